@@ -1,0 +1,104 @@
+package contract
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+)
+
+// Kind classifies every error of the pipeline. Its value is the name used on the wire: in API
+// answers (error.code), logs, dead letters (error_type) and documents (error_type).
+type Kind string
+
+// The six kinds and what they mean are the table of docs/decisions.md, "Errors".
+const (
+	// Validation: a field, message, key or setting that the caller must correct.
+	Validation Kind = "validation_error"
+	// Parse: bytes that are not the JSON or XML they should be.
+	Parse Kind = "parse_error"
+	// Network: refused, reset, not resolved, TLS.
+	Network Kind = "network_error"
+	// Timeout: no answer in time.
+	Timeout Kind = "timeout_error"
+	// Storage: R2, D1 or a queue failed.
+	Storage Kind = "storage_error"
+	// Internal: a recovered panic or a broken invariant; also every error without a kind.
+	Internal Kind = "internal_error"
+)
+
+// Error is the one error type of the pipeline. Message is safe to show to a caller; Err is the
+// cause, kept for logs.
+type Error struct {
+	Kind    Kind
+	Op      string // package.Function that failed, for logs
+	Field   string // the field, setting or key to correct, if there is one
+	Message string // one sentence: what is wrong and what to send instead
+	Err     error
+}
+
+// Error says where, what and why, in that order, leaving out what is empty.
+func (e *Error) Error() string {
+	s := e.Message
+	if s == "" {
+		s = string(e.Kind)
+	}
+	if e.Field != "" {
+		s = e.Field + ": " + s
+	}
+	if e.Op != "" {
+		s = e.Op + ": " + s
+	}
+	if e.Err != nil {
+		s += ": " + e.Err.Error()
+	}
+	return s
+}
+
+// Unwrap gives the cause to errors.Is and errors.As.
+func (e *Error) Unwrap() error { return e.Err }
+
+// Invalid makes a Validation error about one field. The message says what to send instead.
+func Invalid(field, format string, args ...any) *Error {
+	return &Error{Kind: Validation, Field: field, Message: fmt.Sprintf(format, args...)}
+}
+
+// Wrap gives err a kind and the operation that failed. It returns nil for a nil err, and leaves
+// the kind of an error that has one already.
+func Wrap(kind Kind, op string, err error) error {
+	if err == nil {
+		return nil
+	}
+	var e *Error
+	if errors.As(err, &e) {
+		return &Error{Kind: e.Kind, Op: op, Field: e.Field, Err: err}
+	}
+	return &Error{Kind: kind, Op: op, Err: err}
+}
+
+// KindOf returns the kind of err: its own, Timeout for an exceeded deadline, else Internal.
+func KindOf(err error) Kind {
+	var e *Error
+	switch {
+	case errors.As(err, &e):
+		return e.Kind
+	case errors.Is(err, context.DeadlineExceeded):
+		return Timeout
+	}
+	return Internal
+}
+
+// HTTPStatus is the status of an API answer that failed with kind.
+func HTTPStatus(kind Kind) int {
+	switch kind {
+	case Validation, Parse:
+		return http.StatusBadRequest
+	case Network:
+		return http.StatusBadGateway
+	case Timeout:
+		return http.StatusGatewayTimeout
+	case Storage:
+		return http.StatusServiceUnavailable
+	}
+	return http.StatusInternalServerError
+}

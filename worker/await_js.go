@@ -1,0 +1,145 @@
+//go:build js && wasm
+
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"syscall/js"
+	"time"
+)
+
+// The context object that the entry module made for this Go instance. It outlives events; its
+// env and ctx properties are those of the event that leases the instance at the moment.
+var host = js.Global().Get("context")
+
+var (
+	uint8Array = js.Global().Get("Uint8Array")
+	scheduler  = js.Global().Get("scheduler")
+	waitFn     = host.Get("wait")
+	waits      = map[int]chan settled{}
+	lastWait   int
+)
+
+type settled struct {
+	fulfilled bool
+	value     js.Value
+}
+
+func init() {
+	host.Set("settle", js.FuncOf(func(_ js.Value, args []js.Value) any {
+		id := args[0].Int()
+		ch := waits[id]
+		delete(waits, id)
+		if ch != nil {
+			ch <- settled{args[1].Bool(), args[2]}
+		}
+		return nil
+	}))
+}
+
+// Env returns a binding or variable of the current event; undefined when it is not configured.
+func Env(name string) js.Value { return host.Get("env").Get(name) }
+
+// Await waits for a promise. The pool counts the promises an instance waits for: one that is still
+// pending when its event ends costs the instance (its settlement would touch another event's I/O).
+// A rejection becomes a *JSError.
+func Await(promise js.Value) (js.Value, error) {
+	ch := make(chan settled, 1)
+	lastWait++
+	waits[lastWait] = ch
+	waitFn.Invoke(lastWait, promise)
+	s := <-ch
+	if !s.fulfilled {
+		return js.Undefined(), newJSError(s.value)
+	}
+	return s.value, nil
+}
+
+// Call calls a method and awaits its promise. An exception becomes an error like a rejection.
+func Call(object js.Value, method string, args ...any) (js.Value, error) {
+	p, err := Try(func() js.Value { return object.Call(method, args...) })
+	if err != nil {
+		return js.Undefined(), err
+	}
+	return Await(p)
+}
+
+// Try turns a JavaScript exception thrown under f into an error. Other panics go on.
+func Try(f func() js.Value) (v js.Value, err error) {
+	defer func() {
+		switch r := recover().(type) {
+		case nil:
+		case js.Error:
+			err = newJSError(r.Value)
+		case *js.ValueError: // a method of undefined: the binding is not there
+			err = r
+		default:
+			panic(r)
+		}
+	}()
+	return f(), nil
+}
+
+// JSError is an exception or rejection that JavaScript gave.
+type JSError struct {
+	Name    string // such as TypeError, TimeoutError, AbortError
+	Message string
+}
+
+func (e *JSError) Error() string { return e.Name + ": " + e.Message }
+
+func newJSError(v js.Value) error {
+	if v.Type() == js.TypeObject {
+		return &JSError{Name: text(v.Get("name"), "Error"), Message: text(v.Get("message"), "")}
+	}
+	return &JSError{Name: "Error", Message: fmt.Sprint(v)}
+}
+
+func text(v js.Value, otherwise string) string {
+	if v.Type() == js.TypeString {
+		return v.String()
+	}
+	return otherwise
+}
+
+// ErrorName returns the JavaScript name of err, or "".
+func ErrorName(err error) string {
+	var e *JSError
+	if errors.As(err, &e) {
+		return e.Name
+	}
+	return ""
+}
+
+// Sleep waits for d on the platform's clock, or until ctx is done. Go's own timers are bound to the
+// event in which they were set, so waiting code uses this.
+func Sleep(ctx context.Context, d time.Duration) error {
+	if err := ctx.Err(); err != nil || d <= 0 {
+		return err
+	}
+	abort := js.Global().Get("AbortController").New()
+	stop := context.AfterFunc(ctx, func() { abort.Call("abort") })
+	defer stop()
+	_, err := Call(scheduler, "wait", d.Milliseconds(), map[string]any{"signal": abort.Get("signal")})
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return err
+}
+
+// Bytes copies a Uint8Array into Go.
+func Bytes(array js.Value) []byte {
+	b := make([]byte, array.Get("byteLength").Int())
+	js.CopyBytesToGo(b, array)
+	return b
+}
+
+// Array copies b into a new Uint8Array. For large or many buffers reuse one array instead: Go
+// keeps JavaScript objects alive until its next collection.
+func Array(b []byte) js.Value {
+	a := uint8Array.New(len(b))
+	js.CopyBytesToJS(a, b)
+	return a
+}
