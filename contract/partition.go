@@ -1,9 +1,6 @@
 package contract
 
-import (
-	"regexp"
-	"time"
-)
+import "time"
 
 // Partition names one day of one category of one country: the unit in which raw files arrive and
 // contracts are written (key segments country=, category=, date=).
@@ -13,15 +10,10 @@ type Partition struct {
 	Date     string `json:"date"`     // YYYY-MM-DD
 }
 
-var (
-	countryForm  = regexp.MustCompile(`^[a-z]{2}$`)
-	categoryForm = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,63}$`)
-)
-
 // CheckCountry, CheckCategory and CheckDate validate one part of a partition; field is the name
 // the caller used for it, repeated in the error.
 func CheckCountry(field, v string) error {
-	if !countryForm.MatchString(v) {
+	if !isCountry(v) {
 		return Invalid(field, "%q is not a country; send two lower-case letters such as %q", clip(v), "sg")
 	}
 	return nil
@@ -29,7 +21,7 @@ func CheckCountry(field, v string) error {
 
 // CheckCategory accepts 1 to 64 lower-case letters, digits, "_" and "-".
 func CheckCategory(field, v string) error {
-	if !categoryForm.MatchString(v) {
+	if !isCategory(v) {
 		return Invalid(field, "%q is not a category; send lower-case letters, digits, \"_\" or \"-\", such as %q", clip(v), "news")
 	}
 	return nil
@@ -61,3 +53,21 @@ func clip(s string) string {
 	}
 	return s
 }
+
+func isCountry(s string) bool {
+	return len(s) == 2 && isLower(s[0]) && isLower(s[1])
+}
+
+func isCategory(s string) bool {
+	if s == "" || len(s) > 64 || s[0] == '_' || s[0] == '-' {
+		return false
+	}
+	for i := range len(s) {
+		if c := s[i]; !isLower(c) && (c < '0' || c > '9') && c != '_' && c != '-' {
+			return false
+		}
+	}
+	return true
+}
+
+func isLower(c byte) bool { return c >= 'a' && c <= 'z' }

@@ -1,0 +1,46 @@
+package contract
+
+// Limits of one queue message and of one sendBatch call, in bytes, where each message counts
+// MessageOverhead more than its body (developers.cloudflare.com/queues/platform/limits/).
+const (
+	MaxMessageBytes  = 128_000
+	MaxBatchBytes    = 256_000
+	MaxBatchMessages = 100
+	MessageOverhead  = 100
+)
+
+// Batch collects the messages of one sendBatch call, packed up to the platform's limits. It is made
+// to be reused: its buffer crosses into JavaScript with one copy.
+type Batch struct {
+	buf  []byte
+	n    int
+	size int // bodies and overheads
+}
+
+// Add appends a message, a compact JSON value without line breaks, unless the batch has no room for
+// it: then it returns false and the caller sends the batch, resets it and adds the message again. A
+// message over MaxMessageBytes never fits; see Fits.
+func (b *Batch) Add(body []byte) bool {
+	if b.n == MaxBatchMessages || b.size+len(body)+MessageOverhead > MaxBatchBytes || !Fits(len(body)) {
+		return false
+	}
+	if b.n > 0 {
+		b.buf = append(b.buf, '\n')
+	}
+	b.buf = append(b.buf, body...)
+	b.n++
+	b.size += len(body) + MessageOverhead
+	return true
+}
+
+// Fits reports whether a body of n bytes can be sent at all.
+func Fits(n int) bool { return n+MessageOverhead <= MaxMessageBytes }
+
+// Len is the number of messages held.
+func (b *Batch) Len() int { return b.n }
+
+// Bytes gives the messages separated by line feeds, valid until the next Add or Reset.
+func (b *Batch) Bytes() []byte { return b.buf }
+
+// Reset empties the batch and keeps its buffer.
+func (b *Batch) Reset() { b.buf, b.n, b.size = b.buf[:0], 0, 0 }

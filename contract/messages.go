@@ -1,0 +1,283 @@
+package contract
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+)
+
+// SeedMessage asks step 2 to process one raw file (SEED_QUEUE).
+type SeedMessage struct {
+	FilePath    string    `json:"file_path"`
+	Partition   Partition `json:"partition_info"`
+	Force       bool      `json:"force,omitempty"`
+	RequestedAt time.Time `json:"requested_at,omitzero"` // when the orchestration was requested
+}
+
+// Validate reports the first malformed field.
+func (m *SeedMessage) Validate() error {
+	if err := m.Partition.Validate("partition_info."); err != nil {
+		return err
+	}
+	return checkRawKey("file_path", m.FilePath, m.Partition)
+}
+
+// Filter selects raw files by partition; empty parts match everything. It is the body of
+// POST /api/v1/seeds/orchestrate and, with a cursor, the continuation of step 1.
+type Filter struct {
+	Country  string `json:"country,omitempty"`
+	Category string `json:"category,omitempty"`
+	Date     string `json:"date,omitempty"`
+	Force    bool   `json:"force,omitempty"`
+}
+
+// Validate reports the first malformed field; prefix stands before its name.
+func (f Filter) Validate(prefix string) error {
+	if f.Country != "" {
+		if err := CheckCountry(prefix+"country", f.Country); err != nil {
+			return err
+		}
+	}
+	if f.Category != "" {
+		if err := CheckCategory(prefix+"category", f.Category); err != nil {
+			return err
+		}
+	}
+	if f.Date != "" {
+		return CheckDate(prefix+"date", f.Date)
+	}
+	return nil
+}
+
+// Continuation carries an orchestration that was too large for one event into the next.
+type Continuation struct {
+	Filter
+	Cursor      string    `json:"cursor"` // made by step 1, opaque to everyone else
+	RequestedAt time.Time `json:"requested_at,omitzero"`
+}
+
+// SeedWork is what a SEED_QUEUE message asks for: exactly one field is set, or none when the
+// message is an event notification about an object that is not a raw file.
+type SeedWork struct {
+	File     *SeedMessage
+	Continue *Continuation
+}
+
+// ParseSeed decodes a SEED_QUEUE message: a file, a continuation, or an R2 event notification
+// (developers.cloudflare.com/r2/buckets/event-notifications/). rawFile tells whether a key names a
+// raw file, and of which partition.
+func ParseSeed(body []byte, rawFile func(key string) (Partition, bool)) (SeedWork, error) {
+	var m struct {
+		SeedMessage
+		Orchestrate *Continuation `json:"orchestrate"`
+		Action      string        `json:"action"`
+		Object      *struct {
+			Key string `json:"key"`
+		} `json:"object"`
+	}
+	if err := decode(body, &m); err != nil {
+		return SeedWork{}, err
+	}
+	switch {
+	case m.Orchestrate != nil:
+		return SeedWork{Continue: m.Orchestrate}, m.Orchestrate.Validate("orchestrate.")
+	case m.Object != nil && m.Action != "":
+		p, ok := rawFile(m.Object.Key)
+		if !ok || !createsObject(m.Action) {
+			return SeedWork{}, nil
+		}
+		return SeedWork{File: &SeedMessage{FilePath: m.Object.Key, Partition: p}}, nil
+	case m.FilePath == "":
+		return SeedWork{}, Invalid("file_path", "is missing; send the key of a raw file, \"orchestrate\" or an R2 event notification")
+	}
+	return SeedWork{File: &m.SeedMessage}, m.Validate()
+}
+
+func createsObject(action string) bool {
+	return action == "PutObject" || action == "CompleteMultipartUpload" || action == "CopyObject"
+}
+
+// URL is one discovered URL of a domain. Only URL and Path are always there.
+type URL struct {
+	URL             string   `json:"url"`
+	Title           *string  `json:"title"`
+	Path            string   `json:"path"` // escaped path of URL, without query
+	DiscoveryMethod *string  `json:"discovery_method,omitempty"`
+	Language        *string  `json:"language,omitempty"`
+	DiscoveredAt    *string  `json:"discovered_at,omitempty"`
+	Confidence      *float64 `json:"confidence,omitempty"`
+}
+
+// DomainMessage asks step 3 to collect one domain, or to merge more URLs into it (DOMAIN_QUEUE).
+type DomainMessage struct {
+	Domain            string    `json:"domain"` // the registrable domain, lower-case A-labels
+	DomainID          string    `json:"domain_id"`
+	DomainURL         string    `json:"domain_url"` // the first URL seen; its host is tried when the bare domain does not answer
+	RegistrableDomain string    `json:"registrable_domain"`
+	Authority         string    `json:"authority"` // source type such as gov; "" when unknown
+	URLs              []URL     `json:"urls"`
+	Partition         Partition `json:"partition_info"`
+	SourceFilePath    string    `json:"source_file_path"`
+	Part              int       `json:"part,omitempty"`       // 1, 2, … when a file's URLs of the domain came in several messages
+	URLsPath          string    `json:"urls_path,omitempty"`  // key of the URL list when it is too large for a message
+	URLsCount         int       `json:"urls_count,omitempty"` // length of that list
+	Force             bool      `json:"force,omitempty"`
+	RequestedAt       time.Time `json:"requested_at,omitzero"`
+}
+
+// ParseDomain decodes a DOMAIN_QUEUE message and completes what can be derived: registrable_domain
+// and domain stand for each other, domain_url defaults to the domain's home page.
+func ParseDomain(body []byte) (*DomainMessage, error) {
+	m := &DomainMessage{}
+	if err := decode(body, m); err != nil {
+		return nil, err
+	}
+	if m.Domain == "" {
+		m.Domain = m.RegistrableDomain
+	}
+	if m.RegistrableDomain == "" {
+		m.RegistrableDomain = m.Domain
+	}
+	if m.DomainURL == "" {
+		m.DomainURL = "https://" + m.Domain + "/"
+	}
+	return m, m.Validate()
+}
+
+// Validate reports the first malformed field.
+func (m *DomainMessage) Validate() error {
+	if m.Domain == "" {
+		return Invalid("domain", "is missing; send the registrable domain in lower case, such as %q", "mom.gov.sg")
+	}
+	if err := CheckDomain("domain", m.Domain); err != nil {
+		return err
+	}
+	if m.RegistrableDomain != m.Domain {
+		return Invalid("registrable_domain", "%q differs from domain %q; send the registrable domain in both", clip(m.RegistrableDomain), m.Domain)
+	}
+	if err := m.Partition.Validate("partition_info."); err != nil {
+		return err
+	}
+	if err := checkRawKey("source_file_path", m.SourceFilePath, m.Partition); err != nil {
+		return err
+	}
+	if m.URLsPath != "" && !strings.HasPrefix(m.URLsPath, prodDir(m.Partition, m.Domain)+"/urls/") {
+		return Invalid("urls_path", "%q is not a URL list of this domain; send a key under %q", clip(m.URLsPath), prodDir(m.Partition, m.Domain)+"/urls/")
+	}
+	for i := range m.URLs {
+		if m.URLs[i].URL == "" {
+			return Invalid(fmt.Sprintf("urls[%d].url", i), "is missing; send an absolute http or https URL")
+		}
+	}
+	return nil
+}
+
+// CheckDomain accepts host names of lower-case ASCII labels (IDNA A-labels) with at least one dot.
+func CheckDomain(field, v string) error {
+	ok := len(v) <= 253 && strings.Contains(v, ".")
+	for label := range strings.SplitSeq(v, ".") {
+		ok = ok && label != "" && len(label) <= 63 && label[0] != '-' && label[len(label)-1] != '-'
+	}
+	for i := range len(v) {
+		c := v[i]
+		ok = ok && (isLower(c) || c >= '0' && c <= '9' || c == '.' || c == '-')
+	}
+	if !ok {
+		return Invalid(field, "%q is not a domain; send lower-case ASCII labels (IDNA A-labels) such as %q", clip(v), "mom.gov.sg")
+	}
+	return nil
+}
+
+// checkRawKey accepts the key of a raw file in partition p.
+func checkRawKey(field, key string, p Partition) error {
+	dir := "raw/country=" + p.Country + "/category=" + p.Category + "/date=" + p.Date + "/"
+	name, inDir := strings.CutPrefix(key, dir)
+	digits, isJSON := strings.CutSuffix(strings.TrimPrefix(name, "raw_"), ".json")
+	if !inDir || !isJSON || !strings.HasPrefix(name, "raw_") || !IsChunk(digits) {
+		return Invalid(field, "%q is not a raw file of that partition; send a key like %q", clip(key), dir+"raw_0001.json")
+	}
+	return nil
+}
+
+// IsChunk reports whether s is the number of a raw file: four or more digits.
+func IsChunk(s string) bool {
+	for i := range len(s) {
+		if s[i] < '0' || s[i] > '9' {
+			return false
+		}
+	}
+	return len(s) >= 4 && len(s) <= 12
+}
+
+func prodDir(p Partition, domain string) string {
+	return "prod/country=" + p.Country + "/category=" + p.Category + "/date=" + p.Date + "/" + domain
+}
+
+// DeadLetter is what the dead-letter consumer stores of a message that was given up.
+type DeadLetter struct {
+	OriginalMessage json.RawMessage   `json:"original_message"`
+	ErrorInfo       DeadLetterError   `json:"error_info"`
+	Context         DeadLetterContext `json:"context"`
+}
+
+// DeadLetterError says why: the last failure recorded for the work the message asked for.
+type DeadLetterError struct {
+	ErrorType    Kind      `json:"error_type"`
+	ErrorMessage string    `json:"error_message"`
+	RetryCount   int       `json:"retry_count"`
+	FailedAt     time.Time `json:"failed_at"`
+}
+
+// DeadLetterContext says where it failed.
+type DeadLetterContext struct {
+	QueueName            string `json:"queue_name"`
+	WorkerVersion        string `json:"worker_version"`
+	ProcessingDurationMS int64  `json:"processing_duration_ms"` // of the last attempt
+}
+
+// decode reads one JSON object; errors say what was sent instead.
+func decode(body []byte, v any) error {
+	body = bytes.TrimSpace(body)
+	if len(body) == 0 || body[0] != '{' {
+		return Invalid("body", "is not a JSON object; send one as the workflow documents describe")
+	}
+	d := json.NewDecoder(bytes.NewReader(body))
+	if err := d.Decode(v); err != nil {
+		return JSONError(err)
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return &Error{Kind: Parse, Field: "body", Message: "has more after its JSON object; send exactly one"}
+	}
+	return nil
+}
+
+// JSONError turns an error of encoding/json into one that names the field and its expected type.
+func JSONError(err error) error {
+	var wrong *json.UnmarshalTypeError
+	var e *Error
+	switch {
+	case errors.As(err, &e):
+		return err
+	case errors.As(err, &wrong):
+		return Invalid(wrong.Field, "is a JSON %s; send a %s", wrong.Value, jsonType(wrong.Type.Kind().String()))
+	}
+	return &Error{Kind: Parse, Field: "body", Message: "is not valid JSON; send one JSON object", Err: err}
+}
+
+func jsonType(kind string) string {
+	switch {
+	case kind == "struct", kind == "map", kind == "ptr":
+		return "JSON object"
+	case kind == "slice":
+		return "JSON array"
+	case kind == "bool":
+		return "true or false"
+	case strings.HasPrefix(kind, "int"), strings.HasPrefix(kind, "float"):
+		return "number"
+	}
+	return "string"
+}
