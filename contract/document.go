@@ -1,0 +1,179 @@
+package contract
+
+import "time"
+
+// SchemaVersion is the version of domain_metadata.json that this program writes.
+const SchemaVersion = "1.0"
+
+// MaxInlineURLs is how many URLs a document holds itself; more stand in the files of urls_files.
+const MaxInlineURLs = 5000
+
+// Document is domain_metadata.json: what is known of one domain, for those who fetch it. Its JSON
+// Schema is schemas/domain_metadata.schema.json. Absent values are null, never "".
+type Document struct {
+	SchemaVersion     string        `json:"schema_version"`
+	Revision          int           `json:"revision"` // grows by one with every rewrite
+	Domain            string        `json:"domain"`
+	DomainID          string        `json:"domain_id"`
+	RegistrableDomain string        `json:"registrable_domain"`
+	Authority         *string       `json:"authority"`
+	Country           string        `json:"country"` // upper case
+	Category          string        `json:"category"`
+	CollectedAt       Time          `json:"collected_at"`
+	ValidUntil        Time          `json:"valid_until"` // when to expect the next revision
+	Reachable         bool          `json:"reachable"`   // false: nothing of the domain answered
+	Partial           bool          `json:"partial"`     // true: cut short by a limit or a failure
+	URLs              []DocumentURL `json:"urls"`        // sorted by URL, up to MaxInlineURLs
+	URLsFiles         []string      `json:"urls_files"`  // R2 keys of the lists when there are more
+	Robots            RobotsSummary `json:"robots"`
+	Sitemap           SitemapFacts  `json:"sitemap"`
+	Source            Source        `json:"source"`
+	Technical         Technical     `json:"technical_metadata"`
+	Processing        Processing    `json:"processing_metadata"`
+}
+
+// DocumentURL is one raw URL of the domain.
+type DocumentURL struct {
+	URL             string  `json:"url"`
+	Title           *string `json:"title"`
+	Path            string  `json:"path"`
+	DiscoveryMethod *string `json:"discovery_method"`
+	Language        *string `json:"language"`
+}
+
+// RobotsSummary is the outcome of fetching robots.txt, as the workflow document names it.
+type RobotsSummary struct {
+	StatusCode    int      `json:"status_code"` // 0 when nothing answered
+	ContentLength int64    `json:"content_length"`
+	Exists        bool     `json:"exists"`
+	FetchedAt     *Time    `json:"fetched_at"`
+	SitemapURLs   []string `json:"sitemap_urls"`
+	Failure
+}
+
+// SitemapFacts is the outcome of fetching the root sitemap, as the workflow document names it.
+type SitemapFacts struct {
+	StatusCode    int     `json:"status_code"`    // the last status received, 404 when nothing answered
+	ContentLength int64   `json:"content_length"` // bytes, decompressed
+	Exists        bool    `json:"exists"`
+	FetchedAt     *Time   `json:"fetched_at"`
+	URLCount      int     `json:"url_count"` // over all sitemaps read
+	URL           *string `json:"url"`
+	Failure
+}
+
+// Failure says why something is not there. Both are null when nothing failed.
+type Failure struct {
+	Error     *string `json:"error"`
+	ErrorType *string `json:"error_type"` // a Kind, or robots_disallowed
+}
+
+// Source names the raw files that the URLs came from.
+type Source struct {
+	RawFilePath  string   `json:"raw_file_path"` // the first of RawFilePaths
+	RawFilePaths []string `json:"raw_file_paths"`
+}
+
+// Technical is what was learned about the site.
+type Technical struct {
+	RobotsTxt  RobotsTxt  `json:"robots_txt"`
+	SitemapXML SitemapXML `json:"sitemap_xml"`
+	Feeds      []Feed     `json:"feeds"`
+	ServerInfo ServerInfo `json:"server_info"`
+	ReusedFrom *string    `json:"reused_from"` // key of the document whose evidence was reused
+}
+
+// RobotsTxt describes robots.txt and its verdict for this crawler.
+type RobotsTxt struct {
+	Exists            bool              `json:"exists"`
+	Size              int64             `json:"size"` // bytes received, at most the cut
+	LastModified      *Time             `json:"last_modified"`
+	ETag              *string           `json:"etag"` // as sent, with its quotes
+	SHA256            *string           `json:"sha256"`
+	AllowsCrawling    bool              `json:"allows_crawling"`     // RFC 9309 verdict for our product token on "/"
+	CrawlDelaySeconds *float64          `json:"crawl_delay_seconds"` // as the file says
+	ContentSignals    map[string]string `json:"content_signals"`     // {} when it says nothing
+	SitemapURLs       []string          `json:"sitemap_urls"`
+	Failure
+}
+
+// SitemapXML describes the root sitemap and, in Documents, every sitemap that was requested.
+type SitemapXML struct {
+	Exists       bool              `json:"exists"`
+	Size         int64             `json:"size"` // bytes, decompressed
+	LastModified *Time             `json:"last_modified"`
+	ETag         *string           `json:"etag"`
+	SHA256       *string           `json:"sha256"` // of the stored, decompressed bytes
+	Kind         *string           `json:"kind"`   // urlset, index, text, rss, atom
+	URLCount     int               `json:"url_count"`
+	LastUpdated  *Time             `json:"last_updated"` // newest lastmod, else Last-Modified
+	Truncated    bool              `json:"truncated"`
+	Documents    []SitemapDocument `json:"documents"`
+	Failure
+}
+
+// SitemapDocument is one sitemap that was requested.
+type SitemapDocument struct {
+	URL         string  `json:"url"`
+	FoundBy     string  `json:"found_by"` // robots, well_known, index, link
+	Kind        *string `json:"kind"`
+	StatusCode  int     `json:"status_code"` // 0 when nothing answered
+	URLCount    int     `json:"url_count"`
+	NewsCount   int     `json:"news_count"` // entries with a news title
+	LastUpdated *Time   `json:"last_updated"`
+	Error       *string `json:"error"`
+}
+
+// Feed is a syndication feed that was read.
+type Feed struct {
+	URL         string  `json:"url"`
+	Kind        string  `json:"kind"` // rss, atom, json
+	Title       *string `json:"title"`
+	FoundBy     string  `json:"found_by"` // link, well_known, robots
+	ItemCount   int     `json:"item_count"`
+	LastUpdated *Time   `json:"last_updated"` // newest item
+}
+
+// ServerInfo describes the server that answered.
+type ServerInfo struct {
+	Server            *string `json:"server"`
+	ContentEncoding   *string `json:"content_encoding"`
+	SupportsHTTPS     bool    `json:"supports_https"`
+	ResponseTimeAvgMS *int64  `json:"response_time_avg_ms"` // to the headers, over the answered requests
+	EffectiveHost     *string `json:"effective_host"`       // the host that answered
+	Requests          int     `json:"requests"`             // sent for this document, redirects and retries counted
+}
+
+// Processing says how the document came about.
+type Processing struct {
+	ProcessedAt          Time      `json:"processed_at"`
+	ProcessingDurationMS int64     `json:"processing_duration_ms"` // without PolitenessWaitMS
+	PolitenessWaitMS     int64     `json:"politeness_wait_ms"`
+	TotalURLs            int       `json:"total_urls"`
+	Partition            Partition `json:"partition_info"`
+	Version              string    `json:"version"` // of this program
+}
+
+// Time is a moment in a document: RFC 3339 in UTC, to the second.
+type Time struct{ time.Time }
+
+// At gives t as a document's Time, and nil for the zero time.
+func At(t time.Time) *Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &Time{t}
+}
+
+// MarshalJSON writes RFC 3339 UTC without fractions.
+func (t Time) MarshalJSON() ([]byte, error) {
+	return []byte(t.UTC().Format(`"` + time.RFC3339 + `"`)), nil
+}
+
+// Text gives s for a nullable field: nil when it is empty.
+func Text(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}

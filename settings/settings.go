@@ -1,0 +1,132 @@
+// Package settings reads the variables that an environment of wrangler.jsonc sets. A wrong value is
+// an error that names the variable; nothing falls back silently.
+package settings
+
+import (
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/newsfork/seed-engine/contract"
+)
+
+// Settings are the variables of one environment; README's table gives their meaning.
+type Settings struct {
+	Environment          string // development, staging or production
+	UserAgent            string
+	RequestInterval      time.Duration
+	MaxCrawlDelay        time.Duration
+	MaxRequestsPerDomain int
+	RobotsTimeout        time.Duration
+	SitemapTimeout       time.Duration
+	PageTimeout          time.Duration
+	MaxSitemapBytes      int64
+	FetchRetries         int
+	FetchRetryBase       time.Duration
+	RetryDelay           time.Duration // of a queue message's first retry; doubles with every further one
+	ReuseWindow          time.Duration
+	DomainDeadline       time.Duration // politeness waits left out
+	AlertWebhookURL      string
+	APIToken             string // ""; the API answers only in development
+	APITokenPrevious     string
+	ReadToken            string
+}
+
+// Development is the environment in which the API needs no token.
+const Development = "development"
+
+// Read reads all settings through get, which returns the value of a variable and whether it is set.
+func Read(get func(name string) (string, bool)) (*Settings, error) {
+	r := reader{get: get}
+	s := &Settings{
+		Environment:          r.oneOf("ENVIRONMENT", Development, "staging", "production"),
+		UserAgent:            r.text("USER_AGENT", "NewsforkBot/1.0 (+https://newsfork.com/bot)"),
+		RequestInterval:      r.duration("REQUEST_INTERVAL_MS", 1000, time.Millisecond),
+		MaxCrawlDelay:        r.duration("MAX_CRAWL_DELAY_MS", 30000, time.Millisecond),
+		MaxRequestsPerDomain: int(r.number("MAX_REQUESTS_PER_DOMAIN", 20, 1, 1000)),
+		RobotsTimeout:        r.timeout("ROBOTS_TIMEOUT_MS", 10000),
+		SitemapTimeout:       r.timeout("SITEMAP_TIMEOUT_MS", 15000),
+		PageTimeout:          r.timeout("PAGE_TIMEOUT_MS", 5000),
+		MaxSitemapBytes:      r.number("MAX_SITEMAP_BYTES", 52428800, 1, 1<<30),
+		FetchRetries:         int(r.number("FETCH_RETRIES", 3, 0, 10)),
+		FetchRetryBase:       r.duration("FETCH_RETRY_BASE_MS", 1000, time.Millisecond),
+		RetryDelay:           r.duration("RETRY_DELAY_SECONDS", 10, time.Second),
+		ReuseWindow:          r.duration("REUSE_WINDOW_MINUTES", 60, time.Minute),
+		DomainDeadline:       r.timeout("DOMAIN_DEADLINE_MS", 120000),
+		AlertWebhookURL:      r.webURL("ALERT_WEBHOOK_URL"),
+		APIToken:             r.text("API_TOKEN", ""),
+		APITokenPrevious:     r.text("API_TOKEN_PREVIOUS", ""),
+		ReadToken:            r.text("READ_TOKEN", ""),
+	}
+	if r.err == nil && productToken(s.UserAgent) == "" {
+		r.err = contract.Invalid("USER_AGENT", "%q has no product token; start it with letters, \"_\" or \"-\", such as %q", s.UserAgent, "NewsforkBot/1.0")
+	}
+	return s, r.err
+}
+
+// productToken is the part of a User-Agent that picks the group of robots.txt (RFC 9309, 2.2.1).
+func productToken(userAgent string) string {
+	return userAgent[:len(userAgent)-len(strings.TrimLeft(userAgent, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_-"))]
+}
+
+// reader keeps the first error, so that Read reads like the table it is.
+type reader struct {
+	get func(string) (string, bool)
+	err error
+}
+
+func (r *reader) fail(name, v, want string) {
+	if r.err == nil {
+		r.err = contract.Invalid(name, "%q is not valid; set it to %s", v, want)
+	}
+}
+
+func (r *reader) text(name, otherwise string) string {
+	if v, ok := r.get(name); ok && v != "" {
+		return v
+	}
+	return otherwise
+}
+
+// oneOf takes the first value as the default.
+func (r *reader) oneOf(name string, values ...string) string {
+	v := r.text(name, values[0])
+	for _, w := range values {
+		if v == w {
+			return v
+		}
+	}
+	r.fail(name, v, strings.Join(values, ", "))
+	return v
+}
+
+func (r *reader) number(name string, otherwise, least, most int64) int64 {
+	v := r.text(name, "")
+	if v == "" {
+		return otherwise
+	}
+	n, err := strconv.ParseInt(v, 10, 64)
+	if err != nil || n < least || n > most {
+		r.fail(name, v, "a whole number from "+strconv.FormatInt(least, 10)+" to "+strconv.FormatInt(most, 10))
+	}
+	return n
+}
+
+// duration may be 0.
+func (r *reader) duration(name string, otherwise int64, unit time.Duration) time.Duration {
+	return time.Duration(r.number(name, otherwise, 0, int64(24*time.Hour/unit))) * unit
+}
+
+// timeout is at least a millisecond and at most ten minutes, the wall time of one collection.
+func (r *reader) timeout(name string, otherwise int64) time.Duration {
+	return time.Duration(r.number(name, otherwise, 1, 600_000)) * time.Millisecond
+}
+
+func (r *reader) webURL(name string) string {
+	v := r.text(name, "")
+	if u, err := url.Parse(v); v != "" && (err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http") {
+		r.fail(name, v, "an absolute http or https URL")
+	}
+	return v
+}

@@ -1,0 +1,57 @@
+package settings_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/settings"
+)
+
+func from(m map[string]string) func(string) (string, bool) {
+	return func(name string) (string, bool) { v, ok := m[name]; return v, ok }
+}
+
+func TestDefaults(t *testing.T) {
+	s, err := settings.Read(from(nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Environment != "development" || s.UserAgent != "NewsforkBot/1.0 (+https://newsfork.com/bot)" ||
+		s.RequestInterval != time.Second || s.MaxCrawlDelay != 30*time.Second || s.MaxRequestsPerDomain != 20 ||
+		s.RobotsTimeout != 10*time.Second || s.SitemapTimeout != 15*time.Second || s.PageTimeout != 5*time.Second ||
+		s.MaxSitemapBytes != 52428800 || s.FetchRetries != 3 || s.FetchRetryBase != time.Second ||
+		s.RetryDelay != 10*time.Second || s.ReuseWindow != time.Hour || s.DomainDeadline != 2*time.Minute {
+		t.Errorf("defaults differ from the documented ones: %+v", s)
+	}
+}
+
+func TestZeroIntervalsAndRetries(t *testing.T) {
+	s, err := settings.Read(from(map[string]string{"REQUEST_INTERVAL_MS": "0", "FETCH_RETRIES": "0", "RETRY_DELAY_SECONDS": "0", "FETCH_RETRY_BASE_MS": "0"}))
+	if err != nil || s.RequestInterval != 0 || s.FetchRetries != 0 || s.RetryDelay != 0 || s.FetchRetryBase != 0 {
+		t.Errorf("got %+v, %v", s, err)
+	}
+}
+
+func TestWrongValuesNameTheVariable(t *testing.T) {
+	for name, value := range map[string]string{
+		"ENVIRONMENT":             "prod",
+		"USER_AGENT":              "1.0 bot",
+		"REQUEST_INTERVAL_MS":     "-1",
+		"MAX_CRAWL_DELAY_MS":      "30s",
+		"MAX_REQUESTS_PER_DOMAIN": "0",
+		"ROBOTS_TIMEOUT_MS":       "0",
+		"MAX_SITEMAP_BYTES":       "1e6",
+		"FETCH_RETRIES":           "99",
+		"RETRY_DELAY_SECONDS":     "ten",
+		"DOMAIN_DEADLINE_MS":      "99999999",
+		"ALERT_WEBHOOK_URL":       "ftp://example.com/",
+	} {
+		_, err := settings.Read(from(map[string]string{name: value}))
+		var e *contract.Error
+		if !errors.As(err, &e) || e.Kind != contract.Validation || e.Field != name {
+			t.Errorf("%s=%s: got %v, want a validation error that names it", name, value, err)
+		}
+	}
+}
