@@ -56,11 +56,12 @@ type PutOptions struct {
 
 // ListOptions selects what a listing shows.
 type ListOptions struct {
-	Prefix    string
-	Delimiter string // groups the keys beyond Prefix up to it into Prefixes
-	Cursor    string // from the page before; "" starts
-	Limit     int    // 0 means MaxListKeys; a page may hold fewer and still be Truncated
-	Metadata  bool   // fill Object.Metadata
+	Prefix     string
+	Delimiter  string // groups the keys beyond Prefix up to it into Prefixes
+	Cursor     string // from the page before; "" starts
+	StartAfter string // only keys that sort after it
+	Limit      int    // 0 means MaxListKeys; a page may hold fewer and still be Truncated
+	Metadata   bool   // fill Object.Metadata
 }
 
 // Page is one page of a listing, in lexicographic order of keys.
