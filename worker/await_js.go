@@ -46,11 +46,20 @@ func Env(name string) js.Value { return host.Get("env").Get(name) }
 // pending when its event ends costs the instance (its settlement would touch another event's I/O).
 // A rejection becomes a *JSError.
 func Await(promise js.Value) (js.Value, error) {
+	s := <-begin(promise)
+	return s.result()
+}
+
+// begin has JavaScript report the settlement of promise on the channel it returns.
+func begin(promise js.Value) <-chan settled {
 	ch := make(chan settled, 1)
 	lastWait++
 	waits[lastWait] = ch
 	waitFn.Invoke(lastWait, promise)
-	s := <-ch
+	return ch
+}
+
+func (s settled) result() (js.Value, error) {
 	if !s.fulfilled {
 		return js.Undefined(), newJSError(s.value)
 	}
