@@ -73,8 +73,9 @@ type Page struct {
 }
 
 // Bucket is the object store. Errors other than ErrNotFound and ErrPrecondition have the kind
-// contract.Storage (or contract.Validation for a key or option over the platform's limits) and
-// may go away on a retry: one key takes one write a second.
+// contract.Storage and may go away on a retry (one key takes one write a second), or
+// contract.Validation for a key or option over the platform's limits, or contract.Timeout when ctx
+// was done before the operation began.
 type Bucket interface {
 	// Head describes an object, or returns ErrNotFound.
 	Head(ctx context.Context, key string) (*Object, error)
@@ -84,7 +85,8 @@ type Bucket interface {
 	List(ctx context.Context, o ListOptions) (*Page, error)
 	// Put stores data whole, or returns ErrPrecondition.
 	Put(ctx context.Context, key string, data []byte, o *PutOptions) (*Object, error)
-	// Create starts storing a body of unknown length. Nothing is visible before Commit.
+	// Create starts storing a body of unknown length. Nothing is visible before Commit. It takes no
+	// condition: the platform has none for what is stored in parts.
 	Create(ctx context.Context, key string, o *PutOptions) (Upload, error)
 	// Delete removes up to MaxDeleteKeys objects; keys that do not exist are no error.
 	Delete(ctx context.Context, keys ...string) error
@@ -92,7 +94,7 @@ type Bucket interface {
 
 // Upload is a body being stored: any number of Writes, then exactly one Commit or Abort. Bodies up
 // to PartSize are stored with one put, larger ones as a multipart upload of equal parts. Write
-// does not keep p.
+// does not keep p. A failed Commit leaves nothing behind.
 type Upload interface {
 	io.Writer
 	Commit() (*Object, error)

@@ -1,0 +1,86 @@
+package r2
+
+import (
+	"context"
+	"errors"
+	"unicode/utf8"
+
+	"github.com/newsfork/seed-engine/contract"
+)
+
+// The checks of this file run in both implementations before anything is sent, so that a mistake
+// of the caller is told from a fault of the store, and native tests see what the platform rejects.
+
+func checkKey(key string) error {
+	if key == "" || len(key) > MaxKeyBytes || !utf8.ValidString(key) {
+		return contract.Invalid("key", "has %d bytes; send 1 to %d bytes of UTF-8", len(key), MaxKeyBytes)
+	}
+	return nil
+}
+
+func checkPut(key string, o *PutOptions) error {
+	if err := checkKey(key); err != nil || o == nil {
+		return err
+	}
+	n := 0
+	for name, value := range o.Metadata {
+		n += len(name) + len(value)
+	}
+	if n > MaxMetadataBytes {
+		return contract.Invalid("metadata", "has %d bytes; send at most %d for %s", n, MaxMetadataBytes, key)
+	}
+	return nil
+}
+
+// checkCreate refuses a condition: the platform has none for multipart uploads, and a promise that
+// holds only for small bodies is none.
+func checkCreate(key string, o *PutOptions) error {
+	if o != nil && o.If != (Condition{}) {
+		return contract.Invalid("if", "cannot be combined with an upload of unknown length; use Put, or Head first")
+	}
+	return checkPut(key, o)
+}
+
+func checkList(o ListOptions) error {
+	if o.Limit < 0 || o.Limit > MaxListKeys {
+		return contract.Invalid("limit", "is %d; send 1 to %d, or 0 for the most", o.Limit, MaxListKeys)
+	}
+	return nil
+}
+
+func checkDelete(keys []string) error {
+	if len(keys) > MaxDeleteKeys {
+		return contract.Invalid("keys", "are %d; delete at most %d at once", len(keys), MaxDeleteKeys)
+	}
+	for _, key := range keys {
+		if err := checkKey(key); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// errUploadEnded is what an Upload answers after its Commit or Abort.
+var errUploadEnded = &contract.Error{Kind: contract.Internal, Message: "the upload was committed or aborted before"}
+
+// brokenBody is the error of a streamed body that could not be read, or has not size bytes.
+func brokenBody(size int64, err error) error {
+	e := contract.Invalid("body", "broke off or has not the announced %d bytes; send it again", size)
+	e.Err = err
+	return e
+}
+
+// fault gives an error of a Bucket its operation, key and kind: its own, Timeout for a context that
+// ended, else Storage. ErrNotFound and ErrPrecondition pass as they are.
+func fault(op, key string, err error) error {
+	var e *contract.Error
+	switch {
+	case err == nil, errors.Is(err, ErrNotFound), errors.Is(err, ErrPrecondition):
+		return err
+	case errors.As(err, &e):
+		return contract.Wrap(e.Kind, op, err)
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return &contract.Error{Kind: contract.Timeout, Op: op, Field: key, Message: "the time for this was over", Err: err}
+	}
+	return &contract.Error{Kind: contract.Storage, Op: op, Field: key, Message: "the object store failed; try again", Err: err}
+}
