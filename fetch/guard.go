@@ -1,0 +1,208 @@
+package fetch
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"golang.org/x/net/idna"
+	"golang.org/x/net/publicsuffix"
+
+	"github.com/newsfork/seed-engine/contract"
+)
+
+// ErrUnsafe marks URLs that the Guard refuses.
+var ErrUnsafe = errors.New("the guard refuses this URL")
+
+// maxURL is the length of a URL beyond which it is refused; RFC 9110, 4.1 asks for at least 8,000.
+const maxURL = 8000
+
+// Guard reads an absolute URL and returns it in the one form that is requested: lower-case scheme
+// and host, the host in A-labels without a final dot, no default port, a path, no fragment, nothing
+// left to read in two ways. It refuses (kind Validation, matching ErrUnsafe) whatever could reach
+// anything but a public website:
+//   - schemes other than http and https, ports other than 80 and 443, user information;
+//   - IP addresses in every spelling that a URL parser knows (127.1, 0x7f000001, 2130706433, full-width
+//     digits, IPv6): a host whose last label is a number is one (url.spec.whatwg.org, "ends in a number");
+//   - names of a single label, public suffixes themselves, and names under a top-level domain that
+//     is not on the public suffix list, which leaves out every private-use one (.internal, .local, .lan,
+//     .corp, …), and under .onion and .arpa, which are.
+//
+// example and test are let through although no one can register there: RFC 6761 (6.2, 6.5) keeps both
+// out of every network for documentation and tests, and asks applications not to treat them as special.
+func Guard(raw string) (*url.URL, error) {
+	u, err := url.Parse(tidy(raw))
+	if err != nil {
+		return nil, refuse(raw, "it cannot be read as a URL")
+	}
+	return guarded(u, raw)
+}
+
+// resolve is Guard for a Location field (RFC 9110, 10.2.2), which may be relative to base.
+func resolve(base *url.URL, location string) (*url.URL, error) {
+	ref, err := url.Parse(tidy(location))
+	if err != nil {
+		return nil, refuse(location, "it cannot be read as a URL")
+	}
+	return guarded(base.ResolveReference(ref), location)
+}
+
+func guarded(u *url.URL, raw string) (*url.URL, error) {
+	if u.Scheme != "http" && u.Scheme != "https" {
+		return nil, refuse(raw, "its scheme is not http or https")
+	}
+	if u.Opaque != "" || u.Host == "" {
+		return nil, refuse(raw, "it names no host")
+	}
+	if u.User != nil {
+		return nil, refuse(raw, "it holds user information")
+	}
+	port := ""
+	if p := u.Port(); p != "" {
+		n, err := strconv.Atoi(p)
+		if err != nil || n != 80 && n != 443 {
+			return nil, refuse(raw, "its port is not 80 or 443")
+		}
+		if defaultPort := map[string]int{"http": 80, "https": 443}[u.Scheme]; n != defaultPort {
+			port = ":" + strconv.Itoa(n)
+		}
+	}
+	host, why := canonicalHost(u.Hostname())
+	if why == "" {
+		why = private(host)
+	}
+	if why != "" {
+		return nil, refuse(raw, why)
+	}
+	g := *u
+	g.Host = host + port
+	g.Fragment, g.RawFragment = "", ""
+	if g.Path == "" {
+		g.Path = "/"
+	}
+	if len(g.String()) > maxURL {
+		return nil, refuse(raw, fmt.Sprintf("it is longer than %d bytes", maxURL))
+	}
+	return &g, nil
+}
+
+// hostNames maps as browsers do (UTS 46, non-transitional) and checks what it maps.
+var hostNames = idna.New(idna.MapForLookup(), idna.Transitional(false), idna.StrictDomainName(false), idna.BidiRule())
+
+// canonicalHost returns the host in lower-case A-labels, or why it is none. An underscore is let
+// through: real hosts have it below their registrable domain.
+func canonicalHost(host string) (name, why string) {
+	if strings.Contains(host, ":") {
+		return "", "its host is an IP address"
+	}
+	name = strings.ToLower(host)
+	if !plain(name) || strings.Contains(name, "xn--") {
+		a, err := hostNames.ToASCII(name)
+		if err != nil {
+			return "", "its host is not a valid internationalised name"
+		}
+		name = a
+	}
+	name = strings.TrimSuffix(name, ".")
+	if len(name) > 253 {
+		return "", "its host is longer than 253 bytes"
+	}
+	for label := range strings.SplitSeq(name, ".") {
+		if label == "" || len(label) > 63 || !plain(label) {
+			return "", "its host is not a host name"
+		}
+	}
+	return name, ""
+}
+
+// plain reports whether s consists of letters, digits, hyphens, underscores and dots only.
+func plain(s string) bool {
+	for i := range len(s) {
+		c := s[i]
+		if (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' && c != '_' && c != '.' {
+			return false
+		}
+	}
+	return true
+}
+
+// private says why a canonical host is not that of a public website; "" when it may be one.
+func private(host string) string {
+	dot := strings.LastIndexByte(host, '.')
+	top := host[dot+1:]
+	switch {
+	case number(top):
+		return "its host is an IP address"
+	case dot < 0:
+		return "its host is a single label"
+	case top == "onion" || top == "arpa":
+		return "." + top + " is no part of the public web"
+	}
+	suffix, listed := publicsuffix.PublicSuffix(host)
+	switch {
+	case suffix == host:
+		return "its host is a public suffix, under which sites are, and no site itself"
+	case !listed && !strings.Contains(suffix, ".") && top != "example" && top != "test":
+		return "." + top + " is not a public top-level domain"
+	}
+	return ""
+}
+
+// number reports whether a label is a number for a URL parser: decimal (or octal), or 0x and hexadecimal digits.
+func number(label string) bool {
+	if hex, ok := strings.CutPrefix(label, "0x"); ok {
+		return strings.Trim(hex, "0123456789abcdef") == ""
+	}
+	return digits(label)
+}
+
+// registrable returns the registrable domain of a canonical host, or the host where it has none.
+func registrable(host string) string {
+	if d, err := publicsuffix.EffectiveTLDPlusOne(host); err == nil {
+		return d
+	}
+	return host
+}
+
+// tidy percent-encodes what real links hold although RFC 3986 does not allow it, as browsers do:
+// spaces, quotes, non-ASCII bytes and stray percent signs. (In a host url.Parse undoes it for
+// non-ASCII bytes, and fails for all others.)
+func tidy(raw string) string {
+	raw = strings.Trim(raw, " \t\r\n\f")
+	first := strings.IndexFunc(raw, func(r rune) bool { return r >= 0x80 || strings.ContainsRune(untidy, r) })
+	if first < 0 {
+		return raw
+	}
+	var b strings.Builder
+	b.Grow(len(raw) + 16)
+	b.WriteString(raw[:first])
+	for i := first; i < len(raw); i++ {
+		c := raw[i]
+		switch {
+		case c == '%' && i+2 < len(raw) && hexDigit(raw[i+1]) && hexDigit(raw[i+2]):
+			b.WriteByte(c)
+		case c >= 0x80 || strings.IndexByte(untidy, c) >= 0:
+			fmt.Fprintf(&b, "%%%02X", c)
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
+}
+
+const untidy = " \"<>\\^`{|}%"
+
+func hexDigit(c byte) bool {
+	return '0' <= c && c <= '9' || 'a' <= c && c <= 'f' || 'A' <= c && c <= 'F'
+}
+
+func refuse(raw, why string) *contract.Error {
+	if len(raw) > 200 {
+		raw = raw[:200] + "…"
+	}
+	e := contract.Invalid("url", "%q is not fetched: %s; only http and https URLs of public websites are", raw, why)
+	e.Op, e.Err = "fetch.Guard", ErrUnsafe
+	return e
+}

@@ -1,0 +1,42 @@
+package fetch
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// maxRetryAfter bounds what a Retry-After may mean, so that no arithmetic on it overflows.
+const maxRetryAfter = 365 * 24 * time.Hour
+
+// RetryAfter reads a Retry-After field (RFC 9110, 10.2.3): how long after now its sender wants no
+// request. ok is false for a value that is neither a number of seconds nor an HTTP date; a date in
+// the past is 0. A date is compared with the sender's own clock when date, its Date field, can be read.
+func RetryAfter(value, date string, now time.Time) (d time.Duration, ok bool) {
+	value = strings.TrimSpace(value)
+	if digits(value) {
+		seconds, err := strconv.ParseInt(value, 10, 64)
+		if err != nil || seconds > int64(maxRetryAfter/time.Second) {
+			return maxRetryAfter, true
+		}
+		return time.Duration(seconds) * time.Second, true
+	}
+	at, err := http.ParseTime(value)
+	if err != nil {
+		return 0, false
+	}
+	if sent, err := http.ParseTime(strings.TrimSpace(date)); err == nil {
+		now = sent
+	}
+	return min(max(0, at.Sub(now)), maxRetryAfter), true
+}
+
+func digits(s string) bool {
+	for i := range len(s) {
+		if s[i] < '0' || s[i] > '9' {
+			return false
+		}
+	}
+	return s != ""
+}

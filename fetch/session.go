@@ -1,0 +1,416 @@
+package fetch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/newsfork/seed-engine/contract"
+)
+
+// Config holds the limits of a Session, after the variables of the same names. Intervals, delays
+// and Retries may be 0; a limit of 0 is none, except MaxRequests and MaxRedirects, which are exact.
+type Config struct {
+	UserAgent     string        // USER_AGENT, sent with every request
+	Interval      time.Duration // REQUEST_INTERVAL_MS: least pause between two requests to one host
+	MaxCrawlDelay time.Duration // MAX_CRAWL_DELAY_MS: the most that SetDelay raises Interval to
+	MaxRequests   int           // MAX_REQUESTS_PER_DOMAIN: redirects and retries counted
+	MaxRedirects  int           // per Fetch; RFC 9309, 2.3.1.2 asks for five
+	Retries       int           // FETCH_RETRIES: per Fetch, over all its hops
+	RetryBase     time.Duration // FETCH_RETRY_BASE_MS: pause before the first retry, doubled each time
+	Deadline      time.Duration // DOMAIN_DEADLINE_MS: for everything but pauses of Interval and SetDelay
+	MaxWall       time.Duration // for everything, pauses too
+}
+
+// The errors of a Session that say: do not ask. They have the kind Validation (ErrDeadline:
+// Timeout), and no request was made for the URL they name.
+var (
+	// ErrDisallowed: robots.txt forbids the URL, or the host was blocked.
+	ErrDisallowed = errors.New("robots_disallowed")
+	// ErrBudget: MaxRequests requests were made.
+	ErrBudget = errors.New("request budget spent")
+	// ErrDeadline: Deadline or MaxWall has passed, or would before the host may be asked again.
+	ErrDeadline = errors.New("deadline passed")
+)
+
+// ErrRedirects (kind Network) marks a redirect that leads in a circle, or one too many.
+var ErrRedirects = errors.New("redirects lead nowhere")
+
+// DefaultMaxBytes is the cap of a body whose Target names none.
+const DefaultMaxBytes = 1 << 20
+
+// Target is what a Session is to fetch.
+type Target struct {
+	Method          string // GET when empty, or HEAD
+	URL             string
+	Accept          string        // */* when empty
+	IfNoneMatch     string        // an ETag, quotes included
+	IfModifiedSince string        // an HTTP date
+	Timeout         time.Duration // of each request, from its start to the end of its body
+	MaxBytes        int64         // of the decoded content; DefaultMaxBytes when 0
+	Whole           bool          // read the body before Fetch returns: a failure in it is then retried too
+	Once            bool          // no retries: for probes that may fail
+}
+
+// Stats is what a Session did so far.
+type Stats struct {
+	Requests        int           // exchanges started
+	Answered        int           // of them, those that got an HTTP status
+	AvgResponseTime time.Duration // of the answered ones, to their headers
+	PolitenessWait  time.Duration // spent in pauses of Interval and SetDelay
+	Elapsed         time.Duration // since NewSession, PolitenessWait included
+}
+
+// Session fetches for the collection of one domain.
+//
+// The pause between two requests to one host is measured from the end of the first, its body
+// included, to the start of the second: whatever the network does to either, the origin sees them
+// at least that far apart. Waiting to be polite (Interval, SetDelay) does not count against
+// Deadline; back-off and Retry-After do.
+//
+// A Session is used by one goroutine at a time and holds at most one open Answer: the next Fetch
+// closes the body of the one before, so that no one waits for a host that he occupies himself.
+// Close it when the collection is over.
+type Session struct {
+	cfg       Config
+	transport Transport
+	clock     Clock
+	limiter   *Limiter
+
+	rules   map[string]func(url string) bool
+	blocked map[string]string // host → why
+	asked   map[string]*host
+	open    *Body
+
+	start        time.Time
+	polite       time.Duration
+	requests     int
+	answered     int
+	responseTime time.Duration
+}
+
+// NewSession starts the clock of Deadline and MaxWall. Sessions of one event share l.
+func NewSession(cfg Config, t Transport, c Clock, l *Limiter) *Session {
+	return &Session{
+		cfg: cfg, transport: t, clock: c, limiter: l,
+		rules: map[string]func(string) bool{}, blocked: map[string]string{}, asked: map[string]*host{},
+		open: emptyBody(), start: c.Now(),
+	}
+}
+
+// Close closes an Answer that is still open.
+func (s *Session) Close() { s.open.Close() }
+
+// SetRules makes every later request to host, redirects included, ask allowed first. host is the
+// canonical name, as in (*url.URL).Hostname of Answer.URL.
+func (s *Session) SetRules(host string, allowed func(url string) bool) { s.rules[host] = allowed }
+
+// SetDelay raises the pause between two requests to host to its Crawl-delay, at most to
+// MaxCrawlDelay. It never makes it shorter than Interval, nor than another session set it.
+func (s *Session) SetDelay(host string, d time.Duration) {
+	h := s.limiter.host(host)
+	s.limiter.mu.Lock()
+	defer s.limiter.mu.Unlock()
+	h.delay = max(h.delay, min(d, s.cfg.MaxCrawlDelay))
+}
+
+// Block makes every later request to host fail with ErrDisallowed; why is part of the message.
+func (s *Session) Block(host, why string) { s.blocked[host] = why }
+
+// Stats tells what the Session did so far.
+func (s *Session) Stats() Stats {
+	st := Stats{Requests: s.requests, Answered: s.answered, PolitenessWait: s.polite, Elapsed: s.clock.Now().Sub(s.start)}
+	if s.answered > 0 {
+		st.AvgResponseTime = s.responseTime / time.Duration(s.answered)
+	}
+	return st
+}
+
+// FreeAt is when the last of the hosts asked may be asked again: whoever lets others at these hosts
+// earlier, by giving up a lease, makes them break the pause.
+func (s *Session) FreeAt() time.Time {
+	s.limiter.mu.Lock()
+	defer s.limiter.mu.Unlock()
+	var at time.Time
+	for _, h := range s.asked {
+		if t := h.due(s.cfg.Interval); t.After(at) {
+			at = t
+		}
+		if h.notBefore.After(at) {
+			at = h.notBefore
+		}
+	}
+	return at
+}
+
+// Fetch asks for t.URL and follows redirects, with the Guard, the rules and the pause before every
+// request. Network errors, timeouts and 5xx answers are tried again after RetryBase, 2·RetryBase, …
+// or what Retry-After says, as long as retries, requests and time are left; 429 only when it brings
+// a Retry-After; other answers never. An answer of any status is no error.
+func (s *Session) Fetch(ctx context.Context, t Target) (*Answer, error) {
+	s.open.Close()
+	a := &Answer{URL: t.URL, Body: emptyBody()}
+	u, err := Guard(t.URL)
+	if err == nil {
+		r := &run{Session: s, ctx: ctx, target: t, answer: a}
+		err = r.follow(u)
+	}
+	return a, err
+}
+
+// run is one Fetch under way.
+type run struct {
+	*Session
+	ctx    context.Context
+	target Target
+	answer *Answer
+	tries  int       // retries used
+	after  time.Time // the next request waits until then
+	probe  bool      // while nothing has answered there are no retries
+}
+
+// follow asks u and wherever it redirects to.
+func (r *run) follow(u *url.URL) error {
+	a := r.answer
+	seen := map[string]bool{}
+	for {
+		a.URL = u.String()
+		if seen[a.URL] {
+			return stop(contract.Network, ErrRedirects, "the redirects of %s lead in a circle", a.Hops[0].URL)
+		}
+		seen[a.URL] = true
+		if err := r.ask(u); err != nil {
+			a.Body.Close()
+			a.Body = emptyBody()
+			return err
+		}
+		location, ok := redirect(a)
+		if !ok {
+			r.open = a.Body
+			return nil
+		}
+		a.Body.Close()
+		a.Body = emptyBody()
+		a.Hops = append(a.Hops, Hop{a.URL, a.Status})
+		if len(a.Hops) > r.cfg.MaxRedirects {
+			return stop(contract.Network, ErrRedirects, "%s redirects more than %d times", a.Hops[0].URL, r.cfg.MaxRedirects)
+		}
+		next, err := resolve(u, location)
+		if err != nil {
+			return located(err, a.URL)
+		}
+		u = next
+	}
+}
+
+// redirect returns the Location of an answer that is a redirect (RFC 9110, 15.4).
+func redirect(a *Answer) (location string, ok bool) {
+	switch a.Status {
+	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
+		location = a.Header.Get("Location")
+	}
+	return location, location != ""
+}
+
+// ask asks one URL, with retries.
+func (r *run) ask(u *url.URL) error {
+	var failure error // of the request before
+	for {
+		sent := r.requests
+		err := r.exchange(u)
+		if r.requests == sent { // it was not asked
+			if failure != nil {
+				return failure
+			}
+			return err
+		}
+		if err == nil && r.target.Whole {
+			if _, ok := redirect(r.answer); !ok {
+				r.answer.Content, err = io.ReadAll(r.answer.Body)
+			}
+		}
+		pause, ok := r.retry(err)
+		if !ok {
+			return err
+		}
+		r.answer.Body.Close()
+		r.tries++
+		r.after = r.clock.Now().Add(pause)
+		failure = err
+	}
+}
+
+// retry says whether to ask again after an exchange that ended with err, and how much later. What
+// Retry-After asks for beyond that is waited for by exchange.
+func (r *run) retry(err error) (pause time.Duration, ok bool) {
+	a := r.answer
+	switch {
+	case r.target.Once, r.tries >= r.cfg.Retries, r.requests >= r.cfg.MaxRequests, r.ctx.Err() != nil:
+		return 0, false
+	case r.probe && a.Status == 0:
+		return 0, false
+	case err != nil, a.Status >= 500:
+	case a.Status == http.StatusTooManyRequests && a.Header.Get("Retry-After") != "":
+	default:
+		return 0, false
+	}
+	pause = r.cfg.RetryBase << r.tries
+	return pause, pause < r.left()
+}
+
+// exchange makes one request as soon as its host may be asked.
+func (r *run) exchange(u *url.URL) error {
+	a, name := r.answer, u.Hostname()
+	if err := r.permitted(name, a.URL); err != nil {
+		return err
+	}
+	h := r.limiter.host(name)
+	if err := r.turn(h, a.URL); err != nil {
+		return err
+	}
+	r.asked[name] = h
+	resp, err := r.send(a.URL)
+	if err != nil {
+		r.limiter.leave(h, r.clock.Now())
+		return located(err, a.URL)
+	}
+	if d, ok := RetryAfter(resp.Header.Get("Retry-After"), resp.Header.Get("Date"), r.clock.Now()); ok &&
+		(resp.Status == http.StatusTooManyRequests || resp.Status == http.StatusServiceUnavailable) {
+		r.limiter.hold(h, r.clock.Now().Add(d))
+	}
+	limit := r.target.MaxBytes
+	if limit == 0 {
+		limit = DefaultMaxBytes
+	}
+	a.Status, a.Header, a.answered = resp.Status, resp.Header, a.URL
+	a.Body = &Body{url: a.URL, content: resp.Body, left: limit, done: func() { r.limiter.leave(h, r.clock.Now()) }}
+	if r.target.Method == http.MethodHead || a.Status == http.StatusNoContent || a.Status == http.StatusNotModified {
+		a.Body.end(io.EOF)
+	}
+	return nil
+}
+
+// permitted refuses what must not be asked, or not any more.
+func (r *run) permitted(host, link string) error {
+	if err := r.ctx.Err(); err != nil {
+		return contract.Wrap(contract.Timeout, "fetch.Session", err)
+	}
+	if why, ok := r.blocked[host]; ok {
+		return stop(contract.Validation, ErrDisallowed, "%s is not asked: %s", link, why)
+	}
+	if allowed := r.rules[host]; allowed != nil && !allowed(link) {
+		return stop(contract.Validation, ErrDisallowed, "%s is not asked: robots.txt forbids it", link)
+	}
+	if r.requests >= r.cfg.MaxRequests {
+		return stop(contract.Validation, ErrBudget, "%s is not asked: %d requests were made, as MAX_REQUESTS_PER_DOMAIN allows", link, r.requests)
+	}
+	return nil
+}
+
+// turn waits until h may be asked, and takes its turn.
+func (r *run) turn(h *host, link string) error {
+	if r.left() <= 0 {
+		return late(link, "the time for its domain is over")
+	}
+	began := r.clock.Now()
+	if err := acquire(r.ctx, h.turn); err != nil {
+		return err
+	}
+	due, notBefore := r.limiter.times(h, r.cfg.Interval)
+	if r.after.After(notBefore) {
+		notBefore = r.after
+	}
+	err := r.sleepUntil(due, link)
+	r.polite += r.clock.Now().Sub(began)
+	if err == nil && notBefore.Sub(r.clock.Now()) >= r.left() {
+		err = late(link, "its host may be asked again at "+notBefore.UTC().Format(time.RFC3339)+", when the time for its domain is over")
+	}
+	if err == nil {
+		err = r.sleepUntil(notBefore, link)
+	}
+	if err == nil && r.left() <= 0 {
+		err = late(link, "the time for its domain is over")
+	}
+	if err != nil {
+		release(h.turn)
+	}
+	return err
+}
+
+func (r *run) sleepUntil(t time.Time, link string) error {
+	if limit := r.cfg.MaxWall; limit > 0 && t.Sub(r.start) >= limit {
+		return late(link, "its host may be asked again at "+t.UTC().Format(time.RFC3339)+", when the time for its domain is over")
+	}
+	for {
+		d := t.Sub(r.clock.Now())
+		if d <= 0 {
+			return nil
+		}
+		if err := r.clock.Sleep(r.ctx, d); err != nil {
+			return contract.Wrap(contract.Timeout, "fetch.Session", err)
+		}
+	}
+}
+
+// forever stands for a limit that is not set.
+const forever = time.Duration(math.MaxInt64)
+
+// left is the time until Deadline or MaxWall, whichever is nearer.
+func (s *Session) left() time.Duration {
+	gone, left := s.clock.Now().Sub(s.start), forever
+	if s.cfg.Deadline > 0 {
+		left = s.cfg.Deadline - (gone - s.polite)
+	}
+	if s.cfg.MaxWall > 0 {
+		left = min(left, s.cfg.MaxWall-gone)
+	}
+	return left
+}
+
+// send makes the request when it has a slot, and measures it.
+func (r *run) send(link string) (*Response, error) {
+	t := &r.target
+	req := &Request{Method: t.Method, URL: link, Header: http.Header{}, Timeout: t.Timeout}
+	if req.Method == "" {
+		req.Method = http.MethodGet
+	}
+	accept := t.Accept
+	if accept == "" {
+		accept = "*/*"
+	}
+	for _, h := range [...][2]string{{"User-Agent", r.cfg.UserAgent}, {"Accept", accept}, {"If-None-Match", t.IfNoneMatch}, {"If-Modified-Since", t.IfModifiedSince}} {
+		if h[1] != "" {
+			req.Header.Set(h[0], h[1])
+		}
+	}
+	if err := acquire(r.ctx, r.limiter.slots); err != nil {
+		return nil, err
+	}
+	defer release(r.limiter.slots)
+	if left := r.left(); left < forever && (req.Timeout == 0 || left < req.Timeout) {
+		req.Timeout = max(left, time.Millisecond)
+	}
+	r.requests++
+	r.answer.Requests++
+	start := r.clock.Now()
+	resp, err := r.transport.Do(r.ctx, req)
+	if err == nil {
+		r.answered++
+		r.answer.Elapsed = r.clock.Now().Sub(start)
+		r.responseTime += r.answer.Elapsed
+	}
+	return resp, err
+}
+
+func late(link, why string) *contract.Error {
+	return stop(contract.Timeout, ErrDeadline, "%s is not asked: %s", link, why)
+}
+
+func stop(kind contract.Kind, why error, format string, args ...any) *contract.Error {
+	return &contract.Error{Kind: kind, Op: "fetch.Session", Message: fmt.Sprintf(format, args...), Err: why}
+}

@@ -1,0 +1,143 @@
+package fetch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/newsfork/seed-engine/contract"
+)
+
+// Request is one HTTP exchange.
+type Request struct {
+	Method  string // GET or HEAD
+	URL     string // as Guard gave it
+	Header  http.Header
+	Timeout time.Duration // from the start of the exchange to the end of the body; 0 is none
+}
+
+// Response is the answer to a Request. The caller closes Body, which is never nil and holds the
+// content decoded (Content-Encoding undone); Header still names the encoding that was sent.
+type Response struct {
+	Status int
+	Header http.Header // without Set-Cookie
+	Body   io.ReadCloser
+}
+
+// Transport does one HTTP exchange: no redirect is followed, nothing is tried again, no cookie or
+// copy is kept. Errors of Do and of reading Response.Body are *contract.Error of the kind Timeout
+// or Network, the latter matching ErrNotResolved, ErrConnRefused, ErrReset or ErrTLS where the
+// platform tells them apart. It is safe for concurrent use.
+type Transport interface {
+	Do(ctx context.Context, r *Request) (*Response, error)
+}
+
+// Clock tells and spends time.
+type Clock interface {
+	Now() time.Time
+	// Sleep returns after d, or with the error of ctx as soon as that is done.
+	Sleep(ctx context.Context, d time.Duration) error
+}
+
+// What went wrong below HTTP, as far as the platform says.
+var (
+	ErrNotResolved = errors.New("the host name does not resolve")
+	ErrConnRefused = errors.New("the connection was refused")
+	ErrReset       = errors.New("the connection was reset")
+	ErrTLS         = errors.New("the TLS handshake failed")
+	errNetwork     = errors.New("the connection failed")
+	errTimeout     = errors.New("there was no answer in time")
+)
+
+// Failure makes the error of a Transport: what is one of the errors above, or nil when nothing is
+// known; detail is the platform's own account of it.
+func Failure(what, detail error) *contract.Error {
+	if what == nil {
+		what = errNetwork
+	}
+	return &contract.Error{Kind: contract.Network, Op: "fetch.Transport", Message: what.Error(), Err: &cause{what, detail}}
+}
+
+// NoAnswer makes the error of a Transport whose Timeout has passed.
+func NoAnswer(detail error) *contract.Error {
+	return &contract.Error{Kind: contract.Timeout, Op: "fetch.Transport", Message: errTimeout.Error(), Err: &cause{errTimeout, detail}}
+}
+
+// cause reads as detail, which the logs want, and matches both errors.
+type cause struct{ what, detail error }
+
+func (c *cause) Error() string {
+	if c.detail == nil {
+		return c.what.Error()
+	}
+	return c.detail.Error()
+}
+
+func (c *cause) Unwrap() []error { return []error{c.what, c.detail} }
+
+// described turns the name and message of a platform's error into a Failure or NoAnswer. Only
+// words tell the causes apart: workerd gives most failures of fetch as a plain Error.
+func described(name, message string, err error) *contract.Error {
+	if name == "TimeoutError" || name == "AbortError" {
+		return NoAnswer(err)
+	}
+	m := strings.ToLower(message)
+	for _, w := range symptoms {
+		if strings.Contains(m, w.words) {
+			if w.what == errTimeout {
+				return NoAnswer(err)
+			}
+			return Failure(w.what, err)
+		}
+	}
+	return Failure(nil, err)
+}
+
+// symptoms are tried in this order.
+var symptoms = []struct {
+	words string
+	what  error
+}{
+	{"enotfound", ErrNotResolved},
+	{"eai_again", ErrNotResolved},
+	{"dns", ErrNotResolved},
+	{"resolve host", ErrNotResolved},
+	{"certificate", ErrTLS},
+	{"tls", ErrTLS},
+	{"ssl", ErrTLS},
+	{"timed out", errTimeout},
+	{"timeout", errTimeout},
+	{"refused", ErrConnRefused},
+	{"reset", ErrReset},
+	{"connection lost", ErrReset},
+	{"disconnected", ErrReset},
+	{"closed", ErrReset},
+}
+
+// edgeFailure recognises answers that no website gave: where Cloudflare's edge cannot reach an
+// origin, a Worker's fetch does not fail but answers 52x, or 530 when the name does not resolve
+// (developers.cloudflare.com/workers/platform/known-issues/ and …/support/troubleshooting/
+// http-status-codes/cloudflare-5xx-errors/). It returns nil for every other answer.
+func edgeFailure(status int, h http.Header) error {
+	if !strings.EqualFold(h.Get("Server"), "cloudflare") {
+		return nil
+	}
+	detail := fmt.Errorf("the platform answered %d in place of the origin", status)
+	switch status {
+	case 521:
+		return Failure(ErrConnRefused, detail)
+	case 522, 524:
+		return NoAnswer(detail)
+	case 523:
+		return Failure(nil, detail)
+	case 525, 526:
+		return Failure(ErrTLS, detail)
+	case 530:
+		return Failure(ErrNotResolved, detail)
+	}
+	return nil
+}
