@@ -22,6 +22,9 @@ func checkPut(key string, o *PutOptions) error {
 	if err := checkKey(key); err != nil || o == nil {
 		return err
 	}
+	if o.If.Absent && o.If.ETag != "" {
+		return contract.Invalid("if", "names an ETag and absence at once; send one")
+	}
 	n := 0
 	for name, value := range o.Metadata {
 		n += len(name) + len(value)
@@ -78,7 +81,9 @@ func fault(op, key string, err error) error {
 	case err == nil, errors.Is(err, ErrNotFound), errors.Is(err, ErrPrecondition):
 		return err
 	case errors.As(err, &e):
-		return contract.Wrap(e.Kind, op, err)
+		named := *e
+		named.Op = op
+		return &named
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return &contract.Error{Kind: contract.Timeout, Op: op, Field: key, Message: "the time for this was over", Err: err}
 	}

@@ -73,7 +73,8 @@ async function r2PutStream(bucket, key, stream, size, options) {
   const stored = bucket.put(key, sized.readable, JSON.parse(options));
   const over = new AbortController();
   let broken;
-  const piped = stream.pipeTo(sized.writable, { signal: over.signal }).catch((error) => (broken ??= error));
+  const sent = stream ? stream.pipeTo(sized.writable, { signal: over.signal }) : sized.writable.close();
+  const piped = sent.catch((error) => (broken ??= error));
   try {
     return orNull(await stored);
   } catch (error) {
@@ -84,6 +85,10 @@ async function r2PutStream(bucket, key, stream, size, options) {
     over.abort();
     await piped;
   }
+}
+
+async function r2Delete(bucket, keys) {
+  await bucket.delete(keys);
 }
 
 /** A multipart upload in progress: the upload and its parts. */
@@ -134,6 +139,7 @@ export const helpers = {
   r2List,
   r2Put,
   r2PutStream,
+  r2Delete,
   r2Begin,
   r2Part,
   r2Complete,

@@ -1,0 +1,178 @@
+package r2_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"sync"
+	"testing"
+	"testing/iotest"
+	"time"
+
+	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/r2"
+	"github.com/newsfork/seed-engine/r2/r2test"
+)
+
+var ctx = context.Background()
+
+// stepping is a clock that moves a second whenever it is read.
+func stepping() func() time.Time {
+	var mu sync.Mutex
+	now := time.Date(2026, 1, 28, 12, 0, 0, 0, time.UTC)
+	return func() time.Time {
+		mu.Lock()
+		defer mu.Unlock()
+		now = now.Add(time.Second)
+		return now
+	}
+}
+
+func TestMemoryConforms(t *testing.T) {
+	for _, c := range r2test.Cases {
+		t.Run(c.Name, func(t *testing.T) {
+			t.Parallel()
+			m := r2.NewMemory()
+			m.Now = stepping()
+			c.Run(t, m, "conformance/"+c.Name+"/")
+			if n := m.OpenUploads(); n != 0 {
+				t.Errorf("%d uploads were left open", n)
+			}
+		})
+	}
+}
+
+func kind(t *testing.T, what string, err error, want contract.Kind) {
+	t.Helper()
+	if err == nil || contract.KindOf(err) != want {
+		t.Errorf("%s: got error %v, want one of kind %s", what, err, want)
+	}
+}
+
+func TestMemoryOneWriteASecond(t *testing.T) {
+	now := time.Date(2026, 1, 28, 12, 0, 0, 0, time.UTC)
+	m := r2.NewMemory()
+	m.Now = func() time.Time { return now }
+	put := func(key string) error {
+		_, err := m.Put(ctx, key, nil, nil)
+		return err
+	}
+	if err := put("a"); err != nil {
+		t.Fatal(err)
+	}
+	if err := put("b"); err != nil {
+		t.Errorf("another key: %v", err)
+	}
+	now = now.Add(999 * time.Millisecond)
+	kind(t, "second put within a second", put("a"), contract.Storage)
+	if err := m.Delete(ctx, "a"); err != nil {
+		t.Fatal(err)
+	}
+	kind(t, "put after a delete within a second", put("a"), contract.Storage)
+	u, err := m.Create(ctx, "a", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = u.Commit()
+	kind(t, "upload within a second", err, contract.Storage)
+	_, err = m.PutStream(ctx, "a", strings.NewReader(""), 0, nil)
+	kind(t, "streamed put within a second", err, contract.Storage)
+	now = now.Add(time.Millisecond)
+	if err := put("a"); err != nil {
+		t.Errorf("a second later: %v", err)
+	}
+
+	m = r2.NewMemory() // with the real clock
+	if err := put("a"); err != nil {
+		t.Fatal(err)
+	}
+	kind(t, "second put at once", put("a"), contract.Storage)
+}
+
+func TestMemoryFail(t *testing.T) {
+	broken := errors.New("broken")
+	var failing string
+	m := r2.NewMemory()
+	m.Now = stepping()
+	m.Fail = func(op, key string) error {
+		if op+" "+key == failing {
+			return broken
+		}
+		return nil
+	}
+	if _, err := m.Put(ctx, "a", []byte("content"), nil); err != nil {
+		t.Fatal(err)
+	}
+	body, err := m.Get(ctx, "a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	newUpload := func() r2.Upload {
+		u, err := m.Create(ctx, "u", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return u
+	}
+	writing, committing, aborting := newUpload(), newUpload(), newUpload()
+	for _, c := range []struct {
+		failing string
+		do      func() error
+	}{
+		{"head a", func() error { _, err := m.Head(ctx, "a"); return err }},
+		{"get a", func() error { _, err := m.Get(ctx, "a"); return err }},
+		{"read a", func() error { _, err := io.ReadAll(body); return err }},
+		{"list p", func() error { _, err := m.List(ctx, r2.ListOptions{Prefix: "p"}); return err }},
+		{"put a", func() error { _, err := m.Put(ctx, "a", nil, nil); return err }},
+		{"put a", func() error { _, err := m.PutStream(ctx, "a", strings.NewReader(""), 0, nil); return err }},
+		{"create u", func() error { _, err := m.Create(ctx, "u", nil); return err }},
+		{"write u", func() error { _, err := writing.Write([]byte("x")); return err }},
+		{"commit u", func() error { _, err := committing.Commit(); return err }},
+		{"abort u", aborting.Abort},
+		{"delete a", func() error { return m.Delete(ctx, "a", "b") }},
+	} {
+		failing = c.failing
+		err := c.do()
+		kind(t, c.failing, err, contract.Storage)
+		if !errors.Is(err, broken) {
+			t.Errorf("%s: the cause is lost in %v", c.failing, err)
+		}
+	}
+	failing = ""
+	if err := writing.Abort(); err != nil {
+		t.Error(err)
+	}
+	if n := m.OpenUploads(); n != 0 {
+		t.Errorf("%d uploads were left open", n)
+	}
+	if _, err := m.Head(ctx, "u"); !errors.Is(err, r2.ErrNotFound) {
+		t.Errorf("a failed commit left something: %v", err)
+	}
+}
+
+func TestMemoryPutStream(t *testing.T) {
+	m := r2.NewMemory()
+	m.Now = stepping()
+	data := bytes.Repeat([]byte("0123456789"), 1000)
+	o := &r2.PutOptions{If: r2.Condition{Absent: true}, ContentType: "application/json"}
+	for _, size := range []int64{0, 9_999, 10_001} {
+		_, err := m.PutStream(ctx, "a", bytes.NewReader(data), size, o)
+		kind(t, "wrong length", err, contract.Validation)
+	}
+	_, err := m.PutStream(ctx, "a", iotest.TimeoutReader(bytes.NewReader(data)), 10_000, o)
+	kind(t, "broken body", err, contract.Validation)
+	if _, err := m.Head(ctx, "a"); !errors.Is(err, r2.ErrNotFound) {
+		t.Fatalf("a broken body left something: %v", err)
+	}
+	if _, err := m.PutStream(ctx, "a", bytes.NewReader(data), 10_000, o); err != nil {
+		t.Fatal(err)
+	}
+	if got := m.ContentType("a"); got != "application/json" {
+		t.Errorf("content type %q", got)
+	}
+	if _, err := m.PutStream(ctx, "a", bytes.NewReader(data), 10_000, o); !errors.Is(err, r2.ErrPrecondition) {
+		t.Errorf("second create: %v", err)
+	}
+}
