@@ -1,0 +1,63 @@
+// Starts the fixture program on workerd for a test file.
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { after } from "node:test";
+import { fileURLToPath } from "node:url";
+import { build } from "../../worker/build.mjs";
+
+const here = dirname(fileURLToPath(import.meta.url));
+build(join(here, "fixture"), join(here, "../../build/runtime-fixture"));
+
+// wrangler writes settings and logs into the home directory; keep it out of the real one.
+const home = mkdtempSync(join(tmpdir(), "runtime-test-"));
+Object.assign(process.env, { HOME: home, XDG_CONFIG_HOME: home, WRANGLER_SEND_METRICS: "false", WRANGLER_LOG: "error" });
+const { createTestHarness } = await import("wrangler");
+
+/** Starts the fixture; it stops after the tests of the file. */
+export async function start() {
+  const server = createTestHarness({
+    root: join(here, "fixture"),
+    workers: [{ configPath: "wrangler.jsonc" }, { configPath: "wrangler.peer.jsonc" }],
+  });
+  await server.listen();
+  after(async () => {
+    await server.close();
+    rmSync(home, { recursive: true, force: true });
+  });
+  const engine = server.getWorker("runtime-fixture");
+  const peer = server.getWorker("runtime-peer");
+  const post = (worker, path, body) => worker.fetch(`http://test${path}`, { method: "POST", body: JSON.stringify(body) }).then((answer) => answer.json());
+
+  return {
+    get: (path, init) => engine.fetch(`http://test${path}`, init),
+    text: async (path, init) => (await engine.fetch(`http://test${path}`, init)).text(),
+    /** What the pool holds and counted. */
+    stats: () => engine.fetch("http://test/_stats").then((answer) => answer.json()),
+    /** Puts the given limits in the place of production's, until the next call. */
+    rules: (changed = {}) => post(engine, "/_rules", changed),
+    /** Delivers one batch; the messages are m0, m1, … */
+    deliver: (...bodies) => post(peer, "/_queue", bodies),
+    cron: (cron) => post(peer, "/_scheduled", { cron, scheduledTime: Date.now() }),
+    bucket: async () => (await engine.getEnv()).BUCKET,
+    /** The JSON log lines with the given event name. */
+    logged: (event) => server.getLogs().map(({ message }) => message).filter((line) => line.startsWith(`{"event":"${event}"`)).map((line) => JSON.parse(line)),
+    clearLogs: () => server.clearLogs(),
+    /** Sends a request and hangs up after the given time. */
+    hangUp: (path, ms, headers = {}) => post(peer, "/_hang-up", { path, ms, headers }),
+    /** Sends n requests and returns how many were answered with 200. */
+    load: (path, n) => post(peer, "/_load", { path, n }),
+  };
+}
+
+export const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** Repeats check until it gives something true, for at most the given time, and returns that. */
+export async function eventually(check, ms = 5000) {
+  const until = Date.now() + ms;
+  for (;;) {
+    const result = await check();
+    if (result || Date.now() > until) return result;
+    await pause(50);
+  }
+}

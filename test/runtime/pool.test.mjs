@@ -1,0 +1,260 @@
+import assert from "node:assert/strict";
+import { beforeEach, test } from "node:test";
+import { eventually, pause, start } from "./harness.mjs";
+
+const fixture = await start();
+const MiB = 1 << 20;
+
+beforeEach(() => fixture.rules());
+
+/** How the pool's counters move while work runs. */
+async function change(work) {
+  const before = await fixture.stats();
+  await work();
+  const now = await eventually(async () => {
+    const stats = await fixture.stats();
+    return stats.live === 0 && stats;
+  });
+  assert.ok(now, "an instance is still leased");
+  const dropped = {};
+  for (const [reason, n] of Object.entries(now.dropped)) {
+    const more = n - (before.dropped[reason] ?? 0);
+    if (more) dropped[reason] = more;
+  }
+  return { created: now.created - before.created, reused: now.reused - before.reused, waited: now.waited - before.waited, refused: now.refused - before.refused, dropped, now };
+}
+
+async function failsWith(answer, status, code) {
+  assert.equal(answer.status, status);
+  assert.match(answer.headers.get("x-request-id"), /^[\w-]{6,}$/);
+  const { success, error } = await answer.json();
+  assert.deepEqual({ success, code: error.code }, { success: false, code });
+  assert.match(error.message, /^[A-Z].*\.$/);
+}
+
+const all = (n, work) => Promise.all(Array.from({ length: n }, (_, i) => work(i)));
+
+test("an instance serves one event after the other", async () => {
+  await fixture.text("/health");
+  const { created, reused } = await change(() => fixture.text("/health").then(() => fixture.text("/health")));
+  assert.deepEqual({ created, reused }, { created: 0, reused: 2 });
+});
+
+test("32 concurrent events with R2, queue and fetch", async () => {
+  const { now } = await change(async () => {
+    const answers = await all(32, (i) => fixture.text(`/io?id=${i}`));
+    answers.forEach((answer, i) => assert.equal(answer, `stored ${i}, peer says /${i}`));
+  });
+  assert.equal(now.dropped.pending_promise ?? 0, 0);
+});
+
+test("at most ten instances; further events wait", async () => {
+  const { now, created, waited } = await change(async () => {
+    const answers = await all(30, () => fixture.text("/wait?ms=200"));
+    assert.deepEqual(new Set(answers), new Set(["waited"]));
+  });
+  assert.ok(created <= 10 && now.memory.length <= 10, `${created} created`);
+  assert.equal(waited, 20);
+});
+
+test("events that wait are served in the order of arrival", async () => {
+  await fixture.rules({ maxLive: 1 });
+  const order = [];
+  const jobs = [];
+  for (let i = 0; i < 5; i++) {
+    jobs.push(fixture.text("/wait?ms=150").then(() => order.push(i)));
+    await pause(30);
+  }
+  await Promise.all(jobs);
+  assert.deepEqual(order, [0, 1, 2, 3, 4]);
+});
+
+test("an event that waits too long is refused with 503", async () => {
+  await fixture.rules({ maxLive: 1, httpWait: 300 });
+  const { refused } = await change(async () => {
+    const holder = fixture.text("/wait?ms=1000");
+    await pause(50);
+    const began = Date.now();
+    const answer = await fixture.get("/health");
+    await failsWith(answer, 503, "busy");
+    assert.ok(Date.now() - began < 800);
+    assert.ok(Number(answer.headers.get("retry-after")) > 0);
+    assert.equal(await holder, "waited");
+  });
+  assert.equal(refused, 1);
+});
+
+test("variables and bindings are those of the event", async () => {
+  const ask = (value) => fixture.text("/env?name=SECRET", value && { headers: { "x-test-vars": JSON.stringify({ SECRET: value }) } });
+  assert.equal(await ask("one"), "one");
+  assert.equal(await ask("two"), "two");
+  assert.equal(await ask(), "<undefined>");
+});
+
+test("a timer left behind does not stop later timers", async () => {
+  const { dropped } = await change(async () => {
+    await fixture.text("/leave-timer?ms=3000");
+    const began = Date.now();
+    assert.equal(await fixture.text("/sleep?ms=5000"), "slept");
+    const took = Date.now() - began;
+    assert.ok(took >= 4990 && took < 6500, `slept ${took} ms`);
+  });
+  assert.deepEqual(dropped, {});
+});
+
+test("a timer left behind fires in a later event", async () => {
+  await fixture.text("/leave-timer?ms=300");
+  await pause(500);
+  const began = Date.now();
+  assert.equal(await fixture.text("/sleep?ms=100"), "slept");
+  assert.ok(Date.now() - began < 1000);
+});
+
+test("a stopped timer does not stop later timers", async () => {
+  await fixture.text("/stopped-timer?ms=60000");
+  assert.equal(await fixture.text("/sleep?ms=50"), "slept");
+});
+
+test("an instance that still waits for a promise is dropped", async () => {
+  const { dropped } = await change(async () => {
+    assert.equal(await fixture.text("/leave-await"), "1");
+    assert.equal(await fixture.text("/health"), "ok");
+    await pause(3000); // the read settles in the event that is over
+    assert.equal(await fixture.text("/io?id=1"), "stored 1, peer says /1");
+  });
+  assert.deepEqual(dropped, { pending_promise: 1 });
+});
+
+test("an instance with goroutines left is dropped, also while waitUntil keeps its event open", async () => {
+  const { dropped } = await change(async () => {
+    await fixture.text("/leave-sender");
+    assert.equal(await fixture.text("/health"), "ok");
+    await fixture.text("/leave-goroutine");
+    assert.equal(await fixture.text("/io?id=1"), "stored 1, peer says /1");
+  });
+  assert.deepEqual(dropped, { goroutines: 2 });
+});
+
+test("a panic in a handler is answered, logged and counted, and the instance stays good", async () => {
+  await fixture.text("/health");
+  fixture.clearLogs();
+  const { created, dropped } = await change(async () => {
+    const answer = await fixture.get("/panic", { headers: { "x-request-id": "test-7" } });
+    assert.equal(answer.headers.get("etag"), null, "a header of the broken answer");
+    await failsWith(answer, 500, "internal_error");
+    assert.equal(answer.headers.get("x-request-id"), "test-7");
+    const stats = JSON.parse(await fixture.text("/stats"));
+    assert.equal(stats.recovered.handler, 1);
+  });
+  assert.deepEqual({ created, dropped }, { created: 0, dropped: {} });
+  const [line] = await eventually(() => fixture.logged("handler_failed"));
+  assert.equal(line.level, "error");
+  assert.equal(line.error_type, "internal_error");
+  assert.equal(line.message, "handler broke");
+  assert.equal(line.request_id, "test-7");
+  assert.match(line.stack, /fixture\/main\.go/);
+});
+
+for (const [what, path, reason] of [
+  ["a panic in another goroutine", "/panic-elsewhere", "exited"],
+  ["os.Exit", "/exit", "exited"],
+  ["a stack overflow", "/overflow", "exception"],
+]) {
+  test(`${what} fails its event at once and costs the instance`, async () => {
+    await fixture.text("/health");
+    const { dropped } = await change(async () => {
+      const began = Date.now();
+      await failsWith(await fixture.get(path), 500, "internal_error");
+      assert.ok(Date.now() - began < 3000);
+      assert.equal(await fixture.text("/io?id=1"), "stored 1, peer says /1");
+    });
+    assert.deepEqual(dropped, { [reason]: 1 });
+  });
+}
+
+test("a deadlock is given up at the deadline", async () => {
+  await fixture.rules({ httpDeadline: 1000 });
+  for (const init of [undefined, { headers: { "x-test-no-wait-until": "1" } }]) {
+    const { dropped } = await change(async () => {
+      const began = Date.now();
+      await failsWith(await fixture.get("/deadlock", init), 504, "timeout_error");
+      const took = Date.now() - began;
+      assert.ok(took >= 990 && took < 2500, `${took} ms`);
+      assert.equal(await fixture.text("/health"), "ok");
+    });
+    assert.deepEqual(dropped, { deadline: 1 });
+  }
+});
+
+test("Go can ask for more time", async () => {
+  await fixture.rules({ httpDeadline: 300 });
+  assert.equal((await fixture.get("/wait?ms=800")).status, 504);
+  assert.equal(await fixture.text("/extend?ms=800"), "waited");
+});
+
+test("after its deadline an event does nothing more", async () => {
+  await fixture.rules({ httpDeadline: 300 });
+  await failsWith(await fixture.get("/put-later?ms=800&key=late"), 504, "timeout_error");
+  await pause(1000);
+  assert.equal(await (await fixture.bucket()).head("late"), null);
+});
+
+test("a client that hangs up does not cost the instance", async () => {
+  await fixture.text("/health");
+  const { created, dropped } = await change(() => fixture.hangUp("/wait?ms=800", 200));
+  assert.deepEqual({ created, dropped }, { created: 0, dropped: {} });
+});
+
+test("a client that hangs up ends the context of its request", async () => {
+  const bucket = await fixture.bucket();
+  const { dropped } = await change(() => fixture.hangUp("/until-cancelled", 200));
+  assert.deepEqual(dropped, {});
+  const object = await eventually(() => bucket.get("cancelled"));
+  assert.equal(await object?.text(), "context canceled");
+});
+
+test("the lease of an event that ended without a word is recovered at its deadline", async () => {
+  await fixture.rules({ maxLive: 1, httpDeadline: 1500 });
+  const { dropped } = await change(async () => {
+    await fixture.hangUp("/wait?ms=60000", 200, { "x-test-no-wait-until": "1" });
+    const began = Date.now();
+    assert.equal(await fixture.text("/health"), "ok");
+    assert.ok(Date.now() - began < 3000);
+  });
+  assert.deepEqual(dropped, { deadline: 1 });
+});
+
+test("a permit given to an event that ended without a word is passed on", async () => {
+  await fixture.rules({ maxLive: 1 });
+  const holder = fixture.text("/wait?ms=1000");
+  await pause(100);
+  await fixture.hangUp("/health", 200, { "x-test-no-wait-until": "1" });
+  const began = Date.now();
+  assert.equal(await fixture.text("/health"), "ok");
+  assert.ok(Date.now() - began < 4000);
+  assert.equal(await holder, "waited");
+});
+
+test("an instance that grew is dropped", async () => {
+  const { dropped } = await change(async () => {
+    assert.equal((await fixture.get("/allocate?mb=200")).status, 200);
+    assert.equal(await fixture.text("/health"), "ok");
+  });
+  assert.deepEqual(dropped, { memory: 1 });
+});
+
+test("idle instances together hold at most 48 MiB", async () => {
+  const { now } = await change(() => all(6, () => fixture.text("/grow?mb=12&ms=300")));
+  const held = now.memory.reduce((sum, bytes) => sum + bytes, 0);
+  assert.ok(now.dropped.idle_memory > 0);
+  assert.ok(held <= 48 * MiB, `${held / MiB} MiB`);
+  assert.equal(now.idle, now.memory.length);
+});
+
+test("memory levels off over thousands of requests", async () => {
+  assert.equal(await fixture.load("/headers", 2000), 2000);
+  const early = Math.max(...(await fixture.stats()).memory);
+  const { created, dropped, now } = await change(async () => assert.equal(await fixture.load("/headers", 10_000), 10_000));
+  assert.deepEqual({ created, dropped }, { created: 0, dropped: {} });
+  assert.ok(Math.max(...now.memory) <= early + 2 * MiB, `${early} to ${Math.max(...now.memory)} bytes`);
+});

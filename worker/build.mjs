@@ -1,0 +1,58 @@
+// Builds a Worker: node worker/build.mjs [Go package directory] [output directory]
+//
+// The output directory then holds the compiled program (app.wasm), the support code that belongs to
+// the Go version which compiled it (wasm_exec.js), the entry module and the pool. Files that did
+// not change are left alone.
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join, relative, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const here = dirname(fileURLToPath(import.meta.url));
+const root = dirname(here);
+
+// What the pool relies on in Go's support code, beyond its public constructor and run.
+const anchors = [
+  "globalThis.Go = class",
+  "_resume() {",
+  "go._resume();", // callbacks enter through the method that the pool replaces
+  "this.exit(code);",
+  "this._resolveExitPromise();",
+  '"runtime.scheduleTimeoutEvent": (sp) => {\n\t\t\t\t\t\tsp >>>= 0;',
+  "getInt64(sp + 8),\n\t\t\t\t\t\t));\n\t\t\t\t\t\tthis.mem.setInt32(sp + 16, id, true);",
+  '"runtime.clearTimeoutEvent": (sp) => {\n\t\t\t\t\t\tsp >>>= 0;\n\t\t\t\t\t\tconst id = this.mem.getInt32(sp + 8, true);',
+  '"syscall/js.valueCall": (sp) => {',
+  '"syscall/js.valueInvoke": (sp) => {',
+  '"syscall/js.valueNew": (sp) => {',
+];
+
+/** Checks that Go's support code is as the pool expects it, and returns it. */
+export function supportCode(source) {
+  const missing = anchors.filter((anchor) => !source.includes(anchor));
+  if (missing.length) {
+    throw new Error(`wasm_exec.js of this Go version lacks what worker/pool.mjs relies on:\n${missing.join("\n")}`);
+  }
+  return source;
+}
+
+/** Compiles the Go package in dir and puts a complete Worker into out. */
+export function build(dir, out) {
+  mkdirSync(out, { recursive: true });
+  const env = { ...process.env, GOOS: "js", GOARCH: "wasm" };
+  const flags = ["-trimpath", "-ldflags=-s -w", "-tags=nethttpomithttp2"];
+  execFileSync("go", ["build", ...flags, "-o", join(out, "app.wasm"), "."], { cwd: dir, env, stdio: "inherit" });
+  const goroot = execFileSync("go", ["env", "GOROOT"], { cwd: dir, encoding: "utf8" }).trim();
+  update(join(out, "wasm_exec.js"), supportCode(readFileSync(join(goroot, "lib/wasm/wasm_exec.js"), "utf8")));
+  for (const name of ["entry.mjs", "pool.mjs"]) update(join(out, name), readFileSync(join(here, name), "utf8"));
+}
+
+function update(path, content) {
+  if (!existsSync(path) || readFileSync(path, "utf8") !== content) writeFileSync(path, content);
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const dir = resolve(process.argv[2] ?? root);
+  const out = resolve(process.argv[3] ?? join(root, "build/worker"));
+  build(dir, out);
+  console.log(`${relative(process.cwd(), out) || "."}: app.wasm, wasm_exec.js, entry.mjs, pool.mjs`);
+}

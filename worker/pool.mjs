@@ -1,0 +1,329 @@
+// The pool of Go instances. Starting the program costs milliseconds, so an instance serves many
+// events, but only one at a time: the platform forbids that one event touches the I/O objects of
+// another. An event leases an instance; afterwards the instance goes back to the idle ones only if
+// nothing of the event is left in it.
+import "./wasm_exec.js";
+import program from "./app.wasm";
+
+const MiB = 1 << 20;
+const minute = 60_000;
+
+/** The limits of the pool, in milliseconds and bytes. */
+export const rules = {
+  maxLive: 10, // instances that exist at once: an isolate has 128 MB for all of them
+  maxInstanceBytes: 32 * MiB, // linear memory never shrinks, so a large instance is not kept
+  maxIdleBytes: 48 * MiB, // linear memory of all idle instances together
+  httpWait: 10_000, // how long an event waits for an instance before it is refused
+  httpDeadline: minute, // how long an event may hold one
+  queueWait: minute, // a queue event ends after 15 minutes: both together stay below
+  queueDeadline: 13 * minute,
+  cronWait: minute,
+  cronDeadline: 13 * minute,
+  afterClient: 31_000, // the platform ends an event 30 seconds after its client went away
+};
+
+const sweepEvery = 1000; // how often a waiting event looks for permits that nobody holds any more
+
+const counts = { created: 0, reused: 0, waited: 0, refused: 0, dropped: {}, recovered: {} };
+const idle = [];
+const leases = new Set();
+const waiters = []; // events that wait for a permit, first come first served
+const granted = new Set(); // waiters that were given one and have not taken it yet
+
+const count = (of, name) => (of[name] = (of[name] ?? 0) + 1);
+
+/** Why an event got no answer from Go: code, status and message are what the HTTP API answers. */
+export class Failure extends Error {
+  constructor(code, status, message) {
+    super(message);
+    this.code = code;
+    this.status = status;
+  }
+}
+
+const broken = () => new Failure("internal_error", 500, "The request failed unexpectedly.");
+
+/** One running Go program. */
+class Instance {
+  fault = null; // why it must never run again, once that is so
+  #go = new globalThis.Go();
+  #memory;
+  #timers = new Map(); // the timers that Go believes pending, by id
+  #pending = 0; // promises that Go waits for
+  #goroutines; // how many there are when no event runs
+
+  constructor() {
+    const go = this.#go;
+    go.exit = (code) => this.kill("exited", `the Go program exited with code ${code}`);
+    go._resolveExitPromise = () => {}; // nobody waits for it, and it belongs to the event that started the program
+    const resume = go._resume;
+    // Every call into Go passes here: callbacks, settled promises and timers.
+    go._resume = () => {
+      if (this.fault) return;
+      try {
+        resume.call(go);
+      } catch (error) {
+        this.kill("exception", `an exception left the Go program: ${error}`);
+      }
+    };
+    const imports = go.importObject.gojs;
+    this.#ownTimers(imports);
+    for (const name of ["valueCall", "valueInvoke", "valueNew"]) {
+      // What Go calls may call Go. When that inner call broke the program, the outer one must not go on.
+      const call = imports[`syscall/js.${name}`];
+      imports[`syscall/js.${name}`] = (sp) => {
+        call(sp);
+        if (this.fault) throw new Error(this.fault.detail);
+      };
+    }
+    /** What Go sees as its global "context"; the Go half adds serve, cancel, settle and goroutines. */
+    this.host = {
+      binding: {}, // the library's callbacks for queues and cron
+      env: undefined, // env, ctx and request are those of the event that holds the instance
+      ctx: undefined,
+      request: undefined,
+      wait: (id, promise) => this.#wait(id, promise),
+      stats: () => JSON.stringify(stats()),
+      recovered: (what) => count(counts.recovered, what),
+    };
+    this.#start();
+  }
+
+  #start() {
+    let ready = false;
+    const instance = new WebAssembly.Instance(program, {
+      ...this.#go.importObject,
+      workers: { ready: () => (ready = true) },
+    });
+    this.#memory = instance.exports.mem;
+    globalThis.context = this.host; // the program keeps what it finds here while it initialises
+    try {
+      this.#go.run(instance).catch((error) => report("start", String(error)));
+    } finally {
+      delete globalThis.context;
+    }
+    if (!ready || this.fault) throw new Error(this.fault?.detail ?? "the Go program paused before it was ready");
+    this.#goroutines = this.host.goroutines();
+  }
+
+  /** Bytes of linear memory. */
+  get bytes() {
+    return this.#memory.buffer.byteLength;
+  }
+
+  /** A copy of a piece of Go's memory. */
+  copy(address, length) {
+    return new Uint8Array(this.#memory.buffer, address, length).slice();
+  }
+
+  /** Says what the last event left behind that forbids giving the instance to another; null if nothing. */
+  leftover() {
+    if (this.fault) return this.fault.reason;
+    if (this.#pending > 0) return "pending_promise";
+    if (this.host.goroutines() > this.#goroutines) return "goroutines";
+    return this.fault?.reason ?? null;
+  }
+
+  /** Ends the program: from here on nothing calls into it, and the event that holds it fails. */
+  kill(reason, detail) {
+    if (this.fault) return;
+    this.fault = { reason, detail };
+    this.park();
+    this.#go = this.#memory = null; // what still refers to this instance must not keep the program
+    this.host = {};
+    this.onfault?.();
+  }
+
+  #wait(id, promise) {
+    this.#pending++;
+    const settle = (fulfilled, value) => {
+      this.#pending--;
+      if (!this.fault) this.host.settle(id, fulfilled, value);
+    };
+    Promise.resolve(promise).then(
+      (value) => settle(true, value),
+      (error) => settle(false, error),
+    );
+  }
+
+  // The platform cancels the timers of an event that ended, and Go, believing one pending, would
+  // then never set the next. So timers are kept with the moment they are due: parked with the
+  // event, armed again with what remains when the next event wakes the instance.
+  #ownTimers(imports) {
+    const go = this.#go;
+    let last = 0;
+    imports["runtime.scheduleTimeoutEvent"] = (sp) => {
+      sp >>>= 0;
+      const delay = go.mem.getUint32(sp + 8, true) + go.mem.getInt32(sp + 12, true) * 2 ** 32;
+      const timer = { due: Date.now() + delay };
+      this.#timers.set(++last, timer);
+      this.#arm(timer);
+      go.mem.setInt32(sp + 16, last, true);
+    };
+    imports["runtime.clearTimeoutEvent"] = (sp) => {
+      sp >>>= 0;
+      const id = go.mem.getInt32(sp + 8, true);
+      clearTimeout(this.#timers.get(id)?.handle);
+      this.#timers.delete(id);
+    };
+  }
+
+  #arm(timer) {
+    timer.handle = setTimeout(this.#go._resume, Math.max(0, timer.due - Date.now()));
+  }
+
+  park() {
+    for (const timer of this.#timers.values()) clearTimeout(timer.handle);
+  }
+
+  wake() {
+    for (const timer of this.#timers.values()) this.#arm(timer);
+  }
+}
+
+/** The right of one event to one instance until a deadline. */
+class Lease {
+  constructor(env, ctx, limit) {
+    this.failed = new Promise((_, reject) => (this.fail = reject));
+    this.failed.catch(() => {});
+    leases.add(this);
+    try {
+      this.instance = idle.pop();
+      if (this.instance) {
+        this.instance.wake();
+        counts.reused++;
+      } else {
+        this.instance = new Instance();
+        counts.created++;
+      }
+    } catch (error) {
+      leases.delete(this);
+      count(counts.dropped, "start");
+      report("start", error.message);
+      throw broken();
+    }
+    const { host } = this.instance;
+    host.env = env;
+    host.ctx = ctx;
+    host.extend = (ms) => this.extend(ms);
+    host.fail = (message) => this.fail(new Failure("internal_error", 500, message));
+    this.instance.onfault = () => this.fail(broken());
+    this.extend(limit);
+  }
+
+  /** Moves the deadline to the given milliseconds from now. */
+  extend(ms) {
+    clearTimeout(this.timer);
+    this.deadline = Date.now() + ms;
+    this.timer = setTimeout(() => this.expire(), ms);
+  }
+
+  expire() {
+    this.fail(new Failure("timeout_error", 504, "This took too long and was given up. Try again later."));
+    this.instance.kill("deadline", "the event held the Go program beyond its deadline");
+    this.end();
+  }
+
+  /** The client went away. The event may go on for a while, but it may also end without a word. */
+  clientGone() {
+    this.deadline = Math.min(this.deadline, Date.now() + rules.afterClient);
+    if (leases.has(this)) this.instance.host.cancel?.();
+  }
+
+  end() {
+    if (!leases.delete(this)) return; // ended already, by its deadline
+    clearTimeout(this.timer);
+    const { instance } = this;
+    const reason = instance.leftover() ?? oversize(instance);
+    instance.onfault = null;
+    if (reason) {
+      count(counts.dropped, reason);
+      if (instance.fault) report(reason, instance.fault.detail);
+      else instance.kill(reason, "the event left something behind");
+    } else {
+      Object.assign(instance.host, { env: undefined, ctx: undefined, request: undefined });
+      instance.park();
+      idle.push(instance);
+    }
+    grant();
+  }
+}
+
+function oversize(instance) {
+  if (instance.bytes > rules.maxInstanceBytes) return "memory";
+  const held = idle.reduce((sum, other) => sum + other.bytes, instance.bytes);
+  return held > rules.maxIdleBytes ? "idle_memory" : null;
+}
+
+function report(reason, message) {
+  const line = { event: "instance_failed", level: "error", ts: new Date().toISOString(), error_type: "internal_error", reason, message };
+  console.error(JSON.stringify(line));
+}
+
+const hasRoom = () => leases.size + granted.size < rules.maxLive;
+
+// Permits are handed on in the order of arrival. A waiter takes its permit when it wakes; one whose
+// event was cancelled meanwhile never does, and sweep takes the permit back.
+function grant() {
+  while (waiters.length && hasRoom()) {
+    const waiter = waiters.shift();
+    waiter.since = Date.now();
+    granted.add(waiter);
+    waiter.wake();
+  }
+}
+
+// A cancelled event runs no more code, neither finally blocks nor timers. So whoever comes next
+// ends the leases that are past their deadline.
+function sweep() {
+  const now = Date.now();
+  for (const lease of leases) if (now >= lease.deadline) lease.expire();
+  for (const waiter of granted) if (now - waiter.since > sweepEvery) granted.delete(waiter);
+  grant();
+}
+
+async function acquire(env, ctx, patience, limit) {
+  sweep();
+  if (!waiters.length && hasRoom()) return new Lease(env, ctx, limit);
+  counts.waited++;
+  const until = Date.now() + patience;
+  const waiter = {};
+  waiters.push(waiter);
+  for (let now = Date.now(); now < until; now = Date.now()) {
+    const woken = new Promise((resolve) => (waiter.wake = resolve));
+    const pause = new AbortController(); // while a timer is pending the platform does not take the event for hung
+    await Promise.race([woken, scheduler.wait(Math.min(sweepEvery, until - now), { signal: pause.signal }).catch(() => {})]);
+    pause.abort();
+    sweep();
+    if (granted.delete(waiter)) return new Lease(env, ctx, limit);
+    if (!waiters.includes(waiter)) waiters.unshift(waiter); // woke too late for its permit
+  }
+  waiters.splice(waiters.indexOf(waiter), 1);
+  counts.refused++;
+  throw new Failure("busy", 503, "All instances are busy. Try again in a few seconds.");
+}
+
+/**
+ * Leases an instance to an event and runs work(instance, lease) on it. Rejects with a Failure when
+ * no instance comes free in time, when the program ends, and when the deadline passes; after that
+ * the program does nothing more.
+ */
+export async function run({ env, ctx, wait, deadline }, work) {
+  const lease = await acquire(env, ctx, wait, deadline);
+  try {
+    return await Promise.race([lease.failed, work(lease.instance, lease)]);
+  } finally {
+    lease.end();
+  }
+}
+
+/** What the pool of this isolate did and holds. */
+export function stats() {
+  return {
+    ...counts,
+    live: leases.size,
+    idle: idle.length,
+    waiting: waiters.length,
+    memory: [...leases].map((lease) => lease.instance.bytes).concat(idle.map((instance) => instance.bytes)),
+  };
+}

@@ -1,0 +1,230 @@
+//go:build js && wasm
+
+package worker
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall/js"
+	"unsafe"
+
+	"github.com/newsfork/seed-engine/contract"
+)
+
+// maxKeptResponse is the largest response buffer, in bytes, that is kept for the next request.
+const maxKeptResponse = 1 << 20
+
+type requestKey struct{}
+
+// RawBody returns the ReadableStream of a request's body, or null, so that it can be handed on
+// without passing through Go. From then on r.Body must not be read.
+func RawBody(r *http.Request) js.Value {
+	body, ok := r.Context().Value(requestKey{}).(*requestBody)
+	if !ok {
+		return js.Null()
+	}
+	return body.take()
+}
+
+// RespondWith answers with a JavaScript body, a ReadableStream, typed array or string, instead of
+// what is written to w. Status and headers are those of w.
+func RespondWith(w http.ResponseWriter, body js.Value) error {
+	for {
+		switch v := w.(type) {
+		case *response:
+			v.raw = body
+			return nil
+		case interface{ Unwrap() http.ResponseWriter }:
+			w = v.Unwrap()
+		default:
+			return fmt.Errorf("worker.RespondWith: %w: %T", http.ErrNotSupported, w)
+		}
+	}
+}
+
+// requestBody opens the stream of the current request when it is first read.
+type requestBody struct {
+	reader io.ReadCloser
+	taken  bool // by reader, RawBody or Close
+}
+
+func (b *requestBody) take() js.Value {
+	b.taken = true
+	return host.Get("request").Get("body")
+}
+
+func (b *requestBody) Read(p []byte) (int, error) {
+	if b.reader == nil {
+		if b.taken {
+			return 0, http.ErrBodyReadAfterClose
+		}
+		b.reader = BodyReader(b.take())
+	}
+	return b.reader.Read(p)
+}
+
+func (b *requestBody) Close() error {
+	b.taken = true
+	if b.reader == nil {
+		return nil
+	}
+	return b.reader.Close()
+}
+
+// response records what a handler answers.
+type response struct {
+	header http.Header
+	status int
+	body   bytes.Buffer
+	raw    js.Value // a JavaScript body instead
+}
+
+func (w *response) Header() http.Header { return w.header }
+
+func (w *response) WriteHeader(status int) {
+	switch {
+	case status < 100 || status > 599:
+		panic(fmt.Sprintf("invalid WriteHeader code %d", status))
+	case status >= 200 && w.status == 0: // informational answers are not passed on
+		w.status = status
+	}
+}
+
+func (w *response) Write(p []byte) (int, error) {
+	w.WriteHeader(http.StatusOK)
+	return w.body.Write(p)
+}
+
+func (w *response) WriteString(s string) (int, error) {
+	w.WriteHeader(http.StatusOK)
+	return w.body.WriteString(s)
+}
+
+// fail replaces the answer by an error.
+func (w *response) fail(kind contract.Kind, message string) {
+	kept := w.body
+	kept.Reset()
+	id := w.header.Get(requestIDHeader)
+	*w = response{header: http.Header{}, body: kept}
+	w.header.Set("Content-Type", "application/json")
+	w.header.Set("Cache-Control", "no-store")
+	w.header.Set(requestIDHeader, id)
+	w.WriteHeader(contract.HTTPStatus(kind))
+	fmt.Fprintf(w, `{"success":false,"error":{"code":%q,"message":%q}}`, kind, message)
+}
+
+// send hands the answer to JavaScript, which copies the body at once.
+func (w *response) send() error {
+	status := w.status
+	if status == 0 {
+		status = http.StatusOK
+	}
+	var head strings.Builder
+	for name, values := range w.header {
+		for _, value := range values {
+			if head.Len() > 0 {
+				head.WriteByte('\n')
+			}
+			head.WriteString(name)
+			head.WriteByte('\n')
+			head.WriteString(headerNewlines.Replace(value))
+		}
+	}
+	body := w.body.Bytes()
+	_, err := Try(func() js.Value {
+		if !w.raw.IsUndefined() {
+			return host.Call("respondRaw", status, head.String(), w.raw)
+		}
+		return host.Call("respond", status, head.String(), uintptr(unsafe.Pointer(unsafe.SliceData(body))), len(body))
+	})
+	runtime.KeepAlive(body)
+	return err
+}
+
+const requestIDHeader = "X-Request-Id"
+
+// As net/http: a line break in a value must not start a header of its own.
+var headerNewlines = strings.NewReplacer("\n", " ", "\r", " ")
+
+// serve registers h for the requests of the events to come.
+func serve(h http.Handler) {
+	var spare bytes.Buffer // of the request before
+	host.Set("serve", js.FuncOf(func(_ js.Value, args []js.Value) any {
+		head := args[0].String()
+		go func() {
+			w := &response{header: http.Header{}, body: spare}
+			answer(w, h, head)
+			if err := w.send(); err != nil {
+				logFailure("handler_failed", err, nil, w.header.Get(requestIDHeader))
+				w.fail(contract.Internal, "The answer could not be sent.")
+				w.send()
+			}
+			spare = bytes.Buffer{}
+			if w.body.Cap() <= maxKeptResponse {
+				spare = w.body
+				spare.Reset()
+			}
+		}()
+		return nil
+	}))
+}
+
+// answer runs h for the request described by head: method, URL, then names and values of headers, a line each.
+func answer(w *response, h http.Handler, head string) {
+	lines := strings.Split(head, "\n")
+	u, err := url.Parse(lines[1])
+	header := make(http.Header, len(lines)/2)
+	for i := 2; i+1 < len(lines); i += 2 {
+		header.Add(lines[i], lines[i+1])
+	}
+	id := header.Get(requestIDHeader)
+	w.header.Set(requestIDHeader, id)
+	if err != nil {
+		w.fail(contract.Validation, "The URL cannot be read: percent-encode its special characters.")
+		return
+	}
+	r := &http.Request{
+		Method: lines[0], URL: &url.URL{Path: u.Path, RawPath: u.RawPath, RawQuery: u.RawQuery},
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: header, Host: u.Host, RequestURI: u.RequestURI(), RemoteAddr: header.Get("CF-Connecting-IP"),
+		Body: http.NoBody,
+	}
+	ctx, end := beginEvent()
+	defer end()
+	if r.ContentLength = contentLength(r); r.ContentLength != 0 {
+		body := &requestBody{}
+		defer body.Close()
+		r.Body = body
+		ctx = context.WithValue(ctx, requestKey{}, body)
+	}
+	defer func() {
+		if thrown := recover(); thrown != nil {
+			recovered("handler", "handler_failed", thrown, id)
+			w.fail(contract.Internal, "The request failed unexpectedly.")
+		}
+	}()
+	h.ServeHTTP(w, r.WithContext(ctx))
+	if r.Method == http.MethodHead && w.raw.IsUndefined() && w.header.Get("Content-Length") == "" {
+		w.header.Set("Content-Length", strconv.Itoa(w.body.Len()))
+	}
+}
+
+// contentLength is the length that the request declares, -1 where it declares none, and 0 for
+// methods without a body.
+func contentLength(r *http.Request) int64 {
+	if r.Method == http.MethodGet || r.Method == http.MethodHead {
+		return 0
+	}
+	n, err := strconv.ParseInt(r.Header.Get("Content-Length"), 10, 64)
+	if err != nil || n < 0 {
+		return -1
+	}
+	return n
+}
