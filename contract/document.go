@@ -5,7 +5,8 @@ import "time"
 // SchemaVersion is the version of domain_metadata.json that this program writes.
 const SchemaVersion = "1.0"
 
-// MaxInlineURLs is how many URLs a document holds itself; more stand in the files of urls_files.
+// MaxInlineURLs is how many URLs a document holds itself; the rest stands in the files of urls_files,
+// as many in each.
 const MaxInlineURLs = 5000
 
 // Document is domain_metadata.json: what is known of one domain, for those who fetch it. Its JSON
@@ -23,8 +24,8 @@ type Document struct {
 	ValidUntil        Time          `json:"valid_until"` // when to expect the next revision
 	Reachable         bool          `json:"reachable"`   // false: nothing of the domain answered
 	Partial           bool          `json:"partial"`     // true: cut short by a limit or a failure
-	URLs              []DocumentURL `json:"urls"`        // sorted by URL, up to MaxInlineURLs
-	URLsFiles         []string      `json:"urls_files"`  // R2 keys of the lists when there are more
+	URLs              []DocumentURL `json:"urls"`        // sorted by URL, the first MaxInlineURLs
+	URLsFiles         []string      `json:"urls_files"`  // R2 keys of the lists with the rest, in order
 	Robots            RobotsSummary `json:"robots"`
 	Sitemap           SitemapFacts  `json:"sitemap"`
 	Source            Source        `json:"source"`
@@ -39,6 +40,7 @@ type DocumentURL struct {
 	Path            string  `json:"path"`
 	DiscoveryMethod *string `json:"discovery_method"`
 	Language        *string `json:"language"`
+	SourceFile      string  `json:"source_file,omitempty"` // raw_NNNN of the partition that describes it
 }
 
 // RobotsSummary is the outcome of fetching robots.txt, as the workflow document names it.

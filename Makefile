@@ -1,0 +1,52 @@
+# Needed beforehand: Go 1.26, Node 20 with npm, make. Everything else is installed by the targets.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+
+node     := node_modules/.bin/node
+wrangler := $(node) node_modules/wrangler/bin/wrangler.js
+
+export WRANGLER_SEND_METRICS := false
+export NO_UPDATE_NOTIFIER    := 1
+export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
+
+.PHONY: test build dev demo bench lint deploy-staging deploy-production
+
+build: node_modules/.ready
+	$(node) worker/build.mjs
+	go build -o build/seedctl ./cmd/seedctl
+
+# Reinstalled when the lock file changes.
+node_modules/.ready: package-lock.json
+	npm ci --no-audit --no-fund --loglevel=error
+	@touch $@
+
+test: build lint
+	go test -race ./...
+	$(node) --test --test-concurrency=1 "test/**/*.test.mjs" "sample/**/*.test.mjs"
+
+lint: node_modules/.ready
+	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo "gofmt these files" >&2; exit 1; }
+	go vet ./...
+	GOOS=js GOARCH=wasm go vet ./...
+	go tool staticcheck ./...
+	$(node) node_modules/eslint/bin/eslint.js .
+
+# Local run on http://localhost:8787 with simulated R2, queues and D1.
+dev: build
+	$(wrangler) d1 migrations apply METADATA_DB --local
+	$(wrangler) dev
+
+# The whole pipeline on the sample web. LIVE=1 RAW="file.json …" runs it on the real web.
+demo: build
+	$(node) sample/demo.mjs
+
+bench: build
+	$(node) bench/run.mjs
+
+deploy-staging: build
+	$(wrangler) d1 migrations apply METADATA_DB --remote --env staging
+	$(wrangler) deploy --env staging
+
+deploy-production: build
+	$(wrangler) d1 migrations apply METADATA_DB --remote --env production
+	$(wrangler) deploy --env production

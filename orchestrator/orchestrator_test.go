@@ -1,0 +1,359 @@
+package orchestrator_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/orchestrator"
+	"github.com/newsfork/seed-engine/r2"
+)
+
+// queue captures messages and can fail.
+type queue struct {
+	files []string
+	more  []contract.Continuation
+	sends int
+	fail  func(nth int) error
+	force bool
+}
+
+func (q *queue) Send(_ context.Context, b *contract.Batch) error {
+	q.sends++
+	if q.fail != nil {
+		if err := q.fail(q.sends); err != nil {
+			return err
+		}
+	}
+	for line := range strings.SplitSeq(string(b.Bytes()), "\n") {
+		w, err := contract.ParseSeed([]byte(line), r2.RawPartition)
+		if err != nil {
+			return err
+		}
+		if w.Continue != nil {
+			q.more = append(q.more, *w.Continue)
+		} else {
+			q.files = append(q.files, w.File.FilePath)
+			q.force = w.File.Force
+		}
+	}
+	return nil
+}
+
+func key(country, category, date string, n int) string {
+	return fmt.Sprintf("raw/country=%s/category=%s/date=%s/raw_%04d.json", country, category, date, n)
+}
+
+func bucketOf(t *testing.T, keys ...string) *r2.Memory {
+	t.Helper()
+	b := r2.NewMemory()
+	for _, k := range keys {
+		if _, err := b.Put(t.Context(), k, nil, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return b
+}
+
+func run(t *testing.T, b orchestrator.Lister, q *queue, f contract.Filter) orchestrator.Result {
+	t.Helper()
+	o := &orchestrator.Orchestrator{Bucket: b, Queue: q, Log: slog.New(slog.DiscardHandler)}
+	r, err := o.Run(t.Context(), contract.Continuation{Filter: f})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func TestFilters(t *testing.T) {
+	all := []string{
+		key("kr", "news", "2026-01-28", 1),
+		key("sg", "finance", "2026-01-28", 1),
+		key("sg", "news", "2026-01-27", 1),
+		key("sg", "news", "2026-01-28", 1),
+		key("sg", "news", "2026-01-28", 2),
+	}
+	noise := []string{
+		"raw/country=sg/category=news/date=2026-01-28/raw_metadata.json",
+		"raw/country=sg/category=news/date=2026-01-28/.DS_Store",
+		"raw/country=sg/category=news/date=2026-01-28/raw_01.json",
+		"raw/country=sg/category=news/date=2026-01-28/raw_0001.json.tmp",
+		"raw/country=SG/category=news/date=2026-01-28/raw_0001.json",
+		"raw/country=sg/category=news/date=2026-02-30/raw_0001.json",
+		"raw/country=sg/raw_0001.json",
+		"prod/country=sg/category=news/date=2026-01-28/raw_0001.json",
+	}
+	b := bucketOf(t, append(all, noise...)...)
+	for _, c := range []struct {
+		filter contract.Filter
+		want   []string
+	}{
+		{contract.Filter{}, all},
+		{contract.Filter{Country: "sg"}, all[1:]},
+		{contract.Filter{Country: "sg", Category: "news"}, all[2:]},
+		{contract.Filter{Country: "sg", Category: "news", Date: "2026-01-28"}, all[3:]},
+		{contract.Filter{Category: "news"}, []string{all[0], all[2], all[3], all[4]}},
+		{contract.Filter{Category: "news", Date: "2026-01-28"}, []string{all[0], all[3], all[4]}},
+		{contract.Filter{Date: "2026-01-28"}, []string{all[0], all[1], all[3], all[4]}},
+		{contract.Filter{Country: "sg", Date: "2026-01-28"}, []string{all[1], all[3], all[4]}},
+		{contract.Filter{Country: "us"}, nil},
+	} {
+		q := &queue{}
+		r := run(t, b, q, c.filter)
+		if !slices.Equal(q.files, c.want) || r.FilesFound != len(c.want) || r.Sent != len(c.want) || r.Skipped != 0 {
+			t.Errorf("%+v: queued %v (%+v), want %v", c.filter, q.files, r, c.want)
+		}
+	}
+}
+
+func TestFinishedFilesAreSkippedUnlessForced(t *testing.T) {
+	b := bucketOf(t, key("sg", "news", "2026-01-28", 1), key("sg", "news", "2026-01-28", 1)+".success", key("sg", "news", "2026-01-28", 2),
+		// Sorts between a raw file and its checkpoint.
+		key("sg", "news", "2026-01-28", 1)+"-copy", key("sg", "news", "2026-01-28", 3)+".success")
+	q := &queue{}
+	if r := run(t, b, q, contract.Filter{}); r != (orchestrator.Result{FilesFound: 2, Sent: 1, Skipped: 1}) {
+		t.Errorf("got %+v", r)
+	}
+	q = &queue{}
+	if r := run(t, b, q, contract.Filter{Force: true}); r != (orchestrator.Result{FilesFound: 2, Sent: 2}) || !q.force {
+		t.Errorf("forced: got %+v, force in messages %v", r, q.force)
+	}
+}
+
+func TestPagesAndBatches(t *testing.T) {
+	var keys []string
+	for n := range 2500 {
+		keys = append(keys, key("sg", "news", "2026-01-28", n))
+		if n%5 == 0 {
+			keys = append(keys, key("sg", "news", "2026-01-28", n)+".success")
+		}
+	}
+	q := &queue{}
+	r := run(t, bucketOf(t, keys...), q, contract.Filter{})
+	if r.FilesFound != 2500 || r.Sent != 2000 || r.Skipped != 500 || r.Continued {
+		t.Errorf("got %+v", r)
+	}
+	if q.sends != 20 {
+		t.Errorf("2,000 messages took %d sends, want 20 of 100", q.sends)
+	}
+	if !slices.IsSorted(q.files) {
+		t.Error("files are not queued in the order of their names")
+	}
+}
+
+func TestFailedSendsAreCounted(t *testing.T) {
+	var keys []string
+	for n := range 250 {
+		keys = append(keys, key("sg", "news", "2026-01-28", n))
+	}
+	q := &queue{fail: func(nth int) error {
+		if nth == 2 {
+			return errors.New("queue is down")
+		}
+		return nil
+	}}
+	o := &orchestrator.Orchestrator{Bucket: bucketOf(t, keys...), Queue: q, Log: slog.New(slog.DiscardHandler)}
+	r, err := o.Run(t.Context(), contract.Continuation{})
+	if contract.KindOf(err) != contract.Storage {
+		t.Errorf("got error %v, want a storage error", err)
+	}
+	if r != (orchestrator.Result{FilesFound: 250, Sent: 150, Failed: 100}) {
+		t.Errorf("got %+v", r)
+	}
+}
+
+func TestListingFails(t *testing.T) {
+	b := bucketOf(t, key("sg", "news", "2026-01-28", 1))
+	b.Fail = func(op, _ string) error {
+		if op == "list" {
+			return errors.New("bucket is down")
+		}
+		return nil
+	}
+	o := &orchestrator.Orchestrator{Bucket: b, Queue: &queue{}, Log: slog.New(slog.DiscardHandler)}
+	if _, err := o.Run(t.Context(), contract.Continuation{}); contract.KindOf(err) != contract.Storage {
+		t.Errorf("got %v, want a storage error", err)
+	}
+}
+
+// counted counts listings.
+type counted struct {
+	orchestrator.Lister
+	lists int
+}
+
+func (c *counted) List(ctx context.Context, o r2.ListOptions) (*r2.Page, error) {
+	c.lists++
+	return c.Lister.List(ctx, o)
+}
+
+// TestContinuations runs an orchestration that is too large for one event to its end, through the
+// JSON of its continuation messages, and checks that every file is queued exactly once and that no
+// event makes more calls than it may.
+func TestContinuations(t *testing.T) {
+	var keys, want []string
+	for _, country := range []string{"de", "kr", "sg"} {
+		for _, category := range []string{"finance", "news"} {
+			for _, date := range []string{"2026-01-27", "2026-01-28"} {
+				for n := range 400 {
+					k := key(country, category, date, n)
+					keys = append(keys, k)
+					if n%3 == 0 {
+						keys = append(keys, k+".success")
+					} else {
+						want = append(want, k)
+					}
+				}
+			}
+		}
+	}
+	memory := bucketOf(t, keys...)
+	requested := time.Date(2026, 1, 28, 10, 0, 0, 0, time.UTC)
+	for _, f := range []contract.Filter{{}, {Category: "news"}, {Date: "2026-01-28"}, {Country: "sg", Date: "2026-01-27"}, {Category: "none"}, {Date: "2026-03-01"}} {
+		const maxCalls = 20
+		b := &counted{Lister: memory}
+		q := &queue{}
+		o := &orchestrator.Orchestrator{Bucket: b, Queue: q, Log: slog.New(slog.DiscardHandler), MaxCalls: maxCalls}
+		next := contract.Continuation{Filter: f, RequestedAt: requested}
+		var total orchestrator.Result
+		events := 0
+		for {
+			events++
+			b.lists, q.sends, q.more = 0, 0, nil
+			r, err := o.Run(t.Context(), next)
+			if err != nil {
+				t.Fatal(err)
+			}
+			total.FilesFound += r.FilesFound
+			total.Sent += r.Sent
+			total.Skipped += r.Skipped
+			if calls := b.lists + q.sends; calls > maxCalls+1 {
+				t.Fatalf("%+v: event %d made %d calls, limit %d and the continuation", f, events, calls, maxCalls)
+			}
+			if r.Continued != (len(q.more) == 1) {
+				t.Fatalf("%+v: continued is %v, continuation messages %v", f, r.Continued, q.more)
+			}
+			if !r.Continued {
+				break
+			}
+			if !q.more[0].RequestedAt.Equal(requested) {
+				t.Errorf("the continuation lost requested_at: %v", q.more[0])
+			}
+			if events > 200 {
+				t.Fatalf("%+v: no end after %d events; at %q", f, events, q.more[0].Cursor)
+			}
+			next = q.more[0]
+		}
+		var expected []string
+		for _, k := range want {
+			p, _ := r2.RawPartition(k)
+			if (f.Country == "" || f.Country == p.Country) && (f.Category == "" || f.Category == p.Category) && (f.Date == "" || f.Date == p.Date) {
+				expected = append(expected, k)
+			}
+		}
+		if !slices.Equal(q.files, expected) {
+			t.Errorf("%+v: queued %d files, want %d, in %d events", f, len(q.files), len(expected), events)
+		}
+		if total.FilesFound != total.Sent+total.Skipped || total.Sent != len(expected) {
+			t.Errorf("%+v: totals %+v do not add up", f, total)
+		}
+	}
+}
+
+// million lists n raw files of one partition without holding them; every second is finished.
+type million struct{ n, lists int }
+
+func (m *million) List(_ context.Context, o r2.ListOptions) (*r2.Page, error) {
+	m.lists++
+	const first = 10_000_000 // as many digits for all, so that the order of keys is that of numbers
+	at := 0                  // index of the next key: 2i the file, 2i+1 its checkpoint
+	after := o.StartAfter
+	if o.Cursor != "" {
+		after = o.Cursor
+	}
+	if f, checkpoint, ok := r2.ParseRaw(after); ok {
+		var number int
+		fmt.Sscanf(f.Name, "raw_%d", &number)
+		at = 2*(number-first) + 1
+		if checkpoint {
+			at++
+		}
+	} else if after != "" {
+		return &r2.Page{}, nil
+	}
+	page := &r2.Page{}
+	for ; at < 2*m.n; at++ {
+		if len(page.Objects) == r2.MaxListKeys {
+			page.Truncated, page.Cursor = true, page.Objects[len(page.Objects)-1].Key
+			return page, nil
+		}
+		k := key("sg", "news", "2026-01-28", first+at/2)
+		if at%2 == 1 {
+			if at/2%2 == 0 {
+				continue // not finished
+			}
+			k += ".success"
+		}
+		page.Objects = append(page.Objects, r2.Object{Key: k})
+	}
+	return page, nil
+}
+
+// TestMillionFiles shows the arithmetic of a bucket with 1,000,000 raw files: every event stays
+// far under the platform's 10,000 subrequests, and some ten events cover all.
+func TestMillionFiles(t *testing.T) {
+	b := &million{n: 1_000_000}
+	q := &counting{}
+	o := &orchestrator.Orchestrator{Bucket: b, Queue: q, Log: slog.New(slog.DiscardHandler)}
+	var next contract.Continuation
+	events, sent, skipped := 0, 0, 0
+	for {
+		events++
+		b.lists, q.sends, q.next = 0, 0, nil
+		r, err := o.Run(t.Context(), next)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sent, skipped = sent+r.Sent, skipped+r.Skipped
+		if calls := b.lists + q.sends; calls > orchestrator.MaxCalls+1 {
+			t.Fatalf("event %d made %d calls", events, calls)
+		}
+		if !r.Continued {
+			break
+		}
+		next = *q.next
+	}
+	if sent != 500_000 || skipped != 500_000 {
+		t.Errorf("sent %d, skipped %d, want 500,000 each", sent, skipped)
+	}
+	// 1,500,000 keys are 1,500 listings, 500,000 messages are 5,000 sends: 6,500 calls.
+	if events < 7 || events > 10 {
+		t.Errorf("took %d events of at most %d calls, want about 7", events, orchestrator.MaxCalls)
+	}
+	t.Logf("%d events", events)
+}
+
+// counting only counts messages, and keeps a continuation.
+type counting struct {
+	sends int
+	next  *contract.Continuation
+}
+
+func (q *counting) Send(_ context.Context, b *contract.Batch) error {
+	q.sends++
+	if b.Len() == 1 && strings.HasPrefix(string(b.Bytes()), `{"orchestrate"`) {
+		var m struct{ Orchestrate *contract.Continuation }
+		if err := json.Unmarshal(b.Bytes(), &m); err != nil {
+			return err
+		}
+		q.next = m.Orchestrate
+	}
+	return nil
+}
