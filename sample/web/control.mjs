@@ -4,7 +4,7 @@
 //   GET    /log[?host=…]  {"requests": [{at, method, host, url, path, user_agent, open, outcome}]}
 //                         in order of arrival. at: milliseconds; open: requests of that host that
 //                         wait for an answer's head, this one included; outcome: the status,
-//                         "reset", "unresolved", "aborted" (the caller gave up) or null (it waits).
+//                         "failed", "unresolved", "aborted" (the caller gave up) or null (it waits).
 //   DELETE /log           forgets the requests.
 //   POST   /fault         {host, path?, mode, times?, …}: the next times requests (without it: all)
 //                         of the host ("*": of every host), or of that path there, meet the fault.
@@ -13,6 +13,7 @@
 //
 //   mode    what happens
 //   hang    no answer, ever
+//   refuse  no connection
 //   reset   the connection fails before any answer
 //   slow    the answer comes after ms milliseconds
 //   status  an answer with that status, and retry_after seconds when given
@@ -24,7 +25,7 @@ import { sites } from "./sites.mjs";
 export const HOST = "control.sample.invalid";
 
 // What must be sent with each mode.
-const modes = { hang: [], reset: [], slow: ["ms"], status: ["status"], cut: [], stall: [], flood: [] };
+const modes = { hang: [], refuse: [], reset: [], slow: ["ms"], status: ["status"], cut: [], stall: [], flood: [] };
 
 let requests = [];
 let faults = natural();

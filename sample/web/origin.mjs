@@ -12,7 +12,7 @@ export function siteOf(host) {
 
 /** The answer that the site has for a URL. */
 export function answerOf(site, url) {
-  if (site[url.protocol === "https:" ? "https" : "http"] === "refused") return { mode: "reset" };
+  if (site[url.protocol === "https:" ? "https" : "http"] === "refused") return { mode: "refuse" };
   if (url.protocol === "http:" && site.http !== "served") return { status: 301, location: url.href.replace("http:", "https:") };
   const answer = site.everywhere ?? site.paths[url.pathname];
   if (answer?.movedTo) return { status: answer.status, location: answer.movedTo + url.pathname + url.search };
@@ -20,10 +20,11 @@ export function answerOf(site, url) {
   return linked(site).has(url.href) ? page({ title: titleOf(url), lang: site.lang }) : notFound;
 }
 
-/** The bytes that a client holds after it fetched href, redirects not followed. */
+/** The bytes that a client holds after it fetched href, redirects followed. */
 export function contentOf(href) {
   const url = new URL(href);
-  return bytesOf(answerOf(siteOf(url.hostname), url));
+  const answer = answerOf(siteOf(url.hostname), url);
+  return answer.location ? contentOf(answer.location) : bytesOf(answer);
 }
 
 /** The Response of an answer, as an ordinary server sends it. */
@@ -60,8 +61,10 @@ export async function misbehave(fault, honest) {
     case "hang":
       await scheduler.wait(HOUR);
       throw new Error("the connection timed out");
+    case "refuse":
+      throw new Error("connect ECONNREFUSED");
     case "reset":
-      throw new Error("the connection was reset");
+      throw new Error("read ECONNRESET");
     case "slow":
       await scheduler.wait(fault.ms);
       return honest();
@@ -88,7 +91,7 @@ function firstHalf(body, mode) {
     start: (controller) => controller.enqueue(body.subarray(0, body.length >> 1)),
     async pull(controller) {
       if (mode === "stall") await scheduler.wait(HOUR);
-      controller.error(new Error("the connection was reset"));
+      controller.error(new Error("read ECONNRESET"));
     },
   });
 }

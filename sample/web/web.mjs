@@ -34,7 +34,7 @@ export default {
       end(response.status);
       return response;
     } catch (err) {
-      end("reset");
+      end("failed");
       throw err;
     }
   },

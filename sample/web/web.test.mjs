@@ -154,12 +154,12 @@ test("redirects, schemes and hosts that fail", async () => {
   assert.deepEqual([http.status, http.headers.location], [301, "https://ica.gov.sg/"]);
   assert.deepEqual([www.status, www.headers.location], [301, "https://harbour-times.sg/sitemap_index.xml"]);
   assert.deepEqual([privateAddress.status, privateAddress.headers.location], [302, "http://169.254.169.254/latest/meta-data/"]);
-  assert.deepEqual([refused.error, refused.message], ["Error", "the connection was reset"]);
+  assert.deepEqual([refused.error, refused.message], ["Error", "connect ECONNREFUSED"]);
   assert.equal(plain.status, 200);
   assert.match(unknown.message, /ENOTFOUND moh\.gov\.sg/);
 
   const { requests } = await control("GET", "/log");
-  assert.deepEqual(requests.map((r) => r.outcome).sort(), [200, 301, 301, 302, "reset", "unresolved"]);
+  assert.deepEqual(requests.map((r) => r.outcome).sort(), [200, 301, 301, 302, "failed", "unresolved"]);
 });
 
 test("the log tells who asked what, and how many at once", async () => {
@@ -202,8 +202,9 @@ test("each fault does what it says, on its path and as often as asked", async ()
     return result;
   };
   assert.equal((await meet({ mode: "hang" })).error, "TimeoutError");
-  assert.equal((await meet({ mode: "reset" })).message, "the connection was reset");
-  assert.equal((await meet({ mode: "cut" })).message, "the connection was reset");
+  assert.equal((await meet({ mode: "refuse" })).message, "connect ECONNREFUSED");
+  assert.equal((await meet({ mode: "reset" })).message, "read ECONNRESET");
+  assert.equal((await meet({ mode: "cut" })).message, "read ECONNRESET");
   assert.equal((await meet({ mode: "stall" })).error, "TimeoutError");
   assert.equal((await meet({ mode: "slow", ms: 1000 })).error, "TimeoutError");
   assert.equal((await meet({ mode: "slow", ms: 50 })).body, whole);
@@ -233,7 +234,7 @@ test("wrong questions to the control host are told what to send", async () => {
   for (const [fault, message] of [
     [undefined, "send one JSON object"],
     [{ host: "nowhere.sg", mode: "hang" }, "host: nowhere.sg is not a site"],
-    [{ host: "*", mode: "toString" }, "mode: send one of hang, reset"],
+    [{ host: "*", mode: "toString" }, "mode: send one of hang, refuse"],
     [{ host: "*", mode: "slow" }, "ms: send a whole number"],
     [{ host: "*", mode: "status", status: "503" }, "status: send a whole number"],
     [{ host: "*", mode: "hang", times: 0 }, "times: send at least 1"],

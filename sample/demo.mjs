@@ -1,0 +1,343 @@
+// The demo: uploads raw files, orchestrates, shows what was collected and where it lies. It ends
+// with exit code 0 only if everything came out as it should.
+//
+//   node sample/demo.mjs                              the sample, on the sample web: expected.json
+//                                                     says what must come out
+//   LIVE=1 RAW="a.json b.json" node sample/demo.mjs   these raw files, on the real web: every
+//                                                     domain must end with a document
+//
+// What the sample run stored stays in build/demo. Run again with the same engine and sample, it
+// finds nothing left to send.
+import { createHash } from "node:crypto";
+import { existsSync, readFileSync, readdirSync, rmSync } from "node:fs";
+import { join, relative, resolve } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { differences, facts } from "./facts.mjs";
+import { root, startEngine } from "./local.mjs";
+import { contentOf } from "./web/origin.mjs";
+
+const live = process.env.LIVE === "1";
+const sample = join(root, "sample");
+
+// So that a run takes seconds: the sample web needs no politeness, and nothing there recovers.
+const sampleVars = {
+  REQUEST_INTERVAL_MS: "20",
+  MAX_CRAWL_DELAY_MS: "100",
+  ROBOTS_TIMEOUT_MS: "1000",
+  SITEMAP_TIMEOUT_MS: "1000",
+  PAGE_TIMEOUT_MS: "1000",
+  FETCH_RETRIES: "1",
+  FETCH_RETRY_BASE_MS: "20",
+  RETRY_DELAY_SECONDS: "0",
+};
+// The real web is asked as politely as in production; only what waits for a recovery is shorter.
+const liveVars = { FETCH_RETRY_BASE_MS: "250", RETRY_DELAY_SECONDS: "1" };
+
+const stalled = live ? 300_000 : 60_000; // milliseconds without progress after which a run has failed
+
+/** The run did not come out as it should; the message is for the user. */
+class Unexpected extends Error {}
+
+let dir; // generated configuration, state and log of this run
+let engine;
+
+process.on("exit", (code) => {
+  // What is half done is not gone on with: messages under way ended with wrangler.
+  if (code !== 0 && dir) rmSync(join(dir, "state"), { recursive: true, force: true });
+});
+for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => process.exit(130)); // this ends the engine too
+try {
+  await main();
+} catch (err) {
+  say(`\n${paint(31, "failed".padEnd(12))}${err instanceof Unexpected ? err.message : err.stack}`);
+  showLog(40);
+  process.exitCode = 1;
+} finally {
+  await engine?.stop();
+}
+
+async function main() {
+  const files = live ? namedFiles(process.env.RAW ?? "") : sampleFiles();
+  const expected = live ? null : JSON.parse(readFileSync(join(sample, "expected.json"))).partitions;
+  dir = directory();
+  step("start", "wrangler dev, with simulated R2, queues and D1");
+  engine = await startEngine({
+    dir,
+    vars: live ? liveVars : sampleVars,
+    web: live ? undefined : { name: "newsfork-sample-web", config: join(sample, "web/wrangler.jsonc") },
+  });
+  step("engine", `${engine.url}; it asks ${live ? "the real web" : "the sample web"}`);
+
+  for (const file of files) await upload(file);
+  await orchestrate("orchestrate", {});
+  const documents = await read();
+  show(documents, expected);
+  await where(documents);
+  await complete(files);
+  if (live) return;
+
+  await judge(documents, expected);
+  const before = await stored();
+  await orchestrate("again", {}, { sent: 0, skipped: files.length });
+  if ((await stored()) !== before) throw new Unexpected("the second orchestration changed what is stored");
+  good("a second orchestration sends nothing and changes nothing");
+
+  await orchestrate("force", { force: true }, { sent: files.length, skipped: 0 });
+  const redone = await read();
+  await judge(redone, expected);
+  for (const [dir, document] of redone) {
+    if (document.revision <= documents.get(dir).revision) throw new Unexpected(`${dir} is still revision ${document.revision}: force did not redo it`);
+  }
+  good(`force redoes all ${redone.size} documents`);
+}
+
+// ---- input
+
+function sampleFiles() {
+  return readdirSync(join(sample, "raw"), { recursive: true })
+    .filter((path) => path.endsWith(".json"))
+    .sort()
+    .map((path) => rawFile(join(sample, "raw", path)));
+}
+
+function namedFiles(list) {
+  const paths = list.split(/\s+/).filter(Boolean);
+  if (paths.length === 0) throw new Unexpected('name the raw files: LIVE=1 RAW="file.json …"');
+  for (const path of paths) if (!existsSync(path)) throw new Unexpected(`${path} is not there; RAW lists raw files`);
+  return paths.map((path, i) => rawFile(resolve(path), i + 1));
+}
+
+/** A file's place in the bucket: what its path says, else a partition for trials. */
+function rawFile(path, number) {
+  const said = path.match(/country=([a-z]{2})\/category=([^/]+)\/date=([^/]+)\/(raw_\d+)\.json$/);
+  const [country, category, date, chunk] = said?.slice(1) ?? ["zz", "live", new Date().toISOString().slice(0, 10), `raw_${String(number).padStart(4, "0")}`];
+  return { path, chunk, partition: `country=${country}/category=${category}/date=${date}`, route: `/api/v1/datasets/${country}/${category}/${date}` };
+}
+
+/** Where this run keeps its things; those of another engine or sample are removed. */
+function directory() {
+  const home = join(root, "build/demo");
+  const name = live ? "live" : `sample-${fingerprint()}`;
+  for (const old of existsSync(home) ? readdirSync(home) : []) {
+    if (old !== name || live) rmSync(join(home, old), { recursive: true, force: true });
+  }
+  return join(home, name);
+}
+
+function fingerprint() {
+  const hash = createHash("sha256");
+  for (const place of ["sample", "build/worker", "ledger/migrations", "wrangler.jsonc"].map((p) => join(root, p))) {
+    const files = place.endsWith(".jsonc") ? [""] : readdirSync(place, { recursive: true }).sort();
+    for (const file of files.filter((f) => /\.(json|jsonc|mjs|js|wasm|sql|)$/.test(f))) hash.update(file).update(readFileSync(join(place, file)));
+  }
+  return hash.digest("hex").slice(0, 8);
+}
+
+// ---- the run
+
+async function upload({ path, partition, route, chunk }) {
+  const body = readFileSync(path);
+  const { status, error } = await engine.api("PUT", `${route}/${chunk}`, body);
+  if (status !== 201 && status !== 409) throw new Unexpected(`upload of ${path}: ${status} ${error?.message}`);
+  step("upload", `raw/${partition}/${chunk}.json  ${body.length.toLocaleString("en")} bytes${status === 409 ? "  (is there already)" : ""}`);
+}
+
+/** Runs step 1, checks what it answers, and waits until all that it started is done. */
+async function orchestrate(name, body, wanted = {}) {
+  const start = work();
+  const { status, data, error } = await engine.api("POST", "/api/v1/seeds/orchestrate", body);
+  if (status !== 200) throw new Unexpected(`${name}: ${status} ${error?.message}`);
+  step(name, `${plural(data.files_found, "raw file")} found, ${data.sent} sent, ${data.skipped} skipped`);
+  const wrong = differences(wanted, data);
+  if (wrong.length) throw new Unexpected(`${name}: ${wrong.join("; ")}`);
+
+  let last;
+  for (let changed = Date.now(); ; await sleep(500)) {
+    const now = work();
+    const [files, sent, done] = [now.files - start.files, now.sent - start.sent, now.done - start.done];
+    const line = `${files} of ${plural(data.sent, "file")}, ${done} of ${plural(sent, "domain message")}`;
+    if (line !== last) {
+      last = line;
+      changed = Date.now();
+      progress(line);
+    }
+    if (files >= data.sent && done >= sent) break;
+    await noDeadLetters();
+    if (Date.now() - changed > stalled) throw new Unexpected(`nothing happened for ${stalled / 1000} s after ${line}`);
+  }
+  endProgress();
+  await noDeadLetters();
+}
+
+/** What the log says was done so far: files, messages sent for their domains, messages done. */
+function work() {
+  const processed = engine.log.events("file_processing_complete");
+  return {
+    files: processed.length,
+    sent: processed.reduce((n, e) => n + e.domains_sent, 0),
+    done: engine.log.events("domain_collector_complete").length,
+  };
+}
+
+async function noDeadLetters() {
+  const [first, ...more] = await engine.list("dlq/");
+  if (!first) return;
+  const { error_info: why } = await engine.json(first.key);
+  throw new Unexpected(`${plural(more.length + 1, "message")} given up; the first as ${first.key}: ${why.error_message}`);
+}
+
+/** Every raw file must be processed, and every domain have its checkpoint. */
+async function complete(files) {
+  for (const route of new Set(files.map((f) => f.route))) {
+    const { data } = await engine.api("GET", route);
+    const pending = data.files.filter((f) => f.state !== "processed");
+    if (pending.length) throw new Unexpected(`${pending[0].key} is ${pending[0].state}`);
+  }
+  const keys = new Set((await engine.list("prod/")).map((o) => o.key));
+  const dirs = new Set([...keys].map((key) => key.split("/").slice(0, 5).join("/")));
+  for (const dir of dirs) {
+    for (const name of ["domain_metadata.json", "domain_metadata.json.success"]) {
+      if (!keys.has(`${dir}/${name}`)) throw new Unexpected(`${dir}/${name} is missing`);
+    }
+  }
+  good(`all ${plural(files.length, "raw file")} and ${plural(dirs.size, "domain")} are done`);
+}
+
+/** All documents, by the directory they lie in. */
+async function read() {
+  const documents = new Map();
+  for (const { key } of await engine.list("prod/")) {
+    if (key.endsWith("/domain_metadata.json")) documents.set(key.slice(0, key.lastIndexOf("/")), await engine.json(key));
+  }
+  return documents;
+}
+
+/** A text that changes when any stored object is written. */
+async function stored() {
+  return (await engine.list("")).map((o) => `${o.key} ${o.etag} ${o.last_modified}`).join("\n");
+}
+
+// ---- what must come out
+
+/** Compares documents with the expectation, and the evidence with what the web serves. */
+async function judge(documents, expected) {
+  const wanted = new Map(
+    Object.entries(expected).flatMap(([partition, { domains }]) =>
+      Object.entries(domains).map(([domain, facts]) => [`prod/${partition}/${domain}`, facts]),
+    ),
+  );
+  const wrong = [];
+  for (const dir of new Set([...wanted.keys(), ...documents.keys()])) {
+    if (!wanted.has(dir)) wrong.push(`${dir} is there, but nothing asked for it`);
+    else if (!documents.has(dir)) wrong.push(`${dir} has no document`);
+    else wrong.push(...differences(wanted.get(dir), facts(documents.get(dir)), `${dir}: `), ...(await evidence(dir, documents.get(dir))));
+  }
+  if (wrong.length) throw new Unexpected(`not as expected:\n  ${wrong.join("\n  ")}`);
+  good(`${documents.size} documents say what they should, and the evidence beside them is what the origins sent`);
+}
+
+/** What is wrong with the robots.txt and sitemap.xml of a document. */
+async function evidence(dir, { robots, sitemap, technical_metadata: technical }) {
+  const { effective_host: host, supports_https: https } = technical.server_info;
+  const files = [
+    { name: "robots.txt", url: `${https ? "https" : "http"}://${host}/robots.txt`, ...technical.robots_txt, ...robots },
+    { name: "sitemap.xml", ...technical.sitemap_xml, ...sitemap },
+  ];
+  const wrong = [];
+  for (const { name, url, exists, sha256 } of files) {
+    const bytes = await engine.read(`${dir}/${name}`);
+    if (!exists !== !bytes) wrong.push(`${dir}/${name} is ${bytes ? "stored, but does not exist" : "not stored, but exists"}`);
+    if (!exists || !bytes) continue;
+    if (!Buffer.from(contentOf(url)).equals(bytes)) wrong.push(`${dir}/${name} is not what ${url} serves`);
+    if (createHash("sha256").update(bytes).digest("hex") !== sha256) wrong.push(`${dir}/${name} has another SHA-256 than the document says`);
+  }
+  return wrong;
+}
+
+// ---- output
+
+function say(text = "") {
+  console.log(text);
+}
+
+function paint(code, text) {
+  return process.stdout.isTTY && !process.env.NO_COLOR ? `\x1b[${code}m${text}\x1b[0m` : text;
+}
+
+function step(name, text) {
+  say(`${paint(1, name.padEnd(12))}${text}`);
+}
+
+function good(text) {
+  say(`${paint(32, "ok".padEnd(12))}${text}`);
+}
+
+function plural(n, word) {
+  return `${n.toLocaleString("en")} ${word}${n === 1 ? "" : "s"}`;
+}
+
+/** On a terminal the line is written over; elsewhere each change is one line. */
+function progress(line) {
+  const text = `${"".padEnd(12)}${paint(2, line)}`;
+  process.stdout.write(process.stdout.isTTY ? `\r\x1b[K${text}` : `${text}\n`);
+}
+
+function endProgress() {
+  if (process.stdout.isTTY) process.stdout.write("\r\x1b[K");
+}
+
+/** The table: a line for every domain of every partition. */
+function show(documents, expected) {
+  const head = ["domain", "URLs", "robots.txt", "sitemap", "URLs", "feeds", "answered by", expected ? "what it is for" : ""];
+  const right = new Set([1, 4, 5]);
+  let partition;
+  const rows = [...documents].map(([dir, document]) => {
+    const [, country, category, date, domain] = dir.split("/");
+    return { partition: [country, category, date].join("/"), cells: cells(domain, document, expected) };
+  });
+  const widths = head.map((h, i) => Math.max(h.length, ...rows.map((r) => r.cells[i].length)));
+  const line = (cells) => cells.map((c, i) => (right.has(i) ? c.padStart(widths[i]) : c.padEnd(widths[i]))).join("  ").trimEnd();
+  for (const row of rows) {
+    if (row.partition !== partition) say(`\n${row.partition}\n${paint(1, line(head))}`);
+    partition = row.partition;
+    say(line(row.cells));
+  }
+  say();
+}
+
+function cells(domain, document, expected) {
+  const { robots, sitemap, technical_metadata: technical, processing_metadata: processing } = document;
+  const p = processing.partition_info;
+  const why = expected?.[`country=${p.country}/category=${p.category}/date=${p.date}`]?.domains[domain]?.why;
+  const verdict = technical.robots_txt.allows_crawling ? "allows" : "forbids";
+  return [
+    domain,
+    String(processing.total_urls),
+    document.reachable ? `${robots.status_code} ${verdict}` : "-",
+    sitemap.exists ? technical.sitemap_xml.kind : (sitemap.error_type ?? "none"),
+    sitemap.exists ? sitemap.url_count.toLocaleString("en") : "",
+    String(technical.feeds.length),
+    technical.server_info.effective_host ?? "nobody",
+    why ?? "",
+  ];
+}
+
+/** Where the results lie. */
+async function where(documents) {
+  step("results", `R2 bucket ${engine.bucket}, simulated in ${relative(root, join(dir, "state"))}`);
+  const names = (await engine.list("prod/")).map(({ key }) => ({ partition: key.split("/").slice(0, 4).join("/"), name: key.split("/").slice(5).join("/") }));
+  for (const partition of new Set(names.map((n) => n.partition))) {
+    const count = (name) => names.filter((n) => n.partition === partition && n.name === name).length;
+    const list = ["domain_metadata.json", "domain_metadata.json.success", "robots.txt", "sitemap.xml"].map((name) => `${count(name)} ${name}`);
+    say(`${"".padEnd(12)}${partition}/{domain}/  ${list.join(", ")}`);
+  }
+  const dead = [...documents.values()].filter((d) => !d.reachable).length;
+  say(`${"".padEnd(12)}${plural(documents.size, "domain")}: ${documents.size - dead} reachable, ${dead} unreachable`);
+}
+
+function showLog(n) {
+  const path = dir && join(dir, "worker.log");
+  if (!path || !existsSync(path)) return;
+  say(`\nthe last lines of ${relative(root, path)}:`);
+  say(readFileSync(path, "utf8").trimEnd().split("\n").slice(-n).join("\n"));
+}
