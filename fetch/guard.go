@@ -14,7 +14,7 @@ import (
 )
 
 // ErrUnsafe marks URLs that the Guard refuses.
-var ErrUnsafe = errors.New("the guard refuses this URL")
+var ErrUnsafe = errors.New("unsafe URL")
 
 // maxURL is the length of a URL beyond which it is refused; RFC 9110, 4.1 asks for at least 8,000.
 const maxURL = 8000

@@ -49,7 +49,7 @@ var (
 	ErrConnRefused = errors.New("the connection was refused")
 	ErrReset       = errors.New("the connection was reset")
 	ErrTLS         = errors.New("the TLS handshake failed")
-	errNetwork     = errors.New("the connection failed")
+	errNetwork     = errors.New("the connection failed or was lost")
 	errTimeout     = errors.New("there was no answer in time")
 )
 
@@ -79,19 +79,23 @@ func (c *cause) Error() string {
 
 func (c *cause) Unwrap() []error { return []error{c.what, c.detail} }
 
-// described turns the name and message of a platform's error into a Failure or NoAnswer. Only
-// words tell the causes apart: workerd gives most failures of fetch as a plain Error.
+// described turns the name and message of a JavaScript error into a Failure or NoAnswer. Only words
+// tell the causes apart, and often none does: workerd says "Network connection lost." of a refused
+// connection as of a reset one, and "internal error; reference = …" of a name that does not resolve.
 func described(name, message string, err error) *contract.Error {
 	if name == "TimeoutError" || name == "AbortError" {
 		return NoAnswer(err)
 	}
 	m := strings.ToLower(message)
-	for _, w := range symptoms {
-		if strings.Contains(m, w.words) {
-			if w.what == errTimeout {
+	if strings.HasPrefix(m, "internal error") { // its reference may spell anything
+		return Failure(nil, err)
+	}
+	for _, s := range symptoms {
+		if strings.Contains(m, s.words) {
+			if s.what == errTimeout {
 				return NoAnswer(err)
 			}
-			return Failure(w.what, err)
+			return Failure(s.what, err)
 		}
 	}
 	return Failure(nil, err)
@@ -105,17 +109,15 @@ var symptoms = []struct {
 	{"enotfound", ErrNotResolved},
 	{"eai_again", ErrNotResolved},
 	{"dns", ErrNotResolved},
-	{"resolve host", ErrNotResolved},
+	{"not resolve", ErrNotResolved},
 	{"certificate", ErrTLS},
 	{"tls", ErrTLS},
 	{"ssl", ErrTLS},
 	{"timed out", errTimeout},
 	{"timeout", errTimeout},
+	{"hung", errTimeout}, // what a service binding says of a Worker that never answers
 	{"refused", ErrConnRefused},
 	{"reset", ErrReset},
-	{"connection lost", ErrReset},
-	{"disconnected", ErrReset},
-	{"closed", ErrReset},
 }
 
 // edgeFailure recognises answers that no website gave: where Cloudflare's edge cannot reach an

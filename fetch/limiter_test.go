@@ -1,0 +1,173 @@
+package fetch_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/newsfork/seed-engine/fetch"
+	"github.com/newsfork/seed-engine/fetch/fetchtest"
+)
+
+// counting counts the requests that wait for headers.
+type counting struct {
+	fetch.Transport
+	mu            sync.Mutex
+	waiting, most int
+}
+
+func (c *counting) Do(ctx context.Context, r *fetch.Request) (*fetch.Response, error) {
+	c.mu.Lock()
+	c.waiting++
+	c.most = max(c.most, c.waiting)
+	c.mu.Unlock()
+	defer func() {
+		c.mu.Lock()
+		c.waiting--
+		c.mu.Unlock()
+	}()
+	return c.Transport.Do(ctx, r)
+}
+
+// Twelve sessions of one event, each with a host of its own whose headers take 3 s: five wait at
+// once, and none times out for having waited for its slot.
+func TestSlots(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		clock := fetch.SystemClock()
+		web := &fetchtest.Web{Clock: clock, Serve: func(*fetch.Request, int) (fetchtest.Page, bool) {
+			return fetchtest.Page{Body: "x", Latency: 3 * time.Second, Reading: 500 * time.Millisecond}, true
+		}}
+		transport := &counting{Transport: web}
+		limiter := fetch.NewLimiter(fetch.MaxWaiting)
+		start := time.Now()
+		var wg sync.WaitGroup
+		for i := range 12 {
+			wg.Go(func() {
+				s := fetch.NewSession(config(), transport, clock, limiter)
+				defer s.Close()
+				a, err := s.Fetch(t.Context(), fetch.Target{URL: fmt.Sprintf("https://h%d.example/", i), Timeout: 4 * time.Second, Whole: true})
+				if err != nil || a.Requests != 1 {
+					t.Errorf("%d: %+v, %v", i, a, err)
+				}
+			})
+		}
+		wg.Wait()
+		if transport.most != 5 {
+			t.Errorf("%d requests waited at once", transport.most)
+		}
+		if took := time.Since(start); took != 9500*time.Millisecond { // three rounds of 3 s; bodies are read beside them
+			t.Errorf("took %v", took)
+		}
+	})
+}
+
+// Domains that all redirect to one host take turns there, bodies included.
+func TestSessionsMeetAtOneHost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		clock := fetch.SystemClock()
+		pages := map[string]fetchtest.Page{"https://shared.example/": {Body: "x", Latency: 100 * time.Millisecond, Reading: 2 * time.Second}}
+		for i := range 8 {
+			pages[fmt.Sprintf("https://h%d.example/", i)] = fetchtest.Redirect(302, "https://shared.example/")
+		}
+		web := &fetchtest.Web{Clock: clock, Pages: pages}
+		limiter := fetch.NewLimiter(fetch.MaxWaiting)
+		start := time.Now()
+		var wg sync.WaitGroup
+		for i := range 8 {
+			wg.Go(func() {
+				s := fetch.NewSession(config(), web, clock, limiter)
+				defer s.Close()
+				a, err := s.Fetch(t.Context(), fetch.Target{URL: fmt.Sprintf("https://h%d.example/", i), Timeout: 10 * time.Second})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if _, err := io.ReadAll(a.Body); err != nil {
+					t.Error(err)
+				}
+				if wait := s.Stats(); wait.Elapsed-wait.PolitenessWait != 2100*time.Millisecond {
+					t.Errorf("waiting for the turn of others is politeness: %+v", wait)
+				}
+			})
+		}
+		wg.Wait()
+		if d := closest(web.Visits()); d < time.Second {
+			t.Errorf("pause %v", d)
+		}
+		if took := time.Since(start); took < 8*2100*time.Millisecond+7*time.Second {
+			t.Errorf("took only %v", took)
+		}
+	})
+}
+
+// Two sessions that need each other's host while their own answer is open do not deadlock:
+// synctest fails a test whose goroutines all wait.
+func TestNoDeadlock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		clock := fetch.SystemClock()
+		web := &fetchtest.Web{Clock: clock, Pages: map[string]fetchtest.Page{
+			"https://a.example/": {Body: "x"}, "https://b.example/": {Body: "x"},
+			"https://a.example/x": fetchtest.Redirect(301, "https://b.example/"), "https://b.example/x": fetchtest.Redirect(301, "https://a.example/"),
+		}}
+		limiter := fetch.NewLimiter(1)
+		var wg sync.WaitGroup
+		for _, own := range []string{"a", "b"} {
+			wg.Go(func() {
+				s := fetch.NewSession(config(), web, clock, limiter)
+				defer s.Close()
+				for _, path := range []string{"", "x", "", "x"} {
+					if _, err := s.Fetch(t.Context(), fetch.Target{URL: "https://" + own + ".example/" + path}); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+		wg.Wait()
+		if d := closest(web.Visits()); d < time.Second {
+			t.Errorf("pause %v", d)
+		}
+	})
+}
+
+func TestWaitingEndsWithItsContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		clock := fetch.SystemClock()
+		web := &fetchtest.Web{Clock: clock, Pages: map[string]fetchtest.Page{"https://a.example/": {Body: "x"}, "https://b.example/": fetchtest.Hang()}}
+		limiter := fetch.NewLimiter(1)
+		holder := fetch.NewSession(config(), web, clock, limiter)
+		if _, err := holder.Fetch(t.Context(), fetch.Target{URL: "https://a.example/"}); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		s := fetch.NewSession(config(), web, clock, limiter)
+		if _, err := s.Fetch(ctx, fetch.Target{URL: "https://a.example/"}); err == nil { // its turn is taken
+			t.Error("two requests to one host at once")
+		}
+		holder.Close()
+
+		hanging, stop := context.WithCancel(t.Context())
+		var wg sync.WaitGroup
+		wg.Go(func() { // takes the only slot
+			if _, err := holder.Fetch(hanging, fetch.Target{URL: "https://b.example/"}); err == nil {
+				t.Error("a hanging host answered")
+			}
+		})
+		synctest.Wait()
+		ctx, cancel = context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		if a, err := s.Fetch(ctx, fetch.Target{URL: "https://a.example/"}); err == nil || a.Requests != 0 {
+			t.Errorf("no slot was free: %+v, %v", a, err)
+		}
+		stop()
+		wg.Wait()
+		// What was given up is free again.
+		if _, err := s.Fetch(t.Context(), fetch.Target{URL: "https://a.example/"}); err != nil {
+			t.Error(err)
+		}
+	})
+}
