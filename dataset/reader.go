@@ -1,0 +1,611 @@
+// Package dataset reads raw dataset files: the URLs that the Research Engine discovered, as a JSON
+// array of records or an object {"meta": …, "records": […]}. It is a stream: memory does not grow
+// with the file, and every byte is looked at once.
+//
+// A file is accepted exactly when encoding/json accepts it (RFC 8259 and at most 10,000 levels of
+// nesting, after a UTF-8 byte order mark), with one exception: a second "records" in one object is
+// refused, since the first was already given out.
+package dataset
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+	"math/bits"
+
+	"github.com/newsfork/seed-engine/contract"
+)
+
+const (
+	// MaxRecordBytes bounds one record. A larger one is a bad record, not a bad file.
+	MaxRecordBytes = 1 << 20
+
+	maxDepth   = 10_000    // of nesting, as in encoding/json
+	readSize   = 256 << 10 // least room offered to one Read
+	windowSize = 2 * readSize
+	padding    = 8 // zero bytes after the window, so that eight bytes can be loaded anywhere
+
+	wanted = `upload a JSON array of records or an object with "records"`
+)
+
+// Reader reads the records of one file after the other. Its window is reused; make one per
+// goroutine and Reset it for every file.
+type Reader struct {
+	src     io.Reader
+	srcErr  error // what ended src
+	buf     []byte
+	pos     int   // of the next byte to look at
+	end     int   // of the bytes held
+	keep    int   // where the record begins that must stay in the window, or none
+	base    int64 // offset of buf[0] in the file
+	started bool
+	wrapped bool // the records are in an object
+	err     error
+	spans   [nameCount]span
+	nesting [(maxDepth + 63) / 64]uint64 // a bit for each open level: 1 is an object
+	record  Record
+}
+
+// none says that nothing before the next byte is needed any more.
+const none = -1
+
+// NewReader returns a Reader of one file.
+func NewReader(src io.Reader) *Reader {
+	r := &Reader{}
+	r.Reset(src)
+	return r
+}
+
+// Reset starts with another file, and gives back the memory that a large record took.
+func (r *Reader) Reset(src io.Reader) {
+	buf := r.buf
+	if len(buf) != windowSize+padding {
+		buf = make([]byte, windowSize+padding)
+	}
+	clear(buf[:padding])
+	*r = Reader{src: src, buf: buf, keep: none}
+}
+
+// Offset is how many bytes of the file were looked at.
+func (r *Reader) Offset() int64 { return r.base + int64(r.pos) }
+
+// Next returns the next record, io.EOF after the last, or what is wrong with the file: an error of
+// the kind contract.Parse that names the offset (io.ErrUnexpectedEOF behind it says that the file
+// ended too early), or the error of the underlying reader as it is.
+// A record with a Problem is no reason to stop.
+func (r *Reader) Next() (*Record, error) {
+	if r.err == nil {
+		r.err = r.next()
+	}
+	if r.err != nil {
+		return nil, r.err
+	}
+	return &r.record, nil
+}
+
+func (r *Reader) next() error {
+	first := !r.started
+	if first {
+		r.started = true
+		if err := r.open(); err != nil {
+			return err
+		}
+	}
+	c := r.space()
+	if c == ']' {
+		r.pos++
+		return r.close()
+	}
+	if !first {
+		if c != ',' {
+			return r.syntax("expected ',' or ']' after a record")
+		}
+		r.pos++
+		c = r.space()
+	}
+	r.record = Record{Number: r.record.Number + 1, Offset: r.Offset()}
+	depth := 2
+	if r.wrapped {
+		depth = 3
+	}
+	if c != '{' {
+		k, err := r.skip(c, depth-1)
+		if err == nil {
+			r.record.Problem = "is " + k.String() + ", not an object"
+		}
+		return err
+	}
+	return r.object(depth)
+}
+
+// open reads up to the first record.
+func (r *Reader) open() error {
+	for r.end < 3 && r.more() {
+	}
+	switch b := r.buf[:r.end]; {
+	case len(b) >= 3 && string(b[:3]) == "\xef\xbb\xbf":
+		r.pos = 3
+	case len(b) >= 2 && (string(b[:2]) == "\xff\xfe" || string(b[:2]) == "\xfe\xff"):
+		return r.syntax("the file is UTF-16; upload it as UTF-8")
+	}
+	switch c := r.space(); {
+	case c == '[':
+		r.pos++
+		return nil
+	case c == '{':
+		r.pos++
+		r.wrapped = true
+		return r.findRecords()
+	case r.ended() && r.srcErr == io.EOF:
+		return r.parseError("the file is empty; " + wanted)
+	default:
+		k, err := r.skip(c, 0)
+		if err != nil {
+			return err
+		}
+		return r.parseError("the file is " + k.String() + "; " + wanted)
+	}
+}
+
+// findRecords reads the members of the outer object up to the content of "records".
+func (r *Reader) findRecords() error {
+	for first := true; ; first = false {
+		key, more, err := r.member(first)
+		if err != nil {
+			return err
+		}
+		if !more {
+			return r.parseError("the object has no \"records\"; " + wanted)
+		}
+		isRecords := string(key) == "records"
+		c, err := r.colon()
+		if err != nil {
+			return err
+		}
+		if isRecords && c == '[' {
+			r.pos++
+			return nil
+		}
+		k, err := r.skip(c, 1)
+		if err != nil {
+			return err
+		}
+		if isRecords {
+			return r.parseError("\"records\" is " + k.String() + "; upload an array of records")
+		}
+	}
+}
+
+// close reads what follows the records.
+func (r *Reader) close() error {
+	for r.wrapped {
+		key, more, err := r.member(false)
+		if err != nil {
+			return err
+		}
+		if !more {
+			break
+		}
+		if string(key) == "records" {
+			return r.parseError("the object has \"records\" twice; upload one array of records")
+		}
+		c, err := r.colon()
+		if err != nil {
+			return err
+		}
+		if _, err := r.skip(c, 1); err != nil {
+			return err
+		}
+	}
+	r.space()
+	if !r.ended() {
+		return r.syntax("the file goes on after its JSON")
+	}
+	return r.srcErr
+}
+
+// member reads the key of the outer object's next member; the key is valid until the window moves.
+func (r *Reader) member(first bool) (key []byte, more bool, err error) {
+	c := r.space()
+	if c == '}' {
+		r.pos++
+		return nil, false, nil
+	}
+	if !first {
+		if c != ',' {
+			return nil, false, r.syntax("expected ',' or '}'")
+		}
+		r.pos++
+		c = r.space()
+	}
+	if c != '"' {
+		return nil, false, r.syntax("expected a key")
+	}
+	r.keep = r.pos
+	s, err := r.text()
+	if err != nil {
+		return nil, false, err
+	}
+	if r.keep != none { // else it is too long to be a name
+		key = r.content(&s)
+	}
+	r.keep = none
+	return key, true, nil
+}
+
+// object reads a record, whose '{' is at pos, into r.record.
+func (r *Reader) object(depth int) error {
+	r.keep = r.pos
+	r.pos++
+	var seen uint16
+	c := r.space()
+	if c == '}' {
+		r.pos++
+	}
+	for c != '}' {
+		if c != '"' {
+			return r.syntax("expected a key")
+		}
+		s, err := r.text()
+		if err != nil {
+			return err
+		}
+		n := unknown
+		if r.keep != none {
+			n = nameOf(r.content(&s))
+		}
+		if c, err = r.colon(); err != nil {
+			return err
+		}
+		if c == '"' {
+			s, err = r.text()
+		} else {
+			s.start = int32(r.pos - r.keep)
+			s.kind, err = r.skip(c, depth)
+			s.end = int32(r.pos - r.keep)
+		}
+		if err != nil {
+			return err
+		}
+		if n != unknown {
+			r.spans[n] = s
+			seen |= 1 << n
+		}
+		switch c = r.space(); c {
+		case ',':
+			r.pos++
+			c = r.space()
+			if c == '}' {
+				return r.syntax("expected a key")
+			}
+		case '}':
+			r.pos++
+		default:
+			return r.syntax("expected ',' or '}' in a record")
+		}
+	}
+	if r.keep == none || r.pos-r.keep > MaxRecordBytes {
+		r.record.Problem = "is larger than 1 MiB"
+	} else {
+		r.record.resolve(r.buf[r.keep:r.pos], &r.spans, seen)
+	}
+	r.keep = none
+	return nil
+}
+
+// content is the value of a key.
+func (r *Reader) content(s *span) []byte {
+	raw := r.buf[r.keep:]
+	if s.traits&escaped != 0 {
+		return unquote(raw[s.start-1:s.end+1], s.traits)
+	}
+	return raw[s.start:s.end]
+}
+
+// colon reads the ':' after a key, and returns the first byte of the value.
+func (r *Reader) colon() (byte, error) {
+	if r.space() != ':' {
+		return 0, r.syntax("expected ':' after a key")
+	}
+	r.pos++
+	return r.space(), nil
+}
+
+// space goes to the next byte that is not white space and returns it without taking it; 0, which
+// begins nothing in JSON, where the file ends.
+func (r *Reader) space() byte {
+	for {
+		c := r.buf[r.pos]
+		switch c {
+		case ' ', '\n', '\r', '\t':
+			r.pos++
+			continue
+		case 0:
+			if r.pos == r.end && r.more() {
+				continue
+			}
+		}
+		return c
+	}
+}
+
+// peek returns the next byte without taking it, or 0 where the file ends.
+func (r *Reader) peek() byte {
+	if r.pos == r.end && !r.more() {
+		return 0
+	}
+	return r.buf[r.pos]
+}
+
+func (r *Reader) ended() bool { return r.pos == r.end && !r.more() }
+
+// text reads a string whose quote is at pos.
+func (r *Reader) text() (span, error) {
+	r.pos++
+	s := span{start: int32(r.pos - r.keep), kind: str}
+	for {
+		n, high := plain(r.buf[r.pos:])
+		r.pos += n
+		if high {
+			s.traits |= nonASCII
+		}
+		switch c := r.buf[r.pos]; {
+		case c == '"':
+			s.end = int32(r.pos - r.keep)
+			r.pos++
+			return s, nil
+		case c == '\\':
+			s.traits |= escaped
+			r.pos++
+			if err := r.escape(); err != nil {
+				return s, err
+			}
+		case !r.ended():
+			if r.buf[r.pos] < ' ' {
+				return s, r.syntax("a string holds a control character")
+			}
+		default:
+			return s, r.syntax("")
+		}
+	}
+}
+
+// plain counts the bytes before the first quote, backslash or control character (the padding, at
+// the latest), eight at a time, and reports whether one of them is not ASCII.
+func plain(b []byte) (n int, high bool) {
+	const (
+		ones  = 0x0101010101010101
+		highs = 0x80 * ones
+	)
+	var all uint64
+	for {
+		x := binary.LittleEndian.Uint64(b[n:])
+		quote, slash := x^'"'*ones, x^'\\'*ones
+		// The lowest marked byte is exact, those above it may be marked by a borrow.
+		if stop := ((quote-ones)&^quote | (slash-ones)&^slash | (x-' '*ones)&^x) & highs; stop != 0 {
+			k := bits.TrailingZeros64(stop) / 8
+			all |= x & (1<<(8*k) - 1)
+			return n + k, all&highs != 0
+		}
+		all |= x
+		n += 8
+	}
+}
+
+// escape reads what follows a backslash.
+func (r *Reader) escape() error {
+	switch r.peek() {
+	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
+		r.pos++
+		return nil
+	case 'u':
+		r.pos++
+		for range 4 {
+			if c := r.peek(); (c < '0' || c > '9') && (c|0x20 < 'a' || c|0x20 > 'f') {
+				return r.syntax("expected four hexadecimal digits")
+			}
+			r.pos++
+		}
+		return nil
+	}
+	return r.syntax("a string holds an unknown escape")
+}
+
+// skip reads a value that begins with c at pos and lies below depth levels.
+func (r *Reader) skip(c byte, depth int) (kind, error) {
+	floor := depth
+	result := absent
+	for {
+		k, err := r.scalar(c)
+		if err != nil {
+			return k, err
+		}
+		if result == absent {
+			result = k
+		}
+		switch k {
+		case object, array:
+			if depth == maxDepth {
+				return k, r.syntax("more than 10,000 levels of nesting")
+			}
+			closing := byte(']')
+			if k == object {
+				closing = '}'
+				r.nesting[depth/64] |= 1 << (depth % 64)
+			} else {
+				r.nesting[depth/64] &^= 1 << (depth % 64)
+			}
+			depth++
+			if c = r.space(); c != closing {
+				if k == object {
+					if c, err = r.key(c); err != nil {
+						return k, err
+					}
+				}
+				continue
+			}
+		}
+		// A value is complete: on to the next one of its array or object.
+		for {
+			if depth == floor {
+				return result, nil
+			}
+			inObject := r.nesting[(depth-1)/64]>>((depth-1)%64)&1 == 1
+			c = r.space()
+			if c == '}' && inObject || c == ']' && !inObject {
+				r.pos++
+				depth--
+				continue
+			}
+			if c != ',' {
+				return k, r.syntax("expected ',' or the end of an array or object")
+			}
+			r.pos++
+			c = r.space()
+			if inObject {
+				if c, err = r.key(c); err != nil {
+					return k, err
+				}
+			}
+			break
+		}
+	}
+}
+
+// key reads a key that begins with c, its ':', and returns the first byte of the value.
+func (r *Reader) key(c byte) (byte, error) {
+	if c != '"' {
+		return 0, r.syntax("expected a key")
+	}
+	if _, err := r.text(); err != nil {
+		return 0, err
+	}
+	return r.colon()
+}
+
+// scalar reads a string, number or literal that begins with c at pos, or the opening bracket of an
+// object or array.
+func (r *Reader) scalar(c byte) (kind, error) {
+	switch c {
+	case '"':
+		_, err := r.text()
+		return str, err
+	case '{', '[':
+		r.pos++
+		return kind(c), nil
+	case 't':
+		return truth, r.literal("true")
+	case 'f':
+		return falsum, r.literal("false")
+	case 'n':
+		return null, r.literal("null")
+	}
+	return number, r.number(c)
+}
+
+func (r *Reader) literal(word string) error {
+	for i := range len(word) {
+		if r.peek() != word[i] {
+			return r.syntax("expected " + word)
+		}
+		r.pos++
+	}
+	return nil
+}
+
+// number reads a number by the grammar of RFC 8259, section 6.
+func (r *Reader) number(c byte) error {
+	if c == '-' {
+		r.pos++
+		c = r.peek()
+	} else if c < '0' || c > '9' {
+		return r.syntax("expected a value")
+	}
+	if c == '0' {
+		r.pos++
+	} else if !r.digits() {
+		return r.syntax("expected a digit")
+	}
+	if r.peek() == '.' {
+		r.pos++
+		if !r.digits() {
+			return r.syntax("expected a digit")
+		}
+	}
+	if r.peek()|0x20 == 'e' {
+		r.pos++
+		if c := r.peek(); c == '+' || c == '-' {
+			r.pos++
+		}
+		if !r.digits() {
+			return r.syntax("expected a digit")
+		}
+	}
+	return nil
+}
+
+// digits takes all digits at pos, and reports whether there was one.
+func (r *Reader) digits() bool {
+	any := false
+	for c := r.peek(); c >= '0' && c <= '9'; c = r.peek() {
+		any = true
+		r.pos++
+	}
+	return any
+}
+
+// more moves the window on and reads; false when src has ended or failed. Only call it when every
+// byte held was looked at. Positions other than pos are offsets from keep, which stays in the window.
+func (r *Reader) more() bool {
+	if r.srcErr != nil {
+		return false
+	}
+	if r.keep != none && r.pos-r.keep > MaxRecordBytes {
+		r.keep = none
+	}
+	from := r.keep
+	if from == none {
+		from = r.pos
+	}
+	if from > 0 && len(r.buf)-padding-r.end < readSize {
+		r.end = copy(r.buf, r.buf[from:r.end])
+		r.base += int64(from)
+		r.pos -= from
+		if r.keep != none {
+			r.keep = 0
+		}
+	}
+	if len(r.buf)-padding-r.end < readSize {
+		buf := make([]byte, 2*(len(r.buf)-padding)+padding)
+		copy(buf, r.buf[:r.end])
+		r.buf = buf
+	}
+	n := 0
+	for tries := 0; n == 0 && r.srcErr == nil; tries++ {
+		if tries == 100 {
+			r.srcErr = io.ErrNoProgress
+			break
+		}
+		n, r.srcErr = r.src.Read(r.buf[r.end : len(r.buf)-padding])
+	}
+	r.end += n
+	clear(r.buf[r.end : r.end+padding])
+	return n > 0
+}
+
+// syntax says what is wrong at pos. Where the file ends, that is what is wrong.
+func (r *Reader) syntax(expected string) error {
+	if r.ended() {
+		if r.srcErr != io.EOF {
+			return r.srcErr
+		}
+		err := r.parseError("the JSON ends unfinished; upload the whole file")
+		err.Err = io.ErrUnexpectedEOF
+		return err
+	}
+	return r.parseError(fmt.Sprintf("%s, found %q", expected, r.buf[r.pos]))
+}
+
+func (r *Reader) parseError(what string) *contract.Error {
+	return &contract.Error{Kind: contract.Parse, Op: "dataset.Next", Message: fmt.Sprintf("byte %d: %s", r.Offset(), what)}
+}

@@ -1,0 +1,264 @@
+package dataset
+
+import (
+	"bytes"
+	"encoding/json"
+	"math/bits"
+	"strconv"
+	"unicode/utf8"
+	"unsafe"
+
+	"github.com/tidwall/gjson"
+)
+
+// Field names one thing a record can tell.
+type Field uint8
+
+// The fields of a record, each with the JSON names under which it is accepted, best first.
+const (
+	URL               Field = iota // url, raw_url, input_url
+	Host                           // domain, normalized_domain
+	RegistrableDomain              // registrable_domain
+	DomainID                       // domain_id
+	Authority                      // source_type, authority
+	Title                          // title
+	DiscoveryMethod                // discovery_method
+	Language                       // language
+	DiscoveredAt                   // discovered_at
+	Confidence                     // confidence, a number
+	fieldCount
+)
+
+// A name is one JSON name of a field. The names of one field follow each other, best first.
+type name uint8
+
+const (
+	nameURL name = iota
+	nameRawURL
+	nameInputURL
+	nameDomain
+	nameNormalizedDomain
+	nameRegistrableDomain
+	nameDomainID
+	nameSourceType
+	nameAuthority
+	nameTitle
+	nameDiscoveryMethod
+	nameLanguage
+	nameDiscoveredAt
+	nameConfidence
+	nameCount
+	unknown
+)
+
+var names = [nameCount]struct {
+	json  string
+	field Field
+}{
+	nameURL:               {"url", URL},
+	nameRawURL:            {"raw_url", URL},
+	nameInputURL:          {"input_url", URL},
+	nameDomain:            {"domain", Host},
+	nameNormalizedDomain:  {"normalized_domain", Host},
+	nameRegistrableDomain: {"registrable_domain", RegistrableDomain},
+	nameDomainID:          {"domain_id", DomainID},
+	nameSourceType:        {"source_type", Authority},
+	nameAuthority:         {"authority", Authority},
+	nameTitle:             {"title", Title},
+	nameDiscoveryMethod:   {"discovery_method", DiscoveryMethod},
+	nameLanguage:          {"language", Language},
+	nameDiscoveredAt:      {"discovered_at", DiscoveredAt},
+	nameConfidence:        {"confidence", Confidence},
+}
+
+// nameOf finds a key among the names; a switch over constants compiles to a few comparisons.
+func nameOf(key []byte) name {
+	switch string(key) {
+	case "url":
+		return nameURL
+	case "raw_url":
+		return nameRawURL
+	case "input_url":
+		return nameInputURL
+	case "domain":
+		return nameDomain
+	case "normalized_domain":
+		return nameNormalizedDomain
+	case "registrable_domain":
+		return nameRegistrableDomain
+	case "domain_id":
+		return nameDomainID
+	case "source_type":
+		return nameSourceType
+	case "authority":
+		return nameAuthority
+	case "title":
+		return nameTitle
+	case "discovery_method":
+		return nameDiscoveryMethod
+	case "language":
+		return nameLanguage
+	case "discovered_at":
+		return nameDiscoveredAt
+	case "confidence":
+		return nameConfidence
+	}
+	return unknown
+}
+
+// MaxFieldBytes bounds every field but URL and Title; what is longer is no identifier, method,
+// language or date.
+const MaxFieldBytes = 1024
+
+// Record is one element of the dataset. Its bytes are valid until the next call of Next.
+type Record struct {
+	// Number counts the elements from 1; Offset is where this one begins in the file, in bytes.
+	Number int
+	Offset int64
+	// Problem says why nothing of the element can be used: it is no object, or it is too large.
+	Problem string
+
+	values [fieldCount][]byte
+	bad    uint16 // a bit for every name whose value is of the wrong type or too long
+}
+
+// Get returns a field as UTF-8, unescaped as encoding/json does it; Confidence as the JSON number
+// that was written, always one that fits a float64. It is nil when the record has none: no name of
+// the field, or null, "" or a bad value under all of them.
+func (r *Record) Get(f Field) []byte { return r.values[f] }
+
+// Bad lists the JSON names whose values could not be used: not a string (a number for confidence),
+// or longer than MaxFieldBytes.
+func (r *Record) Bad() []string {
+	if r.bad == 0 {
+		return nil
+	}
+	var list []string
+	for n := range names {
+		if r.bad&(1<<n) != 0 {
+			list = append(list, names[n].json)
+		}
+	}
+	return list
+}
+
+// kind of JSON value, named by the byte it begins with; numbers are '0'.
+type kind byte
+
+const (
+	absent kind = 0
+	str    kind = '"'
+	number kind = '0'
+	object kind = '{'
+	array  kind = '['
+	truth  kind = 't'
+	falsum kind = 'f'
+	null   kind = 'n'
+)
+
+func (k kind) String() string {
+	switch k {
+	case str:
+		return "a string"
+	case number:
+		return "a number"
+	case object:
+		return "an object"
+	case array:
+		return "an array"
+	case null:
+		return "null"
+	}
+	return "true or false"
+}
+
+// span is a value as it stands in the window: offsets from the beginning of the record, without the
+// quotes of a string.
+type span struct {
+	start, end int32
+	kind       kind
+	traits     traits
+}
+
+// traits of a string: what keeps its bytes from being its value.
+type traits uint8
+
+const (
+	escaped  traits = 1 << iota // holds a backslash
+	nonASCII                    // may hold invalid UTF-8
+)
+
+// resolve fills the record's fields from the spans of the names seen; raw is the whole record.
+func (r *Record) resolve(raw []byte, spans *[nameCount]span, seen uint16) {
+	for ; seen != 0; seen &= seen - 1 {
+		n := bits.TrailingZeros16(seen)
+		s, f := &spans[n], names[n].field
+		if s.kind == null || s.kind == str && s.start == s.end && f != Confidence {
+			continue
+		}
+		v, ok := value(f, raw, s)
+		if !ok {
+			r.bad |= 1 << n
+		} else if r.values[f] == nil {
+			r.values[f] = v
+		}
+	}
+}
+
+func value(f Field, raw []byte, s *span) (v []byte, ok bool) {
+	v = raw[s.start:s.end]
+	switch {
+	case f == Confidence:
+		return v, s.kind == number && len(v) <= MaxFieldBytes && isFinite(v)
+	case s.kind != str:
+		return nil, false
+	}
+	if s.traits != 0 {
+		v = unquote(raw[s.start-1:s.end+1], s.traits)
+	}
+	return v, f == URL || f == Title || len(v) <= MaxFieldBytes
+}
+
+// isFinite reports whether a JSON number fits a float64. Only an exponent or hundreds of digits can
+// make it too large.
+func isFinite(num []byte) bool {
+	if len(num) < 300 && bytes.IndexByte(num, 'e') < 0 && bytes.IndexByte(num, 'E') < 0 {
+		return true
+	}
+	_, err := strconv.ParseFloat(string(num), 64)
+	return err == nil
+}
+
+// unquote gives the value of a valid JSON string, with its quotes, as encoding/json would: escapes
+// replaced, halves of surrogate pairs and invalid UTF-8 turned into U+FFFD.
+func unquote(quoted []byte, t traits) []byte {
+	v := quoted[1 : len(quoted)-1]
+	if t&escaped != 0 {
+		if hasSurrogate(v) { // gjson swallows what follows half a pair
+			var s string
+			if json.Unmarshal(quoted, &s) == nil {
+				return []byte(s)
+			}
+		}
+		s := gjson.Parse(unsafe.String(unsafe.SliceData(quoted), len(quoted))).Str
+		v = unsafe.Slice(unsafe.StringData(s), len(s))
+	}
+	if t&nonASCII != 0 && !utf8.Valid(v) {
+		v = []byte(string([]rune(string(v))))
+	}
+	return v
+}
+
+// hasSurrogate looks for \uD800 to \uDFFF.
+func hasSurrogate(v []byte) bool {
+	for i := 0; i+3 < len(v); i++ {
+		if v[i] != '\\' {
+			continue
+		}
+		i++
+		if v[i] == 'u' && v[i+1]|0x20 == 'd' && v[i+2] >= '8' {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,267 @@
+package processor
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/r2"
+)
+
+const (
+	// maxInline is how many bytes of URLs travel in a message; a longer list goes to the store, and
+	// the message says where (claim check).
+	maxInline = 100_000
+
+	// maxPut is how many bytes of a URL list are put at once; a longer one is written in pieces.
+	maxPut    = 1 << 20
+	pieceSize = 256 << 10
+
+	// Calls under way at once. With the raw file itself they stay within the six connections of
+	// an event (developers.cloudflare.com/workers/platform/limits/).
+	sendsAtOnce = 3
+	listsAtOnce = 2
+)
+
+// outbox packs the groups into messages and batches and sends these, several at a time.
+type outbox struct {
+	ctx      context.Context
+	store    Store
+	sender   Sender
+	file     r2.RawFile
+	parts    int    // sent so far
+	tail     []byte // the members that every message of the file ends with
+	messages int
+	urls     int
+
+	batch   *contract.Batch      // being filled
+	batches chan *contract.Batch // free
+	lists   chan []byte          // free
+	sends   sync.WaitGroup
+	puts    sync.WaitGroup
+	message []byte
+
+	mu  sync.Mutex
+	err error // the first failure of a send or put
+}
+
+// start begins a file. No send may be under way.
+func (o *outbox) start(ctx context.Context, store Store, sender Sender, m *contract.SeedMessage, file r2.RawFile) error {
+	if o.batches == nil {
+		o.batches = make(chan *contract.Batch, sendsAtOnce)
+		for range sendsAtOnce {
+			o.batches <- &contract.Batch{}
+		}
+		o.lists = make(chan []byte, listsAtOnce)
+		for range listsAtOnce {
+			o.lists <- nil
+		}
+		o.batch = &contract.Batch{}
+	}
+	o.batch.Reset()
+	o.ctx, o.store, o.sender, o.file = ctx, store, sender, file
+	o.parts, o.messages, o.urls, o.err = 0, 0, 0, nil
+	tail, err := json.Marshal(struct {
+		Partition      contract.Partition `json:"partition_info"`
+		SourceFilePath string             `json:"source_file_path"`
+		Force          bool               `json:"force,omitempty"`
+		RequestedAt    time.Time          `json:"requested_at,omitzero"`
+	}{m.Partition, m.FilePath, m.Force, m.RequestedAt})
+	o.tail = tail[1:]
+	return err
+}
+
+// flush sends every URL held and empties the groups. A file that needs one flush only has no parts.
+func (o *outbox) flush(g *groups, last bool) error {
+	part := o.parts + 1
+	if last && part == 1 {
+		part = 0
+	}
+	o.parts++
+	for i := range g.list {
+		d := &g.list[i]
+		if d.urls == 0 {
+			continue
+		}
+		if err := o.add(g, d, part); err != nil {
+			return err
+		}
+	}
+	g.forgetURLs()
+	if last && o.batch.Len() > 0 {
+		if err := o.send(); err != nil {
+			return err
+		}
+	}
+	return o.failed()
+}
+
+// add puts the message of a group into the batch, and its URLs into the store when they are too many
+// for a message.
+func (o *outbox) add(g *groups, d *group, part int) error {
+	d.seal(g.country)
+	fits := false
+	if d.size <= maxInline {
+		o.compose(g, d, part, "")
+		fits = contract.Fits(len(o.message))
+	}
+	if !fits {
+		list := r2.DomainDir{Partition: o.file.Partition, Domain: d.domain}.URLList(o.file.Name, o.parts)
+		if err := o.put(g, d, list); err != nil {
+			return err
+		}
+		o.compose(g, d, part, list)
+	}
+	if !o.batch.Add(o.message) {
+		if err := o.send(); err != nil {
+			return err
+		}
+		o.batch.Add(o.message)
+	}
+	o.messages++
+	o.urls += d.urls
+	return nil
+}
+
+// compose writes the message of a group, a contract.DomainMessage as JSON. Its URLs are in the
+// message, or in the store under the key list.
+func (o *outbox) compose(g *groups, d *group, part int, list string) {
+	b := append(o.message[:0], `{"domain":"`...)
+	b = append(b, d.domain...)
+	b = append(b, `","domain_id":`...)
+	b = appendString(b, []byte(d.id))
+	b = append(b, `,"domain_url":"`...)
+	b = append(b, g.firstURL(d)...)
+	b = append(b, `","registrable_domain":"`...)
+	b = append(b, d.domain...)
+	b = append(b, `","authority":`...)
+	b = appendString(b, []byte(d.authority))
+	b = append(b, `,"urls":`...)
+	if list == "" {
+		b = g.appendURLs(b, d)
+	} else {
+		b = append(b, `[],"urls_path":"`...)
+		b = append(b, list...)
+		b = append(b, `","urls_count":`...)
+		b = strconv.AppendInt(b, int64(d.urls), 10)
+	}
+	if part > 0 {
+		b = append(b, `,"part":`...)
+		b = strconv.AppendInt(b, int64(part), 10)
+	}
+	b = append(b, ',')
+	o.message = append(b, o.tail...)
+}
+
+// seal settles what every part of the file says about the domain.
+func (d *group) seal(country string) {
+	if d.sent {
+		return
+	}
+	d.sent = true
+	if d.id == "" {
+		source := d.authority
+		if source == "" {
+			source = "unknown"
+		}
+		d.id = source + ":" + country + ":" + d.domain
+	}
+}
+
+// send starts sending the batch, after the URL lists that its messages point to are stored, and goes
+// on with an empty one.
+func (o *outbox) send() error {
+	o.puts.Wait()
+	next := <-o.batches
+	if err := o.failed(); err != nil {
+		o.batches <- next
+		return err
+	}
+	full := o.batch
+	o.batch = next
+	o.sends.Go(func() {
+		err := o.sender.Send(o.ctx, full)
+		full.Reset()
+		o.fail(err)
+		o.batches <- full
+	})
+	return nil
+}
+
+// put stores the URLs of a group as a JSON array.
+func (o *outbox) put(g *groups, d *group, key string) error {
+	list := <-o.lists
+	if err := o.failed(); err != nil {
+		o.lists <- list
+		return err
+	}
+	options := &r2.PutOptions{ContentType: "application/json"}
+	if d.size > maxPut {
+		list, err := o.write(g, d, key, options, list)
+		o.lists <- list
+		return storage(err)
+	}
+	list = g.appendURLs(slices.Grow(list[:0], d.size), d)
+	o.puts.Go(func() {
+		_, err := o.store.Put(o.ctx, key, list, options)
+		o.fail(err)
+		o.lists <- list
+	})
+	return nil
+}
+
+// write stores the URLs of a group like put, but piece by piece, so that they are never whole in
+// memory a second time.
+func (o *outbox) write(g *groups, d *group, key string, options *r2.PutOptions, piece []byte) ([]byte, error) {
+	upload, err := o.store.Create(o.ctx, key, options)
+	if err != nil {
+		return piece, err
+	}
+	piece = append(piece[:0], '[')
+	separator := ""
+	for url := range g.urls(d) {
+		piece = append(append(piece, separator...), url...)
+		separator = ","
+		if len(piece) >= pieceSize {
+			if _, err = upload.Write(piece); err != nil {
+				break
+			}
+			piece = piece[:0]
+		}
+	}
+	if err == nil {
+		_, err = upload.Write(append(piece, ']'))
+	}
+	if err != nil {
+		return piece, errors.Join(err, upload.Abort())
+	}
+	_, err = upload.Commit()
+	return piece, err
+}
+
+// fail keeps the first failure.
+func (o *outbox) fail(err error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.err == nil {
+		o.err = storage(err)
+	}
+}
+
+func (o *outbox) failed() error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.err
+}
+
+// wait returns when nothing is under way any more, with the first failure.
+func (o *outbox) wait() error {
+	o.puts.Wait()
+	o.sends.Wait()
+	return o.failed()
+}

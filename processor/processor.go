@@ -1,0 +1,201 @@
+// Package processor is step 2 of the pipeline: one raw file becomes messages for the domains it
+// names. The file is streamed, its URLs are grouped by registrable domain, and every domain becomes
+// one message (or one a part, when the file is larger than what is held at once). Whatever is sent
+// twice is merged by step 3, so a file that failed half-way is simply processed again; the
+// checkpoint, written last, says that everything was sent.
+package processor
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"time"
+
+	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/dataset"
+	"github.com/newsfork/seed-engine/r2"
+)
+
+// maxLogged is how many bad records of a file, and how many with bad fields, are logged one by one.
+const maxLogged = 10
+
+// Store is what the processor needs of the object store; see r2.Bucket.
+type Store interface {
+	Head(ctx context.Context, key string) (*r2.Object, error)
+	Get(ctx context.Context, key string) (*r2.Body, error)
+	Put(ctx context.Context, key string, data []byte, o *r2.PutOptions) (*r2.Object, error)
+	Create(ctx context.Context, key string, o *r2.PutOptions) (r2.Upload, error)
+}
+
+// Sender sends one batch to DOMAIN_QUEUE. Several sends may be under way at once, each with a batch
+// of its own, which is reused when its Send has returned.
+type Sender interface {
+	Send(ctx context.Context, b *contract.Batch) error
+}
+
+// Processor processes raw files, one at a time, and keeps its buffers from file to file.
+type Processor struct {
+	Store   Store
+	Sender  Sender
+	Log     *slog.Logger
+	Version string           // of the worker, for checkpoints
+	Now     func() time.Time // time.Now when nil
+
+	reader dataset.Reader
+	groups groups
+	outbox outbox
+}
+
+// Result tells what became of a file.
+type Result struct {
+	Skipped       bool // it had a checkpoint already
+	TotalRecords  int
+	BadRecords    int // left out: no object, too large, or without a usable URL
+	BadFields     int // left out: of the wrong type, or too long
+	Duplicates    int // records whose URL was there already
+	Disagreements int // records that claimed another registrable domain than their URL's
+	URLs          int // sent
+	UniqueDomains int
+	DomainsSent   int // messages: more than UniqueDomains when the file was sent in parts
+	Duration      time.Duration
+}
+
+// Process sends the domains of one raw file to DOMAIN_QUEUE and writes the file's checkpoint. A file
+// that has one is skipped, unless the message says force. On an error nothing is lost when the same
+// message is processed again: the messages and objects are the same, and in the same order.
+//
+// Kinds of errors: Validation for a message that names no raw file or one that does not exist, Parse
+// for a file that is no dataset, Storage for everything that the store or the queue failed to do.
+func (p *Processor) Process(ctx context.Context, m *contract.SeedMessage) (Result, error) {
+	if err := m.Validate(); err != nil {
+		return Result{}, contract.Wrap(contract.Validation, "processor.Process", err)
+	}
+	file, _, ok := r2.ParseRaw(m.FilePath)
+	if !ok {
+		return Result{}, contract.Invalid("file_path", "%q is not a raw file", m.FilePath)
+	}
+	started := p.now()
+	if !m.Force {
+		switch _, err := p.Store.Head(ctx, file.Checkpoint()); {
+		case err == nil:
+			p.Log.LogAttrs(ctx, slog.LevelInfo, "file_processor_skipped", slog.String("file_path", m.FilePath))
+			return Result{Skipped: true, Duration: p.now().Sub(started)}, nil
+		case !errors.Is(err, r2.ErrNotFound):
+			return Result{}, storage(err)
+		}
+	}
+	p.Log.LogAttrs(ctx, slog.LevelInfo, "file_processor_start", slog.String("file_path", m.FilePath))
+	body, err := p.Store.Get(ctx, m.FilePath)
+	if errors.Is(err, r2.ErrNotFound) {
+		return Result{}, contract.Invalid("file_path", "there is no object %q; upload the file before it is queued", m.FilePath)
+	}
+	if err != nil {
+		return Result{}, storage(err)
+	}
+	defer body.Close()
+
+	result, err := p.stream(ctx, m, file, body)
+	if err != nil {
+		return result, err
+	}
+	checkpoint := &r2.PutOptions{Metadata: r2.CheckpointMetadata(p.now(), p.Version)}
+	if _, err := p.Store.Put(ctx, file.Checkpoint(), nil, checkpoint); err != nil {
+		return result, storage(err)
+	}
+	result.Duration = p.now().Sub(started)
+	p.Log.LogAttrs(ctx, slog.LevelInfo, "file_processing_complete",
+		slog.String("file_path", m.FilePath),
+		slog.Int("domains_sent", result.DomainsSent),
+		slog.Int("urls", result.URLs),
+		slog.Int64("duration_ms", result.Duration.Milliseconds()))
+	return result, nil
+}
+
+// stream reads the file and sends what it holds; when it returns, no send is under way.
+func (p *Processor) stream(ctx context.Context, m *contract.SeedMessage, file r2.RawFile, body *r2.Body) (result Result, err error) {
+	p.reader.Reset(body)
+	p.groups.start(file.Partition.Country)
+	if err := p.outbox.start(ctx, p.Store, p.Sender, m, file); err != nil {
+		return result, contract.Wrap(contract.Internal, "processor.Process", err)
+	}
+	defer func() {
+		if sendErr := p.outbox.wait(); err == nil {
+			err = sendErr
+		}
+		result.DomainsSent, result.URLs = p.outbox.messages, p.outbox.urls
+		p.groups.release()
+		p.reader.Reset(nil)
+	}()
+	logged := 0
+	for {
+		record, err := p.reader.Next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return result, p.readError(err, body.Size)
+		}
+		result.TotalRecords++
+		if bad := record.Bad(); bad != nil {
+			result.BadFields += len(bad)
+			if logged < maxLogged {
+				logged++
+				p.logRecord(ctx, "record_fields_ignored", m, record, slog.Any("fields", bad))
+			}
+		}
+		added, why := p.groups.add(record)
+		switch {
+		case why != "":
+			if result.BadRecords < maxLogged {
+				p.logRecord(ctx, "record_rejected", m, record, slog.String("reason", string(why)))
+			}
+			result.BadRecords++
+		case !added:
+			result.Duplicates++
+		}
+		if p.groups.held > maxHeld {
+			result.UniqueDomains += p.groups.newDomains()
+			if err := p.outbox.flush(&p.groups, false); err != nil {
+				return result, err
+			}
+		}
+	}
+	result.UniqueDomains += p.groups.newDomains()
+	result.Disagreements = p.groups.disagreements
+	p.Log.LogAttrs(ctx, slog.LevelInfo, "domains_extracted",
+		slog.String("file_path", m.FilePath),
+		slog.Int("total_records", result.TotalRecords),
+		slog.Int("unique_domains", result.UniqueDomains),
+		slog.Int("bad_records", result.BadRecords),
+		slog.Int("bad_fields", result.BadFields),
+		slog.Int("duplicates", result.Duplicates),
+		slog.Int("disagreements", result.Disagreements))
+	return result, p.outbox.flush(&p.groups, true)
+}
+
+// readError tells a file that is cut short from a transfer that was.
+func (p *Processor) readError(err error, size int64) error {
+	var parse *contract.Error
+	if !errors.As(err, &parse) || parse.Kind != contract.Parse {
+		return storage(err)
+	}
+	if errors.Is(err, io.ErrUnexpectedEOF) && p.reader.Offset() < size {
+		return &contract.Error{Kind: contract.Storage, Op: "processor.Process", Message: "the store ended the file early", Err: err}
+	}
+	return contract.Wrap(contract.Parse, "processor.Process", err)
+}
+
+func (p *Processor) logRecord(ctx context.Context, event string, m *contract.SeedMessage, r *dataset.Record, attr slog.Attr) {
+	p.Log.LogAttrs(ctx, slog.LevelWarn, event, slog.String("file_path", m.FilePath),
+		slog.Int("record", r.Number), slog.Int64("offset", r.Offset), attr)
+}
+
+func (p *Processor) now() time.Time {
+	if p.Now != nil {
+		return p.Now()
+	}
+	return time.Now()
+}
+
+func storage(err error) error { return contract.Wrap(contract.Storage, "processor.Process", err) }

@@ -1,0 +1,269 @@
+package processor
+
+import (
+	"bytes"
+	"strings"
+	"unsafe"
+
+	"golang.org/x/net/idna"
+	"golang.org/x/net/publicsuffix"
+
+	"github.com/newsfork/seed-engine/contract"
+)
+
+// MaxURLBytes is the longest URL that a Worker can fetch
+// (developers.cloudflare.com/workers/platform/limits/#request-limits).
+const MaxURLBytes = 16 << 10
+
+// problem says why a record cannot be used; "" is none.
+type problem string
+
+const (
+	noURL        problem = "has no url"
+	longURL      problem = "url is longer than 16 KiB"
+	badScheme    problem = "url is not an absolute http or https URL"
+	badCharacter problem = "url holds a control character"
+	credentials  problem = "url carries credentials"
+	badPort      problem = "url has a malformed port"
+	noHost       problem = "url has no host"
+	badHost      problem = "url has a malformed host"
+	ipAddress    problem = "url has an IP address for a host"
+	noDomain     problem = "host is a single label or a public suffix"
+)
+
+// splitURL finds the authority and the escaped path of an absolute http or https URL. The path is
+// what JavaScript's new URL(u).pathname gives (url.spec.whatwg.org). It points into u unless it has to be
+// rewritten.
+func splitURL(u []byte) (authority, path []byte, p problem) {
+	if len(u) > MaxURLBytes {
+		return nil, nil, longURL
+	}
+	rest, ok := cutPrefixFold(u, "http")
+	if ok && len(rest) > 0 && rest[0]|0x20 == 's' {
+		rest = rest[1:]
+	}
+	if !ok || !bytes.HasPrefix(rest, []byte("://")) {
+		return nil, nil, badScheme
+	}
+	rest = rest[len("://"):]
+	end := 0
+	for end < len(rest) && class[rest[end]]&authorityEnd == 0 {
+		end++
+	}
+	authority, rest = rest[:end], rest[end:]
+	if len(authority) == 0 {
+		return nil, nil, noHost
+	}
+	var seen charClass
+	end = 0
+	for end < len(rest) && class[rest[end]]&pathEnd == 0 {
+		seen |= class[rest[end]]
+		end++
+	}
+	path = rest[:end]
+	for _, c := range rest[end:] {
+		seen |= class[c] & control
+	}
+	switch {
+	case seen&control != 0:
+		return nil, nil, badCharacter
+	case end == 0:
+		return authority, []byte("/"), ""
+	case seen&rewrite != 0 || bytes.Contains(path, []byte("/.")):
+		path = normalizePath(path)
+	}
+	return authority, path, ""
+}
+
+func cutPrefixFold(b []byte, prefix string) ([]byte, bool) {
+	if len(b) < len(prefix) {
+		return b, false
+	}
+	for i := range len(prefix) {
+		if b[i]|0x20 != prefix[i] {
+			return b, false
+		}
+	}
+	return b[len(prefix):], true
+}
+
+// charClass tells what a byte does in a URL.
+type charClass uint8
+
+const (
+	control      charClass = 1 << iota
+	authorityEnd           // ends the authority: / \ ? #
+	pathEnd                // ends the path: ? #
+	encode                 // is percent-encoded in a path
+	rewrite                // makes a path differ from how it is written, or may do so
+)
+
+var class = func() (t [256]charClass) {
+	for c := range t {
+		switch {
+		case c < ' ' || c == 0x7f:
+			t[c] = control
+		case c > 0x7f || strings.IndexByte(" \"<>^`{}", byte(c)) >= 0:
+			t[c] = encode | rewrite
+		case c == '/':
+			t[c] = authorityEnd
+		case c == '\\':
+			t[c] = authorityEnd | rewrite
+		case c == '?' || c == '#':
+			t[c] = authorityEnd | pathEnd
+		case c == '%': // may encode a dot
+			t[c] = rewrite
+		}
+	}
+	return t
+}()
+
+// normalizePath removes dot segments, turns backslashes and encodes what a path may not hold.
+func normalizePath(path []byte) []byte {
+	out := make([]byte, 0, len(path)+16)
+	for len(path) > 0 {
+		path = path[1:] // the slash before the segment
+		end := bytes.IndexAny(path, `/\`)
+		if end < 0 {
+			end = len(path)
+		}
+		segment := path[:end]
+		path = path[end:]
+		switch dots(segment) {
+		case 2:
+			out = out[:max(0, bytes.LastIndexByte(out, '/'))]
+			fallthrough
+		case 1:
+			if len(path) == 0 {
+				out = append(out, '/')
+			}
+			continue
+		}
+		out = append(out, '/')
+		for _, c := range segment {
+			if class[c]&encode != 0 {
+				const digits = "0123456789ABCDEF"
+				out = append(out, '%', digits[c>>4], digits[c&15])
+			} else {
+				out = append(out, c)
+			}
+		}
+	}
+	return out
+}
+
+// dots counts the dots, plain or percent-encoded, of a segment that has nothing else; else 0.
+func dots(segment []byte) (n int) {
+	for len(segment) > 0 {
+		switch {
+		case segment[0] == '.':
+			segment = segment[1:]
+		case len(segment) >= 3 && segment[0] == '%' && segment[1] == '2' && segment[2]|0x20 == 'e':
+			segment = segment[3:]
+		default:
+			return 0
+		}
+		n++
+	}
+	if n > 2 {
+		return 0
+	}
+	return n
+}
+
+// lookup maps IDNs as browsers do (UTS #46, non-transitional; url.spec.whatwg.org/#idna).
+var lookup = idna.New(idna.MapForLookup(), idna.BidiRule(), idna.Transitional(false), idna.CheckHyphens(false), idna.StrictDomainName(false))
+
+// registrable finds the registrable domain of an authority in lower-case A-labels: the public
+// suffix (publicsuffix.org) and one label more.
+func registrable(authority []byte) (domain string, p problem) {
+	if bytes.IndexByte(authority, '@') >= 0 {
+		return "", credentials // RFC 9110, section 4.2.4: treat as an error
+	}
+	if authority[0] == '[' {
+		return "", ipAddress
+	}
+	name, port, _ := strings.Cut(string(authority), ":")
+	if !isPort(port) {
+		return "", badPort
+	}
+	host, ok := asciiHost(name)
+	switch {
+	case host == "":
+		return "", noHost
+	case !ok:
+		return "", badHost
+	case endsInNumber(host):
+		return "", ipAddress
+	}
+	domain, err := publicsuffix.EffectiveTLDPlusOne(host)
+	if err != nil {
+		return "", noDomain
+	}
+	if contract.CheckDomain("host", domain) != nil {
+		return "", badHost
+	}
+	return domain, ""
+}
+
+// asciiHost gives a host name in lower-case A-labels without the dot of the root.
+func asciiHost(name string) (host string, ok bool) {
+	host = strings.ToLower(strings.TrimSuffix(name, "."))
+	ascii := true
+	for i := range len(host) {
+		ascii = ascii && host[i] < 0x80
+	}
+	if !ascii {
+		a, err := lookup.ToASCII(name)
+		if err != nil {
+			return name, false
+		}
+		host = strings.TrimSuffix(a, ".")
+	}
+	if len(host) > 253 || strings.Contains(host, "..") || strings.HasPrefix(host, ".") {
+		return host, false
+	}
+	for i := range len(host) {
+		if c := host[i]; (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' && c != '.' && c != '_' {
+			return host, false
+		}
+	}
+	return host, true
+}
+
+// endsInNumber tells the hosts that are IPv4 addresses, in any of their spellings, or want to be
+// (url.spec.whatwg.org/#ends-in-a-number-checker).
+func endsInNumber(host string) bool {
+	last := host[strings.LastIndexByte(host, '.')+1:]
+	if hex, ok := strings.CutPrefix(last, "0x"); ok {
+		return strings.Trim(hex, "0123456789abcdef") == ""
+	}
+	return strings.Trim(last, "0123456789") == ""
+}
+
+func isPort(s string) bool {
+	n := 0
+	for i := range len(s) {
+		if s[i] < '0' || s[i] > '9' {
+			return false
+		}
+		if n = n*10 + int(s[i]-'0'); n > 65535 {
+			return false
+		}
+	}
+	return true
+}
+
+// trim removes what new URL() removes around a URL: control characters and spaces.
+func trim(u []byte) []byte {
+	for len(u) > 0 && u[0] <= ' ' {
+		u = u[1:]
+	}
+	for len(u) > 0 && u[len(u)-1] <= ' ' {
+		u = u[:len(u)-1]
+	}
+	return u
+}
+
+// view gives the bytes as a string that is valid only as long as they do not change.
+func view(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
