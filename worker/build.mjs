@@ -1,8 +1,7 @@
 // Builds a Worker: node worker/build.mjs [Go package directory] [output directory]
 //
 // The output directory then holds the compiled program (app.wasm), the support code that belongs to
-// the Go version which compiled it (wasm_exec.js), the entry module and the pool. Files that did
-// not change are left alone.
+// the Go version which compiled it (wasm_exec.js), the entry module and the pool.
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";

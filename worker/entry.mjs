@@ -94,7 +94,7 @@ async function scheduled(event, env, ctx) {
   try {
     await run({ env, ctx, wait: rules.cronWait, deadline: rules.cronDeadline }, ({ host }) => host.binding.runScheduler(event));
   } catch (error) {
-    log("cron_failed", error, { cron: event.cron });
+    if (!error.logged) log("cron_failed", error, { cron: event.cron });
     throw error; // the platform lists the run as failed
   }
 }

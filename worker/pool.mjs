@@ -206,7 +206,7 @@ class Lease {
     host.env = env;
     host.ctx = ctx;
     host.extend = (ms) => this.extend(ms);
-    host.fail = (message) => this.fail(new Failure("internal_error", 500, message));
+    host.fail = (message) => this.fail(Object.assign(new Failure("internal_error", 500, message), { logged: true }));
     this.instance.onfault = () => this.fail(broken());
     this.extend(limit);
   }

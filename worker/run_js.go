@@ -71,10 +71,13 @@ func runTask(trigger context.Context, task Task) (err error) {
 		}
 	}()
 	event, err := cron.NewEvent(trigger)
-	if err != nil {
-		return err
+	if err == nil {
+		err = task(ctx, event)
 	}
-	return task(ctx, event)
+	if err != nil {
+		logFailure("cron_failed", err, nil, "")
+	}
+	return err
 }
 
 // cancelEvent ends the context of the event that holds this instance.
@@ -119,6 +122,10 @@ func recovered(where, event string, thrown any, requestID string) {
 }
 
 func logFailure(event string, cause any, stack []byte, requestID string) {
+	kind := contract.Internal
+	if err, ok := cause.(error); ok {
+		kind = contract.KindOf(err)
+	}
 	line, _ := json.Marshal(struct {
 		Event     string        `json:"event"`
 		Level     string        `json:"level"`
@@ -127,6 +134,6 @@ func logFailure(event string, cause any, stack []byte, requestID string) {
 		Message   string        `json:"message"`
 		Stack     string        `json:"stack,omitempty"`
 		RequestID string        `json:"request_id,omitempty"`
-	}{event, "error", time.Now().UTC().Format(time.RFC3339Nano), contract.Internal, fmt.Sprint(cause), string(stack), requestID})
+	}{event, "error", time.Now().UTC().Format(time.RFC3339Nano), kind, fmt.Sprint(cause), string(stack), requestID})
 	js.Global().Get("console").Call("error", string(line))
 }

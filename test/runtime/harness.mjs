@@ -36,9 +36,12 @@ export async function start() {
     stats: () => engine.fetch("http://test/_stats").then((answer) => answer.json()),
     /** Puts the given limits in the place of production's, until the next call. */
     rules: (changed = {}) => post(engine, "/_rules", changed),
+    /** Makes the program fail when it starts: "exit", "block" or "". */
+    failStart: (how) => post(engine, "/_start", how),
     /** Delivers one batch; the messages are m0, m1, … */
     deliver: (...bodies) => post(peer, "/_queue", bodies),
     cron: (cron) => post(peer, "/_scheduled", { cron, scheduledTime: Date.now() }),
+    env: () => engine.getEnv(),
     bucket: async () => (await engine.getEnv()).BUCKET,
     /** The JSON log lines with the given event name. */
     logged: (event) => server.getLogs().map(({ message }) => message).filter((line) => line.startsWith(`{"event":"${event}"`)).map((line) => JSON.parse(line)),

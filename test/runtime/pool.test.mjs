@@ -5,7 +5,10 @@ import { eventually, pause, start } from "./harness.mjs";
 const fixture = await start();
 const MiB = 1 << 20;
 
-beforeEach(() => fixture.rules());
+beforeEach(async () => {
+  await fixture.rules();
+  await fixture.failStart("");
+});
 
 /** How the pool's counters move while work runs. */
 async function change(work) {
@@ -172,6 +175,16 @@ for (const [what, path, reason] of [
   });
 }
 
+test("a program that does not start fails its event, and gives the place back", async () => {
+  await fixture.rules({ maxLive: 1 });
+  while ((await fixture.stats()).idle) await fixture.text("/exit");
+  for (const how of ["exit", "block"]) {
+    await fixture.failStart(how);
+    const { now, dropped } = await change(async () => failsWith(await fixture.get("/health"), 500, "internal_error"));
+    assert.deepEqual({ dropped, live: now.live }, { dropped: { start: 1 }, live: 0 });
+  }
+});
+
 test("a deadlock is given up at the deadline", async () => {
   await fixture.rules({ httpDeadline: 1000 });
   for (const init of [undefined, { headers: { "x-test-no-wait-until": "1" } }]) {
@@ -220,6 +233,15 @@ test("the lease of an event that ended without a word is recovered at its deadli
     const began = Date.now();
     assert.equal(await fixture.text("/health"), "ok");
     assert.ok(Date.now() - began < 3000);
+  });
+  assert.deepEqual(dropped, { deadline: 1 });
+});
+
+test("the lease of a client that went away is recovered when the platform has ended its event", async () => {
+  await fixture.rules({ maxLive: 1, afterClient: 1000 });
+  const { dropped } = await change(async () => {
+    await fixture.hangUp("/wait?ms=60000", 200, { "x-test-no-wait-until": "1" });
+    assert.equal(await fixture.text("/health"), "ok");
   });
   assert.deepEqual(dropped, { deadline: 1 });
 });

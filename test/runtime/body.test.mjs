@@ -1,0 +1,39 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { start } from "./harness.mjs";
+
+const fixture = await start();
+
+test("an object of R2 is read byte for byte, whatever its length", async () => {
+  const bucket = await fixture.bucket();
+  for (const length of [0, 1, 256 << 10, (256 << 10) + 1, 3_000_000]) {
+    const bytes = Uint8Array.from({ length }, (_, i) => (i * 7 + (i >> 8)) % 253);
+    await bucket.put("body", bytes);
+    const answer = await fixture.get("/download?key=body");
+    assert.deepEqual(Buffer.compare(Buffer.from(await answer.arrayBuffer()), bytes), 0, `${length} bytes`);
+  }
+});
+
+test("a stream that is no byte stream is read too", async () => {
+  assert.equal(await fixture.text("/chunks"), "one two three");
+});
+
+test("a broken stream gives what came, then its error", async () => {
+  assert.equal(await fixture.text("/broken"), "one two / Error: stream broke");
+});
+
+test("closing a body part-way cancels it and leaves the instance good", async () => {
+  const bucket = await fixture.bucket();
+  await bucket.put("long", new Uint8Array(2_000_000));
+  const before = await fixture.stats();
+  for (const source of ["key=long", "path=drip", "path=objects"]) {
+    assert.equal(await fixture.text(`/abandon?${source}`), "io: read/write on closed pipe", source);
+  }
+  const { dropped, live } = await fixture.stats();
+  assert.deepEqual({ dropped, live }, { dropped: before.dropped, live: 0 });
+});
+
+test("a signal fires after its time, and when its context ends", async () => {
+  assert.equal(await fixture.text("/fetch?ms=200"), "TimeoutError");
+  assert.equal(await fixture.text("/fetch?ms=60000&cancel=200"), "AbortError");
+});

@@ -1,0 +1,42 @@
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { readFileSync, statSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { build, supportCode } from "../../worker/build.mjs";
+
+const here = dirname(fileURLToPath(import.meta.url));
+const out = join(here, "../../build/runtime-fixture");
+const go = (...args) => execFileSync("go", args, { cwd: here, encoding: "utf8" }).trim();
+const source = readFileSync(join(go("env", "GOROOT"), "lib/wasm/wasm_exec.js"), "utf8");
+
+test("the Go version in use and the library agree on the support code", () => {
+  // The library's copy hands its context object to the program through a proxy of globalThis, the
+  // pool through a property of it. All else must be the same, or one of them is for another Go version.
+  const library = readFileSync(join(go("list", "-m", "-f", "{{.Dir}}", "github.com/syumai/workers"), "cmd/workers-assets-gen/assets/wasm_exec_go.js"), "utf8");
+  const withoutProxy = library
+    .replace("async run(instance, context) {", "async run(instance) {")
+    .replace(/\t\t\tconst globalProxy = new Proxy\(globalThis, \{\n.*?\n\t\t\t\}\)\n/s, "")
+    .replaceAll("globalProxy", "globalThis");
+  assert.notEqual(withoutProxy, library);
+  assert.equal(withoutProxy.trim(), source.trim());
+});
+
+test("support code that lacks what the pool relies on is refused", () => {
+  assert.equal(supportCode(source), source);
+  for (const part of ["_resume() {", "this.exit(code);", '"runtime.scheduleTimeoutEvent"', '"syscall/js.valueNew"']) {
+    assert.throws(() => supportCode(source.replaceAll(part, "renamed")), /wasm_exec\.js/, part);
+  }
+});
+
+test("the output is complete, belongs to this Go version, and a second build leaves it alone", () => {
+  build(join(here, "fixture"), out);
+  const program = readFileSync(join(out, "app.wasm"));
+  const written = () => ["wasm_exec.js", "entry.mjs", "pool.mjs"].map((name) => statSync(join(out, name)).mtimeMs);
+  const before = written();
+  build(join(here, "fixture"), out);
+  assert.deepEqual(written(), before);
+  assert.ok(program.equals(readFileSync(join(out, "app.wasm"))));
+  assert.equal(readFileSync(join(out, "wasm_exec.js"), "utf8"), source);
+});

@@ -1,0 +1,104 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { start } from "./harness.mjs";
+
+const fixture = await start();
+
+test("method, URL and host reach the handler as net/http would give them", async () => {
+  const answer = await fixture.get("/request?a=1&b=%20x", { method: "PATCH" });
+  const { method, uri, path, query, length } = await answer.json();
+  assert.deepEqual({ method, uri, path, query, length }, { method: "PATCH", uri: "/request?a=1&b=%20x", path: "/request", query: "a=1&b=%20x", length: 0 });
+});
+
+test("a URL that Go cannot read is the caller's error", async () => {
+  const answer = await fixture.get("/request%zz");
+  assert.equal(answer.status, 400);
+  assert.equal((await answer.json()).error.code, "validation_error");
+});
+
+test("header values are not split at commas", async () => {
+  const answer = await fixture.get("/headers", { headers: { "if-modified-since": "Wed, 21 Oct 2026 07:28:00 GMT", accept: "text/html, */*;q=0.1" } });
+  const headers = await answer.json();
+  assert.deepEqual(headers["If-Modified-Since"], ["Wed, 21 Oct 2026 07:28:00 GMT"]);
+  assert.deepEqual(headers.Accept, ["text/html, */*;q=0.1"]);
+});
+
+test("each Set-Cookie stays a header of its own, and a line break starts none", async () => {
+  const { headers } = await fixture.get("/headers");
+  assert.deepEqual(headers.getSetCookie(), ["a=1; Expires=Wed, 21 Oct 2026 07:28:00 GMT", "b=2"]);
+  assert.equal(headers.get("x-line"), "one X-Injected: two");
+  assert.equal(headers.get("x-injected"), null);
+});
+
+test("the request id is the caller's when it is sound, else a new one", async () => {
+  const seen = async (id) => {
+    const answer = await fixture.get("/headers", { headers: { "x-request-id": id } });
+    const inside = (await answer.json())["X-Request-Id"];
+    assert.deepEqual(inside, [answer.headers.get("x-request-id")]);
+    return inside[0];
+  };
+  assert.equal(await seen("abc-123"), "abc-123");
+  assert.match(await seen("not sound"), /^[0-9a-f-]{36}$/);
+  assert.match(await seen("x".repeat(65)), /^[0-9a-f-]{36}$/);
+});
+
+for (const code of [200, 201, 404, 503]) {
+  test(`status ${code} with a body`, async () => {
+    const answer = await fixture.get(`/status?code=${code}&body=text`);
+    assert.deepEqual([answer.status, await answer.text()], [code, "text"]);
+  });
+}
+
+for (const code of [204, 205, 304]) {
+  test(`status ${code} has no body`, async () => {
+    const answer = await fixture.get(`/status?code=${code}&body=text`);
+    assert.deepEqual([answer.status, await answer.text()], [code, ""]);
+  });
+}
+
+test("a status that does not exist is a failure of the handler", async () => {
+  assert.equal((await fixture.get("/status?code=600")).status, 500);
+  assert.equal((await fixture.get("/status?code=100&body=text")).status, 200);
+});
+
+test("a header that cannot be sent is a failure of the handler", async () => {
+  const answer = await fixture.get("/bad-header");
+  assert.deepEqual([answer.status, (await answer.json()).error.code], [500, "internal_error"]);
+  assert.equal(await fixture.text("/health"), "ok");
+});
+
+test("HEAD has the headers of GET and no body", async () => {
+  const answer = await fixture.get("/status?code=200&body=text", { method: "HEAD" });
+  assert.deepEqual([answer.status, await answer.text(), answer.headers.get("content-length")], [200, "", "4"]);
+});
+
+const megabyte = Uint8Array.from({ length: 1_000_003 }, (_, i) => (i * 7) % 251);
+const checksum = (bytes) => bytes.reduce((sum, byte) => (sum * 31 + byte) % 65521, 0);
+
+test("a body streams into the handler", async () => {
+  assert.equal(await fixture.text("/length", { method: "POST", body: megabyte }), `1000003 1000003 ${checksum(megabyte)}`);
+  assert.equal(await fixture.text("/length", { method: "POST", body: "" }), "0 0 0");
+  const stream = new Blob([megabyte]).stream();
+  assert.equal(await fixture.text("/length", { method: "POST", body: stream, duplex: "half" }), `-1 1000003 ${checksum(megabyte)}`);
+});
+
+test("a body that the handler does not read does no harm", async () => {
+  assert.equal(await fixture.text("/health", { method: "POST", body: megabyte }), "ok");
+  assert.equal(await fixture.text("/length-of-first", { method: "POST", body: megabyte }), "1");
+  assert.equal(await fixture.text("/health"), "ok");
+});
+
+test("an upload goes to R2 without passing through Go", async () => {
+  assert.equal(await fixture.text("/upload", { method: "PUT", body: megabyte }), `${megabyte.length} http: invalid Read on closed Body`);
+  const stored = await (await fixture.bucket()).get("upload");
+  assert.deepEqual(new Uint8Array(await stored.arrayBuffer()), megabyte);
+});
+
+test("a stream can be the answer", async () => {
+  await (await fixture.bucket()).put("download", megabyte);
+  const answer = await fixture.get("/download?key=download&raw=1");
+  assert.equal(answer.headers.get("content-type"), "text/x-test");
+  assert.deepEqual(new Uint8Array(await answer.arrayBuffer()), megabyte);
+  const head = await fixture.get("/download?key=download&raw=1", { method: "HEAD" });
+  assert.deepEqual([head.status, await head.text()], [200, ""]);
+});

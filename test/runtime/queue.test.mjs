@@ -1,0 +1,113 @@
+import assert from "node:assert/strict";
+import { beforeEach, test } from "node:test";
+import { eventually, start } from "./harness.mjs";
+
+const fixture = await start();
+
+beforeEach(() => fixture.rules());
+
+// The platform's report of a batch: which messages were acknowledged, which are delivered again and when.
+async function deliver(...bodies) {
+  const { outcome, ackAll, retryBatch, explicitAcks, retryMessages } = await fixture.deliver(...bodies);
+  assert.equal(outcome, "ok", "the queue entry threw");
+  assert.deepEqual({ ackAll, retry: retryBatch.retry }, { ackAll: false, retry: false });
+  return { acked: explicitAcks, retried: Object.fromEntries(retryMessages.map(({ msgId, delaySeconds }) => [msgId, delaySeconds])) };
+}
+
+const ack = { do: "ack" };
+
+test("messages reach the consumer through the platform's queue", async () => {
+  await (await fixture.env()).QUEUE.send({ do: "store", key: "from-queue" });
+  assert.ok(await eventually(async () => (await fixture.bucket()).head("from-queue")));
+});
+
+test("messages are settled one by one", async () => {
+  assert.deepEqual(await deliver(ack, { do: "retry" }, { do: "leave" }, ack), { acked: ["m0", "m3"], retried: { m1: 7, m2: 5 } });
+});
+
+test("the delay of messages left unsettled follows RETRY_DELAY_SECONDS and the attempts", async () => {
+  const { retryMessages } = await fixture.deliver({ do: "leave", attempts: 1 }, { do: "leave", attempts: 3 }, { do: "leave", attempts: 100 });
+  assert.deepEqual(retryMessages.map((message) => message.delaySeconds), [5, 20, 86_400]);
+});
+
+test("a whole batch can be settled at once, and the first word on a message counts", async () => {
+  assert.deepEqual(await deliver({ do: "retry" }, { do: "ack-all" }, { do: "retry" }), { acked: ["m1", "m2"], retried: { m0: 7 } });
+});
+
+test("a panic in the consumer keeps what was acknowledged, and is logged and counted", async () => {
+  await deliver(ack);
+  const before = await fixture.stats();
+  fixture.clearLogs();
+  assert.deepEqual(await deliver(ack, ack, { do: "panic" }, ack), { acked: ["m0", "m1"], retried: { m2: 5, m3: 5 } });
+  const now = await fixture.stats();
+  assert.equal(now.recovered.consumer, (before.recovered.consumer ?? 0) + 1);
+  assert.deepEqual({ created: now.created, dropped: now.dropped }, { created: before.created, dropped: before.dropped });
+  const [line] = await eventually(() => fixture.logged("consumer_failed"));
+  assert.equal(line.message, "consumer broke");
+  assert.match(line.stack, /fixture\/main\.go/);
+});
+
+for (const [what, reason] of [["exit", "exited"], ["panic-elsewhere", "exited"], ["overflow", "exception"]]) {
+  test(`when the program ends by ${what}, the rest of the batch is delivered again at once`, async () => {
+    await deliver(ack);
+    const before = await fixture.stats();
+    fixture.clearLogs();
+    const began = Date.now();
+    assert.deepEqual(await deliver(ack, { do: what }, ack), { acked: ["m0"], retried: { m1: 5, m2: 5 } });
+    assert.ok(Date.now() - began < 3000);
+    assert.equal((await fixture.stats()).dropped[reason], (before.dropped[reason] ?? 0) + 1);
+    const [line] = await eventually(() => fixture.logged("batch_failed"));
+    assert.deepEqual({ queue: line.queue_name, unsettled: line.unsettled, type: line.error_type }, { queue: "runtime-queue", unsettled: 2, type: "internal_error" });
+    assert.deepEqual(await deliver(ack), { acked: ["m0"], retried: {} });
+  });
+}
+
+test("a deadlock is given up at the deadline, and the messages delivered again", async () => {
+  await fixture.rules({ queueDeadline: 600 });
+  fixture.clearLogs();
+  const began = Date.now();
+  assert.deepEqual(await deliver(ack, { do: "deadlock" }), { acked: ["m0"], retried: { m1: 5 } });
+  const took = Date.now() - began;
+  assert.ok(took >= 590 && took < 2500, `${took} ms`);
+  const [line] = await eventually(() => fixture.logged("batch_failed"));
+  assert.equal(line.error_type, "timeout_error");
+});
+
+test("requests and batches have deadlines of their own", async () => {
+  await fixture.rules({ httpDeadline: 200 });
+  assert.deepEqual(await deliver({ do: "wait", ms: 500 }, ack), { acked: ["m1"], retried: { m0: 5 } });
+});
+
+test("a batch that finds no instance is delivered again later", async () => {
+  await fixture.rules({ maxLive: 1, queueWait: 200 });
+  const holder = deliver({ do: "wait", ms: 800 }, ack);
+  await eventually(async () => (await fixture.stats()).live === 1);
+  assert.deepEqual(await deliver(ack, ack), { acked: [], retried: { m0: 5, m1: 5 } });
+  assert.deepEqual(await holder, { acked: ["m1"], retried: { m0: 5 } });
+});
+
+test("a cron event runs its task", async () => {
+  assert.equal((await fixture.cron("0 3 * * *")).outcome, "ok");
+  assert.equal(await (await (await fixture.bucket()).get("cron")).text(), "0 3 * * *");
+});
+
+test("a task that fails or panics is logged and leaves the instance good", async () => {
+  await fixture.cron("0 3 * * *");
+  const before = await fixture.stats();
+  fixture.clearLogs();
+  for (const cron of ["1 * * * *", "2 * * * *"]) assert.equal((await fixture.cron(cron)).outcome, "exception");
+  const now = await fixture.stats();
+  assert.deepEqual({ created: now.created, dropped: now.dropped }, { created: before.created, dropped: before.dropped });
+  assert.equal(now.recovered.cron, (before.recovered.cron ?? 0) + 1);
+  const lines = await eventually(() => fixture.logged("cron_failed").length >= 2 && fixture.logged("cron_failed"));
+  assert.deepEqual(lines.map((line) => line.message), ["task failed", "task broke"]);
+  assert.match(lines[1].stack, /fixture\/main\.go/);
+});
+
+test("a task that takes too long is given up and logged", async () => {
+  await fixture.rules({ cronDeadline: 300 });
+  fixture.clearLogs();
+  assert.equal((await fixture.cron("3 * * * *")).outcome, "exception");
+  const [line] = await eventually(() => fixture.logged("cron_failed"));
+  assert.deepEqual({ type: line.error_type, cron: line.cron }, { type: "timeout_error", cron: "3 * * * *" });
+});
