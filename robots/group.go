@@ -1,0 +1,150 @@
+package robots
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"sort"
+	"strings"
+	"time"
+)
+
+// Group is what a file says to one crawler: its groups for that crawler merged, or those for "*"
+// where none names it (RFC 9309 section 2.2.1).
+type Group struct {
+	// Name is the first User-agent value that picked the group, as written: the crawler's name or
+	// "*". It is "" where the file speaks to neither, and everything is allowed.
+	Name string
+	// Line is where that User-agent line stands, counted from 1.
+	Line int
+
+	rules   []rule // ordered by prefix, then by precedence
+	delay   time.Duration
+	delayed bool
+	signals map[string]string
+}
+
+// Rule is an Allow or Disallow line.
+type Rule struct {
+	Allow   bool
+	Pattern string // as written
+	Line    int    // counted from 1
+}
+
+// Agent returns the group for a crawler, given by its User-Agent header or product token. Group
+// membership is that of RFC 9309: only a rule ends a list of User-agent lines. Crawl-delay and
+// Content-Signal go to the agents named since the last such line or rule, because that is how
+// files use them ("User-agent: a, Crawl-delay: 5, User-agent: b, Crawl-delay: 9"), without touching
+// the rules.
+func (f *File) Agent(userAgentHeader string) *Group {
+	token := ProductToken(userAgentHeader)
+	picks := isGlobal
+	for _, r := range f.records {
+		if r.kind == userAgent && names(r.value, token) {
+			picks = func(value string) bool { return names(value, token) }
+			break
+		}
+	}
+
+	g := &Group{}
+	// member: the current list of User-agent lines picks this group. closed: the next User-agent
+	// line starts a new list.
+	type list struct{ member, closed bool }
+	var rules, others list
+	for _, r := range f.records {
+		switch r.kind {
+		case userAgent:
+			if rules.closed {
+				rules, others = list{}, list{}
+			} else if others.closed {
+				others = list{}
+			}
+			if picks(r.value) {
+				rules.member, others.member = true, true
+				if g.Line == 0 {
+					g.Name, g.Line = r.value, int(r.line)
+				}
+			}
+		case allow, disallow:
+			rules.closed = true
+			if rules.member && r.value != "" {
+				g.rules = append(g.rules, compile(Rule{r.kind == allow, r.value, int(r.line)}))
+			}
+		case crawlDelay:
+			others.closed = true
+			if d, ok := parseDelay(r.value); ok && others.member {
+				g.delay, g.delayed = max(g.delay, d), true
+			}
+		case contentSignal:
+			others.closed = true
+			if others.member {
+				if g.signals == nil {
+					g.signals = map[string]string{}
+				}
+				parseSignals(r.value, g.signals)
+			}
+		}
+	}
+	slices.SortFunc(g.rules, func(a, b rule) int {
+		return cmp.Or(strings.Compare(a.prefix, b.prefix), precedence(&a, &b))
+	})
+	return g
+}
+
+// Allowed is the verdict for one crawler and URL. To ask about many URLs, keep the Group.
+func (f *File) Allowed(userAgentHeader, url string) bool {
+	return f.Agent(userAgentHeader).Allowed(url)
+}
+
+// Allowed says whether the crawler may fetch a URL, which may also be a path with its query. It
+// takes the URL as it will be requested: dot segments are not resolved here.
+func (g *Group) Allowed(url string) bool {
+	r, ok := g.Match(url)
+	return !ok || r.Allow
+}
+
+// Match returns the rule that decides about a URL: the longest pattern that matches, and among
+// equals an Allow (RFC 9309 section 2.2.2). Without one, and for /robots.txt, the URL is allowed.
+func (g *Group) Match(url string) (Rule, bool) {
+	path := canonical(pathOf(url), false)
+	if path == "/robots.txt" {
+		return Rule{}, false
+	}
+	var best *rule
+	// Of rules[lo:hi], those whose first d bytes are the path's, the shortest prefixes come first.
+	lo, hi := 0, len(g.rules)
+	for d := 0; ; d++ {
+		for ; lo < hi && len(g.rules[lo].prefix) == d; lo++ {
+			r := &g.rules[lo]
+			if (best == nil || precedence(r, best) < 0) && r.matchesRest(path[d:]) {
+				best = r
+			}
+		}
+		if lo == hi || d == len(path) {
+			break
+		}
+		if c := path[d]; g.rules[lo].prefix[d] != c || g.rules[hi-1].prefix[d] != c {
+			within := g.rules[lo:hi]
+			first := sort.Search(len(within), func(i int) bool { return within[i].prefix[d] >= c })
+			hi = lo + sort.Search(len(within), func(i int) bool { return within[i].prefix[d] > c })
+			lo += first
+		}
+	}
+	if best == nil {
+		return Rule{}, false
+	}
+	return best.Rule, true
+}
+
+// CrawlDelay is the least time between two requests that the group asks for, the longest where it
+// asks twice; false where it asks for none.
+func (g *Group) CrawlDelay() (time.Duration, bool) { return g.delay, g.delayed }
+
+// ContentSignals are the group's Content-Signal answers, each "yes" or "no", by name ("search",
+// "ai-input", "ai-train"). The map is the caller's own, and not nil.
+func (g *Group) ContentSignals() map[string]string {
+	if g.signals == nil {
+		return map[string]string{}
+	}
+	return maps.Clone(g.signals)
+}

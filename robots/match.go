@@ -1,0 +1,208 @@
+package robots
+
+import (
+	"cmp"
+	"strings"
+)
+
+// rule is a Rule made ready for matching.
+type rule struct {
+	Rule
+	prefix   string // canonical, up to the first wildcard
+	rest     string // canonical, from the first wildcard on
+	anchored bool   // a final "$": the match ends where the path ends
+	least    int    // bytes of path that the rest needs
+	octets   int    // length of the pattern, its rank among those that match
+}
+
+// literalStar stands for an asterisk of the path, in paths and for "%2A" in patterns, where "*" is
+// the wildcard. A canonical string has no other NUL.
+const literalStar = 0
+
+func compile(r Rule) rule {
+	pattern := canonical(r.Pattern, true)
+	c := rule{Rule: r, octets: octets(r.Pattern)}
+	pattern, c.anchored = strings.CutSuffix(pattern, "$")
+	if c.anchored && !strings.HasSuffix(r.Pattern, "$") { // it was "%24"
+		pattern, c.anchored = pattern+"$", false
+	}
+	c.prefix = pattern
+	if star := strings.IndexByte(pattern, '*'); star >= 0 {
+		c.prefix, c.rest = pattern[:star], pattern[star:]
+		c.least = len(c.rest) - strings.Count(c.rest, "*")
+	}
+	return c
+}
+
+// precedence orders rules that match the same path: the one that decides first.
+func precedence(a, b *rule) int {
+	if a.octets != b.octets {
+		return cmp.Compare(b.octets, a.octets)
+	}
+	if a.Allow != b.Allow {
+		if a.Allow {
+			return -1
+		}
+		return 1
+	}
+	return cmp.Compare(a.Line, b.Line)
+}
+
+// matchesRest matches what follows the prefix. Taking the first place where each part fits is
+// enough, so the time is linear in pattern and path whatever they are.
+func (r *rule) matchesRest(path string) bool {
+	rest := r.rest
+	if rest == "" {
+		return !r.anchored || path == ""
+	}
+	if len(path) < r.least {
+		return false
+	}
+	for {
+		rest = rest[1:] // the wildcard
+		next := strings.IndexByte(rest, '*')
+		if next < 0 {
+			if r.anchored {
+				return strings.HasSuffix(path, rest)
+			}
+			return strings.Contains(path, rest)
+		}
+		at := strings.Index(path, rest[:next])
+		if at < 0 {
+			return false
+		}
+		path, rest = path[at+next:], rest[next:]
+	}
+}
+
+// pathOf gives path and query of a URL, without scheme, authority and fragment; at least "/".
+// Things that are no URL are read as Google's parser reads them.
+func pathOf(url string) string {
+	if i := strings.IndexByte(url, '#'); i >= 0 {
+		url = url[:i]
+	}
+	url, _ = strings.CutPrefix(url, "//")
+	if scheme := strings.Index(url, "://"); scheme >= 0 && !strings.ContainsAny(url[:scheme], "/?;") {
+		url = url[scheme+len("://"):]
+	}
+	start := strings.IndexAny(url, "/?;")
+	switch {
+	case start < 0:
+		return "/"
+	case url[start] != '/':
+		return "/" + url[start:]
+	}
+	return url[start:]
+}
+
+// canonical makes paths and patterns comparable (RFC 9309 section 2.2.2): unreserved octets are
+// unescaped, everything outside of a URI's characters is escaped, escapes are upper case. "%2A" and
+// "%24" are the characters themselves where "*" and "$" would be special (section 2.2.3). It
+// returns s itself where there is nothing to do.
+func canonical(s string, isPattern bool) string {
+	i := 0
+	for i < len(s) && class[s[i]] == plain {
+		i++
+	}
+	if i == len(s) {
+		return s
+	}
+	b := make([]byte, i, len(s)+16)
+	copy(b, s)
+	for ; i < len(s); i++ {
+		c := s[i]
+		switch class[c] {
+		case plain:
+			b = append(b, c)
+		case star:
+			if !isPattern {
+				c = literalStar
+			}
+			b = append(b, c)
+		case percent:
+			v, ok := unescape(s[i:])
+			switch {
+			case !ok:
+				b = append(b, c)
+				continue
+			case v == '*':
+				b = append(b, literalStar)
+			case v == '$' || isUnreserved(v):
+				b = append(b, v)
+			default:
+				b = append(b, '%', hex[v>>4], hex[v&15])
+			}
+			i += 2
+		case foreign:
+			b = append(b, '%', hex[c>>4], hex[c&15])
+		}
+	}
+	return string(b)
+}
+
+// octets is the length of a pattern in the form that RFC 9309 compares.
+func octets(pattern string) int {
+	n := len(pattern)
+	for i := 0; i < len(pattern); i++ {
+		switch class[pattern[i]] {
+		case foreign:
+			n += 2
+		case percent:
+			if v, ok := unescape(pattern[i:]); ok {
+				if i += 2; isUnreserved(v) {
+					n -= 2
+				}
+			}
+		}
+	}
+	return n
+}
+
+const hex = "0123456789ABCDEF"
+
+// unescape decodes the "%XX" that s starts with.
+func unescape(s string) (byte, bool) {
+	if len(s) < 3 {
+		return 0, false
+	}
+	high, ok1 := unhex(s[1])
+	low, ok2 := unhex(s[2])
+	return high<<4 | low, ok1 && ok2
+}
+
+func unhex(c byte) (byte, bool) {
+	switch {
+	case '0' <= c && c <= '9':
+		return c - '0', true
+	case 'a' <= c|0x20 && c|0x20 <= 'f':
+		return c | 0x20 - 'a' + 10, true
+	}
+	return 0, false
+}
+
+// Classes of octets: those that stay, "*", "%", and those that a URI cannot hold (RFC 3986
+// section 2).
+const (
+	plain = iota
+	star
+	percent
+	foreign
+)
+
+var class = func() (t [256]uint8) {
+	for c := range t {
+		switch {
+		case isUnreserved(byte(c)) || strings.IndexByte(":/?#[]@!$&'()+,;=", byte(c)) >= 0:
+			t[c] = plain
+		case c == '*':
+			t[c] = star
+		case c == '%':
+			t[c] = percent
+		default:
+			t[c] = foreign
+		}
+	}
+	return t
+}()
+
+func isUnreserved(c byte) bool { return isTokenByte(c) || c == '~' }

@@ -1,0 +1,228 @@
+// Package robots knows robots.txt: the Robots Exclusion Protocol of RFC 9309, read as leniently as
+// Google's open-source parser reads it, and what stands beside the rules in real files: Sitemap,
+// Crawl-delay and Content-Signal lines, files saved as UTF-16 or wrapped in HTML, and web pages
+// served in place of the file. Nothing in one line loses another.
+//
+// Evaluate says which rules hold after a fetch, Parse reads a body, File.Agent picks the group that
+// applies to a crawler, and Group answers for single URLs. Everything here is a pure function; a
+// File and a Group are safe for concurrent use.
+package robots
+
+import (
+	"bytes"
+	"net/url"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// MaxBytes is how much of a file is read: the 500 KiB that RFC 9309 section 2.5 asks for. Give
+// Parse one byte more where there is more, so that it can tell.
+const MaxBytes = 512_000
+
+// File is a parsed robots.txt file.
+type File struct {
+	// Truncated: the body was longer than MaxBytes. The rest is ignored, and so is the line that the
+	// limit cuts, since half a rule may forbid more than the whole one.
+	Truncated bool
+	// IsHTML: the body is a web page (a soft 404, a home page, a bot challenge), not a robots.txt
+	// file, and so has no rules and no sitemaps. Files that are merely wrapped in HTML do have.
+	IsHTML bool
+
+	records []record
+}
+
+// record is one line that means something.
+type record struct {
+	kind  kind
+	line  int32 // counted from 1
+	value string
+}
+
+// Parse reads a robots.txt body. It cannot fail: lines that make no sense are skipped.
+func Parse(body []byte) *File {
+	f := &File{Truncated: len(body) > MaxBytes}
+	text := decode(body[:min(len(body), MaxBytes+1)])
+	if f.Truncated {
+		text = text[:max(strings.LastIndexAny(text, "\r\n"), 0)]
+	}
+	if !isMarkup(text) {
+		f.read(text)
+		return f
+	}
+	f.read(stripMarkup(text))
+	if !f.hasContent() {
+		f.IsHTML, f.records = true, nil
+	}
+	return f
+}
+
+// read takes the records from text. Lines end with LF, CR or CRLF; softBreak divides a line
+// without counting as one.
+func (f *File) read(text string) {
+	for n := int32(1); text != ""; n++ {
+		var line string
+		line, text = cutLine(text)
+		for more := true; more; {
+			var part string
+			part, line, more = strings.Cut(line, softBreak)
+			if k, value := parseLine(part); k != unknown {
+				f.records = append(f.records, record{k, n, value})
+			}
+		}
+	}
+}
+
+func cutLine(text string) (line, rest string) {
+	i := 0
+	for i < len(text) && text[i] != '\n' && text[i] != '\r' {
+		i++
+	}
+	line, rest = text[:i], text[i:]
+	if strings.HasPrefix(rest, "\r\n") {
+		return line, rest[2:]
+	}
+	return line, rest[min(1, len(rest)):]
+}
+
+// hasContent tells a robots.txt file wrapped in HTML from a web page: it has a group with
+// something in it, or names a sitemap.
+func (f *File) hasContent() bool {
+	agent := false
+	for _, r := range f.records {
+		switch r.kind {
+		case userAgent:
+			agent = true
+		case sitemap:
+			if strings.Contains(r.value, "/") && !strings.ContainsAny(r.value, " \t") {
+				return true
+			}
+		default:
+			if agent {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// decode gives body as UTF-8 without byte order mark. RFC 9309 section 2.2.2 lets a crawler bridge
+// other encodings that it detects; UTF-16 is the one that editors produce.
+func decode(body []byte) string {
+	var big bool
+	switch {
+	case bytes.HasPrefix(body, []byte("\xff\xfe")):
+		body = body[2:]
+	case bytes.HasPrefix(body, []byte("\xfe\xff")):
+		big, body = true, body[2:]
+	case len(body) >= 4 && body[0] != 0 && body[1] == 0 && body[2] != 0 && body[3] == 0:
+	case len(body) >= 4 && body[0] == 0 && body[1] != 0 && body[2] == 0 && body[3] != 0:
+		big = true
+	default:
+		for _, b := range []byte("\ufeff") { // a mark cut short is no text either
+			body = bytes.TrimPrefix(body, []byte{b})
+		}
+		return string(body)
+	}
+	var b strings.Builder
+	b.Grow(len(body) / 2)
+	unit := func(i int) rune {
+		if big {
+			return rune(body[i])<<8 | rune(body[i+1])
+		}
+		return rune(body[i+1])<<8 | rune(body[i])
+	}
+	for i := 0; i+1 < len(body); i += 2 {
+		r := unit(i)
+		if utf16.IsSurrogate(r) {
+			pair := rune(utf8.RuneError)
+			if i+3 < len(body) {
+				pair = utf16.DecodeRune(r, unit(i+2))
+			}
+			if r = pair; r != utf8.RuneError {
+				i += 2
+			}
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+// Sitemaps lists the sitemaps that the file names, in its order and each once, whatever group they
+// stand in. Relative ones are resolved against base, the URL of the file; without a base they are
+// left out, as is everything that is not http or https.
+func (f *File) Sitemaps(base string) []string {
+	list := []string{}
+	seen := map[string]bool{}
+	b, err := url.Parse(base)
+	if err != nil || b.Host == "" {
+		b = nil
+	}
+	add := func(value string) {
+		if u := resolve(b, value); u != "" {
+			if key := lowerAuthority(u); !seen[key] {
+				seen[key] = true
+				list = append(list, u)
+			}
+		}
+	}
+	for _, r := range f.records {
+		if r.kind != sitemap {
+			continue
+		}
+		values := strings.Fields(r.value)
+		for _, v := range values {
+			if !isAbsolute(v) { // one URL with spaces in it
+				values = []string{r.value}
+				break
+			}
+		}
+		for _, v := range values {
+			add(strings.Trim(v, `"'<>`))
+		}
+	}
+	return list
+}
+
+// resolve makes a Sitemap value absolute, or returns "".
+func resolve(base *url.URL, value string) string {
+	if isAbsolute(value) && !strings.ContainsAny(value, " \t") {
+		if _, rest, _ := strings.Cut(value, "://"); rest != "" && rest[0] != '/' {
+			return value // as written: the URL to ask for need not be one that net/url likes
+		}
+		return ""
+	}
+	if base == nil && !isAbsolute(value) {
+		return ""
+	}
+	if base != nil {
+		// "www.example.com/sitemap.xml" lacks only the scheme.
+		host, _, _ := strings.Cut(value, "/")
+		if strings.EqualFold(strings.TrimPrefix(host, "www."), strings.TrimPrefix(base.Host, "www.")) {
+			value = "//" + value
+		}
+	}
+	u, err := url.Parse(value)
+	if err != nil || value == "" {
+		return ""
+	}
+	if base != nil {
+		u = base.ResolveReference(u)
+	}
+	if (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
+		return ""
+	}
+	return u.String()
+}
+
+func isAbsolute(s string) bool { return hasPrefixFold(s, "http://") || hasPrefixFold(s, "https://") }
+
+// lowerAuthority lowers scheme and host of an absolute URL, which do not tell sitemaps apart.
+func lowerAuthority(u string) string {
+	start := strings.Index(u, "://") + len("://")
+	end := strings.IndexByte(u[start:], '/')
+	if end < 0 {
+		return strings.ToLower(u)
+	}
+	return strings.ToLower(u[:start+end]) + u[start+end:]
+}
