@@ -1,0 +1,77 @@
+package ledger_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/ledger"
+	"github.com/newsfork/seed-engine/ledger/ledgertest"
+	"github.com/newsfork/seed-engine/ledger/sqlite"
+)
+
+var ctx = context.Background()
+
+func open(t *testing.T) *sqlite.DB {
+	t.Helper()
+	db, err := sqlite.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	return db
+}
+
+func TestSQLiteConforms(t *testing.T) {
+	db := open(t)
+	for _, c := range ledgertest.Cases {
+		t.Run(c.Name, func(t *testing.T) {
+			t.Parallel()
+			c.Run(t, db, c.Name+" ")
+		})
+	}
+}
+
+// A database that fails, and one that answers what it should not, give errors of one kind.
+func TestFaults(t *testing.T) {
+	broken := errors.New("D1_ERROR: overloaded")
+	db := open(t)
+	db.Fail = func() error { return broken }
+	for name, db := range map[string]ledger.DB{
+		"failing":     db,
+		"no results":  answer{},
+		"no rows":     answer{{}, {}},
+		"wrong rows":  answer{{Rows: []byte(`{}`)}, {Rows: []byte(`[1]`)}},
+		"wrong types": answer{{Rows: []byte(`[{"failed_at":"x"}]`)}, {Rows: []byte(`[{"domain":1}]`)}},
+	} {
+		l := ledger.New(db)
+		check := func(what string, err error) {
+			t.Helper()
+			if contract.KindOf(err) != contract.Storage {
+				t.Errorf("%s: %s: got error %v", name, what, err)
+			}
+			if name == "failing" && !errors.Is(err, broken) {
+				t.Errorf("%s: the cause is lost in %v", what, err)
+			}
+		}
+		_, err := l.Reasons(ctx, []ledger.Work{{}})
+		check("Reasons", err)
+		_, err = l.Acquire(ctx, "o", []string{"a"}, time.Second)
+		check("Acquire", err)
+		_, err = l.Renew(ctx, "o", []string{"a"}, time.Second)
+		check("Renew", err)
+		if name == "failing" || name == "no results" {
+			check("Ping", l.Ping(ctx))
+			check("Record", l.Record(ctx, ledger.Changes{Finished: []ledger.Work{{}}}))
+		}
+	}
+}
+
+// answer is a database that always gives the same results, as many as there are statements.
+type answer []ledger.Result
+
+func (a answer) Batch(_ context.Context, statements []ledger.Statement) ([]ledger.Result, error) {
+	return a[:min(len(a), len(statements))], nil
+}

@@ -1,0 +1,145 @@
+// Package sqlite is the native twin of D1 for tests: a SQLite database in memory, with the ledger's
+// migrations applied, that keeps to D1's limits.
+package sqlite
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"sync"
+
+	"github.com/ncruces/go-sqlite3"
+
+	"github.com/newsfork/seed-engine/ledger"
+)
+
+// DB is a ledger.DB. It is safe for concurrent use. Set Fail before the first use.
+type DB struct {
+	// Fail, when set, is asked before every batch; an error makes the batch fail with it.
+	Fail func() error
+
+	mu   sync.Mutex
+	conn *sqlite3.Conn
+}
+
+var _ ledger.DB = (*DB)(nil)
+
+// Open makes an empty database with the ledger's tables. The caller closes it.
+func Open() (*DB, error) {
+	conn, err := sqlite3.Open(":memory:")
+	if err != nil {
+		return nil, err
+	}
+	names, err := fs.Glob(ledger.Migrations, "migrations/*.sql") // sorted
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		sql, err := ledger.Migrations.ReadFile(name)
+		if err == nil {
+			err = conn.Exec(string(sql))
+		}
+		if err != nil {
+			conn.Close()
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	return &DB{conn: conn}, nil
+}
+
+// Close frees the database.
+func (d *DB) Close() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.conn.Close()
+}
+
+// Batch implements ledger.DB.
+func (d *DB) Batch(ctx context.Context, statements []ledger.Statement) (results []ledger.Result, err error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if d.Fail != nil {
+		if err := d.Fail(); err != nil {
+			return nil, err
+		}
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	tx, err := d.conn.BeginImmediate()
+	if err != nil {
+		return nil, err
+	}
+	defer tx.End(&err) // commits, or rolls back on an error
+	for _, s := range statements {
+		r, err := d.run(s)
+		if err != nil {
+			return nil, fmt.Errorf("D1_ERROR: %w", err)
+		}
+		results = append(results, r)
+	}
+	return results, nil
+}
+
+func (d *DB) run(s ledger.Statement) (r ledger.Result, err error) {
+	if len(s.SQL) > ledger.MaxSQLBytes {
+		return r, fmt.Errorf("statement too long: %d bytes", len(s.SQL))
+	}
+	if len(s.Args) > ledger.MaxParameters {
+		return r, fmt.Errorf("too many SQL variables: %d", len(s.Args))
+	}
+	stmt, tail, err := d.conn.Prepare(s.SQL)
+	if err != nil {
+		return r, err
+	}
+	defer stmt.Close()
+	if tail != "" {
+		return r, fmt.Errorf("more than one statement: %s", tail)
+	}
+	if n := stmt.BindCount(); n != len(s.Args) {
+		return r, fmt.Errorf("wrong number of parameter bindings: %d for %d", len(s.Args), n)
+	}
+	for i, arg := range s.Args {
+		switch v := arg.(type) {
+		case nil:
+			err = stmt.BindNull(i + 1)
+		case int64:
+			err = stmt.BindInt64(i+1, v)
+		case string:
+			if len(v) > ledger.MaxStringBytes {
+				return r, fmt.Errorf("string or blob too big: %d bytes", len(v))
+			}
+			err = stmt.BindText(i+1, v)
+		default:
+			err = fmt.Errorf("type %T not supported for parameter %d", arg, i+1)
+		}
+		if err != nil {
+			return r, err
+		}
+	}
+	before := d.conn.TotalChanges()
+	rows := []map[string]any{}
+	for stmt.Step() {
+		row := make(map[string]any, stmt.ColumnCount())
+		for c := range stmt.ColumnCount() {
+			var v any
+			switch stmt.ColumnType(c) {
+			case sqlite3.INTEGER:
+				v = stmt.ColumnInt64(c)
+			case sqlite3.FLOAT:
+				v = stmt.ColumnFloat(c)
+			case sqlite3.TEXT:
+				v = stmt.ColumnText(c)
+			}
+			row[stmt.ColumnName(c)] = v
+		}
+		rows = append(rows, row)
+	}
+	if err := stmt.Err(); err != nil {
+		return r, err
+	}
+	r.Changes = d.conn.TotalChanges() - before
+	r.Rows, err = json.Marshal(rows)
+	return r, err
+}
