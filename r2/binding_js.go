@@ -12,6 +12,7 @@ import (
 	"syscall/js"
 	"time"
 
+	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/worker"
 )
 
@@ -127,7 +128,9 @@ func (b Binding) PutStream(ctx context.Context, key string, stream js.Value, siz
 	}
 	v, err := b.call(ctx, r2PutStream, key, stream, size, putOptions(o))
 	if worker.ErrorName(err) == "BodyError" {
-		err = brokenBody(size, err)
+		broken := contract.Invalid("body", "broke off or has not the announced %d bytes; send it again", size)
+		broken.Err = err
+		err = broken
 	}
 	return described(op, key, v, err, ErrPrecondition)
 }

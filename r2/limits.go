@@ -66,13 +66,6 @@ func checkDelete(keys []string) error {
 // errUploadEnded is what an Upload answers after its Commit or Abort.
 var errUploadEnded = &contract.Error{Kind: contract.Internal, Message: "the upload was committed or aborted before"}
 
-// brokenBody is the error of a streamed body that could not be read, or has not size bytes.
-func brokenBody(size int64, err error) error {
-	e := contract.Invalid("body", "broke off or has not the announced %d bytes; send it again", size)
-	e.Err = err
-	return e
-}
-
 // fault gives an error of a Bucket its operation, key and kind: its own, Timeout for a context that
 // ended, else Storage. ErrNotFound and ErrPrecondition pass as they are.
 func fault(op, key string, err error) error {

@@ -8,7 +8,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -354,23 +353,4 @@ func (m *Memory) Delete(ctx context.Context, keys ...string) error {
 		delete(m.objects, key)
 	}
 	return nil
-}
-
-// PutStream stores a body of size bytes, such as that of an HTTP request, as one put. When body
-// fails or has another length, nothing is stored; that is a Validation error.
-func (m *Memory) PutStream(ctx context.Context, key string, body io.Reader, size int64, o *PutOptions) (*Object, error) {
-	const op = "r2.PutStream"
-	err := checkPut(key, o)
-	if err == nil {
-		err = m.begin(ctx, "put", key)
-	}
-	if err != nil {
-		return nil, fault(op, key, err)
-	}
-	data, err := io.ReadAll(io.LimitReader(body, size+1))
-	if err != nil || int64(len(data)) != size {
-		return nil, fault(op, key, brokenBody(size, err))
-	}
-	object, err := m.write(key, data, digest(data), o)
-	return object, fault(op, key, err)
 }

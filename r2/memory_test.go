@@ -1,14 +1,11 @@
 package r2_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"io"
-	"strings"
 	"sync"
 	"testing"
-	"testing/iotest"
 	"time"
 
 	"github.com/newsfork/seed-engine/contract"
@@ -77,8 +74,6 @@ func TestMemoryOneWriteASecond(t *testing.T) {
 	}
 	_, err = u.Commit()
 	kind(t, "upload within a second", err, contract.Storage)
-	_, err = m.PutStream(ctx, "a", strings.NewReader(""), 0, nil)
-	kind(t, "streamed put within a second", err, contract.Storage)
 	now = now.Add(time.Millisecond)
 	if err := put("a"); err != nil {
 		t.Errorf("a second later: %v", err)
@@ -126,7 +121,6 @@ func TestMemoryFail(t *testing.T) {
 		{"read a", func() error { _, err := io.ReadAll(body); return err }},
 		{"list p", func() error { _, err := m.List(ctx, r2.ListOptions{Prefix: "p"}); return err }},
 		{"put a", func() error { _, err := m.Put(ctx, "a", nil, nil); return err }},
-		{"put a", func() error { _, err := m.PutStream(ctx, "a", strings.NewReader(""), 0, nil); return err }},
 		{"create u", func() error { _, err := m.Create(ctx, "u", nil); return err }},
 		{"write u", func() error { _, err := writing.Write([]byte("x")); return err }},
 		{"commit u", func() error { _, err := committing.Commit(); return err }},
@@ -152,27 +146,22 @@ func TestMemoryFail(t *testing.T) {
 	}
 }
 
-func TestMemoryPutStream(t *testing.T) {
+func TestMemoryContentType(t *testing.T) {
 	m := r2.NewMemory()
-	m.Now = stepping()
-	data := bytes.Repeat([]byte("0123456789"), 1000)
-	o := &r2.PutOptions{If: r2.Condition{Absent: true}, ContentType: "application/json"}
-	for _, size := range []int64{0, 9_999, 10_001} {
-		_, err := m.PutStream(ctx, "a", bytes.NewReader(data), size, o)
-		kind(t, "wrong length", err, contract.Validation)
-	}
-	_, err := m.PutStream(ctx, "a", iotest.TimeoutReader(bytes.NewReader(data)), 10_000, o)
-	kind(t, "broken body", err, contract.Validation)
-	if _, err := m.Head(ctx, "a"); !errors.Is(err, r2.ErrNotFound) {
-		t.Fatalf("a broken body left something: %v", err)
-	}
-	if _, err := m.PutStream(ctx, "a", bytes.NewReader(data), 10_000, o); err != nil {
+	o := &r2.PutOptions{ContentType: "application/json"}
+	if _, err := m.Put(ctx, "put", nil, o); err != nil {
 		t.Fatal(err)
 	}
-	if got := m.ContentType("a"); got != "application/json" {
-		t.Errorf("content type %q", got)
+	u, err := m.Create(ctx, "uploaded", o)
+	if err != nil {
+		t.Fatal(err)
 	}
-	if _, err := m.PutStream(ctx, "a", bytes.NewReader(data), 10_000, o); !errors.Is(err, r2.ErrPrecondition) {
-		t.Errorf("second create: %v", err)
+	if _, err := u.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	for key, want := range map[string]string{"put": "application/json", "uploaded": "application/json", "none": ""} {
+		if got := m.ContentType(key); got != want {
+			t.Errorf("%s: got %q, want %q", key, got, want)
+		}
 	}
 }

@@ -1,0 +1,95 @@
+package queues
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/newsfork/seed-engine/contract"
+)
+
+// Memory is the twin of Producer in memory: it keeps what was sent, and takes what the platform
+// would take. It is safe for concurrent use. Set Fail before the first use.
+type Memory struct {
+	// Fail, when set, is asked before anything is sent, with the messages at hand. An error makes
+	// the sending fail with it, as a fault of the queue, and nothing is sent.
+	Fail func(messages []Sent) error
+
+	mu   sync.Mutex
+	sent []Sent
+}
+
+// Sent is a message that was sent.
+type Sent struct {
+	Body  []byte
+	Delay time.Duration
+}
+
+// NewMemory makes an empty queue.
+func NewMemory() *Memory { return &Memory{} }
+
+// Sent gives the messages that were sent, in order.
+func (m *Memory) Sent() []Sent {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Clone(m.sent)
+}
+
+// Send is as that of Producer.
+func (m *Memory) Send(ctx context.Context, b *contract.Batch) error {
+	if b.Len() == 0 {
+		return nil
+	}
+	var messages []Sent
+	for line := range bytes.SplitSeq(b.Bytes(), []byte("\n")) {
+		messages = append(messages, Sent{Body: bytes.Clone(line)})
+	}
+	return sendFault("queues.Send", m.send(ctx, messages))
+}
+
+// SendOne is as that of Producer.
+func (m *Memory) SendOne(ctx context.Context, body []byte, delay time.Duration) error {
+	if err := checkOne(body, delay); err != nil {
+		return err
+	}
+	message := Sent{bytes.Clone(body), time.Duration(seconds(delay)) * time.Second}
+	return sendFault("queues.SendOne", m.send(ctx, []Sent{message}))
+}
+
+func (m *Memory) send(ctx context.Context, messages []Sent) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	for _, message := range messages {
+		if !json.Valid(message.Body) {
+			return errors.New("SyntaxError: the message is not JSON")
+		}
+	}
+	if m.Fail != nil {
+		if err := m.Fail(messages); err != nil {
+			return err
+		}
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.sent = append(m.sent, messages...)
+	return nil
+}
+
+// Backlog is as that of Producer: nothing ever leaves this queue.
+func (m *Memory) Backlog(ctx context.Context) (Backlog, error) {
+	if err := ctx.Err(); err != nil {
+		return Backlog{}, sendFault("queues.Backlog", err)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	b := Backlog{Messages: int64(len(m.sent))}
+	for _, message := range m.sent {
+		b.Bytes += int64(len(message.Body))
+	}
+	return b, nil
+}
