@@ -283,8 +283,8 @@ function sweep() {
 }
 
 async function acquire(env, ctx, patience, limit) {
-  sweep();
-  if (!waiters.length && hasRoom()) return new Lease(env, ctx, limit);
+  sweep(); // after it there is no room as long as others wait
+  if (hasRoom()) return new Lease(env, ctx, limit);
   counts.waited++;
   const until = Date.now() + patience;
   const waiter = {};

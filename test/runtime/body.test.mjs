@@ -14,6 +14,15 @@ test("an object of R2 is read byte for byte, whatever its length", async () => {
   }
 });
 
+test("buffers are reused, within a body and by the next", async () => {
+  await (await fixture.bucket()).put("long", new Uint8Array(3_000_000));
+  await fixture.text("/download?key=long");
+  const { buffers } = await fixture.stats();
+  for (let i = 0; i < 3; i++) await fixture.text("/download?key=long");
+  assert.equal((await fixture.stats()).buffers, buffers);
+  assert.ok(buffers > 0);
+});
+
 test("a stream that is no byte stream is read too", async () => {
   assert.equal(await fixture.text("/chunks"), "one two three");
 });

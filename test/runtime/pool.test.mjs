@@ -62,6 +62,7 @@ test("at most ten instances; further events wait", async () => {
 
 test("events that wait are served in the order of arrival", async () => {
   await fixture.rules({ maxLive: 1 });
+  const began = Date.now();
   const order = [];
   const jobs = [];
   for (let i = 0; i < 5; i++) {
@@ -70,6 +71,7 @@ test("events that wait are served in the order of arrival", async () => {
   }
   await Promise.all(jobs);
   assert.deepEqual(order, [0, 1, 2, 3, 4]);
+  assert.ok(Date.now() - began < 2000, "an instance that came free was not handed on at once");
 });
 
 test("an event that waits too long is refused with 503", async () => {
@@ -111,6 +113,11 @@ test("a timer left behind fires in a later event", async () => {
   const began = Date.now();
   assert.equal(await fixture.text("/sleep?ms=100"), "slept");
   assert.ok(Date.now() - began < 1000);
+});
+
+test("a timer left behind does not run one event in the name of another", async () => {
+  await fixture.text("/leave-timer?ms=300&open=1500");
+  assert.equal(await fixture.text("/sleep-then-put?ms=600"), "put");
 });
 
 test("a stopped timer does not stop later timers", async () => {
@@ -207,9 +214,11 @@ test("Go can ask for more time", async () => {
 
 test("after its deadline an event does nothing more", async () => {
   await fixture.rules({ httpDeadline: 300 });
-  await failsWith(await fixture.get("/put-later?ms=800&key=late"), 504, "timeout_error");
+  for (const how of ["promise", "timer", "callback"]) {
+    await failsWith(await fixture.get(`/put-later?ms=800&after=${how}`), 504, "timeout_error");
+  }
   await pause(1000);
-  assert.equal(await (await fixture.bucket()).head("late"), null);
+  assert.equal(await (await fixture.bucket()).head("too-late"), null);
 });
 
 test("a client that hangs up does not cost the instance", async () => {
