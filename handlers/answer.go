@@ -86,3 +86,13 @@ var general = map[contract.Kind]string{
 	contract.Storage:    "the storage did not answer; try again",
 	contract.Internal:   "something went wrong here; the log has the details under this request id",
 }
+
+// Misconfigured answers every request while a setting is wrong. err names the variable.
+func Misconfigured(w http.ResponseWriter, err error) {
+	body := errorBody{Code: string(contract.Validation), Message: err.Error()}
+	var e *contract.Error
+	if errors.As(err, &e) {
+		body.Field, body.Message = e.Field, e.Message
+	}
+	send(w, http.StatusInternalServerError, answer{Error: &body})
+}

@@ -245,3 +245,9 @@ func isToken(s string) bool {
 	}
 	return s != "" && len(s) <= 128
 }
+
+// SortedList is the key of a part of the domain's URLs beyond those that its document holds, named
+// by a digest of its content.
+func (d DomainDir) SortedList(digest string) string {
+	return d.Prefix() + listsDir + digest + listExt
+}

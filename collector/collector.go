@@ -1,0 +1,112 @@
+// Package collector is step 3 of the pipeline: it asks one domain for robots.txt, sitemaps, its home
+// page and feeds, and writes what it learned as one document. URLs that come later are merged into
+// the document without asking the domain again.
+package collector
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+
+	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/fetch"
+	"github.com/newsfork/seed-engine/r2"
+	"github.com/newsfork/seed-engine/settings"
+)
+
+// Collector runs step 3.
+type Collector struct {
+	Bucket    r2.Bucket
+	Transport fetch.Transport
+	Clock     fetch.Clock
+	Settings  *settings.Settings
+	Log       *slog.Logger
+}
+
+// Batch is the collections of one event. They share its connections: at most fetch.MaxWaiting
+// requests and one call to the bucket wait for an answer at once.
+type Batch struct {
+	*Collector
+	limiter *fetch.Limiter
+	merging chan struct{} // one URL list too large for a message is in memory at once
+}
+
+// NewBatch starts the collections of one event.
+func (c *Collector) NewBatch() *Batch {
+	own := *c
+	own.Bucket = &queued{bucket: c.Bucket, turn: make(chan struct{}, 1)}
+	return &Batch{Collector: &own, limiter: fetch.NewLimiter(fetch.MaxWaiting), merging: make(chan struct{}, 1)}
+}
+
+// Collect brings the document of the message's domain up to date. It may be called for several
+// domains at once, but not for one domain. When no request got any HTTP answer it fails with the
+// cause, so that an outage does not become a contract; as the last attempt it writes the document
+// as unreachable and fails no more.
+func (b *Batch) Collect(ctx context.Context, m *contract.DomainMessage, last bool) error {
+	b.Log.Info("domain_collector_start", "domain_id", m.DomainID, "registrable_domain", m.Domain)
+	dir := r2.DomainDir{Partition: m.Partition, Domain: m.Domain}
+	file, _, _ := r2.ParseRaw(m.SourceFilePath)
+	if m.URLsPath != "" {
+		b.merging <- struct{}{}
+		defer func() { <-b.merging }()
+	}
+	added, err := b.urls(ctx, m, file.Name)
+	if err != nil {
+		return err
+	}
+	done, err := b.done(ctx, dir, m)
+	if err != nil {
+		return err
+	}
+	var f *facts
+	if !done {
+		if f, err = b.gather(ctx, m, dir); err != nil {
+			return err
+		}
+		if !f.reachable && !last {
+			return f.failure
+		}
+	}
+	doc, err := b.save(ctx, dir, m, added, f)
+	if err != nil {
+		return err
+	}
+	if !done {
+		if err := b.checkpoint(ctx, dir); err != nil {
+			return err
+		}
+	}
+	if f != nil && !f.reachable {
+		b.Log.Error("domain_unreachable_failed", "error_type", contract.KindOf(f.failure), "domain_id", m.DomainID, "registrable_domain", m.Domain)
+	}
+	b.Log.Info("domain_collector_complete", "domain_id", doc.DomainID, "robots_exists", doc.Robots.Exists, "sitemap_exists", doc.Sitemap.Exists,
+		"total_urls", doc.Processing.TotalURLs, "merged", done, "reachable", doc.Reachable)
+	return nil
+}
+
+// urls gives the message's URLs as entries of a document, wherever they stand.
+func (b *Batch) urls(ctx context.Context, m *contract.DomainMessage, rawName string) ([]contract.DocumentURL, error) {
+	list := m.URLs
+	if m.URLsPath != "" {
+		if err := b.readJSON(ctx, m.URLsPath, &list); err != nil {
+			return nil, err
+		}
+	}
+	return describe(list, rawName), nil
+}
+
+// done reports whether the domain was collected, and not before what a forced message asks for.
+func (b *Batch) done(ctx context.Context, dir r2.DomainDir, m *contract.DomainMessage) (bool, error) {
+	o, err := b.Bucket.Head(ctx, dir.Checkpoint())
+	switch {
+	case errors.Is(err, r2.ErrNotFound):
+		return false, nil
+	case err != nil:
+		return false, contract.Wrap(contract.Storage, "collector.Collect", err)
+	}
+	return !m.Force || !o.Uploaded.Before(m.RequestedAt), nil
+}
+
+func (b *Batch) checkpoint(ctx context.Context, dir r2.DomainDir) error {
+	return b.put(ctx, dir.Checkpoint(), nil, &r2.PutOptions{Metadata: r2.CheckpointMetadata(b.Clock.Now(), contract.Version)})
+}

@@ -1,0 +1,171 @@
+package collector
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/fetch"
+	"github.com/newsfork/seed-engine/r2"
+	"github.com/newsfork/seed-engine/robots"
+)
+
+const (
+	maxRedirects  = 5                // RFC 9309, 2.3.1.2
+	maxWall       = 10 * time.Minute // of one collection, politeness waits included
+	maxPageBytes  = 1 << 20          // of the home page; feeds are declared in its head
+	maxFeeds      = 3                // feeds read of one domain
+	afterSitemaps = 1 + maxFeeds     // requests kept for the home page and feeds while sitemaps are read
+)
+
+// disallowed is the error_type of what robots.txt forbids to ask for.
+const disallowed = "robots_disallowed"
+
+// facts is what one collection learned.
+type facts struct {
+	reachable bool  // some request got an HTTP answer
+	failure   error // of the first request, when not reachable
+	partial   bool
+	at        time.Time
+
+	origin      *fetch.Origin
+	robots      contract.RobotsTxt
+	robotsCode  int
+	robotsAt    time.Time
+	sitemap     contract.SitemapXML
+	sitemapURL  string // the root sitemap, or what stood for it
+	sitemapCode int
+	sitemapAt   time.Time
+	feeds       []contract.Feed
+	server      contract.ServerInfo
+	stats       fetch.Stats
+}
+
+// gathering is one collection under way.
+type gathering struct {
+	*Batch
+	message *contract.DomainMessage
+	dir     r2.DomainDir
+	session *fetch.Session
+	group   *robots.Group // our group of the effective host's robots.txt
+	facts   *facts
+}
+
+// gather asks the domain: robots.txt, sitemaps, home page, feeds, in this order. Evidence is stored
+// as it comes in. Only failures of the bucket are errors; those of the domain are facts.
+func (b *Batch) gather(ctx context.Context, m *contract.DomainMessage, dir r2.DomainDir) (*facts, error) {
+	s := b.Settings
+	session := fetch.NewSession(fetch.Config{
+		UserAgent: s.UserAgent, Interval: s.RequestInterval, MaxCrawlDelay: s.MaxCrawlDelay,
+		MaxRequests: s.MaxRequestsPerDomain, MaxRedirects: maxRedirects,
+		Retries: s.FetchRetries, RetryBase: s.FetchRetryBase,
+		Deadline: s.DomainDeadline, MaxWall: maxWall,
+	}, b.Transport, b.Clock, b.limiter)
+	defer session.Close()
+	g := &gathering{Batch: b, message: m, dir: dir, session: session, facts: &facts{}}
+	err := g.run(ctx)
+	g.facts.stats = session.Stats()
+	g.facts.reachable = g.facts.stats.Answered > 0
+	g.facts.at = b.Clock.Now()
+	return g.facts, err
+}
+
+func (g *gathering) run(ctx context.Context) error {
+	open, err := g.robots(ctx)
+	if err != nil {
+		return err
+	}
+	if !open {
+		g.facts.feeds, g.facts.sitemap.Documents = []contract.Feed{}, []contract.SitemapDocument{}
+		g.facts.server = serverInfo(g.facts.origin.Answer.Header)
+		g.facts.sitemapCode = http.StatusNotFound
+		if g.facts.robotsCode != 0 {
+			g.facts.sitemap.Failure = contract.Failure{Error: contract.Text("robots.txt does not let us ask"), ErrorType: contract.Text(disallowed)}
+		} else {
+			g.facts.sitemap.Failure = g.facts.robots.Failure
+		}
+		g.logSitemap()
+		return nil
+	}
+	if err := g.sitemaps(ctx); err != nil {
+		return err
+	}
+	g.logSitemap()
+	return g.homePage(ctx)
+}
+
+// stopped notes that a limit of the session ended the collection, and reports whether it did.
+func (g *gathering) stopped(err error) bool {
+	if errors.Is(err, fetch.ErrDeadline) || errors.Is(err, fetch.ErrBudget) {
+		g.facts.partial = true
+		return true
+	}
+	return false
+}
+
+// altHost is the host of the message's URL when it belongs to the domain and differs from it.
+func altHost(m *contract.DomainMessage) string {
+	u, err := fetch.Guard(m.DomainURL)
+	if err != nil || u.Hostname() == m.Domain || !within(u.Hostname(), m.Domain) {
+		return ""
+	}
+	return u.Hostname()
+}
+
+// within reports whether host is the domain or below it.
+func within(host, domain string) bool {
+	return host == domain || len(host) > len(domain) && host[len(host)-len(domain)-1:] == "."+domain
+}
+
+func digest(sum []byte) *string { return contract.Text(hex.EncodeToString(sum)) }
+
+// failed describes an error in a document.
+func failed(err error) contract.Failure {
+	var e *contract.Error
+	message := err.Error()
+	if errors.As(err, &e) && e.Message != "" {
+		message = e.Message
+	}
+	kind := string(contract.KindOf(err))
+	if errors.Is(err, fetch.ErrDisallowed) {
+		kind = disallowed
+	}
+	return contract.Failure{Error: contract.Text(message), ErrorType: contract.Text(kind)}
+}
+
+// lastModified reads the header of that name.
+func lastModified(h http.Header) *contract.Time {
+	t, err := http.ParseTime(h.Get("Last-Modified"))
+	if err != nil {
+		return nil
+	}
+	return contract.At(t)
+}
+
+// describe writes the facts into a document.
+func (f *facts) describe(d *contract.Document) {
+	d.Reachable, d.Partial = f.reachable, f.partial
+	d.CollectedAt = contract.Time{Time: f.at}
+	d.ValidUntil = contract.Time{Time: f.at.Add(validFor)}
+	d.Robots = contract.RobotsSummary{
+		StatusCode: f.robotsCode, ContentLength: f.robots.Size, Exists: f.robots.Exists,
+		FetchedAt: contract.At(f.robotsAt), SitemapURLs: f.robots.SitemapURLs, Failure: f.robots.Failure,
+	}
+	d.Sitemap = contract.SitemapFacts{
+		StatusCode: f.sitemapCode, ContentLength: f.sitemap.Size, Exists: f.sitemap.Exists,
+		FetchedAt: contract.At(f.sitemapAt), URLCount: f.sitemap.URLCount, URL: contract.Text(f.sitemapURL), Failure: f.sitemap.Failure,
+	}
+	f.server.Requests = f.stats.Requests
+	if f.stats.Answered > 0 {
+		ms := f.stats.AvgResponseTime.Milliseconds()
+		f.server.ResponseTimeAvgMS = &ms
+		f.server.SupportsHTTPS = f.origin.HTTPS
+		f.server.EffectiveHost = contract.Text(f.origin.Host)
+	}
+	d.Technical = contract.Technical{RobotsTxt: f.robots, SitemapXML: f.sitemap, Feeds: f.feeds, ServerInfo: f.server}
+	d.Processing.PolitenessWaitMS = f.stats.PolitenessWait.Milliseconds()
+	d.Processing.ProcessingDurationMS = (f.stats.Elapsed - f.stats.PolitenessWait).Milliseconds()
+}

@@ -1,0 +1,146 @@
+package collector
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/r2"
+)
+
+// validFor is how long a document holds before the next revision is due.
+const validFor = 24 * time.Hour
+
+// maxConflicts is how often a document is merged anew because another event wrote it in between.
+const maxConflicts = 8
+
+// save writes the document of a domain: what f says, or what the stored document says when f is nil,
+// with the URLs of both the stored document and the message. It returns what is stored then.
+func (b *Batch) save(ctx context.Context, dir r2.DomainDir, m *contract.DomainMessage, added []contract.DocumentURL, f *facts) (*contract.Document, error) {
+	for range maxConflicts {
+		old, etag, err := b.document(ctx, dir)
+		if err != nil {
+			return nil, err
+		}
+		if old == nil && f == nil {
+			return nil, &contract.Error{Kind: contract.Internal, Op: "collector.save", Field: dir.Document(), Message: "the checkpoint is there but not the document; orchestrate with force to collect the domain again"}
+		}
+		urls, err := b.merge(ctx, dir, old, added)
+		if err != nil {
+			return nil, err
+		}
+		doc := compose(old, m, urls, f)
+		if f == nil && !urls.changed && slices.Equal(doc.Source.RawFilePaths, old.Source.RawFilePaths) {
+			return old, nil // all of it is there already
+		}
+		doc.Processing.ProcessedAt = contract.Time{Time: b.Clock.Now()}
+		condition := r2.Condition{ETag: etag, Absent: old == nil}
+		err = b.put(ctx, dir.Document(), encode(doc), &r2.PutOptions{If: condition, ContentType: "application/json"})
+		if err == nil {
+			return doc, b.tidy(ctx, dir, old, doc)
+		}
+		if !errors.Is(err, r2.ErrPrecondition) {
+			return nil, err
+		}
+		// Another event was faster. One key takes one write a second, so there is no point in hurry.
+		if err := b.Clock.Sleep(ctx, sameKeyPause+rand.N(time.Second)); err != nil {
+			return nil, err
+		}
+	}
+	return nil, &contract.Error{Kind: contract.Storage, Op: "collector.save", Field: dir.Document(), Message: "other events kept changing the document; it is tried again"}
+}
+
+// tidy deletes what the document before described and this one does not: evidence of files that are
+// gone, and lists of URLs that were replaced.
+func (b *Batch) tidy(ctx context.Context, dir r2.DomainDir, old, doc *contract.Document) error {
+	if old == nil {
+		return nil
+	}
+	var gone []string
+	if old.Robots.Exists && !doc.Robots.Exists {
+		gone = append(gone, dir.Robots())
+	}
+	if old.Sitemap.Exists && !doc.Sitemap.Exists {
+		gone = append(gone, dir.Sitemap())
+	}
+	for _, key := range old.URLsFiles {
+		if !slices.Contains(doc.URLsFiles, key) {
+			gone = append(gone, key)
+		}
+	}
+	for chunk := range slices.Chunk(gone, r2.MaxDeleteKeys) {
+		if err := b.Bucket.Delete(ctx, chunk...); err != nil {
+			return contract.Wrap(contract.Storage, "collector.tidy", err)
+		}
+	}
+	return nil
+}
+
+// document reads the stored document and its ETag; nil when there is none.
+func (b *Batch) document(ctx context.Context, dir r2.DomainDir) (*contract.Document, string, error) {
+	body, err := b.Bucket.Get(ctx, dir.Document())
+	if errors.Is(err, r2.ErrNotFound) {
+		return nil, "", nil
+	}
+	if err != nil {
+		return nil, "", contract.Wrap(contract.Storage, "collector.document", err)
+	}
+	defer body.Close()
+	data, err := io.ReadAll(body)
+	if err != nil {
+		return nil, "", contract.Wrap(contract.Storage, "collector.document", err)
+	}
+	d := &contract.Document{}
+	if err := json.Unmarshal(data, d); err != nil {
+		return nil, "", &contract.Error{Kind: contract.Parse, Op: "collector.document", Field: dir.Document(), Message: "the stored document cannot be read", Err: err}
+	}
+	return d, body.ETag, nil
+}
+
+// compose makes the document of a message, the URLs, and either fresh facts or those of old.
+func compose(old *contract.Document, m *contract.DomainMessage, urls *merged, f *facts) *contract.Document {
+	d := &contract.Document{}
+	if old != nil {
+		*d = *old
+	}
+	d.SchemaVersion = contract.SchemaVersion
+	d.Revision++
+	d.Domain, d.RegistrableDomain = m.Domain, m.Domain
+	d.Country, d.Category = strings.ToUpper(m.Partition.Country), m.Partition.Category
+	// What raw files say differently of the domain is taken from the lowest of them.
+	if old == nil || cmp.Or(compareChunks(m.SourceFilePath, old.Source.RawFilePath), strings.Compare(m.DomainID, old.DomainID)) < 0 {
+		d.DomainID, d.Authority = m.DomainID, contract.Text(m.Authority)
+	}
+	paths := append(slices.Clone(d.Source.RawFilePaths), m.SourceFilePath)
+	slices.SortFunc(paths, compareChunks)
+	d.Source.RawFilePaths = slices.Compact(paths)
+	d.Source.RawFilePath = d.Source.RawFilePaths[0]
+	d.URLs, d.URLsFiles = urls.entries, urls.files
+	d.Processing.TotalURLs = urls.total
+	d.Processing.Partition = m.Partition
+	d.Processing.Version = contract.Version
+	if f != nil {
+		f.describe(d)
+	}
+	return d
+}
+
+// encode writes a document as the workflow documents show it, indented by two spaces.
+func encode(d *contract.Document) []byte {
+	var out bytes.Buffer
+	e := json.NewEncoder(&out)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	if err := e.Encode(d); err != nil {
+		panic(err) // the document is plain data
+	}
+	return out.Bytes()
+}

@@ -1,0 +1,117 @@
+//go:build js && wasm
+
+// Newsfork Seed Engine: a Cloudflare Worker that turns discovered URLs into crawl contracts at the
+// edge. This file only wires: bindings in, handlers and consumers out.
+package main
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"os"
+	"sync"
+	"syscall/js"
+	"time"
+
+	library "github.com/syumai/workers/cloudflare/queues"
+
+	"github.com/newsfork/seed-engine/collector"
+	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/fetch"
+	"github.com/newsfork/seed-engine/handlers"
+	"github.com/newsfork/seed-engine/ledger"
+	"github.com/newsfork/seed-engine/orchestrator"
+	"github.com/newsfork/seed-engine/processor"
+	"github.com/newsfork/seed-engine/queues"
+	"github.com/newsfork/seed-engine/r2"
+	"github.com/newsfork/seed-engine/settings"
+	"github.com/newsfork/seed-engine/worker"
+)
+
+func main() {
+	log := contract.NewLogger(os.Stdout)
+	// Variables can be read only within an event, so the first one builds the program.
+	program := sync.OnceValues(func() (*seedEngine, error) { return build(log) })
+	worker.Run(
+		http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			p, err := program()
+			if err != nil {
+				log.Error("settings_failed", "error_type", contract.Validation, "error", err.Error())
+				handlers.Misconfigured(w, err)
+				return
+			}
+			p.handler.ServeHTTP(w, r)
+		}),
+		func(ctx context.Context, batch *library.MessageBatch) {
+			p, err := program()
+			if err != nil {
+				log.Error("settings_failed", "error_type", contract.Validation, "error", err.Error())
+				batch.RetryAll(library.WithRetryDelay(misconfiguredDelay))
+				return
+			}
+			p.consumer.HandleBatch(ctx, batch)
+		},
+		nil,
+	)
+}
+
+// misconfiguredDelay gives whoever deployed a wrong setting time to correct it before messages are
+// given up.
+const misconfiguredDelay = 5 * time.Minute
+
+type seedEngine struct {
+	handler  http.Handler
+	consumer *queues.Consumer
+}
+
+func build(log *slog.Logger) (*seedEngine, error) {
+	s, err := settings.Read(variable)
+	if err != nil {
+		return nil, err
+	}
+	bucket := r2.NewBinding("DATASETS_BUCKET")
+	seedQueue, domainQueue := queues.NewProducer("SEED_QUEUE"), queues.NewProducer("DOMAIN_QUEUE")
+	records := ledger.New(ledger.NewD1("METADATA_DB"))
+	steps := &orchestrator.Orchestrator{Bucket: bucket, Queue: seedQueue, Log: log}
+	api := &handlers.API{
+		Settings: s, Orchestrator: steps, Bucket: handlers.Binding{Binding: bucket}, Seeds: seedQueue,
+		PingLedger: records.Ping, Log: log, Now: time.Now,
+	}
+	consumer := &queues.Consumer{
+		Orchestrator: steps,
+		Processor:    &processor.Processor{Store: bucket, Sender: domainQueue, Log: log, Version: contract.Version},
+		Collector: &collector.Collector{
+			Bucket: bucket, Transport: fetch.NewTransport(), Clock: fetch.SystemClock(), Settings: s, Log: log,
+		},
+		Letters: &queues.DeadLetters{
+			Ledger: records, Bucket: bucket, Queue: queues.NewProducer("DLQ"), Version: version(), Delay: s.RetryDelay, Log: log, Now: time.Now,
+		},
+		RetryDelay: s.RetryDelay, Log: log, Now: time.Now,
+	}
+	return &seedEngine{api.Handler(), consumer}, nil
+}
+
+// variable reads a variable or secret; one that is not a string counts as its JSON.
+func variable(name string) (string, bool) {
+	v := worker.Env(name)
+	switch v.Type() {
+	case js.TypeUndefined, js.TypeNull:
+		return "", false
+	case js.TypeString:
+		return v.String(), true
+	}
+	return js.Global().Get("JSON").Call("stringify", v).String(), true
+}
+
+// version is the deployed version's tag or id, as the platform knows it.
+func version() string {
+	v := worker.Env("VERSION_METADATA")
+	if v.Type() == js.TypeObject {
+		for _, name := range []string{"tag", "id"} {
+			if s := v.Get(name); s.Type() == js.TypeString && s.String() != "" {
+				return s.String()
+			}
+		}
+	}
+	return contract.Version
+}
