@@ -2,6 +2,7 @@
 // events, but only one at a time: the platform forbids that one event touches the I/O objects of
 // another. An event leases an instance; afterwards the instance goes back to the idle ones only if
 // nothing of the event is left in it.
+import { helpers } from "./helpers.mjs";
 import "./wasm_exec.js";
 import program from "./app.wasm";
 
@@ -79,6 +80,7 @@ class Instance {
     /** What Go sees as its global "context"; the Go half adds serve, cancel, settle and goroutines. */
     this.host = {
       binding: {}, // the library's callbacks for queues and cron
+      helpers, // JavaScript halves of the stores
       env: undefined, // env, ctx and request are those of the event that holds the instance
       ctx: undefined,
       request: undefined,
