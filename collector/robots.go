@@ -24,12 +24,8 @@ func (g *gathering) robots(ctx context.Context) (open bool, err error) {
 	a := origin.Answer
 	f.origin, f.robotsCode, f.robotsAt = origin, a.Status, g.Clock.Now()
 	g.stopped(failure)
-	var body []byte
-	if failure == nil {
-		if body, err = readAll(a.Body); err != nil {
-			return false, err
-		}
-	} else if a.Status == 0 {
+	body := a.Content
+	if a.Status == 0 {
 		f.failure = failure
 	}
 	result := robots.Evaluate(robots.Fetched{

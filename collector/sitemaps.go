@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"errors"
 	"hash"
-	"io"
 	"net/http"
 
 	"github.com/newsfork/seed-engine/contract"
@@ -175,10 +174,4 @@ func (e *evidence) Write(p []byte) (int, error) {
 // abort gives up the body, and returns cause or else what went wrong with that.
 func (e *evidence) abort(cause error) error {
 	return errors.Join(cause, contract.Wrap(contract.Storage, "collector.evidence", e.upload.Abort()))
-}
-
-// readAll reads an answer that was fetched whole.
-func readAll(r io.Reader) ([]byte, error) {
-	b, err := io.ReadAll(r)
-	return b, contract.Wrap(contract.Internal, "collector.readAll", err)
 }
