@@ -75,14 +75,12 @@ func (o *Orchestrator) Run(ctx context.Context, c contract.Continuation) (Result
 }
 
 // partitionInfo shows the filter in a log line, null for what is not restricted.
-func partitionInfo(f contract.Filter) map[string]any {
-	m := map[string]any{"country": nil, "category": nil, "date": nil}
-	for name, v := range map[string]string{"country": f.Country, "category": f.Category, "date": f.Date} {
-		if v != "" {
-			m[name] = v
-		}
-	}
-	return m
+func partitionInfo(f contract.Filter) any {
+	return struct {
+		Country  *string `json:"country"`
+		Category *string `json:"category"`
+		Date     *string `json:"date"`
+	}{contract.Text(f.Country), contract.Text(f.Category), contract.Text(f.Date)}
 }
 
 type run struct {
