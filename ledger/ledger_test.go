@@ -3,6 +3,7 @@ package ledger_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -31,6 +32,17 @@ func TestSQLiteConforms(t *testing.T) {
 			t.Parallel()
 			c.Run(t, db, c.Name+" ")
 		})
+	}
+}
+
+// The simulator of D1 takes longer parameters than the platform, so this is not in the suite.
+func TestSQLiteLimitsParameters(t *testing.T) {
+	long := strings.Repeat("x", ledger.MaxStringBytes+1)
+	if _, err := open(t).Batch(ctx, []ledger.Statement{{SQL: `SELECT length(?1) AS n`, Args: []any{long}}}); err == nil {
+		t.Error("a longer parameter gave no error")
+	}
+	if _, err := open(t).Batch(ctx, []ledger.Statement{{SQL: `SELECT ?1 AS n`, Args: []any{1.5}}}); err == nil {
+		t.Error("a parameter of a type that Statement does not name gave no error")
 	}
 }
 

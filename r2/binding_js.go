@@ -12,7 +12,6 @@ import (
 	"syscall/js"
 	"time"
 
-	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/worker"
 )
 
@@ -118,20 +117,15 @@ func (b Binding) Put(ctx context.Context, key string, data []byte, o *PutOptions
 	return described(op, key, v, err, ErrPrecondition)
 }
 
-// PutStream stores a ReadableStream of size bytes, such as the body of a request, as one put. It
-// never passes through Go. When the stream breaks off or has another length, nothing is stored;
-// that is a Validation error.
-func (b Binding) PutStream(ctx context.Context, key string, stream js.Value, size int64, o *PutOptions) (*Object, error) {
+// PutStream stores the body of a request or response that has a Content-Length, as one put. It never
+// passes through Go. When the stream breaks off before that length, nothing is stored. A null
+// stream is an empty body.
+func (b Binding) PutStream(ctx context.Context, key string, stream js.Value, o *PutOptions) (*Object, error) {
 	const op = "r2.PutStream"
 	if err := checkPut(key, o); err != nil {
 		return nil, fault(op, key, err)
 	}
-	v, err := b.call(ctx, r2PutStream, key, stream, size, putOptions(o))
-	if worker.ErrorName(err) == "BodyError" {
-		broken := contract.Invalid("body", "broke off or has not the announced %d bytes; send it again", size)
-		broken.Err = err
-		err = broken
-	}
+	v, err := b.call(ctx, r2PutStream, key, stream, putOptions(o))
 	return described(op, key, v, err, ErrPrecondition)
 }
 

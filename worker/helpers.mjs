@@ -64,27 +64,9 @@ async function r2Put(bucket, key, buffer, length, options) {
   return orNull(await bucket.put(key, buffer.subarray(0, length), JSON.parse(options)));
 }
 
-/**
- * Stores a stream that has to have size bytes, without a copy in Go. Rejects with a BodyError when
- * the stream, not the bucket, is at fault.
- */
-async function r2PutStream(bucket, key, stream, size, options) {
-  const sized = new FixedLengthStream(size);
-  const stored = bucket.put(key, sized.readable, JSON.parse(options));
-  const over = new AbortController();
-  let broken;
-  const sent = stream ? stream.pipeTo(sized.writable, { signal: over.signal }) : sized.writable.close();
-  const piped = sent.catch((error) => (broken ??= error));
-  try {
-    return orNull(await stored);
-  } catch (error) {
-    if (!broken) throw error;
-    throw Object.assign(new Error(broken.message), { name: "BodyError" });
-  } finally {
-    broken ??= "over"; // from here on the end of the pipe is our doing
-    over.abort();
-    await piped;
-  }
+/** stream is the body of a request or response whose length is known. The rest is as in r2Put. */
+async function r2PutStream(bucket, key, stream, options) {
+  return orNull(await bucket.put(key, stream ?? "", JSON.parse(options)));
 }
 
 async function r2Delete(bucket, keys) {

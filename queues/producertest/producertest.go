@@ -1,0 +1,218 @@
+// Package producertest is the conformance suite of the queue producers: what the pipeline relies on,
+// run against the memory twin by the tests of queues and against the Workers binding by
+// test/conformance.
+package producertest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/queues"
+)
+
+// T is the part of *testing.T that the suite needs; it also runs where there is no testing.
+type T interface {
+	Helper()
+	Errorf(format string, args ...any)
+	Fatalf(format string, args ...any)
+}
+
+// Producer is what the suite tests.
+type Producer interface {
+	Send(ctx context.Context, b *contract.Batch) error
+	SendOne(ctx context.Context, body []byte, delay time.Duration) error
+	Backlog(ctx context.Context) (queues.Backlog, error)
+}
+
+// Received gives the bodies of the delivered messages that contain mark, as soon as there are n, or
+// those there are when no more come.
+type Received func(mark string, n int) []string
+
+// Case is one property. Every message that it sends contains mark, which nothing else may use.
+type Case struct {
+	Name string
+	Run  func(t T, p Producer, received Received, mark string)
+}
+
+// Cases is the suite.
+var Cases = []Case{
+	{"a batch of messages", batch},
+	{"batches packed to the limits", packed},
+	{"an empty batch", empty},
+	{"one message", one},
+	{"any text", anyText},
+	{"limits of a message", limits},
+	{"a message that is not JSON", notJSON},
+	{"a context that is done", contextDone},
+	{"backlog", backlog},
+}
+
+var ctx = context.Background()
+
+func expectKind(t T, what string, err error, want contract.Kind) {
+	t.Helper()
+	var e *contract.Error
+	if !errors.As(err, &e) || e.Kind != want {
+		t.Errorf("%s: got error %v, want one of kind %s", what, err, want)
+	}
+}
+
+// expect compares messages in any order, as the platform keeps none.
+func expect(t T, got, want []string) {
+	t.Helper()
+	got = slices.Sorted(slices.Values(got))
+	want = slices.Sorted(slices.Values(want))
+	if !slices.Equal(got, want) {
+		t.Errorf("got %d messages, want %d; first: got %.200q, want %.200q", len(got), len(want), got[:min(1, len(got))], want[:min(1, len(want))])
+	}
+}
+
+func message(mark string, i, size int) string {
+	text := fmt.Sprintf(`{"mark":%q,"number":%d,"filling":"`, mark, i)
+	return text + strings.Repeat("x", max(0, size-len(text)-2)) + `"}`
+}
+
+// sendAll packs messages as the pipeline does, and gives the number of batches.
+func sendAll(t T, p Producer, messages []string) (batches int) {
+	t.Helper()
+	var b contract.Batch
+	flush := func() {
+		if err := p.Send(ctx, &b); err != nil {
+			t.Fatalf("Send of %d messages: %v", b.Len(), err)
+		}
+		b.Reset()
+		batches++
+	}
+	for _, m := range messages {
+		if !b.Add([]byte(m)) {
+			flush()
+			b.Add([]byte(m))
+		}
+	}
+	flush()
+	return batches
+}
+
+func batch(t T, p Producer, received Received, mark string) {
+	var messages []string
+	for i := range 100 {
+		messages = append(messages, message(mark, i, 1200))
+	}
+	if n := sendAll(t, p, messages); n != 1 {
+		t.Errorf("sent in %d batches, want 1", n)
+	}
+	expect(t, received(mark, len(messages)), messages)
+}
+
+func packed(t T, p Producer, received Received, mark string) {
+	var messages []string
+	for i := range 130 {
+		messages = append(messages, message(mark, i, 100))
+	}
+	largest := contract.MaxMessageBytes - contract.MessageOverhead
+	for i := range 5 {
+		messages = append(messages, message(mark, 1000+i, largest))
+	}
+	if n := sendAll(t, p, messages); n != 4 { // 100, 30 and one large, two large, two large
+		t.Errorf("sent in %d batches, want 4", n)
+	}
+	expect(t, received(mark, len(messages)), messages)
+}
+
+func empty(t T, p Producer, received Received, mark string) {
+	var b contract.Batch
+	if err := p.Send(ctx, &b); err != nil {
+		t.Errorf("Send: %v", err)
+	}
+}
+
+func one(t T, p Producer, received Received, mark string) {
+	m := message(mark, 1, 100)
+	if err := p.SendOne(ctx, []byte(m), 0); err != nil {
+		t.Fatalf("SendOne: %v", err)
+	}
+	expect(t, received(mark, 1), []string{m})
+}
+
+func anyText(t T, p Producer, received Received, mark string) {
+	var messages []string
+	for _, s := range []string{"line\nfeed\r", "\"quoted\" \\", "한국어 é 𝄞", "\u2028\u2029<&>\x00", ""} {
+		m, err := json.Marshal([]any{mark, s, 0.1, 1769601600123, true, nil})
+		if err != nil {
+			t.Fatalf("%v", err)
+		}
+		messages = append(messages, string(m))
+	}
+	sendAll(t, p, messages)
+	got := received(mark, len(messages))
+	for i := range got {
+		got[i] = escapedAsGo(t, got[i])
+	}
+	expect(t, got, messages)
+}
+
+// escapedAsGo writes JSON with the escapes that encoding/json prefers.
+func escapedAsGo(t T, text string) string {
+	var v any
+	d := json.NewDecoder(strings.NewReader(text))
+	d.UseNumber()
+	if err := d.Decode(&v); err != nil {
+		t.Fatalf("%q: %v", text, err)
+	}
+	m, err := json.Marshal(v)
+	if err != nil {
+		t.Fatalf("%q: %v", text, err)
+	}
+	return string(m)
+}
+
+func limits(t T, p Producer, received Received, mark string) {
+	largest := message(mark, 1, contract.MaxMessageBytes-contract.MessageOverhead)
+	if err := p.SendOne(ctx, []byte(largest), 0); err != nil {
+		t.Errorf("the largest message: %v", err)
+	}
+	expectKind(t, "a larger message", p.SendOne(ctx, []byte(message(mark, 2, len(largest)+1)), 0), contract.Validation)
+	small := []byte(message(mark, 3, 0))
+	expectKind(t, "a negative delay", p.SendOne(ctx, small, -1), contract.Validation)
+	expectKind(t, "a longer delay", p.SendOne(ctx, small, queues.MaxDelay+1), contract.Validation)
+	expect(t, received(mark, 1), []string{largest})
+}
+
+func notJSON(t T, p Producer, received Received, mark string) {
+	expectKind(t, "SendOne", p.SendOne(ctx, []byte(`{"mark":"`+mark), 0), contract.Storage)
+	var b contract.Batch
+	b.Add([]byte(message(mark, 1, 0)))
+	b.Add([]byte(`{"mark":"` + mark))
+	expectKind(t, "Send", p.Send(ctx, &b), contract.Storage)
+	last := message(mark, 2, 0)
+	sendAll(t, p, []string{last})
+	expect(t, received(mark, 1), []string{last})
+}
+
+func contextDone(t T, p Producer, received Received, mark string) {
+	done, cancel := context.WithCancel(ctx)
+	cancel()
+	m := message(mark, 1, 0)
+	var b contract.Batch
+	b.Add([]byte(m))
+	expectKind(t, "Send", p.Send(done, &b), contract.Storage)
+	expectKind(t, "SendOne", p.SendOne(done, []byte(m), 0), contract.Storage)
+	_, err := p.Backlog(done)
+	expectKind(t, "Backlog", err, contract.Storage)
+}
+
+func backlog(t T, p Producer, received Received, mark string) {
+	b, err := p.Backlog(ctx)
+	if err != nil {
+		t.Fatalf("Backlog: %v", err)
+	}
+	if b.Messages < 0 || b.Bytes < 0 {
+		t.Errorf("got %+v", b)
+	}
+}
