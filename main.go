@@ -77,12 +77,13 @@ func build(log *slog.Logger) (*seedEngine, error) {
 		Settings: s, Orchestrator: steps, Bucket: handlers.Binding{Binding: bucket}, Seeds: seedQueue,
 		PingLedger: records.Ping, Log: log, Now: time.Now,
 	}
+	domains := &collector.Collector{
+		Bucket: bucket, Transport: fetch.NewTransport(), Clock: fetch.SystemClock(), Settings: s, Log: log,
+	}
 	consumer := &queues.Consumer{
 		Orchestrator: steps,
 		Processor:    &processor.Processor{Store: bucket, Sender: domainQueue, Log: log, Version: contract.Version},
-		Collector: &collector.Collector{
-			Bucket: bucket, Transport: fetch.NewTransport(), Clock: fetch.SystemClock(), Settings: s, Log: log,
-		},
+		NewBatch:     func() queues.Batch { return domains.NewBatch() },
 		Letters: &queues.DeadLetters{
 			Ledger: records, Bucket: bucket, Queue: queues.NewProducer("DLQ"), Version: version(), Delay: s.RetryDelay, Log: log, Now: time.Now,
 		},

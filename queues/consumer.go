@@ -12,7 +12,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/newsfork/seed-engine/collector"
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/orchestrator"
 	"github.com/newsfork/seed-engine/processor"
@@ -43,16 +42,17 @@ type Processor interface {
 	Process(ctx context.Context, m *contract.SeedMessage) (processor.Result, error)
 }
 
-// Collector is step 3. A batch shares connections and the turns of hosts.
-type Collector interface {
-	NewBatch() *collector.Batch
+// Batch is step 3 for the messages of one event: they share connections and the turns of hosts.
+// Collect is never called twice at once for one domain; last is the message's final delivery.
+type Batch interface {
+	Collect(ctx context.Context, m *contract.DomainMessage, last bool) error
 }
 
 // Consumer handles the batches of the three queues.
 type Consumer struct {
 	Orchestrator Orchestrator
 	Processor    Processor
-	Collector    Collector
+	NewBatch     func() Batch
 	Letters      *DeadLetters
 	RetryDelay   time.Duration // of the first retry; doubles with every further one
 	Log          *slog.Logger
@@ -66,7 +66,7 @@ func (c *Consumer) Handle(ctx context.Context, queue string, messages []Message)
 	case Seed:
 		c.settle(ctx, queue, messages, func(m Message) error { return c.seed(ctx, m) }, byMessage)
 	case Domain:
-		batch := c.Collector.NewBatch()
+		batch := c.NewBatch()
 		c.settle(ctx, queue, messages, func(m Message) error { return c.domain(ctx, batch, m) }, byDomain)
 	case DLQ:
 		c.Letters.handle(ctx, queue, messages)
@@ -189,7 +189,7 @@ func (c *Consumer) seed(ctx context.Context, m Message) error {
 	return err
 }
 
-func (c *Consumer) domain(ctx context.Context, batch *collector.Batch, m Message) error {
+func (c *Consumer) domain(ctx context.Context, batch Batch, m Message) error {
 	d, err := contract.ParseDomain(m.Body())
 	if err != nil {
 		c.logFailure("domain_message_failed", m, err)

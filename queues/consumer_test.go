@@ -1,0 +1,433 @@
+package queues_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/ledger"
+	"github.com/newsfork/seed-engine/ledger/sqlite"
+	"github.com/newsfork/seed-engine/orchestrator"
+	"github.com/newsfork/seed-engine/processor"
+	"github.com/newsfork/seed-engine/queues"
+	"github.com/newsfork/seed-engine/r2"
+)
+
+// message is a delivery that notes how it was settled; the first settlement counts, as on the platform.
+type message struct {
+	id       string
+	body     string
+	attempts int
+	settled  string
+	delay    time.Duration
+	mu       sync.Mutex
+}
+
+func (m *message) ID() string      { return m.id }
+func (m *message) Body() []byte    { return []byte(m.body) }
+func (m *message) Attempts() int   { return m.attempts }
+func (m *message) Sent() time.Time { return time.Date(2026, 1, 28, 9, 0, 0, 0, time.UTC) }
+func (m *message) Ack()            { m.settle("ack", 0) }
+
+func (m *message) Retry(d time.Duration) { m.settle("retry", d) }
+
+func (m *message) settle(how string, d time.Duration) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.settled == "" {
+		m.settled, m.delay = how, d
+	}
+}
+
+// steps plays the three steps.
+type steps struct {
+	process func(*contract.SeedMessage) error
+	collect func(m *contract.DomainMessage, last bool) error
+	runs    []contract.Continuation
+}
+
+func (s *steps) Process(_ context.Context, m *contract.SeedMessage) (processor.Result, error) {
+	return processor.Result{}, s.process(m)
+}
+
+func (s *steps) Run(_ context.Context, c contract.Continuation) (orchestrator.Result, error) {
+	s.runs = append(s.runs, c)
+	return orchestrator.Result{}, nil
+}
+
+func (s *steps) Collect(_ context.Context, m *contract.DomainMessage, last bool) error {
+	return s.collect(m, last)
+}
+
+type fixture struct {
+	*queues.Consumer
+	steps  *steps
+	bucket *r2.Memory
+	dlq    *queues.Memory
+	db     *sqlite.DB
+}
+
+func newFixture(t *testing.T) *fixture {
+	t.Helper()
+	db, err := sqlite.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	f := &fixture{steps: &steps{}, bucket: r2.NewMemory(), dlq: queues.NewMemory(), db: db}
+	log := slog.New(slog.DiscardHandler)
+	now := func() time.Time { return time.Date(2026, 1, 28, 10, 0, 0, 0, time.UTC) }
+	f.Consumer = &queues.Consumer{
+		Orchestrator: f.steps, Processor: f.steps, NewBatch: func() queues.Batch { return f.steps },
+		Letters: &queues.DeadLetters{
+			Ledger: ledger.New(db), Bucket: f.bucket, Queue: f.dlq, Version: "v1", Delay: 10 * time.Second, Log: log, Now: now,
+		},
+		RetryDelay: 10 * time.Second, Log: log, Now: now,
+	}
+	return f
+}
+
+func (f *fixture) handle(t *testing.T, queue string, messages ...*message) {
+	t.Helper()
+	list := make([]queues.Message, len(messages))
+	for i, m := range messages {
+		list[i] = m
+	}
+	f.Handle(t.Context(), queue, list)
+	for _, m := range messages {
+		if m.settled == "" {
+			t.Errorf("message %s was not settled", m.id)
+		}
+	}
+}
+
+const (
+	rawKey    = "raw/country=sg/category=news/date=2026-01-28/raw_0001.json"
+	partition = `"partition_info":{"country":"sg","category":"news","date":"2026-01-28"}`
+)
+
+func seedBody() string { return `{"file_path":"` + rawKey + `",` + partition + `}` }
+
+func domainBody(domain string) string {
+	return fmt.Sprintf(`{"domain":%q,"domain_id":"gov:sg:%s","urls":[{"url":"https://%s/a","title":null,"path":"/a"}],%s,"source_file_path":%q}`, domain, domain, domain, partition, rawKey)
+}
+
+func TestEachMessageIsSettledOnItsOwn(t *testing.T) {
+	f := newFixture(t)
+	calls := map[string]int{}
+	var mu sync.Mutex
+	f.steps.collect = func(m *contract.DomainMessage, last bool) error {
+		mu.Lock()
+		defer mu.Unlock()
+		calls[m.Domain]++
+		if last {
+			t.Error("a first delivery is taken for the last")
+		}
+		switch m.Domain {
+		case "fails.sg":
+			return &contract.Error{Kind: contract.Network, Message: "refused"}
+		case "panics.sg":
+			panic("as the test wants it")
+		}
+		return nil
+	}
+	messages := []*message{
+		{id: "1", body: domainBody("a.sg"), attempts: 1},
+		{id: "2", body: domainBody("fails.sg"), attempts: 1},
+		{id: "3", body: domainBody("b.sg"), attempts: 1},
+		{id: "4", body: domainBody("panics.sg"), attempts: 2},
+		{id: "5", body: domainBody("c.sg"), attempts: 1},
+	}
+	f.handle(t, "newsfork-domain-staging", messages...)
+	for i, want := range []struct {
+		how   string
+		delay time.Duration
+	}{{"ack", 0}, {"retry", 10 * time.Second}, {"ack", 0}, {"retry", 20 * time.Second}, {"ack", 0}} {
+		if m := messages[i]; m.settled != want.how || m.delay != want.delay {
+			t.Errorf("message %s: %s after %v, want %s after %v", m.id, m.settled, m.delay, want.how, want.delay)
+		}
+	}
+	for domain, n := range calls {
+		if n != 1 {
+			t.Errorf("%s was collected %d times", domain, n)
+		}
+	}
+}
+
+func TestDelaysDouble(t *testing.T) {
+	f := newFixture(t)
+	f.steps.process = func(*contract.SeedMessage) error { return errors.New("fails") }
+	for attempt, want := range map[int]time.Duration{1: 10 * time.Second, 2: 20 * time.Second, 3: 40 * time.Second, 4: 80 * time.Second} {
+		m := &message{id: "1", body: seedBody(), attempts: attempt}
+		f.handle(t, "newsfork-seed-staging", m)
+		if m.settled != "retry" || m.delay != want {
+			t.Errorf("attempt %d: %s after %v, want retry after %v", attempt, m.settled, m.delay, want)
+		}
+	}
+}
+
+func TestOneDomainIsNeverWorkedOnTwiceAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t)
+		var mu sync.Mutex
+		busy := map[string]bool{}
+		most, now := 0, 0
+		f.steps.collect = func(m *contract.DomainMessage, _ bool) error {
+			mu.Lock()
+			if busy[m.Domain] {
+				t.Errorf("%s is worked on twice at once", m.Domain)
+			}
+			busy[m.Domain] = true
+			now++
+			most = max(most, now)
+			mu.Unlock()
+			time.Sleep(time.Second)
+			mu.Lock()
+			busy[m.Domain] = false
+			now--
+			mu.Unlock()
+			return nil
+		}
+		f.handle(t, "newsfork-domain-dev",
+			&message{id: "1", body: domainBody("a.sg"), attempts: 1}, &message{id: "2", body: domainBody("a.sg"), attempts: 1},
+			&message{id: "3", body: domainBody("b.sg"), attempts: 1}, &message{id: "4", body: domainBody("a.sg"), attempts: 1},
+			&message{id: "5", body: domainBody("c.sg"), attempts: 1})
+		if most != 3 {
+			t.Errorf("at most %d domains side by side, want 3", most)
+		}
+	})
+}
+
+func TestLastDelivery(t *testing.T) {
+	f := newFixture(t)
+	var lasts []bool
+	f.steps.collect = func(_ *contract.DomainMessage, last bool) error { lasts = append(lasts, last); return nil }
+	for attempt := 1; attempt <= queues.MaxRetries+1; attempt++ {
+		f.handle(t, "newsfork-domain-dev", &message{id: "1", body: domainBody("a.sg"), attempts: attempt})
+	}
+	if fmt.Sprint(lasts) != "[false false false true]" {
+		t.Errorf("got %v", lasts)
+	}
+}
+
+func TestSeedMessages(t *testing.T) {
+	f := newFixture(t)
+	var processed []string
+	f.steps.process = func(m *contract.SeedMessage) error {
+		processed = append(processed, fmt.Sprint(m.FilePath, " ", m.Force))
+		return nil
+	}
+	event := func(action, key string) string {
+		return fmt.Sprintf(`{"account":"a","action":%q,"bucket":"newsfork-datasets-staging","object":{"key":%q,"size":65536,"eTag":"c846ff7a18f28c2e262116d6e8719ef0"},"eventTime":"2026-01-28T10:00:00Z"}`, action, key)
+	}
+	for _, c := range []struct{ name, body, settled string }{
+		{"file", seedBody(), "ack"},
+		{"forced", `{"file_path":"` + rawKey + `",` + partition + `,"force":true,"requested_at":"2026-01-28T10:00:00Z"}`, "ack"},
+		{"event", event("PutObject", rawKey), "ack"},
+		{"event of a multipart upload", event("CompleteMultipartUpload", rawKey), "ack"},
+		{"event of a checkpoint", event("PutObject", rawKey+".success"), "ack"},
+		{"event of a deletion", event("DeleteObject", rawKey), "ack"},
+		{"event of a foreign key", event("PutObject", "prod/raw_0001.json"), "ack"},
+		{"continuation", `{"orchestrate":{"country":"sg","cursor":"raw/x","requested_at":"2026-01-28T10:00:00Z"}}`, "ack"},
+		{"not JSON", `hello`, "retry"},
+		{"an array", `[]`, "retry"},
+		{"nothing", ``, "retry"},
+		{"another shape", `{"foo":1}`, "retry"},
+		{"a wrong type", `{"file_path":5,` + partition + `}`, "retry"},
+		{"another partition", `{"file_path":"` + rawKey + `","partition_info":{"country":"kr","category":"news","date":"2026-01-28"}}`, "retry"},
+		{"no partition", `{"file_path":"` + rawKey + `"}`, "retry"},
+		{"a bad filter", `{"orchestrate":{"country":"Singapore","cursor":""}}`, "retry"},
+	} {
+		m := &message{id: "1", body: c.body, attempts: 1}
+		f.handle(t, "newsfork-seed-dev", m)
+		if m.settled != c.settled {
+			t.Errorf("%s: %s, want %s", c.name, m.settled, c.settled)
+		}
+	}
+	want := []string{rawKey + " false", rawKey + " true", rawKey + " false", rawKey + " false"}
+	if fmt.Sprint(processed) != fmt.Sprint(want) {
+		t.Errorf("processed %v, want %v", processed, want)
+	}
+	if len(f.steps.runs) != 1 || f.steps.runs[0].Cursor != "raw/x" || f.steps.runs[0].Country != "sg" {
+		t.Errorf("continued %+v", f.steps.runs)
+	}
+}
+
+func TestDomainMessagesOfTheWrongShape(t *testing.T) {
+	f := newFixture(t)
+	f.steps.collect = func(m *contract.DomainMessage, _ bool) error { t.Errorf("collected %+v", m); return nil }
+	for _, body := range []string{
+		`{}`, `"mom.gov.sg"`, `{"domain":"mom.gov.sg"}`,
+		`{"domain":"../x","urls":[],` + partition + `,"source_file_path":"` + rawKey + `"}`,
+		`{"domain":"MOM.gov.sg","urls":[],` + partition + `,"source_file_path":"` + rawKey + `"}`,
+		`{"domain":"a.sg","registrable_domain":"b.sg",` + partition + `,"source_file_path":"` + rawKey + `"}`,
+		`{"domain":"a.sg","urls":"https://a.sg/",` + partition + `,"source_file_path":"` + rawKey + `"}`,
+		`{"domain":"a.sg","urls":[{"title":"x"}],` + partition + `,"source_file_path":"` + rawKey + `"}`,
+		`{"domain":"a.sg","urls":[],` + partition + `,"source_file_path":"prod/x"}`,
+		`{"domain":"a.sg","urls_path":"prod/country=sg/category=news/date=2026-01-28/b.sg/urls/raw_0001-1.json",` + partition + `,"source_file_path":"` + rawKey + `"}`,
+	} {
+		m := &message{id: "1", body: body, attempts: 1}
+		f.handle(t, "newsfork-domain-dev", m)
+		if m.settled != "retry" {
+			t.Errorf("%s: %s", body, m.settled)
+		}
+	}
+}
+
+// giveUp delivers a failing message as often as the platform does, then to the dead-letter queue.
+func (f *fixture) giveUp(t *testing.T, queue, id, body string) *message {
+	t.Helper()
+	for attempt := 1; attempt <= queues.MaxRetries+1; attempt++ {
+		m := &message{id: id, body: body, attempts: attempt}
+		f.handle(t, queue, m)
+		if m.settled != "retry" {
+			t.Fatalf("attempt %d was %s", attempt, m.settled)
+		}
+	}
+	m := &message{id: id, body: body, attempts: 1}
+	f.handle(t, "newsfork-dlq-"+queue[strings.LastIndex(queue, "-")+1:], m)
+	return m
+}
+
+func (f *fixture) letter(t *testing.T, key string) contract.DeadLetter {
+	t.Helper()
+	b, err := f.bucket.Get(t.Context(), key)
+	if err != nil {
+		t.Fatalf("%s: %v", key, err)
+	}
+	defer b.Close()
+	var l contract.DeadLetter
+	if err := json.NewDecoder(b).Decode(&l); err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+func TestDeadLettersSayWhy(t *testing.T) {
+	f := newFixture(t)
+	f.steps.process = func(*contract.SeedMessage) error {
+		return &contract.Error{Kind: contract.Parse, Message: "not JSON at byte 7"}
+	}
+	f.steps.collect = func(*contract.DomainMessage, bool) error {
+		return &contract.Error{Kind: contract.Storage, Message: "R2 is down"}
+	}
+	for _, c := range []struct {
+		queue, id, body string
+		kind            contract.Kind
+		message         string
+	}{
+		{"newsfork-seed-staging", "m1", seedBody(), contract.Parse, "not JSON at byte 7"},
+		{"newsfork-domain-staging", "m2", domainBody("a.sg"), contract.Storage, "R2 is down"},
+		{"newsfork-domain-staging", "m3", `{"wrong":"shape"}`, contract.Validation, "domain: is missing"},
+		{"newsfork-seed-staging", "m4", `not even JSON`, contract.Validation, "not a JSON object"},
+	} {
+		if m := f.giveUp(t, c.queue, c.id, c.body); m.settled != "ack" {
+			t.Errorf("%s: the dead letter was %s", c.id, m.settled)
+		}
+		l := f.letter(t, "dlq/queue="+c.queue+"/date=2026-01-28/"+c.id+".json")
+		if l.ErrorInfo.ErrorType != c.kind || !strings.Contains(l.ErrorInfo.ErrorMessage, c.message) || l.ErrorInfo.RetryCount != 3 {
+			t.Errorf("%s: %+v, want %s %q after 3 retries", c.id, l.ErrorInfo, c.kind, c.message)
+		}
+		if l.Context.QueueName != c.queue || l.Context.WorkerVersion != "v1" {
+			t.Errorf("%s: %+v", c.id, l.Context)
+		}
+		var want any = c.body
+		if json.Valid([]byte(c.body)) {
+			json.Unmarshal([]byte(c.body), &want)
+		}
+		var got any
+		json.Unmarshal(l.OriginalMessage, &got)
+		if fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Errorf("%s: the original message is %v, want %v", c.id, got, want)
+		}
+	}
+}
+
+func TestReasonsAreForgottenWhenTheWorkIsDone(t *testing.T) {
+	f := newFixture(t)
+	fail := true
+	f.steps.process = func(*contract.SeedMessage) error {
+		if fail {
+			return errors.New("once")
+		}
+		return nil
+	}
+	f.handle(t, "newsfork-seed-dev", &message{id: "1", body: seedBody(), attempts: 1})
+	work := ledger.Work{Queue: "newsfork-seed-dev", Key: rawKey}
+	l := ledger.New(f.db)
+	if r, err := l.Reasons(t.Context(), []ledger.Work{work}); err != nil || len(r[work]) != 1 {
+		t.Fatalf("after a failure: %v, %v", r, err)
+	}
+	fail = false
+	f.handle(t, "newsfork-seed-dev", &message{id: "1", body: seedBody(), attempts: 2})
+	if r, err := l.Reasons(t.Context(), []ledger.Work{work}); err != nil || len(r[work]) != 0 {
+		t.Errorf("after success: %v, %v", r, err)
+	}
+}
+
+// away is a ledger that never answers.
+type away struct{}
+
+func (away) Record(context.Context, ledger.Changes) error { return errors.New("D1 is away") }
+func (away) Reasons(context.Context, []ledger.Work) (map[ledger.Work][]ledger.Failure, error) {
+	return nil, errors.New("D1 is away")
+}
+
+func TestWithoutTheLedgerThePipelineGoesOn(t *testing.T) {
+	f := newFixture(t)
+	f.Letters.Ledger = away{}
+	f.steps.process = func(*contract.SeedMessage) error { return errors.New("fails") }
+	if m := f.giveUp(t, "newsfork-seed-dev", "m1", seedBody()); m.settled != "ack" {
+		t.Errorf("the dead letter was %s", m.settled)
+	}
+	l := f.letter(t, "dlq/queue=newsfork-seed-dev/date=2026-01-28/m1.json")
+	if l.ErrorInfo.ErrorMessage != "the reason was not recorded" || l.Context.QueueName != "newsfork-seed-dev" {
+		t.Errorf("got %+v", l)
+	}
+}
+
+func TestADeadLetterThatCannotBeStoredIsSentAnew(t *testing.T) {
+	f := newFixture(t)
+	f.bucket.Fail = func(string, string) error { return errors.New("R2 is away") }
+	for attempt := 1; attempt <= queues.MaxRetries; attempt++ {
+		m := &message{id: "m1", body: seedBody(), attempts: attempt}
+		f.handle(t, "newsfork-dlq-dev", m)
+		if m.settled != "retry" || len(f.dlq.Sent()) != 0 {
+			t.Errorf("attempt %d: %s, sent %v", attempt, m.settled, f.dlq.Sent())
+		}
+	}
+	m := &message{id: "m1", body: seedBody(), attempts: queues.MaxRetries + 1}
+	f.handle(t, "newsfork-dlq-dev", m)
+	if m.settled != "ack" || len(f.dlq.Sent()) != 1 {
+		t.Errorf("last attempt: %s, sent %v", m.settled, f.dlq.Sent())
+	}
+}
+
+func TestDeliveredTwiceIsOneDeadLetter(t *testing.T) {
+	f := newFixture(t)
+	f.steps.process = func(*contract.SeedMessage) error { return errors.New("fails") }
+	f.giveUp(t, "newsfork-seed-dev", "m1", seedBody())
+	f.bucket.Now = func() time.Time { return time.Now().Add(time.Minute) }
+	f.handle(t, "newsfork-dlq-dev", &message{id: "m1", body: seedBody(), attempts: 1})
+	page, err := f.bucket.List(t.Context(), r2.ListOptions{Prefix: "dlq/"})
+	if err != nil || len(page.Objects) != 1 {
+		t.Errorf("%d objects, %v", len(page.Objects), err)
+	}
+}
+
+func TestUnknownQueue(t *testing.T) {
+	f := newFixture(t)
+	m := &message{id: "1", body: "{}", attempts: 1}
+	f.handle(t, "somebody-elses", m)
+	if m.settled != "retry" {
+		t.Errorf("got %s", m.settled)
+	}
+}
