@@ -9,7 +9,7 @@
 // What the sample run stored stays in build/demo. Run again with the same engine and sample, it
 // finds nothing left to send.
 import { createHash } from "node:crypto";
-import { existsSync, readFileSync, readdirSync, rmSync } from "node:fs";
+import { existsSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { differences, facts } from "./facts.mjs";
@@ -41,10 +41,6 @@ class Unexpected extends Error {}
 let dir; // generated configuration, state and log of this run
 let engine;
 
-process.on("exit", (code) => {
-  // What is half done is not gone on with: messages under way ended with wrangler.
-  if (code !== 0 && dir) rmSync(join(dir, "state"), { recursive: true, force: true });
-});
 for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => process.exit(130)); // this ends the engine too
 try {
   await main();
@@ -55,6 +51,7 @@ try {
 } finally {
   await engine?.stop();
 }
+if (!process.exitCode) writeFileSync(join(dir, "finished"), "");
 
 async function main() {
   const files = live ? namedFiles(process.env.RAW ?? "") : sampleFiles();
@@ -83,6 +80,7 @@ async function main() {
   good("a second orchestration sends nothing and changes nothing");
 
   await orchestrate("force", { force: true }, { sent: files.length, skipped: 0 });
+  judgeFiles(expected);
   const redone = await read();
   await judge(redone, expected);
   for (const [dir, document] of redone) {
@@ -114,13 +112,17 @@ function rawFile(path, number) {
   return { path, chunk, partition: `country=${country}/category=${category}/date=${date}`, route: `/api/v1/datasets/${country}/${category}/${date}` };
 }
 
-/** Where this run keeps its things; those of another engine or sample are removed. */
+/**
+ * Where this run keeps its things. Those of a live run, of another engine or sample, or of a run
+ * that did not finish are removed: messages under way ended with it.
+ */
 function directory() {
   const home = join(root, "build/demo");
   const name = live ? "live" : `sample-${fingerprint()}`;
   for (const old of existsSync(home) ? readdirSync(home) : []) {
-    if (old !== name || live) rmSync(join(home, old), { recursive: true, force: true });
+    if (live || old !== name || !existsSync(join(home, old, "finished"))) rmSync(join(home, old), { recursive: true, force: true });
   }
+  rmSync(join(home, name, "finished"), { force: true });
   return join(home, name);
 }
 
@@ -150,6 +152,8 @@ async function orchestrate(name, body, wanted = {}) {
   step(name, `${plural(data.files_found, "raw file")} found, ${data.sent} sent, ${data.skipped} skipped`);
   const wrong = differences(wanted, data);
   if (wrong.length) throw new Unexpected(`${name}: ${wrong.join("; ")}`);
+
+  if (data.sent === 0) return;
 
   let last;
   for (let changed = Date.now(); ; await sleep(500)) {
@@ -218,6 +222,19 @@ async function stored() {
 }
 
 // ---- what must come out
+
+/** Compares what the log says of the raw files, when they were last processed, with the expectation. */
+function judgeFiles(expected) {
+  const counted = new Map(engine.log.events("domains_extracted").map((e) => [e.file_path, e]));
+  const wrong = Object.entries(expected).flatMap(([partition, { files }]) =>
+    Object.entries(files).flatMap(([chunk, counts]) => {
+      const key = `raw/${partition}/${chunk}.json`;
+      return differences(counts, counted.get(key) ?? {}, `${key}: `);
+    }),
+  );
+  if (wrong.length) throw new Unexpected(`not as expected:\n  ${wrong.join("\n  ")}`);
+  good("the raw files hold the records, bad ones and domains that they should");
+}
 
 /** Compares documents with the expectation, and the evidence with what the web serves. */
 async function judge(documents, expected) {
@@ -288,7 +305,7 @@ function endProgress() {
 
 /** The table: a line for every domain of every partition. */
 function show(documents, expected) {
-  const head = ["domain", "URLs", "robots.txt", "sitemap", "URLs", "feeds", "answered by", expected ? "what it is for" : ""];
+  const head = ["domain", "URLs", "robots.txt", "sitemap", "lists", "feeds", "answered by", expected ? "what it is for" : ""];
   const right = new Set([1, 4, 5]);
   let partition;
   const rows = [...documents].map(([dir, document]) => {

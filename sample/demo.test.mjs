@@ -1,0 +1,56 @@
+// The demo is what people run first, so it is run here as they do.
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { fileURLToPath } from "node:url";
+
+const scratch = mkdtempSync(join(tmpdir(), "demo-"));
+after(() => rmSync(scratch, { recursive: true }));
+
+/** Runs the demo to its end. */
+async function demo(env) {
+  const script = fileURLToPath(new URL("demo.mjs", import.meta.url));
+  const child = spawn(process.execPath, [script], { env: { ...process.env, ...env }, stdio: ["ignore", "pipe", "pipe"] });
+  let output = "";
+  for (const stream of [child.stdout, child.stderr]) stream.setEncoding("utf8").on("data", (chunk) => (output += chunk));
+  const code = await new Promise((done) => child.once("close", done));
+  return { code, output };
+}
+
+test("the sample comes out as expected, and a second run has nothing left to send", { timeout: 300_000 }, async () => {
+  const first = await demo({});
+  assert.equal(first.code, 0, first.output);
+  assert.match(first.output, /^again +3 raw files found, 0 sent, 3 skipped$/m);
+  assert.match(first.output, /^force +3 raw files found, 3 sent, 0 skipped$/m);
+  const { partitions } = JSON.parse(readFileSync(new URL("expected.json", import.meta.url)));
+  for (const domain of Object.values(partitions).flatMap((p) => Object.keys(p.domains))) {
+    assert.match(first.output, new RegExp(`^${domain.replaceAll(".", "\\.")} `, "m"));
+  }
+  const second = await demo({});
+  assert.equal(second.code, 0, second.output);
+  assert.match(second.output, /^orchestrate +3 raw files found, 0 sent, 3 skipped$/m);
+});
+
+test("where no one answers, LIVE=1 ends with every domain unreachable", { timeout: 300_000 }, async () => {
+  // Names under .example never resolve (RFC 6761, 6.5), with a network or without.
+  const file = join(scratch, "live.json");
+  writeFileSync(file, JSON.stringify(["one", "two", "three"].map((name) => ({ url: `https://www.${name}.example/news`, title: name }))));
+  const { code, output } = await demo({ LIVE: "1", RAW: file });
+  assert.equal(code, 0, output);
+  for (const name of ["one", "two", "three"]) assert.match(output, new RegExp(`^${name}\\.example +1 +- +.*nobody$`, "m"));
+  assert.match(output, /3 domains: 0 reachable, 3 unreachable/);
+});
+
+test("LIVE=1 says what to send when the raw files are missing", async () => {
+  for (const [raw, message] of [
+    ["", /name the raw files: LIVE=1 RAW="file\.json …"/],
+    [join(scratch, "nothing.json"), /nothing\.json is not there; RAW lists raw files/],
+  ]) {
+    const { code, output } = await demo({ LIVE: "1", RAW: raw });
+    assert.equal(code, 1);
+    assert.match(output, message);
+  }
+});
