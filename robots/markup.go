@@ -20,7 +20,7 @@ func isMarkup(text string) bool {
 	if strings.HasPrefix(start, "<!--") {
 		return true
 	}
-	if name := tagName(start); name != "" && isOneOf(openers, name) {
+	if !strings.HasPrefix(start, "</") && isOneOf(openers, tagName(start)) {
 		return true
 	}
 	if strings.IndexByte(text, '<') < 0 {
@@ -106,8 +106,8 @@ func tagName(text string) string {
 	for n < len(text) && n < len("!doctype") && (isTokenByte(text[n]) || n == 0 && text[n] == '!') {
 		n++
 	}
-	if n < len(text) && isTokenByte(text[n]) {
-		return "" // longer than any name asked for
+	if n < len(text) && strings.IndexByte(" \t\r\n\f/>", text[n]) < 0 {
+		return "" // such as <https://example.com/>, or longer than any name asked for
 	}
 	return strings.ToLower(text[:n])
 }
