@@ -1,0 +1,529 @@
+package collector_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/newsfork/seed-engine/collector"
+	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/fetch"
+	"github.com/newsfork/seed-engine/fetch/fetchtest"
+	"github.com/newsfork/seed-engine/r2"
+	"github.com/newsfork/seed-engine/settings"
+)
+
+var partition = contract.Partition{Country: "sg", Category: "news", Date: "2026-01-28"}
+
+// clock is the bubble's: inside synctest time moves only when everybody waits.
+type clock struct{}
+
+func (clock) Now() time.Time { return time.Now() }
+func (clock) Sleep(ctx context.Context, d time.Duration) error {
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+type world struct {
+	*collector.Collector
+	web    *fetchtest.Web
+	bucket *r2.Memory
+}
+
+// newWorld must be called inside synctest. It is 2026-02-01 there.
+func newWorld(pages map[string]fetchtest.Page, change func(*settings.Settings)) *world {
+	s, err := settings.Read(func(string) (string, bool) { return "", false })
+	if err != nil {
+		panic(err)
+	}
+	if change != nil {
+		change(s)
+	}
+	time.Sleep(time.Until(time.Date(2026, 2, 1, 0, 0, 0, 0, time.UTC)))
+	w := &world{web: &fetchtest.Web{Clock: clock{}, Pages: pages}, bucket: r2.NewMemory()}
+	w.Collector = &collector.Collector{Bucket: w.bucket, Transport: w.web, Clock: clock{}, Settings: s, Log: slog.New(slog.DiscardHandler)}
+	return w
+}
+
+// healthy is a small site.
+func healthy() map[string]fetchtest.Page {
+	return map[string]fetchtest.Page{
+		"https://example.com/robots.txt":  {Body: "User-agent: *\nDisallow: /private\nSitemap: https://example.com/sitemap.xml\n", Header: map[string]string{"ETag": `"r1"`, "Last-Modified": "Thu, 15 Jan 2026 09:00:00 GMT"}},
+		"https://example.com/sitemap.xml": {Body: `<urlset><url><loc>https://example.com/a</loc><lastmod>2026-01-20</lastmod></url><url><loc>https://example.com/b</loc></url></urlset>`},
+		"https://example.com/":            {Body: `<html><head><title>x</title></head></html>`, Header: map[string]string{"Server": "nginx"}},
+	}
+}
+
+func rawKey(n int) string {
+	return fmt.Sprintf("raw/country=sg/category=news/date=2026-01-28/raw_%04d.json", n)
+}
+
+func message(n int, urls ...string) *contract.DomainMessage {
+	m := &contract.DomainMessage{
+		Domain: "example.com", DomainID: fmt.Sprintf("media:sg:%d", n), DomainURL: "https://example.com/", RegistrableDomain: "example.com",
+		Authority: "media", Partition: partition, SourceFilePath: rawKey(n),
+	}
+	for _, u := range urls {
+		m.URLs = append(m.URLs, contract.URL{URL: u, Title: contract.Text(fmt.Sprintf("%s in %d", u, n)), Path: strings.TrimPrefix(u, "https://example.com")})
+	}
+	return m
+}
+
+var dir = r2.DomainDir{Partition: partition, Domain: "example.com"}
+
+func (w *world) read(t *testing.T, key string) []byte {
+	t.Helper()
+	b, err := w.bucket.Get(t.Context(), key)
+	if err != nil {
+		t.Fatalf("%s: %v", key, err)
+	}
+	defer b.Close()
+	data, err := io.ReadAll(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+func (w *world) document(t *testing.T) *contract.Document {
+	t.Helper()
+	data := w.read(t, dir.Document())
+	checkSchema(t, data)
+	d := &contract.Document{}
+	if err := json.Unmarshal(data, d); err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+var schema = sync.OnceValue(func() *jsonschema.Schema {
+	body, err := contract.Schemas.ReadFile("schemas/domain_metadata.schema.json")
+	if err != nil {
+		panic(err)
+	}
+	doc, err := jsonschema.UnmarshalJSON(strings.NewReader(string(body)))
+	if err != nil {
+		panic(err)
+	}
+	c := jsonschema.NewCompiler()
+	c.AssertFormat()
+	if err := c.AddResource("schema.json", doc); err != nil {
+		panic(err)
+	}
+	return c.MustCompile("schema.json")
+})
+
+func checkSchema(t *testing.T, document []byte) {
+	t.Helper()
+	v, err := jsonschema.UnmarshalJSON(strings.NewReader(string(document)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := schema().Validate(v); err != nil {
+		t.Errorf("the document is not valid: %v\n%s", err, document)
+	}
+}
+
+func (w *world) exists(t *testing.T, key string) bool {
+	t.Helper()
+	_, err := w.bucket.Head(t.Context(), key)
+	if err != nil && !errors.Is(err, r2.ErrNotFound) {
+		t.Fatal(err)
+	}
+	return err == nil
+}
+
+func (w *world) collect(t *testing.T, m *contract.DomainMessage, last bool) error {
+	t.Helper()
+	return w.NewBatch().Collect(t.Context(), m, last)
+}
+
+func TestCollect(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(healthy(), nil)
+		if err := w.collect(t, message(1, "https://example.com/b", "https://example.com/a"), false); err != nil {
+			t.Fatal(err)
+		}
+		d := w.document(t)
+		if d.Revision != 1 || !d.Reachable || d.Partial || d.Country != "SG" || *d.Authority != "media" || d.DomainID != "media:sg:1" {
+			t.Errorf("got %+v", d)
+		}
+		if len(d.URLs) != 2 || d.URLs[0].URL != "https://example.com/a" || d.Processing.TotalURLs != 2 || d.Source.RawFilePath != rawKey(1) {
+			t.Errorf("urls %+v, source %+v", d.URLs, d.Source)
+		}
+		r := d.Technical.RobotsTxt
+		if !r.Exists || !r.AllowsCrawling || *r.ETag != `"r1"` || r.LastModified == nil || r.Size != d.Robots.ContentLength || d.Robots.StatusCode != 200 {
+			t.Errorf("robots %+v", r)
+		}
+		s := d.Technical.SitemapXML
+		if !s.Exists || *s.Kind != "urlset" || s.URLCount != 2 || s.LastUpdated.Format(time.DateOnly) != "2026-01-20" || *d.Sitemap.URL != "https://example.com/sitemap.xml" {
+			t.Errorf("sitemap %+v", s)
+		}
+		if i := d.Technical.ServerInfo; *i.Server != "nginx" || !i.SupportsHTTPS || *i.EffectiveHost != "example.com" || i.Requests != 3 {
+			t.Errorf("server %+v", i)
+		}
+		if d.Processing.PolitenessWaitMS/100 != 20 {
+			t.Errorf("waited %d ms for politeness, want two intervals of a second", d.Processing.PolitenessWaitMS)
+		}
+		if string(w.read(t, dir.Robots())) != w.web.Pages["https://example.com/robots.txt"].Body || string(w.read(t, dir.Sitemap())) != w.web.Pages["https://example.com/sitemap.xml"].Body {
+			t.Error("evidence differs from what was received")
+		}
+		if len(w.read(t, dir.Checkpoint())) != 0 {
+			t.Error("the checkpoint is not empty")
+		}
+	})
+}
+
+func TestDeliveredTwice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(healthy(), nil)
+		for range 3 {
+			if err := w.collect(t, message(1, "https://example.com/a"), false); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if d := w.document(t); d.Revision != 1 {
+			t.Errorf("revision %d after deliveries with nothing new", d.Revision)
+		}
+		if n := len(w.web.Visits()); n != 3 {
+			t.Errorf("%d requests, want those of one collection", n)
+		}
+	})
+}
+
+func TestMoreURLsAreMergedWithoutAsking(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(healthy(), nil)
+		for _, m := range []*contract.DomainMessage{
+			message(2, "https://example.com/a", "https://example.com/c"),
+			message(1, "https://example.com/a", "https://example.com/b"),
+			message(3, "https://example.com/a"),
+		} {
+			if err := w.collect(t, m, false); err != nil {
+				t.Fatal(err)
+			}
+		}
+		d := w.document(t)
+		if n := len(w.web.Visits()); n != 3 {
+			t.Errorf("%d requests, want those of one collection", n)
+		}
+		var urls []string
+		for _, u := range d.URLs {
+			urls = append(urls, *u.Title)
+		}
+		if fmt.Sprint(urls) != "[https://example.com/a in 1 https://example.com/b in 1 https://example.com/c in 2]" {
+			t.Errorf("got %v", urls)
+		}
+		if d.Revision != 3 || d.DomainID != "media:sg:1" || len(d.Source.RawFilePaths) != 3 || d.Source.RawFilePath != rawKey(1) {
+			t.Errorf("revision %d, domain_id %s, source %+v", d.Revision, d.DomainID, d.Source)
+		}
+	})
+}
+
+func TestForce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(healthy(), nil)
+		if err := w.collect(t, message(1, "https://example.com/a"), false); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		asked := time.Now()
+		delete(w.web.Pages, "https://example.com/robots.txt")
+		time.Sleep(time.Second)
+		for n := 1; n <= 2; n++ {
+			m := message(n, "https://example.com/a", "https://example.com/b")
+			m.Force, m.RequestedAt = true, asked
+			if err := w.collect(t, m, false); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(2 * time.Second)
+		}
+		n := 0
+		for _, u := range w.web.URLs() {
+			if u == "https://example.com/robots.txt" {
+				n++
+			}
+		}
+		if n != 2 {
+			t.Errorf("robots.txt was asked for %d times, want once, and once for the request with force", n)
+		}
+		if d := w.document(t); d.Robots.Exists || w.exists(t, dir.Robots()) || len(d.URLs) != 2 {
+			t.Errorf("robots.txt is gone: exists %v, evidence %v; %d urls", d.Robots.Exists, w.exists(t, dir.Robots()), len(d.URLs))
+		}
+	})
+}
+
+func TestNothingAnswers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(nil, func(s *settings.Settings) { s.FetchRetries = 0 })
+		err := w.collect(t, message(1, "https://example.com/a"), false)
+		if contract.KindOf(err) != contract.Network || w.exists(t, dir.Document()) || w.exists(t, dir.Checkpoint()) {
+			t.Fatalf("an outage became a contract: %v", err)
+		}
+		if err := w.collect(t, message(1, "https://example.com/a"), true); err != nil {
+			t.Fatal(err)
+		}
+		d := w.document(t)
+		if d.Reachable || d.Robots.StatusCode != 0 || d.Sitemap.StatusCode != 404 || *d.Robots.ErrorType != "network_error" || d.Technical.RobotsTxt.AllowsCrawling ||
+			d.Technical.ServerInfo.EffectiveHost != nil || !w.exists(t, dir.Checkpoint()) {
+			t.Errorf("got %+v", d)
+		}
+	})
+}
+
+func TestRobotsDecide(t *testing.T) {
+	for _, c := range []struct {
+		name      string
+		robots    fetchtest.Page
+		exists    bool
+		allows    bool
+		requests  int
+		errorType string // of the sitemap
+	}{
+		{"forbids all", fetchtest.Page{Body: "User-agent: *\nDisallow: /\n"}, true, false, 1, "robots_disallowed"},
+		{"forbids us", fetchtest.Page{Body: "User-agent: NewsforkBot\nDisallow: /\n\nUser-agent: *\nAllow: /\n"}, true, false, 1, "robots_disallowed"},
+		{"forbids others", fetchtest.Page{Body: "User-agent: Other\nDisallow: /\n\nUser-agent: *\nAllow: /\nSitemap: https://example.com/sitemap.xml"}, true, true, 3, ""},
+		{"leaves the sitemap", fetchtest.Page{Body: "User-agent: *\nDisallow: /\nAllow: /sitemap.xml\n"}, true, false, 2, ""},
+		{"is missing", fetchtest.Page{Status: 404}, false, true, 3, ""},
+		{"is forbidden", fetchtest.Page{Status: 403}, false, true, 3, ""},
+		{"fails", fetchtest.Page{Status: 500}, false, false, 1, "robots_disallowed"},
+		{"redirects in a circle", fetchtest.Redirect(302, "/robots.txt"), false, true, 3, ""},
+		{"redirects inward", fetchtest.Redirect(302, "http://169.254.169.254/latest/meta-data/"), false, false, 1, "robots_disallowed"},
+		{"is a web page", fetchtest.Page{Body: "<!doctype html><html><body>Not found</body></html>"}, false, true, 3, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				pages := healthy()
+				pages["https://example.com/robots.txt"] = c.robots
+				w := newWorld(pages, func(s *settings.Settings) { s.FetchRetries = 0 })
+				if err := w.collect(t, message(1, "https://example.com/a"), false); err != nil {
+					t.Fatal(err)
+				}
+				d := w.document(t)
+				if d.Robots.Exists != c.exists || d.Technical.RobotsTxt.AllowsCrawling != c.allows || !d.Reachable {
+					t.Errorf("exists %v, allows %v, reachable %v; want %v, %v, true", d.Robots.Exists, d.Technical.RobotsTxt.AllowsCrawling, d.Reachable, c.exists, c.allows)
+				}
+				if n := len(w.web.Visits()); n != c.requests {
+					t.Errorf("%d requests, want %d: %v", n, c.requests, w.web.URLs())
+				}
+				got := ""
+				if d.Sitemap.ErrorType != nil {
+					got = *d.Sitemap.ErrorType
+				}
+				if got != c.errorType || c.errorType != "" && d.Sitemap.StatusCode != 404 {
+					t.Errorf("sitemap error_type %q, status %d; want %q", got, d.Sitemap.StatusCode, c.errorType)
+				}
+				if w.exists(t, dir.Robots()) != c.exists {
+					t.Error("the evidence does not fit the document")
+				}
+			})
+		})
+	}
+}
+
+// TestFailingBucket makes every single call of a collection fail once; the message that is then
+// delivered again must end like one that never failed.
+func TestFailingBucket(t *testing.T) {
+	var want *contract.Document
+	for nth := 0; ; nth++ {
+		done := false
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(healthy(), nil)
+			calls := 0
+			w.bucket.Fail = func(op, key string) error {
+				calls++
+				if calls == nth {
+					return errors.New("as the test wants it")
+				}
+				return nil
+			}
+			m := message(1, "https://example.com/a")
+			err := w.collect(t, m, false)
+			if err != nil {
+				if w.exists(t, dir.Checkpoint()) {
+					t.Fatalf("call %d failed, and there is a checkpoint", nth)
+				}
+				if contract.KindOf(err) != contract.Storage {
+					t.Errorf("call %d: %v, want a storage error", nth, err)
+				}
+				time.Sleep(10 * time.Second)
+				if err := w.collect(t, m, false); err != nil {
+					t.Fatalf("after call %d failed once: %v", nth, err)
+				}
+			}
+			seen := calls
+			w.bucket.Fail = nil
+			if n := w.bucket.OpenUploads(); n != 0 {
+				t.Errorf("call %d: %d uploads left open", nth, n)
+			}
+			d := w.document(t)
+			if !w.exists(t, dir.Checkpoint()) {
+				t.Fatalf("call %d: no checkpoint", nth)
+			}
+			if want == nil {
+				want = stable(d)
+			} else if got := stable(d); !equal(got, want) {
+				t.Errorf("call %d: the document differs:\n%s\n%s", nth, asJSON(got), asJSON(want))
+			}
+			done = nth > seen
+		})
+		if done {
+			if nth < 8 {
+				t.Errorf("only %d calls were seen", nth)
+			}
+			return
+		}
+	}
+}
+
+// stable leaves out what may differ between two collections of the same: times and revision.
+func stable(d *contract.Document) *contract.Document {
+	c := *d
+	c.Revision = 0
+	c.CollectedAt, c.ValidUntil, c.Processing.ProcessedAt = contract.Time{}, contract.Time{}, contract.Time{}
+	c.Robots.FetchedAt, c.Sitemap.FetchedAt = nil, nil
+	c.Processing.ProcessingDurationMS, c.Processing.PolitenessWaitMS = 0, 0
+	c.Technical.ServerInfo.ResponseTimeAvgMS = nil
+	return &c
+}
+
+func asJSON(v any) string {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return string(b)
+}
+
+func equal(a, b *contract.Document) bool { return asJSON(a) == asJSON(b) }
+
+// TestAnyOrder is the property on which the pipeline rests: whatever the order in which messages
+// arrive, however often, however many at once, and whatever call of the bucket fails, in the end
+// the document is the same, and every URL of every raw file stands in it exactly once.
+func TestAnyOrder(t *testing.T) {
+	for seed := range uint64(60) {
+		if !t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) { anyOrder(t, seed) }) {
+			return
+		}
+	}
+}
+
+func anyOrder(t *testing.T, seed uint64) {
+	random := rand.New(rand.NewPCG(seed, 1))
+	// Some messages of up to four raw files and three parts, with URLs that overlap. Two of the worlds
+	// have more URLs than a document holds.
+	var messages []*contract.DomainMessage
+	universe := 30
+	if seed%30 == 5 {
+		universe = contract.MaxInlineURLs + 3000
+	}
+	all := map[string]string{} // URL → lowest raw file
+	for n := 1; n <= 1+random.IntN(4); n++ {
+		for part := range 1 + random.IntN(3) {
+			var urls []string
+			for range 1 + random.IntN(universe) {
+				urls = append(urls, fmt.Sprintf("https://example.com/%05d", random.IntN(universe)))
+			}
+			m := message(n, urls...)
+			m.Part = part
+			messages = append(messages, m)
+			for _, u := range urls {
+				if f := fmt.Sprintf("raw_%04d", n); all[u] == "" || f < all[u] {
+					all[u] = f
+				}
+			}
+		}
+	}
+	var want *contract.Document
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(healthy(), nil)
+		for _, m := range messages {
+			if err := w.collect(t, m, false); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(2 * time.Second)
+		}
+		want = stable(w.document(t))
+	})
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(healthy(), nil)
+		var mu sync.Mutex
+		w.bucket.Fail = func(op, key string) error {
+			mu.Lock()
+			defer mu.Unlock()
+			odds := 12
+			if op == "read" { // of which there are many
+				odds = 500
+			}
+			if random.IntN(odds) == 0 {
+				return errors.New("as the test wants it")
+			}
+			return nil
+		}
+		deliveries := slices.Concat(messages, messages[:random.IntN(len(messages)+1)])
+		random.Shuffle(len(deliveries), func(i, k int) { deliveries[i], deliveries[k] = deliveries[k], deliveries[i] })
+		events := 1 + random.IntN(4)
+		var wg sync.WaitGroup
+		for e := range events {
+			wg.Go(func() {
+				for i := e; i < len(deliveries); i += events {
+					for attempt := 1; ; attempt++ {
+						if err := w.NewBatch().Collect(t.Context(), deliveries[i], false); err == nil {
+							break
+						} else if attempt == 100 {
+							t.Errorf("still failing after %d deliveries: %v", attempt, err)
+							return
+						}
+						time.Sleep(10 * time.Second)
+					}
+				}
+			})
+		}
+		wg.Wait()
+		w.bucket.Fail = nil
+		d := w.document(t)
+		if got := stable(d); !equal(got, want) {
+			t.Errorf("the document depends on the order:\n%.2000s\n%.2000s", asJSON(got), asJSON(want))
+		}
+		if n := w.bucket.OpenUploads(); n != 0 {
+			t.Errorf("%d uploads left open", n)
+		}
+		seen := map[string]string{}
+		entries := slices.Clone(d.URLs)
+		for _, key := range d.URLsFiles {
+			var more []contract.DocumentURL
+			if err := json.Unmarshal(w.read(t, key), &more); err != nil {
+				t.Fatal(err)
+			}
+			entries = append(entries, more...)
+		}
+		for _, u := range entries {
+			if seen[u.URL] != "" {
+				t.Errorf("%s stands there twice", u.URL)
+			}
+			seen[u.URL] = u.SourceFile
+		}
+		if !maps.Equal(seen, all) || d.Processing.TotalURLs != len(all) {
+			t.Errorf("%d URLs in the document, total_urls %d, want %d", len(seen), d.Processing.TotalURLs, len(all))
+		}
+	})
+}
+
+var _ fetch.Clock = clock{}
