@@ -17,7 +17,16 @@ import (
 var ErrUnsafe = errors.New("unsafe URL")
 
 // maxURL is the length of a URL beyond which it is refused; RFC 9110, 4.1 asks for at least 8,000.
-const maxURL = 8000
+const (
+	maxURL  = 8000
+	tooLong = "it is longer than 8000 bytes"
+)
+
+// maxHost is the length of a host name in A-labels (RFC 1035, 2.3.4, without the final dot).
+const (
+	maxHost     = 253
+	tooLongHost = "its host is longer than 253 bytes"
+)
 
 // Guard reads an absolute URL and returns it in the one form that is requested: lower-case scheme
 // and host, the host in A-labels without a final dot, no default port, a path, no fragment, nothing
@@ -33,20 +42,31 @@ const maxURL = 8000
 // example and test are let through although no one can register there: RFC 6761 (6.2, 6.5) keeps both
 // out of every network for documentation and tests, and asks applications not to treat them as special.
 func Guard(raw string) (*url.URL, error) {
-	u, err := url.Parse(tidy(raw))
+	u, err := parse(raw)
 	if err != nil {
-		return nil, refuse(raw, "it cannot be read as a URL")
+		return nil, err
 	}
 	return guarded(u, raw)
 }
 
 // resolve is Guard for a Location field (RFC 9110, 10.2.2), which may be relative to base.
 func resolve(base *url.URL, location string) (*url.URL, error) {
-	ref, err := url.Parse(tidy(location))
+	ref, err := parse(location)
 	if err != nil {
-		return nil, refuse(location, "it cannot be read as a URL")
+		return nil, err
 	}
 	return guarded(base.ResolveReference(ref), location)
+}
+
+func parse(raw string) (*url.URL, error) {
+	if len(raw) > maxURL {
+		return nil, refuse(raw, tooLong)
+	}
+	u, err := url.Parse(tidy(raw))
+	if err != nil {
+		return nil, refuse(raw, "it cannot be read as a URL")
+	}
+	return u, nil
 }
 
 func guarded(u *url.URL, raw string) (*url.URL, error) {
@@ -83,7 +103,7 @@ func guarded(u *url.URL, raw string) (*url.URL, error) {
 		g.Path = "/"
 	}
 	if len(g.String()) > maxURL {
-		return nil, refuse(raw, fmt.Sprintf("it is longer than %d bytes", maxURL))
+		return nil, refuse(raw, tooLong)
 	}
 	return &g, nil
 }
@@ -97,6 +117,9 @@ func canonicalHost(host string) (name, why string) {
 	if strings.Contains(host, ":") {
 		return "", "its host is an IP address"
 	}
+	if len(host) > 4*maxHost { // before mapping, which takes long for long names; a rune has at most 4 bytes
+		return "", tooLongHost
+	}
 	name = strings.ToLower(host)
 	if !plain(name) || strings.Contains(name, "xn--") {
 		a, err := hostNames.ToASCII(name)
@@ -106,8 +129,8 @@ func canonicalHost(host string) (name, why string) {
 		name = a
 	}
 	name = strings.TrimSuffix(name, ".")
-	if len(name) > 253 {
-		return "", "its host is longer than 253 bytes"
+	if len(name) > maxHost {
+		return "", tooLongHost
 	}
 	for label := range strings.SplitSeq(name, ".") {
 		if label == "" || len(label) > 63 || !plain(label) {

@@ -112,9 +112,11 @@ var refused = []struct{ raw, why string }{
 	{"https://ex%25ample.com/", "not a host name"},
 	{"https://" + strings.Repeat("a", 64) + ".com/", "not a host name"},
 	{"https://" + strings.Repeat("a.", 130) + "com/", "longer than 253"},
+	{"https://" + strings.Repeat("ü.", 500) + "com/", "longer than 253"},
 	{"https://xn--a.com/", "internationalised"},
 	{"https://xn--127-.0.0.1/", "internationalised"},
 	{"https://a.com/" + strings.Repeat("x", 8000), "longer than 8000"},
+	{"https://a.com/" + strings.Repeat("ü", 3000), "longer than 8000"}, // 18,000 when encoded
 	{"https://a.com/\x7f", "cannot be read"},
 	{"https://a.com/\r\nHost: b", "cannot be read"},
 }

@@ -68,9 +68,7 @@ func (l *Limiter) times(h *host, interval time.Duration) (due, notBefore time.Ti
 func (l *Limiter) hold(h *host, until time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if until.After(h.notBefore) {
-		h.notBefore = until
-	}
+	h.notBefore = until
 }
 
 // leave ends the turn of a request that ended now.

@@ -2,6 +2,7 @@ package fetch_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"sync"
@@ -129,6 +130,26 @@ func TestNoDeadlock(t *testing.T) {
 		wg.Wait()
 		if d := closest(web.Visits()); d < time.Second {
 			t.Errorf("pause %v", d)
+		}
+	})
+}
+
+// Whoever waits for the turn of others past his own MaxWall does not ask any more.
+func TestWaitingPastTheWall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		clock := fetch.SystemClock()
+		web := &fetchtest.Web{Clock: clock, Pages: map[string]fetchtest.Page{"https://a.example/": {Body: "x"}}}
+		limiter := fetch.NewLimiter(fetch.MaxWaiting)
+		holder := fetch.NewSession(config(), web, clock, limiter)
+		if _, err := holder.Fetch(t.Context(), fetch.Target{URL: "https://a.example/"}); err != nil {
+			t.Fatal(err)
+		}
+		cfg := config()
+		cfg.MaxWall, cfg.Interval = time.Minute, 0
+		s := fetch.NewSession(cfg, web, clock, limiter)
+		time.AfterFunc(2*time.Minute, holder.Close)
+		if a, err := s.Fetch(t.Context(), fetch.Target{URL: "https://a.example/"}); !errors.Is(err, fetch.ErrDeadline) || a.Requests != 0 {
+			t.Errorf("%+v, %v", a, err)
 		}
 	})
 }

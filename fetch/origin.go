@@ -42,7 +42,7 @@ func (s *Session) Origin(ctx context.Context, domain, alt, path string, t Target
 			}
 			r := &run{Session: s, ctx: ctx, target: t, answer: a, probe: true}
 			err = r.follow(u)
-			if a.Status != 0 || errors.Is(err, ErrBudget) || errors.Is(err, ErrDeadline) || ctx.Err() != nil {
+			if a.Status != 0 {
 				return s.origin(domain, path, a), err
 			}
 			failed = append(failed, failure{u, err})

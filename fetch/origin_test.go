@@ -51,6 +51,7 @@ func TestOrigin(t *testing.T) {
 		{name: "comes back on a retry", pages: map[string]fetchtest.Page{s: lost, h: lost}, times: map[string]int{s: 2}, origin: s, https: true, status: 200, visits: []string{s, h, s, s}},
 		{name: "alt of another domain is none", alt: "www.other.example", pages: map[string]fetchtest.Page{s: unresolved, "https://www.other.example": page}, origin: s, kind: contract.Network, visits: []string{s, s, s, s}},
 		{name: "alt is the domain", alt: "d.example", pages: map[string]fetchtest.Page{s: refused, h: page}, origin: h, status: 200, visits: []string{s, h}},
+		{name: "alt is the domain, and dead", alt: "d.example", pages: map[string]fetchtest.Page{s: refused, h: refused}, origin: s, kind: contract.Network, visits: []string{s, h, s, s, s}},
 		{name: "a body that breaks off", pages: map[string]fetchtest.Page{s: {Body: "User", Cut: fetch.Failure(fetch.ErrReset, nil)}}, origin: s, https: true, status: 200, kind: contract.Network, visits: []string{s, s, s, s}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -108,12 +109,27 @@ func TestOriginStopsAtTheLimits(t *testing.T) {
 	dead := func(*fetch.Request, int) (fetchtest.Page, bool) { return fetchtest.Fail(nil), true }
 	w := newWorld(nil, func(c *fetch.Config) { c.MaxRequests = 3 })
 	w.Serve = dead
-	if o, err := w.session.Origin(t.Context(), "d.example", "www.d.example", "/robots.txt", fetch.Target{}); !errors.Is(err, fetch.ErrBudget) || o.Answer.Requests != 3 {
+	if o, err := w.session.Origin(t.Context(), "d.example", "www.d.example", "/robots.txt", fetch.Target{}); contract.KindOf(err) != contract.Network || o.Answer.Requests != 3 {
+		t.Errorf("%+v, %v", o, err)
+	}
+	w = newWorld(nil, func(c *fetch.Config) { c.Deadline = 15 * time.Second })
+	w.Serve = func(*fetch.Request, int) (fetchtest.Page, bool) { return fetchtest.Hang(), true }
+	if o, err := w.session.Origin(t.Context(), "d.example", "www.d.example", "/robots.txt", fetch.Target{Timeout: 10 * time.Second}); contract.KindOf(err) != contract.Timeout || o.Answer.Requests != 2 {
 		t.Errorf("%+v, %v", o, err)
 	}
 	w = newWorld(nil, func(c *fetch.Config) { c.Retries = 0 })
 	w.Serve = dead
 	if o, err := w.session.Origin(t.Context(), "d.example", "www.d.example", "/robots.txt", fetch.Target{}); contract.KindOf(err) != contract.Network || o.Answer.Requests != 4 {
+		t.Errorf("%+v, %v", o, err)
+	}
+}
+
+func TestOriginClosesTheOpenAnswer(t *testing.T) {
+	w := newWorld(map[string]fetchtest.Page{"https://d.example/robots.txt": {}, "https://d.example/": {}})
+	if _, err := w.session.Fetch(t.Context(), fetch.Target{URL: "https://d.example/"}); err != nil {
+		t.Fatal(err)
+	}
+	if o, err := w.session.Origin(t.Context(), "d.example", "", "/robots.txt", fetch.Target{}); err != nil || o.Answer.Status != 200 {
 		t.Errorf("%+v, %v", o, err)
 	}
 }

@@ -250,7 +250,7 @@ func (r *run) ask(u *url.URL) error {
 func (r *run) retry(err error) (pause time.Duration, ok bool) {
 	a := r.answer
 	switch {
-	case r.target.Once, r.tries >= r.cfg.Retries, r.requests >= r.cfg.MaxRequests, r.ctx.Err() != nil:
+	case r.target.Once, r.tries >= r.cfg.Retries, r.requests >= r.cfg.MaxRequests:
 		return 0, false
 	case r.probe && a.Status == 0:
 		return 0, false

@@ -180,6 +180,7 @@ func TestIntervalOnACoarseClock(t *testing.T) {
 		if _, err := s.Fetch(t.Context(), fetch.Target{URL: "https://a.example/", Whole: true}); err != nil {
 			t.Fatal(err)
 		}
+		fine.Sleep(t.Context(), 700*time.Microsecond) // from one grain of the clock into the next
 	}
 	if d := closest(web.Visits()); d < time.Second {
 		t.Errorf("pause %v", d)
@@ -309,8 +310,8 @@ func TestRetryAfterIsHonoured(t *testing.T) {
 				if _, err := w.session.Fetch(t.Context(), fetch.Target{URL: "https://a.example/other"}); !errors.Is(err, fetch.ErrDeadline) {
 					t.Errorf("asked again: %v", err)
 				}
-				if len(w.Visits()) != 1 {
-					t.Errorf("visits %v", w.URLs())
+				if len(w.Visits()) != 1 || w.clock.Now() != epoch {
+					t.Errorf("visits %v, waited %v", w.URLs(), w.clock.Now().Sub(epoch))
 				}
 			}
 		})
@@ -519,6 +520,16 @@ func TestMaxWall(t *testing.T) {
 	if got := w.clock.Now().Sub(epoch); !errors.Is(err, fetch.ErrDeadline) || len(w.Visits()) != 20 || got > 10*time.Minute {
 		t.Errorf("%v; %d visits in %v", err, len(w.Visits()), got)
 	}
+
+	// It ends requests as well, and a retry that cannot be made leaves the failure as it was.
+	w = newWorld(map[string]fetchtest.Page{"https://a.example/": fetchtest.Hang()}, func(c *fetch.Config) { c.Deadline, c.MaxWall = 0, 7*time.Second })
+	if _, err := w.session.Fetch(t.Context(), fetch.Target{URL: "https://a.example/"}); errors.Is(err, fetch.ErrDeadline) || contract.KindOf(err) != contract.Timeout || w.Visits()[0].Timeout != 7*time.Second {
+		t.Errorf("%v; %+v", err, w.Visits())
+	}
+	w = newWorld(map[string]fetchtest.Page{"https://a.example/": fetchtest.Fail(fetch.ErrReset)}, func(c *fetch.Config) { c.Interval, c.MaxWall = 20*time.Second, 10*time.Second })
+	if _, err := w.session.Fetch(t.Context(), fetch.Target{URL: "https://a.example/"}); !errors.Is(err, fetch.ErrReset) || len(w.Visits()) != 1 {
+		t.Errorf("%v; %d visits", err, len(w.Visits()))
+	}
 }
 
 func TestSizeCap(t *testing.T) {
@@ -526,7 +537,7 @@ func TestSizeCap(t *testing.T) {
 		size      int
 		truncated bool
 	}{{0, false}, {999, false}, {1000, false}, {1001, true}, {5000, true}} {
-		for _, chunk := range []int{1, 7, 999, 1000, 1001, 4096} {
+		for _, chunk := range []int{1, 7, 999, 1000, 1001, 1050, 4096} {
 			source := &endless{left: c.size}
 			w := newWorld(map[string]fetchtest.Page{"https://a.example/": {Stream: source}})
 			a, err := w.session.Fetch(t.Context(), fetch.Target{URL: "https://a.example/", MaxBytes: 1000})
