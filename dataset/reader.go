@@ -41,7 +41,6 @@ type Reader struct {
 	started bool
 	wrapped bool // the records are in an object
 	err     error
-	spans   [nameCount]span
 	nesting [(maxDepth + 63) / 64]uint64 // a bit for each open level: 1 is an object
 	record  Record
 }
@@ -103,7 +102,10 @@ func (r *Reader) next() error {
 		r.pos++
 		c = r.space()
 	}
-	r.record = Record{Number: r.record.Number + 1, Offset: r.Offset()}
+	r.record.Number++
+	r.record.Offset = r.Offset()
+	r.record.Problem = ""
+	r.record.seen, r.record.filled, r.record.bad = 0, 0, 0
 	depth := 2
 	if r.wrapped {
 		depth = 3
@@ -237,7 +239,6 @@ func (r *Reader) member(first bool) (key []byte, more bool, err error) {
 func (r *Reader) object(depth int) error {
 	r.keep = r.pos
 	r.pos++
-	var seen uint16
 	c := r.space()
 	if c == '}' {
 		r.pos++
@@ -260,7 +261,7 @@ func (r *Reader) object(depth int) error {
 		if c == '"' {
 			s, err = r.text()
 		} else {
-			s.start = int32(r.pos - r.keep)
+			s = span{start: int32(r.pos - r.keep)}
 			s.kind, err = r.skip(c, depth)
 			s.end = int32(r.pos - r.keep)
 		}
@@ -268,8 +269,8 @@ func (r *Reader) object(depth int) error {
 			return err
 		}
 		if n != unknown {
-			r.spans[n] = s
-			seen |= 1 << n
+			r.record.spans[n] = s
+			r.record.seen |= 1 << n
 		}
 		switch c = r.space(); c {
 		case ',':
@@ -287,7 +288,8 @@ func (r *Reader) object(depth int) error {
 	if r.keep == none || r.pos-r.keep > MaxRecordBytes {
 		r.record.Problem = "is larger than 1 MiB"
 	} else {
-		r.record.resolve(r.buf[r.keep:r.pos], &r.spans, seen)
+		r.record.raw = r.buf[r.keep:r.pos]
+		r.record.choose()
 	}
 	r.keep = none
 	return nil
@@ -314,6 +316,13 @@ func (r *Reader) colon() (byte, error) {
 // space goes to the next byte that is not white space and returns it without taking it; 0, which
 // begins nothing in JSON, where the file ends.
 func (r *Reader) space() byte {
+	if c := r.buf[r.pos]; c > ' ' {
+		return c
+	}
+	return r.skipSpace()
+}
+
+func (r *Reader) skipSpace() byte {
 	for {
 		c := r.buf[r.pos]
 		switch c {
@@ -355,11 +364,12 @@ func (r *Reader) text() (span, error) {
 			r.pos++
 			return s, nil
 		case c == '\\':
-			s.traits |= escaped
 			r.pos++
-			if err := r.escape(); err != nil {
+			t, err := r.escape()
+			if err != nil {
 				return s, err
 			}
+			s.traits |= escaped | t
 		case !r.ended():
 			if r.buf[r.pos] < ' ' {
 				return s, r.syntax("a string holds a control character")
@@ -392,23 +402,29 @@ func plain(b []byte) (n int, high bool) {
 	}
 }
 
-// escape reads what follows a backslash.
-func (r *Reader) escape() error {
+// escape reads what follows a backslash, and tells whether it is one half of a surrogate pair.
+func (r *Reader) escape() (traits, error) {
 	switch r.peek() {
 	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
 		r.pos++
-		return nil
+		return 0, nil
 	case 'u':
 		r.pos++
-		for range 4 {
-			if c := r.peek(); (c < '0' || c > '9') && (c|0x20 < 'a' || c|0x20 > 'f') {
-				return r.syntax("expected four hexadecimal digits")
+		var digits [4]byte
+		for i := range digits {
+			c := r.peek()
+			if (c < '0' || c > '9') && (c|0x20 < 'a' || c|0x20 > 'f') {
+				return 0, r.syntax("expected four hexadecimal digits")
 			}
+			digits[i] = c
 			r.pos++
 		}
-		return nil
+		if digits[0]|0x20 == 'd' && digits[1] >= '8' {
+			return surrogate, nil
+		}
+		return 0, nil
 	}
-	return r.syntax("a string holds an unknown escape")
+	return 0, r.syntax("a string holds an unknown escape")
 }
 
 // skip reads a value that begins with c at pos and lies below depth levels.

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+	"unicode/utf8"
 
 	"github.com/newsfork/seed-engine/contract"
 )
@@ -35,8 +36,22 @@ func readAll(r *Reader, src io.Reader) (list []got, err error) {
 		}
 		g := got{Problem: rec.Problem, Fields: map[Field]string{}, Bad: rec.Bad()}
 		for f := range fieldCount {
-			if v := rec.Get(f); v != nil {
-				g.Fields[f] = string(v)
+			v, quoted := rec.Get(f), rec.JSON(f)
+			if (v == nil) != (quoted == nil) || bytes.ContainsAny(quoted, "\r\n") || !utf8.Valid(quoted) {
+				return list, fmt.Errorf("field %d is %q, and %q as JSON", f, v, quoted)
+			}
+			if v == nil {
+				continue
+			}
+			g.Fields[f] = string(v)
+			var text string
+			if f == Confidence {
+				text = string(quoted)
+			} else if err := json.Unmarshal(quoted, &text); err != nil {
+				return list, err
+			}
+			if text != string(v) {
+				return list, fmt.Errorf("field %d is %q, and %q as JSON", f, v, quoted)
 			}
 		}
 		list = append(list, g)
@@ -83,7 +98,7 @@ func oracle(file []byte) (list []got, err error) {
 			case n.field == Confidence && json.Unmarshal(v, &float) == nil && len(v) <= MaxFieldBytes:
 				text = string(v)
 			case n.field != Confidence && json.Unmarshal(v, &text) == nil &&
-				(n.field == URL || n.field == Title || len(text) <= MaxFieldBytes):
+				(n.field == URL || n.field == Title || len(v) <= len(`""`)+MaxFieldBytes):
 			default:
 				last.Bad = append(last.Bad, n.json)
 				continue
@@ -159,7 +174,7 @@ var corpus = []string{
 	`{"records":[{"a":` + strings.Repeat(`[`, 9997) + strings.Repeat(`]`, 9997) + `}]}`,
 	`{"records":[{"a":` + strings.Repeat(`[`, 9998) + strings.Repeat(`]`, 9998) + `}]}`,
 	`[{"content":"` + strings.Repeat("x", 100_000) + `","url":"https://a.sg/"},{"url":"https://b.sg/"}]`,
-	`[{"domain_id":"` + strings.Repeat("x", MaxFieldBytes) + `","authority":"` + strings.Repeat("한", MaxFieldBytes/3) + `"}]`,
+	`[{"domain_id":"` + strings.Repeat("x", MaxFieldBytes) + `","authority":"` + strings.Repeat("한", MaxFieldBytes/3) + `","language":"` + strings.Repeat(`\u0041`, MaxFieldBytes/6) + `"}]`,
 	`[{"domain_id":"` + strings.Repeat("x", MaxFieldBytes+1) + `","title":"` + strings.Repeat("x", MaxFieldBytes+1) + `","confidence":1` + strings.Repeat("0", MaxFieldBytes) + `}]`,
 }
 

@@ -106,11 +106,11 @@ func nameOf(key []byte) name {
 	return unknown
 }
 
-// MaxFieldBytes bounds every field but URL and Title; what is longer is no identifier, method,
-// language or date.
+// MaxFieldBytes bounds every field but URL and Title, as written; what is longer is no identifier,
+// method, language or date.
 const MaxFieldBytes = 1024
 
-// Record is one element of the dataset. Its bytes are valid until the next call of Next.
+// Record is one element of the dataset, valid until the next call of Next.
 type Record struct {
 	// Number counts the elements from 1; Offset is where this one begins in the file, in bytes.
 	Number int
@@ -118,26 +118,49 @@ type Record struct {
 	// Problem says why nothing of the element can be used: it is no object, or it is too large.
 	Problem string
 
-	values [fieldCount][]byte
-	bad    uint16 // a bit for every name whose value is of the wrong type or too long
+	raw    []byte
+	spans  [nameCount]span // of the names in seen
+	seen   uint16
+	best   [fieldCount]name // of the fields in filled
+	filled uint16
+	bad    uint16 // names whose values cannot be used
 }
 
-// Get returns a field as UTF-8, unescaped as encoding/json does it; Confidence as the JSON number
-// that was written, always one that fits a float64. It is nil when the record has none: no name of
-// the field, or null, "" or a bad value under all of them.
-func (r *Record) Get(f Field) []byte { return r.values[f] }
-
-// Bad lists the JSON names whose values could not be used: not a string (a number for confidence),
-// or longer than MaxFieldBytes.
-func (r *Record) Bad() []string {
-	if r.bad == 0 {
+// Get returns a field as UTF-8, unescaped as encoding/json does it. It is nil when the record has
+// none: no name of the field, or null, "" or a bad value under all of them.
+func (r *Record) Get(f Field) []byte {
+	if r.filled>>f&1 == 0 {
 		return nil
 	}
+	s := &r.spans[r.best[f]]
+	if s.traits == 0 {
+		return r.raw[s.start:s.end]
+	}
+	return unquote(r.raw[s.start-1:s.end+1], s.traits)
+}
+
+// JSON returns a field as valid JSON on one line, or nil like Get.
+func (r *Record) JSON(f Field) []byte {
+	if r.filled>>f&1 == 0 {
+		return nil
+	}
+	s := &r.spans[r.best[f]]
+	if s.kind == number {
+		return r.raw[s.start:s.end]
+	}
+	quoted := r.raw[s.start-1 : s.end+1]
+	if s.traits&surrogate != 0 || s.traits&nonASCII != 0 && !utf8.Valid(quoted) {
+		return gjson.AppendJSONString(nil, string(unquote(quoted, s.traits)))
+	}
+	return quoted
+}
+
+// Bad lists the JSON names whose values could not be used: not a string (for confidence: not a
+// number that fits a float64), or longer than MaxFieldBytes.
+func (r *Record) Bad() []string {
 	var list []string
-	for n := range names {
-		if r.bad&(1<<n) != 0 {
-			list = append(list, names[n].json)
-		}
+	for set := r.bad; set != 0; set &= set - 1 {
+		list = append(list, names[bits.TrailingZeros16(set)].json)
 	}
 	return list
 }
@@ -184,39 +207,30 @@ type span struct {
 type traits uint8
 
 const (
-	escaped  traits = 1 << iota // holds a backslash
-	nonASCII                    // may hold invalid UTF-8
+	escaped   traits = 1 << iota // holds a backslash
+	surrogate                    // holds \uD800 to \uDFFF, in pairs or not
+	nonASCII                     // may hold invalid UTF-8
 )
 
-// resolve fills the record's fields from the spans of the names seen; raw is the whole record.
-func (r *Record) resolve(raw []byte, spans *[nameCount]span, seen uint16) {
-	for ; seen != 0; seen &= seen - 1 {
-		n := bits.TrailingZeros16(seen)
-		s, f := &spans[n], names[n].field
-		if s.kind == null || s.kind == str && s.start == s.end && f != Confidence {
-			continue
+// choose settles which of the names seen gives each field.
+func (r *Record) choose() {
+	for set := r.seen; set != 0; set &= set - 1 {
+		n := name(bits.TrailingZeros16(set))
+		s, f := &r.spans[n], names[n].field
+		size := s.end - s.start
+		ok := s.kind == str && (size <= MaxFieldBytes || f == URL || f == Title)
+		if f == Confidence {
+			ok = s.kind == number && size <= MaxFieldBytes && isFinite(r.raw[s.start:s.end])
 		}
-		v, ok := value(f, raw, s)
-		if !ok {
+		switch {
+		case s.kind == null || ok && size == 0:
+		case !ok:
 			r.bad |= 1 << n
-		} else if r.values[f] == nil {
-			r.values[f] = v
+		case r.filled>>f&1 == 0:
+			r.filled |= 1 << f
+			r.best[f] = n
 		}
 	}
-}
-
-func value(f Field, raw []byte, s *span) (v []byte, ok bool) {
-	v = raw[s.start:s.end]
-	switch {
-	case f == Confidence:
-		return v, s.kind == number && len(v) <= MaxFieldBytes && isFinite(v)
-	case s.kind != str:
-		return nil, false
-	}
-	if s.traits != 0 {
-		v = unquote(raw[s.start-1:s.end+1], s.traits)
-	}
-	return v, f == URL || f == Title || len(v) <= MaxFieldBytes
 }
 
 // isFinite reports whether a JSON number fits a float64. Only an exponent or hundreds of digits can
@@ -233,13 +247,13 @@ func isFinite(num []byte) bool {
 // replaced, halves of surrogate pairs and invalid UTF-8 turned into U+FFFD.
 func unquote(quoted []byte, t traits) []byte {
 	v := quoted[1 : len(quoted)-1]
-	if t&escaped != 0 {
-		if hasSurrogate(v) { // gjson swallows what follows half a pair
-			var s string
-			if json.Unmarshal(quoted, &s) == nil {
-				return []byte(s)
-			}
+	if t&surrogate != 0 { // gjson swallows what follows half a pair
+		var s string
+		if json.Unmarshal(quoted, &s) == nil {
+			return []byte(s)
 		}
+	}
+	if t&escaped != 0 {
 		s := gjson.Parse(unsafe.String(unsafe.SliceData(quoted), len(quoted))).Str
 		v = unsafe.Slice(unsafe.StringData(s), len(s))
 	}
@@ -247,18 +261,4 @@ func unquote(quoted []byte, t traits) []byte {
 		v = []byte(string([]rune(string(v))))
 	}
 	return v
-}
-
-// hasSurrogate looks for \uD800 to \uDFFF.
-func hasSurrogate(v []byte) bool {
-	for i := 0; i+3 < len(v); i++ {
-		if v[i] != '\\' {
-			continue
-		}
-		i++
-		if v[i] == 'u' && v[i+1]|0x20 == 'd' && v[i+2] >= '8' {
-			return true
-		}
-	}
-	return false
 }

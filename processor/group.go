@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"hash/maphash"
 	"iter"
+	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/tidwall/gjson"
@@ -15,6 +17,7 @@ import (
 const (
 	maxHeld   = 16 << 20 // bytes held before what is there is sent as a part
 	maxTables = 4 << 20  // bytes of domains and hosts kept from part to part
+	keptIdle  = 2 << 20  // bytes of slabs kept between files
 
 	slabBits = 18
 	slabSize = 1 << slabBits
@@ -61,20 +64,20 @@ type groups struct {
 	list          []group          // in the order of the file
 	byDomain      map[string]int32 // index in list
 	byAuthority   map[string]int32 // index in list, or ^index in problems
-	problems      []problem
-	counted       int // domains of list that newDomains has told
+	problems      []problem        // without repetition
+	counted       int              // domains of list that newDomains has told
 	disagreements int
 
-	slabs      [][]byte
-	current    int   // slab that is being filled
-	used       int   // bytes of it
-	seen       []ref // hash table of the URLs held: ref + 1, or 0
-	entries    int
-	held       int // bytes of entries, domains and hosts
-	tables     int // bytes of domains and hosts
-	seed       maphash.Seed
-	scratch    []byte
-	escapedURL []byte
+	slabs   [][]byte
+	current int   // slab that is being filled
+	used    int   // bytes of it
+	seen    []ref // hash table of the URLs held: ref + 1, or 0
+	entries int
+	held    int // bytes of entries, domains and hosts
+	tables  int // bytes of domains and hosts
+	seed    maphash.Seed
+	scratch []byte
+	escaped []byte
 }
 
 // start begins a file of a partition of country.
@@ -112,13 +115,16 @@ func (g *groups) forgetDomains() {
 	g.tables, g.counted = 0, 0
 }
 
-// release gives back what is large: memory of a WASM instance never shrinks, but other events of
-// the instance can use it.
+// release ends a file. A small one leaves its buffers to the next. What a large one took is given
+// back at once: the memory of a WASM instance never shrinks, so it must be free before the next file,
+// or another event of the instance, takes more.
 func (g *groups) release() {
-	g.slabs, g.seen = nil, nil
-	g.list = nil
 	g.forgetDomains()
 	g.forgetURLs()
+	if len(g.slabs)*slabSize > keptIdle {
+		g.slabs, g.seen, g.list = nil, nil, nil
+		runtime.GC()
+	}
 }
 
 // newDomains counts the domains that came since it was last called.
@@ -137,13 +143,13 @@ func (g *groups) add(r *dataset.Record) (added bool, why problem) {
 	if len(u) == 0 {
 		return false, noURL
 	}
-	authority, path, why := splitURL(u)
+	split, why := splitURL(u)
 	if why != "" {
 		return false, why
 	}
-	i, ok := g.byAuthority[string(authority)]
+	i, ok := g.byAuthority[string(split.authority)]
 	if !ok {
-		i = g.lookUp(authority)
+		i = g.lookUp(split.authority)
 	}
 	if i < 0 {
 		return false, g.problems[^i]
@@ -161,15 +167,15 @@ func (g *groups) add(r *dataset.Record) (added bool, why problem) {
 			d.id = string(r.Get(dataset.DomainID))
 		}
 	}
-	if !isPlain(u) {
-		g.escapedURL = gjson.AppendJSONString(g.escapedURL[:0], view(u))
-		u = g.escapedURL[1 : len(g.escapedURL)-1]
+	if !split.plain {
+		g.escaped = gjson.AppendJSONString(g.escaped[:0], view(u))
+		u = g.escaped[1 : len(g.escaped)-1]
 	}
 	slot, hash := g.find(u)
 	if g.seen[slot] != 0 {
 		return false, ""
 	}
-	e := g.encode(u, path, r)
+	e := g.encode(u, split.path, r)
 	entry := g.store(e, len(u), hash)
 	g.seen[slot] = entry + 1
 	g.entries++
@@ -193,9 +199,13 @@ func (g *groups) lookUp(authority []byte) int32 {
 	g.grow(hostCost + len(key))
 	domain, why := registrable(authority)
 	if why != "" {
-		g.problems = append(g.problems, why)
-		g.byAuthority[key] = ^int32(len(g.problems) - 1)
-		return g.byAuthority[key]
+		n := slices.Index(g.problems, why)
+		if n < 0 {
+			n = len(g.problems)
+			g.problems = append(g.problems, why)
+		}
+		g.byAuthority[key] = ^int32(n)
+		return ^int32(n)
 	}
 	i, ok := g.byDomain[domain]
 	if !ok {
@@ -270,34 +280,36 @@ func (g *groups) rehash() {
 	}
 }
 
-// encode writes the record's contract.URL as JSON; u is JSON-escaped already. The result is valid
-// until the next call.
+// encode writes the record's contract.URL as JSON; u is JSON-escaped already, and path, in which
+// everything that needs an escape is percent-encoded, never has to be. The result is valid until the
+// next call.
 func (g *groups) encode(u, path []byte, r *dataset.Record) []byte {
 	b := append(g.scratch[:0], beforeURL...)
 	b = append(b, u...)
 	b = append(b, `","title":`...)
-	if title := r.Get(dataset.Title); title != nil {
-		b = appendString(b, title)
+	if title := r.JSON(dataset.Title); title != nil {
+		b = append(b, title...)
 	} else {
 		b = append(b, "null"...)
 	}
-	b = append(b, `,"path":`...)
-	b = appendString(b, path)
-	if v := r.Get(dataset.DiscoveryMethod); v != nil {
-		b = appendString(append(b, `,"discovery_method":`...), v)
-	}
-	if v := r.Get(dataset.Language); v != nil {
-		b = appendString(append(b, `,"language":`...), v)
-	}
-	if v := r.Get(dataset.DiscoveredAt); v != nil {
-		b = appendString(append(b, `,"discovered_at":`...), v)
-	}
-	if v := r.Get(dataset.Confidence); v != nil {
-		b = append(append(b, `,"confidence":`...), v...)
-	}
+	b = append(b, `,"path":"`...)
+	b = append(b, path...)
+	b = append(b, '"')
+	b = appendField(b, `,"discovery_method":`, r.JSON(dataset.DiscoveryMethod))
+	b = appendField(b, `,"language":`, r.JSON(dataset.Language))
+	b = appendField(b, `,"discovered_at":`, r.JSON(dataset.DiscoveredAt))
+	b = appendField(b, `,"confidence":`, r.JSON(dataset.Confidence))
 	b = append(b, '}')
 	g.scratch = b
 	return b
+}
+
+// appendField appends a member, or nothing when it has no value.
+func appendField(b []byte, name string, value []byte) []byte {
+	if value == nil {
+		return b
+	}
+	return append(append(b, name...), value...)
 }
 
 // store copies an entry into the slabs.
@@ -357,36 +369,4 @@ func (g *groups) appendURLs(b []byte, d *group) []byte {
 func (g *groups) firstURL(d *group) []byte {
 	e := g.slabs[d.head.slab()][d.head.offset():]
 	return e[entryHead+len(beforeURL):][:binary.LittleEndian.Uint32(e[entryURL:])]
-}
-
-// appendString appends v as a JSON string.
-func appendString(b, v []byte) []byte {
-	if !isPlain(v) {
-		return gjson.AppendJSONString(b, view(v))
-	}
-	b = append(b, '"')
-	b = append(b, v...)
-	return append(b, '"')
-}
-
-// isPlain reports whether v stands unescaped in a JSON string.
-func isPlain(v []byte) bool {
-	const (
-		ones  = 0x0101010101010101
-		highs = 0x80 * ones
-	)
-	i := 0
-	for ; i+8 <= len(v); i += 8 {
-		x := binary.LittleEndian.Uint64(v[i:])
-		quote, slash := x^'"'*ones, x^'\\'*ones
-		if ((quote-ones)&^quote|(slash-ones)&^slash|(x-' '*ones)&^x)&highs != 0 {
-			return false
-		}
-	}
-	for ; i < len(v); i++ {
-		if c := v[i]; c < ' ' || c == '"' || c == '\\' {
-			return false
-		}
-	}
-	return true
 }

@@ -4,10 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"slices"
 	"strconv"
 	"sync"
 	"time"
+
+	"github.com/tidwall/gjson"
 
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/r2"
@@ -18,8 +19,7 @@ const (
 	// the message says where (claim check).
 	maxInline = 100_000
 
-	// maxPut is how many bytes of a URL list are put at once; a longer one is written in pieces.
-	maxPut    = 1 << 20
+	// pieceSize is how many bytes of a URL list are written at once.
 	pieceSize = 256 << 10
 
 	// Calls under way at once. With the raw file itself they stay within the six connections of
@@ -41,7 +41,7 @@ type outbox struct {
 
 	batch   *contract.Batch      // being filled
 	batches chan *contract.Batch // free
-	lists   chan []byte          // free
+	putting chan struct{}        // holds one for every URL list on its way
 	sends   sync.WaitGroup
 	puts    sync.WaitGroup
 	message []byte
@@ -57,10 +57,7 @@ func (o *outbox) start(ctx context.Context, store Store, sender Sender, m *contr
 		for range sendsAtOnce {
 			o.batches <- &contract.Batch{}
 		}
-		o.lists = make(chan []byte, listsAtOnce)
-		for range listsAtOnce {
-			o.lists <- nil
-		}
+		o.putting = make(chan struct{}, listsAtOnce)
 		o.batch = &contract.Batch{}
 	}
 	o.batch.Reset()
@@ -134,13 +131,13 @@ func (o *outbox) compose(g *groups, d *group, part int, list string) {
 	b := append(o.message[:0], `{"domain":"`...)
 	b = append(b, d.domain...)
 	b = append(b, `","domain_id":`...)
-	b = appendString(b, []byte(d.id))
+	b = gjson.AppendJSONString(b, d.id)
 	b = append(b, `,"domain_url":"`...)
 	b = append(b, g.firstURL(d)...)
 	b = append(b, `","registrable_domain":"`...)
 	b = append(b, d.domain...)
 	b = append(b, `","authority":`...)
-	b = appendString(b, []byte(d.authority))
+	b = gjson.AppendJSONString(b, d.authority)
 	b = append(b, `,"urls":`...)
 	if list == "" {
 		b = g.appendURLs(b, d)
@@ -193,40 +190,20 @@ func (o *outbox) send() error {
 	return nil
 }
 
-// put stores the URLs of a group as a JSON array.
+// put stores the URLs of a group as a JSON array, which is never whole in Go's memory a second time.
+// Its last step goes on while other groups are packed.
 func (o *outbox) put(g *groups, d *group, key string) error {
-	list := <-o.lists
 	if err := o.failed(); err != nil {
-		o.lists <- list
 		return err
 	}
-	options := &r2.PutOptions{ContentType: "application/json"}
-	if d.size > maxPut {
-		list, err := o.write(g, d, key, options, list)
-		o.lists <- list
+	upload, err := o.store.Create(o.ctx, key, &r2.PutOptions{ContentType: "application/json"})
+	if err != nil {
 		return storage(err)
 	}
-	list = g.appendURLs(slices.Grow(list[:0], d.size), d)
-	o.puts.Go(func() {
-		_, err := o.store.Put(o.ctx, key, list, options)
-		o.fail(err)
-		o.lists <- list
-	})
-	return nil
-}
-
-// write stores the URLs of a group like put, but piece by piece, so that they are never whole in
-// memory a second time.
-func (o *outbox) write(g *groups, d *group, key string, options *r2.PutOptions, piece []byte) ([]byte, error) {
-	upload, err := o.store.Create(o.ctx, key, options)
-	if err != nil {
-		return piece, err
-	}
-	piece = append(piece[:0], '[')
-	separator := ""
+	piece, separator := o.message[:0], byte('[')
 	for url := range g.urls(d) {
-		piece = append(append(piece, separator...), url...)
-		separator = ","
+		piece = append(append(piece, separator), url...)
+		separator = ','
 		if len(piece) >= pieceSize {
 			if _, err = upload.Write(piece); err != nil {
 				break
@@ -237,11 +214,17 @@ func (o *outbox) write(g *groups, d *group, key string, options *r2.PutOptions, 
 	if err == nil {
 		_, err = upload.Write(append(piece, ']'))
 	}
+	o.message = piece
 	if err != nil {
-		return piece, errors.Join(err, upload.Abort())
+		return storage(errors.Join(err, upload.Abort()))
 	}
-	_, err = upload.Commit()
-	return piece, err
+	o.putting <- struct{}{}
+	o.puts.Go(func() {
+		_, err := upload.Commit()
+		o.fail(err)
+		<-o.putting
+	})
+	return nil
 }
 
 // fail keeps the first failure.

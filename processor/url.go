@@ -3,6 +3,7 @@ package processor
 import (
 	"bytes"
 	"strings"
+	"unicode/utf8"
 	"unsafe"
 
 	"golang.org/x/net/idna"
@@ -31,48 +32,58 @@ const (
 	noDomain     problem = "host is a single label or a public suffix"
 )
 
-// splitURL finds the authority and the escaped path of an absolute http or https URL. The path is
-// what JavaScript's new URL(u).pathname gives (url.spec.whatwg.org). It points into u unless it has to be
-// rewritten.
-func splitURL(u []byte) (authority, path []byte, p problem) {
+// parts of a URL.
+type parts struct {
+	authority []byte
+	path      []byte // as JavaScript's new URL(u).pathname (url.spec.whatwg.org); part of the URL unless it had to be rewritten
+	plain     bool   // the URL stands unescaped in a JSON string
+}
+
+// splitURL takes an absolute http or https URL apart.
+func splitURL(u []byte) (parts, problem) {
 	if len(u) > MaxURLBytes {
-		return nil, nil, longURL
+		return parts{}, longURL
 	}
 	rest, ok := cutPrefixFold(u, "http")
 	if ok && len(rest) > 0 && rest[0]|0x20 == 's' {
 		rest = rest[1:]
 	}
-	if !ok || !bytes.HasPrefix(rest, []byte("://")) {
-		return nil, nil, badScheme
+	if !ok || len(rest) < 3 || string(rest[:3]) != "://" {
+		return parts{}, badScheme
 	}
-	rest = rest[len("://"):]
-	end := 0
-	for end < len(rest) && class[rest[end]]&authorityEnd == 0 {
-		end++
+	rest = rest[3:]
+	authority, _ := until(rest, authorityEnd)
+	if authority == 0 {
+		return parts{}, noHost
 	}
-	authority, rest = rest[:end], rest[end:]
-	if len(authority) == 0 {
-		return nil, nil, noHost
-	}
-	var seen charClass
-	end = 0
-	for end < len(rest) && class[rest[end]]&pathEnd == 0 {
-		seen |= class[rest[end]]
-		end++
-	}
-	path = rest[:end]
-	for _, c := range rest[end:] {
-		seen |= class[c] & control
-	}
+	p := parts{authority: rest[:authority]}
+	rest = rest[authority:]
+	end, inPath := until(rest, pathEnd)
+	_, inQuery := until(rest[end:], 0)
+	p.path = rest[:end]
 	switch {
-	case seen&control != 0:
-		return nil, nil, badCharacter
+	case (inPath|inQuery)&control != 0:
+		return parts{}, badCharacter
 	case end == 0:
-		return authority, []byte("/"), ""
-	case seen&rewrite != 0 || bytes.Contains(path, []byte("/.")):
-		path = normalizePath(path)
+		p.path = []byte("/")
+	case inPath&rewrite != 0 || inPath&dot != 0 && bytes.Contains(p.path, []byte("/.")):
+		p.path = normalizePath(p.path)
 	}
-	return authority, path, ""
+	p.plain = (inPath|inQuery)&quoted == 0
+	return p, ""
+}
+
+// until counts the bytes before one of a class, and tells the classes of those.
+func until(b []byte, stop charClass) (n int, seen charClass) {
+	for n < len(b) {
+		c := class[b[n]]
+		if c&stop != 0 {
+			break
+		}
+		seen |= c
+		n++
+	}
+	return n, seen
 }
 
 func cutPrefixFold(b []byte, prefix string) ([]byte, bool) {
@@ -96,23 +107,30 @@ const (
 	pathEnd                // ends the path: ? #
 	encode                 // is percent-encoded in a path
 	rewrite                // makes a path differ from how it is written, or may do so
+	quoted                 // needs a backslash in a JSON string
+	dot                    // begins a dot segment after a slash
 )
 
 var class = func() (t [256]charClass) {
 	for c := range t {
+		if c == '"' || c == '\\' {
+			t[c] = quoted
+		}
 		switch {
 		case c < ' ' || c == 0x7f:
-			t[c] = control
+			t[c] |= control
 		case c > 0x7f || strings.IndexByte(" \"<>^`{}", byte(c)) >= 0:
-			t[c] = encode | rewrite
+			t[c] |= encode | rewrite
 		case c == '/':
-			t[c] = authorityEnd
+			t[c] |= authorityEnd
 		case c == '\\':
-			t[c] = authorityEnd | rewrite
+			t[c] |= authorityEnd | rewrite
 		case c == '?' || c == '#':
-			t[c] = authorityEnd | pathEnd
+			t[c] |= authorityEnd | pathEnd
+		case c == '.':
+			t[c] |= dot
 		case c == '%': // may encode a dot
-			t[c] = rewrite
+			t[c] |= rewrite
 		}
 	}
 	return t
@@ -208,18 +226,15 @@ func registrable(authority []byte) (domain string, p problem) {
 
 // asciiHost gives a host name in lower-case A-labels without the dot of the root.
 func asciiHost(name string) (host string, ok bool) {
-	host = strings.ToLower(strings.TrimSuffix(name, "."))
-	ascii := true
-	for i := range len(host) {
-		ascii = ascii && host[i] < 0x80
-	}
-	if !ascii {
+	host = name
+	if strings.ContainsFunc(name, func(c rune) bool { return c >= utf8.RuneSelf }) {
 		a, err := lookup.ToASCII(name)
 		if err != nil {
 			return name, false
 		}
-		host = strings.TrimSuffix(a, ".")
+		host = a
 	}
+	host = strings.ToLower(strings.TrimSuffix(host, "."))
 	if len(host) > 253 || strings.Contains(host, "..") || strings.HasPrefix(host, ".") {
 		return host, false
 	}
