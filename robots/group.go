@@ -91,6 +91,14 @@ func (f *File) Agent(userAgentHeader string) *Group {
 	return g
 }
 
+// String is the rule as a line of a file.
+func (r Rule) String() string {
+	if r.Allow {
+		return "Allow: " + r.Pattern
+	}
+	return "Disallow: " + r.Pattern
+}
+
 // Allowed is the verdict for one crawler and URL. To ask about many URLs, keep the Group.
 func (f *File) Allowed(userAgentHeader, url string) bool {
 	return f.Agent(userAgentHeader).Allowed(url)
@@ -134,6 +142,16 @@ func (g *Group) Match(url string) (Rule, bool) {
 		return Rule{}, false
 	}
 	return best.Rule, true
+}
+
+// Rules lists the rules of the group in the order of the file. Empty ones are left out.
+func (g *Group) Rules() []Rule {
+	list := make([]Rule, len(g.rules))
+	for i, r := range g.rules {
+		list[i] = r.Rule
+	}
+	slices.SortFunc(list, func(a, b Rule) int { return cmp.Compare(a.Line, b.Line) })
+	return list
 }
 
 // CrawlDelay is the least time between two requests that the group asks for, the longest where it

@@ -186,7 +186,7 @@ func (f *File) Sitemaps(base string) []string {
 
 // resolve makes a Sitemap value absolute, or returns "".
 func resolve(base *url.URL, value string) string {
-	if isAbsolute(value) && !strings.ContainsAny(value, " \t") {
+	if isAbsolute(value) && !strings.ContainsFunc(value, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
 		if _, rest, _ := strings.Cut(value, "://"); rest != "" && rest[0] != '/' {
 			return value // as written: the URL to ask for need not be one that net/url likes
 		}

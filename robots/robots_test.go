@@ -173,10 +173,28 @@ func TestSitemapsWithoutBase(t *testing.T) {
 	}
 }
 
+func TestSitemapsWithControlCharacters(t *testing.T) {
+	f := Parse([]byte("Sitemap: https://news.example/\x1b[1m.xml\nSitemap: /\x00.xml\nSitemap: https://news.example/a\tb.xml\n"))
+	if got := f.Sitemaps("https://news.example/robots.txt"); len(got) > 0 {
+		t.Errorf("%q", got)
+	}
+}
+
 func TestContentSignalsAreTheCallersOwn(t *testing.T) {
 	g := Parse([]byte("User-agent: *\nContent-Signal: search=yes")).Agent("Bot")
 	g.ContentSignals()["search"] = "no"
 	if got := g.ContentSignals()["search"]; got != "yes" {
+		t.Error(got)
+	}
+}
+
+func TestRules(t *testing.T) {
+	g := Parse([]byte("User-agent: a\nDisallow: /z*\nAllow: /b # x\nDisallow:\nUser-agent: c\nDisallow: /c\nUser-agent: a\nDisallow: /a$")).Agent("a")
+	want := []Rule{{false, "/z*", 2}, {true, "/b", 3}, {false, "/a$", 8}}
+	if got := g.Rules(); !slices.Equal(got, want) {
+		t.Errorf("%+v", got)
+	}
+	if got := fmt.Sprint(want); got != "[Disallow: /z* Allow: /b Disallow: /a$]" {
 		t.Error(got)
 	}
 }

@@ -3,6 +3,8 @@
 package main
 
 import (
+	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -61,4 +63,28 @@ func usage(w io.Writer) {
 		fmt.Fprintf(w, "  %-10s %s\n", c.name, c.summary)
 	}
 	fmt.Fprint(w, "\n\"seedctl COMMAND --help\" explains a command. Exit codes: 0 success, 1 bad input, 2 wrong usage.\n")
+}
+
+// parseArgs parses flags wherever they stand among the arguments and returns the others. If it
+// returns false, the command ends with the code: help was asked for, or a flag is wrong.
+func parseArgs(flags *flag.FlagSet, help string, args []string, out, errOut io.Writer) (rest []string, code int, ok bool) {
+	flags.SetOutput(errOut)
+	flags.Usage = func() {} // the error alone, or the help on the right stream
+	for {
+		err := flags.Parse(args)
+		switch {
+		case errors.Is(err, flag.ErrHelp):
+			fmt.Fprint(out, help, "\nFlags:\n")
+			flags.SetOutput(out)
+			flags.PrintDefaults()
+			return nil, exitOK, false
+		case err != nil:
+			fmt.Fprintf(errOut, "\"seedctl %s --help\" explains the flags.\n", flags.Name())
+			return nil, exitUsage, false
+		}
+		if args = flags.Args(); len(args) == 0 {
+			return rest, exitOK, true
+		}
+		rest, args = append(rest, args[0]), args[1:]
+	}
 }

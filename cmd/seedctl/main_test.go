@@ -1,0 +1,48 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+)
+
+// seedctl runs a command line with text on its standard input.
+func seedctl(in string, args ...string) (code int, out, errOut string) {
+	var o, e bytes.Buffer
+	code = run(args, strings.NewReader(in), &o, &e)
+	return code, o.String(), e.String()
+}
+
+func TestCommands(t *testing.T) {
+	for _, args := range [][]string{{"help"}, {"-h"}, {"--help"}} {
+		code, out, errOut := seedctl("", args...)
+		if code != exitOK || errOut != "" {
+			t.Errorf("%v: %d, %s", args, code, errOut)
+		}
+		for _, c := range commands() {
+			if !strings.Contains(out, "  "+c.name+" ") || !strings.Contains(out, c.summary) {
+				t.Errorf("%v does not name %s", args, c.name)
+			}
+		}
+	}
+	if code, out, errOut := seedctl(""); code != exitUsage || out != "" || !strings.Contains(errOut, "Usage:") {
+		t.Errorf("no arguments: %d, %s, %s", code, out, errOut)
+	}
+	if code, out, errOut := seedctl("", "robot"); code != exitUsage || out != "" || !strings.Contains(errOut, `no command "robot"`) {
+		t.Errorf("unknown command: %d, %s, %s", code, out, errOut)
+	}
+}
+
+// TestEveryCommand: each command explains itself and refuses flags that it does not know.
+func TestEveryCommand(t *testing.T) {
+	for _, c := range commands() {
+		for _, help := range []string{"-h", "--help"} {
+			if code, out, errOut := seedctl("", c.name, help); code != exitOK || errOut != "" || !strings.Contains(out, "Usage:") {
+				t.Errorf("%s %s: %d, %q, %q", c.name, help, code, out, errOut)
+			}
+		}
+		if code, out, errOut := seedctl("", c.name, "--no-such-flag"); code != exitUsage || out != "" || !strings.Contains(errOut, "no-such-flag") {
+			t.Errorf("%s: %d, %q, %q", c.name, code, out, errOut)
+		}
+	}
+}
