@@ -158,6 +158,9 @@ func (f *facts) describe(d *contract.Document) {
 		StatusCode: f.sitemapCode, ContentLength: f.sitemap.Size, Exists: f.sitemap.Exists,
 		FetchedAt: contract.At(f.sitemapAt), URLCount: f.sitemap.URLCount, URL: contract.Text(f.sitemapURL), Failure: f.sitemap.Failure,
 	}
+	if f.sitemap.LastUpdated == nil {
+		f.sitemap.LastUpdated = f.sitemap.LastModified
+	}
 	f.server.Requests = f.stats.Requests
 	if f.stats.Answered > 0 {
 		ms := f.stats.AvgResponseTime.Milliseconds()

@@ -1,6 +1,7 @@
 package collector
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -13,122 +14,112 @@ import (
 	"github.com/newsfork/seed-engine/sitemap"
 )
 
-// candidate is a sitemap to ask for.
-type candidate struct {
-	url     string
-	foundBy string
-}
-
+// sitemaps reads the sitemaps of the domain: those of robots.txt and what they lead to, else what
+// stands at well-known paths. Requests for the home page and feeds are kept back.
 func (g *gathering) sitemaps(ctx context.Context) error {
 	f := g.facts
-	base := f.origin.Scheme + "://" + f.origin.Host
-	var queue []candidate
-	for _, u := range f.robots.SitemapURLs {
-		queue = append(queue, candidate{u, "robots"})
-	}
-	if len(queue) == 0 {
-		for _, p := range []string{"/sitemap.xml", "/sitemap_index.xml", "/wp-sitemap.xml"} {
-			queue = append(queue, candidate{base + p, "well_known"})
-		}
-	}
 	f.sitemap.Documents = []contract.SitemapDocument{}
 	f.sitemapCode = http.StatusNotFound
-	seen := map[string]bool{}
-	for len(queue) > 0 {
-		c := queue[0]
-		queue = queue[1:]
-		if seen[c.url] || c.foundBy == "well_known" && f.sitemap.Exists {
-			continue
+	walk := sitemap.NewWalk(f.origin.Scheme+"://"+f.origin.Host, f.robots.SitemapURLs, g.Settings.MaxRequestsPerDomain, g.Clock.Now())
+	for g.session.Stats().Requests+afterSitemaps < g.Settings.MaxRequestsPerDomain {
+		c, ok := walk.Next()
+		if !ok {
+			return nil
 		}
-		seen[c.url] = true
-		if g.session.Stats().Requests+afterSitemaps >= g.Settings.MaxRequestsPerDomain {
-			break
-		}
-		children, err := g.sitemap(ctx, c)
-		if err != nil {
+		if err := g.sitemap(ctx, walk, c); err != nil {
 			return err
-		}
-		for _, u := range children {
-			queue = append(queue, candidate{u, "index"})
 		}
 	}
 	return nil
 }
 
-// sitemap asks for one sitemap and reads it. The first one that is one is stored while it is read.
-func (g *gathering) sitemap(ctx context.Context, c candidate) (children []string, err error) {
+// sitemap asks for one sitemap and reads it. Errors are those of the bucket.
+func (g *gathering) sitemap(ctx context.Context, walk *sitemap.Walk, c sitemap.Candidate) error {
 	f := g.facts
-	d := contract.SitemapDocument{URL: c.url, FoundBy: c.foundBy}
 	f.sitemapAt = g.Clock.Now()
 	a, failure := g.session.Fetch(ctx, fetch.Target{
-		URL: c.url, Accept: "application/xml, text/xml, */*;q=0.5",
+		URL: c.URL, Accept: "application/xml, text/xml, */*;q=0.5",
 		Timeout: g.Settings.SitemapTimeout, MaxBytes: g.Settings.MaxSitemapBytes,
 	})
+	d := contract.SitemapDocument{URL: c.URL, FoundBy: string(c.Source), StatusCode: a.Status}
 	if a.Status != 0 {
 		f.sitemapCode = a.Status
-		d.StatusCode = a.Status
 	}
-	why := contract.Failure{}
+	var why contract.Failure
 	switch {
 	case failure != nil:
 		g.stopped(failure)
 		why = failed(failure)
 	case a.Status != http.StatusOK:
 		why = refusal(a.Status)
+	case !walk.Redirect(c, a.URL):
+		return nil // redirects to one that was read
 	default:
-		var s sitemap.Summary
-		var evidence *evidence
-		options := sitemap.Options{ContentType: a.Header.Get("Content-Type"), MaxBytes: g.Settings.MaxSitemapBytes, Now: g.Clock.Now()}
-		if !f.sitemap.Exists {
-			if evidence, err = g.evidence(ctx, g.dir.Sitemap()); err != nil {
-				return nil, err
-			}
-			options.Tee = evidence
-		}
-		s, failure = sitemap.Parse(a.Body, a.URL, options, func(e *sitemap.Entry) {
+		s, failure, err := g.read(ctx, a, func(e *sitemap.Entry) {
 			if e.Child {
-				children = append(children, string(e.Loc))
+				walk.Child(c, e.Loc, e.Lastmod)
 			}
 		})
-		if failure != nil {
-			if evidence != nil && evidence.err != nil {
-				return nil, evidence.abort(evidence.err)
-			}
-			why = failed(failure)
+		if err != nil {
+			return err
 		}
 		d.Kind, d.URLCount, d.NewsCount, d.LastUpdated = contract.Text(string(s.Kind)), s.URLs, s.NewsTitles, contract.At(s.Newest)
-		usable := failure == nil && s.Kind != sitemap.Invalid
-		if failure == nil && !usable {
-			why = contract.Failure{Error: contract.Text(s.Problem), ErrorType: contract.Text(string(contract.Parse))}
-		}
-		if evidence != nil {
-			if !usable {
-				err = evidence.abort(nil)
-			} else {
-				err = g.root(a, s, evidence)
-			}
-			if err != nil {
-				return nil, err
-			}
-		}
-		if usable {
+		why = failure
+		if failure == (contract.Failure{}) {
+			walk.Read(s)
 			f.sitemap.URLCount += s.URLs
 			f.sitemap.Truncated = f.sitemap.Truncated || s.Truncated
-			if t := contract.At(s.Newest); t != nil && (f.sitemap.LastUpdated == nil || f.sitemap.LastUpdated.Before(t.Time)) {
-				f.sitemap.LastUpdated = t
-			}
+			f.sitemap.LastUpdated = newest(f.sitemap.LastUpdated, d.LastUpdated)
 		}
 	}
 	d.Error = why.Error
 	f.sitemap.Documents = append(f.sitemap.Documents, d)
+	// Of several failures the last that is more than a missing file tells most.
 	if !f.sitemap.Exists && (f.sitemap.Error == nil || why.ErrorType != nil) {
 		f.sitemap.Failure = why
 	}
-	return children, nil
+	return nil
+}
+
+// read parses an answer, and stores it as evidence while it does if it is the first sitemap. failure
+// says why it cannot be used; err is the bucket's.
+func (g *gathering) read(ctx context.Context, a *fetch.Answer, fn func(*sitemap.Entry)) (s *sitemap.Summary, failure contract.Failure, err error) {
+	options := sitemap.Options{ContentType: a.Header.Get("Content-Type"), MaxBytes: g.Settings.MaxSitemapBytes, Now: g.Clock.Now()}
+	var e *evidence
+	if !g.facts.sitemap.Exists {
+		if e, err = g.evidence(ctx, g.dir.Sitemap()); err != nil {
+			return nil, failure, err
+		}
+		options.Tee = e
+	}
+	summary, broken := sitemap.Parse(a.Body, a.URL, options, fn)
+	switch {
+	case e != nil && e.err != nil:
+		return nil, failure, e.abort(e.err)
+	case broken != nil:
+		failure = failed(broken)
+	case summary.Kind == sitemap.Invalid:
+		failure = contract.Failure{Error: contract.Text(cmp.Or(summary.Problem, "it is not a sitemap")), ErrorType: contract.Text(string(contract.Parse))}
+	}
+	switch {
+	case e == nil:
+	case failure.Error != nil:
+		err = e.abort(nil)
+	default:
+		err = g.root(a, &summary, e)
+	}
+	return &summary, failure, err
+}
+
+func newest(a, b *contract.Time) *contract.Time {
+	if a == nil || b != nil && b.After(a.Time) {
+		return b
+	}
+	return a
 }
 
 // root notes the root sitemap, whose content is stored.
-func (g *gathering) root(a *fetch.Answer, s sitemap.Summary, e *evidence) error {
+func (g *gathering) root(a *fetch.Answer, s *sitemap.Summary, e *evidence) error {
 	f := g.facts
 	f.sitemapURL = a.URL
 	f.sitemapCode = a.Status

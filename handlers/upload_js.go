@@ -16,7 +16,7 @@ type Binding struct{ r2.Binding }
 
 // Store implements Bucket.
 func (b Binding) Store(ctx context.Context, key string, r *http.Request) (*r2.Object, error) {
-	return b.PutStream(ctx, key, worker.RawBody(r), r.ContentLength, &r2.PutOptions{
+	return b.PutStream(ctx, key, worker.RawBody(r), &r2.PutOptions{
 		If:          r2.Condition{Absent: true},
 		ContentType: "application/json",
 	})

@@ -1,0 +1,72 @@
+// What would be deployed: both environments have every binding, queue setting and limit. Wrangler
+// exits with 0 even when an environment lacks its bindings, so its table is read here.
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { after, describe, test } from "node:test";
+import { fileURLToPath } from "node:url";
+
+const root = resolve(fileURLToPath(new URL("..", import.meta.url)));
+const home = mkdtempSync(join(tmpdir(), "seed-engine-"));
+after(() => rmSync(home, { recursive: true, force: true }));
+Object.assign(process.env, { HOME: home, XDG_CONFIG_HOME: home, WRANGLER_SEND_METRICS: "false" });
+const { unstable_readConfig: readConfig } = await import("wrangler");
+
+const environments = { staging: "staging", production: "prod" };
+
+for (const [env, suffix] of Object.entries(environments)) {
+  describe(`wrangler deploy --env ${env}`, () => {
+    const config = readConfig({ config: join(root, "wrangler.jsonc"), env }, { hideWarnings: true });
+
+    test("would upload the Worker with all bindings", () => {
+      const output = execFileSync(
+        join(root, "node_modules/.bin/node"),
+        [join(root, "node_modules/wrangler/bin/wrangler.js"), "deploy", "--dry-run", "--env", env, "--outdir", join(home, env)],
+        { cwd: root, encoding: "utf8", env: { ...process.env, NO_COLOR: "1" }, stdio: ["ignore", "pipe", "pipe"] },
+      );
+      for (const [binding, resource] of [
+        ["DATASETS_BUCKET", `newsfork-datasets-${suffix}`],
+        ["SEED_QUEUE", `newsfork-seed-${suffix}`],
+        ["DOMAIN_QUEUE", `newsfork-domain-${suffix}`],
+        ["DLQ", `newsfork-dlq-${suffix}`],
+        ["METADATA_DB", `newsfork-metadata-${suffix}`],
+        ["ENVIRONMENT", env],
+        ["VERSION_METADATA", ""],
+      ]) {
+        const line = output.split("\n").find((l) => l.includes(`env.${binding} `));
+        assert.ok(line?.includes(resource), `${binding}: ${line ?? output}`);
+      }
+      const gzip = Number(/gzip: ([\d.]+) KiB/.exec(output)[1]);
+      assert.ok(gzip * 1024 <= 3_000_000, `the module has ${gzip} KiB gzip, more than 3.0 MB`);
+      assert.ok(!/not inherited|EGRESS/.test(output), output);
+    });
+
+    test("has the documented consumers", () => {
+      const consumer = (role) => config.queues.consumers.find((c) => c.queue === `newsfork-${role}-${suffix}`);
+      const limits = (c) => [c.max_batch_size, c.max_batch_timeout, c.max_retries, c.dead_letter_queue];
+      assert.deepEqual(limits(consumer("seed")), [1, 30, 3, `newsfork-dlq-${suffix}`]);
+      assert.deepEqual(limits(consumer("domain")), [5, 60, 3, `newsfork-dlq-${suffix}`]);
+      assert.deepEqual(limits(consumer("dlq")), [10, 30, 3, undefined]);
+      assert.equal(config.queues.consumers.length, 3);
+    });
+
+    test("states name, CPU limit, observability and crons", () => {
+      assert.equal(config.name, `newsfork-seed-engine-${env}`);
+      assert.equal(config.limits.cpu_ms, 300000);
+      assert.equal(config.observability.enabled, true);
+      assert.deepEqual(config.triggers.crons, []);
+      assert.equal(config.d1_databases[0].migrations_dir, "ledger/migrations");
+    });
+  });
+}
+
+test("development has the same sizes and retries, with short timeouts", () => {
+  const { queues, name } = readConfig({ config: join(root, "wrangler.jsonc") }, { hideWarnings: true });
+  assert.equal(name, "newsfork-seed-engine-dev");
+  assert.deepEqual(
+    queues.consumers.map((c) => [c.queue, c.max_batch_size, c.max_batch_timeout, c.max_retries]),
+    [["newsfork-seed-dev", 1, 1, 3], ["newsfork-domain-dev", 5, 1, 3], ["newsfork-dlq-dev", 10, 1, 3]],
+  );
+});
