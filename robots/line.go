@@ -1,6 +1,7 @@
 package robots
 
 import (
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -151,7 +152,7 @@ func parseDelay(value string) (time.Duration, bool) {
 		return 0, false
 	}
 	seconds, err := strconv.ParseFloat(strings.Replace(number, ",", ".", 1), 64)
-	if err != nil || seconds > float64(1<<63-1)/float64(time.Second)/2 {
+	if err != nil || seconds >= math.MaxInt64/float64(time.Second) { // more than a Duration holds
 		return 0, false
 	}
 	return time.Duration(seconds * float64(time.Second)), true
@@ -161,16 +162,17 @@ func parseDelay(value string) (time.Duration, bool) {
 // "search=yes, ai-train=no", into signals. Where a group says both, no stands: a reservation of
 // rights is not lifted by a second line.
 func parseSignals(value string, signals map[string]string) {
-	isName := func(r rune) bool { return r < 0x80 && isTokenByte(byte(r)) }
 	for {
 		left, right, ok := strings.Cut(value, "=")
 		if !ok {
 			return
 		}
-		left = strings.TrimRight(left, " \t")
-		name := strings.ToLower(left[strings.LastIndexFunc(left, func(r rune) bool { return !isName(r) })+1:])
-		right = strings.TrimLeft(right, " \t")
-		answer := leading(right, isTokenByte)
+		left, right = trim(left), trim(right)
+		start := len(left)
+		for start > 0 && isTokenByte(left[start-1]) {
+			start--
+		}
+		name, answer := strings.ToLower(left[start:]), leading(right, isTokenByte)
 		value = right[len(answer):]
 		switch answer = strings.ToLower(answer); {
 		case name == "":

@@ -17,6 +17,10 @@ const inline = " a b i u em strong span font code tt small big abbr mark wbr "
 // isMarkup: the text begins like HTML, or a line of it opens the html, head or body element.
 func isMarkup(text string) bool {
 	start := trim(text)
+	if strings.HasPrefix(start, "<?xml") { // XHTML
+		_, start, _ = strings.Cut(start, "?>")
+		start = trim(start)
+	}
 	if strings.HasPrefix(start, "<!--") {
 		return true
 	}
@@ -103,11 +107,11 @@ func tagName(text string) string {
 	}
 	text = strings.TrimPrefix(text[1:], "/")
 	n := 0
-	for n < len(text) && n < len("!doctype") && (isTokenByte(text[n]) || n == 0 && text[n] == '!') {
+	for n < len(text) && (isTokenByte(text[n]) || n == 0 && text[n] == '!') {
 		n++
 	}
 	if n < len(text) && strings.IndexByte(" \t\r\n\f/>", text[n]) < 0 {
-		return "" // such as <https://example.com/>, or longer than any name asked for
+		return "" // such as <https://example.com/>
 	}
 	return strings.ToLower(text[:n])
 }

@@ -119,10 +119,12 @@ func decode(body []byte) string {
 	case len(body) >= 4 && body[0] == 0 && body[1] != 0 && body[2] == 0 && body[3] != 0:
 		big = true
 	default:
-		for _, b := range []byte("\ufeff") { // a mark cut short is no text either
-			body = bytes.TrimPrefix(body, []byte{b})
+		const mark = "\ufeff" // also when it was cut short, as Google's parser has it
+		n := 0
+		for n < len(mark) && n < len(body) && body[n] == mark[n] {
+			n++
 		}
-		return string(body)
+		return string(body[n:])
 	}
 	var b strings.Builder
 	b.Grow(len(body) / 2)
@@ -186,16 +188,17 @@ func (f *File) Sitemaps(base string) []string {
 
 // resolve makes a Sitemap value absolute, or returns "".
 func resolve(base *url.URL, value string) string {
-	if isAbsolute(value) && !strings.ContainsFunc(value, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
-		if _, rest, _ := strings.Cut(value, "://"); rest != "" && rest[0] != '/' {
-			return value // as written: the URL to ask for need not be one that net/url likes
+	switch {
+	case isAbsolute(value):
+		if !strings.ContainsFunc(value, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
+			if _, rest, _ := strings.Cut(value, "://"); rest == "" || rest[0] == '/' {
+				return ""
+			}
+			return value // as written: it need not be a URL that net/url likes
 		}
+	case base == nil || value == "":
 		return ""
-	}
-	if base == nil && !isAbsolute(value) {
-		return ""
-	}
-	if base != nil {
+	default:
 		// "www.example.com/sitemap.xml" lacks only the scheme.
 		host, _, _ := strings.Cut(value, "/")
 		if strings.EqualFold(strings.TrimPrefix(host, "www."), strings.TrimPrefix(base.Host, "www.")) {
@@ -203,7 +206,7 @@ func resolve(base *url.URL, value string) string {
 		}
 	}
 	u, err := url.Parse(value)
-	if err != nil || value == "" {
+	if err != nil {
 		return ""
 	}
 	if base != nil {
