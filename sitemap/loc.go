@@ -1,0 +1,255 @@
+package sitemap
+
+import (
+	"bytes"
+	"encoding/binary"
+	"unicode/utf8"
+)
+
+// location is a document's own URL in the parts that relative references need (RFC 3986, 5.2).
+type location struct {
+	scheme    string // "https:"
+	authority string // "//host"
+	path      string // from "/" on
+	query     string // with "?"
+
+	origin []byte // scheme, host and "/" of the last absolute loc: most documents have one only
+}
+
+// parseLocation splits an absolute http or https URL; ok is false for anything else.
+func parseLocation(s []byte) (l location, ok bool) {
+	n := schemeEnd(s)
+	if n == 0 || !bytes.HasPrefix(s[n:], slashes) {
+		return l, false
+	}
+	host := hostEnd(s, n+2)
+	if !validHost(s[n+2 : host]) {
+		return l, false
+	}
+	rest := s[host:]
+	if i := bytes.IndexByte(rest, '#'); i >= 0 {
+		rest = rest[:i]
+	}
+	path, query := rest, []byte(nil)
+	if i := bytes.IndexByte(rest, '?'); i >= 0 {
+		path, query = rest[:i], rest[i:]
+	}
+	l = location{scheme: string(s[:n]), authority: string(s[n:host]), path: string(path), query: string(query)}
+	if l.path == "" {
+		l.path = "/"
+	}
+	return l, true
+}
+
+var slashes = []byte("//")
+
+// schemeEnd returns the index after "http:" or "https:", in any case, or 0.
+func schemeEnd(s []byte) int {
+	if len(s) < 6 || s[0]|0x20 != 'h' || s[1]|0x20 != 't' || s[2]|0x20 != 't' || s[3]|0x20 != 'p' {
+		return 0
+	}
+	switch {
+	case s[4] == ':':
+		return 5
+	case s[4]|0x20 == 's' && s[5] == ':':
+		return 6
+	}
+	return 0
+}
+
+// hasScheme reports whether s begins with any scheme, such as "mailto:".
+func hasScheme(s []byte) bool {
+	for i, c := range s {
+		switch {
+		case c|0x20 >= 'a' && c|0x20 <= 'z':
+		case i > 0 && (c >= '0' && c <= '9' || c == '+' || c == '-' || c == '.'):
+		default:
+			return i > 0 && c == ':'
+		}
+	}
+	return false
+}
+
+func hostEnd(s []byte, i int) int {
+	for ; i < len(s); i++ {
+		if c := s[i]; c == '/' || c == '?' || c == '#' {
+			break
+		}
+	}
+	return i
+}
+
+// validHost accepts what can be an authority: a name, address or IPv6 literal with a port and user
+// perhaps. Names may be international.
+func validHost(h []byte) bool {
+	if i := bytes.LastIndexByte(h, '@'); i >= 0 {
+		h = h[i+1:]
+	}
+	if len(h) == 0 || h[0] == ':' {
+		return false
+	}
+	for _, c := range h {
+		switch {
+		case c|0x20 >= 'a' && c|0x20 <= 'z', c >= '0' && c <= '9', c >= utf8.RuneSelf:
+		case c == '.', c == '-', c == '_', c == ':', c == '[', c == ']', c == '%':
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// known reports whether ref is a clean absolute URL on the host of the one before.
+func (l *location) known(ref []byte) bool {
+	n := len(l.origin)
+	return n > 0 && bytes.HasPrefix(ref, l.origin) && clean(ref[n:])
+}
+
+// resolve appends to dst the absolute URL that ref, trimmed, means in the document at l. ok is
+// false when it is no http or https URL with a host. A clean absolute ref is returned as it is,
+// without a copy.
+func (l *location) resolve(dst, ref []byte) (loc []byte, ok bool) {
+	if n := schemeEnd(ref); n > 0 {
+		if !bytes.HasPrefix(ref[n:], slashes) {
+			return nil, false
+		}
+		host := hostEnd(ref, n+2)
+		if !validHost(ref[n+2 : host]) {
+			return nil, false
+		}
+		if clean(ref) {
+			if host < len(ref) && ref[host] == '/' {
+				l.origin = append(l.origin[:0], ref[:host+1]...)
+			}
+			return ref, true
+		}
+		return encode(append(dst, ref[:host]...), ref[host:])[len(dst):], true
+	}
+	if len(ref) == 0 || hasScheme(ref) || l.scheme == "" {
+		return nil, false
+	}
+	o := len(dst)
+	dst = append(dst, l.scheme...)
+	if bytes.HasPrefix(ref, slashes) {
+		host := hostEnd(ref, 2)
+		if !validHost(ref[2:host]) {
+			return nil, false
+		}
+		return encode(append(dst, ref[:host]...), ref[host:])[o:], true
+	}
+	dst = append(dst, l.authority...)
+	path := len(dst)
+	end := bytes.IndexAny(ref, "?#")
+	if end < 0 {
+		end = len(ref)
+	}
+	switch {
+	case ref[0] == '#':
+		dst = append(append(dst, l.path...), l.query...)
+	case ref[0] == '?':
+		dst = append(dst, l.path...)
+	case ref[0] == '/':
+		dst = removeDots(encode(dst, ref[:end]), path)
+	default:
+		dst = append(dst, l.path...)
+		dst = dst[:bytes.LastIndexByte(dst, '/')+1]
+		dst = removeDots(encode(dst, ref[:end]), path)
+	}
+	return encode(dst, ref[end:])[o:], true
+}
+
+// removeDots resolves the segments "." and ".." of the path that starts at b[start] (RFC 3986,
+// 5.2.4).
+func removeDots(b []byte, start int) []byte {
+	in := b[start:]
+	if !bytes.Contains(in, []byte("/.")) {
+		return b
+	}
+	out := in[:0]
+	for i := 0; i < len(in); {
+		end := i + 1
+		for end < len(in) && in[end] != '/' {
+			end++
+		}
+		last := end == len(in)
+		switch seg := string(in[i:end]); seg {
+		case "/.":
+			if last {
+				out = append(out, '/')
+			}
+		case "/..":
+			out = out[:max(bytes.LastIndexByte(out, '/'), 0)]
+			if last {
+				out = append(out, '/')
+			}
+		default:
+			out = append(out, in[i:end]...)
+		}
+		i = end
+	}
+	return b[:start+len(out)]
+}
+
+const (
+	ones  = 0x0101010101010101
+	highs = 0x8080808080808080
+)
+
+// clean reports whether every byte of s may stand in a URL: no space, control character, quote or
+// angle bracket, and nothing beyond ASCII.
+func clean(s []byte) bool {
+	i := 0
+	for ; i+8 <= len(s); i += 8 {
+		x := binary.LittleEndian.Uint64(s[i:])
+		// A byte below 0x21 borrows in x-0x21…, one beyond ASCII has its top bit; either may be a
+		// false alarm next to such a byte, never a miss.
+		bad := x | (x - ones*0x21) | zeroes(x^ones*'<') | zeroes(x^ones*'>') | zeroes(x^ones*'"') | zeroes(x^ones*0x7f)
+		if bad&highs != 0 {
+			return false
+		}
+	}
+	for ; i < len(s); i++ {
+		if !urlByte(s[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// zeroes marks the zero bytes of x in their top bits.
+func zeroes(x uint64) uint64 { return (x - ones) &^ x }
+
+func urlByte(c byte) bool {
+	return c > ' ' && c < 0x7f && c != '<' && c != '>' && c != '"'
+}
+
+const hex = "0123456789ABCDEF"
+
+// encode appends s with everything that may not stand in a URL percent-encoded. White space around
+// a line break is how documents wrap long URLs: it is dropped, as are control characters.
+func encode(dst, s []byte) []byte {
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		if c == ' ' || c == '\t' || c == '\n' || c == '\r' {
+			end, wrapped := i, false
+			for end < len(s) && (s[end] == ' ' || s[end] == '\t' || s[end] == '\n' || s[end] == '\r') {
+				wrapped = wrapped || s[end] == '\n' || s[end] == '\r'
+				end++
+			}
+			for ; i < end; i++ {
+				if s[i] == ' ' && !wrapped {
+					dst = append(dst, "%20"...)
+				}
+			}
+			i--
+			continue
+		}
+		switch {
+		case urlByte(c):
+			dst = append(dst, c)
+		case c > ' ' && c != 0x7f:
+			dst = append(dst, '%', hex[c>>4], hex[c&15])
+		}
+	}
+	return dst
+}

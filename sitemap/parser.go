@@ -1,0 +1,812 @@
+package sitemap
+
+import (
+	"bytes"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/encoding/charmap"
+)
+
+// parser turns the tags and text of a document into entries. What the tags mean is decided by their
+// local names and by where they stand; namespaces only help, since they are so often wrong.
+type parser struct {
+	fn   func(*Entry)
+	base location
+	now  time.Time
+	sum  Summary
+	last []byte // loc of the last page
+
+	mode     mode
+	afterRow mode // after longRow
+	notText  bool // something that is neither a URL nor white space stood in front
+	first    byte // of the document, unless it is markup
+	cutTag   bool // the document ended inside of a tag
+
+	root      element // the last root met
+	open      bool    // it has not been closed
+	rootTag   []byte  // its prefix
+	prefix    []byte  // of the document's own names: the root's or the open entry's
+	ns        namespaces
+	inside    space  // the extension whose element is open
+	insideTag []byte // its prefix
+	skip      []byte // local name of an open element that holds nothing of interest
+
+	entry     element // the open entry
+	e         Entry
+	hold      []byte // what the slices of e point into
+	ref       []byte // loc, before it is resolved
+	refRank   int    // how good a link of a feed item it is
+	dateRank  int    // how good a date of a feed item Lastmod is
+	entryBase location
+
+	field     element // the open field
+	fieldAt   int     // where its text begins in hold
+	cut       bool    // it is longer than maxField
+	undefined bool    // it refers to an entity that is not known
+	markedUp  bool    // its text is HTML, as in RSS and where Atom says so
+}
+
+func newParser(base string, now time.Time, fn func(*Entry)) *parser {
+	p := &parser{fn: fn, now: now, hold: make([]byte, 0, 4<<10)}
+	p.base, _ = parseLocation([]byte(base))
+	return p
+}
+
+// webPage gives the document up: what follows is HTML.
+func (p *parser) webPage() {
+	if p.root == none {
+		p.root = tagHTML
+		p.mode = inPage
+	}
+}
+
+// row reads a line of text. A text sitemap begins with a URL; comments may stand before it. whole is
+// false for the beginning of an overlong line and for what stands in front of markup.
+func (p *parser) row(b []byte, whole bool) {
+	b = trim(b)
+	if len(b) == 0 {
+		return
+	}
+	if p.first == 0 {
+		p.first = b[0]
+	}
+	switch {
+	case b[0] == '#' || p.notText:
+	case whole && schemeEnd(b) > 0:
+		p.startEntry(tagURL, nil)
+		p.ref = b
+		if p.endEntry() {
+			p.setKind(Text)
+			p.mode = inLines
+		}
+	case p.mode == inStart:
+		p.notText = true
+	}
+}
+
+// tag reads what stands between "<" and ">".
+func (p *parser) tag(t []byte) {
+	closing := t[0] == '/'
+	if closing {
+		t = t[1:]
+	}
+	end, local := 0, 0
+	for ; end < len(t) && t[end] > ' ' && t[end] != '/'; end++ {
+		if t[end] == ':' {
+			local = end + 1
+		}
+	}
+	var buf [16]byte
+	name := t[local:end]
+	if len(name) > len(buf) {
+		return
+	}
+	name = lower(buf[:0], name)
+	var k key
+	for i, c := range name {
+		k = k.with(c, i)
+	}
+	attrs := t[end:]
+	empty := !closing && len(attrs) > 0 && attrs[len(attrs)-1] == '/'
+	p.element(k.element(name), name, t[:max(local-1, 0)], attrs, closing, empty)
+}
+
+// element reads a tag by the name of its element, which is in lower case and without prefix.
+func (p *parser) element(e element, name, prefix, attrs []byte, closing, empty bool) {
+	switch {
+	case len(p.skip) > 0 && p.skipped(e, name, closing), e == none:
+	case e <= tagHTML:
+		p.documentTag(e, prefix, attrs, closing, empty)
+	case e <= tagEntry:
+		p.entryTag(e, prefix, attrs, closing, empty)
+	case p.root >= tagRSS:
+		p.feedTag(e, name, prefix, attrs, closing, empty)
+	case p.entry != none:
+		p.pageTag(e, prefix, attrs, closing, empty)
+	}
+}
+
+// skipped reports whether a tag belongs to the element that is being skipped. The tags that
+// end the entry around it also end it, should it never be closed.
+func (p *parser) skipped(e element, name []byte, closing bool) bool {
+	switch {
+	case bytes.Equal(name, p.skip):
+		if closing {
+			p.skip = p.skip[:0]
+		}
+		return true
+	case e == tagItem || e == tagEntry || closing && e == p.root:
+		p.skip = p.skip[:0]
+		return false
+	}
+	return true
+}
+
+func (p *parser) documentTag(e element, prefix, attrs []byte, closing, empty bool) {
+	if e == tagHTML {
+		if !closing {
+			p.webPage()
+		}
+		return
+	}
+	if closing {
+		if e == p.root {
+			p.endEntry()
+			p.open = false
+		}
+		return
+	}
+	if p.open && (p.root >= tagRSS) != (e >= tagRSS) { // an element of that name in another format
+		return
+	}
+	p.endEntry()
+	p.hold = p.hold[:0]
+	p.root, p.open = e, !empty
+	p.rootTag = append(p.rootTag[:0], prefix...)
+	p.setPrefix(prefix)
+	p.declare(attrs)
+	if base, ok := p.xmlBase(attrs, &p.base); ok {
+		p.base = base
+	}
+	if e != tagRDF || bytes.Contains(attrs, []byte("purl.org/rss")) || bytes.Contains(attrs, []byte("netscape.com/rdf")) {
+		p.setKind(kindOf(e))
+	}
+}
+
+func kindOf(e element) Kind {
+	switch e {
+	case tagURLSet, tagURL:
+		return URLSet
+	case tagIndex, tagSitemap:
+		return Index
+	case tagFeed, tagEntry:
+		return Atom
+	}
+	return RSS
+}
+
+// setKind names the document by the first root, should several be concatenated.
+func (p *parser) setKind(k Kind) {
+	if p.sum.Kind == "" {
+		p.sum.Kind = k
+	}
+}
+
+func (p *parser) entryTag(e element, prefix, attrs []byte, closing, empty bool) {
+	switch {
+	case p.root == none && (e == tagURL || e == tagSitemap): // the root is missing or misspelt
+		p.root = tagURLSet
+		if e == tagSitemap {
+			p.root = tagIndex
+		}
+	case (e == tagURL || e == tagSitemap) != (p.root == tagURLSet || p.root == tagIndex), (e == tagEntry) != (p.root == tagFeed):
+		return
+	}
+	if s := p.spaceOf(prefix); s != ownNS && s != otherNS {
+		return
+	}
+	p.endEntry()
+	if closing {
+		return
+	}
+	p.startEntry(e, prefix)
+	if len(attrs) > 1 {
+		p.declare(attrs)
+		if base, ok := p.xmlBase(attrs, &p.base); ok {
+			p.entryBase = base
+		}
+		if about := rawAttribute(attrs, "rdf:about"); schemeEnd(about) > 0 {
+			p.ref, p.refRank = p.keepValue(about), byGUID
+		}
+	}
+	if empty {
+		p.endEntry()
+	}
+}
+
+func (p *parser) startEntry(e element, prefix []byte) {
+	p.entry = e
+	p.e = Entry{Priority: -1}
+	p.hold = p.hold[:0]
+	p.ref, p.refRank, p.dateRank = nil, 0, 0
+	p.inside = ownNS
+	p.cut, p.undefined = false, false
+	p.setPrefix(prefix)
+	p.entryBase.scheme = ""
+}
+
+func (p *parser) setPrefix(prefix []byte) {
+	if len(prefix) > 0 || len(p.prefix) > 0 {
+		p.prefix = append(p.prefix[:0], prefix...)
+	}
+}
+
+// spaceOf tells which format a prefix belongs to where it stands.
+func (p *parser) spaceOf(prefix []byte) space {
+	switch {
+	case p.inside != ownNS && bytes.Equal(prefix, p.insideTag):
+		return p.inside
+	case len(prefix) == 0 || bytes.Equal(prefix, p.prefix):
+		return ownNS
+	}
+	return p.ns.of(prefix)
+}
+
+// pageTag reads a tag inside of <url> and <sitemap>.
+func (p *parser) pageTag(e element, prefix, attrs []byte, closing, empty bool) {
+	switch e {
+	case tagNews, tagImage, tagVideo:
+		p.commit()
+		p.extension(e, prefix, attrs, closing, empty)
+		return
+	case tagLink:
+		if s := p.spaceOf(prefix); !closing && (s == linkNS || s == ownNS) &&
+			len(rawAttribute(attrs, "href")) > 0 && len(rawAttribute(attrs, "hreflang")) > 0 {
+			p.e.Alternates++
+		}
+		return
+	}
+	s := p.spaceOf(prefix)
+	wanted := false
+	switch e {
+	case tagLoc:
+		wanted = s == ownNS && p.ref == nil
+	case tagLastmod:
+		wanted = s == ownNS && p.e.Lastmod.IsZero()
+	case tagChangefreq:
+		wanted = s == ownNS && p.e.Changefreq == ""
+	case tagPriority:
+		wanted = s == ownNS && p.e.Priority < 0
+	case tagTitle:
+		wanted = s == newsNS && p.e.News.Title == nil
+	case tagPublicationDate:
+		wanted = s == newsNS && p.e.News.Date.IsZero()
+	case tagName:
+		wanted = s == newsNS && p.e.News.Name == nil
+	case tagLanguage:
+		wanted = s == newsNS && p.e.News.Language == nil
+	}
+	if s == newsNS {
+		p.e.News.Present = true
+	}
+	p.fieldTag(e, wanted, closing, empty)
+}
+
+// extension reads the tags around what news, images and videos say of a page.
+func (p *parser) extension(e element, prefix, attrs []byte, closing, empty bool) {
+	if closing {
+		p.inside = ownNS
+		return
+	}
+	s := newsNS
+	switch e {
+	case tagNews:
+		p.e.News.Present = true
+	case tagImage:
+		p.e.Images++
+		s = imageNS
+	case tagVideo:
+		p.e.Videos++
+		s = videoNS
+	}
+	if !empty {
+		p.declare(attrs)
+		p.inside = s
+		p.insideTag = append(p.insideTag[:0], prefix...)
+	}
+}
+
+// The links of a feed item, from worst to best.
+const (
+	byGUID  = 1 + iota
+	byOther // an alternate of another type than HTML
+	byLink
+)
+
+// The dates of a feed item, from worst to best.
+const (
+	byDublinCore = 1 + iota
+	byPublished
+	byChanged
+	byPubDate
+)
+
+// feedTag reads a tag of a feed, inside of an item or outside.
+func (p *parser) feedTag(e element, local, prefix, attrs []byte, closing, empty bool) {
+	if closing {
+		p.fieldTag(e, false, true, false)
+		return
+	}
+	if e == tagEmbedded || e == tagImage {
+		p.commit()
+		if !empty {
+			p.skip = append(p.skip[:0], local...)
+		}
+		return
+	}
+	s := p.spaceOf(prefix)
+	wanted := false
+	switch {
+	case p.entry == none: // only the feed's own title
+		wanted = e == tagTitle && s == ownNS && p.open && p.sum.Title == ""
+		if wanted {
+			p.commit()
+			p.hold = p.hold[:0]
+		}
+	case e == tagTitle:
+		wanted = s == ownNS && p.e.Title == nil
+	case e == tagLink:
+		wanted = (s == ownNS || s == linkNS) && p.refRank < byLink && !p.linkHref(attrs)
+	case e == tagGUID:
+		wanted = s == ownNS && p.refRank < byGUID && !equalFold(rawAttribute(attrs, "ispermalink"), "false")
+	case e == tagPubDate || e == tagChanged || e == tagPublished || e == tagDCDate:
+		wanted = s == ownNS || s == linkNS || s == dateNS
+	}
+	p.fieldTag(e, wanted, false, empty)
+	p.markedUp = p.root != tagFeed || equalFold(rawAttribute(attrs, "type"), "html")
+}
+
+// linkHref takes the href of an Atom link (RFC 4287, 4.2.7) and reports whether there was one.
+func (p *parser) linkHref(attrs []byte) bool {
+	href := rawAttribute(attrs, "href")
+	if href == nil {
+		return false
+	}
+	rel, typ, rank := rawAttribute(attrs, "rel"), rawAttribute(attrs, "type"), byLink
+	if len(typ) > 0 && !bytes.Contains(typ, []byte("html")) {
+		rank = byOther
+	}
+	if rank > p.refRank && len(href) > 0 && (len(rel) == 0 || bytes.HasSuffix(rel, []byte("alternate"))) {
+		p.ref, p.refRank = p.keepValue(href), rank
+	}
+	return true
+}
+
+// fieldTag opens and closes elements whose text is wanted. An element ends with its own end tag,
+// or with the next tag that means something.
+func (p *parser) fieldTag(e element, wanted, closing, empty bool) {
+	p.commit()
+	if closing || empty || !wanted {
+		return
+	}
+	p.field = e
+	p.fieldAt = len(p.hold)
+	p.cut, p.undefined = false, false
+}
+
+// keep adds text to the open field, if there is one.
+func (p *parser) keep(b []byte) {
+	if p.field == none {
+		return
+	}
+	if room := maxField - (len(p.hold) - p.fieldAt); len(b) > room {
+		p.cut = true
+		b = b[:max(room, 0)]
+	}
+	p.hold = append(p.hold, b...)
+}
+
+// keepEscaped adds text in which references are to be decoded.
+func (p *parser) keepEscaped(b []byte) {
+	at := len(p.hold)
+	p.keep(b)
+	if bytes.IndexByte(p.hold[at:], '&') >= 0 {
+		text, undefined := unescape(p.hold[at:])
+		p.hold = p.hold[:at+len(text)]
+		p.undefined = p.undefined || undefined
+	}
+}
+
+// commit closes the open field and puts its text where it belongs.
+func (p *parser) commit() {
+	e := p.field
+	if e == none {
+		return
+	}
+	p.field = none
+	v := trim(p.hold[p.fieldAt:])
+	if len(v) == 0 {
+		p.hold = p.hold[:p.fieldAt]
+		return
+	}
+	// What is not kept as text makes room again.
+	switch e {
+	case tagLoc, tagLink:
+		p.takeRef(v, byLink)
+		return
+	case tagGUID:
+		if schemeEnd(v) > 0 {
+			p.takeRef(v, byGUID)
+			return
+		}
+	case tagTitle:
+		switch {
+		case p.root < tagRSS:
+			p.e.News.Title = p.text(v)
+		case p.entry != none:
+			p.e.Title = p.text(v)
+		default:
+			p.sum.Title = string(p.text(v))
+		}
+		return
+	case tagName:
+		p.e.News.Name = p.text(v)
+		return
+	case tagLanguage:
+		p.e.News.Language = p.text(v)
+		return
+	case tagLastmod:
+		p.e.Lastmod, _ = ParseDate(v)
+	case tagPublicationDate:
+		p.e.News.Date, _ = ParseDate(v)
+	case tagPubDate:
+		p.itemDate(v, byPubDate)
+	case tagChanged:
+		p.itemDate(v, byChanged)
+	case tagPublished:
+		p.itemDate(v, byPublished)
+	case tagDCDate:
+		p.itemDate(v, byDublinCore)
+	case tagChangefreq:
+		p.e.Changefreq = frequency(v)
+	case tagPriority:
+		p.e.Priority = parsePriority(v)
+	}
+	p.hold = p.hold[:p.fieldAt]
+}
+
+// takeRef takes the text of a loc. One that was cut is no URL, and one that needs an entity of the
+// document's own is only one if the rest of it is absolute.
+func (p *parser) takeRef(v []byte, rank int) {
+	p.ref, p.refRank = v, rank
+	if p.cut || p.undefined && schemeEnd(v) == 0 {
+		p.ref = p.ref[:0]
+	}
+}
+
+func (p *parser) itemDate(v []byte, rank int) {
+	if rank <= p.dateRank {
+		return
+	}
+	if t, ok := ParseDate(v); ok {
+		p.e.Lastmod, p.dateRank = t, rank
+	}
+}
+
+// frequency returns one of the protocol's words, or "".
+func frequency(v []byte) string {
+	var buf [8]byte
+	if len(v) > len(buf) {
+		return ""
+	}
+	switch string(lower(buf[:0], v)) {
+	case "always":
+		return "always"
+	case "hourly":
+		return "hourly"
+	case "daily":
+		return "daily"
+	case "weekly":
+		return "weekly"
+	case "monthly":
+		return "monthly"
+	case "yearly":
+		return "yearly"
+	case "never":
+		return "never"
+	}
+	return ""
+}
+
+// parsePriority reads a decimal from 0 to 1; -1 when it is none.
+func parsePriority(v []byte) float32 {
+	value, scale := 0, 0
+	for i, c := range v {
+		switch {
+		case c >= '0' && c <= '9' && i < 9:
+			value = value*10 + int(c-'0')
+			scale *= 10
+		case (c == '.' || c == ',') && scale == 0:
+			scale = 1
+		default:
+			return -1
+		}
+	}
+	scale = max(scale, 1)
+	if value > scale {
+		return -1
+	}
+	return float32(value) / float32(scale)
+}
+
+// endEntry hands the open entry over if its loc is usable.
+func (p *parser) endEntry() bool {
+	p.commit()
+	if p.entry == none {
+		return false
+	}
+	child := p.root == tagIndex || p.entry == tagSitemap
+	kind := kindOf(p.entry)
+	p.entry = none
+	p.inside = ownNS
+	p.skip = p.skip[:0]
+	p.setPrefix(p.rootTag)
+	base := &p.base
+	if p.entryBase.scheme != "" {
+		base = &p.entryBase
+	}
+	loc, ok := p.ref, base.known(p.ref)
+	if !ok {
+		loc, ok = base.resolve(p.hold, p.mend(p.ref))
+	}
+	if !ok {
+		p.sum.Skipped++
+		return false
+	}
+	p.e.Loc, p.e.Child = loc, child
+	if p.root != none {
+		p.setKind(kind)
+	}
+	p.count()
+	if p.fn != nil {
+		p.fn(&p.e)
+	}
+	return true
+}
+
+// count adds the entry to the summary.
+func (p *parser) count() {
+	s, e := &p.sum, &p.e
+	if len(e.Loc) >= maxLocLength {
+		s.OverlongLocs++
+	}
+	if e.Child {
+		s.Children++
+	} else {
+		if s.URLs == 0 {
+			s.FirstLoc = string(e.Loc)
+		}
+		s.URLs++
+		p.last = append(p.last[:0], e.Loc...)
+	}
+	if !e.Lastmod.IsZero() && e.Child == (s.Kind == Index) {
+		s.Lastmods++
+		widen(&s.LastmodMin, &s.LastmodMax, e.Lastmod)
+		if e.Lastmod.After(s.Newest) && plausible(e.Lastmod, p.now) {
+			s.Newest = e.Lastmod
+		}
+	}
+	if e.News.Present {
+		s.NewsEntries++
+		if e.News.Title != nil {
+			s.NewsTitles++
+		}
+		if !e.News.Date.IsZero() {
+			widen(&s.NewsDateMin, &s.NewsDateMax, e.News.Date)
+		}
+	}
+	if e.Title != nil {
+		s.ItemTitles++
+	}
+	s.Images += e.Images
+	s.Videos += e.Videos
+	s.Alternates += e.Alternates
+}
+
+func widen(lo, hi *time.Time, t time.Time) {
+	if lo.IsZero() || t.Before(*lo) {
+		*lo = t
+	}
+	if t.After(*hi) {
+		*hi = t
+	}
+}
+
+// webBegan is when the first web page was published.
+var webBegan = time.Date(1990, 12, 20, 0, 0, 0, 0, time.UTC)
+
+// plausible reports whether something can have changed at t: not before there was a web, and not in
+// the future, give or take a zone.
+func plausible(t, now time.Time) bool {
+	return t.After(webBegan) && t.Before(now.Add(24*time.Hour))
+}
+
+// finish completes the summary after the last byte. A field that was not closed may be cut, and is
+// dropped; its entry counts if it has a loc.
+func (p *parser) finish() Summary {
+	p.field = none
+	cut := p.open || p.entry != none || p.root == none && p.cutTag
+	p.endEntry()
+	s := &p.sum
+	s.LastLoc = string(p.last)
+	if s.Kind == "" {
+		s.Kind = Invalid
+		s.Problem = p.problem()
+	}
+	s.Truncated = cut
+	return *s
+}
+
+// problem says what a document is that is none of ours.
+func (p *parser) problem() string {
+	switch {
+	case p.root == tagHTML:
+		return "a web page, not a sitemap"
+	case p.mode == inStart && p.first == 0:
+		return "an empty document"
+	case p.first == '{' || p.first == '[':
+		return "JSON, not a sitemap"
+	case p.mode == inStart:
+		return "text that does not begin with a URL, not a sitemap"
+	}
+	return "neither a sitemap nor a feed: no element of theirs was found"
+}
+
+// declare notes the namespaces that a tag declares.
+func (p *parser) declare(attrs []byte) {
+	const xmlns = "xmlns:"
+	if !bytes.Contains(attrs, []byte(xmlns)) {
+		return
+	}
+	for a := attributes(attrs); ; {
+		name, value := a.next()
+		if name == nil {
+			return
+		}
+		if bytes.HasPrefix(name, []byte(xmlns)) {
+			p.ns.declare(name[len(xmlns):], value)
+		}
+	}
+}
+
+// rawAttribute returns the value of an attribute as it stands in the tag, trimmed; nil when it is
+// not there. wanted is in lower case.
+func rawAttribute(attrs []byte, wanted string) []byte {
+	for a := attributes(attrs); len(a) > 0; {
+		if name, value := a.next(); equalFold(name, wanted) {
+			if value = trim(value); value == nil {
+				value = []byte{}
+			}
+			return value
+		}
+	}
+	return nil
+}
+
+// keepValue decodes the value of an attribute and keeps it with the entry.
+func (p *parser) keepValue(value []byte) []byte {
+	at := len(p.hold)
+	p.hold = append(p.hold, value...)
+	text, _ := unescape(p.hold[at:])
+	p.hold = p.hold[:at+len(text)]
+	return trim(text)
+}
+
+// xmlBase resolves the xml:base of a tag (https://www.w3.org/TR/xmlbase/).
+func (p *parser) xmlBase(attrs []byte, parent *location) (location, bool) {
+	if !bytes.Contains(attrs, []byte("xml:base")) {
+		return location{}, false
+	}
+	b, ok := parent.resolve(nil, p.mend(p.keepValue(rawAttribute(attrs, "xml:base"))))
+	if !ok {
+		return location{}, false
+	}
+	return parseLocation(b)
+}
+
+// text tidies what people read: HTML is decoded where it is due, stray bytes become the characters of
+// windows-1252 that they most likely are, white space and control characters single spaces.
+func (p *parser) text(v []byte) []byte {
+	if p.cut {
+		v = wholeRunes(v)
+	}
+	if p.markedUp && p.root >= tagRSS {
+		v, _ = unescape(v)
+	}
+	v = p.mend(v)
+	w := 0
+	for _, c := range v {
+		if c <= ' ' || c == 0x7f {
+			if w > 0 && v[w-1] == ' ' {
+				continue
+			}
+			c = ' '
+		}
+		v[w] = c
+		w++
+	}
+	return trim(v[:w])
+}
+
+// wholeRunes drops a character that the end of b cuts.
+func wholeRunes(b []byte) []byte {
+	for n := 1; n <= utf8.UTFMax && n <= len(b); n++ {
+		if tail := b[len(b)-n:]; utf8.RuneStart(tail[0]) {
+			if !utf8.FullRune(tail) {
+				return b[:len(b)-n]
+			}
+			break
+		}
+	}
+	return b
+}
+
+// mend returns b as UTF-8.
+func (p *parser) mend(b []byte) []byte {
+	if utf8.Valid(b) {
+		return b
+	}
+	at := len(p.hold)
+	for len(b) > 0 {
+		r, n := utf8.DecodeRune(b)
+		if r == utf8.RuneError && n == 1 {
+			r = windows1252(b[0])
+		}
+		p.hold = utf8.AppendRune(p.hold, r)
+		b = b[n:]
+	}
+	return p.hold[at:]
+}
+
+func windows1252(c byte) rune { return charmap.Windows1252.DecodeByte(c) }
+
+// trim removes white space of every kind, control characters and byte order marks around b.
+func trim(b []byte) []byte {
+	for len(b) > 0 {
+		if b[0] <= ' ' {
+			b = b[1:]
+			continue
+		}
+		if b[0] < utf8.RuneSelf {
+			break
+		}
+		r, n := utf8.DecodeRune(b)
+		if !blank(r) {
+			break
+		}
+		b = b[n:]
+	}
+	for len(b) > 0 {
+		c := b[len(b)-1]
+		if c <= ' ' {
+			b = b[:len(b)-1]
+			continue
+		}
+		if c < utf8.RuneSelf {
+			break
+		}
+		r, n := utf8.DecodeLastRune(b)
+		if !blank(r) {
+			break
+		}
+		b = b[:len(b)-n]
+	}
+	return b
+}
+
+// blank reports white space beyond ASCII, invisible marks among it.
+func blank(r rune) bool {
+	return unicode.IsSpace(r) || r >= 0x200b && r <= 0x200f || r == 0x2060 || r == 0xfeff
+}

@@ -1,0 +1,421 @@
+package sitemap
+
+import (
+	"bytes"
+	"encoding/binary"
+	"io"
+	"math/bits"
+)
+
+const (
+	window   = 64 << 10 // how much of the document is in memory
+	maxTag   = 16 << 10 // longest tag read, from "<" to ">"
+	maxLine  = 16 << 10 // longest line of a text sitemap
+	maxField = 16 << 10 // longest text kept of one element
+)
+
+// mode is what the document is being read as.
+type mode uint8
+
+const (
+	inStart   mode = iota // lines before the first tag or URL
+	inLines               // a text sitemap
+	inLongRow             // the rest of an overlong line
+	inMarkup
+	inComment
+	inCDATA
+	inDoctype // its internal subset
+	inPage    // a web page
+)
+
+// read scans the document to its end. The scanner sees it in windows that depend on nothing but its
+// bytes, so the way they arrive cannot change the result.
+func (p *parser) read(r io.Reader) {
+	buf := make([]byte, window)
+	n := 0
+	for {
+		m, err := io.ReadFull(r, buf[n:])
+		n += m
+		last := err != nil
+		used := p.scan(buf[:n], last)
+		n = copy(buf, buf[used:n])
+		if last {
+			return
+		}
+	}
+}
+
+// scan reads as much of b as it can without knowing what follows, and returns how much that was.
+// It always gets on: b fills the window, and nothing it waits for may be that long.
+func (p *parser) scan(b []byte, last bool) int {
+	i := 0
+	for i < len(b) {
+		n, before := 0, p.mode
+		switch before {
+		case inStart, inLines:
+			n = p.line(b[i:], last)
+		case inLongRow:
+			n = p.skipPast(b[i:], "\n", 0, p.afterRow)
+		case inComment:
+			n = p.skipPast(b[i:], "-->", 2, inMarkup)
+		case inDoctype:
+			n = p.subset(b[i:], last)
+		case inCDATA:
+			n = p.characters(b[i:], last)
+		case inPage:
+			n = len(b) - i
+		default:
+			n = p.markup(b[i:], last)
+		}
+		if n == 0 && p.mode == before {
+			break
+		}
+		i += n
+	}
+	if last {
+		return len(b)
+	}
+	return i
+}
+
+// skipPast drops everything up to and including end, then changes the mode. keep is how much of the
+// tail may be the beginning of end.
+func (p *parser) skipPast(b []byte, end string, keep int, next mode) int {
+	if i := bytes.Index(b, []byte(end)); i >= 0 {
+		p.mode = next
+		return i + len(end)
+	}
+	return max(len(b)-keep, 0)
+}
+
+// subset drops the internal subset of a document type up to "]" and ">". Entities declared there
+// are never looked at.
+func (p *parser) subset(b []byte, last bool) int {
+	i := bytes.IndexByte(b, ']')
+	if i < 0 {
+		return len(b)
+	}
+	k := i + 1
+	for k < len(b) && b[k] <= ' ' {
+		k++
+	}
+	switch {
+	case k == len(b) && k-i < maxTag && !last:
+		return i
+	case k == len(b) || b[k] == '>':
+		p.mode = inMarkup
+	}
+	return k
+}
+
+// characters takes the text of a CDATA section.
+func (p *parser) characters(b []byte, last bool) int {
+	i := bytes.Index(b, []byte("]]>"))
+	switch {
+	case i >= 0:
+		p.keep(b[:i])
+		p.mode = inMarkup
+		return i + 3
+	case last:
+		p.keep(b)
+		return len(b)
+	}
+	n := max(len(b)-2, 0)
+	p.keep(b[:n])
+	return n
+}
+
+// markup takes text and tags until the mode changes or more input is needed.
+func (p *parser) markup(b []byte, last bool) int {
+	i := 0
+	for {
+		lt := nextLT(b, i)
+		if p.field != none {
+			end := lt
+			if lt < 0 {
+				end = len(b)
+				if !last {
+					end = wholeReferences(b, i)
+				}
+			}
+			if end > i {
+				p.keepEscaped(b[i:end])
+			}
+			if lt < 0 {
+				return end
+			}
+		} else if lt < 0 {
+			return len(b)
+		}
+		i = lt
+		if i+1 == len(b) {
+			return p.wait(b, i, last)
+		}
+
+		// Nearly every tag: lower case, no attributes.
+		from := i + 1
+		closing := b[from] == '/'
+		if closing {
+			from++
+		}
+		e, local, end := scanName(b, from)
+		if end < len(b) && b[end] == '>' && end > from {
+			i = end + 1
+			if e == none && len(p.skip) == 0 {
+				continue
+			}
+			p.element(e, b[local:end], b[from:max(local-1, from)], nil, closing, false)
+			if p.field != none {
+				i = p.leaf(b, i, b[from:end])
+			}
+			if p.mode != inMarkup {
+				return i
+			}
+			continue
+		}
+
+		switch c := b[i+1]; {
+		case c|0x20 >= 'a' && c|0x20 <= 'z' || c == '/' || c == '_' || c == ':' || c == '?' || c >= 0x80:
+		case c == '!':
+			n := p.declaration(b[i:], last)
+			if n == 0 || p.mode != inMarkup {
+				return i + n
+			}
+			i += n
+			continue
+		default: // a bare "<" in text
+			p.keep(b[i : i+1])
+			i++
+			continue
+		}
+		end, next := tagEnd(b, i+1)
+		if end < 0 {
+			if last || len(b)-i < maxTag {
+				return p.wait(b, i, last)
+			}
+			p.keep(b[i : i+1])
+			i++
+			continue
+		}
+		if b[i+1] != '?' {
+			p.tag(b[i+1 : end])
+		}
+		i = next
+		if p.mode != inMarkup {
+			return i
+		}
+	}
+}
+
+// scanName reads the name at b[from:] as far as it is plain: its element, where its local part
+// begins, behind the prefix, and where it ends.
+func scanName(b []byte, from int) (e element, local, end int) {
+	if len(b)-from >= 8 { // one load for a short name and its ">"
+		w := binary.LittleEndian.Uint64(b[from:])
+		if m := zeroes(w^ones*'>') & highs; m != 0 {
+			n := bits.TrailingZeros64(m) &^ 7
+			if e := key(w & (1<<n - 1)).element(nil); e != none {
+				return e, from, from + n/8
+			}
+		}
+	}
+	local, end = from, from
+	var k key
+	for ; end < len(b) && plain[b[end]]; end++ {
+		if b[end] == ':' {
+			local, k = end+1, 0
+		} else {
+			k = k.with(b[end], end-local)
+		}
+	}
+	return k.element(b[local:end]), local, end
+}
+
+// plain marks the bytes of names that need no closer look.
+var plain = func() (t [256]bool) {
+	for _, c := range "abcdefghijklmnopqrstuvwxyz0123456789_-.:" {
+		t[c] = true
+	}
+	return t
+}()
+
+// leaf takes a field whole that is what most are: text without references, followed by its own end
+// tag. It returns where to go on.
+func (p *parser) leaf(b []byte, i int, name []byte) int {
+	lt := nextOf(b, i, '<', '&')
+	if lt < 0 || lt-i > maxField || b[lt] != '<' {
+		return i
+	}
+	end := lt + 2 + len(name)
+	if end >= len(b) || b[lt+1] != '/' || b[end] != '>' || !bytes.Equal(b[lt+2:end], name) {
+		return i
+	}
+	p.hold = append(p.hold, b[i:lt]...)
+	p.commit()
+	return end + 1
+}
+
+// wait asks for more input from the tag at b[i] on. When there is none, the tag is cut: it says no
+// more than what the document was to be.
+func (p *parser) wait(b []byte, i int, last bool) int {
+	if !last {
+		return i
+	}
+	p.cutTag = true
+	if e, local, end := scanName(b, i+1); e != none && e < tagHTML && end < len(b) {
+		p.element(e, b[local:end], b[i+1:max(local-1, i+1)], nil, false, false)
+	}
+	return len(b)
+}
+
+// declaration reads the start of what begins with "<!": a comment, a CDATA section or a document
+// type. 0 asks for more input.
+func (p *parser) declaration(b []byte, last bool) int {
+	const cdataStart, commentStart, doctypeStart = "<![CDATA[", "<!--", "<!doctype"
+	if len(b) < len(cdataStart) && !last {
+		return 0
+	}
+	switch {
+	case bytes.HasPrefix(b, []byte(commentStart)):
+		p.mode = inComment
+		return len(commentStart)
+	case bytes.HasPrefix(b, []byte(cdataStart)):
+		p.mode = inCDATA
+		return len(cdataStart)
+	}
+	i := bytes.IndexAny(b, "[>")
+	if i < 0 {
+		if last || len(b) >= maxTag {
+			return len(b)
+		}
+		return 0
+	}
+	if len(b) >= len(doctypeStart) && equalFold(b[:len(doctypeStart)], doctypeStart) {
+		if name := bytes.TrimLeft(b[len(doctypeStart):i], " \t\r\n"); len(name) >= 4 && equalFold(name[:4], "html") {
+			p.webPage()
+		}
+		if b[i] == '[' {
+			p.mode = inDoctype
+		}
+	}
+	return i + 1
+}
+
+// equalFold compares b with a lower-case ASCII string.
+func equalFold(b []byte, s string) bool {
+	if len(b) != len(s) {
+		return false
+	}
+	for i := range b {
+		c := b[i]
+		if c >= 'A' && c <= 'Z' {
+			c |= 0x20
+		}
+		if c != s[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// nextLT returns the index of the next "<" from i on, or -1.
+func nextLT(b []byte, i int) int {
+	for ; i+8 <= len(b); i += 8 {
+		if m := zeroes(binary.LittleEndian.Uint64(b[i:])^ones*'<') & highs; m != 0 {
+			return i + bits.TrailingZeros64(m)>>3
+		}
+	}
+	for ; i < len(b); i++ {
+		if b[i] == '<' {
+			return i
+		}
+	}
+	return -1
+}
+
+// nextOf returns the index of the next x or y from i on, or -1.
+func nextOf(b []byte, i int, x, y byte) int {
+	xs, ys := ones*uint64(x), ones*uint64(y)
+	for ; i+8 <= len(b); i += 8 {
+		w := binary.LittleEndian.Uint64(b[i:])
+		if m := (zeroes(w^xs) | zeroes(w^ys)) & highs; m != 0 {
+			return i + bits.TrailingZeros64(m)>>3
+		}
+	}
+	for ; i < len(b); i++ {
+		if b[i] == x || b[i] == y {
+			return i
+		}
+	}
+	return -1
+}
+
+// tagEnd returns where the tag that begins at b[i] ends, and where to go on; -1 when b does not
+// hold all of it. A ">" in quotes belongs to the tag, unless the quotes are broken: a "<" is
+// legal nowhere in a tag, so it ends a tag that lost its ">" or its closing quote.
+func tagEnd(b []byte, i int) (end, next int) {
+	gt := -1 // the first ">" inside quotes
+	var quote byte
+	for ; i < len(b); i++ {
+		switch c := b[i]; c {
+		case '>':
+			if quote == 0 {
+				return i, i + 1
+			}
+			if gt < 0 {
+				gt = i
+			}
+		case '"', '\'':
+			if quote == 0 {
+				quote = c
+			} else if quote == c {
+				quote, gt = 0, -1
+			}
+		case '<':
+			if gt >= 0 {
+				return gt, gt + 1
+			}
+			return i, i
+		}
+	}
+	return -1, 0
+}
+
+// wholeReferences returns the end of b[i:] without a reference that b may have cut.
+func wholeReferences(b []byte, i int) int {
+	tail := max(i, len(b)-maxEntity)
+	if amp := bytes.LastIndexByte(b[tail:], '&'); amp >= 0 && bytes.IndexByte(b[tail+amp:], ';') < 0 {
+		return tail + amp
+	}
+	return len(b)
+}
+
+// line reads one line of what may be a text sitemap. Before anything is recognised, other lines
+// are skipped, and a "<" begins markup: servers put warnings in front of documents.
+func (p *parser) line(b []byte, last bool) int {
+	end := nextOf(b, 0, '\r', '\n')
+	whole := end >= 0
+	if !whole {
+		end = len(b)
+	}
+	if p.mode == inStart {
+		if lt := bytes.IndexByte(b[:end], '<'); lt >= 0 {
+			p.row(b[:lt], false)
+			p.mode = inMarkup
+			return lt
+		}
+	}
+	if !whole && !last {
+		if len(b) < maxLine {
+			return 0
+		}
+		p.row(b, false)
+		p.afterRow, p.mode = p.mode, inLongRow
+		return len(b)
+	}
+	p.row(b[:end], true)
+	if whole {
+		end++
+	}
+	return end
+}

@@ -1,0 +1,128 @@
+// Package sitemap knows what sitemaps look like in the wild: it reads urlsets, sitemap indexes,
+// plain-text lists and the feeds (RSS, Atom) that sites submit in their place
+// (https://www.sitemaps.org/protocol.html), however broken, and says what it found, including
+// that a document was cut short. Walk decides which sitemap of a site to ask for next.
+//
+// Everything here is pure: documents come from an io.Reader, entries leave through a callback, and
+// memory does not grow with the document.
+package sitemap
+
+import (
+	"bufio"
+	"io"
+	"time"
+)
+
+// Limits of one sitemap (https://www.sitemaps.org/protocol.html#index).
+const (
+	MaxEntries = 50_000
+	MaxBytes   = 52_428_800 // uncompressed
+)
+
+// maxLocLength is the length a URL must be shorter than (https://www.sitemaps.org/protocol.html#locdef).
+// Longer ones are counted and used all the same.
+const maxLocLength = 2048
+
+// Kind is the form of a document.
+type Kind string
+
+const (
+	URLSet  Kind = "urlset"
+	Index   Kind = "index"
+	RSS     Kind = "rss" // 0.9x, 1.0 (RDF) and 2.0
+	Atom    Kind = "atom"
+	Text    Kind = "text"    // one URL a line
+	Invalid Kind = "invalid" // none of these: Summary.Problem says what it is
+)
+
+// Options may be its zero value.
+type Options struct {
+	ContentType string    // the Content-Type header; its charset is a hint
+	MaxBytes    int64     // uncompressed bytes read at most; 0 means MaxBytes
+	Tee         io.Writer // receives the bytes read, decompressed, in their own charset
+	Now         time.Time // what makes a date implausibly late; zero means time.Now
+}
+
+// Entry is one page, one feed item, or one child of an index. Its slices are valid only during
+// the callback. Absent values are zero but for Priority.
+type Entry struct {
+	Loc        []byte // absolute http or https URL, percent-encoded
+	Child      bool   // Loc is a sitemap to read, not a page
+	Lastmod    time.Time
+	Changefreq string  // one of the protocol's seven words
+	Priority   float32 // 0 to 1; -1 when absent
+	Title      []byte  // of a feed item
+	News       News
+	Images     int
+	Videos     int
+	Alternates int // hreflang alternates
+}
+
+// News is the Google News extension of an entry
+// (https://developers.google.com/search/docs/crawling-indexing/sitemaps/news-sitemap).
+type News struct {
+	Present  bool
+	Title    []byte
+	Date     time.Time // publication_date
+	Name     []byte    // of the publication
+	Language []byte
+}
+
+// Summary is what a document amounts to.
+type Summary struct {
+	Kind     Kind
+	URLs     int // pages and feed items with a usable loc
+	Children int // sitemaps that an index names
+	Skipped  int // entries without a usable loc; nothing else of them counts
+
+	FirstLoc, LastLoc string // of pages and items, in document order
+
+	// Dates of the entries counted above: lastmod, or a feed item's own date. They are as stated,
+	// be it 1970 or 2099; Newest is the latest that can be true.
+	Lastmods                       int
+	LastmodMin, LastmodMax, Newest time.Time
+
+	NewsEntries              int
+	NewsTitles               int
+	NewsDateMin, NewsDateMax time.Time
+
+	Images, Videos, Alternates int
+	ItemTitles                 int    // feed items with a title
+	OverlongLocs               int    // locs of 2,048 characters and more
+	Title                      string // of a feed
+
+	Bytes     int64  // read, uncompressed
+	Charset   string // the document was decoded from, by its WHATWG name
+	Truncated bool   // the document ended early, or was cut at a limit
+	OverLimit bool   // more than MaxEntries or MaxBytes
+	Problem   string // what is wrong with the document, if anything
+}
+
+// Parse reads a document to its end or limit and calls fn for every usable entry. base is the
+// document's own URL, against which relative locs are resolved. What is wrong with the document is
+// a fact in the Summary; the error is that of r or Options.Tee, returned as it is, and the Summary
+// then covers what was read before it.
+func Parse(r io.Reader, base string, o Options, fn func(*Entry)) (Summary, error) {
+	if o.MaxBytes <= 0 {
+		o.MaxBytes = MaxBytes
+	}
+	if o.Now.IsZero() {
+		o.Now = time.Now()
+	}
+	src := newSource(r, o.MaxBytes, o.Tee)
+	head := bufio.NewReaderSize(src, sniffLength)
+	start, _ := head.Peek(sniffLength) // an error here comes again when the document is read
+	text, charset := decode(head, start, o.ContentType)
+
+	p := newParser(base, o.Now, fn)
+	p.read(text)
+	s := p.finish()
+	s.Charset = charset
+	s.Bytes = src.read
+	s.Truncated = s.Truncated || src.cut()
+	s.OverLimit = s.URLs+s.Children > MaxEntries || s.Bytes > MaxBytes || src.over && o.MaxBytes >= MaxBytes
+	if src.damage != "" {
+		s.Problem = src.damage
+	}
+	return s, src.err
+}

@@ -1,0 +1,285 @@
+package sitemap
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"time"
+)
+
+// WellKnown are the paths where sites put a sitemap that robots.txt does not name, most frequent
+// first: the protocol's own, those of the common publishing systems, and compressed ones.
+var WellKnown = []string{
+	"/sitemap.xml",
+	"/sitemap_index.xml",
+	"/wp-sitemap.xml",
+	"/news-sitemap.xml",
+	"/sitemap-index.xml",
+	"/sitemap.xml.gz",
+	"/sitemap-news.xml",
+	"/sitemap_news.xml",
+	"/sitemap_index.xml.gz",
+	"/sitemap/sitemap.xml",
+	"/sitemap.txt",
+}
+
+// Source is how a sitemap was found.
+type Source string
+
+const (
+	FromRobots    Source = "robots"
+	FromIndex     Source = "index"
+	FromWellKnown Source = "well_known"
+)
+
+// Candidate is a sitemap to ask for.
+type Candidate struct {
+	URL    string
+	Source Source
+	Parent string // the index that names it, for FromIndex
+	Depth  int    // how many indexes lead to it
+}
+
+// Walk decides which sitemap of a site to ask for next: those that robots.txt names, then the
+// children of the indexes among them, and the well-known paths only while nothing else was found.
+// News comes first, then what changed last. No document is asked for twice, whichever way leads to
+// it.
+//
+// The caller fetches: it takes Next until there is none, or until it has spent what it wants to
+// spend, and tells what came of each candidate with Redirect, Child and Read. A candidate that it
+// may not or cannot fetch needs no answer.
+type Walk struct {
+	origin string
+	now    time.Time
+	keep   int
+
+	pending []pending // best first
+	guesses []string
+	taken   map[string]struct{} // what was handed out, or read under another name
+	parents map[string]string   // key of an index handed out → that of its parent
+	found   bool
+	cycles  int
+	order   int
+}
+
+// pending is a candidate with what it is worth.
+type pending struct {
+	Candidate
+	key     string
+	class   class
+	changed time.Time
+	order   int
+}
+
+// class is what the name of a sitemap tells of its content.
+type class uint8
+
+const (
+	newsClass class = iota
+	pageClass
+	auxiliaryClass // images, tags, authors: few new pages are found there only
+)
+
+// NewWalk begins a walk over the site at origin, such as "https://www.herald.example". listed are
+// the sitemaps of its robots.txt. keep is how many sitemaps can be fetched at most: of a larger
+// index only the best are remembered. now tells which dates are in the future and count for nothing.
+func NewWalk(origin string, listed []string, keep int, now time.Time) *Walk {
+	w := &Walk{
+		origin:  strings.TrimRight(origin, "/"),
+		now:     now,
+		keep:    max(keep, 1),
+		guesses: WellKnown,
+		taken:   map[string]struct{}{},
+		parents: map[string]string{},
+	}
+	w.taken[identity(w.origin+"/robots.txt")] = struct{}{} // an index may name anything
+	for _, u := range listed {
+		w.add(pending{Candidate: Candidate{URL: u, Source: FromRobots}, key: identity(u)})
+	}
+	return w
+}
+
+// Next returns the next sitemap to ask for, if there is one.
+func (w *Walk) Next() (Candidate, bool) {
+	for len(w.pending) > 0 {
+		p := w.pending[0]
+		w.pending = slices.Delete(w.pending, 0, 1)
+		if w.take(p.key) {
+			w.parents[p.key] = identity(p.Parent)
+			return p.Candidate, true
+		}
+	}
+	for !w.found && len(w.guesses) > 0 {
+		u := w.origin + w.guesses[0]
+		w.guesses = w.guesses[1:]
+		if w.take(identity(u)) {
+			return Candidate{URL: u, Source: FromWellKnown}, true
+		}
+	}
+	return Candidate{}, false
+}
+
+// Redirect reports whether it is worth following c to target: not when that document was asked for
+// already. One that is followed to counts as asked for.
+func (w *Walk) Redirect(c Candidate, target string) bool {
+	key := identity(target)
+	return key != "" && (key == identity(c.URL) || w.take(key))
+}
+
+// Child adds a sitemap that the index c names. It may be called for any number of children.
+func (w *Walk) Child(c Candidate, loc []byte, lastmod time.Time) {
+	key := identity(string(loc))
+	if w.ancestor(c, key) {
+		w.cycles++
+		return
+	}
+	w.add(pending{
+		Candidate: Candidate{URL: string(loc), Source: FromIndex, Parent: c.URL, Depth: c.Depth + 1},
+		key:       key,
+		changed:   lastmod,
+	})
+}
+
+// Read tells what a document was. Guessing ends with the first that is a sitemap and not empty.
+func (w *Walk) Read(s *Summary) {
+	w.found = w.found || s.Kind != Invalid && s.URLs+s.Children > 0
+}
+
+// Cycles counts the children that name their own index, or one above it.
+func (w *Walk) Cycles() int { return w.cycles }
+
+func (w *Walk) take(key string) bool {
+	if _, ok := w.taken[key]; ok {
+		return false
+	}
+	w.taken[key] = struct{}{}
+	return true
+}
+
+// ancestor reports whether key is the index c or one that leads to it.
+func (w *Walk) ancestor(c Candidate, key string) bool {
+	for k, n := identity(c.URL), c.Depth; n >= 0; k, n = w.parents[k], n-1 {
+		if k == key {
+			return true
+		}
+	}
+	return false
+}
+
+// add inserts p by its worth. What is beyond keep is forgotten.
+func (w *Walk) add(p pending) {
+	if _, ok := w.taken[p.key]; ok || p.key == "" {
+		return
+	}
+	p.class = classify(p.URL)
+	p.order = w.order
+	w.order++
+	if p.changed.IsZero() {
+		p.changed = dateInName(p.URL)
+	}
+	if !plausible(p.changed, w.now) {
+		p.changed = time.Time{}
+	}
+	at, _ := slices.BinarySearchFunc(w.pending, p, compare)
+	if at == w.keep || slices.ContainsFunc(w.pending, func(q pending) bool { return q.key == p.key }) {
+		return
+	}
+	if len(w.pending) == w.keep {
+		w.pending = w.pending[:w.keep-1]
+	}
+	w.pending = slices.Insert(w.pending, at, p)
+}
+
+// compare orders candidates, the better one first: news, then what robots.txt names, then what
+// changed last, then as they were found.
+func compare(a, b pending) int {
+	if a.class != b.class {
+		return int(a.class) - int(b.class)
+	}
+	if a.Source != b.Source && (a.Source == FromRobots || b.Source == FromRobots) {
+		if a.Source == FromRobots {
+			return -1
+		}
+		return 1
+	}
+	if c := b.changed.Compare(a.changed); c != 0 {
+		return c
+	}
+	return a.order - b.order
+}
+
+// classify reads the name of a sitemap: its path, in words.
+func classify(u string) class {
+	path := strings.ToLower(u)
+	if _, rest, ok := strings.Cut(path, "://"); ok {
+		path = rest
+	}
+	if i := strings.IndexByte(path, '/'); i >= 0 {
+		path = path[i:]
+	}
+	result := pageClass
+	for word := range strings.FieldsFuncSeq(path, func(r rune) bool { return r < 'a' || r > 'z' }) {
+		switch word {
+		case "news", "googlenews", "newssitemap", "sitemapnews", "latest", "breaking":
+			return newsClass
+		case "image", "images", "photo", "photos", "video", "videos", "tag", "tags", "category", "categories", "taxonomies",
+			"author", "authors", "user", "users":
+			result = auxiliaryClass
+		}
+	}
+	return result
+}
+
+// dateInName finds the day, month or year that large sites name the parts of an archive by, such as
+// sitemap-2024-05.xml, 2024/05/01.xml and 20240501.xml; zero when there is none.
+func dateInName(u string) time.Time {
+	for i := len(u) - 4; i >= 0; i-- {
+		if u[i] != '1' && u[i] != '2' || i > 0 && isDigit(u[i-1]) {
+			continue
+		}
+		var b [10]byte
+		digits := b[:0]
+		for k := i; k < len(u) && len(digits) < 8; k++ {
+			switch c := u[k]; {
+			case isDigit(c):
+				digits = append(digits, c)
+			case (c == '-' || c == '/' || c == '_') && (len(digits) == 4 || len(digits) == 6):
+			default:
+				k = len(u)
+			}
+		}
+		if len(digits) == 5 || len(digits) == 7 || len(digits) < 4 {
+			continue
+		}
+		for len(digits) < 8 {
+			digits = append(digits, "01"...)
+		}
+		if t, ok := ParseDate(digits); ok && t.After(webBegan) {
+			return t
+		}
+	}
+	return time.Time{}
+}
+
+func isDigit(c byte) bool { return c >= '0' && c <= '9' }
+
+// identity is the same for URLs that lead to one document: it leaves out scheme, fragment, default
+// port and the case of the host. It is empty for what is no http or https URL.
+func identity(u string) string {
+	b := []byte(u)
+	n := schemeEnd(b)
+	if n == 0 || !bytes.HasPrefix(b[n:], slashes) {
+		return ""
+	}
+	host := hostEnd(b, n+2)
+	if !validHost(b[n+2 : host]) {
+		return ""
+	}
+	name := strings.TrimSuffix(strings.ToLower(u[n+2:host]), ":443")
+	name = strings.TrimSuffix(name, ":80")
+	path, _, _ := strings.Cut(u[host:], "#")
+	if path == "" || path[0] != '/' {
+		path = "/" + path
+	}
+	return name + path
+}

@@ -1,0 +1,318 @@
+package sitemap
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// site is a small web to walk over: a case of testdata/discovery_trees.json.
+type site struct {
+	Name          string
+	Origin        string
+	DefaultStatus int `json:"default_status"`
+	Responses     map[string]struct {
+		Status   int
+		Location string
+		Body     string
+	}
+	Expected struct {
+		SitemapsOK  []string          `json:"sitemaps_ok"`
+		URLsTotal   int               `json:"urls_total"`
+		Source      map[string]Source `json:"source"`
+		MaxFetches  map[string]int    `json:"max_fetches_of"`
+		Cycle       bool              `json:"cycle"`
+		Errors      int               `json:"errors"`
+		RootAllowed *bool             `json:"robots_root_allowed"`
+		SitemapURLs []string          `json:"sitemap_urls"`
+	}
+}
+
+// outcome is what walking over a site came to.
+type outcome struct {
+	listed  []string
+	allowed bool
+	read    []string
+	source  map[string]Source
+	fetches map[string]int
+	urls    int
+	errors  int
+	cycles  int
+}
+
+// walk fetches robots.txt and what the walk asks for, at most budget requests.
+func (s *site) walk(t *testing.T, budget int) outcome {
+	t.Helper()
+	o := outcome{allowed: true, source: map[string]Source{}, fetches: map[string]int{}}
+	for line := range strings.Lines(s.Responses[s.Origin+"/robots.txt"].Body) {
+		switch name, value, _ := strings.Cut(strings.TrimSpace(line), ": "); name {
+		case "Sitemap":
+			o.listed = append(o.listed, value)
+		case "Disallow":
+			o.allowed = o.allowed && value != "/"
+		}
+	}
+	w := NewWalk(s.Origin, o.listed, budget, clock)
+	for spent := 0; spent < budget; {
+		c, more := w.Next()
+		if !more {
+			break
+		}
+		if !o.allowed {
+			continue
+		}
+		url := c.URL
+		for ; spent < budget; spent++ {
+			o.fetches[url]++
+			if to := s.Responses[url].Location; to != "" && w.Redirect(c, to) {
+				url = to
+				continue
+			}
+			break
+		}
+		spent++
+		r, ok := s.Responses[url]
+		switch {
+		case !ok || r.Status != 200:
+			if c.Source != FromWellKnown {
+				o.errors++
+			}
+			continue
+		}
+		sum, err := Parse(strings.NewReader(r.Body), url, Options{Now: clock}, func(e *Entry) {
+			if e.Child {
+				w.Child(c, e.Loc, e.Lastmod)
+			}
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.Read(&sum)
+		if sum.Kind == Invalid {
+			o.errors++
+			continue
+		}
+		o.read = append(o.read, url)
+		o.source[url] = c.Source
+		o.urls += sum.URLs
+	}
+	o.cycles = w.Cycles()
+	return o
+}
+
+func TestWalkTrees(t *testing.T) {
+	data, err := os.ReadFile("testdata/discovery_trees.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var sites []site
+	if err := json.Unmarshal(data, &sites); err != nil {
+		t.Fatal(err)
+	}
+	if len(sites) < 8 {
+		t.Fatalf("%d sites, want at least 8", len(sites))
+	}
+	for _, s := range sites {
+		t.Run(s.Name, func(t *testing.T) {
+			o, x := s.walk(t, 20), s.Expected
+			if x.SitemapsOK != nil {
+				// Cases name every sitemap that answers but the indexes that hold nothing.
+				if !slices.Equal(o.read, x.SitemapsOK) {
+					t.Errorf("read %q, want %q", o.read, x.SitemapsOK)
+				}
+			}
+			if o.urls != x.URLsTotal {
+				t.Errorf("%d URLs, want %d", o.urls, x.URLsTotal)
+			}
+			for u, source := range x.Source {
+				if o.source[u] != source {
+					t.Errorf("%s was found by %s, want %s", u, o.source[u], source)
+				}
+			}
+			for u, n := range o.fetches {
+				if limit, ok := x.MaxFetches[u]; n > 1 || ok && n > limit {
+					t.Errorf("%s was fetched %d times", u, n)
+				}
+			}
+			if x.Cycle != (o.cycles > 0) {
+				t.Errorf("cycles = %d, want some: %v", o.cycles, x.Cycle)
+			}
+			if x.Errors > 0 && o.errors != x.Errors {
+				t.Errorf("%d errors, want %d", o.errors, x.Errors)
+			}
+			if x.RootAllowed != nil && o.allowed != *x.RootAllowed {
+				t.Errorf("allowed = %v", o.allowed)
+			}
+			if x.SitemapURLs != nil && !slices.Equal(o.listed, x.SitemapURLs) {
+				t.Errorf("listed %q", o.listed)
+			}
+			if !o.allowed && len(o.fetches) > 0 {
+				t.Errorf("forbidden, yet fetched %v", o.fetches)
+			}
+		})
+	}
+}
+
+func day(y int, m time.Month, d int) time.Time { return time.Date(y, m, d, 0, 0, 0, 0, time.UTC) }
+
+// drain takes all that a walk has to give.
+func drain(w *Walk) []string {
+	var all []string
+	for {
+		c, more := w.Next()
+		if !more {
+			return all
+		}
+		all = append(all, strings.TrimPrefix(c.URL, "https://a.example"))
+	}
+}
+
+func TestWalkOrder(t *testing.T) {
+	const origin = "https://a.example"
+	w := NewWalk(origin, []string{origin + "/index.xml", origin + "/extra.xml"}, 20, clock)
+	index, _ := w.Next()
+	for _, c := range []struct {
+		path    string
+		lastmod time.Time
+	}{
+		{"/post_tag-sitemap.xml", day(2026, 3, 4)},
+		{"/undated.xml", time.Time{}},
+		{"/old.xml", day(2020, 1, 1)},
+		{"/new.xml", day(2026, 3, 1)},
+		{"/future.xml", day(2099, 1, 1)},
+		{"/archive-2025-11.xml", time.Time{}},
+		{"/2026/02/14.xml", time.Time{}},
+		{"/news-sitemap.xml", time.Time{}},
+		{"/new.xml", day(2026, 3, 1)},
+	} {
+		w.Child(index, []byte(origin+c.path), c.lastmod)
+	}
+	w.Read(&Summary{Kind: Index, Children: 9})
+	want := []string{"/news-sitemap.xml", "/extra.xml", "/new.xml", "/2026/02/14.xml", "/archive-2025-11.xml", "/old.xml",
+		"/undated.xml", "/future.xml", "/post_tag-sitemap.xml"}
+	if got := drain(w); !slices.Equal(got, want) {
+		t.Errorf("asked for\n%q, want\n%q", got, want)
+	}
+}
+
+func TestWalkGuessesOnlyWhileNothingIsFound(t *testing.T) {
+	const origin = "https://a.example"
+	if got := drain(NewWalk(origin+"/", nil, 20, clock)); !slices.Equal(got, WellKnown) {
+		t.Errorf("asked for %q", got)
+	}
+	for name, c := range map[string]struct {
+		sum  Summary
+		goOn bool
+	}{
+		"a web page":      {Summary{Kind: Invalid}, true},
+		"an empty urlset": {Summary{Kind: URLSet, Skipped: 3}, true},
+		"a urlset":        {Summary{Kind: URLSet, URLs: 1}, false},
+		"an index":        {Summary{Kind: Index, Children: 1}, false},
+	} {
+		w := NewWalk(origin, nil, 20, clock)
+		w.Next()
+		w.Read(&c.sum)
+		if _, more := w.Next(); more != c.goOn {
+			t.Errorf("after %s: more = %v", name, more)
+		}
+	}
+	// A listed sitemap that is also a well-known path is asked for once.
+	w := NewWalk(origin, []string{"http://A.example:80/sitemap.xml#top"}, 20, clock)
+	if got := drain(w); len(got) != len(WellKnown) || slices.Contains(got, "/sitemap.xml") {
+		t.Errorf("asked for %q", got)
+	}
+}
+
+func TestWalkRedirects(t *testing.T) {
+	const origin = "https://a.example"
+	w := NewWalk(origin, []string{"http://a.example/one.xml", origin + "/two.xml", origin + "/three.xml"}, 20, clock)
+	one, _ := w.Next()
+	if !w.Redirect(one, origin+"/one.xml") {
+		t.Error("not followed to https")
+	}
+	if !w.Redirect(one, origin+"/two.xml") {
+		t.Error("not followed to a new document")
+	}
+	three, _ := w.Next()
+	if three.URL != origin+"/three.xml" {
+		t.Errorf("asked for %s, which one.xml led to already", three.URL)
+	}
+	if w.Redirect(three, origin+"/two.xml") || w.Redirect(three, origin+"/robots.txt") || w.Redirect(three, "ftp://a.example/") {
+		t.Error("followed to what was asked for already")
+	}
+}
+
+func TestWalkCycles(t *testing.T) {
+	const origin = "https://a.example"
+	w := NewWalk(origin, []string{origin + "/a.xml"}, 20, clock)
+	a, _ := w.Next()
+	w.Child(a, []byte(origin+"/b.xml"), time.Time{})
+	b, _ := w.Next()
+	w.Child(b, []byte(origin+"/c.xml"), time.Time{})
+	c, _ := w.Next()
+	if c.Depth != 2 || c.Parent != origin+"/b.xml" || c.Source != FromIndex {
+		t.Errorf("candidate %+v", c)
+	}
+	for _, u := range []string{"/a.xml", "/b.xml", "/c.xml", "/robots.txt"} {
+		w.Child(c, []byte(origin+u), time.Time{})
+	}
+	if w.Cycles() != 3 {
+		t.Errorf("%d cycles, want 3", w.Cycles())
+	}
+	w.Read(&Summary{Kind: URLSet, URLs: 1})
+	if rest := drain(w); rest != nil {
+		t.Errorf("asked for %q again", rest)
+	}
+}
+
+// An index of any size costs the memory of what can be fetched.
+func TestWalkKeepsTheBest(t *testing.T) {
+	const origin = "https://a.example"
+	w := NewWalk(origin, []string{origin + "/index.xml"}, 5, clock)
+	index, _ := w.Next()
+	for i := range 5000 {
+		w.Child(index, fmt.Appendf(nil, "%s/%d.xml", origin, i), day(2010, 1, 1).AddDate(0, 0, i*37%5000))
+		if len(w.pending) > 5 {
+			t.Fatalf("%d are remembered", len(w.pending))
+		}
+	}
+	w.Read(&Summary{Kind: Index, Children: 5000})
+	got := drain(w)
+	if len(got) != 5 {
+		t.Fatalf("asked for %q", got)
+	}
+	for i, u := range got { // the five newest
+		var n int
+		fmt.Sscanf(u, "/%d.xml", &n)
+		if n*37%5000 != 4999-i {
+			t.Errorf("%s is number %d of the newest", u, i)
+		}
+	}
+}
+
+func TestDateInName(t *testing.T) {
+	for u, want := range map[string]string{
+		"https://a.example/sitemap-2024-05.xml":      "2024-05-01",
+		"https://a.example/sitemaps/2024/12/31.xml":  "2024-12-31",
+		"https://a.example/sitemap_20240501.xml.gz":  "2024-05-01",
+		"https://a.example/posts-2023.xml":           "2023-01-01",
+		"https://a.example/2019/sitemap-2024-05.xml": "2024-05-01",
+		"https://a.example/day/1199.xml":             "",
+		"https://a.example/sitemap-12345.xml":        "",
+		"https://a.example/sitemap-2024-13.xml":      "",
+		"https://a.example/sitemap.xml":              "",
+		"":                                           "",
+	} {
+		got := ""
+		if d := dateInName(u); !d.IsZero() {
+			got = d.Format(time.DateOnly)
+		}
+		if got != want {
+			t.Errorf("%s: %q, want %q", u, got, want)
+		}
+	}
+}
