@@ -87,6 +87,7 @@ func build(log *slog.Logger) (*seedEngine, error) {
 		Letters: &queues.DeadLetters{
 			Ledger: records, Bucket: bucket, Queue: queues.NewProducer("DLQ"), Version: version(), Delay: s.RetryDelay, Log: log, Now: time.Now,
 		},
+		Leases:     &queues.Leases{Ledger: records, Queue: domainQueue, Sleep: worker.Sleep, Log: log, Now: time.Now},
 		RetryDelay: s.RetryDelay, Log: log, Now: time.Now,
 	}
 	return &seedEngine{api.Handler(), consumer}, nil

@@ -7,6 +7,8 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync"
+	"time"
 
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/fetch"
@@ -29,13 +31,23 @@ type Batch struct {
 	*Collector
 	limiter *fetch.Limiter
 	merging chan struct{} // one URL list too large for a message is in memory at once
+	mu      sync.Mutex
+	freeAt  map[string]time.Time // by domain
 }
 
 // NewBatch starts the collections of one event.
 func (c *Collector) NewBatch() *Batch {
 	own := *c
 	own.Bucket = &queued{bucket: c.Bucket, turn: make(chan struct{}, 1)}
-	return &Batch{Collector: &own, limiter: fetch.NewLimiter(fetch.MaxWaiting), merging: make(chan struct{}, 1)}
+	return &Batch{Collector: &own, limiter: fetch.NewLimiter(fetch.MaxWaiting), merging: make(chan struct{}, 1), freeAt: map[string]time.Time{}}
+}
+
+// FreeAt is when the last of the hosts that were asked for a domain may be asked again; zero when
+// none was.
+func (b *Batch) FreeAt(domain string) time.Time {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.freeAt[domain]
 }
 
 // Collect brings the document of the message's domain up to date. It may be called for several
@@ -54,7 +66,7 @@ func (b *Batch) Collect(ctx context.Context, m *contract.DomainMessage, last boo
 	if err != nil {
 		return err
 	}
-	done, err := b.done(ctx, dir, m)
+	done, err := b.Done(ctx, m)
 	if err != nil {
 		return err
 	}
@@ -95,14 +107,15 @@ func (b *Batch) urls(ctx context.Context, m *contract.DomainMessage, rawName str
 	return describe(list, rawName), nil
 }
 
-// done reports whether the domain was collected, and not before what a forced message asks for.
-func (b *Batch) done(ctx context.Context, dir r2.DomainDir, m *contract.DomainMessage) (bool, error) {
-	o, err := b.Bucket.Head(ctx, dir.Checkpoint())
+// Done reports whether the domain was collected, and not before what a forced message asks for:
+// Collect then only merges URLs, and asks the domain for nothing.
+func (b *Batch) Done(ctx context.Context, m *contract.DomainMessage) (bool, error) {
+	o, err := b.Bucket.Head(ctx, r2.DomainDir{Partition: m.Partition, Domain: m.Domain}.Checkpoint())
 	switch {
 	case errors.Is(err, r2.ErrNotFound):
 		return false, nil
 	case err != nil:
-		return false, contract.Wrap(contract.Storage, "collector.Collect", err)
+		return false, contract.Wrap(contract.Storage, "collector.Done", err)
 	}
 	return !m.Force || !o.Uploaded.Before(m.RequestedAt), nil
 }

@@ -67,6 +67,9 @@ func (b *Batch) gather(ctx context.Context, m *contract.DomainMessage, dir r2.Do
 	defer session.Close()
 	g := &gathering{Batch: b, message: m, dir: dir, session: session, facts: &facts{}}
 	err := g.run(ctx)
+	b.mu.Lock()
+	b.freeAt[m.Domain] = session.FreeAt()
+	b.mu.Unlock()
 	g.facts.stats = session.Stats()
 	g.facts.reachable = g.facts.stats.Answered > 0
 	g.facts.at = b.Clock.Now()

@@ -127,6 +127,7 @@ type DomainMessage struct {
 	URLsCount         int       `json:"urls_count,omitempty"` // length of that list
 	Force             bool      `json:"force,omitempty"`
 	RequestedAt       time.Time `json:"requested_at,omitzero"`
+	BusySince         time.Time `json:"busy_since,omitzero"` // when another event was first found working on the domain
 }
 
 // ParseDomain decodes a DOMAIN_QUEUE message and completes what can be derived: registrable_domain

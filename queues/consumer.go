@@ -8,11 +8,13 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/ledger"
 	"github.com/newsfork/seed-engine/orchestrator"
 	"github.com/newsfork/seed-engine/processor"
 	"github.com/newsfork/seed-engine/r2"
@@ -45,7 +47,11 @@ type Processor interface {
 // Batch is step 3 for the messages of one event: they share connections and the turns of hosts.
 // Collect is never called twice at once for one domain; last is the message's final delivery.
 type Batch interface {
+	// Done reports whether Collect will not ask the domain for anything.
+	Done(ctx context.Context, m *contract.DomainMessage) (bool, error)
 	Collect(ctx context.Context, m *contract.DomainMessage, last bool) error
+	// FreeAt is when the hosts that were asked for a domain may be asked again.
+	FreeAt(domain string) time.Time
 }
 
 // Consumer handles the batches of the three queues.
@@ -54,6 +60,7 @@ type Consumer struct {
 	Processor    Processor
 	NewBatch     func() Batch
 	Letters      *DeadLetters
+	Leases       *Leases
 	RetryDelay   time.Duration // of the first retry; doubles with every further one
 	Log          *slog.Logger
 	Now          func() time.Time
@@ -64,10 +71,9 @@ type Consumer struct {
 func (c *Consumer) Handle(ctx context.Context, queue string, messages []Message) {
 	switch Role(queue) {
 	case Seed:
-		c.settle(ctx, queue, messages, func(m Message) error { return c.seed(ctx, m) }, byMessage)
+		c.handleSeeds(ctx, queue, messages)
 	case Domain:
-		batch := c.NewBatch()
-		c.settle(ctx, queue, messages, func(m Message) error { return c.domain(ctx, batch, m) }, byDomain)
+		c.handleDomains(ctx, queue, messages)
 	case DLQ:
 		c.Letters.handle(ctx, queue, messages)
 	default:
@@ -96,40 +102,32 @@ func Role(queue string) string {
 	return ""
 }
 
-// settle runs work for every message: those of one key one after another, keys side by side.
-// Reasons of failures are recorded before the retries, in one write, so that a dead letter can say
-// why.
-func (c *Consumer) settle(ctx context.Context, queue string, messages []Message, work func(Message) error, key func(Message) string) {
-	var (
-		mu       sync.Mutex
-		failures []failed
-		finished []Message
-		wg       sync.WaitGroup
-	)
-	lanes := map[string][]Message{}
-	for _, m := range messages {
-		lanes[key(m)] = append(lanes[key(m)], m)
+// outcome collects what became of the messages of an event. It may be used by several goroutines.
+type outcome struct {
+	*Consumer
+	mu       sync.Mutex
+	failures []failed
+	finished []Message
+}
+
+// of notes how one message ended, and acknowledges it when err is nil. Retries wait for settle.
+func (o *outcome) of(m Message, start time.Time, err error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if err == nil {
+		m.Ack()
+		o.finished = append(o.finished, m)
+		return
 	}
-	for _, lane := range lanes {
-		wg.Go(func() {
-			for _, m := range lane {
-				start := c.Now()
-				err := work(m)
-				mu.Lock()
-				if err == nil {
-					m.Ack()
-					finished = append(finished, m)
-				} else {
-					failures = append(failures, failed{message: m, err: err, duration: c.Now().Sub(start)})
-				}
-				mu.Unlock()
-			}
-		})
-	}
-	wg.Wait()
-	c.Letters.record(ctx, queue, failures, finished)
-	for _, f := range failures {
-		f.message.Retry(c.RetryDelay << min(f.message.Attempts()-1, 10))
+	o.failures = append(o.failures, failed{message: m, err: err, duration: o.Now().Sub(start)})
+}
+
+// settle records why messages failed, in one write with the releases, and only then retries them, so
+// that a dead letter can say why.
+func (o *outcome) settle(ctx context.Context, queue string, releases []ledger.Release) {
+	o.Letters.record(ctx, queue, o.failures, o.finished, releases)
+	for _, f := range o.failures {
+		f.message.Retry(o.RetryDelay << min(f.message.Attempts()-1, 10))
 	}
 }
 
@@ -153,15 +151,12 @@ type stack []byte
 
 func (s stack) Error() string { return string(s) }
 
-func byMessage(m Message) string { return m.ID() }
-
-// byDomain keys a message by the domain it is about.
-func byDomain(m Message) string {
-	d, err := contract.ParseDomain(m.Body())
-	if err != nil {
-		return m.ID()
+func (c *Consumer) handleSeeds(ctx context.Context, queue string, messages []Message) {
+	o := &outcome{Consumer: c}
+	for _, m := range messages {
+		o.of(m, c.Now(), c.seed(ctx, m))
 	}
-	return d.Domain
+	o.settle(ctx, queue, nil)
 }
 
 func (c *Consumer) seed(ctx context.Context, m Message) error {
@@ -189,15 +184,66 @@ func (c *Consumer) seed(ctx context.Context, m Message) error {
 	return err
 }
 
-func (c *Consumer) domain(ctx context.Context, batch Batch, m Message) error {
-	d, err := contract.ParseDomain(m.Body())
-	if err != nil {
-		c.logFailure("domain_message_failed", m, err)
-		return err
+// delivery of a message about a domain, decoded.
+type domainDelivery struct {
+	Message
+	work *contract.DomainMessage
+}
+
+// handleDomains collects the domains of a batch side by side, and the messages of one domain one
+// after another. Domains that have to be asked for anything are leased first; those that another event
+// is asking wander.
+func (c *Consumer) handleDomains(ctx context.Context, queue string, messages []Message) {
+	o := &outcome{Consumer: c}
+	batch := c.NewBatch()
+	lanes := map[string][]domainDelivery{}
+	var toAsk []string
+	for _, m := range messages {
+		start := c.Now()
+		work, err := contract.ParseDomain(m.Body())
+		if err != nil {
+			c.logFailure("domain_message_failed", m, err)
+			o.of(m, start, err)
+			continue
+		}
+		if !slices.Contains(toAsk, work.Domain) {
+			done, err := batch.Done(ctx, work)
+			if err != nil {
+				c.logFailure("domain_collector_failed", m, err, "domain_id", work.DomainID, "registrable_domain", work.Domain)
+				o.of(m, start, err)
+				continue
+			}
+			if !done {
+				toAsk = append(toAsk, work.Domain)
+			}
+		}
+		lanes[work.Domain] = append(lanes[work.Domain], domainDelivery{m, work})
 	}
-	err = recovered(func() error { return batch.Collect(ctx, d, m.Attempts() > MaxRetries) })
+	leases := c.Leases.acquire(ctx, toAsk)
+	var wg sync.WaitGroup
+	for _, lane := range lanes {
+		wg.Go(func() {
+			for _, d := range lane {
+				start := c.Now()
+				o.of(d, start, c.domain(ctx, batch, leases, d))
+			}
+		})
+	}
+	wg.Wait()
+	o.settle(ctx, queue, leases.release(batch.FreeAt))
+}
+
+func (c *Consumer) domain(ctx context.Context, batch Batch, leases *held, d domainDelivery) error {
+	err := recovered(func() error {
+		if _, busy := leases.busy[d.work.Domain]; busy {
+			return leases.wander(ctx, d.work)
+		}
+		ctx, cancel := leases.under(ctx, d.work.Domain)
+		defer cancel()
+		return batch.Collect(ctx, d.work, d.Attempts() > MaxRetries)
+	})
 	if err != nil {
-		c.logFailure("domain_collector_failed", m, err, "domain_id", d.DomainID, "registrable_domain", d.Domain)
+		c.logFailure("domain_collector_failed", d, err, "domain_id", d.work.DomainID, "registrable_domain", d.work.Domain)
 	}
 	return err
 }

@@ -52,6 +52,8 @@ type steps struct {
 	process func(*contract.SeedMessage) error
 	collect func(m *contract.DomainMessage, last bool) error
 	runs    []contract.Continuation
+	freeAt  time.Time
+	under   func(context.Context) // sees the context of Collect, on the side
 }
 
 func (s *steps) Process(_ context.Context, m *contract.SeedMessage) (processor.Result, error) {
@@ -63,16 +65,23 @@ func (s *steps) Run(_ context.Context, c contract.Continuation) (orchestrator.Re
 	return orchestrator.Result{}, nil
 }
 
-func (s *steps) Collect(_ context.Context, m *contract.DomainMessage, last bool) error {
+func (s *steps) Collect(ctx context.Context, m *contract.DomainMessage, last bool) error {
+	if s.under != nil {
+		go s.under(ctx)
+	}
 	return s.collect(m, last)
 }
 
+func (s *steps) Done(context.Context, *contract.DomainMessage) (bool, error) { return false, nil }
+func (s *steps) FreeAt(domain string) time.Time                              { return s.freeAt }
+
 type fixture struct {
 	*queues.Consumer
-	steps  *steps
-	bucket *r2.Memory
-	dlq    *queues.Memory
-	db     *sqlite.DB
+	steps   *steps
+	bucket  *r2.Memory
+	dlq     *queues.Memory
+	domains *queues.Memory
+	db      *sqlite.DB
 }
 
 func newFixture(t *testing.T) *fixture {
@@ -82,13 +91,24 @@ func newFixture(t *testing.T) *fixture {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { db.Close() })
-	f := &fixture{steps: &steps{}, bucket: r2.NewMemory(), dlq: queues.NewMemory(), db: db}
+	f := &fixture{steps: &steps{}, bucket: r2.NewMemory(), dlq: queues.NewMemory(), domains: queues.NewMemory(), db: db}
 	log := slog.New(slog.DiscardHandler)
 	now := func() time.Time { return time.Date(2026, 1, 28, 10, 0, 0, 0, time.UTC) }
 	f.Consumer = &queues.Consumer{
 		Orchestrator: f.steps, Processor: f.steps, NewBatch: func() queues.Batch { return f.steps },
 		Letters: &queues.DeadLetters{
 			Ledger: ledger.New(db), Bucket: f.bucket, Queue: f.dlq, Version: "v1", Delay: 10 * time.Second, Log: log, Now: now,
+		},
+		Leases: &queues.Leases{
+			Ledger: ledger.New(db), Queue: f.domains, Log: log, Now: time.Now,
+			Sleep: func(ctx context.Context, d time.Duration) error {
+				select {
+				case <-ctx.Done():
+					return ctx.Err()
+				case <-time.After(d):
+					return nil
+				}
+			},
 		},
 		RetryDelay: 10 * time.Second, Log: log, Now: now,
 	}

@@ -44,10 +44,10 @@ type DeadLetters struct {
 // storeDelay is how long a dead letter waits on its queue when it could not be stored.
 const storeDelay = 10 * time.Minute
 
-// record notes why messages of a queue failed, and forgets the reasons of work that was
-// finished at last. The ledger being away stops nothing: a dead letter then only says less.
-func (d *DeadLetters) record(ctx context.Context, queue string, failures []failed, finished []Message) {
-	var c ledger.Changes
+// record notes why messages of a queue failed, forgets the reasons of work that was finished at
+// last, and gives leases up. The ledger being away stops nothing: a dead letter then only says less.
+func (d *DeadLetters) record(ctx context.Context, queue string, failures []failed, finished []Message, releases []ledger.Release) {
+	c := ledger.Changes{Releases: releases}
 	for _, f := range failures {
 		c.Failures = append(c.Failures, ledger.Failure{
 			Work:      workOf(queue, f.message.Body()),
