@@ -1,0 +1,74 @@
+// One request at a time a host, with the pause between, whatever the number of events: told by the
+// origin's own log.
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { domainMessage, partition, quick, raw, root, startEngine, until } from "./engine.mjs";
+
+const interval = 200;
+const web = { name: "anysite", main: `${root}/test/e2e/anysite.mjs`, compatibility_date: "2026-11-01", vars: { LATENCY_MS: "20" } };
+const other = { ...partition, category: "finance" };
+const document = (p, domain) => `prod/country=${p.country}/category=${p.category}/date=${p.date}/${domain}/domain_metadata.json`;
+
+const visits = async (engine) => (await engine.web.fetch("https://control.invalid/")).json();
+
+function assertPolite(log) {
+  const last = {};
+  for (const { host, path, start, end } of log.toSorted((a, b) => a.start - b.start)) {
+    if (last[host]) assert.ok(start - last[host] >= interval, `${host}${path} was asked for ${start - last[host]} ms after the request before it`);
+    last[host] = end;
+  }
+}
+
+describe("politeness across events", () => {
+  test("forty hosts in two partitions, messages shuffled and doubled, six events at once", async () => {
+    const engine = await startEngine({ web, vars: { ...quick, REQUEST_INTERVAL_MS: String(interval) } });
+    try {
+      const hosts = Array.from({ length: 40 }, (_, i) => `site${i}.sg`);
+      const messages = [partition, other].flatMap((p) =>
+        hosts.flatMap((host) =>
+          Array(2).fill(domainMessage(host, [`https://${host}/a`], { partition_info: p, source_file_path: raw(1).replace("category=news", `category=${p.category}`) })),
+        ),
+      );
+      // A fixed shuffle: the same run every time.
+      messages.forEach((_, i) => {
+        const k = (i * 7919) % messages.length;
+        [messages[i], messages[k]] = [messages[k], messages[i]];
+      });
+      const batches = [];
+      for (let i = 0; i < messages.length; i += 5) batches.push(messages.slice(i, i + 5).map((body, k) => ({ id: `m${i + k}`, body })));
+      await Promise.all(
+        Array.from({ length: 6 }, async () => {
+          for (let batch; (batch = batches.shift()); ) {
+            const result = await engine.deliver("newsfork-domain-dev", batch);
+            assert.equal(result.acked.length, 5, JSON.stringify(result));
+          }
+        }),
+      );
+      const keys = [partition, other].flatMap((p) => hosts.map((host) => document(p, host)));
+      await until(async () => (await engine.keys("prod/")).filter((key) => key.endsWith(".success")).length === keys.length, "every domain", 150);
+      for (const key of keys) assert.equal((await engine.json(key)).technical_metadata.sitemap_xml.url_count, 3, key);
+      assert.deepEqual(await engine.keys("dlq/"), []);
+      assert.ok(engine.events("domain_busy").length > 0, "no domain was ever busy");
+      assertPolite(await visits(engine));
+    } finally {
+      await engine.close();
+    }
+  });
+
+  test("when the holder of a lease was killed, another finishes as soon as it expires", async () => {
+    const engine = await startEngine({ web, vars: { ...quick, REQUEST_INTERVAL_MS: String(interval) } });
+    try {
+      await engine.rows("INSERT INTO leases (domain, owner, expires_at) VALUES ('late.sg', 'killed', CAST(unixepoch('subsec') * 1000 AS INTEGER) + 4000)");
+      const started = Date.now();
+      const result = await engine.deliver("newsfork-domain-dev", [{ id: "a", body: domainMessage("late.sg", ["https://late.sg/a"]), attempts: 3 }]);
+      assert.deepEqual(result.acked, ["a"]);
+      assert.equal(await engine.json(document(partition, "late.sg")), null);
+      await until(() => engine.json(document(partition, "late.sg")), "the domain", 30);
+      assert.ok(Date.now() - started >= 4000);
+      const [first] = await visits(engine);
+      assert.ok(first.start - started >= 3900, "the domain was asked while another held the lease");
+    } finally {
+      await engine.close();
+    }
+  });
+});
