@@ -14,6 +14,7 @@ import { join, relative, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { differences, facts } from "./facts.mjs";
 import { root, startEngine } from "./local.mjs";
+import { endProgress, failure, good, plural, progress, results, step, table } from "./report.mjs";
 import { contentOf } from "./web/origin.mjs";
 
 const live = process.env.LIVE === "1";
@@ -45,8 +46,7 @@ for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => process.e
 try {
   await main();
 } catch (err) {
-  say(`\n${paint(31, "failed".padEnd(12))}${err instanceof Unexpected ? err.message : err.stack}`);
-  showLog(40);
+  failure(err instanceof Unexpected ? err.message : err.stack, dir && join(dir, "worker.log"));
   process.exitCode = 1;
 } finally {
   await engine?.stop();
@@ -68,14 +68,16 @@ async function main() {
   for (const file of files) await upload(file);
   await orchestrate("orchestrate", {});
   const documents = await read();
-  show(documents, expected);
-  await where(documents);
+  table(documents, expected);
+  const keys = (await engine.list("prod/")).map((o) => o.key);
+  results(`R2 bucket ${engine.bucket}, simulated in ${relative(root, join(dir, "state"))}`, keys, documents);
   await complete(files);
   if (live) return;
 
   await judge(documents, expected);
   const before = await stored();
   await orchestrate("again", {}, { sent: 0, skipped: files.length });
+  await sleep(2000); // in which a message that should not be there would arrive
   if ((await stored()) !== before) throw new Unexpected("the second orchestration changed what is stored");
   good("a second orchestration sends nothing and changes nothing");
 
@@ -126,11 +128,14 @@ function directory() {
   return join(home, name);
 }
 
+/** Changes with the engine and the sample. */
 function fingerprint() {
-  const hash = createHash("sha256");
-  for (const place of ["sample", "build/worker", "ledger/migrations", "wrangler.jsonc"].map((p) => join(root, p))) {
-    const files = place.endsWith(".jsonc") ? [""] : readdirSync(place, { recursive: true }).sort();
-    for (const file of files.filter((f) => /\.(json|jsonc|mjs|js|wasm|sql|)$/.test(f))) hash.update(file).update(readFileSync(join(place, file)));
+  const hash = createHash("sha256").update(readFileSync(join(root, "wrangler.jsonc")));
+  for (const dir of ["sample", "build/worker", "ledger/migrations"]) {
+    for (const entry of readdirSync(join(root, dir), { recursive: true, withFileTypes: true }).filter((e) => e.isFile())) {
+      const path = join(entry.parentPath, entry.name);
+      if (!path.includes(".wrangler")) hash.update(path).update(readFileSync(path));
+    }
   }
   return hash.digest("hex").slice(0, 8);
 }
@@ -152,7 +157,6 @@ async function orchestrate(name, body, wanted = {}) {
   step(name, `${plural(data.files_found, "raw file")} found, ${data.sent} sent, ${data.skipped} skipped`);
   const wrong = differences(wanted, data);
   if (wrong.length) throw new Unexpected(`${name}: ${wrong.join("; ")}`);
-
   if (data.sent === 0) return;
 
   let last;
@@ -269,92 +273,4 @@ async function evidence(dir, { robots, sitemap, technical_metadata: technical })
     if (createHash("sha256").update(bytes).digest("hex") !== sha256) wrong.push(`${dir}/${name} has another SHA-256 than the document says`);
   }
   return wrong;
-}
-
-// ---- output
-
-function say(text = "") {
-  console.log(text);
-}
-
-function paint(code, text) {
-  return process.stdout.isTTY && !process.env.NO_COLOR ? `\x1b[${code}m${text}\x1b[0m` : text;
-}
-
-function step(name, text) {
-  say(`${paint(1, name.padEnd(12))}${text}`);
-}
-
-function good(text) {
-  say(`${paint(32, "ok".padEnd(12))}${text}`);
-}
-
-function plural(n, word) {
-  return `${n.toLocaleString("en")} ${word}${n === 1 ? "" : "s"}`;
-}
-
-/** On a terminal the line is written over; elsewhere each change is one line. */
-function progress(line) {
-  const text = `${"".padEnd(12)}${paint(2, line)}`;
-  process.stdout.write(process.stdout.isTTY ? `\r\x1b[K${text}` : `${text}\n`);
-}
-
-function endProgress() {
-  if (process.stdout.isTTY) process.stdout.write("\r\x1b[K");
-}
-
-/** The table: a line for every domain of every partition. */
-function show(documents, expected) {
-  const head = ["domain", "URLs", "robots.txt", "sitemap", "lists", "feeds", "answered by", expected ? "what it is for" : ""];
-  const right = new Set([1, 4, 5]);
-  let partition;
-  const rows = [...documents].map(([dir, document]) => {
-    const [, country, category, date, domain] = dir.split("/");
-    return { partition: [country, category, date].join("/"), cells: cells(domain, document, expected) };
-  });
-  const widths = head.map((h, i) => Math.max(h.length, ...rows.map((r) => r.cells[i].length)));
-  const line = (cells) => cells.map((c, i) => (right.has(i) ? c.padStart(widths[i]) : c.padEnd(widths[i]))).join("  ").trimEnd();
-  for (const row of rows) {
-    if (row.partition !== partition) say(`\n${row.partition}\n${paint(1, line(head))}`);
-    partition = row.partition;
-    say(line(row.cells));
-  }
-  say();
-}
-
-function cells(domain, document, expected) {
-  const { robots, sitemap, technical_metadata: technical, processing_metadata: processing } = document;
-  const p = processing.partition_info;
-  const why = expected?.[`country=${p.country}/category=${p.category}/date=${p.date}`]?.domains[domain]?.why;
-  const verdict = technical.robots_txt.allows_crawling ? "allows" : "forbids";
-  return [
-    domain,
-    String(processing.total_urls),
-    document.reachable ? `${robots.status_code} ${verdict}` : "-",
-    sitemap.exists ? technical.sitemap_xml.kind : (sitemap.error_type ?? "none"),
-    sitemap.exists ? sitemap.url_count.toLocaleString("en") : "",
-    String(technical.feeds.length),
-    technical.server_info.effective_host ?? "nobody",
-    why ?? "",
-  ];
-}
-
-/** Where the results lie. */
-async function where(documents) {
-  step("results", `R2 bucket ${engine.bucket}, simulated in ${relative(root, join(dir, "state"))}`);
-  const names = (await engine.list("prod/")).map(({ key }) => ({ partition: key.split("/").slice(0, 4).join("/"), name: key.split("/").slice(5).join("/") }));
-  for (const partition of new Set(names.map((n) => n.partition))) {
-    const count = (name) => names.filter((n) => n.partition === partition && n.name === name).length;
-    const list = ["domain_metadata.json", "domain_metadata.json.success", "robots.txt", "sitemap.xml"].map((name) => `${count(name)} ${name}`);
-    say(`${"".padEnd(12)}${partition}/{domain}/  ${list.join(", ")}`);
-  }
-  const dead = [...documents.values()].filter((d) => !d.reachable).length;
-  say(`${"".padEnd(12)}${plural(documents.size, "domain")}: ${documents.size - dead} reachable, ${dead} unreachable`);
-}
-
-function showLog(n) {
-  const path = dir && join(dir, "worker.log");
-  if (!path || !existsSync(path)) return;
-  say(`\nthe last lines of ${relative(root, path)}:`);
-  say(readFileSync(path, "utf8").trimEnd().split("\n").slice(-n).join("\n"));
 }
