@@ -594,7 +594,7 @@ func (p *parser) count() {
 	if !e.Lastmod.IsZero() && e.Child == (s.Kind == Index) {
 		s.Lastmods++
 		widen(&s.LastmodMin, &s.LastmodMax, e.Lastmod)
-		if e.Lastmod.After(s.Newest) && plausible(e.Lastmod, p.now) {
+		if e.Lastmod.After(s.Newest) && Plausible(e.Lastmod, p.now) {
 			s.Newest = e.Lastmod
 		}
 	}
@@ -627,9 +627,9 @@ func widen(lo, hi *time.Time, t time.Time) {
 // webBegan is when the first web page was published.
 var webBegan = time.Date(1990, 12, 20, 0, 0, 0, 0, time.UTC)
 
-// plausible reports whether something can have changed at t: not before there was a web, and not in
+// Plausible reports whether something can have changed at t: not before there was a web, and not in
 // the future, give or take a zone.
-func plausible(t, now time.Time) bool {
+func Plausible(t, now time.Time) bool {
 	return t.After(webBegan) && t.Before(now.Add(24*time.Hour))
 }
 

@@ -177,7 +177,7 @@ func (w *Walk) add(p pending) {
 	if p.changed.IsZero() {
 		p.changed = dateInName(p.URL)
 	}
-	if !plausible(p.changed, w.now) {
+	if !Plausible(p.changed, w.now) {
 		p.changed = time.Time{}
 	}
 	at, _ := slices.BinarySearchFunc(w.pending, p, compare)

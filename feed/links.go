@@ -1,0 +1,111 @@
+package feed
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+
+	"github.com/newsfork/seed-engine/sitemap"
+)
+
+// maxHead is how much of a page is searched for links, in bytes. Heads are seldom a tenth of it.
+const maxHead = 512 << 10
+
+// WellKnown are the paths where sites put a feed that no page declares, most frequent first.
+var WellKnown = []string{
+	"/feed",
+	"/rss",
+	"/rss.xml",
+	"/feed.xml",
+	"/atom.xml",
+	"/index.xml",
+	"/feed.json",
+}
+
+// Candidate is a feed that a page declares.
+type Candidate struct {
+	URL  string
+	Kind Kind // as declared
+}
+
+// Links finds the feeds that the head of a web page declares (rel="alternate" with a type of a feed:
+// https://www.rssboard.org/rss-autodiscovery, RFC 4287 and the like). base is the URL of the page;
+// its <base> is honoured. Feeds of comments come last; otherwise the order is that of the page.
+func Links(page []byte, base string) []Candidate {
+	page = page[:min(len(page), maxHead)]
+	var found, comments []Candidate
+	rebased := false
+	for i := 0; ; {
+		t, next := sitemap.NextTag(page, i)
+		if next < 0 || t.Closing && t.Is("head") || t.Is("body") {
+			break
+		}
+		i = next
+		switch {
+		case t.Closing:
+		case t.Is("script"), t.Is("style"), t.Is("title"), t.Is("noscript"), t.Is("template"):
+			i = behind(page, i, t.Name)
+		case t.Is("base") && !rebased:
+			if u, ok := sitemap.Resolve(base, []byte(t.Attr("href"))); ok {
+				base, rebased = u, true
+			}
+		case t.Is("link"):
+			kind := declared(&t)
+			u, ok := sitemap.Resolve(base, []byte(t.Attr("href")))
+			if kind == "" || !ok {
+				continue
+			}
+			same := func(c Candidate) bool { return c.URL == u }
+			switch {
+			case slices.ContainsFunc(found, same) || slices.ContainsFunc(comments, same):
+			case strings.Contains(u, "/comments"):
+				comments = append(comments, Candidate{u, kind})
+			default:
+				found = append(found, Candidate{u, kind})
+			}
+		}
+	}
+	return append(found, comments...)
+}
+
+// behind returns where the content of a raw text element ends: at its end tag, or never.
+func behind(page []byte, i int, name []byte) int {
+	for {
+		end := bytes.Index(page[i:], []byte("</"))
+		if end < 0 {
+			return len(page)
+		}
+		i += end
+		if rest := page[i+2:]; len(rest) >= len(name) && bytes.EqualFold(rest[:len(name)], name) {
+			return i
+		}
+		i += 2
+	}
+}
+
+// declared returns the kind of feed that a link declares, or "".
+func declared(link *sitemap.Tag) Kind {
+	rel := strings.Fields(strings.ToLower(link.Attr("rel")))
+	if !slices.Contains(rel, "alternate") && !slices.Contains(rel, "feed") || slices.Contains(rel, "stylesheet") {
+		return ""
+	}
+	mime, _, _ := strings.Cut(strings.ToLower(link.Attr("type")), ";")
+	switch strings.TrimSpace(mime) {
+	case "application/rss+xml", "application/rdf+xml", "application/x-rss+xml", "text/rss+xml", "application/xml", "text/xml":
+		return RSS
+	case "application/atom+xml":
+		return Atom
+	case "application/feed+json":
+		return JSON
+	case "application/json":
+		// JSON Feed 1.0 asked for this type; publishing systems declare their API with it.
+		if href := link.Attr("href"); strings.Contains(href, "feed") && !strings.Contains(href, "/wp-json/") {
+			return JSON
+		}
+	case "":
+		if slices.Contains(rel, "feed") {
+			return RSS
+		}
+	}
+	return ""
+}

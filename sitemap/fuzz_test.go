@@ -1,0 +1,84 @@
+package sitemap
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+	"testing/iotest"
+	"unicode/utf8"
+)
+
+// FuzzParse holds the parser to its promises on any bytes: no panic, the same result however the
+// document arrives, absolute URLs, text in UTF-8, and a summary that agrees with the entries.
+func FuzzParse(f *testing.F) {
+	for _, x := range corpus(f) {
+		if data, err := os.ReadFile(filepath.Join("testdata/corpus", x.File)); err == nil && len(data) < 4096 {
+			f.Add(data, x.ContentType)
+		}
+	}
+	for _, doc := range []string{
+		"<rss><channel><item><link>/1</link><pubDate>Thu, 05 Jan 2017 12:34:51 +0000</pubDate><description><p>",
+		"<feed xml:base='/x/'><entry><link href='1?a&amp;b'/><title type='html'>&amp;lt;</title></entry></feed>",
+		"<!DOCTYPE x [ ]><urlset><url><loc><![CDATA[ /1 ]]>&#x41;&eacute;&zz;</loc><news:title>\xe9\xff</news:title>",
+		"https://a.example/1\r\n# x\rhttp://b.example/ \n",
+		"\xff\xfe<\x00u\x00r\x00l\x00>\x00",
+		zip("<urlset>", zip("<url><loc>/1</loc></url>")),
+	} {
+		f.Add([]byte(doc), "text/xml; charset=euc-kr")
+	}
+	f.Fuzz(func(t *testing.T, data []byte, contentType string) {
+		o := Options{ContentType: contentType, Now: clock, MaxBytes: 1 << 20}
+		var entries, children, titles int
+		whole, err := Parse(bytes.NewReader(data), base, o, func(e *Entry) {
+			entries++
+			if e.Child {
+				children++
+			}
+			if e.News.Title != nil {
+				titles++
+			}
+			if _, ok := parseLocation(e.Loc); !ok {
+				t.Errorf("loc %q", e.Loc)
+			}
+			for _, text := range [][]byte{e.Loc, e.Title, e.News.Title, e.News.Name, e.News.Language} {
+				if !utf8.Valid(text) || len(text) > 4*maxField || !bytes.Equal(text, trim(text)) {
+					t.Errorf("text %q", text)
+				}
+			}
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if whole.URLs+whole.Children != entries || whole.Children != children || whole.NewsTitles != titles ||
+			whole.Kind == Invalid && (entries > 0 || whole.Problem == "") ||
+			(whole.FirstLoc == "") != (whole.URLs == 0) || whole.LastmodMin.After(whole.LastmodMax) || whole.Newest.After(whole.LastmodMax) {
+			t.Errorf("%d entries, %d children: %+v", entries, children, whole)
+		}
+		rnd := rand.New(rand.NewPCG(uint64(len(data)), 1))
+		for _, r := range []interface{ Read([]byte) (int, error) }{iotest.OneByteReader(bytes.NewReader(data)), &pieces{data, rnd}} {
+			if s, err := Parse(r, base, o, nil); err != nil || fmt.Sprint(s) != fmt.Sprint(whole) {
+				t.Errorf("in pieces: %+v, want %+v", s, whole)
+			}
+		}
+	})
+}
+
+// FuzzGuess holds the detection of charsets to the names it may give.
+func FuzzGuess(f *testing.F) {
+	f.Add([]byte("\xc1\xa4\xba\xce, \xbb\xf5\xb7\xce\xbf\xee"))
+	f.Add([]byte("<?xml encoding="))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		name := guess(b)
+		if known, enc := charset(name); known != name || (enc == nil) != (name == utf8Name) {
+			t.Errorf("guessed %q", name)
+		}
+		xmlEncoding(b)
+		charsetParam(string(b))
+		if good, bad := countUTF8(b); utf8.Valid(b) && bad > 0 || good+bad > len(b) {
+			t.Errorf("%d and %d of %d bytes", good, bad, len(b))
+		}
+	})
+}
