@@ -205,7 +205,7 @@ func resolve(base *url.URL, value string) string {
 			value = "//" + value
 		}
 	}
-	u, err := url.Parse(value)
+	u, err := url.Parse(strings.ReplaceAll(value, " ", "%20")) // net/url leaves them in queries
 	if err != nil {
 		return ""
 	}

@@ -161,8 +161,8 @@ func TestProductToken(t *testing.T) {
 }
 
 func TestSitemapsWithoutBase(t *testing.T) {
-	f := Parse([]byte("Sitemap: /a.xml\nSitemap: https://news.example/b.xml\nSitemap: https://news.example/c d.xml\n"))
-	want := []string{"https://news.example/b.xml", "https://news.example/c%20d.xml"}
+	f := Parse([]byte("Sitemap: /a.xml\nSitemap: https://news.example/b.xml\nSitemap: https://news.example/c d.xml\nSitemap: https://news.example\nSitemap: https://NEWS.example\n"))
+	want := []string{"https://news.example/b.xml", "https://news.example/c%20d.xml", "https://news.example"}
 	for _, base := range []string{"", "/robots.txt", "news.example", "::"} {
 		if got := f.Sitemaps(base); !slices.Equal(got, want) {
 			t.Errorf("base %q: %q", base, got)

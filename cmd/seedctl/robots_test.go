@@ -98,8 +98,8 @@ func TestRobotsCompare(t *testing.T) {
 	if !strings.Contains(out, "decides otherwise on 1 of 8 URLs:\nallowed    /x/axb  (no rule)\n") {
 		t.Error(out)
 	}
-	_, out, _ = seedctl("User-agent: *\nDisallow: /c\n", "robots", "--compare", "-")
-	if !strings.Contains(out, "temoto/robotstxt decides the same (5 URLs tried)") {
+	_, out, _ = seedctl("User-agent: *\nDisallow: /c\nAllow: e\n", "robots", "--compare", "-")
+	if !strings.Contains(out, "temoto/robotstxt decides the same (8 URLs tried)") {
 		t.Error(out)
 	}
 	_, out, _ = seedctl("Disallow: /\nUser-agent: *\nDisallow: /x", "robots", "--compare", "--json", "-", "/x")
