@@ -148,7 +148,7 @@ func (m *Memory) List(ctx context.Context, o ListOptions) (*Page, error) {
 	if err == nil && o.Cursor != "" {
 		var last []byte
 		last, err = base64.RawURLEncoding.DecodeString(o.Cursor)
-		after = max(after, string(last))
+		after = string(last)
 	}
 	if err != nil {
 		return nil, fault("r2.List", o.Prefix, err)

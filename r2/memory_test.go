@@ -3,6 +3,7 @@ package r2_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"sync"
 	"testing"
@@ -143,6 +144,21 @@ func TestMemoryFail(t *testing.T) {
 	}
 	if _, err := m.Head(ctx, "u"); !errors.Is(err, r2.ErrNotFound) {
 		t.Errorf("a failed commit left something: %v", err)
+	}
+}
+
+// As on the platform, pages with metadata end before their limit, so a caller has to look at
+// Truncated.
+func TestMemoryShortPages(t *testing.T) {
+	m := r2.NewMemory()
+	for i := range 101 {
+		if _, err := m.Put(ctx, fmt.Sprint(i), nil, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	page, err := m.List(ctx, r2.ListOptions{Metadata: true, Limit: 101})
+	if err != nil || len(page.Objects) != 100 || !page.Truncated {
+		t.Errorf("with metadata: %d objects, truncated %v, %v", len(page.Objects), page.Truncated, err)
 	}
 }
 

@@ -103,7 +103,7 @@ async function queueSend(queue, text, delaySeconds) {
 /** Resolves to the number of messages and of bytes that wait, and the time of the oldest in ms (0: none). */
 async function queueMetrics(queue) {
   const { backlogCount, backlogBytes, oldestMessageTimestamp } = await queue.metrics();
-  return `${backlogCount}\n${backlogBytes}\n${oldestMessageTimestamp?.getTime() ?? 0}`;
+  return `${backlogCount}\n${backlogBytes}\n${Number(oldestMessageTimestamp ?? 0)}`;
 }
 
 /** statements is the JSON of [[sql, [parameter…]]…]. Resolves to the JSON of [{changes, rows}…]. */

@@ -48,6 +48,7 @@ var Cases = []Case{
 	{"nothing to record", nothing},
 	{"a lease excludes others", leaseExcludes},
 	{"a lease expires", leaseExpires},
+	{"a lease is extended when its owner takes it again", leaseAgain},
 	{"a lease is released by its owner only", leaseRelease},
 	{"a released lease cools down", leaseCoolDown},
 	{"a lease is renewed while it is held", leaseRenew},
@@ -182,11 +183,11 @@ func reasons(t T, db ledger.DB, name string) {
 	a, b := ledger.Work{Queue: name, Key: "a"}, ledger.Work{Queue: name, Key: "b"}
 	elsewhere := ledger.Work{Queue: name + "2", Key: "a"}
 	must(t, "Record", l.Record(ctx, ledger.Changes{Failures: []ledger.Failure{failure(a, "m1", 2), failure(b, "m2", 1), failure(elsewhere, "m3", 1)}}))
-	must(t, "Record", l.Record(ctx, ledger.Changes{Failures: []ledger.Failure{failure(a, "m1", 1), failure(a, "m4", 3)}}))
+	must(t, "Record", l.Record(ctx, ledger.Changes{Failures: []ledger.Failure{failure(a, "m1", 1), failure(a, "m0", 3)}}))
 	got, err := l.Reasons(ctx, []ledger.Work{a, b, {Queue: name, Key: "none"}})
 	must(t, "Reasons", err)
 	expect(t, "reasons", got, map[ledger.Work][]ledger.Failure{
-		a: {failure(a, "m1", 1), failure(a, "m1", 2), failure(a, "m4", 3)},
+		a: {failure(a, "m1", 1), failure(a, "m1", 2), failure(a, "m0", 3)},
 		b: {failure(b, "m2", 1)},
 	})
 	got, err = l.Reasons(ctx, nil)
@@ -369,6 +370,13 @@ func leaseExpires(t T, db ledger.DB, name string) {
 	expect(t, "busy for the first", names(acquire(t, db, "one", time.Minute, name)), []string{name})
 }
 
+func leaseAgain(t T, db ledger.DB, name string) {
+	acquire(t, db, "one", short, name)
+	acquire(t, db, "one", time.Minute, name)
+	time.Sleep(2 * short)
+	expect(t, "busy", names(acquire(t, db, "two", time.Minute, name)), []string{name})
+}
+
 func release(t T, db ledger.DB, releases ...ledger.Release) {
 	t.Helper()
 	must(t, "Record", ledger.New(db).Record(ctx, ledger.Changes{Releases: releases}))
@@ -411,6 +419,12 @@ func leaseRenew(t T, db ledger.DB, name string) {
 	slices.Sort(lost)
 	expect(t, "lost", lost, []string{b, c})
 	expect(t, "busy for the first", names(acquire(t, db, "one", time.Minute, a, b)), []string{b})
+
+	acquire(t, db, "two", short, b)
+	_, err = l.Renew(ctx, "one", []string{b}, time.Minute)
+	must(t, "Renew", err)
+	time.Sleep(2 * short)
+	expect(t, "busy after another tried to renew", names(acquire(t, db, "three", time.Minute, b)), []string{})
 }
 
 func leaseRace(t T, db ledger.DB, name string) {

@@ -50,7 +50,6 @@ var Cases = []Case{
 	{"limits of a message", limits},
 	{"a message that is not JSON", notJSON},
 	{"a context that is done", contextDone},
-	{"backlog", backlog},
 }
 
 var ctx = context.Background()
@@ -205,14 +204,4 @@ func contextDone(t T, p Producer, received Received, mark string) {
 	expectKind(t, "SendOne", p.SendOne(done, []byte(m), 0), contract.Storage)
 	_, err := p.Backlog(done)
 	expectKind(t, "Backlog", err, contract.Storage)
-}
-
-func backlog(t T, p Producer, received Received, mark string) {
-	b, err := p.Backlog(ctx)
-	if err != nil {
-		t.Fatalf("Backlog: %v", err)
-	}
-	if b.Messages < 0 || b.Bytes < 0 {
-		t.Errorf("got %+v", b)
-	}
 }
