@@ -30,6 +30,7 @@ type command struct {
 func commands() []command {
 	return []command{
 		{"robots", "what a robots.txt file allows, and by which line", runRobots},
+		{"sitemap", "what a sitemap or feed holds, and what is wrong with it", runSitemap},
 	}
 }
 
