@@ -18,6 +18,7 @@ const (
 	maxWall       = 10 * time.Minute // of one collection, politeness waits included
 	maxPageBytes  = 1 << 20          // of the home page; feeds are declared in its head
 	maxFeeds      = 3                // feeds read of one domain
+	maxFeedBytes  = 5 << 20          // of one feed
 	afterSitemaps = 1 + maxFeeds     // requests kept for the home page and feeds while sitemaps are read
 )
 
@@ -65,7 +66,7 @@ func (b *Batch) gather(ctx context.Context, m *contract.DomainMessage, dir r2.Do
 		Deadline: s.DomainDeadline, MaxWall: maxWall,
 	}, b.Transport, b.Clock, b.limiter)
 	defer session.Close()
-	g := &gathering{Batch: b, message: m, dir: dir, session: session, facts: &facts{}}
+	g := &gathering{Batch: b, message: m, dir: dir, session: session, facts: &facts{feeds: []contract.Feed{}}}
 	err := g.run(ctx)
 	b.mu.Lock()
 	b.freeAt[m.Domain] = session.FreeAt()
@@ -82,7 +83,7 @@ func (g *gathering) run(ctx context.Context) error {
 		return err
 	}
 	if !open {
-		g.facts.feeds, g.facts.sitemap.Documents = []contract.Feed{}, []contract.SitemapDocument{}
+		g.facts.sitemap.Documents = []contract.SitemapDocument{}
 		g.facts.server = serverInfo(g.facts.origin.Answer.Header)
 		g.facts.sitemapCode = http.StatusNotFound
 		if g.facts.robotsCode != 0 {
@@ -97,7 +98,8 @@ func (g *gathering) run(ctx context.Context) error {
 		return err
 	}
 	g.logSitemap()
-	return g.homePage(ctx)
+	g.homePage(ctx)
+	return nil
 }
 
 // stopped notes that a limit of the session ended the collection, and reports whether it did.

@@ -3,28 +3,77 @@ package collector
 import (
 	"context"
 	"net/http"
+	"slices"
 
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/feed"
 	"github.com/newsfork/seed-engine/fetch"
+	"github.com/newsfork/seed-engine/sitemap"
 )
 
-// homePage asks for the home page: what the server says of itself, and the feeds it declares.
-func (g *gathering) homePage(ctx context.Context) error {
+// homePage asks for the home page: what the server says of itself, and the feeds it declares. A
+// site that has neither a sitemap nor a declared feed is asked for feeds at well-known paths.
+func (g *gathering) homePage(ctx context.Context) {
 	f := g.facts
-	f.feeds = []contract.Feed{}
+	base := f.origin.Scheme + "://" + f.origin.Host
 	a, failure := g.session.Fetch(ctx, fetch.Target{
-		URL:    f.origin.Scheme + "://" + f.origin.Host + "/",
-		Accept: "text/html, application/xhtml+xml, */*;q=0.5", Timeout: g.Settings.PageTimeout,
+		URL: base + "/", Accept: "text/html, application/xhtml+xml, */*;q=0.5", Timeout: g.Settings.PageTimeout,
 		MaxBytes: maxPageBytes, Whole: true,
 	})
 	g.stopped(failure)
-	header := a.Header
+	f.server = serverInfo(a.Header)
 	if a.Status == 0 {
-		header = f.origin.Answer.Header
+		f.server = serverInfo(f.origin.Answer.Header)
 	}
-	f.server = serverInfo(header)
-	return nil
+	if failure == nil && a.Status == http.StatusOK {
+		for _, c := range feed.Links(a.Content, a.URL) {
+			if len(f.feeds) == maxFeeds {
+				return
+			}
+			g.feed(ctx, c.URL, "link")
+		}
+	}
+	if len(f.feeds) > 0 || f.sitemap.Exists {
+		return
+	}
+	for _, path := range feed.WellKnown {
+		if g.feed(ctx, base+path, string(sitemap.FromWellKnown)); len(f.feeds) > 0 || f.partial {
+			return
+		}
+	}
 }
+
+// feed asks for one feed and notes it when it is one.
+func (g *gathering) feed(ctx context.Context, link, foundBy string) {
+	if g.hasFeed(link) {
+		return
+	}
+	a, failure := g.session.Fetch(ctx, fetch.Target{
+		URL: link, Accept: "application/rss+xml, application/atom+xml, application/feed+json, */*;q=0.5",
+		Timeout: g.Settings.PageTimeout, MaxBytes: maxFeedBytes,
+	})
+	if failure != nil {
+		g.stopped(failure)
+		return
+	}
+	if a.Status != http.StatusOK || g.hasFeed(a.URL) {
+		return
+	}
+	facts, err := feed.Parse(a.Body, a.URL, sitemap.Options{ContentType: a.Header.Get("Content-Type"), MaxBytes: maxFeedBytes, Now: g.Clock.Now()}, nil)
+	if err != nil || facts.Kind == "" {
+		return
+	}
+	g.noteFeed(contract.Feed{
+		URL: a.URL, Kind: string(facts.Kind), Title: contract.Text(facts.Title), FoundBy: foundBy,
+		ItemCount: facts.Items, LastUpdated: contract.At(facts.Newest),
+	})
+}
+
+func (g *gathering) hasFeed(link string) bool {
+	return slices.ContainsFunc(g.facts.feeds, func(f contract.Feed) bool { return f.URL == link })
+}
+
+func (g *gathering) noteFeed(f contract.Feed) { g.facts.feeds = append(g.facts.feeds, f) }
 
 func serverInfo(h http.Header) contract.ServerInfo {
 	return contract.ServerInfo{Server: contract.Text(h.Get("Server")), ContentEncoding: contract.Text(h.Get("Content-Encoding"))}

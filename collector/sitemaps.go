@@ -67,6 +67,12 @@ func (g *gathering) sitemap(ctx context.Context, walk *sitemap.Walk, c sitemap.C
 		why = failure
 		if failure == (contract.Failure{}) {
 			walk.Read(s)
+			if s.Kind == sitemap.RSS || s.Kind == sitemap.Atom { // sites submit feeds as sitemaps
+				g.noteFeed(contract.Feed{
+					URL: a.URL, Kind: string(s.Kind), Title: contract.Text(s.Title), FoundBy: string(c.Source),
+					ItemCount: s.URLs + s.Skipped, LastUpdated: contract.At(s.Newest),
+				})
+			}
 			f.sitemap.URLCount += s.URLs
 			f.sitemap.Truncated = f.sitemap.Truncated || s.Truncated
 			f.sitemap.LastUpdated = newest(f.sitemap.LastUpdated, d.LastUpdated)

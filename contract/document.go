@@ -131,7 +131,7 @@ type Feed struct {
 	URL         string  `json:"url"`
 	Kind        string  `json:"kind"` // rss, atom, json
 	Title       *string `json:"title"`
-	FoundBy     string  `json:"found_by"` // link, well_known, robots
+	FoundBy     string  `json:"found_by"` // link, well_known; robots or index when it was submitted as a sitemap
 	ItemCount   int     `json:"item_count"`
 	LastUpdated *Time   `json:"last_updated"` // newest item
 }

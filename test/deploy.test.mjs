@@ -2,17 +2,13 @@
 // exits with 0 even when an environment lacks its bindings, so its table is read here.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { after, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { home } from "./home.mjs";
+import { unstable_readConfig as readConfig } from "wrangler";
 
 const root = resolve(fileURLToPath(new URL("..", import.meta.url)));
-const home = mkdtempSync(join(tmpdir(), "seed-engine-"));
-after(() => rmSync(home, { recursive: true, force: true }));
-Object.assign(process.env, { HOME: home, XDG_CONFIG_HOME: home, WRANGLER_SEND_METRICS: "false" });
-const { unstable_readConfig: readConfig } = await import("wrangler");
 
 const environments = { staging: "staging", production: "prod" };
 

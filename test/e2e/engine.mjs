@@ -1,16 +1,13 @@
 // The engine on workerd for end-to-end tests: the Worker as it is deployed, with R2, queues and D1
 // simulated, the sample web behind EGRESS, and a Worker beside it that may call its queue handler.
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import "../home.mjs";
+import { createTestHarness, unstable_readConfig as readConfig } from "wrangler";
 
 export const root = resolve(fileURLToPath(new URL("../..", import.meta.url)));
-const home = mkdtempSync(join(tmpdir(), "seed-engine-"));
-process.on("exit", () => rmSync(home, { recursive: true, force: true }));
-Object.assign(process.env, { HOME: home, XDG_CONFIG_HOME: home, WRANGLER_SEND_METRICS: "false" });
-const { createTestHarness, unstable_readConfig: readConfig } = await import("wrangler");
 
 /** Waits and retries as short as a test wants them; politeness is tested with a real interval. */
 export const quick = {

@@ -1,0 +1,85 @@
+// Beside the two sides: fills their buckets, and delivers batches to their queue handlers.
+const record = (i, domains) => {
+  const domain = `site${i % domains}.sg`;
+  const url = `https://www.${domain}/news/2026/01/${i}/a-headline-of-usual-length-for-an-article`;
+  return JSON.stringify({
+    url,
+    title: `Headline number ${i} of the day - ${domain}`,
+    domain: `www.${domain}`,
+    registrable_domain: domain,
+    domain_id: `media:sg:${domain}`,
+    source_type: "media",
+    content_type: "text/html",
+    language: "en",
+    country: "sg",
+    discovered_at: "2026-01-28T10:00:00Z",
+    discovery_method: "google_search",
+  });
+};
+
+/** Writes a raw file of at least so many bytes as a multipart upload, never held whole. */
+async function generate(bucket, key, bytes, domains) {
+  const part = 10 * 2 ** 20;
+  const upload = await bucket.createMultipartUpload(key);
+  const parts = [];
+  const buffer = new Uint8Array(part);
+  const encoder = new TextEncoder();
+  let used = 0;
+  let total = 0;
+  const flush = async () => {
+    parts.push(await upload.uploadPart(parts.length + 1, buffer.slice(0, used)));
+    used = 0;
+  };
+  const write = async (text) => {
+    for (let rest = encoder.encode(text); rest.length; ) {
+      const n = Math.min(rest.length, part - used);
+      buffer.set(rest.subarray(0, n), used);
+      used += n;
+      total += n;
+      rest = rest.subarray(n);
+      if (used === part) await flush();
+    }
+  };
+  let records = 0;
+  let block = "[";
+  while (total + block.length < bytes) {
+    block += `${records ? "," : ""}\n${record(records++, domains)}`;
+    if (block.length > 65536) {
+      await write(block);
+      block = "";
+    }
+  }
+  await write(`${block}\n]\n`);
+  if (used) await flush();
+  await upload.complete(parts);
+  return { bytes: total, records };
+}
+
+export default {
+  async fetch(request, env) {
+    const { pathname, searchParams } = new URL(request.url);
+    const side = searchParams.get("side");
+    const bucket = env[`${side}_BUCKET`];
+    switch (pathname) {
+      case "/generate":
+        return Response.json(await generate(bucket, searchParams.get("key"), Number(searchParams.get("bytes")), Number(searchParams.get("domains"))));
+      case "/finished": {
+        // Raw files that are done, for the orchestrator to skip.
+        const n = Number(searchParams.get("n"));
+        const prefix = searchParams.get("prefix");
+        for (let i = 0; i < n; i++) {
+          const key = `${prefix}raw_${String(i).padStart(5, "0")}.json`;
+          await Promise.all([bucket.put(key, "[]"), bucket.put(`${key}.success`, "")]);
+        }
+        return Response.json(n);
+      }
+      case "/deliver": {
+        const { queue, bodies } = await request.json();
+        const batch = bodies.map((body, i) => ({ id: `m${i}`, timestamp: new Date(), body, attempts: 1 }));
+        const { outcome, retryMessages } = await env[side].queue(queue, batch);
+        return Response.json({ outcome, retried: retryMessages.length });
+      }
+    }
+    return new Response("not found", { status: 404 });
+  },
+};

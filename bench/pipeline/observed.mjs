@@ -1,0 +1,8 @@
+// The engine, and at /pool what its instances hold.
+import engine from "../../build/worker/entry.mjs";
+import { stats } from "../../build/worker/pool.mjs";
+
+export default {
+  ...engine,
+  fetch: (request, env, ctx) => (new URL(request.url).pathname === "/pool" ? Response.json(stats()) : engine.fetch(request, env, ctx)),
+};
