@@ -79,13 +79,18 @@ func (l *Limiter) leave(h *host, now time.Time) {
 	release(h.turn)
 }
 
-// acquire waits for room in c, a semaphore.
-func acquire(ctx context.Context, c chan struct{}) error {
+// tryAcquire takes room in c, a semaphore, if there is any.
+func tryAcquire(c chan struct{}) bool {
 	select {
 	case c <- struct{}{}:
-		return nil
+		return true
 	default:
+		return false
 	}
+}
+
+// acquire waits for room in c.
+func acquire(ctx context.Context, c chan struct{}) error {
 	select {
 	case c <- struct{}{}:
 		return nil

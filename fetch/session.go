@@ -279,9 +279,11 @@ func (r *run) exchange(u *url.URL) error {
 		r.limiter.leave(h, r.clock.Now())
 		return located(err, a.URL)
 	}
-	if d, ok := RetryAfter(resp.Header.Get("Retry-After"), resp.Header.Get("Date"), r.clock.Now()); ok &&
-		(resp.Status == http.StatusTooManyRequests || resp.Status == http.StatusServiceUnavailable) {
-		r.limiter.hold(h, r.clock.Now().Add(d))
+	if resp.Status == http.StatusTooManyRequests || resp.Status == http.StatusServiceUnavailable {
+		now := r.clock.Now()
+		if d, ok := RetryAfter(resp.Header.Get("Retry-After"), resp.Header.Get("Date"), now); ok {
+			r.limiter.hold(h, now.Add(d))
+		}
 	}
 	limit := r.target.MaxBytes
 	if limit == 0 {
@@ -317,21 +319,25 @@ func (r *run) turn(h *host, link string) error {
 	if r.left() <= 0 {
 		return late(link, "the time for its domain is over")
 	}
-	began := r.clock.Now()
-	if err := acquire(r.ctx, h.turn); err != nil {
-		return err
+	if !tryAcquire(h.turn) {
+		began := r.clock.Now()
+		err := acquire(r.ctx, h.turn)
+		r.polite += r.clock.Now().Sub(began)
+		if err != nil {
+			return err
+		}
 	}
 	due, notBefore := r.limiter.times(h, r.cfg.Interval)
 	if r.after.After(notBefore) {
 		notBefore = r.after
 	}
-	err := r.sleepUntil(due, link)
-	r.polite += r.clock.Now().Sub(began)
+	slept, err := r.sleepUntil(due, link)
+	r.polite += slept
 	if err == nil && notBefore.Sub(r.clock.Now()) >= r.left() {
 		err = late(link, "its host may be asked again at "+notBefore.UTC().Format(time.RFC3339)+", when the time for its domain is over")
 	}
 	if err == nil {
-		err = r.sleepUntil(notBefore, link)
+		_, err = r.sleepUntil(notBefore, link)
 	}
 	if err == nil && r.left() <= 0 {
 		err = late(link, "the time for its domain is over")
@@ -342,19 +348,20 @@ func (r *run) turn(h *host, link string) error {
 	return err
 }
 
-func (r *run) sleepUntil(t time.Time, link string) error {
+// sleepUntil returns at t, unless MaxWall has passed by then, and says how long it slept.
+func (r *run) sleepUntil(t time.Time, link string) (slept time.Duration, err error) {
 	if limit := r.cfg.MaxWall; limit > 0 && t.Sub(r.start) >= limit {
-		return late(link, "its host may be asked again at "+t.UTC().Format(time.RFC3339)+", when the time for its domain is over")
+		return 0, late(link, "its host may be asked again at "+t.UTC().Format(time.RFC3339)+", when the time for its domain is over")
 	}
-	for {
-		d := t.Sub(r.clock.Now())
-		if d <= 0 {
-			return nil
-		}
-		if err := r.clock.Sleep(r.ctx, d); err != nil {
-			return contract.Wrap(contract.Timeout, "fetch.Session", err)
+	began := r.clock.Now()
+	for now := began; now.Before(t); now = r.clock.Now() { // a timer may fire early
+		err := r.clock.Sleep(r.ctx, t.Sub(now))
+		slept = r.clock.Now().Sub(began)
+		if err != nil {
+			return slept, contract.Wrap(contract.Timeout, "fetch.Session", err)
 		}
 	}
+	return slept, nil
 }
 
 // forever stands for a limit that is not set.

@@ -4,10 +4,10 @@ package fetch
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
+	"strings"
 	"syscall/js"
 	"time"
 
@@ -34,31 +34,23 @@ func (edgeClock) Sleep(ctx context.Context, d time.Duration) error {
 type edge struct{}
 
 var (
-	jsJSON      = js.Global().Get("JSON")
 	jsArray     = js.Global().Get("Array")
 	globalFetch = js.Global().Get("fetch")
 )
 
-// requestInit is the RequestInit of fetch, but for its signal.
-type requestInit struct {
-	Method   string            `json:"method"`
-	Headers  map[string]string `json:"headers"`
-	Redirect string            `json:"redirect"` // manual: the Guard stands before every hop
-	Cache    string            `json:"cache"`    // no-store: what an origin says must come from the origin
-}
-
 func (edge) Do(ctx context.Context, r *Request) (*Response, error) {
-	init := requestInit{Method: r.Method, Headers: make(map[string]string, len(r.Header)), Redirect: "manual", Cache: "no-store"}
+	headers := make(map[string]any, len(r.Header))
 	for name, values := range r.Header {
-		init.Headers[name] = values[0]
+		headers[name] = values[0]
 	}
-	text, err := json.Marshal(init)
-	if err != nil {
-		return nil, contract.Wrap(contract.Internal, "fetch.Transport", err)
-	}
-	options := jsJSON.Call("parse", string(text))
 	signal, stop := worker.Signal(ctx, r.Timeout)
-	options.Set("signal", signal)
+	options := map[string]any{
+		"method":   r.Method,
+		"headers":  headers,
+		"redirect": "manual",   // the Guard stands before every hop
+		"cache":    "no-store", // what an origin says must come from the origin
+		"signal":   signal,
+	}
 	promise, err := worker.Try(func() js.Value {
 		if egress := worker.Env("EGRESS"); !egress.IsUndefined() {
 			return egress.Call("fetch", r.URL, options)
@@ -75,32 +67,27 @@ func (edge) Do(ctx context.Context, r *Request) (*Response, error) {
 	}
 	resp := &Response{
 		Status: answer.Get("status").Int(),
+		Header: header(answer),
 		Body:   &edgeBody{worker.BodyReader(answer.Get("body")), stop},
 	}
-	if resp.Header, err = header(answer); err == nil {
-		err = edgeFailure(resp.Status, resp.Header)
-	}
-	if err != nil {
+	if err := edgeFailure(resp.Status, resp.Header); err != nil {
 		resp.Body.Close()
 		return nil, err
 	}
 	return resp, nil
 }
 
-// header crosses all fields in one string.
-func header(response js.Value) (http.Header, error) {
-	var fields [][2]string
-	text := jsJSON.Call("stringify", jsArray.Call("from", response.Get("headers"))).String()
-	if err := json.Unmarshal([]byte(text), &fields); err != nil {
-		return nil, contract.Wrap(contract.Internal, "fetch.Transport", err)
-	}
-	h := make(http.Header, len(fields))
-	for _, f := range fields {
-		if f[0] != "set-cookie" {
-			h.Add(f[0], f[1])
+// header crosses all fields in one string: joined, they are lines of name, comma and value.
+func header(response js.Value) http.Header {
+	lines := jsArray.Call("from", response.Get("headers")).Call("join", "\n").String()
+	h := http.Header{}
+	for line := range strings.Lines(lines) {
+		name, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), ",")
+		if name != "" && name != "set-cookie" {
+			h.Add(name, value)
 		}
 	}
-	return h, nil
+	return h
 }
 
 // edgeBody is a body under the signal of its request.
