@@ -36,13 +36,15 @@ func (g *gathering) sitemaps(ctx context.Context) error {
 // sitemap asks for one sitemap and reads it. Errors are those of the bucket.
 func (g *gathering) sitemap(ctx context.Context, walk *sitemap.Walk, c sitemap.Candidate) error {
 	f := g.facts
-	f.sitemapAt = g.Clock.Now()
+	if !f.sitemap.Exists {
+		f.sitemapAt = g.Clock.Now()
+	}
 	a, failure := g.session.Fetch(ctx, fetch.Target{
 		URL: c.URL, Accept: "application/xml, text/xml, */*;q=0.5",
 		Timeout: g.Settings.SitemapTimeout, MaxBytes: g.Settings.MaxSitemapBytes,
 	})
 	d := contract.SitemapDocument{URL: c.URL, FoundBy: string(c.Source), StatusCode: a.Status}
-	if a.Status != 0 {
+	if a.Status != 0 && !f.sitemap.Exists {
 		f.sitemapCode = a.Status
 	}
 	var why contract.Failure
@@ -128,7 +130,6 @@ func newest(a, b *contract.Time) *contract.Time {
 func (g *gathering) root(a *fetch.Answer, s *sitemap.Summary, e *evidence) error {
 	f := g.facts
 	f.sitemapURL = a.URL
-	f.sitemapCode = a.Status
 	f.sitemap.Exists, f.sitemap.Size, f.sitemap.Failure = true, e.size, contract.Failure{}
 	f.sitemap.Kind, f.sitemap.SHA256 = contract.Text(string(s.Kind)), digest(e.sum.Sum(nil))
 	f.sitemap.LastModified, f.sitemap.ETag = lastModified(a.Header), contract.Text(a.Header.Get("ETag"))

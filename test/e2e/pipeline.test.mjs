@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import Ajv2020 from "ajv/dist/2020.js";
 import { differences, facts } from "../../sample/facts.mjs";
-import { fixture, startEngine, until } from "./engine.mjs";
+import { fixture, quick, startEngine, until } from "./engine.mjs";
 
 const expected = JSON.parse(fixture("sample/expected.json"));
 const validate = new Ajv2020({ strict: false, validateFormats: false }).compile(JSON.parse(fixture("contract/schemas/domain_metadata.schema.json")));
@@ -21,7 +21,7 @@ describe("the pipeline on the sample", () => {
   const uploadedAt = {};
 
   before(async () => {
-    engine = await startEngine();
+    engine = await startEngine({ vars: { ...quick, FETCH_RETRIES: "1" } });
     for (const { dir, name } of files) {
       const path = dir.replaceAll(/[a-z]+=/g, "");
       const answer = await engine.api("PUT", `/api/v1/datasets/${path}/${name}`, fixture(`sample/raw/${dir}/${name}.json`).toString());
