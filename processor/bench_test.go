@@ -31,7 +31,6 @@ func (f *rawFile) Read(p []byte) (n int, err error) {
 		f.rest = f.rest[k:]
 		n += k
 	}
-	f.given += int64(n)
 	return n, nil
 }
 
@@ -63,6 +62,7 @@ func (f *rawFile) next() bool {
 	}
 	f.record++
 	f.line, f.rest = b, b
+	f.given += int64(len(b))
 	return true
 }
 

@@ -15,9 +15,8 @@ import (
 )
 
 const (
-	maxHeld   = 16 << 20 // bytes held before what is there is sent as a part
-	maxTables = 4 << 20  // bytes of domains and hosts kept from part to part
-	keptIdle  = 2 << 20  // bytes of slabs kept between files
+	maxHeld  = 16 << 20 // bytes held before what is there is sent as a part
+	keptIdle = 2 << 20  // bytes of slabs kept between files
 
 	slabBits = 18
 	slabSize = 1 << slabBits
@@ -60,6 +59,7 @@ const (
 // groups holds the URLs of a file, or of a part of it, by registrable domain. The URLs lie in slabs
 // as the JSON that will be sent, so that they are copied once, without an allocation each.
 type groups struct {
+	limit         int // bytes held before they are sent as a part
 	country       string
 	list          []group          // in the order of the file
 	byDomain      map[string]int32 // index in list
@@ -82,7 +82,8 @@ type groups struct {
 
 // start begins a file of a partition of country.
 func (g *groups) start(country string) {
-	if g.seed == (maphash.Seed{}) {
+	if g.limit == 0 {
+		g.limit = maxHeld
 		g.seed = maphash.MakeSeed()
 	}
 	g.country, g.disagreements = country, 0
@@ -90,9 +91,13 @@ func (g *groups) start(country string) {
 	g.forgetURLs()
 }
 
-// forgetURLs empties the groups, after they were sent.
+// full reports that what is held should be sent.
+func (g *groups) full() bool { return g.held > g.limit }
+
+// forgetURLs empties the groups, after they were sent. The domains stay, so that every part says the
+// same of them, unless they are so many that little room would be left.
 func (g *groups) forgetURLs() {
-	if g.tables > maxTables {
+	if g.tables > g.limit/4 {
 		g.forgetDomains()
 	}
 	for i := range g.list {

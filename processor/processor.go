@@ -154,7 +154,7 @@ func (p *Processor) stream(ctx context.Context, m *contract.SeedMessage, file r2
 		case !added:
 			result.Duplicates++
 		}
-		if p.groups.held > maxHeld {
+		if p.groups.full() {
 			result.UniqueDomains += p.groups.newDomains()
 			if err := p.outbox.flush(&p.groups, false); err != nil {
 				return result, err

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"sync"
@@ -224,5 +226,613 @@ func asJSON(v any) string {
 	return string(b)
 }
 
-var _ = errors.Is
-var _ = strings.Contains
+func TestBadFiles(t *testing.T) {
+	record := `{"url":"https://mom.gov.sg/a"}`
+	for name, c := range map[string]struct {
+		file string
+		kind contract.Kind
+		says string
+	}{
+		"empty":            {"", contract.Parse, "byte 0: the file is empty"},
+		"only a BOM":       {"\xef\xbb\xbf", contract.Parse, "byte 3: the file is empty"},
+		"truncated":        {`[` + record + `,{"url":"https://mom.g`, contract.Parse, "byte 53: the JSON ends unfinished"},
+		"no closing":       {`[` + record, contract.Parse, "byte 31: the JSON ends unfinished"},
+		"not JSON":         {"<html>", contract.Parse, "byte 0: expected a value, found '<'"},
+		"CSV":              {"url,title\n", contract.Parse, "byte 0: expected a value, found 'u'"},
+		"lines of JSON":    {record + "\n" + record, contract.Parse, `byte 30: the object has no "records"`},
+		"UTF-16":           {"\xff\xfe[\x00]\x00", contract.Parse, "byte 0: the file is UTF-16"},
+		"a string":         {`"records"`, contract.Parse, "byte 9: the file is a string; upload a JSON array"},
+		"null":             {`null`, contract.Parse, "byte 4: the file is null"},
+		"no records":       {`{"meta":{},"data":[]}`, contract.Parse, `byte 21: the object has no "records"`},
+		"records object":   {`{"records":{}}`, contract.Parse, `byte 13: "records" is an object; upload an array`},
+		"records twice":    {`{"records":[],"records":[]}`, contract.Parse, `byte 23: the object has "records" twice`},
+		"trailing garbage": {`[` + record + `] x`, contract.Parse, "byte 33: the file goes on after its JSON, found 'x'"},
+		"trailing comma":   {`[` + record + `,]`, contract.Parse, "byte 32: expected a value, found ']'"},
+		"single quotes":    {`[{'url':1}]`, contract.Parse, "byte 2: expected a key, found '\\''"},
+		"control":          {"[{\"url\":\"https://a.com/\n\"}]", contract.Parse, "byte 23: a string holds a control character, found '\\n'"},
+		"too deep":         {strings.Repeat("[", 10002), contract.Parse, "byte 10001: more than 10,000 levels of nesting"},
+	} {
+		s := newSite(t, c.file)
+		_, err := s.Process(context.Background(), seed())
+		if contract.KindOf(err) != c.kind || !strings.Contains(fmt.Sprint(err), c.says) {
+			t.Errorf("%s: %v, want %q", name, err, c.says)
+		}
+		if s.hasCheckpoint() || len(s.queue.messages) > 0 {
+			t.Errorf("%s: %d messages, checkpoint %v", name, len(s.queue.messages), s.hasCheckpoint())
+		}
+	}
+}
+
+func TestMissingFile(t *testing.T) {
+	s := newSite(t, "[]")
+	m := seed()
+	m.FilePath = strings.Replace(rawKey, "0001", "0002", 1)
+	_, err := s.Process(context.Background(), m)
+	var e *contract.Error
+	if !errors.As(err, &e) || e.Kind != contract.Validation || e.Field != "file_path" || !strings.Contains(e.Message, m.FilePath) {
+		t.Errorf("missing: %v", err)
+	}
+	m.FilePath = "raw/elsewhere/raw_0001.json"
+	if _, err := s.Process(context.Background(), m); contract.KindOf(err) != contract.Validation {
+		t.Errorf("no raw file: %v", err)
+	}
+	if len(s.queue.messages) > 0 {
+		t.Error("something was sent")
+	}
+}
+
+func TestEmptyFiles(t *testing.T) {
+	for _, file := range []string{"[]", " [\r\n] ", `{"records":[]}`, `{"meta":{"count":0},"records":[ ],"x":1}`, "\xef\xbb\xbf[]", `[{"title":"no URL"}]`} {
+		s := newSite(t, file)
+		if r := s.process(t); r.UniqueDomains+r.DomainsSent+r.URLs != 0 || !s.hasCheckpoint() || s.queue.sends > 0 {
+			t.Errorf("%q: %+v, checkpoint %v", file, r, s.hasCheckpoint())
+		}
+	}
+}
+
+func TestBadRecords(t *testing.T) {
+	bad := []struct{ record, reason string }{
+		{`{"title":"x"}`, "has no url"},
+		{`{"url":null}`, "has no url"},
+		{`{"url":""}`, "has no url"},
+		{`{"url":"  "}`, "has no url"},
+		{`{"url":5}`, "has no url"},
+		{`{"url":{"href":"https://a.com"}}`, "has no url"},
+		{`{}`, "has no url"},
+		{`"https://a.com/"`, "is a string, not an object"},
+		{`7`, "is a number, not an object"},
+		{`null`, "is null, not an object"},
+		{`true`, "is true or false, not an object"},
+		{`["https://a.com/"]`, "is an array, not an object"},
+		{`{"url":"javascript:alert(1)"}`, string(badScheme)},
+		{`{"url":"/newsroom"}`, string(badScheme)},
+		{`{"url":"https://192.0.2.1/"}`, string(ipAddress)},
+		{`{"url":"https://localhost/"}`, string(noDomain)},
+		{`{"url":"https://gov.sg/"}`, string(noDomain)},
+		{`{"url":"https://user:secret@a.com/"}`, string(credentials)},
+		{`{"url":"https://a.com/","content":"` + strings.Repeat("x", 1<<20) + `"}`, "is larger than 1 MiB"},
+	}
+	var file strings.Builder
+	for _, b := range bad {
+		fmt.Fprintf(&file, `%s,{"url":"https://a.com/%d"},`, b.record, file.Len())
+	}
+	for i, b := range bad { // each alone, between good ones
+		s := newSite(t, `[{"url":"https://a.com/1"},`+b.record+`,{"url":"https://www.münchen.de/"}]`)
+		r := s.process(t)
+		if r.TotalRecords != 3 || r.BadRecords != 1 || r.URLs != 2 || r.UniqueDomains != 2 {
+			t.Errorf("%d, %.100s: %+v", i, b.record, r)
+		}
+		if events := s.events(t, "record_rejected"); len(events) != 1 || events[0]["reason"] != b.reason || events[0]["record"] != 2.0 || events[0]["offset"] != 27.0 || events[0]["file_path"] != rawKey {
+			t.Errorf("%.100s: logged %v, want %q", b.record, events, b.reason)
+		}
+		if strings.Contains(s.log.String(), "secret") {
+			t.Error("a password is in the log")
+		}
+	}
+	s := newSite(t, `[`+file.String()+`{"url":"https://a.com/"}]`)
+	if r := s.process(t); r.BadRecords != len(bad) || r.URLs != len(bad)+1 {
+		t.Errorf("together: %+v", r)
+	}
+	if n := len(s.events(t, "record_rejected")); n != 10 {
+		t.Errorf("%d bad records logged, want the first ten", n)
+	}
+}
+
+func TestBadFields(t *testing.T) {
+	s := newSite(t, `[{"url":"https://a.com/1","title":5,"language":["en"],"confidence":"0.9","domain_id":null,"source_type":false,"authority":"gov","discovered_at":""}]`)
+	r := s.process(t)
+	if r.BadFields != 4 || r.BadRecords != 0 || r.URLs != 1 {
+		t.Errorf("%+v", r)
+	}
+	m := s.domains(t)[0]
+	u := m.URLs[0]
+	if m.Authority != "gov" || m.DomainID != "gov:sg:a.com" || u.Title != nil || u.Language != nil || u.Confidence != nil || u.DiscoveredAt != nil {
+		t.Errorf("%s", asJSON(m))
+	}
+	if e := s.events(t, "record_fields_ignored"); len(e) != 1 || fmt.Sprint(e[0]["fields"]) != "[source_type title language confidence]" {
+		t.Errorf("logged %v", e)
+	}
+}
+
+// events are the log lines of one event.
+func (s *site) events(t *testing.T, name string) (list []map[string]any) {
+	t.Helper()
+	for line := range bytes.Lines(s.log.Bytes()) {
+		var e map[string]any
+		if err := json.Unmarshal(line, &e); err != nil {
+			t.Fatal(err)
+		}
+		if e["msg"] == name {
+			list = append(list, e)
+		}
+	}
+	return list
+}
+
+func TestLog(t *testing.T) {
+	s := newSite(t, `[{"url":"https://a.com/"},{"url":"https://a.com/"},{"url":"https://b.com/","domain":"c.com"},{}]`)
+	s.process(t)
+	var order []string
+	for line := range bytes.Lines(s.log.Bytes()) {
+		var e map[string]any
+		if err := json.Unmarshal(line, &e); err != nil {
+			t.Fatal(err)
+		}
+		order = append(order, e["msg"].(string))
+	}
+	if want := []string{"file_processor_start", "record_rejected", "domains_extracted", "file_processing_complete"}; !slices.Equal(order, want) {
+		t.Errorf("events %v, want %v", order, want)
+	}
+	for event, fields := range map[string]map[string]any{
+		"file_processor_start":     {"file_path": rawKey},
+		"domains_extracted":        {"file_path": rawKey, "total_records": 4.0, "unique_domains": 2.0, "bad_records": 1.0, "duplicates": 1.0, "disagreements": 1.0},
+		"file_processing_complete": {"file_path": rawKey, "domains_sent": 2.0, "urls": 2.0},
+	} {
+		e := s.events(t, event)[0]
+		for name, want := range fields {
+			if e[name] != want {
+				t.Errorf("%s: %s is %v, want %v", event, name, e[name], want)
+			}
+		}
+	}
+}
+
+func TestDomainIDs(t *testing.T) {
+	for _, c := range []struct {
+		name, records, domain, id, authority string
+		disagreements                        int
+	}{
+		{"given", `{"url":"https://www.a.com/","registrable_domain":"a.com","domain_id":"gov:sg:a.com","source_type":"gov"}`, "a.com", "gov:sg:a.com", "gov", 0},
+		{"built", `{"url":"https://www.a.com/","source_type":"gov"}`, "a.com", "gov:sg:a.com", "gov", 0},
+		{"nothing known", `{"url":"https://www.a.com/"}`, "a.com", "unknown:sg:a.com", "", 0},
+		{"from a later record", `{"url":"https://a.com/1"},{"url":"https://a.com/2","domain_id":"x","authority":"org"}`, "a.com", "x", "org", 0},
+		{"first wins", `{"url":"https://a.com/1","domain_id":"x","authority":"gov"},{"url":"https://a.com/2","domain_id":"y","authority":"org"}`, "a.com", "x", "gov", 0},
+		{"from a duplicate", `{"url":"https://a.com/1"},{"url":"https://a.com/1","domain_id":"x","authority":"gov"}`, "a.com", "x", "gov", 0},
+		{"other domain claimed", `{"url":"https://www.a.com/","registrable_domain":"b.com","domain_id":"gov:sg:b.com","source_type":"gov"}`, "a.com", "gov:sg:a.com", "gov", 1},
+		{"host claimed as domain", `{"url":"https://www.a.com/","registrable_domain":"www.a.com","domain_id":"gov:sg:www.a.com"}`, "a.com", "unknown:sg:a.com", "", 1},
+		{"suffix claimed as domain", `{"url":"https://www.mom.gov.sg/","registrable_domain":"gov.sg","domain_id":"gov:sg:gov.sg","source_type":"gov"}`, "mom.gov.sg", "gov:sg:mom.gov.sg", "gov", 1},
+		{"case and root dot", `{"url":"https://www.a.com/","registrable_domain":"A.COM.","domain_id":"x"}`, "a.com", "x", "", 0},
+		{"IDN claim", `{"url":"https://www.xn--mnchen-3ya.de/","registrable_domain":"München.de","domain_id":"x"}`, "xn--mnchen-3ya.de", "x", "", 0},
+		{"host agrees", `{"url":"https://www.a.com/","domain":"www.a.com","domain_id":"x"}`, "a.com", "x", "", 0},
+		{"domain agrees", `{"url":"https://www.a.com/","domain":"a.com","domain_id":"x"}`, "a.com", "x", "", 0},
+		{"other host", `{"url":"https://www.a.com/","normalized_domain":"nota.com","domain_id":"x"}`, "a.com", "unknown:sg:a.com", "", 1},
+		{"disagrees, then agrees", `{"url":"https://a.com/1","registrable_domain":"b.com","domain_id":"x"},{"url":"https://a.com/2","registrable_domain":"a.com","domain_id":"y"}`, "a.com", "y", "", 1},
+	} {
+		s := newSite(t, "["+c.records+"]")
+		r := s.process(t)
+		m := s.domains(t)
+		if len(m) != 1 || m[0].Domain != c.domain || m[0].RegistrableDomain != c.domain || m[0].DomainID != c.id || m[0].Authority != c.authority || r.Disagreements != c.disagreements {
+			t.Errorf("%s: %d disagreements, %s", c.name, r.Disagreements, asJSON(m))
+		}
+	}
+}
+
+func TestDuplicates(t *testing.T) {
+	s := newSite(t, `[{"url":"https://a.com/b","title":"first"},{"url":"https:\/\/a.com\/\u0062","title":"escaped"},{"raw_url":" https://a.com/b\n"},
+		{"url":"https://a.com/b/"},{"url":"https://a.com/B"},{"url":"http://a.com/b"},{"url":"https://a.com/b?"},{"url":"https://a.com/b#x"},{"url":"https://www.a.com/b"},
+		{"url":"https://a.com/\"한\ud83d\ude00&<"},{"url":"https://a.com/\u0022\ud55c😀\u0026\u003c"}]`)
+	if r := s.process(t); r.Duplicates != 3 || r.URLs != 8 {
+		t.Errorf("%+v", r)
+	}
+	want := []string{"http://a.com/b", `https://a.com/"한😀&<`, "https://a.com/B", "https://a.com/b", "https://a.com/b#x", "https://a.com/b/", "https://a.com/b?", "https://www.a.com/b"}
+	if have := s.urls(t); !slices.Equal(have, want) {
+		t.Errorf("sent %q, want %q", have, want)
+	}
+	if first := s.domains(t)[0].URLs[0]; *first.Title != "first" {
+		t.Errorf("title %q", *first.Title)
+	}
+}
+
+// Two URLs of one hash are both kept, and each is still found.
+func TestHashCollision(t *testing.T) {
+	g := &groups{}
+	g.start("sg")
+	a, b := []byte("https://a.com/1"), []byte("https://a.com/2")
+	entry := func(u []byte, hash uint32) ref { return g.store([]byte(beforeURL+string(u)+`"}`), len(u), hash) }
+	slot, hash := g.find(b)
+	g.seen[slot] = entry(a, hash) + 1 // as if a had the hash of b
+	other, _ := g.find(b)
+	if other == slot || g.seen[other] != 0 {
+		t.Fatalf("b is taken for a: slot %d", other)
+	}
+	g.seen[other] = entry(b, hash) + 1
+	g.entries = 2
+	if again, _ := g.find(b); again != other {
+		t.Errorf("b is found at %d, not %d", again, other)
+	}
+	g.rehash()
+	if slot, _ := g.find(b); g.seen[slot] == 0 {
+		t.Error("b is lost when the table grows")
+	}
+}
+
+// many makes a file of the URLs that name gives for 0 to n-1.
+func many(n int, url func(i int) string) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, `,{"url":%q,"title":"Title of %[2]d","source_type":"gov"}`, url(i), i)
+	}
+	return "[" + b.String()[1:] + "]"
+}
+
+func TestManyURLs(t *testing.T) {
+	for name, c := range map[string]struct {
+		n, domains int
+		lists      bool
+	}{
+		"one domain with 50,000 URLs": {50_000, 1, true},
+		"20 domains with 2,000 URLs":  {40_000, 20, true},
+		"2,000 domains with 10 URLs":  {20_000, 2000, false},
+		"as many domains as URLs":     {5_000, 5_000, false},
+	} {
+		url := func(i int) string {
+			return fmt.Sprintf("https://www.domain-%d.gov.sg/newsroom/item-%d", i%c.domains, i)
+		}
+		s := newSite(t, many(c.n, url))
+		r := s.process(t)
+		if r.TotalRecords != c.n || r.URLs != c.n || r.UniqueDomains != c.domains || r.DomainsSent != c.domains {
+			t.Errorf("%s: %+v", name, r)
+		}
+		for _, m := range s.domains(t) {
+			if m.Part != 0 || m.DomainURL != m.URLs[0].URL {
+				t.Errorf("%s: part %d, domain_url %s", name, m.Part, m.DomainURL)
+			}
+			list := ""
+			if c.lists {
+				list = "prod/country=sg/category=news/date=2026-01-28/" + m.Domain + "/urls/raw_0001-1.json"
+			}
+			if m.URLsPath != list {
+				t.Errorf("%s: urls_path %q, want %q", name, m.URLsPath, list)
+			}
+		}
+		var want []string
+		for i := range c.n {
+			want = append(want, url(i))
+		}
+		slices.Sort(want)
+		if !slices.Equal(s.urls(t), want) {
+			t.Errorf("%s: URLs differ", name)
+		}
+		for _, n := range s.queue.batches[:len(s.queue.batches)-1] {
+			if n < 100 && c.domains == 5000 {
+				t.Errorf("%s: a batch of %d small messages is not full", name, n)
+			}
+		}
+	}
+}
+
+// TestInlineLimit fills the URL list of a message, and the message, to the byte.
+func TestInlineLimit(t *testing.T) {
+	s := newSite(t, `[{"url":"https://a.com/"}]`)
+	s.process(t)
+	overhead := len(`[{"url":"https://a.com/","title":null,"path":"/"}]`)
+	for _, c := range []struct {
+		title  int
+		inline bool
+	}{{maxInline - overhead + len("null") - len(`""`), true}, {maxInline - overhead + len("null") - len(`""`) + 1, false}} {
+		s := newSite(t, `[{"url":"https://a.com/","title":"`+strings.Repeat("x", c.title)+`"}]`)
+		s.process(t)
+		m := s.domains(t)[0]
+		if inline := m.URLsPath == ""; inline != c.inline || len(*m.URLs[0].Title) != c.title {
+			t.Errorf("title of %d bytes: urls_path %q, %d bytes", c.title, m.URLsPath, len(s.queue.messages[0]))
+		}
+	}
+
+	// A first URL that is all escapes stands in the message twice: message and list reach their limits together.
+	send := func(quotes, title int) (size int, inline bool) {
+		s := newSite(t, `[{"url":"https://a.com/?`+strings.Repeat(`\"`, 10)+strings.Repeat("&", quotes)+`","title":"`+strings.Repeat("x", title)+`"}]`)
+		s.process(t)
+		if m := s.domains(t)[0]; len(*m.URLs[0].Title) != title {
+			t.Error("the title is cut")
+		}
+		return len(s.queue.messages[0]), s.domains(t)[0].URLsPath == ""
+	}
+	size, inline := send(9000, 1)
+	if !inline {
+		t.Fatal("too large to begin with")
+	}
+	room := contract.MaxMessageBytes - contract.MessageOverhead - size
+	if size, inline := send(9000, 1+room); !inline || size != contract.MaxMessageBytes-contract.MessageOverhead {
+		t.Errorf("a message of exactly the limit: %d bytes, inline %v", size, inline)
+	}
+	if size, inline := send(9000, 1+room+1); inline {
+		t.Errorf("a message over the limit: %d bytes, inline %v", size, inline)
+	}
+	if _, inline := send(MaxURLBytes-100, 1); inline { // the longest message that a claim check can be
+		t.Error("the longest URL is inline")
+	}
+}
+
+// newParted is a site where a part of a file is 256 KiB.
+func newParted(t testing.TB, file string) *site {
+	s := newSite(t, file)
+	s.groups.start("")
+	s.groups.limit = 256 << 10
+	return s
+}
+
+const partedURLs = 6_000
+
+// parted is a file of several parts.
+func parted(domains int) string {
+	return many(partedURLs, func(i int) string { return fmt.Sprintf("https://www.domain-%d.gov.sg/item-%d", i%domains, i) })
+}
+
+func TestParts(t *testing.T) {
+	for _, domains := range []int{1, 2, partedURLs} {
+		s := newParted(t, parted(domains))
+		r := s.process(t)
+		list := s.domains(t)
+		parts := map[int]int{}
+		ids := map[string]string{}
+		for _, m := range list {
+			parts[m.Part]++
+			if id, ok := ids[m.Domain]; ok && id != m.DomainID {
+				t.Errorf("%s has ids %s and %s", m.Domain, id, m.DomainID)
+			}
+			ids[m.Domain] = m.DomainID
+			if m.URLsPath != "" && !strings.HasSuffix(m.URLsPath, fmt.Sprintf("/urls/raw_0001-%d.json", m.Part)) {
+				t.Errorf("part %d has urls_path %s", m.Part, m.URLsPath)
+			}
+		}
+		if len(parts) < 3 || parts[0] > 0 || parts[1] == 0 || parts[2] == 0 {
+			t.Errorf("%d domains: parts %v", domains, parts)
+		}
+		if r.URLs != partedURLs || r.UniqueDomains != domains || r.DomainsSent != len(list) || len(ids) != domains {
+			t.Errorf("%d domains: %+v", domains, r)
+		}
+		if urls := s.urls(t); len(slices.Compact(urls)) != partedURLs {
+			t.Errorf("%d domains: %d URLs", domains, len(urls))
+		}
+	}
+}
+
+// TestLargeFile has one part of 16 MiB, and gives back what it took.
+func TestLargeFile(t *testing.T) {
+	const n = 12_000
+	title := strings.Repeat("x", 1500)
+	s := newSite(t, many(n, func(i int) string { return fmt.Sprintf("https://domain-%d.com/%d?%s", i%7, i, title) }))
+	r := s.process(t)
+	held := map[int]int{}
+	for _, m := range s.domains(t) {
+		held[m.Part] += len(s.object(t, m.URLsPath))
+	}
+	if r.URLs != n || len(held) != 2 || held[1] < maxHeld*95/100 || held[1] > maxHeld {
+		t.Errorf("%+v, bytes by part %v", r, held)
+	}
+	if s.groups.slabs != nil || s.groups.seen != nil {
+		t.Errorf("%d slabs and a table of %d are kept", len(s.groups.slabs), len(s.groups.seen))
+	}
+}
+
+// contents is everything that the messages and their claim checks say, in a fixed order.
+func (s *site) contents(t *testing.T) []string {
+	var list []string
+	for _, m := range s.domains(t) {
+		b, err := json.Marshal(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, string(b))
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// calls counts the calls to the store and the queue, and fails one of them.
+type calls struct {
+	mu     sync.Mutex
+	failAt int
+	ops    []string
+	failed string
+}
+
+var errInjected = errors.New("injected")
+
+func (c *calls) count(op string) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.ops = append(c.ops, op)
+	if len(c.ops) == c.failAt {
+		c.failed = op
+		return errInjected
+	}
+	return nil
+}
+
+func (c *calls) watch(s *site) {
+	s.bucket.Fail = func(op, key string) error { return c.count(op) }
+	s.queue.fail = func(int) error { return c.count("send") }
+}
+
+// TestFaults fails the calls to the store and the queue in turn: every one for a small file, the
+// first, the middle and the last of each kind for larger ones. There is no checkpoint then, and
+// processing the file again gives the same messages as if nothing had happened.
+func TestFaults(t *testing.T) {
+	for name, file := range map[string]string{
+		"small": many(2000, func(i int) string { return fmt.Sprintf("https://domain-%d.com/item-%d", i%300, i) }),
+		"lists": many(8_000, func(i int) string { return fmt.Sprintf("https://domain-%d.com/item-%d", i%4, i) }),
+		"parts": parted(2),
+	} {
+		open := newSite
+		if name == "parts" {
+			open = newParted
+		}
+		whole, all := open(t, file), &calls{}
+		all.watch(whole)
+		whole.process(t)
+		whole.bucket.Fail = nil
+		want := whole.contents(t)
+		if name == "parts" && (len(whole.queue.messages) < 6 || !slices.Contains(all.ops, "write")) {
+			t.Fatalf("parts: %d messages after %v", len(whole.queue.messages), all.ops)
+		}
+
+		at := map[string][]int{}
+		for i, op := range all.ops {
+			at[op] = append(at[op], i+1)
+		}
+		for op, list := range at {
+			if name != "small" {
+				list = slices.Compact([]int{list[0], list[len(list)/2], list[len(list)-1]})
+			}
+			for _, failAt := range list {
+				s, c := open(t, file), &calls{failAt: failAt}
+				c.watch(s)
+				_, err := s.Process(context.Background(), seed())
+				s.bucket.Fail, s.queue.fail = nil, nil
+				if !errors.Is(err, errInjected) || contract.KindOf(err) != contract.Storage {
+					t.Fatalf("%s: %s %d failed, and Process says %v (%s)", name, c.failed, failAt, err, contract.KindOf(err))
+				}
+				if s.hasCheckpoint() {
+					t.Fatalf("%s: a checkpoint though %s %d failed", name, c.failed, failAt)
+				}
+				if n := s.bucket.OpenUploads(); n > 0 {
+					t.Fatalf("%s: %d uploads left open when %s failed", name, n, c.failed)
+				}
+				s.process(t)
+				if !slices.Equal(s.contents(t), want) {
+					t.Fatalf("%s: after a fault at %s %d the messages differ", name, c.failed, failAt)
+				}
+			}
+			t.Logf("%s: %s failed at %v", name, op, list)
+		}
+	}
+}
+
+// TestCutShort tells a transfer that ended early, which is worth a retry, from a file that is cut short.
+func TestCutShort(t *testing.T) {
+	s := newSite(t, `[{"url":"https://a.com/"}]`)
+	s.Store = cutShort{s.bucket}
+	if _, err := s.Process(context.Background(), seed()); contract.KindOf(err) != contract.Storage || s.hasCheckpoint() {
+		t.Errorf("%v, checkpoint %v", err, s.hasCheckpoint())
+	}
+}
+
+type cutShort struct{ *r2.Memory }
+
+func (c cutShort) Get(ctx context.Context, key string) (*r2.Body, error) {
+	b, err := c.Memory.Get(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	return &r2.Body{Object: b.Object, ReadCloser: io.NopCloser(io.LimitReader(b, 10))}, nil
+}
+
+func TestSameTwice(t *testing.T) {
+	file := parted(40)
+	var first []string
+	for range 2 {
+		s := newParted(t, file)
+		s.process(t)
+		var list []string
+		for i, m := range s.domains(t) {
+			list = append(list, string(s.queue.messages[i]))
+			if m.URLsPath != "" {
+				list = append(list, m.URLsPath+string(s.object(t, m.URLsPath)))
+			}
+		}
+		slices.Sort(list) // batches overtake each other
+		if first == nil {
+			first = list
+		} else if !slices.Equal(first, list) {
+			t.Error("the same file gave other messages")
+		}
+	}
+}
+
+func TestCancelled(t *testing.T) {
+	s := newParted(t, parted(300))
+	ctx, cancel := context.WithCancel(context.Background())
+	s.queue.fail = func(int) error { cancel(); return nil }
+	if _, err := s.Process(ctx, seed()); !errors.Is(err, context.Canceled) || s.hasCheckpoint() {
+		t.Errorf("%v, checkpoint %v", err, s.hasCheckpoint())
+	}
+}
+
+// TestRandomFiles compares random files with a plain grouping of the records.
+func TestRandomFiles(t *testing.T) {
+	s := newSite(t, "[]") // one processor for all: nothing may be left of the file before
+	for n := range 300 {
+		rnd := rand.New(rand.NewPCG(7, uint64(n)))
+		type record map[string]any
+		var records []any
+		want := map[string]map[string]string{} // domain → URL → title
+		for range rnd.IntN(200) {
+			r := record{"content": strings.Repeat("{\"]", rnd.IntN(5))}
+			domain := fmt.Sprintf("d%d.%s", rnd.IntN(20), []string{"com", "gov.sg", "co.kr"}[rnd.IntN(3)])
+			url := fmt.Sprintf("https://%s%s/%s", []string{"", "www.", "a.b."}[rnd.IntN(3)], domain, strings.Repeat("é\"\\\U0001F600", rnd.IntN(3))+fmt.Sprint(rnd.IntN(30)))
+			r[[]string{"url", "raw_url", "input_url"}[rnd.IntN(3)]] = url
+			title := ""
+			if rnd.IntN(3) > 0 {
+				title = fmt.Sprint("Title\t<&> \u2028 한국 ", rnd.IntN(1000))
+				r["title"] = title
+			}
+			switch rnd.IntN(12) {
+			case 0:
+				records = append(records, nil, 5, record{"title": "x"}, record{"url": "mailto:a@b.com"})
+			case 1:
+				r["registrable_domain"] = "other.com"
+			}
+			records = append(records, r)
+			if want[domain] == nil {
+				want[domain] = map[string]string{}
+			}
+			if _, ok := want[domain][url]; !ok {
+				want[domain][url] = title
+			}
+		}
+		if records == nil {
+			records = []any{}
+		}
+		file, err := json.Marshal(records)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := seed()
+		m.FilePath = fmt.Sprintf("raw/country=sg/category=news/date=2026-01-28/raw_%04d.json", n+10)
+		s.upload(t, m.FilePath, string(file))
+		s.queue.messages = nil
+		if _, err := s.Process(context.Background(), m); err != nil {
+			t.Fatal(err)
+		}
+		have := map[string]map[string]string{}
+		for _, m := range s.domains(t) {
+			if have[m.Domain] != nil {
+				t.Fatalf("file %d: two messages for %s", n, m.Domain)
+			}
+			have[m.Domain] = map[string]string{}
+			for _, u := range m.URLs {
+				if _, ok := have[m.Domain][u.URL]; ok {
+					t.Fatalf("file %d: %s twice", n, u.URL)
+				}
+				have[m.Domain][u.URL] = ""
+				if u.Title != nil {
+					have[m.Domain][u.URL] = *u.Title
+				}
+			}
+		}
+		if !maps.EqualFunc(have, want, maps.Equal) {
+			t.Fatalf("file %d: have %v, want %v", n, have, want)
+		}
+	}
+}
