@@ -54,7 +54,8 @@ func FuzzParse(f *testing.F) {
 		}
 		if whole.URLs+whole.Children != entries || whole.Children != children || whole.NewsTitles != titles ||
 			whole.Kind == Invalid && (entries > 0 || whole.Problem == "") ||
-			(whole.FirstLoc == "") != (whole.URLs == 0) || whole.LastmodMin.After(whole.LastmodMax) || whole.Newest.After(whole.LastmodMax) {
+			(whole.FirstLoc == "") != (whole.URLs == 0) || whole.LastmodMin.After(whole.LastmodMax) ||
+			whole.Newest.After(whole.LastmodMax) && whole.Newest.After(whole.NewsDateMax) {
 			t.Errorf("%d entries, %d children: %+v", entries, children, whole)
 		}
 		rnd := rand.New(rand.NewPCG(uint64(len(data)), 1))

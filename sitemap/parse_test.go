@@ -111,11 +111,13 @@ func TestForms(t *testing.T) {
 		{"text, old Mac", "https://a.example/1\rhttps://a.example/2", "text /1 /2"},
 		{"text with other lines", "https://a.example/1\nnot a url\nftp://a.example/\n/3\nhttps://\nhttps://a.example/4", "text /1 /4"},
 		{"text with markup", "https://a.example/1\n<b>https://a.example/2\nhttps://a.example/3", "text /1 /3"},
-		{"text, not first", "Our pages:\nhttps://a.example/1\n", "invalid"},
+		{"text with a heading", "Our pages:\n\nhttps://a.example/1\nhttps://a.example/2", "text /1 /2"},
+		{"an error message", "Not found.\nIs this wrong? Ask\nhttps://a.example/help\n", "invalid"},
 
 		{"web page", "<!DOCTYPE html><html><url><loc>https://a.example/1</loc></url></html>", "invalid"},
 		{"web page without doctype", "\n<HTML><urlset>" + u + "</urlset>", "invalid"},
 		{"other XML", `<?xml version="1.0"?><Error><Code>AccessDenied</Code><url>https://a.example/1</url></Error>`, "invalid"},
+		{"items without a feed", "<channel><item><link>https://a.example/1</link></item></channel><entry><link href='/2'/></entry>", "invalid"},
 		{"JSON", `{"version":"https://jsonfeed.org/version/1.1","items":[]}`, "invalid"},
 		{"JSON with markup", `{"html":"<urlset/>"}`, "urlset"},
 		{"escaped", "&lt;urlset&gt;&lt;url&gt;", "invalid"},
@@ -141,7 +143,7 @@ func TestProblems(t *testing.T) {
 		"<!doctype HTML>":            "a web page",
 		`{"error": 404}`:             "JSON",
 		`["<b>"]`:                    "JSON",
-		"User-agent: *\nDisallow:\n": "text that does not begin with a URL",
+		"User-agent: *\nDisallow:\n": "text that does not list URLs",
 		"<opml></opml>":              "no element of theirs",
 	} {
 		if d := parseEveryWay(t, doc, Options{}); d.Kind != Invalid || !strings.Contains(d.Problem, want) {
@@ -267,7 +269,7 @@ func TestExtensions(t *testing.T) {
 			if !n.Present || string(n.Title) != "A & B" || string(n.Name) != "The Herald" || string(n.Language) != "en" || n.Date.Format(time.RFC3339) != "2026-03-02T07:15:00Z" {
 				t.Errorf("%q %q %q %v", n.Title, n.Name, n.Language, n.Date)
 			}
-			if d.NewsEntries != 1 || d.NewsTitles != 1 || d.NewsDateMin != n.Date || d.NewsDateMax != n.Date || d.Lastmods != 0 || d.ItemTitles != 0 {
+			if d.NewsEntries != 1 || d.NewsTitles != 1 || d.NewsDateMin != n.Date || d.NewsDateMax != n.Date || d.Newest != n.Date || d.Lastmods != 0 || d.ItemTitles != 0 {
 				t.Errorf("%+v", d.Summary)
 			}
 		})
@@ -611,6 +613,7 @@ func TestHostile(t *testing.T) {
 		{"roots with a base", fill("<feed xml:base='/x/'>") + "<entry><link href='/1'/></entry></feed>", "atom /1"},
 		{"prefixes", "<urlset>" + fill("<url xmlns:a='b' xmlns:c='d'/>") + after, "urlset /2"},
 		{"one line", fill("a"), "invalid"},
+		{"one line in front", fill(" \t") + "<urlset>" + after, "urlset /2"},
 		{"carriage returns", "https://a.example/1" + fill("\r"), "text /1"},
 		{"long line of text", "https://a.example/1\nhttps://a.example/" + fill("a") + "\nhttps://a.example/3", "text /1 /3"},
 		{"digits for a date", "<urlset><url><loc>/1</loc><lastmod>" + fill("1") + "</lastmod></url>" + after, "urlset /1 /2"},

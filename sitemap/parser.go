@@ -18,11 +18,11 @@ type parser struct {
 	sum  Summary
 	last []byte // loc of the last page
 
-	mode     mode
-	afterRow mode // after longRow
-	notText  bool // something that is neither a URL nor white space stood in front
-	first    byte // of the document, unless it is markup
-	cutTag   bool // the document ended inside of a tag
+	mode    mode
+	judged  bool // a line that is no URL stood in front
+	notText bool // and the document is no list of URLs
+	first   byte // of the document, unless it is markup
+	cutTag  bool // the document ended inside of a tag
 
 	root      element // the last root met
 	open      bool    // it has not been closed
@@ -62,9 +62,9 @@ func (p *parser) webPage() {
 	}
 }
 
-// row reads a line of text. A text sitemap begins with a URL; comments may stand before it. whole is
-// false for the beginning of an overlong line and for what stands in front of markup.
-func (p *parser) row(b []byte, whole bool) {
+// row reads a line of text. rest is the document from there on as far as it is known, or nil for what
+// is not a line of its own: the beginning of an overlong one, and what stands in front of markup.
+func (p *parser) row(b, rest []byte) {
 	b = trim(b)
 	if len(b) == 0 {
 		return
@@ -74,16 +74,40 @@ func (p *parser) row(b []byte, whole bool) {
 	}
 	switch {
 	case b[0] == '#' || p.notText:
-	case whole && schemeEnd(b) > 0:
+	case rest != nil && schemeEnd(b) > 0:
 		p.startEntry(tagURL, nil)
 		p.ref = b
 		if p.endEntry() {
 			p.setKind(Text)
 			p.mode = inLines
 		}
-	case p.mode == inStart:
-		p.notText = true
+	case p.mode == inStart && !p.judged:
+		p.judged, p.notText = true, !listsURLs(rest)
 	}
+}
+
+// listsURLs tells a text sitemap with a heading from an error message and from warnings in front of
+// markup: most of its lines are URLs.
+func listsURLs(b []byte) bool {
+	urls, others := 0, 0
+	for len(b) > 0 {
+		end := nextOf(b, 0, '\r', '\n')
+		if end < 0 {
+			end = len(b)
+		}
+		line := trim(b[:end])
+		switch {
+		case bytes.IndexByte(line, '<') >= 0:
+			return false
+		case len(line) == 0 || line[0] == '#':
+		case schemeEnd(line) > 0:
+			urls++
+		default:
+			others++
+		}
+		b = b[min(end+1, len(b)):]
+	}
+	return urls >= others && urls > 0
 }
 
 // tag reads what stands between "<" and ">".
@@ -196,12 +220,15 @@ func (p *parser) setKind(k Kind) {
 
 func (p *parser) entryTag(e element, prefix, attrs []byte, closing, empty bool) {
 	switch {
-	case p.root == none && (e == tagURL || e == tagSitemap): // the root is missing or misspelt
-		p.root = tagURLSet
-		if e == tagSitemap {
-			p.root = tagIndex
+	case e == tagItem && (p.root == tagRSS || p.root == tagRDF), e == tagEntry && p.root == tagFeed:
+	case (e == tagURL || e == tagSitemap) && p.root < tagRSS:
+		if p.root == none { // it is missing or misspelt
+			p.root = tagURLSet
+			if e == tagSitemap {
+				p.root = tagIndex
+			}
 		}
-	case (e == tagURL || e == tagSitemap) != (p.root == tagURLSet || p.root == tagIndex), (e == tagEntry) != (p.root == tagFeed):
+	default:
 		return
 	}
 	if s := p.spaceOf(prefix); s != ownNS && s != otherNS {
@@ -232,7 +259,6 @@ func (p *parser) startEntry(e element, prefix []byte) {
 	p.hold = p.hold[:0]
 	p.ref, p.refRank, p.dateRank = nil, 0, 0
 	p.inside = ownNS
-	p.cut, p.undefined = false, false
 	p.setPrefix(prefix)
 	p.entryBase.scheme = ""
 }
@@ -291,7 +317,10 @@ func (p *parser) pageTag(e element, prefix, attrs []byte, closing, empty bool) {
 	if s == newsNS {
 		p.e.News.Present = true
 	}
-	p.fieldTag(e, wanted, closing, empty)
+	p.commit()
+	if wanted && !closing && !empty {
+		p.begin(e)
+	}
 }
 
 // extension reads the tags around what news, images and videos say of a page.
@@ -335,26 +364,20 @@ const (
 
 // feedTag reads a tag of a feed, inside of an item or outside.
 func (p *parser) feedTag(e element, local, prefix, attrs []byte, closing, empty bool) {
+	p.commit()
 	if closing {
-		p.fieldTag(e, false, true, false)
-		return
-	}
-	if e == tagEmbedded || e == tagImage {
-		p.commit()
-		if !empty {
-			p.skip = append(p.skip[:0], local...)
-		}
 		return
 	}
 	s := p.spaceOf(prefix)
 	wanted := false
 	switch {
-	case p.entry == none: // only the feed's own title
-		wanted = e == tagTitle && s == ownNS && p.open && p.sum.Title == ""
-		if wanted {
-			p.commit()
-			p.hold = p.hold[:0]
+	case e == tagEmbedded || e == tagImage:
+		if !empty {
+			p.skip = append(p.skip[:0], local...)
 		}
+	case p.entry == none: // only the feed's own title
+		p.hold = p.hold[:0]
+		wanted = e == tagTitle && s == ownNS && p.open && p.sum.Title == ""
 	case e == tagTitle:
 		wanted = s == ownNS && p.e.Title == nil
 	case e == tagLink:
@@ -364,8 +387,10 @@ func (p *parser) feedTag(e element, local, prefix, attrs []byte, closing, empty 
 	case e == tagPubDate || e == tagChanged || e == tagPublished || e == tagDCDate:
 		wanted = s == ownNS || s == linkNS || s == dateNS
 	}
-	p.fieldTag(e, wanted, false, empty)
-	p.markedUp = p.root != tagFeed || equalFold(rawAttribute(attrs, "type"), "html")
+	if wanted && !empty {
+		p.begin(e)
+		p.markedUp = p.root != tagFeed || equalFold(rawAttribute(attrs, "type"), "html")
+	}
 }
 
 // linkHref takes the href of an Atom link (RFC 4287, 4.2.7) and reports whether there was one.
@@ -378,22 +403,18 @@ func (p *parser) linkHref(attrs []byte) bool {
 	if len(typ) > 0 && !bytes.Contains(typ, []byte("html")) {
 		rank = byOther
 	}
-	if rank > p.refRank && len(href) > 0 && (len(rel) == 0 || bytes.HasSuffix(rel, []byte("alternate"))) {
+	const alternate = "alternate" // perhaps behind the name of the registry
+	if rank > p.refRank && len(href) > 0 && (len(rel) == 0 || equalFold(rel[max(len(rel)-len(alternate), 0):], alternate)) {
 		p.ref, p.refRank = p.keepValue(href), rank
 	}
 	return true
 }
 
-// fieldTag opens and closes elements whose text is wanted. An element ends with its own end tag,
-// or with the next tag that means something.
-func (p *parser) fieldTag(e element, wanted, closing, empty bool) {
-	p.commit()
-	if closing || empty || !wanted {
-		return
-	}
+// begin opens a field. It ends with its own end tag, or with the next tag that means something.
+func (p *parser) begin(e element) {
 	p.field = e
 	p.fieldAt = len(p.hold)
-	p.cut, p.undefined = false, false
+	p.cut, p.undefined, p.markedUp = false, false, false
 }
 
 // keep adds text to the open field, if there is one.
@@ -559,7 +580,8 @@ func (p *parser) endEntry() bool {
 	}
 	loc, ok := p.ref, base.known(p.ref)
 	if !ok {
-		loc, ok = base.resolve(p.hold, p.mend(p.ref))
+		ref := p.mend(p.ref) // may move hold
+		loc, ok = base.resolve(p.hold, ref)
 	}
 	if !ok {
 		p.sum.Skipped++
@@ -594,9 +616,7 @@ func (p *parser) count() {
 	if !e.Lastmod.IsZero() && e.Child == (s.Kind == Index) {
 		s.Lastmods++
 		widen(&s.LastmodMin, &s.LastmodMax, e.Lastmod)
-		if e.Lastmod.After(s.Newest) && Plausible(e.Lastmod, p.now) {
-			s.Newest = e.Lastmod
-		}
+		p.newest(e.Lastmod)
 	}
 	if e.News.Present {
 		s.NewsEntries++
@@ -605,6 +625,7 @@ func (p *parser) count() {
 		}
 		if !e.News.Date.IsZero() {
 			widen(&s.NewsDateMin, &s.NewsDateMax, e.News.Date)
+			p.newest(e.News.Date)
 		}
 	}
 	if e.Title != nil {
@@ -624,6 +645,12 @@ func widen(lo, hi *time.Time, t time.Time) {
 	}
 }
 
+func (p *parser) newest(t time.Time) {
+	if t.After(p.sum.Newest) && Plausible(t, p.now) {
+		p.sum.Newest = t
+	}
+}
+
 // webBegan is when the first web page was published.
 var webBegan = time.Date(1990, 12, 20, 0, 0, 0, 0, time.UTC)
 
@@ -637,15 +664,14 @@ func Plausible(t, now time.Time) bool {
 // dropped; its entry counts if it has a loc.
 func (p *parser) finish() Summary {
 	p.field = none
-	cut := p.open || p.entry != none || p.root == none && p.cutTag
-	p.endEntry()
 	s := &p.sum
+	s.Truncated = p.open || p.entry != none || p.root == none && p.cutTag
+	p.endEntry()
 	s.LastLoc = string(p.last)
 	if s.Kind == "" {
 		s.Kind = Invalid
 		s.Problem = p.problem()
 	}
-	s.Truncated = cut
 	return *s
 }
 
@@ -659,7 +685,7 @@ func (p *parser) problem() string {
 	case p.first == '{' || p.first == '[':
 		return "JSON, not a sitemap"
 	case p.mode == inStart:
-		return "text that does not begin with a URL, not a sitemap"
+		return "text that does not list URLs, not a sitemap"
 	}
 	return "neither a sitemap nor a feed: no element of theirs was found"
 }
@@ -709,7 +735,7 @@ func (p *parser) xmlBase(attrs []byte, parent *location) (location, bool) {
 	if !bytes.Contains(attrs, []byte("xml:base")) {
 		return location{}, false
 	}
-	b, ok := parent.resolve(nil, p.mend(p.keepValue(rawAttribute(attrs, "xml:base"))))
+	b, ok := parent.resolve(nil, p.keepValue(rawAttribute(attrs, "xml:base")))
 	if !ok {
 		return location{}, false
 	}
@@ -722,7 +748,7 @@ func (p *parser) text(v []byte) []byte {
 	if p.cut {
 		v = wholeRunes(v)
 	}
-	if p.markedUp && p.root >= tagRSS {
+	if p.markedUp {
 		v, _ = unescape(v)
 	}
 	v = p.mend(v)
@@ -737,7 +763,10 @@ func (p *parser) text(v []byte) []byte {
 		v[w] = c
 		w++
 	}
-	return trim(v[:w])
+	if v = trim(v[:w]); len(v) == 0 {
+		return nil
+	}
+	return v
 }
 
 // wholeRunes drops a character that the end of b cuts.

@@ -55,9 +55,9 @@ func (p *parser) scan(b []byte, last bool) int {
 		case inStart, inLines:
 			n = p.line(b[i:], last)
 		case inLongRow:
-			n = p.skipPast(b[i:], "\n", 0, p.afterRow)
+			n = p.restOfRow(b[i:])
 		case inComment:
-			n = p.skipPast(b[i:], "-->", 2, inMarkup)
+			n = p.comment(b[i:])
 		case inDoctype:
 			n = p.subset(b[i:], last)
 		case inCDATA:
@@ -78,14 +78,14 @@ func (p *parser) scan(b []byte, last bool) int {
 	return i
 }
 
-// skipPast drops everything up to and including end, then changes the mode. keep is how much of the
-// tail may be the beginning of end.
-func (p *parser) skipPast(b []byte, end string, keep int, next mode) int {
+// comment drops a comment.
+func (p *parser) comment(b []byte) int {
+	const end = "-->"
 	if i := bytes.Index(b, []byte(end)); i >= 0 {
-		p.mode = next
+		p.mode = inMarkup
 		return i + len(end)
 	}
-	return max(len(b)-keep, 0)
+	return max(len(b)-len(end)+1, 0)
 }
 
 // subset drops the internal subset of a document type up to "]" and ">". Entities declared there
@@ -165,7 +165,7 @@ func (p *parser) markup(b []byte, last bool) int {
 				continue
 			}
 			p.element(e, b[local:end], b[from:max(local-1, from)], nil, closing, false)
-			if p.field != none {
+			if p.field != none && p.fieldAt == len(p.hold) { // it was just opened
 				i = p.leaf(b, i, b[from:end])
 			}
 			if p.mode != inMarkup {
@@ -399,23 +399,35 @@ func (p *parser) line(b []byte, last bool) int {
 		end = len(b)
 	}
 	if p.mode == inStart {
-		if lt := bytes.IndexByte(b[:end], '<'); lt >= 0 {
-			p.row(b[:lt], false)
+		if lt := nextLT(b[:end], 0); lt >= 0 {
+			p.row(b[:lt], nil)
 			p.mode = inMarkup
 			return lt
 		}
 	}
-	if !whole && !last {
-		if len(b) < maxLine {
-			return 0
+	switch {
+	case whole:
+		p.row(b[:end], b)
+		end++
+	case last:
+		p.row(b, b)
+	case len(b) < maxLine:
+		return 0
+	default: // no URL
+		p.row(b, nil)
+		if p.mode == inLines {
+			p.mode = inLongRow
 		}
-		p.row(b, false)
-		p.afterRow, p.mode = p.mode, inLongRow
+	}
+	return end
+}
+
+// restOfRow drops what is left of an overlong line.
+func (p *parser) restOfRow(b []byte) int {
+	end := nextOf(b, 0, '\r', '\n')
+	if end < 0 {
 		return len(b)
 	}
-	p.row(b[:end], true)
-	if whole {
-		end++
-	}
+	p.mode = inLines
 	return end
 }

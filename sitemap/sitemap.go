@@ -77,14 +77,16 @@ type Summary struct {
 
 	FirstLoc, LastLoc string // of pages and items, in document order
 
-	// Dates of the entries counted above: lastmod, or a feed item's own date. They are as stated,
-	// be it 1970 or 2099; Newest is the latest that can be true.
-	Lastmods                       int
-	LastmodMin, LastmodMax, Newest time.Time
+	// Dates of the entries counted above, of children in an index: lastmod, or a feed item's own
+	// date. They are as stated, be it 1970 or 2099.
+	Lastmods               int
+	LastmodMin, LastmodMax time.Time
 
 	NewsEntries              int
 	NewsTitles               int
 	NewsDateMin, NewsDateMax time.Time
+
+	Newest time.Time // the latest of all these dates that can be true
 
 	Images, Videos, Alternates int
 	ItemTitles                 int    // feed items with a title
