@@ -130,10 +130,10 @@ func FuzzMatch(f *testing.F) {
 		if got := file.Agent("Bot").Allowed(target); got != want {
 			t.Fatalf("%q on %q: %v, the naive matcher says %v", pattern, path, got, want)
 		}
-		// Escaping what no URI holds, as an HTTP client does, changes nothing.
+		// Escaping what is not ASCII, as an HTTP client does, changes nothing.
 		var escaped strings.Builder
 		for _, c := range []byte(path) {
-			if class[c] == foreign {
+			if c >= 0x80 {
 				fmt.Fprintf(&escaped, "%%%02x", c)
 			} else {
 				escaped.WriteByte(c)
@@ -170,7 +170,7 @@ func naiveTokens(s string, isPattern bool) []int {
 				tokens = append(tokens, '%', escaped+int(plain[0]))
 			}
 			i += 2
-		case c > 0x7e || c <= 0x20 || strings.IndexByte("\"<>\\^`{|}", c) >= 0:
+		case c >= 0x80:
 			tokens = append(tokens, '%', escaped+int(c))
 		default:
 			tokens = append(tokens, int(c))

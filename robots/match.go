@@ -16,8 +16,8 @@ type rule struct {
 }
 
 // literalStar stands for an asterisk of the path, in paths and for "%2A" in patterns, where "*" is
-// the wildcard. A canonical string has no other NUL.
-const literalStar = 0
+// the wildcard. A canonical string has no other octet outside of ASCII.
+const literalStar = 0xff
 
 func compile(r Rule) rule {
 	pattern := canonical(r.Pattern, true)
@@ -96,9 +96,10 @@ func pathOf(url string) string {
 }
 
 // canonical makes paths and patterns comparable (RFC 9309 section 2.2.2): unreserved octets are
-// unescaped, everything outside of a URI's characters is escaped, escapes are upper case. "%2A" and
-// "%24" are the characters themselves where "*" and "$" would be special (section 2.2.3). It
-// returns s itself where there is nothing to do.
+// unescaped, octets outside of ASCII are escaped, escapes are upper case. All other octets stay as
+// they are, also those that no URI holds: a backslash or brace in a pattern is not the escaped one of
+// a URL. "%2A" and "%24" are the characters themselves where "*" and "$" would be special (section
+// 2.2.3). It returns s itself where there is nothing to do.
 func canonical(s string, isPattern bool) string {
 	i := 0
 	for i < len(s) && class[s[i]] == plain {
@@ -133,7 +134,7 @@ func canonical(s string, isPattern bool) string {
 				b = append(b, '%', hex[v>>4], hex[v&15])
 			}
 			i += 2
-		case foreign:
+		case beyond:
 			b = append(b, '%', hex[c>>4], hex[c&15])
 		}
 	}
@@ -145,7 +146,7 @@ func octets(pattern string) int {
 	n := len(pattern)
 	for i := 0; i < len(pattern); i++ {
 		switch class[pattern[i]] {
-		case foreign:
+		case beyond:
 			n += 2
 		case percent:
 			if v, ok := unescape(pattern[i:]); ok {
@@ -180,27 +181,18 @@ func unhex(c byte) (byte, bool) {
 	return 0, false
 }
 
-// Classes of octets: those that stay, "*", "%", and those that a URI cannot hold (RFC 3986
-// section 2).
+// Classes of octets: those that stay, "*", "%", and those beyond ASCII.
 const (
 	plain = iota
 	star
 	percent
-	foreign
+	beyond
 )
 
 var class = func() (t [256]uint8) {
-	for c := range t {
-		switch {
-		case isUnreserved(byte(c)) || strings.IndexByte(":/?#[]@!$&'()+,;=", byte(c)) >= 0:
-			t[c] = plain
-		case c == '*':
-			t[c] = star
-		case c == '%':
-			t[c] = percent
-		default:
-			t[c] = foreign
-		}
+	t['*'], t['%'] = star, percent
+	for c := 0x80; c < len(t); c++ {
+		t[c] = beyond
 	}
 	return t
 }()
