@@ -1,0 +1,41 @@
+package contract
+
+// Names of the alarms. They are those of the workflow document.
+const (
+	FileFailures   = "file_failures"
+	DomainFailures = "domain_failures"
+	SlowDomains    = "slow_domains"
+	DeadLetters    = "dead_letters"
+)
+
+// States of an alarm.
+const (
+	AlarmOK     = "ok"
+	AlarmFiring = "firing"
+)
+
+// AlarmState is an alarm as it stands.
+type AlarmState struct {
+	Name      string   `json:"name"`
+	State     string   `json:"state"`
+	Value     *float64 `json:"value"`     // null while fewer than 20 were finished within the window
+	Threshold float64  `json:"threshold"` // it fires above this
+	Unit      string   `json:"unit"`      // percent, ms or count
+	Window    *int     `json:"window_minutes"`
+	Since     *Time    `json:"since"` // of the state, as the cron saw it; null before it ran
+}
+
+// AlarmChange is what is posted to ALERT_WEBHOOK_URL when an alarm begins or ends. Its JSON Schema is
+// schemas/alarm_change.schema.json. Slack and its kind show Text.
+type AlarmChange struct {
+	ID          string   `json:"id"` // equal when a change is posted again because nobody confirmed it
+	Alarm       string   `json:"alarm"`
+	State       string   `json:"state"`
+	Value       *float64 `json:"value"` // null when it ended because too few were finished
+	Threshold   float64  `json:"threshold"`
+	Unit        string   `json:"unit"`
+	Window      *int     `json:"window_minutes"`
+	At          Time     `json:"at"`
+	Environment string   `json:"environment"`
+	Text        string   `json:"text"`
+}

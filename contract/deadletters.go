@@ -1,0 +1,92 @@
+package contract
+
+// DeadLetterState says what became of a dead letter.
+type DeadLetterState string
+
+// The states of a dead letter. A message that fails again after its replay is a new dead letter.
+const (
+	Stored    DeadLetterState = "stored"
+	Replayed  DeadLetterState = "replayed"
+	Discarded DeadLetterState = "discarded"
+)
+
+// DeadLetterCounts counts dead letters by state.
+type DeadLetterCounts struct {
+	Stored    int64 `json:"stored"`
+	Replayed  int64 `json:"replayed"`
+	Discarded int64 `json:"discarded"`
+}
+
+// DeadLetterRecord is one line of the list of dead letters.
+type DeadLetterRecord struct {
+	ID         string          `json:"id"` // of the message that was given up
+	State      DeadLetterState `json:"state"`
+	ResolvedAt *Time           `json:"resolved_at"` // when it was replayed or discarded
+	ResolvedBy *string         `json:"resolved_by"` // the name of the token that asked for it
+	Work       string          `json:"work"`        // what the message asked for; equal for a message and its replays
+	Partition  *Partition      `json:"partition_info"`
+	Domain     *string         `json:"domain"`
+	Key        string          `json:"key"` // of the stored letter
+	DeadLetterError
+	DeadLetterContext
+}
+
+// DeadLetterPage answers GET /api/v1/dlq.
+type DeadLetterPage struct {
+	DeadLetters []DeadLetterRecord `json:"dead_letters"`
+	Cursor      *string            `json:"cursor"` // ?cursor= of the next page
+}
+
+// DeadLetterDetail answers GET /api/v1/dlq/{id}.
+type DeadLetterDetail struct {
+	DeadLetterRecord
+	Letter   *DeadLetter        `json:"letter"`   // as stored, with the original message; null when it is gone from R2
+	Attempts []Attempt          `json:"attempts"` // recorded failures of the same work, oldest first
+	History  []DeadLetterRecord `json:"history"`  // the other dead letters of the same work, oldest first
+}
+
+// Attempt is one failed delivery.
+type Attempt struct {
+	MessageID    string `json:"message_id"`
+	Attempt      int    `json:"attempt"` // 1 for the first delivery
+	ErrorType    Kind   `json:"error_type"`
+	ErrorMessage string `json:"error_message"`
+	FailedAt     Time   `json:"failed_at"`
+	DurationMS   int64  `json:"duration_ms"`
+	Version      string `json:"worker_version"`
+}
+
+// DeadLetterFilter selects dead letters; empty fields match all.
+type DeadLetterFilter struct {
+	Queue     string `json:"queue,omitempty"` // its role: seed or domain
+	ErrorType string `json:"error_type,omitempty"`
+	Country   string `json:"country,omitempty"`
+	Category  string `json:"category,omitempty"`
+	Date      string `json:"date,omitempty"`
+	Domain    string `json:"domain,omitempty"`
+}
+
+// DeadLetterChoice is the body of POST /api/v1/dlq/replay and …/discard: exactly one of its fields.
+type DeadLetterChoice struct {
+	IDs    []string          `json:"ids,omitempty"`
+	Filter *DeadLetterFilter `json:"filter,omitempty"`
+	All    bool              `json:"all,omitempty"`
+}
+
+// MaxResolved is how many dead letters one call replays or discards.
+const MaxResolved = 500
+
+// Resolved answers POST /api/v1/dlq/replay and …/discard.
+type Resolved struct {
+	Done      int64        `json:"done"`      // replayed or discarded by this call
+	Skipped   int64        `json:"skipped"`   // of the ids: replayed or discarded before
+	Failed    []Unresolved `json:"failed"`    // these stay as they were
+	Remaining int64        `json:"remaining"` // still stored and matching: call again
+}
+
+// Unresolved says why a dead letter could not be replayed or discarded.
+type Unresolved struct {
+	ID      string `json:"id"`
+	Code    string `json:"code"` // not_found or an error type
+	Message string `json:"message"`
+}

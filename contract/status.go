@@ -1,0 +1,131 @@
+package contract
+
+import "encoding/json"
+
+// Status answers GET /api/v1/seeds/status: how far the pipeline is, over the partitions that the
+// filter selects.
+type Status struct {
+	Stats
+	DeadLetters DeadLetterCounts    `json:"dead_letters"` // of the whole engine, whatever the filter
+	Alarms      []AlarmState        `json:"alarms"`       // every alarm, firing or not, in a fixed order
+	Queues      map[string]*Backlog `json:"queues"`       // by role: seed, domain, dlq; null when the platform does not say
+	Paused      bool                `json:"paused"`
+	UpdatedAt   Time                `json:"updated_at"`           // when the numbers were read
+	Partitions  []PartitionStats    `json:"partitions,omitempty"` // with by=partition: newest date first, at most MaxPartitions
+	Errors      []ErrorCount        `json:"errors,omitempty"`     // with by=error_type: most frequent first
+	Trend       []TrendHour         `json:"trend,omitempty"`      // with trend=N: N hours up to now, oldest first
+}
+
+// MaxPartitions is how many partitions a Status lists.
+const MaxPartitions = 500
+
+// Stats counts files and domains as the workflow document shows them.
+type Stats struct {
+	Processing ProcessingStats `json:"processing_stats"`
+	Collection CollectionStats `json:"collection_stats"`
+	Excluded   int64           `json:"domains_excluded"` // ruled out by operators; in no other number
+}
+
+// ProcessingStats counts by state: total is the sum of processed, failed and pending.
+type ProcessingStats struct {
+	FilesTotal       int64 `json:"files_total"`
+	FilesProcessed   int64 `json:"files_processed"`
+	FilesFailed      int64 `json:"files_failed"`  // given up
+	FilesPending     int64 `json:"files_pending"` // uploaded or queued, and not finished
+	DomainsTotal     int64 `json:"domains_total"`
+	DomainsProcessed int64 `json:"domains_processed"`
+	DomainsFailed    int64 `json:"domains_failed"` // nothing of the domain answered, or given up
+	DomainsPending   int64 `json:"domains_pending"`
+}
+
+// CollectionStats is about the processed domains. Rates divide by domains_total and have two
+// decimals; they are 0 when there are no domains.
+type CollectionStats struct {
+	RobotsFound     int64   `json:"robots_txt_found"`
+	RobotsRate      float64 `json:"robots_txt_rate"`
+	SitemapFound    int64   `json:"sitemap_xml_found"`
+	SitemapRate     float64 `json:"sitemap_xml_rate"`
+	AvgProcessingMS int64   `json:"avg_processing_time_ms"` // of a domain, politeness waits left out; 0 when none is processed
+}
+
+// PartitionStats is the Stats of one partition.
+type PartitionStats struct {
+	Partition Partition `json:"partition_info"`
+	Stats
+	UpdatedAt Time `json:"updated_at"` // of the last change
+}
+
+// ErrorCount says how many files and domains failed with an error type.
+type ErrorCount struct {
+	ErrorType Kind  `json:"error_type"`
+	Files     int64 `json:"files"`
+	Domains   int64 `json:"domains"`
+}
+
+// TrendHour counts what was finished within one hour.
+type TrendHour struct {
+	Hour             Time  `json:"hour"` // its beginning
+	FilesProcessed   int64 `json:"files_processed"`
+	FilesFailed      int64 `json:"files_failed"`
+	DomainsProcessed int64 `json:"domains_processed"`
+	DomainsFailed    int64 `json:"domains_failed"`
+	AvgProcessingMS  int64 `json:"avg_processing_time_ms"` // of the domains processed in it
+}
+
+// Backlog is what waits in a queue.
+type Backlog struct {
+	Messages int64 `json:"messages"`
+	Bytes    int64 `json:"bytes"`
+	Oldest   *Time `json:"oldest"` // when the oldest message was sent
+}
+
+// DomainState says how far a domain of a partition is.
+type DomainState string
+
+// The states of a domain. Files have the first three.
+const (
+	Pending   DomainState = "pending"
+	Processed DomainState = "processed"
+	Failed    DomainState = "failed"
+	Excluded  DomainState = "excluded"
+)
+
+// DomainRecord is what the ledger knows of one domain of one partition.
+type DomainRecord struct {
+	Domain       string      `json:"domain"`
+	Partition    Partition   `json:"partition_info"`
+	State        DomainState `json:"state"`
+	Robots       *bool       `json:"robots_exists"` // these three are null before the first collection
+	Sitemap      *bool       `json:"sitemap_exists"`
+	DurationMS   *int64      `json:"processing_duration_ms"` // politeness waits left out
+	CollectedAt  *Time       `json:"collected_at"`
+	QueuedAt     *Time       `json:"queued_at"`     // when it was last queued
+	ErrorType    *string     `json:"error_type"`    // of a failed domain
+	ErrorMessage *string     `json:"error_message"` // of a failed domain
+}
+
+// DomainPage answers GET /api/v1/seeds/domains.
+type DomainPage struct {
+	Domains []DomainRecord `json:"domains"`
+	Cursor  *string        `json:"cursor"` // ?cursor= of the next page
+}
+
+// DomainDetail answers GET /api/v1/seeds/domains/{domain}.
+type DomainDetail struct {
+	Domain     string          `json:"domain"`
+	Partition  Partition       `json:"partition_info"`
+	Key        string          `json:"key"`        // of the document
+	Document   json.RawMessage `json:"document"`   // domain_metadata.json; null before the first collection
+	Record     *DomainRecord   `json:"record"`     // null when the ledger does not know it
+	Partitions []Partition     `json:"partitions"` // where the ledger knows the domain, newest first, at most 100
+}
+
+// Reconciled answers POST /api/v1/seeds/reconcile: what one call read from R2.
+type Reconciled struct {
+	Partition   Partition `json:"partition_info"`
+	Files       int64     `json:"files"`
+	Domains     int64     `json:"domains"`
+	DeadLetters int64     `json:"dead_letters"`
+	Done        bool      `json:"done"`
+	Cursor      *string   `json:"cursor"` // to send with the next call; null when done
+}
