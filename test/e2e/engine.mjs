@@ -22,11 +22,12 @@ export const quick = {
 
 /**
  * Starts the engine. vars are set over the development ones; change may alter its configuration;
- * web is the wrangler configuration of the Worker behind EGRESS (the sample web by default).
+ * web is the wrangler configuration of the Worker behind EGRESS (the sample web by default), and
+ * others are those of more Workers.
  */
-export async function startEngine({ vars = quick, change = (config) => config, web = sampleWeb() } = {}) {
+export async function startEngine({ vars = quick, change = (config) => config, web = sampleWeb(), others = [] } = {}) {
   const config = change({ ...development(), vars: { ENVIRONMENT: "development", ...vars }, services: [{ binding: "EGRESS", service: web.name }] });
-  const harness = createTestHarness({ root, workers: [{ config }, { config: web }, { config: caller(config.name) }] });
+  const harness = createTestHarness({ root, workers: [{ config }, { config: web }, { config: caller(config.name) }, ...others.map((other) => ({ config: other }))] });
   await harness.listen();
   const engine = new Engine(harness, config.name, web.name);
   if (config.d1_databases?.length) await harness.getWorker(config.name).applyD1Migrations("METADATA_DB");
