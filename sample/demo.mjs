@@ -9,7 +9,7 @@
 // What the sample run stored stays in build/demo. Run again with the same engine and sample, it
 // finds nothing left to send.
 import { createHash } from "node:crypto";
-import { existsSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { differences, facts } from "./facts.mjs";
@@ -51,7 +51,7 @@ try {
 } finally {
   await engine?.stop();
 }
-if (!process.exitCode) writeFileSync(join(dir, "finished"), "");
+if (!process.exitCode) writeFileSync(join(dir, "run"), "finished");
 
 async function main() {
   const files = live ? namedFiles(process.env.RAW ?? "") : sampleFiles();
@@ -115,17 +115,34 @@ function rawFile(path, number) {
 }
 
 /**
- * Where this run keeps its things. Those of a live run, of another engine or sample, or of a run
- * that did not finish are removed: messages under way ended with it.
+ * Where this run keeps its things. Only a finished run of the same engine and sample is gone on
+ * with; what others left is removed.
  */
 function directory() {
   const home = join(root, "build/demo");
-  const name = live ? "live" : `sample-${fingerprint()}`;
-  for (const old of existsSync(home) ? readdirSync(home) : []) {
-    if (live || old !== name || !existsSync(join(home, old, "finished"))) rmSync(join(home, old), { recursive: true, force: true });
+  const kind = live ? "live" : "sample-";
+  const name = live ? kind : kind + fingerprint();
+  for (const old of existsSync(home) ? readdirSync(home).filter((d) => d.startsWith(kind)) : []) {
+    const run = stateOf(join(home, old));
+    if (run === "running" && old === name) throw new Unexpected(`another demo is running in build/demo/${name}; wait for its end`);
+    const useful = !live && old === name && run === "finished";
+    if (run !== "running" && !useful) rmSync(join(home, old), { recursive: true, force: true, maxRetries: 5 });
   }
-  rmSync(join(home, name, "finished"), { force: true });
+  mkdirSync(join(home, name), { recursive: true });
+  writeFileSync(join(home, name, "run"), String(process.pid));
   return join(home, name);
+}
+
+/** What became of the run in a directory: its file run holds "finished" or the process. */
+function stateOf(dir) {
+  try {
+    const run = readFileSync(join(dir, "run"), "utf8");
+    if (run === "finished") return run;
+    process.kill(Number(run), 0);
+    return "running";
+  } catch {
+    return "broken off"; // no file, or no such process
+  }
 }
 
 /** Changes with the engine and the sample. */

@@ -53,7 +53,7 @@ class Engine {
       if (Date.now() - began > 60_000) throw new Error("wrangler dev did not answer within a minute");
       if (this.#dev.exitCode !== null) throw new Error(`wrangler dev ended with exit code ${this.#dev.exitCode}`);
       try {
-        if ((await fetch(`${this.url}/health`)).ok) return;
+        if ((await this.#fetch("/health")).ok) return;
       } catch {
         // not listening yet
       }
@@ -63,7 +63,7 @@ class Engine {
 
   /** Calls the API; the answer's status and its JSON. */
   async api(method, path, body) {
-    const response = await fetch(this.url + path, {
+    const response = await this.#fetch(path, {
       method,
       headers: body ? { "content-type": "application/json" } : {},
       body: body instanceof Uint8Array || !body ? body : JSON.stringify(body),
@@ -96,10 +96,15 @@ class Engine {
 
   // Wrangler serves what the simulated buckets hold; a second process must not open their files.
   async #r2(path) {
-    const response = await fetch(`${this.url}/cdn-cgi/local/explorer/api/r2/buckets/${this.bucket}/${path}`);
+    const response = await this.#fetch(`/cdn-cgi/local/explorer/api/r2/buckets/${this.bucket}/${path}`);
     if (response.ok) return response;
     if (response.status === 404) return null;
     throw new Error(`R2 answered ${response.status} for ${path}: ${await response.text()}`);
+  }
+
+  // Without a limit, a runtime that hangs would hang the caller.
+  #fetch(path, init) {
+    return fetch(this.url + path, { ...init, signal: AbortSignal.timeout(60_000) });
   }
 
   /** Ends wrangler and the runtime it started. */
