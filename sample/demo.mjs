@@ -124,7 +124,7 @@ function directory() {
   const name = live ? kind : kind + fingerprint();
   for (const old of existsSync(home) ? readdirSync(home).filter((d) => d.startsWith(kind)) : []) {
     const run = stateOf(join(home, old));
-    if (run === "running" && old === name) throw new Unexpected(`another demo is running in build/demo/${name}; wait for its end`);
+    if (run === "running" && old === name) throw new Unexpected(`another demo is running in build/demo/${name}; wait for its end, or remove that directory`);
     const useful = !live && old === name && run === "finished";
     if (run !== "running" && !useful) rmSync(join(home, old), { recursive: true, force: true, maxRetries: 5 });
   }
