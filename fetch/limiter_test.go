@@ -154,6 +154,32 @@ func TestWaitingPastTheWall(t *testing.T) {
 	})
 }
 
+// A panic under a request, which the event recovers from, leaves no host and no slot taken.
+func TestPanicInTheTransport(t *testing.T) {
+	clock := fetchtest.NewClock(epoch)
+	web := &fetchtest.Web{Clock: clock, Serve: func(_ *fetch.Request, nth int) (fetchtest.Page, bool) {
+		if nth == 0 {
+			panic("the transport broke")
+		}
+		return fetchtest.Page{}, true
+	}}
+	limiter := fetch.NewLimiter(1)
+	ask := func() (err error) {
+		defer func() {
+			if recover() != nil {
+				err = errors.New("recovered")
+			}
+		}()
+		s := fetch.NewSession(config(), web, clock, limiter)
+		defer s.Close()
+		_, err = s.Fetch(t.Context(), fetch.Target{URL: "https://a.example/"})
+		return err
+	}
+	if first, second := ask(), ask(); first == nil || second != nil {
+		t.Errorf("%v, then %v", first, second)
+	}
+}
+
 func TestWaitingEndsWithItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		clock := fetch.SystemClock()

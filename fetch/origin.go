@@ -52,11 +52,13 @@ func (s *Session) Origin(ctx context.Context, domain, alt, path string, t Target
 		}
 	}
 	f := mostPromising(failed)
-	r := &run{Session: s, ctx: ctx, target: t, answer: a}
-	if pause, ok := r.retry(f.err); ok && f.url != nil {
-		r.tries++
-		r.after = s.clock.Now().Add(pause)
-		f.err = r.follow(f.url)
+	if f.url != nil {
+		r := &run{Session: s, ctx: ctx, target: t, answer: a}
+		if pause, ok := r.retry(f.url.Hostname(), f.err); ok {
+			r.tries++
+			r.after = s.clock.Now().Add(pause)
+			f.err = r.follow(f.url)
+		}
 	}
 	return s.origin(domain, path, a), f.err
 }
@@ -93,8 +95,8 @@ func (s *Session) origin(domain, path string, a *Answer) *Origin {
 		answered = append(answered, a.URL)
 	}
 	for i, link := range answered {
-		u, parseErr := url.Parse(link)
-		if parseErr != nil || registrable(u.Hostname()) != registrable(domain) {
+		u, err := url.Parse(link)
+		if err != nil || registrable(u.Hostname()) != registrable(domain) {
 			continue
 		}
 		o.HTTPS = o.HTTPS || u.Scheme == "https"

@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// maxRetryAfter bounds what a Retry-After may mean, so that no arithmetic on it overflows.
-const maxRetryAfter = 365 * 24 * time.Hour
+// maxRetryAfter is the most that a Retry-After may mean: nobody shuts a crawler out for longer by it.
+const maxRetryAfter = 24 * time.Hour
 
 // RetryAfter reads a Retry-After field (RFC 9110, 10.2.3): how long after now its sender wants no
 // request. ok is false for a value that is neither a number of seconds nor an HTTP date; a date in
-// the past is 0. A date is compared with the sender's own clock when date, its Date field, can be read.
+// the past is 0, and the most is a day. A date is compared with the sender's own clock when date, its Date field, can be read.
 func RetryAfter(value, date string, now time.Time) (d time.Duration, ok bool) {
 	value = strings.TrimSpace(value)
 	if digits(value) {

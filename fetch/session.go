@@ -16,21 +16,22 @@ import (
 // Config holds the limits of a Session, after the variables of the same names. Intervals, delays
 // and Retries may be 0; a limit of 0 is none, except MaxRequests and MaxRedirects, which are exact.
 type Config struct {
-	UserAgent     string        // USER_AGENT, sent with every request
-	Interval      time.Duration // REQUEST_INTERVAL_MS: least pause between two requests to one host
-	MaxCrawlDelay time.Duration // MAX_CRAWL_DELAY_MS: the most that SetDelay raises Interval to
-	MaxRequests   int           // MAX_REQUESTS_PER_DOMAIN: redirects and retries counted
-	MaxRedirects  int           // per Fetch; RFC 9309, 2.3.1.2 asks for five
-	Retries       int           // FETCH_RETRIES: per Fetch, over all its hops
-	RetryBase     time.Duration // FETCH_RETRY_BASE_MS: pause before the first retry, doubled each time
-	Deadline      time.Duration // DOMAIN_DEADLINE_MS: for everything but pauses of Interval and SetDelay
-	MaxWall       time.Duration // for everything, pauses too
+	UserAgent     string                // USER_AGENT, sent with every request
+	Excluded      func(url string) bool // what operators ruled out; nil: nothing
+	Interval      time.Duration         // REQUEST_INTERVAL_MS: least pause between two requests to one host
+	MaxCrawlDelay time.Duration         // MAX_CRAWL_DELAY_MS: the most that SetDelay raises Interval to
+	MaxRequests   int                   // MAX_REQUESTS_PER_DOMAIN: redirects and retries counted
+	MaxRedirects  int                   // per Fetch; RFC 9309, 2.3.1.2 asks for five
+	Retries       int                   // FETCH_RETRIES: per Fetch, over all its hops
+	RetryBase     time.Duration         // FETCH_RETRY_BASE_MS: pause before the first retry, doubled each time
+	Deadline      time.Duration         // DOMAIN_DEADLINE_MS: for everything but Stats.PolitenessWait
+	MaxWall       time.Duration         // for everything
 }
 
 // The errors of a Session that say: do not ask. They have the kind Validation (ErrDeadline:
 // Timeout), and no request was made for the URL they name.
 var (
-	// ErrDisallowed: robots.txt forbids the URL, or the host was blocked.
+	// ErrDisallowed: robots.txt forbids the URL, the host was blocked, or an operator excluded it.
 	ErrDisallowed = errors.New("robots_disallowed")
 	// ErrBudget: MaxRequests requests were made.
 	ErrBudget = errors.New("request budget spent")
@@ -62,7 +63,7 @@ type Stats struct {
 	Requests        int           // exchanges started
 	Answered        int           // of them, those that got an HTTP status
 	AvgResponseTime time.Duration // of the answered ones, to their headers
-	PolitenessWait  time.Duration // spent in pauses of Interval and SetDelay
+	PolitenessWait  time.Duration // spent in pauses of Interval and SetDelay, or while another session had its turn at a host
 	Elapsed         time.Duration // since NewSession, PolitenessWait included
 }
 
@@ -70,8 +71,8 @@ type Stats struct {
 //
 // The pause between two requests to one host is measured from the end of the first, its body
 // included, to the start of the second: whatever the network does to either, the origin sees them
-// at least that far apart. Waiting to be polite (Interval, SetDelay) does not count against
-// Deadline; back-off and Retry-After do.
+// at least that far apart. PolitenessWait does not count against Deadline;
+// back-off and Retry-After do.
 //
 // A Session is used by one goroutine at a time and holds at most one open Answer: the next Fetch
 // closes the body of the one before, so that no one waits for a host that he occupies himself.
@@ -186,7 +187,7 @@ func (r *run) follow(u *url.URL) error {
 		seen[a.URL] = true
 		if err := r.ask(u); err != nil {
 			a.Body.Close()
-			a.Body = emptyBody()
+			a.Body, a.Content = emptyBody(), nil
 			return err
 		}
 		location, ok := redirect(a)
@@ -234,7 +235,7 @@ func (r *run) ask(u *url.URL) error {
 				r.answer.Content, err = io.ReadAll(r.answer.Body)
 			}
 		}
-		pause, ok := r.retry(err)
+		pause, ok := r.retry(u.Hostname(), err)
 		if !ok {
 			return err
 		}
@@ -245,9 +246,8 @@ func (r *run) ask(u *url.URL) error {
 	}
 }
 
-// retry says whether to ask again after an exchange that ended with err, and how much later. What
-// Retry-After asks for beyond that is waited for by exchange.
-func (r *run) retry(err error) (pause time.Duration, ok bool) {
+// retry says whether to ask host again after an exchange that ended with err, and how much later.
+func (r *run) retry(host string, err error) (pause time.Duration, ok bool) {
 	a := r.answer
 	switch {
 	case r.target.Once, r.tries >= r.cfg.Retries, r.requests >= r.cfg.MaxRequests:
@@ -259,7 +259,8 @@ func (r *run) retry(err error) (pause time.Duration, ok bool) {
 	default:
 		return 0, false
 	}
-	pause = r.cfg.RetryBase << r.tries
+	_, notBefore := r.limiter.times(r.limiter.host(host), 0)
+	pause = max(r.cfg.RetryBase<<r.tries, notBefore.Sub(r.clock.Now()))
 	return pause, pause < r.left()
 }
 
@@ -274,9 +275,15 @@ func (r *run) exchange(u *url.URL) error {
 		return err
 	}
 	r.asked[name] = h
+	leave := func() { r.limiter.leave(h, r.clock.Now()) }
+	occupied := false // by a body
+	defer func() {
+		if !occupied {
+			leave()
+		}
+	}()
 	resp, err := r.send(a.URL)
 	if err != nil {
-		r.limiter.leave(h, r.clock.Now())
 		return located(err, a.URL)
 	}
 	if resp.Status == http.StatusTooManyRequests || resp.Status == http.StatusServiceUnavailable {
@@ -290,7 +297,8 @@ func (r *run) exchange(u *url.URL) error {
 		limit = DefaultMaxBytes
 	}
 	a.Status, a.Header, a.answered = resp.Status, resp.Header, a.URL
-	a.Body = &Body{url: a.URL, content: resp.Body, left: limit, done: func() { r.limiter.leave(h, r.clock.Now()) }}
+	a.Body = &Body{url: a.URL, content: resp.Body, left: limit, done: leave}
+	occupied = true
 	if r.target.Method == http.MethodHead || a.Status == http.StatusNoContent || a.Status == http.StatusNotModified {
 		a.Body.end(io.EOF)
 	}
@@ -304,6 +312,9 @@ func (r *run) permitted(host, link string) error {
 	}
 	if why, ok := r.blocked[host]; ok {
 		return stop(contract.Validation, ErrDisallowed, "%s is not asked: %s", link, why)
+	}
+	if r.cfg.Excluded != nil && r.cfg.Excluded(link) {
+		return stop(contract.Validation, ErrDisallowed, "%s is not asked: an operator excluded it", link)
 	}
 	if allowed := r.rules[host]; allowed != nil && !allowed(link) {
 		return stop(contract.Validation, ErrDisallowed, "%s is not asked: robots.txt forbids it", link)

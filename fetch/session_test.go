@@ -234,6 +234,9 @@ func TestRetries(t *testing.T) {
 		t.Run(name+" for ever", func(t *testing.T) {
 			w := newWorld(map[string]fetchtest.Page{"https://a.example/": p})
 			a, err := w.session.Fetch(t.Context(), fetch.Target{URL: "https://a.example/", Whole: true})
+			if err != nil && (a.Content != nil || a.Body.Size() != 0) {
+				t.Errorf("content %q beside an error", a.Content)
+			}
 			if a.Requests != 4 || a.Status != map[string]int{"500": 500, "503": 503, "cut": 200}[name] {
 				t.Errorf("answer %+v", a)
 			}
@@ -294,8 +297,12 @@ func TestRetryAfterIsHonoured(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(map[string]fetchtest.Page{"https://a.example/": {}}, func(c *fetch.Config) { c.Interval = 0 })
+			c.page.Body = "busy"
 			w.Serve = func(_ *fetch.Request, nth int) (fetchtest.Page, bool) { return c.page, nth == 0 }
 			a, err := w.session.Fetch(t.Context(), fetch.Target{URL: "https://a.example/"})
+			if body, err := io.ReadAll(a.Body); len(c.want) == 1 && (string(body) != "busy" || err != nil) {
+				t.Errorf("body %q, %v", body, err)
+			}
 			if got := w.starts(); !reflect.DeepEqual(got, c.want) {
 				t.Errorf("starts %v, want %v", got, c.want)
 			}
@@ -303,12 +310,14 @@ func TestRetryAfterIsHonoured(t *testing.T) {
 				t.Errorf("%+v, %v", a, err)
 			}
 			if len(c.want) == 1 {
-				if a.Status != c.page.Status {
+				if a.Status != c.page.Status || err != nil {
 					t.Errorf("%+v, %v", a, err)
 				}
 				// The host wants to be left alone for longer than there is time: it is.
-				if _, err := w.session.Fetch(t.Context(), fetch.Target{URL: "https://a.example/other"}); !errors.Is(err, fetch.ErrDeadline) {
-					t.Errorf("asked again: %v", err)
+				for range 2 { // nor does the refusal occupy it
+					if _, err := w.session.Fetch(t.Context(), fetch.Target{URL: "https://a.example/other"}); !errors.Is(err, fetch.ErrDeadline) {
+						t.Errorf("asked again: %v", err)
+					}
 				}
 				if len(w.Visits()) != 1 || w.clock.Now() != epoch {
 					t.Errorf("visits %v, waited %v", w.URLs(), w.clock.Now().Sub(epoch))
