@@ -83,7 +83,7 @@ func build(log *slog.Logger) (*seedEngine, error) {
 	consumer := &queues.Consumer{
 		Orchestrator: steps,
 		Processor:    &processor.Processor{Store: bucket, Sender: domainQueue, Log: log, Version: contract.Version},
-		NewBatch:     func() queues.Batch { return domains.NewBatch() },
+		NewBatch:     func(excluded func(string) bool) queues.Batch { return domains.NewBatch(excluded) },
 		Letters: &queues.DeadLetters{
 			Ledger: records, Bucket: bucket, Queue: queues.NewProducer("DLQ"), Version: version(), Delay: s.RetryDelay, Log: log, Now: time.Now,
 		},

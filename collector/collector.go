@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
 	"sync"
 	"time"
 
@@ -29,17 +30,18 @@ type Collector struct {
 // requests and one call to the bucket wait for an answer at once.
 type Batch struct {
 	*Collector
-	limiter *fetch.Limiter
-	merging chan struct{} // one URL list too large for a message is in memory at once
-	mu      sync.Mutex
-	freeAt  map[string]time.Time // by domain
+	excluded func(link string) bool
+	limiter  *fetch.Limiter
+	merging  chan struct{} // one URL list too large for a message is in memory at once
+	mu       sync.Mutex
+	freeAt   map[string]time.Time // by domain
 }
 
-// NewBatch starts the collections of one event.
-func (c *Collector) NewBatch() *Batch {
+// NewBatch starts the collections of one event. URLs that are excluded are not asked for.
+func (c *Collector) NewBatch(excluded func(link string) bool) *Batch {
 	own := *c
 	own.Bucket = &queued{bucket: c.Bucket, turn: make(chan struct{}, 1)}
-	return &Batch{Collector: &own, limiter: fetch.NewLimiter(fetch.MaxWaiting), merging: make(chan struct{}, 1), freeAt: map[string]time.Time{}}
+	return &Batch{Collector: &own, excluded: excluded, limiter: fetch.NewLimiter(fetch.MaxWaiting), merging: make(chan struct{}, 1), freeAt: map[string]time.Time{}}
 }
 
 // FreeAt is when the last of the hosts that were asked for a domain may be asked again; zero when
@@ -53,8 +55,8 @@ func (b *Batch) FreeAt(domain string) time.Time {
 // Collect brings the document of the message's domain up to date. It may be called for several
 // domains at once, but not for one domain. When no request got any HTTP answer it fails with the
 // cause, so that an outage does not become a contract; as the last attempt it writes the document
-// as unreachable and fails no more.
-func (b *Batch) Collect(ctx context.Context, m *contract.DomainMessage, last bool) error {
+// as unreachable and fails no more. It returns the document as it is stored then.
+func (b *Batch) Collect(ctx context.Context, m *contract.DomainMessage, last bool) (*contract.Document, error) {
 	b.Log.Info("domain_collector_start", "domain_id", m.DomainID, "registrable_domain", m.Domain)
 	dir := r2.DomainDir{Partition: m.Partition, Domain: m.Domain}
 	file, _, _ := r2.ParseRaw(m.SourceFilePath)
@@ -64,28 +66,28 @@ func (b *Batch) Collect(ctx context.Context, m *contract.DomainMessage, last boo
 	}
 	added, err := b.urls(ctx, m, file.Name)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	done, err := b.Done(ctx, m)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var f *facts
 	if !done {
 		if f, err = b.gather(ctx, m, dir); err != nil {
-			return err
+			return nil, err
 		}
 		if !f.reachable && !last {
-			return f.failure
+			return nil, f.failure
 		}
 	}
 	doc, err := b.save(ctx, dir, m, added, f)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if !done {
-		if err := b.checkpoint(ctx, dir); err != nil {
-			return err
+		if err := b.checkpoint(ctx, dir, doc); err != nil {
+			return nil, err
 		}
 	}
 	if f != nil && !f.reachable {
@@ -93,7 +95,7 @@ func (b *Batch) Collect(ctx context.Context, m *contract.DomainMessage, last boo
 	}
 	b.Log.Info("domain_collector_complete", "domain_id", doc.DomainID, "robots_exists", doc.Robots.Exists, "sitemap_exists", doc.Sitemap.Exists,
 		"total_urls", doc.Processing.TotalURLs, "merged", done, "reachable", doc.Reachable)
-	return nil
+	return doc, nil
 }
 
 // urls gives the message's URLs as entries of a document, wherever they stand.
@@ -120,6 +122,9 @@ func (b *Batch) Done(ctx context.Context, m *contract.DomainMessage) (bool, erro
 	return !m.Force || !o.Uploaded.Before(m.RequestedAt), nil
 }
 
-func (b *Batch) checkpoint(ctx context.Context, dir r2.DomainDir) error {
-	return b.put(ctx, dir.Checkpoint(), nil, &r2.PutOptions{Metadata: r2.CheckpointMetadata(b.Clock.Now(), contract.Version)})
+// checkpoint says that the domain was collected, and with what outcome.
+func (b *Batch) checkpoint(ctx context.Context, dir r2.DomainDir, d *contract.Document) error {
+	metadata := r2.CheckpointMetadata(b.Clock.Now(), contract.Version)
+	maps.Copy(metadata, contract.OutcomeOf(d).Metadata())
+	return b.put(ctx, dir.Checkpoint(), nil, &r2.PutOptions{Metadata: metadata})
 }

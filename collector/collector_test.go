@@ -152,7 +152,8 @@ func (w *world) exists(t *testing.T, key string) bool {
 
 func (w *world) collect(t *testing.T, m *contract.DomainMessage, last bool) error {
 	t.Helper()
-	return w.NewBatch().Collect(t.Context(), m, last)
+	_, err := w.NewBatch(nil).Collect(t.Context(), m, last)
+	return err
 }
 
 func TestCollect(t *testing.T) {
@@ -485,7 +486,7 @@ func anyOrder(t *testing.T, seed uint64) {
 			wg.Go(func() {
 				for i := e; i < len(deliveries); i += events {
 					for attempt := 1; ; attempt++ {
-						if err := w.NewBatch().Collect(t.Context(), deliveries[i], false); err == nil {
+						if _, err := w.NewBatch(nil).Collect(t.Context(), deliveries[i], false); err == nil {
 							break
 						} else if attempt == 100 {
 							t.Errorf("still failing after %d deliveries: %v", attempt, err)

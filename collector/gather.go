@@ -60,7 +60,7 @@ type gathering struct {
 func (b *Batch) gather(ctx context.Context, m *contract.DomainMessage, dir r2.DomainDir) (*facts, error) {
 	s := b.Settings
 	session := fetch.NewSession(fetch.Config{
-		UserAgent: s.UserAgent, Interval: s.RequestInterval, MaxCrawlDelay: s.MaxCrawlDelay,
+		UserAgent: s.UserAgent, Excluded: b.excluded, Interval: s.RequestInterval, MaxCrawlDelay: s.MaxCrawlDelay,
 		MaxRequests: s.MaxRequestsPerDomain, MaxRedirects: maxRedirects,
 		Retries: s.FetchRetries, RetryBase: s.FetchRetryBase,
 		Deadline: s.DomainDeadline, MaxWall: maxWall,

@@ -49,7 +49,7 @@ type Processor interface {
 type Batch interface {
 	// Done reports whether Collect will not ask the domain for anything.
 	Done(ctx context.Context, m *contract.DomainMessage) (bool, error)
-	Collect(ctx context.Context, m *contract.DomainMessage, last bool) error
+	Collect(ctx context.Context, m *contract.DomainMessage, last bool) (*contract.Document, error)
 	// FreeAt is when the hosts that were asked for a domain may be asked again.
 	FreeAt(domain string) time.Time
 }
@@ -58,7 +58,7 @@ type Batch interface {
 type Consumer struct {
 	Orchestrator Orchestrator
 	Processor    Processor
-	NewBatch     func() Batch
+	NewBatch     func(excluded func(link string) bool) Batch
 	Letters      *DeadLetters
 	Leases       *Leases
 	RetryDelay   time.Duration // of the first retry; doubles with every further one
@@ -195,7 +195,7 @@ type domainDelivery struct {
 // is asking wander.
 func (c *Consumer) handleDomains(ctx context.Context, queue string, messages []Message) {
 	o := &outcome{Consumer: c}
-	batch := c.NewBatch()
+	batch := c.NewBatch(nil)
 	lanes := map[string][]domainDelivery{}
 	var toAsk []string
 	for _, m := range messages {
@@ -240,7 +240,8 @@ func (c *Consumer) domain(ctx context.Context, batch Batch, leases *held, d doma
 		}
 		ctx, cancel := leases.under(ctx, d.work.Domain)
 		defer cancel()
-		return batch.Collect(ctx, d.work, d.Attempts() > MaxRetries)
+		_, err := batch.Collect(ctx, d.work, d.Attempts() > MaxRetries)
+		return err
 	})
 	if err != nil {
 		c.logFailure("domain_collector_failed", d, err, "domain_id", d.work.DomainID, "registrable_domain", d.work.Domain)

@@ -65,11 +65,11 @@ func (s *steps) Run(_ context.Context, c contract.Continuation) (orchestrator.Re
 	return orchestrator.Result{}, nil
 }
 
-func (s *steps) Collect(ctx context.Context, m *contract.DomainMessage, last bool) error {
+func (s *steps) Collect(ctx context.Context, m *contract.DomainMessage, last bool) (*contract.Document, error) {
 	if s.under != nil {
 		go s.under(ctx)
 	}
-	return s.collect(m, last)
+	return &contract.Document{}, s.collect(m, last)
 }
 
 func (s *steps) Done(context.Context, *contract.DomainMessage) (bool, error) { return false, nil }
@@ -95,7 +95,7 @@ func newFixture(t *testing.T) *fixture {
 	log := slog.New(slog.DiscardHandler)
 	now := func() time.Time { return time.Date(2026, 1, 28, 10, 0, 0, 0, time.UTC) }
 	f.Consumer = &queues.Consumer{
-		Orchestrator: f.steps, Processor: f.steps, NewBatch: func() queues.Batch { return f.steps },
+		Orchestrator: f.steps, Processor: f.steps, NewBatch: func(func(string) bool) queues.Batch { return f.steps },
 		Letters: &queues.DeadLetters{
 			Ledger: ledger.New(db), Bucket: f.bucket, Queue: f.dlq, Version: "v1", Delay: 10 * time.Second, Log: log, Now: now,
 		},
