@@ -1,0 +1,85 @@
+package contract
+
+import (
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Outcome is what the ledger keeps of the collection of a domain. It also stands in the metadata of
+// the domain's checkpoint, so that a listing is enough to rebuild the ledger.
+type Outcome struct {
+	CollectedAt  time.Time // to the second, as in the document
+	Reachable    bool
+	Robots       bool          // robots.txt exists
+	Sitemap      bool          // a sitemap exists
+	Duration     time.Duration // of the processing, politeness waits left out
+	ErrorType    string        // why nothing answered; "" when reachable
+	ErrorMessage string
+}
+
+// maxOutcomeError keeps an error within an object's metadata, in bytes.
+const maxOutcomeError = 500
+
+// OutcomeOf takes the outcome from a document.
+func OutcomeOf(d *Document) Outcome {
+	o := Outcome{
+		CollectedAt: d.CollectedAt.UTC().Truncate(time.Second), Reachable: d.Reachable,
+		Robots: d.Robots.Exists, Sitemap: d.Sitemap.Exists,
+		Duration: time.Duration(d.Processing.ProcessingDurationMS) * time.Millisecond,
+	}
+	if !d.Reachable {
+		o.ErrorType = string(Network)
+		if d.Robots.ErrorType != nil {
+			o.ErrorType = *d.Robots.ErrorType
+		}
+		o.ErrorMessage = "nothing of the domain answered"
+		if d.Robots.Error != nil {
+			o.ErrorMessage = printable(*d.Robots.Error)
+		}
+	}
+	return o
+}
+
+// printable makes a text fit for an object's metadata, which travels as a header.
+func printable(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if r < ' ' || r > '~' {
+			return '?'
+		}
+		return r
+	}, s)
+	return strings.TrimSpace(s[:min(len(s), maxOutcomeError)])
+}
+
+// Metadata gives the outcome as custom metadata.
+func (o Outcome) Metadata() map[string]string {
+	m := map[string]string{
+		"collected_at":           o.CollectedAt.UTC().Format(time.RFC3339),
+		"reachable":              strconv.FormatBool(o.Reachable),
+		"robots_exists":          strconv.FormatBool(o.Robots),
+		"sitemap_exists":         strconv.FormatBool(o.Sitemap),
+		"processing_duration_ms": strconv.FormatInt(o.Duration.Milliseconds(), 10),
+	}
+	if !o.Reachable {
+		m["error_type"], m["error"] = o.ErrorType, o.ErrorMessage
+	}
+	return m
+}
+
+// ParseOutcome reads what Metadata wrote; ok is false when it is not there, or not whole.
+func ParseOutcome(m map[string]string) (o Outcome, ok bool) {
+	at, err := time.Parse(time.RFC3339, m["collected_at"])
+	ms, err2 := strconv.ParseInt(m["processing_duration_ms"], 10, 64)
+	ok = err == nil && err2 == nil
+	flag := func(name string) bool {
+		v, err := strconv.ParseBool(m[name])
+		ok = ok && err == nil
+		return v
+	}
+	o = Outcome{
+		CollectedAt: at, Reachable: flag("reachable"), Robots: flag("robots_exists"), Sitemap: flag("sitemap_exists"),
+		Duration: time.Duration(ms) * time.Millisecond, ErrorType: m["error_type"], ErrorMessage: m["error"],
+	}
+	return o, ok
+}

@@ -1,0 +1,34 @@
+package fetch_test
+
+import (
+	"errors"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/newsfork/seed-engine/fetch"
+	"github.com/newsfork/seed-engine/fetch/fetchtest"
+)
+
+// What an operator excluded is not asked for: not at once, not after a redirect, and not again.
+func TestExcluded(t *testing.T) {
+	w := newWorld(map[string]fetchtest.Page{
+		"https://a.example/":        {},
+		"https://a.example/to-b":    fetchtest.Redirect(302, "https://b.example/"),
+		"https://a.example/private": {},
+		"https://b.example/":        {},
+	}, func(c *fetch.Config) {
+		c.Excluded = func(url string) bool {
+			return strings.HasPrefix(url, "https://b.example/") || strings.Contains(url, "/private")
+		}
+	})
+	w.fetch(t, "https://a.example/")
+	for _, url := range []string{"https://a.example/private", "https://a.example/to-b", "https://b.example/"} {
+		if a, err := w.session.Fetch(t.Context(), fetch.Target{URL: url}); !errors.Is(err, fetch.ErrDisallowed) {
+			t.Errorf("%s: %+v, %v", url, a, err)
+		}
+	}
+	if got, want := w.URLs(), []string{"https://a.example/", "https://a.example/to-b"}; !reflect.DeepEqual(got, want) {
+		t.Errorf("visits %v, want %v", got, want)
+	}
+}
