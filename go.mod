@@ -28,3 +28,8 @@ require (
 )
 
 tool honnef.co/go/tools/cmd/staticcheck
+
+ignore (
+	./build
+	./node_modules
+)

@@ -1,0 +1,26 @@
+// make bench: the runtime, the parsers and the pipeline, each a table.
+import { execFileSync, spawnSync } from "node:child_process";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const here = dirname(fileURLToPath(import.meta.url));
+const root = dirname(here);
+const quick = process.argv.includes("--quick");
+
+let failed = false;
+function run(title, command, args, env = {}) {
+  console.log(`\n## ${title}\n`);
+  const { status } = spawnSync(command, args, { cwd: root, stdio: "inherit", env: { ...process.env, ...env } });
+  failed ||= status !== 0;
+}
+
+run("Runtime: a warm GET /health on one workerd", process.execPath, [join(here, "runtime/run.mjs"), ...(quick ? ["10"] : [])]);
+
+const parsers = ["test", "-run", "^$", "-bench", "Parse|Allowed|Reader|Process|Classify", "-benchtime", quick ? "1x" : "1s", "./robots", "./sitemap", "./dataset", "./processor", "./discovery"];
+run("Parsers, native", "go", parsers);
+const exec = join(execFileSync("go", ["env", "GOROOT"], { encoding: "utf8" }).trim(), "lib/wasm/go_js_wasm_exec");
+run("Parsers, WebAssembly", "go", [...parsers.slice(0, 1), "-exec", exec, ...parsers.slice(1)], { GOOS: "js", GOARCH: "wasm" });
+
+run("Pipeline against the documents' own pseudo-code", process.execPath, [join(here, "pipeline/run.mjs"), ...(quick ? ["--quick"] : [])]);
+
+process.exitCode = failed ? 1 : 0;
