@@ -35,13 +35,14 @@ type Batch struct {
 	merging  chan struct{} // one URL list too large for a message is in memory at once
 	mu       sync.Mutex
 	freeAt   map[string]time.Time // by domain
+	known    map[string]bool      // what Done found, by checkpoint
 }
 
 // NewBatch starts the collections of one event. URLs that are excluded are not asked for.
 func (c *Collector) NewBatch(excluded func(link string) bool) *Batch {
 	own := *c
 	own.Bucket = &queued{bucket: c.Bucket, turn: make(chan struct{}, 1)}
-	return &Batch{Collector: &own, excluded: excluded, limiter: fetch.NewLimiter(fetch.MaxWaiting), merging: make(chan struct{}, 1), freeAt: map[string]time.Time{}}
+	return &Batch{Collector: &own, excluded: excluded, limiter: fetch.NewLimiter(fetch.MaxWaiting), merging: make(chan struct{}, 1), freeAt: map[string]time.Time{}, known: map[string]bool{}}
 }
 
 // FreeAt is when the last of the hosts that were asked for a domain may be asked again; zero when
@@ -110,19 +111,31 @@ func (b *Batch) urls(ctx context.Context, m *contract.DomainMessage, rawName str
 }
 
 // Done reports whether the domain was collected, and not before what a forced message asks for:
-// Collect then only merges URLs, and asks the domain for nothing.
+// Collect then only merges URLs, and asks the domain for nothing. The answer is kept for the batch:
+// who leases the domain after it was not done finds it so, but for the instant between the two.
 func (b *Batch) Done(ctx context.Context, m *contract.DomainMessage) (bool, error) {
-	o, err := b.Bucket.Head(ctx, r2.DomainDir{Partition: m.Partition, Domain: m.Domain}.Checkpoint())
-	switch {
-	case errors.Is(err, r2.ErrNotFound):
-		return false, nil
-	case err != nil:
+	key := r2.DomainDir{Partition: m.Partition, Domain: m.Domain}.Checkpoint()
+	b.mu.Lock()
+	done, known := b.known[key]
+	b.mu.Unlock()
+	if known {
+		return done, nil
+	}
+	o, err := b.Bucket.Head(ctx, key)
+	if err != nil && !errors.Is(err, r2.ErrNotFound) {
 		return false, contract.Wrap(contract.Storage, "collector.Done", err)
 	}
-	return !m.Force || !o.Uploaded.Before(m.RequestedAt), nil
+	done = err == nil && (!m.Force || !o.Uploaded.Before(m.RequestedAt))
+	b.setDone(key, done)
+	return done, nil
 }
 
-// checkpoint says that the domain was collected, and with what outcome.
+func (b *Batch) setDone(key string, done bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.known[key] = done
+}
+
 func (b *Batch) checkpoint(ctx context.Context, dir r2.DomainDir, d *contract.Document) error {
 	metadata := r2.CheckpointMetadata(b.Clock.Now(), contract.Version)
 	maps.Copy(metadata, contract.OutcomeOf(d).Metadata())

@@ -25,10 +25,15 @@ const maxConflicts = 8
 // save writes the document of a domain: what f says, or what the stored document says when f is nil,
 // with the URLs of both the stored document and the message. It returns what is stored then.
 func (b *Batch) save(ctx context.Context, dir r2.DomainDir, m *contract.DomainMessage, added []contract.DocumentURL, f *facts) (*contract.Document, error) {
-	for range maxConflicts {
-		old, etag, err := b.document(ctx, dir)
-		if err != nil {
-			return nil, err
+	for try := range maxConflicts {
+		var old *contract.Document
+		var etag string
+		// What was just collected most often has no document yet: the first try does not look.
+		if f == nil || try > 0 {
+			var err error
+			if old, etag, err = b.document(ctx, dir); err != nil {
+				return nil, err
+			}
 		}
 		if old == nil && f == nil {
 			return nil, &contract.Error{Kind: contract.Internal, Op: "collector.save", Field: dir.Document(), Message: "the checkpoint is there but not the document; orchestrate with force to collect the domain again"}
@@ -49,6 +54,9 @@ func (b *Batch) save(ctx context.Context, dir r2.DomainDir, m *contract.DomainMe
 		}
 		if !errors.Is(err, r2.ErrPrecondition) {
 			return nil, err
+		}
+		if old == nil && try == 0 {
+			continue // there is one, perhaps of long ago
 		}
 		// Another event was faster. One key takes one write a second, so there is no point in hurry.
 		if err := b.Clock.Sleep(ctx, sameKeyPause+rand.N(time.Second)); err != nil {
