@@ -28,8 +28,8 @@ const (
 	wanted = `upload a JSON array of records or an object with "records"`
 )
 
-// Reader reads the records of one file after the other. Its window is reused; make one per
-// goroutine and Reset it for every file.
+// Reader reads the records of one file after the other. Its window is reused: Reset it for every
+// file; the zero value is ready for that.
 type Reader struct {
 	src     io.Reader
 	srcErr  error // what ended src
@@ -105,7 +105,7 @@ func (r *Reader) next() error {
 	r.record.Number++
 	r.record.Offset = r.Offset()
 	r.record.Problem = ""
-	r.record.seen, r.record.filled, r.record.bad = 0, 0, 0
+	r.record.good, r.record.bad = 0, 0
 	depth := 2
 	if r.wrapped {
 		depth = 3
@@ -139,7 +139,7 @@ func (r *Reader) open() error {
 		r.wrapped = true
 		return r.findRecords()
 	case r.ended() && r.srcErr == io.EOF:
-		return r.parseError("the file is empty; " + wanted)
+		return r.truncated("the file is empty; " + wanted)
 	default:
 		k, err := r.skip(c, 0)
 		if err != nil {
@@ -253,11 +253,17 @@ func (r *Reader) object(depth int) error {
 		}
 		n := unknown
 		if r.keep != none {
-			n = nameOf(r.content(&s))
+			if s.traits&escaped == 0 {
+				n = nameOf(r.buf[r.keep+int(s.start) : r.keep+int(s.end)])
+			} else {
+				n = nameOf(r.content(&s))
+			}
 		}
-		if c, err = r.colon(); err != nil {
-			return err
+		if r.space() != ':' {
+			return r.syntax("expected ':' after a key")
 		}
+		r.pos++
+		c = r.space()
 		if c == '"' {
 			s, err = r.text()
 		} else {
@@ -268,9 +274,8 @@ func (r *Reader) object(depth int) error {
 		if err != nil {
 			return err
 		}
-		if n != unknown {
-			r.record.spans[n] = s
-			r.record.seen |= 1 << n
+		if n != unknown && r.keep != none {
+			r.record.put(n, s, r.buf[r.keep:r.pos])
 		}
 		switch c = r.space(); c {
 		case ',':
@@ -287,9 +292,9 @@ func (r *Reader) object(depth int) error {
 	}
 	if r.keep == none || r.pos-r.keep > MaxRecordBytes {
 		r.record.Problem = "is larger than 1 MiB"
+		r.record.good, r.record.bad = 0, 0
 	} else {
 		r.record.raw = r.buf[r.keep:r.pos]
-		r.record.choose()
 	}
 	r.keep = none
 	return nil
@@ -353,53 +358,55 @@ func (r *Reader) text() (span, error) {
 	r.pos++
 	s := span{start: int32(r.pos - r.keep), kind: str}
 	for {
-		n, high := plain(r.buf[r.pos:])
+		// Eight bytes at a time, up to the first special one; the padding holds one at the latest.
+		b := r.buf[r.pos:]
+		n := 0
+		var all uint64
+		for {
+			x := binary.LittleEndian.Uint64(b[n:])
+			if marks := special(x); marks != 0 {
+				before := bits.TrailingZeros64(marks) &^ 7
+				all |= x & (1<<before - 1)
+				n += before / 8
+				break
+			}
+			all |= x
+			n += 8
+		}
 		r.pos += n
-		if high {
+		if all&highs != 0 {
 			s.traits |= nonASCII
 		}
-		switch c := r.buf[r.pos]; {
-		case c == '"':
+		switch r.buf[r.pos] {
+		case '"':
 			s.end = int32(r.pos - r.keep)
 			r.pos++
 			return s, nil
-		case c == '\\':
+		case '\\':
 			r.pos++
 			t, err := r.escape()
 			if err != nil {
 				return s, err
 			}
 			s.traits |= escaped | t
-		case !r.ended():
-			if r.buf[r.pos] < ' ' {
+		default:
+			if r.peek() < ' ' {
 				return s, r.syntax("a string holds a control character")
 			}
-		default:
-			return s, r.syntax("")
 		}
 	}
 }
 
-// plain counts the bytes before the first quote, backslash or control character (the padding, at
-// the latest), eight at a time, and reports whether one of them is not ASCII.
-func plain(b []byte) (n int, high bool) {
-	const (
-		ones  = 0x0101010101010101
-		highs = 0x80 * ones
-	)
-	var all uint64
-	for {
-		x := binary.LittleEndian.Uint64(b[n:])
-		quote, slash := x^'"'*ones, x^'\\'*ones
-		// The lowest marked byte is exact, those above it may be marked by a borrow.
-		if stop := ((quote-ones)&^quote | (slash-ones)&^slash | (x-' '*ones)&^x) & highs; stop != 0 {
-			k := bits.TrailingZeros64(stop) / 8
-			all |= x & (1<<(8*k) - 1)
-			return n + k, all&highs != 0
-		}
-		all |= x
-		n += 8
-	}
+const (
+	ones  = 0x0101010101010101
+	highs = 0x80 * ones
+)
+
+// special marks the quotes, backslashes and control characters among eight bytes with their highest
+// bit. The lowest mark is exact; those above it may come from a borrow.
+func special(x uint64) uint64 {
+	quote, slash := x^'"'*ones, x^'\\'*ones
+	return ((quote-ones)&^quote | (slash-ones)&^slash | (x-' '*ones)&^x) & highs
 }
 
 // escape reads what follows a backslash, and tells whether it is one half of a surrogate pair.
@@ -512,7 +519,7 @@ func (r *Reader) scalar(c byte) (kind, error) {
 	case 't':
 		return truth, r.literal("true")
 	case 'f':
-		return falsum, r.literal("false")
+		return truth, r.literal("false")
 	case 'n':
 		return null, r.literal("null")
 	}
@@ -615,11 +622,15 @@ func (r *Reader) syntax(expected string) error {
 		if r.srcErr != io.EOF {
 			return r.srcErr
 		}
-		err := r.parseError("the JSON ends unfinished; upload the whole file")
-		err.Err = io.ErrUnexpectedEOF
-		return err
+		return r.truncated("the JSON ends unfinished; upload the whole file")
 	}
 	return r.parseError(fmt.Sprintf("%s, found %q", expected, r.buf[r.pos]))
+}
+
+func (r *Reader) truncated(what string) error {
+	err := r.parseError(what)
+	err.Err = io.ErrUnexpectedEOF
+	return err
 }
 
 func (r *Reader) parseError(what string) *contract.Error {

@@ -226,3 +226,123 @@ func FuzzLikeEncodingJSON(f *testing.F) {
 		}
 	})
 }
+
+// stream repeats a piece a number of times between a beginning and an end.
+func stream(head, piece string, times int, tail string) io.Reader {
+	parts := []io.Reader{strings.NewReader(head)}
+	for range times {
+		parts = append(parts, strings.NewReader(piece))
+	}
+	return io.MultiReader(append(parts, strings.NewReader(tail))...)
+}
+
+func TestLargeRecords(t *testing.T) {
+	const frame = len(`{"url":"https://a.sg/","x":""}`)
+	record := func(size int) string {
+		return `{"url":"https://a.sg/","x":"` + strings.Repeat("x", size-frame) + `"}`
+	}
+	r := NewReader(nil)
+	list, err := readAll(r, strings.NewReader(`[`+record(100_000)+`,`+record(MaxRecordBytes)+`,`+record(MaxRecordBytes+1)+`,`+record(frame)+`]`))
+	if err != nil || len(list) != 4 {
+		t.Fatal(len(list), err)
+	}
+	for i, problem := range []string{"", "", "is larger than 1 MiB", ""} {
+		if list[i].Problem != problem || (list[i].Fields[URL] == "") != (problem != "") {
+			t.Errorf("record %d: %q, url %q", i, list[i].Problem, list[i].Fields[URL])
+		}
+	}
+	mib := strings.Repeat("x", 1<<20)
+	for name, file := range map[string]io.Reader{
+		"a string":       stream(`[{"x":"`, mib, 50, `"},{"url":"u"}]`),
+		"a key":          stream(`[{"`, mib, 50, `":1},{"url":"u"}]`),
+		"nested":         stream(`[{"x":{"y":["`, mib+`","`, 50, `"]}},{"url":"u"}]`),
+		"white space":    stream(`[{"x":1`, strings.Repeat(" ", 1<<20), 50, `},{"url":"u"}]`),
+		"no object":      stream(`["`, mib, 50, `",{"url":"u"}]`),
+		"beside":         stream(`{"meta":["`, mib+`","`, 50, `"],"records":[5,{"url":"u"}]}`),
+		"a key beside":   stream(`{"`, mib, 50, `":1,"records":[5,{"url":"u"}]}`),
+		"between":        stream(`[5`, strings.Repeat(" ", 1<<20), 50, `,{"url":"u"}]`),
+		"many digits":    stream(`[`, strings.Repeat("1", 1<<20), 50, `,{"url":"u"}]`),
+		"after the file": stream(`[5,{"url":"u"}]`, strings.Repeat("\n", 1<<20), 50, ``),
+	} {
+		list, err := readAll(r, file)
+		if err != nil || len(list) != 2 || list[0].Problem == "" || list[1].Fields[URL] != "u" {
+			t.Errorf("%s: %v, %d records", name, err, len(list))
+		}
+		if len(r.buf) > 4*MaxRecordBytes {
+			t.Errorf("%s: the window has %d bytes", name, len(r.buf))
+		}
+	}
+	if r.Reset(nil); len(r.buf) != windowSize+padding {
+		t.Errorf("a window of %d bytes is kept", len(r.buf))
+	}
+}
+
+func TestSourceErrors(t *testing.T) {
+	fault := errors.New("reset")
+	file := `{"records":[` + plainRecord + `,` + plainRecord + `], "x": [tru`
+	r := NewReader(nil)
+	for n := range len(file) {
+		if _, err := readAll(r, io.MultiReader(strings.NewReader(file[:n]), iotest.ErrReader(fault))); err != fault {
+			t.Fatalf("after %d bytes: %v", n, err)
+		}
+		_, err := readAll(r, strings.NewReader(file[:n]))
+		if contract.KindOf(err) != contract.Parse || !errors.Is(err, io.ErrUnexpectedEOF) || r.Offset() != int64(n) {
+			t.Fatalf("cut after %d bytes: %v at %d", n, err, r.Offset())
+		}
+		if _, again := r.Next(); again != err {
+			t.Fatalf("then %v", again)
+		}
+	}
+	if _, err := readAll(r, stuck{}); err != io.ErrNoProgress {
+		t.Errorf("a reader that gives nothing: %v", err)
+	}
+}
+
+type stuck struct{}
+
+func (stuck) Read([]byte) (int, error) { return 0, nil }
+
+func TestOffsets(t *testing.T) {
+	file := []byte("\xef\xbb\xbf {\"records\": [\n" + plainRecord + ",\n 5 ,\t" + plainRecord + "]}")
+	r := NewReader(bytes.NewReader(file))
+	for {
+		rec, err := r.Next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if rest := string(file[rec.Offset:]); !strings.HasPrefix(rest, plainRecord) && !strings.HasPrefix(rest, "5 ,") {
+			t.Errorf("record %d is not at %d", rec.Number, rec.Offset)
+		}
+	}
+	if r.Offset() != int64(len(file)) {
+		t.Errorf("read to %d of %d", r.Offset(), len(file))
+	}
+}
+
+// Records without escapes cost no allocation.
+func TestAllocations(t *testing.T) {
+	file := []byte("[" + strings.Repeat(plainRecord+",", 5000) + plainRecord + "]")
+	r := NewReader(nil)
+	src := bytes.NewReader(nil)
+	n := testing.AllocsPerRun(3, func() {
+		src.Reset(file)
+		r.Reset(src)
+		for {
+			rec, err := r.Next()
+			if err != nil {
+				return
+			}
+			for f := range fieldCount {
+				if rec.Get(f) == nil || rec.JSON(f) == nil {
+					t.Fatal("a field is missing")
+				}
+			}
+		}
+	})
+	if n > 2 {
+		t.Errorf("%v allocations for 5,001 records", n)
+	}
+}

@@ -71,6 +71,19 @@ var names = [nameCount]struct {
 	nameConfidence:        {"confidence", Confidence},
 }
 
+// nameSet has a bit for every name.
+type nameSet uint16
+
+func (n name) set() nameSet { return 1 << n }
+
+// fieldNames are the names of each field.
+var fieldNames = func() (list [fieldCount]nameSet) {
+	for n := range nameCount {
+		list[names[n].field] |= n.set()
+	}
+	return list
+}()
+
 // nameOf finds a key among the names; a switch over constants compiles to a few comparisons.
 func nameOf(key []byte) name {
 	switch string(key) {
@@ -118,22 +131,20 @@ type Record struct {
 	// Problem says why nothing of the element can be used: it is no object, or it is too large.
 	Problem string
 
-	raw    []byte
-	spans  [nameCount]span // of the names in seen
-	seen   uint16
-	best   [fieldCount]name // of the fields in filled
-	filled uint16
-	bad    uint16 // names whose values cannot be used
+	raw   []byte
+	spans [nameCount]span // of the names in good
+	good  nameSet
+	bad   nameSet // names whose values cannot be used
 }
 
 // Get returns a field as UTF-8, unescaped as encoding/json does it. It is nil when the record has
 // none: no name of the field, or null, "" or a bad value under all of them.
 func (r *Record) Get(f Field) []byte {
-	if r.filled>>f&1 == 0 {
+	s := r.best(f)
+	switch {
+	case s == nil:
 		return nil
-	}
-	s := &r.spans[r.best[f]]
-	if s.traits == 0 {
+	case s.traits == 0:
 		return r.raw[s.start:s.end]
 	}
 	return unquote(r.raw[s.start-1:s.end+1], s.traits)
@@ -141,10 +152,10 @@ func (r *Record) Get(f Field) []byte {
 
 // JSON returns a field as valid JSON on one line, or nil like Get.
 func (r *Record) JSON(f Field) []byte {
-	if r.filled>>f&1 == 0 {
+	s := r.best(f)
+	if s == nil {
 		return nil
 	}
-	s := &r.spans[r.best[f]]
 	if s.kind == number {
 		return r.raw[s.start:s.end]
 	}
@@ -155,12 +166,26 @@ func (r *Record) JSON(f Field) []byte {
 	return quoted
 }
 
+// best is the value under the best name of a field that has one.
+func (r *Record) best(f Field) *span {
+	set := r.good & fieldNames[f]
+	if set == 0 {
+		return nil
+	}
+	return &r.spans[bits.TrailingZeros16(uint16(set))]
+}
+
 // Bad lists the JSON names whose values could not be used: not a string (for confidence: not a
 // number that fits a float64), or longer than MaxFieldBytes.
 func (r *Record) Bad() []string {
+	if r.bad == 0 {
+		return nil
+	}
 	var list []string
-	for set := r.bad; set != 0; set &= set - 1 {
-		list = append(list, names[bits.TrailingZeros16(set)].json)
+	for n := range nameCount {
+		if r.bad&n.set() != 0 {
+			list = append(list, names[n].json)
+		}
 	}
 	return list
 }
@@ -174,9 +199,8 @@ const (
 	number kind = '0'
 	object kind = '{'
 	array  kind = '['
-	truth  kind = 't'
-	falsum kind = 'f'
 	null   kind = 'n'
+	truth  kind = 't' // true or false
 )
 
 func (k kind) String() string {
@@ -212,24 +236,23 @@ const (
 	nonASCII                     // may hold invalid UTF-8
 )
 
-// choose settles which of the names seen gives each field.
-func (r *Record) choose() {
-	for set := r.seen; set != 0; set &= set - 1 {
-		n := name(bits.TrailingZeros16(set))
-		s, f := &r.spans[n], names[n].field
-		size := s.end - s.start
-		ok := s.kind == str && (size <= MaxFieldBytes || f == URL || f == Title)
-		if f == Confidence {
-			ok = s.kind == number && size <= MaxFieldBytes && isFinite(r.raw[s.start:s.end])
-		}
-		switch {
-		case s.kind == null || ok && size == 0:
-		case !ok:
-			r.bad |= 1 << n
-		case r.filled>>f&1 == 0:
-			r.filled |= 1 << f
-			r.best[f] = n
-		}
+// put takes the value of a name; one that comes again replaces the one before. raw is the record as
+// far as it was read.
+func (r *Record) put(n name, s span, raw []byte) {
+	r.good &^= n.set()
+	r.bad &^= n.set()
+	size := s.end - s.start
+	ok := s.kind == str && (size <= MaxFieldBytes || n.set()&(fieldNames[URL]|fieldNames[Title]) != 0)
+	if n == nameConfidence {
+		ok = s.kind == number && size <= MaxFieldBytes && isFinite(raw[s.start:s.end])
+	}
+	switch {
+	case s.kind == null || ok && size == 0:
+	case ok:
+		r.spans[n] = s
+		r.good |= n.set()
+	default:
+		r.bad |= n.set()
 	}
 }
 
@@ -254,6 +277,7 @@ func unquote(quoted []byte, t traits) []byte {
 		}
 	}
 	if t&escaped != 0 {
+		// With an escape in it, the string that gjson gives is a new one, and nobody else's.
 		s := gjson.Parse(unsafe.String(unsafe.SliceData(quoted), len(quoted))).Str
 		v = unsafe.Slice(unsafe.StringData(s), len(s))
 	}

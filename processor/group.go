@@ -16,9 +16,9 @@ import (
 
 const (
 	maxHeld  = 16 << 20 // bytes held before what is there is sent as a part
-	keptIdle = 2 << 20  // bytes of slabs kept between files
+	keptIdle = 2 << 20  // bytes of buffers kept between files
 
-	slabBits = 18
+	slabBits = 20 // large, because every allocation of a slab costs a good part of a millisecond in WASM
 	slabSize = 1 << slabBits
 
 	// What a domain and a host cost beside their names, roughly, in bytes.
@@ -126,8 +126,8 @@ func (g *groups) forgetDomains() {
 func (g *groups) release() {
 	g.forgetDomains()
 	g.forgetURLs()
-	if len(g.slabs)*slabSize > keptIdle {
-		g.slabs, g.seen, g.list = nil, nil, nil
+	if len(g.slabs)*slabSize+cap(g.scratch)+cap(g.escaped) > keptIdle {
+		g.slabs, g.seen, g.list, g.scratch, g.escaped = nil, nil, nil, nil, nil
 		runtime.GC()
 	}
 }
@@ -167,9 +167,11 @@ func (g *groups) add(r *dataset.Record) (added bool, why problem) {
 	if !d.sent {
 		if d.authority == "" {
 			d.authority = string(r.Get(dataset.Authority))
+			g.grow(len(d.authority))
 		}
 		if d.id == "" && agrees {
 			d.id = string(r.Get(dataset.DomainID))
+			g.grow(len(d.id))
 		}
 	}
 	if !split.plain {

@@ -53,10 +53,10 @@ type Result struct {
 	TotalRecords  int
 	BadRecords    int // left out: no object, too large, or without a usable URL
 	BadFields     int // left out: of the wrong type, or too long
-	Duplicates    int // records whose URL was there already
+	Duplicates    int // records whose URL was there already, in the same part of the file
 	Disagreements int // records that claimed another registrable domain than their URL's
 	URLs          int // sent
-	UniqueDomains int
+	UniqueDomains int // a domain that returns after tens of thousands of others may count again
 	DomainsSent   int // messages: more than UniqueDomains when the file was sent in parts
 	Duration      time.Duration
 }
