@@ -1,0 +1,109 @@
+// Package lexicon knows what words mean in URLs: which of some 13,000 words in about 50 languages
+// speak of which kind of content, and how such words are found in a segment of a path or a label
+// of a host. The words stand in data/, one file a group of languages.
+package lexicon
+
+import "strings"
+
+// Role is what a word tells: one of the 23 content types, or something about the page that is no
+// type of its own but helps to tell the types apart.
+type Role uint8
+
+// The content types come first, in the order of the discovery document; the order is that of the
+// model's classes and must not change without training it again.
+const (
+	News Role = iota
+	PressRelease
+	FAQ
+	Policy
+	Guide
+	Announcement
+	Legislation
+	Regulation
+	Statistics
+	Report
+	Publication
+	Event
+	Service
+	Contact
+	About
+	Archive
+	Search
+	Multimedia
+	Download
+	Form
+	Calendar
+	Directory
+	Unknown
+
+	// Types is how many content types there are.
+	Types = int(Unknown) + 1
+)
+
+// The helping roles.
+const (
+	Section  = Unknown + 1 + iota // a section of a newspaper: sports, economy
+	Tag                           // pages that collect others: tag, author, topic
+	Legal                         // the small print: privacy, imprint, cookies
+	Home                          // index, home, default page
+	Account                       // login, profile, cart
+	Feed                          // machine readable: rss, api
+	Article                       // one item is shown: article, view, detail
+	List                          // items are listed: list, board, overview
+	Docs                          // where files are stored: documents, uploads
+	Month                         // the name of a month
+	Topic                         // theme, project, campaign
+	Covid                         // the pandemic, whose pages are data and guidance
+	Gov                           // ministry, city, parliament
+	Life                          // for residents, families
+	Question                      // how, what, can
+	Org                           // institute, university, association
+	Media                         // host of a news medium
+	GovHost                       // host of a public body
+	Video                         // host of a video, audio or photo platform
+	Scholar                       // host of a library, journal or repository
+	Law                           // host of a legal database
+	Stat                          // host of a statistical office or data portal
+
+	// Roles is how many roles there are.
+	Roles = int(Stat) + 1
+)
+
+var roleNames = [Roles]string{
+	"news", "press_release", "faq", "policy", "guide", "announcement", "legislation", "regulation",
+	"statistics", "report", "publication", "event", "service", "contact", "about", "archive", "search",
+	"multimedia", "download", "form", "calendar", "directory", "unknown",
+	"section", "tag", "legal", "home", "account", "feed", "article", "list", "docs", "month", "topic",
+	"covid", "gov", "life", "question", "org", "media", "govhost", "video", "scholar", "law", "stat",
+}
+
+// String is the role's name as the data files and, for types, the contract write it.
+func (r Role) String() string {
+	if int(r) < Roles {
+		return roleNames[r]
+	}
+	return "invalid"
+}
+
+// IsType tells whether the role is one of the content types.
+func (r Role) IsType() bool { return r <= Unknown }
+
+// ParseRole finds a role by its name.
+func ParseRole(name string) (Role, bool) {
+	for i, n := range roleNames {
+		if strings.EqualFold(n, name) {
+			return Role(i), true
+		}
+	}
+	return 0, false
+}
+
+// Strength is how surely a word speaks of its role.
+type Strength uint8
+
+// The strengths, weakest first, with the mark of the data files' section headers.
+const (
+	Weak   Strength = iota // "?": many other meanings
+	Normal                 // ""
+	Strong                 // "+": hardly any other meaning
+)

@@ -1,0 +1,671 @@
+package urltext
+
+import "github.com/newsfork/seed-engine/discovery/internal/lexicon"
+
+// Features are what the model sees of a URL; all are present or absent. A tied feature speaks for one
+// content type in a way that is the same for all types ("a strong word of this type is the whole last
+// segment"), so its weight is learned once for all; a plain feature has a weight for each type.
+type Features struct {
+	Tied  []Tied
+	Plain []uint16 // sorted by nothing, without duplicates
+	seen  [PlainFeatures/64 + 1]uint64
+}
+
+// Tied is a tied feature: kind At speaks for type For.
+type Tied struct{ For, At uint8 }
+
+// place is where a word stands.
+type place uint8
+
+const (
+	lastExact     place = iota // is the last segment that has meaning, nothing follows
+	lastExactItem              // the same, and a number, key or date follows
+	lastHead                   // begins a last segment of a few words
+	lastTail                   // ends it, or stands within
+	lastItem                   // part of a last segment of a few words, and a number, key or date follows
+	slugHead                   // begins a title
+	slugInside                 // within a title
+	parentOfSlug               // is the segment before a title
+	parentOfSlugPart
+	parentOfWords    // is the segment before words that say nothing
+	parentOfHits     // is the segment before words that say something
+	parentOfHitsPart // part of it
+	farOfSlug        // further up, before a title
+	farOfWords       // further up
+	queryKey
+	queryValue
+	subdomain
+	hostName
+	subdomainHosts // known by the words for hosts
+	hostNameHosts
+	fileName   // in the name of a document: a PDF, a text, a sheet
+	fileParent // in the segment before such a name
+	places
+)
+
+const (
+	tiedPlaces    = int(places) * 3 // by strength
+	tiedRightmost = tiedPlaces + iota - 1
+	tiedRightmostExact
+	tiedOnly
+	tiedTwice
+	tiedLastSense
+	tiedFirstOfTwo
+	tiedSoleRole
+	// TiedFeatures is how many tied features there are.
+	TiedFeatures
+)
+
+// plain features: a dense part with meanings of its own, then the hashed part.
+const (
+	plainRolePlace = 0
+	plainStructure = plainRolePlace + lexicon.Roles*int(places)
+	structureSize  = 256
+	plainHashed    = plainStructure + structureSize
+	hashedSize     = 4096
+	// PlainFeatures is how many plain features there are.
+	PlainFeatures = plainHashed + hashedSize
+)
+
+func (f *Features) reset() {
+	for _, p := range f.Plain {
+		f.seen[p/64] &^= 1 << (p % 64)
+	}
+	f.Tied, f.Plain = f.Tied[:0], f.Plain[:0]
+}
+
+func (f *Features) plain(i int) {
+	if f.seen[i/64]&(1<<(i%64)) != 0 {
+		return
+	}
+	f.seen[i/64] |= 1 << (i % 64)
+	f.Plain = append(f.Plain, uint16(i))
+}
+
+func (f *Features) tied(role lexicon.Role, at int) {
+	t := Tied{uint8(role), uint8(at)}
+	for _, old := range f.Tied {
+		if old == t {
+			return
+		}
+	}
+	f.Tied = append(f.Tied, t)
+}
+
+// hashed notes a hashed feature. The hash is FNV-1a over space and text.
+func (f *Features) hashed(space byte, text ...byte) { f.plain(plainHashed + bucket(space, text)) }
+
+func bucket(space byte, text []byte) int {
+	h := uint32(2166136261)
+	h = (h ^ uint32(space)) * 16777619
+	for _, c := range text {
+		h = (h ^ uint32(c)) * 16777619
+	}
+	h ^= h >> 15
+	return int(h % hashedSize)
+}
+
+func (f *Features) hit(h lexicon.Sense, p place) {
+	f.plain(plainRolePlace + int(h.Role)*int(places) + int(p))
+	if t, ok := speaksFor(h.Role); ok {
+		f.tied(t, int(p)*3+int(h.Strength))
+	}
+}
+
+// speaksFor is the type that a role speaks for: the small print, collections by tag, accounts and
+// machine interfaces are pages without a type of their own.
+func speaksFor(r lexicon.Role) (lexicon.Role, bool) {
+	switch r {
+	case lexicon.Tag, lexicon.Legal, lexicon.Account, lexicon.Feed, lexicon.Home:
+		return lexicon.Unknown, true
+	}
+	return r, r < lexicon.Unknown
+}
+
+// structural features, offsets into the dense part.
+const (
+	sDepth      = 0              // 0..8
+	sTrailing   = sDepth + 9     // by trailing kind
+	sLastKind   = sTrailing + 12 // by kind of the last segment
+	sMeaning    = sLastKind + 12 // words of the last meaningful segment 0..5
+	sExt        = sMeaning + 6   // by class of extension
+	sSector     = sExt + 12      // by sector
+	sFlag       = sSector + 4    // flags below
+	sQueryCount = sFlag + 32     // 0..4
+	sHits       = sQueryCount + 5
+	sMediaLast  = sHits + 4 // media host × last kind
+	sGovLast    = sMediaLast + 12
+	sMediaDepth = sGovLast + 12
+	sNoHits     = sMediaDepth + 9 // no word known × last kind
+	sNoHitsGov  = sNoHits + 12
+	sNoHitsMed  = sNoHitsGov + 12
+	sSlugWords  = sNoHitsMed + 12 // 4..9
+	sEnd        = sSlugWords + 8
+)
+
+var _ [structureSize - sEnd]struct{}
+
+const (
+	flagMedia = iota
+	flagSlash
+	flagLang
+	flagDatePath
+	flagYearMonth
+	flagYearOnly
+	flagDateInSlug
+	flagIDQuery
+	flagSearchQuery
+	flagPageQuery
+	flagTracking
+	flagDigitsInLast
+	flagPercent
+	flagUnspacedLast
+	flagSectionOnly
+	flagFile
+	flagVideoHost
+	flagScholarHost
+	flagLawHost
+	flagStatHost
+	flagGovWords
+	flagSubdomain
+	flagQuestion
+	flagLastYear
+	flagNewsTLD
+)
+
+// Extension classes.
+const (
+	extNone = iota
+	extPage
+	extScript
+	extPDF
+	extText
+	extSheet
+	extArchive
+	extData
+	extImage
+	extSound
+	extCalendar
+	extSlides
+)
+
+var extClasses = map[string]int{}
+
+func init() {
+	for class, list := range map[int]string{
+		extPage:     "html htm shtml xhtml page amp ece",
+		extScript:   "php php3 asp aspx jsp jspx jhtml do action cfm cgi pl nsf cms mvc ashx axd",
+		extPDF:      "pdf epub",
+		extText:     "doc docx odt rtf txt hwp hwpx",
+		extSlides:   "ppt pptx odp pps",
+		extSheet:    "xls xlsx xlsm ods csv tsv",
+		extArchive:  "zip rar 7z gz tar tgz exe apk dmg iso",
+		extData:     "json xml rdf geojson kml kmz shp rss atom css js map woff woff2 ttf",
+		extImage:    "jpg jpeg png gif svg webp bmp tif tiff ico",
+		extSound:    "mp3 mp4 m4a m4v avi mov wmv flv webm ogg ogv wav wma mpg mpeg m3u8",
+		extCalendar: "ics vcf",
+	} {
+		for e := range labels(list) {
+			extClasses[e] = class
+		}
+	}
+}
+
+// Extract fills f with the features of the URL read.
+func (r *Reading) Extract(f *Features) {
+	f.reset()
+	v := r.view()
+	r.pathFeatures(f, v)
+	r.queryFeatures(f)
+	r.hostFeatures(f)
+	r.structure(f, v)
+	r.crosses(f, v)
+	r.tokens(f, v)
+}
+
+// view is what the path comes down to.
+type view struct {
+	last     int  // index of the last segment with meaning, -1 when there is none
+	trailing Kind // what follows it: Words when nothing does
+	hasHits  bool // the path has words that speak of a type
+	right    lexicon.Sense
+	rightSet bool // right is the sense of the rightmost hit that speaks of a type
+	second   lexicon.Role
+	media    bool
+}
+
+func meaningful(k Kind) bool { return k == Words || k == Slug }
+
+func (r *Reading) view() view {
+	v := view{last: -1}
+	for i := range r.Path {
+		if meaningful(r.Path[i].Kind) && !isPage(&r.Path[i]) {
+			v.last = i
+		}
+	}
+	if n := len(r.Path); n > 0 && v.last < n-1 {
+		v.trailing = r.Path[n-1].Kind
+		if v.trailing == HomePage && n-2 > v.last {
+			v.trailing = r.Path[n-2].Kind
+		}
+	}
+	v.second = lexicon.Unknown
+	for i := v.last; i >= 0; i-- {
+		s := &r.Path[i]
+		if s.Kind == Slug && i == v.last && !v.rightSet {
+			continue // words of a title speak of its subject
+		}
+		for j := len(s.Hits) - 1; j >= 0; j-- {
+			h := s.Hits[j]
+			role, ok := speaksFor(h.Role)
+			if !ok {
+				continue
+			}
+			v.hasHits = true
+			if !v.rightSet {
+				v.right, v.rightSet = lexicon.Sense{Role: role, Strength: h.Strength}, true
+			} else if v.second == lexicon.Unknown && role != v.right.Role {
+				v.second = role
+			}
+		}
+	}
+	v.media = r.mediaHost()
+	return v
+}
+
+func (r *Reading) mediaHost() bool {
+	for _, h := range r.nameSenses {
+		if h.Role == lexicon.Media {
+			return r.host.sector != Government
+		}
+	}
+	return false
+}
+
+// pathFeatures notes where the path's words stand.
+func (r *Reading) pathFeatures(f *Features, v view) {
+	for i := range r.Path {
+		s := &r.Path[i]
+		if len(s.Hits) == 0 {
+			continue
+		}
+		exact := s.Exact()
+		for _, h := range s.Hits {
+			f.hit(h.Sense, r.placeOf(i, h, exact, v))
+		}
+	}
+	if v.rightSet {
+		f.tied(v.right.Role, tiedRightmost)
+		if r.Path[v.last].Exact() {
+			f.tied(v.right.Role, tiedRightmostExact)
+		}
+		r.countTypes(f, v)
+	}
+}
+
+// placeOf tells the place of a word of segment i.
+func (r *Reading) placeOf(i int, h Hit, exact bool, v view) place {
+	s := &r.Path[i]
+	if i >= v.last {
+		switch {
+		case isDocument(s.Ext):
+			return fileName
+		case s.Kind == Slug && h.First:
+			return slugHead
+		case s.Kind == Slug:
+			return slugInside
+		case v.trailing == Words || v.trailing == HomePage:
+			switch {
+			case exact:
+				return lastExact
+			case h.First && !h.Last:
+				return lastHead
+			}
+			return lastTail
+		case exact:
+			return lastExactItem
+		}
+		return lastItem
+	}
+	slug := r.Path[v.last].Kind == Slug
+	distance := 0
+	for j := i + 1; j <= v.last; j++ {
+		if meaningful(r.Path[j].Kind) {
+			distance++
+		}
+	}
+	switch {
+	case distance == 1 && isDocument(r.Path[v.last].Ext):
+		return fileParent
+	case slug && distance == 1 && exact:
+		return parentOfSlug
+	case slug && distance == 1:
+		return parentOfSlugPart
+	case slug:
+		return farOfSlug
+	case distance > 1:
+		return farOfWords
+	case !hasType(r.Path[v.last].Hits):
+		return parentOfWords
+	case exact:
+		return parentOfHits
+	}
+	return parentOfHitsPart
+}
+
+// isDocument tells the extensions of files that are read, not browsed.
+func isDocument(ext string) bool {
+	switch extClasses[ext] {
+	case extPDF, extText, extSlides, extSheet, extArchive:
+		return true
+	}
+	return false
+}
+
+func hasType(hits []Hit) bool {
+	for _, h := range hits {
+		if _, ok := speaksFor(h.Role); ok {
+			return true
+		}
+	}
+	return false
+}
+
+// countTypes notes types named in two segments, types that stand alone, and of a phrase's types
+// which comes first.
+func (r *Reading) countTypes(f *Features, v view) {
+	var counts [lexicon.Types]uint8
+	distinct := 0
+	for i := 0; i <= v.last; i++ {
+		s := &r.Path[i]
+		if i == v.last && s.Kind == Slug {
+			break
+		}
+		var inSegment uint32
+		for _, h := range s.Hits {
+			if role, ok := speaksFor(h.Role); ok && inSegment&(1<<role) == 0 {
+				inSegment |= 1 << role
+				counts[role]++
+				if counts[role] == 1 {
+					distinct++
+				}
+			}
+		}
+	}
+	for role, n := range counts {
+		switch {
+		case n > 0 && distinct == 1:
+			f.tied(lexicon.Role(role), tiedOnly)
+		}
+		if n > 1 {
+			f.tied(lexicon.Role(role), tiedTwice)
+		}
+	}
+	hits := r.Path[v.last].Hits
+	if r.Path[v.last].Kind == Slug || len(hits) == 0 {
+		return
+	}
+	var first, last *Hit
+	for i := range hits {
+		h := &hits[i]
+		if _, ok := speaksFor(h.Role); ok {
+			if first == nil {
+				first = h
+			}
+			last = h
+		}
+	}
+	if first != nil && first.Start != last.Start {
+		t, _ := speaksFor(first.Role)
+		f.tied(t, tiedFirstOfTwo)
+		t, _ = speaksFor(last.Role)
+		f.tied(t, tiedLastSense)
+	}
+	if first != nil && first.Start == last.Start && first == last {
+		t, _ := speaksFor(first.Role)
+		f.tied(t, tiedSoleRole)
+	}
+}
+
+func (r *Reading) queryFeatures(f *Features) {
+	for i := range r.Query {
+		q := &r.Query[i]
+		for _, h := range q.Key.Hits {
+			if q.Key.Exact() {
+				f.hit(h.Sense, queryKey)
+			}
+		}
+		for _, h := range q.Value.Hits {
+			f.hit(h.Sense, queryValue)
+		}
+		f.hashed('q', q.Key.Text...)
+	}
+}
+
+func (r *Reading) hostFeatures(f *Features) {
+	for i := range r.Sub {
+		for _, h := range r.Sub[i].Hits {
+			f.hit(h.Sense, subdomain)
+		}
+	}
+	for _, h := range r.Name.Hits {
+		f.hit(h.Sense, hostName)
+	}
+	for _, h := range r.subSenses {
+		f.hit(h, subdomainHosts)
+	}
+	for _, h := range r.nameSenses {
+		f.hit(h, hostNameHosts)
+	}
+}
+
+// Keys of the query that tell what a page does.
+var (
+	searchKeys   = labels("q s query search keyword keywords searchword searchterm searchtext srch k text wd term terms suche suchbegriff recherche busca buscar pesquisa cerca ricerca sok zoek searchkey searchvalue searchquery searchstring szukaj arama keys schstr stext find kw")
+	trackingKeys = labels("utmsource utmmedium utmcampaign utmterm utmcontent fbclid gclid cmpid ref refurl from src source mcid mceid icid ito ocid smid share xtor wtmc")
+	pageKeys     = labels("page p pageno pageindex pagenum paged start offset seite pagina currentpage cp pg")
+)
+
+func (r *Reading) structure(f *Features, v view) {
+	flag := func(on bool, which int) {
+		if on {
+			f.plain(plainStructure + sFlag + which)
+		}
+	}
+	put := func(offset, value, limit int) { f.plain(plainStructure + offset + min(value, limit)) }
+
+	depth := 0
+	var date, digits, percent bool
+	var years, months, dates int
+	for i := range r.Path {
+		s := &r.Path[i]
+		switch s.Kind {
+		case HomePage, Lang:
+			continue
+		case Year:
+			years++
+		case MonthNo:
+			months++
+		case Date, Day:
+			dates++
+		}
+		depth++
+		if s.Kind == Slug && dateIn(s.Text) {
+			date = true
+		}
+		digits = s.Digits > 0
+		percent = percent || len(s.Raw) > 2 && s.Raw[0] == '%'
+	}
+	put(sDepth, depth, 8)
+	put(sTrailing, int(v.trailing), 11)
+	lastKind := int(HomePage) // an empty path is a home page
+	ext := extNone
+	if n := len(r.Path); n > 0 {
+		s := &r.Path[n-1]
+		lastKind = int(s.Kind)
+		if s.Ext != "" {
+			ext = extClasses[s.Ext]
+		}
+		flag(digits, flagDigitsInLast)
+		flag(lexiconUnspaced(s.Text), flagUnspacedLast)
+	}
+	put(sLastKind, lastKind, 11)
+	put(sExt, ext, 11)
+	put(sSector, int(r.host.sector), 3)
+	if v.last >= 0 {
+		s := &r.Path[v.last]
+		put(sMeaning, s.Words, 5)
+		if s.Kind == Slug {
+			put(sSlugWords, max(s.Words-4, 0), 7)
+		}
+	}
+	n := len(r.Query)
+	put(sQueryCount, n, 4)
+	for i := range r.Query {
+		q := &r.Query[i]
+		key := q.Key.Text
+		switch {
+		case searchKeys[string(key)]:
+			flag(true, flagSearchQuery)
+		case trackingKeys[string(key)]:
+			flag(true, flagTracking)
+		case pageKeys[string(key)]:
+			flag(true, flagPageQuery)
+		default:
+			flag(q.Value.Kind == Number || q.Value.Kind == ID, flagIDQuery)
+		}
+	}
+	flag(v.media, flagMedia)
+	flag(r.Slash, flagSlash)
+	flag(years > 0 && months > 0, flagDatePath)
+	flag(years > 0 && months > 0 && dates == 0, flagYearMonth)
+	flag(years > 0 && months == 0, flagYearOnly)
+	flag(date || dates > 0, flagDateInSlug)
+	flag(percent, flagPercent)
+	flag(len(r.Sub) > 0, flagSubdomain)
+	for i := range r.Path {
+		flag(r.Path[i].Kind == Lang, flagLang)
+	}
+	flag(len(r.Path) > 0 && r.Path[len(r.Path)-1].Kind == Year, flagLastYear)
+	for _, senses := range [2][]lexicon.Sense{r.subSenses, r.nameSenses} {
+		for _, h := range senses {
+			switch h.Role {
+			case lexicon.Video:
+				flag(true, flagVideoHost)
+			case lexicon.Scholar:
+				flag(true, flagScholarHost)
+			case lexicon.Law:
+				flag(true, flagLawHost)
+			case lexicon.Stat:
+				flag(true, flagStatHost)
+			case lexicon.GovHost:
+				flag(true, flagGovWords)
+			}
+		}
+	}
+	if v.media {
+		put(sMediaLast, lastKind, 11)
+		put(sMediaDepth, depth, 8)
+	}
+	if r.host.sector == Government {
+		put(sGovLast, lastKind, 11)
+	}
+	if !v.hasHits {
+		put(sNoHits, lastKind, 11)
+		switch {
+		case v.media:
+			put(sNoHitsMed, lastKind, 11)
+		case r.host.sector == Government:
+			put(sNoHitsGov, lastKind, 11)
+		}
+	} else {
+		put(sHits, 0, 3)
+	}
+	flag(v.last >= 0 && sectionOnly(r.Path[:v.last+1]), flagSectionOnly)
+}
+
+// sectionOnly tells that a path names sections of a newspaper and nothing else.
+func sectionOnly(path []Segment) bool {
+	found := false
+	for i := range path {
+		s := &path[i]
+		if !meaningful(s.Kind) {
+			continue
+		}
+		section := false
+		for _, h := range s.Hits {
+			section = section || h.Role == lexicon.Section
+		}
+		if !section || !s.Exact() {
+			return false
+		}
+		found = true
+	}
+	return found
+}
+
+// crosses notes what occurs together.
+func (r *Reading) crosses(f *Features, v view) {
+	kind := byte(HomePage)
+	if n := len(r.Path); n > 0 {
+		kind = byte(r.Path[n-1].Kind)
+	}
+	host := byte(r.host.sector)
+	if v.media {
+		host = 9
+	}
+	f.hashed('h', host, kind)
+	if !v.rightSet {
+		f.hashed('n', host, kind, byte(v.trailing), byte(min(len(r.Path), 4)))
+		return
+	}
+	if n := len(r.Path); n > 0 {
+		f.hashed('x', byte(v.right.Role), byte(extClasses[r.Path[n-1].Ext]))
+	}
+	f.hashed('r', byte(v.right.Role), byte(v.right.Strength), byte(v.second))
+	f.hashed('k', byte(v.right.Role), kind)
+	f.hashed('m', byte(v.right.Role), host)
+	f.hashed('t', byte(v.right.Role), byte(v.trailing), kind)
+}
+
+// tokens notes the words themselves, and parts of them.
+func (r *Reading) tokens(f *Features, v view) {
+	for i := range r.Path {
+		s := &r.Path[i]
+		if s.Kind == Number || s.Kind == ID || s.Kind == Date {
+			continue
+		}
+		space := byte('w')
+		switch {
+		case i >= v.last && s.Kind == Slug:
+			space = 's'
+		case i >= v.last:
+			space = 'l'
+		}
+		begin := 0
+		words := 0
+		for j := 1; j <= len(s.Text); j++ {
+			if !s.starts[j] {
+				continue
+			}
+			word := s.Text[begin:j]
+			begin = j
+			if c := word[0]; '0' <= c && c <= '9' {
+				continue
+			}
+			words++
+			if len(word) < 3 || words > 8 {
+				continue
+			}
+			f.hashed(space, word...)
+			if len(word) >= 6 && space != 's' {
+				f.hashed('4', word[:4]...)
+				f.hashed('5', word[:5]...)
+				f.hashed('e', word[len(word)-4:]...)
+			}
+		}
+	}
+	for i := range r.Sub {
+		f.hashed('b', r.Sub[i].Text...)
+	}
+}
