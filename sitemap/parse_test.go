@@ -632,13 +632,13 @@ func TestHostile(t *testing.T) {
 			took := time.Since(began)
 			runtime.ReadMemStats(&end)
 			limit := uint64(1 << 20)
-			if strings.Contains(c.doc[:40], "xml:base") { // each is garbage at once
-				limit = 4 * size
+			if strings.Contains(c.doc[:40], "xml:base") { // each is garbage at once; more of it under the race detector
+				limit = 5 * size
 			}
 			if grown := end.TotalAlloc - before.TotalAlloc; grown > limit {
 				t.Errorf("allocated %d bytes", grown)
 			}
-			if took > 3*time.Second {
+			if took > 10*time.Second { // what is not linear takes minutes
 				t.Errorf("took %v", took)
 			}
 			if err != nil {
