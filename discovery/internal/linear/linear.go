@@ -1,10 +1,8 @@
 // Package linear is the classifier's model: multinomial logistic regression over the features of
-// urltext, with its weights quantised to a byte each.
+// urltext. Training leaves real weights; the model that is embedded has them quantised to a byte each.
 package linear
 
 import (
-	"math"
-
 	"github.com/newsfork/seed-engine/discovery/internal/lexicon"
 	"github.com/newsfork/seed-engine/discovery/internal/urltext"
 )
@@ -42,10 +40,30 @@ func Softmax(s *[Classes]float64) {
 	}
 	sum := 0.0
 	for c := range s {
-		s[c] = math.Exp(s[c] - top)
+		s[c] = exp(s[c] - top)
 		sum += s[c]
 	}
 	for c := range s {
 		s[c] /= sum
 	}
+}
+
+// exp is e to the x for x ≤ 0, to about 13 digits. math.Exp is not used because its last digit
+// differs between processors, and training must give the same bytes on all of them. For the same
+// reason the conversions below keep the compiler from fusing products and sums.
+func exp(x float64) float64 {
+	if x < -40 {
+		return 0
+	}
+	// e^x = (e^(x/64))^64, with |x/64| < 0.63 for the series.
+	x /= 64
+	sum, term := 1.0, 1.0
+	for n := 1; n <= 14; n++ {
+		term = float64(term*x) / float64(n)
+		sum += term
+	}
+	for range 6 {
+		sum = float64(sum * sum)
+	}
+	return sum
 }

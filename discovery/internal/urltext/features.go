@@ -67,6 +67,27 @@ const (
 	PlainFeatures = plainHashed + hashedSize
 )
 
+// Group is a kind of plain features, for which training has a penalty each.
+type Group uint8
+
+// The groups.
+const (
+	RolePlace Group = iota // a word with a role at a place
+	Structure              // what the URL looks like
+	Hashed                 // words, parts of words, and what occurs together
+)
+
+// GroupOf is the group of a plain feature.
+func GroupOf(feature int) Group {
+	switch {
+	case feature >= plainHashed:
+		return Hashed
+	case feature >= plainStructure:
+		return Structure
+	}
+	return RolePlace
+}
+
 func (f *Features) reset() {
 	for _, p := range f.Plain {
 		f.seen[p/64] &^= 1 << (p % 64)
@@ -276,7 +297,7 @@ func (r *Reading) view() view {
 func (r *Reading) mediaHost() bool {
 	for _, h := range r.nameSenses {
 		if h.Role == lexicon.Media {
-			return r.host.sector != Government
+			return r.Sector != Government
 		}
 	}
 	return false
@@ -511,7 +532,7 @@ func (r *Reading) structure(f *Features, v view) {
 	}
 	put(sLastKind, lastKind, 11)
 	put(sExt, ext, 11)
-	put(sSector, int(r.host.sector), 3)
+	put(sSector, int(r.Sector), 3)
 	if v.last >= 0 {
 		s := &r.Path[v.last]
 		put(sMeaning, s.Words, 5)
@@ -567,7 +588,7 @@ func (r *Reading) structure(f *Features, v view) {
 		put(sMediaLast, lastKind, 11)
 		put(sMediaDepth, depth, 8)
 	}
-	if r.host.sector == Government {
+	if r.Sector == Government {
 		put(sGovLast, lastKind, 11)
 	}
 	if !v.hasHits {
@@ -575,7 +596,7 @@ func (r *Reading) structure(f *Features, v view) {
 		switch {
 		case v.media:
 			put(sNoHitsMed, lastKind, 11)
-		case r.host.sector == Government:
+		case r.Sector == Government:
 			put(sNoHitsGov, lastKind, 11)
 		}
 	} else {
@@ -610,7 +631,7 @@ func (r *Reading) crosses(f *Features, v view) {
 	if n := len(r.Path); n > 0 {
 		kind = byte(r.Path[n-1].Kind)
 	}
-	host := byte(r.host.sector)
+	host := byte(r.Sector)
 	if v.media {
 		host = 9
 	}

@@ -1,6 +1,7 @@
 package urltext
 
 import (
+	"slices"
 	"unicode/utf8"
 
 	"github.com/newsfork/seed-engine/discovery/internal/lexicon"
@@ -54,6 +55,7 @@ type Field struct{ Key, Value Segment }
 // once the buffers have grown.
 type Reading struct {
 	Parts
+	Sector  Sector // who speaks
 	host    hostParts
 	lowHost []byte
 	Sub     []Segment // labels before the registered name, leftmost first, without www
@@ -88,10 +90,14 @@ const (
 	maxValueBytes   = 80
 )
 
-// Read reads a URL.
-func (r *Reading) Read(url string) {
+// Read reads a URL. Sector is who speaks as far as others know; what the host says goes first.
+func (r *Reading) Read(url string, sector Sector) {
 	r.Parts = Split(url)
 	r.readHost()
+	r.Sector = r.host.sector
+	if r.Sector == OtherSector {
+		r.Sector = sector
+	}
 	r.mem.reset()
 	r.Path = r.Path[:0]
 	path := r.Parts.Path
@@ -210,6 +216,34 @@ func (r *Reading) appendHostSenses(dst []lexicon.Sense, s *Segment) []lexicon.Se
 	return dst
 }
 
+// HostSenses is what the words for hosts say of the labels of the host.
+func (r *Reading) HostSenses() []lexicon.Sense {
+	return append(slices.Clone(r.subSenses), r.nameSenses...)
+}
+
+// SearchQuery tells that the query asks for something by its words.
+func (r *Reading) SearchQuery() bool {
+	for i := range r.Query {
+		if searchKeys[string(r.Query[i].Key.Text)] {
+			return true
+		}
+	}
+	return false
+}
+
+// WordsOf gives the words of a hit, folded.
+func (s *Segment) WordsOf(h Hit) []string {
+	var words []string
+	begin := h.Start
+	for i := h.Start + 1; i <= h.End; i++ {
+		if i == h.End || s.starts[i] {
+			words = append(words, string(s.Text[begin:i]))
+			begin = i
+		}
+	}
+	return words
+}
+
 // isWWW tells www, www1, www-2 and the like.
 func isWWW(label string) bool {
 	if len(label) < 3 || label[:3] != "www" {
@@ -222,9 +256,6 @@ func isWWW(label string) bool {
 	}
 	return true
 }
-
-// Sector is what the suffix of the host says.
-func (r *Reading) Sector() Sector { return r.host.sector }
 
 // readSegment folds raw, marks its words and looks them up. file asks for an extension.
 func (r *Reading) readSegment(mem *arena, s *Segment, raw string, file bool) {

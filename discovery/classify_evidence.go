@@ -1,0 +1,125 @@
+package discovery
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/newsfork/seed-engine/discovery/internal/lexicon"
+	"github.com/newsfork/seed-engine/discovery/internal/urltext"
+)
+
+// patternOf is how a segment of a kind that says nothing by its letters is written in patterns.
+var patternOf = map[urltext.Kind]string{
+	urltext.Slug: "/{slug}", urltext.Number: "/{id}", urltext.ID: "/{id}", urltext.Year: "/{year}",
+	urltext.MonthNo: "/{month}", urltext.Day: "/{day}", urltext.Date: "/{date}",
+	urltext.Lang: "/{lang}", urltext.Page: "/{page}",
+}
+
+// evidence tells what a URL was judged by.
+func evidence(r *urltext.Reading) Evidence {
+	return Evidence{
+		URLPatterns:     patterns(r),
+		KeywordMatches:  keywords(r),
+		StructuralHints: hints(r),
+		DomainContext:   domainContext(r),
+	}
+}
+
+func patterns(r *urltext.Reading) []string {
+	found := []string{}
+	for i := range r.Path {
+		s := &r.Path[i]
+		switch pattern := patternOf[s.Kind]; {
+		case pattern != "":
+			found = append(found, pattern)
+		case len(s.Hits) > 0:
+			found = append(found, "/"+s.Raw)
+		}
+	}
+	return found
+}
+
+func keywords(r *urltext.Reading) []string {
+	found := []string{}
+	add := func(s *urltext.Segment) {
+		for _, h := range s.Hits {
+			for _, word := range s.WordsOf(h) {
+				if !slices.Contains(found, word) {
+					found = append(found, word)
+				}
+			}
+		}
+	}
+	for i := range r.Sub {
+		add(&r.Sub[i])
+	}
+	add(&r.Name)
+	for i := range r.Path {
+		add(&r.Path[i])
+	}
+	for i := range r.Query {
+		add(&r.Query[i].Key)
+		add(&r.Query[i].Value)
+	}
+	return found
+}
+
+func hints(r *urltext.Reading) []string {
+	found := []string{"depth_" + strconv.Itoa(len(r.Path))}
+	add := func(hint string) {
+		if !slices.Contains(found, hint) {
+			found = append(found, hint)
+		}
+	}
+	for i := range r.Path {
+		s := &r.Path[i]
+		switch s.Kind {
+		case urltext.Year:
+			add("year_pattern")
+		case urltext.MonthNo:
+			add("month_pattern")
+		case urltext.Day, urltext.Date:
+			add("date_pattern")
+		case urltext.Number, urltext.ID:
+			add("id_pattern")
+		case urltext.Slug:
+			add("slug")
+		case urltext.Lang:
+			add("language_prefix")
+		}
+		if s.Ext != "" && i == len(r.Path)-1 {
+			add(s.Ext + "_file")
+		}
+	}
+	if len(r.Query) > 0 {
+		add("query_parameters")
+	}
+	if r.SearchQuery() {
+		add("search_query")
+	}
+	return found
+}
+
+// contextNames are the words of the contract for what a host is known for.
+var contextNames = map[lexicon.Role]string{
+	lexicon.Media: "news_media", lexicon.GovHost: "public_body", lexicon.Video: "media_platform",
+	lexicon.Scholar: "scholarly", lexicon.Law: "legal_database", lexicon.Stat: "statistics_portal",
+}
+
+func domainContext(r *urltext.Reading) []string {
+	found := []string{}
+	switch r.Sector {
+	case urltext.Government:
+		found = append(found, "government")
+	case urltext.Education:
+		found = append(found, "education")
+	case urltext.Organisation:
+		found = append(found, "organisation")
+	}
+	for _, sense := range r.HostSenses() {
+		if name := contextNames[sense.Role]; name != "" && !slices.Contains(found, name) {
+			found = append(found, name)
+		}
+	}
+	return found
+}

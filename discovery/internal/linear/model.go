@@ -1,0 +1,130 @@
+package linear
+
+import (
+	_ "embed"
+	"encoding/binary"
+	"errors"
+	"math"
+	"sync"
+
+	"github.com/newsfork/seed-engine/discovery/internal/urltext"
+)
+
+// Model is a model with quantised weights, as the classifier uses it. Weights of plain features are
+// a byte each, in units that the header gives; those of tied features and the bias, of which there
+// are few, are two bytes.
+type Model struct {
+	unit  float64 // what a weight of 1 stands for, the temperature of calibration divided out
+	bias  [Classes]int32
+	tied  [urltext.TiedFeatures]int32
+	plain string // Classes signed bytes a feature
+}
+
+// Sums are the scores of the classes in units of the model.
+type Sums [Classes]int32
+
+const (
+	magic      = "nsc1"
+	headerSize = len(magic) + 4
+	shortsSize = 2 * (Classes + urltext.TiedFeatures)
+	modelSize  = headerSize + shortsSize + Classes*urltext.PlainFeatures
+)
+
+//go:embed weights.bin
+var weights string
+
+// Embedded is the model that was trained for this build.
+var Embedded = sync.OnceValue(func() *Model {
+	m, err := Parse(weights)
+	if err != nil {
+		panic("linear: weights.bin: " + err.Error() + "; run go generate ./discovery")
+	}
+	return m
+})
+
+// Parse reads a model that Quantise wrote. The model keeps a hold of data.
+func Parse(data string) (*Model, error) {
+	if len(data) != modelSize || data[:len(magic)] != magic {
+		return nil, errors.New("made for another set of features")
+	}
+	m := &Model{unit: float64(math.Float32frombits(binary.LittleEndian.Uint32([]byte(data[len(magic):headerSize]))))}
+	shorts := []byte(data[headerSize : headerSize+shortsSize])
+	short := func(i int) int32 { return int32(int16(binary.LittleEndian.Uint16(shorts[2*i:]))) }
+	for c := range m.bias {
+		m.bias[c] = short(c)
+	}
+	for t := range m.tied {
+		m.tied[t] = short(Classes + t)
+	}
+	m.plain = data[headerSize+shortsSize:]
+	return m, nil
+}
+
+// Quantise writes w as the bytes that Parse reads. Temperature is what calibration found: scores are
+// divided by it before they become probabilities.
+func Quantise(w *Weights, temperature float64) []byte {
+	top := 0.0
+	for p := range w.Plain {
+		for _, x := range w.Plain[p] {
+			top = max(top, math.Abs(x))
+		}
+	}
+	unit := top / 127
+	if unit == 0 {
+		unit = 1
+	}
+	data := append(make([]byte, 0, modelSize), magic...)
+	data = binary.LittleEndian.AppendUint32(data, math.Float32bits(float32(unit/temperature)))
+	short := func(x float64) {
+		q := math.Round(x / unit)
+		data = binary.LittleEndian.AppendUint16(data, uint16(int16(max(-32768, min(32767, q)))))
+	}
+	for _, x := range w.Bias {
+		short(x)
+	}
+	for _, x := range w.Tied {
+		short(x)
+	}
+	for p := range w.Plain {
+		for _, x := range w.Plain[p] {
+			data = append(data, byte(int8(math.Round(x/unit))))
+		}
+	}
+	return data
+}
+
+// Add gives the scores of features.
+func (m *Model) Add(f *urltext.Features) Sums {
+	s := Sums(m.bias)
+	for _, t := range f.Tied {
+		s[t.For] += m.tied[t.At]
+	}
+	for _, p := range f.Plain {
+		row := m.plain[int(p)*Classes : int(p)*Classes+Classes]
+		for c := range s {
+			s[c] += int32(int8(row[c]))
+		}
+	}
+	return s
+}
+
+// Best is the class with the highest score, the first of equals.
+func (s *Sums) Best() int {
+	best := 0
+	for c := range s {
+		if s[c] > s[best] {
+			best = c
+		}
+	}
+	return best
+}
+
+// Probabilities turns scores into calibrated probabilities.
+func (m *Model) Probabilities(s *Sums) [Classes]float64 {
+	var p [Classes]float64
+	for c := range p {
+		p[c] = float64(s[c]) * m.unit
+	}
+	Softmax(&p)
+	return p
+}

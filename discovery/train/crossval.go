@@ -1,0 +1,129 @@
+package main
+
+import (
+	"math"
+
+	"github.com/newsfork/seed-engine/discovery/internal/lexicon"
+	"github.com/newsfork/seed-engine/discovery/internal/linear"
+)
+
+// prediction is what a model that has not seen an example's domain says of it.
+type prediction struct {
+	*example
+	scores [linear.Classes]float64
+}
+
+func (p *prediction) best() lexicon.Role {
+	best := 0
+	for c := range p.scores {
+		if p.scores[c] > p.scores[best] {
+			best = c
+		}
+	}
+	return lexicon.Role(best)
+}
+
+// confidence is the probability of the best type.
+func (p *prediction) confidence(temperature float64) float64 {
+	s := p.scores
+	for c := range s {
+		s[c] /= temperature
+	}
+	linear.Softmax(&s)
+	return s[p.best()]
+}
+
+func (p *prediction) right() bool { return p.best() == p.label }
+
+func (p *prediction) rightOrSecondary() bool {
+	best := p.best()
+	for _, s := range p.secondary {
+		if s == best {
+			return true
+		}
+	}
+	return best == p.label
+}
+
+// crossValidate predicts every labelled example by a model trained without its fold.
+func crossValidate(examples []*example, set settings) []*prediction {
+	var all []*prediction
+	for fold := range folds {
+		var rest []*example
+		for _, e := range examples {
+			if e.fold != fold {
+				rest = append(rest, e)
+			}
+		}
+		w := fit(rest, set)
+		for _, e := range examples {
+			if e.fold == fold && !e.written {
+				all = append(all, &prediction{e, w.Scores(&e.features)})
+			}
+		}
+	}
+	return all
+}
+
+// figures sum up predictions.
+type figures struct {
+	n                   int
+	accuracy, secondary float64 // share that is right; that is right or a labelled secondary type
+	macroF1             float64 // mean F1 of the types that occur
+}
+
+// measure sums up what guess says of the examples.
+func measure(all []*prediction, guess func(*prediction) lexicon.Role) figures {
+	var truth, guessed, both [linear.Classes]float64
+	f := figures{n: len(all)}
+	for _, p := range all {
+		g := guess(p)
+		truth[p.label]++
+		guessed[g]++
+		if g == p.label {
+			both[g]++
+			f.accuracy++
+			f.secondary++
+			continue
+		}
+		for _, s := range p.secondary {
+			if s == g {
+				f.secondary++
+				break
+			}
+		}
+	}
+	types := 0.0
+	for c := range truth {
+		if truth[c] > 0 {
+			types++
+			f.macroF1 += 2 * both[c] / (truth[c] + guessed[c])
+		}
+	}
+	f.accuracy /= float64(max(f.n, 1))
+	f.secondary /= float64(max(f.n, 1))
+	f.macroF1 /= max(types, 1)
+	return f
+}
+
+// temperature finds the divisor of the scores with which the probabilities fit best (least cross
+// entropy) on predictions of models that had not seen the domains.
+func temperature(all []*prediction) float64 {
+	best, least := 1.0, math.Inf(1)
+	for i := 50; i <= 300; i++ {
+		t := float64(i) / 100
+		loss := 0.0
+		for _, p := range all {
+			s := p.scores
+			for c := range s {
+				s[c] /= t
+			}
+			linear.Softmax(&s)
+			loss -= math.Log(max(s[p.label], 1e-9))
+		}
+		if loss < least {
+			best, least = t, loss
+		}
+	}
+	return best
+}

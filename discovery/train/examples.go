@@ -1,0 +1,181 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"io/fs"
+	"net/url"
+	"path"
+	"strings"
+
+	"golang.org/x/net/publicsuffix"
+
+	"github.com/newsfork/seed-engine/discovery/internal/lexicon"
+	"github.com/newsfork/seed-engine/discovery/internal/urltext"
+)
+
+// example is a URL with the type that a person gave it.
+type example struct {
+	url       string
+	lang      string
+	label     lexicon.Role
+	secondary []lexicon.Role // other types that would be right too
+	written   bool           // from written/: for training only, never counted
+	fold      int
+	features  urltext.Features
+}
+
+// folds is into how many parts cross-validation divides the examples.
+const folds = 5
+
+// foldOf is the fold of a URL: all URLs of a registrable domain, written ones too, share one.
+func foldOf(u string) int {
+	host := u
+	if p, err := url.Parse(u); err == nil {
+		host = p.Hostname()
+	}
+	domain, err := publicsuffix.EffectiveTLDPlusOne(host)
+	if err != nil {
+		domain = host
+	}
+	h := fnv.New32a()
+	h.Write([]byte(domain))
+	return int(h.Sum32() % folds)
+}
+
+// readExamples reads the labelled URLs of testdata/urls.jsonl and the written ones. It refuses
+// written URLs that are copies of labelled ones up to case, numbers and a final slash.
+func readExamples(dir fs.FS) ([]*example, error) {
+	labelled, err := readLabelled(dir)
+	if err != nil {
+		return nil, err
+	}
+	known := map[string]bool{}
+	for _, e := range labelled {
+		known[outline(e.url)] = true
+	}
+	files, err := fs.Glob(dir, "train/written/*.txt")
+	if err != nil {
+		return nil, err
+	}
+	all := labelled
+	for _, name := range files {
+		written, err := readWritten(dir, name)
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range written {
+			o := outline(e.url)
+			if known[o] {
+				return nil, fmt.Errorf("%s: %s: a copy of a URL that is there already", name, e.url)
+			}
+			known[o] = true
+		}
+		all = append(all, written...)
+	}
+	var r urltext.Reading
+	for _, e := range all {
+		e.fold = foldOf(e.url)
+		r.Read(e.url, urltext.OtherSector)
+		r.Extract(&e.features)
+	}
+	return all, nil
+}
+
+func readLabelled(dir fs.FS) ([]*example, error) {
+	data, err := fs.ReadFile(dir, "testdata/urls.jsonl")
+	if err != nil {
+		return nil, err
+	}
+	var all []*example
+	for line := range bytes.Lines(data) {
+		var row struct {
+			URL, Label, Lang string
+			Secondary        []string
+		}
+		if err := json.Unmarshal(line, &row); err != nil {
+			return nil, err
+		}
+		e := &example{url: row.URL, lang: row.Lang}
+		if e.label, e.secondary, err = types(row.Label, row.Secondary); err != nil {
+			return nil, fmt.Errorf("%s: %w", row.URL, err)
+		}
+		all = append(all, e)
+	}
+	return all, nil
+}
+
+// readWritten reads a file of lines "language URL [other types]" under headers "[type]".
+func readWritten(dir fs.FS, name string) ([]*example, error) {
+	f, err := dir.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	var all []*example
+	label := ""
+	lines := bufio.NewScanner(f)
+	for n := 1; lines.Scan(); n++ {
+		line := strings.TrimSpace(lines.Text())
+		switch {
+		case line == "" || line[0] == '#':
+			continue
+		case line[0] == '[':
+			label = strings.Trim(line, "[]")
+			continue
+		}
+		before, others, _ := strings.Cut(line, " [")
+		words := strings.Fields(before)
+		if len(words) != 2 || !strings.Contains(words[1], "://") {
+			return nil, fmt.Errorf("%s:%d: not \"language URL [types]\"", path.Base(name), n)
+		}
+		e := &example{lang: words[0], url: words[1], written: true}
+		if e.label, e.secondary, err = types(label, strings.Fields(strings.Trim(others, "]"))); err != nil {
+			return nil, fmt.Errorf("%s:%d: %w", path.Base(name), n, err)
+		}
+		all = append(all, e)
+	}
+	return all, lines.Err()
+}
+
+func types(label string, secondary []string) (lexicon.Role, []lexicon.Role, error) {
+	first, ok := lexicon.ParseRole(label)
+	if !ok || !first.IsType() {
+		return 0, nil, fmt.Errorf("no type %q", label)
+	}
+	var others []lexicon.Role
+	for _, s := range secondary {
+		role, ok := lexicon.ParseRole(s)
+		if !ok || !role.IsType() {
+			return 0, nil, fmt.Errorf("no type %q", s)
+		}
+		if role != first {
+			others = append(others, role)
+		}
+	}
+	return first, others, nil
+}
+
+// outline is what near-copies share: a URL in lower case, without scheme and www, numbers alike.
+func outline(u string) string {
+	u = strings.TrimSuffix(strings.ToLower(u), "/")
+	if _, rest, ok := strings.Cut(u, "://"); ok {
+		u = rest
+	}
+	u = strings.TrimPrefix(u, "www.")
+	outlined := make([]byte, 0, len(u))
+	for i := range len(u) {
+		c := u[i]
+		if '0' <= c && c <= '9' {
+			if n := len(outlined); n > 0 && outlined[n-1] == '0' {
+				continue
+			}
+			c = '0'
+		}
+		outlined = append(outlined, c)
+	}
+	return string(outlined)
+}
