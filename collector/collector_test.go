@@ -339,6 +339,79 @@ func TestRobotsDecide(t *testing.T) {
 	}
 }
 
+// TestSaysWhatFailed: what could not be read is neither a fact about the site nor passed over.
+func TestSaysWhatFailed(t *testing.T) {
+	const robots, root, home = "https://example.com/robots.txt", "https://example.com/sitemap.xml", "https://example.com/"
+	busy := map[string]string{"Retry-After": "86400"}
+	for _, c := range []struct {
+		name      string
+		url       string
+		page      fetchtest.Page
+		partial   bool
+		truncated bool
+		status    int    // of the sitemap
+		errorType string // of the sitemap
+		asked     int    // sitemaps
+	}{
+		{"the sitemap's server fails", root, fetchtest.Page{Status: 500}, false, false, 500, "network_error", 11},
+		{"the sitemap hangs", root, fetchtest.Hang(), false, false, 404, "timeout_error", 11},
+		{"the sitemap stalls", root, fetchtest.Page{Body: "<urlset>", Reading: time.Hour}, false, false, 200, "timeout_error", 11},
+		{"the sitemap is none", root, fetchtest.Page{Body: "<html>"}, false, false, 200, "parse_error", 11},
+		{"the sitemap ends early", root, fetchtest.Page{Body: "<urlset><url><loc>https://example.com/a</loc>"}, false, true, 200, "", 1},
+		{"the sitemap is a list beyond the limit", root, fetchtest.Page{Body: strings.Repeat("https://example.com/abcdef\n", 50)}, false, true, 200, "", 1},
+		{"the host wants to be left alone", root, fetchtest.Page{Status: 429, Header: busy}, true, false, 429, "", 1},
+		{"it does so before the sitemap", robots, fetchtest.Page{Status: 429, Header: busy}, true, false, 404, "timeout_error", 0},
+		{"the home page hangs", home, fetchtest.Hang(), true, false, 200, "", 1},
+		{"the home page breaks off", home, fetchtest.Page{Body: "<html>", Cut: fetch.Failure(fetch.ErrReset, nil)}, true, false, 200, "", 1},
+		{"a feed hangs", "https://example.com/rss", fetchtest.Hang(), true, false, 200, "", 1},
+		{"a feed breaks off", "https://example.com/rss", fetchtest.Page{Body: "<rss>", Cut: fetch.Failure(fetch.ErrReset, nil)}, true, false, 200, "", 1},
+		{"a feed is missing", "https://example.com/rss", fetchtest.Page{Status: 404}, false, false, 200, "", 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				pages := healthy()
+				pages[home] = fetchtest.Page{Body: `<link rel="alternate" type="application/rss+xml" href="/rss">`}
+				pages["https://example.com/rss"] = fetchtest.Page{Body: "<rss><channel></channel></rss>"}
+				pages[c.url] = c.page
+				w := newWorld(pages, func(s *settings.Settings) { s.FetchRetries, s.MaxSitemapBytes = 0, 1000 })
+				if err := w.collect(t, message(1, "https://example.com/a"), false); err != nil {
+					t.Fatal(err)
+				}
+				d := w.document(t)
+				if d.Partial != c.partial || d.Technical.SitemapXML.Truncated != c.truncated {
+					t.Errorf("partial %v, truncated %v; want %v, %v", d.Partial, d.Technical.SitemapXML.Truncated, c.partial, c.truncated)
+				}
+				errorType := ""
+				if d.Sitemap.ErrorType != nil {
+					errorType = *d.Sitemap.ErrorType
+				}
+				if d.Sitemap.StatusCode != c.status || errorType != c.errorType || d.Sitemap.Exists != (d.Sitemap.Error == nil) {
+					t.Errorf("sitemap %s; want %d, %q", asJSON(d.Sitemap), c.status, c.errorType)
+				}
+				if n := len(d.Technical.SitemapXML.Documents); n != c.asked {
+					t.Errorf("%d sitemaps listed, %d asked for", n, c.asked)
+				}
+			})
+		})
+	}
+}
+
+// TestFewRequests: with next to no requests the document says that more was left to ask.
+func TestFewRequests(t *testing.T) {
+	for n := 1; n <= 3; n++ {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(healthy(), func(s *settings.Settings) { s.MaxRequestsPerDomain = n })
+			if err := w.collect(t, message(1, "https://example.com/a"), false); err != nil {
+				t.Fatal(err)
+			}
+			d := w.document(t)
+			if d.Partial != (n < 3) || d.Sitemap.Exists != (n > 1) || d.Sitemap.Exists != (d.Sitemap.Error == nil) || d.Technical.ServerInfo.Requests != n {
+				t.Errorf("with %d requests: partial %v, %d made, sitemap %s", n, d.Partial, d.Technical.ServerInfo.Requests, asJSON(d.Sitemap))
+			}
+		})
+	}
+}
+
 // TestFailingBucket makes every single call of a collection fail once; the message that is then
 // delivered again must end like one that never failed.
 func TestFailingBucket(t *testing.T) {

@@ -20,53 +20,64 @@ func (g *gathering) homePage(ctx context.Context) {
 		URL: base + "/", Accept: "text/html, application/xhtml+xml, */*;q=0.5", Timeout: g.Settings.PageTimeout,
 		MaxBytes: maxPageBytes, Whole: true,
 	})
-	g.stopped(failure)
+	g.missed(failure)
 	f.server = serverInfo(a.Header)
 	if a.Status == 0 {
 		f.server = serverInfo(f.origin.Answer.Header)
 	}
 	if failure == nil && a.Status == http.StatusOK {
 		for _, c := range feed.Links(a.Content, a.URL) {
-			if len(f.feeds) == maxFeeds {
+			if len(f.feeds) == maxFeeds || !g.feed(ctx, c.URL, "link") {
 				return
 			}
-			g.feed(ctx, c.URL, "link")
 		}
 	}
 	if len(f.feeds) > 0 || f.sitemap.Exists {
 		return
 	}
 	for _, path := range feed.WellKnown {
-		if g.feed(ctx, base+path, string(sitemap.FromWellKnown)); len(f.feeds) > 0 || f.partial {
+		if !g.feed(ctx, base+path, string(sitemap.FromWellKnown)) || len(f.feeds) > 0 {
 			return
 		}
 	}
 }
 
-// feed asks for one feed and notes it when it is one.
-func (g *gathering) feed(ctx context.Context, link, foundBy string) {
+// feed asks for one feed and notes it when it is one. It reports whether others may be asked for still.
+func (g *gathering) feed(ctx context.Context, link, foundBy string) bool {
 	if g.hasFeed(link) {
-		return
+		return true
 	}
 	a, failure := g.session.Fetch(ctx, fetch.Target{
 		URL: link, Accept: "application/rss+xml, application/atom+xml, application/feed+json, */*;q=0.5",
 		Timeout: g.Settings.PageTimeout, MaxBytes: maxFeedBytes,
 	})
 	if failure != nil {
-		g.stopped(failure)
-		return
+		return g.missed(failure)
 	}
 	if a.Status != http.StatusOK || g.hasFeed(a.URL) {
-		return
+		return true
 	}
 	facts, err := feed.Parse(a.Body, a.URL, sitemap.Options{ContentType: a.Header.Get("Content-Type"), MaxBytes: maxFeedBytes, Now: g.Clock.Now()}, nil)
-	if err != nil || facts.Kind == "" {
-		return
+	if err != nil {
+		return g.missed(err)
 	}
-	g.noteFeed(contract.Feed{
-		URL: a.URL, Kind: string(facts.Kind), Title: contract.Text(facts.Title), FoundBy: foundBy,
-		ItemCount: facts.Items, LastUpdated: contract.At(facts.Newest),
-	})
+	if facts.Kind != "" {
+		g.noteFeed(contract.Feed{
+			URL: a.URL, Kind: string(facts.Kind), Title: contract.Text(facts.Title), FoundBy: foundBy,
+			ItemCount: facts.Items, LastUpdated: contract.At(facts.Newest),
+		})
+	}
+	return true
+}
+
+// missed notes that the home page or a feed was not read although it may be there: nothing else in the
+// document says so. It reports whether anything more may be asked.
+func (g *gathering) missed(failure error) bool {
+	switch contract.KindOf(failure) {
+	case contract.Network, contract.Timeout:
+		g.facts.partial = true
+	}
+	return !g.stopped(failure)
 }
 
 func (g *gathering) hasFeed(link string) bool {

@@ -21,21 +21,22 @@ func (g *gathering) sitemaps(ctx context.Context) error {
 	f.sitemap.Documents = []contract.SitemapDocument{}
 	f.sitemapCode = http.StatusNotFound
 	walk := sitemap.NewWalk(f.origin.Scheme+"://"+f.origin.Host, f.robots.SitemapURLs, g.Settings.MaxRequestsPerDomain, g.Clock.Now())
-	for g.session.Stats().Requests+afterSitemaps < g.Settings.MaxRequestsPerDomain {
+	for len(f.sitemap.Documents) == 0 || g.session.Stats().Requests+afterSitemaps < g.Settings.MaxRequestsPerDomain {
 		c, ok := walk.Next()
 		if !ok {
 			return nil
 		}
-		if err := g.sitemap(ctx, walk, c); err != nil {
+		if more, err := g.sitemap(ctx, walk, c); !more || err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// sitemap asks for one sitemap and reads it. Errors are those of the bucket.
-func (g *gathering) sitemap(ctx context.Context, walk *sitemap.Walk, c sitemap.Candidate) error {
-	f := g.facts
+// sitemap asks for one sitemap and reads it. It reports whether others may be asked for still. Errors
+// are those of the bucket.
+func (g *gathering) sitemap(ctx context.Context, walk *sitemap.Walk, c sitemap.Candidate) (bool, error) {
+	f, more := g.facts, true
 	if !f.sitemap.Exists {
 		f.sitemapAt = g.Clock.Now()
 	}
@@ -44,18 +45,20 @@ func (g *gathering) sitemap(ctx context.Context, walk *sitemap.Walk, c sitemap.C
 		Timeout: g.Settings.SitemapTimeout, MaxBytes: g.Settings.MaxSitemapBytes,
 	})
 	d := contract.SitemapDocument{URL: c.URL, FoundBy: string(c.Source), StatusCode: a.Status}
-	if a.Status != 0 && !f.sitemap.Exists {
-		f.sitemapCode = a.Status
-	}
 	var why contract.Failure
 	switch {
 	case failure != nil:
-		g.stopped(failure)
-		why = failed(failure)
+		more, why = !g.stopped(failure), failed(failure)
+		if !more && a.Requests == 0 { // it was not asked for, and tells nothing of the site
+			if !f.sitemap.Exists && f.sitemap.Error == nil {
+				f.sitemap.Failure = why
+			}
+			return false, nil
+		}
 	case a.Status != http.StatusOK:
 		why = refusal(a.Status)
 	case !walk.Redirect(c, a.URL):
-		return nil // redirects to one that was read
+		return true, nil // redirects to one that was read
 	default:
 		s, failure, err := g.read(ctx, a, func(e *sitemap.Entry) {
 			if e.Child {
@@ -63,7 +66,7 @@ func (g *gathering) sitemap(ctx context.Context, walk *sitemap.Walk, c sitemap.C
 			}
 		})
 		if err != nil {
-			return err
+			return false, err
 		}
 		d.Kind, d.URLCount, d.NewsCount, d.LastUpdated = contract.Text(string(s.Kind)), s.URLs, s.NewsTitles, contract.At(s.Newest)
 		why = failure
@@ -76,7 +79,7 @@ func (g *gathering) sitemap(ctx context.Context, walk *sitemap.Walk, c sitemap.C
 				})
 			}
 			f.sitemap.URLCount += s.URLs
-			f.sitemap.Truncated = f.sitemap.Truncated || s.Truncated
+			f.sitemap.Truncated = f.sitemap.Truncated || s.Truncated || a.Body.Truncated()
 			f.sitemap.LastUpdated = newest(f.sitemap.LastUpdated, d.LastUpdated)
 		}
 	}
@@ -84,9 +87,9 @@ func (g *gathering) sitemap(ctx context.Context, walk *sitemap.Walk, c sitemap.C
 	f.sitemap.Documents = append(f.sitemap.Documents, d)
 	// Of several failures the last that is more than a missing file tells most.
 	if !f.sitemap.Exists && (f.sitemap.Error == nil || why.ErrorType != nil) {
-		f.sitemap.Failure = why
+		f.sitemap.Failure, f.sitemapCode = why, cmp.Or(a.Status, http.StatusNotFound)
 	}
-	return nil
+	return more, nil
 }
 
 // read parses an answer, and stores it as evidence while it does if it is the first sitemap. failure
@@ -129,7 +132,7 @@ func newest(a, b *contract.Time) *contract.Time {
 // root notes the root sitemap, whose content is stored.
 func (g *gathering) root(a *fetch.Answer, s *sitemap.Summary, e *evidence) error {
 	f := g.facts
-	f.sitemapURL = a.URL
+	f.sitemapURL, f.sitemapCode = a.URL, a.Status
 	f.sitemap.Exists, f.sitemap.Size, f.sitemap.Failure = true, e.size, contract.Failure{}
 	f.sitemap.Kind, f.sitemap.SHA256 = contract.Text(string(s.Kind)), digest(e.sum.Sum(nil))
 	f.sitemap.LastModified, f.sitemap.ETag = lastModified(a.Header), contract.Text(a.Header.Get("ETag"))
