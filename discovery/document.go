@@ -1,0 +1,179 @@
+package discovery
+
+import "github.com/newsfork/seed-engine/contract"
+
+// Discovery is intelligent_discovery of domain_metadata.json: which URLs of a domain matter. No list
+// is nil.
+type Discovery struct {
+	URLs       []DiscoveredURL   `json:"discovered_urls"`    // the MaxDiscovered of highest priority, highest first
+	Patterns   []URLPattern      `json:"url_patterns"`       // most useful first
+	Categories map[Type]Category `json:"content_categories"` // types that occur
+	Strategy   CrawlStrategy     `json:"crawl_strategy"`
+	Stats      Stats             `json:"discovery_stats"`
+	Errors     []Failure         `json:"errors"` // what kept the discovery from being complete
+}
+
+// DiscoveredURL is a URL that matters.
+type DiscoveredURL struct {
+	URL            string         `json:"url"`
+	Classification Classification `json:"classification"`
+	NewsValue      NewsValue      `json:"news_value"`
+	Method         Method         `json:"discovery_method"`
+	Priority       float64        `json:"priority_score"` // 0 to 1
+	Action         Action         `json:"recommended_action"`
+}
+
+// URLPattern is what several URLs have in common, with placeholders such as {year} and {slug} for
+// segments that differ.
+type URLPattern struct {
+	Pattern     string   `json:"pattern"`
+	ContentType Type     `json:"content_type"` // of most of its URLs
+	Confidence  float64  `json:"confidence"`
+	Examples    []string `json:"examples"` // URLs that were found, newest names first; none for a pattern that is only expected
+}
+
+// Category sums up the URLs of one type.
+type Category struct {
+	Count           int      `json:"count"`
+	Examples        []string `json:"examples"` // highest priority first
+	AveragePriority float64  `json:"avg_priority"`
+}
+
+// CrawlStrategy tells a scraper how far to go.
+type CrawlStrategy struct {
+	MaxDepth           int      `json:"max_depth"`
+	MaxURLsPerCategory int      `json:"max_urls_per_category"`
+	AllowedPatterns    []string `json:"allowed_patterns"`
+	RespectRobots      bool     `json:"respect_robots"`
+}
+
+// Stats counts URLs. A URL that was found in several places counts once.
+type Stats struct {
+	Analyzed         int      `json:"total_urls_analyzed"`  // high, medium and low together
+	High             int      `json:"high_priority_urls"`   // priority ≥ 0.7
+	Medium           int      `json:"medium_priority_urls"` // ≥ 0.4
+	Low              int      `json:"low_priority_urls"`
+	Excluded         Excluded `json:"excluded_urls"`
+	Traps            Traps    `json:"trap_reasons"` // Excluded.Trap by reason
+	ProcessingTimeMS int64    `json:"processing_time_ms"`
+}
+
+// Excluded counts the URLs that were left out, by reason.
+type Excluded struct {
+	Trap     int `json:"trap"`     // would lead a crawler astray
+	Asset    int `json:"asset"`    // images, scripts, fonts, audio and video
+	Robots   int `json:"robots"`   // forbidden by robots.txt
+	External int `json:"external"` // of another domain, or not http
+}
+
+// Traps counts the URLs that would lead a crawler astray, by reason.
+type Traps struct {
+	TooLong  int `json:"too_long"`         // more than MaxURLLength characters
+	TooDeep  int `json:"too_deep"`         // more than MaxSegments segments
+	Repeated int `json:"repeated_segment"` // one segment three times
+	Session  int `json:"session_id"`
+	Calendar int `json:"endless_calendar"`
+}
+
+// Failure is one thing that went wrong, after which the rest of the discovery went on.
+type Failure struct {
+	Type       FailureType `json:"type"`
+	URL        string      `json:"url"`
+	Message    string      `json:"message"`
+	RetryCount int         `json:"retry_count"`
+}
+
+// FailureType is the kind of a Failure.
+type FailureType string
+
+// The kinds of failures.
+const (
+	NetworkFailure        FailureType = "network"
+	ParsingFailure        FailureType = "parsing"
+	ClassificationFailure FailureType = "classification"
+	TimeoutFailure        FailureType = "timeout"
+)
+
+// FetchContract is fetch_contract of domain_metadata.json: how to fetch a domain.
+type FetchContract struct {
+	UserAgent         string            `json:"user_agent"`
+	Allowed           bool              `json:"allowed"` // by robots.txt, for "/"
+	CrawlDelaySeconds float64           `json:"crawl_delay_seconds"`
+	MaxConcurrency    int               `json:"max_concurrency"`
+	RobotsExpiresAt   *contract.Time    `json:"robots_expires_at"`
+	ContentSignals    map[string]string `json:"content_signals"`
+	EntryPoints       []EntryPoint      `json:"entry_points"` // best first
+}
+
+// EntryPoint is a document where new URLs of a domain appear.
+type EntryPoint struct {
+	Method          EntryMethod `json:"method"`
+	URL             string      `json:"url"`
+	ContentType     *Type       `json:"content_type"` // of most of what it lists; null when that is mixed
+	IntervalMinutes int         `json:"interval_minutes"`
+	Confidence      float64     `json:"confidence"`
+}
+
+// EntryMethod says how to read an entry point.
+type EntryMethod string
+
+// The ways to read an entry point. JSON Feed (https://www.jsonfeed.org/version/1.1/) is json_feed:
+// it is a feed like the others for scores and order, but needs a reader of its own.
+const (
+	RSSEntry         EntryMethod = "rss"
+	AtomEntry        EntryMethod = "atom"
+	JSONFeedEntry    EntryMethod = "json_feed"
+	NewsSitemapEntry EntryMethod = "news_sitemap"
+	SitemapEntry     EntryMethod = "sitemap"
+	HTMLEntry        EntryMethod = "html"
+)
+
+// Method is how a URL was found.
+type Method string
+
+// The ways to find a URL.
+const (
+	FromFeed        Method = "feed"
+	FromNewsSitemap Method = "news_sitemap"
+	FromResearch    Method = "research" // a raw URL
+	FromSitemap     Method = "sitemap"
+	FromLink        Method = "link"      // a link of the home page
+	Generated       Method = "generated" // by a pattern
+)
+
+// Action is what a scraper should do with a URL.
+type Action string
+
+// The actions, most urgent first.
+const (
+	ImmediateCrawl Action = "immediate_crawl"
+	ScheduledCrawl Action = "scheduled_crawl"
+	PeriodicCheck  Action = "periodic_check"
+	LowPriority    Action = "low_priority"
+	Ignore         Action = "ignore"
+)
+
+// NewsValue is what a URL is worth to a reader of news. All scores are from 0 to 1.
+type NewsValue struct {
+	Relevance     float64   `json:"news_relevance"`
+	Timeliness    float64   `json:"timeliness"`
+	Authority     float64   `json:"authority"`
+	Accessibility float64   `json:"accessibility"`
+	Frequency     Frequency `json:"update_frequency"`
+	Overall       float64   `json:"overall_score"`
+}
+
+// Frequency is how often pages of a kind change.
+type Frequency string
+
+// The frequencies.
+const (
+	RealTime  Frequency = "real_time"
+	Daily     Frequency = "daily"
+	Weekly    Frequency = "weekly"
+	Monthly   Frequency = "monthly"
+	Quarterly Frequency = "quarterly"
+	Yearly    Frequency = "yearly"
+	Irregular Frequency = "irregular"
+	Static    Frequency = "static"
+)
