@@ -1,5 +1,6 @@
 // Command seedctl is the command line of the Seed Engine: its knowledge of robots.txt, sitemaps
-// and content types for use on a laptop, without a server.
+// and content types for use on a laptop, without a server, and the operators' hand on a running
+// engine. docs/seedctl.md shows every command.
 package main
 
 import (
@@ -12,9 +13,13 @@ import (
 
 // Exit codes, the same for every subcommand.
 const (
-	exitOK    = 0
-	exitInput = 1 // an input could not be read or understood; the others were answered
-	exitUsage = 2 // the command line is wrong; nothing was done
+	exitOK          = 0
+	exitInput       = 1   // an input could not be read or understood; the others were answered
+	exitFailed      = 1   // the engine refused the request, or something that it was to do failed
+	exitUsage       = 2   // the command line is wrong; nothing was done
+	exitUnreachable = 3   // the engine could not be reached, or is in trouble: try again later
+	exitDenied      = 4   // the token is missing, wrong, or may only read
+	exitInterrupted = 130 // ended by Ctrl-C
 )
 
 // command is one subcommand. run gets the arguments after its name and returns the exit code;
@@ -31,6 +36,50 @@ func commands() []command {
 	return []command{
 		{"robots", "what a robots.txt file allows, and by which line", runRobots},
 		{"sitemap", "what a sitemap or feed holds, and what is wrong with it", runSitemap},
+		{"upload", "store raw files in the engine's bucket", runUpload},
+		{"orchestrate", "queue raw files that are not finished, and watch them", runOrchestrate},
+		{"status", "how far the pipeline is, its alarms and queues", runStatus},
+		{"domains", "domains and how they ended; the document of one", runDomains},
+		{"dlq", "dead letters: what was given up, and sending it again", group("dlq", "dead letters, the messages that were given up")},
+		{"exclusions", "what is never fetched", group("exclusions", "what is never fetched")},
+		{"pause", "hold all messages back; nothing is lost", runPause},
+		{"resume", "let a paused pipeline go on", runResume},
+		{"reconcile", "rebuild the ledger of a partition from the bucket", runReconcile},
+		{"completion", "completion of commands and flags for a shell", group("completion", "completion of commands and flags")},
+		{"version", "the version of this program", runVersion},
+	}
+}
+
+// subcommands lists the commands below a command that has some.
+func subcommands(name string) []command {
+	switch name {
+	case "dlq":
+		return []command{
+			{"list", "dead letters, newest first", runDLQList},
+			{"show", "one dead letter with its reason, message and history", runDLQShow},
+			{"replay", "send dead letters to their queue again", runDLQReplay},
+			{"discard", "mark dead letters as not worth a replay", runDLQDiscard},
+		}
+	case "exclusions":
+		return []command{
+			{"list", "what operators ruled out", runExclusionsList},
+			{"add", "rule out a domain, a host or URLs", runExclusionsAdd},
+			{"remove", "take an exclusion back", runExclusionsRemove},
+		}
+	case "completion":
+		return []command{
+			{"bash", "the script for bash", completion("bash")},
+			{"zsh", "the script for zsh", completion("zsh")},
+			{"fish", "the script for fish", completion("fish")},
+		}
+	}
+	return nil
+}
+
+// group runs the subcommands of a command.
+func group(name, title string) func(args []string, in io.Reader, out, errOut io.Writer) int {
+	return func(args []string, in io.Reader, out, errOut io.Writer) int {
+		return dispatch("seedctl "+name, title, subcommands(name), args, in, out, errOut)
 	}
 }
 
@@ -39,31 +88,37 @@ func main() {
 }
 
 func run(args []string, in io.Reader, out, errOut io.Writer) int {
+	return dispatch("seedctl", "the Seed Engine's command line", commands(), args, in, out, errOut)
+}
+
+// dispatch runs the command that the first argument names. name is the command line so far,
+// title what the help says of it.
+func dispatch(name, title string, commands []command, args []string, in io.Reader, out, errOut io.Writer) int {
 	if len(args) == 0 {
-		usage(errOut)
+		usage(errOut, name, title, commands)
 		return exitUsage
 	}
-	for _, c := range commands() {
+	for _, c := range commands {
 		if c.name == args[0] {
 			return c.run(args[1:], in, out, errOut)
 		}
 	}
 	switch args[0] {
 	case "help", "-h", "-help", "--help":
-		usage(out)
+		usage(out, name, title, commands)
 		return exitOK
 	}
-	fmt.Fprintf(errOut, "seedctl: no command %q\n\n", args[0])
-	usage(errOut)
+	fmt.Fprintf(errOut, "%s: no command %q\n\n", name, args[0])
+	usage(errOut, name, title, commands)
 	return exitUsage
 }
 
-func usage(w io.Writer) {
-	fmt.Fprint(w, "seedctl: the Seed Engine's command line\n\nUsage:\n  seedctl COMMAND [flags] [arguments]\n\nCommands:\n")
-	for _, c := range commands() {
-		fmt.Fprintf(w, "  %-10s %s\n", c.name, c.summary)
+func usage(w io.Writer, name, title string, commands []command) {
+	fmt.Fprintf(w, "%s: %s\n\nUsage:\n  %[1]s COMMAND [flags] [arguments]\n\nCommands:\n", name, title)
+	for _, c := range commands {
+		fmt.Fprintf(w, "  %-12s %s\n", c.name, c.summary)
 	}
-	fmt.Fprint(w, "\n\"seedctl COMMAND --help\" explains a command. Exit codes: 0 success, 1 bad input, 2 wrong usage.\n")
+	fmt.Fprintf(w, "\n%q explains a command. Exit codes: 0 success, 1 bad input or something failed,\n2 wrong usage, 3 the engine is not to be reached, 4 the token is refused, 130 interrupted.\n", name+" COMMAND --help")
 }
 
 // parseArgs parses flags wherever they stand among the arguments and returns the others. If it

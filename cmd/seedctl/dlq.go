@@ -1,0 +1,271 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/newsfork/seed-engine/contract"
+)
+
+const dlqListHelp = `seedctl dlq list: dead letters, newest first
+
+Usage:
+  seedctl dlq list [flags]
+
+A dead letter is a message that was given up after its last attempt. Those that wait for a decision
+are "stored"; --state stored shows them alone.
+
+With --json each line is a dead letter {"id", "state", "resolved_at", "resolved_by", "work",
+"partition_info", "domain", "key", "error_type", "error_message", "retry_count", "failed_at",
+"queue_name", "worker_version", "processing_duration_ms"}.
+
+Examples:
+  seedctl dlq list --state stored
+  seedctl dlq list --queue domain --error-type timeout_error --json
+`
+
+const dlqShowHelp = `seedctl dlq show: one dead letter with its reason, message and history
+
+Usage:
+  seedctl dlq show [flags] ID
+
+Shows why a message was given up, every attempt that is on record for the same work, its other dead
+letters, and the message itself. With --json it is one object, as GET /api/v1/dlq/{id} answers.
+
+Examples:
+  seedctl dlq show 4f1c8d --json | jq .letter.original_message
+`
+
+const dlqReplayHelp = `seedctl dlq replay: send dead letters to their queue again
+
+Usage:
+  seedctl dlq replay [flags] ID…
+  seedctl dlq replay [flags] --all
+
+Sends the dead letters with these ids, or the stored ones that the flags select, or all stored ones.
+What was replayed or discarded before is skipped, so that a replay twice is harmless. A message
+that fails again becomes a new dead letter that knows its history.
+
+With --json it prints {"done", "skipped", "failed": [{"id", "code", "message"}], "remaining"}. If one
+failed, or some remain, the exit code is 1.
+
+Examples:
+  seedctl dlq replay 4f1c8d
+  seedctl dlq replay --queue domain --error-type timeout_error
+`
+
+const dlqDiscardHelp = `seedctl dlq discard: mark dead letters as not worth a replay
+
+Usage:
+  seedctl dlq discard [flags] ID…
+  seedctl dlq discard [flags] --all
+
+Marks the dead letters with these ids, or the stored ones that the flags select, or all stored ones.
+They stay on the list as discarded, and no longer count for the alarm.
+
+With --json it prints {"done", "skipped", "failed": [{"id", "code", "message"}], "remaining"}. If one
+failed, or some remain, the exit code is 1.
+
+Examples:
+  seedctl dlq discard 4f1c8d
+  seedctl dlq discard --domain gone.example
+`
+
+// deadLetterFlags adds the flags that select dead letters.
+func (r *remote) deadLetterFlags() *contract.DeadLetterFilter {
+	f := &contract.DeadLetterFilter{}
+	r.flags.StringVar(&f.Country, "country", "", "two lower-case `LETTERS`, such as sg")
+	r.flags.StringVar(&f.Category, "category", "", "`NAME` of a category, such as news")
+	r.flags.StringVar(&f.Date, "date", "", "`DAY` as YYYY-MM-DD")
+	r.flags.StringVar(&f.Queue, "queue", "", "`QUEUE` of the message: seed or domain")
+	r.flags.StringVar(&f.ErrorType, "error-type", "", "`TYPE` of the error, such as timeout_error")
+	r.flags.StringVar(&f.Domain, "domain", "", "registrable `DOMAIN` of the message")
+	return f
+}
+
+func runDLQList(args []string, _ io.Reader, out, errOut io.Writer) int {
+	r := newRemote("dlq list", dlqListHelp, out, errOut)
+	f := r.deadLetterFlags()
+	state := r.flags.String("state", "", "`STATE`: stored, replayed or discarded")
+	limit := r.limitFlag()
+	return r.run(args, func(ctx context.Context, args []string) error {
+		if err := noArgs(args); err != nil {
+			return err
+		}
+		query := queryOf("state", *state, "queue", f.Queue, "error_type", f.ErrorType, "country", f.Country, "category", f.Category, "date", f.Date, "domain", f.Domain)
+		return list(ctx, r, []string{"dlq"}, query, *limit,
+			func(p *contract.DeadLetterPage) ([]contract.DeadLetterRecord, *string) {
+				return p.DeadLetters, p.Cursor
+			},
+			deadLetterHeader, deadLetterRow)
+	})
+}
+
+const deadLetterHeader = "ID\tSTATE\tFAILED\tQUEUE\tPARTITION\tDOMAIN\tRETRIES\tERROR"
+
+func deadLetterRow(d *contract.DeadLetterRecord) string {
+	return fmt.Sprintf("%s\t%s\t%s\t%s\t%s\t%s\t%d\t%s: %s", plain(d.ID), plain(string(d.State)), moment(contract.At(d.FailedAt)), plain(d.QueueName),
+		partitionText(d.Partition), or(d.Domain), d.RetryCount, plain(string(d.ErrorType)), plain(d.ErrorMessage))
+}
+
+func runDLQShow(args []string, _ io.Reader, out, errOut io.Writer) int {
+	r := newRemote("dlq show", dlqShowHelp, out, errOut)
+	return r.run(args, func(ctx context.Context, args []string) error {
+		if len(args) != 1 {
+			return usageError("name the ID of one dead letter; \"seedctl dlq list\" shows them")
+		}
+		var d contract.DeadLetterDetail
+		if err := r.call(ctx, request{method: "GET", path: []string{"dlq", args[0]}}, &d); err != nil {
+			return err
+		}
+		return r.show(d, func(w io.Writer) error { return writeDeadLetter(w, &d) })
+	})
+}
+
+func writeDeadLetter(w io.Writer, d *contract.DeadLetterDetail) error {
+	var rows []string
+	add := func(label, format string, args ...any) { rows = append(rows, label+"\t"+fmt.Sprintf(format, args...)) }
+	add("id", "%s", plain(d.ID))
+	if d.ResolvedAt == nil {
+		add("state", "%s", plain(string(d.State)))
+	} else {
+		add("state", "%s %s by %s", plain(string(d.State)), moment(d.ResolvedAt), or(d.ResolvedBy))
+	}
+	add("error", "%s: %s", plain(string(d.ErrorType)), plain(d.ErrorMessage))
+	add("failed", "%s, after %s, %d ms", moment(contract.At(d.FailedAt)), retries(d.RetryCount), d.ProcessingDurationMS)
+	add("queue", "%s", plain(d.QueueName))
+	add("worker", "%s", plain(d.WorkerVersion))
+	add("work", "%s", plain(d.Work))
+	add("partition", "%s", partitionText(d.Partition))
+	add("domain", "%s", or(d.Domain))
+	add("key", "%s", plain(d.Key))
+	if err := table(w, rows...); err != nil {
+		return err
+	}
+
+	rows = []string{"", "ATTEMPT\tFAILED\tMS\tMESSAGE\tERROR"}
+	for _, a := range d.Attempts {
+		rows = append(rows, fmt.Sprintf("%d\t%s\t%d\t%s\t%s: %s", a.Attempt, moment(&a.FailedAt), a.DurationMS, plain(a.MessageID), plain(string(a.ErrorType)), plain(a.ErrorMessage)))
+	}
+	if err := tableIf(len(d.Attempts) > 0, w, rows); err != nil {
+		return err
+	}
+	rows = []string{"", deadLetterHeader}
+	for i := range d.History {
+		rows = append(rows, deadLetterRow(&d.History[i]))
+	}
+	if err := tableIf(len(d.History) > 0, w, rows); err != nil {
+		return err
+	}
+	if d.Letter == nil {
+		_, err := fmt.Fprintln(w, "\nThe message itself is gone from the bucket.")
+		return err
+	}
+	fmt.Fprintln(w)
+	return writeJSON(w, d.Letter.OriginalMessage)
+}
+
+func retries(n int) string {
+	if n == 1 {
+		return "1 retry"
+	}
+	return fmt.Sprintf("%d retries", n)
+}
+
+func runDLQReplay(args []string, _ io.Reader, out, errOut io.Writer) int {
+	return resolve("replay", "replayed", dlqReplayHelp, args, out, errOut)
+}
+
+func runDLQDiscard(args []string, _ io.Reader, out, errOut io.Writer) int {
+	return resolve("discard", "discarded", dlqDiscardHelp, args, out, errOut)
+}
+
+// resolve replays or discards what the arguments choose.
+func resolve(verb, done, help string, args []string, out, errOut io.Writer) int {
+	r := newRemote("dlq "+verb, help, out, errOut)
+	f := r.deadLetterFlags()
+	all := r.flags.Bool("all", false, "all that are stored")
+	return r.run(args, func(ctx context.Context, ids []string) error {
+		chosen := 0
+		for _, b := range []bool{*all, len(ids) > 0, *f != contract.DeadLetterFilter{}} {
+			if b {
+				chosen++
+			}
+		}
+		if chosen != 1 {
+			return usageError("name either ids, or flags that select, or --all")
+		}
+		sum := contract.Resolved{Failed: []contract.Unresolved{}}
+		var err error
+		if len(ids) == 0 {
+			choice := contract.DeadLetterChoice{All: *all}
+			if !*all {
+				choice.Filter = f
+			}
+			err = r.resolveAll(ctx, verb, choice, &sum)
+			r.progress.clear()
+		} else {
+			slices.Sort(ids)
+			for some := range slices.Chunk(slices.Compact(ids), contract.MaxResolved) {
+				if _, err = r.resolveOnce(ctx, verb, contract.DeadLetterChoice{IDs: some}, &sum); err != nil {
+					break
+				}
+			}
+			sum.Remaining = 0 // of the ids none
+		}
+		if err != nil {
+			if sum.Done > 0 {
+				r.complain("%s %s before the error", count(int(sum.Done), "dead letter"), done)
+			}
+			return err
+		}
+		if err := r.show(sum, func(w io.Writer) error {
+			_, err := fmt.Fprintf(w, "%s %s, %d skipped, %d failed, %d remaining\n", count(int(sum.Done), "dead letter"), done, sum.Skipped, len(sum.Failed), sum.Remaining)
+			return err
+		}); err != nil {
+			return err
+		}
+		for _, u := range sum.Failed {
+			r.complain("%s: %s (%s)", plain(u.ID), plain(u.Message), plain(u.Code))
+		}
+		if len(sum.Failed) > 0 || sum.Remaining > 0 {
+			return errReported
+		}
+		return nil
+	})
+}
+
+// resolveOnce adds the outcome of one call to sum, and gives how many it resolved.
+func (r *remote) resolveOnce(ctx context.Context, verb string, choice contract.DeadLetterChoice, sum *contract.Resolved) (int64, error) {
+	var one contract.Resolved
+	if err := r.call(ctx, request{method: "POST", path: []string{"dlq", verb}, body: choice}, &one); err != nil {
+		return 0, err
+	}
+	sum.Done += one.Done
+	sum.Skipped += one.Skipped
+	for _, u := range one.Failed { // what fails stays, and fails in the next call too
+		if !slices.ContainsFunc(sum.Failed, func(known contract.Unresolved) bool { return known.ID == u.ID }) {
+			sum.Failed = append(sum.Failed, u)
+		}
+	}
+	sum.Remaining = one.Remaining
+	return one.Done, nil
+}
+
+// resolveAll calls until nothing remains or nothing more is done. It ends with as many as were there
+// at the beginning: what fails again while it works would otherwise keep it busy for ever.
+func (r *remote) resolveAll(ctx context.Context, verb string, choice contract.DeadLetterChoice, sum *contract.Resolved) error {
+	there := int64(0)
+	for {
+		done, err := r.resolveOnce(ctx, verb, choice, sum)
+		if there == 0 {
+			there = sum.Done + sum.Remaining
+		}
+		if err != nil || sum.Remaining == 0 || done == 0 || sum.Done >= there {
+			return err
+		}
+		r.progress.update(float64(sum.Done)/float64(there), fmt.Sprintf("%d of %d dead letters", sum.Done, there))
+	}
+}

@@ -1,0 +1,182 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/newsfork/seed-engine/contract"
+)
+
+const domainsHelp = `seedctl domains: domains and how they ended; the document of one
+
+Usage:
+  seedctl domains [flags]
+  seedctl domains [flags] DOMAIN
+
+Lists the domains that the flags select, by partition and name. With a DOMAIN it shows what is
+known of that one, in its newest partition unless flags name another.
+
+With --json each line is a domain {"domain", "partition_info", "state", "robots_exists",
+"sitemap_exists", "processing_duration_ms", "collected_at", "queued_at", "error_type",
+"error_message"}; with a DOMAIN it is one object that holds all of its domain_metadata.json as "document".
+
+Examples:
+  seedctl domains --state failed --date 2026-01-28
+  seedctl domains --sort duration --slower-than 5s
+  seedctl domains mom.gov.sg --json | jq .document
+`
+
+func runDomains(args []string, _ io.Reader, out, errOut io.Writer) int {
+	r := newRemote("domains", domainsHelp, out, errOut)
+	var p contract.Partition
+	r.partitionFlags(&p)
+	state := r.flags.String("state", "", "`STATE`: pending, processed, failed or excluded")
+	robots := r.flags.String("robots", "", "`true` or false: with or without robots.txt")
+	sitemap := r.flags.String("sitemap", "", "`true` or false: with or without a sitemap")
+	errorType := r.flags.String("error-type", "", "`TYPE` of the error of failed domains, such as timeout_error")
+	slower := r.flags.Duration("slower-than", 0, "processed, and took longer than this `TIME`, such as 5s")
+	sort := r.flags.String("sort", "", "`ORDER`: domain, or duration with the slowest first")
+	limit := r.limitFlag()
+	return r.run(args, func(ctx context.Context, args []string) error {
+		query := partitionQuery(p)
+		switch len(args) {
+		case 0:
+		case 1:
+			return r.domain(ctx, args[0], query)
+		default:
+			return usageError("one DOMAIN at a time")
+		}
+		for name, value := range map[string]string{"state": *state, "robots": *robots, "sitemap": *sitemap, "error_type": *errorType, "sort": *sort} {
+			if value != "" {
+				query.Set(name, value)
+			}
+		}
+		if *slower != 0 {
+			query.Set("slower_than_ms", strconv.FormatInt(slower.Milliseconds(), 10))
+		}
+		return list(ctx, r, []string{"seeds", "domains"}, query, *limit,
+			func(p *contract.DomainPage) ([]contract.DomainRecord, *string) { return p.Domains, p.Cursor },
+			"DOMAIN\tPARTITION\tSTATE\tROBOTS\tSITEMAP\tMS\tCOLLECTED\tERROR", domainRow)
+	})
+}
+
+func domainRow(d *contract.DomainRecord) string {
+	why := or(d.ErrorType)
+	if d.ErrorMessage != nil {
+		why += ": " + or(d.ErrorMessage)
+	}
+	return fmt.Sprintf("%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s", plain(d.Domain), partitionText(&d.Partition), plain(string(d.State)),
+		yesNo(d.Robots), yesNo(d.Sitemap), number(d.DurationMS), moment(d.CollectedAt), why)
+}
+
+func yesNo(b *bool) string {
+	switch {
+	case b == nil:
+		return "-"
+	case *b:
+		return "yes"
+	}
+	return "no"
+}
+
+func number(n *int64) string {
+	if n == nil {
+		return "-"
+	}
+	return strconv.FormatInt(*n, 10)
+}
+
+// domain shows one domain.
+func (r *remote) domain(ctx context.Context, name string, query map[string][]string) error {
+	var d contract.DomainDetail
+	if err := r.call(ctx, request{method: "GET", path: []string{"seeds", "domains", name}, query: query}, &d); err != nil {
+		return err
+	}
+	return r.show(d, func(w io.Writer) error { return writeDomain(w, &d) })
+}
+
+func writeDomain(w io.Writer, d *contract.DomainDetail) error {
+	var rows []string
+	add := func(label, format string, args ...any) { rows = append(rows, label+"\t"+fmt.Sprintf(format, args...)) }
+	add("domain", "%s", plain(d.Domain))
+	add("partition", "%s", partitionText(&d.Partition))
+	if e := d.Record; e != nil {
+		add("state", "%s", plain(string(e.State)))
+		if e.ErrorType != nil || e.ErrorMessage != nil {
+			add("error", "%s: %s", or(e.ErrorType), or(e.ErrorMessage))
+		}
+		add("queued", "%s", moment(e.QueuedAt))
+		add("collected", "%s, in %s ms", moment(e.CollectedAt), number(e.DurationMS))
+	} else {
+		add("state", "the ledger does not know it; \"seedctl reconcile\" completes it")
+	}
+	var doc *contract.Document
+	switch err := json.Unmarshal(d.Document, &doc); {
+	case err != nil:
+		add("document", "cannot be read: %s", plain(err.Error()))
+	case doc == nil:
+		add("document", "none yet")
+	default:
+		addDocument(doc, add)
+	}
+	add("key", "%s", plain(d.Key))
+	var others []string
+	for _, p := range d.Partitions {
+		if p != d.Partition {
+			others = append(others, partitionText(&p))
+		}
+	}
+	if len(others) > 0 {
+		add("also in", "%s", strings.Join(others, ", "))
+	}
+	return table(w, rows...)
+}
+
+// addDocument adds what a document says to a table.
+func addDocument(doc *contract.Document, add func(label, format string, args ...any)) {
+	flags := ""
+	if !doc.Reachable {
+		flags += ", nothing answered"
+	}
+	if doc.Partial {
+		flags += ", cut short"
+	}
+	add("document", "revision %d, valid until %s%s", doc.Revision, moment(&doc.ValidUntil), flags)
+	robots, sitemap, server := doc.Technical.RobotsTxt, doc.Technical.SitemapXML, doc.Technical.ServerInfo
+	switch {
+	case robots.Error != nil:
+		add("robots.txt", "status %d, %s", doc.Robots.StatusCode, or(robots.Error))
+	case !robots.Exists:
+		add("robots.txt", "none, status %d", doc.Robots.StatusCode)
+	default:
+		verdict := "forbids crawling"
+		if robots.AllowsCrawling {
+			verdict = "allows crawling"
+		}
+		if robots.CrawlDelaySeconds != nil {
+			verdict += fmt.Sprintf(", delay %g s", *robots.CrawlDelaySeconds)
+		}
+		add("robots.txt", "%d bytes, %s", robots.Size, verdict)
+	}
+	switch {
+	case sitemap.Error != nil:
+		add("sitemap", "status %d, %s", doc.Sitemap.StatusCode, or(sitemap.Error))
+	case !sitemap.Exists:
+		add("sitemap", "none, status %d", doc.Sitemap.StatusCode)
+	default:
+		add("sitemap", "%s, %s, %s, updated %s", or(doc.Sitemap.URL), or(sitemap.Kind), count(sitemap.URLCount, "URL"), moment(sitemap.LastUpdated))
+	}
+	for _, f := range doc.Technical.Feeds {
+		add("feed", "%s, %s, %s, updated %s", plain(f.URL), plain(f.Kind), count(f.ItemCount, "item"), moment(f.LastUpdated))
+	}
+	https := "no https"
+	if server.SupportsHTTPS {
+		https = "https"
+	}
+	add("server", "%s at %s, %s, %s ms, %s", or(server.Server), or(server.EffectiveHost), https, number(server.ResponseTimeAvgMS), count(server.Requests, "request"))
+	add("urls", "%d from %s", doc.Processing.TotalURLs, count(len(doc.Source.RawFilePaths), "raw file"))
+}

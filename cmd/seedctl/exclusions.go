@@ -1,0 +1,120 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/newsfork/seed-engine/contract"
+)
+
+const exclusionsListHelp = `seedctl exclusions list: what operators ruled out
+
+Usage:
+  seedctl exclusions list [flags]
+
+With --json each line is an exclusion {"kind", "value", "reason", "created_at", "created_by"}.
+
+Examples:
+  seedctl exclusions list --kind domain
+`
+
+const exclusionsAddHelp = `seedctl exclusions add: rule out a domain, a host or URLs
+
+Usage:
+  seedctl exclusions add [flags] KIND VALUE…
+
+What is ruled out is never fetched, from now on. KIND is domain (a registrable domain with all its
+hosts), host (one host) or url (URLs; * stands for any characters). What is there already stays; a
+reason replaces the one before. With --json each line is an exclusion.
+
+Examples:
+  seedctl exclusions add domain shop.example --reason "asked us not to"
+  seedctl exclusions add url 'https://news.example/archive/*'
+`
+
+const exclusionsRemoveHelp = `seedctl exclusions remove: take an exclusion back
+
+Usage:
+  seedctl exclusions remove [flags] KIND VALUE…
+
+KIND and VALUE are as "seedctl exclusions list" shows them. With --json each line is an exclusion
+that was removed.
+
+Examples:
+  seedctl exclusions remove domain shop.example
+`
+
+func runExclusionsList(args []string, _ io.Reader, out, errOut io.Writer) int {
+	r := newRemote("exclusions list", exclusionsListHelp, out, errOut)
+	kind := r.flags.String("kind", "", "`KIND`: domain, host or url")
+	limit := r.limitFlag()
+	return r.run(args, func(ctx context.Context, args []string) error {
+		if err := noArgs(args); err != nil {
+			return err
+		}
+		return list(ctx, r, []string{"exclusions"}, queryOf("kind", *kind), *limit,
+			func(p *contract.ExclusionPage) ([]contract.Exclusion, *string) { return p.Exclusions, p.Cursor },
+			"KIND\tVALUE\tSINCE\tBY\tREASON", func(e *contract.Exclusion) string {
+				return fmt.Sprintf("%s\t%s\t%s\t%s\t%s", plain(e.Kind), plain(e.Value), moment(&e.CreatedAt), plain(e.CreatedBy), or(e.Reason))
+			})
+	})
+}
+
+func runExclusionsAdd(args []string, _ io.Reader, out, errOut io.Writer) int {
+	r := newRemote("exclusions add", exclusionsAddHelp, out, errOut)
+	reason := reasonFlag(r)
+	return r.run(args, func(ctx context.Context, args []string) error {
+		return r.changeExclusions(ctx, "PUT", "excluded", args, reasonBody(*reason))
+	})
+}
+
+func runExclusionsRemove(args []string, _ io.Reader, out, errOut io.Writer) int {
+	r := newRemote("exclusions remove", exclusionsRemoveHelp, out, errOut)
+	return r.run(args, func(ctx context.Context, args []string) error {
+		return r.changeExclusions(ctx, "DELETE", "removed", args, nil)
+	})
+}
+
+// changeExclusions works on every value, also when the engine refuses one.
+func (r *remote) changeExclusions(ctx context.Context, method, done string, args []string, body any) error {
+	if len(args) < 2 {
+		return usageError("name a KIND (domain, host or url) and a VALUE")
+	}
+	var result error
+	for _, value := range args[1:] {
+		var e contract.Exclusion
+		err := r.call(ctx, request{method: method, path: []string{"exclusions", args[0], value}, body: body}, &e)
+		var answer *apiError
+		if errors.As(err, &answer) && answer.exitCode() == exitFailed {
+			r.complain("%s: %v", value, err)
+			result = errReported
+			continue
+		}
+		if err == nil {
+			err = r.show(e, func(w io.Writer) error {
+				_, err := fmt.Fprintf(w, "%s %s %s\n", done, plain(e.Kind), plain(e.Value))
+				return err
+			})
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return result
+}
+
+func reasonFlag(r *remote) *string {
+	return r.flags.String("reason", "", "`TEXT` for those who come after")
+}
+
+// reasonBody is the body that gives a reason, or none.
+func reasonBody(reason string) any {
+	if reason == "" {
+		return nil
+	}
+	return struct {
+		Reason string `json:"reason"`
+	}{reason}
+}

@@ -1,0 +1,68 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"net/url"
+	"strconv"
+)
+
+// pageSize is the most entries that the API gives at a time.
+const pageSize = 200
+
+// limitFlag adds the flag that ends a list.
+func (r *remote) limitFlag() *int {
+	return r.flags.Int("limit", 50, "`N` entries at most; 0 shows all")
+}
+
+// list shows the entries of a list, page by page, until limit of them are shown. entries takes a
+// page apart into its entries and the cursor of the next page; header and row are a line of columns each.
+func list[Page, Entry any](ctx context.Context, r *remote, path []string, query url.Values, limit int,
+	entries func(*Page) ([]Entry, *string), header string, row func(*Entry) string) error {
+	if limit < 0 {
+		return usageError("--limit must not be below 0")
+	}
+	for shown := 0; ; {
+		size := pageSize
+		if limit > 0 {
+			size = min(size, limit-shown)
+		}
+		query.Set("limit", strconv.Itoa(size))
+		var page Page
+		if err := r.call(ctx, request{method: "GET", path: path, query: query}, &page); err != nil {
+			return err
+		}
+		found, cursor := entries(&page)
+		rows := []string{header}
+		for i := range found {
+			if !r.asJSON {
+				rows = append(rows, row(&found[i]))
+			} else if err := writeJSON(r.out, &found[i]); err != nil {
+				return err
+			}
+		}
+		if !r.asJSON && (len(found) > 0 || shown == 0) {
+			if err := table(r.out, rows...); err != nil {
+				return err
+			}
+		}
+		shown += len(found)
+		switch {
+		case cursor == nil || *cursor == "":
+			return nil
+		case limit > 0 && shown >= limit:
+			if !r.asJSON {
+				r.complain("there are more; --limit 0 shows all")
+			}
+			return nil
+		case *cursor == query.Get("cursor"):
+			return r.sameAgain()
+		}
+		query.Set("cursor", *cursor)
+	}
+}
+
+// sameAgain says that a list does not end.
+func (c *client) sameAgain() error {
+	return &unreachable{c.base.Host, errors.New("gives the same page again"), false}
+}

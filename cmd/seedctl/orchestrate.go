@@ -1,0 +1,159 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/orchestrator"
+)
+
+const orchestrateHelp = `seedctl orchestrate: queue raw files that are not finished, and watch them
+
+Usage:
+  seedctl orchestrate [flags]
+
+Queues the raw files that the flags select, all without any, and leaves out what is finished or was
+queued less than ten minutes ago. With --force what is finished is done again.
+
+With --watch it stays until nothing of the selection is pending, with a progress bar on a terminal
+and a line every ten seconds elsewhere, both on standard error. It then ends with 0 only if every
+file and domain of the selection is processed, and with 1 if one stands as failed, from before or
+now, if the ledger misses files, or if nothing has moved for --timeout. Ctrl-C ends only the watching.
+
+With --json it prints {"orchestrated": {"files_found", "sent", "skipped", "failed"?,
+"continued"?}, "status": …}; status is that of GET /api/v1/seeds/status, or null without --watch.
+
+Examples:
+  seedctl orchestrate --country sg --category news --date 2026-01-28 --watch
+  seedctl orchestrate --date 2026-01-28 --force
+`
+
+// orchestrated is the --json form.
+type orchestrated struct {
+	Orchestrated orchestrator.Result `json:"orchestrated"`
+	Status       *contract.Status    `json:"status"`
+}
+
+func runOrchestrate(args []string, _ io.Reader, out, errOut io.Writer) int {
+	r := newRemote("orchestrate", orchestrateHelp, out, errOut)
+	var p contract.Partition
+	r.partitionFlags(&p)
+	force := r.flags.Bool("force", false, "do finished files and domains again")
+	watch := r.flags.Bool("watch", false, "stay until all is finished")
+	interval := r.flags.Duration("interval", 2*time.Second, "`TIME` between two looks of --watch")
+	timeout := r.flags.Duration("timeout", 15*time.Minute, "`TIME` without any movement after which --watch gives up")
+	return r.run(args, func(ctx context.Context, args []string) error {
+		if err := noArgs(args); err != nil {
+			return err
+		}
+		if *interval <= 0 || *timeout <= 0 {
+			return usageError("--interval and --timeout must be above 0, such as 2s and 15m")
+		}
+		result, err := r.orchestrate(ctx, contract.Filter{Country: p.Country, Category: p.Category, Date: p.Date, Force: *force})
+		if err != nil {
+			return err
+		}
+		answer := orchestrated{Orchestrated: result}
+		if !*watch || result.FilesFound == 0 {
+			return r.show(answer, func(w io.Writer) error {
+				_, err := fmt.Fprintln(w, orchestratedText(result))
+				return err
+			})
+		}
+		if !r.asJSON {
+			fmt.Fprintln(r.out, orchestratedText(result))
+		}
+		var verdict error
+		answer.Status, verdict = r.watch(ctx, p, result, *interval, *timeout)
+		if answer.Status == nil {
+			return verdict
+		}
+		if err := r.show(answer, func(w io.Writer) error { return writeStatus(w, answer.Status) }); err != nil {
+			return err
+		}
+		return verdict
+	})
+}
+
+// orchestrate queues what f selects. An answer that tells of failed sends is shown as far as it got.
+func (r *remote) orchestrate(ctx context.Context, f contract.Filter) (result orchestrator.Result, err error) {
+	err = r.call(ctx, request{method: "POST", path: []string{"seeds", "orchestrate"}, body: f, once: f.Force}, &result)
+	var answer *apiError
+	if errors.As(err, &answer) && answer.Data != nil && json.Unmarshal(answer.Data, &result) == nil {
+		r.complain("%s before the error", orchestratedText(result))
+	}
+	return result, err
+}
+
+func orchestratedText(o orchestrator.Result) string {
+	if o.FilesFound == 0 {
+		return "no raw files there"
+	}
+	s := fmt.Sprintf("%s found, %d queued, %d skipped", count(o.FilesFound, "raw file"), o.Sent, o.Skipped)
+	if o.Failed > 0 {
+		s += fmt.Sprintf(", %d failed", o.Failed)
+	}
+	if o.Continued {
+		s += "; the rest follows by itself"
+	}
+	return s
+}
+
+// Looks in a row that must show the same before watch believes that nothing follows: between a
+// file's end and the first record of its domains nothing is pending. More of them where the ledger does not
+// know all files, or may not.
+const (
+	looks     = 3
+	manyLooks = 30
+)
+
+// watch looks at the status of a partition until nothing is pending, and gives the last one. The
+// error says why not everything finished well.
+func (r *remote) watch(ctx context.Context, p contract.Partition, o orchestrator.Result, interval, timeout time.Duration) (*contract.Status, error) {
+	defer r.progress.end()
+	start := time.Now()
+	moved, same := start, 0
+	var before contract.ProcessingStats
+	for {
+		s, err := r.status(ctx, partitionQuery(p))
+		if err != nil {
+			if ctx.Err() != nil {
+				r.complain("the pipeline goes on; \"seedctl status --watch\" looks again")
+			}
+			return nil, err
+		}
+		now := s.Processing
+		if same++; now != before {
+			before, moved, same = now, time.Now(), 1
+		}
+		r.progress.update(doneOf(now), progressLine(s, time.Since(start)))
+
+		known := now.FilesTotal >= int64(o.FilesFound)
+		enough := looks
+		if !known || o.Continued {
+			enough = manyLooks
+		}
+		pending := now.FilesPending > 0 || now.DomainsPending > 0
+		switch {
+		case !pending && same >= enough && !known:
+			return s, fmt.Errorf("the ledger knows %d of the %s; \"seedctl reconcile\" completes it", now.FilesTotal, count(o.FilesFound, "raw file"))
+		case !pending && same >= enough && now.FilesFailed+now.DomainsFailed > 0:
+			return s, fmt.Errorf("%d files and %d domains failed; \"seedctl domains --state failed\" and \"seedctl dlq list\" say why", now.FilesFailed, now.DomainsFailed)
+		case !pending && same >= enough:
+			return s, nil
+		case time.Since(moved) > timeout && s.Paused:
+			return s, errors.New("the pipeline is paused; \"seedctl resume\" lets it go on")
+		case time.Since(moved) > timeout:
+			return s, fmt.Errorf("nothing has moved for %v", timeout)
+		}
+		if !sleep(ctx, interval) {
+			r.complain("the pipeline goes on; \"seedctl status --watch\" looks again")
+			return nil, ctx.Err()
+		}
+	}
+}

@@ -1,0 +1,124 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/newsfork/seed-engine/contract"
+)
+
+const pauseHelp = `seedctl pause: hold all messages back; nothing is lost
+
+Usage:
+  seedctl pause [flags]
+
+Raw files and domains wait until "seedctl resume". What is being worked on is finished. With --json
+it prints {"paused", "since", "by", "reason"}.
+
+Examples:
+  seedctl pause --reason "moving the bucket"
+`
+
+const resumeHelp = `seedctl resume: let a paused pipeline go on
+
+Usage:
+  seedctl resume [flags]
+
+With --json it prints {"paused", "since", "by", "reason"}.
+
+Examples:
+  seedctl resume
+`
+
+func runPause(args []string, _ io.Reader, out, errOut io.Writer) int {
+	return control("pause", pauseHelp, args, out, errOut)
+}
+
+func runResume(args []string, _ io.Reader, out, errOut io.Writer) int {
+	return control("resume", resumeHelp, args, out, errOut)
+}
+
+func control(verb, help string, args []string, out, errOut io.Writer) int {
+	r := newRemote(verb, help, out, errOut)
+	reason := reasonFlag(r)
+	return r.run(args, func(ctx context.Context, args []string) error {
+		if err := noArgs(args); err != nil {
+			return err
+		}
+		var p contract.Pipeline
+		if err := r.call(ctx, request{method: "POST", path: []string{"pipeline", verb}, body: reasonBody(*reason)}, &p); err != nil {
+			return err
+		}
+		return r.show(p, func(w io.Writer) error {
+			state := "running"
+			if p.Paused {
+				state = "paused"
+			}
+			_, err := fmt.Fprintf(w, "%s since %s, by %s, reason: %s\n", state, moment(p.Since), or(p.By), or(p.Reason))
+			return err
+		})
+	})
+}
+
+const reconcileHelp = `seedctl reconcile: rebuild the ledger of a partition from the bucket
+
+Usage:
+  seedctl reconcile --country LETTERS --category NAME --date DAY [flags]
+
+The bucket is the truth; the ledger, from which status and domains are read, is a view of it that
+can miss something after an outage. This reads the whole partition, in as many calls as that takes.
+When it is interrupted it says the cursor with which to go on.
+
+With --json it prints {"partition_info", "files", "domains", "dead_letters", "done", "cursor"}, summed.
+
+Examples:
+  seedctl reconcile --country sg --category news --date 2026-01-28
+`
+
+func runReconcile(args []string, _ io.Reader, out, errOut io.Writer) int {
+	r := newRemote("reconcile", reconcileHelp, out, errOut)
+	var p contract.Partition
+	r.partitionFlags(&p)
+	cursor := r.flags.String("cursor", "", "`CURSOR` of an interrupted call")
+	return r.run(args, func(ctx context.Context, args []string) error {
+		if err := noArgs(args); err != nil {
+			return err
+		}
+		if err := p.Validate("--"); err != nil {
+			return usageError(err.Error())
+		}
+		sum := contract.Reconciled{Partition: p, Cursor: contract.Text(*cursor)}
+		for !sum.Done {
+			var one contract.Reconciled
+			err := r.call(ctx, request{method: "POST", path: []string{"seeds", "reconcile"}, body: struct {
+				contract.Partition
+				Cursor *string `json:"cursor,omitempty"`
+			}{p, sum.Cursor}}, &one)
+			if err == nil && !one.Done && (one.Cursor == nil || sum.Cursor != nil && *one.Cursor == *sum.Cursor) {
+				err = &unreachable{r.base.Host, errors.New("does not get on with the partition"), false}
+			}
+			if err != nil {
+				if sum.Cursor != nil {
+					r.complain("to go on: --cursor %q", *sum.Cursor)
+				}
+				return err
+			}
+			sum.Files += one.Files
+			sum.Domains += one.Domains
+			sum.DeadLetters += one.DeadLetters
+			sum.Done, sum.Cursor = one.Done, one.Cursor
+			r.progress.update(-1, reconciledText(&sum))
+		}
+		r.progress.clear()
+		return r.show(sum, func(w io.Writer) error {
+			_, err := fmt.Fprintln(w, reconciledText(&sum))
+			return err
+		})
+	})
+}
+
+func reconciledText(s *contract.Reconciled) string {
+	return fmt.Sprintf("%s, %s, %s read", count(int(s.Files), "file"), count(int(s.Domains), "domain"), count(int(s.DeadLetters), "dead letter"))
+}

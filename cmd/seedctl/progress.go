@@ -1,0 +1,74 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+)
+
+// How often progress is drawn on a terminal, and written where there is none.
+const (
+	drawEvery  = 100 * time.Millisecond
+	writeEvery = 10 * time.Second
+)
+
+// progress shows how far a command is: on a terminal one line that is drawn anew, elsewhere a line
+// from time to time.
+type progress struct {
+	w        io.Writer
+	terminal bool
+	drawn    bool      // the cursor is on the line that is drawn
+	last     time.Time // of the last text shown
+	shown    string
+	latest   string
+}
+
+func newProgress(w io.Writer) *progress { return &progress{w: w, terminal: isTerminal(w)} }
+
+// update shows a text and the part that is done, 0 to 1; below 0 it is not known.
+func (p *progress) update(done float64, text string) {
+	p.latest = text
+	if p.terminal && done >= 0 {
+		const width = 20
+		filled := int(min(done, 1) * width)
+		p.latest = fmt.Sprintf("[%s%s] %3.0f %%  %s", strings.Repeat("#", filled), strings.Repeat("-", width-filled), min(done, 1)*100, text)
+	}
+	every := writeEvery
+	if p.terminal {
+		every = drawEvery
+	}
+	if time.Since(p.last) >= every {
+		p.show()
+	}
+}
+
+func (p *progress) show() {
+	switch {
+	case p.latest == p.shown && (p.drawn || !p.terminal):
+		return
+	case p.terminal:
+		fmt.Fprint(p.w, "\r\x1b[K", p.latest)
+		p.drawn = true
+	default:
+		fmt.Fprintln(p.w, p.latest)
+	}
+	p.shown, p.last = p.latest, time.Now()
+}
+
+// end leaves the last text standing.
+func (p *progress) end() {
+	p.show()
+	if p.drawn {
+		fmt.Fprintln(p.w)
+	}
+	*p = progress{w: p.w, terminal: p.terminal}
+}
+
+// clear makes room for other output.
+func (p *progress) clear() {
+	if p.drawn {
+		fmt.Fprint(p.w, "\r\x1b[K")
+		p.drawn = false
+	}
+}

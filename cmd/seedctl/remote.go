@@ -1,0 +1,153 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/newsfork/seed-engine/contract"
+)
+
+const defaultURL = "http://localhost:8787"
+
+// remoteHelp ends the help of every command that talks to the engine.
+const remoteHelp = `
+The engine is --url or SEED_API_URL, else ` + defaultURL + `; its token is SEED_API_TOKEN or what
+--token-file holds. A request that got lost, or met an engine in trouble, is repeated up to four
+times where that is harmless. Exit codes: 0 all went well, 1 refused or something failed, 2 wrong usage, 3 the engine
+could not be reached or is in trouble, 4 the token is refused, 130 interrupted.
+`
+
+// remote is what the commands have in common that talk to the engine.
+type remote struct {
+	*client
+	flags       *flag.FlagSet
+	help        string
+	out, errOut io.Writer
+	asJSON      bool
+	address     string
+	tokenFile   string
+	progress    *progress
+}
+
+func newRemote(name, help string, out, errOut io.Writer) *remote {
+	r := &remote{flags: flag.NewFlagSet(name, flag.ContinueOnError), help: help, out: out, errOut: errOut, progress: newProgress(errOut)}
+	r.flags.StringVar(&r.address, "url", "", "`URL` of the engine")
+	r.flags.StringVar(&r.tokenFile, "token-file", "", "`FILE` that holds the API token")
+	r.flags.BoolVar(&r.asJSON, "json", false, "print JSON, one object a line")
+	return r
+}
+
+// usageError says what is wrong with the command line.
+type usageError string
+
+func (e usageError) Error() string { return string(e) }
+
+// errReported ends a command with exitFailed; what failed has been said.
+var errReported = errors.New("failed")
+
+// run parses the flags, lets action work until Ctrl-C, and gives the exit code for its error.
+func (r *remote) run(args []string, action func(ctx context.Context, args []string) error) int {
+	rest, code, ok := parseArgs(r.flags, r.help+remoteHelp, args, r.out, r.errOut)
+	if !ok {
+		return code
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the program at once
+
+	err := r.connect()
+	if err == nil {
+		err = action(ctx, rest)
+	}
+	var usage usageError
+	var answer *apiError
+	var lost *unreachable
+	switch {
+	case err == nil:
+		return exitOK
+	case errors.Is(err, errReported):
+		return exitFailed
+	case errors.Is(err, context.Canceled):
+		r.complain("interrupted")
+		return exitInterrupted
+	}
+	r.complain("%v", err)
+	switch {
+	case errors.As(err, &usage):
+		fmt.Fprintf(r.errOut, "\"seedctl %s --help\" explains.\n", r.flags.Name())
+		return exitUsage
+	case errors.As(err, &lost):
+		return exitUnreachable
+	case errors.As(err, &answer):
+		return answer.exitCode()
+	}
+	return exitFailed
+}
+
+func (e *apiError) exitCode() int {
+	switch {
+	case e.Status == 401, e.Status == 403, e.Code == "token_not_configured":
+		return exitDenied
+	case e.Status >= 500, e.Status == 429:
+		return exitUnreachable
+	}
+	return exitFailed
+}
+
+func (r *remote) connect() error {
+	token := os.Getenv("SEED_API_TOKEN")
+	if r.tokenFile != "" {
+		text, err := os.ReadFile(r.tokenFile)
+		if err != nil {
+			return usageError("--token-file: " + err.Error())
+		}
+		if token = strings.TrimSpace(string(text)); token == "" {
+			return usageError("--token-file: " + r.tokenFile + " is empty")
+		}
+	}
+	c, err := newClient(cmp.Or(r.address, os.Getenv("SEED_API_URL"), defaultURL), strings.TrimSpace(token))
+	if err != nil {
+		return err
+	}
+	c.retry = func(wait time.Duration, err error) { r.complain("%v; trying again in %v", err, wait) }
+	r.client = c
+	return nil
+}
+
+// complain writes one line to people, above the progress that is shown.
+func (r *remote) complain(format string, args ...any) {
+	r.progress.clear()
+	fmt.Fprintf(r.errOut, "seedctl %s: %s\n", r.flags.Name(), harmless(fmt.Sprintf(format, args...)))
+}
+
+// show writes an answer: v for machines, else what text gives.
+func (r *remote) show(v any, text func(w io.Writer) error) error {
+	if r.asJSON {
+		return writeJSON(r.out, v)
+	}
+	return text(r.out)
+}
+
+// noArgs refuses arguments.
+func noArgs(args []string) error {
+	if len(args) > 0 {
+		return usageError(fmt.Sprintf("%q is too much: only flags are taken", args[0]))
+	}
+	return nil
+}
+
+// partitionFlags adds the flags that select partitions.
+func (r *remote) partitionFlags(p *contract.Partition) {
+	r.flags.StringVar(&p.Country, "country", "", "two lower-case `LETTERS`, such as sg")
+	r.flags.StringVar(&p.Category, "category", "", "`NAME` of a category, such as news")
+	r.flags.StringVar(&p.Date, "date", "", "`DAY` as YYYY-MM-DD")
+}

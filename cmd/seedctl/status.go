@@ -1,0 +1,233 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/newsfork/seed-engine/contract"
+)
+
+const statusHelp = `seedctl status: how far the pipeline is, its alarms and queues
+
+Usage:
+  seedctl status [flags]
+
+Shows how many files and domains of the selected partitions are processed, failed and pending, the
+rates of robots.txt and sitemaps, and of the whole engine the dead letters, queues and alarms.
+
+With --watch it is shown again whenever something changed, until Ctrl-C, which then is no failure.
+With --json it prints the data of GET /api/v1/seeds/status, with --watch once for each change.
+
+Examples:
+  seedctl status --country sg --by partition
+  seedctl status --watch
+  seedctl status --json | jq .processing_stats
+`
+
+func runStatus(args []string, _ io.Reader, out, errOut io.Writer) int {
+	r := newRemote("status", statusHelp, out, errOut)
+	var p contract.Partition
+	r.partitionFlags(&p)
+	by := r.flags.String("by", "", "add the numbers by partition, error_type or both: `NAME`[,NAME]")
+	trend := r.flags.Int("trend", 0, "add the last `HOURS`, up to 168")
+	watch := r.flags.Bool("watch", false, "show it again whenever something changed")
+	interval := r.flags.Duration("interval", 2*time.Second, "`TIME` between two looks of --watch")
+	return r.run(args, func(ctx context.Context, args []string) error {
+		if err := noArgs(args); err != nil {
+			return err
+		}
+		if *interval <= 0 {
+			return usageError("--interval must be above 0, such as 2s")
+		}
+		query := partitionQuery(p)
+		if *by != "" {
+			query["by"] = strings.Split(*by, ",")
+		}
+		if *trend != 0 {
+			query.Set("trend", strconv.Itoa(*trend))
+		}
+		before := ""
+		for {
+			s, err := r.status(ctx, query)
+			if err != nil {
+				if *watch && ctx.Err() != nil {
+					return nil
+				}
+				return err
+			}
+			drawn := *watch && !r.asJSON && isTerminal(r.out)
+			if drawn {
+				fmt.Fprint(r.out, "\x1b[H\x1b[2J") // to the upper left, and all erased
+			}
+			if now := numbers(*s); now != before || drawn {
+				before = now
+				if err := r.show(s, func(w io.Writer) error { return writeStatus(w, s) }); err != nil {
+					return err
+				}
+			}
+			if !*watch || !sleep(ctx, *interval) {
+				return nil
+			}
+		}
+	})
+}
+
+// status asks for the numbers of what query selects.
+func (r *remote) status(ctx context.Context, query url.Values) (*contract.Status, error) {
+	var s contract.Status
+	err := r.call(ctx, request{method: "GET", path: []string{"seeds", "status"}, query: query}, &s)
+	return &s, err
+}
+
+func partitionQuery(p contract.Partition) url.Values {
+	return queryOf("country", p.Country, "category", p.Category, "date", p.Date)
+}
+
+// queryOf makes a query of names and values, without those that are empty.
+func queryOf(pairs ...string) url.Values {
+	query := url.Values{}
+	for i := 0; i < len(pairs); i += 2 {
+		if pairs[i+1] != "" {
+			query.Set(pairs[i], pairs[i+1])
+		}
+	}
+	return query
+}
+
+// numbers is equal for statuses that differ in nothing but the time.
+func numbers(s contract.Status) string {
+	s.UpdatedAt = contract.Time{}
+	var b strings.Builder
+	writeJSON(&b, s) // cannot fail
+	return b.String()
+}
+
+// doneOf is the part of the work that is done, 0 to 1. Files that wait bring domains that nobody
+// counts yet.
+func doneOf(p contract.ProcessingStats) float64 {
+	part := func(finished, total int64) float64 {
+		if total == 0 {
+			return 1
+		}
+		return float64(finished) / float64(total)
+	}
+	if p.FilesTotal+p.DomainsTotal == 0 {
+		return 0
+	}
+	return part(p.FilesProcessed+p.FilesFailed, p.FilesTotal) * part(p.DomainsProcessed+p.DomainsFailed, p.DomainsTotal)
+}
+
+// progressLine tells the same in words.
+func progressLine(s *contract.Status, elapsed time.Duration) string {
+	part := func(processed, failed, total int64) string {
+		text := fmt.Sprintf("%d/%d", processed+failed, total)
+		if failed > 0 {
+			text += fmt.Sprintf(" (%d failed)", failed)
+		}
+		return text
+	}
+	p := s.Processing
+	text := "files " + part(p.FilesProcessed, p.FilesFailed, p.FilesTotal) + "  domains " + part(p.DomainsProcessed, p.DomainsFailed, p.DomainsTotal)
+	if s.Paused {
+		text += "  paused"
+	}
+	return text + "  " + elapsed.Round(time.Second).String()
+}
+
+// writeStatus is the status for people.
+func writeStatus(w io.Writer, s *contract.Status) error {
+	p, c := s.Processing, s.Collection
+	state := "running"
+	if s.Paused {
+		state = "paused; \"seedctl resume\" lets it go on"
+	}
+	rows := []string{"\ttotal\tprocessed\tfailed\tpending"}
+	add := func(format string, args ...any) { rows = append(rows, fmt.Sprintf(format, args...)) }
+	add("files\t%d\t%d\t%d\t%d", p.FilesTotal, p.FilesProcessed, p.FilesFailed, p.FilesPending)
+	add("domains\t%d\t%d\t%d\t%d", p.DomainsTotal, p.DomainsProcessed, p.DomainsFailed, p.DomainsPending)
+	if err := table(w, rows...); err != nil {
+		return err
+	}
+
+	rows = []string{""}
+	add("excluded\t%s", count(int(s.Excluded), "domain"))
+	add("robots.txt\t%d found, %.2f %%", c.RobotsFound, c.RobotsRate)
+	add("sitemap\t%d found, %.2f %%", c.SitemapFound, c.SitemapRate)
+	add("average\t%d ms a domain", c.AvgProcessingMS)
+	add("dead letters\t%d stored, %d replayed, %d discarded", s.DeadLetters.Stored, s.DeadLetters.Replayed, s.DeadLetters.Discarded)
+	for _, name := range slices.Sorted(maps.Keys(s.Queues)) {
+		switch b := s.Queues[name]; {
+		case b == nil:
+			add("queue %s\tunknown", plain(name))
+		case b.Oldest == nil:
+			add("queue %s\t%s", plain(name), count(int(b.Messages), "message"))
+		default:
+			add("queue %s\t%s, the oldest from %s", plain(name), count(int(b.Messages), "message"), moment(b.Oldest))
+		}
+	}
+	add("pipeline\t%s", state)
+	for _, a := range s.Alarms {
+		add("alarm\t%s", alarmText(a))
+	}
+	add("updated\t%s UTC", moment(&s.UpdatedAt))
+	if err := table(w, rows...); err != nil {
+		return err
+	}
+
+	rows = []string{"", "PARTITION\tFILES\tFAILED\tPENDING\tDOMAINS\tFAILED\tPENDING\tUPDATED"}
+	for _, s := range s.Partitions {
+		p := s.Processing
+		add("%s\t%d\t%d\t%d\t%d\t%d\t%d\t%s", partitionText(&s.Partition), p.FilesTotal, p.FilesFailed, p.FilesPending, p.DomainsTotal, p.DomainsFailed, p.DomainsPending, moment(&s.UpdatedAt))
+	}
+	if err := tableIf(len(s.Partitions) > 0, w, rows); err != nil {
+		return err
+	}
+	rows = []string{"", "ERROR\tFILES\tDOMAINS"}
+	for _, e := range s.Errors {
+		add("%s\t%d\t%d", plain(string(e.ErrorType)), e.Files, e.Domains)
+	}
+	if err := tableIf(len(s.Errors) > 0, w, rows); err != nil {
+		return err
+	}
+	rows = []string{"", "HOUR\tFILES\tFAILED\tDOMAINS\tFAILED\tAVERAGE MS"}
+	for _, t := range s.Trend {
+		add("%s\t%d\t%d\t%d\t%d\t%d", moment(&t.Hour), t.FilesProcessed, t.FilesFailed, t.DomainsProcessed, t.DomainsFailed, t.AvgProcessingMS)
+	}
+	return tableIf(len(s.Trend) > 0, w, rows)
+}
+
+func tableIf(shown bool, w io.Writer, rows []string) error {
+	if !shown {
+		return nil
+	}
+	return table(w, rows...)
+}
+
+func alarmText(a contract.AlarmState) string {
+	value := "unknown"
+	if a.Value != nil {
+		value = fmt.Sprintf("%g %s", *a.Value, plain(a.Unit))
+	}
+	text := fmt.Sprintf("%s %s: %s, fires above %g", plain(a.Name), plain(a.State), value, a.Threshold)
+	if a.Window != nil {
+		text += fmt.Sprintf(" over %d minutes", *a.Window)
+	}
+	if a.Since != nil {
+		text += ", since " + moment(a.Since)
+	}
+	return text
+}
+
+func partitionText(p *contract.Partition) string {
+	if p == nil {
+		return "-"
+	}
+	return plain(p.Country + "/" + p.Category + "/" + p.Date)
+}

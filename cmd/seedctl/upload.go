@@ -1,0 +1,414 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/orchestrator"
+	"github.com/newsfork/seed-engine/r2"
+)
+
+const uploadHelp = `seedctl upload: store raw files in the engine's bucket
+
+Usage:
+  seedctl upload [flags] FILE|DIRECTORY…
+
+Stores every FILE, and of every DIRECTORY and those below it the files called raw_NNNN.json. The
+partition comes from --country, --category and --date; what they do not say is read from the path:
+…/country=sg/category=news/date=2026-01-28/raw_0001.json. The number is --chunk, else that of the
+name, else the next one that is free, which --next takes for all files.
+
+Raw files are never replaced. One that is there already with the same size is left alone, so that an
+interrupted upload can be repeated; with another size it is a failure. Nothing is sent before
+all the files have been looked at.
+
+With --json each line is a file {"file", "key", "size", "state": "stored", "exists" or "failed",
+"error": {"code", "message", "field"?} or null}, followed with --orchestrate by a line for each
+partition {"partition_info", "files_found", "sent", "skipped", …}.
+
+Examples:
+  seedctl upload --orchestrate raw/country=sg/category=news/date=2026-01-28
+  seedctl upload --country sg --category news --date 2026-01-28 export.json
+`
+
+// rawUpload is one file to upload.
+type rawUpload struct {
+	path      string
+	size      int64
+	partition contract.Partition
+	name      string // raw_NNNN, or "" for the next that is free
+}
+
+// uploaded is the --json form of its outcome.
+type uploaded struct {
+	File  string    `json:"file"`
+	Key   string    `json:"key"`
+	Size  int64     `json:"size"`
+	State string    `json:"state"`
+	Error *apiError `json:"error"`
+}
+
+// The states of an upload.
+const (
+	stored = "stored"
+	exists = "exists" // before, with the same size
+	failed = "failed"
+)
+
+func runUpload(args []string, _ io.Reader, out, errOut io.Writer) int {
+	r := newRemote("upload", uploadHelp, out, errOut)
+	var p contract.Partition
+	r.partitionFlags(&p)
+	chunk := r.flags.String("chunk", "", "`NUMBER` of the one file, four digits or more")
+	next := r.flags.Bool("next", false, "take the next free number, whatever the files are called")
+	queue := r.flags.Bool("orchestrate", false, "then queue what is not finished in their partitions")
+	return r.run(args, func(ctx context.Context, args []string) error {
+		if len(args) == 0 {
+			return usageError("name raw files or directories")
+		}
+		if *next && *chunk != "" {
+			return usageError("--next and --chunk exclude each other")
+		}
+		files, err := findRaw(args, p, *chunk, *next)
+		if err != nil {
+			return err
+		}
+		u := &uploader{remote: r, known: map[contract.Partition]map[string]int64{}}
+		for _, f := range files {
+			u.total += f.size
+		}
+		ready, uploadErr := u.all(ctx, files)
+		r.progress.clear()
+		if uploadErr != nil && !errors.Is(uploadErr, errReported) {
+			return uploadErr
+		}
+		for _, p := range ready {
+			if !*queue {
+				break
+			}
+			result, err := r.orchestrate(ctx, contract.Filter{Country: p.Country, Category: p.Category, Date: p.Date})
+			if err != nil {
+				return err
+			}
+			if err := r.show(struct {
+				Partition contract.Partition `json:"partition_info"`
+				orchestrator.Result
+			}{p, result}, func(w io.Writer) error {
+				_, err := fmt.Fprintf(w, "%s: %s\n", partitionText(&p), orchestratedText(result))
+				return err
+			}); err != nil {
+				return err
+			}
+		}
+		return uploadErr
+	})
+}
+
+// findRaw looks at everything that is to be uploaded. given is what flags say of the partition.
+func findRaw(args []string, given contract.Partition, chunk string, next bool) ([]rawUpload, error) {
+	var files []rawUpload
+	for _, arg := range args {
+		info, err := os.Stat(arg)
+		switch {
+		case arg == "-":
+			return nil, usageError("standard input has no length to announce; name a file")
+		case err != nil:
+			return nil, err
+		case !info.IsDir():
+			files = append(files, rawUpload{path: arg})
+			continue
+		}
+		found := false
+		err = filepath.WalkDir(arg, func(path string, d fs.DirEntry, err error) error {
+			if err == nil && d.Type().IsRegular() && rawName(path) != "" {
+				found = true
+				files = append(files, rawUpload{path: path})
+			}
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		if !found {
+			return nil, fmt.Errorf("%s holds no files called raw_NNNN.json", arg)
+		}
+	}
+	if chunk != "" && len(files) != 1 {
+		return nil, usageError("--chunk is for one file")
+	}
+	keys := map[string]string{} // who takes them
+	for i := range files {
+		f := &files[i]
+		if err := f.look(given); err != nil {
+			return nil, err
+		}
+		switch {
+		case chunk != "":
+			digits := strings.TrimPrefix(chunk, "raw_")
+			if !contract.IsChunk(digits) {
+				return nil, usageError(fmt.Sprintf("--chunk %q is no number of four to twelve digits, such as 0001", chunk))
+			}
+			f.name = "raw_" + digits
+		case !next:
+			f.name = rawName(f.path)
+		}
+		if f.name == "" {
+			continue
+		}
+		if other, twice := keys[f.key()]; twice {
+			return nil, usageError(fmt.Sprintf("%s and %s are both %s; --next numbers them anew", other, f.path, f.key()))
+		}
+		keys[f.key()] = f.path
+	}
+	// Those with a number of their own first, so that no other takes it.
+	named := slices.DeleteFunc(slices.Clone(files), func(f rawUpload) bool { return f.name == "" })
+	unnamed := slices.DeleteFunc(files, func(f rawUpload) bool { return f.name != "" })
+	return append(named, unnamed...), nil
+}
+
+// rawName gives raw_NNNN for a path that ends in raw_NNNN.json, else "".
+func rawName(path string) string {
+	name, isJSON := strings.CutSuffix(filepath.Base(path), ".json")
+	digits, isRaw := strings.CutPrefix(name, "raw_")
+	if !isJSON || !isRaw || !contract.IsChunk(digits) {
+		return ""
+	}
+	return name
+}
+
+// key is where the file will lie, "" before it has a number.
+func (f *rawUpload) key() string {
+	if f.name == "" {
+		return ""
+	}
+	return r2.RawFile{Partition: f.partition, Name: f.name}.Key()
+}
+
+// look finds the size and the partition, and refuses what cannot be a raw file: it could not be
+// replaced afterwards.
+func (f *rawUpload) look(given contract.Partition) error {
+	path, err := filepath.Abs(f.path)
+	if err != nil {
+		return err
+	}
+	f.partition = given
+	for _, part := range strings.Split(filepath.ToSlash(path), "/") {
+		name, value, _ := strings.Cut(part, "=")
+		switch {
+		case name == "country" && given.Country == "":
+			f.partition.Country = value
+		case name == "category" && given.Category == "":
+			f.partition.Category = value
+		case name == "date" && given.Date == "":
+			f.partition.Date = value
+		}
+	}
+	if err := f.partition.Validate("--"); err != nil {
+		return usageError(fmt.Sprintf("%s: its path does not say the partition: %v", f.path, err))
+	}
+	file, err := os.Open(f.path)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return err
+	}
+	if !info.Mode().IsRegular() {
+		return fmt.Errorf("%s is no regular file", f.path)
+	}
+	f.size = info.Size()
+	head := make([]byte, 512)
+	n, err := io.ReadFull(file, head)
+	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
+		return err
+	}
+	start := bytes.TrimLeft(bytes.TrimPrefix(head[:n], []byte("\xef\xbb\xbf")), " \t\r\n")
+	if len(start) == 0 || start[0] != '[' && start[0] != '{' {
+		return fmt.Errorf("%s is no raw file: it does not begin with a JSON array or object", f.path)
+	}
+	return nil
+}
+
+// uploader uploads files one after another.
+type uploader struct {
+	*remote
+	known map[contract.Partition]map[string]int64 // sizes of the raw files that are there
+	total int64                                   // bytes of all files
+	sent  int64                                   // bytes of those that are finished
+	label string                                  // the file being sent
+}
+
+// all uploads files and gives the partitions that hold them. It goes on after a file that is
+// refused, and stops where the engine cannot be reached.
+func (u *uploader) all(ctx context.Context, files []rawUpload) (ready []contract.Partition, err error) {
+	var result error
+	for i := range files {
+		f := &files[i]
+		u.label = fmt.Sprintf("%s  (%d of %d)", plain(filepath.Base(f.path)), i+1, len(files))
+		state, err := u.one(ctx, f)
+		u.sent += f.size
+		outcome := uploaded{File: f.path, Key: f.key(), Size: f.size, State: state}
+		switch {
+		case err == nil:
+			if !slices.Contains(ready, f.partition) {
+				ready = append(ready, f.partition)
+			}
+		case errors.As(err, &outcome.Error) && outcome.Error.exitCode() == exitFailed:
+			u.complain("%s: %v", f.path, err)
+			outcome.State, result = failed, errReported
+		default:
+			u.complain("%d of %s done", i, count(len(files), "file"))
+			return nil, err
+		}
+		u.progress.clear()
+		if err := u.show(outcome, func(w io.Writer) error {
+			_, err := fmt.Fprintf(w, "%-6s  %s  %s  %s\n", outcome.State, plain(outcome.Key), bytesText(f.size), plain(f.path))
+			return err
+		}); err != nil {
+			return nil, err
+		}
+	}
+	return ready, result
+}
+
+// one uploads a file and gives its state. Of a number that is taken, the listing tells whether it
+// is by the same file.
+func (u *uploader) one(ctx context.Context, f *rawUpload) (state string, err error) {
+	anyNumber := f.name == ""
+	sizes, err := u.list(ctx, f.partition, false)
+	for try := 0; err == nil; try++ {
+		if anyNumber {
+			f.name = nextName(sizes)
+		}
+		if size, there := sizes[f.name]; there && size == f.size {
+			return exists, nil
+		} else if there {
+			return "", &apiError{Code: "already_exists", Message: fmt.Sprintf("%s is there with %d bytes instead of %d, and raw files are never replaced; --next takes the next free number", f.key(), size, f.size)}
+		}
+		unsure, putErr := u.put(ctx, f)
+		var answer *apiError
+		if putErr == nil {
+			sizes[f.name] = f.size
+			return stored, nil
+		}
+		if !errors.As(putErr, &answer) || answer.Status != http.StatusConflict || try == 9 {
+			return "", putErr
+		}
+		// Somebody else was faster, unless an attempt whose answer got lost was our own.
+		sizes, err = u.list(ctx, f.partition, true)
+		if size, there := sizes[f.name]; unsure && there && size == f.size {
+			return stored, nil
+		} else if err == nil && !there {
+			return "", putErr // neither to be stored nor to be seen
+		}
+	}
+	return "", err
+}
+
+// put sends a file until there is an answer. unsure: an attempt that got lost may have stored it.
+func (u *uploader) put(ctx context.Context, f *rawUpload) (unsure bool, err error) {
+	p := f.partition
+	rq := request{method: "PUT", path: []string{"datasets", p.Country, p.Category, p.Date, f.name}}
+	lost := false
+	err = u.repeat(ctx, false, func() error {
+		unsure = unsure || lost
+		lost = true
+		file, err := os.Open(f.path)
+		if err != nil {
+			return unreadable(err)
+		}
+		defer file.Close()
+		_, err = u.send(ctx, rq, &counted{io.LimitReader(file, f.size), u, 0}, f.size)
+		if info, statErr := file.Stat(); statErr != nil {
+			return unreadable(statErr)
+		} else if info.Size() != f.size {
+			return &apiError{Code: "file_changed", Message: fmt.Sprintf("had %d bytes and has %d now; what is stored of it, if anything, is the beginning", f.size, info.Size())}
+		}
+		return err
+	})
+	return unsure, err
+}
+
+func unreadable(err error) error { return &apiError{Code: "unreadable", Message: err.Error()} }
+
+// list gives the sizes of the raw files of a partition, anew or as they are known.
+func (u *uploader) list(ctx context.Context, p contract.Partition, anew bool) (map[string]int64, error) {
+	if sizes, known := u.known[p]; known && !anew {
+		return sizes, nil
+	}
+	sizes := map[string]int64{}
+	query := url.Values{}
+	for {
+		var page struct {
+			Files []struct {
+				Chunk string `json:"chunk"`
+				Size  int64  `json:"size"`
+			} `json:"files"`
+			Cursor *string `json:"cursor"`
+		}
+		if err := u.call(ctx, request{method: "GET", path: []string{"datasets", p.Country, p.Category, p.Date}, query: query}, &page); err != nil {
+			return nil, err
+		}
+		for _, c := range page.Files {
+			sizes[c.Chunk] = c.Size
+		}
+		switch {
+		case page.Cursor == nil:
+			u.known[p] = sizes
+			return sizes, nil
+		case *page.Cursor == query.Get("cursor"):
+			return nil, u.sameAgain()
+		}
+		query.Set("cursor", *page.Cursor)
+	}
+}
+
+// nextName is the number after the highest.
+func nextName(sizes map[string]int64) string {
+	highest := int64(0)
+	for name := range sizes {
+		if n, err := strconv.ParseInt(strings.TrimPrefix(name, "raw_"), 10, 64); err == nil {
+			highest = max(highest, n)
+		}
+	}
+	return fmt.Sprintf("raw_%04d", highest+1)
+}
+
+// counted tells the progress of a file while it is read.
+type counted struct {
+	io.Reader
+	*uploader
+	read int64
+}
+
+func (c *counted) Read(p []byte) (int, error) {
+	n, err := c.Reader.Read(p)
+	c.read += int64(n)
+	done := c.sent + c.read
+	c.progress.update(float64(done)/float64(c.total), fmt.Sprintf("%s of %s  %s", bytesText(done), bytesText(c.total), c.label))
+	return n, err
+}
+
+func bytesText(n int64) string {
+	switch {
+	case n < 1000:
+		return count(int(n), "byte")
+	case n < 1_000_000:
+		return fmt.Sprintf("%.1f kB", float64(n)/1e3)
+	}
+	return fmt.Sprintf("%.1f MB", float64(n)/1e6)
+}
