@@ -57,7 +57,7 @@ func crossValidate(examples []*example, set settings) []*prediction {
 		}
 		w := fit(rest, set)
 		for _, e := range examples {
-			if e.fold == fold && !e.written {
+			if e.fold == fold && e.origin == labelled {
 				all = append(all, &prediction{e, w.Scores(&e.features)})
 			}
 		}

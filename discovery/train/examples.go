@@ -23,10 +23,22 @@ type example struct {
 	lang      string
 	label     lexicon.Role
 	secondary []lexicon.Role // other types that would be right too
-	written   bool           // from written/: for training only, never counted
-	fold      int
+	origin    origin
+	fold      int // everyFold for URLs of patterns, whose hosts are made up
 	features  urltext.Features
 }
+
+// origin is where an example comes from. Only labelled ones are counted, the others are for training.
+type origin uint8
+
+const (
+	labelled    origin = iota // testdata/urls.jsonl
+	written                   // train/written
+	fromPattern               // train/patterns
+)
+
+// everyFold is the fold of examples that no fold holds out.
+const everyFold = -1
 
 // folds is into how many parts cross-validation divides the examples.
 const folds = 5
@@ -49,36 +61,42 @@ func foldOf(u string) int {
 // readExamples reads the labelled URLs of testdata/urls.jsonl and the written ones. It refuses
 // written URLs that are copies of labelled ones up to case, numbers and a final slash.
 func readExamples(dir fs.FS) ([]*example, error) {
-	labelled, err := readLabelled(dir)
+	all, err := readLabelled(dir)
 	if err != nil {
 		return nil, err
 	}
 	known := map[string]bool{}
-	for _, e := range labelled {
+	for _, e := range all {
 		known[outline(e.url)] = true
 	}
 	files, err := fs.Glob(dir, "train/written/*.txt")
 	if err != nil {
 		return nil, err
 	}
-	all := labelled
 	for _, name := range files {
-		written, err := readWritten(dir, name)
+		more, err := readWritten(dir, name)
 		if err != nil {
 			return nil, err
 		}
-		for _, e := range written {
+		for _, e := range more {
 			o := outline(e.url)
 			if known[o] {
 				return nil, fmt.Errorf("%s: %s: a copy of a URL that is there already", name, e.url)
 			}
 			known[o] = true
 		}
-		all = append(all, written...)
+		all = append(all, more...)
 	}
-	var r urltext.Reading
 	for _, e := range all {
 		e.fold = foldOf(e.url)
+	}
+	more, err := readPatterns(dir)
+	if err != nil {
+		return nil, err
+	}
+	all = append(all, more...)
+	var r urltext.Reading
+	for _, e := range all {
 		r.Read(e.url, urltext.OtherSector)
 		r.Extract(&e.features)
 	}
@@ -132,7 +150,7 @@ func readWritten(dir fs.FS, name string) ([]*example, error) {
 		if len(words) != 2 || !strings.Contains(words[1], "://") {
 			return nil, fmt.Errorf("%s:%d: not \"language URL [types]\"", path.Base(name), n)
 		}
-		e := &example{lang: words[0], url: words[1], written: true}
+		e := &example{lang: words[0], url: words[1], origin: written}
 		if e.label, e.secondary, err = types(label, strings.Fields(strings.Trim(others, "]"))); err != nil {
 			return nil, fmt.Errorf("%s:%d: %w", path.Base(name), n, err)
 		}

@@ -13,12 +13,12 @@ import (
 type settings struct {
 	tied, dense, structure, hashed float64
 	smooth                         float64 // share of the target that secondary types get
-	written                        float64 // weight of a written example; a labelled one has 1
+	written, pattern               float64 // weights of written examples and those of patterns; a labelled one has 1
 	rounds                         int
 	rate                           float64
 }
 
-var defaults = settings{tied: 0.02, dense: 0.6, structure: 0.6, hashed: 2, smooth: 0.15, written: 1, rounds: 300, rate: 0.05}
+var defaults = settings{tied: 0.02, dense: 0.6, structure: 0.6, hashed: 2, smooth: 0.15, written: 1, pattern: 0.3, rounds: 300, rate: 0.05}
 
 // fit finds the weights that predict the examples best: Adam over all examples at once, the rate
 // falling as a cosine. Nothing is random, so the same examples give the same weights.
@@ -80,8 +80,11 @@ func fit(examples []*example, set settings) *linear.Weights {
 }
 
 func (set *settings) weight(e *example) float64 {
-	if e.written {
+	switch e.origin {
+	case written:
 		return set.written
+	case fromPattern:
+		return set.pattern
 	}
 	return 1
 }

@@ -24,6 +24,7 @@ func main() {
 	flag.Float64Var(&set.hashed, "hashed", set.hashed, "penalty of hashed features")
 	flag.Float64Var(&set.smooth, "smooth", set.smooth, "share of the target for secondary types")
 	flag.Float64Var(&set.written, "written", set.written, "weight of written examples")
+	flag.Float64Var(&set.pattern, "pattern", set.pattern, "weight of URLs made of patterns")
 	flag.IntVar(&set.rounds, "rounds", set.rounds, "rounds of training")
 	flag.Parse()
 	examples, err := readExamples(os.DirFS(*dir))
