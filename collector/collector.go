@@ -45,8 +45,8 @@ func (c *Collector) NewBatch(excluded func(link string) bool) *Batch {
 	return &Batch{Collector: &own, excluded: excluded, limiter: fetch.NewLimiter(fetch.MaxWaiting), merging: make(chan struct{}, 1), freeAt: map[string]time.Time{}, known: map[string]bool{}}
 }
 
-// FreeAt is when the last of the hosts that were asked for a domain may be asked again; zero when
-// none was.
+// FreeAt is when the last of the hosts that were asked for a domain may be asked again, at most maxHold
+// from then; zero when none was.
 func (b *Batch) FreeAt(domain string) time.Time {
 	b.mu.Lock()
 	defer b.mu.Unlock()

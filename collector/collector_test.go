@@ -396,6 +396,24 @@ func TestSaysWhatFailed(t *testing.T) {
 	}
 }
 
+// TestLeftAlone: a host that wants no request for a day does not keep the domain's other messages
+// waiting longer than they can.
+func TestLeftAlone(t *testing.T) {
+	for asked, want := range map[string]time.Duration{"600": 10 * time.Minute, "86400": 30 * time.Minute} {
+		synctest.Test(t, func(t *testing.T) {
+			pages := healthy()
+			pages["https://example.com/"] = fetchtest.Page{Status: 429, Header: map[string]string{"Retry-After": asked}}
+			b := newWorld(pages, nil).NewBatch(nil)
+			if _, err := b.Collect(t.Context(), message(1, "https://example.com/a"), false); err != nil {
+				t.Fatal(err)
+			}
+			if got := time.Until(b.FreeAt("example.com")); got.Round(time.Minute) != want {
+				t.Errorf("Retry-After: %s keeps the domain for %s, want %s", asked, got, want)
+			}
+		})
+	}
+}
+
 // TestFewRequests: with next to no requests the document says that more was left to ask.
 func TestFewRequests(t *testing.T) {
 	for n := 1; n <= 3; n++ {

@@ -20,6 +20,9 @@ const (
 	maxFeeds      = 3                // feeds read of one domain
 	maxFeedBytes  = 5 << 20          // of one feed
 	afterSitemaps = 1 + maxFeeds     // requests kept for the home page and feeds while sitemaps are read
+	// maxHold is how long a host's Retry-After keeps the domain from its other messages, which are given
+	// up when they have waited for an hour.
+	maxHold = 30 * time.Minute
 )
 
 // disallowed is the error_type of what robots.txt forbids to ask for.
@@ -68,8 +71,12 @@ func (b *Batch) gather(ctx context.Context, m *contract.DomainMessage, dir r2.Do
 	defer session.Close()
 	g := &gathering{Batch: b, message: m, dir: dir, session: session, facts: &facts{feeds: []contract.Feed{}}}
 	err := g.run(ctx)
+	freeAt := session.FreeAt()
+	if latest := b.Clock.Now().Add(maxHold); freeAt.After(latest) {
+		freeAt = latest
+	}
 	b.mu.Lock()
-	b.freeAt[m.Domain] = session.FreeAt()
+	b.freeAt[m.Domain] = freeAt
 	b.mu.Unlock()
 	g.facts.stats = session.Stats()
 	g.facts.reachable = g.facts.stats.Answered > 0
