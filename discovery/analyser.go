@@ -1,0 +1,291 @@
+package discovery
+
+import (
+	"bytes"
+	"slices"
+	"time"
+)
+
+// MaxDiscovered is how many URLs of a domain are named as those that matter.
+const MaxDiscovered = 50
+
+const (
+	categoryExamples = 3
+	maxListings      = 20
+	maxFailures      = 50
+)
+
+// methods are the ways to find a URL, the best last; the number of a method is its rank. Rank 0 is
+// that of URLs that were left out.
+var methods = [...]Method{"", Generated, FromLink, FromSitemap, FromResearch, FromNewsSitemap, FromFeed}
+
+func rankOf(m Method) uint8 { return uint8(max(slices.Index(methods[:], m), 1)) }
+
+// Options say what an Analyser works with.
+type Options struct {
+	Domain  string    // registrable domain; URLs of other domains are left out
+	Now     time.Time // when the domain is collected: what ages are counted from
+	Context Context
+	// Robots tells what robots.txt says of a URL. known is false where that of its host was not
+	// fetched: such a URL is analysed, and never requested. nil knows nothing.
+	Robots func(url string) (allowed, known bool)
+}
+
+// Fact is a URL as it was found in one place.
+type Fact struct {
+	Loc     []byte    // absolute; read during the call only
+	Lastmod time.Time // zero when unknown
+	Method  Method
+	Source  SourceID // the entry point that lists it; zero for none
+}
+
+// Analyser finds out which URLs of a domain matter. It takes any number of them in bounded memory.
+// What it finds does not depend on their order while there are at most 100,000; a URL found in
+// several places counts once, with the best method and the latest date. It must not be used by two
+// goroutines at once.
+type Analyser struct {
+	o          Options
+	classifier *Classifier
+	buf        []byte
+
+	seen     seen
+	tree     *tree
+	top      top
+	listings top // pages that may list news
+	classes  [len(types)]class
+	stats    Stats
+	sources  []source
+	failures []Failure
+}
+
+// class sums up the URLs of one type.
+type class struct {
+	count    int
+	priority int // sum, in thousandths
+	examples top
+}
+
+// NewAnalyser begins the analysis of a domain.
+func NewAnalyser(o Options) *Analyser {
+	a := &Analyser{
+		o:          o,
+		classifier: NewClassifier(o.Context),
+		tree:       newTree(),
+		top:        top{limit: MaxDiscovered},
+		listings:   top{limit: maxListings},
+	}
+	for i := range a.classes {
+		a.classes[i].examples.limit = categoryExamples
+	}
+	return a
+}
+
+// Fail notes what keeps the discovery from being complete. Only the first 50 failures are kept.
+func (a *Analyser) Fail(f Failure) {
+	if len(a.failures) < maxFailures {
+		a.failures = append(a.failures, f)
+	}
+}
+
+// Add takes a URL in.
+func (a *Analyser) Add(f *Fact) {
+	if valid, inside := a.canonical(f.Loc); !valid || !inside {
+		a.stats.Excluded.External++
+		return
+	}
+	if len(a.buf) > MaxURLLength {
+		a.stats.Excluded.Trap++
+		a.stats.Traps.TooLong++
+		return
+	}
+	var date uint32
+	if plausible(f.Lastmod, a.o.Now) {
+		date = uint32(f.Lastmod.Unix())
+	}
+	key := keyOf(a.buf)
+	k := a.seen.find(key)
+	if k == nil {
+		fresh := a.first(rankOf(f.Method), date)
+		if !a.seen.full() {
+			a.seen.put(key, fresh)
+		}
+		k = &fresh
+	} else if k.rank > 0 && (rankOf(f.Method) > k.rank || date > k.lastmod) {
+		a.improve(k, max(rankOf(f.Method), k.rank), max(date, k.lastmod))
+	}
+	if f.Source > 0 {
+		a.sources[f.Source-1].note(k, date)
+	}
+}
+
+// canonical writes the canonical form of loc to a.buf, and reports whether loc is a URL, and one of
+// the domain.
+func (a *Analyser) canonical(loc []byte) (valid, inside bool) {
+	if a.buf, valid = appendCanonical(a.buf[:0], loc); !valid {
+		return false, false
+	}
+	host := a.buf[bytes.IndexByte(a.buf, ':')+3:]
+	host = host[:bytes.IndexByte(host, '/')]
+	if i := bytes.IndexByte(host, ':'); i >= 0 {
+		host = host[:i]
+	}
+	sub, inside := bytes.CutSuffix(host, []byte(a.o.Domain))
+	return true, inside && (len(sub) == 0 || sub[len(sub)-1] == '.')
+}
+
+// first takes in the URL of a.buf, which was not seen yet.
+func (a *Analyser) first(rank uint8, date uint32) known {
+	p := parsePage(string(a.buf))
+	if reason := a.exclude(&p); reason != nil {
+		*reason++
+		return known{node: noNode}
+	}
+	c := a.judge(&p, rank, date)
+	k := known{lastmod: date, rank: rank, class: c.class, node: noNode}
+	if !a.seen.full() {
+		k.node = a.tree.add(&p)
+	}
+	a.stats.Analyzed++
+	a.count(&c, 1)
+	a.offer(&p, c)
+	return k
+}
+
+// improve corrects what is known of the URL of a.buf, which was seen with less.
+func (a *Analyser) improve(k *known, rank uint8, date uint32) {
+	p := parsePage(string(a.buf))
+	old := a.judge(&p, k.rank, k.lastmod)
+	a.count(&old, -1)
+	c := a.judge(&p, rank, date)
+	a.count(&c, 1)
+	a.offer(&p, c)
+	k.rank, k.lastmod = rank, date
+}
+
+// exclude gives the counter of the reason for which a URL is left out, nil when it is not.
+func (a *Analyser) exclude(p *page) *int {
+	s := &a.stats
+	reasons := [...]*int{deepTrap: &s.Traps.TooDeep, repeatedTrap: &s.Traps.Repeated, sessionTrap: &s.Traps.Session, calendarTrap: &s.Traps.Calendar}
+	if t := p.trapOf(a.o.Now); t != noTrap {
+		s.Excluded.Trap++
+		return reasons[t]
+	}
+	if assetExtensions[p.extension()] {
+		return &s.Excluded.Asset
+	}
+	if allowed, known := a.robots(p.url); known && !allowed {
+		return &s.Excluded.Robots
+	}
+	return nil
+}
+
+func (a *Analyser) robots(url string) (allowed, known bool) {
+	if a.o.Robots == nil {
+		return false, false
+	}
+	return a.o.Robots(url)
+}
+
+// judge classifies and scores a page.
+func (a *Analyser) judge(p *page, rank uint8, date uint32) candidate {
+	best, confidence := a.classifier.likely(p.url)
+	v := a.value(p, types[best], date)
+	score := priority(v.Overall, confidence, quality(p), methodScore(methods[rank]))
+	thousandths := int(score*1000 + 0.5)
+	return candidate{
+		url: p.url, lastmod: date, rank: rank, class: uint8(best),
+		priority: thousandths, order: thousandths, confidence: confidence,
+	}
+}
+
+// value is the news value of a page, but for its frequency.
+func (a *Analyser) value(p *page, t Type, date uint32) NewsValue {
+	v := NewsValue{
+		Relevance:     relevance(t),
+		Authority:     authority(p.host),
+		Accessibility: accessibility(p.depth),
+	}
+	if date > 0 {
+		v.Timeliness = timeliness(time.Unix(int64(date), 0), a.o.Now)
+	}
+	v.Overall = overall(&v)
+	return v
+}
+
+// likely is Type with its confidence, as Classify gives them.
+func (c *Classifier) likely(url string) (class int, confidence float64) {
+	sums := c.sums(url)
+	best := sums.Best()
+	p := c.model.Probabilities(&sums)
+	return int(best), float64(int(p[best]*100+0.5)) / 100
+}
+
+// count adds a URL to the sums, or takes it out.
+func (a *Analyser) count(c *candidate, sign int) {
+	switch {
+	case c.priority >= highPriority*1000:
+		a.stats.High += sign
+	case c.priority >= mediumPriority*1000:
+		a.stats.Medium += sign
+	default:
+		a.stats.Low += sign
+	}
+	k := &a.classes[c.class]
+	k.count += sign
+	k.priority += sign * c.priority
+}
+
+// offer offers a URL to the lists of the best.
+func (a *Analyser) offer(p *page, c candidate) {
+	a.top.offer(c)
+	a.classes[c.class].examples.offer(c)
+	if p.mayList(types[c.class]) {
+		c.order -= 1000 * p.depth // those near the root first
+		a.listings.offer(c)
+	}
+}
+
+// mayList reports whether a page looks like one that lists news: of a type that appears in lists,
+// and with a name rather than a title.
+func (p *page) mayList(t Type) bool {
+	if t != News && t != PressRelease && t != Announcement || p.query != "" || p.depth < 1 || p.depth > 4 {
+		return false
+	}
+	e := p.extension()
+	return (e == "" || pageExtensions[e]) && kindOf(p.segments[p.depth-1]) == literalKind
+}
+
+// Scored is what is known of a raw URL. Its fields are those of urls[].
+type Scored struct {
+	Type     Type    `json:"type"`
+	Priority float64 `json:"priority_score"`
+	Action   Action  `json:"recommended_action"`
+	Allowed  *bool   `json:"allowed"` // by robots.txt; null where that of its host was not fetched
+}
+
+// Score scores a raw URL with all that is known of it: a date or a better method if sitemaps and
+// feeds name it too. It does not add it. A URL that would be left out has the action Ignore.
+func (a *Analyser) Score(url string) Scored {
+	valid, inside := a.canonical([]byte(url))
+	if !valid {
+		return Scored{Type: Unknown, Action: Ignore}
+	}
+	var s Scored
+	p := parsePage(string(a.buf))
+	if allowed, known := a.robots(p.url); known {
+		s.Allowed = &allowed
+	}
+	rank, date := rankOf(FromResearch), uint32(0)
+	if k := a.seen.find(keyOf(a.buf)); k != nil {
+		rank, date = max(rank, k.rank), k.lastmod
+	}
+	c := a.judge(&p, rank, date)
+	s.Type = types[c.class]
+	s.Priority = float64(c.priority) / 1000
+	s.Action = action(s.Priority, s.Type, p.isLogin())
+	forbidden := s.Allowed != nil && !*s.Allowed
+	if !inside || forbidden || len(p.url) > MaxURLLength || p.trapOf(a.o.Now) != noTrap || assetExtensions[p.extension()] {
+		s.Action = Ignore
+	}
+	return s
+}

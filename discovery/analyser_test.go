@@ -1,0 +1,144 @@
+package discovery
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+)
+
+var testNow = time.Date(2026, 1, 28, 15, 30, 0, 0, time.UTC)
+
+func testOptions() Options {
+	return Options{Domain: "example.gov", Now: testNow, Robots: func(url string) (bool, bool) {
+		return !strings.Contains(url, "/private/"), strings.HasPrefix(url, "https://www.example.gov/")
+	}}
+}
+
+// site makes the facts of a site with sections, dated articles, databases, traps and repetitions.
+func site(r *rand.Rand, n int) []Fact {
+	sections := strings.Fields("news newsroom press-releases policies services about events statistics reports contact")
+	titles := strings.Fields("minister opens new bridge over river annual budget for schools health plan water roads")
+	var facts []Fact
+	for i := range n {
+		section := sections[r.IntN(len(sections))]
+		at := testNow.Add(-time.Duration(r.IntN(500)*12) * time.Hour)
+		var slug []string
+		for range 1 + r.IntN(6) {
+			slug = append(slug, titles[r.IntN(len(titles))])
+		}
+		title := strings.Join(slug, "-")
+		var path string
+		switch r.IntN(12) {
+		case 0:
+			path = fmt.Sprintf("/%s/%s", section, title)
+		case 1, 2:
+			path = fmt.Sprintf("/%s/%d/%02d/%s", section, at.Year(), at.Month(), title)
+		case 3:
+			path = fmt.Sprintf("/%s/%d", section, i)
+		case 4:
+			path = fmt.Sprintf("/city/town%c%c/%s.html", 'a'+r.IntN(26), 'a'+r.IntN(26), section)
+		case 5:
+			path = fmt.Sprintf("/bbs/view.do?seq=%d&menuId=%d", i, r.IntN(9))
+		case 6:
+			path = fmt.Sprintf("/private/%s", title)
+		case 7:
+			path = fmt.Sprintf("/a/b/a/b/a/%d", i)
+		case 8:
+			path = fmt.Sprintf("/en/%s/%s?utm_source=x%d", section, title, i)
+		case 9:
+			path = fmt.Sprintf("/images/%s.jpg", title)
+		case 10:
+			path = fmt.Sprintf("/%s/%c%c/%c%c/%c/x", section, 'a'+r.IntN(26), 'a'+r.IntN(26), 'a'+r.IntN(26), 'a'+r.IntN(26), 'a'+r.IntN(26))
+		default:
+			path = "/" + section
+		}
+		host := "www.example.gov"
+		if r.IntN(10) == 0 {
+			host = "data.example.gov"
+		}
+		f := Fact{Loc: []byte("https://" + host + path), Method: methods[1+r.IntN(len(methods)-1)]}
+		if r.IntN(3) > 0 {
+			f.Lastmod = at
+		}
+		facts = append(facts, f)
+	}
+	return facts
+}
+
+// outcome is everything that an Analyser gives, as one text.
+func outcome(t *testing.T, a *Analyser) string {
+	t.Helper()
+	b, err := json.MarshalIndent([]any{a.Result(), a.Contract(Terms{}), a.State(), a.Score("https://www.example.gov/news")}, "", " ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// TestOrderAndMerges: neither the order of the facts nor when they come, with the state stored in
+// between, changes anything.
+func TestOrderAndMerges(t *testing.T) {
+	for seed := range uint64(6) {
+		r := rand.New(rand.NewPCG(seed, 7))
+		facts := site(r, 3000)
+		for i := range facts {
+			facts[i].Source = SourceID(r.IntN(3))
+		}
+		begin := func() *Analyser {
+			a := NewAnalyser(testOptions())
+			a.Source(Source{Method: RSSEntry, URL: "https://www.example.gov/rss", Read: true})
+			a.Source(Source{Method: SitemapEntry, URL: "https://www.example.gov/sitemap.xml", Read: true})
+			return a
+		}
+		whole := begin()
+		for i := range facts {
+			whole.Add(&facts[i])
+		}
+		want := outcome(t, whole)
+		for range 3 {
+			r.Shuffle(len(facts), func(i, j int) { facts[i], facts[j] = facts[j], facts[i] })
+			a := begin()
+			for i := range facts {
+				if r.IntN(len(facts)/3) == 0 {
+					a = stored(t, a)
+				}
+				a.Add(&facts[i])
+			}
+			if got := outcome(t, a); got != want {
+				t.Fatalf("seed %d: %s", seed, firstDifference(got, want))
+			}
+		}
+	}
+}
+
+// stored writes the state of an Analyser as JSON and continues with what was read from it.
+func stored(t *testing.T, a *Analyser) *Analyser {
+	t.Helper()
+	data, err := json.Marshal(a.State())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := ParseState(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := Restore(s, testOptions().Robots)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func firstDifference(got, want string) string {
+	g, w := strings.Split(got, "\n"), strings.Split(want, "\n")
+	for i := range min(len(g), len(w)) {
+		if g[i] != w[i] {
+			from := max(i-4, 0)
+			return fmt.Sprintf("line %d: got\n%s\nwant\n%s", i, strings.Join(g[from:i+1], "\n"), strings.Join(w[from:i+1], "\n"))
+		}
+	}
+	return "one is longer"
+}

@@ -1,0 +1,206 @@
+package discovery
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/newsfork/seed-engine/contract"
+)
+
+// SourceID names an entry point to Add.
+type SourceID int
+
+// Source is an entry point: a feed or sitemap that lists URLs. Of a sitemap index, the index is the
+// entry point, and what its children list counts for it.
+type Source struct {
+	Method EntryMethod `json:"method"`
+	URL    string      `json:"url"`
+	Read   bool        `json:"read"` // it was fetched and is what it claims to be; false for one that is only declared
+}
+
+// source is a Source with what it lists.
+type source struct {
+	Source
+	types  [len(types)]int
+	newest newest // dates of what it lists
+}
+
+// Source adds an entry point, or finds it by its URL. One that was read once stays read.
+func (a *Analyser) Source(s Source) SourceID {
+	i := slices.IndexFunc(a.sources, func(o source) bool { return o.URL == s.URL })
+	if i < 0 {
+		i = len(a.sources)
+		a.sources = append(a.sources, source{Source: s})
+	}
+	a.sources[i].Read = a.sources[i].Read || s.Read
+	return SourceID(i + 1)
+}
+
+// note takes in a URL that the source lists.
+func (s *source) note(k *known, date uint32) {
+	if k.rank == 0 {
+		return
+	}
+	s.types[k.class]++
+	if date > 0 {
+		s.newest.add(date)
+	}
+}
+
+// contentType is the type of more than half of what the source lists; of one that was not read, that
+// of its own URL if it tells. nil is for a mixture.
+func (s *source) contentType(c *Classifier) *Type {
+	sum, best := 0, 0
+	for i, n := range s.types {
+		if sum += n; n > s.types[best] {
+			best = i
+		}
+	}
+	t := types[best]
+	if sum == 0 {
+		var confidence float64
+		if best, confidence = c.likely(s.URL); confidence < 0.5 {
+			return nil
+		}
+		t = types[best]
+	} else if 2*s.types[best] <= sum {
+		return nil
+	}
+	if t == Unknown {
+		return nil
+	}
+	return &t
+}
+
+// entry is the source in the contract.
+func (s *source) entry(c *Classifier, now time.Time) EntryPoint {
+	e := EntryPoint{Method: s.Method, URL: s.URL, ContentType: s.contentType(c)}
+	t := Unknown
+	if e.ContentType != nil {
+		t = *e.ContentType
+	}
+	e.IntervalMinutes = intervalMinutes(frequency(s.newest, now, t))
+	if s.Method == SitemapEntry {
+		e.Confidence = sitemapConfidence(s.Read)
+		return e
+	}
+	var last time.Time
+	if n := len(s.newest); n > 0 {
+		last = time.Unix(int64(s.newest[n-1]), 0)
+	}
+	e.Confidence = feedConfidence(s.Read, last, now)
+	return e
+}
+
+// Terms are what is agreed with a host, whatever its URLs are.
+type Terms struct {
+	UserAgent      string
+	Allowed        bool          // by robots.txt, for "/"
+	CrawlDelay     time.Duration // between two requests to one host
+	RobotsExpires  time.Time     // zero when there is no robots.txt to expire
+	ContentSignals map[string]string
+}
+
+// At most this many entry points are named.
+const (
+	maxEntryPoints = 20
+	maxHTMLEntries = 5
+)
+
+// Contract says how to fetch the domain: entry points in the order feeds, news sitemaps, sitemaps,
+// pages that list news; the more trusted first, then those that change more often.
+func (a *Analyser) Contract(t Terms) FetchContract {
+	c := FetchContract{
+		UserAgent:         t.UserAgent,
+		Allowed:           t.Allowed,
+		CrawlDelaySeconds: t.CrawlDelay.Seconds(),
+		MaxConcurrency:    1, // one request at a time per host
+		RobotsExpiresAt:   contract.At(t.RobotsExpires),
+		ContentSignals:    t.ContentSignals,
+		EntryPoints:       a.htmlEntries(),
+	}
+	if c.ContentSignals == nil {
+		c.ContentSignals = map[string]string{}
+	}
+	for i := range a.sources {
+		if allowed, known := a.robots(a.sources[i].URL); allowed || !known {
+			c.EntryPoints = append(c.EntryPoints, a.sources[i].entry(a.classifier, a.o.Now))
+		}
+	}
+	slices.SortFunc(c.EntryPoints, func(x, y EntryPoint) int {
+		return cmp.Or(
+			entryOrder(x.Method)-entryOrder(y.Method),
+			cmp.Compare(y.Confidence, x.Confidence),
+			x.IntervalMinutes-y.IntervalMinutes,
+			strings.Compare(x.URL, y.URL),
+		)
+	})
+	c.EntryPoints = c.EntryPoints[:min(len(c.EntryPoints), maxEntryPoints)]
+	return c
+}
+
+func entryOrder(m EntryMethod) int {
+	switch m {
+	case RSSEntry, AtomEntry, JSONFeedEntry:
+		return 0
+	case NewsSitemapEntry:
+		return 1
+	case SitemapEntry:
+		return 2
+	}
+	return 3
+}
+
+// htmlEntries are the best of the pages that list news. A page does if others stand below it, or if
+// its name is a word for such pages.
+func (a *Analyser) htmlEntries() []EntryPoint {
+	frequencies := a.frequencies(a.listings.list, true)
+	entries := []EntryPoint{}
+	for i, c := range a.listings.list {
+		if len(entries) == maxHTMLEntries {
+			break
+		}
+		p := parsePage(c.url)
+		if !a.lists(&p) {
+			continue
+		}
+		t := types[c.class]
+		entries = append(entries, EntryPoint{
+			Method: HTMLEntry, URL: c.url, ContentType: &t,
+			IntervalMinutes: intervalMinutes(frequencies[i]),
+			Confidence:      listingConfidence(c.confidence),
+		})
+	}
+	return entries
+}
+
+func (a *Analyser) lists(p *page) bool {
+	name := p.segments[p.depth-1]
+	if n := a.node(p.url); n != noNode && (!a.tree.nodes[n].name || a.tree.nodes[n].first != noNode) {
+		return a.tree.nodes[n].name
+	}
+	return slices.Contains(a.classifier.Classify(p.url).Evidence.URLPatterns, "/"+name)
+}
+
+// node is where the pattern of a canonical URL is, noNode when it has none.
+func (a *Analyser) node(url string) nodeID {
+	k := a.seen.find(keyOf([]byte(url)))
+	if k == nil {
+		return noNode
+	}
+	return a.tree.home(k.node)
+}
+
+// ValidUntil is when to look at a domain again: after the shortest interval of its entry points, or
+// that of something irregular when it has none.
+func (c *FetchContract) ValidUntil(now time.Time) time.Time {
+	shortest := intervalMinutes(Irregular)
+	for i, e := range c.EntryPoints {
+		if i == 0 || e.IntervalMinutes < shortest {
+			shortest = e.IntervalMinutes
+		}
+	}
+	return now.Add(time.Duration(shortest) * time.Minute)
+}

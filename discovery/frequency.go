@@ -1,0 +1,95 @@
+package discovery
+
+import (
+	"math"
+	"slices"
+	"time"
+)
+
+// minDates is how many different dates tell how often something changes.
+const minDates = 5
+
+// frequency tells how often pages change by the dates of their last changes: seconds since 1970,
+// ascending, each once, all plausible. Equal dates are one, because a site that stamps all pages
+// alike says nothing of any. With fewer than minDates, the type of the pages decides.
+func frequency(dates []uint32, now time.Time, t Type) Frequency {
+	if len(dates) < minDates {
+		return usualFrequency(t)
+	}
+	if newest := time.Unix(int64(dates[len(dates)-1]), 0); now.Sub(newest) > 2*365*day {
+		return Static
+	}
+	gaps := make([]uint32, len(dates)-1)
+	for i := range gaps {
+		gaps[i] = dates[i+1] - dates[i]
+	}
+	if variation(gaps) > 2 {
+		return Irregular
+	}
+	slices.Sort(gaps)
+	median := time.Duration(gaps[len(gaps)/2]) * time.Second
+	if len(gaps)%2 == 0 {
+		median = (median + time.Duration(gaps[len(gaps)/2-1])*time.Second) / 2
+	}
+	switch {
+	case median <= 3*time.Hour:
+		return RealTime
+	case median <= 36*time.Hour:
+		return Daily
+	case median <= 10*day:
+		return Weekly
+	case median <= 45*day:
+		return Monthly
+	case median <= 120*day:
+		return Quarterly
+	case median <= 400*day:
+		return Yearly
+	}
+	return Irregular
+}
+
+// variation is the coefficient of variation: the standard deviation in means.
+func variation(gaps []uint32) float64 {
+	var sum, squares float64
+	for _, g := range gaps {
+		sum += float64(g)
+		squares += float64(g) * float64(g)
+	}
+	n := float64(len(gaps))
+	mean := sum / n
+	return math.Sqrt(max(squares/n-mean*mean, 0)) / mean
+}
+
+// usualFrequency is how often pages of a type change as a rule.
+func usualFrequency(t Type) Frequency {
+	switch t {
+	case News:
+		return Daily
+	case PressRelease, Announcement:
+		return Weekly
+	case Report:
+		return Quarterly
+	}
+	return Irregular
+}
+
+// intervalMinutes is how long a scraper should wait before it looks again.
+func intervalMinutes(f Frequency) int {
+	switch f {
+	case RealTime:
+		return 90
+	case Daily:
+		return 720
+	case Weekly:
+		return 2880
+	case Monthly:
+		return 10_080
+	case Quarterly:
+		return 20_160
+	case Yearly:
+		return 43_200
+	case Static:
+		return 129_600
+	}
+	return 4320 // Irregular
+}

@@ -1,0 +1,359 @@
+package discovery
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Limits beyond which a URL is a trap rather than a page.
+const (
+	MaxURLLength = 2083
+	MaxSegments  = 20
+	maxRepeats   = 2
+)
+
+// page is a URL taken apart. Its strings are parts of url.
+type page struct {
+	url      string
+	host     string // without port
+	path     string // begins with "/"
+	query    string // without "?"
+	depth    int    // path segments
+	segments [MaxSegments]string
+}
+
+// parsePage takes a canonical URL apart. Of a path that is too deep only the first segments stand in
+// segments; depth counts all.
+func parsePage(url string) (p page) {
+	p.url = url
+	rest := url[strings.Index(url, "://")+3:]
+	slash := strings.IndexByte(rest, '/')
+	p.host, p.path = rest[:slash], rest[slash:]
+	if i := strings.IndexByte(p.host, ':'); i >= 0 {
+		p.host = p.host[:i]
+	}
+	if i := strings.IndexByte(p.path, '?'); i >= 0 {
+		p.path, p.query = p.path[:i], p.path[i+1:]
+	}
+	for s := range strings.SplitSeq(p.path, "/") {
+		if s == "" {
+			continue
+		}
+		if p.depth < len(p.segments) {
+			p.segments[p.depth] = s
+		}
+		p.depth++
+	}
+	return p
+}
+
+func (p *page) parts() []string { return p.segments[:min(p.depth, len(p.segments))] }
+
+// origin is the scheme and host that a robots.txt holds for.
+func (p *page) origin() string {
+	i := strings.Index(p.url, "://") + 3
+	return p.url[:i+strings.IndexByte(p.url[i:], '/')]
+}
+
+func (p *page) parameters() int {
+	n := 0
+	for f := range strings.SplitSeq(p.query, "&") {
+		if f != "" {
+			n++
+		}
+	}
+	return n
+}
+
+// pageExtensions are those of pages; other known ones are files.
+var pageExtensions = words("html htm shtml xhtml php php3 phtml asp aspx jsp jspx jhtml do action cfm cgi pl nsf page amp cms")
+
+// fileExtensions are the endings taken for file types besides those of pages and assets. "v1.6" has
+// none.
+var fileExtensions = words("pdf doc docx odt rtf txt epub hwp hwpx ppt pptx odp xls xlsx xlsm ods csv tsv json xml rdf geojson kml kmz" +
+	" shp zip rar 7z gz tar tgz exe apk dmg iso rss atom ics vcf ps tex")
+
+// assetExtensions are those of what a page is decorated with, and of what is played rather than read.
+var assetExtensions = words("jpg jpeg png gif svg webp avif bmp tif tiff ico css js mjs map woff woff2 ttf otf eot" +
+	" mp3 mp4 m4a m4v avi mov wmv flv webm ogg ogv wav wma mpg mpeg m3u8 ts swf")
+
+// extension is the ending of the file name in lower case, "" when it is none that is known.
+func (p *page) extension() string {
+	if p.depth == 0 || p.depth > MaxSegments {
+		return ""
+	}
+	return extensionOf(p.segments[p.depth-1])
+}
+
+func extensionOf(segment string) string {
+	if i := strings.IndexByte(segment, ';'); i >= 0 {
+		segment = segment[:i]
+	}
+	i := strings.LastIndexByte(segment, '.')
+	if i <= 0 || len(segment)-i > 8 {
+		return ""
+	}
+	e := strings.ToLower(segment[i+1:])
+	if pageExtensions[e] || fileExtensions[e] || assetExtensions[e] {
+		return e
+	}
+	return ""
+}
+
+// hasWord reports whether some segment is made of words rather than of numbers and keys.
+func (p *page) hasWord() bool {
+	for _, s := range p.parts() {
+		switch kindOf(s) {
+		case literalKind, slugKind:
+			if holdsWord(s[:len(s)-extensionLength(s)]) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// extensionLength is how many bytes the extension takes, with its dot.
+func extensionLength(segment string) int {
+	if extensionOf(segment) == "" {
+		return 0
+	}
+	return len(segment) - strings.LastIndexByte(segment, '.')
+}
+
+// holdsWord finds three letters in a row, or one that is not ASCII.
+func holdsWord(s string) bool {
+	run := 0
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; {
+		case isLetter(c):
+			if run++; run == 3 {
+				return true
+			}
+		case c >= 0x80, c == '%' && i+1 < len(s) && s[i+1] >= '8':
+			return true
+		case c == '%':
+			run, i = 0, i+2
+		default:
+			run = 0
+		}
+	}
+	return false
+}
+
+func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
+func isDigit(c byte) bool  { return '0' <= c && c <= '9' }
+
+// appendCanonical appends the URL that stands for all spellings of loc: scheme and host in lower
+// case, no default port, no fragment, no parameters that only tell where a visitor came from. It
+// reports false for what is no URL of the web.
+func appendCanonical(dst, loc []byte) ([]byte, bool) {
+	loc = bytes.TrimSpace(loc)
+	if i := bytes.IndexByte(loc, '#'); i >= 0 {
+		loc = loc[:i]
+	}
+	colon := bytes.Index(loc, []byte("://"))
+	if colon != 4 && colon != 5 {
+		return dst, false
+	}
+	start := len(dst)
+	for _, c := range loc[:colon] {
+		dst = append(dst, c|0x20)
+	}
+	scheme := string(dst[start:])
+	if scheme != "http" && scheme != "https" {
+		return dst, false
+	}
+	dst = append(dst, "://"...)
+	loc = loc[colon+3:]
+	end := bytes.IndexAny(loc, "/?")
+	if end < 0 {
+		end = len(loc)
+	}
+	host := loc[:end]
+	if scheme == "http" {
+		host = bytes.TrimSuffix(host, []byte(":80"))
+	} else {
+		host = bytes.TrimSuffix(host, []byte(":443"))
+	}
+	if len(host) == 0 || bytes.IndexByte(host, '@') >= 0 {
+		return dst, false
+	}
+	for _, c := range host {
+		if 'A' <= c && c <= 'Z' {
+			c |= 0x20
+		}
+		dst = append(dst, c)
+	}
+	if end == len(loc) || loc[end] == '?' {
+		dst = append(dst, '/')
+	}
+	loc = loc[end:]
+	query := bytes.IndexByte(loc, '?')
+	if query < 0 {
+		return append(dst, loc...), true
+	}
+	dst = append(dst, loc[:query]...)
+	separator := byte('?')
+	for field := range bytes.SplitSeq(loc[query+1:], []byte("&")) {
+		if len(field) == 0 || isTracking(field) {
+			continue
+		}
+		dst = append(dst, separator)
+		dst = append(dst, field...)
+		separator = '&'
+	}
+	return dst, true
+}
+
+// trackingParameters tell where a visitor came from, not what the page is.
+var trackingParameters = words("gclid gclsrc dclid gbraid wbraid fbclid msclkid yclid twclid ttclid igshid mc_cid mc_eid _ga _gl _hsenc _hsmi" +
+	" mkt_tok vero_id oly_enc_id oly_anon_id wt_mc wt.mc_id at_medium at_campaign cmpid ncid ocid xtor spm ref_src smid sr_share")
+
+func isTracking(field []byte) bool {
+	name, _, _ := bytes.Cut(field, []byte("="))
+	if len(name) > 4 && string(name[:4]) == "utm_" {
+		return true
+	}
+	return trackingParameters[string(name)]
+}
+
+// trap names what would lead a crawler astray.
+type trap uint8
+
+const (
+	noTrap trap = iota
+	deepTrap
+	repeatedTrap
+	sessionTrap
+	calendarTrap
+)
+
+// trapOf tells whether a URL is one of endlessly many that lead to the same, or to nothing.
+func (p *page) trapOf(now time.Time) trap {
+	if p.depth > MaxSegments {
+		return deepTrap
+	}
+	parts := p.parts()
+	for i, s := range parts {
+		n := 0
+		for _, other := range parts[i:] {
+			if other == s {
+				n++
+			}
+		}
+		if n > maxRepeats {
+			return repeatedTrap
+		}
+	}
+	switch {
+	case p.hasSession():
+		return sessionTrap
+	case p.isEndlessCalendar(now):
+		return calendarTrap
+	}
+	return noTrap
+}
+
+var sessionParameters = words("jsessionid phpsessid aspsessionid sessionid session_id sessid sess_id cfid cftoken zenid oscsid osid s_id")
+
+// hasSession finds a session's key: in a parameter or path parameter known for it, in ASP.NET's
+// "(S(…))" segment, or as a long "sid".
+func (p *page) hasSession() bool {
+	for f := range strings.SplitSeq(p.query, "&") {
+		name, value, _ := strings.Cut(f, "=")
+		name = strings.ToLower(name)
+		if value != "" && (sessionParameters[name] || strings.HasPrefix(name, "aspsessionid")) || name == "sid" && len(value) >= 16 {
+			return true
+		}
+	}
+	for _, s := range p.parts() {
+		if len(s) > 5 && s[0] == '(' && (s[1] == 'S' || s[1] == 's') && s[2] == '(' {
+			return true
+		}
+		if _, parameter, ok := strings.Cut(s, ";"); ok {
+			name, _, _ := strings.Cut(parameter, "=")
+			if sessionParameters[strings.ToLower(name)] {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// A calendar shows pages for any date; those further away than this have nothing to show.
+const (
+	calendarYearsBack  = 5
+	calendarYearsAhead = 1
+)
+
+// isEndlessCalendar tells a calendar's page for a date at which nothing happens: a date far from now
+// in the query or as the end of the path, and before it a word for calendars.
+func (p *page) isEndlessCalendar(now time.Time) bool {
+	far := func(s string) bool {
+		y, ok := leadingYear(s)
+		return ok && (y > now.Year()+calendarYearsAhead || y < now.Year()-calendarYearsBack)
+	}
+	parts := p.parts()
+	end, found := len(parts), false // where the date in the path begins
+	for end > 0 && (isDigit(parts[end-1][0]) || isCalendarView(parts[end-1])) {
+		end--
+		found = found || far(parts[end])
+	}
+	for f := range strings.SplitSeq(p.query, "&") {
+		_, value, _ := strings.Cut(f, "=")
+		found = found || far(value)
+	}
+	return found && slices.ContainsFunc(parts[:end], isCalendarWord)
+}
+
+// isCalendarWord knows the words for calendars, agendas, events and schedules in the languages of
+// Europe.
+func isCalendarWord(segment string) bool {
+	s := strings.ToLower(segment)
+	for _, w := range [...]string{"calend", "kalend", "agenda", "event", "evenement", "termin", "schedule", "diary"} {
+		if strings.Contains(s, w) {
+			return true
+		}
+	}
+	return false
+}
+
+func isCalendarView(segment string) bool {
+	switch strings.ToLower(segment) {
+	case "day", "week", "month", "year", "list", "map":
+		return true
+	}
+	return false
+}
+
+// leadingYear reads a year with nothing behind it, or with more of a date: 2031, 2031-05, 203105,
+// 20310512.
+func leadingYear(s string) (int, bool) {
+	digits := 0
+	for digits < len(s) && isDigit(s[digits]) {
+		digits++
+	}
+	if digits != 4 && digits != 6 && digits != 8 || digits < len(s) && s[digits] != '-' && s[digits] != '/' && s[digits] != '.' && s[digits] != '%' {
+		return 0, false
+	}
+	y := int(s[0]-'0')*1000 + int(s[1]-'0')*100 + int(s[2]-'0')*10 + int(s[3]-'0')
+	return y, 1000 <= y
+}
+
+// isLogin tells pages for accounts.
+func (p *page) isLogin() bool {
+	for _, s := range p.parts() {
+		s = strings.ToLower(s[:len(s)-extensionLength(s)])
+		if loginWords[strings.NewReplacer("-", "", "_", "").Replace(s)] {
+			return true
+		}
+	}
+	return false
+}
+
+var loginWords = words("login logon logout logoff signin signon signup register registration account myaccount useraccount wplogin" +
+	" auth sso password forgotpassword resetpassword lostpassword anmelden anmeldung einloggen connexion seconnecter inscription" +
+	" iniciarsesion acceso registro entrar cadastro accedi inloggen logowanie masuk dangnhap uyegirisi")

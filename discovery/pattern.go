@@ -1,0 +1,237 @@
+package discovery
+
+import "strings"
+
+// Bounds of the tree of patterns. A place of the tree with more than maxNames different names below
+// it has a variable there, not names: they become one {slug}. So the tree stays small however many
+// pages there are, and what it looks like in the end does not depend on their order.
+const (
+	maxPatternDepth = 8
+	maxNodes        = 1 << 15 // only a site built against us gets there; pages beyond have no pattern
+)
+
+// maxNames is how many names stand side by side, by the depth of their parent.
+var maxNames = [maxPatternDepth]uint16{48, 16, 8, 4, 4, 4, 4, 4}
+
+// nodeID is a node of the tree.
+type nodeID int32
+
+const (
+	root   nodeID = 0
+	noNode nodeID = -1
+)
+
+// node is a segment of patterns.
+type node struct {
+	token       string // a name or a placeholder, with its extension
+	parent      nodeID
+	first, next nodeID // child and sibling
+	movedTo     nodeID // where its pages are now, noNode while they are here
+	names       uint16 // children that are names
+	name        bool   // token is a name
+	variable    bool   // names among its children have become {slug}
+	depth       uint8
+}
+
+// tree learns the patterns of a domain: paths with the segments that differ generalised.
+type tree struct {
+	nodes    []node
+	examples map[nodeID]*[2]string // the two greatest URLs of a pattern, greatest first
+	token    []byte
+	kinds    []kind
+}
+
+func newTree() *tree {
+	return &tree{
+		nodes:    []node{{parent: noNode, first: noNode, next: noNode, movedTo: noNode}},
+		examples: map[nodeID]*[2]string{},
+	}
+}
+
+// add learns from a page and gives the node of its pattern, noNode for one that is too deep.
+func (t *tree) add(p *page) nodeID {
+	if p.depth > maxPatternDepth {
+		return noNode
+	}
+	t.kinds = p.kinds(t.kinds)
+	at := root
+	for i, k := range t.kinds {
+		s := p.segments[i]
+		e := s[len(s)-extensionLength(s):]
+		name := k == literalKind
+		if name && t.nodes[at].variable {
+			k, name = slugKind, false
+		}
+		if name {
+			t.token = append(t.token[:0], s...)
+		} else {
+			t.token = append(append(t.token[:0], placeholders[k]...), e...)
+		}
+		if i == len(t.kinds)-1 && p.query != "" {
+			t.token = appendQueryPattern(t.token, p.query)
+		}
+		if at = t.child(at, name); at == noNode {
+			return noNode
+		}
+	}
+	t.exemplify(at, p.url)
+	return at
+}
+
+// child gives the child with the token t.token, and makes it if need be.
+func (t *tree) child(parent nodeID, name bool) nodeID {
+	for c := t.nodes[parent].first; c != noNode; c = t.nodes[c].next {
+		if t.nodes[c].token == string(t.token) {
+			return c
+		}
+	}
+	if len(t.nodes) >= maxNodes {
+		return noNode
+	}
+	c := nodeID(len(t.nodes))
+	t.nodes = append(t.nodes, node{token: string(t.token), first: noNode, movedTo: noNode, name: name})
+	t.link(parent, c)
+	return t.home(c)
+}
+
+// link makes c a child of parent, and generalises the names there when they are too many.
+func (t *tree) link(parent, c nodeID) {
+	n := &t.nodes[c]
+	n.parent, n.next, n.depth = parent, t.nodes[parent].first, t.nodes[parent].depth+1
+	t.nodes[parent].first = c
+	if !n.name {
+		return
+	}
+	t.nodes[parent].names++
+	if t.nodes[parent].names > maxNames[t.nodes[parent].depth] {
+		t.generalise(parent)
+	}
+}
+
+// generalise makes the names below parent one {slug}, or one for each extension.
+func (t *tree) generalise(parent nodeID) {
+	c := t.nodes[parent].first
+	t.nodes[parent].first, t.nodes[parent].names, t.nodes[parent].variable = noNode, 0, true
+	var names []nodeID
+	for c != noNode {
+		next := t.nodes[c].next
+		if t.nodes[c].name {
+			names = append(names, c)
+		} else {
+			t.link(parent, c)
+		}
+		c = next
+	}
+	for _, c := range names {
+		t.join(parent, c)
+	}
+}
+
+// join puts the node c, which has no parent any more, below parent: into the child with the same
+// token if there is one.
+func (t *tree) join(parent, c nodeID) {
+	n := &t.nodes[c]
+	token, name := n.token, n.name
+	if name && t.nodes[parent].variable {
+		token, name = slugToken(token), false
+	}
+	for into := t.nodes[parent].first; into != noNode; into = t.nodes[into].next {
+		if t.nodes[into].token == token {
+			t.merge(into, c)
+			return
+		}
+	}
+	n.token, n.name = token, name
+	t.link(parent, c)
+}
+
+// merge moves the pages and children of one node to another.
+func (t *tree) merge(into, from nodeID) {
+	t.nodes[from].movedTo = into
+	if e := t.examples[from]; e != nil {
+		delete(t.examples, from)
+		t.exemplify(into, e[0])
+		t.exemplify(into, e[1])
+	}
+	if t.nodes[from].variable && !t.nodes[into].variable {
+		t.generalise(into)
+	}
+	for c := t.nodes[from].first; c != noNode; {
+		next := t.nodes[c].next
+		t.join(into, c)
+		c = next
+	}
+	t.nodes[from].first = noNode
+}
+
+// slugToken is what a name becomes among too many others.
+func slugToken(token string) string {
+	query := ""
+	if i := strings.IndexByte(token, '?'); i >= 0 {
+		token, query = token[:i], token[i:]
+	}
+	return placeholders[slugKind] + token[len(token)-extensionLength(token):] + query
+}
+
+// home is where the pages of a node are now.
+func (t *tree) home(n nodeID) nodeID {
+	for n != noNode && t.nodes[n].movedTo != noNode {
+		n = t.nodes[n].movedTo
+	}
+	return n
+}
+
+// exemplify keeps the two greatest URLs of a pattern: those with the latest dates and highest
+// numbers, where it has any.
+func (t *tree) exemplify(n nodeID, url string) {
+	e := t.examples[n]
+	switch {
+	case url == "":
+	case e == nil:
+		t.examples[n] = &[2]string{url}
+	case url > e[0]:
+		e[0], e[1] = url, e[0]
+	case url > e[1] && url != e[0]:
+		e[1] = url
+	}
+}
+
+// pattern writes the pattern of a node.
+func (t *tree) pattern(n nodeID) string {
+	if n == root || n == noNode {
+		return "/"
+	}
+	s := ""
+	for ; n != root; n = t.nodes[n].parent {
+		s = "/" + t.nodes[n].token + s
+	}
+	return s
+}
+
+// appendQueryPattern appends "?seq={id}&page={page}".
+func appendQueryPattern(dst []byte, query string) []byte {
+	separator := byte('?')
+	for f := range strings.SplitSeq(query, "&") {
+		name, value, ok := strings.Cut(f, "=")
+		dst = append(append(dst, separator), name...)
+		separator = '&'
+		if !ok {
+			continue
+		}
+		dst = append(dst, '=')
+		k := slugKind
+		if value != "" {
+			k = kindOf(value)
+		}
+		switch {
+		case isPageWord(name) || strings.HasPrefix(strings.ToLower(name), "page"):
+			k = pageKind
+		case k == literalKind && isLanguage(value):
+			k = langKind
+		case k == literalKind:
+			k = slugKind
+		}
+		dst = append(dst, placeholders[k]...)
+	}
+	return dst
+}

@@ -1,0 +1,183 @@
+package discovery
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// Bounds of what a document says of patterns.
+const (
+	maxPatterns        = 20
+	consideredPatterns = 200 // those of highest support, of which the most useful are named
+	minSupport         = 2
+	maxAllowedPatterns = 10
+)
+
+// Bounds of the crawl, as the contract recommends them to others as well.
+const (
+	maxCrawlDepth      = 2
+	maxURLsPerCategory = 20
+)
+
+// Result is what is known so far. ProcessingTimeMS is left to the caller.
+func (a *Analyser) Result() Discovery {
+	d := Discovery{
+		URLs:       []DiscoveredURL{},
+		Patterns:   a.patterns(),
+		Categories: map[Type]Category{},
+		Strategy: CrawlStrategy{
+			MaxDepth: maxCrawlDepth, MaxURLsPerCategory: maxURLsPerCategory,
+			AllowedPatterns: []string{}, RespectRobots: true,
+		},
+		Stats:  a.stats,
+		Errors: append([]Failure{}, a.failures...),
+	}
+	frequencies := a.frequencies(a.top.list, false)
+	for i := range a.top.list {
+		d.URLs = append(d.URLs, a.discovered(&a.top.list[i], frequencies[i]))
+	}
+	for i := range a.classes {
+		c := &a.classes[i]
+		if c.count == 0 {
+			continue
+		}
+		category := Category{Count: c.count, AveragePriority: round(float64(c.priority) / 1000 / float64(c.count)), Examples: []string{}}
+		for _, e := range c.examples.list {
+			category.Examples = append(category.Examples, e.url)
+		}
+		d.Categories[types[i]] = category
+	}
+	for _, p := range d.Patterns {
+		if len(d.Strategy.AllowedPatterns) < maxAllowedPatterns && typeWeight(p.ContentType) >= 0.5 {
+			d.Strategy.AllowedPatterns = append(d.Strategy.AllowedPatterns, p.Pattern)
+		}
+	}
+	return d
+}
+
+// discovered describes one of the best URLs.
+func (a *Analyser) discovered(c *candidate, f Frequency) DiscoveredURL {
+	p := parsePage(c.url)
+	d := DiscoveredURL{
+		URL:            c.url,
+		Classification: a.classifier.Classify(c.url),
+		NewsValue:      a.value(&p, types[c.class], c.lastmod),
+		Method:         methods[c.rank],
+		Priority:       float64(c.priority) / 1000,
+	}
+	d.NewsValue.Frequency = f
+	d.Action = action(d.Priority, types[c.class], p.isLogin())
+	return d
+}
+
+// frequencies tells how often the patterns of candidates change; with below, how often the pages
+// below them do.
+func (a *Analyser) frequencies(list []candidate, below bool) []Frequency {
+	wanted := make([]bool, len(a.tree.nodes))
+	nodes := make([]nodeID, len(list))
+	for i := range list {
+		if nodes[i] = a.node(list[i].url); nodes[i] != noNode {
+			wanted[nodes[i]] = true
+		}
+	}
+	dates := map[nodeID][]uint32{}
+	a.seen.all(func(k *known) {
+		if k.lastmod == 0 {
+			return
+		}
+		for n := a.tree.home(k.node); n != noNode; n = a.tree.nodes[n].parent {
+			if wanted[n] {
+				dates[n] = append(dates[n], k.lastmod)
+			}
+			if !below {
+				break
+			}
+		}
+	})
+	for n, d := range dates {
+		slices.Sort(d)
+		dates[n] = slices.Compact(d)
+	}
+	frequencies := make([]Frequency, len(list))
+	for i := range list {
+		frequencies[i] = frequency(dates[nodes[i]], a.o.Now, types[list[i].class])
+	}
+	return frequencies
+}
+
+// learned is a pattern with the number of its URLs.
+type learned struct {
+	URLPattern
+	node    nodeID
+	support int
+}
+
+// patterns are the most useful ones: those of the types that a reader of news wants first. Those
+// that governments use come last, for governments that do not show them.
+func (a *Analyser) patterns() []URLPattern {
+	found := a.supported()
+	at := map[nodeID]int{}
+	for i := range found {
+		at[found[i].node] = i
+	}
+	byType := make([][len(types)]int, len(found))
+	a.seen.all(func(k *known) {
+		if i, ok := at[a.tree.home(k.node)]; ok && k.rank > 0 {
+			byType[i][k.class]++
+		}
+	})
+	for i := range found {
+		f := &found[i]
+		best := 0
+		for c, n := range byType[i] {
+			if n > byType[i][best] {
+				best = c
+			}
+		}
+		f.ContentType = types[best]
+		f.Confidence = patternConfidence(f.support)
+		f.Examples = []string{}
+		for _, e := range a.tree.examples[f.node] {
+			if e != "" {
+				f.Examples = append(f.Examples, e)
+			}
+		}
+	}
+	slices.SortStableFunc(found, func(x, y learned) int {
+		return cmp.Compare(y.Confidence*typeWeight(y.ContentType), x.Confidence*typeWeight(x.ContentType))
+	})
+	list := []URLPattern{}
+	for _, f := range found[:min(len(found), maxPatterns)] {
+		list = append(list, f.URLPattern)
+	}
+	for _, e := range governmentPatterns(a.o.Domain) {
+		if !slices.ContainsFunc(found, func(f learned) bool { return f.Pattern == e.Pattern }) {
+			list = append(list, e)
+		}
+	}
+	return list
+}
+
+// supported are the patterns of most URLs, without type.
+func (a *Analyser) supported() []learned {
+	support := make([]int, len(a.tree.nodes))
+	a.seen.all(func(k *known) {
+		if n := a.tree.home(k.node); n != noNode && k.rank > 0 {
+			support[n]++
+		}
+	})
+	var found []learned
+	for n, s := range support {
+		if s < minSupport {
+			continue
+		}
+		if text := a.tree.pattern(nodeID(n)); strings.IndexByte(text, '{') >= 0 {
+			found = append(found, learned{URLPattern: URLPattern{Pattern: text}, node: nodeID(n), support: s})
+		}
+	}
+	slices.SortFunc(found, func(x, y learned) int {
+		return cmp.Or(y.support-x.support, strings.Compare(x.Pattern, y.Pattern))
+	})
+	return found[:min(len(found), consideredPatterns)]
+}

@@ -1,0 +1,199 @@
+package discovery
+
+import (
+	"math"
+	"time"
+)
+
+// The formulas of this file make the scores of the contract, whose fields docs/contract.md explains;
+// every score is between 0 and 1. Scores that are sums are rounded to three decimals
+// before anything compares them, so that what a reader sees is what decided.
+
+func round(x float64) float64 { return math.Round(x*1000) / 1000 }
+
+// relevance is what a type is worth to a reader of news.
+func relevance(t Type) float64 {
+	switch t {
+	case News:
+		return 0.9
+	case PressRelease:
+		return 0.8
+	case Announcement:
+		return 0.6
+	case Policy:
+		return 0.5
+	}
+	return 0
+}
+
+const day = 24 * time.Hour
+
+// plausible reports whether a page can have changed at t, give or take a zone: what is before the
+// web, or in the future, is no date.
+func plausible(t, now time.Time) bool {
+	return t.After(time.Date(1990, 12, 20, 0, 0, 0, 0, time.UTC)) && t.Before(now.Add(day))
+}
+
+// timeliness falls with the age of the last change; without a date that can be true it is 0.
+func timeliness(lastmod, now time.Time) float64 {
+	if !plausible(lastmod, now) {
+		return 0
+	}
+	switch age := now.Sub(lastmod); {
+	case age < day:
+		return 1
+	case age < 7*day:
+		return 0.8
+	case age < 30*day:
+		return 0.6
+	case age < 90*day:
+		return 0.4
+	}
+	return 0.2
+}
+
+// accessibility falls with the number of path segments.
+func accessibility(depth int) float64 {
+	switch {
+	case depth <= 2:
+		return 1
+	case depth <= 4:
+		return 0.8
+	case depth <= 6:
+		return 0.6
+	}
+	return 0.4
+}
+
+// overall weighs the four parts of a news value.
+func overall(v *NewsValue) float64 {
+	return round(0.4*v.Relevance + 0.3*v.Timeliness + 0.2*v.Authority + 0.1*v.Accessibility)
+}
+
+// quality tells how much a URL looks like an address made for readers: short, in words, without
+// parameters.
+func quality(p *page) float64 {
+	q := 1.0
+	if p.depth > 3 {
+		q -= 0.1 * float64(p.depth-3)
+	}
+	switch n := p.parameters(); {
+	case n > 2:
+		q -= 0.2
+	case n > 0:
+		q -= 0.1
+	}
+	if !p.hasWord() {
+		q -= 0.2
+	}
+	if e := p.extension(); e != "" && !pageExtensions[e] {
+		q -= 0.1
+	}
+	if len(p.url) > 200 {
+		q -= 0.2
+	}
+	return round(max(q, 0))
+}
+
+// methodScore tells how far the way a URL was found speaks for it.
+func methodScore(m Method) float64 {
+	switch m {
+	case FromFeed, FromNewsSitemap:
+		return 1
+	case FromResearch:
+		return 0.9
+	case FromSitemap:
+		return 0.8
+	case FromLink:
+		return 0.6
+	case Generated:
+		return 0.4
+	}
+	return 0
+}
+
+// priority weighs news value, confidence of the classification, quality of the URL, and method.
+func priority(overall, confidence, quality, method float64) float64 {
+	return round(0.5*overall + 0.2*confidence + 0.2*quality + 0.1*method)
+}
+
+// action is what a priority amounts to. Pages that only serve to look something up, to send a form
+// or to log in are never worth more than LowPriority.
+func action(priority float64, t Type, login bool) Action {
+	capped := t == Search || t == Form || login
+	switch {
+	case priority >= 0.2 && capped:
+		return LowPriority
+	case priority >= 0.8:
+		return ImmediateCrawl
+	case priority >= 0.6:
+		return ScheduledCrawl
+	case priority >= 0.4:
+		return PeriodicCheck
+	case priority >= 0.2:
+		return LowPriority
+	}
+	return Ignore
+}
+
+// High and medium priority begin here.
+const (
+	highPriority   = 0.7
+	mediumPriority = 0.4
+)
+
+// typeWeight is how much the crawl cares for a type.
+func typeWeight(t Type) float64 {
+	switch t {
+	case News:
+		return 1
+	case PressRelease:
+		return 0.9
+	case Announcement:
+		return 0.8
+	case Policy:
+		return 0.7
+	case Legislation, Regulation, Report, Statistics, Publication:
+		return 0.6
+	case Event:
+		return 0.5
+	case FAQ, Guide, Service, Archive:
+		return 0.4
+	case Unknown:
+		return 0.3
+	}
+	return 0.2
+}
+
+// crawlRelevance decides whether the crawl keeps a page: it does above MinRelevance.
+func crawlRelevance(t Type, confidence float64) float64 { return round(confidence * typeWeight(t)) }
+
+// patternConfidence grows with the number of URLs that a pattern covers.
+func patternConfidence(support int) float64 {
+	return round(min(0.9, 0.1+0.1*float64(support)))
+}
+
+// feedConfidence is the confidence in a feed or news sitemap: highest when it was read and has an
+// item of the last 30 days.
+func feedConfidence(read bool, newest, now time.Time) float64 {
+	switch {
+	case !read:
+		return 0.5
+	case plausible(newest, now) && now.Sub(newest) < 30*day:
+		return 0.9
+	}
+	return 0.6
+}
+
+// sitemapConfidence is the confidence in a sitemap.
+func sitemapConfidence(read bool) float64 {
+	if read {
+		return 0.7
+	}
+	return 0.5
+}
+
+// listingConfidence is the confidence in a web page that lists others.
+func listingConfidence(classification float64) float64 {
+	return math.Round(60*classification) / 100
+}

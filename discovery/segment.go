@@ -1,0 +1,193 @@
+package discovery
+
+import (
+	"strings"
+)
+
+// kind is what a path segment looks like by itself.
+type kind uint8
+
+const (
+	literalKind kind = iota // a name: up to three words
+	slugKind                // a title
+	numberKind              // digits
+	idKind                  // a key
+	yearKind
+	dateKind
+	langKind
+	pageKind
+	monthKind // by its neighbour
+	dayKind   // by its neighbour
+)
+
+// placeholders are written in patterns for segments that differ from page to page.
+var placeholders = [...]string{
+	slugKind: "{slug}", numberKind: "{id}", idKind: "{id}", yearKind: "{year}", dateKind: "{date}",
+	langKind: "{lang}", pageKind: "{page}", monthKind: "{month}", dayKind: "{day}",
+}
+
+// kinds tells what the segments of a page look like; months, days, page numbers and languages need
+// their neighbours or place.
+func (p *page) kinds(dst []kind) []kind {
+	dst = dst[:0]
+	for i, s := range p.parts() {
+		body := s[:len(s)-extensionLength(s)]
+		k := kindOf(s)
+		if i > 0 {
+			switch previous := dst[i-1]; {
+			case k == numberKind && previous == yearKind && between(body, 1, 12):
+				k = monthKind
+			case k == literalKind && previous == yearKind && isMonthName(body):
+				k = monthKind
+			case k == numberKind && previous == monthKind && between(body, 1, 31):
+				k = dayKind
+			case (k == numberKind || k == yearKind) && previous == literalKind && isPageWord(p.segments[i-1]):
+				k = pageKind
+			}
+		}
+		if i < 2 && isLanguage(s) {
+			k = langKind
+		}
+		dst = append(dst, k)
+	}
+	return dst
+}
+
+// kindOf tells what a segment looks like, its extension aside.
+func kindOf(segment string) kind {
+	s := segment[:len(segment)-extensionLength(segment)]
+	var digits, letters, hex, words, foreign, longest int
+	inWord, run := false, 0
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		switch {
+		case isDigit(c):
+			digits++
+			hex++
+			if run++; run > longest {
+				longest = run
+			}
+			continue
+		case isLetter(c):
+			letters++
+			if c|0x20 <= 'f' {
+				hex++
+			}
+			if !inWord {
+				words++
+			}
+			inWord = true
+		case c >= 0x80, c == '%' && i+2 < len(s) && s[i+1] >= '8':
+			foreign++
+			if !inWord {
+				words++
+			}
+			inWord = true
+			if c == '%' {
+				i += 2
+			}
+		default: // separators, escaped or not
+			inWord = false
+			if c == '%' {
+				i += 2
+			}
+		}
+		run = 0
+	}
+	if letters == 0 && foreign == 0 {
+		switch {
+		case digits == 0:
+			return literalKind
+		case digits == len(s) && len(s) == 4 && between(s, 1985, 2039):
+			return yearKind
+		case isDate(s):
+			return dateKind
+		case digits == len(s):
+			return numberKind
+		}
+		return idKind // 12-345
+	}
+	switch {
+	case letters == 4 && digits > 0 && foreign == 0 && len(s) <= 9 && strings.HasPrefix(strings.ToLower(s), "page"):
+		return pageKind
+	case foreign == 0 && digits > 0 && hex+strings.Count(s, "-") == len(s) && len(s) >= 12:
+		return idKind // hexadecimal, UUID
+	case foreign == 0 && digits >= 3 && (letters <= 3 || words <= 2 && digits > letters):
+		return idKind // art12345, KA-2024-113
+	case words >= 4, words >= 2 && longest >= 5, foreign >= 18 && words >= 2, foreign >= 30:
+		return slugKind // foreign letters take two or three bytes
+	case words <= 2 && letters >= 10 && digits >= 4 && digits*4 >= letters:
+		return idKind // BBSMSTR_0000000031
+	}
+	return literalKind
+}
+
+// between reads up to nine digits and tells whether their value is in a range.
+func between(s string, low, high int) bool {
+	if s == "" || len(s) > 9 {
+		return false
+	}
+	n := 0
+	for i := range len(s) {
+		if !isDigit(s[i]) {
+			return false
+		}
+		n = n*10 + int(s[i]-'0')
+	}
+	return low <= n && n <= high
+}
+
+// isDate tells 20260128, 202601, 2026-01, 2026-01-28 and 28-01-2026, with "-", "_" or ".".
+func isDate(s string) bool {
+	switch len(s) {
+	case 6:
+		return between(s[:4], 1985, 2039) && between(s[4:], 1, 12)
+	case 7:
+		return !isDigit(s[4]) && between(s[:4], 1985, 2039) && between(s[5:], 1, 12)
+	case 8:
+		return between(s[:4], 1985, 2039) && between(s[4:6], 1, 12) && between(s[6:], 1, 31) ||
+			between(s[4:], 1985, 2039) && between(s[2:4], 1, 12) && between(s[:2], 1, 31)
+	case 10:
+		return !isDigit(s[4]) && s[4] == s[7] && between(s[:4], 1985, 2039) && between(s[5:7], 1, 12) && between(s[8:], 1, 31) ||
+			!isDigit(s[2]) && s[2] == s[5] && between(s[6:], 1985, 2039) && between(s[3:5], 1, 12) && between(s[:2], 1, 31)
+	}
+	return false
+}
+
+func isMonthName(s string) bool {
+	if len(s) < 3 || len(s) > 9 {
+		return false
+	}
+	s = strings.ToLower(s)
+	for _, m := range monthNames {
+		if s == m || s == m[:3] {
+			return true
+		}
+	}
+	return false
+}
+
+var monthNames = [...]string{"january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december"}
+
+func isPageWord(s string) bool {
+	switch strings.ToLower(s) {
+	case "page", "seite", "pagina", "pag", "p", "strona", "sida", "side", "trang", "stranka":
+		return true
+	}
+	return false
+}
+
+// languages are the codes taken for the language of a page at the beginning of a path.
+var languages = words("en ko kr ja jp zh cn tw hk de fr es pt it nl id ms vi vn th ar ru uk ua pl cs cz sk tr sv se da dk no nb nn fi el gr" +
+	" hu ro bg hr sr sl et lv lt he fa hi bn ur ca eu gl cy ga mt is sq mk ka hy az kk uz eng kor jpn chn fra deu ger spa ita rus por")
+
+func isLanguage(s string) bool {
+	if len(s) < 2 || len(s) > 5 || len(s) == 4 {
+		return false
+	}
+	s = strings.ToLower(s)
+	if len(s) == 5 {
+		return (s[2] == '-' || s[2] == '_') && languages[s[:2]] && isLetter(s[3]) && isLetter(s[4])
+	}
+	return languages[s]
+}

@@ -1,0 +1,214 @@
+package discovery
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/newsfork/seed-engine/contract"
+)
+
+// stateVersion changes with the meaning of what is stored.
+const stateVersion = 1
+
+// State is discovery.json: what an Analyser knows, so that URLs that come later give what they would
+// have given from the start. It is internal; the order in which the URLs came does not show.
+type State struct {
+	Version  int                `json:"version"`
+	Domain   string             `json:"domain"`
+	Now      time.Time          `json:"now"` // when the domain was collected; ages stay as they were then
+	Context  Context            `json:"context"`
+	Seen     []byte             `json:"seen"`  // see seen.encode
+	Nodes    []StateNode        `json:"nodes"` // the tree of patterns; parents before children, children by token
+	Top      []StateURL         `json:"top"`
+	Listings []StateURL         `json:"listings"`
+	Classes  map[Type]StateType `json:"classes"`
+	Stats    Stats              `json:"stats"`
+	Sources  []StateSource      `json:"sources"`
+	Failures []Failure          `json:"failures"`
+}
+
+// StateNode is a segment of the patterns.
+type StateNode struct {
+	Parent   int      `json:"p"` // index of its parent; the first node is the root
+	Token    string   `json:"t"`
+	Name     bool     `json:"n,omitempty"`
+	Variable bool     `json:"v,omitempty"`
+	Examples []string `json:"e,omitempty"`
+}
+
+// StateURL is a URL with what its scores were made of.
+type StateURL struct {
+	URL     string `json:"url"`
+	Lastmod uint32 `json:"lastmod"` // seconds since 1970, 0 when unknown
+	Method  Method `json:"method"`
+}
+
+// StateType sums up the URLs of one type.
+type StateType struct {
+	Count    int        `json:"count"`
+	Priority int        `json:"priority"` // sum, in thousandths
+	Examples []StateURL `json:"examples"`
+}
+
+// StateSource is an entry point with what it lists.
+type StateSource struct {
+	Source
+	Types  map[Type]int `json:"types"`
+	Newest []uint32     `json:"newest"` // dates, ascending
+}
+
+// State gives what Restore needs.
+func (a *Analyser) State() *State {
+	nodes, number := a.tree.store()
+	s := &State{
+		Version: stateVersion, Domain: a.o.Domain, Now: a.o.Now.UTC(), Context: a.o.Context,
+		Seen: a.seen.encode(func(n nodeID) uint64 {
+			if n = a.tree.home(n); n == noNode {
+				return 0
+			}
+			return uint64(number[n]) + 1
+		}),
+		Nodes: nodes,
+		Top:   storeURLs(a.top.list), Listings: storeURLs(a.listings.list),
+		Classes: map[Type]StateType{}, Stats: a.stats,
+		Sources: []StateSource{}, Failures: append([]Failure{}, a.failures...),
+	}
+	for i := range a.classes {
+		if c := &a.classes[i]; c.count > 0 {
+			s.Classes[types[i]] = StateType{c.count, c.priority, storeURLs(c.examples.list)}
+		}
+	}
+	for i := range a.sources {
+		o := &a.sources[i]
+		stored := StateSource{Source: o.Source, Types: map[Type]int{}, Newest: o.newest}
+		for c, n := range o.types {
+			if n > 0 {
+				stored.Types[types[c]] = n
+			}
+		}
+		s.Sources = append(s.Sources, stored)
+	}
+	return s
+}
+
+func storeURLs(list []candidate) []StateURL {
+	stored := make([]StateURL, len(list))
+	for i, c := range list {
+		stored[i] = StateURL{c.url, c.lastmod, methods[c.rank]}
+	}
+	return stored
+}
+
+// ParseState reads discovery.json. A state of another version, or a damaged one, is a Parse error:
+// the domain must be collected again.
+func ParseState(data []byte) (*State, error) {
+	s := new(State)
+	err := json.Unmarshal(data, s)
+	if err == nil && s.Version == stateVersion {
+		return s, nil
+	}
+	return nil, &contract.Error{Kind: contract.Parse, Op: "discovery.ParseState", Field: "discovery.json",
+		Message: "the stored state of the discovery cannot be read; collect the domain again", Err: err}
+}
+
+// Restore continues an analysis. robots is as in Options.
+func Restore(s *State, robots func(url string) (allowed, known bool)) (*Analyser, error) {
+	a := NewAnalyser(Options{Domain: s.Domain, Now: s.Now, Context: s.Context, Robots: robots})
+	damaged := func(err error) (*Analyser, error) {
+		return nil, &contract.Error{Kind: contract.Parse, Op: "discovery.Restore", Field: "discovery.json",
+			Message: "the stored state of the discovery is damaged; collect the domain again", Err: err}
+	}
+	if !a.tree.restore(s.Nodes) {
+		return damaged(nil)
+	}
+	err := a.seen.decode(s.Seen, func(number uint64) (nodeID, bool) {
+		return nodeID(number) - 1, number <= uint64(len(s.Nodes))
+	})
+	if err != nil {
+		return damaged(err)
+	}
+	a.stats, a.failures = s.Stats, s.Failures
+	for _, o := range s.Sources {
+		restored := source{Source: o.Source, newest: o.Newest}
+		for t, n := range o.Types {
+			if i := slices.Index(types[:], t); i >= 0 {
+				restored.types[i] = n
+			}
+		}
+		a.sources = append(a.sources, restored)
+	}
+	for t, stored := range s.Classes {
+		i := slices.Index(types[:], t)
+		if i < 0 {
+			continue
+		}
+		a.classes[i].count, a.classes[i].priority = stored.Count, stored.Priority
+		a.restoreURLs(stored.Examples, func(_ *page, c candidate) { a.classes[i].examples.offer(c) })
+	}
+	a.restoreURLs(s.Top, func(_ *page, c candidate) { a.top.offer(c) })
+	a.restoreURLs(s.Listings, func(p *page, c candidate) {
+		c.order -= 1000 * p.depth
+		a.listings.offer(c)
+	})
+	return a, nil
+}
+
+// restoreURLs scores stored URLs again.
+func (a *Analyser) restoreURLs(stored []StateURL, offer func(*page, candidate)) {
+	for _, u := range stored {
+		if valid, _ := a.canonical([]byte(u.URL)); valid {
+			p := parsePage(string(a.buf))
+			offer(&p, a.judge(&p, rankOf(u.Method), u.Lastmod))
+		}
+	}
+}
+
+// store writes the tree in an order that its pages decide, and tells the number of each node.
+func (t *tree) store() ([]StateNode, map[nodeID]int) {
+	var stored []StateNode
+	number := map[nodeID]int{}
+	var walk func(n nodeID, parent int)
+	walk = func(n nodeID, parent int) {
+		o := &t.nodes[n]
+		s := StateNode{Parent: parent, Token: o.token, Name: o.name, Variable: o.variable}
+		if e := t.examples[n]; e != nil {
+			s.Examples = slices.DeleteFunc(slices.Clone(e[:]), func(u string) bool { return u == "" })
+		}
+		number[n] = len(stored)
+		stored = append(stored, s)
+		var children []nodeID
+		for c := o.first; c != noNode; c = t.nodes[c].next {
+			children = append(children, c)
+		}
+		slices.SortFunc(children, func(x, y nodeID) int { return strings.Compare(t.nodes[x].token, t.nodes[y].token) })
+		for _, c := range children {
+			walk(c, number[n])
+		}
+	}
+	walk(root, 0)
+	return stored, number
+}
+
+// restore reads what store wrote into a new tree, and reports whether it is one.
+func (t *tree) restore(stored []StateNode) bool {
+	if len(stored) == 0 || len(stored) > maxNodes {
+		return false
+	}
+	for i, s := range stored {
+		id := nodeID(i)
+		if i > 0 {
+			if s.Parent < 0 || s.Parent >= i || t.nodes[s.Parent].depth >= maxPatternDepth {
+				return false
+			}
+			t.nodes = append(t.nodes, node{token: s.Token, first: noNode, movedTo: noNode, name: s.Name})
+			t.link(nodeID(s.Parent), id)
+		}
+		t.nodes[i].variable = s.Variable
+		for _, u := range s.Examples {
+			t.exemplify(id, u)
+		}
+	}
+	return true
+}

@@ -1,0 +1,64 @@
+package discovery
+
+import (
+	"slices"
+	"strings"
+)
+
+// candidate is a URL with what its scores were made of.
+type candidate struct {
+	url        string
+	lastmod    uint32
+	rank       uint8
+	class      uint8
+	priority   int // thousandths
+	order      int // what its list is sorted by
+	confidence float64
+}
+
+// top keeps the candidates of highest order, ties in the order of URLs. What a URL is worth only
+// grows while facts come in, so one that fell out needs no memory of it.
+type top struct {
+	limit int
+	list  []candidate
+}
+
+func better(a, b candidate) int {
+	if a.order != b.order {
+		return b.order - a.order
+	}
+	return strings.Compare(a.url, b.url)
+}
+
+// offer takes c in, in place of what is known of its URL, if it is good enough.
+func (t *top) offer(c candidate) {
+	if len(t.list) == t.limit && better(t.list[t.limit-1], c) < 0 {
+		return
+	}
+	if i := slices.IndexFunc(t.list, func(o candidate) bool { return o.url == c.url }); i >= 0 {
+		t.list = slices.Delete(t.list, i, i+1)
+	}
+	if len(t.list) == t.limit {
+		t.list = t.list[:t.limit-1]
+	}
+	i, _ := slices.BinarySearchFunc(t.list, c, better)
+	t.list = slices.Insert(t.list, i, c)
+}
+
+// newest keeps the latest different dates, ascending.
+type newest []uint32
+
+// maxDates is how many dates tell how often an entry point changes.
+const maxDates = 256
+
+func (n *newest) add(date uint32) {
+	i, found := slices.BinarySearch(*n, date)
+	switch {
+	case found, i == 0 && len(*n) == maxDates:
+	case len(*n) == maxDates:
+		copy(*n, (*n)[1:i])
+		(*n)[i-1] = date
+	default:
+		*n = slices.Insert(*n, i, date)
+	}
+}
