@@ -2,152 +2,258 @@
 // are done on time, and its document says what became of it.
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import { once } from "node:events";
-import { createServer } from "node:net";
 import { after, before, describe, test } from "node:test";
-import { gzipSync } from "node:zlib";
 import Ajv2020 from "ajv/dist/2020.js";
-import { domainMessage, fixture, prod, quick, root, startEngine } from "./engine.mjs";
+import { domainMessage, fixture, partition, prod, quick, raw, root, startEngine } from "./engine.mjs";
+import web from "./hostileweb.mjs";
 
-const MiB = 1 << 20;
 const valid = new Ajv2020({ strict: false, validateFormats: false }).compile(JSON.parse(fixture("contract/schemas/domain_metadata.schema.json")));
+const MiB = 1 << 20;
 
-// ---- the origin: a TCP server that plays sites, a table of path → what is done with the connection.
+/** The engine before the hostile web. */
+class World {
+  batches = 0;
 
-const text = (value) => (typeof value === "string" ? Buffer.from(value, "latin1") : value);
+  /** limits: ms until the healthy domains of a batch are done, and until the batch is. */
+  static async start(vars, limits) {
+    const world = new World();
+    world.limits = limits;
+    world.engine = await startEngine({
+      web: {
+        name: "hostileweb",
+        main: `${root}/test/e2e/hostileweb.mjs`,
+        compatibility_date: "2026-11-01",
+        // As the sample web, and for the same reason: what it throws must be thrown in the engine.
+        no_bundle: true,
+        find_additional_modules: true,
+        rules: [{ type: "ESModule", globs: ["anysite.mjs"] }],
+      },
+      vars: { ...quick, ...vars },
+      change: (config) => ({ ...config, main: `${root}/test/e2e/inside.mjs` }),
+    });
+    return world;
+  }
 
-/** An honest answer. */
-const answer = (status, body = "", headers = {}) => (socket) => {
-  const content = text(body);
-  socket.write(head(status, { "content-length": content.length, ...headers }));
-  socket.end(content);
-};
-const ok = (body, type = "text/plain", headers = {}) => answer(200, body, { "content-type": type, ...headers });
-const found = (location) => answer(302, "", { location });
-const head = (status, headers) => {
-  let lines = `HTTP/1.1 ${status} Reason\r\nconnection: close\r\nset-cookie: session=hostile; Path=/\r\n`;
-  for (const [name, value] of Object.entries(headers)) lines += `${name}: ${value}\r\n`;
-  return Buffer.from(`${lines}\r\n`, "latin1");
-};
+  /** All requests so far. */
+  async log() {
+    return (await this.engine.web.fetch("https://control.invalid/")).json();
+  }
 
-/** No answer, ever. */
-const hang = () => {};
-/** A connection that breaks. */
-const reset = (socket) => socket.resetAndDestroy();
-/** The headers, so much of the body, and then nothing. */
-const stall = (type, start = "") => (socket) => socket.write(Buffer.concat([head(200, { "content-type": type, "content-length": 100_000 }), text(start)]));
-/** A body of which a byte comes a second. */
-const drip = (type, body) => (socket) => {
-  socket.write(head(200, { "content-type": type }));
-  let i = 0;
-  const timer = setInterval(() => socket.write(text(body[i++ % body.length])), 1000);
-  socket.on("close", () => clearInterval(timer));
-};
-/** A body that breaks off with the connection. */
-const cut = (type, body) => (socket) => {
-  socket.write(Buffer.concat([head(200, { "content-type": type, "content-length": text(body).length * 2 }), text(body)]));
-  setTimeout(() => socket.resetAndDestroy(), 50);
-};
-/** A body without end: start, and then again and again. */
-const flood = (type, start, again) => (socket) => {
-  const chunk = Buffer.from(again.repeat(Math.ceil(65536 / again.length)));
-  socket.write(Buffer.concat([head(200, { "content-type": type }), text(start)]));
-  const pour = () => {
-    while (!socket.destroyed && socket.writableLength < MiB) socket.write(chunk);
+  async asked(host) {
+    return (await this.log()).filter(({ url }) => new URL(url).host === host);
+  }
+
+  async inside(path) {
+    return (await this.engine.worker.fetch(`https://inside.invalid/${path}`)).json();
+  }
+
+  /** Delivers a batch of the hostile domain and four healthy ones, and checks all that is true of any. */
+  async batch(name, { attempts = 4 } = {}) {
+    const hostile = `${name}.sg`;
+    const healthy = [1, 2, 3, 4].map((n) => `healthy${this.batches}-${n}.sg`);
+    const domains = healthy.toSpliced(this.batches++ % 5, 0, hostile);
+    const began = Date.now();
+    const result = await this.engine.deliver("newsfork-domain-dev", domains.map((d) => ({ id: d, body: domainMessage(d, [`https://${d}/x`]), attempts })));
+    const took = Date.now() - began;
+    assert.ok(took < this.limits.batch, `the batch took ${took} ms`);
+
+    for (const domain of healthy) {
+      assert.ok(result.acked.includes(domain), JSON.stringify(result));
+      const { uploaded } = await this.engine.env.DATASETS_BUCKET.head(prod(domain, "domain_metadata.json.success"));
+      assert.ok(uploaded - began < this.limits.healthy, `${domain} was done after ${uploaded - began} ms`);
+      const document = await this.engine.json(prod(domain));
+      assert.deepEqual([document.reachable, document.partial, document.sitemap.url_count], [true, false, 3], domain);
+    }
+
+    const asked = await this.asked(hostile);
+    const document = await this.engine.json(prod(hostile));
+    if (document) {
+      assert.ok(valid(document), JSON.stringify(valid.errors));
+      assert.equal(document.technical_metadata.server_info.requests, asked.length);
+      const { robots_txt, sitemap_xml } = document.technical_metadata;
+      for (const [facts, file] of [[robots_txt, "robots.txt"], [sitemap_xml, "sitemap.xml"]]) {
+        assert.deepEqual(await this.inside(`digest?key=${prod(hostile, file)}`), facts.exists ? { size: facts.size, sha256: facts.sha256 } : null, file);
+      }
+    }
+    return { hostile, document, asked, result };
+  }
+
+  /** Checks what is true of all batches together, and ends the engine. */
+  async close() {
+    try {
+      for (const { url, cookie, sent, cancelled } of await this.log()) {
+        assert.match(new URL(url).host, /^(healthy\d+-\d|\w+-at-\w+)\.sg$/, url);
+        assert.equal(cookie, null, url);
+        assert.ok(!(sent > 64 * MiB), `${url} gave ${sent} bytes`);
+        assert.ok(!(sent > MiB) || cancelled || url.includes("large"), `${url} was read to its end`);
+      }
+      const { live, dropped, recovered, memory } = await this.inside("pool");
+      assert.deepEqual([live, dropped, recovered], [0, {}, {}]);
+      assert.ok(Math.max(...memory) <= 32 * MiB, `${memory} bytes`);
+    } finally {
+      await this.engine.close();
+    }
+  }
+}
+
+const fine = { reachable: true, partial: false, robots: [200, true, null], sitemap: [200, true, null], truncated: false, feeds: 1 };
+const unreachable = (kind) => ({ reachable: false, robots: [0, false, kind], sitemap: [404, false, kind], feeds: 0 });
+const closed = (status, kind) => ({ robots: [status, false, kind], sitemap: [404, false, "robots_disallowed"], feeds: 0 });
+
+function view({ reachable, partial, robots, sitemap, technical_metadata: { sitemap_xml, feeds } }) {
+  return {
+    reachable,
+    partial,
+    robots: [robots.status_code, robots.exists, robots.error_type],
+    sitemap: [sitemap.status_code, sitemap.exists, sitemap.error_type],
+    truncated: sitemap_xml.truncated,
+    feeds: feeds.length,
   };
-  socket.on("drain", pour);
-  pour();
-};
+}
 
-class Origin {
-  sites = {};
-  asked = [];
-  open = new Set();
-  sent = {}; // bytes, by URL
-
-  constructor() {
-    this.server = createServer((socket) => {
-      this.open.add(socket);
-      socket.on("error", () => {});
-      socket.on("close", () => this.open.delete(socket));
-      let request = "";
-      const read = (data) => {
-        request += data.toString("latin1");
-        if (!request.includes("\r\n\r\n")) return;
-        socket.off("data", read);
-        socket.resume();
-        const url = new URL(/^x-url: (.*)\r$/im.exec(request)[1]);
-        socket.on("close", () => (this.sent[url.href] = (this.sent[url.href] ?? 0) + socket.bytesWritten));
-        this.asked.push({ url: url.href, cookie: /^cookie:/im.test(request) });
-        const site = this.sites[url.hostname] ?? {};
-        (site[url.pathname] ?? site["*"] ?? answer(404, "not found"))(socket, url);
-      };
-      socket.on("data", read);
+/** Tests of hosts by their names, with what differs from a fine document. */
+function documents(world, table) {
+  for (const [name, differs] of Object.entries(table)) {
+    test(name, async () => {
+      const { document, result } = await world().batch(name);
+      assert.equal(result.acked.length, 5, JSON.stringify(result));
+      assert.deepEqual(view(document), { ...fine, ...differs }, JSON.stringify(document, null, 1));
     });
   }
-
-  async listen() {
-    this.server.listen(0, "127.0.0.1");
-    await once(this.server, "listening");
-    return `http://127.0.0.1:${this.server.address().port}/`;
-  }
-
-  close() {
-    for (const socket of this.open) socket.destroy();
-    this.server.close();
-  }
 }
 
-const DEBUG = process.env.DEBUG;
+// Waiting is all they do, so several batches are delivered at once.
+describe("origins that hang", { concurrency: 4 }, () => {
+  const vars = { ROBOTS_TIMEOUT_MS: "2500", SITEMAP_TIMEOUT_MS: "3000", PAGE_TIMEOUT_MS: "2000", DOMAIN_DEADLINE_MS: "7000" };
+  let world;
+  before(async () => (world = await World.start(vars, { healthy: 5000, batch: 9000 })));
+  after(() => world?.close());
 
-async function startHostile(vars) {
-  const origin = new Origin();
-  const web = {
-    name: "hostileweb",
-    main: `${root}/test/e2e/hostileweb.mjs`,
-    compatibility_date: "2026-11-01",
-    vars: { ORIGIN: await origin.listen(), HOSTILE: "hostile.sg" },
-  };
-  const engine = await startEngine({ web, vars: { ...quick, ...vars }, change: (config) => ({ ...config, main: `${root}/test/e2e/pooled.mjs` }) });
-  let n = 0;
-  const world = {
-    engine,
-    origin,
-    log: async () => (await engine.web.fetch("https://control.invalid/")).json(),
-    pool: async () => (await engine.worker.fetch("https://pool.invalid/")).json(),
-    async batch(name, site, { attempts = 4 } = {}) {
-      const domain = `${name}-hostile.sg`;
-      origin.sites[domain] = typeof site === "function" ? site(`https://${domain}`) : site;
-      const domains = [1, 2, 3, 4].map(() => `healthy${++n}.sg`);
-      domains.splice(n % 5, 0, domain);
-      await world.log();
-      const began = Date.now();
-      const result = await engine.deliver("newsfork-domain-dev", domains.map((d) => ({ id: d, body: domainMessage(d, [`https://${d}/x`]), attempts })));
-      const took = Date.now() - began;
-      const log = await world.log();
-      const document = await engine.json(prod(domain));
-      const done = [];
-      for (const d of domains) {
-        const o = await engine.env.DATASETS_BUCKET.head(prod(d, "domain_metadata.json.success"));
-        done.push([d, o && o.uploaded.getTime() - began]);
-      }
-      const pool = await world.pool();
-      if (DEBUG) console.log(`\n##### ${name} took ${took}`, JSON.stringify(done), JSON.stringify(result.retried), "\n", JSON.stringify(summary(document)), "\n", log.filter((l) => l.url.includes("hostile")).map((l) => l.url.slice(0, 80)).join(" "), "\n", JSON.stringify(pool), "open", origin.open.size, JSON.stringify(Object.fromEntries(Object.entries(origin.sent).filter(([k, v]) => k.includes(domain)&&v>200000))));
-      return { domain, domains, result, took, log, document, done, pool };
-    },
-    async close() {
-      await engine.close();
-      origin.close();
-    },
-  };
-  return world;
-}
+  documents(() => world, {
+    "hang-at-rest": { partial: true, sitemap: [404, false, "timeout_error"], feeds: 0 },
+    "hang-at-everything": unreachable("timeout_error"),
+    "hang-at-robots": unreachable("timeout_error"),
+    "hang-at-sitemap": { sitemap: [404, false, "timeout_error"] },
+    "hang-at-home": { partial: true, feeds: 0 },
+    "hang-at-feed": { partial: true, feeds: 0 },
+    "stall-at-robots": closed(200, "timeout_error"),
+    "stall-at-sitemap": { sitemap: [200, false, "timeout_error"] },
+    "stall-at-home": { partial: true, feeds: 0 },
+    "stall-at-feed": { partial: true, feeds: 0 },
+    "drip-at-robots": closed(200, "timeout_error"),
+    "drip-at-sitemap": { sitemap: [200, false, "timeout_error"] },
+    "drip-at-home": { partial: true, feeds: 0 },
+  });
+});
 
-const summary = (d) => d && {
-  reachable: d.reachable, partial: d.partial,
-  robots: { s: d.robots.status_code, l: d.robots.content_length, x: d.robots.exists, e: d.robots.error, t: d.robots.error_type },
-  sitemap: { s: d.sitemap.status_code, l: d.sitemap.content_length, x: d.sitemap.exists, n: d.sitemap.url_count, e: d.sitemap.error, t: d.sitemap.error_type, k: d.technical_metadata.sitemap_xml.kind, tr: d.technical_metadata.sitemap_xml.truncated },
-  docs: d.technical_metadata.sitemap_xml.documents.map((x) => [x.url.slice(-40), x.status_code, x.url_count, x.error].join("|")),
-  feeds: d.technical_metadata.feeds.map((f) => [f.url.slice(-30), f.kind, f.item_count].join("|")),
-  server: d.technical_metadata.server_info, ms: d.processing_metadata.processing_duration_ms,
-};
+// Where nothing is to run out of time, however busy the machine.
+const patient = { ROBOTS_TIMEOUT_MS: "10000", SITEMAP_TIMEOUT_MS: "50000", PAGE_TIMEOUT_MS: "10000" };
+
+describe("origins that lie and flood", () => {
+  const cap = 8 * MiB;
+  let world;
+  before(async () => (world = await World.start({ ...patient, MAX_SITEMAP_BYTES: String(cap) }, { healthy: 10_000, batch: 20_000 })));
+  after(() => world?.close());
+
+  documents(() => world, {
+    "reset-at-everything": unreachable("network_error"),
+    "reset-at-sitemap": { sitemap: [404, false, "network_error"] },
+    "reset-at-home": { partial: true, feeds: 0 },
+    "cut-at-robots": closed(200, "network_error"),
+    "cut-at-sitemap": { sitemap: [200, false, "network_error"] },
+    "cut-at-home": { partial: true, feeds: 0 },
+    "cut-at-feed": { partial: true, feeds: 0 },
+    "loop-at-robots": { robots: [302, false, "network_error"], sitemap: [404, false, null] },
+    "loop-at-sitemap": { sitemap: [302, false, "network_error"] },
+    "loop-at-home": { partial: true, feeds: 0 },
+    "flood-at-everything": { truncated: true },
+    "line-at-everything": { truncated: true },
+    "list-at-sitemap": { truncated: true },
+    "zeros-at-rest": { partial: true, sitemap: [200, false, "parse_error"], feeds: 0 },
+    "bomb-at-sitemap": { truncated: true },
+    "twice-at-sitemap": { truncated: true },
+    "encoded-at-everything": { truncated: true },
+    "headers-at-everything": {},
+    "charset-at-everything": {},
+    "wide-at-robots": {},
+    "wide-at-sitemap": {},
+    "short-at-sitemap": { truncated: true },
+    "more-at-sitemap": { truncated: true },
+    "later-at-sitemap": { partial: true, sitemap: [503, false, "network_error"], feeds: 0 },
+    "overdone-at-robots": { partial: true, robots: [429, false, null], sitemap: [404, false, "timeout_error"], feeds: 0 },
+    "overdone-at-home": { feeds: 0 },
+    ...Object.fromEntries(web.forbidden.map((_, i) => [`to${i}-at-robots`, closed(302, "validation_error")])),
+    "inward-at-rest": { partial: true, sitemap: [302, false, "validation_error"], feeds: 0 },
+    "names-at-robots": { sitemap: [404, false, "validation_error"] },
+    "names-at-sitemap": {},
+    "names-at-home": { feeds: 0 },
+  });
+
+  test("what is read of a flood is what is kept, and no more", async () => {
+    const { document, asked } = await world.batch("flood-at-rest");
+    assert.deepEqual([document.sitemap.content_length, document.technical_metadata.sitemap_xml.truncated], [cap, true]);
+    for (const [path, limit] of [["/map.xml", cap], ["/", MiB], ["/rss", 5 * MiB]]) {
+      const { sent } = asked.find(({ url }) => new URL(url).pathname === path);
+      assert.ok(sent >= limit && sent < limit + MiB, `${path}: ${sent}`);
+    }
+  });
+
+  test("of a robots.txt of 2 MB the first 500 KiB hold", async () => {
+    const { document, hostile } = await world.batch("long-at-robots");
+    const { robots, technical_metadata } = document;
+    assert.deepEqual([robots.content_length, robots.sitemap_urls, technical_metadata.robots_txt.allows_crawling], [512_000, [`https://${hostile}/map.xml`], true]);
+  });
+
+  test("a domain of which nothing answers is tried again before that becomes its document", async () => {
+    const { document, result } = await world.batch("reset-at-robots", { attempts: 1 });
+    assert.equal(document, null);
+    assert.deepEqual([result.acked.length, result.retried.map((r) => r.msgId)], [4, ["reset-at-robots.sg"]]);
+  });
+});
+
+describe("hostile origins, with the limits of production", () => {
+  let world;
+  before(async () => (world = await World.start({ ...patient, FETCH_RETRIES: "3", FETCH_RETRY_BASE_MS: "100" }, { healthy: 10_000, batch: 60_000 })));
+  after(() => world?.close());
+  const limit = 52_428_800; // MAX_SITEMAP_BYTES
+
+  test("a sitemap of 50 MB is read and kept whole", async () => {
+    const { document, hostile } = await world.batch("large-at-sitemap");
+    const sum = createHash("sha256");
+    let size = 0;
+    for (const chunk of web.largeSitemap(hostile)) {
+      sum.update(chunk);
+      size += chunk.length;
+    }
+    assert.ok(size > 52_000_000 && size <= limit);
+    assert.deepEqual(view(document), fine);
+    assert.equal(document.sitemap.url_count, 50_000);
+    const { sha256 } = document.technical_metadata.sitemap_xml;
+    assert.deepEqual([document.sitemap.content_length, sha256], [size, sum.digest("hex")]);
+  });
+
+  test("of an endless one as much is kept as the protocol allows", async () => {
+    const { document } = await world.batch("flood-at-sitemap");
+    assert.deepEqual(view(document), { ...fine, truncated: true });
+    assert.equal(document.sitemap.content_length, limit);
+  });
+
+  test("a lost connection is tried again, a refusal for a day is not", async () => {
+    const reset = await world.batch("reset-at-sitemap");
+    assert.deepEqual(view(reset.document), { ...fine, sitemap: [404, false, "network_error"] });
+    assert.equal(reset.asked.filter(({ url }) => url.endsWith("/map.xml")).length, 4);
+    const later = await world.batch("later-at-robots");
+    assert.equal(later.asked.length, 1);
+    assert.deepEqual(view(later.document), { ...fine, ...closed(503, "network_error") });
+  });
+
+  test("a host that wants to be left alone for a day does not cost the domain its other messages", async () => {
+    const { hostile, asked } = await world.batch("overdone-at-home");
+    const other = { partition_info: { ...partition, category: "finance" }, source_file_path: raw(1).replace("category=news", "category=finance") };
+    const result = await world.engine.deliver("newsfork-domain-dev", [{ id: "other", body: domainMessage(hostile, [], other) }]);
+    assert.deepEqual(result.acked, ["other"], JSON.stringify(world.engine.events("domain_collector_failed")));
+    const busy = world.engine.events("domain_busy").find((line) => line.registrable_domain === hostile);
+    assert.ok(busy.delay_ms > 60_000, `${busy.delay_ms} ms`);
+    assert.equal((await world.asked(hostile)).length, asked.length);
+  });
+});
