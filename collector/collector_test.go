@@ -388,8 +388,8 @@ func TestSaysWhatFailed(t *testing.T) {
 				if d.Sitemap.StatusCode != c.status || errorType != c.errorType || d.Sitemap.Exists != (d.Sitemap.Error == nil) {
 					t.Errorf("sitemap %s; want %d, %q", asJSON(d.Sitemap), c.status, c.errorType)
 				}
-				if n := len(d.Technical.SitemapXML.Documents); n != c.asked {
-					t.Errorf("%d sitemaps listed, %d asked for", n, c.asked)
+				if n := len(d.Technical.SitemapXML.Documents); n != c.asked || (n > 0) != (d.Sitemap.FetchedAt != nil) {
+					t.Errorf("%d sitemaps listed, %d asked for, at %v", n, c.asked, d.Sitemap.FetchedAt)
 				}
 			})
 		})

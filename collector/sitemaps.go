@@ -37,13 +37,14 @@ func (g *gathering) sitemaps(ctx context.Context) error {
 // are those of the bucket.
 func (g *gathering) sitemap(ctx context.Context, walk *sitemap.Walk, c sitemap.Candidate) (bool, error) {
 	f, more := g.facts, true
-	if !f.sitemap.Exists {
-		f.sitemapAt = g.Clock.Now()
-	}
+	began := g.Clock.Now()
 	a, failure := g.session.Fetch(ctx, fetch.Target{
 		URL: c.URL, Accept: "application/xml, text/xml, */*;q=0.5",
 		Timeout: g.Settings.SitemapTimeout, MaxBytes: g.Settings.MaxSitemapBytes,
 	})
+	if !f.sitemap.Exists && a.Requests > 0 {
+		f.sitemapAt = began
+	}
 	d := contract.SitemapDocument{URL: c.URL, FoundBy: string(c.Source), StatusCode: a.Status}
 	var why contract.Failure
 	switch {
