@@ -54,11 +54,13 @@ var mayImport = map[string][]string{
 	"processor":    {"contract", "dataset", "r2"},
 	"collector":    {"contract", "settings", "r2", "fetch", "robots", "sitemap", "feed", "discovery"},
 	"queues":       {"contract", "orchestrator", "processor", "collector", "ledger", "r2"},
+	"alarms":       {"contract", "ledger"},
+	"reconcile":    {"contract", "ledger", "r2"},
 	"handlers":     {"contract", "settings", "orchestrator", "processor", "collector", "ledger", "r2"},
 }
 
 // adapters are the rooms with files for the platform.
-var adapters = []string{"r2", "queues", "fetch", "ledger", "handlers", "worker"}
+var adapters = []string{"r2", "queues", "fetch", "ledger", "alarms", "handlers", "worker"}
 
 func TestLayers(t *testing.T) {
 	for _, environment := range [][]string{nil, {"GOOS=js", "GOARCH=wasm"}} {

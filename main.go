@@ -6,6 +6,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"net/http"
 	"os"
@@ -13,8 +14,10 @@ import (
 	"syscall/js"
 	"time"
 
+	"github.com/syumai/workers/cloudflare/cron"
 	library "github.com/syumai/workers/cloudflare/queues"
 
+	"github.com/newsfork/seed-engine/alarms"
 	"github.com/newsfork/seed-engine/collector"
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/fetch"
@@ -24,6 +27,7 @@ import (
 	"github.com/newsfork/seed-engine/processor"
 	"github.com/newsfork/seed-engine/queues"
 	"github.com/newsfork/seed-engine/r2"
+	"github.com/newsfork/seed-engine/reconcile"
 	"github.com/newsfork/seed-engine/settings"
 	"github.com/newsfork/seed-engine/worker"
 )
@@ -51,7 +55,13 @@ func main() {
 			}
 			p.consumer.HandleBatch(ctx, batch)
 		},
-		nil,
+		func(ctx context.Context, event *cron.Event) error {
+			p, err := program()
+			if err != nil {
+				return err
+			}
+			return p.everyMinute(ctx, event.ScheduledTime)
+		},
 	)
 }
 
@@ -60,8 +70,16 @@ func main() {
 const misconfiguredDelay = 5 * time.Minute
 
 type seedEngine struct {
-	handler  http.Handler
-	consumer *queues.Consumer
+	handler   http.Handler
+	consumer  *queues.Consumer
+	alarms    *alarms.Watch
+	records   *ledger.Ledger
+	retention time.Duration
+}
+
+// everyMinute is what the cron starts. The tables that are swept from end to end are so once an hour.
+func (e *seedEngine) everyMinute(ctx context.Context, at time.Time) error {
+	return errors.Join(e.alarms.Run(ctx), e.records.Prune(ctx, at.Add(-e.retention), at.Minute() == 0))
 }
 
 func build(log *slog.Logger) (*seedEngine, error) {
@@ -70,27 +88,42 @@ func build(log *slog.Logger) (*seedEngine, error) {
 		return nil, err
 	}
 	bucket := r2.NewBinding("DATASETS_BUCKET")
-	seedQueue, domainQueue := queues.NewProducer("SEED_QUEUE"), queues.NewProducer("DOMAIN_QUEUE")
+	seedQueue, domainQueue, dlq := queues.NewProducer("SEED_QUEUE"), queues.NewProducer("DOMAIN_QUEUE"), queues.NewProducer("DLQ")
 	records := ledger.New(ledger.NewD1("METADATA_DB"))
-	steps := &orchestrator.Orchestrator{Bucket: bucket, Queue: seedQueue, Log: log}
-	api := &handlers.API{
-		Settings: s, Orchestrator: steps, Bucket: handlers.Binding{Binding: bucket}, Seeds: seedQueue,
-		PingLedger: records.Ping, Log: log, Now: time.Now,
-	}
+	controls := &queues.Controls{Bucket: bucket, Sleep: worker.Sleep}
+	steps := &orchestrator.Orchestrator{Bucket: bucket, Queue: seedQueue, Ledger: records, Log: log, Now: time.Now}
 	domains := &collector.Collector{
 		Bucket: bucket, Transport: fetch.NewTransport(), Clock: fetch.SystemClock(), Settings: s, Log: log,
 	}
+	letters := &queues.DeadLetters{
+		Ledger: records, Bucket: bucket, Queue: dlq, Version: version(), Delay: s.RetryDelay, Log: log, Now: time.Now,
+	}
+	tally := &queues.Tally{Queue: domainQueue, Ledger: records, Log: log}
 	consumer := &queues.Consumer{
 		Orchestrator: steps,
-		Processor:    &processor.Processor{Store: bucket, Sender: domainQueue, Log: log, Version: contract.Version},
+		Processor:    &processor.Processor{Store: bucket, Sender: tally, Log: log, Version: contract.Version},
 		NewBatch:     func(excluded func(string) bool) queues.Batch { return domains.NewBatch(excluded) },
-		Letters: &queues.DeadLetters{
-			Ledger: records, Bucket: bucket, Queue: queues.NewProducer("DLQ"), Version: version(), Delay: s.RetryDelay, Log: log, Now: time.Now,
-		},
-		Leases:     &queues.Leases{Ledger: records, Queue: domainQueue, Sleep: worker.Sleep, Log: log, Now: time.Now},
+		Letters:      letters,
+		Leases:       &queues.Leases{Ledger: records, Queue: domainQueue, Sleep: worker.Sleep, Log: log, Now: time.Now},
+		Controls:     controls, Tally: tally, Seeds: seedQueue, Domains: domainQueue,
 		RetryDelay: s.RetryDelay, Log: log, Now: time.Now,
 	}
-	return &seedEngine{api.Handler(), consumer}, nil
+	api := &handlers.API{
+		Settings: s, Orchestrator: steps, Bucket: handlers.Binding{Binding: bucket}, Seeds: seedQueue,
+		Ledger:     records,
+		Letters:    &queues.Replays{Ledger: records, Letters: letters, Seeds: seedQueue, Domains: domainQueue, Now: time.Now},
+		Controls:   controls,
+		Reconciler: &reconcile.Reconciler{Bucket: bucket, Letters: letters, Ledger: records, Now: time.Now},
+		Backlog: func(ctx context.Context, role string) (contract.Backlog, error) {
+			b, err := map[string]queues.Producer{queues.Seed: seedQueue, queues.Domain: domainQueue, queues.DLQ: dlq}[role].Backlog(ctx)
+			return contract.Backlog{Messages: b.Messages, Bytes: b.Bytes, Oldest: contract.At(b.Oldest)}, err
+		},
+		Pool: handlers.Pool, Log: log, Now: time.Now,
+	}
+	watch := &alarms.Watch{
+		Ledger: records, Webhook: alarms.Platform{UserAgent: s.UserAgent}, URL: s.AlertWebhookURL, Environment: s.Environment, Log: log, Now: time.Now,
+	}
+	return &seedEngine{api.Handler(), consumer, watch, records, s.LedgerRetention}, nil
 }
 
 // variable reads a variable or secret; one that is not a string counts as its JSON.

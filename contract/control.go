@@ -1,5 +1,16 @@
 package contract
 
+import (
+	"net/url"
+	"strings"
+)
+
+// Controls is what operators decided: whether the pipeline works, and what it must not fetch.
+type Controls struct {
+	Pipeline   Pipeline    `json:"pipeline"`
+	Exclusions []Exclusion `json:"exclusions"` // sorted by kind and value
+}
+
 // Pipeline answers GET /api/v1/pipeline and POST …/pause and …/resume.
 type Pipeline struct {
 	Paused bool    `json:"paused"`
@@ -28,4 +39,105 @@ type Exclusion struct {
 type ExclusionPage struct {
 	Exclusions []Exclusion `json:"exclusions"`
 	Cursor     *string     `json:"cursor"` // ?cursor= of the next page
+}
+
+// maxPattern is the length of a URL pattern, in bytes.
+const maxPattern = 2000
+
+// CheckExclusion brings the value of an exclusion into the form in which it is compared. domain is a
+// registrable domain or host in lower-case A-labels, see r2.SanitizeDomain.
+func CheckExclusion(kind, value string) (string, error) {
+	switch kind {
+	case ExcludeDomain, ExcludeHost:
+		return value, CheckDomain("value", value)
+	case ExcludeURL:
+		scheme, rest, ok := strings.Cut(value, "://")
+		host, path, hasPath := strings.Cut(rest, "/")
+		if !ok || !strings.EqualFold(scheme, "http") && !strings.EqualFold(scheme, "https") || host == "" || !hasPath || len(value) > maxPattern {
+			return "", Invalid("value", "%q is not a URL pattern; send an http or https URL with a path, in which * stands for any characters, such as %q", clip(value), "https://example.sg/private/*")
+		}
+		return strings.ToLower(scheme) + "://" + strings.ToLower(host) + "/" + path, nil
+	}
+	return "", Invalid("kind", "%q is not a kind of exclusion; send domain, host or url", clip(kind))
+}
+
+// Exclusions decides what is excluded.
+type Exclusions struct {
+	domains, hosts map[string]bool
+	patterns       []string // without their scheme, which is not compared
+}
+
+// NewExclusions makes them ready to be asked.
+func NewExclusions(list []Exclusion) *Exclusions {
+	x := &Exclusions{domains: map[string]bool{}, hosts: map[string]bool{}}
+	for _, e := range list {
+		switch e.Kind {
+		case ExcludeDomain:
+			x.domains[e.Value] = true
+		case ExcludeHost:
+			x.hosts[e.Value] = true
+		case ExcludeURL:
+			x.patterns = append(x.patterns, schemeless(e.Value))
+		}
+	}
+	return x
+}
+
+// Domain reports whether a registrable domain is excluded with all its hosts.
+func (x *Exclusions) Domain(domain string) bool { return x.domains[domain] }
+
+// URL reports whether a URL is excluded: by its domain, its host or a pattern. What cannot be parsed is.
+func (x *Exclusions) URL(link string) bool {
+	if len(x.domains)+len(x.hosts)+len(x.patterns) == 0 {
+		return false
+	}
+	u, err := url.Parse(link)
+	if err != nil {
+		return true
+	}
+	host := strings.TrimSuffix(strings.ToLower(u.Hostname()), ".")
+	if x.hosts[host] {
+		return true
+	}
+	for above := host; above != ""; _, above, _ = strings.Cut(above, ".") {
+		if x.domains[above] {
+			return true
+		}
+	}
+	_, rest, _ := strings.Cut(strings.TrimPrefix(schemeless(link), u.Host), "/")
+	for _, p := range x.patterns {
+		if matches(p, host+"/"+rest) {
+			return true
+		}
+	}
+	return false
+}
+
+func schemeless(link string) string {
+	_, rest, _ := strings.Cut(link, "://")
+	return rest
+}
+
+// matches reports whether text is what the pattern says, where * stands for any characters. A star
+// takes as little as possible; it takes more only while nothing after it was matched by a later one,
+// which keeps the time within the product of both lengths.
+func matches(pattern, text string) bool {
+	p, t := 0, 0
+	star, resume := -1, 0
+	for t < len(text) {
+		switch {
+		case p < len(pattern) && pattern[p] == '*':
+			star, resume = p, t
+			p++
+		case p < len(pattern) && pattern[p] == text[t]:
+			p++
+			t++
+		case star >= 0:
+			resume++
+			p, t = star+1, resume
+		default:
+			return false
+		}
+	}
+	return strings.Trim(pattern[p:], "*") == ""
 }

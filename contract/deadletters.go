@@ -90,3 +90,29 @@ type Unresolved struct {
 	Code    string `json:"code"` // not_found or an error type
 	Message string `json:"message"`
 }
+
+// Validate reports the first thing that is wrong.
+func (c *DeadLetterChoice) Validate() error {
+	ways := 0
+	for _, there := range []bool{c.IDs != nil, c.Filter != nil, c.All} {
+		if there {
+			ways++
+		}
+	}
+	switch {
+	case ways != 1:
+		return Invalid("ids", "exactly one of ids, filter and all chooses dead letters; send %s", `{"ids":["…"]}, {"filter":{…}} or {"all":true}`)
+	case c.IDs != nil && (len(c.IDs) == 0 || len(c.IDs) > MaxResolved):
+		return Invalid("ids", "has %d ids; send 1 to %d", len(c.IDs), MaxResolved)
+	case c.Filter == nil:
+		return nil
+	}
+	f := c.Filter
+	if *f == (DeadLetterFilter{}) {
+		return Invalid("filter", "is empty; send what to choose by, or %s", `{"all":true}`)
+	}
+	if f.Queue != "" && f.Queue != "seed" && f.Queue != "domain" {
+		return Invalid("filter.queue", "%q is not a queue of the pipeline; send seed or domain", clip(f.Queue))
+	}
+	return Filter{Country: f.Country, Category: f.Category, Date: f.Date}.Validate("filter.")
+}

@@ -57,9 +57,9 @@ type PartitionStats struct {
 
 // ErrorCount says how many files and domains failed with an error type.
 type ErrorCount struct {
-	ErrorType Kind  `json:"error_type"`
-	Files     int64 `json:"files"`
-	Domains   int64 `json:"domains"`
+	ErrorType string `json:"error_type"`
+	Files     int64  `json:"files"`
+	Domains   int64  `json:"domains"`
 }
 
 // TrendHour counts what was finished within one hour.

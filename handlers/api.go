@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/ledger"
 	"github.com/newsfork/seed-engine/orchestrator"
 	"github.com/newsfork/seed-engine/r2"
 	"github.com/newsfork/seed-engine/settings"
@@ -34,6 +35,7 @@ type Orchestrator interface {
 // in, unless the key exists (r2.ErrPrecondition).
 type Bucket interface {
 	Head(ctx context.Context, key string) (*r2.Object, error)
+	Get(ctx context.Context, key string) (*r2.Body, error)
 	List(ctx context.Context, o r2.ListOptions) (*r2.Page, error)
 	Store(ctx context.Context, key string, r *http.Request) (*r2.Object, error)
 }
@@ -43,13 +45,48 @@ type Sender interface {
 	Send(ctx context.Context, b *contract.Batch) error
 }
 
+// Ledger tells what happened; see package ledger.
+type Ledger interface {
+	Ping(ctx context.Context) error
+	Record(ctx context.Context, c ledger.Changes) error
+	Status(ctx context.Context, q ledger.StatusQuery) (*ledger.Status, error)
+	Domains(ctx context.Context, q ledger.DomainQuery) (contract.DomainPage, error)
+	Domain(ctx context.Context, domain string, f contract.Filter) ([]contract.DomainRecord, error)
+	DeadLetters(ctx context.Context, q ledger.LetterQuery) (contract.DeadLetterPage, error)
+	DeadLetter(ctx context.Context, id string) (*contract.DeadLetterDetail, error)
+}
+
+// Letters reads stored dead letters (nil when one is gone), and replays or discards them. by is the
+// name of the token that asks for it.
+type Letters interface {
+	Read(ctx context.Context, key string) (*contract.DeadLetter, error)
+	Replay(ctx context.Context, choice contract.DeadLetterChoice, by string) (contract.Resolved, error)
+	Discard(ctx context.Context, choice contract.DeadLetterChoice, by string) (contract.Resolved, error)
+}
+
+// Controls keeps the decisions of operators. Change is applied again when another came in between.
+type Controls interface {
+	Read(ctx context.Context) (contract.Controls, *contract.Exclusions, error)
+	Change(ctx context.Context, change func(*contract.Controls) error) (contract.Controls, error)
+}
+
+// Reconciler rebuilds the ledger of a partition, a piece at a time.
+type Reconciler interface {
+	Run(ctx context.Context, p contract.Partition, cursor string) (contract.Reconciled, error)
+}
+
 // API is everything that the routes work with.
 type API struct {
 	Settings     *settings.Settings
 	Orchestrator Orchestrator
 	Bucket       Bucket
 	Seeds        Sender
-	PingLedger   func(ctx context.Context) error // one cheap query to D1
+	Ledger       Ledger
+	Letters      Letters
+	Controls     Controls
+	Reconciler   Reconciler
+	Backlog      func(ctx context.Context, role string) (contract.Backlog, error) // of the queue seed, domain or dlq
+	Pool         func() (PoolStats, error)
 	Log          *slog.Logger
 	Now          func() time.Time
 }
@@ -74,7 +111,22 @@ func (a *API) routes() []route {
 		{"/health/live", true, methods{"GET": a.live}},
 		{"/health/ready", true, methods{"GET": a.ready}},
 		{"/schemas/{name}", true, methods{"GET": a.schema}},
+		{"/openapi.json", true, methods{"GET": a.openAPI}},
+		{"/metrics", false, methods{"GET": a.metrics}},
 		{"/api/v1/seeds/orchestrate", false, methods{"POST": a.orchestrate}},
+		{"/api/v1/seeds/status", false, methods{"GET": a.status}},
+		{"/api/v1/seeds/domains", false, methods{"GET": a.listDomains}},
+		{"/api/v1/seeds/domains/{domain}", false, methods{"GET": a.showDomain}},
+		{"/api/v1/seeds/reconcile", false, methods{"POST": a.reconcile}},
+		{"/api/v1/dlq", false, methods{"GET": a.listDeadLetters}},
+		{"/api/v1/dlq/{id}", false, methods{"GET": a.showDeadLetter}},
+		{"/api/v1/dlq/replay", false, methods{"POST": a.replay}},
+		{"/api/v1/dlq/discard", false, methods{"POST": a.discard}},
+		{"/api/v1/exclusions", false, methods{"GET": a.listExclusions}},
+		{"/api/v1/exclusions/{kind}/{value}", false, methods{"GET": a.showExclusion, "PUT": a.exclude, "DELETE": a.include}},
+		{"/api/v1/pipeline", false, methods{"GET": a.pipeline}},
+		{"/api/v1/pipeline/pause", false, methods{"POST": a.pause}},
+		{"/api/v1/pipeline/resume", false, methods{"POST": a.resume}},
 		{"/api/v1/datasets/{country}/{category}/{date}", false, methods{"GET": a.listDataset}},
 		{"/api/v1/datasets/{country}/{category}/{date}/{chunk}", false, methods{"PUT": a.upload}},
 	}
@@ -105,9 +157,11 @@ func (a *API) dispatch(w http.ResponseWriter, r *http.Request, rt route) error {
 		method = http.MethodGet
 	}
 	if !rt.public {
-		if err := a.authorise(w, r); err != nil {
+		by, err := a.authorise(w, r)
+		if err != nil {
 			return err
 		}
+		r = r.WithContext(context.WithValue(r.Context(), actorKey{}, by))
 	}
 	handle := rt.methods[method]
 	if handle == nil {
@@ -133,14 +187,23 @@ func idOf(r *http.Request) string {
 	return hex.EncodeToString(b[:])
 }
 
-// authorise compares the bearer token in constant time. Without API_TOKEN only development answers.
-func (a *API) authorise(w http.ResponseWriter, r *http.Request) error {
+type actorKey struct{}
+
+// actor is the name of the token that came with the request, for those who ask later who did it.
+func actor(r *http.Request) string {
+	by, _ := r.Context().Value(actorKey{}).(string)
+	return by
+}
+
+// authorise compares the bearer token in constant time, and gives its name. Without API_TOKEN only
+// development answers.
+func (a *API) authorise(w http.ResponseWriter, r *http.Request) (by string, err error) {
 	s := a.Settings
 	if s.APIToken == "" {
 		if s.Environment == settings.Development {
-			return nil
+			return settings.Development, nil
 		}
-		return &failure{http.StatusServiceUnavailable, "token_not_configured", "the secret API_TOKEN is not set; run `wrangler secret put API_TOKEN`"}
+		return "", &failure{http.StatusServiceUnavailable, "token_not_configured", "the secret API_TOKEN is not set; run `wrangler secret put API_TOKEN`"}
 	}
 	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	token = strings.TrimSpace(token)
@@ -148,16 +211,19 @@ func (a *API) authorise(w http.ResponseWriter, r *http.Request) error {
 		token = ""
 	}
 	// Every token is compared, so that the time taken does not tell which one is near.
-	full := same(token, s.APIToken) | same(token, s.APITokenPrevious)
-	read := same(token, s.ReadToken)
+	full, previous, read := same(token, s.APIToken), same(token, s.APITokenPrevious), same(token, s.ReadToken)
 	switch {
-	case full == 1, read == 1 && (r.Method == http.MethodGet || r.Method == http.MethodHead):
-		return nil
+	case full == 1:
+		return "API_TOKEN", nil
+	case previous == 1:
+		return "API_TOKEN_PREVIOUS", nil
+	case read == 1 && (r.Method == http.MethodGet || r.Method == http.MethodHead):
+		return "READ_TOKEN", nil
 	case read == 1:
-		return &failure{http.StatusForbidden, "forbidden", "this token may only read; send the API token"}
+		return "", &failure{http.StatusForbidden, "forbidden", "this token may only read; send the API token"}
 	}
 	w.Header().Set("WWW-Authenticate", `Bearer realm="seed-engine"`)
-	return &failure{http.StatusUnauthorized, "unauthorized", "send the API token as \"Authorization: Bearer …\""}
+	return "", &failure{http.StatusUnauthorized, "unauthorized", "send the API token as \"Authorization: Bearer …\""}
 }
 
 // same is 1 for equal, non-empty tokens. Digests make the comparison independent of their lengths.

@@ -14,8 +14,12 @@ import (
 
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/handlers"
+	"github.com/newsfork/seed-engine/ledger"
+	"github.com/newsfork/seed-engine/ledger/sqlite"
 	"github.com/newsfork/seed-engine/orchestrator"
+	"github.com/newsfork/seed-engine/queues"
 	"github.com/newsfork/seed-engine/r2"
+	"github.com/newsfork/seed-engine/reconcile"
 	"github.com/newsfork/seed-engine/settings"
 )
 
@@ -44,12 +48,17 @@ func (s *seeds) Send(_ context.Context, b *contract.Batch) error {
 }
 
 type fixture struct {
-	api    *handlers.API
-	bucket bucket
-	seeds  *seeds
+	api     *handlers.API
+	bucket  bucket
+	seeds   *seeds
+	domains *seeds
+	db      *sqlite.DB
+	ledger  *ledger.Ledger
+	now     time.Time
 }
 
-func newFixture(change func(*settings.Settings)) *fixture {
+func newFixture(t testing.TB, change func(*settings.Settings)) *fixture {
+	t.Helper()
 	s, err := settings.Read(func(string) (string, bool) { return "", false })
 	if err != nil {
 		panic(err)
@@ -57,13 +66,36 @@ func newFixture(change func(*settings.Settings)) *fixture {
 	if change != nil {
 		change(s)
 	}
-	f := &fixture{bucket: bucket{r2.NewMemory()}, seeds: &seeds{}}
+	db, err := sqlite.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	f := &fixture{
+		bucket: bucket{r2.NewMemory()}, seeds: &seeds{}, domains: &seeds{}, db: db, ledger: ledger.New(db),
+		now: time.Date(2026, 1, 28, 10, 0, 0, 0, time.UTC),
+	}
 	log := slog.New(slog.DiscardHandler)
+	now := func() time.Time { return f.now }
+	sleep := func(context.Context, time.Duration) error { return nil }
+	letters := &queues.DeadLetters{Ledger: f.ledger, Bucket: f.bucket, Queue: queues.NewMemory(), Version: "v1", Log: log, Now: now}
 	f.api = &handlers.API{
 		Settings: s, Bucket: f.bucket, Seeds: f.seeds, Log: log,
-		Orchestrator: &orchestrator.Orchestrator{Bucket: f.bucket, Queue: f.seeds, Log: log},
-		PingLedger:   func(context.Context) error { return nil },
-		Now:          func() time.Time { return time.Date(2026, 1, 28, 10, 0, 0, 0, time.UTC) },
+		Orchestrator: &orchestrator.Orchestrator{Bucket: f.bucket, Queue: f.seeds, Ledger: f.ledger, Log: log, Now: now},
+		Ledger:       f.ledger,
+		Letters:      &queues.Replays{Ledger: f.ledger, Letters: letters, Seeds: f.seeds, Domains: f.domains, Now: now},
+		Controls:     &queues.Controls{Bucket: f.bucket, Sleep: sleep},
+		Reconciler:   &reconcile.Reconciler{Bucket: f.bucket, Letters: letters, Ledger: f.ledger, Now: now},
+		Backlog: func(_ context.Context, role string) (contract.Backlog, error) {
+			if role == "dlq" {
+				return contract.Backlog{}, errors.New("the platform does not say")
+			}
+			return contract.Backlog{Messages: 3, Bytes: 300, Oldest: contract.At(f.now.Add(-time.Minute))}, nil
+		},
+		Pool: func() (handlers.PoolStats, error) {
+			return handlers.PoolStats{Created: 2, Reused: 5, Idle: 2, Memory: []int{1 << 20, 2 << 20}, Dropped: map[string]int{"memory": 1}, Recovered: map[string]int{"handler": 1}}, nil
+		},
+		Now: now,
 	}
 	return f
 }
@@ -104,7 +136,7 @@ func (f *fixture) do(t *testing.T, method, target, body string, header ...string
 }
 
 func TestPublicRoutes(t *testing.T) {
-	f := newFixture(func(s *settings.Settings) { s.Environment, s.APIToken = "production", "secret" })
+	f := newFixture(t, func(s *settings.Settings) { s.Environment, s.APIToken = "production", "secret" })
 	for _, path := range []string{"/", "/health", "/health/live", "/health/ready"} {
 		if r := f.do(t, "GET", path, ""); r.status != 200 {
 			t.Errorf("GET %s: %d", path, r.status)
@@ -119,7 +151,7 @@ func TestPublicRoutes(t *testing.T) {
 }
 
 func TestIndexListsEveryRoute(t *testing.T) {
-	f := newFixture(nil)
+	f := newFixture(t, nil)
 	var d struct {
 		Name, Version string
 		Endpoints     []string
@@ -134,8 +166,8 @@ func TestIndexListsEveryRoute(t *testing.T) {
 }
 
 func TestReadinessNamesWhatFails(t *testing.T) {
-	f := newFixture(nil)
-	f.api.PingLedger = func(context.Context) error { return errors.New("no such binding") }
+	f := newFixture(t, nil)
+	f.db.Fail = func() error { return errors.New("no such binding") }
 	r := f.do(t, "GET", "/health/ready", "")
 	if r.status != 503 || r.Error.Code != "storage_error" || !strings.Contains(string(r.Data), `"d1":"failed"`) || !strings.Contains(string(r.Data), `"r2":"ok"`) {
 		t.Errorf("got %d %s %+v", r.status, r.Data, r.Error)
@@ -143,7 +175,7 @@ func TestReadinessNamesWhatFails(t *testing.T) {
 }
 
 func TestSchemasArePublished(t *testing.T) {
-	f := newFixture(nil)
+	f := newFixture(t, nil)
 	r := httptest.NewRequest("GET", "/schemas/domain_metadata.schema.json", nil)
 	w := httptest.NewRecorder()
 	f.api.Handler().ServeHTTP(w, r)
@@ -157,15 +189,15 @@ func TestSchemasArePublished(t *testing.T) {
 
 func TestAuthorisation(t *testing.T) {
 	const path = "/api/v1/datasets/sg/news/2026-01-28"
-	open := newFixture(nil)
+	open := newFixture(t, nil)
 	if r := open.do(t, "GET", path, ""); r.status != 200 {
 		t.Errorf("development without a token: %d", r.status)
 	}
-	bare := newFixture(func(s *settings.Settings) { s.Environment = "staging" })
+	bare := newFixture(t, func(s *settings.Settings) { s.Environment = "staging" })
 	if r := bare.do(t, "GET", path, "", "Authorization", "Bearer "); r.status != 503 || r.Error.Code != "token_not_configured" {
 		t.Errorf("staging without a token: %d %+v", r.status, r.Error)
 	}
-	f := newFixture(func(s *settings.Settings) {
+	f := newFixture(t, func(s *settings.Settings) {
 		s.Environment, s.APIToken, s.APITokenPrevious, s.ReadToken = "production", "new", "old", "reader"
 	})
 	for _, c := range []struct {
@@ -196,7 +228,7 @@ func TestAuthorisation(t *testing.T) {
 }
 
 func TestOrchestrateRejects(t *testing.T) {
-	f := newFixture(nil)
+	f := newFixture(t, nil)
 	const json, path = "application/json", "/api/v1/seeds/orchestrate"
 	for _, c := range []struct {
 		body, contentType string
@@ -231,7 +263,7 @@ func TestOrchestrateRejects(t *testing.T) {
 }
 
 func TestOrchestrateAnswers(t *testing.T) {
-	f := newFixture(nil)
+	f := newFixture(t, nil)
 	for _, k := range []string{"raw_0001.json", "raw_0001.json.success", "raw_0002.json"} {
 		if _, err := f.bucket.Put(t.Context(), "raw/country=sg/category=news/date=2026-01-28/"+k, nil, nil); err != nil {
 			t.Fatal(err)
@@ -247,6 +279,10 @@ func TestOrchestrateAnswers(t *testing.T) {
 	if err := json.Unmarshal([]byte(f.seeds.sent[1]), &m); err != nil || !m.Force || m.RequestedAt.IsZero() {
 		t.Errorf("force or requested_at is lost: %s", f.seeds.sent[1])
 	}
+	if r := f.do(t, "POST", "/api/v1/seeds/orchestrate", "{}"); string(r.Data) != `{"files_found":2,"sent":0,"skipped":2}` {
+		t.Errorf("with a file in flight: %d %s", r.status, r.Data)
+	}
+	f.now = f.now.Add(orchestrator.InFlight)
 	f.seeds.err = errors.New("down")
 	r := f.do(t, "POST", "/api/v1/seeds/orchestrate", "{}")
 	if r.status != 503 || r.Error.Code != "storage_error" || string(r.Data) != `{"files_found":2,"sent":0,"skipped":1,"failed":1}` {
@@ -255,7 +291,7 @@ func TestOrchestrateAnswers(t *testing.T) {
 }
 
 func TestUpload(t *testing.T) {
-	f := newFixture(nil)
+	f := newFixture(t, nil)
 	const path = "/api/v1/datasets/sg/news/2026-01-28/"
 	for _, c := range []struct {
 		name, body string
@@ -303,7 +339,7 @@ func TestUpload(t *testing.T) {
 }
 
 func TestListDataset(t *testing.T) {
-	f := newFixture(nil)
+	f := newFixture(t, nil)
 	const dir = "raw/country=sg/category=news/date=2026-01-28/"
 	for _, k := range []string{"raw_0001.json", "raw_0002.json", "raw_metadata.json"} {
 		f.bucket.Put(t.Context(), dir+k, []byte("[]"), nil)
@@ -329,7 +365,7 @@ func TestListDataset(t *testing.T) {
 }
 
 func TestListDatasetPages(t *testing.T) {
-	f := newFixture(nil)
+	f := newFixture(t, nil)
 	const n = 250
 	for i := range n {
 		k := r2.RawFile{Partition: contract.Partition{Country: "sg", Category: "news", Date: "2026-01-28"}, Name: "raw_" + string([]byte{'1', byte('0' + i/100), byte('0' + i/10%10), byte('0' + i%10)})}
@@ -371,7 +407,7 @@ func TestListDatasetPages(t *testing.T) {
 }
 
 func TestRequestIDs(t *testing.T) {
-	f := newFixture(nil)
+	f := newFixture(t, nil)
 	if r := f.do(t, "GET", "/health", "", "X-Request-Id", "trace-1.a"); r.header.Get("X-Request-Id") != "trace-1.a" {
 		t.Errorf("a plain id is not repeated: %s", r.header)
 	}

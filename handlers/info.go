@@ -1,9 +1,12 @@
 package handlers
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"path"
+	"slices"
+	"strings"
 
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/r2"
@@ -16,6 +19,11 @@ func (a *API) index(w http.ResponseWriter, r *http.Request) error {
 			endpoints = append(endpoints, m+" "+trimPattern(rt.path))
 		}
 	}
+	slices.SortFunc(endpoints, func(a, b string) int { // by path
+		_, x, _ := strings.Cut(a, " ")
+		_, y, _ := strings.Cut(b, " ")
+		return cmp.Or(strings.Compare(x, y), strings.Compare(a, b))
+	})
 	succeed(w, http.StatusOK, map[string]any{
 		"name":        "newsfork-seed-engine",
 		"version":     contract.Version,
@@ -50,7 +58,7 @@ func (a *API) ready(w http.ResponseWriter, r *http.Request) error {
 			_, err := a.Bucket.List(ctx, r2.ListOptions{Prefix: "raw/", Limit: 1})
 			return err
 		},
-		"d1": a.PingLedger,
+		"d1": a.Ledger.Ping,
 	} {
 		checks[name] = "ok"
 		if err := check(r.Context()); err != nil {
@@ -73,7 +81,7 @@ func (a *API) ready(w http.ResponseWriter, r *http.Request) error {
 func (a *API) schema(w http.ResponseWriter, r *http.Request) error {
 	body, err := contract.Schemas.ReadFile(path.Join("schemas", path.Base(r.PathValue("name"))))
 	if err != nil {
-		return &failure{http.StatusNotFound, "not_found", "there is no such schema; domain_metadata.schema.json and dead_letter.schema.json are"}
+		return &failure{http.StatusNotFound, "not_found", "there is no such schema; domain_metadata.schema.json, dead_letter.schema.json and alarm_change.schema.json are"}
 	}
 	w.Header().Set("Content-Type", "application/schema+json")
 	w.Header().Set("Cache-Control", "public, max-age=3600")

@@ -1,12 +1,15 @@
 package handlers
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/ledger"
 	"github.com/newsfork/seed-engine/r2"
 )
 
@@ -142,16 +145,28 @@ func (a *API) upload(w http.ResponseWriter, r *http.Request) error {
 		return contract.Wrap(contract.Storage, "handlers.upload", err)
 	}
 	data := map[string]any{"key": key, "size": o.Size, "queued": queue}
+	change := ledger.FileChange{RawFile: contract.RawFile{Partition: p, Name: "raw_" + digits}}
 	if queue {
+		change.Queued = a.Now()
 		if err := a.queueFile(r, key, p); err != nil {
 			data["queued"] = false
+			change.Queued = time.Time{}
+			a.record(r.Context(), change)
 			fail(w, r, a.Log, &contract.Error{Kind: contract.Storage, Op: "handlers.upload", Message: "the file is stored but could not be queued; POST /api/v1/seeds/orchestrate queues it", Err: err}, data)
 			return nil
 		}
 	}
+	a.record(r.Context(), change)
 	w.Header().Set("Location", r.URL.Path)
 	succeed(w, http.StatusCreated, data)
 	return nil
+}
+
+// record tells the ledger of an uploaded file; the upload is good without it.
+func (a *API) record(ctx context.Context, change ledger.FileChange) {
+	if err := a.Ledger.Record(ctx, ledger.Changes{Files: []ledger.FileChange{change}}); err != nil {
+		a.Log.Warn("ledger_failed", "error_type", contract.KindOf(err), "error", err.Error())
+	}
 }
 
 func (a *API) queueFile(r *http.Request, key string, p contract.Partition) error {

@@ -1,5 +1,6 @@
-// Package ledger remembers in D1 what happened to the pipeline's work: the reasons of failures, dead
-// letters, and the leases that keep two events from fetching one domain at the same time.
+// Package ledger remembers in D1 what happened to the pipeline's work: how far every raw file and
+// domain is, the reasons of failures, dead letters, alarms, and the leases that keep two events from
+// fetching one domain at the same time.
 //
 // The ledger is a view. What was done is told by the checkpoints in R2, so a caller logs an error
 // of this package and goes on.
@@ -80,6 +81,8 @@ type DeadLetter struct {
 	MessageID string
 	WorkKey   string // see Work; its queue is QueueName
 	R2Key     string
+	Partition contract.Partition // zero when the message does not say
+	Domain    string             // "" when the message is not about one
 	contract.DeadLetterError
 	contract.DeadLetterContext
 }
@@ -97,6 +100,12 @@ type Changes struct {
 	Finished    []Work       // work done: its failures are forgotten
 	DeadLetters []DeadLetter // one that is known already stays as it is
 	Releases    []Release    // of leases that are still the owner's
+
+	QueuedFiles   []Queued
+	QueuedDomains []Queued
+	Files         []FileChange
+	FoundFiles    []FileChange // that were processed before; their times count only where none is known
+	Domains       []DomainChange
 }
 
 // now is the database's own clock in milliseconds, so that leases do not depend on the clocks of
@@ -116,8 +125,9 @@ ON CONFLICT DO UPDATE SET error_type = excluded.error_type, error_message = excl
 FROM failures WHERE (queue, work) IN (SELECT value->>'queue', value->>'work' FROM json_each(?1))
 ORDER BY failed_at, attempt, message_id`
 
-	insertDeadLetters = `INSERT INTO dead_letters (message_id, queue_name, work, error_type, error_message, retry_count, failed_at, worker_version, processing_duration_ms, r2_key, state)
-SELECT value->>'message_id', value->>'queue_name', value->>'work', value->>'error_type', value->>'error_message', value->>'retry_count', value->>'failed_at', value->>'worker_version', value->>'processing_duration_ms', value->>'r2_key', 'stored'
+	insertDeadLetters = `INSERT INTO dead_letters (message_id, queue_name, work, error_type, error_message, retry_count, failed_at, worker_version, processing_duration_ms, r2_key, country, category, date, domain, state)
+SELECT value->>'message_id', value->>'queue_name', value->>'work', value->>'error_type', value->>'error_message', value->>'retry_count', value->>'failed_at', value->>'worker_version', value->>'processing_duration_ms', value->>'r2_key',
+  value->>'country', value->>'category', value->>'date', value->>'domain', 'stored'
 FROM json_each(?1) WHERE true
 ON CONFLICT DO NOTHING`
 
@@ -162,6 +172,14 @@ type deadLetterRow struct {
 	Version      string `json:"worker_version"`
 	DurationMS   int64  `json:"processing_duration_ms"`
 	R2Key        string `json:"r2_key"`
+
+	Country    *string `json:"country"`
+	Category   *string `json:"category"`
+	Date       *string `json:"date"`
+	Domain     *string `json:"domain"`
+	State      string  `json:"state"`
+	ResolvedAt *int64  `json:"resolved_at"`
+	ResolvedBy *string `json:"resolved_by"`
 }
 
 type releaseRow struct {
@@ -172,7 +190,15 @@ type releaseRow struct {
 
 // Record writes the records of an event: all, or on an error none. Without any it does nothing.
 func (l *Ledger) Record(ctx context.Context, c Changes) error {
-	var statements []Statement
+	statements := c.statements()
+	if len(statements) == 0 {
+		return nil
+	}
+	_, err := l.batch(ctx, "ledger.Record", statements...)
+	return err
+}
+
+func (c *Changes) statements() (statements []Statement) {
 	if len(c.Failures) > 0 {
 		rows := make([]failureRow, len(c.Failures))
 		for i, f := range c.Failures {
@@ -186,7 +212,11 @@ func (l *Ledger) Record(ctx context.Context, c Changes) error {
 	if len(c.DeadLetters) > 0 {
 		rows := make([]deadLetterRow, len(c.DeadLetters))
 		for i, d := range c.DeadLetters {
-			rows[i] = deadLetterRow{d.MessageID, d.QueueName, d.WorkKey, string(d.ErrorType), clip(d.ErrorMessage), d.RetryCount, d.FailedAt.UnixMilli(), d.WorkerVersion, d.ProcessingDurationMS, d.R2Key}
+			rows[i] = deadLetterRow{
+				MessageID: d.MessageID, Queue: d.QueueName, Work: d.WorkKey, ErrorType: string(d.ErrorType), ErrorMessage: clip(d.ErrorMessage),
+				RetryCount: d.RetryCount, FailedAt: d.FailedAt.UnixMilli(), Version: d.WorkerVersion, DurationMS: d.ProcessingDurationMS, R2Key: d.R2Key,
+				Country: contract.Text(d.Partition.Country), Category: contract.Text(d.Partition.Category), Date: contract.Text(d.Partition.Date), Domain: contract.Text(d.Domain),
+			}
 		}
 		statements = append(statements, statement(insertDeadLetters, rows))
 	}
@@ -197,11 +227,7 @@ func (l *Ledger) Record(ctx context.Context, c Changes) error {
 		}
 		statements = append(statements, statement(releaseLeases, rows))
 	}
-	if len(statements) == 0 {
-		return nil
-	}
-	_, err := l.batch(ctx, "ledger.Record", statements...)
-	return err
+	return append(statements, c.work()...)
 }
 
 // Reasons gives the failures recorded for each work, oldest first. Work without any is not in the map.

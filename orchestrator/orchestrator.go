@@ -1,5 +1,5 @@
 // Package orchestrator is step 1 of the pipeline: it lists the raw files of the chosen partitions and
-// queues those without a checkpoint.
+// queues those without a checkpoint, unless they were queued a short while ago.
 package orchestrator
 
 import (
@@ -14,9 +14,12 @@ import (
 )
 
 // MaxCalls bounds the listings and sends of one event, well inside the platform's 10,000
-// subrequests: a page of 1,000 unfinished files costs one listing and ten sends, so an event covers
-// some 90,000 files and a million files take a dozen events.
+// subrequests: a page of 1,000 unfinished files costs one listing, one look into the ledger and ten
+// sends, so an event covers some 80,000 files and a million files take a dozen events.
 const MaxCalls = 1000
+
+// InFlight is how long a file that was queued counts as being worked on.
+const InFlight = 10 * time.Minute
 
 // lastKey sorts after every key of a prefix: with it a finished partition is passed over when a
 // continuation walks again.
@@ -32,11 +35,22 @@ type Sender interface {
 	Send(ctx context.Context, b *contract.Batch) error
 }
 
+// Ledger knows which files were queued. When it is away, files in flight are sent again, which is
+// harmless.
+type Ledger interface {
+	// InFlight tells which of the files were queued after since and are not finished.
+	InFlight(ctx context.Context, files []contract.RawFile, since time.Time) (map[contract.RawFile]bool, error)
+	// Queued notes that files were sent. needed is zero but for forced requests.
+	Queued(ctx context.Context, files []contract.RawFile, at, needed time.Time) error
+}
+
 // Orchestrator runs step 1.
 type Orchestrator struct {
 	Bucket   Lister
 	Queue    Sender
+	Ledger   Ledger
 	Log      *slog.Logger
+	Now      func() time.Time
 	MaxCalls int // 0 means the constant MaxCalls
 }
 
@@ -44,7 +58,7 @@ type Orchestrator struct {
 type Result struct {
 	FilesFound int  `json:"files_found"`
 	Sent       int  `json:"sent"`
-	Skipped    int  `json:"skipped"` // finished already
+	Skipped    int  `json:"skipped"` // finished already, or in flight
 	Failed     int  `json:"failed,omitempty"`
 	Continued  bool `json:"continued,omitempty"` // the rest follows in another event
 }
@@ -52,7 +66,10 @@ type Result struct {
 // Run queues the raw files that match c from its cursor on. What one event cannot hold goes on by a
 // continuation message. When sends failed, the result counts them and the error is the first one.
 func (o *Orchestrator) Run(ctx context.Context, c contract.Continuation) (Result, error) {
-	r := &run{Orchestrator: o, Continuation: c, calls: o.MaxCalls, after: c.Cursor}
+	r := &run{Orchestrator: o, Continuation: c, started: o.Now(), calls: o.MaxCalls, after: c.Cursor}
+	if r.RequestedAt.IsZero() {
+		r.RequestedAt = r.started.UTC()
+	}
 	if r.calls == 0 {
 		r.calls = MaxCalls
 	}
@@ -62,6 +79,7 @@ func (o *Orchestrator) Run(ctx context.Context, c contract.Continuation) (Result
 	if err == nil && r.full {
 		err = r.goOn(ctx)
 	}
+	r.record(ctx)
 	o.Log.Info("files_found", "count", r.FilesFound, "skipped", r.Skipped)
 	if err == nil {
 		err = r.sendErr
@@ -87,11 +105,15 @@ type run struct {
 	*Orchestrator
 	contract.Continuation
 	Result
-	calls   int         // left in this event
-	full    bool        // calls ran out
-	after   string      // every key up to this one is dealt with
-	pending *r2.RawFile // its checkpoint would come next in the listing
+	started time.Time
+	calls   int                // left in this event
+	full    bool               // calls ran out
+	after   string             // every key up to this one is dealt with
+	pending *r2.RawFile        // its checkpoint would come next in the listing
+	found   []contract.RawFile // of this page, to be queued
 	batch   contract.Batch
+	inBatch []contract.RawFile
+	sent    []contract.RawFile
 	sendErr error
 }
 
@@ -141,16 +163,19 @@ func (r *run) list(ctx context.Context, prefix string) error {
 		options.StartAfter = r.after
 	}
 	for {
-		page, err := r.page(ctx, options, 1+r2.MaxListKeys/contract.MaxBatchMessages) // may bring as many files
+		page, err := r.page(ctx, options, 2+r2.MaxListKeys/contract.MaxBatchMessages) // may bring as many files
 		if err != nil || page == nil {
 			return err
 		}
 		for i := range page.Objects {
-			r.see(ctx, page.Objects[i].Key)
+			r.see(page.Objects[i].Key)
 		}
 		if !page.Truncated {
-			r.settle(ctx)
+			r.settle()
 			r.after = prefix + lastKey
+		}
+		r.queueFound(ctx)
+		if !page.Truncated {
 			return nil
 		}
 		options.Cursor, options.StartAfter = page.Cursor, ""
@@ -167,13 +192,13 @@ func (r *run) page(ctx context.Context, options r2.ListOptions, calls int) (*r2.
 	return r.Bucket.List(ctx, options)
 }
 
-func (r *run) see(ctx context.Context, key string) {
+func (r *run) see(key string) {
 	file, checkpoint, ok := r2.ParseRaw(key)
 	switch {
 	case ok && checkpoint && r.pending != nil && file == *r.pending:
 		r.FilesFound++
 		if r.Force {
-			r.queue(ctx, file)
+			r.found = append(r.found, contract.RawFile(file))
 		} else {
 			r.Skipped++
 		}
@@ -181,25 +206,46 @@ func (r *run) see(ctx context.Context, key string) {
 	case r.pending != nil && strings.HasPrefix(key, r.pending.Key()):
 		// Neither, but sorts before the checkpoint, which may still come.
 	case ok && !checkpoint:
-		r.settle(ctx)
+		r.settle()
 		r.pending = &file
 	default:
-		r.settle(ctx)
+		r.settle()
 		r.after = key
 	}
 }
 
-// settle queues the pending raw file: no checkpoint followed it.
-func (r *run) settle(ctx context.Context) {
+// settle takes the pending raw file for one to be queued: no checkpoint followed it.
+func (r *run) settle() {
 	if r.pending != nil {
 		r.FilesFound++
-		r.queue(ctx, *r.pending)
+		r.found = append(r.found, contract.RawFile(*r.pending))
 		r.after, r.pending = r.pending.Key(), nil
 	}
 }
 
-func (r *run) queue(ctx context.Context, file r2.RawFile) {
-	body, err := json.Marshal(contract.SeedMessage{FilePath: file.Key(), Partition: file.Partition, Force: r.Force, RequestedAt: r.RequestedAt})
+// queueFound queues the files of a page, but for those in flight.
+func (r *run) queueFound(ctx context.Context) {
+	var inFlight map[contract.RawFile]bool
+	if !r.Force && len(r.found) > 0 {
+		r.calls--
+		var err error
+		if inFlight, err = r.Ledger.InFlight(ctx, r.found, r.started.Add(-InFlight)); err != nil {
+			r.Log.Warn("ledger_failed", "error_type", contract.KindOf(err), "error", err.Error())
+			inFlight = nil
+		}
+	}
+	for _, file := range r.found {
+		if inFlight[file] {
+			r.Skipped++
+			continue
+		}
+		r.queue(ctx, file)
+	}
+	r.found = r.found[:0]
+}
+
+func (r *run) queue(ctx context.Context, file contract.RawFile) {
+	body, err := json.Marshal(contract.SeedMessage{FilePath: r2.RawFile(file).Key(), Partition: file.Partition, Force: r.Force, RequestedAt: r.RequestedAt})
 	if err != nil {
 		panic(err) // strings and a time always marshal
 	}
@@ -207,6 +253,7 @@ func (r *run) queue(ctx context.Context, file r2.RawFile) {
 		r.flush(ctx)
 		r.batch.Add(body)
 	}
+	r.inBatch = append(r.inBatch, file)
 }
 
 func (r *run) flush(ctx context.Context) {
@@ -222,17 +269,30 @@ func (r *run) flush(ctx context.Context) {
 		}
 	} else {
 		r.Sent += n
+		r.sent = append(r.sent, r.inBatch...)
 	}
+	r.inBatch = r.inBatch[:0]
 	r.batch.Reset()
+}
+
+// record tells the ledger what was sent, by the time before any of it could be worked on.
+func (r *run) record(ctx context.Context) {
+	if len(r.sent) == 0 {
+		return
+	}
+	var needed time.Time
+	if r.Force {
+		needed = r.RequestedAt
+	}
+	if err := r.Ledger.Queued(ctx, r.sent, r.started, needed); err != nil {
+		r.Log.Warn("ledger_failed", "error_type", contract.KindOf(err), "error", err.Error(), "files", len(r.sent))
+	}
 }
 
 // goOn sends the continuation.
 func (r *run) goOn(ctx context.Context) error {
 	next := r.Continuation
 	next.Cursor = r.after
-	if next.RequestedAt.IsZero() {
-		next.RequestedAt = time.Now().UTC()
-	}
 	body, err := json.Marshal(struct {
 		Orchestrate contract.Continuation `json:"orchestrate"`
 	}{next})

@@ -47,6 +47,41 @@ func (q *queue) Send(_ context.Context, b *contract.Batch) error {
 	return nil
 }
 
+// inFlight plays the ledger: it knows the files that were sent, and when.
+type inFlight struct {
+	at     map[contract.RawFile]time.Time
+	needed time.Time
+	asked  int
+	writes int
+	err    error
+}
+
+func (l *inFlight) InFlight(_ context.Context, files []contract.RawFile, since time.Time) (map[contract.RawFile]bool, error) {
+	l.asked++
+	known := map[contract.RawFile]bool{}
+	for _, f := range files {
+		if l.at[f].After(since) {
+			known[f] = true
+		}
+	}
+	return known, l.err
+}
+
+func (l *inFlight) Queued(_ context.Context, files []contract.RawFile, at, needed time.Time) error {
+	l.writes++
+	if l.err != nil {
+		return l.err
+	}
+	for _, f := range files {
+		if l.at == nil {
+			l.at = map[contract.RawFile]time.Time{}
+		}
+		l.at[f] = at
+	}
+	l.needed = needed
+	return nil
+}
+
 func key(country, category, date string, n int) string {
 	return fmt.Sprintf("raw/country=%s/category=%s/date=%s/raw_%04d.json", country, category, date, n)
 }
@@ -64,7 +99,7 @@ func bucketOf(t *testing.T, keys ...string) *r2.Memory {
 
 func run(t *testing.T, b orchestrator.Lister, q *queue, f contract.Filter) orchestrator.Result {
 	t.Helper()
-	o := &orchestrator.Orchestrator{Bucket: b, Queue: q, Log: slog.New(slog.DiscardHandler)}
+	o := &orchestrator.Orchestrator{Bucket: b, Queue: q, Ledger: &inFlight{}, Log: slog.New(slog.DiscardHandler), Now: time.Now}
 	r, err := o.Run(t.Context(), contract.Continuation{Filter: f})
 	if err != nil {
 		t.Fatal(err)
@@ -159,7 +194,7 @@ func TestFailedSendsAreCounted(t *testing.T) {
 		}
 		return nil
 	}}
-	o := &orchestrator.Orchestrator{Bucket: bucketOf(t, keys...), Queue: q, Log: slog.New(slog.DiscardHandler)}
+	o := &orchestrator.Orchestrator{Bucket: bucketOf(t, keys...), Queue: q, Ledger: &inFlight{}, Log: slog.New(slog.DiscardHandler), Now: time.Now}
 	r, err := o.Run(t.Context(), contract.Continuation{})
 	if contract.KindOf(err) != contract.Storage {
 		t.Errorf("got error %v, want a storage error", err)
@@ -177,7 +212,7 @@ func TestListingFails(t *testing.T) {
 		}
 		return nil
 	}
-	o := &orchestrator.Orchestrator{Bucket: b, Queue: &queue{}, Log: slog.New(slog.DiscardHandler)}
+	o := &orchestrator.Orchestrator{Bucket: b, Queue: &queue{}, Ledger: &inFlight{}, Log: slog.New(slog.DiscardHandler), Now: time.Now}
 	if _, err := o.Run(t.Context(), contract.Continuation{}); contract.KindOf(err) != contract.Storage {
 		t.Errorf("got %v, want a storage error", err)
 	}
@@ -220,7 +255,7 @@ func TestContinuations(t *testing.T) {
 		const maxCalls = 20
 		b := &counted{Lister: memory}
 		q := &queue{}
-		o := &orchestrator.Orchestrator{Bucket: b, Queue: q, Log: slog.New(slog.DiscardHandler), MaxCalls: maxCalls}
+		o := &orchestrator.Orchestrator{Bucket: b, Queue: q, Ledger: &inFlight{}, Log: slog.New(slog.DiscardHandler), Now: time.Now, MaxCalls: maxCalls}
 		next := contract.Continuation{Filter: f, RequestedAt: requested}
 		var total orchestrator.Result
 		events := 0
@@ -311,7 +346,7 @@ func (m *million) List(_ context.Context, o r2.ListOptions) (*r2.Page, error) {
 func TestMillionFiles(t *testing.T) {
 	b := &million{n: 1_000_000}
 	q := &counting{}
-	o := &orchestrator.Orchestrator{Bucket: b, Queue: q, Log: slog.New(slog.DiscardHandler)}
+	o := &orchestrator.Orchestrator{Bucket: b, Queue: q, Ledger: &inFlight{}, Log: slog.New(slog.DiscardHandler), Now: time.Now}
 	var next contract.Continuation
 	events, sent, skipped := 0, 0, 0
 	for {
@@ -356,4 +391,68 @@ func (q *counting) Send(_ context.Context, b *contract.Batch) error {
 		q.next = m.Orchestrate
 	}
 	return nil
+}
+
+func TestFilesInFlightAreSkipped(t *testing.T) {
+	var keys []string
+	for i := range 250 {
+		keys = append(keys, key("sg", "news", "2026-01-28", i+1))
+	}
+	b := bucketOf(t, keys...)
+	l, q := &inFlight{}, &queue{}
+	clock := time.Date(2026, 1, 28, 10, 0, 0, 0, time.UTC)
+	o := &orchestrator.Orchestrator{Bucket: b, Queue: q, Ledger: l, Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return clock }}
+	steps := []struct {
+		what          string
+		after         time.Duration
+		force         bool
+		sent, skipped int
+	}{
+		{"at first", 0, false, 250, 0},
+		{"at once again", 0, false, 0, 250},
+		{"forced", 0, true, 250, 0},
+		{"nine minutes later", 9 * time.Minute, false, 0, 250},
+		{"ten minutes after they were sent", time.Minute, false, 250, 0},
+	}
+	for _, c := range steps {
+		clock = clock.Add(c.after)
+		r, err := o.Run(t.Context(), contract.Continuation{Filter: contract.Filter{Force: c.force}})
+		if err != nil || r.FilesFound != 250 || r.Sent != c.sent || r.Skipped != c.skipped {
+			t.Errorf("%s: %+v, %v; want %d sent", c.what, r, err, c.sent)
+		}
+		if want := c.force; c.sent > 0 && want == l.needed.IsZero() {
+			t.Errorf("%s: needed since %v", c.what, l.needed)
+		}
+	}
+	if l.writes != 3 {
+		t.Errorf("%d writes for 3 runs that sent anything", l.writes)
+	}
+
+	l.err = errors.New("D1 is away")
+	if r, err := o.Run(t.Context(), contract.Continuation{}); err != nil || r.Sent != 250 {
+		t.Errorf("without the ledger: %+v, %v", r, err)
+	}
+}
+
+// What could not be sent is not in flight.
+func TestFilesThatWereNotSentAreNotInFlight(t *testing.T) {
+	b := bucketOf(t, key("sg", "news", "2026-01-28", 1))
+	l, q := &inFlight{}, &queue{fail: func(int) error { return errors.New("the queue is away") }}
+	o := &orchestrator.Orchestrator{Bucket: b, Queue: q, Ledger: l, Log: slog.New(slog.DiscardHandler), Now: time.Now}
+	if r, err := o.Run(t.Context(), contract.Continuation{}); err == nil || r.Failed != 1 {
+		t.Errorf("with a failing queue: %+v, %v", r, err)
+	}
+	q.fail = nil
+	if r, err := o.Run(t.Context(), contract.Continuation{}); err != nil || r.Sent != 1 {
+		t.Errorf("afterwards: %+v, %v", r, err)
+	}
+}
+
+func TestFinishedFilesNeedNoLedger(t *testing.T) {
+	l := &inFlight{}
+	b := bucketOf(t, key("sg", "news", "2026-01-28", 1), key("sg", "news", "2026-01-28", 1)+".success")
+	o := &orchestrator.Orchestrator{Bucket: b, Queue: &queue{}, Ledger: l, Log: slog.New(slog.DiscardHandler), Now: time.Now}
+	if r, err := o.Run(t.Context(), contract.Continuation{}); err != nil || r.Skipped != 1 || l.asked+l.writes != 0 {
+		t.Errorf("%+v, %v, asked %d times", r, err, l.asked+l.writes)
+	}
 }

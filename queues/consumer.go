@@ -61,6 +61,10 @@ type Consumer struct {
 	NewBatch     func(excluded func(link string) bool) Batch
 	Letters      *DeadLetters
 	Leases       *Leases
+	Controls     *Controls
+	Tally        *Tally // what the Processor sends to
+	Seeds        Resender
+	Domains      Resender
 	RetryDelay   time.Duration // of the first retry; doubles with every further one
 	Log          *slog.Logger
 	Now          func() time.Time
@@ -69,11 +73,25 @@ type Consumer struct {
 // Handle works through a batch and settles each of its messages: Ack when done, Retry when failed.
 // It never panics.
 func (c *Consumer) Handle(ctx context.Context, queue string, messages []Message) {
-	switch Role(queue) {
+	role := Role(queue)
+	var excluded *contract.Exclusions
+	if role == Seed || role == Domain {
+		controls, exclusions, err := c.Controls.Read(ctx)
+		switch {
+		case err != nil: // what is excluded is not known, so nothing is fetched
+			c.fail(ctx, queue, messages, err)
+			return
+		case controls.Pipeline.Paused:
+			c.holdBack(ctx, queue, messages, controls.Pipeline)
+			return
+		}
+		excluded = exclusions
+	}
+	switch role {
 	case Seed:
 		c.handleSeeds(ctx, queue, messages)
 	case Domain:
-		c.handleDomains(ctx, queue, messages)
+		c.handleDomains(ctx, queue, messages, excluded)
 	case DLQ:
 		c.Letters.handle(ctx, queue, messages)
 	default:
@@ -102,12 +120,60 @@ func Role(queue string) string {
 	return ""
 }
 
+// fail has all messages of a batch delivered again.
+func (c *Consumer) fail(ctx context.Context, queue string, messages []Message, err error) {
+	o := &outcome{Consumer: c}
+	for _, m := range messages {
+		c.logFailure(Role(queue)+"_message_failed", m, err)
+		o.of(m, c.Now(), err)
+	}
+	o.settle(ctx, queue, nil)
+}
+
+// The delay of messages that a pause holds back grows with the pause: a long one then costs
+// little, and a short one is over soon after it ends.
+const (
+	leastHold = time.Second
+	mostHold  = 30 * time.Minute
+)
+
+// holdBack sends the messages of a paused pipeline anew, with a delay, so that however long the
+// pause, none is given up.
+func (c *Consumer) holdBack(ctx context.Context, queue string, messages []Message, pause contract.Pipeline) {
+	delay := 3 * c.RetryDelay
+	if pause.Since != nil {
+		delay = max(delay, c.Now().Sub(pause.Since.Time)/2)
+	}
+	delay = min(max(delay, leastHold), mostHold)
+	resend := c.Seeds
+	if Role(queue) == Domain {
+		resend = c.Domains
+	}
+	for _, m := range messages {
+		if err := resend.SendOne(ctx, asJSON(m.Body()), delay); err != nil {
+			c.logFailure(Role(queue)+"_message_failed", m, err)
+			m.Retry(delay)
+			continue
+		}
+		m.Ack()
+	}
+	c.Log.Info("messages_held_back", "queue", queue, "count", len(messages), "delay_ms", delay.Milliseconds())
+}
+
 // outcome collects what became of the messages of an event. It may be used by several goroutines.
 type outcome struct {
 	*Consumer
 	mu       sync.Mutex
 	failures []failed
 	finished []Message
+	changes  ledger.Changes
+}
+
+// note adds to what the ledger is told.
+func (o *outcome) note(add func(c *ledger.Changes)) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	add(&o.changes)
 }
 
 // of notes how one message ended, and acknowledges it when err is nil. Retries wait for settle.
@@ -125,7 +191,8 @@ func (o *outcome) of(m Message, start time.Time, err error) {
 // settle records why messages failed, in one write with the releases, and only then retries them, so
 // that a dead letter can say why.
 func (o *outcome) settle(ctx context.Context, queue string, releases []ledger.Release) {
-	o.Letters.record(ctx, queue, o.failures, o.finished, releases)
+	o.changes.Releases = releases
+	o.Letters.record(ctx, queue, o.failures, o.finished, o.changes)
 	for _, f := range o.failures {
 		f.message.Retry(o.RetryDelay << min(f.message.Attempts()-1, 10))
 	}
@@ -154,12 +221,12 @@ func (s stack) Error() string { return string(s) }
 func (c *Consumer) handleSeeds(ctx context.Context, queue string, messages []Message) {
 	o := &outcome{Consumer: c}
 	for _, m := range messages {
-		o.of(m, c.Now(), c.seed(ctx, m))
+		o.of(m, c.Now(), c.seed(ctx, o, m))
 	}
 	o.settle(ctx, queue, nil)
 }
 
-func (c *Consumer) seed(ctx context.Context, m Message) error {
+func (c *Consumer) seed(ctx context.Context, o *outcome, m Message) error {
 	work, err := contract.ParseSeed(m.Body(), r2.RawPartition)
 	if err == nil {
 		err = recovered(func() error {
@@ -168,8 +235,7 @@ func (c *Consumer) seed(ctx context.Context, m Message) error {
 				_, err := c.Orchestrator.Run(ctx, *work.Continue)
 				return err
 			case work.File != nil:
-				_, err := c.Processor.Process(ctx, work.File)
-				return err
+				return c.file(ctx, o, m, work.File)
 			}
 			return nil
 		})
@@ -184,6 +250,40 @@ func (c *Consumer) seed(ctx context.Context, m Message) error {
 	return err
 }
 
+// file processes a raw file and notes what became of it, and of the domains that were sent.
+func (c *Consumer) file(ctx context.Context, o *outcome, m Message, work *contract.SeedMessage) error {
+	raw, _, _ := r2.ParseRaw(work.FilePath)
+	needed := neededBy(work.Force, work.RequestedAt)
+	c.Tally.start(ledger.Queued{Partition: work.Partition, At: c.Now(), Needed: needed})
+	change := ledger.FileChange{RawFile: contract.RawFile(raw), Queued: m.Sent()}
+	found := false
+	defer func() { // whatever was sent before a panic was sent
+		o.note(func(l *ledger.Changes) {
+			l.QueuedDomains = append(l.QueuedDomains, c.Tally.rest()...)
+			if found {
+				l.FoundFiles = append(l.FoundFiles, change)
+			} else {
+				l.Files = append(l.Files, change)
+			}
+		})
+	}()
+	result, err := c.Processor.Process(ctx, work)
+	if err != nil {
+		return err
+	}
+	found = result.Skipped
+	change.Processed, change.Met, change.Duration = c.Now(), needed, result.Duration
+	return nil
+}
+
+// neededBy is when what a forced message asks for was asked for; zero for any other.
+func neededBy(force bool, requested time.Time) time.Time {
+	if force {
+		return requested
+	}
+	return time.Time{}
+}
+
 // delivery of a message about a domain, decoded.
 type domainDelivery struct {
 	Message
@@ -193,9 +293,9 @@ type domainDelivery struct {
 // handleDomains collects the domains of a batch side by side, and the messages of one domain one
 // after another. Domains that have to be asked for anything are leased first; those that another event
 // is asking wander.
-func (c *Consumer) handleDomains(ctx context.Context, queue string, messages []Message) {
+func (c *Consumer) handleDomains(ctx context.Context, queue string, messages []Message, excluded *contract.Exclusions) {
 	o := &outcome{Consumer: c}
-	batch := c.NewBatch(nil)
+	batch := c.NewBatch(excluded.URL)
 	lanes := map[string][]domainDelivery{}
 	var toAsk []string
 	for _, m := range messages {
@@ -206,10 +306,17 @@ func (c *Consumer) handleDomains(ctx context.Context, queue string, messages []M
 			o.of(m, start, err)
 			continue
 		}
+		if excluded.Domain(work.Domain) {
+			c.Log.Info("domain_excluded", "domain_id", work.DomainID, "registrable_domain", work.Domain)
+			o.domain(m, work, func(d *ledger.DomainChange) { d.Excluded = c.Now() })
+			o.of(m, start, nil)
+			continue
+		}
 		if !slices.Contains(toAsk, work.Domain) {
 			done, err := batch.Done(ctx, work)
 			if err != nil {
 				c.logFailure("domain_collector_failed", m, err, "domain_id", work.DomainID, "registrable_domain", work.Domain)
+				o.domain(m, work, nil)
 				o.of(m, start, err)
 				continue
 			}
@@ -224,8 +331,7 @@ func (c *Consumer) handleDomains(ctx context.Context, queue string, messages []M
 	for _, lane := range lanes {
 		wg.Go(func() {
 			for _, d := range lane {
-				start := c.Now()
-				o.of(d, start, c.domain(ctx, batch, leases, d))
+				c.domain(ctx, o, batch, leases, d)
 			}
 		})
 	}
@@ -233,20 +339,47 @@ func (c *Consumer) handleDomains(ctx context.Context, queue string, messages []M
 	o.settle(ctx, queue, leases.release(batch.FreeAt))
 }
 
-func (c *Consumer) domain(ctx context.Context, batch Batch, leases *held, d domainDelivery) error {
+func (c *Consumer) domain(ctx context.Context, o *outcome, batch Batch, leases *held, d domainDelivery) {
+	start := c.Now()
+	_, busy := leases.busy[d.work.Domain]
+	var outcome *contract.Outcome
 	err := recovered(func() error {
-		if _, busy := leases.busy[d.work.Domain]; busy {
+		if busy {
 			return leases.wander(ctx, d.work)
 		}
 		ctx, cancel := leases.under(ctx, d.work.Domain)
 		defer cancel()
-		_, err := batch.Collect(ctx, d.work, d.Attempts() > MaxRetries)
+		document, err := batch.Collect(ctx, d.work, d.Attempts() > MaxRetries)
+		if err == nil {
+			is := contract.OutcomeOf(document)
+			outcome = &is
+		}
 		return err
 	})
 	if err != nil {
 		c.logFailure("domain_collector_failed", d, err, "domain_id", d.work.DomainID, "registrable_domain", d.work.Domain)
 	}
-	return err
+	if busy && err == nil {
+		d.Ack() // it goes on as another message
+		return
+	}
+	o.domain(d, d.work, func(change *ledger.DomainChange) {
+		if outcome != nil {
+			change.Outcome, change.Met = outcome, change.Needed
+		}
+	})
+	o.of(d, start, err)
+}
+
+// domain notes what became of a domain.
+func (o *outcome) domain(m Message, work *contract.DomainMessage, say func(*ledger.DomainChange)) {
+	change := ledger.DomainChange{
+		Partition: work.Partition, Domain: work.Domain, Queued: m.Sent(), Needed: neededBy(work.Force, work.RequestedAt),
+	}
+	if say != nil {
+		say(&change)
+	}
+	o.note(func(l *ledger.Changes) { l.Domains = append(l.Domains, change) })
 }
 
 func (c *Consumer) logFailure(event string, m Message, err error, fields ...any) {

@@ -80,6 +80,7 @@ type fixture struct {
 	steps   *steps
 	bucket  *r2.Memory
 	dlq     *queues.Memory
+	seeds   *queues.Memory
 	domains *queues.Memory
 	db      *sqlite.DB
 }
@@ -91,8 +92,16 @@ func newFixture(t *testing.T) *fixture {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { db.Close() })
-	f := &fixture{steps: &steps{}, bucket: r2.NewMemory(), dlq: queues.NewMemory(), domains: queues.NewMemory(), db: db}
+	f := &fixture{steps: &steps{}, bucket: r2.NewMemory(), dlq: queues.NewMemory(), seeds: queues.NewMemory(), domains: queues.NewMemory(), db: db}
 	log := slog.New(slog.DiscardHandler)
+	sleep := func(ctx context.Context, d time.Duration) error {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(d):
+			return nil
+		}
+	}
 	now := func() time.Time { return time.Date(2026, 1, 28, 10, 0, 0, 0, time.UTC) }
 	f.Consumer = &queues.Consumer{
 		Orchestrator: f.steps, Processor: f.steps, NewBatch: func(func(string) bool) queues.Batch { return f.steps },
@@ -100,16 +109,11 @@ func newFixture(t *testing.T) *fixture {
 			Ledger: ledger.New(db), Bucket: f.bucket, Queue: f.dlq, Version: "v1", Delay: 10 * time.Second, Log: log, Now: now,
 		},
 		Leases: &queues.Leases{
-			Ledger: ledger.New(db), Queue: f.domains, Log: log, Now: time.Now,
-			Sleep: func(ctx context.Context, d time.Duration) error {
-				select {
-				case <-ctx.Done():
-					return ctx.Err()
-				case <-time.After(d):
-					return nil
-				}
-			},
+			Ledger: ledger.New(db), Queue: f.domains, Log: log, Now: time.Now, Sleep: sleep,
 		},
+		Controls: &queues.Controls{Bucket: f.bucket, Sleep: sleep},
+		Tally:    &queues.Tally{Queue: f.domains, Ledger: ledger.New(db), Log: log},
+		Seeds:    f.seeds, Domains: f.domains,
 		RetryDelay: 10 * time.Second, Log: log, Now: now,
 	}
 	return f

@@ -5,6 +5,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
+	"io"
 	"log/slog"
 	"strings"
 	"time"
@@ -22,8 +24,19 @@ type Ledger interface {
 
 // Store keeps dead letters.
 type Store interface {
+	Get(ctx context.Context, key string) (*r2.Body, error)
+	List(ctx context.Context, o r2.ListOptions) (*r2.Page, error)
 	Put(ctx context.Context, key string, data []byte, o *r2.PutOptions) (*r2.Object, error)
 }
+
+// Metadata of a stored dead letter: which partition it is about, so that those of a partition are
+// found without reading them all, and what identifies its work.
+const (
+	partitionField = "partition"
+	workField      = "work"
+)
+
+func partitionText(p contract.Partition) string { return p.Country + "/" + p.Category + "/" + p.Date }
 
 // Resender puts a message back on the dead-letter queue.
 type Resender interface {
@@ -44,10 +57,9 @@ type DeadLetters struct {
 // storeDelay is how long a dead letter waits on its queue when it could not be stored.
 const storeDelay = 10 * time.Minute
 
-// record notes why messages of a queue failed, forgets the reasons of work that was finished at
-// last, and gives leases up. The ledger being away stops nothing: a dead letter then only says less.
-func (d *DeadLetters) record(ctx context.Context, queue string, failures []failed, finished []Message, releases []ledger.Release) {
-	c := ledger.Changes{Releases: releases}
+// record adds to the changes of an event why messages of a queue failed, and which work was finished,
+// whose reasons are forgotten. The ledger being away stops nothing: a dead letter then only says less.
+func (d *DeadLetters) record(ctx context.Context, queue string, failures []failed, finished []Message, c ledger.Changes) {
 	for _, f := range failures {
 		c.Failures = append(c.Failures, ledger.Failure{
 			Work:      workOf(queue, f.message.Body()),
@@ -57,9 +69,7 @@ func (d *DeadLetters) record(ctx context.Context, queue string, failures []faile
 		})
 	}
 	for _, m := range finished {
-		if m.Attempts() > 1 {
-			c.Finished = append(c.Finished, workOf(queue, m.Body()))
-		}
+		c.Finished = append(c.Finished, workOf(queue, m.Body()))
 	}
 	if err := d.Ledger.Record(ctx, c); err != nil {
 		d.Log.Warn("ledger_failed", "error_type", contract.KindOf(err), "error", err.Error(), "queue", queue)
@@ -84,6 +94,22 @@ func workOf(queue string, body []byte) ledger.Work {
 	return ledger.Work{Queue: queue, Key: key}
 }
 
+// subject is what a message is about: a raw file's partition, or a domain in one. It is zero when
+// the message does not say.
+func subject(queue string, body []byte) (p contract.Partition, domain string) {
+	switch Role(queue) {
+	case Seed:
+		if w, err := contract.ParseSeed(body, r2.RawPartition); err == nil && w.File != nil {
+			return w.File.Partition, ""
+		}
+	case Domain:
+		if m, err := contract.ParseDomain(body); err == nil {
+			return m.Partition, m.Domain
+		}
+	}
+	return contract.Partition{}, ""
+}
+
 // candidates are the works that a dead letter may stand for: it does not say which queue gave it up.
 func candidates(dlq string, body []byte) []ledger.Work {
 	environment := strings.TrimPrefix(dlq, "newsfork-"+DLQ)
@@ -105,7 +131,7 @@ func (d *DeadLetters) handle(ctx context.Context, dlq string, messages []Message
 	if err != nil {
 		d.Log.Warn("ledger_failed", "error_type", contract.KindOf(err), "error", err.Error(), "queue", dlq)
 	}
-	var stored []ledger.DeadLetter
+	var c ledger.Changes
 	for i, m := range messages {
 		work := works[2*i]
 		if len(reasons[work]) == 0 && len(reasons[works[2*i+1]]) > 0 {
@@ -117,9 +143,10 @@ func (d *DeadLetters) handle(ctx context.Context, dlq string, messages []Message
 			continue
 		}
 		m.Ack()
-		stored = append(stored, row)
+		c.DeadLetters = append(c.DeadLetters, row)
+		gaveUp(&c, row)
 	}
-	if err := d.Ledger.Record(ctx, ledger.Changes{DeadLetters: stored}); err != nil {
+	if err := d.Ledger.Record(ctx, c); err != nil {
 		d.Log.Warn("ledger_failed", "error_type", contract.KindOf(err), "error", err.Error(), "queue", dlq)
 	}
 }
@@ -133,6 +160,7 @@ func (d *DeadLetters) store(ctx context.Context, m Message, work ledger.Work, re
 		},
 		DeadLetterContext: contract.DeadLetterContext{QueueName: work.Queue, WorkerVersion: d.Version},
 	}
+	row.Partition, row.Domain = subject(work.Queue, m.Body())
 	if n := len(reasons); n > 0 {
 		last := reasons[n-1]
 		row.DeadLetterError = contract.DeadLetterError{ErrorType: last.ErrorType, ErrorMessage: last.ErrorMessage, RetryCount: last.Attempt - 1, FailedAt: last.FailedAt}
@@ -150,11 +178,88 @@ func (d *DeadLetters) store(ctx context.Context, m Message, work ledger.Work, re
 	if err != nil {
 		return row, err
 	}
-	if _, err := d.Bucket.Put(ctx, row.R2Key, body, &r2.PutOptions{ContentType: "application/json"}); err != nil {
+	if _, err := d.Bucket.Put(ctx, row.R2Key, body, &r2.PutOptions{ContentType: "application/json", Metadata: map[string]string{partitionField: partitionText(row.Partition), workField: row.WorkKey}}); err != nil {
 		return row, contract.Wrap(contract.Storage, "queues.DeadLetters", err)
 	}
 	d.Log.Error("message_dead_lettered", "error_type", row.ErrorType, "error", row.ErrorMessage, "queue", work.Queue, "work", work.Key, "message_id", m.ID(), "key", row.R2Key)
 	return row, nil
+}
+
+// gaveUp adds to changes that the work of a dead letter was given up.
+func gaveUp(c *ledger.Changes, l ledger.DeadLetter) {
+	switch Role(l.QueueName) {
+	case Seed:
+		if raw, _, ok := r2.ParseRaw(l.WorkKey); ok {
+			c.Files = append(c.Files, ledger.FileChange{RawFile: contract.RawFile(raw), GaveUp: l.FailedAt, ErrorType: l.ErrorType, ErrorMessage: l.ErrorMessage})
+		}
+	case Domain:
+		if l.Domain != "" {
+			c.Domains = append(c.Domains, ledger.DomainChange{Partition: l.Partition, Domain: l.Domain, GaveUp: l.FailedAt, ErrorType: l.ErrorType, ErrorMessage: l.ErrorMessage})
+		}
+	}
+}
+
+// letter reads a stored dead letter.
+func (d *DeadLetters) letter(ctx context.Context, key string) (*contract.DeadLetter, error) {
+	body, err := d.Bucket.Get(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	defer body.Close()
+	data, err := io.ReadAll(body)
+	if err != nil {
+		return nil, contract.Wrap(contract.Storage, "queues.DeadLetters", err)
+	}
+	l := &contract.DeadLetter{}
+	if err := json.Unmarshal(data, l); err != nil {
+		return nil, &contract.Error{Kind: contract.Parse, Op: "queues.DeadLetters", Field: key, Message: "the stored dead letter cannot be read", Err: err}
+	}
+	return l, nil
+}
+
+// maxRestored is how many stored dead letters one call of Stored reads.
+const maxRestored = 200
+
+// Stored gives what the ledger should know of the stored dead letters that are about a partition, or
+// about none, of one page of those whose keys sort after a key. next is where to go on; "" at the end.
+func (d *DeadLetters) Stored(ctx context.Context, p contract.Partition, after string) (c ledger.Changes, next string, err error) {
+	const op = "queues.DeadLetters"
+	page, err := d.Bucket.List(ctx, r2.ListOptions{Prefix: r2.DeadLetterPrefix("", ""), StartAfter: after, Metadata: true})
+	if err != nil {
+		return c, "", contract.Wrap(contract.Storage, op, err)
+	}
+	for _, o := range page.Objects {
+		name, ok := r2.ParseDeadLetter(o.Key)
+		about, known := o.Metadata[partitionField]
+		if !ok || known && about != partitionText(p) && about != partitionText(contract.Partition{}) {
+			next = o.Key
+			continue
+		}
+		if len(c.DeadLetters) == maxRestored {
+			return c, next, nil
+		}
+		next = o.Key
+		l, err := d.letter(ctx, o.Key)
+		if errors.Is(err, r2.ErrNotFound) || contract.KindOf(err) == contract.Parse {
+			continue
+		}
+		if err != nil {
+			return c, "", contract.Wrap(contract.Storage, op, err)
+		}
+		row := ledger.DeadLetter{MessageID: name.MessageID, WorkKey: o.Metadata[workField], R2Key: o.Key, DeadLetterError: l.ErrorInfo, DeadLetterContext: l.Context}
+		if row.WorkKey == "" {
+			row.WorkKey = workOf(name.Queue, l.OriginalMessage).Key
+		}
+		if row.Partition, row.Domain = subject(name.Queue, l.OriginalMessage); row.Partition != p && row.Partition != (contract.Partition{}) {
+			continue
+		}
+		c.DeadLetters = append(c.DeadLetters, row)
+		gaveUp(&c, row)
+	}
+	if !page.Truncated {
+		next = ""
+	}
+	return c, next, nil
 }
 
 // keep makes sure that a dead letter that could not be stored is not lost: this queue has no

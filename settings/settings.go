@@ -28,6 +28,7 @@ type Settings struct {
 	ReuseWindow          time.Duration
 	DomainDeadline       time.Duration // politeness waits left out
 	AlertWebhookURL      string
+	LedgerRetention      time.Duration // how long the ledger keeps what does not change any more
 	APIToken             string // ""; the API answers only in development
 	APITokenPrevious     string
 	ReadToken            string
@@ -55,6 +56,7 @@ func Read(get func(name string) (string, bool)) (*Settings, error) {
 		ReuseWindow:          r.duration("REUSE_WINDOW_MINUTES", 60, time.Minute),
 		DomainDeadline:       r.timeout("DOMAIN_DEADLINE_MS", 120000),
 		AlertWebhookURL:      r.webURL("ALERT_WEBHOOK_URL"),
+		LedgerRetention:      time.Duration(r.number("LEDGER_RETENTION_DAYS", 180, 1, 3650)) * 24 * time.Hour,
 		APIToken:             r.text("API_TOKEN", ""),
 		APITokenPrevious:     r.text("API_TOKEN_PREVIOUS", ""),
 		ReadToken:            r.text("READ_TOKEN", ""),

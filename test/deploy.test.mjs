@@ -52,7 +52,7 @@ for (const [env, suffix] of Object.entries(environments)) {
       assert.equal(config.name, `newsfork-seed-engine-${env}`);
       assert.equal(config.limits.cpu_ms, 300000);
       assert.equal(config.observability.enabled, true);
-      assert.deepEqual(config.triggers.crons, []);
+      assert.deepEqual(config.triggers.crons, ["* * * * *"]);
       assert.equal(config.d1_databases[0].migrations_dir, "ledger/migrations");
     });
   });

@@ -283,6 +283,7 @@ func deadLetters(t T, db ledger.DB, name string) {
 		"message_id": name + "1", "queue_name": "newsfork-seed-dev", "work": "raw/x", "error_type": "validation_error", "error_message": "wrong",
 		"retry_count": 3.0, "failed_at": float64(noon.UnixMilli()), "worker_version": "v1", "processing_duration_ms": 12.0,
 		"r2_key": "dlq/queue=q/date=2026-01-28/1.json", "state": "stored",
+		"country": nil, "category": nil, "date": nil, "domain": nil, "resolved_at": nil, "resolved_by": nil,
 	})
 }
 

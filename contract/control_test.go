@@ -1,0 +1,127 @@
+package contract_test
+
+import (
+	"errors"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/newsfork/seed-engine/contract"
+)
+
+func exclusions(t testing.TB, entries ...string) *contract.Exclusions {
+	t.Helper()
+	var list []contract.Exclusion
+	for _, e := range entries {
+		kind, value, _ := strings.Cut(e, " ")
+		value, err := contract.CheckExclusion(kind, value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, contract.Exclusion{Kind: kind, Value: value})
+	}
+	return contract.NewExclusions(list)
+}
+
+func TestExclusions(t *testing.T) {
+	x := exclusions(t, "domain out.sg", "host www.half.sg", "url https://HALF.sg/private/*", "url http://*.half.sg/*.pdf", "url https://half.sg/exact")
+	for link, want := range map[string]bool{
+		"https://out.sg/":                    true,
+		"http://www.out.sg/a":                true,
+		"https://a.b.out.sg./":               true,
+		"https://notout.sg/":                 false,
+		"https://out.sg.example/":            false,
+		"https://www.half.sg/":               true,
+		"https://half.sg/":                   false,
+		"https://sub.www.half.sg/":           false,
+		"https://half.sg/private/":           true,
+		"http://half.sg/private/x?y=1":       true,
+		"https://half.sg/privateer":          false,
+		"https://half.sg/Private/x":          false,
+		"https://files.half.sg/a/b.pdf":      true,
+		"https://files.half.sg/a/b.pdf?x":    false,
+		"https://half.sg/b.pdf":              false,
+		"https://half.sg/exact":              true,
+		"https://half.sg/exact?x":            false,
+		"https://half.sg/exactly":            false,
+		"https://other.sg/private/":          false,
+		"https://other.sg/half.sg/private/x": false,
+		"https://half.sg:443/private/x":      true,
+		"://":                                true,
+	} {
+		if got := x.URL(link); got != want {
+			t.Errorf("%s: excluded is %v, want %v", link, got, want)
+		}
+	}
+	if !x.Domain("out.sg") || x.Domain("half.sg") || x.Domain("www.half.sg") {
+		t.Error("domains: only out.sg is excluded whole")
+	}
+	if none := exclusions(t); none.URL("https://out.sg/") || none.Domain("out.sg") {
+		t.Error("nothing is excluded, and yet it is")
+	}
+}
+
+func TestCheckExclusion(t *testing.T) {
+	for _, c := range [][2]string{
+		{"domain", "OUT.sg"}, {"domain", "sg"}, {"domain", ""}, {"host", "a b.sg"}, {"host", "https://a.sg"},
+		{"url", "a.sg/x"}, {"url", "ftp://a.sg/"}, {"url", "https://a.sg"}, {"url", "https:///x"}, {"url", "https://a.sg/" + strings.Repeat("x", 2000)},
+		{"path", "/x"}, {"", ""},
+	} {
+		var e *contract.Error
+		if _, err := contract.CheckExclusion(c[0], c[1]); !errors.As(err, &e) || e.Kind != contract.Validation || e.Field == "" {
+			t.Errorf("%q: %v", c, err)
+		}
+	}
+}
+
+// FuzzExclusionPattern compares with a regular expression of the same meaning.
+func FuzzExclusionPattern(f *testing.F) {
+	for _, s := range [][2]string{{"*", "a/b"}, {"a*b*c", "aXbXbc"}, {"*a", "aaab"}, {"a**b", "ab"}, {"", "x"}, {"x*y*", "xy"}, {"*ab*ab", "abab"}} {
+		f.Add(s[0], s[1])
+	}
+	f.Fuzz(func(t *testing.T, pattern, path string) {
+		if strings.ContainsAny(pattern+path, "%#?\\ \n\r\t") || len(pattern) > 50 || len(path) > 200 {
+			t.Skip()
+		}
+		for _, r := range pattern + path {
+			if r < 0x21 || r > 0x7e {
+				t.Skip()
+			}
+		}
+		x := exclusions(t, "url https://a.sg/"+pattern)
+		want := regexp.MustCompile(`^` + strings.ReplaceAll(regexp.QuoteMeta(pattern), `\*`, `.*`) + `$`).MatchString(path)
+		if got := x.URL("https://a.sg/" + path); got != want {
+			t.Errorf("%q on %q: %v, want %v", pattern, path, got, want)
+		}
+	})
+}
+
+func TestOutcomeSurvivesItsMetadata(t *testing.T) {
+	d := &contract.Document{Reachable: false}
+	d.Robots.Error, d.Robots.ErrorType = contract.Text("refused by 한국.kr\nnow"), contract.Text("network_error")
+	d.Processing.ProcessingDurationMS = 1234
+	for _, reachable := range []bool{false, true} {
+		d.Reachable, d.Robots.Exists, d.Sitemap.Exists = reachable, reachable, false
+		want := contract.OutcomeOf(d)
+		got, ok := contract.ParseOutcome(want.Metadata())
+		if !ok || got != want {
+			t.Errorf("got %+v, %v; want %+v", got, ok, want)
+		}
+		for name, v := range want.Metadata() {
+			if strings.Trim(v, " !\"#$%&'()*+,-./0123456789:;<=>?@ABCDEFGHIJKLMNOPQRSTUVWXYZ[\\]^_`abcdefghijklmnopqrstuvwxyz{|}~") != "" {
+				t.Errorf("%s: %q cannot travel as a header", name, v)
+			}
+			if name == "error" || name == "error_type" {
+				continue
+			}
+			m := want.Metadata()
+			delete(m, name)
+			if _, ok := contract.ParseOutcome(m); ok {
+				t.Errorf("without %s it counts as whole", name)
+			}
+		}
+	}
+	if o := contract.OutcomeOf(&contract.Document{}); o.ErrorType != "network_error" || o.ErrorMessage == "" {
+		t.Errorf("an unreachable domain without a reason: %+v", o)
+	}
+}

@@ -1,0 +1,213 @@
+package handlers
+
+import (
+	"encoding/base64"
+	"net/http"
+	"slices"
+	"strings"
+
+	"golang.org/x/net/publicsuffix"
+
+	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/r2"
+)
+
+const (
+	// maxExclusions keeps what every event looks at small.
+	maxExclusions = 10_000
+	maxReason     = 500 // characters
+)
+
+// reason reads the body of a request that may say why.
+func reason(r *http.Request) (*string, error) {
+	var body struct {
+		Reason string `json:"reason"`
+	}
+	if err := readJSON(r, &body); err != nil {
+		return nil, err
+	}
+	if len([]rune(body.Reason)) > maxReason {
+		return nil, contract.Invalid("reason", "is longer than %d characters; say it in fewer", maxReason)
+	}
+	return contract.Text(body.Reason), nil
+}
+
+func (a *API) pipeline(w http.ResponseWriter, r *http.Request) error {
+	if err := onlyQuery(r); err != nil {
+		return err
+	}
+	c, _, err := a.Controls.Read(r.Context())
+	if err != nil {
+		return err
+	}
+	succeed(w, http.StatusOK, c.Pipeline)
+	return nil
+}
+
+func (a *API) pause(w http.ResponseWriter, r *http.Request) error { return a.setPaused(w, r, true) }
+
+func (a *API) resume(w http.ResponseWriter, r *http.Request) error { return a.setPaused(w, r, false) }
+
+// setPaused changes nothing when it is so already.
+func (a *API) setPaused(w http.ResponseWriter, r *http.Request, paused bool) error {
+	if err := onlyQuery(r); err != nil {
+		return err
+	}
+	why, err := reason(r)
+	if err != nil {
+		return err
+	}
+	c, err := a.Controls.Change(r.Context(), func(c *contract.Controls) error {
+		if c.Pipeline.Paused != paused {
+			c.Pipeline = contract.Pipeline{Paused: paused, Since: contract.At(a.Now().UTC()), By: contract.Text(actor(r)), Reason: why}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	a.Log.Warn("pipeline_changed", "paused", c.Pipeline.Paused, "by", actor(r))
+	succeed(w, http.StatusOK, c.Pipeline)
+	return nil
+}
+
+// exclusion reads which exclusion the path names.
+func exclusion(r *http.Request) (kind, value string, err error) {
+	if err := onlyQuery(r); err != nil {
+		return "", "", err
+	}
+	kind, value = r.PathValue("kind"), r.PathValue("value")
+	if kind == contract.ExcludeDomain || kind == contract.ExcludeHost {
+		if value, err = r2.SanitizeDomain(value); err != nil {
+			return "", "", contract.Invalid("value", "%q is not a domain; send lower-case ASCII labels such as %q", r.PathValue("value"), "mom.gov.sg")
+		}
+	}
+	value, err = contract.CheckExclusion(kind, value)
+	return kind, value, err
+}
+
+func find(list []contract.Exclusion, kind, value string) (int, bool) {
+	return slices.BinarySearchFunc(list, kind+" "+value, func(e contract.Exclusion, key string) int {
+		return strings.Compare(e.Kind+" "+e.Value, key)
+	})
+}
+
+func missing(kind, value string) error {
+	return &failure{http.StatusNotFound, "not_found", "the " + kind + " " + value + " is not excluded; GET /api/v1/exclusions lists what is"}
+}
+
+func (a *API) showExclusion(w http.ResponseWriter, r *http.Request) error {
+	kind, value, err := exclusion(r)
+	if err != nil {
+		return err
+	}
+	c, _, err := a.Controls.Read(r.Context())
+	if err != nil {
+		return err
+	}
+	i, ok := find(c.Exclusions, kind, value)
+	if !ok {
+		return missing(kind, value)
+	}
+	succeed(w, http.StatusOK, c.Exclusions[i])
+	return nil
+}
+
+func (a *API) exclude(w http.ResponseWriter, r *http.Request) error {
+	kind, value, err := exclusion(r)
+	if err != nil {
+		return err
+	}
+	if kind == contract.ExcludeDomain {
+		if registrable, err := publicsuffix.EffectiveTLDPlusOne(value); err != nil || registrable != value {
+			return contract.Invalid("value", "%q is not a registrable domain; send that, or exclude the host", value)
+		}
+	}
+	why, err := reason(r)
+	if err != nil {
+		return err
+	}
+	var entry contract.Exclusion
+	status := http.StatusOK
+	_, err = a.Controls.Change(r.Context(), func(c *contract.Controls) error {
+		status = http.StatusOK
+		i, ok := find(c.Exclusions, kind, value)
+		switch {
+		case ok && why != nil:
+			c.Exclusions[i].Reason = why
+		case !ok && len(c.Exclusions) >= maxExclusions:
+			return contract.Invalid("value", "there are %d exclusions, the most possible; remove some first", maxExclusions)
+		case !ok:
+			status = http.StatusCreated
+			c.Exclusions = slices.Insert(c.Exclusions, i, contract.Exclusion{
+				Kind: kind, Value: value, Reason: why, CreatedAt: contract.Time{Time: a.Now().UTC()}, CreatedBy: actor(r),
+			})
+		}
+		entry = c.Exclusions[i]
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	a.Log.Warn("exclusion_changed", "kind", kind, "value", value, "excluded", true, "by", actor(r))
+	succeed(w, status, entry)
+	return nil
+}
+
+func (a *API) include(w http.ResponseWriter, r *http.Request) error {
+	kind, value, err := exclusion(r)
+	if err != nil {
+		return err
+	}
+	var entry contract.Exclusion
+	_, err = a.Controls.Change(r.Context(), func(c *contract.Controls) error {
+		i, ok := find(c.Exclusions, kind, value)
+		if !ok {
+			return missing(kind, value)
+		}
+		entry = c.Exclusions[i]
+		c.Exclusions = slices.Delete(c.Exclusions, i, i+1)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	a.Log.Warn("exclusion_changed", "kind", kind, "value", value, "excluded", false, "by", actor(r))
+	succeed(w, http.StatusOK, entry)
+	return nil
+}
+
+// listExclusions shows one page, by kind and value.
+func (a *API) listExclusions(w http.ResponseWriter, r *http.Request) error {
+	q, err := readQuery(r, "kind", "limit", "cursor")
+	if err != nil {
+		return err
+	}
+	kind, limit, cursor := q.oneOf("kind", contract.ExcludeDomain, contract.ExcludeHost, contract.ExcludeURL), q.limit(), q.text("cursor")
+	after, err := base64.RawURLEncoding.DecodeString(cursor)
+	if err != nil {
+		q.fail(contract.Invalid("cursor", "is not the cursor of an answer; send it as it was given, or none"))
+	}
+	if q.err != nil {
+		return q.err
+	}
+	c, _, err := a.Controls.Read(r.Context())
+	if err != nil {
+		return err
+	}
+	page := contract.ExclusionPage{Exclusions: []contract.Exclusion{}}
+	for _, e := range c.Exclusions {
+		key := e.Kind + " " + e.Value
+		if kind != "" && e.Kind != kind || key <= string(after) {
+			continue
+		}
+		if len(page.Exclusions) == limit {
+			last := page.Exclusions[limit-1]
+			page.Cursor = contract.Text(base64.RawURLEncoding.EncodeToString([]byte(last.Kind + " " + last.Value)))
+			break
+		}
+		page.Exclusions = append(page.Exclusions, e)
+	}
+	succeed(w, http.StatusOK, page)
+	return nil
+}

@@ -1,0 +1,83 @@
+package handlers
+
+import (
+	"context"
+	"net/http"
+	"strings"
+
+	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/ledger"
+)
+
+// listDeadLetters shows one page of dead letters, newest first.
+func (a *API) listDeadLetters(w http.ResponseWriter, r *http.Request) error {
+	q, err := readQuery(r, "state", "queue", "error_type", "country", "category", "date", "domain", "limit", "cursor")
+	if err != nil {
+		return err
+	}
+	f := q.filter()
+	want := ledger.LetterQuery{
+		Filter: contract.DeadLetterFilter{
+			Queue: q.oneOf("queue", "seed", "domain"), ErrorType: q.text("error_type"),
+			Country: f.Country, Category: f.Category, Date: f.Date, Domain: strings.ToLower(q.text("domain")),
+		},
+		State: contract.DeadLetterState(q.oneOf("state", "stored", "replayed", "discarded")),
+		Limit: q.limit(), Cursor: q.text("cursor"),
+	}
+	if q.err != nil {
+		return q.err
+	}
+	page, err := a.Ledger.DeadLetters(r.Context(), want)
+	if err != nil {
+		return err
+	}
+	succeed(w, http.StatusOK, page)
+	return nil
+}
+
+// showDeadLetter shows one dead letter with its reason, its message and its history.
+func (a *API) showDeadLetter(w http.ResponseWriter, r *http.Request) error {
+	if err := onlyQuery(r); err != nil {
+		return err
+	}
+	detail, err := a.Ledger.DeadLetter(r.Context(), r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	if detail == nil {
+		return &failure{http.StatusNotFound, "not_found", "there is no dead letter with this id; GET /api/v1/dlq lists them"}
+	}
+	if detail.Letter, err = a.Letters.Read(r.Context(), detail.Key); err != nil {
+		return err
+	}
+	succeed(w, http.StatusOK, detail)
+	return nil
+}
+
+func (a *API) replay(w http.ResponseWriter, r *http.Request) error {
+	return a.resolve(w, r, a.Letters.Replay)
+}
+
+func (a *API) discard(w http.ResponseWriter, r *http.Request) error {
+	return a.resolve(w, r, a.Letters.Discard)
+}
+
+// resolve does something with the dead letters that the body chooses.
+func (a *API) resolve(w http.ResponseWriter, r *http.Request, do func(ctx context.Context, choice contract.DeadLetterChoice, by string) (contract.Resolved, error)) error {
+	if err := onlyQuery(r); err != nil {
+		return err
+	}
+	var choice contract.DeadLetterChoice
+	if err := readJSON(r, &choice); err != nil {
+		return err
+	}
+	if err := choice.Validate(); err != nil {
+		return err
+	}
+	done, err := do(r.Context(), choice, actor(r))
+	if err != nil {
+		return err
+	}
+	succeed(w, http.StatusOK, done)
+	return nil
+}

@@ -1,0 +1,197 @@
+package handlers
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/ledger"
+)
+
+// PoolStats is what the instance pool of the answering isolate did and holds; see worker.Stats.
+type PoolStats struct {
+	Created   int            `json:"created"`
+	Reused    int            `json:"reused"`
+	Waited    int            `json:"waited"`
+	Refused   int            `json:"refused"`
+	Dropped   map[string]int `json:"dropped"`
+	Recovered map[string]int `json:"recovered"`
+	Live      int            `json:"live"`
+	Idle      int            `json:"idle"`
+	Waiting   int            `json:"waiting"`
+	Memory    []int          `json:"memory"`
+}
+
+// metrics answers in Prometheus' text format
+// (prometheus.io/docs/instrumenting/exposition_formats/). What cannot be read is left out.
+func (a *API) metrics(w http.ResponseWriter, r *http.Request) error {
+	if err := onlyQuery(r); err != nil {
+		return err
+	}
+	var status *ledger.Status
+	var controls contract.Controls
+	var statusErr, controlsErr error
+	var backlogs map[string]*contract.Backlog
+	var wg sync.WaitGroup
+	wg.Go(func() { status, statusErr = a.Ledger.Status(r.Context(), ledger.StatusQuery{Now: a.Now()}) })
+	wg.Go(func() { controls, _, controlsErr = a.Controls.Read(r.Context()) })
+	wg.Go(func() { backlogs = a.backlogs(r.Context()) })
+	wg.Wait()
+	for what, err := range map[string]error{"ledger_failed": statusErr, "controls_failed": controlsErr} {
+		if err != nil {
+			a.Log.Warn(what, "error_type", contract.KindOf(err), "error", err.Error())
+		}
+	}
+	e := &exposition{}
+	e.family("newsfork_seed_info", "gauge", "The program and where it runs.")
+	e.sample(1, "version", contract.Version, "environment", a.Settings.Environment)
+	e.family("newsfork_seed_ledger_up", "gauge", "1 when the ledger answered; without it its numbers are missing.")
+	e.sample(truth(statusErr == nil))
+	if statusErr == nil {
+		e.status(status)
+	}
+	if controlsErr == nil {
+		e.family("newsfork_seed_paused", "gauge", "1 while the pipeline is paused.")
+		e.sample(truth(controls.Pipeline.Paused))
+		e.family("newsfork_seed_exclusions", "gauge", "Exclusions in force.")
+		e.sample(float64(len(controls.Exclusions)))
+	}
+	e.backlogs(backlogs, a.Now().UnixMilli())
+	pool, err := a.Pool()
+	if err != nil {
+		a.Log.Warn("pool_failed", "error_type", contract.KindOf(err), "error", err.Error())
+	} else {
+		e.pool(pool)
+	}
+	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
+	w.Header().Set("Cache-Control", "no-store")
+	w.Write(e.text.Bytes())
+	return nil
+}
+
+// exposition is a text of metrics.
+type exposition struct {
+	text bytes.Buffer
+	name string // of the family at hand
+}
+
+func (e *exposition) family(name, kind, help string) {
+	e.name = name
+	fmt.Fprintf(&e.text, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, kind)
+}
+
+// sample writes one value, with names and values of labels.
+func (e *exposition) sample(value float64, labels ...string) {
+	e.text.WriteString(e.name)
+	for i := 0; i < len(labels); i += 2 {
+		open := ","
+		if i == 0 {
+			open = "{"
+		}
+		fmt.Fprintf(&e.text, `%s%s="%s"`, open, labels[i], labelText.Replace(labels[i+1]))
+	}
+	if len(labels) > 0 {
+		e.text.WriteByte('}')
+	}
+	e.text.WriteByte(' ')
+	e.text.WriteString(strconv.FormatFloat(value, 'f', -1, 64))
+	e.text.WriteByte('\n')
+}
+
+var labelText = strings.NewReplacer(`\`, `\\`, "\n", `\n`, `"`, `\"`)
+
+func truth(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+func (e *exposition) status(s *ledger.Status) {
+	p, c := s.Processing, s.Collection
+	e.family("newsfork_seed_files", "gauge", "Raw files by state.")
+	e.sample(float64(p.FilesProcessed), "state", "processed")
+	e.sample(float64(p.FilesFailed), "state", "failed")
+	e.sample(float64(p.FilesPending), "state", "pending")
+	e.family("newsfork_seed_domains", "gauge", "Domains of partitions by state.")
+	e.sample(float64(p.DomainsProcessed), "state", "processed")
+	e.sample(float64(p.DomainsFailed), "state", "failed")
+	e.sample(float64(p.DomainsPending), "state", "pending")
+	e.sample(float64(s.Excluded), "state", "excluded")
+	e.family("newsfork_seed_robots_txt_found", "gauge", "Processed domains with robots.txt.")
+	e.sample(float64(c.RobotsFound))
+	e.family("newsfork_seed_sitemap_xml_found", "gauge", "Processed domains with a sitemap.")
+	e.sample(float64(c.SitemapFound))
+	e.family("newsfork_seed_domain_processing_average_seconds", "gauge", "Average processing of a processed domain, politeness waits left out.")
+	e.sample(float64(c.AvgProcessingMS) / 1000)
+	e.family("newsfork_seed_file_processing_average_seconds", "gauge", "Average processing of a processed raw file whose duration is known.")
+	e.sample(float64(s.AvgFileMS) / 1000)
+	e.family("newsfork_seed_dead_letters", "gauge", "Dead letters by state.")
+	e.sample(float64(s.DeadLetters.Stored), "state", "stored")
+	e.sample(float64(s.DeadLetters.Replayed), "state", "replayed")
+	e.sample(float64(s.DeadLetters.Discarded), "state", "discarded")
+	e.family("newsfork_seed_alarm_firing", "gauge", "1 while the alarm fires.")
+	for _, alarm := range s.Alarms {
+		e.sample(truth(alarm.State == contract.AlarmFiring), "alarm", alarm.Name)
+	}
+}
+
+func (e *exposition) backlogs(backlogs map[string]*contract.Backlog, nowMS int64) {
+	for _, f := range []struct {
+		name, help string
+		value      func(b *contract.Backlog) float64
+	}{
+		{"newsfork_seed_queue_messages", "Messages that wait in a queue.", func(b *contract.Backlog) float64 { return float64(b.Messages) }},
+		{"newsfork_seed_queue_bytes", "Bytes that wait in a queue.", func(b *contract.Backlog) float64 { return float64(b.Bytes) }},
+		{"newsfork_seed_queue_oldest_seconds", "Age of the oldest message of a queue; 0 when it is empty.", func(b *contract.Backlog) float64 {
+			if b.Oldest == nil {
+				return 0
+			}
+			return float64(max(0, nowMS-b.Oldest.UnixMilli())) / 1000
+		}},
+	} {
+		e.family(f.name, "gauge", f.help)
+		for _, role := range queueRoles {
+			if b := backlogs[role]; b != nil {
+				e.sample(f.value(b), "queue", role)
+			}
+		}
+	}
+}
+
+// pool writes counters of one isolate: the platform runs many, and starts them anew.
+func (e *exposition) pool(s PoolStats) {
+	e.family("newsfork_seed_pool_events_total", "counter", "Events of the answering isolate, by how they came to a Go instance.")
+	e.sample(float64(s.Created), "instance", "created")
+	e.sample(float64(s.Reused), "instance", "reused")
+	e.sample(float64(s.Refused), "instance", "refused")
+	e.family("newsfork_seed_pool_waited_total", "counter", "Events of the answering isolate that waited for an instance.")
+	e.sample(float64(s.Waited))
+	e.family("newsfork_seed_pool_dropped_total", "counter", "Instances not used again, by reason.")
+	e.counts("reason", s.Dropped)
+	e.family("newsfork_seed_pool_panics_total", "counter", "Panics recovered, by where.")
+	e.counts("where", s.Recovered)
+	e.family("newsfork_seed_pool_instances", "gauge", "Instances of the answering isolate.")
+	e.sample(float64(s.Live), "state", "live")
+	e.sample(float64(s.Idle), "state", "idle")
+	e.family("newsfork_seed_pool_waiting", "gauge", "Events that wait for an instance.")
+	e.sample(float64(s.Waiting))
+	e.family("newsfork_seed_pool_memory_bytes", "gauge", "Linear memory of all instances of the answering isolate.")
+	memory := 0
+	for _, n := range s.Memory {
+		memory += n
+	}
+	e.sample(float64(memory))
+}
+
+func (e *exposition) counts(label string, counts map[string]int) {
+	for _, name := range slices.Sorted(maps.Keys(counts)) {
+		e.sample(float64(counts[name]), label, name)
+	}
+}

@@ -1,0 +1,188 @@
+package ledger
+
+import (
+	"context"
+	"time"
+
+	"github.com/newsfork/seed-engine/contract"
+)
+
+// LetterQuery selects dead letters, newest first. Zero fields match all.
+type LetterQuery struct {
+	Filter contract.DeadLetterFilter
+	State  contract.DeadLetterState
+	Limit  int
+	Cursor string // of the page before
+}
+
+type letterCursor struct {
+	FailedAt int64  `json:"t"`
+	ID       string `json:"i"`
+}
+
+const letterColumns = `message_id, queue_name, work, error_type, error_message, retry_count, failed_at, worker_version, processing_duration_ms, r2_key,
+  country, category, date, domain, state, resolved_at, resolved_by`
+
+func (r *deadLetterRow) record() contract.DeadLetterRecord {
+	d := contract.DeadLetterRecord{
+		ID: r.MessageID, State: contract.DeadLetterState(r.State), ResolvedBy: r.ResolvedBy, Work: r.Work, Domain: r.Domain, Key: r.R2Key,
+		DeadLetterError: contract.DeadLetterError{
+			ErrorType: contract.Kind(r.ErrorType), ErrorMessage: r.ErrorMessage, RetryCount: r.RetryCount, FailedAt: time.UnixMilli(r.FailedAt).UTC(),
+		},
+		DeadLetterContext: contract.DeadLetterContext{QueueName: r.Queue, WorkerVersion: r.Version, ProcessingDurationMS: r.DurationMS},
+	}
+	if r.ResolvedAt != nil {
+		d.ResolvedAt = moment(*r.ResolvedAt)
+	}
+	if r.Country != nil && r.Category != nil && r.Date != nil {
+		d.Partition = &contract.Partition{Country: *r.Country, Category: *r.Category, Date: *r.Date}
+	}
+	return d
+}
+
+func letterConditions(f contract.DeadLetterFilter) *conditions {
+	c := &conditions{}
+	if f.Queue != "" {
+		c.and("queue_name LIKE ?", "newsfork-"+f.Queue+"-%")
+	}
+	for _, term := range [...]struct{ column, value string }{
+		{"error_type", f.ErrorType}, {"country", f.Country}, {"category", f.Category}, {"date", f.Date}, {"domain", f.Domain},
+	} {
+		if term.value != "" {
+			c.and(term.column+" = ?", term.value)
+		}
+	}
+	return c
+}
+
+// DeadLetters gives one page of dead letters.
+func (l *Ledger) DeadLetters(ctx context.Context, q LetterQuery) (contract.DeadLetterPage, error) {
+	const op = "ledger.DeadLetters"
+	page := contract.DeadLetterPage{DeadLetters: []contract.DeadLetterRecord{}}
+	c := letterConditions(q.Filter)
+	if q.State != "" {
+		c.and("state = ?", string(q.State))
+	}
+	if q.Cursor != "" {
+		var at letterCursor
+		if err := decodeCursor(q.Cursor, &at); err != nil {
+			return page, err
+		}
+		c.and("(failed_at, message_id) < (?, ?)", at.FailedAt, at.ID)
+	}
+	results, err := l.batch(ctx, op, Statement{
+		`SELECT ` + letterColumns + ` FROM dead_letters` + c.where() + ` ORDER BY failed_at DESC, message_id DESC LIMIT ?`, append(c.args, int64(q.Limit)+1),
+	})
+	if err != nil {
+		return page, err
+	}
+	rows, err := decode[deadLetterRow](op, results[0])
+	if len(rows) > q.Limit {
+		rows = rows[:q.Limit]
+		last := rows[q.Limit-1]
+		page.Cursor = encodeCursor(letterCursor{last.FailedAt, last.MessageID})
+	}
+	for _, r := range rows {
+		page.DeadLetters = append(page.DeadLetters, r.record())
+	}
+	return page, err
+}
+
+// maxHistory is how many dead letters and attempts of one work are told.
+const maxHistory = 100
+
+// DeadLetter gives one dead letter with what is known of its work; nil when there is none.
+func (l *Ledger) DeadLetter(ctx context.Context, id string) (*contract.DeadLetterDetail, error) {
+	const op = "ledger.DeadLetter"
+	const same = `(SELECT queue_name, work FROM dead_letters WHERE message_id = ?1)`
+	results, err := l.batch(ctx, op,
+		Statement{`SELECT ` + letterColumns + ` FROM dead_letters WHERE message_id = ?1`, []any{id}},
+		Statement{`SELECT ` + letterColumns + ` FROM dead_letters WHERE (queue_name, work) IN ` + same + ` AND message_id <> ?1 ORDER BY failed_at, message_id LIMIT ?2`, []any{id, int64(maxHistory)}},
+		Statement{`SELECT queue, work, message_id, attempt, error_type, error_message, worker_version, duration_ms, failed_at
+FROM failures WHERE (queue, work) IN ` + same + ` ORDER BY failed_at, attempt, message_id LIMIT ?2`, []any{id, int64(maxHistory)}})
+	if err != nil {
+		return nil, err
+	}
+	r := reader{op: op, results: results}
+	rows := read[deadLetterRow](&r, 0)
+	if r.err != nil || len(rows) == 0 {
+		return nil, r.err
+	}
+	d := &contract.DeadLetterDetail{DeadLetterRecord: rows[0].record(), Attempts: []contract.Attempt{}, History: []contract.DeadLetterRecord{}}
+	for _, row := range read[deadLetterRow](&r, 1) {
+		d.History = append(d.History, row.record())
+	}
+	for _, f := range read[failureRow](&r, 2) {
+		d.Attempts = append(d.Attempts, contract.Attempt{
+			MessageID: f.MessageID, Attempt: f.Attempt, ErrorType: contract.Kind(f.ErrorType), ErrorMessage: f.ErrorMessage,
+			FailedAt: *moment(f.FailedAt), DurationMS: f.DurationMS, Version: f.Version,
+		})
+	}
+	return d, r.err
+}
+
+// chosen restricts to what a choice names.
+func chosen(choice contract.DeadLetterChoice) *conditions {
+	c := &conditions{}
+	switch {
+	case choice.Filter != nil:
+		c = letterConditions(*choice.Filter)
+	case !choice.All:
+		c.and("message_id IN (SELECT value FROM json_each(?))", statement("", choice.IDs).Args[0])
+	}
+	return c
+}
+
+// ChooseDeadLetters gives up to contract.MaxResolved dead letters of a choice, oldest first: those
+// that are stored, and of ids also those that are not any more.
+func (l *Ledger) ChooseDeadLetters(ctx context.Context, choice contract.DeadLetterChoice) ([]contract.DeadLetterRecord, error) {
+	const op = "ledger.ChooseDeadLetters"
+	c := chosen(choice)
+	if len(choice.IDs) == 0 {
+		c.and("state = 'stored'")
+	}
+	results, err := l.batch(ctx, op, Statement{
+		`SELECT ` + letterColumns + ` FROM dead_letters` + c.where() + ` ORDER BY failed_at, message_id LIMIT ?`, append(c.args, int64(contract.MaxResolved)),
+	})
+	if err != nil {
+		return nil, err
+	}
+	rows, err := decode[deadLetterRow](op, results[0])
+	records := make([]contract.DeadLetterRecord, len(rows))
+	for i := range rows {
+		records[i] = rows[i].record()
+	}
+	return records, err
+}
+
+// Resolution says what becomes of dead letters.
+type Resolution struct {
+	IDs   []string
+	State contract.DeadLetterState // Replayed or Discarded
+	By    string                   // the name of the token that asked for it
+	At    time.Time
+	Work  Changes // what was sent anew
+}
+
+const resolveLetters = `UPDATE dead_letters SET state = ?2, resolved_at = ?3, resolved_by = ?4
+WHERE message_id IN (SELECT value FROM json_each(?1)) AND state = 'stored'`
+
+// Resolve marks dead letters that are stored, and counts what is left of the choice.
+func (l *Ledger) Resolve(ctx context.Context, choice contract.DeadLetterChoice, r Resolution) (remaining int64, err error) {
+	const op = "ledger.Resolve"
+	statements := append(r.Work.statements(), statement(resolveLetters, r.IDs, string(r.State), r.At.UnixMilli(), r.By))
+	c := chosen(choice)
+	c.and("state = 'stored'")
+	statements = append(statements, Statement{`SELECT count(*) AS count FROM dead_letters` + c.where(), c.args})
+	results, err := l.batch(ctx, op, statements...)
+	if err != nil {
+		return 0, err
+	}
+	rows, err := decode[struct {
+		Count int64 `json:"count"`
+	}](op, results[len(results)-1])
+	if len(rows) > 0 {
+		remaining = rows[0].Count
+	}
+	return remaining, err
+}

@@ -1,0 +1,290 @@
+// Package reconcile rebuilds the ledger of one partition from R2, where checkpoints and stored dead
+// letters tell what was done. A call does a bounded piece of work and says where to go on.
+package reconcile
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/ledger"
+	"github.com/newsfork/seed-engine/r2"
+)
+
+// Limits of one call.
+const (
+	maxPages     = 5   // of keys
+	maxDocuments = 200 // documents read, of domains whose checkpoint does not tell the outcome
+)
+
+// Bucket shows what is stored.
+type Bucket interface {
+	List(ctx context.Context, o r2.ListOptions) (*r2.Page, error)
+	Get(ctx context.Context, key string) (*r2.Body, error)
+}
+
+// Letters gives what the ledger should know of the stored dead letters of a partition whose keys
+// sort after a key. next is where to go on; "" at the end.
+type Letters interface {
+	Stored(ctx context.Context, p contract.Partition, after string) (c ledger.Changes, next string, err error)
+}
+
+// Ledger takes what was found.
+type Ledger interface {
+	Reconcile(ctx context.Context, f ledger.Found) error
+}
+
+// Reconciler rebuilds the ledger.
+type Reconciler struct {
+	Bucket   Bucket
+	Letters  Letters
+	Ledger   Ledger
+	Now      func() time.Time
+	MaxPages int // 0 means the constant
+}
+
+// Stages of the work, in this order.
+const (
+	files       = "files"
+	domains     = "domains"
+	deadLetters = "dead_letters"
+)
+
+// position is where a call goes on.
+type position struct {
+	Stage   string `json:"s"`
+	After   string `json:"a,omitempty"` // the last key that was read
+	Settled string `json:"d,omitempty"` // the last file or domain that was told to the ledger
+}
+
+// Run does the next piece of work on a partition, from the cursor that the call before gave, or from
+// the beginning for "".
+func (r *Reconciler) Run(ctx context.Context, p contract.Partition, cursor string) (contract.Reconciled, error) {
+	out := contract.Reconciled{Partition: p}
+	at := position{Stage: files}
+	if cursor != "" {
+		b, err := base64.RawURLEncoding.DecodeString(cursor)
+		if err == nil {
+			err = json.Unmarshal(b, &at)
+		}
+		if err != nil || at.Stage != files && at.Stage != domains && at.Stage != deadLetters {
+			return out, contract.Invalid("cursor", "is not the cursor of an answer; send it as it was given, or none")
+		}
+	}
+	w := &work{Reconciler: r, at: at, found: ledger.Found{Partition: p, Started: r.Now()}, pages: r.MaxPages}
+	if w.pages == 0 {
+		w.pages = maxPages
+	}
+	err := w.run(ctx)
+	if err != nil {
+		return out, err
+	}
+	if err := r.Ledger.Reconcile(ctx, w.found); err != nil {
+		return out, err
+	}
+	c := &w.found.Changes
+	out.Files, out.DeadLetters = int64(len(c.Files)+len(c.FoundFiles)), int64(len(c.DeadLetters))
+	if at.Stage == deadLetters {
+		out.Files = 0 // what was given up was counted when it was listed
+	} else {
+		out.Domains = int64(len(c.Domains))
+	}
+	if w.at.Stage == "" {
+		out.Done = true
+		return out, nil
+	}
+	b, err := json.Marshal(w.at)
+	if err != nil {
+		panic(err) // it is plain data
+	}
+	out.Cursor = contract.Text(base64.RawURLEncoding.EncodeToString(b))
+	return out, nil
+}
+
+// work is one call under way. It does one stage, or a piece of it.
+type work struct {
+	*Reconciler
+	at    position // moves on
+	found ledger.Found
+	pages int // left
+}
+
+func (w *work) run(ctx context.Context) (err error) {
+	switch w.at.Stage {
+	case files:
+		return w.files(ctx)
+	case domains:
+		return w.domains(ctx)
+	}
+	w.found.Changes, w.at.After, err = w.Letters.Stored(ctx, w.found.Partition, w.at.After)
+	if w.at.After == "" {
+		w.at.Stage = ""
+	}
+	return err
+}
+
+// walk lists the keys under prefix from w.at.After on, until see returns false or the pages of the
+// call are used up. It reports whether the end was reached.
+func (w *work) walk(ctx context.Context, prefix string, see func(o *r2.Object) (more bool, err error)) (end bool, err error) {
+	options := r2.ListOptions{Prefix: prefix, StartAfter: w.at.After, Metadata: true}
+	for ; w.pages > 0; w.pages-- {
+		page, err := w.Bucket.List(ctx, options)
+		if err != nil {
+			return false, contract.Wrap(contract.Storage, "reconcile.Run", err)
+		}
+		for i := range page.Objects {
+			more, err := see(&page.Objects[i])
+			if err != nil || !more {
+				return false, err
+			}
+			w.at.After = page.Objects[i].Key
+		}
+		if !page.Truncated {
+			return true, nil
+		}
+		options.Cursor, options.StartAfter = page.Cursor, ""
+	}
+	return false, nil
+}
+
+// files reads the raw files of the partition. In the order of keys a checkpoint follows its file.
+func (w *work) files(ctx context.Context) error {
+	p, c := w.found.Partition, &w.found.Changes
+	w.found.Files.After = w.at.Settled
+	end, err := w.walk(ctx, r2.RawPrefix(p.Country, p.Category, p.Date), func(o *r2.Object) (bool, error) {
+		raw, checkpoint, ok := r2.ParseRaw(o.Key)
+		n := len(c.Files)
+		switch {
+		case ok && !checkpoint:
+			c.Files = append(c.Files, ledger.FileChange{RawFile: contract.RawFile(raw)})
+		case ok && n > 0 && c.Files[n-1].RawFile == contract.RawFile(raw):
+			w.processed(o)
+		}
+		return true, nil
+	})
+	if err != nil {
+		return err
+	}
+	if end {
+		w.found.Files.UpTo = ledger.End
+		w.at = position{Stage: domains}
+		return nil
+	}
+	if n := len(c.Files); n > 0 && w.at.After == r2.RawFile(c.Files[n-1].RawFile).Key() { // its checkpoint would be the next key
+		page, err := w.Bucket.List(ctx, r2.ListOptions{Prefix: r2.RawFile(c.Files[n-1].RawFile).Checkpoint(), Limit: 1, Metadata: true})
+		if err != nil {
+			return contract.Wrap(contract.Storage, "reconcile.Run", err)
+		}
+		if len(page.Objects) > 0 {
+			w.processed(&page.Objects[0])
+		}
+	}
+	w.at.Settled = lastName(w.at.Settled, c.Files, c.FoundFiles)
+	w.found.Files.UpTo = w.at.Settled
+	return nil
+}
+
+// processed notes that the last file has a checkpoint.
+func (w *work) processed(checkpoint *r2.Object) {
+	c := &w.found.Changes
+	last := len(c.Files) - 1
+	f := c.Files[last]
+	f.Processed, f.Met = processedAt(checkpoint), checkpoint.Uploaded
+	c.Files, c.FoundFiles = c.Files[:last], append(c.FoundFiles, f)
+}
+
+func lastName(last string, lists ...[]ledger.FileChange) string {
+	for _, list := range lists {
+		if n := len(list); n > 0 {
+			last = max(last, list[n-1].Name)
+		}
+	}
+	return last
+}
+
+// processedAt is what a checkpoint says, else when it was written.
+func processedAt(o *r2.Object) time.Time {
+	if t, err := time.Parse(time.RFC3339, o.Metadata["processed_at"]); err == nil {
+		return t
+	}
+	return o.Uploaded
+}
+
+// domains reads the checkpoints of the partition's domains.
+func (w *work) domains(ctx context.Context) error {
+	p, c := w.found.Partition, &w.found.Changes
+	settled, current, documents := w.at.Settled, "", 0
+	w.found.Domains.After = settled
+	prefix := r2.ProdPrefix(p.Country, p.Category, p.Date)
+	end, err := w.walk(ctx, prefix, func(o *r2.Object) (bool, error) {
+		dir, name, ok := domainKey(prefix, o.Key)
+		if !ok {
+			return true, nil
+		}
+		if dir != current && current != "" {
+			settled = current
+		}
+		current = dir
+		if name != r2.CheckpointName {
+			return true, nil
+		}
+		outcome, ok := contract.ParseOutcome(o.Metadata)
+		if !ok {
+			if documents == maxDocuments {
+				return false, nil
+			}
+			documents++
+			read, err := w.document(ctx, r2.DomainDir{Partition: p, Domain: dir}.Document())
+			if err != nil || read == nil {
+				return true, err
+			}
+			outcome = *read
+		}
+		settled = dir
+		c.Domains = append(c.Domains, ledger.DomainChange{Partition: p, Domain: dir, Outcome: &outcome, Met: o.Uploaded})
+		return true, nil
+	})
+	if err != nil {
+		return err
+	}
+	if end {
+		w.found.Domains.UpTo = ledger.End
+		w.at = position{Stage: deadLetters}
+		return nil
+	}
+	w.at.Settled, w.found.Domains.UpTo = settled, settled
+	return nil
+}
+
+// domainKey splits the key of an object of a domain. Unlike r2.ParseDomainKey it takes any name.
+func domainKey(prefix, key string) (domain, name string, ok bool) {
+	domain, name, ok = strings.Cut(strings.TrimPrefix(key, prefix), "/")
+	return domain, name, ok && contract.CheckDomain("domain", domain) == nil
+}
+
+// document reads the outcome of a document; nil when it is gone or cannot be read.
+func (w *work) document(ctx context.Context, key string) (*contract.Outcome, error) {
+	body, err := w.Bucket.Get(ctx, key)
+	if errors.Is(err, r2.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, contract.Wrap(contract.Storage, "reconcile.Run", err)
+	}
+	defer body.Close()
+	data, err := io.ReadAll(body)
+	if err != nil {
+		return nil, contract.Wrap(contract.Storage, "reconcile.Run", err)
+	}
+	var d contract.Document
+	if json.Unmarshal(data, &d) != nil || d.CollectedAt.IsZero() {
+		return nil, nil
+	}
+	o := contract.OutcomeOf(&d)
+	return &o, nil
+}
