@@ -18,25 +18,21 @@ var (
 	uint8Array = js.Global().Get("Uint8Array")
 	scheduler  = js.Global().Get("scheduler")
 	waitFn     = host.Get("wait")
-	waits      = map[int]chan settled{}
-	lastWait   int
+	takeFn     = host.Get("take")
+	waits      = map[int32]chan bool{}
+	lastWait   int32
 )
 
-type settled struct {
-	fulfilled bool
-	value     js.Value
-}
+// The functions with a wasmexport directive are those that pool.mjs calls. They only note what
+// happened and make a goroutine ready: the pool resumes the program after each of them, and it runs
+// until all goroutines wait. A js.Func would do it all at once, but costs ten times as much.
 
-func init() {
-	host.Set("settle", js.FuncOf(func(_ js.Value, args []js.Value) any {
-		id := args[0].Int()
-		ch := waits[id]
-		delete(waits, id)
-		if ch != nil {
-			ch <- settled{args[1].Bool(), args[2]}
-		}
-		return nil
-	}))
+// settle tells that a promise was fulfilled or rejected; take gives its value.
+//
+//go:wasmexport worker_settle
+func settle(id int32, fulfilled bool) {
+	waits[id] <- fulfilled
+	delete(waits, id)
 }
 
 // Env returns a binding or variable of the current event; undefined when it is not configured.
@@ -46,24 +42,31 @@ func Env(name string) js.Value { return host.Get("env").Get(name) }
 // pending when its event ends costs the instance (its settlement would touch another event's I/O).
 // A rejection becomes a *JSError.
 func Await(promise js.Value) (js.Value, error) {
-	s := <-begin(promise)
-	return s.result()
+	return begin(promise).result()
 }
 
-// begin has JavaScript report the settlement of promise on the channel it returns.
-func begin(promise js.Value) <-chan settled {
-	ch := make(chan settled, 1)
+// A pending is a promise that JavaScript will report the settlement of.
+type pending struct {
+	id      int32
+	settled <-chan bool
+}
+
+func begin(promise js.Value) pending {
+	settled := make(chan bool, 1)
 	lastWait++
-	waits[lastWait] = ch
+	waits[lastWait] = settled
 	waitFn.Invoke(lastWait, promise)
-	return ch
+	return pending{lastWait, settled}
 }
 
-func (s settled) result() (js.Value, error) {
-	if !s.fulfilled {
-		return js.Undefined(), newJSError(s.value)
+// result waits for the settlement. It is called once.
+func (p pending) result() (js.Value, error) {
+	fulfilled := <-p.settled
+	value := takeFn.Invoke(p.id)
+	if !fulfilled {
+		return js.Undefined(), newJSError(value)
 	}
-	return s.value, nil
+	return value, nil
 }
 
 // Call calls a method and awaits its promise. An exception becomes an error like a rejection.

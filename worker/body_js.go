@@ -40,10 +40,10 @@ type body struct {
 	byob   bool     // the stream fills our buffer; otherwise it brings its own chunks
 	buffer js.Value // of the next byob read
 
-	next  <-chan settled // the read that is under way, if any
-	chunk []byte         // kept from chunk to chunk
-	rest  []byte         // part of chunk that Read has yet to give
-	err   error          // what Read answers when rest is empty
+	next  pending // the read that is under way, if any
+	chunk []byte  // kept from chunk to chunk
+	rest  []byte  // part of chunk that Read has yet to give
+	err   error   // what Read answers when rest is empty
 }
 
 func (b *body) Read(p []byte) (int, error) {
@@ -75,7 +75,7 @@ func (b *body) fill(p []byte) (int, error) {
 			return 0, err
 		}
 	}
-	if b.next == nil {
+	if b.next.id == 0 {
 		if err := b.request(); err != nil {
 			return 0, err
 		}
@@ -144,9 +144,9 @@ func (b *body) request() error {
 }
 
 func (b *body) take() (js.Value, error) {
-	s := <-b.next
-	b.next = nil
-	return s.result()
+	next := b.next
+	b.next = pending{}
+	return next.result()
 }
 
 // fail ends the stream: err is what Read answers once the rest is given.
@@ -170,7 +170,7 @@ func (b *body) Close() error {
 			target = b.stream
 		}
 		Call(target, "cancel") // a stream that broke already has nothing to cancel
-		if b.next != nil {
+		if b.next.id != 0 {
 			b.take()
 		}
 	}

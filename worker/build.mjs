@@ -34,12 +34,16 @@ export function supportCode(source) {
   return source;
 }
 
+/** Compiles the Go package in dir for WebAssembly. */
+export function compile(dir, file) {
+  const env = { ...process.env, GOOS: "js", GOARCH: "wasm" };
+  execFileSync("go", ["build", "-trimpath", "-ldflags=-s -w", "-tags=nethttpomithttp2", "-o", file, "."], { cwd: dir, env, stdio: "inherit" });
+}
+
 /** Compiles the Go package in dir and puts a complete Worker into out. */
 export function build(dir, out) {
   mkdirSync(out, { recursive: true });
-  const env = { ...process.env, GOOS: "js", GOARCH: "wasm" };
-  const flags = ["-trimpath", "-ldflags=-s -w", "-tags=nethttpomithttp2"];
-  execFileSync("go", ["build", ...flags, "-o", join(out, "app.wasm"), "."], { cwd: dir, env, stdio: "inherit" });
+  compile(dir, join(out, "app.wasm"));
   const goroot = execFileSync("go", ["env", "GOROOT"], { cwd: dir, encoding: "utf8" }).trim();
   update(join(out, "wasm_exec.js"), supportCode(readFileSync(join(goroot, "lib/wasm/wasm_exec.js"), "utf8")));
   for (const name of ["entry.mjs", "pool.mjs", "helpers.mjs"]) update(join(out, name), readFileSync(join(here, name), "utf8"));

@@ -5,28 +5,37 @@ const noBody = new Set([204, 205, 304]);
 
 function fetch(request, env, ctx) {
   const id = requestId(request.headers.get("x-request-id"));
-  const job = serve(request, id, env, ctx).catch((error) => failed(error, id));
-  // Without this a client that hangs up would end the event at once, and its lease with it.
-  ctx.waitUntil(job);
-  return job;
+  try {
+    const answer = serve(request, id, env, ctx);
+    if (!(answer instanceof Promise)) return answer;
+    const job = answer.catch((error) => failed(error, id));
+    // Without this a client that hangs up would end the event at once, and its lease with it.
+    ctx.waitUntil(job);
+    return job;
+  } catch (error) {
+    return failed(error, id);
+  }
 }
 
 function serve(request, id, env, ctx) {
-  return run({ env, ctx, wait: rules.httpWait, deadline: rules.httpDeadline }, (instance, lease) => {
-    const { host } = instance;
-    request.signal.addEventListener("abort", () => lease.clientGone());
-    host.request = request;
-    return new Promise((resolve) => {
-      const answer = (status, head, body) => {
+  let lease;
+  const answer = run({ env, ctx, wait: rules.httpWait, deadline: rules.httpDeadline }, (leased) => {
+    lease = leased;
+    lease.instance.host.request = request;
+    lease.respond = (status, head, body) => {
+      try {
         const empty = request.method === "HEAD" || noBody.has(status);
-        if (empty) body?.cancel?.();
-        resolve(new Response(empty ? null : body, { status, headers: pairs(head) }));
-      };
-      host.respond = (status, head, address, length) => answer(status, head, instance.copy(address, length));
-      host.respondRaw = answer;
-      host.serve(headOf(request, id));
-    });
+        if (empty) body.cancel?.();
+        lease.finish(new Response(empty ? null : body, { status, headers: pairs(head) }));
+      } catch (error) {
+        log("handler_failed", error, { request_id: id });
+        lease.fail(new Failure("internal_error", 500, "The answer could not be sent."));
+      }
+    };
+    lease.instance.request(headOf(request, id));
   });
+  if (answer instanceof Promise) request.signal.addEventListener("abort", () => lease?.clientGone());
+  return answer;
 }
 
 // Method, URL, then names and values of headers, a line each: one string is one crossing into Go.
@@ -76,7 +85,7 @@ async function queue(batch, env, ctx) {
     retryAll: (options) => open.forEach((message) => retry(message, options)),
   };
   try {
-    await run({ env, ctx, wait: rules.queueWait, deadline: rules.queueDeadline }, ({ host }) => host.binding.handleQueueMessageBatch(view));
+    await run({ env, ctx, wait: rules.queueWait, deadline: rules.queueDeadline }, until((binding) => binding.handleQueueMessageBatch(view)));
   } catch (error) {
     log("batch_failed", error, { queue_name: batch.queue, unsettled: open.size });
   }
@@ -92,11 +101,21 @@ function retryDelay(env, attempts) {
 
 async function scheduled(event, env, ctx) {
   try {
-    await run({ env, ctx, wait: rules.cronWait, deadline: rules.cronDeadline }, ({ host }) => host.binding.runScheduler(event));
+    await run({ env, ctx, wait: rules.cronWait, deadline: rules.cronDeadline }, until((binding) => binding.runScheduler(event)));
   } catch (error) {
     if (!error.logged) log("cron_failed", error, { cron: event.cron });
     throw error; // the platform lists the run as failed
   }
+}
+
+// Work that is over when the promise of one of the library's callbacks is settled.
+function until(call) {
+  return (lease) => {
+    Promise.resolve(call(lease.instance.host.binding)).then(
+      () => lease.finish(),
+      (error) => lease.fail(error),
+    );
+  };
 }
 
 function log(event, error, fields) {

@@ -25,6 +25,9 @@ export const rules = {
 
 const sweepEvery = 1000; // how often a waiting event looks for permits that nobody holds any more
 
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+
 const counts = { created: 0, reused: 0, waited: 0, refused: 0, dropped: {}, recovered: {} };
 const idle = [];
 const leases = new Set();
@@ -47,8 +50,11 @@ const broken = () => new Failure("internal_error", 500, "The request failed unex
 /** One running Go program. */
 class Instance {
   fault = null; // why it must never run again, once that is so
+  lease = null; // of the event that holds it
   #go = new globalThis.Go();
-  #memory;
+  #exports; // what Go exports: its memory, and the functions of the Go half
+  #inbox = { address: 0, length: 0 }; // where Go reads the head of a request
+  #results = new Map(); // values of promises that Go has yet to take, by id
   #timers = new Map(); // the timers that Go believes pending, by id
   #pending = 0; // promises that Go waits for
   #goroutines; // how many there are when no event runs
@@ -77,7 +83,7 @@ class Instance {
         if (this.fault) throw new Error(this.fault.detail);
       };
     }
-    /** What Go sees as its global "context"; the Go half adds serve, cancel, settle and goroutines. */
+    /** What Go sees as its global "context". */
     this.host = {
       binding: {}, // the library's callbacks for queues and cron
       helpers, // JavaScript halves of the stores
@@ -85,6 +91,10 @@ class Instance {
       ctx: undefined,
       request: undefined,
       wait: (id, promise) => this.#wait(id, promise),
+      take: (id) => this.#take(id),
+      respondRaw: (status, head, body) => this.lease.respond(status, head, body),
+      fail: (message) => this.lease.fail(Object.assign(new Failure("internal_error", 500, message), { logged: true })),
+      extend: (ms) => this.lease.extend(ms),
       stats: () => JSON.stringify(stats()),
       recovered: (what) => count(counts.recovered, what),
     };
@@ -96,8 +106,14 @@ class Instance {
     const instance = new WebAssembly.Instance(program, {
       ...this.#go.importObject,
       workers: { ready: () => (ready = true) },
+      worker: {
+        respond: (status, headAt, headLength, bodyAt, bodyLength) => {
+          const head = decoder.decode(new Uint8Array(this.#exports.mem.buffer, headAt, headLength));
+          this.lease.respond(status, head, new Uint8Array(this.#exports.mem.buffer, bodyAt, bodyLength).slice());
+        },
+      },
     });
-    this.#memory = instance.exports.mem;
+    this.#exports = instance.exports;
     globalThis.context = this.host; // the program keeps what it finds here while it initialises
     try {
       this.#go.run(instance).catch((error) => report("start", String(error)));
@@ -105,25 +121,45 @@ class Instance {
       delete globalThis.context;
     }
     if (!ready || this.fault) throw new Error(this.fault?.detail ?? "the Go program paused before it was ready");
-    this.#goroutines = this.host.goroutines();
+    this.#goroutines = this.#exports.worker_goroutines();
   }
 
   /** Bytes of linear memory. */
   get bytes() {
-    return this.#memory.buffer.byteLength;
+    return this.#exports.mem.buffer.byteLength;
   }
 
-  /** A copy of a piece of Go's memory. */
-  copy(address, length) {
-    return new Uint8Array(this.#memory.buffer, address, length).slice();
+  // Tells Go that something happened, and lets it run until all its goroutines wait.
+  #notify(what, ...details) {
+    if (this.fault) return;
+    this.#exports[`worker_${what}`](...details);
+    this.#go._resume();
+  }
+
+  /** Gives Go a request: method, URL, then names and values of headers, a line each. */
+  request(head) {
+    const most = 3 * head.length; // of UTF-8
+    if (this.#inbox.length < most) {
+      const length = Math.max(most, 8192);
+      this.#inbox = { address: this.#exports.worker_inbox(length), length };
+    }
+    const { address, length } = this.#inbox;
+    const { written } = encoder.encodeInto(head, new Uint8Array(this.#exports.mem.buffer, address, length));
+    this.#notify("request", written);
+  }
+
+  /** Ends the context of the event. */
+  cancel() {
+    this.#notify("cancel");
   }
 
   /** Says what the last event left behind that forbids giving the instance to another; null if nothing. */
   leftover() {
     if (this.fault) return this.fault.reason;
     if (this.#pending > 0) return "pending_promise";
-    if (this.host.goroutines() > this.#goroutines) return "goroutines";
-    return this.fault?.reason ?? null;
+    if (this.#exports.worker_goroutines() > this.#goroutines) return "goroutines";
+    this.#results.clear();
+    return null;
   }
 
   /** Ends the program: from here on nothing calls into it, and the event that holds it fails. */
@@ -131,21 +167,28 @@ class Instance {
     if (this.fault) return;
     this.fault = { reason, detail };
     this.park();
-    this.#go = this.#memory = null; // what still refers to this instance must not keep the program
+    this.#go = this.#exports = null; // what still refers to this instance must not keep the program
     this.host = {};
-    this.onfault?.();
+    this.lease?.fail(broken());
   }
 
   #wait(id, promise) {
     this.#pending++;
     const settle = (fulfilled, value) => {
       this.#pending--;
-      if (!this.fault) this.host.settle(id, fulfilled, value);
+      this.#results.set(id, value);
+      this.#notify("settle", id, fulfilled);
     };
     Promise.resolve(promise).then(
       (value) => settle(true, value),
       (error) => settle(false, error),
     );
+  }
+
+  #take(id) {
+    const value = this.#results.get(id);
+    this.#results.delete(id);
+    return value;
   }
 
   // The platform cancels the timers of an event that ended, and Go, believing one pending, would
@@ -185,9 +228,12 @@ class Instance {
 
 /** The right of one event to one instance until a deadline. */
 class Lease {
+  #outcome; // { value } or { error }
+  #settled; // called when there is one
+  #timer;
+
   constructor(env, ctx, limit) {
-    this.failed = new Promise((_, reject) => (this.fail = reject));
-    this.failed.catch(() => {});
+    this.deadline = Date.now() + limit;
     leases.add(this);
     try {
       this.instance = idle.pop();
@@ -204,46 +250,77 @@ class Lease {
       report("start", error.message);
       throw broken();
     }
-    const { host } = this.instance;
-    host.env = env;
-    host.ctx = ctx;
-    host.extend = (ms) => this.extend(ms);
-    host.fail = (message) => this.fail(Object.assign(new Failure("internal_error", 500, message), { logged: true }));
-    this.instance.onfault = () => this.fail(broken());
-    this.extend(limit);
+    this.instance.lease = this;
+    this.instance.host.env = env;
+    this.instance.host.ctx = ctx;
+  }
+
+  /** Runs work(lease); gives its result at once if Go waited for nothing, else a promise. */
+  hold(work) {
+    work(this);
+    if (this.#outcome) return this.#close();
+    this.#watch();
+    return new Promise((resolve) => (this.#settled = resolve)).then(() => this.#close());
+  }
+
+  /** Ends the event well. */
+  finish(value) {
+    this.#settle({ value });
+  }
+
+  /** Ends the event with an error. */
+  fail(error) {
+    this.#settle({ error });
+  }
+
+  #settle(outcome) {
+    this.#outcome ??= outcome;
+    this.#settled?.();
+  }
+
+  #close() {
+    this.#end();
+    if ("error" in this.#outcome) throw this.#outcome.error;
+    return this.#outcome.value;
+  }
+
+  #watch() {
+    this.#timer = setTimeout(() => this.expire(), this.deadline - Date.now());
   }
 
   /** Moves the deadline to the given milliseconds from now. */
   extend(ms) {
-    clearTimeout(this.timer);
     this.deadline = Date.now() + ms;
-    this.timer = setTimeout(() => this.expire(), ms);
+    if (!this.#timer) return;
+    clearTimeout(this.#timer);
+    this.#watch();
   }
 
   expire() {
     this.fail(new Failure("timeout_error", 504, "This took too long and was given up. Try again later."));
     this.instance.kill("deadline", "the event held the Go program beyond its deadline");
-    this.end();
+    this.#end();
   }
 
   /** The client went away. The event may go on for a while, but it may also end without a word. */
   clientGone() {
     this.deadline = Math.min(this.deadline, Date.now() + rules.afterClient);
-    if (leases.has(this)) this.instance.host.cancel?.();
+    if (leases.has(this)) this.instance.cancel();
   }
 
-  end() {
+  #end() {
     if (!leases.delete(this)) return; // ended already, by its deadline
-    clearTimeout(this.timer);
+    if (this.#timer) clearTimeout(this.#timer);
     const { instance } = this;
     const reason = instance.leftover() ?? oversize(instance);
-    instance.onfault = null;
+    instance.lease = null;
     if (reason) {
       count(counts.dropped, reason);
       if (instance.fault) report(reason, instance.fault.detail);
       else instance.kill(reason, "the event left something behind");
     } else {
-      Object.assign(instance.host, { env: undefined, ctx: undefined, request: undefined });
+      const { host } = instance;
+      host.env = host.ctx = host.request = undefined;
       instance.park();
       idle.push(instance);
     }
@@ -284,9 +361,19 @@ function sweep() {
   grant();
 }
 
-async function acquire(env, ctx, patience, limit) {
+/**
+ * Leases an instance to an event and has it run work(lease), which ends with lease.finish or
+ * lease.fail. Gives the result at once when that happens before Go waits for anything, else a
+ * promise. Fails with a Failure when no instance comes free in time, when the program ends, and
+ * when the deadline passes; after that the program does nothing more.
+ */
+export function run({ env, ctx, wait, deadline }, work) {
   sweep(); // after it there is no room as long as others wait
-  if (hasRoom()) return new Lease(env, ctx, limit);
+  if (hasRoom()) return new Lease(env, ctx, deadline).hold(work);
+  return waitForRoom(wait, () => new Lease(env, ctx, deadline).hold(work));
+}
+
+async function waitForRoom(patience, go) {
   counts.waited++;
   const until = Date.now() + patience;
   const waiter = {};
@@ -297,26 +384,12 @@ async function acquire(env, ctx, patience, limit) {
     await Promise.race([woken, scheduler.wait(Math.min(sweepEvery, until - now), { signal: pause.signal }).catch(() => {})]);
     pause.abort();
     sweep();
-    if (granted.delete(waiter)) return new Lease(env, ctx, limit);
+    if (granted.delete(waiter)) return go();
     if (!waiters.includes(waiter)) waiters.unshift(waiter); // woke too late for its permit
   }
   waiters.splice(waiters.indexOf(waiter), 1);
   counts.refused++;
   throw new Failure("busy", 503, "All instances are busy. Try again in a few seconds.");
-}
-
-/**
- * Leases an instance to an event and runs work(instance, lease) on it. Rejects with a Failure when
- * no instance comes free in time, when the program ends, and when the deadline passes; after that
- * the program does nothing more.
- */
-export async function run({ env, ctx, wait, deadline }, work) {
-  const lease = await acquire(env, ctx, wait, deadline);
-  try {
-    return await Promise.race([lease.failed, work(lease.instance, lease)]);
-  } finally {
-    lease.end();
-  }
 }
 
 /** What the pool of this isolate did and holds. */

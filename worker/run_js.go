@@ -32,9 +32,7 @@ type Task func(ctx context.Context, event *cron.Event) error
 // is: an instance with goroutines left is not used again. The context of an HTTP request ends with
 // the request, and when the client goes away.
 func Run(h http.Handler, consumer Consumer, task Task) {
-	host.Set("goroutines", js.FuncOf(func(js.Value, []js.Value) any { return runtime.NumGoroutine() }))
-	host.Set("cancel", js.FuncOf(func(js.Value, []js.Value) any { cancelEvent(); return nil }))
-	serve(h)
+	go serve(h)
 	if consumer != nil {
 		queues.ConsumeNonBlock(func(batch *queues.MessageBatch) error {
 			ctx, end := beginEvent()
@@ -80,8 +78,16 @@ func runTask(trigger context.Context, task Task) (err error) {
 	return err
 }
 
+// goroutines returns how many there are.
+//
+//go:wasmexport worker_goroutines
+func goroutines() int32 { return int32(runtime.NumGoroutine()) }
+
 // cancelEvent ends the context of the event that holds this instance.
 var cancelEvent context.CancelFunc = func() {}
+
+//go:wasmexport worker_cancel
+func cancel() { cancelEvent() }
 
 func beginEvent() (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(context.Background())

@@ -9,7 +9,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"runtime"
 	"strconv"
 	"strings"
 	"syscall/js"
@@ -120,66 +119,87 @@ func (w *response) fail(kind contract.Kind, message string) {
 	fmt.Fprintf(w, `{"success":false,"error":{"code":%q,"message":%q}}`, kind, message)
 }
 
-// send hands the answer to JavaScript, which copies the body at once.
-func (w *response) send() error {
-	status := w.status
-	if status == 0 {
-		status = http.StatusOK
+// respond hands an answer to JavaScript, which copies it at once: names and values of the headers,
+// a line each, and the body.
+//
+//go:wasmimport worker respond
+func respond(status int32, head unsafe.Pointer, headLength int32, body unsafe.Pointer, bodyLength int32)
+
+// send answers the request.
+func (w *response) send() {
+	if w.status == 0 {
+		w.status = http.StatusOK
 	}
-	var head strings.Builder
-	for name, values := range w.header {
+	bodyLength := w.body.Len()
+	for name, values := range w.header { // behind the body in the same buffer
 		for _, value := range values {
-			if head.Len() > 0 {
-				head.WriteByte('\n')
+			if w.body.Len() > bodyLength {
+				w.body.WriteByte('\n')
 			}
-			head.WriteString(name)
-			head.WriteByte('\n')
-			head.WriteString(headerNewlines.Replace(value))
+			w.body.WriteString(name)
+			w.body.WriteByte('\n')
+			headerNewlines.WriteString(&w.body, value)
 		}
 	}
-	body := w.body.Bytes()
-	_, err := Try(func() js.Value {
-		if !w.raw.IsUndefined() {
-			return host.Call("respondRaw", status, head.String(), w.raw)
-		}
-		return host.Call("respond", status, head.String(), uintptr(unsafe.Pointer(unsafe.SliceData(body))), len(body))
-	})
-	runtime.KeepAlive(body)
-	return err
+	body, head := w.body.Bytes()[:bodyLength], w.body.Bytes()[bodyLength:]
+	if w.raw.IsUndefined() {
+		respond(int32(w.status), start(head), int32(len(head)), start(body), int32(len(body)))
+	} else {
+		host.Call("respondRaw", w.status, string(head), w.raw)
+	}
 }
+
+func start(b []byte) unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(b)) }
 
 const requestIDHeader = "X-Request-Id"
 
 // As net/http: a line break in a value must not start a header of its own.
 var headerNewlines = strings.NewReplacer("\n", " ", "\r", " ")
 
-// serve registers h for the requests of the events to come.
-func serve(h http.Handler) {
-	var spare bytes.Buffer // of the request before
-	host.Set("serve", js.FuncOf(func(_ js.Value, args []js.Value) any {
-		head := args[0].String()
-		go func() {
-			w := &response{header: http.Header{}, body: spare}
-			answer(w, h, head)
-			if err := w.send(); err != nil {
-				logFailure("handler_failed", err, nil, w.header.Get(requestIDHeader))
-				w.fail(contract.Internal, "The answer could not be sent.")
-				w.send()
-			}
-			spare = bytes.Buffer{}
-			if w.body.Cap() <= maxKeptResponse {
-				spare = w.body
-				spare.Reset()
-			}
-		}()
-		return nil
-	}))
+var (
+	// inbox receives what describes a request: method, URL, then names and values of headers, a line each.
+	inbox    []byte
+	requests = make(chan int, 1) // lengths of what is in inbox
+)
+
+// inboxFor returns the address of an inbox of at least length bytes.
+//
+//go:wasmexport worker_inbox
+func inboxFor(length int32) unsafe.Pointer {
+	if len(inbox) < int(length) {
+		inbox = make([]byte, length)
+	}
+	return start(inbox)
 }
 
-// answer runs h for the request described by head: method, URL, then names and values of headers, a line each.
+// request tells that a request of the given length is in the inbox.
+//
+//go:wasmexport worker_request
+func request(length int32) { requests <- int(length) }
+
+// serve answers requests with h, one after the other. It is one goroutine for all of them, since a
+// new one would have to grow its stack each time.
+func serve(h http.Handler) {
+	var spare bytes.Buffer // of the response before
+	for length := range requests {
+		w := &response{header: http.Header{}, body: spare}
+		answer(w, h, string(inbox[:length]))
+		w.send()
+		spare = bytes.Buffer{}
+		if w.body.Cap() <= maxKeptResponse {
+			spare = w.body
+			spare.Reset()
+		}
+	}
+}
+
+// answer runs h for the request that head describes.
 func answer(w *response, h http.Handler, head string) {
 	lines := strings.Split(head, "\n")
-	u, err := url.Parse(lines[1])
+	_, rest, _ := strings.Cut(lines[1], "://")
+	slash := strings.IndexByte(rest, '/') // the platform's URLs always have one
+	authority, uri := rest[:slash], rest[slash:]
+	u, err := url.ParseRequestURI(uri)
 	header := make(http.Header, len(lines)/2)
 	for i := 2; i+1 < len(lines); i += 2 {
 		header.Add(lines[i], lines[i+1])
@@ -191,10 +211,9 @@ func answer(w *response, h http.Handler, head string) {
 		return
 	}
 	r := &http.Request{
-		Method: lines[0], URL: &url.URL{Path: u.Path, RawPath: u.RawPath, RawQuery: u.RawQuery},
+		Method: lines[0], URL: u, RequestURI: uri, Host: authority,
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-		Header: header, Host: u.Host, RequestURI: u.RequestURI(), RemoteAddr: header.Get("CF-Connecting-IP"),
-		Body: http.NoBody,
+		Header: header, RemoteAddr: header.Get("CF-Connecting-IP"), Body: http.NoBody,
 	}
 	ctx, end := beginEvent()
 	defer end()
