@@ -21,17 +21,20 @@ Prints a script. To use it, put this into %[2]s:
 // completion prints the script of a shell.
 func completion(shell string) func(args []string, in io.Reader, out, errOut io.Writer) int {
 	return func(args []string, _ io.Reader, out, errOut io.Writer) int {
-		var help, script string
+		var help string
+		var script func() string // not called for the help, which it reads of all commands
 		switch shell {
 		case "bash":
 			help = fmt.Sprintf(completionHelp, shell, "~/.bashrc", "source <(seedctl completion bash)")
-			script = bashFunction()
+			script = bashFunction
 		case "zsh":
 			help = fmt.Sprintf(completionHelp, shell, "~/.zshrc", "source <(seedctl completion zsh)")
-			script = "autoload -Uz compinit bashcompinit && compinit && bashcompinit\n" + bashFunction()
+			script = func() string {
+				return "autoload -Uz compinit bashcompinit && compinit && bashcompinit\n" + bashFunction()
+			}
 		case "fish":
 			help = fmt.Sprintf(completionHelp, shell, "~/.config/fish/config.fish", "seedctl completion fish | source")
-			script = fishScript()
+			script = fishScript
 		}
 		rest, code, ok := parseArgs(flag.NewFlagSet("completion "+shell, flag.ContinueOnError), help, args, out, errOut)
 		if !ok {
@@ -41,7 +44,7 @@ func completion(shell string) func(args []string, in io.Reader, out, errOut io.W
 			fmt.Fprintf(errOut, "seedctl completion %s: takes no arguments\n", shell)
 			return exitUsage
 		}
-		if _, err := io.WriteString(out, script); err != nil {
+		if _, err := io.WriteString(out, script()); err != nil {
 			fmt.Fprintf(errOut, "seedctl completion %s: %v\n", shell, err)
 			return exitFailed
 		}

@@ -1,0 +1,468 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/orchestrator"
+)
+
+func TestMain(m *testing.M) {
+	if os.Getenv("SEEDCTL_TEST_MAIN") != "" { // a test started this binary as the program
+		main()
+	}
+	for _, name := range []string{"SEED_API_URL", "SEED_API_TOKEN"} {
+		os.Unsetenv(name)
+	}
+	backOff = time.Millisecond
+	os.Exit(m.Run())
+}
+
+const token = "s3cret"
+
+// engine plays the Seed Engine. Every request is held against the published description of the API.
+type engine struct {
+	*httptest.Server
+	mu       sync.Mutex
+	requests []string                                          // method, path and query, and body, in order
+	before   func(w http.ResponseWriter, r *http.Request) bool // true: it answered in place of the engine
+	files    map[string]int64                                  // raw files by path of their dataset
+	statuses []contract.Status                                 // given one after the other, the last one again and again
+	paused   bool
+}
+
+// newEngine starts an engine, and lets seedctl find it and its token in the environment.
+func newEngine(t *testing.T) *engine {
+	e := &engine{files: map[string]int64{"sg/news/2026-01-28/raw_0001": 2}, statuses: []contract.Status{sampleStatus()}}
+	mux := http.NewServeMux()
+	for pattern, handle := range map[string]func(*http.Request) (int, any){
+		"PUT /api/v1/datasets/{country}/{category}/{date}/{chunk}": e.put,
+		"GET /api/v1/datasets/{country}/{category}/{date}":         e.list,
+		"POST /api/v1/seeds/orchestrate":                           e.orchestrate,
+		"GET /api/v1/seeds/status":                                 e.status,
+		"GET /api/v1/seeds/domains":                                e.domains,
+		"GET /api/v1/seeds/domains/{domain}":                       e.domain,
+		"POST /api/v1/seeds/reconcile":                             e.reconcile,
+		"GET /api/v1/dlq":                                          e.dlq,
+		"GET /api/v1/dlq/{id}":                                     e.deadLetter,
+		"POST /api/v1/dlq/{verb}":                                  e.resolve,
+		"GET /api/v1/exclusions":                                   e.exclusions,
+		"PUT /api/v1/exclusions/{kind}/{value}":                    e.exclusion,
+		"DELETE /api/v1/exclusions/{kind}/{value}":                 e.exclusion,
+		"POST /api/v1/pipeline/{verb}":                             e.control,
+	} {
+		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+			status, data := handle(r)
+			respond(w, status, data)
+		})
+	}
+	e.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var body []byte
+		if r.Method == http.MethodPost || r.ContentLength < 1<<16 {
+			body, _ = io.ReadAll(r.Body)
+			r.Body = io.NopCloser(bytes.NewReader(body))
+		}
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		e.requests = append(e.requests, strings.TrimSpace(r.Method+" "+strings.TrimPrefix(r.URL.RequestURI(), "/api/v1")+" "+string(body)))
+		if e.before != nil && e.before(w, r) {
+			return
+		}
+		if r.Header.Get("Authorization") != "Bearer "+token {
+			respond(w, 401, &apiError{Code: "unauthorized", Message: `send the API token as "Authorization: Bearer …"`})
+			return
+		}
+		conform(t, r, body)
+		mux.ServeHTTP(w, r)
+	}))
+	t.Cleanup(e.Close)
+	t.Setenv("SEED_API_URL", e.URL)
+	t.Setenv("SEED_API_TOKEN", token)
+	return e
+}
+
+// asked gives the requests since the last call.
+func (e *engine) asked() []string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	r := e.requests
+	e.requests = nil
+	return r
+}
+
+// respond answers data, or an error.
+func respond(w http.ResponseWriter, status int, data any) {
+	answer := map[string]any{"success": status < 400, "data": data}
+	if err, failed := data.(*apiError); failed {
+		answer = map[string]any{"success": false, "error": err}
+		if err.Data != nil {
+			answer["data"] = err.Data
+		}
+	}
+	w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	w.Header().Set("X-Request-Id", "r-1")
+	w.WriteHeader(status)
+	json.NewEncoder(w).Encode(answer)
+}
+
+var described = sync.OnceValue(func() (d struct {
+	Paths map[string]map[string]struct {
+		Parameters []struct {
+			Ref  string `json:"$ref"`
+			In   string `json:"in"`
+			Name string `json:"name"`
+		} `json:"parameters"`
+		RequestBody *struct {
+			Content map[string]struct {
+				Schema json.RawMessage `json:"schema"`
+			} `json:"content"`
+		} `json:"requestBody"`
+	} `json:"paths"`
+}) {
+	if err := json.Unmarshal(contract.OpenAPI, &d); err != nil {
+		panic(err)
+	}
+	return d
+})
+
+// conform fails the test when the API knows no such request.
+func conform(t *testing.T, r *http.Request, body []byte) {
+	segments := strings.Split(r.URL.EscapedPath(), "/")
+	for path, methods := range described().Paths {
+		pattern := strings.Split(path, "/")
+		method, ok := methods[strings.ToLower(r.Method)]
+		if !ok || !slices.EqualFunc(pattern, segments, func(p, s string) bool { return p == s || strings.HasPrefix(p, "{") && s != "" }) {
+			continue
+		}
+		for name := range r.URL.Query() {
+			if !slices.ContainsFunc(method.Parameters, func(p struct {
+				Ref  string `json:"$ref"`
+				In   string `json:"in"`
+				Name string `json:"name"`
+			}) bool {
+				return p.Name == name || strings.HasSuffix(p.Ref, "/"+name)
+			}) {
+				t.Errorf("%s %s: no query parameter %q", r.Method, path, name)
+			}
+		}
+		if len(body) == 0 {
+			return
+		}
+		if method.RequestBody == nil {
+			t.Errorf("%s %s takes no body", r.Method, path)
+			return
+		}
+		pointer := "#/paths/" + strings.ReplaceAll(strings.ReplaceAll(path, "~", "~0"), "/", "~1") + "/" + strings.ToLower(r.Method) + "/requestBody/content/application~1json/schema"
+		if err := schema(pointer).Validate(decoded(body)); err != nil {
+			t.Errorf("%s %s: %s: %v", r.Method, path, body, err)
+		}
+		return
+	}
+	t.Errorf("the API has no %s %s", r.Method, r.URL.Path)
+}
+
+func decoded(body []byte) any {
+	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(body))
+	if err != nil {
+		return "no JSON: " + err.Error()
+	}
+	return v
+}
+
+// schema is a part of the API's description.
+func schema(pointer string) *jsonschema.Schema {
+	c := jsonschema.NewCompiler()
+	c.DefaultDraft(jsonschema.Draft2020)
+	if err := c.AddResource("openapi.json", decoded(contract.OpenAPI)); err != nil {
+		panic(err)
+	}
+	return c.MustCompile("openapi.json" + pointer)
+}
+
+// TestSampleAnswers: what the engine of these tests answers is what the API is described to answer.
+func TestSampleAnswers(t *testing.T) {
+	detail := sampleDomain()
+	for name, v := range map[string]any{
+		"Status": sampleStatus(), "DomainPage": contract.DomainPage{Domains: []contract.DomainRecord{*detail.Record}}, "DomainDetail": detail,
+		"DeadLetterPage": contract.DeadLetterPage{DeadLetters: sampleDeadLetters()}, "DeadLetterDetail": sampleDeadLetter(),
+		"Exclusion": sampleExclusion(), "Pipeline": samplePipeline(true), "Orchestrated": orchestrator.Result{FilesFound: 3, Sent: 2, Skipped: 1},
+		"Reconciled": contract.Reconciled{Partition: sg, Done: true}, "Resolved": contract.Resolved{Failed: []contract.Unresolved{}},
+	} {
+		body, err := json.Marshal(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := schema("#/components/schemas/" + name).Validate(decoded(body)); err != nil {
+			t.Errorf("%s: %v\n%s", name, err, body)
+		}
+	}
+}
+
+var sg = contract.Partition{Country: "sg", Category: "news", Date: "2026-01-28"}
+
+func at(clock string) contract.Time {
+	t, err := time.Parse(time.DateTime, "2026-01-28 "+clock)
+	if err != nil {
+		panic(err)
+	}
+	return contract.Time{Time: t}
+}
+
+func ptr[T any](v T) *T { return &v }
+
+func sampleStatus() contract.Status {
+	stats := contract.Stats{
+		Processing: contract.ProcessingStats{FilesTotal: 150, FilesProcessed: 148, FilesFailed: 1, FilesPending: 1, DomainsTotal: 1250, DomainsProcessed: 1200, DomainsFailed: 20, DomainsPending: 30},
+		Collection: contract.CollectionStats{RobotsFound: 1100, RobotsRate: 88, SitemapFound: 950, SitemapRate: 76, AvgProcessingMS: 2340},
+		Excluded:   3,
+	}
+	return contract.Status{
+		Stats:       stats,
+		DeadLetters: contract.DeadLetterCounts{Stored: 2, Replayed: 1},
+		Alarms: []contract.AlarmState{
+			{Name: contract.FileFailures, State: contract.AlarmOK, Value: ptr(0.67), Threshold: 5, Unit: "percent", Window: ptr(60), Since: ptr(at("08:00:00"))},
+			{Name: contract.DomainFailures, State: contract.AlarmOK, Value: ptr(1.64), Threshold: 10, Unit: "percent", Window: ptr(60), Since: ptr(at("08:00:00"))},
+			{Name: contract.SlowDomains, State: contract.AlarmOK, Threshold: 5000, Unit: "ms", Window: ptr(60), Since: ptr(at("08:00:00"))},
+			{Name: contract.DeadLetters, State: contract.AlarmFiring, Value: ptr(102.0), Threshold: 100, Unit: "count"},
+		},
+		Queues:    map[string]*contract.Backlog{"seed": {Messages: 1, Bytes: 300, Oldest: ptr(at("09:29:00"))}, "domain": {}, "dlq": nil},
+		UpdatedAt: at("09:30:00"),
+	}
+}
+
+func sampleDomain() contract.DomainDetail {
+	document, err := json.Marshal(sampleDocument())
+	if err != nil {
+		panic(err)
+	}
+	return contract.DomainDetail{
+		Domain: "mom.gov.sg", Partition: sg, Key: "prod/country=sg/category=news/date=2026-01-28/mom.gov.sg/domain_metadata.json",
+		Document: document,
+		Record: &contract.DomainRecord{Domain: "mom.gov.sg", Partition: sg, State: contract.Processed, Robots: ptr(true), Sitemap: ptr(true),
+			DurationMS: ptr(int64(2340)), CollectedAt: ptr(at("09:20:00")), QueuedAt: ptr(at("09:15:00"))},
+		Partitions: []contract.Partition{sg, {Country: "sg", Category: "news", Date: "2026-01-27"}},
+	}
+}
+
+func sampleDocument() contract.Document {
+	return contract.Document{
+		SchemaVersion: contract.SchemaVersion, Revision: 2, Domain: "mom.gov.sg", ValidUntil: at("21:20:00"), Reachable: true,
+		Robots:  contract.RobotsSummary{StatusCode: 200, Exists: true},
+		Sitemap: contract.SitemapFacts{StatusCode: 200, Exists: true, URL: ptr("https://www.mom.gov.sg/sitemap.xml")},
+		Source:  contract.Source{RawFilePaths: []string{"raw/country=sg/category=news/date=2026-01-28/raw_0001.json"}},
+		Technical: contract.Technical{
+			RobotsTxt:  contract.RobotsTxt{Exists: true, Size: 245, AllowsCrawling: true, CrawlDelaySeconds: ptr(2.5)},
+			SitemapXML: contract.SitemapXML{Exists: true, Kind: ptr("urlset"), URLCount: 1840, LastUpdated: ptr(at("06:00:00"))},
+			Feeds:      []contract.Feed{{URL: "https://www.mom.gov.sg/rss", Kind: "rss", ItemCount: 20, LastUpdated: ptr(at("07:30:00"))}},
+			ServerInfo: contract.ServerInfo{Server: ptr("nginx"), SupportsHTTPS: true, ResponseTimeAvgMS: ptr(int64(120)), EffectiveHost: ptr("www.mom.gov.sg"), Requests: 4},
+		},
+		Processing: contract.Processing{TotalURLs: 12},
+	}
+}
+
+func sampleDeadLetters() []contract.DeadLetterRecord {
+	return []contract.DeadLetterRecord{
+		{ID: "4f1c8d", State: contract.Stored, Work: "domain:gone.example", Partition: &sg, Domain: ptr("gone.example"), Key: "dlq/queue=newsfork-domain-dev/date=2026-01-28/4f1c8d.json",
+			DeadLetterError:   contract.DeadLetterError{ErrorType: contract.Storage, ErrorMessage: "put: 503", RetryCount: 3, FailedAt: at("09:25:00").Time},
+			DeadLetterContext: contract.DeadLetterContext{QueueName: "newsfork-domain-dev", WorkerVersion: "1.0.0", ProcessingDurationMS: 812}},
+		{ID: "9a02b7", State: contract.Replayed, ResolvedAt: ptr(at("09:10:00")), ResolvedBy: ptr("API_TOKEN"), Work: "domain:gone.example", Partition: &sg, Domain: ptr("gone.example"), Key: "dlq/queue=newsfork-domain-dev/date=2026-01-28/9a02b7.json",
+			DeadLetterError:   contract.DeadLetterError{ErrorType: contract.Timeout, ErrorMessage: "no answer in 10 s", RetryCount: 3, FailedAt: at("09:00:00").Time},
+			DeadLetterContext: contract.DeadLetterContext{QueueName: "newsfork-domain-dev", WorkerVersion: "1.0.0", ProcessingDurationMS: 30210}},
+	}
+}
+
+func sampleDeadLetter() contract.DeadLetterDetail {
+	letters := sampleDeadLetters()
+	return contract.DeadLetterDetail{
+		DeadLetterRecord: letters[0],
+		Letter: &contract.DeadLetter{OriginalMessage: json.RawMessage(`{"domain":"gone.example","urls":[]}`),
+			ErrorInfo: letters[0].DeadLetterError, Context: letters[0].DeadLetterContext},
+		Attempts: []contract.Attempt{{MessageID: "4f1c8d", Attempt: 1, ErrorType: contract.Storage, ErrorMessage: "put: 503", FailedAt: at("09:24:00"), DurationMS: 790, Version: "1.0.0"}},
+		History:  letters[1:],
+	}
+}
+
+func sampleExclusion() contract.Exclusion {
+	return contract.Exclusion{Kind: "domain", Value: "shop.example", Reason: ptr("asked us not to"), CreatedAt: at("08:00:00"), CreatedBy: "API_TOKEN"}
+}
+
+func samplePipeline(paused bool) contract.Pipeline {
+	return contract.Pipeline{Paused: paused, Since: ptr(at("09:00:00")), By: ptr("API_TOKEN"), Reason: ptr("moving the bucket")}
+}
+
+func (e *engine) put(r *http.Request) (int, any) {
+	n, err := io.Copy(io.Discard, r.Body)
+	if err != nil || n != r.ContentLength {
+		return 400, &apiError{Code: "validation_error", Message: fmt.Sprintf("%d bytes of %d: %v", n, r.ContentLength, err), Field: "body"}
+	}
+	name := strings.TrimPrefix(r.URL.Path, "/api/v1/datasets/")
+	if _, taken := e.files[name]; taken {
+		return 409, &apiError{Code: "already_exists", Message: "raw files are immutable"}
+	}
+	e.files[name] = n
+	return 201, map[string]any{"key": name, "size": n, "queued": false}
+}
+
+// list gives two files a page.
+func (e *engine) list(r *http.Request) (int, any) {
+	dir := strings.TrimPrefix(r.URL.Path, "/api/v1/datasets/") + "/"
+	if err := sg.Validate(""); err != nil || !strings.HasPrefix(dir, "sg/") {
+		return 400, &apiError{Code: "validation_error", Message: `"xx" is not a country of this engine`, Field: "country"}
+	}
+	var names []string
+	for name := range e.files {
+		if chunk, ok := strings.CutPrefix(name, dir); ok && chunk > r.URL.Query().Get("cursor") {
+			names = append(names, chunk)
+		}
+	}
+	slices.Sort(names)
+	page := map[string]any{"cursor": nil}
+	if len(names) > 2 {
+		names = names[:2]
+		page["cursor"] = names[1]
+	}
+	chunks := []map[string]any{}
+	for _, n := range names {
+		chunks = append(chunks, map[string]any{"chunk": n, "size": e.files[dir+n], "key": "raw/…", "state": "pending"})
+	}
+	page["files"] = chunks
+	return 200, page
+}
+
+func (e *engine) orchestrate(r *http.Request) (int, any) {
+	return 200, orchestrator.Result{FilesFound: 150, Sent: 149, Skipped: 1}
+}
+
+func (e *engine) status(r *http.Request) (int, any) {
+	s := e.statuses[0]
+	if len(e.statuses) > 1 {
+		e.statuses = e.statuses[1:]
+	}
+	s.Paused = e.paused
+	for _, by := range r.URL.Query()["by"] {
+		switch by {
+		case "partition":
+			s.Partitions = []contract.PartitionStats{{Partition: sg, Stats: s.Stats, UpdatedAt: s.UpdatedAt}}
+		case "error_type":
+			s.Errors = []contract.ErrorCount{{ErrorType: "timeout_error", Domains: 15}, {ErrorType: "storage_error", Files: 1, Domains: 5}}
+		default:
+			return 400, &apiError{Code: "validation_error", Message: fmt.Sprintf("%q is neither partition nor error_type", by), Field: "by"}
+		}
+	}
+	if r.URL.Query().Get("trend") != "" {
+		s.Trend = []contract.TrendHour{{Hour: at("09:00:00"), FilesProcessed: 148, FilesFailed: 1, DomainsProcessed: 1200, DomainsFailed: 20, AvgProcessingMS: 2340}}
+	}
+	return 200, s
+}
+
+// pageOf gives the entries of a page; the cursor is the number of the next entry.
+func pageOf[T any](query url.Values, all []T) (some []T, cursor *string) {
+	from, limit := 0, 50
+	fmt.Sscan(query.Get("cursor"), &from)
+	fmt.Sscan(query.Get("limit"), &limit)
+	to := min(from+limit, len(all))
+	if to < len(all) {
+		cursor = ptr(fmt.Sprint(to))
+	}
+	return all[from:to], cursor
+}
+
+func (e *engine) domains(r *http.Request) (int, any) {
+	all := []contract.DomainRecord{
+		{Domain: "gone.example", Partition: sg, State: contract.Failed, Robots: ptr(false), Sitemap: ptr(false), DurationMS: ptr(int64(10012)), CollectedAt: ptr(at("09:21:00")), ErrorType: ptr("timeout_error"), ErrorMessage: ptr("no answer in 10 s")},
+		*sampleDomain().Record,
+		{Domain: "new.example", Partition: sg, State: contract.Pending, QueuedAt: ptr(at("09:15:00"))},
+	}
+	if state := r.URL.Query().Get("state"); state != "" {
+		all = slices.DeleteFunc(all, func(d contract.DomainRecord) bool { return string(d.State) != state })
+	}
+	some, cursor := pageOf(r.URL.Query(), all)
+	return 200, contract.DomainPage{Domains: some, Cursor: cursor}
+}
+
+func (e *engine) domain(r *http.Request) (int, any) {
+	if r.PathValue("domain") != "mom.gov.sg" {
+		return 404, &apiError{Code: "not_found", Message: "there is no such domain", Field: "domain"}
+	}
+	return 200, sampleDomain()
+}
+
+// reconcile takes two calls.
+func (e *engine) reconcile(r *http.Request) (int, any) {
+	var body struct{ Cursor string }
+	json.NewDecoder(r.Body).Decode(&body)
+	if body.Cursor == "" {
+		return 200, contract.Reconciled{Partition: sg, Files: 100, Domains: 900, Cursor: ptr("c1")}
+	}
+	return 200, contract.Reconciled{Partition: sg, Files: 50, Domains: 350, DeadLetters: 2, Done: true}
+}
+
+func (e *engine) dlq(r *http.Request) (int, any) {
+	all := sampleDeadLetters()
+	if state := r.URL.Query().Get("state"); state != "" {
+		all = slices.DeleteFunc(all, func(d contract.DeadLetterRecord) bool { return string(d.State) != state })
+	}
+	some, cursor := pageOf(r.URL.Query(), all)
+	return 200, contract.DeadLetterPage{DeadLetters: some, Cursor: cursor}
+}
+
+func (e *engine) deadLetter(r *http.Request) (int, any) {
+	if r.PathValue("id") != "4f1c8d" {
+		return 404, &apiError{Code: "not_found", Message: "there is no such dead letter"}
+	}
+	return 200, sampleDeadLetter()
+}
+
+// resolve knows the ids of the list.
+func (e *engine) resolve(r *http.Request) (int, any) {
+	var choice contract.DeadLetterChoice
+	json.NewDecoder(r.Body).Decode(&choice)
+	answer := contract.Resolved{Failed: []contract.Unresolved{}}
+	for _, id := range choice.IDs {
+		switch id {
+		case "4f1c8d":
+			answer.Done++
+		case "9a02b7":
+			answer.Skipped++
+		default:
+			answer.Failed = append(answer.Failed, contract.Unresolved{ID: id, Code: "not_found", Message: "there is no such dead letter"})
+		}
+	}
+	if choice.IDs == nil {
+		answer.Done = 1
+	}
+	return 200, answer
+}
+
+func (e *engine) exclusions(r *http.Request) (int, any) {
+	some, cursor := pageOf(r.URL.Query(), []contract.Exclusion{sampleExclusion()})
+	return 200, contract.ExclusionPage{Exclusions: some, Cursor: cursor}
+}
+
+func (e *engine) exclusion(r *http.Request) (int, any) {
+	x := sampleExclusion()
+	x.Kind, x.Value = r.PathValue("kind"), r.PathValue("value")
+	if x.Value == "no.domain" {
+		return 404, &apiError{Code: "not_found", Message: "it is not excluded", Field: "value"}
+	}
+	return 200, x
+}
+
+func (e *engine) control(r *http.Request) (int, any) {
+	e.paused = r.PathValue("verb") == "pause"
+	return 200, samplePipeline(e.paused)
+}

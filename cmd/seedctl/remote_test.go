@@ -1,0 +1,504 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/newsfork/seed-engine/contract"
+)
+
+// remoteCommands are command lines that succeed with the engine of these tests, at least one for
+// each command that talks to it, and the requests that they send.
+var remoteCommands = []struct {
+	line  string
+	asked []string
+}{
+	{"status", []string{"GET /seeds/status"}},
+	{"status --country sg --category news --date 2026-01-28 --by partition,error_type --trend 24",
+		[]string{"GET /seeds/status?by=partition&by=error_type&category=news&country=sg&date=2026-01-28&trend=24"}},
+	{"orchestrate", []string{"POST /seeds/orchestrate {}"}},
+	{"orchestrate --country sg --category news --date 2026-01-28 --force",
+		[]string{`POST /seeds/orchestrate {"country":"sg","category":"news","date":"2026-01-28","force":true}`}},
+	{"domains", []string{"GET /seeds/domains?limit=50"}},
+	{"domains --limit 0", []string{"GET /seeds/domains?limit=200"}},
+	{"domains --country sg --state failed --robots false --sitemap true --error-type timeout_error --slower-than 1.5s --sort duration --limit 7",
+		[]string{"GET /seeds/domains?country=sg&error_type=timeout_error&limit=7&robots=false&sitemap=true&slower_than_ms=1500&sort=duration&state=failed"}},
+	{"domains mom.gov.sg --date 2026-01-28", []string{"GET /seeds/domains/mom.gov.sg?date=2026-01-28"}},
+	{"dlq list", []string{"GET /dlq?limit=50"}},
+	{"dlq list --state stored --queue domain --error-type storage_error --country sg --category news --date 2026-01-28 --domain gone.example",
+		[]string{"GET /dlq?category=news&country=sg&date=2026-01-28&domain=gone.example&error_type=storage_error&limit=50&queue=domain&state=stored"}},
+	{"dlq show 4f1c8d", []string{"GET /dlq/4f1c8d"}},
+	{"dlq replay 9a02b7 4f1c8d 9a02b7", []string{`POST /dlq/replay {"ids":["4f1c8d","9a02b7"]}`}},
+	{"dlq replay --all", []string{`POST /dlq/replay {"all":true}`}},
+	{"dlq discard --queue domain --domain gone.example", []string{`POST /dlq/discard {"filter":{"queue":"domain","domain":"gone.example"}}`}},
+	{"exclusions list --kind domain", []string{"GET /exclusions?kind=domain&limit=50"}},
+	{"exclusions add domain shop.example", []string{"PUT /exclusions/domain/shop.example"}},
+	{"exclusions add url https://news.example/archive/*?a=b%20c --reason asked", []string{`PUT /exclusions/url/https:%2F%2Fnews.example%2Farchive%2F%2A%3Fa=b%2520c {"reason":"asked"}`}},
+	{"exclusions remove domain shop.example news.example", []string{"DELETE /exclusions/domain/shop.example", "DELETE /exclusions/domain/news.example"}},
+	{"pause --reason moving", []string{`POST /pipeline/pause {"reason":"moving"}`}},
+	{"resume", []string{"POST /pipeline/resume"}},
+	{"reconcile --country sg --category news --date 2026-01-28", []string{
+		`POST /seeds/reconcile {"country":"sg","category":"news","date":"2026-01-28"}`,
+		`POST /seeds/reconcile {"country":"sg","category":"news","date":"2026-01-28","cursor":"c1"}`}},
+}
+
+func TestRequests(t *testing.T) {
+	e := newEngine(t)
+	for _, c := range remoteCommands {
+		for _, asJSON := range []bool{false, true} {
+			args := strings.Fields(c.line)
+			if asJSON {
+				args = append(args, "--json")
+			}
+			code, out, errOut := seedctl("", args...)
+			if code != exitOK || out == "" || errOut != "" && args[0] != "reconcile" { // which tells its progress
+				t.Errorf("%s: %d, %q, %q", c.line, code, out, errOut)
+			}
+			if asked := e.asked(); strings.Join(asked, "\n") != strings.Join(c.asked, "\n") {
+				t.Errorf("%s asked\n%s, not\n%s", c.line, strings.Join(asked, "\n"), strings.Join(c.asked, "\n"))
+			}
+			for line := range strings.Lines(out) {
+				if isJSON := json.Valid([]byte(line)); isJSON != asJSON {
+					if !isJSON || !strings.HasPrefix(line, "{") {
+						t.Errorf("%s: json is %v: %s", c.line, asJSON, line)
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestUsage: what is wrong with a command line is said before anything is asked.
+func TestUsage(t *testing.T) {
+	e := newEngine(t)
+	for line, want := range map[string]string{
+		"status extra":                          `"extra" is too much`,
+		"status --interval 0s":                  "--interval must be above 0",
+		"status --url seed":                     `"seed" is not the address of an engine`,
+		"status --url ftp://seed":               "is not the address of an engine",
+		"status --url https://u:p@seed.example": "scheme, host and path alone",
+		"status --url http://seed.example":      "unencrypted",
+		"status --token-file no/such/file":      "no/such/file",
+		"orchestrate sg":                        `"sg" is too much`,
+		"orchestrate --timeout 0s":              "above 0",
+		"domains a.example b.example":           "one DOMAIN at a time",
+		"domains --limit -1":                    "--limit must not be below 0",
+		"dlq list 1":                            `"1" is too much`,
+		"dlq show":                              "name the ID",
+		"dlq replay":                            "name either ids",
+		"dlq replay --all 1":                    "name either ids",
+		"dlq discard --all --queue seed":        "name either ids",
+		"dlq forget":                            `seedctl dlq: no command "forget"`,
+		"exclusions add domain":                 "name a KIND",
+		"pause now":                             `"now" is too much`,
+		"reconcile":                             "--country",
+		"reconcile --country sg --category news --date 2026-02-30": `--date: "2026-02-30" is not a date`,
+		"version 1":         "takes no arguments",
+		"completion tcsh":   `no command "tcsh"`,
+		"completion bash 1": "takes no arguments",
+	} {
+		code, out, errOut := seedctl("", strings.Fields(line)...)
+		if code != exitUsage || out != "" || !strings.Contains(errOut, want) {
+			t.Errorf("%s: %d, %q, %q", line, code, out, errOut)
+		}
+	}
+	if asked := e.asked(); asked != nil {
+		t.Error(asked)
+	}
+}
+
+func TestTokens(t *testing.T) {
+	newEngine(t)
+	file := filepath.Join(t.TempDir(), "token")
+	write := func(s string) {
+		if err := os.WriteFile(file, []byte(s), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(token + "\n")
+	t.Setenv("SEED_API_TOKEN", "another") // the file wins
+	if code, _, errOut := seedctl("", "status", "--token-file", file); code != exitOK {
+		t.Error(code, errOut)
+	}
+	code, _, errOut := seedctl("", "status")
+	if code != exitDenied || !strings.Contains(errOut, "(unauthorized)") || strings.Contains(errOut, "another") {
+		t.Error(code, errOut)
+	}
+	for content, want := range map[string]string{"": "is empty", "a\nb": "holds blanks", "t\u00f6ken": "holds blanks"} {
+		write(content)
+		if code, _, errOut := seedctl("", "status", "--token-file", file); code != exitUsage || !strings.Contains(errOut, want) {
+			t.Errorf("%q: %d, %s", content, code, errOut)
+		}
+	}
+}
+
+// TestErrors: every way in which an engine fails, and what becomes of it. All commands share it.
+func TestErrors(t *testing.T) {
+	e := newEngine(t)
+	fail := func(status int, code, message, field string) func(w http.ResponseWriter, r *http.Request) bool {
+		return func(w http.ResponseWriter, r *http.Request) bool {
+			respond(w, status, &apiError{Code: code, Message: message, Field: field})
+			return true
+		}
+	}
+	raw := func(status int, kind, body string) func(w http.ResponseWriter, r *http.Request) bool {
+		return func(w http.ResponseWriter, r *http.Request) bool {
+			w.Header().Set("Content-Type", kind)
+			w.WriteHeader(status)
+			io.WriteString(w, body)
+			return true
+		}
+	}
+	for _, c := range []struct {
+		name   string
+		before func(w http.ResponseWriter, r *http.Request) bool
+		line   string
+		code   int
+		asked  int
+		want   string
+	}{
+		{"field", fail(400, "validation_error", `"sgp" is not a country`, "country"), "status --country sgp", exitFailed, 1,
+			"seedctl status: country: \"sgp\" is not a country (validation_error)\n"},
+		{"not found", nil, "domains no.example", exitFailed, 1, "seedctl domains: domain: there is no such domain (not_found)\n"},
+		{"unauthorised", fail(401, "unauthorized", "send the API token", ""), "status", exitDenied, 1, "seedctl status: send the API token (unauthorized)\n"},
+		{"read only", fail(403, "forbidden", "this token may only read", ""), "pause", exitDenied, 1, "seedctl pause: this token may only read (forbidden)\n"},
+		{"no token there", fail(503, "token_not_configured", "API_TOKEN is not set", ""), "status", exitDenied, 1, "API_TOKEN is not set (token_not_configured, request r-1)"},
+		{"internal", fail(500, "internal_error", "something went wrong", ""), "status", exitUnreachable, 1, "something went wrong (internal_error, request r-1)"},
+		{"storage", fail(503, "storage_error", "the storage did not answer", ""), "status", exitUnreachable, 5, "trying again in 8ms"},
+		{"storage, force", fail(503, "storage_error", "the storage did not answer", ""), "orchestrate --force", exitUnreachable, 1, "(storage_error, request r-1)\n"},
+		{"busy", fail(429, "busy", "too many", ""), "orchestrate --force", exitUnreachable, 5, "too many (busy)"},
+		{"other server", raw(200, "text/html", "<p>hello"), "status", exitUnreachable, 1, "answered 200 with text/html, otherwise than a Seed Engine; --url or SEED_API_URL"},
+		{"gateway", raw(502, "text/html", "<p>bad gateway"), "status", exitUnreachable, 5, "answered 502 with text/html"},
+		{"nothing", raw(200, "", ""), "status", exitUnreachable, 1, "otherwise than a Seed Engine"},
+		{"broken", raw(200, "application/json", `{"success": true, "data": {`), "status", exitUnreachable, 1, "with broken JSON"},
+		{"no data", raw(200, "application/json", `{"success": true}`), "status", exitUnreachable, 1, "with other JSON"},
+		{"other type", raw(200, "application/json", `{"success": true, "data": {"paused": "no"}}`), "status", exitUnreachable, 1, "answers otherwise than the Seed Engine 1.0.0 does"},
+		{"lie", raw(404, "application/json", `{"success": true, "data": {}}`), "status", exitUnreachable, 1, "answered 404 with other JSON"},
+		{"redirect", func(w http.ResponseWriter, r *http.Request) bool {
+			http.Redirect(w, r, "https://login.example/", http.StatusFound)
+			return true
+		}, "status", exitUnreachable, 1, "redirects to https://login.example/"},
+		{"hang-up", func(w http.ResponseWriter, r *http.Request) bool { panic(http.ErrAbortHandler) }, "status", exitUnreachable, 5, "could not be reached: EOF"},
+		{"cut short", func(w http.ResponseWriter, r *http.Request) bool {
+			w.Header().Set("Content-Length", "100")
+			return raw(200, "application/json", `{"succ`)(w, r)
+		}, "status", exitUnreachable, 5, "broke off its answer: unexpected EOF"},
+		{"endless list", func(w http.ResponseWriter, r *http.Request) bool {
+			respond(w, 200, contract.DomainPage{Cursor: ptr("again")})
+			return true
+		}, "domains", exitUnreachable, 2, "gives the same page again"},
+		{"endless partition", func(w http.ResponseWriter, r *http.Request) bool {
+			respond(w, 200, contract.Reconciled{Cursor: ptr("again")})
+			return true
+		}, "reconcile --country sg --category news --date 2026-01-28", exitUnreachable, 2, "to go on: --cursor \"again\""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			e.before = c.before
+			code, _, errOut := seedctl("", strings.Fields(c.line)...)
+			if asked := e.asked(); code != c.code || len(asked) != c.asked || !strings.Contains(errOut, c.want) {
+				t.Errorf("%d after %d requests: %s", code, len(asked), errOut)
+			}
+		})
+	}
+}
+
+// TestRecovers: a request that fails for a while succeeds in the end.
+func TestRecovers(t *testing.T) {
+	e := newEngine(t)
+	n := 0
+	e.before = func(w http.ResponseWriter, r *http.Request) bool {
+		switch n++; n {
+		case 1:
+			respond(w, 503, &apiError{Code: "storage_error", Message: "the storage did not answer"})
+		case 2:
+			panic(http.ErrAbortHandler)
+		default:
+			return false
+		}
+		return true
+	}
+	code, out, errOut := seedctl("", "status", "--json")
+	if code != exitOK || !json.Valid([]byte(out)) || !strings.Contains(errOut, "trying again") {
+		t.Error(code, out, errOut)
+	}
+}
+
+func TestRetryAfter(t *testing.T) {
+	for header, want := range map[string]time.Duration{"": 0, "7": 7 * time.Second, "99999999999": maxRetryAfter, "3600": maxRetryAfter, "-1": 0, "soon": 0} {
+		e := newEngine(t)
+		e.before = func(w http.ResponseWriter, r *http.Request) bool {
+			w.Header().Set("Retry-After", header)
+			respond(w, 503, &apiError{Code: "busy"})
+			return true
+		}
+		c, err := newClient(e.URL, token)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = c.send(t.Context(), request{method: "GET", path: []string{"seeds", "status"}}, nil, 0)
+		if got, again := retryable(err, false); got != want || !again {
+			t.Errorf("%q: %v", header, got)
+		}
+	}
+}
+
+func TestUnreachable(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := "http://" + listener.Addr().String()
+	listener.Close()
+	for _, line := range []string{"status", "orchestrate --force", "upload --country sg --category news --date 2026-01-28 ../../sample/raw/country=sg/category=news/date=2026-01-28/raw_0001.json"} {
+		code, _, errOut := seedctl("", append(strings.Fields(line), "--url", address)...)
+		if code != exitUnreachable || strings.Count(errOut, "trying again") != maxRetries || !strings.Contains(errOut, "connection refused") {
+			t.Errorf("%s: %d, %s", line, code, errOut)
+		}
+	}
+	certified := httptest.NewTLSServer(http.NotFoundHandler())
+	defer certified.Close()
+	certified.Config.ErrorLog = log.New(io.Discard, "", 0)
+	code, _, errOut := seedctl("", "status", "--url", certified.URL)
+	if code != exitUnreachable || strings.Contains(errOut, "trying again") || !strings.Contains(errOut, "certificate") {
+		t.Errorf("foreign certificate: %d, %s", code, errOut)
+	}
+}
+
+// TestSlow: an engine that does not answer, or answers for ever, is given up.
+func TestSlow(t *testing.T) {
+	defer func(d time.Duration) { patience = d }(patience)
+	patience = 50 * time.Millisecond
+	e := newEngine(t)
+	ended := make(chan bool)
+	defer close(ended)
+	for name, before := range map[string]func(w http.ResponseWriter, r *http.Request) bool{
+		"silent": func(w http.ResponseWriter, r *http.Request) bool {
+			select {
+			case <-r.Context().Done():
+			case <-ended:
+			}
+			return true
+		},
+		"trickling": func(w http.ResponseWriter, r *http.Request) bool {
+			w.Header().Set("Content-Type", "application/json")
+			for r.Context().Err() == nil {
+				fmt.Fprint(w, " ")
+				w.(http.Flusher).Flush()
+				time.Sleep(time.Millisecond)
+			}
+			return true
+		},
+	} {
+		e.before = before
+		code, _, errOut := seedctl("", "status")
+		if asked := e.asked(); code != exitUnreachable || len(asked) != 1+maxRetries || !strings.Contains(errOut, "gave no answer in time") {
+			t.Errorf("%s: %d after %d requests: %s", name, code, len(asked), errOut)
+		}
+	}
+}
+
+func TestTooLarge(t *testing.T) {
+	e := newEngine(t)
+	e.before = func(w http.ResponseWriter, r *http.Request) bool {
+		w.Header().Set("Content-Type", "application/json")
+		for blank := strings.Repeat(" ", 1<<20); r.Context().Err() == nil; {
+			if _, err := io.WriteString(w, blank); err != nil {
+				break
+			}
+		}
+		return true
+	}
+	code, _, errOut := seedctl("", "status")
+	if code != exitUnreachable || !strings.Contains(errOut, "with more than 67108864 bytes") {
+		t.Error(code, errOut)
+	}
+}
+
+// TestHostile: whatever texts an engine sends, none of them controls the terminal, begins a line or
+// turns a line around, neither for people nor as JSON.
+func TestHostile(t *testing.T) {
+	const evil = "\x1b]0;owned\a\x1b[31m\r\nEVIL\tx\u009b2J\u202etxt\u2028\x7f"
+	e := newEngine(t)
+	poison := func(v any) any { return v }
+	poison = func(v any) any {
+		switch v := v.(type) {
+		case map[string]any:
+			clean := map[string]any{}
+			for name, value := range v {
+				if name == "cursor" {
+					clean[name] = value
+				} else {
+					clean[name] = poison(value)
+				}
+			}
+			if queues, ok := v["queues"].(map[string]any); ok {
+				clean["queues"] = map[string]any{evil: queues["seed"], evil + "2": nil}
+			}
+			return clean
+		case []any:
+			for i := range v {
+				v[i] = poison(v[i])
+			}
+			return v
+		case string:
+			if _, err := time.Parse(time.RFC3339, v); err == nil {
+				return v
+			}
+			return v + evil
+		}
+		return v
+	}
+	inner := e.Config.Handler
+	poisoned := func(w http.ResponseWriter, r *http.Request) {
+		recorder := httptest.NewRecorder()
+		inner.ServeHTTP(recorder, r)
+		body, err := json.Marshal(poison(decoded(recorder.Body.Bytes())))
+		if err != nil {
+			t.Error(err)
+		}
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("X-Request-Id", "a\u009bb")
+		w.WriteHeader(recorder.Code)
+		w.Write(body)
+	}
+	server := httptest.NewServer(http.HandlerFunc(poisoned))
+	defer server.Close()
+	t.Setenv("SEED_API_URL", server.URL)
+	lines := []string{"domains no.example", "dlq show no", "dlq replay no", "exclusions remove domain no.domain", "status --by no", "upload --country xx --category news --date 2026-01-28 ../../sample/raw/country=sg/category=news/date=2026-01-28/raw_0001.json"}
+	for _, c := range remoteCommands {
+		lines = append(lines, c.line)
+	}
+	for _, line := range lines {
+		for _, extra := range []string{"", " --json"} {
+			_, out, errOut := seedctl("", strings.Fields(line+extra)...)
+			for _, text := range []string{out, errOut} {
+				if !utf8.ValidString(text) {
+					t.Errorf("%s: not UTF-8: %q", line, text)
+				}
+				for l := range strings.Lines(text) {
+					if strings.ContainsFunc(strings.TrimSuffix(l, "\n"), unsafeRune) || strings.HasPrefix(l, "EVIL") {
+						t.Errorf("%s%s: %q", line, extra, l)
+					}
+				}
+			}
+			if extra != "" && strings.Contains(out, "owned") && !strings.Contains(out, `\u009b2J\u202etxt`) {
+				t.Errorf("%s: the value is another: %q", line, out)
+			}
+			e.asked()
+		}
+	}
+}
+
+// TestPages: lists go on over pages up to their limit.
+func TestPages(t *testing.T) {
+	e := newEngine(t)
+	code, out, errOut := seedctl("", "dlq", "list", "--limit", "1")
+	if code != exitOK || strings.Count(out, "\n") != 2 || !strings.Contains(errOut, "--limit 0 shows all") {
+		t.Error(code, out, errOut)
+	}
+	total := 0
+	e.before = func(w http.ResponseWriter, r *http.Request) bool { // 450 exclusions
+		all := make([]contract.Exclusion, 450)
+		for i := range all {
+			all[i] = sampleExclusion()
+		}
+		some, cursor := pageOf(r.URL.Query(), all)
+		total += len(some)
+		respond(w, 200, contract.ExclusionPage{Exclusions: some, Cursor: cursor})
+		return true
+	}
+	for limit, want := range map[string]int{"0": 450, "1": 1, "200": 200, "201": 201, "450": 450, "500": 450} {
+		total = 0
+		code, out, _ := seedctl("", "exclusions", "list", "--json", "--limit", limit)
+		if code != exitOK || strings.Count(out, "\n") != want || total != want {
+			t.Errorf("%s: %d, %d lines, %d asked", limit, code, strings.Count(out, "\n"), total)
+		}
+	}
+}
+
+// TestResolve: replay by ids and by all, over several calls.
+func TestResolve(t *testing.T) {
+	e := newEngine(t)
+	code, out, errOut := seedctl("", "dlq", "replay", "4f1c8d", "9a02b7", "nobody", "--json")
+	if code != exitFailed || out != `{"done":1,"skipped":1,"failed":[{"id":"nobody","code":"not_found","message":"there is no such dead letter"}],"remaining":0}`+"\n" ||
+		errOut != "seedctl dlq replay: nobody: there is no such dead letter (not_found)\n" {
+		t.Error(code, out, errOut)
+	}
+	e.asked()
+	var ids []string
+	for i := range 1001 {
+		ids = append(ids, fmt.Sprintf("m%04d", i))
+	}
+	seedctl("", append([]string{"dlq", "discard"}, ids...)...)
+	if asked := e.asked(); len(asked) != 3 || strings.Count(asked[0], "m0") != 500 {
+		t.Error(len(asked))
+	}
+	for name, c := range map[string]struct {
+		answers []contract.Resolved // the last one again and again
+		asked   int
+		code    int
+		out     string
+	}{
+		"all":            {[]contract.Resolved{{Done: 500, Remaining: 700}, {Done: 500, Remaining: 200}, {Done: 200}}, 3, exitOK, "1200 dead letters discarded, 0 skipped, 0 failed, 0 remaining\n"},
+		"none":           {[]contract.Resolved{{}}, 1, exitOK, "0 dead letters discarded, 0 skipped, 0 failed, 0 remaining\n"},
+		"they come back": {[]contract.Resolved{{Done: 500, Remaining: 500}}, 2, exitFailed, "1000 dead letters discarded, 0 skipped, 0 failed, 500 remaining\n"},
+		"one cannot":     {[]contract.Resolved{{Done: 499, Remaining: 2, Failed: []contract.Unresolved{{ID: "x"}}}, {Done: 1, Remaining: 1, Failed: []contract.Unresolved{{ID: "x"}}}, {Remaining: 1, Failed: []contract.Unresolved{{ID: "x"}}}}, 3, exitFailed, "500 dead letters discarded, 0 skipped, 1 failed, 1 remaining\n"},
+	} {
+		n := 0
+		e.before = func(w http.ResponseWriter, r *http.Request) bool {
+			respond(w, 200, c.answers[min(n, len(c.answers)-1)])
+			n++
+			return true
+		}
+		code, out, _ := seedctl("", "dlq", "discard", "--all")
+		if code != c.code || out != c.out || n != c.asked {
+			t.Errorf("%s: %d after %d requests: %s", name, code, n, out)
+		}
+	}
+	n := 0
+	e.before = func(w http.ResponseWriter, r *http.Request) bool {
+		if n++; n == 1 {
+			respond(w, 200, contract.Resolved{Done: 500, Remaining: 700})
+		} else {
+			respond(w, 500, &apiError{Code: "internal_error", Message: "oh"})
+		}
+		return true
+	}
+	if code, out, errOut := seedctl("", "dlq", "replay", "--all"); code != exitUnreachable || out != "" || !strings.Contains(errOut, "500 dead letters replayed before the error") {
+		t.Error(code, out, errOut)
+	}
+}
+
+// TestReconcileGoesOn: the cursor of a call that failed is said, and taken.
+func TestReconcileGoesOn(t *testing.T) {
+	e := newEngine(t)
+	n := 0
+	e.before = func(w http.ResponseWriter, r *http.Request) bool {
+		if n++; n == 2 {
+			respond(w, 400, &apiError{Code: "validation_error", Message: "no", Field: "cursor"})
+			return true
+		}
+		return false
+	}
+	line := "reconcile --country sg --category news --date 2026-01-28 --json"
+	code, _, errOut := seedctl("", strings.Fields(line)...)
+	if code != exitFailed || !strings.Contains(errOut, `--cursor "c1"`) {
+		t.Error(code, errOut)
+	}
+	e.asked()
+	code, out, _ := seedctl("", strings.Fields(line+" --cursor c1")...)
+	if asked := e.asked(); code != exitOK || len(asked) != 1 || !strings.Contains(out, `"files":50,`) {
+		t.Error(code, asked, out)
+	}
+}

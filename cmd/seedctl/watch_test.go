@@ -1,0 +1,271 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/orchestrator"
+)
+
+// terminal is a writer that says it is one.
+type terminal struct{ bytes.Buffer }
+
+func (*terminal) Stat() (os.FileInfo, error) { return terminalInfo{}, nil }
+
+type terminalInfo struct{ os.FileInfo }
+
+func (terminalInfo) Mode() os.FileMode { return os.ModeDevice | os.ModeCharDevice }
+
+// stats makes a status of files and domains, each processed, failed, pending.
+func stats(files, domains [3]int64) contract.Status {
+	s := sampleStatus()
+	s.Processing = contract.ProcessingStats{
+		FilesTotal: files[0] + files[1] + files[2], FilesProcessed: files[0], FilesFailed: files[1], FilesPending: files[2],
+		DomainsTotal: domains[0] + domains[1] + domains[2], DomainsProcessed: domains[0], DomainsFailed: domains[1], DomainsPending: domains[2],
+	}
+	return s
+}
+
+type three = [3]int64
+
+func TestWatch(t *testing.T) {
+	for name, c := range map[string]struct {
+		statuses []contract.Status
+		args     string
+		code     int
+		looks    int // at least
+		want     string
+	}{
+		"well":                               {[]contract.Status{stats(three{0, 0, 150}, three{}), stats(three{100, 0, 50}, three{200, 0, 100}), stats(three{150, 0, 0}, three{400, 0, 0})}, "", exitOK, 5, ""},
+		"gap between a file and its domains": {[]contract.Status{stats(three{150, 0, 0}, three{}), stats(three{150, 0, 0}, three{}), stats(three{150, 0, 0}, three{0, 0, 4}), stats(three{150, 0, 0}, three{4, 0, 0})}, "", exitOK, 6, ""},
+		"a domain failed":                    {[]contract.Status{stats(three{150, 0, 0}, three{399, 1, 0})}, "", exitFailed, 3, "0 files and 1 domains failed"},
+		"a file failed":                      {[]contract.Status{stats(three{149, 1, 0}, three{399, 0, 0})}, "", exitFailed, 3, "1 files and 0 domains failed"},
+		"the ledger is behind":               {[]contract.Status{stats(three{0, 0, 0}, three{}), stats(three{149, 0, 0}, three{10, 0, 0})}, "", exitFailed, manyLooks, "the ledger knows 149 of the 150 raw files"},
+		"it catches up":                      {[]contract.Status{stats(three{0, 0, 0}, three{}), stats(three{0, 0, 0}, three{}), stats(three{0, 0, 0}, three{}), stats(three{0, 0, 0}, three{}), stats(three{150, 0, 0}, three{10, 0, 0})}, "", exitOK, 7, ""},
+		"nothing moves":                      {[]contract.Status{stats(three{149, 0, 1}, three{10, 0, 0})}, "--timeout 50ms", exitFailed, 3, "nothing has moved for 50ms"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := newEngine(t)
+			e.statuses = c.statuses
+			args := append(strings.Fields("orchestrate --country sg --watch --interval 1ms"), strings.Fields(c.args)...)
+			code, out, errOut := seedctl("", args...)
+			asked := e.asked()
+			if code != c.code || len(asked)-1 < c.looks || !strings.Contains(errOut, c.want) || !strings.HasPrefix(out, "150 raw files found, 149 queued, 1 skipped\n") {
+				t.Errorf("%d after %d looks: %s%s", code, len(asked)-1, out, errOut)
+			}
+			if asked[0] != `POST /seeds/orchestrate {"country":"sg"}` || asked[1] != "GET /seeds/status?country=sg" {
+				t.Error(asked[:2])
+			}
+			e.statuses = c.statuses
+			code, out, _ = seedctl("", append(args, "--json")...)
+			var answer orchestrated
+			if err := json.Unmarshal([]byte(out), &answer); code != c.code || err != nil || answer.Orchestrated.Sent != 149 || answer.Status.Processing != c.statuses[len(c.statuses)-1].Processing {
+				t.Errorf("--json: %d, %v, %s", code, err, out)
+			}
+		})
+	}
+}
+
+func TestWatchPaused(t *testing.T) {
+	e := newEngine(t)
+	e.paused = true
+	e.statuses = []contract.Status{stats(three{0, 0, 150}, three{})}
+	code, _, errOut := seedctl("", strings.Fields("orchestrate --watch --interval 1ms --timeout 20ms")...)
+	if code != exitFailed || !strings.Contains(errOut, "files 0/150  domains 0/0  paused") || !strings.Contains(errOut, "the pipeline is paused") {
+		t.Error(code, errOut)
+	}
+}
+
+// TestWatchContinued: as long as the rest follows by itself, a lull is no end.
+func TestWatchContinued(t *testing.T) {
+	e := newEngine(t)
+	e.before = func(w http.ResponseWriter, r *http.Request) bool {
+		if r.Method == "POST" {
+			respond(w, 200, orchestrator.Result{FilesFound: 100, Sent: 100, Continued: true})
+		}
+		return r.Method == "POST"
+	}
+	lull := stats(three{100, 0, 0}, three{100, 0, 0})
+	for range 20 {
+		e.statuses = append(e.statuses, lull)
+	}
+	e.statuses = append(e.statuses[1:], stats(three{100, 0, 100}, three{100, 0, 0}), stats(three{200, 0, 0}, three{200, 0, 0}))
+	code, out, errOut := seedctl("", strings.Fields("orchestrate --watch --interval 1ms")...)
+	if looks := len(e.asked()) - 1; code != exitOK || looks < 21+manyLooks || !strings.Contains(out, "the rest follows by itself") || !strings.Contains(errOut, "files 200/200") {
+		t.Error(code, looks, out, errOut)
+	}
+}
+
+func TestNothingToWatch(t *testing.T) {
+	e := newEngine(t)
+	e.before = func(w http.ResponseWriter, r *http.Request) bool {
+		respond(w, 200, orchestrator.Result{})
+		return true
+	}
+	if code, out, errOut := seedctl("", "orchestrate", "--watch"); code != exitOK || out != "no raw files there\n" || errOut != "" || len(e.asked()) != 1 {
+		t.Error(code, out, errOut)
+	}
+}
+
+// TestPartlyQueued: an engine that failed half-way is asked again; what it did is said.
+func TestPartlyQueued(t *testing.T) {
+	e := newEngine(t)
+	e.before = func(w http.ResponseWriter, r *http.Request) bool {
+		data, _ := json.Marshal(orchestrator.Result{FilesFound: 10, Sent: 6, Failed: 4})
+		respond(w, 503, &apiError{Code: "storage_error", Message: "4 messages could not be sent", Data: data})
+		return true
+	}
+	code, out, errOut := seedctl("", "orchestrate")
+	if code != exitUnreachable || out != "" || len(e.asked()) != 1+maxRetries || !strings.Contains(errOut, "10 raw files found, 6 queued, 0 skipped, 4 failed before the error") {
+		t.Error(code, out, errOut)
+	}
+}
+
+// TestBar: on a terminal one line is drawn anew, and complaints stand above it.
+func TestBar(t *testing.T) {
+	t.Setenv("TERM", "xterm")
+	e := newEngine(t)
+	e.statuses = []contract.Status{stats(three{0, 0, 150}, three{}), stats(three{75, 0, 75}, three{100, 1, 99}), stats(three{150, 0, 0}, three{399, 1, 0})}
+	n := 0
+	e.before = func(w http.ResponseWriter, r *http.Request) bool {
+		if n++; n == 3 {
+			respond(w, 503, &apiError{Code: "storage_error", Message: "the storage did not answer"})
+		}
+		return n == 3
+	}
+	var out, errOut terminal
+	code := run(strings.Fields("orchestrate --watch --interval 150ms"), strings.NewReader(""), &out, &errOut)
+	want := "\r\x1b[K[--------------------]   0 %  files 0/150  domains 0/0  Ns" +
+		"\r\x1b[Kseedctl orchestrate: the storage did not answer (storage_error, request r-1); trying again in 1ms\n" +
+		"\r\x1b[K[#####---------------]  25 %  files 75/150  domains 101/200 (1 failed)  Ns" +
+		"\r\x1b[K[####################] 100 %  files 150/150  domains 400/400 (1 failed)  Ns\n" +
+		"seedctl orchestrate: 0 files and 1 domains failed; \"seedctl domains --state failed\" and \"seedctl dlq list\" say why\n"
+	got := regexp.MustCompile(`  \d+s`).ReplaceAllString(errOut.String(), "  Ns")
+	if code != exitFailed || got != want || strings.Contains(out.String(), "\x1b") {
+		t.Errorf("%d, %q, not\n%q", code, got, want)
+	}
+
+	t.Setenv("TERM", "dumb")
+	var plainOut terminal
+	run(strings.Fields("orchestrate --watch --interval 1ms"), strings.NewReader(""), io.Discard, &plainOut)
+	if strings.Contains(plainOut.String(), "\x1b") {
+		t.Errorf("%q", plainOut.String())
+	}
+}
+
+// TestProgressLines: without a terminal there are lines, not one for each change.
+func TestProgressLines(t *testing.T) {
+	var b bytes.Buffer
+	p := newProgress(&b)
+	p.update(0, "one")
+	for range 1000 {
+		p.update(0.5, "two")
+	}
+	p.update(0.9, "three")
+	p.end()
+	p.update(0, "four")
+	p.end()
+	if b.String() != "one\nthree\nfour\n" {
+		t.Errorf("%q", b.String())
+	}
+}
+
+// TestStatusWatch: the same numbers are shown once, and Ctrl-C is the ordinary end.
+func TestStatusWatch(t *testing.T) {
+	e := newEngine(t)
+	later := stats(three{1, 0, 0}, three{})
+	later.UpdatedAt = at("23:00:00")
+	e.statuses = []contract.Status{stats(three{0, 0, 1}, three{}), stats(three{1, 0, 0}, three{}), later}
+	program := start(t, "status", "--watch", "--json", "--interval", "1ms")
+	e.wait(t, 20)
+	code, out, errOut := program.interrupt(t)
+	if code != exitOK || strings.Count(out, "\n") != 2 || errOut != "" {
+		t.Error(code, out, errOut)
+	}
+}
+
+// TestInterrupt: Ctrl-C ends the program at once, and it says what that means.
+func TestInterrupt(t *testing.T) {
+	for _, where := range []string{"between looks", "within a call"} {
+		e := newEngine(t)
+		e.statuses = []contract.Status{stats(three{0, 0, 150}, three{})}
+		interval := "1h"
+		if where == "within a call" {
+			interval = "1ms"
+			e.before = func(w http.ResponseWriter, r *http.Request) bool {
+				if r.Method == "GET" && len(e.requests) > 3 {
+					<-r.Context().Done()
+				}
+				return r.Context().Err() != nil
+			}
+		}
+		program := start(t, "orchestrate", "--watch", "--interval", interval)
+		if where == "within a call" {
+			time.Sleep(300 * time.Millisecond)
+		} else {
+			e.wait(t, 2)
+		}
+		code, out, errOut := program.interrupt(t)
+		if code != exitInterrupted || !strings.HasPrefix(out, "150 raw files found") || !strings.Contains(errOut, "files 0/150") || !strings.Contains(errOut, "the pipeline goes on") ||
+			!strings.HasSuffix(errOut, "seedctl orchestrate: interrupted\n") {
+			t.Errorf("%s: %d, %q, %q", where, code, out, errOut)
+		}
+	}
+}
+
+// wait returns once there were n requests.
+func (e *engine) wait(t *testing.T, n int) {
+	t.Helper()
+	for range 1000 {
+		e.mu.Lock()
+		enough := len(e.requests) >= n
+		e.mu.Unlock()
+		if enough {
+			return
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	t.Fatalf("no %d requests in 5 s", n)
+}
+
+// program is seedctl as a process of its own.
+type program struct {
+	*exec.Cmd
+	out, errOut bytes.Buffer
+}
+
+func start(t *testing.T, args ...string) *program {
+	t.Helper()
+	p := &program{Cmd: exec.Command(os.Args[0], args...)}
+	p.Env = append(os.Environ(), "SEEDCTL_TEST_MAIN=1")
+	p.Stdout, p.Stderr = &p.out, &p.errOut
+	if err := p.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { p.Process.Kill() })
+	return p
+}
+
+// interrupt sends Ctrl-C and waits for the end, which must follow within a second.
+func (p *program) interrupt(t *testing.T) (code int, out, errOut string) {
+	t.Helper()
+	if err := p.Process.Signal(syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	late := time.AfterFunc(5*time.Second, func() { p.Process.Kill() })
+	p.Wait()
+	if !late.Stop() {
+		t.Error("Ctrl-C did not end it")
+	}
+	return p.ProcessState.ExitCode(), p.out.String(), p.errOut.String()
+}
