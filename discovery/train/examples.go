@@ -147,10 +147,13 @@ func readWritten(dir fs.FS, name string) ([]*example, error) {
 		}
 		before, others, _ := strings.Cut(line, " [")
 		words := strings.Fields(before)
-		if len(words) != 2 || !strings.Contains(words[1], "://") {
+		if len(words) != 2 {
 			return nil, fmt.Errorf("%s:%d: not \"language URL [types]\"", path.Base(name), n)
 		}
 		e := &example{lang: words[0], url: words[1], origin: written}
+		if !strings.Contains(e.url, "://") {
+			e.url = "https://" + e.url
+		}
 		if e.label, e.secondary, err = types(label, strings.Fields(strings.Trim(others, "]"))); err != nil {
 			return nil, fmt.Errorf("%s:%d: %w", path.Base(name), n, err)
 		}
