@@ -15,8 +15,11 @@ import (
 )
 
 const (
-	maxHeld  = 16 << 20 // bytes held before what is there is sent as a part
-	keptIdle = 2 << 20  // bytes of buffers kept between files
+	maxHeld = 16 << 20 // bytes held before what is there is sent as a part
+
+	// What stays between files: slabs, and slots of the hash table.
+	keptSlabs = 2
+	keptSeen  = 1 << 18
 
 	slabBits = 20 // large, because every allocation of a slab costs a good part of a millisecond in WASM
 	slabSize = 1 << slabBits
@@ -38,26 +41,36 @@ type group struct {
 	size      int // bytes of the URLs as JSON array
 }
 
-// ref is where an entry begins: slab and offset.
+// ref is where an entry begins: the slab's number and, in the lower slabBits, the offset in it.
 type ref uint32
 
-func at(slab, offset int) ref { return ref(slab<<slabBits | offset) }
-func (r ref) slab() int       { return int(r >> slabBits) }
-func (r ref) offset() int     { return int(r & (slabSize - 1)) }
-
-// An entry is a header of four 32-bit numbers and a contract.URL as JSON, which begins with the URL.
+// An entry is a contract.URL without the names of its members: a header of little-endian numbers, and
+// the values. Strings are JSON-escaped; the URL stands there without its quotes, optional values as
+// JSON or not at all.
 const (
-	entryNext = 0  // ref of the domain's next entry
-	entryHash = 4  // lower half of the URL's hash
-	entryURL  = 8  // bytes of the URL, JSON-escaped
-	entryJSON = 12 // bytes of the JSON
-	entryHead = 16
-
-	beforeURL = `{"url":"`
+	entryNext     = 0  // uint32: ref of the domain's next entry
+	entryHash     = 4  // uint32: of the URL
+	entryURL      = 8  // uint32: bytes of the URL
+	entryTitle    = 12 // uint32: bytes of the title
+	entryPathAt   = 16 // uint16: where in the URL the path begins; 0 when it follows the title
+	entryPath     = 18 // uint16: bytes of the path
+	entryOptional = 20 // uint16 each: bytes of the optional members
+	entryHead     = entryOptional + 2*len(optional)
 )
 
-// groups holds the URLs of a file, or of a part of it, by registrable domain. The URLs lie in slabs
-// as the JSON that will be sent, so that they are copied once, without an allocation each.
+// optional members of a contract.URL.
+var optional = [...]struct {
+	field dataset.Field
+	name  string
+}{
+	{dataset.DiscoveryMethod, `,"discovery_method":`},
+	{dataset.Language, `,"language":`},
+	{dataset.DiscoveredAt, `,"discovered_at":`},
+	{dataset.Confidence, `,"confidence":`},
+}
+
+// groups holds the URLs of a file, or of a part of it, by registrable domain. They lie in slabs, without
+// an allocation each.
 type groups struct {
 	limit         int // bytes held before they are sent as a part
 	country       string
@@ -73,10 +86,9 @@ type groups struct {
 	used    int   // bytes of it
 	seen    []ref // hash table of the URLs held: ref + 1, or 0
 	entries int
-	held    int // bytes of entries, domains and hosts
+	held    int // bytes of the URLs as they will be sent, of domains and hosts; no less than these take in memory
 	tables  int // bytes of domains and hosts
 	seed    maphash.Seed
-	scratch []byte
 	escaped []byte
 }
 
@@ -109,7 +121,9 @@ func (g *groups) forgetURLs() {
 			break
 		}
 	}
-	clear(g.seen)
+	if g.entries > 0 {
+		clear(g.seen)
+	}
 	g.current, g.used, g.entries, g.held = 0, 0, 0, g.tables
 }
 
@@ -126,8 +140,11 @@ func (g *groups) forgetDomains() {
 func (g *groups) release() {
 	g.forgetDomains()
 	g.forgetURLs()
-	if len(g.slabs)*slabSize+cap(g.scratch)+cap(g.escaped) > keptIdle {
-		g.slabs, g.seen, g.list, g.scratch, g.escaped = nil, nil, nil, nil, nil
+	if len(g.seen) > keptSeen {
+		g.seen = nil
+	}
+	if len(g.slabs) > keptSlabs {
+		g.slabs, g.list = nil, nil
 		runtime.GC()
 	}
 }
@@ -182,21 +199,20 @@ func (g *groups) add(r *dataset.Record) (added bool, why problem) {
 	if g.seen[slot] != 0 {
 		return false, ""
 	}
-	e := g.encode(u, split.path, r)
-	entry := g.store(e, len(u), hash)
+	entry, size := g.store(u, split, r, hash)
 	g.seen[slot] = entry + 1
 	g.entries++
 	if d.urls == 0 {
 		d.head = entry
 		d.size = len("[]")
 	} else {
-		tail := g.slabs[d.tail.slab()][d.tail.offset():]
-		binary.LittleEndian.PutUint32(tail[entryNext:], uint32(entry))
+		binary.LittleEndian.PutUint32(g.entry(d.tail)[entryNext:], uint32(entry))
 		d.size += len(",")
 	}
 	d.tail = entry
 	d.urls++
-	d.size += len(e)
+	d.size += size
+	g.held += size
 	return true, ""
 }
 
@@ -256,13 +272,8 @@ func (g *groups) find(u []byte) (slot int, hash uint32) {
 	hash = uint32(maphash.Bytes(g.seed, u))
 	mask := len(g.seen) - 1
 	for slot = int(hash) & mask; g.seen[slot] != 0; slot = (slot + 1) & mask {
-		r := g.seen[slot] - 1
-		e := g.slabs[r.slab()][r.offset():]
-		if binary.LittleEndian.Uint32(e[entryHash:]) != hash {
-			continue
-		}
-		n := int(binary.LittleEndian.Uint32(e[entryURL:]))
-		if bytes.Equal(e[entryHead+len(beforeURL):][:n], u) {
+		e := g.entry(g.seen[slot] - 1)
+		if binary.LittleEndian.Uint32(e[entryHash:]) == hash && bytes.Equal(urlOf(e), u) {
 			break
 		}
 	}
@@ -278,7 +289,7 @@ func (g *groups) rehash() {
 		if r == 0 {
 			continue
 		}
-		e := g.slabs[(r - 1).slab()][(r - 1).offset():]
+		e := g.entry(r - 1)
 		slot := int(binary.LittleEndian.Uint32(e[entryHash:])) & mask
 		for g.seen[slot] != 0 {
 			slot = (slot + 1) & mask
@@ -287,53 +298,85 @@ func (g *groups) rehash() {
 	}
 }
 
-// encode writes the record's contract.URL as JSON; u is JSON-escaped already, and path, in which
-// everything that needs an escape is percent-encoded, never has to be. The result is valid until the
-// next call.
-func (g *groups) encode(u, path []byte, r *dataset.Record) []byte {
-	b := append(g.scratch[:0], beforeURL...)
+// store copies a URL and what the record says of it into the slabs; u is JSON-escaped already. size is
+// how many bytes the contract.URL has as JSON.
+func (g *groups) store(u []byte, split parts, r *dataset.Record, hash uint32) (at ref, size int) {
+	title := r.JSON(dataset.Title)
+	values := [len(optional)][]byte{}
+	size = len(`{"url":"","title":,"path":""}`) + len(u) + max(len(title), len("null")) + len(split.path)
+	need := entryHead + len(u) + len(title)
+	if split.pathAt == 0 {
+		need += len(split.path)
+	}
+	for i := range optional {
+		if v := r.JSON(optional[i].field); v != nil {
+			values[i] = v
+			size += len(optional[i].name) + len(v)
+			need += len(v)
+		}
+	}
+	if len(g.slabs) == 0 || g.used+need > len(g.slabs[g.current]) {
+		g.nextSlab(need)
+	}
+	at = ref(g.current<<slabBits | g.used)
+	e := g.slabs[g.current][g.used : g.used+need]
+	g.used += need
+
+	binary.LittleEndian.PutUint32(e[entryHash:], hash)
+	binary.LittleEndian.PutUint32(e[entryURL:], uint32(len(u)))
+	binary.LittleEndian.PutUint32(e[entryTitle:], uint32(len(title)))
+	binary.LittleEndian.PutUint16(e[entryPathAt:], uint16(split.pathAt))
+	binary.LittleEndian.PutUint16(e[entryPath:], uint16(len(split.path)))
+	n := entryHead
+	n += copy(e[n:], u)
+	n += copy(e[n:], title)
+	if split.pathAt == 0 {
+		n += copy(e[n:], split.path)
+	}
+	for i, v := range values {
+		binary.LittleEndian.PutUint16(e[entryOptional+2*i:], uint16(len(v)))
+		n += copy(e[n:], v)
+	}
+	return at, size
+}
+
+// entry gives the bytes from the beginning of an entry.
+func (g *groups) entry(r ref) []byte { return g.slabs[r>>slabBits][r&(slabSize-1):] }
+
+// urlOf is the URL of an entry, JSON-escaped.
+func urlOf(e []byte) []byte { return e[entryHead:][:binary.LittleEndian.Uint32(e[entryURL:])] }
+
+// appendEntry appends an entry as the JSON of a contract.URL.
+func appendEntry(b, e []byte) []byte {
+	u := urlOf(e)
+	rest := e[entryHead+len(u):]
+	take := func(n int) (v []byte) {
+		v, rest = rest[:n], rest[n:]
+		return v
+	}
+	b = append(b, `{"url":"`...)
 	b = append(b, u...)
 	b = append(b, `","title":`...)
-	if title := r.JSON(dataset.Title); title != nil {
-		b = append(b, title...)
+	if n := int(binary.LittleEndian.Uint32(e[entryTitle:])); n > 0 {
+		b = append(b, take(n)...)
 	} else {
 		b = append(b, "null"...)
 	}
 	b = append(b, `,"path":"`...)
-	b = append(b, path...)
+	n := int(binary.LittleEndian.Uint16(e[entryPath:]))
+	if at := binary.LittleEndian.Uint16(e[entryPathAt:]); at > 0 {
+		b = append(b, u[at:][:n]...)
+	} else {
+		b = append(b, take(n)...)
+	}
 	b = append(b, '"')
-	b = appendField(b, `,"discovery_method":`, r.JSON(dataset.DiscoveryMethod))
-	b = appendField(b, `,"language":`, r.JSON(dataset.Language))
-	b = appendField(b, `,"discovered_at":`, r.JSON(dataset.DiscoveredAt))
-	b = appendField(b, `,"confidence":`, r.JSON(dataset.Confidence))
-	b = append(b, '}')
-	g.scratch = b
-	return b
-}
-
-// appendField appends a member, or nothing when it has no value.
-func appendField(b []byte, name string, value []byte) []byte {
-	if value == nil {
-		return b
+	for i := range optional {
+		if n := int(binary.LittleEndian.Uint16(e[entryOptional+2*i:])); n > 0 {
+			b = append(b, optional[i].name...)
+			b = append(b, take(n)...)
+		}
 	}
-	return append(append(b, name...), value...)
-}
-
-// store copies an entry into the slabs.
-func (g *groups) store(json []byte, urlSize int, hash uint32) ref {
-	size := entryHead + len(json)
-	if len(g.slabs) == 0 || g.used+size > len(g.slabs[g.current]) {
-		g.nextSlab(size)
-	}
-	r := at(g.current, g.used)
-	e := g.slabs[g.current][g.used:]
-	binary.LittleEndian.PutUint32(e[entryHash:], hash)
-	binary.LittleEndian.PutUint32(e[entryURL:], uint32(urlSize))
-	binary.LittleEndian.PutUint32(e[entryJSON:], uint32(len(json)))
-	copy(e[entryHead:], json)
-	g.used += size
-	g.held += size
-	return r
+	return append(b, '}')
 }
 
 // nextSlab goes to the next slab of at least size bytes. An entry larger than a slab gets one of its own.
@@ -348,13 +391,13 @@ func (g *groups) nextSlab(size int) {
 	g.current, g.used = next, 0
 }
 
-// urls gives the JSON of every URL of a group, in the order of the file.
-func (g *groups) urls(d *group) iter.Seq[[]byte] {
+// of gives the entries of a group, in the order of the file.
+func (g *groups) of(d *group) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		r := d.head
 		for range d.urls {
-			e := g.slabs[r.slab()][r.offset():]
-			if !yield(e[entryHead:][:binary.LittleEndian.Uint32(e[entryJSON:])]) {
+			e := g.entry(r)
+			if !yield(e) {
 				return
 			}
 			r = ref(binary.LittleEndian.Uint32(e[entryNext:]))
@@ -365,15 +408,12 @@ func (g *groups) urls(d *group) iter.Seq[[]byte] {
 // appendURLs appends the URLs of a group, of which there is one at least, as a JSON array.
 func (g *groups) appendURLs(b []byte, d *group) []byte {
 	b = append(b, '[')
-	for url := range g.urls(d) {
-		b = append(append(b, url...), ',')
+	for e := range g.of(d) {
+		b = append(appendEntry(b, e), ',')
 	}
 	b[len(b)-1] = ']'
 	return b
 }
 
 // firstURL is the first URL of a group, JSON-escaped.
-func (g *groups) firstURL(d *group) []byte {
-	e := g.slabs[d.head.slab()][d.head.offset():]
-	return e[entryHead+len(beforeURL):][:binary.LittleEndian.Uint32(e[entryURL:])]
-}
+func (g *groups) firstURL(d *group) []byte { return urlOf(g.entry(d.head)) }

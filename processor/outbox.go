@@ -201,8 +201,8 @@ func (o *outbox) put(g *groups, d *group, key string) error {
 		return storage(err)
 	}
 	piece, separator := o.message[:0], byte('[')
-	for url := range g.urls(d) {
-		piece = append(append(piece, separator), url...)
+	for e := range g.of(d) {
+		piece = appendEntry(append(piece, separator), e)
 		separator = ','
 		if len(piece) >= pieceSize {
 			if _, err = upload.Write(piece); err != nil {

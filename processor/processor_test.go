@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/dataset"
 	"github.com/newsfork/seed-engine/r2"
 )
 
@@ -448,7 +449,10 @@ func TestHashCollision(t *testing.T) {
 	g := &groups{}
 	g.start("sg")
 	a, b := []byte("https://a.com/1"), []byte("https://a.com/2")
-	entry := func(u []byte, hash uint32) ref { return g.store([]byte(beforeURL+string(u)+`"}`), len(u), hash) }
+	entry := func(u []byte, hash uint32) ref {
+		r, _ := g.store(u, parts{path: []byte("/")}, &dataset.Record{}, hash)
+		return r
+	}
 	slot, hash := g.find(b)
 	g.seen[slot] = entry(a, hash) + 1 // as if a had the hash of b
 	other, _ := g.find(b)
@@ -617,11 +621,11 @@ func TestLargeFile(t *testing.T) {
 	for _, m := range s.domains(t) {
 		held[m.Part] += len(s.object(t, m.URLsPath))
 	}
-	if r.URLs != n || len(held) != 2 || held[1] < maxHeld*95/100 || held[1] > maxHeld {
+	if r.URLs != n || len(held) != 2 || held[1] < maxHeld*95/100 || held[1] > maxHeld*101/100 {
 		t.Errorf("%+v, bytes by part %v", r, held)
 	}
-	if s.groups.slabs != nil || s.groups.seen != nil {
-		t.Errorf("%d slabs and a table of %d are kept", len(s.groups.slabs), len(s.groups.seen))
+	if s.groups.slabs != nil {
+		t.Errorf("%d slabs are kept", len(s.groups.slabs))
 	}
 }
 
@@ -835,4 +839,35 @@ func TestRandomFiles(t *testing.T) {
 			t.Fatalf("file %d: have %v, want %v", n, have, want)
 		}
 	}
+}
+
+// FuzzProcess looks for files whose messages cannot be read.
+func FuzzProcess(f *testing.F) {
+	f.Add([]byte(`[{"url":"https://www.mom.gov.sg/a/../\u00e9?q","title":"\ud83d\ude00 \"x\"","registrable_domain":"b.sg","domain_id":"\u0000","source_type":"<gov>","confidence":1e-9}]`))
+	f.Add([]byte("{\"records\":[{\"raw_url\":\"http://m\xc3\xbcnchen.de:80\\\\\\\"\xff\",\"language\":\"\xff\",\"title\":\"\\ud800\"},5]}"))
+	f.Fuzz(func(t *testing.T, file []byte) {
+		s := newSite(t, string(file))
+		r, err := s.Process(context.Background(), seed())
+		if err != nil {
+			if contract.KindOf(err) != contract.Parse {
+				t.Fatal(err)
+			}
+			return
+		}
+		urls := s.urls(t)
+		if len(urls) != r.URLs || len(s.queue.messages) != r.DomainsSent || r.TotalRecords != r.URLs+r.BadRecords+r.Duplicates {
+			t.Errorf("%d URLs in %d messages, %+v", len(urls), len(s.queue.messages), r)
+		}
+		for _, m := range s.domains(t) {
+			for _, u := range m.URLs {
+				p, why := splitURL([]byte(u.URL))
+				if why != "" || string(p.path) != u.Path {
+					t.Errorf("%q has path %q, not %q %s", u.URL, p.path, u.Path, why)
+				}
+				if domain, _ := registrable(p.authority); domain != m.Domain {
+					t.Errorf("%q is of %q, not %q", u.URL, domain, m.Domain)
+				}
+			}
+		}
+	})
 }

@@ -35,8 +35,9 @@ const (
 // parts of a URL.
 type parts struct {
 	authority []byte
-	path      []byte // as JavaScript's new URL(u).pathname (url.spec.whatwg.org); part of the URL unless it had to be rewritten
+	path      []byte // as JavaScript's new URL(u).pathname (url.spec.whatwg.org)
 	plain     bool   // the URL stands unescaped in a JSON string
+	pathAt    int    // where the path stands in a plain URL; 0 when it is not to be found there
 }
 
 // splitURL takes an absolute http or https URL apart.
@@ -61,6 +62,7 @@ func splitURL(u []byte) (parts, problem) {
 	end, inPath := until(rest, pathEnd)
 	_, inQuery := until(rest[end:], 0)
 	p.path = rest[:end]
+	p.plain = (inPath|inQuery)&quoted == 0
 	switch {
 	case (inPath|inQuery)&control != 0:
 		return parts{}, badCharacter
@@ -68,22 +70,22 @@ func splitURL(u []byte) (parts, problem) {
 		p.path = []byte("/")
 	case inPath&rewrite != 0 || inPath&dot != 0 && bytes.Contains(p.path, []byte("/.")):
 		p.path = normalizePath(p.path)
+	case p.plain:
+		p.pathAt = len(u) - len(rest)
 	}
-	p.plain = (inPath|inQuery)&quoted == 0
 	return p, ""
 }
 
 // until counts the bytes before one of a class, and tells the classes of those.
 func until(b []byte, stop charClass) (n int, seen charClass) {
-	for n < len(b) {
-		c := class[b[n]]
-		if c&stop != 0 {
-			break
+	for i, c := range b {
+		k := class[c]
+		if k&stop != 0 {
+			return i, seen
 		}
-		seen |= c
-		n++
+		seen |= k
 	}
-	return n, seen
+	return len(b), seen
 }
 
 func cutPrefixFold(b []byte, prefix string) ([]byte, bool) {
