@@ -46,6 +46,7 @@ type Fact struct {
 type Analyser struct {
 	o          Options
 	classifier *Classifier
+	shapes     shapes
 	buf        []byte
 
 	seen     seen
@@ -71,9 +72,10 @@ func NewAnalyser(o Options) *Analyser {
 		o:          o,
 		classifier: NewClassifier(o.Context),
 		tree:       newTree(),
-		top:        top{limit: MaxDiscovered},
+		top:        top{limit: 2 * MaxDiscovered}, // estimated; the best of them are assessed
 		listings:   top{limit: maxListings},
 	}
+	a.shapes.classifier = a.classifier
 	for i := range a.classes {
 		a.classes[i].examples.limit = categoryExamples
 	}
@@ -140,7 +142,7 @@ func (a *Analyser) first(rank uint8, date uint32) known {
 		*reason++
 		return known{node: noNode}
 	}
-	c := a.judge(&p, rank, date)
+	c := a.estimate(&p, rank, date)
 	k := known{lastmod: date, rank: rank, class: c.class, node: noNode}
 	if !a.seen.full() {
 		k.node = a.tree.add(&p)
@@ -154,9 +156,9 @@ func (a *Analyser) first(rank uint8, date uint32) known {
 // improve corrects what is known of the URL of a.buf, which was seen with less.
 func (a *Analyser) improve(k *known, rank uint8, date uint32) {
 	p := parsePage(string(a.buf))
-	old := a.judge(&p, k.rank, k.lastmod)
+	old := a.estimate(&p, k.rank, k.lastmod)
 	a.count(&old, -1)
-	c := a.judge(&p, rank, date)
+	c := a.estimate(&p, rank, date)
 	a.count(&c, 1)
 	a.offer(&p, c)
 	k.rank, k.lastmod = rank, date
@@ -186,15 +188,26 @@ func (a *Analyser) robots(url string) (allowed, known bool) {
 	return a.o.Robots(url)
 }
 
-// judge classifies and scores a page.
-func (a *Analyser) judge(p *page, rank uint8, date uint32) candidate {
-	best, confidence := a.classifier.likely(p.url)
+// estimate scores one page of many, which may be classified by its shape.
+func (a *Analyser) estimate(p *page, rank uint8, date uint32) candidate {
+	class, confidence := a.shapes.classify(p)
+	return a.judge(p, class, confidence, rank, date)
+}
+
+// assess scores one of the pages that are shown, by all that its URL tells.
+func (a *Analyser) assess(p *page, rank uint8, date uint32) candidate {
+	class, confidence := a.classifier.likely(p.url)
+	return a.judge(p, class, confidence, rank, date)
+}
+
+// judge scores a page of a class.
+func (a *Analyser) judge(p *page, best int, confidence float64, rank uint8, date uint32) candidate {
 	v := a.value(p, types[best], date)
 	score := priority(v.Overall, confidence, quality(p), methodScore(methods[rank]))
 	thousandths := int(score*1000 + 0.5)
 	return candidate{
 		url: p.url, lastmod: date, rank: rank, class: uint8(best),
-		priority: thousandths, order: thousandths, confidence: confidence,
+		priority: thousandths, order: thousandths,
 	}
 }
 
@@ -279,7 +292,7 @@ func (a *Analyser) Score(url string) Scored {
 	if k := a.seen.find(keyOf(a.buf)); k != nil {
 		rank, date = max(rank, k.rank), k.lastmod
 	}
-	c := a.judge(&p, rank, date)
+	c := a.assess(&p, rank, date)
 	s.Type = types[c.class]
 	s.Priority = float64(c.priority) / 1000
 	s.Action = action(s.Priority, s.Type, p.isLogin())

@@ -4,22 +4,47 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"runtime"
+	"strings"
 	"testing"
+	"time"
 )
 
-// sitemapFacts are the URLs of a sitemap: articles by date and title, pages, databases.
-func sitemapFacts(domain string, n int) []Fact {
-	facts := site(rand.New(rand.NewPCG(3, 3)), n)
+// sitemapFacts are the URLs of a sitemap as publishing systems write them: articles by date, articles
+// with a number, articles at the root, records of a database, pages in sections.
+func sitemapFacts(n int) []Fact {
+	r := rand.New(rand.NewPCG(3, 3))
+	words := strings.Fields("minister opens new bridge over river annual budget for schools health plan water roads election final market" +
+		" team wins report police storm city council vote energy prices rise trade talks summit leader says people after year first")
+	sections := strings.Fields("news politics business sport culture world press-releases services about")
+	facts := make([]Fact, n)
 	for i := range facts {
-		facts[i].Loc = fmt.Appendf(facts[i].Loc, "/%s-%d", domain, i)
-		facts[i].Method = FromSitemap
+		at := testNow.Add(-time.Duration(r.IntN(2000*24)) * time.Hour)
+		var slug []string
+		for range 4 + r.IntN(6) {
+			slug = append(slug, words[r.IntN(len(words))])
+		}
+		title, section := strings.Join(slug, "-"), sections[r.IntN(len(sections))]
+		var path string
+		switch r.IntN(10) {
+		case 0, 1, 2, 3:
+			path = fmt.Sprintf("/%s/%s/%s", section, at.Format("2006/01/02"), title)
+		case 4, 5:
+			path = fmt.Sprintf("/%s/%s-%d.html", section, title, i)
+		case 6, 7:
+			path = fmt.Sprintf("/%s-%d/", title, i)
+		case 8:
+			path = fmt.Sprintf("/bbs/view.do?menu=%d&seq=%d", r.IntN(20), i)
+		default:
+			path = fmt.Sprintf("/%s/%s/%s-%d", section, words[r.IntN(len(words))], words[r.IntN(len(words))], i)
+		}
+		facts[i] = Fact{Loc: []byte("https://www.example.gov" + path), Lastmod: at, Method: FromSitemap}
 	}
 	return facts
 }
 
 // BenchmarkAdd is the analysis of one URL of a sitemap of 50,000.
 func BenchmarkAdd(b *testing.B) {
-	facts := sitemapFacts("page", 50_000)
+	facts := sitemapFacts(50_000)
 	b.ReportAllocs()
 	n := 0
 	for b.Loop() {
@@ -35,7 +60,7 @@ func BenchmarkAdd(b *testing.B) {
 // BenchmarkFiveDomains holds five analyses of 50,000 URLs at once, with their results and states, and
 // reports the memory that they keep, and all that the program took from the system.
 func BenchmarkFiveDomains(b *testing.B) {
-	facts := sitemapFacts("page", 50_000)
+	facts := sitemapFacts(50_000)
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
@@ -63,7 +88,7 @@ func BenchmarkFiveDomains(b *testing.B) {
 
 // BenchmarkResult is what comes after the last URL.
 func BenchmarkResult(b *testing.B) {
-	facts := sitemapFacts("page", 50_000)
+	facts := sitemapFacts(50_000)
 	a := NewAnalyser(testOptions())
 	for i := range facts {
 		a.Add(&facts[i])

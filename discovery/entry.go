@@ -27,13 +27,15 @@ type source struct {
 	newest newest // dates of what it lists
 }
 
-// Source adds an entry point, or finds it by its URL. One that was read once stays read.
+// Source adds an entry point, or finds it by its URL and corrects its method, which is known for
+// certain only when it was read. One that was read once stays read.
 func (a *Analyser) Source(s Source) SourceID {
 	i := slices.IndexFunc(a.sources, func(o source) bool { return o.URL == s.URL })
 	if i < 0 {
 		i = len(a.sources)
 		a.sources = append(a.sources, source{Source: s})
 	}
+	a.sources[i].Method = s.Method
 	a.sources[i].Read = a.sources[i].Read || s.Read
 	return SourceID(i + 1)
 }
@@ -166,11 +168,12 @@ func (a *Analyser) htmlEntries() []EntryPoint {
 		if !a.lists(&p) {
 			continue
 		}
-		t := types[c.class]
+		class, confidence := a.classifier.likely(c.url)
+		t := types[class]
 		entries = append(entries, EntryPoint{
 			Method: HTMLEntry, URL: c.url, ContentType: &t,
 			IntervalMinutes: intervalMinutes(frequencies[i]),
-			Confidence:      listingConfidence(c.confidence),
+			Confidence:      listingConfidence(confidence),
 		})
 	}
 	return entries

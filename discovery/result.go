@@ -33,9 +33,14 @@ func (a *Analyser) Result() Discovery {
 		Stats:  a.stats,
 		Errors: append([]Failure{}, a.failures...),
 	}
-	frequencies := a.frequencies(a.top.list, false)
-	for i := range a.top.list {
-		d.URLs = append(d.URLs, a.discovered(&a.top.list[i], frequencies[i]))
+	best := top{limit: MaxDiscovered}
+	for _, c := range a.top.list {
+		p := parsePage(c.url)
+		best.offer(a.assess(&p, c.rank, c.lastmod))
+	}
+	frequencies := a.frequencies(best.list, false)
+	for i := range best.list {
+		d.URLs = append(d.URLs, a.discovered(&best.list[i], frequencies[i]))
 	}
 	for i := range a.classes {
 		c := &a.classes[i]

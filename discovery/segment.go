@@ -45,8 +45,11 @@ func (p *page) kinds(dst []kind) []kind {
 				k = pageKind
 			}
 		}
-		if i < 2 && isLanguage(s) {
+		switch {
+		case i < 2 && isLanguage(s):
 			k = langKind
+		case k == slugKind && i < len(p.parts())-1:
+			k = literalKind // a section with a long name, until too many stand beside it
 		}
 		dst = append(dst, k)
 	}

@@ -160,7 +160,7 @@ func (a *Analyser) restoreURLs(stored []StateURL, offer func(*page, candidate)) 
 	for _, u := range stored {
 		if valid, _ := a.canonical([]byte(u.URL)); valid {
 			p := parsePage(string(a.buf))
-			offer(&p, a.judge(&p, rankOf(u.Method), u.Lastmod))
+			offer(&p, a.estimate(&p, rankOf(u.Method), u.Lastmod))
 		}
 	}
 }

@@ -7,13 +7,12 @@ import (
 
 // candidate is a URL with what its scores were made of.
 type candidate struct {
-	url        string
-	lastmod    uint32
-	rank       uint8
-	class      uint8
-	priority   int // thousandths
-	order      int // what its list is sorted by
-	confidence float64
+	url      string
+	lastmod  uint32
+	rank     uint8
+	class    uint8
+	priority int // thousandths
+	order    int // what its list is sorted by
 }
 
 // top keeps the candidates of highest order, ties in the order of URLs. What a URL is worth only

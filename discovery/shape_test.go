@@ -1,0 +1,40 @@
+package discovery
+
+import (
+	"bufio"
+	"encoding/json"
+	"os"
+	"testing"
+)
+
+// TestShapes: what stands for a URL when there are many has, nearly always, the type of the URL.
+func TestShapes(t *testing.T) {
+	f, err := os.Open("testdata/urls.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	c := NewClassifier(Context{})
+	s := shapes{classifier: c}
+	n, different := 0, 0
+	for l := bufio.NewScanner(f); l.Scan(); n++ {
+		var u struct{ URL string }
+		if err := json.Unmarshal(l.Bytes(), &u); err != nil {
+			t.Fatal(err)
+		}
+		b, ok := appendCanonical(nil, []byte(u.URL))
+		if !ok {
+			t.Fatalf("%s is no URL", u.URL)
+		}
+		p := parsePage(string(b))
+		class, confidence := c.likely(p.url)
+		shape, shapeConfidence := s.classify(&p)
+		if class != shape {
+			different++
+			t.Logf("%s: %s %.2f, by its shape %s %.2f", p.url, types[class], confidence, types[shape], shapeConfidence)
+		}
+	}
+	if n < 900 || different*200 > n {
+		t.Errorf("%d of %d differ", different, n)
+	}
+}
