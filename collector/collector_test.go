@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"maps"
 	"math/rand/v2"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -493,8 +494,12 @@ func stable(d *contract.Document) *contract.Document {
 	c.Robots.FetchedAt, c.Sitemap.FetchedAt = nil, nil
 	c.Processing.ProcessingDurationMS, c.Processing.PolitenessWaitMS = 0, 0
 	c.Technical.ServerInfo.ResponseTimeAvgMS = nil
+	c.Contract = times.ReplaceAll(c.Contract, []byte(`"$1":0`))
+	c.Discovery = times.ReplaceAll(c.Discovery, []byte(`"$1":0`))
 	return &c
 }
+
+var times = regexp.MustCompile(`"(processing_time_ms|robots_expires_at)":\s*("[^"]*"|\d+)`)
 
 func asJSON(v any) string {
 	b, err := json.Marshal(v)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/discovery"
 	"github.com/newsfork/seed-engine/fetch"
 	"github.com/newsfork/seed-engine/r2"
 	"github.com/newsfork/seed-engine/robots"
@@ -46,6 +47,9 @@ type facts struct {
 	feeds       []contract.Feed
 	server      contract.ServerInfo
 	stats       fetch.Stats
+	analyser    *discovery.Analyser
+	analysing   time.Duration // spent on pages that only discovery wanted
+	stored      bool          // discovery.json was written
 }
 
 // gathering is one collection under way.
@@ -54,7 +58,8 @@ type gathering struct {
 	message *contract.DomainMessage
 	dir     r2.DomainDir
 	session *fetch.Session
-	group   *robots.Group // our group of the effective host's robots.txt
+	group   *robots.Group     // our group of the effective host's robots.txt
+	roots   map[string]string // entry point of each sitemap that was read, by the URL it was asked under
 	facts   *facts
 }
 
@@ -69,7 +74,7 @@ func (b *Batch) gather(ctx context.Context, m *contract.DomainMessage, dir r2.Do
 		Deadline: s.DomainDeadline, MaxWall: maxWall,
 	}, b.Transport, b.Clock, b.limiter)
 	defer session.Close()
-	g := &gathering{Batch: b, message: m, dir: dir, session: session, facts: &facts{feeds: []contract.Feed{}}}
+	g := &gathering{Batch: b, message: m, dir: dir, session: session, roots: map[string]string{}, facts: &facts{feeds: []contract.Feed{}}}
 	err := g.run(ctx)
 	freeAt := session.FreeAt()
 	if latest := b.Clock.Now().Add(maxHold); freeAt.After(latest) {
@@ -89,6 +94,7 @@ func (g *gathering) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	g.analyse()
 	if !open {
 		g.facts.sitemap.Documents = []contract.SitemapDocument{}
 		g.facts.server = serverInfo(g.facts.origin.Answer.Header)
@@ -161,7 +167,6 @@ func lastModified(h http.Header) *contract.Time {
 func (f *facts) describe(d *contract.Document) {
 	d.Reachable, d.Partial = f.reachable, f.partial
 	d.CollectedAt = contract.Time{Time: f.at}
-	d.ValidUntil = contract.Time{Time: f.at.Add(validFor)}
 	d.Robots = contract.RobotsSummary{
 		StatusCode: f.robotsCode, ContentLength: f.robots.Size, Exists: f.robots.Exists,
 		FetchedAt: contract.At(f.robotsAt), SitemapURLs: f.robots.SitemapURLs, Failure: f.robots.Failure,

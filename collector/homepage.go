@@ -6,13 +6,15 @@ import (
 	"slices"
 
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/discovery"
 	"github.com/newsfork/seed-engine/feed"
 	"github.com/newsfork/seed-engine/fetch"
 	"github.com/newsfork/seed-engine/sitemap"
 )
 
-// homePage asks for the home page: what the server says of itself, and the feeds it declares. A
-// site that has neither a sitemap nor a declared feed is asked for feeds at well-known paths.
+// homePage asks for the home page: what the server says of itself, the feeds it declares, and the
+// pages it leads to. A site that has neither a sitemap nor a declared feed is asked for feeds at
+// well-known paths.
 func (g *gathering) homePage(ctx context.Context) {
 	f := g.facts
 	base := f.origin.Scheme + "://" + f.origin.Host
@@ -25,9 +27,22 @@ func (g *gathering) homePage(ctx context.Context) {
 	if a.Status == 0 {
 		f.server = serverInfo(f.origin.Answer.Header)
 	}
-	if failure == nil && a.Status == http.StatusOK {
-		for _, c := range feed.Links(a.Content, a.URL) {
-			if len(f.feeds) == maxFeeds || !g.feed(ctx, c.URL, "link") {
+	g.findFeeds(ctx, base, a, failure)
+	if isPage(failure, a) {
+		began := g.Clock.Now()
+		g.crawl(ctx, base+"/", a)
+		f.analysing = g.Clock.Now().Sub(began)
+	}
+}
+
+// findFeeds reads the feeds that the home page declares, or looks for one.
+func (g *gathering) findFeeds(ctx context.Context, base string, home *fetch.Answer, failure error) {
+	f := g.facts
+	if isPage(failure, home) {
+		for i, c := range feed.Links(home.Content, home.URL) {
+			if len(f.feeds) >= maxFeeds || i >= 2*maxFeeds {
+				f.analyser.Source(discovery.Source{Method: feedMethod(c.Kind), URL: c.URL}) // declared, not read
+			} else if !g.feed(ctx, c.URL, "link") {
 				return
 			}
 		}
@@ -40,6 +55,16 @@ func (g *gathering) homePage(ctx context.Context) {
 			return
 		}
 	}
+}
+
+func feedMethod(k feed.Kind) discovery.EntryMethod {
+	switch k {
+	case feed.Atom:
+		return discovery.AtomEntry
+	case feed.JSON:
+		return discovery.JSONFeedEntry
+	}
+	return discovery.RSSEntry
 }
 
 // feed asks for one feed and notes it when it is one. It reports whether others may be asked for still.
@@ -57,11 +82,19 @@ func (g *gathering) feed(ctx context.Context, link, foundBy string) bool {
 	if a.Status != http.StatusOK || g.hasFeed(a.URL) {
 		return true
 	}
-	facts, err := feed.Parse(a.Body, a.URL, sitemap.Options{ContentType: a.Header.Get("Content-Type"), MaxBytes: maxFeedBytes, Now: g.Clock.Now()}, nil)
+	var items []discovery.Fact
+	facts, err := feed.Parse(a.Body, a.URL, sitemap.Options{ContentType: a.Header.Get("Content-Type"), MaxBytes: maxFeedBytes, Now: g.Clock.Now()}, func(i *feed.Item) {
+		items = append(items, discovery.Fact{Loc: slices.Clone(i.Link), Lastmod: i.Date, Method: discovery.FromFeed})
+	})
 	if err != nil {
 		return g.missed(err)
 	}
 	if facts.Kind != "" {
+		source := g.facts.analyser.Source(discovery.Source{Method: feedMethod(facts.Kind), URL: a.URL, Read: true})
+		for i := range items {
+			items[i].Source = source
+			g.facts.analyser.Add(&items[i])
+		}
 		g.noteFeed(contract.Feed{
 			URL: a.URL, Kind: string(facts.Kind), Title: contract.Text(facts.Title), FoundBy: foundBy,
 			ItemCount: facts.Items, LastUpdated: contract.At(facts.Newest),

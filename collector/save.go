@@ -13,11 +13,9 @@ import (
 	"time"
 
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/discovery"
 	"github.com/newsfork/seed-engine/r2"
 )
-
-// validFor is how long a document holds before the next revision is due.
-const validFor = 24 * time.Hour
 
 // maxConflicts is how often a document is merged anew because another event wrote it in between.
 const maxConflicts = 8
@@ -38,13 +36,34 @@ func (b *Batch) save(ctx context.Context, dir r2.DomainDir, m *contract.DomainMe
 		if old == nil && f == nil {
 			return nil, &contract.Error{Kind: contract.Internal, Op: "collector.save", Field: dir.Document(), Message: "the checkpoint is there but not the document; orchestrate with force to collect the domain again"}
 		}
-		urls, err := b.merge(ctx, dir, old, added)
+		analyser, err := b.analysis(ctx, dir, old, f)
+		if err != nil {
+			return nil, err
+		}
+		urls, err := b.merge(ctx, dir, old, added, func(url string) {
+			if analyser != nil {
+				analyser.Add(&discovery.Fact{Loc: []byte(url), Method: discovery.FromResearch})
+			}
+		})
 		if err != nil {
 			return nil, err
 		}
 		doc := compose(old, m, urls, f)
 		if f == nil && !urls.changed && slices.Equal(doc.Source.RawFilePaths, old.Source.RawFilePaths) {
 			return old, nil // all of it is there already
+		}
+		if analyser != nil {
+			var took time.Duration
+			if f != nil {
+				took = f.analysing
+			}
+			b.discovered(doc, analyser, took)
+		}
+		if f != nil && !f.stored {
+			if err := b.put(ctx, dir.Discovery(), marshal(analyser.State()), &r2.PutOptions{ContentType: "application/json"}); err != nil {
+				return nil, err
+			}
+			f.stored = true
 		}
 		doc.Processing.ProcessedAt = contract.Time{Time: b.Clock.Now()}
 		condition := r2.Condition{ETag: etag, Absent: old == nil}
@@ -64,6 +83,15 @@ func (b *Batch) save(ctx context.Context, dir r2.DomainDir, m *contract.DomainMe
 		}
 	}
 	return nil, &contract.Error{Kind: contract.Storage, Op: "collector.save", Field: dir.Document(), Message: "other events kept changing the document; it is tried again"}
+}
+
+// analysis gives what discovery knows of the domain: fresh, or as stored when it was collected. The
+// URLs that came since are added again by who merges them, so what is stored never has to change.
+func (b *Batch) analysis(ctx context.Context, dir r2.DomainDir, old *contract.Document, f *facts) (*discovery.Analyser, error) {
+	if f != nil {
+		return f.analyser, nil
+	}
+	return b.restore(ctx, dir, old)
 }
 
 // tidy deletes what the document before described and this one does not: evidence of files that are

@@ -9,6 +9,7 @@ import (
 	"net/http"
 
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/discovery"
 	"github.com/newsfork/seed-engine/fetch"
 	"github.com/newsfork/seed-engine/r2"
 	"github.com/newsfork/seed-engine/sitemap"
@@ -61,10 +62,21 @@ func (g *gathering) sitemap(ctx context.Context, walk *sitemap.Walk, c sitemap.C
 	case !walk.Redirect(c, a.URL):
 		return true, nil // redirects to one that was read
 	default:
+		// What a child of an index lists counts for the index.
+		entry := discovery.Source{Method: discovery.SitemapEntry, URL: cmp.Or(g.roots[c.Parent], a.URL), Read: true}
+		var source discovery.SourceID
 		s, failure, err := g.read(ctx, a, func(e *sitemap.Entry) {
 			if e.Child {
 				walk.Child(c, e.Loc, e.Lastmod)
+				return
 			}
+			if source == 0 {
+				if e.News.Present {
+					entry.Method, entry.URL = discovery.NewsSitemapEntry, a.URL
+				}
+				source = g.facts.analyser.Source(entry)
+			}
+			g.listed(e, source)
 		})
 		if err != nil {
 			return false, err
@@ -73,6 +85,10 @@ func (g *gathering) sitemap(ctx context.Context, walk *sitemap.Walk, c sitemap.C
 		why = failure
 		if failure == (contract.Failure{}) {
 			walk.Read(s)
+			g.roots[c.URL] = entry.URL
+			if entry.URL == a.URL {
+				g.facts.analyser.Source(discovery.Source{Method: entryMethod(s), URL: a.URL, Read: true})
+			}
 			if s.Kind == sitemap.RSS || s.Kind == sitemap.Atom { // sites submit feeds as sitemaps
 				g.noteFeed(contract.Feed{
 					URL: a.URL, Kind: string(s.Kind), Title: contract.Text(s.Title), FoundBy: string(c.Source),
@@ -83,6 +99,9 @@ func (g *gathering) sitemap(ctx context.Context, walk *sitemap.Walk, c sitemap.C
 			f.sitemap.Truncated = f.sitemap.Truncated || s.Truncated || a.Body.Truncated()
 			f.sitemap.LastUpdated = newest(f.sitemap.LastUpdated, d.LastUpdated)
 		}
+	}
+	if why.ErrorType != nil {
+		g.undiscovered(c.URL, &contract.Error{Kind: contract.Kind(*why.ErrorType), Message: *why.Error})
 	}
 	d.Error = why.Error
 	f.sitemap.Documents = append(f.sitemap.Documents, d)

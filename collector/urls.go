@@ -80,7 +80,8 @@ type merged struct {
 // merge unites the URLs of a document with new ones. What is beyond MaxInlineURLs goes to objects
 // named by their content: the same URLs give the same keys, and a document that loses the race for
 // its key has overwritten nothing.
-func (c *Collector) merge(ctx context.Context, dir r2.DomainDir, old *contract.Document, added []contract.DocumentURL) (*merged, error) {
+// see is told every URL.
+func (c *Collector) merge(ctx context.Context, dir r2.DomainDir, old *contract.Document, added []contract.DocumentURL, see func(url string)) (*merged, error) {
 	m := &merged{files: []string{}, entries: []contract.DocumentURL{}}
 	var rest []contract.DocumentURL
 	flush := func() error {
@@ -91,6 +92,8 @@ func (c *Collector) merge(ctx context.Context, dir r2.DomainDir, old *contract.D
 	}
 	put := func(e contract.DocumentURL) error {
 		m.total++
+		see(e.URL)
+		e.Type, e.Priority, e.Action, e.Allowed = nil, nil, nil, nil
 		if m.total <= contract.MaxInlineURLs {
 			m.entries = append(m.entries, e)
 			return nil

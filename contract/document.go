@@ -1,6 +1,9 @@
 package contract
 
-import "time"
+import (
+	"encoding/json"
+	"time"
+)
 
 // SchemaVersion is the version of domain_metadata.json that this program writes.
 const SchemaVersion = "1.0"
@@ -30,7 +33,10 @@ type Document struct {
 	Sitemap           SitemapFacts  `json:"sitemap"`
 	Source            Source        `json:"source"`
 	Technical         Technical     `json:"technical_metadata"`
-	Processing        Processing    `json:"processing_metadata"`
+	// Discovery and Contract are made by package discovery: which URLs matter, and how to fetch them.
+	Discovery  json.RawMessage `json:"intelligent_discovery"`
+	Contract   json.RawMessage `json:"fetch_contract"`
+	Processing Processing      `json:"processing_metadata"`
 }
 
 // DocumentURL is one raw URL of the domain.
@@ -41,6 +47,11 @@ type DocumentURL struct {
 	DiscoveryMethod *string `json:"discovery_method"`
 	Language        *string `json:"language"`
 	SourceFile      string  `json:"source_file,omitempty"` // raw_NNNN of the partition that describes it
+	// What follows is null in the lists of urls_files.
+	Type     *string  `json:"type"`               // content type
+	Priority *float64 `json:"priority_score"`     // 0 to 1
+	Action   *string  `json:"recommended_action"` // what a scraper should do with it
+	Allowed  *bool    `json:"allowed"`            // by robots.txt; null where that of its host was not fetched
 }
 
 // RobotsSummary is the outcome of fetching robots.txt, as the workflow document names it.
