@@ -5,9 +5,11 @@ import (
 	"time"
 )
 
-// maxPruned is how many rows of files and domains one call of Prune deletes: it runs often, and a
-// batch has 30 seconds.
-const maxPruned = 5000
+// Prune deletes partitions in rounds of so many files and domains each, since a batch has 30 seconds.
+const (
+	maxPruned = 5000
+	maxRounds = 50
+)
 
 const (
 	// The partition that has been quiet the longest goes first, files and domains before itself.
@@ -30,22 +32,26 @@ AND NOT EXISTS (SELECT 1 FROM domains WHERE partition = partitions.id) AND NOT E
 	pruneLeases   = `DELETE FROM leases WHERE expires_at < ` + now + ` - 86400000`
 )
 
-// Prune deletes what is older than before: partitions without a change since then, dead letters and
-// reasons of failures. It does a bounded piece of work, so it is called again and again. thorough
-// also sweeps the tables that are read from end to end for it.
-func (l *Ledger) Prune(ctx context.Context, before time.Time, thorough bool) error {
+// Prune deletes what is older than before: partitions without a change since then, dead letters,
+// reasons of failures. What is too much for one call is left to the next.
+func (l *Ledger) Prune(ctx context.Context, before time.Time) error {
+	const op = "ledger.Prune"
 	at := before.UnixMilli()
-	statements := []Statement{
-		{pruneDomains, []any{at, int64(maxPruned)}},
-		{pruneFiles, []any{at, int64(maxPruned)}},
-		{prunePartition, []any{at}},
+	statements := []Statement{{SQL: pruneLeases}}
+	for _, sql := range []string{pruneHours, pruneMinutes, pruneLetters, pruneFailures, pruneChanges} {
+		statements = append(statements, Statement{sql, []any{at}})
 	}
-	if thorough {
-		for _, sql := range []string{pruneHours, pruneMinutes, pruneLetters, pruneFailures, pruneChanges} {
-			statements = append(statements, Statement{sql, []any{at}})
+	if _, err := l.batch(ctx, op, statements...); err != nil {
+		return err
+	}
+	for range maxRounds {
+		results, err := l.batch(ctx, op,
+			Statement{pruneDomains, []any{at, int64(maxPruned)}},
+			Statement{pruneFiles, []any{at, int64(maxPruned)}},
+			Statement{prunePartition, []any{at}})
+		if err != nil || results[0].Changes+results[1].Changes+results[2].Changes == 0 {
+			return err
 		}
-		statements = append(statements, Statement{SQL: pruneLeases})
 	}
-	_, err := l.batch(ctx, "ledger.Prune", statements...)
-	return err
+	return nil
 }

@@ -52,15 +52,20 @@ const (
 SELECT value->>'country', value->>'category', value->>'date' FROM json_each(?1) WHERE true
 ON CONFLICT DO NOTHING`
 
-	queueFiles = `INSERT INTO files (partition, name, queued_at, needed_at, processed_at, met_at, gave_up_at)
-SELECT (SELECT id FROM partitions WHERE country = ?2 AND category = ?3 AND date = ?4), value, ?5, ?6, 0, 0, 0 FROM json_each(?1) WHERE true
+	// Materialised, or every name would have the list of all read again.
+	queued = `WITH q AS MATERIALIZED (
+  SELECT p.id, value->>'queued_at' AS queued_at, value->>'needed_at' AS needed_at, value->'names' AS names
+  FROM json_each(?1) JOIN partitions AS p ON p.country = value->>'country' AND p.category = value->>'category' AND p.date = value->>'date')
+`
+	laterQueued = `
 ON CONFLICT DO UPDATE SET queued_at = max(queued_at, excluded.queued_at), needed_at = max(needed_at, excluded.needed_at)
 WHERE excluded.queued_at > queued_at OR excluded.needed_at > needed_at`
 
-	queueDomains = `INSERT INTO domains (partition, domain, queued_at, needed_at, collected_at, met_at, gave_up_at, excluded_at)
-SELECT (SELECT id FROM partitions WHERE country = ?2 AND category = ?3 AND date = ?4), value, ?5, ?6, 0, 0, 0, 0 FROM json_each(?1) WHERE true
-ON CONFLICT DO UPDATE SET queued_at = max(queued_at, excluded.queued_at), needed_at = max(needed_at, excluded.needed_at)
-WHERE excluded.queued_at > queued_at OR excluded.needed_at > needed_at`
+	queueFiles = queued + `INSERT INTO files (partition, name, queued_at, needed_at, processed_at, met_at, gave_up_at)
+SELECT q.id, n.value, q.queued_at, q.needed_at, 0, 0, 0 FROM q JOIN json_each(q.names) AS n WHERE true` + laterQueued
+
+	queueDomains = queued + `INSERT INTO domains (partition, domain, queued_at, needed_at, collected_at, met_at, gave_up_at, excluded_at)
+SELECT q.id, n.value, q.queued_at, q.needed_at, 0, 0, 0, 0 FROM q JOIN json_each(q.names) AS n WHERE true` + laterQueued
 
 	fileRows = `INSERT INTO files (partition, name, queued_at, needed_at, processed_at, met_at, gave_up_at, duration_ms, error_type, error_message)
 SELECT p.id, value->>'name', value->>'queued_at', 0, value->>'processed_at', value->>'met_at', value->>'gave_up_at',
@@ -103,6 +108,26 @@ JOIN partitions AS p ON p.country = value->>'country' AND p.category = value->>'
 JOIN files AS f ON f.partition = p.id AND f.name = value->>'name'
 WHERE f.state = 'pending' AND f.queued_at > ?2`
 )
+
+// queuedRow is a Queued, or a part of one.
+type queuedRow struct {
+	contract.Partition
+	Names    []string `json:"names"`
+	QueuedAt int64    `json:"queued_at"`
+	NeededAt int64    `json:"needed_at"`
+}
+
+// maxNames keeps a queuedRow, whose names have at most 253 bytes, below MaxStringBytes.
+const maxNames = 2000
+
+func queuedRows(list []Queued) (rows []queuedRow) {
+	for _, q := range list {
+		for names := range slices.Chunk(q.Names, maxNames) {
+			rows = append(rows, queuedRow{q.Partition, names, millis(q.At), millis(q.Needed)})
+		}
+	}
+	return rows
+}
 
 type fileRow struct {
 	contract.Partition
@@ -185,31 +210,22 @@ func (c *Changes) work() (statements []Statement) {
 		domains = append(domains, d.row())
 	}
 	statements = append(statements, pieces(insertPartitions, slices.Collect(maps.Keys(partitions)))...)
-	for _, q := range c.QueuedFiles {
-		statements = append(statements, q.statements(queueFiles)...)
-	}
-	for _, q := range c.QueuedDomains {
-		statements = append(statements, q.statements(queueDomains)...)
-	}
+	statements = append(statements, pieces(queueFiles, queuedRows(c.QueuedFiles))...)
+	statements = append(statements, pieces(queueDomains, queuedRows(c.QueuedDomains))...)
 	statements = append(statements, pieces(changeFiles, files)...)
 	statements = append(statements, pieces(findFiles, found)...)
 	return append(statements, pieces(changeDomains, domains)...)
 }
 
-func (q Queued) statements(sql string) []Statement {
-	p := q.Partition
-	return pieces(sql, q.Names, p.Country, p.Category, p.Date, millis(q.At), millis(q.Needed))
-}
-
 // maxPiece is about how many bytes of a list travel in one parameter, well below MaxStringBytes.
 const maxPiece = MaxStringBytes / 4
 
-// pieces makes list the first parameter, as JSON, of as many statements as its size asks for; none
-// when it is empty.
-func pieces[Row any](sql string, list []Row, args ...any) (statements []Statement) {
+// pieces makes list the parameter, as JSON, of as many statements as its size asks for; none when it
+// is empty.
+func pieces[Row any](sql string, list []Row) (statements []Statement) {
 	piece := []byte{'['}
 	flush := func() {
-		statements = append(statements, Statement{sql, append([]any{string(append(piece, ']'))}, args...)})
+		statements = append(statements, Statement{sql, []any{string(append(piece, ']'))}})
 		piece = piece[:1]
 	}
 	for _, row := range list {
