@@ -150,10 +150,10 @@ func isDigit(c byte) bool  { return '0' <= c && c <= '9' }
 // case, no default port, no fragment, no parameters that only tell where a visitor came from. It
 // reports false for what is no URL of the web.
 func appendCanonical(dst, loc []byte) ([]byte, bool) {
-	loc = bytes.TrimSpace(loc)
 	if i := bytes.IndexByte(loc, '#'); i >= 0 {
 		loc = loc[:i]
 	}
+	loc = bytes.TrimSpace(loc)
 	colon := bytes.Index(loc, []byte("://"))
 	if colon != 4 && colon != 5 {
 		return dst, false
@@ -300,7 +300,8 @@ func (p *page) isEndlessCalendar(now time.Time) bool {
 	end, found := len(parts), false // where the date in the path begins
 	for end > 0 && (isDigit(parts[end-1][0]) || isCalendarView(parts[end-1])) {
 		end--
-		found = found || far(parts[end])
+		// A year alone is no page of a calendar: think of the Agenda 2030.
+		found = found || far(parts[end]) && (end < len(parts)-1 || len(parts[end]) > 4)
 	}
 	for f := range strings.SplitSeq(p.query, "&") {
 		_, value, _ := strings.Cut(f, "=")

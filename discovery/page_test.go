@@ -1,0 +1,162 @@
+package discovery
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestCanonical(t *testing.T) {
+	for in, want := range map[string]string{
+		"https://www.x.gov/a/b":                             "https://www.x.gov/a/b",
+		" HTTPS://WWW.X.GOV:443/A/b#part ":                  "https://www.x.gov/A/b",
+		"http://x.gov:80":                                   "http://x.gov/",
+		"http://x.gov:8080/":                                "http://x.gov:8080/",
+		"https://x.gov?id=1":                                "https://x.gov/?id=1",
+		"https://x.gov/a?utm_source=feed&id=7&fbclid=Iw":    "https://x.gov/a?id=7",
+		"https://x.gov/a?utm_medium=rss":                    "https://x.gov/a",
+		"https://x.gov/a?b=1&&c=https://y.example/?utm_x=1": "https://x.gov/a?b=1&c=https://y.example/?utm_x=1",
+		"https://x.gov/a #b":                                "https://x.gov/a",
+		"ftp://x.gov/a":                                     "",
+		"mailto:a@x.gov":                                    "",
+		"/a/b":                                              "",
+		"https://":                                          "",
+		"https://user@x.gov/":                               "",
+		"":                                                  "",
+	} {
+		got, ok := appendCanonical(nil, []byte(in))
+		if ok != (want != "") || ok && string(got) != want {
+			t.Errorf("%q: %q %v, want %q", in, got, ok, want)
+		}
+	}
+}
+
+func TestTrap(t *testing.T) {
+	for url, want := range map[string]trap{
+		"/news/2026/01/28/title":            noTrap,
+		"/a/b/a/b":                          noTrap,
+		"/a/b/a/b/a":                        repeatedTrap,
+		"/x/x/x":                            repeatedTrap,
+		"/" + strings.Repeat("a/b/c/d/", 5): repeatedTrap,
+		"/1/2/3/4/5/6/7/8/9/10/11/12/13/14/15/16/17/18/19/20":    noTrap,
+		"/1/2/3/4/5/6/7/8/9/10/11/12/13/14/15/16/17/18/19/20/21": deepTrap,
+		"/a;jsessionid=0123ABCD":                                 sessionTrap,
+		"/a?PHPSESSID=0123abcd":                                  sessionTrap,
+		"/a?ASPSESSIONIDCQRA=X":                                  sessionTrap,
+		"/(S(lit3py55t21z5v55vlm25s55))/page.aspx":               sessionTrap,
+		"/a?sid=0123456789abcdef":                                sessionTrap,
+		"/a?sid=12":                                              noTrap,
+		"/a?session_id=":                                         noTrap,
+		"/calendar/2026/02":                                      noTrap,
+		"/calendar/2027/01":                                      noTrap,
+		"/calendar/2031/05/12":                                   calendarTrap,
+		"/events/month/2044-01":                                  calendarTrap,
+		"/events/calendar?date=2099-12-01":                       calendarTrap,
+		"/calendar?month=5&year=1970":                            calendarTrap,
+		"/events/2015/annual-conference":                         noTrap,
+		"/reports/2031/05":                                       noTrap,
+		"/strategy-2050":                                         noTrap,
+		"/strategie/agenda/2030":                                 noTrap,
+	} {
+		p := parsePage("https://www.x.gov" + url)
+		if got := p.trapOf(testNow); got != want {
+			t.Errorf("%s: %d, want %d", url, got, want)
+		}
+	}
+}
+
+func TestLogin(t *testing.T) {
+	for path, want := range map[string]bool{
+		"/login": true, "/user/sign-in.html": true, "/wp-login.php": true, "/Account/LogOn": true,
+		"/blog/login-problems": false, "/news": false, "/": false,
+	} {
+		p := parsePage("https://x.gov" + path)
+		if p.isLogin() != want {
+			t.Errorf("%s: %v", path, !want)
+		}
+	}
+}
+
+// TestPattern tells what each segment of a path becomes.
+func TestPattern(t *testing.T) {
+	for path, want := range map[string]string{
+		"/newsroom/press-releases/2026":              "/newsroom/press-releases/{year}",
+		"/news/2026/01/28/minister-opens-a-bridge":   "/news/{year}/{month}/{day}/{slug}",
+		"/news/2026/jan/28":                          "/news/{year}/{month}/{day}",
+		"/news/2026-01-28/x":                         "/news/{date}/x",
+		"/news/20260128-1.html":                      "/news/{id}.html",
+		"/news/20260128.html":                        "/news/{date}.html",
+		"/article/123456":                            "/article/{id}",
+		"/item/5f3a9c0d1e2b4a68":                     "/item/{id}",
+		"/item/0b0e7b1a-8a57-4f0c-9d2e-000000000001": "/item/{id}",
+		"/en/news":                                "/{lang}/news",
+		"/pt-br/noticias":                         "/{lang}/noticias",
+		"/content/en/news":                        "/content/{lang}/news",
+		"/news/page/3":                            "/news/page/{page}",
+		"/news/page-3":                            "/news/{page}",
+		"/bbs/view.do?seq=12&menuId=m1&page=4":    "/bbs/view.do?seq={id}&menuId={slug}&page={page}",
+		"/news-and-press-releases-of-us/minister": "/news-and-press-releases-of-us/minister",
+		"/%EC%9E%A5%EA%B4%80-%EC%83%88-%EB%8B%A4%EB%A6%AC-%EA%B0%9C%ED%86%B5": "/{slug}",
+		"/article/title-here-987654":                                          "/article/{slug}",
+		"/":                                                                   "/",
+		"/v1.6/about":                                                         "/v1.6/about",
+	} {
+		tr := newTree()
+		p := parsePage("https://x.gov" + path)
+		if got := tr.pattern(tr.add(&p)); got != want {
+			t.Errorf("%s: %s, want %s", path, got, want)
+		}
+	}
+	tr := newTree()
+	p := parsePage("https://x.gov/a/b/c/d/e/f/g/h/i")
+	if tr.add(&p) != noNode {
+		t.Error("a page too deep has a pattern")
+	}
+}
+
+// TestNamesBecomeVariables: where too many names stand side by side, they are one {slug}.
+func TestNamesBecomeVariables(t *testing.T) {
+	tr := newTree()
+	var last nodeID
+	add := func(path string) {
+		p := parsePage("https://x.gov" + path)
+		last = tr.add(&p)
+	}
+	names := "abcdefghijklmnopqrstuvwxyz"
+	for i := range 17 {
+		add("/city/town" + names[i:i+1] + "/map.html")
+		if want := i < 16; (tr.pattern(last) != "/city/{slug}/map.html") != want {
+			t.Fatalf("after %d: %s", i+1, tr.pattern(last))
+		}
+	}
+	add("/city/zurich/people.html")
+	if got := tr.pattern(last); got != "/city/{slug}/people.html" {
+		t.Error(got)
+	}
+	if len(tr.examples[last]) != 2 {
+		t.Error("no examples")
+	}
+}
+
+func FuzzPage(f *testing.F) {
+	f.Add("https://www.x.gov/a/b?c=d#e", "https://x.gov/%ea%b0/2026/01/(S(a))/;x=1")
+	f.Add("HTTP://X.gov:80", "https://x.gov/a/b.tar.gz?&&=&x")
+	f.Fuzz(func(t *testing.T, one, two string) {
+		a := NewAnalyser(Options{Domain: "x.gov", Now: testNow})
+		for _, u := range []string{one, two} {
+			c, ok := appendCanonical(nil, []byte(u))
+			if !ok {
+				continue
+			}
+			again, ok := appendCanonical(nil, c)
+			if !ok || string(again) != string(c) {
+				t.Errorf("%q is canonical once as %q and twice as %q", u, c, again)
+			}
+			a.Add(&Fact{Loc: []byte(u), Method: FromSitemap})
+			a.Score(u)
+		}
+		s := a.Result().Stats
+		if s.Analyzed != s.High+s.Medium+s.Low {
+			t.Errorf("%+v", s)
+		}
+	})
+}
