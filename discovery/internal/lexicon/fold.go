@@ -35,6 +35,19 @@ func Fold(r rune) (a, b rune) {
 	return r, 0
 }
 
+// asciiWord gives the folded letters and digits of ASCII, 0 for what is no part of a word.
+var asciiWord = func() (t [128]byte) {
+	for c := range t {
+		if a, _ := Fold(rune(c)); IsWord(a) {
+			t[c] = byte(a)
+		}
+	}
+	return t
+}()
+
+// FoldASCII folds a byte below 0x80; 0 is one that is no part of a word.
+func FoldASCII(c byte) byte { return asciiWord[c&0x7F] }
+
 // latin1 and latinExtended give the base letter of U+00C0–U+024F, ' ' where there is none.
 const latin1 = "aaaaaaaceeeeiiiidnooooo ouuuuytsaaaaaaaceeeeiiiidnooooo ouuuuyty"
 

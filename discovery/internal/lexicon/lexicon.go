@@ -55,51 +55,64 @@ type meaning struct {
 	how how
 }
 
-// trie finds words by their bytes. Nodes are numbered; children of a node are a linked list, which
-// is short but for the root, so the root has a table.
+// trie finds words by their bytes. Nodes are numbered; the edges of all nodes share one hash table
+// with linear probing, so that a step costs the same in nodes with many children (Han, hangul).
 type trie struct {
-	label   []byte
-	child   []uint32
-	sibling []uint32
-	list    []uint32 // 1 + index into lists, 0: no word ends here
-	root    [256]uint32
-	lists   [][]meaning
+	edges []edge // a power of two long, at most half full
+	nodes uint32
+	list  []uint32 // by node: 1 + index into lists, 0: no word ends here
+	lists [][]meaning
 }
+
+// edge leads from a node by a byte to a child. Key is node<<8 | byte, and child 0 an empty place: no
+// edge leads to the root.
+type edge struct{ key, child uint32 }
 
 func newTrie() *trie {
-	return &trie{label: []byte{0}, child: []uint32{0}, sibling: []uint32{0}, list: []uint32{0}}
+	return &trie{edges: make([]edge, 1<<10), nodes: 1, list: []uint32{0}}
 }
 
-func (t *trie) step(node uint32, b byte) uint32 {
-	if node == 0 {
-		return t.root[b]
+// place is where the edge with a key is, or would be.
+func (t *trie) place(key uint32) uint32 {
+	mask := uint32(len(t.edges) - 1)
+	i := (key * 0x9E3779B1) >> 7 & mask
+	for t.edges[i].child != 0 && t.edges[i].key != key {
+		i = (i + 1) & mask
 	}
-	for n := t.child[node]; n != 0; n = t.sibling[n] {
-		if t.label[n] == b {
-			return n
+	return i
+}
+
+// step is the child of a node by a byte, 0 when there is none.
+func (t *trie) step(node uint32, b byte) uint32 {
+	return t.edges[t.place(node<<8|uint32(b))].child
+}
+
+func (t *trie) grow() {
+	old := t.edges
+	t.edges = make([]edge, 2*len(old))
+	for _, e := range old {
+		if e.child != 0 {
+			t.edges[t.place(e.key)] = e
 		}
 	}
-	return 0
 }
 
 func (t *trie) add(word string, m meaning) {
 	node := uint32(0)
 	for i := range len(word) {
-		next := t.step(node, word[i])
-		if next == 0 {
-			next = uint32(len(t.label))
-			t.label = append(t.label, word[i])
-			t.child = append(t.child, 0)
+		key := node<<8 | uint32(word[i])
+		e := &t.edges[t.place(key)]
+		if e.child == 0 {
+			*e = edge{key, t.nodes}
+			node = t.nodes
+			t.nodes++
 			t.list = append(t.list, 0)
-			if node == 0 {
-				t.root[word[i]] = next
-				t.sibling = append(t.sibling, 0)
-			} else {
-				t.sibling = append(t.sibling, t.child[node])
-				t.child[node] = next
+			if int(t.nodes)*2 > len(t.edges) {
+				t.grow()
 			}
+			continue
 		}
-		node = next
+		node = e.child
 	}
 	if t.list[node] == 0 {
 		t.lists = append(t.lists, nil)
@@ -291,7 +304,7 @@ func (l *Lexicon) Find(dst []Match, text []byte, starts []bool) []Match {
 }
 
 func (t *trie) longest(text []byte, starts []bool, from int, best *Match) {
-	node := t.root[text[from]]
+	node := t.step(0, text[from])
 	for i := from + 1; node != 0; i++ {
 		if n := t.list[node]; n != 0 && i > best.End {
 			list := t.lists[n-1]

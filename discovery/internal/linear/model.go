@@ -17,8 +17,16 @@ type Model struct {
 	unit  float64 // what a weight of 1 stands for, the temperature of calibration divided out
 	bias  [Classes]int32
 	tied  [urltext.TiedFeatures]int32
-	plain string // Classes signed bytes a feature
+	plain [][lanes]uint64
 }
+
+// The weights of a plain feature are kept four classes to a word, in lanes of 16 bits and 128 too
+// high so that none is negative: a feature is added with six additions.
+const (
+	lanes    = (Classes + 3) / 4
+	laneBias = 128
+	laneFull = 65535 / 255 // so many features fill no lane
+)
 
 // Sums are the scores of the classes in units of the model.
 type Sums [Classes]int32
@@ -42,7 +50,7 @@ var Embedded = sync.OnceValue(func() *Model {
 	return m
 })
 
-// Parse reads a model that Quantise wrote. The model keeps a hold of data.
+// Parse reads a model that Quantise wrote.
 func Parse(data string) (*Model, error) {
 	if len(data) != modelSize || data[:len(magic)] != magic {
 		return nil, errors.New("made for another set of features")
@@ -56,7 +64,13 @@ func Parse(data string) (*Model, error) {
 	for t := range m.tied {
 		m.tied[t] = short(Classes + t)
 	}
-	m.plain = data[headerSize+shortsSize:]
+	rows := data[headerSize+shortsSize:]
+	m.plain = make([][lanes]uint64, urltext.PlainFeatures)
+	for p := range m.plain {
+		for c := range Classes {
+			m.plain[p][c/4] |= uint64(int(int8(rows[p*Classes+c]))+laneBias) << (16 * (c % 4))
+		}
+	}
 	return m, nil
 }
 
@@ -99,10 +113,18 @@ func (m *Model) Add(f *urltext.Features) Sums {
 	for _, t := range f.Tied {
 		s[t.For] += m.tied[t.At]
 	}
-	for _, p := range f.Plain {
-		row := m.plain[int(p)*Classes : int(p)*Classes+Classes]
+	for plain := f.Plain; len(plain) > 0; {
+		part := plain[:min(len(plain), laneFull)]
+		plain = plain[len(part):]
+		var sum [lanes]uint64
+		for _, p := range part {
+			row := &m.plain[p]
+			for i := range sum {
+				sum[i] += row[i]
+			}
+		}
 		for c := range s {
-			s[c] += int32(int8(row[c]))
+			s[c] += int32(sum[c/4]>>(16*(c%4))&0xFFFF) - int32(laneBias*len(part))
 		}
 	}
 	return s

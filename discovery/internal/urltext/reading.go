@@ -291,11 +291,19 @@ func (r *Reading) readSegment(mem *arena, s *Segment, raw string, file bool) {
 			c, size = utf8.DecodeRune(text[i:])
 		}
 		i += size
-		a, b := lexicon.Fold(c)
-		if a < 0 { // a mark: part of the word
-			continue
+		var a, b rune
+		word := true
+		if size == 1 && c < utf8.RuneSelf {
+			a = rune(lexicon.FoldASCII(byte(c)))
+			word = a != 0
+		} else {
+			a, b = lexicon.Fold(c)
+			if a < 0 { // a mark: part of the word
+				continue
+			}
+			word = lexicon.IsWord(a)
 		}
-		if !lexicon.IsWord(a) {
+		if !word {
 			// An apostrophe within a word does not end it: "l'actu" is found as "l-actu" all the same.
 			class, upperRun = none, 0
 			continue
@@ -331,6 +339,12 @@ func (r *Reading) readSegment(mem *arena, s *Segment, raw string, file bool) {
 			s.Digits++
 		} else {
 			s.Letters++
+		}
+		if a < utf8.RuneSelf && b == 0 {
+			mem.text = append(mem.text, byte(a))
+			mem.starts = append(mem.starts, starts)
+			class, previous = now, c
+			continue
 		}
 		before := len(mem.text)
 		mem.text = utf8.AppendRune(mem.text, a)
