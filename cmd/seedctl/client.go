@@ -19,16 +19,16 @@ import (
 	"github.com/newsfork/seed-engine/contract"
 )
 
-// How the client waits; tests shorten them.
+// How long the client waits, and how much it takes; tests lower them.
 var (
-	backOff  = time.Second     // before the first of maxRetries retries, then twice as long each time
-	patience = 2 * time.Minute // for the whole answer, from the last byte sent
+	backOff         = time.Second     // before the first of maxRetries retries, then twice as long each time
+	patience        = 2 * time.Minute // for the whole answer, from the last byte sent
+	maxAnswer int64 = 64 << 20        // bytes that are read
 )
 
 const (
 	maxRetries    = 4
 	maxRetryAfter = 30 * time.Second // of a Retry-After that is obeyed
-	maxAnswer     = 64 << 20         // bytes
 )
 
 // client speaks the engine's HTTP API.
@@ -244,7 +244,7 @@ func (c *client) receive(r *http.Request) (json.RawMessage, error) {
 	switch {
 	case err != nil:
 		return nil, &unreachable{c.base.Host, fmt.Errorf("broke off its answer: %w", err), true}
-	case len(body) > maxAnswer:
+	case int64(len(body)) > maxAnswer:
 		return nil, foreign(fmt.Sprintf("with more than %d bytes", maxAnswer))
 	}
 	var answer struct {

@@ -119,7 +119,7 @@ func (r *remote) watch(ctx context.Context, p contract.Partition, o orchestrator
 	start := time.Now()
 	moved, same := start, 0
 	var before contract.ProcessingStats
-	for {
+	for first := true; ; first = false {
 		s, err := r.status(ctx, partitionQuery(p))
 		if err != nil {
 			if ctx.Err() != nil {
@@ -132,6 +132,9 @@ func (r *remote) watch(ctx context.Context, p contract.Partition, o orchestrator
 			before, moved, same = now, time.Now(), 1
 		}
 		r.progress.update(doneOf(now), progressLine(s, time.Since(start)))
+		if first {
+			r.progress.show()
+		}
 
 		known := now.FilesTotal >= int64(o.FilesFound)
 		enough := looks

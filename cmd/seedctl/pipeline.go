@@ -100,7 +100,7 @@ func runReconcile(args []string, _ io.Reader, out, errOut io.Writer) int {
 				err = &unreachable{r.base.Host, errors.New("does not get on with the partition"), false}
 			}
 			if err != nil {
-				if sum.Cursor != nil {
+				if sum.Cursor != nil && *sum.Cursor != *cursor {
 					r.complain("to go on: --cursor %q", *sum.Cursor)
 				}
 				return err

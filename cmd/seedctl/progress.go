@@ -24,7 +24,13 @@ type progress struct {
 	latest   string
 }
 
-func newProgress(w io.Writer) *progress { return &progress{w: w, terminal: isTerminal(w)} }
+func newProgress(w io.Writer) *progress {
+	p := &progress{w: w, terminal: isTerminal(w)}
+	if !p.terminal {
+		p.last = time.Now() // what is over soon needs no lines
+	}
+	return p
+}
 
 // update shows a text and the part that is done, 0 to 1; below 0 it is not known.
 func (p *progress) update(done float64, text string) {
@@ -62,7 +68,7 @@ func (p *progress) end() {
 	if p.drawn {
 		fmt.Fprintln(p.w)
 	}
-	*p = progress{w: p.w, terminal: p.terminal}
+	*p = *newProgress(p.w)
 }
 
 // clear makes room for other output.

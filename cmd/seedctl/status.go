@@ -158,8 +158,8 @@ func writeStatus(w io.Writer, s *contract.Status) error {
 
 	rows = []string{""}
 	add("excluded\t%s", count(int(s.Excluded), "domain"))
-	add("robots.txt\t%d found, %.2f %%", c.RobotsFound, c.RobotsRate)
-	add("sitemap\t%d found, %.2f %%", c.SitemapFound, c.SitemapRate)
+	add("robots.txt\t%d found, %.0f %%", c.RobotsFound, 100*c.RobotsRate)
+	add("sitemap\t%d found, %.0f %%", c.SitemapFound, 100*c.SitemapRate)
 	add("average\t%d ms a domain", c.AvgProcessingMS)
 	add("dead letters\t%d stored, %d replayed, %d discarded", s.DeadLetters.Stored, s.DeadLetters.Replayed, s.DeadLetters.Discarded)
 	for _, name := range slices.Sorted(maps.Keys(s.Queues)) {

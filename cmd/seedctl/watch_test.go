@@ -151,6 +151,8 @@ func TestBar(t *testing.T) {
 		"\r\x1b[K[####################] 100 %  files 150/150  domains 400/400 (1 failed)  Ns\n" +
 		"seedctl orchestrate: 0 files and 1 domains failed; \"seedctl domains --state failed\" and \"seedctl dlq list\" say why\n"
 	got := regexp.MustCompile(`  \d+s`).ReplaceAllString(errOut.String(), "  Ns")
+	last := "\r\x1b[K[####################] 100 %  files 150/150  domains 400/400 (1 failed)  Ns"
+	got = strings.Replace(got, last+last, last, 1) // drawn again when a second was over
 	if code != exitFailed || got != want || strings.Contains(out.String(), "\x1b") {
 		t.Errorf("%d, %q, not\n%q", code, got, want)
 	}
@@ -175,7 +177,7 @@ func TestProgressLines(t *testing.T) {
 	p.end()
 	p.update(0, "four")
 	p.end()
-	if b.String() != "one\nthree\nfour\n" {
+	if b.String() != "three\nfour\n" {
 		t.Errorf("%q", b.String())
 	}
 }
@@ -185,7 +187,9 @@ func TestStatusWatch(t *testing.T) {
 	e := newEngine(t)
 	later := stats(three{1, 0, 0}, three{})
 	later.UpdatedAt = at("23:00:00")
-	e.statuses = []contract.Status{stats(three{0, 0, 1}, three{}), stats(three{1, 0, 0}, three{}), later}
+	e.with(func() {
+		e.statuses = []contract.Status{stats(three{0, 0, 1}, three{}), stats(three{1, 0, 0}, three{}), later}
+	})
 	program := start(t, "status", "--watch", "--json", "--interval", "1ms")
 	e.wait(t, 20)
 	code, out, errOut := program.interrupt(t)
@@ -198,17 +202,19 @@ func TestStatusWatch(t *testing.T) {
 func TestInterrupt(t *testing.T) {
 	for _, where := range []string{"between looks", "within a call"} {
 		e := newEngine(t)
-		e.statuses = []contract.Status{stats(three{0, 0, 150}, three{})}
 		interval := "1h"
-		if where == "within a call" {
-			interval = "1ms"
-			e.before = func(w http.ResponseWriter, r *http.Request) bool {
-				if r.Method == "GET" && len(e.requests) > 3 {
-					<-r.Context().Done()
+		e.with(func() {
+			e.statuses = []contract.Status{stats(three{0, 0, 150}, three{})}
+			if where == "within a call" {
+				interval = "1ms"
+				e.before = func(w http.ResponseWriter, r *http.Request) bool {
+					if r.Method == "GET" && len(e.requests) > 3 {
+						<-r.Context().Done()
+					}
+					return r.Context().Err() != nil
 				}
-				return r.Context().Err() != nil
 			}
-		}
+		})
 		program := start(t, "orchestrate", "--watch", "--interval", interval)
 		if where == "within a call" {
 			time.Sleep(300 * time.Millisecond)
