@@ -155,36 +155,44 @@ func entryOrder(m EntryMethod) int {
 	return 3
 }
 
+// minListing is the confidence of the classification that a page needs to be taken for a list of news.
+const minListing = 0.5
+
 // htmlEntries are the best of the pages that list news. A page does if others stand below it, or if
-// its name is a word for such pages.
+// its name says nothing but that.
 func (a *Analyser) htmlEntries() []EntryPoint {
 	frequencies := a.frequencies(a.listings.list, true)
 	entries := []EntryPoint{}
 	for i, c := range a.listings.list {
-		if len(entries) == maxHTMLEntries {
-			break
-		}
-		p := parsePage(c.url)
-		if !a.lists(&p) {
-			continue
-		}
 		class, confidence := a.classifier.likely(c.url)
 		t := types[class]
+		if confidence < minListing || relevance(t) == 0 || !a.lists(c.url) {
+			continue
+		}
 		entries = append(entries, EntryPoint{
 			Method: HTMLEntry, URL: c.url, ContentType: &t,
 			IntervalMinutes: intervalMinutes(frequencies[i]),
 			Confidence:      listingConfidence(confidence),
 		})
+		if len(entries) == maxHTMLEntries {
+			break
+		}
 	}
 	return entries
 }
 
-func (a *Analyser) lists(p *page) bool {
-	name := p.segments[p.depth-1]
-	if n := a.node(p.url); n != noNode && (!a.tree.nodes[n].name || a.tree.nodes[n].first != noNode) {
-		return a.tree.nodes[n].name
+// lists reports whether a page lists others, just after its URL was classified.
+func (a *Analyser) lists(url string) bool {
+	if n := a.node(url); n != noNode {
+		if !a.tree.nodes[n].name {
+			return false // one of many beside it
+		}
+		if a.tree.nodes[n].first != noNode {
+			return true
+		}
 	}
-	return slices.Contains(a.classifier.Classify(p.url).Evidence.URLPatterns, "/"+name)
+	path := a.classifier.reading.Path
+	return len(path) > 0 && path[len(path)-1].Exact()
 }
 
 // node is where the pattern of a canonical URL is, noNode when it has none.

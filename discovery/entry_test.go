@@ -1,0 +1,91 @@
+package discovery
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+	"time"
+)
+
+// TestContract: feeds, news sitemaps, sitemaps, listings, with what the tables give for each.
+func TestContract(t *testing.T) {
+	a := ministry()
+	rss := a.Source(Source{Method: RSSEntry, URL: "https://www.mom.gov.sg/rss/press-releases.xml", Read: true})
+	a.Source(Source{Method: AtomEntry, URL: "https://www.mom.gov.sg/declared.atom"})
+	a.Source(Source{Method: RSSEntry, URL: "https://www.mom.gov.sg/forbidden.rss", Read: true})
+	sitemap := a.Source(Source{Method: SitemapEntry, URL: "https://www.mom.gov.sg/sitemap.xml", Read: true})
+	news := a.Source(Source{Method: NewsSitemapEntry, URL: "https://www.mom.gov.sg/news.xml", Read: true})
+	for i := range 8 {
+		a.Add(&Fact{Loc: fmt.Appendf(nil, "%s/2026/release-%c", releases, 'a'+i), Method: FromFeed, Lastmod: ago(time.Duration(i) * day), Source: rss})
+		a.Add(&Fact{Loc: fmt.Appendf(nil, "https://www.mom.gov.sg/newsroom/old-%c", 'a'+i), Method: FromNewsSitemap, Lastmod: ago(time.Duration(40+i) * day), Source: news})
+		a.Add(&Fact{Loc: fmt.Appendf(nil, "https://www.mom.gov.sg/p%d/contact", i), Method: FromSitemap, Lastmod: ago(time.Duration(i) * 7 * day), Source: sitemap})
+		a.Add(&Fact{Loc: fmt.Appendf(nil, "https://www.mom.gov.sg/p%d/events", i), Method: FromSitemap, Source: sitemap})
+	}
+	add(a, releases, FromResearch, time.Time{})
+	expires := testNow.Add(24 * time.Hour)
+	c := a.Contract(Terms{UserAgent: "Bot/1.0", Allowed: true, CrawlDelay: 1500 * time.Millisecond, RobotsExpires: expires, ContentSignals: map[string]string{"search": "yes"}})
+	listing := listingConfidence(Classify(releases, Context{Authority: "gov"}).Confidence)
+	press, unmixed := PressRelease, a.sources[4].contentType(a.classifier)
+	want := []EntryPoint{
+		{RSSEntry, "https://www.mom.gov.sg/rss/press-releases.xml", &press, 720, 0.9},
+		{AtomEntry, "https://www.mom.gov.sg/declared.atom", nil, 4320, 0.5},
+		{NewsSitemapEntry, "https://www.mom.gov.sg/news.xml", unmixed, 720, 0.6},
+		{SitemapEntry, "https://www.mom.gov.sg/sitemap.xml", nil, 2880, 0.7},
+		{HTMLEntry, releases, &press, 720, listing},
+	}
+	got := text(t, c.EntryPoints)
+	if w := text(t, want); got != w {
+		t.Errorf("got\n%s\nwant\n%s", got, w)
+	}
+	if c.UserAgent != "Bot/1.0" || !c.Allowed || c.CrawlDelaySeconds != 1.5 || c.MaxConcurrency != 1 || !c.RobotsExpiresAt.Equal(expires) || c.ContentSignals["search"] != "yes" {
+		t.Errorf("%+v", c)
+	}
+	if until := c.ValidUntil(testNow); until != testNow.Add(12*time.Hour) {
+		t.Errorf("valid until %v", until)
+	}
+}
+
+// TestEmptyContract: what is absent is [] or {}, and the domain is looked at again all the same.
+func TestEmptyContract(t *testing.T) {
+	c := ministry().Contract(Terms{UserAgent: "Bot/1.0"})
+	if got := text(t, c); got != `{"user_agent":"Bot/1.0","allowed":false,"crawl_delay_seconds":0,"max_concurrency":1,"robots_expires_at":null,"content_signals":{},"entry_points":[]}` {
+		t.Error(got)
+	}
+	if until := c.ValidUntil(testNow); until != testNow.Add(72*time.Hour) {
+		t.Errorf("valid until %v", until)
+	}
+	d := ministry().Result()
+	d.Patterns = d.Patterns[:0]
+	if got := text(t, d); got != `{"discovered_urls":[],"url_patterns":[],"content_categories":{},"crawl_strategy":{"max_depth":2,"max_urls_per_category":20,"allowed_patterns":["/press-releases/{year}","/policies/{slug}","/newsroom/press-releases/{year}","/newsroom/speeches/{year}","/media/press-releases/{slug}"],"respect_robots":true},"discovery_stats":{"total_urls_analyzed":0,"high_priority_urls":0,"medium_priority_urls":0,"low_priority_urls":0,"excluded_urls":{"trap":0,"asset":0,"robots":0,"external":0},"trap_reasons":{"too_long":0,"too_deep":0,"repeated_segment":0,"session_id":0,"endless_calendar":0},"processing_time_ms":0},"errors":[]}` {
+		t.Error(got)
+	}
+}
+
+func TestSourceTwice(t *testing.T) {
+	a := ministry()
+	s := Source{Method: RSSEntry, URL: "https://www.mom.gov.sg/rss"}
+	one := a.Source(s)
+	s.Read = true
+	if two := a.Source(s); two != one || len(a.sources) != 1 || !a.sources[0].Read {
+		t.Errorf("%v %v %+v", one, two, a.sources)
+	}
+}
+
+func TestFailures(t *testing.T) {
+	a := ministry()
+	for i := range 60 {
+		a.Fail(Failure{Type: TimeoutFailure, URL: fmt.Sprintf("https://www.mom.gov.sg/%d", i), Message: "no answer", RetryCount: 3})
+	}
+	if e := a.Result().Errors; len(e) != maxFailures || e[0] != (Failure{TimeoutFailure, "https://www.mom.gov.sg/0", "no answer", 3}) {
+		t.Errorf("%d, %+v", len(e), e[0])
+	}
+}
+
+func text(t *testing.T, v any) string {
+	t.Helper()
+	b, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}

@@ -1,0 +1,220 @@
+package discovery
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+func add(a *Analyser, url string, m Method, lastmod time.Time) {
+	a.Add(&Fact{Loc: []byte(url), Method: m, Lastmod: lastmod})
+}
+
+// ministry is mom.gov.sg of contract/domain_metadata.example.json.
+func ministry() *Analyser {
+	return NewAnalyser(Options{Domain: "mom.gov.sg", Now: testNow, Context: Context{Authority: "gov"},
+		Robots: func(url string) (bool, bool) { return !strings.Contains(url, "/forbidden"), true }})
+}
+
+const releases = "https://www.mom.gov.sg/newsroom/press-releases"
+
+// TestMinistry works the formulas out by hand for the example of the contract.
+func TestMinistry(t *testing.T) {
+	a := ministry()
+	add(a, releases+"/2026", FromSitemap, ago(2*day))
+	add(a, releases+"/2025", FromSitemap, ago(40*day))
+	d := a.Result()
+	u := d.URLs[0]
+	c := Classify(releases+"/2026", Context{Authority: "gov"})
+	// 0.4 × 0.8 press release, 0.3 × 0.8 two days, 0.2 × 1 gov.sg, 0.1 × 0.8 three segments
+	want := NewsValue{Relevance: 0.8, Timeliness: 0.8, Authority: 1, Accessibility: 0.8, Frequency: Weekly, Overall: 0.84}
+	if c.PrimaryType != PressRelease || u.URL != releases+"/2026" || u.NewsValue != want || !reflect.DeepEqual(u.Classification, c) {
+		t.Errorf("%+v, want %+v and %+v", u, c, want)
+	}
+	// 0.5 × 0.84 + 0.2 × confidence + 0.2 × 1 + 0.1 × 0.8
+	if p := round(0.42 + 0.2*c.Confidence + 0.2 + 0.08); u.Priority != p || u.Action != ImmediateCrawl && p >= 0.8 {
+		t.Errorf("priority %v %s, want %v", u.Priority, u.Action, p)
+	}
+	pattern := URLPattern{releases[len("https://www.mom.gov.sg"):] + "/{year}", PressRelease, 0.3, []string{releases + "/2026", releases + "/2025"}}
+	if !reflect.DeepEqual(d.Patterns[0], pattern) {
+		t.Errorf("%+v, want %+v", d.Patterns[0], pattern)
+	}
+	if got := d.Categories[PressRelease]; got.Count != 2 || got.Examples[0] != releases+"/2026" || got.AveragePriority != round((d.URLs[0].Priority+d.URLs[1].Priority)/2) {
+		t.Errorf("%+v", got)
+	}
+	if d.Strategy.AllowedPatterns[0] != pattern.Pattern || !d.Strategy.RespectRobots {
+		t.Errorf("%+v", d.Strategy)
+	}
+	s := a.Score(releases)
+	// Research found it: 0.5 × (0.32 + 0.2 + 0.1) + 0.2 × confidence + 0.2 + 0.09
+	c = Classify(releases, Context{Authority: "gov"})
+	if p := round(0.31 + 0.2*c.Confidence + 0.29); s.Type != PressRelease || s.Priority != p || s.Action != ScheduledCrawl || s.Allowed == nil || !*s.Allowed {
+		t.Errorf("%+v, want priority %v", s, p)
+	}
+}
+
+// TestInputsMoveTheResult: each input of the scores moves what is shown.
+func TestInputsMoveTheResult(t *testing.T) {
+	score := func(url string, m Method, lastmod time.Time) float64 {
+		a := NewAnalyser(Options{Domain: domainOf(url), Now: testNow})
+		add(a, url, m, lastmod)
+		return a.Result().URLs[0].Priority
+	}
+	const url = "https://www.x.gov/news/opening"
+	base := score(url, FromSitemap, ago(2*day))
+	for name, other := range map[string]float64{
+		"type":       score("https://www.x.gov/about/opening", FromSitemap, ago(2*day)),
+		"lastmod":    score(url, FromSitemap, ago(20*day)),
+		"no lastmod": score(url, FromSitemap, time.Time{}),
+		"authority":  score("https://www.x.com/news/opening", FromSitemap, ago(2*day)),
+		"depth":      score("https://www.x.gov/news/opening/of/this", FromSitemap, ago(2*day)),
+		"parameters": score(url+"?a=1", FromSitemap, ago(2*day)),
+		"method":     score(url, Generated, ago(2*day)),
+	} {
+		if other >= base {
+			t.Errorf("%s: %v is not below %v", name, other, base)
+		}
+	}
+	if score(url, FromFeed, ago(2*day)) <= base {
+		t.Error("a feed is worth no more than a sitemap")
+	}
+}
+
+func domainOf(url string) string {
+	p := parsePage(url)
+	return strings.TrimPrefix(p.host, "www.")
+}
+
+func TestExcluded(t *testing.T) {
+	a := ministry()
+	for _, u := range []string{
+		"https://www.mom.gov.sg/a/a/a", "https://www.mom.gov.sg/a/a/a", // once
+		"https://www.mom.gov.sg/" + strings.Repeat("x", 2100),
+		"https://www.mom.gov.sg/x?PHPSESSID=1", "https://www.mom.gov.sg/calendar/2050/01/01",
+		"https://www.mom.gov.sg/a/b/c/d/e/f/g/h/i/j/k/l/m/n/o/p/q/r/s/t/u",
+		"https://www.mom.gov.sg/logo.PNG", "https://www.mom.gov.sg/app.js?v=3",
+		"https://www.mom.gov.sg/forbidden/news",
+		"https://www.example.com/news", "https://notmom.gov.sg/news", "javascript:void(0)",
+		"https://www.mom.gov.sg/news?utm_source=a", "https://www.mom.gov.sg/news?utm_source=b", // one page
+	} {
+		add(a, u, FromSitemap, time.Time{})
+	}
+	d := a.Result()
+	if want := (Excluded{Trap: 5, Asset: 2, Robots: 1, External: 3}); d.Stats.Excluded != want {
+		t.Errorf("%+v, want %+v", d.Stats.Excluded, want)
+	}
+	if want := (Traps{TooLong: 1, TooDeep: 1, Repeated: 1, Session: 1, Calendar: 1}); d.Stats.Traps != want {
+		t.Errorf("%+v, want %+v", d.Stats.Traps, want)
+	}
+	if d.Stats.Analyzed != 1 || len(d.URLs) != 1 || d.URLs[0].URL != "https://www.mom.gov.sg/news" {
+		t.Errorf("%+v %+v", d.Stats, d.URLs)
+	}
+	for _, u := range []string{"https://www.mom.gov.sg/forbidden/news", "https://www.mom.gov.sg/a/a/a", "https://www.mom.gov.sg/logo.png", "nonsense"} {
+		if s := a.Score(u); s.Action != Ignore {
+			t.Errorf("%s: %+v", u, s)
+		}
+	}
+}
+
+// TestFoundTwice: a URL in several places counts once, with the best method and the latest date.
+func TestFoundTwice(t *testing.T) {
+	a := ministry()
+	add(a, releases, FromSitemap, ago(40*day))
+	add(a, releases, FromFeed, time.Time{})
+	add(a, releases, FromResearch, ago(2*day))
+	add(a, releases, FromLink, testNow.AddDate(1, 0, 0)) // cannot be true
+	d := a.Result()
+	if d.Stats.Analyzed != 1 || d.URLs[0].Method != FromFeed || d.URLs[0].NewsValue.Timeliness != 0.8 || d.Categories[PressRelease].Count != 1 {
+		t.Errorf("%+v", d)
+	}
+	if d.Stats.High+d.Stats.Medium+d.Stats.Low != 1 || d.Categories[PressRelease].AveragePriority < 0.8 {
+		t.Errorf("%+v", d.Stats)
+	}
+}
+
+func TestTopList(t *testing.T) {
+	a := ministry()
+	for i := range 500 {
+		add(a, fmt.Sprintf("https://www.mom.gov.sg/newsroom/%d", i), FromSitemap, ago(time.Duration(i)*time.Hour))
+	}
+	d := a.Result()
+	if len(d.URLs) != MaxDiscovered || d.Stats.Analyzed != 500 {
+		t.Fatalf("%d of %+v", len(d.URLs), d.Stats)
+	}
+	if !slices.IsSortedFunc(d.URLs, func(x, y DiscoveredURL) int {
+		if x.Priority != y.Priority {
+			return int(1000 * (y.Priority - x.Priority))
+		}
+		return strings.Compare(x.URL, y.URL)
+	}) {
+		t.Error("not sorted by priority and URL")
+	}
+}
+
+// TestUnlimited: beyond the URLs that are told apart, nothing grows and everything still counts.
+func TestUnlimited(t *testing.T) {
+	if testing.Short() {
+		t.Skip("250,000 URLs")
+	}
+	a := NewAnalyser(Options{Domain: "x.com", Now: testNow})
+	n := 250_000
+	for i := range n {
+		add(a, fmt.Sprintf("https://x.com/%d/story-%d", i%1000, i), FromSitemap, testNow)
+	}
+	if a.seen.count != maxSeen || a.stats.Analyzed != n || len(a.tree.nodes) > maxNodes {
+		t.Errorf("%d told apart of %d, %d nodes", a.seen.count, a.stats.Analyzed, len(a.tree.nodes))
+	}
+}
+
+func TestGovernmentLibrary(t *testing.T) {
+	suffixes := 0
+	for suffix, expected := range governmentLibrary {
+		suffixes++
+		if sectorOf("ministry."+suffix) != governmentSector {
+			t.Errorf("%s is no government's", suffix)
+		}
+		list := governmentPatterns("ministry." + suffix)
+		if len(list) != len(everyGovernment)+len(expected) {
+			t.Errorf("%s: %v", suffix, list)
+		}
+		for _, p := range list {
+			generate(p, testNow)
+			if !slices.Contains(types[:], p.ContentType) || p.Confidence <= 0 || p.Confidence > 0.9 || p.Pattern[0] != '/' {
+				t.Errorf("%+v", p)
+			}
+		}
+	}
+	if suffixes < 24 {
+		t.Errorf("only %d suffixes", suffixes)
+	}
+	if governmentPatterns("example.com") != nil || len(governmentPatterns("ministry.gov.fj")) != len(everyGovernment) {
+		t.Error("patterns for the wrong domains")
+	}
+}
+
+// TestStateDamaged: a state that cannot be used is an error, never a panic.
+func TestStateDamaged(t *testing.T) {
+	a := ministry()
+	add(a, releases+"/2026", FromSitemap, ago(2*day))
+	for name, spoil := range map[string]func(*State){
+		"cut table":    func(s *State) { s.Seen = s.Seen[:len(s.Seen)-1] },
+		"table":        func(s *State) { s.Seen = []byte("nonsense nonsense") },
+		"no nodes":     func(s *State) { s.Nodes = nil },
+		"parent":       func(s *State) { s.Nodes[1].Parent = 7 },
+		"node missing": func(s *State) { s.Nodes = s.Nodes[:1] },
+	} {
+		s := a.State()
+		spoil(s)
+		if _, err := Restore(s, nil); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+	for _, text := range []string{"", "{}", "[]", `{"version":99}`} {
+		if _, err := ParseState([]byte(text)); err == nil {
+			t.Errorf("%q: no error", text)
+		}
+	}
+}
