@@ -2,6 +2,8 @@ package main
 
 import (
 	"math"
+	"slices"
+	"sync"
 
 	"github.com/newsfork/seed-engine/discovery/internal/lexicon"
 	"github.com/newsfork/seed-engine/discovery/internal/linear"
@@ -45,24 +47,24 @@ func (p *prediction) rightOrSecondary() bool {
 	return best == p.label
 }
 
-// crossValidate predicts every labelled example by a model trained without its fold.
+// crossValidate predicts every labelled example by a model trained without its fold. The folds are
+// independent of each other and are computed side by side.
 func crossValidate(examples []*example, set settings) []*prediction {
-	var all []*prediction
+	var parts [folds][]*prediction
+	var wait sync.WaitGroup
 	for fold := range folds {
-		var rest []*example
-		for _, e := range examples {
-			if e.fold != fold {
-				rest = append(rest, e)
+		wait.Go(func() {
+			rest := slices.DeleteFunc(slices.Clone(examples), func(e *example) bool { return e.fold == fold })
+			w := fit(rest, set)
+			for _, e := range examples {
+				if e.fold == fold && e.origin == labelled {
+					parts[fold] = append(parts[fold], &prediction{e, w.Scores(&e.features)})
+				}
 			}
-		}
-		w := fit(rest, set)
-		for _, e := range examples {
-			if e.fold == fold && e.origin == labelled {
-				all = append(all, &prediction{e, w.Scores(&e.features)})
-			}
-		}
+		})
 	}
-	return all
+	wait.Wait()
+	return slices.Concat(parts[:]...)
 }
 
 // figures sum up predictions.

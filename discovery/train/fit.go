@@ -18,7 +18,7 @@ type settings struct {
 	rate                           float64
 }
 
-var defaults = settings{tied: 0.02, dense: 0.6, structure: 0.6, hashed: 2, smooth: 0.15, written: 1, pattern: 0.3, rounds: 300, rate: 0.05}
+var defaults = settings{tied: 0.02, dense: 0.6, structure: 0.6, hashed: 2, smooth: 0.15, written: 0.5, pattern: 0.6, rounds: 150, rate: 0.07}
 
 // fit finds the weights that predict the examples best: Adam over all examples at once, the rate
 // falling as a cosine. Nothing is random, so the same examples give the same weights.

@@ -24,7 +24,7 @@ type expander struct {
 }
 
 // copies is how many URLs a pattern becomes.
-const copies = 6
+const copies = 3
 
 func readPatterns(dir fs.FS) ([]*example, error) {
 	x := &expander{state: 1, words: map[string][]string{}}
