@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"path"
 	"slices"
 
 	"github.com/newsfork/seed-engine/contract"
@@ -48,8 +49,8 @@ Sends the dead letters with these ids, or the stored ones that the flags select,
 What was replayed or discarded before is skipped, so that a replay twice is harmless. A message
 that fails again becomes a new dead letter that knows its history.
 
-With --json it prints {"done", "skipped", "failed": [{"id", "code", "message"}], "remaining"}. If one
-failed, or some remain, the exit code is 1.
+With --json it prints {"done", "skipped", "failed": [{"id", "code", "message"}], "remaining"}. If
+one failed, or some remain, the exit code is 1.
 
 Examples:
   seedctl dlq replay 4f1c8d
@@ -65,8 +66,8 @@ Usage:
 Marks the dead letters with these ids, or the stored ones that the flags select, or all stored ones.
 They stay on the list as discarded, and no longer count for the alarm.
 
-With --json it prints {"done", "skipped", "failed": [{"id", "code", "message"}], "remaining"}. If one
-failed, or some remain, the exit code is 1.
+With --json it prints {"done", "skipped", "failed": [{"id", "code", "message"}], "remaining"}. If
+one failed, or some remain, the exit code is 1.
 
 Examples:
   seedctl dlq discard 4f1c8d
@@ -103,11 +104,15 @@ func runDLQList(args []string, _ io.Reader, out, errOut io.Writer) int {
 	})
 }
 
-const deadLetterHeader = "ID\tSTATE\tFAILED\tQUEUE\tPARTITION\tDOMAIN\tRETRIES\tERROR"
+const deadLetterHeader = "ID\tSTATE\tFAILED\tQUEUE\tPARTITION\tWORK\tRETRIES\tERROR"
 
 func deadLetterRow(d *contract.DeadLetterRecord) string {
+	work := path.Base(d.Work) // of a raw file: its partition has a column
+	if d.Domain != nil {
+		work = *d.Domain
+	}
 	return fmt.Sprintf("%s\t%s\t%s\t%s\t%s\t%s\t%d\t%s: %s", plain(d.ID), plain(string(d.State)), moment(contract.At(d.FailedAt)), plain(d.QueueName),
-		partitionText(d.Partition), or(d.Domain), d.RetryCount, plain(string(d.ErrorType)), plain(d.ErrorMessage))
+		partitionText(d.Partition), plain(work), d.RetryCount, plain(string(d.ErrorType)), plain(d.ErrorMessage))
 }
 
 func runDLQShow(args []string, _ io.Reader, out, errOut io.Writer) int {

@@ -22,7 +22,7 @@ known of that one, in its newest partition unless flags name another.
 
 With --json each line is a domain {"domain", "partition_info", "state", "robots_exists",
 "sitemap_exists", "processing_duration_ms", "collected_at", "queued_at", "error_type",
-"error_message"}; with a DOMAIN it is one object that holds all of its domain_metadata.json as "document".
+"error_message"}; with a DOMAIN it is one object that holds its domain_metadata.json as "document".
 
 Examples:
   seedctl domains --state failed --date 2026-01-28

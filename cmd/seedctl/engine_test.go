@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -386,6 +387,12 @@ func pageOf[T any](query url.Values, all []T) (some []T, cursor *string) {
 }
 
 func (e *engine) domains(r *http.Request) (int, any) {
+	if country := r.URL.Query().Get("country"); country != "" {
+		var wrong *contract.Error
+		if errors.As(contract.CheckCountry("country", country), &wrong) {
+			return 400, &apiError{Code: string(wrong.Kind), Message: wrong.Message, Field: wrong.Field}
+		}
+	}
 	all := []contract.DomainRecord{
 		{Domain: "gone.example", Partition: sg, State: contract.Failed, Robots: ptr(false), Sitemap: ptr(false), DurationMS: ptr(int64(10012)), CollectedAt: ptr(at("09:21:00")), ErrorType: ptr("timeout_error"), ErrorMessage: ptr("no answer in 10 s")},
 		*sampleDomain().Record,

@@ -23,7 +23,8 @@ queued less than ten minutes ago. With --force what is finished is done again.
 With --watch it stays until nothing of the selection is pending, with a progress bar on a terminal
 and a line every ten seconds elsewhere, both on standard error. It then ends with 0 only if every
 file and domain of the selection is processed, and with 1 if one stands as failed, from before or
-now, if the ledger misses files, or if nothing has moved for --timeout. Ctrl-C ends only the watching.
+now, if the ledger misses files, or if nothing has moved for --timeout. Ctrl-C ends the watching,
+not the work.
 
 With --json it prints {"orchestrated": {"files_found", "sent", "skipped", "failed"?,
 "continued"?}, "status": …}; status is that of GET /api/v1/seeds/status, or null without --watch.
@@ -105,8 +106,8 @@ func orchestratedText(o orchestrator.Result) string {
 }
 
 // Looks in a row that must show the same before watch believes that nothing follows: between a
-// file's end and the first record of its domains nothing is pending. More of them where the ledger does not
-// know all files, or may not.
+// file's end and the first record of its domains nothing is pending. More of them where the ledger
+// does not know all files, or may not.
 const (
 	looks     = 3
 	manyLooks = 30
@@ -146,7 +147,7 @@ func (r *remote) watch(ctx context.Context, p contract.Partition, o orchestrator
 		case !pending && same >= enough && !known:
 			return s, fmt.Errorf("the ledger knows %d of the %s; \"seedctl reconcile\" completes it", now.FilesTotal, count(o.FilesFound, "raw file"))
 		case !pending && same >= enough && now.FilesFailed+now.DomainsFailed > 0:
-			return s, fmt.Errorf("%d files and %d domains failed; \"seedctl domains --state failed\" and \"seedctl dlq list\" say why", now.FilesFailed, now.DomainsFailed)
+			return s, fmt.Errorf("%s and %s failed; \"seedctl dlq list\" and \"seedctl domains --state failed\" say why", count(int(now.FilesFailed), "file"), count(int(now.DomainsFailed), "domain"))
 		case !pending && same >= enough:
 			return s, nil
 		case time.Since(moved) > timeout && s.Paused:

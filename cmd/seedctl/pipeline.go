@@ -71,7 +71,8 @@ The bucket is the truth; the ledger, from which status and domains are read, is 
 can miss something after an outage. This reads the whole partition, in as many calls as that takes.
 When it is interrupted it says the cursor with which to go on.
 
-With --json it prints {"partition_info", "files", "domains", "dead_letters", "done", "cursor"}, summed.
+With --json it prints {"partition_info", "files", "domains", "dead_letters", "done", "cursor"},
+summed over the calls.
 
 Examples:
   seedctl reconcile --country sg --category news --date 2026-01-28

@@ -22,8 +22,8 @@ const defaultURL = "http://localhost:8787"
 const remoteHelp = `
 The engine is --url or SEED_API_URL, else ` + defaultURL + `; its token is SEED_API_TOKEN or what
 --token-file holds. A request that got lost, or met an engine in trouble, is repeated up to four
-times where that is harmless. Exit codes: 0 all went well, 1 refused or something failed, 2 wrong usage, 3 the engine
-could not be reached or is in trouble, 4 the token is refused, 130 interrupted.
+times where that is harmless. Exit codes: 0 all went well, 1 refused or something failed, 2 wrong
+usage, 3 the engine could not be reached or is in trouble, 4 the token is refused, 130 interrupted.
 `
 
 // remote is what the commands have in common that talk to the engine.

@@ -213,7 +213,7 @@ func tableIf(shown bool, w io.Writer, rows []string) error {
 func alarmText(a contract.AlarmState) string {
 	value := "unknown"
 	if a.Value != nil {
-		value = fmt.Sprintf("%g %s", *a.Value, plain(a.Unit))
+		value = strings.TrimSuffix(fmt.Sprintf("%g %s", *a.Value, plain(a.Unit)), " count")
 	}
 	text := fmt.Sprintf("%s %s: %s, fires above %g", plain(a.Name), plain(a.State), value, a.Threshold)
 	if a.Window != nil {

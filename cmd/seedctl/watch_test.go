@@ -48,8 +48,8 @@ func TestWatch(t *testing.T) {
 	}{
 		"well":                               {[]contract.Status{stats(three{0, 0, 150}, three{}), stats(three{100, 0, 50}, three{200, 0, 100}), stats(three{150, 0, 0}, three{400, 0, 0})}, "", exitOK, 5, ""},
 		"gap between a file and its domains": {[]contract.Status{stats(three{150, 0, 0}, three{}), stats(three{150, 0, 0}, three{}), stats(three{150, 0, 0}, three{0, 0, 4}), stats(three{150, 0, 0}, three{4, 0, 0})}, "", exitOK, 6, ""},
-		"a domain failed":                    {[]contract.Status{stats(three{150, 0, 0}, three{399, 1, 0})}, "", exitFailed, 3, "0 files and 1 domains failed"},
-		"a file failed":                      {[]contract.Status{stats(three{149, 1, 0}, three{399, 0, 0})}, "", exitFailed, 3, "1 files and 0 domains failed"},
+		"a domain failed":                    {[]contract.Status{stats(three{150, 0, 0}, three{399, 1, 0})}, "", exitFailed, 3, "0 files and 1 domain failed"},
+		"a file failed":                      {[]contract.Status{stats(three{149, 1, 0}, three{399, 0, 0})}, "", exitFailed, 3, "1 file and 0 domains failed"},
 		"the ledger is behind":               {[]contract.Status{stats(three{0, 0, 0}, three{}), stats(three{149, 0, 0}, three{10, 0, 0})}, "", exitFailed, manyLooks, "the ledger knows 149 of the 150 raw files"},
 		"it catches up":                      {[]contract.Status{stats(three{0, 0, 0}, three{}), stats(three{0, 0, 0}, three{}), stats(three{0, 0, 0}, three{}), stats(three{0, 0, 0}, three{}), stats(three{150, 0, 0}, three{10, 0, 0})}, "", exitOK, 7, ""},
 		"nothing moves":                      {[]contract.Status{stats(three{149, 0, 1}, three{10, 0, 0})}, "--timeout 50ms", exitFailed, 3, "nothing has moved for 50ms"},
@@ -149,7 +149,7 @@ func TestBar(t *testing.T) {
 		"\r\x1b[Kseedctl orchestrate: the storage did not answer (storage_error, request r-1); trying again in 1ms\n" +
 		"\r\x1b[K[#####---------------]  25 %  files 75/150  domains 101/200 (1 failed)  Ns" +
 		"\r\x1b[K[####################] 100 %  files 150/150  domains 400/400 (1 failed)  Ns\n" +
-		"seedctl orchestrate: 0 files and 1 domains failed; \"seedctl domains --state failed\" and \"seedctl dlq list\" say why\n"
+		"seedctl orchestrate: 0 files and 1 domain failed; \"seedctl dlq list\" and \"seedctl domains --state failed\" say why\n"
 	got := regexp.MustCompile(`  \d+s`).ReplaceAllString(errOut.String(), "  Ns")
 	last := "\r\x1b[K[####################] 100 %  files 150/150  domains 400/400 (1 failed)  Ns"
 	got = strings.Replace(got, last+last, last, 1) // drawn again when a second was over
