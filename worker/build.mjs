@@ -17,9 +17,9 @@ const anchors = [
   "go._resume();", // callbacks enter through the method that the pool replaces
   "this.exit(code);",
   "this._resolveExitPromise();",
-  '"runtime.scheduleTimeoutEvent": (sp) => {\n\t\t\t\t\t\tsp >>>= 0;',
-  "getInt64(sp + 8),\n\t\t\t\t\t\t));\n\t\t\t\t\t\tthis.mem.setInt32(sp + 16, id, true);",
-  '"runtime.clearTimeoutEvent": (sp) => {\n\t\t\t\t\t\tsp >>>= 0;\n\t\t\t\t\t\tconst id = this.mem.getInt32(sp + 8, true);',
+  "this._scheduledTimeouts.set(id, setTimeout(",
+  "this._scheduledTimeouts.delete(id);",
+  "while (this._scheduledTimeouts.has(id)) {",
   '"syscall/js.valueCall": (sp) => {',
   '"syscall/js.valueInvoke": (sp) => {',
   '"syscall/js.valueNew": (sp) => {',

@@ -55,7 +55,6 @@ class Instance {
   #exports; // what Go exports: its memory, and the functions of the Go half
   #inbox = { address: 0, length: 0 }; // where Go reads the head of a request
   #results = new Map(); // values of promises that Go has yet to take, by id
-  #timers = new Map(); // the timers that Go believes pending, by id
   #pending = 0; // promises that Go waits for
   #goroutines; // how many there are when no event runs
 
@@ -74,7 +73,6 @@ class Instance {
       }
     };
     const imports = go.importObject.gojs;
-    this.#ownTimers(imports);
     for (const name of ["valueCall", "valueInvoke", "valueNew"]) {
       // What Go calls may call Go. When that inner call broke the program, the outer one must not go on.
       const call = imports[`syscall/js.${name}`];
@@ -167,6 +165,7 @@ class Instance {
     if (this.fault) return;
     this.fault = { reason, detail };
     this.park();
+    this.#go._scheduledTimeouts.clear(); // of an event that goes on a timer may still fire
     this.#go = this.#exports = null; // what still refers to this instance must not keep the program
     this.host = {};
     this.lease?.fail(broken());
@@ -192,37 +191,14 @@ class Instance {
   }
 
   // The platform cancels the timers of an event that ended, and Go, believing one pending, would
-  // then never set the next. So timers are kept with the moment they are due: parked with the
-  // event, armed again with what remains when the next event wakes the instance.
-  #ownTimers(imports) {
-    const go = this.#go;
-    let last = 0;
-    imports["runtime.scheduleTimeoutEvent"] = (sp) => {
-      sp >>>= 0;
-      const delay = go.mem.getUint32(sp + 8, true) + go.mem.getInt32(sp + 12, true) * 2 ** 32;
-      const timer = { due: Date.now() + delay };
-      this.#timers.set(++last, timer);
-      this.#arm(timer);
-      go.mem.setInt32(sp + 16, last, true);
-    };
-    imports["runtime.clearTimeoutEvent"] = (sp) => {
-      sp >>>= 0;
-      const id = go.mem.getInt32(sp + 8, true);
-      clearTimeout(this.#timers.get(id)?.handle);
-      this.#timers.delete(id);
-    };
-  }
-
-  #arm(timer) {
-    timer.handle = setTimeout(this.#go._resume, Math.max(0, timer.due - Date.now()));
-  }
-
+  // then never set the next. So they are cleared with the event; when the next one begins, Go is
+  // resumed as if a timer had fired, and sets what it needs again.
   park() {
-    for (const timer of this.#timers.values()) clearTimeout(timer.handle);
+    for (const timer of this.#go._scheduledTimeouts.values()) clearTimeout(timer);
   }
 
   wake() {
-    for (const timer of this.#timers.values()) this.#arm(timer);
+    if (this.#go._scheduledTimeouts.size) this.#go._resume();
   }
 }
 

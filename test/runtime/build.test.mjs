@@ -25,7 +25,7 @@ test("the Go version in use and the library agree on the support code", () => {
 
 test("support code that lacks what the pool relies on is refused", () => {
   assert.equal(supportCode(source), source);
-  for (const part of ["_resume() {", "this.exit(code);", '"runtime.scheduleTimeoutEvent"', '"syscall/js.valueNew"']) {
+  for (const part of ["_resume() {", "this.exit(code);", "_scheduledTimeouts", '"syscall/js.valueNew"']) {
     assert.throws(() => supportCode(source.replaceAll(part, "renamed")), /wasm_exec\.js/, part);
   }
 });

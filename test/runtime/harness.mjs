@@ -1,30 +1,23 @@
 // Starts the fixture program on workerd for a test file.
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { after } from "node:test";
 import { fileURLToPath } from "node:url";
 import { build } from "../../worker/build.mjs";
+import "../home.mjs";
 
 const here = dirname(fileURLToPath(import.meta.url));
-build(join(here, "fixture"), join(here, "../../build/runtime-fixture"));
-
-// wrangler writes settings and logs into the home directory; keep it out of the real one.
-const home = mkdtempSync(join(tmpdir(), "runtime-test-"));
-Object.assign(process.env, { HOME: home, XDG_CONFIG_HOME: home, WRANGLER_SEND_METRICS: "false", WRANGLER_LOG: "error" });
+process.env.WRANGLER_LOG = "error"; // the fixture's failures are wanted
 const { createTestHarness } = await import("wrangler");
 
 /** Starts the fixture; it stops after the tests of the file. */
 export async function start() {
+  build(join(here, "fixture"), join(here, "../../build/runtime-fixture"));
   const server = createTestHarness({
     root: join(here, "fixture"),
     workers: [{ configPath: "wrangler.jsonc" }, { configPath: "wrangler.peer.jsonc" }],
   });
   await server.listen();
-  after(async () => {
-    await server.close();
-    rmSync(home, { recursive: true, force: true });
-  });
+  after(() => server.close());
   const engine = server.getWorker("runtime-fixture");
   const peer = server.getWorker("runtime-peer");
   const post = (worker, path, body) => worker.fetch(`http://test${path}`, { method: "POST", body: JSON.stringify(body) }).then((answer) => answer.json());

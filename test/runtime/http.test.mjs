@@ -23,6 +23,13 @@ test("header values are not split at commas", async () => {
   assert.deepEqual(headers.Accept, ["text/html, */*;q=0.1"]);
 });
 
+test("a long head reaches the handler whole", async () => {
+  const value = "0123456789".repeat(1200);
+  const headers = await (await fixture.get("/headers", { headers: { "x-long": value, "x-short": "1" } })).json();
+  assert.deepEqual(headers["X-Long"], [value]);
+  assert.deepEqual(headers["X-Short"], ["1"]);
+});
+
 test("each Set-Cookie stays a header of its own, and a line break starts none", async () => {
   const { headers } = await fixture.get("/headers");
   assert.deepEqual(headers.getSetCookie(), ["a=1; Expires=Wed, 21 Oct 2026 07:28:00 GMT", "b=2"]);

@@ -255,6 +255,17 @@ test("the lease of a client that went away is recovered when the platform has en
   assert.deepEqual(dropped, { deadline: 1 });
 });
 
+test("a timer of a lease that another event recovered fires in vain", async () => {
+  await fixture.rules({ maxLive: 1, afterClient: 0 });
+  const { dropped } = await change(async () => {
+    await fixture.hangUp("/sleep?ms=1000", 200);
+    assert.equal(await fixture.text("/health"), "ok");
+    await pause(1200);
+    assert.equal(await fixture.text("/health"), "ok");
+  });
+  assert.deepEqual(dropped, { deadline: 1 });
+});
+
 test("a permit given to an event that ended without a word is passed on", async () => {
   await fixture.rules({ maxLive: 1 });
   const holder = fixture.text("/wait?ms=1000");

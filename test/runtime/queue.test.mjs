@@ -62,6 +62,14 @@ for (const [what, reason] of [["exit", "exited"], ["panic-elsewhere", "exited"],
   });
 }
 
+test("a timer left behind by another event does not stop the timers of a batch", async () => {
+  await fixture.rules({ queueDeadline: 5000 });
+  await fixture.text("/leave-timer?ms=1000");
+  const began = Date.now();
+  assert.deepEqual(await deliver({ do: "sleep", ms: 1500 }, ack), { acked: ["m1"], retried: { m0: 5 } });
+  assert.ok(Date.now() - began >= 1490);
+});
+
 test("a deadlock is given up at the deadline, and the messages delivered again", async () => {
   await fixture.rules({ queueDeadline: 600 });
   fixture.clearLogs();
