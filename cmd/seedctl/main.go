@@ -36,6 +36,7 @@ func commands() []command {
 	return []command{
 		{"robots", "what a robots.txt file allows, and by which line", runRobots},
 		{"sitemap", "what a sitemap or feed holds, and what is wrong with it", runSitemap},
+		{"classify", "which of 23 content types a URL leads to", runClassify},
 		{"upload", "store raw files in the engine's bucket", runUpload},
 		{"orchestrate", "queue raw files that are not finished, and watch them", runOrchestrate},
 		{"status", "how far the pipeline is, its alarms and queues", runStatus},

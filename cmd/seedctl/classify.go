@@ -1,0 +1,151 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/newsfork/seed-engine/discovery"
+)
+
+const classifyHelp = `seedctl classify: which of 23 content types a URL leads to
+
+Usage:
+  seedctl classify [flags] URL…
+  seedctl classify --jsonl < lines
+
+Tells by the URL alone whether it leads to news, a press release, legislation, statistics and so
+on; docs/classification.md explains the types and how often the answer is right. Nothing is fetched.
+
+With --jsonl every line of standard input is a question
+  {"url", "authority"?}
+and every line of the output its answer
+  {"url", "primary_type", "secondary_types", "confidence" (0 to 1), "evidence"}
+or {"error"}, after which the exit code is 1 once all others are answered.
+
+Examples:
+  seedctl classify https://www.example.gov/newsroom/press-releases/2026
+  jq -c '{url: .loc}' urls.json | seedctl classify --jsonl
+`
+
+// classified is the answer for one URL.
+type classified struct {
+	URL string `json:"url"`
+	discovery.Classification
+}
+
+// runClassify tells the content types of URLs.
+func runClassify(args []string, in io.Reader, out, errOut io.Writer) int {
+	flags := flag.NewFlagSet("classify", flag.ContinueOnError)
+	authority := flags.String("authority", "", "`kind` of the source where the host does not tell: gov, edu or org")
+	asJSON := flags.Bool("json", false, "print one JSON object a URL")
+	lines := flags.Bool("jsonl", false, "answer questions on standard input, one JSON object a line")
+	urls, code, ok := parseArgs(flags, classifyHelp, args, out, errOut)
+	if !ok {
+		return code
+	}
+	if *lines {
+		if flags.NFlag() > 1 || len(urls) > 0 {
+			fmt.Fprintln(errOut, "seedctl classify: --jsonl takes no other flags or URLs; send url and authority in each line")
+			return exitUsage
+		}
+		return answerClassify(in, out, errOut)
+	}
+	if len(urls) == 0 {
+		fmt.Fprintln(errOut, "seedctl classify: name a URL (\"seedctl classify --help\" explains)")
+		return exitUsage
+	}
+	classifier := discovery.NewClassifier(discovery.Context{Authority: *authority})
+	w := bufio.NewWriter(out)
+	encoder := json.NewEncoder(w)
+	encoder.SetEscapeHTML(false)
+	for _, u := range urls {
+		answer := classified{u, classifier.Classify(u)}
+		if *asJSON {
+			encoder.Encode(answer) // an error of w stays with it until Flush
+			continue
+		}
+		answer.print(w)
+	}
+	if err := w.Flush(); err != nil {
+		fmt.Fprintln(errOut, "seedctl classify:", err)
+		return exitInput
+	}
+	return exitOK
+}
+
+// print writes the answer for a person.
+func (c *classified) print(w io.Writer) {
+	fmt.Fprintf(w, "%-13s %3.0f %%  %s\n", c.PrimaryType, c.Confidence*100, c.URL)
+	line := func(name string, words []string) {
+		if len(words) > 0 {
+			fmt.Fprintf(w, "  %-10s %s\n", name, strings.Join(words, " "))
+		}
+	}
+	var others []string
+	for _, t := range c.SecondaryTypes {
+		others = append(others, string(t))
+	}
+	line("perhaps", others)
+	line("path", c.Evidence.URLPatterns)
+	line("words", c.Evidence.KeywordMatches)
+	line("structure", c.Evidence.StructuralHints)
+	line("domain", c.Evidence.DomainContext)
+}
+
+// answerClassify answers one question a line. A classifier is kept as long as the authority stays.
+func answerClassify(in io.Reader, out, errOut io.Writer) int {
+	code := exitOK
+	var classifier *discovery.Classifier
+	var authority string
+	w := bufio.NewWriter(out)
+	encoder := json.NewEncoder(w)
+	encoder.SetEscapeHTML(false)
+	answer := func(line []byte) any {
+		var question struct {
+			URL       *string `json:"url"`
+			Authority string  `json:"authority"`
+		}
+		err := json.Unmarshal(line, &question)
+		if err == nil && (question.URL == nil || *question.URL == "") {
+			err = errors.New(`no "url"`)
+		}
+		if err != nil {
+			code = exitInput
+			return map[string]string{"error": err.Error()}
+		}
+		if classifier == nil || authority != question.Authority {
+			authority = question.Authority
+			classifier = discovery.NewClassifier(discovery.Context{Authority: authority})
+		}
+		return classified{*question.URL, classifier.Classify(*question.URL)}
+	}
+	reader := bufio.NewReaderSize(in, 64<<10)
+	for {
+		line, err := reader.ReadBytes('\n')
+		if len(bytes.TrimSpace(line)) > 0 {
+			encoder.Encode(answer(line)) // an error of w stays with it until Flush
+		}
+		if err == nil && reader.Buffered() == 0 {
+			w.Flush() // a program may ask one at a time
+		}
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			fmt.Fprintln(errOut, "seedctl classify:", err)
+			code = exitInput
+			break
+		}
+	}
+	if err := w.Flush(); err != nil {
+		fmt.Fprintln(errOut, "seedctl classify:", err)
+		return exitInput
+	}
+	return code
+}
