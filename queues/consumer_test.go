@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -49,11 +50,13 @@ func (m *message) settle(how string, d time.Duration) {
 
 // steps plays the three steps.
 type steps struct {
-	process func(*contract.SeedMessage) error
-	collect func(m *contract.DomainMessage, last bool) error
-	runs    []contract.Continuation
-	freeAt  time.Time
-	under   func(context.Context) // sees the context of Collect, on the side
+	process  func(*contract.SeedMessage) error
+	collect  func(m *contract.DomainMessage, last bool) error
+	document func(*contract.DomainMessage) *contract.Document // what Collect gives; an empty one otherwise
+	excluded func(link string) bool
+	runs     []contract.Continuation
+	freeAt   time.Time
+	under    func(context.Context) // sees the context of Collect, on the side
 }
 
 func (s *steps) Process(_ context.Context, m *contract.SeedMessage) (processor.Result, error) {
@@ -69,6 +72,9 @@ func (s *steps) Collect(ctx context.Context, m *contract.DomainMessage, last boo
 	if s.under != nil {
 		go s.under(ctx)
 	}
+	if s.document != nil {
+		return s.document(m), s.collect(m, last)
+	}
 	return &contract.Document{}, s.collect(m, last)
 }
 
@@ -83,6 +89,13 @@ type fixture struct {
 	seeds   *queues.Memory
 	domains *queues.Memory
 	db      *sqlite.DB
+	now     time.Time
+}
+
+// quickly is a clock in which time flies, so that one key takes one write after the other.
+func quickly() func() time.Time {
+	var seconds atomic.Int64
+	return func() time.Time { return time.Unix(1769601600+2*seconds.Add(1), 0).UTC() }
 }
 
 func newFixture(t *testing.T) *fixture {
@@ -92,7 +105,7 @@ func newFixture(t *testing.T) *fixture {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { db.Close() })
-	f := &fixture{steps: &steps{}, bucket: r2.NewMemory(), dlq: queues.NewMemory(), seeds: queues.NewMemory(), domains: queues.NewMemory(), db: db}
+	f := &fixture{steps: &steps{}, bucket: r2.NewMemory(), dlq: queues.NewMemory(), seeds: queues.NewMemory(), domains: queues.NewMemory(), db: db, now: time.Date(2026, 1, 28, 10, 0, 0, 0, time.UTC)}
 	log := slog.New(slog.DiscardHandler)
 	sleep := func(ctx context.Context, d time.Duration) error {
 		select {
@@ -102,9 +115,10 @@ func newFixture(t *testing.T) *fixture {
 			return nil
 		}
 	}
-	now := func() time.Time { return time.Date(2026, 1, 28, 10, 0, 0, 0, time.UTC) }
+	now := func() time.Time { return f.now }
+	f.bucket.Now = quickly()
 	f.Consumer = &queues.Consumer{
-		Orchestrator: f.steps, Processor: f.steps, NewBatch: func(func(string) bool) queues.Batch { return f.steps },
+		Orchestrator: f.steps, Processor: f.steps, NewBatch: func(excluded func(string) bool) queues.Batch { f.steps.excluded = excluded; return f.steps },
 		Letters: &queues.DeadLetters{
 			Ledger: ledger.New(db), Bucket: f.bucket, Queue: f.dlq, Version: "v1", Delay: 10 * time.Second, Log: log, Now: now,
 		},
@@ -439,7 +453,6 @@ func TestDeliveredTwiceIsOneDeadLetter(t *testing.T) {
 	f := newFixture(t)
 	f.steps.process = func(*contract.SeedMessage) error { return errors.New("fails") }
 	f.giveUp(t, "newsfork-seed-dev", "m1", seedBody())
-	f.bucket.Now = func() time.Time { return time.Now().Add(time.Minute) }
 	f.handle(t, "newsfork-dlq-dev", &message{id: "m1", body: seedBody(), attempts: 1})
 	page, err := f.bucket.List(t.Context(), r2.ListOptions{Prefix: "dlq/"})
 	if err != nil || len(page.Objects) != 1 {

@@ -199,6 +199,8 @@ func gaveUp(c *ledger.Changes, l ledger.DeadLetter) {
 	}
 }
 
+var errUnreadable = errors.New("not a dead letter")
+
 // letter reads a stored dead letter.
 func (d *DeadLetters) letter(ctx context.Context, key string) (*contract.DeadLetter, error) {
 	body, err := d.Bucket.Get(ctx, key)
@@ -212,7 +214,7 @@ func (d *DeadLetters) letter(ctx context.Context, key string) (*contract.DeadLet
 	}
 	l := &contract.DeadLetter{}
 	if err := json.Unmarshal(data, l); err != nil {
-		return nil, &contract.Error{Kind: contract.Parse, Op: "queues.DeadLetters", Field: key, Message: "the stored dead letter cannot be read", Err: err}
+		return nil, &contract.Error{Kind: contract.Internal, Op: "queues.DeadLetters", Field: key, Message: "the stored dead letter cannot be read", Err: errors.Join(errUnreadable, err)}
 	}
 	return l, nil
 }
@@ -240,7 +242,7 @@ func (d *DeadLetters) Stored(ctx context.Context, p contract.Partition, after st
 		}
 		next = o.Key
 		l, err := d.letter(ctx, o.Key)
-		if errors.Is(err, r2.ErrNotFound) || contract.KindOf(err) == contract.Parse {
+		if errors.Is(err, r2.ErrNotFound) || errors.Is(err, errUnreadable) {
 			continue
 		}
 		if err != nil {

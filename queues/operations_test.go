@@ -1,0 +1,471 @@
+package queues_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/ledger"
+	"github.com/newsfork/seed-engine/queues"
+	"github.com/newsfork/seed-engine/r2"
+)
+
+var place = contract.Partition{Country: "sg", Category: "news", Date: "2026-01-28"}
+
+func (f *fixture) change(t *testing.T, change func(c *contract.Controls)) {
+	t.Helper()
+	if _, err := f.Controls.Change(t.Context(), func(c *contract.Controls) error { change(c); return nil }); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (f *fixture) stats(t *testing.T) contract.Stats {
+	t.Helper()
+	s, err := ledger.New(f.db).Status(t.Context(), ledger.StatusQuery{Now: time.Now()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s.Stats
+}
+
+// document is what a collection of a domain ends with.
+func document(reachable bool) *contract.Document {
+	d := &contract.Document{Reachable: reachable, CollectedAt: contract.Time{Time: time.Date(2026, 1, 28, 9, 30, 0, 0, time.UTC)}}
+	d.Robots.Exists, d.Processing.ProcessingDurationMS = reachable, 1250
+	return d
+}
+
+func TestTheLedgerIsToldWhatHappened(t *testing.T) {
+	f := newFixture(t)
+	send := func(domains ...string) {
+		var b contract.Batch
+		for _, d := range domains {
+			b.Add([]byte(domainBody(d)))
+		}
+		if err := f.Tally.Send(t.Context(), &b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	broken := false
+	f.steps.process = func(*contract.SeedMessage) error {
+		send("a.sg", "b.sg")
+		if broken {
+			return errors.New("fails half-way")
+		}
+		send("a.sg", "c.sg", "d.sg", "out.sg")
+		return nil
+	}
+	expect := func(what string, want contract.ProcessingStats) {
+		t.Helper()
+		want.FilesTotal = want.FilesProcessed + want.FilesFailed + want.FilesPending
+		want.DomainsTotal = want.DomainsProcessed + want.DomainsFailed + want.DomainsPending
+		if got := f.stats(t).Processing; got != want {
+			t.Errorf("%s: %+v, want %+v", what, got, want)
+		}
+	}
+	broken = true
+	f.handle(t, "newsfork-seed-dev", &message{id: "1", body: seedBody(), attempts: 1})
+	expect("the file failed half-way", contract.ProcessingStats{FilesPending: 1, DomainsPending: 2})
+	f.giveUp(t, "newsfork-seed-dev", "1", seedBody())
+	expect("it was given up", contract.ProcessingStats{FilesFailed: 1, DomainsPending: 2})
+	broken = false
+	f.handle(t, "newsfork-seed-dev", &message{id: "2", body: seedBody(), attempts: 1})
+	expect("it was processed at last", contract.ProcessingStats{FilesProcessed: 1, DomainsPending: 5})
+
+	f.change(t, func(c *contract.Controls) {
+		c.Exclusions = []contract.Exclusion{{Kind: contract.ExcludeDomain, Value: "out.sg"}}
+	})
+	f.steps.collect = func(m *contract.DomainMessage, last bool) error {
+		if m.Domain == "c.sg" && !last {
+			return &contract.Error{Kind: contract.Network, Message: "refused"}
+		}
+		if m.Domain == "d.sg" {
+			return &contract.Error{Kind: contract.Storage, Message: "R2 is away"}
+		}
+		return nil
+	}
+	f.steps.document = func(m *contract.DomainMessage) *contract.Document { return document(m.Domain != "c.sg") }
+	f.handle(t, "newsfork-domain-dev",
+		&message{id: "a", body: domainBody("a.sg"), attempts: 1}, &message{id: "b", body: domainBody("b.sg"), attempts: 1},
+		&message{id: "c", body: domainBody("c.sg"), attempts: 1}, &message{id: "o", body: domainBody("out.sg"), attempts: 1})
+	expect("two collected, one retried, one excluded", contract.ProcessingStats{FilesProcessed: 1, DomainsProcessed: 2, DomainsPending: 2})
+	f.handle(t, "newsfork-domain-dev", &message{id: "c", body: domainBody("c.sg"), attempts: 4})
+	f.giveUp(t, "newsfork-domain-dev", "d", domainBody("d.sg"))
+	expect("one unreachable, one given up", contract.ProcessingStats{FilesProcessed: 1, DomainsProcessed: 2, DomainsFailed: 2})
+	s := f.stats(t)
+	if s.Excluded != 1 || s.Collection != (contract.CollectionStats{RobotsFound: 2, RobotsRate: 0.5, AvgProcessingMS: 1250}) {
+		t.Errorf("collection: %+v, excluded %d", s.Collection, s.Excluded)
+	}
+}
+
+func TestForcedWorkIsPendingUntilItIsDone(t *testing.T) {
+	f := newFixture(t)
+	f.steps.collect = func(*contract.DomainMessage, bool) error { return nil }
+	collected := time.Date(2026, 1, 28, 9, 30, 0, 0, time.UTC)
+	f.steps.document = func(*contract.DomainMessage) *contract.Document {
+		d := document(true)
+		d.CollectedAt.Time = collected
+		return d
+	}
+	f.handle(t, "newsfork-domain-dev", &message{id: "1", body: domainBody("a.sg"), attempts: 1})
+	forced := strings.TrimSuffix(seedBody(), "}") + `,"force":true,"requested_at":"2026-01-28T09:45:00Z"}`
+	f.steps.process = func(m *contract.SeedMessage) error {
+		var b contract.Batch
+		b.Add([]byte(domainBody("a.sg")))
+		return f.Tally.Send(t.Context(), &b)
+	}
+	f.handle(t, "newsfork-seed-dev", &message{id: "2", body: forced, attempts: 1})
+	if s := f.stats(t).Processing; s.DomainsPending != 1 || s.FilesProcessed != 1 {
+		t.Errorf("after the forced file: %+v", s)
+	}
+	// The collection ended before the request by its own clock, and yet answers it: the collector says so.
+	body := strings.TrimSuffix(domainBody("a.sg"), "}") + `,"force":true,"requested_at":"2026-01-28T09:45:00Z"}`
+	f.handle(t, "newsfork-domain-dev", &message{id: "3", body: body, attempts: 1})
+	if s := f.stats(t).Processing; s.DomainsProcessed != 1 || s.DomainsPending != 0 {
+		t.Errorf("after the forced domain: %+v", s)
+	}
+}
+
+func TestExcludedDomainsAreNeverCollected(t *testing.T) {
+	f := newFixture(t)
+	var collected []string
+	var mu sync.Mutex
+	f.steps.collect = func(m *contract.DomainMessage, _ bool) error {
+		mu.Lock()
+		defer mu.Unlock()
+		collected = append(collected, m.Domain)
+		return nil
+	}
+	f.change(t, func(c *contract.Controls) {
+		c.Exclusions = []contract.Exclusion{{Kind: contract.ExcludeDomain, Value: "out.sg"}, {Kind: contract.ExcludeHost, Value: "www.half.sg"}, {Kind: contract.ExcludeURL, Value: "https://half.sg/private/*"}}
+	})
+	messages := []*message{
+		{id: "1", body: domainBody("out.sg"), attempts: 1}, {id: "2", body: domainBody("half.sg"), attempts: 1}, {id: "3", body: domainBody("out.sg"), attempts: 4},
+	}
+	f.handle(t, "newsfork-domain-dev", messages...)
+	if !slices.Equal(collected, []string{"half.sg"}) {
+		t.Errorf("collected %v", collected)
+	}
+	for _, m := range messages {
+		if m.settled != "ack" {
+			t.Errorf("message %s was %s", m.id, m.settled)
+		}
+	}
+	for link, want := range map[string]bool{"https://www.half.sg/": true, "https://half.sg/private/x": true, "https://half.sg/": false, "https://cdn.out.sg/": true} {
+		if got := f.steps.excluded(link); got != want {
+			t.Errorf("%s: the collector is told %v", link, got)
+		}
+	}
+	f.change(t, func(c *contract.Controls) { c.Exclusions = nil })
+	f.handle(t, "newsfork-domain-dev", &message{id: "4", body: domainBody("out.sg"), attempts: 1})
+	if !slices.Contains(collected, "out.sg") {
+		t.Error("what is not excluded any more is not collected")
+	}
+}
+
+// However often messages are delivered while the pipeline is paused, each is there once in the end,
+// with all of its retries left.
+func TestAPauseLosesNothing(t *testing.T) {
+	f := newFixture(t)
+	f.steps.process = func(*contract.SeedMessage) error { t.Error("a file was processed"); return nil }
+	f.steps.collect = func(*contract.DomainMessage, bool) error { t.Error("a domain was collected"); return nil }
+	since := f.now
+	f.change(t, func(c *contract.Controls) { c.Pipeline = contract.Pipeline{Paused: true, Since: contract.At(since)} })
+	bodies := map[string][]string{
+		"newsfork-seed-dev":   {seedBody(), `{"orchestrate":{"cursor":"raw/x"}}`, `not JSON`},
+		"newsfork-domain-dev": {domainBody("a.sg"), domainBody("b.sg"), `{"wrong":"shape"}`},
+	}
+	for _, c := range []struct {
+		elapsed, delay time.Duration
+	}{{0, 30 * time.Second}, {time.Minute, 30 * time.Second}, {10 * time.Minute, 5 * time.Minute}, {240 * time.Hour, 30 * time.Minute}} {
+		f.now = since.Add(c.elapsed)
+		for queue, list := range bodies {
+			sent := map[string]*queues.Memory{"newsfork-seed-dev": f.seeds, "newsfork-domain-dev": f.domains}[queue]
+			for i, body := range list {
+				before := len(sent.Sent())
+				m := &message{id: fmt.Sprint(i), body: body, attempts: 4} // the last delivery
+				f.handle(t, queue, m)
+				if m.settled != "ack" || len(sent.Sent()) != before+1 {
+					t.Fatalf("%s: %s, sent %d", body, m.settled, len(sent.Sent())-before)
+				}
+				again := sent.Sent()[before]
+				var text string
+				if json.Unmarshal(again.Body, &text) != nil {
+					text = string(again.Body)
+				}
+				if text != body || again.Delay != c.delay {
+					t.Errorf("after %v: sent %s after %v, want after %v", c.elapsed, again.Body, again.Delay, c.delay)
+				}
+			}
+		}
+	}
+	f.RetryDelay = 0
+	f.now = since
+	f.handle(t, "newsfork-domain-dev", &message{id: "x", body: domainBody("a.sg"), attempts: 1})
+	if sent := f.domains.Sent(); sent[len(sent)-1].Delay != time.Second {
+		t.Errorf("without a retry delay it comes back after %v", sent[len(sent)-1].Delay)
+	}
+
+	f.domains.Fail = func([]queues.Sent) error { return errors.New("the queue is away") }
+	m := &message{id: "x", body: domainBody("a.sg"), attempts: 1}
+	f.handle(t, "newsfork-domain-dev", m)
+	if m.settled != "retry" {
+		t.Errorf("what could not be sent anew was %s", m.settled)
+	}
+	if keys := len(f.seeds.Sent()); keys == 0 || f.stats(t).Processing != (contract.ProcessingStats{}) {
+		t.Errorf("a pause left traces: %+v", f.stats(t).Processing)
+	}
+
+	f.dlq.Fail = nil
+	dead := &message{id: "dead", body: seedBody(), attempts: 1}
+	f.handle(t, "newsfork-dlq-dev", dead)
+	if _, err := f.bucket.Head(t.Context(), "dlq/queue=newsfork-seed-dev/date=2026-01-28/dead.json"); err != nil {
+		t.Errorf("a dead letter is not stored during a pause: %v", err)
+	}
+}
+
+func TestWithoutTheControlsNothingIsFetched(t *testing.T) {
+	f := newFixture(t)
+	f.steps.collect = func(*contract.DomainMessage, bool) error { t.Error("a domain was collected"); return nil }
+	f.bucket.Fail = func(op, key string) error {
+		if key == "control/pipeline.json" {
+			return errors.New("R2 is away")
+		}
+		return nil
+	}
+	m := &message{id: "1", body: domainBody("a.sg"), attempts: 2}
+	f.handle(t, "newsfork-domain-dev", m)
+	if m.settled != "retry" || m.delay != 20*time.Second {
+		t.Errorf("%s after %v", m.settled, m.delay)
+	}
+	work := ledger.Work{Queue: "newsfork-domain-dev", Key: "prod/country=sg/category=news/date=2026-01-28/a.sg/urls/raw_0001-0.json"}
+	reasons, err := ledger.New(f.db).Reasons(t.Context(), []ledger.Work{work})
+	if err != nil || len(reasons[work]) != 1 || reasons[work][0].ErrorType != contract.Storage {
+		t.Errorf("reasons: %+v, %v", reasons, err)
+	}
+}
+
+func TestControlsOfManyWritersAllCount(t *testing.T) {
+	bucket := r2.NewMemory()
+	bucket.Now = quickly()
+	var wg sync.WaitGroup
+	for i := range 5 {
+		wg.Go(func() {
+			c := &queues.Controls{Bucket: bucket, Sleep: func(context.Context, time.Duration) error { time.Sleep(time.Millisecond); return nil }}
+			for j := range 3 {
+				for { // a writer may lose too often in a row
+					_, err := c.Change(t.Context(), func(c *contract.Controls) error {
+						c.Exclusions = append(c.Exclusions, contract.Exclusion{Kind: "host", Value: fmt.Sprint(i, "-", j)})
+						return nil
+					})
+					if err == nil {
+						break
+					}
+					if contract.KindOf(err) != contract.Storage {
+						t.Error(err)
+						return
+					}
+				}
+			}
+		})
+	}
+	wg.Wait()
+	c := &queues.Controls{Bucket: bucket}
+	held, _, err := c.Read(t.Context())
+	if err != nil || len(held.Exclusions) != 15 {
+		t.Errorf("%d exclusions, %v", len(held.Exclusions), err)
+	}
+	if _, err := bucket.Put(t.Context(), "control/pipeline.json", []byte("{"), nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := c.Read(t.Context()); contract.KindOf(err) != contract.Storage {
+		t.Errorf("an object that cannot be read: %v", err)
+	}
+	if err := bucket.Delete(t.Context(), "control/pipeline.json"); err != nil {
+		t.Fatal(err)
+	}
+	if held, _, err := c.Read(t.Context()); err != nil || len(held.Exclusions) != 0 {
+		t.Errorf("deleted: %+v, %v", held, err)
+	}
+}
+
+// replays prepares two dead letters: a file's and a domain's.
+func replays(t *testing.T, f *fixture) *queues.Replays {
+	t.Helper()
+	f.steps.process = func(*contract.SeedMessage) error { return &contract.Error{Kind: contract.Parse, Message: "not JSON"} }
+	f.steps.collect = func(*contract.DomainMessage, bool) error {
+		return &contract.Error{Kind: contract.Storage, Message: "R2 is away"}
+	}
+	f.giveUp(t, "newsfork-seed-dev", "seed", seedBody())
+	busy := strings.TrimSuffix(domainBody("a.sg"), "}") + `,"busy_since":"2026-01-28T08:00:00Z"}`
+	f.giveUp(t, "newsfork-domain-dev", "domain", busy)
+	return &queues.Replays{Ledger: ledger.New(f.db), Letters: f.Letters, Seeds: f.seeds, Domains: f.domains, Now: f.Now}
+}
+
+func TestReplay(t *testing.T) {
+	f := newFixture(t)
+	r := replays(t, f)
+	all := contract.DeadLetterChoice{All: true}
+	f.now = f.now.Add(time.Hour)
+	got, err := r.Replay(t.Context(), all, "API_TOKEN")
+	if err != nil || !reflect.DeepEqual(got, contract.Resolved{Done: 2, Failed: []contract.Unresolved{}}) {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	if s := f.stats(t).Processing; s.FilesPending != 1 || s.DomainsPending != 1 {
+		t.Errorf("replayed work is not pending: %+v", s)
+	}
+	if sent := f.seeds.Sent(); len(sent) != 1 || string(sent[0].Body) != seedBody() {
+		t.Errorf("sent to the seed queue: %s", sent)
+	}
+	sent := f.domains.Sent()
+	if len(sent) != 1 || strings.Contains(string(sent[0].Body), "busy_since") {
+		t.Fatalf("sent to the domain queue: %s", sent)
+	}
+	if m, err := contract.ParseDomain(sent[0].Body); err != nil || m.Domain != "a.sg" || len(m.URLs) != 1 {
+		t.Errorf("the message sent is %+v, %v", m, err)
+	}
+	for _, choice := range []contract.DeadLetterChoice{all, {IDs: []string{"seed", "domain"}}, {Filter: &contract.DeadLetterFilter{Queue: "seed"}}} {
+		again, err := r.Replay(t.Context(), choice, "API_TOKEN")
+		if err != nil || again.Done != 0 || again.Skipped != int64(len(choice.IDs)) || len(again.Failed) != 0 {
+			t.Errorf("once more: %+v, %v", again, err)
+		}
+	}
+	if len(f.seeds.Sent())+len(f.domains.Sent()) != 2 {
+		t.Error("replayed twice it was sent twice")
+	}
+
+	f.now = f.now.Add(time.Hour)
+	// It fails again: a new letter, that shows the one before.
+	f.giveUp(t, "newsfork-seed-dev", "seed2", seedBody())
+	d, err := ledger.New(f.db).DeadLetter(t.Context(), "seed2")
+	if err != nil || d == nil || d.State != contract.Stored || len(d.History) != 1 || d.History[0].ID != "seed" || d.History[0].State != contract.Replayed || *d.History[0].ResolvedBy != "API_TOKEN" || len(d.Attempts) != 8 {
+		t.Errorf("history: %+v, %v", d, err)
+	}
+	if s := f.stats(t).Processing; s.FilesFailed != 1 {
+		t.Errorf("it failed again: %+v", s)
+	}
+
+	// It succeeds: the reasons are forgotten, the letter stays what it is.
+	f.steps.process = func(*contract.SeedMessage) error { return nil }
+	f.handle(t, "newsfork-seed-dev", &message{id: "seed3", body: seedBody(), attempts: 1})
+	if d, err := ledger.New(f.db).DeadLetter(t.Context(), "seed"); err != nil || len(d.Attempts) != 0 || d.State != contract.Replayed {
+		t.Errorf("after success: %+v, %v", d, err)
+	}
+}
+
+func TestReplayThatFailsKeepsTheLetter(t *testing.T) {
+	f := newFixture(t)
+	r := replays(t, f)
+	f.seeds.Fail = func([]queues.Sent) error { return errors.New("the queue is away") }
+	got, err := r.Replay(t.Context(), contract.DeadLetterChoice{IDs: []string{"seed", "domain", "none"}}, "API_TOKEN")
+	if err != nil || got.Done != 1 || got.Remaining != 1 || len(got.Failed) != 2 || got.Failed[0].Code != "not_found" || got.Failed[1].Code != "storage_error" {
+		t.Errorf("%+v, %v", got, err)
+	}
+	f.seeds.Fail = nil
+	page, err := f.bucket.List(t.Context(), r2.ListOptions{Prefix: "dlq/queue=newsfork-seed-dev/"})
+	if err != nil || len(page.Objects) != 1 {
+		t.Fatal(err)
+	}
+	key := page.Objects[0].Key
+	if _, err := f.bucket.Put(t.Context(), key, []byte("{"), nil); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := r.Replay(t.Context(), contract.DeadLetterChoice{All: true}, "API_TOKEN"); err != nil || got.Done != 0 || len(got.Failed) != 1 || got.Failed[0].Code != "internal_error" {
+		t.Errorf("a letter that cannot be read: %+v, %v", got, err)
+	}
+	if err := f.bucket.Delete(t.Context(), key); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := r.Replay(t.Context(), contract.DeadLetterChoice{All: true}, "API_TOKEN"); err != nil || got.Done != 0 || len(got.Failed) != 1 || !strings.Contains(got.Failed[0].Message, "gone") {
+		t.Errorf("a letter that is gone: %+v, %v", got, err)
+	}
+	if l, err := r.Read(t.Context(), key); l != nil || err != nil {
+		t.Errorf("read: %+v, %v", l, err)
+	}
+	if got, err := r.Discard(t.Context(), contract.DeadLetterChoice{All: true}, "API_TOKEN"); err != nil || got.Done != 1 || got.Remaining != 0 {
+		t.Errorf("discarded: %+v, %v", got, err)
+	}
+}
+
+func TestManyLettersAreReplayedInPieces(t *testing.T) {
+	f := newFixture(t)
+	f.steps.collect = func(*contract.DomainMessage, bool) error {
+		return &contract.Error{Kind: contract.Storage, Message: "R2 is away"}
+	}
+	const n = 620
+	var letters []*message
+	for i := range n {
+		letters = append(letters, &message{id: fmt.Sprintf("m%03d", i), body: domainBody(fmt.Sprintf("d%d.sg", i)), attempts: 1})
+	}
+	for chunk := range slices.Chunk(letters, 10) {
+		f.handle(t, "newsfork-dlq-dev", chunk...)
+	}
+	r := &queues.Replays{Ledger: ledger.New(f.db), Letters: f.Letters, Seeds: f.seeds, Domains: f.domains, Now: f.Now}
+	var done []int64
+	for range 3 {
+		got, err := r.Replay(t.Context(), contract.DeadLetterChoice{Filter: &contract.DeadLetterFilter{Queue: "domain"}}, "API_TOKEN")
+		if err != nil {
+			t.Fatal(err)
+		}
+		done = append(done, got.Done, got.Remaining)
+	}
+	if fmt.Sprint(done) != "[500 120 120 0 0 0]" {
+		t.Errorf("done and remaining: %v", done)
+	}
+	if len(f.domains.Sent()) != n {
+		t.Errorf("%d messages were sent", len(f.domains.Sent()))
+	}
+}
+
+func TestStoredLettersAreFoundAgain(t *testing.T) {
+	f := newFixture(t)
+	replays(t, f)
+	f.giveUp(t, "newsfork-seed-dev", "odd", `{"wrong":"shape"}`)
+	elsewhere := strings.ReplaceAll(domainBody("b.sg"), "2026-01-28", "2026-01-29")
+	f.giveUp(t, "newsfork-domain-dev", "elsewhere", elsewhere)
+	// One from before letters had metadata.
+	old := f.letter(t, "dlq/queue=newsfork-domain-dev/date=2026-01-28/domain.json")
+	body, err := json.Marshal(old)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for key, content := range map[string]string{"dlq/queue=newsfork-domain-dev/date=2026-01-28/domain.json": string(body), "dlq/queue=newsfork-domain-dev/date=2026-01-28/broken.json": "{", "dlq/readme.txt": "x"} {
+		if _, err := f.bucket.Put(t.Context(), key, []byte(content), nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	known, err := ledger.New(f.db).DeadLetters(t.Context(), ledger.LetterQuery{Limit: 9})
+	if err != nil {
+		t.Fatal(err)
+	}
+	work := map[string]string{}
+	for _, l := range known.DeadLetters {
+		work[l.ID] = l.Work
+	}
+	c, next, err := f.Letters.Stored(t.Context(), place, "")
+	if err != nil || next != "" {
+		t.Fatal(next, err)
+	}
+	var ids []string
+	for _, l := range c.DeadLetters {
+		ids = append(ids, l.MessageID)
+		if l.WorkKey != work[l.MessageID] {
+			t.Errorf("%s: work %s, want %s", l.MessageID, l.WorkKey, work[l.MessageID])
+		}
+	}
+	slices.Sort(ids)
+	if !slices.Equal(ids, []string{"domain", "odd", "seed"}) {
+		t.Errorf("found %v", ids)
+	}
+	if len(c.Files) != 1 || c.Files[0].Name != "raw_0001" || c.Files[0].ErrorType != contract.Parse || len(c.Domains) != 1 || c.Domains[0].Domain != "a.sg" {
+		t.Errorf("given up: %+v %+v", c.Files, c.Domains)
+	}
+}
