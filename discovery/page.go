@@ -22,6 +22,7 @@ type page struct {
 	query    string // without "?"
 	depth    int    // path segments
 	segments [MaxSegments]string
+	kinds    [MaxSegments]kind
 }
 
 // parsePage takes a canonical URL apart. Of a path that is too deep only the first segments stand in
@@ -46,6 +47,7 @@ func parsePage(url string) (p page) {
 		}
 		p.depth++
 	}
+	p.setKinds()
 	return p
 }
 
@@ -104,9 +106,9 @@ func extensionOf(segment string) string {
 
 // hasWord reports whether some segment is made of words rather than of numbers and keys.
 func (p *page) hasWord() bool {
-	for _, s := range p.parts() {
-		switch kindOf(s) {
-		case literalKind, slugKind:
+	for i, s := range p.parts() {
+		switch p.kinds[i] {
+		case literalKind, slugKind, monthKind:
 			if holdsWord(s[:len(s)-extensionLength(s)]) {
 				return true
 			}

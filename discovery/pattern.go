@@ -38,7 +38,6 @@ type tree struct {
 	nodes    []node
 	examples map[nodeID]*[2]string // the two greatest URLs of a pattern, greatest first
 	token    []byte
-	kinds    []kind
 }
 
 func newTree() *tree {
@@ -53,10 +52,9 @@ func (t *tree) add(p *page) nodeID {
 	if p.depth > maxPatternDepth {
 		return noNode
 	}
-	t.kinds = p.kinds(t.kinds)
 	at := root
-	for i, k := range t.kinds {
-		s := p.segments[i]
+	for i, s := range p.parts() {
+		k := p.kinds[i]
 		e := s[len(s)-extensionLength(s):]
 		name := k == literalKind
 		if name && t.nodes[at].variable {
@@ -67,7 +65,7 @@ func (t *tree) add(p *page) nodeID {
 		} else {
 			t.token = append(append(t.token[:0], placeholders[k]...), e...)
 		}
-		if i == len(t.kinds)-1 && p.query != "" {
+		if i == p.depth-1 && p.query != "" {
 			t.token = appendQueryPattern(t.token, p.query)
 		}
 		if at = t.child(at, name); at == noNode {

@@ -26,15 +26,14 @@ var placeholders = [...]string{
 	langKind: "{lang}", pageKind: "{page}", monthKind: "{month}", dayKind: "{day}",
 }
 
-// kinds tells what the segments of a page look like; months, days, page numbers and languages need
+// setKinds tells what the segments of a page look like; months, days, page numbers and languages need
 // their neighbours or place.
-func (p *page) kinds(dst []kind) []kind {
-	dst = dst[:0]
+func (p *page) setKinds() {
 	for i, s := range p.parts() {
 		body := s[:len(s)-extensionLength(s)]
 		k := kindOf(s)
 		if i > 0 {
-			switch previous := dst[i-1]; {
+			switch previous := p.kinds[i-1]; {
 			case k == numberKind && previous == yearKind && between(body, 1, 12):
 				k = monthKind
 			case k == literalKind && previous == yearKind && isMonthName(body):
@@ -51,9 +50,8 @@ func (p *page) kinds(dst []kind) []kind {
 		case k == slugKind && i < len(p.parts())-1:
 			k = literalKind // a section with a long name, until too many stand beside it
 		}
-		dst = append(dst, k)
+		p.kinds[i] = k
 	}
-	return dst
 }
 
 // kindOf tells what a segment looks like, its extension aside.

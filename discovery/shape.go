@@ -21,7 +21,7 @@ type shapeClass struct {
 }
 
 func (s *shapes) classify(p *page) (class int, confidence float64) {
-	if p.depth > 0 && kindOf(p.parts()[len(p.parts())-1]) == slugKind {
+	if n := len(p.parts()); n > 0 && p.kinds[n-1] == slugKind {
 		return s.classifier.likely(p.url)
 	}
 	s.buf = appendShape(s.buf[:0], p)
@@ -46,18 +46,8 @@ var specimens = [...]string{
 func appendShape(dst []byte, p *page) []byte {
 	dst = append(dst, p.url[:strings.Index(p.url, "://")+3]...)
 	dst = append(dst, p.host...)
-	previous := literalKind
-	for _, s := range p.parts() {
-		dst = append(dst, '/')
-		k := kindOf(s)
-		// A month or day looks like a number, and stays one that can be a month or day.
-		if k == numberKind && len(s) <= 2 && (previous == yearKind || previous == monthKind) {
-			k = monthKind
-			dst = append(dst, "10"...)
-		} else {
-			dst = appendSpecimen(dst, s, k)
-		}
-		previous = k
+	for i, s := range p.parts() {
+		dst = appendSpecimen(append(dst, '/'), s, p.kinds[i])
 	}
 	if p.depth == 0 || p.path[len(p.path)-1] == '/' {
 		dst = append(dst, '/')
@@ -78,6 +68,8 @@ func appendShape(dst []byte, p *page) []byte {
 func appendSpecimen(dst []byte, s string, k kind) []byte {
 	s, e := s[:len(s)-extensionLength(s)], s[len(s)-extensionLength(s):]
 	switch {
+	case (k == monthKind || k == dayKind) && isDigit(s[0]):
+		return append(append(dst, "10"...), e...)
 	case k == numberKind, k == yearKind, k == dateKind, k == idKind && isHexadecimal(s):
 		return append(append(dst, specimens[k]...), e...)
 	}
