@@ -55,12 +55,10 @@ func newClient(address, token string) (*client, error) {
 			return nil, usageError("the token holds blanks or characters that no token has; check SEED_API_TOKEN or --token-file")
 		}
 	}
-	transport := http.DefaultTransport.(*http.Transport).Clone()
 	return &client{
 		base:  base,
 		token: token,
 		http: &http.Client{
-			Transport: transport,
 			// The API never redirects; whoever does is something else, and gets no second request.
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
@@ -256,7 +254,7 @@ func (c *client) receive(r *http.Request) (json.RawMessage, error) {
 		return nil, foreign("with broken JSON")
 	}
 	switch e := answer.Error; {
-	case answer.Success && response.StatusCode/100 == 2 && answer.Data != nil:
+	case answer.Success && response.StatusCode/100 == 2 && answer.Data != nil && string(answer.Data) != "null":
 		return answer.Data, nil
 	case !answer.Success && response.StatusCode >= 400 && e != nil:
 		e.Status, e.Data, e.RequestID = response.StatusCode, answer.Data, response.Header.Get("X-Request-Id")

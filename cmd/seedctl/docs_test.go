@@ -154,7 +154,7 @@ func TestDocsComplete(t *testing.T) {
 // part where it talks to the engine.
 func TestHelp(t *testing.T) {
 	for name, c := range everyCommand() {
-		_, help, _ := run2(c, "--help")
+		_, help, _ := runOne(c, "--help")
 		text, _, _ := strings.Cut(help, "\nFlags:\n")
 		if !strings.HasPrefix(help, "seedctl "+name+": ") || !strings.Contains(help, "\n  seedctl "+name) {
 			t.Errorf("%s: %s", name, help)
@@ -172,7 +172,7 @@ func TestHelp(t *testing.T) {
 	}
 }
 
-func run2(c command, args ...string) (code int, out, errOut string) {
+func runOne(c command, args ...string) (code int, out, errOut string) {
 	var o, e bytes.Buffer
 	code = c.run(args, strings.NewReader(""), &o, &e)
 	return code, o.String(), e.String()

@@ -16,12 +16,14 @@ func (r *remote) limitFlag() *int {
 }
 
 // list shows the entries of a list, page by page, until limit of them are shown. entries takes a
-// page apart into its entries and the cursor of the next page; header and row are a line of columns each.
+// page apart into its entries and the cursor of the next page; header and row are a line of columns
+// each, aligned by page.
 func list[Page, Entry any](ctx context.Context, r *remote, path []string, query url.Values, limit int,
 	entries func(*Page) ([]Entry, *string), header string, row func(*Entry) string) error {
 	if limit < 0 {
 		return usageError("--limit must not be below 0")
 	}
+	rows := []string{header}
 	for shown := 0; ; {
 		size := pageSize
 		if limit > 0 {
@@ -33,7 +35,7 @@ func list[Page, Entry any](ctx context.Context, r *remote, path []string, query 
 			return err
 		}
 		found, cursor := entries(&page)
-		rows := []string{header}
+		found = found[:min(len(found), size)]
 		for i := range found {
 			if !r.asJSON {
 				rows = append(rows, row(&found[i]))
@@ -41,11 +43,12 @@ func list[Page, Entry any](ctx context.Context, r *remote, path []string, query 
 				return err
 			}
 		}
-		if !r.asJSON && (len(found) > 0 || shown == 0) {
+		if !r.asJSON {
 			if err := table(r.out, rows...); err != nil {
 				return err
 			}
 		}
+		rows = nil
 		shown += len(found)
 		switch {
 		case cursor == nil || *cursor == "":

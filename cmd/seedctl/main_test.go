@@ -2,8 +2,12 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
+	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/newsfork/seed-engine/contract"
 )
 
 // seedctl runs a command line with text on its standard input.
@@ -44,5 +48,17 @@ func TestEveryCommand(t *testing.T) {
 		if code, out, errOut := seedctl("", c.name, "--no-such-flag"); code != exitUsage || out != "" || !strings.Contains(errOut, "no-such-flag") {
 			t.Errorf("%s: %d, %q, %q", c.name, code, out, errOut)
 		}
+	}
+}
+
+func TestVersion(t *testing.T) {
+	code, out, errOut := seedctl("", "version")
+	if want := "seedctl " + contract.Version + " (" + runtime.Version(); code != exitOK || !strings.HasPrefix(out, want) || errOut != "" {
+		t.Errorf("%d, %q, %q", code, out, errOut)
+	}
+	var v struct{ Version, Go, Platform string }
+	code, out, _ = seedctl("", "version", "--json")
+	if err := json.Unmarshal([]byte(out), &v); code != exitOK || err != nil || v.Version != contract.Version || v.Go != runtime.Version() || v.Platform != runtime.GOOS+"/"+runtime.GOARCH {
+		t.Errorf("%d, %v, %q", code, err, out)
 	}
 }

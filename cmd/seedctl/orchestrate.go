@@ -67,7 +67,9 @@ func runOrchestrate(args []string, _ io.Reader, out, errOut io.Writer) int {
 			})
 		}
 		if !r.asJSON {
-			fmt.Fprintln(r.out, orchestratedText(result))
+			if _, err := fmt.Fprintln(r.out, orchestratedText(result)); err != nil {
+				return err
+			}
 		}
 		var verdict error
 		answer.Status, verdict = r.watch(ctx, p, result, *interval, *timeout)

@@ -54,7 +54,8 @@ func (p *progress) show() {
 	case p.latest == p.shown && (p.drawn || !p.terminal):
 		return
 	case p.terminal:
-		fmt.Fprint(p.w, "\r\x1b[K", p.latest)
+		// Without wrapping (DECAWM), so that a narrow terminal cuts the line off.
+		fmt.Fprint(p.w, "\r\x1b[K\x1b[?7l", p.latest, "\x1b[?7h")
 		p.drawn = true
 	default:
 		fmt.Fprintln(p.w, p.latest)

@@ -183,6 +183,7 @@ func TestErrors(t *testing.T) {
 		{"nothing", raw(200, "", ""), "status", exitUnreachable, 1, "otherwise than a Seed Engine"},
 		{"broken", raw(200, "application/json", `{"success": true, "data": {`), "status", exitUnreachable, 1, "with broken JSON"},
 		{"no data", raw(200, "application/json", `{"success": true}`), "status", exitUnreachable, 1, "with other JSON"},
+		{"null", raw(200, "application/json", `{"success": true, "data": null}`), "status", exitUnreachable, 1, "with other JSON"},
 		{"other type", raw(200, "application/json", `{"success": true, "data": {"paused": "no"}}`), "status", exitUnreachable, 1, "answers otherwise than the Seed Engine 1.0.0 does"},
 		{"lie", raw(404, "application/json", `{"success": true, "data": {}}`), "status", exitUnreachable, 1, "answered 404 with other JSON"},
 		{"redirect", func(w http.ResponseWriter, r *http.Request) bool {

@@ -191,7 +191,7 @@ func writeStatus(w io.Writer, s *contract.Status) error {
 	}
 	rows = []string{"", "ERROR\tFILES\tDOMAINS"}
 	for _, e := range s.Errors {
-		add("%s\t%d\t%d", plain(string(e.ErrorType)), e.Files, e.Domains)
+		add("%s\t%d\t%d", plain(e.ErrorType), e.Files, e.Domains)
 	}
 	if err := tableIf(len(s.Errors) > 0, w, rows); err != nil {
 		return err

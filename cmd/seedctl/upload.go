@@ -132,7 +132,7 @@ func findRaw(args []string, given contract.Partition, chunk string, next bool) (
 		}
 		found := false
 		err = filepath.WalkDir(arg, func(path string, d fs.DirEntry, err error) error {
-			if err == nil && d.Type().IsRegular() && rawName(path) != "" {
+			if err == nil && !d.IsDir() && rawName(path) != "" {
 				found = true
 				files = append(files, rawUpload{path: path})
 			}
@@ -216,21 +216,21 @@ func (f *rawUpload) look(given contract.Partition) error {
 		}
 	}
 	if err := f.partition.Validate("--"); err != nil {
-		return usageError(fmt.Sprintf("%s: its path does not say the partition: %v", f.path, err))
+		return usageError(fmt.Sprintf("%s: neither flags nor path say its partition: %v", f.path, err))
 	}
+	info, err := os.Stat(f.path)
+	if err != nil {
+		return err
+	}
+	if !info.Mode().IsRegular() { // to open a pipe would wait
+		return fmt.Errorf("%s is no regular file", f.path)
+	}
+	f.size = info.Size()
 	file, err := os.Open(f.path)
 	if err != nil {
 		return err
 	}
 	defer file.Close()
-	info, err := file.Stat()
-	if err != nil {
-		return err
-	}
-	if !info.Mode().IsRegular() {
-		return fmt.Errorf("%s is no regular file", f.path)
-	}
-	f.size = info.Size()
 	head := make([]byte, 512)
 	n, err := io.ReadFull(file, head)
 	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
@@ -332,7 +332,7 @@ func (u *uploader) put(ctx context.Context, f *rawUpload) (unsure bool, err erro
 			return unreadable(err)
 		}
 		defer file.Close()
-		_, err = u.send(ctx, rq, &counted{io.LimitReader(file, f.size), u, 0}, f.size)
+		_, err = u.send(ctx, rq, &counted{Reader: io.LimitReader(file, f.size), uploader: u}, f.size)
 		if info, statErr := file.Stat(); statErr != nil {
 			return unreadable(statErr)
 		} else if info.Size() != f.size {
@@ -391,15 +391,16 @@ func nextName(sizes map[string]int64) string {
 // counted tells the progress of a file while it is read.
 type counted struct {
 	io.Reader
-	*uploader
-	read int64
+	uploader *uploader
+	read     int64
 }
 
 func (c *counted) Read(p []byte) (int, error) {
 	n, err := c.Reader.Read(p)
 	c.read += int64(n)
-	done := c.sent + c.read
-	c.progress.update(float64(done)/float64(c.total), fmt.Sprintf("%s of %s  %s", bytesText(done), bytesText(c.total), c.label))
+	u := c.uploader
+	done := u.sent + c.read
+	u.progress.update(float64(done)/float64(u.total), fmt.Sprintf("%s of %s  %s", bytesText(done), bytesText(u.total), u.label))
 	return n, err
 }
 

@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -63,7 +64,7 @@ func TestUpload(t *testing.T) {
 		{"no number", map[string]string{"a.json": "[]"}, flags + "--chunk 1 a.json", exitUsage, "", `--chunk "1" is no number`},
 		{"one chunk, two files", map[string]string{"a.json": "[]", "b.json": "[]"}, flags + "--chunk 0001 a.json b.json", exitUsage, "", "--chunk is for one file"},
 		{"twice", map[string]string{"a/raw_0002.json": "[]", "b/raw_0002.json": "[]"}, flags + ".", exitUsage, "", "are both raw/country=sg/category=news/date=2026-01-28/raw_0002.json"},
-		{"no partition", map[string]string{"raw_0002.json": "[]"}, "raw_0002.json", exitUsage, "", "does not say the partition: --country"},
+		{"no partition", map[string]string{"raw_0002.json": "[]"}, "raw_0002.json", exitUsage, "", "neither flags nor path say its partition: --country"},
 		{"no such day", map[string]string{"raw_0002.json": "[]"}, flags + "--date 2026-02-30 raw_0002.json", exitUsage, "", "--date"},
 		{"no such file", map[string]string{day + "raw_0002.json": "[]"}, flags + day + "raw_0002.json nothing.json", exitFailed, "", "nothing.json"},
 		{"standard input", nil, flags + "-", exitUsage, "", "no length"},
@@ -309,6 +310,29 @@ func TestUploadInterrupted(t *testing.T) {
 	}
 	e.with(func() { e.before = nil })
 	if code, out, errOut := seedctl("", "upload", dir); code != exitOK || strings.Count(out, "exists") != 1 || strings.Count(out, "stored") != 1 {
+		t.Error(code, out, errOut)
+	}
+}
+
+// TestUploadSpecial: a pipe is refused without waiting for its writer; a link counts as its file.
+func TestUploadSpecial(t *testing.T) {
+	newEngine(t)
+	dir := lay(t, map[string]string{"a/export.json": "[]"})
+	pipe, link := filepath.Join(dir, "raw_0007.json"), filepath.Join(dir, "b", "raw_0008.json")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Dir(link), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("../a/export.json", link); err != nil {
+		t.Fatal(err)
+	}
+	flags := []string{"upload", "--country", "sg", "--category", "news", "--date", "2026-01-28"}
+	if code, _, errOut := seedctl("", append(flags, pipe)...); code != exitFailed || !strings.Contains(errOut, "is no regular file") {
+		t.Error(code, errOut)
+	}
+	if code, out, errOut := seedctl("", append(flags, filepath.Dir(link))...); code != exitOK || !strings.Contains(out, "raw_0008.json  2 bytes") {
 		t.Error(code, out, errOut)
 	}
 }

@@ -145,13 +145,13 @@ func TestBar(t *testing.T) {
 	}
 	var out, errOut terminal
 	code := run(strings.Fields("orchestrate --watch --interval 150ms"), strings.NewReader(""), &out, &errOut)
-	want := "\r\x1b[K[--------------------]   0 %  files 0/150  domains 0/0  Ns" +
+	last := "\r\x1b[K\x1b[?7l[####################] 100 %  files 150/150  domains 400/400 (1 failed)  Ns\x1b[?7h"
+	want := "\r\x1b[K\x1b[?7l[--------------------]   0 %  files 0/150  domains 0/0  Ns\x1b[?7h" +
 		"\r\x1b[Kseedctl orchestrate: the storage did not answer (storage_error, request r-1); trying again in 1ms\n" +
-		"\r\x1b[K[#####---------------]  25 %  files 75/150  domains 101/200 (1 failed)  Ns" +
-		"\r\x1b[K[####################] 100 %  files 150/150  domains 400/400 (1 failed)  Ns\n" +
+		"\r\x1b[K\x1b[?7l[#####---------------]  25 %  files 75/150  domains 101/200 (1 failed)  Ns\x1b[?7h" +
+		last + "\n" +
 		"seedctl orchestrate: 0 files and 1 domain failed; \"seedctl dlq list\" and \"seedctl domains --state failed\" say why\n"
 	got := regexp.MustCompile(`  \d+s`).ReplaceAllString(errOut.String(), "  Ns")
-	last := "\r\x1b[K[####################] 100 %  files 150/150  domains 400/400 (1 failed)  Ns"
 	got = strings.Replace(got, last+last, last, 1) // drawn again when a second was over
 	if code != exitFailed || got != want || strings.Contains(out.String(), "\x1b") {
 		t.Errorf("%d, %q, not\n%q", code, got, want)
