@@ -68,6 +68,7 @@ func (r *Reconciler) Run(ctx context.Context, p contract.Partition, cursor strin
 	out := contract.Reconciled{Partition: p}
 	at := position{Stage: files}
 	if cursor != "" {
+		at = position{}
 		b, err := base64.RawURLEncoding.DecodeString(cursor)
 		if err == nil {
 			err = json.Unmarshal(b, &at)
