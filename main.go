@@ -29,11 +29,13 @@ import (
 	"github.com/newsfork/seed-engine/r2"
 	"github.com/newsfork/seed-engine/reconcile"
 	"github.com/newsfork/seed-engine/settings"
+	"github.com/newsfork/seed-engine/sitemap"
 	"github.com/newsfork/seed-engine/worker"
 )
 
 func main() {
 	log := contract.NewLogger(os.Stdout)
+	sitemap.PlatformDecoder = worker.TextDecoder
 	// Variables can be read only within an event, so the first one builds the program.
 	program := sync.OnceValues(func() (*seedEngine, error) { return build(log) })
 	worker.Run(
@@ -77,9 +79,13 @@ type seedEngine struct {
 	retention time.Duration
 }
 
-// everyMinute is what the cron starts. The tables that are swept from end to end are so once an hour.
+// everyMinute is what the cron starts. Once an hour the ledger is rid of what is old.
 func (e *seedEngine) everyMinute(ctx context.Context, at time.Time) error {
-	return errors.Join(e.alarms.Run(ctx), e.records.Prune(ctx, at.Add(-e.retention), at.Minute() == 0))
+	err := e.alarms.Run(ctx)
+	if at.Minute() == 0 {
+		err = errors.Join(err, e.records.Prune(ctx, at.Add(-e.retention)))
+	}
+	return err
 }
 
 func build(log *slog.Logger) (*seedEngine, error) {

@@ -7,9 +7,6 @@ import (
 
 	"golang.org/x/text/encoding"
 	"golang.org/x/text/encoding/charmap"
-	"golang.org/x/text/encoding/japanese"
-	"golang.org/x/text/encoding/korean"
-	"golang.org/x/text/encoding/simplifiedchinese"
 	"golang.org/x/text/encoding/unicode"
 	"golang.org/x/text/transform"
 )
@@ -40,13 +37,13 @@ func charset(label string) (string, encoding.Encoding) {
 	case utf16BE:
 		return utf16BE, unicode.UTF16(unicode.BigEndian, unicode.IgnoreBOM)
 	case eucKR, "ks_c_5601-1987", "ks_c_5601-1989", "ksc5601", "ks_c_5601", "cp949", "ms949", "uhc", "windows-949", "korean":
-		return eucKR, korean.EUCKR
+		return eucKR, eastAsian(eucKR)
 	case shiftJIS, "shift-jis", "sjis", "x-sjis", "ms_kanji", "windows-31j", "cp932", "ms932":
-		return shiftJIS, japanese.ShiftJIS
+		return shiftJIS, eastAsian(shiftJIS)
 	case eucJP, "x-euc-jp", "eucjp":
-		return eucJP, japanese.EUCJP
+		return eucJP, eastAsian(eucJP)
 	case gb18030, "gbk", "gb2312", "gb_2312-80", "cp936", "x-gbk", "chinese":
-		return gb18030, simplifiedchinese.GB18030
+		return gb18030, eastAsian(gb18030)
 	case "windows-1252", "iso-8859-1", "iso8859-1", "iso_8859-1", "latin1", "l1", "cp1252", "x-cp1252", "us-ascii", "ascii":
 		return "windows-1252", charmap.Windows1252
 	case cyrillic, "cp1251", "x-cp1251":

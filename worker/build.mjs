@@ -34,10 +34,20 @@ export function supportCode(source) {
   return source;
 }
 
+// Packages in which no time is spent. Without inlining they take a tenth of a megabyte less of the
+// compressed program.
+const project = "github.com/newsfork/seed-engine";
+const notInlined = [
+  ...["crypto/...", "encoding/...", "fmt", "log/...", "math/big", "mime/...", "net", "net/...", "reflect", "time", "vendor/..."],
+  ...["golang.org/...", "github.com/syumai/..."],
+  ...["contract", "handlers", "ledger", "orchestrator", "queues", "reconcile", "alarms", "settings"].map((room) => `${project}/${room}`),
+];
+
 /** Compiles the Go package in dir for WebAssembly. */
 export function compile(dir, file) {
   const env = { ...process.env, GOOS: "js", GOARCH: "wasm" };
-  execFileSync("go", ["build", "-trimpath", "-ldflags=-s -w", "-tags=nethttpomithttp2", "-o", file, "."], { cwd: dir, env, stdio: "inherit" });
+  const plain = notInlined.map((packages) => `-gcflags=${packages}=-l`);
+  execFileSync("go", ["build", "-trimpath", "-ldflags=-s -w", "-tags=nethttpomithttp2", ...plain, "-o", file, "."], { cwd: dir, env, stdio: "inherit" });
 }
 
 /** Compiles the Go package in dir and puts a complete Worker into out. */

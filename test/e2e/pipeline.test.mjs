@@ -52,7 +52,7 @@ describe("the pipeline on the sample", () => {
   });
 
   test("nothing else is written", async () => {
-    const allowed = ["domain_metadata.json", "domain_metadata.json.success", "robots.txt", "sitemap.xml"];
+    const allowed = ["discovery.json", "domain_metadata.json", "domain_metadata.json.success", "robots.txt", "sitemap.xml"];
     const known = new Set(domains.map(dirOf));
     for (const key of await engine.keys("prod/")) {
       const cut = key.lastIndexOf("/") + 1;
