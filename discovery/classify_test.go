@@ -2,8 +2,139 @@ package discovery
 
 import (
 	"encoding/json"
+	"reflect"
+	"strings"
 	"testing"
+	"unicode/utf8"
 )
+
+// TestClassifyClearCut holds URLs that no reader would doubt, in many languages and spellings.
+func TestClassifyClearCut(t *testing.T) {
+	for url, want := range map[string]Type{
+		"https://www.example.gov/newsroom/press-releases/2026":                                       PressRelease,
+		"https://www.example.gov/about-us":                                                           About,
+		"https://www.example.gov/contact-us":                                                         Contact,
+		"https://www.example.gov/faq":                                                                FAQ,
+		"https://www.example.gov/sites/default/files/annual-report-2025.pdf":                         Report,
+		"https://www.example.gov/statistics/population":                                              Statistics,
+		"https://www.example.gov/search?q=water":                                                     Search,
+		"https://www.example.gov/privacy-policy":                                                     Unknown,
+		"https://www.example.gov/":                                                                   Unknown,
+		"https://www.example.gov/data/cases.csv":                                                     Download,
+		"https://www.example.gov/events/water-conference-2026":                                       Event,
+		"https://www.example.gov/calendar/2026/05":                                                   Calendar,
+		"https://www.example.gov/forms/application-form":                                             Form,
+		"https://www.example.gov/video-gallery/opening":                                              Multimedia,
+		"https://www.example.gov/archive/2012":                                                       Archive,
+		"https://news.example.com/politics/2026/01/28/parliament-votes-on-a-new-budget-for-schools/": News,
+		"https://www.example.go.kr/보도자료/2026":                                                        PressRelease,
+		"https://www.example.go.kr/%EA%B3%B5%EC%A7%80%EC%82%AC%ED%95%AD":                             Announcement,
+		"https://www.example.go.jp/お知らせ/":                                                            Announcement,
+		"https://www.example.lg.jp/toukei/jinkou.html":                                               Statistics,
+		"https://www.example.gov.cn/常见问题/":                                                           FAQ,
+		"https://www.example.bund.de/pressemitteilungen/2026":                                        PressRelease,
+		"https://www.example.de/kontakt":                                                             Contact,
+		"https://www.example.de/impressum":                                                           Unknown,
+		"https://www.example.gouv.fr/communiques-de-presse":                                          PressRelease,
+		"https://www.example.fr/annuaire":                                                            Directory,
+		"https://www.example.gob.mx/preguntas-frecuentes":                                            FAQ,
+		"https://www.example.gov.br/noticias":                                                        News,
+		"https://www.example.gov.br/perguntas-frequentes":                                            FAQ,
+		"https://www.example.gov.it/comunicati-stampa":                                               PressRelease,
+		"https://www.example.nl/veelgestelde-vragen":                                                 FAQ,
+		"https://www.example.go.id/siaran-pers":                                                      PressRelease,
+		"https://www.example.gov.my/soalan-lazim":                                                    FAQ,
+		"https://www.example.gov.vn/tin-tuc":                                                         News,
+		"https://www.example.go.th/คำถามที่พบบ่อย":                                                   FAQ,
+		"https://www.example.gov.sa/ar/الأسئلة-الشائعة":                                              FAQ,
+		"https://www.example.gov.ru/novosti/":                                                        News,
+		"https://www.example.ru/контакты":                                                            Contact,
+	} {
+		if got := Classify(url, Context{}); got.PrimaryType != want {
+			t.Errorf("%s: %s (%.2f, %v), want %s", url, got.PrimaryType, got.Confidence, got.Evidence.KeywordMatches, want)
+		}
+	}
+}
+
+func TestClassifyEvidence(t *testing.T) {
+	got := Classify("https://www.mom.gov.sg/newsroom/press-releases/2026", Context{})
+	want := Evidence{
+		URLPatterns:     []string{"/newsroom", "/press-releases", "/{year}"},
+		KeywordMatches:  []string{"newsroom", "press", "releases"},
+		StructuralHints: []string{"depth_3", "year_pattern"},
+		DomainContext:   []string{"government"},
+	}
+	if !reflect.DeepEqual(got.Evidence, want) {
+		t.Errorf("%+v\nwant %+v", got.Evidence, want)
+	}
+	b, err := json.Marshal(Classify("", Context{}))
+	if err != nil || strings.Contains(string(b), "null") {
+		t.Errorf("lists must not be null: %s %v", b, err)
+	}
+}
+
+// TestClassifyContext: what discovery knows of the source fills in where the host says nothing.
+func TestClassifyContext(t *testing.T) {
+	const url = "https://portal.example.com/a1"
+	if got := Classify(url, Context{Authority: "gov"}).Evidence.DomainContext; len(got) != 1 || got[0] != "government" {
+		t.Errorf("%v", got)
+	}
+	if got := Classify(url, Context{}).Evidence.DomainContext; len(got) != 0 {
+		t.Errorf("%v", got)
+	}
+	if got := Classify("https://example.edu/", Context{Authority: "gov"}).Evidence.DomainContext; got[0] != "education" {
+		t.Errorf("%v", got)
+	}
+}
+
+// TestClassifierRepeats: an answer depends on the URL, not on what was asked before.
+func TestClassifierRepeats(t *testing.T) {
+	c := NewClassifier(Context{})
+	for range 2 {
+		for _, u := range benchmarkURLs {
+			fresh := Classify(u, Context{})
+			if again := c.Classify(u); !reflect.DeepEqual(again, fresh) {
+				t.Errorf("%s: %+v, then %+v", u, fresh, again)
+			}
+			if bulk := c.Type(u); bulk != fresh.PrimaryType {
+				t.Errorf("%s: Type %s, Classify %s", u, bulk, fresh.PrimaryType)
+			}
+		}
+	}
+	if n := testing.AllocsPerRun(100, func() { c.Type(benchmarkURLs[0]) }); n > 0 {
+		t.Errorf("Type on one host allocates %.0f times", n)
+	}
+}
+
+func FuzzClassify(f *testing.F) {
+	for _, u := range benchmarkURLs {
+		f.Add(u)
+	}
+	for _, u := range []string{
+		"", "/", "?", "#", "://", "http://", "https://[::1]:8080/news", "//host/path", "mailto:a@b", "https://xn--80ak6aa92e.com/",
+		"https://h/%", "https://h/%zz%E3%81", "https://h/" + strings.Repeat("a/", 300), "https://h/?" + strings.Repeat("a=b&", 300),
+		"https://h/\xff\xfe", "https://xn--a/", "https://h/2026/13/45/", "https://h/" + strings.Repeat("新", 500), "https://h/a.pdf.", "https://h/é.html",
+	} {
+		f.Add(u)
+	}
+	c := NewClassifier(Context{})
+	f.Fuzz(func(t *testing.T, u string) {
+		a := c.Classify(u)
+		if a.Confidence < 0 || a.Confidence > 1 || a.PrimaryType == "" || c.Type(u) != a.PrimaryType {
+			t.Fatalf("%q: %+v", u, a)
+		}
+		for _, s := range a.SecondaryTypes {
+			if s == a.PrimaryType {
+				t.Fatalf("%q: %s is primary and secondary", u, s)
+			}
+		}
+		for _, w := range a.Evidence.KeywordMatches {
+			if !utf8.ValidString(w) || w == "" {
+				t.Fatalf("%q: word %q", u, w)
+			}
+		}
+	})
+}
 
 var benchmarkURLs = []string{
 	"https://www.example.gov/newsroom/press-releases/2026/minister-opens-new-bridge-over-the-river",
@@ -16,7 +147,7 @@ var benchmarkURLs = []string{
 	"https://www.example.org/events/calendar?month=5&year=2026",
 }
 
-// BenchmarkClassify is the bulk path, host and path new with every URL.
+// BenchmarkClassify is the bulk path at its worst: another host with every URL.
 func BenchmarkClassify(b *testing.B) {
 	c := NewClassifier(Context{})
 	c.Type(benchmarkURLs[0])
@@ -25,11 +156,4 @@ func BenchmarkClassify(b *testing.B) {
 		c.Type(benchmarkURLs[i%len(benchmarkURLs)])
 	}
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "URLs/s")
-}
-
-func TestShow(t *testing.T) {
-	for _, u := range benchmarkURLs {
-		b, _ := json.Marshal(Classify(u, Context{}))
-		t.Log(u, string(b))
-	}
 }

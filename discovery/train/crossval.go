@@ -35,18 +35,6 @@ func (p *prediction) confidence(temperature float64) float64 {
 	return s[p.best()]
 }
 
-func (p *prediction) right() bool { return p.best() == p.label }
-
-func (p *prediction) rightOrSecondary() bool {
-	best := p.best()
-	for _, s := range p.secondary {
-		if s == best {
-			return true
-		}
-	}
-	return best == p.label
-}
-
 // crossValidate predicts every labelled example by a model trained without its fold. The folds are
 // independent of each other and are computed side by side.
 func crossValidate(examples []*example, set settings) []*prediction {
@@ -54,7 +42,7 @@ func crossValidate(examples []*example, set settings) []*prediction {
 	var wait sync.WaitGroup
 	for fold := range folds {
 		wait.Go(func() {
-			rest := slices.DeleteFunc(slices.Clone(examples), func(e *example) bool { return e.fold == fold })
+			rest := slices.DeleteFunc(slices.Clone(examples), func(e *example) bool { return e.fold == fold || set.leftOut(e) })
 			w := fit(rest, set)
 			for _, e := range examples {
 				if e.fold == fold && e.origin == labelled {
@@ -65,6 +53,18 @@ func crossValidate(examples []*example, set settings) []*prediction {
 	}
 	wait.Wait()
 	return slices.Concat(parts[:]...)
+}
+
+// learningCurve is how good the model is with none, a quarter, half, three quarters and all of the
+// labelled examples to learn from, next to all written ones. Predictions are those with all.
+func learningCurve(examples []*example, predictions []*prediction, set settings) []figures {
+	const steps = 4
+	var curve []figures
+	for step := range steps {
+		part := crossValidate(examples, set.keeping(step, steps))
+		curve = append(curve, measure(part, (*prediction).best))
+	}
+	return append(curve, measure(predictions, (*prediction).best))
 }
 
 // figures sum up predictions.

@@ -24,6 +24,7 @@ type example struct {
 	label     lexicon.Role
 	secondary []lexicon.Role // other types that would be right too
 	origin    origin
+	number    int // of its line
 	fold      int // everyFold for URLs of patterns, whose hosts are made up
 	features  urltext.Features
 }
@@ -117,7 +118,7 @@ func readLabelled(dir fs.FS) ([]*example, error) {
 		if err := json.Unmarshal(line, &row); err != nil {
 			return nil, err
 		}
-		e := &example{url: row.URL, lang: row.Lang}
+		e := &example{url: row.URL, lang: row.Lang, number: len(all)}
 		if e.label, e.secondary, err = types(row.Label, row.Secondary); err != nil {
 			return nil, fmt.Errorf("%s: %w", row.URL, err)
 		}

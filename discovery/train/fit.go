@@ -16,9 +16,20 @@ type settings struct {
 	written, pattern               float64 // weights of written examples and those of patterns; a labelled one has 1
 	rounds                         int
 	rate                           float64
+	kept, of                       int // the share of labelled examples used; all when of is 0
 }
 
-var defaults = settings{tied: 0.02, dense: 0.6, structure: 0.6, hashed: 2, smooth: 0.15, written: 0.5, pattern: 0.6, rounds: 150, rate: 0.07}
+// keeping are settings that use a share of the labelled examples only.
+func (set settings) keeping(kept, of int) settings {
+	set.kept, set.of = kept, of
+	return set
+}
+
+func (set *settings) leftOut(e *example) bool {
+	return set.of > 0 && e.origin == labelled && e.number%set.of >= set.kept
+}
+
+var defaults = settings{tied: 0.02, dense: 1.2, structure: 1.2, hashed: 4, smooth: 0.15, written: 0.5, pattern: 0.6, rounds: 150, rate: 0.07}
 
 // fit finds the weights that predict the examples best: Adam over all examples at once, the rate
 // falling as a cosine. Nothing is random, so the same examples give the same weights.

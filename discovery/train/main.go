@@ -37,8 +37,24 @@ func main() {
 		return
 	}
 	data := linear.Quantise(fit(examples, set), temperature(predictions))
-	if err := os.WriteFile(*dir+"/internal/linear/weights.bin", data, 0o644); err != nil {
+	if err := os.WriteFile(*dir+weightsFile, data, 0o644); err != nil {
+		log.Fatal(err)
+	}
+	page, err := os.ReadFile(*dir + pageFile)
+	if err != nil {
+		log.Fatal(err)
+	}
+	if page, err = fillIn(page, tables(predictions, learningCurve(examples, predictions, set))); err != nil {
+		log.Fatal(err)
+	}
+	if err := os.WriteFile(*dir+pageFile, page, 0o644); err != nil {
 		log.Fatal(err)
 	}
 	fmt.Printf("%d examples, %d bytes of weights\n", len(examples), len(data))
 }
+
+// What training writes, from the directory of package discovery.
+const (
+	weightsFile = "/internal/linear/weights.bin"
+	pageFile    = "/../docs/classification.md"
+)

@@ -220,6 +220,8 @@ func (x *expander) place(what string) (string, error) {
 		return x.pick(x.topics), nil
 	case "slug":
 		return x.title(inside)
+	case "word": // of any type
+		return x.place(lexicon.Role(x.next(int(lexicon.Unknown))).String())
 	case "name":
 		return x.pick(strings.Fields("maria john anna peter luis elena taro minh")) + "-" + x.pick(strings.Fields("smith schmidt garcia rossi novak tanaka nguyen silva")), nil
 	case "num":

@@ -1,33 +1,57 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"sort"
 	"strings"
+
+	"github.com/newsfork/seed-engine/discovery/internal/lexicon"
+	"github.com/newsfork/seed-engine/discovery/internal/linear"
 )
+
+// baselineRules are the substring rules of the crawler that this classifier replaces, in its order.
+var baselineRules = []struct {
+	substring string
+	role      lexicon.Role
+}{
+	{"/news", lexicon.News}, {"/newsroom", lexicon.News}, {"/press", lexicon.PressRelease}, {"/media", lexicon.PressRelease},
+	{"/faq", lexicon.FAQ}, {"/questions", lexicon.FAQ}, {"/policy", lexicon.Policy}, {"/regulation", lexicon.Policy},
+	{"/guide", lexicon.Guide}, {"/help", lexicon.Guide}, {"/announcement", lexicon.Announcement}, {"/notice", lexicon.Announcement},
+}
+
+func baseline(p *prediction) lexicon.Role {
+	url := strings.ToLower(p.url)
+	for _, rule := range baselineRules {
+		if strings.Contains(url, rule.substring) {
+			return rule.role
+		}
+	}
+	return lexicon.Unknown
+}
 
 // printFigures prints how good the predictions are, and the wrong ones of some folds.
 func printFigures(w io.Writer, all []*prediction, errors string) {
-	line := func(name string, of []*prediction) {
-		f := measure(of, (*prediction).best)
-		fmt.Fprintf(w, "%-16s n=%3d  accuracy %.3f  with secondary %.3f  macro-F1 %.3f\n", name, f.n, f.accuracy, f.secondary, f.macroF1)
-	}
 	for fold := range folds {
-		line(fmt.Sprintf("fold %d", fold), filter(all, func(p *prediction) bool { return p.fold == fold }))
+		part := filter(all, func(p *prediction) bool { return p.fold == fold })
+		fmt.Fprintf(w, "fold %d  %s\n", fold, measure(part, (*prediction).best))
 	}
-	line("all", all)
-	fmt.Fprintf(w, "temperature %.2f\n", temperature(all))
+	fmt.Fprintf(w, "all     %s  temperature %.2f\n", measure(all, (*prediction).best), temperature(all))
 	if errors == "" {
 		return
 	}
 	wrong := filter(all, func(p *prediction) bool {
-		return !p.right() && strings.Contains(errors, fmt.Sprint(p.fold))
+		return p.best() != p.label && strings.Contains(errors, fmt.Sprint(p.fold))
 	})
 	sort.SliceStable(wrong, func(i, j int) bool { return wrong[i].label < wrong[j].label })
 	for _, p := range wrong {
 		fmt.Fprintf(w, "%s %v → %s %.2f %s\n", p.label, p.secondary, p.best(), p.confidence(1), p.url)
 	}
+}
+
+func (f figures) String() string {
+	return fmt.Sprintf("n=%3d  accuracy %.3f  with secondary %.3f  macro-F1 %.3f", f.n, f.accuracy, f.secondary, f.macroF1)
 }
 
 func filter(all []*prediction, keep func(*prediction) bool) []*prediction {
@@ -38,4 +62,178 @@ func filter(all []*prediction, keep func(*prediction) bool) []*prediction {
 		}
 	}
 	return some
+}
+
+// tables are the parts of docs/classification.md that training writes, by the name that the page
+// marks them with. Curve is the learning curve: figures by the share of the labelled URLs trained on.
+func tables(all []*prediction, curve []figures) map[string]string {
+	return map[string]string{
+		"summary":     summaryTable(all),
+		"types":       typeTable(all),
+		"languages":   languageTable(all),
+		"reliability": reliabilityTable(all, temperature(all)),
+		"confusion":   confusionTable(all),
+		"curve":       curveTable(curve),
+	}
+}
+
+func summaryTable(all []*prediction) string {
+	var b strings.Builder
+	b.WriteString("| | accuracy | with secondary | macro-F1 |\n| --- | --- | --- | --- |\n")
+	row := func(name string, f figures) {
+		fmt.Fprintf(&b, "| %s | %.3f | %.3f | %.3f |\n", name, f.accuracy, f.secondary, f.macroF1)
+	}
+	row("substring rules", measure(all, baseline))
+	row("classifier, all folds", measure(all, (*prediction).best))
+	for fold := range folds {
+		part := filter(all, func(p *prediction) bool { return p.fold == fold })
+		row(fmt.Sprintf("fold %d (%d URLs)", fold, len(part)), measure(part, (*prediction).best))
+	}
+	return b.String()
+}
+
+func typeTable(all []*prediction) string {
+	var b strings.Builder
+	b.WriteString("| type | URLs | precision | recall | F1 | F1 of the substring rules |\n| --- | --- | --- | --- | --- | --- |\n")
+	for c := range lexicon.Role(linear.Classes) {
+		score := func(guess func(*prediction) lexicon.Role) (n int, precision, recall, f1 float64) {
+			var both, guessed float64
+			for _, p := range all {
+				g := guess(p)
+				if p.label == c {
+					n++
+					if g == c {
+						both++
+					}
+				}
+				if g == c {
+					guessed++
+				}
+			}
+			return n, both / max(guessed, 1), both / max(float64(n), 1), 2 * both / max(float64(n)+guessed, 1)
+		}
+		n, precision, recall, f1 := score((*prediction).best)
+		_, _, _, before := score(baseline)
+		fmt.Fprintf(&b, "| %s | %d | %.2f | %.2f | %.2f | %.2f |\n", c, n, precision, recall, f1, before)
+	}
+	return b.String()
+}
+
+// languageTable has a line for each language with some URLs; the others share one.
+func languageTable(all []*prediction) string {
+	const least = 10
+	byLang := map[string][]*prediction{}
+	for _, p := range all {
+		byLang[p.lang] = append(byLang[p.lang], p)
+	}
+	var langs []string
+	var rest []*prediction
+	for _, p := range all {
+		if len(byLang[p.lang]) < least {
+			rest = append(rest, p)
+		}
+	}
+	for lang, part := range byLang {
+		if len(part) >= least {
+			langs = append(langs, lang)
+		}
+	}
+	sort.Slice(langs, func(i, j int) bool {
+		a, b := len(byLang[langs[i]]), len(byLang[langs[j]])
+		return a > b || a == b && langs[i] < langs[j]
+	})
+	var b strings.Builder
+	b.WriteString("| language | URLs | accuracy | with secondary | accuracy of the substring rules |\n| --- | --- | --- | --- | --- |\n")
+	row := func(name string, part []*prediction) {
+		ours, before := measure(part, (*prediction).best), measure(part, baseline)
+		fmt.Fprintf(&b, "| %s | %d | %.2f | %.2f | %.2f |\n", name, len(part), ours.accuracy, ours.secondary, before.accuracy)
+	}
+	for _, lang := range langs {
+		row(lang, byLang[lang])
+	}
+	row("others", rest)
+	return b.String()
+}
+
+func reliabilityTable(all []*prediction, temperature float64) string {
+	var b strings.Builder
+	b.WriteString("| confidence | URLs | mean confidence | right |\n| --- | --- | --- | --- |\n")
+	for _, bin := range [][2]float64{{0, 0.3}, {0.3, 0.5}, {0.5, 0.7}, {0.7, 0.8}, {0.8, 0.9}, {0.9, 1.01}} {
+		var n, sum, right float64
+		for _, p := range all {
+			if c := p.confidence(temperature); c >= bin[0] && c < bin[1] {
+				n++
+				sum += c
+				if p.best() == p.label {
+					right++
+				}
+			}
+		}
+		fmt.Fprintf(&b, "| %.1f to %.1f | %.0f | %.2f | %.2f |\n", bin[0], min(bin[1], 1), n, sum/max(n, 1), right/max(n, 1))
+	}
+	return b.String()
+}
+
+// confusionTable lists what is taken for what; the full matrix is nearly empty.
+func confusionTable(all []*prediction) string {
+	type pair struct{ label, guess lexicon.Role }
+	counts, soft := map[pair]int{}, map[pair]int{}
+	for _, p := range all {
+		if g := p.best(); g != p.label {
+			counts[pair{p.label, g}]++
+			for _, s := range p.secondary {
+				if s == g {
+					soft[pair{p.label, g}]++
+				}
+			}
+		}
+	}
+	var b strings.Builder
+	b.WriteString("| labelled | taken for (of these with that secondary label) |\n| --- | --- |\n")
+	for label := range lexicon.Role(linear.Classes) {
+		var guesses []lexicon.Role
+		for guess := range lexicon.Role(linear.Classes) {
+			if counts[pair{label, guess}] > 0 {
+				guesses = append(guesses, guess)
+			}
+		}
+		sort.SliceStable(guesses, func(i, j int) bool { return counts[pair{label, guesses[i]}] > counts[pair{label, guesses[j]}] })
+		var cells []string
+		for _, guess := range guesses {
+			cell := fmt.Sprintf("%s %d", guess, counts[pair{label, guess}])
+			if n := soft[pair{label, guess}]; n > 0 {
+				cell += fmt.Sprintf(" (%d)", n)
+			}
+			cells = append(cells, cell)
+		}
+		fmt.Fprintf(&b, "| %s | %s |\n", label, strings.Join(cells, ", "))
+	}
+	return b.String()
+}
+
+func curveTable(curve []figures) string {
+	var b strings.Builder
+	b.WriteString("| labelled URLs in training | accuracy | with secondary | macro-F1 |\n| --- | --- | --- | --- |\n")
+	for i, f := range curve {
+		fmt.Fprintf(&b, "| %d %% | %.3f | %.3f | %.3f |\n", i*100/(len(curve)-1), f.accuracy, f.secondary, f.macroF1)
+	}
+	return b.String()
+}
+
+// fillIn puts the tables between their marks in a page: "<!-- train: types -->" and "<!-- end -->".
+func fillIn(page []byte, parts map[string]string) ([]byte, error) {
+	for name, table := range parts {
+		mark := []byte("<!-- train: " + name + " -->\n")
+		i := bytes.Index(page, mark)
+		if i < 0 {
+			return nil, fmt.Errorf("the page has no mark for table %q", name)
+		}
+		i += len(mark)
+		j := bytes.Index(page[i:], []byte("<!-- end -->"))
+		if j < 0 {
+			return nil, fmt.Errorf("table %q has no end", name)
+		}
+		page = append(append(bytes.Clone(page[:i]), table...), page[i+j:]...)
+	}
+	return page, nil
 }
