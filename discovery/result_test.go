@@ -1,6 +1,7 @@
 package discovery
 
 import (
+	"encoding/json"
 	"fmt"
 	"reflect"
 	"slices"
@@ -217,4 +218,32 @@ func TestStateDamaged(t *testing.T) {
 			t.Errorf("%q: no error", text)
 		}
 	}
+}
+
+// FuzzState: whatever stands in discovery.json, it is refused or continued.
+func FuzzState(f *testing.F) {
+	a := ministry()
+	a.Source(Source{Method: RSSEntry, URL: "https://www.mom.gov.sg/rss", Read: true})
+	for i := range 3 {
+		a.Add(&Fact{Loc: fmt.Appendf(nil, "%s/%c", releases, 'a'+i), Method: FromSitemap, Lastmod: ago(day), Source: 1})
+	}
+	data, err := json.Marshal(a.State())
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(data)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		s, err := ParseState(data)
+		if err != nil {
+			return
+		}
+		a, err := Restore(s, nil)
+		if err != nil {
+			return
+		}
+		add(a, "https://www.mom.gov.sg/newsroom/press-releases/another", FromSitemap, testNow)
+		a.Result()
+		a.Contract(Terms{})
+		a.State()
+	})
 }
