@@ -52,6 +52,7 @@ const (
 	tiedLastSense
 	tiedFirstOfTwo
 	tiedSoleRole
+	tiedRule // a rule of rules.go speaks for the type
 	// TiedFeatures is how many tied features there are.
 	TiedFeatures
 )
@@ -242,6 +243,9 @@ func (r *Reading) Extract(f *Features) {
 	r.structure(f, v)
 	r.crosses(f, v)
 	r.tokens(f, v)
+	if role, ok := r.rule(v); ok {
+		f.tied(role, tiedRule)
+	}
 }
 
 // view is what the path comes down to.
