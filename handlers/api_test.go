@@ -75,6 +75,8 @@ func newFixture(t testing.TB, change func(*settings.Settings)) *fixture {
 		bucket: bucket{r2.NewMemory()}, seeds: &seeds{}, domains: &seeds{}, db: db, ledger: ledger.New(db),
 		now: time.Date(2026, 1, 28, 10, 0, 0, 0, time.UTC),
 	}
+	var writes time.Duration
+	f.bucket.Now = func() time.Time { writes += 2 * time.Second; return f.now.Add(writes) } // one key takes one write a second
 	log := slog.New(slog.DiscardHandler)
 	now := func() time.Time { return f.now }
 	sleep := func(context.Context, time.Duration) error { return nil }
@@ -110,7 +112,7 @@ type reply struct {
 	header http.Header
 }
 
-func (f *fixture) do(t *testing.T, method, target, body string, header ...string) reply {
+func (f *fixture) raw(t *testing.T, method, target, body string, header ...string) *httptest.ResponseRecorder {
 	t.Helper()
 	r := httptest.NewRequest(method, target, strings.NewReader(body))
 	for i := 0; i < len(header); i += 2 {
@@ -122,6 +124,13 @@ func (f *fixture) do(t *testing.T, method, target, body string, header ...string
 	}
 	w := httptest.NewRecorder()
 	f.api.Handler().ServeHTTP(w, r)
+	conforms(t, r, w)
+	return w
+}
+
+func (f *fixture) do(t *testing.T, method, target, body string, header ...string) reply {
+	t.Helper()
+	w := f.raw(t, method, target, body, header...)
 	out := reply{status: w.Code, header: w.Header()}
 	if err := json.Unmarshal(w.Body.Bytes(), &out); err != nil {
 		t.Fatalf("%s %s: the answer is not JSON: %q", method, target, w.Body)

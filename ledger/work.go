@@ -1,10 +1,12 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/newsfork/seed-engine/contract"
@@ -209,7 +211,10 @@ func (c *Changes) work() (statements []Statement) {
 		partitions[d.Partition] = true
 		domains = append(domains, d.row())
 	}
-	statements = append(statements, pieces(insertPartitions, slices.Collect(maps.Keys(partitions)))...)
+	named := slices.SortedFunc(maps.Keys(partitions), func(a, b contract.Partition) int {
+		return cmp.Or(strings.Compare(a.Country, b.Country), strings.Compare(a.Category, b.Category), strings.Compare(a.Date, b.Date))
+	})
+	statements = append(statements, pieces(insertPartitions, named)...)
 	statements = append(statements, pieces(queueFiles, queuedRows(c.QueuedFiles))...)
 	statements = append(statements, pieces(queueDomains, queuedRows(c.QueuedDomains))...)
 	statements = append(statements, pieces(changeFiles, files)...)

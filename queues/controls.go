@@ -1,6 +1,7 @@
 package queues
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -96,9 +97,9 @@ func (c *Controls) Change(ctx context.Context, change func(*contract.Controls) e
 		if err := change(&next); err != nil {
 			return contract.Controls{}, err
 		}
-		body, err := json.MarshalIndent(next, "", "  ")
-		if err != nil {
-			panic(err) // it is plain data
+		body := encode(next)
+		if bytes.Equal(body, encode(c.held)) {
+			return next, nil
 		}
 		o, err := c.Bucket.Put(ctx, controlsKey, body, &r2.PutOptions{If: r2.Condition{ETag: c.etag, Absent: c.etag == ""}, ContentType: "application/json"})
 		if err == nil {
@@ -112,4 +113,12 @@ func (c *Controls) Change(ctx context.Context, change func(*contract.Controls) e
 			return contract.Controls{}, contract.Wrap(contract.Timeout, "queues.Controls", err)
 		}
 	}
+}
+
+func encode(c contract.Controls) []byte {
+	body, err := json.MarshalIndent(c, "", "  ")
+	if err != nil {
+		panic(err) // it is plain data
+	}
+	return body
 }

@@ -1,0 +1,338 @@
+package handlers_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/handlers"
+	"github.com/newsfork/seed-engine/settings"
+)
+
+// described is the part of OpenAPI that the tests read.
+type described struct {
+	Paths      map[string]map[string]operation
+	Components struct {
+		Responses map[string]response
+	}
+}
+
+type operation struct {
+	OperationID string `json:"operationId"`
+	Security    *[]any
+	RequestBody any `json:"requestBody"`
+	Responses   map[string]response
+}
+
+type response struct {
+	Ref     string   `json:"$ref"`
+	Codes   []string `json:"x-error-codes"`
+	Content map[string]any
+}
+
+var openAPI = sync.OnceValue(func() (d described) {
+	if err := json.Unmarshal(contract.OpenAPI, &d); err != nil {
+		panic(err)
+	}
+	return d
+})
+
+var compiler = sync.OnceValue(func() *jsonschema.Compiler {
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(contract.OpenAPI))
+	if err != nil {
+		panic(err)
+	}
+	c := jsonschema.NewCompiler()
+	c.AssertFormat()
+	if err := c.AddResource("openapi.json", doc); err != nil {
+		panic(err)
+	}
+	return c
+})
+
+var compiling sync.Mutex
+
+func compile(t testing.TB, pointer string) *jsonschema.Schema {
+	t.Helper()
+	compiling.Lock()
+	defer compiling.Unlock()
+	s, err := compiler().Compile("openapi.json#" + pointer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+var pointerText = strings.NewReplacer("~", "~0", "/", "~1")
+
+// find gives the path of the description that a request's path is an instance of.
+func find(path string) string {
+	best := ""
+	for template := range openAPI().Paths {
+		want, got := strings.Split(template, "/"), strings.Split(path, "/")
+		same := len(want) == len(got)
+		for i := range want {
+			same = same && (want[i] == got[i] || strings.HasPrefix(want[i], "{") && got[i] != "")
+		}
+		if same && (best == "" || strings.Count(template, "{") < strings.Count(best, "{")) {
+			best = template
+		}
+	}
+	return best
+}
+
+// conforms checks an answer against the description of the API.
+func conforms(t testing.TB, r *http.Request, w *httptest.ResponseRecorder) {
+	t.Helper()
+	path := find(r.URL.EscapedPath())
+	if path == "" {
+		if w.Code != http.StatusNotFound {
+			t.Errorf("%s %s is not described and answers %d", r.Method, r.URL.Path, w.Code)
+		}
+		return
+	}
+	method := strings.ToLower(r.Method)
+	operations := openAPI().Paths[path]
+	if _, ok := operations[method]; !ok {
+		if w.Code == http.StatusMethodNotAllowed || w.Code == http.StatusUnauthorized || w.Code == http.StatusForbidden || w.Code == http.StatusServiceUnavailable {
+			return
+		}
+		t.Errorf("%s %s is not described and answers %d", r.Method, path, w.Code)
+		return
+	}
+	status := fmt.Sprint(w.Code)
+	answer, ok := operations[method].Responses[status]
+	if !ok {
+		t.Errorf("%s %s: the answer %d is not described", r.Method, path, w.Code)
+		return
+	}
+	pointer := "/paths/" + pointerText.Replace(path) + "/" + method + "/responses/" + status
+	if name, is := strings.CutPrefix(answer.Ref, "#/components/responses/"); is {
+		answer, pointer = openAPI().Components.Responses[name], "/components/responses/"+name
+	}
+	kind, _, _ := strings.Cut(w.Header().Get("Content-Type"), ";")
+	if _, ok := answer.Content[kind]; !ok {
+		t.Errorf("%s %s: %d comes as %s, which is not described", r.Method, path, w.Code, kind)
+		return
+	}
+	if !strings.HasSuffix(kind, "json") {
+		return
+	}
+	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(w.Body.Bytes()))
+	if err == nil {
+		err = compile(t, pointer+"/content/"+pointerText.Replace(kind)+"/schema").Validate(v)
+	}
+	if err != nil {
+		t.Errorf("%s %s: %v\n%s", r.Method, path, err, w.Body)
+	}
+	if len(answer.Codes) > 0 {
+		var e struct{ Error struct{ Code string } }
+		if err := json.Unmarshal(w.Body.Bytes(), &e); err != nil || !slices.Contains(answer.Codes, e.Error.Code) {
+			t.Errorf("%s %s: the code %q of %d is not among %v", r.Method, path, e.Error.Code, w.Code, answer.Codes)
+		}
+	}
+}
+
+func TestOpenAPIDescribesEveryRoute(t *testing.T) {
+	f := newFixture(t, nil)
+	var d struct{ Endpoints []string }
+	if err := json.Unmarshal(f.do(t, "GET", "/", "").Data, &d); err != nil {
+		t.Fatal(err)
+	}
+	var want []string
+	for path, operations := range openAPI().Paths {
+		for method := range operations {
+			want = append(want, strings.ToUpper(method)+" "+path)
+		}
+	}
+	slices.Sort(want)
+	slices.Sort(d.Endpoints)
+	if !slices.Equal(d.Endpoints, want) {
+		t.Errorf("routes:\n%s\ndescribed:\n%s", strings.Join(d.Endpoints, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// request is one that succeeds, or whose object does not exist.
+type request struct{ target, body string }
+
+// requests has a request for every operation that succeeds, and for those with a 404 one that does not.
+var requests = map[string][2]request{
+	"index":       {{"/", ""}},
+	"health":      {{"/health", ""}},
+	"live":        {{"/health/live", ""}},
+	"ready":       {{"/health/ready", ""}},
+	"schema":      {{"/schemas/alarm_change.schema.json", ""}, {"/schemas/none", ""}},
+	"openapi":     {{"/openapi.json", ""}},
+	"metrics":     {{"/metrics", ""}},
+	"orchestrate": {{"/api/v1/seeds/orchestrate", "{}"}},
+	"listDataset": {{"/api/v1/datasets/sg/news/2026-01-28", ""}},
+	"upload":      {{"/api/v1/datasets/sg/news/2026-01-28/raw_0009", "[]"}},
+	"status":      {{"/api/v1/seeds/status?by=partition&by=error_type&trend=24&country=sg", ""}},
+	"domains":     {{"/api/v1/seeds/domains?limit=1", ""}},
+	"domain":      {{"/api/v1/seeds/domains/a.sg", ""}, {"/api/v1/seeds/domains/none.sg", ""}},
+	"reconcile":   {{"/api/v1/seeds/reconcile", `{"country":"sg","category":"news","date":"2026-01-28"}`}},
+	"deadLetters": {{"/api/v1/dlq?limit=1", ""}},
+	"deadLetter":  {{"/api/v1/dlq/m1", ""}, {"/api/v1/dlq/none", ""}},
+	"replay":      {{"/api/v1/dlq/replay", `{"ids":["m1","none"]}`}},
+	"discard":     {{"/api/v1/dlq/discard", `{"all":true}`}},
+	"exclusions":  {{"/api/v1/exclusions?limit=1", ""}},
+	"exclusion":   {{"/api/v1/exclusions/domain/out.sg", ""}, {"/api/v1/exclusions/domain/none.sg", ""}},
+	"exclude":     {{"/api/v1/exclusions/url/https%3A%2F%2Fa.sg%2Fprivate%2F*", `{"reason":"asked for"}`}},
+	"include":     {{"/api/v1/exclusions/host/www.out.sg", ""}, {"/api/v1/exclusions/host/none.sg", ""}},
+	"pipeline":    {{"/api/v1/pipeline", ""}},
+	"pause":       {{"/api/v1/pipeline/pause", `{"reason":"maintenance"}`}},
+	"resume":      {{"/api/v1/pipeline/resume", ""}},
+}
+
+// filled is an engine with something of everything.
+func filled(t *testing.T) *fixture {
+	t.Helper()
+	f := newFixture(t, func(s *settings.Settings) {
+		s.Environment, s.APIToken, s.ReadToken = "production", "secret", "reader"
+	})
+	fill(t, f)
+	return f
+}
+
+// runtimeOnly are answers of the runtime around the handlers: a panic, a deadline, no instance free.
+var runtimeOnly = []string{"500", "504"}
+
+// Every answer that is described can be had, and every one that is had is described.
+func TestEveryDescribedAnswer(t *testing.T) {
+	for path, operations := range openAPI().Paths {
+		for method, o := range operations {
+			method = strings.ToUpper(method)
+			rs, known := requests[o.OperationID]
+			if !known {
+				t.Errorf("%s %s: the test has no request for %s", method, path, o.OperationID)
+				continue
+			}
+			ok, missing := rs[0], rs[1]
+			public := o.Security != nil
+			for _, status := range slices.Sorted(maps.Keys(o.Responses)) {
+				f := filled(t)
+				header := []string{"Authorization", "Bearer secret"}
+				got := 0
+				send := func(method string, r request, header ...string) {
+					got = f.raw(t, method, r.target, r.body, header...).Code
+				}
+				switch {
+				case slices.Contains(runtimeOnly, status):
+					continue
+				case status == "200" && o.OperationID == "exclude":
+					send(method, ok, header...)
+					send(method, ok, header...)
+				case status[0] == '2':
+					send(method, ok, header...)
+				case status == "400":
+					send(method, request{ok.target + map[bool]string{true: "&", false: "?"}[strings.Contains(ok.target, "?")] + "nonsense=1", ok.body}, header...)
+				case status == "401":
+					send(method, ok)
+				case status == "403":
+					send(method, ok, "Authorization", "Bearer reader")
+				case status == "404":
+					send(method, missing, header...)
+				case status == "405":
+					send("PATCH", ok, header...)
+				case status == "409":
+					send(method, ok, header...)
+					send(method, ok, header...)
+				case status == "411":
+					send(method, ok, append(header, "Content-Length", "unknown")...)
+				case status == "413":
+					send(method, request{ok.target, `{"x":"` + strings.Repeat("x", 70_000) + `"}`}, header...)
+				case status == "415":
+					send(method, request{ok.target, "x=y"}, append(header, "Content-Type", "text/csv")...)
+				case status == "503" && o.OperationID == "ready":
+					f.db.Fail = func() error { return errors.New("down") }
+					send(method, ok, header...)
+				case status == "503" && public:
+					continue // only when no instance is free
+				case status == "503":
+					f.api.Settings.APIToken = ""
+					send(method, ok, header...)
+				default:
+					t.Errorf("%s %s: the test does not know how to get %s", method, path, status)
+					continue
+				}
+				if fmt.Sprint(got) != status {
+					t.Errorf("%s %s: %d, want %s", method, path, got, status)
+				}
+			}
+		}
+	}
+}
+
+// With its stores away every operation says so.
+func TestFailingStores(t *testing.T) {
+	needs := map[string]string{ // of operations: d1, r2, or both
+		"orchestrate": "r2", "listDataset": "r2", "upload": "r2", "status": "d1 r2", "domains": "d1", "domain": "d1 r2", "reconcile": "d1 r2",
+		"deadLetters": "d1", "deadLetter": "d1 r2", "replay": "d1", "discard": "d1", "exclusions": "r2", "exclusion": "r2", "exclude": "r2",
+		"include": "r2", "pipeline": "r2", "pause": "r2", "resume": "r2", "ready": "d1 r2",
+	}
+	for path, operations := range openAPI().Paths {
+		for method, o := range operations {
+			for _, store := range []string{"d1", "r2"} {
+				f := filled(t)
+				down := errors.New("down, with a secret in the message")
+				if store == "d1" {
+					f.db.Fail = func() error { return down }
+				} else {
+					f.bucket.Fail = func(string, string) error { return down }
+				}
+				r := requests[o.OperationID][0]
+				w := f.raw(t, strings.ToUpper(method), r.target, r.body, "Authorization", "Bearer secret")
+				want := slices.Contains(strings.Fields(needs[o.OperationID]), store)
+				if (w.Code == 503) != want || !want && w.Code > 299 {
+					t.Errorf("%s %s without %s: %d %s", method, path, store, w.Code, w.Body)
+				}
+				if strings.Contains(w.Body.String(), "secret") && w.Code > 299 {
+					t.Errorf("%s %s tells the cause to the caller: %s", method, path, w.Body)
+				}
+			}
+		}
+	}
+}
+
+func TestMisconfiguredIsDescribed(t *testing.T) {
+	w := httptest.NewRecorder()
+	handlers.Misconfigured(w, contract.Invalid("FETCH_RETRIES", "%q is not valid", "many"))
+	conforms(t, httptest.NewRequest("GET", "/health", nil), w)
+	if w.Code != 500 {
+		t.Errorf("got %d", w.Code)
+	}
+}
+
+// The examples of choices that the API takes are those that it describes.
+func TestChoicesOfDeadLetters(t *testing.T) {
+	schema := compile(t, "/components/schemas/DeadLetterChoice")
+	for body, want := range map[string]bool{
+		`{"all":true}`: true, `{"ids":["a"]}`: true, `{"filter":{"queue":"seed"}}`: true, `{"filter":{"country":"sg","date":"2026-01-28"}}`: true,
+		`{}`: false, `{"all":false}`: false, `{"ids":[]}`: false, `{"all":true,"ids":["a"]}`: false, `{"filter":{"queue":"dlq"}}`: false, `{"ids":"a"}`: false,
+		`{"ids":[` + strings.Repeat(`"x",`, 500) + `"x"]}`: false, `{"filter":{"none":1}}`: false,
+	} {
+		v, err := jsonschema.UnmarshalJSON(strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := filled(t)
+		w := f.raw(t, "POST", "/api/v1/dlq/discard", body, "Authorization", "Bearer secret")
+		if described := schema.Validate(v) == nil; described != want || (w.Code == 200) != want {
+			t.Errorf("%.60s: described as right %v, answered %d, want %v", body, described, w.Code, want)
+		}
+	}
+	if (&contract.DeadLetterChoice{Filter: &contract.DeadLetterFilter{}}).Validate() == nil {
+		t.Error("an empty filter chooses everything")
+	}
+}
