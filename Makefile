@@ -20,9 +20,17 @@ node_modules/.ready: package-lock.json
 	npm ci --no-audit --no-fund --loglevel=error
 	@touch $@
 
-test: build lint
+test: build lint browser
 	go test -race ./...
 	$(node) --test --test-concurrency=1 "test/**/*.test.mjs" "sample/**/*.test.mjs"
+
+# Debian's Chromium for the dashboard's tests. Where it cannot be installed they are skipped, but not
+# with CI=true.
+.PHONY: browser
+browser:
+	@if ! command -v chromium chromium-browser google-chrome >/dev/null && command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
+		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium >/dev/null; \
+	fi
 
 lint: node_modules/.ready
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo "gofmt these files" >&2; exit 1; }
