@@ -140,7 +140,7 @@ func (h *held) wander(ctx context.Context, m *contract.DomainMessage) error {
 		panic(err) // it was decoded from JSON
 	}
 	wait := h.busy[m.Domain]
-	wait += mathrand.N(wait/4 + time.Second)
+	wait = min(wait+mathrand.N(wait/4+time.Second), MaxDelay)
 	h.Log.Info("domain_busy", "registrable_domain", m.Domain, "delay_ms", wait.Milliseconds(), "busy_since", since)
 	return h.Queue.SendOne(ctx, body, wait)
 }
