@@ -29,7 +29,7 @@ type Settings struct {
 	DomainDeadline       time.Duration // politeness waits left out
 	AlertWebhookURL      string
 	LedgerRetention      time.Duration // how long the ledger keeps what does not change any more
-	APIToken             string // ""; the API answers only in development
+	APIToken             string        // ""; the API answers only in development
 	APITokenPrevious     string
 	ReadToken            string
 }
