@@ -24,9 +24,7 @@ function serve(request, id, env, ctx) {
     lease.instance.host.request = request;
     lease.respond = (status, head, body) => {
       try {
-        const empty = request.method === "HEAD" || noBody.has(status);
-        if (empty) body.cancel?.();
-        lease.finish(new Response(empty ? null : body, { status, headers: pairs(head) }));
+        lease.finish(new Response(noBody.has(status) ? null : body, { status, headers: pairs(head) }));
       } catch (error) {
         log("handler_failed", error, { request_id: id });
         lease.fail(new Failure("internal_error", 500, "The answer could not be sent."));

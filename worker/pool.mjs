@@ -107,7 +107,7 @@ class Instance {
       worker: {
         respond: (status, headAt, headLength, bodyAt, bodyLength) => {
           const head = decoder.decode(new Uint8Array(this.#exports.mem.buffer, headAt, headLength));
-          this.lease.respond(status, head, new Uint8Array(this.#exports.mem.buffer, bodyAt, bodyLength).slice());
+          this.lease.respond(status, head, new Uint8Array(this.#exports.mem.buffer, bodyAt, bodyLength)); // a Response copies it
         },
       },
     });

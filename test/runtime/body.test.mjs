@@ -35,9 +35,11 @@ test("closing a body part-way cancels it and leaves the instance good", async ()
   const bucket = await fixture.bucket();
   await bucket.put("long", new Uint8Array(2_000_000));
   const before = await fixture.stats();
+  const began = Date.now();
   for (const source of ["key=long", "path=drip", "path=objects"]) {
     assert.equal(await fixture.text(`/abandon?${source}`), "io: read/write on closed pipe", source);
   }
+  assert.ok(Date.now() - began < 2000, "the next chunk was awaited");
   const { dropped, live } = await fixture.stats();
   assert.deepEqual({ dropped, live }, { dropped: before.dropped, live: 0 });
 });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { start } from "./harness.mjs";
+import { pause, start } from "./harness.mjs";
 
 const fixture = await start();
 
@@ -24,6 +24,7 @@ test("header values are not split at commas", async () => {
 });
 
 test("a long head reaches the handler whole", async () => {
+  await fixture.text("/health");
   const value = "0123456789".repeat(1200);
   const headers = await (await fixture.get("/headers", { headers: { "x-long": value, "x-short": "1" } })).json();
   assert.deepEqual(headers["X-Long"], [value]);
@@ -91,8 +92,25 @@ test("a body streams into the handler", async () => {
 
 test("a body that the handler does not read does no harm", async () => {
   assert.equal(await fixture.text("/health", { method: "POST", body: megabyte }), "ok");
-  assert.equal(await fixture.text("/length-of-first", { method: "POST", body: megabyte }), "1");
+  const before = await fixture.stats();
+  const slow = new ReadableStream({
+    async start(controller) {
+      controller.enqueue(megabyte);
+      await pause(2000);
+      controller.enqueue(megabyte);
+      controller.close();
+    },
+  });
+  assert.equal(await fixture.text("/read-one", { method: "POST", body: slow, duplex: "half" }), "1");
   assert.equal(await fixture.text("/health"), "ok");
+  assert.deepEqual((await fixture.stats()).dropped, before.dropped);
+});
+
+test("a later answer does not touch one that is still on its way", async () => {
+  const letters = ["a", "b", "c", "d"];
+  const answers = [];
+  for (const letter of letters) answers.push(await fixture.get(`/fill?letter=${letter}`));
+  for (const letter of letters) assert.equal(await answers.shift().text(), letter.repeat(900_000));
 });
 
 test("an upload goes to R2 without passing through Go", async () => {

@@ -117,7 +117,7 @@ test("a timer left behind fires in a later event", async () => {
 
 test("a timer left behind does not run one event in the name of another", async () => {
   await fixture.text("/leave-timer?ms=300&open=1500");
-  assert.equal(await fixture.text("/sleep-then-put?ms=600"), "put");
+  assert.equal(await fixture.text("/sleep-then-read?ms=600"), "peer says /x");
 });
 
 test("a stopped timer does not stop later timers", async () => {
@@ -137,7 +137,7 @@ test("an instance that still waits for a promise is dropped", async () => {
 
 test("an instance with goroutines left is dropped, also while waitUntil keeps its event open", async () => {
   const { dropped } = await change(async () => {
-    await fixture.text("/leave-sender");
+    await fixture.text("/leave-sender?open=500");
     assert.equal(await fixture.text("/health"), "ok");
     await fixture.text("/leave-goroutine");
     assert.equal(await fixture.text("/io?id=1"), "stored 1, peer says /1");
@@ -215,7 +215,7 @@ test("Go can ask for more time", async () => {
 test("after its deadline an event does nothing more", async () => {
   await fixture.rules({ httpDeadline: 300 });
   for (const how of ["promise", "timer", "callback"]) {
-    await failsWith(await fixture.get(`/put-later?ms=800&after=${how}`), 504, "timeout_error");
+    await failsWith(await fixture.get(`/put-later?ms=800&open=1600&after=${how}`), 504, "timeout_error");
   }
   await pause(1000);
   assert.equal(await (await fixture.bucket()).head("too-late"), null);
@@ -258,7 +258,7 @@ test("the lease of a client that went away is recovered when the platform has en
 test("a timer of a lease that another event recovered fires in vain", async () => {
   await fixture.rules({ maxLive: 1, afterClient: 0 });
   const { dropped } = await change(async () => {
-    await fixture.hangUp("/sleep?ms=1000", 200);
+    await fixture.hangUp("/sleep?ms=1000&open=3000", 200);
     assert.equal(await fixture.text("/health"), "ok");
     await pause(1200);
     assert.equal(await fixture.text("/health"), "ok");
