@@ -22,7 +22,7 @@ export async function start() {
   const peer = server.getWorker("runtime-peer");
   const post = (worker, path, body) => worker.fetch(`http://test${path}`, { method: "POST", body: JSON.stringify(body) }).then((answer) => answer.json());
 
-  return {
+  const fixture = {
     get: (path, init) => engine.fetch(`http://test${path}`, init),
     text: async (path, init) => (await engine.fetch(`http://test${path}`, init)).text(),
     /** What the pool holds and counted. */
@@ -37,13 +37,15 @@ export async function start() {
     env: () => engine.getEnv(),
     bucket: async () => (await engine.getEnv()).BUCKET,
     /** The JSON log lines with the given event name. */
-    logged: (event) => server.getLogs().map(({ message }) => message).filter((line) => line.startsWith(`{"event":"${event}"`)).map((line) => JSON.parse(line)),
+    logged: (event) => fixture.logs().filter((line) => line.startsWith(`{"event":"${event}"`)).map((line) => JSON.parse(line)),
+    logs: () => server.getLogs().map(({ message }) => message),
     clearLogs: () => server.clearLogs(),
     /** Sends a request and hangs up after the given time. */
     hangUp: (path, ms, headers = {}) => post(peer, "/_hang-up", { path, ms, headers }),
     /** Sends n requests and returns how many were answered with 200. */
     load: (path, n) => post(peer, "/_load", { path, n }),
   };
+  return fixture;
 }
 
 export const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));

@@ -70,6 +70,13 @@ test("a timer left behind by another event does not stop the timers of a batch",
   assert.ok(Date.now() - began >= 1490);
 });
 
+test("a program broken inside a call from Go does not run on", async () => {
+  fixture.clearLogs();
+  await deliver({ do: "overflow" });
+  assert.ok(await eventually(() => fixture.logged("instance_failed").length));
+  assert.deepEqual(fixture.logs().filter((line) => !line.startsWith("{")), []);
+});
+
 test("a deadlock is given up at the deadline, and the messages delivered again", async () => {
   await fixture.rules({ queueDeadline: 600 });
   fixture.clearLogs();
