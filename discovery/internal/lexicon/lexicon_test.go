@@ -1,0 +1,101 @@
+package lexicon
+
+import "testing"
+
+// senses finds the words of a text whose words are parted by spaces, and gives the first sense of each.
+func senses(l *Lexicon, text string) map[string]Role {
+	var folded []byte
+	var starts []bool
+	begin := true
+	for _, r := range text {
+		a, b := Fold(r)
+		if a < 0 {
+			continue
+		}
+		if !IsWord(a) {
+			begin = true
+			continue
+		}
+		n := len(folded)
+		folded = append(folded, string(a)...)
+		if b != 0 {
+			folded = append(folded, string(b)...)
+		}
+		for i := n; i < len(folded); i++ {
+			starts = append(starts, begin && i == n)
+		}
+		begin = false
+	}
+	starts = append(starts, true)
+	found := map[string]Role{}
+	for _, m := range l.Find(nil, folded, starts) {
+		for s := range m.Senses {
+			found[string(folded[m.Start:m.End])] = s.Role
+			break
+		}
+	}
+	return found
+}
+
+func TestFind(t *testing.T) {
+	for text, want := range map[string]struct {
+		word string
+		role Role
+	}{
+		"Press Releases":     {"pressreleases", PressRelease}, // two words
+		"pressrelease":       {"pressrelease", PressRelease},  // run together
+		"Häufige Fragen":     {"haufigefragen", FAQ},
+		"haeufige-fragen":    {"haeufigefragen", FAQ}, // umlaut written as two letters
+		"오늘의공지사항":            {"공지사항", Announcement},  // within text that has no spaces
+		"ПРЕСС-РЕЛИЗЫ":       {"прессрелизы", PressRelease},
+		"ｃｏｎｔａｃｔ":            {"contact", Contact},
+		"الأسئلة الشائعة":    {"الاسئلهالشائعه", FAQ},
+		"pressemitteilungen": {"pressemitteilung", PressRelease},
+	} {
+		if role, ok := senses(General(), text)[want.word]; !ok || role != want.role {
+			t.Errorf("%q: %v, want %s as %s", text, senses(General(), text), want.word, want.role)
+		}
+	}
+	if found := senses(General(), "actor"); len(found) != 0 && found["act"] == Legislation {
+		t.Errorf("a whole word is found within another: %v", found)
+	}
+	if found := senses(Hosts(), "thetownherald"); found["herald"] != Media {
+		t.Errorf("hosts: %v", found)
+	}
+}
+
+func TestFold(t *testing.T) {
+	for in, want := range map[rune]string{
+		'A': "a", 'É': "e", 'ß': "ss", 'Æ': "ae", 'ł': "l", 'ệ': "e", 'Ж': "ж", 'Ё': "е", 'Ά': "α", 'ς': "σ",
+		'Ａ': "a", 'آ': "ا", '한': "한", '漢': "漢", 'ก': "ก",
+	} {
+		a, b := Fold(in)
+		got := string(a)
+		if b != 0 {
+			got += string(b)
+		}
+		if got != want {
+			t.Errorf("%c: %q, want %q", in, got, want)
+		}
+	}
+	if a, _ := Fold('\u0301'); a >= 0 {
+		t.Error("a combining accent is kept")
+	}
+	for c := range byte(0x80) {
+		a, _ := Fold(rune(c))
+		if got := FoldASCII(c); (got != 0) != IsWord(a) || got != 0 && rune(got) != a {
+			t.Errorf("FoldASCII(%q) = %q", c, got)
+		}
+	}
+}
+
+func TestRoles(t *testing.T) {
+	for r := range Role(Roles) {
+		if got, ok := ParseRole(r.String()); !ok || got != r {
+			t.Errorf("%s: %v", r, got)
+		}
+	}
+	if _, ok := ParseRole("nonsense"); ok || Role(Roles).String() != "invalid" {
+		t.Error("a role that does not exist")
+	}
+}
