@@ -62,14 +62,16 @@ type trie struct {
 	nodes uint32
 	list  []uint32 // by node: 1 + index into lists, 0: no word ends here
 	lists [][]meaning
+	spare []meaning // where lists begin, so that most words need no memory of their own
 }
 
 // edge leads from a node by a byte to a child. Key is node<<8 | byte, and child 0 an empty place: no
 // edge leads to the root.
 type edge struct{ key, child uint32 }
 
-func newTrie() *trie {
-	return &trie{edges: make([]edge, 1<<10), nodes: 1, list: []uint32{0}}
+// newTrie makes a trie for about so many nodes, which must be a power of two.
+func newTrie(nodes int) *trie {
+	return &trie{edges: make([]edge, 2*nodes), nodes: 1, list: append(make([]uint32, 0, nodes), 0), spare: make([]meaning, nodes/8)}
 }
 
 // place is where the edge with a key is, or would be.
@@ -115,8 +117,14 @@ func (t *trie) add(word string, m meaning) {
 		node = e.child
 	}
 	if t.list[node] == 0 {
-		t.lists = append(t.lists, nil)
+		if len(t.spare) == 0 {
+			t.spare = make([]meaning, 1024)
+		}
+		t.spare[0] = m
+		t.lists = append(t.lists, t.spare[:1:1])
+		t.spare = t.spare[1:]
 		t.list[node] = uint32(len(t.lists))
+		return
 	}
 	l := &t.lists[t.list[node]-1]
 	for i, old := range *l {
@@ -135,17 +143,19 @@ type Lexicon struct {
 }
 
 // General answers the words of paths and queries.
-var General = sync.OnceValue(func() *Lexicon {
-	l := &Lexicon{newTrie(), newTrie()}
+var General = sync.OnceValue(readGeneral)
+
+func readGeneral() *Lexicon {
+	l := &Lexicon{begin: newTrie(1 << 16), inside: newTrie(1 << 14)}
 	for _, text := range []string{english, germanic, romance, slavic, cjk, southeastAsian, others, sites} {
 		l.read(text)
 	}
 	return l
-})
+}
 
 // Hosts answers the words that are looked up in the labels of hosts only.
 var Hosts = sync.OnceValue(func() *Lexicon {
-	l := &Lexicon{newTrie(), newTrie()}
+	l := &Lexicon{begin: newTrie(1 << 13), inside: newTrie(1 << 11)}
 	l.read(hosts)
 	return l
 })
@@ -162,7 +172,7 @@ func (l *Lexicon) read(text string) {
 			m.Sense = header(line)
 			continue
 		}
-		for _, word := range strings.Fields(line) {
+		for word := range strings.FieldsSeq(line) {
 			m.how = wholeWord
 			before, after := strings.HasPrefix(word, "*"), strings.HasSuffix(word, "*")
 			switch {
@@ -217,9 +227,22 @@ var umlauts = strings.NewReplacer("ä", "ae", "ö", "oe", "ü", "ue", "å", "aa"
 // dotless undoes that spelling.
 var dotless = strings.NewReplacer("ae", "a", "oe", "o", "ue", "u")
 
+// twoWays tells whether there is anything in a word for them to replace.
+func twoWays(word string) bool {
+	for i := range len(word) {
+		if c := word[i]; c >= utf8.RuneSelf || c == 'e' && i > 0 && (word[i-1] == 'a' || word[i-1] == 'o' || word[i-1] == 'u') {
+			return true
+		}
+	}
+	return false
+}
+
 // spellings gives the ways in which a word with umlauts is found in URLs.
 func spellings(word string) []string {
 	all := []string{word}
+	if !twoWays(word) {
+		return all
+	}
 	for _, w := range []string{umlauts.Replace(word), dotless.Replace(word)} {
 		if !slices.Contains(all, w) {
 			all = append(all, w)

@@ -99,3 +99,11 @@ func TestRoles(t *testing.T) {
 		t.Error("a role that does not exist")
 	}
 }
+
+// BenchmarkRead is what the first URL of an instance waits for.
+func BenchmarkRead(b *testing.B) {
+	b.ReportAllocs()
+	for b.Loop() {
+		readGeneral()
+	}
+}

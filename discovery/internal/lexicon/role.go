@@ -3,8 +3,6 @@
 // of a host. The words stand in data/, one file a group of languages.
 package lexicon
 
-import "strings"
-
 // Role is what a word tells: one of the 23 content types, or something about the page that is no
 // type of its own but helps to tell the types apart.
 type Role uint8
@@ -91,7 +89,7 @@ func (r Role) IsType() bool { return r <= Unknown }
 // ParseRole finds a role by its name.
 func ParseRole(name string) (Role, bool) {
 	for i, n := range roleNames {
-		if strings.EqualFold(n, name) {
+		if n == name {
 			return Role(i), true
 		}
 	}
