@@ -1,0 +1,123 @@
+// Charts as SVG elements, with what they show as text beside them. Positions are percentages, so that
+// they fit any width.
+import { h } from "./dom.js";
+import { clock, dayAndHour, duration, number, percent, t } from "./i18n.js";
+import { table } from "./table.js";
+
+/** A bar of parts of a whole: [{name, value, tone}]. */
+export function stackedBar(parts, { thin = false } = {}) {
+  const total = parts.reduce((sum, part) => sum + part.value, 0);
+  let x = 0;
+  const rects = parts
+    .filter((part) => part.value > 0)
+    .map((part) => {
+      const width = (part.value / total) * 100;
+      const rect = h("rect", { class: `tone-${part.tone}`, x: `${x}%`, width: `${width}%`, y: "0", height: "100%" });
+      x += width;
+      return rect;
+    });
+  const words = parts.map((part) => `${part.name} ${number(part.value)}`).join(", ");
+  return h("svg", { class: thin ? "bar thin" : "bar", role: "img", "aria-label": words }, rects);
+}
+
+/** What the parts of a bar are, with their numbers; parts with an href lead there. */
+export function legend(parts) {
+  return h(
+    "ul",
+    { class: "legend" },
+    parts.map((part) =>
+      h("li", null, h("span", { class: `swatch tone-${part.tone}`, "aria-hidden": "true" }), h("span", { class: "muted" }, part.name), " ", part.href && part.value > 0 ? h("a", { href: part.href }, number(part.value)) : h("strong", null, number(part.value))),
+    ),
+  );
+}
+
+/** A number as a share of the greatest possible, drawn behind its text. */
+export function score(value, max = 1, text = number(value, 2), tone = "accent") {
+  if (!Number.isFinite(value)) return h("span", { class: "muted" }, "–");
+  const width = Math.max(0, Math.min(1, value / max)) * 100;
+  return h("span", { class: "score" }, h("svg", { class: "bar thin", "aria-hidden": "true" }, h("rect", { class: `tone-${tone}`, width: `${width}%`, height: "100%" })), h("span", null, text));
+}
+
+/** The least even round number that is not under n. */
+export function roundUp(n) {
+  const power = 10 ** Math.floor(Math.log10(Math.max(1, n)));
+  return [1, 2, 4, 6, 8, 10].map((step) => step * power).find((top) => top >= n && top % 2 === 0);
+}
+
+/**
+ * The hours of a trend: what was finished in each, and how long a domain took. at is the hour that is
+ * looked at, and look(index) is called when it changes.
+ */
+export function trendChart(hours, at, look) {
+  const top = roundUp(Math.max(1, ...hours.map((hour) => hour.domains_processed + hour.domains_failed)));
+  const slowest = roundUp(Math.max(1, ...hours.map((hour) => hour.avg_processing_time_ms)));
+  const step = 100 / hours.length;
+  const width = step * (hours.length > 60 ? 1 : 0.8);
+  const pointed = (event) => {
+    const box = event.currentTarget.getBoundingClientRect();
+    look(Math.max(0, Math.min(hours.length - 1, Math.floor(((event.clientX - box.left) / box.width) * hours.length))));
+  };
+  const columns = hours.flatMap((hour, i) => {
+    const done = (hour.domains_processed / top) * 100;
+    const failed = (hour.domains_failed / top) * 100;
+    const x = `${i * step + (step - width) / 2}%`;
+    return [
+      done > 0 && h("rect", { class: "tone-good", x, width: `${width}%`, y: `${100 - done}%`, height: `${done}%` }),
+      failed > 0 && h("rect", { class: "tone-bad", x, width: `${width}%`, y: `${100 - done - failed}%`, height: `${failed}%` }),
+    ];
+  });
+  const total = (field) => hours.reduce((sum, hour) => sum + hour[field], 0);
+  const hour = hours[at];
+  return h(
+    "div",
+    { class: "trend" },
+    h("p", { class: "readout" }, hour ? [h("strong", null, dayAndHour(hour.hour)), ` · ${t("trend.of", number(hour.domains_processed), number(hour.domains_failed), duration(hour.domains_processed ? hour.avg_processing_time_ms : NaN))}`] : t("trend.total", number(total("domains_processed")), number(total("domains_failed")), duration(hours.length * 3_600_000))),
+    plot([number(top), number(top / 2), "0"], h("svg", { class: "columns", role: "img", "aria-label": t("trend.label", hours.length, number(total("domains_processed")), number(total("domains_failed"))), on: { pointermove: pointed, pointerdown: pointed, pointerleave: () => look(-1) } }, lines(), hour && h("rect", { class: "looked", x: `${at * step}%`, width: `${step}%`, y: "0", height: "100%" }), columns)),
+    h("p", { class: "muted small plot-name" }, t("trend.average")),
+    plot([duration(slowest), "0"], h("svg", { class: "line", viewBox: "0 0 100 100", preserveAspectRatio: "none", "aria-hidden": "true" }, averageLine(hours, slowest))),
+    h("div", { class: "hours muted small", "aria-hidden": "true" }, [0, Math.floor(hours.length / 2), hours.length - 1].map((i) => h("span", null, hours.length > 24 ? dayAndHour(hours[i].hour) : clock(hours[i].hour)))),
+    h(
+      "details",
+      null,
+      h("summary", null, t("trend.table")),
+      table({
+        caption: t("trend.title"),
+        rows: [...hours].reverse(),
+        key: (row) => row.hour,
+        columns: [
+          { head: t("trend.hour"), cell: (row) => dayAndHour(row.hour) },
+          { head: t("domains.processed"), number: true, cell: (row) => number(row.domains_processed) },
+          { head: t("domains.failed"), number: true, cell: (row) => number(row.domains_failed) },
+          { head: t("files.processed"), number: true, cell: (row) => number(row.files_processed) },
+          { head: t("files.failed"), number: true, cell: (row) => number(row.files_failed) },
+          { head: t("average"), number: true, cell: (row) => duration(row.domains_processed ? row.avg_processing_time_ms : NaN) },
+        ],
+      }),
+    ),
+  );
+}
+
+const plot = (scale, chart) => h("div", { class: "plot" }, h("div", { class: "scale muted small", "aria-hidden": "true" }, scale.map((mark) => h("span", null, mark))), chart);
+
+const lines = () => ["0.5", "50%", "100%"].map((y) => h("line", { x1: "0", x2: "100%", y1: y, y2: y }));
+
+/** A line through the hours in which a domain was processed; an hour without neighbours is a dot. */
+function averageLine(hours, top) {
+  const step = 100 / hours.length;
+  const has = (i) => hours[i]?.domains_processed > 0;
+  let line = "";
+  let dots = "";
+  hours.forEach((hour, i) => {
+    if (!has(i)) return;
+    const point = `${((i + 0.5) * step).toFixed(2)} ${(100 - (hour.avg_processing_time_ms / top) * 100).toFixed(2)}`;
+    if (has(i - 1)) line += `L${point}`;
+    else if (has(i + 1)) line += `M${point}`;
+    else dots += `M${point}h0.01`;
+  });
+  return [h("path", { d: line }), h("path", { class: "dots", d: dots })];
+}
+
+/** A rate as a tile: what, how much, of what. */
+export const tile = (name, value, note) => h("div", { class: "tile" }, h("dt", null, name), h("dd", null, h("span", { class: "value" }, value), note && h("span", { class: "muted small" }, note)));
+
+export const share = (part, whole) => (whole > 0 ? percent(part / whole) : "–");

@@ -1,0 +1,82 @@
+// Questions before something is done. A native modal dialog keeps the focus inside, closes with Escape
+// and gives the focus back to what opened it.
+import { h, patch } from "./dom.js";
+import { t } from "./i18n.js";
+import { failureText } from "./pieces.js";
+
+/**
+ * Asks, and acts when the operator confirms. body says what will happen; fields are descriptions of
+ * form controls, whose values act gets. act(values, report, signal) may report(text) how far it is and
+ * should stop when signal is aborted. What it gives is told by done(result): a text closes the dialog
+ * and is returned, a list of descriptions stays until the operator closes it. What it throws is shown,
+ * and can be tried again. Gives null when nothing was done.
+ */
+export function ask({ title, body, fields = [], confirm, danger = false, act, done }) {
+  const dialog = document.createElement("dialog");
+  dialog.setAttribute("aria-labelledby", "dialog-title");
+  const state = { busy: false, report: "", failure: "", outcome: null };
+  let stop = null;
+  let result = null;
+
+  const submit = async (event) => {
+    event.preventDefault();
+    if (state.busy) return;
+    const values = Object.fromEntries(new FormData(event.currentTarget));
+    stop = new AbortController();
+    Object.assign(state, { busy: true, report: t("dialog.working"), failure: "" });
+    draw();
+    try {
+      result = done(await act(values, report, stop.signal));
+      if (typeof result === "string") return dialog.close();
+      state.outcome = result;
+    } catch (error) {
+      state.failure = failureText(error);
+    }
+    Object.assign(state, { busy: false, report: "" });
+    draw();
+  };
+
+  const report = (text) => {
+    state.report = text;
+    draw();
+  };
+
+  const cancel = () => (state.busy ? stop.abort() : dialog.close());
+
+  function draw() {
+    const { busy, report, failure, outcome } = state;
+    patch(dialog, [
+      h(
+        "form",
+        { on: { submit } },
+        h("h2", { id: "dialog-title" }, title),
+        outcome ? h("div", { key: "outcome" }, outcome) : h("div", { key: "body" }, body, fields),
+        h("p", { role: "status", class: "muted" }, report),
+        h("p", { role: "alert", class: "failure" }, failure),
+        h(
+          "div",
+          { class: "actions" },
+          h("button", { type: "button", autofocus: danger && fields.length === 0, on: { click: cancel } }, outcome ? t("dialog.close") : busy ? t("dialog.stop") : t("dialog.cancel")),
+          !outcome && h("button", { type: "submit", class: danger ? "danger" : "primary", "aria-disabled": busy ? "true" : null, autofocus: !danger && fields.length === 0 }, confirm),
+        ),
+      ),
+    ]);
+  }
+
+  draw();
+  document.body.append(dialog);
+  dialog.addEventListener("cancel", (event) => {
+    if (!state.busy) return;
+    event.preventDefault();
+    stop.abort();
+  });
+  dialog.showModal();
+  return new Promise((resolve) =>
+    dialog.addEventListener("close", () => {
+      dialog.remove();
+      resolve(typeof result === "string" ? result : null);
+    }),
+  );
+}
+
+export const reasonField = () => h("div", { class: "field" }, h("label", { for: "dialog-reason" }, t("dialog.reason")), h("input", { id: "dialog-reason", name: "reason", maxlength: "500", autocomplete: "off", autofocus: true }));

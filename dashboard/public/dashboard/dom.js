@@ -1,0 +1,84 @@
+// Describes and updates the page. A view turns data into descriptions of elements (h), and patch makes
+// a part of the page look like them. Elements that are still wanted stay, so that a refresh takes away
+// neither the focus nor what is being typed. Text becomes text nodes and nothing else, and a link leads
+// only to http(s), to a place within the dashboard, or to a blob that it made.
+
+const SVG = "http://www.w3.org/2000/svg";
+const LINK = /^(https?:\/\/|#|blob:)/i;
+
+/** What of an element the user changes too: set when its description changes, and not before. */
+const PROPERTIES = new Set(["value", "checked", "indeterminate", "open", "selected"]);
+
+/** The description that an element was last made to look like. */
+const drawn = new WeakMap();
+
+/**
+ * Describes an element. Of props, key tells siblings apart, on holds listeners by event, and the rest
+ * are attributes; null, undefined and false leave one out. Children are descriptions and texts, in
+ * lists of any depth, without what is null, undefined or a boolean.
+ */
+export function h(tag, props, ...children) {
+  return { tag, props: props ?? {}, children: children.flat(Infinity).filter((c) => c !== null && c !== undefined && typeof c !== "boolean") };
+}
+
+/** Makes the children of parent look like the descriptions. */
+export function patch(parent, children) {
+  const before = [...parent.childNodes];
+  const keyed = new Map(before.filter(keyOf).map((node) => [keyOf(node), node]));
+  const plain = before.filter((node) => !keyOf(node));
+  const nodes = children.map((child) => {
+    const old = child.props?.key ? keyed.get(child.props.key) : plain.shift();
+    const node = old && alike(old, child) ? old : create(child, parent);
+    update(node, child);
+    return node;
+  });
+  const wanted = new Set(nodes);
+  for (const node of before) if (!wanted.has(node)) node.remove();
+  let at = parent.firstChild;
+  for (const node of nodes) {
+    if (node === at) at = at.nextSibling;
+    else parent.insertBefore(node, at);
+  }
+}
+
+const keyOf = (node) => drawn.get(node)?.props.key;
+
+const alike = (node, child) => (child.tag ? drawn.get(node)?.tag === child.tag : node.nodeType === Node.TEXT_NODE);
+
+function create(child, parent) {
+  if (!child.tag) return document.createTextNode("");
+  return child.tag === "svg" || parent.namespaceURI === SVG ? document.createElementNS(SVG, child.tag) : document.createElement(child.tag);
+}
+
+function update(node, child) {
+  if (!child.tag) {
+    if (node.data !== String(child)) node.data = String(child);
+    return;
+  }
+  const before = drawn.get(node)?.props ?? {};
+  drawn.set(node, child);
+  patch(node, child.children); // first, since the value of a select needs its options
+  for (const name of new Set([...Object.keys(before), ...Object.keys(child.props)])) {
+    if (name === "on") listen(node, child.props.on ?? {});
+    else if (name !== "key" && before[name] !== child.props[name]) set(node, name, child.props[name]);
+  }
+}
+
+function set(node, name, value) {
+  if (PROPERTIES.has(name)) node[name] = value ?? (name === "value" ? "" : false);
+  else if (value === null || value === undefined || value === false || (name === "href" && !LINK.test(value))) node.removeAttribute(name);
+  else node.setAttribute(name, value === true ? "" : value);
+}
+
+const listening = new WeakMap();
+
+/** Listens to each event once; the listener is the one of the description by then. */
+function listen(node, on) {
+  const known = listening.get(node) ?? new Set();
+  listening.set(node, known);
+  for (const type of Object.keys(on)) {
+    if (known.has(type)) continue;
+    known.add(type);
+    node.addEventListener(type, (event) => drawn.get(node).props.on?.[type]?.(event));
+  }
+}

@@ -1,0 +1,48 @@
+// Replaying and discarding dead letters.
+import { post } from "./api.js";
+import { ask } from "./dialog.js";
+import { h } from "./dom.js";
+import { number, t } from "./i18n.js";
+import { foreign } from "./pieces.js";
+
+/**
+ * Asks, then replays or discards (action) what choice selects: {ids}, {filter} or {all}. count is how
+ * many these are, if that is known; words describe them.
+ */
+export async function resolve(app, action, choice, count, words) {
+  app.tell(
+    await ask({
+      title: count === 1 ? t(`${action}.one`) : count === undefined ? t(`${action}.matching`) : t(`${action}.many`, number(count)),
+      body: [words, h("p", { class: "muted" }, t(`${action}.body`))],
+      confirm: t(action),
+      danger: action === "discard",
+      act: (_, report, signal) => all(action, choice, report, signal),
+      done: (sum) => (sum.failed.length ? outcome(action, sum) : summary(action, sum)),
+    }),
+  );
+  app.refresh();
+}
+
+/** A call handles a part; more follow until nothing is left, or nothing gets done any more. */
+async function all(action, choice, report, signal) {
+  const sum = { done: 0, skipped: 0, failed: [], remaining: 0 };
+  let most; // of the letters there were at first: those that fail again meanwhile are not for this turn
+  for (;;) {
+    const answer = await post(`/api/v1/dlq/${action}`, choice);
+    most ??= answer.done + answer.remaining;
+    sum.done += answer.done;
+    sum.skipped += answer.skipped;
+    sum.failed.push(...answer.failed);
+    sum.remaining = choice.ids ? 0 : answer.remaining;
+    report(t("resolve.progress", number(sum.done), number(Math.max(most, sum.done))));
+    if (choice.ids || answer.remaining === 0 || answer.done === 0 || sum.done >= most || signal.aborted) return sum;
+  }
+}
+
+const summary = (action, sum) => [t(`${action}.done`, number(sum.done)), sum.skipped && t("resolve.skipped", number(sum.skipped)), sum.remaining && t("resolve.remaining", number(sum.remaining))].filter(Boolean).join(" ");
+
+const outcome = (action, sum) => [
+  h("p", null, summary(action, sum)),
+  h("p", null, t("resolve.failed", number(sum.failed.length))),
+  h("ul", null, sum.failed.slice(0, 20).map((one) => h("li", null, h("code", null, foreign(one.id)), " ", foreign(one.message)))),
+];

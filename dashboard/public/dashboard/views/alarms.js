@@ -1,0 +1,55 @@
+// The four alarms as they stand, and what to do about each.
+import { get } from "../api.js";
+import { score } from "../charts.js";
+import { h } from "../dom.js";
+import { duration, label, number, percent, t } from "../i18n.js";
+import { empty, facts, muted, since, stateBadge } from "../pieces.js";
+import { to } from "../routes.js";
+
+const amounts = { percent: (n) => percent(n / 100), ms: duration, count: number };
+
+const amount = (n, unit) => (n === null || n === undefined ? "–" : (Object.hasOwn(amounts, unit) ? amounts[unit] : number)(n));
+
+/** An alarm in one sentence. */
+export const alarmLine = (alarm) => t("alarm.line", label("alarm", alarm.name), amount(alarm.value, alarm.unit), amount(alarm.threshold, alarm.unit));
+
+const leads = {
+  file_failures: () => h("a", { href: to("dead-letters", { queue: "seed" }) }, t("alarm.file_failures.link")),
+  domain_failures: () => h("a", { href: to("domains", { state: "failed" }) }, t("alarm.domain_failures.link")),
+  slow_domains: () => h("a", { href: to("domains", { sort: "duration" }) }, t("alarm.slow_domains.link")),
+  dead_letters: () => h("a", { href: to("dead-letters") }, t("alarm.dead_letters.link")),
+};
+
+export default {
+  title: () => t("nav.alarms"),
+
+  load: async ({ signal }) => (await get("/api/v1/seeds/status", {}, signal)).alarms,
+
+  render({ data: alarms }) {
+    if (alarms.length === 0) return empty(t("alarms.none"));
+    return [
+      h("p", { class: "muted" }, t("alarms.how")),
+      h(
+        "div",
+        { class: "grid halves" },
+        alarms.map((alarm) =>
+          h(
+            "section",
+            { class: "card", key: alarm.name, "aria-label": label("alarm", alarm.name) },
+            h("h2", null, label("alarm", alarm.name), " ", stateBadge(alarm.state)),
+            h("p", { class: "large" }, h("strong", null, amount(alarm.value, alarm.unit)), h("span", { class: "muted" }, ` / ${amount(alarm.threshold, alarm.unit)}`)),
+            alarm.value === null ? muted(t("alarm.few")) : score(alarm.value, alarm.threshold * 2, "", alarm.state === "firing" ? "bad" : "good"),
+            h("p", null, label("alarm.about", alarm.name)),
+            facts([t("alarm.window"), alarm.window_minutes === null ? t("alarm.always") : duration(alarm.window_minutes * 60_000)], [t("alarm.since"), since(alarm.since)]),
+            Object.hasOwn(leads, alarm.name) && h("p", null, leads[alarm.name]()),
+          ),
+        ),
+      ),
+    ];
+  },
+
+  news(alarms, before) {
+    const changed = alarms.filter((alarm) => before?.some((old) => old.name === alarm.name && old.state !== alarm.state));
+    return changed.map((alarm) => `${alarmLine(alarm)} ${label("state", alarm.state)}`).join(" ");
+  },
+};

@@ -1,0 +1,288 @@
+// A contract (domain_metadata.json) for people: how to fetch the domain first, then what that rests on.
+import { score } from "../charts.js";
+import { h } from "../dom.js";
+import { bytes, duration, label, number, t } from "../i18n.js";
+import { badge, button, card, code, download, empty, facts, foreign, json, moment, muted, outside, since, yesNo } from "../pieces.js";
+import { table } from "../table.js";
+
+const STEP = 25; // URLs of a list that are shown at a time
+
+/** Cards for a document. state keeps how much of its lists is shown. */
+export function contract(doc, state, app) {
+  const discovery = doc.intelligent_discovery;
+  return [
+    how(doc),
+    discovery && topUrls(discovery, state, app),
+    h("div", { class: "grid halves", key: "evidence" }, robots(doc), server(doc)),
+    sitemaps(doc),
+    feeds(doc.technical_metadata.feeds),
+    discovery && analysis(discovery),
+    rawUrls(doc, state, app),
+    provenance(doc),
+  ];
+}
+
+function how(doc) {
+  const plan = doc.fetch_contract;
+  const robots = doc.technical_metadata.robots_txt;
+  const allowed = plan?.allowed ?? robots.allows_crawling;
+  const delay = plan?.crawl_delay_seconds ?? robots.crawl_delay_seconds;
+  return card(
+    t("contract"),
+    h("p", { class: "lead" }, allowed ? badge("good", t("contract.allowed")) : badge("bad", robots.error ? t("contract.unknown") : t("contract.forbidden"))),
+    facts(
+      [t("contract.delay"), typeof delay === "number" ? duration(delay * 1_000) : muted(t("contract.delay.none"))],
+      plan && [t("contract.concurrency"), number(plan.max_concurrency)],
+      plan && [t("contract.agent"), code(plan.user_agent)],
+      plan && [t("contract.expires"), moment(plan.robots_expires_at)],
+      [t("contract.signals"), signals(plan?.content_signals ?? robots.content_signals)],
+    ),
+    plan && h("h3", null, t("entryPoints")),
+    plan &&
+      (plan.entry_points.length
+        ? table({
+            caption: t("entryPoints"),
+            rows: plan.entry_points.map((point, i) => ({ ...point, order: i + 1 })),
+            key: (row) => row.order,
+            columns: [
+              { head: t("entryPoints.order"), number: true, cell: (row) => number(row.order) },
+              { head: t("entryPoints.method"), cell: (row) => badge("quiet", label("method", row.method)) },
+              { head: "URL", wide: true, cell: (row) => outside(row.url) },
+              { head: t("type"), cell: (row) => type(row.content_type) },
+              { head: t("entryPoints.interval"), number: true, cell: (row) => duration(row.interval_minutes * 60_000) },
+              { head: t("confidence"), number: true, cell: (row) => score(row.confidence) },
+            ],
+          })
+        : empty(t("entryPoints.none"))),
+  );
+}
+
+const type = (name) => (name ? label("type", name) : muted("–"));
+
+const actionTones = { immediate_crawl: "good", scheduled_crawl: "good", periodic_check: "waiting", low_priority: "quiet", ignore: "quiet" };
+
+const action = (name) => (name ? badge(Object.hasOwn(actionTones, name) ? actionTones[name] : "quiet", label("action", name)) : muted("–"));
+
+function signals(given) {
+  const entries = Object.entries(given ?? {});
+  return entries.length ? entries.map(([name, value]) => [badge("quiet", h("bdi", null, `${name}=${value}`)), " "]) : muted(t("none"));
+}
+
+const topUrls = ({ discovered_urls: rows }, state, app) =>
+  card(
+    t("topUrls"),
+    rows.length
+      ? table({
+          caption: t("topUrls"),
+          rows: rows.slice(0, state.topShown ?? STEP),
+          key: (row) => row.url,
+          columns: [
+            { head: "URL", wide: true, cell: (row) => outside(row.url) },
+            { head: t("type"), cell: (row) => [type(row.classification.primary_type), h("div", { class: "muted small" }, t("confidence.of", number(row.classification.confidence, 2)))] },
+            { head: t("newsValue"), number: true, cell: (row) => score(row.news_value.overall_score) },
+            { head: t("updates"), cell: (row) => label("frequency", row.news_value.update_frequency) },
+            { head: t("priority"), number: true, cell: (row) => score(row.priority_score) },
+            { head: t("action"), cell: (row) => action(row.recommended_action) },
+            { head: t("foundBy"), cell: (row) => label("found", row.discovery_method) },
+          ],
+        })
+      : empty(t("topUrls.none")),
+    more(rows, "topShown", state, app),
+  );
+
+/** A button that shows more of a list; state[name] is how many are shown. */
+function more(rows, name, state, app) {
+  const shown = state[name] ?? STEP;
+  const show = () => {
+    state[name] = shown + STEP;
+    app.redraw();
+  };
+  return shown < rows.length && button(t("more", number(Math.min(STEP, rows.length - shown))), show);
+}
+
+/** Why there is nothing, when there is nothing. */
+const failure = ({ error, error_type: kind }) => (error || kind) && [t("failure.reason"), [kind && [h("strong", null, label("error", kind)), " "], foreign(error)]];
+
+function robots({ robots: answer, technical_metadata: { robots_txt: file } }) {
+  return card(
+    "robots.txt",
+    facts(
+      [t("exists"), yesNo(file.exists)],
+      [t("httpStatus"), answer.status_code || t("noAnswer")],
+      [t("contract.allows"), yesNo(file.allows_crawling)],
+      failure(file),
+      [t("size"), bytes(file.size)],
+      [t("contract.delay"), typeof file.crawl_delay_seconds === "number" ? duration(file.crawl_delay_seconds * 1_000) : muted("–")],
+      [t("lastModified"), moment(file.last_modified)],
+      [t("fetched"), since(answer.fetched_at)],
+      [t("sitemap"), file.sitemap_urls.length ? h("ul", { class: "plain" }, file.sitemap_urls.map((url) => h("li", null, outside(url)))) : muted("–")],
+    ),
+  );
+}
+
+function server({ technical_metadata: { server_info: info, reused_from: reused } }) {
+  return card(
+    t("server"),
+    facts(
+      [t("server.host"), foreign(info.effective_host)],
+      ["HTTPS", yesNo(info.supports_https)],
+      [t("server.software"), foreign(info.server)],
+      [t("server.encoding"), foreign(info.content_encoding)],
+      [t("server.response"), duration(info.response_time_avg_ms ?? NaN)],
+      [t("server.requests"), number(info.requests)],
+      reused && [t("server.reused"), code(reused)],
+    ),
+  );
+}
+
+function sitemaps({ sitemap, technical_metadata: { sitemap_xml: root } }) {
+  return card(
+    t("sitemaps"),
+    facts(
+      [t("exists"), yesNo(root.exists)],
+      failure(root),
+      [t("urls"), number(sitemap.url_count)],
+      root.kind && [t("kind"), foreign(root.kind)],
+      [t("size"), bytes(root.size)],
+      [t("lastUpdated"), moment(root.last_updated)],
+      root.truncated && [t("truncated"), t("yes")],
+    ),
+    root.documents.length > 0 &&
+      table({
+        caption: t("sitemaps"),
+        rows: root.documents,
+        key: (row) => row.url,
+        columns: [
+          { head: "URL", wide: true, cell: (row) => [outside(row.url), row.error && h("div", { class: "failure small" }, foreign(row.error))] },
+          { head: t("httpStatus"), number: true, cell: (row) => row.status_code || t("noAnswer") },
+          { head: t("kind"), cell: (row) => foreign(row.kind) },
+          { head: t("urls"), number: true, cell: (row) => [number(row.url_count), row.news_count > 0 && h("div", { class: "muted small" }, t("sitemaps.news", number(row.news_count)))] },
+          { head: t("lastUpdated"), cell: (row) => since(row.last_updated) },
+          { head: t("foundBy"), cell: (row) => label("found", row.found_by) },
+        ],
+      }),
+  );
+}
+
+const feeds = (rows) =>
+  card(
+    t("feeds"),
+    rows.length
+      ? table({
+          caption: t("feeds"),
+          rows,
+          key: (row) => row.url,
+          columns: [
+            { head: "URL", wide: true, cell: (row) => [outside(row.url), h("div", { class: "small" }, foreign(row.title))] },
+            { head: t("kind"), cell: (row) => foreign(row.kind) },
+            { head: t("feeds.items"), number: true, cell: (row) => number(row.item_count) },
+            { head: t("lastUpdated"), cell: (row) => since(row.last_updated) },
+            { head: t("foundBy"), cell: (row) => label("found", row.found_by) },
+          ],
+        })
+      : empty(t("feeds.none")),
+  );
+
+function analysis({ url_patterns: patterns, discovery_stats: stats, content_categories: categories, errors }) {
+  return card(
+    t("discovery"),
+    facts(
+      [t("discovery.analysed"), number(stats.total_urls_analyzed)],
+      [t("discovery.high"), number(stats.high_priority_urls)],
+      [t("discovery.medium"), number(stats.medium_priority_urls)],
+      [t("discovery.low"), number(stats.low_priority_urls)],
+      [t("discovery.excluded"), Object.entries(stats.excluded_urls).filter(([, n]) => n > 0).map(([reason, n]) => [badge("quiet", `${label("left", reason)} ${number(n)}`), " "])],
+      [t("time"), duration(stats.processing_time_ms)],
+    ),
+    h("div", { class: "grid halves" }, Object.keys(categories).length > 0 && types(categories), patterns.length > 0 && expected(patterns)),
+    errors.length > 0 && [h("h3", null, t("discovery.errors")), h("ul", null, errors.map((error) => h("li", null, h("strong", null, foreign(error.type)), " ", outside(error.url), " ", foreign(error.message))))],
+  );
+}
+
+const types = (categories) =>
+  h(
+    "div",
+    null,
+    h("h3", null, t("categories")),
+    table({
+      caption: t("categories"),
+      rows: Object.entries(categories).sort(([, a], [, b]) => b.count - a.count),
+      key: ([name]) => name,
+      columns: [
+        { head: t("type"), wide: true, cell: ([name]) => type(name) },
+        { head: t("urls"), number: true, cell: ([, category]) => number(category.count) },
+        { head: t("priority"), number: true, cell: ([, category]) => score(category.avg_priority) },
+      ],
+    }),
+  );
+
+const expected = (patterns) =>
+  h(
+    "div",
+    null,
+    h("h3", null, t("patterns")),
+    table({
+      caption: t("patterns"),
+      rows: patterns,
+      key: (row) => row.pattern,
+      columns: [
+        { head: t("pattern"), wide: true, cell: (row) => code(row.pattern) },
+        { head: t("type"), cell: (row) => type(row.content_type) },
+        { head: t("confidence"), number: true, cell: (row) => score(row.confidence) },
+      ],
+    }),
+  );
+
+function rawUrls(doc, state, app) {
+  const wanted = (state.search ?? "").toLowerCase();
+  const rows = doc.urls.filter((row) => !wanted || row.url.toLowerCase().includes(wanted) || row.title?.toLowerCase().includes(wanted));
+  const scored = doc.urls.some((row) => row.priority_score !== undefined);
+  const search = (event) => {
+    state.search = event.target.value;
+    app.redraw();
+  };
+  return card(
+    t("rawUrls"),
+    h("p", { class: "muted" }, t("rawUrls.total", number(doc.processing_metadata.total_urls)), doc.urls_files.length > 0 && ` ${t("rawUrls.files", number(doc.urls_files.length))}`),
+    doc.urls.length > 10 && h("div", { class: "field" }, h("label", { for: "raw-search" }, t("rawUrls.search")), h("input", { id: "raw-search", type: "search", autocomplete: "off", spellcheck: "false", on: { input: search } })),
+    doc.urls.length === 0
+      ? empty(t("rawUrls.none"))
+      : table({
+          caption: t("rawUrls"),
+          rows: rows.slice(0, state.rawShown ?? STEP),
+          key: (row) => row.url,
+          columns: [
+            { head: "URL", wide: true, cell: (row) => [row.title && h("div", null, foreign(row.title)), outside(row.url)] },
+            { head: t("language.short"), cell: (row) => foreign(row.language) },
+            { head: t("foundBy"), cell: (row) => (row.discovery_method ? label("found", row.discovery_method) : muted("–")) },
+            ...(scored
+              ? [
+                  { head: t("type"), cell: (row) => type(row.type) },
+                  { head: t("priority"), number: true, cell: (row) => score(row.priority_score) },
+                  { head: t("action"), cell: (row) => action(row.recommended_action) },
+                  { head: t("allowed"), cell: (row) => yesNo(row.allowed) },
+                ]
+              : []),
+          ],
+        }),
+    h("p", { role: "status", class: "muted small" }, wanted && t("rawUrls.found", number(rows.length))),
+    more(rows, "rawShown", state, app),
+  );
+}
+
+function provenance(doc) {
+  const { processing_metadata: processing, source } = doc;
+  return card(
+    t("document"),
+    facts(
+      [t("letter.duration"), duration(processing.processing_duration_ms)],
+      [t("document.waited"), duration(processing.politeness_wait_ms)],
+      [t("document.processed"), moment(processing.processed_at)],
+      [t("version"), foreign(processing.version)],
+      [t("domain.id"), code(doc.domain_id)],
+      [t("document.sources"), h("ul", { class: "plain" }, source.raw_file_paths.slice(0, 10).map((path) => h("li", null, code(path))), source.raw_file_paths.length > 10 && h("li", null, t("document.more", number(source.raw_file_paths.length - 10))))],
+    ),
+    h("details", null, h("summary", null, t("document.raw")), json(doc)),
+    h("p", null, download(`${doc.domain}.domain_metadata.json`, doc, t("download"))),
+  );
+}

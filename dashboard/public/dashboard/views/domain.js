@@ -1,0 +1,92 @@
+// One domain: why it failed if it did, and its contract (domain_metadata.json) for people.
+import { get } from "../api.js";
+import { h } from "../dom.js";
+import { label, t } from "../i18n.js";
+import { badge, button, card, empty, facts, foreign, moment, partitionText, since, stateBadge } from "../pieces.js";
+import { queueFiles } from "../pipeline.js";
+import { resolve } from "../resolve.js";
+import { partitionOf, to } from "../routes.js";
+import { table } from "../table.js";
+import { contract } from "./contract.js";
+import { summary } from "./deadletters.js";
+
+export default {
+  title: (route) => `${t("domain")} ${route.id ?? ""}`,
+  heading: (route) => h("bdi", null, route.id ?? ""),
+
+  async load({ route, signal }) {
+    const domain = route.id ?? "";
+    const detail = get(`/api/v1/seeds/domains/${encodeURIComponent(domain)}`, partitionOf(route.query), signal).catch((error) => {
+      if (error.status === 404) return null;
+      throw error;
+    });
+    const [found, { dead_letters: letters }] = await Promise.all([detail, get("/api/v1/dlq", { domain, limit: 20 }, signal)]);
+    return { found, letters };
+  },
+
+  render({ data: { found, letters }, route, state, app }) {
+    const open = letters.filter((letter) => letter.state === "stored");
+    if (!found) return [empty(t("domain.unknown"), h("p", null, h("a", { href: to("domains") }, t("nav.domains")))), lettersCard(letters, app)];
+    const { document: doc, record } = found;
+    return [
+      lead(found, route),
+      failure(found, open, app),
+      record?.state === "excluded" && h("div", { class: "banner", key: "excluded" }, h("p", null, t("domain.excluded"), " ", h("a", { href: to("exclusions") }, t("nav.exclusions")))),
+      doc ? contract(doc, state, app) : empty(t("domain.pending"), record?.queued_at && h("p", { class: "muted" }, t("domain.queued"), " ", since(record.queued_at))),
+      lettersCard(letters, app),
+      h("div", { class: "toolbar actions", key: "actions" }, h("a", { class: "button", href: to("exclusions", { add: "domain", value: found.domain }) }, t("domain.exclude")), button(t("domain.again"), () => queueFiles(app, found.partition_info))),
+    ];
+  },
+};
+
+function lead({ document: doc, record, partition_info: here, partitions, domain }, route) {
+  const others = partitions.filter((partition) => partitionText(partition) !== partitionText(here));
+  return h(
+    "section",
+    { class: "lead", key: "lead", "aria-label": t("domain.lead") },
+    h("p", null, record ? stateBadge(record.state) : null, " ", doc && !doc.reachable && badge("bad", t("domain.unreachable")), " ", doc?.partial && badge("waiting", t("domain.partial")), " ", partitionText(here)),
+    doc && facts([t("collected"), since(doc.collected_at)], [t("domain.validUntil"), moment(doc.valid_until)], [t("domain.revision"), doc.revision], [t("domain.authority"), foreign(doc.authority)]),
+    others.length > 0 && h("p", { class: "small" }, t("domain.partitions"), " ", others.slice(0, 12).flatMap((partition) => [h("a", { href: to(route.view, partitionOf(partition), domain) }, partitionText(partition)), " "])),
+  );
+}
+
+/** Why the domain failed and what can be done, in words. */
+function failure({ document: doc, record, partition_info: partition }, open, app) {
+  if (record?.state !== "failed" && doc?.reachable !== false && open.length === 0) return null;
+  const type = record?.error_type ?? doc?.robots?.error_type ?? open[0]?.error_type;
+  const message = record?.error_message ?? doc?.robots?.error ?? open[0]?.error_message;
+  return h(
+    "section",
+    { class: "card failed", key: "failure", "aria-label": t("domain.why") },
+    h("h2", null, t("domain.why")),
+    type && h("p", null, h("strong", null, label("error", type)), " – ", label("why", type)),
+    h("blockquote", null, foreign(message)),
+    type && h("p", null, h("strong", null, t("letter.todo")), " ", label("todo", type)),
+    h(
+      "div",
+      { class: "actions" },
+      open.length > 0 && button(t("domain.replay", open.length), () => resolve(app, "replay", { ids: open.map((letter) => letter.id) }, open.length, summary(open[0])), { kind: "primary" }),
+      open.length > 0 && h("a", { class: "button", href: to("dead-letter", {}, open[0].id) }, t("letter")),
+      open.length === 0 && button(t("domain.again"), () => queueFiles(app, partition), { kind: "primary" }),
+    ),
+    open.length === 0 && h("p", { class: "muted small" }, t("domain.noLetter")),
+  );
+}
+
+const lettersCard = (letters, app) =>
+  letters.length > 0 &&
+  card(
+    t("nav.dead-letters"),
+    table({
+      caption: t("nav.dead-letters"),
+      rows: letters,
+      key: (row) => row.id,
+      columns: [
+        { head: t("failed"), cell: (row) => h("a", { href: to("dead-letter", {}, row.id) }, since(row.failed_at)) },
+        { head: t("failure.reason"), wide: true, cell: (row) => [h("strong", null, label("error", row.error_type)), h("div", { class: "small clipped" }, foreign(row.error_message))] },
+        { head: t("partition"), cell: (row) => partitionText(row.partition_info) },
+        { head: t("state"), cell: (row) => stateBadge(row.state) },
+        { head: t("actions"), cell: (row) => (row.state === "stored" ? button(t("replay"), () => resolve(app, "replay", { ids: [row.id] }, 1, summary(row)), { label: t("replay.of", row.domain ?? row.work) }) : "–") },
+      ],
+    }),
+  );
