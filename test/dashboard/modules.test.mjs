@@ -1,0 +1,165 @@
+// The dashboard's modules that need no browser, and the API that the other tests put in its place.
+import assert from "node:assert/strict";
+import { readFileSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { describe, mock, test } from "node:test";
+import Ajv2020 from "ajv/dist/2020.js";
+import { roundUp } from "../../dashboard/public/dashboard/charts.js";
+import * as i18n from "../../dashboard/public/dashboard/i18n.js";
+import en from "../../dashboard/public/dashboard/lang/en.js";
+import ko from "../../dashboard/public/dashboard/lang/ko.js";
+import { Poller, wait } from "../../dashboard/public/dashboard/poll.js";
+import { parse, to } from "../../dashboard/public/dashboard/routes.js";
+import { root } from "./browser.mjs";
+import { startFake } from "./fakeapi.mjs";
+import { emptyWorld, world } from "./world.mjs";
+
+const source = join(root, "dashboard/public/dashboard");
+const modules = readdirSync(source, { recursive: true })
+  .filter((path) => path.endsWith(".js"))
+  .map((path) => ({ path, text: readFileSync(join(source, path), "utf8") }));
+const code = modules.filter(({ path }) => !path.startsWith("lang"));
+
+describe("texts", () => {
+  test("both languages have the same keys, with as many values", () => {
+    assert.deepEqual(Object.keys(ko).sort(), Object.keys(en).sort());
+    for (const key of Object.keys(en)) assert.equal(typeof ko[key], typeof en[key], key);
+    for (const [key, text] of Object.entries({ ...en, ...ko })) {
+      const shown = typeof text === "function" ? text("1", "2", "3") : text;
+      assert.ok(typeof shown === "string" && shown.trim() !== "" && !/undefined|null/.test(shown), key);
+    }
+  });
+
+  test("every text that the modules ask for exists, and none is left over", () => {
+    const asked = new Set(code.flatMap(({ text }) => [...text.matchAll(/\bt\("([^"]+)"/g)].map((match) => match[1])));
+    for (const key of asked) assert.ok(Object.hasOwn(en, key), key);
+    const composed = [...code.map(({ text }) => text).join("").matchAll(/\bt\(`([^`$]*)\$\{[^}]+\}([^`]*)`|\b(?:label|choice\("\w+",)\s*\(?"([^"]+)"/g)].map(([, before, after, kind]) => [kind ? `${kind}.` : before, after ?? ""]);
+    for (const key of Object.keys(en)) {
+      assert.ok(asked.has(key) || code.some(({ text }) => text.includes(`"${key}"`)) || composed.some(([before, after]) => key.startsWith(before) && key.endsWith(after)), `${key} is not used`);
+    }
+  });
+
+  test("what the API may say has a text", () => {
+    const { components } = openapi();
+    const enums = { error: "ErrorType", why: "ErrorType", todo: "ErrorType", state: "DomainState", kind: "ExclusionKind" };
+    for (const [kind, name] of Object.entries(enums)) for (const value of components.schemas[name].enum) assert.ok(Object.hasOwn(en, `${kind}.${value}`), `${kind}.${value}`);
+    for (const value of components.schemas.DeadLetterState.enum) assert.ok(Object.hasOwn(en, `state.${value}`), value);
+    for (const value of components.schemas.AlarmState.properties.name.enum) assert.ok(Object.hasOwn(en, `alarm.about.${value}`), value);
+  });
+
+  test("a value that is not known stands for itself", () => {
+    assert.equal(i18n.label("state", "failed"), "failed");
+    assert.equal(i18n.label("error", "timeout_error"), "Timeout");
+    for (const value of ["odd", "__proto__", "constructor"]) assert.equal(i18n.label("state", value), value);
+  });
+});
+
+test("numbers, rates and durations", () => {
+  assert.deepEqual([0, 1250, 1.25, NaN, undefined].map((n) => i18n.number(n)), ["0", "1,250", "1", "–", "–"]);
+  // Neither everything nor nothing, unless it is.
+  assert.deepEqual([0, 0.004, 0.84, 0.999, 1].map((share) => i18n.percent(share)), ["0%", "0.4%", "84%", "99%", "100%"]);
+  assert.deepEqual([0, 245, 1250, 61_000, 7_200_000, 604_800_000, NaN].map((ms) => i18n.duration(ms)), ["0 ms", "245 ms", "1.25 sec", "61 sec", "2 hr", "7 days", "–"]);
+  const now = Date.parse("2026-01-28T10:00:00Z");
+  assert.deepEqual(["2026-01-28T09:59:30Z", "2026-01-28T08:30:00Z", "2026-01-29T10:00:00Z", "soon", null].map((time) => i18n.ago(time, now)), ["30 seconds ago", "1 hour ago", "tomorrow", "–", "–"]);
+  assert.deepEqual([1, 3, 53, 60, 61, 999, 1001].map(roundUp), [2, 4, 60, 60, 80, 1000, 2000]);
+});
+
+test("addresses lead back to where they came from", () => {
+  for (const [view, query, id] of [["overview", {}, null], ["domains", { state: "failed", category: "a&b=c" }, null], ["domain", { country: "sg" }, "xn--h1a.example"], ["dead-letter", {}, "a/b?c#d%"]]) {
+    assert.deepEqual(parse(to(view, query, id)), { view, query, id });
+  }
+  assert.equal(to("domains", { state: "", cursor: null }), "#/domains");
+  assert.deepEqual(parse(""), { view: "overview", id: null, query: {} });
+  assert.equal(parse("#/domain/%E0%A4%A").view, "?", "what cannot be decoded");
+  assert.equal(parse("#/domain/a/b").view, "?", "too many parts");
+});
+
+describe("polling", () => {
+  test("failures wait longer and longer, and as long as the server asks", () => {
+    assert.deepEqual([0, 1, 2, 3, 9].map((failures) => wait(5_000, failures)), [5_000, 10_000, 20_000, 40_000, 60_000]);
+    assert.equal(wait(5_000, 1, 90), 90_000);
+  });
+
+  test("stops while the page is hidden, and begins at once when it is seen again", async (t) => {
+    t.mock.timers.enable({ apis: ["setTimeout", "Date"] });
+    const page = Object.assign(new EventTarget(), { hidden: false });
+    const load = mock.fn(async () => 1_000);
+    const poller = new Poller(load, assert.fail, page);
+    await poller.refresh();
+    await tick(t, 1_000);
+    assert.equal(load.mock.callCount(), 2);
+    const show = (shown) => {
+      page.hidden = !shown;
+      page.dispatchEvent(new Event("visibilitychange"));
+    };
+    show(false);
+    await tick(t, 60_000);
+    assert.equal(load.mock.callCount(), 2, "hidden");
+    show(true);
+    await tick(t, 0);
+    assert.equal(load.mock.callCount(), 3, "seen again");
+    poller.live = false;
+    await tick(t, 60_000);
+    assert.equal(load.mock.callCount(), 3, "switched off");
+    poller.live = true;
+    await tick(t, 0);
+    assert.equal(load.mock.callCount(), 4, "switched on");
+    poller.stop();
+    show(true);
+    await tick(t, 60_000);
+    assert.equal(load.mock.callCount(), 4, "stopped");
+  });
+
+  test("a call that is overtaken is aborted and its failure dropped", async () => {
+    const page = Object.assign(new EventTarget(), { hidden: true });
+    const failures = [];
+    let calls = 0;
+    const load = (signal) => (++calls === 1 ? new Promise((_, fail) => signal.addEventListener("abort", () => fail(new Error("aborted")))) : Promise.reject(new Error("down")));
+    const poller = new Poller(load, (error, next) => failures.push([error.message, next]), page);
+    await Promise.all([poller.refresh(), poller.refresh()]);
+    await poller.refresh();
+    assert.deepEqual(failures, [["down", 10_000], ["down", 20_000]]);
+  });
+});
+
+async function tick(t, ms) {
+  t.mock.timers.tick(ms);
+  for (let i = 0; i < 5; i++) await Promise.resolve();
+}
+
+test("nothing makes HTML of text, and nothing is inline", () => {
+  for (const { path, text } of code) assert.doesNotMatch(text, /innerHTML|outerHTML|insertAdjacent|document\.write|DOMParser|\beval\b|new Function|\.style\b/, path);
+  const html = readFileSync(join(source, "index.html"), "utf8");
+  assert.doesNotMatch(html, /<style|style=|\son\w+=|<script(?![^>]*\ssrc=)/i);
+});
+
+const openapi = () => JSON.parse(readFileSync(join(root, "contract/openapi.json"), "utf8"));
+
+test("the API of these tests answers as the engine's is described", async (t) => {
+  const ajv = new Ajv2020({ strict: false, validateFormats: false });
+  ajv.addSchema(openapi(), "openapi");
+  const valid = (name, data) => {
+    const validate = ajv.getSchema(`openapi#/components/schemas/${name}`) ?? ajv.compile({ $ref: `openapi#/components/schemas/${name}` });
+    assert.ok(validate(data), `${name}: ${JSON.stringify(validate.errors?.slice(0, 3))}`);
+  };
+  for (const engine of [world(), emptyWorld()]) {
+    const fake = await startFake(engine);
+    t.after(() => fake.close());
+    const call = async (method, path, body) => (await fetch(fake.url + path, { method, body: body && JSON.stringify(body), headers: { authorization: "Bearer secret" } })).json();
+    const get = async (path) => (await call("GET", path)).data;
+    valid("Index", await get("/"));
+    valid("Status", await get("/api/v1/seeds/status?by=partition&by=error_type&trend=24"));
+    valid("DomainPage", await get("/api/v1/seeds/domains?sort=duration"));
+    valid("DeadLetterPage", await get("/api/v1/dlq?state=stored"));
+    valid("ExclusionPage", await get("/api/v1/exclusions"));
+    valid("Pipeline", await get("/api/v1/pipeline"));
+    valid("Pipeline", (await call("POST", "/api/v1/pipeline/pause", { reason: "x" })).data);
+    valid("Orchestrated", (await call("POST", "/api/v1/seeds/orchestrate", {})).data);
+    valid("Exclusion", (await call("PUT", "/api/v1/exclusions/domain/casino.example", { reason: "x" })).data);
+    valid("Error", await call("PUT", "/api/v1/exclusions/domain/x"));
+    for (const { domain } of engine.domains.slice(0, 10)) valid("DomainDetail", await get(`/api/v1/seeds/domains/${domain}`));
+    for (const { record } of engine.letters) valid("DeadLetterDetail", await get(`/api/v1/dlq/${record.id}`));
+    valid("Resolved", (await call("POST", "/api/v1/dlq/replay", { ids: ["m-001", "nothing"] })).data);
+    valid("Resolved", (await call("POST", "/api/v1/dlq/discard", { all: true })).data);
+  }
+});

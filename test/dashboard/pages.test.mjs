@@ -1,0 +1,383 @@
+/* global document, getComputedStyle */
+// The dashboard in Chromium, before an API that plays the engine.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { after, afterEach, before, describe, test } from "node:test";
+import { openPage, settled, skip, startBrowser } from "./browser.mjs";
+import { startFake, staticHeaders } from "./fakeapi.mjs";
+import { emptyWorld, world } from "./world.mjs";
+
+describe("the dashboard", { skip }, () => {
+  let browser, fake, page;
+
+  before(async () => (browser = await startBrowser()));
+  after(() => browser?.close());
+  afterEach(async () => {
+    const wrongs = page?.wrongs ?? [];
+    await page?.context().close();
+    await fake?.close();
+    page = fake = null;
+    assert.deepEqual(wrongs, []);
+  });
+
+  async function open(hash = "", { engine = world(), api, ...options } = {}) {
+    fake = await startFake(engine, api);
+    page = await openPage(browser, fake.url, { hash, ...options });
+    if (options.token !== "" && options.token !== "wrong") await settled(page);
+    return page;
+  }
+
+  const said = async (locator) => (await locator.innerText()).replaceAll(/\s+/g, " ");
+  const text = (selector) => said(page.locator(selector));
+  const card = (name) => page.getByRole("region", { name, exact: true });
+  const button = (name) => page.getByRole("button", { name, exact: true });
+  const dialog = () => page.getByRole("dialog");
+  const sent = (method, path) => fake.calls.filter((call) => call.method === method && call.path === path).map((call) => call.body);
+
+  test("shows the numbers of the documents' example", async () => {
+    await open();
+    assert.match(await said(card("Files")), /145 \/ 150\s+97%\s+processed 142\s+failed 3\s+pending 5/);
+    assert.match(await said(card("Domains")), /1,205 \/ 1,250\s+96%\s+processed 1,180\s+failed 25\s+pending 45/);
+    assert.match(await said(card("Rates")), /robots.txt found\s+84%\s+1,050 of 1,250\s+Sitemap found\s+71%\s+890 of 1,250\s+Domains failed\s+2.1%\s+25 of 1,205\s+Average time\s+1.25 sec/);
+    assert.equal(await card("Partitions").locator("tbody tr").count(), 8);
+    assert.match(await said(card("Failures by error type")), /Network[\s\S]+12[\s\S]+Unreadable[\s\S]+3/);
+    assert.equal(await card("Slowest domains").locator("tbody tr").count(), 10);
+    assert.equal(await card("Domains an hour").locator(".columns rect.tone-good").count(), 24);
+  });
+
+  test("is served with the headers of _headers", async () => {
+    await open();
+    const response = await page.request.get(`${fake.url}/dashboard/`);
+    for (const [name, value] of Object.entries(staticHeaders())) assert.equal(response.headers()[name.toLowerCase()], value, name);
+    const policy = staticHeaders()["Content-Security-Policy"];
+    for (const directive of ["default-src 'none'", "script-src 'self'", "style-src 'self'", "connect-src 'self'", "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'", "require-trusted-types-for 'script'"]) assert.ok(policy.includes(directive), directive);
+    await assert.rejects(page.evaluate(() => (document.body.innerHTML = "<b>x</b>")), /TrustedHTML/);
+    page.wrongs.length = 0; // the violation above
+  });
+
+  test("moves while the pipeline runs, and tells it", async () => {
+    await open();
+    const first = await text("section[aria-label=Domains] .large");
+    await page.evaluate(() => (document.querySelector("h1").dataset.kept = "yes"));
+    fake.world.work(40);
+    await page.waitForFunction((before) => document.querySelector("section[aria-label=Domains] .large").innerText.replaceAll(/\s+/g, " ") !== before, first);
+    assert.match(await text("section[aria-label=Domains] .large"), /1,245 \/ 1,250/);
+    assert.equal(await page.locator("h1").getAttribute("data-kept"), "yes", "the page was updated, not made anew");
+    assert.match(await said(card("Domains")), /domains a minute now, about/);
+    fake.world.work(40);
+    await page.getByRole("status").filter({ hasText: "1,250 of 1,250 domains finished, 25 failed." }).waitFor({ state: "attached" });
+  });
+
+  test("goes on typing and keeps the focus while numbers are refreshed", async () => {
+    await open();
+    await page.getByLabel("Category").pressSequentially("ne");
+    fake.world.work(10);
+    await button("Refresh").evaluate((node) => node.click());
+    await page.waitForFunction(() => document.querySelector("section[aria-label=Domains]").innerText.includes("1,215"));
+    await page.keyboard.type("ws");
+    assert.equal(await page.getByLabel("Category").inputValue(), "news");
+    await page.keyboard.press("Enter");
+    await page.waitForURL(/category=news/);
+    await page.getByRole("table", { name: "Partitions" }).getByRole("row").nth(4).waitFor();
+    assert.equal(await card("Partitions").locator("tbody tr").count(), 4);
+    await page.getByRole("link", { name: "Clear" }).click();
+    await page.waitForFunction(() => document.querySelectorAll("section[aria-label=Partitions] tbody tr").length === 8);
+  });
+
+  describe("signing in", () => {
+    test("a wrong token is refused in words, and not kept", async () => {
+      await open("", { token: "" });
+      await page.getByLabel("API token").fill("guess");
+      await page.keyboard.press("Enter");
+      await page.getByRole("alert").filter({ hasText: "This token is not accepted." }).waitFor();
+      assert.equal(await page.evaluate(() => document.activeElement.id), "token");
+      assert.equal(await page.getByLabel("API token").getAttribute("aria-invalid"), "true");
+      assert.equal(await page.evaluate(() => JSON.stringify(sessionStorage)), "{}");
+
+      await page.getByLabel("API token").fill("토큰");
+      await page.keyboard.press("Enter");
+      await page.getByRole("alert").filter({ hasText: "This token is not accepted." }).waitFor();
+
+      await page.getByLabel("API token").fill("secret");
+      await page.keyboard.press("Enter");
+      await page.getByRole("heading", { name: "Overview" }).waitFor();
+      await settled(page);
+      assert.equal(await page.evaluate(() => sessionStorage.getItem("seed-engine-token")), "secret");
+      assert.equal(await page.evaluate(() => JSON.stringify(localStorage).includes("secret") || document.cookie.includes("secret") || location.href.includes("secret")), false);
+
+      await button("Sign out").click();
+      await page.getByLabel("API token").waitFor();
+      assert.equal(await page.evaluate(() => JSON.stringify(sessionStorage)), "{}");
+      assert.equal(await page.getByText("1,250").count(), 0, "nothing that was read with the token stays");
+    });
+
+    test("a token that was revoked ends in the form", async () => {
+      await open("", { token: "wrong" });
+      await page.getByRole("alert").filter({ hasText: "This token is not accepted." }).waitFor();
+    });
+
+    test("development without a token asks for none", async () => {
+      await open("", { token: "", api: { tokens: { "": "development" } } });
+      await page.getByRole("heading", { name: "Overview" }).waitFor();
+      await settled(page);
+      assert.equal(await button("Sign out").count(), 0);
+    });
+
+    test("an engine that cannot be reached is not a wrong token", async () => {
+      await open("", { token: "" });
+      await page.getByLabel("API token").waitFor();
+      fake.failing = [503, { success: false, error: { code: "token_not_configured", message: "the secret API_TOKEN is not set; run `wrangler secret put API_TOKEN`" } }];
+      await page.getByLabel("API token").fill("secret");
+      await page.keyboard.press("Enter");
+      await page.getByRole("alert").filter({ hasText: "the secret API_TOKEN is not set" }).waitFor();
+    });
+
+    test("a token that may only read changes nothing, and is told so", async () => {
+      await open("#/dead-letters", { token: "reader" });
+      await button("Replay rail-news-158.example").click();
+      await dialog().getByRole("button", { name: "Replay" }).click();
+      await dialog().getByRole("alert").filter({ hasText: "This token may only read." }).waitFor();
+      await page.keyboard.press("Escape");
+      assert.equal(fake.world.status(new URLSearchParams()).dead_letters.stored, 9);
+    });
+  });
+
+  describe("trouble", () => {
+    test("old numbers stay, with what is wrong and when the next try is", async () => {
+      await open();
+      fake.failing = [503, { success: false, error: { code: "storage_error", message: "the storage did not answer; try again" } }];
+      await button("Refresh").click();
+      const alert = page.getByRole("alert").filter({ hasText: "Could not refresh" });
+      await alert.filter({ hasText: "the storage did not answer; try again (request r-1) Next try in 10 s." }).waitFor();
+      assert.match(await said(card("Files")), /145 \/ 150/);
+      fake.failing = null;
+      await button("Try now").click();
+      await alert.waitFor({ state: "detached" });
+    });
+
+    test("without numbers there is an error, not an empty page", async () => {
+      await open("#/domains", { token: "" });
+      fake.failing = [502, "<html>Bad gateway"];
+      await page.evaluate(() => sessionStorage.setItem("seed-engine-token", "secret"));
+      await page.reload();
+      await page.getByRole("alert").filter({ hasText: "The answer is not what the engine's API sends. HTTP 502" }).waitFor();
+      await fake.close();
+      await button("Try now").click();
+      await page.getByRole("alert").filter({ hasText: "The engine cannot be reached." }).waitFor();
+    });
+
+    test("an engine without files says how to begin; other views are empty in words", async () => {
+      await open("", { engine: emptyWorld() });
+      assert.match(await text(".empty"), /No raw files yet\.[\s\S]+curl -X PUT/);
+      for (const [hash, words] of [["#/domains", "No domain matches."], ["#/dead-letters", "No dead letters."], ["#/exclusions", "Nothing is excluded."], ["#/domain/nobody.example", "The engine does not know this domain."], ["#/dead-letter/none", "There is no such dead letter."], ["#/nowhere", "This address leads nowhere."]]) {
+        await page.evaluate((to) => (location.hash = to), hash);
+        await page.locator(".empty").filter({ hasText: words }).waitFor();
+      }
+    });
+  });
+
+  test("domains are filtered, sorted and paged", async () => {
+    await open("#/domains");
+    assert.equal(await page.locator("tbody tr").count(), 50);
+    await page.getByRole("link", { name: "Next page" }).click();
+    await page.getByRole("link", { name: "harbour-times-51.example" }).waitFor();
+    await page.getByLabel("State").selectOption("failed");
+    await page.getByLabel("Error type").selectOption("timeout_error");
+    await button("Apply").click();
+    await page.waitForURL(/state=failed&error_type=timeout_error$/);
+    await page.waitForFunction(() => document.querySelectorAll("tbody tr").length === 7);
+    assert.match(await said(page.locator("tbody tr").first()), /rail-news-8\.example[\s\S]+failed[\s\S]+Timeout\s+https:\/\/www\.rail-news-8\.example\/robots\.txt: no answer within 10 s/);
+    await page.getByRole("textbox", { name: "Open a domain" }).fill("City-Council-2.example");
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: "city-council-2.example" }).waitFor();
+  });
+
+  test("a contract is shown for people, and saved as JSON", async () => {
+    await open("#/domain/city-council-2.example");
+    const entries = page.getByRole("table", { name: "Entry points" });
+    assert.match(await said(entries.getByRole("row").nth(1)), /1\s+RSS\s+https:\/\/www\.city-council-2\.example\/rss\/press-releases\.xml[\s\S]+press release\s+12 hr\s+0\.9/);
+    assert.match(await said(page.getByRole("table", { name: "URLs that matter most" }).getByRole("row").nth(1)), /press release[\s\S]+0\.84\s+daily\s+0\.81\s+crawl now\s+feed/);
+    assert.match(await said(card("robots.txt")), /HTTP status\s+200[\s\S]+Crawl delay\s+2 sec/);
+    assert.match(await said(card("Sitemaps")), /archive-sitemap\.xml[\s\S]+HTTP status 503/);
+    assert.match(await said(card("Feeds")), /Press Releases/);
+    const raw = page.getByRole("table", { name: "Raw URLs" });
+    assert.equal(await raw.locator("tbody tr").count(), 25);
+    await button("Show 25 more").click();
+    assert.equal(await raw.locator("tbody tr").count(), 50);
+    await page.getByLabel("Search in URLs and titles").fill("no. 60");
+    await page.waitForFunction(() => document.querySelectorAll("section[aria-label='Raw URLs'] tbody tr").length === 1);
+    const [download] = await Promise.all([page.waitForEvent("download"), button("Download JSON").click()]);
+    assert.equal(download.suggestedFilename(), "city-council-2.example.domain_metadata.json");
+    assert.deepEqual(JSON.parse(readFileSync(await download.path(), "utf8")), fake.world.domain("city-council-2.example", new URLSearchParams()).document);
+  });
+
+  test("why a domain failed is found from the overview, and it is replayed", async () => {
+    await open();
+    await card("Failures by error type").getByRole("row", { name: /Storage/ }).getByRole("link").click();
+    await page.getByRole("link", { name: "rail-news-158.example" }).click();
+    const why = card("Why it failed");
+    await why.waitFor();
+    assert.match(await said(why), /Storage – R2, D1 or a queue failed\.\s+r2\.Put prod[\s\S]+429 Too Many Requests\s+What to do: These pass\./);
+    await why.getByRole("button", { name: "Replay the dead letter" }).click();
+    await dialog().getByRole("button", { name: "Replay" }).click();
+    await page.getByText("1 dead letter replayed.").waitFor();
+    assert.deepEqual(sent("POST", "/api/v1/dlq/replay"), [{ ids: ["m-001"] }]);
+    await why.waitFor({ state: "detached" });
+  });
+
+  test("a domain without a dead letter is collected again with its partition", async () => {
+    await open("#/domain/rail-news-8.example");
+    await card("Why it failed").getByRole("button", { name: "Queue its partition…" }).click();
+    await dialog().getByLabel("Finished ones too").check();
+    await dialog().getByRole("button", { name: "Queue files" }).click();
+    await page.getByText("150 files found, 5 queued, 145 skipped.").waitFor();
+    const { partition_info } = fake.world.domains[7];
+    assert.deepEqual(sent("POST", "/api/v1/seeds/orchestrate"), [{ ...partition_info, force: true }]);
+  });
+
+  describe("dead letters", () => {
+    test("reason, attempts and original message are shown", async () => {
+      await open("#/dead-letters");
+      await page.getByRole("link", { name: "raw_0143.json" }).click();
+      await page.getByRole("heading", { name: "Why it was given up" }).waitFor();
+      assert.match(await said(card("Why it was given up")), /Unreadable[\s\S]+is not JSON: invalid character '<'[\s\S]+Upload the file again/);
+      assert.equal(await card("Attempts").locator("tbody tr").count(), 4);
+      assert.deepEqual(JSON.parse(await text("pre")), fake.world.letter("f-1").letter.original_message);
+    });
+
+    test("one is replayed after a question", async () => {
+      await open("#/dead-letters");
+      await page.getByRole("button", { name: "Replay rail-news-158.example" }).click();
+      assert.match(await said(dialog()), /Replay this dead letter\?\s+rail-news-158\.example/);
+      await dialog().getByRole("button", { name: "Cancel" }).click();
+      assert.deepEqual(sent("POST", "/api/v1/dlq/replay"), []);
+      await page.getByRole("button", { name: "Replay rail-news-158.example" }).click();
+      await dialog().getByRole("button", { name: "Replay" }).click();
+      await page.getByText("1 dead letter replayed.").waitFor();
+      await page.getByRole("link", { name: "rail-news-158.example", exact: true }).waitFor({ state: "detached" });
+      assert.equal(await page.evaluate(() => document.activeElement.tagName), "H1", "the button is gone, the title has the focus");
+      await page.getByRole("link", { name: /^replayed/ }).click();
+      await page.getByRole("row", { name: /rail-news-158/ }).filter({ hasText: "API_TOKEN" }).waitFor();
+    });
+
+    test("those selected are discarded", async () => {
+      await open("#/dead-letters");
+      await page.getByLabel("Select rail-news-158.example").check();
+      await page.getByLabel("Select rail-news-358.example").check();
+      await button("Discard selected (2)").click();
+      assert.match(await said(dialog()), /Discard 2 dead letters\?\s+rail-news-158\.example\s+rail-news-358\.example/);
+      assert.equal(await page.evaluate(() => document.activeElement.textContent), "Cancel", "what cannot be undone is not the default");
+      await dialog().getByRole("button", { name: "Discard" }).click();
+      await page.getByText("2 dead letters discarded.").waitFor();
+      assert.deepEqual(sent("POST", "/api/v1/dlq/discard"), [{ ids: ["m-001", "m-002"] }]);
+      await button("Discard selected (0)").waitFor();
+      await page.getByLabel("Select all on this page").check();
+      await button("Replay selected (7)").waitFor();
+    });
+
+    test("those that match a filter are replayed, in as many calls as it takes", async () => {
+      await open("#/dead-letters?queue=domain&error_type=storage_error", { api: { limit: 4 } });
+      await button("Replay all that match…").click();
+      assert.match(await said(dialog()), /Queue: domain\s+Error type: Storage/);
+      await dialog().getByRole("button", { name: "Replay" }).click();
+      await page.getByText("6 dead letters replayed.").waitFor();
+      const filter = { queue: "domain", error_type: "storage_error" };
+      assert.deepEqual(sent("POST", "/api/v1/dlq/replay"), [{ filter }, { filter }]);
+      await page.getByText("No dead letters.").waitFor();
+    });
+
+    test("all are discarded; what cannot be is listed", async () => {
+      await open("#/dead-letters");
+      await button("Discard all (9)…").click();
+      await dialog().getByRole("button", { name: "Discard" }).click();
+      await page.getByText("9 dead letters discarded.").waitFor();
+      assert.deepEqual(sent("POST", "/api/v1/dlq/discard"), [{ all: true }]);
+    });
+
+    test("those that could not be replayed are named", async () => {
+      await open("#/dead-letter/m-001");
+      fake.alter = (data) => (data.done === undefined ? data : { ...data, done: 0, failed: [{ id: "m-001", code: "storage_error", message: "the stored letter is gone" }] });
+      await button("Replay").click();
+      await dialog().getByRole("button", { name: "Replay" }).click();
+      await dialog().getByText("the stored letter is gone").waitFor();
+      await dialog().getByRole("button", { name: "Close" }).click();
+      await dialog().waitFor({ state: "detached" });
+    });
+  });
+
+  test("the pipeline is paused and goes on", async () => {
+    await open();
+    await button("Pause pipeline").click();
+    await dialog().getByLabel("Reason").fill("Migration of the bucket");
+    await page.keyboard.press("Enter");
+    await page.getByText("By API_TOKEN").waitFor();
+    assert.match(await text(".banner"), /The pipeline is paused\.[\s\S]+Migration of the bucket/);
+    await page.getByRole("link", { name: "Alarms" }).click();
+    await button("Resume pipeline").click();
+    await dialog().getByRole("button", { name: "Resume pipeline" }).click();
+    await page.locator(".banner").waitFor({ state: "detached" });
+    assert.deepEqual([...sent("POST", "/api/v1/pipeline/pause"), ...sent("POST", "/api/v1/pipeline/resume")], [{ reason: "Migration of the bucket" }, {}]);
+  });
+
+  test("alarms: what fires is told on the overview and explained", async () => {
+    const engine = world();
+    for (const record of engine.domains.slice(0, 200)) Object.assign(record, { state: "failed", error_type: "timeout_error", error_message: "no answer" });
+    await open("", { engine });
+    await page.getByRole("link", { name: "Domain failures: 18%, over 10%." }).click();
+    await card("Domain failures").waitFor();
+    assert.match(await said(card("Domain failures")), /firing\s+18% \/ 10%[\s\S]+Window\s+60 min/);
+    assert.match(await said(card("Slow domains")), /ok\s+1\.25 sec \/ 5 sec/);
+  });
+
+  test("exclusions are added and taken back", async () => {
+    await open("#/domain/city-council-2.example");
+    await page.getByRole("link", { name: "Exclude…" }).click();
+    const value = page.getByLabel("Domain, host or URL pattern");
+    assert.equal(await value.inputValue(), "city-council-2.example");
+    await value.fill("nonsense");
+    await button("Exclude").click();
+    await page.getByRole("alert").filter({ hasText: "value: is not a registrable domain" }).waitFor();
+    await page.getByLabel("Kind").first().selectOption("url");
+    await value.fill("https://city-council-2.example/a/*?b=c#d");
+    await page.getByLabel("Reason").fill("Asked by the owner");
+    await button("Exclude").click();
+    const row = page.getByRole("row", { name: /URL pattern.*https:\/\/city-council-2\.example\/a\/\*\?b=c#d.*Asked by the owner/ });
+    await row.waitFor();
+    assert.equal(await value.inputValue(), "", "the form is ready for the next one");
+    await row.getByRole("button").click();
+    await dialog().getByRole("button", { name: "Take back" }).click();
+    await page.getByText("Nothing is excluded.").waitFor();
+  });
+
+  test("language and theme are chosen and kept", async () => {
+    await open();
+    await page.getByLabel("Language").selectOption("ko");
+    await page.getByRole("heading", { name: "현황", exact: true }).waitFor();
+    assert.equal(await page.evaluate(() => document.documentElement.lang), "ko");
+    assert.equal(await page.title(), "현황 · Seed Engine");
+    const background = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+    const light = await background();
+    await page.getByLabel("테마").selectOption("dark");
+    assert.notEqual(await background(), light);
+    await page.reload();
+    await page.getByRole("heading", { name: "현황", exact: true }).waitFor();
+    assert.notEqual(await background(), light);
+    await page.getByLabel("테마").selectOption("auto");
+    assert.equal(await background(), light);
+    await page.emulateMedia({ colorScheme: "dark" });
+    assert.notEqual(await background(), light);
+  });
+
+  test("refreshing can be switched off", async () => {
+    await open();
+    await button("Live").click();
+    assert.equal(await button("Live").getAttribute("aria-pressed"), "false");
+    const calls = fake.calls.length;
+    await new Promise((resolve) => setTimeout(resolve, 4_000));
+    assert.equal(fake.calls.length, calls);
+    await button("Refresh").click();
+    await page.waitForFunction(() => document.querySelector("time"));
+    await button("Live").click();
+    assert.equal(await button("Live").getAttribute("aria-pressed"), "true");
+  });
+});

@@ -1,0 +1,34 @@
+/* global document */
+// Every view of the dashboard in a state worth looking at: its name, address, and what opens it.
+export const views = [
+  { name: "overview", hash: "#/overview" },
+  { name: "domains", hash: "#/domains" },
+  { name: "domain", hash: "#/domain/city-council-2.example" },
+  { name: "domain-failed", hash: "#/domain/rail-news-158.example" },
+  { name: "domain-pending", hash: "#/domain/labour-office-1224.example" },
+  { name: "dead-letters", hash: "#/dead-letters" },
+  { name: "dead-letters-replayed", hash: "#/dead-letters?state=any" },
+  { name: "dead-letter", hash: "#/dead-letter/m-002" },
+  { name: "question", hash: "#/dead-letter/m-002", open: (page) => page.locator("button.primary").click() },
+  { name: "alarms", hash: "#/alarms" },
+  { name: "exclusions", hash: "#/exclusions" },
+  { name: "missing", hash: "#/nowhere" },
+];
+
+/** Changes a world so that every view has something to show: alarms, a pause, exclusions, history. */
+export function lively(engine) {
+  for (const record of engine.domains.slice(0, 160)) if (record.state === "processed") Object.assign(record, { state: "failed", error_type: "timeout_error", error_message: "no answer within 10 s" });
+  engine.resolve("replayed", { ids: ["m-001"] }, "API_TOKEN");
+  const again = engine.letters[1];
+  engine.letters.push({ ...again, record: { ...again.record, id: "m-099", state: "discarded", resolved_at: "2026-01-28T10:00:00Z", resolved_by: "API_TOKEN" } });
+  engine.exclusions.push({ kind: "url", value: "https://casino.example/*", reason: "Not news", created_at: "2026-01-28T10:00:00Z", created_by: "API_TOKEN" }, { kind: "host", value: "ads.example", reason: null, created_at: "2026-01-28T10:00:00Z", created_by: "API_TOKEN" });
+  engine.pipeline = { paused: true, since: "2026-01-28T10:00:00Z", by: "API_TOKEN", reason: "Migration of the bucket" };
+  return engine;
+}
+
+/** Shows a view that is reached by its hash, in a page that is open already. */
+export async function show(page, view) {
+  await page.evaluate((hash) => (location.hash = hash), view.hash);
+  await page.waitForFunction((hash) => location.hash === hash && document.querySelector("main > .title ~ *") && !document.querySelector(".loading"), view.hash);
+  await view.open?.(page);
+}
