@@ -56,8 +56,7 @@ function requestId(given) {
   return given && /^[\w.:-]{1,64}$/.test(given) ? given : crypto.randomUUID();
 }
 
-function failed(error, id) {
-  const { code, status, message } = error instanceof Failure ? error : new Failure("internal_error", 500, String(error));
+function failed({ code, status, message }, id) {
   const headers = { "x-request-id": id, "cache-control": "no-store" };
   if (code === "busy") headers["retry-after"] = "5";
   return Response.json({ success: false, error: { code, message } }, { status, headers });

@@ -106,8 +106,9 @@ class Instance {
       workers: { ready: () => (ready = true) },
       worker: {
         respond: (status, headAt, headLength, bodyAt, bodyLength) => {
-          const head = decoder.decode(new Uint8Array(this.#exports.mem.buffer, headAt, headLength));
-          this.lease.respond(status, head, new Uint8Array(this.#exports.mem.buffer, bodyAt, bodyLength)); // a Response copies it
+          const { buffer } = this.#exports.mem;
+          const head = decoder.decode(new Uint8Array(buffer, headAt, headLength));
+          this.lease.respond(status, head, new Uint8Array(buffer, bodyAt, bodyLength)); // a Response copies it
         },
       },
     });
@@ -233,7 +234,11 @@ class Lease {
 
   /** Runs work(lease); gives its result at once if Go waited for nothing, else a promise. */
   hold(work) {
-    work(this);
+    try {
+      work(this);
+    } catch (error) {
+      this.instance.kill("exception", `the event could not be handed to the Go program: ${error}`);
+    }
     if (this.#outcome) return this.#close();
     this.#watch();
     return new Promise((resolve) => (this.#settled = resolve)).then(() => this.#close());

@@ -195,14 +195,18 @@ func serve(h http.Handler) {
 
 // answer runs h for the request that head describes.
 func answer(w *response, h http.Handler, head string) {
-	lines := strings.Split(head, "\n")
-	_, rest, _ := strings.Cut(lines[1], "://")
+	method, head, _ := strings.Cut(head, "\n")
+	whole, head, _ := strings.Cut(head, "\n")
+	_, rest, _ := strings.Cut(whole, "://")
 	slash := strings.IndexByte(rest, '/') // the platform's URLs always have one
 	authority, uri := rest[:slash], rest[slash:]
 	u, err := url.ParseRequestURI(uri)
-	header := make(http.Header, len(lines)/2)
-	for i := 2; i+1 < len(lines); i += 2 {
-		header.Add(lines[i], lines[i+1])
+	header := make(http.Header, 8)
+	for head != "" {
+		var name, value string
+		name, head, _ = strings.Cut(head, "\n")
+		value, head, _ = strings.Cut(head, "\n")
+		header.Add(name, value)
 	}
 	id := header.Get(requestIDHeader)
 	w.header.Set(requestIDHeader, id)
@@ -211,7 +215,7 @@ func answer(w *response, h http.Handler, head string) {
 		return
 	}
 	r := &http.Request{
-		Method: lines[0], URL: u, RequestURI: uri, Host: authority,
+		Method: method, URL: u, RequestURI: uri, Host: authority,
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 		Header: header, RemoteAddr: header.Get("CF-Connecting-IP"), Body: http.NoBody,
 	}

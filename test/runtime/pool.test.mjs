@@ -182,6 +182,15 @@ for (const [what, path, reason] of [
   });
 }
 
+test("an event that cannot be handed to the program fails, and gives the place back", async () => {
+  await fixture.rules({ maxLive: 1 });
+  const { dropped } = await change(async () => {
+    await failsWith(await fixture.get("/health", { headers: { "x-test-broken": "1" } }), 500, "internal_error");
+    assert.equal(await fixture.text("/health"), "ok");
+  });
+  assert.deepEqual(dropped, { exception: 1 });
+});
+
 test("a program that does not start fails its event, and gives the place back", async () => {
   await fixture.rules({ maxLive: 1 });
   while ((await fixture.stats()).idle) await fixture.text("/exit");
