@@ -203,12 +203,14 @@ func TestInterrupt(t *testing.T) {
 	for _, where := range []string{"between looks", "within a call"} {
 		e := newEngine(t)
 		interval := "1h"
+		reached := make(chan struct{}, 1) // the call within which it happens
 		e.with(func() {
 			e.statuses = []contract.Status{stats(three{0, 0, 150}, three{})}
 			if where == "within a call" {
 				interval = "1ms"
 				e.before = func(w http.ResponseWriter, r *http.Request) bool {
 					if r.Method == "GET" && len(e.requests) > 3 {
+						reached <- struct{}{}
 						<-r.Context().Done()
 					}
 					return r.Context().Err() != nil
@@ -217,7 +219,7 @@ func TestInterrupt(t *testing.T) {
 		})
 		program := start(t, "orchestrate", "--watch", "--interval", interval)
 		if where == "within a call" {
-			time.Sleep(300 * time.Millisecond)
+			<-reached
 		} else {
 			e.wait(t, 2)
 		}
