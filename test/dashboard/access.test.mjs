@@ -149,7 +149,7 @@ describe("the dashboard for everyone", { skip }, () => {
       assert.equal(engine.calls.filter((call) => call.method === "POST").length, 0);
       await page.keyboard.press("Enter");
       await page.keyboard.press("Enter");
-      await page.getByText("1 dead letter replayed.").waitFor();
+      await page.locator(".notice", { hasText: "1 dead letter replayed." }).waitFor();
       assert.deepEqual(engine.calls.filter((call) => call.method === "POST").map((call) => call.body), [{ ids: ["m-002"] }]);
       await page.context().close();
     });

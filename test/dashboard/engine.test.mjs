@@ -136,7 +136,7 @@ describe("the engine's dashboard", () => {
       const replay = async () => {
         await page.getByRole("button", { name: "Replay", exact: true }).click();
         await page.getByRole("dialog").getByRole("button", { name: "Replay" }).click();
-        await page.getByText("1 dead letter replayed.").waitFor();
+        await page.locator(".notice", { hasText: "1 dead letter replayed." }).waitFor();
       };
       await replay();
       assert.equal((await letters("replayed")).length, 1);
@@ -177,7 +177,7 @@ describe("the engine's dashboard", () => {
       assert.equal((await status()).paused, true);
       await page.getByRole("button", { name: "Resume pipeline" }).first().click();
       await page.getByRole("dialog").getByRole("button", { name: "Resume pipeline" }).click();
-      await page.getByText("The pipeline goes on.").waitFor();
+      await page.locator(".notice", { hasText: "The pipeline goes on." }).waitFor();
       assert.equal((await status()).paused, false);
     });
 

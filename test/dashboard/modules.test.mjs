@@ -61,7 +61,7 @@ test("numbers, rates and durations", () => {
   assert.deepEqual([0, 245, 1250, 61_000, 7_200_000, 604_800_000, NaN].map((ms) => i18n.duration(ms)), ["0 ms", "245 ms", "1.25 sec", "61 sec", "2 hr", "7 days", "–"]);
   const now = Date.parse("2026-01-28T10:00:00Z");
   assert.deepEqual(["2026-01-28T09:59:30Z", "2026-01-28T08:30:00Z", "2026-01-29T10:00:00Z", "soon", null].map((time) => i18n.ago(time, now)), ["30 seconds ago", "1 hour ago", "tomorrow", "–", "–"]);
-  assert.deepEqual([1, 3, 53, 60, 61, 999, 1001].map(roundUp), [2, 4, 60, 60, 80, 1000, 2000]);
+  assert.deepEqual([1, 3, 53, 60, 61, 112, 999, 1001].map(roundUp), [2, 4, 60, 60, 80, 120, 1000, 1200]);
 });
 
 test("addresses lead back to where they came from", () => {

@@ -220,7 +220,7 @@ describe("the dashboard", { skip }, () => {
     assert.match(await said(why), /Storage – R2, D1 or a queue failed\.\s+r2\.Put prod[\s\S]+429 Too Many Requests\s+What to do: These pass\./);
     await why.getByRole("button", { name: "Replay the dead letter" }).click();
     await dialog().getByRole("button", { name: "Replay" }).click();
-    await page.getByText("1 dead letter replayed.").waitFor();
+    await page.locator(".notice", { hasText: "1 dead letter replayed." }).waitFor();
     assert.deepEqual(sent("POST", "/api/v1/dlq/replay"), [{ ids: ["m-001"] }]);
     await why.waitFor({ state: "detached" });
   });
@@ -230,7 +230,7 @@ describe("the dashboard", { skip }, () => {
     await card("Why it failed").getByRole("button", { name: "Queue its partition…" }).click();
     await dialog().getByLabel("Finished ones too").check();
     await dialog().getByRole("button", { name: "Queue files" }).click();
-    await page.getByText("150 files found, 5 queued, 145 skipped.").waitFor();
+    await page.locator(".notice", { hasText: "150 files found, 5 queued, 145 skipped." }).waitFor();
     const { partition_info } = fake.world.domains[7];
     assert.deepEqual(sent("POST", "/api/v1/seeds/orchestrate"), [{ ...partition_info, force: true }]);
   });
@@ -253,7 +253,7 @@ describe("the dashboard", { skip }, () => {
       assert.deepEqual(sent("POST", "/api/v1/dlq/replay"), []);
       await page.getByRole("button", { name: "Replay rail-news-158.example" }).click();
       await dialog().getByRole("button", { name: "Replay" }).click();
-      await page.getByText("1 dead letter replayed.").waitFor();
+      await page.locator(".notice", { hasText: "1 dead letter replayed." }).waitFor();
       await page.getByRole("link", { name: "rail-news-158.example", exact: true }).waitFor({ state: "detached" });
       assert.equal(await page.evaluate(() => document.activeElement.tagName), "H1", "the button is gone, the title has the focus");
       await page.getByRole("link", { name: /^replayed/ }).click();
@@ -268,7 +268,7 @@ describe("the dashboard", { skip }, () => {
       assert.match(await said(dialog()), /Discard 2 dead letters\?\s+rail-news-158\.example\s+rail-news-358\.example/);
       assert.equal(await page.evaluate(() => document.activeElement.textContent), "Cancel", "what cannot be undone is not the default");
       await dialog().getByRole("button", { name: "Discard" }).click();
-      await page.getByText("2 dead letters discarded.").waitFor();
+      await page.locator(".notice", { hasText: "2 dead letters discarded." }).waitFor();
       assert.deepEqual(sent("POST", "/api/v1/dlq/discard"), [{ ids: ["m-001", "m-002"] }]);
       await button("Discard selected (0)").waitFor();
       await page.getByLabel("Select all on this page").check();
@@ -280,7 +280,7 @@ describe("the dashboard", { skip }, () => {
       await button("Replay all that match…").click();
       assert.match(await said(dialog()), /Queue: domain\s+Error type: Storage/);
       await dialog().getByRole("button", { name: "Replay" }).click();
-      await page.getByText("6 dead letters replayed.").waitFor();
+      await page.locator(".notice", { hasText: "6 dead letters replayed." }).waitFor();
       const filter = { queue: "domain", error_type: "storage_error" };
       assert.deepEqual(sent("POST", "/api/v1/dlq/replay"), [{ filter }, { filter }]);
       await page.getByText("No dead letters.").waitFor();
@@ -290,7 +290,7 @@ describe("the dashboard", { skip }, () => {
       await open("#/dead-letters");
       await button("Discard all (9)…").click();
       await dialog().getByRole("button", { name: "Discard" }).click();
-      await page.getByText("9 dead letters discarded.").waitFor();
+      await page.locator(".notice", { hasText: "9 dead letters discarded." }).waitFor();
       assert.deepEqual(sent("POST", "/api/v1/dlq/discard"), [{ all: true }]);
     });
 

@@ -26,9 +26,15 @@ export function lively(engine) {
   return engine;
 }
 
-/** Shows a view that is reached by its hash, in a page that is open already. */
+/** Shows a view in a page that is open already, and waits until it was loaded. */
 export async function show(page, view) {
-  await page.evaluate((hash) => (location.hash = hash), view.hash);
-  await page.waitForFunction((hash) => location.hash === hash && document.querySelector("main > .title ~ *") && !document.querySelector(".loading"), view.hash);
+  const before = await page.evaluate(() => document.querySelector(".freshness time")?.dateTime);
+  const moved = await page.evaluate((hash) => {
+    if (location.hash === hash) return false;
+    const changed = new Promise((done) => addEventListener("hashchange", () => done(true), { once: true }));
+    location.hash = hash;
+    return changed;
+  }, view.hash);
+  if (moved) await page.waitForFunction((time) => !document.querySelector(".freshness") || ![undefined, time].includes(document.querySelector(".freshness time")?.dateTime), before);
   await view.open?.(page);
 }

@@ -52,7 +52,7 @@ function domain(i, partition_info, now) {
 }
 
 /** Spreads moments of a day so that it has busy and quiet hours. */
-const minutesAgo = (minute) => Math.max(0, Math.round(minute + 110 * Math.sin((minute / 1430) * 4 * Math.PI)));
+const minutesAgo = (minute) => Math.max(0, Math.round(minute + 70 * Math.sin((minute / 1430) * 4 * Math.PI)));
 
 function letter(id, record, failedAt) {
   const message = { domain: record.domain, domain_id: `media:${record.partition_info.country}:${record.domain}`, domain_url: `https://${record.domain}/`, registrable_domain: record.domain, authority: "media", urls: [{ url: `https://${record.domain}/news`, title: "News", path: "/news" }], partition_info: record.partition_info, source_file_path: rawPath(record.partition_info, "raw_0001") };

@@ -41,7 +41,7 @@ export function score(value, max = 1, text = number(value, 2), tone = "accent") 
 /** The least even round number that is not under n. */
 export function roundUp(n) {
   const power = 10 ** Math.floor(Math.log10(Math.max(1, n)));
-  return [1, 2, 4, 6, 8, 10].map((step) => step * power).find((top) => top >= n && top % 2 === 0);
+  return [1, 1.2, 1.6, 2, 3, 4, 5, 6, 8, 10].map((step) => Math.round(step * power)).find((top) => top >= n && top % 2 === 0);
 }
 
 /**

@@ -59,6 +59,7 @@ export function bytes(n) {
 const isTime = (time) => Boolean(time) && !Number.isNaN(Date.parse(time));
 
 export const date = (time) => (isTime(time) ? format(Intl.DateTimeFormat, { dateStyle: "medium", timeStyle: "medium", hourCycle: "h23" }).format(new Date(time)) : DASH);
+export const timeOfDay = (time) => (isTime(time) ? format(Intl.DateTimeFormat, { timeStyle: "medium", hourCycle: "h23" }).format(new Date(time)) : DASH);
 export const clock = (time) => (isTime(time) ? format(Intl.DateTimeFormat, { hour: "2-digit", minute: "2-digit", hourCycle: "h23" }).format(new Date(time)) : DASH);
 export const dayAndHour = (time) => (isTime(time) ? format(Intl.DateTimeFormat, { month: "short", day: "numeric", hour: "2-digit", minute: "2-digit", hourCycle: "h23" }).format(new Date(time)) : DASH);
 

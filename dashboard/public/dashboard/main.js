@@ -5,7 +5,7 @@
 // as it is shown.
 import * as api from "./api.js";
 import { h, patch } from "./dom.js";
-import { clock, date, label, number, t } from "./i18n.js";
+import { date, label, number, t, timeOfDay } from "./i18n.js";
 import { badge, button, failureText, since } from "./pieces.js";
 import { pipelineButton } from "./pipeline.js";
 import { Poller } from "./poll.js";
@@ -35,7 +35,7 @@ let pipeline = null; // who paused it and why, while it is paused
 let about = null; // name, version and environment
 let signingIn = null; // null, or what the form shows: {failure, busy}
 let notice = null; // what the last action did
-let spoken = "";
+let spoken = ""; // to screen readers
 
 function fresh() {
   return { data: undefined, failure: null, retryIn: 0, at: null, state: {} };
@@ -53,7 +53,7 @@ const app = {
   /** Tells what an action did, and refreshes. null means that nothing was done. */
   tell(text) {
     if (!text) return;
-    notice = text;
+    notice = spoken = text;
     redraw();
     poller.refresh();
   },
@@ -71,7 +71,7 @@ async function load(signal) {
   if (whole.status === "rejected" && whole.reason.status === 401) throw whole.reason;
   const news = current.view.news?.(own.value, mine.data);
   if (news) spoken = news;
-  Object.assign(mine, { data: own.value, failure: null, at: new Date() });
+  Object.assign(mine, { data: own.value, failure: null, at: new Date().toISOString() });
   redraw();
   return running() ? BUSY : IDLE;
 }
@@ -160,8 +160,7 @@ function header() {
     ["alarms", firing > 0 && h("span", { class: "count bad" }, number(firing))],
     ["exclusions", null],
   ];
-  const parent = { domain: "domains", "dead-letter": "dead-letters" };
-  const current = parent[route.view] ?? route.view;
+  const current = { domain: "domains", "dead-letter": "dead-letters" }[route.view] ?? route.view;
   return h(
     "header",
     { class: "top", key: "header" },
@@ -188,10 +187,10 @@ function page() {
     "main",
     { id: "main", key: `main ${route.view} ${route.id}` },
     paused(),
-    notice && h("div", { class: "notice", role: "status", key: "notice" }, h("span", null, notice), button("×", dismiss, { kind: "plain", label: t("dismiss") })),
+    notice && h("div", { class: "notice", key: "notice" }, h("span", null, notice), button("×", dismiss, { kind: "plain", label: t("dismiss") })),
     h("div", { class: "title", key: "title" }, h("h1", { tabindex: "-1" }, view.heading?.(route) ?? view.title(route)), view.load && freshness(at)),
     failure && failureBanner(failure, data !== undefined),
-    data === undefined && view.load ? !failure && h("p", { class: "loading", key: "loading", role: "status" }, t("loading")) : view.render({ data, route, state, app, status }),
+    data === undefined && view.load ? !failure && h("p", { class: "loading", key: "loading" }, t("loading")) : view.render({ data, route, state, app, status }),
   );
 }
 
@@ -214,7 +213,7 @@ function freshness(at) {
   return h(
     "div",
     { class: "freshness" },
-    at && h("span", { class: "muted small" }, t("updated"), " ", h("time", { datetime: at.toISOString(), title: date(at.toISOString()) }, clock(at.toISOString()), h("span", { class: "seconds" }, `:${String(at.getSeconds()).padStart(2, "0")}`))),
+    at && h("span", { class: "muted small" }, t("updated"), " ", h("time", { datetime: at, title: date(at) }, timeOfDay(at))),
     button([h("span", { class: poller.live ? "dot on" : "dot", "aria-hidden": "true" }), t("live")], switchLive, { kind: "plain", pressed: poller.live }),
     button(t("refresh"), () => poller.refresh(), { kind: "plain" }),
   );

@@ -25,7 +25,7 @@ export default {
       get("/api/v1/seeds/status", { ...filter, by: ["partition", "error_type"], trend: hoursOf(route) }, signal),
       get("/api/v1/seeds/domains", { ...filter, state: "processed", sort: "duration", limit: 10 }, signal),
     ]);
-    state.samples = sampled(state, JSON.stringify(filter), status.processing_stats);
+    sample(state, JSON.stringify(filter), status.processing_stats);
     return { status, slowest: slowest.domains };
   },
 
@@ -189,13 +189,11 @@ function domainsOf(p) {
 
 // ---- the present speed, from what this page saw
 
-/** What was finished at the last refreshes; begun anew when the filter changes or work is redone. */
-function sampled(state, of, p) {
-  const now = { at: Date.now(), finished: p.domains_processed + p.domains_failed };
-  const last = state.samples?.at(-1);
-  if (state.of !== of || !last || now.finished < last.finished) state.samples = [];
-  state.of = of;
-  return [...state.samples.filter((sample) => now.at - sample.at < WINDOW), now];
+/** Keeps what was finished at the last refreshes; begins anew when the filter changes or work is redone. */
+function sample(state, filter, p) {
+  const now = { at: Date.now(), filter, finished: p.domains_processed + p.domains_failed };
+  const before = (state.samples ?? []).filter((old) => old.filter === filter && old.finished <= now.finished && now.at - old.at < WINDOW);
+  state.samples = [...before, now];
 }
 
 function speed(samples, p) {
