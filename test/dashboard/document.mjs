@@ -46,13 +46,13 @@ export function contract(domain, partition_info, collected) {
     sitemap: { status_code: 200, content_length: 20480, exists: true, fetched_at: at(-1), url_count: 156, url: sitemap_urls[0], ...none },
     source: { raw_file_path: raw, raw_file_paths: [raw] },
     technical_metadata: {
-      robots_txt: { exists: true, size: 1024, last_modified: at(-20_000), etag: '"5f3a"', sha256: "9b1c", allows_crawling: true, crawl_delay_seconds: 2, content_signals, sitemap_urls, ...none },
+      robots_txt: { exists: true, size: 1024, last_modified: at(-20_000), etag: '"5f3a"', sha256: "9b1c0d0e".repeat(8), allows_crawling: true, crawl_delay_seconds: 2, content_signals, sitemap_urls, ...none },
       sitemap_xml: {
         exists: true,
         size: 20480,
         last_modified: at(-9_000),
         etag: null,
-        sha256: "1f2e",
+        sha256: "1f2e3d4c".repeat(8),
         kind: "index",
         url_count: 156,
         last_updated: at(-900),

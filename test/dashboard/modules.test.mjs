@@ -133,11 +133,14 @@ test("nothing makes HTML of text, and nothing is inline", () => {
   assert.doesNotMatch(html, /<style|style=|\son\w+=|<script(?![^>]*\ssrc=)/i);
 });
 
-const openapi = () => JSON.parse(readFileSync(join(root, "contract/openapi.json"), "utf8"));
+const read = (path) => JSON.parse(readFileSync(join(root, path), "utf8"));
+const openapi = () => read("contract/openapi.json");
 
 test("the API of these tests answers as the engine's is described", async (t) => {
   const ajv = new Ajv2020({ strict: false, validateFormats: false });
   ajv.addSchema(openapi(), "openapi");
+  const validDocument = ajv.compile(read("contract/schemas/domain_metadata.schema.json"));
+  const validLetter = ajv.compile(read("contract/schemas/dead_letter.schema.json"));
   const valid = (name, data) => {
     const validate = ajv.getSchema(`openapi#/components/schemas/${name}`) ?? ajv.compile({ $ref: `openapi#/components/schemas/${name}` });
     assert.ok(validate(data), `${name}: ${JSON.stringify(validate.errors?.slice(0, 3))}`);
@@ -157,8 +160,16 @@ test("the API of these tests answers as the engine's is described", async (t) =>
     valid("Orchestrated", (await call("POST", "/api/v1/seeds/orchestrate", {})).data);
     valid("Exclusion", (await call("PUT", "/api/v1/exclusions/domain/casino.example", { reason: "x" })).data);
     valid("Error", await call("PUT", "/api/v1/exclusions/domain/x"));
-    for (const { domain } of engine.domains.slice(0, 10)) valid("DomainDetail", await get(`/api/v1/seeds/domains/${domain}`));
-    for (const { record } of engine.letters) valid("DeadLetterDetail", await get(`/api/v1/dlq/${record.id}`));
+    for (const { domain } of engine.domains.slice(0, 10)) {
+      const detail = await get(`/api/v1/seeds/domains/${domain}`);
+      valid("DomainDetail", detail);
+      assert.ok(validDocument(detail.document), `${domain}: ${JSON.stringify(validDocument.errors)}`);
+    }
+    for (const { record } of engine.letters) {
+      const detail = await get(`/api/v1/dlq/${record.id}`);
+      valid("DeadLetterDetail", detail);
+      assert.ok(validLetter(detail.letter), JSON.stringify(validLetter.errors));
+    }
     valid("Resolved", (await call("POST", "/api/v1/dlq/replay", { ids: ["m-001", "nothing"] })).data);
     valid("Resolved", (await call("POST", "/api/v1/dlq/discard", { all: true })).data);
   }
