@@ -9,7 +9,7 @@ import { fixture, quick, root, startEngine, until } from "../e2e/engine.mjs";
 import { openPage, shots, skip, startBrowser } from "./browser.mjs";
 import { staticHeaders } from "./fakeapi.mjs";
 
-const { assets = { directory: "dashboard/public", run_worker_first: ["/*", "!/dashboard", "!/dashboard/*"] } } = readConfig({ config: join(root, "wrangler.jsonc") }, { hideWarnings: true });
+const { assets } = readConfig({ config: join(root, "wrangler.jsonc") }, { hideWarnings: true });
 const token = "a-token-of-the-tests";
 const authorization = { authorization: `Bearer ${token}` };
 const { partitions } = JSON.parse(fixture("sample/expected.json"));
