@@ -116,8 +116,8 @@ test("a timer left behind fires in a later event", async () => {
 });
 
 test("a timer left behind does not run one event in the name of another", async () => {
-  await fixture.text("/leave-timer?ms=300&open=1500");
-  assert.equal(await fixture.text("/sleep-then-read?ms=600"), "peer says /x");
+  await fixture.text("/leave-timer?ms=800&open=3000");
+  assert.equal(await fixture.text("/sleep-then-read?ms=1200"), "peer says /x");
 });
 
 test("a stopped timer does not stop later timers", async () => {
@@ -169,6 +169,7 @@ for (const [what, path, reason] of [
   ["a panic in another goroutine", "/panic-elsewhere", "exited"],
   ["os.Exit", "/exit", "exited"],
   ["a stack overflow", "/overflow", "exception"],
+  ["a stack overflow after a wait", "/overflow?ms=20", "exception"],
 ]) {
   test(`${what} fails its event at once and costs the instance`, async () => {
     await fixture.text("/health");
