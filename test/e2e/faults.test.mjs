@@ -143,15 +143,15 @@ describe("deliveries", () => {
   });
 
   test("killed between document and checkpoint it is done again, to the same end", async () => {
-    const body = domainMessage("flaky-wire.sg", ["https://flaky-wire.sg/x"]);
+    const body = domainMessage("mislabelled.sg", ["https://mislabelled.sg/x"]);
     await engine.deliver("newsfork-domain-dev", [{ id: "a", body }]);
-    const first = await engine.json(prod("flaky-wire.sg"));
-    await engine.env.DATASETS_BUCKET.delete(prod("flaky-wire.sg", "domain_metadata.json.success"));
+    const first = await engine.json(prod("mislabelled.sg"));
+    await engine.env.DATASETS_BUCKET.delete(prod("mislabelled.sg", "domain_metadata.json.success"));
     assert.deepEqual((await engine.deliver("newsfork-domain-dev", [{ id: "b", body }])).acked, ["b"]);
-    const second = await engine.json(prod("flaky-wire.sg"));
+    const second = await engine.json(prod("mislabelled.sg"));
     assert.equal(second.revision, 2);
     assert.deepEqual(second.urls, first.urls);
-    assert.ok(await engine.env.DATASETS_BUCKET.head(prod("flaky-wire.sg", "domain_metadata.json.success")));
+    assert.ok(await engine.env.DATASETS_BUCKET.head(prod("mislabelled.sg", "domain_metadata.json.success")));
   });
 
   test("concurrent batches of one domain end in one document with all URLs", async () => {

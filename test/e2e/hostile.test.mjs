@@ -88,8 +88,10 @@ class World {
         assert.ok(!(sent > MiB) || cancelled || url.includes("large"), `${url} was read to its end`);
       }
       const { live, dropped, recovered, memory } = await this.inside("pool");
-      assert.deepEqual([live, dropped, recovered], [0, {}, {}]);
-      assert.ok(Math.max(...memory) <= 32 * MiB, `${memory} bytes`);
+      // An instance that grew over a large document is given up afterwards: that is the pool at work.
+      const faults = Object.keys(dropped).filter((why) => why !== "memory" && why !== "idle_memory");
+      assert.deepEqual([live, faults, recovered], [0, [], {}]);
+      assert.ok(Math.max(0, ...memory) <= 32 * MiB, `${memory} bytes`);
     } finally {
       await this.engine.close();
     }
