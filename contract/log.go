@@ -7,7 +7,7 @@ import (
 )
 
 // NewLogger writes one JSON object a line: ts (RFC 3339, UTC), level, event and the event's fields,
-// named as in docs/operations.md. Loggers are called with the event's name as the message.
+// named as in the workflow documents. Loggers are called with the event's name as the message.
 func NewLogger(w io.Writer) *slog.Logger {
 	return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{
 		ReplaceAttr: func(groups []string, a slog.Attr) slog.Attr {

@@ -28,7 +28,7 @@ const sweepEvery = 1000; // how often a waiting event looks for permits that nob
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
-const counts = { created: 0, reused: 0, waited: 0, refused: 0, dropped: {}, recovered: {} };
+const counts = { created: 0, reused: 0, waited: 0, refused: 0, dropped: {}, recovered: {}, largest: 0 };
 const idle = [];
 const leases = new Set();
 const waiters = []; // events that wait for a permit, first come first served
@@ -310,6 +310,7 @@ class Lease {
 }
 
 function oversize(instance) {
+  counts.largest = Math.max(counts.largest, instance.bytes);
   if (instance.bytes > rules.maxInstanceBytes) return "memory";
   const held = idle.reduce((sum, other) => sum + other.bytes, instance.bytes);
   return held > rules.maxIdleBytes ? "idle_memory" : null;

@@ -111,6 +111,7 @@ type Stats struct {
 	Idle      int            `json:"idle"`      // instances that wait for an event
 	Waiting   int            `json:"waiting"`   // events that wait for an instance
 	Memory    []int          `json:"memory"`    // linear memory of each instance, bytes
+	Largest   int            `json:"largest"`   // linear memory that any instance had after an event, bytes
 }
 
 // PoolStats returns the statistics of the pool. There is one pool an isolate, and the platform runs
