@@ -146,6 +146,7 @@ function developmentConfig(vars, web) {
   return {
     ...config,
     main: join(root, config.main),
+    assets: { ...config.assets, directory: join(root, config.assets.directory) },
     vars: { ...config.vars, ...vars },
     d1_databases: config.d1_databases.map((d) => ({ ...d, migrations_dir: join(root, d.migrations_dir) })),
     ...(web && { services: [{ binding: "EGRESS", service: web.name }] }),
