@@ -192,7 +192,7 @@ func (a *Analyser) lists(url string) bool {
 		}
 	}
 	path := a.classifier.reading.Path
-	return len(path) > 0 && path[len(path)-1].Exact()
+	return len(path) > 0 && path[len(path)-1].Exact() && path[len(path)-1].Digits == 0 // "story-1" is one of many
 }
 
 // node is where the pattern of a canonical URL is, noNode when it has none.

@@ -45,6 +45,16 @@ func TestContract(t *testing.T) {
 	}
 }
 
+// TestNumberedIsNoList: one of many pages of a name is no page that lists news.
+func TestNumberedIsNoList(t *testing.T) {
+	a := ministry()
+	add(a, "https://www.mom.gov.sg/news-3", FromSitemap, ago(day))
+	add(a, "https://www.mom.gov.sg/news", FromSitemap, ago(day))
+	if c := a.Contract(Terms{}); len(c.EntryPoints) != 1 || c.EntryPoints[0].URL != "https://www.mom.gov.sg/news" {
+		t.Errorf("%+v", c.EntryPoints)
+	}
+}
+
 // TestEmptyContract: what is absent is [] or {}, and the domain is looked at again all the same.
 func TestEmptyContract(t *testing.T) {
 	c := ministry().Contract(Terms{UserAgent: "Bot/1.0"})

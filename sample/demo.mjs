@@ -14,7 +14,7 @@ import { join, relative, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { differences, facts } from "./facts.mjs";
 import { root, startEngine } from "./local.mjs";
-import { endProgress, failure, good, plural, progress, results, step, table } from "./report.mjs";
+import { endProgress, failure, findings, good, plural, progress, results, step, table } from "./report.mjs";
 import { contentOf } from "./web/origin.mjs";
 
 const live = process.env.LIVE === "1";
@@ -69,6 +69,7 @@ async function main() {
   await orchestrate("orchestrate", {});
   const documents = await read();
   table(documents, expected);
+  findings(documents);
   const keys = (await engine.list("prod/")).map((o) => o.key);
   results(`R2 bucket ${engine.bucket}, simulated in ${relative(root, join(dir, "state"))}`, keys, documents);
   await complete(files);

@@ -29,6 +29,12 @@ test("the sample comes out as expected, and a second run has nothing left to sen
   for (const domain of Object.values(partitions).flatMap((p) => Object.keys(p.domains))) {
     assert.match(first.output, new RegExp(`^${domain.replaceAll(".", "\\.")} `, "m"));
   }
+  // Top URLs and entry points, two lines a domain.
+  const found = first.output.slice(first.output.indexOf("top URLs"), first.output.indexOf("results")).split("\n");
+  const ministry = found.findIndex((line) => line.startsWith("mom.gov.sg "));
+  assert.match(found[ministry], /^mom\.gov\.sg +0\.\d\d press_release \/newsroom\/.*\+\d+$/);
+  assert.match(found[ministry + 1], /^ +rss [\d,]+ \/rss\/press-releases\.xml, sitemap [\d,]+ \/sitemap\.xml/);
+  for (const line of found) assert.ok(line.length <= 100, line);
   const second = await demo({});
   assert.equal(second.code, 0, second.output);
   assert.match(second.output, /^orchestrate +3 raw files found, 0 sent, 3 skipped$/m);

@@ -75,6 +75,50 @@ function cells({ domain, reachable, robots, sitemap, technical_metadata: technic
   ];
 }
 
+/**
+ * What was found on every domain, at most two lines: the URLs of highest priority with their types, and the
+ * entry points in the order in which to try them with the minutes between two visits.
+ */
+export function findings(documents) {
+  const width = Math.max(...[...documents.values()].map((d) => d.domain.length));
+  let last;
+  for (const [dir, document] of documents) {
+    const partition = dir.slice("prod/".length, dir.lastIndexOf("/"));
+    if (partition !== last) {
+      say(`${last ? "\n" : ""}${partition}\n${paint(1, `${"domain".padEnd(width)}  top URLs: priority, type; entry points: method, minutes`)}`);
+      last = partition;
+    }
+    const short = (url) => shortened(url, document.technical_metadata.server_info.effective_host);
+    const top = document.intelligent_discovery.discovered_urls.map(
+      (u) => `${u.priority_score.toFixed(2)} ${u.classification.primary_type} ${short(u.url)}`,
+    );
+    const entries = document.fetch_contract.entry_points.map((e) => `${e.method} ${e.interval_minutes.toLocaleString("en")} ${short(e.url)}`);
+    const lines = [top, entries].filter((list) => list.length > 0).map((list) => fitting(list, 100 - width - 2));
+    if (lines.length === 0) lines.push("nothing to fetch");
+    for (const [i, line] of lines.entries()) say(`${(i === 0 ? document.domain : "").padEnd(width)}  ${line}`);
+  }
+  say();
+}
+
+/** A URL without what the line says already, and without the middle of a long one. */
+function shortened(url, host) {
+  const { host: its, pathname, search } = new URL(url);
+  const text = (its === host ? "" : its) + pathname + search;
+  return text.length <= 48 ? text : `${text.slice(0, 30)}…${text.slice(-17)}`;
+}
+
+/** As many of a list as fit a line, the first in any case. */
+function fitting(list, width) {
+  let line = list[0];
+  for (const [i, text] of list.entries()) {
+    if (i === 0) continue;
+    const more = `, +${list.length - i}`;
+    if (line.length + text.length + 2 + (i < list.length - 1 ? more.length : 0) > width) return line + more;
+    line += `, ${text}`;
+  }
+  return line;
+}
+
 /** Where the results lie: how many objects of which name under each partition. */
 export function results(place, keys, documents) {
   step("results", place);
