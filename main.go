@@ -64,6 +64,7 @@ func main() {
 			}
 			return p.everyMinute(ctx, event.ScheduledTime)
 		},
+		"/health", "/health/live",
 	)
 }
 

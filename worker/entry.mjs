@@ -24,7 +24,7 @@ function serve(request, id, env, ctx) {
     lease.instance.host.request = request;
     lease.respond = (status, head, body) => {
       try {
-        lease.finish(new Response(noBody.has(status) ? null : body, { status, headers: pairs(head) }));
+        lease.finish(new Response(noBody.has(status) ? null : body, { status, headers: headers(head) }));
       } catch (error) {
         log("handler_failed", error, { request_id: id });
         lease.fail(new Failure("internal_error", 500, "The answer could not be sent."));
@@ -45,11 +45,21 @@ function headOf(request, id) {
   return head;
 }
 
-function pairs(head) {
-  const lines = head ? head.split("\n") : [];
-  const headers = [];
-  for (let i = 0; i < lines.length; i += 2) headers.push([lines[i], lines[i + 1]]);
-  return headers;
+// The platform takes a record twice as fast as pairs, but a record has each name once.
+function headers(head) {
+  const lines = head.split("\n");
+  const record = {};
+  for (let i = 1; i < lines.length; i += 2) {
+    if (lines[i - 1] in record) return pairs(lines);
+    record[lines[i - 1]] = lines[i];
+  }
+  return record;
+}
+
+function pairs(lines) {
+  const list = [];
+  for (let i = 1; i < lines.length; i += 2) list.push([lines[i - 1], lines[i]]);
+  return list;
 }
 
 function requestId(given) {

@@ -131,8 +131,7 @@ class Instance {
   // Tells Go that something happened, and lets it run until all its goroutines wait.
   #notify(what, ...details) {
     if (this.fault) return;
-    this.#exports[`worker_${what}`](...details);
-    this.#go._resume();
+    if (!this.#exports[`worker_${what}`](...details)) this.#go._resume(); // true: done already
   }
 
   /** Gives Go a request: method, URL, then names and values of headers, a line each. */

@@ -131,21 +131,26 @@ func (w *response) send() {
 		w.status = http.StatusOK
 	}
 	bodyLength := w.body.Len()
-	for name, values := range w.header { // behind the body in the same buffer
-		for _, value := range values {
-			if w.body.Len() > bodyLength {
-				w.body.WriteByte('\n')
-			}
-			w.body.WriteString(name)
-			w.body.WriteByte('\n')
-			headerNewlines.WriteString(&w.body, value)
-		}
-	}
+	writeHeader(&w.body, w.header) // behind the body in the same buffer
 	body, head := w.body.Bytes()[:bodyLength], w.body.Bytes()[bodyLength:]
 	if w.raw.IsUndefined() {
 		respond(int32(w.status), start(head), int32(len(head)), start(body), int32(len(body)))
 	} else {
 		host.Call("respondRaw", w.status, string(head), w.raw)
+	}
+}
+
+// writeHeader writes names and values, a line each, without a line break at the end.
+func writeHeader(b *bytes.Buffer, header http.Header) {
+	separator := ""
+	for name, values := range header {
+		for _, value := range values {
+			b.WriteString(separator)
+			b.WriteString(name)
+			b.WriteByte('\n')
+			headerNewlines.WriteString(b, value)
+			separator = "\n"
+		}
 	}
 }
 
@@ -172,10 +177,17 @@ func inboxFor(length int32) unsafe.Pointer {
 	return start(inbox)
 }
 
-// request tells that a request of the given length is in the inbox.
+// request tells that a request of the given length is in the inbox, and reports whether it is
+// answered already.
 //
 //go:wasmexport worker_request
-func request(length int32) { requests <- int(length) }
+func request(length int32) bool {
+	if answerAgain(inbox[:length]) {
+		return true
+	}
+	requests <- int(length)
+	return false
+}
 
 // serve answers requests with h, one after the other. It is one goroutine for all of them, since a
 // new one would have to grow its stack each time.
@@ -234,6 +246,7 @@ func answer(w *response, h http.Handler, head string) {
 		}
 	}()
 	h.ServeHTTP(w, r.WithContext(ctx))
+	remember(r, w)
 	if r.Method == http.MethodHead && w.raw.IsUndefined() && w.header.Get("Content-Length") == "" {
 		w.header.Set("Content-Length", strconv.Itoa(w.body.Len()))
 	}

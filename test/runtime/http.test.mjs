@@ -50,6 +50,22 @@ test("the request id is the caller's when it is sound, else a new one", async ()
   assert.match(await seen("x".repeat(65)), /^[0-9a-f-]{36}$/);
 });
 
+test("a constant answer comes from the handler once, unless it was an error", async () => {
+  const seen = async (id, init = {}, path = "/constant") => {
+    const answer = await fixture.get(path, { ...init, headers: { "x-request-id": id } });
+    assert.equal(answer.headers.get("x-request-id"), id);
+    assert.equal(answer.headers.get("x-two"), "a, b");
+    return [answer.status, await answer.text()];
+  };
+  assert.deepEqual(await seen("one"), [503, "1"]);
+  assert.deepEqual(await seen("two"), [200, "2"]);
+  for (const id of ["three", "four-".repeat(12)]) assert.deepEqual(await seen(id), [200, "2"]);
+  assert.deepEqual(await seen("five", {}, "/constant?"), [200, "3"], "another URL");
+  assert.deepEqual(await seen("six", { method: "POST" }), [200, "4"], "another method");
+  assert.deepEqual(await seen("seven", { method: "HEAD" }), [200, ""]);
+  assert.deepEqual(await seen("eight"), [200, "2"]);
+});
+
 for (const code of [200, 201, 404, 503]) {
   test(`status ${code} with a body`, async () => {
     const answer = await fixture.get(`/status?code=${code}&body=text`);
