@@ -28,9 +28,9 @@ const payloads = [
 /** What the engine itself decides, so that views take the ways they take with real answers. */
 const own = new Set("state error_type queue_name country category date collected_at queued_at failed_at resolved_at since updated_at hour created_at id cursor kind name unit environment oldest".split(" "));
 
-/** A copy of an answer with payloads in its strings: in those from outside, or in all. */
-function poisoned(everything) {
-  let next = 0;
+/** A copy of an answer with payloads in its strings, beginning with the given one: in those from outside, or in all. */
+function poisoned(everything, first = 0) {
+  let next;
   const strike = (value, key) => {
     if (Array.isArray(value)) return value.map((one) => strike(one, key));
     if (value && typeof value === "object") return Object.fromEntries(Object.entries(value).map(([name, inner]) => [everything && name === "content_signals" ? name : name, strike(inner, name)]));
@@ -38,7 +38,10 @@ function poisoned(everything) {
     const payload = payloads[next++ % payloads.length];
     return /^(https?|javascript):/.test(value) && next % 2 ? `${value}${payload}` : payload;
   };
-  return (data) => strike(data);
+  return (data) => {
+    next = first;
+    return strike(data);
+  };
 }
 
 describe("hostile content", { skip }, () => {
@@ -74,6 +77,19 @@ describe("hostile content", { skip }, () => {
       });
     }
   }
+
+  test("in the first strings of every answer, at 320 pixels", async (t) => {
+    let first = 0;
+    const fake = await startFake(world(), { alter: (data) => poisoned(true, first)(data) });
+    t.after(() => fake.close());
+    const page = await openPage(browser, fake.url, { width: 320 });
+    for (; first < payloads.length; first++) {
+      await page.reload();
+      await settled(page);
+      assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 320, payloads[first]);
+    }
+    await page.context().close();
+  });
 
   test("the payloads are seen as the text they are", async (t) => {
     const fake = await startFake(world(), { alter: poisoned(false) });
