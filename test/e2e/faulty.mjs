@@ -21,7 +21,7 @@ function wrap(name, binding) {
 }
 
 const faultyEnv = (env) => {
-  faults ??= JSON.parse(env.FAULTS);
+  faults ??= JSON.parse(env.FAULTS ?? "[]");
   const names = new Set(faults.map((f) => f.binding));
   return { ...env, ...Object.fromEntries([...names].map((name) => [name, wrap(name, env[name])])) };
 };
@@ -29,4 +29,5 @@ const faultyEnv = (env) => {
 export default {
   fetch: (request, env, ctx) => engine.fetch(request, faultyEnv(env), ctx),
   queue: (batch, env, ctx) => engine.queue(batch, faultyEnv(env), ctx),
+  scheduled: (event, env, ctx) => engine.scheduled(event, faultyEnv(env), ctx),
 };
