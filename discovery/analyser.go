@@ -3,7 +3,10 @@ package discovery
 import (
 	"bytes"
 	"slices"
+	"strings"
 	"time"
+
+	"github.com/newsfork/seed-engine/discovery/internal/linear"
 )
 
 // MaxDiscovered is how many URLs of a domain are named as those that matter.
@@ -48,6 +51,8 @@ type Analyser struct {
 	classifier *Classifier
 	shapes     shapes
 	buf        []byte
+	host       string // the last one
+	authority  float64
 
 	seen     seen
 	tree     *tree
@@ -211,11 +216,19 @@ func (a *Analyser) judge(p *page, best int, confidence float64, rank uint8, date
 	}
 }
 
+// authorityOf is authority, remembered for the URLs of one host.
+func (a *Analyser) authorityOf(host string) float64 {
+	if a.host != host {
+		a.host, a.authority = strings.Clone(host), authority(host)
+	}
+	return a.authority
+}
+
 // value is the news value of a page, but for its frequency.
 func (a *Analyser) value(p *page, t Type, date uint32) NewsValue {
 	v := NewsValue{
 		Relevance:     relevance(t),
-		Authority:     authority(p.host),
+		Authority:     a.authorityOf(p.host),
 		Accessibility: accessibility(p.depth),
 	}
 	if date > 0 {
@@ -228,9 +241,11 @@ func (a *Analyser) value(p *page, t Type, date uint32) NewsValue {
 // likely is Type with its confidence, as Classify gives them.
 func (c *Classifier) likely(url string) (class int, confidence float64) {
 	sums := c.sums(url)
-	best := sums.Best()
-	p := c.model.Probabilities(&sums)
-	return int(best), float64(int(p[best]*100+0.5)) / 100
+	return c.verdict(&sums)
+}
+
+func (c *Classifier) verdict(sums *linear.Sums) (class int, confidence float64) {
+	return sums.Best(), float64(int(c.model.Confidence(sums)*100+0.5)) / 100
 }
 
 // count adds a URL to the sums, or takes it out.

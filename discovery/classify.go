@@ -107,7 +107,7 @@ func (c *Classifier) Type(url string) Type {
 func (c *Classifier) sums(url string) linear.Sums {
 	c.reading.Read(url, c.sector)
 	c.reading.Extract(&c.features)
-	return c.model.Add(&c.features)
+	return c.model.Score(&c.features)
 }
 
 // secondaryLeast is the probability from which on another type is named as a secondary type.
@@ -116,12 +116,12 @@ const secondaryLeast = 0.15
 // Classify tells what a URL leads to, and why.
 func (c *Classifier) Classify(url string) Classification {
 	sums := c.sums(url)
-	best := sums.Best()
+	best, confidence := c.verdict(&sums)
 	p := c.model.Probabilities(&sums)
 	answer := Classification{
 		PrimaryType:    types[best],
 		SecondaryTypes: []Type{},
-		Confidence:     float64(int(p[best]*100+0.5)) / 100,
+		Confidence:     confidence,
 		Evidence:       evidence(&c.reading),
 	}
 	p[best] = 0

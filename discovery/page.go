@@ -23,13 +23,19 @@ type page struct {
 	depth    int    // path segments
 	segments [MaxSegments]string
 	kinds    [MaxSegments]kind
+	bodies   [MaxSegments]uint16 // bytes of the segments before their extension
+	hostAt   int                 // where in url the host begins
 }
 
 // parsePage takes a canonical URL apart. Of a path that is too deep only the first segments stand in
 // segments; depth counts all.
 func parsePage(url string) (p page) {
 	p.url = url
-	rest := url[strings.Index(url, "://")+3:]
+	p.hostAt = len("http://")
+	if url[4] == 's' {
+		p.hostAt++
+	}
+	rest := url[p.hostAt:]
 	slash := strings.IndexByte(rest, '/')
 	p.host, p.path = rest[:slash], rest[slash:]
 	if i := strings.IndexByte(p.host, ':'); i >= 0 {
@@ -38,14 +44,19 @@ func parsePage(url string) (p page) {
 	if i := strings.IndexByte(p.path, '?'); i >= 0 {
 		p.path, p.query = p.path[:i], p.path[i+1:]
 	}
-	for s := range strings.SplitSeq(p.path, "/") {
-		if s == "" {
+	for i := 1; i < len(p.path); i++ {
+		if p.path[i] == '/' {
 			continue
 		}
+		end := len(p.path)
+		if n := strings.IndexByte(p.path[i:], '/'); n >= 0 {
+			end = i + n
+		}
 		if p.depth < len(p.segments) {
-			p.segments[p.depth] = s
+			p.segments[p.depth] = p.path[i:end]
 		}
 		p.depth++
+		i = end
 	}
 	p.setKinds()
 	return p
@@ -55,12 +66,14 @@ func (p *page) parts() []string { return p.segments[:min(p.depth, len(p.segments
 
 // origin is the scheme and host that a robots.txt holds for.
 func (p *page) origin() string {
-	i := strings.Index(p.url, "://") + 3
-	return p.url[:i+strings.IndexByte(p.url[i:], '/')]
+	return p.url[:p.hostAt+strings.IndexByte(p.url[p.hostAt:], '/')]
 }
 
 func (p *page) parameters() int {
 	n := 0
+	if p.query == "" {
+		return n
+	}
 	for f := range strings.SplitSeq(p.query, "&") {
 		if f != "" {
 			n++
@@ -86,13 +99,21 @@ func (p *page) extension() string {
 	if p.depth == 0 || p.depth > MaxSegments {
 		return ""
 	}
-	return extensionOf(p.segments[p.depth-1])
+	s := p.segments[p.depth-1]
+	if int(p.bodies[p.depth-1]) == len(s) {
+		return ""
+	}
+	return extensionOf(s)
 }
 
+// body is a segment without its extension.
+func (p *page) body(i int) string { return p.segments[i][:p.bodies[i]] }
+
 func extensionOf(segment string) string {
-	if i := strings.IndexByte(segment, ';'); i >= 0 {
-		segment = segment[:i]
+	if strings.IndexByte(segment, '.') < 0 {
+		return ""
 	}
+	segment, _, _ = strings.Cut(segment, ";")
 	i := strings.LastIndexByte(segment, '.')
 	if i <= 0 || len(segment)-i > 8 {
 		return ""
@@ -106,10 +127,10 @@ func extensionOf(segment string) string {
 
 // hasWord reports whether some segment is made of words rather than of numbers and keys.
 func (p *page) hasWord() bool {
-	for i, s := range p.parts() {
+	for i := range p.parts() {
 		switch p.kinds[i] {
 		case literalKind, slugKind, monthKind:
-			if holdsWord(s[:len(s)-extensionLength(s)]) {
+			if holdsWord(p.body(i)) {
 				return true
 			}
 		}
@@ -156,8 +177,8 @@ func appendCanonical(dst, loc []byte) ([]byte, bool) {
 		loc = loc[:i]
 	}
 	loc = bytes.TrimSpace(loc)
-	colon := bytes.Index(loc, []byte("://"))
-	if colon != 4 && colon != 5 {
+	colon := bytes.IndexByte(loc, ':')
+	if colon != 4 && colon != 5 || !bytes.HasPrefix(loc[colon:], []byte("://")) {
 		return dst, false
 	}
 	start := len(dst)
@@ -170,9 +191,9 @@ func appendCanonical(dst, loc []byte) ([]byte, bool) {
 	}
 	dst = append(dst, "://"...)
 	loc = loc[colon+3:]
-	end := bytes.IndexAny(loc, "/?")
-	if end < 0 {
-		end = len(loc)
+	end := 0
+	for end < len(loc) && loc[end] != '/' && loc[end] != '?' {
+		end++
 	}
 	host := loc[:end]
 	if scheme == "http" {
@@ -264,6 +285,9 @@ var sessionParameters = words("jsessionid phpsessid aspsessionid sessionid sessi
 // hasSession finds a session's key: in a parameter or path parameter known for it, in ASP.NET's
 // "(S(…))" segment, or as a long "sid".
 func (p *page) hasSession() bool {
+	if p.query == "" && strings.IndexByte(p.path, ';') < 0 && strings.IndexByte(p.path, '(') < 0 {
+		return false
+	}
 	for f := range strings.SplitSeq(p.query, "&") {
 		name, value, _ := strings.Cut(f, "=")
 		name = strings.ToLower(name)
@@ -305,9 +329,11 @@ func (p *page) isEndlessCalendar(now time.Time) bool {
 		// A year alone is no page of a calendar: think of the Agenda 2030.
 		found = found || far(parts[end]) && (end < len(parts)-1 || len(parts[end]) > 4)
 	}
-	for f := range strings.SplitSeq(p.query, "&") {
-		_, value, _ := strings.Cut(f, "=")
-		found = found || far(value)
+	if p.query != "" {
+		for f := range strings.SplitSeq(p.query, "&") {
+			_, value, _ := strings.Cut(f, "=")
+			found = found || far(value)
+		}
 	}
 	return found && slices.ContainsFunc(parts[:end], isCalendarWord)
 }
@@ -325,6 +351,9 @@ func isCalendarWord(segment string) bool {
 }
 
 func isCalendarView(segment string) bool {
+	if len(segment) < 3 || len(segment) > 5 {
+		return false
+	}
 	switch strings.ToLower(segment) {
 	case "day", "week", "month", "year", "list", "map":
 		return true

@@ -55,7 +55,7 @@ func (t *tree) add(p *page) nodeID {
 	at := root
 	for i, s := range p.parts() {
 		k := p.kinds[i]
-		e := s[len(s)-extensionLength(s):]
+		e := s[p.bodies[i]:]
 		name := k == literalKind
 		if name && t.nodes[at].variable {
 			k, name = slugKind, false

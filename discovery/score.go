@@ -30,9 +30,9 @@ const day = 24 * time.Hour
 
 // plausible reports whether a page can have changed at t, give or take a zone: what is before the
 // web, or in the future, is no date.
-func plausible(t, now time.Time) bool {
-	return t.After(time.Date(1990, 12, 20, 0, 0, 0, 0, time.UTC)) && t.Before(now.Add(day))
-}
+func plausible(t, now time.Time) bool { return t.After(firstPage) && t.Before(now.Add(day)) }
+
+var firstPage = time.Date(1990, 12, 20, 0, 0, 0, 0, time.UTC)
 
 // timeliness falls with the age of the last change; without a date that can be true it is 0.
 func timeliness(lastmod, now time.Time) float64 {

@@ -31,7 +31,8 @@ var placeholders = [...]string{
 func (p *page) setKinds() {
 	for i, s := range p.parts() {
 		body := s[:len(s)-extensionLength(s)]
-		k := kindOf(s)
+		p.bodies[i] = uint16(len(body))
+		k := kindOfBody(body)
 		if i > 0 {
 			switch previous := p.kinds[i-1]; {
 			case k == numberKind && previous == yearKind && between(body, 1, 12):
@@ -56,12 +57,20 @@ func (p *page) setKinds() {
 
 // kindOf tells what a segment looks like, its extension aside.
 func kindOf(segment string) kind {
-	s := segment[:len(segment)-extensionLength(segment)]
+	return kindOfBody(segment[:len(segment)-extensionLength(segment)])
+}
+
+func kindOfBody(s string) kind {
 	var digits, letters, hex, words, foreign, longest int
 	inWord, run := false, 0
 	for i := 0; i < len(s); i++ {
 		c := s[i]
 		switch {
+		case 'g' <= c && c <= 'z':
+			letters++
+			if !inWord {
+				words, inWord = words+1, true
+			}
 		case isDigit(c):
 			digits++
 			hex++

@@ -1,6 +1,10 @@
 package discovery
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/newsfork/seed-engine/discovery/internal/linear"
+)
 
 // maxShapes bounds the memory of shapes. What stands there depends on the shape alone, so nothing
 // else changes when it is emptied.
@@ -8,10 +12,11 @@ const maxShapes = 4096
 
 // shapes classifies the URLs of a domain when there are many. Those that differ only in numbers have
 // one shape, which is classified once; the numbers change the type of hardly one URL in two hundred
-// (TestShapes). Titles tell more, so a URL with a title is classified by itself.
+// (TestShapes). Of a URL that ends in a title, the title is read; the rest, its frame, has a shape.
 type shapes struct {
 	classifier *Classifier
 	known      map[string]shapeClass
+	frames     map[string]*linear.Sums
 	buf        []byte
 }
 
@@ -22,9 +27,11 @@ type shapeClass struct {
 
 func (s *shapes) classify(p *page) (class int, confidence float64) {
 	if n := len(p.parts()); n > 0 && p.kinds[n-1] == slugKind {
-		return s.classifier.likely(p.url)
+		if sums, ok := s.titled(p); ok {
+			return s.classifier.verdict(&sums)
+		}
 	}
-	s.buf = appendShape(s.buf[:0], p)
+	s.buf = appendShape(s.buf[:0], p, len(p.parts()))
 	c, ok := s.known[string(s.buf)]
 	if !ok {
 		shape := string(s.buf)
@@ -37,41 +44,86 @@ func (s *shapes) classify(p *page) (class int, confidence float64) {
 	return c.class, c.confidence
 }
 
+// titled scores a page whose URL ends in a title.
+func (s *shapes) titled(p *page) (linear.Sums, bool) {
+	c := s.classifier
+	title := p.segments[p.depth-1]
+	if !c.reading.ReadTitle(title) {
+		return linear.Sums{}, false
+	}
+	s.buf = appendShape(s.buf[:0], p, p.depth-1)
+	n := len(s.buf)
+	s.buf = c.reading.AppendTitleKey(s.buf)
+	c.reading.ExtractTitle(&c.features)
+	frame := s.frames[string(s.buf)]
+	var sums linear.Sums
+	if frame != nil {
+		sums = *frame
+		c.model.Add(&sums, &c.features)
+		return sums, true
+	}
+	key := string(s.buf)
+	titleSums := linear.Sums{}
+	c.model.Add(&titleSums, &c.features)
+	s.buf = appendShapeEnd(append(append(s.buf[:n], '/'), title...), p)
+	c.reading.Read(string(s.buf), c.sector)
+	c.reading.ExtractFrame(&c.features)
+	sums = c.model.Score(&c.features)
+	if s.frames == nil || len(s.frames) == maxShapes {
+		s.frames = make(map[string]*linear.Sums)
+	}
+	kept := sums
+	s.frames[key] = &kept
+	for i := range sums {
+		sums[i] += titleSums[i]
+	}
+	return sums, true
+}
+
 // specimens stand in a shape for segments and values made of digits or hexadecimal digits.
 var specimens = [...]string{
 	numberKind: "123456", idKind: "a1b2c3d4e5f60718", yearKind: "2020", dateKind: "2020-06-15",
 }
 
-// appendShape appends the URL with a specimen for each number, date and key.
-func appendShape(dst []byte, p *page) []byte {
-	dst = append(dst, p.url[:strings.Index(p.url, "://")+3]...)
+// appendShape appends the URL with a specimen for each number, date and key; of its path, so many
+// segments.
+func appendShape(dst []byte, p *page, segments int) []byte {
+	dst = append(dst, p.url[:p.hostAt]...)
 	dst = append(dst, p.host...)
-	for i, s := range p.parts() {
-		dst = appendSpecimen(append(dst, '/'), s, p.kinds[i])
+	for i, s := range p.segments[:segments] {
+		dst = append(appendSpecimen(append(dst, '/'), p.body(i), p.kinds[i]), s[p.bodies[i]:]...)
 	}
+	return appendShapeEnd(dst, p)
+}
+
+// appendShapeEnd appends what follows the segments.
+func appendShapeEnd(dst []byte, p *page) []byte {
 	if p.depth == 0 || p.path[len(p.path)-1] == '/' {
 		dst = append(dst, '/')
 	}
 	separator := byte('?')
+	if p.query == "" {
+		return dst
+	}
 	for f := range strings.SplitSeq(p.query, "&") {
 		if f == "" {
 			continue
 		}
 		name, value, _ := strings.Cut(f, "=")
 		dst = append(append(dst, separator), name...)
-		dst = appendSpecimen(append(dst, '='), value, kindOf(value))
+		body := value[:len(value)-extensionLength(value)]
+		dst = append(appendSpecimen(append(dst, '='), body, kindOfBody(body)), value[len(body):]...)
 		separator = '&'
 	}
 	return dst
 }
 
 func appendSpecimen(dst []byte, s string, k kind) []byte {
-	s, e := s[:len(s)-extensionLength(s)], s[len(s)-extensionLength(s):]
 	switch {
 	case (k == monthKind || k == dayKind) && isDigit(s[0]):
-		return append(append(dst, "10"...), e...)
+		return append(dst, "10"...)
 	case k == numberKind, k == yearKind, k == dateKind, k == idKind && isHexadecimal(s):
-		return append(append(dst, specimens[k]...), e...)
+		return append(dst, specimens[k]...)
 	}
 	for i := range len(s) {
 		c := s[i]
@@ -80,7 +132,7 @@ func appendSpecimen(dst []byte, s string, k kind) []byte {
 		}
 		dst = append(dst, c)
 	}
-	return append(dst, e...)
+	return dst
 }
 
 // isHexadecimal tells keys that have no words in them.

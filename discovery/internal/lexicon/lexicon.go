@@ -140,6 +140,36 @@ func (t *trie) add(word string, m meaning) {
 type Lexicon struct {
 	begin  *trie // words that begin where a word begins
 	inside *trie // words that begin anywhere
+	// front tells by a hash of three bytes whether words of begin and of inside begin so, which spares
+	// most places the search.
+	front [frontBits]uint8
+}
+
+const (
+	frontBits   = 1 << 15 // so many hashes are told apart
+	frontBegin  = 1
+	frontInside = 2
+)
+
+func frontOf(a, b, c byte) uint32 {
+	return (uint32(a)<<10 ^ uint32(b)<<5 ^ uint32(c)) % frontBits
+}
+
+// setFront notes how a word begins; a short one may be followed by anything.
+func (l *Lexicon) setFront(word string, which uint8) {
+	switch len(word) {
+	case 0:
+	case 1:
+		for b := range 256 {
+			l.setFront(word+string([]byte{byte(b)}), which)
+		}
+	case 2:
+		for c := range 256 {
+			l.front[frontOf(word[0], word[1], byte(c))] |= which
+		}
+	default:
+		l.front[frontOf(word[0], word[1], word[2])] |= which
+	}
 }
 
 // General answers the words of paths and queries.
@@ -198,9 +228,11 @@ func (l *Lexicon) read(text string) {
 func (l *Lexicon) add(word string, m meaning) {
 	if m.how == suffix || m.how == anywhere {
 		l.inside.add(word, m)
+		l.setFront(word, frontInside)
 		return
 	}
 	l.begin.add(word, m)
+	l.setFront(word, frontBegin)
 }
 
 // header reads "[role+]". The data is ours, and a test reads it all: a role that does not exist is a
@@ -308,15 +340,26 @@ func (m *Match) Inside() bool {
 // begins there, and its length is that of the text plus one, the last being true.
 func (l *Lexicon) Find(dst []Match, text []byte, starts []bool) []Match {
 	for i := 0; i < len(text); {
-		var best Match
-		if starts[i] {
-			l.begin.longest(text, starts, i, &best)
+		front := uint8(frontBegin | frontInside)
+		if i+2 < len(text) {
+			front = l.front[frontOf(text[i], text[i+1], text[i+2])]
 		}
-		l.inside.longest(text, starts, i, &best)
-		if best.End > i {
-			dst = append(dst, best)
-			i = best.End
-			continue
+		if !starts[i] {
+			front &^= frontBegin
+		}
+		if front != 0 {
+			var best Match
+			if front&frontBegin != 0 {
+				l.begin.longest(text, starts, i, &best)
+			}
+			if front&frontInside != 0 {
+				l.inside.longest(text, starts, i, &best)
+			}
+			if best.End > i {
+				dst = append(dst, best)
+				i = best.End
+				continue
+			}
 		}
 		i++
 		for i < len(text) && !utf8.RuneStart(text[i]) {

@@ -27,13 +27,16 @@ func TestQuantised(t *testing.T) {
 	for p := range uint16(600) { // more than the lanes hold at once
 		f.Plain = append(f.Plain, p*7)
 	}
-	exact, sums := w.Scores(f), m.Add(f)
+	exact, sums := w.Scores(f), m.Score(f)
 	for c := range exact {
 		if got := float64(sums[c]) * m.unit; math.Abs(got-exact[c]) > 603*m.unit/2 || math.Abs(got-exact[c]) > 1 {
 			t.Errorf("class %d: %.3f, want %.3f", c, got, exact[c])
 		}
 	}
 	p := m.Probabilities(&sums)
+	if c := m.Confidence(&sums); math.Abs(c-p[sums.Best()]) > 1e-5 {
+		t.Errorf("confidence %v, probability %v", c, p[sums.Best()])
+	}
 	sum := 0.0
 	for _, x := range p {
 		sum += x

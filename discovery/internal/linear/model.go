@@ -107,9 +107,15 @@ func Quantise(w *Weights, temperature float64) []byte {
 	return data
 }
 
-// Add gives the scores of features.
-func (m *Model) Add(f *urltext.Features) Sums {
+// Score gives the scores of features.
+func (m *Model) Score(f *urltext.Features) Sums {
 	s := Sums(m.bias)
+	m.Add(&s, f)
+	return s
+}
+
+// Add adds the scores of features to s.
+func (m *Model) Add(s *Sums, f *urltext.Features) {
 	for _, t := range f.Tied {
 		s[t.For] += m.tied[t.At]
 	}
@@ -127,7 +133,6 @@ func (m *Model) Add(f *urltext.Features) Sums {
 			s[c] += int32(sum[c/4]>>(16*(c%4))&0xFFFF) - int32(laneBias*len(part))
 		}
 	}
-	return s
 }
 
 // Best is the class with the highest score, the first of equals.
@@ -150,3 +155,27 @@ func (m *Model) Probabilities(s *Sums) [Classes]float64 {
 	Softmax(&p)
 	return p
 }
+
+// Confidence is the calibrated probability of the class with the highest score, to about 6 digits.
+func (m *Model) Confidence(s *Sums) float64 {
+	top, sum := s[s.Best()], 0.0
+	for _, x := range s {
+		// e^-(k+d)/32 = e^-k/32 · e^-d/32, with the second taken for 1 - d/32 + (d/32)²/2.
+		at := float64(top-x) * m.unit * powerSteps
+		if k := int(at); k < len(powers) {
+			d := (at - float64(k)) / powerSteps
+			sum += powers[k] * (1 - d + d*d/2)
+		}
+	}
+	return 1 / sum
+}
+
+const powerSteps = 32
+
+// powers are e^-k/32; what is less than the last adds nothing.
+var powers = func() (t [16 * powerSteps]float64) {
+	for k := range t {
+		t[k] = exp(-float64(k) / powerSteps)
+	}
+	return t
+}()

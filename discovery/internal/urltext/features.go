@@ -115,7 +115,10 @@ func (f *Features) tied(role lexicon.Role, at int) {
 }
 
 // hashed notes a hashed feature. The hash is FNV-1a over space and text.
-func (f *Features) hashed(space byte, text ...byte) { f.plain(plainHashed + bucket(space, text)) }
+func (f *Features) hashed(space byte, text []byte) { f.plain(plainHashed + bucket(space, text)) }
+
+// cross notes that several things occur together.
+func (f *Features) cross(space byte, parts ...byte) { f.hashed(space, parts) }
 
 func bucket(space byte, text []byte) int {
 	h := uint32(2166136261)
@@ -234,7 +237,9 @@ func init() {
 }
 
 // Extract fills f with the features of the URL read.
-func (r *Reading) Extract(f *Features) {
+func (r *Reading) Extract(f *Features) { r.extract(f, true) }
+
+func (r *Reading) extract(f *Features, title bool) {
 	f.reset()
 	v := r.view()
 	r.pathFeatures(f, v)
@@ -243,6 +248,9 @@ func (r *Reading) Extract(f *Features) {
 	r.structure(f, v)
 	r.crosses(f, v)
 	r.tokens(f, v)
+	if title && v.title {
+		r.titleFeatures(f, &r.Path[v.last])
+	}
 	if role, ok := r.rule(v); ok {
 		f.tied(role, tiedRule)
 	}
@@ -252,6 +260,7 @@ func (r *Reading) Extract(f *Features) {
 type view struct {
 	last     int  // index of the last segment with meaning, -1 when there is none
 	trailing Kind // what follows it: Words when nothing does
+	title    bool // it is a title
 	hasHits  bool // the path has words that speak of a type
 	right    lexicon.Sense
 	rightSet bool // right is the sense of the rightmost hit that speaks of a type
@@ -274,10 +283,11 @@ func (r *Reading) view() view {
 			v.trailing = r.Path[n-2].Kind
 		}
 	}
+	v.title = v.last >= 0 && r.Path[v.last].Kind == Slug
 	v.second = lexicon.Unknown
 	for i := v.last; i >= 0; i-- {
 		s := &r.Path[i]
-		if s.Kind == Slug && i == v.last && !v.rightSet {
+		if i == v.last && v.title {
 			continue // words of a title speak of its subject
 		}
 		for j := len(s.Hits) - 1; j >= 0; j-- {
@@ -311,7 +321,7 @@ func (r *Reading) mediaHost() bool {
 func (r *Reading) pathFeatures(f *Features, v view) {
 	for i := range r.Path {
 		s := &r.Path[i]
-		if len(s.Hits) == 0 {
+		if len(s.Hits) == 0 || i == v.last && v.title {
 			continue
 		}
 		exact := s.Exact()
@@ -328,17 +338,13 @@ func (r *Reading) pathFeatures(f *Features, v view) {
 	}
 }
 
-// placeOf tells the place of a word of segment i.
+// placeOf tells the place of a word of segment i, which is not the title.
 func (r *Reading) placeOf(i int, h Hit, exact bool, v view) place {
 	s := &r.Path[i]
 	if i >= v.last {
 		switch {
 		case isDocument(s.Ext):
 			return fileName
-		case s.Kind == Slug && h.First:
-			return slugHead
-		case s.Kind == Slug:
-			return slugInside
 		case v.trailing == Words || v.trailing == HomePage:
 			switch {
 			case exact:
@@ -352,7 +358,6 @@ func (r *Reading) placeOf(i int, h Hit, exact bool, v view) place {
 		}
 		return lastItem
 	}
-	slug := r.Path[v.last].Kind == Slug
 	distance := 0
 	for j := i + 1; j <= v.last; j++ {
 		if meaningful(r.Path[j].Kind) {
@@ -362,11 +367,11 @@ func (r *Reading) placeOf(i int, h Hit, exact bool, v view) place {
 	switch {
 	case distance == 1 && isDocument(r.Path[v.last].Ext):
 		return fileParent
-	case slug && distance == 1 && exact:
+	case v.title && distance == 1 && exact:
 		return parentOfSlug
-	case slug && distance == 1:
+	case v.title && distance == 1:
 		return parentOfSlugPart
-	case slug:
+	case v.title:
 		return farOfSlug
 	case distance > 1:
 		return farOfWords
@@ -403,7 +408,7 @@ func (r *Reading) countTypes(f *Features, v view) {
 	distinct := 0
 	for i := 0; i <= v.last; i++ {
 		s := &r.Path[i]
-		if i == v.last && s.Kind == Slug {
+		if i == v.last && v.title {
 			break
 		}
 		var inSegment uint32
@@ -427,7 +432,7 @@ func (r *Reading) countTypes(f *Features, v view) {
 		}
 	}
 	hits := r.Path[v.last].Hits
-	if r.Path[v.last].Kind == Slug || len(hits) == 0 {
+	if v.title || len(hits) == 0 {
 		return
 	}
 	var first, last *Hit
@@ -463,7 +468,7 @@ func (r *Reading) queryFeatures(f *Features) {
 		for _, h := range q.Value.Hits {
 			f.hit(h.Sense, queryValue)
 		}
-		f.hashed('q', q.Key.Text...)
+		f.hashed('q', q.Key.Text)
 	}
 }
 
@@ -515,11 +520,11 @@ func (r *Reading) structure(f *Features, v view) {
 			dates++
 		}
 		depth++
-		if s.Kind == Slug && dateIn(s.Text) {
+		if s.Kind == Slug && s.hasDate() {
 			date = true
 		}
 		digits = s.Digits > 0
-		percent = percent || len(s.Raw) > 2 && s.Raw[0] == '%'
+		percent = percent || startsEscaped(s)
 	}
 	put(sDepth, depth, 8)
 	put(sTrailing, int(v.trailing), 11)
@@ -639,58 +644,62 @@ func (r *Reading) crosses(f *Features, v view) {
 	if v.media {
 		host = 9
 	}
-	f.hashed('h', host, kind)
+	f.cross('h', host, kind)
 	if !v.rightSet {
-		f.hashed('n', host, kind, byte(v.trailing), byte(min(len(r.Path), 4)))
+		f.cross('n', host, kind, byte(v.trailing), byte(min(len(r.Path), 4)))
 		return
 	}
 	if n := len(r.Path); n > 0 {
-		f.hashed('x', byte(v.right.Role), byte(extClasses[r.Path[n-1].Ext]))
+		f.cross('x', byte(v.right.Role), byte(extClasses[r.Path[n-1].Ext]))
 	}
-	f.hashed('r', byte(v.right.Role), byte(v.right.Strength), byte(v.second))
-	f.hashed('k', byte(v.right.Role), kind)
-	f.hashed('m', byte(v.right.Role), host)
-	f.hashed('t', byte(v.right.Role), byte(v.trailing), kind)
+	f.cross('r', byte(v.right.Role), byte(v.right.Strength), byte(v.second))
+	f.cross('k', byte(v.right.Role), kind)
+	f.cross('m', byte(v.right.Role), host)
+	f.cross('t', byte(v.right.Role), byte(v.trailing), kind)
 }
 
-// tokens notes the words themselves, and parts of them.
+// tokens notes the words themselves, and parts of them, but for those of a title at the end.
 func (r *Reading) tokens(f *Features, v view) {
 	for i := range r.Path {
 		s := &r.Path[i]
-		if s.Kind == Number || s.Kind == ID || s.Kind == Date {
+		if s.Kind == Number || s.Kind == ID || s.Kind == Date || i == v.last && v.title {
 			continue
 		}
-		space := byte('w')
-		switch {
-		case i >= v.last && s.Kind == Slug:
-			space = 's'
-		case i >= v.last:
-			space = 'l'
-		}
-		begin := 0
-		words := 0
-		for j := 1; j <= len(s.Text); j++ {
-			if !s.starts[j] {
-				continue
-			}
-			word := s.Text[begin:j]
-			begin = j
-			if c := word[0]; '0' <= c && c <= '9' {
-				continue
-			}
-			words++
-			if len(word) < 3 || words > 8 {
-				continue
-			}
-			f.hashed(space, word...)
-			if len(word) >= 6 && space != 's' {
-				f.hashed('4', word[:4]...)
-				f.hashed('5', word[:5]...)
-				f.hashed('e', word[len(word)-4:]...)
-			}
+		if i >= v.last {
+			f.words(s, 'l')
+		} else {
+			f.words(s, 'w')
 		}
 	}
 	for i := range r.Sub {
-		f.hashed('b', r.Sub[i].Text...)
+		f.hashed('b', r.Sub[i].Text)
+	}
+}
+
+// words notes the words of a segment, in the space 's' of titles, 'l' of last segments or 'w'; of
+// long words also their beginning and end, but not of those of titles.
+func (f *Features) words(s *Segment, space byte) {
+	begin, n := 0, 0
+	for j := 1; j <= len(s.Text); j++ {
+		if !s.starts[j] {
+			continue
+		}
+		word := s.Text[begin:j]
+		begin = j
+		if c := word[0]; '0' <= c && c <= '9' {
+			continue
+		}
+		if n++; n > 8 {
+			return
+		}
+		if len(word) < 3 {
+			continue
+		}
+		f.hashed(space, word)
+		if len(word) >= 6 && space != 's' {
+			f.hashed('4', word[:4])
+			f.hashed('5', word[:5])
+			f.hashed('e', word[len(word)-4:])
+		}
 	}
 }

@@ -60,6 +60,9 @@ func unhex(c byte) int {
 
 // appendUnescaped appends s with its percent escapes decoded; "+" becomes a space in queries.
 func appendUnescaped(dst []byte, s string, query bool) []byte {
+	if !query && strings.IndexByte(s, '%') < 0 {
+		return append(dst, s...)
+	}
 	for i := 0; i < len(s); i++ {
 		c := s[i]
 		if c == '%' && i+2 < len(s) {

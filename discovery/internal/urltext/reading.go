@@ -286,6 +286,20 @@ func (r *Reading) readSegment(mem *arena, s *Segment, raw string, file bool) {
 		if i == extAt {
 			s.extBytes = len(mem.text)
 		}
+		if class == letters && upperRun == 0 {
+			// Most of a URL is small letters within words.
+			j := i
+			for end := min(extAt, i+len(noStarts)); i < extAt && j < end && 'a' <= text[j] && text[j] <= 'z'; {
+				j++
+			}
+			if j > i {
+				mem.text = append(mem.text, text[i:j]...)
+				mem.starts = append(mem.starts, noStarts[:j-i]...)
+				s.Letters += j - i
+				previous, i = rune(text[j-1]), j
+				continue
+			}
+		}
 		c, size := rune(text[i]), 1
 		if c >= utf8.RuneSelf {
 			c, size = utf8.DecodeRune(text[i:])
@@ -376,6 +390,9 @@ func (r *Reading) readSegment(mem *arena, s *Segment, raw string, file bool) {
 	r.lookUp(mem, s)
 }
 
+// noStarts are as many bytes as begin no word.
+var noStarts [64]bool
+
 // lookUp finds the words of the lexicon in a segment.
 func (r *Reading) lookUp(mem *arena, s *Segment) {
 	if len(s.Text) == 0 {
@@ -391,12 +408,15 @@ func (r *Reading) lookUp(mem *arena, s *Segment) {
 		}
 		s.Covered += min(m.End, body) - m.Start
 		first := m.Start == 0
-		last := m.End >= body || s.onlyDigits(m.End, body)
+		last := m.End >= body || s.Digits > 0 && s.onlyDigits(m.End, body)
 		for sense := range m.Senses {
 			mem.hits = append(mem.hits, Hit{sense, m.Start, m.End, first, last})
 		}
 	}
 	s.Hits = mem.hits[begin:]
+	if s.Digits == 0 {
+		return
+	}
 	end := 0
 	for _, h := range s.Hits {
 		if h.Start >= end {
@@ -514,12 +534,12 @@ func (s *Segment) shape() Kind {
 		return HomePage
 	}
 	if s.isKey(exact) {
-		if dateIn(body) {
+		if s.hasDate() {
 			return Date
 		}
 		return ID
 	}
-	if dateIn(body) && s.Words <= 1 && s.Letters <= 3 {
+	if s.hasDate() && s.Words <= 1 && s.Letters <= 3 {
 		return Date
 	}
 	if s.Words >= 4 && s.Letters >= 16 {
@@ -547,19 +567,25 @@ func (s *Segment) allHome() bool {
 
 // isKey tells opaque keys: hexadecimal, or letters and digits mixed so that no words remain.
 func (s *Segment) isKey(exact bool) bool {
-	if exact || s.Digits == 0 && s.Letters < 20 {
+	if exact || s.Digits == 0 {
 		return false
 	}
 	body := s.Text[:len(s.Text)-s.extBytes]
 	if s.Digits >= 3 && s.Letters <= 3 && s.Covered == 0 {
 		return true // t20200218, a22034, c9
 	}
-	hex, vowels := 0, 0
+	hex := 0
+	for hex < len(body) && ('0' <= body[hex] && body[hex] <= '9' || 'a' <= body[hex] && body[hex] <= 'f') {
+		hex++
+	}
+	if hex == len(body) && len(body) >= 12 {
+		return true
+	}
+	if s.Covered > 0 {
+		return false
+	}
+	vowels := 0
 	for _, c := range body {
-		switch {
-		case '0' <= c && c <= '9', 'a' <= c && c <= 'f':
-			hex++
-		}
 		switch c {
 		case 'a', 'e', 'i', 'o', 'u', 'y':
 			vowels++
@@ -568,17 +594,11 @@ func (s *Segment) isKey(exact bool) bool {
 			return false
 		}
 	}
-	if hex == len(body) && len(body) >= 12 && s.Digits > 0 {
-		return true
-	}
-	if s.Covered*2 > s.Letters {
-		return false
-	}
 	// Words have a vowel in every three letters and digits at their ends.
-	if s.Digits >= 2 && s.Digits*5 >= s.Letters && s.Letters < 24 && s.Words <= 6 && s.Covered == 0 && averageWord(s) < 4 {
+	if s.Digits >= 2 && s.Digits*5 >= s.Letters && s.Letters < 24 && s.Words <= 6 && averageWord(s) < 4 {
 		return true
 	}
-	return s.Letters >= 6 && vowels*5 < s.Letters && s.Digits > 0 && s.Covered == 0
+	return s.Letters >= 6 && vowels*5 < s.Letters
 }
 
 func averageWord(s *Segment) int {
@@ -617,6 +637,9 @@ func isDate(digits []byte) bool {
 	}
 	return false
 }
+
+// hasDate tells that a date of eight digits stands in the segment.
+func (s *Segment) hasDate() bool { return s.Digits >= 8 && dateIn(s.Text[:len(s.Text)-s.extBytes]) }
 
 // dateIn finds a run of eight digits that is a date.
 func dateIn(text []byte) bool {
