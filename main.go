@@ -116,7 +116,7 @@ func build(log *slog.Logger) (*seedEngine, error) {
 		RetryDelay: s.RetryDelay, Log: log, Now: time.Now,
 	}
 	api := &handlers.API{
-		Settings: s, Orchestrator: steps, Bucket: handlers.Binding{Binding: bucket}, Seeds: seedQueue,
+		Settings: s, Orchestrator: steps, Bucket: handlers.Binding{Binding: bucket}, Seeds: seedQueue, Domains: domainQueue,
 		Ledger:     records,
 		Letters:    &queues.Replays{Ledger: records, Letters: letters, Seeds: seedQueue, Domains: domainQueue, Now: time.Now},
 		Controls:   controls,

@@ -120,6 +120,13 @@ type DomainDetail struct {
 	Partitions []Partition     `json:"partitions"` // where the ledger knows the domain, newest first, at most 100
 }
 
+// DomainQueued answers POST /api/v1/seeds/domains/{domain}/collect.
+type DomainQueued struct {
+	Domain      string    `json:"domain"`
+	Partition   Partition `json:"partition_info"`
+	RequestedAt Time      `json:"requested_at"` // what was collected before then is collected again
+}
+
 // Reconciled answers POST /api/v1/seeds/reconcile: what one call read from R2.
 type Reconciled struct {
 	Partition   Partition `json:"partition_info"`

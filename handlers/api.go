@@ -40,7 +40,7 @@ type Bucket interface {
 	Store(ctx context.Context, key string, r *http.Request) (*r2.Object, error)
 }
 
-// Sender puts messages on SEED_QUEUE.
+// Sender puts messages on a queue.
 type Sender interface {
 	Send(ctx context.Context, b *contract.Batch) error
 }
@@ -80,7 +80,8 @@ type API struct {
 	Settings     *settings.Settings
 	Orchestrator Orchestrator
 	Bucket       Bucket
-	Seeds        Sender
+	Seeds        Sender // SEED_QUEUE
+	Domains      Sender // DOMAIN_QUEUE
 	Ledger       Ledger
 	Letters      Letters
 	Controls     Controls
@@ -117,6 +118,7 @@ func (a *API) routes() []route {
 		{"/api/v1/seeds/status", false, methods{"GET": a.status}},
 		{"/api/v1/seeds/domains", false, methods{"GET": a.listDomains}},
 		{"/api/v1/seeds/domains/{domain}", false, methods{"GET": a.showDomain}},
+		{"/api/v1/seeds/domains/{domain}/collect", false, methods{"POST": a.collect}},
 		{"/api/v1/seeds/reconcile", false, methods{"POST": a.reconcile}},
 		{"/api/v1/dlq", false, methods{"GET": a.listDeadLetters}},
 		{"/api/v1/dlq/{id}", false, methods{"GET": a.showDeadLetter}},

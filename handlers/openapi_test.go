@@ -181,6 +181,7 @@ var requests = map[string][2]request{
 	"status":      {{"/api/v1/seeds/status?by=partition&by=error_type&trend=24&country=sg", ""}},
 	"domains":     {{"/api/v1/seeds/domains?limit=1", ""}},
 	"domain":      {{"/api/v1/seeds/domains/a.sg", ""}, {"/api/v1/seeds/domains/none.sg", ""}},
+	"collect":     {{"/api/v1/seeds/domains/a.sg/collect", ""}, {"/api/v1/seeds/domains/b.sg/collect", ""}},
 	"reconcile":   {{"/api/v1/seeds/reconcile", `{"country":"sg","category":"news","date":"2026-01-28"}`}},
 	"deadLetters": {{"/api/v1/dlq?limit=1", ""}},
 	"deadLetter":  {{"/api/v1/dlq/m1", ""}, {"/api/v1/dlq/none", ""}},
@@ -245,6 +246,8 @@ func TestEveryDescribedAnswer(t *testing.T) {
 					send(method, missing, header...)
 				case status == "405":
 					send("PATCH", ok, header...)
+				case status == "409" && o.OperationID == "collect":
+					send(method, request{"/api/v1/seeds/domains/out.sg/collect", ""}, header...)
 				case status == "409":
 					send(method, ok, header...)
 					send(method, ok, header...)
@@ -277,7 +280,7 @@ func TestEveryDescribedAnswer(t *testing.T) {
 // With its stores away every operation says so.
 func TestFailingStores(t *testing.T) {
 	needs := map[string]string{ // of operations: d1, r2, or both
-		"orchestrate": "r2", "listDataset": "r2", "upload": "r2", "status": "d1 r2", "domains": "d1", "domain": "d1 r2", "reconcile": "d1 r2",
+		"orchestrate": "r2", "listDataset": "r2", "upload": "r2", "status": "d1 r2", "domains": "d1", "domain": "d1 r2", "collect": "d1 r2", "reconcile": "d1 r2",
 		"deadLetters": "d1", "deadLetter": "d1 r2", "replay": "d1", "discard": "d1", "exclusions": "r2", "exclusion": "r2", "exclude": "r2",
 		"include": "r2", "pipeline": "r2", "pause": "r2", "resume": "r2", "ready": "d1 r2",
 	}

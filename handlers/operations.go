@@ -203,11 +203,22 @@ func (a *API) showDomain(w http.ResponseWriter, r *http.Request) error {
 	if q.err != nil {
 		return q.err
 	}
-	domain, err := r2.SanitizeDomain(r.PathValue("domain"))
+	detail, err := a.domain(r, f)
 	if err != nil {
 		return err
 	}
-	detail := contract.DomainDetail{Domain: domain, Partitions: []contract.Partition{}}
+	succeed(w, http.StatusOK, detail)
+	return nil
+}
+
+// domain gives what is known of the path's domain in the partition that f names whole, else in the
+// newest of those that it selects.
+func (a *API) domain(r *http.Request, f contract.Filter) (*contract.DomainDetail, error) {
+	domain, err := r2.SanitizeDomain(r.PathValue("domain"))
+	if err != nil {
+		return nil, err
+	}
+	detail := &contract.DomainDetail{Domain: domain, Partitions: []contract.Partition{}}
 	records, err := a.Ledger.Domain(r.Context(), domain, f)
 	whole := f.Country != "" && f.Category != "" && f.Date != ""
 	switch {
@@ -217,13 +228,13 @@ func (a *API) showDomain(w http.ResponseWriter, r *http.Request) error {
 			a.Log.Warn("ledger_failed", "error_type", contract.KindOf(err), "error", err.Error())
 		}
 	case err != nil:
-		return err
+		return nil, err
 	case len(records) > 0:
 		detail.Partition = records[0].Partition
 	}
 	unknown := &failure{http.StatusNotFound, "not_found", "nothing is known of " + domain + " there; GET /api/v1/seeds/domains lists the domains"}
 	if len(records) == 0 && !whole {
-		return unknown
+		return nil, unknown
 	}
 	for i := range records {
 		detail.Partitions = append(detail.Partitions, records[i].Partition)
@@ -233,13 +244,12 @@ func (a *API) showDomain(w http.ResponseWriter, r *http.Request) error {
 	}
 	detail.Key = r2.DomainDir{Partition: detail.Partition, Domain: domain}.Document()
 	if detail.Document, err = a.document(r.Context(), detail.Key); err != nil {
-		return err
+		return nil, err
 	}
 	if detail.Document == nil && detail.Record == nil {
-		return unknown
+		return nil, unknown
 	}
-	succeed(w, http.StatusOK, detail)
-	return nil
+	return detail, nil
 }
 
 // document reads a stored JSON document; nil when there is none.

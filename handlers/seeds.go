@@ -151,20 +151,20 @@ func (a *API) upload(w http.ResponseWriter, r *http.Request) error {
 		if err := a.queueFile(r, key, p); err != nil {
 			data["queued"] = false
 			change.Queued = time.Time{}
-			a.record(r.Context(), change)
+			a.record(r.Context(), ledger.Changes{Files: []ledger.FileChange{change}})
 			fail(w, r, a.Log, &contract.Error{Kind: contract.Storage, Op: "handlers.upload", Message: "the file is stored but could not be queued; POST /api/v1/seeds/orchestrate queues it", Err: err}, data)
 			return nil
 		}
 	}
-	a.record(r.Context(), change)
+	a.record(r.Context(), ledger.Changes{Files: []ledger.FileChange{change}})
 	w.Header().Set("Location", r.URL.Path)
 	succeed(w, http.StatusCreated, data)
 	return nil
 }
 
-// record tells the ledger of an uploaded file; the upload is good without it.
-func (a *API) record(ctx context.Context, change ledger.FileChange) {
-	if err := a.Ledger.Record(ctx, ledger.Changes{Files: []ledger.FileChange{change}}); err != nil {
+// record tells the ledger what was done, which is done without it.
+func (a *API) record(ctx context.Context, c ledger.Changes) {
+	if err := a.Ledger.Record(ctx, c); err != nil {
 		a.Log.Warn("ledger_failed", "error_type", contract.KindOf(err), "error", err.Error())
 	}
 }

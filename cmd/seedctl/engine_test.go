@@ -57,6 +57,7 @@ func newEngine(t *testing.T) *engine {
 		"GET /api/v1/seeds/status":                                 e.status,
 		"GET /api/v1/seeds/domains":                                e.domains,
 		"GET /api/v1/seeds/domains/{domain}":                       e.domain,
+		"POST /api/v1/seeds/domains/{domain}/collect":              e.collect,
 		"POST /api/v1/seeds/reconcile":                             e.reconcile,
 		"GET /api/v1/dlq":                                          e.dlq,
 		"GET /api/v1/dlq/{id}":                                     e.deadLetter,
@@ -410,6 +411,13 @@ func (e *engine) domain(r *http.Request) (int, any) {
 		return 404, &apiError{Code: "not_found", Message: "there is no such domain", Field: "domain"}
 	}
 	return 200, sampleDomain()
+}
+
+func (e *engine) collect(r *http.Request) (int, any) {
+	if domain := r.PathValue("domain"); domain != "gone.example" {
+		return 404, &apiError{Code: "not_found", Message: "nothing is known of " + domain}
+	}
+	return 202, contract.DomainQueued{Domain: "gone.example", Partition: sg, RequestedAt: *ptr(at("09:30:00"))}
 }
 
 // reconcile takes two calls.

@@ -41,6 +41,7 @@ func commands() []command {
 		{"orchestrate", "queue raw files that are not finished, and watch them", runOrchestrate},
 		{"status", "how far the pipeline is, its alarms and queues", runStatus},
 		{"domains", "domains and how they ended; the document of one", runDomains},
+		{"collect", "have one domain asked again", runCollect},
 		{"dlq", "dead letters: what was given up, and sending it again", group("dlq", "dead letters, the messages that were given up")},
 		{"exclusions", "what is never fetched", group("exclusions", "what is never fetched")},
 		{"pause", "hold all messages back; nothing is lost", runPause},

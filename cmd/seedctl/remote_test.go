@@ -35,6 +35,8 @@ var remoteCommands = []struct {
 	{"domains --country sg --state failed --robots false --sitemap true --error-type timeout_error --slower-than 1.5s --sort duration --limit 7",
 		[]string{"GET /seeds/domains?country=sg&error_type=timeout_error&limit=7&robots=false&sitemap=true&slower_than_ms=1500&sort=duration&state=failed"}},
 	{"domains mom.gov.sg --date 2026-01-28", []string{"GET /seeds/domains/mom.gov.sg?date=2026-01-28"}},
+	{"collect gone.example", []string{"POST /seeds/domains/gone.example/collect {}"}},
+	{"collect --date 2026-01-28 gone.example", []string{`POST /seeds/domains/gone.example/collect {"date":"2026-01-28"}`}},
 	{"dlq list", []string{"GET /dlq?limit=50"}},
 	{"dlq list --state stored --queue domain --error-type storage_error --country sg --category news --date 2026-01-28 --domain gone.example",
 		[]string{"GET /dlq?category=news&country=sg&date=2026-01-28&domain=gone.example&error_type=storage_error&limit=50&queue=domain&state=stored"}},
@@ -94,6 +96,7 @@ func TestUsage(t *testing.T) {
 		"orchestrate --timeout 0s":              "above 0",
 		"domains a.example b.example":           "one DOMAIN at a time",
 		"domains --limit -1":                    "--limit must not be below 0",
+		"collect":                               "name one DOMAIN",
 		"dlq list 1":                            `"1" is too much`,
 		"dlq show":                              "name the ID",
 		"dlq replay":                            "name either ids",
@@ -380,7 +383,7 @@ func TestHostile(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(poisoned))
 	defer server.Close()
 	t.Setenv("SEED_API_URL", server.URL)
-	lines := []string{"domains no.example", "dlq show no", "dlq replay no", "exclusions remove domain no.domain", "status --by no", "upload --country xx --category news --date 2026-01-28 ../../sample/raw/country=sg/category=news/date=2026-01-28/raw_0001.json"}
+	lines := []string{"domains no.example", "collect no.example", "dlq show no", "dlq replay no", "exclusions remove domain no.domain", "status --by no", "upload --country xx --category news --date 2026-01-28 ../../sample/raw/country=sg/category=news/date=2026-01-28/raw_0001.json"}
 	for _, c := range remoteCommands {
 		lines = append(lines, c.line)
 	}

@@ -83,6 +83,10 @@ function answerOf(fake, method, url, body, token, { tokens, reader, limit, rows 
     "POST /api/v1/seeds/orchestrate": () => ok(queued(world.files)),
   };
   if (routes[`${method} ${path}`]) return routes[`${method} ${path}`]();
+  if (method === "POST" && path.startsWith("/api/v1/seeds/domains/")) {
+    const queued = world.collect(decodeURIComponent(path.split("/").at(-2)), body);
+    return queued ? ok(queued, 202) : missing;
+  }
   if (path.startsWith("/api/v1/seeds/domains/")) return orMissing(world.domain(last, url.searchParams));
   if (path.startsWith("/api/v1/dlq/")) return orMissing(world.letter(last));
   if (path.startsWith("/api/v1/exclusions/")) {

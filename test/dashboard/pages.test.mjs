@@ -225,14 +225,35 @@ describe("the dashboard", { skip }, () => {
     await why.waitFor({ state: "detached" });
   });
 
-  test("a domain without a dead letter is collected again with its partition", async () => {
+  test("a domain without a dead letter is collected again by itself", async () => {
     await open("#/domain/rail-news-8.example");
-    await card("Why it failed").getByRole("button", { name: "Queue its partition…" }).click();
+    const why = card("Why it failed");
+    await why.waitFor();
+    assert.match(await said(why), /What to do: The site is slow or hangs\.[\s\S]+There is no dead letter/);
+    await why.getByRole("button", { name: "Collect again…" }).click();
+    await dialog().getByRole("button", { name: "Collect again" }).click();
+    await page.locator(".notice", { hasText: "rail-news-8.example is queued." }).waitFor();
+    const { partition_info } = fake.world.domains[7];
+    assert.deepEqual(sent("POST", "/api/v1/seeds/domains/rail-news-8.example/collect"), [partition_info]);
+    await page.getByText("It is being collected again; what is shown is the last outcome.").waitFor();
+    assert.equal(await why.getByRole("button").count(), 0);
+    fake.world.work(1000);
+    await button("Refresh").click();
+    await why.waitFor({ state: "detached" });
+  });
+
+  test("so is one that did not fail, or with its partition", async () => {
+    await open("#/domain/city-council-2.example");
+    await page.getByRole("region", { name: "Fetch contract", exact: true }).waitFor();
+    await button("Collect again…").click();
+    await page.keyboard.press("Escape");
+    await button("Queue its partition…").click();
     await dialog().getByLabel("Finished ones too").check();
     await dialog().getByRole("button", { name: "Queue files" }).click();
     await page.locator(".notice", { hasText: "150 files found, 5 queued, 145 skipped." }).waitFor();
-    const { partition_info } = fake.world.domains[7];
+    const { partition_info } = fake.world.domains.find((one) => one.domain === "city-council-2.example");
     assert.deepEqual(sent("POST", "/api/v1/seeds/orchestrate"), [{ ...partition_info, force: true }]);
+    assert.deepEqual(sent("POST", "/api/v1/seeds/domains/city-council-2.example/collect"), []);
   });
 
   describe("dead letters", () => {

@@ -156,7 +156,18 @@ export class World {
     const record = records.find(match);
     if (!record) return null;
     const p = record.partition_info;
-    return { domain: name, partition_info: p, key: `prod/country=${p.country}/category=${p.category}/date=${p.date}/${name}/domain_metadata.json`, document: record.state === "pending" ? null : this.document(record), record, partitions: records.map((one) => one.partition_info) };
+    return { domain: name, partition_info: p, key: `prod/country=${p.country}/category=${p.category}/date=${p.date}/${name}/domain_metadata.json`, document: record.state === "pending" ? (this.#before.get(record) ?? null) : this.document(record), record, partitions: records.map((one) => one.partition_info) };
+  }
+
+  #before = new Map(); // documents of domains that are being collected again
+
+  /** Queues a domain that has a document. */
+  collect(name, { country, category, date }) {
+    const record = this.domains.find((one) => one.domain === name && within(new URLSearchParams({ country, category, date }))(one));
+    if (!record || record.state === "pending") return null;
+    this.#before.set(record, this.document(record));
+    Object.assign(record, { state: "pending", queued_at: iso(Date.now()), error_type: null, error_message: null });
+    return { domain: name, partition_info: record.partition_info, requested_at: record.queued_at };
   }
 
   document({ domain, partition_info, state, collected_at, error_message, error_type }) {

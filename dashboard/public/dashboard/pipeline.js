@@ -1,4 +1,4 @@
-// What operators do to the pipeline: hold it, let it go on, and queue raw files.
+// What operators do to the pipeline: hold it, let it go on, queue raw files, and collect a domain again.
 import { post } from "./api.js";
 import { ask, reasonField } from "./dialog.js";
 import { h } from "./dom.js";
@@ -35,4 +35,18 @@ export async function queueFiles(app, filter) {
       done: (data) => t("queue.done", number(data.files_found), number(data.sent), number(data.skipped)) + (data.continued ? ` ${t("queue.continued")}` : ""),
     }),
   );
+}
+
+/** Asks for step 3 of one domain, which has a document. */
+export async function collectDomain(app, domain, partition) {
+  app.tell(
+    await ask({
+      title: t("collect.title", domain),
+      body: [h("p", null, partitionText(partition)), h("p", { class: "muted" }, t("collect.body"))],
+      confirm: t("collect"),
+      act: () => post(`/api/v1/seeds/domains/${encodeURIComponent(domain)}/collect`, partitionOf(partition)),
+      done: () => t("collect.done", domain),
+    }),
+  );
+  app.refresh();
 }

@@ -3,7 +3,7 @@ import { get } from "../api.js";
 import { h } from "../dom.js";
 import { label, t } from "../i18n.js";
 import { badge, button, card, empty, facts, foreign, moment, partitionText, since, stateBadge } from "../pieces.js";
-import { queueFiles } from "../pipeline.js";
+import { collectDomain, queueFiles } from "../pipeline.js";
 import { resolve } from "../resolve.js";
 import { partitionOf, to } from "../routes.js";
 import { table } from "../table.js";
@@ -30,11 +30,12 @@ export default {
     const { document: doc, record } = found;
     return [
       lead(found, route),
+      doc && record?.state === "pending" && h("div", { class: "banner", key: "pending" }, h("p", null, t("domain.underWay"), " ", record.queued_at && since(record.queued_at))),
       failure(found, open, app),
       record?.state === "excluded" && h("div", { class: "banner", key: "excluded" }, h("p", null, t("domain.excluded"), " ", h("a", { href: to("exclusions") }, t("nav.exclusions")))),
       doc ? contract(doc, state, app) : empty(t("domain.pending"), record?.queued_at && h("p", { class: "muted" }, t("domain.queued"), " ", since(record.queued_at))),
       lettersCard(letters, app),
-      h("div", { class: "toolbar actions", key: "actions" }, h("a", { class: "button", href: to("exclusions", { add: "domain", value: found.domain }) }, t("domain.exclude")), button(t("domain.again"), () => queueFiles(app, found.partition_info))),
+      h("div", { class: "toolbar actions", key: "actions" }, h("a", { class: "button", href: to("exclusions", { add: "domain", value: found.domain }) }, t("domain.exclude")), doc && button(t("domain.collect"), () => collectDomain(app, found.domain, found.partition_info)), button(t("domain.queue"), () => queueFiles(app, found.partition_info))),
     ];
   },
 };
@@ -51,7 +52,7 @@ function lead({ document: doc, record, partition_info: here, partitions, domain 
 }
 
 /** Why the domain failed and what can be done, in words. */
-function failure({ document: doc, record, partition_info: partition }, open, app) {
+function failure({ document: doc, record, partition_info: partition, domain }, open, app) {
   if (record?.state !== "failed" && doc?.reachable !== false && open.length === 0) return null;
   const type = record?.error_type ?? doc?.robots?.error_type ?? open[0]?.error_type;
   const message = record?.error_message ?? doc?.robots?.error ?? open[0]?.error_message;
@@ -67,9 +68,10 @@ function failure({ document: doc, record, partition_info: partition }, open, app
       { class: "actions" },
       open.length > 0 && button(t("domain.replay", open.length), () => resolve(app, "replay", { ids: open.map((letter) => letter.id) }, open.length, summary(open[0])), { kind: "primary" }),
       open.length > 0 && h("a", { class: "button", href: to("dead-letter", {}, open[0].id) }, t("letter")),
-      open.length === 0 && button(t("domain.again"), () => queueFiles(app, partition), { kind: "primary" }),
+      open.length === 0 && doc && record?.state !== "pending" && button(t("domain.collect"), () => collectDomain(app, domain, partition), { kind: "primary" }),
+      open.length === 0 && !doc && button(t("domain.queue"), () => queueFiles(app, partition), { kind: "primary" }),
     ),
-    open.length === 0 && h("p", { class: "muted small" }, t("domain.noLetter")),
+    open.length === 0 && doc && h("p", { class: "muted small" }, t("domain.noLetter")),
   );
 }
 

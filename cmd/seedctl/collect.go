@@ -1,0 +1,46 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/newsfork/seed-engine/contract"
+)
+
+const collectHelp = `seedctl collect: have one domain asked again
+
+Usage:
+  seedctl collect [flags] DOMAIN
+
+Queues a domain that has a document, whether it could be reached or not. Everything is asked for
+anew, and its URLs stay. It is done in its newest partition unless flags name another. A domain
+without a document was never collected: what was given up of it is sent again by "seedctl dlq
+replay --domain DOMAIN".
+
+With --json it prints {"domain", "partition_info", "requested_at"}.
+
+Examples:
+  seedctl collect gone.example
+  seedctl collect gone.example --country sg --category news --date 2026-01-28
+`
+
+func runCollect(args []string, _ io.Reader, out, errOut io.Writer) int {
+	r := newRemote("collect", collectHelp, out, errOut)
+	var p contract.Partition
+	r.partitionFlags(&p)
+	return r.run(args, func(ctx context.Context, args []string) error {
+		if len(args) != 1 {
+			return usageError("name one DOMAIN; \"seedctl domains --state failed\" shows those that failed")
+		}
+		f := contract.Filter{Country: p.Country, Category: p.Category, Date: p.Date}
+		var q contract.DomainQueued
+		if err := r.call(ctx, request{method: "POST", path: []string{"seeds", "domains", args[0], "collect"}, body: f}, &q); err != nil {
+			return err
+		}
+		return r.show(q, func(w io.Writer) error {
+			_, err := fmt.Fprintf(w, "queued %s of %s\n", plain(q.Domain), partitionText(&q.Partition))
+			return err
+		})
+	})
+}
