@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/newsfork/seed-engine/discovery/internal/linear"
+	"github.com/newsfork/seed-engine/discovery/internal/urltext"
 )
 
 // maxShapes bounds the memory of shapes. What stands there depends on the shape alone, so nothing
@@ -16,13 +17,19 @@ const maxShapes = 4096
 type shapes struct {
 	classifier *Classifier
 	known      map[string]shapeClass
-	frames     map[string]*linear.Sums
+	frames     map[string]*frame
 	buf        []byte
 }
 
 type shapeClass struct {
 	class      int
 	confidence float64
+}
+
+// frame is what the frame of URLs with titles adds to their scores.
+type frame struct {
+	sums linear.Sums
+	host urltext.HostKind
 }
 
 func (s *shapes) classify(p *page) (class int, confidence float64) {
@@ -54,29 +61,22 @@ func (s *shapes) titled(p *page) (linear.Sums, bool) {
 	s.buf = appendShape(s.buf[:0], p, p.depth-1)
 	n := len(s.buf)
 	s.buf = c.reading.AppendTitleKey(s.buf)
-	c.reading.ExtractTitle(&c.features)
-	frame := s.frames[string(s.buf)]
-	var sums linear.Sums
-	if frame != nil {
-		sums = *frame
-		c.model.Add(&sums, &c.features)
-		return sums, true
+	known := s.frames[string(s.buf)]
+	if known == nil {
+		key := string(s.buf)
+		s.buf = appendShapeEnd(append(append(s.buf[:n], '/'), title...), p)
+		c.reading.Read(string(s.buf), c.sector)
+		known = &frame{}
+		known.host = c.reading.ExtractFrame(&c.features)
+		known.sums = c.model.Score(&c.features)
+		if s.frames == nil || len(s.frames) == maxShapes {
+			s.frames = make(map[string]*frame)
+		}
+		s.frames[key] = known
 	}
-	key := string(s.buf)
-	titleSums := linear.Sums{}
-	c.model.Add(&titleSums, &c.features)
-	s.buf = appendShapeEnd(append(append(s.buf[:n], '/'), title...), p)
-	c.reading.Read(string(s.buf), c.sector)
-	c.reading.ExtractFrame(&c.features)
-	sums = c.model.Score(&c.features)
-	if s.frames == nil || len(s.frames) == maxShapes {
-		s.frames = make(map[string]*linear.Sums)
-	}
-	kept := sums
-	s.frames[key] = &kept
-	for i := range sums {
-		sums[i] += titleSums[i]
-	}
+	sums := known.sums
+	c.reading.ExtractTitle(&c.features, known.host)
+	c.model.Add(&sums, &c.features)
 	return sums, true
 }
 

@@ -29,7 +29,7 @@ func (set *settings) leftOut(e *example) bool {
 	return set.of > 0 && e.origin == labelled && e.number%set.of >= set.kept
 }
 
-var defaults = settings{tied: 0.02, dense: 1.2, structure: 1.2, hashed: 6, smooth: 0.15, written: 0.3, pattern: 0.2, rounds: 150, rate: 0.07}
+var defaults = settings{tied: 0.1, dense: 1.2, structure: 1.2, hashed: 6, smooth: 0.15, written: 0.3, pattern: 0.2, rounds: 150, rate: 0.07}
 
 // fit finds the weights that predict the examples best: Adam over all examples at once, the rate
 // falling as a cosine. Nothing is random, so the same examples give the same weights.

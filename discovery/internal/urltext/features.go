@@ -9,10 +9,25 @@ type Features struct {
 	Tied  []Tied
 	Plain []uint16 // sorted by nothing, without duplicates
 	seen  [PlainFeatures/64 + 1]uint64
+	host  HostKind
 }
 
 // Tied is a tied feature: kind At speaks for type For.
-type Tied struct{ For, At uint8 }
+type Tied struct {
+	For uint8
+	At  uint16
+}
+
+// HostKind is what matters of a host for the words of its URLs.
+type HostKind uint8
+
+// The kinds of hosts.
+const (
+	OtherHost HostKind = iota
+	GovernmentHost
+	MediaHost
+	hostKinds
+)
 
 // place is where a word stands.
 type place uint8
@@ -40,6 +55,8 @@ const (
 	hostNameHosts
 	fileName   // in the name of a document: a PDF, a text, a sheet
 	fileParent // in the segment before such a name
+	fileFar    // further up
+	dataFile   // anywhere in the path of a file of data, which is a download whatever it says
 	places
 )
 
@@ -52,9 +69,31 @@ const (
 	tiedLastSense
 	tiedFirstOfTwo
 	tiedSoleRole
-	tiedRule // a rule of rules.go speaks for the type
+	tiedFileName   // the name of a document speaks for the type, most surely of all
+	tiedFilePath   // its name speaks for none, what stands before it does
+	tiedFileOpaque // nothing speaks for any: a download
+	tiedCombined   // from here on places combined with what is around, see below
+)
+
+// What the place of a word is combined with, and how many cases that has.
+const (
+	withHost  = tiedCombined                          // the kind of host
+	withCover = withHost + int(places)*int(hostKinds) // how much of its segment the word is
+	withTypes = withCover + int(places)*covers        // how many types the path speaks of
+	withExt   = withTypes + int(places)*typesMax      // the file extension
+	withWords = withExt + int(places)*extGroups       // the length of the title
+	withOrder = withWords + int(places)*wordsMax      // not a place: order of the types from the right
+	tiedRule  = withOrder + ordersMax*3*2             // a rule of rules.go speaks for the type, by kind
 	// TiedFeatures is how many tied features there are.
-	TiedFeatures
+	TiedFeatures = tiedRule + rules
+)
+
+const (
+	covers    = 3
+	typesMax  = 4
+	extGroups = 6
+	wordsMax  = 5
+	ordersMax = 4
 )
 
 // plain features: a dense part with meanings of its own, then the hashed part.
@@ -105,7 +144,7 @@ func (f *Features) plain(i int) {
 }
 
 func (f *Features) tied(role lexicon.Role, at int) {
-	t := Tied{uint8(role), uint8(at)}
+	t := Tied{uint8(role), uint16(at)}
 	for _, old := range f.Tied {
 		if old == t {
 			return
@@ -130,10 +169,24 @@ func bucket(space byte, text []byte) int {
 	return int(h % hashedSize)
 }
 
-func (f *Features) hit(h lexicon.Sense, p place) {
+// hit notes a word at a place. It gives the type that the word speaks for.
+func (f *Features) hit(h lexicon.Sense, p place) (t lexicon.Role, ok bool) {
 	f.plain(plainRolePlace + int(h.Role)*int(places) + int(p))
-	if t, ok := speaksFor(h.Role); ok {
+	if t, ok = speaksFor(h.Role); ok {
 		f.tied(t, int(p)*3+int(h.Strength))
+		f.tied(t, withHost+int(p)*int(hostKinds)+int(f.host))
+	}
+	return t, ok
+}
+
+// hitOutside notes a word outside the path, which counts by what the path says: nothing, or so many types.
+func (f *Features) hitOutside(h lexicon.Sense, p place, v view) {
+	if t, ok := f.hit(h, p); ok {
+		n := 0
+		if v.types > 0 {
+			n = 1 + min(v.types, 2)
+		}
+		f.tied(t, withTypes+int(p)*typesMax+n)
 	}
 }
 
@@ -196,6 +249,9 @@ const (
 	flagQuestion
 	flagLastYear
 	flagNewsTLD
+	flagOpaqueFile
+	flagSpeakingFile
+	flagSheet
 )
 
 // Extension classes.
@@ -242,17 +298,21 @@ func (r *Reading) Extract(f *Features) { r.extract(f, true) }
 func (r *Reading) extract(f *Features, title bool) {
 	f.reset()
 	v := r.view()
+	f.host = r.hostKind()
 	r.pathFeatures(f, v)
-	r.queryFeatures(f)
-	r.hostFeatures(f)
+	r.queryFeatures(f, v)
+	r.hostFeatures(f, v)
 	r.structure(f, v)
 	r.crosses(f, v)
 	r.tokens(f, v)
 	if title && v.title {
 		r.titleFeatures(f, &r.Path[v.last])
 	}
-	if role, ok := r.rule(v); ok {
-		f.tied(role, tiedRule)
+	if kind, role, ok := r.rule(v); ok {
+		f.tied(role, tiedRule+kind)
+	}
+	if v.file && !v.sheet {
+		r.fileFeatures(f)
 	}
 }
 
@@ -261,10 +321,13 @@ type view struct {
 	last     int  // index of the last segment with meaning, -1 when there is none
 	trailing Kind // what follows it: Words when nothing does
 	title    bool // it is a title
+	file     bool // the path ends in the name of a document
+	sheet    bool // that is a file of data
 	hasHits  bool // the path has words that speak of a type
 	right    lexicon.Sense
 	rightSet bool // right is the sense of the rightmost hit that speaks of a type
 	second   lexicon.Role
+	types    int // how many types the path speaks of
 	media    bool
 }
 
@@ -284,7 +347,11 @@ func (r *Reading) view() view {
 		}
 	}
 	v.title = v.last >= 0 && r.Path[v.last].Kind == Slug
+	if n := len(r.Path); n > 0 {
+		v.file, v.sheet = isDocument(r.Path[n-1].Ext), isSheet(r.Path[n-1].Ext)
+	}
 	v.second = lexicon.Unknown
+	var types uint32
 	for i := v.last; i >= 0; i-- {
 		s := &r.Path[i]
 		if i == v.last && v.title {
@@ -293,10 +360,14 @@ func (r *Reading) view() view {
 		for j := len(s.Hits) - 1; j >= 0; j-- {
 			h := s.Hits[j]
 			role, ok := speaksFor(h.Role)
-			if !ok {
+			if !ok || v.file && role == lexicon.Download {
 				continue
 			}
 			v.hasHits = true
+			if types&(1<<role) == 0 {
+				types |= 1 << role
+				v.types++
+			}
 			if !v.rightSet {
 				v.right, v.rightSet = lexicon.Sense{Role: role, Strength: h.Strength}, true
 			} else if v.second == lexicon.Unknown && role != v.right.Role {
@@ -304,17 +375,20 @@ func (r *Reading) view() view {
 			}
 		}
 	}
-	v.media = r.mediaHost()
+	v.media = r.hostKind() == MediaHost
 	return v
 }
 
-func (r *Reading) mediaHost() bool {
+func (r *Reading) hostKind() HostKind {
+	if r.Sector == Government {
+		return GovernmentHost
+	}
 	for _, h := range r.nameSenses {
 		if h.Role == lexicon.Media {
-			return r.Sector != Government
+			return MediaHost
 		}
 	}
-	return false
+	return OtherHost
 }
 
 // pathFeatures notes where the path's words stand.
@@ -326,9 +400,20 @@ func (r *Reading) pathFeatures(f *Features, v view) {
 		}
 		exact := s.Exact()
 		for _, h := range s.Hits {
-			f.hit(h.Sense, r.placeOf(i, h, exact, v))
+			if v.file && h.Role == lexicon.Download {
+				h.Role = lexicon.Docs // that it is a file is known, not what it is
+			}
+			p := r.placeOf(i, h, exact, v)
+			t, ok := f.hit(h.Sense, p)
+			if !ok {
+				continue
+			}
+			f.tied(t, withCover+int(p)*covers+s.cover(h))
+			f.tied(t, withTypes+int(p)*typesMax+min(v.types, typesMax-1))
+			f.tied(t, withExt+int(p)*extGroups+extGroup(extClasses[r.Path[len(r.Path)-1].Ext]))
 		}
 	}
+	r.order(f, v)
 	if v.rightSet {
 		f.tied(v.right.Role, tiedRightmost)
 		if r.Path[v.last].Exact() {
@@ -338,8 +423,66 @@ func (r *Reading) pathFeatures(f *Features, v view) {
 	}
 }
 
+// cover is how much of the segment a word is: less than half, more, or all.
+func (s *Segment) cover(h Hit) int {
+	n := len(s.Text) - s.extBytes
+	switch own := h.End - h.Start; {
+	case own >= n:
+		return 2
+	case 2*own >= n:
+		return 1
+	}
+	return 0
+}
+
+func extGroup(class int) int {
+	switch class {
+	case extNone:
+		return 0
+	case extPage:
+		return 1
+	case extScript:
+		return 2
+	case extPDF:
+		return 3
+	case extText, extSlides:
+		return 4
+	}
+	return 5
+}
+
+// order notes the order of the types that the path speaks of before its title, from the right.
+func (r *Reading) order(f *Features, v view) {
+	var seen uint32
+	n := 0
+	for i := v.last; i >= 0; i-- {
+		if i == v.last && v.title {
+			continue
+		}
+		hits := r.Path[i].Hits
+		for j := len(hits) - 1; j >= 0; j-- {
+			role, ok := speaksFor(hits[j].Role)
+			if !ok || seen&(1<<role) != 0 {
+				continue
+			}
+			seen |= 1 << role
+			at := withOrder + (n*3+int(hits[j].Strength))*2
+			if v.title {
+				at++
+			}
+			f.tied(role, at)
+			if n++; n == ordersMax {
+				return
+			}
+		}
+	}
+}
+
 // placeOf tells the place of a word of segment i, which is not the title.
 func (r *Reading) placeOf(i int, h Hit, exact bool, v view) place {
+	if v.sheet {
+		return dataFile
+	}
 	s := &r.Path[i]
 	if i >= v.last {
 		switch {
@@ -365,8 +508,10 @@ func (r *Reading) placeOf(i int, h Hit, exact bool, v view) place {
 		}
 	}
 	switch {
-	case distance == 1 && isDocument(r.Path[v.last].Ext):
+	case distance == 1 && v.file:
 		return fileParent
+	case v.file:
+		return fileFar
 	case v.title && distance == 1 && exact:
 		return parentOfSlug
 	case v.title && distance == 1:
@@ -383,6 +528,26 @@ func (r *Reading) placeOf(i int, h Hit, exact bool, v view) place {
 	return parentOfHitsPart
 }
 
+// fileFeatures notes which type the name of a document, or else its path, speaks for.
+func (r *Reading) fileFeatures(f *Features) {
+	n := len(r.Path) - 1
+	at := tiedFileName
+	for i := n; i >= 0; i-- {
+		best, found := lexicon.Sense{}, false
+		for _, h := range r.Path[i].Hits {
+			if role, ok := speaksFor(h.Role); ok && role != lexicon.Download && role != lexicon.Unknown && (!found || h.Strength >= best.Strength) {
+				best, found = lexicon.Sense{Role: role, Strength: h.Strength}, true
+			}
+		}
+		if found && (best.Strength > lexicon.Weak || i == n) {
+			f.tied(best.Role, at)
+			return
+		}
+		at = tiedFilePath
+	}
+	f.tied(lexicon.Download, tiedFileOpaque)
+}
+
 // isDocument tells the extensions of files that are read, not browsed.
 func isDocument(ext string) bool {
 	switch extClasses[ext] {
@@ -391,6 +556,9 @@ func isDocument(ext string) bool {
 	}
 	return false
 }
+
+// isSheet tells the extensions of data and of archives.
+func isSheet(ext string) bool { return extClasses[ext] == extSheet || extClasses[ext] == extArchive }
 
 func hasType(hits []Hit) bool {
 	for _, h := range hits {
@@ -457,35 +625,35 @@ func (r *Reading) countTypes(f *Features, v view) {
 	}
 }
 
-func (r *Reading) queryFeatures(f *Features) {
+func (r *Reading) queryFeatures(f *Features, v view) {
 	for i := range r.Query {
 		q := &r.Query[i]
 		for _, h := range q.Key.Hits {
 			if q.Key.Exact() {
-				f.hit(h.Sense, queryKey)
+				f.hitOutside(h.Sense, queryKey, v)
 			}
 		}
 		for _, h := range q.Value.Hits {
-			f.hit(h.Sense, queryValue)
+			f.hitOutside(h.Sense, queryValue, v)
 		}
 		f.hashed('q', q.Key.Text)
 	}
 }
 
-func (r *Reading) hostFeatures(f *Features) {
+func (r *Reading) hostFeatures(f *Features, v view) {
 	for i := range r.Sub {
 		for _, h := range r.Sub[i].Hits {
-			f.hit(h.Sense, subdomain)
+			f.hitOutside(h.Sense, subdomain, v)
 		}
 	}
 	for _, h := range r.Name.Hits {
-		f.hit(h.Sense, hostName)
+		f.hitOutside(h.Sense, hostName, v)
 	}
 	for _, h := range r.subSenses {
-		f.hit(h, subdomainHosts)
+		f.hitOutside(h, subdomainHosts, v)
 	}
 	for _, h := range r.nameSenses {
-		f.hit(h, hostNameHosts)
+		f.hitOutside(h, hostNameHosts, v)
 	}
 }
 
@@ -610,6 +778,13 @@ func (r *Reading) structure(f *Features, v view) {
 		}
 	} else {
 		put(sHits, 0, 3)
+	}
+	if v.file {
+		s := &r.Path[len(r.Path)-1]
+		speaking := v.rightSet || hasType(s.Hits)
+		flag(!speaking && !v.sheet, flagOpaqueFile)
+		flag(speaking && !v.sheet, flagSpeakingFile)
+		flag(v.sheet, flagSheet)
 	}
 	flag(v.last >= 0 && sectionOnly(r.Path[:v.last+1]), flagSectionOnly)
 }

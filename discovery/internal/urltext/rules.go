@@ -2,32 +2,32 @@ package urltext
 
 import "github.com/newsfork/seed-engine/discovery/internal/lexicon"
 
-// rule tells the type that the form of a URL settles whatever its words say. How much that counts
-// against the words is learned, as one weight for all rules.
-func (r *Reading) rule(v view) (lexicon.Role, bool) {
+// rule tells the type that the form of a URL settles whatever its words say, by which kind of rule. How
+// much that counts against the words is learned, as one weight for each kind.
+func (r *Reading) rule(v view) (kind int, role lexicon.Role, ok bool) {
 	for _, sense := range r.subSenses {
 		if sense.Role == lexicon.Archive {
-			return lexicon.Archive, true
+			return ruleHost, lexicon.Archive, true
 		}
 	}
 	n := len(r.Path)
 	if n == 0 || v.last < 0 && allOf(r.Path, HomePage, Lang) {
 		if r.SearchQuery() {
-			return lexicon.Search, true
+			return ruleHome, lexicon.Search, true
 		}
-		return lexicon.Unknown, len(r.Query) == 0
+		return ruleHome, lexicon.Unknown, len(r.Query) == 0
 	}
 	last := &r.Path[n-1]
 	switch extClasses[last.Ext] {
 	case extSheet, extArchive:
-		return lexicon.Download, !speaks(last, lexicon.Form)
+		return ruleSheet, lexicon.Download, !speaks(last, lexicon.Form)
 	case extImage, extSound:
-		return lexicon.Multimedia, true
+		return ruleMedium, lexicon.Multimedia, true
 	case extCalendar:
-		return lexicon.Calendar, true
+		return ruleMedium, lexicon.Calendar, true
 	}
 	if v.last < 0 && r.Slash && last.Kind != Number && last.Kind != ID && allOf(r.Path, Year, MonthNo, Day, Lang) {
-		return lexicon.Archive, true // example.com/2012/05/ lists a month
+		return ruleMonth, lexicon.Archive, true // example.com/2012/05/ lists a month
 	}
 	if v.last >= 0 && v.last == n-1 && last.Kind == Words && last.Exact() && len(r.Query) == 0 {
 		for _, h := range last.Hits {
@@ -36,14 +36,25 @@ func (r *Reading) rule(v view) (lexicon.Role, bool) {
 			}
 			switch h.Role {
 			case lexicon.Contact, lexicon.FAQ, lexicon.Search:
-				return h.Role, true
+				return ruleWord, h.Role, true
 			case lexicon.Legal:
-				return lexicon.Unknown, true
+				return ruleWord, lexicon.Unknown, true
 			}
 		}
 	}
-	return 0, false
+	return 0, 0, false
 }
+
+// The kinds of rules.
+const (
+	ruleHost   = iota // hosts of archives
+	ruleHome          // home pages
+	ruleSheet         // files of data
+	ruleMedium        // files of pictures, sound and dates
+	ruleMonth         // lists of a month
+	ruleWord          // one word that has no other meaning
+	rules
+)
 
 func allOf(path []Segment, kinds ...Kind) bool {
 	for i := range path {

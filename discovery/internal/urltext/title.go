@@ -5,8 +5,8 @@ import "github.com/newsfork/seed-engine/discovery/internal/lexicon"
 // The features of a URL that ends in a title are those of the title (its words and what they speak
 // of) and those of everything else, its frame. Sites have many titles and few frames.
 
-// ReadTitle reads the last segment of a path by itself, and tells whether it is a title. The
-// Reading holds nothing else then.
+// ReadTitle reads the last segment of a path by itself, and tells whether it is a title, but not that
+// of a document, whose name and path are judged together. The Reading holds nothing else then.
 func (r *Reading) ReadTitle(segment string) bool {
 	r.mem.reset()
 	r.Query = r.Query[:0]
@@ -19,7 +19,7 @@ func (r *Reading) ReadTitle(segment string) bool {
 	}
 	r.readSegment(&r.mem, s, clip(segment, maxSegmentBytes), true)
 	s.Kind = s.shape()
-	return s.Kind == Slug
+	return s.Kind == Slug && !isDocument(s.Ext)
 }
 
 // AppendTitleKey appends what the frame depends on of the title that ReadTitle read.
@@ -37,27 +37,37 @@ func (r *Reading) AppendTitleKey(dst []byte) []byte {
 	return append(append(dst, 0, byte(min(s.Words, 255)), flags), s.Ext...)
 }
 
-// ExtractTitle fills f with the features of the title that ReadTitle read.
-func (r *Reading) ExtractTitle(f *Features) {
+// ExtractTitle fills f with the features of the title that ReadTitle read, or that a URL read ends in.
+func (r *Reading) ExtractTitle(f *Features, host HostKind) {
 	f.reset()
-	r.titleFeatures(f, &r.Path[0])
+	f.host = host
+	r.titleFeatures(f, &r.Path[len(r.Path)-1])
 }
 
-// ExtractFrame fills f with the features of the URL read, but for those of the title that it ends in.
-func (r *Reading) ExtractFrame(f *Features) {
+// ExtractFrame fills f with the features of the URL read, but for those of the title that it ends in,
+// and tells what ExtractTitle needs to know of the host.
+func (r *Reading) ExtractFrame(f *Features) HostKind {
 	r.extract(f, false)
+	return f.host
 }
 
 // titleFeatures notes what the words of a title speak of, and the words themselves.
 func (r *Reading) titleFeatures(f *Features, s *Segment) {
 	for _, h := range s.Hits {
+		if isDocument(s.Ext) && h.Role == lexicon.Download {
+			continue
+		}
+		p := slugInside
 		switch {
+		case isSheet(s.Ext):
+			p = dataFile
 		case isDocument(s.Ext):
-			f.hit(h.Sense, fileName)
+			p = fileName
 		case h.First:
-			f.hit(h.Sense, slugHead)
-		default:
-			f.hit(h.Sense, slugInside)
+			p = slugHead
+		}
+		if t, ok := f.hit(h.Sense, p); ok {
+			f.tied(t, withWords+int(p)*wordsMax+min(s.Words/2, wordsMax-1))
 		}
 	}
 	f.words(s, 's')
