@@ -5,9 +5,8 @@ package queues
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"log/slog"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -204,20 +203,6 @@ type failed struct {
 	duration time.Duration
 }
 
-// recovered turns a panic of work into an internal error that carries the stack.
-func recovered(work func() error) (err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = &contract.Error{Kind: contract.Internal, Op: "queues.Consumer", Message: fmt.Sprint("panic: ", r), Err: stack(debug.Stack())}
-		}
-	}()
-	return work()
-}
-
-type stack []byte
-
-func (s stack) Error() string { return string(s) }
-
 func (c *Consumer) handleSeeds(ctx context.Context, queue string, messages []Message) {
 	o := &outcome{Consumer: c}
 	for _, m := range messages {
@@ -384,5 +369,9 @@ func (o *outcome) domain(m Message, work *contract.DomainMessage, say func(*ledg
 
 func (c *Consumer) logFailure(event string, m Message, err error, fields ...any) {
 	fields = append(fields, "error_type", contract.KindOf(err), "error", err.Error(), "message_id", m.ID(), "attempt", m.Attempts())
+	var p *panicked
+	if errors.As(err, &p) {
+		fields = append(fields, "stack", p.stack)
+	}
 	c.Log.Error(event, fields...)
 }

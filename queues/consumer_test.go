@@ -1,6 +1,7 @@
 package queues_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -388,6 +389,24 @@ func TestDeadLettersSayWhy(t *testing.T) {
 		}
 	}
 }
+
+func TestAPanicIsToldInShort(t *testing.T) {
+	f := newFixture(t)
+	var log bytes.Buffer
+	f.Log = slog.New(slog.NewJSONHandler(&log, nil))
+	f.steps.collect = func(*contract.DomainMessage, bool) error { return indexing(nil) }
+	f.giveUp(t, "newsfork-domain-staging", "m1", domainBody("a.sg"))
+	l := f.letter(t, "dlq/queue=newsfork-domain-staging/date=2026-01-28/m1.json")
+	text := l.ErrorInfo.ErrorMessage
+	if l.ErrorInfo.ErrorType != contract.Internal || !strings.HasPrefix(text, "queues.Consumer: panic: runtime error: index out of range [5] with length 0: in queues_test.indexing, called by ") || len(text) > 400 || strings.ContainsAny(text, "\n\t") {
+		t.Errorf("%+v", l.ErrorInfo)
+	}
+	if n := strings.Count(log.String(), `"stack":"goroutine`); n != queues.MaxRetries+1 {
+		t.Errorf("the stack is logged %d times for %d attempts:\n%s", n, queues.MaxRetries+1, &log)
+	}
+}
+
+func indexing(list []int) error { return fmt.Errorf("%d", list[len(list)+5]) }
 
 func TestReasonsAreForgottenWhenTheWorkIsDone(t *testing.T) {
 	f := newFixture(t)
