@@ -1,4 +1,4 @@
-// make bench: the runtime, the parsers and the pipeline, each a table.
+// make bench: the runtime, the parsers, the pipeline and the operators' questions, each a table.
 import { execFileSync, spawnSync } from "node:child_process";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -23,5 +23,7 @@ const exec = join(execFileSync("go", ["env", "GOROOT"], { encoding: "utf8" }).tr
 run("Parsers, WebAssembly", "go", [...parsers.slice(0, 1), "-exec", exec, ...parsers.slice(1).filter((p) => p !== "./processor")], { GOOS: "js", GOARCH: "wasm" });
 
 run("Pipeline against the documents' own pseudo-code", process.execPath, [join(here, "pipeline/run.mjs"), ...(quick ? ["--quick"] : [])]);
+
+run("What operators ask, with a million domains in D1", process.execPath, [join(here, "status/run.mjs"), ...(quick ? ["--quick"] : [])]);
 
 process.exitCode = failed ? 1 : 0;

@@ -173,8 +173,14 @@ func (a *API) listDomains(w http.ResponseWriter, r *http.Request) error {
 	want := ledger.DomainQuery{
 		Filter: q.filter(), State: contract.DomainState(q.oneOf("state", "pending", "processed", "failed", "excluded")),
 		Robots: q.flag("robots"), Sitemap: q.flag("sitemap"), ErrorType: q.text("error_type"),
-		SlowerThanMS: q.number("slower_than_ms", 0, 1<<40), SlowestFirst: q.oneOf("sort", "domain", "duration") == "duration",
+		SlowerThanMS: q.number("slower_than_ms", 0, 1<<40),
 		Limit: q.limit(), Cursor: q.text("cursor"),
+	}
+	switch q.oneOf("sort", "domain", "duration") {
+	case "duration":
+		want.SlowestFirst = true
+	case "": // what is selected by its duration comes in the order of durations, in which it is found at once
+		want.SlowestFirst = want.SlowerThanMS != nil && (want.State == "" || want.State == contract.Processed)
 	}
 	if want.ErrorType != "" && want.State != "" && want.State != contract.Failed {
 		q.fail(contract.Invalid("error_type", "only failed domains have one; send state=failed or no state"))

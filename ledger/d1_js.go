@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"syscall/js"
 
+	"github.com/tidwall/gjson"
+
 	"github.com/newsfork/seed-engine/worker"
 )
 
@@ -45,7 +47,11 @@ func (d D1) Batch(_ context.Context, statements []Statement) ([]Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	// JSON.stringify made it, so there is nothing to validate before the rows are decoded.
 	var results []Result
-	err = json.Unmarshal([]byte(v.String()), &results)
-	return results, err
+	gjson.Parse(v.String()).ForEach(func(_, r gjson.Result) bool {
+		results = append(results, Result{Changes: r.Get("changes").Int(), Rows: json.RawMessage(r.Get("rows").Raw)})
+		return true
+	})
+	return results, nil
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
-	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -148,13 +147,8 @@ func (l *Ledger) Status(ctx context.Context, q StatusQuery) (*Status, error) {
 	}
 	byPartition := add(q.ByPartition, `SELECT p.country, p.category, p.date, p.updated_at, `+partitionSums+
 		` FROM partitions AS p`+where+` GROUP BY p.id ORDER BY p.date DESC, p.country, p.category LIMIT ?`, append(c.args[:len(c.args):len(c.args)], int64(contract.MaxPartitions))...)
-	var failed conditions
-	failed.and("state = 'failed'")
-	if len(c.terms) > 0 {
-		failed.and(`partition IN (SELECT p.id FROM partitions AS p`+where+`)`, c.args...)
-	}
-	byErrorFiles := add(q.ByError, `SELECT error_type, count(*) AS count FROM files INDEXED BY files_failed`+failed.where()+` GROUP BY error_type`, failed.args...)
-	byErrorDomains := add(q.ByError, `SELECT error_type, count(*) AS count FROM domains INDEXED BY domains_failed`+failed.where()+` GROUP BY error_type`, failed.args...)
+	byError := add(q.ByError, `SELECT e.error_type, total(e.files) AS files, total(e.domains) AS domains
+FROM partitions AS p JOIN error_counts AS e ON e.partition = p.id`+where+` GROUP BY e.error_type HAVING total(e.files) + total(e.domains) > 0`, c.args...)
 	hour := q.Now.UnixMilli() / time.Hour.Milliseconds()
 	first := hour - int64(q.TrendHours) + 1
 	trend := c
@@ -181,8 +175,14 @@ FROM hours AS h JOIN partitions AS p ON p.id = h.partition`+trend.where()+` GROU
 			s.Partitions = append(s.Partitions, contract.PartitionStats{Partition: row.Partition, Stats: row.stats(), UpdatedAt: *moment(row.UpdatedAt)})
 		}
 	}
-	if byErrorFiles >= 0 {
-		s.Errors = errorCounts(read[errorCount](&r, byErrorFiles), read[errorCount](&r, byErrorDomains))
+	if byError >= 0 {
+		s.Errors = []contract.ErrorCount{}
+		for _, row := range read[errorCount](&r, byError) {
+			s.Errors = append(s.Errors, contract.ErrorCount{ErrorType: row.ErrorType, Files: int64(row.Files), Domains: int64(row.Domains)})
+		}
+		slices.SortFunc(s.Errors, func(a, b contract.ErrorCount) int { // the most frequent first
+			return cmp.Or(cmp.Compare(b.Files+b.Domains, a.Files+a.Domains), cmp.Compare(a.ErrorType, b.ErrorType))
+		})
 	}
 	if byHour >= 0 {
 		s.Trend = make([]contract.TrendHour, q.TrendHours)
@@ -236,26 +236,9 @@ func deadLetterCounts(rows []stateCount) (c contract.DeadLetterCounts) {
 }
 
 type errorCount struct {
-	ErrorType string `json:"error_type"`
-	Count     int64  `json:"count"`
-}
-
-// errorCounts joins the counts of files and domains, the most frequent error first.
-func errorCounts(files, domains []errorCount) []contract.ErrorCount {
-	counts := map[string]contract.ErrorCount{}
-	for _, f := range files {
-		counts[f.ErrorType] = contract.ErrorCount{ErrorType: f.ErrorType, Files: f.Count}
-	}
-	for _, d := range domains {
-		c := counts[d.ErrorType]
-		c.ErrorType, c.Domains = d.ErrorType, d.Count
-		counts[d.ErrorType] = c
-	}
-	list := slices.AppendSeq([]contract.ErrorCount{}, maps.Values(counts))
-	slices.SortFunc(list, func(a, b contract.ErrorCount) int {
-		return cmp.Or(cmp.Compare(b.Files+b.Domains, a.Files+a.Domains), cmp.Compare(a.ErrorType, b.ErrorType))
-	})
-	return list
+	ErrorType string  `json:"error_type"`
+	Files     float64 `json:"files"`
+	Domains   float64 `json:"domains"`
 }
 
 type hourRow struct {

@@ -200,6 +200,13 @@ func recount(t T, db ledger.DB, name, what string) {
   (SELECT ifnull(sum(sitemap), 0) FROM domains AS d WHERE d.partition = p.id AND d.state = 'processed') AS sitemaps_found,
   (SELECT ifnull(sum(duration_ms), 0) FROM domains AS d WHERE d.partition = p.id AND d.state = 'processed') AS domains_duration_ms`+rows, name)
 	expect(t, what+": the numbers of the partitions", kept, counted)
+
+	const here = ` WHERE partition IN (SELECT id FROM partitions WHERE category = ?1)`
+	errors := query(t, db, `SELECT partition, error_type, files, domains FROM error_counts`+here+` AND (files, domains) <> (0, 0) ORDER BY partition, error_type`, name)
+	failed := query(t, db, `SELECT partition, error_type, sum(files) AS files, sum(domains) AS domains FROM (
+  SELECT partition, ifnull(error_type, '') AS error_type, 1 AS files, 0 AS domains FROM files`+here+` AND state = 'failed'
+  UNION ALL SELECT partition, ifnull(error_type, ''), 0, 1 FROM domains`+here+` AND state = 'failed') GROUP BY partition, error_type ORDER BY partition, error_type`, name)
+	expect(t, what+": failures by error", errors, failed)
 }
 
 func anyOrder(t T, db ledger.DB, name string) {

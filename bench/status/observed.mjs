@@ -1,0 +1,26 @@
+// The engine, and at https://inside.invalid/ the statements of D1 since it was last asked: [[sql, parameters]].
+import engine from "../../build/worker/entry.mjs";
+
+let statements = [];
+
+const observed = (db) => ({
+  prepare(sql) {
+    const statement = db.prepare(sql);
+    return {
+      bind(...parameters) {
+        statements.push([sql, parameters]);
+        return statement.bind(...parameters);
+      },
+    };
+  },
+  batch: (list) => db.batch(list),
+});
+
+export default {
+  fetch(request, env, ctx) {
+    if (new URL(request.url).hostname !== "inside.invalid") return engine.fetch(request, { ...env, METADATA_DB: observed(env.METADATA_DB) }, ctx);
+    const told = statements;
+    statements = [];
+    return Response.json(told);
+  },
+};
