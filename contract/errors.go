@@ -1,10 +1,12 @@
 package contract
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 )
 
 // Kind classifies every error of the pipeline. Its value is the name used on the wire: in API
@@ -37,22 +39,24 @@ type Error struct {
 	Err     error
 }
 
-// Error says where, what and why, in that order, leaving out what is empty.
+// Error says where, what and why, in that order, leaving out what is empty. What only wraps a cause
+// leaves field and kind to it.
 func (e *Error) Error() string {
-	s := e.Message
-	if s == "" {
-		s = string(e.Kind)
+	var parts []string
+	add := func(s string) {
+		if s != "" {
+			parts = append(parts, s)
+		}
 	}
-	if e.Field != "" {
-		s = e.Field + ": " + s
-	}
-	if e.Op != "" {
-		s = e.Op + ": " + s
+	add(e.Op)
+	if e.Message != "" || e.Err == nil {
+		add(e.Field)
+		add(cmp.Or(e.Message, string(e.Kind)))
 	}
 	if e.Err != nil {
-		s += ": " + e.Err.Error()
+		add(e.Err.Error())
 	}
-	return s
+	return strings.Join(parts, ": ")
 }
 
 // Unwrap gives the cause to errors.Is and errors.As.

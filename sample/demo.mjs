@@ -5,6 +5,8 @@
 //                                                     says what must come out
 //   LIVE=1 RAW="a.json b.json" node sample/demo.mjs   these raw files, on the real web: every
 //                                                     domain must end with a document
+//   KEEP=1 node sample/demo.mjs                       goes on after the first results, to be looked
+//                                                     at in the dashboard, until Ctrl-C
 //
 // What the sample run stored stays in build/demo. Run again with the same engine and sample, it
 // finds nothing left to send.
@@ -18,6 +20,7 @@ import { endProgress, failure, findings, good, plural, progress, results, step, 
 import { contentOf } from "./web/origin.mjs";
 
 const live = process.env.LIVE === "1";
+const keep = process.env.KEEP === "1";
 const sample = join(root, "sample");
 
 // So that a run takes seconds: the sample web needs no politeness, and nothing there recovers.
@@ -42,7 +45,8 @@ class Unexpected extends Error {}
 let dir; // generated configuration, state and log of this run
 let engine;
 
-for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => process.exit(130)); // this ends the engine too
+let leave = () => process.exit(130); // this ends the engine too
+for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => leave());
 try {
   await main();
 } catch (err) {
@@ -73,6 +77,11 @@ async function main() {
   const keys = (await engine.list("prod/")).map((o) => o.key);
   results(`R2 bucket ${engine.bucket}, simulated in ${relative(root, join(dir, "state"))}`, keys, documents);
   await complete(files);
+  if (keep) {
+    step("dashboard", `${engine.url}/dashboard, without a token; Ctrl-C ends it`);
+    await new Promise((asked) => (leave = asked));
+    return;
+  }
   if (live) return;
 
   await judge(documents, expected);

@@ -10,12 +10,12 @@ import { fileURLToPath } from "node:url";
 const scratch = mkdtempSync(join(tmpdir(), "demo-"));
 after(() => rmSync(scratch, { recursive: true }));
 
-/** Runs the demo to its end. */
-async function demo(env) {
+/** Runs the demo to its end. see is told the child and what it printed, whenever there is more. */
+async function demo(env, see = () => {}) {
   const script = fileURLToPath(new URL("demo.mjs", import.meta.url));
   const child = spawn(process.execPath, [script], { env: { ...process.env, ...env }, stdio: ["ignore", "pipe", "pipe"] });
   let output = "";
-  for (const stream of [child.stdout, child.stderr]) stream.setEncoding("utf8").on("data", (chunk) => (output += chunk));
+  for (const stream of [child.stdout, child.stderr]) stream.setEncoding("utf8").on("data", (chunk) => see(child, (output += chunk)));
   const code = await new Promise((done) => child.once("close", done));
   return { code, output };
 }
@@ -38,6 +38,16 @@ test("the sample comes out as expected, and a second run has nothing left to sen
   const second = await demo({});
   assert.equal(second.code, 0, second.output);
   assert.match(second.output, /^orchestrate +3 raw files found, 0 sent, 3 skipped$/m);
+});
+
+test("KEEP=1 shows the dashboard until it is interrupted", { timeout: 300_000 }, async () => {
+  let page;
+  const { code, output } = await demo({ KEEP: "1" }, (child, printed) => {
+    const url = printed.match(/^dashboard +(\S+), without a token; Ctrl-C ends it$/m)?.[1];
+    if (url) page ??= fetch(url).then((answer) => answer.text()).finally(() => child.kill("SIGINT"));
+  });
+  assert.equal(code, 0, output);
+  assert.match(await page, /<title>Seed Engine/);
 });
 
 test("where no one answers, LIVE=1 ends with every domain unreachable", { timeout: 300_000 }, async () => {
