@@ -15,8 +15,6 @@ INSERT INTO error_counts (partition, error_type, files, domains)
     UNION ALL SELECT partition, ifnull(error_type, ''), 0, 1 FROM domains WHERE state = 'failed')
   GROUP BY partition, error_type;
 
-DROP INDEX files_failed; -- it was for counting
-
 CREATE TRIGGER file_error_inserted AFTER INSERT ON files WHEN NEW.state = 'failed' BEGIN
   INSERT INTO error_counts (partition, error_type, files, domains) VALUES (NEW.partition, ifnull(NEW.error_type, ''), 1, 0)
     ON CONFLICT DO UPDATE SET files = files + 1;
