@@ -11,12 +11,12 @@ import (
 // settings of the training. Penalties are those of L2 regularisation by kind of feature: what is
 // seen less, or means less by itself, is held closer to zero.
 type settings struct {
-	tied, dense, structure, hashed float64
-	smooth                         float64 // share of the target that secondary types get
-	written, pattern               float64 // weights of written examples and those of patterns; a labelled one has 1
-	rounds                         int
-	rate                           float64
-	kept, of                       int // the share of labelled examples used; all when of is 0
+	tied, combined, dense, structure, hashed float64
+	smooth                                   float64 // share of the target that secondary types get
+	written, pattern                         float64 // weights of written examples and those of patterns; a labelled one has 1
+	rounds                                   int
+	rate                                     float64
+	kept, of                                 int // the share of labelled examples used; all when of is 0
 }
 
 // keeping are settings that use a share of the labelled examples only.
@@ -29,7 +29,7 @@ func (set *settings) leftOut(e *example) bool {
 	return set.of > 0 && e.origin == labelled && e.number%set.of >= set.kept
 }
 
-var defaults = settings{tied: 0.1, dense: 1.2, structure: 1.2, hashed: 6, smooth: 0.15, written: 0.3, pattern: 0.2, rounds: 150, rate: 0.07}
+var defaults = settings{tied: 0.1, combined: 0.2, dense: 1.2, structure: 1.2, hashed: 4, smooth: 0.15, written: 0.3, pattern: 0.2, rounds: 150, rate: 0.07}
 
 // fit finds the weights that predict the examples best: Adam over all examples at once, the rate
 // falling as a cosine. Nothing is random, so the same examples give the same weights.
@@ -72,7 +72,11 @@ func fit(examples []*example, set settings) *linear.Weights {
 			step(&w.Bias[c], &gradient.Bias[c], &m.Bias[c], &v.Bias[c], 0.1)
 		}
 		for t := range w.Tied {
-			step(&w.Tied[t], &gradient.Tied[t], &m.Tied[t], &v.Tied[t], set.tied)
+			penalty := set.tied
+			if urltext.IsCombined(t) {
+				penalty = set.combined
+			}
+			step(&w.Tied[t], &gradient.Tied[t], &m.Tied[t], &v.Tied[t], penalty)
 		}
 		for _, p := range used {
 			penalty := set.dense

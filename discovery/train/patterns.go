@@ -12,7 +12,9 @@ import (
 
 // Patterns are knowledge of how sites are laid out, written as kinds of host and path with places
 // for words: "gov /{policy}/{slug} [news]". Each is made into a few URLs with words of the lexicon
-// of all languages, so that the model learns what a word means at a place, not what it is.
+// of all languages, so that the model learns what a word means at a place, not what it is. Under a header
+// of several types, {type} is each of them in turn; "news.gov" is a host with a word for news before its
+// name.
 
 // expander makes URLs of patterns. It draws by a generator of its own with a fixed seed: the same
 // files always give the same URLs.
@@ -42,7 +44,7 @@ func readPatterns(dir fs.FS) ([]*example, error) {
 			return nil, err
 		}
 		defer f.Close()
-		label := ""
+		var labels []string
 		lines := bufio.NewScanner(f)
 		for n := 1; lines.Scan(); n++ {
 			line := strings.TrimSpace(lines.Text())
@@ -50,7 +52,7 @@ func readPatterns(dir fs.FS) ([]*example, error) {
 			case line == "" || line[0] == '#':
 				continue
 			case line[0] == '[':
-				label = strings.Trim(line, "[]")
+				labels = strings.Fields(strings.Trim(line, "[]"))
 				continue
 			}
 			before, others, _ := strings.Cut(line, " [")
@@ -58,16 +60,19 @@ func readPatterns(dir fs.FS) ([]*example, error) {
 			if !ok {
 				return nil, fmt.Errorf("%s:%d: not \"host /path [types]\"", path.Base(name), n)
 			}
-			first, secondary, err := types(label, strings.Fields(strings.Trim(others, "]")))
-			if err != nil {
-				return nil, fmt.Errorf("%s:%d: %w", path.Base(name), n, err)
-			}
-			for range copies {
-				url, err := x.expand(host, pattern)
+			for _, label := range labels {
+				first, secondary, err := types(label, strings.Fields(strings.Trim(others, "]")))
 				if err != nil {
 					return nil, fmt.Errorf("%s:%d: %w", path.Base(name), n, err)
 				}
-				all = append(all, &example{url: url, label: first, secondary: secondary, origin: fromPattern, fold: everyFold})
+				own := strings.NewReplacer("{type}", "{"+label+"}", ":type}", ":"+label+"}")
+				for range copies {
+					url, err := x.expand(host, own.Replace(pattern))
+					if err != nil {
+						return nil, fmt.Errorf("%s:%d: %w", path.Base(name), n, err)
+					}
+					all = append(all, &example{url: url, label: first, secondary: secondary, origin: fromPattern, fold: everyFold})
+				}
 			}
 		}
 		if err := lines.Err(); err != nil {
@@ -192,6 +197,12 @@ func (x *expander) host(kind string) (string, error) {
 		topic = "lumen"
 	}
 	www := x.pick([]string{"www.", "www.", ""})
+	if role, rest, ok := strings.Cut(kind, "."); ok {
+		if len(x.words["host:"+role]) == 0 {
+			return "", fmt.Errorf("no words of hosts for %q", role)
+		}
+		www, kind = strings.ToLower(x.pick(x.words["host:"+role]))+".", rest
+	}
 	if kind == "any" {
 		kind = x.pick([]string{"gov", "gov", "org", "com", "edu"})
 	}

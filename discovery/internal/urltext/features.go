@@ -117,6 +117,9 @@ const (
 	Hashed                 // words, parts of words, and what occurs together
 )
 
+// IsCombined tells the tied features that combine the place of a word with what is around it.
+func IsCombined(tied int) bool { return tied >= withHost && tied < tiedRule }
+
 // GroupOf is the group of a plain feature.
 func GroupOf(feature int) Group {
 	switch {
