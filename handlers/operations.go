@@ -174,7 +174,7 @@ func (a *API) listDomains(w http.ResponseWriter, r *http.Request) error {
 		Filter: q.filter(), State: contract.DomainState(q.oneOf("state", "pending", "processed", "failed", "excluded")),
 		Robots: q.flag("robots"), Sitemap: q.flag("sitemap"), ErrorType: q.text("error_type"),
 		SlowerThanMS: q.number("slower_than_ms", 0, 1<<40),
-		Limit: q.limit(), Cursor: q.text("cursor"),
+		Limit:        q.limit(), Cursor: q.text("cursor"),
 	}
 	switch q.oneOf("sort", "domain", "duration") {
 	case "duration":
