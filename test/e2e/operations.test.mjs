@@ -68,6 +68,9 @@ describe("the dashboard example of the workflow document", () => {
       web,
       vars: {
         ...quick,
+        ROBOTS_TIMEOUT_MS: "2000", // beyond what a busy machine needs for an answer that is there
+        SITEMAP_TIMEOUT_MS: "5000",
+        PAGE_TIMEOUT_MS: "5000",
         MAX_REQUESTS_PER_DOMAIN: "6", // nothing but time would be spent on more
         FAULTS: JSON.stringify([{ binding: "DATASETS_BUCKET", method: "put", match: "/broken-" }]),
       },
