@@ -8,8 +8,10 @@ import "github.com/newsfork/seed-engine/discovery/internal/lexicon"
 type Features struct {
 	Tied  []Tied
 	Plain []uint16 // sorted by nothing, without duplicates
-	seen  [PlainFeatures/64 + 1]uint64
 	host  HostKind
+
+	seen     [PlainFeatures/64 + 1]uint64
+	seenTied [lexicon.Types][TiedFeatures/64 + 1]uint64
 }
 
 // Tied is a tied feature: kind At speaks for type For.
@@ -135,6 +137,9 @@ func (f *Features) reset() {
 	for _, p := range f.Plain {
 		f.seen[p/64] &^= 1 << (p % 64)
 	}
+	for _, t := range f.Tied {
+		f.seenTied[t.For][t.At/64] &^= 1 << (t.At % 64)
+	}
 	f.Tied, f.Plain = f.Tied[:0], f.Plain[:0]
 }
 
@@ -147,13 +152,12 @@ func (f *Features) plain(i int) {
 }
 
 func (f *Features) tied(role lexicon.Role, at int) {
-	t := Tied{uint8(role), uint16(at)}
-	for _, old := range f.Tied {
-		if old == t {
-			return
-		}
+	seen := &f.seenTied[role][at/64]
+	if *seen&(1<<(at%64)) != 0 {
+		return
 	}
-	f.Tied = append(f.Tied, t)
+	*seen |= 1 << (at % 64)
+	f.Tied = append(f.Tied, Tied{uint8(role), uint16(at)})
 }
 
 // hashed notes a hashed feature. The hash is FNV-1a over space and text.
@@ -273,10 +277,11 @@ const (
 	extSlides
 )
 
-var extClasses = map[string]int{}
-
-func init() {
-	for class, list := range map[int]string{
+// extensions are the endings taken for file types, with their class; "page-1.6" and "nd.gov" have none.
+// The name stands here so that reading it off a URL costs no memory.
+var extensions = func() map[string]fileType {
+	m := map[string]fileType{}
+	for class, list := range map[uint8]string{
 		extPage:     "html htm shtml xhtml page amp ece",
 		extScript:   "php php3 asp aspx jsp jspx jhtml do action cfm cgi pl nsf cms mvc ashx axd",
 		extPDF:      "pdf epub",
@@ -290,9 +295,15 @@ func init() {
 		extCalendar: "ics vcf",
 	} {
 		for e := range labels(list) {
-			extClasses[e] = class
+			m[e] = fileType{e, class}
 		}
 	}
+	return m
+}()
+
+type fileType struct {
+	name  string
+	class uint8
 }
 
 // Extract fills f with the features of the URL read.
@@ -351,7 +362,7 @@ func (r *Reading) view() view {
 	}
 	v.title = v.last >= 0 && r.Path[v.last].Kind == Slug
 	if n := len(r.Path); n > 0 {
-		v.file, v.sheet = isDocument(r.Path[n-1].Ext), isSheet(r.Path[n-1].Ext)
+		v.file, v.sheet = isDocument(r.Path[n-1].extClass), isSheet(r.Path[n-1].extClass)
 	}
 	v.second = lexicon.Unknown
 	var types uint32
@@ -413,7 +424,7 @@ func (r *Reading) pathFeatures(f *Features, v view) {
 			}
 			f.tied(t, withCover+int(p)*covers+s.cover(h))
 			f.tied(t, withTypes+int(p)*typesMax+min(v.types, typesMax-1))
-			f.tied(t, withExt+int(p)*extGroups+extGroup(extClasses[r.Path[len(r.Path)-1].Ext]))
+			f.tied(t, withExt+int(p)*extGroups+extGroup(r.Path[len(r.Path)-1].extClass))
 		}
 	}
 	r.order(f, v)
@@ -438,7 +449,7 @@ func (s *Segment) cover(h Hit) int {
 	return 0
 }
 
-func extGroup(class int) int {
+func extGroup(class uint8) int {
 	switch class {
 	case extNone:
 		return 0
@@ -489,7 +500,7 @@ func (r *Reading) placeOf(i int, h Hit, exact bool, v view) place {
 	s := &r.Path[i]
 	if i >= v.last {
 		switch {
-		case isDocument(s.Ext):
+		case isDocument(s.extClass):
 			return fileName
 		case v.trailing == Words || v.trailing == HomePage:
 			switch {
@@ -552,8 +563,8 @@ func (r *Reading) fileFeatures(f *Features) {
 }
 
 // isDocument tells the extensions of files that are read, not browsed.
-func isDocument(ext string) bool {
-	switch extClasses[ext] {
+func isDocument(class uint8) bool {
+	switch class {
 	case extPDF, extText, extSlides, extSheet, extArchive:
 		return true
 	}
@@ -561,7 +572,7 @@ func isDocument(ext string) bool {
 }
 
 // isSheet tells the extensions of data and of archives.
-func isSheet(ext string) bool { return extClasses[ext] == extSheet || extClasses[ext] == extArchive }
+func isSheet(class uint8) bool { return class == extSheet || class == extArchive }
 
 func hasType(hits []Hit) bool {
 	for _, h := range hits {
@@ -705,7 +716,7 @@ func (r *Reading) structure(f *Features, v view) {
 		s := &r.Path[n-1]
 		lastKind = int(s.Kind)
 		if s.Ext != "" {
-			ext = extClasses[s.Ext]
+			ext = int(s.extClass)
 		}
 		flag(digits, flagDigitsInLast)
 		flag(lexiconUnspaced(s.Text), flagUnspacedLast)
@@ -828,7 +839,7 @@ func (r *Reading) crosses(f *Features, v view) {
 		return
 	}
 	if n := len(r.Path); n > 0 {
-		f.cross('x', byte(v.right.Role), byte(extClasses[r.Path[n-1].Ext]))
+		f.cross('x', byte(v.right.Role), r.Path[n-1].extClass)
 	}
 	f.cross('r', byte(v.right.Role), byte(v.right.Strength), byte(v.second))
 	f.cross('k', byte(v.right.Role), kind)

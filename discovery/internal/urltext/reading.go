@@ -36,6 +36,7 @@ type Segment struct {
 	Ext        string // file extension in lower case, "" when there is none
 	Hits       []Hit  // what the lexicon knows of it, in order
 	Covered    int    // bytes of Text that hits cover
+	extClass   uint8  // what kind of file that is
 	extBytes   int    // bytes of Text that are the extension
 	starts     []bool // where words begin in Text; one longer than Text
 	digitBytes int    // bytes of Text that are digits outside hits
@@ -268,12 +269,13 @@ func (r *Reading) readSegment(mem *arena, s *Segment, raw string, file bool) {
 	extAt := len(text)
 	if file {
 		extAt = extension(text)
-		s.Ext = knownExt(text[extAt:])
+		s.Ext, s.extClass = knownExt(text[extAt:])
 		if s.Ext == "" {
 			extAt = len(text)
 		}
 	}
 	begin, beginStarts := len(mem.text), len(mem.starts)
+	folded, starts := mem.text, mem.starts // in registers while the text is read
 	const (
 		none = iota
 		digits
@@ -284,21 +286,23 @@ func (r *Reading) readSegment(mem *arena, s *Segment, raw string, file bool) {
 	upperRun := 0
 	for i := 0; i < len(text); {
 		if i == extAt {
-			s.extBytes = len(mem.text)
+			s.extBytes = len(folded)
 		}
-		if class == letters && upperRun == 0 {
-			// Most of a URL is small letters within words.
-			j := i
-			for end := min(extAt, i+len(noStarts)); i < extAt && j < end && 'a' <= text[j] && text[j] <= 'z'; {
+		if i < extAt && 'a' <= text[i] && text[i] <= 'z' && (class != letters || upperRun <= 1) {
+			// Most of a URL is small letters.
+			j := i + 1
+			for end := min(extAt, i+len(noStarts)); j < end && 'a' <= text[j] && text[j] <= 'z'; {
 				j++
 			}
-			if j > i {
-				mem.text = append(mem.text, text[i:j]...)
-				mem.starts = append(mem.starts, noStarts[:j-i]...)
-				s.Letters += j - i
-				previous, i = rune(text[j-1]), j
-				continue
+			folded = append(folded, text[i:j]...)
+			starts = append(starts, noStarts[:j-i]...)
+			if class != letters {
+				starts[len(starts)-(j-i)] = true
+				s.Words++
 			}
+			s.Letters += j - i
+			class, upperRun, previous, i = letters, 0, rune(text[j-1]), j
+			continue
 		}
 		c, size := rune(text[i]), 1
 		if c >= utf8.RuneSelf {
@@ -330,14 +334,14 @@ func (r *Reading) readSegment(mem *arena, s *Segment, raw string, file bool) {
 			now = unspaced
 		}
 		upper := 'A' <= c && c <= 'Z'
-		starts := now != class
+		begins := now != class
 		if now == letters && class == letters {
 			switch {
 			case upper && !('A' <= previous && previous <= 'Z'):
-				starts = true // newsRoom
+				begins = true // newsRoom
 			case !upper && upperRun > 1 && 'a' <= c && c <= 'z' && c != 's':
 				// FAQPage: the last capital begins the word that follows.
-				mem.starts[len(mem.starts)-1] = true
+				starts[len(starts)-1] = true
 				s.Words++
 			}
 		}
@@ -346,7 +350,7 @@ func (r *Reading) readSegment(mem *arena, s *Segment, raw string, file bool) {
 		} else {
 			upperRun = 0
 		}
-		if starts && now != digits {
+		if begins && now != digits {
 			s.Words++
 		}
 		if now == digits {
@@ -355,23 +359,23 @@ func (r *Reading) readSegment(mem *arena, s *Segment, raw string, file bool) {
 			s.Letters++
 		}
 		if a < utf8.RuneSelf && b == 0 {
-			mem.text = append(mem.text, byte(a))
-			mem.starts = append(mem.starts, starts)
+			folded = append(folded, byte(a))
+			starts = append(starts, begins)
 			class, previous = now, c
 			continue
 		}
-		before := len(mem.text)
-		mem.text = utf8.AppendRune(mem.text, a)
+		before := len(folded)
+		folded = utf8.AppendRune(folded, a)
 		if b != 0 {
-			mem.text = utf8.AppendRune(mem.text, b)
+			folded = utf8.AppendRune(folded, b)
 		}
-		mem.starts = append(mem.starts, starts)
-		for range len(mem.text) - before - 1 {
-			mem.starts = append(mem.starts, false)
+		starts = append(starts, begins)
+		for range len(folded) - before - 1 {
+			starts = append(starts, false)
 		}
 		class, previous = now, c
 	}
-	mem.starts = append(mem.starts, true)
+	mem.text, mem.starts = folded, append(starts, true)
 	s.Text = mem.text[begin:]
 	s.starts = mem.starts[beginStarts:]
 	if s.Ext != "" {
@@ -459,14 +463,9 @@ func extension(name []byte) int {
 	return len(name)
 }
 
-// extensions are the endings taken for file types; "page-1.6" and "nd.gov" have none.
-var extensions = labels("html htm shtml xhtml php php3 asp aspx jsp jspx jhtml do action cfm cgi pl nsf ece cms mvc ashx axd page amp" +
-	" pdf doc docx odt rtf txt epub hwp hwpx ppt pptx odp pps xls xlsx xlsm ods csv tsv json xml rdf geojson kml kmz shp zip rar 7z gz tar tgz exe apk dmg iso" +
-	" rss atom ics vcf jpg jpeg png gif svg webp bmp tif tiff ico mp3 mp4 m4a m4v avi mov wmv flv webm ogg ogv wav wma mpg mpeg m3u8 css js map woff woff2 ttf")
-
-func knownExt(ext []byte) string {
+func knownExt(ext []byte) (name string, class uint8) {
 	if len(ext) == 0 || len(ext) > 8 {
-		return ""
+		return "", extNone
 	}
 	var low [8]byte
 	for i, c := range ext {
@@ -475,10 +474,8 @@ func knownExt(ext []byte) string {
 		}
 		low[i] = c
 	}
-	if !extensions[string(low[:len(ext)])] {
-		return ""
-	}
-	return string(low[:len(ext)])
+	e := extensions[string(low[:len(ext)])]
+	return e.name, e.class
 }
 
 // kinds tells what each segment of the path is; dates need their neighbours.

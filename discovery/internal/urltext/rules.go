@@ -18,7 +18,7 @@ func (r *Reading) rule(v view) (kind int, role lexicon.Role, ok bool) {
 		return ruleHome, lexicon.Unknown, len(r.Query) == 0
 	}
 	last := &r.Path[n-1]
-	switch extClasses[last.Ext] {
+	switch last.extClass {
 	case extSheet, extArchive:
 		return ruleSheet, lexicon.Download, !speaks(last, lexicon.Form)
 	case extImage, extSound:

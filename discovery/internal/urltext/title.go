@@ -19,7 +19,7 @@ func (r *Reading) ReadTitle(segment string) bool {
 	}
 	r.readSegment(&r.mem, s, clip(segment, maxSegmentBytes), true)
 	s.Kind = s.shape()
-	return s.Kind == Slug && !isDocument(s.Ext)
+	return s.Kind == Slug && !isDocument(s.extClass)
 }
 
 // AppendTitleKey appends what the frame depends on of the title that ReadTitle read.
@@ -54,14 +54,14 @@ func (r *Reading) ExtractFrame(f *Features) HostKind {
 // titleFeatures notes what the words of a title speak of, and the words themselves.
 func (r *Reading) titleFeatures(f *Features, s *Segment) {
 	for _, h := range s.Hits {
-		if isDocument(s.Ext) && h.Role == lexicon.Download {
+		if isDocument(s.extClass) && h.Role == lexicon.Download {
 			continue
 		}
 		p := slugInside
 		switch {
-		case isSheet(s.Ext):
+		case isSheet(s.extClass):
 			p = dataFile
-		case isDocument(s.Ext):
+		case isDocument(s.extClass):
 			p = fileName
 		case h.First:
 			p = slugHead
