@@ -64,13 +64,25 @@ func kindOfBody(s string) kind {
 	var digits, letters, hex, words, foreign, longest int
 	inWord, run := false, 0
 	for i := 0; i < len(s); i++ {
-		c := s[i]
-		switch {
-		case 'g' <= c && c <= 'z':
-			letters++
+		begin := i
+		for i < len(s) && 'a' <= s[i] && s[i] <= 'z' {
+			if s[i] <= 'f' {
+				hex++
+			}
+			i++
+		}
+		if i > begin {
+			letters += i - begin
 			if !inWord {
 				words, inWord = words+1, true
 			}
+			run = 0
+			if i == len(s) {
+				break
+			}
+		}
+		c := s[i]
+		switch {
 		case isDigit(c):
 			digits++
 			hex++
@@ -120,7 +132,7 @@ func kindOfBody(s string) kind {
 	switch {
 	case letters == 4 && digits > 0 && foreign == 0 && len(s) <= 9 && strings.HasPrefix(strings.ToLower(s), "page"):
 		return pageKind
-	case foreign == 0 && digits > 0 && hex+strings.Count(s, "-") == len(s) && len(s) >= 12:
+	case foreign == 0 && digits > 0 && hex == digits+letters && len(s) >= 12 && hex+strings.Count(s, "-") == len(s):
 		return idKind // hexadecimal, UUID
 	case foreign == 0 && digits >= 3 && (letters <= 3 || words <= 2 && digits > letters):
 		return idKind // art12345, KA-2024-113
@@ -180,6 +192,12 @@ func isMonthName(s string) bool {
 var monthNames = [...]string{"january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december"}
 
 func isPageWord(s string) bool {
+	if s == "" || len(s) > len("stranka") {
+		return false
+	}
+	if c := s[0] | 0x20; c != 'p' && c != 's' && c != 't' {
+		return false
+	}
 	switch strings.ToLower(s) {
 	case "page", "seite", "pagina", "pag", "p", "strona", "sida", "side", "trang", "stranka":
 		return true
