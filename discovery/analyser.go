@@ -51,6 +51,7 @@ type Analyser struct {
 	classifier *Classifier
 	shapes     shapes
 	buf        []byte
+	urls       strings.Builder // see url
 	host       string // the last one
 	authority  float64
 
@@ -142,7 +143,7 @@ func (a *Analyser) canonical(loc []byte) (valid, inside bool) {
 
 // first takes in the URL of a.buf, which was not seen yet.
 func (a *Analyser) first(rank uint8, date uint32) known {
-	p := parsePage(string(a.buf))
+	p := parsePage(a.url())
 	if reason := a.exclude(&p); reason != nil {
 		*reason++
 		return known{node: noNode}
@@ -158,9 +159,21 @@ func (a *Analyser) first(rank uint8, date uint32) known {
 	return k
 }
 
+// url is a.buf as a string. Many share a piece of memory, which goes when none is in use any more: what
+// is kept for long must be cloned.
+func (a *Analyser) url() string {
+	if a.urls.Cap()-a.urls.Len() < len(a.buf) {
+		a.urls = strings.Builder{}
+		a.urls.Grow(max(32<<10, len(a.buf)))
+	}
+	n := a.urls.Len()
+	a.urls.Write(a.buf)
+	return a.urls.String()[n:]
+}
+
 // improve corrects what is known of the URL of a.buf, which was seen with less.
 func (a *Analyser) improve(k *known, rank uint8, date uint32) {
-	p := parsePage(string(a.buf))
+	p := parsePage(a.url())
 	old := a.estimate(&p, k.rank, k.lastmod)
 	a.count(&old, -1)
 	c := a.estimate(&p, rank, date)

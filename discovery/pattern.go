@@ -186,11 +186,11 @@ func (t *tree) exemplify(n nodeID, url string) {
 	switch {
 	case url == "":
 	case e == nil:
-		t.examples[n] = &[2]string{url}
+		t.examples[n] = &[2]string{strings.Clone(url)}
 	case url > e[0]:
-		e[0], e[1] = url, e[0]
+		e[0], e[1] = strings.Clone(url), e[0]
 	case url > e[1] && url != e[0]:
-		e[1] = url
+		e[1] = strings.Clone(url)
 	}
 }
 

@@ -40,6 +40,7 @@ func (t *top) offer(c candidate) {
 	if len(t.list) == t.limit {
 		t.list = t.list[:t.limit-1]
 	}
+	c.url = strings.Clone(c.url)
 	i, _ := slices.BinarySearchFunc(t.list, c, better)
 	t.list = slices.Insert(t.list, i, c)
 }
