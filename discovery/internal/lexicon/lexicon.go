@@ -60,7 +60,8 @@ type meaning struct {
 type trie struct {
 	edges []edge // a power of two long, at most half full
 	nodes uint32
-	list  []uint32 // by node: 1 + index into lists, 0: no word ends here
+	first [256]uint32 // the children of the root, which every search begins with
+	list  []uint32    // by node: 1 + index into lists, 0: no word ends here
 	lists [][]meaning
 	spare []meaning // where lists begin, so that most words need no memory of their own
 }
@@ -106,6 +107,9 @@ func (t *trie) add(word string, m meaning) {
 		e := &t.edges[t.place(key)]
 		if e.child == 0 {
 			*e = edge{key, t.nodes}
+			if i == 0 {
+				t.first[word[0]] = t.nodes
+			}
 			node = t.nodes
 			t.nodes++
 			t.list = append(t.list, 0)
@@ -370,7 +374,7 @@ func (l *Lexicon) Find(dst []Match, text []byte, starts []bool) []Match {
 }
 
 func (t *trie) longest(text []byte, starts []bool, from int, best *Match) {
-	node := t.step(0, text[from])
+	node := t.first[text[from]]
 	for i := from + 1; node != 0; i++ {
 		if n := t.list[node]; n != 0 && i > best.End {
 			list := t.lists[n-1]
