@@ -29,8 +29,12 @@ var placeholders = [...]string{
 // setKinds tells what the segments of a page look like; months, days, page numbers and languages need
 // their neighbours or place.
 func (p *page) setKinds() {
+	files := strings.IndexByte(p.path, '.') >= 0
 	for i, s := range p.parts() {
-		body := s[:len(s)-extensionLength(s)]
+		body := s
+		if files {
+			body = s[:len(s)-extensionLength(s)]
+		}
 		p.bodies[i] = uint16(len(body))
 		k := kindOfBody(body)
 		if i > 0 {
