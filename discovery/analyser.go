@@ -52,7 +52,7 @@ type Analyser struct {
 	shapes     shapes
 	buf        []byte
 	urls       strings.Builder // see url
-	host       string // the last one
+	host       string          // the last one
 	authority  float64
 
 	seen     seen

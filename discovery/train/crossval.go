@@ -35,7 +35,8 @@ func (p *prediction) confidence(temperature float64) float64 {
 	return s[p.best()]
 }
 
-// crossValidate predicts every labelled example by a model trained without its fold. The folds are
+// crossValidate predicts every labelled example by a model trained without its fold, with weights as
+// coarse as those that are embedded. The folds are
 // independent of each other and are computed side by side.
 func crossValidate(examples []*example, set settings) []*prediction {
 	var parts [folds][]*prediction
@@ -43,10 +44,14 @@ func crossValidate(examples []*example, set settings) []*prediction {
 	for fold := range folds {
 		wait.Go(func() {
 			rest := slices.DeleteFunc(slices.Clone(examples), func(e *example) bool { return e.fold == fold || set.leftOut(e) })
-			w := fit(rest, set)
+			m, err := linear.Parse(string(linear.Quantise(fit(rest, set), 1)))
+			if err != nil {
+				panic(err) // just written
+			}
 			for _, e := range examples {
 				if e.fold == fold && e.origin == labelled {
-					parts[fold] = append(parts[fold], &prediction{e, w.Scores(&e.features)})
+					sums := m.Score(&e.features)
+					parts[fold] = append(parts[fold], &prediction{e, m.Logits(&sums)})
 				}
 			}
 		})

@@ -74,8 +74,12 @@ func Parse(data string) (*Model, error) {
 	return m, nil
 }
 
+// levels is how many steps a weight may be away from zero. More would fit a byte; fewer are smaller when
+// compressed and decide the same.
+const levels = 63
+
 // Quantise writes w as the bytes that Parse reads. Temperature is what calibration found: scores are
-// divided by it before they become probabilities.
+// divided by it before they become probabilities. Weights of less than a step are left out.
 func Quantise(w *Weights, temperature float64) []byte {
 	top := 0.0
 	for p := range w.Plain {
@@ -83,7 +87,7 @@ func Quantise(w *Weights, temperature float64) []byte {
 			top = max(top, math.Abs(x))
 		}
 	}
-	unit := top / 127
+	unit := top / levels
 	if unit == 0 {
 		unit = 1
 	}
@@ -101,6 +105,9 @@ func Quantise(w *Weights, temperature float64) []byte {
 	}
 	for p := range w.Plain {
 		for _, x := range w.Plain[p] {
+			if math.Abs(x) < unit {
+				x = 0
+			}
 			data = append(data, byte(int8(math.Round(x/unit))))
 		}
 	}
@@ -135,6 +142,15 @@ func (m *Model) Add(s *Sums, f *urltext.Features) {
 	}
 }
 
+// Logits are the scores of which Probabilities makes probabilities.
+func (m *Model) Logits(s *Sums) [Classes]float64 {
+	var l [Classes]float64
+	for c := range l {
+		l[c] = float64(s[c]) * m.unit
+	}
+	return l
+}
+
 // Best is the class with the highest score, the first of equals.
 func (s *Sums) Best() int {
 	best := 0
@@ -148,10 +164,7 @@ func (s *Sums) Best() int {
 
 // Probabilities turns scores into calibrated probabilities.
 func (m *Model) Probabilities(s *Sums) [Classes]float64 {
-	var p [Classes]float64
-	for c := range p {
-		p[c] = float64(s[c]) * m.unit
-	}
+	p := m.Logits(s)
 	Softmax(&p)
 	return p
 }
