@@ -258,7 +258,8 @@ func (c *Classifier) likely(url string) (class int, confidence float64) {
 }
 
 func (c *Classifier) verdict(sums *linear.Sums) (class int, confidence float64) {
-	return sums.Best(), float64(int(c.model.Confidence(sums)*100+0.5)) / 100
+	best := sums.Best()
+	return best, float64(int(c.model.Confidence(sums, best)*100+0.5)) / 100
 }
 
 // count adds a URL to the sums, or takes it out.

@@ -31,20 +31,17 @@ type node struct {
 	name        bool   // token is a name
 	variable    bool   // names among its children have become {slug}
 	depth       uint8
+	examples    [2]string // the two greatest URLs of the pattern, greatest first, "" for none
 }
 
 // tree learns the patterns of a domain: paths with the segments that differ generalised.
 type tree struct {
-	nodes    []node
-	examples map[nodeID]*[2]string // the two greatest URLs of a pattern, greatest first
-	token    []byte
+	nodes []node
+	token []byte
 }
 
 func newTree() *tree {
-	return &tree{
-		nodes:    []node{{parent: noNode, first: noNode, next: noNode, movedTo: noNode}},
-		examples: map[nodeID]*[2]string{},
-	}
+	return &tree{nodes: []node{{parent: noNode, first: noNode, next: noNode, movedTo: noNode}}}
 }
 
 // add learns from a page and gives the node of its pattern, noNode for one that is too deep.
@@ -146,11 +143,10 @@ func (t *tree) join(parent, c nodeID) {
 // merge moves the pages and children of one node to another.
 func (t *tree) merge(into, from nodeID) {
 	t.nodes[from].movedTo = into
-	if e := t.examples[from]; e != nil {
-		delete(t.examples, from)
-		t.exemplify(into, e[0])
-		t.exemplify(into, e[1])
+	for _, e := range t.nodes[from].examples {
+		t.exemplify(into, e)
 	}
+	t.nodes[from].examples = [2]string{}
 	if t.nodes[from].variable && !t.nodes[into].variable {
 		t.generalise(into)
 	}
@@ -182,11 +178,8 @@ func (t *tree) home(n nodeID) nodeID {
 // exemplify keeps the two greatest URLs of a pattern: those with the latest dates and highest
 // numbers, where it has any.
 func (t *tree) exemplify(n nodeID, url string) {
-	e := t.examples[n]
+	e := &t.nodes[n].examples
 	switch {
-	case url == "":
-	case e == nil:
-		t.examples[n] = &[2]string{strings.Clone(url)}
 	case url > e[0]:
 		e[0], e[1] = strings.Clone(url), e[0]
 	case url > e[1] && url != e[0]:

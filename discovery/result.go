@@ -143,7 +143,7 @@ func (a *Analyser) patterns() []URLPattern {
 		f.ContentType = types[best]
 		f.Confidence = patternConfidence(f.support)
 		f.Examples = []string{}
-		for _, e := range a.tree.examples[f.node] {
+		for _, e := range a.tree.nodes[f.node].examples {
 			if e != "" {
 				f.Examples = append(f.Examples, e)
 			}

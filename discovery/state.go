@@ -173,8 +173,10 @@ func (t *tree) store() ([]StateNode, map[nodeID]int) {
 	walk = func(n nodeID, parent int) {
 		o := &t.nodes[n]
 		s := StateNode{Parent: parent, Token: o.token, Name: o.name, Variable: o.variable}
-		if e := t.examples[n]; e != nil {
-			s.Examples = slices.DeleteFunc(slices.Clone(e[:]), func(u string) bool { return u == "" })
+		for _, e := range o.examples {
+			if e != "" {
+				s.Examples = append(s.Examples, e)
+			}
 		}
 		number[n] = len(stored)
 		stored = append(stored, s)

@@ -34,7 +34,7 @@ func TestQuantised(t *testing.T) {
 		}
 	}
 	p := m.Probabilities(&sums)
-	if c := m.Confidence(&sums); math.Abs(c-p[sums.Best()]) > 1e-5 {
+	if c := m.Confidence(&sums, sums.Best()); math.Abs(c-p[sums.Best()]) > 1e-5 {
 		t.Errorf("confidence %v, probability %v", c, p[sums.Best()])
 	}
 	sum := 0.0

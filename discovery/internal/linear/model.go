@@ -169,9 +169,9 @@ func (m *Model) Probabilities(s *Sums) [Classes]float64 {
 	return p
 }
 
-// Confidence is the calibrated probability of the class with the highest score, to about 6 digits.
-func (m *Model) Confidence(s *Sums) float64 {
-	top, sum := s[s.Best()], 0.0
+// Confidence is the calibrated probability of best, the class with the highest score, to about 6 digits.
+func (m *Model) Confidence(s *Sums, best int) float64 {
+	top, sum := s[best], 0.0
 	for _, x := range s {
 		// e^-(k+d)/32 = e^-k/32 · e^-d/32, with the second taken for 1 - d/32 + (d/32)²/2.
 		at := float64(top-x) * m.unit * powerSteps
