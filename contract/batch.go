@@ -1,5 +1,7 @@
 package contract
 
+import "iter"
+
 // Limits of one queue message and of one sendBatch call, in bytes, where each message counts
 // MessageOverhead more than its body (developers.cloudflare.com/queues/platform/limits/).
 const (
@@ -13,22 +15,22 @@ const (
 // to be reused: its buffer crosses into JavaScript with one copy.
 type Batch struct {
 	buf  []byte
-	n    int
-	size int // bodies and overheads
+	ends []int // of the messages in buf
+	size int   // bodies and overheads
 }
 
 // Add appends a message, a compact JSON value without line breaks, unless the batch has no room for
 // it: then it returns false and the caller sends the batch, resets it and adds the message again. A
 // message over MaxMessageBytes never fits; see Fits.
 func (b *Batch) Add(body []byte) bool {
-	if b.n == MaxBatchMessages || b.size+len(body)+MessageOverhead > MaxBatchBytes || !Fits(len(body)) {
+	if len(b.ends) == MaxBatchMessages || b.size+len(body)+MessageOverhead > MaxBatchBytes || !Fits(len(body)) {
 		return false
 	}
-	if b.n > 0 {
+	if len(b.ends) > 0 {
 		b.buf = append(b.buf, '\n')
 	}
 	b.buf = append(b.buf, body...)
-	b.n++
+	b.ends = append(b.ends, len(b.buf))
 	b.size += len(body) + MessageOverhead
 	return true
 }
@@ -37,10 +39,23 @@ func (b *Batch) Add(body []byte) bool {
 func Fits(n int) bool { return n+MessageOverhead <= MaxMessageBytes }
 
 // Len is the number of messages held.
-func (b *Batch) Len() int { return b.n }
+func (b *Batch) Len() int { return len(b.ends) }
+
+// Messages gives the messages in order, valid until the next Add or Reset.
+func (b *Batch) Messages() iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		at := 0
+		for _, end := range b.ends {
+			if !yield(b.buf[at:end]) {
+				return
+			}
+			at = end + 1
+		}
+	}
+}
 
 // Bytes gives the messages separated by line feeds, valid until the next Add or Reset.
 func (b *Batch) Bytes() []byte { return b.buf }
 
 // Reset empties the batch and keeps its buffer.
-func (b *Batch) Reset() { b.buf, b.n, b.size = b.buf[:0], 0, 0 }
+func (b *Batch) Reset() { b.buf, b.ends, b.size = b.buf[:0], b.ends[:0], 0 }

@@ -43,6 +43,44 @@ type Reader struct {
 	err     error
 	nesting [(maxDepth + 63) / 64]uint64 // a bit for each open level: 1 is an object
 	record  Record
+	keys    [expectedKeys]expectedKey
+}
+
+// Records of a file mostly have the same keys in the same order. So the keys of the one before are
+// expected again, and compared instead of parsed: that halves the strings.
+const expectedKeys = 24
+
+// expectedKey is what stood between a record's '{' or ',' and the value of a member: quotes, colon
+// and white space included. It is empty when nothing is expected.
+type expectedKey struct {
+	text [40]byte
+	len  uint8
+	name name
+}
+
+// expect keeps the key at the given place of a record for the next one.
+func (r *Reader) expect(i int, key []byte, n name) {
+	if i >= len(r.keys) {
+		return
+	}
+	k := &r.keys[i]
+	k.len = 0
+	if len(key) <= len(k.text) {
+		k.len, k.name = uint8(copy(k.text[:], key)), n
+	}
+}
+
+// expected takes the key at pos if it is the one that is expected there.
+func (r *Reader) expected(i int) (name, bool) {
+	if i >= len(r.keys) {
+		return unknown, false
+	}
+	k := &r.keys[i]
+	if n := int(k.len); n == 0 || r.pos+n > r.end || string(r.buf[r.pos:r.pos+n]) != string(k.text[:n]) {
+		return unknown, false
+	}
+	r.pos += int(k.len)
+	return k.name, true
 }
 
 // none says that nothing before the next byte is needed any more.
@@ -243,27 +281,31 @@ func (r *Reader) object(depth int) error {
 	if c == '}' {
 		r.pos++
 	}
-	for c != '}' {
-		if c != '"' {
-			return r.syntax("expected a key")
-		}
-		s, err := r.text()
-		if err != nil {
-			return err
-		}
-		n := unknown
-		if r.keep != none {
-			if s.traits&escaped == 0 {
-				n = nameOf(r.buf[r.keep+int(s.start) : r.keep+int(s.end)])
-			} else {
+	for i := 0; c != '}'; i++ {
+		n, ok := r.expected(i)
+		if ok {
+			c = r.space()
+		} else {
+			if c != '"' {
+				return r.syntax("expected a key")
+			}
+			from := r.Offset()
+			s, err := r.text()
+			if err != nil {
+				return err
+			}
+			if r.keep != none {
 				n = nameOf(r.content(&s))
 			}
+			if c, err = r.colon(); err != nil {
+				return err
+			}
+			if at := int(from - r.base); at >= 0 {
+				r.expect(i, r.buf[at:r.pos], n)
+			}
 		}
-		if r.space() != ':' {
-			return r.syntax("expected ':' after a key")
-		}
-		r.pos++
-		c = r.space()
+		var s span
+		var err error
 		if c == '"' {
 			s, err = r.text()
 		} else {

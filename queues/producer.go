@@ -1,6 +1,7 @@
 package queues
 
 import (
+	"encoding/json"
 	"time"
 
 	"github.com/newsfork/seed-engine/contract"
@@ -20,6 +21,8 @@ type Backlog struct {
 // checkOne refuses what the platform would not take as a message.
 func checkOne(body []byte, delay time.Duration) error {
 	switch {
+	case !json.Valid(body):
+		return contract.Invalid("message", "is not JSON; send one JSON value")
 	case !contract.Fits(len(body)):
 		return contract.Invalid("message", "has %d bytes; send at most %d, or put its content into R2", len(body), contract.MaxMessageBytes-contract.MessageOverhead)
 	case delay < 0 || delay > MaxDelay:

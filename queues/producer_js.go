@@ -24,7 +24,7 @@ var (
 	queueMetrics   = helpers.Get("queueMetrics")
 )
 
-// Producer sends JSON messages to a queue behind a binding of the Worker.
+// Producer sends JSON messages, with the content type text, to a queue behind a binding of the Worker.
 type Producer struct{ name string }
 
 // NewProducer gives the queue bound under name. The binding is looked up at every call, since each

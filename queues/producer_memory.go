@@ -45,8 +45,8 @@ func (m *Memory) Send(ctx context.Context, b *contract.Batch) error {
 		return nil
 	}
 	var messages []Sent
-	for line := range bytes.SplitSeq(b.Bytes(), []byte("\n")) {
-		messages = append(messages, Sent{Body: bytes.Clone(line)})
+	for message := range b.Messages() {
+		messages = append(messages, Sent{Body: bytes.Clone(message)})
 	}
 	return sendFault("queues.Send", m.send(ctx, messages))
 }

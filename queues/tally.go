@@ -1,8 +1,8 @@
 package queues
 
 import (
-	"bytes"
 	"context"
+	"hash/maphash"
 	"log/slog"
 	"sync"
 
@@ -17,6 +17,10 @@ import (
 // costs one write for each so many, every other file one in all.
 const maxTallied = 20_000
 
+// maxKnown is how many domains of a file are remembered so that its later parts do not tell of them
+// again. Of further ones the ledger is told with every part, which is only slower.
+const maxKnown = 100_000
+
 // Tally is DOMAIN_QUEUE as the processor sees it. It notes which domains were sent, for the ledger.
 type Tally struct {
 	Queue  processor.Sender
@@ -24,7 +28,8 @@ type Tally struct {
 	Log    *slog.Logger
 
 	mu     sync.Mutex
-	queued ledger.Queued // from the file that is being processed
+	queued ledger.Queued       // from the file that is being processed
+	known  map[uint64]struct{} // hashes of the domains noted
 }
 
 // start begins a file.
@@ -32,7 +37,10 @@ func (t *Tally) start(q ledger.Queued) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.queued = q
+	t.known = make(map[uint64]struct{}, len(t.known))
 }
+
+var hashSeed = maphash.MakeSeed()
 
 // Send sends a batch of domain messages.
 func (t *Tally) Send(ctx context.Context, b *contract.Batch) error {
@@ -41,8 +49,16 @@ func (t *Tally) Send(ctx context.Context, b *contract.Batch) error {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for line := range bytes.SplitSeq(b.Bytes(), []byte("\n")) {
-		t.queued.Names = append(t.queued.Names, gjson.GetBytes(line, "domain").String())
+	for message := range b.Messages() {
+		name := gjson.GetBytes(message, "domain").String()
+		hash := maphash.String(hashSeed, name)
+		if _, ok := t.known[hash]; ok {
+			continue
+		}
+		if len(t.known) < maxKnown {
+			t.known[hash] = struct{}{}
+		}
+		t.queued.Names = append(t.queued.Names, name)
 	}
 	if len(t.queued.Names) < maxTallied {
 		return nil

@@ -38,7 +38,7 @@ export function supportCode(source) {
 // compressed program.
 const project = "github.com/newsfork/seed-engine";
 const notInlined = [
-  ...["crypto/...", "encoding/...", "fmt", "log/...", "math/big", "mime/...", "net", "net/...", "reflect", "time", "vendor/..."],
+  ...["crypto/...", "encoding/base64", "encoding/hex", "encoding/json", "encoding/pem", "encoding/asn1", "fmt", "log/...", "math/big", "mime/...", "net", "net/...", "reflect", "time", "vendor/..."],
   ...["golang.org/...", "github.com/syumai/..."],
   ...["contract", "handlers", "ledger", "orchestrator", "queues", "reconcile", "alarms", "settings"].map((room) => `${project}/${room}`),
 ];

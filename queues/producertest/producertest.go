@@ -184,11 +184,7 @@ func limits(t T, p Producer, received Received, mark string) {
 }
 
 func notJSON(t T, p Producer, received Received, mark string) {
-	expectKind(t, "SendOne", p.SendOne(ctx, []byte(`{"mark":"`+mark), 0), contract.Storage)
-	var b contract.Batch
-	b.Add([]byte(message(mark, 1, 0)))
-	b.Add([]byte(`{"mark":"` + mark))
-	expectKind(t, "Send", p.Send(ctx, &b), contract.Storage)
+	expectKind(t, "SendOne", p.SendOne(ctx, []byte(`{"mark":"`+mark), 0), contract.Validation)
 	last := message(mark, 2, 0)
 	sendAll(t, p, []string{last})
 	expect(t, received(mark, 1), []string{last})
