@@ -9,7 +9,6 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
-	"os"
 	"sync"
 	"syscall/js"
 	"time"
@@ -34,7 +33,7 @@ import (
 )
 
 func main() {
-	log := contract.NewLogger(os.Stdout)
+	log := contract.NewLogger(worker.Console{})
 	sitemap.PlatformDecoder = worker.TextDecoder
 	// Variables can be read only within an event, so the first one builds the program.
 	program := sync.OnceValues(func() (*seedEngine, error) { return build(log) })

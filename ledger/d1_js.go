@@ -5,16 +5,11 @@ package ledger
 import (
 	"context"
 	"encoding/json"
-	"fmt"
-	"syscall/js"
 
 	"github.com/tidwall/gjson"
 
 	"github.com/newsfork/seed-engine/worker"
 )
-
-// The JavaScript half, worker/helpers.mjs.
-var d1Batch = js.Global().Get("context").Get("helpers").Get("d1Batch")
 
 // D1 is a DB behind a binding of the Worker.
 type D1 struct{ name string }
@@ -27,10 +22,6 @@ func NewD1(name string) D1 { return D1{name} }
 
 // Batch implements DB. Statements and rows cross as one JSON text each.
 func (d D1) Batch(_ context.Context, statements []Statement) ([]Result, error) {
-	db := worker.Env(d.name)
-	if db.IsUndefined() {
-		return nil, fmt.Errorf("there is no D1 binding %s", d.name)
-	}
 	list := make([][2]any, len(statements))
 	for i, s := range statements {
 		args := s.Args
@@ -43,13 +34,13 @@ func (d D1) Batch(_ context.Context, statements []Statement) ([]Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	v, err := worker.Await(d1Batch.Invoke(db, string(text)))
+	answer, _, err := worker.Ask("d1Batch", text, d.name)
 	if err != nil {
 		return nil, err
 	}
 	// JSON.stringify made it, so there is nothing to validate before the rows are decoded.
 	var results []Result
-	gjson.Parse(v.String()).ForEach(func(_, r gjson.Result) bool {
+	gjson.Parse(answer).ForEach(func(_, r gjson.Result) bool {
 		results = append(results, Result{Changes: r.Get("changes").Int(), Rows: json.RawMessage(r.Get("rows").Raw)})
 		return true
 	})

@@ -5,31 +5,12 @@ package r2
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"io"
 	"strconv"
-	"strings"
 	"syscall/js"
 	"time"
 
 	"github.com/newsfork/seed-engine/worker"
-)
-
-// The JavaScript half of this file, worker/helpers.mjs.
-var (
-	helpers     = js.Global().Get("context").Get("helpers")
-	takeBuffer  = helpers.Get("takeBuffer")
-	giveBuffer  = helpers.Get("giveBuffer")
-	r2Head      = helpers.Get("r2Head")
-	r2Get       = helpers.Get("r2Get")
-	r2List      = helpers.Get("r2List")
-	r2Put       = helpers.Get("r2Put")
-	r2PutStream = helpers.Get("r2PutStream")
-	r2Delete    = helpers.Get("r2Delete")
-	r2Begin     = helpers.Get("r2Begin")
-	r2Part      = helpers.Get("r2Part")
-	r2Complete  = helpers.Get("r2Complete")
-	r2Abort     = helpers.Get("r2Abort")
 )
 
 // Binding is a Bucket behind a binding of the Worker.
@@ -41,16 +22,12 @@ var _ Bucket = Binding{}
 // event brings its own; one that is not configured is a fault of the store.
 func NewBinding(name string) Binding { return Binding{name} }
 
-// call runs a helper on the bucket and awaits its promise.
-func (b Binding) call(ctx context.Context, helper js.Value, args ...any) (js.Value, error) {
+// ask has a helper of worker/helpers.mjs do its part; ok is false when it answers nothing.
+func (b Binding) ask(ctx context.Context, helper string, data []byte, args ...string) (answer string, ok bool, err error) {
 	if err := ctx.Err(); err != nil {
-		return js.Undefined(), err
+		return "", false, err
 	}
-	bucket := worker.Env(b.name)
-	if bucket.IsUndefined() {
-		return js.Undefined(), fmt.Errorf("there is no R2 binding %s", b.name)
-	}
-	return worker.Await(helper.Invoke(append([]any{bucket}, args...)...))
+	return worker.Ask(helper, data, append([]string{b.name}, args...)...)
 }
 
 // Head implements Bucket.
@@ -59,8 +36,8 @@ func (b Binding) Head(ctx context.Context, key string) (*Object, error) {
 	if err := checkKey(key); err != nil {
 		return nil, fault(op, key, err)
 	}
-	v, err := b.call(ctx, r2Head, key)
-	return described(op, key, v, err, ErrNotFound)
+	answer, ok, err := b.ask(ctx, "r2Head", nil, key)
+	return described(op, key, answer, ok, err, ErrNotFound)
 }
 
 // Get implements Bucket.
@@ -69,15 +46,16 @@ func (b Binding) Get(ctx context.Context, key string) (*Body, error) {
 	if err := checkKey(key); err != nil {
 		return nil, fault(op, key, err)
 	}
-	v, err := b.call(ctx, r2Get, key)
-	if err == nil && v.IsNull() {
+	answer, ok, err := b.ask(ctx, "r2Get", nil, key)
+	if err == nil && !ok {
 		err = ErrNotFound
 	}
 	if err != nil {
 		return nil, fault(op, key, err)
 	}
-	object := readObject(&lines{rest: v.Index(0).String()})
-	return &Body{object, bodyOf{worker.BodyReader(v.Index(1)), key}}, nil
+	fields := &worker.Fields{Rest: answer}
+	body := worker.ParseHandle(fields.Next())
+	return &Body{readObject(fields), bodyOf{body.Reader(), key}}, nil
 }
 
 // List implements Bucket.
@@ -86,17 +64,17 @@ func (b Binding) List(ctx context.Context, o ListOptions) (*Page, error) {
 	if err := checkList(o); err != nil {
 		return nil, fault(op, o.Prefix, err)
 	}
-	v, err := b.call(ctx, r2List, listOptions(o))
+	answer, _, err := b.ask(ctx, "r2List", nil, listOptions(o))
 	if err != nil {
 		return nil, fault(op, o.Prefix, err)
 	}
-	l := &lines{rest: v.String()}
-	page := &Page{Cursor: l.next()}
+	l := &worker.Fields{Rest: answer}
+	page := &Page{Cursor: l.Next()}
 	page.Truncated = page.Cursor != ""
-	page.Prefixes = make([]string, l.int())
-	page.Objects = make([]Object, l.int())
+	page.Prefixes = make([]string, number(l))
+	page.Objects = make([]Object, number(l))
 	for i := range page.Prefixes {
-		page.Prefixes[i] = l.next()
+		page.Prefixes[i] = l.Next()
 	}
 	for i := range page.Objects {
 		page.Objects[i] = readObject(l)
@@ -110,11 +88,8 @@ func (b Binding) Put(ctx context.Context, key string, data []byte, o *PutOptions
 	if err := checkPut(key, o); err != nil {
 		return nil, fault(op, key, err)
 	}
-	buffer := takeBuffer.Invoke(len(data))
-	js.CopyBytesToJS(buffer, data)
-	v, err := b.call(ctx, r2Put, key, buffer, len(data), putOptions(o))
-	giveBuffer.Invoke(buffer)
-	return described(op, key, v, err, ErrPrecondition)
+	answer, ok, err := b.ask(ctx, "r2Put", data, key, putOptions(o))
+	return described(op, key, answer, ok, err, ErrPrecondition)
 }
 
 // PutStream stores the body of a request or response that has a Content-Length, as one put. It never
@@ -125,8 +100,8 @@ func (b Binding) PutStream(ctx context.Context, key string, stream js.Value, o *
 	if err := checkPut(key, o); err != nil {
 		return nil, fault(op, key, err)
 	}
-	v, err := b.call(ctx, r2PutStream, key, stream, putOptions(o))
-	return described(op, key, v, err, ErrPrecondition)
+	answer, ok, err := b.ask(ctx, "r2PutStream", nil, key, worker.Keep(stream).String(), putOptions(o))
+	return described(op, key, answer, ok, err, ErrPrecondition)
 }
 
 // Delete implements Bucket.
@@ -137,11 +112,7 @@ func (b Binding) Delete(ctx context.Context, keys ...string) error {
 	}
 	err := checkDelete(keys)
 	if err == nil {
-		list := make([]any, len(keys))
-		for i, key := range keys {
-			list[i] = key
-		}
-		_, err = b.call(ctx, r2Delete, list)
+		_, _, err = b.ask(ctx, "r2Delete", nil, keys...)
 	}
 	return fault(op, keys[0], err)
 }
@@ -159,18 +130,21 @@ func (b Binding) Create(ctx context.Context, key string, o *PutOptions) (Upload,
 	return &upload{binding: b, ctx: ctx, key: key, options: putOptions(o)}, nil
 }
 
-// upload collects one part after the other in a buffer on the JavaScript side. Only when a second
-// part begins does it become a multipart upload.
+// smallUpload is how many bytes of an upload stay in Go; most objects are no larger, and then one
+// put does it all.
+const smallUpload = 64 << 10
+
+// upload collects one part after the other. Only when a second part begins does it become a
+// multipart upload.
 type upload struct {
-	binding   Binding
-	ctx       context.Context
-	key       string
-	options   string
-	part      js.Value // a Uint8Array of size bytes, undefined while nothing was written
-	size      int
-	used      int
-	multipart js.Value // of r2Begin, undefined before
-	ended     bool
+	binding Binding
+	ctx     context.Context
+	key     string
+	options string
+	small   []byte        // what was written, as long as it is little
+	handle  worker.Handle // of the upload on the JavaScript side, 0 before there is one
+	used    int           // bytes of its part
+	ended   bool
 }
 
 // Write copies p into the part. Every call crosses into JavaScript, so large pieces are best.
@@ -178,6 +152,15 @@ func (u *upload) Write(p []byte) (int, error) {
 	const op = "r2.Upload.Write"
 	if u.ended {
 		return 0, fault(op, u.key, errUploadEnded)
+	}
+	if u.handle == 0 {
+		if len(u.small)+len(p) <= smallUpload {
+			u.small = append(u.small, p...)
+			return len(p), nil
+		}
+		if err := u.begin(); err != nil {
+			return 0, fault(op, u.key, err)
+		}
 	}
 	written := 0
 	for written < len(p) {
@@ -187,40 +170,31 @@ func (u *upload) Write(p []byte) (int, error) {
 			}
 		}
 		n := min(len(p)-written, PartSize-u.used)
-		u.reserve(u.used + n)
-		n = js.CopyBytesToJS(u.part.Call("subarray", u.used), p[written:written+n])
+		u.handle.Write(p[written : written+n])
 		u.used += n
 		written += n
 	}
 	return written, nil
 }
 
-// reserve makes the part's buffer hold n bytes, so that small objects cost no whole part.
-func (u *upload) reserve(n int) {
-	if n <= u.size {
-		return
+// begin hands what was written to the JavaScript side.
+func (u *upload) begin() error {
+	answer, _, err := u.binding.ask(u.ctx, "r2Begin", nil, u.key, u.options, strconv.Itoa(PartSize))
+	if err != nil {
+		return err
 	}
-	larger := takeBuffer.Invoke(n)
-	if u.size > 0 {
-		larger.Call("set", u.part.Call("subarray", 0, u.used))
-		giveBuffer.Invoke(u.part)
-	}
-	u.part, u.size = larger, larger.Length()
+	u.handle = worker.ParseHandle(answer)
+	u.handle.Write(u.small)
+	u.used, u.small = len(u.small), nil
+	return nil
 }
 
 // flush uploads the part.
 func (u *upload) flush() error {
-	if u.multipart.IsUndefined() {
-		m, err := u.binding.call(u.ctx, r2Begin, u.key, u.options)
-		if err != nil {
-			return err
-		}
-		u.multipart = m
-	}
 	if err := u.ctx.Err(); err != nil {
 		return err
 	}
-	_, err := worker.Await(r2Part.Invoke(u.multipart, u.part, u.used))
+	_, _, err := worker.Ask("r2Part", nil, u.handle.String())
 	if err == nil {
 		u.used = 0
 	}
@@ -232,21 +206,20 @@ func (u *upload) Commit() (*Object, error) {
 	if u.ended {
 		return nil, fault(op, u.key, errUploadEnded)
 	}
-	defer u.release()
-	if u.multipart.IsUndefined() {
-		u.reserve(1)
-		v, err := u.binding.call(u.ctx, r2Put, u.key, u.part, u.used, u.options)
-		return described(op, u.key, v, err, ErrPrecondition)
+	u.ended = true
+	err := u.ctx.Err()
+	var answer string
+	var ok bool
+	switch {
+	case u.handle == 0:
+		answer, ok, err = u.binding.ask(u.ctx, "r2Put", u.small, u.key, u.options)
+	case err == nil:
+		answer, ok, err = worker.Ask("r2Complete", nil, u.handle.String())
 	}
-	err := u.flush()
-	var v js.Value
-	if err == nil {
-		v, err = worker.Await(r2Complete.Invoke(u.multipart))
+	if err != nil && u.handle != 0 {
+		worker.Ask("r2Abort", nil, u.handle.String()) // the first error tells; parts left behind expire after a week
 	}
-	if err != nil {
-		worker.Await(r2Abort.Invoke(u.multipart)) // the first error tells; parts left behind expire after a week
-	}
-	return described(op, u.key, v, err, ErrPrecondition)
+	return described(op, u.key, answer, ok, err, ErrPrecondition)
 }
 
 func (u *upload) Abort() error {
@@ -254,20 +227,12 @@ func (u *upload) Abort() error {
 	if u.ended {
 		return fault(op, u.key, errUploadEnded)
 	}
-	defer u.release()
-	if u.multipart.IsUndefined() {
+	u.ended = true
+	if u.handle == 0 {
 		return nil
 	}
-	_, err := worker.Await(r2Abort.Invoke(u.multipart))
+	_, _, err := worker.Ask("r2Abort", nil, u.handle.String())
 	return fault(op, u.key, err)
-}
-
-func (u *upload) release() {
-	u.ended = true
-	if u.size > 0 {
-		giveBuffer.Invoke(u.part)
-		u.part, u.size = js.Undefined(), 0
-	}
 }
 
 // bodyOf gives the faults of a stream their key and kind.
@@ -284,46 +249,33 @@ func (b bodyOf) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// described reads the object that a helper described, or gives isNull for null.
-func described(op, key string, v js.Value, err, isNull error) (*Object, error) {
-	if err == nil && v.IsNull() {
+// described reads the object that a helper described; isNull is the error when it answered nothing.
+func described(op, key, answer string, ok bool, err, isNull error) (*Object, error) {
+	if err == nil && !ok {
 		err = isNull
 	}
 	if err != nil {
 		return nil, fault(op, key, err)
 	}
-	object := readObject(&lines{rest: v.String()})
+	object := readObject(&worker.Fields{Rest: answer})
 	return &object, nil
 }
 
-func readObject(l *lines) Object {
-	o := Object{Key: l.next(), Size: int64(l.int()), ETag: l.next(), Uploaded: time.UnixMilli(int64(l.int())).UTC()}
-	if n := l.int(); n > 0 {
+func readObject(l *worker.Fields) Object {
+	o := Object{Key: l.Next(), Size: int64(number(l)), ETag: l.Next(), Uploaded: time.UnixMilli(int64(number(l))).UTC()}
+	if n := number(l); n > 0 {
 		o.Metadata = make(map[string]string, n)
 		for range n {
-			name := l.next()
-			o.Metadata[name] = l.next()
+			name := l.Next()
+			o.Metadata[name] = l.Next()
 		}
 	}
 	return o
 }
 
-// lines reads what a helper joined: a field a line, with line feeds and backslashes escaped.
-type lines struct{ rest string }
-
-var unescape = strings.NewReplacer(`\\`, `\`, `\n`, "\n")
-
-func (l *lines) next() (field string) {
-	field, l.rest, _ = strings.Cut(l.rest, "\n")
-	if strings.IndexByte(field, '\\') >= 0 {
-		field = unescape.Replace(field)
-	}
-	return field
-}
-
-// int reads a number that the helper wrote. On wasm an int has 64 bits.
-func (l *lines) int() int {
-	field := l.next()
+// number reads a number that the helper wrote. On wasm an int has 64 bits.
+func number(l *worker.Fields) int {
+	field := l.Next()
 	n, err := strconv.Atoi(field)
 	if err != nil {
 		panic("r2: the helper gave " + strconv.Quote(field) + " for a number")

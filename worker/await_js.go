@@ -19,7 +19,7 @@ var (
 	scheduler  = js.Global().Get("scheduler")
 	waitFn     = host.Get("wait")
 	takeFn     = host.Get("take")
-	waits      = map[int32]chan bool{}
+	waits      = map[int32]chan settlement{}
 	lastWait   int32
 )
 
@@ -27,11 +27,23 @@ var (
 // happened and make a goroutine ready: the pool resumes the program after each of them, and it runs
 // until all goroutines wait. A js.Func would do it all at once, but costs ten times as much.
 
-// settle tells that a promise was fulfilled or rejected; take gives its value.
+// A settlement is what became of a promise: a status, and the length in bytes of what it gave where
+// that is no JavaScript value.
+type settlement struct{ status, length int32 }
+
+// The statuses.
+const (
+	rejected  = 0
+	fulfilled = 1
+	nothing   = 2 // fulfilled, with no answer
+	last      = 2 // of a chunk: none follows
+)
+
+// settle tells how a promise was settled.
 //
 //go:wasmexport worker_settle
-func settle(id int32, fulfilled bool) {
-	waits[id] <- fulfilled
+func settle(id, status, length int32) {
+	waits[id] <- settlement{status, length}
 	delete(waits, id)
 }
 
@@ -48,25 +60,37 @@ func Await(promise js.Value) (js.Value, error) {
 // A pending is a promise that JavaScript will report the settlement of.
 type pending struct {
 	id      int32
-	settled <-chan bool
+	settled <-chan settlement
 }
 
-func begin(promise js.Value) pending {
-	settled := make(chan bool, 1)
+func promised() pending {
+	settled := make(chan settlement, 1)
 	lastWait++
 	waits[lastWait] = settled
-	waitFn.Invoke(lastWait, promise)
 	return pending{lastWait, settled}
 }
 
-// result waits for the settlement. It is called once.
-func (p pending) result() (js.Value, error) {
-	fulfilled := <-p.settled
-	value := takeFn.Invoke(p.id)
-	if !fulfilled {
-		return js.Undefined(), newJSError(value)
+func begin(promise js.Value) pending {
+	p := promised()
+	waitFn.Invoke(p.id, promise)
+	return p
+}
+
+// settlement waits. It is called once.
+func (p pending) settlement() (settlement, error) {
+	s := <-p.settled
+	if s.status == rejected {
+		return s, newJSError(takeFn.Invoke(p.id))
 	}
-	return value, nil
+	return s, nil
+}
+
+// result waits for the value of a promise that began with begin.
+func (p pending) result() (js.Value, error) {
+	if _, err := p.settlement(); err != nil {
+		return js.Undefined(), err
+	}
+	return takeFn.Invoke(p.id), nil
 }
 
 // Call calls a method and awaits its promise. An exception becomes an error like a rejection.

@@ -4,46 +4,60 @@ package worker
 
 import (
 	"io"
+	"strconv"
 	"syscall/js"
+	"unsafe"
 )
 
-// chunkSize is how much of a byte stream one read asks for, in bytes. Large reads keep the number
-// of crossings between Go and JavaScript small.
-const chunkSize = 256 << 10
+//go:wasmimport worker read
+func readChunk(id, handle int32)
 
-// spareBuffers are ArrayBuffers of chunkSize that no read uses at the moment. They are reused by
-// later bodies and events, because Go keeps every JavaScript object alive until its next collection.
-var spareBuffers []js.Value
+//go:wasmimport worker copy
+func copyChunk(handle int32, at unsafe.Pointer, length int32)
 
-const maxSpareBuffers = 4
+// Handle is the number under which the pool keeps something of an event for Go.
+type Handle int32
 
-var (
-	arrayBuffer = js.Global().Get("ArrayBuffer")
-	byob        = js.ValueOf(map[string]any{"mode": "byob"})
-)
+// ParseHandle reads the number that a helper answered.
+func ParseHandle(field string) Handle {
+	n, err := strconv.ParseInt(field, 10, 32)
+	if err != nil {
+		panic("worker: the helper gave " + strconv.Quote(field) + " for a handle")
+	}
+	return Handle(n)
+}
 
-// BodyReader reads a ReadableStream, such as the body of a response or of an R2 object. While Go
-// works on one chunk the next one is already being read. Errors of the stream are *JSError.
-//
-// Close it: an unread rest is cancelled, and a read left pending would cost the instance. A null
-// or undefined stream is an empty body.
+func (h Handle) String() string { return strconv.Itoa(int(h)) }
+
+// Keep gives a JavaScript value a handle, for helpers.
+func Keep(v js.Value) Handle { return Handle(host.Call("keep", v).Int()) }
+
+//go:wasmimport worker write
+func writeTo(handle int32, at unsafe.Pointer, length int32)
+
+// Write copies p to what is behind the handle.
+func (h Handle) Write(p []byte) { writeTo(int32(h), start(p), int32(len(p))) }
+
+// BodyReader reads a ReadableStream. A null or undefined stream is an empty body.
 func BodyReader(stream js.Value) io.ReadCloser {
 	if stream.IsNull() || stream.IsUndefined() {
 		return &body{err: io.EOF}
 	}
-	return &body{stream: stream}
+	return Handle(host.Call("adopt", stream).Int()).Reader()
 }
 
-type body struct {
-	stream js.Value
-	reader js.Value // undefined before the first read
-	byob   bool     // the stream fills our buffer; otherwise it brings its own chunks
-	buffer js.Value // of the next byob read
+// Reader reads the stream behind the handle, such as the body of a response or of an R2 object.
+// While Go works on one chunk the next one is already being read. Errors of the stream are *JSError.
+//
+// Close it: an unread rest is cancelled, and a read left pending would cost the instance.
+func (h Handle) Reader() io.ReadCloser { return &body{handle: h} }
 
-	next  pending // the read that is under way, if any
-	chunk []byte  // kept from chunk to chunk
-	rest  []byte  // part of chunk that Read has yet to give
-	err   error   // what Read answers when rest is empty
+type body struct {
+	handle Handle
+	next   pending // the read that is under way, if any
+	chunk  []byte  // kept from chunk to chunk
+	rest   []byte  // part of chunk that Read has yet to give
+	err    error   // what Read answers when rest is empty
 }
 
 func (b *body) Read(p []byte) (int, error) {
@@ -56,7 +70,7 @@ func (b *body) Read(p []byte) (int, error) {
 		}
 		n, err := b.fill(p)
 		if err != nil {
-			b.fail(err)
+			b.err = err
 		}
 		if n > 0 {
 			return n, nil
@@ -70,24 +84,15 @@ func (b *body) Read(p []byte) (int, error) {
 // fill takes the next chunk from the stream and starts the read after it. A chunk that fits goes
 // straight into p, any other is copied whole into b.rest, so that its buffer is free again.
 func (b *body) fill(p []byte) (int, error) {
-	if b.reader.IsUndefined() {
-		if err := b.open(); err != nil {
-			return 0, err
-		}
-	}
 	if b.next.id == 0 {
-		if err := b.request(); err != nil {
-			return 0, err
-		}
+		b.request()
 	}
-	result, err := b.take()
+	chunk, err := b.take()
 	if err != nil {
 		return 0, err
 	}
-	n := 0
-	value := result.Get("value")
-	if !value.IsUndefined() {
-		n = value.Length()
+	n := int(chunk.length)
+	if n > 0 {
 		dst := p
 		if n > len(p) {
 			if cap(b.chunk) < n {
@@ -96,15 +101,12 @@ func (b *body) fill(p []byte) (int, error) {
 			dst = b.chunk[:n]
 			b.rest = dst
 		}
-		js.CopyBytesToGo(dst, value)
-		if b.byob {
-			b.buffer = value.Get("buffer")
-		}
+		copyChunk(int32(b.handle), start(dst), chunk.length)
 	}
-	if result.Get("done").Bool() {
-		b.fail(io.EOF)
-	} else if err := b.request(); err != nil {
-		b.fail(err) // after what this chunk brought
+	if chunk.status == last {
+		b.err = io.EOF
+	} else {
+		b.request()
 	}
 	if len(b.rest) > 0 {
 		return 0, nil
@@ -112,52 +114,15 @@ func (b *body) fill(p []byte) (int, error) {
 	return n, nil
 }
 
-func (b *body) open() error {
-	reader, err := Try(func() js.Value { return b.stream.Call("getReader", byob) })
-	if err == nil {
-		b.byob = true
-		if n := len(spareBuffers); n > 0 {
-			b.buffer, spareBuffers = spareBuffers[n-1], spareBuffers[:n-1]
-		} else {
-			b.buffer = arrayBuffer.New(chunkSize)
-		}
-	} else { // not a byte stream
-		if reader, err = Try(func() js.Value { return b.stream.Call("getReader") }); err != nil {
-			return err
-		}
-	}
-	b.reader = reader
-	return nil
+func (b *body) request() {
+	b.next = promised()
+	readChunk(b.next.id, int32(b.handle))
 }
 
-func (b *body) request() error {
-	promise, err := Try(func() js.Value {
-		if b.byob {
-			return b.reader.Call("readAtLeast", chunkSize, uint8Array.New(b.buffer))
-		}
-		return b.reader.Call("read")
-	})
-	if err == nil {
-		b.next = begin(promise)
-	}
-	return err
-}
-
-func (b *body) take() (js.Value, error) {
+func (b *body) take() (settlement, error) {
 	next := b.next
 	b.next = pending{}
-	return next.result()
-}
-
-// fail ends the stream: err is what Read answers once the rest is given.
-func (b *body) fail(err error) {
-	b.err = err
-	if b.byob && !b.buffer.IsUndefined() {
-		if len(spareBuffers) < maxSpareBuffers && b.buffer.Get("byteLength").Int() == chunkSize {
-			spareBuffers = append(spareBuffers, b.buffer)
-		}
-		b.buffer = js.Undefined()
-	}
+	return next.settlement()
 }
 
 // Close cancels what was not read. Reading after Close fails with io.ErrClosedPipe.
@@ -165,11 +130,7 @@ func (b *body) Close() error {
 	b.rest = nil
 	if b.err == nil {
 		b.err = io.ErrClosedPipe
-		target := b.reader
-		if target.IsUndefined() {
-			target = b.stream
-		}
-		Call(target, "cancel") // a stream that broke already has nothing to cancel
+		Ask("cancel", nil, b.handle.String()) // a stream that broke already has nothing to cancel
 		if b.next.id != 0 {
 			b.take()
 		}

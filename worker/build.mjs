@@ -56,7 +56,7 @@ export function build(dir, out) {
   compile(dir, join(out, "app.wasm"));
   const goroot = execFileSync("go", ["env", "GOROOT"], { cwd: dir, encoding: "utf8" }).trim();
   update(join(out, "wasm_exec.js"), supportCode(readFileSync(join(goroot, "lib/wasm/wasm_exec.js"), "utf8")));
-  for (const name of ["entry.mjs", "pool.mjs", "helpers.mjs"]) update(join(out, name), readFileSync(join(here, name), "utf8"));
+  for (const name of ["entry.mjs", "pool.mjs", "helpers.mjs", "streams.mjs"]) update(join(out, name), readFileSync(join(here, name), "utf8"));
 }
 
 function update(path, content) {
@@ -67,5 +67,5 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const dir = resolve(process.argv[2] ?? root);
   const out = resolve(process.argv[3] ?? join(root, "build/worker"));
   build(dir, out);
-  console.log(`${relative(process.cwd(), out) || "."}: app.wasm, wasm_exec.js, entry.mjs, pool.mjs, helpers.mjs`);
+  console.log(`${relative(process.cwd(), out) || "."}: app.wasm, wasm_exec.js, entry.mjs, pool.mjs, helpers.mjs, streams.mjs`);
 }

@@ -1,34 +1,23 @@
-// JavaScript halves of the stores: what would be many crossings between Go and JavaScript is one
-// call here. The pool gives these functions to Go as context.helpers. None of them keeps anything
-// of an event: workerd forbids to touch its I/O objects in another.
+// JavaScript halves of the stores and of fetch, which Go calls by name (worker.Ask): what would be
+// many crossings between Go and JavaScript is one call here, with strings in and a string out.
 //
-// A binding that is not configured arrives as undefined. All functions that use one are async, so
-// that this too becomes a rejection, which Go turns into an error.
+// Each gets the call { env, data, keep, get } and its arguments. data is Go's memory and good until
+// the first await. keep gives a number to what Go names later, get finds it again; an event's numbers
+// end with it. None keeps anything of an event itself: workerd forbids to touch its I/O objects in
+// another.
+//
+// All are async, so that a binding which is not configured becomes a rejection too.
+import { Stream } from "./streams.mjs";
 
 const decoder = new TextDecoder();
 
-// Buffers for what Go sends, which no operation uses at the moment. All instances share them. Go
-// keeps every JavaScript object alive until its next collection, so fresh ones would pile up.
-const spare = [];
-const spareLimit = 12; // MiB
-const bufferSizes = [1 / 4, 1, 5]; // MiB; the last is the size of a part of a multipart upload
-const MiB = 2 ** 20;
-
-/** A Uint8Array of at least length bytes, which is the caller's until giveBuffer. */
-function takeBuffer(length) {
-  const size = bufferSizes.find((size) => length <= size * MiB);
-  if (!size) return new Uint8Array(length); // too large to be kept
-  const i = spare.findIndex((buffer) => buffer.length === size * MiB);
-  return i < 0 ? new Uint8Array(size * MiB) : spare.splice(i, 1)[0];
+function bound(env, name, what) {
+  if (!env[name]) throw new Error(`there is no ${what} binding ${name}`);
+  return env[name];
 }
 
-function giveBuffer(buffer) {
-  const held = spare.reduce((sum, other) => sum + other.length, buffer.length);
-  if (held <= spareLimit * MiB && bufferSizes.includes(buffer.length / MiB)) spare.push(buffer);
-}
-
-// Lines are what a page of objects crosses in: one string, a field a line. Line feeds in a field
-// are written as \n, and backslashes as \\.
+// Lines are what an answer consists of: a field a line. Line feeds in a field are written as \n, and
+// backslashes as \\.
 const line = (field) => (/[\\\n]/.test(field) ? field.replaceAll("\\", "\\\\").replaceAll("\n", "\\n") : field);
 
 function objectLines(object) {
@@ -39,98 +28,150 @@ function objectLines(object) {
 }
 
 const orNull = (object) => object && objectLines(object);
+const r2 = (env, name) => bound(env, name, "R2");
 
-async function r2Head(bucket, key) {
-  return orNull(await bucket.head(key));
+async function r2Head({ env }, bucket, key) {
+  return orNull(await r2(env, bucket).head(key));
 }
 
-/** Resolves to null or [lines, stream]. */
-async function r2Get(bucket, key) {
-  const object = await bucket.get(key);
-  return object && [objectLines(object), object.body];
+/** Answers the number of the body, and the object. */
+async function r2Get({ env, keep }, bucket, key) {
+  const object = await r2(env, bucket).get(key);
+  return object && `${keep(new Stream(object.body))}\n${objectLines(object)}`;
 }
 
-/** options is the JSON of R2ListOptions. Resolves to the cursor, two counts, prefixes and objects as lines. */
-async function r2List(bucket, options) {
-  const page = await bucket.list(JSON.parse(options));
+/** options is the JSON of R2ListOptions. Answers the cursor, two counts, prefixes and objects. */
+async function r2List({ env }, bucket, options) {
+  const page = await r2(env, bucket).list(JSON.parse(options));
   const lines = [page.truncated ? line(page.cursor) : "", page.delimitedPrefixes.length, page.objects.length];
   for (const prefix of page.delimitedPrefixes) lines.push(line(prefix));
   for (const object of page.objects) lines.push(objectLines(object));
   return lines.join("\n");
 }
 
-/** options is the JSON of R2PutOptions. Resolves to null when the condition in it is not met. */
-async function r2Put(bucket, key, buffer, length, options) {
-  return orNull(await bucket.put(key, buffer.subarray(0, length), JSON.parse(options)));
+/** options is the JSON of R2PutOptions. Answers nothing when the condition in it is not met. */
+async function r2Put({ env, data }, bucket, key, options) {
+  return orNull(await r2(env, bucket).put(key, data.slice(), JSON.parse(options)));
 }
 
 /** stream is the body of a request or response whose length is known. The rest is as in r2Put. */
-async function r2PutStream(bucket, key, stream, options) {
-  return orNull(await bucket.put(key, stream ?? "", JSON.parse(options)));
+async function r2PutStream({ env, get }, bucket, key, stream, options) {
+  return orNull(await r2(env, bucket).put(key, get(stream) ?? "", JSON.parse(options)));
 }
 
-async function r2Delete(bucket, keys) {
-  await bucket.delete(keys);
+async function r2Delete({ env }, bucket, ...keys) {
+  await r2(env, bucket).delete(keys);
 }
 
-/** A multipart upload in progress: the upload and its parts. */
-async function r2Begin(bucket, key, options) {
-  return { upload: await bucket.createMultipartUpload(key, JSON.parse(options)), parts: [] };
+// Buffers of whole parts that no upload uses at the moment.
+const spare = [];
+const spareParts = 2;
+const firstBuffer = 256 * 1024;
+
+/** An upload whose parts Go writes piece by piece. Only its second part makes it a multipart upload. */
+class Upload {
+  constructor(bucket, key, options, partSize) {
+    Object.assign(this, { bucket, key, options, partSize, part: new Uint8Array(firstBuffer), used: 0, parts: [] });
+  }
+
+  /** Takes bytes, as many as have room in the part. */
+  write(bytes) {
+    if (this.used + bytes.length > this.part.length) {
+      const smaller = this.part;
+      const size = Math.max(this.used + bytes.length, 4 * smaller.length);
+      this.part = size < this.partSize ? new Uint8Array(size) : (spare.pop() ?? new Uint8Array(this.partSize));
+      this.part.set(smaller.subarray(0, this.used));
+    }
+    this.part.set(bytes, this.used);
+    this.used += bytes.length;
+  }
+
+  async flush() {
+    this.multipart ??= await this.bucket.createMultipartUpload(this.key, this.options);
+    this.parts.push(await this.multipart.uploadPart(this.parts.length + 1, this.part.subarray(0, this.used)));
+    this.used = 0;
+  }
+
+  async complete() {
+    if (this.multipart) await this.flush();
+    const object = await (this.multipart ? this.multipart.complete(this.parts) : this.bucket.put(this.key, this.part.subarray(0, this.used), this.options));
+    this.release();
+    return object;
+  }
+
+  release() {
+    if (this.part?.length === this.partSize && spare.length < spareParts) spare.push(this.part);
+    this.part = undefined;
+  }
 }
 
-async function r2Part({ upload, parts }, buffer, length) {
-  parts.push(await upload.uploadPart(parts.length + 1, buffer.subarray(0, length)));
+async function r2Begin({ env, keep }, bucket, key, options, partSize) {
+  return String(keep(new Upload(r2(env, bucket), key, JSON.parse(options), Number(partSize))));
 }
 
-async function r2Complete({ upload, parts }) {
-  return objectLines(await upload.complete(parts));
+async function r2Part({ get }, upload) {
+  await get(upload).flush();
 }
 
-async function r2Abort({ upload }) {
-  await upload.abort();
+/** Stores the object. Answers nothing when the condition in its options is not met. */
+async function r2Complete({ get }, id) {
+  return orNull(await get(id).complete());
 }
+
+async function r2Abort({ get }, id) {
+  const upload = get(id);
+  upload.release();
+  await upload.multipart?.abort();
+}
+
+const queue = (env, name) => bound(env, name, "queue");
 
 /**
- * Sends JSON messages, a line each, with one sendBatch. They go as text: as "json" they would be
- * parsed here only to be written again by the platform.
+ * Sends the messages in data, a line each, with one sendBatch. They go as text: as "json" they would
+ * be parsed here only to be written again by the platform.
  */
-async function queueSendBatch(queue, buffer, length) {
-  const lines = decoder.decode(buffer.subarray(0, length)).split("\n");
-  await queue.sendBatch(lines.map((body) => ({ body, contentType: "text" })));
+async function queueSendBatch({ env, data }, name) {
+  const lines = decoder.decode(data).split("\n");
+  await queue(env, name).sendBatch(lines.map((body) => ({ body, contentType: "text" })));
 }
 
-async function queueSend(queue, text, delaySeconds) {
-  await queue.send(text, { contentType: "text", delaySeconds });
+async function queueSend({ env, data }, name, delaySeconds) {
+  await queue(env, name).send(decoder.decode(data), { contentType: "text", delaySeconds: Number(delaySeconds) });
 }
 
-/** Resolves to the number of messages and of bytes that wait, and the time of the oldest in ms (0: none). */
-async function queueMetrics(queue) {
-  const { backlogCount, backlogBytes, oldestMessageTimestamp } = await queue.metrics();
+/** Answers the number of messages and of bytes that wait, and the time of the oldest in ms (0: none). */
+async function queueMetrics({ env }, name) {
+  const { backlogCount, backlogBytes, oldestMessageTimestamp } = await queue(env, name).metrics();
   return `${backlogCount}\n${backlogBytes}\n${Number(oldestMessageTimestamp ?? 0)}`;
 }
 
-/** statements is the JSON of [[sql, [parameter…]]…]. Resolves to the JSON of [{changes, rows}…]. */
-async function d1Batch(db, statements) {
-  const prepared = JSON.parse(statements).map(([sql, parameters]) => db.prepare(sql).bind(...parameters));
-  const results = await db.batch(prepared);
+/** data is the JSON of [[sql, [parameter…]]…]. Answers the JSON of [{changes, rows}…]. */
+async function d1Batch({ env, data }, name) {
+  const statements = JSON.parse(decoder.decode(data));
+  const db = bound(env, name, "D1");
+  const results = await db.batch(statements.map(([sql, parameters]) => db.prepare(sql).bind(...parameters)));
   return JSON.stringify(results.map(({ meta, results }) => ({ changes: meta.changes, rows: results })));
 }
 
-export const helpers = {
-  takeBuffer,
-  giveBuffer,
-  r2Head,
-  r2Get,
-  r2List,
-  r2Put,
-  r2PutStream,
-  r2Delete,
-  r2Begin,
-  r2Part,
-  r2Complete,
-  r2Abort,
-  queueSendBatch,
-  queueSend,
-  queueMetrics,
-  d1Batch,
-};
+/**
+ * Fetches through the service binding EGRESS where there is one. timeout is in ms, 0 for none, and
+ * holds until the end of the body. Redirects are not followed, and nothing is cached. Answers the
+ * status, 1 if there is a body to read under the number of the exchange, and the headers.
+ */
+async function fetchStart({ env, data, get }, exchange, method, url, timeout, ...head) {
+  const headers = {};
+  for (let i = 1; i < head.length; i += 2) headers[head[i - 1]] = head[i];
+  const init = { method, headers, redirect: "manual", cache: "no-store" };
+  if (data.length) init.body = data.slice();
+  const send = env.EGRESS ? (...args) => env.EGRESS.fetch(...args) : fetch;
+  const response = await get(exchange).start(send, url, init, Number(timeout));
+  let answer = `${response.status}\n${response.body ? 1 : 0}`;
+  for (const [name, value] of response.headers) if (name !== "set-cookie") answer += `\n${name}\n${line(value)}`;
+  return answer;
+}
+
+async function cancel({ get }, handle) {
+  await get(handle).cancel();
+}
+
+export const helpers = { r2Head, r2Get, r2List, r2Put, r2PutStream, r2Delete, r2Begin, r2Part, r2Complete, r2Abort, queueSendBatch, queueSend, queueMetrics, d1Batch, fetchStart, cancel };

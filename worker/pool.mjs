@@ -3,6 +3,7 @@
 // another. An event leases an instance; afterwards the instance goes back to the idle ones only if
 // nothing of the event is left in it.
 import { helpers } from "./helpers.mjs";
+import { Exchange, Stream } from "./streams.mjs";
 import "./wasm_exec.js";
 import program from "./app.wasm";
 
@@ -55,6 +56,8 @@ class Instance {
   #exports; // what Go exports: its memory, and the functions of the Go half
   #inbox = { address: 0, length: 0 }; // where Go reads the head of a request
   #results = new Map(); // values of promises that Go has yet to take, by id
+  #handles = new Map(); // what Go names by number: streams, exchanges, uploads
+  #handle = 0; // the last number given
   #pending = 0; // promises that Go waits for
   #goroutines; // how many there are when no event runs
 
@@ -84,12 +87,13 @@ class Instance {
     /** What Go sees as its global "context". */
     this.host = {
       binding: {}, // the library's callbacks for queues and cron
-      helpers, // JavaScript halves of the stores
       env: undefined, // env, ctx and request are those of the event that holds the instance
       ctx: undefined,
       request: undefined,
       wait: (id, promise) => this.#wait(id, promise),
       take: (id) => this.#take(id),
+      keep: (what) => this.#keep(what),
+      adopt: (stream) => this.#keep(new Stream(stream)),
       respondRaw: (status, head, body) => this.lease.respond(status, head, body),
       fail: (message) => this.lease.fail(Object.assign(new Failure("internal_error", 500, message), { logged: true })),
       extend: (ms) => this.lease.extend(ms),
@@ -110,6 +114,17 @@ class Instance {
           const head = decoder.decode(new Uint8Array(buffer, headAt, headLength));
           this.lease.respond(status, head, new Uint8Array(buffer, bodyAt, bodyLength)); // a Response copies it
         },
+        ask: (id, textAt, textLength, dataAt, dataLength) => this.#ask(id, this.#view(textAt, textLength), this.#view(dataAt, dataLength)),
+        load: (id, at) => {
+          const bytes = this.#take(id);
+          this.#view(at, bytes.length).set(bytes);
+        },
+        open: () => this.#keep(new Exchange()),
+        read: (id, handle) => this.#read(id, handle),
+        copy: (handle, at, length) => this.#handles.get(handle).copy(this.#view(at, length)),
+        write: (handle, at, length) => this.#handles.get(handle).write(this.#view(at, length)),
+        abort: (handle) => this.#handles.get(handle)?.abort(),
+        print: (at, length) => console.log(decoder.decode(this.#view(at, length))),
       },
     });
     this.#exports = instance.exports;
@@ -157,6 +172,7 @@ class Instance {
     if (this.#pending > 0) return "pending_promise";
     if (this.#exports.worker_goroutines() > this.#goroutines) return "goroutines";
     this.#results.clear();
+    this.#handles.clear();
     return null;
   }
 
@@ -171,17 +187,45 @@ class Instance {
     this.lease?.fail(broken());
   }
 
-  #wait(id, promise) {
+  /** Go's memory. The view is good until Go runs again. */
+  #view(at, length) {
+    return new Uint8Array(this.#exports.mem.buffer, at, length);
+  }
+
+  #keep(what) {
+    this.#handles.set(++this.#handle, what);
+    return this.#handle;
+  }
+
+  // How a promise was settled, as Go's settle understands it: the status, and a length in bytes.
+  #settle(id, status, length, value) {
+    this.#pending--;
+    if (value !== undefined) this.#results.set(id, value);
+    this.#notify("settle", id, status, length);
+  }
+
+  #wait(id, promise, fulfilled = (value) => [1, 0, value]) {
     this.#pending++;
-    const settle = (fulfilled, value) => {
-      this.#pending--;
-      this.#results.set(id, value);
-      this.#notify("settle", id, fulfilled);
-    };
     Promise.resolve(promise).then(
-      (value) => settle(true, value),
-      (error) => settle(false, error),
+      (value) => this.#settle(id, ...fulfilled(value)),
+      (error) => this.#settle(id, 0, 0, error ?? null),
     );
+  }
+
+  // Calls a helper. What its promise gives is a string, whose bytes Go loads, or nothing.
+  #ask(id, text, data) {
+    const [name, ...args] = fields(decoder.decode(text));
+    const { env } = this.host;
+    const call = { env, data, keep: (what) => this.#keep(what), get: (handle) => this.#handles.get(Number(handle)) };
+    this.#wait(id, helpers[name](call, ...args), (answer) => {
+      if (answer === undefined || answer === null) return [2, 0];
+      const bytes = encoder.encode(answer);
+      return [1, bytes.length, bytes];
+    });
+  }
+
+  #read(id, handle) {
+    this.#wait(id, this.#handles.get(handle).next(), ([length, last]) => [last ? 2 : 1, length]);
   }
 
   #take(id) {
@@ -306,6 +350,12 @@ class Lease {
     }
     grant();
   }
+}
+
+// fields splits what Go joined with line feeds; those of a field are written as \n, and backslashes as \\.
+function fields(text) {
+  const list = text.split("\n");
+  return text.includes("\\") ? list.map((field) => field.replace(/\\(.)/g, (_, c) => (c === "n" ? "\n" : c))) : list;
 }
 
 function oversize(instance) {

@@ -47,4 +47,7 @@ test("closing a body part-way cancels it and leaves the instance good", async ()
 test("a signal fires after its time, and when its context ends", async () => {
   assert.equal(await fixture.text("/fetch?ms=200"), "TimeoutError");
   assert.equal(await fixture.text("/fetch?ms=60000&cancel=200"), "AbortError");
+  assert.match(await fixture.text("/fetch?ms=400&path=drip"), /^\0{262144,}TimeoutError$/);
+  assert.match(await fixture.text("/fetch?ms=60000&cancel=400&path=drip"), /^\0{262144,}AbortError$/);
+  assert.equal(await fixture.text("/fetch?ms=60000&path=objects"), "one two three");
 });
