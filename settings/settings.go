@@ -25,7 +25,6 @@ type Settings struct {
 	FetchRetries         int
 	FetchRetryBase       time.Duration
 	RetryDelay           time.Duration // of a queue message's first retry; doubles with every further one
-	ReuseWindow          time.Duration
 	DomainDeadline       time.Duration // politeness waits left out
 	AlertWebhookURL      string
 	LedgerRetention      time.Duration // how long the ledger keeps what does not change any more
@@ -53,7 +52,6 @@ func Read(get func(name string) (string, bool)) (*Settings, error) {
 		FetchRetries:         int(r.number("FETCH_RETRIES", 3, 0, 10)),
 		FetchRetryBase:       r.duration("FETCH_RETRY_BASE_MS", 1000, time.Millisecond),
 		RetryDelay:           r.duration("RETRY_DELAY_SECONDS", 10, time.Second),
-		ReuseWindow:          r.duration("REUSE_WINDOW_MINUTES", 60, time.Minute),
 		DomainDeadline:       r.timeout("DOMAIN_DEADLINE_MS", 120000),
 		AlertWebhookURL:      r.webURL("ALERT_WEBHOOK_URL"),
 		LedgerRetention:      time.Duration(r.number("LEDGER_RETENTION_DAYS", 180, 1, 3650)) * 24 * time.Hour,
