@@ -6,7 +6,7 @@ const pages = (host) => ({
   "/robots.txt": ["text/plain", `User-agent: *\nDisallow: /private\nSitemap: https://${host}/sitemap.xml\n`],
   "/sitemap.xml": [
     "application/xml",
-    `<?xml version="1.0"?><urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">${["", "/1", "/2", "/3"].map((page) => `<url><loc>https://${host}/news${page}</loc></url>`).join("")}</urlset>`,
+    `<?xml version="1.0"?><urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">${["", "/1", "/2"].map((page) => `<url><loc>https://${host}/news${page}</loc></url>`).join("")}</urlset>`,
   ],
   "/": ["text/html", `<!doctype html><title>${host}</title><p>Hello</p>`],
 });
