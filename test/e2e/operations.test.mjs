@@ -109,7 +109,7 @@ describe("the dashboard example of the workflow document", () => {
       const list = await (await engine.harness.getWorker("catcher").fetch("/")).json();
       return list.length === 1250 && list;
     }, "the messages of their domains");
-    messages = Object.groupBy(caught, ({ body }) => body.domain.split("-")[0]);
+    messages = Object.groupBy(caught, ({ body }) => JSON.parse(body).domain.split("-")[0]);
     assert.equal((await status()).processing_stats.domains_pending, 1250);
   });
 
