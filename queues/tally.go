@@ -37,7 +37,7 @@ func (t *Tally) start(q ledger.Queued) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.queued = q
-	t.known = make(map[uint64]struct{}, len(t.known))
+	t.known = map[uint64]struct{}{}
 }
 
 var hashSeed = maphash.MakeSeed()

@@ -110,9 +110,8 @@ class Instance {
       workers: { ready: () => (ready = true) },
       worker: {
         respond: (status, headAt, headLength, bodyAt, bodyLength) => {
-          const { buffer } = this.#exports.mem;
-          const head = decoder.decode(new Uint8Array(buffer, headAt, headLength));
-          this.lease.respond(status, head, new Uint8Array(buffer, bodyAt, bodyLength)); // a Response copies it
+          const head = decoder.decode(this.#view(headAt, headLength));
+          this.lease.respond(status, head, this.#view(bodyAt, bodyLength)); // a Response copies it
         },
         ask: (id, textAt, textLength, dataAt, dataLength) => this.#ask(id, this.#view(textAt, textLength), this.#view(dataAt, dataLength)),
         load: (id, at) => {
@@ -157,7 +156,7 @@ class Instance {
       this.#inbox = { address: this.#exports.worker_inbox(length), length };
     }
     const { address, length } = this.#inbox;
-    const { written } = encoder.encodeInto(head, new Uint8Array(this.#exports.mem.buffer, address, length));
+    const { written } = encoder.encodeInto(head, this.#view(address, length));
     this.#notify("request", written);
   }
 

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"bytes"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -54,7 +53,7 @@ func runClassify(args []string, in io.Reader, out, errOut io.Writer) int {
 			fmt.Fprintln(errOut, "seedctl classify: --jsonl takes no other flags or URLs; send url and authority in each line")
 			return exitUsage
 		}
-		return answerClassify(in, out, errOut)
+		return answerLines("classify", in, out, errOut, answerClassify())
 	}
 	if len(urls) == 0 {
 		fmt.Fprintln(errOut, "seedctl classify: name a URL (\"seedctl classify --help\" explains)")
@@ -98,54 +97,26 @@ func (c *classified) print(w io.Writer) {
 	line("domain", c.Evidence.DomainContext)
 }
 
-// answerClassify answers one question a line. A classifier is kept as long as the authority stays.
-func answerClassify(in io.Reader, out, errOut io.Writer) int {
-	code := exitOK
+// answerClassify gives the answer to a line of --jsonl. A classifier is kept as long as the authority
+// stays.
+func answerClassify() func(line []byte) (any, error) {
 	var classifier *discovery.Classifier
 	var authority string
-	w := bufio.NewWriter(out)
-	encoder := json.NewEncoder(w)
-	encoder.SetEscapeHTML(false)
-	answer := func(line []byte) any {
+	return func(line []byte) (any, error) {
 		var question struct {
 			URL       *string `json:"url"`
 			Authority string  `json:"authority"`
 		}
-		err := json.Unmarshal(line, &question)
-		if err == nil && (question.URL == nil || *question.URL == "") {
-			err = errors.New(`no "url"`)
+		if err := json.Unmarshal(line, &question); err != nil {
+			return nil, err
 		}
-		if err != nil {
-			code = exitInput
-			return map[string]string{"error": err.Error()}
+		if question.URL == nil || *question.URL == "" {
+			return nil, errors.New(`no "url"`)
 		}
 		if classifier == nil || authority != question.Authority {
 			authority = question.Authority
 			classifier = discovery.NewClassifier(discovery.Context{Authority: authority})
 		}
-		return classified{*question.URL, classifier.Classify(*question.URL)}
+		return classified{*question.URL, classifier.Classify(*question.URL)}, nil
 	}
-	reader := bufio.NewReaderSize(in, 64<<10)
-	for {
-		line, err := reader.ReadBytes('\n')
-		if len(bytes.TrimSpace(line)) > 0 {
-			encoder.Encode(answer(line)) // an error of w stays with it until Flush
-		}
-		if err == nil && reader.Buffered() == 0 {
-			w.Flush() // a program may ask one at a time
-		}
-		if err == io.EOF {
-			break
-		}
-		if err != nil {
-			fmt.Fprintln(errOut, "seedctl classify:", err)
-			code = exitInput
-			break
-		}
-	}
-	if err := w.Flush(); err != nil {
-		fmt.Fprintln(errOut, "seedctl classify:", err)
-		return exitInput
-	}
-	return code
 }

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"bufio"
-	"bytes"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -58,7 +56,7 @@ func runRobots(args []string, in io.Reader, out, errOut io.Writer) int {
 			fmt.Fprintln(errOut, "seedctl robots: --jsonl takes no other flags, files or URLs; send agent and url in each line")
 			return exitUsage
 		}
-		return answerRobots(in, out, errOut)
+		return answerLines("robots", in, out, errOut, answerRobots)
 	}
 	if len(rest) == 0 {
 		fmt.Fprintln(errOut, "seedctl robots: name a file, or - for standard input (\"seedctl robots --help\" explains)")
@@ -326,40 +324,8 @@ type robotsAnswer struct {
 	IsHTML     bool     `json:"is_html"`
 }
 
-// answerRobots reads questions from in until it ends. Answers are written as soon as no further
-// question waits, so a program may ask one at a time.
-func answerRobots(in io.Reader, out, errOut io.Writer) int {
-	questions, answers := bufio.NewReader(in), bufio.NewWriter(out)
-	encoder := json.NewEncoder(answers)
-	encoder.SetEscapeHTML(false)
-	code := exitOK
-	for {
-		line, readErr := questions.ReadBytes('\n')
-		if line = bytes.TrimSpace(line); len(line) > 0 {
-			answer, err := answerRobotsLine(line)
-			if err != nil {
-				answer, code = map[string]string{"error": err.Error()}, exitInput
-			}
-			if err := encoder.Encode(answer); err != nil {
-				readErr = err
-			}
-		}
-		if readErr != nil || questions.Buffered() == 0 {
-			if err := answers.Flush(); err != nil {
-				readErr = err
-			}
-		}
-		switch {
-		case readErr == io.EOF:
-			return code
-		case readErr != nil:
-			fmt.Fprintln(errOut, "seedctl robots:", readErr)
-			return exitInput
-		}
-	}
-}
-
-func answerRobotsLine(line []byte) (any, error) {
+// answerRobots answers one line of --jsonl.
+func answerRobots(line []byte) (any, error) {
 	var q robotsQuestion
 	if err := json.Unmarshal(line, &q); err != nil {
 		return nil, fmt.Errorf("not a question: %w", err)

@@ -1,0 +1,43 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+)
+
+// answerLines answers the questions of --jsonl, one a line, until in ends. An error of answer is that
+// line's answer, and makes the exit code 1 once all others are answered. Answers are written as soon
+// as no further question waits, so a program may ask one at a time.
+func answerLines(command string, in io.Reader, out, errOut io.Writer, answer func(line []byte) (any, error)) int {
+	questions, answers := bufio.NewReaderSize(in, 64<<10), bufio.NewWriter(out)
+	encoder := json.NewEncoder(answers)
+	encoder.SetEscapeHTML(false)
+	code := exitOK
+	for {
+		line, readErr := questions.ReadBytes('\n')
+		if line = bytes.TrimSpace(line); len(line) > 0 {
+			reply, err := answer(line)
+			if err != nil {
+				reply, code = map[string]string{"error": err.Error()}, exitInput
+			}
+			if err := encoder.Encode(reply); err != nil {
+				readErr = err
+			}
+		}
+		if readErr != nil || questions.Buffered() == 0 {
+			if err := answers.Flush(); err != nil {
+				readErr = err
+			}
+		}
+		switch {
+		case readErr == io.EOF:
+			return code
+		case readErr != nil:
+			fmt.Fprintf(errOut, "seedctl %s: %v\n", command, readErr)
+			return exitInput
+		}
+	}
+}
