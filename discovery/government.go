@@ -1,6 +1,10 @@
 package discovery
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/newsfork/seed-engine/discovery/internal/urltext"
+)
 
 // expectedPattern is a pattern that sites of governments use as a rule.
 type expectedPattern struct {
@@ -53,7 +57,7 @@ var governmentLibrary = map[string][]expectedPattern{
 
 // governmentPatterns are the patterns to expect of a domain, none when it is not a government's.
 func governmentPatterns(domain string) []URLPattern {
-	if sectorOf(domain) != governmentSector {
+	if urltext.SectorOf(domain) != urltext.Government {
 		return nil
 	}
 	var list []URLPattern

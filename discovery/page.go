@@ -82,6 +82,14 @@ func (p *page) parameters() int {
 	return n
 }
 
+func words(s string) map[string]bool {
+	m := map[string]bool{}
+	for w := range strings.FieldsSeq(s) {
+		m[w] = true
+	}
+	return m
+}
+
 // pageExtensions are those of pages; other known ones are files.
 var pageExtensions = words("html htm shtml xhtml php php3 phtml asp aspx jsp jspx jhtml do action cfm cgi pl nsf page amp cms")
 

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/newsfork/seed-engine/discovery/internal/urltext"
 )
 
 func add(a *Analyser, url string, m Method, lastmod time.Time) {
@@ -265,7 +267,7 @@ func TestGovernmentLibrary(t *testing.T) {
 	suffixes := 0
 	for suffix, expected := range governmentLibrary {
 		suffixes++
-		if sectorOf("ministry."+suffix) != governmentSector {
+		if urltext.SectorOf("ministry."+suffix) != urltext.Government {
 			t.Errorf("%s is no government's", suffix)
 		}
 		list := governmentPatterns("ministry." + suffix)
