@@ -97,7 +97,9 @@ func build(log *slog.Logger) (*seedEngine, error) {
 	seedQueue, domainQueue, dlq := queues.NewProducer("SEED_QUEUE"), queues.NewProducer("DOMAIN_QUEUE"), queues.NewProducer("DLQ")
 	records := ledger.New(ledger.NewD1("METADATA_DB"))
 	controls := &queues.Controls{Bucket: bucket, Sleep: worker.Sleep}
-	steps := &orchestrator.Orchestrator{Bucket: bucket, Queue: seedQueue, Ledger: records, Log: log, Now: time.Now}
+	steps := &orchestrator.Orchestrator{Bucket: bucket, Queue: seedQueue, Ledger: records, Log: log, Now: time.Now, Sleep: worker.Sleep}
+	continued := *steps
+	continued.MaxTime = orchestrator.MaxTimeQueued
 	domains := &collector.Collector{
 		Bucket: bucket, Transport: fetch.NewTransport(), Clock: fetch.SystemClock(), Settings: s, Log: log,
 	}
@@ -106,7 +108,7 @@ func build(log *slog.Logger) (*seedEngine, error) {
 	}
 	tally := &queues.Tally{Queue: domainQueue, Ledger: records, Log: log}
 	consumer := &queues.Consumer{
-		Orchestrator: steps,
+		Orchestrator: &continued,
 		Processor:    &processor.Processor{Store: bucket, Sender: tally, Log: log, Version: contract.Version},
 		NewBatch:     func(excluded func(string) bool) queues.Batch { return domains.NewBatch(excluded) },
 		Letters:      letters,

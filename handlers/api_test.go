@@ -83,7 +83,7 @@ func newFixture(t testing.TB, change func(*settings.Settings)) *fixture {
 	letters := &queues.DeadLetters{Ledger: f.ledger, Bucket: f.bucket, Queue: queues.NewMemory(), Version: "v1", Log: log, Now: now}
 	f.api = &handlers.API{
 		Settings: s, Bucket: f.bucket, Seeds: f.seeds, Domains: f.domains, Log: log,
-		Orchestrator: &orchestrator.Orchestrator{Bucket: f.bucket, Queue: f.seeds, Ledger: f.ledger, Log: log, Now: now},
+		Orchestrator: &orchestrator.Orchestrator{Bucket: f.bucket, Queue: f.seeds, Ledger: f.ledger, Log: log, Now: now, Sleep: sleep},
 		Ledger:       f.ledger,
 		Letters:      &queues.Replays{Ledger: f.ledger, Letters: letters, Seeds: f.seeds, Domains: f.domains, Now: now},
 		Controls:     &queues.Controls{Bucket: f.bucket, Sleep: sleep},

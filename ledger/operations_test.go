@@ -289,7 +289,10 @@ func TestQueryPlans(t *testing.T) {
 		{"the slowest", domains(ledger.DomainQuery{SlowestFirst: true}), "d USING (COVERING )?INDEX domains_by_duration"},
 		{"the slowest of a partition", domains(ledger.DomainQuery{SlowestFirst: true, Filter: filter}), "SEARCH d USING INDEX domains_by_state"},
 		{"one domain", func(l *ledger.Ledger) error { _, err := l.Domain(ctx, "a.sg", contract.Filter{}); return err }, "SEARCH d USING (COVERING )?INDEX domains_by_name"},
-		{"files in flight", func(l *ledger.Ledger) error { _, err := l.InFlight(ctx, []contract.RawFile{{}}, noon); return err }, "SEARCH f USING PRIMARY KEY"},
+		{"files in flight", func(l *ledger.Ledger) error {
+			_, err := l.InFlight(ctx, []contract.RawFile{{}}, noon, noon)
+			return err
+		}, "SEARCH f USING PRIMARY KEY"},
 	} {
 		db := &recorder{DB: open(t)}
 		must(t, c.run(ledger.New(db)))

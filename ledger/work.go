@@ -108,7 +108,7 @@ ON CONFLICT DO UPDATE SET
 FROM json_each(?1)
 JOIN partitions AS p ON p.country = value->>'country' AND p.category = value->>'category' AND p.date = value->>'date'
 JOIN files AS f ON f.partition = p.id AND f.name = value->>'name'
-WHERE f.state = 'pending' AND f.queued_at > ?2`
+WHERE f.state = 'pending' AND f.queued_at > ?2 AND f.needed_at >= ?3`
 )
 
 // queuedRow is a Queued, or a part of one.
@@ -265,8 +265,9 @@ func (l *Ledger) Queued(ctx context.Context, files []contract.RawFile, at, neede
 	return l.Record(ctx, c)
 }
 
-// InFlight tells which of the files were queued after since and are not finished.
-func (l *Ledger) InFlight(ctx context.Context, files []contract.RawFile, since time.Time) (map[contract.RawFile]bool, error) {
+// InFlight gives those of the files that were queued after since and are not finished. Where needed is
+// not zero, they were queued by a request that was forced then or later.
+func (l *Ledger) InFlight(ctx context.Context, files []contract.RawFile, since, needed time.Time) (map[contract.RawFile]bool, error) {
 	const op = "ledger.InFlight"
 	type name struct {
 		contract.Partition
@@ -276,7 +277,7 @@ func (l *Ledger) InFlight(ctx context.Context, files []contract.RawFile, since t
 	for i, f := range files {
 		names[i] = name{f.Partition, f.Name}
 	}
-	results, err := l.batch(ctx, op, statement(selectInFlight, names, millis(since)))
+	results, err := l.batch(ctx, op, statement(selectInFlight, names, millis(since), millis(needed)))
 	if err != nil {
 		return nil, err
 	}

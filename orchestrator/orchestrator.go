@@ -3,6 +3,7 @@
 package orchestrator
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"log/slog"
@@ -17,6 +18,17 @@ import (
 // subrequests: a page of 1,000 unfinished files costs one listing, one look into the ledger and ten
 // sends, so an event covers some 80,000 files and a million files take a dozen events.
 const MaxCalls = 1000
+
+// MaxTime bounds the run of an HTTP request, whose caller waits for the answer: well below the minute
+// after which the runtime gives it up, so that the continuation, the counts and the ledger's record
+// still get out when the stores are slow. An event of a queue has 15 minutes, and MaxTimeQueued.
+const (
+	MaxTime       = 20 * time.Second
+	MaxTimeQueued = 5 * time.Minute
+)
+
+// backOff is how long a run waits before it tries a send again, attempt by attempt.
+var backOff = []time.Duration{500 * time.Millisecond, time.Second, 2 * time.Second}
 
 // InFlight is how long a file that was queued counts as being worked on.
 const InFlight = 10 * time.Minute
@@ -38,8 +50,9 @@ type Sender interface {
 // Ledger knows which files were queued. When it is away, files in flight are sent again, which is
 // harmless.
 type Ledger interface {
-	// InFlight tells which of the files were queued after since and are not finished.
-	InFlight(ctx context.Context, files []contract.RawFile, since time.Time) (map[contract.RawFile]bool, error)
+	// InFlight gives those of the files that were queued after since and are not finished. Where needed
+	// is not zero, they were queued by a request that was forced then or later.
+	InFlight(ctx context.Context, files []contract.RawFile, since, needed time.Time) (map[contract.RawFile]bool, error)
 	// Queued notes that files were sent. needed is zero but for forced requests.
 	Queued(ctx context.Context, files []contract.RawFile, at, needed time.Time) error
 }
@@ -51,7 +64,9 @@ type Orchestrator struct {
 	Ledger   Ledger
 	Log      *slog.Logger
 	Now      func() time.Time
-	MaxCalls int // 0 means the constant MaxCalls
+	Sleep    func(ctx context.Context, d time.Duration) error
+	MaxCalls int           // 0 means the constant MaxCalls
+	MaxTime  time.Duration // 0 means the constant MaxTime
 }
 
 // Result counts the raw files of one event.
@@ -63,10 +78,16 @@ type Result struct {
 	Continued  bool `json:"continued,omitempty"` // the rest follows in another event
 }
 
-// Run queues the raw files that match c from its cursor on. What one event cannot hold goes on by a
-// continuation message. When sends failed, the result counts them and the error is the first one.
+// Run queues the raw files that match c from its cursor on. What one event cannot hold, by calls or by
+// time or because the caller went away, goes on by a continuation message.
+//
+// A send that fails is tried again a few times. When it fails for good the result counts its files, the
+// error is that of the first such send, and there is no continuation: whoever asked asks again, and the
+// files that were sent are in flight by then. Both at once would double the orchestration.
 func (o *Orchestrator) Run(ctx context.Context, c contract.Continuation) (Result, error) {
-	r := &run{Orchestrator: o, Continuation: c, started: o.Now(), calls: o.MaxCalls, after: c.Cursor}
+	r := &run{Orchestrator: o, Continuation: c, caller: ctx, started: o.Now(), calls: o.MaxCalls, after: c.Cursor}
+	ctx = context.WithoutCancel(ctx) // a caller that went away ends the run in good order
+	r.deadline = r.started.Add(cmp.Or(o.MaxTime, MaxTime))
 	if r.RequestedAt.IsZero() {
 		r.RequestedAt = r.started.UTC()
 	}
@@ -76,14 +97,14 @@ func (o *Orchestrator) Run(ctx context.Context, c contract.Continuation) (Result
 	o.Log.Info("orchestrator_start", "partition_info", partitionInfo(c.Filter), "force", c.Force)
 	err := r.walk(ctx, r2.RawPrefix("", "", ""), []level{{"country=", c.Country}, {"category=", c.Category}, {"date=", c.Date}})
 	r.flush(ctx)
+	if err == nil {
+		err = r.sendErr
+	}
 	if err == nil && r.full {
 		err = r.goOn(ctx)
 	}
 	r.record(ctx)
 	o.Log.Info("files_found", "count", r.FilesFound, "skipped", r.Skipped)
-	if err == nil {
-		err = r.sendErr
-	}
 	if err != nil {
 		o.Log.Error("queue_messages_failed", "error_type", contract.KindOf(err), "error", err.Error(), "sent", r.Sent, "failed", r.Failed)
 		return r.Result, err
@@ -105,16 +126,23 @@ type run struct {
 	*Orchestrator
 	contract.Continuation
 	Result
-	started time.Time
-	calls   int                // left in this event
-	full    bool               // calls ran out
-	after   string             // every key up to this one is dealt with
-	pending *r2.RawFile        // its checkpoint would come next in the listing
-	found   []contract.RawFile // of this page, to be queued
-	batch   contract.Batch
-	inBatch []contract.RawFile
-	sent    []contract.RawFile
-	sendErr error
+	caller   context.Context // done when nobody waits for the answer any more
+	started  time.Time
+	deadline time.Time
+	calls    int         // left in this event
+	full     bool        // calls or time ran out
+	after    string      // every key up to this one is dealt with
+	pending  *r2.RawFile // its checkpoint would come next in the listing
+	found    []foundFile // on this page
+	batch    contract.Batch
+	inBatch  []contract.RawFile
+	sent     []contract.RawFile
+	sendErr  error
+}
+
+type foundFile struct {
+	contract.RawFile
+	finished bool
 }
 
 type level struct{ name, value string }
@@ -167,6 +195,7 @@ func (r *run) list(ctx context.Context, prefix string) error {
 		if err != nil || page == nil {
 			return err
 		}
+		before := r.after
 		for i := range page.Objects {
 			r.see(page.Objects[i].Key)
 		}
@@ -174,17 +203,16 @@ func (r *run) list(ctx context.Context, prefix string) error {
 			r.settle()
 			r.after = prefix + lastKey
 		}
-		r.queueFound(ctx)
-		if !page.Truncated {
+		if r.queueFound(ctx, before); !page.Truncated || r.full {
 			return nil
 		}
 		options.Cursor, options.StartAfter = page.Cursor, ""
 	}
 }
 
-// page lists once, or returns nil when the event has less than the given calls left.
+// page lists once, or returns nil when the event has no time or less than the given calls left.
 func (r *run) page(ctx context.Context, options r2.ListOptions, calls int) (*r2.Page, error) {
-	if r.calls < calls {
+	if r.calls < calls || r.late() && r.after > r.Cursor { // every event gets some way
 		r.full = true
 		return nil, nil
 	}
@@ -192,16 +220,14 @@ func (r *run) page(ctx context.Context, options r2.ListOptions, calls int) (*r2.
 	return r.Bucket.List(ctx, options)
 }
 
+// late reports whether the run has to end.
+func (r *run) late() bool { return r.caller.Err() != nil || !r.Now().Before(r.deadline) }
+
 func (r *run) see(key string) {
 	file, checkpoint, ok := r2.ParseRaw(key)
 	switch {
 	case ok && checkpoint && r.pending != nil && file == *r.pending:
-		r.FilesFound++
-		if r.Force {
-			r.found = append(r.found, contract.RawFile(file))
-		} else {
-			r.Skipped++
-		}
+		r.found = append(r.found, foundFile{contract.RawFile(file), true})
 		r.pending, r.after = nil, key
 	case r.pending != nil && strings.HasPrefix(key, r.pending.Key()):
 		// Neither, but sorts before the checkpoint, which may still come.
@@ -217,43 +243,77 @@ func (r *run) see(key string) {
 // settle takes the pending raw file for one to be queued: no checkpoint followed it.
 func (r *run) settle() {
 	if r.pending != nil {
-		r.FilesFound++
-		r.found = append(r.found, contract.RawFile(*r.pending))
+		r.found = append(r.found, foundFile{contract.RawFile(*r.pending), false})
 		r.after, r.pending = r.pending.Key(), nil
 	}
 }
 
-// queueFound queues the files of a page, but for those in flight.
-func (r *run) queueFound(ctx context.Context) {
-	var inFlight map[contract.RawFile]bool
-	if !r.Force && len(r.found) > 0 {
-		r.calls--
-		var err error
-		if inFlight, err = r.Ledger.InFlight(ctx, r.found, r.started.Add(-InFlight)); err != nil {
-			r.Log.Warn("ledger_failed", "error_type", contract.KindOf(err), "error", err.Error())
-			inFlight = nil
-		}
-	}
-	for _, file := range r.found {
-		if inFlight[file] {
-			r.Skipped++
-			continue
-		}
-		r.queue(ctx, file)
-	}
+// queueFound queues the files of a page, but for those that are finished or in flight. before is
+// what after was when the page was asked for. When time runs out on the way, the run ends there.
+func (r *run) queueFound(ctx context.Context, before string) {
+	found := r.found
 	r.found = r.found[:0]
+	inFlight := r.inFlight(ctx, found)
+	for i, file := range found {
+		switch {
+		case file.finished && !r.Force, inFlight[file.RawFile]:
+			r.Skipped++
+		case !r.queue(ctx, file.RawFile):
+			r.full, r.pending, r.after = true, nil, before
+			if i > 0 {
+				r.after = r2.RawFile(found[i-1].RawFile).Key()
+			}
+			return
+		}
+		r.FilesFound++
+	}
 }
 
-func (r *run) queue(ctx context.Context, file contract.RawFile) {
+// inFlight gives those of the files that were queued a short while ago, of a forced orchestration
+// those that it queued itself in an event before.
+func (r *run) inFlight(ctx context.Context, found []foundFile) map[contract.RawFile]bool {
+	var files []contract.RawFile
+	for _, file := range found {
+		if r.Force || !file.finished {
+			files = append(files, file.RawFile)
+		}
+	}
+	if len(files) == 0 {
+		return nil
+	}
+	r.calls--
+	inFlight, err := r.Ledger.InFlight(ctx, files, r.started.Add(-InFlight), r.needed())
+	if err != nil {
+		r.Log.Warn("ledger_failed", "error_type", contract.KindOf(err), "error", err.Error())
+		return nil
+	}
+	return inFlight
+}
+
+// needed is when what a forced orchestration asks for was asked for; zero for any other.
+func (r *run) needed() time.Time {
+	if r.Force {
+		return r.RequestedAt
+	}
+	return time.Time{}
+}
+
+// queue adds a file to the batch. It sends the batch first when that is full, and reports whether
+// there was time to go on after that.
+func (r *run) queue(ctx context.Context, file contract.RawFile) bool {
 	body, err := json.Marshal(contract.SeedMessage{FilePath: r2.RawFile(file).Key(), Partition: file.Partition, Force: r.Force, RequestedAt: r.RequestedAt})
 	if err != nil {
 		panic(err) // strings and a time always marshal
 	}
 	if !r.batch.Add(body) {
 		r.flush(ctx)
+		if r.late() {
+			return false
+		}
 		r.batch.Add(body)
 	}
 	r.inBatch = append(r.inBatch, file)
+	return true
 }
 
 func (r *run) flush(ctx context.Context) {
@@ -261,8 +321,7 @@ func (r *run) flush(ctx context.Context) {
 	if n == 0 {
 		return
 	}
-	r.calls--
-	if err := r.Queue.Send(ctx, &r.batch); err != nil {
+	if err := r.send(ctx, &r.batch); err != nil {
 		r.Failed += n
 		if r.sendErr == nil {
 			r.sendErr = contract.Wrap(contract.Storage, "orchestrator.Run", err)
@@ -275,16 +334,31 @@ func (r *run) flush(ctx context.Context) {
 	r.batch.Reset()
 }
 
+// send sends a batch. A send that fails is repeated while there is time, but not once
+// a batch failed for good: the queue is then away, and whoever asked tries again later.
+func (r *run) send(ctx context.Context, b *contract.Batch) error {
+	r.calls--
+	err := r.Queue.Send(ctx, b)
+	for _, pause := range backOff {
+		if err == nil || r.sendErr != nil || !r.Now().Add(pause).Before(r.deadline) {
+			break
+		}
+		r.Log.Warn("send_retried", "error_type", contract.KindOf(err), "error", err.Error(), "delay_ms", pause.Milliseconds())
+		if r.Sleep(ctx, pause) != nil {
+			break
+		}
+		r.calls--
+		err = r.Queue.Send(ctx, b)
+	}
+	return err
+}
+
 // record tells the ledger what was sent, by the time before any of it could be worked on.
 func (r *run) record(ctx context.Context) {
 	if len(r.sent) == 0 {
 		return
 	}
-	var needed time.Time
-	if r.Force {
-		needed = r.RequestedAt
-	}
-	if err := r.Ledger.Queued(ctx, r.sent, r.started, needed); err != nil {
+	if err := r.Ledger.Queued(ctx, r.sent, r.started, r.needed()); err != nil {
 		r.Log.Warn("ledger_failed", "error_type", contract.KindOf(err), "error", err.Error(), "files", len(r.sent))
 	}
 }
@@ -301,7 +375,7 @@ func (r *run) goOn(ctx context.Context) error {
 	}
 	var b contract.Batch
 	b.Add(body)
-	if err := r.Queue.Send(ctx, &b); err != nil {
+	if err := r.send(ctx, &b); err != nil {
 		return contract.Wrap(contract.Storage, "orchestrator.Run", err)
 	}
 	r.Continued = true

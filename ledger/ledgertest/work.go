@@ -92,22 +92,27 @@ func filesInFlight(t T, db ledger.DB, name string) {
 	}
 	must(t, "Queued", l.Queued(ctx, []contract.RawFile{file(p, 1), file(p, 2), file(p, 3), file(p, 4)}, at(0), time.Time{}))
 	must(t, "Queued", l.Queued(ctx, []contract.RawFile{file(p, 5), file(other, 1)}, at(60), time.Time{}))
+	must(t, "Queued", l.Queued(ctx, []contract.RawFile{file(other, 2)}, at(70), at(65)))
 	record(t, db, ledger.Changes{Files: []ledger.FileChange{
 		{RawFile: file(p, 2), Processed: at(5)}, {RawFile: file(p, 3), GaveUp: at(5)}, {RawFile: file(p, 6)},
 	}})
-	asked := []contract.RawFile{file(other, 1), file(other, 9)}
+	asked := []contract.RawFile{file(other, 1), file(other, 2), file(other, 9)}
 	for n := 1; n <= 7; n++ {
 		asked = append(asked, file(p, n))
 	}
 	for _, c := range []struct {
-		since int
-		want  []contract.RawFile
+		since  int
+		needed time.Time
+		want   []contract.RawFile
 	}{
-		{-1, []contract.RawFile{file(p, 1), file(p, 4), file(p, 5), file(other, 1)}},
-		{0, []contract.RawFile{file(p, 5), file(other, 1)}},
-		{60, nil},
+		{-1, time.Time{}, []contract.RawFile{file(p, 1), file(p, 4), file(p, 5), file(other, 1), file(other, 2)}},
+		{0, time.Time{}, []contract.RawFile{file(p, 5), file(other, 1), file(other, 2)}},
+		{60, time.Time{}, []contract.RawFile{file(other, 2)}},
+		{70, time.Time{}, nil},
+		{-1, at(65), []contract.RawFile{file(other, 2)}},
+		{-1, at(66), nil},
 	} {
-		got, err := l.InFlight(ctx, asked, at(c.since))
+		got, err := l.InFlight(ctx, asked, at(c.since), c.needed)
 		must(t, "InFlight", err)
 		want := map[contract.RawFile]bool{}
 		for _, f := range c.want {
