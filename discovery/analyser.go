@@ -61,8 +61,10 @@ type Analyser struct {
 	listings top // pages that may list news
 	classes  [len(types)]class
 	stats    Stats
-	sources  []source
 	failures []Failure
+
+	sources   []source
+	sourceIDs map[string]SourceID // by URL
 }
 
 // class sums up the URLs of one type.
@@ -80,6 +82,7 @@ func NewAnalyser(o Options) *Analyser {
 		tree:       newTree(),
 		top:        top{limit: 2 * MaxDiscovered}, // estimated; the best of them are assessed
 		listings:   top{limit: maxListings},
+		sourceIDs:  map[string]SourceID{},
 	}
 	a.shapes.classifier = a.classifier
 	for i := range a.classes {

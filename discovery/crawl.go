@@ -100,9 +100,15 @@ func (c *Crawl) extend(links []string) {
 		relevance float64
 	}
 	var found []link
+	listed := map[string]bool{}
 	for _, l := range links {
-		u, relevance := c.wants(l)
-		if u != "" && relevance > MinRelevance && !slices.ContainsFunc(found, func(o link) bool { return o.url == u }) {
+		u, ok := c.candidate(l)
+		if !ok || listed[u] {
+			continue
+		}
+		listed[u] = true
+		class, confidence := c.a.classifier.likely(u)
+		if relevance := crawlRelevance(types[class], confidence); relevance > MinRelevance {
 			found = append(found, link{u, relevance})
 		}
 	}
@@ -111,13 +117,16 @@ func (c *Crawl) extend(links []string) {
 	})
 	added := 0
 	add := func(u string, m Method) {
-		if added < newPerPage && !c.taken[u] {
+		if added < newPerPage && !c.taken[u] && c.allowed(u) {
 			added++
 			c.taken[u] = true
 			c.queue = append(c.queue, step{u, m, c.current.depth + 1})
 		}
 	}
 	for _, l := range found {
+		if added == newPerPage {
+			return
+		}
 		add(l.url, FromLink)
 	}
 	for _, p := range c.patterns {
@@ -125,29 +134,27 @@ func (c *Crawl) extend(links []string) {
 			if added == newPerPage {
 				return
 			}
-			if u, _ := c.wants(c.origin + path); u != "" {
+			if u, ok := c.candidate(c.origin + path); ok {
 				add(u, Generated)
 			}
 		}
 	}
 }
 
-// wants gives the canonical form of a URL that may be requested and is not known yet, and its
-// relevance; "" for others.
-func (c *Crawl) wants(url string) (string, float64) {
+// candidate gives the canonical form of a URL of the host that looks like a page and is not known yet.
+func (c *Crawl) candidate(url string) (string, bool) {
 	valid, inside := c.a.canonical([]byte(url))
 	if !valid || !inside || len(c.a.buf) > MaxURLLength || c.a.seen.find(keyOf(c.a.buf)) != nil {
-		return "", 0
+		return "", false
 	}
 	p := parsePage(string(c.a.buf))
 	if c.taken[p.url] || p.origin() != c.origin || p.trapOf(c.a.o.Now) != noTrap || p.isLogin() {
-		return "", 0
+		return "", false
 	}
-	if e := p.extension(); e != "" && !pageExtensions[e] || !c.allowed(p.url) {
-		return "", 0
+	if e := p.extension(); e != "" && !pageExtensions[e] {
+		return "", false
 	}
-	class, confidence := c.a.classifier.likely(p.url)
-	return p.url, crawlRelevance(types[class], confidence)
+	return p.url, true
 }
 
 // generate gives the paths that a pattern suggests, most recent first: years and months around now;

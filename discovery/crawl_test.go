@@ -137,3 +137,48 @@ func TestGenerate(t *testing.T) {
 		}
 	}
 }
+
+// TestCrawlManyLinks: a page costs in proportion to its links. Comparing each link with all others
+// would make sixteen times as many cost some ninety times as much.
+func TestCrawlManyLinks(t *testing.T) {
+	cost := func(n int) time.Duration {
+		links := make([]string, n)
+		for i := range links {
+			links[i] = fmt.Sprintf("https://x.gov/news/a-story-%d", i)
+		}
+		least := time.Hour
+		for range 3 {
+			c := NewAnalyser(Options{Domain: "x.gov", Now: testNow, Robots: func(string) (bool, bool) { return true, true }}).Crawl("https://x.gov/")
+			c.Next()
+			began := time.Now()
+			c.Answer(200, "text/html", links)
+			least = min(least, time.Since(began))
+			if len(c.queue) != newPerPage {
+				t.Fatalf("%d queued", len(c.queue))
+			}
+		}
+		return least
+	}
+	few, many := cost(2_000), cost(32_000)
+	t.Logf("2,000 links %v, 32,000 links %v", few, many)
+	if many > 40*few {
+		t.Errorf("16 times the links take %.0f times as long", float64(many)/float64(few))
+	}
+}
+
+// TestCrawlAsksRobotsOfWhatItTakes: of many links only those that would be requested are matched
+// against robots.txt, which may be slow.
+func TestCrawlAsksRobotsOfWhatItTakes(t *testing.T) {
+	asked := 0
+	c := NewAnalyser(Options{Domain: "x.gov", Now: testNow, Robots: func(string) (bool, bool) { asked++; return true, true }}).Crawl("https://x.gov/")
+	c.Next()
+	asked = 0
+	var links []string
+	for i := range 1_000 {
+		links = append(links, fmt.Sprintf("https://x.gov/news/a-story-%d", i))
+	}
+	c.Answer(200, "text/html", links)
+	if len(c.queue) != newPerPage || asked > 2*newPerPage {
+		t.Errorf("%d queued, robots.txt asked %d times", len(c.queue), asked)
+	}
+}

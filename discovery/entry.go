@@ -30,14 +30,21 @@ type source struct {
 // Source adds an entry point, or finds it by its URL and corrects its method, which is known for
 // certain only when it was read. One that was read once stays read.
 func (a *Analyser) Source(s Source) SourceID {
-	i := slices.IndexFunc(a.sources, func(o source) bool { return o.URL == s.URL })
-	if i < 0 {
-		i = len(a.sources)
-		a.sources = append(a.sources, source{Source: s})
+	id, found := a.sourceIDs[s.URL]
+	if !found {
+		id = a.addSource(source{Source: s})
 	}
-	a.sources[i].Method = s.Method
-	a.sources[i].Read = a.sources[i].Read || s.Read
-	return SourceID(i + 1)
+	o := &a.sources[id-1]
+	o.Method = s.Method
+	o.Read = o.Read || s.Read
+	return id
+}
+
+func (a *Analyser) addSource(s source) SourceID {
+	a.sources = append(a.sources, s)
+	id := SourceID(len(a.sources))
+	a.sourceIDs[s.URL] = id
+	return id
 }
 
 // note takes in a URL that the source lists.

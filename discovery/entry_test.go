@@ -99,3 +99,28 @@ func text(t *testing.T, v any) string {
 	}
 	return string(b)
 }
+
+// TestManySources: a page may declare thousands of feeds; each is found again without comparing it
+// with all others, which would make eight times as many cost some 80 times as much.
+func TestManySources(t *testing.T) {
+	cost := func(n int) time.Duration {
+		least := time.Hour
+		for range 5 {
+			a := NewAnalyser(testOptions())
+			began := time.Now()
+			for i := range n {
+				a.Source(Source{Method: RSSEntry, URL: fmt.Sprintf("https://x.gov/feeds/%d.xml", i)})
+			}
+			least = min(least, time.Since(began))
+			if id := a.Source(Source{Method: AtomEntry, URL: "https://x.gov/feeds/7.xml", Read: true}); id != 8 || len(a.sources) != n || a.sources[7].Method != AtomEntry {
+				t.Fatalf("a feed met again is source %d of %d", id, len(a.sources))
+			}
+		}
+		return least
+	}
+	few, many := cost(1_800), cost(14_400)
+	t.Logf("1,800 sources %v, 14,400 sources %v", few, many)
+	if many > 35*few {
+		t.Errorf("8 times the sources take %.0f times as long", float64(many)/float64(few))
+	}
+}

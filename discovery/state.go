@@ -137,7 +137,7 @@ func Restore(s *State, robots func(url string) (allowed, known bool)) (*Analyser
 				restored.types[i] = n
 			}
 		}
-		a.sources = append(a.sources, restored)
+		a.addSource(restored)
 	}
 	for t, stored := range s.Classes {
 		i := slices.Index(types[:], t)

@@ -34,6 +34,7 @@ type Candidate struct {
 func Links(page []byte, base string) []Candidate {
 	page = page[:min(len(page), maxHead)]
 	var found, comments []Candidate
+	listed := map[string]bool{}
 	rebased := false
 	for i := 0; ; {
 		t, next := sitemap.NextTag(page, i)
@@ -52,15 +53,13 @@ func Links(page []byte, base string) []Candidate {
 		case t.Is("link"):
 			kind := declared(&t)
 			u, ok := sitemap.Resolve(base, []byte(t.Attr("href")))
-			if kind == "" || !ok {
+			if kind == "" || !ok || listed[u] {
 				continue
 			}
-			same := func(c Candidate) bool { return c.URL == u }
-			switch {
-			case slices.ContainsFunc(found, same) || slices.ContainsFunc(comments, same):
-			case strings.Contains(u, "/comments"):
+			listed[u] = true
+			if strings.Contains(u, "/comments") {
 				comments = append(comments, Candidate{u, kind})
-			default:
+			} else {
 				found = append(found, Candidate{u, kind})
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 const page = "https://a.example/news/"
@@ -67,4 +68,30 @@ func FuzzLinks(f *testing.F) {
 			t.Error("the page was changed")
 		}
 	})
+}
+
+// TestManyLinks: each link is found again without comparing it with all others, which would make
+// sixteen times as many cost some 50 times as much.
+func TestManyLinks(t *testing.T) {
+	cost := func(n int) time.Duration {
+		var page strings.Builder
+		for i := range n {
+			fmt.Fprintf(&page, "<link rel=alternate type=application/rss+xml href=%d>", i)
+		}
+		page.WriteString("<link rel=alternate type=application/rss+xml href=7>")
+		least := time.Hour
+		for range 5 {
+			began := time.Now()
+			if found := Links([]byte(page.String()), "https://x.gov/"); len(found) != n {
+				t.Fatalf("%d links of %d", len(found), n)
+			}
+			least = min(least, time.Since(began))
+		}
+		return least
+	}
+	few, many := cost(560), cost(8_960)
+	t.Logf("560 links %v, 8,960 links %v", few, many)
+	if many > 35*few {
+		t.Errorf("16 times the links take %.0f times as long", float64(many)/float64(few))
+	}
 }
