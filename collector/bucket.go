@@ -14,18 +14,18 @@ const sameKeyPause = 1100 * time.Millisecond
 
 // put stores an object, and once more when the bucket failed: two messages of one domain may write
 // its objects within the second that one key allows.
-func (c *Collector) put(ctx context.Context, key string, data []byte, o *r2.PutOptions) error {
-	_, err := c.Bucket.Put(ctx, key, data, o)
+func (c *Collector) put(ctx context.Context, key string, data []byte, o *r2.PutOptions) (*r2.Object, error) {
+	stored, err := c.Bucket.Put(ctx, key, data, o)
 	if err == nil || errors.Is(err, r2.ErrPrecondition) {
-		return err
+		return stored, err
 	}
 	if contract.KindOf(err) == contract.Storage {
 		if err := c.Clock.Sleep(ctx, sameKeyPause); err != nil {
-			return err
+			return nil, err
 		}
-		_, err = c.Bucket.Put(ctx, key, data, o)
+		stored, err = c.Bucket.Put(ctx, key, data, o)
 	}
-	return contract.Wrap(contract.Storage, "collector.put", err)
+	return stored, contract.Wrap(contract.Storage, "collector.put", err)
 }
 
 // queued lets one call of an event reach the bucket at a time.

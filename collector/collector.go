@@ -33,16 +33,21 @@ type Batch struct {
 	excluded func(link string) bool
 	limiter  *fetch.Limiter
 	merging  chan struct{} // one URL list too large for a message is in memory at once
-	mu       sync.Mutex
-	freeAt   map[string]time.Time // by domain
-	known    map[string]bool      // what Done found, by checkpoint
+
+	mu          sync.Mutex
+	freeAt      map[string]time.Time // by domain
+	checkpoints map[string]time.Time // when they were written, by key, of those that were seen
+	silent      map[string]*facts    // of domains that did not answer and are not written yet, by checkpoint
 }
 
 // NewBatch starts the collections of one event. URLs that are excluded are not asked for.
 func (c *Collector) NewBatch(excluded func(link string) bool) *Batch {
 	own := *c
 	own.Bucket = &queued{bucket: c.Bucket, turn: make(chan struct{}, 1)}
-	return &Batch{Collector: &own, excluded: excluded, limiter: fetch.NewLimiter(fetch.MaxWaiting), merging: make(chan struct{}, 1), freeAt: map[string]time.Time{}, known: map[string]bool{}}
+	return &Batch{
+		Collector: &own, excluded: excluded, limiter: fetch.NewLimiter(fetch.MaxWaiting), merging: make(chan struct{}, 1),
+		freeAt: map[string]time.Time{}, checkpoints: map[string]time.Time{}, silent: map[string]*facts{},
+	}
 }
 
 // FreeAt is when the last of the hosts that were asked for a domain may be asked again, at most maxHold
@@ -60,36 +65,19 @@ func (b *Batch) FreeAt(domain string) time.Time {
 func (b *Batch) Collect(ctx context.Context, m *contract.DomainMessage, last bool) (*contract.Document, error) {
 	b.Log.Info("domain_collector_start", "domain_id", m.DomainID, "registrable_domain", m.Domain)
 	dir := r2.DomainDir{Partition: m.Partition, Domain: m.Domain}
-	file, _, _ := r2.ParseRaw(m.SourceFilePath)
-	if m.URLsPath != "" {
-		b.merging <- struct{}{}
-		defer func() { <-b.merging }()
-	}
-	added, err := b.urls(ctx, m, file.Name)
-	if err != nil {
-		return nil, err
-	}
 	done, err := b.Done(ctx, m)
 	if err != nil {
 		return nil, err
 	}
 	var f *facts
 	if !done {
-		if f, err = b.gather(ctx, m, dir); err != nil {
+		if f, err = b.ask(ctx, m, dir, last); err != nil {
 			return nil, err
 		}
-		if !f.reachable && !last {
-			return nil, f.failure
-		}
 	}
-	doc, err := b.save(ctx, dir, m, added, f)
+	doc, err := b.update(ctx, dir, m, f)
 	if err != nil {
 		return nil, err
-	}
-	if !done {
-		if err := b.checkpoint(ctx, dir, doc); err != nil {
-			return nil, err
-		}
 	}
 	if f != nil && !f.reachable {
 		b.Log.Error("domain_unreachable_failed", "error_type", contract.KindOf(f.failure), "domain_id", m.DomainID, "registrable_domain", m.Domain)
@@ -97,6 +85,58 @@ func (b *Batch) Collect(ctx context.Context, m *contract.DomainMessage, last boo
 	b.Log.Info("domain_collector_complete", "domain_id", doc.DomainID, "robots_exists", doc.Robots.Exists, "sitemap_exists", doc.Sitemap.Exists,
 		"total_urls", doc.Processing.TotalURLs, "merged", done, "reachable", doc.Reachable)
 	return doc, nil
+}
+
+// ask gathers what a collection needs of the domain. A domain that does not answer is asked once a
+// batch: its other messages share the failure.
+func (b *Batch) ask(ctx context.Context, m *contract.DomainMessage, dir r2.DomainDir, last bool) (*facts, error) {
+	if m.URLsPath != "" { // a list that is missing should not cost the domain a request
+		if _, err := b.Bucket.Head(ctx, m.URLsPath); err != nil {
+			return nil, missingList(m.URLsPath, err)
+		}
+	}
+	b.mu.Lock()
+	f := b.silent[dir.Checkpoint()]
+	b.mu.Unlock()
+	if f == nil {
+		var err error
+		if f, err = b.gather(ctx, m, dir); err != nil {
+			return nil, err
+		}
+	}
+	if f.reachable || last {
+		return f, nil
+	}
+	if ctx.Err() == nil { // a silence of our own making says nothing of the domain
+		b.mu.Lock()
+		b.silent[dir.Checkpoint()] = f
+		b.mu.Unlock()
+	}
+	return nil, f.failure
+}
+
+// update writes what was gathered, or only merges the message's URLs when f is nil. Of URL lists too
+// large for a message one at a time is in memory; the wait for it comes after the domain was asked,
+// which may take minutes.
+func (b *Batch) update(ctx context.Context, dir r2.DomainDir, m *contract.DomainMessage, f *facts) (*contract.Document, error) {
+	if m.URLsPath != "" {
+		select {
+		case b.merging <- struct{}{}:
+			defer func() { <-b.merging }()
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	file, _, _ := r2.ParseRaw(m.SourceFilePath)
+	added, err := b.urls(ctx, m, file.Name)
+	if err != nil {
+		return nil, err
+	}
+	doc, err := b.save(ctx, dir, m, added, f)
+	if err != nil || f == nil {
+		return doc, err
+	}
+	return doc, b.checkpoint(ctx, dir, doc)
 }
 
 // urls gives the message's URLs as entries of a document, wherever they stand.
@@ -111,33 +151,46 @@ func (b *Batch) urls(ctx context.Context, m *contract.DomainMessage, rawName str
 }
 
 // Done reports whether the domain was collected, and not before what a forced message asks for:
-// Collect then only merges URLs, and asks the domain for nothing. The answer is kept for the batch:
-// who leases the domain after it was not done finds it so, but for the instant between the two.
+// Collect then only merges URLs, and asks the domain for nothing. A checkpoint that answers is looked
+// at once a batch; without one every call looks, since another event may write it until the domain
+// is leased.
 func (b *Batch) Done(ctx context.Context, m *contract.DomainMessage) (bool, error) {
 	key := r2.DomainDir{Partition: m.Partition, Domain: m.Domain}.Checkpoint()
 	b.mu.Lock()
-	done, known := b.known[key]
+	written, seen := b.checkpoints[key]
 	b.mu.Unlock()
-	if known {
-		return done, nil
+	if seen && answers(written, m) {
+		return true, nil
 	}
 	o, err := b.Bucket.Head(ctx, key)
-	if err != nil && !errors.Is(err, r2.ErrNotFound) {
+	switch {
+	case errors.Is(err, r2.ErrNotFound):
+		return false, nil
+	case err != nil:
 		return false, contract.Wrap(contract.Storage, "collector.Done", err)
 	}
-	done = err == nil && (!m.Force || !o.Uploaded.Before(m.RequestedAt))
-	b.setDone(key, done)
-	return done, nil
+	b.checkpointed(key, o.Uploaded)
+	return answers(o.Uploaded, m), nil
 }
 
-func (b *Batch) setDone(key string, done bool) {
+// answers reports whether a checkpoint of that time is all that a message asks for.
+func answers(written time.Time, m *contract.DomainMessage) bool {
+	return !m.Force || !written.Before(m.RequestedAt)
+}
+
+func (b *Batch) checkpointed(key string, written time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.known[key] = done
+	b.checkpoints[key] = written
+	delete(b.silent, key)
 }
 
 func (b *Batch) checkpoint(ctx context.Context, dir r2.DomainDir, d *contract.Document) error {
 	metadata := r2.CheckpointMetadata(b.Clock.Now(), contract.Version)
 	maps.Copy(metadata, contract.OutcomeOf(d).Metadata())
-	return b.put(ctx, dir.Checkpoint(), nil, &r2.PutOptions{Metadata: metadata})
+	o, err := b.put(ctx, dir.Checkpoint(), nil, &r2.PutOptions{Metadata: metadata})
+	if err == nil {
+		b.checkpointed(dir.Checkpoint(), o.Uploaded)
+	}
+	return err
 }

@@ -624,3 +624,228 @@ func anyOrder(t *testing.T, seed uint64) {
 }
 
 var _ fetch.Clock = clock{}
+
+// visitsOf counts the requests for a URL.
+func (w *world) visitsOf(url string) int {
+	n := 0
+	for _, u := range w.web.URLs() {
+		if u == url {
+			n++
+		}
+	}
+	return n
+}
+
+// TestABatchAsksOnce: however the messages of one domain are mixed in a batch, it is asked as often as
+// they need, and every URL arrives.
+func TestABatchAsksOnce(t *testing.T) {
+	before, after := -time.Minute, time.Minute // of the earlier collection
+	for _, c := range []struct {
+		name     string
+		finished bool
+		forced   []*time.Duration // of each message: when it was requested; nil is not forced
+		want     int              // collections in the batch
+	}{
+		{"raw files of a new domain", false, []*time.Duration{nil, nil, nil}, 1},
+		{"raw files of a finished domain", true, []*time.Duration{nil, nil, nil}, 0},
+		{"plain, forced", true, []*time.Duration{nil, &after}, 1},
+		{"forced, plain", true, []*time.Duration{&after, nil}, 1},
+		{"forced twice", true, []*time.Duration{&after, &after, nil}, 1},
+		{"forced before it was finished", true, []*time.Duration{&before, nil, &before}, 0},
+		{"forced, of a new domain", false, []*time.Duration{nil, &before, &before}, 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(healthy(), nil)
+				start, asked := time.Now(), 0
+				if c.finished {
+					if err := w.collect(t, message(9, "https://example.com/9"), false); err != nil {
+						t.Fatal(err)
+					}
+					asked++
+				}
+				time.Sleep(2 * time.Minute)
+				b := w.NewBatch(nil)
+				var messages []*contract.DomainMessage
+				for i, at := range c.forced {
+					m := message(i+1, fmt.Sprint("https://example.com/", i+1))
+					if at != nil {
+						m.Force, m.RequestedAt = true, start.Add(*at)
+					}
+					messages = append(messages, m)
+				}
+				for _, m := range messages { // as the consumer does before it leases
+					if _, err := b.Done(t.Context(), m); err != nil {
+						t.Fatal(err)
+					}
+				}
+				for _, m := range messages {
+					if _, err := b.Collect(t.Context(), m, false); err != nil {
+						t.Fatal(err)
+					}
+					if done, err := b.Done(t.Context(), m); err != nil || !done {
+						t.Errorf("after its collection a message is not done: %v", err)
+					}
+				}
+				if n := w.visitsOf("https://example.com/robots.txt") - asked; n != c.want {
+					t.Errorf("asked %d times, want %d", n, c.want)
+				}
+				if got, want := len(w.document(t).URLs), len(messages)+asked; got != want {
+					t.Errorf("%d URLs, want %d", got, want)
+				}
+			})
+		})
+	}
+}
+
+// TestDoneInBetween: another event may finish the domain after this one looked and before it has the
+// lease.
+func TestDoneInBetween(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(healthy(), nil)
+		b, other := w.NewBatch(nil), w.NewBatch(nil)
+		if done, err := b.Done(t.Context(), message(1)); done || err != nil {
+			t.Fatal(done, err)
+		}
+		if _, err := other.Collect(t.Context(), message(2, "https://example.com/2"), false); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := b.Collect(t.Context(), message(1, "https://example.com/1"), false); err != nil {
+			t.Fatal(err)
+		}
+		if n := w.visitsOf("https://example.com/robots.txt"); n != 1 || len(w.document(t).URLs) != 2 {
+			t.Errorf("asked %d times, %d URLs", n, len(w.document(t).URLs))
+		}
+	})
+}
+
+// TestLargeListsWaitForNoDomain: five domains with slow hosts and URL lists too large for a message take
+// as long as one.
+func TestLargeListsWaitForNoDomain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		pages := map[string]fetchtest.Page{}
+		var messages []*contract.DomainMessage
+		for i := range 5 {
+			m := message(1)
+			m.Domain = fmt.Sprintf("slow%d.com", i)
+			m.RegistrableDomain, m.DomainURL, m.URLsCount = m.Domain, "https://"+m.Domain+"/", 1
+			m.URLsPath = r2.DomainDir{Partition: partition, Domain: m.Domain}.URLList("raw_0001", 1)
+			messages = append(messages, m)
+			pages[m.DomainURL+"robots.txt"] = fetchtest.Page{Body: "User-agent: *\nCrawl-delay: 30\n"}
+			pages[m.DomainURL] = fetchtest.Page{Body: "<html></html>"}
+		}
+		w := newWorld(pages, nil)
+		for _, m := range messages {
+			if _, err := w.bucket.Put(t.Context(), m.URLsPath, fmt.Appendf(nil, `[{"url":"%sa","title":null,"path":"/a"}]`, m.DomainURL), nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		start := time.Now()
+		b := w.NewBatch(nil)
+		var wg sync.WaitGroup
+		for _, m := range messages {
+			wg.Go(func() {
+				if doc, err := b.Collect(t.Context(), m, false); err != nil || len(doc.URLs) != 1 {
+					t.Errorf("%s: %+v, %v", m.Domain, doc, err)
+				}
+			})
+		}
+		wg.Wait()
+		if took := time.Since(start); took < 5*time.Minute || took > 10*time.Minute {
+			t.Errorf("took %s, want what one domain takes", took)
+		}
+	})
+}
+
+// TestWaitForALargeListEnds with the work it is part of, whoever has the turn.
+func TestWaitForALargeListEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(healthy(), nil)
+		if err := w.collect(t, message(1, "https://example.com/1"), false); err != nil {
+			t.Fatal(err)
+		}
+		m := message(2)
+		m.URLsPath = dir.URLList("raw_0002", 1)
+		if _, err := w.bucket.Put(t.Context(), m.URLsPath, []byte(`[]`), nil); err != nil {
+			t.Fatal(err)
+		}
+		w.bucket.Fail = func(op, key string) error {
+			if op == "get" && key == m.URLsPath {
+				time.Sleep(time.Hour)
+			}
+			return nil
+		}
+		b := w.NewBatch(nil)
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			if _, err := b.Collect(t.Context(), m, false); err != nil {
+				t.Error(err)
+			}
+		})
+		time.Sleep(time.Minute)
+		if done, err := b.Done(t.Context(), m); !done || err != nil {
+			t.Fatal(done, err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		start := time.Now()
+		if _, err := b.Collect(ctx, m, false); err == nil || time.Since(start) > 2*time.Second {
+			t.Errorf("ended after %s: %v", time.Since(start), err)
+		}
+		wg.Wait()
+	})
+}
+
+// TestAMissingListCostsNoRequest: a message whose URL list is gone fails however often it comes.
+func TestAMissingListCostsNoRequest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(healthy(), nil)
+		m := message(1)
+		m.URLsPath = dir.URLList("raw_0001", 1)
+		err := w.collect(t, m, false)
+		if contract.KindOf(err) != contract.Validation || !strings.Contains(err.Error(), m.URLsPath) || len(w.web.Visits()) != 0 {
+			t.Errorf("%v after %d requests", err, len(w.web.Visits()))
+		}
+	})
+}
+
+// TestSilenceIsHeardOnceABatch: a domain that does not answer is asked by the first message of a batch.
+// The others share what that found, and the last delivery among them writes it down.
+func TestSilenceIsHeardOnceABatch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(nil, nil)
+		b := w.NewBatch(nil)
+		collect := func(n int, last bool) error {
+			_, err := b.Collect(t.Context(), message(n, fmt.Sprint("https://example.com/", n)), last)
+			return err
+		}
+		first := collect(1, false)
+		asked := len(w.web.Visits())
+		for n := 2; n <= 3; n++ {
+			if err := collect(n, false); err == nil || err.Error() != first.Error() || contract.KindOf(err) != contract.Network {
+				t.Errorf("message %d: %v, want %v", n, err, first)
+			}
+		}
+		if err := collect(4, true); err != nil {
+			t.Fatal(err)
+		}
+		if err := collect(5, false); err != nil { // there is a document now
+			t.Fatal(err)
+		}
+		if d := w.document(t); d.Reachable || len(d.URLs) != 2 || *d.Robots.ErrorType != "network_error" {
+			t.Errorf("got %+v", d)
+		}
+		if n := len(w.web.Visits()); n != asked || n == 0 {
+			t.Errorf("%d requests, %d by the first message", n, asked)
+		}
+		again := message(6)
+		again.Force, again.RequestedAt = true, time.Now().Add(time.Second)
+		time.Sleep(2 * time.Second)
+		if _, err := b.Collect(t.Context(), again, true); err != nil {
+			t.Fatal(err)
+		}
+		if n := len(w.web.Visits()); n != 2*asked {
+			t.Errorf("%d requests after it was forced, want %d", n, 2*asked)
+		}
+	})
+}

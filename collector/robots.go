@@ -49,7 +49,7 @@ func (g *gathering) robots(ctx context.Context) (open bool, err error) {
 			f.robots.CrawlDelaySeconds = &seconds
 			g.session.SetDelay(origin.Host, delay)
 		}
-		err = g.put(ctx, g.dir.Robots(), body, &r2.PutOptions{ContentType: "text/plain"})
+		_, err = g.put(ctx, g.dir.Robots(), body, &r2.PutOptions{ContentType: "text/plain"})
 	case failure != nil:
 		f.robots.Failure = failed(failure)
 	case result.File.IsHTML:

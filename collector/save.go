@@ -60,14 +60,14 @@ func (b *Batch) save(ctx context.Context, dir r2.DomainDir, m *contract.DomainMe
 			b.discovered(doc, analyser, took)
 		}
 		if f != nil && !f.stored {
-			if err := b.put(ctx, dir.Discovery(), marshal(analyser.State()), &r2.PutOptions{ContentType: "application/json"}); err != nil {
+			if _, err := b.put(ctx, dir.Discovery(), marshal(analyser.State()), &r2.PutOptions{ContentType: "application/json"}); err != nil {
 				return nil, err
 			}
 			f.stored = true
 		}
 		doc.Processing.ProcessedAt = contract.Time{Time: b.Clock.Now()}
 		condition := r2.Condition{ETag: etag, Absent: old == nil}
-		err = b.put(ctx, dir.Document(), encode(doc), &r2.PutOptions{If: condition, ContentType: "application/json"})
+		_, err = b.put(ctx, dir.Document(), encode(doc), &r2.PutOptions{If: condition, ContentType: "application/json"})
 		if err == nil {
 			return doc, b.tidy(ctx, dir, old, doc)
 		}

@@ -176,14 +176,19 @@ func (c *Collector) storeList(ctx context.Context, dir r2.DomainDir, list []cont
 	return key, err
 }
 
+// missingList gives the error of reading a URL list, which says what to do when there is none.
+func missingList(key string, err error) error {
+	if errors.Is(err, r2.ErrNotFound) {
+		return contract.Invalid("urls_path", "there is no object under %q; queue the raw file again", key)
+	}
+	return err
+}
+
 // readJSON decodes a stored object.
 func (c *Collector) readJSON(ctx context.Context, key string, v any) error {
 	body, err := c.Bucket.Get(ctx, key)
 	if err != nil {
-		if errors.Is(err, r2.ErrNotFound) {
-			return contract.Invalid("urls_path", "there is no object under %q; queue the raw file again", key)
-		}
-		return err
+		return missingList(key, err)
 	}
 	defer body.Close()
 	data, err := io.ReadAll(body)
