@@ -15,7 +15,7 @@ type SeedMessage struct {
 	FilePath    string    `json:"file_path"`
 	Partition   Partition `json:"partition_info"`
 	Force       bool      `json:"force,omitempty"`
-	RequestedAt time.Time `json:"requested_at,omitzero"` // when the orchestration was requested
+	RequestedAt time.Time `json:"requested_at,omitzero"` // when the orchestration was requested; when zero, Force counts from when the message was sent
 }
 
 // Validate reports the first malformed field.
@@ -126,8 +126,8 @@ type DomainMessage struct {
 	URLsPath          string    `json:"urls_path,omitempty"`  // key of the URL list when it is too large for a message
 	URLsCount         int       `json:"urls_count,omitempty"` // length of that list
 	Force             bool      `json:"force,omitempty"`
-	RequestedAt       time.Time `json:"requested_at,omitzero"`
-	BusySince         time.Time `json:"busy_since,omitzero"` // when another event was first found working on the domain
+	RequestedAt       time.Time `json:"requested_at,omitzero"` // as that of SeedMessage
+	BusySince         time.Time `json:"busy_since,omitzero"`   // when another event was first found working on the domain
 }
 
 // ParseDomain decodes a DOMAIN_QUEUE message and completes what can be derived: registrable_domain

@@ -44,9 +44,10 @@ type Processor interface {
 }
 
 // Batch is step 3 for the messages of one event: they share connections and the turns of hosts.
-// Collect is never called twice at once for one domain; last is the message's final delivery.
+// Collect is never called twice at once for one domain; last is the message's final delivery. Forced
+// messages have the time that they count from.
 type Batch interface {
-	// Done reports whether Collect will not ask the domain for anything.
+	// Done reports whether Collect would not ask the domain for anything now.
 	Done(ctx context.Context, m *contract.DomainMessage) (bool, error)
 	Collect(ctx context.Context, m *contract.DomainMessage, last bool) (*contract.Document, error)
 	// FreeAt is when the hosts that were asked for a domain may be asked again.
@@ -238,6 +239,9 @@ func (c *Consumer) seed(ctx context.Context, o *outcome, m Message) error {
 // file processes a raw file and notes what became of it, and of the domains that were sent.
 func (c *Consumer) file(ctx context.Context, o *outcome, m Message, work *contract.SeedMessage) error {
 	raw, _, _ := r2.ParseRaw(work.FilePath)
+	if work.Force && work.RequestedAt.IsZero() {
+		work.RequestedAt = m.Sent()
+	}
 	needed := neededBy(work.Force, work.RequestedAt)
 	c.Tally.start(ledger.Queued{Partition: work.Partition, At: c.Now(), Needed: needed})
 	change := ledger.FileChange{RawFile: contract.RawFile(raw), Queued: m.Sent()}
@@ -269,6 +273,14 @@ func neededBy(force bool, requested time.Time) time.Time {
 	return time.Time{}
 }
 
+// firstSent is when a message about a domain was sent, or first sent anew because the domain was busy.
+func firstSent(m Message, work *contract.DomainMessage) time.Time {
+	if since := work.BusySince; !since.IsZero() && since.Before(m.Sent()) {
+		return since
+	}
+	return m.Sent()
+}
+
 // delivery of a message about a domain, decoded.
 type domainDelivery struct {
 	Message
@@ -290,6 +302,9 @@ func (c *Consumer) handleDomains(ctx context.Context, queue string, messages []M
 			c.logFailure("domain_message_failed", m, err)
 			o.of(m, start, err)
 			continue
+		}
+		if work.Force && work.RequestedAt.IsZero() {
+			work.RequestedAt = firstSent(m, work)
 		}
 		if excluded.Domain(work.Domain) {
 			c.Log.Info("domain_excluded", "domain_id", work.DomainID, "registrable_domain", work.Domain)

@@ -487,3 +487,41 @@ func TestUnknownQueue(t *testing.T) {
 		t.Errorf("got %s", m.settled)
 	}
 }
+
+// TestForceCountsFromWhenItWasSent: a forced message without requested_at would otherwise be done by
+// any checkpoint, or by none.
+func TestForceCountsFromWhenItWasSent(t *testing.T) {
+	f := newFixture(t)
+	sent := (&message{}).Sent()
+	var got []time.Time
+	f.steps.collect = func(m *contract.DomainMessage, _ bool) error { got = append(got, m.RequestedAt); return nil }
+	f.steps.process = func(m *contract.SeedMessage) error { got = append(got, m.RequestedAt); return nil }
+	with := func(body, fields string) *message {
+		return &message{id: "1", body: strings.TrimSuffix(body, "}") + fields + "}", attempts: 1}
+	}
+	const requested, busy = `,"requested_at":"2026-01-20T00:00:00Z"`, `,"busy_since":"2026-01-27T00:00:00Z"`
+	for _, c := range []struct {
+		name, fields string
+		want         time.Time
+	}{
+		{"plain", "", time.Time{}},
+		{"forced", `,"force":true`, sent},
+		{"forced at a time", `,"force":true` + requested, time.Date(2026, 1, 20, 0, 0, 0, 0, time.UTC)},
+		{"forced, sent anew since", `,"force":true` + busy, time.Date(2026, 1, 27, 0, 0, 0, 0, time.UTC)},
+		{"busy", busy, time.Time{}},
+	} {
+		got = nil
+		f.handle(t, "newsfork-domain-dev", with(domainBody("a.sg"), c.fields))
+		if len(got) != 1 || !got[0].Equal(c.want) {
+			t.Errorf("a domain, %s: counts from %v, want %v", c.name, got, c.want)
+		}
+		if strings.Contains(c.fields, "busy") {
+			continue
+		}
+		got = nil
+		f.handle(t, "newsfork-seed-dev", with(seedBody(), c.fields))
+		if len(got) != 1 || !got[0].Equal(c.want) {
+			t.Errorf("a file, %s: counts from %v, want %v", c.name, got, c.want)
+		}
+	}
+}

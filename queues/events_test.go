@@ -1,0 +1,141 @@
+package queues_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/newsfork/seed-engine/collector"
+	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/fetch"
+	"github.com/newsfork/seed-engine/fetch/fetchtest"
+	"github.com/newsfork/seed-engine/queues"
+	"github.com/newsfork/seed-engine/settings"
+)
+
+// wallClock is the platform's.
+type wallClock struct{}
+
+func (wallClock) Now() time.Time { return time.Now() }
+func (wallClock) Sleep(ctx context.Context, d time.Duration) error {
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// collecting has f's domains collected by the real step 3, from a web in which every host names more
+// sitemaps than anyone may ask for.
+func (f *fixture) collecting(t *testing.T, requests int) *fetchtest.Web {
+	t.Helper()
+	vars := map[string]string{"MAX_REQUESTS_PER_DOMAIN": fmt.Sprint(requests), "REQUEST_INTERVAL_MS": "0", "FETCH_RETRIES": "0"}
+	s, err := settings.Read(func(name string) (string, bool) { v, ok := vars[name]; return v, ok })
+	if err != nil {
+		t.Fatal(err)
+	}
+	web := &fetchtest.Web{Clock: wallClock{}, Serve: func(r *fetch.Request, _ int) (fetchtest.Page, bool) {
+		page := fetchtest.Page{Body: "<urlset></urlset>", Latency: time.Millisecond}
+		if base, ok := strings.CutSuffix(r.URL, "/robots.txt"); ok {
+			page.Body = ""
+			for i := range 30 {
+				page.Body += fmt.Sprintf("Sitemap: %s/sitemap-%d.xml\n", base, i)
+			}
+		}
+		return page, true
+	}}
+	c := &collector.Collector{Bucket: f.bucket, Transport: web, Clock: wallClock{}, Settings: s, Log: slog.New(slog.DiscardHandler)}
+	f.NewBatch = func(excluded func(string) bool) queues.Batch { return c.NewBatch(excluded) }
+	return web
+}
+
+// TestEventsAskADomainOnce: forty hosts in two partitions, three raw files of each with every message
+// doubled, six events at once. Each document costs one collection, however the messages fall.
+func TestEventsAskADomainOnce(t *testing.T) {
+	const hosts, files, events, requests = 40, 3, 6, 6
+	f := newFixture(t)
+	web := f.collecting(t, requests)
+	var messages [][]byte
+	for i := range hosts {
+		for _, category := range []string{"news", "finance"} {
+			for n := range files {
+				body := strings.ReplaceAll(strings.ReplaceAll(domainBody(fmt.Sprintf("site%d.sg", i)), "raw_0001", fmt.Sprintf("raw_%04d", n+1)), "news", category)
+				body = strings.Replace(body, "/a", fmt.Sprintf("/a-%d", n), 1)
+				messages = append(messages, []byte(body), []byte(body))
+			}
+		}
+	}
+	random := rand.New(rand.NewPCG(7, 9))
+	for range 2 { // near enough that a batch often has several of one domain
+		for i := range messages {
+			k := min(i+random.IntN(8), len(messages)-1)
+			messages[i], messages[k] = messages[k], messages[i]
+		}
+	}
+
+	var mu sync.Mutex
+	resent := 0
+	next := func() (batch []queues.Message) {
+		mu.Lock()
+		defer mu.Unlock()
+		sent := f.domains.Sent()
+		for ; resent < len(sent); resent++ { // busy ones, at once
+			messages = append(messages, sent[resent].Body)
+		}
+		for len(messages) > 0 && len(batch) < 5 {
+			batch = append(batch, &message{id: fmt.Sprint(len(messages)), body: string(messages[0]), attempts: 1})
+			messages = messages[1:]
+		}
+		return batch
+	}
+	var wg sync.WaitGroup
+	for range events {
+		wg.Go(func() {
+			for batch := next(); len(batch) > 0; batch = next() {
+				f.Handle(t.Context(), "newsfork-domain-dev", batch)
+				for _, m := range batch {
+					if m := m.(*message); m.settled != "ack" {
+						t.Errorf("%s: %s", m.body, m.settled)
+					}
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if n, most := len(web.Visits()), 2*hosts*requests; n > most {
+		t.Errorf("%d requests, want at most %d", n, most)
+	}
+	asked := map[string]int{}
+	for _, v := range web.Visits() {
+		if strings.HasSuffix(v.URL, "/robots.txt") {
+			asked[v.Host]++
+		}
+	}
+	for host, n := range asked {
+		if n != 2 {
+			t.Errorf("%s was collected %d times for its two documents", host, n)
+		}
+	}
+	for i := range hosts {
+		for _, category := range []string{"news", "finance"} {
+			key := fmt.Sprintf("prod/country=sg/category=%s/date=2026-01-28/site%d.sg/domain_metadata.json", category, i)
+			body, err := f.bucket.Get(t.Context(), key)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var text bytes.Buffer
+			var d contract.Document
+			if _, err := text.ReadFrom(body); err != nil || json.Unmarshal(text.Bytes(), &d) != nil || len(d.URLs) != files || len(d.Source.RawFilePaths) != files {
+				t.Errorf("%s: %v, %d URLs of %v", key, err, len(d.URLs), d.Source.RawFilePaths)
+			}
+		}
+	}
+}
