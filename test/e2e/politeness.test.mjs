@@ -21,7 +21,8 @@ function assertPolite(log) {
 
 describe("politeness across events", () => {
   test("forty hosts in two partitions, messages shuffled and doubled, six events at once", async () => {
-    const engine = await startEngine({ web, vars: { ...quick, REQUEST_INTERVAL_MS: String(interval) } });
+    const budget = 6;
+    const engine = await startEngine({ web, vars: { ...quick, REQUEST_INTERVAL_MS: String(interval), MAX_REQUESTS_PER_DOMAIN: String(budget) } });
     try {
       const hosts = Array.from({ length: 40 }, (_, i) => `site${i}.sg`);
       const messages = [partition, other].flatMap((p) =>
@@ -49,7 +50,13 @@ describe("politeness across events", () => {
       for (const key of keys) assert.equal((await engine.json(key)).technical_metadata.sitemap_xml.url_count, 3, key);
       assert.deepEqual(await engine.keys("dlq/"), []);
       assert.ok(engine.events("domain_busy").length > 0, "no domain was ever busy");
-      assertPolite(await visits(engine));
+      const log = await visits(engine);
+      assertPolite(log);
+      assert.ok(log.length <= keys.length * budget, `${log.length} requests for ${keys.length} documents of at most ${budget}`);
+      for (const host of hosts) {
+        const collections = log.filter((visit) => visit.host === host && visit.path === "/robots.txt").length;
+        assert.equal(collections, 2, `${host} was collected ${collections} times for its two documents`);
+      }
     } finally {
       await engine.close();
     }
