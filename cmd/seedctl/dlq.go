@@ -7,6 +7,7 @@ import (
 	"path"
 	"slices"
 
+	"github.com/newsfork/seed-engine/cmd/seedctl/internal/client"
 	"github.com/newsfork/seed-engine/contract"
 )
 
@@ -122,7 +123,7 @@ func runDLQShow(args []string, _ io.Reader, out, errOut io.Writer) int {
 			return usageError("name the ID of one dead letter; \"seedctl dlq list\" shows them")
 		}
 		var d contract.DeadLetterDetail
-		if err := r.call(ctx, request{method: "GET", path: []string{"dlq", args[0]}}, &d); err != nil {
+		if err := r.Call(ctx, client.Request{Method: "GET", Path: []string{"dlq", args[0]}}, &d); err != nil {
 			return err
 		}
 		return r.show(d, func(w io.Writer) error { return writeDeadLetter(w, &d) })
@@ -245,7 +246,7 @@ func resolve(verb, done, help string, args []string, out, errOut io.Writer) int 
 // resolveOnce adds the outcome of one call to sum, and gives how many it resolved.
 func (r *remote) resolveOnce(ctx context.Context, verb string, choice contract.DeadLetterChoice, sum *contract.Resolved) (int64, error) {
 	var one contract.Resolved
-	if err := r.call(ctx, request{method: "POST", path: []string{"dlq", verb}, body: choice}, &one); err != nil {
+	if err := r.Call(ctx, client.Request{Method: "POST", Path: []string{"dlq", verb}, Body: choice}, &one); err != nil {
 		return 0, err
 	}
 	sum.Done += one.Done

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/newsfork/seed-engine/cmd/seedctl/internal/client"
 	"github.com/newsfork/seed-engine/contract"
 )
 
@@ -93,7 +94,7 @@ func number(n *int64) string {
 // domain shows one domain.
 func (r *remote) domain(ctx context.Context, name string, query map[string][]string) error {
 	var d contract.DomainDetail
-	if err := r.call(ctx, request{method: "GET", path: []string{"seeds", "domains", name}, query: query}, &d); err != nil {
+	if err := r.Call(ctx, client.Request{Method: "GET", Path: []string{"seeds", "domains", name}, Query: query}, &d); err != nil {
 		return err
 	}
 	return r.show(d, func(w io.Writer) error { return writeDomain(w, &d) })

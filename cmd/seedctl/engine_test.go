@@ -18,6 +18,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/newsfork/seed-engine/cmd/seedctl/internal/client"
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/orchestrator"
 )
@@ -29,7 +30,7 @@ func TestMain(m *testing.M) {
 	for _, name := range []string{"SEED_API_URL", "SEED_API_TOKEN"} {
 		os.Unsetenv(name)
 	}
-	backOff = time.Millisecond
+	limits.BackOff = time.Millisecond
 	os.Exit(m.Run())
 }
 
@@ -85,7 +86,7 @@ func newEngine(t *testing.T) *engine {
 			return
 		}
 		if r.Header.Get("Authorization") != "Bearer "+token {
-			respond(w, 401, &apiError{Code: "unauthorized", Message: `send the API token as "Authorization: Bearer …"`})
+			respond(w, 401, &client.Error{Code: "unauthorized", Message: `send the API token as "Authorization: Bearer …"`})
 			return
 		}
 		conform(t, r, body)
@@ -116,7 +117,7 @@ func (e *engine) asked() []string {
 // respond answers data, or an error.
 func respond(w http.ResponseWriter, status int, data any) {
 	answer := map[string]any{"success": status < 400, "data": data}
-	if err, failed := data.(*apiError); failed {
+	if err, failed := data.(*client.Error); failed {
 		answer = map[string]any{"success": false, "error": err}
 		if err.Data != nil {
 			answer["data"] = err.Data
@@ -316,11 +317,11 @@ func samplePipeline(paused bool) contract.Pipeline {
 func (e *engine) put(r *http.Request) (int, any) {
 	n, err := io.Copy(io.Discard, r.Body)
 	if err != nil || n != r.ContentLength {
-		return 400, &apiError{Code: "validation_error", Message: fmt.Sprintf("%d bytes of %d: %v", n, r.ContentLength, err), Field: "body"}
+		return 400, &client.Error{Code: "validation_error", Message: fmt.Sprintf("%d bytes of %d: %v", n, r.ContentLength, err), Field: "body"}
 	}
 	name := strings.TrimPrefix(r.URL.Path, "/api/v1/datasets/")
 	if _, taken := e.files[name]; taken {
-		return 409, &apiError{Code: "already_exists", Message: "raw files are immutable"}
+		return 409, &client.Error{Code: "already_exists", Message: "raw files are immutable"}
 	}
 	e.files[name] = n
 	return 201, map[string]any{"key": name, "size": n, "queued": false}
@@ -366,7 +367,7 @@ func (e *engine) status(r *http.Request) (int, any) {
 		case "error_type":
 			s.Errors = []contract.ErrorCount{{ErrorType: "timeout_error", Domains: 15}, {ErrorType: "storage_error", Files: 1, Domains: 5}}
 		default:
-			return 400, &apiError{Code: "validation_error", Message: fmt.Sprintf("%q is neither partition nor error_type", by), Field: "by"}
+			return 400, &client.Error{Code: "validation_error", Message: fmt.Sprintf("%q is neither partition nor error_type", by), Field: "by"}
 		}
 	}
 	if r.URL.Query().Get("trend") != "" {
@@ -391,7 +392,7 @@ func (e *engine) domains(r *http.Request) (int, any) {
 	if country := r.URL.Query().Get("country"); country != "" {
 		var wrong *contract.Error
 		if errors.As(contract.CheckCountry("country", country), &wrong) {
-			return 400, &apiError{Code: string(wrong.Kind), Message: wrong.Message, Field: wrong.Field}
+			return 400, &client.Error{Code: string(wrong.Kind), Message: wrong.Message, Field: wrong.Field}
 		}
 	}
 	all := []contract.DomainRecord{
@@ -408,14 +409,14 @@ func (e *engine) domains(r *http.Request) (int, any) {
 
 func (e *engine) domain(r *http.Request) (int, any) {
 	if r.PathValue("domain") != "mom.gov.sg" {
-		return 404, &apiError{Code: "not_found", Message: "there is no such domain", Field: "domain"}
+		return 404, &client.Error{Code: "not_found", Message: "there is no such domain", Field: "domain"}
 	}
 	return 200, sampleDomain()
 }
 
 func (e *engine) collect(r *http.Request) (int, any) {
 	if domain := r.PathValue("domain"); domain != "gone.example" {
-		return 404, &apiError{Code: "not_found", Message: "nothing is known of " + domain}
+		return 404, &client.Error{Code: "not_found", Message: "nothing is known of " + domain}
 	}
 	return 202, contract.DomainQueued{Domain: "gone.example", Partition: sg, RequestedAt: *ptr(at("09:30:00"))}
 }
@@ -441,7 +442,7 @@ func (e *engine) dlq(r *http.Request) (int, any) {
 
 func (e *engine) deadLetter(r *http.Request) (int, any) {
 	if r.PathValue("id") != "4f1c8d" {
-		return 404, &apiError{Code: "not_found", Message: "there is no such dead letter"}
+		return 404, &client.Error{Code: "not_found", Message: "there is no such dead letter"}
 	}
 	return 200, sampleDeadLetter()
 }
@@ -476,7 +477,7 @@ func (e *engine) exclusion(r *http.Request) (int, any) {
 	x := sampleExclusion()
 	x.Kind, x.Value = r.PathValue("kind"), r.PathValue("value")
 	if x.Value == "no.domain" {
-		return 404, &apiError{Code: "not_found", Message: "it is not excluded", Field: "value"}
+		return 404, &client.Error{Code: "not_found", Message: "it is not excluded", Field: "value"}
 	}
 	return 200, x
 }

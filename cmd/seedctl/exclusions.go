@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/newsfork/seed-engine/cmd/seedctl/internal/client"
 	"github.com/newsfork/seed-engine/contract"
 )
 
@@ -85,9 +86,9 @@ func (r *remote) changeExclusions(ctx context.Context, method, done string, args
 	var result error
 	for _, value := range args[1:] {
 		var e contract.Exclusion
-		err := r.call(ctx, request{method: method, path: []string{"exclusions", args[0], value}, body: body}, &e)
-		var answer *apiError
-		if errors.As(err, &answer) && answer.exitCode() == exitFailed {
+		err := r.Call(ctx, client.Request{Method: method, Path: []string{"exclusions", args[0], value}, Body: body}, &e)
+		var answer *client.Error
+		if errors.As(err, &answer) && exitCode(answer) == exitFailed {
 			r.complain("%s: %v", value, err)
 			result = errReported
 			continue

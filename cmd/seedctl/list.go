@@ -2,9 +2,10 @@ package main
 
 import (
 	"context"
-	"errors"
 	"net/url"
 	"strconv"
+
+	"github.com/newsfork/seed-engine/cmd/seedctl/internal/client"
 )
 
 // pageSize is the most entries that the API gives at a time.
@@ -31,7 +32,7 @@ func list[Page, Entry any](ctx context.Context, r *remote, path []string, query 
 		}
 		query.Set("limit", strconv.Itoa(size))
 		var page Page
-		if err := r.call(ctx, request{method: "GET", path: path, query: query}, &page); err != nil {
+		if err := r.Call(ctx, client.Request{Method: "GET", Path: path, Query: query}, &page); err != nil {
 			return err
 		}
 		found, cursor := entries(&page)
@@ -59,13 +60,11 @@ func list[Page, Entry any](ctx context.Context, r *remote, path []string, query 
 			}
 			return nil
 		case *cursor == query.Get("cursor"):
-			return r.sameAgain()
+			return r.Unexpected(samePage)
 		}
 		query.Set("cursor", *cursor)
 	}
 }
 
-// sameAgain says that a list does not end.
-func (c *client) sameAgain() error {
-	return &unreachable{c.base.Host, errors.New("gives the same page again"), false}
-}
+// samePage is what is wrong with a list that does not end.
+const samePage = "gives the same page again"

@@ -8,6 +8,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/newsfork/seed-engine/cmd/seedctl/internal/client"
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/orchestrator"
 )
@@ -85,8 +86,8 @@ func runOrchestrate(args []string, _ io.Reader, out, errOut io.Writer) int {
 
 // orchestrate queues what f selects. An answer that tells of failed sends is shown as far as it got.
 func (r *remote) orchestrate(ctx context.Context, f contract.Filter) (result orchestrator.Result, err error) {
-	err = r.call(ctx, request{method: "POST", path: []string{"seeds", "orchestrate"}, body: f, once: f.Force}, &result)
-	var answer *apiError
+	err = r.Call(ctx, client.Request{Method: "POST", Path: []string{"seeds", "orchestrate"}, Body: f, Once: f.Force}, &result)
+	var answer *client.Error
 	if errors.As(err, &answer) && answer.Data != nil && json.Unmarshal(answer.Data, &result) == nil {
 		r.complain("%s before the error", orchestratedText(result))
 	}

@@ -2,10 +2,10 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 
+	"github.com/newsfork/seed-engine/cmd/seedctl/internal/client"
 	"github.com/newsfork/seed-engine/contract"
 )
 
@@ -48,7 +48,7 @@ func control(verb, help string, args []string, out, errOut io.Writer) int {
 			return err
 		}
 		var p contract.Pipeline
-		if err := r.call(ctx, request{method: "POST", path: []string{"pipeline", verb}, body: reasonBody(*reason)}, &p); err != nil {
+		if err := r.Call(ctx, client.Request{Method: "POST", Path: []string{"pipeline", verb}, Body: reasonBody(*reason)}, &p); err != nil {
 			return err
 		}
 		return r.show(p, func(w io.Writer) error {
@@ -93,12 +93,12 @@ func runReconcile(args []string, _ io.Reader, out, errOut io.Writer) int {
 		sum := contract.Reconciled{Partition: p, Cursor: contract.Text(*cursor)}
 		for !sum.Done {
 			var one contract.Reconciled
-			err := r.call(ctx, request{method: "POST", path: []string{"seeds", "reconcile"}, body: struct {
+			err := r.Call(ctx, client.Request{Method: "POST", Path: []string{"seeds", "reconcile"}, Body: struct {
 				contract.Partition
 				Cursor *string `json:"cursor,omitempty"`
 			}{p, sum.Cursor}}, &one)
 			if err == nil && !one.Done && (one.Cursor == nil || sum.Cursor != nil && *one.Cursor == *sum.Cursor) {
-				err = &unreachable{r.base.Host, errors.New("does not get on with the partition"), false}
+				err = r.Unexpected("does not get on with the partition")
 			}
 			if err != nil {
 				if sum.Cursor != nil && *sum.Cursor != *cursor {

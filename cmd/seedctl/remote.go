@@ -13,10 +13,14 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/newsfork/seed-engine/cmd/seedctl/internal/client"
 	"github.com/newsfork/seed-engine/contract"
 )
 
 const defaultURL = "http://localhost:8787"
+
+// limits are those of every request; tests lower them.
+var limits = client.DefaultLimits
 
 // remoteHelp ends the help of every command that talks to the engine.
 const remoteHelp = `
@@ -28,7 +32,7 @@ usage, 3 the engine could not be reached or is in trouble, 4 the token is refuse
 
 // remote is what the commands have in common that talk to the engine.
 type remote struct {
-	*client
+	*client.Client
 	flags       *flag.FlagSet
 	help        string
 	out, errOut io.Writer
@@ -69,8 +73,8 @@ func (r *remote) run(args []string, action func(ctx context.Context, args []stri
 		err = action(ctx, rest)
 	}
 	var usage usageError
-	var answer *apiError
-	var lost *unreachable
+	var answer *client.Error
+	var lost *client.Unreachable
 	switch {
 	case err == nil:
 		return exitOK
@@ -88,12 +92,13 @@ func (r *remote) run(args []string, action func(ctx context.Context, args []stri
 	case errors.As(err, &lost):
 		return exitUnreachable
 	case errors.As(err, &answer):
-		return answer.exitCode()
+		return exitCode(answer)
 	}
 	return exitFailed
 }
 
-func (e *apiError) exitCode() int {
+// exitCode is the code for an answer of the engine.
+func exitCode(e *client.Error) int {
 	switch {
 	case e.Status == 401, e.Status == 403, e.Code == "token_not_configured":
 		return exitDenied
@@ -114,12 +119,13 @@ func (r *remote) connect() error {
 			return usageError("--token-file: " + r.tokenFile + " is empty")
 		}
 	}
-	c, err := newClient(cmp.Or(r.address, os.Getenv("SEED_API_URL"), defaultURL), strings.TrimSpace(token))
+	c, err := client.New(cmp.Or(r.address, os.Getenv("SEED_API_URL"), defaultURL), strings.TrimSpace(token))
 	if err != nil {
-		return err
+		return usageError(err.Error())
 	}
-	c.retry = func(wait time.Duration, err error) { r.complain("%v; trying again in %v", err, wait) }
-	r.client = c
+	c.Limits = limits
+	c.OnRetry = func(wait time.Duration, err error) { r.complain("%v; trying again in %v", err, wait) }
+	r.Client = c
 	return nil
 }
 
@@ -150,4 +156,16 @@ func (r *remote) partitionFlags(p *contract.Partition) {
 	r.flags.StringVar(&p.Country, "country", "", "two lower-case `LETTERS`, such as sg")
 	r.flags.StringVar(&p.Category, "category", "", "`NAME` of a category, such as news")
 	r.flags.StringVar(&p.Date, "date", "", "`DAY` as YYYY-MM-DD")
+}
+
+// sleep waits unless ctx ends first; then it returns false.
+func sleep(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-t.C:
+		return true
+	}
 }

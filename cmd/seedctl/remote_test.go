@@ -15,6 +15,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/newsfork/seed-engine/cmd/seedctl/internal/client"
 	"github.com/newsfork/seed-engine/contract"
 )
 
@@ -151,7 +152,7 @@ func TestErrors(t *testing.T) {
 	e := newEngine(t)
 	fail := func(status int, code, message, field string) func(w http.ResponseWriter, r *http.Request) bool {
 		return func(w http.ResponseWriter, r *http.Request) bool {
-			respond(w, status, &apiError{Code: code, Message: message, Field: field})
+			respond(w, status, &client.Error{Code: code, Message: message, Field: field})
 			return true
 		}
 	}
@@ -226,7 +227,7 @@ func TestRecovers(t *testing.T) {
 	e.before = func(w http.ResponseWriter, r *http.Request) bool {
 		switch n++; n {
 		case 1:
-			respond(w, 503, &apiError{Code: "storage_error", Message: "the storage did not answer"})
+			respond(w, 503, &client.Error{Code: "storage_error", Message: "the storage did not answer"})
 		case 2:
 			panic(http.ErrAbortHandler)
 		default:
@@ -240,25 +241,6 @@ func TestRecovers(t *testing.T) {
 	}
 }
 
-func TestRetryAfter(t *testing.T) {
-	for header, want := range map[string]time.Duration{"": 0, "7": 7 * time.Second, "99999999999": maxRetryAfter, "3600": maxRetryAfter, "-1": 0, "soon": 0} {
-		e := newEngine(t)
-		e.before = func(w http.ResponseWriter, r *http.Request) bool {
-			w.Header().Set("Retry-After", header)
-			respond(w, 503, &apiError{Code: "busy"})
-			return true
-		}
-		c, err := newClient(e.URL, token)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, err = c.send(t.Context(), request{method: "GET", path: []string{"seeds", "status"}}, nil, 0)
-		if got, again := retryable(err, false); got != want || !again {
-			t.Errorf("%q: %v", header, got)
-		}
-	}
-}
-
 func TestUnreachable(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -268,7 +250,7 @@ func TestUnreachable(t *testing.T) {
 	listener.Close()
 	for _, line := range []string{"status", "orchestrate --force", "upload --country sg --category news --date 2026-01-28 ../../sample/raw/country=sg/category=news/date=2026-01-28/raw_0001.json"} {
 		code, _, errOut := seedctl("", append(strings.Fields(line), "--url", address)...)
-		if code != exitUnreachable || strings.Count(errOut, "trying again") != maxRetries || !strings.Contains(errOut, "connection refused") {
+		if code != exitUnreachable || strings.Count(errOut, "trying again") != client.MaxRetries || !strings.Contains(errOut, "connection refused") {
 			t.Errorf("%s: %d, %s", line, code, errOut)
 		}
 	}
@@ -283,8 +265,8 @@ func TestUnreachable(t *testing.T) {
 
 // TestSlow: an engine that does not answer, or answers for ever, is given up.
 func TestSlow(t *testing.T) {
-	defer func(d time.Duration) { patience = d }(patience)
-	patience = 50 * time.Millisecond
+	defer func(d time.Duration) { limits.Patience = d }(limits.Patience)
+	limits.Patience = 50 * time.Millisecond
 	e := newEngine(t)
 	ended := make(chan bool)
 	defer close(ended)
@@ -308,15 +290,15 @@ func TestSlow(t *testing.T) {
 	} {
 		e.before = before
 		code, _, errOut := seedctl("", "status")
-		if asked := e.asked(); code != exitUnreachable || len(asked) != 1+maxRetries || !strings.Contains(errOut, "gave no answer in time") {
+		if asked := e.asked(); code != exitUnreachable || len(asked) != 1+client.MaxRetries || !strings.Contains(errOut, "gave no answer in time") {
 			t.Errorf("%s: %d after %d requests: %s", name, code, len(asked), errOut)
 		}
 	}
 }
 
 func TestTooLarge(t *testing.T) {
-	defer func(n int64) { maxAnswer = n }(maxAnswer)
-	maxAnswer = 1 << 20
+	defer func(n int64) { limits.MaxAnswer = n }(limits.MaxAnswer)
+	limits.MaxAnswer = 1 << 20
 	e := newEngine(t)
 	e.before = func(w http.ResponseWriter, r *http.Request) bool {
 		w.Header().Set("Content-Type", "application/json")
@@ -486,7 +468,7 @@ func TestResolve(t *testing.T) {
 		if n++; n == 1 {
 			respond(w, 200, contract.Resolved{Done: 500, Remaining: 700})
 		} else {
-			respond(w, 500, &apiError{Code: "internal_error", Message: "oh"})
+			respond(w, 500, &client.Error{Code: "internal_error", Message: "oh"})
 		}
 		return true
 	}
@@ -501,7 +483,7 @@ func TestReconcileGoesOn(t *testing.T) {
 	n := 0
 	e.before = func(w http.ResponseWriter, r *http.Request) bool {
 		if n++; n == 2 {
-			respond(w, 400, &apiError{Code: "validation_error", Message: "no", Field: "cursor"})
+			respond(w, 400, &client.Error{Code: "validation_error", Message: "no", Field: "cursor"})
 			return true
 		}
 		return false

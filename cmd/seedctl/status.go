@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/newsfork/seed-engine/cmd/seedctl/internal/client"
 	"github.com/newsfork/seed-engine/contract"
 )
 
@@ -82,7 +83,7 @@ func runStatus(args []string, _ io.Reader, out, errOut io.Writer) int {
 // status asks for the numbers of what query selects.
 func (r *remote) status(ctx context.Context, query url.Values) (*contract.Status, error) {
 	var s contract.Status
-	err := r.call(ctx, request{method: "GET", path: []string{"seeds", "status"}, query: query}, &s)
+	err := r.Call(ctx, client.Request{Method: "GET", Path: []string{"seeds", "status"}, Query: query}, &s)
 	return &s, err
 }
 

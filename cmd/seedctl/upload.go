@@ -15,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/newsfork/seed-engine/cmd/seedctl/internal/client"
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/orchestrator"
 	"github.com/newsfork/seed-engine/r2"
@@ -53,11 +54,11 @@ type rawUpload struct {
 
 // uploaded is the --json form of its outcome.
 type uploaded struct {
-	File  string    `json:"file"`
-	Key   string    `json:"key"`
-	Size  int64     `json:"size"`
-	State string    `json:"state"`
-	Error *apiError `json:"error"`
+	File  string        `json:"file"`
+	Key   string        `json:"key"`
+	Size  int64         `json:"size"`
+	State string        `json:"state"`
+	Error *client.Error `json:"error"`
 }
 
 // The states of an upload.
@@ -267,7 +268,7 @@ func (u *uploader) all(ctx context.Context, files []rawUpload) (ready []contract
 			if !slices.Contains(ready, f.partition) {
 				ready = append(ready, f.partition)
 			}
-		case errors.As(err, &outcome.Error) && outcome.Error.exitCode() == exitFailed:
+		case errors.As(err, &outcome.Error) && exitCode(outcome.Error) == exitFailed:
 			u.complain("%s: %v", f.path, err)
 			outcome.State, result = failed, errReported
 		default:
@@ -297,10 +298,10 @@ func (u *uploader) one(ctx context.Context, f *rawUpload) (state string, err err
 		if size, there := sizes[f.name]; there && size == f.size {
 			return exists, nil
 		} else if there {
-			return "", &apiError{Code: "already_exists", Message: fmt.Sprintf("%s is there with %d bytes instead of %d, and raw files are never replaced; --next takes the next free number", f.key(), size, f.size)}
+			return "", &client.Error{Code: "already_exists", Message: fmt.Sprintf("%s is there with %d bytes instead of %d, and raw files are never replaced; --next takes the next free number", f.key(), size, f.size)}
 		}
 		unsure, putErr := u.put(ctx, f)
-		var answer *apiError
+		var answer *client.Error
 		if putErr == nil {
 			sizes[f.name] = f.size
 			return stored, nil
@@ -322,9 +323,9 @@ func (u *uploader) one(ctx context.Context, f *rawUpload) (state string, err err
 // put sends a file until there is an answer. unsure: an attempt that got lost may have stored it.
 func (u *uploader) put(ctx context.Context, f *rawUpload) (unsure bool, err error) {
 	p := f.partition
-	rq := request{method: "PUT", path: []string{"datasets", p.Country, p.Category, p.Date, f.name}}
+	rq := client.Request{Method: "PUT", Path: []string{"datasets", p.Country, p.Category, p.Date, f.name}}
 	lost := false
-	err = u.repeat(ctx, false, func() error {
+	err = u.Repeat(ctx, false, func() error {
 		unsure = unsure || lost
 		lost = true
 		file, err := os.Open(f.path)
@@ -332,18 +333,18 @@ func (u *uploader) put(ctx context.Context, f *rawUpload) (unsure bool, err erro
 			return unreadable(err)
 		}
 		defer file.Close()
-		_, err = u.send(ctx, rq, &counted{Reader: io.LimitReader(file, f.size), uploader: u}, f.size)
+		_, err = u.Send(ctx, rq, &counted{Reader: io.LimitReader(file, f.size), uploader: u}, f.size)
 		if info, statErr := file.Stat(); statErr != nil {
 			return unreadable(statErr)
 		} else if info.Size() != f.size {
-			return &apiError{Code: "file_changed", Message: fmt.Sprintf("had %d bytes and has %d now; what is stored of it, if anything, is the beginning", f.size, info.Size())}
+			return &client.Error{Code: "file_changed", Message: fmt.Sprintf("had %d bytes and has %d now; what is stored of it, if anything, is the beginning", f.size, info.Size())}
 		}
 		return err
 	})
 	return unsure, err
 }
 
-func unreadable(err error) error { return &apiError{Code: "unreadable", Message: err.Error()} }
+func unreadable(err error) error { return &client.Error{Code: "unreadable", Message: err.Error()} }
 
 // list gives the sizes of the raw files of a partition, anew or as they are known.
 func (u *uploader) list(ctx context.Context, p contract.Partition, anew bool) (map[string]int64, error) {
@@ -360,7 +361,7 @@ func (u *uploader) list(ctx context.Context, p contract.Partition, anew bool) (m
 			} `json:"files"`
 			Cursor *string `json:"cursor"`
 		}
-		if err := u.call(ctx, request{method: "GET", path: []string{"datasets", p.Country, p.Category, p.Date}, query: query}, &page); err != nil {
+		if err := u.Call(ctx, client.Request{Method: "GET", Path: []string{"datasets", p.Country, p.Category, p.Date}, Query: query}, &page); err != nil {
 			return nil, err
 		}
 		for _, c := range page.Files {
@@ -371,7 +372,7 @@ func (u *uploader) list(ctx context.Context, p contract.Partition, anew bool) (m
 			u.known[p] = sizes
 			return sizes, nil
 		case *page.Cursor == query.Get("cursor"):
-			return nil, u.sameAgain()
+			return nil, u.Unexpected(samePage)
 		}
 		query.Set("cursor", *page.Cursor)
 	}

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/newsfork/seed-engine/cmd/seedctl/internal/client"
 )
 
 // lay writes files below a new directory and gives it.
@@ -75,7 +77,7 @@ func TestUpload(t *testing.T) {
 			e := newEngine(t)
 			e.before = func(w http.ResponseWriter, r *http.Request) bool {
 				if strings.Contains(r.URL.Path, "/xx/") {
-					respond(w, 400, &apiError{Code: "validation_error", Message: "is not known", Field: "country"})
+					respond(w, 400, &client.Error{Code: "validation_error", Message: "is not known", Field: "country"})
 				}
 				return strings.Contains(r.URL.Path, "/xx/")
 			}
@@ -116,7 +118,7 @@ func TestUploadOrchestrates(t *testing.T) {
 	dir := lay(t, map[string]string{day + "raw_0001.json": "[]", day + "raw_0002.json": "[]", "country=sg/category=gov/date=2026-01-28/raw_0001.json": "[]", "country=sg/category=bad/date=2026-01-28/raw_0001.json": "[]"})
 	e.before = func(w http.ResponseWriter, r *http.Request) bool {
 		if r.Method == "PUT" && strings.Contains(r.URL.Path, "/bad/") {
-			respond(w, 400, &apiError{Code: "validation_error", Message: "bad", Field: "category"})
+			respond(w, 400, &client.Error{Code: "validation_error", Message: "bad", Field: "category"})
 			return true
 		}
 		return false
@@ -174,12 +176,12 @@ func TestUploadRaces(t *testing.T) {
 		}, exitOK, stored, "raw_0002", "trying again"},
 		"storage down for a moment": {"export.json", func(e *engine, n int, w http.ResponseWriter, r *http.Request) bool {
 			if n == 1 {
-				respond(w, 503, &apiError{Code: "storage_error", Message: "down"})
+				respond(w, 503, &client.Error{Code: "storage_error", Message: "down"})
 			}
 			return n == 1
 		}, exitOK, stored, "raw_0002", "trying again"},
 		"always taken, never there": {"export.json", func(e *engine, n int, w http.ResponseWriter, r *http.Request) bool {
-			respond(w, 409, &apiError{Code: "already_exists", Message: "taken"})
+			respond(w, 409, &client.Error{Code: "already_exists", Message: "taken"})
 			return true
 		}, exitFailed, failed, "raw_0002", "taken"},
 	} {
@@ -246,8 +248,8 @@ func TestUploadStreams(t *testing.T) {
 
 // TestUploadStalls: an engine that stops taking bytes is given up; one that is only slow is not.
 func TestUploadStalls(t *testing.T) {
-	defer func(d time.Duration) { patience = d }(patience)
-	patience = 200 * time.Millisecond
+	defer func(d time.Duration) { limits.Patience = d }(limits.Patience)
+	limits.Patience = 200 * time.Millisecond
 	e := newEngine(t)
 	path := filepath.Join(lay(t, map[string]string{"raw_0002.json": "["}), "raw_0002.json")
 	if err := os.Truncate(path, 64<<20); err != nil {
@@ -263,7 +265,7 @@ func TestUploadStalls(t *testing.T) {
 	}
 	e.before = stall
 	began := time.Now()
-	time.AfterFunc(5*patience, func() { close(ended) }) // the engine serves one at a time
+	time.AfterFunc(5*limits.Patience, func() { close(ended) }) // the engine serves one at a time
 	code, _, errOut := seedctl("", line...)
 	if code == exitOK || !strings.Contains(errOut, "gave no answer in time") {
 		t.Error(code, time.Since(began), errOut)
@@ -273,7 +275,7 @@ func TestUploadStalls(t *testing.T) {
 		if r.Method != "PUT" {
 			return false
 		}
-		for part := make([]byte, 4<<20); ; time.Sleep(patience / 8) { // 16 parts: twice its patience
+		for part := make([]byte, 4<<20); ; time.Sleep(limits.Patience / 8) { // 16 parts: twice its patience
 			if _, err := io.ReadFull(r.Body, part); err != nil {
 				break
 			}

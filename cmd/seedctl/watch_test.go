@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/newsfork/seed-engine/cmd/seedctl/internal/client"
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/orchestrator"
 )
@@ -122,11 +123,11 @@ func TestPartlyQueued(t *testing.T) {
 	e := newEngine(t)
 	e.before = func(w http.ResponseWriter, r *http.Request) bool {
 		data, _ := json.Marshal(orchestrator.Result{FilesFound: 10, Sent: 6, Failed: 4})
-		respond(w, 503, &apiError{Code: "storage_error", Message: "4 messages could not be sent", Data: data})
+		respond(w, 503, &client.Error{Code: "storage_error", Message: "4 messages could not be sent", Data: data})
 		return true
 	}
 	code, out, errOut := seedctl("", "orchestrate")
-	if code != exitUnreachable || out != "" || len(e.asked()) != 1+maxRetries || !strings.Contains(errOut, "10 raw files found, 6 queued, 0 skipped, 4 failed before the error") {
+	if code != exitUnreachable || out != "" || len(e.asked()) != 1+client.MaxRetries || !strings.Contains(errOut, "10 raw files found, 6 queued, 0 skipped, 4 failed before the error") {
 		t.Error(code, out, errOut)
 	}
 }
@@ -139,7 +140,7 @@ func TestBar(t *testing.T) {
 	n := 0
 	e.before = func(w http.ResponseWriter, r *http.Request) bool {
 		if n++; n == 3 {
-			respond(w, 503, &apiError{Code: "storage_error", Message: "the storage did not answer"})
+			respond(w, 503, &client.Error{Code: "storage_error", Message: "the storage did not answer"})
 		}
 		return n == 3
 	}

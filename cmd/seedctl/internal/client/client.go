@@ -1,0 +1,317 @@
+// Package client speaks the HTTP API of a running Seed Engine for seedctl.
+package client
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/newsfork/seed-engine/contract"
+)
+
+// MaxRetries is how often a request is repeated.
+const MaxRetries = 4
+
+const (
+	maxRetryAfter = 30 * time.Second // of a Retry-After that is obeyed
+	maxMessage    = 300              // characters of a message or code in Error
+)
+
+// Limits say how long a client waits, and how much it takes.
+type Limits struct {
+	BackOff   time.Duration // before the first of MaxRetries retries, then twice as long each time
+	Patience  time.Duration // for the whole answer, from the last byte sent
+	MaxAnswer int64         // bytes that are read
+}
+
+// DefaultLimits are those of seedctl.
+var DefaultLimits = Limits{BackOff: time.Second, Patience: 2 * time.Minute, MaxAnswer: 64 << 20}
+
+// Client sends requests to one engine.
+type Client struct {
+	Limits  Limits
+	OnRetry func(wait time.Duration, err error) // called before each retry, unless it is nil
+
+	base  *url.URL
+	token string
+	http  *http.Client
+}
+
+// New takes the address of an engine and its token, which may be empty. Its error says what is wrong
+// with one of them.
+func New(address, token string) (*Client, error) {
+	base, err := url.Parse(address)
+	switch {
+	case err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "":
+		return nil, fmt.Errorf("%q is not the address of an engine; --url or SEED_API_URL needs one such as https://seed.example.com", address)
+	case base.User != nil || base.RawQuery != "" || base.Fragment != "":
+		return nil, errors.New("--url or SEED_API_URL: give scheme, host and path alone")
+	case token != "" && base.Scheme == "http" && !isLoopback(base.Hostname()):
+		return nil, errors.New("the token would cross the network unencrypted; give an https address with --url or SEED_API_URL")
+	}
+	for _, c := range []byte(token) {
+		if c <= ' ' || c > '~' {
+			return nil, errors.New("the token holds blanks or characters that no token has; check SEED_API_TOKEN or --token-file")
+		}
+	}
+	return &Client{
+		Limits: DefaultLimits,
+		base:   base,
+		token:  token,
+		http: &http.Client{
+			// The API never redirects; whoever does is something else, and gets no second request.
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		},
+	}, nil
+}
+
+func isLoopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// Error is an answer {"success": false}.
+type Error struct {
+	Status     int             `json:"-"`
+	Code       string          `json:"code"`
+	Message    string          `json:"message"`
+	Field      string          `json:"field,omitempty"`
+	RequestID  string          `json:"-"`
+	RetryAfter time.Duration   `json:"-"`
+	Data       json.RawMessage `json:"-"` // what was done before the error, or nil
+}
+
+// Error gives the message, the code, and the request's id where the engine's log explains more.
+func (e *Error) Error() string {
+	s := clip(e.Message) + " (" + clip(e.Code)
+	if e.Status >= 500 && e.RequestID != "" {
+		s += ", request " + clip(e.RequestID)
+	}
+	if e.Field != "" {
+		s = clip(e.Field) + ": " + s
+	}
+	return s + ")"
+}
+
+// clip shortens a text that somebody else wrote.
+func clip(s string) string {
+	n := 0
+	for i := range s {
+		if n++; n > maxMessage {
+			return s[:i] + "…"
+		}
+	}
+	return s
+}
+
+// Unreachable says that no answer of an engine came back.
+type Unreachable struct {
+	Host      string
+	Err       error
+	Temporary bool // a repetition may succeed
+}
+
+func (e *Unreachable) Error() string {
+	return fmt.Sprintf("%s %s; --url or SEED_API_URL says where the engine is", e.Host, clip(e.Err.Error()))
+}
+
+func (e *Unreachable) Unwrap() error { return e.Err }
+
+// Unexpected is the error for an answer that makes no sense to the caller.
+func (c *Client) Unexpected(what string) error {
+	return &Unreachable{c.base.Host, errors.New(what), false}
+}
+
+// Request is one call of the API.
+type Request struct {
+	Method string
+	Path   []string // segments below /api/v1
+	Query  url.Values
+	Body   any  // sent as JSON unless it is nil
+	Once   bool // it is repeated only if the engine cannot have begun with it
+}
+
+// Call sends a request until it is answered, and decodes the answer's data into data.
+func (c *Client) Call(ctx context.Context, rq Request, data any) error {
+	var body []byte
+	if rq.Body != nil {
+		var err error
+		if body, err = json.Marshal(rq.Body); err != nil {
+			panic(err) // bodies are plain structs
+		}
+	}
+	return c.Repeat(ctx, rq.Once, func() error {
+		raw, err := c.Send(ctx, rq, bytes.NewReader(body), int64(len(body)))
+		if err != nil {
+			return err
+		}
+		if err := json.Unmarshal(raw, data); err != nil {
+			return &Unreachable{c.base.Host, fmt.Errorf("answers otherwise than the Seed Engine %s does: %w", contract.Version, err), false}
+		}
+		return nil
+	})
+}
+
+// Repeat calls try until it succeeds, fails for good, or has failed too often.
+func (c *Client) Repeat(ctx context.Context, once bool, try func() error) error {
+	wait := c.Limits.BackOff
+	for n := 0; ; n++ {
+		err := try()
+		pause, again := retryable(err, once)
+		if !again || n == MaxRetries || ctx.Err() != nil {
+			return err
+		}
+		pause = max(wait, pause)
+		if c.OnRetry != nil {
+			c.OnRetry(pause, err)
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(pause):
+		}
+		wait *= 2
+	}
+}
+
+// retryable reports whether to try again after err, and how long the engine asked to wait.
+func retryable(err error, once bool) (wait time.Duration, again bool) {
+	var lost *Unreachable
+	var answer *Error
+	var dial *net.OpError
+	switch {
+	case errors.As(err, &lost):
+		neverSent := errors.As(err, &dial) && dial.Op == "dial"
+		return 0, lost.Temporary && (!once || neverSent)
+	case errors.As(err, &answer):
+		switch answer.Status {
+		case http.StatusTooManyRequests:
+			return answer.RetryAfter, true
+		case http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+			return answer.RetryAfter, !once && answer.Code != "token_not_configured"
+		}
+	}
+	return 0, false
+}
+
+var errLate = errors.New("gave no answer in time")
+
+// Send makes one attempt and gives the data of a successful answer. A body is sent with its length.
+func (c *Client) Send(ctx context.Context, rq Request, body io.Reader, length int64) (json.RawMessage, error) {
+	attempt, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	late := time.AfterFunc(c.Limits.Patience, func() { cancel(errLate) })
+	defer late.Stop()
+
+	segments := []string{"api", "v1"}
+	for _, s := range rq.Path {
+		segments = append(segments, url.PathEscape(s))
+	}
+	address := c.base.JoinPath(segments...)
+	address.RawQuery = rq.Query.Encode()
+	r, err := http.NewRequestWithContext(attempt, rq.Method, address.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+	if length > 0 {
+		r.Body, r.ContentLength = &watchedBody{body, late, c.Limits.Patience}, length
+		r.Header.Set("Content-Type", "application/json")
+	}
+	r.Header.Set("Accept", "application/json")
+	r.Header.Set("User-Agent", "seedctl/"+contract.Version)
+	if c.token != "" {
+		r.Header.Set("Authorization", "Bearer "+c.token)
+	}
+
+	data, err := c.receive(r)
+	switch {
+	case err == nil:
+		return data, nil
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case context.Cause(attempt) == errLate:
+		return nil, &Unreachable{c.base.Host, errLate, true}
+	}
+	return nil, err
+}
+
+func (c *Client) receive(r *http.Request) (json.RawMessage, error) {
+	response, err := c.http.Do(r)
+	if err != nil {
+		var wrapped *url.Error // repeats the whole address
+		if errors.As(err, &wrapped) {
+			err = wrapped.Err
+		}
+		return nil, &Unreachable{c.base.Host, fmt.Errorf("could not be reached: %w", err), !permanent(err)}
+	}
+	defer response.Body.Close()
+
+	foreign := func(what string) error {
+		again := response.StatusCode >= 500 || response.StatusCode == http.StatusTooManyRequests
+		return &Unreachable{c.base.Host, fmt.Errorf("answered %d %s, otherwise than a Seed Engine", response.StatusCode, what), again}
+	}
+	if to := response.Header.Get("Location"); to != "" && response.StatusCode/100 == 3 {
+		return nil, foreign("and redirects to " + to)
+	}
+	if kind, _, err := mime.ParseMediaType(response.Header.Get("Content-Type")); err != nil || kind != "application/json" {
+		return nil, foreign("with " + cmp.Or(kind, "no Content-Type"))
+	}
+	body, err := io.ReadAll(io.LimitReader(response.Body, c.Limits.MaxAnswer+1))
+	switch {
+	case err != nil:
+		return nil, &Unreachable{c.base.Host, fmt.Errorf("broke off its answer: %w", err), true}
+	case int64(len(body)) > c.Limits.MaxAnswer:
+		return nil, foreign(fmt.Sprintf("with more than %d bytes", c.Limits.MaxAnswer))
+	}
+	var answer struct {
+		Success bool            `json:"success"`
+		Data    json.RawMessage `json:"data"`
+		Error   *Error          `json:"error"`
+	}
+	if err := json.Unmarshal(body, &answer); err != nil {
+		return nil, foreign("with broken JSON")
+	}
+	switch e := answer.Error; {
+	case answer.Success && response.StatusCode/100 == 2 && answer.Data != nil && string(answer.Data) != "null":
+		return answer.Data, nil
+	case !answer.Success && response.StatusCode >= 400 && e != nil:
+		e.Status, e.Data, e.RequestID = response.StatusCode, answer.Data, response.Header.Get("X-Request-Id")
+		if seconds, err := strconv.Atoi(response.Header.Get("Retry-After")); err == nil && seconds > 0 {
+			e.RetryAfter = min(time.Duration(min(seconds, 3600))*time.Second, maxRetryAfter)
+		}
+		return nil, e
+	}
+	return nil, foreign("with other JSON")
+}
+
+// permanent reports whether no repetition mends a failure.
+func permanent(err error) bool {
+	var certificate *tls.CertificateVerificationError
+	var name *net.DNSError
+	return errors.As(err, &certificate) || errors.As(err, &name) && name.IsNotFound
+}
+
+// watchedBody is a body whose sending may take as long as it moves.
+type watchedBody struct {
+	io.Reader
+	late     *time.Timer
+	patience time.Duration
+}
+
+func (w *watchedBody) Read(p []byte) (int, error) {
+	w.late.Reset(w.patience)
+	return w.Reader.Read(p)
+}
+
+func (w *watchedBody) Close() error { return nil }
