@@ -103,7 +103,7 @@ func (c comparison) anyPattern(is func(string) bool) bool {
 func (c comparison) plainLines() bool {
 	for _, line := range strings.FieldsFunc(c.body, func(r rune) bool { return r == '\n' || r == '\r' }) {
 		line, _, comment := strings.Cut(line, "#")
-		if comment && line != "" && !isSpace(line[len(line)-1]) {
+		if comment && line != "" && !isBlank(rune(line[len(line)-1])) {
 			return false
 		}
 		key, value, ok := strings.Cut(line, ":")

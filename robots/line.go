@@ -80,19 +80,11 @@ func parseLine(line string) (kind, string) {
 	return k, trim(line[colon+1:])
 }
 
-// trim removes ASCII white space at both ends, and nothing else: to RFC 9309 a no-break space or a
-// byte order mark within the file is text, and makes its line one of the unknown kind.
-func trim(s string) string {
-	for s != "" && isSpace(s[0]) {
-		s = s[1:]
-	}
-	for s != "" && isSpace(s[len(s)-1]) {
-		s = s[:len(s)-1]
-	}
-	return s
-}
+// trim removes spaces and tabs at both ends, and nothing else: to RFC 9309 (section 2.2) form feeds,
+// no-break spaces or a byte order mark within the file are text.
+func trim(s string) string { return strings.Trim(s, " \t") }
 
-func isSpace(c byte) bool { return c == ' ' || '\t' <= c && c <= '\r' }
+func isBlank(r rune) bool { return r == ' ' || r == '\t' }
 
 func hasPrefixFold(s, prefix string) bool {
 	return len(s) >= len(prefix) && strings.EqualFold(s[:len(prefix)], prefix)

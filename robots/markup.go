@@ -2,9 +2,8 @@ package robots
 
 import "strings"
 
-// softBreak stands for a tag that ends a line of text. It is white space, so it is harmless where a
-// file has it of its own.
-const softBreak = "\f"
+// softBreak stands for a tag that ends a line of text. No file has it of its own: lines end before it.
+const softBreak = "\x00"
 
 // openers are the elements that a web page, or a file that an editor or server wrapped in HTML,
 // begins with: those of the WHATWG MIME Sniffing standard (section 7.1) and others met in files.
@@ -16,10 +15,10 @@ const inline = " a b i u em strong span font code tt small big abbr mark wbr "
 
 // isMarkup: the text begins like HTML, or a line of it opens the html, head or body element.
 func isMarkup(text string) bool {
-	start := trim(text)
+	start := trimHTML(text)
 	if strings.HasPrefix(start, "<?xml") { // XHTML
 		_, start, _ = strings.Cut(start, "?>")
-		start = trim(start)
+		start = trimHTML(start)
 	}
 	if strings.HasPrefix(start, "<!--") {
 		return true
@@ -33,12 +32,15 @@ func isMarkup(text string) bool {
 	for text != "" {
 		var line string
 		line, text = cutLine(text)
-		if isOneOf(" !doctype html head body ", tagName(trim(line))) {
+		if isOneOf(" !doctype html head body ", tagName(trimHTML(line))) {
 			return true
 		}
 	}
 	return false
 }
+
+// trimHTML removes what HTML takes for white space in front of a tag.
+func trimHTML(text string) string { return strings.TrimLeft(text, " \t\r\n\v\f") }
 
 // stripMarkup leaves the text of an HTML document: tags within a line vanish, others become a
 // softBreak, comments, scripts and style sheets go as a whole. Line numbers stay as they were.

@@ -41,11 +41,25 @@ type record struct {
 
 // Parse reads a robots.txt body. It cannot fail: lines that make no sense are skipped.
 func Parse(body []byte) *File {
-	f := &File{Truncated: len(body) > MaxBytes}
-	text := decode(body[:min(len(body), MaxBytes+1)])
-	if f.Truncated {
+	truncated := len(body) > MaxBytes
+	body = body[:min(len(body), MaxBytes+1)]
+	marked, body := cutMark(body)
+	if marked != "" {
+		if f := parseText(marked, truncated); f.IsHTML || len(f.records) > 0 {
+			return f
+		}
+		// Editors and servers also put the mark of UTF-16 before a text that is none.
+	}
+	return parseText(decode(body), truncated)
+}
+
+// parseText reads a body as text. Of one that was truncated the last line is incomplete.
+func parseText(text string, truncated bool) *File {
+	f := &File{Truncated: truncated}
+	if truncated {
 		text = text[:max(strings.LastIndexAny(text, "\r\n"), 0)]
 	}
+	text = cutAtNUL(text)
 	if !isMarkup(text) {
 		f.read(text)
 		return f
@@ -57,8 +71,27 @@ func Parse(body []byte) *File {
 	return f
 }
 
-// read takes the records from text. Lines end with LF, CR or CRLF; softBreak divides a line
-// without counting as one.
+// cutAtNUL ends each line at its first NUL, as Google's parser does, to which lines are C strings.
+// Files are padded with NULs, or have them for characters that were lost.
+func cutAtNUL(text string) string {
+	if strings.IndexByte(text, 0) < 0 {
+		return text
+	}
+	var b strings.Builder
+	b.Grow(len(text))
+	for {
+		line, rest, found := strings.Cut(text, "\x00")
+		b.WriteString(line)
+		end := strings.IndexAny(rest, "\r\n")
+		if !found || end < 0 {
+			return b.String()
+		}
+		text = rest[end:]
+	}
+}
+
+// read takes the records from text. Lines end with LF, CR or CRLF, and nothing else; softBreak divides
+// a line without counting as one.
 func (f *File) read(text string) {
 	for n := int32(1); text != ""; n++ {
 		var line string
@@ -106,30 +139,42 @@ func (f *File) hasContent() bool {
 	return false
 }
 
-// decode gives body as UTF-8 without byte order mark. RFC 9309 section 2.2.2 lets a crawler bridge
-// other encodings that it detects; UTF-16 is the one that editors produce.
-func decode(body []byte) string {
-	var big bool
+// cutMark takes a mark of UTF-16 off body, and gives what follows as UTF-8; "" where there is no mark.
+// RFC 9309 section 2.2.2 lets a crawler bridge other encodings that it detects; UTF-16 is the one that
+// editors produce.
+func cutMark(body []byte) (marked string, rest []byte) {
 	switch {
 	case bytes.HasPrefix(body, []byte("\xff\xfe")):
-		body = body[2:]
+		return decodeUTF16(body[2:], false), body[2:]
 	case bytes.HasPrefix(body, []byte("\xfe\xff")):
-		big, body = true, body[2:]
-	case len(body) >= 4 && body[0] != 0 && body[1] == 0 && body[2] != 0 && body[3] == 0:
-	case len(body) >= 4 && body[0] == 0 && body[1] != 0 && body[2] == 0 && body[3] != 0:
-		big = true
-	default:
-		const mark = "\ufeff" // also when it was cut short, as Google's parser has it
-		n := 0
-		for n < len(mark) && n < len(body) && body[n] == mark[n] {
-			n++
-		}
-		return string(body[n:])
+		return decodeUTF16(body[2:], true), body[2:]
 	}
+	return "", body
+}
+
+// decode gives body, which has no mark of UTF-16, as UTF-8 without byte order mark.
+func decode(body []byte) string {
+	if len(body) >= 4 {
+		switch zero := [4]bool{body[0] == 0, body[1] == 0, body[2] == 0, body[3] == 0}; zero {
+		case [4]bool{false, true, false, true}:
+			return decodeUTF16(body, false)
+		case [4]bool{true, false, true, false}:
+			return decodeUTF16(body, true)
+		}
+	}
+	const mark = "\ufeff" // also when it was cut short, as Google's parser has it
+	n := 0
+	for n < len(mark) && n < len(body) && body[n] == mark[n] {
+		n++
+	}
+	return string(body[n:])
+}
+
+func decodeUTF16(body []byte, bigEndian bool) string {
 	var b strings.Builder
 	b.Grow(len(body) / 2)
 	unit := func(i int) rune {
-		if big {
+		if bigEndian {
 			return rune(body[i])<<8 | rune(body[i+1])
 		}
 		return rune(body[i+1])<<8 | rune(body[i])
@@ -172,7 +217,7 @@ func (f *File) Sitemaps(base string) []string {
 		if r.kind != sitemap {
 			continue
 		}
-		values := strings.Fields(r.value)
+		values := strings.FieldsFunc(r.value, isBlank)
 		for _, v := range values {
 			if !isAbsolute(v) { // one URL with spaces in it
 				values = []string{r.value}

@@ -33,11 +33,45 @@ func TestBytes(t *testing.T) {
 		{"a third of it", "\xefUser-agent: *\nDisallow: /x", "/x", false},
 		{"within the file it is text", "User-agent: *\n\ufeffDisallow: /x", "/x", true},
 		{"so is a no-break space", "User-agent: *\n\u00a0Disallow: /x", "/x", true},
-		{"NUL within a line", "User-agent: *\nDisallow: /x\x00y\nDisallow: /z", "/z", false},
+		{"NUL within a line leaves the next", "User-agent: *\nDisallow: /x\x00y\nDisallow: /z", "/z", false},
 		{"surrogates", string(encodeUTF16("\ufeffUser-agent: *\nDisallow: /😀", false)), "/%F0%9F%98%80", false},
 		{"half a surrogate", "\xff\xfe" + string(encodeUTF16("User-agent: *\nDisallow: /x\nDisallow: /", false)) + "\x3d\xd8", "/x", false},
 		{"half a unit", string(encodeUTF16("\ufeffUser-agent: *\nDisallow: /x\n", true)) + "\x00", "/x", false},
 		{"a lone mark", "\xff\xfe", "/", true},
+
+		// As in Google's parser, whose lines are C strings, a line ends at a NUL.
+		{"NUL ends the value", "User-agent: *\nDisallow: /x\x00y", "/xz", false},
+		{"NUL behind a value", "User-agent: *\nDisallow: /x$\x00", "/x", false},
+		{"many NUL behind all values", "User-agent: *\x00\x00\nDisallow: /x$\x00\x00\x00\r\n", "/x", false},
+		{"NUL behind a blank", "User-agent: Bot \x00 x\nDisallow: /x$ \x00", "/x", false},
+		{"NUL in a name", "User-agent: Bot\x00\nDisallow: /\nUser-agent: *\nAllow: /", "/x", false},
+		{"NUL before a line loses it", "User-agent: *\nDisallow: /x\n\x00Disallow: /", "/y", true},
+		{"NUL before a colon loses the line", "User-agent: *\nDisallow: /x\nDisallow\x00: /", "/y", true},
+		{"NUL before a comment", "User-agent: *\nDisallow: /x\x00# why\nDisallow: /y", "/y", false},
+		{"NUL in UTF-16", string(encodeUTF16("\ufeffUser-agent: *\nDisallow: /x$\x00\x00", false)), "/x", false},
+
+		// A mark of UTF-16 before what is none.
+		{"little-endian mark before ASCII", "\xff\xfeUser-agent: *\nDisallow: /x", "/x", false},
+		{"big-endian mark before ASCII", "\xfe\xffUser-agent: *\nDisallow: /x", "/x", false},
+		{"mark before ASCII of odd length", "\xff\xfeUser-agent: *\nDisallow: /xy", "/xy", false},
+		{"mark before ASCII with NUL", "\xff\xfeUser-agent: *\x00\nDisallow: /x\x00\x00\x00", "/x", false},
+		{"mark before UTF-8", "\xfe\xffUser-agent: *\nDisallow: /é", "/%C3%A9", false},
+		{"both marks", "\xff\xfe\ufeffUser-agent: *\nDisallow: /x", "/x", false},
+		{"little-endian mark before big-endian text", "\xff\xfe" + string(encodeUTF16("User-agent: *\nDisallow: /x", true)), "/x", false},
+		{"UTF-16 of ideographs", string(encodeUTF16("\ufeff# "+strings.Repeat("中文", 1000)+"\nUser-agent: *\nDisallow: /新", false)), "/%E6%96%B0", false},
+
+		// Only CR and LF end a line, and only space and tab are white space (RFC 9309 section 2.2).
+		{"a form feed ends no line", "User-agent: *\nDisallow: /\fb", "/x", true},
+		{"it is text", "User-agent: *\nDisallow: /\fb", "/\fb", false},
+		{"behind a value too", "User-agent: *\nDisallow: /\f", "/x", true},
+		{"a form feed begins no line", "User-agent: *\nDisallow: /a\fDisallow: /x", "/x", true},
+		{"nor a key", "User-agent: *\n\fDisallow: /x", "/x", true},
+		{"a vertical tab ends no line", "User-agent: *\nDisallow: /\vb", "/x", true},
+		{"and is not trimmed", "User-agent: *\nDisallow: \v/x\v", "/x", true},
+		{"nor is NEL", "User-agent: *\nDisallow: /\u0085", "/x", true},
+		{"nor a line separator", "User-agent: *\nDisallow: /\u2028Disallow: /", "/x", true},
+		{"a form feed within HTML is text too", "<html><body><pre>\nUser-agent: *\nDisallow: /\fb\n</pre>", "/x", true},
+		{"tags of HTML end lines still", "<html><body><p>User-agent: *</p><p>Disallow: /x</p>", "/x", false},
 	} {
 		if got := Parse([]byte(c.body)).Allowed("Bot", c.url); got != c.allowed {
 			t.Errorf("%s: %v", c.name, got)
@@ -174,8 +208,9 @@ func TestSitemapsWithoutBase(t *testing.T) {
 }
 
 func TestSitemapsWithControlCharacters(t *testing.T) {
-	f := Parse([]byte("Sitemap: https://news.example/\x1b[1m.xml\nSitemap: /\x00.xml\nSitemap: https://news.example/a\tb.xml\n"))
-	if got := f.Sitemaps("https://news.example/robots.txt"); len(got) > 0 {
+	f := Parse([]byte("Sitemap: https://news.example/\x1b[1m.xml\nSitemap: https://news.example/a\tb.xml\n" +
+		"Sitemap: https://news.example/a.xml\fhttps://news.example/b.xml\nSitemap: https://news.example/c.xml\x00\x00\n"))
+	if got := f.Sitemaps("https://news.example/robots.txt"); !slices.Equal(got, []string{"https://news.example/c.xml"}) {
 		t.Errorf("%q", got)
 	}
 }
