@@ -3,6 +3,7 @@ package alarms
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"time"
 
@@ -28,7 +29,7 @@ type Ledger interface {
 }
 
 // Webhook posts JSON. It succeeds only with a 2xx answer. id is equal for one change however often
-// it is posted.
+// it is posted. What the log may show of an error is the Message of a *contract.Error.
 type Webhook interface {
 	Post(ctx context.Context, url, id string, body []byte, timeout time.Duration) error
 }
@@ -68,9 +69,19 @@ func (w *Watch) Run(ctx context.Context) error {
 				posted = append(posted, n.ID)
 				continue
 			}
-			w.Log.Error("alarm_webhook_failed", "error_type", contract.KindOf(err), "error", err.Error(), "id", n.ID)
+			w.Log.Error("alarm_webhook_failed", "error_type", contract.KindOf(err), "error", reason(err), "id", n.ID)
 		}
 		rest = append(rest, n.ID)
 	}
 	return w.Ledger.SettleAlarmChanges(ctx, posted, rest, w.Now())
+}
+
+// reason is what the log says of a failed post: our own message, never its cause. Messages of the
+// platform repeat the URL, and whoever has that may post.
+func reason(err error) string {
+	var e *contract.Error
+	if errors.As(err, &e) && e.Message != "" {
+		return e.Message
+	}
+	return "the webhook could not be asked; see that ALERT_WEBHOOK_URL is right"
 }

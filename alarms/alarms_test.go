@@ -1,12 +1,15 @@
 package alarms_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/url"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -135,5 +138,47 @@ func TestEveryChangeIsToldOnce(t *testing.T) {
 	db.Fail = func() error { return errors.New("D1 is away") }
 	if err := w.Run(t.Context()); contract.KindOf(err) != contract.Storage {
 		t.Errorf("without the ledger: %v", err)
+	}
+}
+
+// A platform's message about a request that failed repeats its URL, and that of a webhook is a secret.
+func TestTheWebhooksURLIsNotLogged(t *testing.T) {
+	const secret = "https://user:pass@hooks.example/T0/B0/s3cret"
+	for _, c := range []struct {
+		err  error
+		want string // of the log line
+	}{
+		{errors.New("Invalid URL: " + secret), `"error_type":"internal_error"`},
+		{&url.Error{Op: "Post", URL: secret, Err: errors.New("connection refused")}, `"error_type":"internal_error"`},
+		{&contract.Error{Kind: contract.Timeout, Message: "the webhook did not answer in time", Err: errors.New(secret)}, `"error":"the webhook did not answer in time"`},
+		{fmt.Errorf("%s: %w", secret, &contract.Error{Kind: contract.Network, Message: "the webhook answered 503"}), `"error":"the webhook answered 503"`},
+	} {
+		db, err := sqlite.Open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer db.Close()
+		l := ledger.New(db)
+		var changes ledger.Changes
+		for i := range 20 {
+			o := &contract.Outcome{CollectedAt: noon, ErrorType: "network_error"}
+			changes.Domains = append(changes.Domains, ledger.DomainChange{Partition: contract.Partition{Country: "sg", Category: "news", Date: "2026-01-28"}, Domain: fmt.Sprintf("d%d.sg", i), Outcome: o})
+		}
+		if err := l.Record(t.Context(), changes); err != nil {
+			t.Fatal(err)
+		}
+		var lines bytes.Buffer
+		w := &alarms.Watch{
+			Ledger: l, Webhook: &webhook{t: t, err: c.err}, URL: secret, Environment: "staging",
+			Log: contract.NewLogger(&lines), Now: func() time.Time { return noon },
+		}
+		if err := w.Run(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if text := lines.String(); !strings.Contains(text, "alarm_webhook_failed") || !strings.Contains(text, c.want) {
+			t.Errorf("%v: the log lacks %s:\n%s", c.err, c.want, text)
+		} else if strings.Contains(text, "s3cret") || strings.Contains(text, "pass@") {
+			t.Errorf("%v: the log shows the URL:\n%s", c.err, text)
+		}
 	}
 }

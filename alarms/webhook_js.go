@@ -3,6 +3,7 @@
 package alarms
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -24,11 +25,12 @@ func (p Platform) Post(ctx context.Context, url, id string, body []byte, timeout
 		Header: http.Header{"Content-Type": {"application/json"}, "User-Agent": {p.UserAgent}, "Idempotency-Key": {id}},
 	})
 	if err != nil {
+		name := worker.ErrorName(err)
 		kind := contract.Network
-		if name := worker.ErrorName(err); name == "TimeoutError" || name == "AbortError" {
+		if name == "TimeoutError" || name == "AbortError" {
 			kind = contract.Timeout
 		}
-		return &contract.Error{Kind: kind, Op: op, Message: "the webhook did not answer", Err: err}
+		return &contract.Error{Kind: kind, Op: op, Message: "the webhook did not answer: " + cmp.Or(name, "Error"), Err: err}
 	}
 	answer.Body.Close() // what it says is of no use, and would keep the connection
 	if status := answer.Status; status < 200 || status > 299 {

@@ -4,6 +4,7 @@ package settings
 
 import (
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -36,6 +37,10 @@ type Settings struct {
 // Development is the environment in which the API needs no token.
 const Development = "development"
 
+// Secrets are the settings whose values stand in no message, log line or configuration file; they are
+// set with `wrangler secret put`. A webhook's URL is one, since whoever has it may post.
+var Secrets = []string{"ALERT_WEBHOOK_URL", "API_TOKEN", "API_TOKEN_PREVIOUS", "READ_TOKEN"}
+
 // Read reads all settings through get, which returns the value of a variable and whether it is set.
 func Read(get func(name string) (string, bool)) (*Settings, error) {
 	r := reader{get: get}
@@ -59,8 +64,8 @@ func Read(get func(name string) (string, bool)) (*Settings, error) {
 		APITokenPrevious:     r.text("API_TOKEN_PREVIOUS", ""),
 		ReadToken:            r.text("READ_TOKEN", ""),
 	}
-	if r.err == nil && productToken(s.UserAgent) == "" {
-		r.err = contract.Invalid("USER_AGENT", "%q has no product token; start it with letters, \"_\" or \"-\", such as %q", s.UserAgent, "NewsforkBot/1.0")
+	if productToken(s.UserAgent) == "" {
+		r.fail("USER_AGENT", s.UserAgent, `a text that begins with a product token of letters, "_" or "-", such as "NewsforkBot/1.0"`)
 	}
 	return s, r.err
 }
@@ -76,10 +81,24 @@ type reader struct {
 	err error
 }
 
+// fail quotes the value only where it is no secret, and not more of it than helps to find it.
 func (r *reader) fail(name, v, want string) {
-	if r.err == nil {
-		r.err = contract.Invalid(name, "%q is not valid; set it to %s", v, want)
+	if r.err != nil {
+		return
 	}
+	if slices.Contains(Secrets, name) {
+		r.err = contract.Invalid(name, "its value is not valid; set it to %s", want)
+		return
+	}
+	r.err = contract.Invalid(name, "%q is not valid; set it to %s", shortened(v), want)
+}
+
+func shortened(v string) string {
+	const most = 40 // characters
+	if r := []rune(v); len(r) > most {
+		return string(r[:most]) + "…"
+	}
+	return v
 }
 
 func (r *reader) text(name, otherwise string) string {
@@ -125,8 +144,8 @@ func (r *reader) timeout(name string, otherwise int64) time.Duration {
 
 func (r *reader) webURL(name string) string {
 	v := r.text(name, "")
-	if u, err := url.Parse(v); v != "" && (err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http") {
-		r.fail(name, v, "an absolute http or https URL")
+	if u, err := url.Parse(v); v != "" && (err != nil || u.Host == "" || u.User != nil || u.Scheme != "https" && u.Scheme != "http") {
+		r.fail(name, v, "an absolute http or https URL without a user name")
 	}
 	return v
 }

@@ -2,6 +2,8 @@ package settings_test
 
 import (
 	"errors"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -53,6 +55,63 @@ func TestWrongValuesNameTheVariable(t *testing.T) {
 		var e *contract.Error
 		if !errors.As(err, &e) || e.Kind != contract.Validation || e.Field != name {
 			t.Errorf("%s=%s: got %v, want a validation error that names it", name, value, err)
+		}
+	}
+}
+
+// names are all variables that Read asks for.
+func names(t *testing.T) []string {
+	t.Helper()
+	var asked []string
+	if _, err := settings.Read(func(name string) (string, bool) { asked = append(asked, name); return "", false }); err != nil {
+		t.Fatal(err)
+	}
+	return asked
+}
+
+// Whatever is wrong with a setting, its message never quotes a secret, and of others not more than a line.
+func TestNoSecretInAMessage(t *testing.T) {
+	const marker = "MARKER"
+	wrong := []string{
+		marker, " " + marker, "1" + marker, marker + "\n", "ftp://" + marker, "http://[" + marker, "https://user:" + marker + "@:bad/%zz", "https:///" + marker,
+		"ftp://hooks.example/" + strings.Repeat("x", 10_000) + marker, strings.Repeat("1", 10_000) + marker,
+	}
+	all := names(t)
+	for _, name := range settings.Secrets {
+		if !slices.Contains(all, name) {
+			t.Errorf("the secret %s is no setting", name)
+		}
+	}
+	quoted := 0
+	for _, name := range all {
+		for _, value := range wrong {
+			_, err := settings.Read(from(map[string]string{name: value}))
+			if err == nil {
+				continue
+			}
+			text := err.Error()
+			if len(text) > 300 {
+				t.Errorf("%s: the message has %d bytes", name, len(text))
+			}
+			if !strings.Contains(text, marker) {
+				continue
+			}
+			quoted++
+			if slices.Contains(settings.Secrets, name) {
+				t.Errorf("%s=%.40q is quoted: %s", name, value, text)
+			}
+		}
+	}
+	if quoted == 0 {
+		t.Error("no message quotes any value, so this test looked at nothing")
+	}
+}
+
+func TestEveryTokenIsASecret(t *testing.T) {
+	for _, name := range names(t) {
+		secret := strings.Contains(name, "TOKEN") || strings.Contains(name, "WEBHOOK") || strings.Contains(name, "KEY")
+		if secret != slices.Contains(settings.Secrets, name) {
+			t.Errorf("%s: secret %v, want %v", name, !secret, secret)
 		}
 	}
 }

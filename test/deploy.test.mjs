@@ -2,6 +2,7 @@
 // exits with 0 even when an environment lacks its bindings, so its table is read here.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
@@ -57,6 +58,18 @@ for (const [env, suffix] of Object.entries(environments)) {
     });
   });
 }
+
+// What stands in vars is in the repository, and `wrangler deploy` prints it.
+test("no environment has a secret among its variables", () => {
+  const [, list] = /^var Secrets = \[\]string\{(.*)\}$/m.exec(readFileSync(join(root, "settings/settings.go"), "utf8"));
+  const secrets = list.match(/\w+/g);
+  assert.ok(secrets.includes("API_TOKEN") && secrets.includes("ALERT_WEBHOOK_URL"), list);
+  for (const env of [undefined, ...Object.keys(environments)]) {
+    const { vars } = readConfig({ config: join(root, "wrangler.jsonc"), env }, { hideWarnings: true });
+    assert.ok(vars.ENVIRONMENT, env);
+    assert.deepEqual(Object.keys(vars).filter((name) => secrets.includes(name)), [], env);
+  }
+});
 
 test("development has the same sizes and retries, with short timeouts", () => {
   const { queues, name } = readConfig({ config: join(root, "wrangler.jsonc") }, { hideWarnings: true });
