@@ -203,7 +203,7 @@ func TestStatusWatch(t *testing.T) {
 func TestInterrupt(t *testing.T) {
 	for _, where := range []string{"between looks", "within a call"} {
 		e := newEngine(t)
-		interval := "1h"
+		interval := "300ms"
 		reached := make(chan struct{}, 1) // the call within which it happens
 		e.with(func() {
 			e.statuses = []contract.Status{stats(three{0, 0, 150}, three{})}
@@ -222,7 +222,7 @@ func TestInterrupt(t *testing.T) {
 		if where == "within a call" {
 			<-reached
 		} else {
-			e.wait(t, 2)
+			e.wait(t, 3) // orchestrate and two looks: what the first one brought is shown by now
 		}
 		code, out, errOut := program.interrupt(t)
 		if code != exitInterrupted || !strings.HasPrefix(out, "150 raw files found") || !strings.Contains(errOut, "files 0/150") || !strings.Contains(errOut, "the pipeline goes on") ||
