@@ -126,7 +126,9 @@ func build(log *slog.Logger) (*seedEngine, error) {
 			b, err := map[string]queues.Producer{queues.Seed: seedQueue, queues.Domain: domainQueue, queues.DLQ: dlq}[role].Backlog(ctx)
 			return contract.Backlog{Messages: b.Messages, Bytes: b.Bytes, Oldest: contract.At(b.Oldest)}, err
 		},
-		Pool: handlers.Pool, Log: log, Now: time.Now,
+		Pool:  handlers.Pool,
+		Local: sync.OnceValue(func() bool { return handlers.Local(time.Now) }),
+		Log:   log, Now: time.Now,
 	}
 	watch := &alarms.Watch{
 		Ledger: records, Webhook: alarms.Platform{UserAgent: s.UserAgent}, URL: s.AlertWebhookURL, Environment: s.Environment, Log: log, Now: time.Now,

@@ -88,8 +88,11 @@ type API struct {
 	Reconciler   Reconciler
 	Backlog      func(ctx context.Context, role string) (contract.Backlog, error) // of the queue seed, domain or dlq
 	Pool         func() (PoolStats, error)
+	Local        func() bool // reports whether this is a local run; nil is no
 	Log          *slog.Logger
 	Now          func() time.Time
+
+	readiness readiness
 }
 
 const (
@@ -158,9 +161,10 @@ func (a *API) dispatch(w http.ResponseWriter, r *http.Request, rt route) error {
 	if method == http.MethodHead {
 		method = http.MethodGet
 	}
+	var by string
 	if !rt.public {
-		by, err := a.authorise(w, r)
-		if err != nil {
+		var err error
+		if by, err = a.authorise(w, r); err != nil {
 			return err
 		}
 		r = r.WithContext(context.WithValue(r.Context(), actorKey{}, by))
@@ -174,6 +178,11 @@ func (a *API) dispatch(w http.ResponseWriter, r *http.Request, rt route) error {
 		slices.Sort(allowed)
 		w.Header().Set("Allow", strings.Join(allowed, ", "))
 		return &failure{http.StatusMethodNotAllowed, "method_not_allowed", r.Method + " is not possible here; send " + strings.Join(allowed, " or ")}
+	}
+	if by == settings.Development && method != http.MethodGet {
+		if err := refuseForeignPage(r); err != nil {
+			return err
+		}
 	}
 	return handle(w, r)
 }
@@ -198,11 +207,11 @@ func actor(r *http.Request) string {
 }
 
 // authorise compares the bearer token in constant time, and gives its name. Without API_TOKEN only
-// development answers.
+// a local run of development answers.
 func (a *API) authorise(w http.ResponseWriter, r *http.Request) (by string, err error) {
 	s := a.Settings
 	if s.APIToken == "" {
-		if s.Environment == settings.Development {
+		if s.Environment == settings.Development && a.Local != nil && a.Local() && !throughEdge(r) {
 			return settings.Development, nil
 		}
 		return "", &failure{http.StatusServiceUnavailable, "token_not_configured", "the secret API_TOKEN is not set; run `wrangler secret put API_TOKEN`"}

@@ -97,7 +97,8 @@ func newFixture(t testing.TB, change func(*settings.Settings)) *fixture {
 		Pool: func() (handlers.PoolStats, error) {
 			return handlers.PoolStats{Created: 2, Reused: 5, Idle: 2, Memory: []int{1 << 20, 2 << 20}, Dropped: map[string]int{"memory": 1}, Recovered: map[string]int{"handler": 1}}, nil
 		},
-		Now: now,
+		Local: func() bool { return true },
+		Now:   now,
 	}
 	return f
 }
@@ -112,9 +113,18 @@ type reply struct {
 	header http.Header
 }
 
+// raw sends a request, as JSON unless header says otherwise: names and values by turns.
 func (f *fixture) raw(t *testing.T, method, target, body string, header ...string) *httptest.ResponseRecorder {
 	t.Helper()
-	r := httptest.NewRequest(method, target, strings.NewReader(body))
+	return f.rawWith(t, t.Context(), method, target, body, header...)
+}
+
+func (f *fixture) rawWith(t *testing.T, ctx context.Context, method, target, body string, header ...string) *httptest.ResponseRecorder {
+	t.Helper()
+	r := httptest.NewRequestWithContext(ctx, method, target, strings.NewReader(body))
+	if method != "GET" && method != "HEAD" {
+		r.Header.Set("Content-Type", "application/json")
+	}
 	for i := 0; i < len(header); i += 2 {
 		if header[i] == "Content-Length" {
 			r.ContentLength = -1

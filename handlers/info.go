@@ -2,14 +2,12 @@ package handlers
 
 import (
 	"cmp"
-	"context"
 	"net/http"
 	"path"
 	"slices"
 	"strings"
 
 	"github.com/newsfork/seed-engine/contract"
-	"github.com/newsfork/seed-engine/r2"
 )
 
 func (a *API) index(w http.ResponseWriter, r *http.Request) error {
@@ -46,34 +44,6 @@ func (a *API) live(w http.ResponseWriter, r *http.Request) error {
 		Status  string `json:"status"`
 		Version string `json:"version"`
 	}{"ok", contract.Version})
-	return nil
-}
-
-// ready touches the bucket and the ledger; 503 when one of them does not answer.
-func (a *API) ready(w http.ResponseWriter, r *http.Request) error {
-	checks := map[string]string{}
-	status := http.StatusOK
-	for name, check := range map[string]func(context.Context) error{
-		"r2": func(ctx context.Context) error {
-			_, err := a.Bucket.List(ctx, r2.ListOptions{Prefix: "raw/", Limit: 1})
-			return err
-		},
-		"d1": a.Ledger.Ping,
-	} {
-		checks[name] = "ok"
-		if err := check(r.Context()); err != nil {
-			a.Log.Error("readiness_failed", "check", name, "error_type", contract.KindOf(err), "error", err.Error())
-			checks[name] = "failed"
-			status = http.StatusServiceUnavailable
-		}
-	}
-	data := map[string]any{"status": "ready", "checks": checks}
-	if status != http.StatusOK {
-		data["status"] = "not_ready"
-		send(w, status, answer{Data: data, Error: &errorBody{Code: string(contract.Storage), Message: "a store does not answer; see data.checks"}})
-		return nil
-	}
-	succeed(w, status, data)
 	return nil
 }
 

@@ -65,7 +65,7 @@ class Engine {
   async api(method, path, body) {
     const response = await this.#fetch(path, {
       method,
-      headers: body ? { "content-type": "application/json" } : {},
+      headers: method === "GET" ? {} : { "content-type": "application/json" },
       body: body instanceof Uint8Array || !body ? body : JSON.stringify(body),
     });
     return { status: response.status, ...(await response.json()) };

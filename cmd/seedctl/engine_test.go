@@ -169,6 +169,9 @@ func conform(t *testing.T, r *http.Request, body []byte) {
 				t.Errorf("%s %s: no query parameter %q", r.Method, path, name)
 			}
 		}
+		if kind := r.Header.Get("Content-Type"); r.Method != http.MethodGet && kind != "application/json" {
+			t.Errorf("%s %s comes as %q, which an engine without a token refuses", r.Method, path, kind)
+		}
 		if len(body) == 0 {
 			return
 		}

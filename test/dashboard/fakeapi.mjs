@@ -27,7 +27,7 @@ export async function startFake(world, { tokens = { secret: "API_TOKEN" }, reade
     const body = await new Response(request).text();
     fake.calls.push({ method: request.method, path: url.pathname, query: url.search, body: body ? JSON.parse(body) : null });
     const token = (request.headers.authorization ?? "").replace("Bearer ", "");
-    const [status, answer] = answerOf(fake, request.method, url, body ? JSON.parse(body) : {}, token, { tokens, reader, limit, rows });
+    const [status, answer] = answerOf(fake, request, url, body ? JSON.parse(body) : {}, token, { tokens, reader, limit, rows });
     response.writeHead(status, { "content-type": "application/json", "x-request-id": "r-1" });
     response.end(typeof answer === "string" ? answer : JSON.stringify(answer));
   });
@@ -57,8 +57,9 @@ function queued(files) {
   return { files_found: files.length, sent, skipped: files.length - sent };
 }
 
-function answerOf(fake, method, url, body, token, { tokens, reader, limit, rows }) {
+function answerOf(fake, request, url, body, token, { tokens, reader, limit, rows }) {
   const { world } = fake;
+  const { method } = request;
   const ok = (data, status = 200) => [status, { success: true, data: fake.alter(data) }];
   const fail = (status, code, message, field) => [status, { success: false, error: { code, message, ...(field && { field }) } }];
   const path = url.pathname;
@@ -66,6 +67,7 @@ function answerOf(fake, method, url, body, token, { tokens, reader, limit, rows 
   if (fake.failing) return fake.failing;
   const by = tokens[token];
   if (!by && token !== reader) return fail(401, "unauthorized", 'send the API token as "Authorization: Bearer …"');
+  if (method !== "GET" && request.headers["content-type"] !== "application/json") return fail(415, "unsupported_media_type", "send application/json, as an engine without a token wants it");
   if (!by && method !== "GET") return fail(403, "forbidden", "this token may only read; send the API token");
   const last = decodeURIComponent(path.split("/").at(-1));
   const missing = fail(404, "not_found", "there is nothing under this path");

@@ -148,7 +148,7 @@ test("the API of these tests answers as the engine's is described", async (t) =>
   for (const engine of [world(), emptyWorld()]) {
     const fake = await startFake(engine);
     t.after(() => fake.close());
-    const call = async (method, path, body) => (await fetch(fake.url + path, { method, body: body && JSON.stringify(body), headers: { authorization: "Bearer secret" } })).json();
+    const call = async (method, path, body) => (await fetch(fake.url + path, { method, body: body && JSON.stringify(body), headers: { authorization: "Bearer secret", ...(method !== "GET" && { "content-type": "application/json" }) } })).json();
     const get = async (path) => (await call("GET", path)).data;
     valid("Index", await get("/"));
     valid("Status", await get("/api/v1/seeds/status?by=partition&by=error_type&trend=24"));

@@ -69,7 +69,7 @@ class Engine {
   /** Calls the API; the answer's status, headers and JSON. */
   async api(method, path, body, headers = {}) {
     const sent = body === undefined || typeof body === "string" ? body : JSON.stringify(body);
-    const response = await this.worker.fetch(path, { method, body: sent, headers: { ...(sent && { "content-type": "application/json" }), ...headers } });
+    const response = await this.worker.fetch(path, { method, body: sent, headers: { ...(method !== "GET" && { "content-type": "application/json" }), ...headers } });
     return { status: response.status, headers: response.headers, ...(await response.json()) };
   }
 

@@ -38,7 +38,7 @@ async function call(method, path, body, signal) {
   const late = AbortSignal.timeout(PATIENCE);
   const headers = { Accept: "application/json" };
   if (token.get()) headers.Authorization = `Bearer ${token.get()}`;
-  if (body !== undefined) headers["Content-Type"] = "application/json";
+  if (method !== "GET") headers["Content-Type"] = "application/json"; // an engine without a token wants it of an empty body too
   let response, answer;
   try {
     response = await fetch(path, {

@@ -226,6 +226,8 @@ func (c *Client) Send(ctx context.Context, rq Request, body io.Reader, length in
 	}
 	if length > 0 {
 		r.Body, r.ContentLength = &watchedBody{body, late, c.Limits.Patience}, length
+	}
+	if rq.Method != http.MethodGet { // an engine without a token wants it of an empty body too
 		r.Header.Set("Content-Type", "application/json")
 	}
 	r.Header.Set("Accept", "application/json")

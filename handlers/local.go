@@ -1,0 +1,55 @@
+package handlers
+
+import (
+	"mime"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// clockReads is how often Local reads the clock before it takes it for one that stands still. A
+// millisecond, the resolution of the clock, is a few thousand reads.
+const clockReads = 100_000
+
+// Local reports whether the program runs on somebody's own machine, given the platform's clock. On
+// Cloudflare's network that stands still until the event waits for something, a measure against
+// Spectre that no Worker can turn off; the same runtime started by wrangler or Miniflare has one that
+// moves. docs/decisions.md, "Who may ask without a token", has the sources.
+func Local(now func() time.Time) bool {
+	began := now().UnixMilli()
+	for range clockReads {
+		if now().UnixMilli() != began {
+			return true
+		}
+	}
+	return false
+}
+
+// throughEdge reports whether a request came over Cloudflare's network, which gives each a CF-Ray that
+// callers can neither set nor remove. A local run gets one only through a tunnel.
+func throughEdge(r *http.Request) bool { return r.Header.Get("CF-Ray") != "" }
+
+// refuseForeignPage refuses a request, sent without a token, that a page of another site may have made
+// a browser send. A browser sends JSON elsewhere only after a preflight, which the API never grants,
+// and says in Origin where a page is from.
+func refuseForeignPage(r *http.Request) error {
+	if m, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || m != "application/json" {
+		return &failure{http.StatusUnsupportedMediaType, "unsupported_media_type", "without a token a request that changes something needs \"Content-Type: application/json\", with an empty body too"}
+	}
+	if origin := r.Header.Get("Origin"); origin != "" && !ownOrigin(origin, r.Host) {
+		return &failure{http.StatusForbidden, "foreign_origin", "without a token pages of other sites may change nothing; open the engine's own address, or set API_TOKEN"}
+	}
+	return nil
+}
+
+// ownOrigin reports whether pages of origin are those of host, or of this machine.
+func ownOrigin(origin, host string) bool {
+	u, err := url.Parse(origin)
+	if err != nil || u.Host == "" {
+		return false
+	}
+	ip := net.ParseIP(u.Hostname())
+	return strings.EqualFold(u.Host, host) || u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
+}

@@ -1,0 +1,169 @@
+package handlers_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/handlers"
+	"github.com/newsfork/seed-engine/settings"
+)
+
+// A plain `wrangler deploy` publishes the development environment: it must not answer the world.
+func TestWithoutATokenOnlyALocalRunAnswers(t *testing.T) {
+	const path = "/api/v1/datasets/sg/news/2026-01-28"
+	for _, c := range []struct {
+		environment string
+		local       bool
+		header      []string
+		status      int
+	}{
+		{"development", true, nil, 200},
+		{"development", true, []string{"CF-Connecting-IP", "127.0.0.1"}, 200},
+		{"development", false, nil, 503},
+		{"development", true, []string{"CF-Ray", "8d1f0a2b3c4d5e6f-SIN"}, 503}, // by a tunnel from the edge
+		{"development", false, []string{"CF-Ray", "8d1f0a2b3c4d5e6f-SIN"}, 503},
+		{"staging", true, nil, 503},
+		{"production", true, nil, 503},
+		{"production", false, nil, 503},
+	} {
+		f := newFixture(t, func(s *settings.Settings) { s.Environment = c.environment })
+		f.api.Local = func() bool { return c.local }
+		if w := f.raw(t, "GET", path, "", c.header...); w.Code != c.status {
+			t.Errorf("%s, local %v, with %v: %d, want %d", c.environment, c.local, c.header, w.Code, c.status)
+		}
+		r := f.do(t, "GET", path, "", append(c.header, "Authorization", "Bearer anything")...)
+		if r.status != c.status || c.status == 503 && r.Error.Code != "token_not_configured" {
+			t.Errorf("with some token: %d %+v", r.status, r.Error)
+		}
+	}
+	f := newFixture(t, nil)
+	f.api.Local = nil
+	if r := f.do(t, "GET", path, ""); r.status != 503 {
+		t.Errorf("not told whether it runs locally: %d", r.status)
+	}
+}
+
+func TestLocalIsAClockThatMoves(t *testing.T) {
+	if !handlers.Local(time.Now) {
+		t.Error("this machine's clock stands still")
+	}
+	reads := 0
+	frozen := func() time.Time { reads++; return time.Unix(1_770_000_000, 0) }
+	if handlers.Local(frozen) || reads < 1000 || reads > 1_000_000 {
+		t.Errorf("a clock that stands still passes for a local one, or was read %d times", reads)
+	}
+	slow := func() time.Time { reads++; return time.Unix(0, int64(reads)*200) } // 5,000 reads a millisecond
+	if !handlers.Local(slow) {
+		t.Error("a clock that moves slowly is not noticed")
+	}
+}
+
+// changing are the requests that change something.
+func changing(t *testing.T) map[string]request {
+	t.Helper()
+	found := map[string]request{}
+	for path, operations := range openAPI().Paths {
+		for method, o := range operations {
+			if method != "get" {
+				found[strings.ToUpper(method)+" "+path] = requests[o.OperationID][0]
+			}
+		}
+	}
+	if len(found) < 10 {
+		t.Fatalf("found only %v", found)
+	}
+	return found
+}
+
+// What a page of another site can have a browser send without asking first is a GET, or a POST whose
+// Content-Type is one of a form's or none.
+func TestForeignPagesChangeNothing(t *testing.T) {
+	refusing := newFixture(t, nil)
+	fill(t, refusing)
+	for name, r := range changing(t) {
+		method, _, _ := strings.Cut(name, " ")
+		for _, c := range []struct {
+			header []string
+			status int
+			code   string
+		}{
+			{[]string{"Content-Type", ""}, 415, "unsupported_media_type"},
+			{[]string{"Content-Type", "text/plain;charset=UTF-8"}, 415, "unsupported_media_type"},
+			{[]string{"Content-Type", "text/plain; application/json"}, 415, "unsupported_media_type"},
+			{[]string{"Content-Type", "application/x-www-form-urlencoded"}, 415, "unsupported_media_type"},
+			{[]string{"Content-Type", "multipart/form-data; boundary=x"}, 415, "unsupported_media_type"},
+			{[]string{"Content-Type", "", "Authorization", "Bearer guessed"}, 415, "unsupported_media_type"},
+			{[]string{"Origin", "https://evil.example"}, 403, "foreign_origin"},
+			{[]string{"Origin", "http://localhost.evil.example"}, 403, "foreign_origin"},
+			{[]string{"Origin", "http://example.com.evil.example"}, 403, "foreign_origin"},
+			{[]string{"Origin", "null"}, 403, "foreign_origin"},
+			{[]string{"Origin", "file://"}, 403, "foreign_origin"},
+			{[]string{"Origin", "%"}, 403, "foreign_origin"},
+			{[]string{"Origin", "http://example.com"}, 200, ""}, // the dashboard: httptest asks example.com
+			{[]string{"Origin", "http://localhost:8787"}, 200, ""},
+			{[]string{"Origin", "http://127.0.0.1:8787"}, 200, ""},
+			{[]string{"Origin", "http://[::1]:8787"}, 200, ""},
+			{nil, 200, ""},
+			{[]string{"Content-Type", "Application/JSON; charset=utf-8"}, 200, ""},
+		} {
+			f := refusing
+			if c.status == 200 {
+				if c.header != nil && r.target != "/api/v1/pipeline/pause" {
+					continue // one route for what is let through is enough, and faster
+				}
+				f = newFixture(t, nil)
+				fill(t, f)
+			}
+			w := f.raw(t, method, r.target, r.body, c.header...)
+			var e struct{ Error struct{ Code string } }
+			if err := json.Unmarshal(w.Body.Bytes(), &e); err != nil {
+				t.Fatal(err)
+			}
+			if c.status == 200 && w.Code > 299 || c.status != 200 && w.Code != c.status || e.Error.Code != c.code {
+				t.Errorf("%s with %q: %d %s, want %d %s", name, c.header, w.Code, e.Error.Code, c.status, c.code)
+			}
+		}
+	}
+}
+
+// With a token neither matters: no page has it.
+func TestWithATokenNoContentTypeIsNeeded(t *testing.T) {
+	for name, r := range changing(t) {
+		method, _, _ := strings.Cut(name, " ")
+		f := filled(t)
+		w := f.raw(t, method, r.target, r.body, "Authorization", "Bearer secret", "Content-Type", "", "Origin", "https://ops.example")
+		if w.Code > 299 {
+			t.Errorf("%s: %d %s", name, w.Code, w.Body)
+		}
+	}
+}
+
+// No value of a secret reaches who asks, whichever setting is wrong.
+func TestAWrongSettingShowsNoSecret(t *testing.T) {
+	for _, name := range settings.Secrets {
+		_, err := settings.Read(func(n string) (string, bool) { return "ftp://MARKER/", n == name })
+		if err == nil {
+			continue // any text is a token
+		}
+		w := httptest.NewRecorder()
+		handlers.Misconfigured(w, err)
+		var answer struct {
+			Error struct{ Code, Field, Message string }
+		}
+		if err := json.Unmarshal(w.Body.Bytes(), &answer); err != nil {
+			t.Fatal(err)
+		}
+		if w.Code != http.StatusInternalServerError || answer.Error.Code != string(contract.Validation) || answer.Error.Field != name || strings.Contains(w.Body.String(), "MARKER") {
+			t.Errorf("%s: %d %s", name, w.Code, w.Body)
+		}
+		if text := fmt.Sprint(err); strings.Contains(text, "MARKER") {
+			t.Errorf("the log would say %s", text)
+		}
+	}
+}

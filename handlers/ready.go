@@ -1,0 +1,66 @@
+package handlers
+
+import (
+	"context"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/r2"
+)
+
+// ReadinessAge is how long the stores are not asked again: the route is public, and must not let
+// anyone spend calls of R2 and D1 without limit.
+const ReadinessAge = 5 * time.Second
+
+// readiness is what the stores last said. Those that ask meanwhile wait for the same answer.
+type readiness struct {
+	mu     sync.Mutex
+	at     time.Time
+	checks map[string]string // "ok" or "failed", by store; not changed any more
+}
+
+// ready touches the bucket and the ledger, or repeats what they said up to ReadinessAge ago; 503 when
+// one of them does not answer.
+func (a *API) ready(w http.ResponseWriter, r *http.Request) error {
+	checks := a.checkStores(r.Context())
+	for _, state := range checks {
+		if state != "ok" {
+			send(w, http.StatusServiceUnavailable, answer{
+				Data:  map[string]any{"status": "not_ready", "checks": checks},
+				Error: &errorBody{Code: string(contract.Storage), Message: "a store does not answer; see data.checks"},
+			})
+			return nil
+		}
+	}
+	succeed(w, http.StatusOK, map[string]any{"status": "ready", "checks": checks})
+	return nil
+}
+
+func (a *API) checkStores(ctx context.Context) map[string]string {
+	last := &a.readiness
+	last.mu.Lock()
+	defer last.mu.Unlock()
+	if now := a.Now(); last.checks != nil && now.Sub(last.at) < ReadinessAge && !now.Before(last.at) {
+		return last.checks
+	}
+	checks := map[string]string{}
+	for name, check := range map[string]func(context.Context) error{
+		"r2": func(ctx context.Context) error {
+			_, err := a.Bucket.List(ctx, r2.ListOptions{Prefix: "raw/", Limit: 1})
+			return err
+		},
+		"d1": a.Ledger.Ping,
+	} {
+		checks[name] = "ok"
+		if err := check(ctx); err != nil {
+			a.Log.Error("readiness_failed", "check", name, "error_type", contract.KindOf(err), "error", err.Error())
+			checks[name] = "failed"
+		}
+	}
+	if ctx.Err() == nil { // else it was the caller that went away, and says nothing about the stores
+		last.at, last.checks = a.Now(), checks
+	}
+	return checks
+}

@@ -1,0 +1,77 @@
+package handlers_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/newsfork/seed-engine/handlers"
+	"github.com/newsfork/seed-engine/r2"
+)
+
+// Anyone may ask whether the engine is ready: that must not cost calls of R2 and D1 without limit.
+func TestReadinessAsksTheStoresSeldom(t *testing.T) {
+	f := newFixture(t, nil)
+	var lists, pings atomic.Int32
+	f.bucket.Fail = func(op, _ string) error {
+		if op == "list" {
+			lists.Add(1)
+		}
+		return nil
+	}
+	f.db.Fail = func() error { pings.Add(1); return nil }
+	var together sync.WaitGroup
+	for range 50 {
+		together.Go(func() {
+			if w := f.raw(t, "GET", "/health/ready", ""); w.Code != 200 {
+				t.Errorf("%d %s", w.Code, w.Body)
+			}
+		})
+	}
+	together.Wait()
+	if lists.Load() != 1 || pings.Load() != 1 {
+		t.Errorf("50 requests asked R2 %d times and D1 %d times, want once", lists.Load(), pings.Load())
+	}
+	f.db.Fail = func() error { pings.Add(1); return errors.New("down") }
+	f.now = f.now.Add(handlers.ReadinessAge - time.Millisecond)
+	if r := f.do(t, "GET", "/health/ready", ""); r.status != 200 {
+		t.Errorf("within the age of an answer: %d", r.status)
+	}
+	f.now = f.now.Add(time.Millisecond)
+	for range 5 {
+		if r := f.do(t, "GET", "/health/ready", ""); r.status != 503 {
+			t.Errorf("after it: %d", r.status)
+		}
+	}
+	if lists.Load() != 2 || pings.Load() != 2 {
+		t.Errorf("R2 was asked %d times and D1 %d times, want twice", lists.Load(), pings.Load())
+	}
+}
+
+// A caller that hangs up says nothing about the stores.
+func TestReadinessOfACallerThatIsGoneIsNotKept(t *testing.T) {
+	f := newFixture(t, nil)
+	ctx, hangUp := context.WithCancel(t.Context())
+	f.api.Bucket = bucketThat{f.bucket, func() error { hangUp(); return ctx.Err() }}
+	f.rawWith(t, ctx, "GET", "/health/ready", "")
+	f.api.Bucket = f.bucket
+	if r := f.do(t, "GET", "/health/ready", ""); r.status != 200 {
+		t.Errorf("the next caller: %d %s", r.status, r.Data)
+	}
+}
+
+// bucketThat runs list before each listing.
+type bucketThat struct {
+	bucket
+	list func() error
+}
+
+func (b bucketThat) List(ctx context.Context, o r2.ListOptions) (*r2.Page, error) {
+	if err := b.list(); err != nil {
+		return nil, err
+	}
+	return b.bucket.List(ctx, o)
+}
