@@ -19,15 +19,18 @@ type Batch struct {
 	size int   // bodies and overheads
 }
 
-// Add appends a message, a compact JSON value without line breaks, unless the batch has no room for
-// it: then it returns false and the caller sends the batch, resets it and adds the message again. A
+// Separator stands between the messages of a batch. It cannot occur in JSON, which may have line feeds
+// between its tokens (RFC 7464 uses it in the same way).
+const Separator = '\x1e'
+
+// Add appends a message, one JSON value, unless the batch has no room for it: then it returns false and the caller sends the batch, resets it and adds the message again. A
 // message over MaxMessageBytes never fits; see Fits.
 func (b *Batch) Add(body []byte) bool {
 	if len(b.ends) == MaxBatchMessages || b.size+len(body)+MessageOverhead > MaxBatchBytes || !Fits(len(body)) {
 		return false
 	}
 	if len(b.ends) > 0 {
-		b.buf = append(b.buf, '\n')
+		b.buf = append(b.buf, Separator)
 	}
 	b.buf = append(b.buf, body...)
 	b.ends = append(b.ends, len(b.buf))
@@ -54,7 +57,7 @@ func (b *Batch) Messages() iter.Seq[[]byte] {
 	}
 }
 
-// Bytes gives the messages separated by line feeds, valid until the next Add or Reset.
+// Bytes gives the messages with a Separator between each two, valid until the next Add or Reset.
 func (b *Batch) Bytes() []byte { return b.buf }
 
 // Reset empties the batch and keeps its buffer.

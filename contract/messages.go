@@ -225,6 +225,24 @@ type DeadLetter struct {
 	Context         DeadLetterContext `json:"context"`
 }
 
+// Encode writes the letter as it is stored: indented, but for the message, whose bytes stay.
+func (l *DeadLetter) Encode() []byte {
+	const indent = "  "
+	out := append([]byte("{\n"+indent+`"original_message": `), l.OriginalMessage...)
+	for _, member := range []struct {
+		name  string
+		value any
+	}{{"error_info", l.ErrorInfo}, {"context", l.Context}} {
+		out = append(out, ",\n"+indent+`"`+member.name+`": `...)
+		var value bytes.Buffer
+		if err := json.Indent(&value, Encode(member.value), indent, indent); err != nil {
+			panic(err) // it was encoded just now
+		}
+		out = append(out, value.Bytes()...)
+	}
+	return append(out, "\n}\n"...)
+}
+
 // DeadLetterError says why: the last failure recorded for the work the message asked for.
 type DeadLetterError struct {
 	ErrorType    Kind      `json:"error_type"`

@@ -43,7 +43,9 @@ func (s *seeds) Send(_ context.Context, b *contract.Batch) error {
 	if s.err != nil {
 		return s.err
 	}
-	s.sent = append(s.sent, strings.Split(string(b.Bytes()), "\n")...)
+	for message := range b.Messages() {
+		s.sent = append(s.sent, string(message))
+	}
 	return nil
 }
 

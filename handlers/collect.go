@@ -49,12 +49,8 @@ func (a *API) collect(w http.ResponseWriter, r *http.Request) error {
 	if err := message.Validate(); err != nil {
 		return &contract.Error{Kind: contract.Internal, Op: "handlers.collect", Field: found.Key, Message: "the stored document is not whole; orchestrate its partition with force", Err: err}
 	}
-	text, err := json.Marshal(message)
-	if err != nil {
-		panic(err) // it is plain data
-	}
 	var b contract.Batch
-	b.Add(text)
+	b.Add(contract.Encode(message))
 	if err := a.Domains.Send(r.Context(), &b); err != nil {
 		return contract.Wrap(contract.Storage, "handlers.collect", err)
 	}

@@ -2,7 +2,6 @@ package handlers
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"net/http"
 	"strings"
@@ -170,11 +169,7 @@ func (a *API) record(ctx context.Context, c ledger.Changes) {
 }
 
 func (a *API) queueFile(r *http.Request, key string, p contract.Partition) error {
-	body, err := json.Marshal(contract.SeedMessage{FilePath: key, Partition: p, RequestedAt: a.Now().UTC()})
-	if err != nil {
-		panic(err)
-	}
 	var b contract.Batch
-	b.Add(body)
+	b.Add(contract.Encode(contract.SeedMessage{FilePath: key, Partition: p, RequestedAt: a.Now().UTC()}))
 	return a.Seeds.Send(r.Context(), &b)
 }

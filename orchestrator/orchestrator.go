@@ -5,7 +5,6 @@ package orchestrator
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"log/slog"
 	"strings"
 	"time"
@@ -301,10 +300,7 @@ func (r *run) needed() time.Time {
 // queue adds a file to the batch. It sends the batch first when that is full, and reports whether
 // there was time to go on after that.
 func (r *run) queue(ctx context.Context, file contract.RawFile) bool {
-	body, err := json.Marshal(contract.SeedMessage{FilePath: r2.RawFile(file).Key(), Partition: file.Partition, Force: r.Force, RequestedAt: r.RequestedAt})
-	if err != nil {
-		panic(err) // strings and a time always marshal
-	}
+	body := contract.Encode(contract.SeedMessage{FilePath: r2.RawFile(file).Key(), Partition: file.Partition, Force: r.Force, RequestedAt: r.RequestedAt})
 	if !r.batch.Add(body) {
 		r.flush(ctx)
 		if r.late() {
@@ -367,12 +363,9 @@ func (r *run) record(ctx context.Context) {
 func (r *run) goOn(ctx context.Context) error {
 	next := r.Continuation
 	next.Cursor = r.after
-	body, err := json.Marshal(struct {
+	body := contract.Encode(struct {
 		Orchestrate contract.Continuation `json:"orchestrate"`
 	}{next})
-	if err != nil {
-		panic(err)
-	}
 	var b contract.Batch
 	b.Add(body)
 	if err := r.send(ctx, &b); err != nil {

@@ -32,8 +32,8 @@ func (q *queue) Send(_ context.Context, b *contract.Batch) error {
 			return err
 		}
 	}
-	for line := range strings.SplitSeq(string(b.Bytes()), "\n") {
-		w, err := contract.ParseSeed([]byte(line), r2.RawPartition)
+	for message := range b.Messages() {
+		w, err := contract.ParseSeed(message, r2.RawPartition)
 		if err != nil {
 			return err
 		}

@@ -29,6 +29,8 @@ const (
 	hostCost   = 64
 )
 
+func init() { gjson.SetEscapeHTML(false) } // messages are no HTML
+
 // group is one registrable domain of the file.
 type group struct {
 	domain    string

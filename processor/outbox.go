@@ -2,7 +2,6 @@ package processor
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"strconv"
 	"sync"
@@ -51,7 +50,7 @@ type outbox struct {
 }
 
 // start begins a file. No send may be under way.
-func (o *outbox) start(ctx context.Context, store Store, sender Sender, m *contract.SeedMessage, file r2.RawFile) error {
+func (o *outbox) start(ctx context.Context, store Store, sender Sender, m *contract.SeedMessage, file r2.RawFile) {
 	if o.batches == nil {
 		o.batches = make(chan *contract.Batch, sendsAtOnce)
 		for range sendsAtOnce {
@@ -63,14 +62,12 @@ func (o *outbox) start(ctx context.Context, store Store, sender Sender, m *contr
 	o.batch.Reset()
 	o.ctx, o.store, o.sender, o.file = ctx, store, sender, file
 	o.parts, o.messages, o.urls, o.err = 0, 0, 0, nil
-	tail, err := json.Marshal(struct {
+	o.tail = contract.Encode(struct {
 		Partition      contract.Partition `json:"partition_info"`
 		SourceFilePath string             `json:"source_file_path"`
 		Force          bool               `json:"force,omitempty"`
 		RequestedAt    time.Time          `json:"requested_at,omitzero"`
-	}{m.Partition, m.FilePath, m.Force, m.RequestedAt})
-	o.tail = tail[1:]
-	return err
+	}{m.Partition, m.FilePath, m.Force, m.RequestedAt})[1:]
 }
 
 // flush sends every URL held and empties the groups. A file that needs one flush only has no parts.

@@ -116,9 +116,7 @@ func (p *Processor) Process(ctx context.Context, m *contract.SeedMessage) (Resul
 func (p *Processor) stream(ctx context.Context, m *contract.SeedMessage, file r2.RawFile, body *r2.Body) (result Result, err error) {
 	p.reader.Reset(body)
 	p.groups.start(file.Partition.Country)
-	if err := p.outbox.start(ctx, p.Store, p.Sender, m, file); err != nil {
-		return result, contract.Wrap(contract.Internal, "processor.Process", err)
-	}
+	p.outbox.start(ctx, p.Store, p.Sender, m, file)
 	defer func() {
 		if sendErr := p.outbox.wait(); err == nil {
 			err = sendErr

@@ -288,8 +288,8 @@ type domainDelivery struct {
 }
 
 // handleDomains collects the domains of a batch side by side, and the messages of one domain one
-// after another. Domains that have to be asked for anything are leased first; those that another event
-// is asking wander.
+// after another. Domains that have to be asked for anything are leased first; messages of those that
+// another event is asking are sent again for later.
 func (c *Consumer) handleDomains(ctx context.Context, queue string, messages []Message, excluded *contract.Exclusions) {
 	o := &outcome{Consumer: c}
 	batch := c.NewBatch(excluded.URL)
@@ -345,7 +345,7 @@ func (c *Consumer) domain(ctx context.Context, o *outcome, batch Batch, leases *
 	var outcome *contract.Outcome
 	err := recovered(func() error {
 		if busy {
-			return leases.wander(ctx, d.work)
+			return leases.requeue(ctx, d)
 		}
 		ctx, cancel := leases.under(ctx, d.work.Domain)
 		defer cancel()

@@ -1,6 +1,7 @@
 package queues
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -78,7 +79,7 @@ func (d *DeadLetters) record(ctx context.Context, queue string, failures []faile
 
 // workOf identifies what a message of a queue asks for.
 func workOf(queue string, body []byte) ledger.Work {
-	sum := sha256.Sum256(body)
+	sum := sha256.Sum256(bytes.TrimSpace(body)) // a stored message has lost the space around it
 	key := "message:" + hex.EncodeToString(sum[:])
 	switch Role(queue) {
 	case Seed:
@@ -172,13 +173,8 @@ func (d *DeadLetters) store(ctx context.Context, m Message, work ledger.Work, re
 		return row, err
 	}
 	row.R2Key = name.Key()
-	body, err := json.MarshalIndent(contract.DeadLetter{
-		OriginalMessage: asJSON(m.Body()), ErrorInfo: row.DeadLetterError, Context: row.DeadLetterContext,
-	}, "", "  ")
-	if err != nil {
-		return row, err
-	}
-	if _, err := d.Bucket.Put(ctx, row.R2Key, body, &r2.PutOptions{ContentType: "application/json", Metadata: map[string]string{partitionField: partitionText(row.Partition), workField: row.WorkKey}}); err != nil {
+	letter := contract.DeadLetter{OriginalMessage: asJSON(m.Body()), ErrorInfo: row.DeadLetterError, Context: row.DeadLetterContext}
+	if _, err := d.Bucket.Put(ctx, row.R2Key, letter.Encode(), &r2.PutOptions{ContentType: "application/json", Metadata: map[string]string{partitionField: partitionText(row.Partition), workField: row.WorkKey}}); err != nil {
 		return row, contract.Wrap(contract.Storage, "queues.DeadLetters", err)
 	}
 	d.Log.Error("message_dead_lettered", "error_type", row.ErrorType, "error", row.ErrorMessage, "queue", work.Queue, "work", work.Key, "message_id", m.ID(), "key", row.R2Key)
@@ -284,9 +280,5 @@ func asJSON(body []byte) json.RawMessage {
 	if json.Valid(body) {
 		return body
 	}
-	text, err := json.Marshal(string(body))
-	if err != nil {
-		panic(err) // a string always marshals
-	}
-	return text
+	return contract.Encode(string(body))
 }

@@ -3,7 +3,6 @@ package queues
 import (
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"log/slog"
 	mathrand "math/rand/v2"
 	"sync"
@@ -17,8 +16,8 @@ const (
 	// leaseTime is how long a lease holds without renewal: so much later another event may take over
 	// the domains of one that was killed.
 	leaseTime = 30 * time.Second
-	// maxWander is how long a message may be sent anew because its domain is busy.
-	maxWander = time.Hour
+	// maxBusy is how long a message may be sent anew because its domain is busy.
+	maxBusy = time.Hour
 )
 
 // Leases lets one event at a time send requests to a domain's hosts. Without the ledger the work
@@ -123,24 +122,23 @@ func (h *held) release(freeAt func(domain string) time.Time) []ledger.Release {
 	return releases
 }
 
-// wander sends the message of a busy domain again for when the lease may be over, without counting
-// as a retry. It returns an error when the message has wandered for too long or could not be sent.
-func (h *held) wander(ctx context.Context, m *contract.DomainMessage) error {
-	since := m.BusySince
+// requeue sends the message of a busy domain again for when the lease may be over, without counting
+// as a retry. It returns an error when the domain has been busy for too long or the message could not
+// be sent.
+func (h *held) requeue(ctx context.Context, d domainDelivery) error {
+	body, since := d.Body(), d.work.BusySince
 	if since.IsZero() {
-		since = h.Now().UTC()
+		since = h.Now()
+		// A message without room for it goes without, and may be sent anew for longer.
+		if marked := contract.WithBusySince(body, since); contract.Fits(len(marked)) {
+			body = marked
+		}
 	}
-	if h.Now().Sub(since) > maxWander {
-		return &contract.Error{Kind: contract.Timeout, Op: "queues.Leases", Field: m.Domain, Message: "other events have kept the domain busy for an hour"}
+	if h.Now().Sub(since) > maxBusy {
+		return &contract.Error{Kind: contract.Timeout, Op: "queues.Leases", Field: d.work.Domain, Message: "other events have kept the domain busy for an hour"}
 	}
-	again := *m
-	again.BusySince = since
-	body, err := json.Marshal(again)
-	if err != nil {
-		panic(err) // it was decoded from JSON
-	}
-	wait := h.busy[m.Domain]
+	wait := h.busy[d.work.Domain]
 	wait = min(wait+mathrand.N(wait/4+time.Second), MaxDelay)
-	h.Log.Info("domain_busy", "registrable_domain", m.Domain, "delay_ms", wait.Milliseconds(), "busy_since", since)
+	h.Log.Info("domain_busy", "registrable_domain", d.work.Domain, "delay_ms", wait.Milliseconds(), "busy_since", since.UTC())
 	return h.Queue.SendOne(ctx, body, wait)
 }

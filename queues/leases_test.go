@@ -12,7 +12,7 @@ import (
 	"github.com/newsfork/seed-engine/queues"
 )
 
-func TestABusyDomainWanders(t *testing.T) {
+func TestMessagesOfABusyDomainAreSentAgain(t *testing.T) {
 	f := newFixture(t)
 	l := ledger.New(f.db)
 	if _, err := l.Acquire(t.Context(), "another event", []string{"a.sg"}, time.Minute); err != nil {
@@ -34,7 +34,7 @@ func TestABusyDomainWanders(t *testing.T) {
 		t.Errorf("got %+v, %v", again, err)
 	}
 
-	// It does not wander for ever.
+	// It is not sent again for ever.
 	again.BusySince = time.Now().Add(-61 * time.Minute)
 	body, err := json.Marshal(again)
 	if err != nil {
@@ -47,7 +47,7 @@ func TestABusyDomainWanders(t *testing.T) {
 	}
 }
 
-func TestWhenAMessageCannotWanderItIsRetried(t *testing.T) {
+func TestAMessageThatCannotBeSentAgainIsRetried(t *testing.T) {
 	f := newFixture(t)
 	if _, err := ledger.New(f.db).Acquire(t.Context(), "another event", []string{"a.sg"}, time.Minute); err != nil {
 		t.Fatal(err)

@@ -1,6 +1,7 @@
 package queues
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -175,23 +176,29 @@ func (r *Replays) message(ctx context.Context, record *contract.DeadLetterRecord
 	return anew(letter.OriginalMessage)
 }
 
-// anew gives a message as it is sent again: in one line, and not busy any more, or it would be given
-// up as soon as its domain is.
+// anew gives a message as it is sent again: not busy any more, or it would be given up as soon as its
+// domain is.
 func anew(message json.RawMessage) ([]byte, error) {
-	var fields map[string]json.RawMessage
-	var v any = message
-	if json.Unmarshal(message, &fields) == nil && fields["busy_since"] != nil {
-		delete(fields, "busy_since")
-		v = fields
-	}
-	body, err := json.Marshal(v)
-	if err != nil {
-		return nil, contract.Wrap(contract.Parse, "queues.Replays", err)
+	body := contract.WithoutBusySince(message)
+	if !contract.Fits(len(body)) {
+		body = compacted(body)
 	}
 	if !contract.Fits(len(body)) {
 		return nil, contract.Invalid("original_message", "has %d bytes, more than a message may have; discard the letter", len(body))
 	}
 	return body, nil
+}
+
+// compacted writes a message as short as it can be. Letters used to be stored indented and with HTML's
+// characters escaped, so that some became too large to be sent.
+func compacted(message []byte) []byte {
+	d := json.NewDecoder(bytes.NewReader(message))
+	d.UseNumber()
+	var v any
+	if d.Decode(&v) != nil {
+		return message
+	}
+	return contract.Encode(v)
 }
 
 // queuedAgain adds to a resolution that the work of a letter is under way again.

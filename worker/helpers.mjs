@@ -127,12 +127,12 @@ async function r2Abort({ get }, id) {
 const queue = (env, name) => bound(env, name, "queue");
 
 /**
- * Sends the messages in data, a line each, with one sendBatch. They go as text: as "json" they would
+ * Sends the messages in data, which the record separator parts, with one sendBatch. They go as text: as "json" they would
  * be parsed here only to be written again by the platform.
  */
 async function queueSendBatch({ env, data }, name) {
-  const lines = decoder.decode(data).split("\n");
-  await queue(env, name).sendBatch(lines.map((body) => ({ body, contentType: "text" })));
+  const messages = decoder.decode(data).split("\x1e");
+  await queue(env, name).sendBatch(messages.map((body) => ({ body, contentType: "text" })));
 }
 
 async function queueSend({ env, data }, name, delaySeconds) {

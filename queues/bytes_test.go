@@ -1,0 +1,191 @@
+package queues_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/ledger"
+	"github.com/newsfork/seed-engine/queues"
+)
+
+const largest = contract.MaxMessageBytes - contract.MessageOverhead
+
+// odd gives a message about a domain of size bytes, with fields put in, that changes in whichever way
+// it is written anew: HTML's characters, line separators, escapes, and spacing that nobody would choose.
+func odd(domain string, size int, fields string) string {
+	text := "{\r\n\t" + strings.TrimPrefix(strings.TrimSuffix(domainBody(domain), "}"), "{") + fields + " ,\n \"note\" :\t\"\\u0041\\/ 한국어 "
+	fill := "&<>\u2028\u2029"
+	n := (size - len(text) - len("\" \n}")) / len(fill)
+	text += strings.Repeat(fill, n)
+	return text + strings.Repeat("&", size-len(text)-len("\" \n}")) + "\" \n}"
+}
+
+func (f *fixture) lease(t *testing.T, domain string) {
+	t.Helper()
+	if _, err := ledger.New(f.db).Acquire(t.Context(), "another event", []string{domain}, time.Minute); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// last gives the message that a queue was sent last.
+func last(t *testing.T, q *queues.Memory) string {
+	t.Helper()
+	sent := q.Sent()
+	if len(sent) == 0 {
+		t.Fatal("nothing was sent")
+	}
+	return string(sent[len(sent)-1].Body)
+}
+
+func TestMessagesKeepTheirBytes(t *testing.T) {
+	const busy = `,"busy_since":"2026-01-28T09:59:00Z"`
+	for _, c := range []struct{ name, body, again string }{
+		{"of the largest size", odd("a.sg", largest, ""), ""},
+		{"busy, of the largest size", odd("a.sg", largest, busy), strings.Replace(odd("a.sg", largest, busy), busy[1:]+" ,", "", 1)},
+		{"short", odd("a.sg", 1000, ""), ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if c.again == "" {
+				c.again = c.body
+			}
+			if len(c.body) > largest || !json.Valid([]byte(c.body)) {
+				t.Fatalf("%d bytes", len(c.body))
+			}
+			same := func(where, got, want string) {
+				t.Helper()
+				if got != want {
+					t.Errorf("%s it has %d bytes, want %d:\n%.300q\n%.300q", where, len(got), len(want), got, want)
+				}
+			}
+			f := newFixture(t)
+			f.steps.collect = func(*contract.DomainMessage, bool) error {
+				return &contract.Error{Kind: contract.Storage, Message: "R2 is away"}
+			}
+			f.giveUp(t, "newsfork-domain-dev", "m1", c.body)
+			key := "dlq/queue=newsfork-domain-dev/date=2026-01-28/m1.json"
+			same("as a dead letter", string(f.letter(t, key).OriginalMessage), c.body)
+			r := &queues.Replays{Ledger: ledger.New(f.db), Letters: f.Letters, Seeds: f.seeds, Domains: f.domains, Now: f.Now}
+			if l, err := r.Read(t.Context(), key); err != nil {
+				t.Error(err)
+			} else {
+				same("read", string(l.OriginalMessage), c.body)
+			}
+			if found, _, err := f.Letters.Stored(t.Context(), place, ""); err != nil || len(found.DeadLetters) != 1 || found.DeadLetters[0].Domain != "a.sg" {
+				t.Errorf("listed: %+v, %v", found.DeadLetters, err)
+			}
+			if got, err := r.Replay(t.Context(), contract.DeadLetterChoice{All: true}, "API_TOKEN"); err != nil || got.Done != 1 {
+				t.Errorf("%+v, %v", got, err)
+			}
+			same("replayed", last(t, f.domains), c.again)
+
+			f.bucket.Fail = func(op, _ string) error {
+				if op == "put" {
+					return errors.New("R2 is away")
+				}
+				return nil
+			}
+			f.handle(t, "newsfork-dlq-dev", &message{id: "m2", body: c.body, attempts: queues.MaxRetries + 1})
+			same("when it cannot be stored", last(t, f.dlq), c.body)
+			f.bucket.Fail = nil
+
+			f.change(t, func(c *contract.Controls) { c.Pipeline = contract.Pipeline{Paused: true} })
+			before := len(f.domains.Sent())
+			m := &message{id: "m3", body: c.body, attempts: 1}
+			f.handle(t, "newsfork-domain-dev", m)
+			if len(f.domains.Sent()) != before+1 || m.settled != "ack" {
+				t.Fatal("not sent anew in a pause")
+			}
+			same("after a pause", last(t, f.domains), c.body)
+		})
+	}
+}
+
+// TestABusyMessageKeepsItsBytes, but for busy_since, which a message without room for it goes without.
+func TestABusyMessageKeepsItsBytes(t *testing.T) {
+	const busy = `,"busy_since":"2026-01-28T09:59:00Z"`
+	for _, c := range []struct {
+		name, body string
+		marked     bool
+	}{
+		{"full", odd("a.sg", largest, ""), false},
+		{"with room for a byte less than the field", odd("a.sg", largest-39, ""), false},
+		{"with room", odd("a.sg", largest-40, ""), true},
+		{"short", odd("a.sg", 1000, ""), true},
+		{"busy before", odd("a.sg", largest, strings.Replace(busy, "2026-01-28T09:59:00Z", time.Now().UTC().Format(time.RFC3339), 1)), false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f := newFixture(t)
+			f.lease(t, "a.sg")
+			m := &message{id: "1", body: c.body, attempts: 1}
+			f.handle(t, "newsfork-domain-dev", m)
+			if m.settled != "ack" {
+				t.Fatal(m.settled)
+			}
+			got := last(t, f.domains)
+			again, err := contract.ParseDomain([]byte(got))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if c.marked {
+				if again.BusySince.IsZero() {
+					t.Error("it does not say since when the domain is busy")
+				}
+				got = string(contract.WithoutBusySince([]byte(got)))
+			}
+			if got != c.body {
+				t.Errorf("%d bytes, want %d:\n%.300q\n%.300q", len(got), len(c.body), got, c.body)
+			}
+		})
+	}
+}
+
+// TestLettersOfBeforeAreReplayed: letters used to be stored indented and with HTML's characters
+// escaped, which made some of them larger than a message may be.
+func TestLettersOfBeforeAreReplayed(t *testing.T) {
+	f := newFixture(t)
+	r := replays(t, f)
+	body := strings.TrimSuffix(domainBody("a.sg"), "}") + `,"note":"` + strings.Repeat("&<>", 30_000) + `\\u0026","n":12345678901234567890}`
+	for id, original := range map[string]string{"seed": seedBody(), "domain": body} {
+		key := "dlq/queue=newsfork-" + id + "-dev/date=2026-01-28/" + id + ".json"
+		letter := f.letter(t, key)
+		letter.OriginalMessage = json.RawMessage(original)
+		stored, err := json.MarshalIndent(letter, "", "  ")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := f.bucket.Put(t.Context(), key, stored, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, err := r.Replay(t.Context(), contract.DeadLetterChoice{All: true}, "API_TOKEN"); err != nil || got.Done != 2 {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	for want, q := range map[string]*queues.Memory{seedBody(): f.seeds, body: f.domains} {
+		sent := last(t, q)
+		var a, b any
+		if err := errors.Join(json.Unmarshal([]byte(sent), &a), json.Unmarshal([]byte(want), &b)); err != nil || !reflect.DeepEqual(a, b) || strings.Contains(want, "12345678901234567890") != strings.Contains(sent, "12345678901234567890") {
+			t.Errorf("sent %d bytes %.200s, want the same as %.200s", len(sent), sent, want)
+		}
+	}
+}
+
+// TestTextThatIsNoJSON grows as little as it can on its way, as a JSON string.
+func TestTextThatIsNoJSON(t *testing.T) {
+	f := newFixture(t)
+	f.change(t, func(c *contract.Controls) { c.Pipeline = contract.Pipeline{Paused: true} })
+	text := strings.Repeat("<&>", 40_000)
+	m := &message{id: "1", body: text, attempts: 1}
+	f.handle(t, "newsfork-seed-dev", m)
+	if m.settled != "ack" || last(t, f.seeds) != `"`+text+`"` {
+		t.Errorf("%s, sent %d", m.settled, len(f.seeds.Sent()))
+	}
+	if fmt.Sprint(f.stats(t).Processing) != fmt.Sprint(contract.ProcessingStats{}) {
+		t.Error("it left traces")
+	}
+}
