@@ -40,23 +40,24 @@ func list(t *testing.T, environment ...string) map[string]listed {
 // also import worker.
 var mayImport = map[string][]string{
 	"contract":     {},
+	"markup":       {},
 	"settings":     {"contract"},
 	"worker":       {"contract"},
-	"r2":           {"contract"},
+	"r2":           {"contract", "markup"},
 	"ledger":       {"contract"},
 	"dataset":      {"contract"},
 	"robots":       {"contract"},
-	"sitemap":      {"contract"},
+	"sitemap":      {"contract", "markup"},
 	"feed":         {"contract", "sitemap"},
-	"discovery":    {"contract"},
-	"fetch":        {"contract", "robots"},
+	"discovery":    {"contract", "markup"},
+	"fetch":        {"contract", "markup", "robots"},
 	"orchestrator": {"contract", "r2"},
-	"processor":    {"contract", "dataset", "r2"},
-	"collector":    {"contract", "settings", "r2", "fetch", "robots", "sitemap", "feed", "discovery"},
+	"processor":    {"contract", "markup", "dataset", "r2"},
+	"collector":    {"contract", "markup", "settings", "r2", "fetch", "robots", "sitemap", "feed", "discovery"},
 	"queues":       {"contract", "orchestrator", "processor", "collector", "ledger", "r2"},
 	"alarms":       {"contract", "ledger"},
 	"reconcile":    {"contract", "ledger", "r2"},
-	"handlers":     {"contract", "settings", "orchestrator", "processor", "collector", "ledger", "r2"},
+	"handlers":     {"contract", "markup", "settings", "orchestrator", "processor", "collector", "ledger", "r2"},
 }
 
 // adapters are the rooms with files for the platform.

@@ -7,12 +7,12 @@ import (
 	"io"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/discovery"
 	"github.com/newsfork/seed-engine/fetch"
+	"github.com/newsfork/seed-engine/markup"
 	"github.com/newsfork/seed-engine/r2"
 	"github.com/newsfork/seed-engine/robots"
 	"github.com/newsfork/seed-engine/sitemap"
@@ -24,20 +24,11 @@ type verdicts func(url string) (allowed, known bool)
 // verdictsOf are those of a group that holds for some hosts.
 func verdictsOf(group *robots.Group, hosts ...string) verdicts {
 	return func(url string) (allowed, known bool) {
-		if !slices.Contains(hosts, hostOf(url)) {
+		if !slices.Contains(hosts, markup.HostOf(url)) {
 			return false, false
 		}
 		return group.Allowed(url), true
 	}
-}
-
-// hostOf is the host of an absolute URL in canonical form.
-func hostOf(url string) string {
-	_, rest, _ := strings.Cut(url, "://")
-	if i := strings.IndexAny(rest, "/:?#"); i >= 0 {
-		return rest[:i]
-	}
-	return rest
 }
 
 // analyse begins the analysis of the domain, once robots.txt is known.

@@ -1,7 +1,7 @@
 package contract
 
 import (
-	"net/url"
+	"slices"
 	"strings"
 )
 
@@ -86,17 +86,23 @@ func NewExclusions(list []Exclusion) *Exclusions {
 // Domain reports whether a registrable domain is excluded with all its hosts.
 func (x *Exclusions) Domain(domain string) bool { return x.domains[domain] }
 
-// URL reports whether a URL is excluded: by its domain, its host or a pattern. What cannot be parsed is.
+// URL reports whether an absolute URL, whose host is in A-labels, is excluded: by its domain, its host or
+// a pattern. What has no host is.
 func (x *Exclusions) URL(link string) bool {
 	if len(x.domains)+len(x.hosts)+len(x.patterns) == 0 {
 		return false
 	}
-	u, err := url.Parse(link)
-	if err != nil {
-		return true
+	link, _, _ = strings.Cut(link, "#")
+	rest := schemeless(link)
+	end := strings.IndexAny(rest, `/\?`)
+	if end < 0 {
+		end = len(rest)
 	}
-	host := strings.TrimSuffix(strings.ToLower(u.Hostname()), ".")
-	if x.hosts[host] {
+	host := strings.ToLower(rest[strings.LastIndexByte(rest[:end], '@')+1 : end])
+	if port := strings.LastIndexByte(host, ':'); port >= 0 {
+		host = host[:port]
+	}
+	if host = strings.TrimSuffix(host, "."); host == "" || x.hosts[host] {
 		return true
 	}
 	for above := host; above != ""; _, above, _ = strings.Cut(above, ".") {
@@ -104,13 +110,11 @@ func (x *Exclusions) URL(link string) bool {
 			return true
 		}
 	}
-	_, rest, _ := strings.Cut(strings.TrimPrefix(schemeless(link), u.Host), "/")
-	for _, p := range x.patterns {
-		if matches(p, host+"/"+rest) {
-			return true
-		}
+	if len(x.patterns) == 0 {
+		return false
 	}
-	return false
+	text := host + "/" + strings.TrimPrefix(rest[end:], "/")
+	return slices.ContainsFunc(x.patterns, func(p string) bool { return matches(p, text) })
 }
 
 func schemeless(link string) string {

@@ -24,7 +24,7 @@ func exclusions(t testing.TB, entries ...string) *contract.Exclusions {
 }
 
 func TestExclusions(t *testing.T) {
-	x := exclusions(t, "domain out.sg", "host www.half.sg", "url https://HALF.sg/private/*", "url http://*.half.sg/*.pdf", "url https://half.sg/exact")
+	x := exclusions(t, "domain out.sg", "host www.half.sg", "url https://HALF.sg/private/*", "url http://*.half.sg/*.pdf", "url https://half.sg/exact", "host www.xn--3e0b707e.kr")
 	for link, want := range map[string]bool{
 		"https://out.sg/":                    true,
 		"http://www.out.sg/a":                true,
@@ -47,6 +47,13 @@ func TestExclusions(t *testing.T) {
 		"https://other.sg/private/":          false,
 		"https://other.sg/half.sg/private/x": false,
 		"https://half.sg:443/private/x":      true,
+		"https://www.xn--3e0b707e.kr/100%/x": true, // stray percent signs are common
+		"https://xn--3e0b707e.kr/100%":       false,
+		"https://other.sg?/private/":         false,
+		"https://half.sg#/private/":          false,
+		"/private/":                          true,
+		"mailto:x@half.sg":                   true,
+		"https://user@out.sg/":               true,
 		"://":                                true,
 	} {
 		if got := x.URL(link); got != want {

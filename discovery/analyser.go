@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/newsfork/seed-engine/discovery/internal/linear"
+	"github.com/newsfork/seed-engine/markup"
 )
 
 // MaxDiscovered is how many URLs of a domain are named as those that matter.
@@ -132,7 +133,7 @@ func (a *Analyser) Add(f *Fact) {
 // canonical writes the canonical form of loc to a.buf, and reports whether loc is a URL, and one of
 // the domain.
 func (a *Analyser) canonical(loc []byte) (valid, inside bool) {
-	if a.buf, valid = appendCanonical(a.buf[:0], loc); !valid {
+	if a.buf, valid = markup.AppendCanonical(a.buf[:0], loc); !valid {
 		return false, false
 	}
 	host := a.buf[bytes.IndexByte(a.buf, ':')+3:]

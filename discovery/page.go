@@ -1,7 +1,6 @@
 package discovery
 
 import (
-	"bytes"
 	"slices"
 	"strings"
 	"time"
@@ -176,80 +175,6 @@ func holdsWord(s string) bool {
 
 func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
 func isDigit(c byte) bool  { return '0' <= c && c <= '9' }
-
-// appendCanonical appends the URL that stands for all spellings of loc: scheme and host in lower
-// case, no default port, no fragment, no parameters that only tell where a visitor came from. It
-// reports false for what is no URL of the web.
-func appendCanonical(dst, loc []byte) ([]byte, bool) {
-	if i := bytes.IndexByte(loc, '#'); i >= 0 {
-		loc = loc[:i]
-	}
-	loc = bytes.TrimSpace(loc)
-	colon := bytes.IndexByte(loc, ':')
-	if colon != 4 && colon != 5 || !bytes.HasPrefix(loc[colon:], []byte("://")) {
-		return dst, false
-	}
-	start := len(dst)
-	for _, c := range loc[:colon] {
-		dst = append(dst, c|0x20)
-	}
-	scheme := string(dst[start:])
-	if scheme != "http" && scheme != "https" {
-		return dst, false
-	}
-	dst = append(dst, "://"...)
-	loc = loc[colon+3:]
-	end := 0
-	for end < len(loc) && loc[end] != '/' && loc[end] != '?' {
-		end++
-	}
-	host := loc[:end]
-	if scheme == "http" {
-		host = bytes.TrimSuffix(host, []byte(":80"))
-	} else {
-		host = bytes.TrimSuffix(host, []byte(":443"))
-	}
-	if len(host) == 0 || bytes.IndexByte(host, '@') >= 0 {
-		return dst, false
-	}
-	for _, c := range host {
-		if 'A' <= c && c <= 'Z' {
-			c |= 0x20
-		}
-		dst = append(dst, c)
-	}
-	if end == len(loc) || loc[end] == '?' {
-		dst = append(dst, '/')
-	}
-	loc = loc[end:]
-	query := bytes.IndexByte(loc, '?')
-	if query < 0 {
-		return append(dst, loc...), true
-	}
-	dst = append(dst, loc[:query]...)
-	separator := byte('?')
-	for field := range bytes.SplitSeq(loc[query+1:], []byte("&")) {
-		if len(field) == 0 || isTracking(field) {
-			continue
-		}
-		dst = append(dst, separator)
-		dst = append(dst, field...)
-		separator = '&'
-	}
-	return dst, true
-}
-
-// trackingParameters tell where a visitor came from, not what the page is.
-var trackingParameters = words("gclid gclsrc dclid gbraid wbraid fbclid msclkid yclid twclid ttclid igshid mc_cid mc_eid _ga _gl _hsenc _hsmi" +
-	" mkt_tok vero_id oly_enc_id oly_anon_id wt_mc wt.mc_id at_medium at_campaign cmpid ncid ocid xtor spm ref_src smid sr_share")
-
-func isTracking(field []byte) bool {
-	name, _, _ := bytes.Cut(field, []byte("="))
-	if len(name) > 4 && string(name[:4]) == "utm_" {
-		return true
-	}
-	return trackingParameters[string(name)]
-}
 
 // trap names what would lead a crawler astray.
 type trap uint8

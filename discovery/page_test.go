@@ -3,6 +3,8 @@ package discovery
 import (
 	"strings"
 	"testing"
+
+	"github.com/newsfork/seed-engine/markup"
 )
 
 func TestCanonical(t *testing.T) {
@@ -23,7 +25,7 @@ func TestCanonical(t *testing.T) {
 		"https://user@x.gov/":                               "",
 		"":                                                  "",
 	} {
-		got, ok := appendCanonical(nil, []byte(in))
+		got, ok := markup.AppendCanonical(nil, []byte(in))
 		if ok != (want != "") || ok && string(got) != want {
 			t.Errorf("%q: %q %v, want %q", in, got, ok, want)
 		}
@@ -143,11 +145,11 @@ func FuzzPage(f *testing.F) {
 	f.Fuzz(func(t *testing.T, one, two string) {
 		a := NewAnalyser(Options{Domain: "x.gov", Now: testNow})
 		for _, u := range []string{one, two} {
-			c, ok := appendCanonical(nil, []byte(u))
+			c, ok := markup.AppendCanonical(nil, []byte(u))
 			if !ok {
 				continue
 			}
-			again, ok := appendCanonical(nil, c)
+			again, ok := markup.AppendCanonical(nil, c)
 			if !ok || string(again) != string(c) {
 				t.Errorf("%q is canonical once as %q and twice as %q", u, c, again)
 			}
@@ -159,4 +161,18 @@ func FuzzPage(f *testing.F) {
 			t.Errorf("%+v", s)
 		}
 	})
+}
+
+// TestInternationalDomain: hosts in native letters and in A-labels are the same.
+func TestInternationalDomain(t *testing.T) {
+	a := NewAnalyser(Options{Domain: "xn--3e0bj9ghtquur.kr", Now: testNow})
+	for _, u := range []string{"https://한국뉴스.kr/news/1", "https://www.한국뉴스.kr/news/2", "https://xn--3e0bj9ghtquur.kr/news/1", "https://한국.kr/"} {
+		add(a, u, FromSitemap, testNow)
+	}
+	if s := a.Result().Stats; s.Analyzed != 2 || s.Excluded.External != 1 {
+		t.Errorf("%+v", s)
+	}
+	if s := a.Score("https://한국뉴스.kr/news/3"); s.Action == Ignore {
+		t.Errorf("%+v", s)
+	}
 }

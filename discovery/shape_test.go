@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"os"
 	"testing"
+
+	"github.com/newsfork/seed-engine/markup"
 )
 
 // TestShapes: what stands for a URL when there are many has, nearly always, the type of the URL.
@@ -22,7 +24,7 @@ func TestShapes(t *testing.T) {
 		if err := json.Unmarshal(l.Bytes(), &u); err != nil {
 			t.Fatal(err)
 		}
-		b, ok := appendCanonical(nil, []byte(u.URL))
+		b, ok := markup.AppendCanonical(nil, []byte(u.URL))
 		if !ok {
 			t.Fatalf("%s is no URL", u.URL)
 		}

@@ -7,10 +7,10 @@ import (
 	"strconv"
 	"strings"
 
-	"golang.org/x/net/idna"
 	"golang.org/x/net/publicsuffix"
 
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/markup"
 )
 
 // ErrUnsafe marks URLs that the Guard refuses.
@@ -20,12 +20,6 @@ var ErrUnsafe = errors.New("unsafe URL")
 const (
 	maxURL  = 8000
 	tooLong = "it is longer than 8000 bytes"
-)
-
-// maxHost is the length of a host name in A-labels (RFC 1035, 2.3.4, without the final dot).
-const (
-	maxHost     = 253
-	tooLongHost = "its host is longer than 253 bytes"
 )
 
 // Guard reads an absolute URL and returns it in the one form that is requested: lower-case scheme
@@ -108,47 +102,19 @@ func guarded(u *url.URL, raw string) (*url.URL, error) {
 	return &g, nil
 }
 
-// hostNames maps as browsers do (UTS 46, non-transitional) and checks what it maps.
-var hostNames = idna.New(idna.MapForLookup(), idna.Transitional(false), idna.StrictDomainName(false), idna.BidiRule())
-
-// canonicalHost returns the host in lower-case A-labels, or why it is none. An underscore is let
-// through: real hosts have it below their registrable domain.
+// canonicalHost returns the host in lower-case A-labels, or why it is none.
 func canonicalHost(host string) (name, why string) {
-	if strings.Contains(host, ":") {
+	switch {
+	case strings.Contains(host, ":"):
 		return "", "its host is an IP address"
+	case strings.Contains(host, "%"): // url.Parse has decoded it once
+		return "", "its host is " + markup.ErrHost.Error()
 	}
-	if len(host) > 4*maxHost { // before mapping, which takes long for long names; a rune has at most 4 bytes
-		return "", tooLongHost
-	}
-	name = strings.ToLower(host)
-	if !plain(name) || strings.Contains(name, "xn--") {
-		a, err := hostNames.ToASCII(name)
-		if err != nil {
-			return "", "its host is not a valid internationalised name"
-		}
-		name = a
-	}
-	name = strings.TrimSuffix(name, ".")
-	if len(name) > maxHost {
-		return "", tooLongHost
-	}
-	for label := range strings.SplitSeq(name, ".") {
-		if label == "" || len(label) > 63 || !plain(label) {
-			return "", "its host is not a host name"
-		}
+	name, err := markup.Host(host)
+	if err != nil {
+		return "", "its host is " + err.Error()
 	}
 	return name, ""
-}
-
-// plain reports whether s consists of letters, digits, hyphens, underscores and dots only.
-func plain(s string) bool {
-	for i := range len(s) {
-		c := s[i]
-		if (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' && c != '_' && c != '.' {
-			return false
-		}
-	}
-	return true
 }
 
 // private says why a canonical host is not that of a public website; "" when it may be one.
@@ -156,7 +122,7 @@ func private(host string) string {
 	dot := strings.LastIndexByte(host, '.')
 	top := host[dot+1:]
 	switch {
-	case number(top):
+	case markup.EndsInNumber(host):
 		return "its host is an IP address"
 	case dot < 0:
 		return "its host is a single label"
@@ -171,14 +137,6 @@ func private(host string) string {
 		return "." + top + " is not a public top-level domain"
 	}
 	return ""
-}
-
-// number reports whether a label is a number for a URL parser: decimal (or octal), or 0x and hexadecimal digits.
-func number(label string) bool {
-	if hex, ok := strings.CutPrefix(label, "0x"); ok {
-		return strings.Trim(hex, "0123456789abcdef") == ""
-	}
-	return digits(label)
 }
 
 // registrable returns the registrable domain of a canonical host, or the host where it has none.

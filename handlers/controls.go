@@ -9,6 +9,7 @@ import (
 	"golang.org/x/net/publicsuffix"
 
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/markup"
 	"github.com/newsfork/seed-engine/r2"
 )
 
@@ -82,8 +83,24 @@ func exclusion(r *http.Request) (kind, value string, err error) {
 			return "", "", contract.Invalid("value", "%q is not a domain; send lower-case ASCII labels such as %q", r.PathValue("value"), "mom.gov.sg")
 		}
 	}
-	value, err = contract.CheckExclusion(kind, value)
+	value, err = contract.CheckExclusion(kind, asciiHosts(value))
 	return kind, value, err
+}
+
+// asciiHosts brings the labels of a URL pattern's host into A-labels, but for those with a star.
+func asciiHosts(pattern string) string {
+	scheme, rest, _ := strings.Cut(pattern, "://")
+	host, path, hasPath := strings.Cut(rest, "/")
+	if !hasPath {
+		return pattern
+	}
+	labels := strings.Split(host, ".")
+	for i, label := range labels {
+		if a, err := markup.Host(label); err == nil {
+			labels[i] = a
+		}
+	}
+	return scheme + "://" + strings.Join(labels, ".") + "/" + path
 }
 
 func find(list []contract.Exclusion, kind, value string) (int, bool) {

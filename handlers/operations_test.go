@@ -325,6 +325,13 @@ func TestExclusions(t *testing.T) {
 			t.Errorf("%s: %d %+v", target, r.status, r.Error)
 		}
 	}
+	const native, ascii = "/api/v1/exclusions/url/https%3A%2F%2F*.%ED%95%9C%EA%B5%AD.kr%2Fprivate%2F*", "/api/v1/exclusions/url/https%3A%2F%2F*.xn--3e0b707e.kr%2Fprivate%2F*"
+	if e := get[entry](t, f, "PUT", native, ""); e.Value != "https://*.xn--3e0b707e.kr/private/*" {
+		t.Errorf("the pattern is kept as %q, and URLs have A-labels", e.Value)
+	}
+	if r := f.do(t, "DELETE", ascii, ""); r.status != 200 {
+		t.Errorf("the same pattern in A-labels: %d %+v", r.status, r.Error)
+	}
 	var listed []string
 	for cursor := ""; ; {
 		page := get[contract.ExclusionPage](t, f, "GET", "/api/v1/exclusions?limit=1&cursor="+cursor, "")

@@ -12,6 +12,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/newsfork/seed-engine/dataset"
+	"github.com/newsfork/seed-engine/markup"
 )
 
 const (
@@ -261,7 +262,7 @@ func (d *group) agrees(r *dataset.Record) bool {
 }
 
 func canonical(host []byte) string {
-	name, _ := asciiHost(string(host))
+	name, _ := markup.Host(string(host)) // "" for none, which is below no domain
 	return name
 }
 

@@ -3,13 +3,12 @@ package processor
 import (
 	"bytes"
 	"strings"
-	"unicode/utf8"
 	"unsafe"
 
-	"golang.org/x/net/idna"
 	"golang.org/x/net/publicsuffix"
 
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/markup"
 )
 
 // MaxURLBytes is the longest URL that a Worker can fetch
@@ -191,9 +190,6 @@ func dots(segment []byte) (n int) {
 	return n
 }
 
-// lookup maps IDNs as browsers do (UTS #46, non-transitional; url.spec.whatwg.org/#idna).
-var lookup = idna.New(idna.MapForLookup(), idna.BidiRule(), idna.Transitional(false), idna.CheckHyphens(false), idna.StrictDomainName(false))
-
 // registrable finds the registrable domain of an authority in lower-case A-labels: the public
 // suffix (publicsuffix.org) and one label more.
 func registrable(authority []byte) (domain string, p problem) {
@@ -207,16 +203,16 @@ func registrable(authority []byte) (domain string, p problem) {
 	if !isPort(port) {
 		return "", badPort
 	}
-	host, ok := asciiHost(name)
+	host, err := markup.Host(name)
 	switch {
-	case host == "":
+	case name == "" || name == ".":
 		return "", noHost
-	case !ok:
+	case err != nil:
 		return "", badHost
-	case endsInNumber(host):
+	case markup.EndsInNumber(host):
 		return "", ipAddress
 	}
-	domain, err := publicsuffix.EffectiveTLDPlusOne(host)
+	domain, err = publicsuffix.EffectiveTLDPlusOne(host)
 	if err != nil {
 		return "", noDomain
 	}
@@ -224,38 +220,6 @@ func registrable(authority []byte) (domain string, p problem) {
 		return "", badHost
 	}
 	return domain, ""
-}
-
-// asciiHost gives a host name in lower-case A-labels without the dot of the root.
-func asciiHost(name string) (host string, ok bool) {
-	host = name
-	if strings.ContainsFunc(name, func(c rune) bool { return c >= utf8.RuneSelf }) {
-		a, err := lookup.ToASCII(name)
-		if err != nil {
-			return name, false
-		}
-		host = a
-	}
-	host = strings.ToLower(strings.TrimSuffix(host, "."))
-	if len(host) > 253 || strings.Contains(host, "..") || strings.HasPrefix(host, ".") {
-		return host, false
-	}
-	for i := range len(host) {
-		if c := host[i]; (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' && c != '.' && c != '_' {
-			return host, false
-		}
-	}
-	return host, true
-}
-
-// endsInNumber tells the hosts that are IPv4 addresses, in any of their spellings, or want to be
-// (url.spec.whatwg.org/#ends-in-a-number-checker).
-func endsInNumber(host string) bool {
-	last := host[strings.LastIndexByte(host, '.')+1:]
-	if hex, ok := strings.CutPrefix(last, "0x"); ok {
-		return strings.Trim(hex, "0123456789abcdef") == ""
-	}
-	return strings.Trim(last, "0123456789") == ""
 }
 
 func isPort(s string) bool {

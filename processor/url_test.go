@@ -84,7 +84,7 @@ func TestRejectedURLs(t *testing.T) {
 		{"https://a b.com/", badHost},
 		{"https://-a.com/", badHost},
 		{"https://a_b.com/", badHost},
-		{"https://a%2ecom/", badHost},
+		{"https://a%2fcom/", badHost},
 		{"https://a\x00.com/", badHost},
 		{"https://xn--\u00ad.com/", badHost},
 		{"https://" + strings.Repeat("a", 64) + ".com/", badHost},
@@ -129,6 +129,7 @@ func TestRegistrable(t *testing.T) {
 		"site.example":          "site.example",   // no rule: the last label is the suffix
 		"1.example.com":         "example.com",
 		"example.com:":          "example.com",
+		"a%2ecom":               "a.com", // as browsers do
 	} {
 		if got, why := registrable([]byte(authority)); got != want || why != "" {
 			t.Errorf("%s: %q %q, want %q", authority, got, why, want)

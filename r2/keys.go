@@ -5,9 +5,8 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/net/idna"
-
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/markup"
 )
 
 const (
@@ -184,7 +183,7 @@ func SanitizeDomain(domain string) (string, error) {
 	if contract.CheckDomain("domain", d) == nil {
 		return d, nil
 	}
-	a, err := idna.Lookup.ToASCII(d)
+	a, err := markup.Host(d)
 	if err != nil {
 		a = d
 	}

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/binary"
 	"unicode/utf8"
+
+	"github.com/newsfork/seed-engine/markup"
 )
 
 // location is a document's own URL in the parts that relative references need (RFC 3986, 5.2).
@@ -26,6 +28,10 @@ func parseLocation(s []byte) (l location, ok bool) {
 	if !validHost(s[n+2 : host]) {
 		return l, false
 	}
+	authority, ok := appendAuthority([]byte(slashes), s[n+2:host])
+	if !ok {
+		return l, false
+	}
 	rest := s[host:]
 	if i := bytes.IndexByte(rest, '#'); i >= 0 {
 		rest = rest[:i]
@@ -34,7 +40,7 @@ func parseLocation(s []byte) (l location, ok bool) {
 	if i := bytes.IndexByte(rest, '?'); i >= 0 {
 		path, query = rest[:i], rest[i:]
 	}
-	l = location{scheme: string(s[:n]), authority: string(s[n:host]), path: string(path), query: string(query)}
+	l = location{scheme: string(s[:n]), authority: string(authority), path: string(path), query: string(query)}
 	if l.path == "" {
 		l.path = "/"
 	}
@@ -42,6 +48,23 @@ func parseLocation(s []byte) (l location, ok bool) {
 }
 
 var slashes = []byte("//")
+
+// appendAuthority appends an authority with its host in A-labels. One in ASCII stays as it is written.
+func appendAuthority(dst, authority []byte) ([]byte, bool) {
+	if isPlain(authority) {
+		return append(dst, authority...), true
+	}
+	return markup.AppendAuthority(dst, authority)
+}
+
+func isPlain(authority []byte) bool {
+	for _, c := range authority {
+		if c >= utf8.RuneSelf || c == '%' {
+			return false
+		}
+	}
+	return true
+}
 
 // schemeEnd returns the index after "http:" or "https:", in any case, or 0.
 func schemeEnd(s []byte) int {
@@ -117,13 +140,17 @@ func (l *location) resolve(dst, ref []byte) (loc []byte, ok bool) {
 		if !validHost(ref[n+2 : host]) {
 			return nil, false
 		}
-		if clean(ref) {
+		if clean(ref) && isPlain(ref[n+2:host]) {
 			if host < len(ref) && ref[host] == '/' {
 				l.origin = append(l.origin[:0], ref[:host+1]...)
 			}
 			return ref, true
 		}
-		return encode(append(dst, ref[:host]...), ref[host:])[len(dst):], true
+		o := len(dst)
+		if dst, ok = appendAuthority(append(dst, ref[:n+2]...), ref[n+2:host]); !ok {
+			return nil, false
+		}
+		return encode(dst, ref[host:])[o:], true
 	}
 	if len(ref) == 0 || hasScheme(ref) || l.scheme == "" {
 		return nil, false
@@ -135,7 +162,10 @@ func (l *location) resolve(dst, ref []byte) (loc []byte, ok bool) {
 		if !validHost(ref[2:host]) {
 			return nil, false
 		}
-		return encode(append(dst, ref[:host]...), ref[host:])[o:], true
+		if dst, ok = appendAuthority(append(dst, slashes...), ref[2:host]); !ok {
+			return nil, false
+		}
+		return encode(dst, ref[host:])[o:], true
 	}
 	dst = append(dst, l.authority...)
 	path := len(dst)

@@ -169,7 +169,7 @@ func TestLocs(t *testing.T) {
 		"https://a.example/long-\n      name":                     "https://a.example/long-name",
 		"https://a.example/tab\tbed\x01\x7f":                      "https://a.example/tabbed",
 		"https://a.example/정부/뉴스?q=é#ü":                           "https://a.example/%EC%A0%95%EB%B6%80/%EB%89%B4%EC%8A%A4?q=%C3%A9#%C3%BC",
-		"https://bücher.example/é":                                "https://bücher.example/%C3%A9",
+		"https://bücher.example/é":                                "https://xn--bcher-kva.example/%C3%A9",
 		"https://a.example/caf\xe9":                               "https://a.example/caf%C3%A9",
 		"https://a.example/100%/%zz/%41":                          "https://a.example/100%/%zz/%41",
 		"HTTP://A.example/X":                                      "HTTP://A.example/X",

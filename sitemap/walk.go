@@ -275,7 +275,11 @@ func identity(u string) string {
 	if !validHost(b[n+2 : host]) {
 		return ""
 	}
-	name := strings.TrimSuffix(strings.ToLower(u[n+2:host]), ":443")
+	authority, ok := appendAuthority(nil, b[n+2:host])
+	if !ok {
+		return ""
+	}
+	name := strings.TrimSuffix(strings.ToLower(string(authority)), ":443")
 	name = strings.TrimSuffix(name, ":80")
 	path, _, _ := strings.Cut(u[host:], "#")
 	if path == "" || path[0] != '/' {

@@ -1,0 +1,157 @@
+package markup
+
+import (
+	"bytes"
+	"strings"
+	"unicode/utf8"
+)
+
+// AppendCanonical appends the URL that stands for all spellings of loc, an absolute URL: scheme in lower
+// case, host as Host gives it, no default port, no fragment, no parameters that only say where a visitor
+// came from. It reports false for what is no URL of the web, or carries credentials; what it appended
+// then is of no use.
+func AppendCanonical(dst, loc []byte) ([]byte, bool) {
+	if i := bytes.IndexByte(loc, '#'); i >= 0 {
+		loc = loc[:i]
+	}
+	loc = bytes.TrimSpace(loc)
+	scheme, authority, ok := split(loc)
+	if !ok {
+		return dst, false
+	}
+	loc = loc[len(scheme)+len("://")+len(authority):]
+	for _, c := range scheme {
+		dst = append(dst, c|0x20)
+	}
+	dst = append(dst, "://"...)
+	port := ":443"
+	if len(scheme) == len("http") {
+		port = ":80"
+	}
+	if bytes.HasSuffix(authority, []byte(port)) {
+		authority = authority[:len(authority)-len(port)]
+	}
+	if bytes.IndexByte(authority, '@') >= 0 {
+		return dst, false
+	}
+	if dst, ok = AppendAuthority(dst, authority); !ok {
+		return dst, false
+	}
+	if len(loc) == 0 || loc[0] == '?' {
+		dst = append(dst, '/')
+	}
+	query := bytes.IndexByte(loc, '?')
+	if query < 0 {
+		return append(dst, loc...), true
+	}
+	dst = append(dst, loc[:query]...)
+	separator := byte('?')
+	for field := range bytes.SplitSeq(loc[query+1:], []byte("&")) {
+		if len(field) == 0 || isTracking(field) {
+			continue
+		}
+		dst = append(dst, separator)
+		dst = append(dst, field...)
+		separator = '&'
+	}
+	return dst, true
+}
+
+// split takes scheme and authority from an absolute http or https URL.
+func split[T string | []byte](url T) (scheme, authority T, ok bool) {
+	n := len("http")
+	if len(url) < n || url[0]|0x20 != 'h' || url[1]|0x20 != 't' || url[2]|0x20 != 't' || url[3]|0x20 != 'p' {
+		return scheme, authority, false
+	}
+	if len(url) > n && url[n]|0x20 == 's' {
+		n++
+	}
+	if len(url) < n+3 || url[n] != ':' || url[n+1] != '/' || url[n+2] != '/' {
+		return scheme, authority, false
+	}
+	end := n + 3
+	for end < len(url) && url[end] != '/' && url[end] != '?' && url[end] != '#' {
+		end++
+	}
+	return url[:n], url[n+3 : end], true
+}
+
+// AppendAuthority appends an authority with its host as Host gives it; user and port stay as they are. It
+// reports false where there is no host, or an internationalised one that is not valid. A host in ASCII is
+// not checked further, A-labels included: no request goes to one that is wrong.
+func AppendAuthority(dst, authority []byte) ([]byte, bool) {
+	user := bytes.LastIndexByte(authority, '@') + 1
+	dst = append(dst, authority[:user]...)
+	name, port := hostAndPort(authority[user:])
+	start := len(dst)
+	dst = append(dst, name...)
+	for i, c := range dst[start:] {
+		if c >= utf8.RuneSelf || c == '%' {
+			host, err := Host(string(name))
+			if err != nil {
+				return dst, false
+			}
+			return append(append(dst[:start], host...), port...), true
+		}
+		if 'A' <= c && c <= 'Z' {
+			dst[start+i] = c | 0x20
+		}
+	}
+	end := len(dst)
+	if end > start && dst[end-1] == '.' {
+		end--
+	}
+	if end == start || dst[end-1] == '.' {
+		return dst, false
+	}
+	return append(dst[:end], port...), true
+}
+
+// hostAndPort splits an authority without user. The port has its colon.
+func hostAndPort[T string | []byte](authority T) (host, port T) {
+	if len(authority) == 0 || authority[len(authority)-1]|0x20 >= 'a' { // no port ends so
+		return authority, authority[len(authority):]
+	}
+	for i := len(authority) - 1; i >= 0; i-- {
+		switch authority[i] {
+		case ':':
+			return authority[:i], authority[i:]
+		case ']':
+			return authority, authority[len(authority):]
+		}
+	}
+	return authority, authority[len(authority):]
+}
+
+// HostOf is the host of an absolute http or https URL in the form of Host, without its port; "" when it
+// has none.
+func HostOf(url string) string {
+	_, authority, ok := split(url)
+	if !ok {
+		return ""
+	}
+	name, _ := hostAndPort(authority[strings.LastIndexByte(authority, '@')+1:])
+	host, err := Host(name)
+	if err != nil {
+		return ""
+	}
+	return host
+}
+
+// trackingParameters tell where a visitor came from, not what the page is.
+var trackingParameters = func() map[string]bool {
+	names := map[string]bool{}
+	for name := range strings.FieldsSeq("gclid gclsrc dclid gbraid wbraid fbclid msclkid yclid twclid ttclid igshid mc_cid mc_eid _ga _gl _hsenc _hsmi" +
+		" mkt_tok vero_id oly_enc_id oly_anon_id wt_mc wt.mc_id at_medium at_campaign cmpid ncid ocid xtor spm ref_src smid sr_share") {
+		names[name] = true
+	}
+	return names
+}()
+
+func isTracking(field []byte) bool {
+	name, _, _ := bytes.Cut(field, []byte("="))
+	if len(name) > 4 && string(name[:4]) == "utm_" {
+		return true
+	}
+	return trackingParameters[string(name)]
+}
