@@ -6,10 +6,17 @@ import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { producerOf } from "../worker/refused.mjs";
 import { home } from "./home.mjs";
 import { unstable_readConfig as readConfig } from "wrangler";
 
 const root = resolve(fileURLToPath(new URL("..", import.meta.url)));
+
+// For each queue that is consumed there is the producer by which the entry module sends its messages again.
+function sendsAgain({ queues }) {
+  const bound = Object.fromEntries(queues.producers.map(({ binding, queue }) => [binding, queue]));
+  for (const { queue } of queues.consumers) assert.equal(producerOf(queue, bound), queue);
+}
 
 const environments = { staging: "staging", production: "prod" };
 
@@ -49,6 +56,8 @@ for (const [env, suffix] of Object.entries(environments)) {
       assert.equal(config.queues.consumers.length, 3);
     });
 
+    test("can send messages of every queue again", () => sendsAgain(config));
+
     test("states name, CPU limit, observability and crons", () => {
       assert.equal(config.name, `newsfork-seed-engine-${env}`);
       assert.equal(config.limits.cpu_ms, 300000);
@@ -73,6 +82,7 @@ test("no environment has a secret among its variables", () => {
 
 test("development has the same sizes and retries, with short timeouts", () => {
   const { queues, name } = readConfig({ config: join(root, "wrangler.jsonc") }, { hideWarnings: true });
+  sendsAgain({ queues });
   assert.equal(name, "newsfork-seed-engine-dev");
   assert.deepEqual(
     queues.consumers.map((c) => [c.queue, c.max_batch_size, c.max_batch_timeout, c.max_retries]),

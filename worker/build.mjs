@@ -3,7 +3,7 @@
 // The output directory then holds the compiled program (app.wasm), the support code that belongs to
 // the Go version which compiled it (wasm_exec.js), the entry module and the pool.
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -56,8 +56,11 @@ export function build(dir, out) {
   compile(dir, join(out, "app.wasm"));
   const goroot = execFileSync("go", ["env", "GOROOT"], { cwd: dir, encoding: "utf8" }).trim();
   update(join(out, "wasm_exec.js"), supportCode(readFileSync(join(goroot, "lib/wasm/wasm_exec.js"), "utf8")));
-  for (const name of ["entry.mjs", "pool.mjs", "helpers.mjs", "streams.mjs"]) update(join(out, name), readFileSync(join(here, name), "utf8"));
+  for (const name of modules) update(join(out, name), readFileSync(join(here, name), "utf8"));
 }
+
+// The JavaScript half of the runtime.
+const modules = readdirSync(here).filter((name) => name.endsWith(".mjs") && name !== "build.mjs");
 
 function update(path, content) {
   if (!existsSync(path) || readFileSync(path, "utf8") !== content) writeFileSync(path, content);
@@ -67,5 +70,5 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const dir = resolve(process.argv[2] ?? root);
   const out = resolve(process.argv[3] ?? join(root, "build/worker"));
   build(dir, out);
-  console.log(`${relative(process.cwd(), out) || "."}: app.wasm, wasm_exec.js, entry.mjs, pool.mjs, helpers.mjs, streams.mjs`);
+  console.log(`${relative(process.cwd(), out) || "."}: app.wasm, wasm_exec.js, ${modules.join(", ")}`);
 }

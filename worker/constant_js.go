@@ -23,7 +23,7 @@ const longestRequestID = 64
 // remember keeps w for the next request for the same path, if that is what Run was told.
 func remember(r *http.Request, w *response) {
 	known, ok := constants[r.RequestURI]
-	if !ok || known != nil || r.Method != http.MethodGet || w.status != http.StatusOK || !w.raw.IsUndefined() {
+	if !ok || known != nil || r.Method != http.MethodGet || w.status != http.StatusOK {
 		return
 	}
 	header := w.header.Clone()

@@ -1,5 +1,6 @@
 // The Worker's entry: HTTP requests, queue batches and cron events go to an instance of the pool.
 import { Failure, rules, run } from "./pool.mjs";
+import { producerOf, sendAgain } from "./refused.mjs";
 
 const noBody = new Set([204, 205, 304]);
 
@@ -94,9 +95,25 @@ async function queue(batch, env, ctx) {
   try {
     await run({ env, ctx, wait: rules.queueWait, deadline: rules.queueDeadline }, until((binding) => binding.handleQueueMessageBatch(view)));
   } catch (error) {
-    log("batch_failed", error, { queue_name: batch.queue, unsettled: open.size });
+    if (error.code === "busy") await refuse(batch, env, { ack, retry });
+    else log("batch_failed", error, { queue_name: batch.queue, unsettled: open.size });
   }
   for (const message of open) retry(message, { delaySeconds: retryDelay(env, message.attempts) });
+}
+
+// Settles a batch that no program saw.
+async function refuse(batch, env, { ack, retry }) {
+  const { messages, queue } = batch;
+  const producer = producerOf(queue, env);
+  let resent = 0;
+  const sent = (message) => {
+    ack(message);
+    resent++;
+  };
+  const error = producer && (await sendAgain(producer, messages, rules.refusedDelay / 1000, sent));
+  for (const message of messages) retry(message, { delaySeconds: rules.refusedRetry / 1000 }); // acknowledged ones stay so
+  const level = resent === messages.length ? "warn" : "error";
+  console[level](JSON.stringify({ event: "batch_refused", level, ts: new Date().toISOString(), queue_name: queue, messages: messages.length, resent, error: error?.message }));
 }
 
 // RETRY_DELAY_SECONDS doubled with every attempt, at most the 24 hours that the platform allows.

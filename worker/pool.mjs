@@ -3,7 +3,7 @@
 // another. An event leases an instance; afterwards the instance goes back to the idle ones only if
 // nothing of the event is left in it.
 import { helpers } from "./helpers.mjs";
-import { Exchange, Stream } from "./streams.mjs";
+import { Exchange, observed, Stream } from "./streams.mjs";
 import "./wasm_exec.js";
 import program from "./app.wasm";
 
@@ -16,11 +16,13 @@ export const rules = {
   maxInstanceBytes: 32 * MiB, // linear memory never shrinks, so a large instance is not kept
   maxIdleBytes: 48 * MiB, // linear memory of all idle instances together
   httpWait: 10_000, // how long an event waits for an instance before it is refused
-  httpDeadline: minute, // how long an event may hold one
+  httpDeadline: minute, // how long an event may hold one, for an upload from its last byte
   queueWait: minute, // a queue event ends after 15 minutes: both together stay below
   queueDeadline: 13 * minute,
   cronWait: minute,
   cronDeadline: 13 * minute,
+  refusedDelay: minute, // after which messages that found no instance come again
+  refusedRetry: 10 * minute, // the same where they could not be sent again, and the retry costs an attempt
   afterClient: 31_000, // the platform ends an event 30 seconds after its client went away
 };
 
@@ -94,7 +96,7 @@ class Instance {
       take: (id) => this.#take(id),
       keep: (what) => this.#keep(what),
       adopt: (stream) => this.#keep(new Stream(stream)),
-      respondRaw: (status, head, body) => this.lease.respond(status, head, body),
+      upload: (length) => this.#upload(length),
       fail: (message) => this.lease.fail(Object.assign(new Failure("internal_error", 500, message), { logged: true })),
       extend: (ms) => this.lease.extend(ms),
       stats: () => JSON.stringify(stats()),
@@ -135,6 +137,7 @@ class Instance {
     }
     if (!ready || this.fault) throw new Error(this.fault?.detail ?? "the Go program paused before it was ready");
     this.#goroutines = this.#exports.worker_goroutines();
+    counts.created++;
   }
 
   /** Bytes of linear memory. */
@@ -196,6 +199,12 @@ class Instance {
     return this.#handle;
   }
 
+  // The body of the request, whose bytes move the deadline of the event.
+  #upload(length) {
+    const { lease, host } = this;
+    return host.request.body && observed(host.request.body, length, () => lease.progress());
+  }
+
   // How a promise was settled, as Go's settle understands it: the status, and a length in bytes.
   #settle(id, status, length, value) {
     this.#pending--;
@@ -245,24 +254,34 @@ class Instance {
   }
 }
 
+// An idle instance, ready for an event; undefined if there is none. Timers of the event before it fire
+// only now, and one may end the program: that costs the instance, and no event.
+function awake() {
+  for (let instance; (instance = idle.pop()); ) {
+    instance.wake();
+    if (!instance.fault) {
+      counts.reused++;
+      return instance;
+    }
+    count(counts.dropped, instance.fault.reason);
+    report(instance.fault.reason, instance.fault.detail);
+  }
+}
+
 /** The right of one event to one instance until a deadline. */
 class Lease {
   #outcome; // { value } or { error }
   #settled; // called when there is one
   #timer;
+  #limit; // milliseconds without progress
+  #clientGone = false;
 
   constructor(env, ctx, limit) {
+    this.#limit = limit;
     this.deadline = Date.now() + limit;
     leases.add(this);
     try {
-      this.instance = idle.pop();
-      if (this.instance) {
-        this.instance.wake();
-        counts.reused++;
-      } else {
-        this.instance = new Instance();
-        counts.created++;
-      }
+      this.instance = awake() ?? new Instance();
     } catch (error) {
       leases.delete(this);
       count(counts.dropped, "start");
@@ -280,6 +299,7 @@ class Lease {
       work(this);
     } catch (error) {
       this.instance.kill("exception", `the event could not be handed to the Go program: ${error}`);
+      this.fail(broken()); // also when the program was broken before
     }
     if (this.#outcome) return this.#close();
     this.#watch();
@@ -307,8 +327,16 @@ class Lease {
     return this.#outcome.value;
   }
 
+  // The timer is not set again whenever the deadline moves away, but when it fires too early.
   #watch() {
-    this.#timer = setTimeout(() => this.expire(), this.deadline - Date.now());
+    this.#timer = setTimeout(() => (Date.now() < this.deadline ? this.#watch() : this.expire()), this.deadline - Date.now());
+  }
+
+  /** Moves the deadline, since the event gets on. Reports whether it still goes on. */
+  progress() {
+    if (!leases.has(this)) return false;
+    if (!this.#clientGone) this.deadline = Math.max(this.deadline, Date.now() + this.#limit);
+    return true;
   }
 
   /** Moves the deadline to the given milliseconds from now. */
@@ -327,6 +355,7 @@ class Lease {
 
   /** The client went away. The event may go on for a while, but it may also end without a word. */
   clientGone() {
+    this.#clientGone = true;
     this.deadline = Math.min(this.deadline, Date.now() + rules.afterClient);
     if (leases.has(this)) this.instance.cancel();
   }

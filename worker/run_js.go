@@ -102,7 +102,7 @@ func beginEvent() (context.Context, context.CancelFunc) {
 }
 
 // ExtendDeadline gives the current event d from now before the pool gives it up. Requests have a
-// minute otherwise, batches and cron events 13.
+// minute otherwise, from the last byte of an upload (RawBody), batches and cron events 13.
 func ExtendDeadline(d time.Duration) { host.Call("extend", d.Milliseconds()) }
 
 // Stats is what the instance pool of this isolate did since it started, and what it holds.

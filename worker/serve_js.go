@@ -22,30 +22,16 @@ const maxKeptResponse = 1 << 20
 
 type requestKey struct{}
 
-// RawBody returns the ReadableStream of a request's body, or null, so that it can be handed on
-// without passing through Go. From then on r.Body must not be read.
+// RawBody returns a ReadableStream of a request's body, or null, so that it can be handed on without
+// passing through Go. It has the length that the request declares. From then on r.Body must not be
+// read. As long as bytes arrive the deadline of the request moves.
 func RawBody(r *http.Request) js.Value {
 	body, ok := r.Context().Value(requestKey{}).(*requestBody)
 	if !ok {
 		return js.Null()
 	}
-	return body.take()
-}
-
-// RespondWith answers with a JavaScript body, a ReadableStream, typed array or string, instead of
-// what is written to w. Status and headers are those of w.
-func RespondWith(w http.ResponseWriter, body js.Value) error {
-	for {
-		switch v := w.(type) {
-		case *response:
-			v.raw = body
-			return nil
-		case interface{ Unwrap() http.ResponseWriter }:
-			w = v.Unwrap()
-		default:
-			return fmt.Errorf("worker.RespondWith: %w: %T", http.ErrNotSupported, w)
-		}
-	}
+	body.taken = true
+	return host.Call("upload", r.ContentLength)
 }
 
 // requestBody opens the stream of the current request when it is first read.
@@ -54,17 +40,13 @@ type requestBody struct {
 	taken  bool // by reader, RawBody or Close
 }
 
-func (b *requestBody) take() js.Value {
-	b.taken = true
-	return host.Get("request").Get("body")
-}
-
 func (b *requestBody) Read(p []byte) (int, error) {
 	if b.reader == nil {
 		if b.taken {
 			return 0, http.ErrBodyReadAfterClose
 		}
-		b.reader = BodyReader(b.take())
+		b.taken = true
+		b.reader = BodyReader(host.Get("request").Get("body"))
 	}
 	return b.reader.Read(p)
 }
@@ -82,7 +64,6 @@ type response struct {
 	header http.Header
 	status int
 	body   bytes.Buffer
-	raw    js.Value // a JavaScript body instead
 }
 
 func (w *response) Header() http.Header { return w.header }
@@ -133,11 +114,7 @@ func (w *response) send() {
 	bodyLength := w.body.Len()
 	writeHeader(&w.body, w.header) // behind the body in the same buffer
 	body, head := w.body.Bytes()[:bodyLength], w.body.Bytes()[bodyLength:]
-	if w.raw.IsUndefined() {
-		respond(int32(w.status), start(head), int32(len(head)), start(body), int32(len(body)))
-	} else {
-		host.Call("respondRaw", w.status, string(head), w.raw)
-	}
+	respond(int32(w.status), start(head), int32(len(head)), start(body), int32(len(body)))
 }
 
 // writeHeader writes names and values, a line each, without a line break at the end.
@@ -247,7 +224,7 @@ func answer(w *response, h http.Handler, head string) {
 	}()
 	h.ServeHTTP(w, r.WithContext(ctx))
 	remember(r, w)
-	if r.Method == http.MethodHead && w.raw.IsUndefined() && w.header.Get("Content-Length") == "" {
+	if r.Method == http.MethodHead && w.header.Get("Content-Length") == "" {
 		w.header.Set("Content-Length", strconv.Itoa(w.body.Len()))
 	}
 }

@@ -104,3 +104,32 @@ export class Exchange {
     return this.#body.cancel();
   }
 }
+
+/**
+ * Gives the bytes of a body that is on its way to a store, and calls arrived whenever some came. When that
+ * is false, nobody wants them any more, and the stream breaks. length is that of the body in bytes, -1
+ * if it is not known.
+ */
+export function observed(source, length, arrived) {
+  const { readable, writable } = length < 0 ? new IdentityTransformStream() : new FixedLengthStream(length);
+  pump(source.getReader({ mode: "byob" }), writable.getWriter(), arrived);
+  return readable;
+}
+
+const pumpSize = 64 * 1024; // a read gives what is there, up to this
+
+async function pump(reader, writer, arrived) {
+  let buffer = new ArrayBuffer(pumpSize);
+  try {
+    for (;;) {
+      const { value, done } = await reader.read(new Uint8Array(buffer));
+      if (done) return await writer.close();
+      if (!arrived()) throw new Error("the event is over");
+      await writer.write(value); // until it was read
+      buffer = value.buffer;
+    }
+  } catch (error) {
+    // Each end learns of the other's fault; a side that broke itself has nothing to hear.
+    await Promise.allSettled([reader.cancel(error), writer.abort(error)]);
+  }
+}

@@ -32,7 +32,8 @@ export async function start() {
     /** Makes the program fail when it starts: "exit", "block" or "". */
     failStart: (how) => post(engine, "/_start", how),
     /** Delivers one batch; the messages are m0, m1, … */
-    deliver: (...bodies) => post(peer, "/_queue", bodies),
+    deliver: (...bodies) => fixture.deliverTo("runtime-queue", ...bodies),
+    deliverTo: (queue, ...bodies) => post(peer, "/_queue", { queue, bodies }),
     cron: (cron) => post(peer, "/_scheduled", { cron, scheduledTime: Date.now() }),
     env: () => engine.getEnv(),
     bucket: async () => (await engine.getEnv()).BUCKET,
@@ -42,6 +43,10 @@ export async function start() {
     clearLogs: () => server.clearLogs(),
     /** Sends a request and hangs up after the given time. */
     hangUp: (path, ms, headers = {}) => post(peer, "/_hang-up", { path, ms, headers }),
+    /** Reads the answer to path more slowly than those to the paths that it asks for meanwhile. */
+    readSlowly: (path, meanwhile) => post(peer, "/_read-slowly", { path, meanwhile }),
+    /** Uploads a body piece by piece. */
+    upload: (how) => post(peer, "/_upload", how),
     /** Sends n requests and returns how many were answered with 200. */
     load: (path, n) => post(peer, "/_load", { path, n }),
   };

@@ -183,6 +183,21 @@ for (const [what, path, reason] of [
   });
 }
 
+for (const [how, reason] of [["exit", "exited"], ["panic", "exited"], ["overflow", "exception"]]) {
+  test(`a timer whose program ends by ${how} when the next event wakes it costs that event nothing`, async () => {
+    await fixture.rules({ httpDeadline: 2000 });
+    await fixture.text("/health");
+    const { dropped } = await change(async () => {
+      await fixture.text(`/break-later?ms=50&how=${how}`);
+      await pause(200);
+      const began = Date.now();
+      assert.equal(await fixture.text("/io?id=1"), "stored 1, peer says /1");
+      assert.ok(Date.now() - began < 1500);
+    });
+    assert.deepEqual(dropped, { [reason]: 1 });
+  });
+}
+
 test("an event that cannot be handed to the program fails, and gives the place back", async () => {
   await fixture.rules({ maxLive: 1 });
   const { dropped } = await change(async () => {
@@ -220,6 +235,32 @@ test("Go can ask for more time", async () => {
   await fixture.rules({ httpDeadline: 300 });
   assert.equal((await fixture.get("/wait?ms=800")).status, 504);
   assert.equal(await fixture.text("/extend?ms=800"), "waited");
+});
+
+test("an upload goes on as long as bytes arrive", async () => {
+  await fixture.rules({ httpDeadline: 600 });
+  const size = 20_000_000;
+  const { dropped } = await change(async () => {
+    const { status, text, took } = await fixture.upload({ path: "/upload", size, pieces: 20, ms: 150 });
+    assert.deepEqual([status, text], [200, `${size} http: invalid Read on closed Body`]);
+    assert.ok(took > 2000, `${took} ms`);
+  });
+  assert.deepEqual(dropped, {});
+  const stored = new Uint8Array(await (await (await fixture.bucket()).get("upload")).arrayBuffer());
+  assert.equal(stored.findIndex((byte, i) => byte !== Math.floor(i / 1_000_000)), -1);
+});
+
+test("an upload that stalls is given up, and nothing of it is stored", async () => {
+  await fixture.rules({ httpDeadline: 600 });
+  await (await fixture.bucket()).delete("upload");
+  const { dropped } = await change(async () => {
+    const { status, took } = await fixture.upload({ path: "/upload", size: 1_000_000, pieces: 10, ms: 150, stall: 3000 });
+    assert.equal(status, 504);
+    assert.ok(took > 1800 && took < 3000, `${took} ms`); // 9 pieces and the deadline
+  });
+  assert.deepEqual(dropped, { deadline: 1 });
+  await pause(1500); // the rest of it comes
+  assert.equal(await (await fixture.bucket()).head("upload"), null);
 });
 
 test("after its deadline an event does nothing more", async () => {

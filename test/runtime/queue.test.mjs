@@ -7,8 +7,10 @@ const fixture = await start();
 beforeEach(() => fixture.rules());
 
 // The platform's report of a batch: which messages were acknowledged, which are delivered again and when.
-async function deliver(...bodies) {
-  const { outcome, ackAll, retryBatch, explicitAcks, retryMessages } = await fixture.deliver(...bodies);
+const deliver = (...bodies) => deliverTo("runtime-queue", ...bodies);
+
+async function deliverTo(queue, ...bodies) {
+  const { outcome, ackAll, retryBatch, explicitAcks, retryMessages } = await fixture.deliverTo(queue, ...bodies);
   assert.equal(outcome, "ok", "the queue entry threw");
   assert.deepEqual({ ackAll, retry: retryBatch.retry }, { ackAll: false, retry: false });
   return { acked: explicitAcks, retried: Object.fromEntries(retryMessages.map(({ msgId, delaySeconds }) => [msgId, delaySeconds])) };
@@ -93,12 +95,34 @@ test("requests and batches have deadlines of their own", async () => {
   assert.deepEqual(await deliver({ do: "wait", ms: 500 }, ack), { acked: ["m1"], retried: { m0: 5 } });
 });
 
-test("a batch that finds no instance is delivered again later", async () => {
-  await fixture.rules({ maxLive: 1, queueWait: 200 });
+// Has the only instance busy while a batch is delivered.
+async function deliverWhileBusy(queue, ...bodies) {
+  await fixture.rules({ maxLive: 1, queueWait: 200, refusedDelay: 1000 });
   const holder = deliver({ do: "wait", ms: 800 }, ack);
   await eventually(async () => (await fixture.stats()).live === 1);
-  assert.deepEqual(await deliver(ack, ack), { acked: [], retried: { m0: 5, m1: 5 } });
+  const settled = await deliverTo(queue, ...bodies);
   assert.deepEqual(await holder, { acked: ["m1"], retried: { m0: 5 } });
+  return settled;
+}
+
+test("the messages of a batch that finds no instance are sent again as they are, which costs them no attempt", async () => {
+  const bucket = await fixture.bucket();
+  await Promise.all(["resent", "text"].map((key) => bucket.delete(key)));
+  fixture.clearLogs();
+  const text = '{"as":"it was & is"}';
+  assert.deepEqual(await deliverWhileBusy("newsfork-domain-fixture", { do: "store", key: "resent", attempts: 4 }, text), { acked: ["m0", "m1"], retried: {} });
+  assert.ok(await eventually(() => bucket.head("resent")), "a message with the content type json is lost");
+  assert.equal(await (await eventually(() => bucket.get("text")))?.text(), text);
+  const [line] = fixture.logged("batch_refused");
+  assert.deepEqual({ queue: line.queue_name, messages: line.messages, resent: line.resent }, { queue: "newsfork-domain-fixture", messages: 2, resent: 2 });
+});
+
+test("where they cannot be sent again they are delivered again much later", async () => {
+  for (const queue of ["newsfork-seed-fixture", "runtime-queue"]) { // no such binding, no queue of ours
+    fixture.clearLogs();
+    assert.deepEqual(await deliverWhileBusy(queue, ack, ack), { acked: [], retried: { m0: 600, m1: 600 } });
+    assert.equal(fixture.logged("batch_refused")[0].resent, 0);
+  }
 });
 
 test("a cron event runs its task", async () => {

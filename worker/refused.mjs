@@ -1,0 +1,32 @@
+// What becomes of a queue batch for which no instance came free. Every retry counts as an attempt, and
+// after four a message is a dead letter, though no program ever saw it. So the messages are sent
+// again as new ones, and only retried where that fails.
+
+/** The producer bindings of our queues, by what stands for {role} in newsfork-{role}-{environment}. */
+export const producers = { seed: "SEED_QUEUE", domain: "DOMAIN_QUEUE", dlq: "DLQ" };
+
+/** The binding that sends to the queue; undefined where there is none. */
+export function producerOf(queue, env) {
+  const [, role] = /^newsfork-([a-z]+)-/.exec(queue) ?? [];
+  return env[producers[role]];
+}
+
+/** Sends the messages again with a delay, and calls sent for each that was taken. Gives an error of the others. */
+export async function sendAgain(producer, messages, delaySeconds, sent) {
+  const results = await Promise.allSettled(
+    messages.map(async (message) => {
+      const [body, contentType] = asSent(message.body);
+      await producer.send(body, { contentType, delaySeconds });
+      sent(message);
+    }),
+  );
+  return results.find(({ status }) => status === "rejected")?.reason;
+}
+
+// A body and its content type, as whoever sent it gave them to the queue.
+function asSent(body) {
+  if (typeof body === "string") return [body, "text"];
+  if (body instanceof ArrayBuffer) return [new Uint8Array(body), "bytes"];
+  if (ArrayBuffer.isView(body)) return [body, "bytes"];
+  return [body, "json"];
+}
