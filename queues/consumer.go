@@ -134,13 +134,14 @@ func (c *Consumer) fail(ctx context.Context, queue string, messages []Message, e
 // little, and a short one is over soon after it ends.
 const (
 	leastHold = time.Second
+	firstHold = 30 * time.Second // unless three times the delay of a retry is shorter
 	mostHold  = 30 * time.Minute
 )
 
 // holdBack sends the messages of a paused pipeline anew, with a delay, so that however long the
 // pause, none is given up.
 func (c *Consumer) holdBack(ctx context.Context, queue string, messages []Message, pause contract.Pipeline) {
-	delay := 3 * c.RetryDelay
+	delay := min(3*c.RetryDelay, firstHold)
 	if pause.Since != nil {
 		delay = max(delay, c.Now().Sub(pause.Since.Time)/2)
 	}
@@ -194,7 +195,7 @@ func (o *outcome) settle(ctx context.Context, queue string, releases []ledger.Re
 	o.changes.Releases = releases
 	o.Letters.record(ctx, queue, o.failures, o.finished, o.changes)
 	for _, f := range o.failures {
-		f.message.Retry(o.RetryDelay << min(f.message.Attempts()-1, 10))
+		f.message.Retry(min(o.RetryDelay<<min(f.message.Attempts()-1, 10), MaxDelay))
 	}
 }
 

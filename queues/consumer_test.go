@@ -213,6 +213,20 @@ func TestDelaysDouble(t *testing.T) {
 	}
 }
 
+// TestDelaysEnd where the platform's do.
+func TestDelaysEnd(t *testing.T) {
+	f := newFixture(t)
+	f.RetryDelay = 20 * time.Hour
+	f.steps.process = func(*contract.SeedMessage) error { return errors.New("fails") }
+	for attempt, want := range map[int]time.Duration{1: 20 * time.Hour, 2: queues.MaxDelay, 60: queues.MaxDelay} {
+		m := &message{id: "1", body: seedBody(), attempts: attempt}
+		f.handle(t, "newsfork-seed-staging", m)
+		if m.delay != want {
+			t.Errorf("attempt %d: after %v, want %v", attempt, m.delay, want)
+		}
+	}
+}
+
 func TestOneDomainIsNeverWorkedOnTwiceAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t)

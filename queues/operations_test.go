@@ -207,8 +207,13 @@ func TestAPauseLosesNothing(t *testing.T) {
 			}
 		}
 	}
-	f.RetryDelay = 0
+	f.RetryDelay = 2 * time.Minute
 	f.now = since
+	f.handle(t, "newsfork-domain-dev", &message{id: "x", body: domainBody("a.sg"), attempts: 1})
+	if sent := f.domains.Sent(); sent[len(sent)-1].Delay != 30*time.Second {
+		t.Errorf("after a short pause it comes back after %v", sent[len(sent)-1].Delay)
+	}
+	f.RetryDelay = 0
 	f.handle(t, "newsfork-domain-dev", &message{id: "x", body: domainBody("a.sg"), attempts: 1})
 	if sent := f.domains.Sent(); sent[len(sent)-1].Delay != time.Second {
 		t.Errorf("without a retry delay it comes back after %v", sent[len(sent)-1].Delay)

@@ -56,7 +56,7 @@ func Read(get func(name string) (string, bool)) (*Settings, error) {
 		MaxSitemapBytes:      r.number("MAX_SITEMAP_BYTES", 52428800, 1, 1<<30),
 		FetchRetries:         int(r.number("FETCH_RETRIES", 3, 0, 10)),
 		FetchRetryBase:       r.duration("FETCH_RETRY_BASE_MS", 1000, time.Millisecond),
-		RetryDelay:           r.duration("RETRY_DELAY_SECONDS", 10, time.Second),
+		RetryDelay:           r.duration("RETRY_DELAY_SECONDS", 120, time.Second),
 		DomainDeadline:       r.timeout("DOMAIN_DEADLINE_MS", 120000),
 		AlertWebhookURL:      r.webURL("ALERT_WEBHOOK_URL"),
 		LedgerRetention:      time.Duration(r.number("LEDGER_RETENTION_DAYS", 180, 1, 3650)) * 24 * time.Hour,

@@ -24,7 +24,7 @@ func TestDefaults(t *testing.T) {
 		s.RequestInterval != time.Second || s.MaxCrawlDelay != 30*time.Second || s.MaxRequestsPerDomain != 20 ||
 		s.RobotsTimeout != 10*time.Second || s.SitemapTimeout != 15*time.Second || s.PageTimeout != 5*time.Second ||
 		s.MaxSitemapBytes != 52428800 || s.FetchRetries != 3 || s.FetchRetryBase != time.Second ||
-		s.RetryDelay != 10*time.Second || s.DomainDeadline != 2*time.Minute || s.LedgerRetention != 180*24*time.Hour {
+		s.RetryDelay != 2*time.Minute || s.DomainDeadline != 2*time.Minute || s.LedgerRetention != 180*24*time.Hour {
 		t.Errorf("defaults differ from the documented ones: %+v", s)
 	}
 }

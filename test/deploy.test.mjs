@@ -80,6 +80,17 @@ test("no environment has a secret among its variables", () => {
   }
 });
 
+// Go settles messages and the entry those that Go did not see: both by the same delay.
+test("the delay of a retry outlasts an outage of minutes where it is deployed, and is the documented one", () => {
+  const value = (path, pattern) => Number(pattern.exec(readFileSync(join(root, path), "utf8"))?.[1]);
+  const seconds = value("settings/settings.go", /"RETRY_DELAY_SECONDS", (\d+)/);
+  assert.equal(value("worker/entry.mjs", /^const defaultRetryDelay = (\d+);/m), seconds);
+  assert.equal(value("README.md", /^\| `RETRY_DELAY_SECONDS` \| (\d+) /m), seconds);
+  assert.ok(seconds + 2 * seconds + 4 * seconds >= 10 * 60, `three retries are over after ${7 * seconds} s`);
+  for (const env of Object.keys(environments)) assert.equal(readConfig({ config: join(root, "wrangler.jsonc"), env }, { hideWarnings: true }).vars.RETRY_DELAY_SECONDS, undefined, env);
+  assert.equal(readConfig({ config: join(root, "wrangler.jsonc") }, { hideWarnings: true }).vars.RETRY_DELAY_SECONDS, "10", "a local run does not wait for minutes");
+});
+
 test("development has the same sizes and retries, with short timeouts", () => {
   const { queues, name } = readConfig({ config: join(root, "wrangler.jsonc") }, { hideWarnings: true });
   sendsAgain({ queues });

@@ -116,11 +116,13 @@ async function refuse(batch, env, { ack, retry }) {
   console[level](JSON.stringify({ event: "batch_refused", level, ts: new Date().toISOString(), queue_name: queue, messages: messages.length, resent, error: error?.message }));
 }
 
+const defaultRetryDelay = 120; // seconds, as in settings/settings.go
+
 // RETRY_DELAY_SECONDS doubled with every attempt, at most the 24 hours that the platform allows.
 // Go reports a wrong setting; here it must not keep a message from being retried.
-function retryDelay(env, attempts) {
-  const base = Number(env.RETRY_DELAY_SECONDS ?? 10);
-  return Math.min(86_400, (base >= 0 ? base : 10) * 2 ** (attempts - 1));
+function retryDelay({ RETRY_DELAY_SECONDS: set }, attempts) {
+  const base = set === undefined || set === "" ? defaultRetryDelay : Number(set);
+  return Math.min(86_400, (base >= 0 ? base : defaultRetryDelay) * 2 ** (attempts - 1));
 }
 
 async function scheduled(event, env, ctx) {
