@@ -6,40 +6,21 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"slices"
 	"time"
 
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/discovery"
 	"github.com/newsfork/seed-engine/fetch"
-	"github.com/newsfork/seed-engine/markup"
 	"github.com/newsfork/seed-engine/r2"
 	"github.com/newsfork/seed-engine/robots"
 	"github.com/newsfork/seed-engine/sitemap"
 )
 
-// verdicts tells what robots.txt says of a URL; known is false where that of its host was not fetched.
-type verdicts func(url string) (allowed, known bool)
-
-// verdictsOf are those of a group that holds for some hosts.
-func verdictsOf(group *robots.Group, hosts ...string) verdicts {
-	return func(url string) (allowed, known bool) {
-		if !slices.Contains(hosts, markup.HostOf(url)) {
-			return false, false
-		}
-		return group.Allowed(url), true
-	}
-}
-
 // analyse begins the analysis of the domain, once robots.txt is known.
 func (g *gathering) analyse() {
-	var known verdicts
-	if f := g.facts; f.robotsCode != 0 {
-		known = verdictsOf(g.group, g.message.Domain, f.origin.Host)
-	}
 	g.facts.analyser = discovery.NewAnalyser(discovery.Options{
 		Domain: g.message.Domain, Now: g.Clock.Now(),
-		Context: discovery.Context{Authority: g.message.Authority}, Robots: known,
+		Context: discovery.Context{Authority: g.message.Authority}, Robots: g.rulings.verdict,
 	})
 }
 
@@ -62,7 +43,7 @@ func entryMethod(s *sitemap.Summary) discovery.EntryMethod {
 		return discovery.RSSEntry
 	case s.Kind == sitemap.Atom:
 		return discovery.AtomEntry
-	case s.NewsEntries > 0 && 2*s.NewsEntries >= s.URLs:
+	case s.IsNews():
 		return discovery.NewsSitemapEntry
 	}
 	return discovery.SitemapEntry
@@ -71,6 +52,7 @@ func entryMethod(s *sitemap.Summary) discovery.EntryMethod {
 // crawl looks at a few pages that the home page links to or that patterns suggest, within the
 // request budget. a is the answer of the home page.
 func (g *gathering) crawl(ctx context.Context, home string, a *fetch.Answer) {
+	g.crawling = true
 	c := g.facts.analyser.Crawl(home)
 	if _, ok := c.Next(); !ok {
 		return
@@ -85,28 +67,13 @@ func (g *gathering) crawl(ctx context.Context, home string, a *fetch.Answer) {
 			Method: next.Method, URL: next.URL, Accept: "text/html, */*;q=0.5", Timeout: g.Settings.PageTimeout, Once: true,
 		})
 		if failure != nil {
-			g.undiscovered(next.URL, failure)
-			if g.stopped(failure) {
+			if !g.missed(next.URL, a, failure) {
 				return
 			}
 			continue
 		}
 		c.Answer(a.Status, a.Header.Get("Content-Type"), nil)
 	}
-}
-
-// undiscovered notes what kept the discovery from being complete.
-func (g *gathering) undiscovered(url string, failure error) {
-	t := discovery.NetworkFailure
-	switch contract.KindOf(failure) {
-	case contract.Timeout:
-		t = discovery.TimeoutFailure
-	case contract.Parse:
-		t = discovery.ParsingFailure
-	case contract.Validation:
-		return // robots.txt or a limit of ours
-	}
-	g.facts.analyser.Fail(discovery.Failure{Type: t, URL: url, Message: *failed(failure).Error})
 }
 
 // pageLinks are the absolute links of a page, in its order.
@@ -140,19 +107,20 @@ func (b *Batch) restore(ctx context.Context, dir r2.DomainDir, d *contract.Docum
 			return nil, err
 		}
 	}
-	var known verdicts
+	known := newRulings()
 	if d.Robots.StatusCode != 0 {
-		hosts := []string{d.Domain}
-		if h := d.Technical.ServerInfo.EffectiveHost; h != nil {
-			hosts = append(hosts, *h)
-		}
 		result := robots.Evaluate(robots.Fetched{Status: d.Robots.StatusCode, Failed: d.Robots.ErrorType != nil, Body: body})
-		known = verdictsOf(result.File.Agent(b.Settings.UserAgent), hosts...)
+		group := result.File.Agent(b.Settings.UserAgent)
+		known.standIn(d.Domain, group)
+		if h := d.Technical.ServerInfo.EffectiveHost; h != nil {
+			known.standIn(*h, group)
+		}
 	}
+	known.load(storedRules(data), b.Settings.UserAgent)
 	state, err := discovery.ParseState(data)
 	if err == nil {
 		var a *discovery.Analyser
-		if a, err = discovery.Restore(state, known); err == nil {
+		if a, err = discovery.Restore(state, known.verdict); err == nil {
 			return a, nil
 		}
 	}

@@ -26,9 +26,6 @@ const (
 	maxHold = 30 * time.Minute
 )
 
-// disallowed is the error_type of what robots.txt forbids to ask for.
-const disallowed = "robots_disallowed"
-
 // facts is what one collection learned.
 type facts struct {
 	reachable bool  // some request got an HTTP answer
@@ -45,11 +42,14 @@ type facts struct {
 	sitemapCode int
 	sitemapAt   time.Time
 	feeds       []contract.Feed
-	server      contract.ServerInfo
-	stats       fetch.Stats
-	analyser    *discovery.Analyser
-	analysing   time.Duration // spent on pages that only discovery wanted
-	stored      bool          // discovery.json was written
+	// feedsOmitted counts those that the site declares or submits and that are not listed.
+	feedsOmitted int
+	server       contract.ServerInfo
+	stats        fetch.Stats
+	analyser     *discovery.Analyser
+	analysing    time.Duration     // spent on pages that only discovery wanted
+	rules        map[string]string // of other hosts, see rulings.store
+	stored       bool              // discovery.json was written
 }
 
 // gathering is one collection under way.
@@ -59,22 +59,32 @@ type gathering struct {
 	dir     r2.DomainDir
 	session *fetch.Session
 	group   *robots.Group     // our group of the effective host's robots.txt
+	rulings *rulings          // of all hosts that were asked
+	named   []string          // the Sitemap lines of that robots.txt, all of them
 	roots   map[string]string // entry point of each sitemap that was read, by the URL it was asked under
 	facts   *facts
+
+	newsRoot bool // the root sitemap is one of news that was found at a well-known path
+
+	unread     map[string]error // why robots.txt of other authorities could not be read
+	otherHosts int              // authorities beside the site's own of which robots.txt was asked for
+	reserve    int              // requests kept for what comes later
+	crawling   bool             // only the site's own pages are of interest any more
 }
 
 // gather asks the domain: robots.txt, sitemaps, home page, feeds, in this order. Evidence is stored
 // as it comes in. Only failures of the bucket are errors; those of the domain are facts.
 func (b *Batch) gather(ctx context.Context, m *contract.DomainMessage, dir r2.DomainDir) (*facts, error) {
 	s := b.Settings
+	g := &gathering{Batch: b, message: m, dir: dir, roots: map[string]string{}, rulings: newRulings(), unread: map[string]error{}, facts: &facts{feeds: []contract.Feed{}}}
 	session := fetch.NewSession(fetch.Config{
-		UserAgent: s.UserAgent, Excluded: b.excluded, Interval: s.RequestInterval, MaxCrawlDelay: s.MaxCrawlDelay,
+		UserAgent: s.UserAgent, Excluded: b.excluded, Rules: g.rules, Interval: s.RequestInterval, MaxCrawlDelay: s.MaxCrawlDelay,
 		MaxRequests: s.MaxRequestsPerDomain, MaxRedirects: maxRedirects,
 		Retries: s.FetchRetries, RetryBase: s.FetchRetryBase,
 		Deadline: s.DomainDeadline, MaxWall: maxWall,
 	}, b.Transport, b.Clock, b.limiter)
 	defer session.Close()
-	g := &gathering{Batch: b, message: m, dir: dir, session: session, roots: map[string]string{}, facts: &facts{feeds: []contract.Feed{}}}
+	g.session = session
 	err := g.run(ctx)
 	freeAt := session.FreeAt()
 	if latest := b.Clock.Now().Add(maxHold); freeAt.After(latest) {
@@ -83,6 +93,7 @@ func (b *Batch) gather(ctx context.Context, m *contract.DomainMessage, dir r2.Do
 	b.mu.Lock()
 	b.freeAt[m.Domain] = freeAt
 	b.mu.Unlock()
+	g.facts.rules = g.rulings.store(g.group)
 	g.facts.stats = session.Stats()
 	g.facts.reachable = g.facts.stats.Answered > 0
 	g.facts.at = b.Clock.Now()
@@ -95,6 +106,7 @@ func (g *gathering) run(ctx context.Context) error {
 		return err
 	}
 	g.analyse()
+	g.undiscovered(g.facts.origin.Answer.URL, g.facts.origin.Answer.Retries, g.facts.robots.Failure)
 	if !open {
 		g.facts.sitemap.Documents = []contract.SitemapDocument{}
 		g.facts.server = serverInfo(g.facts.origin.Answer.Header)
@@ -140,20 +152,6 @@ func within(host, domain string) bool {
 
 func digest(sum []byte) *string { return contract.Text(hex.EncodeToString(sum)) }
 
-// failed describes an error in a document.
-func failed(err error) contract.Failure {
-	var e *contract.Error
-	message := err.Error()
-	if errors.As(err, &e) && e.Message != "" {
-		message = e.Message
-	}
-	kind := string(contract.KindOf(err))
-	if errors.Is(err, fetch.ErrDisallowed) {
-		kind = disallowed
-	}
-	return contract.Failure{Error: contract.Text(message), ErrorType: contract.Text(kind)}
-}
-
 // lastModified reads the header of that name.
 func lastModified(h http.Header) *contract.Time {
 	t, err := http.ParseTime(h.Get("Last-Modified"))
@@ -169,7 +167,7 @@ func (f *facts) describe(d *contract.Document) {
 	d.CollectedAt = contract.Time{Time: f.at}
 	d.Robots = contract.RobotsSummary{
 		StatusCode: f.robotsCode, ContentLength: f.robots.Size, Exists: f.robots.Exists,
-		FetchedAt: contract.At(f.robotsAt), SitemapURLs: f.robots.SitemapURLs, Failure: f.robots.Failure,
+		FetchedAt: contract.At(f.robotsAt), SitemapURLs: f.robots.SitemapURLs, URLsOmitted: f.robots.URLsOmitted, Failure: f.robots.Failure,
 	}
 	d.Sitemap = contract.SitemapFacts{
 		StatusCode: f.sitemapCode, ContentLength: f.sitemap.Size, Exists: f.sitemap.Exists,
@@ -185,7 +183,7 @@ func (f *facts) describe(d *contract.Document) {
 		f.server.SupportsHTTPS = f.origin.HTTPS
 		f.server.EffectiveHost = contract.Text(f.origin.Host)
 	}
-	d.Technical = contract.Technical{RobotsTxt: f.robots, SitemapXML: f.sitemap, Feeds: f.feeds, ServerInfo: f.server}
+	d.Technical = contract.Technical{RobotsTxt: f.robots, SitemapXML: f.sitemap, Feeds: f.feeds, FeedsOmitted: f.feedsOmitted, ServerInfo: f.server}
 	d.Processing.PolitenessWaitMS = f.stats.PolitenessWait.Milliseconds()
 	d.Processing.ProcessingDurationMS = (f.stats.Elapsed - f.stats.PolitenessWait).Milliseconds()
 }

@@ -1,6 +1,7 @@
 package collector
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"slices"
@@ -22,7 +23,11 @@ func (g *gathering) homePage(ctx context.Context) {
 		URL: base + "/", Accept: "text/html, application/xhtml+xml, */*;q=0.5", Timeout: g.Settings.PageTimeout,
 		MaxBytes: maxPageBytes, Whole: true,
 	})
-	g.missed(failure)
+	if failure != nil {
+		g.missed(base+"/", a, failure)
+	} else {
+		g.undiscovered(base+"/", a.Retries, refusal(a.Status))
+	}
 	f.server = serverInfo(a.Header)
 	if a.Status == 0 {
 		f.server = serverInfo(f.origin.Answer.Header)
@@ -35,14 +40,25 @@ func (g *gathering) homePage(ctx context.Context) {
 	}
 }
 
+// declaredBy is how a feed is found that the home page declares.
+const declaredBy = "link"
+
 // findFeeds reads the feeds that the home page declares, or looks for one.
 func (g *gathering) findFeeds(ctx context.Context, base string, home *fetch.Answer, failure error) {
 	f := g.facts
 	if isPage(failure, home) {
-		for i, c := range feed.Links(home.Content, home.URL) {
+		links := feed.Links(home.Content, home.URL)
+		for i, c := range links {
 			if len(f.feeds) >= maxFeeds || i >= 2*maxFeeds {
-				f.analyser.Source(discovery.Source{Method: feedMethod(c.Kind), URL: c.URL}) // declared, not read
-			} else if !g.feed(ctx, c.URL, "link") {
+				// Declared, not read.
+				f.feedsOmitted += len(links) - i
+				for _, c := range links[i:min(len(links), contract.MaxFeeds)] {
+					f.analyser.Source(discovery.Source{Method: feedMethod(c.Kind), URL: c.URL})
+				}
+				break
+			}
+			if !g.feed(ctx, c.URL, declaredBy) {
+				f.feedsOmitted += len(links) - i
 				return
 			}
 		}
@@ -77,7 +93,10 @@ func (g *gathering) feed(ctx context.Context, link, foundBy string) bool {
 		Timeout: g.Settings.PageTimeout, MaxBytes: maxFeedBytes,
 	})
 	if failure != nil {
-		return g.missed(failure)
+		return g.missed(link, a, failure)
+	}
+	if a.Status >= 500 {
+		g.undiscovered(link, a.Retries, refusal(a.Status))
 	}
 	if a.Status != http.StatusOK || g.hasFeed(a.URL) {
 		return true
@@ -87,38 +106,38 @@ func (g *gathering) feed(ctx context.Context, link, foundBy string) bool {
 		items = append(items, discovery.Fact{Loc: slices.Clone(i.Link), Lastmod: i.Date, Method: discovery.FromFeed})
 	})
 	if err != nil {
-		return g.missed(err)
+		return g.missed(link, a, err)
 	}
-	if facts.Kind != "" {
+	switch {
+	case facts.Kind == "" && foundBy == declaredBy:
+		g.undiscovered(link, a.Retries, contract.Failure{Error: contract.ShortText(cmp.Or(facts.Problem, "it is not a feed")), ErrorType: contract.Text(string(contract.Parse))})
+	case facts.Kind != "":
 		source := g.facts.analyser.Source(discovery.Source{Method: feedMethod(facts.Kind), URL: a.URL, Read: true})
 		for i := range items {
 			items[i].Source = source
 			g.facts.analyser.Add(&items[i])
 		}
 		g.noteFeed(contract.Feed{
-			URL: a.URL, Kind: string(facts.Kind), Title: contract.Text(facts.Title), FoundBy: foundBy,
+			URL: a.URL, Kind: string(facts.Kind), Title: contract.ShortText(facts.Title), FoundBy: foundBy,
 			ItemCount: facts.Items, LastUpdated: contract.At(facts.Newest),
 		})
 	}
 	return true
 }
 
-// missed notes that the home page or a feed was not read although it may be there: nothing else in the
-// document says so. It reports whether anything more may be asked.
-func (g *gathering) missed(failure error) bool {
-	switch contract.KindOf(failure) {
-	case contract.Network, contract.Timeout:
-		g.facts.partial = true
-	}
-	return !g.stopped(failure)
-}
-
 func (g *gathering) hasFeed(link string) bool {
 	return slices.ContainsFunc(g.facts.feeds, func(f contract.Feed) bool { return f.URL == link })
 }
 
-func (g *gathering) noteFeed(f contract.Feed) { g.facts.feeds = append(g.facts.feeds, f) }
+// noteFeed lists a feed that was read, while there is room.
+func (g *gathering) noteFeed(f contract.Feed) {
+	if len(g.facts.feeds) == contract.MaxFeeds {
+		g.facts.feedsOmitted++
+		return
+	}
+	g.facts.feeds = append(g.facts.feeds, f)
+}
 
 func serverInfo(h http.Header) contract.ServerInfo {
-	return contract.ServerInfo{Server: contract.Text(h.Get("Server")), ContentEncoding: contract.Text(h.Get("Content-Encoding"))}
+	return contract.ServerInfo{Server: contract.ShortText(h.Get("Server")), ContentEncoding: contract.ShortText(h.Get("Content-Encoding"))}
 }

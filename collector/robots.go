@@ -3,12 +3,11 @@ package collector
 import (
 	"context"
 	"crypto/sha256"
-	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/newsfork/seed-engine/contract"
-	"github.com/newsfork/seed-engine/fetch"
 	"github.com/newsfork/seed-engine/r2"
 	"github.com/newsfork/seed-engine/robots"
 )
@@ -17,10 +16,7 @@ import (
 // session obey it. It reports whether anything more may be asked.
 func (g *gathering) robots(ctx context.Context) (open bool, err error) {
 	f := g.facts
-	origin, failure := g.session.Origin(ctx, g.message.Domain, altHost(g.message), "/robots.txt", fetch.Target{
-		Accept: "text/plain, */*;q=0.5", Timeout: g.Settings.RobotsTimeout,
-		MaxBytes: robots.MaxBytes + 1, Whole: true,
-	})
+	origin, failure := g.session.Origin(ctx, g.message.Domain, altHost(g.message), "/robots.txt", g.robotsTarget(""))
 	a := origin.Answer
 	f.origin, f.robotsCode, f.robotsAt = origin, a.Status, g.Clock.Now()
 	g.stopped(failure)
@@ -28,26 +24,23 @@ func (g *gathering) robots(ctx context.Context) (open bool, err error) {
 	if a.Status == 0 {
 		f.failure = failure
 	}
-	result := robots.Evaluate(robots.Fetched{
-		Status: a.Status, Redirects: len(a.Hops), ContentType: a.Header.Get("Content-Type"), Body: body,
-		Failed: failure != nil && !errors.Is(failure, fetch.ErrRedirects),
-	})
+	result := evaluate(a, failure)
 	g.group = result.File.Agent(g.Settings.UserAgent)
 	f.robots = contract.RobotsTxt{
-		Exists: result.Exists, AllowsCrawling: g.group.Allowed("/"),
-		ContentSignals: g.group.ContentSignals(), SitemapURLs: []string{},
+		Exists: result.Exists, AllowsCrawling: g.group.Allowed("/"), SitemapURLs: []string{},
 	}
+	f.robots.ContentSignals, f.robots.SignalsOmitted = contentSignals(g.group)
 	switch {
 	case result.Exists:
 		body = body[:min(len(body), robots.MaxBytes)]
 		sum := sha256.Sum256(body)
 		f.robots.Size, f.robots.SHA256 = int64(len(body)), digest(sum[:])
-		f.robots.LastModified, f.robots.ETag = lastModified(a.Header), contract.Text(a.Header.Get("ETag"))
-		f.robots.SitemapURLs = append(f.robots.SitemapURLs, result.File.Sitemaps(a.URL)...)
+		f.robots.LastModified, f.robots.ETag = lastModified(a.Header), contract.ShortText(a.Header.Get("ETag"))
+		g.named = result.File.Sitemaps(a.URL)
+		f.robots.SitemapURLs, f.robots.URLsOmitted = shortList(g.named)
 		if delay, ok := g.group.CrawlDelay(); ok {
 			seconds := delay.Seconds()
 			f.robots.CrawlDelaySeconds = &seconds
-			g.session.SetDelay(origin.Host, delay)
 		}
 		_, err = g.put(ctx, g.dir.Robots(), body, &r2.PutOptions{ContentType: "text/plain"})
 	case failure != nil:
@@ -58,15 +51,45 @@ func (g *gathering) robots(ctx context.Context) (open bool, err error) {
 		f.robots.Failure = refusal(a.Status)
 	}
 	g.Log.Info("robots_fetched", "domain_id", g.message.DomainID, "status", a.Status, "content_length", f.robots.Size)
-	for _, host := range []string{g.message.Domain, origin.Host} {
-		g.session.SetRules(host, g.group.Allowed)
+	if a.Status != 0 {
+		g.adopt(a, g.group)
+		// The host that answered stands for those of the domain that do not.
+		g.rulings.standIn(origin.Host, g.group)
+		g.rulings.standIn(g.message.Domain, g.group)
 	}
 	return result.Access != robots.Unreachable && g.leavesAnything(), err
 }
 
 // leavesAnything reports whether robots.txt allows any of what would be asked for next.
 func (g *gathering) leavesAnything() bool {
-	return slices.ContainsFunc(append([]string{"/", "/sitemap.xml"}, g.facts.robots.SitemapURLs...), g.group.Allowed)
+	return slices.ContainsFunc(append([]string{"/", "/sitemap.xml"}, g.named...), g.group.Allowed)
+}
+
+// shortList gives what a document lists of the sitemaps that robots.txt names, and how many it leaves out.
+func shortList(urls []string) (listed []string, omitted int) {
+	listed = []string{}
+	for _, u := range urls {
+		if len(listed) == contract.MaxSitemapURLs || len(u) > contract.MaxSitemapURLBytes {
+			omitted++
+			continue
+		}
+		listed = append(listed, u)
+	}
+	return listed, omitted
+}
+
+// contentSignals gives what a document says of the signals of a group, and how many it leaves out.
+func contentSignals(group *robots.Group) (listed map[string]string, omitted int) {
+	listed = map[string]string{}
+	all := group.ContentSignals()
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		if len(listed) == contract.MaxContentSignals || len(name) > contract.MaxTextBytes {
+			omitted++
+			continue
+		}
+		listed[name] = all[name]
+	}
+	return listed, omitted
 }
 
 // refusal describes an answer that is not a success. A 4xx is a fact, a 5xx is the server failing.

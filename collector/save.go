@@ -60,7 +60,7 @@ func (b *Batch) save(ctx context.Context, dir r2.DomainDir, m *contract.DomainMe
 			b.discovered(doc, analyser, took)
 		}
 		if f != nil && !f.stored {
-			if _, err := b.put(ctx, dir.Discovery(), marshal(analyser.State()), &r2.PutOptions{ContentType: "application/json"}); err != nil {
+			if _, err := b.put(ctx, dir.Discovery(), marshal(state{analyser.State(), f.rules}), &r2.PutOptions{ContentType: "application/json"}); err != nil {
 				return nil, err
 			}
 			f.stored = true

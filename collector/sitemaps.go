@@ -21,16 +21,25 @@ func (g *gathering) sitemaps(ctx context.Context) error {
 	f := g.facts
 	f.sitemap.Documents = []contract.SitemapDocument{}
 	f.sitemapCode = http.StatusNotFound
-	walk := sitemap.NewWalk(f.origin.Scheme+"://"+f.origin.Host, f.robots.SitemapURLs, g.Settings.MaxRequestsPerDomain, g.Clock.Now())
-	for len(f.sitemap.Documents) == 0 || g.session.Stats().Requests+afterSitemaps < g.Settings.MaxRequestsPerDomain {
-		c, ok := walk.Next()
-		if !ok {
-			return nil
+	walk := sitemap.NewWalk(f.origin.Scheme+"://"+f.origin.Host, g.named, g.Settings.MaxRequestsPerDomain, g.Clock.Now())
+	more := true
+	for more && (len(f.sitemap.Documents) == 0 || g.session.Stats().Requests+afterSitemaps < g.Settings.MaxRequestsPerDomain) {
+		var c sitemap.Candidate
+		if c, more = walk.Next(); !more {
+			break
 		}
-		if more, err := g.sitemap(ctx, walk, c); !more || err != nil {
+		var err error
+		if more, err = g.sitemap(ctx, walk, c); err != nil {
 			return err
 		}
+		g.reserve = afterSitemaps
 	}
+	g.reserve = 0
+	f.sitemap.NotRead += walk.Unread()
+	if more { // the budget ended it, perhaps the search for one at well-known paths
+		_, more = walk.Next()
+	}
+	f.partial = f.partial || more || f.sitemap.NotRead > 0
 	return nil
 }
 
@@ -52,6 +61,9 @@ func (g *gathering) sitemap(ctx context.Context, walk *sitemap.Walk, c sitemap.C
 	case failure != nil:
 		more, why = !g.stopped(failure), failed(failure)
 		if !more && a.Requests == 0 { // it was not asked for, and tells nothing of the site
+			if c.Source != sitemap.FromWellKnown {
+				f.sitemap.NotRead++
+			}
 			if !f.sitemap.Exists && f.sitemap.Error == nil {
 				f.sitemap.Failure = why
 			}
@@ -65,7 +77,7 @@ func (g *gathering) sitemap(ctx context.Context, walk *sitemap.Walk, c sitemap.C
 		// What a child of an index lists counts for the index.
 		entry := discovery.Source{Method: discovery.SitemapEntry, URL: cmp.Or(g.roots[c.Parent], a.URL), Read: true}
 		var source discovery.SourceID
-		s, failure, err := g.read(ctx, a, func(e *sitemap.Entry) {
+		s, failure, err := g.read(ctx, c, a, func(e *sitemap.Entry) {
 			if e.Child {
 				walk.Child(c, e.Loc, e.Lastmod)
 				return
@@ -83,15 +95,18 @@ func (g *gathering) sitemap(ctx context.Context, walk *sitemap.Walk, c sitemap.C
 		}
 		d.Kind, d.URLCount, d.NewsCount, d.LastUpdated = contract.Text(string(s.Kind)), s.URLs, s.NewsTitles, contract.At(s.Newest)
 		why = failure
+		if f.sitemapURL == a.URL {
+			f.sitemapAt = began
+		}
 		if failure == (contract.Failure{}) {
-			walk.Read(s)
+			walk.Read(c, s)
 			g.roots[c.URL] = entry.URL
 			if entry.URL == a.URL {
 				g.facts.analyser.Source(discovery.Source{Method: entryMethod(s), URL: a.URL, Read: true})
 			}
 			if s.Kind == sitemap.RSS || s.Kind == sitemap.Atom { // sites submit feeds as sitemaps
 				g.noteFeed(contract.Feed{
-					URL: a.URL, Kind: string(s.Kind), Title: contract.Text(s.Title), FoundBy: string(c.Source),
+					URL: a.URL, Kind: string(s.Kind), Title: contract.ShortText(s.Title), FoundBy: string(c.Source),
 					ItemCount: s.URLs + s.Skipped, LastUpdated: contract.At(s.Newest),
 				})
 			}
@@ -100,11 +115,12 @@ func (g *gathering) sitemap(ctx context.Context, walk *sitemap.Walk, c sitemap.C
 			f.sitemap.LastUpdated = newest(f.sitemap.LastUpdated, d.LastUpdated)
 		}
 	}
-	if why.ErrorType != nil {
-		g.undiscovered(c.URL, &contract.Error{Kind: contract.Kind(*why.ErrorType), Message: *why.Error})
+	if more {
+		g.undiscovered(c.URL, a.Retries, why)
 	}
 	d.Error = why.Error
-	f.sitemap.Documents = append(f.sitemap.Documents, d)
+	f.noteSitemap(d)
+	f.partial = f.partial || errors.Is(failure, fetch.ErrRobotsUnknown)
 	// Of several failures the last that is more than a missing file tells most.
 	if !f.sitemap.Exists && (f.sitemap.Error == nil || why.ErrorType != nil) {
 		f.sitemap.Failure, f.sitemapCode = why, cmp.Or(a.Status, http.StatusNotFound)
@@ -112,12 +128,14 @@ func (g *gathering) sitemap(ctx context.Context, walk *sitemap.Walk, c sitemap.C
 	return more, nil
 }
 
-// read parses an answer, and stores it as evidence while it does if it is the first sitemap. failure
-// says why it cannot be used; err is the bucket's.
-func (g *gathering) read(ctx context.Context, a *fetch.Answer, fn func(*sitemap.Entry)) (s *sitemap.Summary, failure contract.Failure, err error) {
+// read parses the answer to c, and stores it as evidence while it does if it may be the root sitemap: the
+// first one, or the first that is not of news where news were only guessed at. failure says why it cannot
+// be used; err is the bucket's.
+func (g *gathering) read(ctx context.Context, c sitemap.Candidate, a *fetch.Answer, fn func(*sitemap.Entry)) (s *sitemap.Summary, failure contract.Failure, err error) {
 	options := sitemap.Options{ContentType: a.Header.Get("Content-Type"), MaxBytes: g.Settings.MaxSitemapBytes, Now: g.Clock.Now()}
 	var e *evidence
-	if !g.facts.sitemap.Exists {
+	guessed := c.Source == sitemap.FromWellKnown
+	if !g.facts.sitemap.Exists || guessed && g.newsRoot {
 		if e, err = g.evidence(ctx, g.dir.Sitemap()); err != nil {
 			return nil, failure, err
 		}
@@ -130,16 +148,26 @@ func (g *gathering) read(ctx context.Context, a *fetch.Answer, fn func(*sitemap.
 	case broken != nil:
 		failure = failed(broken)
 	case summary.Kind == sitemap.Invalid:
-		failure = contract.Failure{Error: contract.Text(cmp.Or(summary.Problem, "it is not a sitemap")), ErrorType: contract.Text(string(contract.Parse))}
+		failure = contract.Failure{Error: contract.ShortText(cmp.Or(summary.Problem, "it is not a sitemap")), ErrorType: contract.Text(string(contract.Parse))}
 	}
 	switch {
 	case e == nil:
-	case failure.Error != nil:
+	case failure.Error != nil, g.facts.sitemap.Exists && summary.IsNews():
 		err = e.abort(nil)
 	default:
+		g.newsRoot = guessed && summary.IsNews()
 		err = g.root(a, &summary, e)
 	}
 	return &summary, failure, err
+}
+
+// noteSitemap lists a sitemap that was asked for, while there is room.
+func (f *facts) noteSitemap(d contract.SitemapDocument) {
+	if len(f.sitemap.Documents) == contract.MaxSitemapDocuments {
+		f.sitemap.DocumentsOmitted++
+		return
+	}
+	f.sitemap.Documents = append(f.sitemap.Documents, d)
 }
 
 func newest(a, b *contract.Time) *contract.Time {
@@ -155,7 +183,7 @@ func (g *gathering) root(a *fetch.Answer, s *sitemap.Summary, e *evidence) error
 	f.sitemapURL, f.sitemapCode = a.URL, a.Status
 	f.sitemap.Exists, f.sitemap.Size, f.sitemap.Failure = true, e.size, contract.Failure{}
 	f.sitemap.Kind, f.sitemap.SHA256 = contract.Text(string(s.Kind)), digest(e.sum.Sum(nil))
-	f.sitemap.LastModified, f.sitemap.ETag = lastModified(a.Header), contract.Text(a.Header.Get("ETag"))
+	f.sitemap.LastModified, f.sitemap.ETag = lastModified(a.Header), contract.ShortText(a.Header.Get("ETag"))
 	_, err := e.upload.Commit()
 	return contract.Wrap(contract.Storage, "collector.sitemap", err)
 }

@@ -61,6 +61,7 @@ type RobotsSummary struct {
 	Exists        bool     `json:"exists"`
 	FetchedAt     *Time    `json:"fetched_at"`
 	SitemapURLs   []string `json:"sitemap_urls"`
+	URLsOmitted   int      `json:"sitemap_urls_omitted,omitempty"`
 	Failure
 }
 
@@ -78,7 +79,7 @@ type SitemapFacts struct {
 // Failure says why something is not there. Both are null when nothing failed.
 type Failure struct {
 	Error     *string `json:"error"`
-	ErrorType *string `json:"error_type"` // a Kind, or robots_disallowed
+	ErrorType *string `json:"error_type"` // a Kind, robots_disallowed or robots_unknown
 }
 
 // Source names the raw files that the URLs came from.
@@ -92,8 +93,10 @@ type Technical struct {
 	RobotsTxt  RobotsTxt  `json:"robots_txt"`
 	SitemapXML SitemapXML `json:"sitemap_xml"`
 	Feeds      []Feed     `json:"feeds"`
-	ServerInfo ServerInfo `json:"server_info"`
-	ReusedFrom *string    `json:"reused_from"` // key of the document whose evidence was reused
+	// FeedsOmitted counts feeds that the site declares or submits and that are not among Feeds.
+	FeedsOmitted int        `json:"feeds_omitted,omitempty"`
+	ServerInfo   ServerInfo `json:"server_info"`
+	ReusedFrom   *string    `json:"reused_from"` // key of the document whose evidence was reused
 }
 
 // RobotsTxt describes robots.txt and its verdict for this crawler.
@@ -106,7 +109,9 @@ type RobotsTxt struct {
 	AllowsCrawling    bool              `json:"allows_crawling"`     // RFC 9309 verdict for our product token on "/"
 	CrawlDelaySeconds *float64          `json:"crawl_delay_seconds"` // as the file says
 	ContentSignals    map[string]string `json:"content_signals"`     // {} when it says nothing
-	SitemapURLs       []string          `json:"sitemap_urls"`
+	SignalsOmitted    int               `json:"content_signals_omitted,omitempty"`
+	SitemapURLs       []string          `json:"sitemap_urls"` // at most MaxSitemapURLs
+	URLsOmitted       int               `json:"sitemap_urls_omitted,omitempty"`
 	Failure
 }
 
@@ -122,6 +127,10 @@ type SitemapXML struct {
 	LastUpdated  *Time             `json:"last_updated"` // newest lastmod, else Last-Modified
 	Truncated    bool              `json:"truncated"`
 	Documents    []SitemapDocument `json:"documents"`
+	// DocumentsOmitted counts sitemaps that were requested and are not among Documents, NotRead those that
+	// the site names and a limit kept from being requested; there are more when it names more than 65,536.
+	DocumentsOmitted int `json:"documents_omitted,omitempty"`
+	NotRead          int `json:"sitemaps_not_read,omitempty"`
 	Failure
 }
 

@@ -13,10 +13,12 @@ import (
 // MaxDiscovered is how many URLs of a domain are named as those that matter.
 const MaxDiscovered = 50
 
+// MaxFailures is how many failures of a discovery are listed.
+const MaxFailures = 50
+
 const (
 	categoryExamples = 3
 	maxListings      = 20
-	maxFailures      = 50
 )
 
 // methods are the ways to find a URL, the best last; the number of a method is its rank. Rank 0 is
@@ -63,6 +65,7 @@ type Analyser struct {
 	classes  [len(types)]class
 	stats    Stats
 	failures []Failure
+	unlisted int // failures beyond MaxFailures
 
 	sources   []source
 	sourceIDs map[string]SourceID // by URL
@@ -92,11 +95,15 @@ func NewAnalyser(o Options) *Analyser {
 	return a
 }
 
-// Fail notes what keeps the discovery from being complete. Only the first 50 failures are kept.
-func (a *Analyser) Fail(f Failure) {
-	if len(a.failures) < maxFailures {
-		a.failures = append(a.failures, f)
+// Fail notes what keeps the discovery from being complete, and reports whether it is listed: the first
+// MaxFailures are, the others only counted.
+func (a *Analyser) Fail(f Failure) bool {
+	if len(a.failures) == MaxFailures {
+		a.unlisted++
+		return false
 	}
+	a.failures = append(a.failures, f)
+	return true
 }
 
 // Add takes a URL in.

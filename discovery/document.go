@@ -11,6 +11,7 @@ type Discovery struct {
 	Strategy   CrawlStrategy     `json:"crawl_strategy"`
 	Stats      Stats             `json:"discovery_stats"`
 	Errors     []Failure         `json:"errors"` // what kept the discovery from being complete
+	Unlisted   int               `json:"errors_omitted,omitempty"`
 }
 
 // DiscoveredURL is a URL that matters.
@@ -78,9 +79,10 @@ type Traps struct {
 // Failure is one thing that went wrong, after which the rest of the discovery went on.
 type Failure struct {
 	Type       FailureType `json:"type"`
+	ErrorType  string      `json:"error_type,omitempty"` // a contract.Kind, or robots_unknown; absent in documents of version 1.0.0
 	URL        string      `json:"url"`
 	Message    string      `json:"message"`
-	RetryCount int         `json:"retry_count"`
+	RetryCount int         `json:"retry_count"` // how often it was asked for again
 }
 
 // FailureType is the kind of a Failure.

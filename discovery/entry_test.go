@@ -86,7 +86,7 @@ func TestFailures(t *testing.T) {
 	for i := range 60 {
 		a.Fail(Failure{Type: TimeoutFailure, URL: fmt.Sprintf("https://www.mom.gov.sg/%d", i), Message: "no answer", RetryCount: 3})
 	}
-	if e := a.Result().Errors; len(e) != maxFailures || e[0] != (Failure{TimeoutFailure, "https://www.mom.gov.sg/0", "no answer", 3}) {
+	if e := a.Result().Errors; len(e) != MaxFailures || e[0] != (Failure{Type: TimeoutFailure, URL: "https://www.mom.gov.sg/0", Message: "no answer", RetryCount: 3}) {
 		t.Errorf("%d, %+v", len(e), e[0])
 	}
 }

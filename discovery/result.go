@@ -31,7 +31,7 @@ func (a *Analyser) Result() Discovery {
 			AllowedPatterns: []string{}, RespectRobots: true,
 		},
 		Stats:  a.stats,
-		Errors: append([]Failure{}, a.failures...),
+		Errors: append([]Failure{}, a.failures...), Unlisted: a.unlisted,
 	}
 	best := top{limit: MaxDiscovered}
 	for _, c := range a.top.list {

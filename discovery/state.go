@@ -27,6 +27,7 @@ type State struct {
 	Stats    Stats              `json:"stats"`
 	Sources  []StateSource      `json:"sources"`
 	Failures []Failure          `json:"failures"`
+	Unlisted int                `json:"failures_unlisted,omitempty"`
 }
 
 // StateNode is a segment of the patterns.
@@ -73,7 +74,7 @@ func (a *Analyser) State() *State {
 		Nodes: nodes,
 		Top:   storeURLs(a.top.list), Listings: storeURLs(a.listings.list),
 		Classes: map[Type]StateType{}, Stats: a.stats,
-		Sources: []StateSource{}, Failures: append([]Failure{}, a.failures...),
+		Sources: []StateSource{}, Failures: append([]Failure{}, a.failures...), Unlisted: a.unlisted,
 	}
 	for i := range a.classes {
 		if c := &a.classes[i]; c.count > 0 {
@@ -129,7 +130,7 @@ func Restore(s *State, robots func(url string) (allowed, known bool)) (*Analyser
 	if err != nil {
 		return damaged(err)
 	}
-	a.stats, a.failures = s.Stats, s.Failures
+	a.stats, a.failures, a.unlisted = s.Stats, s.Failures, s.Unlisted
 	for _, o := range s.Sources {
 		restored := source{Source: o.Source, newest: o.Newest}
 		for t, n := range o.Types {

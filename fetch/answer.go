@@ -17,6 +17,7 @@ type Answer struct {
 	Header   http.Header   // belongs to Status; nil when nothing answered
 	Hops     []Hop         // the redirects followed, in order
 	Requests int           // exchanges made for this answer, retries and redirects counted
+	Retries  int           // of them, those that asked again after a failure
 	Elapsed  time.Duration // from the start of the last answered request to its headers
 	// Body is the content, decoded. It is never nil; it is empty beside an error, for HEAD, 204
 	// and 304. The host stays occupied until it is read to its end or closed.

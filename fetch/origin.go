@@ -55,8 +55,7 @@ func (s *Session) Origin(ctx context.Context, domain, alt, path string, t Target
 	if f.url != nil {
 		r := &run{Session: s, ctx: ctx, target: t, answer: a}
 		if pause, ok := r.retry(f.url.Hostname(), f.err); ok {
-			r.tries++
-			r.after = s.clock.Now().Add(pause)
+			r.again(pause)
 			f.err = r.follow(f.url)
 		}
 	}

@@ -18,6 +18,7 @@ import (
 type Config struct {
 	UserAgent     string                // USER_AGENT, sent with every request
 	Excluded      func(url string) bool // what operators ruled out; nil: nothing
+	Rules         Rules                 // what robots.txt of other authorities says; nil: everything is allowed
 	Interval      time.Duration         // REQUEST_INTERVAL_MS: least pause between two requests to one host
 	MaxCrawlDelay time.Duration         // MAX_CRAWL_DELAY_MS: the most that SetDelay raises Interval to
 	MaxRequests   int                   // MAX_REQUESTS_PER_DOMAIN: redirects and retries counted
@@ -28,11 +29,19 @@ type Config struct {
 	MaxWall       time.Duration         // for everything
 }
 
+// Rules reads the robots.txt of an authority, such as https://www.example.com (RFC 9309, 2.3: another
+// scheme or port is another one), and says what it allows. A Session calls it before its first request
+// there, unless SetRules came first, and may be used by it for a Target with Robots set. After an error
+// the request is not made, and the next one calls it again.
+type Rules func(ctx context.Context, authority *url.URL) (allowed func(url string) bool, err error)
+
 // The errors of a Session that say: do not ask. They have the kind Validation (ErrDeadline:
-// Timeout), and no request was made for the URL they name.
+// Timeout; ErrRobotsUnknown: that of what went wrong), and no request was made for the URL they name.
 var (
-	// ErrDisallowed: robots.txt forbids the URL, the host was blocked, or an operator excluded it.
+	// ErrDisallowed: robots.txt forbids the URL, or an operator excluded it.
 	ErrDisallowed = errors.New("robots_disallowed")
+	// ErrRobotsUnknown is for Rules that cannot say what robots.txt allows.
+	ErrRobotsUnknown = errors.New("robots_unknown")
 	// ErrBudget: MaxRequests requests were made.
 	ErrBudget = errors.New("request budget spent")
 	// ErrDeadline: Deadline or MaxWall has passed, or would before the host may be asked again.
@@ -56,6 +65,7 @@ type Target struct {
 	MaxBytes        int64         // of the decoded content; DefaultMaxBytes when 0
 	Whole           bool          // read the body before Fetch returns: a failure in it is then retried too
 	Once            bool          // no retries: for probes that may fail
+	Robots          bool          // it is a robots.txt: no rules hold for it, nor where it redirects to (RFC 9309, 2.3.1.2)
 }
 
 // Stats is what a Session did so far.
@@ -83,10 +93,9 @@ type Session struct {
 	clock     Clock
 	limiter   *Limiter
 
-	rules   map[string]func(url string) bool
-	blocked map[string]string // host → why
-	asked   map[string]*host
-	open    *Body
+	rules map[string]func(url string) bool // by authority
+	asked map[string]*host
+	open  *Body
 
 	start        time.Time
 	polite       time.Duration
@@ -99,7 +108,7 @@ type Session struct {
 func NewSession(cfg Config, t Transport, c Clock, l *Limiter) *Session {
 	return &Session{
 		cfg: cfg, transport: t, clock: c, limiter: l,
-		rules: map[string]func(string) bool{}, blocked: map[string]string{}, asked: map[string]*host{},
+		rules: map[string]func(string) bool{}, asked: map[string]*host{},
 		open: emptyBody(), start: c.Now(),
 	}
 }
@@ -107,9 +116,11 @@ func NewSession(cfg Config, t Transport, c Clock, l *Limiter) *Session {
 // Close closes an Answer that is still open.
 func (s *Session) Close() { s.open.Close() }
 
-// SetRules makes every later request to host, redirects included, ask allowed first. host is the
-// canonical name, as in (*url.URL).Hostname of Answer.URL.
-func (s *Session) SetRules(host string, allowed func(url string) bool) { s.rules[host] = allowed }
+// SetRules makes every later request to an authority, redirects included, ask allowed first. The
+// authority is scheme and host as in Answer.URL, such as https://www.example.com.
+func (s *Session) SetRules(authority string, allowed func(url string) bool) {
+	s.rules[authority] = allowed
+}
 
 // SetDelay raises the pause between two requests to host to its Crawl-delay, at most to
 // MaxCrawlDelay. It never makes it shorter than Interval, nor than another session set it.
@@ -119,9 +130,6 @@ func (s *Session) SetDelay(host string, d time.Duration) {
 	defer s.limiter.mu.Unlock()
 	h.delay = max(h.delay, min(d, s.cfg.MaxCrawlDelay))
 }
-
-// Block makes every later request to host fail with ErrDisallowed; why is part of the message.
-func (s *Session) Block(host, why string) { s.blocked[host] = why }
 
 // Stats tells what the Session did so far.
 func (s *Session) Stats() Stats {
@@ -222,9 +230,9 @@ func redirect(a *Answer) (location string, ok bool) {
 func (r *run) ask(u *url.URL) error {
 	var failure error // of the request before
 	for {
-		sent := r.requests
+		sent := r.answer.Requests
 		err := r.exchange(u)
-		if r.requests == sent { // it was not asked
+		if r.answer.Requests == sent { // it was not asked
 			if failure != nil {
 				return failure
 			}
@@ -240,10 +248,16 @@ func (r *run) ask(u *url.URL) error {
 			return err
 		}
 		r.answer.Body.Close()
-		r.tries++
-		r.after = r.clock.Now().Add(pause)
+		r.again(pause)
 		failure = err
 	}
+}
+
+// again makes the next request a retry, after a pause.
+func (r *run) again(pause time.Duration) {
+	r.tries++
+	r.answer.Retries++
+	r.after = r.clock.Now().Add(pause)
 }
 
 // retry says whether to ask host again after an exchange that ended with err, and how much later.
@@ -267,7 +281,7 @@ func (r *run) retry(host string, err error) (pause time.Duration, ok bool) {
 // exchange makes one request as soon as its host may be asked.
 func (r *run) exchange(u *url.URL) error {
 	a, name := r.answer, u.Hostname()
-	if err := r.permitted(name, a.URL); err != nil {
+	if err := r.permitted(u, a.URL); err != nil {
 		return err
 	}
 	h := r.limiter.host(name)
@@ -306,23 +320,46 @@ func (r *run) exchange(u *url.URL) error {
 }
 
 // permitted refuses what must not be asked, or not any more.
-func (r *run) permitted(host, link string) error {
+func (r *run) permitted(u *url.URL, link string) error {
 	if err := r.ctx.Err(); err != nil {
 		return contract.Wrap(contract.Timeout, "fetch.Session", err)
-	}
-	if why, ok := r.blocked[host]; ok {
-		return stop(contract.Validation, ErrDisallowed, "%s is not asked: %s", link, why)
 	}
 	if r.cfg.Excluded != nil && r.cfg.Excluded(link) {
 		return stop(contract.Validation, ErrDisallowed, "%s is not asked: an operator excluded it", link)
 	}
-	if allowed := r.rules[host]; allowed != nil && !allowed(link) {
-		return stop(contract.Validation, ErrDisallowed, "%s is not asked: robots.txt forbids it", link)
+	if !r.target.Robots {
+		if err := r.obey(u, link); err != nil {
+			return err
+		}
 	}
 	if r.requests >= r.cfg.MaxRequests {
-		return stop(contract.Validation, ErrBudget, "%s is not asked: %d requests were made, as MAX_REQUESTS_PER_DOMAIN allows", link, r.requests)
+		return r.spent(link)
 	}
 	return nil
+}
+
+// obey refuses what the robots.txt of its authority forbids. One that was not read yet is read first.
+func (r *run) obey(u *url.URL, link string) error {
+	authority := url.URL{Scheme: u.Scheme, Host: u.Host}
+	allowed := r.rules[authority.String()]
+	if allowed == nil && r.cfg.Rules != nil {
+		if r.requests >= r.cfg.MaxRequests {
+			return r.spent(link)
+		}
+		var err error
+		if allowed, err = r.cfg.Rules(r.ctx, &authority); err != nil {
+			return located(err, link)
+		}
+		r.SetRules(authority.String(), allowed)
+	}
+	if allowed != nil && !allowed(link) {
+		return stop(contract.Validation, ErrDisallowed, "%s is not asked: robots.txt forbids it", link)
+	}
+	return nil
+}
+
+func (r *run) spent(link string) error {
+	return stop(contract.Validation, ErrBudget, "%s is not asked: %d requests were made, as MAX_REQUESTS_PER_DOMAIN allows", link, r.requests)
 }
 
 // turn waits until h may be asked, and takes its turn.

@@ -100,6 +100,11 @@ type Summary struct {
 	Problem   string // what is wrong with the document, if anything
 }
 
+// IsNews reports whether a document is a news sitemap: most of its entries are articles of Google News,
+// which are to be listed for two days
+// (https://developers.google.com/search/docs/crawling-indexing/sitemaps/news-sitemap).
+func (s *Summary) IsNews() bool { return s.NewsEntries > 0 && 2*s.NewsEntries >= s.URLs }
+
 // Parse reads a document to its end or limit and calls fn for every usable entry. base is the
 // document's own URL, against which relative locs are resolved. What is wrong with the document is
 // a fact in the Summary; the error is that of r or Options.Tee, returned as it is, and the Summary

@@ -2,6 +2,7 @@ package sitemap
 
 import (
 	"bytes"
+	"hash/maphash"
 	"slices"
 	"strings"
 	"time"
@@ -41,9 +42,9 @@ type Candidate struct {
 }
 
 // Walk decides which sitemap of a site to ask for next: those that robots.txt names, then the
-// children of the indexes among them, and the well-known paths only while nothing else was found.
-// News comes first, then what changed last. No document is asked for twice, whichever way leads to
-// it.
+// children of the indexes among them, and the well-known paths only while nothing else was found but
+// news, of which a sitemap covers no more than two days. News comes first, then what changed last. No
+// document is asked for twice, whichever way leads to it.
 //
 // The caller fetches: it takes Next until there is none, or until it has spent what it wants to
 // spend, and tells what came of each candidate with Redirect, Child and Read. A candidate that it
@@ -53,14 +54,18 @@ type Walk struct {
 	now    time.Time
 	keep   int
 
-	pending []pending // best first
-	guesses []string
-	taken   map[string]struct{} // what was handed out, or read under another name
-	parents map[string]string   // key of an index handed out → that of its parent
-	found   bool
-	cycles  int
-	order   int
+	pending   []pending // best first
+	guesses   []string
+	taken     map[string]struct{} // what was handed out, or read under another name
+	forgotten map[uint64]struct{} // digests of the keys for which keep left no room
+	seed      maphash.Seed        // of the digests
+	found     bool
+	news      bool // was found by a guess
+	order     int
 }
+
+// maxForgotten bounds the memory of what there was no room for. Of more nothing is counted.
+const maxForgotten = 1 << 16
 
 // pending is a candidate with what it is worth.
 type pending struct {
@@ -90,7 +95,8 @@ func NewWalk(origin string, listed []string, keep int, now time.Time) *Walk {
 		keep:    max(keep, 1),
 		guesses: WellKnown,
 		taken:   map[string]struct{}{},
-		parents: map[string]string{},
+
+		forgotten: map[uint64]struct{}{}, seed: maphash.MakeSeed(),
 	}
 	w.taken[identity(w.origin+"/robots.txt")] = struct{}{} // an index may name anything
 	for _, u := range listed {
@@ -105,13 +111,15 @@ func (w *Walk) Next() (Candidate, bool) {
 		p := w.pending[0]
 		w.pending = slices.Delete(w.pending, 0, 1)
 		if w.take(p.key) {
-			w.parents[p.key] = identity(p.Parent)
 			return p.Candidate, true
 		}
 	}
 	for !w.found && len(w.guesses) > 0 {
 		u := w.origin + w.guesses[0]
 		w.guesses = w.guesses[1:]
+		if w.news && classify(u) == newsClass {
+			continue
+		}
 		if w.take(identity(u)) {
 			return Candidate{URL: u, Source: FromWellKnown}, true
 		}
@@ -128,45 +136,53 @@ func (w *Walk) Redirect(c Candidate, target string) bool {
 
 // Child adds a sitemap that the index c names. It may be called for any number of children.
 func (w *Walk) Child(c Candidate, loc []byte, lastmod time.Time) {
-	key := identity(string(loc))
-	if w.ancestor(c, key) {
-		w.cycles++
-		return
-	}
 	w.add(pending{
 		Candidate: Candidate{URL: string(loc), Source: FromIndex, Parent: c.URL, Depth: c.Depth + 1},
-		key:       key,
+		key:       identity(string(loc)),
 		changed:   lastmod,
 	})
 }
 
-// Read tells what a document was. Guessing ends with the first that is a sitemap and not empty.
-func (w *Walk) Read(s *Summary) {
-	w.found = w.found || s.Kind != Invalid && s.URLs+s.Children > 0
+// Read tells what the document of c was. Guessing ends with the first that is a sitemap, not empty and
+// not one of news.
+func (w *Walk) Read(c Candidate, s *Summary) {
+	switch {
+	case s.Kind == Invalid || s.URLs+s.Children == 0:
+	case c.Source == FromWellKnown && s.IsNews():
+		w.news = true
+	default:
+		w.found = true
+	}
 }
 
-// Cycles counts the children that name their own index, or one above it.
-func (w *Walk) Cycles() int { return w.cycles }
+// Unread counts the sitemaps that are named and were not handed out, up to some 65,000.
+func (w *Walk) Unread() int {
+	n := len(w.forgotten)
+	for i := range w.pending {
+		if _, ok := w.taken[w.pending[i].key]; !ok {
+			n++
+		}
+	}
+	return n
+}
 
 func (w *Walk) take(key string) bool {
 	if _, ok := w.taken[key]; ok {
 		return false
 	}
 	w.taken[key] = struct{}{}
+	delete(w.forgotten, maphash.String(w.seed, key))
 	return true
 }
 
-// ancestor reports whether key is the index c or one that leads to it.
-func (w *Walk) ancestor(c Candidate, key string) bool {
-	for k, n := identity(c.URL), c.Depth; n >= 0; k, n = w.parents[k], n-1 {
-		if k == key {
-			return true
-		}
+// forget notes a candidate for which there is no room.
+func (w *Walk) forget(key string) {
+	if len(w.forgotten) < maxForgotten {
+		w.forgotten[maphash.String(w.seed, key)] = struct{}{}
 	}
-	return false
 }
 
-// add inserts p by its worth. What is beyond keep is forgotten.
+// add inserts p by its worth. What is beyond keep is only counted.
 func (w *Walk) add(p pending) {
 	if _, ok := w.taken[p.key]; ok || p.key == "" {
 		return
@@ -181,12 +197,18 @@ func (w *Walk) add(p pending) {
 		p.changed = time.Time{}
 	}
 	at, _ := slices.BinarySearchFunc(w.pending, p, compare)
-	if at == w.keep || slices.ContainsFunc(w.pending, func(q pending) bool { return q.key == p.key }) {
+	if slices.ContainsFunc(w.pending, func(q pending) bool { return q.key == p.key }) {
+		return
+	}
+	if at == w.keep {
+		w.forget(p.key)
 		return
 	}
 	if len(w.pending) == w.keep {
+		w.forget(w.pending[w.keep-1].key)
 		w.pending = w.pending[:w.keep-1]
 	}
+	delete(w.forgotten, maphash.String(w.seed, p.key))
 	w.pending = slices.Insert(w.pending, at, p)
 }
 

@@ -25,7 +25,6 @@ type site struct {
 		URLsTotal   int               `json:"urls_total"`
 		Source      map[string]Source `json:"source"`
 		MaxFetches  map[string]int    `json:"max_fetches_of"`
-		Cycle       bool              `json:"cycle"`
 		Errors      int               `json:"errors"`
 		RootAllowed *bool             `json:"robots_root_allowed"`
 		SitemapURLs []string          `json:"sitemap_urls"`
@@ -41,7 +40,6 @@ type outcome struct {
 	fetches map[string]int
 	urls    int
 	errors  int
-	cycles  int
 }
 
 // walk fetches robots.txt and what the walk asks for, at most budget requests.
@@ -91,7 +89,7 @@ func (s *site) walk(t *testing.T, budget int) outcome {
 		if err != nil {
 			t.Fatal(err)
 		}
-		w.Read(&sum)
+		w.Read(c, &sum)
 		if sum.Kind == Invalid {
 			o.errors++
 			continue
@@ -100,7 +98,6 @@ func (s *site) walk(t *testing.T, budget int) outcome {
 		o.source[url] = c.Source
 		o.urls += sum.URLs
 	}
-	o.cycles = w.Cycles()
 	return o
 }
 
@@ -137,9 +134,6 @@ func TestWalkTrees(t *testing.T) {
 				if limit, ok := x.MaxFetches[u]; n > 1 || ok && n > limit {
 					t.Errorf("%s was fetched %d times", u, n)
 				}
-			}
-			if x.Cycle != (o.cycles > 0) {
-				t.Errorf("cycles = %d, want some: %v", o.cycles, x.Cycle)
 			}
 			if x.Errors > 0 && o.errors != x.Errors {
 				t.Errorf("%d errors, want %d", o.errors, x.Errors)
@@ -191,7 +185,7 @@ func TestWalkOrder(t *testing.T) {
 	} {
 		w.Child(index, []byte(origin+c.path), c.lastmod)
 	}
-	w.Read(&Summary{Kind: Index, Children: 9})
+	w.Read(index, &Summary{Kind: Index, Children: 9})
 	want := []string{"/news-sitemap.xml", "/extra.xml", "/new.xml", "/2026/02/14.xml", "/archive-2025-11.xml", "/old.xml",
 		"/undated.xml", "/future.xml", "/post_tag-sitemap.xml"}
 	if got := drain(w); !slices.Equal(got, want) {
@@ -214,8 +208,8 @@ func TestWalkGuessesOnlyWhileNothingIsFound(t *testing.T) {
 		"an index":        {Summary{Kind: Index, Children: 1}, false},
 	} {
 		w := NewWalk(origin, nil, 20, clock)
-		w.Next()
-		w.Read(&c.sum)
+		first, _ := w.Next()
+		w.Read(first, &c.sum)
 		if _, more := w.Next(); more != c.goOn {
 			t.Errorf("after %s: more = %v", name, more)
 		}
@@ -260,12 +254,9 @@ func TestWalkCycles(t *testing.T) {
 	for _, u := range []string{"/a.xml", "/b.xml", "/c.xml", "/robots.txt"} {
 		w.Child(c, []byte(origin+u), time.Time{})
 	}
-	if w.Cycles() != 3 {
-		t.Errorf("%d cycles, want 3", w.Cycles())
-	}
-	w.Read(&Summary{Kind: URLSet, URLs: 1})
-	if rest := drain(w); rest != nil {
-		t.Errorf("asked for %q again", rest)
+	w.Read(c, &Summary{Kind: URLSet, URLs: 1})
+	if rest := drain(w); rest != nil || w.Unread() != 0 {
+		t.Errorf("asked for %q again, %d not read", rest, w.Unread())
 	}
 }
 
@@ -280,7 +271,7 @@ func TestWalkKeepsTheBest(t *testing.T) {
 			t.Fatalf("%d are remembered", len(w.pending))
 		}
 	}
-	w.Read(&Summary{Kind: Index, Children: 5000})
+	w.Read(index, &Summary{Kind: Index, Children: 5000})
 	got := drain(w)
 	if len(got) != 5 {
 		t.Fatalf("asked for %q", got)
@@ -291,6 +282,81 @@ func TestWalkKeepsTheBest(t *testing.T) {
 		if n*37%5000 != 4999-i {
 			t.Errorf("%s is number %d of the newest", u, i)
 		}
+	}
+}
+
+// TestWalkCountsWhatIsNotRead: every sitemap that is named counts once, however often and wherever.
+func TestWalkCountsWhatIsNotRead(t *testing.T) {
+	const origin = "https://a.example"
+	w := NewWalk(origin, []string{origin + "/index.xml", origin + "/other.xml"}, 5, clock)
+	index, _ := w.Next()
+	for range 2 {
+		for i := range 300 {
+			w.Child(index, fmt.Appendf(nil, "%s/%d.xml", origin, i), day(2010, 1, 1).AddDate(0, 0, i))
+		}
+	}
+	if n := w.Unread(); n != 301 {
+		t.Errorf("%d are not read, want 300 children and a listed one", n)
+	}
+	w.Redirect(index, origin+"/7.xml")
+	for i := range 3 {
+		w.Next()
+		if n := w.Unread(); n != 299-i {
+			t.Errorf("%d are not read, want %d", n, 299-i)
+		}
+	}
+	// One that was forgotten comes back when there is room again.
+	drain(w)
+	left := w.Unread()
+	w.Child(index, []byte(origin+"/3.xml"), time.Time{})
+	if n := w.Unread(); n != left {
+		t.Errorf("%d are not read, want %d", n, left)
+	}
+	if got := drain(w); !slices.Equal(got, []string{"/3.xml"}) || w.Unread() != left-1 {
+		t.Errorf("asked for %q, %d are not read", got, w.Unread())
+	}
+}
+
+// A number of names without end costs a bounded amount of memory.
+func TestWalkForgetsBounded(t *testing.T) {
+	w := NewWalk("https://a.example", nil, 5, clock)
+	for i := range 3 * maxForgotten {
+		w.Child(Candidate{}, fmt.Appendf(nil, "https://a.example/%d.xml", i), time.Time{})
+	}
+	if len(w.forgotten) > maxForgotten || w.Unread() != maxForgotten+5 {
+		t.Errorf("%d remembered, %d not read", len(w.forgotten), w.Unread())
+	}
+}
+
+// A news sitemap lists two days: the site's main sitemap is looked for on, but no other one of news.
+func TestWalkLooksOnAfterNews(t *testing.T) {
+	const origin = "https://a.example"
+	w := NewWalk(origin, nil, 20, clock)
+	var asked []string
+	for {
+		c, more := w.Next()
+		if !more {
+			break
+		}
+		path := strings.TrimPrefix(c.URL, origin)
+		switch asked = append(asked, path); path {
+		case "/news-sitemap.xml":
+			w.Read(c, &Summary{Kind: URLSet, URLs: 40, NewsEntries: 40})
+		case "/sitemap.txt":
+			w.Read(c, &Summary{Kind: Text, URLs: 40})
+		}
+	}
+	want := []string{"/sitemap.xml", "/sitemap_index.xml", "/wp-sitemap.xml", "/news-sitemap.xml",
+		"/sitemap-index.xml", "/sitemap.xml.gz", "/sitemap_index.xml.gz", "/sitemap/sitemap.xml", "/sitemap.txt"}
+	if !slices.Equal(asked, want) {
+		t.Errorf("asked for\n%q, want\n%q", asked, want)
+	}
+	// What robots.txt names is what the site has.
+	w = NewWalk(origin, []string{origin + "/news.xml"}, 20, clock)
+	news, _ := w.Next()
+	w.Read(news, &Summary{Kind: URLSet, URLs: 40, NewsEntries: 40})
+	if c, more := w.Next(); more {
+		t.Errorf("asked for %s", c.URL)
 	}
 }
 

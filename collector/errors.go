@@ -1,0 +1,67 @@
+package collector
+
+import (
+	"errors"
+
+	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/discovery"
+	"github.com/newsfork/seed-engine/fetch"
+)
+
+// The error_types of what robots.txt keeps from being asked for.
+const (
+	disallowed    = "robots_disallowed" // it forbids that
+	unknownRobots = "robots_unknown"    // that of its host was not read
+)
+
+// failed describes an error in a document.
+func failed(err error) contract.Failure {
+	var e *contract.Error
+	message := err.Error()
+	if errors.As(err, &e) && e.Message != "" {
+		message = e.Message
+	}
+	kind := string(contract.KindOf(err))
+	switch {
+	case errors.Is(err, fetch.ErrDisallowed):
+		kind = disallowed
+	case errors.Is(err, fetch.ErrRobotsUnknown):
+		kind = unknownRobots
+	}
+	return contract.Failure{Error: contract.ShortText(message), ErrorType: contract.Text(kind)}
+}
+
+// undiscovered notes what kept the discovery from being complete, in the document's errors[] and in the
+// log. What is merely missing, and what robots.txt forbids, did not: why has no error_type then, or that.
+func (g *gathering) undiscovered(link string, retries int, why contract.Failure) {
+	if why.ErrorType == nil || *why.ErrorType == disallowed {
+		return
+	}
+	t := discovery.NetworkFailure
+	switch contract.Kind(*why.ErrorType) {
+	case contract.Timeout:
+		t = discovery.TimeoutFailure
+	case contract.Parse:
+		t = discovery.ParsingFailure
+	}
+	f := discovery.Failure{Type: t, ErrorType: *why.ErrorType, URL: link, Message: *why.Error, RetryCount: retries}
+	if !g.facts.analyser.Fail(f) {
+		return
+	}
+	g.Log.Error("url_discovery_error", "domain_id", g.message.DomainID, "registrable_domain", g.message.Domain,
+		"type", f.Type, "error_type", f.ErrorType, "url", f.URL, "message", f.Message, "retry_count", f.RetryCount)
+}
+
+// missed notes that the home page, a feed or a page was not read although it may be there. It reports
+// whether anything more may be asked.
+func (g *gathering) missed(link string, a *fetch.Answer, failure error) bool {
+	if g.stopped(failure) {
+		return false
+	}
+	why := failed(failure)
+	g.undiscovered(link, a.Retries, why)
+	if kind := contract.Kind(*why.ErrorType); kind == contract.Network || kind == contract.Timeout || kind == unknownRobots {
+		g.facts.partial = g.facts.partial || !g.crawling
+	}
+	return true
+}

@@ -1,0 +1,190 @@
+package collector
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/url"
+	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/discovery"
+	"github.com/newsfork/seed-engine/fetch"
+	"github.com/newsfork/seed-engine/markup"
+	"github.com/newsfork/seed-engine/robots"
+)
+
+// maxOtherHosts is how many authorities beside those of the site have their robots.txt read. Each costs
+// a request of the domain's budget and a pause of its own.
+const maxOtherHosts = 4
+
+// rulings is what robots.txt says on the hosts of one domain and on those it leads to. It holds for an
+// authority, that is scheme, host and port (RFC 9309, 2.3).
+type rulings struct {
+	groups map[string]*robots.Group // our group, by authority
+	hosts  map[string]*robots.Group // by host name: that of its authority which was read first
+}
+
+func newRulings() *rulings {
+	return &rulings{groups: map[string]*robots.Group{}, hosts: map[string]*robots.Group{}}
+}
+
+// add notes the group of an authority, unless there is one.
+func (r *rulings) add(authority string, group *robots.Group) {
+	if r.groups[authority] == nil {
+		r.groups[authority] = group
+		r.standIn(markup.HostOf(authority), group)
+	}
+}
+
+// standIn makes a group hold for the URLs of a host of which nothing was read.
+func (r *rulings) standIn(host string, group *robots.Group) {
+	if r.hosts[host] == nil {
+		r.hosts[host] = group
+	}
+}
+
+// verdict says whether robots.txt allows a URL in canonical form. Where that of its authority was not
+// read, another one of the host counts; known is false where there is none.
+func (r *rulings) verdict(link string) (allowed, known bool) {
+	group := r.groups[authorityOf(link)]
+	if group == nil {
+		group = r.hosts[markup.HostOf(link)]
+	}
+	if group == nil {
+		return false, false
+	}
+	return group.Allowed(link), true
+}
+
+// store writes the groups that a document and its robots.txt do not give: all but main, as texts of
+// robots.txt by authority.
+func (r *rulings) store(main *robots.Group) map[string]string {
+	stored := map[string]string{}
+	for authority, group := range r.groups {
+		if group == main && r.hosts[markup.HostOf(authority)] == main {
+			continue
+		}
+		var text strings.Builder
+		text.WriteString("User-agent: *\n")
+		for _, rule := range group.Rules() {
+			text.WriteString(rule.String() + "\n")
+		}
+		stored[authority] = text.String()
+	}
+	return stored
+}
+
+// load adds what store wrote.
+func (r *rulings) load(stored map[string]string, userAgent string) {
+	for authority, text := range stored {
+		r.add(authority, robots.Parse([]byte(text)).Agent(userAgent))
+	}
+}
+
+// authorityOf is the start of an absolute URL up to its path.
+func authorityOf(link string) string {
+	if i := strings.Index(link, "://"); i >= 0 {
+		if n := strings.IndexAny(link[i+3:], "/?#"); n >= 0 {
+			return link[:i+3+n]
+		}
+	}
+	return link
+}
+
+// state is discovery.json.
+type state struct {
+	*discovery.State
+	Rules map[string]string `json:"rules,omitempty"` // see rulings.store
+}
+
+// storedRules reads the rules of discovery.json. Those of an earlier version had none.
+func storedRules(data []byte) map[string]string {
+	var stored map[string]string
+	if json.Unmarshal([]byte(gjson.GetBytes(data, "rules").Raw), &stored) != nil {
+		return nil
+	}
+	return stored
+}
+
+// robotsTarget asks for a robots.txt.
+func (g *gathering) robotsTarget(link string) fetch.Target {
+	return fetch.Target{
+		URL: link, Accept: "text/plain, */*;q=0.5", Timeout: g.Settings.RobotsTimeout,
+		MaxBytes: robots.MaxBytes + 1, Whole: true, Robots: true,
+	}
+}
+
+// evaluate says what came of asking for a robots.txt.
+func evaluate(a *fetch.Answer, failure error) robots.Result {
+	return robots.Evaluate(robots.Fetched{
+		Status: a.Status, Redirects: len(a.Hops), ContentType: a.Header.Get("Content-Type"), Body: a.Content,
+		Failed: failure != nil && !errors.Is(failure, fetch.ErrRedirects),
+	})
+}
+
+// adopt makes a group hold wherever /robots.txt was asked for until it was found: the redirects of the
+// first one are the answer of every one behind it as well.
+func (g *gathering) adopt(a *fetch.Answer, group *robots.Group) {
+	links := []string{a.URL}
+	for _, hop := range a.Hops {
+		links = append(links, hop.URL)
+	}
+	for _, link := range links {
+		authority := authorityOf(link)
+		if link != authority+"/robots.txt" || g.rulings.groups[authority] != nil {
+			continue
+		}
+		g.rulings.add(authority, group)
+		g.session.SetRules(authority, group.Allowed)
+		if delay, ok := group.CrawlDelay(); ok {
+			u, err := url.Parse(authority)
+			if err == nil {
+				g.session.SetDelay(u.Hostname(), delay)
+			}
+		}
+	}
+}
+
+// rules reads robots.txt of an authority that the site leads to, if that is worth its requests. It is
+// the fetch.Rules of the session, so that nothing of a host is asked for before.
+func (g *gathering) rules(ctx context.Context, authority *url.URL) (func(link string) bool, error) {
+	name := authority.String()
+	if err := g.unread[name]; err != nil {
+		return nil, err
+	}
+	switch left := g.Settings.MaxRequestsPerDomain - g.session.Stats().Requests; {
+	case g.crawling:
+		return nil, unread(contract.Validation, "the pages looked at are those of the site's own host")
+	case g.otherHosts == maxOtherHosts:
+		return nil, unread(contract.Validation, "the site leads to more other hosts than are asked")
+	case left < 2+g.reserve:
+		return nil, unread(contract.Validation, "the requests left for the domain are needed elsewhere")
+	}
+	g.otherHosts++
+	t := g.robotsTarget(name + "/robots.txt")
+	t.Once = !within(authority.Hostname(), g.message.Domain) // a foreign host is not worth retries
+	a, failure := g.session.Fetch(ctx, t)
+	if errors.Is(failure, fetch.ErrBudget) || errors.Is(failure, fetch.ErrDeadline) || errors.Is(failure, fetch.ErrDisallowed) {
+		return nil, failure
+	}
+	result := evaluate(a, failure)
+	if result.Access == robots.Unreachable {
+		kind, why := contract.Network, *refusal(a.Status).Error
+		if failure != nil {
+			kind, why = contract.KindOf(failure), *failed(failure).Error
+		}
+		g.unread[name] = unread(kind, why)
+		return nil, g.unread[name]
+	}
+	group := result.File.Agent(g.Settings.UserAgent)
+	g.adopt(a, group)
+	return group.Allowed, nil
+}
+
+// unread says why robots.txt of a host is not known.
+func unread(kind contract.Kind, why string) error {
+	return &contract.Error{Kind: kind, Op: "collector.rules", Message: "robots.txt of its host was not read: " + why, Err: fetch.ErrRobotsUnknown}
+}

@@ -1,0 +1,200 @@
+package collector_test
+
+import (
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/fetch"
+	"github.com/newsfork/seed-engine/fetch/fetchtest"
+	"github.com/newsfork/seed-engine/settings"
+)
+
+// TestSitemapsNotRead: what a limit keeps from being read is counted, and the document partial.
+func TestSitemapsNotRead(t *testing.T) {
+	const site = "https://example.com"
+	index := func(children ...string) fetchtest.Page {
+		body := "<sitemapindex>"
+		for _, c := range children {
+			body += "<sitemap><loc>" + c + "</loc></sitemap>"
+		}
+		return fetchtest.Page{Body: body + "</sitemapindex>"}
+	}
+	var many []string
+	manyPages := map[string]fetchtest.Page{}
+	for i := range 300 {
+		child := fmt.Sprintf("%s/part-%d.xml", site, i)
+		many = append(many, child)
+		manyPages[child] = fetchtest.Page{Body: oneURL}
+	}
+	manyPages[site+"/sitemap.xml"] = index(many...)
+	chain := map[string]fetchtest.Page{site + "/sitemap.xml": index(site + "/1.xml")}
+	for i := range 15 {
+		chain[fmt.Sprintf("%s/%d.xml", site, i+1)] = index(fmt.Sprintf("%s/%d.xml", site, i+2))
+	}
+	circle := map[string]fetchtest.Page{site + "/sitemap.xml": index(site+"/1.xml", site+"/sitemap.xml"), site + "/1.xml": index(site + "/sitemap.xml")}
+	few := map[string]fetchtest.Page{site + "/sitemap.xml": index(many[:5]...)}
+	for _, child := range many[:5] {
+		few[child] = fetchtest.Page{Body: oneURL}
+	}
+	slow := map[string]fetchtest.Page{site + "/sitemap.xml": index(many[:5]...)}
+	for _, child := range many[:5] {
+		slow[child] = fetchtest.Page{Body: oneURL, Latency: 50 * time.Second}
+	}
+	for _, c := range []struct {
+		name     string
+		pages    map[string]fetchtest.Page
+		requests int
+		notRead  int
+		asked    int
+	}{
+		{"a chain of indexes", chain, 20, 1, 15},
+		{"a large index", manyPages, 20, 286, 15},
+		{"a large index and many requests", manyPages, 100, 206, 95},
+		{"an index that fits", few, 20, 0, 6},
+		{"an index in a circle", circle, 20, 0, 2},
+		{"an index that takes too long", slow, 20, 2, 4},
+		{"two requests", few, 2, 1, 0},
+		{"one request", few, 1, 1, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				pages := healthy()
+				for link, page := range c.pages {
+					pages[link] = page
+				}
+				w := newWorld(pages, func(s *settings.Settings) {
+					s.FetchRetries, s.MaxRequestsPerDomain, s.SitemapTimeout = 0, c.requests, time.Minute
+				})
+				if err := w.collect(t, message(1, "https://example.com/a"), false); err != nil {
+					t.Fatal(err)
+				}
+				d := w.document(t)
+				x := d.Technical.SitemapXML
+				if c.requests == 2 { // one for robots.txt, one for the index
+					c.asked, c.notRead = 1, 5
+				}
+				if x.NotRead != c.notRead || d.Partial != (c.notRead > 0) || len(x.Documents) != c.asked {
+					t.Errorf("%d sitemaps not read, %d asked for, partial %v; want %d and %d", x.NotRead, len(x.Documents), d.Partial, c.notRead, c.asked)
+				}
+			})
+		})
+	}
+}
+
+// TestNewsAtWellKnownPath: a news sitemap does not stand for the site's sitemap, which is looked for on and
+// becomes the root.
+func TestNewsAtWellKnownPath(t *testing.T) {
+	const news = `<urlset xmlns:news="http://www.google.com/schemas/sitemap-news/0.9"><url><loc>https://example.com/today</loc><news:news><news:title>Today</news:title></news:news></url></urlset>`
+	const main = "<urlset><url><loc>https://example.com/a</loc></url><url><loc>https://example.com/b</loc></url></urlset>"
+	for _, c := range []struct {
+		name  string
+		found map[string]string
+		root  string
+		urls  int
+	}{
+		{"news, then the main one", map[string]string{"/news-sitemap.xml": news, "/sitemap.txt": "https://example.com/a\nhttps://example.com/b\n"}, "/sitemap.txt", 3},
+		{"news first of all", map[string]string{"/sitemap.xml": news, "/sitemap-index.xml": main}, "/sitemap-index.xml", 3},
+		{"news twice", map[string]string{"/sitemap.xml": news, "/sitemap_index.xml": strings.ReplaceAll(news, "today", "now")}, "/sitemap.xml", 2},
+		{"news only", map[string]string{"/news-sitemap.xml": news}, "/news-sitemap.xml", 1},
+		{"the main one", map[string]string{"/sitemap.xml": main, "/news-sitemap.xml": news}, "/sitemap.xml", 2},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				pages := healthy()
+				pages["https://example.com/robots.txt"] = fetchtest.Page{Body: "User-agent: *\nDisallow: /private\n"}
+				delete(pages, "https://example.com/sitemap.xml")
+				for path, body := range c.found {
+					pages["https://example.com"+path] = fetchtest.Page{Body: body}
+				}
+				w := newWorld(pages, nil)
+				if err := w.collect(t, message(1, "https://example.com/a"), false); err != nil {
+					t.Fatal(err)
+				}
+				d := w.document(t)
+				if d.Sitemap.URL == nil || *d.Sitemap.URL != "https://example.com"+c.root || d.Sitemap.URLCount != c.urls || d.Partial {
+					t.Errorf("sitemap %s, partial %v", asJSON(d.Sitemap), d.Partial)
+				}
+				if stored := string(w.read(t, dir.Sitemap())); stored != c.found[c.root] || d.Sitemap.ContentLength != int64(len(stored)) {
+					t.Errorf("stored %q, %d bytes by the document", stored, d.Sitemap.ContentLength)
+				}
+				if n := w.bucket.OpenUploads(); n != 0 {
+					t.Errorf("%d uploads left open", n)
+				}
+			})
+		})
+	}
+}
+
+// TestListsAreCapped: whatever a site says, every list of its document is bounded, and what is left out
+// is counted.
+func TestListsAreCapped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var robots strings.Builder
+		robots.WriteString("User-agent: *\n")
+		for i := range 30 {
+			fmt.Fprintf(&robots, "Content-Signal: signal-%d=yes\n", i)
+		}
+		robots.WriteString("Sitemap: https://example.com/" + strings.Repeat("x", 3000) + "\n")
+		lines := 1
+		for robots.Len() < 512_000-20 {
+			fmt.Fprintf(&robots, "Sitemap:/%d\n", lines)
+			lines++
+		}
+		var home strings.Builder
+		for i := range 200 {
+			fmt.Fprintf(&home, `<link rel="alternate" type="application/rss+xml" href="/feed/%d">`, i)
+		}
+		long := strings.Repeat("한", 60_000)
+		pages := map[string]fetchtest.Page{
+			"https://example.com/robots.txt": {Body: robots.String(), Header: map[string]string{"ETag": `"` + long + `"`}},
+			"https://example.com/":           {Body: home.String(), Header: map[string]string{"Server": long, "Content-Encoding": long}},
+		}
+		w := newWorld(pages, nil)
+		w.web.Serve = func(r *fetch.Request, _ int) (fetchtest.Page, bool) {
+			if strings.Contains(r.URL, "/feed/") {
+				return fetchtest.Page{Body: "<rss><channel><title>" + long + "</title></channel></rss>"}, true
+			}
+			return fetchtest.Page{Body: oneURL}, !strings.HasSuffix(r.URL, ".com/") && !strings.HasSuffix(r.URL, "robots.txt")
+		}
+		var before, after runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&before)
+		if err := w.collect(t, message(1, "https://example.com/a"), false); err != nil {
+			t.Fatal(err)
+		}
+		runtime.ReadMemStats(&after)
+		d := w.document(t)
+		for _, c := range []struct {
+			list                  string
+			listed, omitted, want int
+			all                   int
+		}{
+			{"robots.sitemap_urls", len(d.Robots.SitemapURLs), d.Robots.URLsOmitted, contract.MaxSitemapURLs, lines},
+			{"robots_txt.sitemap_urls", len(d.Technical.RobotsTxt.SitemapURLs), d.Technical.RobotsTxt.URLsOmitted, contract.MaxSitemapURLs, lines},
+			{"content_signals", len(d.Technical.RobotsTxt.ContentSignals), d.Technical.RobotsTxt.SignalsOmitted, contract.MaxContentSignals, 30},
+			{"feeds", len(d.Technical.Feeds), d.Technical.FeedsOmitted, 3, 200},
+		} {
+			if c.listed != c.want || c.listed+c.omitted != c.all {
+				t.Errorf("%s: %d listed, %d left out; want %d of %d", c.list, c.listed, c.omitted, c.want, c.all)
+			}
+		}
+		if lines < 34_000 || d.Technical.SitemapXML.NotRead < lines-20 || !d.Partial {
+			t.Errorf("of %d sitemaps %d are not read, partial %v", lines, d.Technical.SitemapXML.NotRead, d.Partial)
+		}
+		if i := slices.Index(d.Robots.SitemapURLs, "https://example.com/1"); i != 0 {
+			t.Errorf("the list begins with %q", d.Robots.SitemapURLs[:2])
+		}
+		if n := len(w.read(t, dir.Document())); n > 100_000 {
+			t.Errorf("the document has %d bytes", n)
+		}
+		if allocated := after.TotalAlloc - before.TotalAlloc; allocated > 64<<20 {
+			t.Errorf("%d bytes were allocated", allocated)
+		}
+	})
+}

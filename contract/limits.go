@@ -1,0 +1,31 @@
+package contract
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// What of a domain stands in its document. Every list has a limit, beside which a field with the suffix
+// _omitted counts what is left out; it is absent when that is nothing. The schema states the same limits.
+const (
+	MaxSitemapURLs      = 500  // Sitemap lines of robots.txt
+	MaxSitemapURLBytes  = 2048 // longer ones are left out: the protocol knows none (sitemaps.org/protocol.html#locdef)
+	MaxSitemapDocuments = 100
+	MaxFeeds            = 20
+	MaxContentSignals   = 20
+	MaxTextBytes        = 500 // error messages, titles of feeds, header fields
+)
+
+// ShortText is Text of at most MaxTextBytes, in valid UTF-8; what is cut ends with an ellipsis.
+func ShortText(s string) *string {
+	const ellipsis = "…"
+	s = strings.ToValidUTF8(s, "\ufffd")
+	if len(s) > MaxTextBytes {
+		end := MaxTextBytes - len(ellipsis)
+		for end > 0 && !utf8.RuneStart(s[end]) {
+			end--
+		}
+		s = s[:end] + ellipsis
+	}
+	return Text(s)
+}
