@@ -169,7 +169,11 @@ func addDocument(doc *contract.Document, add func(label, format string, args ...
 	case !sitemap.Exists:
 		add("sitemap", "none, status %d", doc.Sitemap.StatusCode)
 	default:
-		add("sitemap", "%s, %s, %s, updated %s", or(doc.Sitemap.URL), or(sitemap.Kind), count(sitemap.URLCount, "URL"), moment(sitemap.LastUpdated))
+		notRead := ""
+		if sitemap.NotRead > 0 {
+			notRead = ", " + count(sitemap.NotRead, "sitemap") + " not read"
+		}
+		add("sitemap", "%s, %s, %s, updated %s%s", or(doc.Sitemap.URL), or(sitemap.Kind), count(sitemap.URLCount, "URL"), moment(sitemap.LastUpdated), notRead)
 	}
 	for _, f := range doc.Technical.Feeds {
 		add("feed", "%s, %s, %s, updated %s", plain(f.URL), plain(f.Kind), count(f.ItemCount, "item"), moment(f.LastUpdated))

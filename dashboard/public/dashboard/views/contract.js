@@ -15,7 +15,7 @@ export function contract(doc, state, app) {
     discovery && topUrls(discovery, state, app),
     h("div", { class: "grid halves", key: "evidence" }, robots(doc), server(doc)),
     sitemaps(doc),
-    feeds(doc.technical_metadata.feeds),
+    feeds(doc.technical_metadata),
     discovery && analysis(discovery),
     rawUrls(doc, state, app),
     provenance(doc),
@@ -100,6 +100,9 @@ function more(rows, name, state, app) {
   return shown < rows.length && button(t("more", number(Math.min(STEP, rows.length - shown))), show);
 }
 
+/** How much a list leaves out, when it does. */
+const omitted = (left) => left > 0 && h("p", { class: "muted small" }, t("document.more", number(left)));
+
 /** Why there is nothing, when there is nothing. */
 const failure = ({ error, error_type: kind }) => (error || kind) && [t("failure.reason"), [kind && [h("strong", null, label("error", kind)), " "], foreign(error)]];
 
@@ -115,7 +118,7 @@ function robots({ robots: answer, technical_metadata: { robots_txt: file } }) {
       [t("contract.delay"), typeof file.crawl_delay_seconds === "number" ? duration(file.crawl_delay_seconds * 1_000) : muted("–")],
       [t("lastModified"), moment(file.last_modified)],
       [t("fetched"), since(answer.fetched_at)],
-      [t("sitemap"), file.sitemap_urls.length ? h("ul", { class: "plain" }, file.sitemap_urls.map((url) => h("li", null, outside(url)))) : muted("–")],
+      [t("sitemap"), file.sitemap_urls.length ? h("ul", { class: "plain" }, [file.sitemap_urls.map((url) => h("li", null, outside(url))), file.sitemap_urls_omitted > 0 && h("li", { class: "muted" }, t("document.more", number(file.sitemap_urls_omitted)))]) : muted("–")],
     ),
   );
 }
@@ -146,6 +149,7 @@ function sitemaps({ sitemap, technical_metadata: { sitemap_xml: root } }) {
       [t("size"), bytes(root.size)],
       [t("lastUpdated"), moment(root.last_updated)],
       root.truncated && [t("truncated"), t("yes")],
+      root.sitemaps_not_read > 0 && [t("sitemaps.notRead"), number(root.sitemaps_not_read)],
     ),
     root.documents.length > 0 &&
       table({
@@ -161,10 +165,11 @@ function sitemaps({ sitemap, technical_metadata: { sitemap_xml: root } }) {
           { head: t("foundBy"), cell: (row) => label("found", row.found_by) },
         ],
       }),
+    omitted(root.documents_omitted),
   );
 }
 
-const feeds = (rows) =>
+const feeds = ({ feeds: rows, feeds_omitted: left }) =>
   card(
     t("feeds"),
     rows.length
@@ -181,9 +186,10 @@ const feeds = (rows) =>
           ],
         })
       : empty(t("feeds.none")),
+    omitted(left),
   );
 
-function analysis({ url_patterns: patterns, discovery_stats: stats, content_categories: categories, errors }) {
+function analysis({ url_patterns: patterns, discovery_stats: stats, content_categories: categories, errors, errors_omitted: left }) {
   return card(
     t("discovery"),
     facts(
@@ -195,7 +201,7 @@ function analysis({ url_patterns: patterns, discovery_stats: stats, content_cate
       [t("time"), duration(stats.processing_time_ms)],
     ),
     h("div", { class: "grid halves" }, Object.keys(categories).length > 0 && types(categories), patterns.length > 0 && expected(patterns)),
-    errors.length > 0 && [h("h3", null, t("discovery.errors")), h("ul", null, errors.map((error) => h("li", null, h("strong", null, foreign(error.type)), " ", outside(error.url), " ", foreign(error.message))))],
+    errors.length > 0 && [h("h3", null, t("discovery.errors")), h("ul", null, errors.map((error) => h("li", null, h("strong", null, error.error_type ? label("error", error.error_type) : foreign(error.type)), " ", outside(error.url), " ", foreign(error.message)))), omitted(left)],
   );
 }
 
