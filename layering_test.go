@@ -57,7 +57,7 @@ var mayImport = map[string][]string{
 	"queues":       {"contract", "orchestrator", "processor", "collector", "ledger", "r2"},
 	"alarms":       {"contract", "ledger"},
 	"reconcile":    {"contract", "ledger", "r2"},
-	"handlers":     {"contract", "markup", "settings", "orchestrator", "processor", "collector", "ledger", "r2"},
+	"handlers":     {"contract", "alarms", "markup", "settings", "orchestrator", "processor", "collector", "ledger", "r2"},
 }
 
 // adapters are the rooms with files for the platform.

@@ -1,8 +1,11 @@
-// Package alarms watches the ledger and tells a webhook when an alarm begins and when it ends.
+// Package alarms holds the rules of the alarms, judges them by what the ledger counts, and posts to a
+// webhook when an alarm begins and when it ends.
 package alarms
 
 import (
 	"context"
+	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"log/slog"
 	"time"
@@ -12,8 +15,8 @@ import (
 )
 
 const (
-	// maxPosts is how many changes one run posts: there are four alarms, so more wait only after
-	// the webhook was away.
+	// maxPosts is how many changes one run posts: there are few alarms, so more wait only after the
+	// webhook was away.
 	maxPosts = 20
 	// postTimeout is how long the webhook has to answer.
 	postTimeout = 10 * time.Second
@@ -21,11 +24,13 @@ const (
 	claimTime = maxPosts*postTimeout + time.Minute
 )
 
-// Ledger judges the alarms, and keeps their changes until they are posted.
+// Ledger counts what the alarms are judged by, and keeps their states, and their changes until they
+// are posted.
 type Ledger interface {
-	CheckAlarms(ctx context.Context, at time.Time, environment string, tell bool) ([]contract.AlarmChange, error)
+	Alarms(ctx context.Context, at time.Time, windows []int) (ledger.AlarmReading, error)
+	SaveAlarms(ctx context.Context, at time.Time, updates []ledger.AlarmUpdate, post bool) error
 	ClaimAlarmChanges(ctx context.Context, n int, ttl time.Duration) ([]ledger.AlarmNotice, error)
-	SettleAlarmChanges(ctx context.Context, posted, rest []string, at time.Time) error
+	SettleAlarmChanges(ctx context.Context, posted, unposted []string, at time.Time) error
 }
 
 // Webhook posts JSON. It succeeds only with a 2xx answer. id is equal for one change however often
@@ -38,7 +43,7 @@ type Webhook interface {
 type Watch struct {
 	Ledger      Ledger
 	Webhook     Webhook
-	URL         string // of the webhook; without one nobody is told, but the log
+	URL         string // of the webhook; without one changes are only logged
 	Environment string
 	Log         *slog.Logger
 	Now         func() time.Time
@@ -47,23 +52,16 @@ type Watch struct {
 // Run notes which alarms changed since the last run, and posts what was not posted yet, oldest
 // first. What the webhook does not take is tried again by the next run; that is no error.
 func (w *Watch) Run(ctx context.Context) error {
-	changes, err := w.Ledger.CheckAlarms(ctx, w.Now(), w.Environment, w.URL != "")
-	if err != nil {
+	if err := w.saveChanges(ctx, w.Now()); err != nil || w.URL == "" {
 		return err
-	}
-	for _, c := range changes {
-		w.Log.Warn("alarm_changed", "alarm", c.Alarm, "state", c.State, "value", c.Value, "threshold", c.Threshold, "text", c.Text)
-	}
-	if w.URL == "" {
-		return nil
 	}
 	notices, err := w.Ledger.ClaimAlarmChanges(ctx, maxPosts, claimTime)
 	if err != nil || len(notices) == 0 {
 		return err
 	}
-	var posted, rest []string
+	var posted, unposted []string
 	for _, n := range notices {
-		if len(rest) == 0 { // later changes do not overtake one that failed
+		if len(unposted) == 0 { // later changes do not overtake one that failed
 			err := w.Webhook.Post(ctx, w.URL, n.ID, []byte(n.Body), postTimeout)
 			if err == nil {
 				posted = append(posted, n.ID)
@@ -71,9 +69,47 @@ func (w *Watch) Run(ctx context.Context) error {
 			}
 			w.Log.Error("alarm_webhook_failed", "error_type", contract.KindOf(err), "error", reason(err), "id", n.ID)
 		}
-		rest = append(rest, n.ID)
+		unposted = append(unposted, n.ID)
 	}
-	return w.Ledger.SettleAlarmChanges(ctx, posted, rest, w.Now())
+	return w.Ledger.SettleAlarmChanges(ctx, posted, unposted, w.Now())
+}
+
+// saveChanges compares every alarm with its state at the last run, and saves and logs what changed.
+func (w *Watch) saveChanges(ctx context.Context, at time.Time) error {
+	reading, err := w.Ledger.Alarms(ctx, at, Windows())
+	if err != nil {
+		return err
+	}
+	var updates []ledger.AlarmUpdate
+	var changes []contract.AlarmChange
+	for i := range rules {
+		s := rules[i].judge(reading)
+		saved, ok := reading.Saved(s.Name)
+		if ok && saved.State == s.State {
+			continue
+		}
+		u := ledger.AlarmUpdate{Name: s.Name, State: s.State}
+		if ok || s.State == contract.AlarmFiring { // that an alarm is well from the start is no news
+			c := contract.AlarmChange{
+				ID: rand.Text(), Alarm: s.Name, State: s.State, Value: s.Value, Threshold: s.Threshold, Unit: s.Unit,
+				Window: s.Window, At: contract.Time{Time: at.UTC()}, Environment: w.Environment, Text: rules[i].sentence(&s, w.Environment),
+			}
+			body, err := json.Marshal(c)
+			if err != nil {
+				panic(err) // it is plain data
+			}
+			u.Notice = &ledger.AlarmNotice{ID: c.ID, Body: string(body), At: at.UnixMilli()}
+			changes = append(changes, c)
+		}
+		updates = append(updates, u)
+	}
+	if err := w.Ledger.SaveAlarms(ctx, at, updates, w.URL != ""); err != nil {
+		return err
+	}
+	for _, c := range changes {
+		w.Log.Warn("alarm_changed", "alarm", c.Alarm, "state", c.State, "value", c.Value, "threshold", c.Threshold, "text", c.Text)
+	}
+	return nil
 }
 
 // reason is what the log says of a failed post: our own message, never its cause. Messages of the

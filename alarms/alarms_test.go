@@ -29,6 +29,7 @@ type webhook struct {
 	t      *testing.T
 	told   []string
 	ids    []string
+	bodies [][]byte
 	err    error
 }
 
@@ -47,7 +48,7 @@ func (w *webhook) Post(_ context.Context, url, id string, body []byte, timeout t
 	if err := json.Unmarshal(body, &c); err != nil || c.ID != id || url != "https://hooks.example/x" || timeout <= 0 {
 		w.t.Errorf("%s to %s: %v", body, url, err)
 	}
-	w.told, w.ids = append(w.told, c.Alarm+" "+c.State), append(w.ids, id)
+	w.told, w.ids, w.bodies = append(w.told, c.Alarm+" "+c.State), append(w.ids, id), append(w.bodies, body)
 	return nil
 }
 

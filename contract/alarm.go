@@ -1,13 +1,5 @@
 package contract
 
-// Names of the alarms. They are those of the workflow document.
-const (
-	FileFailures   = "file_failures"
-	DomainFailures = "domain_failures"
-	SlowDomains    = "slow_domains"
-	DeadLetters    = "dead_letters"
-)
-
 // States of an alarm.
 const (
 	AlarmOK     = "ok"

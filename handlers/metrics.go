@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/newsfork/seed-engine/alarms"
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/ledger"
 )
@@ -39,7 +40,9 @@ func (a *API) metrics(w http.ResponseWriter, r *http.Request) error {
 	var statusErr, controlsErr error
 	var backlogs map[string]*contract.Backlog
 	var wg sync.WaitGroup
-	wg.Go(func() { status, statusErr = a.Ledger.Status(r.Context(), ledger.StatusQuery{Now: a.Now()}) })
+	wg.Go(func() {
+		status, statusErr = a.Ledger.Status(r.Context(), ledger.StatusQuery{Now: a.Now(), Windows: alarms.Windows()})
+	})
 	wg.Go(func() { controls, _, controlsErr = a.Controls.Read(r.Context()) })
 	wg.Go(func() { backlogs = a.backlogs(r.Context()) })
 	wg.Wait()
@@ -137,7 +140,7 @@ func (e *exposition) status(s *ledger.Status) {
 	e.sample(float64(s.DeadLetters.Replayed), "state", "replayed")
 	e.sample(float64(s.DeadLetters.Discarded), "state", "discarded")
 	e.family("newsfork_seed_alarm_firing", "gauge", "1 while the alarm fires.")
-	for _, alarm := range s.Alarms {
+	for _, alarm := range alarms.Judge(s.AlarmReading) {
 		e.sample(truth(alarm.State == contract.AlarmFiring), "alarm", alarm.Name)
 	}
 }

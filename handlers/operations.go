@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/newsfork/seed-engine/alarms"
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/ledger"
 	"github.com/newsfork/seed-engine/r2"
@@ -104,7 +105,7 @@ func (a *API) status(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	want := ledger.StatusQuery{Filter: q.filter(), Now: a.Now()}
+	want := ledger.StatusQuery{Filter: q.filter(), Now: a.Now(), Windows: alarms.Windows()}
 	for _, by := range strings.FieldsFunc(strings.Join(q.values["by"], ","), func(r rune) bool { return r == ',' }) {
 		switch by {
 		case "partition":
@@ -136,7 +137,7 @@ func (a *API) status(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	succeed(w, http.StatusOK, contract.Status{
-		Stats: s.Stats, DeadLetters: s.DeadLetters, Alarms: s.Alarms, Queues: backlogs, Paused: controls.Pipeline.Paused,
+		Stats: s.Stats, DeadLetters: s.DeadLetters, Alarms: alarms.Judge(s.AlarmReading), Queues: backlogs, Paused: controls.Pipeline.Paused,
 		UpdatedAt: contract.Time{Time: want.Now}, Partitions: s.Partitions, Errors: s.Errors, Trend: s.Trend,
 	})
 	return nil

@@ -48,6 +48,7 @@ type StatusQuery struct {
 	ByPartition bool
 	ByError     bool
 	TrendHours  int
+	Windows     []int // of the AlarmReading, in minutes up to Now
 }
 
 const (
@@ -56,14 +57,6 @@ const (
   total(p.domains_processed) AS domains_processed, total(p.domains_failed) AS domains_failed, total(p.domains_pending) AS domains_pending,
   total(p.domains_excluded) AS domains_excluded, total(p.robots_found) AS robots_found, total(p.sitemaps_found) AS sitemaps_found,
   total(p.domains_duration_ms) AS domains_duration_ms`
-
-	selectWindow = `SELECT total(files_processed) AS files_processed, total(files_failed) AS files_failed,
-  total(domains_processed) AS domains_processed, total(domains_failed) AS domains_failed, total(duration_ms) AS duration_ms
-FROM minutes WHERE minute > ?1`
-
-	selectAlarms = `SELECT name, state, since FROM alarms`
-
-	selectDeadLetterCounts = `SELECT state, count FROM dead_letter_counts`
 )
 
 // counts is a row of partitionSums.
@@ -117,13 +110,12 @@ func average(sum, n float64) int64 {
 // Status is what the ledger tells of the pipeline.
 type Status struct {
 	contract.Stats
-	FilesTimed  int64 // processed files whose duration is known
-	AvgFileMS   int64 // of these
-	DeadLetters contract.DeadLetterCounts
-	Alarms      []contract.AlarmState
-	Partitions  []contract.PartitionStats
-	Errors      []contract.ErrorCount
-	Trend       []contract.TrendHour
+	AlarmReading
+	FilesTimed int64 // processed files whose duration is known
+	AvgFileMS  int64 // of these
+	Partitions []contract.PartitionStats
+	Errors     []contract.ErrorCount
+	Trend      []contract.TrendHour
 }
 
 // Status reads the numbers of the partitions that the filter selects.
@@ -132,12 +124,8 @@ func (l *Ledger) Status(ctx context.Context, q StatusQuery) (*Status, error) {
 	var c conditions
 	c.partition(q.Filter)
 	where := c.where()
-	statements := []Statement{
-		{SQL: `SELECT ` + partitionSums + ` FROM partitions AS p` + where, Args: c.args},
-		{SQL: selectWindow, Args: []any{windowStart(q.Now)}},
-		{SQL: selectAlarms},
-		{SQL: selectDeadLetterCounts},
-	}
+	statements := append([]Statement{{SQL: `SELECT ` + partitionSums + ` FROM partitions AS p` + where, Args: c.args}},
+		alarmStatements(q.Now, q.Windows)...)
 	add := func(wanted bool, sql string, args ...any) (index int) {
 		if !wanted {
 			return -1
@@ -167,8 +155,7 @@ FROM hours AS h JOIN partitions AS p ON p.id = h.partition`+trend.where()+` GROU
 		s.Stats = row.stats()
 		s.FilesTimed, s.AvgFileMS = int64(row.FilesTimed), average(row.FilesDurationMS, row.FilesTimed)
 	}
-	s.DeadLetters = deadLetterCounts(read[stateCount](&r, 3))
-	s.Alarms = alarmStates(read[window](&r, 1), s.DeadLetters.Stored, read[alarmRow](&r, 2))
+	s.AlarmReading = readAlarms(&r, 1)
 	if byPartition >= 0 {
 		s.Partitions = []contract.PartitionStats{}
 		for _, row := range read[counts](&r, byPartition) {
@@ -243,7 +230,7 @@ type errorCount struct {
 
 type hourRow struct {
 	Hour int64 `json:"hour"`
-	window
+	Window
 }
 
 // DomainQuery selects domains of the ledger. Zero fields match all.

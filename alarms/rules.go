@@ -1,0 +1,135 @@
+package alarms
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/ledger"
+)
+
+// rule is one alarm. It fires while its value is above its threshold.
+type rule struct {
+	name      string
+	subject   string // of the sentence that is posted
+	threshold float64
+	unit      string // a key of unitTexts
+	window    int    // minutes over which its value is taken; 0 where it is what stands now
+	value     func(counts) *float64
+}
+
+// rules are all alarms, in the order in which a status shows them. The first four are those of the
+// workflow document. The dashboard has a name and an explanation of each in its lang files, and
+// docs/operations.md a line; tests compare them.
+var rules = []rule{
+	{
+		name: "file_failures", subject: "Files that fail", threshold: 5, unit: percent, window: 60,
+		value: func(c counts) *float64 { return share(c.FilesFailed, c.FilesProcessed) },
+	},
+	{
+		name: "domain_failures", subject: "Domains that fail", threshold: 10, unit: percent, window: 60,
+		value: func(c counts) *float64 { return share(c.DomainsFailed, c.DomainsProcessed) },
+	},
+	{
+		name: "slow_domains", subject: "Average processing of a domain", threshold: 5000, unit: milliseconds, window: 60,
+		value: func(c counts) *float64 { return average(c.DurationMS, c.DomainsProcessed) },
+	},
+	{
+		name: "dead_letters", subject: "Dead letters neither replayed nor discarded", threshold: 100, unit: count,
+		value: func(c counts) *float64 { n := float64(c.DeadLetters.Stored); return &n },
+	},
+}
+
+// Units of a value, as a status names them.
+const (
+	percent      = "percent"
+	milliseconds = "ms"
+	count        = "count"
+)
+
+var unitTexts = map[string]string{percent: " %", milliseconds: " ms", count: ""}
+
+// counts are what the value of a rule is taken from.
+type counts struct {
+	ledger.Window // of the rule
+	DeadLetters   contract.DeadLetterCounts
+}
+
+// minFinished is how many files or domains must have been finished within the window: a rate or
+// average of fewer means nothing, and does not fire.
+const minFinished = 20
+
+// share is the percentage that failed, with one decimal; nil while too few were finished.
+func share(failed, processed float64) *float64 {
+	if failed+processed < minFinished {
+		return nil
+	}
+	v := math.Round(failed/(failed+processed)*1000) / 10
+	return &v
+}
+
+// average is nil while too few were finished.
+func average(sum, n float64) *float64 {
+	if n < minFinished {
+		return nil
+	}
+	v := math.Round(sum / n)
+	return &v
+}
+
+// Windows are the minutes that the ledger must count for Judge.
+func Windows() []int {
+	var minutes []int
+	for _, r := range rules {
+		if r.window > 0 && !slices.Contains(minutes, r.window) {
+			minutes = append(minutes, r.window)
+		}
+	}
+	return minutes
+}
+
+// Judge gives every alarm as it stands, in a fixed order.
+func Judge(reading ledger.AlarmReading) []contract.AlarmState {
+	states := make([]contract.AlarmState, len(rules))
+	for i, r := range rules {
+		states[i] = r.judge(reading)
+	}
+	return states
+}
+
+func (r *rule) judge(reading ledger.AlarmReading) contract.AlarmState {
+	s := contract.AlarmState{
+		Name: r.name, State: contract.AlarmOK, Threshold: r.threshold, Unit: r.unit,
+		Value: r.value(counts{reading.Windows[r.window], reading.DeadLetters}),
+	}
+	if r.window > 0 {
+		s.Window = &r.window
+	}
+	if s.Value != nil && *s.Value > s.Threshold {
+		s.State = contract.AlarmFiring
+	}
+	if saved, ok := reading.Saved(r.name); ok && saved.State == s.State {
+		s.Since = contract.At(saved.Since)
+	}
+	return s
+}
+
+// sentence describes a change for people.
+func (r *rule) sentence(s *contract.AlarmState, environment string) string {
+	number := func(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) + unitTexts[r.unit] }
+	value := "too few finished to tell"
+	if s.Value != nil {
+		value = number(*s.Value)
+	}
+	over := ""
+	if r.window > 0 {
+		over = fmt.Sprintf(" over the last %d minutes", r.window)
+	}
+	verb := "ALARM"
+	if s.State == contract.AlarmOK {
+		verb = "Recovered"
+	}
+	return fmt.Sprintf("%s (%s): %s: %s%s; the limit is %s.", verb, environment, r.subject, value, over, number(r.threshold))
+}

@@ -1,0 +1,192 @@
+package alarms_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/newsfork/seed-engine/alarms"
+	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/ledger"
+	"github.com/newsfork/seed-engine/ledger/sqlite"
+)
+
+var place = contract.Partition{Country: "sg", Category: "news", Date: "2026-01-28"}
+
+// world is a ledger, and a Watch that runs at any time.
+type world struct {
+	*ledger.Ledger
+	t    *testing.T
+	hook *webhook
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	db, err := sqlite.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	return &world{ledger.New(db), t, &webhook{t: t, schema: alarmSchema(t)}}
+}
+
+func (w *world) record(c ledger.Changes) {
+	w.t.Helper()
+	if err := w.Record(w.t.Context(), c); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// finish records domains that were collected at a time: good ones and unreachable ones.
+func (w *world) finish(at time.Time, good, bad int, duration time.Duration) {
+	w.t.Helper()
+	var c ledger.Changes
+	for i := range good + bad {
+		o := &contract.Outcome{CollectedAt: at, Reachable: i < good, Duration: duration}
+		c.Domains = append(c.Domains, ledger.DomainChange{Partition: place, Domain: fmt.Sprintf("d%d-%d.sg", at.Unix(), i), Outcome: o})
+	}
+	w.record(c)
+}
+
+// expect runs the cron at a time, and compares what it posts.
+func (w *world) expect(what string, at time.Time, want ...string) {
+	w.t.Helper()
+	w.hook.told = nil
+	watch := &alarms.Watch{
+		Ledger: w.Ledger, Webhook: w.hook, URL: "https://hooks.example/x", Environment: "staging",
+		Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return at },
+	}
+	if err := watch.Run(w.t.Context()); err != nil {
+		w.t.Fatal(err)
+	}
+	slices.Sort(w.hook.told) // those of one run have one time
+	if !slices.Equal(w.hook.told, want) {
+		w.t.Errorf("%s: %v, want %v", what, w.hook.told, want)
+	}
+}
+
+func TestAlarmsFireAndRecover(t *testing.T) {
+	w := newWorld(t)
+	w.expect("nothing happened", noon)
+	w.finish(noon, 17, 2, 6*time.Second)
+	w.expect("fewer than twenty finished", noon)
+	w.finish(noon.Add(time.Second), 1, 0, 6*time.Second)
+	w.expect("exactly a tenth failed", noon)
+	w.finish(noon.Add(2*time.Second), 2, 1, 6*time.Second)
+	w.expect("more failed, and twenty slow ones", noon, "domain_failures firing", "slow_domains firing")
+	w.expect("no change", noon.Add(time.Minute))
+	w.finish(noon.Add(2*time.Minute), 20, 0, 0)
+	w.expect("quick ones", noon.Add(2*time.Minute), "domain_failures ok", "slow_domains ok")
+	w.finish(noon.Add(10*time.Minute), 0, 20, 0)
+	w.expect("many fail", noon.Add(10*time.Minute), "domain_failures firing")
+	w.expect("within the hour", noon.Add(69*time.Minute))
+	w.expect("an hour later", noon.Add(70*time.Minute), "domain_failures ok")
+
+	var c ledger.Changes
+	for i := range 20 {
+		f := ledger.FileChange{RawFile: contract.RawFile{Partition: place, Name: fmt.Sprintf("raw_%04d", i)}}
+		if f.Processed = noon.Add(2 * time.Hour); i < 2 {
+			f.Processed, f.GaveUp = time.Time{}, noon.Add(2*time.Hour)
+		}
+		c.Files = append(c.Files, f)
+	}
+	for i := range 101 {
+		c.DeadLetters = append(c.DeadLetters, ledger.DeadLetter{MessageID: fmt.Sprint(i), DeadLetterContext: contract.DeadLetterContext{QueueName: "q"}})
+	}
+	w.record(c)
+	w.expect("files and dead letters", noon.Add(2*time.Hour), "dead_letters firing", "file_failures firing")
+	if _, err := w.Resolve(t.Context(), contract.DeadLetterChoice{All: true}, ledger.Resolution{IDs: []string{"7"}, State: contract.Discarded, At: noon}); err != nil {
+		t.Fatal(err)
+	}
+	w.expect("one was discarded", noon.Add(2*time.Hour), "dead_letters ok")
+
+	s, err := w.Status(t.Context(), ledger.StatusQuery{Now: noon.Add(2 * time.Hour), Windows: alarms.Windows()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{}
+	for _, a := range alarms.Judge(s.AlarmReading) {
+		got[a.Name] = fmt.Sprint(a.State, " since ", a.Since)
+	}
+	if got["file_failures"] != "firing since 2026-01-28 14:00:00 +0000 UTC" || got["domain_failures"] != "ok since 2026-01-28 13:10:00 +0000 UTC" {
+		t.Errorf("alarms in the status: %v", got)
+	}
+}
+
+// TestSentences: what people read of a change.
+func TestSentences(t *testing.T) {
+	w := newWorld(t)
+	w.finish(noon, 20, 7, 6250*time.Millisecond)
+	w.expect("domains fail, slowly", noon, "domain_failures firing", "slow_domains firing")
+	w.expect("an hour later", noon.Add(time.Hour), "domain_failures ok", "slow_domains ok")
+	var texts []string
+	for _, body := range w.hook.bodies {
+		var c contract.AlarmChange
+		if err := json.Unmarshal(body, &c); err != nil {
+			t.Fatal(err)
+		}
+		texts = append(texts, c.Text)
+	}
+	slices.Sort(texts)
+	want := []string{
+		"ALARM (staging): Average processing of a domain: 6250 ms over the last 60 minutes; the limit is 5000 ms.",
+		"ALARM (staging): Domains that fail: 25.9 % over the last 60 minutes; the limit is 10 %.",
+		"Recovered (staging): Average processing of a domain: too few finished to tell over the last 60 minutes; the limit is 5000 ms.",
+		"Recovered (staging): Domains that fail: too few finished to tell over the last 60 minutes; the limit is 10 %.",
+	}
+	if !slices.Equal(texts, want) {
+		t.Errorf("%s", strings.Join(texts, "\n"))
+	}
+}
+
+// TestEveryAlarmIsExplained: the dashboard names and explains every alarm in both languages, and the
+// manual has a line on it with its threshold.
+func TestEveryAlarmIsExplained(t *testing.T) {
+	states := alarms.Judge(ledger.AlarmReading{})
+	for _, language := range []string{"en", "ko"} {
+		text := readFile(t, "../dashboard/public/dashboard/lang/"+language+".js")
+		for _, a := range states {
+			for _, key := range []string{"alarm." + a.Name, "alarm.about." + a.Name} {
+				if !strings.Contains(text, "\n  \""+key+"\": ") {
+					t.Errorf("%s.js has no text %q", language, key)
+				}
+			}
+		}
+	}
+	_, section, _ := strings.Cut(readFile(t, "../docs/operations.md"), "\n## Alarms\n")
+	section, _, _ = strings.Cut(section, "\n## ")
+	lines := regexp.MustCompile("(?m)^\\| `([a-z_]+)` \\| ([0-9.]+)( s)?").FindAllStringSubmatch(section, -1)
+	var got, want []string
+	for _, l := range lines {
+		threshold, err := strconv.ParseFloat(l[2], 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if l[3] != "" {
+			threshold *= 1000
+		}
+		got = append(got, fmt.Sprint(l[1], " ", threshold))
+	}
+	for _, a := range states {
+		want = append(want, fmt.Sprint(a.Name, " ", a.Threshold))
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("docs/operations.md lists %v, want %v", got, want)
+	}
+}
+
+func readFile(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
