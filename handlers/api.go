@@ -49,6 +49,7 @@ type Sender interface {
 type Ledger interface {
 	Ping(ctx context.Context) error
 	Record(ctx context.Context, c ledger.Changes) error
+	InFlight(ctx context.Context, files []contract.RawFile, since, needed time.Time) (map[contract.RawFile]bool, error)
 	Status(ctx context.Context, q ledger.StatusQuery) (*ledger.Status, error)
 	Domains(ctx context.Context, q ledger.DomainQuery) (contract.DomainPage, error)
 	Domain(ctx context.Context, domain string, f contract.Filter) ([]contract.DomainRecord, error)

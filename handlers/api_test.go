@@ -39,7 +39,10 @@ type seeds struct {
 	err  error
 }
 
-func (s *seeds) Send(_ context.Context, b *contract.Batch) error {
+func (s *seeds) Send(ctx context.Context, b *contract.Batch) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	if s.err != nil {
 		return s.err
 	}
@@ -356,6 +359,61 @@ func TestUpload(t *testing.T) {
 	}
 	if r := f.do(t, "PUT", path+"raw_0005", "[]"); r.status != 503 || r.Error.Code != "storage_error" {
 		t.Errorf("failing bucket: %d %+v", r.status, r.Error)
+	}
+}
+
+// TestUploadRepeated plays clients that repeat an upload because the first answer was an error or got
+// lost: the file must be queued all the same, and once.
+func TestUploadRepeated(t *testing.T) {
+	f := newFixture(t, nil)
+	const path, key = "/api/v1/datasets/sg/news/2026-01-28/raw_0001", "raw/country=sg/category=news/date=2026-01-28/raw_0001.json"
+	put := func(what, query string, status int, code, data string, sent int) {
+		t.Helper()
+		r := f.do(t, "PUT", path+query, "[1]")
+		if r.status != status || r.Error == nil || r.Error.Code != code || string(r.Data) != data {
+			t.Errorf("%s: %d %s %+v, want %d %s %s", what, r.status, r.Data, r.Error, status, code, data)
+		}
+		if len(f.seeds.sent) != sent {
+			t.Errorf("%s: %d messages were sent, want %d", what, len(f.seeds.sent), sent)
+		}
+	}
+	const queued, notQueued = `{"key":"` + key + `","size":3,"queued":true}`, `{"key":"` + key + `","size":3,"queued":false}`
+
+	f.seeds.err = errors.New("down")
+	put("stored, not queued", "?orchestrate=true", 503, "storage_error", notQueued, 0)
+	put("again, the queue is still down", "?orchestrate=true", 503, "storage_error", notQueued, 0)
+	f.seeds.err = nil
+	put("without orchestrate", "", 409, "already_exists", "", 0)
+	put("the queue is up", "?orchestrate=true", 409, "already_exists", queued, 1)
+	put("in flight", "?orchestrate=true", 409, "already_exists", notQueued, 1)
+	f.now = f.now.Add(orchestrator.InFlight)
+	put("ten minutes later", "?orchestrate=true", 409, "already_exists", queued, 2)
+	if !strings.Contains(f.seeds.sent[1], key) {
+		t.Errorf("sent %s", f.seeds.sent[1])
+	}
+	f.now = f.now.Add(orchestrator.InFlight)
+	if _, err := f.bucket.Put(t.Context(), key+".success", nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	put("finished", "?orchestrate=true", 409, "already_exists", notQueued, 2)
+}
+
+// TestUploadCallerGone has the client hang up while the file is stored: it is queued all the same.
+func TestUploadCallerGone(t *testing.T) {
+	f := newFixture(t, nil)
+	ctx, hangUp := context.WithCancel(t.Context())
+	f.bucket.Fail = func(op, _ string) error {
+		if op == "put" {
+			hangUp()
+		}
+		return nil
+	}
+	r := httptest.NewRequestWithContext(ctx, "PUT", "/api/v1/datasets/sg/news/2026-01-28/raw_0001?orchestrate=true", strings.NewReader("[]"))
+	r.Header.Set("Content-Type", "application/json")
+	w := httptest.NewRecorder()
+	f.api.Handler().ServeHTTP(w, r)
+	if w.Code != 201 || len(f.seeds.sent) != 1 {
+		t.Errorf("answered %d, sent %v", w.Code, f.seeds.sent)
 	}
 }
 

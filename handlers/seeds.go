@@ -1,14 +1,10 @@
 package handlers
 
 import (
-	"context"
-	"errors"
 	"net/http"
 	"strings"
-	"time"
 
 	"github.com/newsfork/seed-engine/contract"
-	"github.com/newsfork/seed-engine/ledger"
 	"github.com/newsfork/seed-engine/r2"
 )
 
@@ -96,80 +92,4 @@ func (a *API) listDataset(w http.ResponseWriter, r *http.Request) error {
 	}
 	succeed(w, http.StatusOK, out)
 	return nil
-}
-
-// upload stores a raw file, once. The body streams into the bucket.
-func (a *API) upload(w http.ResponseWriter, r *http.Request) error {
-	if err := onlyQuery(r, "orchestrate"); err != nil {
-		return err
-	}
-	p, err := partition(r)
-	if err != nil {
-		return err
-	}
-	digits := strings.TrimSuffix(strings.TrimPrefix(r.PathValue("chunk"), "raw_"), ".json")
-	if !contract.IsChunk(digits) {
-		return contract.Invalid("chunk", "%q is not the number of a raw file; send four or more digits, such as %q", digits, "raw_0001")
-	}
-	queue := false
-	switch v := r.URL.Query().Get("orchestrate"); v {
-	case "true":
-		queue = true
-	case "", "false":
-	default:
-		return contract.Invalid("orchestrate", "%q is neither; send true or false", v)
-	}
-	if err := wantJSON(r); err != nil {
-		return err
-	}
-	if r.ContentLength < 0 {
-		return &failure{http.StatusLengthRequired, "length_required", "the length of the file is unknown; send Content-Length"}
-	}
-	if r.ContentLength == 0 {
-		return contract.Invalid("body", "is empty; send the raw file: a JSON array of records, or an object with \"records\"")
-	}
-	key := r2.RawFile{Partition: p, Name: "raw_" + digits}.Key()
-	exists := &failure{http.StatusConflict, "already_exists", "raw files are immutable and " + key + " exists; upload under the next number"}
-	switch _, err := a.Bucket.Head(r.Context(), key); {
-	case err == nil:
-		return exists
-	case !errors.Is(err, r2.ErrNotFound):
-		return contract.Wrap(contract.Storage, "handlers.upload", err)
-	}
-	o, err := a.Bucket.Store(r.Context(), key, r)
-	switch {
-	case errors.Is(err, r2.ErrPrecondition):
-		return exists
-	case err != nil:
-		return contract.Wrap(contract.Storage, "handlers.upload", err)
-	}
-	data := map[string]any{"key": key, "size": o.Size, "queued": queue}
-	change := ledger.FileChange{RawFile: contract.RawFile{Partition: p, Name: "raw_" + digits}}
-	if queue {
-		change.Queued = a.Now()
-		if err := a.queueFile(r, key, p); err != nil {
-			data["queued"] = false
-			change.Queued = time.Time{}
-			a.record(r.Context(), ledger.Changes{Files: []ledger.FileChange{change}})
-			fail(w, r, a.Log, &contract.Error{Kind: contract.Storage, Op: "handlers.upload", Message: "the file is stored but could not be queued; POST /api/v1/seeds/orchestrate queues it", Err: err}, data)
-			return nil
-		}
-	}
-	a.record(r.Context(), ledger.Changes{Files: []ledger.FileChange{change}})
-	w.Header().Set("Location", r.URL.Path)
-	succeed(w, http.StatusCreated, data)
-	return nil
-}
-
-// record tells the ledger what was done, which is done without it.
-func (a *API) record(ctx context.Context, c ledger.Changes) {
-	if err := a.Ledger.Record(ctx, c); err != nil {
-		a.Log.Warn("ledger_failed", "error_type", contract.KindOf(err), "error", err.Error())
-	}
-}
-
-func (a *API) queueFile(r *http.Request, key string, p contract.Partition) error {
-	var b contract.Batch
-	b.Add(contract.Encode(contract.SeedMessage{FilePath: key, Partition: p, RequestedAt: a.Now().UTC()}))
-	return a.Seeds.Send(r.Context(), &b)
 }

@@ -1,0 +1,149 @@
+package handlers
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/ledger"
+	"github.com/newsfork/seed-engine/orchestrator"
+	"github.com/newsfork/seed-engine/r2"
+)
+
+// uploaded is what an upload answers.
+type uploaded struct {
+	Key    string `json:"key"`
+	Size   int64  `json:"size"`
+	Queued bool   `json:"queued"` // by this request
+}
+
+// upload stores a raw file, once. The body streams into the bucket.
+func (a *API) upload(w http.ResponseWriter, r *http.Request) error {
+	file, queue, err := checkUpload(r)
+	if err != nil {
+		return err
+	}
+	key := r2.RawFile(file).Key()
+	switch o, err := a.Bucket.Head(r.Context(), key); {
+	case err == nil:
+		return a.uploadAgain(w, r, file, o, queue)
+	case !errors.Is(err, r2.ErrNotFound):
+		return contract.Wrap(contract.Storage, "handlers.upload", err)
+	}
+	o, err := a.Bucket.Store(r.Context(), key, r)
+	if errors.Is(err, r2.ErrPrecondition) { // another request was faster
+		if o, err = a.Bucket.Head(r.Context(), key); err == nil {
+			return a.uploadAgain(w, r, file, o, queue)
+		}
+	}
+	if err != nil {
+		return contract.Wrap(contract.Storage, "handlers.upload", err)
+	}
+	done := uploaded{Key: key, Size: o.Size}
+	// What is stored is queued and on record even if the client has hung up.
+	ctx := context.WithoutCancel(r.Context())
+	if !queue {
+		a.record(ctx, ledger.Changes{Files: []ledger.FileChange{{RawFile: file}}})
+	} else if err := a.queueFile(ctx, file); err != nil {
+		fail(w, r, a.Log, err, done)
+		return nil
+	}
+	done.Queued = queue
+	w.Header().Set("Location", r.URL.Path)
+	succeed(w, http.StatusCreated, done)
+	return nil
+}
+
+// checkUpload reads which raw file an upload brings, and whether it is to be queued.
+func checkUpload(r *http.Request) (file contract.RawFile, queue bool, err error) {
+	if err := onlyQuery(r, "orchestrate"); err != nil {
+		return file, false, err
+	}
+	if file.Partition, err = partition(r); err != nil {
+		return file, false, err
+	}
+	digits := strings.TrimSuffix(strings.TrimPrefix(r.PathValue("chunk"), "raw_"), ".json")
+	if !contract.IsChunk(digits) {
+		return file, false, contract.Invalid("chunk", "%q is not the number of a raw file; send four or more digits, such as %q", digits, "raw_0001")
+	}
+	file.Name = "raw_" + digits
+	switch v := r.URL.Query().Get("orchestrate"); v {
+	case "true":
+		queue = true
+	case "", "false":
+	default:
+		return file, false, contract.Invalid("orchestrate", "%q is neither; send true or false", v)
+	}
+	if err := wantJSON(r); err != nil {
+		return file, false, err
+	}
+	if r.ContentLength < 0 {
+		return file, false, &failure{http.StatusLengthRequired, "length_required", "the length of the file is unknown; send Content-Length"}
+	}
+	if r.ContentLength == 0 {
+		return file, false, contract.Invalid("body", "is empty; send the raw file: a JSON array of records, or an object with \"records\"")
+	}
+	return file, queue, nil
+}
+
+// uploadAgain answers the upload of a raw file that is stored already. A client repeats an upload when it
+// missed the first answer, or could not have the file queued. So the file is queued, if it is neither
+// finished nor in flight.
+func (a *API) uploadAgain(w http.ResponseWriter, r *http.Request, file contract.RawFile, o *r2.Object, queue bool) error {
+	exists := &failure{http.StatusConflict, "already_exists", "raw files are immutable and " + o.Key + " exists; upload under the next number"}
+	if !queue {
+		return exists
+	}
+	done := uploaded{Key: o.Key, Size: o.Size}
+	ctx := context.WithoutCancel(r.Context())
+	waiting, err := a.waiting(ctx, file)
+	if err == nil && waiting {
+		err = a.queueFile(ctx, file)
+		done.Queued = err == nil
+	}
+	if err == nil {
+		err = exists
+	}
+	fail(w, r, a.Log, err, done)
+	return nil
+}
+
+// waiting reports whether a stored raw file is neither finished nor in flight. When the ledger is away it
+// counts as not in flight: a file that is queued twice is processed once.
+func (a *API) waiting(ctx context.Context, file contract.RawFile) (bool, error) {
+	switch _, err := a.Bucket.Head(ctx, r2.RawFile(file).Checkpoint()); {
+	case err == nil:
+		return false, nil
+	case !errors.Is(err, r2.ErrNotFound):
+		return false, contract.Wrap(contract.Storage, "handlers.upload", err)
+	}
+	inFlight, err := a.Ledger.InFlight(ctx, []contract.RawFile{file}, a.Now().Add(-orchestrator.InFlight), time.Time{})
+	if err != nil {
+		a.Log.Warn("ledger_failed", "error_type", contract.KindOf(err), "error", err.Error())
+	}
+	return !inFlight[file], nil
+}
+
+// queueFile queues a stored raw file, and has the ledger note that the file is there, queued or not.
+func (a *API) queueFile(ctx context.Context, file contract.RawFile) error {
+	change := ledger.FileChange{RawFile: file, Queued: a.Now()}
+	var b contract.Batch
+	b.Add(contract.Encode(contract.SeedMessage{FilePath: r2.RawFile(file).Key(), Partition: file.Partition, RequestedAt: change.Queued.UTC()}))
+	err := a.Seeds.Send(ctx, &b)
+	if err != nil {
+		change.Queued = time.Time{}
+		err = &contract.Error{Kind: contract.Storage, Op: "handlers.upload", Message: "the file is stored but could not be queued; repeat this request, or POST /api/v1/seeds/orchestrate", Err: err}
+	}
+	a.record(ctx, ledger.Changes{Files: []ledger.FileChange{change}})
+	return err
+}
+
+// record tells the ledger what was done, which is done without it.
+func (a *API) record(ctx context.Context, c ledger.Changes) {
+	if err := a.Ledger.Record(ctx, c); err != nil {
+		a.Log.Warn("ledger_failed", "error_type", contract.KindOf(err), "error", err.Error())
+	}
+}
