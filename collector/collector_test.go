@@ -239,6 +239,47 @@ func TestMoreURLsAreMergedWithoutAsking(t *testing.T) {
 	})
 }
 
+// TestWhatResearchSaysOfAURL stands in the document, from the lowest raw file, whatever came first.
+func TestWhatResearchSaysOfAURL(t *testing.T) {
+	said := func(n int, at *string, confidence *float64) *contract.DomainMessage {
+		m := message(n, "https://example.com/a")
+		u := &m.URLs[0]
+		u.Title, u.DiscoveryMethod, u.Language, u.DiscoveredAt, u.Confidence = contract.Text("A"), contract.Text("google_search"), contract.Text("en"), at, confidence
+		return m
+	}
+	high, low, early, late := 0.9, 0.5, contract.Text("2026-01-28T10:00:00Z"), contract.Text("2026-01-29T10:00:00Z")
+	for _, c := range []struct {
+		name     string
+		messages []*contract.DomainMessage
+		want     *contract.DomainMessage
+	}{
+		{"one", []*contract.DomainMessage{said(1, early, &high)}, said(1, early, &high)},
+		{"nothing", []*contract.DomainMessage{said(1, nil, nil)}, said(1, nil, nil)},
+		{"two raw files", []*contract.DomainMessage{said(2, early, &high), said(1, late, &low)}, said(1, late, &low)},
+		{"two parts", []*contract.DomainMessage{said(1, late, &low), said(1, early, nil)}, said(1, early, nil)},
+		{"two parts, other confidence", []*contract.DomainMessage{said(1, early, &high), said(1, early, &low), said(1, early, nil)}, said(1, early, &low)},
+		{"a document of before", []*contract.DomainMessage{said(1, nil, nil), said(1, early, &high)}, said(1, early, &high)},
+	} {
+		for _, order := range []string{"forward", "backward"} {
+			t.Run(c.name+" "+order, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					w := newWorld(healthy(), nil)
+					for _, m := range c.messages {
+						if err := w.collect(t, m, false); err != nil {
+							t.Fatal(err)
+						}
+					}
+					got, want := w.document(t).URLs[0], c.want.URLs[0]
+					if asJSON([]any{got.DiscoveredAt, got.Confidence, got.DiscoveryMethod}) != asJSON([]any{want.DiscoveredAt, want.Confidence, want.DiscoveryMethod}) {
+						t.Errorf("got %s, want %s", asJSON(got), asJSON(want))
+					}
+				})
+			})
+			slices.Reverse(c.messages)
+		}
+	}
+}
+
 func TestForce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(healthy(), nil)

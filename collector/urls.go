@@ -2,6 +2,7 @@ package collector
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -22,7 +23,8 @@ func describe(urls []contract.URL, sourceFile string) []contract.DocumentURL {
 	for _, u := range urls {
 		entries = append(entries, contract.DocumentURL{
 			URL: u.URL, Title: u.Title, Path: u.Path,
-			DiscoveryMethod: u.DiscoveryMethod, Language: u.Language, SourceFile: sourceFile,
+			DiscoveryMethod: u.DiscoveryMethod, Language: u.Language, DiscoveredAt: u.DiscoveredAt, Confidence: u.Confidence,
+			SourceFile: sourceFile,
 		})
 	}
 	slices.SortFunc(entries, func(a, b contract.DocumentURL) int {
@@ -40,10 +42,13 @@ func precedence(a, b *contract.DocumentURL) int {
 	if c := compareChunks(a.SourceFile, b.SourceFile); c != 0 {
 		return c
 	}
-	for _, pair := range [][2]*string{{a.Title, b.Title}, {a.DiscoveryMethod, b.DiscoveryMethod}, {a.Language, b.Language}} {
-		if c := compareText(pair[0], pair[1]); c != 0 {
+	for _, pair := range [][2]*string{{a.Title, b.Title}, {a.DiscoveryMethod, b.DiscoveryMethod}, {a.Language, b.Language}, {a.DiscoveredAt, b.DiscoveredAt}} {
+		if c := compareOptional(pair[0], pair[1]); c != 0 {
 			return c
 		}
+	}
+	if c := compareOptional(a.Confidence, b.Confidence); c != 0 {
+		return c
 	}
 	return strings.Compare(a.Path, b.Path)
 }
@@ -56,8 +61,8 @@ func compareChunks(a, b string) int {
 	return strings.Compare(a, b)
 }
 
-// compareText puts a text before none.
-func compareText(a, b *string) int {
+// compareOptional puts a value before none.
+func compareOptional[T cmp.Ordered](a, b *T) int {
 	switch {
 	case a == nil && b == nil:
 		return 0
@@ -66,7 +71,7 @@ func compareText(a, b *string) int {
 	case b == nil:
 		return -1
 	}
-	return strings.Compare(*a, *b)
+	return cmp.Compare(*a, *b)
 }
 
 // merged is the sorted union of two sorted lists of entries.

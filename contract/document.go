@@ -41,12 +41,14 @@ type Document struct {
 
 // DocumentURL is one raw URL of the domain.
 type DocumentURL struct {
-	URL             string  `json:"url"`
-	Title           *string `json:"title"`
-	Path            string  `json:"path"`
-	DiscoveryMethod *string `json:"discovery_method"`
-	Language        *string `json:"language"`
-	SourceFile      string  `json:"source_file,omitempty"` // raw_NNNN of the partition that describes it
+	URL             string   `json:"url"`
+	Title           *string  `json:"title"`
+	Path            string   `json:"path"`
+	DiscoveryMethod *string  `json:"discovery_method"`
+	Language        *string  `json:"language"`
+	DiscoveredAt    *string  `json:"discovered_at"`         // as the raw file says it
+	Confidence      *float64 `json:"confidence"`            // of Research, as the raw file says it
+	SourceFile      string   `json:"source_file,omitempty"` // raw_NNNN of the partition that describes it
 	// What follows is null in the lists of urls_files.
 	Type     *string  `json:"type"`               // content type
 	Priority *float64 `json:"priority_score"`     // 0 to 1

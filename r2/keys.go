@@ -96,37 +96,6 @@ func (d DomainDir) URLList(rawName string, part int) string {
 	return d.Prefix() + listsDir + rawName + "-" + strconv.Itoa(part) + listExt
 }
 
-// ParseDomainKey splits the key of an object of a contract into the contract's place and the
-// object's name below it: one of the names above, or that of a URL list.
-func ParseDomainKey(key string) (d DomainDir, name string, ok bool) {
-	path, inRoot := strings.CutPrefix(key, prodRoot)
-	p, path, inPartition := cutPartition(path)
-	domain, name, inDir := strings.Cut(path, "/")
-	if !inRoot || !inPartition || !inDir || contract.CheckDomain("domain", domain) != nil {
-		return DomainDir{}, "", false
-	}
-	switch name {
-	case DocumentName, CheckpointName, RobotsName, SitemapName, DiscoveryName:
-	default:
-		if _, _, ok := ParseURLListName(name); !ok {
-			return DomainDir{}, "", false
-		}
-	}
-	return DomainDir{p, domain}, name, true
-}
-
-// ParseURLListName reads the name that ParseDomainKey gave a URL list.
-func ParseURLListName(name string) (rawName string, part int, ok bool) {
-	name, inDir := strings.CutPrefix(name, listsDir)
-	name, isJSON := strings.CutSuffix(name, listExt)
-	rawName, digits, hasPart := strings.Cut(name, "-")
-	part, err := strconv.Atoi(digits)
-	if !inDir || !isJSON || !hasPart || !isRawName(rawName) || err != nil || part < 1 || strconv.Itoa(part) != digits {
-		return "", 0, false
-	}
-	return rawName, part, true
-}
-
 // DeadLetter names one stored dead letter, and is the parsed form of its key.
 type DeadLetter struct {
 	Queue     string // where the message was given up

@@ -119,66 +119,6 @@ func FuzzParseRaw(f *testing.F) {
 	})
 }
 
-const prod = "prod/country=sg/category=news/date=2026-01-28/"
-
-// domainKeys holds keys and the name below the domain that they are read as; "" means refused.
-var domainKeys = []struct{ name, key string }{
-	{"domain_metadata.json", prod + "mom.gov.sg/domain_metadata.json"},
-	{"domain_metadata.json.success", prod + "mom.gov.sg/domain_metadata.json.success"},
-	{"robots.txt", prod + "xn--bcher-kva.example/robots.txt"},
-	{"sitemap.xml", prod + "mom.gov.sg/sitemap.xml"},
-	{"discovery.json", prod + "mom.gov.sg/discovery.json"},
-	{"urls/raw_0001-1.json", prod + "mom.gov.sg/urls/raw_0001-1.json"},
-	{"urls/raw_00012-10.json", prod + "mom.gov.sg/urls/raw_00012-10.json"},
-	{"", prod + "mom.gov.sg/"},
-	{"", prod + "mom.gov.sg/other.json"},
-	{"", prod + "mom.gov.sg/urls/raw_0001.json"},
-	{"", prod + "mom.gov.sg/urls/raw_0001-0.json"},
-	{"", prod + "mom.gov.sg/urls/raw_0001-01.json"},
-	{"", prod + "mom.gov.sg/urls/raw_0001-+1.json"},
-	{"", prod + "mom.gov.sg/urls/raw_1-1.json"},
-	{"", prod + "mom.gov.sg/urls/raw_0001-1"},
-	{"", prod + "MOM.gov.sg/robots.txt"},
-	{"", prod + "localhost/robots.txt"},
-	{"", prod + "../robots.txt"},
-	{"", prod + "robots.txt"},
-	{"", "country=sg/category=news/date=2026-01-28/mom.gov.sg/robots.txt"},
-	{"", "prod/country=sg/category=news/mom.gov.sg/robots.txt"},
-	{"", "raw/country=sg/category=news/date=2026-01-28/mom.gov.sg/robots.txt"},
-	{"", ""},
-}
-
-func TestParseDomainKey(t *testing.T) {
-	for _, c := range domainKeys {
-		d, name, ok := r2.ParseDomainKey(c.key)
-		if ok != (c.name != "") || name != c.name {
-			t.Errorf("%q is read as %q, %v, want %q", c.key, name, ok, c.name)
-		}
-		if ok && d.Partition != news {
-			t.Errorf("%q is read in partition %+v", c.key, d.Partition)
-		}
-	}
-}
-
-func FuzzParseDomainKey(f *testing.F) {
-	for _, c := range domainKeys {
-		f.Add(c.key)
-	}
-	f.Fuzz(func(t *testing.T, key string) {
-		d, name, ok := r2.ParseDomainKey(key)
-		if !ok {
-			return
-		}
-		want := d.Prefix() + name
-		if raw, part, isList := r2.ParseURLListName(name); isList {
-			want = d.URLList(raw, part)
-		}
-		if key != want {
-			t.Errorf("%q is read as %+v, %q, which is %q", key, d, name, want)
-		}
-	})
-}
-
 // letterKeys says for every key whether it is a dead letter.
 var letterKeys = []struct {
 	ok  bool

@@ -262,7 +262,7 @@ func (w *work) domains(ctx context.Context) error {
 	return nil
 }
 
-// domainKey splits the key of an object of a domain. Unlike r2.ParseDomainKey it takes any name.
+// domainKey splits the key of an object of a domain, of any name.
 func domainKey(prefix, key string) (domain, name string, ok bool) {
 	domain, name, ok = strings.Cut(strings.TrimPrefix(key, prefix), "/")
 	return domain, name, ok && contract.CheckDomain("domain", domain) == nil
