@@ -2,6 +2,7 @@ package robots
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"testing"
 )
@@ -76,25 +77,117 @@ func BenchmarkAllowed(b *testing.B) {
 	}
 }
 
-// BenchmarkHostile is the time for one URL of 2,000 bytes against the worst files of MaxBytes.
-func BenchmarkHostile(b *testing.B) {
-	url := "/" + strings.Repeat("a", 2000)
-	var distinct strings.Builder
-	distinct.WriteString("User-agent: *\n")
-	for i := 0; distinct.Len() < MaxBytes-40; i++ {
-		fmt.Fprintf(&distinct, "Allow:*a%d$\n", i)
+type hostileCase struct {
+	name string
+	url  string
+	rule func(i int) string // "" where there are no more
+}
+
+// hostile are files of MaxBytes made to cost the most for URLs that go with them. A sitemap of 50 MB has
+// 50,000 URLs of 1,000 bytes.
+var hostile = []hostileCase{
+	{"one pattern of stars", "/" + strings.Repeat("a", 999), func(i int) string {
+		return []string{"/" + strings.Repeat("*a", MaxBytes/2-100) + "b", ""}[min(i, 1)]
+	}},
+	{"a number each", numbersPath, func(i int) string { return fmt.Sprintf("/*a%d$", i) }},
+	{"a shared word and a number each", numbersPath, func(i int) string { return fmt.Sprintf("/*a*news*%d-", i) }},
+	{"a number each and a shared word", numbersPath, func(i int) string { return fmt.Sprintf("/*%d-*news*a", i) }},
+	{"a start each", numbersPath, func(i int) string { return fmt.Sprintf("/%d*news*a", i) }},
+	{"starts within one another", "/" + strings.Repeat("a", 999), func(i int) string { return "/" + strings.Repeat("a", i) + "*b" }},
+	{"words within one another", "/" + strings.Repeat("a", 999), func(i int) string { return "*" + strings.Repeat("a", i+1) + "*a*b" }},
+	{"patterns within one another", "/" + strings.Repeat("ab", 250) + strings.Repeat("c", 499), func(i int) string { return strings.Repeat("*b*a", i+1) + "*d*" }},
+	{"all parts of the path", lettersPath, func(i int) string {
+		if length, at := 4+i/990, i%990; at+length <= len(lettersPath) && at > 0 {
+			return "*" + lettersPath[at:at+length] + "*Q"
+		}
+		return "/x"
+	}},
+	{"pairs of words in the wrong order", wordsPath(280), func(i int) string {
+		later, sooner := triangle(i)
+		return fmt.Sprintf("*%s*%s", benchWord(later), benchWord(sooner))
+	}},
+	{"three words in the wrong order", wordsPath(36), func(i int) string {
+		return fmt.Sprintf("*%s*%s*%s", benchWord(i/36%36), benchWord(i/36/36), benchWord(i%36))
+	}},
+	{"seven letters, of which the last is missing", lettersPath, func(i int) string {
+		return "*" + starred(randomLetters(i, 6)) + "*Q"
+	}},
+	{"nine letters, the middle in the wrong order", lettersPath[:500] + "YZ" + lettersPath[500:998], func(i int) string {
+		return "*" + starred(randomLetters(i, 4)) + "*Z*Y*" + starred(randomLetters(i+1<<20, 3))
+	}},
+	{"thirty letters, the middle in the wrong order", lettersPath[:500] + "YZ" + lettersPath[500:998], func(i int) string {
+		return "*" + starred(randomLetters(i, 13)) + "*Z*Y*" + starred(randomLetters(i+1<<20, 3))
+	}},
+}
+
+const benchLetters = "abcdefghijklmnopqrstuvwxyz0123456789"
+
+var (
+	lettersPath = "/" + randomLetters(1, 999)
+	numbersPath = func() string {
+		var b strings.Builder
+		for i := 0; b.Len() < 1000; i++ {
+			fmt.Fprintf(&b, "/%d-a%d-news", i*37%36_500, i*41)
+		}
+		return b.String()[:1000]
+	}()
+)
+
+func randomLetters(seed, n int) string {
+	random := rand.New(rand.NewPCG(9309, uint64(seed)))
+	b := make([]byte, n)
+	for i := range b {
+		b[i] = benchLetters[random.IntN(len(benchLetters))]
 	}
-	for _, c := range []struct{ name, body string }{
-		{"one pattern", "User-agent: *\nDisallow: /" + strings.Repeat("*a", MaxBytes/2-50) + "b"},
-		{"40,000 wildcards", distinct.String()},
-		{"middle", "User-agent: *\n" + strings.Repeat("Allow:*ab*\n", MaxBytes/11-10)},
-	} {
+	return string(b)
+}
+
+func starred(s string) string { return strings.Join(strings.Split(s, ""), "*") }
+
+// benchWord is a word of two to three bytes; none is part of two others that follow one another.
+func benchWord(i int) string { return string([]byte{'A' + byte(i/20%20), 'a' + byte(i%20)}) }
+
+func wordsPath(n int) string {
+	var b strings.Builder
+	b.WriteByte('/')
+	for i := range n {
+		b.WriteString(benchWord(i))
+	}
+	return b.String()
+}
+
+// triangle numbers the pairs of which the first is greater.
+func triangle(i int) (greater, less int) {
+	for greater = 1; i >= greater; greater++ {
+		i -= greater
+	}
+	return greater, i
+}
+
+func hostileFile(rule func(i int) string) []byte {
+	var b strings.Builder
+	b.WriteString("User-agent: *\n")
+	for i := 0; ; i++ {
+		line := "Allow:" + rule(i) + "\n"
+		if line == "Allow:\n" || b.Len()+len(line) > MaxBytes {
+			return []byte(b.String())
+		}
+		b.WriteString(line)
+	}
+}
+
+// BenchmarkHostile is the time for one URL of 1,000 bytes against the worst files of MaxBytes; "s/50k" is
+// that for a sitemap of 50,000 such URLs.
+func BenchmarkHostile(b *testing.B) {
+	for _, c := range hostile {
 		b.Run(c.name, func(b *testing.B) {
-			g := Parse([]byte(c.body)).Agent("NewsforkBot")
+			g := Parse(hostileFile(c.rule)).Agent("NewsforkBot")
 			b.ReportAllocs()
 			for b.Loop() {
-				g.Allowed(url)
+				g.Allowed(c.url)
 			}
+			b.ReportMetric(b.Elapsed().Seconds()/float64(b.N)*50_000, "s/50k")
+			b.ReportMetric(float64(len(g.Rules())), "rules")
 		})
 	}
 }

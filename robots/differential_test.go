@@ -96,7 +96,7 @@ func (c comparison) class() string {
 }
 
 func (c comparison) anyPattern(is func(string) bool) bool {
-	return slices.ContainsFunc(c.group.rules, func(r rule) bool { return is(r.Pattern) })
+	return slices.ContainsFunc(c.group.rules, func(r Rule) bool { return is(r.Pattern) })
 }
 
 // plainLines: every line is empty, a comment, or one of the names in full, a colon and one word.

@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"maps"
 	"slices"
-	"sort"
-	"strings"
 	"time"
 )
 
@@ -18,7 +16,8 @@ type Group struct {
 	// Line is where that User-agent line stands, counted from 1.
 	Line int
 
-	rules   []rule // ordered by prefix, then by precedence
+	rules   []Rule   // the one that decides first
+	matcher *matcher // of rules; nil when there are none
 	delay   time.Duration
 	delayed bool
 	signals map[string]string
@@ -68,7 +67,7 @@ func (f *File) Agent(userAgentHeader string) *Group {
 		case allow, disallow:
 			rules.closed = true
 			if rules.member && r.value != "" {
-				g.rules = append(g.rules, compile(Rule{r.kind == allow, r.value, int(r.line)}))
+				g.rules = append(g.rules, Rule{r.kind == allow, r.value, int(r.line)})
 			}
 		case crawlDelay:
 			others.closed = true
@@ -85,9 +84,10 @@ func (f *File) Agent(userAgentHeader string) *Group {
 			}
 		}
 	}
-	slices.SortFunc(g.rules, func(a, b rule) int {
-		return cmp.Or(strings.Compare(a.prefix, b.prefix), precedence(&a, &b))
-	})
+	if len(g.rules) > 0 {
+		slices.SortFunc(g.rules, precedence)
+		g.matcher = newMatcher(g.rules)
+	}
 	return g
 }
 
@@ -115,41 +115,19 @@ func (g *Group) Allowed(url string) bool {
 // equals an Allow (RFC 9309 section 2.2.2). Without one, and for /robots.txt, the URL is allowed.
 func (g *Group) Match(url string) (Rule, bool) {
 	path := canonical(pathOf(url), false)
-	if path == "/robots.txt" {
+	if g.matcher == nil || path == "/robots.txt" {
 		return Rule{}, false
 	}
-	var best *rule
-	// Of rules[lo:hi], those whose first d bytes are the path's, the shortest prefixes come first.
-	lo, hi := 0, len(g.rules)
-	for d := 0; ; d++ {
-		for ; lo < hi && len(g.rules[lo].prefix) == d; lo++ {
-			r := &g.rules[lo]
-			if (best == nil || precedence(r, best) < 0) && r.matchesRest(path[d:]) {
-				best = r
-			}
-		}
-		if lo == hi || d == len(path) {
-			break
-		}
-		if c := path[d]; g.rules[lo].prefix[d] != c || g.rules[hi-1].prefix[d] != c {
-			within := g.rules[lo:hi]
-			first := sort.Search(len(within), func(i int) bool { return within[i].prefix[d] >= c })
-			hi = lo + sort.Search(len(within), func(i int) bool { return within[i].prefix[d] > c })
-			lo += first
-		}
-	}
-	if best == nil {
+	rank := g.matcher.match(path)
+	if rank == unmatched {
 		return Rule{}, false
 	}
-	return best.Rule, true
+	return g.rules[rank], true
 }
 
 // Rules lists the rules of the group in the order of the file. Empty ones are left out.
 func (g *Group) Rules() []Rule {
-	list := make([]Rule, len(g.rules))
-	for i, r := range g.rules {
-		list[i] = r.Rule
-	}
+	list := append([]Rule{}, g.rules...)
 	slices.SortFunc(list, func(a, b Rule) int { return cmp.Compare(a.Line, b.Line) })
 	return list
 }

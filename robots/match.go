@@ -5,39 +5,14 @@ import (
 	"strings"
 )
 
-// rule is a Rule made ready for matching.
-type rule struct {
-	Rule
-	prefix   string // canonical, up to the first wildcard
-	rest     string // canonical, from the first wildcard on
-	anchored bool   // a final "$": the match ends where the path ends
-	least    int    // bytes of path that the rest needs
-	octets   int    // length of the pattern, its rank among those that match
-}
-
 // literalStar stands for an asterisk of the path, in paths and for "%2A" in patterns, where "*" is
 // the wildcard. A canonical string has no other octet outside of ASCII.
 const literalStar = 0xff
 
-func compile(r Rule) rule {
-	pattern := canonical(r.Pattern, true)
-	c := rule{Rule: r, octets: octets(r.Pattern)}
-	pattern, c.anchored = strings.CutSuffix(pattern, "$")
-	if c.anchored && !strings.HasSuffix(r.Pattern, "$") { // it was "%24"
-		pattern, c.anchored = pattern+"$", false
-	}
-	c.prefix = pattern
-	if star := strings.IndexByte(pattern, '*'); star >= 0 {
-		c.prefix, c.rest = pattern[:star], pattern[star:]
-		c.least = len(c.rest) - strings.Count(c.rest, "*")
-	}
-	return c
-}
-
 // precedence orders rules that match the same path: the one that decides first.
-func precedence(a, b *rule) int {
-	if a.octets != b.octets {
-		return cmp.Compare(b.octets, a.octets)
+func precedence(a, b Rule) int {
+	if n, m := octets(a.Pattern), octets(b.Pattern); n != m {
+		return cmp.Compare(m, n)
 	}
 	if a.Allow != b.Allow {
 		if a.Allow {
@@ -46,33 +21,6 @@ func precedence(a, b *rule) int {
 		return 1
 	}
 	return cmp.Compare(a.Line, b.Line)
-}
-
-// matchesRest matches what follows the prefix. Taking the first place where each part fits is
-// enough, so the time is linear in pattern and path whatever they are.
-func (r *rule) matchesRest(path string) bool {
-	rest := r.rest
-	if rest == "" {
-		return !r.anchored || path == ""
-	}
-	if len(path) < r.least {
-		return false
-	}
-	for {
-		rest = rest[1:] // the wildcard
-		next := strings.IndexByte(rest, '*')
-		if next < 0 {
-			if r.anchored {
-				return strings.HasSuffix(path, rest)
-			}
-			return strings.Contains(path, rest)
-		}
-		at := strings.Index(path, rest[:next])
-		if at < 0 {
-			return false
-		}
-		path, rest = path[at+next:], rest[next:]
-	}
 }
 
 // pathOf gives path and query of a URL, without scheme, authority and fragment; at least "/".

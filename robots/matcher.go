@@ -1,0 +1,229 @@
+package robots
+
+import (
+	"slices"
+	"strings"
+	"sync"
+)
+
+// matcher finds, of the rules of a group, the one that decides about a path. What that costs does not
+// grow with the rules: what they have in common is looked at once, and those without a wildcard, or with
+// one at the start, cost a look-up however many they are. Only of patterns with several parts ("/*a*b") do
+// those count whose first parts occur in this order.
+//
+// Rules are numbered by rank: of those that match a path, that of the lowest decides. All paths begin
+// with a slash.
+type matcher struct {
+	begins table      // patterns without wildcard, and the starts of chains
+	ends   table      // those of "/*x$", backwards
+	words  *automaton // those of "/*x", and the parts of chains; nil when there are none
+
+	// chains are the other patterns, as sequences: number of the start, then the parts.
+	chains trie[part]
+	ranks  []int32 // of the pattern that ends at a node
+	// strongest is the best rank of the patterns that end at a node or below.
+	strongest []int32
+	tails     []int32 // word that all patterns end with which end at a node or below, or -1
+
+	pool sync.Pool // of *search
+}
+
+// part is a part of a pattern behind a wildcard: its word, times two, and one more where the path must
+// end with it.
+type part int32
+
+func (p part) word() int32 { return int32(p >> 1) }
+func (p part) last() bool  { return p&1 == 1 }
+
+// pattern is the canonical pattern of a rule, taken apart. It matches a path that begins with start, has
+// the parts behind, one after the other, and ends there if it is anchored.
+type pattern struct {
+	start    string
+	parts    []string // not empty
+	anchored bool
+}
+
+// patternsOf takes the pattern of a rule apart. One that begins with a wildcard makes two: a part that
+// begins with a slash may be the start of the path.
+func patternsOf(written string) []pattern {
+	text := canonical(written, true)
+	text, anchored := strings.CutSuffix(text, "$")
+	if anchored && !strings.HasSuffix(written, "$") { // it was "%24"
+		text, anchored = text+"$", false
+	}
+	pieces := strings.Split(text, "*")
+	p := pattern{start: pieces[0], anchored: anchored && pieces[len(pieces)-1] != ""}
+	for _, s := range pieces[1:] {
+		if s != "" {
+			p.parts = append(p.parts, s)
+		}
+	}
+	switch {
+	case strings.HasPrefix(p.start, "/"):
+		return []pattern{p}
+	case p.start != "" || len(pieces) == 1:
+		return nil // no path begins like that
+	}
+	patterns := []pattern{{"/", p.parts, p.anchored}}
+	if len(p.parts) > 0 && p.parts[0][0] == '/' {
+		patterns = append(patterns, pattern{p.parts[0], p.parts[1:], p.anchored})
+	}
+	return patterns
+}
+
+// newMatcher makes a matcher of rules, which are in the order of their ranks.
+func newMatcher(rules []Rule) *matcher {
+	b := builder{words: map[string]*word{}}
+	for rank, r := range rules {
+		for _, p := range patternsOf(r.Pattern) {
+			b.add(p, int32(rank))
+		}
+	}
+	return b.matcher()
+}
+
+// builder sorts patterns by what finds them.
+type builder struct {
+	begins, ends []entry
+	words        map[string]*word
+	chains       []chain
+}
+
+type chain struct {
+	pattern
+	rank int32
+}
+
+func (b *builder) add(p pattern, rank int32) {
+	switch {
+	case len(p.parts) == 0 && p.anchored:
+		b.begins = append(b.begins, entry{text: p.start, begins: unmatched, equals: rank})
+	case len(p.parts) == 0:
+		b.begins = append(b.begins, entry{text: p.start, begins: rank, equals: unmatched})
+	case len(p.parts) == 1 && p.start == "/" && p.anchored:
+		b.ends = append(b.ends, entry{text: string(backwards(nil, p.parts[0])), begins: rank, equals: unmatched})
+	case len(p.parts) == 1 && p.start == "/":
+		w := b.word(p.parts[0])
+		w.rank = min(w.rank, rank)
+	default:
+		b.chains = append(b.chains, chain{p, rank})
+		for _, s := range p.parts {
+			b.word(s).chained = true
+		}
+	}
+}
+
+func (b *builder) word(text string) *word {
+	w := b.words[text]
+	if w == nil {
+		w = &word{text: text, rank: unmatched}
+		b.words[text] = w
+	}
+	return w
+}
+
+func (b *builder) matcher() *matcher {
+	m := &matcher{ends: newTable(b.ends)}
+	if len(b.words) > 0 {
+		m.words = newAutomaton(b.words)
+	}
+	if len(b.chains) > 0 {
+		b.link(m)
+	}
+	m.begins = newTable(b.begins)
+	return m
+}
+
+// link makes the chains, and an entry of the table of beginnings for each of their starts.
+func (b *builder) link(m *matcher) {
+	numbers := make(map[string]part, len(m.words.words))
+	for i := range m.words.words {
+		numbers[m.words.words[i].text] = part(i) << 1
+	}
+	starts := map[string]part{}
+	sequences := make([][]part, len(b.chains))
+	for i, c := range b.chains {
+		start, ok := starts[c.start]
+		if !ok {
+			start = part(len(starts))
+			starts[c.start] = start
+		}
+		sequence := make([]part, 1, 1+len(c.parts))
+		sequence[0] = start
+		for _, s := range c.parts {
+			sequence = append(sequence, numbers[s])
+		}
+		if c.anchored {
+			sequence[len(sequence)-1] |= 1
+		}
+		sequences[i] = sequence
+	}
+	m.chains = newTrie(sequences)
+	m.ranks = make([]int32, len(m.chains.labels))
+	for i := range m.ranks {
+		m.ranks[i] = unmatched
+	}
+	for i, sequence := range sequences {
+		node := m.chains.end(sequence)
+		m.ranks[node] = min(m.ranks[node], b.chains[i].rank)
+	}
+	m.strongest, m.tails = slices.Clone(m.ranks), make([]int32, len(m.ranks))
+	for node := int32(len(m.ranks)) - 1; node > 0; node-- {
+		m.sumUp(node)
+	}
+	for text, start := range starts {
+		b.begins = append(b.begins, entry{text: text, begins: unmatched, equals: unmatched, chains: m.chains.child(0, start)})
+	}
+}
+
+// sumUp finds what the patterns of a node and below have in common.
+func (m *matcher) sumUp(node int32) {
+	low, high := m.chains.children(node)
+	if low == high || m.ranks[node] != unmatched {
+		m.tails[node] = m.chains.labels[node].word()
+	} else {
+		m.tails[node] = m.tails[low]
+	}
+	for child := low; child < high; child++ {
+		m.strongest[node] = min(m.strongest[node], m.strongest[child])
+		if m.tails[child] != m.tails[node] {
+			m.tails[node] = -1
+		}
+	}
+}
+
+// backwards appends the bytes of s to b, the last first.
+func backwards(b []byte, s string) []byte {
+	for i := len(s) - 1; i >= 0; i-- {
+		b = append(b, s[i])
+	}
+	return b
+}
+
+// match gives the rank of the rule that decides about a path, which begins with a slash.
+func (m *matcher) match(path string) int32 {
+	best := int32(unmatched)
+	start := m.begins.find(path)
+	if start >= 0 {
+		e := &m.begins[start]
+		if best = e.begins; e.text == path {
+			best = min(best, e.equals)
+		}
+	}
+	if len(m.ends) == 0 && m.words == nil {
+		return best
+	}
+	s, ok := m.pool.Get().(*search)
+	if !ok {
+		s = &search{m: m}
+	}
+	defer m.pool.Put(s)
+	s.path, s.best = path, best
+	s.matchEnd()
+	if m.words != nil {
+		s.findWords()
+		s.matchChains(start)
+		s.forget()
+	}
+	return s.best
+}

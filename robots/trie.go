@@ -1,0 +1,76 @@
+package robots
+
+import (
+	"cmp"
+	"slices"
+)
+
+// trie has a node for every start that some sequences share. Nodes are numbered breadth first from
+// the root, 0; so the children of one are neighbours, in the order of their labels.
+type trie[L cmp.Ordered] struct {
+	labels []L     // of the step from the parent; that of the root says nothing
+	first  []int32 // child of each node, the next node's first child being the end
+}
+
+// newTrie builds the trie of sequences.
+func newTrie[L cmp.Ordered](sequences [][]L) trie[L] {
+	sequences = slices.Clone(sequences)
+	slices.SortFunc(sequences, slices.Compare[[]L])
+	var t trie[L]
+	type span struct{ low, high int32 } // the sequences that share a node
+	level, depth := []span{{0, int32(len(sequences))}}, 0
+	t.labels = make([]L, 1)
+	for ; len(level) > 0; depth++ {
+		var below []span
+		for _, s := range level {
+			t.first = append(t.first, int32(len(t.labels)))
+			i := s.low
+			for i < s.high && len(sequences[i]) == depth {
+				i++ // it ends here
+			}
+			for i < s.high {
+				child := span{low: i}
+				label := sequences[i][depth]
+				for i < s.high && sequences[i][depth] == label {
+					i++
+				}
+				child.high = i
+				t.labels = append(t.labels, label)
+				below = append(below, child)
+			}
+		}
+		level = below
+	}
+	t.first = append(t.first, int32(len(t.labels)))
+	return t
+}
+
+// children gives the nodes from low up to high.
+func (t *trie[L]) children(node int32) (low, high int32) { return t.first[node], t.first[node+1] }
+
+// end gives the node where a sequence of the trie ends.
+func (t *trie[L]) end(sequence []L) int32 {
+	node := int32(0)
+	for _, label := range sequence {
+		node = t.child(node, label)
+	}
+	return node
+}
+
+// child gives the child with a label, or 0.
+func (t *trie[L]) child(node int32, label L) int32 {
+	low, high := t.children(node)
+	end := high
+	for low < high {
+		middle := int32(uint32(low+high) / 2)
+		if t.labels[middle] < label {
+			low = middle + 1
+		} else {
+			high = middle
+		}
+	}
+	if low < end && t.labels[low] == label {
+		return low
+	}
+	return 0
+}
