@@ -94,21 +94,63 @@ func pageLinks(page []byte, base string) []string {
 	}
 }
 
-// restore continues the analysis of a domain that was collected earlier, from what is stored. It
-// returns nil when nothing usable is: the document then keeps what it says.
-func (b *Batch) restore(ctx context.Context, dir r2.DomainDir, d *contract.Document) (*discovery.Analyser, error) {
+// analysis is what discovery knows of a domain when its document is written.
+type analysis struct {
+	*discovery.Analyser
+	// rebuilt: what was known is lost, and this comes from the document, whose own words stand therefore.
+	rebuilt bool
+}
+
+// see takes in a raw URL.
+func (a *analysis) see(url string) {
+	a.Add(&discovery.Fact{Loc: []byte(url), Method: discovery.FromResearch})
+}
+
+// score says how a raw URL is to be treated.
+func (a *analysis) score(e *contract.DocumentURL) {
+	if a.rebuilt && e.Type != nil {
+		return
+	}
+	s := a.Score(e.URL)
+	t, action := string(s.Type), string(s.Action)
+	e.Type, e.Priority, e.Action, e.Allowed = &t, &s.Priority, &action, s.Allowed
+}
+
+// analysis gives what discovery knows of the domain: fresh, or as stored when it was collected, or what
+// the document still says where that is lost. The URLs that came since are seen again by who merges them,
+// so what is stored never has to change.
+func (b *Batch) analysis(ctx context.Context, dir r2.DomainDir, old *contract.Document, f *facts) (*analysis, error) {
+	if f != nil {
+		return &analysis{Analyser: f.analyser}, nil
+	}
 	data, err := b.read(ctx, dir.Discovery())
-	if err != nil || data == nil {
+	if err != nil {
 		return nil, err
 	}
+	known, err := b.storedRulings(ctx, dir, old, data)
+	if err != nil {
+		return nil, err
+	}
+	a, err := restore(data, known)
+	if err == nil {
+		return &analysis{Analyser: a}, nil
+	}
+	b.Log.Warn("discovery_failed", "error_type", contract.KindOf(err), "error", err.Error(), "key", dir.Discovery())
+	return &analysis{Analyser: rebuild(old, known), rebuilt: true}, nil
+}
+
+// storedRulings are those of a collection: of the robots.txt that is stored as evidence, and of the other
+// ones in state, which is discovery.json. Of what is lost nothing is known.
+func (b *Batch) storedRulings(ctx context.Context, dir r2.DomainDir, d *contract.Document, state []byte) (*rulings, error) {
+	known := newRulings()
 	var body []byte
 	if d.Robots.Exists {
+		var err error
 		if body, err = b.read(ctx, dir.Robots()); err != nil {
 			return nil, err
 		}
 	}
-	known := newRulings()
-	if d.Robots.StatusCode != 0 {
+	if d.Robots.StatusCode != 0 && (body != nil || !d.Robots.Exists) {
 		result := robots.Evaluate(robots.Fetched{Status: d.Robots.StatusCode, Failed: d.Robots.ErrorType != nil, Body: body})
 		group := result.File.Agent(b.Settings.UserAgent)
 		known.standIn(d.Domain, group)
@@ -116,16 +158,33 @@ func (b *Batch) restore(ctx context.Context, dir r2.DomainDir, d *contract.Docum
 			known.standIn(*h, group)
 		}
 	}
-	known.load(storedRules(data), b.Settings.UserAgent)
+	known.load(storedRules(state), b.Settings.UserAgent)
+	return known, nil
+}
+
+// restore continues the analysis of a domain that was collected earlier from what is stored of it.
+func restore(data []byte, known *rulings) (*discovery.Analyser, error) {
 	state, err := discovery.ParseState(data)
-	if err == nil {
-		var a *discovery.Analyser
-		if a, err = discovery.Restore(state, known.verdict); err == nil {
-			return a, nil
+	if err != nil {
+		return nil, err
+	}
+	return discovery.Restore(state, known.verdict)
+}
+
+// rebuild begins the analysis again with what the document shows of it.
+func rebuild(d *contract.Document, known *rulings) *discovery.Analyser {
+	o := discovery.Options{Domain: d.Domain, Now: d.CollectedAt.Time, Robots: known.verdict}
+	if d.Authority != nil {
+		o.Context.Authority = *d.Authority
+	}
+	a := discovery.NewAnalyser(o)
+	var shown discovery.Discovery
+	if json.Unmarshal(d.Discovery, &shown) == nil {
+		for _, u := range shown.URLs {
+			a.Add(&discovery.Fact{Loc: []byte(u.URL), Method: u.Method})
 		}
 	}
-	b.Log.Warn("discovery_failed", "error_type", contract.KindOf(err), "error", err.Error(), "key", dir.Discovery())
-	return nil, nil
+	return a
 }
 
 // read gives the content of a stored object, nil when there is none.
@@ -142,16 +201,18 @@ func (b *Batch) read(ctx context.Context, key string) ([]byte, error) {
 	return data, contract.Wrap(contract.Storage, "collector.read", err)
 }
 
-// discovered writes into a document what the analysis found, and how its raw URLs are to be treated.
-func (b *Batch) discovered(d *contract.Document, a *discovery.Analyser, took time.Duration) {
-	for i := range d.URLs {
-		e := &d.URLs[i]
-		s := a.Score(e.URL)
-		t, action := string(s.Type), string(s.Action)
-		e.Type, e.Priority, e.Action, e.Allowed = &t, &s.Priority, &action, s.Allowed
+// discovered writes into a document what the analysis found, and how to fetch the domain. A merge asks
+// for nothing, so the time that discovery took stays that of the collection.
+func (b *Batch) discovered(d *contract.Document, a *analysis, f *facts) {
+	if a.rebuilt {
+		return
 	}
 	found := a.Result()
-	found.Stats.ProcessingTimeMS = took.Milliseconds()
+	if f != nil {
+		found.Stats.ProcessingTimeMS = f.analysing.Milliseconds()
+	} else {
+		found.Stats.ProcessingTimeMS = processingTime(d.Discovery)
+	}
 	d.Discovery = marshal(found)
 
 	r := d.Technical.RobotsTxt
@@ -169,6 +230,17 @@ func (b *Batch) discovered(d *contract.Document, a *discovery.Analyser, took tim
 	c := a.Contract(terms)
 	d.Contract = marshal(c)
 	d.ValidUntil = contract.Time{Time: c.ValidUntil(d.CollectedAt.Time)}
+}
+
+// processingTime is processing_time_ms of an intelligent_discovery.
+func processingTime(found json.RawMessage) int64 {
+	var d struct {
+		Stats struct {
+			ProcessingTimeMS int64 `json:"processing_time_ms"`
+		} `json:"discovery_stats"`
+	}
+	_ = json.Unmarshal(found, &d) // 0 for none
+	return d.Stats.ProcessingTimeMS
 }
 
 func marshal(v any) json.RawMessage {

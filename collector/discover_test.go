@@ -1,10 +1,15 @@
 package collector_test
 
 import (
+	"context"
 	"encoding/json"
+	"fmt"
+	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/discovery"
@@ -68,4 +73,269 @@ func TestInternationalHosts(t *testing.T) {
 			t.Errorf("%v", methods)
 		}
 	})
+}
+
+// listed are the URLs of a document beyond those it holds itself, with the size of the largest list.
+func (w *world) listed(t *testing.T, d *contract.Document) (all []contract.DocumentURL) {
+	t.Helper()
+	for _, key := range d.URLsFiles {
+		var list []contract.DocumentURL
+		if err := json.Unmarshal(w.read(t, key), &list); err != nil {
+			t.Fatal(err)
+		}
+		if len(list) == 0 || len(list) > contract.MaxInlineURLs {
+			t.Errorf("%s holds %d URLs", key, len(list))
+		}
+		all = append(all, list...)
+	}
+	return all
+}
+
+// lists are the keys of all lists of URLs of the domain, described by its document or not.
+func (w *world) lists(t *testing.T) (keys []string) {
+	t.Helper()
+	list, err := w.bucket.List(t.Context(), r2.ListOptions{Prefix: dir.Prefix() + "urls/"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range list.Objects {
+		keys = append(keys, o.Key)
+	}
+	return keys
+}
+
+// many is a message with n URLs, a tenth of them forbidden and a tenth dated by the sitemap.
+func many(file, n int) *contract.DomainMessage {
+	m := message(file)
+	for i := range n {
+		path := fmt.Sprintf("/news/story-%06d-%d", i, file)
+		switch i % 10 {
+		case 1:
+			path = "/private" + path
+		case 2:
+			path = fmt.Sprintf("/contact/%06d", i)
+		}
+		m.URLs = append(m.URLs, contract.URL{URL: "https://example.com" + path, Path: path})
+	}
+	return m
+}
+
+// TestListsAreScored: the URLs beyond those of the document are scored like those in it, by all that is
+// found of the domain, and lists that were replaced are gone.
+func TestListsAreScored(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(healthy(), nil)
+		var sitemap strings.Builder
+		sitemap.WriteString("<urlset>")
+		for i := range 300 { // the last in order, which a list holds
+			fmt.Fprintf(&sitemap, "<url><loc>https://example.com/news/story-%06d-1</loc><lastmod>2026-01-31</lastmod></url>", 11_999-i*10)
+		}
+		w.web.Pages["https://example.com/sitemap.xml"] = fetchtest.Page{Body: sitemap.String() + "</urlset>"}
+		if err := w.collect(t, many(1, 12_000), false); err != nil {
+			t.Fatal(err)
+		}
+		check := func(want, private int) {
+			t.Helper()
+			d := w.document(t)
+			rest := w.listed(t, d)
+			if len(d.URLs)+len(rest) != want || d.Processing.TotalURLs != want {
+				t.Errorf("%d URLs in the document and %d in lists, of %d", len(d.URLs), len(rest), want)
+			}
+			dated, forbidden := 0, 0
+			for _, u := range slices.Concat(d.URLs, rest) {
+				if u.Type == nil || u.Priority == nil || u.Action == nil || u.Allowed == nil {
+					t.Fatalf("%s has no score: %+v", u.URL, u)
+				}
+				closed := strings.Contains(u.URL, "/private/")
+				if *u.Allowed == closed || closed != (*u.Action == "ignore") {
+					t.Fatalf("%s: allowed %v, action %s", u.URL, *u.Allowed, *u.Action)
+				}
+				switch {
+				case closed:
+					forbidden++
+				case *u.Priority >= 0.8:
+					dated++
+				}
+				if strings.Contains(u.URL, "/contact/") && *u.Type != "contact" {
+					t.Fatalf("%s is %s", u.URL, *u.Type)
+				}
+			}
+			if dated != 300 || forbidden != private {
+				t.Errorf("%d dated, %d forbidden", dated, forbidden)
+			}
+			if keys := w.lists(t); !slices.Equal(slices.Sorted(slices.Values(d.URLsFiles)), keys) {
+				t.Errorf("lists %v, described are %v", keys, d.URLsFiles)
+			}
+		}
+		check(12_000, 1200)
+		before := w.document(t)
+		if err := w.collect(t, many(1, 12_000), false); err != nil {
+			t.Fatal(err)
+		}
+		if after := w.document(t); after.Revision != before.Revision || !slices.Equal(after.URLsFiles, before.URLsFiles) {
+			t.Error("the same URLs make another document")
+		}
+		time.Sleep(time.Minute)
+		if err := w.collect(t, many(2, 8_000), false); err != nil {
+			t.Fatal(err)
+		}
+		check(20_000-800, 2000) // contact pages are the same
+	})
+}
+
+// TestLostState: without the state of the discovery a merge keeps all that the document says, and scores
+// what comes new.
+func TestLostState(t *testing.T) {
+	for name, spoil := range map[string]func(*world) error{
+		"lost": func(w *world) error { return w.bucket.Delete(context.Background(), dir.Discovery()) },
+		"corrupt": func(w *world) error {
+			_, err := w.bucket.Put(context.Background(), dir.Discovery(), []byte(`{"version":1,"seen":"AAAA`), nil)
+			return err
+		},
+		"damaged": func(w *world) error {
+			_, err := w.bucket.Put(context.Background(), dir.Discovery(), []byte(`{"version":1,"domain":"example.com","seen":"AAAA","nodes":[]}`), nil)
+			return err
+		},
+		"of another version": func(w *world) error {
+			_, err := w.bucket.Put(context.Background(), dir.Discovery(), []byte(`{"version":0}`), nil)
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(healthy(), nil)
+				w.web.Pages["https://example.com/feed"] = fetchtest.Page{Body: "<rss><channel><title>x</title><item><link>https://example.com/news/dated</link><pubDate>Sat, 31 Jan 2026 09:00:00 GMT</pubDate></item></channel></rss>"}
+				w.web.Pages["https://example.com/"] = fetchtest.Page{Header: map[string]string{"Content-Type": "text/html"}, Body: `<link rel="alternate" type="application/rss+xml" href="/feed">`}
+				if err := w.collect(t, message(2, "https://example.com/news/dated", "https://example.com/private/x", "https://example.com/contact"), false); err != nil {
+					t.Fatal(err)
+				}
+				before := w.document(t)
+				time.Sleep(time.Minute)
+				if err := spoil(w); err != nil {
+					t.Fatal(err)
+				}
+				// The contact page gets its description from a lower raw file.
+				if err := w.collect(t, message(1, "https://example.com/contact", "https://example.com/news/more", "https://example.com/private/y"), false); err != nil {
+					t.Fatal(err)
+				}
+				after := w.document(t)
+				if string(after.Discovery) != string(before.Discovery) || string(after.Contract) != string(before.Contract) || !after.ValidUntil.Equal(before.ValidUntil.Time) {
+					t.Error("the discovery, the contract or its validity changed")
+				}
+				scores := map[string]contract.DocumentURL{}
+				for _, u := range after.URLs {
+					if u.Type == nil || u.Priority == nil || u.Action == nil || u.Allowed == nil {
+						t.Fatalf("%s has no score", u.URL)
+					}
+					scores[u.URL] = u
+				}
+				for _, u := range before.URLs {
+					now := scores[u.URL]
+					if *now.Type != *u.Type || *now.Priority != *u.Priority || *now.Action != *u.Action || *now.Allowed != *u.Allowed {
+						t.Errorf("%s was %s %v %s %v, is %s %v %s %v", u.URL, *u.Type, *u.Priority, *u.Action, *u.Allowed, *now.Type, *now.Priority, *now.Action, *now.Allowed)
+					}
+				}
+				if u := scores["https://example.com/contact"]; u.SourceFile != "raw_0001" {
+					t.Errorf("described by %s", u.SourceFile)
+				}
+				if u := scores["https://example.com/news/more"]; *u.Type != "news" || *u.Action == "ignore" {
+					t.Errorf("new: %s %s", *u.Type, *u.Action)
+				}
+				if u := scores["https://example.com/private/y"]; *u.Allowed || *u.Action != "ignore" {
+					t.Errorf("new and forbidden: %v %s", *u.Allowed, *u.Action)
+				}
+			})
+		})
+	}
+}
+
+// TestLostRobots: without the robots.txt of its evidence a merge allows nothing that nobody allowed.
+func TestLostRobots(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(healthy(), nil)
+		if err := w.collect(t, message(1, "https://example.com/a"), false); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.bucket.Delete(t.Context(), dir.Robots()); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		if err := w.collect(t, message(2, "https://example.com/private/x"), false); err != nil {
+			t.Fatal(err)
+		}
+		for _, u := range w.document(t).URLs {
+			if u.Allowed != nil {
+				t.Errorf("%s: allowed %v", u.URL, *u.Allowed)
+			}
+		}
+	})
+}
+
+// TestMergeKeepsProcessingTime: a merge asks for nothing, so discovery still took what it took.
+func TestMergeKeepsProcessingTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		html := map[string]string{"Content-Type": "text/html"}
+		w := newWorld(healthy(), nil)
+		w.web.Pages["https://example.com/"] = fetchtest.Page{Header: html, Body: `<a href="/press-releases">Press</a>`}
+		w.web.Pages["https://example.com/press-releases"] = fetchtest.Page{Header: html, Latency: 300 * time.Millisecond}
+		for n := 1; n <= 3; n++ {
+			if err := w.collect(t, message(n, fmt.Sprintf("https://example.com/%d", n)), false); err != nil {
+				t.Fatal(err)
+			}
+			if d, _ := found(t, w.document(t)); d.Stats.ProcessingTimeMS < 300 {
+				t.Errorf("revision %d: processing_time_ms is %d", n, d.Stats.ProcessingTimeMS)
+			}
+			time.Sleep(time.Minute)
+		}
+	})
+}
+
+// TestListsBoundMemory: what a merge holds does not grow with the lists of its document.
+func TestListsBoundMemory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("100,000 URLs")
+	}
+	synctest.Test(t, func(t *testing.T) {
+		live := func(n int) uint64 {
+			w := newWorld(healthy(), nil)
+			if err := w.collect(t, many(1, n), false); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Minute)
+			gauge := &heapGauge{Memory: w.bucket}
+			w.Collector.Bucket = gauge
+			if err := w.collect(t, many(99, 10), false); err != nil {
+				t.Fatal(err)
+			}
+			d := w.document(t)
+			t.Logf("%d URLs, %d lists: %d KiB live at most", d.Processing.TotalURLs, len(d.URLsFiles), gauge.most>>10)
+			return gauge.most
+		}
+		few, all := live(20_000), live(100_000)
+		if all > few+8<<20 {
+			t.Errorf("100,000 URLs hold %d KiB more than 20,000", (all-few)>>10)
+		}
+	})
+}
+
+// heapGauge looks at the live heap, but for the bucket's own content, whenever a list is stored.
+type heapGauge struct {
+	*r2.Memory
+	most uint64
+}
+
+func (g *heapGauge) Put(ctx context.Context, key string, body []byte, o *r2.PutOptions) (*r2.Object, error) {
+	stored := uint64(0)
+	if page, err := g.List(ctx, r2.ListOptions{}); err == nil {
+		for _, object := range page.Objects {
+			stored += uint64(object.Size)
+		}
+	}
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	if m.HeapAlloc > stored {
+		g.most = max(g.most, m.HeapAlloc-stored)
+	}
+	return g.Memory.Put(ctx, key, body, o)
 }

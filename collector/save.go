@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/newsfork/seed-engine/contract"
-	"github.com/newsfork/seed-engine/discovery"
 	"github.com/newsfork/seed-engine/r2"
 )
 
@@ -23,6 +22,7 @@ const maxConflicts = 8
 // save writes the document of a domain: what f says, or what the stored document says when f is nil,
 // with the URLs of both the stored document and the message. It returns what is stored then.
 func (b *Batch) save(ctx context.Context, dir r2.DomainDir, m *contract.DomainMessage, added []contract.DocumentURL, f *facts) (*contract.Document, error) {
+	var lists []string // that were stored on the way
 	for try := range maxConflicts {
 		var old *contract.Document
 		var etag string
@@ -36,31 +36,31 @@ func (b *Batch) save(ctx context.Context, dir r2.DomainDir, m *contract.DomainMe
 		if old == nil && f == nil {
 			return nil, &contract.Error{Kind: contract.Internal, Op: "collector.save", Field: dir.Document(), Message: "the checkpoint is there but not the document; orchestrate with force to collect the domain again"}
 		}
-		analyser, err := b.analysis(ctx, dir, old, f)
+		known, err := b.analysis(ctx, dir, old, f)
 		if err != nil {
 			return nil, err
 		}
-		urls, err := b.merge(ctx, dir, old, added, func(url string) {
-			if analyser != nil {
-				analyser.Add(&discovery.Fact{Loc: []byte(url), Method: discovery.FromResearch})
-			}
-		})
+		urls := &union{b.Collector, old, added}
+		view, err := urls.survey(ctx, known.see)
 		if err != nil {
 			return nil, err
 		}
-		doc := compose(old, m, urls, f)
-		if f == nil && !urls.changed && slices.Equal(doc.Source.RawFilePaths, old.Source.RawFilePaths) {
+		doc := compose(old, m, view, f)
+		if f == nil && !view.changed && slices.Equal(doc.Source.RawFilePaths, old.Source.RawFilePaths) {
 			return old, nil // all of it is there already
 		}
-		if analyser != nil {
-			var took time.Duration
-			if f != nil {
-				took = f.analysing
-			}
-			b.discovered(doc, analyser, took)
+		for i := range doc.URLs {
+			known.score(&doc.URLs[i])
 		}
+		if view.total > len(doc.URLs) {
+			if doc.URLsFiles, err = urls.storeLists(ctx, dir, known.score); err != nil {
+				return nil, err
+			}
+			lists = append(lists, doc.URLsFiles...)
+		}
+		b.discovered(doc, known, f)
 		if f != nil && !f.stored {
-			if _, err := b.put(ctx, dir.Discovery(), marshal(state{analyser.State(), f.rules}), &r2.PutOptions{ContentType: "application/json"}); err != nil {
+			if _, err := b.put(ctx, dir.Discovery(), marshal(state{known.State(), f.rules}), &r2.PutOptions{ContentType: "application/json"}); err != nil {
 				return nil, err
 			}
 			f.stored = true
@@ -69,7 +69,7 @@ func (b *Batch) save(ctx context.Context, dir r2.DomainDir, m *contract.DomainMe
 		condition := r2.Condition{ETag: etag, Absent: old == nil}
 		_, err = b.put(ctx, dir.Document(), encode(doc), &r2.PutOptions{If: condition, ContentType: "application/json"})
 		if err == nil {
-			return doc, b.tidy(ctx, dir, old, doc)
+			return doc, b.tidy(ctx, dir, old, doc, lists)
 		}
 		if !errors.Is(err, r2.ErrPrecondition) {
 			return nil, err
@@ -85,29 +85,21 @@ func (b *Batch) save(ctx context.Context, dir r2.DomainDir, m *contract.DomainMe
 	return nil, &contract.Error{Kind: contract.Storage, Op: "collector.save", Field: dir.Document(), Message: "other events kept changing the document; it is tried again"}
 }
 
-// analysis gives what discovery knows of the domain: fresh, or as stored when it was collected. The
-// URLs that came since are added again by who merges them, so what is stored never has to change.
-func (b *Batch) analysis(ctx context.Context, dir r2.DomainDir, old *contract.Document, f *facts) (*discovery.Analyser, error) {
-	if f != nil {
-		return f.analyser, nil
-	}
-	return b.restore(ctx, dir, old)
-}
-
 // tidy deletes what the document before described and this one does not: evidence of files that are
-// gone, and lists of URLs that were replaced.
-func (b *Batch) tidy(ctx context.Context, dir r2.DomainDir, old, doc *contract.Document) error {
-	if old == nil {
-		return nil
-	}
+// gone, and lists of URLs that were replaced, or stored for documents that others were faster than.
+func (b *Batch) tidy(ctx context.Context, dir r2.DomainDir, old, doc *contract.Document, lists []string) error {
 	var gone []string
-	if old.Robots.Exists && !doc.Robots.Exists {
-		gone = append(gone, dir.Robots())
+	if old != nil {
+		if old.Robots.Exists && !doc.Robots.Exists {
+			gone = append(gone, dir.Robots())
+		}
+		if old.Sitemap.Exists && !doc.Sitemap.Exists {
+			gone = append(gone, dir.Sitemap())
+		}
+		lists = append(lists, old.URLsFiles...)
 	}
-	if old.Sitemap.Exists && !doc.Sitemap.Exists {
-		gone = append(gone, dir.Sitemap())
-	}
-	for _, key := range old.URLsFiles {
+	slices.Sort(lists)
+	for _, key := range slices.Compact(lists) {
 		if !slices.Contains(doc.URLsFiles, key) {
 			gone = append(gone, key)
 		}
@@ -142,7 +134,7 @@ func (b *Batch) document(ctx context.Context, dir r2.DomainDir) (*contract.Docum
 }
 
 // compose makes the document of a message, the URLs, and either fresh facts or those of old.
-func compose(old *contract.Document, m *contract.DomainMessage, urls *merged, f *facts) *contract.Document {
+func compose(old *contract.Document, m *contract.DomainMessage, view *overview, f *facts) *contract.Document {
 	d := &contract.Document{}
 	if old != nil {
 		*d = *old
@@ -159,8 +151,8 @@ func compose(old *contract.Document, m *contract.DomainMessage, urls *merged, f 
 	slices.SortFunc(paths, compareChunks)
 	d.Source.RawFilePaths = slices.Compact(paths)
 	d.Source.RawFilePath = d.Source.RawFilePaths[0]
-	d.URLs, d.URLsFiles = urls.entries, urls.files
-	d.Processing.TotalURLs = urls.total
+	d.URLs, d.URLsFiles = view.inline, []string{}
+	d.Processing.TotalURLs = view.total
 	d.Processing.Partition = m.Partition
 	d.Processing.Version = contract.Version
 	if f != nil {

@@ -74,71 +74,112 @@ func compareOptional[T cmp.Ordered](a, b *T) int {
 	return cmp.Compare(*a, *b)
 }
 
-// merged is the sorted union of two sorted lists of entries.
-type merged struct {
-	entries []contract.DocumentURL // the first MaxInlineURLs
-	files   []string               // keys of the objects with the rest
-	total   int
-	changed bool // differs from the first list
+// union is the sorted union of the URLs of a document, which may be nil, and new ones.
+type union struct {
+	c     *Collector
+	old   *contract.Document
+	added []contract.DocumentURL
 }
 
-// merge unites the URLs of a document with new ones. What is beyond MaxInlineURLs goes to objects
-// named by their content: the same URLs give the same keys, and a document that loses the race for
-// its key has overwritten nothing.
-// see is told every URL.
-func (c *Collector) merge(ctx context.Context, dir r2.DomainDir, old *contract.Document, added []contract.DocumentURL, see func(url string)) (*merged, error) {
-	m := &merged{files: []string{}, entries: []contract.DocumentURL{}}
-	var rest []contract.DocumentURL
-	flush := func() error {
-		key, err := c.storeList(ctx, dir, rest)
-		m.files = append(m.files, key)
-		rest = rest[:0]
-		return err
-	}
-	put := func(e contract.DocumentURL) error {
-		m.total++
-		see(e.URL)
-		e.Type, e.Priority, e.Action, e.Allowed = nil, nil, nil, nil
-		if m.total <= contract.MaxInlineURLs {
-			m.entries = append(m.entries, e)
-			return nil
+// united is an entry of a union, with the scores that the document has for its URL.
+type united struct {
+	contract.DocumentURL
+	changed bool // the document lacks it, or describes it differently
+}
+
+// entries goes through the union, reading one list at a time. An error ends it.
+func (u *union) entries(ctx context.Context) iter.Seq2[united, error] {
+	return func(yield func(united, error) bool) {
+		added := u.added
+		for e, err := range u.c.entries(ctx, u.old) {
+			if err != nil {
+				yield(united{}, err)
+				return
+			}
+			for ; len(added) > 0 && added[0].URL < e.URL; added = added[1:] {
+				if !yield(united{added[0], true}, nil) {
+					return
+				}
+			}
+			next := united{DocumentURL: e}
+			if len(added) > 0 && added[0].URL == e.URL {
+				if precedence(&added[0], &e) < 0 {
+					next = united{described(e, added[0]), true}
+				}
+				added = added[1:]
+			}
+			if !yield(next, nil) {
+				return
+			}
 		}
-		if rest = append(rest, e); len(rest) == contract.MaxInlineURLs {
-			return flush()
+		for _, e := range added {
+			if !yield(united{e, true}, nil) {
+				return
+			}
 		}
-		return nil
 	}
-	i := 0
-	for e, err := range c.entries(ctx, old) {
+}
+
+// described is e with the description of another entry for its URL.
+func described(e, by contract.DocumentURL) contract.DocumentURL {
+	by.Type, by.Priority, by.Action, by.Allowed = e.Type, e.Priority, e.Action, e.Allowed
+	return by
+}
+
+// overview is a union without what lists hold of it.
+type overview struct {
+	inline  []contract.DocumentURL // the first MaxInlineURLs
+	total   int
+	changed bool // it differs from the document
+}
+
+// survey goes through the union once and calls see for every URL.
+func (u *union) survey(ctx context.Context, see func(url string)) (*overview, error) {
+	o := &overview{inline: []contract.DocumentURL{}}
+	for e, err := range u.entries(ctx) {
 		if err != nil {
 			return nil, err
 		}
-		for ; i < len(added) && added[i].URL < e.URL; i++ {
-			m.changed = true
-			if err := put(added[i]); err != nil {
-				return nil, err
+		see(e.URL)
+		o.total++
+		o.changed = o.changed || e.changed
+		if o.total <= contract.MaxInlineURLs {
+			o.inline = append(o.inline, e.DocumentURL)
+		}
+	}
+	return o, nil
+}
+
+// storeLists goes through the union again, scores what is beyond MaxInlineURLs and stores it in lists, of
+// which it holds one at a time. It returns their keys. Lists are named by their content: the same URLs
+// and scores give the same keys, and a document that loses the race for its key has overwritten nothing.
+func (u *union) storeLists(ctx context.Context, dir r2.DomainDir, score func(*contract.DocumentURL)) ([]string, error) {
+	keys := []string{}
+	list := make([]contract.DocumentURL, 0, contract.MaxInlineURLs)
+	flush := func() error {
+		key, err := u.c.storeList(ctx, dir, list)
+		keys, list = append(keys, key), list[:0]
+		return err
+	}
+	n := 0
+	for e, err := range u.entries(ctx) {
+		if err != nil {
+			return keys, err
+		}
+		if n++; n <= contract.MaxInlineURLs {
+			continue
+		}
+		score(&e.DocumentURL)
+		if list = append(list, e.DocumentURL); len(list) == cap(list) {
+			if err := flush(); err != nil {
+				return keys, err
 			}
 		}
-		if i < len(added) && added[i].URL == e.URL {
-			if precedence(&added[i], &e) < 0 {
-				m.changed, e = true, added[i]
-			}
-			i++
-		}
-		if err := put(e); err != nil {
-			return nil, err
-		}
 	}
-	for ; i < len(added); i++ {
-		m.changed = true
-		if err := put(added[i]); err != nil {
-			return nil, err
-		}
+	if len(list) == 0 {
+		return keys, nil
 	}
-	if len(rest) > 0 {
-		return m, flush()
-	}
-	return m, nil
+	return keys, flush()
 }
 
 // entries goes through all URLs of a document, which may be nil, reading one list at a time.

@@ -49,7 +49,7 @@ type DocumentURL struct {
 	DiscoveredAt    *string  `json:"discovered_at"`         // as the raw file says it
 	Confidence      *float64 `json:"confidence"`            // of Research, as the raw file says it
 	SourceFile      string   `json:"source_file,omitempty"` // raw_NNNN of the partition that describes it
-	// What follows is null in the lists of urls_files.
+	// What follows is null in the lists of urls_files that earlier versions wrote.
 	Type     *string  `json:"type"`               // content type
 	Priority *float64 `json:"priority_score"`     // 0 to 1
 	Action   *string  `json:"recommended_action"` // what a scraper should do with it

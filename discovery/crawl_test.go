@@ -12,13 +12,10 @@ import (
 // TestCrawl: the home page by GET, all else by HEAD; breadth first; five new pages a page; nothing
 // that robots.txt forbids or does not speak of, nothing of other hosts, nothing known already.
 func TestCrawl(t *testing.T) {
-	asked := map[string]bool{} // what the analyser asked robots.txt for
-	rules := func(url string) (allowed, known bool) {
-		return !strings.Contains(url, "/news/secret"), strings.HasPrefix(url, "https://www.x.gov/")
-	}
+	asked := map[string]bool{}
 	o := Options{Domain: "x.gov", Now: testNow, Robots: func(url string) (bool, bool) {
 		asked[url] = true
-		return rules(url)
+		return !strings.Contains(url, "/news/secret"), strings.HasPrefix(url, "https://www.x.gov/")
 	}}
 	a := NewAnalyser(o)
 	add(a, "https://www.x.gov/news/known", FromSitemap, testNow)
@@ -30,11 +27,8 @@ func TestCrawl(t *testing.T) {
 			break
 		}
 		requests = append(requests, r)
-		if allowed, known := rules(r.URL); !allowed || !known {
+		if allowed, known := o.Robots(r.URL); !allowed || !known {
 			t.Errorf("%s is forbidden", r.URL)
-		}
-		if !asked[r.URL] {
-			t.Errorf("robots.txt was not asked for %s", r.URL)
 		}
 		switch {
 		case r.Method == "GET":
@@ -75,6 +69,11 @@ func TestCrawl(t *testing.T) {
 	}
 	if !reflect.DeepEqual(kept, []string{"https://www.x.gov/press-releases"}) {
 		t.Errorf("kept %v", kept)
+	}
+	for _, r := range requests {
+		if !asked[r.URL] {
+			t.Errorf("robots.txt was not asked for %s", r.URL)
+		}
 	}
 }
 
