@@ -31,13 +31,17 @@ func list(t *testing.T, environment ...string) map[string]listed {
 		if err := d.Decode(&p); err != nil {
 			t.Fatal(err)
 		}
-		packages[strings.TrimPrefix(p.ImportPath, module)] = p
+		name := strings.TrimPrefix(p.ImportPath, module)
+		if p.ImportPath+"/" == module {
+			name = "main"
+		}
+		packages[name] = p
 	}
 	return packages
 }
 
-// mayImport holds the layers: what each room may import of the project. Adapters (*_js.go) may
-// also import worker.
+// mayImport holds the layers: what each package may import of the project. Adapters (*_js.go) may
+// also import worker. A package below internal/ is part of the one that it stands in.
 var mayImport = map[string][]string{
 	"contract":     {},
 	"markup":       {},
@@ -58,27 +62,63 @@ var mayImport = map[string][]string{
 	"alarms":       {"contract", "ledger"},
 	"reconcile":    {"contract", "ledger", "r2"},
 	"handlers":     {"contract", "alarms", "markup", "settings", "orchestrator", "processor", "collector", "ledger", "r2"},
+
+	// Twins and suites for the tests of others.
+	"fetch/fetchtest":     {"fetch"},
+	"ledger/ledgertest":   {"contract", "ledger"},
+	"ledger/sqlite":       {"ledger"},
+	"queues/producertest": {"contract", "queues"},
+	"r2/r2test":           {"contract", "r2"},
+
+	// Programs.
+	"main":                     {"alarms", "collector", "contract", "fetch", "handlers", "ledger", "orchestrator", "processor", "queues", "r2", "reconcile", "settings", "sitemap", "worker"},
+	"cmd/seedctl":              {"contract", "discovery", "orchestrator", "r2", "robots", "sitemap"},
+	"discovery/train":          {"discovery/internal/lexicon", "discovery/internal/linear", "discovery/internal/urltext"},
+	"bench/runtime/health":     {},
+	"bench/runtime/pooled":     {"bench/runtime/health", "worker"},
+	"bench/runtime/stock":      {"bench/runtime/health"},
+	"test/conformance/fixture": {"contract", "ledger", "ledger/ledgertest", "queues", "queues/producertest", "r2", "r2/r2test", "worker"},
+	"test/runtime/fixture":     {"worker"},
 }
 
 // adapters are the rooms with files for the platform.
 var adapters = []string{"r2", "queues", "fetch", "ledger", "alarms", "handlers", "worker"}
 
+// platforms are the environments that packages are listed for: this machine's and the Worker's.
+var platforms = [][]string{nil, {"GOOS=js", "GOARCH=wasm"}}
+
 func TestLayers(t *testing.T) {
-	for _, environment := range [][]string{nil, {"GOOS=js", "GOARCH=wasm"}} {
+	seen := map[string]bool{}
+	for _, environment := range platforms {
 		for name, p := range list(t, environment...) {
-			allowed, known := mayImport[name]
+			room, _, _ := strings.Cut(name, "/internal/")
+			seen[room] = true
+			allowed, known := mayImport[room]
 			if !known {
+				t.Errorf("%s is new: say in mayImport what it may import", room)
 				continue
 			}
-			if environment != nil && slices.Contains(adapters, name) {
+			if environment != nil && slices.Contains(adapters, room) {
 				allowed = append(slices.Clone(allowed), "worker")
 			}
 			for _, i := range p.Imports {
 				own, ok := strings.CutPrefix(i, module)
-				if ok && !slices.Contains(allowed, own) && !strings.HasPrefix(own, name+"/internal/") {
+				if ok && !slices.Contains(allowed, own) && !strings.HasPrefix(own, room+"/internal/") {
 					t.Errorf("%s imports %s, which is not below it", name, own)
 				}
 			}
+		}
+	}
+	for room, allowed := range mayImport {
+		for _, name := range append(slices.Clone(allowed), room) {
+			if base, _, _ := strings.Cut(name, "/internal/"); !seen[base] {
+				t.Errorf("mayImport names %s, which is no package", name)
+			}
+		}
+	}
+	for _, name := range adapters {
+		if !seen[name] {
+			t.Errorf("adapters names %s, which is no package", name)
 		}
 	}
 }
@@ -98,7 +138,7 @@ func TestPlatformStaysInAdapters(t *testing.T) {
 	}
 	native := list(t)
 	for name, p := range list(t, "GOOS=js", "GOARCH=wasm") {
-		if name == strings.TrimSuffix(module, "/") || strings.HasPrefix(name, "test/") || strings.HasPrefix(name, "bench/") {
+		if name == "main" || strings.HasPrefix(name, "test/") || strings.HasPrefix(name, "bench/") {
 			continue
 		}
 		if platform(p) && !slices.Contains(adapters, name) {

@@ -66,9 +66,9 @@ func newWorld(pages map[string]fetchtest.Page, change func(*settings.Settings)) 
 // healthy is a small site.
 func healthy() map[string]fetchtest.Page {
 	return map[string]fetchtest.Page{
-		"https://example.com/robots.txt":  {Body: "User-agent: *\nDisallow: /private\nSitemap: https://example.com/sitemap.xml\n", Header: map[string]string{"ETag": `"r1"`, "Last-Modified": "Thu, 15 Jan 2026 09:00:00 GMT"}},
-		"https://example.com/sitemap.xml": {Body: `<urlset><url><loc>https://example.com/a</loc><lastmod>2026-01-20</lastmod></url><url><loc>https://example.com/b</loc></url></urlset>`},
-		"https://example.com/":            {Body: `<html><head><title>x</title></head></html>`, Header: map[string]string{"Server": "nginx"}},
+		"https://example.com/robots.txt":  {Body: "User-agent: *\nDisallow: /private\nSitemap: https://example.com/sitemap.xml\n", Header: map[string]string{"Content-Type": "text/plain", "ETag": `"r1"`, "Last-Modified": "Thu, 15 Jan 2026 09:00:00 GMT"}},
+		"https://example.com/sitemap.xml": {Body: `<urlset><url><loc>https://example.com/a</loc><lastmod>2026-01-20</lastmod></url><url><loc>https://example.com/b</loc></url></urlset>`, Header: map[string]string{"Content-Type": "application/xml"}},
+		"https://example.com/":            {Body: `<html><head><title>x</title></head><body><a href="/b">b</a></body></html>`, Header: map[string]string{"Content-Type": "text/html; charset=utf-8", "Server": "nginx"}},
 	}
 }
 
@@ -377,6 +377,37 @@ func TestRobotsDecide(t *testing.T) {
 					t.Error("the evidence does not fit the document")
 				}
 			})
+		})
+	}
+}
+
+// TestHomePageLeadsOn: links of the home page are looked at, provided that it says it is HTML.
+func TestHomePageLeadsOn(t *testing.T) {
+	const home = "https://example.com/"
+	for contentType, want := range map[string]int{"text/html; charset=utf-8": 1, "application/pdf": 0, "": 0} {
+		synctest.Test(t, func(t *testing.T) {
+			pages := healthy()
+			page := pages[home]
+			if page.Header["Content-Type"] == "" {
+				t.Error("the home page of the healthy site does not say what it is")
+			}
+			page.Header = map[string]string{"Content-Type": contentType}
+			page.Body = strings.Replace(page.Body, "</body>", `<a href="/press-releases">News</a></body>`, 1)
+			pages[home] = page
+			pages[home+"press-releases"] = fetchtest.Page{Header: map[string]string{"Content-Type": "text/html"}}
+			w := newWorld(pages, nil)
+			if err := w.collect(t, message(1), false); err != nil {
+				t.Fatal(err)
+			}
+			var heads []string
+			for _, v := range w.web.Visits() {
+				if v.Method == "HEAD" {
+					heads = append(heads, v.URL)
+				}
+			}
+			if len(heads) != want || want > 0 && heads[0] != home+"press-releases" {
+				t.Errorf("a home page of the type %q led to %v", contentType, heads)
+			}
 		})
 	}
 }

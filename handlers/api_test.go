@@ -206,8 +206,8 @@ func TestSchemasArePublished(t *testing.T) {
 	if w.Code != 200 || w.Header().Get("Content-Type") != "application/schema+json" || !json.Valid(w.Body.Bytes()) {
 		t.Errorf("got %d, %s", w.Code, w.Header())
 	}
-	if r := f.do(t, "GET", "/schemas/..%2Fdoc.go", ""); r.status != 404 {
-		t.Errorf("a path that climbs out answers %d", r.status)
+	if r := f.do(t, "GET", "/schemas/..%2Fdoc.go", ""); r.status != 404 || !strings.Contains(r.Error.Message, "alarm_change.schema.json") {
+		t.Errorf("a path that climbs out answers %d %+v", r.status, r.Error)
 	}
 }
 

@@ -47,11 +47,23 @@ func (a *API) live(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
+// schemas are the names of what is published.
+func schemas() (names []string) {
+	entries, err := contract.Schemas.ReadDir("schemas")
+	if err != nil {
+		panic(err) // it is part of the program
+	}
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names
+}
+
 // schema publishes a JSON Schema.
 func (a *API) schema(w http.ResponseWriter, r *http.Request) error {
 	body, err := contract.Schemas.ReadFile(path.Join("schemas", path.Base(r.PathValue("name"))))
 	if err != nil {
-		return &failure{http.StatusNotFound, "not_found", "there is no such schema; domain_metadata.schema.json, dead_letter.schema.json and alarm_change.schema.json are"}
+		return &failure{http.StatusNotFound, "not_found", "there is no such schema; there are " + strings.Join(schemas(), ", ")}
 	}
 	w.Header().Set("Content-Type", "application/schema+json")
 	w.Header().Set("Cache-Control", "public, max-age=3600")

@@ -7,6 +7,46 @@ import (
 	"github.com/newsfork/seed-engine/contract"
 )
 
+// DeadLetter is the record of a message that was given up and stored in R2.
+type DeadLetter struct {
+	MessageID string
+	WorkKey   string // see Work; its queue is QueueName
+	R2Key     string
+	Partition contract.Partition // zero when the message does not say
+	Domain    string             // "" when the message is not about one
+	contract.DeadLetterError
+	contract.DeadLetterContext
+}
+
+const (
+	insertDeadLetters = `INSERT INTO dead_letters (message_id, queue_name, work, error_type, error_message, retry_count, failed_at, worker_version, processing_duration_ms, r2_key, country, category, date, domain, state)
+SELECT value->>'message_id', value->>'queue_name', value->>'work', value->>'error_type', value->>'error_message', value->>'retry_count', value->>'failed_at', value->>'worker_version', value->>'processing_duration_ms', value->>'r2_key',
+  value->>'country', value->>'category', value->>'date', value->>'domain', 'stored'
+FROM json_each(?1) WHERE true
+ON CONFLICT DO NOTHING`
+)
+
+type deadLetterRow struct {
+	MessageID    string `json:"message_id"`
+	Queue        string `json:"queue_name"`
+	Work         string `json:"work"`
+	ErrorType    string `json:"error_type"`
+	ErrorMessage string `json:"error_message"`
+	RetryCount   int    `json:"retry_count"`
+	FailedAt     int64  `json:"failed_at"`
+	Version      string `json:"worker_version"`
+	DurationMS   int64  `json:"processing_duration_ms"`
+	R2Key        string `json:"r2_key"`
+
+	Country    *string `json:"country"`
+	Category   *string `json:"category"`
+	Date       *string `json:"date"`
+	Domain     *string `json:"domain"`
+	State      string  `json:"state"`
+	ResolvedAt *int64  `json:"resolved_at"`
+	ResolvedBy *string `json:"resolved_by"`
+}
+
 // LetterQuery selects dead letters, newest first. Zero fields match all.
 type LetterQuery struct {
 	Filter contract.DeadLetterFilter
@@ -185,4 +225,23 @@ func (l *Ledger) Resolve(ctx context.Context, choice contract.DeadLetterChoice, 
 		remaining = rows[0].Count
 	}
 	return remaining, err
+}
+
+type stateCount struct {
+	State string `json:"state"`
+	Count int64  `json:"count"`
+}
+
+func deadLetterCounts(rows []stateCount) (c contract.DeadLetterCounts) {
+	for _, r := range rows {
+		switch contract.DeadLetterState(r.State) {
+		case contract.Stored:
+			c.Stored = r.Count
+		case contract.Replayed:
+			c.Replayed = r.Count
+		case contract.Discarded:
+			c.Discarded = r.Count
+		}
+	}
+	return c
 }

@@ -2,6 +2,7 @@ package ledger_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
@@ -15,6 +16,11 @@ import (
 
 var ctx = context.Background()
 
+var (
+	noon  = time.Date(2026, 1, 28, 12, 0, 0, 0, time.UTC)
+	place = contract.Partition{Country: "sg", Category: "news", Date: "2026-01-28"}
+)
+
 func open(t *testing.T) *sqlite.DB {
 	t.Helper()
 	db, err := sqlite.Open()
@@ -23,6 +29,22 @@ func open(t *testing.T) *sqlite.DB {
 	}
 	t.Cleanup(func() { db.Close() })
 	return db
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func rows(t *testing.T, db ledger.DB, sql string, args ...any) []map[string]any {
+	t.Helper()
+	results, err := db.Batch(ctx, []ledger.Statement{{SQL: sql, Args: args}})
+	must(t, err)
+	var list []map[string]any
+	must(t, json.Unmarshal(results[0].Rows, &list))
+	return list
 }
 
 func TestSQLiteConforms(t *testing.T) {
@@ -86,4 +108,15 @@ type answer []ledger.Result
 
 func (a answer) Batch(_ context.Context, statements []ledger.Statement) ([]ledger.Result, error) {
 	return a[:min(len(a), len(statements))], nil
+}
+
+// recorder keeps the statements that pass.
+type recorder struct {
+	*sqlite.DB
+	statements []ledger.Statement
+}
+
+func (r *recorder) Batch(ctx context.Context, statements []ledger.Statement) ([]ledger.Result, error) {
+	r.statements = append(r.statements, statements...)
+	return r.DB.Batch(ctx, statements)
 }

@@ -10,7 +10,6 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/newsfork/seed-engine/contract"
@@ -54,6 +53,17 @@ var Cases = []Case{
 	{"a lease is renewed while it is held", leaseRenew},
 	{"of many takers one gets the lease", leaseRace},
 	{"a context that is done", contextDone},
+	{"a file from its upload to its checkpoint", fileLife},
+	{"files in flight", filesInFlight},
+	{"a domain's states", domainStates},
+	{"records in any order end alike", anyOrder},
+	{"more domains than a parameter holds", manyDomains},
+	{"pages of domains", domainPages},
+	{"one domain in several partitions", domainPlaces},
+	{"numbers of partitions, hours and errors", numbers},
+	{"letters are listed, chosen and resolved", letterBook},
+	{"the history of a dead letter", letterHistory},
+	{"reconcile adds, puts right and takes out", reconcile},
 }
 
 var (
@@ -91,6 +101,64 @@ func query(t T, db ledger.DB, sql string, args ...any) []map[string]any {
 	var rows []map[string]any
 	must(t, "rows of "+sql, json.Unmarshal(results[0].Rows, &rows))
 	return rows
+}
+
+// place is the partition of a case: its category is the case's name, which nothing else uses.
+func place(name, date string) contract.Partition {
+	return contract.Partition{Country: "sg", Category: name, Date: date}
+}
+
+func at(seconds int) time.Time { return noon.Add(time.Duration(seconds) * time.Second) }
+
+func record(t T, db ledger.DB, c ledger.Changes) {
+	t.Helper()
+	must(t, "Record", ledger.New(db).Record(ctx, c))
+}
+
+func status(t T, db ledger.DB, q ledger.StatusQuery) *ledger.Status {
+	t.Helper()
+	s, err := ledger.New(db).Status(ctx, q)
+	must(t, "Status", err)
+	return s
+}
+
+func stats(t T, db ledger.DB, name string) contract.Stats {
+	t.Helper()
+	return status(t, db, ledger.StatusQuery{Filter: contract.Filter{Category: name}, Now: noon}).Stats
+}
+
+func outcome(seconds int, reachable bool) *contract.Outcome {
+	o := &contract.Outcome{CollectedAt: at(seconds).Truncate(time.Second), Reachable: reachable, Robots: reachable, Sitemap: reachable && seconds%2 == 0, Duration: time.Duration(seconds) * time.Millisecond}
+	if !reachable {
+		o.ErrorType, o.ErrorMessage = "network_error", fmt.Sprint("refused at ", seconds)
+	}
+	return o
+}
+
+// recount compares the numbers that triggers keep with the rows themselves.
+func recount(t T, db ledger.DB, name, what string) {
+	t.Helper()
+	const rows = ` FROM partitions AS p WHERE p.category = ?1 ORDER BY p.date`
+	counts := func(table, state string) string {
+		return `(SELECT count(*) FROM ` + table + ` AS x WHERE x.partition = p.id AND x.state = '` + state + `')`
+	}
+	kept := query(t, db, `SELECT files_processed, files_failed, files_pending, files_timed, files_duration_ms,
+  domains_processed, domains_failed, domains_pending, domains_excluded, robots_found, sitemaps_found, domains_duration_ms`+rows, name)
+	counted := query(t, db, `SELECT `+counts("files", "processed")+` AS files_processed, `+counts("files", "failed")+` AS files_failed, `+counts("files", "pending")+` AS files_pending,
+  (SELECT count(duration_ms) FROM files AS f WHERE f.partition = p.id AND f.state = 'processed') AS files_timed,
+  (SELECT ifnull(sum(duration_ms), 0) FROM files AS f WHERE f.partition = p.id AND f.state = 'processed') AS files_duration_ms,
+  `+counts("domains", "processed")+` AS domains_processed, `+counts("domains", "failed")+` AS domains_failed, `+counts("domains", "pending")+` AS domains_pending, `+counts("domains", "excluded")+` AS domains_excluded,
+  (SELECT ifnull(sum(robots), 0) FROM domains AS d WHERE d.partition = p.id AND d.state = 'processed') AS robots_found,
+  (SELECT ifnull(sum(sitemap), 0) FROM domains AS d WHERE d.partition = p.id AND d.state = 'processed') AS sitemaps_found,
+  (SELECT ifnull(sum(duration_ms), 0) FROM domains AS d WHERE d.partition = p.id AND d.state = 'processed') AS domains_duration_ms`+rows, name)
+	expect(t, what+": the numbers of the partitions", kept, counted)
+
+	const here = ` WHERE partition IN (SELECT id FROM partitions WHERE category = ?1)`
+	errors := query(t, db, `SELECT partition, error_type, files, domains FROM error_counts`+here+` AND (files, domains) <> (0, 0) ORDER BY partition, error_type`, name)
+	failed := query(t, db, `SELECT partition, error_type, sum(files) AS files, sum(domains) AS domains FROM (
+  SELECT partition, ifnull(error_type, '') AS error_type, 1 AS files, 0 AS domains FROM files`+here+` AND state = 'failed'
+  UNION ALL SELECT partition, ifnull(error_type, ''), 0, 1 FROM domains`+here+` AND state = 'failed') GROUP BY partition, error_type ORDER BY partition, error_type`, name)
+	expect(t, what+": failures by error", errors, failed)
 }
 
 func values(t T, db ledger.DB, name string) {
@@ -170,134 +238,6 @@ func ping(t T, db ledger.DB, _ string) {
 	must(t, "Ping", ledger.New(db).Ping(ctx))
 }
 
-func failure(w ledger.Work, id string, attempt int) ledger.Failure {
-	return ledger.Failure{
-		Work: w, MessageID: id, Attempt: attempt,
-		ErrorType: contract.Parse, ErrorMessage: fmt.Sprintf("attempt %d of %s", attempt, id), WorkerVersion: "v1",
-		Duration: time.Duration(attempt) * 1500 * time.Millisecond, FailedAt: noon.Add(time.Duration(attempt) * time.Second),
-	}
-}
-
-func reasons(t T, db ledger.DB, name string) {
-	l := ledger.New(db)
-	a, b := ledger.Work{Queue: name, Key: "a"}, ledger.Work{Queue: name, Key: "b"}
-	elsewhere := ledger.Work{Queue: name + "2", Key: "a"}
-	must(t, "Record", l.Record(ctx, ledger.Changes{Failures: []ledger.Failure{failure(a, "m1", 2), failure(b, "m2", 1), failure(elsewhere, "m3", 1)}}))
-	must(t, "Record", l.Record(ctx, ledger.Changes{Failures: []ledger.Failure{failure(a, "m1", 1), failure(a, "m0", 3)}}))
-	got, err := l.Reasons(ctx, []ledger.Work{a, b, {Queue: name, Key: "none"}})
-	must(t, "Reasons", err)
-	expect(t, "reasons", got, map[ledger.Work][]ledger.Failure{
-		a: {failure(a, "m1", 1), failure(a, "m1", 2), failure(a, "m0", 3)},
-		b: {failure(b, "m2", 1)},
-	})
-	got, err = l.Reasons(ctx, nil)
-	must(t, "Reasons of nothing", err)
-	expect(t, "reasons of nothing", len(got), 0)
-}
-
-func failureTwice(t T, db ledger.DB, name string) {
-	l := ledger.New(db)
-	w := ledger.Work{Queue: name, Key: "a"}
-	first, second := failure(w, "m", 1), failure(w, "m", 1)
-	second.ErrorType, second.ErrorMessage, second.WorkerVersion = contract.Storage, "another", "v2"
-	second.Duration, second.FailedAt = time.Minute, noon.Add(time.Hour)
-	must(t, "Record", l.Record(ctx, ledger.Changes{Failures: []ledger.Failure{first}}))
-	must(t, "Record", l.Record(ctx, ledger.Changes{Failures: []ledger.Failure{first, second}}))
-	got, err := l.Reasons(ctx, []ledger.Work{w})
-	must(t, "Reasons", err)
-	expect(t, "reasons", got[w], []ledger.Failure{second})
-}
-
-func anyText(t T, db ledger.DB, name string) {
-	l := ledger.New(db)
-	w := ledger.Work{Queue: name, Key: `raw/"x"\` + "\n한"}
-	f := failure(w, "m", 1)
-	f.ErrorMessage = strings.Repeat("한", 1000) // cut inside a character
-	f2 := failure(w, "m", 2)
-	f2.ErrorMessage = `');DROP TABLE failures;--` + "\x00\n"
-	must(t, "Record", l.Record(ctx, ledger.Changes{Failures: []ledger.Failure{f, f2}}))
-	got, err := l.Reasons(ctx, []ledger.Work{w})
-	must(t, "Reasons", err)
-	if len(got[w]) != 2 {
-		t.Fatalf("got %d reasons, want 2", len(got[w]))
-	}
-	expect(t, "a long message", got[w][0].ErrorMessage, strings.Repeat("한", 666))
-	expect(t, "an odd message", got[w][1].ErrorMessage, f2.ErrorMessage)
-}
-
-func finished(t T, db ledger.DB, name string) {
-	l := ledger.New(db)
-	a, b := ledger.Work{Queue: name, Key: "a"}, ledger.Work{Queue: name, Key: "b"}
-	elsewhere := ledger.Work{Queue: name + "2", Key: "a"}
-	must(t, "Record", l.Record(ctx, ledger.Changes{Failures: []ledger.Failure{failure(a, "m1", 1), failure(a, "m1", 2), failure(b, "m2", 1), failure(elsewhere, "m3", 1)}}))
-	must(t, "Record", l.Record(ctx, ledger.Changes{Finished: []ledger.Work{a, {Queue: name, Key: "none"}}}))
-	got, err := l.Reasons(ctx, []ledger.Work{a, b, elsewhere})
-	must(t, "Reasons", err)
-	expect(t, "works left", len(got), 2)
-	expect(t, "reasons of finished work", len(got[a]), 0)
-}
-
-func manyRecords(t T, db ledger.DB, name string) {
-	l := ledger.New(db)
-	var c ledger.Changes
-	var works []ledger.Work
-	var domains []string
-	for i := range 250 { // over the number of parameters of a statement
-		w := ledger.Work{Queue: name, Key: fmt.Sprint("raw/country=sg/category=news/date=2026-01-28/", i)}
-		f := failure(w, "m", 1)
-		f.ErrorMessage = strings.Repeat("x", 2000)
-		works, domains = append(works, w), append(domains, fmt.Sprint(name, i, ".example"))
-		c.Failures = append(c.Failures, f)
-		c.DeadLetters = append(c.DeadLetters, letter(name, fmt.Sprint(i)))
-		c.Releases = append(c.Releases, ledger.Release{Domain: domains[i], Owner: name})
-	}
-	busy, err := l.Acquire(ctx, name, domains, time.Minute)
-	must(t, "Acquire", err)
-	expect(t, "busy", len(busy), 0)
-	must(t, "Record", l.Record(ctx, c))
-	got, err := l.Reasons(ctx, works)
-	must(t, "Reasons", err)
-	expect(t, "works", len(got), 250)
-	must(t, "Record", l.Record(ctx, ledger.Changes{Finished: works}))
-	got, err = l.Reasons(ctx, works)
-	must(t, "Reasons", err)
-	expect(t, "works left", len(got), 0)
-	busy, err = l.Acquire(ctx, "another", domains, time.Minute)
-	must(t, "Acquire", err)
-	expect(t, "busy after release", len(busy), 0)
-}
-
-func letter(name, id string) ledger.DeadLetter {
-	return ledger.DeadLetter{
-		MessageID: name + id, WorkKey: "raw/x", R2Key: "dlq/queue=q/date=2026-01-28/" + id + ".json",
-		DeadLetterError:   contract.DeadLetterError{ErrorType: contract.Validation, ErrorMessage: "wrong", RetryCount: 3, FailedAt: noon},
-		DeadLetterContext: contract.DeadLetterContext{QueueName: "newsfork-seed-dev", WorkerVersion: "v1", ProcessingDurationMS: 12},
-	}
-}
-
-func deadLetters(t T, db ledger.DB, name string) {
-	must(t, "Record", ledger.New(db).Record(ctx, ledger.Changes{DeadLetters: []ledger.DeadLetter{letter(name, "1"), letter(name, "2")}}))
-	rows := query(t, db, `SELECT * FROM dead_letters WHERE message_id LIKE ?1 ORDER BY message_id`, name+"%")
-	expect(t, "rows", len(rows), 2)
-	expect(t, "row", rows[0], map[string]any{
-		"message_id": name + "1", "queue_name": "newsfork-seed-dev", "work": "raw/x", "error_type": "validation_error", "error_message": "wrong",
-		"retry_count": 3.0, "failed_at": float64(noon.UnixMilli()), "worker_version": "v1", "processing_duration_ms": 12.0,
-		"r2_key": "dlq/queue=q/date=2026-01-28/1.json", "state": "stored",
-		"country": nil, "category": nil, "date": nil, "domain": nil, "resolved_at": nil, "resolved_by": nil,
-	})
-}
-
-func deadLetterTwice(t T, db ledger.DB, name string) {
-	l := ledger.New(db)
-	first, second := letter(name, "1"), letter(name, "1")
-	second.ErrorMessage = "another"
-	must(t, "Record", l.Record(ctx, ledger.Changes{DeadLetters: []ledger.DeadLetter{first}}))
-	query(t, db, `UPDATE dead_letters SET state = 'replayed' WHERE message_id = ?1`, first.MessageID)
-	must(t, "Record", l.Record(ctx, ledger.Changes{DeadLetters: []ledger.DeadLetter{second, second}}))
-	rows := query(t, db, `SELECT error_message, state FROM dead_letters WHERE message_id = ?1`, first.MessageID)
-	expect(t, "rows", rows, []map[string]any{{"error_message": "wrong", "state": "replayed"}})
-}
-
 func recordAtomic(t T, db ledger.DB, name string) {
 	l := ledger.New(db)
 	w := ledger.Work{Queue: name, Key: "a"}
@@ -334,115 +274,34 @@ func nothing(t T, _ ledger.DB, _ string) {
 	must(t, "Record", ledger.New(noDB{t}).Record(ctx, ledger.Changes{}))
 }
 
-func acquire(t T, db ledger.DB, owner string, ttl time.Duration, domains ...string) map[string]time.Duration {
-	t.Helper()
-	busy, err := ledger.New(db).Acquire(ctx, owner, domains, ttl)
-	must(t, "Acquire", err)
-	return busy
-}
-
-func names(busy map[string]time.Duration) []string {
-	names := []string{}
-	for name := range busy {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
-}
-
-func leaseExcludes(t T, db ledger.DB, name string) {
-	a, b, c := name+"a.example", name+"b.example", name+"c.example"
-	expect(t, "busy at first", names(acquire(t, db, "one", time.Minute, a, b, a)), []string{})
-	busy := acquire(t, db, "two", time.Minute, b, c)
-	expect(t, "busy for another", names(busy), []string{b})
-	if busy[b] > time.Minute || busy[b] < 50*time.Second {
-		t.Errorf("it remains busy for %v, want about a minute", busy[b])
-	}
-	expect(t, "busy for the first", names(acquire(t, db, "one", time.Minute, a, b, c)), []string{c})
-	expect(t, "busy for a third", names(acquire(t, db, "three", time.Minute, a, b, c)), []string{a, b, c})
-}
-
-const short = 100 * time.Millisecond
-
-func leaseExpires(t T, db ledger.DB, name string) {
-	acquire(t, db, "one", short, name)
-	time.Sleep(2 * short)
-	expect(t, "busy after its time", names(acquire(t, db, "two", time.Minute, name)), []string{})
-	expect(t, "busy for the first", names(acquire(t, db, "one", time.Minute, name)), []string{name})
-}
-
-func leaseAgain(t T, db ledger.DB, name string) {
-	acquire(t, db, "one", short, name)
-	acquire(t, db, "one", time.Minute, name)
-	time.Sleep(2 * short)
-	expect(t, "busy", names(acquire(t, db, "two", time.Minute, name)), []string{name})
-}
-
-func release(t T, db ledger.DB, releases ...ledger.Release) {
-	t.Helper()
-	must(t, "Record", ledger.New(db).Record(ctx, ledger.Changes{Releases: releases}))
-}
-
-func leaseRelease(t T, db ledger.DB, name string) {
-	a, b := name+"a", name+"b"
-	acquire(t, db, "one", time.Minute, a)
-	acquire(t, db, "two", time.Minute, b)
-	release(t, db, ledger.Release{Domain: a, Owner: "one"}, ledger.Release{Domain: b, Owner: "one"}, ledger.Release{Domain: name + "none", Owner: "one"})
-	expect(t, "busy", names(acquire(t, db, "three", time.Minute, a, b)), []string{b})
-}
-
-func leaseCoolDown(t T, db ledger.DB, name string) {
-	a, b := name+"a", name+"b"
-	acquire(t, db, "one", time.Minute, a, b)
-	release(t, db, ledger.Release{Domain: a, Owner: "one", CoolDown: 3 * short}, ledger.Release{Domain: b, Owner: "one"})
-	for _, owner := range []string{"two", "one"} {
-		busy := acquire(t, db, owner, time.Minute, a)
-		expect(t, "busy while it cools down", names(busy), []string{a})
-		if busy[a] > 3*short {
-			t.Errorf("it cools down for %v, want at most %v", busy[a], 3*short)
-		}
-	}
-	time.Sleep(4 * short)
-	expect(t, "busy afterwards", names(acquire(t, db, "two", time.Minute, a)), []string{})
-}
-
-func leaseRenew(t T, db ledger.DB, name string) {
+func manyRecords(t T, db ledger.DB, name string) {
 	l := ledger.New(db)
-	a, b, c := name+"a", name+"b", name+"c"
-	acquire(t, db, "one", short, a, b)
-	lost, err := l.Renew(ctx, "one", []string{a}, time.Minute)
-	must(t, "Renew", err)
-	expect(t, "lost", len(lost), 0)
-	time.Sleep(2 * short)
-	expect(t, "busy", names(acquire(t, db, "two", time.Minute, a, b)), []string{a})
-	lost, err = l.Renew(ctx, "one", []string{a, b, c}, time.Minute)
-	must(t, "Renew", err)
-	slices.Sort(lost)
-	expect(t, "lost", lost, []string{b, c})
-	expect(t, "busy for the first", names(acquire(t, db, "one", time.Minute, a, b)), []string{b})
-
-	acquire(t, db, "two", short, b)
-	_, err = l.Renew(ctx, "one", []string{b}, time.Minute)
-	must(t, "Renew", err)
-	time.Sleep(2 * short)
-	expect(t, "busy after another tried to renew", names(acquire(t, db, "three", time.Minute, b)), []string{})
-}
-
-func leaseRace(t T, db ledger.DB, name string) {
-	var wg sync.WaitGroup
-	busy, errs := make([]map[string]time.Duration, 5), make([]error, 5)
-	for i := range busy {
-		wg.Go(func() {
-			busy[i], errs[i] = ledger.New(db).Acquire(ctx, fmt.Sprint("owner", i), []string{name}, time.Minute)
-		})
+	var c ledger.Changes
+	var works []ledger.Work
+	var domains []string
+	for i := range 250 { // over the number of parameters of a statement
+		w := ledger.Work{Queue: name, Key: fmt.Sprint("raw/country=sg/category=news/date=2026-01-28/", i)}
+		f := failure(w, "m", 1)
+		f.ErrorMessage = strings.Repeat("x", 2000)
+		works, domains = append(works, w), append(domains, fmt.Sprint(name, i, ".example"))
+		c.Failures = append(c.Failures, f)
+		c.DeadLetters = append(c.DeadLetters, letter(name, fmt.Sprint(i)))
+		c.Releases = append(c.Releases, ledger.Release{Domain: domains[i], Owner: name})
 	}
-	wg.Wait()
-	must(t, "Acquire", errors.Join(errs...))
-	holders := 0
-	for _, b := range busy {
-		holders += 1 - len(b)
-	}
-	expect(t, "holders", holders, 1)
+	busy, err := l.Acquire(ctx, name, domains, time.Minute)
+	must(t, "Acquire", err)
+	expect(t, "busy", len(busy), 0)
+	must(t, "Record", l.Record(ctx, c))
+	got, err := l.Reasons(ctx, works)
+	must(t, "Reasons", err)
+	expect(t, "works", len(got), 250)
+	must(t, "Record", l.Record(ctx, ledger.Changes{Finished: works}))
+	got, err = l.Reasons(ctx, works)
+	must(t, "Reasons", err)
+	expect(t, "works left", len(got), 0)
+	busy, err = l.Acquire(ctx, "another", domains, time.Minute)
+	must(t, "Acquire", err)
+	expect(t, "busy after release", len(busy), 0)
 }
 
 func contextDone(t T, db ledger.DB, name string) {

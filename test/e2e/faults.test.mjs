@@ -189,7 +189,7 @@ describe("failing stores", () => {
       await until(() => engine.env.DATASETS_BUCKET.head(prod("mom.gov.sg", "domain_metadata.json.success")), "the domain's checkpoint", 60);
       assert.equal((await engine.json(prod("mom.gov.sg"))).urls.length, 1);
       assert.deepEqual(await engine.keys("dlq/"), []);
-      assert.ok(engine.events("file_processing_failed").every((line) => line.error_type === "storage_error"));
+      assert.deepEqual(engine.events("file_processing_failed").map((line) => [line.attempt, line.error_type]), [1, 2, 3].map((n) => [n, "storage_error"]));
     } finally {
       await engine.close();
     }

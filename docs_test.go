@@ -1,0 +1,244 @@
+package main
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/newsfork/seed-engine/settings"
+)
+
+// Lists that are kept by hand, in documents and configuration, against what they list.
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// section is the part of a document below a heading, up to the next one of any level.
+func section(t *testing.T, path, heading string) string {
+	t.Helper()
+	_, after, found := strings.Cut(read(t, path), "\n"+heading+"\n")
+	if !found {
+		t.Fatalf("%s has no %q", path, heading)
+	}
+	before, _, _ := strings.Cut(after, "\n#")
+	return before
+}
+
+// firstCells are what stands between backticks in the first column of a section's tables.
+func firstCells(t *testing.T, path, heading string) []string {
+	t.Helper()
+	var found []string
+	for line := range strings.Lines(section(t, path, heading)) {
+		cells := strings.Split(line, "|")
+		if len(cells) < 3 {
+			continue
+		}
+		for _, m := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(cells[1], -1) {
+			found = append(found, m[1])
+		}
+	}
+	if len(found) == 0 {
+		t.Fatalf("%s, %q: no table", path, heading)
+	}
+	return found
+}
+
+// differ reports what only one of two lists has.
+func differ(t *testing.T, what string, listed, there []string) {
+	t.Helper()
+	for _, name := range listed {
+		if !slices.Contains(there, name) {
+			t.Errorf("%s: %s is listed and not there", what, name)
+		}
+	}
+	for _, name := range there {
+		if !slices.Contains(listed, name) {
+			t.Errorf("%s: %s is there and not listed", what, name)
+		}
+	}
+}
+
+// tracked are the files of the repository, or of the tree where that is no repository.
+func tracked(t *testing.T) []string {
+	t.Helper()
+	if out, err := exec.Command("git", "ls-files", "--cached", "--others", "--exclude-standard").Output(); err == nil && len(out) > 0 {
+		return strings.Fields(string(out))
+	}
+	var files []string
+	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && (d.Name() == "node_modules" || d.Name() == "build" || len(d.Name()) > 1 && d.Name()[0] == '.'):
+			return fs.SkipDir
+		case !d.IsDir():
+			files = append(files, filepath.ToSlash(path))
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+func TestReadmeNamesEveryRoom(t *testing.T) {
+	there := []string{"main.go"}
+	for _, file := range tracked(t) {
+		room, rest, _ := strings.Cut(file, "/")
+		if rest == "" || room[0] == '.' || room == "docs" {
+			continue
+		}
+		if name := room + "/"; room == "cmd" {
+			name = "cmd/" + strings.SplitN(rest, "/", 2)[0] + "/"
+			there = append(there, name)
+		} else {
+			there = append(there, name)
+		}
+	}
+	slices.Sort(there)
+	differ(t, "README.md, Find your way", firstCells(t, "README.md", "## Find your way"), slices.Compact(there))
+}
+
+func TestReadmeNamesEverySetting(t *testing.T) {
+	var there []string
+	if _, err := settings.Read(func(name string) (string, bool) { there = append(there, name); return "", false }); err != nil {
+		t.Fatal(err)
+	}
+	differ(t, "README.md, Settings", firstCells(t, "README.md", "### Settings"), there)
+	for line := range strings.Lines(section(t, "README.md", "### Settings")) {
+		if !strings.HasPrefix(line, "| ") {
+			continue
+		}
+		marked := strings.HasPrefix(line, "| secret")
+		for _, m := range regexp.MustCompile("`([A-Z_]{3,})`").FindAllStringSubmatch(strings.Split(line, "|")[1], -1) {
+			if marked != slices.Contains(settings.Secrets, m[1]) {
+				t.Errorf("README.md calls %s a secret: %v", m[1], marked)
+			}
+		}
+	}
+}
+
+// TestDevWatchesWhatIsCompiled: `wrangler dev` builds anew when any source of the Worker changes.
+func TestDevWatchesWhatIsCompiled(t *testing.T) {
+	c := exec.Command("go", "list", "-deps", "-f", "{{if .Module}}{{.ImportPath}}{{end}}", ".")
+	c.Env = append(c.Environ(), "GOOS=js", "GOARCH=wasm")
+	out, err := c.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	there := []string{"main.go", "go.mod"}
+	for _, path := range strings.Fields(string(out)) {
+		if own, is := strings.CutPrefix(path, module); is {
+			there = append(there, strings.SplitN(own, "/", 2)[0])
+		}
+	}
+	slices.Sort(there)
+	list := regexp.MustCompile(`"watch_dir": \[([^\]]*)\]`).FindStringSubmatch(read(t, "wrangler.jsonc"))
+	if list == nil {
+		t.Fatal("wrangler.jsonc has no watch_dir")
+	}
+	var watched []string
+	for name := range strings.SplitSeq(list[1], ",") {
+		watched = append(watched, strings.Trim(name, "\" \n"))
+	}
+	differ(t, "wrangler.jsonc, watch_dir", watched, slices.Compact(there))
+}
+
+// The event is the first argument of a logger's method. Others pass it on, but then it ends in _failed.
+var (
+	eventName = regexp.MustCompile(`^[a-z]+(_[a-z]+)+$`)
+	logMethod = regexp.MustCompile(`^(Debug|Info|Warn|Error)$`)
+	scripted  = regexp.MustCompile(`(?:\blog\(|\bevent: )"([a-z_]+)"`)
+)
+
+// logged are the events that a Go file surely logs, and every text in it that may be the name of one.
+func logged(t *testing.T, path string) (events, texts []string) {
+	t.Helper()
+	file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ast.Inspect(file, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.CallExpr:
+			method, ok := n.Fun.(*ast.SelectorExpr)
+			if !ok || !logMethod.MatchString(method.Sel.Name) || len(n.Args) == 0 {
+				break
+			}
+			if name, ok := text(n.Args[0]); ok {
+				events = append(events, name)
+			}
+		case *ast.BasicLit:
+			if name, ok := text(n); ok {
+				texts = append(texts, name)
+				if strings.HasSuffix(name, "_failed") {
+					events = append(events, name)
+				}
+			}
+		}
+		return true
+	})
+	return events, texts
+}
+
+func text(e ast.Expr) (string, bool) {
+	l, ok := e.(*ast.BasicLit)
+	if !ok || l.Kind != token.STRING {
+		return "", false
+	}
+	s, err := strconv.Unquote(l.Value)
+	return s, err == nil && eventName.MatchString(s)
+}
+
+func TestOperationsNamesEveryLogEvent(t *testing.T) {
+	var events, texts []string
+	for _, file := range tracked(t) {
+		room, _, _ := strings.Cut(file, "/")
+		if slices.Contains([]string{"test", "bench", "cmd", "sample", "dashboard"}, room) || strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		switch filepath.Ext(file) {
+		case ".go":
+			e, all := logged(t, file)
+			events, texts = append(events, e...), append(texts, all...)
+		case ".mjs":
+			for _, m := range scripted.FindAllStringSubmatch(read(t, file), -1) {
+				events, texts = append(events, m[1]), append(texts, m[1])
+			}
+		}
+	}
+	columns := []string{"files_failed", "domains_failed"} // of a status, which are no events
+	events = slices.DeleteFunc(events, func(name string) bool { return slices.Contains(columns, name) })
+	slices.Sort(events)
+	events = slices.Compact(events)
+	if len(events) < 25 {
+		t.Errorf("found only %q", events)
+	}
+	documented := firstCells(t, "docs/operations.md", "## Logs")
+	for _, name := range events {
+		if !slices.Contains(documented, name) {
+			t.Errorf("docs/operations.md, Logs, lacks %s", name)
+		}
+	}
+	for _, name := range documented {
+		if !slices.Contains(texts, name) {
+			t.Errorf("docs/operations.md, Logs: nothing logs %s", name)
+		}
+	}
+}

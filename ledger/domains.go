@@ -1,0 +1,281 @@
+package ledger
+
+import (
+	"context"
+	"time"
+
+	"github.com/newsfork/seed-engine/contract"
+)
+
+// DomainChange is news of one domain of a partition. Zero fields are no news.
+type DomainChange struct {
+	Partition    contract.Partition
+	Domain       string
+	Queued       time.Time
+	Needed       time.Time         // as in Queued
+	Outcome      *contract.Outcome // of its collection
+	Met          time.Time         // every request up to then is answered
+	Excluded     time.Time         // when a message was dropped because the domain is excluded
+	GaveUp       time.Time         // when a message was given up
+	ErrorType    contract.Kind     // of what was given up
+	ErrorMessage string
+}
+
+// Rows are written so that records may arrive in any order and any number of times: every time
+// column keeps its greatest value, what was found comes from the newest collection, and an error from the
+// newest failure.
+const (
+	queueDomains = queued + `INSERT INTO domains (partition, domain, queued_at, needed_at, collected_at, met_at, gave_up_at, excluded_at)
+SELECT q.id, n.value, q.queued_at, q.needed_at, 0, 0, 0, 0 FROM q JOIN json_each(q.names) AS n WHERE true` + laterQueued
+
+	changeDomains = `INSERT INTO domains (partition, domain, queued_at, needed_at, collected_at, met_at, gave_up_at, excluded_at, reachable, robots, sitemap, duration_ms, error_type, error_message)
+SELECT p.id, value->>'domain', value->>'queued_at', value->>'needed_at', value->>'collected_at', value->>'met_at', value->>'gave_up_at', value->>'excluded_at',
+  value->>'reachable', value->>'robots', value->>'sitemap', value->>'duration_ms', value->>'error_type', value->>'error_message'
+FROM json_each(?1) JOIN partitions AS p ON p.country = value->>'country' AND p.category = value->>'category' AND p.date = value->>'date' WHERE true
+ON CONFLICT DO UPDATE SET
+  queued_at = max(queued_at, excluded.queued_at),
+  needed_at = max(needed_at, excluded.needed_at),
+  met_at = max(met_at, excluded.met_at),
+  excluded_at = max(excluded_at, excluded.excluded_at),
+  reachable = CASE WHEN excluded.collected_at > collected_at THEN excluded.reachable ELSE reachable END,
+  robots = CASE WHEN excluded.collected_at > collected_at THEN excluded.robots ELSE robots END,
+  sitemap = CASE WHEN excluded.collected_at > collected_at THEN excluded.sitemap ELSE sitemap END,
+  duration_ms = CASE WHEN excluded.collected_at > collected_at THEN excluded.duration_ms ELSE duration_ms END,
+  error_type = CASE WHEN max(excluded.collected_at, excluded.gave_up_at) > max(collected_at, gave_up_at) THEN excluded.error_type ELSE error_type END,
+  error_message = CASE WHEN max(excluded.collected_at, excluded.gave_up_at) > max(collected_at, gave_up_at) THEN excluded.error_message ELSE error_message END,
+  gave_up_at = max(gave_up_at, excluded.gave_up_at),
+  collected_at = max(collected_at, excluded.collected_at)`
+)
+
+type domainRow struct {
+	contract.Partition
+	Domain       string  `json:"domain"`
+	QueuedAt     int64   `json:"queued_at"`
+	NeededAt     int64   `json:"needed_at"`
+	CollectedAt  int64   `json:"collected_at"`
+	MetAt        int64   `json:"met_at"`
+	GaveUpAt     int64   `json:"gave_up_at"`
+	ExcludedAt   int64   `json:"excluded_at"`
+	Reachable    *int64  `json:"reachable"`
+	Robots       *int64  `json:"robots"`
+	Sitemap      *int64  `json:"sitemap"`
+	DurationMS   *int64  `json:"duration_ms"`
+	ErrorType    *string `json:"error_type"`
+	ErrorMessage *string `json:"error_message"`
+}
+
+func (c DomainChange) row() domainRow {
+	r := domainRow{
+		Partition: c.Partition, Domain: c.Domain,
+		QueuedAt: millis(c.Queued), NeededAt: millis(c.Needed), MetAt: millis(c.Met), GaveUpAt: millis(c.GaveUp), ExcludedAt: millis(c.Excluded),
+		ErrorType: contract.Text(string(c.ErrorType)), ErrorMessage: contract.Text(clip(c.ErrorMessage)),
+	}
+	if o := c.Outcome; o != nil {
+		ms := o.Duration.Milliseconds()
+		r.CollectedAt = millis(o.CollectedAt)
+		r.MetAt = max(r.MetAt, r.CollectedAt)
+		r.Reachable, r.Robots, r.Sitemap, r.DurationMS = bit(o.Reachable), bit(o.Robots), bit(o.Sitemap), &ms
+		if c.GaveUp.IsZero() {
+			r.ErrorType, r.ErrorMessage = contract.Text(o.ErrorType), contract.Text(clip(o.ErrorMessage))
+		}
+	}
+	return r
+}
+
+// DomainQuery selects domains of the ledger. Zero fields match all.
+type DomainQuery struct {
+	Filter       contract.Filter
+	State        contract.DomainState
+	Robots       *bool
+	Sitemap      *bool
+	ErrorType    string
+	SlowerThanMS *int64 // processed, and took longer
+	SlowestFirst bool   // else by partition, in the order in which the ledger met them, and domain
+	Limit        int
+	Cursor       string // of the page before
+}
+
+// domainCursor is where a page of domains ends.
+type domainCursor struct {
+	DurationMS int64  `json:"t,omitempty"`
+	Partition  int64  `json:"p"`
+	Domain     string `json:"d"`
+}
+
+const domainColumns = `p.country, p.category, p.date, d.partition, d.domain, d.state, d.reachable, d.robots, d.sitemap, d.duration_ms, d.collected_at, d.queued_at, d.error_type, d.error_message`
+
+type domainRecordRow struct {
+	contract.Partition
+	PartitionID  int64   `json:"partition"`
+	Domain       string  `json:"domain"`
+	State        string  `json:"state"`
+	Reachable    *int64  `json:"reachable"`
+	Robots       *int64  `json:"robots"`
+	Sitemap      *int64  `json:"sitemap"`
+	DurationMS   *int64  `json:"duration_ms"`
+	CollectedAt  int64   `json:"collected_at"`
+	QueuedAt     int64   `json:"queued_at"`
+	ErrorType    *string `json:"error_type"`
+	ErrorMessage *string `json:"error_message"`
+}
+
+func (r *domainRecordRow) record() contract.DomainRecord {
+	flag := func(n *int64) *bool {
+		if n == nil {
+			return nil
+		}
+		b := *n != 0
+		return &b
+	}
+	d := contract.DomainRecord{
+		Domain: r.Domain, Partition: r.Partition, State: contract.DomainState(r.State),
+		Robots: flag(r.Robots), Sitemap: flag(r.Sitemap), DurationMS: r.DurationMS,
+		CollectedAt: moment(r.CollectedAt), QueuedAt: moment(r.QueuedAt),
+	}
+	if d.State == contract.Failed {
+		d.ErrorType, d.ErrorMessage = r.ErrorType, r.ErrorMessage
+	}
+	return d
+}
+
+// statement gives the query of one page, which reads one row more than the page has.
+func (q *DomainQuery) statement() (Statement, error) {
+	var c conditions
+	if f := q.Filter; f.Country != "" || f.Category != "" || f.Date != "" {
+		var chosen conditions
+		chosen.partition(f)
+		c.and(`d.partition IN (SELECT p.id FROM partitions AS p`+chosen.where()+`)`, chosen.args...)
+	}
+	state := string(q.State)
+	switch { // what only holds for one state names it, so that its index is found
+	case q.ErrorType != "" && state == "":
+		state = string(contract.Failed)
+	case (q.Robots != nil || q.Sitemap != nil || q.SlowerThanMS != nil || q.SlowestFirst) && state == "":
+		state = string(contract.Processed)
+	}
+	if state != "" {
+		if !oneOfStates(state) {
+			return Statement{}, contract.Invalid("state", "%q is not a state; send pending, processed, failed or excluded", state)
+		}
+		c.and(`d.state = '` + state + `'`) // not a parameter: partial indexes are chosen by the text
+	}
+	if q.ErrorType != "" {
+		c.and("d.error_type = ?", q.ErrorType)
+	}
+	for _, flag := range []struct {
+		column string
+		want   *bool
+	}{{"d.robots", q.Robots}, {"d.sitemap", q.Sitemap}} {
+		switch {
+		case flag.want == nil:
+		case *flag.want:
+			c.and(flag.column + " = 1")
+		default:
+			c.and(flag.column + " = 0")
+		}
+	}
+	if q.SlowerThanMS != nil {
+		c.and("d.duration_ms > ?", *q.SlowerThanMS)
+	}
+	order := `d.partition, d.domain`
+	if q.SlowestFirst {
+		order = `d.duration_ms DESC, d.partition, d.domain`
+	}
+	if q.Cursor != "" {
+		var at domainCursor
+		if err := decodeCursor(q.Cursor, &at); err != nil {
+			return Statement{}, err
+		}
+		if q.SlowestFirst {
+			c.and("d.duration_ms <= ?", at.DurationMS)
+			c.and("(d.duration_ms < ? OR (d.partition, d.domain) > (?, ?))", at.DurationMS, at.Partition, at.Domain)
+		} else {
+			c.and("(d.partition, d.domain) > (?, ?)", at.Partition, at.Domain)
+		}
+	}
+	from := ` FROM domains AS d` + q.index(state) + ` JOIN partitions AS p ON p.id = d.partition`
+	sql := `SELECT ` + domainColumns + from + c.where() + ` ORDER BY ` + order + ` LIMIT ?`
+	return Statement{sql, append(c.args, int64(q.Limit)+1)}, nil
+}
+
+// index names the index that serves the query best, which SQLite does not find without statistics.
+func (q *DomainQuery) index(state string) string {
+	whole := q.Filter.Country != "" && q.Filter.Category != "" && q.Filter.Date != ""
+	name := ""
+	switch {
+	case state == string(contract.Processed) && (q.SlowestFirst || q.SlowerThanMS != nil) && !whole: // one partition is sorted soon
+		name = "domains_by_duration"
+	case state == string(contract.Processed) && q.Robots != nil && !*q.Robots:
+		name = "domains_without_robots"
+	case state == string(contract.Processed) && q.Sitemap != nil && !*q.Sitemap:
+		name = "domains_without_sitemap"
+	case state == string(contract.Failed) && q.ErrorType != "":
+		name = "domains_failed"
+	case state != "":
+		name = "domains_by_state"
+	default:
+		return ""
+	}
+	return " INDEXED BY " + name
+}
+
+func oneOfStates(s string) bool {
+	switch contract.DomainState(s) {
+	case contract.Pending, contract.Processed, contract.Failed, contract.Excluded:
+		return true
+	}
+	return false
+}
+
+// Domains gives one page of domains.
+func (l *Ledger) Domains(ctx context.Context, q DomainQuery) (contract.DomainPage, error) {
+	const op = "ledger.Domains"
+	page := contract.DomainPage{Domains: []contract.DomainRecord{}}
+	s, err := q.statement()
+	if err != nil {
+		return page, err
+	}
+	results, err := l.batch(ctx, op, s)
+	if err != nil {
+		return page, err
+	}
+	rows, err := decode[domainRecordRow](op, results[0])
+	if len(rows) > q.Limit {
+		rows = rows[:q.Limit]
+		last := rows[q.Limit-1]
+		at := domainCursor{Partition: last.PartitionID, Domain: last.Domain}
+		if q.SlowestFirst && last.DurationMS != nil {
+			at.DurationMS = *last.DurationMS
+		}
+		page.Cursor = encodeCursor(at)
+	}
+	for _, r := range rows {
+		page.Domains = append(page.Domains, r.record())
+	}
+	return page, err
+}
+
+// maxPlaces is how many partitions Domain lists.
+const maxPlaces = 100
+
+// Domain gives the records of one domain in the partitions that the filter selects, the newest
+// partition first, at most 100.
+func (l *Ledger) Domain(ctx context.Context, domain string, f contract.Filter) ([]contract.DomainRecord, error) {
+	const op = "ledger.Domain"
+	var c conditions
+	c.and("d.domain = ?", domain)
+	c.partition(f)
+	results, err := l.batch(ctx, op, Statement{
+		`SELECT ` + domainColumns + ` FROM domains AS d JOIN partitions AS p ON p.id = d.partition` + c.where() +
+			` ORDER BY p.date DESC, d.collected_at DESC, p.id LIMIT ?`, append(c.args, int64(maxPlaces)),
+	})
+	if err != nil {
+		return nil, err
+	}
+	rows, err := decode[domainRecordRow](op, results[0])
+	records := make([]contract.DomainRecord, len(rows))
+	for i := range rows {
+		records[i] = rows[i].record()
+	}
+	return records, err
+}

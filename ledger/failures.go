@@ -1,0 +1,69 @@
+package ledger
+
+import (
+	"context"
+	"time"
+
+	"github.com/newsfork/seed-engine/contract"
+)
+
+// Work identifies what a message asks for, so that its failures are found again when it arrives as
+// a dead letter.
+type Work struct {
+	Queue string `json:"queue"` // where the message was sent
+	Key   string `json:"work"`  // such as a file's path, or a domain's directory with source file and part
+}
+
+// Failure is the reason why one attempt at some work failed.
+type Failure struct {
+	Work
+	MessageID     string
+	Attempt       int // 1 for the first delivery
+	ErrorType     contract.Kind
+	ErrorMessage  string
+	WorkerVersion string
+	Duration      time.Duration // of the attempt
+	FailedAt      time.Time
+}
+
+const (
+	insertFailures = `INSERT INTO failures (queue, work, message_id, attempt, error_type, error_message, worker_version, duration_ms, failed_at)
+SELECT value->>'queue', value->>'work', value->>'message_id', value->>'attempt', value->>'error_type', value->>'error_message', value->>'worker_version', value->>'duration_ms', value->>'failed_at'
+FROM json_each(?1) WHERE true
+ON CONFLICT DO UPDATE SET error_type = excluded.error_type, error_message = excluded.error_message, worker_version = excluded.worker_version, duration_ms = excluded.duration_ms, failed_at = excluded.failed_at`
+
+	deleteFailures = `DELETE FROM failures WHERE (queue, work) IN (SELECT value->>'queue', value->>'work' FROM json_each(?1))`
+	selectFailures = `SELECT queue, work, message_id, attempt, error_type, error_message, worker_version, duration_ms, failed_at
+FROM failures WHERE (queue, work) IN (SELECT value->>'queue', value->>'work' FROM json_each(?1))
+ORDER BY failed_at, attempt, message_id`
+)
+
+type failureRow struct {
+	Work
+	MessageID    string `json:"message_id"`
+	Attempt      int    `json:"attempt"`
+	ErrorType    string `json:"error_type"`
+	ErrorMessage string `json:"error_message"`
+	Version      string `json:"worker_version"`
+	DurationMS   int64  `json:"duration_ms"`
+	FailedAt     int64  `json:"failed_at"`
+}
+
+// Reasons gives the failures recorded for each work, oldest first. Work without any is not in the map.
+func (l *Ledger) Reasons(ctx context.Context, works []Work) (map[Work][]Failure, error) {
+	const op = "ledger.Reasons"
+	results, err := l.batch(ctx, op, statement(selectFailures, works))
+	if err != nil {
+		return nil, err
+	}
+	rows, err := decode[failureRow](op, results[0])
+	reasons := map[Work][]Failure{}
+	for _, r := range rows {
+		reasons[r.Work] = append(reasons[r.Work], Failure{
+			Work: r.Work, MessageID: r.MessageID, Attempt: r.Attempt,
+			ErrorType: contract.Kind(r.ErrorType), ErrorMessage: r.ErrorMessage, WorkerVersion: r.Version,
+			Duration: time.Duration(r.DurationMS) * time.Millisecond, FailedAt: time.UnixMilli(r.FailedAt).UTC(),
+		})
+	}
+	return reasons, err
+}

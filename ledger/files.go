@@ -1,0 +1,112 @@
+package ledger
+
+import (
+	"context"
+	"time"
+
+	"github.com/newsfork/seed-engine/contract"
+)
+
+// FileChange is news of one raw file. Zero fields are no news.
+type FileChange struct {
+	contract.RawFile
+	Queued       time.Time
+	Processed    time.Time     // when it was processed
+	Met          time.Time     // every request up to then is answered
+	Duration     time.Duration // of the processing; 0 when it is not known
+	GaveUp       time.Time     // when its message was given up
+	ErrorType    contract.Kind
+	ErrorMessage string
+}
+
+// Rows are written as those of domains are.
+const (
+	queueFiles = queued + `INSERT INTO files (partition, name, queued_at, needed_at, processed_at, met_at, gave_up_at)
+SELECT q.id, n.value, q.queued_at, q.needed_at, 0, 0, 0 FROM q JOIN json_each(q.names) AS n WHERE true` + laterQueued
+
+	fileRows = `INSERT INTO files (partition, name, queued_at, needed_at, processed_at, met_at, gave_up_at, duration_ms, error_type, error_message)
+SELECT p.id, value->>'name', value->>'queued_at', 0, value->>'processed_at', value->>'met_at', value->>'gave_up_at',
+  value->>'duration_ms', value->>'error_type', value->>'error_message'
+FROM json_each(?1) JOIN partitions AS p ON p.country = value->>'country' AND p.category = value->>'category' AND p.date = value->>'date' WHERE true
+ON CONFLICT DO UPDATE SET
+  queued_at = max(queued_at, excluded.queued_at),
+  met_at = max(met_at, excluded.met_at),
+  error_type = CASE WHEN excluded.gave_up_at > gave_up_at THEN excluded.error_type ELSE error_type END,
+  error_message = CASE WHEN excluded.gave_up_at > gave_up_at THEN excluded.error_message ELSE error_message END,
+  gave_up_at = max(gave_up_at, excluded.gave_up_at),
+  `
+
+	changeFiles = fileRows + `duration_ms = CASE WHEN excluded.processed_at > processed_at THEN excluded.duration_ms ELSE duration_ms END,
+  processed_at = max(processed_at, excluded.processed_at)`
+
+	// A file that is found processed was processed once more only if the ledger did not know.
+	findFiles = fileRows + `processed_at = CASE WHEN processed_at = 0 THEN excluded.processed_at ELSE processed_at END`
+
+	selectInFlight = `SELECT p.country, p.category, p.date, f.name
+FROM json_each(?1)
+JOIN partitions AS p ON p.country = value->>'country' AND p.category = value->>'category' AND p.date = value->>'date'
+JOIN files AS f ON f.partition = p.id AND f.name = value->>'name'
+WHERE f.state = 'pending' AND f.queued_at > ?2 AND f.needed_at >= ?3`
+)
+
+type fileRow struct {
+	contract.Partition
+	Name         string  `json:"name"`
+	QueuedAt     int64   `json:"queued_at"`
+	ProcessedAt  int64   `json:"processed_at"`
+	MetAt        int64   `json:"met_at"`
+	GaveUpAt     int64   `json:"gave_up_at"`
+	DurationMS   *int64  `json:"duration_ms"`
+	ErrorType    *string `json:"error_type"`
+	ErrorMessage *string `json:"error_message"`
+}
+
+func (c FileChange) row() fileRow {
+	r := fileRow{
+		Partition: c.Partition, Name: c.Name,
+		QueuedAt: millis(c.Queued), ProcessedAt: millis(c.Processed), MetAt: max(millis(c.Met), millis(c.Processed)), GaveUpAt: millis(c.GaveUp),
+		ErrorType: contract.Text(string(c.ErrorType)), ErrorMessage: contract.Text(clip(c.ErrorMessage)),
+	}
+	if c.Duration > 0 {
+		ms := c.Duration.Milliseconds()
+		r.DurationMS = &ms
+	}
+	return r
+}
+
+// Queued notes that files were sent to their queue. needed is zero but for forced requests.
+func (l *Ledger) Queued(ctx context.Context, files []contract.RawFile, at, needed time.Time) error {
+	names := map[contract.Partition][]string{}
+	for _, f := range files {
+		names[f.Partition] = append(names[f.Partition], f.Name)
+	}
+	var c Changes
+	for p, list := range names {
+		c.QueuedFiles = append(c.QueuedFiles, Queued{p, list, at, needed})
+	}
+	return l.Record(ctx, c)
+}
+
+// InFlight gives those of the files that were queued after since and are not finished. Where needed is
+// not zero, they were queued by a request that was forced then or later.
+func (l *Ledger) InFlight(ctx context.Context, files []contract.RawFile, since, needed time.Time) (map[contract.RawFile]bool, error) {
+	const op = "ledger.InFlight"
+	type name struct {
+		contract.Partition
+		Name string `json:"name"`
+	}
+	names := make([]name, len(files))
+	for i, f := range files {
+		names[i] = name{f.Partition, f.Name}
+	}
+	results, err := l.batch(ctx, op, statement(selectInFlight, names, millis(since), millis(needed)))
+	if err != nil {
+		return nil, err
+	}
+	rows, err := decode[name](op, results[0])
+	inFlight := make(map[contract.RawFile]bool, len(rows))
+	for _, r := range rows {
+		inFlight[contract.RawFile{Partition: r.Partition, Name: r.Name}] = true
+	}
+	return inFlight, err
+}

@@ -1,0 +1,254 @@
+package ledgertest
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/ledger"
+)
+
+func domainStates(t T, db ledger.DB, name string) {
+	p := place(name, "2026-01-28")
+	queued := func(seconds int, forced bool) ledger.Changes {
+		q := ledger.Queued{Partition: p, Names: []string{"a.sg"}, At: at(seconds)}
+		if forced {
+			q.Needed = q.At
+		}
+		return ledger.Changes{QueuedDomains: []ledger.Queued{q}}
+	}
+	news := func(d ledger.DomainChange) ledger.Changes {
+		d.Partition, d.Domain = p, "a.sg"
+		return ledger.Changes{Domains: []ledger.DomainChange{d}}
+	}
+	for _, c := range []struct {
+		what    string
+		changes []ledger.Changes
+		want    contract.DomainState
+	}{
+		{"queued", []ledger.Changes{queued(1, false)}, contract.Pending},
+		{"a first attempt failed", []ledger.Changes{queued(1, false), news(ledger.DomainChange{Queued: at(1)})}, contract.Pending},
+		{"collected", []ledger.Changes{queued(1, false), news(ledger.DomainChange{Outcome: outcome(2, true)})}, contract.Processed},
+		{"collected before the record that it was queued", []ledger.Changes{news(ledger.DomainChange{Outcome: outcome(2, true)}), queued(1, false)}, contract.Processed},
+		{"unreachable", []ledger.Changes{queued(1, false), news(ledger.DomainChange{Outcome: outcome(2, false)})}, contract.Failed},
+		{"given up", []ledger.Changes{queued(1, false), news(ledger.DomainChange{GaveUp: at(2), ErrorType: contract.Storage})}, contract.Failed},
+		{"given up and replayed", []ledger.Changes{queued(1, false), news(ledger.DomainChange{GaveUp: at(2)}), news(ledger.DomainChange{Queued: at(3)})}, contract.Pending},
+		{"one message given up, the other collected", []ledger.Changes{queued(1, false), news(ledger.DomainChange{GaveUp: at(2)}), news(ledger.DomainChange{Outcome: outcome(3, true)})}, contract.Processed},
+		{"collected, then a merge given up", []ledger.Changes{queued(1, false), news(ledger.DomainChange{Outcome: outcome(2, true)}), news(ledger.DomainChange{GaveUp: at(4)})}, contract.Processed},
+		{"excluded", []ledger.Changes{queued(1, false), news(ledger.DomainChange{Excluded: at(2)})}, contract.Excluded},
+		{"excluded, then queued anew", []ledger.Changes{queued(1, false), news(ledger.DomainChange{Excluded: at(2)}), queued(3, true)}, contract.Pending},
+		{"collected, then excluded", []ledger.Changes{queued(1, false), news(ledger.DomainChange{Outcome: outcome(2, true)}), news(ledger.DomainChange{Excluded: at(3)})}, contract.Processed},
+		{"forced", []ledger.Changes{news(ledger.DomainChange{Outcome: outcome(2, true)}), queued(3, true)}, contract.Pending},
+		{"forced and given up", []ledger.Changes{news(ledger.DomainChange{Outcome: outcome(2, true)}), queued(3, true), news(ledger.DomainChange{GaveUp: at(4)})}, contract.Failed},
+		{"forced and excluded", []ledger.Changes{news(ledger.DomainChange{Outcome: outcome(2, true)}), queued(3, true), news(ledger.DomainChange{Excluded: at(4)})}, contract.Excluded},
+		{"forced and collected again", []ledger.Changes{news(ledger.DomainChange{Outcome: outcome(2, true)}), queued(3, true), news(ledger.DomainChange{Outcome: outcome(4, true), Met: at(3)})}, contract.Processed},
+		{"forced by a second file, collected once", []ledger.Changes{queued(3, true), news(ledger.DomainChange{Outcome: outcome(4, true)}), queued(3, true)}, contract.Processed},
+		// The collector counts a collection that ended after the request as its answer, though it began before.
+		{"forced while it was being collected", []ledger.Changes{queued(1, false), queued(3, true), news(ledger.DomainChange{Outcome: outcome(2, true), Needed: at(3), Met: at(3)})}, contract.Processed},
+		{"reachable again", []ledger.Changes{news(ledger.DomainChange{Outcome: outcome(2, false)}), queued(3, true), news(ledger.DomainChange{Outcome: outcome(4, true), Met: at(3)})}, contract.Processed},
+	} {
+		query(t, db, `DELETE FROM domains WHERE partition IN (SELECT id FROM partitions WHERE category = ?1)`, name)
+		for range 2 { // as if everything were delivered twice
+			for _, change := range c.changes {
+				record(t, db, change)
+			}
+		}
+		records, err := ledger.New(db).Domain(ctx, "a.sg", contract.Filter{Category: name})
+		must(t, "Domain", err)
+		if len(records) != 1 || records[0].State != c.want {
+			t.Errorf("%s: %+v, want %s", c.what, records, c.want)
+			continue
+		}
+		if (records[0].ErrorType != nil) != (c.want == contract.Failed) && c.what != "forced and given up" {
+			t.Errorf("%s: error %v", c.what, records[0].ErrorType)
+		}
+		recount(t, db, name, c.what)
+	}
+}
+
+func anyOrder(t T, db ledger.DB, name string) {
+	random := rand.New(rand.NewPCG(1, 2))
+	p := place(name, "2026-01-28")
+	second := 0
+	next := func() time.Time { second++; return at(second) }
+	var events []ledger.Changes
+	for range 40 {
+		domain := fmt.Sprint(string(rune('a'+random.IntN(6))), ".sg")
+		file := contract.RawFile{Partition: p, Name: fmt.Sprintf("raw_%04d", random.IntN(4))}
+		var c ledger.Changes
+		d, f := ledger.DomainChange{Partition: p, Domain: domain}, ledger.FileChange{RawFile: file}
+		switch random.IntN(9) {
+		case 0:
+			c.QueuedDomains = []ledger.Queued{{Partition: p, Names: []string{domain, "a.sg"}, At: next()}}
+		case 1:
+			q := ledger.Queued{Partition: p, Names: []string{domain}, At: next()}
+			q.Needed = q.At
+			c.QueuedDomains = []ledger.Queued{q}
+		case 2:
+			next()
+			d.Outcome = outcome(second, random.IntN(3) > 0)
+			c.Domains = []ledger.DomainChange{d}
+		case 3:
+			d.GaveUp, d.ErrorType, d.ErrorMessage = next(), contract.Storage, fmt.Sprint("at ", second)
+			c.Domains = []ledger.DomainChange{d}
+		case 4:
+			d.Excluded = next()
+			c.Domains = []ledger.DomainChange{d}
+		case 5:
+			c.QueuedFiles = []ledger.Queued{{Partition: p, Names: []string{file.Name}, At: next()}}
+		case 6:
+			q := ledger.Queued{Partition: p, Names: []string{file.Name}, At: next()}
+			q.Needed = q.At
+			c.QueuedFiles = []ledger.Queued{q}
+		case 7:
+			f.Processed, f.Duration = next(), time.Duration(second)*time.Millisecond
+			c.Files = []ledger.FileChange{f}
+		case 8:
+			f.GaveUp, f.ErrorType, f.ErrorMessage = next(), contract.Parse, fmt.Sprint("at ", second)
+			c.Files = []ledger.FileChange{f}
+		}
+		events = append(events, c)
+	}
+	snapshot := func() []map[string]any {
+		return append(
+			query(t, db, `SELECT * FROM files WHERE partition IN (SELECT id FROM partitions WHERE category = ?1) ORDER BY name`, name),
+			query(t, db, `SELECT * FROM domains WHERE partition IN (SELECT id FROM partitions WHERE category = ?1) ORDER BY domain`, name)...)
+	}
+	var first []map[string]any
+	for run := range 6 {
+		for _, table := range []string{"files", "domains"} {
+			query(t, db, `DELETE FROM `+table+` WHERE partition IN (SELECT id FROM partitions WHERE category = ?1)`, name)
+		}
+		delivered := slices.Concat(events, events[:run*len(events)/5])
+		if run > 0 {
+			random.Shuffle(len(delivered), func(i, j int) { delivered[i], delivered[j] = delivered[j], delivered[i] })
+		}
+		for _, c := range delivered {
+			record(t, db, c)
+		}
+		recount(t, db, name, fmt.Sprint("run ", run))
+		rows := snapshot()
+		if run == 0 {
+			first = rows
+			continue
+		}
+		expect(t, fmt.Sprint("rows of run ", run), rows, first)
+	}
+}
+
+func manyDomains(t T, db ledger.DB, name string) {
+	p := place(name, "2026-01-28")
+	names := make([]string, 10_000)
+	for i := range names {
+		names[i] = fmt.Sprintf("%s-%d.sg", strings.Repeat("x", 200), i)
+	}
+	q := []ledger.Queued{{Partition: p, Names: names, At: at(0)}}
+	record(t, db, ledger.Changes{QueuedDomains: q})
+	expect(t, "pending", stats(t, db, name).Processing.DomainsPending, int64(len(names)))
+	record(t, db, ledger.Changes{QueuedDomains: q})
+	expect(t, "pending when sent twice", stats(t, db, name).Processing.DomainsPending, int64(len(names)))
+}
+
+func domainPages(t T, db ledger.DB, name string) {
+	var changes []ledger.DomainChange
+	for i := range 60 {
+		p := place(name, fmt.Sprintf("2026-01-%02d", 1+i%3))
+		d := ledger.DomainChange{Partition: p, Domain: fmt.Sprintf("d%02d.sg", i), Queued: at(i)}
+		switch i % 6 {
+		case 0:
+		case 1:
+			d.Outcome = outcome(i, false)
+		case 2:
+			d.GaveUp, d.ErrorType = at(i), contract.Storage
+		default:
+			d.Outcome = outcome(1+i/10, true) // several with one duration
+			d.Outcome.Robots, d.Outcome.Sitemap = i%6 != 3, i%6 == 5
+		}
+		changes = append(changes, d)
+	}
+	record(t, db, ledger.Changes{Domains: changes})
+	yes, no := true, false
+	slower := int64(3)
+	for _, c := range []struct {
+		what string
+		q    ledger.DomainQuery
+		want func(i int) bool
+	}{
+		{"all", ledger.DomainQuery{}, func(int) bool { return true }},
+		{"pending", ledger.DomainQuery{State: contract.Pending}, func(i int) bool { return i%6 == 0 }},
+		{"failed", ledger.DomainQuery{State: contract.Failed}, func(i int) bool { return i%6 == 1 || i%6 == 2 }},
+		{"of one error", ledger.DomainQuery{ErrorType: "storage_error"}, func(i int) bool { return i%6 == 2 }},
+		{"without robots.txt", ledger.DomainQuery{Robots: &no}, func(i int) bool { return i%6 == 3 }},
+		{"with robots.txt", ledger.DomainQuery{Robots: &yes}, func(i int) bool { return i%6 > 3 }},
+		{"without a sitemap", ledger.DomainQuery{Sitemap: &no}, func(i int) bool { return i%6 == 3 || i%6 == 4 }},
+		{"without a sitemap, with robots.txt", ledger.DomainQuery{Sitemap: &no, Robots: &yes}, func(i int) bool { return i%6 == 4 }},
+		{"slow", ledger.DomainQuery{SlowerThanMS: &slower}, func(i int) bool { return i%6 > 2 && 1+i/10 > 3 }},
+		{"slowest first", ledger.DomainQuery{SlowestFirst: true}, func(i int) bool { return i%6 > 2 }},
+		{"of a date", ledger.DomainQuery{Filter: contract.Filter{Date: "2026-01-02"}}, func(i int) bool { return i%3 == 1 }},
+		{"failed of a date", ledger.DomainQuery{Filter: contract.Filter{Country: "sg", Date: "2026-01-02"}, State: contract.Failed}, func(i int) bool { return i%3 == 1 && i%6 == 1 }},
+		{"none", ledger.DomainQuery{State: contract.Excluded}, func(int) bool { return false }},
+	} {
+		var want []string
+		for i := range 60 {
+			if c.want(i) {
+				want = append(want, fmt.Sprintf("d%02d.sg", i))
+			}
+		}
+		for _, limit := range []int{1, 7, 60} {
+			q := c.q
+			q.Filter.Category, q.Limit = name, limit
+			var got []string
+			var durations []int64
+			for page := 0; ; page++ {
+				list, err := ledger.New(db).Domains(ctx, q)
+				must(t, c.what, err)
+				if len(list.Domains) > limit || page > 60 {
+					t.Fatalf("%s: page %d has %d domains, want at most %d", c.what, page, len(list.Domains), limit)
+				}
+				for _, d := range list.Domains {
+					got = append(got, d.Domain)
+					if d.DurationMS != nil {
+						durations = append(durations, *d.DurationMS)
+					}
+				}
+				if list.Cursor == nil {
+					break
+				}
+				q.Cursor = *list.Cursor
+			}
+			if q.SlowestFirst && !slices.IsSortedFunc(durations, func(a, b int64) int { return int(b - a) }) {
+				t.Errorf("%s: durations %v", c.what, durations)
+			}
+			slices.Sort(got)
+			expect(t, fmt.Sprint(c.what, ", pages of ", limit), got, want)
+		}
+	}
+	_, err := ledger.New(db).Domains(ctx, ledger.DomainQuery{Limit: 1, Cursor: "not a cursor"})
+	expect(t, "kind of a wrong cursor", contract.KindOf(err), contract.Validation)
+}
+
+func domainPlaces(t T, db ledger.DB, name string) {
+	domain := strings.ReplaceAll(name, " ", "-") + ".sg"
+	dates := []string{"2026-01-28", "2026-01-30", "2026-01-29"}
+	for i, date := range dates {
+		record(t, db, ledger.Changes{Domains: []ledger.DomainChange{{Partition: place(name, date), Domain: domain, Outcome: outcome(i+1, true)}}})
+	}
+	records, err := ledger.New(db).Domain(ctx, domain, contract.Filter{})
+	must(t, "Domain", err)
+	var got []string
+	for _, r := range records {
+		got = append(got, r.Partition.Date)
+	}
+	expect(t, "partitions", got, []string{"2026-01-30", "2026-01-29", "2026-01-28"})
+	records, err = ledger.New(db).Domain(ctx, domain, contract.Filter{Date: "2026-01-29"})
+	must(t, "Domain", err)
+	if len(records) != 1 || *records[0].DurationMS != 3 || !*records[0].Robots || records[0].CollectedAt.Unix() != at(3).Unix() {
+		t.Errorf("record: %+v", records)
+	}
+	records, err = ledger.New(db).Domain(ctx, "none-"+domain, contract.Filter{})
+	must(t, "Domain", err)
+	expect(t, "records of an unknown domain", len(records), 0)
+}

@@ -1,0 +1,136 @@
+package ledger
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"strings"
+	"time"
+
+	"github.com/newsfork/seed-engine/contract"
+)
+
+// now is the database's own clock in milliseconds, so that leases do not depend on the clocks of
+// those who take them.
+const now = `CAST(unixepoch('subsec') * 1000 AS INTEGER)`
+
+// statement makes list the first parameter, as JSON: a statement takes at most MaxParameters, but any
+// JSON.
+func statement(sql string, list any, args ...any) Statement {
+	b, err := json.Marshal(list)
+	if err != nil {
+		panic(err) // strings and integers always marshal
+	}
+	return Statement{sql, append([]any{string(b)}, args...)}
+}
+
+// maxPiece is about how many bytes of a list travel in one parameter, well below MaxStringBytes.
+const maxPiece = MaxStringBytes / 4
+
+// pieces makes list the parameter, as JSON, of as many statements as its size asks for; none when it
+// is empty.
+func pieces[Row any](sql string, list []Row) (statements []Statement) {
+	piece := []byte{'['}
+	flush := func() {
+		statements = append(statements, Statement{sql, []any{string(append(piece, ']'))}})
+		piece = piece[:1]
+	}
+	for _, row := range list {
+		if len(piece) > maxPiece {
+			flush()
+		}
+		if len(piece) > 1 {
+			piece = append(piece, ',')
+		}
+		b, err := json.Marshal(row)
+		if err != nil {
+			panic(err) // strings and integers always marshal
+		}
+		piece = append(piece, b...)
+	}
+	if len(piece) > 1 {
+		flush()
+	}
+	return statements
+}
+
+// conditions collects the WHERE clause of a query and its parameters.
+type conditions struct {
+	terms []string
+	args  []any
+}
+
+// and adds a term in which ? stands for each of the values.
+func (c *conditions) and(term string, values ...any) {
+	c.terms = append(c.terms, term)
+	c.args = append(c.args, values...)
+}
+
+// partition restricts the columns of partitions, which the query calls p.
+func (c *conditions) partition(f contract.Filter) {
+	for column, v := range map[string]string{"p.country": f.Country, "p.category": f.Category, "p.date": f.Date} {
+		if v != "" {
+			c.and(column+" = ?", v)
+		}
+	}
+}
+
+func (c *conditions) where() string {
+	if len(c.terms) == 0 {
+		return ""
+	}
+	return " WHERE " + strings.Join(c.terms, " AND ")
+}
+
+var cursorText = base64.RawURLEncoding
+
+// encodeCursor makes a cursor for the caller, who sends it back as it is.
+func encodeCursor(v any) *string {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // strings and integers always marshal
+	}
+	return contract.Text(cursorText.EncodeToString(b))
+}
+
+func decodeCursor(cursor string, v any) error {
+	b, err := cursorText.DecodeString(cursor)
+	if err == nil {
+		err = json.Unmarshal(b, v)
+	}
+	if err != nil {
+		return contract.Invalid("cursor", "is not the cursor of an answer; send it as it was given, or none")
+	}
+	return nil
+}
+
+// millis is t in milliseconds since 1970; 0 for the zero time.
+func millis(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMilli()
+}
+
+// moment is the time of milliseconds; nil for 0.
+func moment(ms int64) *contract.Time {
+	if ms == 0 {
+		return nil
+	}
+	return contract.At(time.UnixMilli(ms).UTC())
+}
+
+func bit(b bool) *int64 {
+	var n int64
+	if b {
+		n = 1
+	}
+	return &n
+}
+
+// maxErrorMessage is how much of an error's text is kept, in bytes.
+const maxErrorMessage = 2000
+
+// clip keeps the beginning of a long error text.
+func clip(s string) string {
+	return strings.ToValidUTF8(s[:min(len(s), maxErrorMessage)], "")
+}
