@@ -6,14 +6,8 @@ package handlers
 import (
 	"context"
 	"crypto/rand"
-	"crypto/sha256"
-	"crypto/subtle"
 	"encoding/hex"
-	"encoding/json"
-	"errors"
-	"io"
 	"log/slog"
-	"mime"
 	"net/http"
 	"slices"
 	"strings"
@@ -96,10 +90,7 @@ type API struct {
 	readiness readiness
 }
 
-const (
-	requestID    = "X-Request-Id"
-	maxBodyBytes = 64 << 10
-)
+const requestID = "X-Request-Id"
 
 // routes maps each path to its methods; public ones need no token.
 type route struct {
@@ -199,105 +190,9 @@ func idOf(r *http.Request) string {
 	return hex.EncodeToString(b[:])
 }
 
-type actorKey struct{}
-
-// actor is the name of the token that came with the request, for those who ask later who did it.
-func actor(r *http.Request) string {
-	by, _ := r.Context().Value(actorKey{}).(string)
-	return by
-}
-
-// authorise compares the bearer token in constant time, and gives its name. Without API_TOKEN only
-// a local run of development answers.
-func (a *API) authorise(w http.ResponseWriter, r *http.Request) (by string, err error) {
-	s := a.Settings
-	if s.APIToken == "" {
-		if s.Environment == settings.Development && a.Local != nil && a.Local() && !throughEdge(r) {
-			return settings.Development, nil
-		}
-		return "", &failure{http.StatusServiceUnavailable, "token_not_configured", "the secret API_TOKEN is not set; run `wrangler secret put API_TOKEN`"}
+// record tells the ledger what was done, which is done without it.
+func (a *API) record(ctx context.Context, c ledger.Changes) {
+	if err := a.Ledger.Record(ctx, c); err != nil {
+		a.Log.Warn("ledger_failed", "error_type", contract.KindOf(err), "error", err.Error())
 	}
-	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-	token = strings.TrimSpace(token)
-	if !strings.EqualFold(scheme, "Bearer") {
-		token = ""
-	}
-	// Every token is compared, so that the time taken does not tell which one is near.
-	full, previous, read := same(token, s.APIToken), same(token, s.APITokenPrevious), same(token, s.ReadToken)
-	switch {
-	case full == 1:
-		return "API_TOKEN", nil
-	case previous == 1:
-		return "API_TOKEN_PREVIOUS", nil
-	case read == 1 && (r.Method == http.MethodGet || r.Method == http.MethodHead):
-		return "READ_TOKEN", nil
-	case read == 1:
-		return "", &failure{http.StatusForbidden, "forbidden", "this token may only read; send the API token"}
-	}
-	w.Header().Set("WWW-Authenticate", `Bearer realm="seed-engine"`)
-	return "", &failure{http.StatusUnauthorized, "unauthorized", "send the API token as \"Authorization: Bearer …\""}
-}
-
-// same is 1 for equal, non-empty tokens. Digests make the comparison independent of their lengths.
-func same(got, want string) int {
-	g, w := sha256.Sum256([]byte(got)), sha256.Sum256([]byte(want))
-	equal := subtle.ConstantTimeCompare(g[:], w[:])
-	if want == "" {
-		return 0
-	}
-	return equal
-}
-
-// readJSON decodes the body into v, which is left alone when there is none.
-func readJSON(r *http.Request, v any) error {
-	body, err := io.ReadAll(io.LimitReader(r.Body, maxBodyBytes+1))
-	if err != nil {
-		return contract.Wrap(contract.Network, "handlers.readJSON", err)
-	}
-	if len(body) > maxBodyBytes {
-		return &failure{http.StatusRequestEntityTooLarge, "payload_too_large", "the body is larger than 64 KB; send less"}
-	}
-	if len(strings.TrimSpace(string(body))) == 0 {
-		return nil
-	}
-	if err := wantJSON(r); err != nil {
-		return err
-	}
-	if strings.TrimSpace(string(body))[0] != '{' {
-		return contract.Invalid("body", "is not a JSON object; send one, such as %s", `{"country":"sg"}`)
-	}
-	d := json.NewDecoder(strings.NewReader(string(body)))
-	d.DisallowUnknownFields()
-	if err := d.Decode(v); err != nil {
-		if name, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
-			return contract.Invalid(strings.Trim(name, `"`), "is not a field of this request; leave it out")
-		}
-		return contract.JSONError(err)
-	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return &contract.Error{Kind: contract.Parse, Field: "body", Message: "has more after its JSON object; send exactly one"}
-	}
-	return nil
-}
-
-// wantJSON accepts a missing Content-Type, which plain clients leave out.
-func wantJSON(r *http.Request) error {
-	t := r.Header.Get("Content-Type")
-	if t == "" {
-		return nil
-	}
-	if m, _, err := mime.ParseMediaType(t); err != nil || m != "application/json" {
-		return &failure{http.StatusUnsupportedMediaType, "unsupported_media_type", "the body must be JSON; send \"Content-Type: application/json\""}
-	}
-	return nil
-}
-
-// onlyQuery rejects query parameters that the route does not know.
-func onlyQuery(r *http.Request, known ...string) error {
-	for name := range r.URL.Query() {
-		if !slices.Contains(known, name) {
-			return contract.Invalid(name, "is not a query parameter of this route; leave it out")
-		}
-	}
-	return nil
 }

@@ -159,330 +159,83 @@ func (f *fixture) do(t *testing.T, method, target, body string, header ...string
 	return out
 }
 
-func TestPublicRoutes(t *testing.T) {
-	f := newFixture(t, func(s *settings.Settings) { s.Environment, s.APIToken = "production", "secret" })
-	for _, path := range []string{"/", "/health", "/health/live", "/health/ready"} {
-		if r := f.do(t, "GET", path, ""); r.status != 200 {
-			t.Errorf("GET %s: %d", path, r.status)
+var place = contract.Partition{Country: "sg", Category: "news", Date: "2026-01-28"}
+
+const newestDocument = `{"domain":"a.sg","domain_id":"gov:sg:a.sg","authority":"gov","revision":7,` +
+	`"source":{"raw_file_path":"raw/country=sg/category=news/date=2026-01-29/raw_0003.json"},` +
+	`"urls":[{"url":"https://a.sg/1"},{"url":"https://www.a.sg/2"},{"url":"https://x.a.sg/3"}]}`
+
+// fill gives the engine something of everything.
+func fill(t *testing.T, f *fixture) {
+	t.Helper()
+	at := f.now.Add(-time.Minute)
+	later := contract.Partition{Country: "sg", Category: "news", Date: "2026-01-29"}
+	good := contract.Outcome{CollectedAt: at, Reachable: true, Robots: true, Duration: 1250 * time.Millisecond}
+	bad := contract.Outcome{CollectedAt: at, ErrorType: "network_error", ErrorMessage: "refused"}
+	letter := func(id, queue string, p contract.Partition, domain string) ledger.DeadLetter {
+		l := ledger.DeadLetter{
+			MessageID: id, WorkKey: r2.RawFile{Partition: place, Name: "raw_0002"}.Key(), R2Key: "dlq/queue=" + queue + "/date=2026-01-28/" + id + ".json", Partition: p, Domain: domain,
+			DeadLetterError:   contract.DeadLetterError{ErrorType: contract.Parse, ErrorMessage: "not JSON", RetryCount: 3, FailedAt: at},
+			DeadLetterContext: contract.DeadLetterContext{QueueName: queue, WorkerVersion: "v1"},
 		}
-		if r := f.do(t, "POST", path, "{}"); r.status != 405 || r.Error.Code != "method_not_allowed" || r.header.Get("Allow") != "GET" {
-			t.Errorf("POST %s: %d, %+v, Allow %q", path, r.status, r.Error, r.header.Get("Allow"))
+		body, err := json.Marshal(contract.DeadLetter{OriginalMessage: json.RawMessage(`{"id":"` + id + `"}`), ErrorInfo: l.DeadLetterError, Context: l.DeadLetterContext})
+		if err != nil {
+			t.Fatal(err)
 		}
+		f.store(t, l.R2Key, string(body))
+		return l
 	}
-	if r := f.do(t, "GET", "/nowhere", ""); r.status != 404 || r.Error.Code != "not_found" {
-		t.Errorf("GET /nowhere: %d, %+v", r.status, r.Error)
-	}
-}
-
-func TestIndexListsEveryRoute(t *testing.T) {
-	f := newFixture(t, nil)
-	var d struct {
-		Name, Version string
-		Endpoints     []string
-	}
-	if err := json.Unmarshal(f.do(t, "GET", "/", "").Data, &d); err != nil {
-		t.Fatal(err)
-	}
-	all := strings.Join(d.Endpoints, "\n")
-	if d.Name != "newsfork-seed-engine" || d.Version == "" || !strings.Contains(all, "POST /api/v1/seeds/orchestrate") || !strings.Contains(all, "GET /health/ready") {
-		t.Errorf("got %+v", d)
-	}
-}
-
-func TestReadinessNamesWhatFails(t *testing.T) {
-	f := newFixture(t, nil)
-	f.db.Fail = func() error { return errors.New("no such binding") }
-	r := f.do(t, "GET", "/health/ready", "")
-	if r.status != 503 || r.Error.Code != "storage_error" || !strings.Contains(string(r.Data), `"d1":"failed"`) || !strings.Contains(string(r.Data), `"r2":"ok"`) {
-		t.Errorf("got %d %s %+v", r.status, r.Data, r.Error)
-	}
-}
-
-func TestSchemasArePublished(t *testing.T) {
-	f := newFixture(t, nil)
-	r := httptest.NewRequest("GET", "/schemas/domain_metadata.schema.json", nil)
-	w := httptest.NewRecorder()
-	f.api.Handler().ServeHTTP(w, r)
-	if w.Code != 200 || w.Header().Get("Content-Type") != "application/schema+json" || !json.Valid(w.Body.Bytes()) {
-		t.Errorf("got %d, %s", w.Code, w.Header())
-	}
-	if r := f.do(t, "GET", "/schemas/..%2Fdoc.go", ""); r.status != 404 || !strings.Contains(r.Error.Message, "alarm_change.schema.json") {
-		t.Errorf("a path that climbs out answers %d %+v", r.status, r.Error)
-	}
-}
-
-func TestAuthorisation(t *testing.T) {
-	const path = "/api/v1/datasets/sg/news/2026-01-28"
-	open := newFixture(t, nil)
-	if r := open.do(t, "GET", path, ""); r.status != 200 {
-		t.Errorf("development without a token: %d", r.status)
-	}
-	bare := newFixture(t, func(s *settings.Settings) { s.Environment = "staging" })
-	if r := bare.do(t, "GET", path, "", "Authorization", "Bearer "); r.status != 503 || r.Error.Code != "token_not_configured" {
-		t.Errorf("staging without a token: %d %+v", r.status, r.Error)
-	}
-	f := newFixture(t, func(s *settings.Settings) {
-		s.Environment, s.APIToken, s.APITokenPrevious, s.ReadToken = "production", "new", "old", "reader"
+	err := f.ledger.Record(t.Context(), ledger.Changes{
+		Files: []ledger.FileChange{
+			{RawFile: contract.RawFile{Partition: place, Name: "raw_0001"}, Processed: at, Duration: 400 * time.Millisecond},
+			{RawFile: contract.RawFile{Partition: place, Name: "raw_0002"}, GaveUp: at, ErrorType: contract.Parse, ErrorMessage: "not JSON"},
+		},
+		Domains: []ledger.DomainChange{
+			{Partition: place, Domain: "a.sg", Outcome: &good}, {Partition: later, Domain: "a.sg", Outcome: &good}, {Partition: place, Domain: "b.sg", Outcome: &bad},
+			{Partition: place, Domain: "c.sg", Queued: at}, {Partition: place, Domain: "out.sg", Excluded: at},
+		},
+		DeadLetters: []ledger.DeadLetter{letter("m1", "newsfork-seed-dev", place, ""), letter("m2", "newsfork-domain-dev", later, "a.sg"), letter("m3", "newsfork-seed-dev", contract.Partition{}, "")},
 	})
-	for _, c := range []struct {
-		method, authorization string
-		status                int
-		code                  string
-	}{
-		{"GET", "", 401, "unauthorized"},
-		{"GET", "new", 401, "unauthorized"},
-		{"GET", "Basic new", 401, "unauthorized"},
-		{"GET", "Bearer", 401, "unauthorized"},
-		{"GET", "Bearer newer", 401, "unauthorized"},
-		{"GET", "Bearer new", 200, ""},
-		{"GET", "bearer new", 200, ""},
-		{"GET", "Bearer old", 200, ""},
-		{"GET", "Bearer reader", 200, ""},
-		{"POST", "Bearer reader", 403, "forbidden"},
-		{"POST", "Bearer new", 405, "method_not_allowed"},
-	} {
-		r := f.do(t, c.method, path, "", "Authorization", c.authorization)
-		if r.status != c.status || c.code != "" && r.Error.Code != c.code {
-			t.Errorf("%s with %q: %d %+v, want %d %s", c.method, c.authorization, r.status, r.Error, c.status, c.code)
-		}
-		if r.status == 401 && r.header.Get("WWW-Authenticate") == "" {
-			t.Errorf("%q: no WWW-Authenticate", c.authorization)
-		}
-	}
-}
-
-func TestOrchestrateRejects(t *testing.T) {
-	f := newFixture(t, nil)
-	const json, path = "application/json", "/api/v1/seeds/orchestrate"
-	for _, c := range []struct {
-		body, contentType string
-		status            int
-		code, field       string
-	}{
-		{`{"country":"Singapore"}`, json, 400, "validation_error", "country"},
-		{`{"country":7}`, json, 400, "validation_error", "country"},
-		{`{"category":"ne ws"}`, json, 400, "validation_error", "category"},
-		{`{"date":"2026-02-30"}`, json, 400, "validation_error", "date"},
-		{`{"date":"28.01.2026"}`, json, 400, "validation_error", "date"},
-		{`{"force":"yes"}`, json, 400, "validation_error", "force"},
-		{`{"limit":5}`, json, 400, "validation_error", "limit"},
-		{`[]`, json, 400, "validation_error", "body"},
-		{`null`, json, 400, "validation_error", "body"},
-		{`{"country":`, json, 400, "parse_error", "body"},
-		{`{} {}`, json, 400, "parse_error", "body"},
-		{`country=sg`, "application/x-www-form-urlencoded", 415, "unsupported_media_type", ""},
-		{`{"country":"` + strings.Repeat("s", 70_000) + `"}`, json, 413, "payload_too_large", ""},
-	} {
-		r := f.do(t, "POST", path, c.body, "Content-Type", c.contentType)
-		if r.status != c.status || r.Error == nil || r.Error.Code != c.code || r.Error.Field != c.field || r.Error.Message == "" {
-			t.Errorf("%.40s: %d %+v, want %d %s %q", c.body, r.status, r.Error, c.status, c.code, c.field)
-		}
-	}
-	if r := f.do(t, "POST", path+"?force=true", ""); r.status != 400 || r.Error.Field != "force" {
-		t.Errorf("an unknown query parameter: %d %+v", r.status, r.Error)
-	}
-	if len(f.seeds.sent) != 0 {
-		t.Errorf("rejected requests queued %v", f.seeds.sent)
-	}
-}
-
-func TestOrchestrateAnswers(t *testing.T) {
-	f := newFixture(t, nil)
-	for _, k := range []string{"raw_0001.json", "raw_0001.json.success", "raw_0002.json"} {
-		if _, err := f.bucket.Put(t.Context(), "raw/country=sg/category=news/date=2026-01-28/"+k, nil, nil); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if r := f.do(t, "POST", "/api/v1/seeds/orchestrate", ""); r.status != 200 || string(r.Data) != `{"files_found":2,"sent":1,"skipped":1}` {
-		t.Errorf("got %d %s", r.status, r.Data)
-	}
-	if r := f.do(t, "POST", "/api/v1/seeds/orchestrate", `{"country":"SG","force":true}`, "Content-Type", "application/json; charset=utf-8"); string(r.Data) != `{"files_found":2,"sent":2,"skipped":0}` {
-		t.Errorf("got %d %s", r.status, r.Data)
-	}
-	var m contract.SeedMessage
-	if err := json.Unmarshal([]byte(f.seeds.sent[1]), &m); err != nil || !m.Force || m.RequestedAt.IsZero() {
-		t.Errorf("force or requested_at is lost: %s", f.seeds.sent[1])
-	}
-	if r := f.do(t, "POST", "/api/v1/seeds/orchestrate", "{}"); string(r.Data) != `{"files_found":2,"sent":0,"skipped":2}` {
-		t.Errorf("with a file in flight: %d %s", r.status, r.Data)
-	}
-	f.now = f.now.Add(orchestrator.InFlight)
-	f.seeds.err = errors.New("down")
-	r := f.do(t, "POST", "/api/v1/seeds/orchestrate", "{}")
-	if r.status != 503 || r.Error.Code != "storage_error" || string(r.Data) != `{"files_found":2,"sent":0,"skipped":1,"failed":1}` {
-		t.Errorf("failing queue: %d %s %+v", r.status, r.Data, r.Error)
-	}
-}
-
-func TestUpload(t *testing.T) {
-	f := newFixture(t, nil)
-	const path = "/api/v1/datasets/sg/news/2026-01-28/"
-	for _, c := range []struct {
-		name, body string
-		header     []string
-		status     int
-		code       string
-	}{
-		{"raw_0001", "[]", nil, 201, ""},
-		{"raw_0001", "[1]", nil, 409, "already_exists"},
-		{"0001.json", "[1]", nil, 409, "already_exists"},
-		{"0002", "[]", []string{"Content-Type", "application/json"}, 201, ""},
-		{"raw_0003", "[]", []string{"Content-Type", "text/csv"}, 415, "unsupported_media_type"},
-		{"raw_0003", "[]", []string{"Content-Length", "unknown"}, 411, "length_required"},
-		{"raw_0003", "", nil, 400, "validation_error"},
-		{"raw_3", "[]", nil, 400, "validation_error"},
-		{"metadata", "[]", nil, 400, "validation_error"},
-		{"raw_0003?orchestrate=maybe", "[]", nil, 400, "validation_error"},
-		{"raw_0003?force=true", "[]", nil, 400, "validation_error"},
-		{"raw_0003?orchestrate=true", "[]", nil, 201, ""},
-	} {
-		r := f.do(t, "PUT", path+c.name, c.body, c.header...)
-		if r.status != c.status || c.code != "" && r.Error.Code != c.code {
-			t.Errorf("PUT %s %q: %d %+v, want %d %s", c.name, c.header, r.status, r.Error, c.status, c.code)
-		}
-	}
-	if len(f.seeds.sent) != 1 || !strings.Contains(f.seeds.sent[0], "raw_0003.json") {
-		t.Errorf("queued %v, want raw_0003 alone", f.seeds.sent)
-	}
-	if r := f.do(t, "PUT", "/api/v1/datasets/sgp/news/2026-01-28/raw_0001", "[]"); r.Error.Field != "country" {
-		t.Errorf("a wrong country: %+v", r.Error)
-	}
-	f.seeds.err = errors.New("down")
-	if r := f.do(t, "PUT", path+"raw_0004?orchestrate=true", "[]"); r.status != 503 || !strings.Contains(string(r.Data), `"queued":false`) {
-		t.Errorf("stored, not queued: %d %s", r.status, r.Data)
-	}
-	f.bucket.Fail = func(op, _ string) error {
-		if op == "put" {
-			return errors.New("down")
-		}
-		return nil
-	}
-	if r := f.do(t, "PUT", path+"raw_0005", "[]"); r.status != 503 || r.Error.Code != "storage_error" {
-		t.Errorf("failing bucket: %d %+v", r.status, r.Error)
-	}
-}
-
-// TestUploadRepeated plays clients that repeat an upload because the first answer was an error or got
-// lost: the file must be queued all the same, and once.
-func TestUploadRepeated(t *testing.T) {
-	f := newFixture(t, nil)
-	const path, key = "/api/v1/datasets/sg/news/2026-01-28/raw_0001", "raw/country=sg/category=news/date=2026-01-28/raw_0001.json"
-	put := func(what, query string, status int, code, data string, sent int) {
-		t.Helper()
-		r := f.do(t, "PUT", path+query, "[1]")
-		if r.status != status || r.Error == nil || r.Error.Code != code || string(r.Data) != data {
-			t.Errorf("%s: %d %s %+v, want %d %s %s", what, r.status, r.Data, r.Error, status, code, data)
-		}
-		if len(f.seeds.sent) != sent {
-			t.Errorf("%s: %d messages were sent, want %d", what, len(f.seeds.sent), sent)
-		}
-	}
-	const queued, notQueued = `{"key":"` + key + `","size":3,"queued":true}`, `{"key":"` + key + `","size":3,"queued":false}`
-
-	f.seeds.err = errors.New("down")
-	put("stored, not queued", "?orchestrate=true", 503, "storage_error", notQueued, 0)
-	put("again, the queue is still down", "?orchestrate=true", 503, "storage_error", notQueued, 0)
-	f.seeds.err = nil
-	put("without orchestrate", "", 409, "already_exists", "", 0)
-	put("the queue is up", "?orchestrate=true", 409, "already_exists", queued, 1)
-	put("in flight", "?orchestrate=true", 409, "already_exists", notQueued, 1)
-	f.now = f.now.Add(orchestrator.InFlight)
-	put("ten minutes later", "?orchestrate=true", 409, "already_exists", queued, 2)
-	if !strings.Contains(f.seeds.sent[1], key) {
-		t.Errorf("sent %s", f.seeds.sent[1])
-	}
-	f.now = f.now.Add(orchestrator.InFlight)
-	if _, err := f.bucket.Put(t.Context(), key+".success", nil, nil); err != nil {
+	if err != nil {
 		t.Fatal(err)
 	}
-	put("finished", "?orchestrate=true", 409, "already_exists", notQueued, 2)
-}
-
-// TestUploadCallerGone has the client hang up while the file is stored: it is queued all the same.
-func TestUploadCallerGone(t *testing.T) {
-	f := newFixture(t, nil)
-	ctx, hangUp := context.WithCancel(t.Context())
-	f.bucket.Fail = func(op, _ string) error {
-		if op == "put" {
-			hangUp()
+	f.store(t, r2.DomainDir{Partition: later, Domain: "a.sg"}.Document(), newestDocument)
+	_, err = f.api.Controls.Change(t.Context(), func(c *contract.Controls) error {
+		for _, e := range [][2]string{{"domain", "out.sg"}, {"host", "www.out.sg"}} {
+			c.Exclusions = append(c.Exclusions, contract.Exclusion{Kind: e[0], Value: e[1], CreatedAt: contract.Time{Time: at}, CreatedBy: "API_TOKEN"})
 		}
 		return nil
-	}
-	r := httptest.NewRequestWithContext(ctx, "PUT", "/api/v1/datasets/sg/news/2026-01-28/raw_0001?orchestrate=true", strings.NewReader("[]"))
-	r.Header.Set("Content-Type", "application/json")
-	w := httptest.NewRecorder()
-	f.api.Handler().ServeHTTP(w, r)
-	if w.Code != 201 || len(f.seeds.sent) != 1 {
-		t.Errorf("answered %d, sent %v", w.Code, f.seeds.sent)
-	}
-}
-
-func TestListDataset(t *testing.T) {
-	f := newFixture(t, nil)
-	const dir = "raw/country=sg/category=news/date=2026-01-28/"
-	for _, k := range []string{"raw_0001.json", "raw_0002.json", "raw_metadata.json"} {
-		f.bucket.Put(t.Context(), dir+k, []byte("[]"), nil)
-	}
-	f.bucket.Put(t.Context(), dir+"raw_0001.json.success", nil, &r2.PutOptions{Metadata: map[string]string{"processed_at": "2026-01-28T10:00:00Z"}})
-	var d struct {
-		Files []struct {
-			Chunk, State string
-			Size         int64
-			ProcessedAt  *string `json:"processed_at"`
-		}
-		Cursor *string
-	}
-	if err := json.Unmarshal(f.do(t, "GET", "/api/v1/datasets/sg/news/2026-01-28", "").Data, &d); err != nil {
+	})
+	if err != nil {
 		t.Fatal(err)
 	}
-	if len(d.Files) != 2 || d.Files[0].State != "processed" || d.Files[0].ProcessedAt == nil || d.Files[1].State != "pending" || d.Files[1].Size != 2 || d.Cursor != nil {
-		t.Errorf("got %+v", d)
-	}
-	if r := f.do(t, "GET", "/api/v1/datasets/sg/news/today", ""); r.status != 400 || r.Error.Field != "date" {
-		t.Errorf("a wrong date: %d %+v", r.status, r.Error)
+}
+
+func (f *fixture) store(t *testing.T, key, content string) {
+	t.Helper()
+	if _, err := f.bucket.Put(t.Context(), key, []byte(content), nil); err != nil {
+		t.Fatal(err)
 	}
 }
 
-func TestListDatasetPages(t *testing.T) {
+// get decodes the data of an answer that succeeds.
+func get[T any](t *testing.T, f *fixture, method, target, body string) (data T) {
+	t.Helper()
+	r := f.do(t, method, target, body)
+	if r.status > 299 {
+		t.Fatalf("%s %s: %d %+v", method, target, r.status, r.Error)
+	}
+	if err := json.Unmarshal(r.Data, &data); err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+func open(t *testing.T) *fixture {
+	t.Helper()
 	f := newFixture(t, nil)
-	const n = 250
-	for i := range n {
-		k := r2.RawFile{Partition: contract.Partition{Country: "sg", Category: "news", Date: "2026-01-28"}, Name: "raw_" + string([]byte{'1', byte('0' + i/100), byte('0' + i/10%10), byte('0' + i%10)})}
-		f.bucket.Put(t.Context(), k.Key(), nil, nil)
-		if i%2 == 0 {
-			f.bucket.Put(t.Context(), k.Checkpoint(), nil, nil)
-		}
-	}
-	states, pages, cursor := map[string]string{}, 0, ""
-	for {
-		pages++
-		var d struct {
-			Files  []struct{ Chunk, State string }
-			Cursor *string
-		}
-		if err := json.Unmarshal(f.do(t, "GET", "/api/v1/datasets/sg/news/2026-01-28"+cursor, "").Data, &d); err != nil {
-			t.Fatal(err)
-		}
-		for _, c := range d.Files {
-			if states[c.Chunk] != "" {
-				t.Errorf("%s is listed twice", c.Chunk)
-			}
-			states[c.Chunk] = c.State
-		}
-		if d.Cursor == nil {
-			break
-		}
-		cursor = "?cursor=" + *d.Cursor
-	}
-	processed := 0
-	for _, s := range states {
-		if s == "processed" {
-			processed++
-		}
-	}
-	if len(states) != n || processed != n/2 || pages < 2 {
-		t.Errorf("%d files, %d processed, %d pages", len(states), processed, pages)
-	}
+	fill(t, f)
+	return f
 }
 
 func TestRequestIDs(t *testing.T) {

@@ -6,71 +6,14 @@ import (
 	"slices"
 	"strings"
 
-	"golang.org/x/net/publicsuffix"
-
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/markup"
 	"github.com/newsfork/seed-engine/r2"
+	"golang.org/x/net/publicsuffix"
 )
 
-const (
-	// maxExclusions keeps what every event looks at small.
-	maxExclusions = 10_000
-	maxReason     = 500 // characters
-)
-
-// reason reads the body of a request that may say why.
-func reason(r *http.Request) (*string, error) {
-	var body struct {
-		Reason string `json:"reason"`
-	}
-	if err := readJSON(r, &body); err != nil {
-		return nil, err
-	}
-	if len([]rune(body.Reason)) > maxReason {
-		return nil, contract.Invalid("reason", "is longer than %d characters; say it in fewer", maxReason)
-	}
-	return contract.Text(body.Reason), nil
-}
-
-func (a *API) pipeline(w http.ResponseWriter, r *http.Request) error {
-	if err := onlyQuery(r); err != nil {
-		return err
-	}
-	c, _, err := a.Controls.Read(r.Context())
-	if err != nil {
-		return err
-	}
-	succeed(w, http.StatusOK, c.Pipeline)
-	return nil
-}
-
-func (a *API) pause(w http.ResponseWriter, r *http.Request) error { return a.setPaused(w, r, true) }
-
-func (a *API) resume(w http.ResponseWriter, r *http.Request) error { return a.setPaused(w, r, false) }
-
-// setPaused changes nothing when it is so already.
-func (a *API) setPaused(w http.ResponseWriter, r *http.Request, paused bool) error {
-	if err := onlyQuery(r); err != nil {
-		return err
-	}
-	why, err := reason(r)
-	if err != nil {
-		return err
-	}
-	c, err := a.Controls.Change(r.Context(), func(c *contract.Controls) error {
-		if c.Pipeline.Paused != paused {
-			c.Pipeline = contract.Pipeline{Paused: paused, Since: contract.At(a.Now().UTC()), By: contract.Text(actor(r)), Reason: why}
-		}
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	a.Log.Warn("pipeline_changed", "paused", c.Pipeline.Paused, "by", actor(r))
-	succeed(w, http.StatusOK, c.Pipeline)
-	return nil
-}
+// maxExclusions keeps what every event looks at small.
+const maxExclusions = 10_000
 
 // exclusion reads which exclusion the path names.
 func exclusion(r *http.Request) (kind, value string, err error) {

@@ -1,13 +1,66 @@
 package handlers
 
 import (
+	"crypto/sha256"
+	"crypto/subtle"
 	"mime"
 	"net"
 	"net/http"
 	"net/url"
 	"strings"
 	"time"
+
+	"github.com/newsfork/seed-engine/settings"
 )
+
+type actorKey struct{}
+
+// actor is the name of the token that came with the request, for those who ask later who did it.
+func actor(r *http.Request) string {
+	by, _ := r.Context().Value(actorKey{}).(string)
+	return by
+}
+
+// authorise compares the bearer token in constant time, and gives its name. Without API_TOKEN only
+// a local run of development answers.
+func (a *API) authorise(w http.ResponseWriter, r *http.Request) (by string, err error) {
+	s := a.Settings
+	if s.APIToken == "" {
+		if s.Environment == settings.Development && a.Local != nil && a.Local() && !throughEdge(r) {
+			return settings.Development, nil
+		}
+		return "", &failure{http.StatusServiceUnavailable, "token_not_configured", "the secret API_TOKEN is not set; run `wrangler secret put API_TOKEN`"}
+	}
+	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	token = strings.TrimSpace(token)
+	if !strings.EqualFold(scheme, "Bearer") {
+		token = ""
+	}
+	// Every token is compared, so that the time taken does not tell which one is near.
+	full, previous, read := same(token, s.APIToken), same(token, s.APITokenPrevious), same(token, s.ReadToken)
+	switch {
+	case full == 1:
+		return "API_TOKEN", nil
+	case previous == 1:
+		return "API_TOKEN_PREVIOUS", nil
+	case read == 1 && (r.Method == http.MethodGet || r.Method == http.MethodHead):
+		return "READ_TOKEN", nil
+	case read == 1:
+		return "", &failure{http.StatusForbidden, "forbidden", "this token may only read; send the API token"}
+	}
+	w.Header().Set("WWW-Authenticate", `Bearer realm="seed-engine"`)
+	return "", &failure{http.StatusUnauthorized, "unauthorized", "send the API token as \"Authorization: Bearer …\""}
+}
+
+// same is 1 for equal, non-empty tokens. Digests make the comparison independent of their lengths.
+func same(got, want string) int {
+	g, w := sha256.Sum256([]byte(got)), sha256.Sum256([]byte(want))
+	equal := subtle.ConstantTimeCompare(g[:], w[:])
+	if want == "" {
+		return 0
+	}
+	return equal
+}
 
 // clockReads is how often Local reads the clock before it takes it for one that stands still. A
 // millisecond, the resolution of the clock, is a few thousand reads.

@@ -10,6 +10,15 @@ import (
 	"github.com/newsfork/seed-engine/r2"
 )
 
+// live says that the Worker answers at all.
+func (a *API) live(w http.ResponseWriter, r *http.Request) error {
+	succeed(w, http.StatusOK, struct {
+		Status  string `json:"status"`
+		Version string `json:"version"`
+	}{"ok", contract.Version})
+	return nil
+}
+
 // ReadinessAge is how long the stores are not asked again: the route is public, and must not let
 // anyone spend calls of R2 and D1 without limit.
 const ReadinessAge = 5 * time.Second

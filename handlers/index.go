@@ -38,12 +38,15 @@ func trimPattern(p string) string {
 	return p
 }
 
-// live says that the Worker answers at all.
-func (a *API) live(w http.ResponseWriter, r *http.Request) error {
-	succeed(w, http.StatusOK, struct {
-		Status  string `json:"status"`
-		Version string `json:"version"`
-	}{"ok", contract.Version})
+// schema publishes a JSON Schema.
+func (a *API) schema(w http.ResponseWriter, r *http.Request) error {
+	body, err := contract.Schemas.ReadFile(path.Join("schemas", path.Base(r.PathValue("name"))))
+	if err != nil {
+		return &failure{http.StatusNotFound, "not_found", "there is no such schema; there are " + strings.Join(schemas(), ", ")}
+	}
+	w.Header().Set("Content-Type", "application/schema+json")
+	w.Header().Set("Cache-Control", "public, max-age=3600")
+	w.Write(body)
 	return nil
 }
 
@@ -59,14 +62,10 @@ func schemas() (names []string) {
 	return names
 }
 
-// schema publishes a JSON Schema.
-func (a *API) schema(w http.ResponseWriter, r *http.Request) error {
-	body, err := contract.Schemas.ReadFile(path.Join("schemas", path.Base(r.PathValue("name"))))
-	if err != nil {
-		return &failure{http.StatusNotFound, "not_found", "there is no such schema; there are " + strings.Join(schemas(), ", ")}
-	}
-	w.Header().Set("Content-Type", "application/schema+json")
+// openAPI publishes the description of this API.
+func (a *API) openAPI(w http.ResponseWriter, r *http.Request) error {
+	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "public, max-age=3600")
-	w.Write(body)
+	w.Write(contract.OpenAPI)
 	return nil
 }

@@ -14,6 +14,46 @@ import (
 	"github.com/newsfork/seed-engine/settings"
 )
 
+func TestAuthorisation(t *testing.T) {
+	const path = "/api/v1/datasets/sg/news/2026-01-28"
+	open := newFixture(t, nil)
+	if r := open.do(t, "GET", path, ""); r.status != 200 {
+		t.Errorf("development without a token: %d", r.status)
+	}
+	bare := newFixture(t, func(s *settings.Settings) { s.Environment = "staging" })
+	if r := bare.do(t, "GET", path, "", "Authorization", "Bearer "); r.status != 503 || r.Error.Code != "token_not_configured" {
+		t.Errorf("staging without a token: %d %+v", r.status, r.Error)
+	}
+	f := newFixture(t, func(s *settings.Settings) {
+		s.Environment, s.APIToken, s.APITokenPrevious, s.ReadToken = "production", "new", "old", "reader"
+	})
+	for _, c := range []struct {
+		method, authorization string
+		status                int
+		code                  string
+	}{
+		{"GET", "", 401, "unauthorized"},
+		{"GET", "new", 401, "unauthorized"},
+		{"GET", "Basic new", 401, "unauthorized"},
+		{"GET", "Bearer", 401, "unauthorized"},
+		{"GET", "Bearer newer", 401, "unauthorized"},
+		{"GET", "Bearer new", 200, ""},
+		{"GET", "bearer new", 200, ""},
+		{"GET", "Bearer old", 200, ""},
+		{"GET", "Bearer reader", 200, ""},
+		{"POST", "Bearer reader", 403, "forbidden"},
+		{"POST", "Bearer new", 405, "method_not_allowed"},
+	} {
+		r := f.do(t, c.method, path, "", "Authorization", c.authorization)
+		if r.status != c.status || c.code != "" && r.Error.Code != c.code {
+			t.Errorf("%s with %q: %d %+v, want %d %s", c.method, c.authorization, r.status, r.Error, c.status, c.code)
+		}
+		if r.status == 401 && r.header.Get("WWW-Authenticate") == "" {
+			t.Errorf("%q: no WWW-Authenticate", c.authorization)
+		}
+	}
+}
+
 // A plain `wrangler deploy` publishes the development environment: it must not answer the world.
 func TestWithoutATokenOnlyALocalRunAnswers(t *testing.T) {
 	const path = "/api/v1/datasets/sg/news/2026-01-28"

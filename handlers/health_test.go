@@ -3,6 +3,7 @@ package handlers_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -11,6 +12,15 @@ import (
 	"github.com/newsfork/seed-engine/handlers"
 	"github.com/newsfork/seed-engine/r2"
 )
+
+func TestReadinessNamesWhatFails(t *testing.T) {
+	f := newFixture(t, nil)
+	f.db.Fail = func() error { return errors.New("no such binding") }
+	r := f.do(t, "GET", "/health/ready", "")
+	if r.status != 503 || r.Error.Code != "storage_error" || !strings.Contains(string(r.Data), `"d1":"failed"`) || !strings.Contains(string(r.Data), `"r2":"ok"`) {
+		t.Errorf("got %d %s %+v", r.status, r.Data, r.Error)
+	}
+}
 
 // Anyone may ask whether the engine is ready: that must not cost calls of R2 and D1 without limit.
 func TestReadinessAsksTheStoresSeldom(t *testing.T) {

@@ -1,0 +1,201 @@
+package handlers
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/ledger"
+	"github.com/newsfork/seed-engine/r2"
+)
+
+// listDomains shows one page of the ledger's domains.
+func (a *API) listDomains(w http.ResponseWriter, r *http.Request) error {
+	q, err := readQuery(r, "country", "category", "date", "state", "robots", "sitemap", "error_type", "slower_than_ms", "sort", "limit", "cursor")
+	if err != nil {
+		return err
+	}
+	want := ledger.DomainQuery{
+		Filter: q.filter(), State: contract.DomainState(q.oneOf("state", "pending", "processed", "failed", "excluded")),
+		Robots: q.flag("robots"), Sitemap: q.flag("sitemap"), ErrorType: q.text("error_type"),
+		SlowerThanMS: q.number("slower_than_ms", 0, 1<<40),
+		Limit:        q.limit(), Cursor: q.text("cursor"),
+	}
+	switch q.oneOf("sort", "domain", "duration") {
+	case "duration":
+		want.SlowestFirst = true
+	case "": // what is selected by its duration comes in the order of durations, in which it is found at once
+		want.SlowestFirst = want.SlowerThanMS != nil && (want.State == "" || want.State == contract.Processed)
+	}
+	if want.ErrorType != "" && want.State != "" && want.State != contract.Failed {
+		q.fail(contract.Invalid("error_type", "only failed domains have one; send state=failed or no state"))
+	}
+	if want.SlowestFirst && want.State != "" && want.State != contract.Processed {
+		q.fail(contract.Invalid("sort", "only processed domains have a duration; send state=processed or no state"))
+	}
+	if q.err != nil {
+		return q.err
+	}
+	page, err := a.Ledger.Domains(r.Context(), want)
+	if err != nil {
+		return err
+	}
+	succeed(w, http.StatusOK, page)
+	return nil
+}
+
+// showDomain shows one domain of one partition: the one that the query names, else the newest one.
+func (a *API) showDomain(w http.ResponseWriter, r *http.Request) error {
+	q, err := readQuery(r, "country", "category", "date")
+	if err != nil {
+		return err
+	}
+	f := q.filter()
+	if q.err != nil {
+		return q.err
+	}
+	detail, err := a.domain(r, f)
+	if err != nil {
+		return err
+	}
+	succeed(w, http.StatusOK, detail)
+	return nil
+}
+
+// domain gives what is known of the path's domain in the partition that f names whole, else in the
+// newest of those that it selects.
+func (a *API) domain(r *http.Request, f contract.Filter) (*contract.DomainDetail, error) {
+	domain, err := r2.SanitizeDomain(r.PathValue("domain"))
+	if err != nil {
+		return nil, err
+	}
+	detail := &contract.DomainDetail{Domain: domain, Partitions: []contract.Partition{}}
+	records, err := a.Ledger.Domain(r.Context(), domain, f)
+	whole := f.Country != "" && f.Category != "" && f.Date != ""
+	switch {
+	case whole: // the ledger is not needed to find the document
+		detail.Partition = contract.Partition{Country: f.Country, Category: f.Category, Date: f.Date}
+		if err != nil {
+			a.Log.Warn("ledger_failed", "error_type", contract.KindOf(err), "error", err.Error())
+		}
+	case err != nil:
+		return nil, err
+	case len(records) > 0:
+		detail.Partition = records[0].Partition
+	}
+	unknown := &failure{http.StatusNotFound, "not_found", "nothing is known of " + domain + " there; GET /api/v1/seeds/domains lists the domains"}
+	if len(records) == 0 && !whole {
+		return nil, unknown
+	}
+	for i := range records {
+		detail.Partitions = append(detail.Partitions, records[i].Partition)
+		if records[i].Partition == detail.Partition {
+			detail.Record = &records[i]
+		}
+	}
+	detail.Key = r2.DomainDir{Partition: detail.Partition, Domain: domain}.Document()
+	if detail.Document, err = a.document(r.Context(), detail.Key); err != nil {
+		return nil, err
+	}
+	if detail.Document == nil && detail.Record == nil {
+		return nil, unknown
+	}
+	return detail, nil
+}
+
+// document reads a stored JSON document; nil when there is none.
+func (a *API) document(ctx context.Context, key string) (json.RawMessage, error) {
+	body, err := a.Bucket.Get(ctx, key)
+	if errors.Is(err, r2.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, contract.Wrap(contract.Storage, "handlers.document", err)
+	}
+	defer body.Close()
+	data, err := io.ReadAll(body)
+	if err == nil && !json.Valid(data) {
+		err = errors.New("the stored document is not JSON")
+	}
+	return data, contract.Wrap(contract.Storage, "handlers.document", err)
+}
+
+// collect has one domain asked anew. Its URLs stand in its document, which the collection keeps, so
+// the message carries none. Asked for twice before it is done, it is done once.
+func (a *API) collect(w http.ResponseWriter, r *http.Request) error {
+	if err := onlyQuery(r); err != nil {
+		return err
+	}
+	var body struct {
+		Country  string `json:"country"`
+		Category string `json:"category"`
+		Date     string `json:"date"`
+	}
+	if err := readJSON(r, &body); err != nil {
+		return err
+	}
+	f := contract.Filter{Country: strings.ToLower(body.Country), Category: body.Category, Date: body.Date}
+	if err := f.Validate(""); err != nil {
+		return err
+	}
+	found, err := a.domain(r, f)
+	if err != nil {
+		return err
+	}
+	switch _, exclusions, err := a.Controls.Read(r.Context()); {
+	case err != nil:
+		return err
+	case exclusions.Domain(found.Domain):
+		return &failure{http.StatusConflict, "excluded", found.Domain + " is excluded; DELETE /api/v1/exclusions/domain/" + found.Domain + " takes it back"}
+	case found.Document == nil:
+		return &failure{http.StatusNotFound, "not_found", found.Domain + " has no document there yet; replay its dead letter, or orchestrate its partition with force"}
+	}
+	var doc contract.Document
+	if err := json.Unmarshal(found.Document, &doc); err != nil {
+		return &contract.Error{Kind: contract.Internal, Op: "handlers.collect", Field: found.Key, Message: "the stored document cannot be read; delete it and orchestrate its partition with force", Err: err}
+	}
+	message := again(found, &doc, a.Now().UTC())
+	if err := message.Validate(); err != nil {
+		return &contract.Error{Kind: contract.Internal, Op: "handlers.collect", Field: found.Key, Message: "the stored document is not whole; orchestrate its partition with force", Err: err}
+	}
+	var b contract.Batch
+	b.Add(contract.Encode(message))
+	if err := a.Domains.Send(r.Context(), &b); err != nil {
+		return contract.Wrap(contract.Storage, "handlers.collect", err)
+	}
+	a.record(r.Context(), ledger.Changes{Domains: []ledger.DomainChange{
+		{Partition: found.Partition, Domain: found.Domain, Queued: message.RequestedAt, Needed: message.RequestedAt},
+	}})
+	a.Log.Info("domain_queued", "registrable_domain", found.Domain, "partition_info", found.Partition, "by", actor(r))
+	succeed(w, http.StatusAccepted, contract.DomainQueued{Domain: found.Domain, Partition: found.Partition, RequestedAt: contract.Time{Time: message.RequestedAt}})
+	return nil
+}
+
+// again is the message that has a collected domain collected once more.
+func again(found *contract.DomainDetail, doc *contract.Document, at time.Time) *contract.DomainMessage {
+	m := &contract.DomainMessage{
+		Domain: found.Domain, DomainID: doc.DomainID, DomainURL: "https://" + found.Domain + "/", RegistrableDomain: found.Domain,
+		URLs: []contract.URL{}, Partition: found.Partition, SourceFilePath: doc.Source.RawFilePath, Force: true, RequestedAt: at,
+	}
+	if doc.Authority != nil {
+		m.Authority = *doc.Authority
+	}
+	// The host to try when the bare domain does not answer: what answered last time, else any of the URLs'.
+	if host := doc.Technical.ServerInfo.EffectiveHost; host != nil {
+		m.DomainURL = "https://" + *host + "/"
+		return m
+	}
+	for i := range doc.URLs {
+		if u, err := url.Parse(doc.URLs[i].URL); err == nil && u.Hostname() != found.Domain {
+			m.DomainURL = doc.URLs[i].URL
+			break
+		}
+	}
+	return m
+}

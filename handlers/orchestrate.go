@@ -1,0 +1,30 @@
+package handlers
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/newsfork/seed-engine/contract"
+)
+
+// orchestrate runs step 1 over the partitions of its filter.
+func (a *API) orchestrate(w http.ResponseWriter, r *http.Request) error {
+	var f contract.Filter
+	if err := onlyQuery(r); err != nil {
+		return err
+	}
+	if err := readJSON(r, &f); err != nil {
+		return err
+	}
+	f.Country = strings.ToLower(f.Country)
+	if err := f.Validate(""); err != nil {
+		return err
+	}
+	result, err := a.Orchestrator.Run(r.Context(), contract.Continuation{Filter: f, RequestedAt: a.Now().UTC()})
+	if err != nil {
+		fail(w, r, a.Log, err, result)
+		return nil
+	}
+	succeed(w, http.StatusOK, result)
+	return nil
+}

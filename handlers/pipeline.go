@@ -1,0 +1,46 @@
+package handlers
+
+import (
+	"net/http"
+
+	"github.com/newsfork/seed-engine/contract"
+)
+
+func (a *API) pipeline(w http.ResponseWriter, r *http.Request) error {
+	if err := onlyQuery(r); err != nil {
+		return err
+	}
+	c, _, err := a.Controls.Read(r.Context())
+	if err != nil {
+		return err
+	}
+	succeed(w, http.StatusOK, c.Pipeline)
+	return nil
+}
+
+func (a *API) pause(w http.ResponseWriter, r *http.Request) error { return a.setPaused(w, r, true) }
+
+func (a *API) resume(w http.ResponseWriter, r *http.Request) error { return a.setPaused(w, r, false) }
+
+// setPaused changes nothing when it is so already.
+func (a *API) setPaused(w http.ResponseWriter, r *http.Request, paused bool) error {
+	if err := onlyQuery(r); err != nil {
+		return err
+	}
+	why, err := reason(r)
+	if err != nil {
+		return err
+	}
+	c, err := a.Controls.Change(r.Context(), func(c *contract.Controls) error {
+		if c.Pipeline.Paused != paused {
+			c.Pipeline = contract.Pipeline{Paused: paused, Since: contract.At(a.Now().UTC()), By: contract.Text(actor(r)), Reason: why}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	a.Log.Warn("pipeline_changed", "paused", c.Pipeline.Paused, "by", actor(r))
+	succeed(w, http.StatusOK, c.Pipeline)
+	return nil
+}

@@ -1,0 +1,29 @@
+package handlers_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/newsfork/seed-engine/contract"
+)
+
+func TestPauseAndResume(t *testing.T) {
+	f := newFixture(t, nil)
+	if p := get[contract.Pipeline](t, f, "GET", "/api/v1/pipeline", ""); p != (contract.Pipeline{}) {
+		t.Errorf("at first: %+v", p)
+	}
+	p := get[contract.Pipeline](t, f, "POST", "/api/v1/pipeline/pause", `{"reason":"maintenance"}`)
+	if !p.Paused || *p.Reason != "maintenance" || *p.By != "development" || p.Since.Unix() != f.now.Unix() {
+		t.Errorf("paused: %+v", p)
+	}
+	f.now = f.now.Add(time.Hour)
+	if again := get[contract.Pipeline](t, f, "POST", "/api/v1/pipeline/pause", ""); *again.Reason != "maintenance" || again.Since.Unix() != p.Since.Unix() {
+		t.Errorf("paused twice: %+v", again)
+	}
+	if s := get[contract.Status](t, f, "GET", "/api/v1/seeds/status", ""); !s.Paused {
+		t.Error("the status does not say so")
+	}
+	if p := get[contract.Pipeline](t, f, "POST", "/api/v1/pipeline/resume", ""); p.Paused || p.Since.Unix() != f.now.Unix() {
+		t.Errorf("resumed: %+v", p)
+	}
+}

@@ -1,0 +1,32 @@
+package handlers
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/newsfork/seed-engine/contract"
+)
+
+// reconcile does the next piece of work of rebuilding a partition's ledger.
+func (a *API) reconcile(w http.ResponseWriter, r *http.Request) error {
+	if err := onlyQuery(r); err != nil {
+		return err
+	}
+	var body struct {
+		contract.Partition
+		Cursor string `json:"cursor"`
+	}
+	if err := readJSON(r, &body); err != nil {
+		return err
+	}
+	body.Country = strings.ToLower(body.Country)
+	if err := body.Validate(""); err != nil {
+		return err
+	}
+	done, err := a.Reconciler.Run(r.Context(), body.Partition, body.Cursor)
+	if err != nil {
+		return err
+	}
+	succeed(w, http.StatusOK, done)
+	return nil
+}

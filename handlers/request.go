@@ -1,0 +1,164 @@
+package handlers
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/newsfork/seed-engine/contract"
+)
+
+const maxBodyBytes = 64 << 10
+
+// readJSON decodes the body into v, which is left alone when there is none.
+func readJSON(r *http.Request, v any) error {
+	body, err := io.ReadAll(io.LimitReader(r.Body, maxBodyBytes+1))
+	if err != nil {
+		return contract.Wrap(contract.Network, "handlers.readJSON", err)
+	}
+	if len(body) > maxBodyBytes {
+		return &failure{http.StatusRequestEntityTooLarge, "payload_too_large", "the body is larger than 64 KB; send less"}
+	}
+	if len(strings.TrimSpace(string(body))) == 0 {
+		return nil
+	}
+	if err := wantJSON(r); err != nil {
+		return err
+	}
+	if strings.TrimSpace(string(body))[0] != '{' {
+		return contract.Invalid("body", "is not a JSON object; send one, such as %s", `{"country":"sg"}`)
+	}
+	d := json.NewDecoder(strings.NewReader(string(body)))
+	d.DisallowUnknownFields()
+	if err := d.Decode(v); err != nil {
+		if name, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
+			return contract.Invalid(strings.Trim(name, `"`), "is not a field of this request; leave it out")
+		}
+		return contract.JSONError(err)
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return &contract.Error{Kind: contract.Parse, Field: "body", Message: "has more after its JSON object; send exactly one"}
+	}
+	return nil
+}
+
+// wantJSON accepts a missing Content-Type, which plain clients leave out.
+func wantJSON(r *http.Request) error {
+	t := r.Header.Get("Content-Type")
+	if t == "" {
+		return nil
+	}
+	if m, _, err := mime.ParseMediaType(t); err != nil || m != "application/json" {
+		return &failure{http.StatusUnsupportedMediaType, "unsupported_media_type", "the body must be JSON; send \"Content-Type: application/json\""}
+	}
+	return nil
+}
+
+// onlyQuery rejects query parameters that the route does not know.
+func onlyQuery(r *http.Request, known ...string) error {
+	for name := range r.URL.Query() {
+		if !slices.Contains(known, name) {
+			return contract.Invalid(name, "is not a query parameter of this route; leave it out")
+		}
+	}
+	return nil
+}
+
+const (
+	defaultLimit = 50
+	maxLimit     = 200
+)
+
+// query reads query parameters and keeps the first error.
+type query struct {
+	values url.Values
+	err    error
+}
+
+func (q *query) fail(err error) {
+	if q.err == nil {
+		q.err = err
+	}
+}
+
+// text gives the value of a parameter; sent twice it is an error.
+func (q *query) text(name string) string {
+	if len(q.values[name]) > 1 {
+		q.fail(contract.Invalid(name, "is there %d times; send it once", len(q.values[name])))
+	}
+	return q.values.Get(name)
+}
+
+// filter reads country, category and date.
+func (q *query) filter() contract.Filter {
+	f := contract.Filter{Country: strings.ToLower(q.text("country")), Category: q.text("category"), Date: q.text("date")}
+	if err := f.Validate(""); err != nil {
+		q.fail(err)
+	}
+	return f
+}
+
+func (q *query) oneOf(name string, values ...string) string {
+	v := q.text(name)
+	if v != "" && !slices.Contains(values, v) {
+		q.fail(contract.Invalid(name, "%q is none of them; send %s", v, strings.Join(values, ", ")))
+	}
+	return v
+}
+
+// flag is nil when the parameter is not there.
+func (q *query) flag(name string) *bool {
+	v := q.oneOf(name, "true", "false")
+	if v == "" {
+		return nil
+	}
+	b := v == "true"
+	return &b
+}
+
+// number is nil when the parameter is not there.
+func (q *query) number(name string, least, most int64) *int64 {
+	v := q.text(name)
+	if v == "" {
+		return nil
+	}
+	n, err := strconv.ParseInt(v, 10, 64)
+	if err != nil || n < least || n > most {
+		q.fail(contract.Invalid(name, "%q is not possible; send a whole number from %d to %d", v, least, most))
+	}
+	return &n
+}
+
+func (q *query) limit() int {
+	if n := q.number("limit", 1, maxLimit); n != nil {
+		return int(*n)
+	}
+	return defaultLimit
+}
+
+// readQuery takes the parameters of a route that knows these alone.
+func readQuery(r *http.Request, known ...string) (*query, error) {
+	return &query{values: r.URL.Query()}, onlyQuery(r, known...)
+}
+
+const maxReason = 500 // characters
+
+// reason reads the body of a request that may say why.
+func reason(r *http.Request) (*string, error) {
+	var body struct {
+		Reason string `json:"reason"`
+	}
+	if err := readJSON(r, &body); err != nil {
+		return nil, err
+	}
+	if len([]rune(body.Reason)) > maxReason {
+		return nil, contract.Invalid("reason", "is longer than %d characters; say it in fewer", maxReason)
+	}
+	return contract.Text(body.Reason), nil
+}

@@ -1,0 +1,83 @@
+package handlers
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"sync"
+
+	"github.com/newsfork/seed-engine/alarms"
+	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/ledger"
+)
+
+// queueRoles are the queues whose backlog a status tells.
+var queueRoles = []string{"seed", "domain", "dlq"}
+
+const maxTrendHours = 168
+
+// status tells how far the pipeline is.
+func (a *API) status(w http.ResponseWriter, r *http.Request) error {
+	q, err := readQuery(r, "country", "category", "date", "by", "trend")
+	if err != nil {
+		return err
+	}
+	want := ledger.StatusQuery{Filter: q.filter(), Now: a.Now(), Windows: alarms.Windows()}
+	for _, by := range strings.FieldsFunc(strings.Join(q.values["by"], ","), func(r rune) bool { return r == ',' }) {
+		switch by {
+		case "partition":
+			want.ByPartition = true
+		case "error_type":
+			want.ByError = true
+		default:
+			q.fail(contract.Invalid("by", "%q is not possible; send partition or error_type", by))
+		}
+	}
+	if n := q.number("trend", 1, maxTrendHours); n != nil {
+		want.TrendHours = int(*n)
+	}
+	if q.err != nil {
+		return q.err
+	}
+	var controls contract.Controls
+	var controlsErr error
+	var backlogs map[string]*contract.Backlog
+	var wg sync.WaitGroup
+	wg.Go(func() { controls, _, controlsErr = a.Controls.Read(r.Context()) })
+	wg.Go(func() { backlogs = a.backlogs(r.Context()) })
+	s, err := a.Ledger.Status(r.Context(), want)
+	wg.Wait()
+	if err == nil {
+		err = controlsErr
+	}
+	if err != nil {
+		return err
+	}
+	succeed(w, http.StatusOK, contract.Status{
+		Stats: s.Stats, DeadLetters: s.DeadLetters, Alarms: alarms.Judge(s.AlarmReading), Queues: backlogs, Paused: controls.Pipeline.Paused,
+		UpdatedAt: contract.Time{Time: want.Now}, Partitions: s.Partitions, Errors: s.Errors, Trend: s.Trend,
+	})
+	return nil
+}
+
+// backlogs asks the platform what waits in each queue; nil for one that it does not tell of.
+func (a *API) backlogs(ctx context.Context) map[string]*contract.Backlog {
+	all := make([]*contract.Backlog, len(queueRoles))
+	var wg sync.WaitGroup
+	for i, role := range queueRoles {
+		wg.Go(func() {
+			b, err := a.Backlog(ctx, role)
+			if err != nil {
+				a.Log.Warn("backlog_failed", "error_type", contract.KindOf(err), "error", err.Error(), "queue", role)
+				return
+			}
+			all[i] = &b
+		})
+	}
+	wg.Wait()
+	backlogs := map[string]*contract.Backlog{}
+	for i, role := range queueRoles {
+		backlogs[role] = all[i]
+	}
+	return backlogs
+}
