@@ -33,7 +33,7 @@ func (g *gathering) listed(e *sitemap.Entry, source discovery.SourceID) {
 			f.Lastmod = e.News.Date
 		}
 	}
-	g.facts.analyser.Add(&f)
+	g.take(&f)
 }
 
 // entryMethod says how a sitemap is read as an entry point.

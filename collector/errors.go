@@ -2,6 +2,8 @@ package collector
 
 import (
 	"errors"
+	"fmt"
+	"runtime/debug"
 
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/discovery"
@@ -43,13 +45,28 @@ func (g *gathering) undiscovered(link string, retries int, why contract.Failure)
 		t = discovery.TimeoutFailure
 	case contract.Parse:
 		t = discovery.ParsingFailure
+	case contract.Internal:
+		t = discovery.ClassificationFailure
 	}
-	f := discovery.Failure{Type: t, ErrorType: *why.ErrorType, URL: link, Message: *why.Error, RetryCount: retries}
+	f := discovery.Failure{Type: t, ErrorType: *why.ErrorType, URL: link[:min(len(link), contract.MaxLinkBytes)], Message: *why.Error, RetryCount: retries}
 	if !g.facts.analyser.Fail(f) {
 		return
 	}
 	g.Log.Error("url_discovery_error", "domain_id", g.message.DomainID, "registrable_domain", g.message.Domain,
 		"type", f.Type, "error_type", f.ErrorType, "url", f.URL, "message", f.Message, "retry_count", f.RetryCount)
+}
+
+// take gives a URL to the analysis. One on which the analysis breaks is left out: a URL that nobody thought
+// of must not cost the domain its document.
+func (g *gathering) take(f *discovery.Fact) {
+	defer func() {
+		if broken := recover(); broken != nil {
+			err := &contract.Error{Kind: contract.Internal, Op: "collector.take", Message: fmt.Sprintf("the URL could not be classified: %v", broken)}
+			g.Log.Error("discovery_failed", "error_type", err.Kind, "error", err.Message, "domain_id", g.message.DomainID, "stack", string(debug.Stack()))
+			g.undiscovered(string(f.Loc), 0, failed(err))
+		}
+	}()
+	g.facts.analyser.Add(f)
 }
 
 // missed notes that the home page, a feed or a page was not read although it may be there. It reports

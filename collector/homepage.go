@@ -53,6 +53,9 @@ func (g *gathering) findFeeds(ctx context.Context, base string, home *fetch.Answ
 				// Declared, not read.
 				f.feedsOmitted += len(links) - i
 				for _, c := range links[i:min(len(links), contract.MaxFeeds)] {
+					if _, err := fetch.Guard(c.URL); err != nil {
+						continue
+					}
 					f.analyser.Source(discovery.Source{Method: feedMethod(c.Kind), URL: c.URL})
 				}
 				break
@@ -115,7 +118,7 @@ func (g *gathering) feed(ctx context.Context, link, foundBy string) bool {
 		source := g.facts.analyser.Source(discovery.Source{Method: feedMethod(facts.Kind), URL: a.URL, Read: true})
 		for i := range items {
 			items[i].Source = source
-			g.facts.analyser.Add(&items[i])
+			g.take(&items[i])
 		}
 		g.noteFeed(contract.Feed{
 			URL: a.URL, Kind: string(facts.Kind), Title: contract.ShortText(facts.Title), FoundBy: foundBy,

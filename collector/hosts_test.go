@@ -24,7 +24,7 @@ func scattered() map[string]fetchtest.Page {
 			"Sitemap: https://cdn.example.net/open.xml\nSitemap: https://cdn.example.net/closed.xml\n" +
 			"Sitemap: http://example.com/plain.xml\nSitemap: https://example.com/moved.xml\nSitemap: https://down.example.org/map.xml\n"},
 		"https://cdn.example.net/robots.txt":  {Body: "User-agent: *\nDisallow: /closed\n"},
-		"https://cdn.example.net/open.xml":    {Body: oneURL},
+		"https://cdn.example.net/open.xml":    {Body: "<urlset><url><loc>https://example.com/a</loc></url><url><loc>https://www.example.com/secret/news</loc></url></urlset>"},
 		"https://cdn.example.net/closed.xml":  {Body: oneURL},
 		"http://example.com/robots.txt":       {Status: 404},
 		"http://example.com/plain.xml":        {Body: oneURL},
@@ -82,7 +82,7 @@ func TestRobotsOfOtherHosts(t *testing.T) {
 				why[s.URL] = *s.Error
 			}
 		}
-		if !strings.Contains(why["https://down.example.org/map.xml"], "HTTP 503") || !strings.Contains(why["https://example.com/moved.xml"], "robots.txt forbids it") || len(d.Technical.Feeds) != 1 || d.Sitemap.URLCount != 2 {
+		if !strings.Contains(why["https://down.example.org/map.xml"], "HTTP 503") || !strings.Contains(why["https://example.com/moved.xml"], "robots.txt forbids it") || len(d.Technical.Feeds) != 1 || d.Sitemap.URLCount != 3 {
 			t.Errorf("%d URLs, %d feeds, errors %v", d.Sitemap.URLCount, len(d.Technical.Feeds), why)
 		}
 		allowed := map[string]string{}
@@ -91,6 +91,10 @@ func TestRobotsOfOtherHosts(t *testing.T) {
 		}
 		if got := fmt.Sprint(allowed); got != "map[https://example.com/a:true https://unread.example.com/c:null https://www.example.com/b:true https://www.example.com/secret:false]" {
 			t.Errorf("allowed: %s", got)
+		}
+		// What a sitemap listed before robots.txt of its host was read is judged by it all the same.
+		if strings.Contains(string(d.Discovery), "/secret/news") || strings.Contains(string(d.Contract), "/secret/news") {
+			t.Errorf("a forbidden URL is recommended:\n%s\n%s", d.Discovery, d.Contract)
 		}
 		// The verdicts of other hosts outlast the collection.
 		if err := w.collect(t, message(2, "https://www.example.com/secret/2"), false); err != nil {

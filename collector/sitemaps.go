@@ -47,6 +47,10 @@ func (g *gathering) sitemaps(ctx context.Context) error {
 // are those of the bucket.
 func (g *gathering) sitemap(ctx context.Context, walk *sitemap.Walk, c sitemap.Candidate) (bool, error) {
 	f, more := g.facts, true
+	if len(c.URL) > contract.MaxLinkBytes {
+		f.sitemap.DocumentsOmitted++
+		return true, nil
+	}
 	began := g.Clock.Now()
 	a, failure := g.session.Fetch(ctx, fetch.Target{
 		URL: c.URL, Accept: "application/xml, text/xml, */*;q=0.5",

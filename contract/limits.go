@@ -13,7 +13,8 @@ const (
 	MaxSitemapDocuments = 100
 	MaxFeeds            = 20
 	MaxContentSignals   = 20
-	MaxTextBytes        = 500 // error messages, titles of feeds, header fields
+	MaxLinkBytes        = 8000 // a URL that is fetched or listed; RFC 9110, 4.1 asks for at least 8,000
+	MaxTextBytes        = 500  // error messages, titles of feeds, header fields
 )
 
 // ShortText is Text of at most MaxTextBytes, in valid UTF-8; what is cut ends with an ellipsis.

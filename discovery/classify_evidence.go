@@ -15,13 +15,17 @@ var patternOf = map[urltext.Kind]string{
 	urltext.Lang: "/{lang}", urltext.Page: "/{page}",
 }
 
+// maxEvidence is how much evidence of one kind is named. Only URLs that are made for it have more.
+const maxEvidence = 20
+
 // evidence tells what a URL was judged by.
 func evidence(r *urltext.Reading) Evidence {
+	first := func(found []string) []string { return found[:min(len(found), maxEvidence)] }
 	return Evidence{
-		URLPatterns:     patterns(r),
-		KeywordMatches:  keywords(r),
-		StructuralHints: hints(r),
-		DomainContext:   domainContext(r),
+		URLPatterns:     first(patterns(r)),
+		KeywordMatches:  first(keywords(r)),
+		StructuralHints: first(hints(r)),
+		DomainContext:   first(domainContext(r)),
 	}
 }
 

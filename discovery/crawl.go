@@ -45,7 +45,8 @@ type step struct {
 
 // Crawl begins a crawl of the host of home, the URL of its home page, with what is known so far.
 func (a *Analyser) Crawl(home string) *Crawl {
-	c := &Crawl{a: a, taken: map[string]bool{}, patterns: a.patterns()}
+	c := &Crawl{a: a, taken: map[string]bool{}}
+	c.patterns, _ = a.patterns()
 	if valid, _ := a.canonical([]byte(home)); valid {
 		p := parsePage(string(a.buf))
 		c.origin = p.origin()

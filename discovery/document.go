@@ -5,13 +5,15 @@ import "github.com/newsfork/seed-engine/contract"
 // Discovery is intelligent_discovery of domain_metadata.json: which URLs of a domain matter. No list
 // is nil.
 type Discovery struct {
-	URLs       []DiscoveredURL   `json:"discovered_urls"`    // the MaxDiscovered of highest priority, highest first
-	Patterns   []URLPattern      `json:"url_patterns"`       // most useful first
-	Categories map[Type]Category `json:"content_categories"` // types that occur
-	Strategy   CrawlStrategy     `json:"crawl_strategy"`
-	Stats      Stats             `json:"discovery_stats"`
-	Errors     []Failure         `json:"errors"` // what kept the discovery from being complete
-	Unlisted   int               `json:"errors_omitted,omitempty"`
+	URLs            []DiscoveredURL   `json:"discovered_urls"` // the MaxDiscovered of highest priority, highest first
+	URLsOmitted     int               `json:"discovered_urls_omitted,omitempty"`
+	Patterns        []URLPattern      `json:"url_patterns"` // most useful first
+	PatternsOmitted int               `json:"url_patterns_omitted,omitempty"`
+	Categories      map[Type]Category `json:"content_categories"` // types that occur
+	Strategy        CrawlStrategy     `json:"crawl_strategy"`
+	Stats           Stats             `json:"discovery_stats"`
+	Errors          []Failure         `json:"errors"` // what kept the discovery from being complete
+	ErrorsOmitted   int               `json:"errors_omitted,omitempty"`
 }
 
 // DiscoveredURL is a URL that matters.
@@ -105,6 +107,7 @@ type FetchContract struct {
 	RobotsExpiresAt   *contract.Time    `json:"robots_expires_at"`
 	ContentSignals    map[string]string `json:"content_signals"`
 	EntryPoints       []EntryPoint      `json:"entry_points"` // best first
+	EntriesOmitted    int               `json:"entry_points_omitted,omitempty"`
 }
 
 // EntryPoint is a document where new URLs of a domain appear.

@@ -146,7 +146,9 @@ func (a *Analyser) Contract(t Terms) FetchContract {
 			strings.Compare(x.URL, y.URL),
 		)
 	})
-	c.EntryPoints = c.EntryPoints[:min(len(c.EntryPoints), maxEntryPoints)]
+	listed := min(len(c.EntryPoints), maxEntryPoints)
+	c.EntriesOmitted = len(c.EntryPoints) - listed
+	c.EntryPoints = c.EntryPoints[:listed]
 	return c
 }
 
@@ -173,7 +175,7 @@ func (a *Analyser) htmlEntries() []EntryPoint {
 	for i, c := range a.listings.list {
 		class, confidence := a.classifier.likely(c.url)
 		t := types[class]
-		if confidence < minListing || relevance(t) == 0 || !a.lists(c.url) {
+		if confidence < minListing || relevance(t) == 0 || a.forbidden(c.url) || !a.lists(c.url) {
 			continue
 		}
 		entries = append(entries, EntryPoint{

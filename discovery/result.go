@@ -24,17 +24,20 @@ const (
 func (a *Analyser) Result() Discovery {
 	d := Discovery{
 		URLs:       []DiscoveredURL{},
-		Patterns:   a.patterns(),
 		Categories: map[Type]Category{},
 		Strategy: CrawlStrategy{
 			MaxDepth: maxCrawlDepth, MaxURLsPerCategory: maxURLsPerCategory,
 			AllowedPatterns: []string{}, RespectRobots: true,
 		},
 		Stats:  a.stats,
-		Errors: append([]Failure{}, a.failures...), Unlisted: a.unlisted,
+		Errors: append([]Failure{}, a.failures...), ErrorsOmitted: a.unlisted,
 	}
+	d.Patterns, d.PatternsOmitted = a.patterns()
 	best := top{limit: MaxDiscovered}
 	for _, c := range a.top.list {
+		if a.forbidden(c.url) {
+			continue
+		}
 		p := parsePage(c.url)
 		best.offer(a.assess(&p, c.rank, c.lastmod))
 	}
@@ -42,6 +45,7 @@ func (a *Analyser) Result() Discovery {
 	for i := range best.list {
 		d.URLs = append(d.URLs, a.discovered(&best.list[i], frequencies[i]))
 	}
+	d.URLsOmitted = a.stats.Analyzed - len(d.URLs)
 	for i := range a.classes {
 		c := &a.classes[i]
 		if c.count == 0 {
@@ -49,7 +53,9 @@ func (a *Analyser) Result() Discovery {
 		}
 		category := Category{Count: c.count, AveragePriority: round(float64(c.priority) / 1000 / float64(c.count)), Examples: []string{}}
 		for _, e := range c.examples.list {
-			category.Examples = append(category.Examples, e.url)
+			if !a.forbidden(e.url) {
+				category.Examples = append(category.Examples, e.url)
+			}
 		}
 		d.Categories[types[i]] = category
 	}
@@ -59,6 +65,13 @@ func (a *Analyser) Result() Discovery {
 		}
 	}
 	return d
+}
+
+// forbidden reports whether robots.txt forbids a URL. That of its host may have been read after the URL
+// was taken in.
+func (a *Analyser) forbidden(url string) bool {
+	allowed, known := a.robots(url)
+	return known && !allowed
 }
 
 // discovered describes one of the best URLs.
@@ -119,9 +132,10 @@ type learned struct {
 }
 
 // patterns are the most useful ones: those of the types that a reader of news wants first. Those
-// that governments use come last, for governments that do not show them.
-func (a *Analyser) patterns() []URLPattern {
-	found := a.supported()
+// that governments use come last, for governments that do not show them. omitted counts those that are
+// left out.
+func (a *Analyser) patterns() (list []URLPattern, omitted int) {
+	found, all := a.supported()
 	at := map[nodeID]int{}
 	for i := range found {
 		at[found[i].node] = i
@@ -152,20 +166,21 @@ func (a *Analyser) patterns() []URLPattern {
 	slices.SortStableFunc(found, func(x, y learned) int {
 		return cmp.Compare(y.Confidence*typeWeight(y.ContentType), x.Confidence*typeWeight(x.ContentType))
 	})
-	list := []URLPattern{}
+	list = []URLPattern{}
 	for _, f := range found[:min(len(found), maxPatterns)] {
 		list = append(list, f.URLPattern)
 	}
+	omitted = all - len(list)
 	for _, e := range governmentPatterns(a.o.Domain) {
 		if !slices.ContainsFunc(found, func(f learned) bool { return f.Pattern == e.Pattern }) {
 			list = append(list, e)
 		}
 	}
-	return list
+	return list, omitted
 }
 
-// supported are the patterns of most URLs, without type.
-func (a *Analyser) supported() []learned {
+// supported are the patterns of most URLs, without type, of all that have enough.
+func (a *Analyser) supported() (best []learned, all int) {
 	support := make([]int, len(a.tree.nodes))
 	a.seen.all(func(k *known) {
 		if n := a.tree.home(k.node); n != noNode && k.rank > 0 {
@@ -184,5 +199,5 @@ func (a *Analyser) supported() []learned {
 	slices.SortFunc(found, func(x, y learned) int {
 		return cmp.Or(y.support-x.support, strings.Compare(x.Pattern, y.Pattern))
 	})
-	return found[:min(len(found), consideredPatterns)]
+	return found[:min(len(found), consideredPatterns)], len(found)
 }

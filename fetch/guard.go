@@ -16,9 +16,9 @@ import (
 // ErrUnsafe marks URLs that the Guard refuses.
 var ErrUnsafe = errors.New("unsafe URL")
 
-// maxURL is the length of a URL beyond which it is refused; RFC 9110, 4.1 asks for at least 8,000.
+// maxURL is the length of a URL beyond which it is refused.
 const (
-	maxURL  = 8000
+	maxURL  = contract.MaxLinkBytes
 	tooLong = "it is longer than 8000 bytes"
 )
 

@@ -99,6 +99,15 @@ describe("the pipeline on the sample", () => {
     for (const r of visits) assert.ok(r.open === 1 && r.user_agent === "NewsforkBot/1.0 (+https://newsfork.com/bot)", JSON.stringify(r));
   });
 
+  test("no host was asked for anything before its robots.txt", () => {
+    const read = new Set();
+    for (const { url } of visits) {
+      const { origin, pathname } = new URL(url);
+      if (pathname === "/robots.txt") read.add(origin);
+      assert.ok(read.has(origin), `${url} was asked for before ${origin}/robots.txt`);
+    }
+  });
+
   test("the ten documented log events have the documented fields", () => {
     const file = "raw/country=sg/category=news/date=2026-01-28/raw_0001.json";
     const mom = { domain_id: "gov:sg:mom.gov.sg" };

@@ -1,0 +1,29 @@
+package collector
+
+import (
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/discovery"
+)
+
+// A URL on which the analysis breaks is listed, and the others are taken in.
+func TestTake(t *testing.T) {
+	g := &gathering{
+		Batch:   &Batch{Collector: &Collector{Log: slog.New(slog.DiscardHandler)}},
+		message: &contract.DomainMessage{Domain: "example.com"},
+		facts:   &facts{analyser: discovery.NewAnalyser(discovery.Options{Domain: "example.com"})},
+	}
+	const noSuchSource = 99 // an index out of range
+	g.take(&discovery.Fact{Loc: []byte("https://example.com/a"), Source: noSuchSource})
+	g.take(&discovery.Fact{Loc: []byte("https://example.com/b")})
+	found := g.facts.analyser.Result()
+	if len(found.Errors) != 1 || found.Errors[0].Type != discovery.ClassificationFailure || found.Errors[0].URL != "https://example.com/a" || !strings.Contains(found.Errors[0].Message, "out of range") {
+		t.Errorf("errors %+v", found.Errors)
+	}
+	if found.Stats.Analyzed != 2 {
+		t.Errorf("%d URLs analysed, want 2", found.Stats.Analyzed)
+	}
+}
