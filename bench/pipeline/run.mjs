@@ -52,7 +52,7 @@ const harness = createTestHarness({
         services: ["engine", "peer"].map((service) => ({ binding: service, service })),
       },
     },
-    { config: { name: "web", main: join(root, "test/e2e/anysite.mjs"), compatibility_date: date, vars: { LATENCY_MS: "100" } } },
+    { config: { name: "web", main: join(root, "test/workers/anysite.mjs"), compatibility_date: date, vars: { LATENCY_MS: "100" } } },
   ],
 });
 await harness.listen();

@@ -14,7 +14,7 @@ const server = createTestHarness({
     {
       config: {
         name: "caller",
-        main: here("caller.mjs"),
+        main: here("../../test/workers/webcaller.mjs"),
         compatibility_date: "2026-11-01",
         services: [{ binding: "EGRESS", service: "newsfork-sample-web" }],
       },

@@ -51,7 +51,7 @@ function sampleWeb() {
 function caller(engine) {
   return {
     name: "caller",
-    main: join(root, "test/e2e/caller.mjs"),
+    main: join(root, "test/workers/caller.mjs"),
     compatibility_date: "2026-11-01",
     compatibility_flags: ["service_binding_extra_handlers"],
     services: [{ binding: "ENGINE", service: engine }],

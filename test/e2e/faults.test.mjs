@@ -174,7 +174,7 @@ describe("deliveries", () => {
 
 describe("failing stores", () => {
   const faulty = (faults, change = (c) => c) =>
-    startEngine({ vars: { ...quick, FAULTS: JSON.stringify(faults) }, change: (config) => change({ ...config, main: `${root}/test/e2e/faulty.mjs` }) });
+    startEngine({ vars: { ...quick, FAULTS: JSON.stringify(faults) }, change: (config) => change({ ...config, main: `${root}/test/workers/faulty.mjs` }) });
 
   test("R2 put fails: the message is retried and ends well", async () => {
     const engine = await faulty([

@@ -5,7 +5,7 @@ import { createHash } from "node:crypto";
 import { after, before, describe, test } from "node:test";
 import Ajv2020 from "ajv/dist/2020.js";
 import { domainMessage, fixture, partition, prod, quick, raw, root, startEngine } from "./engine.mjs";
-import web from "./hostileweb.mjs";
+import web from "../workers/hostileweb.mjs";
 
 const valid = new Ajv2020({ strict: false, validateFormats: false }).compile(JSON.parse(fixture("contract/schemas/domain_metadata.schema.json")));
 const MiB = 1 << 20;
@@ -21,7 +21,7 @@ class World {
     world.engine = await startEngine({
       web: {
         name: "hostileweb",
-        main: `${root}/test/e2e/hostileweb.mjs`,
+        main: `${root}/test/workers/hostileweb.mjs`,
         compatibility_date: "2026-11-01",
         // As the sample web, and for the same reason: what it throws must be thrown in the engine.
         no_bundle: true,
@@ -29,7 +29,7 @@ class World {
         rules: [{ type: "ESModule", globs: ["anysite.mjs"] }],
       },
       vars: { ...quick, ...vars },
-      change: (config) => ({ ...config, main: `${root}/test/e2e/inside.mjs` }),
+      change: (config) => ({ ...config, main: `${root}/test/workers/inside.mjs` }),
     });
     return world;
   }

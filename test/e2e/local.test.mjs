@@ -58,7 +58,7 @@ describe("a local run without a token", () => {
 });
 
 test("a development Worker that was deployed answers nobody without a token", async () => {
-  const engine = await startEngine({ change: (config) => ({ ...config, main: `${root}/test/e2e/frozenclock.mjs` }) });
+  const engine = await startEngine({ change: (config) => ({ ...config, main: `${root}/test/workers/frozenclock.mjs` }) });
   try {
     for (const headers of [{}, ray]) {
       const { status: code, error } = await engine.api("GET", status, undefined, headers);

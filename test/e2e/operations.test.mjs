@@ -7,7 +7,7 @@ import { quick, root, startEngine, until } from "./engine.mjs";
 const compatibility_date = "2026-11-01";
 const web = {
   name: "plannedweb",
-  main: `${root}/test/e2e/plannedweb.mjs`,
+  main: `${root}/test/workers/plannedweb.mjs`,
   compatibility_date,
   // As the sample web, and for the same reason: what it throws must be thrown in the engine.
   no_bundle: true,
@@ -76,7 +76,7 @@ describe("the dashboard example of the workflow document", () => {
       },
       change: (config) => ({
         ...config,
-        main: `${root}/test/e2e/plannedengine.mjs`,
+        main: `${root}/test/workers/plannedengine.mjs`,
         // The test delivers: domains one by one, so that the time that passes is one domain's, and some
         // not at all.
         queues: { ...config.queues, consumers: config.queues.consumers.filter((q) => !q.queue.includes("-domain-")) },
@@ -84,7 +84,7 @@ describe("the dashboard example of the workflow document", () => {
       others: [
         {
           name: "catcher",
-          main: `${root}/test/e2e/catcher.mjs`,
+          main: `${root}/test/workers/catcher.mjs`,
           compatibility_date,
           queues: { consumers: [{ queue: "newsfork-domain-dev", max_batch_size: 100, max_batch_timeout: 1 }] },
         },
@@ -163,7 +163,7 @@ describe("D1 fails on every call", () => {
       web,
       change: (config) => ({
         ...config,
-        main: `${root}/test/e2e/plannedengine.mjs`,
+        main: `${root}/test/workers/plannedengine.mjs`,
         queues: { ...config.queues, consumers: config.queues.consumers.map((q) => ({ ...q, max_batch_size: 1 })) }, // for the planned clock
       }),
     });
@@ -225,7 +225,7 @@ describe("an operator's hand on the pipeline", () => {
     engine = await startEngine({
       web,
       vars: { ...quick, ALERT_WEBHOOK_URL: "https://hooks.invalid/alarms" },
-      change: (config) => ({ ...config, main: `${root}/test/e2e/plannedengine.mjs` }),
+      change: (config) => ({ ...config, main: `${root}/test/workers/plannedengine.mjs` }),
     });
   });
   after(() => engine?.close());

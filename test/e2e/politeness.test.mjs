@@ -5,7 +5,7 @@ import { describe, test } from "node:test";
 import { domainMessage, partition, quick, raw, root, startEngine, until } from "./engine.mjs";
 
 const interval = 200;
-const web = { name: "anysite", main: `${root}/test/e2e/anysite.mjs`, compatibility_date: "2026-11-01", vars: { LATENCY_MS: "20" } };
+const web = { name: "anysite", main: `${root}/test/workers/anysite.mjs`, compatibility_date: "2026-11-01", vars: { LATENCY_MS: "20" } };
 const other = { ...partition, category: "finance" };
 const document = (p, domain) => `prod/country=${p.country}/category=${p.category}/date=${p.date}/${domain}/domain_metadata.json`;
 

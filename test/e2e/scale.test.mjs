@@ -4,7 +4,7 @@ import { describe, test } from "node:test";
 import { partition, prod, quick, raw, root, startEngine, until } from "./engine.mjs";
 
 const MiB = 2 ** 20;
-const web = { name: "anysite", main: `${root}/test/e2e/anysite.mjs`, compatibility_date: "2026-11-01" };
+const web = { name: "anysite", main: `${root}/test/workers/anysite.mjs`, compatibility_date: "2026-11-01" };
 const seed = (n) => ({ file_path: raw(n), partition_info: partition });
 
 /** All URLs of a document, inline and in its files. */
@@ -49,7 +49,7 @@ describe("scale", () => {
   test("linear memory stays under 48 MiB over a file of 200 MB", async () => {
     const config = (c) => ({
       ...c,
-      main: `${root}/bench/pipeline/observed.mjs`,
+      main: `${root}/test/workers/inside.mjs`,
       // What is sent on is dropped: the file alone is looked at.
       queues: { producers: c.queues.producers, consumers: c.queues.consumers.filter((q) => !q.queue.includes("-domain-")) },
     });
@@ -66,7 +66,7 @@ describe("scale", () => {
       assert.ok(bytes > 199 * MiB);
       const result = await engine.deliver("newsfork-seed-dev", [{ id: "a", body: seed(1) }]);
       // Linear memory never shrinks: what it is after the file is the most that it was.
-      const { largest } = await (await engine.worker.fetch("/pool")).json();
+      const { largest } = await (await engine.worker.fetch("https://inside.invalid/pool")).json();
       assert.deepEqual(result.acked, ["a"]);
       assert.ok(largest > 0 && largest <= 48 * MiB, `linear memory reached ${largest / MiB} MiB`);
       const [extracted] = engine.events("domains_extracted");

@@ -1,4 +1,4 @@
-//  Calls the sample web through a service binding, as the engine does; for web.test.mjs.
+// Calls the sample web through a service binding, as the engine does; for web.test.mjs.
 export default {
   /** Takes [{url, timeout?, method?, headers?}], fetches all of them at once, tells what came. */
   async fetch(request, env) {
