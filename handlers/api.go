@@ -47,7 +47,7 @@ type Ledger interface {
 	Status(ctx context.Context, q ledger.StatusQuery) (*ledger.Status, error)
 	Domains(ctx context.Context, q ledger.DomainQuery) (contract.DomainPage, error)
 	Domain(ctx context.Context, domain string, f contract.Filter) ([]contract.DomainRecord, error)
-	DeadLetters(ctx context.Context, q ledger.LetterQuery) (contract.DeadLetterPage, error)
+	DeadLetters(ctx context.Context, q ledger.DeadLetterQuery) (contract.DeadLetterPage, error)
 	DeadLetter(ctx context.Context, id string) (*contract.DeadLetterDetail, error)
 }
 

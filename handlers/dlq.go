@@ -16,7 +16,7 @@ func (a *API) listDeadLetters(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	f := q.filter()
-	want := ledger.LetterQuery{
+	want := ledger.DeadLetterQuery{
 		Filter: contract.DeadLetterFilter{
 			Queue: q.oneOf("queue", "seed", "domain"), ErrorType: q.text("error_type"),
 			Country: f.Country, Category: f.Category, Date: f.Date, Domain: strings.ToLower(q.text("domain")),

@@ -170,7 +170,7 @@ func (a *API) collect(w http.ResponseWriter, r *http.Request) error {
 		return contract.Wrap(contract.Storage, "handlers.collect", err)
 	}
 	a.record(r.Context(), ledger.Changes{Domains: []ledger.DomainChange{
-		{Partition: found.Partition, Domain: found.Domain, Queued: message.RequestedAt, Needed: message.RequestedAt},
+		{Partition: found.Partition, Domain: found.Domain, Queued: message.RequestedAt, RequiredSince: message.RequestedAt},
 	}})
 	a.Log.Info("domain_queued", "registrable_domain", found.Domain, "partition_info", found.Partition, "by", actor(r))
 	succeed(w, http.StatusAccepted, contract.DomainQueued{Domain: found.Domain, Partition: found.Partition, RequestedAt: contract.Time{Time: message.RequestedAt}})

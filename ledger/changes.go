@@ -27,10 +27,10 @@ type Changes struct {
 
 // Queued says that files, or domains of one partition, were sent to their queue.
 type Queued struct {
-	Partition contract.Partition
-	Names     []string // raw_NNNN, or registrable domains
-	At        time.Time
-	Needed    time.Time // of a forced request: what was finished before is to be done again; else zero
+	Partition     contract.Partition
+	Names         []string // raw_NNNN, or registrable domains
+	At            time.Time
+	RequiredSince time.Time // of a forced request: what was finished before is to be done again; else zero
 }
 
 // Record writes the records of an event: all, or on an error none. Without any it does nothing.
@@ -105,7 +105,7 @@ const maxNames = 2000
 func queuedRows(list []Queued) (rows []queuedRow) {
 	for _, q := range list {
 		for names := range slices.Chunk(q.Names, maxNames) {
-			rows = append(rows, queuedRow{q.Partition, names, millis(q.At), millis(q.Needed)})
+			rows = append(rows, queuedRow{q.Partition, names, millis(q.At), millis(q.RequiredSince)})
 		}
 	}
 	return rows

@@ -47,8 +47,8 @@ type deadLetterRow struct {
 	ResolvedBy *string `json:"resolved_by"`
 }
 
-// LetterQuery selects dead letters, newest first. Zero fields match all.
-type LetterQuery struct {
+// DeadLetterQuery selects dead letters, newest first. Zero fields match all.
+type DeadLetterQuery struct {
 	Filter contract.DeadLetterFilter
 	State  contract.DeadLetterState
 	Limit  int
@@ -96,7 +96,7 @@ func letterConditions(f contract.DeadLetterFilter) *conditions {
 }
 
 // DeadLetters gives one page of dead letters.
-func (l *Ledger) DeadLetters(ctx context.Context, q LetterQuery) (contract.DeadLetterPage, error) {
+func (l *Ledger) DeadLetters(ctx context.Context, q DeadLetterQuery) (contract.DeadLetterPage, error) {
 	const op = "ledger.DeadLetters"
 	page := contract.DeadLetterPage{DeadLetters: []contract.DeadLetterRecord{}}
 	c := letterConditions(q.Filter)

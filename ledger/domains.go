@@ -9,16 +9,16 @@ import (
 
 // DomainChange is news of one domain of a partition. Zero fields are no news.
 type DomainChange struct {
-	Partition    contract.Partition
-	Domain       string
-	Queued       time.Time
-	Needed       time.Time         // as in Queued
-	Outcome      *contract.Outcome // of its collection
-	Met          time.Time         // every request up to then is answered
-	Excluded     time.Time         // when a message was dropped because the domain is excluded
-	GaveUp       time.Time         // when a message was given up
-	ErrorType    contract.Kind     // of what was given up
-	ErrorMessage string
+	Partition     contract.Partition
+	Domain        string
+	Queued        time.Time
+	RequiredSince time.Time         // as in Queued
+	Outcome       *contract.Outcome // of its collection
+	SatisfiedUpTo time.Time         // every request up to then is answered
+	Excluded      time.Time         // when a message was dropped because the domain is excluded
+	GaveUp        time.Time         // when a message was given up
+	ErrorType     contract.Kind     // of what was given up
+	ErrorMessage  string
 }
 
 // Rows are written so that records may arrive in any order and any number of times: every time
@@ -67,7 +67,7 @@ type domainRow struct {
 func (c DomainChange) row() domainRow {
 	r := domainRow{
 		Partition: c.Partition, Domain: c.Domain,
-		QueuedAt: millis(c.Queued), NeededAt: millis(c.Needed), MetAt: millis(c.Met), GaveUpAt: millis(c.GaveUp), ExcludedAt: millis(c.Excluded),
+		QueuedAt: millis(c.Queued), NeededAt: millis(c.RequiredSince), MetAt: millis(c.SatisfiedUpTo), GaveUpAt: millis(c.GaveUp), ExcludedAt: millis(c.Excluded),
 		ErrorType: contract.Text(string(c.ErrorType)), ErrorMessage: contract.Text(clip(c.ErrorMessage)),
 	}
 	if o := c.Outcome; o != nil {

@@ -10,13 +10,13 @@ import (
 // FileChange is news of one raw file. Zero fields are no news.
 type FileChange struct {
 	contract.RawFile
-	Queued       time.Time
-	Processed    time.Time     // when it was processed
-	Met          time.Time     // every request up to then is answered
-	Duration     time.Duration // of the processing; 0 when it is not known
-	GaveUp       time.Time     // when its message was given up
-	ErrorType    contract.Kind
-	ErrorMessage string
+	Queued        time.Time
+	Processed     time.Time     // when it was processed
+	SatisfiedUpTo time.Time     // every request up to then is answered
+	Duration      time.Duration // of the processing; 0 when it is not known
+	GaveUp        time.Time     // when its message was given up
+	ErrorType     contract.Kind
+	ErrorMessage  string
 }
 
 // Rows are written as those of domains are.
@@ -64,7 +64,7 @@ type fileRow struct {
 func (c FileChange) row() fileRow {
 	r := fileRow{
 		Partition: c.Partition, Name: c.Name,
-		QueuedAt: millis(c.Queued), ProcessedAt: millis(c.Processed), MetAt: max(millis(c.Met), millis(c.Processed)), GaveUpAt: millis(c.GaveUp),
+		QueuedAt: millis(c.Queued), ProcessedAt: millis(c.Processed), MetAt: max(millis(c.SatisfiedUpTo), millis(c.Processed)), GaveUpAt: millis(c.GaveUp),
 		ErrorType: contract.Text(string(c.ErrorType)), ErrorMessage: contract.Text(clip(c.ErrorMessage)),
 	}
 	if c.Duration > 0 {

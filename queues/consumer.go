@@ -244,7 +244,7 @@ func (c *Consumer) file(ctx context.Context, o *outcome, m Message, work *contra
 		work.RequestedAt = m.Sent()
 	}
 	needed := neededBy(work.Force, work.RequestedAt)
-	c.Tally.start(ledger.Queued{Partition: work.Partition, At: c.Now(), Needed: needed})
+	c.Tally.start(ledger.Queued{Partition: work.Partition, At: c.Now(), RequiredSince: needed})
 	change := ledger.FileChange{RawFile: contract.RawFile(raw), Queued: m.Sent()}
 	found := false
 	defer func() { // whatever was sent before a panic was sent
@@ -262,7 +262,7 @@ func (c *Consumer) file(ctx context.Context, o *outcome, m Message, work *contra
 		return err
 	}
 	found = result.Skipped
-	change.Processed, change.Met, change.Duration = c.Now(), needed, result.Duration
+	change.Processed, change.SatisfiedUpTo, change.Duration = c.Now(), needed, result.Duration
 	return nil
 }
 
@@ -366,7 +366,7 @@ func (c *Consumer) domain(ctx context.Context, o *outcome, batch Batch, leases *
 	}
 	o.domain(d, d.work, func(change *ledger.DomainChange) {
 		if outcome != nil {
-			change.Outcome, change.Met = outcome, change.Needed
+			change.Outcome, change.SatisfiedUpTo = outcome, change.RequiredSince
 		}
 	})
 	o.of(d, start, err)
@@ -375,7 +375,7 @@ func (c *Consumer) domain(ctx context.Context, o *outcome, batch Batch, leases *
 // domain notes what became of a domain.
 func (o *outcome) domain(m Message, work *contract.DomainMessage, say func(*ledger.DomainChange)) {
 	change := ledger.DomainChange{
-		Partition: work.Partition, Domain: work.Domain, Queued: m.Sent(), Needed: neededBy(work.Force, work.RequestedAt),
+		Partition: work.Partition, Domain: work.Domain, Queued: m.Sent(), RequiredSince: neededBy(work.Force, work.RequestedAt),
 	}
 	if say != nil {
 		say(&change)

@@ -447,7 +447,7 @@ func TestStoredLettersAreFoundAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	known, err := ledger.New(f.db).DeadLetters(t.Context(), ledger.LetterQuery{Limit: 9})
+	known, err := ledger.New(f.db).DeadLetters(t.Context(), ledger.DeadLetterQuery{Limit: 9})
 	if err != nil {
 		t.Fatal(err)
 	}

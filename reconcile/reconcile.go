@@ -195,7 +195,7 @@ func (w *work) processed(checkpoint *r2.Object) {
 	c := &w.found.Changes
 	last := len(c.Files) - 1
 	f := c.Files[last]
-	f.Processed, f.Met = processedAt(checkpoint), checkpoint.Uploaded
+	f.Processed, f.SatisfiedUpTo = processedAt(checkpoint), checkpoint.Uploaded
 	c.Files, c.FoundFiles = c.Files[:last], append(c.FoundFiles, f)
 }
 
@@ -247,7 +247,7 @@ func (w *work) domains(ctx context.Context) error {
 			outcome = *read
 		}
 		settled = dir
-		c.Domains = append(c.Domains, ledger.DomainChange{Partition: p, Domain: dir, Outcome: &outcome, Met: o.Uploaded})
+		c.Domains = append(c.Domains, ledger.DomainChange{Partition: p, Domain: dir, Outcome: &outcome, SatisfiedUpTo: o.Uploaded})
 		return true, nil
 	})
 	if err != nil {

@@ -52,7 +52,7 @@ func letterBook(t T, db ledger.DB, name string) {
 		c.DeadLetters = append(c.DeadLetters, d)
 	}
 	record(t, db, c)
-	list := func(q ledger.LetterQuery) (ids []string) {
+	list := func(q ledger.DeadLetterQuery) (ids []string) {
 		t.Helper()
 		q.Filter.Category = name
 		for {
@@ -68,9 +68,9 @@ func letterBook(t T, db ledger.DB, name string) {
 		}
 	}
 	for _, limit := range []int{2, 50} {
-		expect(t, "all", list(ledger.LetterQuery{Limit: limit}), []string{"8", "7", "6", "5", "4", "3", "2", "1", "0"})
-		expect(t, "of a queue", list(ledger.LetterQuery{Limit: limit, Filter: contract.DeadLetterFilter{Queue: "domain"}}), []string{"7", "5", "3", "1"})
-		expect(t, "of a domain", list(ledger.LetterQuery{Limit: limit, Filter: contract.DeadLetterFilter{Domain: "d0.sg"}}), []string{"6", "3", "0"})
+		expect(t, "all", list(ledger.DeadLetterQuery{Limit: limit}), []string{"8", "7", "6", "5", "4", "3", "2", "1", "0"})
+		expect(t, "of a queue", list(ledger.DeadLetterQuery{Limit: limit, Filter: contract.DeadLetterFilter{Queue: "domain"}}), []string{"7", "5", "3", "1"})
+		expect(t, "of a domain", list(ledger.DeadLetterQuery{Limit: limit, Filter: contract.DeadLetterFilter{Domain: "d0.sg"}}), []string{"6", "3", "0"})
 	}
 	choose := func(choice contract.DeadLetterChoice) (ids []string) {
 		t.Helper()
@@ -92,8 +92,8 @@ func letterBook(t T, db ledger.DB, name string) {
 	must(t, "Resolve", err)
 	expect(t, "stored", choose(inCase), []string{"0", "4", "5", "6", "7", "8"})
 	expect(t, "chosen by ids", choose(contract.DeadLetterChoice{IDs: []string{name + "4", name + "1", name + "none"}}), []string{"1", "4"})
-	expect(t, "replayed", list(ledger.LetterQuery{Limit: 9, State: contract.Replayed}), []string{"2", "1"})
-	expect(t, "discarded", list(ledger.LetterQuery{Limit: 9, State: contract.Discarded}), []string{"3"})
+	expect(t, "replayed", list(ledger.DeadLetterQuery{Limit: 9, State: contract.Replayed}), []string{"2", "1"})
+	expect(t, "discarded", list(ledger.DeadLetterQuery{Limit: 9, State: contract.Discarded}), []string{"3"})
 	d, err := l.DeadLetter(ctx, name+"2")
 	must(t, "DeadLetter", err)
 	if d == nil || d.State != contract.Replayed || *d.ResolvedBy != "API_TOKEN" || d.ResolvedAt.Unix() != at(100).Unix() {

@@ -16,7 +16,7 @@ func domainStates(t T, db ledger.DB, name string) {
 	queued := func(seconds int, forced bool) ledger.Changes {
 		q := ledger.Queued{Partition: p, Names: []string{"a.sg"}, At: at(seconds)}
 		if forced {
-			q.Needed = q.At
+			q.RequiredSince = q.At
 		}
 		return ledger.Changes{QueuedDomains: []ledger.Queued{q}}
 	}
@@ -44,11 +44,11 @@ func domainStates(t T, db ledger.DB, name string) {
 		{"forced", []ledger.Changes{news(ledger.DomainChange{Outcome: outcome(2, true)}), queued(3, true)}, contract.Pending},
 		{"forced and given up", []ledger.Changes{news(ledger.DomainChange{Outcome: outcome(2, true)}), queued(3, true), news(ledger.DomainChange{GaveUp: at(4)})}, contract.Failed},
 		{"forced and excluded", []ledger.Changes{news(ledger.DomainChange{Outcome: outcome(2, true)}), queued(3, true), news(ledger.DomainChange{Excluded: at(4)})}, contract.Excluded},
-		{"forced and collected again", []ledger.Changes{news(ledger.DomainChange{Outcome: outcome(2, true)}), queued(3, true), news(ledger.DomainChange{Outcome: outcome(4, true), Met: at(3)})}, contract.Processed},
+		{"forced and collected again", []ledger.Changes{news(ledger.DomainChange{Outcome: outcome(2, true)}), queued(3, true), news(ledger.DomainChange{Outcome: outcome(4, true), SatisfiedUpTo: at(3)})}, contract.Processed},
 		{"forced by a second file, collected once", []ledger.Changes{queued(3, true), news(ledger.DomainChange{Outcome: outcome(4, true)}), queued(3, true)}, contract.Processed},
 		// The collector counts a collection that ended after the request as its answer, though it began before.
-		{"forced while it was being collected", []ledger.Changes{queued(1, false), queued(3, true), news(ledger.DomainChange{Outcome: outcome(2, true), Needed: at(3), Met: at(3)})}, contract.Processed},
-		{"reachable again", []ledger.Changes{news(ledger.DomainChange{Outcome: outcome(2, false)}), queued(3, true), news(ledger.DomainChange{Outcome: outcome(4, true), Met: at(3)})}, contract.Processed},
+		{"forced while it was being collected", []ledger.Changes{queued(1, false), queued(3, true), news(ledger.DomainChange{Outcome: outcome(2, true), RequiredSince: at(3), SatisfiedUpTo: at(3)})}, contract.Processed},
+		{"reachable again", []ledger.Changes{news(ledger.DomainChange{Outcome: outcome(2, false)}), queued(3, true), news(ledger.DomainChange{Outcome: outcome(4, true), SatisfiedUpTo: at(3)})}, contract.Processed},
 	} {
 		query(t, db, `DELETE FROM domains WHERE partition IN (SELECT id FROM partitions WHERE category = ?1)`, name)
 		for range 2 { // as if everything were delivered twice
@@ -85,7 +85,7 @@ func anyOrder(t T, db ledger.DB, name string) {
 			c.QueuedDomains = []ledger.Queued{{Partition: p, Names: []string{domain, "a.sg"}, At: next()}}
 		case 1:
 			q := ledger.Queued{Partition: p, Names: []string{domain}, At: next()}
-			q.Needed = q.At
+			q.RequiredSince = q.At
 			c.QueuedDomains = []ledger.Queued{q}
 		case 2:
 			next()
@@ -101,7 +101,7 @@ func anyOrder(t T, db ledger.DB, name string) {
 			c.QueuedFiles = []ledger.Queued{{Partition: p, Names: []string{file.Name}, At: next()}}
 		case 6:
 			q := ledger.Queued{Partition: p, Names: []string{file.Name}, At: next()}
-			q.Needed = q.At
+			q.RequiredSince = q.At
 			c.QueuedFiles = []ledger.Queued{q}
 		case 7:
 			f.Processed, f.Duration = next(), time.Duration(second)*time.Millisecond

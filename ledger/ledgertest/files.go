@@ -25,9 +25,9 @@ func fileLife(t T, db ledger.DB, name string) {
 		{"found processed", ledger.Changes{FoundFiles: []ledger.FileChange{{RawFile: file, Processed: at(50)}}}, 1, 0, 0},
 		{"another message of it given up", ledger.Changes{Files: []ledger.FileChange{{RawFile: file, GaveUp: at(60)}}}, 1, 0, 0},
 		{"sent once more", ledger.Changes{QueuedFiles: []ledger.Queued{{Partition: p, Names: []string{"raw_0001"}, At: at(70)}}}, 1, 0, 0},
-		{"forced", ledger.Changes{QueuedFiles: []ledger.Queued{{Partition: p, Names: []string{"raw_0001"}, At: at(80), Needed: at(80)}}}, 0, 0, 1},
+		{"forced", ledger.Changes{QueuedFiles: []ledger.Queued{{Partition: p, Names: []string{"raw_0001"}, At: at(80), RequiredSince: at(80)}}}, 0, 0, 1},
 		{"an old message processed it", ledger.Changes{Files: []ledger.FileChange{{RawFile: file, Processed: at(79)}}}, 0, 0, 1},
-		{"processed again", ledger.Changes{Files: []ledger.FileChange{{RawFile: file, Processed: at(90), Met: at(80), Duration: 3 * time.Second}}}, 1, 0, 0},
+		{"processed again", ledger.Changes{Files: []ledger.FileChange{{RawFile: file, Processed: at(90), SatisfiedUpTo: at(80), Duration: 3 * time.Second}}}, 1, 0, 0},
 	} {
 		record(t, db, step.changes)
 		s := stats(t, db, name).Processing

@@ -28,7 +28,7 @@ func reconcile(t T, db ledger.DB, name string) {
 	found := ledger.Found{
 		Partition: p, Started: at(30), Files: ledger.Range{UpTo: "raw_0008"}, Domains: ledger.Range{UpTo: "young.sg"},
 		Changes: ledger.Changes{
-			FoundFiles: []ledger.FileChange{{RawFile: file(1), Processed: at(2), Met: at(2)}, {RawFile: file(5), Processed: at(2), Met: at(2)}},
+			FoundFiles: []ledger.FileChange{{RawFile: file(1), Processed: at(2), SatisfiedUpTo: at(2)}, {RawFile: file(5), Processed: at(2), SatisfiedUpTo: at(2)}},
 			Files:      []ledger.FileChange{{RawFile: file(2)}, {RawFile: file(4)}},
 			Domains: []ledger.DomainChange{
 				{Partition: p, Domain: "example.com", Outcome: outcome(1, true)}, {Partition: p, Domain: "example.com.au", Outcome: outcome(9, false)}, {Partition: p, Domain: "new.sg", Outcome: outcome(2, true)},
