@@ -26,6 +26,10 @@ const (
 	MaxTimeQueued = 5 * time.Minute
 )
 
+// grace is for how long the send of a continuation may be repeated, so that it is not lost because the
+// time was over before its first failure.
+const grace = 10 * time.Second
+
 // backOff is how long a run waits before it tries a send again, attempt by attempt.
 var backOff = []time.Duration{500 * time.Millisecond, time.Second, 2 * time.Second}
 
@@ -368,6 +372,7 @@ func (r *run) goOn(ctx context.Context) error {
 	}{next})
 	var b contract.Batch
 	b.Add(body)
+	r.deadline = r.Now().Add(grace)
 	if err := r.send(ctx, &b); err != nil {
 		return contract.Wrap(contract.Storage, "orchestrator.Run", err)
 	}

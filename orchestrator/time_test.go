@@ -2,6 +2,7 @@ package orchestrator_test
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"slices"
 	"testing"
@@ -96,6 +97,28 @@ func TestTime(t *testing.T) {
 				t.Errorf("%s a call, %+v: %+v, want %+v", takes, f, total, sums)
 			}
 		}
+	}
+}
+
+// TestContinuationIsRepeated has the send fail that matters most, when the time of the run is over.
+func TestContinuationIsRepeated(t *testing.T) {
+	var keys []string
+	for n := range 1000 {
+		keys = append(keys, key("sg", "news", "2026-01-28", n))
+	}
+	s, l, o := slowWorld(t, 6*time.Second, keys...)
+	s.fail = func(nth int) error {
+		if nth == 4 { // after a listing and three batches
+			return errors.New("the queue is busy")
+		}
+		return nil
+	}
+	r, err := o.Run(t.Context(), contract.Continuation{})
+	if err != nil || r != (orchestrator.Result{FilesFound: 300, Sent: 300, Continued: true}) {
+		t.Errorf("got %+v, %v", r, err)
+	}
+	if len(l.at) != 300 || len(s.more) != 1 {
+		t.Errorf("%d files on record, continuations %v", len(l.at), s.more)
 	}
 }
 
