@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/controls"
 	"github.com/newsfork/seed-engine/handlers"
 	"github.com/newsfork/seed-engine/ledger"
 	"github.com/newsfork/seed-engine/ledger/sqlite"
@@ -91,7 +92,7 @@ func newFixture(t testing.TB, change func(*settings.Settings)) *fixture {
 		Orchestrator: &orchestrator.Orchestrator{Bucket: f.bucket, Queue: f.seeds, Ledger: f.ledger, Log: log, Now: now, Sleep: sleep},
 		Ledger:       f.ledger,
 		Letters:      &queues.Replays{Ledger: f.ledger, Letters: letters, Seeds: f.seeds, Domains: f.domains, Now: now},
-		Controls:     &queues.Controls{Bucket: f.bucket, Sleep: sleep},
+		Controls:     &controls.Store{Bucket: f.bucket, Sleep: sleep},
 		Reconciler:   &reconcile.Reconciler{Bucket: f.bucket, Letters: letters, Ledger: f.ledger, Now: now},
 		Backlog: func(_ context.Context, role string) (contract.Backlog, error) {
 			if role == "dlq" {

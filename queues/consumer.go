@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/controls"
 	"github.com/newsfork/seed-engine/ledger"
 	"github.com/newsfork/seed-engine/orchestrator"
 	"github.com/newsfork/seed-engine/processor"
@@ -61,7 +62,7 @@ type Consumer struct {
 	NewBatch     func(excluded func(link string) bool) Batch
 	Letters      *DeadLetters
 	Leases       *Leases
-	Controls     *Controls
+	Controls     *controls.Store
 	Tally        *Tally // what the Processor sends to
 	Seeds        Resender
 	Domains      Resender
@@ -76,13 +77,13 @@ func (c *Consumer) Handle(ctx context.Context, queue string, messages []Message)
 	role := Role(queue)
 	var excluded *contract.Exclusions
 	if role == Seed || role == Domain {
-		controls, exclusions, err := c.Controls.Read(ctx)
+		decisions, exclusions, err := c.Controls.Read(ctx)
 		switch {
 		case err != nil: // what is excluded is not known, so nothing is fetched
 			c.fail(ctx, queue, messages, err)
 			return
-		case controls.Pipeline.Paused:
-			c.holdBack(ctx, queue, messages, controls.Pipeline)
+		case decisions.Pipeline.Paused:
+			c.holdBack(ctx, queue, messages, decisions.Pipeline)
 			return
 		}
 		excluded = exclusions

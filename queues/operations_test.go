@@ -1,7 +1,6 @@
 package queues_test
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -255,50 +254,6 @@ func TestWithoutTheControlsNothingIsFetched(t *testing.T) {
 	reasons, err := ledger.New(f.db).Reasons(t.Context(), []ledger.Work{work})
 	if err != nil || len(reasons[work]) != 1 || reasons[work][0].ErrorType != contract.Storage {
 		t.Errorf("reasons: %+v, %v", reasons, err)
-	}
-}
-
-func TestControlsOfManyWritersAllCount(t *testing.T) {
-	bucket := r2.NewMemory()
-	bucket.Now = quickly()
-	var wg sync.WaitGroup
-	for i := range 5 {
-		wg.Go(func() {
-			c := &queues.Controls{Bucket: bucket, Sleep: func(context.Context, time.Duration) error { time.Sleep(time.Millisecond); return nil }}
-			for j := range 3 {
-				for { // a writer may lose too often in a row
-					_, err := c.Change(t.Context(), func(c *contract.Controls) error {
-						c.Exclusions = append(c.Exclusions, contract.Exclusion{Kind: "host", Value: fmt.Sprint(i, "-", j)})
-						return nil
-					})
-					if err == nil {
-						break
-					}
-					if contract.KindOf(err) != contract.Storage {
-						t.Error(err)
-						return
-					}
-				}
-			}
-		})
-	}
-	wg.Wait()
-	c := &queues.Controls{Bucket: bucket}
-	held, _, err := c.Read(t.Context())
-	if err != nil || len(held.Exclusions) != 15 {
-		t.Errorf("%d exclusions, %v", len(held.Exclusions), err)
-	}
-	if _, err := bucket.Put(t.Context(), "control/pipeline.json", []byte("{"), nil); err != nil {
-		t.Fatal(err)
-	}
-	if _, _, err := c.Read(t.Context()); contract.KindOf(err) != contract.Storage {
-		t.Errorf("an object that cannot be read: %v", err)
-	}
-	if err := bucket.Delete(t.Context(), "control/pipeline.json"); err != nil {
-		t.Fatal(err)
-	}
-	if held, _, err := c.Read(t.Context()); err != nil || len(held.Exclusions) != 0 {
-		t.Errorf("deleted: %+v, %v", held, err)
 	}
 }
 
