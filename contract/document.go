@@ -50,7 +50,7 @@ type DocumentURL struct {
 	Type     *string  `json:"type"`               // content type
 	Priority *float64 `json:"priority_score"`     // 0 to 1
 	Action   *string  `json:"recommended_action"` // what a scraper should do with it
-	Allowed  *bool    `json:"allowed"`            // by robots.txt; null where that of its host was not fetched
+	Allowed  *bool    `json:"allowed"`            // by robots.txt, null where that of its host was not fetched; false where operators excluded it
 }
 
 // RobotsSummary is the outcome of fetching robots.txt, as the workflow document names it.
@@ -78,7 +78,7 @@ type SitemapFacts struct {
 // Failure says why something is not there. Both are null when nothing failed.
 type Failure struct {
 	Error     *string `json:"error"`
-	ErrorType *string `json:"error_type"` // a Kind, robots_disallowed or robots_unknown
+	ErrorType *string `json:"error_type"` // a Kind, robots_disallowed, robots_unknown or excluded
 }
 
 // Source names the raw files that the URLs came from.

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/newsfork/seed-engine/collector"
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/ledger"
 	"github.com/newsfork/seed-engine/queues"
@@ -167,6 +168,26 @@ func TestExcludedDomainsAreNeverCollected(t *testing.T) {
 	f.handle(t, "newsfork-domain-dev", &message{id: "4", body: domainBody("out.sg"), attempts: 1})
 	if !slices.Contains(collected, "out.sg") {
 		t.Error("what is not excluded any more is not collected")
+	}
+}
+
+// TestExcludedHostsAreNoFailures: a domain of which no host may be asked counts as excluded, whatever its
+// message's attempts.
+func TestExcludedHostsAreNoFailures(t *testing.T) {
+	f := newFixture(t)
+	f.steps.collect = func(*contract.DomainMessage, bool) error {
+		return fmt.Errorf("%w: www.half.sg is not asked", collector.ErrExcluded)
+	}
+	f.steps.process = func(*contract.SeedMessage) error {
+		var b contract.Batch
+		b.Add([]byte(domainBody("half.sg")))
+		return f.Tally.Send(t.Context(), &b)
+	}
+	f.handle(t, "newsfork-seed-dev", &message{id: "1", body: seedBody(), attempts: 1})
+	m := &message{id: "2", body: domainBody("half.sg"), attempts: 4}
+	f.handle(t, "newsfork-domain-dev", m)
+	if s := f.stats(t); m.settled != "ack" || s.Excluded != 1 || s.Processing.DomainsFailed != 0 || s.Processing.DomainsPending != 0 {
+		t.Errorf("%s, excluded %d, %+v", m.settled, s.Excluded, s.Processing)
 	}
 }
 
