@@ -119,10 +119,10 @@ func build(log *slog.Logger) (*seedEngine, error) {
 	}
 	api := &handlers.API{
 		Settings: s, Orchestrator: steps, Bucket: handlers.Binding{Binding: bucket}, Seeds: seedQueue, Domains: domainQueue,
-		Ledger:     records,
-		Letters:    &queues.Replays{Ledger: records, Letters: letters, Seeds: seedQueue, Domains: domainQueue, Now: time.Now},
-		Controls:   decisions,
-		Reconciler: &reconcile.Reconciler{Bucket: bucket, Letters: letters, Ledger: records, Now: time.Now},
+		Ledger:      records,
+		DeadLetters: &queues.Replays{Ledger: records, Letters: letters, Seeds: seedQueue, Domains: domainQueue, Now: time.Now},
+		Controls:    decisions,
+		Reconciler:  &reconcile.Reconciler{Bucket: bucket, DeadLetters: letters, Ledger: records, Now: time.Now},
 		Backlog: func(ctx context.Context, role string) (contract.Backlog, error) {
 			b, err := map[string]queues.Producer{queues.Seed: seedQueue, queues.Domain: domainQueue, queues.DLQ: dlq}[role].Backlog(ctx)
 			return contract.Backlog{Messages: b.Messages, Bytes: b.Bytes, Oldest: contract.At(b.Oldest)}, err
