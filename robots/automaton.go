@@ -80,11 +80,23 @@ func (a *automaton) link(state int32) {
 	}
 }
 
-// step gives the state behind one more byte.
+// step gives the state behind one more byte. It is what the time for a path goes into, and a call is dear
+// in WebAssembly: so it looks for the child itself.
 func (a *automaton) step(state int32, c byte) int32 {
+	labels, first := a.states.labels, a.states.first
 	for state > 0 {
-		if next := a.states.child(state, c); next > 0 {
-			return next
+		low, high := first[state], first[state+1]
+		for high-low > 4 {
+			if middle := int32(uint32(low+high) / 2); labels[middle] <= c {
+				low = middle
+			} else {
+				high = middle
+			}
+		}
+		for ; low < high; low++ {
+			if labels[low] == c {
+				return low
+			}
 		}
 		state = a.fails[state]
 	}

@@ -200,10 +200,11 @@ func backwards(b []byte, s string) []byte {
 	return b
 }
 
-// match gives the rank of the rule that decides about a path, which begins with a slash.
-func (m *matcher) match(path string) int32 {
+// match gives the rank of the rule that decides about a path, which begins with a slash, and how many
+// steps that took.
+func (m *matcher) match(path string) (rank int32, steps int) {
 	best := int32(unmatched)
-	start := m.begins.find(path)
+	start := find(m.begins, path)
 	if start >= 0 {
 		e := &m.begins[start]
 		if best = e.begins; e.text == path {
@@ -211,19 +212,19 @@ func (m *matcher) match(path string) int32 {
 		}
 	}
 	if len(m.ends) == 0 && m.words == nil {
-		return best
+		return best, len(path)
 	}
 	s, ok := m.pool.Get().(*search)
 	if !ok {
 		s = &search{m: m}
 	}
 	defer m.pool.Put(s)
-	s.path, s.best = path, best
+	s.path, s.best, s.steps = path, best, len(path)
 	s.matchEnd()
 	if m.words != nil {
 		s.findWords()
 		s.matchChains(start)
 		s.forget()
 	}
-	return s.best
+	return s.best, s.steps
 }

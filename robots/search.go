@@ -11,20 +11,22 @@ type search struct {
 	path string
 	best int32 // rank of the best rule so far
 
+	steps  int // of Group.Cost
 	buffer []byte
 	ends   []int32 // longest word that ends at each byte of the path but the first, or -1
-	words  []place // by number
-	found  []int32 // the words of chains that occur
-	listed bool    // all of their places
+
+	// The words of chains that occur, and by the number of a word where it first and last begins. That is
+	// never at 0, where the path has its slash.
+	found       []int32
+	first, last []int32
+
+	lists  []list // by number, if places is filled
 	places []int32
 	stack  []visit
 }
 
-// place is where a word occurs. No word occurs at 0, where the path has its slash.
-type place struct {
-	first, last  int32 // where it begins
-	from, number int32 // part of search.places that lists all, if listed
-}
+// list is the part of search.places that has all places of a word.
+type list struct{ from, number int32 }
 
 // visit is a node of the chains to go on from: the parts up to there end at a place.
 type visit struct{ node, at int32 }
@@ -35,16 +37,16 @@ func (s *search) matchEnd() {
 		return
 	}
 	s.buffer = backwards(s.buffer[:0], s.path[1:])
-	if e := s.m.ends.find(string(s.buffer)); e >= 0 {
+	if e := find(s.m.ends, s.buffer); e >= 0 {
 		s.best = min(s.best, s.m.ends[e].begins)
 	}
 }
 
-// findWords runs through the path. A word of chains that was met, those that it ends with were too.
+// findWords runs through the path. Where a word of chains was met, those that it ends with were too.
 func (s *search) findWords() {
 	a := s.m.words
-	if s.words == nil {
-		s.words = make([]place, len(a.words))
+	if s.first == nil {
+		s.first, s.last = make([]int32, len(a.words)), make([]int32, len(a.words))
 	}
 	s.ends = s.ends[:0]
 	state := int32(0)
@@ -56,8 +58,8 @@ func (s *search) findWords() {
 			continue
 		}
 		s.best = min(s.best, a.words[w].rank)
-		for w = a.words[w].linked; w >= 0 && s.words[w].first == 0; w = a.words[w].shorter {
-			s.words[w].first = int32(i + 1 - len(a.words[w].text))
+		for w = a.words[w].linked; w >= 0 && s.first[w] == 0; w = a.words[w].shorter {
+			s.first[w] = int32(i + 1 - len(a.words[w].text))
 			s.found = append(s.found, w)
 		}
 	}
@@ -66,19 +68,25 @@ func (s *search) findWords() {
 	}
 	for i := len(s.ends) - 1; i >= 0; i-- {
 		if w := s.ends[i]; w >= 0 {
-			for w = a.words[w].linked; w >= 0 && s.words[w].last == 0; w = a.words[w].shorter {
-				s.words[w].last = int32(i + 2 - len(a.words[w].text))
+			for w = a.words[w].linked; w >= 0 && s.last[w] == 0; w = a.words[w].shorter {
+				s.last[w] = int32(i + 2 - len(a.words[w].text))
 			}
 		}
 	}
+	s.steps += 2 * len(s.found)
 }
 
 // forget makes the search ready for another path.
 func (s *search) forget() {
 	for _, w := range s.found {
-		s.words[w] = place{}
+		s.first[w], s.last[w] = 0, 0
 	}
-	s.found, s.listed = s.found[:0], false
+	if len(s.places) > 0 {
+		for _, w := range s.found {
+			s.lists[w] = list{}
+		}
+	}
+	s.found, s.places = s.found[:0], s.places[:0]
 }
 
 // matchChains follows the chains behind a start and those that it begins with. Taking the first place
@@ -88,7 +96,7 @@ func (s *search) matchChains(start int32) {
 		return
 	}
 	for ; start >= 0; start = s.m.begins[start].parent {
-		if e := &s.m.begins[start]; e.chains > 0 && s.comes(s.m.tails[e.chains], int32(len(e.text))) {
+		if e := &s.m.begins[start]; e.chains > 0 && s.mayDecide(e.chains, int32(len(e.text))) {
 			s.stack = append(s.stack, visit{e.chains, int32(len(e.text))})
 		}
 	}
@@ -104,30 +112,35 @@ func (s *search) matchChains(start int32) {
 func (s *search) goOn(v visit) {
 	low, high := s.m.chains.children(v.node)
 	if int(high-low) <= 8*len(s.found) {
-		for child := low; child < high; child++ {
-			s.try(child, v.at)
+		s.steps += 1 + int(high-low)/8
+		for i, p := range s.m.chains.labels[low:high] {
+			if s.last[p.word()] >= v.at {
+				s.try(low+int32(i), v.at)
+			}
 		}
 		return
 	}
+	s.steps += 8 * len(s.found)
 	for _, w := range s.found {
-		for p := part(w) << 1; p < part(w+1)<<1; p++ {
-			if child := s.m.chains.child(v.node, p); child > 0 {
-				s.try(child, v.at)
-			}
+		if s.last[w] < v.at {
+			continue
+		}
+		p := part(w) << 1
+		for child := s.m.chains.search(v.node, p); child < high && s.m.chains.labels[child] <= p+1; child++ {
+			s.try(child, v.at)
 		}
 	}
 }
 
-// try follows a part of a chain if it occurs at a place or behind, and can decide.
+// try follows a part of a chain that occurs at a place or behind, if it can decide.
 func (s *search) try(node, at int32) {
-	p := s.m.chains.labels[node]
-	w := &s.words[p.word()]
-	if w.last < at || s.m.strongest[node] >= s.best || !s.comes(s.m.tails[node], at) {
+	if !s.mayDecide(node, at) {
 		return
 	}
+	p := s.m.chains.labels[node]
 	length := int32(len(s.m.words.words[p.word()].text))
 	if p.last() {
-		if int(w.last+length) == len(s.path) {
+		if int(s.last[p.word()]+length) == len(s.path) {
 			s.best = min(s.best, s.m.ranks[node])
 		}
 		return
@@ -138,50 +151,70 @@ func (s *search) try(node, at int32) {
 	}
 }
 
-// comes reports whether a word, if it is one, occurs at a place or behind.
-func (s *search) comes(word, at int32) bool { return word < 0 || s.words[word].last >= at }
+// mayDecide reports whether a pattern that ends at a node or below, and has yet to match what stands at a
+// place or behind, can be better than the best so far.
+func (s *search) mayDecide(node, at int32) bool {
+	tail := s.m.tails[node]
+	return s.m.strongest[node] < s.best && (tail < 0 || s.last[tail] >= at)
+}
 
 // next gives the first place of a word from at on, where there is one.
 func (s *search) next(word, at int32) int32 {
-	w := &s.words[word]
-	if w.first >= at {
-		return w.first
+	s.steps++
+	if s.first[word] >= at {
+		return s.first[word]
 	}
-	if !s.listed {
+	if s.last[word] == at {
+		return at
+	}
+	s.steps++
+	if len(s.places) == 0 {
 		s.list()
 	}
-	if w.number == 0 { // one of many that end with one another
-		return at + int32(strings.Index(s.path[at:], s.m.words.words[word].text))
+	l := s.lists[word]
+	if l.number == 0 { // one of many that end with one another
+		next := at + int32(strings.Index(s.path[at:], s.m.words.words[word].text))
+		s.steps += int(next-at) / 8
+		return next
 	}
-	places := s.places[w.from : w.from+w.number]
-	i, _ := slices.BinarySearch(places, at)
-	return places[i]
+	low, high := l.from, l.from+l.number
+	for low < high {
+		if middle := int32(uint32(low+high) / 2); s.places[middle] < at {
+			low = middle + 1
+		} else {
+			high = middle
+		}
+	}
+	return s.places[low]
 }
 
 // list notes where the words of chains occur, all places of each.
 func (s *search) list() {
-	s.listed = true
-	s.eachPlace(func(w *place, _ int32) { w.number++ })
+	if s.lists == nil {
+		s.lists = make([]list, len(s.first))
+	}
+	words := s.m.words.words
+	for _, w := range s.ends {
+		if w >= 0 {
+			for w = words[w].listed; w >= 0; w = words[w].shorter {
+				s.lists[w].number++
+			}
+		}
+	}
 	total := int32(0)
 	for _, w := range s.found {
-		p := &s.words[w]
-		p.from, total, p.number = total, total+p.number, 0
+		l := &s.lists[w]
+		l.from, total, l.number = total, total+l.number, 0
 	}
 	s.places = slices.Grow(s.places[:0], int(total))[:total]
-	s.eachPlace(func(w *place, at int32) {
-		s.places[w.from+w.number] = at
-		w.number++
-	})
-}
-
-func (s *search) eachPlace(do func(w *place, at int32)) {
-	words := s.m.words.words
 	for i, w := range s.ends {
-		if w < 0 {
-			continue
-		}
-		for w = words[w].listed; w >= 0; w = words[w].shorter {
-			do(&s.words[w], int32(i+2-len(words[w].text)))
+		if w >= 0 {
+			for w = words[w].listed; w >= 0; w = words[w].shorter {
+				l := &s.lists[w]
+				s.places[l.from+l.number] = int32(i + 2 - len(words[w].text))
+				l.number++
+			}
 		}
 	}
+	s.steps += 2 * int(total)
 }

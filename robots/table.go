@@ -52,8 +52,8 @@ func beginsWith(text, start string) bool {
 }
 
 // find gives the longest entry that text begins with, or -1. The others are its ancestors.
-func (t table) find(text string) int32 {
-	i := int32(sort.Search(len(t), func(i int) bool { return t[i].text > text })) - 1
+func find[T string | []byte](t table, text T) int32 {
+	i := int32(sort.Search(len(t), func(i int) bool { return t[i].text > string(text) })) - 1
 	if i < 0 {
 		return -1
 	}

@@ -59,8 +59,15 @@ func (t *trie[L]) end(sequence []L) int32 {
 
 // child gives the child with a label, or 0.
 func (t *trie[L]) child(node int32, label L) int32 {
+	if c := t.search(node, label); c < t.first[node+1] && t.labels[c] == label {
+		return c
+	}
+	return 0
+}
+
+// search gives the first child with a label that is not less, or the node behind the last child.
+func (t *trie[L]) search(node int32, label L) int32 {
 	low, high := t.children(node)
-	end := high
 	for low < high {
 		middle := int32(uint32(low+high) / 2)
 		if t.labels[middle] < label {
@@ -69,8 +76,5 @@ func (t *trie[L]) child(node int32, label L) int32 {
 			high = middle
 		}
 	}
-	if low < end && t.labels[low] == label {
-		return low
-	}
-	return 0
+	return low
 }
