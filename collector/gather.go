@@ -60,6 +60,7 @@ type gathering struct {
 	session *fetch.Session
 	group   *robots.Group     // our group of the effective host's robots.txt
 	rulings *rulings          // of all hosts that were asked
+	pace    *pace             // of long work
 	named   []string          // the Sitemap lines of that robots.txt, all of them
 	roots   map[string]string // entry point of each sitemap that was read, by the URL it was asked under
 	facts   *facts
@@ -76,7 +77,7 @@ type gathering struct {
 // as it comes in. Only failures of the bucket are errors; those of the domain are facts.
 func (b *Batch) gather(ctx context.Context, m *contract.DomainMessage, dir r2.DomainDir) (*facts, error) {
 	s := b.Settings
-	g := &gathering{Batch: b, message: m, dir: dir, roots: map[string]string{}, rulings: newRulings(), unread: map[string]error{}, facts: &facts{feeds: []contract.Feed{}}}
+	g := &gathering{Batch: b, message: m, dir: dir, roots: map[string]string{}, unread: map[string]error{}, facts: &facts{feeds: []contract.Feed{}}}
 	session := fetch.NewSession(fetch.Config{
 		UserAgent: s.UserAgent, Excluded: b.excluded, Rules: g.rules, Interval: s.RequestInterval, MaxCrawlDelay: s.MaxCrawlDelay,
 		MaxRequests: s.MaxRequestsPerDomain, MaxRedirects: maxRedirects,
@@ -85,6 +86,8 @@ func (b *Batch) gather(ctx context.Context, m *contract.DomainMessage, dir r2.Do
 	}, b.Transport, b.Clock, b.limiter)
 	defer session.Close()
 	g.session = session
+	g.pace = b.newPace(ctx, session.Expired)
+	g.rulings = newRulings(g.pace)
 	err := g.run(ctx)
 	freeAt := session.FreeAt()
 	if latest := b.Clock.Now().Add(maxHold); freeAt.After(latest) {
@@ -124,6 +127,13 @@ func (g *gathering) run(ctx context.Context) error {
 	}
 	g.logSitemap()
 	g.homePage(ctx)
+	if g.rulings.exhausted() {
+		g.facts.partial = true
+		g.undiscovered(g.facts.origin.Answer.URL, 0, contract.Failure{
+			Error:     contract.Text("its rules take too long to match: not all URLs were"),
+			ErrorType: contract.Text(string(contract.Timeout)),
+		})
+	}
 	return nil
 }
 

@@ -25,11 +25,16 @@ const maxOtherHosts = 4
 type rulings struct {
 	groups map[string]*robots.Group // our group, by authority
 	hosts  map[string]*robots.Group // by host name: that of its authority which was read first
+	pace   *pace
+	steps  int // that are left for verdicts
 }
 
-func newRulings() *rulings {
-	return &rulings{groups: map[string]*robots.Group{}, hosts: map[string]*robots.Group{}}
+func newRulings(p *pace) *rulings {
+	return &rulings{groups: map[string]*robots.Group{}, hosts: map[string]*robots.Group{}, pace: p, steps: maxSteps}
 }
+
+// exhausted reports whether the rules were too slow for all URLs.
+func (r *rulings) exhausted() bool { return r.steps <= 0 }
 
 // add notes the group of an authority, unless there is one.
 func (r *rulings) add(authority string, group *robots.Group) {
@@ -47,16 +52,21 @@ func (r *rulings) standIn(host string, group *robots.Group) {
 }
 
 // verdict says whether robots.txt allows a URL in canonical form. Where that of its authority was not
-// read, another one of the host counts; known is false where there is none.
+// read, another one of the host counts; known is false where there is none, and when the rules are
+// exhausted. It may rest.
 func (r *rulings) verdict(link string) (allowed, known bool) {
 	group := r.groups[authorityOf(link)]
 	if group == nil {
 		group = r.hosts[markup.HostOf(link)]
 	}
-	if group == nil {
+	if group == nil || r.exhausted() {
+		r.pace.spend(stepsPerURL)
 		return false, false
 	}
-	return group.Allowed(link), true
+	allowed, steps := group.Cost(link)
+	r.steps -= steps
+	r.pace.spend(stepsPerURL + steps)
+	return allowed, true
 }
 
 // store writes the groups that a document and its robots.txt do not give: all but main, as texts of
@@ -167,7 +177,7 @@ func (g *gathering) rules(ctx context.Context, authority *url.URL) (func(link st
 	t := g.robotsTarget(name + "/robots.txt")
 	t.Once = !within(authority.Hostname(), g.message.Domain) // a foreign host is not worth retries
 	a, failure := g.session.Fetch(ctx, t)
-	if errors.Is(failure, fetch.ErrBudget) || errors.Is(failure, fetch.ErrDeadline) || errors.Is(failure, fetch.ErrDisallowed) || errors.Is(failure, fetch.ErrExcluded) {
+	if errors.Is(failure, fetch.ErrBudget) || errors.Is(failure, fetch.ErrDeadline) || errors.Is(failure, fetch.ErrDisallowed) {
 		return nil, failure
 	}
 	result := evaluate(a, failure)

@@ -145,7 +145,7 @@ func (g *gathering) read(ctx context.Context, c sitemap.Candidate, a *fetch.Answ
 		}
 		options.Tee = e
 	}
-	summary, broken := sitemap.Parse(a.Body, a.URL, options, fn)
+	summary, broken := g.parse(a.Body, a.URL, options, fn)
 	switch {
 	case e != nil && e.err != nil:
 		return nil, failure, e.abort(e.err)

@@ -58,10 +58,10 @@ func (a *Analyser) Crawl(home string) *Crawl {
 	return c
 }
 
-// allowed asks robots.txt; what it is not known to allow is not requested, nor what operators excluded.
+// allowed asks robots.txt; what it is not known to allow is not requested.
 func (c *Crawl) allowed(url string) bool {
 	allowed, known := c.a.robots(url)
-	return allowed && known && !c.a.ruledOut(url)
+	return allowed && known
 }
 
 // Next gives the next page to request, if there is one.

@@ -38,10 +38,8 @@ type Rules func(ctx context.Context, authority *url.URL) (allowed func(url strin
 // The errors of a Session that say: do not ask. They have the kind Validation (ErrDeadline:
 // Timeout; ErrRobotsUnknown: that of what went wrong), and no request was made for the URL they name.
 var (
-	// ErrDisallowed: robots.txt forbids the URL.
+	// ErrDisallowed: robots.txt forbids the URL, or an operator excluded it.
 	ErrDisallowed = errors.New("robots_disallowed")
-	// ErrExcluded: an operator excluded the URL.
-	ErrExcluded = errors.New("excluded")
 	// ErrRobotsUnknown is for Rules that cannot say what robots.txt allows.
 	ErrRobotsUnknown = errors.New("robots_unknown")
 	// ErrBudget: MaxRequests requests were made.
@@ -327,7 +325,7 @@ func (r *run) permitted(u *url.URL, link string) error {
 		return contract.Wrap(contract.Timeout, "fetch.Session", err)
 	}
 	if r.cfg.Excluded != nil && r.cfg.Excluded(link) {
-		return stop(contract.Validation, ErrExcluded, "%s is not asked: an operator excluded it", link)
+		return stop(contract.Validation, ErrDisallowed, "%s is not asked: an operator excluded it", link)
 	}
 	if !r.target.Robots {
 		if err := r.obey(u, link); err != nil {
@@ -416,6 +414,14 @@ func (r *run) sleepUntil(t time.Time, link string) (slept time.Duration, err err
 
 // forever stands for a limit that is not set.
 const forever = time.Duration(math.MaxInt64)
+
+// Expired fails with ErrDeadline once Deadline or MaxWall has passed.
+func (s *Session) Expired() error {
+	if s.left() > 0 {
+		return nil
+	}
+	return stop(contract.Timeout, ErrDeadline, "the time for the domain is over")
+}
 
 // left is the time until Deadline or MaxWall, whichever is nearer.
 func (s *Session) left() time.Duration {

@@ -8,7 +8,7 @@ import (
 	"github.com/newsfork/seed-engine/worker"
 )
 
-// Pool gives the counters and the state of this isolate's instance pool.
+// Pool tells what the instance pool of this isolate did and holds.
 func Pool() (s PoolStats, err error) {
 	stats, err := worker.PoolStats()
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/newsfork/seed-engine/contract"
 )
 
-// StatusQuery selects what Status reads.
+// StatusQuery says what Status is to tell.
 type StatusQuery struct {
 	Filter      contract.Filter
 	Now         time.Time
@@ -76,11 +76,11 @@ func average(sum, n float64) int64 {
 	return int64(math.Round(sum / n))
 }
 
-// Status is the state of the pipeline.
+// Status is what the ledger tells of the pipeline.
 type Status struct {
 	contract.Stats
 	AlarmReading
-	FilesTimed int64 // processed files whose duration was measured
+	FilesTimed int64 // processed files whose duration is known
 	AvgFileMS  int64 // of these
 	Partitions []contract.PartitionStats
 	Errors     []contract.ErrorCount

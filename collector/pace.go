@@ -1,0 +1,75 @@
+package collector
+
+import (
+	"context"
+	"io"
+	"time"
+
+	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/fetch"
+	"github.com/newsfork/seed-engine/robots"
+	"github.com/newsfork/seed-engine/sitemap"
+)
+
+// Work on URLs is measured in the steps of robots.Group.Cost, of some 20 ns each in WebAssembly.
+const (
+	stepsPerURL = 500       // what its analysis costs beside
+	stepsToRest = 2_000_000 // between two rests
+)
+
+// maxSteps bounds the steps that match the URLs of a domain against robots.txt. It is a variable for tests.
+var maxSteps = robots.MaxSteps
+
+// pace lets others run during long work. Go has one thread in WebAssembly, and timers fire only when
+// everything in Go waits: without a rest no lease is renewed, and no timeout comes.
+type pace struct {
+	ctx     context.Context
+	clock   fetch.Clock
+	expired func() error // why the work has to end, if it has
+	steps   int          // since the last rest
+	err     error        // of a rest: the work is to end
+}
+
+func (b *Batch) newPace(ctx context.Context, expired func() error) *pace {
+	return &pace{ctx: ctx, clock: b.Clock, expired: expired}
+}
+
+// spend counts steps, and rests when it is time to.
+func (p *pace) spend(steps int) {
+	if p.steps += steps; p.steps < stepsToRest || p.err != nil {
+		return
+	}
+	p.steps = 0
+	if err := p.clock.Sleep(p.ctx, time.Millisecond); err != nil {
+		p.err = contract.Wrap(contract.Timeout, "collector.pace", err)
+		return
+	}
+	p.err = p.expired()
+}
+
+// parse is sitemap.Parse that ends when the work is to end.
+func (g *gathering) parse(body io.Reader, base string, o sitemap.Options, fn func(*sitemap.Entry)) (sitemap.Summary, error) {
+	s, err := sitemap.Parse(&paced{body, g.pace}, base, o, func(e *sitemap.Entry) {
+		if g.pace.err == nil {
+			fn(e)
+		}
+	})
+	if g.pace.err != nil {
+		g.stopped(g.pace.err)
+		return s, g.pace.err
+	}
+	return s, err
+}
+
+// paced is a body that ends when the work is to end.
+type paced struct {
+	io.Reader
+	pace *pace
+}
+
+func (r *paced) Read(p []byte) (int, error) {
+	if r.pace.err != nil {
+		return 0, r.pace.err
+	}
+	return r.Reader.Read(p)
+}
