@@ -58,7 +58,8 @@ var mayImport = map[string][]string{
 	"orchestrator": {"contract", "r2"},
 	"processor":    {"contract", "markup", "dataset", "r2"},
 	"collector":    {"contract", "markup", "settings", "r2", "fetch", "robots", "sitemap", "feed", "discovery"},
-	"queues":       {"contract", "orchestrator", "processor", "collector", "ledger", "r2"},
+	"controls":     {"contract", "r2"},
+	"queues":       {"contract", "controls", "orchestrator", "processor", "collector", "ledger", "r2"},
 	"alarms":       {"contract", "ledger"},
 	"reconcile":    {"contract", "ledger", "r2"},
 	"handlers":     {"contract", "alarms", "markup", "settings", "orchestrator", "processor", "collector", "ledger", "r2"},
@@ -71,7 +72,7 @@ var mayImport = map[string][]string{
 	"r2/r2test":           {"contract", "r2"},
 
 	// Programs.
-	"main":                     {"alarms", "collector", "contract", "fetch", "handlers", "ledger", "orchestrator", "processor", "queues", "r2", "reconcile", "settings", "sitemap", "worker"},
+	"main":                     {"alarms", "collector", "contract", "controls", "fetch", "handlers", "ledger", "orchestrator", "processor", "queues", "r2", "reconcile", "settings", "sitemap", "worker"},
 	"cmd/seedctl":              {"contract", "discovery", "orchestrator", "r2", "robots", "sitemap"},
 	"discovery/train":          {"discovery/internal/lexicon", "discovery/internal/linear", "discovery/internal/urltext"},
 	"bench/runtime/health":     {},

@@ -19,6 +19,7 @@ import (
 	"github.com/newsfork/seed-engine/alarms"
 	"github.com/newsfork/seed-engine/collector"
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/controls"
 	"github.com/newsfork/seed-engine/fetch"
 	"github.com/newsfork/seed-engine/handlers"
 	"github.com/newsfork/seed-engine/ledger"
@@ -96,7 +97,7 @@ func build(log *slog.Logger) (*seedEngine, error) {
 	bucket := r2.NewBinding("DATASETS_BUCKET")
 	seedQueue, domainQueue, dlq := queues.NewProducer("SEED_QUEUE"), queues.NewProducer("DOMAIN_QUEUE"), queues.NewProducer("DLQ")
 	records := ledger.New(ledger.NewD1("METADATA_DB"))
-	controls := &queues.Controls{Bucket: bucket, Sleep: worker.Sleep}
+	decisions := &controls.Store{Bucket: bucket, Sleep: worker.Sleep}
 	steps := &orchestrator.Orchestrator{Bucket: bucket, Queue: seedQueue, Ledger: records, Log: log, Now: time.Now, Sleep: worker.Sleep}
 	continued := *steps
 	continued.MaxTime = orchestrator.MaxTimeQueued
@@ -113,15 +114,15 @@ func build(log *slog.Logger) (*seedEngine, error) {
 		NewBatch:     func(excluded func(string) bool) queues.Batch { return domains.NewBatch(excluded) },
 		Letters:      letters,
 		Leases:       &queues.Leases{Ledger: records, Queue: domainQueue, Sleep: worker.Sleep, Log: log, Now: time.Now},
-		Controls:     controls, Tally: tally, Seeds: seedQueue, Domains: domainQueue,
+		Controls:     decisions, Tally: tally, Seeds: seedQueue, Domains: domainQueue,
 		RetryDelay: s.RetryDelay, Log: log, Now: time.Now,
 	}
 	api := &handlers.API{
 		Settings: s, Orchestrator: steps, Bucket: handlers.Binding{Binding: bucket}, Seeds: seedQueue, Domains: domainQueue,
-		Ledger:     records,
-		Letters:    &queues.Replays{Ledger: records, Letters: letters, Seeds: seedQueue, Domains: domainQueue, Now: time.Now},
-		Controls:   controls,
-		Reconciler: &reconcile.Reconciler{Bucket: bucket, Letters: letters, Ledger: records, Now: time.Now},
+		Ledger:      records,
+		DeadLetters: &queues.Replays{Ledger: records, Letters: letters, Seeds: seedQueue, Domains: domainQueue, Now: time.Now},
+		Controls:    decisions,
+		Reconciler:  &reconcile.Reconciler{Bucket: bucket, DeadLetters: letters, Ledger: records, Now: time.Now},
 		Backlog: func(ctx context.Context, role string) (contract.Backlog, error) {
 			b, err := map[string]queues.Producer{queues.Seed: seedQueue, queues.Domain: domainQueue, queues.DLQ: dlq}[role].Backlog(ctx)
 			return contract.Backlog{Messages: b.Messages, Bytes: b.Bytes, Oldest: contract.At(b.Oldest)}, err

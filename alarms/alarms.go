@@ -1,4 +1,4 @@
-// Package alarms holds the rules of the alarms, judges them by what the ledger counts, and posts to a
+// Package alarms has the rules of the alarms, judges them by what the ledger counts, and posts to a
 // webhook when an alarm begins and when it ends.
 package alarms
 
@@ -49,7 +49,7 @@ type Watch struct {
 	Now         func() time.Time
 }
 
-// Run notes which alarms changed since the last run, and posts what was not posted yet, oldest
+// Run records which alarms changed since the last run, and posts what was not posted yet, oldest
 // first. What the webhook does not take is tried again by the next run; that is no error.
 func (w *Watch) Run(ctx context.Context) error {
 	if err := w.saveChanges(ctx, w.Now()); err != nil || w.URL == "" {
@@ -113,7 +113,7 @@ func (w *Watch) saveChanges(ctx context.Context, at time.Time) error {
 }
 
 // reason is what the log says of a failed post: our own message, never its cause. Messages of the
-// platform repeat the URL, and whoever has that may post.
+// platform repeat the URL, and anyone who has that may post.
 func reason(err error) string {
 	var e *contract.Error
 	if errors.As(err, &e) && e.Message != "" {

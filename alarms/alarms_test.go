@@ -23,11 +23,11 @@ import (
 
 var noon = time.Date(2026, 1, 28, 12, 0, 0, 0, time.UTC)
 
-// webhook keeps what it was told, or fails.
+// webhook keeps what is posted to it, or fails.
 type webhook struct {
 	schema *jsonschema.Schema
 	t      *testing.T
-	told   []string
+	posted []string
 	ids    []string
 	bodies [][]byte
 	err    error
@@ -48,7 +48,7 @@ func (w *webhook) Post(_ context.Context, url, id string, body []byte, timeout t
 	if err := json.Unmarshal(body, &c); err != nil || c.ID != id || url != "https://hooks.example/x" || timeout <= 0 {
 		w.t.Errorf("%s to %s: %v", body, url, err)
 	}
-	w.told, w.ids, w.bodies = append(w.told, c.Alarm+" "+c.State), append(w.ids, id), append(w.bodies, body)
+	w.posted, w.ids, w.bodies = append(w.posted, c.Alarm+" "+c.State), append(w.ids, id), append(w.bodies, body)
 	return nil
 }
 
@@ -75,7 +75,7 @@ func alarmSchema(t *testing.T) *jsonschema.Schema {
 	return s
 }
 
-func TestEveryChangeIsToldOnce(t *testing.T) {
+func TestEveryChangeIsPostedOnce(t *testing.T) {
 	db, err := sqlite.Open()
 	if err != nil {
 		t.Fatal(err)
@@ -90,12 +90,12 @@ func TestEveryChangeIsToldOnce(t *testing.T) {
 	}
 	run := func(what string, want ...string) {
 		t.Helper()
-		hook.told = nil
+		hook.posted = nil
 		if err := w.Run(t.Context()); err != nil {
 			t.Errorf("%s: %v", what, err)
 		}
-		if !slices.Equal(hook.told, want) {
-			t.Errorf("%s: told %v, want %v", what, hook.told, want)
+		if !slices.Equal(hook.posted, want) {
+			t.Errorf("%s: posted %v, want %v", what, hook.posted, want)
 		}
 	}
 	unreachable := func(n int) {
@@ -124,13 +124,13 @@ func TestEveryChangeIsToldOnce(t *testing.T) {
 	hook.err = nil
 	now = now.Add(time.Minute)
 	run("the webhook is back", "domain_failures ok", "domain_failures firing")
-	run("everything was told")
+	run("everything was posted")
 
 	w.URL = ""
 	now = now.Add(2 * time.Hour)
-	run("nobody is to be told")
+	run("without a webhook")
 	w.URL = "https://hooks.example/x"
-	run("what ended while nobody was to be told is no news any more")
+	run("what ended while there was no webhook is not posted later")
 
 	slices.Sort(hook.ids)
 	if len(slices.Compact(hook.ids)) != 3 {

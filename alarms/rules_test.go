@@ -58,7 +58,7 @@ func (w *world) finish(at time.Time, good, bad int, duration time.Duration) {
 // expect runs the cron at a time, and compares what it posts.
 func (w *world) expect(what string, at time.Time, want ...string) {
 	w.t.Helper()
-	w.hook.told = nil
+	w.hook.posted = nil
 	watch := &alarms.Watch{
 		Ledger: w.Ledger, Webhook: w.hook, URL: "https://hooks.example/x", Environment: "staging",
 		Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return at },
@@ -66,9 +66,9 @@ func (w *world) expect(what string, at time.Time, want ...string) {
 	if err := watch.Run(w.t.Context()); err != nil {
 		w.t.Fatal(err)
 	}
-	slices.Sort(w.hook.told) // those of one run have one time
-	if !slices.Equal(w.hook.told, want) {
-		w.t.Errorf("%s: %v, want %v", what, w.hook.told, want)
+	slices.Sort(w.hook.posted) // those of one run have one time
+	if !slices.Equal(w.hook.posted, want) {
+		w.t.Errorf("%s: %v, want %v", what, w.hook.posted, want)
 	}
 }
 

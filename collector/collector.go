@@ -61,7 +61,7 @@ func (b *Batch) FreeAt(domain string) time.Time {
 // Collect brings the document of the message's domain up to date. It may be called for several
 // domains at once, but not for one domain. When no request got any HTTP answer it fails with the
 // cause, so that an outage does not become a contract; as the last attempt it writes the document
-// as unreachable and fails no more. It returns the document as it is stored then.
+// as unreachable and fails no more, but for ErrExcluded. It returns the document as it is stored then.
 func (b *Batch) Collect(ctx context.Context, m *contract.DomainMessage, last bool) (*contract.Document, error) {
 	b.Log.Info("domain_collector_start", "domain_id", m.DomainID, "registrable_domain", m.Domain)
 	dir := r2.DomainDir{Partition: m.Partition, Domain: m.Domain}
@@ -104,7 +104,7 @@ func (b *Batch) ask(ctx context.Context, m *contract.DomainMessage, dir r2.Domai
 			return nil, err
 		}
 	}
-	if f.reachable || last {
+	if f.reachable || last && !errors.Is(f.failure, ErrExcluded) {
 		return f, nil
 	}
 	if ctx.Err() == nil { // a silence of our own making says nothing of the domain

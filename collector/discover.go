@@ -20,7 +20,7 @@ import (
 func (g *gathering) analyse() {
 	g.facts.analyser = discovery.NewAnalyser(discovery.Options{
 		Domain: g.message.Domain, Now: g.Clock.Now(),
-		Context: discovery.Context{Authority: g.message.Authority}, Robots: g.rulings.verdict,
+		Context: discovery.Context{Authority: g.message.Authority}, Robots: g.rulings.verdict, Excluded: g.excluded,
 	})
 }
 
@@ -109,6 +109,10 @@ func (a *analysis) see(url string) {
 // score says how a raw URL is to be treated.
 func (a *analysis) score(e *contract.DocumentURL) {
 	if a.rebuilt && e.Type != nil {
+		if a.Excludes(e.URL) {
+			ignore := string(discovery.Ignore)
+			e.Action, e.Allowed = &ignore, new(bool)
+		}
 		return
 	}
 	s := a.Score(e.URL)
@@ -131,12 +135,13 @@ func (b *Batch) analysis(ctx context.Context, dir r2.DomainDir, old *contract.Do
 	if err != nil {
 		return nil, err
 	}
-	a, err := restore(data, known)
+	o := discovery.Options{Robots: known.verdict, Excluded: b.excluded}
+	a, err := restore(data, o)
 	if err == nil {
 		return &analysis{Analyser: a}, nil
 	}
 	b.Log.Warn("discovery_failed", "error_type", contract.KindOf(err), "error", err.Error(), "key", dir.Discovery())
-	return &analysis{Analyser: rebuild(old, known), rebuilt: true}, nil
+	return &analysis{Analyser: rebuild(old, o), rebuilt: true}, nil
 }
 
 // storedRulings are those of a collection: of the robots.txt that is stored as evidence, and of the other
@@ -163,17 +168,17 @@ func (b *Batch) storedRulings(ctx context.Context, dir r2.DomainDir, d *contract
 }
 
 // restore continues the analysis of a domain that was collected earlier from what is stored of it.
-func restore(data []byte, known *rulings) (*discovery.Analyser, error) {
+func restore(data []byte, o discovery.Options) (*discovery.Analyser, error) {
 	state, err := discovery.ParseState(data)
 	if err != nil {
 		return nil, err
 	}
-	return discovery.Restore(state, known.verdict)
+	return discovery.Restore(state, o)
 }
 
 // rebuild begins the analysis again with what the document shows of it.
-func rebuild(d *contract.Document, known *rulings) *discovery.Analyser {
-	o := discovery.Options{Domain: d.Domain, Now: d.CollectedAt.Time, Robots: known.verdict}
+func rebuild(d *contract.Document, o discovery.Options) *discovery.Analyser {
+	o.Domain, o.Now = d.Domain, d.CollectedAt.Time
 	if d.Authority != nil {
 		o.Context.Authority = *d.Authority
 	}
@@ -205,6 +210,7 @@ func (b *Batch) read(ctx context.Context, key string) ([]byte, error) {
 // for nothing, so the time that discovery took stays that of the collection.
 func (b *Batch) discovered(d *contract.Document, a *analysis, f *facts) {
 	if a.rebuilt {
+		strikeExcluded(d, a.Excludes)
 		return
 	}
 	found := a.Result()
@@ -230,6 +236,18 @@ func (b *Batch) discovered(d *contract.Document, a *analysis, f *facts) {
 	c := a.Contract(terms)
 	d.Contract = marshal(c)
 	d.ValidUntil = contract.Time{Time: c.ValidUntil(d.CollectedAt.Time)}
+}
+
+// strikeExcluded takes what operators excluded out of what a document says already.
+func strikeExcluded(d *contract.Document, excluded func(url string) bool) {
+	var found discovery.Discovery
+	if json.Unmarshal(d.Discovery, &found) == nil && found.Strike(excluded) {
+		d.Discovery = marshal(found)
+	}
+	var how discovery.FetchContract
+	if json.Unmarshal(d.Contract, &how) == nil && how.Strike(excluded) {
+		d.Contract = marshal(how)
+	}
 }
 
 // processingTime is processing_time_ms of an intelligent_discovery.

@@ -3,7 +3,9 @@ package collector_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"github.com/newsfork/seed-engine/collector"
 	"runtime"
 	"slices"
 	"strings"
@@ -338,4 +340,128 @@ func (g *heapGauge) Put(ctx context.Context, key string, body []byte, o *r2.PutO
 		g.most = max(g.most, m.HeapAlloc-stored)
 	}
 	return g.Memory.Put(ctx, key, body, o)
+}
+
+// excludes are exclusions by URL pattern.
+func excludes(patterns ...string) func(link string) bool {
+	var list []contract.Exclusion
+	for _, p := range patterns {
+		list = append(list, contract.Exclusion{Kind: contract.ExcludeURL, Value: p})
+	}
+	return contract.NewExclusions(list).URL
+}
+
+// busy is a site with a feed, a sitemap, a section page and a blog, which operators may want to exclude.
+func busy() map[string]fetchtest.Page {
+	pages := healthy()
+	var sitemap, feed strings.Builder
+	for i := range 9 {
+		fmt.Fprintf(&sitemap, "<url><loc>https://example.com/blog/news/story-%d-of-the-day</loc><lastmod>2026-01-2%d</lastmod></url>", i, i)
+		fmt.Fprintf(&sitemap, "<url><loc>https://example.com/news/story-%d-of-the-day</loc><lastmod>2026-01-1%d</lastmod></url>", i, i)
+		fmt.Fprintf(&feed, "<item><link>https://example.com/blog/news/story-%d-of-the-day</link></item>", i)
+	}
+	html := map[string]string{"Content-Type": "text/html"}
+	pages["https://example.com/sitemap.xml"] = fetchtest.Page{Body: "<urlset>" + sitemap.String() + "<url><loc>https://example.com/blog/news</loc></url><url><loc>https://example.com/news</loc></url></urlset>"}
+	pages["https://example.com/blog/feed"] = fetchtest.Page{Body: "<rss><channel><title>x</title>" + feed.String() + "</channel></rss>"}
+	pages["https://example.com/"] = fetchtest.Page{Header: html, Body: `<link rel="alternate" type="application/rss+xml" href="/blog/feed"><a href="/blog/press-releases">Press</a>`}
+	pages["https://example.com/blog/press-releases"] = fetchtest.Page{Header: html}
+	return pages
+}
+
+// TestExclusionsReachTheContract: what operators excluded is nowhere named as worth a visit, whether it
+// was excluded before the collection or before a merge, and whether the state of the discovery is there.
+func TestExclusionsReachTheContract(t *testing.T) {
+	blog := excludes("https://example.com/blog/*")
+	for name, lose := range map[string]bool{"stored": false, "lost": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(busy(), nil)
+				named := func() int {
+					d := w.document(t)
+					return strings.Count(string(d.Discovery), "/blog/") + strings.Count(string(d.Contract), "/blog/")
+				}
+				if err := w.collect(t, message(1, "https://example.com/blog/news/raw-one", "https://example.com/news/raw-two"), false); err != nil {
+					t.Fatal(err)
+				}
+				if named() == 0 {
+					t.Fatal("the blog is not named at all")
+				}
+				time.Sleep(time.Minute)
+				if lose {
+					if err := w.bucket.Delete(t.Context(), dir.Discovery()); err != nil {
+						t.Fatal(err)
+					}
+				}
+				raw := func() {
+					t.Helper()
+					for _, u := range w.document(t).URLs {
+						out := strings.Contains(u.URL, "/blog/")
+						if *u.Allowed == out || (*u.Action == "ignore") != out {
+							t.Errorf("%s: allowed %v, %s", u.URL, *u.Allowed, *u.Action)
+						}
+					}
+				}
+				if _, err := w.NewBatch(blog).Collect(t.Context(), message(2, "https://example.com/blog/news/raw-three"), false); err != nil {
+					t.Fatal(err)
+				}
+				if n := named(); n > 0 {
+					t.Errorf("merged: the blog is named %d times: %s %s", n, w.document(t).Discovery, w.document(t).Contract)
+				}
+				raw()
+				time.Sleep(time.Minute)
+				visits := len(w.web.Visits())
+				m := message(3, "https://example.com/blog/news/raw-four")
+				m.Force, m.RequestedAt = true, time.Now()
+				if _, err := w.NewBatch(blog).Collect(t.Context(), m, false); err != nil {
+					t.Fatal(err)
+				}
+				if n := named(); n > 0 {
+					t.Errorf("collected: the blog is named %d times", n)
+				}
+				raw()
+				d, _ := found(t, w.document(t))
+				if d.Stats.Excluded.Operator != 13 { // 9 stories, their section, 3 raw ones
+					t.Errorf("%d excluded", d.Stats.Excluded.Operator)
+				}
+				if len(d.Errors) > 0 || len(d.URLs) == 0 {
+					t.Errorf("errors %v, %d URLs", d.Errors, len(d.URLs))
+				}
+				for _, v := range w.web.Visits()[visits:] {
+					if strings.Contains(v.URL, "/blog/") {
+						t.Errorf("asked for %s", v.URL)
+					}
+				}
+			})
+		})
+	}
+}
+
+// TestExcludedHost: a domain all of whose hosts are excluded is neither asked nor written down as failed.
+func TestExcludedHost(t *testing.T) {
+	for _, last := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(healthy(), nil)
+			_, err := w.NewBatch(excludes("https://example.com/*")).Collect(t.Context(), message(1, "https://example.com/a"), last)
+			if !errors.Is(err, collector.ErrExcluded) {
+				t.Errorf("got %v", err)
+			}
+			if len(w.web.Visits()) > 0 || w.exists(t, dir.Document()) || w.exists(t, dir.Checkpoint()) {
+				t.Errorf("%d requests; a document or checkpoint", len(w.web.Visits()))
+			}
+		})
+	}
+}
+
+// TestExcludedSitemap: what an operator excluded is not blamed on robots.txt.
+func TestExcludedSitemap(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(healthy(), nil)
+		if _, err := w.NewBatch(excludes("https://example.com/*.xml", "https://example.com/sitemap*")).Collect(t.Context(), message(1, "https://example.com/a"), false); err != nil {
+			t.Fatal(err)
+		}
+		d := w.document(t)
+		if s := d.Sitemap; s.Exists || s.ErrorType == nil || *s.ErrorType != "excluded" || d.Partial {
+			t.Errorf("sitemap %+v, partial %v", s, d.Partial)
+		}
+	})
 }

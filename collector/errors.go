@@ -10,11 +10,16 @@ import (
 	"github.com/newsfork/seed-engine/fetch"
 )
 
-// The error_types of what robots.txt keeps from being asked for.
+// The error_types of what is kept from being asked for.
 const (
-	disallowed    = "robots_disallowed" // it forbids that
-	unknownRobots = "robots_unknown"    // that of its host was not read
+	disallowed    = "robots_disallowed" // robots.txt forbids it
+	unknownRobots = "robots_unknown"    // robots.txt of its host was not read
+	excluded      = "excluded"          // an operator did
 )
+
+// ErrExcluded is the failure of a collection that may ask no host of the domain, because operators
+// excluded them. Nothing is written then.
+var ErrExcluded = fetch.ErrExcluded
 
 // failed describes an error in a document.
 func failed(err error) contract.Failure {
@@ -29,14 +34,17 @@ func failed(err error) contract.Failure {
 		kind = disallowed
 	case errors.Is(err, fetch.ErrRobotsUnknown):
 		kind = unknownRobots
+	case errors.Is(err, fetch.ErrExcluded):
+		kind = excluded
 	}
 	return contract.Failure{Error: contract.ShortText(message), ErrorType: contract.Text(kind)}
 }
 
 // undiscovered notes what kept the discovery from being complete, in the document's errors[] and in the
-// log. What is merely missing, and what robots.txt forbids, did not: why has no error_type then, or that.
+// log. What is merely missing, and what robots.txt forbids or operators excluded, did not: why has no
+// error_type then, or one of those.
 func (g *gathering) undiscovered(link string, retries int, why contract.Failure) {
-	if why.ErrorType == nil || *why.ErrorType == disallowed {
+	if why.ErrorType == nil || *why.ErrorType == disallowed || *why.ErrorType == excluded {
 		return
 	}
 	t := discovery.NetworkFailure

@@ -177,7 +177,7 @@ func (g *gathering) rules(ctx context.Context, authority *url.URL) (func(link st
 	t := g.robotsTarget(name + "/robots.txt")
 	t.Once = !within(authority.Hostname(), g.message.Domain) // a foreign host is not worth retries
 	a, failure := g.session.Fetch(ctx, t)
-	if errors.Is(failure, fetch.ErrBudget) || errors.Is(failure, fetch.ErrDeadline) || errors.Is(failure, fetch.ErrDisallowed) {
+	if errors.Is(failure, fetch.ErrBudget) || errors.Is(failure, fetch.ErrDeadline) || errors.Is(failure, fetch.ErrDisallowed) || errors.Is(failure, fetch.ErrExcluded) {
 		return nil, failure
 	}
 	result := evaluate(a, failure)

@@ -53,9 +53,11 @@ func (b *Batch) save(ctx context.Context, dir r2.DomainDir, m *contract.DomainMe
 			known.score(&doc.URLs[i])
 		}
 		if view.total > len(doc.URLs) {
-			if doc.URLsFiles, err = urls.storeLists(ctx, dir, known.score); err != nil {
+			var omitted int
+			if doc.URLsFiles, omitted, err = urls.storeLists(ctx, dir, len(doc.URLs), contract.MaxURLLists, known.score); err != nil {
 				return nil, err
 			}
+			doc.URLsOmitted += omitted
 			lists = append(lists, doc.URLsFiles...)
 		}
 		b.discovered(doc, known, f)
@@ -149,10 +151,13 @@ func compose(old *contract.Document, m *contract.DomainMessage, view *overview, 
 	}
 	paths := append(slices.Clone(d.Source.RawFilePaths), m.SourceFilePath)
 	slices.SortFunc(paths, compareChunks)
-	d.Source.RawFilePaths = slices.Compact(paths)
+	paths = slices.Compact(paths)
+	listed := min(len(paths), contract.MaxRawFiles)
+	d.Source.RawFilePaths = paths[:listed]
+	d.Source.Omitted += len(paths) - listed
 	d.Source.RawFilePath = d.Source.RawFilePaths[0]
 	d.URLs, d.URLsFiles = view.inline, []string{}
-	d.Processing.TotalURLs = view.total
+	d.Processing.TotalURLs = view.total + d.URLsOmitted
 	d.Processing.Partition = m.Partition
 	d.Processing.Version = contract.Version
 	if f != nil {

@@ -21,11 +21,11 @@ import (
 func describe(urls []contract.URL, sourceFile string) []contract.DocumentURL {
 	entries := make([]contract.DocumentURL, 0, len(urls))
 	for _, u := range urls {
-		entries = append(entries, contract.DocumentURL{
+		entries = append(entries, shortened(contract.DocumentURL{
 			URL: u.URL, Title: u.Title, Path: u.Path,
 			DiscoveryMethod: u.DiscoveryMethod, Language: u.Language, DiscoveredAt: u.DiscoveredAt, Confidence: u.Confidence,
 			SourceFile: sourceFile,
-		})
+		}))
 	}
 	slices.SortFunc(entries, func(a, b contract.DocumentURL) int {
 		if c := strings.Compare(a.URL, b.URL); c != 0 {
@@ -34,6 +34,16 @@ func describe(urls []contract.URL, sourceFile string) []contract.DocumentURL {
 		return precedence(&a, &b)
 	})
 	return slices.CompactFunc(entries, func(a, b contract.DocumentURL) bool { return a.URL == b.URL })
+}
+
+// shortened bounds the texts of an entry, whose document may be older than the bound.
+func shortened(e contract.DocumentURL) contract.DocumentURL {
+	for _, s := range []**string{&e.Title, &e.DiscoveryMethod, &e.Language, &e.DiscoveredAt} {
+		if *s != nil && len(**s) > contract.MaxTextBytes {
+			*s = contract.ShortText(**s)
+		}
+	}
+	return e
 }
 
 // precedence says which of two descriptions of one URL stands, whatever came first: the one of the
@@ -128,7 +138,7 @@ func described(e, by contract.DocumentURL) contract.DocumentURL {
 
 // overview is a union without what lists hold of it.
 type overview struct {
-	inline  []contract.DocumentURL // the first MaxInlineURLs
+	inline  []contract.DocumentURL // the first, as many as the document has room for
 	total   int
 	changed bool // it differs from the document
 }
@@ -136,6 +146,7 @@ type overview struct {
 // survey goes through the union once and calls see for every URL.
 func (u *union) survey(ctx context.Context, see func(url string)) (*overview, error) {
 	o := &overview{inline: []contract.DocumentURL{}}
+	size := 0
 	for e, err := range u.entries(ctx) {
 		if err != nil {
 			return nil, err
@@ -143,43 +154,62 @@ func (u *union) survey(ctx context.Context, see func(url string)) (*overview, er
 		see(e.URL)
 		o.total++
 		o.changed = o.changed || e.changed
-		if o.total <= contract.MaxInlineURLs {
+		if size += sizeOf(&e.DocumentURL); o.total <= contract.MaxInlineURLs && size <= contract.MaxInlineBytes {
 			o.inline = append(o.inline, e.DocumentURL)
 		}
 	}
 	return o, nil
 }
 
-// storeLists goes through the union again, scores what is beyond MaxInlineURLs and stores it in lists, of
-// which it holds one at a time. It returns their keys. Lists are named by their content: the same URLs
-// and scores give the same keys, and a document that loses the race for its key has overwritten nothing.
-func (u *union) storeLists(ctx context.Context, dir r2.DomainDir, score func(*contract.DocumentURL)) ([]string, error) {
-	keys := []string{}
-	list := make([]contract.DocumentURL, 0, contract.MaxInlineURLs)
+// sizeOf is about how many bytes an entry takes as JSON.
+func sizeOf(e *contract.DocumentURL) int {
+	const names = 250 // of the fields, and what is short
+	n := names + len(e.URL) + len(e.Path)
+	for _, s := range []*string{e.Title, e.DiscoveryMethod, e.Language, e.DiscoveredAt} {
+		if s != nil {
+			n += len(*s)
+		}
+	}
+	return n
+}
+
+// storeLists goes through the union again, scores what comes after the first inline entries and stores it
+// in lists, of which it has one in memory at a time. It returns their keys, at most limit, and how many
+// entries were left out for that. Lists are named by their content: the same URLs and scores give the
+// same keys, and a document that loses the race for its key has overwritten nothing.
+func (u *union) storeLists(ctx context.Context, dir r2.DomainDir, inline, limit int, score func(*contract.DocumentURL)) (keys []string, omitted int, err error) {
+	keys = []string{}
+	var list []contract.DocumentURL
+	size := 0
 	flush := func() error {
 		key, err := u.c.storeList(ctx, dir, list)
-		keys, list = append(keys, key), list[:0]
+		keys, list, size = append(keys, key), list[:0], 0
 		return err
 	}
 	n := 0
 	for e, err := range u.entries(ctx) {
 		if err != nil {
-			return keys, err
+			return keys, omitted, err
 		}
-		if n++; n <= contract.MaxInlineURLs {
+		if n++; n <= inline {
+			continue
+		}
+		if len(keys) == limit {
+			omitted++
 			continue
 		}
 		score(&e.DocumentURL)
-		if list = append(list, e.DocumentURL); len(list) == cap(list) {
+		list = append(list, e.DocumentURL)
+		if size += sizeOf(&e.DocumentURL); len(list) == contract.MaxInlineURLs || size >= contract.MaxInlineBytes {
 			if err := flush(); err != nil {
-				return keys, err
+				return keys, omitted, err
 			}
 		}
 	}
-	if len(list) == 0 {
-		return keys, nil
+	if len(list) > 0 {
+		err = flush()
 	}
-	return keys, flush()
+	return keys, omitted, err
 }
 
 // entries goes through all URLs of a document, which may be nil, reading one list at a time.
@@ -189,7 +219,7 @@ func (c *Collector) entries(ctx context.Context, d *contract.Document) iter.Seq2
 			return
 		}
 		for _, e := range d.URLs {
-			if !yield(e, nil) {
+			if !yield(shortened(e), nil) {
 				return
 			}
 		}
@@ -200,7 +230,7 @@ func (c *Collector) entries(ctx context.Context, d *contract.Document) iter.Seq2
 				return
 			}
 			for _, e := range list {
-				if !yield(e, nil) {
+				if !yield(shortened(e), nil) {
 					return
 				}
 			}

@@ -8,10 +8,6 @@ import (
 // SchemaVersion is the version of domain_metadata.json that this program writes.
 const SchemaVersion = "1.0"
 
-// MaxInlineURLs is how many URLs a document holds itself; the rest stands in the files of urls_files,
-// as many in each.
-const MaxInlineURLs = 5000
-
 // Document is domain_metadata.json: what is known of one domain, for those who fetch it. Its JSON
 // Schema is schemas/domain_metadata.schema.json. Absent values are null, never "".
 type Document struct {
@@ -24,11 +20,12 @@ type Document struct {
 	Country           string        `json:"country"` // upper case
 	Category          string        `json:"category"`
 	CollectedAt       Time          `json:"collected_at"`
-	ValidUntil        Time          `json:"valid_until"` // when to expect the next revision
-	Reachable         bool          `json:"reachable"`   // false: nothing of the domain answered
-	Partial           bool          `json:"partial"`     // true: cut short by a limit or a failure
-	URLs              []DocumentURL `json:"urls"`        // sorted by URL, the first MaxInlineURLs
-	URLsFiles         []string      `json:"urls_files"`  // R2 keys of the lists with the rest, in order
+	ValidUntil        Time          `json:"valid_until"`            // when to expect the next revision
+	Reachable         bool          `json:"reachable"`              // false: nothing of the domain answered
+	Partial           bool          `json:"partial"`                // true: cut short by a limit or a failure
+	URLs              []DocumentURL `json:"urls"`                   // sorted by URL, the first MaxInlineURLs
+	URLsFiles         []string      `json:"urls_files"`             // R2 keys of the lists with the rest, in order
+	URLsOmitted       int           `json:"urls_omitted,omitempty"` // for which there is no room there either
 	Robots            RobotsSummary `json:"robots"`
 	Sitemap           SitemapFacts  `json:"sitemap"`
 	Source            Source        `json:"source"`
@@ -53,7 +50,7 @@ type DocumentURL struct {
 	Type     *string  `json:"type"`               // content type
 	Priority *float64 `json:"priority_score"`     // 0 to 1
 	Action   *string  `json:"recommended_action"` // what a scraper should do with it
-	Allowed  *bool    `json:"allowed"`            // by robots.txt; null where that of its host was not fetched, or takes too long to match
+	Allowed  *bool    `json:"allowed"`            // by robots.txt, null where that of its host was not fetched or takes too long to match; false where operators excluded it
 }
 
 // RobotsSummary is the outcome of fetching robots.txt, as the workflow document names it.
@@ -81,13 +78,15 @@ type SitemapFacts struct {
 // Failure says why something is not there. Both are null when nothing failed.
 type Failure struct {
 	Error     *string `json:"error"`
-	ErrorType *string `json:"error_type"` // a Kind, robots_disallowed or robots_unknown
+	ErrorType *string `json:"error_type"` // a Kind, robots_disallowed, robots_unknown or excluded
 }
 
 // Source names the raw files that the URLs came from.
 type Source struct {
 	RawFilePath  string   `json:"raw_file_path"` // the first of RawFilePaths
 	RawFilePaths []string `json:"raw_file_paths"`
+	// Omitted counts messages from raw files that are not among RawFilePaths, and brought something new.
+	Omitted int `json:"raw_file_paths_omitted,omitempty"`
 }
 
 // Technical is what was learned about the site.

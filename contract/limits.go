@@ -8,6 +8,10 @@ import (
 // What of a domain stands in its document. Every list has a limit, beside which a field with the suffix
 // _omitted counts what is left out; it is absent when that is nothing. The schema states the same limits.
 const (
+	MaxInlineURLs       = 5000    // URLs in the document itself; the rest stands in the lists of urls_files, as many in each
+	MaxInlineBytes      = 4 << 20 // of these URLs, and of each list, with what is said of them
+	MaxURLLists         = 2000
+	MaxRawFiles         = 1000
 	MaxSitemapURLs      = 500  // Sitemap lines of robots.txt
 	MaxSitemapURLBytes  = 2048 // longer ones are left out: the protocol knows none (sitemaps.org/protocol.html#locdef)
 	MaxSitemapDocuments = 100

@@ -33,8 +33,11 @@ type Options struct {
 	Now     time.Time // when the domain is collected: what ages are counted from
 	Context Context
 	// Robots tells what robots.txt says of a URL. known is false where that of its host was not
-	// fetched, or where finding out takes too long: such a URL is analysed, and never requested. nil knows nothing.
+	// fetched, or where finding out takes too long: such a URL is analysed, and never requested. nil
+	// knows nothing.
 	Robots func(url string) (allowed, known bool)
+	// Excluded reports what operators ruled out: such a URL is neither requested nor named. nil is nothing.
+	Excluded func(url string) bool
 }
 
 // Fact is a URL as it was found in one place.
@@ -204,11 +207,26 @@ func (a *Analyser) exclude(p *page) *int {
 	if assetExtensions[p.extension()] {
 		return &s.Excluded.Asset
 	}
+	if a.ruledOut(p.url) {
+		return &s.Excluded.Operator
+	}
 	if allowed, known := a.robots(p.url); known && !allowed {
 		return &s.Excluded.Robots
 	}
 	return nil
 }
+
+// Excludes reports whether operators excluded a URL, which need not be in canonical form.
+func (a *Analyser) Excludes(url string) bool {
+	if a.o.Excluded == nil {
+		return false
+	}
+	valid, _ := a.canonical([]byte(url))
+	return valid && a.o.Excluded(string(a.buf))
+}
+
+// ruledOut is Excludes for a URL in canonical form.
+func (a *Analyser) ruledOut(url string) bool { return a.o.Excluded != nil && a.o.Excluded(url) }
 
 func (a *Analyser) robots(url string) (allowed, known bool) {
 	if a.o.Robots == nil {
@@ -313,7 +331,7 @@ type Scored struct {
 	Type     Type    `json:"type"`
 	Priority float64 `json:"priority_score"`
 	Action   Action  `json:"recommended_action"`
-	Allowed  *bool   `json:"allowed"` // by robots.txt; null where Options.Robots does not know
+	Allowed  *bool   `json:"allowed"` // by robots.txt and operators; null where Options.Robots does not know
 }
 
 // Score scores a raw URL with all that is known of it: a date or a better method if sitemaps and
@@ -327,6 +345,9 @@ func (a *Analyser) Score(url string) Scored {
 	p := parsePage(string(a.buf))
 	if allowed, known := a.robots(p.url); known {
 		s.Allowed = &allowed
+	}
+	if a.ruledOut(p.url) {
+		s.Allowed = new(bool)
 	}
 	rank, date := rankOf(FromResearch), uint32(0)
 	if k := a.seen.find(keyOf(a.buf)); k != nil {

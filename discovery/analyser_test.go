@@ -125,7 +125,7 @@ func stored(t *testing.T, a *Analyser) *Analyser {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := Restore(s, testOptions().Robots)
+	b, err := Restore(s, testOptions())
 	if err != nil {
 		t.Fatal(err)
 	}

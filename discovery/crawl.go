@@ -58,10 +58,10 @@ func (a *Analyser) Crawl(home string) *Crawl {
 	return c
 }
 
-// allowed asks robots.txt; what it is not known to allow is not requested.
+// allowed asks robots.txt; what it is not known to allow is not requested, nor what operators excluded.
 func (c *Crawl) allowed(url string) bool {
 	allowed, known := c.a.robots(url)
-	return allowed && known
+	return allowed && known && !c.a.ruledOut(url)
 }
 
 // Next gives the next page to request, if there is one.

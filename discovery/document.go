@@ -63,10 +63,11 @@ type Stats struct {
 
 // Excluded counts the URLs that were left out, by reason.
 type Excluded struct {
-	Trap     int `json:"trap"`     // would lead a crawler astray
-	Asset    int `json:"asset"`    // images, scripts, fonts, audio and video
-	Robots   int `json:"robots"`   // forbidden by robots.txt
-	External int `json:"external"` // of another domain, or not http
+	Trap     int `json:"trap"`               // would lead a crawler astray
+	Asset    int `json:"asset"`              // images, scripts, fonts, audio and video
+	Robots   int `json:"robots"`             // forbidden by robots.txt
+	Operator int `json:"operator,omitempty"` // excluded by operators of the engine
+	External int `json:"external"`           // of another domain, or not http
 }
 
 // Traps counts the URLs that would lead a crawler astray, by reason.

@@ -134,7 +134,7 @@ func (a *Analyser) Contract(t Terms) FetchContract {
 		c.ContentSignals = map[string]string{}
 	}
 	for i := range a.sources {
-		if allowed, known := a.robots(a.sources[i].URL); allowed || !known {
+		if allowed, known := a.robots(a.sources[i].URL); (allowed || !known) && !a.Excludes(a.sources[i].URL) {
 			c.EntryPoints = append(c.EntryPoints, a.sources[i].entry(a.classifier, a.o.Now))
 		}
 	}

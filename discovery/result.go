@@ -64,6 +64,9 @@ func (a *Analyser) Result() Discovery {
 			d.Strategy.AllowedPatterns = append(d.Strategy.AllowedPatterns, p.Pattern)
 		}
 	}
+	if a.o.Excluded != nil { // since the URLs were analysed, perhaps
+		d.Strike(a.o.Excluded)
+	}
 	return d
 }
 

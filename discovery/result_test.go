@@ -302,7 +302,7 @@ func TestStateDamaged(t *testing.T) {
 	} {
 		s := a.State()
 		spoil(s)
-		if _, err := Restore(s, nil); err == nil {
+		if _, err := Restore(s, Options{}); err == nil {
 			t.Errorf("%s: no error", name)
 		}
 	}
@@ -330,7 +330,7 @@ func FuzzState(f *testing.F) {
 		if err != nil {
 			return
 		}
-		a, err := Restore(s, nil)
+		a, err := Restore(s, Options{})
 		if err != nil {
 			return
 		}

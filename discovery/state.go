@@ -114,9 +114,11 @@ func ParseState(data []byte) (*State, error) {
 		Message: "the stored state of the discovery cannot be read; collect the domain again", Err: err}
 }
 
-// Restore continues an analysis. robots is as in Options.
-func Restore(s *State, robots func(url string) (allowed, known bool)) (*Analyser, error) {
-	a := NewAnalyser(Options{Domain: s.Domain, Now: s.Now, Context: s.Context, Robots: robots})
+// Restore continues an analysis. Of its options only Robots and Excluded count: the others stand in the
+// state.
+func Restore(s *State, o Options) (*Analyser, error) {
+	o.Domain, o.Now, o.Context = s.Domain, s.Now, s.Context
+	a := NewAnalyser(o)
 	damaged := func(err error) (*Analyser, error) {
 		return nil, &contract.Error{Kind: contract.Parse, Op: "discovery.Restore", Field: "discovery.json",
 			Message: "the stored state of the discovery is damaged; collect the domain again", Err: err}
@@ -156,11 +158,14 @@ func Restore(s *State, robots func(url string) (allowed, known bool)) (*Analyser
 	return a, nil
 }
 
-// restoreURLs scores stored URLs again.
+// restoreURLs scores stored URLs again, but for those that were excluded since.
 func (a *Analyser) restoreURLs(stored []StateURL, offer func(*page, candidate)) {
 	for _, u := range stored {
 		if valid, _ := a.canonical([]byte(u.URL)); valid {
 			p := parsePage(string(a.buf))
+			if a.ruledOut(p.url) {
+				continue
+			}
 			offer(&p, a.estimate(&p, rankOf(u.Method), u.Lastmod))
 		}
 	}

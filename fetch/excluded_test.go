@@ -24,11 +24,26 @@ func TestExcluded(t *testing.T) {
 	})
 	w.fetch(t, "https://a.example/")
 	for _, url := range []string{"https://a.example/private", "https://a.example/to-b", "https://b.example/"} {
-		if a, err := w.session.Fetch(t.Context(), fetch.Target{URL: url}); !errors.Is(err, fetch.ErrDisallowed) {
+		if a, err := w.session.Fetch(t.Context(), fetch.Target{URL: url}); !errors.Is(err, fetch.ErrExcluded) || errors.Is(err, fetch.ErrDisallowed) {
 			t.Errorf("%s: %+v, %v", url, a, err)
 		}
 	}
 	if got, want := w.URLs(), []string{"https://a.example/", "https://a.example/to-b"}; !reflect.DeepEqual(got, want) {
 		t.Errorf("visits %v, want %v", got, want)
+	}
+}
+
+// A domain of which a host is excluded fails with what became of the others, which may be asked again.
+func TestOriginExcluded(t *testing.T) {
+	for alt, want := range map[string]error{"": fetch.ErrExcluded, "www.d.example": fetch.ErrReset} {
+		w := newWorld(map[string]fetchtest.Page{
+			"https://www.d.example/robots.txt": fetchtest.Fail(fetch.ErrReset), "http://www.d.example/robots.txt": fetchtest.Fail(fetch.ErrReset),
+		}, func(c *fetch.Config) {
+			c.Excluded = func(url string) bool { return !strings.Contains(url, "//www.") }
+		})
+		o, err := w.session.Origin(t.Context(), "d.example", alt, "/robots.txt", fetch.Target{})
+		if !errors.Is(err, want) || (o.Answer.Retries > 0) != (alt != "") {
+			t.Errorf("alt %q: %v after %d retries, want %v", alt, err, o.Answer.Retries, want)
+		}
 	}
 }

@@ -45,6 +45,10 @@ func (s *Session) Origin(ctx context.Context, domain, alt, path string, t Target
 			if a.Status != 0 {
 				return s.origin(domain, path, a), err
 			}
+			if errors.Is(err, ErrExcluded) {
+				failed = append(failed, failure{err: err})
+				break
+			}
 			failed = append(failed, failure{u, err})
 			if errors.Is(err, ErrNotResolved) {
 				break
@@ -62,7 +66,8 @@ func (s *Session) Origin(ctx context.Context, domain, alt, path string, t Target
 	return s.origin(domain, path, a), f.err
 }
 
-// failure is a candidate that did not answer; its url is nil when the Guard refused it.
+// failure is a candidate that did not answer; its url is nil when it was not asked: the
+// Guard refused it, or an operator excluded it.
 type failure struct {
 	url *url.URL
 	err error

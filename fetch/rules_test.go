@@ -109,7 +109,7 @@ func TestRulesOfExcludedHosts(t *testing.T) {
 	w = newWorld(map[string]fetchtest.Page{"https://a.example/": {}}, readsRobots(&w, &asked), func(c *fetch.Config) {
 		c.Excluded = func(link string) bool { return strings.Contains(link, "a.example") }
 	})
-	if _, err := w.session.Fetch(t.Context(), fetch.Target{URL: "https://a.example/"}); !errors.Is(err, fetch.ErrDisallowed) || len(w.Visits()) > 0 {
+	if _, err := w.session.Fetch(t.Context(), fetch.Target{URL: "https://a.example/"}); !errors.Is(err, fetch.ErrExcluded) || len(w.Visits()) > 0 {
 		t.Errorf("%v, visits %q", err, w.URLs())
 	}
 }

@@ -38,8 +38,10 @@ type Rules func(ctx context.Context, authority *url.URL) (allowed func(url strin
 // The errors of a Session that say: do not ask. They have the kind Validation (ErrDeadline:
 // Timeout; ErrRobotsUnknown: that of what went wrong), and no request was made for the URL they name.
 var (
-	// ErrDisallowed: robots.txt forbids the URL, or an operator excluded it.
+	// ErrDisallowed: robots.txt forbids the URL.
 	ErrDisallowed = errors.New("robots_disallowed")
+	// ErrExcluded: an operator excluded the URL.
+	ErrExcluded = errors.New("excluded")
 	// ErrRobotsUnknown is for Rules that cannot say what robots.txt allows.
 	ErrRobotsUnknown = errors.New("robots_unknown")
 	// ErrBudget: MaxRequests requests were made.
@@ -325,7 +327,7 @@ func (r *run) permitted(u *url.URL, link string) error {
 		return contract.Wrap(contract.Timeout, "fetch.Session", err)
 	}
 	if r.cfg.Excluded != nil && r.cfg.Excluded(link) {
-		return stop(contract.Validation, ErrDisallowed, "%s is not asked: an operator excluded it", link)
+		return stop(contract.Validation, ErrExcluded, "%s is not asked: an operator excluded it", link)
 	}
 	if !r.target.Robots {
 		if err := r.obey(u, link); err != nil {

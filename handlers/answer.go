@@ -77,7 +77,7 @@ func fail(w http.ResponseWriter, r *http.Request, log *slog.Logger, err error, d
 	send(w, status, answer{Data: data, Error: &body})
 }
 
-// general stands in for a message where the cause is not the caller's to know.
+// general replaces a message where the cause is not for the caller.
 var general = map[contract.Kind]string{
 	contract.Validation: "the request is not valid",
 	contract.Parse:      "the body is not valid JSON",

@@ -39,11 +39,11 @@ type Sender interface {
 	Send(ctx context.Context, b *contract.Batch) error
 }
 
-// Ledger tells what happened; see package ledger.
+// Ledger is what the API needs of package ledger.
 type Ledger interface {
 	Ping(ctx context.Context) error
 	Record(ctx context.Context, c ledger.Changes) error
-	InFlight(ctx context.Context, files []contract.RawFile, since, needed time.Time) (map[contract.RawFile]bool, error)
+	InFlight(ctx context.Context, files []contract.RawFile, since, requiredSince time.Time) (map[contract.RawFile]bool, error)
 	Status(ctx context.Context, q ledger.StatusQuery) (*ledger.Status, error)
 	Domains(ctx context.Context, q ledger.DomainQuery) (contract.DomainPage, error)
 	Domain(ctx context.Context, domain string, f contract.Filter) ([]contract.DomainRecord, error)
@@ -51,9 +51,9 @@ type Ledger interface {
 	DeadLetter(ctx context.Context, id string) (*contract.DeadLetterDetail, error)
 }
 
-// Letters reads stored dead letters (nil when one is gone), and replays or discards them. by is the
+// DeadLetters reads stored dead letters (nil when one is gone), and replays or discards them. by is the
 // name of the token that asks for it.
-type Letters interface {
+type DeadLetters interface {
 	Read(ctx context.Context, key string) (*contract.DeadLetter, error)
 	Replay(ctx context.Context, choice contract.DeadLetterChoice, by string) (contract.Resolved, error)
 	Discard(ctx context.Context, choice contract.DeadLetterChoice, by string) (contract.Resolved, error)
@@ -78,7 +78,7 @@ type API struct {
 	Seeds        Sender // SEED_QUEUE
 	Domains      Sender // DOMAIN_QUEUE
 	Ledger       Ledger
-	Letters      Letters
+	DeadLetters  DeadLetters
 	Controls     Controls
 	Reconciler   Reconciler
 	Backlog      func(ctx context.Context, role string) (contract.Backlog, error) // of the queue seed, domain or dlq
@@ -190,7 +190,7 @@ func idOf(r *http.Request) string {
 	return hex.EncodeToString(b[:])
 }
 
-// record tells the ledger what was done, which is done without it.
+// record writes to the ledger what was done. It stays done if that fails.
 func (a *API) record(ctx context.Context, c ledger.Changes) {
 	if err := a.Ledger.Record(ctx, c); err != nil {
 		a.Log.Warn("ledger_failed", "error_type", contract.KindOf(err), "error", err.Error())

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/controls"
 	"github.com/newsfork/seed-engine/handlers"
 	"github.com/newsfork/seed-engine/ledger"
 	"github.com/newsfork/seed-engine/ledger/sqlite"
@@ -85,14 +86,14 @@ func newFixture(t testing.TB, change func(*settings.Settings)) *fixture {
 	log := slog.New(slog.DiscardHandler)
 	now := func() time.Time { return f.now }
 	sleep := func(context.Context, time.Duration) error { return nil }
-	letters := &queues.DeadLetters{Ledger: f.ledger, Bucket: f.bucket, Queue: queues.NewMemory(), Version: "v1", Log: log, Now: now}
+	deadLetters := &queues.DeadLetters{Ledger: f.ledger, Bucket: f.bucket, Queue: queues.NewMemory(), Version: "v1", Log: log, Now: now}
 	f.api = &handlers.API{
 		Settings: s, Bucket: f.bucket, Seeds: f.seeds, Domains: f.domains, Log: log,
 		Orchestrator: &orchestrator.Orchestrator{Bucket: f.bucket, Queue: f.seeds, Ledger: f.ledger, Log: log, Now: now, Sleep: sleep},
 		Ledger:       f.ledger,
-		Letters:      &queues.Replays{Ledger: f.ledger, Letters: letters, Seeds: f.seeds, Domains: f.domains, Now: now},
-		Controls:     &queues.Controls{Bucket: f.bucket, Sleep: sleep},
-		Reconciler:   &reconcile.Reconciler{Bucket: f.bucket, Letters: letters, Ledger: f.ledger, Now: now},
+		DeadLetters:  &queues.Replays{Ledger: f.ledger, Letters: deadLetters, Seeds: f.seeds, Domains: f.domains, Now: now},
+		Controls:     &controls.Store{Bucket: f.bucket, Sleep: sleep},
+		Reconciler:   &reconcile.Reconciler{Bucket: f.bucket, DeadLetters: deadLetters, Ledger: f.ledger, Now: now},
 		Backlog: func(_ context.Context, role string) (contract.Backlog, error) {
 			if role == "dlq" {
 				return contract.Backlog{}, errors.New("the platform does not say")
@@ -172,7 +173,7 @@ func fill(t *testing.T, f *fixture) {
 	later := contract.Partition{Country: "sg", Category: "news", Date: "2026-01-29"}
 	good := contract.Outcome{CollectedAt: at, Reachable: true, Robots: true, Duration: 1250 * time.Millisecond}
 	bad := contract.Outcome{CollectedAt: at, ErrorType: "network_error", ErrorMessage: "refused"}
-	letter := func(id, queue string, p contract.Partition, domain string) ledger.DeadLetter {
+	deadLetter := func(id, queue string, p contract.Partition, domain string) ledger.DeadLetter {
 		l := ledger.DeadLetter{
 			MessageID: id, WorkKey: r2.RawFile{Partition: place, Name: "raw_0002"}.Key(), R2Key: "dlq/queue=" + queue + "/date=2026-01-28/" + id + ".json", Partition: p, Domain: domain,
 			DeadLetterError:   contract.DeadLetterError{ErrorType: contract.Parse, ErrorMessage: "not JSON", RetryCount: 3, FailedAt: at},
@@ -194,7 +195,7 @@ func fill(t *testing.T, f *fixture) {
 			{Partition: place, Domain: "a.sg", Outcome: &good}, {Partition: later, Domain: "a.sg", Outcome: &good}, {Partition: place, Domain: "b.sg", Outcome: &bad},
 			{Partition: place, Domain: "c.sg", Queued: at}, {Partition: place, Domain: "out.sg", Excluded: at},
 		},
-		DeadLetters: []ledger.DeadLetter{letter("m1", "newsfork-seed-dev", place, ""), letter("m2", "newsfork-domain-dev", later, "a.sg"), letter("m3", "newsfork-seed-dev", contract.Partition{}, "")},
+		DeadLetters: []ledger.DeadLetter{deadLetter("m1", "newsfork-seed-dev", place, ""), deadLetter("m2", "newsfork-domain-dev", later, "a.sg"), deadLetter("m3", "newsfork-seed-dev", contract.Partition{}, "")},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -15,7 +15,7 @@ import (
 
 type actorKey struct{}
 
-// actor is the name of the token that came with the request, for those who ask later who did it.
+// actor is the name of the token that came with the request, for the record of changes.
 func actor(r *http.Request) string {
 	by, _ := r.Context().Value(actorKey{}).(string)
 	return by
@@ -36,7 +36,7 @@ func (a *API) authorise(w http.ResponseWriter, r *http.Request) (by string, err 
 	if !strings.EqualFold(scheme, "Bearer") {
 		token = ""
 	}
-	// Every token is compared, so that the time taken does not tell which one is near.
+	// Every token is compared, so that the time taken does not reveal which one is close.
 	full, previous, read := same(token, s.APIToken), same(token, s.APITokenPrevious), same(token, s.ReadToken)
 	switch {
 	case full == 1:
@@ -62,7 +62,7 @@ func same(got, want string) int {
 	return equal
 }
 
-// clockReads is how often Local reads the clock before it takes it for one that stands still. A
+// clockReads is how often Local reads the clock before it decides that the clock stands still. A
 // millisecond, the resolution of the clock, is a few thousand reads.
 const clockReads = 100_000
 

@@ -85,7 +85,7 @@ func TestWithoutATokenOnlyALocalRunAnswers(t *testing.T) {
 	f := newFixture(t, nil)
 	f.api.Local = nil
 	if r := f.do(t, "GET", path, ""); r.status != 503 {
-		t.Errorf("not told whether it runs locally: %d", r.status)
+		t.Errorf("without Local: %d", r.status)
 	}
 }
 
@@ -184,7 +184,7 @@ func TestWithATokenNoContentTypeIsNeeded(t *testing.T) {
 	}
 }
 
-// No value of a secret reaches who asks, whichever setting is wrong.
+// No value of a secret reaches a caller, whichever setting is wrong.
 func TestAWrongSettingShowsNoSecret(t *testing.T) {
 	for _, name := range settings.Secrets {
 		_, err := settings.Read(func(n string) (string, bool) { return "ftp://MARKER/", n == name })

@@ -47,7 +47,7 @@ func (a *API) showDeadLetter(w http.ResponseWriter, r *http.Request) error {
 	if detail == nil {
 		return &failure{http.StatusNotFound, "not_found", "there is no dead letter with this id; GET /api/v1/dlq lists them"}
 	}
-	if detail.Letter, err = a.Letters.Read(r.Context(), detail.Key); err != nil {
+	if detail.Letter, err = a.DeadLetters.Read(r.Context(), detail.Key); err != nil {
 		return err
 	}
 	succeed(w, http.StatusOK, detail)
@@ -55,14 +55,14 @@ func (a *API) showDeadLetter(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (a *API) replay(w http.ResponseWriter, r *http.Request) error {
-	return a.resolve(w, r, a.Letters.Replay)
+	return a.resolve(w, r, a.DeadLetters.Replay)
 }
 
 func (a *API) discard(w http.ResponseWriter, r *http.Request) error {
-	return a.resolve(w, r, a.Letters.Discard)
+	return a.resolve(w, r, a.DeadLetters.Discard)
 }
 
-// resolve does something with the dead letters that the body chooses.
+// resolve replays or discards the dead letters that the body chooses.
 func (a *API) resolve(w http.ResponseWriter, r *http.Request, do func(ctx context.Context, choice contract.DeadLetterChoice, by string) (contract.Resolved, error)) error {
 	if err := onlyQuery(r); err != nil {
 		return err

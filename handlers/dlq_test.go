@@ -52,7 +52,7 @@ func TestDeadLettersAreShownAndResolved(t *testing.T) {
 	}
 	data(call("GET", "/api/v1/dlq/m1", "", "new"), &d)
 	if d.State != contract.Replayed || *d.ResolvedBy != "API_TOKEN_PREVIOUS" || d.ResolvedAt.Unix() != f.now.Unix() {
-		t.Errorf("who replayed it: %+v", d.DeadLetterRecord)
+		t.Errorf("resolved by: %+v", d.DeadLetterRecord)
 	}
 	for query, field := range map[string]string{"queue=dlq": "queue", "state=gone": "state", "limit=x": "limit", "cursor=x": "cursor", "date=x": "date"} {
 		if r := call("GET", "/api/v1/dlq?"+query, "", "new"); r.status != 400 || r.Error.Field != field {

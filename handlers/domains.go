@@ -68,7 +68,7 @@ func (a *API) showDomain(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// domain gives what is known of the path's domain in the partition that f names whole, else in the
+// domain gives the record and document of the path's domain in the partition that f names whole, else in the
 // newest of those that it selects.
 func (a *API) domain(r *http.Request, f contract.Filter) (*contract.DomainDetail, error) {
 	domain, err := r2.SanitizeDomain(r.PathValue("domain"))
@@ -126,7 +126,7 @@ func (a *API) document(ctx context.Context, key string) (json.RawMessage, error)
 	return data, contract.Wrap(contract.Storage, "handlers.document", err)
 }
 
-// collect has one domain asked anew. Its URLs stand in its document, which the collection keeps, so
+// collect has one domain collected again. Its URLs stand in its document, which the collection keeps, so
 // the message carries none. Asked for twice before it is done, it is done once.
 func (a *API) collect(w http.ResponseWriter, r *http.Request) error {
 	if err := onlyQuery(r); err != nil {

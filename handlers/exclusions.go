@@ -12,7 +12,7 @@ import (
 	"golang.org/x/net/publicsuffix"
 )
 
-// maxExclusions keeps what every event looks at small.
+// maxExclusions keeps the object that every event reads small.
 const maxExclusions = 10_000
 
 // exclusion reads which exclusion the path names.

@@ -15,7 +15,7 @@ import (
 	"github.com/newsfork/seed-engine/ledger"
 )
 
-// PoolStats is what the instance pool of the answering isolate did and holds; see worker.Stats.
+// PoolStats are the counters and the state of the answering isolate's instance pool; see worker.Stats.
 type PoolStats struct {
 	Created   int            `json:"created"`
 	Reused    int            `json:"reused"`
@@ -55,13 +55,13 @@ func (a *API) metrics(w http.ResponseWriter, r *http.Request) error {
 	e.family("newsfork_seed_info", "gauge", "The program and where it runs.")
 	e.sample(1, "version", contract.Version, "environment", a.Settings.Environment)
 	e.family("newsfork_seed_ledger_up", "gauge", "1 when the ledger answered; without it its numbers are missing.")
-	e.sample(truth(statusErr == nil))
+	e.sample(flagValue(statusErr == nil))
 	if statusErr == nil {
 		e.status(status)
 	}
 	if controlsErr == nil {
 		e.family("newsfork_seed_paused", "gauge", "1 while the pipeline is paused.")
-		e.sample(truth(controls.Pipeline.Paused))
+		e.sample(flagValue(controls.Pipeline.Paused))
 		e.family("newsfork_seed_exclusions", "gauge", "Exclusions in force.")
 		e.sample(float64(len(controls.Exclusions)))
 	}
@@ -109,7 +109,7 @@ func (e *exposition) sample(value float64, labels ...string) {
 
 var labelText = strings.NewReplacer(`\`, `\\`, "\n", `\n`, `"`, `\"`)
 
-func truth(b bool) float64 {
+func flagValue(b bool) float64 {
 	if b {
 		return 1
 	}
@@ -141,7 +141,7 @@ func (e *exposition) status(s *ledger.Status) {
 	e.sample(float64(s.DeadLetters.Discarded), "state", "discarded")
 	e.family("newsfork_seed_alarm_firing", "gauge", "1 while the alarm fires.")
 	for _, alarm := range alarms.Judge(s.AlarmReading) {
-		e.sample(truth(alarm.State == contract.AlarmFiring), "alarm", alarm.Name)
+		e.sample(flagValue(alarm.State == contract.AlarmFiring), "alarm", alarm.Name)
 	}
 }
 
@@ -168,7 +168,7 @@ func (e *exposition) backlogs(backlogs map[string]*contract.Backlog, nowMS int64
 	}
 }
 
-// pool writes counters of one isolate: the platform runs many, and starts them anew.
+// pool writes counters of one isolate: the platform runs many, and restarts them.
 func (e *exposition) pool(s PoolStats) {
 	e.family("newsfork_seed_pool_events_total", "counter", "Events of the answering isolate, by how they came to a Go instance.")
 	e.sample(float64(s.Created), "instance", "created")

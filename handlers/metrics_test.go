@@ -47,7 +47,7 @@ func TestMetrics(t *testing.T) {
 		}
 	}
 	if strings.Contains(all, `queue="dlq"`) {
-		t.Error("a queue of which the platform does not tell is there")
+		t.Error("a queue without a backlog from the platform is there")
 	}
 	f.db.Fail = func() error { return errors.New("D1 is away") }
 	f.api.Pool = func() (handlers.PoolStats, error) { return handlers.PoolStats{}, errors.New("no pool") }

@@ -214,8 +214,8 @@ func TestEveryDescribedAnswer(t *testing.T) {
 	for path, operations := range openAPI().Paths {
 		for method, o := range operations {
 			method = strings.ToUpper(method)
-			rs, known := requests[o.OperationID]
-			if !known {
+			rs, listed := requests[o.OperationID]
+			if !listed {
 				t.Errorf("%s %s: the test has no request for %s", method, path, o.OperationID)
 				continue
 			}
@@ -267,7 +267,7 @@ func TestEveryDescribedAnswer(t *testing.T) {
 					f.api.Settings.APIToken = ""
 					send(method, ok, header...)
 				default:
-					t.Errorf("%s %s: the test does not know how to get %s", method, path, status)
+					t.Errorf("%s %s: the test has no way to get %s", method, path, status)
 					continue
 				}
 				if fmt.Sprint(got) != status {
@@ -302,7 +302,7 @@ func TestFailingStores(t *testing.T) {
 					t.Errorf("%s %s without %s: %d %s", method, path, store, w.Code, w.Body)
 				}
 				if strings.Contains(w.Body.String(), "secret") && w.Code > 299 {
-					t.Errorf("%s %s tells the cause to the caller: %s", method, path, w.Body)
+					t.Errorf("%s %s shows the cause to the caller: %s", method, path, w.Body)
 				}
 			}
 		}

@@ -8,7 +8,7 @@ import (
 	"github.com/newsfork/seed-engine/worker"
 )
 
-// Pool tells what the instance pool of this isolate did and holds.
+// Pool gives the counters and the state of this isolate's instance pool.
 func Pool() (s PoolStats, err error) {
 	stats, err := worker.PoolStats()
 	if err != nil {

@@ -60,10 +60,10 @@ func wantJSON(r *http.Request) error {
 	return nil
 }
 
-// onlyQuery rejects query parameters that the route does not know.
-func onlyQuery(r *http.Request, known ...string) error {
+// onlyQuery rejects query parameters other than names.
+func onlyQuery(r *http.Request, names ...string) error {
 	for name := range r.URL.Query() {
-		if !slices.Contains(known, name) {
+		if !slices.Contains(names, name) {
 			return contract.Invalid(name, "is not a query parameter of this route; leave it out")
 		}
 	}
@@ -123,14 +123,14 @@ func (q *query) flag(name string) *bool {
 }
 
 // number is nil when the parameter is not there.
-func (q *query) number(name string, least, most int64) *int64 {
+func (q *query) number(name string, min, max int64) *int64 {
 	v := q.text(name)
 	if v == "" {
 		return nil
 	}
 	n, err := strconv.ParseInt(v, 10, 64)
-	if err != nil || n < least || n > most {
-		q.fail(contract.Invalid(name, "%q is not possible; send a whole number from %d to %d", v, least, most))
+	if err != nil || n < min || n > max {
+		q.fail(contract.Invalid(name, "%q is not possible; send a whole number from %d to %d", v, min, max))
 	}
 	return &n
 }
@@ -142,14 +142,14 @@ func (q *query) limit() int {
 	return defaultLimit
 }
 
-// readQuery takes the parameters of a route that knows these alone.
-func readQuery(r *http.Request, known ...string) (*query, error) {
-	return &query{values: r.URL.Query()}, onlyQuery(r, known...)
+// readQuery reads the query of a route that has these parameters alone.
+func readQuery(r *http.Request, names ...string) (*query, error) {
+	return &query{values: r.URL.Query()}, onlyQuery(r, names...)
 }
 
 const maxReason = 500 // characters
 
-// reason reads the body of a request that may say why.
+// reason reads a body whose only field is an optional reason.
 func reason(r *http.Request) (*string, error) {
 	var body struct {
 		Reason string `json:"reason"`

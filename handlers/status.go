@@ -11,12 +11,12 @@ import (
 	"github.com/newsfork/seed-engine/ledger"
 )
 
-// queueRoles are the queues whose backlog a status tells.
+// queueRoles are the queues whose backlog a status shows.
 var queueRoles = []string{"seed", "domain", "dlq"}
 
 const maxTrendHours = 168
 
-// status tells how far the pipeline is.
+// status shows how far the pipeline is.
 func (a *API) status(w http.ResponseWriter, r *http.Request) error {
 	q, err := readQuery(r, "country", "category", "date", "by", "trend")
 	if err != nil {
@@ -60,7 +60,7 @@ func (a *API) status(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// backlogs asks the platform what waits in each queue; nil for one that it does not tell of.
+// backlogs asks the platform what waits in each queue; nil for one for which it has no answer.
 func (a *API) backlogs(ctx context.Context) map[string]*contract.Backlog {
 	all := make([]*contract.Backlog, len(queueRoles))
 	var wg sync.WaitGroup

@@ -15,13 +15,13 @@ import (
 type Changes struct {
 	Failures    []Failure    // an attempt recorded twice is one row, the later record
 	Finished    []Work       // work done: its failures are forgotten
-	DeadLetters []DeadLetter // one that is known already stays as it is
+	DeadLetters []DeadLetter // one that was recorded before stays as it is
 	Releases    []Release    // of leases that are still the owner's
 
 	QueuedFiles   []Queued
 	QueuedDomains []Queued
 	Files         []FileChange
-	FoundFiles    []FileChange // that were processed before; their times count only where none is known
+	FoundFiles    []FileChange // that were processed before; their times count only where none is recorded
 	Domains       []DomainChange
 }
 
@@ -30,7 +30,7 @@ type Queued struct {
 	Partition     contract.Partition
 	Names         []string // raw_NNNN, or registrable domains
 	At            time.Time
-	RequiredSince time.Time // of a forced request: what was finished before is to be done again; else zero
+	RequiredSince time.Time // of a forced request: what was finished before then is to be done again; else zero
 }
 
 // Record writes the records of an event: all, or on an error none. Without any it does nothing.
@@ -94,12 +94,12 @@ WHERE excluded.queued_at > queued_at OR excluded.needed_at > needed_at`
 // queuedRow is a Queued, or a part of one.
 type queuedRow struct {
 	contract.Partition
-	Names    []string `json:"names"`
-	QueuedAt int64    `json:"queued_at"`
-	NeededAt int64    `json:"needed_at"`
+	Names         []string `json:"names"`
+	QueuedAt      int64    `json:"queued_at"`
+	RequiredSince int64    `json:"needed_at"`
 }
 
-// maxNames keeps a queuedRow, whose names have at most 253 bytes, below MaxStringBytes.
+// maxNames keeps a queuedRow, whose names have up to 253 bytes, below MaxStringBytes.
 const maxNames = 2000
 
 func queuedRows(list []Queued) (rows []queuedRow) {

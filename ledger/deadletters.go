@@ -55,12 +55,12 @@ type DeadLetterQuery struct {
 	Cursor string // of the page before
 }
 
-type letterCursor struct {
+type deadLetterCursor struct {
 	FailedAt int64  `json:"t"`
 	ID       string `json:"i"`
 }
 
-const letterColumns = `message_id, queue_name, work, error_type, error_message, retry_count, failed_at, worker_version, processing_duration_ms, r2_key,
+const deadLetterColumns = `message_id, queue_name, work, error_type, error_message, retry_count, failed_at, worker_version, processing_duration_ms, r2_key,
   country, category, date, domain, state, resolved_at, resolved_by`
 
 func (r *deadLetterRow) record() contract.DeadLetterRecord {
@@ -80,7 +80,7 @@ func (r *deadLetterRow) record() contract.DeadLetterRecord {
 	return d
 }
 
-func letterConditions(f contract.DeadLetterFilter) *conditions {
+func deadLetterConditions(f contract.DeadLetterFilter) *conditions {
 	c := &conditions{}
 	if f.Queue != "" {
 		c.and("queue_name LIKE ?", "newsfork-"+f.Queue+"-%")
@@ -99,19 +99,19 @@ func letterConditions(f contract.DeadLetterFilter) *conditions {
 func (l *Ledger) DeadLetters(ctx context.Context, q DeadLetterQuery) (contract.DeadLetterPage, error) {
 	const op = "ledger.DeadLetters"
 	page := contract.DeadLetterPage{DeadLetters: []contract.DeadLetterRecord{}}
-	c := letterConditions(q.Filter)
+	c := deadLetterConditions(q.Filter)
 	if q.State != "" {
 		c.and("state = ?", string(q.State))
 	}
 	if q.Cursor != "" {
-		var at letterCursor
+		var at deadLetterCursor
 		if err := decodeCursor(q.Cursor, &at); err != nil {
 			return page, err
 		}
 		c.and("(failed_at, message_id) < (?, ?)", at.FailedAt, at.ID)
 	}
 	results, err := l.batch(ctx, op, Statement{
-		`SELECT ` + letterColumns + ` FROM dead_letters` + c.where() + ` ORDER BY failed_at DESC, message_id DESC LIMIT ?`, append(c.args, int64(q.Limit)+1),
+		`SELECT ` + deadLetterColumns + ` FROM dead_letters` + c.where() + ` ORDER BY failed_at DESC, message_id DESC LIMIT ?`, append(c.args, int64(q.Limit)+1),
 	})
 	if err != nil {
 		return page, err
@@ -120,7 +120,7 @@ func (l *Ledger) DeadLetters(ctx context.Context, q DeadLetterQuery) (contract.D
 	if len(rows) > q.Limit {
 		rows = rows[:q.Limit]
 		last := rows[q.Limit-1]
-		page.Cursor = encodeCursor(letterCursor{last.FailedAt, last.MessageID})
+		page.Cursor = encodeCursor(deadLetterCursor{last.FailedAt, last.MessageID})
 	}
 	for _, r := range rows {
 		page.DeadLetters = append(page.DeadLetters, r.record())
@@ -128,16 +128,16 @@ func (l *Ledger) DeadLetters(ctx context.Context, q DeadLetterQuery) (contract.D
 	return page, err
 }
 
-// maxHistory is how many dead letters and attempts of one work are told.
+// maxHistory is how many dead letters and attempts of one work DeadLetter returns.
 const maxHistory = 100
 
-// DeadLetter gives one dead letter with what is known of its work; nil when there is none.
+// DeadLetter gives one dead letter with the history of its work; nil when there is none.
 func (l *Ledger) DeadLetter(ctx context.Context, id string) (*contract.DeadLetterDetail, error) {
 	const op = "ledger.DeadLetter"
 	const same = `(SELECT queue_name, work FROM dead_letters WHERE message_id = ?1)`
 	results, err := l.batch(ctx, op,
-		Statement{`SELECT ` + letterColumns + ` FROM dead_letters WHERE message_id = ?1`, []any{id}},
-		Statement{`SELECT ` + letterColumns + ` FROM dead_letters WHERE (queue_name, work) IN ` + same + ` AND message_id <> ?1 ORDER BY failed_at, message_id LIMIT ?2`, []any{id, int64(maxHistory)}},
+		Statement{`SELECT ` + deadLetterColumns + ` FROM dead_letters WHERE message_id = ?1`, []any{id}},
+		Statement{`SELECT ` + deadLetterColumns + ` FROM dead_letters WHERE (queue_name, work) IN ` + same + ` AND message_id <> ?1 ORDER BY failed_at, message_id LIMIT ?2`, []any{id, int64(maxHistory)}},
 		Statement{`SELECT queue, work, message_id, attempt, error_type, error_message, worker_version, duration_ms, failed_at
 FROM failures WHERE (queue, work) IN ` + same + ` ORDER BY failed_at, attempt, message_id LIMIT ?2`, []any{id, int64(maxHistory)}})
 	if err != nil {
@@ -166,7 +166,7 @@ func chosen(choice contract.DeadLetterChoice) *conditions {
 	c := &conditions{}
 	switch {
 	case choice.Filter != nil:
-		c = letterConditions(*choice.Filter)
+		c = deadLetterConditions(*choice.Filter)
 	case !choice.All:
 		c.and("message_id IN (SELECT value FROM json_each(?))", statement("", choice.IDs).Args[0])
 	}
@@ -182,7 +182,7 @@ func (l *Ledger) ChooseDeadLetters(ctx context.Context, choice contract.DeadLett
 		c.and("state = 'stored'")
 	}
 	results, err := l.batch(ctx, op, Statement{
-		`SELECT ` + letterColumns + ` FROM dead_letters` + c.where() + ` ORDER BY failed_at, message_id LIMIT ?`, append(c.args, int64(contract.MaxResolved)),
+		`SELECT ` + deadLetterColumns + ` FROM dead_letters` + c.where() + ` ORDER BY failed_at, message_id LIMIT ?`, append(c.args, int64(contract.MaxResolved)),
 	})
 	if err != nil {
 		return nil, err
@@ -201,16 +201,16 @@ type Resolution struct {
 	State contract.DeadLetterState // Replayed or Discarded
 	By    string                   // the name of the token that asked for it
 	At    time.Time
-	Work  Changes // what was sent anew
+	Work  Changes // what was sent again
 }
 
-const resolveLetters = `UPDATE dead_letters SET state = ?2, resolved_at = ?3, resolved_by = ?4
+const resolveDeadLetters = `UPDATE dead_letters SET state = ?2, resolved_at = ?3, resolved_by = ?4
 WHERE message_id IN (SELECT value FROM json_each(?1)) AND state = 'stored'`
 
 // Resolve marks dead letters that are stored, and counts what is left of the choice.
 func (l *Ledger) Resolve(ctx context.Context, choice contract.DeadLetterChoice, r Resolution) (remaining int64, err error) {
 	const op = "ledger.Resolve"
-	statements := append(r.Work.statements(), statement(resolveLetters, r.IDs, string(r.State), r.At.UnixMilli(), r.By))
+	statements := append(r.Work.statements(), statement(resolveDeadLetters, r.IDs, string(r.State), r.At.UnixMilli(), r.By))
 	c := chosen(choice)
 	c.and("state = 'stored'")
 	statements = append(statements, Statement{`SELECT count(*) AS count FROM dead_letters` + c.where(), c.args})

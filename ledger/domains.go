@@ -7,14 +7,14 @@ import (
 	"github.com/newsfork/seed-engine/contract"
 )
 
-// DomainChange is news of one domain of a partition. Zero fields are no news.
+// DomainChange is what happened to one domain of a partition. Zero fields change nothing.
 type DomainChange struct {
 	Partition     contract.Partition
 	Domain        string
 	Queued        time.Time
 	RequiredSince time.Time         // as in Queued
 	Outcome       *contract.Outcome // of its collection
-	SatisfiedUpTo time.Time         // every request up to then is answered
+	SatisfiedUpTo time.Time         // requests made up to then are satisfied
 	Excluded      time.Time         // when a message was dropped because the domain is excluded
 	GaveUp        time.Time         // when a message was given up
 	ErrorType     contract.Kind     // of what was given up
@@ -22,7 +22,7 @@ type DomainChange struct {
 }
 
 // Rows are written so that records may arrive in any order and any number of times: every time
-// column keeps its greatest value, what was found comes from the newest collection, and an error from the
+// column keeps its greatest value, findings come from the newest collection, and an error from the
 // newest failure.
 const (
 	queueDomains = queued + `INSERT INTO domains (partition, domain, queued_at, needed_at, collected_at, met_at, gave_up_at, excluded_at)
@@ -49,31 +49,31 @@ ON CONFLICT DO UPDATE SET
 
 type domainRow struct {
 	contract.Partition
-	Domain       string  `json:"domain"`
-	QueuedAt     int64   `json:"queued_at"`
-	NeededAt     int64   `json:"needed_at"`
-	CollectedAt  int64   `json:"collected_at"`
-	MetAt        int64   `json:"met_at"`
-	GaveUpAt     int64   `json:"gave_up_at"`
-	ExcludedAt   int64   `json:"excluded_at"`
-	Reachable    *int64  `json:"reachable"`
-	Robots       *int64  `json:"robots"`
-	Sitemap      *int64  `json:"sitemap"`
-	DurationMS   *int64  `json:"duration_ms"`
-	ErrorType    *string `json:"error_type"`
-	ErrorMessage *string `json:"error_message"`
+	Domain        string  `json:"domain"`
+	QueuedAt      int64   `json:"queued_at"`
+	RequiredSince int64   `json:"needed_at"`
+	CollectedAt   int64   `json:"collected_at"`
+	SatisfiedUpTo int64   `json:"met_at"`
+	GaveUpAt      int64   `json:"gave_up_at"`
+	ExcludedAt    int64   `json:"excluded_at"`
+	Reachable     *int64  `json:"reachable"`
+	Robots        *int64  `json:"robots"`
+	Sitemap       *int64  `json:"sitemap"`
+	DurationMS    *int64  `json:"duration_ms"`
+	ErrorType     *string `json:"error_type"`
+	ErrorMessage  *string `json:"error_message"`
 }
 
 func (c DomainChange) row() domainRow {
 	r := domainRow{
 		Partition: c.Partition, Domain: c.Domain,
-		QueuedAt: millis(c.Queued), NeededAt: millis(c.RequiredSince), MetAt: millis(c.SatisfiedUpTo), GaveUpAt: millis(c.GaveUp), ExcludedAt: millis(c.Excluded),
+		QueuedAt: millis(c.Queued), RequiredSince: millis(c.RequiredSince), SatisfiedUpTo: millis(c.SatisfiedUpTo), GaveUpAt: millis(c.GaveUp), ExcludedAt: millis(c.Excluded),
 		ErrorType: contract.Text(string(c.ErrorType)), ErrorMessage: contract.Text(clip(c.ErrorMessage)),
 	}
 	if o := c.Outcome; o != nil {
 		ms := o.Duration.Milliseconds()
 		r.CollectedAt = millis(o.CollectedAt)
-		r.MetAt = max(r.MetAt, r.CollectedAt)
+		r.SatisfiedUpTo = max(r.SatisfiedUpTo, r.CollectedAt)
 		r.Reachable, r.Robots, r.Sitemap, r.DurationMS = bit(o.Reachable), bit(o.Robots), bit(o.Sitemap), &ms
 		if c.GaveUp.IsZero() {
 			r.ErrorType, r.ErrorMessage = contract.Text(o.ErrorType), contract.Text(clip(o.ErrorMessage))
@@ -90,7 +90,7 @@ type DomainQuery struct {
 	Sitemap      *bool
 	ErrorType    string
 	SlowerThanMS *int64 // processed, and took longer
-	SlowestFirst bool   // else by partition, in the order in which the ledger met them, and domain
+	SlowestFirst bool   // else by partition, in the order in which the ledger first saw them, and domain
 	Limit        int
 	Cursor       string // of the page before
 }
@@ -147,7 +147,7 @@ func (q *DomainQuery) statement() (Statement, error) {
 		c.and(`d.partition IN (SELECT p.id FROM partitions AS p`+chosen.where()+`)`, chosen.args...)
 	}
 	state := string(q.State)
-	switch { // what only holds for one state names it, so that its index is found
+	switch { // a condition that applies to one state alone names it, so that its index is used
 	case q.ErrorType != "" && state == "":
 		state = string(contract.Failed)
 	case (q.Robots != nil || q.Sitemap != nil || q.SlowerThanMS != nil || q.SlowestFirst) && state == "":
@@ -255,11 +255,11 @@ func (l *Ledger) Domains(ctx context.Context, q DomainQuery) (contract.DomainPag
 	return page, err
 }
 
-// maxPlaces is how many partitions Domain lists.
-const maxPlaces = 100
+// maxPartitionsOfDomain is how many partitions Domain lists.
+const maxPartitionsOfDomain = 100
 
 // Domain gives the records of one domain in the partitions that the filter selects, the newest
-// partition first, at most 100.
+// partition first, up to 100.
 func (l *Ledger) Domain(ctx context.Context, domain string, f contract.Filter) ([]contract.DomainRecord, error) {
 	const op = "ledger.Domain"
 	var c conditions
@@ -267,7 +267,7 @@ func (l *Ledger) Domain(ctx context.Context, domain string, f contract.Filter) (
 	c.partition(f)
 	results, err := l.batch(ctx, op, Statement{
 		`SELECT ` + domainColumns + ` FROM domains AS d JOIN partitions AS p ON p.id = d.partition` + c.where() +
-			` ORDER BY p.date DESC, d.collected_at DESC, p.id LIMIT ?`, append(c.args, int64(maxPlaces)),
+			` ORDER BY p.date DESC, d.collected_at DESC, p.id LIMIT ?`, append(c.args, int64(maxPartitionsOfDomain)),
 	})
 	if err != nil {
 		return nil, err

@@ -7,13 +7,13 @@ import (
 	"github.com/newsfork/seed-engine/contract"
 )
 
-// FileChange is news of one raw file. Zero fields are no news.
+// FileChange is what happened to one raw file. Zero fields change nothing.
 type FileChange struct {
 	contract.RawFile
 	Queued        time.Time
 	Processed     time.Time     // when it was processed
-	SatisfiedUpTo time.Time     // every request up to then is answered
-	Duration      time.Duration // of the processing; 0 when it is not known
+	SatisfiedUpTo time.Time     // requests made up to then are satisfied
+	Duration      time.Duration // of the processing; 0 when it was not measured
 	GaveUp        time.Time     // when its message was given up
 	ErrorType     contract.Kind
 	ErrorMessage  string
@@ -39,7 +39,7 @@ ON CONFLICT DO UPDATE SET
 	changeFiles = fileRows + `duration_ms = CASE WHEN excluded.processed_at > processed_at THEN excluded.duration_ms ELSE duration_ms END,
   processed_at = max(processed_at, excluded.processed_at)`
 
-	// A file that is found processed was processed once more only if the ledger did not know.
+	// A file that is found processed counts as processed once more only if the ledger had no record of it.
 	findFiles = fileRows + `processed_at = CASE WHEN processed_at = 0 THEN excluded.processed_at ELSE processed_at END`
 
 	selectInFlight = `SELECT p.country, p.category, p.date, f.name
@@ -51,20 +51,20 @@ WHERE f.state = 'pending' AND f.queued_at > ?2 AND f.needed_at >= ?3`
 
 type fileRow struct {
 	contract.Partition
-	Name         string  `json:"name"`
-	QueuedAt     int64   `json:"queued_at"`
-	ProcessedAt  int64   `json:"processed_at"`
-	MetAt        int64   `json:"met_at"`
-	GaveUpAt     int64   `json:"gave_up_at"`
-	DurationMS   *int64  `json:"duration_ms"`
-	ErrorType    *string `json:"error_type"`
-	ErrorMessage *string `json:"error_message"`
+	Name          string  `json:"name"`
+	QueuedAt      int64   `json:"queued_at"`
+	ProcessedAt   int64   `json:"processed_at"`
+	SatisfiedUpTo int64   `json:"met_at"`
+	GaveUpAt      int64   `json:"gave_up_at"`
+	DurationMS    *int64  `json:"duration_ms"`
+	ErrorType     *string `json:"error_type"`
+	ErrorMessage  *string `json:"error_message"`
 }
 
 func (c FileChange) row() fileRow {
 	r := fileRow{
 		Partition: c.Partition, Name: c.Name,
-		QueuedAt: millis(c.Queued), ProcessedAt: millis(c.Processed), MetAt: max(millis(c.SatisfiedUpTo), millis(c.Processed)), GaveUpAt: millis(c.GaveUp),
+		QueuedAt: millis(c.Queued), ProcessedAt: millis(c.Processed), SatisfiedUpTo: max(millis(c.SatisfiedUpTo), millis(c.Processed)), GaveUpAt: millis(c.GaveUp),
 		ErrorType: contract.Text(string(c.ErrorType)), ErrorMessage: contract.Text(clip(c.ErrorMessage)),
 	}
 	if c.Duration > 0 {
@@ -74,22 +74,22 @@ func (c FileChange) row() fileRow {
 	return r
 }
 
-// Queued notes that files were sent to their queue. needed is zero but for forced requests.
-func (l *Ledger) Queued(ctx context.Context, files []contract.RawFile, at, needed time.Time) error {
+// Queued records that files were sent to their queue. requiredSince is zero except for forced requests.
+func (l *Ledger) Queued(ctx context.Context, files []contract.RawFile, at, requiredSince time.Time) error {
 	names := map[contract.Partition][]string{}
 	for _, f := range files {
 		names[f.Partition] = append(names[f.Partition], f.Name)
 	}
 	var c Changes
 	for p, list := range names {
-		c.QueuedFiles = append(c.QueuedFiles, Queued{p, list, at, needed})
+		c.QueuedFiles = append(c.QueuedFiles, Queued{p, list, at, requiredSince})
 	}
 	return l.Record(ctx, c)
 }
 
 // InFlight gives those of the files that were queued after since and are not finished. Where needed is
 // not zero, they were queued by a request that was forced then or later.
-func (l *Ledger) InFlight(ctx context.Context, files []contract.RawFile, since, needed time.Time) (map[contract.RawFile]bool, error) {
+func (l *Ledger) InFlight(ctx context.Context, files []contract.RawFile, since, requiredSince time.Time) (map[contract.RawFile]bool, error) {
 	const op = "ledger.InFlight"
 	type name struct {
 		contract.Partition
@@ -99,7 +99,7 @@ func (l *Ledger) InFlight(ctx context.Context, files []contract.RawFile, since, 
 	for i, f := range files {
 		names[i] = name{f.Partition, f.Name}
 	}
-	results, err := l.batch(ctx, op, statement(selectInFlight, names, millis(since), millis(needed)))
+	results, err := l.batch(ctx, op, statement(selectInFlight, names, millis(since), millis(requiredSince)))
 	if err != nil {
 		return nil, err
 	}

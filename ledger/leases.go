@@ -9,7 +9,7 @@ import (
 type Release struct {
 	Domain   string
 	Owner    string
-	CoolDown time.Duration // how long nobody may lease the domain yet, such as the delay its hosts ask for
+	CoolDown time.Duration // how long the domain cannot be leased after that, such as the delay its hosts ask for
 }
 
 const (
@@ -38,8 +38,8 @@ type releaseRow struct {
 	CoolDownMS int64  `json:"cool_down_ms"`
 }
 
-// Acquire leases the domains that nobody else holds to owner for ttl, by the database's clock. busy
-// holds the others, and how long they remain leased. The owner's own leases are extended.
+// Acquire leases domains to owner for ttl, by the database's clock, unless they are leased to another.
+// Those are in busy, with the time that remains of their leases. The owner's own leases are extended.
 func (l *Ledger) Acquire(ctx context.Context, owner string, domains []string, ttl time.Duration) (busy map[string]time.Duration, err error) {
 	const op = "ledger.Acquire"
 	results, err := l.batch(ctx, op,
@@ -59,7 +59,7 @@ func (l *Ledger) Acquire(ctx context.Context, owner string, domains []string, tt
 	return busy, err
 }
 
-// Renew extends leases to ttl from now. lost are the domains that the owner does not hold any more,
+// Renew extends leases to ttl from now. lost are the domains that are no longer leased to the owner,
 // since another took them after they had expired.
 func (l *Ledger) Renew(ctx context.Context, owner string, domains []string, ttl time.Duration) (lost []string, err error) {
 	const op = "ledger.Renew"

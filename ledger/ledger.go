@@ -2,8 +2,8 @@
 // domain is, the reasons of failures, dead letters, alarms, and the leases that keep two events from
 // fetching one domain at the same time.
 //
-// The ledger is a view. What was done is told by the checkpoints in R2, so a caller logs an error
-// of this package and goes on.
+// The ledger is a view. The checkpoints in R2 say what was done, so a caller logs an error of this
+// package and goes on.
 package ledger
 
 import (
@@ -45,7 +45,7 @@ const (
 	MaxStringBytes = 2_000_000 // of one parameter
 )
 
-// Ledger keeps its records in db. Its methods return errors of kind contract.Storage, and use at
+// Ledger keeps its records in a database. Its methods return errors of kind contract.Storage, and use at
 // most one Batch each.
 type Ledger struct{ db DB }
 

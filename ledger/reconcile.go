@@ -40,7 +40,7 @@ WHERE partition = ` + partitionID + ` AND collected_at > 0 AND max(queued_at, me
 AND domain || '/' > ?6 AND domain || '/' <= ?7 AND domain NOT IN (SELECT value FROM json_each(?1))`
 )
 
-// Reconcile makes the ledger agree with what was found: what it did not know is added, what is not
+// Reconcile makes the ledger agree with what was found: what it lacks is added, what is not
 // in R2 any more is taken out. It may be repeated.
 func (l *Ledger) Reconcile(ctx context.Context, f Found) error {
 	statements := f.Changes.statements()

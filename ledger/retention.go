@@ -24,12 +24,12 @@ AND name IN (SELECT name FROM files WHERE partition = ` + oldestPartition + ` LI
 	prunePartition = `DELETE FROM partitions WHERE id = ` + oldestPartition + `
 AND NOT EXISTS (SELECT 1 FROM domains WHERE partition = partitions.id) AND NOT EXISTS (SELECT 1 FROM files WHERE partition = partitions.id)`
 
-	pruneHours    = `DELETE FROM hours WHERE hour < ?1 / 3600000`
-	pruneMinutes  = `DELETE FROM minutes WHERE minute < ?1 / 60000`
-	pruneLetters  = `DELETE FROM dead_letters WHERE failed_at < ?1`
-	pruneFailures = `DELETE FROM failures WHERE failed_at < ?1`
-	pruneChanges  = `DELETE FROM alarm_changes WHERE at < ?1 AND sent_at > 0`
-	pruneLeases   = `DELETE FROM leases WHERE expires_at < ` + now + ` - 86400000`
+	pruneHours       = `DELETE FROM hours WHERE hour < ?1 / 3600000`
+	pruneMinutes     = `DELETE FROM minutes WHERE minute < ?1 / 60000`
+	pruneDeadLetters = `DELETE FROM dead_letters WHERE failed_at < ?1`
+	pruneFailures    = `DELETE FROM failures WHERE failed_at < ?1`
+	pruneChanges     = `DELETE FROM alarm_changes WHERE at < ?1 AND sent_at > 0`
+	pruneLeases      = `DELETE FROM leases WHERE expires_at < ` + now + ` - 86400000`
 )
 
 // Prune deletes what is older than before: partitions without a change since then, dead letters,
@@ -38,7 +38,7 @@ func (l *Ledger) Prune(ctx context.Context, before time.Time) error {
 	const op = "ledger.Prune"
 	at := before.UnixMilli()
 	statements := []Statement{{SQL: pruneLeases}}
-	for _, sql := range []string{pruneHours, pruneMinutes, pruneLetters, pruneFailures, pruneChanges} {
+	for _, sql := range []string{pruneHours, pruneMinutes, pruneDeadLetters, pruneFailures, pruneChanges} {
 		statements = append(statements, Statement{sql, []any{at}})
 	}
 	if _, err := l.batch(ctx, op, statements...); err != nil {

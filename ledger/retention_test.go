@@ -30,7 +30,7 @@ func TestPrune(t *testing.T) {
 	}
 	c.Failures = []ledger.Failure{{MessageID: "old", FailedAt: noon}, {MessageID: "young", FailedAt: time.Now()}}
 	must(t, l.Record(ctx, c))
-	if _, err := l.Acquire(ctx, "o", []string{"held.sg", "over.sg"}, time.Hour); err != nil {
+	if _, err := l.Acquire(ctx, "o", []string{"leased.sg", "over.sg"}, time.Hour); err != nil {
 		t.Fatal(err)
 	}
 	finish(t, l, time.Now(), 0, 20, 0)
@@ -45,7 +45,7 @@ func TestPrune(t *testing.T) {
 		`SELECT count(*) FROM error_counts`:                                            "1",
 		`SELECT message_id FROM dead_letters`:                                          "young",
 		`SELECT message_id FROM failures`:                                              "young",
-		`SELECT domain FROM leases`:                                                    "held.sg",
+		`SELECT domain FROM leases`:                                                    "leased.sg",
 		`SELECT count(*) FROM minutes WHERE minute < 29493480`:                         "0",
 		`SELECT state FROM dead_letter_counts WHERE count = 1`:                         "stored",
 		`SELECT count(*) FROM alarm_changes`:                                           "1",

@@ -9,8 +9,8 @@ import (
 	"github.com/newsfork/seed-engine/contract"
 )
 
-// now is the database's own clock in milliseconds, so that leases do not depend on the clocks of
-// those who take them.
+// now is the database's own clock in milliseconds, so that leases do not depend on the clocks of the
+// isolates that take them.
 const now = `CAST(unixepoch('subsec') * 1000 AS INTEGER)`
 
 // statement makes list the first parameter, as JSON: a statement takes at most MaxParameters, but any
@@ -83,7 +83,7 @@ func (c *conditions) where() string {
 
 var cursorText = base64.RawURLEncoding
 
-// encodeCursor makes a cursor for the caller, who sends it back as it is.
+// encodeCursor makes an opaque cursor, which the caller sends back as it is.
 func encodeCursor(v any) *string {
 	b, err := json.Marshal(v)
 	if err != nil {

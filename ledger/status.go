@@ -10,7 +10,7 @@ import (
 	"github.com/newsfork/seed-engine/contract"
 )
 
-// StatusQuery says what Status is to tell.
+// StatusQuery selects what Status reads.
 type StatusQuery struct {
 	Filter      contract.Filter
 	Now         time.Time
@@ -76,11 +76,11 @@ func average(sum, n float64) int64 {
 	return int64(math.Round(sum / n))
 }
 
-// Status is what the ledger tells of the pipeline.
+// Status is the state of the pipeline.
 type Status struct {
 	contract.Stats
 	AlarmReading
-	FilesTimed int64 // processed files whose duration is known
+	FilesTimed int64 // processed files whose duration was measured
 	AvgFileMS  int64 // of these
 	Partitions []contract.PartitionStats
 	Errors     []contract.ErrorCount

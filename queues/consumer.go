@@ -12,7 +12,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/newsfork/seed-engine/collector"
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/controls"
 	"github.com/newsfork/seed-engine/ledger"
 	"github.com/newsfork/seed-engine/orchestrator"
 	"github.com/newsfork/seed-engine/processor"
@@ -61,7 +63,7 @@ type Consumer struct {
 	NewBatch     func(excluded func(link string) bool) Batch
 	Letters      *DeadLetters
 	Leases       *Leases
-	Controls     *Controls
+	Controls     *controls.Store
 	Tally        *Tally // what the Processor sends to
 	Seeds        Resender
 	Domains      Resender
@@ -76,13 +78,13 @@ func (c *Consumer) Handle(ctx context.Context, queue string, messages []Message)
 	role := Role(queue)
 	var excluded *contract.Exclusions
 	if role == Seed || role == Domain {
-		controls, exclusions, err := c.Controls.Read(ctx)
+		decisions, exclusions, err := c.Controls.Read(ctx)
 		switch {
 		case err != nil: // what is excluded is not known, so nothing is fetched
 			c.fail(ctx, queue, messages, err)
 			return
-		case controls.Pipeline.Paused:
-			c.holdBack(ctx, queue, messages, controls.Pipeline)
+		case decisions.Pipeline.Paused:
+			c.holdBack(ctx, queue, messages, decisions.Pipeline)
 			return
 		}
 		excluded = exclusions
@@ -308,8 +310,7 @@ func (c *Consumer) handleDomains(ctx context.Context, queue string, messages []M
 			work.RequestedAt = firstSent(m, work)
 		}
 		if excluded.Domain(work.Domain) {
-			c.Log.Info("domain_excluded", "domain_id", work.DomainID, "registrable_domain", work.Domain)
-			o.domain(m, work, func(d *ledger.DomainChange) { d.Excluded = c.Now() })
+			c.excluded(o, m, work)
 			o.of(m, start, nil)
 			continue
 		}
@@ -357,6 +358,11 @@ func (c *Consumer) domain(ctx context.Context, o *outcome, batch Batch, leases *
 		}
 		return err
 	})
+	if errors.Is(err, collector.ErrExcluded) {
+		c.excluded(o, d, d.work)
+		o.of(d, start, nil)
+		return
+	}
 	if err != nil {
 		c.logFailure("domain_collector_failed", d, err, "domain_id", d.work.DomainID, "registrable_domain", d.work.Domain)
 	}
@@ -370,6 +376,12 @@ func (c *Consumer) domain(ctx context.Context, o *outcome, batch Batch, leases *
 		}
 	})
 	o.of(d, start, err)
+}
+
+// excluded notes that operators ruled a domain out.
+func (c *Consumer) excluded(o *outcome, m Message, work *contract.DomainMessage) {
+	c.Log.Info("domain_excluded", "domain_id", work.DomainID, "registrable_domain", work.Domain)
+	o.domain(m, work, func(d *ledger.DomainChange) { d.Excluded = c.Now() })
 }
 
 // domain notes what became of a domain.

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/controls"
 	"github.com/newsfork/seed-engine/ledger"
 	"github.com/newsfork/seed-engine/ledger/sqlite"
 	"github.com/newsfork/seed-engine/orchestrator"
@@ -126,7 +127,7 @@ func newFixture(t *testing.T) *fixture {
 		Leases: &queues.Leases{
 			Ledger: ledger.New(db), Queue: f.domains, Log: log, Now: time.Now, Sleep: sleep,
 		},
-		Controls: &queues.Controls{Bucket: f.bucket, Sleep: sleep},
+		Controls: &controls.Store{Bucket: f.bucket, Sleep: sleep},
 		Tally:    &queues.Tally{Queue: f.domains, Ledger: ledger.New(db), Log: log},
 		Seeds:    f.seeds, Domains: f.domains,
 		RetryDelay: 10 * time.Second, Log: log, Now: now,

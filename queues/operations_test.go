@@ -1,7 +1,6 @@
 package queues_test
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/newsfork/seed-engine/collector"
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/ledger"
 	"github.com/newsfork/seed-engine/queues"
@@ -171,6 +171,26 @@ func TestExcludedDomainsAreNeverCollected(t *testing.T) {
 	}
 }
 
+// TestExcludedHostsAreNoFailures: a domain of which no host may be asked counts as excluded, whatever its
+// message's attempts.
+func TestExcludedHostsAreNoFailures(t *testing.T) {
+	f := newFixture(t)
+	f.steps.collect = func(*contract.DomainMessage, bool) error {
+		return fmt.Errorf("%w: www.half.sg is not asked", collector.ErrExcluded)
+	}
+	f.steps.process = func(*contract.SeedMessage) error {
+		var b contract.Batch
+		b.Add([]byte(domainBody("half.sg")))
+		return f.Tally.Send(t.Context(), &b)
+	}
+	f.handle(t, "newsfork-seed-dev", &message{id: "1", body: seedBody(), attempts: 1})
+	m := &message{id: "2", body: domainBody("half.sg"), attempts: 4}
+	f.handle(t, "newsfork-domain-dev", m)
+	if s := f.stats(t); m.settled != "ack" || s.Excluded != 1 || s.Processing.DomainsFailed != 0 || s.Processing.DomainsPending != 0 {
+		t.Errorf("%s, excluded %d, %+v", m.settled, s.Excluded, s.Processing)
+	}
+}
+
 // However often messages are delivered while the pipeline is paused, each is there once in the end,
 // with all of its retries left.
 func TestAPauseLosesNothing(t *testing.T) {
@@ -255,50 +275,6 @@ func TestWithoutTheControlsNothingIsFetched(t *testing.T) {
 	reasons, err := ledger.New(f.db).Reasons(t.Context(), []ledger.Work{work})
 	if err != nil || len(reasons[work]) != 1 || reasons[work][0].ErrorType != contract.Storage {
 		t.Errorf("reasons: %+v, %v", reasons, err)
-	}
-}
-
-func TestControlsOfManyWritersAllCount(t *testing.T) {
-	bucket := r2.NewMemory()
-	bucket.Now = quickly()
-	var wg sync.WaitGroup
-	for i := range 5 {
-		wg.Go(func() {
-			c := &queues.Controls{Bucket: bucket, Sleep: func(context.Context, time.Duration) error { time.Sleep(time.Millisecond); return nil }}
-			for j := range 3 {
-				for { // a writer may lose too often in a row
-					_, err := c.Change(t.Context(), func(c *contract.Controls) error {
-						c.Exclusions = append(c.Exclusions, contract.Exclusion{Kind: "host", Value: fmt.Sprint(i, "-", j)})
-						return nil
-					})
-					if err == nil {
-						break
-					}
-					if contract.KindOf(err) != contract.Storage {
-						t.Error(err)
-						return
-					}
-				}
-			}
-		})
-	}
-	wg.Wait()
-	c := &queues.Controls{Bucket: bucket}
-	held, _, err := c.Read(t.Context())
-	if err != nil || len(held.Exclusions) != 15 {
-		t.Errorf("%d exclusions, %v", len(held.Exclusions), err)
-	}
-	if _, err := bucket.Put(t.Context(), "control/pipeline.json", []byte("{"), nil); err != nil {
-		t.Fatal(err)
-	}
-	if _, _, err := c.Read(t.Context()); contract.KindOf(err) != contract.Storage {
-		t.Errorf("an object that cannot be read: %v", err)
-	}
-	if err := bucket.Delete(t.Context(), "control/pipeline.json"); err != nil {
-		t.Fatal(err)
-	}
-	if held, _, err := c.Read(t.Context()); err != nil || len(held.Exclusions) != 0 {
-		t.Errorf("deleted: %+v, %v", held, err)
 	}
 }
 

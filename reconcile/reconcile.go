@@ -1,5 +1,5 @@
 // Package reconcile rebuilds the ledger of one partition from R2, where checkpoints and stored dead
-// letters tell what was done. A call does a bounded piece of work and says where to go on.
+// letters say what was done. A call does a bounded piece of work and says where to go on.
 package reconcile
 
 import (
@@ -19,7 +19,7 @@ import (
 // Limits of one call.
 const (
 	maxPages     = 5   // of keys
-	maxDocuments = 200 // documents read, of domains whose checkpoint does not tell the outcome
+	maxDocuments = 200 // documents read, of domains whose checkpoint lacks the outcome
 )
 
 // Bucket shows what is stored.
@@ -28,9 +28,9 @@ type Bucket interface {
 	Get(ctx context.Context, key string) (*r2.Body, error)
 }
 
-// Letters gives what the ledger should know of the stored dead letters of a partition whose keys
+// DeadLetters gives the records of the stored dead letters of a partition whose keys
 // sort after a key. next is where to go on; "" at the end.
-type Letters interface {
+type DeadLetters interface {
 	Stored(ctx context.Context, p contract.Partition, after string) (c ledger.Changes, next string, err error)
 }
 
@@ -41,11 +41,11 @@ type Ledger interface {
 
 // Reconciler rebuilds the ledger.
 type Reconciler struct {
-	Bucket   Bucket
-	Letters  Letters
-	Ledger   Ledger
-	Now      func() time.Time
-	MaxPages int // 0 means the constant
+	Bucket      Bucket
+	DeadLetters DeadLetters
+	Ledger      Ledger
+	Now         func() time.Time
+	MaxPages    int // 0 means the constant
 }
 
 // Stages of the work, in this order.
@@ -57,9 +57,9 @@ const (
 
 // position is where a call goes on.
 type position struct {
-	Stage   string `json:"s"`
-	After   string `json:"a,omitempty"` // the last key that was read
-	Settled string `json:"d,omitempty"` // the last file or domain that was told to the ledger
+	Stage    string `json:"s"`
+	After    string `json:"a,omitempty"` // the last key that was read
+	Recorded string `json:"d,omitempty"` // the last file or domain that was recorded in the ledger
 }
 
 // Run does the next piece of work on a partition, from the cursor that the call before gave, or from
@@ -122,7 +122,7 @@ func (w *work) run(ctx context.Context) (err error) {
 	case domains:
 		return w.domains(ctx)
 	}
-	w.found.Changes, w.at.After, err = w.Letters.Stored(ctx, w.found.Partition, w.at.After)
+	w.found.Changes, w.at.After, err = w.DeadLetters.Stored(ctx, w.found.Partition, w.at.After)
 	if w.at.After == "" {
 		w.at.Stage = ""
 	}
@@ -156,7 +156,7 @@ func (w *work) walk(ctx context.Context, prefix string, see func(o *r2.Object) (
 // files reads the raw files of the partition. In the order of keys a checkpoint follows its file.
 func (w *work) files(ctx context.Context) error {
 	p, c := w.found.Partition, &w.found.Changes
-	w.found.Files.After = w.at.Settled
+	w.found.Files.After = w.at.Recorded
 	end, err := w.walk(ctx, r2.RawPrefix(p.Country, p.Category, p.Date), func(o *r2.Object) (bool, error) {
 		raw, checkpoint, ok := r2.ParseRaw(o.Key)
 		n := len(c.Files)
@@ -185,8 +185,8 @@ func (w *work) files(ctx context.Context) error {
 			w.processed(&page.Objects[0])
 		}
 	}
-	w.at.Settled = lastName(w.at.Settled, c.Files, c.FoundFiles)
-	w.found.Files.UpTo = w.at.Settled
+	w.at.Recorded = lastName(w.at.Recorded, c.Files, c.FoundFiles)
+	w.found.Files.UpTo = w.at.Recorded
 	return nil
 }
 
@@ -219,7 +219,7 @@ func processedAt(o *r2.Object) time.Time {
 // domains reads the checkpoints of the partition's domains.
 func (w *work) domains(ctx context.Context) error {
 	p, c := w.found.Partition, &w.found.Changes
-	settled, current, documents := w.at.Settled, "", 0
+	settled, current, documents := w.at.Recorded, "", 0
 	w.found.Domains.After = settled
 	prefix := r2.ProdPrefix(p.Country, p.Category, p.Date)
 	end, err := w.walk(ctx, prefix, func(o *r2.Object) (bool, error) {
@@ -258,7 +258,7 @@ func (w *work) domains(ctx context.Context) error {
 		w.at = position{Stage: deadLetters}
 		return nil
 	}
-	w.at.Settled, w.found.Domains.UpTo = settled, settled
+	w.at.Recorded, w.found.Domains.UpTo = settled, settled
 	return nil
 }
 

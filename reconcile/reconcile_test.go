@@ -57,8 +57,8 @@ func newFixture(t *testing.T, limit int) *fixture {
 	t.Cleanup(func() { db.Close() })
 	f := &fixture{bucket: &small{Memory: r2.NewMemory(), limit: limit}, db: db}
 	l := ledger.New(db)
-	letters := &queues.DeadLetters{Ledger: l, Bucket: f.bucket, Log: slog.New(slog.DiscardHandler), Now: time.Now}
-	f.Reconciler = &reconcile.Reconciler{Bucket: f.bucket, Letters: letters, Ledger: l, Now: func() time.Time { return time.Now().Add(time.Hour) }, MaxPages: 2}
+	deadLetters := &queues.DeadLetters{Ledger: l, Bucket: f.bucket, Log: slog.New(slog.DiscardHandler), Now: time.Now}
+	f.Reconciler = &reconcile.Reconciler{Bucket: f.bucket, DeadLetters: deadLetters, Ledger: l, Now: func() time.Time { return time.Now().Add(time.Hour) }, MaxPages: 2}
 	return f
 }
 
@@ -139,7 +139,7 @@ func (f *fixture) stats(t *testing.T) contract.Stats {
 	return s.Stats
 }
 
-func letter(t *testing.T, f *fixture, queue, id, message string, metadata map[string]string) {
+func storeDeadLetter(t *testing.T, f *fixture, queue, id, message string, metadata map[string]string) {
 	t.Helper()
 	body, err := json.Marshal(contract.DeadLetter{
 		OriginalMessage: json.RawMessage(message),
@@ -152,7 +152,7 @@ func letter(t *testing.T, f *fixture, queue, id, message string, metadata map[st
 	f.put(t, "dlq/queue="+queue+"/date=2026-01-28/"+id+".json", string(body), metadata)
 }
 
-// fill stores a partition of which everything is known.
+// fill stores a partition with objects of every kind.
 func fill(t *testing.T, f *fixture) {
 	t.Helper()
 	for n := range 30 {
@@ -168,10 +168,10 @@ func fill(t *testing.T, f *fixture) {
 	f.put(t, "prod/country=sg/category=news/date=2026-01-28/halfway.sg/domain_metadata.json", "{}", nil)
 	f.put(t, "prod/country=sg/category=news/date=2026-01-28/zz.sg/robots.txt", "x", nil)
 	const partition = `"partition_info":{"country":"sg","category":"news","date":"2026-01-28"}`
-	letter(t, f, "newsfork-seed-dev", "m1", `{"file_path":"raw/country=sg/category=news/date=2026-01-28/raw_0001.json",`+partition+`}`, map[string]string{"partition": "sg/news/2026-01-28"})
-	letter(t, f, "newsfork-seed-dev", "m2", `{"file_path":"raw/country=sg/category=news/date=2026-01-28/raw_0002.json",`+partition+`}`, nil)
-	letter(t, f, "newsfork-domain-dev", "m3", `{"domain":"never.sg","domain_id":"x","urls":[],`+partition+`,"source_file_path":"raw/country=sg/category=news/date=2026-01-28/raw_0001.json"}`, nil)
-	letter(t, f, "newsfork-seed-dev", "m4", `{"file_path":"raw/country=sg/category=news/date=2026-01-29/raw_0001.json","partition_info":{"country":"sg","category":"news","date":"2026-01-29"}}`, map[string]string{"partition": "sg/news/2026-01-29"})
+	storeDeadLetter(t, f, "newsfork-seed-dev", "m1", `{"file_path":"raw/country=sg/category=news/date=2026-01-28/raw_0001.json",`+partition+`}`, map[string]string{"partition": "sg/news/2026-01-28"})
+	storeDeadLetter(t, f, "newsfork-seed-dev", "m2", `{"file_path":"raw/country=sg/category=news/date=2026-01-28/raw_0002.json",`+partition+`}`, nil)
+	storeDeadLetter(t, f, "newsfork-domain-dev", "m3", `{"domain":"never.sg","domain_id":"x","urls":[],`+partition+`,"source_file_path":"raw/country=sg/category=news/date=2026-01-28/raw_0001.json"}`, nil)
+	storeDeadLetter(t, f, "newsfork-seed-dev", "m4", `{"file_path":"raw/country=sg/category=news/date=2026-01-29/raw_0001.json","partition_info":{"country":"sg","category":"news","date":"2026-01-29"}}`, map[string]string{"partition": "sg/news/2026-01-29"})
 }
 
 func TestALedgerIsRebuilt(t *testing.T) {
@@ -195,7 +195,7 @@ func TestALedgerIsRebuilt(t *testing.T) {
 			}
 		}
 		if limit == 1000 && f.bucket.gets != 2*(20+3) {
-			t.Errorf("%d objects were read, want the 20 documents and 3 letters that say nothing in a listing, twice", f.bucket.gets)
+			t.Errorf("%d objects were read, want the 20 documents and 3 dead letters without metadata, twice", f.bucket.gets)
 		}
 	}
 }

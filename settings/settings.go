@@ -38,7 +38,7 @@ type Settings struct {
 const Development = "development"
 
 // Secrets are the settings whose values stand in no message, log line or configuration file; they are
-// set with `wrangler secret put`. A webhook's URL is one, since whoever has it may post.
+// set with `wrangler secret put`. A webhook's URL is one, since anyone who has it may post.
 var Secrets = []string{"ALERT_WEBHOOK_URL", "API_TOKEN", "API_TOKEN_PREVIOUS", "READ_TOKEN"}
 
 // Read reads all settings through get, which returns the value of a variable and whether it is set.
@@ -94,18 +94,18 @@ func (r *reader) fail(name, v, want string) {
 }
 
 func shortened(v string) string {
-	const most = 40 // characters
-	if r := []rune(v); len(r) > most {
-		return string(r[:most]) + "…"
+	const max = 40 // characters
+	if r := []rune(v); len(r) > max {
+		return string(r[:max]) + "…"
 	}
 	return v
 }
 
-func (r *reader) text(name, otherwise string) string {
+func (r *reader) text(name, fallback string) string {
 	if v, ok := r.get(name); ok && v != "" {
 		return v
 	}
-	return otherwise
+	return fallback
 }
 
 // oneOf takes the first value as the default.
@@ -120,26 +120,26 @@ func (r *reader) oneOf(name string, values ...string) string {
 	return v
 }
 
-func (r *reader) number(name string, otherwise, least, most int64) int64 {
+func (r *reader) number(name string, fallback, min, max int64) int64 {
 	v := r.text(name, "")
 	if v == "" {
-		return otherwise
+		return fallback
 	}
 	n, err := strconv.ParseInt(v, 10, 64)
-	if err != nil || n < least || n > most {
-		r.fail(name, v, "a whole number from "+strconv.FormatInt(least, 10)+" to "+strconv.FormatInt(most, 10))
+	if err != nil || n < min || n > max {
+		r.fail(name, v, "a whole number from "+strconv.FormatInt(min, 10)+" to "+strconv.FormatInt(max, 10))
 	}
 	return n
 }
 
 // duration may be 0.
-func (r *reader) duration(name string, otherwise int64, unit time.Duration) time.Duration {
-	return time.Duration(r.number(name, otherwise, 0, int64(24*time.Hour/unit))) * unit
+func (r *reader) duration(name string, fallback int64, unit time.Duration) time.Duration {
+	return time.Duration(r.number(name, fallback, 0, int64(24*time.Hour/unit))) * unit
 }
 
 // timeout is at least a millisecond and at most ten minutes, the wall time of one collection.
-func (r *reader) timeout(name string, otherwise int64) time.Duration {
-	return time.Duration(r.number(name, otherwise, 1, 600_000)) * time.Millisecond
+func (r *reader) timeout(name string, fallback int64) time.Duration {
+	return time.Duration(r.number(name, fallback, 1, 600_000)) * time.Millisecond
 }
 
 func (r *reader) webURL(name string) string {

@@ -38,7 +38,6 @@ type Candidate struct {
 	URL    string
 	Source Source
 	Parent string // the index that names it, for FromIndex
-	Depth  int    // how many indexes lead to it
 }
 
 // Walk decides which sitemap of a site to ask for next: those that robots.txt names, then the
@@ -137,7 +136,7 @@ func (w *Walk) Redirect(c Candidate, target string) bool {
 // Child adds a sitemap that the index c names. It may be called for any number of children.
 func (w *Walk) Child(c Candidate, loc []byte, lastmod time.Time) {
 	w.add(pending{
-		Candidate: Candidate{URL: string(loc), Source: FromIndex, Parent: c.URL, Depth: c.Depth + 1},
+		Candidate: Candidate{URL: string(loc), Source: FromIndex, Parent: c.URL},
 		key:       identity(string(loc)),
 		changed:   lastmod,
 	})

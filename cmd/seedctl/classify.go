@@ -38,7 +38,7 @@ type classified struct {
 	discovery.Classification
 }
 
-// runClassify tells the content types of URLs.
+// runClassify prints the content types of URLs.
 func runClassify(args []string, in io.Reader, out, errOut io.Writer) int {
 	flags := flag.NewFlagSet("classify", flag.ContinueOnError)
 	authority := flags.String("authority", "", "`kind` of the source where the host does not tell: gov, edu or org")

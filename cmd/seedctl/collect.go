@@ -15,7 +15,7 @@ Usage:
   seedctl collect [flags] DOMAIN
 
 Queues a domain that has a document, whether it could be reached or not. Everything is asked for
-anew, and its URLs stay. It is done in its newest partition unless flags name another. A domain
+again, and its URLs stay. It is done in its newest partition unless flags name another. A domain
 without a document was never collected: what was given up of it is sent again by "seedctl dlq
 replay --domain DOMAIN".
 

@@ -36,11 +36,11 @@ func completion(shell string) func(args []string, in io.Reader, out, errOut io.W
 			help = fmt.Sprintf(completionHelp, shell, "~/.config/fish/config.fish", "seedctl completion fish | source")
 			script = fishScript
 		}
-		rest, code, ok := parseArgs(flag.NewFlagSet("completion "+shell, flag.ContinueOnError), help, args, out, errOut)
+		remaining, code, ok := parseArgs(flag.NewFlagSet("completion "+shell, flag.ContinueOnError), help, args, out, errOut)
 		if !ok {
 			return code
 		}
-		if len(rest) > 0 {
+		if len(remaining) > 0 {
 			fmt.Fprintf(errOut, "seedctl completion %s: takes no arguments\n", shell)
 			return exitUsage
 		}
@@ -60,7 +60,7 @@ type commandFlag struct {
 	value bool // a value follows
 }
 
-// flagsOf reads the flags of a command from its help, which knows them all.
+// flagsOf reads the flags of a command from its help, which lists them all.
 func flagsOf(c command) []commandFlag {
 	var help, errOut bytes.Buffer
 	c.run([]string{"--help"}, strings.NewReader(""), &help, &errOut)

@@ -252,7 +252,7 @@ func (r *remote) resolveOnce(ctx context.Context, verb string, choice contract.D
 	sum.Done += one.Done
 	sum.Skipped += one.Skipped
 	for _, u := range one.Failed { // what fails stays, and fails in the next call too
-		if !slices.ContainsFunc(sum.Failed, func(known contract.Unresolved) bool { return known.ID == u.ID }) {
+		if !slices.ContainsFunc(sum.Failed, func(failed contract.Unresolved) bool { return failed.ID == u.ID }) {
 			sum.Failed = append(sum.Failed, u)
 		}
 	}

@@ -111,8 +111,8 @@ func TestDocsComplete(t *testing.T) {
 		t.Fatal(err)
 	}
 	sections := map[string]string{}
-	intro, rest, _ := strings.Cut(string(text), "\n## seedctl ")
-	for _, s := range strings.Split(rest, "\n## seedctl ") {
+	intro, commands, _ := strings.Cut(string(text), "\n## seedctl ")
+	for _, s := range strings.Split(commands, "\n## seedctl ") {
 		name, body, _ := strings.Cut(s, "\n")
 		sections[name] = body
 	}
@@ -130,15 +130,15 @@ func TestDocsComplete(t *testing.T) {
 			continue
 		}
 		delete(sections, name)
-		known := map[string]bool{}
+		names := map[string]bool{}
 		for _, f := range flagsOf(c) {
-			known[f.name] = true
+			names[f.name] = true
 			if !regexp.MustCompile(`--`+f.name+`\b`).MatchString(body) && !strings.Contains(" url token-file json ", " "+f.name+" ") {
 				t.Errorf("seedctl %s: --%s is not explained", name, f.name)
 			}
 		}
 		for _, m := range flags.FindAllStringSubmatch(body, -1) {
-			if !known[m[1]] {
+			if !names[m[1]] {
 				t.Errorf("seedctl %s has no --%s", name, m[1])
 			}
 		}

@@ -36,7 +36,7 @@ func TestMain(m *testing.M) {
 
 const token = "s3cret"
 
-// engine plays the Seed Engine. Every request is held against the published description of the API.
+// engine plays the Seed Engine. Every request is checked against the published description of the API.
 type engine struct {
 	*httptest.Server
 	mu       sync.Mutex
@@ -149,7 +149,7 @@ var described = sync.OnceValue(func() (d struct {
 	return d
 })
 
-// conform fails the test when the API knows no such request.
+// conform fails the test when the published description has no such request.
 func conform(t *testing.T, r *http.Request, body []byte) {
 	segments := strings.Split(r.URL.EscapedPath(), "/")
 	for path, methods := range described().Paths {
@@ -299,13 +299,13 @@ func sampleDeadLetters() []contract.DeadLetterRecord {
 }
 
 func sampleDeadLetter() contract.DeadLetterDetail {
-	letters := sampleDeadLetters()
+	records := sampleDeadLetters()
 	return contract.DeadLetterDetail{
-		DeadLetterRecord: letters[0],
+		DeadLetterRecord: records[0],
 		Letter: &contract.DeadLetter{OriginalMessage: json.RawMessage(`{"domain":"gone.example","urls":[]}`),
-			ErrorInfo: letters[0].DeadLetterError, Context: letters[0].DeadLetterContext},
+			ErrorInfo: records[0].DeadLetterError, Context: records[0].DeadLetterContext},
 		Attempts: []contract.Attempt{{MessageID: "4f1c8d", Attempt: 1, ErrorType: contract.Storage, ErrorMessage: "put: 503", FailedAt: at("09:24:00"), DurationMS: 790, Version: "1.0.0"}},
-		History:  letters[1:],
+		History:  records[1:],
 	}
 }
 
@@ -450,7 +450,7 @@ func (e *engine) deadLetter(r *http.Request) (int, any) {
 	return 200, sampleDeadLetter()
 }
 
-// resolve knows the ids of the list.
+// resolve accepts the ids of the list.
 func (e *engine) resolve(r *http.Request) (int, any) {
 	var choice contract.DeadLetterChoice
 	json.NewDecoder(r.Body).Decode(&choice)

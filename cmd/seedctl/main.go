@@ -1,6 +1,6 @@
-// Command seedctl is the command line of the Seed Engine: its knowledge of robots.txt, sitemaps
-// and content types for use on a laptop, without a server, and the operators' hand on a running
-// engine. docs/seedctl.md shows every command.
+// Command seedctl is the command line of the Seed Engine: its parsers of robots.txt and sitemaps and its
+// classifier for use on a laptop, without a server, and the commands that operate a running engine.
+// docs/seedctl.md shows every command.
 package main
 
 import (
@@ -125,7 +125,7 @@ func usage(w io.Writer, name, title string, commands []command) {
 
 // parseArgs parses flags wherever they stand among the arguments and returns the others. If it
 // returns false, the command ends with the code: help was asked for, or a flag is wrong.
-func parseArgs(flags *flag.FlagSet, help string, args []string, out, errOut io.Writer) (rest []string, code int, ok bool) {
+func parseArgs(flags *flag.FlagSet, help string, args []string, out, errOut io.Writer) (remaining []string, code int, ok bool) {
 	flags.SetOutput(errOut)
 	flags.Usage = func() {} // the error alone, or the help on the right stream
 	for {
@@ -141,8 +141,8 @@ func parseArgs(flags *flag.FlagSet, help string, args []string, out, errOut io.W
 			return nil, exitUsage, false
 		}
 		if args = flags.Args(); len(args) == 0 {
-			return rest, exitOK, true
+			return remaining, exitOK, true
 		}
-		rest, args = append(rest, args[0]), args[1:]
+		remaining, args = append(remaining, args[0]), args[1:]
 	}
 }

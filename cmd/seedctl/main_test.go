@@ -37,7 +37,7 @@ func TestCommands(t *testing.T) {
 	}
 }
 
-// TestEveryCommand: each command explains itself and refuses flags that it does not know.
+// TestEveryCommand: each command explains itself and refuses unknown flags.
 func TestEveryCommand(t *testing.T) {
 	for _, c := range commands() {
 		for _, help := range []string{"-h", "--help"} {

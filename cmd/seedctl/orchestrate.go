@@ -84,7 +84,7 @@ func runOrchestrate(args []string, _ io.Reader, out, errOut io.Writer) int {
 	})
 }
 
-// orchestrate queues what f selects. An answer that tells of failed sends is shown as far as it got.
+// orchestrate queues what f selects. Of an answer with failed sends the part that was done is shown.
 func (r *remote) orchestrate(ctx context.Context, f contract.Filter) (result orchestrator.Result, err error) {
 	err = r.Call(ctx, client.Request{Method: "POST", Path: []string{"seeds", "orchestrate"}, Body: f, Once: f.Force}, &result)
 	var answer *client.Error
@@ -110,7 +110,7 @@ func orchestratedText(o orchestrator.Result) string {
 
 // Looks in a row that must show the same before watch believes that nothing follows: between a
 // file's end and the first record of its domains nothing is pending. More of them where the ledger
-// does not know all files, or may not.
+// lacks files, or may.
 const (
 	looks     = 3
 	manyLooks = 30
@@ -140,14 +140,14 @@ func (r *remote) watch(ctx context.Context, p contract.Partition, o orchestrator
 			r.progress.show()
 		}
 
-		known := now.FilesTotal >= int64(o.FilesFound)
+		complete := now.FilesTotal >= int64(o.FilesFound)
 		enough := looks
-		if !known || o.Continued {
+		if !complete || o.Continued {
 			enough = manyLooks
 		}
 		pending := now.FilesPending > 0 || now.DomainsPending > 0
 		switch {
-		case !pending && same >= enough && !known:
+		case !pending && same >= enough && !complete:
 			return s, fmt.Errorf("the ledger knows %d of the %s; \"seedctl reconcile\" completes it", now.FilesTotal, count(o.FilesFound, "raw file"))
 		case !pending && same >= enough && now.FilesFailed+now.DomainsFailed > 0:
 			return s, fmt.Errorf("%s and %s failed; \"seedctl dlq list\" and \"seedctl domains --state failed\" say why", count(int(now.FilesFailed), "file"), count(int(now.DomainsFailed), "domain"))

@@ -13,7 +13,7 @@ const (
 	writeEvery = 10 * time.Second
 )
 
-// progress shows how far a command is: on a terminal one line that is drawn anew, elsewhere a line
+// progress shows how far a command is: on a terminal one line that is redrawn, elsewhere a line
 // from time to time.
 type progress struct {
 	w        io.Writer
@@ -32,7 +32,7 @@ func newProgress(w io.Writer) *progress {
 	return p
 }
 
-// update shows a text and the part that is done, 0 to 1; below 0 it is not known.
+// update shows a text and the part that is done, 0 to 1; below 0 it is unknown.
 func (p *progress) update(done float64, text string) {
 	p.latest = text
 	if p.terminal && done >= 0 {

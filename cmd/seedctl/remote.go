@@ -60,7 +60,7 @@ var errReported = errors.New("failed")
 
 // run parses the flags, lets action work until Ctrl-C, and gives the exit code for its error.
 func (r *remote) run(args []string, action func(ctx context.Context, args []string) error) int {
-	rest, code, ok := parseArgs(r.flags, r.help+remoteHelp, args, r.out, r.errOut)
+	remaining, code, ok := parseArgs(r.flags, r.help+remoteHelp, args, r.out, r.errOut)
 	if !ok {
 		return code
 	}
@@ -70,7 +70,7 @@ func (r *remote) run(args []string, action func(ctx context.Context, args []stri
 
 	err := r.connect()
 	if err == nil {
-		err = action(ctx, rest)
+		err = action(ctx, remaining)
 	}
 	var usage usageError
 	var answer *client.Error

@@ -315,7 +315,7 @@ func TestTooLarge(t *testing.T) {
 	}
 }
 
-// TestHostile: whatever texts an engine sends, none of them controls the terminal, begins a line or
+// TestHostile: none of the texts that an engine sends controls the terminal, begins a line or
 // turns a line around, neither for people nor as JSON.
 func TestHostile(t *testing.T) {
 	const evil = "\x1b]0;owned\a\x1b[31m\r\nEVIL\tx\u009b2J\u202etxt\u2028\x7f"

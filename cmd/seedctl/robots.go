@@ -47,28 +47,28 @@ func runRobots(args []string, in io.Reader, out, errOut io.Writer) int {
 	asJSON := flags.Bool("json", false, "print one JSON object")
 	compare := flags.Bool("compare", false, "show where temoto/robotstxt, a common parser, decides otherwise;\nwithout URLs, try some for every rule of the group")
 	lines := flags.Bool("jsonl", false, "answer questions on standard input, one JSON object a line")
-	rest, code, ok := parseArgs(flags, robotsHelp, args, out, errOut)
+	remaining, code, ok := parseArgs(flags, robotsHelp, args, out, errOut)
 	if !ok {
 		return code
 	}
 	if *lines {
-		if flags.NFlag() > 1 || len(rest) > 0 {
+		if flags.NFlag() > 1 || len(remaining) > 0 {
 			fmt.Fprintln(errOut, "seedctl robots: --jsonl takes no other flags, files or URLs; send agent and url in each line")
 			return exitUsage
 		}
 		return answerLines("robots", in, out, errOut, answerRobots)
 	}
-	if len(rest) == 0 {
+	if len(remaining) == 0 {
 		fmt.Fprintln(errOut, "seedctl robots: name a file, or - for standard input (\"seedctl robots --help\" explains)")
 		return exitUsage
 	}
 
-	body, err := readInput(rest[0], in)
+	body, err := readInput(remaining[0], in)
 	if err != nil {
 		fmt.Fprintln(errOut, "seedctl robots:", err)
 		return exitInput
 	}
-	report := reportRobots(rest[0], body, *agent, *base, rest[1:], *compare)
+	report := reportRobots(remaining[0], body, *agent, *base, remaining[1:], *compare)
 	if *asJSON {
 		encoder := json.NewEncoder(out)
 		encoder.SetEscapeHTML(false)
@@ -121,7 +121,7 @@ type robotsVerdict struct {
 	Rule    *string `json:"rule"`
 }
 
-// robotsCompare tells where temoto/robotstxt decides otherwise. Error is its reason to reject the
+// robotsCompare shows where temoto/robotstxt decides differently. Error is its reason to reject the
 // whole file.
 type robotsCompare struct {
 	Tried       int             `json:"tried"`

@@ -34,7 +34,7 @@ Examples:
   seedctl sitemap --base https://example.com/sitemap.xml --json *.xml
 `
 
-// runSitemap tells what sitemaps hold.
+// runSitemap prints what sitemaps contain.
 func runSitemap(args []string, in io.Reader, out, errOut io.Writer) int {
 	flags := flag.NewFlagSet("sitemap", flag.ContinueOnError)
 	base := flags.String("base", "", "`URL` of the document, to resolve relative locs (without it they do not count)")

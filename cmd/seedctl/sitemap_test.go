@@ -67,7 +67,7 @@ func TestSitemapInput(t *testing.T) {
 	}
 }
 
-// TestSitemapCorpus: the command line tells what the package's corpus expects.
+// TestSitemapCorpus: the command line prints what the package's corpus expects.
 func TestSitemapCorpus(t *testing.T) {
 	const corpus = "../../sitemap/testdata/corpus"
 	data, err := os.ReadFile(corpus + "/expected.json")

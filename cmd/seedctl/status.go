@@ -110,8 +110,8 @@ func numbers(s contract.Status) string {
 	return b.String()
 }
 
-// doneOf is the part of the work that is done, 0 to 1. Files that wait bring domains that nobody
-// counts yet.
+// doneOf is the part of the work that is done, 0 to 1. Files that wait bring domains that are
+// not counted yet.
 func doneOf(p contract.ProcessingStats) float64 {
 	part := func(finished, total int64) float64 {
 		if total == 0 {
@@ -125,7 +125,7 @@ func doneOf(p contract.ProcessingStats) float64 {
 	return part(p.FilesProcessed+p.FilesFailed, p.FilesTotal) * part(p.DomainsProcessed+p.DomainsFailed, p.DomainsTotal)
 }
 
-// progressLine tells the same in words.
+// progressLine is the same in words.
 func progressLine(s *contract.Status, elapsed time.Duration) string {
 	part := func(processed, failed, total int64) string {
 		text := fmt.Sprintf("%d/%d", processed+failed, total)

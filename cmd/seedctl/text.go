@@ -44,7 +44,7 @@ func harmless(s string) string {
 	}, s)
 }
 
-// unsafeRune tells controls (C0, DEL, C1), line separators and bidirectional controls.
+// unsafeRune reports whether r is a control (C0, DEL, C1), a line separator or a bidirectional control.
 func unsafeRune(r rune) bool {
 	return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' || unicode.Is(unicode.Bidi_Control, r)
 }
@@ -99,7 +99,7 @@ func table(w io.Writer, rows ...string) error {
 	return t.Flush()
 }
 
-// isTerminal tells a terminal that a cursor can be moved on.
+// isTerminal reports whether w is a terminal whose cursor can be moved.
 func isTerminal(w io.Writer) bool {
 	f, ok := w.(interface{ Stat() (os.FileInfo, error) })
 	if !ok || os.Getenv("TERM") == "dumb" {

@@ -86,7 +86,7 @@ func runUpload(args []string, _ io.Reader, out, errOut io.Writer) int {
 		if err != nil {
 			return err
 		}
-		u := &uploader{remote: r, known: map[contract.Partition]map[string]int64{}}
+		u := &uploader{remote: r, sizes: map[contract.Partition]map[string]int64{}}
 		for _, f := range files {
 			u.total += f.size
 		}
@@ -149,7 +149,7 @@ func findRaw(args []string, given contract.Partition, chunk string, next bool) (
 	if chunk != "" && len(files) != 1 {
 		return nil, usageError("--chunk is for one file")
 	}
-	keys := map[string]string{} // who takes them
+	keys := map[string]string{} // path of the file that takes each
 	for i := range files {
 		f := &files[i]
 		if err := f.look(given); err != nil {
@@ -247,7 +247,7 @@ func (f *rawUpload) look(given contract.Partition) error {
 // uploader uploads files one after another.
 type uploader struct {
 	*remote
-	known map[contract.Partition]map[string]int64 // sizes of the raw files that are there
+	sizes map[contract.Partition]map[string]int64 // of the raw files that are there
 	total int64                                   // bytes of all files
 	sent  int64                                   // bytes of those that are finished
 	label string                                  // the file being sent
@@ -286,8 +286,8 @@ func (u *uploader) all(ctx context.Context, files []rawUpload) (ready []contract
 	return ready, result
 }
 
-// one uploads a file and gives its state. Of a number that is taken, the listing tells whether it
-// is by the same file.
+// one uploads a file and gives its state. Of a number that is taken, the listing shows whether it is
+// by the same file.
 func (u *uploader) one(ctx context.Context, f *rawUpload) (state string, err error) {
 	anyNumber := f.name == ""
 	sizes, err := u.list(ctx, f.partition, false)
@@ -309,7 +309,7 @@ func (u *uploader) one(ctx context.Context, f *rawUpload) (state string, err err
 		if !errors.As(putErr, &answer) || answer.Status != http.StatusConflict || try == 9 {
 			return "", putErr
 		}
-		// Somebody else was faster, unless an attempt whose answer got lost was our own.
+		// Another upload was faster, unless an attempt whose answer got lost was our own.
 		sizes, err = u.list(ctx, f.partition, true)
 		if size, there := sizes[f.name]; unsure && there && size == f.size {
 			return stored, nil
@@ -346,9 +346,9 @@ func (u *uploader) put(ctx context.Context, f *rawUpload) (unsure bool, err erro
 
 func unreadable(err error) error { return &client.Error{Code: "unreadable", Message: err.Error()} }
 
-// list gives the sizes of the raw files of a partition, anew or as they are known.
-func (u *uploader) list(ctx context.Context, p contract.Partition, anew bool) (map[string]int64, error) {
-	if sizes, known := u.known[p]; known && !anew {
+// list gives the sizes of the raw files of a partition, from the last listing unless refresh is set.
+func (u *uploader) list(ctx context.Context, p contract.Partition, refresh bool) (map[string]int64, error) {
+	if sizes, ok := u.sizes[p]; ok && !refresh {
 		return sizes, nil
 	}
 	sizes := map[string]int64{}
@@ -369,7 +369,7 @@ func (u *uploader) list(ctx context.Context, p contract.Partition, anew bool) (m
 		}
 		switch {
 		case page.Cursor == nil:
-			u.known[p] = sizes
+			u.sizes[p] = sizes
 			return sizes, nil
 		case *page.Cursor == query.Get("cursor"):
 			return nil, u.Unexpected(samePage)
@@ -389,7 +389,7 @@ func nextName(sizes map[string]int64) string {
 	return fmt.Sprintf("raw_%04d", highest+1)
 }
 
-// counted tells the progress of a file while it is read.
+// counted shows the progress of a file while it is read.
 type counted struct {
 	io.Reader
 	uploader *uploader

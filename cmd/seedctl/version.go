@@ -20,11 +20,11 @@ With --json it prints {"version", "go", "platform"}.
 func runVersion(args []string, _ io.Reader, out, errOut io.Writer) int {
 	flags := flag.NewFlagSet("version", flag.ContinueOnError)
 	asJSON := flags.Bool("json", false, "print one JSON object")
-	rest, code, ok := parseArgs(flags, versionHelp, args, out, errOut)
+	remaining, code, ok := parseArgs(flags, versionHelp, args, out, errOut)
 	if !ok {
 		return code
 	}
-	if len(rest) > 0 {
+	if len(remaining) > 0 {
 		fmt.Fprintln(errOut, "seedctl version: takes no arguments")
 		return exitUsage
 	}

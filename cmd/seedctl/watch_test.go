@@ -87,7 +87,7 @@ func TestWatchPaused(t *testing.T) {
 	}
 }
 
-// TestWatchContinued: as long as the rest follows by itself, a lull is no end.
+// TestWatchContinued: as long as continuations follow, a lull is no end.
 func TestWatchContinued(t *testing.T) {
 	e := newEngine(t)
 	e.before = func(w http.ResponseWriter, r *http.Request) bool {
@@ -132,7 +132,7 @@ func TestPartlyQueued(t *testing.T) {
 	}
 }
 
-// TestBar: on a terminal one line is drawn anew, and complaints stand above it.
+// TestBar: on a terminal one line is redrawn, and complaints stand above it.
 func TestBar(t *testing.T) {
 	t.Setenv("TERM", "xterm")
 	e := newEngine(t)

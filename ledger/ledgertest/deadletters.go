@@ -8,7 +8,7 @@ import (
 	"github.com/newsfork/seed-engine/ledger"
 )
 
-func letter(name, id string) ledger.DeadLetter {
+func deadLetter(name, id string) ledger.DeadLetter {
 	return ledger.DeadLetter{
 		MessageID: name + id, WorkKey: "raw/x", R2Key: "dlq/queue=q/date=2026-01-28/" + id + ".json",
 		DeadLetterError:   contract.DeadLetterError{ErrorType: contract.Validation, ErrorMessage: "wrong", RetryCount: 3, FailedAt: noon},
@@ -17,7 +17,7 @@ func letter(name, id string) ledger.DeadLetter {
 }
 
 func deadLetters(t T, db ledger.DB, name string) {
-	must(t, "Record", ledger.New(db).Record(ctx, ledger.Changes{DeadLetters: []ledger.DeadLetter{letter(name, "1"), letter(name, "2")}}))
+	must(t, "Record", ledger.New(db).Record(ctx, ledger.Changes{DeadLetters: []ledger.DeadLetter{deadLetter(name, "1"), deadLetter(name, "2")}}))
 	rows := query(t, db, `SELECT * FROM dead_letters WHERE message_id LIKE ?1 ORDER BY message_id`, name+"%")
 	expect(t, "rows", len(rows), 2)
 	expect(t, "row", rows[0], map[string]any{
@@ -30,7 +30,7 @@ func deadLetters(t T, db ledger.DB, name string) {
 
 func deadLetterTwice(t T, db ledger.DB, name string) {
 	l := ledger.New(db)
-	first, second := letter(name, "1"), letter(name, "1")
+	first, second := deadLetter(name, "1"), deadLetter(name, "1")
 	second.ErrorMessage = "another"
 	must(t, "Record", l.Record(ctx, ledger.Changes{DeadLetters: []ledger.DeadLetter{first}}))
 	query(t, db, `UPDATE dead_letters SET state = 'replayed' WHERE message_id = ?1`, first.MessageID)
@@ -39,11 +39,11 @@ func deadLetterTwice(t T, db ledger.DB, name string) {
 	expect(t, "rows", rows, []map[string]any{{"error_message": "wrong", "state": "replayed"}})
 }
 
-func letterBook(t T, db ledger.DB, name string) {
+func deadLettersResolved(t T, db ledger.DB, name string) {
 	l := ledger.New(db)
 	var c ledger.Changes
 	for i := range 9 {
-		d := letter(name, fmt.Sprint(i))
+		d := deadLetter(name, fmt.Sprint(i))
 		d.FailedAt = at(i / 2)
 		d.Partition, d.Domain = place(name, "2026-01-28"), fmt.Sprintf("d%d.sg", i%3)
 		if i%2 == 1 {
@@ -74,9 +74,9 @@ func letterBook(t T, db ledger.DB, name string) {
 	}
 	choose := func(choice contract.DeadLetterChoice) (ids []string) {
 		t.Helper()
-		letters, err := l.ChooseDeadLetters(ctx, choice)
+		records, err := l.ChooseDeadLetters(ctx, choice)
 		must(t, "ChooseDeadLetters", err)
-		for _, d := range letters {
+		for _, d := range records {
 			ids = append(ids, strings.TrimPrefix(d.ID, name))
 		}
 		return ids
@@ -97,18 +97,18 @@ func letterBook(t T, db ledger.DB, name string) {
 	d, err := l.DeadLetter(ctx, name+"2")
 	must(t, "DeadLetter", err)
 	if d == nil || d.State != contract.Replayed || *d.ResolvedBy != "API_TOKEN" || d.ResolvedAt.Unix() != at(100).Unix() {
-		t.Errorf("a letter that was replayed, then discarded: %+v", d)
+		t.Errorf("a dead letter that was replayed, then discarded: %+v", d)
 	}
 }
 
-func letterHistory(t T, db ledger.DB, name string) {
+func deadLetterHistory(t T, db ledger.DB, name string) {
 	l := ledger.New(db)
 	work := func(id string, seconds int) ledger.DeadLetter {
-		d := letter(name, id)
+		d := deadLetter(name, id)
 		d.WorkKey, d.QueueName, d.FailedAt = name+"work", "newsfork-seed-"+name, at(seconds)
 		return d
 	}
-	other := letter(name, "other")
+	other := deadLetter(name, "other")
 	failed := failure(ledger.Work{Queue: "newsfork-seed-" + name, Key: name + "work"}, "again", 2)
 	record(t, db, ledger.Changes{DeadLetters: []ledger.DeadLetter{work("first", 1), other}})
 	_, err := l.Resolve(ctx, contract.DeadLetterChoice{IDs: []string{name + "first"}}, ledger.Resolution{IDs: []string{name + "first"}, State: contract.Replayed, By: "API_TOKEN", At: at(5)})
@@ -124,5 +124,5 @@ func letterHistory(t T, db ledger.DB, name string) {
 	}
 	d, err = l.DeadLetter(ctx, name+"none")
 	must(t, "DeadLetter", err)
-	expect(t, "an unknown letter", d == nil, true)
+	expect(t, "an unknown dead letter", d == nil, true)
 }

@@ -39,7 +39,7 @@ func domainStates(t T, db ledger.DB, name string) {
 		{"one message given up, the other collected", []ledger.Changes{queued(1, false), news(ledger.DomainChange{GaveUp: at(2)}), news(ledger.DomainChange{Outcome: outcome(3, true)})}, contract.Processed},
 		{"collected, then a merge given up", []ledger.Changes{queued(1, false), news(ledger.DomainChange{Outcome: outcome(2, true)}), news(ledger.DomainChange{GaveUp: at(4)})}, contract.Processed},
 		{"excluded", []ledger.Changes{queued(1, false), news(ledger.DomainChange{Excluded: at(2)})}, contract.Excluded},
-		{"excluded, then queued anew", []ledger.Changes{queued(1, false), news(ledger.DomainChange{Excluded: at(2)}), queued(3, true)}, contract.Pending},
+		{"excluded, then queued again", []ledger.Changes{queued(1, false), news(ledger.DomainChange{Excluded: at(2)}), queued(3, true)}, contract.Pending},
 		{"collected, then excluded", []ledger.Changes{queued(1, false), news(ledger.DomainChange{Outcome: outcome(2, true)}), news(ledger.DomainChange{Excluded: at(3)})}, contract.Processed},
 		{"forced", []ledger.Changes{news(ledger.DomainChange{Outcome: outcome(2, true)}), queued(3, true)}, contract.Pending},
 		{"forced and given up", []ledger.Changes{news(ledger.DomainChange{Outcome: outcome(2, true)}), queued(3, true), news(ledger.DomainChange{GaveUp: at(4)})}, contract.Failed},
@@ -230,7 +230,7 @@ func domainPages(t T, db ledger.DB, name string) {
 	expect(t, "kind of a wrong cursor", contract.KindOf(err), contract.Validation)
 }
 
-func domainPlaces(t T, db ledger.DB, name string) {
+func domainPartitions(t T, db ledger.DB, name string) {
 	domain := strings.ReplaceAll(name, " ", "-") + ".sg"
 	dates := []string{"2026-01-28", "2026-01-30", "2026-01-29"}
 	for i, date := range dates {

@@ -36,7 +36,7 @@ func fileLife(t T, db ledger.DB, name string) {
 		}
 	}
 	s := status(t, db, ledger.StatusQuery{Filter: contract.Filter{Category: name}, Now: noon, TrendHours: 1})
-	expect(t, "files whose duration is known", s.FilesTimed, int64(1))
+	expect(t, "files whose duration was measured", s.FilesTimed, int64(1))
 	expect(t, "average of a file", s.AvgFileMS, int64(3000))
 	expect(t, "files finished in the hour", []int64{s.Trend[0].FilesProcessed, s.Trend[0].FilesFailed}, []int64{3, 1})
 }
@@ -58,9 +58,9 @@ func filesInFlight(t T, db ledger.DB, name string) {
 		asked = append(asked, file(p, n))
 	}
 	for _, c := range []struct {
-		since  int
-		needed time.Time
-		want   []contract.RawFile
+		since         int
+		requiredSince time.Time
+		want          []contract.RawFile
 	}{
 		{-1, time.Time{}, []contract.RawFile{file(p, 1), file(p, 4), file(p, 5), file(other, 1), file(other, 2)}},
 		{0, time.Time{}, []contract.RawFile{file(p, 5), file(other, 1), file(other, 2)}},
@@ -69,7 +69,7 @@ func filesInFlight(t T, db ledger.DB, name string) {
 		{-1, at(65), []contract.RawFile{file(other, 2)}},
 		{-1, at(66), nil},
 	} {
-		got, err := l.InFlight(ctx, asked, at(c.since), c.needed)
+		got, err := l.InFlight(ctx, asked, at(c.since), c.requiredSince)
 		must(t, "InFlight", err)
 		want := map[contract.RawFile]bool{}
 		for _, f := range c.want {

@@ -50,7 +50,7 @@ var Cases = []Case{
 	{"a lease is extended when its owner takes it again", leaseAgain},
 	{"a lease is released by its owner only", leaseRelease},
 	{"a released lease cools down", leaseCoolDown},
-	{"a lease is renewed while it is held", leaseRenew},
+	{"a lease is renewed before it expires", leaseRenew},
 	{"of many takers one gets the lease", leaseRace},
 	{"a context that is done", contextDone},
 	{"a file from its upload to its checkpoint", fileLife},
@@ -59,10 +59,10 @@ var Cases = []Case{
 	{"records in any order end alike", anyOrder},
 	{"more domains than a parameter holds", manyDomains},
 	{"pages of domains", domainPages},
-	{"one domain in several partitions", domainPlaces},
+	{"one domain in several partitions", domainPartitions},
 	{"numbers of partitions, hours and errors", numbers},
-	{"letters are listed, chosen and resolved", letterBook},
-	{"the history of a dead letter", letterHistory},
+	{"lists, choices and resolutions of dead letters", deadLettersResolved},
+	{"the history of a dead letter", deadLetterHistory},
 	{"reconcile adds, puts right and takes out", reconcile},
 }
 
@@ -285,7 +285,7 @@ func manyRecords(t T, db ledger.DB, name string) {
 		f.ErrorMessage = strings.Repeat("x", 2000)
 		works, domains = append(works, w), append(domains, fmt.Sprint(name, i, ".example"))
 		c.Failures = append(c.Failures, f)
-		c.DeadLetters = append(c.DeadLetters, letter(name, fmt.Sprint(i)))
+		c.DeadLetters = append(c.DeadLetters, deadLetter(name, fmt.Sprint(i)))
 		c.Releases = append(c.Releases, ledger.Release{Domain: domains[i], Owner: name})
 	}
 	busy, err := l.Acquire(ctx, name, domains, time.Minute)

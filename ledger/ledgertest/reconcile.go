@@ -49,5 +49,5 @@ UNION ALL SELECT domain, state FROM domains JOIN partitions ON id = partition WH
 		recount(t, db, name, "after reconcile")
 	}
 	rows := query(t, db, `SELECT processed_at FROM files JOIN partitions ON id = partition WHERE category = ?1 AND name = 'raw_0001'`, name)
-	expect(t, "a time that was known", rows, []map[string]any{{"processed_at": float64(at(1).UnixMilli())}})
+	expect(t, "a time that was recorded", rows, []map[string]any{{"processed_at": float64(at(1).UnixMilli())}})
 }

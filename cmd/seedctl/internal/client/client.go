@@ -70,7 +70,7 @@ func New(address, token string) (*Client, error) {
 		base:   base,
 		token:  token,
 		http: &http.Client{
-			// The API never redirects; whoever does is something else, and gets no second request.
+			// The API never redirects; a server that does is something else, and gets no second request.
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
 	}, nil
@@ -104,7 +104,7 @@ func (e *Error) Error() string {
 	return s + ")"
 }
 
-// clip shortens a text that somebody else wrote.
+// clip shortens a text from outside.
 func clip(s string) string {
 	n := 0
 	for i := range s {

@@ -1,0 +1,127 @@
+// Package controls keeps the decisions of operators: whether the pipeline is paused, and what is
+// excluded from it.
+package controls
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/r2"
+)
+
+// objectKey is the R2 object with the decisions of operators.
+const objectKey = "control/pipeline.json"
+
+// maxConflicts limits how often a write is repeated after a conflict with another writer, or after
+// R2 refused a second write to the key within a second.
+const maxConflicts = 5
+
+// Bucket is what the store needs of the object store; see r2.Bucket.
+type Bucket interface {
+	Head(ctx context.Context, key string) (*r2.Object, error)
+	Get(ctx context.Context, key string) (*r2.Body, error)
+	Put(ctx context.Context, key string, data []byte, o *r2.PutOptions) (*r2.Object, error)
+}
+
+// Store reads and writes the decisions of operators. They are kept in R2 rather than D1, so that
+// exclusions and a pause stay in force while D1 is unavailable. Errors have the kind contract.Storage
+// unless a method says otherwise.
+type Store struct {
+	Bucket Bucket
+	Sleep  func(ctx context.Context, d time.Duration) error
+
+	mu         sync.Mutex
+	etag       string // of the cached object; "" when there was none
+	cached     contract.Controls
+	exclusions *contract.Exclusions // compiled from cached; nil before the first read
+}
+
+// Read returns the current decisions, and their exclusions compiled. The caller must not modify them.
+func (s *Store) Read(ctx context.Context) (contract.Controls, *contract.Exclusions, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	o, err := s.Bucket.Head(ctx, objectKey)
+	switch {
+	case errors.Is(err, r2.ErrNotFound):
+		s.cache("", contract.Controls{})
+		err = nil
+	case err == nil && (s.exclusions == nil || o.ETag != s.etag):
+		err = s.load(ctx)
+	}
+	return s.cached, s.exclusions, contract.Wrap(contract.Storage, "controls.Store", err)
+}
+
+func (s *Store) load(ctx context.Context) error {
+	body, err := s.Bucket.Get(ctx, objectKey)
+	if errors.Is(err, r2.ErrNotFound) {
+		s.cache("", contract.Controls{})
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer body.Close()
+	data, err := io.ReadAll(body)
+	if err != nil {
+		return err
+	}
+	var read contract.Controls
+	if err := json.Unmarshal(data, &read); err != nil {
+		return &contract.Error{Kind: contract.Storage, Field: objectKey, Message: "the stored object cannot be read; put it right or delete it", Err: err}
+	}
+	s.cache(body.ETag, read)
+	return nil
+}
+
+func (s *Store) cache(etag string, controls contract.Controls) {
+	s.etag, s.cached, s.exclusions = etag, controls, contract.NewExclusions(controls.Exclusions)
+}
+
+// Change applies change to the stored decisions and writes the result. When another writer was faster
+// it starts over with what that one wrote, so change may be called more than once. An error of change
+// is returned as it is; a wait that the context ended is an error of kind contract.Timeout.
+func (s *Store) Change(ctx context.Context, change func(*contract.Controls) error) (contract.Controls, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for try := 0; ; try++ {
+		if err := s.load(ctx); err != nil {
+			return contract.Controls{}, contract.Wrap(contract.Storage, "controls.Store", err)
+		}
+		next := s.cached
+		next.Exclusions = slices.Clone(s.cached.Exclusions)
+		if err := change(&next); err != nil {
+			return contract.Controls{}, err
+		}
+		body := encode(next)
+		if bytes.Equal(body, encode(s.cached)) {
+			return next, nil
+		}
+		o, err := s.Bucket.Put(ctx, objectKey, body, &r2.PutOptions{If: r2.Condition{ETag: s.etag, Absent: s.etag == ""}, ContentType: "application/json"})
+		if err == nil {
+			s.cache(o.ETag, next)
+			return next, nil
+		}
+		if try == maxConflicts {
+			return contract.Controls{}, contract.Wrap(contract.Storage, "controls.Store", err)
+		}
+		if err := s.Sleep(ctx, time.Second+rand.N(time.Second/2)); err != nil {
+			return contract.Controls{}, contract.Wrap(contract.Timeout, "controls.Store", err)
+		}
+	}
+}
+
+func encode(c contract.Controls) []byte {
+	body, err := json.MarshalIndent(c, "", "  ")
+	if err != nil {
+		panic(err) // it is plain data
+	}
+	return body
+}
