@@ -124,7 +124,7 @@ func build(log *slog.Logger) (*seedEngine, error) {
 		Controls:    decisions,
 		Reconciler:  &reconcile.Reconciler{Bucket: bucket, DeadLetters: letters, Ledger: records, Now: time.Now},
 		Backlog: func(ctx context.Context, role string) (contract.Backlog, error) {
-			b, err := map[string]queues.Producer{queues.Seed: seedQueue, queues.Domain: domainQueue, queues.DLQ: dlq}[role].Backlog(ctx)
+			b, err := map[string]queues.Producer{contract.SeedQueue: seedQueue, contract.DomainQueue: domainQueue, contract.DeadLetterQueue: dlq}[role].Backlog(ctx)
 			return contract.Backlog{Messages: b.Messages, Bytes: b.Bytes, Oldest: contract.At(b.Oldest)}, err
 		},
 		Pool:  handlers.Pool,

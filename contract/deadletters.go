@@ -26,7 +26,8 @@ type DeadLetterRecord struct {
 	Work       string          `json:"work"`        // what the message asked for; equal for a message and its replays
 	Partition  *Partition      `json:"partition_info"`
 	Domain     *string         `json:"domain"`
-	Key        string          `json:"key"` // of the stored letter
+	Key        string          `json:"key"`        // of the stored letter
+	QueueRole  *string         `json:"queue_role"` // the role of QueueName; null when it is none of the pipeline's
 	DeadLetterError
 	DeadLetterContext
 }
@@ -111,8 +112,8 @@ func (c *DeadLetterChoice) Validate() error {
 	if *f == (DeadLetterFilter{}) {
 		return Invalid("filter", "is empty; send what to choose by, or %s", `{"all":true}`)
 	}
-	if f.Queue != "" && f.Queue != "seed" && f.Queue != "domain" {
-		return Invalid("filter.queue", "%q is not a queue of the pipeline; send seed or domain", clip(f.Queue))
+	if f.Queue != "" && f.Queue != SeedQueue && f.Queue != DomainQueue {
+		return Invalid("filter.queue", "%q is not a queue of the pipeline; send %s or %s", clip(f.Queue), SeedQueue, DomainQueue)
 	}
 	return Filter{Country: f.Country, Category: f.Category, Date: f.Date}.Validate("filter.")
 }

@@ -160,7 +160,7 @@ func (e *exposition) backlogs(backlogs map[string]*contract.Backlog, nowMS int64
 		}},
 	} {
 		e.family(f.name, "gauge", f.help)
-		for _, role := range queueRoles {
+		for _, role := range contract.QueueRoles {
 			if b := backlogs[role]; b != nil {
 				e.sample(f.value(b), "queue", role)
 			}

@@ -11,9 +11,6 @@ import (
 	"github.com/newsfork/seed-engine/ledger"
 )
 
-// queueRoles are the queues whose backlog a status shows.
-var queueRoles = []string{"seed", "domain", "dlq"}
-
 const maxTrendHours = 168
 
 // status shows how far the pipeline is.
@@ -62,9 +59,9 @@ func (a *API) status(w http.ResponseWriter, r *http.Request) error {
 
 // backlogs asks the platform what waits in each queue; nil for one for which it has no answer.
 func (a *API) backlogs(ctx context.Context) map[string]*contract.Backlog {
-	all := make([]*contract.Backlog, len(queueRoles))
+	all := make([]*contract.Backlog, len(contract.QueueRoles))
 	var wg sync.WaitGroup
-	for i, role := range queueRoles {
+	for i, role := range contract.QueueRoles {
 		wg.Go(func() {
 			b, err := a.Backlog(ctx, role)
 			if err != nil {
@@ -76,7 +73,7 @@ func (a *API) backlogs(ctx context.Context) map[string]*contract.Backlog {
 	}
 	wg.Wait()
 	backlogs := map[string]*contract.Backlog{}
-	for i, role := range queueRoles {
+	for i, role := range contract.QueueRoles {
 		backlogs[role] = all[i]
 	}
 	return backlogs

@@ -66,6 +66,7 @@ const deadLetterColumns = `message_id, queue_name, work, error_type, error_messa
 func (r *deadLetterRow) record() contract.DeadLetterRecord {
 	d := contract.DeadLetterRecord{
 		ID: r.MessageID, State: contract.DeadLetterState(r.State), ResolvedBy: r.ResolvedBy, Work: r.Work, Domain: r.Domain, Key: r.R2Key,
+		QueueRole: contract.Text(contract.QueueRole(r.Queue)),
 		DeadLetterError: contract.DeadLetterError{
 			ErrorType: contract.Kind(r.ErrorType), ErrorMessage: r.ErrorMessage, RetryCount: r.RetryCount, FailedAt: time.UnixMilli(r.FailedAt).UTC(),
 		},
@@ -83,7 +84,7 @@ func (r *deadLetterRow) record() contract.DeadLetterRecord {
 func deadLetterConditions(f contract.DeadLetterFilter) *conditions {
 	c := &conditions{}
 	if f.Queue != "" {
-		c.and("queue_name LIKE ?", "newsfork-"+f.Queue+"-%")
+		c.and("queue_name LIKE ?", contract.QueueName(f.Queue, "%"))
 	}
 	for _, term := range [...]struct{ column, value string }{
 		{"error_type", f.ErrorType}, {"country", f.Country}, {"category", f.Category}, {"date", f.Date}, {"domain", f.Domain},

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"log/slog"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -75,9 +74,9 @@ type Consumer struct {
 // Handle works through a batch and settles each of its messages: Ack when done, Retry when failed.
 // It never panics.
 func (c *Consumer) Handle(ctx context.Context, queue string, messages []Message) {
-	role := Role(queue)
+	role := contract.QueueRole(queue)
 	var excluded *contract.Exclusions
-	if role == Seed || role == Domain {
+	if role == contract.SeedQueue || role == contract.DomainQueue {
 		decisions, exclusions, err := c.Controls.Read(ctx)
 		switch {
 		case err != nil: // what is excluded is not known, so nothing is fetched
@@ -90,11 +89,11 @@ func (c *Consumer) Handle(ctx context.Context, queue string, messages []Message)
 		excluded = exclusions
 	}
 	switch role {
-	case Seed:
+	case contract.SeedQueue:
 		c.handleSeeds(ctx, queue, messages)
-	case Domain:
+	case contract.DomainQueue:
 		c.handleDomains(ctx, queue, messages, excluded)
-	case DLQ:
+	case contract.DeadLetterQueue:
 		c.Letters.handle(ctx, queue, messages)
 	default:
 		c.Log.Error("queue_unknown_failed", "error_type", contract.Internal, "queue", queue, "messages", len(messages))
@@ -104,29 +103,11 @@ func (c *Consumer) Handle(ctx context.Context, queue string, messages []Message)
 	}
 }
 
-// Roles of the queues; their names are newsfork-{role}-{environment}.
-const (
-	Seed   = "seed"
-	Domain = "domain"
-	DLQ    = "dlq"
-)
-
-// Role is the part that a queue plays, by its name; "" when it is none of ours.
-func Role(queue string) string {
-	name, _ := strings.CutPrefix(queue, "newsfork-")
-	role, _, _ := strings.Cut(name, "-")
-	switch role {
-	case Seed, Domain, DLQ:
-		return role
-	}
-	return ""
-}
-
 // fail has all messages of a batch delivered again.
 func (c *Consumer) fail(ctx context.Context, queue string, messages []Message, err error) {
 	o := &outcome{Consumer: c}
 	for _, m := range messages {
-		c.logFailure(Role(queue)+"_message_failed", m, err)
+		c.logFailure(contract.QueueRole(queue)+"_message_failed", m, err)
 		o.of(m, c.Now(), err)
 	}
 	o.settle(ctx, queue, nil)
@@ -149,12 +130,12 @@ func (c *Consumer) holdBack(ctx context.Context, queue string, messages []Messag
 	}
 	delay = min(max(delay, leastHold), mostHold)
 	resend := c.Seeds
-	if Role(queue) == Domain {
+	if contract.QueueRole(queue) == contract.DomainQueue {
 		resend = c.Domains
 	}
 	for _, m := range messages {
 		if err := resend.SendOne(ctx, asJSON(m.Body()), delay); err != nil {
-			c.logFailure(Role(queue)+"_message_failed", m, err)
+			c.logFailure(contract.QueueRole(queue)+"_message_failed", m, err)
 			m.Retry(delay)
 			continue
 		}

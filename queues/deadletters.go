@@ -9,7 +9,6 @@ import (
 	"errors"
 	"io"
 	"log/slog"
-	"strings"
 	"time"
 
 	"github.com/newsfork/seed-engine/contract"
@@ -81,12 +80,12 @@ func (d *DeadLetters) record(ctx context.Context, queue string, failures []faile
 func workOf(queue string, body []byte) ledger.Work {
 	sum := sha256.Sum256(bytes.TrimSpace(body)) // a stored message has lost the space around it
 	key := "message:" + hex.EncodeToString(sum[:])
-	switch Role(queue) {
-	case Seed:
+	switch contract.QueueRole(queue) {
+	case contract.SeedQueue:
 		if w, err := contract.ParseSeed(body, r2.RawPartition); err == nil && w.File != nil {
 			key = w.File.FilePath
 		}
-	case Domain:
+	case contract.DomainQueue:
 		if m, err := contract.ParseDomain(body); err == nil {
 			raw, _, _ := r2.ParseRaw(m.SourceFilePath)
 			key = r2.DomainDir{Partition: m.Partition, Domain: m.Domain}.URLList(raw.Name, m.Part)
@@ -98,12 +97,12 @@ func workOf(queue string, body []byte) ledger.Work {
 // subject is what a message is about: a raw file's partition, or a domain in one. It is zero when
 // the message does not say.
 func subject(queue string, body []byte) (p contract.Partition, domain string) {
-	switch Role(queue) {
-	case Seed:
+	switch contract.QueueRole(queue) {
+	case contract.SeedQueue:
 		if w, err := contract.ParseSeed(body, r2.RawPartition); err == nil && w.File != nil {
 			return w.File.Partition, ""
 		}
-	case Domain:
+	case contract.DomainQueue:
 		if m, err := contract.ParseDomain(body); err == nil {
 			return m.Partition, m.Domain
 		}
@@ -113,9 +112,8 @@ func subject(queue string, body []byte) (p contract.Partition, domain string) {
 
 // candidates are the works that a dead letter may stand for: it does not say which queue gave it up.
 func candidates(dlq string, body []byte) []ledger.Work {
-	environment := strings.TrimPrefix(dlq, "newsfork-"+DLQ)
-	seed := workOf("newsfork-"+Seed+environment, body)
-	domain := workOf("newsfork-"+Domain+environment, body)
+	seed := workOf(contract.SiblingQueue(dlq, contract.SeedQueue), body)
+	domain := workOf(contract.SiblingQueue(dlq, contract.DomainQueue), body)
 	if _, err := contract.ParseDomain(body); err == nil {
 		return []ledger.Work{domain, seed}
 	}
@@ -183,12 +181,12 @@ func (d *DeadLetters) store(ctx context.Context, m Message, work ledger.Work, re
 
 // gaveUp adds to changes that the work of a dead letter was given up.
 func gaveUp(c *ledger.Changes, l ledger.DeadLetter) {
-	switch Role(l.QueueName) {
-	case Seed:
+	switch contract.QueueRole(l.QueueName) {
+	case contract.SeedQueue:
 		if raw, _, ok := r2.ParseRaw(l.WorkKey); ok {
 			c.Files = append(c.Files, ledger.FileChange{RawFile: contract.RawFile(raw), GaveUp: l.FailedAt, ErrorType: l.ErrorType, ErrorMessage: l.ErrorMessage})
 		}
-	case Domain:
+	case contract.DomainQueue:
 		if l.Domain != "" {
 			c.Domains = append(c.Domains, ledger.DomainChange{Partition: l.Partition, Domain: l.Domain, GaveUp: l.FailedAt, ErrorType: l.ErrorType, ErrorMessage: l.ErrorMessage})
 		}

@@ -57,7 +57,7 @@ func (r *Replays) Replay(ctx context.Context, choice contract.DeadLetterChoice, 
 	for _, queue := range []struct {
 		role   string
 		sender processor.Sender
-	}{{Seed, r.Seeds}, {Domain, r.Domains}} {
+	}{{contract.SeedQueue, r.Seeds}, {contract.DomainQueue, r.Domains}} {
 		var batch contract.Batch
 		var held []int // letters in batch
 		send := func() {
@@ -75,7 +75,7 @@ func (r *Replays) Replay(ctx context.Context, choice contract.DeadLetterChoice, 
 		}
 		for i := range letters {
 			m := &messages[i]
-			if m.err != nil || Role(letters[i].QueueName) != queue.role {
+			if m.err != nil || contract.QueueRole(letters[i].QueueName) != queue.role {
 				continue
 			}
 			if !batch.Add(m.body) {
@@ -163,7 +163,7 @@ func (r *Replays) messages(ctx context.Context, letters []contract.DeadLetterRec
 }
 
 func (r *Replays) message(ctx context.Context, record *contract.DeadLetterRecord) ([]byte, error) {
-	if role := Role(record.QueueName); role != Seed && role != Domain {
+	if role := contract.QueueRole(record.QueueName); role != contract.SeedQueue && role != contract.DomainQueue {
 		return nil, contract.Invalid("queue", "%q is not a queue of the pipeline; discard the letter", record.QueueName)
 	}
 	letter, err := r.Read(ctx, record.Key)

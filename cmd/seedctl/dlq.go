@@ -21,7 +21,7 @@ are "stored"; --state stored shows them alone.
 
 With --json each line is a dead letter {"id", "state", "resolved_at", "resolved_by", "work",
 "partition_info", "domain", "key", "error_type", "error_message", "retry_count", "failed_at",
-"queue_name", "worker_version", "processing_duration_ms"}.
+"queue_name", "queue_role", "worker_version", "processing_duration_ms"}.
 
 Examples:
   seedctl dlq list --state stored

@@ -96,6 +96,7 @@ func deadLettersResolved(t T, db ledger.DB, name string) {
 	expect(t, "discarded", list(ledger.DeadLetterQuery{Limit: 9, State: contract.Discarded}), []string{"3"})
 	d, err := l.DeadLetter(ctx, name+"2")
 	must(t, "DeadLetter", err)
+	expect(t, "role of its queue", d.QueueRole, contract.Text(contract.SeedQueue))
 	if d == nil || d.State != contract.Replayed || *d.ResolvedBy != "API_TOKEN" || d.ResolvedAt.Unix() != at(100).Unix() {
 		t.Errorf("a dead letter that was replayed, then discarded: %+v", d)
 	}

@@ -26,7 +26,7 @@ const payloads = [
 ];
 
 /** What the engine itself decides, so that views take the ways they take with real answers. */
-const own = new Set("state error_type queue_name country category date collected_at queued_at failed_at resolved_at since updated_at hour created_at id cursor kind name unit environment oldest".split(" "));
+const own = new Set("state error_type queue_name queue_role country category date collected_at queued_at failed_at resolved_at since updated_at hour created_at id cursor kind name unit environment oldest".split(" "));
 
 /** A copy of an answer with payloads in its strings, beginning with the given one: in those from outside, or in all. */
 function poisoned(everything, first = 0) {

@@ -265,6 +265,13 @@ describe("the dashboard", { skip }, () => {
       assert.deepEqual(JSON.parse(await text("pre")), fake.world.letter("f-1").letter.original_message);
     });
 
+    test("the queue is named by its role, however its name is made", async () => {
+      const renamed = (letter) => ({ ...letter, queue_name: "renamed-elsewhere" });
+      await open("#/dead-letters", { api: { alter: (data) => (Array.isArray(data.dead_letters) ? { ...data, dead_letters: data.dead_letters.map(renamed) } : data) } });
+      const cells = await page.locator("main tbody tr").allInnerTexts();
+      assert.ok(cells.length > 0 && cells.every((row) => /^(domain|seed)$/m.test(row) && !/renamed|elsewhere/.test(row)), cells.join("\n"));
+    });
+
     test("one is replayed after a question", async () => {
       await open("#/dead-letters");
       await page.getByRole("button", { name: "Replay rail-news-158.example" }).click();

@@ -56,22 +56,23 @@ const minutesAgo = (minute) => Math.max(0, Math.round(minute + 70 * Math.sin((mi
 
 function letter(id, record, failedAt) {
   const message = { domain: record.domain, domain_id: `media:${record.partition_info.country}:${record.domain}`, domain_url: `https://${record.domain}/`, registrable_domain: record.domain, authority: "media", urls: [{ url: `https://${record.domain}/news`, title: "News", path: "/news" }], partition_info: record.partition_info, source_file_path: rawPath(record.partition_info, "raw_0001") };
-  return dead(id, "newsfork-domain-dev", `${message.source_file_path} ${record.domain} 0`, record.partition_info, record.domain, record, message, failedAt);
+  return dead(id, "domain", `${message.source_file_path} ${record.domain} 0`, record.partition_info, record.domain, record, message, failedAt);
 }
 
 function fileLetter(id, file, failedAt) {
   const path = rawPath(file.partition_info, file.name);
   const error = { error_type: "parse_error", error_message: `${path}: is not JSON: invalid character '<' looking for beginning of value` };
-  return dead(id, "newsfork-seed-dev", path, file.partition_info, null, error, { file_path: path, partition_info: file.partition_info }, failedAt);
+  return dead(id, "seed", path, file.partition_info, null, error, { file_path: path, partition_info: file.partition_info }, failedAt);
 }
 
 const rawPath = (p, name) => `raw/country=${p.country}/category=${p.category}/date=${p.date}/${name}.json`;
 
-function dead(id, queue_name, work, partition_info, domain, { error_type, error_message }, message, failedAt) {
+function dead(id, queue_role, work, partition_info, domain, { error_type, error_message }, message, failedAt) {
+  const queue_name = `newsfork-${queue_role}-dev`;
   const context = { queue_name, worker_version: "1.0.0", processing_duration_ms: 840 };
   const info = { error_type, error_message, retry_count: 3, failed_at: iso(failedAt) };
   return {
-    record: { id, state: "stored", resolved_at: null, resolved_by: null, work, partition_info, domain, key: `dlq/queue=${queue_name}/date=${day(failedAt)}/${id}.json`, ...info, ...context },
+    record: { id, state: "stored", resolved_at: null, resolved_by: null, work, queue_role, partition_info, domain, key: `dlq/queue=${queue_name}/date=${day(failedAt)}/${id}.json`, ...info, ...context },
     letter: { original_message: message, error_info: info, context },
     attempts: [1, 2, 3, 4].map((attempt) => ({ message_id: id, attempt, error_type, error_message, failed_at: iso(failedAt - (4 - attempt) * 40_000), duration_ms: 700 + attempt * 35, worker_version: "1.0.0" })),
   };
@@ -211,7 +212,7 @@ export class World {
 const within = (query) => (one) => ["country", "category", "date"].every((name) => !query.get(name) || one.partition_info[name] === query.get(name).toLowerCase());
 
 const chosen = (record, { queue, error_type, country, category, date, domain }) =>
-  (!queue || record.queue_name.includes(`-${queue}-`)) && (!error_type || record.error_type === error_type) && (!domain || record.domain === domain) && within(new URLSearchParams(Object.entries({ country, category, date }).filter(([, value]) => value)))(record);
+  (!queue || record.queue_role === queue) && (!error_type || record.error_type === error_type) && (!domain || record.domain === domain) && within(new URLSearchParams(Object.entries({ country, category, date }).filter(([, value]) => value)))(record);
 
 function paged(rows, query, length) {
   const start = Number(query.get("cursor") ?? 0);

@@ -91,7 +91,7 @@ function letters(rows, route, state, app) {
       },
       { head: t("letters.subject"), wide: true, cell: (row) => [h("a", { href: to("dead-letter", {}, row.id) }, subject(row)), h("div", { class: "muted small" }, partitionText(row.partition_info), row.domain && [" · ", h("a", { href: to("domain", row.partition_info ?? {}, row.domain), "aria-label": t("letters.domain.of", row.domain) }, t("letters.domain"))])] },
       { head: t("failure.reason"), wide: true, cell: (row) => [h("strong", null, label("error", row.error_type)), h("div", { class: "small clipped" }, foreign(row.error_message))] },
-      { head: t("queue.name"), cell: (row) => foreign(label("queue", row.queue_name.split("-")[1] ?? row.queue_name)) },
+      { head: t("queue.name"), cell: (row) => foreign(label("queue", row.queue_role ?? row.queue_name)) },
       { head: t("retries"), number: true, cell: (row) => number(row.retry_count) },
       { head: t("failed"), cell: (row) => since(row.failed_at) },
       stateOf(route) !== "stored" && { head: t("state"), cell: (row) => [stateBadge(row.state), row.resolved_at && h("div", { class: "muted small" }, since(row.resolved_at), " ", foreign(row.resolved_by))] },

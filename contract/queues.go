@@ -1,0 +1,47 @@
+package contract
+
+import (
+	"slices"
+	"strings"
+)
+
+// Roles of the queues, which are named newsfork-{role}-{environment}.
+const (
+	SeedQueue       = "seed"
+	DomainQueue     = "domain"
+	DeadLetterQueue = "dlq"
+)
+
+// QueueRoles lists the roles in the order of the pipeline.
+var QueueRoles = []string{SeedQueue, DomainQueue, DeadLetterQueue}
+
+const queuePrefix = "newsfork-"
+
+// QueueName returns the name of the queue with a role in an environment.
+func QueueName(role, environment string) string {
+	return queuePrefix + role + "-" + environment
+}
+
+// QueueRole returns the role of a queue by its name, or "" when the queue is none of ours.
+func QueueRole(name string) string {
+	role, _ := splitQueueName(name)
+	if !slices.Contains(QueueRoles, role) {
+		return ""
+	}
+	return role
+}
+
+// SiblingQueue returns the name of the queue with a role in the environment of the queue called name.
+func SiblingQueue(name, role string) string {
+	_, suffix := splitQueueName(name)
+	return queuePrefix + role + suffix
+}
+
+// splitQueueName splits a name behind its role; the suffix begins with a hyphen or is empty.
+func splitQueueName(name string) (role, suffix string) {
+	name = strings.TrimPrefix(name, queuePrefix)
+	if i := strings.IndexByte(name, '-'); i >= 0 {
+		return name[:i], name[i:]
+	}
+	return name, ""
+}
