@@ -102,9 +102,11 @@ func (h *held) renew(ctx context.Context) {
 		}
 		h.mu.Lock()
 		for _, d := range lost {
-			h.Log.Warn("lease_lost", "registrable_domain", d)
-			h.domains[d]()
-			delete(h.domains, d)
+			if stop, ours := h.domains[d]; ours {
+				h.Log.Warn("lease_lost", "registrable_domain", d)
+				stop()
+				delete(h.domains, d)
+			}
 		}
 		h.mu.Unlock()
 	}

@@ -136,3 +136,28 @@ func TestWorkWhoseLeaseIsLostStops(t *testing.T) {
 		t.Errorf("got %s", m.settled)
 	}
 }
+
+// TestALeaseLostTwice: a renewal that reports a domain again, after its work was stopped, changes nothing.
+func TestALeaseLostTwice(t *testing.T) {
+	f := newFixture(t)
+	f.Leases.Ledger = leaseAway{Ledger: ledger.New(f.db), onlyRenew: true, lost: []string{"a.sg"}}
+	renewals := make(chan struct{})
+	f.Leases.Sleep = func(ctx context.Context, _ time.Duration) error {
+		select {
+		case renewals <- struct{}{}:
+		case <-ctx.Done():
+		}
+		return ctx.Err()
+	}
+	f.steps.collect = func(*contract.DomainMessage, bool) error {
+		for range 4 {
+			<-renewals
+		}
+		return context.Canceled
+	}
+	m := &message{id: "1", body: domainBody("a.sg"), attempts: 1}
+	f.handle(t, "newsfork-domain-dev", m)
+	if m.settled != "retry" {
+		t.Errorf("got %s", m.settled)
+	}
+}
