@@ -5,28 +5,27 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
 	"net/http"
 	"sync"
-	"syscall/js"
 	"time"
 
 	"github.com/syumai/workers/cloudflare/cron"
 	library "github.com/syumai/workers/cloudflare/queues"
 
 	"github.com/newsfork/seed-engine/alarms"
+	"github.com/newsfork/seed-engine/bindings"
 	"github.com/newsfork/seed-engine/collector"
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/controls"
-	"github.com/newsfork/seed-engine/fetch"
 	"github.com/newsfork/seed-engine/handlers"
 	"github.com/newsfork/seed-engine/ledger"
 	"github.com/newsfork/seed-engine/orchestrator"
 	"github.com/newsfork/seed-engine/processor"
 	"github.com/newsfork/seed-engine/queues"
-	"github.com/newsfork/seed-engine/r2"
 	"github.com/newsfork/seed-engine/reconcile"
 	"github.com/newsfork/seed-engine/settings"
 	"github.com/newsfork/seed-engine/sitemap"
@@ -35,7 +34,7 @@ import (
 
 func main() {
 	log := contract.NewLogger(worker.Console{})
-	sitemap.PlatformDecoder = worker.TextDecoder
+	sitemap.PlatformDecoder = bindings.Decoder
 	// Variables can be read only within an event, so the first one builds the program.
 	program := sync.OnceValues(func() (*seedEngine, error) { return build(log) })
 	worker.Run(
@@ -55,7 +54,7 @@ func main() {
 				batch.RetryAll(library.WithRetryDelay(misconfiguredDelay))
 				return
 			}
-			p.consumer.HandleBatch(ctx, batch)
+			p.consumer.Handle(ctx, batch.Queue, bindings.Messages(batch))
 		},
 		func(ctx context.Context, event *cron.Event) error {
 			p, err := program()
@@ -90,22 +89,22 @@ func (e *seedEngine) everyMinute(ctx context.Context, at time.Time) error {
 }
 
 func build(log *slog.Logger) (*seedEngine, error) {
-	s, err := settings.Read(variable)
+	s, err := settings.Read(bindings.Variable)
 	if err != nil {
 		return nil, err
 	}
-	bucket := r2.NewBinding("DATASETS_BUCKET")
-	seedQueue, domainQueue, dlq := queues.NewProducer("SEED_QUEUE"), queues.NewProducer("DOMAIN_QUEUE"), queues.NewProducer("DLQ")
-	records := ledger.New(ledger.NewD1("METADATA_DB"))
+	bucket := bindings.NewBucket("DATASETS_BUCKET")
+	seedQueue, domainQueue, dlq := bindings.NewProducer("SEED_QUEUE"), bindings.NewProducer("DOMAIN_QUEUE"), bindings.NewProducer("DLQ")
+	records := ledger.New(bindings.NewDatabase("METADATA_DB"))
 	decisions := &controls.Store{Bucket: bucket, Sleep: worker.Sleep}
 	steps := &orchestrator.Orchestrator{Bucket: bucket, Queue: seedQueue, Ledger: records, Log: log, Now: time.Now, Sleep: worker.Sleep}
 	continued := *steps
 	continued.MaxTime = orchestrator.MaxTimeQueued
 	domains := &collector.Collector{
-		Bucket: bucket, Transport: fetch.NewTransport(), Clock: fetch.SystemClock(), Settings: s, Log: log,
+		Bucket: bucket, Transport: bindings.Transport{}, Clock: bindings.Clock{}, Settings: s, Log: log,
 	}
 	letters := &queues.DeadLetters{
-		Ledger: records, Bucket: bucket, Queue: dlq, Version: version(), Delay: s.RetryDelay, Log: log, Now: time.Now,
+		Ledger: records, Bucket: bucket, Queue: dlq, Version: cmp.Or(bindings.Version(), contract.Version), Delay: s.RetryDelay, Log: log, Now: time.Now,
 	}
 	tally := &queues.Tally{Queue: domainQueue, Ledger: records, Log: log}
 	consumer := &queues.Consumer{
@@ -118,7 +117,7 @@ func build(log *slog.Logger) (*seedEngine, error) {
 		RetryDelay: s.RetryDelay, Log: log, Now: time.Now,
 	}
 	api := &handlers.API{
-		Settings: s, Orchestrator: steps, Bucket: handlers.Binding{Binding: bucket}, Seeds: seedQueue, Domains: domainQueue,
+		Settings: s, Orchestrator: steps, Bucket: bucket, Seeds: seedQueue, Domains: domainQueue,
 		Ledger:      records,
 		DeadLetters: &queues.Replays{Ledger: records, Letters: letters, Seeds: seedQueue, Domains: domainQueue, Now: time.Now},
 		Controls:    decisions,
@@ -127,37 +126,12 @@ func build(log *slog.Logger) (*seedEngine, error) {
 			b, err := map[string]queues.Producer{contract.SeedQueue: seedQueue, contract.DomainQueue: domainQueue, contract.DeadLetterQueue: dlq}[role].Backlog(ctx)
 			return contract.Backlog{Messages: b.Messages, Bytes: b.Bytes, Oldest: contract.At(b.Oldest)}, err
 		},
-		Pool:  handlers.Pool,
+		Pool:  bindings.Pool,
 		Local: sync.OnceValue(func() bool { return handlers.Local(time.Now) }),
 		Log:   log, Now: time.Now,
 	}
 	watch := &alarms.Watch{
-		Ledger: records, Webhook: alarms.Platform{UserAgent: s.UserAgent}, URL: s.AlertWebhookURL, Environment: s.Environment, Log: log, Now: time.Now,
+		Ledger: records, Webhook: bindings.Webhook{UserAgent: s.UserAgent}, URL: s.AlertWebhookURL, Environment: s.Environment, Log: log, Now: time.Now,
 	}
 	return &seedEngine{api.Handler(), consumer, watch, records, s.LedgerRetention}, nil
-}
-
-// variable reads a variable or secret; one that is not a string counts as its JSON.
-func variable(name string) (string, bool) {
-	v := worker.Env(name)
-	switch v.Type() {
-	case js.TypeUndefined, js.TypeNull:
-		return "", false
-	case js.TypeString:
-		return v.String(), true
-	}
-	return js.Global().Get("JSON").Call("stringify", v).String(), true
-}
-
-// version is the deployed version's tag or id, as the platform knows it.
-func version() string {
-	v := worker.Env("VERSION_METADATA")
-	if v.Type() == js.TypeObject {
-		for _, name := range []string{"tag", "id"} {
-			if s := v.Get(name); s.Type() == js.TypeString && s.String() != "" {
-				return s.String()
-			}
-		}
-	}
-	return contract.Version
 }

@@ -79,10 +79,10 @@ func (c *cause) Error() string {
 
 func (c *cause) Unwrap() []error { return []error{c.what, c.detail} }
 
-// described turns the name and message of a JavaScript error into a Failure or NoAnswer. Only words
+// ScriptFailure turns the name and message of a JavaScript error into a Failure or NoAnswer. Only words
 // tell the causes apart, and often none does: workerd says "Network connection lost." of a refused
 // connection as of a reset one, and "internal error; reference = …" of a name that does not resolve.
-func described(name, message string, err error) *contract.Error {
+func ScriptFailure(name, message string, err error) *contract.Error {
 	if name == "TimeoutError" || name == "AbortError" {
 		return NoAnswer(err)
 	}
@@ -120,11 +120,11 @@ var symptoms = []struct {
 	{"reset", ErrReset},
 }
 
-// edgeFailure recognises answers that no website gave: where Cloudflare's edge cannot reach an
+// EdgeFailure recognises answers that no website gave: where Cloudflare's edge cannot reach an
 // origin, a Worker's fetch does not fail but answers 52x, or 530 when the name does not resolve
 // (developers.cloudflare.com/workers/platform/known-issues/ and …/support/troubleshooting/
 // http-status-codes/cloudflare-5xx-errors/). It returns nil for every other answer.
-func edgeFailure(status int, h http.Header) error {
+func EdgeFailure(status int, h http.Header) error {
 	if !strings.EqualFold(h.Get("Server"), "cloudflare") {
 		return nil
 	}

@@ -30,7 +30,7 @@ func TestDescribed(t *testing.T) {
 		{"", "", contract.Network, errNetwork},
 	} {
 		detail := errors.New(c.message)
-		err := described(c.name, c.message, detail)
+		err := ScriptFailure(c.name, c.message, detail)
 		if err.Kind != c.kind || c.what != nil && !errors.Is(err, c.what) || !errors.Is(err, detail) || err.Message == "" {
 			t.Errorf("%s: %s: %v", c.name, c.message, err)
 		}
@@ -43,15 +43,15 @@ func TestEdgeFailure(t *testing.T) {
 		kind contract.Kind
 		what error
 	}{521: {contract.Network, ErrConnRefused}, 522: {contract.Timeout, nil}, 523: {contract.Network, nil}, 524: {contract.Timeout, nil}, 525: {contract.Network, ErrTLS}, 526: {contract.Network, ErrTLS}, 530: {contract.Network, ErrNotResolved}} {
-		if err := edgeFailure(status, cloudflare); contract.KindOf(err) != want.kind || want.what != nil && !errors.Is(err, want.what) {
+		if err := EdgeFailure(status, cloudflare); contract.KindOf(err) != want.kind || want.what != nil && !errors.Is(err, want.what) {
 			t.Errorf("%d: %v", status, err)
 		}
-		if err := edgeFailure(status, http.Header{"Server": {"nginx"}}); err != nil { // an origin may answer anything
+		if err := EdgeFailure(status, http.Header{"Server": {"nginx"}}); err != nil { // an origin may answer anything
 			t.Errorf("%d of nginx: %v", status, err)
 		}
 	}
 	for _, status := range []int{200, 301, 403, 404, 429, 500, 502, 503, 504, 520} {
-		if err := edgeFailure(status, cloudflare); err != nil {
+		if err := EdgeFailure(status, cloudflare); err != nil {
 			t.Errorf("%d: %v", status, err)
 		}
 	}

@@ -1,6 +1,7 @@
 package queues
 
 import (
+	"context"
 	"encoding/json"
 	"time"
 
@@ -18,8 +19,19 @@ type Backlog struct {
 	Oldest   time.Time // when the oldest message was sent; zero when there is none or it is not known
 }
 
-// checkOne refuses what the platform would not take as a message.
-func checkOne(body []byte, delay time.Duration) error {
+// Producer sends JSON messages to a queue. Errors have the kind contract.Storage, or
+// contract.Validation for what the platform would not take.
+type Producer interface {
+	// Send sends a batch: all of its messages or, on an error, none. An empty batch is nothing to do.
+	Send(ctx context.Context, b *contract.Batch) error
+	// SendOne sends one message that is delivered after delay, in whole seconds and at most MaxDelay.
+	SendOne(ctx context.Context, body []byte, delay time.Duration) error
+	// Backlog returns what waits in the queue.
+	Backlog(ctx context.Context) (Backlog, error)
+}
+
+// Check refuses what the platform would not take as a message.
+func Check(body []byte, delay time.Duration) error {
 	switch {
 	case !json.Valid(body):
 		return contract.Invalid("message", "is not JSON; send one JSON value")
@@ -31,12 +43,13 @@ func checkOne(body []byte, delay time.Duration) error {
 	return nil
 }
 
-// seconds rounds a delay up to what the platform counts in.
-func seconds(delay time.Duration) int64 {
+// Seconds rounds a delay up to what the platform counts in.
+func Seconds(delay time.Duration) int64 {
 	return int64((delay + time.Second - 1) / time.Second)
 }
 
-func sendFault(op string, err error) error {
+// SendFault makes the error of a queue that did not take messages; nil for nil.
+func SendFault(op string, err error) error {
 	if err == nil {
 		return nil
 	}

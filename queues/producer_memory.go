@@ -12,7 +12,7 @@ import (
 	"github.com/newsfork/seed-engine/contract"
 )
 
-// Memory is the twin of Producer in memory: it keeps what was sent, and takes what the platform
+// Memory is a Producer in memory: it keeps what was sent, and takes what the platform
 // would take. It is safe for concurrent use. Set Fail before the first use.
 type Memory struct {
 	// Fail, when set, is asked before anything is sent, with the messages at hand. An error makes
@@ -29,6 +29,8 @@ type Sent struct {
 	Delay time.Duration
 }
 
+var _ Producer = (*Memory)(nil)
+
 // NewMemory makes an empty queue.
 func NewMemory() *Memory { return &Memory{} }
 
@@ -39,7 +41,7 @@ func (m *Memory) Sent() []Sent {
 	return slices.Clone(m.sent)
 }
 
-// Send is as that of Producer.
+// Send implements Producer.
 func (m *Memory) Send(ctx context.Context, b *contract.Batch) error {
 	if b.Len() == 0 {
 		return nil
@@ -48,16 +50,16 @@ func (m *Memory) Send(ctx context.Context, b *contract.Batch) error {
 	for message := range b.Messages() {
 		messages = append(messages, Sent{Body: bytes.Clone(message)})
 	}
-	return sendFault("queues.Send", m.send(ctx, messages))
+	return SendFault("queues.Send", m.send(ctx, messages))
 }
 
-// SendOne is as that of Producer.
+// SendOne implements Producer.
 func (m *Memory) SendOne(ctx context.Context, body []byte, delay time.Duration) error {
-	if err := checkOne(body, delay); err != nil {
+	if err := Check(body, delay); err != nil {
 		return err
 	}
-	message := Sent{bytes.Clone(body), time.Duration(seconds(delay)) * time.Second}
-	return sendFault("queues.SendOne", m.send(ctx, []Sent{message}))
+	message := Sent{bytes.Clone(body), time.Duration(Seconds(delay)) * time.Second}
+	return SendFault("queues.SendOne", m.send(ctx, []Sent{message}))
 }
 
 func (m *Memory) send(ctx context.Context, messages []Sent) error {
@@ -80,10 +82,10 @@ func (m *Memory) send(ctx context.Context, messages []Sent) error {
 	return nil
 }
 
-// Backlog is as that of Producer: nothing ever leaves this queue.
+// Backlog implements Producer: nothing ever leaves this queue.
 func (m *Memory) Backlog(ctx context.Context) (Backlog, error) {
 	if err := ctx.Err(); err != nil {
-		return Backlog{}, sendFault("queues.Backlog", err)
+		return Backlog{}, SendFault("queues.Backlog", err)
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()

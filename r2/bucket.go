@@ -1,6 +1,5 @@
-// Package r2 is the object store: the Bucket interface with its two implementations (the Workers
-// binding, and a memory twin that enforces the platform's limits), and the keys under which the
-// pipeline stores things.
+// Package r2 is the object store: the Bucket interface, the platform's limits, a twin in memory that
+// enforces them, and the keys under which the pipeline stores things.
 package r2
 
 import (

@@ -8,18 +8,20 @@ import (
 	"github.com/newsfork/seed-engine/contract"
 )
 
-// The checks of this file run in both implementations before anything is sent, so that a mistake
-// of the caller is told from a fault of the store, and native tests see what the platform rejects.
+// The checks of this file run in every Bucket before anything is sent, so that a mistake of the caller
+// is told from a fault of the store, and native tests see what the platform rejects.
 
-func checkKey(key string) error {
+// CheckKey refuses a key that the platform would not take.
+func CheckKey(key string) error {
 	if key == "" || len(key) > MaxKeyBytes || !utf8.ValidString(key) {
 		return contract.Invalid("key", "has %d bytes; send 1 to %d bytes of UTF-8", len(key), MaxKeyBytes)
 	}
 	return nil
 }
 
-func checkPut(key string, o *PutOptions) error {
-	if err := checkKey(key); err != nil || o == nil {
+// CheckPut refuses a Put whose key, condition or metadata the platform would not take.
+func CheckPut(key string, o *PutOptions) error {
+	if err := CheckKey(key); err != nil || o == nil {
 		return err
 	}
 	if o.If.Absent && o.If.ETag != "" {
@@ -35,40 +37,42 @@ func checkPut(key string, o *PutOptions) error {
 	return nil
 }
 
-// checkCreate refuses a condition: the platform has none for multipart uploads, and a promise that
+// CheckCreate refuses a condition: the platform has none for multipart uploads, and a promise that
 // holds only for small bodies is none.
-func checkCreate(key string, o *PutOptions) error {
+func CheckCreate(key string, o *PutOptions) error {
 	if o != nil && o.If != (Condition{}) {
 		return contract.Invalid("if", "cannot be combined with an upload of unknown length; use Put, or Head first")
 	}
-	return checkPut(key, o)
+	return CheckPut(key, o)
 }
 
-func checkList(o ListOptions) error {
+// CheckList refuses a List that asks for more than a page.
+func CheckList(o ListOptions) error {
 	if o.Limit < 0 || o.Limit > MaxListKeys {
 		return contract.Invalid("limit", "is %d; send 1 to %d, or 0 for the most", o.Limit, MaxListKeys)
 	}
 	return nil
 }
 
-func checkDelete(keys []string) error {
+// CheckDelete refuses a Delete of too many keys, or of one that cannot exist.
+func CheckDelete(keys []string) error {
 	if len(keys) > MaxDeleteKeys {
 		return contract.Invalid("keys", "are %d; delete at most %d at once", len(keys), MaxDeleteKeys)
 	}
 	for _, key := range keys {
-		if err := checkKey(key); err != nil {
+		if err := CheckKey(key); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// errUploadEnded is what an Upload answers after its Commit or Abort.
-var errUploadEnded = &contract.Error{Kind: contract.Internal, Message: "the upload was committed or aborted before"}
+// ErrUploadEnded is what an Upload answers after its Commit or Abort.
+var ErrUploadEnded = &contract.Error{Kind: contract.Internal, Message: "the upload was committed or aborted before"}
 
-// fault gives an error of a Bucket its operation, key and kind: its own, Timeout for a context that
+// Fault gives an error of a Bucket its operation, key and kind: its own, Timeout for a context that
 // ended, else Storage. ErrNotFound and ErrPrecondition pass as they are.
-func fault(op, key string, err error) error {
+func Fault(op, key string, err error) error {
 	var e *contract.Error
 	switch {
 	case err == nil, errors.Is(err, ErrNotFound), errors.Is(err, ErrPrecondition):

@@ -87,7 +87,7 @@ func (m *Memory) now() time.Time {
 func (m *Memory) Head(ctx context.Context, key string) (*Object, error) {
 	s, err := m.find(ctx, "head", key)
 	if err != nil {
-		return nil, fault("r2.Head", key, err)
+		return nil, Fault("r2.Head", key, err)
 	}
 	return &s.Object, nil
 }
@@ -96,13 +96,13 @@ func (m *Memory) Head(ctx context.Context, key string) (*Object, error) {
 func (m *Memory) Get(ctx context.Context, key string) (*Body, error) {
 	s, err := m.find(ctx, "get", key)
 	if err != nil {
-		return nil, fault("r2.Get", key, err)
+		return nil, Fault("r2.Get", key, err)
 	}
 	return &Body{s.Object, &memoryBody{m, ctx, key, *bytes.NewReader(s.data)}}, nil
 }
 
 func (m *Memory) find(ctx context.Context, op, key string) (stored, error) {
-	err := checkKey(key)
+	err := CheckKey(key)
 	if err == nil {
 		err = m.begin(ctx, op, key)
 	}
@@ -128,7 +128,7 @@ type memoryBody struct {
 
 func (b *memoryBody) Read(p []byte) (int, error) {
 	if err := b.bucket.begin(b.ctx, "read", b.key); err != nil {
-		return 0, fault("r2.Get", b.key, err)
+		return 0, Fault("r2.Get", b.key, err)
 	}
 	return b.data.Read(p)
 }
@@ -140,7 +140,7 @@ func (b *memoryBody) Close() error {
 
 // List implements Bucket.
 func (m *Memory) List(ctx context.Context, o ListOptions) (*Page, error) {
-	err := checkList(o)
+	err := CheckList(o)
 	if err == nil {
 		err = m.begin(ctx, "list", o.Prefix)
 	}
@@ -151,7 +151,7 @@ func (m *Memory) List(ctx context.Context, o ListOptions) (*Page, error) {
 		after = string(last)
 	}
 	if err != nil {
-		return nil, fault("r2.List", o.Prefix, err)
+		return nil, Fault("r2.List", o.Prefix, err)
 	}
 	limit := o.Limit
 	if limit == 0 {
@@ -202,15 +202,15 @@ func (m *Memory) List(ctx context.Context, o ListOptions) (*Page, error) {
 
 // Put implements Bucket.
 func (m *Memory) Put(ctx context.Context, key string, data []byte, o *PutOptions) (*Object, error) {
-	err := checkPut(key, o)
+	err := CheckPut(key, o)
 	if err == nil {
 		err = m.begin(ctx, "put", key)
 	}
 	if err != nil {
-		return nil, fault("r2.Put", key, err)
+		return nil, Fault("r2.Put", key, err)
 	}
 	object, err := m.write(key, bytes.Clone(data), digest(data), o)
-	return object, fault("r2.Put", key, err)
+	return object, Fault("r2.Put", key, err)
 }
 
 // write stores data, which it keeps, if the condition and the rate of writes allow it.
@@ -263,12 +263,12 @@ func partsDigest(data []byte) string {
 
 // Create implements Bucket.
 func (m *Memory) Create(ctx context.Context, key string, o *PutOptions) (Upload, error) {
-	err := checkCreate(key, o)
+	err := CheckCreate(key, o)
 	if err == nil {
 		err = m.begin(ctx, "create", key)
 	}
 	if err != nil {
-		return nil, fault("r2.Create", key, err)
+		return nil, Fault("r2.Create", key, err)
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -286,12 +286,12 @@ type memoryUpload struct {
 }
 
 func (u *memoryUpload) Write(p []byte) (int, error) {
-	var err error = errUploadEnded
+	var err error = ErrUploadEnded
 	if u.open {
 		err = u.bucket.begin(u.ctx, "write", u.key)
 	}
 	if err != nil {
-		return 0, fault("r2.Upload.Write", u.key, err)
+		return 0, Fault("r2.Upload.Write", u.key, err)
 	}
 	u.data = append(u.data, p...)
 	return len(p), nil
@@ -304,14 +304,14 @@ func (u *memoryUpload) Commit() (*Object, error) {
 		err = u.bucket.begin(u.ctx, "commit", u.key)
 	}
 	if err != nil {
-		return nil, fault(op, u.key, err)
+		return nil, Fault(op, u.key, err)
 	}
 	etag := digest
 	if len(u.data) > PartSize {
 		etag = partsDigest
 	}
 	object, err := u.bucket.write(u.key, u.data, etag(u.data), u.options)
-	return object, fault(op, u.key, err)
+	return object, Fault(op, u.key, err)
 }
 
 func (u *memoryUpload) Abort() error {
@@ -319,13 +319,13 @@ func (u *memoryUpload) Abort() error {
 	if err == nil {
 		err = u.bucket.begin(context.WithoutCancel(u.ctx), "abort", u.key)
 	}
-	return fault("r2.Upload.Abort", u.key, err)
+	return Fault("r2.Upload.Abort", u.key, err)
 }
 
 // end frees what the upload holds, whether or not the store then fails.
 func (u *memoryUpload) end() error {
 	if !u.open {
-		return errUploadEnded
+		return ErrUploadEnded
 	}
 	u.open = false
 	u.bucket.mu.Lock()
@@ -340,12 +340,12 @@ func (m *Memory) Delete(ctx context.Context, keys ...string) error {
 	if len(keys) > 0 {
 		first = keys[0]
 	}
-	err := checkDelete(keys)
+	err := CheckDelete(keys)
 	if err == nil {
 		err = m.begin(ctx, "delete", first)
 	}
 	if err != nil {
-		return fault("r2.Delete", first, err)
+		return Fault("r2.Delete", first, err)
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()

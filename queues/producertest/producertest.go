@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/queues"
@@ -23,13 +22,6 @@ type T interface {
 	Fatalf(format string, args ...any)
 }
 
-// Producer is what the suite tests.
-type Producer interface {
-	Send(ctx context.Context, b *contract.Batch) error
-	SendOne(ctx context.Context, body []byte, delay time.Duration) error
-	Backlog(ctx context.Context) (queues.Backlog, error)
-}
-
 // Received gives the bodies of the delivered messages that contain mark, as soon as there are n, or
 // those there are when no more come.
 type Received func(mark string, n int) []string
@@ -37,7 +29,7 @@ type Received func(mark string, n int) []string
 // Case is one property. Every message that it sends contains mark, which nothing else may use.
 type Case struct {
 	Name string
-	Run  func(t T, p Producer, received Received, mark string)
+	Run  func(t T, p queues.Producer, received Received, mark string)
 }
 
 // Cases is the suite.
@@ -78,7 +70,7 @@ func message(mark string, i, size int) string {
 }
 
 // sendAll packs messages as the pipeline does, and gives the number of batches.
-func sendAll(t T, p Producer, messages []string) (batches int) {
+func sendAll(t T, p queues.Producer, messages []string) (batches int) {
 	t.Helper()
 	var b contract.Batch
 	flush := func() {
@@ -98,7 +90,7 @@ func sendAll(t T, p Producer, messages []string) (batches int) {
 	return batches
 }
 
-func batch(t T, p Producer, received Received, mark string) {
+func batch(t T, p queues.Producer, received Received, mark string) {
 	var messages []string
 	for i := range 100 {
 		messages = append(messages, message(mark, i, 1200))
@@ -109,7 +101,7 @@ func batch(t T, p Producer, received Received, mark string) {
 	expect(t, received(mark, len(messages)), messages)
 }
 
-func packed(t T, p Producer, received Received, mark string) {
+func packed(t T, p queues.Producer, received Received, mark string) {
 	var messages []string
 	for i := range 130 {
 		messages = append(messages, message(mark, i, 100))
@@ -124,14 +116,14 @@ func packed(t T, p Producer, received Received, mark string) {
 	expect(t, received(mark, len(messages)), messages)
 }
 
-func empty(t T, p Producer, received Received, mark string) {
+func empty(t T, p queues.Producer, received Received, mark string) {
 	var b contract.Batch
 	if err := p.Send(ctx, &b); err != nil {
 		t.Errorf("Send: %v", err)
 	}
 }
 
-func one(t T, p Producer, received Received, mark string) {
+func one(t T, p queues.Producer, received Received, mark string) {
 	m := message(mark, 1, 100)
 	if err := p.SendOne(ctx, []byte(m), 0); err != nil {
 		t.Fatalf("SendOne: %v", err)
@@ -139,7 +131,7 @@ func one(t T, p Producer, received Received, mark string) {
 	expect(t, received(mark, 1), []string{m})
 }
 
-func anyText(t T, p Producer, received Received, mark string) {
+func anyText(t T, p queues.Producer, received Received, mark string) {
 	var messages []string
 	for _, s := range []string{"line\nfeed\r", "\"quoted\" \\", "한국어 é 𝄞", "\u2028\u2029<&>\x00", ""} {
 		m, err := json.Marshal([]any{mark, s, 0.1, 1769601600123, true, nil})
@@ -159,7 +151,7 @@ func anyText(t T, p Producer, received Received, mark string) {
 	expect(t, received(mark, len(messages)+1), append(messages, last))
 }
 
-func limits(t T, p Producer, received Received, mark string) {
+func limits(t T, p queues.Producer, received Received, mark string) {
 	largest := message(mark, 1, contract.MaxMessageBytes-contract.MessageOverhead)
 	if err := p.SendOne(ctx, []byte(largest), 0); err != nil {
 		t.Errorf("the largest message: %v", err)
@@ -171,14 +163,14 @@ func limits(t T, p Producer, received Received, mark string) {
 	expect(t, received(mark, 1), []string{largest})
 }
 
-func notJSON(t T, p Producer, received Received, mark string) {
+func notJSON(t T, p queues.Producer, received Received, mark string) {
 	expectKind(t, "SendOne", p.SendOne(ctx, []byte(`{"mark":"`+mark), 0), contract.Validation)
 	last := message(mark, 2, 0)
 	sendAll(t, p, []string{last})
 	expect(t, received(mark, 1), []string{last})
 }
 
-func contextDone(t T, p Producer, received Received, mark string) {
+func contextDone(t T, p queues.Producer, received Received, mark string) {
 	done, cancel := context.WithCancel(ctx)
 	cancel()
 	m := message(mark, 1, 0)

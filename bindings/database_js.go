@@ -1,6 +1,6 @@
 //go:build js && wasm
 
-package ledger
+package bindings
 
 import (
 	"context"
@@ -8,20 +8,21 @@ import (
 
 	"github.com/tidwall/gjson"
 
+	"github.com/newsfork/seed-engine/ledger"
 	"github.com/newsfork/seed-engine/worker"
 )
 
-// D1 is a DB behind a binding of the Worker.
-type D1 struct{ name string }
+// Database is a ledger.DB behind a binding of the Worker.
+type Database struct{ name string }
 
-var _ DB = D1{}
+var _ ledger.DB = Database{}
 
-// NewD1 gives the database bound under name. The binding is looked up at every call, since each
+// NewDatabase gives the database bound under name. The binding is looked up at every call, since each
 // event brings its own.
-func NewD1(name string) D1 { return D1{name} }
+func NewDatabase(name string) Database { return Database{name} }
 
-// Batch implements DB. Statements and rows cross as one JSON text each.
-func (d D1) Batch(_ context.Context, statements []Statement) ([]Result, error) {
+// Batch implements ledger.DB. Statements and rows cross as one JSON text each.
+func (d Database) Batch(_ context.Context, statements []ledger.Statement) ([]ledger.Result, error) {
 	list := make([][2]any, len(statements))
 	for i, s := range statements {
 		args := s.Args
@@ -39,9 +40,9 @@ func (d D1) Batch(_ context.Context, statements []Statement) ([]Result, error) {
 		return nil, err
 	}
 	// JSON.stringify made it, so there is nothing to validate before the rows are decoded.
-	var results []Result
+	var results []ledger.Result
 	gjson.Parse(answer).ForEach(func(_, r gjson.Result) bool {
-		results = append(results, Result{Changes: r.Get("changes").Int(), Rows: json.RawMessage(r.Get("rows").Raw)})
+		results = append(results, ledger.Result{Changes: r.Get("changes").Int(), Rows: json.RawMessage(r.Get("rows").Raw)})
 		return true
 	})
 	return results, nil

@@ -1,18 +1,20 @@
 //go:build js && wasm
 
-package worker
+package bindings
 
 import (
 	"syscall/js"
 
 	"golang.org/x/text/transform"
+
+	"github.com/newsfork/seed-engine/worker"
 )
 
 var textDecoder = js.Global().Get("TextDecoder")
 
-// TextDecoder decodes a charset to UTF-8 with the platform's tables. charset is a name of the WHATWG
+// Decoder decodes a charset to UTF-8 with the platform's tables. charset is a name of the WHATWG
 // Encoding standard.
-func TextDecoder(charset string) transform.Transformer {
+func Decoder(charset string) transform.Transformer {
 	d := &charsetDecoder{charset: charset}
 	d.Reset()
 	return d
@@ -42,7 +44,7 @@ func (d *charsetDecoder) Transform(dst, src []byte, atEOF bool) (nDst, nSrc int,
 		if nSrc == len(src) && (!atEOF || d.flushed) {
 			return nDst, nSrc, nil
 		}
-		text := d.decoder.Call("decode", Array(src[nSrc:]), map[string]any{"stream": !atEOF})
+		text := d.decoder.Call("decode", worker.Array(src[nSrc:]), map[string]any{"stream": !atEOF})
 		d.pending, d.flushed = []byte(text.String()), atEOF
 		nSrc = len(src)
 	}

@@ -1,6 +1,6 @@
 //go:build js && wasm
 
-package r2
+package bindings
 
 import (
 	"context"
@@ -10,69 +10,70 @@ import (
 	"syscall/js"
 	"time"
 
+	"github.com/newsfork/seed-engine/r2"
 	"github.com/newsfork/seed-engine/worker"
 )
 
-// Binding is a Bucket behind a binding of the Worker.
-type Binding struct{ name string }
+// Bucket is an r2.Bucket behind a binding of the Worker.
+type Bucket struct{ name string }
 
-var _ Bucket = Binding{}
+var _ r2.Bucket = Bucket{}
 
-// NewBinding gives the bucket bound under name. The binding is looked up at every call, since each
+// NewBucket gives the bucket bound under name. The binding is looked up at every call, since each
 // event brings its own; one that is not configured is a fault of the store.
-func NewBinding(name string) Binding { return Binding{name} }
+func NewBucket(name string) Bucket { return Bucket{name} }
 
 // ask has a helper of worker/helpers.mjs do its part; ok is false when it answers nothing.
-func (b Binding) ask(ctx context.Context, helper string, data []byte, args ...string) (answer string, ok bool, err error) {
+func (b Bucket) ask(ctx context.Context, helper string, data []byte, args ...string) (answer string, ok bool, err error) {
 	if err := ctx.Err(); err != nil {
 		return "", false, err
 	}
 	return worker.Ask(helper, data, append([]string{b.name}, args...)...)
 }
 
-// Head implements Bucket.
-func (b Binding) Head(ctx context.Context, key string) (*Object, error) {
+// Head implements r2.Bucket.
+func (b Bucket) Head(ctx context.Context, key string) (*r2.Object, error) {
 	const op = "r2.Head"
-	if err := checkKey(key); err != nil {
-		return nil, fault(op, key, err)
+	if err := r2.CheckKey(key); err != nil {
+		return nil, r2.Fault(op, key, err)
 	}
 	answer, ok, err := b.ask(ctx, "r2Head", nil, key)
-	return described(op, key, answer, ok, err, ErrNotFound)
+	return described(op, key, answer, ok, err, r2.ErrNotFound)
 }
 
-// Get implements Bucket.
-func (b Binding) Get(ctx context.Context, key string) (*Body, error) {
+// Get implements r2.Bucket.
+func (b Bucket) Get(ctx context.Context, key string) (*r2.Body, error) {
 	const op = "r2.Get"
-	if err := checkKey(key); err != nil {
-		return nil, fault(op, key, err)
+	if err := r2.CheckKey(key); err != nil {
+		return nil, r2.Fault(op, key, err)
 	}
 	answer, ok, err := b.ask(ctx, "r2Get", nil, key)
 	if err == nil && !ok {
-		err = ErrNotFound
+		err = r2.ErrNotFound
 	}
 	if err != nil {
-		return nil, fault(op, key, err)
+		return nil, r2.Fault(op, key, err)
 	}
 	fields := &worker.Fields{Rest: answer}
 	body := worker.ParseHandle(fields.Next())
-	return &Body{readObject(fields), bodyOf{body.Reader(), key}}, nil
+	return &r2.Body{Object: readObject(fields), ReadCloser: bodyOf{body.Reader(), key}}, nil
 }
 
-// List implements Bucket.
-func (b Binding) List(ctx context.Context, o ListOptions) (*Page, error) {
+// List implements r2.Bucket.
+func (b Bucket) List(ctx context.Context, o r2.ListOptions) (*r2.Page, error) {
 	const op = "r2.List"
-	if err := checkList(o); err != nil {
-		return nil, fault(op, o.Prefix, err)
+	if err := r2.CheckList(o); err != nil {
+		return nil, r2.Fault(op, o.Prefix, err)
 	}
 	answer, _, err := b.ask(ctx, "r2List", nil, listOptions(o))
 	if err != nil {
-		return nil, fault(op, o.Prefix, err)
+		return nil, r2.Fault(op, o.Prefix, err)
 	}
 	l := &worker.Fields{Rest: answer}
-	page := &Page{Cursor: l.Next()}
+	page := &r2.Page{Cursor: l.Next()}
 	page.Truncated = page.Cursor != ""
 	page.Prefixes = make([]string, number(l))
-	page.Objects = make([]Object, number(l))
+	page.Objects = make([]r2.Object, number(l))
 	for i := range page.Prefixes {
 		page.Prefixes[i] = l.Next()
 	}
@@ -82,52 +83,52 @@ func (b Binding) List(ctx context.Context, o ListOptions) (*Page, error) {
 	return page, nil
 }
 
-// Put implements Bucket.
-func (b Binding) Put(ctx context.Context, key string, data []byte, o *PutOptions) (*Object, error) {
+// Put implements r2.Bucket.
+func (b Bucket) Put(ctx context.Context, key string, data []byte, o *r2.PutOptions) (*r2.Object, error) {
 	const op = "r2.Put"
-	if err := checkPut(key, o); err != nil {
-		return nil, fault(op, key, err)
+	if err := r2.CheckPut(key, o); err != nil {
+		return nil, r2.Fault(op, key, err)
 	}
 	answer, ok, err := b.ask(ctx, "r2Put", data, key, putOptions(o))
-	return described(op, key, answer, ok, err, ErrPrecondition)
+	return described(op, key, answer, ok, err, r2.ErrPrecondition)
 }
 
 // PutStream stores the body of a request or response that has a Content-Length, as one put. It never
 // passes through Go. When the stream breaks off before that length, nothing is stored. A null
 // stream is an empty body.
-func (b Binding) PutStream(ctx context.Context, key string, stream js.Value, o *PutOptions) (*Object, error) {
+func (b Bucket) PutStream(ctx context.Context, key string, stream js.Value, o *r2.PutOptions) (*r2.Object, error) {
 	const op = "r2.PutStream"
-	if err := checkPut(key, o); err != nil {
-		return nil, fault(op, key, err)
+	if err := r2.CheckPut(key, o); err != nil {
+		return nil, r2.Fault(op, key, err)
 	}
 	answer, ok, err := b.ask(ctx, "r2PutStream", nil, key, worker.Keep(stream).String(), putOptions(o))
-	return described(op, key, answer, ok, err, ErrPrecondition)
+	return described(op, key, answer, ok, err, r2.ErrPrecondition)
 }
 
-// Delete implements Bucket.
-func (b Binding) Delete(ctx context.Context, keys ...string) error {
+// Delete implements r2.Bucket.
+func (b Bucket) Delete(ctx context.Context, keys ...string) error {
 	const op = "r2.Delete"
 	if len(keys) == 0 {
 		return nil
 	}
-	err := checkDelete(keys)
+	err := r2.CheckDelete(keys)
 	if err == nil {
 		_, _, err = b.ask(ctx, "r2Delete", nil, keys...)
 	}
-	return fault(op, keys[0], err)
+	return r2.Fault(op, keys[0], err)
 }
 
-// Create implements Bucket.
-func (b Binding) Create(ctx context.Context, key string, o *PutOptions) (Upload, error) {
+// Create implements r2.Bucket.
+func (b Bucket) Create(ctx context.Context, key string, o *r2.PutOptions) (r2.Upload, error) {
 	const op = "r2.Create"
-	err := checkCreate(key, o)
+	err := r2.CheckCreate(key, o)
 	if err == nil {
 		err = ctx.Err()
 	}
 	if err != nil {
-		return nil, fault(op, key, err)
+		return nil, r2.Fault(op, key, err)
 	}
-	return &upload{binding: b, ctx: ctx, key: key, options: putOptions(o)}, nil
+	return &upload{bucket: b, ctx: ctx, key: key, options: putOptions(o)}, nil
 }
 
 // smallUpload is how many bytes of an upload stay in Go; most objects are no larger, and then one
@@ -137,7 +138,7 @@ const smallUpload = 64 << 10
 // upload collects one part after the other. Only when a second part begins does it become a
 // multipart upload.
 type upload struct {
-	binding Binding
+	bucket  Bucket
 	ctx     context.Context
 	key     string
 	options string
@@ -151,7 +152,7 @@ type upload struct {
 func (u *upload) Write(p []byte) (int, error) {
 	const op = "r2.Upload.Write"
 	if u.ended {
-		return 0, fault(op, u.key, errUploadEnded)
+		return 0, r2.Fault(op, u.key, r2.ErrUploadEnded)
 	}
 	if u.handle == 0 {
 		if len(u.small)+len(p) <= smallUpload {
@@ -159,17 +160,17 @@ func (u *upload) Write(p []byte) (int, error) {
 			return len(p), nil
 		}
 		if err := u.begin(); err != nil {
-			return 0, fault(op, u.key, err)
+			return 0, r2.Fault(op, u.key, err)
 		}
 	}
 	written := 0
 	for written < len(p) {
-		if u.used == PartSize {
+		if u.used == r2.PartSize {
 			if err := u.flush(); err != nil {
-				return written, fault(op, u.key, err)
+				return written, r2.Fault(op, u.key, err)
 			}
 		}
-		n := min(len(p)-written, PartSize-u.used)
+		n := min(len(p)-written, r2.PartSize-u.used)
 		u.handle.Write(p[written : written+n])
 		u.used += n
 		written += n
@@ -179,7 +180,7 @@ func (u *upload) Write(p []byte) (int, error) {
 
 // begin hands what was written to the JavaScript side.
 func (u *upload) begin() error {
-	answer, _, err := u.binding.ask(u.ctx, "r2Begin", nil, u.key, u.options, strconv.Itoa(PartSize))
+	answer, _, err := u.bucket.ask(u.ctx, "r2Begin", nil, u.key, u.options, strconv.Itoa(r2.PartSize))
 	if err != nil {
 		return err
 	}
@@ -201,10 +202,10 @@ func (u *upload) flush() error {
 	return err
 }
 
-func (u *upload) Commit() (*Object, error) {
+func (u *upload) Commit() (*r2.Object, error) {
 	const op = "r2.Upload.Commit"
 	if u.ended {
-		return nil, fault(op, u.key, errUploadEnded)
+		return nil, r2.Fault(op, u.key, r2.ErrUploadEnded)
 	}
 	u.ended = true
 	err := u.ctx.Err()
@@ -212,27 +213,27 @@ func (u *upload) Commit() (*Object, error) {
 	var ok bool
 	switch {
 	case u.handle == 0:
-		answer, ok, err = u.binding.ask(u.ctx, "r2Put", u.small, u.key, u.options)
+		answer, ok, err = u.bucket.ask(u.ctx, "r2Put", u.small, u.key, u.options)
 	case err == nil:
 		answer, ok, err = worker.Ask("r2Complete", nil, u.handle.String())
 	}
 	if err != nil && u.handle != 0 {
 		worker.Ask("r2Abort", nil, u.handle.String()) // the first error tells; parts left behind expire after a week
 	}
-	return described(op, u.key, answer, ok, err, ErrPrecondition)
+	return described(op, u.key, answer, ok, err, r2.ErrPrecondition)
 }
 
 func (u *upload) Abort() error {
 	const op = "r2.Upload.Abort"
 	if u.ended {
-		return fault(op, u.key, errUploadEnded)
+		return r2.Fault(op, u.key, r2.ErrUploadEnded)
 	}
 	u.ended = true
 	if u.handle == 0 {
 		return nil
 	}
 	_, _, err := worker.Ask("r2Abort", nil, u.handle.String())
-	return fault(op, u.key, err)
+	return r2.Fault(op, u.key, err)
 }
 
 // bodyOf gives the faults of a stream their key and kind.
@@ -244,25 +245,25 @@ type bodyOf struct {
 func (b bodyOf) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if err != nil && err != io.EOF {
-		err = fault("r2.Get", b.key, err)
+		err = r2.Fault("r2.Get", b.key, err)
 	}
 	return n, err
 }
 
 // described reads the object that a helper described; isNull is the error when it answered nothing.
-func described(op, key, answer string, ok bool, err, isNull error) (*Object, error) {
+func described(op, key, answer string, ok bool, err, isNull error) (*r2.Object, error) {
 	if err == nil && !ok {
 		err = isNull
 	}
 	if err != nil {
-		return nil, fault(op, key, err)
+		return nil, r2.Fault(op, key, err)
 	}
 	object := readObject(&worker.Fields{Rest: answer})
 	return &object, nil
 }
 
-func readObject(l *worker.Fields) Object {
-	o := Object{Key: l.Next(), Size: int64(number(l)), ETag: l.Next(), Uploaded: time.UnixMilli(int64(number(l))).UTC()}
+func readObject(l *worker.Fields) r2.Object {
+	o := r2.Object{Key: l.Next(), Size: int64(number(l)), ETag: l.Next(), Uploaded: time.UnixMilli(int64(number(l))).UTC()}
 	if n := number(l); n > 0 {
 		o.Metadata = make(map[string]string, n)
 		for range n {
@@ -278,14 +279,14 @@ func number(l *worker.Fields) int {
 	field := l.Next()
 	n, err := strconv.Atoi(field)
 	if err != nil {
-		panic("r2: the helper gave " + strconv.Quote(field) + " for a number")
+		panic("bindings: the helper gave " + strconv.Quote(field) + " for a number")
 	}
 	return n
 }
 
 // putOptions is the JSON of R2PutOptions (developers.cloudflare.com/r2/api/workers/workers-api-reference/),
 // which createMultipartUpload understands too.
-func putOptions(o *PutOptions) string {
+func putOptions(o *r2.PutOptions) string {
 	if o == nil {
 		return "{}"
 	}
@@ -314,7 +315,7 @@ func putOptions(o *PutOptions) string {
 }
 
 // listOptions is the JSON of R2ListOptions.
-func listOptions(o ListOptions) string {
+func listOptions(o r2.ListOptions) string {
 	options := struct {
 		Prefix     string   `json:"prefix,omitempty"`
 		Delimiter  string   `json:"delimiter,omitempty"`

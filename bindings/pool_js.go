@@ -1,15 +1,16 @@
 //go:build js && wasm
 
-package handlers
+package bindings
 
 import (
 	"encoding/json"
 
+	"github.com/newsfork/seed-engine/handlers"
 	"github.com/newsfork/seed-engine/worker"
 )
 
-// Pool gives the counters and the state of this isolate's instance pool.
-func Pool() (s PoolStats, err error) {
+// Pool returns the counters and the state of this isolate's instance pool.
+func Pool() (s handlers.PoolStats, err error) {
 	stats, err := worker.PoolStats()
 	if err != nil {
 		return s, err

@@ -1,6 +1,6 @@
 //go:build js && wasm
 
-package alarms
+package bindings
 
 import (
 	"cmp"
@@ -9,20 +9,23 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/newsfork/seed-engine/alarms"
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/worker"
 )
 
-// Platform is the Webhook of a Worker: it posts through the service binding EGRESS where there is
+// Webhook is an alarms.Webhook that posts through the service binding EGRESS where there is
 // one, else by the global fetch.
-type Platform struct{ UserAgent string }
+type Webhook struct{ UserAgent string }
 
-// Post implements Webhook.
-func (p Platform) Post(ctx context.Context, url, id string, body []byte, timeout time.Duration) error {
+var _ alarms.Webhook = Webhook{}
+
+// Post implements alarms.Webhook.
+func (w Webhook) Post(ctx context.Context, url, id string, body []byte, timeout time.Duration) error {
 	const op = "alarms.Webhook"
 	answer, err := worker.Fetch(ctx, &worker.Request{
 		Method: http.MethodPost, URL: url, Body: body, Timeout: timeout,
-		Header: http.Header{"Content-Type": {"application/json"}, "User-Agent": {p.UserAgent}, "Idempotency-Key": {id}},
+		Header: http.Header{"Content-Type": {"application/json"}, "User-Agent": {w.UserAgent}, "Idempotency-Key": {id}},
 	})
 	if err != nil {
 		name := worker.ErrorName(err)

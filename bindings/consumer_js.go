@@ -1,24 +1,24 @@
 //go:build js && wasm
 
-package queues
+package bindings
 
 import (
-	"context"
 	"syscall/js"
 	"time"
 
 	library "github.com/syumai/workers/cloudflare/queues"
 
+	"github.com/newsfork/seed-engine/queues"
 	"github.com/newsfork/seed-engine/worker"
 )
 
-// HandleBatch works through a batch of the platform.
-func (c *Consumer) HandleBatch(ctx context.Context, batch *library.MessageBatch) {
-	messages := make([]Message, len(batch.Messages))
+// Messages are the deliveries of a batch.
+func Messages(batch *library.MessageBatch) []queues.Message {
+	messages := make([]queues.Message, len(batch.Messages))
 	for i, m := range batch.Messages {
 		messages[i] = &delivery{m, body(m.Body)}
 	}
-	c.Handle(ctx, batch.Queue, messages)
+	return messages
 }
 
 type delivery struct {

@@ -1,0 +1,23 @@
+//go:build js && wasm
+
+package bindings
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/newsfork/seed-engine/handlers"
+	"github.com/newsfork/seed-engine/r2"
+	"github.com/newsfork/seed-engine/worker"
+)
+
+var _ handlers.Bucket = Bucket{}
+
+// Store implements handlers.Bucket: the body of an upload goes from the request to R2 as a stream,
+// without passing through Go.
+func (b Bucket) Store(ctx context.Context, key string, r *http.Request) (*r2.Object, error) {
+	return b.PutStream(ctx, key, worker.RawBody(r), &r2.PutOptions{
+		If:          r2.Condition{Absent: true},
+		ContentType: "application/json",
+	})
+}

@@ -1,0 +1,37 @@
+//go:build js && wasm
+
+package bindings
+
+import (
+	"syscall/js"
+
+	"github.com/newsfork/seed-engine/worker"
+)
+
+// Variable reads a variable or secret of the current event; ok is false where there is none. One that
+// is not a string counts as its JSON.
+func Variable(name string) (value string, ok bool) {
+	v := worker.Env(name)
+	switch v.Type() {
+	case js.TypeUndefined, js.TypeNull:
+		return "", false
+	case js.TypeString:
+		return v.String(), true
+	}
+	return stringify.Invoke(v).String(), true
+}
+
+// Version is the tag or else the id of the deployed version, "" where there is neither, such as in a
+// local run.
+func Version() string {
+	v := worker.Env("VERSION_METADATA")
+	if v.Type() != js.TypeObject {
+		return ""
+	}
+	for _, name := range []string{"tag", "id"} {
+		if s := v.Get(name); s.Type() == js.TypeString && s.String() != "" {
+			return s.String()
+		}
+	}
+	return ""
+}
