@@ -13,40 +13,52 @@ const module = "github.com/newsfork/seed-engine/"
 // listed is what `go list -json` says of a package.
 type listed struct {
 	ImportPath string
+	Name       string
+	Standard   bool
 	Imports    []string
+	Deps       []string
 	GoFiles    []string
 }
 
-func list(t *testing.T, environment ...string) map[string]listed {
+// workers is the environment of the Worker, as opposed to this machine's.
+var workers = []string{"GOOS=js", "GOARCH=wasm"}
+
+// list lists the project's packages and all that they depend on. Own packages go by their path in the
+// project.
+func list(t *testing.T, environment ...string) (own, others map[string]listed) {
 	t.Helper()
-	c := exec.Command("go", "list", "-json=ImportPath,Imports,GoFiles", "./...")
+	c := exec.Command("go", "list", "-deps", "-json=ImportPath,Name,Standard,Imports,Deps,GoFiles", "./...")
 	c.Env = append(c.Environ(), environment...)
 	out, err := c.Output()
 	if err != nil {
 		t.Fatal(err)
 	}
-	packages := map[string]listed{}
+	own, others = map[string]listed{}, map[string]listed{}
 	for d := json.NewDecoder(strings.NewReader(string(out))); d.More(); {
 		var p listed
 		if err := d.Decode(&p); err != nil {
 			t.Fatal(err)
 		}
-		name := strings.TrimPrefix(p.ImportPath, module)
-		if p.ImportPath+"/" == module {
-			name = "main"
+		switch name, is := strings.CutPrefix(p.ImportPath, module); {
+		case is:
+			own[name] = p
+		case p.ImportPath+"/" == module:
+			own["main"] = p
+		default:
+			others[p.ImportPath] = p
 		}
-		packages[name] = p
 	}
-	return packages
+	return own, others
 }
 
-// mayImport holds the layers: what each package may import of the project. Adapters (*_js.go) may
-// also import worker. A package below internal/ is part of the one that it stands in.
+// mayImport holds the layers: what each package may import of the project. A package below internal/ is
+// part of the one that it stands in.
 var mayImport = map[string][]string{
 	"contract":     {},
 	"markup":       {},
 	"settings":     {"contract"},
 	"worker":       {"contract"},
+	"bindings":     {"alarms", "contract", "fetch", "handlers", "ledger", "queues", "r2", "worker"},
 	"r2":           {"contract", "markup"},
 	"ledger":       {"contract"},
 	"dataset":      {"contract"},
@@ -72,35 +84,27 @@ var mayImport = map[string][]string{
 	"r2/r2test":           {"contract", "r2"},
 
 	// Programs.
-	"main":                     {"alarms", "collector", "contract", "controls", "fetch", "handlers", "ledger", "orchestrator", "processor", "queues", "r2", "reconcile", "settings", "sitemap", "worker"},
+	"main":                     {"alarms", "bindings", "collector", "contract", "controls", "handlers", "ledger", "orchestrator", "processor", "queues", "reconcile", "settings", "sitemap", "worker"},
 	"cmd/seedctl":              {"contract", "discovery", "orchestrator", "r2", "robots", "sitemap"},
 	"discovery/train":          {"discovery/internal/lexicon", "discovery/internal/linear", "discovery/internal/urltext"},
 	"bench/runtime/health":     {},
 	"bench/runtime/pooled":     {"bench/runtime/health", "worker"},
 	"bench/runtime/stock":      {"bench/runtime/health"},
-	"test/conformance/fixture": {"contract", "ledger", "ledger/ledgertest", "queues", "queues/producertest", "r2", "r2/r2test", "worker"},
+	"test/conformance/fixture": {"bindings", "contract", "ledger", "ledger/ledgertest", "queues", "queues/producertest", "r2", "r2/r2test", "worker"},
 	"test/runtime/fixture":     {"worker"},
 }
 
-// adapters are the rooms with files for the platform.
-var adapters = []string{"r2", "queues", "fetch", "ledger", "alarms", "handlers", "worker"}
-
-// platforms are the environments that packages are listed for: this machine's and the Worker's.
-var platforms = [][]string{nil, {"GOOS=js", "GOARCH=wasm"}}
-
 func TestLayers(t *testing.T) {
 	seen := map[string]bool{}
-	for _, environment := range platforms {
-		for name, p := range list(t, environment...) {
+	for _, environment := range [][]string{nil, workers} {
+		packages, _ := list(t, environment...)
+		for name, p := range packages {
 			room, _, _ := strings.Cut(name, "/internal/")
 			seen[room] = true
-			allowed, known := mayImport[room]
-			if !known {
+			allowed, listed := mayImport[room]
+			if !listed {
 				t.Errorf("%s is new: say in mayImport what it may import", room)
 				continue
-			}
-			if environment != nil && slices.Contains(adapters, room) {
-				allowed = append(slices.Clone(allowed), "worker")
 			}
 			for _, i := range p.Imports {
 				own, ok := strings.CutPrefix(i, module)
@@ -117,37 +121,52 @@ func TestLayers(t *testing.T) {
 			}
 		}
 	}
-	for _, name := range adapters {
-		if !seen[name] {
-			t.Errorf("adapters names %s, which is no package", name)
-		}
-	}
 }
 
-// TestPlatformStaysInAdapters: syscall/js and the Workers library stand only in adapters and main, and
-// there only in files named *_js.go.
-func TestPlatformStaysInAdapters(t *testing.T) {
+// edge are the packages that know the platform: the runtime, and what connects the core to it.
+var edge = []string{"worker", "bindings"}
+
+// TestPlatformStaysAtTheEdge: of the project's packages, listed above or not, only those of edge and the
+// programs of Workers reach the platform: syscall/js, except through the standard library, which needs
+// it for its own ends, and the Workers library. In edge the files that do are named *_js.go.
+func TestPlatformStaysAtTheEdge(t *testing.T) {
+	native, _ := list(t)
+	own, others := list(t, workers...)
 	platform := func(p listed) bool {
-		return slices.ContainsFunc(p.Imports, func(i string) bool {
-			return i == "syscall/js" || strings.HasPrefix(i, "github.com/syumai/workers")
-		})
+		return !p.Standard && slices.Contains(p.Imports, "syscall/js") || strings.HasPrefix(p.ImportPath, "github.com/syumai/workers")
 	}
-	for name, p := range list(t) {
-		if platform(p) {
-			t.Errorf("%s needs the platform where it must compile natively", name)
+	reached := map[string]bool{} // import paths of what knows the platform
+	for _, packages := range []map[string]listed{own, others} {
+		for name, p := range packages {
+			if platform(p) || slices.Contains(edge, name) {
+				reached[p.ImportPath] = true
+			}
 		}
 	}
-	native := list(t)
-	for name, p := range list(t, "GOOS=js", "GOARCH=wasm") {
-		if name == "main" || strings.HasPrefix(name, "test/") || strings.HasPrefix(name, "bench/") {
+	for name, p := range own {
+		isWorker := p.Name == "main" && len(native[name].GoFiles) == 0
+		if isWorker {
 			continue
 		}
-		if platform(p) && !slices.Contains(adapters, name) {
-			t.Errorf("%s is no adapter and imports the platform", name)
+		if slices.Contains(edge, name) {
+			for _, f := range p.GoFiles {
+				if !slices.Contains(native[name].GoFiles, f) && !strings.HasSuffix(f, "_js.go") {
+					t.Errorf("%s/%s is compiled for the platform alone and not named *_js.go", name, f)
+				}
+			}
+			continue
 		}
-		for _, f := range p.GoFiles {
-			if !slices.Contains(native[name].GoFiles, f) && !strings.HasSuffix(f, "_js.go") {
-				t.Errorf("%s/%s is compiled for the platform alone and not named *_js.go", name, f)
+		for _, path := range append(slices.Clone(p.Deps), p.ImportPath) {
+			if reached[path] {
+				t.Errorf("%s reaches the platform by %s", name, path)
+				break
+			}
+		}
+	}
+	for name, p := range native {
+		for _, path := range append(slices.Clone(p.Deps), p.ImportPath) {
+			if strings.HasPrefix(path, "github.com/syumai/workers") {
+				t.Errorf("%s needs %s where it must compile natively", name, path)
 			}
 		}
 	}
