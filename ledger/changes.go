@@ -43,36 +43,36 @@ func (l *Ledger) Record(ctx context.Context, c Changes) error {
 	return err
 }
 
-func (c *Changes) statements() (statements []Statement) {
-	if len(c.Failures) > 0 {
-		rows := make([]failureRow, len(c.Failures))
-		for i, f := range c.Failures {
-			rows[i] = failureRow{f.Work, f.MessageID, f.Attempt, string(f.ErrorType), clip(f.ErrorMessage), f.WorkerVersion, f.Duration.Milliseconds(), f.FailedAt.UnixMilli()}
-		}
-		statements = append(statements, statement(insertFailures, rows))
+// statements are in an order in which rows find their partition.
+func (c *Changes) statements() []Statement {
+	return slices.Concat(
+		pieces(insertFailures, rowsOf(c.Failures)),
+		pieces(deleteFailures, c.Finished),
+		pieces(insertDeadLetters, rowsOf(c.DeadLetters)),
+		pieces(releaseLeases, rowsOf(c.Releases)),
+		pieces(insertPartitions, c.partitions()),
+		pieces(queueFiles, queuedRows(c.QueuedFiles)),
+		pieces(queueDomains, queuedRows(c.QueuedDomains)),
+		pieces(changeFiles, rowsOf(c.Files)),
+		pieces(findFiles, rowsOf(c.FoundFiles)),
+		pieces(changeDomains, rowsOf(c.Domains)))
+}
+
+// partitions are those of files and domains.
+func (c *Changes) partitions() []contract.Partition {
+	named := map[contract.Partition]bool{}
+	for _, q := range slices.Concat(c.QueuedFiles, c.QueuedDomains) {
+		named[q.Partition] = true
 	}
-	if len(c.Finished) > 0 {
-		statements = append(statements, statement(deleteFailures, c.Finished))
+	for _, f := range slices.Concat(c.Files, c.FoundFiles) {
+		named[f.Partition] = true
 	}
-	if len(c.DeadLetters) > 0 {
-		rows := make([]deadLetterRow, len(c.DeadLetters))
-		for i, d := range c.DeadLetters {
-			rows[i] = deadLetterRow{
-				MessageID: d.MessageID, Queue: d.QueueName, Work: d.WorkKey, ErrorType: string(d.ErrorType), ErrorMessage: clip(d.ErrorMessage),
-				RetryCount: d.RetryCount, FailedAt: d.FailedAt.UnixMilli(), Version: d.WorkerVersion, DurationMS: d.ProcessingDurationMS, R2Key: d.R2Key,
-				Country: contract.Text(d.Partition.Country), Category: contract.Text(d.Partition.Category), Date: contract.Text(d.Partition.Date), Domain: contract.Text(d.Domain),
-			}
-		}
-		statements = append(statements, statement(insertDeadLetters, rows))
+	for _, d := range c.Domains {
+		named[d.Partition] = true
 	}
-	if len(c.Releases) > 0 {
-		rows := make([]releaseRow, len(c.Releases))
-		for i, r := range c.Releases {
-			rows[i] = releaseRow{r.Domain, r.Owner, r.CoolDown.Milliseconds()}
-		}
-		statements = append(statements, statement(releaseLeases, rows))
-	}
-	return append(statements, c.work()...)
+	return slices.SortedFunc(maps.Keys(named), func(a, b contract.Partition) int {
+		return cmp.Or(strings.Compare(a.Country, b.Country), strings.Compare(a.Category, b.Category), strings.Compare(a.Date, b.Date))
+	})
 }
 
 const (
@@ -109,35 +109,4 @@ func queuedRows(list []Queued) (rows []queuedRow) {
 		}
 	}
 	return rows
-}
-
-// work gives the statements for what happened to files and domains.
-func (c *Changes) work() (statements []Statement) {
-	partitions := map[contract.Partition]bool{}
-	for _, q := range slices.Concat(c.QueuedFiles, c.QueuedDomains) {
-		partitions[q.Partition] = true
-	}
-	files, found := []fileRow{}, []fileRow{}
-	for _, f := range c.Files {
-		partitions[f.Partition] = true
-		files = append(files, f.row())
-	}
-	for _, f := range c.FoundFiles {
-		partitions[f.Partition] = true
-		found = append(found, f.row())
-	}
-	domains := []domainRow{}
-	for _, d := range c.Domains {
-		partitions[d.Partition] = true
-		domains = append(domains, d.row())
-	}
-	named := slices.SortedFunc(maps.Keys(partitions), func(a, b contract.Partition) int {
-		return cmp.Or(strings.Compare(a.Country, b.Country), strings.Compare(a.Category, b.Category), strings.Compare(a.Date, b.Date))
-	})
-	statements = append(statements, pieces(insertPartitions, named)...)
-	statements = append(statements, pieces(queueFiles, queuedRows(c.QueuedFiles))...)
-	statements = append(statements, pieces(queueDomains, queuedRows(c.QueuedDomains))...)
-	statements = append(statements, pieces(changeFiles, files)...)
-	statements = append(statements, pieces(findFiles, found)...)
-	return append(statements, pieces(changeDomains, domains)...)
 }

@@ -18,13 +18,11 @@ type DeadLetter struct {
 	contract.DeadLetterContext
 }
 
-const (
-	insertDeadLetters = `INSERT INTO dead_letters (message_id, queue_name, work, error_type, error_message, retry_count, failed_at, worker_version, processing_duration_ms, r2_key, country, category, date, domain, state)
+const insertDeadLetters = `INSERT INTO dead_letters (message_id, queue_name, work, error_type, error_message, retry_count, failed_at, worker_version, processing_duration_ms, r2_key, country, category, date, domain, state)
 SELECT value->>'message_id', value->>'queue_name', value->>'work', value->>'error_type', value->>'error_message', value->>'retry_count', value->>'failed_at', value->>'worker_version', value->>'processing_duration_ms', value->>'r2_key',
   value->>'country', value->>'category', value->>'date', value->>'domain', 'stored'
 FROM json_each(?1) WHERE true
 ON CONFLICT DO NOTHING`
-)
 
 type deadLetterRow struct {
 	MessageID    string `json:"message_id"`
@@ -45,6 +43,14 @@ type deadLetterRow struct {
 	State      string  `json:"state"`
 	ResolvedAt *int64  `json:"resolved_at"`
 	ResolvedBy *string `json:"resolved_by"`
+}
+
+func (d DeadLetter) row() deadLetterRow {
+	return deadLetterRow{
+		MessageID: d.MessageID, Queue: d.QueueName, Work: d.WorkKey, ErrorType: string(d.ErrorType), ErrorMessage: clip(d.ErrorMessage),
+		RetryCount: d.RetryCount, FailedAt: d.FailedAt.UnixMilli(), Version: d.WorkerVersion, DurationMS: d.ProcessingDurationMS, R2Key: d.R2Key,
+		Country: contract.Text(d.Partition.Country), Category: contract.Text(d.Partition.Category), Date: contract.Text(d.Partition.Date), Domain: contract.Text(d.Domain),
+	}
 }
 
 // DeadLetterQuery selects dead letters, newest first. Zero fields match all.

@@ -49,6 +49,10 @@ type failureRow struct {
 	FailedAt     int64  `json:"failed_at"`
 }
 
+func (f Failure) row() failureRow {
+	return failureRow{f.Work, f.MessageID, f.Attempt, string(f.ErrorType), clip(f.ErrorMessage), f.WorkerVersion, f.Duration.Milliseconds(), f.FailedAt.UnixMilli()}
+}
+
 // Reasons gives the failures recorded for each work, oldest first. Work without any is not in the map.
 func (l *Ledger) Reasons(ctx context.Context, works []Work) (map[Work][]Failure, error) {
 	const op = "ledger.Reasons"

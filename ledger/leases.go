@@ -38,6 +38,10 @@ type releaseRow struct {
 	CoolDownMS int64  `json:"cool_down_ms"`
 }
 
+func (r Release) row() releaseRow {
+	return releaseRow{r.Domain, r.Owner, r.CoolDown.Milliseconds()}
+}
+
 // Acquire leases domains to owner for ttl, by the database's clock, unless they are leased to another.
 // Those are in busy, with the time that remains of their leases. The owner's own leases are extended.
 func (l *Ledger) Acquire(ctx context.Context, owner string, domains []string, ttl time.Duration) (busy map[string]time.Duration, err error) {

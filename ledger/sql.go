@@ -53,6 +53,15 @@ func pieces[Row any](sql string, list []Row) (statements []Statement) {
 	return statements
 }
 
+// rowsOf gives the rows of records, as their statement reads them.
+func rowsOf[Record interface{ row() Row }, Row any](records []Record) []Row {
+	rows := make([]Row, len(records))
+	for i, r := range records {
+		rows[i] = r.row()
+	}
+	return rows
+}
+
 // conditions collects the WHERE clause of a query and its parameters.
 type conditions struct {
 	terms []string
