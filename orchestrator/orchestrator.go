@@ -50,14 +50,14 @@ type Sender interface {
 	Send(ctx context.Context, b *contract.Batch) error
 }
 
-// Ledger knows which files were queued. When it is away, files in flight are sent again, which is
+// Ledger records which files were queued. When it is away, files in flight are sent again, which is
 // harmless.
 type Ledger interface {
-	// InFlight gives those of the files that were queued after since and are not finished. Where needed
-	// is not zero, they were queued by a request that was forced then or later.
-	InFlight(ctx context.Context, files []contract.RawFile, since, needed time.Time) (map[contract.RawFile]bool, error)
-	// Queued notes that files were sent. needed is zero but for forced requests.
-	Queued(ctx context.Context, files []contract.RawFile, at, needed time.Time) error
+	// InFlight gives those of the files that were queued after since and are not finished. Where
+	// requiredSince is not zero, they were queued by a request that was forced then or later.
+	InFlight(ctx context.Context, files []contract.RawFile, since, requiredSince time.Time) (map[contract.RawFile]bool, error)
+	// Queued records that files were sent. requiredSince is zero except for forced requests.
+	Queued(ctx context.Context, files []contract.RawFile, at, requiredSince time.Time) error
 }
 
 // Orchestrator runs step 1.
@@ -78,15 +78,15 @@ type Result struct {
 	Sent       int  `json:"sent"`
 	Skipped    int  `json:"skipped"` // finished already, or in flight
 	Failed     int  `json:"failed,omitempty"`
-	Continued  bool `json:"continued,omitempty"` // the rest follows in another event
+	Continued  bool `json:"continued,omitempty"` // the remaining files follow in another event
 }
 
-// Run queues the raw files that match c from its cursor on. What one event cannot hold, by calls or by
-// time or because the caller went away, goes on by a continuation message.
+// Run queues the raw files that match c from its cursor on. What exceeds the calls or the time of one
+// event, or what is left when the caller went away, is done by a continuation message.
 //
 // A send that fails is tried again a few times. When it fails for good the result counts its files, the
-// error is that of the first such send, and there is no continuation: whoever asked asks again, and the
-// files that were sent are in flight by then. Both at once would double the orchestration.
+// error is that of the first such send, and there is no continuation: the caller repeats the request, and
+// the files that were sent are in flight by then. Both at once would double the orchestration.
 func (o *Orchestrator) Run(ctx context.Context, c contract.Continuation) (Result, error) {
 	r := &run{Orchestrator: o, Continuation: c, caller: ctx, started: o.Now(), calls: o.MaxCalls, after: c.Cursor}
 	ctx = context.WithoutCancel(ctx) // a caller that went away ends the run in good order
@@ -104,7 +104,7 @@ func (o *Orchestrator) Run(ctx context.Context, c contract.Continuation) (Result
 		err = r.sendErr
 	}
 	if err == nil && r.full {
-		err = r.goOn(ctx)
+		err = r.sendContinuation(ctx)
 	}
 	r.record(ctx)
 	o.Log.Info("files_found", "count", r.FilesFound, "skipped", r.Skipped)
@@ -129,7 +129,7 @@ type run struct {
 	*Orchestrator
 	contract.Continuation
 	Result
-	caller   context.Context // done when nobody waits for the answer any more
+	caller   context.Context // done when the caller no longer waits for the answer
 	started  time.Time
 	deadline time.Time
 	calls    int         // left in this event
@@ -200,7 +200,7 @@ func (r *run) list(ctx context.Context, prefix string) error {
 		}
 		before := r.after
 		for i := range page.Objects {
-			r.see(page.Objects[i].Key)
+			r.add(page.Objects[i].Key)
 		}
 		if !page.Truncated {
 			r.settle()
@@ -223,10 +223,10 @@ func (r *run) page(ctx context.Context, options r2.ListOptions, calls int) (*r2.
 	return r.Bucket.List(ctx, options)
 }
 
-// late reports whether the run has to end.
+// late reports whether the run has to end, since its time is over or its caller is gone.
 func (r *run) late() bool { return r.caller.Err() != nil || !r.Now().Before(r.deadline) }
 
-func (r *run) see(key string) {
+func (r *run) add(key string) {
 	file, checkpoint, ok := r2.ParseRaw(key)
 	switch {
 	case ok && checkpoint && r.pending != nil && file == *r.pending:
@@ -285,7 +285,7 @@ func (r *run) inFlight(ctx context.Context, found []foundFile) map[contract.RawF
 		return nil
 	}
 	r.calls--
-	inFlight, err := r.Ledger.InFlight(ctx, files, r.started.Add(-InFlight), r.needed())
+	inFlight, err := r.Ledger.InFlight(ctx, files, r.started.Add(-InFlight), r.requiredSince())
 	if err != nil {
 		r.Log.Warn("ledger_failed", "error_type", contract.KindOf(err), "error", err.Error())
 		return nil
@@ -293,8 +293,8 @@ func (r *run) inFlight(ctx context.Context, found []foundFile) map[contract.RawF
 	return inFlight
 }
 
-// needed is when what a forced orchestration asks for was asked for; zero for any other.
-func (r *run) needed() time.Time {
+// requiredSince is when a forced orchestration was requested; zero for any other.
+func (r *run) requiredSince() time.Time {
 	if r.Force {
 		return r.RequestedAt
 	}
@@ -335,7 +335,7 @@ func (r *run) flush(ctx context.Context) {
 }
 
 // send sends a batch. A send that fails is repeated while there is time, but not once
-// a batch failed for good: the queue is then away, and whoever asked tries again later.
+// a batch failed for good: the queue is then away, and the caller tries again later.
 func (r *run) send(ctx context.Context, b *contract.Batch) error {
 	r.calls--
 	err := r.Queue.Send(ctx, b)
@@ -353,18 +353,18 @@ func (r *run) send(ctx context.Context, b *contract.Batch) error {
 	return err
 }
 
-// record tells the ledger what was sent, by the time before any of it could be worked on.
+// record has the ledger record what was sent, as of a time before any of it could be worked on.
 func (r *run) record(ctx context.Context) {
 	if len(r.sent) == 0 {
 		return
 	}
-	if err := r.Ledger.Queued(ctx, r.sent, r.started, r.needed()); err != nil {
+	if err := r.Ledger.Queued(ctx, r.sent, r.started, r.requiredSince()); err != nil {
 		r.Log.Warn("ledger_failed", "error_type", contract.KindOf(err), "error", err.Error(), "files", len(r.sent))
 	}
 }
 
-// goOn sends the continuation.
-func (r *run) goOn(ctx context.Context) error {
+// sendContinuation sends the continuation.
+func (r *run) sendContinuation(ctx context.Context) error {
 	next := r.Continuation
 	next.Cursor = r.after
 	body := contract.Encode(struct {

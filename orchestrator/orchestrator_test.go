@@ -47,27 +47,27 @@ func (q *queue) Send(_ context.Context, b *contract.Batch) error {
 	return nil
 }
 
-// inFlight plays the ledger: it knows the files that were sent, and when.
+// inFlight plays the ledger: it records which files were sent, and when.
 type inFlight struct {
-	at     map[contract.RawFile]time.Time
-	needed time.Time
-	asked  int
-	writes int
-	err    error
+	at            map[contract.RawFile]time.Time
+	requiredSince time.Time
+	asked         int
+	writes        int
+	err           error
 }
 
-func (l *inFlight) InFlight(_ context.Context, files []contract.RawFile, since, needed time.Time) (map[contract.RawFile]bool, error) {
+func (l *inFlight) InFlight(_ context.Context, files []contract.RawFile, since, requiredSince time.Time) (map[contract.RawFile]bool, error) {
 	l.asked++
-	known := map[contract.RawFile]bool{}
+	found := map[contract.RawFile]bool{}
 	for _, f := range files {
-		if l.at[f].After(since) && !l.needed.Before(needed) {
-			known[f] = true
+		if l.at[f].After(since) && !l.requiredSince.Before(requiredSince) {
+			found[f] = true
 		}
 	}
-	return known, l.err
+	return found, l.err
 }
 
-func (l *inFlight) Queued(_ context.Context, files []contract.RawFile, at, needed time.Time) error {
+func (l *inFlight) Queued(_ context.Context, files []contract.RawFile, at, requiredSince time.Time) error {
 	l.writes++
 	if l.err != nil {
 		return l.err
@@ -78,7 +78,7 @@ func (l *inFlight) Queued(_ context.Context, files []contract.RawFile, at, neede
 		}
 		l.at[f] = at
 	}
-	l.needed = needed
+	l.requiredSince = requiredSince
 	return nil
 }
 
@@ -422,8 +422,8 @@ func TestFilesInFlightAreSkipped(t *testing.T) {
 		if err != nil || r.FilesFound != 250 || r.Sent != c.sent || r.Skipped != c.skipped {
 			t.Errorf("%s: %+v, %v; want %d sent", c.what, r, err, c.sent)
 		}
-		if want := c.force; c.sent > 0 && want == l.needed.IsZero() {
-			t.Errorf("%s: needed since %v", c.what, l.needed)
+		if want := c.force; c.sent > 0 && want == l.requiredSince.IsZero() {
+			t.Errorf("%s: required since %v", c.what, l.requiredSince)
 		}
 	}
 	if l.writes != 3 {

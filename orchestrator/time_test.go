@@ -68,7 +68,7 @@ func TestTime(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				// The two listings before the first file, the rest of a batch, and the continuation.
+				// The two listings before the first file, what remains of a batch, and the continuation.
 				if took, limit := s.now.Sub(began), orchestrator.MaxTime+4*takes; took > limit {
 					t.Errorf("%s a call: a run took %s, want at most %s", takes, took, limit)
 				}
@@ -122,8 +122,8 @@ func TestContinuationIsRepeated(t *testing.T) {
 	}
 }
 
-// TestCallerGoesAway has the caller hang up after a few sends: what was done is on record, and the rest
-// goes on.
+// TestCallerGoesAway has the caller hang up after a few sends: what was done is on record, and a
+// continuation does what remains.
 func TestCallerGoesAway(t *testing.T) {
 	var keys []string
 	for n := range 3000 {
