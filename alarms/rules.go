@@ -21,8 +21,8 @@ type rule struct {
 }
 
 // rules are all alarms, in the order in which a status shows them. The first four are those of the
-// workflow document. The dashboard has a name and an explanation of each in its lang files, and
-// docs/operations.md a line; tests compare them.
+// workflow document. A new one is an entry here, its name and explanation in the dashboard's lang files
+// (alarm.NAME and alarm.about.NAME), and a line in docs/operations.md; a test compares them.
 var rules = []rule{
 	{
 		name: "file_failures", subject: "Files that fail", threshold: 5, unit: percent, window: 60,
