@@ -103,17 +103,17 @@ func build(log *slog.Logger) (*seedEngine, error) {
 	domains := &collector.Collector{
 		Bucket: bucket, Transport: bindings.Transport{}, Clock: bindings.Clock{}, Settings: s, Log: log,
 	}
-	letters := &queues.DeadLetters{
-		Ledger: records, Bucket: bucket, Queue: dlq, Version: cmp.Or(bindings.Version(), contract.Version), Delay: s.RetryDelay, Log: log, Now: time.Now,
-	}
+	version := cmp.Or(bindings.Version(), contract.Version)
+	letters := &queues.DeadLetters{Ledger: records, Bucket: bucket, Version: version, Log: log}
 	tally := &queues.Tally{Queue: domainQueue, Ledger: records, Log: log}
 	consumer := &queues.Consumer{
 		Orchestrator: &continued,
 		Processor:    &processor.Processor{Store: bucket, Sender: tally, Log: log, Version: contract.Version},
 		NewBatch:     func(excluded func(string) bool) queues.Batch { return domains.NewBatch(excluded) },
-		Letters:      letters,
+		DeadLetters:  letters,
+		Ledger:       records,
 		Leases:       &queues.Leases{Ledger: records, Queue: domainQueue, Sleep: worker.Sleep, Log: log, Now: time.Now},
-		Controls:     decisions, Tally: tally, Seeds: seedQueue, Domains: domainQueue,
+		Controls:     decisions, Tally: tally, Seeds: seedQueue, Domains: domainQueue, DLQ: dlq, Version: version,
 		RetryDelay: s.RetryDelay, Log: log, Now: time.Now,
 	}
 	api := &handlers.API{

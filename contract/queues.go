@@ -15,6 +15,10 @@ const (
 // QueueRoles lists the roles in the order of the pipeline.
 var QueueRoles = []string{SeedQueue, DomainQueue, DeadLetterQueue}
 
+// MaxRetries is max_retries of the queues in wrangler.jsonc: the delivery after that many retries is
+// the last before a message is given up.
+const MaxRetries = 3
+
 const queuePrefix = "newsfork-"
 
 // QueueName returns the name of the queue with a role in an environment.

@@ -25,6 +25,14 @@ func Encode(v any) []byte {
 	return bytes.TrimSuffix(out.Bytes(), []byte("\n"))
 }
 
+// AsJSON returns a message as JSON: itself, or as a string when it is not JSON.
+func AsJSON(message []byte) json.RawMessage {
+	if json.Valid(message) {
+		return message
+	}
+	return Encode(string(message))
+}
+
 const busySince = "busy_since"
 
 // WithBusySince sets the field busy_since of a message, a JSON object. All other bytes stay.

@@ -86,7 +86,7 @@ func newFixture(t testing.TB, change func(*settings.Settings)) *fixture {
 	log := slog.New(slog.DiscardHandler)
 	now := func() time.Time { return f.now }
 	sleep := func(context.Context, time.Duration) error { return nil }
-	deadLetters := &queues.DeadLetters{Ledger: f.ledger, Bucket: f.bucket, Queue: queues.NewMemory(), Version: "v1", Log: log, Now: now}
+	deadLetters := &queues.DeadLetters{Ledger: f.ledger, Bucket: f.bucket, Version: "v1", Log: log}
 	f.api = &handlers.API{
 		Settings: s, Bucket: f.bucket, Seeds: f.seeds, Domains: f.domains, Log: log,
 		Orchestrator: &orchestrator.Orchestrator{Bucket: f.bucket, Queue: f.seeds, Ledger: f.ledger, Log: log, Now: now, Sleep: sleep},

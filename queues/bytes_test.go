@@ -70,13 +70,13 @@ func TestMessagesKeepTheirBytes(t *testing.T) {
 			f.giveUp(t, "newsfork-domain-dev", "m1", c.body)
 			key := "dlq/queue=newsfork-domain-dev/date=2026-01-28/m1.json"
 			same("as a dead letter", string(f.letter(t, key).OriginalMessage), c.body)
-			r := &queues.Replays{Ledger: ledger.New(f.db), Letters: f.Letters, Seeds: f.seeds, Domains: f.domains, Now: f.Now}
+			r := &queues.Replays{Ledger: ledger.New(f.db), Letters: f.DeadLetters, Seeds: f.seeds, Domains: f.domains, Now: f.Now}
 			if l, err := r.Read(t.Context(), key); err != nil {
 				t.Error(err)
 			} else {
 				same("read", string(l.OriginalMessage), c.body)
 			}
-			if found, _, err := f.Letters.Stored(t.Context(), place, ""); err != nil || len(found.DeadLetters) != 1 || found.DeadLetters[0].Domain != "a.sg" {
+			if found, _, err := f.DeadLetters.Stored(t.Context(), place, ""); err != nil || len(found.DeadLetters) != 1 || found.DeadLetters[0].Domain != "a.sg" {
 				t.Errorf("listed: %+v, %v", found.DeadLetters, err)
 			}
 			if got, err := r.Replay(t.Context(), contract.DeadLetterChoice{All: true}, "API_TOKEN"); err != nil || got.Done != 1 {
@@ -90,7 +90,7 @@ func TestMessagesKeepTheirBytes(t *testing.T) {
 				}
 				return nil
 			}
-			f.handle(t, "newsfork-dlq-dev", &message{id: "m2", body: c.body, attempts: queues.MaxRetries + 1})
+			f.handle(t, "newsfork-dlq-dev", &message{id: "m2", body: c.body, attempts: contract.MaxRetries + 1})
 			same("when it cannot be stored", last(t, f.dlq), c.body)
 			f.bucket.Fail = nil
 

@@ -20,10 +20,6 @@ import (
 	"github.com/newsfork/seed-engine/r2"
 )
 
-// MaxRetries is max_retries of both consumers in wrangler.jsonc: the delivery after that many
-// retries is the last before the dead-letter queue.
-const MaxRetries = 3
-
 // Message is one delivery of a message.
 type Message interface {
 	ID() string
@@ -55,17 +51,30 @@ type Batch interface {
 	FreeAt(domain string) time.Time
 }
 
+// Requeuer sends a message to its queue again.
+type Requeuer interface {
+	SendOne(ctx context.Context, body []byte, delay time.Duration) error
+}
+
+// Recorder is what the consumer needs of the ledger.
+type Recorder interface {
+	Record(ctx context.Context, c ledger.Changes) error
+}
+
 // Consumer handles the batches of the three queues.
 type Consumer struct {
 	Orchestrator Orchestrator
 	Processor    Processor
 	NewBatch     func(excluded func(link string) bool) Batch
-	Letters      *DeadLetters
+	DeadLetters  *DeadLetters
 	Leases       *Leases
 	Controls     *controls.Store
 	Tally        *Tally // what the Processor sends to
-	Seeds        Resender
-	Domains      Resender
+	Ledger       Recorder
+	Seeds        Requeuer
+	Domains      Requeuer
+	DLQ          Requeuer
+	Version      string        // of the Worker
 	RetryDelay   time.Duration // of the first retry; doubles with every further one
 	Log          *slog.Logger
 	Now          func() time.Time
@@ -94,7 +103,7 @@ func (c *Consumer) Handle(ctx context.Context, queue string, messages []Message)
 	case contract.DomainQueue:
 		c.handleDomains(ctx, queue, messages, excluded)
 	case contract.DeadLetterQueue:
-		c.Letters.handle(ctx, queue, messages)
+		c.handleDeadLetters(ctx, queue, messages)
 	default:
 		c.Log.Error("queue_unknown_failed", "error_type", contract.Internal, "queue", queue, "messages", len(messages))
 		for _, m := range messages {
@@ -134,7 +143,7 @@ func (c *Consumer) holdBack(ctx context.Context, queue string, messages []Messag
 		resend = c.Domains
 	}
 	for _, m := range messages {
-		if err := resend.SendOne(ctx, asJSON(m.Body()), delay); err != nil {
+		if err := resend.SendOne(ctx, contract.AsJSON(m.Body()), delay); err != nil {
 			c.logFailure(contract.QueueRole(queue)+"_message_failed", m, err)
 			m.Retry(delay)
 			continue
@@ -176,9 +185,29 @@ func (o *outcome) of(m Message, start time.Time, err error) {
 // that a dead letter can say why.
 func (o *outcome) settle(ctx context.Context, queue string, releases []ledger.Release) {
 	o.changes.Releases = releases
-	o.Letters.record(ctx, queue, o.failures, o.finished, o.changes)
+	o.record(ctx, queue)
 	for _, f := range o.failures {
 		f.message.Retry(min(o.RetryDelay<<min(f.message.Attempts()-1, 10), MaxDelay))
+	}
+}
+
+// record writes the changes of the event to the ledger: also why messages of the queue failed, and which
+// work was finished, whose reasons are no longer needed. The ledger being away stops nothing: a dead
+// letter then only says less.
+func (o *outcome) record(ctx context.Context, queue string) {
+	for _, f := range o.failures {
+		o.changes.Failures = append(o.changes.Failures, ledger.Failure{
+			Work:      WorkOf(queue, f.message.Body()),
+			MessageID: f.message.ID(), Attempt: f.message.Attempts(),
+			ErrorType: contract.KindOf(f.err), ErrorMessage: f.err.Error(),
+			WorkerVersion: o.Version, Duration: f.duration, FailedAt: o.Now(),
+		})
+	}
+	for _, m := range o.finished {
+		o.changes.Finished = append(o.changes.Finished, WorkOf(queue, m.Body()))
+	}
+	if err := o.Ledger.Record(ctx, o.changes); err != nil {
+		o.Log.Warn("ledger_failed", "error_type", contract.KindOf(err), "error", err.Error(), "queue", queue)
 	}
 }
 
@@ -332,7 +361,7 @@ func (c *Consumer) domain(ctx context.Context, o *outcome, batch Batch, leases *
 		}
 		ctx, cancel := leases.under(ctx, d.work.Domain)
 		defer cancel()
-		document, err := batch.Collect(ctx, d.work, d.Attempts() > MaxRetries)
+		document, err := batch.Collect(ctx, d.work, d.Attempts() > contract.MaxRetries)
 		if err == nil {
 			is := contract.OutcomeOf(document)
 			outcome = &is
@@ -374,6 +403,39 @@ func (o *outcome) domain(m Message, work *contract.DomainMessage, say func(*ledg
 		say(&change)
 	}
 	o.note(func(l *ledger.Changes) { l.Domains = append(l.Domains, change) })
+}
+
+// storeDelay is how long a dead letter waits on its queue when it could not be stored.
+const storeDelay = 10 * time.Minute
+
+// handleDeadLetters stores a batch of the dead-letter queue.
+func (c *Consumer) handleDeadLetters(ctx context.Context, queue string, messages []Message) {
+	letters := make([]DeadMessage, len(messages))
+	for i, m := range messages {
+		letters[i] = DeadMessage{ID: m.ID(), Body: m.Body(), Sent: m.Sent()}
+	}
+	for i, err := range c.DeadLetters.Put(ctx, queue, letters) {
+		if err == nil {
+			messages[i].Ack()
+		} else {
+			c.keepDeadLetter(ctx, messages[i], err)
+		}
+	}
+}
+
+// keepDeadLetter makes sure that a dead letter that could not be stored is not lost: its queue has no
+// dead-letter queue of its own, so after the last delivery the message is sent again.
+func (c *Consumer) keepDeadLetter(ctx context.Context, m Message, cause error) {
+	c.Log.Error("dead_letter_failed", "error_type", contract.KindOf(cause), "error", cause.Error(), "message_id", m.ID(), "attempt", m.Attempts())
+	if m.Attempts() > contract.MaxRetries {
+		err := c.DLQ.SendOne(ctx, contract.AsJSON(m.Body()), storeDelay)
+		if err == nil {
+			m.Ack()
+			return
+		}
+		c.Log.Error("dead_letter_lost_failed", "error_type", contract.KindOf(err), "error", err.Error(), "message_id", m.ID(), "original_message", string(m.Body()))
+	}
+	m.Retry(c.RetryDelay)
 }
 
 func (c *Consumer) logFailure(event string, m Message, err error, fields ...any) {

@@ -121,15 +121,14 @@ func newFixture(t *testing.T) *fixture {
 	f.bucket.Now = quickly()
 	f.Consumer = &queues.Consumer{
 		Orchestrator: f.steps, Processor: f.steps, NewBatch: func(excluded func(string) bool) queues.Batch { f.steps.excluded = excluded; return f.steps },
-		Letters: &queues.DeadLetters{
-			Ledger: ledger.New(db), Bucket: f.bucket, Queue: f.dlq, Version: "v1", Delay: 10 * time.Second, Log: log, Now: now,
-		},
+		DeadLetters: &queues.DeadLetters{Ledger: ledger.New(db), Bucket: f.bucket, Version: "v1", Log: log},
+		Ledger:      ledger.New(db),
 		Leases: &queues.Leases{
 			Ledger: ledger.New(db), Queue: f.domains, Log: log, Now: time.Now, Sleep: sleep,
 		},
 		Controls: &controls.Store{Bucket: f.bucket, Sleep: sleep},
 		Tally:    &queues.Tally{Queue: f.domains, Ledger: ledger.New(db), Log: log},
-		Seeds:    f.seeds, Domains: f.domains,
+		Seeds:    f.seeds, Domains: f.domains, DLQ: f.dlq, Version: "v1",
 		RetryDelay: 10 * time.Second, Log: log, Now: now,
 	}
 	return f
@@ -264,7 +263,7 @@ func TestLastDelivery(t *testing.T) {
 	f := newFixture(t)
 	var lasts []bool
 	f.steps.collect = func(_ *contract.DomainMessage, last bool) error { lasts = append(lasts, last); return nil }
-	for attempt := 1; attempt <= queues.MaxRetries+1; attempt++ {
+	for attempt := 1; attempt <= contract.MaxRetries+1; attempt++ {
 		f.handle(t, "newsfork-domain-dev", &message{id: "1", body: domainBody("a.sg"), attempts: attempt})
 	}
 	if fmt.Sprint(lasts) != "[false false false true]" {
@@ -339,7 +338,7 @@ func TestDomainMessagesOfTheWrongShape(t *testing.T) {
 // giveUp delivers a failing message as often as the platform does, then to the dead-letter queue.
 func (f *fixture) giveUp(t *testing.T, queue, id, body string) *message {
 	t.Helper()
-	for attempt := 1; attempt <= queues.MaxRetries+1; attempt++ {
+	for attempt := 1; attempt <= contract.MaxRetries+1; attempt++ {
 		m := &message{id: id, body: body, attempts: attempt}
 		f.handle(t, queue, m)
 		if m.settled != "retry" {
@@ -416,8 +415,8 @@ func TestAPanicIsToldInShort(t *testing.T) {
 	if l.ErrorInfo.ErrorType != contract.Internal || !strings.HasPrefix(text, "queues.Consumer: panic: runtime error: index out of range [5] with length 0: in queues_test.indexing, called by ") || len(text) > 400 || strings.ContainsAny(text, "\n\t") {
 		t.Errorf("%+v", l.ErrorInfo)
 	}
-	if n := strings.Count(log.String(), `"stack":"goroutine`); n != queues.MaxRetries+1 {
-		t.Errorf("the stack is logged %d times for %d attempts:\n%s", n, queues.MaxRetries+1, &log)
+	if n := strings.Count(log.String(), `"stack":"goroutine`); n != contract.MaxRetries+1 {
+		t.Errorf("the stack is logged %d times for %d attempts:\n%s", n, contract.MaxRetries+1, &log)
 	}
 }
 
@@ -455,7 +454,7 @@ func (away) Reasons(context.Context, []ledger.Work) (map[ledger.Work][]ledger.Fa
 
 func TestWithoutTheLedgerThePipelineGoesOn(t *testing.T) {
 	f := newFixture(t)
-	f.Letters.Ledger = away{}
+	f.Ledger, f.DeadLetters.Ledger = away{}, away{}
 	f.steps.process = func(*contract.SeedMessage) error { return errors.New("fails") }
 	if m := f.giveUp(t, "newsfork-seed-dev", "m1", seedBody()); m.settled != "ack" {
 		t.Errorf("the dead letter was %s", m.settled)
@@ -469,14 +468,14 @@ func TestWithoutTheLedgerThePipelineGoesOn(t *testing.T) {
 func TestADeadLetterThatCannotBeStoredIsSentAnew(t *testing.T) {
 	f := newFixture(t)
 	f.bucket.Fail = func(string, string) error { return errors.New("R2 is away") }
-	for attempt := 1; attempt <= queues.MaxRetries; attempt++ {
+	for attempt := 1; attempt <= contract.MaxRetries; attempt++ {
 		m := &message{id: "m1", body: seedBody(), attempts: attempt}
 		f.handle(t, "newsfork-dlq-dev", m)
 		if m.settled != "retry" || len(f.dlq.Sent()) != 0 {
 			t.Errorf("attempt %d: %s, sent %v", attempt, m.settled, f.dlq.Sent())
 		}
 	}
-	m := &message{id: "m1", body: seedBody(), attempts: queues.MaxRetries + 1}
+	m := &message{id: "m1", body: seedBody(), attempts: contract.MaxRetries + 1}
 	f.handle(t, "newsfork-dlq-dev", m)
 	if m.settled != "ack" || len(f.dlq.Sent()) != 1 {
 		t.Errorf("last attempt: %s, sent %v", m.settled, f.dlq.Sent())

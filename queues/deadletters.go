@@ -1,10 +1,7 @@
 package queues
 
 import (
-	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"io"
@@ -38,99 +35,35 @@ const (
 
 func partitionText(p contract.Partition) string { return p.Country + "/" + p.Category + "/" + p.Date }
 
-// Resender puts a message back on the dead-letter queue.
-type Resender interface {
-	SendOne(ctx context.Context, body []byte, delay time.Duration) error
-}
-
-// DeadLetters records why messages fail, and stores those that were given up with that reason.
+// DeadLetters stores messages that were given up, each with the reason.
 type DeadLetters struct {
 	Ledger  Ledger
 	Bucket  Store
-	Queue   Resender // the dead-letter queue itself
-	Version string   // of the Worker
-	Delay   time.Duration
+	Version string // of the Worker
 	Log     *slog.Logger
-	Now     func() time.Time
 }
 
-// storeDelay is how long a dead letter waits on its queue when it could not be stored.
-const storeDelay = 10 * time.Minute
-
-// record adds to the changes of an event why messages of a queue failed, and which work was finished,
-// whose reasons are forgotten. The ledger being away stops nothing: a dead letter then only says less.
-func (d *DeadLetters) record(ctx context.Context, queue string, failures []failed, finished []Message, c ledger.Changes) {
-	for _, f := range failures {
-		c.Failures = append(c.Failures, ledger.Failure{
-			Work:      workOf(queue, f.message.Body()),
-			MessageID: f.message.ID(), Attempt: f.message.Attempts(),
-			ErrorType: contract.KindOf(f.err), ErrorMessage: f.err.Error(),
-			WorkerVersion: d.Version, Duration: f.duration, FailedAt: d.Now(),
-		})
-	}
-	for _, m := range finished {
-		c.Finished = append(c.Finished, workOf(queue, m.Body()))
-	}
-	if err := d.Ledger.Record(ctx, c); err != nil {
-		d.Log.Warn("ledger_failed", "error_type", contract.KindOf(err), "error", err.Error(), "queue", queue)
-	}
+// DeadMessage is a message that was given up, as it came from the dead-letter queue.
+type DeadMessage struct {
+	ID   string
+	Body []byte
+	Sent time.Time
 }
 
-// workOf identifies what a message of a queue asks for.
-func workOf(queue string, body []byte) ledger.Work {
-	sum := sha256.Sum256(bytes.TrimSpace(body)) // a stored message has lost the space around it
-	key := "message:" + hex.EncodeToString(sum[:])
-	switch contract.QueueRole(queue) {
-	case contract.SeedQueue:
-		if w, err := contract.ParseSeed(body, r2.RawPartition); err == nil && w.File != nil {
-			key = w.File.FilePath
-		}
-	case contract.DomainQueue:
-		if m, err := contract.ParseDomain(body); err == nil {
-			raw, _, _ := r2.ParseRaw(m.SourceFilePath)
-			key = r2.DomainDir{Partition: m.Partition, Domain: m.Domain}.URLList(raw.Name, m.Part)
-		}
-	}
-	return ledger.Work{Queue: queue, Key: key}
-}
-
-// subject is what a message is about: a raw file's partition, or a domain in one. It is zero when
-// the message does not say.
-func subject(queue string, body []byte) (p contract.Partition, domain string) {
-	switch contract.QueueRole(queue) {
-	case contract.SeedQueue:
-		if w, err := contract.ParseSeed(body, r2.RawPartition); err == nil && w.File != nil {
-			return w.File.Partition, ""
-		}
-	case contract.DomainQueue:
-		if m, err := contract.ParseDomain(body); err == nil {
-			return m.Partition, m.Domain
-		}
-	}
-	return contract.Partition{}, ""
-}
-
-// candidates are the works that a dead letter may stand for: it does not say which queue gave it up.
-func candidates(dlq string, body []byte) []ledger.Work {
-	seed := workOf(contract.SiblingQueue(dlq, contract.SeedQueue), body)
-	domain := workOf(contract.SiblingQueue(dlq, contract.DomainQueue), body)
-	if _, err := contract.ParseDomain(body); err == nil {
-		return []ledger.Work{domain, seed}
-	}
-	return []ledger.Work{seed, domain}
-}
-
-// handle stores a batch of the dead-letter queue.
-func (d *DeadLetters) handle(ctx context.Context, dlq string, messages []Message) {
+// Put stores a batch of the dead-letter queue dlq with the reasons that the ledger has, and records
+// the letters there. It returns one error for each message, nil where it was stored. Without the ledger
+// a dead letter only says less.
+func (d *DeadLetters) Put(ctx context.Context, dlq string, messages []DeadMessage) []error {
 	var works []ledger.Work
 	for _, m := range messages {
-		works = append(works, candidates(dlq, m.Body())...)
+		works = append(works, candidates(dlq, m.Body)...)
 	}
 	reasons, err := d.Ledger.Reasons(ctx, works)
 	if err != nil {
 		d.Log.Warn("ledger_failed", "error_type", contract.KindOf(err), "error", err.Error(), "queue", dlq)
 	}
 	var c ledger.Changes
+	errs := make([]error, len(messages))
 	for i, m := range messages {
 		work := works[2*i]
 		if len(reasons[work]) == 0 && len(reasons[works[2*i+1]]) > 0 {
@@ -138,44 +71,44 @@ func (d *DeadLetters) handle(ctx context.Context, dlq string, messages []Message
 		}
 		row, err := d.store(ctx, m, work, reasons[work])
 		if err != nil {
-			d.keep(ctx, m, err)
+			errs[i] = err
 			continue
 		}
-		m.Ack()
 		c.DeadLetters = append(c.DeadLetters, row)
 		gaveUp(&c, row)
 	}
 	if err := d.Ledger.Record(ctx, c); err != nil {
 		d.Log.Warn("ledger_failed", "error_type", contract.KindOf(err), "error", err.Error(), "queue", dlq)
 	}
+	return errs
 }
 
 // store writes one dead letter. Delivered twice it has the same key and content.
-func (d *DeadLetters) store(ctx context.Context, m Message, work ledger.Work, reasons []ledger.Failure) (ledger.DeadLetter, error) {
+func (d *DeadLetters) store(ctx context.Context, m DeadMessage, work ledger.Work, reasons []ledger.Failure) (ledger.DeadLetter, error) {
 	row := ledger.DeadLetter{
-		MessageID: m.ID(), WorkKey: work.Key,
+		MessageID: m.ID, WorkKey: work.Key,
 		DeadLetterError: contract.DeadLetterError{
-			ErrorType: contract.Internal, ErrorMessage: "the reason was not recorded", RetryCount: MaxRetries, FailedAt: m.Sent().UTC(),
+			ErrorType: contract.Internal, ErrorMessage: "the reason was not recorded", RetryCount: contract.MaxRetries, FailedAt: m.Sent.UTC(),
 		},
 		DeadLetterContext: contract.DeadLetterContext{QueueName: work.Queue, WorkerVersion: d.Version},
 	}
-	row.Partition, row.Domain = subject(work.Queue, m.Body())
+	row.Partition, row.Domain = subject(work.Queue, m.Body)
 	if n := len(reasons); n > 0 {
 		last := reasons[n-1]
 		row.DeadLetterError = contract.DeadLetterError{ErrorType: last.ErrorType, ErrorMessage: last.ErrorMessage, RetryCount: last.Attempt - 1, FailedAt: last.FailedAt}
 		row.WorkerVersion = last.WorkerVersion
 		row.ProcessingDurationMS = last.Duration.Milliseconds()
 	}
-	name, err := r2.NewDeadLetter(work.Queue, row.FailedAt, m.ID())
+	name, err := r2.NewDeadLetter(work.Queue, row.FailedAt, m.ID)
 	if err != nil {
 		return row, err
 	}
 	row.R2Key = name.Key()
-	letter := contract.DeadLetter{OriginalMessage: asJSON(m.Body()), ErrorInfo: row.DeadLetterError, Context: row.DeadLetterContext}
+	letter := contract.DeadLetter{OriginalMessage: contract.AsJSON(m.Body), ErrorInfo: row.DeadLetterError, Context: row.DeadLetterContext}
 	if _, err := d.Bucket.Put(ctx, row.R2Key, letter.Encode(), &r2.PutOptions{ContentType: "application/json", Metadata: map[string]string{partitionField: partitionText(row.Partition), workField: row.WorkKey}}); err != nil {
 		return row, contract.Wrap(contract.Storage, "queues.DeadLetters", err)
 	}
-	d.Log.Error("message_dead_lettered", "error_type", row.ErrorType, "error", row.ErrorMessage, "queue", work.Queue, "work", work.Key, "message_id", m.ID(), "key", row.R2Key)
+	d.Log.Error("message_dead_lettered", "error_type", row.ErrorType, "error", row.ErrorMessage, "queue", work.Queue, "work", work.Key, "message_id", m.ID, "key", row.R2Key)
 	return row, nil
 }
 
@@ -244,7 +177,7 @@ func (d *DeadLetters) Stored(ctx context.Context, p contract.Partition, after st
 		}
 		row := ledger.DeadLetter{MessageID: name.MessageID, WorkKey: o.Metadata[workField], R2Key: o.Key, DeadLetterError: l.ErrorInfo, DeadLetterContext: l.Context}
 		if row.WorkKey == "" {
-			row.WorkKey = workOf(name.Queue, l.OriginalMessage).Key
+			row.WorkKey = WorkOf(name.Queue, l.OriginalMessage).Key
 		}
 		if row.Partition, row.Domain = subject(name.Queue, l.OriginalMessage); row.Partition != p && row.Partition != (contract.Partition{}) {
 			continue
@@ -256,27 +189,4 @@ func (d *DeadLetters) Stored(ctx context.Context, p contract.Partition, after st
 		next = ""
 	}
 	return c, next, nil
-}
-
-// keep makes sure that a dead letter that could not be stored is not lost: this queue has no
-// dead-letter queue of its own, so after the last delivery the message is sent anew.
-func (d *DeadLetters) keep(ctx context.Context, m Message, cause error) {
-	d.Log.Error("dead_letter_failed", "error_type", contract.KindOf(cause), "error", cause.Error(), "message_id", m.ID(), "attempt", m.Attempts())
-	if m.Attempts() > MaxRetries {
-		err := d.Queue.SendOne(ctx, asJSON(m.Body()), storeDelay)
-		if err == nil {
-			m.Ack()
-			return
-		}
-		d.Log.Error("dead_letter_lost_failed", "error_type", contract.KindOf(err), "error", err.Error(), "message_id", m.ID(), "original_message", string(m.Body()))
-	}
-	m.Retry(d.Delay)
-}
-
-// asJSON gives a message as JSON: itself, or as a string when it is not.
-func asJSON(body []byte) json.RawMessage {
-	if json.Valid(body) {
-		return body
-	}
-	return contract.Encode(string(body))
 }

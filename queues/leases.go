@@ -24,7 +24,7 @@ const (
 // goes on unleased, and the log says so.
 type Leases struct {
 	Ledger LeaseLedger
-	Queue  Resender // DOMAIN_QUEUE
+	Queue  Requeuer // DOMAIN_QUEUE
 	Sleep  func(ctx context.Context, d time.Duration) error
 	Log    *slog.Logger
 	Now    func() time.Time

@@ -288,7 +288,7 @@ func replays(t *testing.T, f *fixture) *queues.Replays {
 	f.giveUp(t, "newsfork-seed-dev", "seed", seedBody())
 	busy := strings.TrimSuffix(domainBody("a.sg"), "}") + `,"busy_since":"2026-01-28T08:00:00Z"}`
 	f.giveUp(t, "newsfork-domain-dev", "domain", busy)
-	return &queues.Replays{Ledger: ledger.New(f.db), Letters: f.Letters, Seeds: f.seeds, Domains: f.domains, Now: f.Now}
+	return &queues.Replays{Ledger: ledger.New(f.db), Letters: f.DeadLetters, Seeds: f.seeds, Domains: f.domains, Now: f.Now}
 }
 
 func TestReplay(t *testing.T) {
@@ -389,7 +389,7 @@ func TestManyLettersAreReplayedInPieces(t *testing.T) {
 	for chunk := range slices.Chunk(letters, 10) {
 		f.handle(t, "newsfork-dlq-dev", chunk...)
 	}
-	r := &queues.Replays{Ledger: ledger.New(f.db), Letters: f.Letters, Seeds: f.seeds, Domains: f.domains, Now: f.Now}
+	r := &queues.Replays{Ledger: ledger.New(f.db), Letters: f.DeadLetters, Seeds: f.seeds, Domains: f.domains, Now: f.Now}
 	var done []int64
 	for range 3 {
 		got, err := r.Replay(t.Context(), contract.DeadLetterChoice{Filter: &contract.DeadLetterFilter{Queue: "domain"}}, "API_TOKEN")
@@ -431,7 +431,7 @@ func TestStoredLettersAreFoundAgain(t *testing.T) {
 	for _, l := range known.DeadLetters {
 		work[l.ID] = l.Work
 	}
-	c, next, err := f.Letters.Stored(t.Context(), place, "")
+	c, next, err := f.DeadLetters.Stored(t.Context(), place, "")
 	if err != nil || next != "" {
 		t.Fatal(next, err)
 	}

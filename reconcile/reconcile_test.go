@@ -57,7 +57,7 @@ func newFixture(t *testing.T, limit int) *fixture {
 	t.Cleanup(func() { db.Close() })
 	f := &fixture{bucket: &small{Memory: r2.NewMemory(), limit: limit}, db: db}
 	l := ledger.New(db)
-	deadLetters := &queues.DeadLetters{Ledger: l, Bucket: f.bucket, Log: slog.New(slog.DiscardHandler), Now: time.Now}
+	deadLetters := &queues.DeadLetters{Ledger: l, Bucket: f.bucket, Log: slog.New(slog.DiscardHandler)}
 	f.Reconciler = &reconcile.Reconciler{Bucket: f.bucket, DeadLetters: deadLetters, Ledger: l, Now: func() time.Time { return time.Now().Add(time.Hour) }, MaxPages: 2}
 	return f
 }
