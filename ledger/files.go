@@ -87,8 +87,8 @@ func (l *Ledger) Queued(ctx context.Context, files []contract.RawFile, at, requi
 	return l.Record(ctx, c)
 }
 
-// InFlight gives those of the files that were queued after since and are not finished. Where needed is
-// not zero, they were queued by a request that was forced then or later.
+// InFlight gives those of the files that were queued after since and are not finished. Where
+// requiredSince is not zero, they were queued by a request that was forced then or later.
 func (l *Ledger) InFlight(ctx context.Context, files []contract.RawFile, since, requiredSince time.Time) (map[contract.RawFile]bool, error) {
 	const op = "ledger.InFlight"
 	type name struct {

@@ -8,7 +8,7 @@ import (
 	"github.com/newsfork/seed-engine/cmd/seedctl/internal/client"
 )
 
-// pageSize is the most entries that the API gives at a time.
+// pageSize is the API's maximum for one page.
 const pageSize = 200
 
 // limitFlag adds the flag that ends a list.

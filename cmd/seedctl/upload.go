@@ -253,7 +253,7 @@ type uploader struct {
 	label string                                  // the file being sent
 }
 
-// all uploads files and gives the partitions that hold them. It goes on after a file that is
+// all uploads files and gives the partitions that they are in. It goes on after a file that is
 // refused, and stops where the engine cannot be reached.
 func (u *uploader) all(ctx context.Context, files []rawUpload) (ready []contract.Partition, err error) {
 	var result error

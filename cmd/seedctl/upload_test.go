@@ -249,7 +249,7 @@ func TestUploadStreams(t *testing.T) {
 // TestUploadStalls: an engine that stops taking bytes is given up; one that is only slow is not.
 func TestUploadStalls(t *testing.T) {
 	defer func(d time.Duration) { limits.Patience = d }(limits.Patience)
-	limits.Patience = 200 * time.Millisecond
+	limits.Patience = 400 * time.Millisecond
 	e := newEngine(t)
 	path := filepath.Join(lay(t, map[string]string{"raw_0002.json": "["}), "raw_0002.json")
 	if err := os.Truncate(path, 64<<20); err != nil {
