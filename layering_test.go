@@ -75,6 +75,7 @@ var mayImport = map[string][]string{
 	"alarms":       {"contract", "ledger"},
 	"reconcile":    {"contract", "ledger", "r2"},
 	"handlers":     {"contract", "alarms", "markup", "settings", "orchestrator", "processor", "collector", "ledger", "r2"},
+	"engine":       {"alarms", "collector", "contract", "controls", "fetch", "handlers", "ledger", "orchestrator", "processor", "queues", "r2", "reconcile", "settings"},
 
 	// Twins and suites for the tests of others.
 	"fetch/fetchtest":     {"fetch"},
@@ -84,7 +85,7 @@ var mayImport = map[string][]string{
 	"r2/r2test":           {"contract", "r2"},
 
 	// Programs.
-	"main":                     {"alarms", "bindings", "collector", "contract", "controls", "handlers", "ledger", "orchestrator", "processor", "queues", "reconcile", "settings", "sitemap", "worker"},
+	"main":                     {"alarms", "bindings", "contract", "engine", "handlers", "sitemap", "worker"},
 	"cmd/seedctl":              {"contract", "discovery", "orchestrator", "r2", "robots", "sitemap"},
 	"discovery/train":          {"discovery/internal/lexicon", "discovery/internal/linear", "discovery/internal/urltext"},
 	"bench/runtime/health":     {},

@@ -1,0 +1,99 @@
+// Package engine puts the rooms together into what a Worker runs: a handler of HTTP requests, a consumer
+// of queue batches, and what the cron starts. All that it needs of the platform it is given, so that the
+// tests run the same engine natively.
+package engine
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/newsfork/seed-engine/alarms"
+	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/fetch"
+	"github.com/newsfork/seed-engine/handlers"
+	"github.com/newsfork/seed-engine/ledger"
+	"github.com/newsfork/seed-engine/queues"
+	"github.com/newsfork/seed-engine/r2"
+)
+
+// Platform is what an engine works with. All of it is required.
+type Platform struct {
+	Bucket    Bucket
+	Seeds     queues.Producer
+	Domains   queues.Producer
+	DLQ       queues.Producer
+	Database  ledger.DB
+	Transport fetch.Transport
+	Clock     fetch.Clock
+	Webhook   func(userAgent string) alarms.Webhook
+	Variable  func(name string) (value string, ok bool) // a variable or secret, and whether it is set
+	Version   func() string                             // of the deployment; "" where it has none
+	Pool      func() (handlers.PoolStats, error)
+	Local     func() bool // reports whether this is a local run, where the API may need no token
+	Log       *slog.Logger
+}
+
+// Bucket is the object store, which also takes the body of an upload as it comes.
+type Bucket interface {
+	r2.Bucket
+	Store(ctx context.Context, key string, r *http.Request) (*r2.Object, error)
+}
+
+// Engine is the Seed Engine. It is safe for concurrent use.
+type Engine struct {
+	log   *slog.Logger
+	parts func() (*parts, error)
+}
+
+// New makes an engine. The platform shows variables only to events, so the first event reads the
+// settings; while one is wrong every event fails with an error that names it.
+func New(p Platform) *Engine {
+	return &Engine{p.Log, sync.OnceValues(func() (*parts, error) { return assemble(p) })}
+}
+
+// ServeHTTP implements http.Handler.
+func (e *Engine) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	p, err := e.configured()
+	if err != nil {
+		handlers.Misconfigured(w, err)
+		return
+	}
+	p.handler.ServeHTTP(w, r)
+}
+
+// Consume works through a batch of a queue, and settles each of its messages on its own. On an error it
+// has not begun, and none is settled.
+func (e *Engine) Consume(ctx context.Context, queue string, messages []queues.Message) error {
+	p, err := e.configured()
+	if err != nil {
+		return err
+	}
+	p.consumer.Handle(ctx, queue, messages)
+	return nil
+}
+
+// Cron is to run every minute. at is the time for which the run was planned. Once an hour the ledger is
+// rid of what is old.
+func (e *Engine) Cron(ctx context.Context, at time.Time) error {
+	p, err := e.configured()
+	if err != nil {
+		return err
+	}
+	err = p.alarms.Run(ctx)
+	if at.Minute() == 0 {
+		err = errors.Join(err, p.ledger.Prune(ctx, at.Add(-p.retention)))
+	}
+	return err
+}
+
+func (e *Engine) configured() (*parts, error) {
+	p, err := e.parts()
+	if err != nil {
+		e.log.Error("settings_failed", "error_type", contract.Validation, "error", err.Error())
+	}
+	return p, err
+}

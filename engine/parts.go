@@ -1,0 +1,79 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/newsfork/seed-engine/alarms"
+	"github.com/newsfork/seed-engine/collector"
+	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/controls"
+	"github.com/newsfork/seed-engine/handlers"
+	"github.com/newsfork/seed-engine/ledger"
+	"github.com/newsfork/seed-engine/orchestrator"
+	"github.com/newsfork/seed-engine/processor"
+	"github.com/newsfork/seed-engine/queues"
+	"github.com/newsfork/seed-engine/reconcile"
+	"github.com/newsfork/seed-engine/settings"
+)
+
+// parts is an engine whose settings are right.
+type parts struct {
+	handler   http.Handler
+	consumer  *queues.Consumer
+	alarms    *alarms.Watch
+	ledger    *ledger.Ledger
+	retention time.Duration
+}
+
+func assemble(p Platform) (*parts, error) {
+	s, err := settings.Read(p.Variable)
+	if err != nil {
+		return nil, err
+	}
+	now, sleep := p.Clock.Now, p.Clock.Sleep
+	records := ledger.New(p.Database)
+	decisions := &controls.Store{Bucket: p.Bucket, Sleep: sleep}
+	steps := &orchestrator.Orchestrator{Bucket: p.Bucket, Queue: p.Seeds, Ledger: records, Log: p.Log, Now: now, Sleep: sleep}
+	continued := *steps
+	continued.MaxTime = orchestrator.MaxTimeQueued
+	domains := &collector.Collector{Bucket: p.Bucket, Transport: p.Transport, Clock: p.Clock, Settings: s, Log: p.Log}
+	version := cmp.Or(p.Version(), contract.Version)
+	letters := &queues.DeadLetters{Ledger: records, Bucket: p.Bucket, Version: version, Log: p.Log}
+	tally := &queues.Tally{Queue: p.Domains, Ledger: records, Log: p.Log}
+	consumer := &queues.Consumer{
+		Orchestrator: &continued,
+		Processor:    &processor.Processor{Store: p.Bucket, Sender: tally, Log: p.Log, Version: contract.Version},
+		NewBatch:     func(excluded func(string) bool) queues.Batch { return domains.NewBatch(excluded) },
+		DeadLetters:  letters,
+		Ledger:       records,
+		Leases:       &queues.Leases{Ledger: records, Queue: p.Domains, Sleep: sleep, Log: p.Log, Now: now},
+		Controls:     decisions, Tally: tally, Seeds: p.Seeds, Domains: p.Domains, DLQ: p.DLQ, Version: version,
+		RetryDelay: s.RetryDelay, Log: p.Log, Now: now,
+	}
+	api := &handlers.API{
+		Settings: s, Orchestrator: steps, Bucket: p.Bucket, Seeds: p.Seeds, Domains: p.Domains,
+		Ledger:      records,
+		DeadLetters: &queues.Replays{Ledger: records, Letters: letters, Seeds: p.Seeds, Domains: p.Domains, Now: now},
+		Controls:    decisions,
+		Reconciler:  &reconcile.Reconciler{Bucket: p.Bucket, DeadLetters: letters, Ledger: records, Now: now},
+		Backlog:     p.backlog,
+		Pool:        p.Pool,
+		Local:       sync.OnceValue(p.Local),
+		Log:         p.Log, Now: now,
+	}
+	watch := &alarms.Watch{
+		Ledger: records, Webhook: p.Webhook(s.UserAgent), URL: s.AlertWebhookURL, Environment: s.Environment, Log: p.Log, Now: now,
+	}
+	return &parts{api.Handler(), consumer, watch, records, s.LedgerRetention}, nil
+}
+
+// backlog is what waits in the queue of a role, as the API shows it.
+func (p Platform) backlog(ctx context.Context, role string) (contract.Backlog, error) {
+	queue := map[string]queues.Producer{contract.SeedQueue: p.Seeds, contract.DomainQueue: p.Domains, contract.DeadLetterQueue: p.DLQ}[role]
+	b, err := queue.Backlog(ctx)
+	return contract.Backlog{Messages: b.Messages, Bytes: b.Bytes, Oldest: contract.At(b.Oldest)}, err
+}
