@@ -26,7 +26,10 @@ func (g *gathering) analyse() {
 
 // listed takes in what a sitemap lists. source is the entry point that the sitemap belongs to.
 func (g *gathering) listed(e *sitemap.Entry, source discovery.SourceID) {
-	f := discovery.Fact{Loc: e.Loc, Lastmod: e.Lastmod, Method: discovery.FromSitemap, Source: source}
+	f := discovery.Fact{
+		Loc: e.Loc, Lastmod: e.Lastmod, Method: discovery.FromSitemap, Source: source,
+		Hint: discovery.SitemapHint(e.Changefreq, e.Priority),
+	}
 	if e.News.Present {
 		f.Method = discovery.FromNewsSitemap
 		if f.Lastmod.IsZero() {
@@ -34,6 +37,37 @@ func (g *gathering) listed(e *sitemap.Entry, source discovery.SourceID) {
 		}
 	}
 	g.take(&f)
+}
+
+// maxLearned is how many URLs of a list too large for a message are learned from before the crawl.
+const maxLearned = 5_000
+
+// learn takes in the raw URLs, whose patterns suggest pages to look at. Of a list too large for a message
+// the first ones do; it is read whole, and missed if it cannot be, when the document is written.
+func (g *gathering) learn(ctx context.Context) {
+	see := func(url string) { g.take(&discovery.Fact{Loc: []byte(url), Method: discovery.FromResearch}) }
+	for i := range g.message.URLs {
+		see(g.message.URLs[i].URL)
+	}
+	if g.message.URLsPath == "" {
+		return
+	}
+	body, err := g.Bucket.Get(ctx, g.message.URLsPath)
+	if err != nil {
+		return
+	}
+	defer body.Close()
+	list := json.NewDecoder(body)
+	if start, err := list.Token(); err != nil || start != json.Delim('[') {
+		return
+	}
+	for range maxLearned {
+		var u contract.URL
+		if !list.More() || list.Decode(&u) != nil {
+			return
+		}
+		see(u.URL)
+	}
 }
 
 // entryMethod says how a sitemap is read as an entry point.
@@ -53,27 +87,34 @@ func entryMethod(s *sitemap.Summary) discovery.EntryMethod {
 // request budget. a is the answer of the home page.
 func (g *gathering) crawl(ctx context.Context, home string, a *fetch.Answer) {
 	g.crawling = true
-	c := g.facts.analyser.Crawl(home)
-	if _, ok := c.Next(); !ok {
-		return
-	}
-	c.Answer(a.Status, a.Header.Get("Content-Type"), pageLinks(a.Content, a.URL))
+	first := reply(a)
+	first.Links = pageLinks(a.Content, a.URL)
+	c := g.facts.analyser.Crawl(home, first)
 	for g.session.Stats().Requests < g.Settings.MaxRequestsPerDomain {
 		next, ok := c.Next()
 		if !ok {
 			return
 		}
 		a, failure := g.session.Fetch(ctx, fetch.Target{
-			Method: next.Method, URL: next.URL, Accept: "text/html, */*;q=0.5", Timeout: g.Settings.PageTimeout, Once: true,
+			Method: http.MethodHead, URL: next, Accept: "text/html, */*;q=0.5", Timeout: g.Settings.PageTimeout, Once: true,
 		})
 		if failure != nil {
-			if !g.missed(next.URL, a, failure) {
+			if !g.missed(next, a, failure) {
 				return
 			}
 			continue
 		}
-		c.Answer(a.Status, a.Header.Get("Content-Type"), nil)
+		c.Answer(reply(a))
 	}
+}
+
+// reply is an answer as the crawl wants to know it.
+func reply(a *fetch.Answer) discovery.Reply {
+	r := discovery.Reply{Status: a.Status, ContentType: a.Header.Get("Content-Type"), URL: a.URL}
+	if t := lastModified(a.Header); t != nil {
+		r.LastModified = t.Time
+	}
+	return r
 }
 
 // pageLinks are the absolute links of a page, in its order.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"github.com/newsfork/seed-engine/collector"
+	"maps"
 	"runtime"
 	"slices"
 	"strings"
@@ -130,10 +131,10 @@ func TestListsAreScored(t *testing.T) {
 		var sitemap strings.Builder
 		sitemap.WriteString("<urlset>")
 		for i := range 300 { // the last in order, which a list holds
-			fmt.Fprintf(&sitemap, "<url><loc>https://example.com/news/story-%06d-1</loc><lastmod>2026-01-31</lastmod></url>", 11_999-i*10)
+			fmt.Fprintf(&sitemap, "<url><loc>https://example.com/news/story-%06d-1</loc><lastmod>2026-01-31</lastmod></url>", 5_599-i*10)
 		}
 		w.web.Pages["https://example.com/sitemap.xml"] = fetchtest.Page{Body: sitemap.String() + "</urlset>"}
-		if err := w.collect(t, many(1, 12_000), false); err != nil {
+		if err := w.collect(t, many(1, 5_600), false); err != nil {
 			t.Fatal(err)
 		}
 		check := func(want, private int) {
@@ -169,19 +170,19 @@ func TestListsAreScored(t *testing.T) {
 				t.Errorf("lists %v, described are %v", keys, d.URLsFiles)
 			}
 		}
-		check(12_000, 1200)
+		check(5_600, 560)
 		before := w.document(t)
-		if err := w.collect(t, many(1, 12_000), false); err != nil {
+		if err := w.collect(t, many(1, 5_600), false); err != nil {
 			t.Fatal(err)
 		}
 		if after := w.document(t); after.Revision != before.Revision || !slices.Equal(after.URLsFiles, before.URLsFiles) {
 			t.Error("the same URLs make another document")
 		}
 		time.Sleep(time.Minute)
-		if err := w.collect(t, many(2, 8_000), false); err != nil {
+		if err := w.collect(t, many(2, 5_600), false); err != nil {
 			t.Fatal(err)
 		}
-		check(20_000-800, 2000) // contact pages are the same
+		check(11_200-560, 1120) // contact pages are the same
 	})
 }
 
@@ -294,9 +295,6 @@ func TestMergeKeepsProcessingTime(t *testing.T) {
 
 // TestListsBoundMemory: what a merge holds does not grow with the lists of its document.
 func TestListsBoundMemory(t *testing.T) {
-	if testing.Short() {
-		t.Skip("100,000 URLs")
-	}
 	synctest.Test(t, func(t *testing.T) {
 		live := func(n int) uint64 {
 			w := newWorld(healthy(), nil)
@@ -313,9 +311,9 @@ func TestListsBoundMemory(t *testing.T) {
 			t.Logf("%d URLs, %d lists: %d KiB live at most", d.Processing.TotalURLs, len(d.URLsFiles), gauge.most>>10)
 			return gauge.most
 		}
-		few, all := live(20_000), live(100_000)
-		if all > few+8<<20 {
-			t.Errorf("100,000 URLs hold %d KiB more than 20,000", (all-few)>>10)
+		few, all := live(10_000), live(25_000)
+		if all > few+3<<20 {
+			t.Errorf("25,000 URLs hold %d KiB more than 10,000", (all-few)>>10)
 		}
 	})
 }
@@ -462,6 +460,147 @@ func TestExcludedSitemap(t *testing.T) {
 		d := w.document(t)
 		if s := d.Sitemap; s.Exists || s.ErrorType == nil || *s.ErrorType != "excluded" || d.Partial {
 			t.Errorf("sitemap %+v, partial %v", s, d.Partial)
+		}
+	})
+}
+
+// TestCrawlWithoutHomePage: where the home page is none, raw URLs suggest what to look at.
+func TestCrawlWithoutHomePage(t *testing.T) {
+	html := map[string]string{"Content-Type": "text/html"}
+	for name, home := range map[string]fetchtest.Page{
+		"missing":   {Status: 404, Header: html},
+		"forbidden": {Status: 403, Header: html},
+		"broken":    {Status: 500, Header: html},
+		"of JSON":   {Header: map[string]string{"Content-Type": "application/json"}},
+		"busy":      {Status: 503, Header: html},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				for _, large := range []bool{false, true} {
+					pages := healthy()
+					pages["https://example.com/"] = home
+					pages["https://example.com/press-releases/2026"] = fetchtest.Page{Header: map[string]string{"Content-Type": "text/html", "Last-Modified": "Sat, 31 Jan 2026 10:00:00 GMT"}}
+					w := newWorld(pages, nil)
+					m := message(1)
+					for i := range 4 {
+						m.URLs = append(m.URLs, contract.URL{URL: fmt.Sprintf("https://example.com/press-releases/2024/release-%d-of-the-year", i), Path: "/"})
+					}
+					if large {
+						m.URLsPath, m.URLsCount = dir.URLList("raw_0001", 1), len(m.URLs)
+						body, _ := json.Marshal(m.URLs)
+						if _, err := w.bucket.Put(t.Context(), m.URLsPath, body, nil); err != nil {
+							t.Fatal(err)
+						}
+						m.URLs = nil
+					}
+					if err := w.collect(t, m, false); err != nil {
+						t.Fatal(err)
+					}
+					var heads []string
+					for _, v := range w.web.Visits() {
+						if v.Method == "HEAD" {
+							heads = append(heads, v.URL)
+						}
+					}
+					if name == "busy" {
+						if len(heads) > 0 {
+							t.Errorf("asked for %v", heads)
+						}
+						continue
+					}
+					d, _ := found(t, w.document(t))
+					i := slices.IndexFunc(d.URLs, func(u discovery.DiscoveredURL) bool { return u.URL == "https://example.com/press-releases/2026" })
+					if i < 0 {
+						t.Fatalf("large list %v: asked for %v, found %v", large, heads, d.URLs)
+					}
+					if u := d.URLs[i]; u.Method != discovery.Generated || u.NewsValue.Timeliness != 1 {
+						t.Errorf("found by %s, timeliness %v", u.Method, u.NewsValue.Timeliness)
+					}
+				}
+			})
+		})
+	}
+}
+
+// TestRedirectedPage: a page that was looked at stands under the URL that answered.
+func TestRedirectedPage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		html := map[string]string{"Content-Type": "text/html"}
+		pages := healthy()
+		pages["https://example.com/"] = fetchtest.Page{Header: html, Body: `<a href="/news/latest-stories">News</a>`}
+		pages["https://example.com/news/latest-stories"] = fetchtest.Redirect(301, "/newsroom/stories")
+		pages["https://example.com/newsroom/stories"] = fetchtest.Page{Header: html}
+		w := newWorld(pages, nil)
+		if err := w.collect(t, message(1), false); err != nil {
+			t.Fatal(err)
+		}
+		d, _ := found(t, w.document(t))
+		var links []string
+		for _, u := range d.URLs {
+			if u.Method == discovery.FromLink {
+				links = append(links, u.URL)
+			}
+		}
+		if !slices.Equal(links, []string{"https://example.com/newsroom/stories"}) {
+			t.Errorf("found %v", links)
+		}
+	})
+}
+
+// TestSitemapHints: what a sitemap says beside dates is in the document, and counts where dates do not.
+func TestSitemapHints(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(healthy(), nil)
+		w.web.Pages["https://example.com/sitemap.xml"] = fetchtest.Page{Body: `<urlset>
+			<url><loc>https://example.com/news/aa</loc><changefreq>hourly</changefreq><priority>0.2</priority></url>
+			<url><loc>https://example.com/news/bb</loc><changefreq>monthly</changefreq><priority>0.9</priority></url>
+			<url><loc>https://example.com/</loc></url></urlset>`}
+		if err := w.collect(t, message(1, "https://example.com/news/cc"), false); err != nil {
+			t.Fatal(err)
+		}
+		check := func() {
+			t.Helper()
+			d, _ := found(t, w.document(t))
+			got := map[string]string{}
+			var order []string
+			for _, u := range d.URLs {
+				said, priority := "null", "null"
+				if u.Changefreq != nil {
+					said = *u.Changefreq
+				}
+				if u.SitemapPriority != nil {
+					priority = fmt.Sprint(*u.SitemapPriority)
+				}
+				path := strings.TrimPrefix(u.URL, "https://example.com")
+				got[path] = fmt.Sprint(u.ParentCategory, " ", said, " ", priority, " ", u.NewsValue.Frequency)
+				if strings.HasPrefix(path, "/news/") && u.Method == discovery.FromSitemap {
+					order = append(order, path)
+				}
+			}
+			want := map[string]string{
+				"/news/aa": "news hourly 0.2 real_time", "/news/bb": "news monthly 0.9 monthly", "/news/cc": "news null null daily",
+				"/": "root null 0.5 irregular",
+			}
+			if !maps.Equal(got, want) {
+				t.Errorf("got %v\nwant %v", got, want)
+			}
+			if !slices.Equal(order, []string{"/news/bb", "/news/aa"}) {
+				t.Errorf("order %v, the sitemap prefers bb", order)
+			}
+		}
+		check()
+		time.Sleep(time.Minute)
+		if err := w.collect(t, message(2, "https://example.com/news/aa"), false); err != nil { // research is worth more
+			t.Fatal(err)
+		}
+		d, _ := found(t, w.document(t))
+		if d.URLs[0].URL != "https://example.com/news/aa" && d.URLs[1].URL != "https://example.com/news/aa" {
+			t.Errorf("%v", d.URLs)
+		}
+		for _, u := range d.URLs {
+			if u.URL == "https://example.com/news/aa" && (u.Changefreq == nil || *u.Changefreq != "hourly" || u.Method != discovery.FromResearch) {
+				t.Errorf("merged: %+v", u)
+			}
 		}
 	})
 }

@@ -126,6 +126,7 @@ func (g *gathering) run(ctx context.Context) error {
 		return err
 	}
 	g.logSitemap()
+	g.learn(ctx)
 	g.homePage(ctx)
 	if g.rulings.exhausted() {
 		g.facts.partial = true

@@ -3,6 +3,7 @@ package collector
 import (
 	"cmp"
 	"context"
+	"errors"
 	"net/http"
 	"slices"
 
@@ -33,11 +34,20 @@ func (g *gathering) homePage(ctx context.Context) {
 		f.server = serverInfo(f.origin.Answer.Header)
 	}
 	g.findFeeds(ctx, base, a, failure)
-	if isPage(failure, a) {
+	if mayCrawl(failure, a) {
 		began := g.Clock.Now()
 		g.crawl(ctx, base+"/", a)
 		f.analysing = g.Clock.Now().Sub(began)
 	}
+}
+
+// mayCrawl reports whether pages of a host may be looked at after its home page was asked for: when that
+// answered, unless the host has too much to do, or was not to be asked for.
+func mayCrawl(failure error, home *fetch.Answer) bool {
+	if failure != nil {
+		return errors.Is(failure, fetch.ErrDisallowed) || errors.Is(failure, fetch.ErrExcluded)
+	}
+	return home.Status != http.StatusTooManyRequests && home.Status != http.StatusServiceUnavailable
 }
 
 // declaredBy is how a feed is found that the home page declares.

@@ -46,6 +46,7 @@ type Fact struct {
 	Lastmod time.Time // zero when unknown
 	Method  Method
 	Source  SourceID // the entry point that lists it; zero for none
+	Hint    Hint     // of the sitemap that lists it
 }
 
 // Analyser finds out which URLs of a domain matter. It takes any number of them in bounded memory.
@@ -127,13 +128,13 @@ func (a *Analyser) Add(f *Fact) {
 	key := keyOf(a.buf)
 	k := a.seen.find(key)
 	if k == nil {
-		fresh := a.first(rankOf(f.Method), date)
+		fresh := a.first(rankOf(f.Method), date, f.Hint)
 		if !a.seen.full() {
 			a.seen.put(key, fresh)
 		}
 		k = &fresh
-	} else if k.rank > 0 && (rankOf(f.Method) > k.rank || date > k.lastmod) {
-		a.improve(k, max(rankOf(f.Method), k.rank), max(date, k.lastmod))
+	} else if k.rank > 0 && (rankOf(f.Method) > k.rank || date > k.lastmod || k.hint.or(f.Hint) != k.hint) {
+		a.improve(k, max(rankOf(f.Method), k.rank), max(date, k.lastmod), k.hint.or(f.Hint))
 	}
 	if f.Source > 0 {
 		a.sources[f.Source-1].note(k, date)
@@ -156,14 +157,15 @@ func (a *Analyser) canonical(loc []byte) (valid, inside bool) {
 }
 
 // first takes in the URL of a.buf, which was not seen yet.
-func (a *Analyser) first(rank uint8, date uint32) known {
+func (a *Analyser) first(rank uint8, date uint32, hint Hint) known {
 	p := parsePage(a.url())
 	if reason := a.exclude(&p); reason != nil {
 		*reason++
 		return known{node: noNode}
 	}
 	c := a.estimate(&p, rank, date)
-	k := known{lastmod: date, rank: rank, class: c.class, node: noNode}
+	c.hint = hint
+	k := known{lastmod: date, rank: rank, class: c.class, hint: hint, node: noNode}
 	if !a.seen.full() {
 		k.node = a.tree.add(&p)
 	}
@@ -186,14 +188,15 @@ func (a *Analyser) url() string {
 }
 
 // improve corrects what is known of the URL of a.buf, which was seen with less.
-func (a *Analyser) improve(k *known, rank uint8, date uint32) {
+func (a *Analyser) improve(k *known, rank uint8, date uint32, hint Hint) {
 	p := parsePage(a.url())
 	old := a.estimate(&p, k.rank, k.lastmod)
 	a.count(&old, -1)
 	c := a.estimate(&p, rank, date)
+	c.hint = hint
 	a.count(&c, 1)
 	a.offer(&p, c)
-	k.rank, k.lastmod = rank, date
+	k.rank, k.lastmod, k.hint = rank, date, hint
 }
 
 // exclude gives the counter of the reason for which a URL is left out, nil when it is not.

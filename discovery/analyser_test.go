@@ -142,3 +142,84 @@ func firstDifference(got, want string) string {
 	}
 	return "one is longer"
 }
+
+// TestHints: what sitemaps say of a URL does not depend on their order, and outlives the state.
+func TestHints(t *testing.T) {
+	for changefreq, want := range map[string]Frequency{
+		"always": RealTime, "hourly": RealTime, "daily": Daily, "weekly": Weekly, "monthly": Monthly, "yearly": Yearly, "never": Static,
+		"": Irregular, "sometimes": Irregular,
+	} {
+		if got := frequency(nil, testNow, Service, SitemapHint(changefreq, -1)); got != want {
+			t.Errorf("%s: %s, want %s", changefreq, got, want)
+		}
+	}
+	dates := []uint32{}
+	for i := range minDates {
+		dates = append(dates, uint32(ago(time.Duration(10-i)*day).Unix()))
+	}
+	if got := frequency(dates, testNow, News, SitemapHint("yearly", 1)); got != Daily {
+		t.Errorf("dates say %s, whatever the sitemap says", got)
+	}
+	if h := SitemapHint("daily", 0.3).or(SitemapHint("monthly", 0.8)); h != SitemapHint("daily", 0.8) || !h.valid() {
+		t.Errorf("united: %s %v", h.changefreq(), h)
+	}
+	facts := []Fact{
+		{Loc: []byte("https://www.mom.gov.sg/news/a"), Method: FromSitemap, Hint: SitemapHint("daily", 0.3)},
+		{Loc: []byte("https://www.mom.gov.sg/news/a"), Method: FromSitemap, Hint: SitemapHint("monthly", 0.8)},
+		{Loc: []byte("https://www.mom.gov.sg/news/a"), Method: FromResearch},
+		{Loc: []byte("https://www.mom.gov.sg/news/b"), Method: FromSitemap, Hint: SitemapHint("", -1)},
+		{Loc: []byte("https://www.mom.gov.sg/news/c"), Method: FromSitemap},
+	}
+	var first string
+	for range 20 {
+		rand.Shuffle(len(facts), func(i, j int) { facts[i], facts[j] = facts[j], facts[i] })
+		a := ministry()
+		for i := range facts {
+			a.Add(&facts[i])
+		}
+		state, err := ParseState([]byte(text(t, a.State())))
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := Restore(state, Options{Robots: a.o.Robots})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := text(t, b.Result().URLs)
+		if first == "" {
+			first = got
+		}
+		if got != first || got != text(t, a.Result().URLs) {
+			t.Errorf("another order: %s, not %s", got, first)
+		}
+		if u := b.Result().URLs; *u[0].SitemapPriority != 0.8 || *u[0].Changefreq != "daily" || *u[1].SitemapPriority != 0.5 || u[1].Changefreq != nil || u[2].SitemapPriority != nil {
+			t.Errorf("%s", got)
+		}
+		// Later facts of a URL find what was said before.
+		b.Add(&Fact{Loc: []byte("https://www.mom.gov.sg/news/b"), Method: FromFeed, Lastmod: testNow})
+		if u := b.Result().URLs[0]; u.URL != "https://www.mom.gov.sg/news/b" || *u.SitemapPriority != 0.5 {
+			t.Errorf("after the feed: %+v", u)
+		}
+	}
+}
+
+// TestStateWithoutHints: states that were stored before there were hints are read.
+func TestStateWithoutHints(t *testing.T) {
+	a := ministry()
+	add(a, "https://www.mom.gov.sg/news/a", FromSitemap, testNow)
+	if stored := text(t, a.State()); strings.Contains(stored, "hint") {
+		t.Errorf("nothing is said, and stored: %s", stored)
+	}
+	a.Add(&Fact{Loc: []byte("https://www.mom.gov.sg/news/b"), Method: FromSitemap, Hint: SitemapHint("daily", 1)})
+	s := a.State()
+	for _, hints := range [][]byte{{0}, {0, 0, 0}, {0, 0xff}, {0, 0x0f}} {
+		s.Hints = hints
+		if _, err := Restore(s, Options{}); err == nil {
+			t.Errorf("hints %x are taken", hints)
+		}
+	}
+	s.Hints = nil
+	if _, err := Restore(s, Options{}); err != nil {
+		t.Error(err)
+	}
+}

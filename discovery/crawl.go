@@ -15,17 +15,11 @@ const (
 	maxKept      = 99
 )
 
-// Request is what the crawl wants to know next.
-type Request struct {
-	Method string // GET for the home page, else HEAD
-	URL    string
-}
-
-// Crawl decides which pages of one host to look at, breadth first: the home page, then pages that it
-// links to and pages that the patterns of the domain suggest. It wants only what robots.txt is known
-// to allow, and nothing that is known already. The caller fetches: it takes Next until there is none,
-// or until it has spent what it wants to spend, and tells each Answer. Pages worth keeping are added
-// to the Analyser.
+// Crawl decides which pages of one host to look at, breadth first: pages that the home page links to and
+// pages that the patterns of the domain suggest. It wants only what robots.txt is known to allow, and
+// nothing that is known already. The caller fetches, by HEAD: it takes Next until there is none, or until
+// it has spent what it wants to spend, and tells each Answer. Pages worth keeping are added to the
+// Analyser, at most maxURLsPerCategory of a type.
 type Crawl struct {
 	a        *Analyser
 	origin   string
@@ -34,27 +28,48 @@ type Crawl struct {
 	patterns []URLPattern
 	current  step
 	kept     int
+	ofClass  [len(types)]int // kept
 }
 
 // step is a page to look at.
 type step struct {
 	url    string
 	method Method
-	depth  int
+	depth  int // clicks from the home page
+	class  int // of its URL
 }
 
-// Crawl begins a crawl of the host of home, the URL of its home page, with what is known so far.
-func (a *Analyser) Crawl(home string) *Crawl {
+// Reply is what came of a request.
+type Reply struct {
+	Status       int // 0 for none
+	ContentType  string
+	URL          string    // where redirects led; "" is where it was sent
+	LastModified time.Time // zero when unknown
+	Links        []string  // absolute, of a body
+}
+
+// isPage reports whether a web page answered.
+func (r *Reply) isPage() bool {
+	media, _, _ := strings.Cut(r.ContentType, ";")
+	return r.Status >= 200 && r.Status <= 299 && strings.EqualFold(strings.TrimSpace(media), "text/html")
+}
+
+// Crawl begins a crawl of the host of home, the URL of its home page, with what is known so far and the
+// links of that page. Where it is none the patterns suggest where to begin.
+func (a *Analyser) Crawl(home string, r Reply) *Crawl {
 	c := &Crawl{a: a, taken: map[string]bool{}}
 	c.patterns, _ = a.patterns()
-	if valid, _ := a.canonical([]byte(home)); valid {
-		p := parsePage(string(a.buf))
-		c.origin = p.origin()
-		c.taken[p.url] = true
-		if c.allowed(p.url) {
-			c.queue = append(c.queue, step{url: p.url, method: FromLink})
-		}
+	valid, _ := a.canonical([]byte(home))
+	if !valid {
+		return c
 	}
+	p := parsePage(string(a.buf))
+	c.origin = p.origin()
+	c.taken[p.url] = true
+	if !r.isPage() {
+		r.Links = nil
+	}
+	c.extend(r.Links)
 	return c
 }
 
@@ -65,41 +80,58 @@ func (c *Crawl) allowed(url string) bool {
 }
 
 // Next gives the next page to request, if there is one.
-func (c *Crawl) Next() (Request, bool) {
-	if len(c.queue) == 0 || c.kept >= maxKept {
-		return Request{}, false
-	}
-	c.current, c.queue = c.queue[0], c.queue[1:]
-	if c.current.depth == 0 {
-		return Request{Method: "GET", URL: c.current.url}, true
-	}
-	return Request{Method: "HEAD", URL: c.current.url}, true
-}
-
-// Answer tells what came of the last request: its status, 0 for none, its Content-Type, and the
-// absolute links of the page if it has a body. Only web pages count.
-func (c *Crawl) Answer(status int, contentType string, links []string) {
-	media, _, _ := strings.Cut(contentType, ";")
-	if status < 200 || status > 299 || !strings.EqualFold(strings.TrimSpace(media), "text/html") {
-		return
-	}
-	if c.current.depth > 0 {
-		if class, confidence := c.a.classifier.likely(c.current.url); crawlRelevance(types[class], confidence) > MinRelevance {
-			c.kept++
-			c.a.Add(&Fact{Loc: []byte(c.current.url), Method: c.current.method})
+func (c *Crawl) Next() (url string, ok bool) {
+	for len(c.queue) > 0 && c.kept < maxKept {
+		c.current, c.queue = c.queue[0], c.queue[1:]
+		if !c.full(c.current.class) {
+			return c.current.url, true
 		}
 	}
-	if c.current.depth < maxCrawlDepth {
-		c.extend(links)
+	return "", false
+}
+
+// full reports whether enough pages of a class are kept.
+func (c *Crawl) full(class int) bool { return c.ofClass[class] >= maxURLsPerCategory }
+
+// Answer tells what came of the last request. Only web pages count. A redirect speaks for the page that
+// it led to, if that is worth as much as one that is asked for.
+func (c *Crawl) Answer(r Reply) {
+	if !r.isPage() {
+		return
 	}
+	at := c.current
+	if valid, _ := c.a.canonical([]byte(r.URL)); valid && string(c.a.buf) != at.url {
+		p, fresh := c.fresh(r.URL)
+		if !fresh || !c.allowed(p.url) {
+			return
+		}
+		c.taken[p.url] = true
+		at.url = p.url
+	}
+	class, relevance := c.relevance(at.url)
+	if relevance > MinRelevance && !c.full(class) {
+		c.kept++
+		c.ofClass[class]++
+		c.a.Add(&Fact{Loc: []byte(at.url), Method: at.method, Lastmod: r.LastModified})
+	}
+	if at.depth < maxCrawlDepth {
+		c.extend(r.Links)
+	}
+}
+
+// relevance is what a page is worth to the crawl by its URL.
+func (c *Crawl) relevance(url string) (class int, relevance float64) {
+	class, confidence := c.a.classifier.likely(url)
+	return class, crawlRelevance(types[class], confidence)
 }
 
 // extend queues up to newPerPage pages: the most relevant links, then what patterns suggest.
 func (c *Crawl) extend(links []string) {
 	type link struct {
-		url       string
+		step
 		relevance float64
 	}
+	depth := c.current.depth + 1
 	var found []link
 	listed := map[string]bool{}
 	for _, l := range links {
@@ -108,27 +140,26 @@ func (c *Crawl) extend(links []string) {
 			continue
 		}
 		listed[u] = true
-		class, confidence := c.a.classifier.likely(u)
-		if relevance := crawlRelevance(types[class], confidence); relevance > MinRelevance {
-			found = append(found, link{u, relevance})
+		if class, relevance := c.relevance(u); relevance > MinRelevance {
+			found = append(found, link{step{u, FromLink, depth, class}, relevance})
 		}
 	}
 	slices.SortFunc(found, func(x, y link) int {
 		return cmp.Or(cmp.Compare(y.relevance, x.relevance), strings.Compare(x.url, y.url))
 	})
 	added := 0
-	add := func(u string, m Method) {
-		if added < newPerPage && !c.taken[u] && c.allowed(u) {
+	add := func(s step) {
+		if !c.taken[s.url] && !c.full(s.class) && c.allowed(s.url) {
 			added++
-			c.taken[u] = true
-			c.queue = append(c.queue, step{u, m, c.current.depth + 1})
+			c.taken[s.url] = true
+			c.queue = append(c.queue, s)
 		}
 	}
 	for _, l := range found {
 		if added == newPerPage {
 			return
 		}
-		add(l.url, FromLink)
+		add(l.step)
 	}
 	for _, p := range c.patterns {
 		for _, path := range generate(p, c.a.o.Now) {
@@ -136,7 +167,8 @@ func (c *Crawl) extend(links []string) {
 				return
 			}
 			if u, ok := c.candidate(c.origin + path); ok {
-				add(u, Generated)
+				class, _ := c.relevance(u)
+				add(step{u, Generated, depth, class})
 			}
 		}
 	}
@@ -144,18 +176,22 @@ func (c *Crawl) extend(links []string) {
 
 // candidate gives the canonical form of a URL of the host that looks like a page and is not known yet.
 func (c *Crawl) candidate(url string) (string, bool) {
+	p, ok := c.fresh(url)
+	return p.url, ok && p.origin() == c.origin
+}
+
+// fresh takes a URL of the domain apart, and reports whether it looks like a page and is not known yet.
+func (c *Crawl) fresh(url string) (p page, ok bool) {
 	valid, inside := c.a.canonical([]byte(url))
 	if !valid || !inside || len(c.a.buf) > MaxURLLength || c.a.seen.find(keyOf(c.a.buf)) != nil {
-		return "", false
+		return p, false
 	}
-	p := parsePage(string(c.a.buf))
-	if c.taken[p.url] || p.origin() != c.origin || p.trapOf(c.a.o.Now) != noTrap || p.isLogin() {
-		return "", false
+	p = parsePage(string(c.a.buf))
+	if c.taken[p.url] || p.trapOf(c.a.o.Now) != noTrap || p.isLogin() {
+		return p, false
 	}
-	if e := p.extension(); e != "" && !pageExtensions[e] {
-		return "", false
-	}
-	return p.url, true
+	e := p.extension()
+	return p, e == "" || pageExtensions[e]
 }
 
 // generate gives the paths that a pattern suggests, most recent first: years and months around now;

@@ -9,8 +9,13 @@ import (
 	"time"
 )
 
-// TestCrawl: the home page by GET, all else by HEAD; breadth first; five new pages a page; nothing
-// that robots.txt forbids or does not speak of, nothing of other hosts, nothing known already.
+// htmlPage is a web page with links.
+func htmlPage(links ...string) Reply {
+	return Reply{Status: 200, ContentType: "text/html; charset=utf-8", Links: links}
+}
+
+// TestCrawl: breadth first; five new pages a page; nothing that robots.txt forbids or does not speak of,
+// nothing of other hosts, nothing known already.
 func TestCrawl(t *testing.T) {
 	asked := map[string]bool{} // what the analyser asked robots.txt for
 	rules := func(url string) (allowed, known bool) {
@@ -22,50 +27,42 @@ func TestCrawl(t *testing.T) {
 	}}
 	a := NewAnalyser(o)
 	add(a, "https://www.x.gov/news/known", FromSitemap, testNow)
-	c := a.Crawl("https://www.x.gov")
-	var requests []Request
+	c := a.Crawl("https://www.x.gov", htmlPage(
+		"https://www.x.gov/news/secret", "https://www.x.gov/news/known", "https://data.x.gov/news", "https://www.y.gov/news",
+		"https://www.x.gov/news/a#top", "https://www.x.gov/news/a", "https://www.x.gov/news/report.pdf", "https://www.x.gov/login",
+		"https://www.x.gov/press-releases", "https://www.x.gov/contact", "javascript:void(0)", "https://www.x.gov/",
+	))
+	var requests []string
 	for {
-		r, ok := c.Next()
+		u, ok := c.Next()
 		if !ok {
 			break
 		}
-		requests = append(requests, r)
-		if allowed, known := rules(r.URL); !allowed || !known {
-			t.Errorf("%s is forbidden", r.URL)
+		requests = append(requests, u)
+		if allowed, known := rules(u); !allowed || !known {
+			t.Errorf("%s is forbidden", u)
 		}
-		if !asked[r.URL] {
-			t.Errorf("robots.txt was not asked for %s", r.URL)
+		if !asked[u] {
+			t.Errorf("robots.txt was not asked for %s", u)
 		}
 		switch {
-		case r.Method == "GET":
-			c.Answer(200, "text/html; charset=utf-8", []string{
-				"https://www.x.gov/news/secret", "https://www.x.gov/news/known", "https://data.x.gov/news", "https://www.y.gov/news",
-				"https://www.x.gov/news/a#top", "https://www.x.gov/news/a", "https://www.x.gov/news/report.pdf", "https://www.x.gov/login",
-				"https://www.x.gov/press-releases", "https://www.x.gov/contact", "javascript:void(0)",
-			})
-		case strings.HasSuffix(r.URL, "/news/a"):
-			c.Answer(404, "text/html", nil)
-		case strings.HasSuffix(r.URL, "/press-releases"):
-			c.Answer(200, "text/html", []string{"https://www.x.gov/news/from-a-head"})
+		case strings.HasSuffix(u, "/news/a"):
+			c.Answer(Reply{Status: 404, ContentType: "text/html"})
+		case strings.HasSuffix(u, "/press-releases"):
+			c.Answer(htmlPage("https://www.x.gov/news/from-a-head"))
 		default:
-			c.Answer(200, "application/pdf", nil)
+			c.Answer(Reply{Status: 200, ContentType: "application/pdf"})
 		}
 	}
-	if requests[0] != (Request{"GET", "https://www.x.gov/"}) || slices.ContainsFunc(requests[1:], func(r Request) bool { return r.Method != "HEAD" }) {
-		t.Errorf("%v", requests)
-	}
-	want := []string{"https://www.x.gov/", "https://www.x.gov/news/a", "https://www.x.gov/press-releases"}
-	var first []string
-	for _, r := range requests {
-		first = append(first, r.URL)
-	}
-	slices.Sort(first[1:3])
-	if !reflect.DeepEqual(first[:3], want) {
+	want := []string{"https://www.x.gov/news/a", "https://www.x.gov/press-releases"}
+	first := slices.Clone(requests[:2])
+	slices.Sort(first)
+	if !reflect.DeepEqual(first, want) {
 		t.Errorf("%v, want first %v", first, want)
 	}
 	// Home gives five, of which two are links; the one page that was kept gives its link and four more.
-	if len(requests) > 1+5+5 || !slices.Contains(first, "https://www.x.gov/press-releases/2026") {
-		t.Errorf("%v", first)
+	if len(requests) > 5+5 || !slices.Contains(requests, "https://www.x.gov/press-releases/2026") {
+		t.Errorf("%v", requests)
 	}
 	var kept []string
 	for _, u := range a.Result().URLs {
@@ -85,29 +82,154 @@ func TestCrawlForbidden(t *testing.T) {
 		"forbidden": func(string) (bool, bool) { return false, true },
 	} {
 		a := NewAnalyser(Options{Domain: "x.gov", Now: testNow, Robots: robots})
-		if r, ok := a.Crawl("https://www.x.gov/").Next(); ok {
+		if r, ok := a.Crawl("https://www.x.gov/", htmlPage("https://www.x.gov/news/a")).Next(); ok {
 			t.Errorf("%s: wants %v", name, r)
+		}
+	}
+}
+
+// open lets everything be requested.
+func open(string) (allowed, known bool) { return true, true }
+
+// TestCrawlFromPatterns: a site whose home page is none is looked at where raw URLs and sitemaps suggest.
+func TestCrawlFromPatterns(t *testing.T) {
+	for name, home := range map[string]Reply{
+		"missing":   {Status: 404, ContentType: "text/html", Links: []string{"https://x.com/news/of-the-error-page"}},
+		"no page":   {Status: 200, ContentType: "application/json"},
+		"forbidden": {},
+	} {
+		a := NewAnalyser(Options{Domain: "x.com", Now: testNow, Robots: func(url string) (bool, bool) {
+			return url != "https://x.com/" && !strings.Contains(url, "/private"), strings.HasPrefix(url, "https://x.com/")
+		}})
+		for i := range 4 {
+			add(a, fmt.Sprintf("https://x.com/press-releases/2024/release-%d-of-the-year", i), FromResearch, time.Time{})
+			add(a, fmt.Sprintf("https://x.com/private/news/2024/story-%d-of-the-year", i), FromResearch, time.Time{})
+		}
+		c := a.Crawl("https://x.com/", home)
+		var requests []string
+		for u, ok := c.Next(); ok; u, ok = c.Next() {
+			requests = append(requests, u)
+			c.Answer(htmlPage())
+		}
+		if len(requests) == 0 || len(requests) > 10 || requests[0] != "https://x.com/press-releases/2026" {
+			t.Errorf("%s: %v", name, requests)
+		}
+		if m := a.Result().URLs; !slices.ContainsFunc(m, func(u DiscoveredURL) bool {
+			return u.URL == "https://x.com/press-releases/2026" && u.Method == Generated
+		}) {
+			t.Errorf("%s: the page found by a pattern is not kept", name)
+		}
+	}
+}
+
+// TestCrawlRedirected: what answers is what was redirected to.
+func TestCrawlRedirected(t *testing.T) {
+	for led, want := range map[string]string{
+		"":                                     "https://www.x.gov/press-releases",
+		"https://www.x.gov/press-releases":     "https://www.x.gov/press-releases",
+		"https://www.X.gov/newsroom/releases#": "https://www.x.gov/newsroom/releases",
+		"https://x.gov/newsroom/releases":      "https://x.gov/newsroom/releases",
+		"https://data.x.gov/press-releases":    "", // nothing is known of its robots.txt
+		"https://www.x.gov/secret/releases":    "",
+		"https://www.x.gov/":                   "",
+		"https://www.x.gov/login":              "",
+		"https://www.x.gov/news/known":         "", // known already
+		"https://elsewhere.example/news":       "",
+	} {
+		a := NewAnalyser(Options{Domain: "x.gov", Now: testNow, Robots: func(url string) (bool, bool) {
+			return !strings.Contains(url, "/secret"), !strings.HasPrefix(url, "https://data.")
+		}})
+		add(a, "https://www.x.gov/news/known", FromSitemap, testNow)
+		c := a.Crawl("https://www.x.gov/", htmlPage("https://www.x.gov/press-releases"))
+		if u, ok := c.Next(); !ok || u != "https://www.x.gov/press-releases" {
+			t.Fatal(u, ok)
+		}
+		r := htmlPage()
+		r.URL = led
+		c.Answer(r)
+		got, stats := "", a.Result().Stats
+		for _, u := range a.Result().URLs {
+			if u.Method == FromLink {
+				got = u.URL
+			}
+		}
+		if got != want || stats.Excluded.External > 0 {
+			t.Errorf("%s: kept %q, want %q; %d counted as external", led, got, want, stats.Excluded.External)
+		}
+	}
+}
+
+// TestCrawlLastModified: the date of a page that was looked at counts for its timeliness.
+func TestCrawlLastModified(t *testing.T) {
+	for _, c := range []struct {
+		at   time.Time
+		want float64
+	}{{ago(2 * day), 0.8}, {ago(60 * day), 0.4}, {time.Time{}, timeliness(time.Time{}, testNow)}, {testNow.Add(100 * day), timeliness(time.Time{}, testNow)}} {
+		a := NewAnalyser(Options{Domain: "x.gov", Now: testNow, Robots: open})
+		crawl := a.Crawl("https://x.gov/", htmlPage("https://x.gov/press-releases"))
+		crawl.Next()
+		r := htmlPage()
+		r.LastModified = c.at
+		crawl.Answer(r)
+		if u := a.Result().URLs; len(u) != 1 || u[0].NewsValue.Timeliness != c.want {
+			t.Errorf("%v: %+v, want %v", c.at, u, c.want)
 		}
 	}
 }
 
 // TestCrawlEnds: a site where every page is new cannot keep the crawl going.
 func TestCrawlEnds(t *testing.T) {
-	a := NewAnalyser(Options{Domain: "x.gov", Now: testNow, Robots: func(string) (bool, bool) { return true, true }})
-	c := a.Crawl("https://x.gov/")
+	a := NewAnalyser(Options{Domain: "x.gov", Now: testNow, Robots: open})
+	sections := []string{"news", "press-releases", "policies", "reports", "statistics"}
+	links := func(n int) (list []string) {
+		for i := range 50 {
+			list = append(list, fmt.Sprintf("https://x.gov/%s/story-%d-%d", sections[i%5], n, i))
+		}
+		return list
+	}
+	c := a.Crawl("https://x.gov/", htmlPage(links(0)...))
 	n := 0
 	for ; n < 1000; n++ {
 		if _, ok := c.Next(); !ok {
 			break
 		}
-		var links []string
-		for i := range 50 {
-			links = append(links, fmt.Sprintf("https://x.gov/news/story-%d-%d", n, i))
-		}
-		c.Answer(200, "text/html", links)
+		c.Answer(htmlPage(links(n + 1)...))
 	}
-	if n != 1+5+25 {
+	if n < maxURLsPerCategory || n > 5+25 {
 		t.Errorf("%d requests", n)
+	}
+}
+
+// TestCrawlCategories: of one category the crawl keeps no more than the contract recommends, and asks for
+// no more; there is room for others still.
+func TestCrawlCategories(t *testing.T) {
+	a := NewAnalyser(Options{Domain: "x.com", Now: testNow, Robots: open})
+	c := a.Crawl("https://x.com/", htmlPage())
+	keep := func(kind string, n int) (asked int) {
+		var links []string
+		for i := range n {
+			links = append(links, fmt.Sprintf("https://x.com/%s/story-of-the-day-%d", kind, i))
+		}
+		for len(links) > 0 {
+			c.extend(links[:min(len(links), newPerPage)])
+			links = links[min(len(links), newPerPage):]
+			for _, ok := c.Next(); ok; _, ok = c.Next() {
+				asked++
+				c.Answer(htmlPage())
+				c.current = step{}
+			}
+		}
+		return asked
+	}
+	if asked := keep("news", 30); asked != maxURLsPerCategory {
+		t.Errorf("%d pages of news were asked for", asked)
+	}
+	if asked := keep("press-releases/2025", 3); asked != 3 {
+		t.Errorf("%d press releases were asked for", asked)
+	}
+	d := a.Result()
+	if n := d.Categories[News].Count; n != d.Strategy.MaxURLsPerCategory {
+		t.Errorf("%d pages of news, the limit is %d", n, d.Strategy.MaxURLsPerCategory)
 	}
 }
 
@@ -149,10 +271,9 @@ func TestCrawlManyLinks(t *testing.T) {
 		}
 		least := time.Hour
 		for range 3 {
-			c := NewAnalyser(Options{Domain: "x.gov", Now: testNow, Robots: func(string) (bool, bool) { return true, true }}).Crawl("https://x.gov/")
-			c.Next()
+			a := NewAnalyser(Options{Domain: "x.gov", Now: testNow, Robots: open})
 			began := time.Now()
-			c.Answer(200, "text/html", links)
+			c := a.Crawl("https://x.gov/", htmlPage(links...))
 			least = min(least, time.Since(began))
 			if len(c.queue) != newPerPage {
 				t.Fatalf("%d queued", len(c.queue))
@@ -171,14 +292,12 @@ func TestCrawlManyLinks(t *testing.T) {
 // against robots.txt, which may be slow.
 func TestCrawlAsksRobotsOfWhatItTakes(t *testing.T) {
 	asked := 0
-	c := NewAnalyser(Options{Domain: "x.gov", Now: testNow, Robots: func(string) (bool, bool) { asked++; return true, true }}).Crawl("https://x.gov/")
-	c.Next()
-	asked = 0
+	a := NewAnalyser(Options{Domain: "x.gov", Now: testNow, Robots: func(string) (bool, bool) { asked++; return true, true }})
 	var links []string
 	for i := range 1_000 {
 		links = append(links, fmt.Sprintf("https://x.gov/news/a-story-%d", i))
 	}
-	c.Answer(200, "text/html", links)
+	c := a.Crawl("https://x.gov/", htmlPage(links...))
 	if len(c.queue) != newPerPage || asked > 2*newPerPage {
 		t.Errorf("%d queued, robots.txt asked %d times", len(c.queue), asked)
 	}

@@ -22,8 +22,13 @@ type DiscoveredURL struct {
 	Classification Classification `json:"classification"`
 	NewsValue      NewsValue      `json:"news_value"`
 	Method         Method         `json:"discovery_method"`
-	Priority       float64        `json:"priority_score"` // 0 to 1
-	Action         Action         `json:"recommended_action"`
+	ParentCategory string         `json:"parent_category"` // the first segment of its path, "root" for none
+	// What sitemaps say of it: one of the protocol's words, and from 0 to 1 (0.5 where they say nothing);
+	// null when none lists it.
+	Changefreq      *string  `json:"changefreq"`
+	SitemapPriority *float64 `json:"sitemap_priority"`
+	Priority        float64  `json:"priority_score"` // 0 to 1
+	Action          Action   `json:"recommended_action"`
 }
 
 // URLPattern is what several URLs have in common, with placeholders such as {year} and {slug} for

@@ -90,7 +90,7 @@ func (s *source) entry(c *Classifier, now time.Time) EntryPoint {
 	if e.ContentType != nil {
 		t = *e.ContentType
 	}
-	e.IntervalMinutes = intervalMinutes(frequency(s.newest, now, t))
+	e.IntervalMinutes = intervalMinutes(frequency(s.newest, now, t, 0))
 	if s.Method == SitemapEntry {
 		e.Confidence = sitemapConfidence(s.Read)
 		return e

@@ -1,6 +1,7 @@
 package discovery
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"time"
@@ -11,10 +12,11 @@ const minDates = 5
 
 // frequency tells how often pages change by the dates of their last changes: seconds since 1970,
 // ascending, each once, all plausible. Equal dates are one, because a site that stamps all pages
-// alike says nothing of any. With fewer than minDates, the type of the pages decides.
-func frequency(dates []uint32, now time.Time, t Type) Frequency {
+// alike says nothing of any. With fewer than minDates, what a sitemap says of the page decides, or else
+// its type.
+func frequency(dates []uint32, now time.Time, t Type, h Hint) Frequency {
 	if len(dates) < minDates {
-		return usualFrequency(t)
+		return cmp.Or(h.frequency(), usualFrequency(t))
 	}
 	if newest := time.Unix(int64(dates[len(dates)-1]), 0); now.Sub(newest) > 2*365*day {
 		return Static

@@ -63,6 +63,14 @@ func parsePage(url string) (p page) {
 
 func (p *page) parts() []string { return p.segments[:min(p.depth, len(p.segments))] }
 
+// parentCategory is the part of the site that a page belongs to: the first segment of its path.
+func (p *page) parentCategory() string {
+	if p.depth == 0 {
+		return "root"
+	}
+	return p.segments[0]
+}
+
 // origin is the scheme and host that a robots.txt holds for.
 func (p *page) origin() string {
 	return p.url[:p.hostAt+strings.IndexByte(p.url[p.hostAt:], '/')]

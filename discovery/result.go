@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"github.com/newsfork/seed-engine/contract"
 )
 
 // Bounds of what a document says of patterns.
@@ -39,7 +41,9 @@ func (a *Analyser) Result() Discovery {
 			continue
 		}
 		p := parsePage(c.url)
-		best.offer(a.assess(&p, c.rank, c.lastmod))
+		assessed := a.assess(&p, c.rank, c.lastmod)
+		assessed.hint = c.hint
+		best.offer(assessed)
 	}
 	frequencies := a.frequencies(best.list, false)
 	for i := range best.list {
@@ -85,7 +89,12 @@ func (a *Analyser) discovered(c *candidate, f Frequency) DiscoveredURL {
 		Classification: a.classifier.Classify(c.url),
 		NewsValue:      a.value(&p, types[c.class], c.lastmod),
 		Method:         methods[c.rank],
+		ParentCategory: p.parentCategory(),
+		Changefreq:     contract.Text(c.hint.changefreq()),
 		Priority:       float64(c.priority) / 1000,
+	}
+	if said, ok := c.hint.priority(); ok {
+		d.SitemapPriority = &said
 	}
 	d.NewsValue.Frequency = f
 	d.Action = action(d.Priority, types[c.class], p.isLogin())
@@ -122,7 +131,7 @@ func (a *Analyser) frequencies(list []candidate, below bool) []Frequency {
 	}
 	frequencies := make([]Frequency, len(list))
 	for i := range list {
-		frequencies[i] = frequency(dates[nodes[i]], a.o.Now, types[list[i].class])
+		frequencies[i] = frequency(dates[nodes[i]], a.o.Now, types[list[i].class], list[i].hint)
 	}
 	return frequencies
 }

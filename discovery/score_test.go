@@ -217,7 +217,7 @@ func TestFrequency(t *testing.T) {
 		{"few dates, report", nil, Report, Quarterly, 20_160},
 		{"few dates, other", nil, About, Irregular, 4320},
 	} {
-		got := frequency(c.dates, testNow, c.t)
+		got := frequency(c.dates, testNow, c.t, 0)
 		if got != c.want || intervalMinutes(got) != c.minutes {
 			t.Errorf("%s: %s, %d minutes; want %s, %d", c.name, got, intervalMinutes(got), c.want, c.minutes)
 		}

@@ -15,6 +15,7 @@ type known struct {
 	lastmod uint32 // seconds since 1970, 0 when unknown
 	rank    uint8  // rankOf its method, 0 when it was excluded
 	class   uint8  // index of types
+	hint    Hint   // of sitemaps
 	node    nodeID // of its pattern
 }
 
@@ -89,9 +90,8 @@ func (s *seen) all(fn func(*known)) {
 	}
 }
 
-// encode writes the table in the order of keys, about 12 bytes an entry. renumbered gives the number
-// under which a node is stored.
-func (s *seen) encode(renumbered func(nodeID) uint64) []byte {
+// ordered are the keys of the table, ascending.
+func (s *seen) ordered() []uint64 {
 	order := make([]uint64, 0, s.count)
 	for _, k := range s.keys {
 		if k != 0 {
@@ -99,9 +99,48 @@ func (s *seen) encode(renumbered func(nodeID) uint64) []byte {
 		}
 	}
 	slices.Sort(order)
+	return order
+}
+
+// encodeHints writes the hints in the order of keys, nothing when there are none.
+func (s *seen) encodeHints() []byte {
+	b := make([]byte, 0, s.count)
+	some := Hint(0)
+	for _, key := range s.ordered() {
+		h := s.find(key).hint
+		some |= h
+		b = append(b, byte(h))
+	}
+	if some == 0 {
+		return nil
+	}
+	return b
+}
+
+// decodeHints reads what encodeHints wrote.
+func (s *seen) decodeHints(b []byte) error {
+	if len(b) == 0 {
+		return nil
+	}
+	if len(b) != s.count {
+		return errDamaged
+	}
+	for i, key := range s.ordered() {
+		h := Hint(b[i])
+		if !h.valid() {
+			return errDamaged
+		}
+		s.find(key).hint = h
+	}
+	return nil
+}
+
+// encode writes the table in the order of keys, about 12 bytes an entry. renumbered gives the number
+// under which a node is stored.
+func (s *seen) encode(renumbered func(nodeID) uint64) []byte {
 	b := make([]byte, 0, 12*s.count)
 	previous := uint64(0)
-	for _, key := range order {
+	for _, key := range s.ordered() {
 		k := s.find(key)
 		b = binary.AppendUvarint(b, key-previous)
 		b = append(b, k.rank<<5|k.class)

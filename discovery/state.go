@@ -19,8 +19,9 @@ type State struct {
 	Domain   string             `json:"domain"`
 	Now      time.Time          `json:"now"` // when the domain was collected; ages stay as they were then
 	Context  Context            `json:"context"`
-	Seen     []byte             `json:"seen"`  // see seen.encode
-	Nodes    []StateNode        `json:"nodes"` // the tree of patterns; parents before children, children by token
+	Seen     []byte             `json:"seen"`            // see seen.encode
+	Hints    []byte             `json:"hints,omitempty"` // Hint of each URL of Seen; absent when no sitemap says anything
+	Nodes    []StateNode        `json:"nodes"`           // the tree of patterns; parents before children, children by token
 	Top      []StateURL         `json:"top"`
 	Listings []StateURL         `json:"listings"`
 	Classes  map[Type]StateType `json:"classes"`
@@ -44,6 +45,7 @@ type StateURL struct {
 	URL     string `json:"url"`
 	Lastmod uint32 `json:"lastmod"` // seconds since 1970, 0 when unknown
 	Method  Method `json:"method"`
+	Hint    Hint   `json:"hint,omitempty"`
 }
 
 // StateType sums up the URLs of one type.
@@ -71,6 +73,7 @@ func (a *Analyser) State() *State {
 			}
 			return uint64(number[n]) + 1
 		}),
+		Hints: a.seen.encodeHints(),
 		Nodes: nodes,
 		Top:   storeURLs(a.top.list), Listings: storeURLs(a.listings.list),
 		Classes: map[Type]StateType{}, Stats: a.stats,
@@ -97,7 +100,7 @@ func (a *Analyser) State() *State {
 func storeURLs(list []candidate) []StateURL {
 	stored := make([]StateURL, len(list))
 	for i, c := range list {
-		stored[i] = StateURL{c.url, c.lastmod, methods[c.rank]}
+		stored[i] = StateURL{c.url, c.lastmod, methods[c.rank], c.hint}
 	}
 	return stored
 }
@@ -129,6 +132,9 @@ func Restore(s *State, o Options) (*Analyser, error) {
 	err := a.seen.decode(s.Seen, func(number uint64) (nodeID, bool) {
 		return nodeID(number) - 1, number <= uint64(len(s.Nodes))
 	})
+	if err == nil {
+		err = a.seen.decodeHints(s.Hints)
+	}
 	if err != nil {
 		return damaged(err)
 	}
@@ -166,7 +172,11 @@ func (a *Analyser) restoreURLs(stored []StateURL, offer func(*page, candidate)) 
 			if a.ruledOut(p.url) {
 				continue
 			}
-			offer(&p, a.estimate(&p, rankOf(u.Method), u.Lastmod))
+			c := a.estimate(&p, rankOf(u.Method), u.Lastmod)
+			if u.Hint.valid() {
+				c.hint = u.Hint
+			}
+			offer(&p, c)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package discovery
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 )
@@ -11,11 +12,13 @@ type candidate struct {
 	lastmod  uint32
 	rank     uint8
 	class    uint8
+	hint     Hint
 	priority int // thousandths
 	order    int // what its list is sorted by
 }
 
-// top keeps the candidates of highest order, ties in the order of URLs. What a URL is worth only
+// top keeps the candidates of highest order, ties by the priority that a sitemap states, then in the order
+// of URLs. What a URL is worth only
 // grows while facts come in, so one that fell out needs no memory of it.
 type top struct {
 	limit int
@@ -26,7 +29,7 @@ func better(a, b candidate) int {
 	if a.order != b.order {
 		return b.order - a.order
 	}
-	return strings.Compare(a.url, b.url)
+	return cmp.Or(int(b.hint&0x0f)-int(a.hint&0x0f), strings.Compare(a.url, b.url))
 }
 
 // offer takes c in, in place of what is known of its URL, if it is good enough.
