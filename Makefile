@@ -21,10 +21,11 @@ node_modules/.ready: package-lock.json
 	@touch $@
 
 # The race detector leaves out SQLite, a C program of one thread translated to Go: it finds nothing
-# there, and makes each database of the tests 25 times slower.
+# there, and makes each database of the tests 25 times slower. Tests on workerd wait half of their time,
+# so two files run at once.
 test: build lint browser
 	go test -race -gcflags='github.com/ncruces/go-sqlite3-wasm/...=-race=false' ./...
-	$(node) --test --test-concurrency=1 "test/**/*.test.mjs" "sample/**/*.test.mjs"
+	$(node) --test --test-concurrency=2 "test/**/*.test.mjs" "sample/**/*.test.mjs"
 
 # Debian's Chromium for the dashboard's tests. Where it cannot be installed they are skipped, but not
 # with CI=true.

@@ -3,7 +3,7 @@
 // The output directory then holds the compiled program (app.wasm), the support code that belongs to
 // the Go version which compiled it (wasm_exec.js), the entry module and the pool.
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -43,11 +43,13 @@ const notInlined = [
   ...["contract", "handlers", "ledger", "orchestrator", "queues", "reconcile", "alarms", "settings"].map((room) => `${project}/${room}`),
 ];
 
-/** Compiles the Go package in dir for WebAssembly. */
+/** Compiles the Go package in dir for WebAssembly. Who reads the file meanwhile sees the one before. */
 export function compile(dir, file) {
+  const next = `${file}.${process.pid}`;
   const env = { ...process.env, GOOS: "js", GOARCH: "wasm" };
   const plain = notInlined.map((packages) => `-gcflags=${packages}=-l`);
-  execFileSync("go", ["build", "-trimpath", "-ldflags=-s -w", "-tags=nethttpomithttp2", ...plain, "-o", file, "."], { cwd: dir, env, stdio: "inherit" });
+  execFileSync("go", ["build", "-trimpath", "-ldflags=-s -w", "-tags=nethttpomithttp2", ...plain, "-o", next, "."], { cwd: dir, env, stdio: "inherit" });
+  renameSync(next, file);
 }
 
 /** Compiles the Go package in dir and puts a complete Worker into out. */

@@ -4,12 +4,12 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { fixture, raw, root, startEngine, until } from "./engine.mjs";
 
-const web = { name: "anysite", main: `${root}/test/e2e/anysite.mjs`, compatibility_date: "2026-11-01" };
+const web = { name: "anysite", main: `${root}/test/workers/anysite.mjs`, compatibility_date: "2026-11-01" };
 const table = /^## Cost$(.*?)^## /ms.exec(fixture("docs/operations.md").toString())[1];
 const documented = (row) => Number(new RegExp(`^\\| ${row} \\| (\\d+)`, "m").exec(table)?.[1]);
 
 let engine;
-before(async () => (engine = await startEngine({ web, change: (config) => ({ ...config, main: `${root}/test/e2e/counting.mjs` }) })));
+before(async () => (engine = await startEngine({ web, change: (config) => ({ ...config, main: `${root}/test/workers/counting.mjs` }) })));
 after(() => engine?.close());
 
 const counted = async () => (await engine.worker.fetch("https://inside.invalid/")).json();

@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
-import { readFileSync, statSync } from "node:fs";
+import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
+import { setImmediate } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { build, supportCode } from "../../worker/build.mjs";
 
@@ -39,4 +41,25 @@ test("the output is complete, belongs to this Go version, and a second build lea
   assert.deepEqual(written(), before);
   assert.ok(program.equals(readFileSync(join(out, "app.wasm"))));
   assert.equal(readFileSync(join(out, "wasm_exec.js"), "utf8"), source);
+});
+
+test("who reads the output while another process builds it sees whole files", async () => {
+  build(join(here, "fixture"), out);
+  const file = join(out, "app.wasm");
+  const program = readFileSync(file);
+  const older = Buffer.concat([program, Buffer.from([0])]); // so that it is linked again
+  writeFileSync(file, older);
+  const script = `import { build } from ${JSON.stringify(new URL("../../worker/build.mjs", import.meta.url))}; build(${JSON.stringify(join(here, "fixture"))}, ${JSON.stringify(out)});`;
+  const builder = spawn(process.execPath, ["--input-type=module", "-e", script], { stdio: "inherit" });
+  const ended = once(builder, "exit");
+  let looks = 0;
+  for (; builder.exitCode === null; looks++) {
+    const seen = readFileSync(file);
+    assert.ok(seen.equals(program) || seen.equals(older), `a program that is half there: ${seen.length} of ${program.length} bytes`);
+    await setImmediate();
+  }
+  assert.deepEqual(await ended, [0, null]);
+  assert.ok(program.equals(readFileSync(file)));
+  assert.ok(looks > 20, `looked only ${looks} times`);
+  assert.deepEqual(readdirSync(out).filter((name) => name.startsWith("app.wasm")), ["app.wasm"]);
 });

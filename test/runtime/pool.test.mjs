@@ -324,7 +324,7 @@ test("a permit given to an event that ended without a word is passed on", async 
   await fixture.hangUp("/health", 200, { "x-test-no-wait-until": "1" });
   const began = Date.now();
   assert.equal(await fixture.text("/health"), "ok");
-  assert.ok(Date.now() - began < 4000);
+  assert.ok(Date.now() - began < 8000); // one that waits in vain is refused after 10 s
   assert.equal(await holder, "waited");
 });
 
