@@ -63,8 +63,8 @@ var mayImport = map[string][]string{
 	"ledger":       {"contract"},
 	"dataset":      {"contract"},
 	"robots":       {"contract"},
-	"sitemap":      {"contract", "markup"},
-	"feed":         {"contract", "sitemap"},
+	"sitemap":      {"markup"},
+	"feed":         {"markup", "sitemap"},
 	"discovery":    {"contract", "markup"},
 	"fetch":        {"contract", "markup", "robots"},
 	"orchestrator": {"contract", "r2"},
@@ -85,8 +85,8 @@ var mayImport = map[string][]string{
 	"r2/r2test":           {"contract", "r2"},
 
 	// Programs.
-	"main":                     {"alarms", "bindings", "contract", "engine", "handlers", "sitemap", "worker"},
-	"cmd/seedctl":              {"contract", "discovery", "orchestrator", "r2", "robots", "sitemap"},
+	"main":                     {"alarms", "bindings", "contract", "engine", "handlers", "markup", "worker"},
+	"cmd/seedctl":              {"contract", "discovery", "markup", "orchestrator", "r2", "robots", "sitemap"},
 	"discovery/train":          {"discovery/internal/lexicon", "discovery/internal/linear", "discovery/internal/urltext"},
 	"bench/runtime/health":     {},
 	"bench/runtime/pooled":     {"bench/runtime/health", "worker"},

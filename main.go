@@ -16,12 +16,12 @@ import (
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/engine"
 	"github.com/newsfork/seed-engine/handlers"
-	"github.com/newsfork/seed-engine/sitemap"
+	"github.com/newsfork/seed-engine/markup"
 	"github.com/newsfork/seed-engine/worker"
 )
 
 func main() {
-	sitemap.PlatformDecoder = bindings.Decoder
+	markup.PlatformDecoder = bindings.Decoder
 	e := engine.New(engine.Platform{
 		Bucket:    bindings.NewBucket("DATASETS_BUCKET"),
 		Seeds:     bindings.NewProducer("SEED_QUEUE"),

@@ -11,6 +11,7 @@ import (
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/discovery"
 	"github.com/newsfork/seed-engine/fetch"
+	"github.com/newsfork/seed-engine/markup"
 	"github.com/newsfork/seed-engine/r2"
 	"github.com/newsfork/seed-engine/robots"
 	"github.com/newsfork/seed-engine/sitemap"
@@ -121,7 +122,7 @@ func reply(a *fetch.Answer) discovery.Reply {
 func pageLinks(page []byte, base string) []string {
 	var links []string
 	for i := 0; ; {
-		t, next := sitemap.NextTag(page, i)
+		t, next := markup.NextTag(page, i)
 		if next < 0 {
 			return links
 		}
@@ -129,7 +130,7 @@ func pageLinks(page []byte, base string) []string {
 		if t.Closing || !t.Is("a") {
 			continue
 		}
-		if u, ok := sitemap.Resolve(base, []byte(t.Attr("href"))); ok {
+		if u, ok := markup.Resolve(base, []byte(t.Attr("href"))); ok {
 			links = append(links, u)
 		}
 	}

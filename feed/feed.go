@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/newsfork/seed-engine/markup"
 	"github.com/newsfork/seed-engine/sitemap"
 	"github.com/tidwall/gjson"
 )
@@ -100,12 +101,12 @@ func parseJSON(r io.Reader, base string, o sitemap.Options, fn func(*Item)) (f F
 		f.Items++
 		var i Item
 		for _, name := range []string{"date_modified", "date_published"} {
-			if t, ok := sitemap.ParseDate([]byte(v.Get(name).Str)); ok {
+			if t, ok := markup.ParseDate([]byte(v.Get(name).Str)); ok {
 				i.Date = t
 				break
 			}
 		}
-		if i.Date.After(f.Newest) && sitemap.Plausible(i.Date, o.Now) {
+		if i.Date.After(f.Newest) && markup.Plausible(i.Date, o.Now) {
 			f.Newest = i.Date
 		}
 		if link := itemLink(v, base); link != "" && fn != nil {
@@ -120,11 +121,11 @@ func parseJSON(r io.Reader, base string, o sitemap.Options, fn func(*Item)) (f F
 // itemLink is the page of an item: its url, else what it links to, else its id if that is a URL.
 func itemLink(item gjson.Result, base string) string {
 	for _, name := range []string{"url", "external_url"} {
-		if u, ok := sitemap.Resolve(base, []byte(item.Get(name).Str)); ok {
+		if u, ok := markup.Resolve(base, []byte(item.Get(name).Str)); ok {
 			return u
 		}
 	}
-	u, _ := sitemap.Resolve("", []byte(item.Get("id").Str))
+	u, _ := markup.Resolve("", []byte(item.Get("id").Str))
 	return u
 }
 

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/newsfork/seed-engine/sitemap"
+	"github.com/newsfork/seed-engine/markup"
 )
 
 // maxHead is how much of a page is searched for links, in bytes. Heads are seldom a tenth of it.
@@ -37,7 +37,7 @@ func Links(page []byte, base string) []Candidate {
 	listed := map[string]bool{}
 	rebased := false
 	for i := 0; ; {
-		t, next := sitemap.NextTag(page, i)
+		t, next := markup.NextTag(page, i)
 		if next < 0 || t.Closing && t.Is("head") || t.Is("body") {
 			break
 		}
@@ -47,12 +47,12 @@ func Links(page []byte, base string) []Candidate {
 		case t.Is("script"), t.Is("style"), t.Is("title"), t.Is("noscript"), t.Is("template"):
 			i = behind(page, i, t.Name)
 		case t.Is("base") && !rebased:
-			if u, ok := sitemap.Resolve(base, []byte(t.Attr("href"))); ok {
+			if u, ok := markup.Resolve(base, []byte(t.Attr("href"))); ok {
 				base, rebased = u, true
 			}
 		case t.Is("link"):
 			kind := declared(&t)
-			u, ok := sitemap.Resolve(base, []byte(t.Attr("href")))
+			u, ok := markup.Resolve(base, []byte(t.Attr("href")))
 			if kind == "" || !ok || listed[u] {
 				continue
 			}
@@ -83,7 +83,7 @@ func behind(page []byte, i int, name []byte) int {
 }
 
 // declared returns the kind of feed that a link declares, or "".
-func declared(link *sitemap.Tag) Kind {
+func declared(link *markup.Tag) Kind {
 	rel := strings.Fields(strings.ToLower(link.Attr("rel")))
 	if !slices.Contains(rel, "alternate") && !slices.Contains(rel, "feed") || slices.Contains(rel, "stylesheet") {
 		return ""

@@ -98,13 +98,3 @@ func BenchmarkParse(b *testing.B) {
 		})
 	}
 }
-
-func BenchmarkParseDate(b *testing.B) {
-	for _, s := range []string{"2026-02-09T18:30:00+00:00", "Thu, 05 Jan 2017 12:34:51 +0000"} {
-		b.Run(s, func(b *testing.B) {
-			for range b.N {
-				ParseDate([]byte(s))
-			}
-		})
-	}
-}

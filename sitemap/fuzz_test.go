@@ -9,6 +9,8 @@ import (
 	"testing"
 	"testing/iotest"
 	"unicode/utf8"
+
+	"github.com/newsfork/seed-engine/markup"
 )
 
 // FuzzParse holds the parser to its promises on any bytes: no panic, the same result however the
@@ -40,11 +42,11 @@ func FuzzParse(f *testing.F) {
 			if e.News.Title != nil {
 				titles++
 			}
-			if _, ok := parseLocation(e.Loc); !ok {
+			if _, ok := markup.ParseLocation(e.Loc); !ok {
 				t.Errorf("loc %q", e.Loc)
 			}
 			for _, text := range [][]byte{e.Loc, e.Title, e.News.Title, e.News.Name, e.News.Language} {
-				if !utf8.Valid(text) || len(text) > 4*maxField || !bytes.Equal(text, trim(text)) {
+				if !utf8.Valid(text) || len(text) > 4*maxField || !bytes.Equal(text, markup.Trim(text)) {
 					t.Errorf("text %q", text)
 				}
 			}
@@ -63,23 +65,6 @@ func FuzzParse(f *testing.F) {
 			if s, err := Parse(r, base, o, nil); err != nil || fmt.Sprint(s) != fmt.Sprint(whole) {
 				t.Errorf("in pieces: %+v, want %+v", s, whole)
 			}
-		}
-	})
-}
-
-// FuzzGuess holds the detection of charsets to the names it may give.
-func FuzzGuess(f *testing.F) {
-	f.Add([]byte("\xc1\xa4\xba\xce, \xbb\xf5\xb7\xce\xbf\xee"))
-	f.Add([]byte("<?xml encoding="))
-	f.Fuzz(func(t *testing.T, b []byte) {
-		name := guess(b)
-		if known, enc := charset(name); known != name || (enc == nil) != (name == utf8Name) {
-			t.Errorf("guessed %q", name)
-		}
-		xmlEncoding(b)
-		charsetParam(string(b))
-		if good, bad := countUTF8(b); utf8.Valid(b) && bad > 0 || good+bad > len(b) {
-			t.Errorf("%d and %d of %d bytes", good, bad, len(b))
 		}
 	})
 }

@@ -3,17 +3,16 @@ package sitemap
 import (
 	"bytes"
 	"time"
-	"unicode"
 	"unicode/utf8"
 
-	"golang.org/x/text/encoding/charmap"
+	"github.com/newsfork/seed-engine/markup"
 )
 
 // parser turns the tags and text of a document into entries. What the tags mean is decided by their
 // local names and by where they stand; namespaces only help, since they are so often wrong.
 type parser struct {
 	fn   func(*Entry)
-	base location
+	base markup.Location
 	now  time.Time
 	sum  Summary
 	last []byte // loc of the last page
@@ -39,7 +38,7 @@ type parser struct {
 	ref       []byte // loc, before it is resolved
 	refRank   int    // how good a link of a feed item it is
 	dateRank  int    // how good a date of a feed item Lastmod is
-	entryBase location
+	entryBase markup.Location
 
 	field     element // the open field
 	fieldAt   int     // where its text begins in hold
@@ -50,7 +49,7 @@ type parser struct {
 
 func newParser(base string, now time.Time, fn func(*Entry)) *parser {
 	p := &parser{fn: fn, now: now, hold: make([]byte, 0, 4<<10)}
-	p.base, _ = parseLocation([]byte(base))
+	p.base, _ = markup.ParseLocation([]byte(base))
 	return p
 }
 
@@ -65,7 +64,7 @@ func (p *parser) webPage() {
 // row reads a line of text. rest is the document from there on as far as it is known, or nil for what
 // is not a line of its own: the beginning of an overlong one, and what stands in front of markup.
 func (p *parser) row(b, rest []byte) {
-	b = trim(b)
+	b = markup.Trim(b)
 	if len(b) == 0 {
 		return
 	}
@@ -74,7 +73,7 @@ func (p *parser) row(b, rest []byte) {
 	}
 	switch {
 	case b[0] == '#' || p.notText:
-	case rest != nil && schemeEnd(b) > 0:
+	case rest != nil && markup.SchemeEnd(b) > 0:
 		p.startEntry(tagURL, nil)
 		p.ref = b
 		if p.endEntry() {
@@ -91,16 +90,16 @@ func (p *parser) row(b, rest []byte) {
 func listsURLs(b []byte) bool {
 	urls, others := 0, 0
 	for len(b) > 0 {
-		end := nextOf(b, 0, '\r', '\n')
+		end := markup.NextOf(b, 0, '\r', '\n')
 		if end < 0 {
 			end = len(b)
 		}
-		line := trim(b[:end])
+		line := markup.Trim(b[:end])
 		switch {
 		case bytes.IndexByte(line, '<') >= 0:
 			return false
 		case len(line) == 0 || line[0] == '#':
-		case schemeEnd(line) > 0:
+		case markup.SchemeEnd(line) > 0:
 			urls++
 		default:
 			others++
@@ -127,7 +126,7 @@ func (p *parser) tag(t []byte) {
 	if len(name) > len(buf) {
 		return
 	}
-	name = lower(buf[:0], name)
+	name = markup.AppendLower(buf[:0], name)
 	var k key
 	for i, c := range name {
 		k = k.with(c, i)
@@ -244,7 +243,7 @@ func (p *parser) entryTag(e element, prefix, attrs []byte, closing, empty bool) 
 		if base, ok := p.xmlBase(attrs, &p.base); ok {
 			p.entryBase = base
 		}
-		if about := rawAttribute(attrs, "rdf:about"); schemeEnd(about) > 0 {
+		if about := markup.Attribute(attrs, "rdf:about"); markup.SchemeEnd(about) > 0 {
 			p.ref, p.refRank = p.keepValue(about), byGUID
 		}
 	}
@@ -260,7 +259,9 @@ func (p *parser) startEntry(e element, prefix []byte) {
 	p.ref, p.refRank, p.dateRank = nil, 0, 0
 	p.inside = ownNS
 	p.setPrefix(prefix)
-	p.entryBase.scheme = ""
+	if !p.entryBase.IsZero() {
+		p.entryBase = markup.Location{}
+	}
 }
 
 func (p *parser) setPrefix(prefix []byte) {
@@ -289,7 +290,7 @@ func (p *parser) pageTag(e element, prefix, attrs []byte, closing, empty bool) {
 		return
 	case tagLink:
 		if s := p.spaceOf(prefix); !closing && (s == linkNS || s == ownNS) &&
-			len(rawAttribute(attrs, "href")) > 0 && len(rawAttribute(attrs, "hreflang")) > 0 {
+			len(markup.Attribute(attrs, "href")) > 0 && len(markup.Attribute(attrs, "hreflang")) > 0 {
 			p.e.Alternates++
 		}
 		return
@@ -383,28 +384,28 @@ func (p *parser) feedTag(e element, local, prefix, attrs []byte, closing, empty 
 	case e == tagLink:
 		wanted = (s == ownNS || s == linkNS) && p.refRank < byLink && !p.linkHref(attrs)
 	case e == tagGUID:
-		wanted = s == ownNS && p.refRank < byGUID && !equalFold(rawAttribute(attrs, "ispermalink"), "false")
+		wanted = s == ownNS && p.refRank < byGUID && !markup.EqualFold(markup.Attribute(attrs, "ispermalink"), "false")
 	case e == tagPubDate || e == tagChanged || e == tagPublished || e == tagDCDate:
 		wanted = s == ownNS || s == linkNS || s == dateNS
 	}
 	if wanted && !empty {
 		p.begin(e)
-		p.markedUp = p.root != tagFeed || equalFold(rawAttribute(attrs, "type"), "html")
+		p.markedUp = p.root != tagFeed || markup.EqualFold(markup.Attribute(attrs, "type"), "html")
 	}
 }
 
 // linkHref takes the href of an Atom link (RFC 4287, 4.2.7) and reports whether there was one.
 func (p *parser) linkHref(attrs []byte) bool {
-	href := rawAttribute(attrs, "href")
+	href := markup.Attribute(attrs, "href")
 	if href == nil {
 		return false
 	}
-	rel, typ, rank := rawAttribute(attrs, "rel"), rawAttribute(attrs, "type"), byLink
+	rel, typ, rank := markup.Attribute(attrs, "rel"), markup.Attribute(attrs, "type"), byLink
 	if len(typ) > 0 && !bytes.Contains(typ, []byte("html")) {
 		rank = byOther
 	}
 	const alternate = "alternate" // perhaps behind the name of the registry
-	if rank > p.refRank && len(href) > 0 && (len(rel) == 0 || equalFold(rel[max(len(rel)-len(alternate), 0):], alternate)) {
+	if rank > p.refRank && len(href) > 0 && (len(rel) == 0 || markup.EqualFold(rel[max(len(rel)-len(alternate), 0):], alternate)) {
 		p.ref, p.refRank = p.keepValue(href), rank
 	}
 	return true
@@ -434,7 +435,7 @@ func (p *parser) keepEscaped(b []byte) {
 	at := len(p.hold)
 	p.keep(b)
 	if bytes.IndexByte(p.hold[at:], '&') >= 0 {
-		text, undefined := unescape(p.hold[at:])
+		text, undefined := markup.Unescape(p.hold[at:])
 		p.hold = p.hold[:at+len(text)]
 		p.undefined = p.undefined || undefined
 	}
@@ -447,7 +448,7 @@ func (p *parser) commit() {
 		return
 	}
 	p.field = none
-	v := trim(p.hold[p.fieldAt:])
+	v := markup.Trim(p.hold[p.fieldAt:])
 	if len(v) == 0 {
 		p.hold = p.hold[:p.fieldAt]
 		return
@@ -458,7 +459,7 @@ func (p *parser) commit() {
 		p.takeRef(v, byLink)
 		return
 	case tagGUID:
-		if schemeEnd(v) > 0 {
+		if markup.SchemeEnd(v) > 0 {
 			p.takeRef(v, byGUID)
 			return
 		}
@@ -479,9 +480,9 @@ func (p *parser) commit() {
 		p.e.News.Language = p.text(v)
 		return
 	case tagLastmod:
-		p.e.Lastmod, _ = ParseDate(v)
+		p.e.Lastmod, _ = markup.ParseDate(v)
 	case tagPublicationDate:
-		p.e.News.Date, _ = ParseDate(v)
+		p.e.News.Date, _ = markup.ParseDate(v)
 	case tagPubDate:
 		p.itemDate(v, byPubDate)
 	case tagChanged:
@@ -502,7 +503,7 @@ func (p *parser) commit() {
 // document's own is only one if the rest of it is absolute.
 func (p *parser) takeRef(v []byte, rank int) {
 	p.ref, p.refRank = v, rank
-	if p.cut || p.undefined && schemeEnd(v) == 0 {
+	if p.cut || p.undefined && markup.SchemeEnd(v) == 0 {
 		p.ref = p.ref[:0]
 	}
 }
@@ -511,7 +512,7 @@ func (p *parser) itemDate(v []byte, rank int) {
 	if rank <= p.dateRank {
 		return
 	}
-	if t, ok := ParseDate(v); ok {
+	if t, ok := markup.ParseDate(v); ok {
 		p.e.Lastmod, p.dateRank = t, rank
 	}
 }
@@ -522,7 +523,7 @@ func frequency(v []byte) string {
 	if len(v) > len(buf) {
 		return ""
 	}
-	switch string(lower(buf[:0], v)) {
+	switch string(markup.AppendLower(buf[:0], v)) {
 	case "always":
 		return "always"
 	case "hourly":
@@ -575,13 +576,13 @@ func (p *parser) endEntry() bool {
 	p.skip = p.skip[:0]
 	p.setPrefix(p.rootTag)
 	base := &p.base
-	if p.entryBase.scheme != "" {
+	if !p.entryBase.IsZero() {
 		base = &p.entryBase
 	}
-	loc, ok := p.ref, base.known(p.ref)
+	loc, ok := p.ref, base.IsResolved(p.ref)
 	if !ok {
 		ref := p.mend(p.ref) // may move hold
-		loc, ok = base.resolve(p.hold, ref)
+		loc, ok = base.Resolve(p.hold, ref)
 	}
 	if !ok {
 		p.sum.Skipped++
@@ -646,18 +647,9 @@ func widen(lo, hi *time.Time, t time.Time) {
 }
 
 func (p *parser) newest(t time.Time) {
-	if t.After(p.sum.Newest) && Plausible(t, p.now) {
+	if t.After(p.sum.Newest) && markup.Plausible(t, p.now) {
 		p.sum.Newest = t
 	}
-}
-
-// webBegan is when the first web page was published.
-var webBegan = time.Date(1990, 12, 20, 0, 0, 0, 0, time.UTC)
-
-// Plausible reports whether something can have changed at t: not before there was a web, and not in
-// the future, give or take a zone.
-func Plausible(t, now time.Time) bool {
-	return t.After(webBegan) && t.Before(now.Add(24*time.Hour))
 }
 
 // finish completes the summary after the last byte. A field that was not closed may be cut, and is
@@ -696,8 +688,8 @@ func (p *parser) declare(attrs []byte) {
 	if !bytes.Contains(attrs, []byte(xmlns)) {
 		return
 	}
-	for a := attributes(attrs); ; {
-		name, value := a.next()
+	for a := markup.Attributes(attrs); ; {
+		name, value := a.Next()
 		if name == nil {
 			return
 		}
@@ -707,39 +699,25 @@ func (p *parser) declare(attrs []byte) {
 	}
 }
 
-// rawAttribute returns the value of an attribute as it stands in the tag, trimmed; nil when it is
-// not there. wanted is in lower case.
-func rawAttribute(attrs []byte, wanted string) []byte {
-	for a := attributes(attrs); len(a) > 0; {
-		if name, value := a.next(); equalFold(name, wanted) {
-			if value = trim(value); value == nil {
-				value = []byte{}
-			}
-			return value
-		}
-	}
-	return nil
-}
-
 // keepValue decodes the value of an attribute and keeps it with the entry.
 func (p *parser) keepValue(value []byte) []byte {
 	at := len(p.hold)
 	p.hold = append(p.hold, value...)
-	text, _ := unescape(p.hold[at:])
+	text, _ := markup.Unescape(p.hold[at:])
 	p.hold = p.hold[:at+len(text)]
-	return trim(text)
+	return markup.Trim(text)
 }
 
 // xmlBase resolves the xml:base of a tag (https://www.w3.org/TR/xmlbase/).
-func (p *parser) xmlBase(attrs []byte, parent *location) (location, bool) {
+func (p *parser) xmlBase(attrs []byte, parent *markup.Location) (markup.Location, bool) {
 	if !bytes.Contains(attrs, []byte("xml:base")) {
-		return location{}, false
+		return markup.Location{}, false
 	}
-	b, ok := parent.resolve(nil, p.keepValue(rawAttribute(attrs, "xml:base")))
+	b, ok := parent.Resolve(nil, p.keepValue(markup.Attribute(attrs, "xml:base")))
 	if !ok {
-		return location{}, false
+		return markup.Location{}, false
 	}
-	return parseLocation(b)
+	return markup.ParseLocation(b)
 }
 
 // text tidies what people read: HTML is decoded where it is due, stray bytes become the characters of
@@ -749,7 +727,7 @@ func (p *parser) text(v []byte) []byte {
 		v = wholeRunes(v)
 	}
 	if p.markedUp {
-		v, _ = unescape(v)
+		v, _ = markup.Unescape(v)
 	}
 	v = p.mend(v)
 	w := 0
@@ -763,7 +741,7 @@ func (p *parser) text(v []byte) []byte {
 		v[w] = c
 		w++
 	}
-	if v = trim(v[:w]); len(v) == 0 {
+	if v = markup.Trim(v[:w]); len(v) == 0 {
 		return nil
 	}
 	return v
@@ -788,54 +766,6 @@ func (p *parser) mend(b []byte) []byte {
 		return b
 	}
 	at := len(p.hold)
-	for len(b) > 0 {
-		r, n := utf8.DecodeRune(b)
-		if r == utf8.RuneError && n == 1 {
-			r = windows1252(b[0])
-		}
-		p.hold = utf8.AppendRune(p.hold, r)
-		b = b[n:]
-	}
+	p.hold = markup.AppendUTF8(p.hold, b)
 	return p.hold[at:]
-}
-
-func windows1252(c byte) rune { return charmap.Windows1252.DecodeByte(c) }
-
-// trim removes white space of every kind, control characters and byte order marks around b.
-func trim(b []byte) []byte {
-	for len(b) > 0 {
-		if b[0] <= ' ' {
-			b = b[1:]
-			continue
-		}
-		if b[0] < utf8.RuneSelf {
-			break
-		}
-		r, n := utf8.DecodeRune(b)
-		if !blank(r) {
-			break
-		}
-		b = b[n:]
-	}
-	for len(b) > 0 {
-		c := b[len(b)-1]
-		if c <= ' ' {
-			b = b[:len(b)-1]
-			continue
-		}
-		if c < utf8.RuneSelf {
-			break
-		}
-		r, n := utf8.DecodeLastRune(b)
-		if !blank(r) {
-			break
-		}
-		b = b[:len(b)-n]
-	}
-	return b
-}
-
-// blank reports white space beyond ASCII, invisible marks among it.
-func blank(r rune) bool {
-	return unicode.IsSpace(r) || r >= 0x200b && r <= 0x200f || r == 0x2060 || r == 0xfeff
 }

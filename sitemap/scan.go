@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"io"
 	"math/bits"
+
+	"github.com/newsfork/seed-engine/markup"
 )
 
 const (
@@ -129,7 +131,7 @@ func (p *parser) characters(b []byte, last bool) int {
 func (p *parser) markup(b []byte, last bool) int {
 	i := 0
 	for {
-		lt := nextLT(b, i)
+		lt := markup.NextLT(b, i)
 		if p.field != none {
 			end := lt
 			if lt < 0 {
@@ -188,7 +190,7 @@ func (p *parser) markup(b []byte, last bool) int {
 			i++
 			continue
 		}
-		end, next := tagEnd(b, i+1)
+		end, next := markup.TagEnd(b, i+1)
 		if end < 0 {
 			if last || len(b)-i < maxTag {
 				return p.wait(b, i, last)
@@ -212,7 +214,7 @@ func (p *parser) markup(b []byte, last bool) int {
 func scanName(b []byte, from int) (e element, local, end int) {
 	if len(b)-from >= 8 { // one load for a short name and its ">"
 		w := binary.LittleEndian.Uint64(b[from:])
-		if m := zeroes(w^ones*'>') & highs; m != 0 {
+		if m := markup.Match(w, '>'); m != 0 {
 			n := bits.TrailingZeros64(m) &^ 7
 			if e := key(w & (1<<n - 1)).element(nil); e != none {
 				return e, from, from + n/8
@@ -242,7 +244,7 @@ var plain = func() (t [256]bool) {
 // leaf takes a field whole that is what most are: text without references, followed by its own end
 // tag. It returns where to go on.
 func (p *parser) leaf(b []byte, i int, name []byte) int {
-	lt := nextOf(b, i, '<', '&')
+	lt := markup.NextOf(b, i, '<', '&')
 	if lt < 0 || lt-i > maxField || b[lt] != '<' {
 		return i
 	}
@@ -290,8 +292,8 @@ func (p *parser) declaration(b []byte, last bool) int {
 		}
 		return 0
 	}
-	if len(b) >= len(doctypeStart) && equalFold(b[:len(doctypeStart)], doctypeStart) {
-		if name := bytes.TrimLeft(b[len(doctypeStart):i], " \t\r\n"); len(name) >= 4 && equalFold(name[:4], "html") {
+	if len(b) >= len(doctypeStart) && markup.EqualFold(b[:len(doctypeStart)], doctypeStart) {
+		if name := bytes.TrimLeft(b[len(doctypeStart):i], " \t\r\n"); len(name) >= 4 && markup.EqualFold(name[:4], "html") {
 			p.webPage()
 		}
 		if b[i] == '[' {
@@ -301,89 +303,9 @@ func (p *parser) declaration(b []byte, last bool) int {
 	return i + 1
 }
 
-// equalFold compares b with a lower-case ASCII string.
-func equalFold(b []byte, s string) bool {
-	if len(b) != len(s) {
-		return false
-	}
-	for i := range b {
-		c := b[i]
-		if c >= 'A' && c <= 'Z' {
-			c |= 0x20
-		}
-		if c != s[i] {
-			return false
-		}
-	}
-	return true
-}
-
-// nextLT returns the index of the next "<" from i on, or -1.
-func nextLT(b []byte, i int) int {
-	for ; i+8 <= len(b); i += 8 {
-		if m := zeroes(binary.LittleEndian.Uint64(b[i:])^ones*'<') & highs; m != 0 {
-			return i + bits.TrailingZeros64(m)>>3
-		}
-	}
-	for ; i < len(b); i++ {
-		if b[i] == '<' {
-			return i
-		}
-	}
-	return -1
-}
-
-// nextOf returns the index of the next x or y from i on, or -1.
-func nextOf(b []byte, i int, x, y byte) int {
-	xs, ys := ones*uint64(x), ones*uint64(y)
-	for ; i+8 <= len(b); i += 8 {
-		w := binary.LittleEndian.Uint64(b[i:])
-		if m := (zeroes(w^xs) | zeroes(w^ys)) & highs; m != 0 {
-			return i + bits.TrailingZeros64(m)>>3
-		}
-	}
-	for ; i < len(b); i++ {
-		if b[i] == x || b[i] == y {
-			return i
-		}
-	}
-	return -1
-}
-
-// tagEnd returns where the tag that begins at b[i] ends, and where to go on; -1 when b does not
-// hold all of it. A ">" in quotes belongs to the tag, unless the quotes are broken: a "<" is
-// legal nowhere in a tag, so it ends a tag that lost its ">" or its closing quote.
-func tagEnd(b []byte, i int) (end, next int) {
-	gt := -1 // the first ">" inside quotes
-	var quote byte
-	for ; i < len(b); i++ {
-		switch c := b[i]; c {
-		case '>':
-			if quote == 0 {
-				return i, i + 1
-			}
-			if gt < 0 {
-				gt = i
-			}
-		case '"', '\'':
-			if quote == 0 {
-				quote = c
-			} else if quote == c {
-				quote, gt = 0, -1
-			}
-		case '<':
-			if gt >= 0 {
-				return gt, gt + 1
-			}
-			return i, i
-		}
-	}
-	return -1, 0
-}
-
 // wholeReferences returns the end of b[i:] without a reference that b may have cut.
 func wholeReferences(b []byte, i int) int {
-	tail := max(i, len(b)-maxEntity)
+	tail := max(i, len(b)-markup.MaxReference)
 	if amp := bytes.LastIndexByte(b[tail:], '&'); amp >= 0 && bytes.IndexByte(b[tail+amp:], ';') < 0 {
 		return tail + amp
 	}
@@ -393,13 +315,13 @@ func wholeReferences(b []byte, i int) int {
 // line reads one line of what may be a text sitemap. Before anything is recognised, other lines
 // are skipped, and a "<" begins markup: servers put warnings in front of documents.
 func (p *parser) line(b []byte, last bool) int {
-	end := nextOf(b, 0, '\r', '\n')
+	end := markup.NextOf(b, 0, '\r', '\n')
 	whole := end >= 0
 	if !whole {
 		end = len(b)
 	}
 	if p.mode == inStart {
-		if lt := nextLT(b[:end], 0); lt >= 0 {
+		if lt := markup.NextLT(b[:end], 0); lt >= 0 {
 			p.row(b[:lt], nil)
 			p.mode = inMarkup
 			return lt
@@ -424,7 +346,7 @@ func (p *parser) line(b []byte, last bool) int {
 
 // restOfRow drops what is left of an overlong line.
 func (p *parser) restOfRow(b []byte) int {
-	end := nextOf(b, 0, '\r', '\n')
+	end := markup.NextOf(b, 0, '\r', '\n')
 	if end < 0 {
 		return len(b)
 	}

@@ -8,9 +8,10 @@
 package sitemap
 
 import (
-	"bufio"
 	"io"
 	"time"
+
+	"github.com/newsfork/seed-engine/markup"
 )
 
 // Limits of one sitemap (https://www.sitemaps.org/protocol.html#index).
@@ -117,9 +118,7 @@ func Parse(r io.Reader, base string, o Options, fn func(*Entry)) (Summary, error
 		o.Now = time.Now()
 	}
 	src := newSource(r, o.MaxBytes, o.Tee)
-	head := bufio.NewReaderSize(src, sniffLength)
-	start, _ := head.Peek(sniffLength) // an error here comes again when the document is read
-	text, charset := decode(head, start, o.ContentType)
+	text, charset := markup.Decode(src, o.ContentType)
 
 	p := newParser(base, o.Now, fn)
 	p.read(text)

@@ -1,11 +1,12 @@
 package sitemap
 
 import (
-	"bytes"
 	"hash/maphash"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/newsfork/seed-engine/markup"
 )
 
 // WellKnown are the paths where sites put a sitemap that robots.txt does not name, most frequent
@@ -192,7 +193,7 @@ func (w *Walk) add(p pending) {
 	if p.changed.IsZero() {
 		p.changed = dateInName(p.URL)
 	}
-	if !Plausible(p.changed, w.now) {
+	if !markup.Plausible(p.changed, w.now) {
 		p.changed = time.Time{}
 	}
 	at, _ := slices.BinarySearchFunc(w.pending, p, compare)
@@ -275,7 +276,7 @@ func dateInName(u string) time.Time {
 		for len(digits) < 8 {
 			digits = append(digits, "01"...)
 		}
-		if t, ok := ParseDate(digits); ok && t.After(webBegan) {
+		if t, ok := markup.ParseDate(digits); ok && t.After(markup.FirstPage) {
 			return t
 		}
 	}
@@ -287,24 +288,11 @@ func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 // identity is the same for URLs that lead to one document: it leaves out scheme, fragment, default
 // port and the case of the host. It is empty for what is no http or https URL.
 func identity(u string) string {
-	b := []byte(u)
-	n := schemeEnd(b)
-	if n == 0 || !bytes.HasPrefix(b[n:], slashes) {
-		return ""
-	}
-	host := hostEnd(b, n+2)
-	if !validHost(b[n+2 : host]) {
-		return ""
-	}
-	authority, ok := appendAuthority(nil, b[n+2:host])
+	l, ok := markup.ParseLocation([]byte(u))
 	if !ok {
 		return ""
 	}
-	name := strings.TrimSuffix(strings.ToLower(string(authority)), ":443")
-	name = strings.TrimSuffix(name, ":80")
-	path, _, _ := strings.Cut(u[host:], "#")
-	if path == "" || path[0] != '/' {
-		path = "/" + path
-	}
-	return name + path
+	authority, path := l.Split()
+	name := strings.TrimSuffix(strings.ToLower(authority), ":443")
+	return strings.TrimSuffix(name, ":80") + path
 }

@@ -360,6 +360,13 @@ func TestWalkLooksOnAfterNews(t *testing.T) {
 	}
 }
 
+// A host written in Unicode and in A-labels is one.
+func TestWalkInternationalHosts(t *testing.T) {
+	if identity("https://한국뉴스.kr/x") != identity("https://xn--3e0bj9ghtquur.kr/x") {
+		t.Error("one sitemap is asked for twice")
+	}
+}
+
 func TestDateInName(t *testing.T) {
 	for u, want := range map[string]string{
 		"https://a.example/sitemap-2024-05.xml":      "2024-05-01",

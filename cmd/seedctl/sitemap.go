@@ -10,6 +10,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/newsfork/seed-engine/markup"
 	"github.com/newsfork/seed-engine/sitemap"
 )
 
@@ -47,7 +48,7 @@ func runSitemap(args []string, in io.Reader, out, errOut io.Writer) int {
 		fmt.Fprintln(errOut, "seedctl sitemap: name a file, or - for standard input (\"seedctl sitemap --help\" explains)")
 		return exitUsage
 	}
-	if _, valid := sitemap.Resolve(*base, []byte("/")); *base != "" && !valid {
+	if _, valid := markup.Resolve(*base, []byte("/")); *base != "" && !valid {
 		fmt.Fprintf(errOut, "seedctl sitemap: --base %q is no absolute http or https URL\n", *base)
 		return exitUsage
 	}

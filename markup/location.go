@@ -1,26 +1,33 @@
-package sitemap
+package markup
 
 import (
 	"bytes"
 	"encoding/binary"
 	"unicode/utf8"
-
-	"github.com/newsfork/seed-engine/markup"
 )
 
-// location is a document's own URL in the parts that relative references need (RFC 3986, 5.2).
-type location struct {
+// Location is a document's own URL, against which the references in it are resolved (RFC 3986, 5.2). The
+// zero value resolves absolute references only.
+type Location struct {
 	scheme    string // "https:"
 	authority string // "//host"
 	path      string // from "/" on
 	query     string // with "?"
 
-	origin []byte // scheme, host and "/" of the last absolute loc: most documents have one only
+	origin []byte // scheme, host and "/" of the last absolute reference: most documents have one only
 }
 
-// parseLocation splits an absolute http or https URL; ok is false for anything else.
-func parseLocation(s []byte) (l location, ok bool) {
-	n := schemeEnd(s)
+// IsZero reports whether l is no document's.
+func (l *Location) IsZero() bool { return l.scheme == "" }
+
+// Split returns the authority, with its host in A-labels, and the path with the query.
+func (l *Location) Split() (authority, path string) {
+	return l.authority[len(slashes):], l.path + l.query
+}
+
+// ParseLocation splits an absolute http or https URL; ok is false for anything else.
+func ParseLocation(s []byte) (l Location, ok bool) {
+	n := SchemeEnd(s)
 	if n == 0 || !bytes.HasPrefix(s[n:], slashes) {
 		return l, false
 	}
@@ -40,7 +47,7 @@ func parseLocation(s []byte) (l location, ok bool) {
 	if i := bytes.IndexByte(rest, '?'); i >= 0 {
 		path, query = rest[:i], rest[i:]
 	}
-	l = location{scheme: string(s[:n]), authority: string(authority), path: string(path), query: string(query)}
+	l = Location{scheme: string(s[:n]), authority: string(authority), path: string(path), query: string(query)}
 	if l.path == "" {
 		l.path = "/"
 	}
@@ -54,7 +61,7 @@ func appendAuthority(dst, authority []byte) ([]byte, bool) {
 	if isPlain(authority) {
 		return append(dst, authority...), true
 	}
-	return markup.AppendAuthority(dst, authority)
+	return AppendAuthority(dst, authority)
 }
 
 func isPlain(authority []byte) bool {
@@ -66,8 +73,8 @@ func isPlain(authority []byte) bool {
 	return true
 }
 
-// schemeEnd returns the index after "http:" or "https:", in any case, or 0.
-func schemeEnd(s []byte) int {
+// SchemeEnd returns the index after "http:" or "https:", in any case, or 0.
+func SchemeEnd(s []byte) int {
 	if len(s) < 6 || s[0]|0x20 != 'h' || s[1]|0x20 != 't' || s[2]|0x20 != 't' || s[3]|0x20 != 'p' {
 		return 0
 	}
@@ -122,17 +129,18 @@ func validHost(h []byte) bool {
 	return true
 }
 
-// known reports whether ref is a clean absolute URL on the host of the one before.
-func (l *location) known(ref []byte) bool {
+// IsResolved reports whether ref is a clean absolute URL on the host of the one before: Resolve would return
+// it as it is.
+func (l *Location) IsResolved(ref []byte) bool {
 	n := len(l.origin)
 	return n > 0 && bytes.HasPrefix(ref, l.origin) && clean(ref[n:])
 }
 
-// resolve appends to dst the absolute URL that ref, trimmed, means in the document at l. ok is
+// Resolve appends to dst the absolute URL that ref, trimmed, means in the document at l. ok is
 // false when it is no http or https URL with a host. A clean absolute ref is returned as it is,
 // without a copy.
-func (l *location) resolve(dst, ref []byte) (loc []byte, ok bool) {
-	if n := schemeEnd(ref); n > 0 {
+func (l *Location) Resolve(dst, ref []byte) (loc []byte, ok bool) {
+	if n := SchemeEnd(ref); n > 0 {
 		if !bytes.HasPrefix(ref[n:], slashes) {
 			return nil, false
 		}
@@ -220,11 +228,6 @@ func removeDots(b []byte, start int) []byte {
 	return b[:start+len(out)]
 }
 
-const (
-	ones  = 0x0101010101010101
-	highs = 0x8080808080808080
-)
-
 // clean reports whether every byte of s may stand in a URL: no space, control character, quote or
 // angle bracket, and nothing beyond ASCII.
 func clean(s []byte) bool {
@@ -245,9 +248,6 @@ func clean(s []byte) bool {
 	}
 	return true
 }
-
-// zeroes marks the zero bytes of x in their top bits.
-func zeroes(x uint64) uint64 { return (x - ones) &^ x }
 
 func urlByte(c byte) bool {
 	return c > ' ' && c < 0x7f && c != '<' && c != '>' && c != '"'

@@ -1,6 +1,6 @@
 //go:build !js
 
-package sitemap
+package markup
 
 import (
 	"golang.org/x/text/encoding"

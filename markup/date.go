@@ -1,4 +1,4 @@
-package sitemap
+package markup
 
 import (
 	"bytes"
@@ -16,7 +16,7 @@ const maxDate = 100
 // without a zone UTC. What is impossible (a 13th month), ambiguous (05/06/2024) or a placeholder
 // (0000-00-00, 0001-01-01) is no date.
 func ParseDate(b []byte) (time.Time, bool) {
-	b = trim(b)
+	b = Trim(b)
 	if t, ok := parseW3C(b); ok {
 		return t, true
 	}
@@ -331,7 +331,7 @@ func (r *dateReader) word() bool {
 // name takes a word for a month, a weekday, a zone or a mark.
 func (r *dateReader) name(w []byte, start int) bool {
 	var buf [maxDate]byte
-	low := lower(buf[:0], w)
+	low := AppendLower(buf[:0], w)
 	if rest := r.b[r.i:]; start == 0 && (bytes.HasPrefix(rest, []byte(",")) || bytes.HasPrefix(rest, []byte(".,")) || weekday(low)) {
 		return true // in whatever language
 	}
@@ -558,13 +558,11 @@ func zoneOffset(low []byte) (offset int, ok bool) {
 	return 0, false
 }
 
-// lower appends w with its ASCII letters in lower case.
-func lower(dst, w []byte) []byte {
-	for _, c := range w {
-		if c >= 'A' && c <= 'Z' {
-			c |= 0x20
-		}
-		dst = append(dst, c)
-	}
-	return dst
+// FirstPage is when the first web page was published: nothing on the web is older.
+var FirstPage = time.Date(1990, 12, 20, 0, 0, 0, 0, time.UTC)
+
+// Plausible reports whether something can have changed at t: not before there was a web, and not in
+// the future, give or take a zone.
+func Plausible(t, now time.Time) bool {
+	return t.After(FirstPage) && t.Before(now.Add(24*time.Hour))
 }

@@ -1,6 +1,7 @@
-package sitemap
+package markup
 
 import (
+	"bufio"
 	"bytes"
 	"io"
 	"unicode/utf8"
@@ -88,11 +89,13 @@ func charset(label string) (string, encoding.Encoding) {
 	return utf8Name, nil
 }
 
-// decode gives the document as UTF-8. In order: a byte order mark, the zero bytes of UTF-16, what
+// Decode gives the document as UTF-8. In order: a byte order mark, the zero bytes of UTF-16, what
 // the document declares, what the Content-Type declares; a declaration that the bytes contradict
 // gives way to UTF-8, and bytes that are not the UTF-8 they should be are guessed. Single stray
-// bytes are mended later, field by field (see parser.text).
-func decode(r io.Reader, start []byte, contentType string) (io.Reader, string) {
+// bytes are mended later, field by field (see AppendUTF8).
+func Decode(r io.Reader, contentType string) (text io.Reader, charsetName string) {
+	b := bufio.NewReaderSize(r, sniffLength)
+	start, _ := b.Peek(sniffLength) // an error here comes again when the document is read
 	var name string
 	var enc encoding.Encoding
 	skip := 0
@@ -126,12 +129,12 @@ func decode(r io.Reader, start []byte, contentType string) (io.Reader, string) {
 	}
 	name, enc = charset(name)
 	if skip > 0 {
-		io.CopyN(io.Discard, r, int64(skip)) // peeked, so it cannot fail
+		b.Discard(skip) // peeked, so it cannot fail
 	}
 	if enc == nil {
-		return r, name
+		return b, name
 	}
-	return transform.NewReader(r, enc.NewDecoder()), name
+	return transform.NewReader(b, enc.NewDecoder()), name
 }
 
 // pairsToDoubt is how many characters of flawless UTF-8 outweigh the declaration of another charset:

@@ -1,4 +1,4 @@
-package sitemap
+package markup
 
 import (
 	"testing"
@@ -182,4 +182,14 @@ func FuzzParseDate(f *testing.F) {
 			t.Fatalf("%q: %v, then %v", b, d, again)
 		}
 	})
+}
+
+func BenchmarkParseDate(b *testing.B) {
+	for _, s := range []string{"2026-02-09T18:30:00+00:00", "Thu, 05 Jan 2017 12:34:51 +0000"} {
+		b.Run(s, func(b *testing.B) {
+			for range b.N {
+				ParseDate([]byte(s))
+			}
+		})
+	}
 }

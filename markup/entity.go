@@ -1,14 +1,14 @@
-package sitemap
+package markup
 
 import "unicode/utf8"
 
-// maxEntity is the longest reference looked at, from "&" to ";".
-const maxEntity = 32
+// MaxReference is the longest reference looked at, from "&" to ";".
+const MaxReference = 32
 
-// unescape decodes the references of b in place and returns what is left of it: numeric ones, XML's
+// Unescape decodes the references of b in place and returns what is left of it: numeric ones, XML's
 // five and HTML's names. Anything else stays as it is, a bare "&" among it; undefined reports what
 // looks like a reference to an entity of the document's own: those are never expanded.
-func unescape(b []byte) (out []byte, undefined bool) {
+func Unescape(b []byte) (out []byte, undefined bool) {
 	w := 0
 	for i := 0; i < len(b); {
 		if b[i] != '&' {
@@ -34,7 +34,7 @@ func unescape(b []byte) (out []byte, undefined bool) {
 // not known, and the length of the reference, 0 when there is none.
 func reference(b []byte) (rune, int) {
 	end := 0
-	for i := 1; i < len(b) && i < maxEntity; i++ {
+	for i := 1; i < len(b) && i < MaxReference; i++ {
 		c := b[i]
 		if c == ';' {
 			end = i

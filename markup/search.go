@@ -1,0 +1,81 @@
+package markup
+
+import (
+	"encoding/binary"
+	"math/bits"
+)
+
+const (
+	ones  = 0x0101010101010101
+	highs = 0x8080808080808080
+)
+
+// zeroes marks the zero bytes of x in their top bits.
+func zeroes(x uint64) uint64 { return (x - ones) &^ x }
+
+// Match marks the bytes of w that are c in their top bits. The lowest mark is right; those above it may be
+// false alarms.
+func Match(w uint64, c byte) uint64 { return zeroes(w^ones*uint64(c)) & highs }
+
+// NextLT returns the index of the next "<" from i on, or -1.
+func NextLT(b []byte, i int) int {
+	for ; i+8 <= len(b); i += 8 {
+		if m := Match(binary.LittleEndian.Uint64(b[i:]), '<'); m != 0 {
+			return i + bits.TrailingZeros64(m)>>3
+		}
+	}
+	for ; i < len(b); i++ {
+		if b[i] == '<' {
+			return i
+		}
+	}
+	return -1
+}
+
+// NextOf returns the index of the next x or y from i on, or -1.
+func NextOf(b []byte, i int, x, y byte) int {
+	xs, ys := ones*uint64(x), ones*uint64(y)
+	for ; i+8 <= len(b); i += 8 {
+		w := binary.LittleEndian.Uint64(b[i:])
+		if m := (zeroes(w^xs) | zeroes(w^ys)) & highs; m != 0 {
+			return i + bits.TrailingZeros64(m)>>3
+		}
+	}
+	for ; i < len(b); i++ {
+		if b[i] == x || b[i] == y {
+			return i
+		}
+	}
+	return -1
+}
+
+// TagEnd returns where the tag that begins at b[i] ends, and where to go on; -1 when b does not
+// hold all of it. A ">" in quotes belongs to the tag, unless the quotes are broken: a "<" is
+// legal nowhere in a tag, so it ends a tag that lost its ">" or its closing quote.
+func TagEnd(b []byte, i int) (end, next int) {
+	gt := -1 // the first ">" inside quotes
+	var quote byte
+	for ; i < len(b); i++ {
+		switch c := b[i]; c {
+		case '>':
+			if quote == 0 {
+				return i, i + 1
+			}
+			if gt < 0 {
+				gt = i
+			}
+		case '"', '\'':
+			if quote == 0 {
+				quote = c
+			} else if quote == c {
+				quote, gt = 0, -1
+			}
+		case '<':
+			if gt >= 0 {
+				return gt, gt + 1
+			}
+			return i, i
+		}
+	}
+	return -1, 0
+}
