@@ -1,5 +1,6 @@
-// Package markup knows the parts of the web's documents that every reader of them meets, whatever they
-// are about. So far that is the canonical form of hosts and URLs.
+// Package markup reads what the documents of the web have in common, whether they are sitemaps, feeds or
+// pages: tags and their attributes, entities, charsets, dates, and URLs, with the one form of hosts and
+// URLs in which they are compared. It takes documents as they are, however broken.
 package markup
 
 import (
