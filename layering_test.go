@@ -71,11 +71,12 @@ var mayImport = map[string][]string{
 	"processor":    {"contract", "markup", "dataset", "r2"},
 	"collector":    {"contract", "markup", "settings", "r2", "fetch", "robots", "sitemap", "feed", "discovery"},
 	"controls":     {"contract", "r2"},
-	"queues":       {"contract", "controls", "orchestrator", "processor", "collector", "ledger", "r2"},
+	"deadletters":  {"contract", "ledger", "r2"},
+	"queues":       {"contract", "controls", "deadletters", "orchestrator", "processor", "collector", "ledger", "r2"},
 	"alarms":       {"contract", "ledger"},
 	"reconcile":    {"contract", "ledger", "r2"},
 	"handlers":     {"contract", "alarms", "markup", "settings", "orchestrator", "processor", "collector", "ledger", "r2"},
-	"engine":       {"alarms", "collector", "contract", "controls", "fetch", "handlers", "ledger", "orchestrator", "processor", "queues", "r2", "reconcile", "settings"},
+	"engine":       {"alarms", "collector", "contract", "controls", "deadletters", "fetch", "handlers", "ledger", "orchestrator", "processor", "queues", "r2", "reconcile", "settings"},
 
 	// Twins and suites for the tests of others.
 	"fetch/fetchtest":     {"fetch"},

@@ -11,6 +11,7 @@ import (
 	"github.com/newsfork/seed-engine/collector"
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/controls"
+	"github.com/newsfork/seed-engine/deadletters"
 	"github.com/newsfork/seed-engine/handlers"
 	"github.com/newsfork/seed-engine/ledger"
 	"github.com/newsfork/seed-engine/orchestrator"
@@ -42,7 +43,7 @@ func assemble(p Platform) (*parts, error) {
 	continued.MaxTime = orchestrator.MaxTimeQueued
 	domains := &collector.Collector{Bucket: p.Bucket, Transport: p.Transport, Clock: p.Clock, Settings: s, Log: p.Log}
 	version := cmp.Or(p.Version(), contract.Version)
-	letters := &queues.DeadLetters{Ledger: records, Bucket: p.Bucket, Version: version, Log: p.Log}
+	letters := &deadletters.Store{Ledger: records, Bucket: p.Bucket, Version: version, Log: p.Log}
 	tally := &queues.Tally{Queue: p.Domains, Ledger: records, Log: p.Log}
 	consumer := &queues.Consumer{
 		Orchestrator: &continued,
@@ -57,7 +58,7 @@ func assemble(p Platform) (*parts, error) {
 	api := &handlers.API{
 		Settings: s, Orchestrator: steps, Bucket: p.Bucket, Seeds: p.Seeds, Domains: p.Domains,
 		Ledger:      records,
-		DeadLetters: &queues.Replays{Ledger: records, Letters: letters, Seeds: p.Seeds, Domains: p.Domains, Now: now},
+		DeadLetters: &deadletters.Replayer{Ledger: records, Store: letters, Seeds: p.Seeds, Domains: p.Domains, Now: now},
 		Controls:    decisions,
 		Reconciler:  &reconcile.Reconciler{Bucket: p.Bucket, DeadLetters: letters, Ledger: records, Now: now},
 		Backlog:     p.backlog,

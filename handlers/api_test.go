@@ -14,11 +14,11 @@ import (
 
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/controls"
+	"github.com/newsfork/seed-engine/deadletters"
 	"github.com/newsfork/seed-engine/handlers"
 	"github.com/newsfork/seed-engine/ledger"
 	"github.com/newsfork/seed-engine/ledger/sqlite"
 	"github.com/newsfork/seed-engine/orchestrator"
-	"github.com/newsfork/seed-engine/queues"
 	"github.com/newsfork/seed-engine/r2"
 	"github.com/newsfork/seed-engine/reconcile"
 	"github.com/newsfork/seed-engine/settings"
@@ -86,12 +86,12 @@ func newFixture(t testing.TB, change func(*settings.Settings)) *fixture {
 	log := slog.New(slog.DiscardHandler)
 	now := func() time.Time { return f.now }
 	sleep := func(context.Context, time.Duration) error { return nil }
-	deadLetters := &queues.DeadLetters{Ledger: f.ledger, Bucket: f.bucket, Version: "v1", Log: log}
+	deadLetters := &deadletters.Store{Ledger: f.ledger, Bucket: f.bucket, Version: "v1", Log: log}
 	f.api = &handlers.API{
 		Settings: s, Bucket: f.bucket, Seeds: f.seeds, Domains: f.domains, Log: log,
 		Orchestrator: &orchestrator.Orchestrator{Bucket: f.bucket, Queue: f.seeds, Ledger: f.ledger, Log: log, Now: now, Sleep: sleep},
 		Ledger:       f.ledger,
-		DeadLetters:  &queues.Replays{Ledger: f.ledger, Letters: deadLetters, Seeds: f.seeds, Domains: f.domains, Now: now},
+		DeadLetters:  &deadletters.Replayer{Ledger: f.ledger, Store: deadLetters, Seeds: f.seeds, Domains: f.domains, Now: now},
 		Controls:     &controls.Store{Bucket: f.bucket, Sleep: sleep},
 		Reconciler:   &reconcile.Reconciler{Bucket: f.bucket, DeadLetters: deadLetters, Ledger: f.ledger, Now: now},
 		Backlog: func(_ context.Context, role string) (contract.Backlog, error) {

@@ -4,12 +4,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"reflect"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/deadletters"
 	"github.com/newsfork/seed-engine/ledger"
 	"github.com/newsfork/seed-engine/queues"
 )
@@ -70,7 +70,7 @@ func TestMessagesKeepTheirBytes(t *testing.T) {
 			f.giveUp(t, "newsfork-domain-dev", "m1", c.body)
 			key := "dlq/queue=newsfork-domain-dev/date=2026-01-28/m1.json"
 			same("as a dead letter", string(f.letter(t, key).OriginalMessage), c.body)
-			r := &queues.Replays{Ledger: ledger.New(f.db), Letters: f.DeadLetters, Seeds: f.seeds, Domains: f.domains, Now: f.Now}
+			r := &deadletters.Replayer{Ledger: ledger.New(f.db), Store: f.DeadLetters, Seeds: f.seeds, Domains: f.domains, Now: f.Now}
 			if l, err := r.Read(t.Context(), key); err != nil {
 				t.Error(err)
 			} else {
@@ -142,36 +142,6 @@ func TestABusyMessageKeepsItsBytes(t *testing.T) {
 				t.Errorf("%d bytes, want %d:\n%.300q\n%.300q", len(got), len(c.body), got, c.body)
 			}
 		})
-	}
-}
-
-// TestLettersOfBeforeAreReplayed: letters used to be stored indented and with HTML's characters
-// escaped, which made some of them larger than a message may be.
-func TestLettersOfBeforeAreReplayed(t *testing.T) {
-	f := newFixture(t)
-	r := replays(t, f)
-	body := strings.TrimSuffix(domainBody("a.sg"), "}") + `,"note":"` + strings.Repeat("&<>", 30_000) + `\\u0026","n":12345678901234567890}`
-	for id, original := range map[string]string{"seed": seedBody(), "domain": body} {
-		key := "dlq/queue=newsfork-" + id + "-dev/date=2026-01-28/" + id + ".json"
-		letter := f.letter(t, key)
-		letter.OriginalMessage = json.RawMessage(original)
-		stored, err := json.MarshalIndent(letter, "", "  ")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := f.bucket.Put(t.Context(), key, stored, nil); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if got, err := r.Replay(t.Context(), contract.DeadLetterChoice{All: true}, "API_TOKEN"); err != nil || got.Done != 2 {
-		t.Fatalf("%+v, %v", got, err)
-	}
-	for want, q := range map[string]*queues.Memory{seedBody(): f.seeds, body: f.domains} {
-		sent := last(t, q)
-		var a, b any
-		if err := errors.Join(json.Unmarshal([]byte(sent), &a), json.Unmarshal([]byte(want), &b)); err != nil || !reflect.DeepEqual(a, b) || strings.Contains(want, "12345678901234567890") != strings.Contains(sent, "12345678901234567890") {
-			t.Errorf("sent %d bytes %.200s, want the same as %.200s", len(sent), sent, want)
-		}
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/newsfork/seed-engine/collector"
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/controls"
+	"github.com/newsfork/seed-engine/deadletters"
 	"github.com/newsfork/seed-engine/ledger"
 	"github.com/newsfork/seed-engine/orchestrator"
 	"github.com/newsfork/seed-engine/processor"
@@ -66,7 +67,7 @@ type Consumer struct {
 	Orchestrator Orchestrator
 	Processor    Processor
 	NewBatch     func(excluded func(link string) bool) Batch
-	DeadLetters  *DeadLetters
+	DeadLetters  *deadletters.Store
 	Leases       *Leases
 	Controls     *controls.Store
 	Tally        *Tally // what the Processor sends to
@@ -197,14 +198,14 @@ func (o *outcome) settle(ctx context.Context, queue string, releases []ledger.Re
 func (o *outcome) record(ctx context.Context, queue string) {
 	for _, f := range o.failures {
 		o.changes.Failures = append(o.changes.Failures, ledger.Failure{
-			Work:      WorkOf(queue, f.message.Body()),
+			Work:      deadletters.WorkOf(queue, f.message.Body()),
 			MessageID: f.message.ID(), Attempt: f.message.Attempts(),
 			ErrorType: contract.KindOf(f.err), ErrorMessage: f.err.Error(),
 			WorkerVersion: o.Version, Duration: f.duration, FailedAt: o.Now(),
 		})
 	}
 	for _, m := range o.finished {
-		o.changes.Finished = append(o.changes.Finished, WorkOf(queue, m.Body()))
+		o.changes.Finished = append(o.changes.Finished, deadletters.WorkOf(queue, m.Body()))
 	}
 	if err := o.Ledger.Record(ctx, o.changes); err != nil {
 		o.Log.Warn("ledger_failed", "error_type", contract.KindOf(err), "error", err.Error(), "queue", queue)
@@ -410,9 +411,9 @@ const storeDelay = 10 * time.Minute
 
 // handleDeadLetters stores a batch of the dead-letter queue.
 func (c *Consumer) handleDeadLetters(ctx context.Context, queue string, messages []Message) {
-	letters := make([]DeadMessage, len(messages))
+	letters := make([]deadletters.Message, len(messages))
 	for i, m := range messages {
-		letters[i] = DeadMessage{ID: m.ID(), Body: m.Body(), Sent: m.Sent()}
+		letters[i] = deadletters.Message{ID: m.ID(), Body: m.Body(), Sent: m.Sent()}
 	}
 	for i, err := range c.DeadLetters.Put(ctx, queue, letters) {
 		if err == nil {

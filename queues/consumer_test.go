@@ -16,6 +16,7 @@ import (
 
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/controls"
+	"github.com/newsfork/seed-engine/deadletters"
 	"github.com/newsfork/seed-engine/ledger"
 	"github.com/newsfork/seed-engine/ledger/sqlite"
 	"github.com/newsfork/seed-engine/orchestrator"
@@ -121,7 +122,7 @@ func newFixture(t *testing.T) *fixture {
 	f.bucket.Now = quickly()
 	f.Consumer = &queues.Consumer{
 		Orchestrator: f.steps, Processor: f.steps, NewBatch: func(excluded func(string) bool) queues.Batch { f.steps.excluded = excluded; return f.steps },
-		DeadLetters: &queues.DeadLetters{Ledger: ledger.New(db), Bucket: f.bucket, Version: "v1", Log: log},
+		DeadLetters: &deadletters.Store{Ledger: ledger.New(db), Bucket: f.bucket, Version: "v1", Log: log},
 		Ledger:      ledger.New(db),
 		Leases: &queues.Leases{
 			Ledger: ledger.New(db), Queue: f.domains, Log: log, Now: time.Now, Sleep: sleep,

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -15,7 +14,6 @@ import (
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/ledger"
 	"github.com/newsfork/seed-engine/queues"
-	"github.com/newsfork/seed-engine/r2"
 )
 
 var place = contract.Partition{Country: "sg", Category: "news", Date: "2026-01-28"}
@@ -275,178 +273,5 @@ func TestWithoutTheControlsNothingIsFetched(t *testing.T) {
 	reasons, err := ledger.New(f.db).Reasons(t.Context(), []ledger.Work{work})
 	if err != nil || len(reasons[work]) != 1 || reasons[work][0].ErrorType != contract.Storage {
 		t.Errorf("reasons: %+v, %v", reasons, err)
-	}
-}
-
-// replays prepares two dead letters: a file's and a domain's.
-func replays(t *testing.T, f *fixture) *queues.Replays {
-	t.Helper()
-	f.steps.process = func(*contract.SeedMessage) error { return &contract.Error{Kind: contract.Parse, Message: "not JSON"} }
-	f.steps.collect = func(*contract.DomainMessage, bool) error {
-		return &contract.Error{Kind: contract.Storage, Message: "R2 is away"}
-	}
-	f.giveUp(t, "newsfork-seed-dev", "seed", seedBody())
-	busy := strings.TrimSuffix(domainBody("a.sg"), "}") + `,"busy_since":"2026-01-28T08:00:00Z"}`
-	f.giveUp(t, "newsfork-domain-dev", "domain", busy)
-	return &queues.Replays{Ledger: ledger.New(f.db), Letters: f.DeadLetters, Seeds: f.seeds, Domains: f.domains, Now: f.Now}
-}
-
-func TestReplay(t *testing.T) {
-	f := newFixture(t)
-	r := replays(t, f)
-	all := contract.DeadLetterChoice{All: true}
-	f.now = f.now.Add(time.Hour)
-	got, err := r.Replay(t.Context(), all, "API_TOKEN")
-	if err != nil || !reflect.DeepEqual(got, contract.Resolved{Done: 2, Failed: []contract.Unresolved{}}) {
-		t.Fatalf("%+v, %v", got, err)
-	}
-	if s := f.stats(t).Processing; s.FilesPending != 1 || s.DomainsPending != 1 {
-		t.Errorf("replayed work is not pending: %+v", s)
-	}
-	if sent := f.seeds.Sent(); len(sent) != 1 || string(sent[0].Body) != seedBody() {
-		t.Errorf("sent to the seed queue: %s", sent)
-	}
-	sent := f.domains.Sent()
-	if len(sent) != 1 || strings.Contains(string(sent[0].Body), "busy_since") {
-		t.Fatalf("sent to the domain queue: %s", sent)
-	}
-	if m, err := contract.ParseDomain(sent[0].Body); err != nil || m.Domain != "a.sg" || len(m.URLs) != 1 {
-		t.Errorf("the message sent is %+v, %v", m, err)
-	}
-	for _, choice := range []contract.DeadLetterChoice{all, {IDs: []string{"seed", "domain"}}, {Filter: &contract.DeadLetterFilter{Queue: "seed"}}} {
-		again, err := r.Replay(t.Context(), choice, "API_TOKEN")
-		if err != nil || again.Done != 0 || again.Skipped != int64(len(choice.IDs)) || len(again.Failed) != 0 {
-			t.Errorf("once more: %+v, %v", again, err)
-		}
-	}
-	if len(f.seeds.Sent())+len(f.domains.Sent()) != 2 {
-		t.Error("replayed twice it was sent twice")
-	}
-
-	f.now = f.now.Add(time.Hour)
-	// It fails again: a new letter, that shows the one before.
-	f.giveUp(t, "newsfork-seed-dev", "seed2", seedBody())
-	d, err := ledger.New(f.db).DeadLetter(t.Context(), "seed2")
-	if err != nil || d == nil || d.State != contract.Stored || len(d.History) != 1 || d.History[0].ID != "seed" || d.History[0].State != contract.Replayed || *d.History[0].ResolvedBy != "API_TOKEN" || len(d.Attempts) != 8 {
-		t.Errorf("history: %+v, %v", d, err)
-	}
-	if s := f.stats(t).Processing; s.FilesFailed != 1 {
-		t.Errorf("it failed again: %+v", s)
-	}
-
-	// It succeeds: the reasons are forgotten, the letter stays what it is.
-	f.steps.process = func(*contract.SeedMessage) error { return nil }
-	f.handle(t, "newsfork-seed-dev", &message{id: "seed3", body: seedBody(), attempts: 1})
-	if d, err := ledger.New(f.db).DeadLetter(t.Context(), "seed"); err != nil || len(d.Attempts) != 0 || d.State != contract.Replayed {
-		t.Errorf("after success: %+v, %v", d, err)
-	}
-}
-
-func TestReplayThatFailsKeepsTheLetter(t *testing.T) {
-	f := newFixture(t)
-	r := replays(t, f)
-	f.seeds.Fail = func([]queues.Sent) error { return errors.New("the queue is away") }
-	got, err := r.Replay(t.Context(), contract.DeadLetterChoice{IDs: []string{"seed", "domain", "none"}}, "API_TOKEN")
-	if err != nil || got.Done != 1 || got.Remaining != 1 || len(got.Failed) != 2 || got.Failed[0].Code != "not_found" || got.Failed[1].Code != "storage_error" {
-		t.Errorf("%+v, %v", got, err)
-	}
-	f.seeds.Fail = nil
-	page, err := f.bucket.List(t.Context(), r2.ListOptions{Prefix: "dlq/queue=newsfork-seed-dev/"})
-	if err != nil || len(page.Objects) != 1 {
-		t.Fatal(err)
-	}
-	key := page.Objects[0].Key
-	if _, err := f.bucket.Put(t.Context(), key, []byte("{"), nil); err != nil {
-		t.Fatal(err)
-	}
-	if got, err := r.Replay(t.Context(), contract.DeadLetterChoice{All: true}, "API_TOKEN"); err != nil || got.Done != 0 || len(got.Failed) != 1 || got.Failed[0].Code != "internal_error" {
-		t.Errorf("a letter that cannot be read: %+v, %v", got, err)
-	}
-	if err := f.bucket.Delete(t.Context(), key); err != nil {
-		t.Fatal(err)
-	}
-	if got, err := r.Replay(t.Context(), contract.DeadLetterChoice{All: true}, "API_TOKEN"); err != nil || got.Done != 0 || len(got.Failed) != 1 || !strings.Contains(got.Failed[0].Message, "gone") {
-		t.Errorf("a letter that is gone: %+v, %v", got, err)
-	}
-	if l, err := r.Read(t.Context(), key); l != nil || err != nil {
-		t.Errorf("read: %+v, %v", l, err)
-	}
-	if got, err := r.Discard(t.Context(), contract.DeadLetterChoice{All: true}, "API_TOKEN"); err != nil || got.Done != 1 || got.Remaining != 0 {
-		t.Errorf("discarded: %+v, %v", got, err)
-	}
-}
-
-func TestManyLettersAreReplayedInPieces(t *testing.T) {
-	f := newFixture(t)
-	f.steps.collect = func(*contract.DomainMessage, bool) error {
-		return &contract.Error{Kind: contract.Storage, Message: "R2 is away"}
-	}
-	const n = 620
-	var letters []*message
-	for i := range n {
-		letters = append(letters, &message{id: fmt.Sprintf("m%03d", i), body: domainBody(fmt.Sprintf("d%d.sg", i)), attempts: 1})
-	}
-	for chunk := range slices.Chunk(letters, 10) {
-		f.handle(t, "newsfork-dlq-dev", chunk...)
-	}
-	r := &queues.Replays{Ledger: ledger.New(f.db), Letters: f.DeadLetters, Seeds: f.seeds, Domains: f.domains, Now: f.Now}
-	var done []int64
-	for range 3 {
-		got, err := r.Replay(t.Context(), contract.DeadLetterChoice{Filter: &contract.DeadLetterFilter{Queue: "domain"}}, "API_TOKEN")
-		if err != nil {
-			t.Fatal(err)
-		}
-		done = append(done, got.Done, got.Remaining)
-	}
-	if fmt.Sprint(done) != "[500 120 120 0 0 0]" {
-		t.Errorf("done and remaining: %v", done)
-	}
-	if len(f.domains.Sent()) != n {
-		t.Errorf("%d messages were sent", len(f.domains.Sent()))
-	}
-}
-
-func TestStoredLettersAreFoundAgain(t *testing.T) {
-	f := newFixture(t)
-	replays(t, f)
-	f.giveUp(t, "newsfork-seed-dev", "odd", `{"wrong":"shape"}`)
-	elsewhere := strings.ReplaceAll(domainBody("b.sg"), "2026-01-28", "2026-01-29")
-	f.giveUp(t, "newsfork-domain-dev", "elsewhere", elsewhere)
-	// One from before letters had metadata.
-	old := f.letter(t, "dlq/queue=newsfork-domain-dev/date=2026-01-28/domain.json")
-	body, err := json.Marshal(old)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for key, content := range map[string]string{"dlq/queue=newsfork-domain-dev/date=2026-01-28/domain.json": string(body), "dlq/queue=newsfork-domain-dev/date=2026-01-28/broken.json": "{", "dlq/readme.txt": "x"} {
-		if _, err := f.bucket.Put(t.Context(), key, []byte(content), nil); err != nil {
-			t.Fatal(err)
-		}
-	}
-	known, err := ledger.New(f.db).DeadLetters(t.Context(), ledger.DeadLetterQuery{Limit: 9})
-	if err != nil {
-		t.Fatal(err)
-	}
-	work := map[string]string{}
-	for _, l := range known.DeadLetters {
-		work[l.ID] = l.Work
-	}
-	c, next, err := f.DeadLetters.Stored(t.Context(), place, "")
-	if err != nil || next != "" {
-		t.Fatal(next, err)
-	}
-	var ids []string
-	for _, l := range c.DeadLetters {
-		ids = append(ids, l.MessageID)
-		if l.WorkKey != work[l.MessageID] {
-			t.Errorf("%s: work %s, want %s", l.MessageID, l.WorkKey, work[l.MessageID])
-		}
-	}
-	slices.Sort(ids)
-	if !slices.Equal(ids, []string{"domain", "odd", "seed"}) {
-		t.Errorf("found %v", ids)
-	}
-	if len(c.Files) != 1 || c.Files[0].Name != "raw_0001" || c.Files[0].ErrorType != contract.Parse || len(c.Domains) != 1 || c.Domains[0].Domain != "a.sg" {
-		t.Errorf("given up: %+v %+v", c.Files, c.Domains)
 	}
 }

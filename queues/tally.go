@@ -24,7 +24,7 @@ const maxKnown = 100_000
 // Tally is DOMAIN_QUEUE as the processor sees it. It notes which domains were sent, for the ledger.
 type Tally struct {
 	Queue  processor.Sender
-	Ledger Ledger
+	Ledger Recorder
 	Log    *slog.Logger
 
 	mu     sync.Mutex

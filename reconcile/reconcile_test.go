@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/deadletters"
 	"github.com/newsfork/seed-engine/ledger"
 	"github.com/newsfork/seed-engine/ledger/sqlite"
-	"github.com/newsfork/seed-engine/queues"
 	"github.com/newsfork/seed-engine/r2"
 	"github.com/newsfork/seed-engine/reconcile"
 )
@@ -57,7 +57,7 @@ func newFixture(t *testing.T, limit int) *fixture {
 	t.Cleanup(func() { db.Close() })
 	f := &fixture{bucket: &small{Memory: r2.NewMemory(), limit: limit}, db: db}
 	l := ledger.New(db)
-	deadLetters := &queues.DeadLetters{Ledger: l, Bucket: f.bucket, Log: slog.New(slog.DiscardHandler)}
+	deadLetters := &deadletters.Store{Ledger: l, Bucket: f.bucket, Log: slog.New(slog.DiscardHandler)}
 	f.Reconciler = &reconcile.Reconciler{Bucket: f.bucket, DeadLetters: deadLetters, Ledger: l, Now: func() time.Time { return time.Now().Add(time.Hour) }, MaxPages: 2}
 	return f
 }

@@ -1,4 +1,6 @@
-package queues
+// Package deadletters stores the messages that were given up, each with the reason, and sends them
+// again or discards them as operators decide.
+package deadletters
 
 import (
 	"context"
@@ -19,8 +21,8 @@ type Ledger interface {
 	Reasons(ctx context.Context, works []ledger.Work) (map[ledger.Work][]ledger.Failure, error)
 }
 
-// Store keeps dead letters.
-type Store interface {
+// Bucket is what the store needs of the object store; see r2.Bucket.
+type Bucket interface {
 	Get(ctx context.Context, key string) (*r2.Body, error)
 	List(ctx context.Context, o r2.ListOptions) (*r2.Page, error)
 	Put(ctx context.Context, key string, data []byte, o *r2.PutOptions) (*r2.Object, error)
@@ -35,16 +37,16 @@ const (
 
 func partitionText(p contract.Partition) string { return p.Country + "/" + p.Category + "/" + p.Date }
 
-// DeadLetters stores messages that were given up, each with the reason.
-type DeadLetters struct {
+// Store stores messages that were given up, each with the reason.
+type Store struct {
 	Ledger  Ledger
-	Bucket  Store
+	Bucket  Bucket
 	Version string // of the Worker
 	Log     *slog.Logger
 }
 
-// DeadMessage is a message that was given up, as it came from the dead-letter queue.
-type DeadMessage struct {
+// Message is a message that was given up, as it came from the dead-letter queue.
+type Message struct {
 	ID   string
 	Body []byte
 	Sent time.Time
@@ -53,7 +55,7 @@ type DeadMessage struct {
 // Put stores a batch of the dead-letter queue dlq with the reasons that the ledger has, and records
 // the letters there. It returns one error for each message, nil where it was stored. Without the ledger
 // a dead letter only says less.
-func (d *DeadLetters) Put(ctx context.Context, dlq string, messages []DeadMessage) []error {
+func (d *Store) Put(ctx context.Context, dlq string, messages []Message) []error {
 	var works []ledger.Work
 	for _, m := range messages {
 		works = append(works, candidates(dlq, m.Body)...)
@@ -84,7 +86,7 @@ func (d *DeadLetters) Put(ctx context.Context, dlq string, messages []DeadMessag
 }
 
 // store writes one dead letter. Delivered twice it has the same key and content.
-func (d *DeadLetters) store(ctx context.Context, m DeadMessage, work ledger.Work, reasons []ledger.Failure) (ledger.DeadLetter, error) {
+func (d *Store) store(ctx context.Context, m Message, work ledger.Work, reasons []ledger.Failure) (ledger.DeadLetter, error) {
 	row := ledger.DeadLetter{
 		MessageID: m.ID, WorkKey: work.Key,
 		DeadLetterError: contract.DeadLetterError{
@@ -106,7 +108,7 @@ func (d *DeadLetters) store(ctx context.Context, m DeadMessage, work ledger.Work
 	row.R2Key = name.Key()
 	letter := contract.DeadLetter{OriginalMessage: contract.AsJSON(m.Body), ErrorInfo: row.DeadLetterError, Context: row.DeadLetterContext}
 	if _, err := d.Bucket.Put(ctx, row.R2Key, letter.Encode(), &r2.PutOptions{ContentType: "application/json", Metadata: map[string]string{partitionField: partitionText(row.Partition), workField: row.WorkKey}}); err != nil {
-		return row, contract.Wrap(contract.Storage, "queues.DeadLetters", err)
+		return row, contract.Wrap(contract.Storage, "deadletters.Store", err)
 	}
 	d.Log.Error("message_dead_lettered", "error_type", row.ErrorType, "error", row.ErrorMessage, "queue", work.Queue, "work", work.Key, "message_id", m.ID, "key", row.R2Key)
 	return row, nil
@@ -129,7 +131,7 @@ func gaveUp(c *ledger.Changes, l ledger.DeadLetter) {
 var errUnreadable = errors.New("not a dead letter")
 
 // letter reads a stored dead letter.
-func (d *DeadLetters) letter(ctx context.Context, key string) (*contract.DeadLetter, error) {
+func (d *Store) letter(ctx context.Context, key string) (*contract.DeadLetter, error) {
 	body, err := d.Bucket.Get(ctx, key)
 	if err != nil {
 		return nil, err
@@ -137,11 +139,11 @@ func (d *DeadLetters) letter(ctx context.Context, key string) (*contract.DeadLet
 	defer body.Close()
 	data, err := io.ReadAll(body)
 	if err != nil {
-		return nil, contract.Wrap(contract.Storage, "queues.DeadLetters", err)
+		return nil, contract.Wrap(contract.Storage, "deadletters.Store", err)
 	}
 	l := &contract.DeadLetter{}
 	if err := json.Unmarshal(data, l); err != nil {
-		return nil, &contract.Error{Kind: contract.Internal, Op: "queues.DeadLetters", Field: key, Message: "the stored dead letter cannot be read", Err: errors.Join(errUnreadable, err)}
+		return nil, &contract.Error{Kind: contract.Internal, Op: "deadletters.Store", Field: key, Message: "the stored dead letter cannot be read", Err: errors.Join(errUnreadable, err)}
 	}
 	return l, nil
 }
@@ -151,8 +153,8 @@ const maxRestored = 200
 
 // Stored gives what the ledger should know of the stored dead letters that are about a partition, or
 // about none, of one page of those whose keys sort after a key. next is where to go on; "" at the end.
-func (d *DeadLetters) Stored(ctx context.Context, p contract.Partition, after string) (c ledger.Changes, next string, err error) {
-	const op = "queues.DeadLetters"
+func (d *Store) Stored(ctx context.Context, p contract.Partition, after string) (c ledger.Changes, next string, err error) {
+	const op = "deadletters.Store"
 	page, err := d.Bucket.List(ctx, r2.ListOptions{Prefix: r2.DeadLetterPrefix("", ""), StartAfter: after, Metadata: true})
 	if err != nil {
 		return c, "", contract.Wrap(contract.Storage, op, err)

@@ -1,4 +1,4 @@
-package queues
+package deadletters
 
 import (
 	"bytes"
@@ -12,7 +12,6 @@ import (
 
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/ledger"
-	"github.com/newsfork/seed-engine/processor"
 	"github.com/newsfork/seed-engine/r2"
 )
 
@@ -25,29 +24,34 @@ type LetterLedger interface {
 	Resolve(ctx context.Context, choice contract.DeadLetterChoice, r ledger.Resolution) (remaining int64, err error)
 }
 
-// Replays sends dead letters to their queue again, or discards them. A dead letter is marked after
+// Sender sends a batch of messages to a queue.
+type Sender interface {
+	Send(ctx context.Context, b *contract.Batch) error
+}
+
+// Replayer sends dead letters to their queue again, or discards them. A dead letter is marked after
 // it was sent: one that is sent twice because of that is harmless, as every message is, and none is
 // lost.
-type Replays struct {
+type Replayer struct {
 	Ledger  LetterLedger
-	Letters *DeadLetters
-	Seeds   processor.Sender
-	Domains processor.Sender
+	Store   *Store
+	Seeds   Sender
+	Domains Sender
 	Now     func() time.Time
 }
 
 // Read gives a stored dead letter; nil when it is gone.
-func (r *Replays) Read(ctx context.Context, key string) (*contract.DeadLetter, error) {
-	l, err := r.Letters.letter(ctx, key)
+func (r *Replayer) Read(ctx context.Context, key string) (*contract.DeadLetter, error) {
+	l, err := r.Store.letter(ctx, key)
 	if errors.Is(err, r2.ErrNotFound) {
 		return nil, nil
 	}
-	return l, contract.Wrap(contract.Storage, "queues.Replays", err)
+	return l, contract.Wrap(contract.Storage, "deadletters.Replayer", err)
 }
 
 // Replay sends the chosen dead letters that are stored to their queue, at most
 // contract.MaxResolved. by is the name of the token that asks for it.
-func (r *Replays) Replay(ctx context.Context, choice contract.DeadLetterChoice, by string) (contract.Resolved, error) {
+func (r *Replayer) Replay(ctx context.Context, choice contract.DeadLetterChoice, by string) (contract.Resolved, error) {
 	out, letters, err := r.choose(ctx, choice)
 	if err != nil {
 		return out, err
@@ -56,7 +60,7 @@ func (r *Replays) Replay(ctx context.Context, choice contract.DeadLetterChoice, 
 	messages := r.messages(ctx, letters)
 	for _, queue := range []struct {
 		role   string
-		sender processor.Sender
+		sender Sender
 	}{{contract.SeedQueue, r.Seeds}, {contract.DomainQueue, r.Domains}} {
 		var batch contract.Batch
 		var held []int // letters in batch
@@ -97,7 +101,7 @@ func (r *Replays) Replay(ctx context.Context, choice contract.DeadLetterChoice, 
 }
 
 // Discard marks the chosen dead letters that are stored as not worth a replay.
-func (r *Replays) Discard(ctx context.Context, choice contract.DeadLetterChoice, by string) (contract.Resolved, error) {
+func (r *Replayer) Discard(ctx context.Context, choice contract.DeadLetterChoice, by string) (contract.Resolved, error) {
 	out, letters, err := r.choose(ctx, choice)
 	if err != nil {
 		return out, err
@@ -110,7 +114,7 @@ func (r *Replays) Discard(ctx context.Context, choice contract.DeadLetterChoice,
 }
 
 // choose gives the chosen letters that are stored, and counts the ids that are not.
-func (r *Replays) choose(ctx context.Context, choice contract.DeadLetterChoice) (out contract.Resolved, letters []contract.DeadLetterRecord, err error) {
+func (r *Replayer) choose(ctx context.Context, choice contract.DeadLetterChoice) (out contract.Resolved, letters []contract.DeadLetterRecord, err error) {
 	out.Failed = []contract.Unresolved{}
 	letters, err = r.Ledger.ChooseDeadLetters(ctx, choice)
 	if err != nil {
@@ -131,7 +135,7 @@ func (r *Replays) choose(ctx context.Context, choice contract.DeadLetterChoice) 
 	return out, letters, nil
 }
 
-func (r *Replays) resolve(ctx context.Context, choice contract.DeadLetterChoice, resolution ledger.Resolution, out contract.Resolved) (contract.Resolved, error) {
+func (r *Replayer) resolve(ctx context.Context, choice contract.DeadLetterChoice, resolution ledger.Resolution, out contract.Resolved) (contract.Resolved, error) {
 	var err error
 	out.Remaining, err = r.Ledger.Resolve(ctx, choice, resolution)
 	if err != nil {
@@ -147,7 +151,7 @@ type original struct {
 	err  error
 }
 
-func (r *Replays) messages(ctx context.Context, letters []contract.DeadLetterRecord) []original {
+func (r *Replayer) messages(ctx context.Context, letters []contract.DeadLetterRecord) []original {
 	messages := make([]original, len(letters))
 	turns := make(chan struct{}, readsAtOnce)
 	var wg sync.WaitGroup
@@ -162,7 +166,7 @@ func (r *Replays) messages(ctx context.Context, letters []contract.DeadLetterRec
 	return messages
 }
 
-func (r *Replays) message(ctx context.Context, record *contract.DeadLetterRecord) ([]byte, error) {
+func (r *Replayer) message(ctx context.Context, record *contract.DeadLetterRecord) ([]byte, error) {
 	if role := contract.QueueRole(record.QueueName); role != contract.SeedQueue && role != contract.DomainQueue {
 		return nil, contract.Invalid("queue", "%q is not a queue of the pipeline; discard the letter", record.QueueName)
 	}

@@ -1,0 +1,166 @@
+package deadletters_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/deadletters"
+	"github.com/newsfork/seed-engine/ledger"
+	"github.com/newsfork/seed-engine/queues"
+	"github.com/newsfork/seed-engine/r2"
+)
+
+func TestReplay(t *testing.T) {
+	f := newFixture(t)
+	f.giveUpTwo(t)
+	r := f.replayer
+	all := contract.DeadLetterChoice{All: true}
+	f.now = f.now.Add(time.Hour)
+	got, err := r.Replay(t.Context(), all, "API_TOKEN")
+	if err != nil || !reflect.DeepEqual(got, contract.Resolved{Done: 2, Failed: []contract.Unresolved{}}) {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	if s := f.processing(t); s.FilesPending != 1 || s.DomainsPending != 1 {
+		t.Errorf("replayed work is not pending: %+v", s)
+	}
+	if sent := f.seeds.Sent(); len(sent) != 1 || string(sent[0].Body) != seedBody() {
+		t.Errorf("sent to the seed queue: %s", sent)
+	}
+	sent := f.domains.Sent()
+	if len(sent) != 1 || strings.Contains(string(sent[0].Body), "busy_since") {
+		t.Fatalf("sent to the domain queue: %s", sent)
+	}
+	if m, err := contract.ParseDomain(sent[0].Body); err != nil || m.Domain != "a.sg" || len(m.URLs) != 1 {
+		t.Errorf("the message sent is %+v, %v", m, err)
+	}
+	for _, choice := range []contract.DeadLetterChoice{all, {IDs: []string{"seed", "domain"}}, {Filter: &contract.DeadLetterFilter{Queue: "seed"}}} {
+		again, err := r.Replay(t.Context(), choice, "API_TOKEN")
+		if err != nil || again.Done != 0 || again.Skipped != int64(len(choice.IDs)) || len(again.Failed) != 0 {
+			t.Errorf("once more: %+v, %v", again, err)
+		}
+	}
+	if len(f.seeds.Sent())+len(f.domains.Sent()) != 2 {
+		t.Error("replayed twice it was sent twice")
+	}
+
+	f.now = f.now.Add(time.Hour)
+	// It fails again: a new letter, that shows the one before.
+	f.giveUp(t, "newsfork-seed-dev", "seed2", seedBody(), contract.Parse)
+	d, err := f.ledger.DeadLetter(t.Context(), "seed2")
+	if err != nil || d == nil || d.State != contract.Stored || len(d.History) != 1 || d.History[0].ID != "seed" || d.History[0].State != contract.Replayed || *d.History[0].ResolvedBy != "API_TOKEN" || len(d.Attempts) != 8 {
+		t.Errorf("history: %+v, %v", d, err)
+	}
+	if s := f.processing(t); s.FilesFailed != 1 {
+		t.Errorf("it failed again: %+v", s)
+	}
+
+	// It succeeds: the reasons are forgotten, the letter stays what it is.
+	if err := f.ledger.Record(t.Context(), ledger.Changes{Finished: []ledger.Work{deadletters.WorkOf("newsfork-seed-dev", []byte(seedBody()))}}); err != nil {
+		t.Fatal(err)
+	}
+	if d, err := f.ledger.DeadLetter(t.Context(), "seed"); err != nil || len(d.Attempts) != 0 || d.State != contract.Replayed {
+		t.Errorf("after success: %+v, %v", d, err)
+	}
+}
+
+func TestReplayThatFailsKeepsTheLetter(t *testing.T) {
+	f := newFixture(t)
+	f.giveUpTwo(t)
+	r := f.replayer
+	f.seeds.Fail = func([]queues.Sent) error { return errors.New("the queue is away") }
+	got, err := r.Replay(t.Context(), contract.DeadLetterChoice{IDs: []string{"seed", "domain", "none"}}, "API_TOKEN")
+	if err != nil || got.Done != 1 || got.Remaining != 1 || len(got.Failed) != 2 || got.Failed[0].Code != "not_found" || got.Failed[1].Code != "storage_error" {
+		t.Errorf("%+v, %v", got, err)
+	}
+	f.seeds.Fail = nil
+	page, err := f.bucket.List(t.Context(), r2.ListOptions{Prefix: "dlq/queue=newsfork-seed-dev/"})
+	if err != nil || len(page.Objects) != 1 {
+		t.Fatal(err)
+	}
+	key := page.Objects[0].Key
+	if _, err := f.bucket.Put(t.Context(), key, []byte("{"), nil); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := r.Replay(t.Context(), contract.DeadLetterChoice{All: true}, "API_TOKEN"); err != nil || got.Done != 0 || len(got.Failed) != 1 || got.Failed[0].Code != "internal_error" {
+		t.Errorf("a letter that cannot be read: %+v, %v", got, err)
+	}
+	if err := f.bucket.Delete(t.Context(), key); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := r.Replay(t.Context(), contract.DeadLetterChoice{All: true}, "API_TOKEN"); err != nil || got.Done != 0 || len(got.Failed) != 1 || !strings.Contains(got.Failed[0].Message, "gone") {
+		t.Errorf("a letter that is gone: %+v, %v", got, err)
+	}
+	if l, err := r.Read(t.Context(), key); l != nil || err != nil {
+		t.Errorf("read: %+v, %v", l, err)
+	}
+	if got, err := r.Discard(t.Context(), contract.DeadLetterChoice{All: true}, "API_TOKEN"); err != nil || got.Done != 1 || got.Remaining != 0 {
+		t.Errorf("discarded: %+v, %v", got, err)
+	}
+}
+
+func TestManyLettersAreReplayedInPieces(t *testing.T) {
+	f := newFixture(t)
+	const n = 620
+	var letters []deadletters.Message
+	for i := range n {
+		letters = append(letters, deadletters.Message{ID: fmt.Sprintf("m%03d", i), Body: []byte(domainBody(fmt.Sprintf("d%d.sg", i))), Sent: sentAt})
+	}
+	for some := range slices.Chunk(letters, 10) {
+		if err := errors.Join(f.store.Put(t.Context(), "newsfork-dlq-dev", some)...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r := f.replayer
+	var done []int64
+	for range 3 {
+		got, err := r.Replay(t.Context(), contract.DeadLetterChoice{Filter: &contract.DeadLetterFilter{Queue: "domain"}}, "API_TOKEN")
+		if err != nil {
+			t.Fatal(err)
+		}
+		done = append(done, got.Done, got.Remaining)
+	}
+	if fmt.Sprint(done) != "[500 120 120 0 0 0]" {
+		t.Errorf("done and remaining: %v", done)
+	}
+	if len(f.domains.Sent()) != n {
+		t.Errorf("%d messages were sent", len(f.domains.Sent()))
+	}
+}
+
+// TestLettersOfBeforeAreReplayed: letters used to be stored indented and with HTML's characters
+// escaped, which made some of them larger than a message may be.
+func TestLettersOfBeforeAreReplayed(t *testing.T) {
+	f := newFixture(t)
+	f.giveUpTwo(t)
+	r := f.replayer
+	body := strings.TrimSuffix(domainBody("a.sg"), "}") + `,"note":"` + strings.Repeat("&<>", 30_000) + `\\u0026","n":12345678901234567890}`
+	for id, original := range map[string]string{"seed": seedBody(), "domain": body} {
+		key := "dlq/queue=newsfork-" + id + "-dev/date=2026-01-28/" + id + ".json"
+		letter := f.letter(t, key)
+		letter.OriginalMessage = json.RawMessage(original)
+		stored, err := json.MarshalIndent(letter, "", "  ")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := f.bucket.Put(t.Context(), key, stored, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, err := r.Replay(t.Context(), contract.DeadLetterChoice{All: true}, "API_TOKEN"); err != nil || got.Done != 2 {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	for want, q := range map[string]*queues.Memory{seedBody(): f.seeds, body: f.domains} {
+		sent := last(t, q)
+		var a, b any
+		if err := errors.Join(json.Unmarshal([]byte(sent), &a), json.Unmarshal([]byte(want), &b)); err != nil || !reflect.DeepEqual(a, b) || strings.Contains(want, "12345678901234567890") != strings.Contains(sent, "12345678901234567890") {
+			t.Errorf("sent %d bytes %.200s, want the same as %.200s", len(sent), sent, want)
+		}
+	}
+}
