@@ -37,10 +37,8 @@ func main() {
 		Local:     func() bool { return handlers.Local(time.Now) },
 		Log:       contract.NewLogger(worker.Console{}),
 	})
-	consume := func(ctx context.Context, batch *library.MessageBatch) {
-		if err := e.Consume(ctx, batch.Queue, bindings.Messages(batch)); err != nil {
-			batch.RetryAll(library.WithRetryDelay(5 * time.Minute)) // for whoever deployed a wrong setting to correct it
-		}
+	consume := func(ctx context.Context, batch *library.MessageBatch) error {
+		return e.Consume(ctx, batch.Queue, bindings.Messages(batch))
 	}
 	everyMinute := func(ctx context.Context, event *cron.Event) error { return e.Cron(ctx, event.ScheduledTime) }
 	worker.Run(e, consume, everyMinute, "/health", "/health/live")

@@ -95,25 +95,25 @@ async function queue(batch, env, ctx) {
   try {
     await run({ env, ctx, wait: rules.queueWait, deadline: rules.queueDeadline }, until((binding) => binding.handleQueueMessageBatch(view)));
   } catch (error) {
-    if (error.code === "busy") await refuse(batch, env, { ack, retry });
+    if (error.refused) await refuse(batch.queue, [...open], env, error.refused, { ack, retry });
     else log("batch_failed", error, { queue_name: batch.queue, unsettled: open.size });
   }
   for (const message of open) retry(message, { delaySeconds: retryDelay(env, message.attempts) });
 }
 
-// Settles a batch that no program saw.
-async function refuse(batch, env, { ack, retry }) {
-  const { messages, queue } = batch;
+// Settles messages on which no program began.
+async function refuse(queue, messages, env, reason, { ack, retry }) {
   const producer = producerOf(queue, env);
   let resent = 0;
   const sent = (message) => {
     ack(message);
     resent++;
   };
-  const error = producer && (await sendAgain(producer, messages, rules.refusedDelay / 1000, sent));
+  const delay = reason === "busy" ? rules.refusedDelay : rules.unableDelay;
+  const error = producer && (await sendAgain(producer, messages, delay / 1000, sent));
   for (const message of messages) retry(message, { delaySeconds: rules.refusedRetry / 1000 }); // acknowledged ones stay so
-  const level = resent === messages.length ? "warn" : "error";
-  console[level](JSON.stringify({ event: "batch_refused", level, ts: new Date().toISOString(), queue_name: queue, messages: messages.length, resent, error: error?.message }));
+  const level = reason === "busy" && resent === messages.length ? "warn" : "error";
+  console[level](JSON.stringify({ event: "batch_refused", level, ts: new Date().toISOString(), queue_name: queue, reason, messages: messages.length, resent, error: error?.message }));
 }
 
 const defaultRetryDelay = 120; // seconds, as in settings/settings.go

@@ -22,6 +22,7 @@ export const rules = {
   cronWait: minute,
   cronDeadline: 13 * minute,
   refusedDelay: minute, // after which messages that found no instance come again
+  unableDelay: 10 * minute, // the same where the program did not start, or could not begin
   refusedRetry: 10 * minute, // the same where they could not be sent again, and the retry costs an attempt
   afterClient: 31_000, // the platform ends an event 30 seconds after its client went away
 };
@@ -41,6 +42,8 @@ const count = (of, name) => (of[name] = (of[name] ?? 0) + 1);
 
 /** Why an event got no answer from Go: code, status and message are what the HTTP API answers. */
 export class Failure extends Error {
+  refused; // why no program began on the event; undefined where one did
+
   constructor(code, status, message) {
     super(message);
     this.code = code;
@@ -49,6 +52,7 @@ export class Failure extends Error {
 }
 
 const broken = () => new Failure("internal_error", 500, "The request failed unexpectedly.");
+const refused = (failure, why) => Object.assign(failure, { refused: why });
 
 /** One running Go program. */
 class Instance {
@@ -98,6 +102,7 @@ class Instance {
       adopt: (stream) => this.#keep(new Stream(stream)),
       upload: (length) => this.#upload(length),
       fail: (message) => this.lease.fail(Object.assign(new Failure("internal_error", 500, message), { logged: true })),
+      refuse: (why) => this.lease.fail(refused(broken(), why)),
       extend: (ms) => this.lease.extend(ms),
       stats: () => JSON.stringify(stats()),
       recovered: (what) => count(counts.recovered, what),
@@ -286,7 +291,7 @@ class Lease {
       leases.delete(this);
       count(counts.dropped, "start");
       report("start", error.message);
-      throw broken();
+      throw refused(broken(), "the program did not start");
     }
     this.instance.lease = this;
     this.instance.host.env = env;
@@ -448,7 +453,7 @@ async function waitForRoom(patience, go) {
   }
   waiters.splice(waiters.indexOf(waiter), 1);
   counts.refused++;
-  throw new Failure("busy", 503, "All instances are busy. Try again in a few seconds.");
+  throw refused(new Failure("busy", 503, "All instances are busy. Try again in a few seconds."), "busy");
 }
 
 /** What the pool of this isolate did and holds. */

@@ -1,6 +1,7 @@
-// What becomes of a queue batch for which no instance came free. Every retry counts as an attempt, and
-// after four a message is a dead letter, though no program ever saw it. So the messages are sent
-// again as new ones, and only retried where that fails.
+// What becomes of a queue batch on which no program began: none came free or started, or a setting is
+// wrong. Every retry counts as an attempt, and after four a message is a dead letter, or lost where it
+// came from the dead-letter queue, though no program ever looked at it. So the messages are sent again
+// as new ones, and only retried where that fails.
 
 /** The producer bindings of our queues, by what stands for {role} in newsfork-{role}-{environment}. */
 export const producers = { seed: "SEED_QUEUE", domain: "DOMAIN_QUEUE", dlq: "DLQ" };

@@ -20,8 +20,9 @@ import (
 )
 
 // Consumer works on a batch of queue messages and acknowledges or retries each of them. Messages
-// that it leaves unsettled are delivered again.
-type Consumer func(ctx context.Context, batch *queues.MessageBatch)
+// that it leaves unsettled are delivered again. With an error it refuses the batch: what is unsettled
+// is sent again as new messages, which costs no attempt.
+type Consumer func(ctx context.Context, batch *queues.MessageBatch) error
 
 // Task is what a cron event starts. An error marks the run as failed in the platform's list.
 type Task func(ctx context.Context, event *cron.Event) error
@@ -48,7 +49,9 @@ func Run(h http.Handler, consumer Consumer, task Task, constant ...string) {
 					recovered("consumer", "consumer_failed", thrown, "")
 				}
 			}()
-			consumer(ctx, batch)
+			if err := consumer(ctx, batch); err != nil {
+				host.Call("refuse", err.Error())
+			}
 			return nil
 		})
 	}

@@ -230,8 +230,14 @@ describe("failing stores", () => {
       const answer = await engine.api("GET", "/health");
       assert.equal(answer.status, 500);
       assert.deepEqual([answer.error.code, answer.error.field], ["validation_error", "FETCH_RETRIES"]);
-      const result = await engine.deliver("newsfork-seed-dev", [{ id: "a", body: seedMessage(1) }]);
-      assert.equal(result.acked.length, 0);
+      const queues = ["seed", "domain", "dlq"].map((role) => `newsfork-${role}-dev`);
+      for (const queue of queues) {
+        const { acked } = await engine.deliver(queue, [{ id: "a", body: seedMessage(1), attempts: 4 }]);
+        assert.deepEqual(acked, ["a"], queue);
+      }
+      const refused = engine.events("batch_refused");
+      assert.deepEqual(refused.map((line) => [line.queue_name, line.resent]), queues.map((queue) => [queue, 1]));
+      assert.ok(refused.every((line) => line.reason.includes("FETCH_RETRIES")), JSON.stringify(refused));
     } finally {
       await engine.close();
     }

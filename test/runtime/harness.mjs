@@ -31,6 +31,8 @@ export async function start() {
     rules: (changed = {}) => post(engine, "/_rules", changed),
     /** Makes the program fail when it starts: "exit", "block" or "". */
     failStart: (how) => post(engine, "/_start", how),
+    /** Makes the program refuse batches. */
+    refuse: (yes) => post(engine, "/_refuse", yes),
     /** Delivers one batch; the messages are m0, m1, … */
     deliver: (...bodies) => fixture.deliverTo("runtime-queue", ...bodies),
     deliverTo: (queue, ...bodies) => post(peer, "/_queue", { queue, bodies }),

@@ -117,6 +117,29 @@ test("the messages of a batch that finds no instance are sent again as they are,
   assert.deepEqual({ queue: line.queue_name, messages: line.messages, resent: line.resent }, { queue: "newsfork-domain-fixture", messages: 2, resent: 2 });
 });
 
+test("so are those of a batch that no program could begin on", async () => {
+  const bucket = await fixture.bucket();
+  const queue = "newsfork-domain-fixture";
+  for (const [prepare, reason] of [
+    [() => fixture.refuse(true), "as the test wants it"],
+    [async () => {
+      while ((await fixture.stats()).idle) await fixture.text("/exit");
+      await fixture.failStart("exit");
+    }, "the program did not start"],
+  ]) {
+    await Promise.all(["resent", "text"].map((key) => bucket.delete(key)));
+    await fixture.rules({ unableDelay: 1000 });
+    await prepare();
+    fixture.clearLogs();
+    assert.deepEqual(await deliverTo(queue, { do: "store", key: "resent", attempts: 4 }, "plain"), { acked: ["m0", "m1"], retried: {} });
+    await Promise.all([fixture.refuse(false), fixture.failStart("")]);
+    assert.ok(await eventually(() => bucket.head("resent")), `${reason}: a message is lost`);
+    assert.equal(await (await eventually(() => bucket.get("text")))?.text(), "plain");
+    const [line] = fixture.logged("batch_refused");
+    assert.deepEqual({ reason: line.reason, messages: line.messages, resent: line.resent, level: line.level }, { reason, messages: 2, resent: 2, level: "error" });
+  }
+});
+
 test("where they cannot be sent again they are delivered again much later", async () => {
   for (const queue of ["newsfork-seed-fixture", "runtime-queue"]) { // no such binding, no queue of ours
     fixture.clearLogs();
