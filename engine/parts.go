@@ -44,15 +44,14 @@ func assemble(p Platform) (*parts, error) {
 	domains := &collector.Collector{Bucket: p.Bucket, Transport: p.Transport, Clock: p.Clock, Settings: s, Log: p.Log}
 	version := cmp.Or(p.Version(), contract.Version)
 	letters := &deadletters.Store{Ledger: records, Bucket: p.Bucket, Version: version, Log: p.Log}
-	tally := &queues.Tally{Queue: p.Domains, Ledger: records, Log: p.Log}
 	consumer := &queues.Consumer{
 		Orchestrator: &continued,
-		Processor:    &processor.Processor{Store: p.Bucket, Sender: tally, Log: p.Log, Version: contract.Version},
+		Processor:    &processor.Processor{Store: p.Bucket, Log: p.Log, Version: contract.Version},
 		NewBatch:     func(excluded func(string) bool) queues.Batch { return domains.NewBatch(excluded) },
 		DeadLetters:  letters,
 		Ledger:       records,
 		Leases:       &queues.Leases{Ledger: records, Queue: p.Domains, Sleep: sleep, Log: p.Log, Now: now},
-		Controls:     decisions, Tally: tally, Seeds: p.Seeds, Domains: p.Domains, DLQ: p.DLQ, Version: version,
+		Controls:     decisions, Seeds: p.Seeds, Domains: p.Domains, DLQ: p.DLQ, Version: version,
 		RetryDelay: s.RetryDelay, Log: p.Log, Now: now,
 	}
 	api := &handlers.API{

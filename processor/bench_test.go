@@ -96,11 +96,11 @@ func BenchmarkProcess(b *testing.B) {
 		b.Fatal(err)
 	}
 	s := &sink{}
-	p := &Processor{Store: s, Sender: s, Log: slog.New(slog.DiscardHandler)}
+	p := &Processor{Store: s, Log: slog.New(slog.DiscardHandler)}
 	b.SetBytes(int64(len(file)))
 	for b.Loop() {
 		s.file = bytes.NewReader(file)
-		r, err := p.Process(context.Background(), seed())
+		r, err := p.Process(context.Background(), seed(), s)
 		if err != nil || r.UniqueDomains != domains || r.BadRecords+r.Duplicates+r.Disagreements > 0 {
 			b.Fatal(r, err)
 		}
@@ -113,11 +113,11 @@ func BenchmarkMemory(b *testing.B) {
 	for _, size := range []int64{20_000_000, 1_000_000_000} {
 		b.Run(strconv.FormatInt(size/1_000_000, 10)+"MB", func(b *testing.B) {
 			s := &sink{}
-			p := &Processor{Store: s, Sender: s, Log: slog.New(slog.DiscardHandler)}
+			p := &Processor{Store: s, Log: slog.New(slog.DiscardHandler)}
 			var m runtime.MemStats
 			for b.Loop() {
 				s.file = &rawFile{size: size, domains: 2000}
-				if _, err := p.Process(context.Background(), seed()); err != nil {
+				if _, err := p.Process(context.Background(), seed(), s); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -37,7 +37,6 @@ type Sender interface {
 // Processor processes raw files, one at a time, and keeps its buffers from file to file.
 type Processor struct {
 	Store   Store
-	Sender  Sender
 	Log     *slog.Logger
 	Version string           // of the worker, for checkpoints
 	Now     func() time.Time // time.Now when nil
@@ -61,13 +60,13 @@ type Result struct {
 	Duration      time.Duration
 }
 
-// Process sends the domains of one raw file to DOMAIN_QUEUE and writes the file's checkpoint. A file
-// that has one is skipped, unless the message says force. On an error nothing is lost when the same
+// Process sends the domains of one raw file through sender and writes the file's checkpoint. The result
+// says what was sent, also with an error. A file that has a checkpoint is skipped, unless the message says force. On an error nothing is lost when the same
 // message is processed again: the messages and objects are the same, and in the same order.
 //
 // Kinds of errors: Validation for a message that names no raw file or one that does not exist, Parse
 // for a file that is no dataset, Storage for everything that the store or the queue failed to do.
-func (p *Processor) Process(ctx context.Context, m *contract.SeedMessage) (Result, error) {
+func (p *Processor) Process(ctx context.Context, m *contract.SeedMessage, sender Sender) (Result, error) {
 	if err := m.Validate(); err != nil {
 		return Result{}, contract.Wrap(contract.Validation, "processor.Process", err)
 	}
@@ -95,7 +94,7 @@ func (p *Processor) Process(ctx context.Context, m *contract.SeedMessage) (Resul
 	}
 	defer body.Close()
 
-	result, err := p.stream(ctx, m, file, body)
+	result, err := p.stream(ctx, m, file, body, sender)
 	if err != nil {
 		return result, err
 	}
@@ -113,10 +112,10 @@ func (p *Processor) Process(ctx context.Context, m *contract.SeedMessage) (Resul
 }
 
 // stream reads the file and sends what it holds; when it returns, no send is under way.
-func (p *Processor) stream(ctx context.Context, m *contract.SeedMessage, file r2.RawFile, body *r2.Body) (result Result, err error) {
+func (p *Processor) stream(ctx context.Context, m *contract.SeedMessage, file r2.RawFile, body *r2.Body, sender Sender) (result Result, err error) {
 	p.reader.Reset(body)
 	p.groups.start(file.Partition.Country)
-	p.outbox.start(ctx, p.Store, p.Sender, m, file)
+	p.outbox.start(ctx, p.Store, sender, m, file)
 	defer func() {
 		if sendErr := p.outbox.wait(); err == nil {
 			err = sendErr

@@ -79,7 +79,7 @@ func newSite(t testing.TB, file string) *site {
 	}
 	s := &site{bucket: r2.NewMemory(), queue: &queue{}}
 	s.bucket.Now = now
-	s.Processor = &Processor{Store: s.bucket, Sender: s.queue, Version: "1.2.3", Now: now, Log: slog.New(slog.NewJSONHandler(&s.log, nil))}
+	s.Processor = &Processor{Store: s.bucket, Version: "1.2.3", Now: now, Log: slog.New(slog.NewJSONHandler(&s.log, nil))}
 	s.upload(t, rawKey, file)
 	return s
 }
@@ -97,7 +97,7 @@ func seed() *contract.SeedMessage {
 
 func (s *site) process(t testing.TB) Result {
 	t.Helper()
-	r, err := s.Process(context.Background(), seed())
+	r, err := s.Process(context.Background(), seed(), s.queue)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -222,7 +222,7 @@ func TestProcess(t *testing.T) {
 	}
 	m := seed()
 	m.Force, m.RequestedAt = true, time.Date(2026, 1, 29, 0, 0, 0, 0, time.UTC)
-	if _, err := s.Process(context.Background(), m); err != nil {
+	if _, err := s.Process(context.Background(), m, s.queue); err != nil {
 		t.Fatal(err)
 	}
 	forced := s.domains(t)[2:]
@@ -266,7 +266,7 @@ func TestBadFiles(t *testing.T) {
 		"too deep":         {strings.Repeat("[", 10002), contract.Parse, "byte 10001: more than 10,000 levels of nesting"},
 	} {
 		s := newSite(t, c.file)
-		_, err := s.Process(context.Background(), seed())
+		_, err := s.Process(context.Background(), seed(), s.queue)
 		if contract.KindOf(err) != c.kind || !strings.Contains(fmt.Sprint(err), c.says) {
 			t.Errorf("%s: %v, want %q", name, err, c.says)
 		}
@@ -280,13 +280,13 @@ func TestMissingFile(t *testing.T) {
 	s := newSite(t, "[]")
 	m := seed()
 	m.FilePath = strings.Replace(rawKey, "0001", "0002", 1)
-	_, err := s.Process(context.Background(), m)
+	_, err := s.Process(context.Background(), m, s.queue)
 	var e *contract.Error
 	if !errors.As(err, &e) || e.Kind != contract.Validation || e.Field != "file_path" || !strings.Contains(e.Message, m.FilePath) {
 		t.Errorf("missing: %v", err)
 	}
 	m.FilePath = "raw/elsewhere/raw_0001.json"
-	if _, err := s.Process(context.Background(), m); contract.KindOf(err) != contract.Validation {
+	if _, err := s.Process(context.Background(), m, s.queue); contract.KindOf(err) != contract.Validation {
 		t.Errorf("no raw file: %v", err)
 	}
 	if len(s.queue.messages) > 0 {
@@ -714,7 +714,7 @@ func TestFaults(t *testing.T) {
 			for _, failAt := range list {
 				s, c := open(t, file), &calls{failAt: failAt}
 				c.watch(s)
-				_, err := s.Process(context.Background(), seed())
+				_, err := s.Process(context.Background(), seed(), s.queue)
 				s.bucket.Fail, s.queue.fail = nil, nil
 				if !errors.Is(err, errInjected) || contract.KindOf(err) != contract.Storage {
 					t.Fatalf("%s: %s %d failed, and Process says %v (%s)", name, c.failed, failAt, err, contract.KindOf(err))
@@ -739,7 +739,7 @@ func TestFaults(t *testing.T) {
 func TestCutShort(t *testing.T) {
 	s := newSite(t, `[{"url":"https://a.com/"}]`)
 	s.Store = cutShort{s.bucket}
-	if _, err := s.Process(context.Background(), seed()); contract.KindOf(err) != contract.Storage || s.hasCheckpoint() {
+	if _, err := s.Process(context.Background(), seed(), s.queue); contract.KindOf(err) != contract.Storage || s.hasCheckpoint() {
 		t.Errorf("%v, checkpoint %v", err, s.hasCheckpoint())
 	}
 }
@@ -780,7 +780,7 @@ func TestCancelled(t *testing.T) {
 	s := newParted(t, parted(300))
 	ctx, cancel := context.WithCancel(context.Background())
 	s.queue.fail = func(int) error { cancel(); return nil }
-	if _, err := s.Process(ctx, seed()); !errors.Is(err, context.Canceled) || s.hasCheckpoint() {
+	if _, err := s.Process(ctx, seed(), s.queue); !errors.Is(err, context.Canceled) || s.hasCheckpoint() {
 		t.Errorf("%v, checkpoint %v", err, s.hasCheckpoint())
 	}
 }
@@ -828,7 +828,7 @@ func TestRandomFiles(t *testing.T) {
 		m.FilePath = fmt.Sprintf("raw/country=sg/category=news/date=2026-01-28/raw_%04d.json", n+10)
 		s.upload(t, m.FilePath, string(file))
 		s.queue.messages = nil
-		if _, err := s.Process(context.Background(), m); err != nil {
+		if _, err := s.Process(context.Background(), m, s.queue); err != nil {
 			t.Fatal(err)
 		}
 		have := map[string]map[string]string{}
@@ -859,7 +859,7 @@ func FuzzProcess(f *testing.F) {
 	f.Add([]byte("{\"records\":[{\"raw_url\":\"http://m\xc3\xbcnchen.de:80\\\\\\\"\xff\",\"language\":\"\xff\",\"title\":\"\\ud800\"},5]}"))
 	f.Fuzz(func(t *testing.T, file []byte) {
 		s := newSite(t, string(file))
-		r, err := s.Process(context.Background(), seed())
+		r, err := s.Process(context.Background(), seed(), s.queue)
 		if err != nil {
 			if contract.KindOf(err) != contract.Parse {
 				t.Fatal(err)

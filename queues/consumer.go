@@ -38,7 +38,7 @@ type Orchestrator interface {
 
 // Processor is step 2.
 type Processor interface {
-	Process(ctx context.Context, m *contract.SeedMessage) (processor.Result, error)
+	Process(ctx context.Context, m *contract.SeedMessage, sender processor.Sender) (processor.Result, error)
 }
 
 // Batch is step 3 for the messages of one event: they share connections and the turns of hosts.
@@ -57,6 +57,12 @@ type Requeuer interface {
 	SendOne(ctx context.Context, body []byte, delay time.Duration) error
 }
 
+// DomainQueue is DOMAIN_QUEUE.
+type DomainQueue interface {
+	processor.Sender
+	Requeuer
+}
+
 // Recorder is what the consumer needs of the ledger.
 type Recorder interface {
 	Record(ctx context.Context, c ledger.Changes) error
@@ -70,10 +76,9 @@ type Consumer struct {
 	DeadLetters  *deadletters.Store
 	Leases       *Leases
 	Controls     *controls.Store
-	Tally        *Tally // what the Processor sends to
 	Ledger       Recorder
 	Seeds        Requeuer
-	Domains      Requeuer
+	Domains      DomainQueue
 	DLQ          Requeuer
 	Version      string        // of the Worker
 	RetryDelay   time.Duration // of the first retry; doubles with every further one
@@ -257,12 +262,12 @@ func (c *Consumer) file(ctx context.Context, o *outcome, m Message, work *contra
 		work.RequestedAt = m.Sent()
 	}
 	needed := neededBy(work.Force, work.RequestedAt)
-	c.Tally.start(ledger.Queued{Partition: work.Partition, At: c.Now(), RequiredSince: needed})
+	sender := c.newSender(ledger.Queued{Partition: work.Partition, At: c.Now(), RequiredSince: needed})
 	change := ledger.FileChange{RawFile: contract.RawFile(raw), Queued: m.Sent()}
 	found := false
 	defer func() { // whatever was sent before a panic was sent
 		o.note(func(l *ledger.Changes) {
-			l.QueuedDomains = append(l.QueuedDomains, c.Tally.rest()...)
+			l.QueuedDomains = append(l.QueuedDomains, sender.unrecorded()...)
 			if found {
 				l.FoundFiles = append(l.FoundFiles, change)
 			} else {
@@ -270,7 +275,7 @@ func (c *Consumer) file(ctx context.Context, o *outcome, m Message, work *contra
 			}
 		})
 	}()
-	result, err := c.Processor.Process(ctx, work)
+	result, err := c.Processor.Process(ctx, work, sender)
 	if err != nil {
 		return err
 	}

@@ -53,7 +53,7 @@ func (m *message) settle(how string, d time.Duration) {
 
 // steps plays the three steps.
 type steps struct {
-	process  func(*contract.SeedMessage) error
+	process  func(m *contract.SeedMessage, sender processor.Sender) error
 	collect  func(m *contract.DomainMessage, last bool) error
 	document func(*contract.DomainMessage) *contract.Document // what Collect gives; an empty one otherwise
 	excluded func(link string) bool
@@ -62,8 +62,8 @@ type steps struct {
 	under    func(context.Context) // sees the context of Collect, on the side
 }
 
-func (s *steps) Process(_ context.Context, m *contract.SeedMessage) (processor.Result, error) {
-	return processor.Result{}, s.process(m)
+func (s *steps) Process(_ context.Context, m *contract.SeedMessage, sender processor.Sender) (processor.Result, error) {
+	return processor.Result{}, s.process(m, sender)
 }
 
 func (s *steps) Run(_ context.Context, c contract.Continuation) (orchestrator.Result, error) {
@@ -128,7 +128,6 @@ func newFixture(t *testing.T) *fixture {
 			Ledger: ledger.New(db), Queue: f.domains, Log: log, Now: time.Now, Sleep: sleep,
 		},
 		Controls: &controls.Store{Bucket: f.bucket, Sleep: sleep},
-		Tally:    &queues.Tally{Queue: f.domains, Ledger: ledger.New(db), Log: log},
 		Seeds:    f.seeds, Domains: f.domains, DLQ: f.dlq, Version: "v1",
 		RetryDelay: 10 * time.Second, Log: log, Now: now,
 	}
@@ -204,7 +203,7 @@ func TestEachMessageIsSettledOnItsOwn(t *testing.T) {
 
 func TestDelaysDouble(t *testing.T) {
 	f := newFixture(t)
-	f.steps.process = func(*contract.SeedMessage) error { return errors.New("fails") }
+	f.steps.process = func(_ *contract.SeedMessage, _ processor.Sender) error { return errors.New("fails") }
 	for attempt, want := range map[int]time.Duration{1: 10 * time.Second, 2: 20 * time.Second, 3: 40 * time.Second, 4: 80 * time.Second} {
 		m := &message{id: "1", body: seedBody(), attempts: attempt}
 		f.handle(t, "newsfork-seed-staging", m)
@@ -218,7 +217,7 @@ func TestDelaysDouble(t *testing.T) {
 func TestDelaysEnd(t *testing.T) {
 	f := newFixture(t)
 	f.RetryDelay = 20 * time.Hour
-	f.steps.process = func(*contract.SeedMessage) error { return errors.New("fails") }
+	f.steps.process = func(_ *contract.SeedMessage, _ processor.Sender) error { return errors.New("fails") }
 	for attempt, want := range map[int]time.Duration{1: 20 * time.Hour, 2: queues.MaxDelay, 60: queues.MaxDelay} {
 		m := &message{id: "1", body: seedBody(), attempts: attempt}
 		f.handle(t, "newsfork-seed-staging", m)
@@ -275,7 +274,7 @@ func TestLastDelivery(t *testing.T) {
 func TestSeedMessages(t *testing.T) {
 	f := newFixture(t)
 	var processed []string
-	f.steps.process = func(m *contract.SeedMessage) error {
+	f.steps.process = func(m *contract.SeedMessage, _ processor.Sender) error {
 		processed = append(processed, fmt.Sprint(m.FilePath, " ", m.Force))
 		return nil
 	}
@@ -367,7 +366,7 @@ func (f *fixture) letter(t *testing.T, key string) contract.DeadLetter {
 
 func TestDeadLettersSayWhy(t *testing.T) {
 	f := newFixture(t)
-	f.steps.process = func(*contract.SeedMessage) error {
+	f.steps.process = func(_ *contract.SeedMessage, _ processor.Sender) error {
 		return &contract.Error{Kind: contract.Parse, Message: "not JSON at byte 7"}
 	}
 	f.steps.collect = func(*contract.DomainMessage, bool) error {
@@ -426,7 +425,7 @@ func indexing(list []int) error { return fmt.Errorf("%d", list[len(list)+5]) }
 func TestReasonsAreForgottenWhenTheWorkIsDone(t *testing.T) {
 	f := newFixture(t)
 	fail := true
-	f.steps.process = func(*contract.SeedMessage) error {
+	f.steps.process = func(_ *contract.SeedMessage, _ processor.Sender) error {
 		if fail {
 			return errors.New("once")
 		}
@@ -456,7 +455,7 @@ func (away) Reasons(context.Context, []ledger.Work) (map[ledger.Work][]ledger.Fa
 func TestWithoutTheLedgerThePipelineGoesOn(t *testing.T) {
 	f := newFixture(t)
 	f.Ledger, f.DeadLetters.Ledger = away{}, away{}
-	f.steps.process = func(*contract.SeedMessage) error { return errors.New("fails") }
+	f.steps.process = func(_ *contract.SeedMessage, _ processor.Sender) error { return errors.New("fails") }
 	if m := f.giveUp(t, "newsfork-seed-dev", "m1", seedBody()); m.settled != "ack" {
 		t.Errorf("the dead letter was %s", m.settled)
 	}
@@ -485,7 +484,7 @@ func TestADeadLetterThatCannotBeStoredIsSentAnew(t *testing.T) {
 
 func TestDeliveredTwiceIsOneDeadLetter(t *testing.T) {
 	f := newFixture(t)
-	f.steps.process = func(*contract.SeedMessage) error { return errors.New("fails") }
+	f.steps.process = func(_ *contract.SeedMessage, _ processor.Sender) error { return errors.New("fails") }
 	f.giveUp(t, "newsfork-seed-dev", "m1", seedBody())
 	f.handle(t, "newsfork-dlq-dev", &message{id: "m1", body: seedBody(), attempts: 1})
 	page, err := f.bucket.List(t.Context(), r2.ListOptions{Prefix: "dlq/"})
@@ -510,7 +509,7 @@ func TestForceCountsFromWhenItWasSent(t *testing.T) {
 	sent := (&message{}).Sent()
 	var got []time.Time
 	f.steps.collect = func(m *contract.DomainMessage, _ bool) error { got = append(got, m.RequestedAt); return nil }
-	f.steps.process = func(m *contract.SeedMessage) error { got = append(got, m.RequestedAt); return nil }
+	f.steps.process = func(m *contract.SeedMessage, _ processor.Sender) error { got = append(got, m.RequestedAt); return nil }
 	with := func(body, fields string) *message {
 		return &message{id: "1", body: strings.TrimSuffix(body, "}") + fields + "}", attempts: 1}
 	}

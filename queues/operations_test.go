@@ -13,6 +13,7 @@ import (
 	"github.com/newsfork/seed-engine/collector"
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/ledger"
+	"github.com/newsfork/seed-engine/processor"
 	"github.com/newsfork/seed-engine/queues"
 )
 
@@ -43,22 +44,23 @@ func document(reachable bool) *contract.Document {
 
 func TestTheLedgerIsToldWhatHappened(t *testing.T) {
 	f := newFixture(t)
-	send := func(domains ...string) {
+	send := func(sender processor.Sender, domains ...string) {
+		t.Helper()
 		var b contract.Batch
 		for _, d := range domains {
 			b.Add([]byte(domainBody(d)))
 		}
-		if err := f.Tally.Send(t.Context(), &b); err != nil {
+		if err := sender.Send(t.Context(), &b); err != nil {
 			t.Fatal(err)
 		}
 	}
 	broken := false
-	f.steps.process = func(*contract.SeedMessage) error {
-		send("a.sg", "b.sg")
+	f.steps.process = func(_ *contract.SeedMessage, sender processor.Sender) error {
+		send(sender, "a.sg", "b.sg")
 		if broken {
 			return errors.New("fails half-way")
 		}
-		send("a.sg", "c.sg", "d.sg", "out.sg")
+		send(sender, "a.sg", "c.sg", "d.sg", "out.sg")
 		return nil
 	}
 	expect := func(what string, want contract.ProcessingStats) {
@@ -115,10 +117,10 @@ func TestForcedWorkIsPendingUntilItIsDone(t *testing.T) {
 	}
 	f.handle(t, "newsfork-domain-dev", &message{id: "1", body: domainBody("a.sg"), attempts: 1})
 	forced := strings.TrimSuffix(seedBody(), "}") + `,"force":true,"requested_at":"2026-01-28T09:45:00Z"}`
-	f.steps.process = func(m *contract.SeedMessage) error {
+	f.steps.process = func(m *contract.SeedMessage, sender processor.Sender) error {
 		var b contract.Batch
 		b.Add([]byte(domainBody("a.sg")))
-		return f.Tally.Send(t.Context(), &b)
+		return sender.Send(t.Context(), &b)
 	}
 	f.handle(t, "newsfork-seed-dev", &message{id: "2", body: forced, attempts: 1})
 	if s := f.stats(t).Processing; s.DomainsPending != 1 || s.FilesProcessed != 1 {
@@ -176,10 +178,10 @@ func TestExcludedHostsAreNoFailures(t *testing.T) {
 	f.steps.collect = func(*contract.DomainMessage, bool) error {
 		return fmt.Errorf("%w: www.half.sg is not asked", collector.ErrExcluded)
 	}
-	f.steps.process = func(*contract.SeedMessage) error {
+	f.steps.process = func(_ *contract.SeedMessage, sender processor.Sender) error {
 		var b contract.Batch
 		b.Add([]byte(domainBody("half.sg")))
-		return f.Tally.Send(t.Context(), &b)
+		return sender.Send(t.Context(), &b)
 	}
 	f.handle(t, "newsfork-seed-dev", &message{id: "1", body: seedBody(), attempts: 1})
 	m := &message{id: "2", body: domainBody("half.sg"), attempts: 4}
@@ -193,7 +195,7 @@ func TestExcludedHostsAreNoFailures(t *testing.T) {
 // with all of its retries left.
 func TestAPauseLosesNothing(t *testing.T) {
 	f := newFixture(t)
-	f.steps.process = func(*contract.SeedMessage) error { t.Error("a file was processed"); return nil }
+	f.steps.process = func(_ *contract.SeedMessage, _ processor.Sender) error { t.Error("a file was processed"); return nil }
 	f.steps.collect = func(*contract.DomainMessage, bool) error { t.Error("a domain was collected"); return nil }
 	since := f.now
 	f.change(t, func(c *contract.Controls) { c.Pipeline = contract.Pipeline{Paused: true, Since: contract.At(since)} })
@@ -273,5 +275,38 @@ func TestWithoutTheControlsNothingIsFetched(t *testing.T) {
 	reasons, err := ledger.New(f.db).Reasons(t.Context(), []ledger.Work{work})
 	if err != nil || len(reasons[work]) != 1 || reasons[work][0].ErrorType != contract.Storage {
 		t.Errorf("reasons: %+v, %v", reasons, err)
+	}
+}
+
+// TestFilesAtOnceKeepTheirDomainsApart: the consumer keeps nothing of one file that another could get.
+func TestFilesAtOnceKeepTheirDomainsApart(t *testing.T) {
+	f := newFixture(t)
+	var both, sent sync.WaitGroup
+	both.Add(2)
+	f.steps.process = func(m *contract.SeedMessage, sender processor.Sender) error {
+		both.Done()
+		both.Wait() // both files are being processed
+		var b contract.Batch
+		b.Add([]byte(strings.ReplaceAll(domainBody("of-"+m.Partition.Category+".sg"), "news", m.Partition.Category)))
+		return sender.Send(t.Context(), &b)
+	}
+	for _, category := range []string{"news", "finance"} {
+		sent.Go(func() {
+			f.handle(t, "newsfork-seed-dev", &message{id: category, body: strings.ReplaceAll(seedBody(), "news", category), attempts: 1})
+		})
+	}
+	sent.Wait()
+	for _, category := range []string{"news", "finance"} {
+		page, err := ledger.New(f.db).Domains(t.Context(), ledger.DomainQuery{Filter: contract.Filter{Category: category}, Limit: 9})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, d := range page.Domains {
+			got = append(got, d.Domain)
+		}
+		if !slices.Equal(got, []string{"of-" + category + ".sg"}) {
+			t.Errorf("the ledger says that %s sent %v", category, got)
+		}
 	}
 }
