@@ -10,6 +10,7 @@ import (
 
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/discovery"
+	"github.com/newsfork/seed-engine/feed"
 	"github.com/newsfork/seed-engine/fetch"
 	"github.com/newsfork/seed-engine/markup"
 	"github.com/newsfork/seed-engine/r2"
@@ -74,10 +75,8 @@ func (g *gathering) learn(ctx context.Context) {
 // entryMethod says how a sitemap is read as an entry point.
 func entryMethod(s *sitemap.Summary) discovery.EntryMethod {
 	switch {
-	case s.Kind == sitemap.RSS:
-		return discovery.RSSEntry
-	case s.Kind == sitemap.Atom:
-		return discovery.AtomEntry
+	case s.Kind.IsFeed():
+		return feedMethod(feed.Kind(s.Kind))
 	case s.IsNews():
 		return discovery.NewsSitemapEntry
 	}

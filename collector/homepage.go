@@ -115,24 +115,24 @@ func (g *gathering) feed(ctx context.Context, link, foundBy string) bool {
 		return true
 	}
 	var items []discovery.Fact
-	facts, err := feed.Parse(a.Body, a.URL, sitemap.Options{ContentType: a.Header.Get("Content-Type"), MaxBytes: maxFeedBytes, Now: g.Clock.Now()}, func(i *feed.Item) {
+	s, err := feed.Parse(a.Body, a.URL, sitemap.Options{ContentType: a.Header.Get("Content-Type"), MaxBytes: maxFeedBytes, Now: g.Clock.Now()}, func(i *feed.Item) {
 		items = append(items, discovery.Fact{Loc: slices.Clone(i.Link), Lastmod: i.Date, Method: discovery.FromFeed})
 	})
 	if err != nil {
 		return g.missed(link, a, err)
 	}
 	switch {
-	case facts.Kind == "" && foundBy == declaredBy:
-		g.undiscovered(link, a.Retries, contract.Failure{Error: contract.ShortText(cmp.Or(facts.Problem, "it is not a feed")), ErrorType: contract.Text(string(contract.Parse))})
-	case facts.Kind != "":
-		source := g.facts.analyser.Source(discovery.Source{Method: feedMethod(facts.Kind), URL: a.URL, Read: true})
+	case s.Kind == "" && foundBy == declaredBy:
+		g.undiscovered(link, a.Retries, contract.Failure{Error: contract.ShortText(cmp.Or(s.Problem, "it is not a feed")), ErrorType: contract.Text(string(contract.Parse))})
+	case s.Kind != "":
+		source := g.facts.analyser.Source(discovery.Source{Method: feedMethod(s.Kind), URL: a.URL, Read: true})
 		for i := range items {
 			items[i].Source = source
 			g.take(&items[i])
 		}
 		g.noteFeed(contract.Feed{
-			URL: a.URL, Kind: string(facts.Kind), Title: contract.ShortText(facts.Title), FoundBy: foundBy,
-			ItemCount: facts.Items, LastUpdated: contract.At(facts.Newest),
+			URL: a.URL, Kind: string(s.Kind), Title: contract.ShortText(s.Title), FoundBy: foundBy,
+			ItemCount: s.Items, LastUpdated: contract.At(s.Newest),
 		})
 	}
 	return true

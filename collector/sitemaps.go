@@ -108,7 +108,7 @@ func (g *gathering) sitemap(ctx context.Context, walk *sitemap.Walk, c sitemap.C
 			if entry.URL == a.URL {
 				g.facts.analyser.Source(discovery.Source{Method: entryMethod(s), URL: a.URL, Read: true})
 			}
-			if s.Kind == sitemap.RSS || s.Kind == sitemap.Atom { // sites submit feeds as sitemaps
+			if s.Kind.IsFeed() { // sites submit feeds as sitemaps
 				g.noteFeed(contract.Feed{
 					URL: a.URL, Kind: string(s.Kind), Title: contract.ShortText(s.Title), FoundBy: string(c.Source),
 					ItemCount: s.URLs + s.Skipped, LastUpdated: contract.At(s.Newest),

@@ -92,14 +92,14 @@ func FuzzParse(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		n := 0
-		facts, err := Parse(bytes.NewReader(b), "https://a.example/feed", sitemap.Options{Now: clock}, func(i *Item) {
+		s, err := Parse(bytes.NewReader(b), "https://a.example/feed", sitemap.Options{Now: clock}, func(i *Item) {
 			n++
 			if !bytes.Contains(i.Link, []byte("://")) {
 				t.Errorf("link %q", i.Link)
 			}
 		})
-		if err != nil || facts.Kind == "" && (facts.Problem == "" || facts.Items > 0) || facts.Kind != "" && n > facts.Items {
-			t.Errorf("%v, %d items, %+v", err, n, facts)
+		if err != nil || s.Kind == "" && (s.Problem == "" || s.Items > 0) || s.Kind != "" && n > s.Items {
+			t.Errorf("%v, %d items, %+v", err, n, s)
 		}
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/newsfork/seed-engine/markup"
+	"github.com/newsfork/seed-engine/sitemap"
 )
 
 // maxHead is how much of a page is searched for links, in bytes. Heads are seldom a tenth of it.
@@ -89,11 +90,11 @@ func declared(link *markup.Tag) Kind {
 		return ""
 	}
 	mime, _, _ := strings.Cut(strings.ToLower(link.Attr("type")), ";")
-	switch strings.TrimSpace(mime) {
-	case "application/rss+xml", "application/rdf+xml", "application/x-rss+xml", "text/rss+xml", "application/xml", "text/xml":
-		return RSS
-	case "application/atom+xml":
-		return Atom
+	mime = strings.TrimSpace(mime)
+	if kind := sitemap.FeedOf(mime); kind != "" {
+		return Kind(kind)
+	}
+	switch mime {
 	case "application/feed+json":
 		return JSON
 	case "application/json":

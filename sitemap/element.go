@@ -14,7 +14,7 @@ const (
 	tagRSS
 	tagRDF
 	tagFeed
-	tagHTML
+	tagHTML // of a web page
 
 	// Entries.
 	tagURL
@@ -43,6 +43,8 @@ const (
 	tagImage
 	tagVideo
 	tagEmbedded
+
+	elementCount
 )
 
 // elements are the names in lower case.

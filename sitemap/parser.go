@@ -23,8 +23,8 @@ type parser struct {
 	first   byte // of the document, unless it is markup
 	cutTag  bool // the document ended inside of a tag
 
-	root      element // the last root met
-	open      bool    // it has not been closed
+	format    *format // of the last root met, or of the entries of a document without; nil before
+	open      bool    // the root has not been closed
 	rootTag   []byte  // its prefix
 	prefix    []byte  // of the document's own names: the root's or the open entry's
 	ns        namespaces
@@ -55,8 +55,8 @@ func newParser(base string, now time.Time, fn func(*Entry)) *parser {
 
 // webPage gives the document up: what follows is HTML.
 func (p *parser) webPage() {
-	if p.root == none {
-		p.root = tagHTML
+	if p.format == nil {
+		p.format = &htmlPage
 		p.mode = inPage
 	}
 }
@@ -140,11 +140,15 @@ func (p *parser) tag(t []byte) {
 func (p *parser) element(e element, name, prefix, attrs []byte, closing, empty bool) {
 	switch {
 	case len(p.skip) > 0 && p.skipped(e, name, closing), e == none:
-	case e <= tagHTML:
-		p.documentTag(e, prefix, attrs, closing, empty)
-	case e <= tagEntry:
+	case e == tagHTML:
+		if !closing {
+			p.webPage()
+		}
+	case byRoot[e] != nil:
+		p.documentTag(byRoot[e], prefix, attrs, closing, empty)
+	case byEntry[e] != nil:
 		p.entryTag(e, prefix, attrs, closing, empty)
-	case p.root >= tagRSS:
+	case p.isFeed():
 		p.feedTag(e, name, prefix, attrs, closing, empty)
 	case p.entry != none:
 		p.pageTag(e, prefix, attrs, closing, empty)
@@ -160,54 +164,40 @@ func (p *parser) skipped(e element, name []byte, closing bool) bool {
 			p.skip = p.skip[:0]
 		}
 		return true
-	case e == tagItem || e == tagEntry || closing && e == p.root:
+	case byEntry[e] != nil && byEntry[e].feed || closing && e == p.format.root:
 		p.skip = p.skip[:0]
 		return false
 	}
 	return true
 }
 
-func (p *parser) documentTag(e element, prefix, attrs []byte, closing, empty bool) {
-	if e == tagHTML {
-		if !closing {
-			p.webPage()
-		}
-		return
-	}
+// isFeed reports whether the document is known to be a feed.
+func (p *parser) isFeed() bool { return p.format != nil && p.format.feed }
+
+// documentTag reads the root of a document in the format f.
+func (p *parser) documentTag(f *format, prefix, attrs []byte, closing, empty bool) {
 	if closing {
-		if e == p.root {
+		if f == p.format {
 			p.endEntry()
 			p.open = false
 		}
 		return
 	}
-	if p.open && (p.root >= tagRSS) != (e >= tagRSS) { // an element of that name in another format
+	if p.open && p.format.feed != f.feed { // an element of that name in another format
 		return
 	}
 	p.endEntry()
 	p.hold = p.hold[:0]
-	p.root, p.open = e, !empty
+	p.format, p.open = f, !empty
 	p.rootTag = append(p.rootTag[:0], prefix...)
 	p.setPrefix(prefix)
 	p.declare(attrs)
 	if base, ok := p.xmlBase(attrs, &p.base); ok {
 		p.base = base
 	}
-	if e != tagRDF || bytes.Contains(attrs, []byte("purl.org/rss")) || bytes.Contains(attrs, []byte("netscape.com/rdf")) {
-		p.setKind(kindOf(e))
+	if f.isNamed(attrs) {
+		p.setKind(f.kind)
 	}
-}
-
-func kindOf(e element) Kind {
-	switch e {
-	case tagURLSet, tagURL:
-		return URLSet
-	case tagIndex, tagSitemap:
-		return Index
-	case tagFeed, tagEntry:
-		return Atom
-	}
-	return RSS
 }
 
 // setKind names the document by the first root, should several be concatenated.
@@ -218,17 +208,12 @@ func (p *parser) setKind(k Kind) {
 }
 
 func (p *parser) entryTag(e element, prefix, attrs []byte, closing, empty bool) {
+	f := byEntry[e]
 	switch {
-	case e == tagItem && (p.root == tagRSS || p.root == tagRDF), e == tagEntry && p.root == tagFeed:
-	case (e == tagURL || e == tagSitemap) && p.root < tagRSS:
-		if p.root == none { // it is missing or misspelt
-			p.root = tagURLSet
-			if e == tagSitemap {
-				p.root = tagIndex
-			}
-		}
-	default:
+	case f.feed && (p.format == nil || p.format.entry != e), !f.feed && p.isFeed():
 		return
+	case p.format == nil: // the root is missing or misspelt
+		p.format = f
 	}
 	if s := p.spaceOf(prefix); s != ownNS && s != otherNS {
 		return
@@ -390,7 +375,7 @@ func (p *parser) feedTag(e element, local, prefix, attrs []byte, closing, empty 
 	}
 	if wanted && !empty {
 		p.begin(e)
-		p.markedUp = p.root != tagFeed || markup.EqualFold(markup.Attribute(attrs, "type"), "html")
+		p.markedUp = !p.format.typedText || markup.EqualFold(markup.Attribute(attrs, "type"), "html")
 	}
 }
 
@@ -465,7 +450,7 @@ func (p *parser) commit() {
 		}
 	case tagTitle:
 		switch {
-		case p.root < tagRSS:
+		case !p.isFeed():
 			p.e.News.Title = p.text(v)
 		case p.entry != none:
 			p.e.Title = p.text(v)
@@ -569,8 +554,8 @@ func (p *parser) endEntry() bool {
 	if p.entry == none {
 		return false
 	}
-	child := p.root == tagIndex || p.entry == tagSitemap
-	kind := kindOf(p.entry)
+	entries := byEntry[p.entry]
+	child := entries.index || p.format != nil && p.format.index
 	p.entry = none
 	p.inside = ownNS
 	p.skip = p.skip[:0]
@@ -589,8 +574,8 @@ func (p *parser) endEntry() bool {
 		return false
 	}
 	p.e.Loc, p.e.Child = loc, child
-	if p.root != none {
-		p.setKind(kind)
+	if p.format != nil {
+		p.setKind(entries.kind)
 	}
 	p.count()
 	if p.fn != nil {
@@ -657,7 +642,7 @@ func (p *parser) newest(t time.Time) {
 func (p *parser) finish() Summary {
 	p.field = none
 	s := &p.sum
-	s.Truncated = p.open || p.entry != none || p.root == none && p.cutTag
+	s.Truncated = p.open || p.entry != none || p.format == nil && p.cutTag
 	p.endEntry()
 	s.LastLoc = string(p.last)
 	if s.Kind == "" {
@@ -670,7 +655,7 @@ func (p *parser) finish() Summary {
 // problem says what a document is that is none of ours.
 func (p *parser) problem() string {
 	switch {
-	case p.root == tagHTML:
+	case p.format == &htmlPage:
 		return "a web page, not a sitemap"
 	case p.mode == inStart && p.first == 0:
 		return "an empty document"

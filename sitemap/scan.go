@@ -264,7 +264,7 @@ func (p *parser) wait(b []byte, i int, last bool) int {
 		return i
 	}
 	p.cutTag = true
-	if e, local, end := scanName(b, i+1); e != none && e < tagHTML && end < len(b) {
+	if e, local, end := scanName(b, i+1); byRoot[e] != nil && end < len(b) {
 		p.element(e, b[local:end], b[i+1:max(local-1, i+1)], nil, false, false)
 	}
 	return len(b)

@@ -1,0 +1,70 @@
+package feed
+
+import (
+	"bufio"
+	"bytes"
+	"io"
+	"strings"
+
+	"github.com/newsfork/seed-engine/markup"
+	"github.com/newsfork/seed-engine/sitemap"
+	"github.com/tidwall/gjson"
+)
+
+// maxJSON is the longest JSON feed read, in bytes: all of it is in memory.
+const maxJSON = 8 << 20
+
+func isJSON(b *bufio.Reader) bool {
+	start, _ := b.Peek(64)
+	start = bytes.TrimLeft(bytes.TrimPrefix(start, []byte("\ufeff")), " \t\r\n")
+	return len(start) > 0 && start[0] == '{'
+}
+
+func parseJSON(r io.Reader, base string, o sitemap.Options, fn func(*Item)) (f Summary, err error) {
+	limit := int64(maxJSON)
+	if o.MaxBytes > 0 {
+		limit = min(limit, o.MaxBytes)
+	}
+	if o.Tee != nil {
+		r = io.TeeReader(r, o.Tee)
+	}
+	data, err := io.ReadAll(io.LimitReader(r, limit))
+	data = bytes.TrimPrefix(data, []byte("\ufeff"))
+	doc := gjson.ParseBytes(data)
+	if !strings.Contains(doc.Get("version").Str, "jsonfeed.org/version/") {
+		return Summary{Problem: "JSON, but no JSON feed: its version is not that of jsonfeed.org"}, err
+	}
+	f = Summary{Kind: JSON, Title: tidy(doc.Get("title").Str), Truncated: err != nil || !gjson.ValidBytes(data)}
+	doc.Get("items").ForEach(func(_, v gjson.Result) bool {
+		f.Items++
+		var i Item
+		for _, name := range []string{"date_modified", "date_published"} {
+			if t, ok := markup.ParseDate([]byte(v.Get(name).Str)); ok {
+				i.Date = t
+				break
+			}
+		}
+		if i.Date.After(f.Newest) && markup.Plausible(i.Date, o.Now) {
+			f.Newest = i.Date
+		}
+		if link := itemLink(v, base); link != "" && fn != nil {
+			i.Link, i.Title = []byte(link), []byte(tidy(v.Get("title").Str))
+			fn(&i)
+		}
+		return true
+	})
+	return f, err
+}
+
+// itemLink is the page of an item: its url, else what it links to, else its id if that is a URL.
+func itemLink(item gjson.Result, base string) string {
+	for _, name := range []string{"url", "external_url"} {
+		if u, ok := markup.Resolve(base, []byte(item.Get(name).Str)); ok {
+			return u
+		}
+	}
+	u, _ := markup.Resolve("", []byte(item.Get("id").Str))
+	return u
+}
+
+func tidy(s string) string { return strings.Join(strings.Fields(s), " ") }
