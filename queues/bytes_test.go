@@ -16,8 +16,8 @@ import (
 
 const largest = contract.MaxMessageBytes - contract.MessageOverhead
 
-// odd gives a message about a domain of size bytes, with fields put in, that changes in whichever way
-// it is written anew: HTML's characters, line separators, escapes, and spacing that nobody would choose.
+// odd gives a message about a domain of size bytes, with fields put in, that changes however
+// it is written again: HTML's characters, line separators, escapes, and spacing that nobody would choose.
 func odd(domain string, size int, fields string) string {
 	text := "{\r\n\t" + strings.TrimPrefix(strings.TrimSuffix(domainBody(domain), "}"), "{") + fields + " ,\n \"note\" :\t\"\\u0041\\/ 한국어 "
 	fill := "&<>\u2028\u2029"
@@ -99,7 +99,7 @@ func TestMessagesKeepTheirBytes(t *testing.T) {
 			m := &message{id: "m3", body: c.body, attempts: 1}
 			f.handle(t, "newsfork-domain-dev", m)
 			if len(f.domains.Sent()) != before+1 || m.settled != "ack" {
-				t.Fatal("not sent anew in a pause")
+				t.Fatal("not requeued in a pause")
 			}
 			same("after a pause", last(t, f.domains), c.body)
 		})

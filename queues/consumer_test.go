@@ -55,7 +55,7 @@ func (m *message) settle(how string, d time.Duration) {
 type steps struct {
 	process  func(m *contract.SeedMessage, sender processor.Sender) error
 	collect  func(m *contract.DomainMessage, last bool) error
-	document func(*contract.DomainMessage) *contract.Document // what Collect gives; an empty one otherwise
+	document func(*contract.DomainMessage) *contract.Document // what Collect gives; an empty one when nil
 	excluded func(link string) bool
 	runs     []contract.Continuation
 	freeAt   time.Time
@@ -95,8 +95,8 @@ type fixture struct {
 	now     time.Time
 }
 
-// quickly is a clock in which time flies, so that one key takes one write after the other.
-func quickly() func() time.Time {
+// fastClock advances two seconds with every reading, so that one key takes one write after the other.
+func fastClock() func() time.Time {
 	var seconds atomic.Int64
 	return func() time.Time { return time.Unix(1769601600+2*seconds.Add(1), 0).UTC() }
 }
@@ -119,7 +119,7 @@ func newFixture(t *testing.T) *fixture {
 		}
 	}
 	now := func() time.Time { return f.now }
-	f.bucket.Now = quickly()
+	f.bucket.Now = fastClock()
 	f.Consumer = &queues.Consumer{
 		Orchestrator: f.steps, Processor: f.steps, NewBatch: func(excluded func(string) bool) queues.Batch { f.steps.excluded = excluded; return f.steps },
 		DeadLetters: &deadletters.Store{Ledger: ledger.New(db), Bucket: f.bucket, Version: "v1", Log: log},
@@ -232,7 +232,7 @@ func TestOneDomainIsNeverWorkedOnTwiceAtOnce(t *testing.T) {
 		f := newFixture(t)
 		var mu sync.Mutex
 		busy := map[string]bool{}
-		most, now := 0, 0
+		highest, now := 0, 0
 		f.steps.collect = func(m *contract.DomainMessage, _ bool) error {
 			mu.Lock()
 			if busy[m.Domain] {
@@ -240,7 +240,7 @@ func TestOneDomainIsNeverWorkedOnTwiceAtOnce(t *testing.T) {
 			}
 			busy[m.Domain] = true
 			now++
-			most = max(most, now)
+			highest = max(highest, now)
 			mu.Unlock()
 			time.Sleep(time.Second)
 			mu.Lock()
@@ -253,8 +253,8 @@ func TestOneDomainIsNeverWorkedOnTwiceAtOnce(t *testing.T) {
 			&message{id: "1", body: domainBody("a.sg"), attempts: 1}, &message{id: "2", body: domainBody("a.sg"), attempts: 1},
 			&message{id: "3", body: domainBody("b.sg"), attempts: 1}, &message{id: "4", body: domainBody("a.sg"), attempts: 1},
 			&message{id: "5", body: domainBody("c.sg"), attempts: 1})
-		if most != 3 {
-			t.Errorf("at most %d domains side by side, want 3", most)
+		if highest != 3 {
+			t.Errorf("at most %d domains side by side, want 3", highest)
 		}
 	})
 }
@@ -404,7 +404,7 @@ func TestDeadLettersSayWhy(t *testing.T) {
 	}
 }
 
-func TestAPanicIsToldInShort(t *testing.T) {
+func TestAPanicIsReportedBriefly(t *testing.T) {
 	f := newFixture(t)
 	var log bytes.Buffer
 	f.Log = slog.New(slog.NewJSONHandler(&log, nil))
@@ -422,7 +422,7 @@ func TestAPanicIsToldInShort(t *testing.T) {
 
 func indexing(list []int) error { return fmt.Errorf("%d", list[len(list)+5]) }
 
-func TestReasonsAreForgottenWhenTheWorkIsDone(t *testing.T) {
+func TestReasonsAreDeletedWhenTheWorkIsDone(t *testing.T) {
 	f := newFixture(t)
 	fail := true
 	f.steps.process = func(_ *contract.SeedMessage, _ processor.Sender) error {
@@ -465,7 +465,7 @@ func TestWithoutTheLedgerThePipelineGoesOn(t *testing.T) {
 	}
 }
 
-func TestADeadLetterThatCannotBeStoredIsSentAnew(t *testing.T) {
+func TestADeadLetterThatCannotBeStoredIsRequeued(t *testing.T) {
 	f := newFixture(t)
 	f.bucket.Fail = func(string, string) error { return errors.New("R2 is away") }
 	for attempt := 1; attempt <= contract.MaxRetries; attempt++ {
@@ -502,7 +502,7 @@ func TestUnknownQueue(t *testing.T) {
 	}
 }
 
-// TestForceCountsFromWhenItWasSent: a forced message without requested_at would otherwise be done by
+// TestForceCountsFromWhenItWasSent: without a time of its own a forced message would count as done by
 // any checkpoint, or by none.
 func TestForceCountsFromWhenItWasSent(t *testing.T) {
 	f := newFixture(t)
@@ -521,7 +521,7 @@ func TestForceCountsFromWhenItWasSent(t *testing.T) {
 		{"plain", "", time.Time{}},
 		{"forced", `,"force":true`, sent},
 		{"forced at a time", `,"force":true` + requested, time.Date(2026, 1, 20, 0, 0, 0, 0, time.UTC)},
-		{"forced, sent anew since", `,"force":true` + busy, time.Date(2026, 1, 27, 0, 0, 0, 0, time.UTC)},
+		{"forced, requeued since", `,"force":true` + busy, time.Date(2026, 1, 27, 0, 0, 0, 0, time.UTC)},
 		{"busy", busy, time.Time{}},
 	} {
 		got = nil

@@ -110,8 +110,8 @@ func TestEventsAskADomainOnce(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if n, most := len(web.Visits()), 2*hosts*requests; n > most {
-		t.Errorf("%d requests, want at most %d", n, most)
+	if n, limit := len(web.Visits()), 2*hosts*requests; n > limit {
+		t.Errorf("%d requests, want at most %d", n, limit)
 	}
 	asked := map[string]int{}
 	for _, v := range web.Visits() {

@@ -13,15 +13,15 @@ import (
 )
 
 const (
-	// leaseTime is how long a lease holds without renewal: so much later another event may take over
-	// the domains of one that was killed.
+	// leaseTime is how long a lease lasts without renewal: that long after an event was killed
+	// another one may take over its domains.
 	leaseTime = 30 * time.Second
-	// maxBusy is how long a message may be sent anew because its domain is busy.
+	// maxBusy is how long a message may be requeued because its domain is busy.
 	maxBusy = time.Hour
 )
 
-// Leases lets one event at a time send requests to a domain's hosts. Without the ledger the work
-// goes on unleased, and the log says so.
+// Leases let only one event at a time send requests to a domain's hosts. While the ledger is
+// unavailable work continues without leases, and the log says so.
 type Leases struct {
 	Ledger LeaseLedger
 	Queue  Requeuer // DOMAIN_QUEUE
@@ -30,117 +30,117 @@ type Leases struct {
 	Now    func() time.Time
 }
 
-// LeaseLedger keeps leases by its own clock.
+// LeaseLedger stores leases, which expire by its clock.
 type LeaseLedger interface {
 	Acquire(ctx context.Context, owner string, domains []string, ttl time.Duration) (busy map[string]time.Duration, err error)
 	Renew(ctx context.Context, owner string, domains []string, ttl time.Duration) (lost []string, err error)
 }
 
-// held is the leases of one event.
-type held struct {
+// eventLeases are the leases of one event.
+type eventLeases struct {
 	*Leases
 	owner   string
-	busy    map[string]time.Duration // domains of others, and how long they remain so
+	busy    map[string]time.Duration // domains leased by other events, and for how much longer
 	mu      sync.Mutex
-	domains map[string]context.CancelFunc // ours, and what stops the work on them
+	domains map[string]context.CancelFunc // leased by this event; the function stops the work on the domain
 	stop    context.CancelFunc
 	renewed chan struct{} // closed when renewal has ended
 }
 
-// acquire takes the leases of an event and keeps them until release.
-func (l *Leases) acquire(ctx context.Context, domains []string) *held {
-	h := &held{Leases: l, owner: rand.Text(), domains: map[string]context.CancelFunc{}, stop: func() {}, renewed: make(chan struct{})}
+// acquire leases domains for an event, as far as they are free, and renews the leases until release.
+func (l *Leases) acquire(ctx context.Context, domains []string) *eventLeases {
+	e := &eventLeases{Leases: l, owner: rand.Text(), domains: map[string]context.CancelFunc{}, stop: func() {}, renewed: make(chan struct{})}
 	if len(domains) == 0 {
-		close(h.renewed)
-		return h
+		close(e.renewed)
+		return e
 	}
-	busy, err := l.Ledger.Acquire(ctx, h.owner, domains, leaseTime)
+	busy, err := l.Ledger.Acquire(ctx, e.owner, domains, leaseTime)
 	if err != nil {
 		l.Log.Warn("lease_failed", "error_type", contract.KindOf(err), "error", err.Error(), "domains", len(domains))
-		close(h.renewed)
-		return h
+		close(e.renewed)
+		return e
 	}
-	h.busy = busy
+	e.busy = busy
 	for _, d := range domains {
 		if _, taken := busy[d]; !taken {
-			h.domains[d] = func() {}
+			e.domains[d] = func() {}
 		}
 	}
 	renewing, stop := context.WithCancel(ctx)
-	h.stop = stop
+	e.stop = stop
 	go func() {
-		defer close(h.renewed)
-		h.renew(renewing)
+		defer close(e.renewed)
+		e.renew(renewing)
 	}()
-	return h
+	return e
 }
 
-// under gives the context of the work on a domain, which ends when its lease is lost.
-func (h *held) under(ctx context.Context, domain string) (context.Context, context.CancelFunc) {
+// under returns the context for the work on a domain. It ends when the lease is lost.
+func (e *eventLeases) under(ctx context.Context, domain string) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if _, ours := h.domains[domain]; ours {
-		h.domains[domain] = cancel
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if _, ours := e.domains[domain]; ours {
+		e.domains[domain] = cancel
 	}
 	return ctx, cancel
 }
 
-// renew extends the leases while the event works. Work whose lease was lost is stopped: another
-// event is at it.
-func (h *held) renew(ctx context.Context) {
-	for h.Sleep(ctx, leaseTime/3) == nil {
-		h.mu.Lock()
-		domains := make([]string, 0, len(h.domains))
-		for d := range h.domains {
+// renew extends the leases until ctx ends. Work whose lease was lost is stopped, because another
+// event may have begun it.
+func (e *eventLeases) renew(ctx context.Context) {
+	for e.Sleep(ctx, leaseTime/3) == nil {
+		e.mu.Lock()
+		domains := make([]string, 0, len(e.domains))
+		for d := range e.domains {
 			domains = append(domains, d)
 		}
-		h.mu.Unlock()
-		lost, err := h.Ledger.Renew(ctx, h.owner, domains, leaseTime)
+		e.mu.Unlock()
+		lost, err := e.Ledger.Renew(ctx, e.owner, domains, leaseTime)
 		if err != nil && ctx.Err() == nil {
-			h.Log.Warn("lease_failed", "error_type", contract.KindOf(err), "error", err.Error(), "domains", len(domains))
+			e.Log.Warn("lease_failed", "error_type", contract.KindOf(err), "error", err.Error(), "domains", len(domains))
 		}
-		h.mu.Lock()
+		e.mu.Lock()
 		for _, d := range lost {
-			if stop, ours := h.domains[d]; ours {
-				h.Log.Warn("lease_lost", "registrable_domain", d)
+			if stop, ours := e.domains[d]; ours {
+				e.Log.Warn("lease_lost", "registrable_domain", d)
 				stop()
-				delete(h.domains, d)
+				delete(e.domains, d)
 			}
 		}
-		h.mu.Unlock()
+		e.mu.Unlock()
 	}
 }
 
-// release ends renewal and gives the records that give the leases up. freeAt says when a domain's
-// hosts may be asked again, which whoever comes next has to wait for.
-func (h *held) release(freeAt func(domain string) time.Time) []ledger.Release {
-	h.stop()
-	<-h.renewed
+// release ends the renewal and returns what releases the leases in the ledger. freeAt returns when a
+// domain's hosts may be asked again; until then the domain stays busy for other events.
+func (e *eventLeases) release(freeAt func(domain string) time.Time) []ledger.Release {
+	e.stop()
+	<-e.renewed
 	var releases []ledger.Release
-	for d := range h.domains {
-		releases = append(releases, ledger.Release{Domain: d, Owner: h.owner, CoolDown: max(0, freeAt(d).Sub(h.Now()))})
+	for d := range e.domains {
+		releases = append(releases, ledger.Release{Domain: d, Owner: e.owner, CoolDown: max(0, freeAt(d).Sub(e.Now()))})
 	}
 	return releases
 }
 
-// requeue sends the message of a busy domain again for when the lease may be over, without counting
-// as a retry. It returns an error when the domain has been busy for too long or the message could not
-// be sent.
-func (h *held) requeue(ctx context.Context, d domainDelivery) error {
+// requeue sends the message of a busy domain again, with a delay until the lease may be over. Unlike a
+// retry this does not count as a delivery. It returns an error when the domain has been busy for
+// maxBusy or the message could not be sent.
+func (e *eventLeases) requeue(ctx context.Context, d domainDelivery) error {
 	body, since := d.Body(), d.work.BusySince
 	if since.IsZero() {
-		since = h.Now()
-		// A message without room for it goes without, and may be sent anew for longer.
+		since = e.Now()
+		// A message that has no room for the field goes without it, so maxBusy does not end its requeues.
 		if marked := contract.WithBusySince(body, since); contract.Fits(len(marked)) {
 			body = marked
 		}
 	}
-	if h.Now().Sub(since) > maxBusy {
+	if e.Now().Sub(since) > maxBusy {
 		return &contract.Error{Kind: contract.Timeout, Op: "queues.Leases", Field: d.work.Domain, Message: "other events have kept the domain busy for an hour"}
 	}
-	wait := h.busy[d.work.Domain]
+	wait := e.busy[d.work.Domain]
 	wait = min(wait+mathrand.N(wait/4+time.Second), MaxDelay)
-	h.Log.Info("domain_busy", "registrable_domain", d.work.Domain, "delay_ms", wait.Milliseconds(), "busy_since", since.UTC())
-	return h.Queue.SendOne(ctx, body, wait)
+	e.Log.Info("domain_busy", "registrable_domain", d.work.Domain, "delay_ms", wait.Milliseconds(), "busy_since", since.UTC())
+	return e.Queue.SendOne(ctx, body, wait)
 }

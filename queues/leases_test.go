@@ -12,7 +12,7 @@ import (
 	"github.com/newsfork/seed-engine/queues"
 )
 
-func TestMessagesOfABusyDomainAreSentAgain(t *testing.T) {
+func TestMessagesOfABusyDomainAreRequeued(t *testing.T) {
 	f := newFixture(t)
 	l := ledger.New(f.db)
 	if _, err := l.Acquire(t.Context(), "another event", []string{"a.sg"}, time.Minute); err != nil {
@@ -47,7 +47,7 @@ func TestMessagesOfABusyDomainAreSentAgain(t *testing.T) {
 	}
 }
 
-func TestAMessageThatCannotBeSentAgainIsRetried(t *testing.T) {
+func TestAMessageThatCannotBeRequeuedIsRetried(t *testing.T) {
 	f := newFixture(t)
 	if _, err := ledger.New(f.db).Acquire(t.Context(), "another event", []string{"a.sg"}, time.Minute); err != nil {
 		t.Fatal(err)
@@ -60,7 +60,7 @@ func TestAMessageThatCannotBeSentAgainIsRetried(t *testing.T) {
 	}
 }
 
-func TestLeasesAreHeldWhileWorkingAndThenGivenUp(t *testing.T) {
+func TestLeasesLastAsLongAsTheWork(t *testing.T) {
 	f := newFixture(t)
 	l := ledger.New(f.db)
 	f.steps.collect = func(m *contract.DomainMessage, _ bool) error {

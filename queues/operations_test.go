@@ -42,7 +42,7 @@ func document(reachable bool) *contract.Document {
 	return d
 }
 
-func TestTheLedgerIsToldWhatHappened(t *testing.T) {
+func TestTheLedgerRecordsWhatHappened(t *testing.T) {
 	f := newFixture(t)
 	send := func(sender processor.Sender, domains ...string) {
 		t.Helper()
@@ -161,7 +161,7 @@ func TestExcludedDomainsAreNeverCollected(t *testing.T) {
 	}
 	for link, want := range map[string]bool{"https://www.half.sg/": true, "https://half.sg/private/x": true, "https://half.sg/": false, "https://cdn.out.sg/": true} {
 		if got := f.steps.excluded(link); got != want {
-			t.Errorf("%s: the collector is told %v", link, got)
+			t.Errorf("%s: the collector gets %v", link, got)
 		}
 	}
 	f.change(t, func(c *contract.Controls) { c.Exclusions = nil })
@@ -171,7 +171,7 @@ func TestExcludedDomainsAreNeverCollected(t *testing.T) {
 	}
 }
 
-// TestExcludedHostsAreNoFailures: a domain of which no host may be asked counts as excluded, whatever its
+// TestExcludedHostsAreNoFailures: a domain of which no host may be asked counts as excluded, regardless of its
 // message's attempts.
 func TestExcludedHostsAreNoFailures(t *testing.T) {
 	f := newFixture(t)
@@ -243,7 +243,7 @@ func TestAPauseLosesNothing(t *testing.T) {
 	m := &message{id: "x", body: domainBody("a.sg"), attempts: 1}
 	f.handle(t, "newsfork-domain-dev", m)
 	if m.settled != "retry" {
-		t.Errorf("what could not be sent anew was %s", m.settled)
+		t.Errorf("what could not be requeued was %s", m.settled)
 	}
 	if keys := len(f.seeds.Sent()); keys == 0 || f.stats(t).Processing != (contract.ProcessingStats{}) {
 		t.Errorf("a pause left traces: %+v", f.stats(t).Processing)

@@ -16,7 +16,7 @@ const MaxDelay = 24 * time.Hour
 type Backlog struct {
 	Messages int64
 	Bytes    int64
-	Oldest   time.Time // when the oldest message was sent; zero when there is none or it is not known
+	Oldest   time.Time // when the oldest message was sent; zero when there is none or the platform does not say
 }
 
 // Producer sends JSON messages to a queue. Errors have the kind contract.Storage, or

@@ -1,0 +1,42 @@
+package queues
+
+import (
+	"context"
+	"time"
+
+	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/deadletters"
+)
+
+// storeDelay is how long a dead letter waits on its queue when it could not be stored.
+const storeDelay = 10 * time.Minute
+
+// handleDeadLetters stores a batch of the dead-letter queue.
+func (c *Consumer) handleDeadLetters(ctx context.Context, queue string, messages []Message) {
+	given := make([]deadletters.Message, len(messages))
+	for i, m := range messages {
+		given[i] = deadletters.Message{ID: m.ID(), Body: m.Body(), Sent: m.Sent()}
+	}
+	for i, err := range c.DeadLetters.Put(ctx, queue, given) {
+		if err == nil {
+			messages[i].Ack()
+		} else {
+			c.keepDeadLetter(ctx, messages[i], err)
+		}
+	}
+}
+
+// keepDeadLetter makes sure that a dead letter that could not be stored is not lost: its queue has no
+// dead-letter queue of its own, so after the last delivery the message is sent again.
+func (c *Consumer) keepDeadLetter(ctx context.Context, m Message, cause error) {
+	c.Log.Error("dead_letter_failed", "error_type", contract.KindOf(cause), "error", cause.Error(), "message_id", m.ID(), "attempt", m.Attempts())
+	if m.Attempts() > contract.MaxRetries {
+		err := c.DLQ.SendOne(ctx, contract.AsJSON(m.Body()), storeDelay)
+		if err == nil {
+			m.Ack()
+			return
+		}
+		c.Log.Error("dead_letter_lost_failed", "error_type", contract.KindOf(err), "error", err.Error(), "message_id", m.ID(), "original_message", string(m.Body()))
+	}
+	m.Retry(c.RetryDelay)
+}

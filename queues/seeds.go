@@ -1,0 +1,73 @@
+package queues
+
+import (
+	"context"
+
+	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/ledger"
+	"github.com/newsfork/seed-engine/r2"
+)
+
+// handleSeeds works on the messages of a batch of SEED_QUEUE one after another.
+func (c *Consumer) handleSeeds(ctx context.Context, queue string, messages []Message) {
+	s := c.newSettlement(queue)
+	for _, m := range messages {
+		start := c.Now()
+		s.end(m, start, c.seed(ctx, s, m))
+	}
+	s.settle(ctx, nil)
+}
+
+// seed does what a seed message asks for: it goes on with an orchestration, or processes a raw file.
+func (c *Consumer) seed(ctx context.Context, s *settlement, m Message) error {
+	work, err := contract.ParseSeed(m.Body(), r2.RawPartition)
+	if err == nil {
+		err = recovered(func() error {
+			switch {
+			case work.Continue != nil:
+				_, err := c.Orchestrator.Run(ctx, *work.Continue)
+				return err
+			case work.File != nil:
+				return c.file(ctx, s, m, work.File)
+			}
+			return nil // an event about another object
+		})
+	}
+	switch {
+	case err == nil:
+	case work.File != nil:
+		c.logFailure("file_processing_failed", m, err, "file_path", work.File.FilePath)
+	default:
+		c.logFailure("seed_message_failed", m, err)
+	}
+	return err
+}
+
+// file processes a raw file, and records what became of it and which domains were sent.
+func (c *Consumer) file(ctx context.Context, s *settlement, m Message, work *contract.SeedMessage) error {
+	raw, _, _ := r2.ParseRaw(work.FilePath)
+	if work.Force && work.RequestedAt.IsZero() {
+		work.RequestedAt = m.Sent()
+	}
+	required := requiredSince(work.Force, work.RequestedAt)
+	sender := c.newSender(ledger.Queued{Partition: work.Partition, At: c.Now(), RequiredSince: required})
+	change := ledger.FileChange{RawFile: contract.RawFile(raw), Queued: m.Sent()}
+	skipped := false
+	defer func() { // also after a panic: what was sent before it was sent
+		s.record(func(l *ledger.Changes) {
+			l.QueuedDomains = append(l.QueuedDomains, sender.unrecorded()...)
+			if skipped {
+				l.FoundFiles = append(l.FoundFiles, change)
+			} else {
+				l.Files = append(l.Files, change)
+			}
+		})
+	}()
+	result, err := c.Processor.Process(ctx, work, sender)
+	if err != nil {
+		return err
+	}
+	skipped = result.Skipped
+	change.Processed, change.SatisfiedUpTo, change.Duration = c.Now(), required, result.Duration
+	return nil
+}
