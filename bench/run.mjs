@@ -16,7 +16,7 @@ function run(title, command, args, env = {}) {
 
 run("Runtime: a warm GET /health on one workerd", process.execPath, [join(here, "runtime/run.mjs"), ...(quick ? ["10"] : [])]);
 
-const parsers = ["test", "-run", "^$", "-bench", "Parse|Allowed|Hostile|Reader|Process|Classify|Add$|Sitemap", "-benchtime", quick ? "1x" : "1s", "./robots", "./sitemap", "./dataset", "./processor", "./discovery"];
+const parsers = ["test", "-run", "^$", "-bench", "Parse|Allowed|Hostile|Reader|Process|Classify|Add$|Sitemap", "-benchtime", quick ? "1x" : "1s", "./robots", "./sitemap", "./dataset", "./processor", "./classify", "./discovery"];
 run("Parsers, native", "go", parsers);
 const exec = join(execFileSync("go", ["env", "GOROOT"], { encoding: "utf8" }).trim(), "lib/wasm/go_js_wasm_exec");
 // The processor needs the platform there.

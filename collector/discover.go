@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/newsfork/seed-engine/classify"
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/discovery"
 	"github.com/newsfork/seed-engine/feed"
@@ -22,7 +23,7 @@ import (
 func (g *gathering) analyse() {
 	g.facts.analyser = discovery.NewAnalyser(discovery.Options{
 		Domain: g.message.Domain, Now: g.Clock.Now(),
-		Context: discovery.Context{Authority: g.message.Authority}, Robots: g.rulings.verdict, Excluded: g.excluded,
+		Context: classify.Context{Authority: g.message.Authority}, Robots: g.rulings.verdict, Excluded: g.excluded,
 	})
 }
 

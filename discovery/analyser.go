@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/newsfork/seed-engine/discovery/internal/linear"
+	"github.com/newsfork/seed-engine/classify"
 	"github.com/newsfork/seed-engine/markup"
 )
 
@@ -31,7 +31,7 @@ func rankOf(m Method) uint8 { return uint8(max(slices.Index(methods[:], m), 1)) 
 type Options struct {
 	Domain  string    // registrable domain; URLs of other domains are left out
 	Now     time.Time // when the domain is collected: what ages are counted from
-	Context Context
+	Context classify.Context
 	// Robots tells what robots.txt says of a URL. known is false where that of its host was not
 	// fetched, or where finding out takes too long: such a URL is analysed, and never requested. nil
 	// knows nothing.
@@ -55,8 +55,8 @@ type Fact struct {
 // goroutines at once.
 type Analyser struct {
 	o          Options
-	classifier *Classifier
-	shapes     shapes
+	classifier *classify.Classifier
+	shapes     *shapes
 	buf        []byte
 	urls       strings.Builder // see url
 	host       string          // the last one
@@ -66,7 +66,7 @@ type Analyser struct {
 	tree     *tree
 	top      top
 	listings top // pages that may list news
-	classes  [len(types)]class
+	classes  [classify.Classes]class
 	stats    Stats
 	failures []Failure
 	unlisted int // failures beyond MaxFailures
@@ -84,15 +84,16 @@ type class struct {
 
 // NewAnalyser begins the analysis of a domain.
 func NewAnalyser(o Options) *Analyser {
+	c := classify.NewClassifier(o.Context)
 	a := &Analyser{
 		o:          o,
-		classifier: NewClassifier(o.Context),
+		classifier: c,
+		shapes:     newShapes(c),
 		tree:       newTree(),
 		top:        top{limit: 2 * MaxDiscovered}, // estimated; the best of them are assessed
 		listings:   top{limit: maxListings},
 		sourceIDs:  map[string]SourceID{},
 	}
-	a.shapes.classifier = a.classifier
 	for i := range a.classes {
 		a.classes[i].examples.limit = categoryExamples
 	}
@@ -246,17 +247,17 @@ func (a *Analyser) estimate(p *page, rank uint8, date uint32) candidate {
 
 // assess scores one of the pages that are shown, by all that its URL tells.
 func (a *Analyser) assess(p *page, rank uint8, date uint32) candidate {
-	class, confidence := a.classifier.likely(p.url)
+	class, confidence := a.classifier.Best(p.url)
 	return a.judge(p, class, confidence, rank, date)
 }
 
 // judge scores a page of a class.
-func (a *Analyser) judge(p *page, best int, confidence float64, rank uint8, date uint32) candidate {
-	v := a.value(p, types[best], date)
+func (a *Analyser) judge(p *page, c classify.Class, confidence float64, rank uint8, date uint32) candidate {
+	v := a.value(p, c.Type(), date)
 	score := priority(v.Overall, confidence, quality(p), methodScore(methods[rank]))
 	thousandths := int(score*1000 + 0.5)
 	return candidate{
-		url: p.url, lastmod: date, rank: rank, class: uint8(best),
+		url: p.url, lastmod: date, rank: rank, class: c,
 		priority: thousandths, order: thousandths,
 	}
 }
@@ -270,7 +271,7 @@ func (a *Analyser) authorityOf(host string) float64 {
 }
 
 // value is the news value of a page, but for its frequency.
-func (a *Analyser) value(p *page, t Type, date uint32) NewsValue {
+func (a *Analyser) value(p *page, t classify.Type, date uint32) NewsValue {
 	v := NewsValue{
 		Relevance:     relevance(t),
 		Authority:     a.authorityOf(p.host),
@@ -281,17 +282,6 @@ func (a *Analyser) value(p *page, t Type, date uint32) NewsValue {
 	}
 	v.Overall = overall(&v)
 	return v
-}
-
-// likely is Type with its confidence, as Classify gives them.
-func (c *Classifier) likely(url string) (class int, confidence float64) {
-	sums := c.sums(url)
-	return c.verdict(&sums)
-}
-
-func (c *Classifier) verdict(sums *linear.Sums) (class int, confidence float64) {
-	best := sums.Best()
-	return best, float64(int(c.model.Confidence(sums, best)*100+0.5)) / 100
 }
 
 // count adds a URL to the sums, or takes it out.
@@ -313,7 +303,7 @@ func (a *Analyser) count(c *candidate, sign int) {
 func (a *Analyser) offer(p *page, c candidate) {
 	a.top.offer(c)
 	a.classes[c.class].examples.offer(c)
-	if p.mayList(types[c.class]) {
+	if p.mayList(c.class.Type()) {
 		c.order -= 1000 * p.depth // those near the root first
 		a.listings.offer(c)
 	}
@@ -321,8 +311,8 @@ func (a *Analyser) offer(p *page, c candidate) {
 
 // mayList reports whether a page looks like one that lists news: of a type that appears in lists,
 // and with a name rather than a title.
-func (p *page) mayList(t Type) bool {
-	if t != News && t != PressRelease && t != Announcement || p.query != "" || p.depth < 1 || p.depth > 4 {
+func (p *page) mayList(t classify.Type) bool {
+	if t != classify.News && t != classify.PressRelease && t != classify.Announcement || p.query != "" || p.depth < 1 || p.depth > 4 {
 		return false
 	}
 	e := p.extension()
@@ -331,10 +321,10 @@ func (p *page) mayList(t Type) bool {
 
 // Scored is what is known of a raw URL. Its fields are those of urls[].
 type Scored struct {
-	Type     Type    `json:"type"`
-	Priority float64 `json:"priority_score"`
-	Action   Action  `json:"recommended_action"`
-	Allowed  *bool   `json:"allowed"` // by robots.txt and operators; null where Options.Robots does not know
+	Type     classify.Type `json:"type"`
+	Priority float64       `json:"priority_score"`
+	Action   Action        `json:"recommended_action"`
+	Allowed  *bool         `json:"allowed"` // by robots.txt and operators; null where Options.Robots does not know
 }
 
 // Score scores a raw URL with all that is known of it: a date or a better method if sitemaps and
@@ -342,7 +332,7 @@ type Scored struct {
 func (a *Analyser) Score(url string) Scored {
 	valid, inside := a.canonical([]byte(url))
 	if !valid {
-		return Scored{Type: Unknown, Action: Ignore}
+		return Scored{Type: classify.Unknown, Action: Ignore}
 	}
 	var s Scored
 	p := parsePage(string(a.buf))
@@ -357,7 +347,7 @@ func (a *Analyser) Score(url string) Scored {
 		rank, date = max(rank, k.rank), k.lastmod
 	}
 	c := a.assess(&p, rank, date)
-	s.Type = types[c.class]
+	s.Type = c.class.Type()
 	s.Priority = float64(c.priority) / 1000
 	s.Action = action(s.Priority, s.Type, p.isLogin())
 	forbidden := s.Allowed != nil && !*s.Allowed

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/newsfork/seed-engine/classify"
 )
 
 var testNow = time.Date(2026, 1, 28, 15, 30, 0, 0, time.UTC)
@@ -149,7 +151,7 @@ func TestHints(t *testing.T) {
 		"always": RealTime, "hourly": RealTime, "daily": Daily, "weekly": Weekly, "monthly": Monthly, "yearly": Yearly, "never": Static,
 		"": Irregular, "sometimes": Irregular,
 	} {
-		if got := frequency(nil, testNow, Service, SitemapHint(changefreq, -1)); got != want {
+		if got := frequency(nil, testNow, classify.Service, SitemapHint(changefreq, -1)); got != want {
 			t.Errorf("%s: %s, want %s", changefreq, got, want)
 		}
 	}
@@ -157,7 +159,7 @@ func TestHints(t *testing.T) {
 	for i := range minDates {
 		dates = append(dates, uint32(ago(time.Duration(10-i)*day).Unix()))
 	}
-	if got := frequency(dates, testNow, News, SitemapHint("yearly", 1)); got != Daily {
+	if got := frequency(dates, testNow, classify.News, SitemapHint("yearly", 1)); got != Daily {
 		t.Errorf("dates say %s, whatever the sitemap says", got)
 	}
 	if h := SitemapHint("daily", 0.3).or(SitemapHint("monthly", 0.8)); h != SitemapHint("daily", 0.8) || !h.valid() {

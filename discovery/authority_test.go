@@ -3,6 +3,8 @@ package discovery
 import (
 	"slices"
 	"testing"
+
+	"github.com/newsfork/seed-engine/classify"
 )
 
 // TestOneSector: the evidence shows the sector that the score counts, host by host.
@@ -21,7 +23,7 @@ func TestOneSector(t *testing.T) {
 			t.Errorf("%s: authority %v, want %v", host, got, want)
 		}
 		shown := 0.4
-		for _, word := range Classify("https://"+host+"/news", Context{}).Evidence.DomainContext {
+		for _, word := range classify.Classify("https://"+host+"/news", classify.Context{}).Evidence.DomainContext {
 			shown = max(shown, named[word])
 		}
 		if shown != want {
@@ -33,7 +35,7 @@ func TestOneSector(t *testing.T) {
 // TestGovernmentPatternsOfEvidence: what the evidence calls a government's has its patterns.
 func TestGovernmentPatternsOfEvidence(t *testing.T) {
 	for _, domain := range []string{"bayern.de", "vlaanderen.be", "mom.gov.sg"} {
-		context := Classify("https://www."+domain+"/", Context{}).Evidence.DomainContext
+		context := classify.Classify("https://www."+domain+"/", classify.Context{}).Evidence.DomainContext
 		if !slices.Contains(context, "government") || len(governmentPatterns(domain)) == 0 {
 			t.Errorf("%s: %v, %d patterns", domain, context, len(governmentPatterns(domain)))
 		}

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/newsfork/seed-engine/classify"
 )
 
 // Bounds of the crawl.
@@ -28,15 +30,15 @@ type Crawl struct {
 	patterns []URLPattern
 	current  step
 	kept     int
-	ofClass  [len(types)]int // kept
+	ofClass  [classify.Classes]int // kept
 }
 
 // step is a page to look at.
 type step struct {
 	url    string
 	method Method
-	depth  int // clicks from the home page
-	class  int // of its URL
+	depth  int            // clicks from the home page
+	class  classify.Class // of its URL
 }
 
 // Reply is what came of a request.
@@ -91,7 +93,7 @@ func (c *Crawl) Next() (url string, ok bool) {
 }
 
 // full reports whether enough pages of a class are kept.
-func (c *Crawl) full(class int) bool { return c.ofClass[class] >= maxURLsPerCategory }
+func (c *Crawl) full(class classify.Class) bool { return c.ofClass[class] >= maxURLsPerCategory }
 
 // Answer tells what came of the last request. Only web pages count. A redirect speaks for the page that
 // it led to, if that is worth as much as one that is asked for.
@@ -120,9 +122,9 @@ func (c *Crawl) Answer(r Reply) {
 }
 
 // relevance is what a page is worth to the crawl by its URL.
-func (c *Crawl) relevance(url string) (class int, relevance float64) {
-	class, confidence := c.a.classifier.likely(url)
-	return class, crawlRelevance(types[class], confidence)
+func (c *Crawl) relevance(url string) (class classify.Class, relevance float64) {
+	class, confidence := c.a.classifier.Best(url)
+	return class, crawlRelevance(class.Type(), confidence)
 }
 
 // extend queues up to newPerPage pages: the most relevant links, then what patterns suggest.

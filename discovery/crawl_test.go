@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/newsfork/seed-engine/classify"
 )
 
 // htmlPage is a web page with links.
@@ -228,7 +230,7 @@ func TestCrawlCategories(t *testing.T) {
 		t.Errorf("%d press releases were asked for", asked)
 	}
 	d := a.Result()
-	if n := d.Categories[News].Count; n != d.Strategy.MaxURLsPerCategory {
+	if n := d.Categories[classify.News].Count; n != d.Strategy.MaxURLsPerCategory {
 		t.Errorf("%d pages of news, the limit is %d", n, d.Strategy.MaxURLsPerCategory)
 	}
 }

@@ -1,28 +1,34 @@
+// Package discovery finds out which URLs of a domain matter, how much each is worth to a reader of news, and
+// how it should be fetched.
 package discovery
 
-import "github.com/newsfork/seed-engine/contract"
+import (
+	"github.com/newsfork/seed-engine/contract"
+
+	"github.com/newsfork/seed-engine/classify"
+)
 
 // Discovery is intelligent_discovery of domain_metadata.json: which URLs of a domain matter. No list
 // is nil.
 type Discovery struct {
-	URLs            []DiscoveredURL   `json:"discovered_urls"` // the MaxDiscovered of highest priority, highest first
-	URLsOmitted     int               `json:"discovered_urls_omitted,omitempty"`
-	Patterns        []URLPattern      `json:"url_patterns"` // most useful first
-	PatternsOmitted int               `json:"url_patterns_omitted,omitempty"`
-	Categories      map[Type]Category `json:"content_categories"` // types that occur
-	Strategy        CrawlStrategy     `json:"crawl_strategy"`
-	Stats           Stats             `json:"discovery_stats"`
-	Errors          []Failure         `json:"errors"` // what kept the discovery from being complete
-	ErrorsOmitted   int               `json:"errors_omitted,omitempty"`
+	URLs            []DiscoveredURL            `json:"discovered_urls"` // the MaxDiscovered of highest priority, highest first
+	URLsOmitted     int                        `json:"discovered_urls_omitted,omitempty"`
+	Patterns        []URLPattern               `json:"url_patterns"` // most useful first
+	PatternsOmitted int                        `json:"url_patterns_omitted,omitempty"`
+	Categories      map[classify.Type]Category `json:"content_categories"` // types that occur
+	Strategy        CrawlStrategy              `json:"crawl_strategy"`
+	Stats           Stats                      `json:"discovery_stats"`
+	Errors          []Failure                  `json:"errors"` // what kept the discovery from being complete
+	ErrorsOmitted   int                        `json:"errors_omitted,omitempty"`
 }
 
 // DiscoveredURL is a URL that matters.
 type DiscoveredURL struct {
-	URL            string         `json:"url"`
-	Classification Classification `json:"classification"`
-	NewsValue      NewsValue      `json:"news_value"`
-	Method         Method         `json:"discovery_method"`
-	ParentCategory string         `json:"parent_category"` // the first segment of its path, "root" for none
+	URL            string                  `json:"url"`
+	Classification classify.Classification `json:"classification"`
+	NewsValue      NewsValue               `json:"news_value"`
+	Method         Method                  `json:"discovery_method"`
+	ParentCategory string                  `json:"parent_category"` // the first segment of its path, "root" for none
 	// What sitemaps say of it: one of the protocol's words, and from 0 to 1 (0.5 where they say nothing);
 	// null when none lists it.
 	Changefreq      *string  `json:"changefreq"`
@@ -34,10 +40,10 @@ type DiscoveredURL struct {
 // URLPattern is what several URLs have in common, with placeholders such as {year} and {slug} for
 // segments that differ.
 type URLPattern struct {
-	Pattern     string   `json:"pattern"`
-	ContentType Type     `json:"content_type"` // of most of its URLs
-	Confidence  float64  `json:"confidence"`
-	Examples    []string `json:"examples"` // URLs that were found, newest names first; none for a pattern that is only expected
+	Pattern     string        `json:"pattern"`
+	ContentType classify.Type `json:"content_type"` // of most of its URLs
+	Confidence  float64       `json:"confidence"`
+	Examples    []string      `json:"examples"` // URLs that were found, newest names first; none for a pattern that is only expected
 }
 
 // Category sums up the URLs of one type.
@@ -118,11 +124,11 @@ type FetchContract struct {
 
 // EntryPoint is a document where new URLs of a domain appear.
 type EntryPoint struct {
-	Method          EntryMethod `json:"method"`
-	URL             string      `json:"url"`
-	ContentType     *Type       `json:"content_type"` // of most of what it lists; null when that is mixed
-	IntervalMinutes int         `json:"interval_minutes"`
-	Confidence      float64     `json:"confidence"`
+	Method          EntryMethod    `json:"method"`
+	URL             string         `json:"url"`
+	ContentType     *classify.Type `json:"content_type"` // of most of what it lists; null when that is mixed
+	IntervalMinutes int            `json:"interval_minutes"`
+	Confidence      float64        `json:"confidence"`
 }
 
 // EntryMethod says how to read an entry point.

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/newsfork/seed-engine/classify"
 	"github.com/newsfork/seed-engine/contract"
 )
 
@@ -23,7 +24,7 @@ type Source struct {
 // source is a Source with what it lists.
 type source struct {
 	Source
-	types  [len(types)]int
+	types  [classify.Classes]int
 	newest newest // dates of what it lists
 }
 
@@ -60,33 +61,33 @@ func (s *source) note(k *known, date uint32) {
 
 // contentType is the type of more than half of what the source lists; of one that was not read, that
 // of its own URL if it tells. nil is for a mixture.
-func (s *source) contentType(c *Classifier) *Type {
-	sum, best := 0, 0
+func (s *source) contentType(c *classify.Classifier) *classify.Type {
+	sum, best := 0, classify.Class(0)
 	for i, n := range s.types {
 		if sum += n; n > s.types[best] {
-			best = i
+			best = classify.Class(i)
 		}
 	}
-	t := types[best]
+	t := best.Type()
 	if sum == 0 {
 		var confidence float64
-		if best, confidence = c.likely(s.URL); confidence < 0.5 {
+		if best, confidence = c.Best(s.URL); confidence < 0.5 {
 			return nil
 		}
-		t = types[best]
+		t = best.Type()
 	} else if 2*s.types[best] <= sum {
 		return nil
 	}
-	if t == Unknown {
+	if t == classify.Unknown {
 		return nil
 	}
 	return &t
 }
 
 // entry is the source in the contract.
-func (s *source) entry(c *Classifier, now time.Time) EntryPoint {
+func (s *source) entry(c *classify.Classifier, now time.Time) EntryPoint {
 	e := EntryPoint{Method: s.Method, URL: s.URL, ContentType: s.contentType(c)}
-	t := Unknown
+	t := classify.Unknown
 	if e.ContentType != nil {
 		t = *e.ContentType
 	}
@@ -173,8 +174,8 @@ func (a *Analyser) htmlEntries() []EntryPoint {
 	frequencies := a.frequencies(a.listings.list, true)
 	entries := []EntryPoint{}
 	for i, c := range a.listings.list {
-		class, confidence := a.classifier.likely(c.url)
-		t := types[class]
+		class, confidence := a.classifier.Best(c.url)
+		t := class.Type()
 		if confidence < minListing || relevance(t) == 0 || a.forbidden(c.url) || !a.lists(c.url) {
 			continue
 		}
@@ -190,7 +191,7 @@ func (a *Analyser) htmlEntries() []EntryPoint {
 	return entries
 }
 
-// lists reports whether a page lists others, just after its URL was classified.
+// lists reports whether a page lists others.
 func (a *Analyser) lists(url string) bool {
 	if n := a.node(url); n != noNode {
 		if !a.tree.nodes[n].name {
@@ -200,8 +201,7 @@ func (a *Analyser) lists(url string) bool {
 			return true
 		}
 	}
-	path := a.classifier.reading.Path
-	return len(path) > 0 && path[len(path)-1].Exact() && path[len(path)-1].Digits == 0 // "story-1" is one of many
+	return a.classifier.EndsInWords(url) // "story-1" is one of many
 }
 
 // node is where the pattern of a canonical URL is, noNode when it has none.

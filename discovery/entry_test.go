@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"testing"
 	"time"
+
+	"github.com/newsfork/seed-engine/classify"
 )
 
 // TestContract: feeds, news sitemaps, sitemaps, listings, with what the tables give for each.
@@ -24,8 +26,8 @@ func TestContract(t *testing.T) {
 	add(a, releases, FromResearch, time.Time{})
 	expires := testNow.Add(24 * time.Hour)
 	c := a.Contract(Terms{UserAgent: "Bot/1.0", Allowed: true, CrawlDelay: 1500 * time.Millisecond, RobotsExpires: expires, ContentSignals: map[string]string{"search": "yes"}})
-	listing := listingConfidence(Classify(releases, Context{Authority: "gov"}).Confidence)
-	press, stories := PressRelease, News
+	listing := listingConfidence(classify.Classify(releases, classify.Context{Authority: "gov"}).Confidence)
+	press, stories := classify.PressRelease, classify.News
 	want := []EntryPoint{
 		{RSSEntry, "https://www.mom.gov.sg/rss/press-releases.xml", &press, 720, 0.9},
 		{AtomEntry, "https://www.mom.gov.sg/declared.atom", nil, 4320, 0.5},
@@ -52,6 +54,22 @@ func TestNumberedIsNoList(t *testing.T) {
 	add(a, "https://www.mom.gov.sg/news", FromSitemap, ago(day))
 	if c := a.Contract(Terms{}); len(c.EntryPoints) != 1 || c.EntryPoints[0].URL != "https://www.mom.gov.sg/news" {
 		t.Errorf("%+v", c.EntryPoints)
+	}
+}
+
+// TestListsByItself: whether a page lists others does not depend on what was classified before.
+func TestListsByItself(t *testing.T) {
+	for _, before := range []string{"https://www.mom.gov.sg/", "https://www.mom.gov.sg/news"} {
+		a := ministry()
+		for url, want := range map[string]bool{
+			"https://www.mom.gov.sg/news": true, "https://www.mom.gov.sg/story-1": false, "https://www.mom.gov.sg/": false,
+		} {
+			add(a, url, FromSitemap, time.Time{})
+			a.classifier.Best(before)
+			if got := a.lists(url); got != want {
+				t.Errorf("%s after %s: %v, want %v", url, before, got, want)
+			}
+		}
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 	"time"
+
+	"github.com/newsfork/seed-engine/classify"
 )
 
 // minDates is how many different dates tell how often something changes.
@@ -14,7 +16,7 @@ const minDates = 5
 // ascending, each once, all plausible. Equal dates are one, because a site that stamps all pages
 // alike says nothing of any. With fewer than minDates, what a sitemap says of the page decides, or else
 // its type.
-func frequency(dates []uint32, now time.Time, t Type, h Hint) Frequency {
+func frequency(dates []uint32, now time.Time, t classify.Type, h Hint) Frequency {
 	if len(dates) < minDates {
 		return cmp.Or(h.frequency(), usualFrequency(t))
 	}
@@ -63,13 +65,13 @@ func variation(gaps []uint32) float64 {
 }
 
 // usualFrequency is how often pages of a type change as a rule.
-func usualFrequency(t Type) Frequency {
+func usualFrequency(t classify.Type) Frequency {
 	switch t {
-	case News:
+	case classify.News:
 		return Daily
-	case PressRelease, Announcement:
+	case classify.PressRelease, classify.Announcement:
 		return Weekly
-	case Report:
+	case classify.Report:
 		return Quarterly
 	}
 	return Irregular

@@ -3,6 +3,8 @@ package discovery
 import (
 	"runtime"
 	"testing"
+
+	"github.com/newsfork/seed-engine/classify"
 )
 
 // TestFiveDomains: five domains with 50,000 URLs each are analysed at once in less than 64 MB,
@@ -10,7 +12,7 @@ import (
 func TestFiveDomains(t *testing.T) {
 	const limit = 64_000_000
 	facts := sitemapFacts(50_000)
-	NewClassifier(Context{}).Type("https://example.com/") // lexicon and model are there in any case
+	classify.NewClassifier(classify.Context{}).Type("https://example.com/") // lexicon and model are there in any case
 	var m runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&m)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/newsfork/seed-engine/classify"
 	"github.com/newsfork/seed-engine/contract"
 )
 
@@ -26,7 +27,7 @@ const (
 func (a *Analyser) Result() Discovery {
 	d := Discovery{
 		URLs:       []DiscoveredURL{},
-		Categories: map[Type]Category{},
+		Categories: map[classify.Type]Category{},
 		Strategy: CrawlStrategy{
 			MaxDepth: maxCrawlDepth, MaxURLsPerCategory: maxURLsPerCategory,
 			AllowedPatterns: []string{}, RespectRobots: true,
@@ -61,7 +62,7 @@ func (a *Analyser) Result() Discovery {
 				category.Examples = append(category.Examples, e.url)
 			}
 		}
-		d.Categories[types[i]] = category
+		d.Categories[classify.Class(i).Type()] = category
 	}
 	for _, p := range d.Patterns {
 		if len(d.Strategy.AllowedPatterns) < maxAllowedPatterns && typeWeight(p.ContentType) >= 0.5 {
@@ -87,7 +88,7 @@ func (a *Analyser) discovered(c *candidate, f Frequency) DiscoveredURL {
 	d := DiscoveredURL{
 		URL:            c.url,
 		Classification: a.classifier.Classify(c.url),
-		NewsValue:      a.value(&p, types[c.class], c.lastmod),
+		NewsValue:      a.value(&p, c.class.Type(), c.lastmod),
 		Method:         methods[c.rank],
 		ParentCategory: p.parentCategory(),
 		Changefreq:     contract.Text(c.hint.changefreq()),
@@ -97,7 +98,7 @@ func (a *Analyser) discovered(c *candidate, f Frequency) DiscoveredURL {
 		d.SitemapPriority = &said
 	}
 	d.NewsValue.Frequency = f
-	d.Action = action(d.Priority, types[c.class], p.isLogin())
+	d.Action = action(d.Priority, c.class.Type(), p.isLogin())
 	return d
 }
 
@@ -131,7 +132,7 @@ func (a *Analyser) frequencies(list []candidate, below bool) []Frequency {
 	}
 	frequencies := make([]Frequency, len(list))
 	for i := range list {
-		frequencies[i] = frequency(dates[nodes[i]], a.o.Now, types[list[i].class], list[i].hint)
+		frequencies[i] = frequency(dates[nodes[i]], a.o.Now, list[i].class.Type(), list[i].hint)
 	}
 	return frequencies
 }
@@ -152,7 +153,7 @@ func (a *Analyser) patterns() (list []URLPattern, omitted int) {
 	for i := range found {
 		at[found[i].node] = i
 	}
-	byType := make([][len(types)]int, len(found))
+	byType := make([][classify.Classes]int, len(found))
 	a.seen.all(func(k *known) {
 		if i, ok := at[a.tree.home(k.node)]; ok && k.rank > 0 {
 			byType[i][k.class]++
@@ -166,7 +167,7 @@ func (a *Analyser) patterns() (list []URLPattern, omitted int) {
 				best = c
 			}
 		}
-		f.ContentType = types[best]
+		f.ContentType = classify.Class(best).Type()
 		f.Confidence = patternConfidence(f.support)
 		f.Examples = []string{}
 		for _, e := range a.tree.nodes[f.node].examples {

@@ -9,7 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/newsfork/seed-engine/discovery/internal/urltext"
+	"github.com/newsfork/seed-engine/classify"
+	"github.com/newsfork/seed-engine/classify/hosts"
 )
 
 func add(a *Analyser, url string, m Method, lastmod time.Time) {
@@ -18,7 +19,7 @@ func add(a *Analyser, url string, m Method, lastmod time.Time) {
 
 // ministry is mom.gov.sg of contract/domain_metadata.example.json.
 func ministry() *Analyser {
-	return NewAnalyser(Options{Domain: "mom.gov.sg", Now: testNow, Context: Context{Authority: "gov"},
+	return NewAnalyser(Options{Domain: "mom.gov.sg", Now: testNow, Context: classify.Context{Authority: "gov"},
 		Robots: func(url string) (bool, bool) { return !strings.Contains(url, "/forbidden"), true }})
 }
 
@@ -31,21 +32,21 @@ func TestMinistry(t *testing.T) {
 	add(a, releases+"/2025", FromSitemap, ago(40*day))
 	d := a.Result()
 	u := d.URLs[0]
-	c := Classify(releases+"/2026", Context{Authority: "gov"})
+	c := classify.Classify(releases+"/2026", classify.Context{Authority: "gov"})
 	// 0.4 × 0.8 press release, 0.3 × 0.8 two days, 0.2 × 1 gov.sg, 0.1 × 0.8 three segments
 	want := NewsValue{Relevance: 0.8, Timeliness: 0.8, Authority: 1, Accessibility: 0.8, Frequency: Weekly, Overall: 0.84}
-	if c.PrimaryType != PressRelease || u.URL != releases+"/2026" || u.NewsValue != want || !reflect.DeepEqual(u.Classification, c) {
+	if c.PrimaryType != classify.PressRelease || u.URL != releases+"/2026" || u.NewsValue != want || !reflect.DeepEqual(u.Classification, c) {
 		t.Errorf("%+v, want %+v and %+v", u, c, want)
 	}
 	// 0.5 × 0.84 + 0.2 × confidence + 0.2 × 1 + 0.1 × 0.8, which is 0.88 and more
 	if p := round(0.42 + 0.2*c.Confidence + 0.2 + 0.08); c.Confidence < 0.9 || u.Priority != p || u.Action != ImmediateCrawl {
 		t.Errorf("confidence %v, priority %v %s, want %v %s", c.Confidence, u.Priority, u.Action, p, ImmediateCrawl)
 	}
-	pattern := URLPattern{releases[len("https://www.mom.gov.sg"):] + "/{year}", PressRelease, 0.3, []string{releases + "/2026", releases + "/2025"}}
+	pattern := URLPattern{releases[len("https://www.mom.gov.sg"):] + "/{year}", classify.PressRelease, 0.3, []string{releases + "/2026", releases + "/2025"}}
 	if !reflect.DeepEqual(d.Patterns[0], pattern) {
 		t.Errorf("%+v, want %+v", d.Patterns[0], pattern)
 	}
-	if got := d.Categories[PressRelease]; got.Count != 2 || got.Examples[0] != releases+"/2026" || got.AveragePriority != round((d.URLs[0].Priority+d.URLs[1].Priority)/2) {
+	if got := d.Categories[classify.PressRelease]; got.Count != 2 || got.Examples[0] != releases+"/2026" || got.AveragePriority != round((d.URLs[0].Priority+d.URLs[1].Priority)/2) {
 		t.Errorf("%+v", got)
 	}
 	if d.Strategy.AllowedPatterns[0] != pattern.Pattern || !d.Strategy.RespectRobots {
@@ -53,8 +54,8 @@ func TestMinistry(t *testing.T) {
 	}
 	s := a.Score(releases)
 	// Research found it: 0.5 × (0.32 + 0.2 + 0.1) + 0.2 × confidence + 0.2 + 0.09
-	c = Classify(releases, Context{Authority: "gov"})
-	if p := round(0.31 + 0.2*c.Confidence + 0.29); s.Type != PressRelease || s.Priority != p || s.Action != ScheduledCrawl || s.Allowed == nil || !*s.Allowed {
+	c = classify.Classify(releases, classify.Context{Authority: "gov"})
+	if p := round(0.31 + 0.2*c.Confidence + 0.29); s.Type != classify.PressRelease || s.Priority != p || s.Action != ScheduledCrawl || s.Allowed == nil || !*s.Allowed {
 		t.Errorf("%+v, want priority %v", s, p)
 	}
 }
@@ -66,21 +67,21 @@ func TestMinistryPages(t *testing.T) {
 	for _, c := range []struct {
 		path    string
 		age     time.Duration // of its lastmod, 0 for none
-		class   Type
+		class   classify.Type
 		value   NewsValue
 		without float64 // priority without 0.2 × confidence
 		action  Action
 	}{
 		// 0.4 × 0.8 + 0.3 × 0.4 + 0.2 × 1 + 0.1 × 0.8; 0.36 + 0.2 × 1 + 0.1 × 0.8
-		{"/newsroom/speeches/speech-2", 54 * day, PressRelease, NewsValue{0.8, 0.4, 1, 0.8, Weekly, 0.72}, 0.64, ImmediateCrawl},
+		{"/newsroom/speeches/speech-2", 54 * day, classify.PressRelease, NewsValue{0.8, 0.4, 1, 0.8, Weekly, 0.72}, 0.64, ImmediateCrawl},
 		// 0.4 × 0.6 + 0.3 × 0.2 + 0.2 × 1 + 0.1 × 0.8; 0.29 + 0.2 + 0.08
-		{"/newsroom/announcements/announcement-5", 100 * day, Announcement, NewsValue{0.6, 0.2, 1, 0.8, Weekly, 0.58}, 0.57, ScheduledCrawl},
+		{"/newsroom/announcements/announcement-5", 100 * day, classify.Announcement, NewsValue{0.6, 0.2, 1, 0.8, Weekly, 0.58}, 0.57, ScheduledCrawl},
 		// 0.4 × 0 + 0.3 × 0.2 + 0.2 × 1 + 0.1 × 1; 0.18 + 0.2 + 0.08
-		{"/legislation/act-3", 453 * day, Legislation, NewsValue{0, 0.2, 1, 1, Irregular, 0.36}, 0.46, ScheduledCrawl},
+		{"/legislation/act-3", 453 * day, classify.Legislation, NewsValue{0, 0.2, 1, 1, Irregular, 0.36}, 0.46, ScheduledCrawl},
 		// 0.4 × 0 + 0.3 × 0 + 0.2 × 1 + 0.1 × 1; 0.15 + 0.2 + 0.08
-		{"/faq/question-4", 0, FAQ, NewsValue{0, 0, 1, 1, Irregular, 0.3}, 0.43, ScheduledCrawl},
+		{"/faq/question-4", 0, classify.FAQ, NewsValue{0, 0, 1, 1, Irregular, 0.3}, 0.43, ScheduledCrawl},
 		// the same but for two parameters: 0.15 + 0.2 × 0.9 + 0.08; a search is never worth more than this
-		{"/search?q=levy&sort=date", 0, Search, NewsValue{0, 0, 1, 1, Irregular, 0.3}, 0.41, LowPriority},
+		{"/search?q=levy&sort=date", 0, classify.Search, NewsValue{0, 0, 1, 1, Irregular, 0.3}, 0.41, LowPriority},
 	} {
 		a := ministry()
 		var lastmod time.Time
@@ -106,12 +107,12 @@ func TestMinistryPages(t *testing.T) {
 func TestEachInput(t *testing.T) {
 	type input struct {
 		url        string
-		class      Type
+		class      classify.Type
 		confidence float64
 		method     Method
 		lastmod    time.Time
 	}
-	base := input{"https://www.x.gov/news/opening", News, 0.8, FromSitemap, ago(2 * day)}
+	base := input{"https://www.x.gov/news/opening", classify.News, 0.8, FromSitemap, ago(2 * day)}
 	for _, c := range []struct {
 		name string
 		move func(*input)
@@ -119,7 +120,7 @@ func TestEachInput(t *testing.T) {
 	}{
 		// 0.5 × (0.36 + 0.24 + 0.2 + 0.1) + 0.2 × 0.8 + 0.2 × 1 + 0.1 × 0.8
 		{"nothing", func(*input) {}, 890},
-		{"relevance", func(i *input) { i.class = Announcement }, 830},
+		{"relevance", func(i *input) { i.class = classify.Announcement }, 830},
 		{"timeliness", func(i *input) { i.lastmod = ago(20 * day) }, 860},
 		{"no date", func(i *input) { i.lastmod = time.Time{} }, 770},
 		{"authority", func(i *input) { i.url = "https://www.x.com/news/opening" }, 830},
@@ -142,7 +143,8 @@ func TestEachInput(t *testing.T) {
 			date = uint32(i.lastmod.Unix())
 		}
 		a := NewAnalyser(Options{Domain: domainOf(i.url), Now: testNow})
-		if got := a.judge(&p, slices.Index(types[:], i.class), i.confidence, rankOf(i.method), date); got.priority != c.want {
+		class, _ := classify.ClassOf(i.class)
+		if got := a.judge(&p, class, i.confidence, rankOf(i.method), date); got.priority != c.want {
 			t.Errorf("%s: %d, want %d", c.name, got.priority, c.want)
 		}
 	}
@@ -221,10 +223,10 @@ func TestFoundTwice(t *testing.T) {
 	add(a, releases, FromResearch, ago(2*day))
 	add(a, releases, FromLink, testNow.AddDate(1, 0, 0)) // cannot be true
 	d := a.Result()
-	if d.Stats.Analyzed != 1 || d.URLs[0].Method != FromFeed || d.URLs[0].NewsValue.Timeliness != 0.8 || d.Categories[PressRelease].Count != 1 {
+	if d.Stats.Analyzed != 1 || d.URLs[0].Method != FromFeed || d.URLs[0].NewsValue.Timeliness != 0.8 || d.Categories[classify.PressRelease].Count != 1 {
 		t.Errorf("%+v", d)
 	}
-	if d.Stats.High+d.Stats.Medium+d.Stats.Low != 1 || d.Categories[PressRelease].AveragePriority < 0.8 {
+	if d.Stats.High+d.Stats.Medium+d.Stats.Low != 1 || d.Categories[classify.PressRelease].AveragePriority < 0.8 {
 		t.Errorf("%+v", d.Stats)
 	}
 }
@@ -267,7 +269,7 @@ func TestGovernmentLibrary(t *testing.T) {
 	suffixes := 0
 	for suffix, expected := range governmentLibrary {
 		suffixes++
-		if urltext.SectorOf("ministry."+suffix) != urltext.Government {
+		if hosts.SectorOf("ministry."+suffix) != hosts.Government {
 			t.Errorf("%s is no government's", suffix)
 		}
 		list := governmentPatterns("ministry." + suffix)
@@ -276,7 +278,7 @@ func TestGovernmentLibrary(t *testing.T) {
 		}
 		for _, p := range list {
 			generate(p, testNow)
-			if !slices.Contains(types[:], p.ContentType) || p.Confidence <= 0 || p.Confidence > 0.9 || p.Pattern[0] != '/' {
+			if _, ok := classify.ClassOf(p.ContentType); !ok || p.Confidence <= 0 || p.Confidence > 0.9 || p.Pattern[0] != '/' {
 				t.Errorf("%+v", p)
 			}
 		}

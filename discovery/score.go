@@ -3,6 +3,8 @@ package discovery
 import (
 	"math"
 	"time"
+
+	"github.com/newsfork/seed-engine/classify"
 )
 
 // The formulas of this file make the scores of the contract, whose fields docs/contract.md explains;
@@ -12,15 +14,15 @@ import (
 func round(x float64) float64 { return math.Round(x*1000) / 1000 }
 
 // relevance is what a type is worth to a reader of news.
-func relevance(t Type) float64 {
+func relevance(t classify.Type) float64 {
 	switch t {
-	case News:
+	case classify.News:
 		return 0.9
-	case PressRelease:
+	case classify.PressRelease:
 		return 0.8
-	case Announcement:
+	case classify.Announcement:
 		return 0.6
-	case Policy:
+	case classify.Policy:
 		return 0.5
 	}
 	return 0
@@ -119,8 +121,8 @@ func priority(overall, confidence, quality, method float64) float64 {
 
 // action is what a priority amounts to. Pages that only serve to look something up, to send a form
 // or to log in are never worth more than LowPriority.
-func action(priority float64, t Type, login bool) Action {
-	capped := t == Search || t == Form || login
+func action(priority float64, t classify.Type, login bool) Action {
+	capped := t == classify.Search || t == classify.Form || login
 	switch {
 	case priority >= 0.2 && capped:
 		return LowPriority
@@ -143,30 +145,32 @@ const (
 )
 
 // typeWeight is how much the crawl cares for a type.
-func typeWeight(t Type) float64 {
+func typeWeight(t classify.Type) float64 {
 	switch t {
-	case News:
+	case classify.News:
 		return 1
-	case PressRelease:
+	case classify.PressRelease:
 		return 0.9
-	case Announcement:
+	case classify.Announcement:
 		return 0.8
-	case Policy:
+	case classify.Policy:
 		return 0.7
-	case Legislation, Regulation, Report, Statistics, Publication:
+	case classify.Legislation, classify.Regulation, classify.Report, classify.Statistics, classify.Publication:
 		return 0.6
-	case Event:
+	case classify.Event:
 		return 0.5
-	case FAQ, Guide, Service, Archive:
+	case classify.FAQ, classify.Guide, classify.Service, classify.Archive:
 		return 0.4
-	case Unknown:
+	case classify.Unknown:
 		return 0.3
 	}
 	return 0.2
 }
 
 // crawlRelevance decides whether the crawl keeps a page: it does above MinRelevance.
-func crawlRelevance(t Type, confidence float64) float64 { return round(confidence * typeWeight(t)) }
+func crawlRelevance(t classify.Type, confidence float64) float64 {
+	return round(confidence * typeWeight(t))
+}
 
 // patternConfidence grows with the number of URLs that a pattern covers.
 func patternConfidence(support int) float64 {

@@ -4,13 +4,16 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/newsfork/seed-engine/classify"
 )
 
 func ago(d time.Duration) time.Time { return testNow.Add(-d) }
 
 func TestRelevance(t *testing.T) {
-	want := map[Type]float64{News: 0.9, PressRelease: 0.8, Announcement: 0.6, Policy: 0.5}
-	for _, c := range types {
+	want := map[classify.Type]float64{classify.News: 0.9, classify.PressRelease: 0.8, classify.Announcement: 0.6, classify.Policy: 0.5}
+	for i := range classify.Classes {
+		c := classify.Class(i).Type()
 		if got := relevance(c); got != want[c] {
 			t.Errorf("%s: %v, want %v", c, got, want[c])
 		}
@@ -118,16 +121,16 @@ func TestPriority(t *testing.T) {
 func TestAction(t *testing.T) {
 	for _, c := range []struct {
 		priority float64
-		t        Type
+		t        classify.Type
 		login    bool
 		want     Action
 	}{
-		{0.8, News, false, ImmediateCrawl}, {0.799, News, false, ScheduledCrawl},
-		{0.6, News, false, ScheduledCrawl}, {0.599, News, false, PeriodicCheck},
-		{0.4, News, false, PeriodicCheck}, {0.399, News, false, LowPriority},
-		{0.2, News, false, LowPriority}, {0.199, News, false, Ignore},
-		{0.9, Search, false, LowPriority}, {0.9, Form, false, LowPriority}, {0.9, Service, true, LowPriority},
-		{0.1, Search, false, Ignore},
+		{0.8, classify.News, false, ImmediateCrawl}, {0.799, classify.News, false, ScheduledCrawl},
+		{0.6, classify.News, false, ScheduledCrawl}, {0.599, classify.News, false, PeriodicCheck},
+		{0.4, classify.News, false, PeriodicCheck}, {0.399, classify.News, false, LowPriority},
+		{0.2, classify.News, false, LowPriority}, {0.199, classify.News, false, Ignore},
+		{0.9, classify.Search, false, LowPriority}, {0.9, classify.Form, false, LowPriority}, {0.9, classify.Service, true, LowPriority},
+		{0.1, classify.Search, false, Ignore},
 	} {
 		if got := action(c.priority, c.t, c.login); got != c.want {
 			t.Errorf("%v %s %v: %s, want %s", c.priority, c.t, c.login, got, c.want)
@@ -136,11 +139,11 @@ func TestAction(t *testing.T) {
 }
 
 func TestCrawlRelevance(t *testing.T) {
-	for want, list := range map[float64][]Type{
-		1: {News}, 0.9: {PressRelease}, 0.8: {Announcement}, 0.7: {Policy},
-		0.6: {Legislation, Regulation, Report, Statistics, Publication}, 0.5: {Event},
-		0.4: {FAQ, Guide, Service, Archive}, 0.3: {Unknown},
-		0.2: {Contact, About, Search, Multimedia, Download, Form, Calendar, Directory},
+	for want, list := range map[float64][]classify.Type{
+		1: {classify.News}, 0.9: {classify.PressRelease}, 0.8: {classify.Announcement}, 0.7: {classify.Policy},
+		0.6: {classify.Legislation, classify.Regulation, classify.Report, classify.Statistics, classify.Publication}, 0.5: {classify.Event},
+		0.4: {classify.FAQ, classify.Guide, classify.Service, classify.Archive}, 0.3: {classify.Unknown},
+		0.2: {classify.Contact, classify.About, classify.Search, classify.Multimedia, classify.Download, classify.Form, classify.Calendar, classify.Directory},
 	} {
 		for _, c := range list {
 			if got := crawlRelevance(c, 1); got != want {
@@ -192,30 +195,30 @@ func TestFrequency(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		dates   []uint32
-		t       Type
+		t       classify.Type
 		want    Frequency
 		minutes int
 	}{
-		{"3 hours", every(3*time.Hour, 5), Report, RealTime, 90},
-		{"4 hours", every(4*time.Hour, 5), Report, Daily, 720},
-		{"36 hours", every(36*time.Hour, 9), Report, Daily, 720},
-		{"37 hours", every(37*time.Hour, 9), Report, Weekly, 2880},
-		{"10 days", every(10*day, 9), News, Weekly, 2880},
-		{"11 days", every(11*day, 9), News, Monthly, 10_080},
-		{"45 days", every(45*day, 9), News, Monthly, 10_080},
-		{"46 days", every(46*day, 9), News, Quarterly, 20_160},
-		{"120 days", every(120*day, 9), News, Quarterly, 20_160},
-		{"121 days", every(121*day, 9), News, Yearly, 43_200},
-		{"400 days", every(400*day, 9), News, Yearly, 43_200},
-		{"401 days", every(401*day, 9), News, Irregular, 4320},
-		{"a burst after years", burst, News, Irregular, 4320},
-		{"two years ago", shifted(every(day, 9), 731*day), News, Static, 129_600},
-		{"not quite two years ago", shifted(every(day, 9), 729*day), News, Daily, 720},
-		{"few dates, news", every(day, 4), News, Daily, 720},
-		{"few dates, press release", nil, PressRelease, Weekly, 2880},
-		{"few dates, announcement", nil, Announcement, Weekly, 2880},
-		{"few dates, report", nil, Report, Quarterly, 20_160},
-		{"few dates, other", nil, About, Irregular, 4320},
+		{"3 hours", every(3*time.Hour, 5), classify.Report, RealTime, 90},
+		{"4 hours", every(4*time.Hour, 5), classify.Report, Daily, 720},
+		{"36 hours", every(36*time.Hour, 9), classify.Report, Daily, 720},
+		{"37 hours", every(37*time.Hour, 9), classify.Report, Weekly, 2880},
+		{"10 days", every(10*day, 9), classify.News, Weekly, 2880},
+		{"11 days", every(11*day, 9), classify.News, Monthly, 10_080},
+		{"45 days", every(45*day, 9), classify.News, Monthly, 10_080},
+		{"46 days", every(46*day, 9), classify.News, Quarterly, 20_160},
+		{"120 days", every(120*day, 9), classify.News, Quarterly, 20_160},
+		{"121 days", every(121*day, 9), classify.News, Yearly, 43_200},
+		{"400 days", every(400*day, 9), classify.News, Yearly, 43_200},
+		{"401 days", every(401*day, 9), classify.News, Irregular, 4320},
+		{"a burst after years", burst, classify.News, Irregular, 4320},
+		{"two years ago", shifted(every(day, 9), 731*day), classify.News, Static, 129_600},
+		{"not quite two years ago", shifted(every(day, 9), 729*day), classify.News, Daily, 720},
+		{"few dates, news", every(day, 4), classify.News, Daily, 720},
+		{"few dates, press release", nil, classify.PressRelease, Weekly, 2880},
+		{"few dates, announcement", nil, classify.Announcement, Weekly, 2880},
+		{"few dates, report", nil, classify.Report, Quarterly, 20_160},
+		{"few dates, other", nil, classify.About, Irregular, 4320},
 	} {
 		got := frequency(c.dates, testNow, c.t, 0)
 		if got != c.want || intervalMinutes(got) != c.minutes {

@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"slices"
+
+	"github.com/newsfork/seed-engine/classify"
 )
 
 // maxSeen is how many URLs are told apart. Of what comes beyond, a URL found twice counts twice and
@@ -14,7 +16,7 @@ const maxSeen = 100_000
 type known struct {
 	lastmod uint32 // seconds since 1970, 0 when unknown
 	rank    uint8  // rankOf its method, 0 when it was excluded
-	class   uint8  // index of types
+	class   classify.Class
 	hint    Hint   // of sitemaps
 	node    nodeID // of its pattern
 }
@@ -143,7 +145,7 @@ func (s *seen) encode(renumbered func(nodeID) uint64) []byte {
 	for _, key := range s.ordered() {
 		k := s.find(key)
 		b = binary.AppendUvarint(b, key-previous)
-		b = append(b, k.rank<<5|k.class)
+		b = append(b, k.rank<<5|uint8(k.class))
 		b = binary.AppendUvarint(b, uint64(k.lastmod))
 		b = binary.AppendUvarint(b, renumbered(k.node))
 		previous = key
@@ -168,13 +170,13 @@ func (s *seen) decode(b []byte, node func(uint64) (nodeID, bool)) error {
 		if !ok || delta == 0 || len(b) == 0 || s.full() {
 			return errDamaged
 		}
-		k := known{rank: b[0] >> 5, class: b[0] & 31}
+		k := known{rank: b[0] >> 5, class: classify.Class(b[0] & 31)}
 		b = b[1:]
 		lastmod, ok1 := next()
 		number, ok2 := next()
 		id, ok3 := node(number)
 		key += delta
-		if !ok1 || !ok2 || !ok3 || int(k.class) >= len(types) || int(k.rank) >= len(methods) || lastmod>>32 != 0 || key>>keyBits != 0 {
+		if !ok1 || !ok2 || !ok3 || int(k.class) >= classify.Classes || int(k.rank) >= len(methods) || lastmod>>32 != 0 || key>>keyBits != 0 {
 			return errDamaged
 		}
 		k.lastmod, k.node = uint32(lastmod), id

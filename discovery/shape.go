@@ -3,8 +3,7 @@ package discovery
 import (
 	"strings"
 
-	"github.com/newsfork/seed-engine/discovery/internal/linear"
-	"github.com/newsfork/seed-engine/discovery/internal/urltext"
+	"github.com/newsfork/seed-engine/classify"
 )
 
 // maxShapes bounds the memory of shapes. What stands there depends on the shape alone, so nothing
@@ -15,69 +14,47 @@ const maxShapes = 4096
 // one shape, which is classified once; the numbers change the type of hardly one URL in two hundred
 // (TestShapes). Of a URL that ends in a title, the title is read; the rest, its frame, has a shape.
 type shapes struct {
-	classifier *Classifier
+	classifier *classify.Classifier
+	titles     *classify.Titles
 	known      map[string]shapeClass
-	frames     map[string]*frame
 	buf        []byte
 }
 
 type shapeClass struct {
-	class      int
+	class      classify.Class
 	confidence float64
 }
 
-// frame is what the frame of URLs with titles adds to their scores.
-type frame struct {
-	sums linear.Sums
-	host urltext.HostKind
+func newShapes(c *classify.Classifier) *shapes {
+	return &shapes{classifier: c, titles: classify.NewTitles(c), known: map[string]shapeClass{}}
 }
 
-func (s *shapes) classify(p *page) (class int, confidence float64) {
+func (s *shapes) classify(p *page) (class classify.Class, confidence float64) {
 	if n := len(p.parts()); n > 0 && p.kinds[n-1] == slugKind {
-		if sums, ok := s.titled(p); ok {
-			return s.classifier.verdict(&sums)
+		if class, confidence, ok := s.titled(p); ok {
+			return class, confidence
 		}
 	}
 	s.buf = appendShape(s.buf[:0], p, len(p.parts()))
 	c, ok := s.known[string(s.buf)]
 	if !ok {
 		shape := string(s.buf)
-		c.class, c.confidence = s.classifier.likely(shape)
-		if s.known == nil || len(s.known) == maxShapes {
-			s.known = make(map[string]shapeClass)
+		c.class, c.confidence = s.classifier.Best(shape)
+		if len(s.known) == maxShapes {
+			clear(s.known)
 		}
 		s.known[shape] = c
 	}
 	return c.class, c.confidence
 }
 
-// titled scores a page whose URL ends in a title.
-func (s *shapes) titled(p *page) (linear.Sums, bool) {
-	c := s.classifier
+// titled classifies a page whose URL ends in a title.
+func (s *shapes) titled(p *page) (class classify.Class, confidence float64, ok bool) {
 	title := p.segments[p.depth-1]
-	if !c.reading.ReadTitle(title) {
-		return linear.Sums{}, false
-	}
 	s.buf = appendShape(s.buf[:0], p, p.depth-1)
-	n := len(s.buf)
-	s.buf = c.reading.AppendTitleKey(s.buf)
-	known := s.frames[string(s.buf)]
-	if known == nil {
-		key := string(s.buf)
-		s.buf = appendShapeEnd(append(append(s.buf[:n], '/'), title...), p)
-		c.reading.Read(string(s.buf), c.sector)
-		known = &frame{}
-		known.host = c.reading.ExtractFrame(&c.features)
-		known.sums = c.model.Score(&c.features)
-		if s.frames == nil || len(s.frames) == maxShapes {
-			s.frames = make(map[string]*frame)
-		}
-		s.frames[key] = known
-	}
-	sums := known.sums
-	c.reading.ExtractTitle(&c.features, known.host)
-	c.model.Add(&sums, &c.features)
-	return sums, true
+	return s.titles.Best(s.buf, title, func() string {
+		return string(appendShapeEnd(append(append(s.buf, '/'), title...), p))
+	})
 }
 
 // specimens stand in a shape for segments and values made of digits or hexadecimal digits.

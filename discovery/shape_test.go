@@ -6,18 +6,19 @@ import (
 	"os"
 	"testing"
 
+	"github.com/newsfork/seed-engine/classify"
 	"github.com/newsfork/seed-engine/markup"
 )
 
 // TestShapes: what stands for a URL when there are many has, nearly always, the type of the URL.
 func TestShapes(t *testing.T) {
-	f, err := os.Open("testdata/urls.jsonl")
+	f, err := os.Open("../classify/testdata/urls.jsonl")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	c := NewClassifier(Context{})
-	s := shapes{classifier: c}
+	c := classify.NewClassifier(classify.Context{})
+	s := newShapes(c)
 	n, different := 0, 0
 	for l := bufio.NewScanner(f); l.Scan(); n++ {
 		var u struct{ URL string }
@@ -29,11 +30,11 @@ func TestShapes(t *testing.T) {
 			t.Fatalf("%s is no URL", u.URL)
 		}
 		p := parsePage(string(b))
-		class, confidence := c.likely(p.url)
+		class, confidence := c.Best(p.url)
 		shape, shapeConfidence := s.classify(&p)
 		if class != shape {
 			different++
-			t.Logf("%s: %s %.2f, by its shape %s %.2f", p.url, types[class], confidence, types[shape], shapeConfidence)
+			t.Logf("%s: %s %.2f, by its shape %s %.2f", p.url, class.Type(), confidence, shape.Type(), shapeConfidence)
 		}
 	}
 	if n < 900 || different*200 > n {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/newsfork/seed-engine/classify"
 	"github.com/newsfork/seed-engine/contract"
 )
 
@@ -15,20 +16,20 @@ const stateVersion = 1
 // State is discovery.json: what an Analyser knows, so that URLs that come later give what they would
 // have given from the start. It is internal; the order in which the URLs came does not show.
 type State struct {
-	Version  int                `json:"version"`
-	Domain   string             `json:"domain"`
-	Now      time.Time          `json:"now"` // when the domain was collected; ages stay as they were then
-	Context  Context            `json:"context"`
-	Seen     []byte             `json:"seen"`            // see seen.encode
-	Hints    []byte             `json:"hints,omitempty"` // Hint of each URL of Seen; absent when no sitemap says anything
-	Nodes    []StateNode        `json:"nodes"`           // the tree of patterns; parents before children, children by token
-	Top      []StateURL         `json:"top"`
-	Listings []StateURL         `json:"listings"`
-	Classes  map[Type]StateType `json:"classes"`
-	Stats    Stats              `json:"stats"`
-	Sources  []StateSource      `json:"sources"`
-	Failures []Failure          `json:"failures"`
-	Unlisted int                `json:"failures_unlisted,omitempty"`
+	Version  int                         `json:"version"`
+	Domain   string                      `json:"domain"`
+	Now      time.Time                   `json:"now"` // when the domain was collected; ages stay as they were then
+	Context  classify.Context            `json:"context"`
+	Seen     []byte                      `json:"seen"`            // see seen.encode
+	Hints    []byte                      `json:"hints,omitempty"` // Hint of each URL of Seen; absent when no sitemap says anything
+	Nodes    []StateNode                 `json:"nodes"`           // the tree of patterns; parents before children, children by token
+	Top      []StateURL                  `json:"top"`
+	Listings []StateURL                  `json:"listings"`
+	Classes  map[classify.Type]StateType `json:"classes"`
+	Stats    Stats                       `json:"stats"`
+	Sources  []StateSource               `json:"sources"`
+	Failures []Failure                   `json:"failures"`
+	Unlisted int                         `json:"failures_unlisted,omitempty"`
 }
 
 // StateNode is a segment of the patterns.
@@ -58,8 +59,8 @@ type StateType struct {
 // StateSource is an entry point with what it lists.
 type StateSource struct {
 	Source
-	Types  map[Type]int `json:"types"`
-	Newest []uint32     `json:"newest"` // dates, ascending
+	Types  map[classify.Type]int `json:"types"`
+	Newest []uint32              `json:"newest"` // dates, ascending
 }
 
 // State gives what Restore needs.
@@ -76,20 +77,20 @@ func (a *Analyser) State() *State {
 		Hints: a.seen.encodeHints(),
 		Nodes: nodes,
 		Top:   storeURLs(a.top.list), Listings: storeURLs(a.listings.list),
-		Classes: map[Type]StateType{}, Stats: a.stats,
+		Classes: map[classify.Type]StateType{}, Stats: a.stats,
 		Sources: []StateSource{}, Failures: append([]Failure{}, a.failures...), Unlisted: a.unlisted,
 	}
 	for i := range a.classes {
 		if c := &a.classes[i]; c.count > 0 {
-			s.Classes[types[i]] = StateType{c.count, c.priority, storeURLs(c.examples.list)}
+			s.Classes[classify.Class(i).Type()] = StateType{c.count, c.priority, storeURLs(c.examples.list)}
 		}
 	}
 	for i := range a.sources {
 		o := &a.sources[i]
-		stored := StateSource{Source: o.Source, Types: map[Type]int{}, Newest: o.newest}
+		stored := StateSource{Source: o.Source, Types: map[classify.Type]int{}, Newest: o.newest}
 		for c, n := range o.types {
 			if n > 0 {
-				stored.Types[types[c]] = n
+				stored.Types[classify.Class(c).Type()] = n
 			}
 		}
 		s.Sources = append(s.Sources, stored)
@@ -142,15 +143,15 @@ func Restore(s *State, o Options) (*Analyser, error) {
 	for _, o := range s.Sources {
 		restored := source{Source: o.Source, newest: o.Newest}
 		for t, n := range o.Types {
-			if i := slices.Index(types[:], t); i >= 0 {
+			if i, ok := classify.ClassOf(t); ok {
 				restored.types[i] = n
 			}
 		}
 		a.addSource(restored)
 	}
 	for t, stored := range s.Classes {
-		i := slices.Index(types[:], t)
-		if i < 0 {
+		i, ok := classify.ClassOf(t)
+		if !ok {
 			continue
 		}
 		a.classes[i].count, a.classes[i].priority = stored.Count, stored.Priority

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"github.com/newsfork/seed-engine/classify"
 )
 
 // candidate is a URL with what its scores were made of.
@@ -11,7 +13,7 @@ type candidate struct {
 	url      string
 	lastmod  uint32
 	rank     uint8
-	class    uint8
+	class    classify.Class
 	hint     Hint
 	priority int // thousandths
 	order    int // what its list is sorted by

@@ -9,7 +9,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/newsfork/seed-engine/discovery"
+	"github.com/newsfork/seed-engine/classify"
 )
 
 const classifyHelp = `seedctl classify: which of 23 content types a URL leads to
@@ -35,7 +35,7 @@ Examples:
 // classified is the answer for one URL.
 type classified struct {
 	URL string `json:"url"`
-	discovery.Classification
+	classify.Classification
 }
 
 // runClassify prints the content types of URLs.
@@ -59,7 +59,7 @@ func runClassify(args []string, in io.Reader, out, errOut io.Writer) int {
 		fmt.Fprintln(errOut, "seedctl classify: name a URL (\"seedctl classify --help\" explains)")
 		return exitUsage
 	}
-	classifier := discovery.NewClassifier(discovery.Context{Authority: *authority})
+	classifier := classify.NewClassifier(classify.Context{Authority: *authority})
 	w := bufio.NewWriter(out)
 	encoder := json.NewEncoder(w)
 	encoder.SetEscapeHTML(false)
@@ -100,7 +100,7 @@ func (c *classified) print(w io.Writer) {
 // answerClassify gives the answer to a line of --jsonl. A classifier is kept as long as the authority
 // stays.
 func answerClassify() func(line []byte) (any, error) {
-	var classifier *discovery.Classifier
+	var classifier *classify.Classifier
 	var authority string
 	return func(line []byte) (any, error) {
 		var question struct {
@@ -115,7 +115,7 @@ func answerClassify() func(line []byte) (any, error) {
 		}
 		if classifier == nil || authority != question.Authority {
 			authority = question.Authority
-			classifier = discovery.NewClassifier(discovery.Context{Authority: authority})
+			classifier = classify.NewClassifier(classify.Context{Authority: authority})
 		}
 		return classified{*question.URL, classifier.Classify(*question.URL)}, nil
 	}

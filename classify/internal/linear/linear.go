@@ -3,8 +3,8 @@
 package linear
 
 import (
-	"github.com/newsfork/seed-engine/discovery/internal/lexicon"
-	"github.com/newsfork/seed-engine/discovery/internal/urltext"
+	"github.com/newsfork/seed-engine/classify/internal/lexicon"
+	"github.com/newsfork/seed-engine/classify/internal/urltext"
 )
 
 // Classes is how many classes the model tells apart.

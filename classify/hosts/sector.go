@@ -1,4 +1,4 @@
-package urltext
+package hosts
 
 import "strings"
 

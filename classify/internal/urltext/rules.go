@@ -1,6 +1,6 @@
 package urltext
 
-import "github.com/newsfork/seed-engine/discovery/internal/lexicon"
+import "github.com/newsfork/seed-engine/classify/internal/lexicon"
 
 // rule tells the type that the form of a URL settles whatever its words say, by which kind of rule. How
 // much that counts against the words is learned, as one weight for each kind.

@@ -1,4 +1,4 @@
-package discovery
+package classify
 
 import (
 	"encoding/json"

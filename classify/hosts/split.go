@@ -1,4 +1,4 @@
-package urltext
+package hosts
 
 import "strings"
 
@@ -15,25 +15,25 @@ func labels(s string) map[string]bool {
 	return m
 }
 
-// hostParts are the labels of a host, told apart.
-type hostParts struct {
-	sub    string // "www.news" of www.news.example.go.kr
-	name   string // "example"
-	sector Sector
+// Parts are the labels of a host, told apart.
+type Parts struct {
+	Sub    string // "www.news" of www.news.example.go.kr
+	Name   string // "example"
+	Sector Sector
 }
 
-// splitHost tells the registered name from suffix and subdomains by the customs of the top levels. It
+// Split tells the registered name from suffix and subdomains by the customs of the top levels. It
 // is not the public suffix list (private suffixes do not matter here), and costs no table. A host that is
 // a suffix, such as gov.uk, has no name: it is read like www.gov.uk.
-func splitHost(host string) hostParts {
-	h := hostParts{sector: SectorOf(host)}
+func Split(host string) Parts {
+	h := Parts{Sector: SectorOf(host)}
 	if host == "" || host[0] == '[' || isIPv4(host) {
-		h.name = host
+		h.Name = host
 		return h
 	}
 	top := strings.LastIndexByte(host, '.')
 	if top < 0 {
-		h.name = host
+		h.Name = host
 		return h
 	}
 	rest := host[:top]
@@ -41,9 +41,9 @@ func splitHost(host string) hostParts {
 		rest = rest[:max(second, 0)]
 	}
 	if i := strings.LastIndexByte(rest, '.'); i >= 0 {
-		h.sub, h.name = rest[:i], rest[i+1:]
+		h.Sub, h.Name = rest[:i], rest[i+1:]
 	} else {
-		h.name = rest
+		h.Name = rest
 	}
 	return h
 }

@@ -7,8 +7,8 @@ import (
 	"sort"
 	"strings"
 
-	"github.com/newsfork/seed-engine/discovery/internal/lexicon"
-	"github.com/newsfork/seed-engine/discovery/internal/linear"
+	"github.com/newsfork/seed-engine/classify/internal/lexicon"
+	"github.com/newsfork/seed-engine/classify/internal/linear"
 )
 
 // baselineRules are the substring rules of the crawler that this classifier replaces, in its order.

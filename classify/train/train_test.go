@@ -5,7 +5,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/newsfork/seed-engine/discovery/internal/linear"
+	"github.com/newsfork/seed-engine/classify/internal/linear"
 )
 
 // TestTraining cross-validates, and checks that the embedded weights and the tables of the docs are
@@ -50,7 +50,7 @@ func TestTraining(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(weights, linear.Quantise(fit(examples, defaults), divisor)) {
-		t.Errorf("%s is out of date: run go generate ./discovery", weightsFile)
+		t.Errorf("%s is out of date: run go generate ./classify", weightsFile)
 	}
 
 	page, err := os.ReadFile(".." + pageFile)
@@ -64,7 +64,7 @@ func TestTraining(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(page, filled) {
-		t.Errorf("the tables of %s are out of date: run go generate ./discovery", pageFile)
+		t.Errorf("the tables of %s are out of date: run go generate ./classify", pageFile)
 	}
 }
 

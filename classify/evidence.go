@@ -1,11 +1,12 @@
-package discovery
+package classify
 
 import (
 	"slices"
 	"strconv"
 
-	"github.com/newsfork/seed-engine/discovery/internal/lexicon"
-	"github.com/newsfork/seed-engine/discovery/internal/urltext"
+	"github.com/newsfork/seed-engine/classify/hosts"
+	"github.com/newsfork/seed-engine/classify/internal/lexicon"
+	"github.com/newsfork/seed-engine/classify/internal/urltext"
 )
 
 // patternOf is how a segment of a kind that says nothing by its letters is written in patterns.
@@ -113,11 +114,11 @@ var contextNames = map[lexicon.Role]string{
 func domainContext(r *urltext.Reading) []string {
 	found := []string{}
 	switch r.Sector {
-	case urltext.Government:
+	case hosts.Government:
 		found = append(found, "government")
-	case urltext.Education:
+	case hosts.Education:
 		found = append(found, "education")
-	case urltext.Organisation:
+	case hosts.Organisation:
 		found = append(found, "organisation")
 	}
 	for _, sense := range r.HostSenses() {

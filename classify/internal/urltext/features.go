@@ -1,6 +1,9 @@
 package urltext
 
-import "github.com/newsfork/seed-engine/discovery/internal/lexicon"
+import (
+	"github.com/newsfork/seed-engine/classify/hosts"
+	"github.com/newsfork/seed-engine/classify/internal/lexicon"
+)
 
 // Features are what the model sees of a URL; all are present or absent. A tied feature speaks for one
 // content type in a way that is the same for all types ("a strong word of this type is the whole last
@@ -294,7 +297,7 @@ var extensions = func() map[string]fileType {
 		extSound:    "mp3 mp4 m4a m4v avi mov wmv flv webm ogg ogv wav wma mpg mpeg m3u8",
 		extCalendar: "ics vcf",
 	} {
-		for e := range labels(list) {
+		for e := range wordSet(list) {
 			m[e] = fileType{e, class}
 		}
 	}
@@ -394,7 +397,7 @@ func (r *Reading) view() view {
 }
 
 func (r *Reading) hostKind() HostKind {
-	if r.Sector == Government {
+	if r.Sector == hosts.Government {
 		return GovernmentHost
 	}
 	for _, h := range r.nameSenses {
@@ -407,9 +410,9 @@ func (r *Reading) hostKind() HostKind {
 
 // Keys of the query that tell what a page does.
 var (
-	searchKeys   = labels("q s query search keyword keywords searchword searchterm searchtext srch k text wd term terms suche suchbegriff recherche busca buscar pesquisa cerca ricerca sok zoek searchkey searchvalue searchquery searchstring szukaj arama keys schstr stext find kw")
-	trackingKeys = labels("utmsource utmmedium utmcampaign utmterm utmcontent fbclid gclid cmpid ref refurl from src source mcid mceid icid ito ocid smid share xtor wtmc")
-	pageKeys     = labels("page p pageno pageindex pagenum paged start offset seite pagina currentpage cp pg")
+	searchKeys   = wordSet("q s query search keyword keywords searchword searchterm searchtext srch k text wd term terms suche suchbegriff recherche busca buscar pesquisa cerca ricerca sok zoek searchkey searchvalue searchquery searchstring szukaj arama keys schstr stext find kw")
+	trackingKeys = wordSet("utmsource utmmedium utmcampaign utmterm utmcontent fbclid gclid cmpid ref refurl from src source mcid mceid icid ito ocid smid share xtor wtmc")
+	pageKeys     = wordSet("page p pageno pageindex pagenum paged start offset seite pagina currentpage cp pg")
 )
 
 func (r *Reading) structure(f *Features, v view) {
@@ -513,7 +516,7 @@ func (r *Reading) structure(f *Features, v view) {
 		put(sMediaLast, lastKind, 11)
 		put(sMediaDepth, depth, 8)
 	}
-	if r.Sector == Government {
+	if r.Sector == hosts.Government {
 		put(sGovLast, lastKind, 11)
 	}
 	if !v.hasHits {
@@ -521,7 +524,7 @@ func (r *Reading) structure(f *Features, v view) {
 		switch {
 		case v.media:
 			put(sNoHitsMed, lastKind, 11)
-		case r.Sector == Government:
+		case r.Sector == hosts.Government:
 			put(sNoHitsGov, lastKind, 11)
 		}
 	} else {

@@ -13,8 +13,9 @@ import (
 
 	"golang.org/x/net/publicsuffix"
 
-	"github.com/newsfork/seed-engine/discovery/internal/lexicon"
-	"github.com/newsfork/seed-engine/discovery/internal/urltext"
+	"github.com/newsfork/seed-engine/classify/hosts"
+	"github.com/newsfork/seed-engine/classify/internal/lexicon"
+	"github.com/newsfork/seed-engine/classify/internal/urltext"
 )
 
 // example is a URL with the type that a person gave it.
@@ -98,7 +99,7 @@ func readExamples(dir fs.FS) ([]*example, error) {
 	all = append(all, more...)
 	var r urltext.Reading
 	for _, e := range all {
-		r.Read(e.url, urltext.OtherSector)
+		r.Read(e.url, hosts.OtherSector)
 		r.Extract(&e.features)
 	}
 	return all, nil

@@ -1,6 +1,6 @@
 package urltext
 
-import "github.com/newsfork/seed-engine/discovery/internal/lexicon"
+import "github.com/newsfork/seed-engine/classify/internal/lexicon"
 
 // pathFeatures notes where the path's words stand.
 func (r *Reading) pathFeatures(f *Features, v view) {

@@ -3,6 +3,8 @@ package urltext
 import (
 	"reflect"
 	"testing"
+
+	"github.com/newsfork/seed-engine/classify/hosts"
 )
 
 func TestSplit(t *testing.T) {
@@ -31,7 +33,7 @@ func TestKinds(t *testing.T) {
 		"https://h/1984/13":                          {Number, Number},
 	} {
 		var r Reading
-		r.Read(url, OtherSector)
+		r.Read(url, hosts.OtherSector)
 		var got []Kind
 		for i := range r.Path {
 			got = append(got, r.Path[i].Kind)
@@ -43,19 +45,19 @@ func TestKinds(t *testing.T) {
 }
 
 func TestSector(t *testing.T) {
-	for host, want := range map[string]Sector{
-		"www.epa.gov": Government, "mofa.go.kr": Government, "interieur.gouv.fr": Government, "x.europa.eu": Government,
-		"mit.edu": Education, "ox.ac.uk": Education, "kyoto-u.ac.jp": Education, "who.org": Organisation, "x.or.kr": Organisation,
-		"example.com": OtherSector, "notgov.example": OtherSector, "gov.example.com": OtherSector, "10.0.0.1": OtherSector, "": OtherSector,
+	for host, want := range map[string]hosts.Sector{
+		"www.epa.gov": hosts.Government, "mofa.go.kr": hosts.Government, "interieur.gouv.fr": hosts.Government, "x.europa.eu": hosts.Government,
+		"mit.edu": hosts.Education, "ox.ac.uk": hosts.Education, "kyoto-u.ac.jp": hosts.Education, "who.org": hosts.Organisation, "x.or.kr": hosts.Organisation,
+		"example.com": hosts.OtherSector, "notgov.example": hosts.OtherSector, "gov.example.com": hosts.OtherSector, "10.0.0.1": hosts.OtherSector, "": hosts.OtherSector,
 	} {
 		var r Reading
-		r.Read("https://"+host+"/", OtherSector)
+		r.Read("https://"+host+"/", hosts.OtherSector)
 		if r.Sector != want {
 			t.Errorf("%s: %d, want %d", host, r.Sector, want)
 		}
 	}
 	var r Reading
-	if r.Read("https://example.com/", Government); r.Sector != Government {
+	if r.Read("https://example.com/", hosts.Government); r.Sector != hosts.Government {
 		t.Error("what others know does not fill in")
 	}
 }

@@ -1,11 +1,14 @@
-// Package discovery finds out which URLs of a domain matter: it tells what a URL leads to by the URL
-// alone, how much that is worth to a reader of news, and how it should be fetched.
-package discovery
+// Package classify finds out from a URL alone which of 23 content types it leads to, how certain that is,
+// and what in the URL speaks for it. docs/classification.md describes the types, the method and its quality.
+package classify
 
 import (
-	"github.com/newsfork/seed-engine/discovery/internal/lexicon"
-	"github.com/newsfork/seed-engine/discovery/internal/linear"
-	"github.com/newsfork/seed-engine/discovery/internal/urltext"
+	"slices"
+
+	"github.com/newsfork/seed-engine/classify/hosts"
+	"github.com/newsfork/seed-engine/classify/internal/lexicon"
+	"github.com/newsfork/seed-engine/classify/internal/linear"
+	"github.com/newsfork/seed-engine/classify/internal/urltext"
 )
 
 //go:generate go run ./train
@@ -47,6 +50,21 @@ var types = [linear.Classes]Type{
 	Directory, Unknown,
 }
 
+// Class is a content type by its number, for tables with a row for each type.
+type Class uint8
+
+// Classes is the number of content types.
+const Classes = len(types)
+
+// Type returns the type of a class.
+func (c Class) Type() Type { return types[c] }
+
+// ClassOf returns the class of a type, and reports whether t is one of the content types.
+func ClassOf(t Type) (c Class, ok bool) {
+	i := slices.Index(types[:], t)
+	return Class(max(i, 0)), i >= 0
+}
+
 // Context is what is known of a domain besides the URL.
 type Context struct {
 	// Authority is the kind of source that discovery named, such as "gov", "edu" or "org"; "" when
@@ -79,7 +97,7 @@ func Classify(url string, c Context) Classification {
 // not be used by two goroutines at once.
 type Classifier struct {
 	model    *linear.Model
-	sector   urltext.Sector
+	sector   hosts.Sector
 	reading  urltext.Reading
 	features urltext.Features
 }
@@ -89,19 +107,38 @@ func NewClassifier(c Context) *Classifier {
 	cl := &Classifier{model: linear.Embedded()}
 	switch c.Authority {
 	case "gov", "government", "mil":
-		cl.sector = urltext.Government
+		cl.sector = hosts.Government
 	case "edu", "education", "academic":
-		cl.sector = urltext.Education
+		cl.sector = hosts.Education
 	case "org", "organisation", "organization", "ngo":
-		cl.sector = urltext.Organisation
+		cl.sector = hosts.Organisation
 	}
 	return cl
 }
 
-// Type tells the most likely type of a URL, as Classify does, without the evidence.
+// Type returns the most likely type of a URL, as Classify does, without the evidence.
 func (c *Classifier) Type(url string) Type {
 	sums := c.sums(url)
 	return types[sums.Best()]
+}
+
+// Best returns the most likely class of a URL and its confidence, as Classify does, without the evidence.
+func (c *Classifier) Best(url string) (Class, float64) {
+	sums := c.sums(url)
+	return c.best(&sums)
+}
+
+func (c *Classifier) best(sums *linear.Sums) (Class, float64) {
+	best := sums.Best()
+	return Class(best), float64(int(c.model.Confidence(sums, best)*100+0.5)) / 100
+}
+
+// EndsInWords reports whether the last segment of a URL's path consists of words of the lexicon alone,
+// as in "/news", unlike "/story-1".
+func (c *Classifier) EndsInWords(url string) bool {
+	c.reading.Read(url, c.sector)
+	path := c.reading.Path
+	return len(path) > 0 && path[len(path)-1].Exact() && path[len(path)-1].Digits == 0
 }
 
 func (c *Classifier) sums(url string) linear.Sums {
@@ -116,7 +153,7 @@ const secondaryLeast = 0.15
 // Classify tells what a URL leads to, and why.
 func (c *Classifier) Classify(url string) Classification {
 	sums := c.sums(url)
-	best, confidence := c.verdict(&sums)
+	best, confidence := c.best(&sums)
 	p := c.model.Probabilities(&sums)
 	answer := Classification{
 		PrimaryType:    types[best],

@@ -4,7 +4,7 @@ import (
 	"math"
 	"testing"
 
-	"github.com/newsfork/seed-engine/discovery/internal/urltext"
+	"github.com/newsfork/seed-engine/classify/internal/urltext"
 )
 
 // TestQuantised: a parsed model scores as its weights did, within the rounding of a byte.

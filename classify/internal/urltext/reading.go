@@ -2,9 +2,11 @@ package urltext
 
 import (
 	"slices"
+	"strings"
 	"unicode/utf8"
 
-	"github.com/newsfork/seed-engine/discovery/internal/lexicon"
+	"github.com/newsfork/seed-engine/classify/hosts"
+	"github.com/newsfork/seed-engine/classify/internal/lexicon"
 )
 
 // Kind is what a path segment looks like.
@@ -56,8 +58,8 @@ type Field struct{ Key, Value Segment }
 // once the buffers have grown.
 type Reading struct {
 	Parts
-	Sector  Sector // who speaks
-	host    hostParts
+	Sector  hosts.Sector // who speaks
+	host    hosts.Parts
 	lowHost []byte
 	Sub     []Segment // labels before the registered name, leftmost first, without www
 	Name    Segment   // the registered name
@@ -92,11 +94,11 @@ const (
 )
 
 // Read reads a URL. Sector is who speaks as far as others know; what the host says goes first.
-func (r *Reading) Read(url string, sector Sector) {
+func (r *Reading) Read(url string, sector hosts.Sector) {
 	r.Parts = Split(url)
 	r.readHost()
-	r.Sector = r.host.sector
-	if r.Sector == OtherSector {
+	r.Sector = r.host.Sector
+	if r.Sector == hosts.OtherSector {
 		r.Sector = sector
 	}
 	r.mem.reset()
@@ -178,9 +180,9 @@ func (r *Reading) readHost() {
 		}
 		r.lowHost = append(r.lowHost, c)
 	}
-	r.host = splitHost(string(r.lowHost))
+	r.host = hosts.Split(string(r.lowHost))
 	r.Sub = r.Sub[:0]
-	for rest := r.host.sub; rest != ""; {
+	for rest := r.host.Sub; rest != ""; {
 		var label string
 		label, rest = cutByte(rest, '.')
 		if isWWW(label) {
@@ -193,7 +195,7 @@ func (r *Reading) readHost() {
 		r.readSegment(&r.hostMem, &r.Sub[len(r.Sub)-1], label, false)
 	}
 	r.Name = Segment{}
-	r.readSegment(&r.hostMem, &r.Name, r.host.name, false)
+	r.readSegment(&r.hostMem, &r.Name, r.host.Name, false)
 	r.subSenses = r.subSenses[:0]
 	for i := range r.Sub {
 		r.subSenses = r.appendHostSenses(r.subSenses, &r.Sub[i])
@@ -656,7 +658,7 @@ func dateIn(text []byte) bool {
 
 // languages are the two-letter codes taken for the language of a page when they stand alone at the
 // beginning of the path.
-var languages = labels("en ko kr ja jp zh cn tw hk tc sc de fr es pt it nl id ms vi vn th ar ru uk ua pl cs cz sk tr sv se da dk no nb nn fi el gr hu ro bg hr sr sl et lv lt he fa hi bn ur ca eu gl cy ga mt is sq mk ka hy az kk uz gb us br mx eng chi kor jpn chn chs cht ger fra spa ita rus gp int")
+var languages = wordSet("en ko kr ja jp zh cn tw hk tc sc de fr es pt it nl id ms vi vn th ar ru uk ua pl cs cz sk tr sv se da dk no nb nn fi el gr hu ro bg hr sr sl et lv lt he fa hi bn ur ca eu gl cy ga mt is sq mk ka hy az kk uz gb us br mx eng chi kor jpn chn chs cht ger fra spa ita rus gp int")
 
 func isLang(raw string) bool {
 	if len(raw) > 7 || len(raw) < 2 {
@@ -678,4 +680,13 @@ func isLang(raw string) bool {
 		return string(code) == "english" || string(code) == "korean" || string(code) == "zhhans" || string(code) == "zhhant"
 	}
 	return languages[string(code)]
+}
+
+// wordSet is the set of the words of a list.
+func wordSet(list string) map[string]bool {
+	set := map[string]bool{}
+	for word := range strings.FieldsSeq(list) {
+		set[word] = true
+	}
+	return set
 }

@@ -4,8 +4,8 @@ import (
 	"math"
 	"slices"
 
-	"github.com/newsfork/seed-engine/discovery/internal/linear"
-	"github.com/newsfork/seed-engine/discovery/internal/urltext"
+	"github.com/newsfork/seed-engine/classify/internal/linear"
+	"github.com/newsfork/seed-engine/classify/internal/urltext"
 )
 
 // settings of the training. Penalties are those of L2 regularisation by kind of feature: what is

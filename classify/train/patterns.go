@@ -7,7 +7,7 @@ import (
 	"path"
 	"strings"
 
-	"github.com/newsfork/seed-engine/discovery/internal/lexicon"
+	"github.com/newsfork/seed-engine/classify/internal/lexicon"
 )
 
 // Patterns are knowledge of how sites are laid out, written as kinds of host and path with places

@@ -7,7 +7,7 @@ import (
 	"math"
 	"sync"
 
-	"github.com/newsfork/seed-engine/discovery/internal/urltext"
+	"github.com/newsfork/seed-engine/classify/internal/urltext"
 )
 
 // Model is a model with quantised weights, as the classifier uses it. Weights of plain features are
@@ -45,7 +45,7 @@ var weights string
 var Embedded = sync.OnceValue(func() *Model {
 	m, err := Parse(weights)
 	if err != nil {
-		panic("linear: weights.bin: " + err.Error() + "; run go generate ./discovery")
+		panic("linear: weights.bin: " + err.Error() + "; run go generate ./classify")
 	}
 	return m
 })

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/newsfork/seed-engine/discovery/internal/lexicon"
-	"github.com/newsfork/seed-engine/discovery/internal/linear"
+	"github.com/newsfork/seed-engine/classify/internal/lexicon"
+	"github.com/newsfork/seed-engine/classify/internal/linear"
 )
 
 // prediction is what a model that has not seen an example's domain says of it.

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/newsfork/seed-engine/classify/hosts"
 )
 
 // TestTitleAndFrame: title and frame together have the features of the URL, and of two URLs with one
@@ -32,12 +34,12 @@ func TestTitleAndFrame(t *testing.T) {
 		}
 		titles++
 		key := string(r.AppendTitleKey(nil))
-		r.Read(row.URL, OtherSector)
+		r.Read(row.URL, hosts.OtherSector)
 		r.Extract(&whole)
 		host := r.ExtractFrame(&frame)
 		r.ReadTitle(last)
 		r.ExtractTitle(&title, host)
-		r.Read(row.URL, OtherSector)
+		r.Read(row.URL, hosts.OtherSector)
 		both := append(slices.Clone(title.Plain), frame.Plain...)
 		slices.Sort(both)
 		slices.Sort(whole.Plain)
@@ -58,7 +60,7 @@ func TestTitleAndFrame(t *testing.T) {
 		if !r.ReadTitle(other) || string(r.AppendTitleKey(nil)) != key {
 			continue
 		}
-		r.Read(strings.Replace(row.URL, last, other, 1), OtherSector)
+		r.Read(strings.Replace(row.URL, last, other, 1), hosts.OtherSector)
 		var same Features
 		r.ExtractFrame(&same)
 		if !slices.Equal(same.Plain, frame.Plain) || !slices.Equal(same.Tied, frame.Tied) {

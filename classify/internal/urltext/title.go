@@ -1,6 +1,6 @@
 package urltext
 
-import "github.com/newsfork/seed-engine/discovery/internal/lexicon"
+import "github.com/newsfork/seed-engine/classify/internal/lexicon"
 
 // The features of a URL that ends in a title are those of the title (its words and what they speak
 // of) and those of everything else, its frame. Sites have many titles and few frames.

@@ -1,5 +1,5 @@
 // Command train makes the weights of the classifier's model from labelled URLs, and the tables of
-// docs/classification.md that show how good it is. It runs by "go generate ./discovery", whose
+// docs/classification.md that show how good it is. It runs by "go generate ./classify", whose
 // directory it expects to be in.
 package main
 
@@ -9,12 +9,12 @@ import (
 	"log"
 	"os"
 
-	"github.com/newsfork/seed-engine/discovery/internal/linear"
+	"github.com/newsfork/seed-engine/classify/internal/linear"
 )
 
 func main() {
 	log.SetFlags(0)
-	dir := flag.String("dir", ".", "directory of package discovery")
+	dir := flag.String("dir", ".", "directory of package classify")
 	check := flag.Bool("check", false, "cross-validate and print the figures; write nothing")
 	errors := flag.String("errors", "", "with -check: folds whose wrong predictions are printed, such as 012")
 	set := defaults
@@ -53,7 +53,7 @@ func main() {
 	fmt.Printf("%d examples, %d bytes of weights\n", len(examples), len(data))
 }
 
-// What training writes, from the directory of package discovery.
+// What training writes, from the directory of package classify.
 const (
 	weightsFile = "/internal/linear/weights.bin"
 	pageFile    = "/../docs/classification.md"

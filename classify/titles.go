@@ -1,0 +1,57 @@
+package classify
+
+import (
+	"github.com/newsfork/seed-engine/classify/internal/linear"
+	"github.com/newsfork/seed-engine/classify/internal/urltext"
+)
+
+// maxFrames bounds the memory of Titles. What is stored depends on the frame alone, so answers do not
+// change when the store is emptied.
+const maxFrames = 4096
+
+// Titles classifies URLs that end in a title. A site has many titles and few frames, which is everything
+// else in a URL: a frame is scored once, a title each time. It uses the memory of its classifier, so the
+// two must not be used by two goroutines at once.
+type Titles struct {
+	classifier *Classifier
+	frames     map[string]*frame
+	key        []byte
+}
+
+// frame is what the frame of URLs adds to their scores.
+type frame struct {
+	sums linear.Sums
+	host urltext.HostKind
+}
+
+// NewTitles makes Titles for the URLs of c's domain.
+func NewTitles(c *Classifier) *Titles {
+	return &Titles{classifier: c, frames: map[string]*frame{}}
+}
+
+// Best returns the class and confidence of a URL whose path ends in the segment title. URLs with equal
+// outlines must differ in nothing else that matters; url is called for the URL, or one like it, when its
+// frame was not scored yet. ok is false when the segment is no title: such a URL has to be read whole.
+func (t *Titles) Best(outline []byte, title string, url func() string) (class Class, confidence float64, ok bool) {
+	c := t.classifier
+	if !c.reading.ReadTitle(title) {
+		return 0, 0, false
+	}
+	t.key = c.reading.AppendTitleKey(append(t.key[:0], outline...))
+	f := t.frames[string(t.key)]
+	if f == nil {
+		c.reading.Read(url(), c.sector)
+		f = &frame{}
+		f.host = c.reading.ExtractFrame(&c.features)
+		f.sums = c.model.Score(&c.features)
+		if len(t.frames) == maxFrames {
+			clear(t.frames)
+		}
+		t.frames[string(t.key)] = f
+	}
+	sums := f.sums
+	c.reading.ExtractTitle(&c.features, f.host)
+	c.model.Add(&sums, &c.features)
+	class, confidence = c.best(&sums)
+	return class, confidence, true
+}
