@@ -60,6 +60,7 @@ type steps struct {
 	runs     []contract.Continuation
 	freeAt   time.Time
 	under    func(context.Context) // sees the context of Collect, on the side
+	done     bool                  // what Done says
 }
 
 func (s *steps) Process(_ context.Context, m *contract.SeedMessage, sender processor.Sender) (processor.Result, error) {
@@ -81,7 +82,7 @@ func (s *steps) Collect(ctx context.Context, m *contract.DomainMessage, last boo
 	return &contract.Document{}, s.collect(m, last)
 }
 
-func (s *steps) Done(context.Context, *contract.DomainMessage) (bool, error) { return false, nil }
+func (s *steps) Done(context.Context, *contract.DomainMessage) (bool, error) { return s.done, nil }
 func (s *steps) FreeAt(domain string) time.Time                              { return s.freeAt }
 
 type fixture struct {

@@ -35,8 +35,14 @@ func firstSent(m Message, work *contract.DomainMessage) time.Time {
 	return m.Sent()
 }
 
+// latestStart is how long after the start of its event a collection may begin. Collections take up to ten
+// minutes, and the event is killed after thirteen, with everything that it has not recorded. A domain that
+// does not answer is given up before that, so that its other messages still share the failure.
+const latestStart = 150 * time.Second
+
 // domainEvent is the work on one batch of DOMAIN_QUEUE.
 type domainEvent struct {
+	start      time.Time
 	consumer   *Consumer
 	exclusions *contract.Exclusions
 	batch      Batch
@@ -48,7 +54,7 @@ type domainEvent struct {
 // another. Domains that have to be asked for anything are leased first; messages of those that another
 // event has leased are requeued.
 func (c *Consumer) handleDomains(ctx context.Context, queue string, messages []Message, exclusions *contract.Exclusions) {
-	e := &domainEvent{consumer: c, exclusions: exclusions, batch: c.NewBatch(exclusions.URL), settlement: c.newSettlement(queue)}
+	e := &domainEvent{start: c.Now(), consumer: c, exclusions: exclusions, batch: c.NewBatch(exclusions.URL), settlement: c.newSettlement(queue)}
 	lanes, unfinished := e.sort(ctx, messages)
 	e.leases = c.Leases.acquire(ctx, unfinished)
 	var wg sync.WaitGroup
@@ -99,13 +105,17 @@ func (e *domainEvent) sort(ctx context.Context, messages []Message) (lanes map[s
 	return lanes, unfinished
 }
 
-// handle collects the domain of a delivery, or requeues the message while another event has the lease.
+// handle collects the domain of a delivery, or requeues the message when that is for a later event.
 func (e *domainEvent) handle(ctx context.Context, d domainDelivery) {
-	if _, busy := e.leases.busy[d.work.Domain]; busy {
-		if err := recovered(func() error { return e.leases.requeue(ctx, d) }); err != nil {
-			e.fail(d, err)
-			return
-		}
+	wait, later, err := e.busyFor(ctx, d)
+	if err == nil && later {
+		err = recovered(func() error { return e.leases.requeue(ctx, d, wait) })
+	}
+	switch {
+	case err != nil:
+		e.fail(d, err)
+		return
+	case later:
 		d.Ack() // another message stands for its work now
 		return
 	}
@@ -120,6 +130,18 @@ func (e *domainEvent) handle(ctx context.Context, d domainDelivery) {
 		change.Outcome, change.SatisfiedUpTo = &outcome, change.RequiredSince
 		e.end(d, change, nil)
 	}
+}
+
+// busyFor reports whether the domain of a delivery has to be left to a later event, and after how long
+// that may come: another event has leased it, or this one collected it for so long that it would not
+// live to see the end of one more collection.
+func (e *domainEvent) busyFor(ctx context.Context, d domainDelivery) (wait time.Duration, busy bool, err error) {
+	wait, busy = e.leases.busyFor(d.work.Domain)
+	if busy || d.start.Sub(e.start) <= latestStart {
+		return wait, busy, nil
+	}
+	done, err := e.batch.Done(ctx, d.work)
+	return leaseTime, !done, err
 }
 
 // collect collects a domain, unless its lease is lost before it is done.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"log/slog"
+	"maps"
 	mathrand "math/rand/v2"
 	"sync"
 	"time"
@@ -40,8 +41,8 @@ type LeaseLedger interface {
 type eventLeases struct {
 	*Leases
 	owner   string
-	busy    map[string]time.Duration // domains leased by other events, and for how much longer
 	mu      sync.Mutex
+	busy    map[string]time.Duration      // domains leased by other events, and for how much longer
 	domains map[string]context.CancelFunc // leased by this event; the function stops the work on the domain
 	stop    context.CancelFunc
 	renewed chan struct{} // closed when renewal has ended
@@ -49,7 +50,7 @@ type eventLeases struct {
 
 // acquire leases domains for an event, as far as they are free, and renews the leases until release.
 func (l *Leases) acquire(ctx context.Context, domains []string) *eventLeases {
-	e := &eventLeases{Leases: l, owner: rand.Text(), domains: map[string]context.CancelFunc{}, stop: func() {}, renewed: make(chan struct{})}
+	e := &eventLeases{Leases: l, owner: rand.Text(), busy: map[string]time.Duration{}, domains: map[string]context.CancelFunc{}, stop: func() {}, renewed: make(chan struct{})}
 	if len(domains) == 0 {
 		close(e.renewed)
 		return e
@@ -60,7 +61,7 @@ func (l *Leases) acquire(ctx context.Context, domains []string) *eventLeases {
 		close(e.renewed)
 		return e
 	}
-	e.busy = busy
+	maps.Copy(e.busy, busy)
 	for _, d := range domains {
 		if _, taken := busy[d]; !taken {
 			e.domains[d] = func() {}
@@ -73,6 +74,14 @@ func (l *Leases) acquire(ctx context.Context, domains []string) *eventLeases {
 		e.renew(renewing)
 	}()
 	return e
+}
+
+// busyFor reports whether another event has leased a domain, and for how much longer.
+func (e *eventLeases) busyFor(domain string) (remaining time.Duration, busy bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	remaining, busy = e.busy[domain]
+	return remaining, busy
 }
 
 // under returns the context for the work on a domain. It ends when the lease is lost.
@@ -106,6 +115,7 @@ func (e *eventLeases) renew(ctx context.Context) {
 				e.Log.Warn("lease_lost", "registrable_domain", d)
 				stop()
 				delete(e.domains, d)
+				e.busy[d] = leaseTime
 			}
 		}
 		e.mu.Unlock()
@@ -124,10 +134,10 @@ func (e *eventLeases) release(freeAt func(domain string) time.Time) []ledger.Rel
 	return releases
 }
 
-// requeue sends the message of a busy domain again, with a delay until the lease may be over. Unlike a
+// requeue sends the message of a busy domain again, after the wait, when the lease may be over. Unlike a
 // retry this does not count as a delivery. It returns an error when the domain has been busy for
 // maxBusy or the message could not be sent.
-func (e *eventLeases) requeue(ctx context.Context, d domainDelivery) error {
+func (e *eventLeases) requeue(ctx context.Context, d domainDelivery, wait time.Duration) error {
 	body, since := d.Body(), d.work.BusySince
 	if since.IsZero() {
 		since = e.Now()
@@ -139,7 +149,6 @@ func (e *eventLeases) requeue(ctx context.Context, d domainDelivery) error {
 	if e.Now().Sub(since) > maxBusy {
 		return &contract.Error{Kind: contract.Timeout, Op: "queues.Leases", Field: d.work.Domain, Message: "other events have kept the domain busy for an hour"}
 	}
-	wait := e.busy[d.work.Domain]
 	wait = min(wait+mathrand.N(wait/4+time.Second), MaxDelay)
 	e.Log.Info("domain_busy", "registrable_domain", d.work.Domain, "delay_ms", wait.Milliseconds(), "busy_since", since.UTC())
 	return e.Queue.SendOne(ctx, body, wait)

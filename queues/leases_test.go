@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -159,5 +160,71 @@ func TestALeaseLostTwice(t *testing.T) {
 	f.handle(t, "newsfork-domain-dev", m)
 	if m.settled != "retry" {
 		t.Errorf("got %s", m.settled)
+	}
+}
+
+// TestALostLeaseEndsTheLane: what is left of a domain's messages belongs to the event that has the domain now.
+func TestALostLeaseEndsTheLane(t *testing.T) {
+	f := newFixture(t)
+	f.Leases.Ledger = leaseAway{Ledger: ledger.New(f.db), onlyRenew: true, lost: []string{"a.sg"}}
+	f.Leases.Sleep = func(ctx context.Context, _ time.Duration) error {
+		time.Sleep(time.Millisecond)
+		return ctx.Err()
+	}
+	stopped := make(chan struct{})
+	f.steps.under = func(ctx context.Context) { <-ctx.Done(); close(stopped) }
+	collected := 0
+	f.steps.collect = func(*contract.DomainMessage, bool) error {
+		if collected++; collected == 1 {
+			<-stopped
+		}
+		f.steps.under = nil
+		return context.Canceled
+	}
+	a, b := &message{id: "1", body: domainBody("a.sg"), attempts: 1}, &message{id: "2", body: domainBody("a.sg"), attempts: 1}
+	f.handle(t, "newsfork-domain-dev", a, b)
+	if collected != 1 || a.settled != "retry" || b.settled != "ack" {
+		t.Errorf("collected %d times, %s, %s", collected, a.settled, b.settled)
+	}
+	if sent := f.domains.Sent(); len(sent) != 1 || sent[0].Delay < 30*time.Second {
+		t.Errorf("sent %+v, want the second message, for when the other event's lease may be over", sent)
+	}
+}
+
+// TestACollectionBeginsEarlyEnough: an event that is over before its last collection is killed with it.
+func TestACollectionBeginsEarlyEnough(t *testing.T) {
+	for _, c := range []struct {
+		name      string
+		took      time.Duration // by the first collection
+		done      bool          // and the second message asks for nothing more
+		collected int
+	}{
+		{"a short collection before it", time.Minute, false, 2},
+		{"a long one", 5 * time.Minute, false, 1},
+		{"a long one that leaves nothing to ask", 5 * time.Minute, true, 2},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f := newFixture(t)
+			collected := 0
+			f.steps.collect = func(*contract.DomainMessage, bool) error {
+				collected++
+				f.now = f.now.Add(c.took)
+				f.steps.done = c.done
+				return nil
+			}
+			other := strings.ReplaceAll(domainBody("a.sg"), "2026-01-28", "2026-01-29")
+			a, b := &message{id: "1", body: domainBody("a.sg"), attempts: 1}, &message{id: "2", body: other, attempts: 1}
+			f.handle(t, "newsfork-domain-dev", a, b)
+			if collected != c.collected || a.settled != "ack" || b.settled != "ack" {
+				t.Errorf("collected %d times, %s, %s", collected, a.settled, b.settled)
+			}
+			sent := f.domains.Sent()
+			if len(sent) != 2-c.collected {
+				t.Fatalf("sent %+v", sent)
+			}
+			if len(sent) == 1 && string(contract.WithoutBusySince(sent[0].Body)) != other {
+				t.Errorf("sent %s", sent[0].Body)
+			}
+		})
 	}
 }
