@@ -15,11 +15,11 @@ import (
 	"github.com/newsfork/seed-engine/r2"
 )
 
-// readsAtOnce is how many dead letters are read side by side, within the six connections of an event.
-const readsAtOnce = 5
+// maxReads is how many dead letters are read in parallel, within the six connections of an event.
+const maxReads = 5
 
-// LetterLedger lists dead letters and notes what became of them.
-type LetterLedger interface {
+// ReplayLedger is what the replayer needs of package ledger.
+type ReplayLedger interface {
 	ChooseDeadLetters(ctx context.Context, choice contract.DeadLetterChoice) ([]contract.DeadLetterRecord, error)
 	Resolve(ctx context.Context, choice contract.DeadLetterChoice, r ledger.Resolution) (remaining int64, err error)
 }
@@ -30,109 +30,82 @@ type Sender interface {
 }
 
 // Replayer sends dead letters to their queue again, or discards them. A dead letter is marked after
-// it was sent: one that is sent twice because of that is harmless, as every message is, and none is
-// lost.
+// it was sent, so that none is lost; one that is sent twice because of that is harmless, as every
+// message delivered twice is.
 type Replayer struct {
-	Ledger  LetterLedger
+	Ledger  ReplayLedger
 	Store   *Store
 	Seeds   Sender
 	Domains Sender
 	Now     func() time.Time
 }
 
-// Read gives a stored dead letter; nil when it is gone.
+// Read returns a stored dead letter, or nil when it no longer exists.
 func (r *Replayer) Read(ctx context.Context, key string) (*contract.DeadLetter, error) {
-	l, err := r.Store.letter(ctx, key)
+	l, err := r.Store.read(ctx, key)
 	if errors.Is(err, r2.ErrNotFound) {
 		return nil, nil
 	}
 	return l, contract.Wrap(contract.Storage, "deadletters.Replayer", err)
 }
 
-// Replay sends the chosen dead letters that are stored to their queue, at most
+// Replay sends the chosen dead letters that are stored to their queue again, at most
 // contract.MaxResolved. by is the name of the token that asks for it.
 func (r *Replayer) Replay(ctx context.Context, choice contract.DeadLetterChoice, by string) (contract.Resolved, error) {
-	out, letters, err := r.choose(ctx, choice)
+	out, records, err := r.choose(ctx, choice)
 	if err != nil {
 		return out, err
 	}
 	resolution := ledger.Resolution{State: contract.Replayed, By: by, At: r.Now()}
-	messages := r.messages(ctx, letters)
-	for _, queue := range []struct {
-		role   string
-		sender Sender
-	}{{contract.SeedQueue, r.Seeds}, {contract.DomainQueue, r.Domains}} {
-		var batch contract.Batch
-		var held []int // letters in batch
-		send := func() {
-			err := queue.sender.Send(ctx, &batch)
-			for _, i := range held {
-				if err != nil {
-					messages[i].err = err
-					continue
-				}
-				resolution.IDs = append(resolution.IDs, letters[i].ID)
-				queuedAgain(&resolution, letters[i])
-			}
-			batch.Reset()
-			held = held[:0]
+	originals := r.originals(ctx, records)
+	send(ctx, r.Seeds, ofQueue(originals, contract.SeedQueue))
+	send(ctx, r.Domains, ofQueue(originals, contract.DomainQueue))
+	for _, o := range originals {
+		if o.err != nil {
+			out.Failed = append(out.Failed, unresolved(o.record.ID, o.err))
+			continue
 		}
-		for i := range letters {
-			m := &messages[i]
-			if m.err != nil || contract.QueueRole(letters[i].QueueName) != queue.role {
-				continue
-			}
-			if !batch.Add(m.body) {
-				send()
-				batch.Add(m.body)
-			}
-			held = append(held, i)
-		}
-		if len(held) > 0 {
-			send()
-		}
-	}
-	for i, m := range messages {
-		if m.err != nil {
-			out.Failed = append(out.Failed, unresolved(letters[i].ID, m.err))
-		}
+		resolution.IDs = append(resolution.IDs, o.record.ID)
+		addQueued(&resolution, o.record)
 	}
 	return r.resolve(ctx, choice, resolution, out)
 }
 
-// Discard marks the chosen dead letters that are stored as not worth a replay.
+// Discard marks the chosen dead letters that are stored as not worth a replay. by is the name of the
+// token that asks for it.
 func (r *Replayer) Discard(ctx context.Context, choice contract.DeadLetterChoice, by string) (contract.Resolved, error) {
-	out, letters, err := r.choose(ctx, choice)
+	out, records, err := r.choose(ctx, choice)
 	if err != nil {
 		return out, err
 	}
 	resolution := ledger.Resolution{State: contract.Discarded, By: by, At: r.Now()}
-	for _, l := range letters {
+	for _, l := range records {
 		resolution.IDs = append(resolution.IDs, l.ID)
 	}
 	return r.resolve(ctx, choice, resolution, out)
 }
 
-// choose gives the chosen letters that are stored, and counts the ids that are not.
-func (r *Replayer) choose(ctx context.Context, choice contract.DeadLetterChoice) (out contract.Resolved, letters []contract.DeadLetterRecord, err error) {
+// choose returns the chosen dead letters that are stored. It counts those that are not any more, and
+// lists the ids that do not exist.
+func (r *Replayer) choose(ctx context.Context, choice contract.DeadLetterChoice) (out contract.Resolved, records []contract.DeadLetterRecord, err error) {
 	out.Failed = []contract.Unresolved{}
-	letters, err = r.Ledger.ChooseDeadLetters(ctx, choice)
+	records, err = r.Ledger.ChooseDeadLetters(ctx, choice)
 	if err != nil {
 		return out, nil, err
 	}
 	for _, id := range choice.IDs {
-		if !slices.ContainsFunc(letters, func(l contract.DeadLetterRecord) bool { return l.ID == id }) {
+		if !slices.ContainsFunc(records, func(l contract.DeadLetterRecord) bool { return l.ID == id }) {
 			out.Failed = append(out.Failed, contract.Unresolved{ID: id, Code: "not_found", Message: "there is no dead letter with this id"})
 		}
 	}
-	letters = slices.DeleteFunc(letters, func(l contract.DeadLetterRecord) bool {
+	records = slices.DeleteFunc(records, func(l contract.DeadLetterRecord) bool {
 		if l.State == contract.Stored {
 			return false
 		}
 		out.Skipped++
 		return true
 	})
-	return out, letters, nil
+	return out, records, nil
 }
 
 func (r *Replayer) resolve(ctx context.Context, choice contract.DeadLetterChoice, resolution ledger.Resolution, out contract.Resolved) (contract.Resolved, error) {
@@ -145,44 +118,85 @@ func (r *Replayer) resolve(ctx context.Context, choice contract.DeadLetterChoice
 	return out, nil
 }
 
-// original is the message of a dead letter, as it is sent again.
+// original is the message of a dead letter, ready to be sent again, or why it cannot be.
 type original struct {
-	body []byte
-	err  error
+	record *contract.DeadLetterRecord
+	body   []byte
+	err    error
 }
 
-func (r *Replayer) messages(ctx context.Context, letters []contract.DeadLetterRecord) []original {
-	messages := make([]original, len(letters))
-	turns := make(chan struct{}, readsAtOnce)
+// originals reads the messages of dead letters.
+func (r *Replayer) originals(ctx context.Context, records []contract.DeadLetterRecord) []*original {
+	originals := make([]*original, len(records))
+	slots := make(chan struct{}, maxReads)
 	var wg sync.WaitGroup
-	for i := range letters {
+	for i := range records {
+		o := &original{record: &records[i]}
+		originals[i] = o
 		wg.Go(func() {
-			turns <- struct{}{}
-			defer func() { <-turns }()
-			messages[i].body, messages[i].err = r.message(ctx, &letters[i])
+			slots <- struct{}{}
+			defer func() { <-slots }()
+			o.body, o.err = r.message(ctx, o.record)
 		})
 	}
 	wg.Wait()
-	return messages
+	return originals
 }
 
+// ofQueue selects the messages for the queue with a role, without those that cannot be sent.
+func ofQueue(originals []*original, role string) (selected []*original) {
+	for _, o := range originals {
+		if o.err == nil && contract.QueueRole(o.record.QueueName) == role {
+			selected = append(selected, o)
+		}
+	}
+	return selected
+}
+
+// send sends messages in as few batches as possible. When a batch fails each of its messages gets the
+// error.
+func send(ctx context.Context, sender Sender, originals []*original) {
+	var batch contract.Batch
+	var inBatch []*original
+	flush := func() {
+		if len(inBatch) == 0 {
+			return
+		}
+		err := sender.Send(ctx, &batch)
+		for _, o := range inBatch {
+			o.err = err
+		}
+		batch.Reset()
+		inBatch = inBatch[:0]
+	}
+	for _, o := range originals {
+		if !batch.Add(o.body) {
+			flush()
+			batch.Add(o.body)
+		}
+		inBatch = append(inBatch, o)
+	}
+	flush()
+}
+
+// message returns the message of a dead letter as it is sent again.
 func (r *Replayer) message(ctx context.Context, record *contract.DeadLetterRecord) ([]byte, error) {
 	if role := contract.QueueRole(record.QueueName); role != contract.SeedQueue && role != contract.DomainQueue {
 		return nil, contract.Invalid("queue", "%q is not a queue of the pipeline; discard the letter", record.QueueName)
 	}
-	letter, err := r.Read(ctx, record.Key)
+	stored, err := r.Read(ctx, record.Key)
 	if err != nil {
 		return nil, err
 	}
-	if letter == nil {
+	if stored == nil {
 		return nil, &contract.Error{Kind: contract.Validation, Field: "key", Message: "the letter is gone from R2; discard it"}
 	}
-	return anew(letter.OriginalMessage)
+	return resendable(stored.OriginalMessage)
 }
 
-// anew gives a message as it is sent again: not busy any more, or it would be given up as soon as its
-// domain is.
-func anew(message json.RawMessage) ([]byte, error) {
+// resendable returns a message as it is sent again. It no longer counts as busy, or it would be given up
+// as soon as its domain is busy.
+func resendable(message json.RawMessage) ([]byte, error) {
 	body := contract.WithoutBusySince(message)
 	if !contract.Fits(len(body)) {
 		body = compacted(body)
@@ -193,8 +207,8 @@ func anew(message json.RawMessage) ([]byte, error) {
 	return body, nil
 }
 
-// compacted writes a message as short as it can be. Letters used to be stored indented and with HTML's
-// characters escaped, so that some became too large to be sent.
+// compacted encodes a message as short as possible. Earlier versions stored dead letters indented and
+// with HTML's characters escaped, which made some of them too large to be sent.
 func compacted(message []byte) []byte {
 	d := json.NewDecoder(bytes.NewReader(message))
 	d.UseNumber()
@@ -205,14 +219,14 @@ func compacted(message []byte) []byte {
 	return contract.Encode(v)
 }
 
-// queuedAgain adds to a resolution that the work of a letter is under way again.
-func queuedAgain(r *ledger.Resolution, l contract.DeadLetterRecord) {
-	if l.Partition == nil {
+// addQueued adds to a resolution that the work of a dead letter is queued again.
+func addQueued(r *ledger.Resolution, d *contract.DeadLetterRecord) {
+	if d.Partition == nil {
 		return
 	}
-	if l.Domain != nil {
-		r.Work.Domains = append(r.Work.Domains, ledger.DomainChange{Partition: *l.Partition, Domain: *l.Domain, Queued: r.At})
-	} else if raw, _, ok := r2.ParseRaw(l.Work); ok {
+	if d.Domain != nil {
+		r.Work.Domains = append(r.Work.Domains, ledger.DomainChange{Partition: *d.Partition, Domain: *d.Domain, Queued: r.At})
+	} else if raw, _, ok := r2.ParseRaw(d.Work); ok {
 		r.Work.Files = append(r.Work.Files, ledger.FileChange{RawFile: contract.RawFile(raw), Queued: r.At})
 	}
 }

@@ -134,9 +134,9 @@ func TestManyLettersAreReplayedInPieces(t *testing.T) {
 	}
 }
 
-// TestLettersOfBeforeAreReplayed: letters used to be stored indented and with HTML's characters
+// TestDeadLettersOfEarlierVersionsAreReplayed: they were stored indented and with HTML's characters
 // escaped, which made some of them larger than a message may be.
-func TestLettersOfBeforeAreReplayed(t *testing.T) {
+func TestDeadLettersOfEarlierVersionsAreReplayed(t *testing.T) {
 	f := newFixture(t)
 	f.giveUpTwo(t)
 	r := f.replayer

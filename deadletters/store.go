@@ -15,7 +15,7 @@ import (
 	"github.com/newsfork/seed-engine/r2"
 )
 
-// Ledger keeps reasons of failures and the list of dead letters.
+// Ledger is what the store needs of package ledger.
 type Ledger interface {
 	Record(ctx context.Context, c ledger.Changes) error
 	Reasons(ctx context.Context, works []ledger.Work) (map[ledger.Work][]ledger.Failure, error)
@@ -28,8 +28,8 @@ type Bucket interface {
 	Put(ctx context.Context, key string, data []byte, o *r2.PutOptions) (*r2.Object, error)
 }
 
-// Metadata of a stored dead letter: which partition it is about, so that those of a partition are
-// found without reading them all, and what identifies its work.
+// Metadata of a stored dead letter: its partition, so that the dead letters of a partition are found
+// without reading all of them, and the key of its work (see ledger.Work).
 const (
 	partitionField = "partition"
 	workField      = "work"
@@ -52,47 +52,48 @@ type Message struct {
 	Sent time.Time
 }
 
-// Put stores a batch of the dead-letter queue dlq with the reasons that the ledger has, and records
-// the letters there. It returns one error for each message, nil where it was stored. Without the ledger
-// a dead letter only says less.
-func (d *Store) Put(ctx context.Context, dlq string, messages []Message) []error {
+// Put stores a batch of the dead-letter queue dlq with the reasons in the ledger, and lists it there. It
+// returns an error for each message, nil for one that was stored. A message may be put again: its key
+// stays the same. While the ledger is unavailable dead letters are stored without a reason.
+func (s *Store) Put(ctx context.Context, dlq string, messages []Message) []error {
 	var works []ledger.Work
 	for _, m := range messages {
-		works = append(works, candidates(dlq, m.Body)...)
+		likely, other := candidates(dlq, m.Body)
+		works = append(works, likely, other)
 	}
-	reasons, err := d.Ledger.Reasons(ctx, works)
+	reasons, err := s.Ledger.Reasons(ctx, works)
 	if err != nil {
-		d.Log.Warn("ledger_failed", "error_type", contract.KindOf(err), "error", err.Error(), "queue", dlq)
+		s.Log.Warn("ledger_failed", "error_type", contract.KindOf(err), "error", err.Error(), "queue", dlq)
 	}
 	var c ledger.Changes
 	errs := make([]error, len(messages))
 	for i, m := range messages {
-		work := works[2*i]
-		if len(reasons[work]) == 0 && len(reasons[works[2*i+1]]) > 0 {
-			work = works[2*i+1]
+		work, other := works[2*i], works[2*i+1]
+		if len(reasons[work]) == 0 && len(reasons[other]) > 0 {
+			work = other
 		}
-		row, err := d.store(ctx, m, work, reasons[work])
+		row, err := s.store(ctx, m, work, reasons[work])
 		if err != nil {
 			errs[i] = err
 			continue
 		}
 		c.DeadLetters = append(c.DeadLetters, row)
-		gaveUp(&c, row)
+		addGivenUp(&c, row)
 	}
-	if err := d.Ledger.Record(ctx, c); err != nil {
-		d.Log.Warn("ledger_failed", "error_type", contract.KindOf(err), "error", err.Error(), "queue", dlq)
+	if err := s.Ledger.Record(ctx, c); err != nil {
+		s.Log.Warn("ledger_failed", "error_type", contract.KindOf(err), "error", err.Error(), "queue", dlq)
 	}
 	return errs
 }
 
-// store writes one dead letter. Delivered twice it has the same key and content.
-func (d *Store) store(ctx context.Context, m Message, work ledger.Work, reasons []ledger.Failure) (ledger.DeadLetter, error) {
+// store writes one dead letter to R2, and returns its record for the ledger.
+func (s *Store) store(ctx context.Context, m Message, work ledger.Work, reasons []ledger.Failure) (ledger.DeadLetter, error) {
 	row := ledger.DeadLetter{
 		MessageID: m.ID, WorkKey: work.Key,
 		DeadLetterError: contract.DeadLetterError{
 			ErrorType: contract.Internal, ErrorMessage: "the reason was not recorded", RetryCount: contract.MaxRetries, FailedAt: m.Sent.UTC(),
 		},
-		DeadLetterContext: contract.DeadLetterContext{QueueName: work.Queue, WorkerVersion: d.Version},
+		DeadLetterContext: contract.DeadLetterContext{QueueName: work.Queue, WorkerVersion: s.Version},
 	}
 	row.Partition, row.Domain = subject(work.Queue, m.Body)
 	if n := len(reasons); n > 0 {
@@ -106,16 +107,19 @@ func (d *Store) store(ctx context.Context, m Message, work ledger.Work, reasons 
 		return row, err
 	}
 	row.R2Key = name.Key()
-	letter := contract.DeadLetter{OriginalMessage: contract.AsJSON(m.Body), ErrorInfo: row.DeadLetterError, Context: row.DeadLetterContext}
-	if _, err := d.Bucket.Put(ctx, row.R2Key, letter.Encode(), &r2.PutOptions{ContentType: "application/json", Metadata: map[string]string{partitionField: partitionText(row.Partition), workField: row.WorkKey}}); err != nil {
+	deadLetter := contract.DeadLetter{OriginalMessage: contract.AsJSON(m.Body), ErrorInfo: row.DeadLetterError, Context: row.DeadLetterContext}
+	if _, err := s.Bucket.Put(ctx, row.R2Key, deadLetter.Encode(), &r2.PutOptions{
+		ContentType: "application/json",
+		Metadata:    map[string]string{partitionField: partitionText(row.Partition), workField: row.WorkKey},
+	}); err != nil {
 		return row, contract.Wrap(contract.Storage, "deadletters.Store", err)
 	}
-	d.Log.Error("message_dead_lettered", "error_type", row.ErrorType, "error", row.ErrorMessage, "queue", work.Queue, "work", work.Key, "message_id", m.ID, "key", row.R2Key)
+	s.Log.Error("message_dead_lettered", "error_type", row.ErrorType, "error", row.ErrorMessage, "queue", work.Queue, "work", work.Key, "message_id", m.ID, "key", row.R2Key)
 	return row, nil
 }
 
-// gaveUp adds to changes that the work of a dead letter was given up.
-func gaveUp(c *ledger.Changes, l ledger.DeadLetter) {
+// addGivenUp adds to changes that the work of a dead letter was given up.
+func addGivenUp(c *ledger.Changes, l ledger.DeadLetter) {
 	switch contract.QueueRole(l.QueueName) {
 	case contract.SeedQueue:
 		if raw, _, ok := r2.ParseRaw(l.WorkKey); ok {
@@ -130,9 +134,10 @@ func gaveUp(c *ledger.Changes, l ledger.DeadLetter) {
 
 var errUnreadable = errors.New("not a dead letter")
 
-// letter reads a stored dead letter.
-func (d *Store) letter(ctx context.Context, key string) (*contract.DeadLetter, error) {
-	body, err := d.Bucket.Get(ctx, key)
+// read returns a stored dead letter. The error is r2.ErrNotFound for one that does not exist, and wraps
+// errUnreadable for one that cannot be parsed.
+func (s *Store) read(ctx context.Context, key string) (*contract.DeadLetter, error) {
+	body, err := s.Bucket.Get(ctx, key)
 	if err != nil {
 		return nil, err
 	}
@@ -148,29 +153,30 @@ func (d *Store) letter(ctx context.Context, key string) (*contract.DeadLetter, e
 	return l, nil
 }
 
-// maxRestored is how many stored dead letters one call of Stored reads.
-const maxRestored = 200
+// maxRead is how many stored dead letters one call of Stored reads.
+const maxRead = 200
 
-// Stored gives what the ledger should know of the stored dead letters that are about a partition, or
-// about none, of one page of those whose keys sort after a key. next is where to go on; "" at the end.
-func (d *Store) Stored(ctx context.Context, p contract.Partition, after string) (c ledger.Changes, next string, err error) {
+// Stored returns what the ledger should record of the stored dead letters of a partition, and of those
+// without one. It reads one page of keys, from the first that sorts after the key after. next is the key
+// to continue after; "" at the end.
+func (s *Store) Stored(ctx context.Context, p contract.Partition, after string) (c ledger.Changes, next string, err error) {
 	const op = "deadletters.Store"
-	page, err := d.Bucket.List(ctx, r2.ListOptions{Prefix: r2.DeadLetterPrefix("", ""), StartAfter: after, Metadata: true})
+	page, err := s.Bucket.List(ctx, r2.ListOptions{Prefix: r2.DeadLetterPrefix("", ""), StartAfter: after, Metadata: true})
 	if err != nil {
 		return c, "", contract.Wrap(contract.Storage, op, err)
 	}
 	for _, o := range page.Objects {
 		name, ok := r2.ParseDeadLetter(o.Key)
-		about, known := o.Metadata[partitionField]
-		if !ok || known && about != partitionText(p) && about != partitionText(contract.Partition{}) {
+		about, labelled := o.Metadata[partitionField]
+		if !ok || labelled && about != partitionText(p) && about != partitionText(contract.Partition{}) {
 			next = o.Key
 			continue
 		}
-		if len(c.DeadLetters) == maxRestored {
+		if len(c.DeadLetters) == maxRead {
 			return c, next, nil
 		}
 		next = o.Key
-		l, err := d.letter(ctx, o.Key)
+		l, err := s.read(ctx, o.Key)
 		if errors.Is(err, r2.ErrNotFound) || errors.Is(err, errUnreadable) {
 			continue
 		}
@@ -185,7 +191,7 @@ func (d *Store) Stored(ctx context.Context, p contract.Partition, after string) 
 			continue
 		}
 		c.DeadLetters = append(c.DeadLetters, row)
-		gaveUp(&c, row)
+		addGivenUp(&c, row)
 	}
 	if !page.Truncated {
 		next = ""

@@ -10,7 +10,7 @@ import (
 	"github.com/newsfork/seed-engine/r2"
 )
 
-// WorkOf identifies what a message of a queue asks for.
+// WorkOf identifies what a message of a queue asks for: the same for a message and its replays.
 func WorkOf(queue string, body []byte) ledger.Work {
 	sum := sha256.Sum256(bytes.TrimSpace(body)) // a stored message has lost the space around it
 	key := "message:" + hex.EncodeToString(sum[:])
@@ -28,8 +28,8 @@ func WorkOf(queue string, body []byte) ledger.Work {
 	return ledger.Work{Queue: queue, Key: key}
 }
 
-// subject is what a message is about: a raw file's partition, or a domain in one. It is zero when
-// the message does not say.
+// subject returns the partition that a message is about, and the domain in it; zero values when the
+// message does not say.
 func subject(queue string, body []byte) (p contract.Partition, domain string) {
 	switch contract.QueueRole(queue) {
 	case contract.SeedQueue:
@@ -44,12 +44,13 @@ func subject(queue string, body []byte) (p contract.Partition, domain string) {
 	return contract.Partition{}, ""
 }
 
-// candidates are the works that a dead letter may stand for: it does not say which queue gave it up.
-func candidates(dlq string, body []byte) []ledger.Work {
+// candidates returns the works that a message of the dead-letter queue dlq may have asked for, the more
+// likely one first: the message does not say from which queue it came.
+func candidates(dlq string, body []byte) (likely, other ledger.Work) {
 	seed := WorkOf(contract.SiblingQueue(dlq, contract.SeedQueue), body)
 	domain := WorkOf(contract.SiblingQueue(dlq, contract.DomainQueue), body)
 	if _, err := contract.ParseDomain(body); err == nil {
-		return []ledger.Work{domain, seed}
+		return domain, seed
 	}
-	return []ledger.Work{seed, domain}
+	return seed, domain
 }
