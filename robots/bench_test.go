@@ -115,6 +115,15 @@ var hostile = []hostileCase{
 	{"nine letters, the middle in the wrong order", lettersPath[:500] + "YZ" + lettersPath[500:998], func(i int) string {
 		return "*" + starred(randomLetters(i, 4)) + "*Z*Y*" + starred(randomLetters(i+1<<20, 3))
 	}},
+	{"all pairs of words match", wordsPath(400), func(i int) string {
+		return fmt.Sprintf("*%s*%s", benchWord(399-i/180), benchWord(399-i%180))
+	}},
+	{"what all patterns end with stands first", "/^" + benchLetters + wordsPath(400), func(i int) string {
+		return fmt.Sprintf("*%c*%s*^", benchLetters[i/400%36], benchWord(i%400))
+	}},
+	{"what patterns end with stands first", "/^?" + benchLetters + wordsPath(400), func(i int) string {
+		return fmt.Sprintf("*%c*%s*%c", benchLetters[i/400%36], benchWord(i%400), "^?"[i%2])
+	}},
 	{"thirty letters, the middle in the wrong order", lettersPath[:500] + "YZ" + lettersPath[500:998], func(i int) string {
 		return "*" + starred(randomLetters(i, 13)) + "*Z*Y*" + starred(randomLetters(i+1<<20, 3))
 	}},

@@ -11,6 +11,14 @@ var slow = map[string]bool{
 	"all parts of the path":                         true,
 	"nine letters, the middle in the wrong order":   true,
 	"thirty letters, the middle in the wrong order": true,
+	"what patterns end with stands first":           true,
+}
+
+// few are the cases in which one look shows that no pattern of many matches, or none that is better: that
+// takes a few steps for a byte of the path, and does not grow with the rules.
+var few = map[string]bool{
+	"all pairs of words match":                true,
+	"what all patterns end with stands first": true,
 }
 
 // TestHostile: what a group takes is in proportion to its rules, whatever they are. Of 50,000 URLs all are
@@ -42,7 +50,28 @@ func TestHostile(t *testing.T) {
 		if urls := MaxSteps / (steps + 1); urls < 900 || urls < 50_000 && !slow[c.name] {
 			t.Errorf("%s: %d URLs are matched", c.name, urls)
 		}
+		if few[c.name] && steps > 5*len(c.url) {
+			t.Errorf("%s: %d steps for %d bytes", c.name, steps, len(c.url))
+		}
 		runtime.KeepAlive(g)
 		runtime.KeepAlive(file)
+	}
+}
+
+// TestCostCountsWhatIsTried: to try a pattern that then cannot match is work too. Where it is not counted,
+// MaxSteps stands for a multiple of its time.
+func TestCostCountsWhatIsTried(t *testing.T) {
+	for _, c := range hostile {
+		if c.name != "what patterns end with stands first" {
+			continue
+		}
+		g := Parse(hostileFile(c.rule)).Agent("Bot")
+		tried := map[string]bool{} // all parts but the last of each stand in the path, in this order
+		for _, r := range g.rules {
+			tried[r.Pattern] = true
+		}
+		if _, steps := g.Cost(c.url); steps < len(tried)/2 {
+			t.Errorf("%d steps for %d patterns that are tried", steps, len(tried))
+		}
 	}
 }

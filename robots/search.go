@@ -110,14 +110,19 @@ func (s *search) matchChains(start int32) {
 // goOn looks for the parts that may follow. Of a node with more of them than the path has words, it asks
 // for those of the words.
 func (s *search) goOn(v visit) {
+	if !s.mayDecide(v.node, v.at) { // a better rule was found since, or the path has no such end from here on
+		return
+	}
 	low, high := s.m.chains.children(v.node)
 	if int(high-low) <= 8*len(s.found) {
-		s.steps += 1 + int(high-low)/8
+		tried := 0
 		for i, p := range s.m.chains.labels[low:high] {
 			if s.last[p.word()] >= v.at {
+				tried++
 				s.try(low+int32(i), v.at)
 			}
 		}
+		s.steps += 1 + int(high-low)/8 + tried/2
 		return
 	}
 	s.steps += 8 * len(s.found)
