@@ -14,6 +14,7 @@ import (
 const (
 	MinRelevance = 0.3 // pages above are kept
 	newPerPage   = 5
+	maxWeighed   = 4000 // links of a page, the first: each takes some 50 µs in WebAssembly, where nothing else runs meanwhile
 	maxKept      = 99
 )
 
@@ -137,6 +138,9 @@ func (c *Crawl) extend(links []string) {
 	var found []link
 	listed := map[string]bool{}
 	for _, l := range links {
+		if len(listed) == maxWeighed {
+			break
+		}
 		u, ok := c.candidate(l)
 		if !ok || listed[u] {
 			continue

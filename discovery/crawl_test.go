@@ -290,6 +290,23 @@ func TestCrawlManyLinks(t *testing.T) {
 	}
 }
 
+// TestCrawlWeighsTheFirstLinks: a page of links alone must not keep the program from all else for seconds.
+func TestCrawlWeighsTheFirstLinks(t *testing.T) {
+	const best = "https://x.gov/press-releases/2026/01/15/minister-opens-hospital"
+	for others, want := range map[int]bool{maxWeighed - 1: true, maxWeighed: false} {
+		a := NewAnalyser(Options{Domain: "x.gov", Now: testNow, Robots: open})
+		links := make([]string, others)
+		for i := range links {
+			links[i] = fmt.Sprintf("https://x.gov/%d", i)
+		}
+		c := a.Crawl("https://x.gov/", htmlPage(append(links, best)...))
+		queued := slices.ContainsFunc(c.queue, func(s step) bool { return s.url == best })
+		if queued != want {
+			t.Errorf("behind %d other links: queued %v", others, queued)
+		}
+	}
+}
+
 // TestCrawlAsksRobotsOfWhatItTakes: of many links only those that would be requested are matched
 // against robots.txt, which may be slow.
 func TestCrawlAsksRobotsOfWhatItTakes(t *testing.T) {
