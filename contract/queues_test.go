@@ -1,6 +1,12 @@
 package contract
 
-import "testing"
+import (
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+)
 
 func TestQueueNames(t *testing.T) {
 	for name, want := range map[string]string{
@@ -21,6 +27,43 @@ func TestQueueNames(t *testing.T) {
 	} {
 		if got := SiblingQueue(name, SeedQueue); got != want {
 			t.Errorf("beside %q is %q, want %q", name, got, want)
+		}
+	}
+}
+
+// TestQueuesOfTheConfiguration: what is written in other languages agrees with this package.
+func TestQueuesOfTheConfiguration(t *testing.T) {
+	read := func(path string) string {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	configuration := read("../wrangler.jsonc")
+	names := regexp.MustCompile(`"(?:queue|dead_letter_queue)": "([^"]*)"`).FindAllStringSubmatch(configuration, -1)
+	if len(names) == 0 {
+		t.Error("no queues in wrangler.jsonc")
+	}
+	for _, name := range names {
+		role := QueueRole(name[1])
+		if role == "" || name[1] != SiblingQueue(name[1], role) {
+			t.Errorf("wrangler.jsonc has the queue %q, which has no role", name[1])
+		}
+	}
+	retries := regexp.MustCompile(`"max_retries": (\d+)`).FindAllStringSubmatch(configuration, -1)
+	if len(retries) == 0 {
+		t.Error("no max_retries in wrangler.jsonc")
+	}
+	for _, n := range retries {
+		if n[1] != strconv.Itoa(MaxRetries) {
+			t.Errorf("wrangler.jsonc has max_retries %s, want %d", n[1], MaxRetries)
+		}
+	}
+	runtime := read("../worker/refused.mjs")
+	for _, role := range QueueRoles {
+		if !strings.Contains(runtime, " "+role+`: "`) {
+			t.Errorf("worker/refused.mjs has no producer for the role %s", role)
 		}
 	}
 }

@@ -3,7 +3,7 @@
 // came from the dead-letter queue, though no program ever looked at it. So the messages are sent again
 // as new ones, and only retried where that fails.
 
-/** The producer bindings of our queues, by what stands for {role} in newsfork-{role}-{environment}. */
+/** The producer bindings of our queues, by role; roles and names are those of contract/queues.go. */
 export const producers = { seed: "SEED_QUEUE", domain: "DOMAIN_QUEUE", dlq: "DLQ" };
 
 /** The binding that sends to the queue; undefined where there is none. */
