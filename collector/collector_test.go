@@ -773,22 +773,36 @@ func TestABatchAsksOnce(t *testing.T) {
 // TestDoneInBetween: another event may finish the domain after this one looked and before it has the
 // lease.
 func TestDoneInBetween(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(healthy(), nil)
-		b, other := w.NewBatch(nil), w.NewBatch(nil)
-		if done, err := b.Done(t.Context(), message(1)); done || err != nil {
-			t.Fatal(done, err)
-		}
-		if _, err := other.Collect(t.Context(), message(2, "https://example.com/2"), false); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := b.Collect(t.Context(), message(1, "https://example.com/1"), false); err != nil {
-			t.Fatal(err)
-		}
-		if n := w.visitsOf("https://example.com/robots.txt"); n != 1 || len(w.document(t).URLs) != 2 {
-			t.Errorf("asked %d times, %d URLs", n, len(w.document(t).URLs))
-		}
-	})
+	for _, forced := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(healthy(), nil)
+			want, urls := 1, 2
+			ours, theirs := message(1, "https://example.com/1"), message(2, "https://example.com/2")
+			if forced { // of a domain that was finished before
+				if err := w.collect(t, message(9, "https://example.com/9"), false); err != nil {
+					t.Fatal(err)
+				}
+				want, urls = 2, 3
+				time.Sleep(time.Minute)
+				for _, m := range []*contract.DomainMessage{ours, theirs} {
+					m.Force, m.RequestedAt = true, time.Now()
+				}
+			}
+			b, other := w.NewBatch(nil), w.NewBatch(nil)
+			if done, err := b.Done(t.Context(), ours); done || err != nil {
+				t.Fatal(done, err)
+			}
+			if _, err := other.Collect(t.Context(), theirs, false); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := b.Collect(t.Context(), ours, false); err != nil {
+				t.Fatal(err)
+			}
+			if n := w.visitsOf("https://example.com/robots.txt"); n != want || len(w.document(t).URLs) != urls {
+				t.Errorf("forced %t: asked %d times, %d URLs; want %d and %d", forced, n, len(w.document(t).URLs), want, urls)
+			}
+		})
+	}
 }
 
 // TestLargeListsWaitForNoDomain: five domains with slow hosts and URL lists too large for a message take

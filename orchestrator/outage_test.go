@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"testing"
 	"time"
@@ -94,19 +95,28 @@ func TestFailedSendsDoNotMultiply(t *testing.T) {
 	b := bucketOf(t, keys...)
 	everySeventh := func(nth int) bool { return nth%7 == 0 }
 	outage := func(nth int) bool { return nth >= 30 && nth < 37 }
-	for _, c := range []struct {
+	type refusals struct {
 		what        string
 		refuse      func(int) bool
 		ledger      *inFlight
 		maxRuns     int
 		maxMessages int
-	}{
+	}
+	cases := []refusals{
 		{"a send in seven fails", everySeventh, &inFlight{}, 10, 6010},
 		{"a send in seven fails, and the ledger is away", everySeventh, &inFlight{err: errors.New("D1 is away")}, 10, 6010},
 		{"an outage outlasts the retries of a send", outage, &inFlight{}, 10, 6010},
 		// Without the ledger a delivery sends again what the one before had sent.
 		{"an outage, and the ledger is away", outage, &inFlight{err: errors.New("D1 is away")}, 10, 7010},
-	} {
+	}
+	// Each of these is over when the turn of the continuation comes, unless it is that which fails.
+	for phase := range 30 {
+		outages := func(nth int) bool { return (nth+phase)%30 < 4 }
+		cases = append(cases,
+			refusals{fmt.Sprint("short outages, phase ", phase), outages, &inFlight{}, 10, 6010},
+			refusals{fmt.Sprint("short outages, and the ledger is away, phase ", phase), outages, &inFlight{err: errors.New("D1 is away")}, 12, 10_000})
+	}
+	for _, c := range cases {
 		q := &unreliable{refuse: c.refuse, files: map[string]int{}}
 		p := &pipeline{queue: q, Orchestrator: &orchestrator.Orchestrator{
 			Bucket: b, Queue: q, Ledger: c.ledger, Log: slog.New(slog.DiscardHandler), Now: time.Now, Sleep: noSleep, MaxCalls: 20,

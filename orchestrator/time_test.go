@@ -24,11 +24,17 @@ type slow struct {
 
 func (s *slow) List(ctx context.Context, o r2.ListOptions) (*r2.Page, error) {
 	s.now = s.now.Add(s.takes)
+	if err := ctx.Err(); err != nil { // as the bindings do
+		return nil, err
+	}
 	return s.Memory.List(ctx, o)
 }
 
 func (s *slow) Send(ctx context.Context, b *contract.Batch) error {
 	s.now = s.now.Add(s.takes)
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	return s.queue.Send(ctx, b)
 }
 
