@@ -83,10 +83,12 @@ var mayImport = map[string][]string{
 	"classify/hosts": {},
 
 	// Twins and suites for the tests of others.
+	"engine/enginetest":   {"alarms", "contract", "engine", "fetch", "fetch/fetchtest", "handlers", "ledger", "ledger/sqlite", "queues", "queues/queuestest", "r2"},
 	"fetch/fetchtest":     {"fetch"},
 	"ledger/ledgertest":   {"contract", "ledger"},
 	"ledger/sqlite":       {"ledger"},
 	"queues/producertest": {"contract", "queues"},
+	"queues/queuestest":   {"contract", "queues"},
 	"r2/r2test":           {"contract", "r2"},
 
 	// Programs.

@@ -36,13 +36,6 @@ type Transport interface {
 	Do(ctx context.Context, r *Request) (*Response, error)
 }
 
-// Clock tells and spends time.
-type Clock interface {
-	Now() time.Time
-	// Sleep returns after d, or with the error of ctx as soon as that is done.
-	Sleep(ctx context.Context, d time.Duration) error
-}
-
 // What went wrong below HTTP, as far as the platform says.
 var (
 	ErrNotResolved = errors.New("the host name does not resolve")

@@ -25,27 +25,6 @@ func NewTransport() Transport {
 	return newNative(dialer.DialContext)
 }
 
-// SystemClock returns the clock of the machine.
-func SystemClock() Clock { return systemClock{} }
-
-type systemClock struct{}
-
-func (systemClock) Now() time.Time { return time.Now() }
-
-func (systemClock) Sleep(ctx context.Context, d time.Duration) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
 type native struct{ http *http.Transport }
 
 func newNative(dial func(ctx context.Context, network, addr string) (net.Conn, error)) native {

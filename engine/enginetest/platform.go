@@ -1,0 +1,213 @@
+package enginetest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/fetch"
+	"github.com/newsfork/seed-engine/fetch/fetchtest"
+	"github.com/newsfork/seed-engine/ledger"
+	"github.com/newsfork/seed-engine/ledger/sqlite"
+	"github.com/newsfork/seed-engine/queues"
+	"github.com/newsfork/seed-engine/r2"
+)
+
+// errDead is what an event gets from the platform after its death: whatever it still does has no effect.
+var errDead = errors.New("the event is dead")
+
+// life is that of the event to which an instance belongs at the moment.
+type life struct {
+	world *World
+
+	mu   sync.Mutex
+	dead bool
+	stop context.CancelFunc
+}
+
+func (l *life) begin(stop context.CancelFunc) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.stop = stop
+}
+
+func (l *life) over() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.dead
+}
+
+// call counts a call to the platform. It fails when the event is dead, or dies with this call.
+func (l *life) call() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.dead {
+		return errDead
+	}
+	w := l.world
+	w.mu.Lock()
+	w.calls++
+	l.dead = w.calls == w.KillAt
+	w.mu.Unlock()
+	if l.dead {
+		l.stop()
+		return errDead
+	}
+	return nil
+}
+
+type bucket struct {
+	*r2.Memory
+	life *life
+}
+
+func (b bucket) Head(ctx context.Context, key string) (*r2.Object, error) {
+	if err := b.life.call(); err != nil {
+		return nil, r2.Fault("r2.Head", key, err)
+	}
+	return b.Memory.Head(ctx, key)
+}
+
+func (b bucket) Get(ctx context.Context, key string) (*r2.Body, error) {
+	if err := b.life.call(); err != nil {
+		return nil, r2.Fault("r2.Get", key, err)
+	}
+	return b.Memory.Get(ctx, key)
+}
+
+func (b bucket) List(ctx context.Context, o r2.ListOptions) (*r2.Page, error) {
+	if err := b.life.call(); err != nil {
+		return nil, r2.Fault("r2.List", o.Prefix, err)
+	}
+	return b.Memory.List(ctx, o)
+}
+
+func (b bucket) Put(ctx context.Context, key string, data []byte, o *r2.PutOptions) (*r2.Object, error) {
+	if err := b.life.call(); err != nil {
+		return nil, r2.Fault("r2.Put", key, err)
+	}
+	return b.Memory.Put(ctx, key, data, o)
+}
+
+func (b bucket) Delete(ctx context.Context, keys ...string) error {
+	if err := b.life.call(); err != nil {
+		return r2.Fault("r2.Delete", keys[0], err)
+	}
+	return b.Memory.Delete(ctx, keys...)
+}
+
+func (b bucket) Create(ctx context.Context, key string, o *r2.PutOptions) (r2.Upload, error) {
+	u, err := b.Memory.Create(ctx, key, o)
+	return upload{u, b.life}, err
+}
+
+// upload counts only what becomes visible.
+type upload struct {
+	r2.Upload
+	life *life
+}
+
+func (u upload) Commit() (*r2.Object, error) {
+	if err := u.life.call(); err != nil {
+		u.Abort()
+		return nil, r2.Fault("r2.Upload.Commit", "", err)
+	}
+	return u.Upload.Commit()
+}
+
+// Store implements engine.Bucket.
+func (b bucket) Store(ctx context.Context, key string, r *http.Request) (*r2.Object, error) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	return b.Put(ctx, key, body, &r2.PutOptions{If: r2.Condition{Absent: true}, ContentType: "application/json"})
+}
+
+type producer struct {
+	queues.Producer
+	life *life
+}
+
+func (p producer) Send(ctx context.Context, b *contract.Batch) error {
+	if b.Len() > 0 {
+		if err := p.life.call(); err != nil {
+			return queues.SendFault("queues.Send", err)
+		}
+	}
+	return p.Producer.Send(ctx, b)
+}
+
+func (p producer) SendOne(ctx context.Context, body []byte, delay time.Duration) error {
+	if err := p.life.call(); err != nil {
+		return queues.SendFault("queues.SendOne", err)
+	}
+	return p.Producer.SendOne(ctx, body, delay)
+}
+
+type database struct {
+	*sqlite.DB
+	life *life
+}
+
+func (d database) Batch(ctx context.Context, statements []ledger.Statement) ([]ledger.Result, error) {
+	if err := d.life.call(); err != nil {
+		return nil, err
+	}
+	return d.DB.Batch(ctx, statements)
+}
+
+type transport struct {
+	*fetchtest.Web
+	life *life
+}
+
+func (t transport) Do(ctx context.Context, r *fetch.Request) (*fetch.Response, error) {
+	if err := t.life.call(); err != nil {
+		return nil, fetch.Failure(nil, err)
+	}
+	return t.Web.Do(ctx, r)
+}
+
+// Hooks is the webhook of the alarms.
+type Hooks struct {
+	Refuse int // how many of the next posts are refused
+
+	mu    sync.Mutex
+	posts []Post
+}
+
+// Post is one of a change of an alarm.
+type Post struct {
+	ID     string
+	Taken  bool
+	Change contract.AlarmChange
+}
+
+// Posts returns all posts so far.
+func (h *Hooks) Posts() []Post {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return append([]Post(nil), h.posts...)
+}
+
+// Post implements alarms.Webhook.
+func (h *Hooks) Post(_ context.Context, _, id string, body []byte, _ time.Duration) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	p := Post{ID: id, Taken: h.Refuse == 0}
+	if err := json.Unmarshal(body, &p.Change); err != nil {
+		return err
+	}
+	h.posts = append(h.posts, p)
+	if p.Taken {
+		return nil
+	}
+	h.Refuse--
+	return &contract.Error{Kind: contract.Network, Op: "alarms.Webhook", Message: "the webhook answered 503"}
+}

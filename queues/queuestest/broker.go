@@ -1,0 +1,304 @@
+// Package queuestest has a twin of the platform's queues: a broker that delivers in batches, late, again,
+// and to the dead-letter queue, as the consumers of wrangler.jsonc are configured. Its clock is package
+// time, so under testing/synctest delays take no time.
+package queuestest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/queues"
+)
+
+// Queue is the configuration of a queue and of its consumer; the fields are named as in wrangler.jsonc.
+type Queue struct {
+	Name            string        `json:"queue"`
+	MaxBatchSize    int           `json:"max_batch_size"`
+	MaxBatchTimeout time.Duration `json:"-"` // how long a batch waits to be full
+	MaxRetries      int           `json:"max_retries"`
+	DeadLetterQueue string        `json:"dead_letter_queue"` // "": what is given up is lost
+}
+
+// Broker is the twin. Set its fields before the first use; its methods are safe for concurrent use.
+type Broker struct {
+	// Consume handles a batch. What it leaves unsettled is delivered again.
+	Consume func(ctx context.Context, queue string, messages []queues.Message)
+	// Events is how many batches are handled at once; 1 when 0.
+	Events int
+	// Shuffle, when set, picks the messages of a batch, and how many they are, by chance.
+	Shuffle *rand.Rand
+	// Copies is how often each message is delivered that is not retried; 1 when 0. The platform promises
+	// at least one delivery.
+	Copies int
+	// Withhold, when set, reports whether a message is to stay where it is.
+	Withhold func(queue string, body []byte) bool
+	// Fail, when set, is asked before anything is sent to a queue. An error is a fault of the queue.
+	Fail func(queue string, bodies [][]byte) error
+
+	mu      sync.Mutex
+	queues  []Queue
+	waiting map[string][]*message
+	lost    []string
+	ids     int
+}
+
+// New makes a broker with empty queues.
+func New(configuration ...Queue) *Broker {
+	return &Broker{queues: configuration, waiting: map[string][]*message{}}
+}
+
+// Lost returns the bodies of messages that were given up where there is no dead-letter queue.
+func (b *Broker) Lost() []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Clone(b.lost)
+}
+
+// Waiting returns the bodies of the messages that are in a queue.
+func (b *Broker) Waiting(queue string) (bodies []string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, m := range b.waiting[queue] {
+		bodies = append(bodies, string(m.body))
+	}
+	return bodies
+}
+
+// Drain delivers until no message waits, but for those that are withheld.
+func (b *Broker) Drain(ctx context.Context) error { return b.DrainFor(ctx, 1<<62) }
+
+// DrainFor delivers until no message waits, or d has passed.
+func (b *Broker) DrainFor(ctx context.Context, d time.Duration) error {
+	end := time.Now().Add(d)
+	for ctx.Err() == nil {
+		batches, next := b.due(time.Now())
+		if len(batches) == 0 {
+			if next.IsZero() || next.After(end) {
+				return nil
+			}
+			time.Sleep(time.Until(next))
+			continue
+		}
+		var events sync.WaitGroup
+		for _, batch := range batches {
+			events.Go(func() { b.deliver(ctx, batch) })
+		}
+		events.Wait()
+	}
+	return ctx.Err()
+}
+
+// batch is some messages of one queue.
+type batch struct {
+	queue    Queue
+	messages []*message
+}
+
+// due takes the batches that are delivered now. When there are none, next is when there may be one, zero
+// when nothing waits.
+func (b *Broker) due(now time.Time) (batches []batch, next time.Time) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, q := range b.queues {
+		for len(batches) < max(1, b.Events) {
+			taken, at := b.take(q, now)
+			if taken == nil {
+				if !at.IsZero() && (next.IsZero() || at.Before(next)) {
+					next = at
+				}
+				break
+			}
+			batches = append(batches, batch{q, taken})
+		}
+	}
+	return batches, next
+}
+
+// take takes a batch of a queue that is full, or has waited long enough. When there is none, at is when
+// there may be one, zero when nothing waits.
+func (b *Broker) take(q Queue, now time.Time) (taken []*message, at time.Time) {
+	var ready []*message
+	for _, m := range b.waiting[q.Name] {
+		switch {
+		case b.Withhold != nil && b.Withhold(q.Name, m.body):
+		case m.due.After(now):
+			if at.IsZero() || m.due.Before(at) {
+				at = m.due
+			}
+		default:
+			ready = append(ready, m)
+		}
+	}
+	if len(ready) == 0 {
+		return nil, at
+	}
+	slices.SortStableFunc(ready, func(x, y *message) int { return x.due.Compare(y.due) })
+	if full := ready[0].due.Add(q.MaxBatchTimeout); len(ready) < q.MaxBatchSize && full.After(now) {
+		if at.IsZero() || full.Before(at) {
+			at = full
+		}
+		return nil, at
+	}
+	n := min(len(ready), q.MaxBatchSize)
+	if b.Shuffle != nil {
+		b.Shuffle.Shuffle(len(ready), func(i, j int) { ready[i], ready[j] = ready[j], ready[i] })
+		n = 1 + b.Shuffle.IntN(n)
+	}
+	taken = ready[:n]
+	b.waiting[q.Name] = slices.DeleteFunc(b.waiting[q.Name], func(m *message) bool { return slices.Contains(taken, m) })
+	return taken, time.Time{}
+}
+
+// deliver has a batch consumed, and does what it says of each message.
+func (b *Broker) deliver(ctx context.Context, batch batch) {
+	deliveries := make([]queues.Message, len(batch.messages))
+	for i, m := range batch.messages {
+		m.attempts++
+		m.settlement = unsettled
+		deliveries[i] = m
+	}
+	b.Consume(ctx, batch.queue.Name, deliveries)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, m := range batch.messages {
+		settlement, delay := m.settled()
+		switch q := batch.queue; {
+		case settlement == acknowledged:
+		case m.attempts <= q.MaxRetries:
+			m.due = time.Now().Add(delay)
+			b.waiting[q.Name] = append(b.waiting[q.Name], m)
+		case q.DeadLetterQueue != "":
+			b.enqueue(q.DeadLetterQueue, &message{id: m.id, body: m.body, sent: time.Now(), due: time.Now()})
+		default:
+			b.lost = append(b.lost, string(m.body))
+		}
+	}
+}
+
+// enqueue adds a message, as often as it is to be delivered.
+func (b *Broker) enqueue(queue string, m *message) {
+	for range max(1, b.Copies) {
+		b.waiting[queue] = append(b.waiting[queue], &message{id: m.id, body: m.body, sent: m.sent, due: m.due})
+	}
+}
+
+// Producer returns the producer of a queue.
+func (b *Broker) Producer(queue string) queues.Producer { return producer{b, queue} }
+
+type producer struct {
+	broker *Broker
+	queue  string
+}
+
+// Send implements queues.Producer.
+func (p producer) Send(ctx context.Context, batch *contract.Batch) error {
+	var bodies [][]byte
+	for body := range batch.Messages() {
+		bodies = append(bodies, bytes.Clone(body))
+	}
+	if len(bodies) == 0 {
+		return nil
+	}
+	return queues.SendFault("queues.Send", p.send(ctx, bodies, 0))
+}
+
+// SendOne implements queues.Producer.
+func (p producer) SendOne(ctx context.Context, body []byte, delay time.Duration) error {
+	if err := queues.Check(body, delay); err != nil {
+		return err
+	}
+	return queues.SendFault("queues.SendOne", p.send(ctx, [][]byte{bytes.Clone(body)}, time.Duration(queues.Seconds(delay))*time.Second))
+}
+
+func (p producer) send(ctx context.Context, bodies [][]byte, delay time.Duration) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	for _, body := range bodies {
+		if !json.Valid(body) {
+			return errors.New("SyntaxError: the message is not JSON")
+		}
+	}
+	b := p.broker
+	if b.Fail != nil {
+		if err := b.Fail(p.queue, bodies); err != nil {
+			return err
+		}
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, body := range bodies {
+		b.ids++
+		now := time.Now()
+		b.enqueue(p.queue, &message{id: fmt.Sprintf("m%05d", b.ids), body: body, sent: now, due: now.Add(delay)})
+	}
+	return nil
+}
+
+// Backlog implements queues.Producer.
+func (p producer) Backlog(ctx context.Context) (queues.Backlog, error) {
+	if err := ctx.Err(); err != nil {
+		return queues.Backlog{}, queues.SendFault("queues.Backlog", err)
+	}
+	p.broker.mu.Lock()
+	defer p.broker.mu.Unlock()
+	var b queues.Backlog
+	for _, m := range p.broker.waiting[p.queue] {
+		b.Messages++
+		b.Bytes += int64(len(m.body))
+		if b.Oldest.IsZero() || m.sent.Before(b.Oldest) {
+			b.Oldest = m.sent
+		}
+	}
+	return b, nil
+}
+
+// How a message was settled.
+const (
+	unsettled = iota
+	acknowledged
+	retried
+)
+
+// message is a queues.Message. The first settlement of a delivery counts.
+type message struct {
+	id       string
+	body     []byte
+	attempts int
+	sent     time.Time
+	due      time.Time
+
+	mu         sync.Mutex
+	settlement int
+	delay      time.Duration
+}
+
+func (m *message) ID() string      { return m.id }
+func (m *message) Body() []byte    { return m.body }
+func (m *message) Attempts() int   { return m.attempts }
+func (m *message) Sent() time.Time { return m.sent }
+func (m *message) Ack()            { m.settle(acknowledged, 0) }
+
+func (m *message) Retry(delay time.Duration) { m.settle(retried, delay) }
+
+func (m *message) settle(how int, delay time.Duration) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.settlement == unsettled {
+		m.settlement, m.delay = how, delay
+	}
+}
+
+func (m *message) settled() (how int, delay time.Duration) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.settlement, m.delay
+}
