@@ -52,7 +52,7 @@ func (l *life) call() error {
 	w := l.world
 	w.mu.Lock()
 	w.calls++
-	l.dead = w.calls == w.KillAt
+	l.dead = w.Kill != nil && w.Kill(w.calls)
 	w.mu.Unlock()
 	if l.dead {
 		l.stop()

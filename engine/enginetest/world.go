@@ -50,7 +50,9 @@ type World struct {
 	Web       *fetchtest.Web
 	Hooks     *Hooks
 	Variables map[string]string
-	KillAt    int // the call to the platform with which the event that makes it dies; 0 for none
+	// Kill, when set, reports whether the event that makes the nth call to the platform, from 1, dies with
+	// it. The call has no effect, nor has anything after it.
+	Kill func(nth int) bool
 
 	t     *testing.T
 	mu    sync.Mutex
