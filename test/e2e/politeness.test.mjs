@@ -61,21 +61,4 @@ describe("politeness across events", () => {
       await engine.close();
     }
   });
-
-  test("when the holder of a lease was killed, another finishes as soon as it expires", async () => {
-    const engine = await startEngine({ web, vars: { ...quick, REQUEST_INTERVAL_MS: String(interval) } });
-    try {
-      await engine.rows("INSERT INTO leases (domain, owner, expires_at) VALUES ('late.sg', 'killed', CAST(unixepoch('subsec') * 1000 AS INTEGER) + 4000)");
-      const started = Date.now();
-      const result = await engine.deliver("newsfork-domain-dev", [{ id: "a", body: domainMessage("late.sg", ["https://late.sg/a"]), attempts: 3 }]);
-      assert.deepEqual(result.acked, ["a"]);
-      assert.equal(await engine.json(document(partition, "late.sg")), null);
-      await until(() => engine.json(document(partition, "late.sg")), "the domain", 30);
-      assert.ok(Date.now() - started >= 4000);
-      const [first] = await visits(engine);
-      assert.ok(first.start - started >= 3900, "the domain was asked while another held the lease");
-    } finally {
-      await engine.close();
-    }
-  });
 });
