@@ -260,7 +260,7 @@ func isWWW(label string) bool {
 	return true
 }
 
-// readSegment folds raw, marks its words and looks them up. file asks for an extension.
+// readSegment folds raw, marks its words and looks them up. In a file name, an extension is told apart.
 func (r *Reading) readSegment(mem *arena, s *Segment, raw string, file bool) {
 	*s = Segment{Raw: raw}
 	r.scratch = appendUnescaped(r.scratch[:0], raw, !file)
@@ -270,40 +270,36 @@ func (r *Reading) readSegment(mem *arena, s *Segment, raw string, file bool) {
 	text := r.scratch
 	extAt := len(text)
 	if file {
-		extAt = extension(text)
-		s.Ext, s.extClass = knownExt(text[extAt:])
-		if s.Ext == "" {
-			extAt = len(text)
+		if i := extension(text); i < len(text) {
+			if s.Ext, s.extClass = extensionClass(text[i:]); s.Ext != "" {
+				extAt = i
+			}
 		}
 	}
+	s.fold(mem, text, extAt)
+	r.lookUp(mem, s)
+}
+
+// fold appends the words of text to mem, folded, marks where each begins, and counts what it sees. The
+// extension, if there is one, begins at extAt.
+func (s *Segment) fold(mem *arena, text []byte, extAt int) {
 	begin, beginStarts := len(mem.text), len(mem.starts)
 	folded, starts := mem.text, mem.starts // in registers while the text is read
-	const (
-		none = iota
-		digits
-		letters
-		unspaced
-	)
-	class, previous := none, rune(0)
-	upperRun := 0
+	extBegin := 0
+	var w wordBreaker
 	for i := 0; i < len(text); {
 		if i == extAt {
-			s.extBytes = len(folded)
+			extBegin = len(folded)
 		}
-		if i < extAt && 'a' <= text[i] && text[i] <= 'z' && (class != letters || upperRun <= 1) {
-			// Most of a URL is small letters.
-			j := i + 1
-			for end := min(extAt, i+len(noStarts)); j < end && 'a' <= text[j] && text[j] <= 'z'; {
-				j++
-			}
+		if j := w.smallLetters(text[:extAt], i); j > i {
 			folded = append(folded, text[i:j]...)
 			starts = append(starts, noStarts[:j-i]...)
-			if class != letters {
+			if w.class != letters {
 				starts[len(starts)-(j-i)] = true
 				s.Words++
 			}
 			s.Letters += j - i
-			class, upperRun, previous, i = letters, 0, rune(text[j-1]), j
+			w, i = wordBreaker{class: letters, previous: rune(text[j-1])}, j
 			continue
 		}
 		c, size := rune(text[i]), 1
@@ -311,59 +307,30 @@ func (r *Reading) readSegment(mem *arena, s *Segment, raw string, file bool) {
 			c, size = utf8.DecodeRune(text[i:])
 		}
 		i += size
-		var a, b rune
-		word := true
-		if size == 1 && c < utf8.RuneSelf {
-			a = rune(lexicon.FoldASCII(byte(c)))
-			word = a != 0
-		} else {
-			a, b = lexicon.Fold(c)
-			if a < 0 { // a mark: part of the word
-				continue
-			}
-			word = lexicon.IsWord(a)
-		}
-		if !word {
-			// An apostrophe within a word does not end it: "l'actu" is found as "l-actu" all the same.
-			class, upperRun = none, 0
+		a, b := foldRune(c)
+		if a < 0 {
 			continue
 		}
-		now := letters
-		switch {
-		case '0' <= a && a <= '9':
-			now = digits
-		case a >= 0xE00 && lexicon.Unspaced(a):
-			now = unspaced
+		if a == 0 {
+			w = wordBreaker{}
+			continue
 		}
-		upper := 'A' <= c && c <= 'Z'
-		begins := now != class
-		if now == letters && class == letters {
-			switch {
-			case upper && !('A' <= previous && previous <= 'Z'):
-				begins = true // newsRoom
-			case !upper && upperRun > 1 && 'a' <= c && c <= 'z' && c != 's':
-				// FAQPage: the last capital begins the word that follows.
-				starts[len(starts)-1] = true
-				s.Words++
-			}
-		}
-		if upper {
-			upperRun++
-		} else {
-			upperRun = 0
-		}
-		if begins && now != digits {
+		begins, beganBefore := w.next(c, a)
+		if beganBefore {
+			starts[len(starts)-1] = true
 			s.Words++
 		}
-		if now == digits {
+		if w.class == digits {
 			s.Digits++
 		} else {
 			s.Letters++
+			if begins {
+				s.Words++
+			}
 		}
+		starts = append(starts, begins)
 		if a < utf8.RuneSelf && b == 0 {
 			folded = append(folded, byte(a))
-			starts = append(starts, begins)
-			class, previous = now, c
 			continue
 		}
 		before := len(folded)
@@ -371,29 +338,95 @@ func (r *Reading) readSegment(mem *arena, s *Segment, raw string, file bool) {
 		if b != 0 {
 			folded = utf8.AppendRune(folded, b)
 		}
-		starts = append(starts, begins)
-		for range len(folded) - before - 1 {
-			starts = append(starts, false)
-		}
-		class, previous = now, c
+		starts = append(starts, noStarts[:len(folded)-before-1]...)
 	}
 	mem.text, mem.starts = folded, append(starts, true)
 	s.Text = mem.text[begin:]
 	s.starts = mem.starts[beginStarts:]
 	if s.Ext != "" {
-		s.extBytes = len(mem.text) - s.extBytes
-		s.Words--
-		s.Letters -= len(s.Ext)
-		for i := range len(s.Ext) {
-			if c := s.Ext[i]; '0' <= c && c <= '9' {
-				s.Letters++
-				s.Digits--
-			}
-		}
-	} else {
-		s.extBytes = 0
+		s.leaveOutExtension(len(mem.text) - extBegin)
 	}
-	r.lookUp(mem, s)
+}
+
+// leaveOutExtension takes an extension of n bytes out of the counts.
+func (s *Segment) leaveOutExtension(n int) {
+	s.extBytes = n
+	s.Words--
+	s.Letters -= len(s.Ext)
+	for i := range len(s.Ext) {
+		if c := s.Ext[i]; '0' <= c && c <= '9' {
+			s.Letters++
+			s.Digits--
+		}
+	}
+}
+
+// foldRune folds a rune as lexicon.Fold does. a is below 0 for a mark, which is part of the word that it
+// stands in, and 0 for what is part of no word. An apostrophe ends a word like any other sign: "l'actu"
+// is found as "l-actu" all the same.
+func foldRune(c rune) (a, b rune) {
+	if c < utf8.RuneSelf {
+		return rune(lexicon.FoldASCII(byte(c))), 0
+	}
+	if a, b = lexicon.Fold(c); a >= 0 && !lexicon.IsWord(a) {
+		return 0, 0
+	}
+	return a, b
+}
+
+// wordBreaker finds where words begin.
+type wordBreaker struct {
+	class    runeClass // of the rune before
+	previous rune      // it, as written
+	upperRun int       // capitals in a row before
+}
+
+// runeClass is a kind of runes that words are made of. A change of class begins a word.
+type runeClass uint8
+
+const (
+	none runeClass = iota // between words
+	digits
+	letters
+	unspaced
+)
+
+// smallLetters is where the run of small letters at text[i] ends that needs no closer look, i when there
+// is none. Most of a URL is small letters.
+func (w *wordBreaker) smallLetters(text []byte, i int) int {
+	if w.class == letters && w.upperRun > 1 {
+		return i
+	}
+	end := min(len(text), i+len(noStarts))
+	for i < end && 'a' <= text[i] && text[i] <= 'z' {
+		i++
+	}
+	return i
+}
+
+// next takes in a rune of a word, as written and folded. begins reports whether a word begins with it;
+// beganBefore, that one began with the rune before: in "FAQPage" the last capital begins "Page".
+func (w *wordBreaker) next(c, folded rune) (begins, beganBefore bool) {
+	class := letters
+	switch {
+	case '0' <= folded && folded <= '9':
+		class = digits
+	case folded >= 0xE00 && lexicon.Unspaced(folded):
+		class = unspaced
+	}
+	upper := 'A' <= c && c <= 'Z'
+	begins = class != w.class
+	if class == letters && w.class == letters {
+		begins = upper && !('A' <= w.previous && w.previous <= 'Z') // newsRoom
+		beganBefore = !upper && w.upperRun > 1 && 'a' <= c && c <= 'z' && c != 's'
+	}
+	if upper {
+		w.upperRun++
+	} else {
+		w.upperRun = 0
+	}
+	w.class, w.previous = class, c
+	return begins, beganBefore
 }
 
 // noStarts are as many bytes as begin no word.
@@ -465,7 +498,7 @@ func extension(name []byte) int {
 	return len(name)
 }
 
-func knownExt(ext []byte) (name string, class uint8) {
+func extensionClass(ext []byte) (name string, class uint8) {
 	if len(ext) == 0 || len(ext) > 8 {
 		return "", extNone
 	}
