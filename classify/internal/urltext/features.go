@@ -415,129 +415,168 @@ var (
 	pageKeys     = wordSet("page p pageno pageindex pagenum paged start offset seite pagina currentpage cp pg")
 )
 
+// structure notes what the URL looks like, whatever its words say. The order of the features is part of the
+// model: sums of floating-point weights depend on it.
 func (r *Reading) structure(f *Features, v view) {
-	flag := func(on bool, which int) {
-		if on {
-			f.plain(plainStructure + sFlag + which)
-		}
+	p := r.pathForm()
+	r.shapeOfPath(f, v, p)
+	r.shapeOfQuery(f)
+	r.pathFlags(f, v, p)
+	r.hostFlags(f)
+	r.lastKindByHost(f, v, p)
+	if v.file {
+		last := &r.Path[len(r.Path)-1]
+		speaking := v.rightSet || hasType(last.Hits)
+		f.flag(!speaking && !v.sheet, flagOpaqueFile)
+		f.flag(speaking && !v.sheet, flagSpeakingFile)
+		f.flag(v.sheet, flagSheet)
 	}
-	put := func(offset, value, limit int) { f.plain(plainStructure + offset + min(value, limit)) }
+	f.flag(v.last >= 0 && sectionOnly(r.Path[:v.last+1]), flagSectionOnly)
+}
 
-	depth := 0
-	var date, digits, percent bool
-	var years, months, dates int
+func (f *Features) flag(on bool, which int) {
+	if on {
+		f.plain(plainStructure + sFlag + which)
+	}
+}
+
+// put notes a value of a structural feature, the limit for those above it.
+func (f *Features) put(offset, value, limit int) { f.plain(plainStructure + offset + min(value, limit)) }
+
+// pathForm counts what the path is made of, but for home pages and languages.
+type pathForm struct {
+	depth                int
+	years, months, dates int
+	dateInSlug           bool
+	digitsLast           bool // in the last segment counted
+	escaped              bool // some segment begins with a percent escape
+	lastKind             Kind // of the last segment; an empty path is a home page
+}
+
+func (r *Reading) pathForm() pathForm {
+	p := pathForm{lastKind: HomePage}
 	for i := range r.Path {
 		s := &r.Path[i]
+		p.lastKind = s.Kind
 		switch s.Kind {
 		case HomePage, Lang:
 			continue
 		case Year:
-			years++
+			p.years++
 		case MonthNo:
-			months++
+			p.months++
 		case Date, Day:
-			dates++
+			p.dates++
 		}
-		depth++
-		if s.Kind == Slug && s.hasDate() {
-			date = true
-		}
-		digits = s.Digits > 0
-		percent = percent || startsEscaped(s)
+		p.depth++
+		p.dateInSlug = p.dateInSlug || s.Kind == Slug && s.hasDate()
+		p.digitsLast = s.Digits > 0
+		p.escaped = p.escaped || startsEscaped(s)
 	}
-	put(sDepth, depth, 8)
-	put(sTrailing, int(v.trailing), 11)
-	lastKind := int(HomePage) // an empty path is a home page
+	return p
+}
+
+// shapeOfPath notes depth, what the path ends in, and how long its title is.
+func (r *Reading) shapeOfPath(f *Features, v view, p pathForm) {
+	f.put(sDepth, p.depth, 8)
+	f.put(sTrailing, int(v.trailing), 11)
 	ext := extNone
 	if n := len(r.Path); n > 0 {
-		s := &r.Path[n-1]
-		lastKind = int(s.Kind)
-		if s.Ext != "" {
-			ext = int(s.extClass)
+		last := &r.Path[n-1]
+		if last.Ext != "" {
+			ext = int(last.extClass)
 		}
-		flag(digits, flagDigitsInLast)
-		flag(lexiconUnspaced(s.Text), flagUnspacedLast)
+		f.flag(p.digitsLast, flagDigitsInLast)
+		f.flag(lexiconUnspaced(last.Text), flagUnspacedLast)
 	}
-	put(sLastKind, lastKind, 11)
-	put(sExt, ext, 11)
-	put(sSector, int(r.Sector), 3)
+	f.put(sLastKind, int(p.lastKind), 11)
+	f.put(sExt, ext, 11)
+	f.put(sSector, int(r.Sector), 3)
 	if v.last >= 0 {
 		s := &r.Path[v.last]
-		put(sMeaning, s.Words, 5)
+		f.put(sMeaning, s.Words, 5)
 		if s.Kind == Slug {
-			put(sSlugWords, max(s.Words-4, 0), 7)
+			f.put(sSlugWords, max(s.Words-4, 0), 7)
 		}
 	}
-	n := len(r.Query)
-	put(sQueryCount, n, 4)
+}
+
+// shapeOfQuery notes how many fields the query has, and what they do by their keys.
+func (r *Reading) shapeOfQuery(f *Features) {
+	f.put(sQueryCount, len(r.Query), 4)
 	for i := range r.Query {
 		q := &r.Query[i]
 		key := q.Key.Text
 		switch {
 		case searchKeys[string(key)]:
-			flag(true, flagSearchQuery)
+			f.flag(true, flagSearchQuery)
 		case trackingKeys[string(key)]:
-			flag(true, flagTracking)
+			f.flag(true, flagTracking)
 		case pageKeys[string(key)]:
-			flag(true, flagPageQuery)
+			f.flag(true, flagPageQuery)
 		default:
-			flag(q.Value.Kind == Number || q.Value.Kind == ID, flagIDQuery)
+			f.flag(q.Value.Kind == Number || q.Value.Kind == ID, flagIDQuery)
 		}
 	}
-	flag(v.media, flagMedia)
-	flag(r.Slash, flagSlash)
-	flag(years > 0 && months > 0, flagDatePath)
-	flag(years > 0 && months > 0 && dates == 0, flagYearMonth)
-	flag(years > 0 && months == 0, flagYearOnly)
-	flag(date || dates > 0, flagDateInSlug)
-	flag(percent, flagPercent)
-	flag(len(r.Sub) > 0, flagSubdomain)
+}
+
+func (r *Reading) pathFlags(f *Features, v view, p pathForm) {
+	f.flag(v.media, flagMedia)
+	f.flag(r.Slash, flagSlash)
+	f.flag(p.years > 0 && p.months > 0, flagDatePath)
+	f.flag(p.years > 0 && p.months > 0 && p.dates == 0, flagYearMonth)
+	f.flag(p.years > 0 && p.months == 0, flagYearOnly)
+	f.flag(p.dateInSlug || p.dates > 0, flagDateInSlug)
+	f.flag(p.escaped, flagPercent)
+	f.flag(len(r.Sub) > 0, flagSubdomain)
 	for i := range r.Path {
-		flag(r.Path[i].Kind == Lang, flagLang)
+		f.flag(r.Path[i].Kind == Lang, flagLang)
 	}
-	flag(len(r.Path) > 0 && r.Path[len(r.Path)-1].Kind == Year, flagLastYear)
+	f.flag(p.lastKind == Year, flagLastYear)
+}
+
+// hostFlags notes what the words for hosts say of this one.
+func (r *Reading) hostFlags(f *Features) {
 	for _, senses := range [2][]lexicon.Sense{r.subSenses, r.nameSenses} {
 		for _, h := range senses {
 			switch h.Role {
 			case lexicon.Video:
-				flag(true, flagVideoHost)
+				f.flag(true, flagVideoHost)
 			case lexicon.Scholar:
-				flag(true, flagScholarHost)
+				f.flag(true, flagScholarHost)
 			case lexicon.Law:
-				flag(true, flagLawHost)
+				f.flag(true, flagLawHost)
 			case lexicon.Stat:
-				flag(true, flagStatHost)
+				f.flag(true, flagStatHost)
 			case lexicon.GovHost:
-				flag(true, flagGovWords)
+				f.flag(true, flagGovWords)
 			}
 		}
 	}
+}
+
+// lastKindByHost notes how the path ends together with the kind of host, by itself and where no word
+// speaks of a type.
+func (r *Reading) lastKindByHost(f *Features, v view, p pathForm) {
+	lastKind := int(p.lastKind)
 	if v.media {
-		put(sMediaLast, lastKind, 11)
-		put(sMediaDepth, depth, 8)
+		f.put(sMediaLast, lastKind, 11)
+		f.put(sMediaDepth, p.depth, 8)
 	}
 	if r.Sector == hosts.Government {
-		put(sGovLast, lastKind, 11)
+		f.put(sGovLast, lastKind, 11)
 	}
-	if !v.hasHits {
-		put(sNoHits, lastKind, 11)
-		switch {
-		case v.media:
-			put(sNoHitsMed, lastKind, 11)
-		case r.Sector == hosts.Government:
-			put(sNoHitsGov, lastKind, 11)
-		}
-	} else {
-		put(sHits, 0, 3)
+	if v.hasHits {
+		f.put(sHits, 0, 3)
+		return
 	}
-	if v.file {
-		s := &r.Path[len(r.Path)-1]
-		speaking := v.rightSet || hasType(s.Hits)
-		flag(!speaking && !v.sheet, flagOpaqueFile)
-		flag(speaking && !v.sheet, flagSpeakingFile)
-		flag(v.sheet, flagSheet)
+	f.put(sNoHits, lastKind, 11)
+	switch {
+	case v.media:
+		f.put(sNoHitsMed, lastKind, 11)
+	case r.Sector == hosts.Government:
+		f.put(sNoHitsGov, lastKind, 11)
 	}
-	flag(v.last >= 0 && sectionOnly(r.Path[:v.last+1]), flagSectionOnly)
 }
 
 // sectionOnly tells that a path names sections of a newspaper and nothing else.
