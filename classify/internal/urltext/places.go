@@ -1,6 +1,8 @@
 package urltext
 
-import "github.com/newsfork/seed-engine/classify/internal/lexicon"
+import (
+	"github.com/newsfork/seed-engine/classify/internal/lexicon"
+)
 
 // pathFeatures notes where the path's words stand.
 func (r *Reading) pathFeatures(f *Features, v view) {
@@ -158,18 +160,6 @@ func (r *Reading) fileFeatures(f *Features) {
 	}
 	f.tied(lexicon.Download, tiedFileOpaque)
 }
-
-// isDocument tells the extensions of files that are read, not browsed.
-func isDocument(class uint8) bool {
-	switch class {
-	case extPDF, extText, extSlides, extSheet, extArchive:
-		return true
-	}
-	return false
-}
-
-// isSheet tells the extensions of data and of archives.
-func isSheet(class uint8) bool { return class == extSheet || class == extArchive }
 
 func hasType(hits []Hit) bool {
 	for _, h := range hits {

@@ -1,0 +1,227 @@
+package urltext
+
+import (
+	"unicode/utf8"
+
+	"github.com/newsfork/seed-engine/classify/internal/lexicon"
+)
+
+// Kind is what a path segment looks like.
+type Kind uint8
+
+// The kinds of segments.
+const (
+	Words  Kind = iota // one to three words
+	Slug               // a title: four words and more
+	Number             // digits only
+	ID                 // an opaque key
+	Year
+	MonthNo // after a year
+	Day     // after a month
+	Date    // a whole date
+	HomePage
+	Lang
+	Page
+)
+
+// kinds tells what each segment of the path is; dates need their neighbours.
+func (r *Reading) kinds() {
+	for i := range r.Path {
+		s := &r.Path[i]
+		s.Kind = s.shape()
+		previous := Words
+		if i > 0 {
+			previous = r.Path[i-1].Kind
+		}
+		value := number(s.Text)
+		switch {
+		case s.Kind == Number && previous == Year && value >= 1 && value <= 12:
+			s.Kind = MonthNo
+		case previous == Year && len(s.Hits) == 1 && s.Hits[0].Role == lexicon.Month && s.Exact():
+			s.Kind = MonthNo
+		case s.Kind == Number && previous == MonthNo && value >= 1 && value <= 31:
+			s.Kind = Day
+		case s.Kind == Number && previous == Words && i > 0 && isPage(&r.Path[i-1]):
+			s.Kind = Page
+		case i <= 2 && s.Ext == "" && isLang(s.Raw):
+			s.Kind = Lang
+		}
+	}
+}
+
+func isPage(s *Segment) bool {
+	switch string(s.Text) {
+	case "page", "seite", "pagina", "pag", "p", "strona", "sida", "side", "trang":
+		return true
+	}
+	return false
+}
+
+// shape tells the kind of a segment by itself.
+func (s *Segment) shape() Kind {
+	body := s.Text[:len(s.Text)-s.extBytes]
+	if len(body) == 0 {
+		return Words
+	}
+	if s.Letters == 0 {
+		switch value := number(body); {
+		case len(body) == 4 && value >= 1985 && value <= 2039:
+			return Year
+		case isDate(body):
+			return Date
+		}
+		return Number
+	}
+	exact := s.Exact()
+	if exact && s.allHome() {
+		return HomePage
+	}
+	if s.isKey(exact) {
+		if s.hasDate() {
+			return Date
+		}
+		return ID
+	}
+	if s.hasDate() && s.Words <= 1 && s.Letters <= 3 {
+		return Date
+	}
+	if s.Words >= 4 && s.Letters >= 16 {
+		return Slug
+	}
+	if s.Words <= 1 && s.Letters >= 14 && lexiconUnspaced(body) {
+		return Slug
+	}
+	return Words
+}
+
+func lexiconUnspaced(text []byte) bool {
+	r, _ := utf8.DecodeRune(text)
+	return lexicon.Unspaced(r)
+}
+
+func (s *Segment) allHome() bool {
+	for _, h := range s.Hits {
+		if h.Role != lexicon.Home && h.Role != lexicon.List {
+			return false
+		}
+	}
+	return len(s.Hits) > 0 && s.Hits[0].Role == lexicon.Home
+}
+
+// isKey tells opaque keys: hexadecimal, or letters and digits mixed so that no words remain.
+func (s *Segment) isKey(exact bool) bool {
+	if exact || s.Digits == 0 {
+		return false
+	}
+	body := s.Text[:len(s.Text)-s.extBytes]
+	if s.Digits >= 3 && s.Letters <= 3 && s.Covered == 0 {
+		return true // t20200218, a22034, c9
+	}
+	hex := 0
+	for hex < len(body) && ('0' <= body[hex] && body[hex] <= '9' || 'a' <= body[hex] && body[hex] <= 'f') {
+		hex++
+	}
+	if hex == len(body) && len(body) >= 12 {
+		return true
+	}
+	if s.Covered > 0 {
+		return false
+	}
+	vowels := 0
+	for _, c := range body {
+		switch c {
+		case 'a', 'e', 'i', 'o', 'u', 'y':
+			vowels++
+		}
+		if c >= utf8.RuneSelf {
+			return false
+		}
+	}
+	// Words have a vowel in every three letters and digits at their ends.
+	if s.Digits >= 2 && s.Digits*5 >= s.Letters && s.Letters < 24 && s.Words <= 6 && averageWord(s) < 4 {
+		return true
+	}
+	return s.Letters >= 6 && vowels*5 < s.Letters
+}
+
+func averageWord(s *Segment) int {
+	if s.Words == 0 {
+		return 0
+	}
+	return s.Letters / s.Words
+}
+
+// number reads up to 9 digits, -1 when there is something else.
+func number(text []byte) int {
+	if len(text) == 0 || len(text) > 9 {
+		return -1
+	}
+	n := 0
+	for _, c := range text {
+		if c < '0' || c > '9' {
+			return -1
+		}
+		n = n*10 + int(c-'0')
+	}
+	return n
+}
+
+// isDate tells 20230915, 15092023 and 202309.
+func isDate(digits []byte) bool {
+	plausible := func(y, m, d int) bool {
+		return y >= 1985 && y <= 2039 && m >= 1 && m <= 12 && d >= 1 && d <= 31
+	}
+	switch len(digits) {
+	case 8:
+		return plausible(number(digits[:4]), number(digits[4:6]), number(digits[6:])) ||
+			plausible(number(digits[4:]), number(digits[2:4]), number(digits[:2]))
+	case 6:
+		return plausible(number(digits[:4]), number(digits[4:]), 1)
+	}
+	return false
+}
+
+// hasDate tells that a date of eight digits stands in the segment.
+func (s *Segment) hasDate() bool { return s.Digits >= 8 && dateIn(s.Text[:len(s.Text)-s.extBytes]) }
+
+// dateIn finds a run of eight digits that is a date.
+func dateIn(text []byte) bool {
+	run := 0
+	for i := 0; i <= len(text); i++ {
+		if i < len(text) && '0' <= text[i] && text[i] <= '9' {
+			run++
+			continue
+		}
+		if run >= 8 && isDate(text[i-run:i-run+8]) {
+			return true
+		}
+		run = 0
+	}
+	return false
+}
+
+// languages are the two-letter codes taken for the language of a page when they stand alone at the
+// beginning of the path.
+var languages = wordSet("en ko kr ja jp zh cn tw hk tc sc de fr es pt it nl id ms vi vn th ar ru uk ua pl cs cz sk tr sv se da dk no nb nn fi el gr hu ro bg hr sr sl et lv lt he fa hi bn ur ca eu gl cy ga mt is sq mk ka hy az kk uz gb us br mx eng chi kor jpn chn chs cht ger fra spa ita rus gp int")
+
+func isLang(raw string) bool {
+	if len(raw) > 7 || len(raw) < 2 {
+		return false
+	}
+	var low [7]byte
+	for i := range len(raw) {
+		c := raw[i]
+		if 'A' <= c && c <= 'Z' {
+			c += 'a' - 'A'
+		}
+		low[i] = c
+	}
+	code := low[:len(raw)]
+	if len(raw) >= 5 && (code[2] == '-' || code[2] == '_') {
+		return languages[string(code[:2])]
+	}
+	if len(raw) > 3 {
+		return string(code) == "english" || string(code) == "korean" || string(code) == "zhhans" || string(code) == "zhhant"
+	}
+	return languages[string(code)]
+}
