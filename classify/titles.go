@@ -40,18 +40,24 @@ func (t *Titles) Best(outline []byte, title string, url func() string) (class Cl
 	t.key = c.reading.AppendTitleKey(append(t.key[:0], outline...))
 	f := t.frames[string(t.key)]
 	if f == nil {
-		c.reading.Read(url(), c.sector)
-		f = &frame{}
-		f.host = c.reading.ExtractFrame(&c.features)
-		f.sums = c.model.Score(&c.features)
-		if len(t.frames) == maxFrames {
-			clear(t.frames)
-		}
+		f = t.score(url())
 		t.frames[string(t.key)] = f
+		c.reading.ReadTitle(title)
 	}
 	sums := f.sums
 	c.reading.ExtractTitle(&c.features, f.host)
 	c.model.Add(&sums, &c.features)
 	class, confidence = c.best(&sums)
 	return class, confidence, true
+}
+
+// score scores the frame of a URL.
+func (t *Titles) score(url string) *frame {
+	if len(t.frames) == maxFrames {
+		clear(t.frames)
+	}
+	c := t.classifier
+	c.reading.Read(url, c.sector)
+	host := c.reading.ExtractFrame(&c.features)
+	return &frame{sums: c.model.Score(&c.features), host: host}
 }

@@ -53,7 +53,8 @@ func (s *shapes) titled(p *page) (class classify.Class, confidence float64, ok b
 	title := p.segments[p.depth-1]
 	s.buf = appendShape(s.buf[:0], p, p.depth-1)
 	return s.titles.Best(s.buf, title, func() string {
-		return string(appendShapeEnd(append(append(s.buf, '/'), title...), p))
+		s.buf = append(appendFrame(s.buf[:0], p, p.depth-1), '/')
+		return string(appendShapeEnd(append(s.buf, title...), p))
 	})
 }
 
@@ -65,12 +66,17 @@ var specimens = [...]string{
 // appendShape appends the URL with a specimen for each number, date and key; of its path, so many
 // segments.
 func appendShape(dst []byte, p *page, segments int) []byte {
+	return appendShapeEnd(appendFrame(dst, p, segments), p)
+}
+
+// appendFrame appends host and segments as appendShape does.
+func appendFrame(dst []byte, p *page, segments int) []byte {
 	dst = append(dst, p.url[:p.hostAt]...)
 	dst = append(dst, p.host...)
 	for i, s := range p.segments[:segments] {
 		dst = append(appendSpecimen(append(dst, '/'), p.body(i), p.kinds[i]), s[p.bodies[i]:]...)
 	}
-	return appendShapeEnd(dst, p)
+	return dst
 }
 
 // appendShapeEnd appends what follows the segments.

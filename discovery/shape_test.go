@@ -41,3 +41,24 @@ func TestShapes(t *testing.T) {
 		t.Errorf("%d of %d differ", different, n)
 	}
 }
+
+// TestTitleBeforeQuery: a URL that ends in a title is the same the first time, when its frame is scored,
+// and later; what follows the title in the URL stays behind it.
+func TestTitleBeforeQuery(t *testing.T) {
+	c := classify.NewClassifier(classify.Context{})
+	for _, url := range []string{
+		"https://www.example.gov/news/minister-opens-new-bridge-over-river?id=7",
+		"https://www.example.gov/statistics/minister-opens-new-bridge-over-river?view=print&lang=en",
+		"https://www.example.gov/faq/minister-opens-new-bridge-over-river/",
+		"https://www.example.gov/press-releases-of-the-ministry-of-health?page=a",
+	} {
+		p := parsePage(url)
+		s := newShapes(c)
+		wantClass, want := c.Best(url)
+		for _, when := range []string{"first", "then"} {
+			if class, confidence := s.classify(&p); class != wantClass || confidence != want {
+				t.Errorf("%s, %s: %s %.2f, want %s %.2f", url, when, class.Type(), confidence, wantClass.Type(), want)
+			}
+		}
+	}
+}
