@@ -104,16 +104,7 @@ type Classifier struct {
 
 // NewClassifier makes a classifier for URLs of a domain of which c is known.
 func NewClassifier(c Context) *Classifier {
-	cl := &Classifier{model: linear.Embedded()}
-	switch c.Authority {
-	case "gov", "government", "mil":
-		cl.sector = hosts.Government
-	case "edu", "education", "academic":
-		cl.sector = hosts.Education
-	case "org", "organisation", "organization", "ngo":
-		cl.sector = hosts.Organisation
-	}
-	return cl
+	return &Classifier{model: linear.Embedded(), sector: hosts.SectorNamed(c.Authority)}
 }
 
 // Type returns the most likely type of a URL, as Classify does, without the evidence.
