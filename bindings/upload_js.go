@@ -14,9 +14,13 @@ import (
 var _ handlers.Bucket = Bucket{}
 
 // Store implements handlers.Bucket: the body of an upload goes from the request to R2 as a stream,
-// without passing through Go.
+// without passing through Go. It fails with handlers.ErrTooManyUploads.
 func (b Bucket) Store(ctx context.Context, key string, r *http.Request) (*r2.Object, error) {
-	return b.PutStream(ctx, key, worker.RawBody(r), &r2.PutOptions{
+	stream, err := worker.RawBody(r)
+	if err != nil {
+		return nil, handlers.ErrTooManyUploads
+	}
+	return b.PutStream(ctx, key, stream, &r2.PutOptions{
 		If:          r2.Condition{Absent: true},
 		ContentType: "application/json",
 	})

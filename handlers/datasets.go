@@ -84,6 +84,9 @@ type uploaded struct {
 	Queued bool   `json:"queued"` // by this request
 }
 
+// ErrTooManyUploads is the error of Bucket.Store while it takes no more bodies at once.
+var ErrTooManyUploads = errors.New("too many uploads are under way")
+
 // upload stores a raw file, once. The body streams into the bucket.
 func (a *API) upload(w http.ResponseWriter, r *http.Request) error {
 	file, queue, err := checkUpload(r)
@@ -102,6 +105,10 @@ func (a *API) upload(w http.ResponseWriter, r *http.Request) error {
 		if o, err = a.Bucket.Head(r.Context(), key); err == nil {
 			return a.uploadAgain(w, r, file, o, queue)
 		}
+	}
+	if errors.Is(err, ErrTooManyUploads) {
+		w.Header().Set("Retry-After", "5")
+		return &failure{http.StatusServiceUnavailable, "busy", "too many files are being uploaded; try again in a few seconds"}
 	}
 	if err != nil {
 		return contract.Wrap(contract.Storage, "handlers.upload", err)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/handlers"
 	"github.com/newsfork/seed-engine/orchestrator"
 	"github.com/newsfork/seed-engine/r2"
 )
@@ -46,6 +47,16 @@ func TestUpload(t *testing.T) {
 	if r := f.do(t, "PUT", "/api/v1/datasets/sgp/news/2026-01-28/raw_0001", "[]"); r.Error.Field != "country" {
 		t.Errorf("a wrong country: %+v", r.Error)
 	}
+	f.bucket.Fail = func(op, _ string) error {
+		if op == "put" {
+			return handlers.ErrTooManyUploads
+		}
+		return nil
+	}
+	if r := f.do(t, "PUT", path+"raw_0004", "[]"); r.status != 503 || r.Error.Code != "busy" || r.header.Get("Retry-After") == "" {
+		t.Errorf("too many uploads: %d %+v %v", r.status, r.Error, r.header)
+	}
+	f.bucket.Fail = nil
 	f.seeds.err = errors.New("down")
 	if r := f.do(t, "PUT", path+"raw_0004?orchestrate=true", "[]"); r.status != 503 || !strings.Contains(string(r.Data), `"queued":false`) {
 		t.Errorf("stored, not queued: %d %s", r.status, r.Data)

@@ -13,6 +13,7 @@ const minute = 60_000;
 /** The limits of the pool, in milliseconds and bytes. */
 export const rules = {
   maxLive: 10, // instances that exist at once: an isolate has 128 MB for all of them
+  maxUploads: 5, // of these: uploads last as long as their clients take, and must not keep all others waiting
   maxInstanceBytes: 32 * MiB, // linear memory never shrinks, so a large instance is not kept
   maxIdleBytes: 48 * MiB, // linear memory of all idle instances together
   httpWait: 10_000, // how long an event waits for an instance before it is refused
@@ -204,9 +205,13 @@ class Instance {
     return this.#handle;
   }
 
-  // The body of the request, whose bytes move the deadline of the event.
+  // The body of the request, whose bytes move the deadline of the event; undefined when there are too many uploads.
   #upload(length) {
     const { lease, host } = this;
+    let uploads = 0;
+    for (const { uploading } of leases) if (uploading) uploads++;
+    if (uploads >= rules.maxUploads) return undefined;
+    lease.uploading = true;
     return host.request.body && observed(host.request.body, length, () => lease.progress());
   }
 
@@ -275,6 +280,7 @@ function awake() {
 
 /** The right of one event to one instance until a deadline. */
 class Lease {
+  uploading = false; // whether its request is an upload
   #outcome; // { value } or { error }
   #settled; // called when there is one
   #timer;

@@ -5,6 +5,7 @@ package worker
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -24,15 +25,23 @@ type requestKey struct{}
 
 // RawBody returns a ReadableStream of a request's body, or null, so that it can be handed on without
 // passing through Go. It has the length that the request declares. From then on r.Body must not be
-// read. As long as bytes arrive the deadline of the request moves.
-func RawBody(r *http.Request) js.Value {
+// read. As long as bytes arrive the deadline of the request moves; so that the requests of slow clients do
+// not take all instances, there is ErrTooManyUploads when half of them are at it.
+func RawBody(r *http.Request) (js.Value, error) {
 	body, ok := r.Context().Value(requestKey{}).(*requestBody)
 	if !ok {
-		return js.Null()
+		return js.Null(), nil
+	}
+	stream := host.Call("upload", r.ContentLength)
+	if stream.IsUndefined() {
+		return stream, ErrTooManyUploads
 	}
 	body.taken = true
-	return host.Call("upload", r.ContentLength)
+	return stream, nil
 }
+
+// ErrTooManyUploads is the error of a request whose body may not be handed on now.
+var ErrTooManyUploads = errors.New("too many uploads are under way")
 
 // requestBody opens the stream of the current request when it is first read.
 type requestBody struct {

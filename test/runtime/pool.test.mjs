@@ -263,6 +263,21 @@ test("an upload that stalls is given up, and nothing of it is stored", async () 
   assert.equal(await (await fixture.bucket()).head("upload"), null);
 });
 
+test("slow uploads leave room for others", async () => {
+  await fixture.rules({ maxLive: 3, maxUploads: 2, httpWait: 300 });
+  const { dropped } = await change(async () => {
+    const slow = Array.from({ length: 2 }, () => fixture.upload({ path: "/upload", size: 100_000, pieces: 5, ms: 200 }));
+    await pause(300);
+    const began = Date.now();
+    assert.equal((await fixture.upload({ path: "/upload", size: 100_000, pieces: 1, ms: 0 })).status, 503);
+    assert.equal(await fixture.text("/health"), "ok");
+    assert.ok(Date.now() - began < 600, "others waited for the uploads");
+    for (const { status } of await Promise.all(slow)) assert.equal(status, 200);
+    assert.equal((await fixture.upload({ path: "/upload", size: 100_000, pieces: 1, ms: 0 })).status, 200);
+  });
+  assert.deepEqual(dropped, {});
+});
+
 test("after its deadline an event does nothing more", async () => {
   await fixture.rules({ httpDeadline: 300 });
   for (const how of ["promise", "timer", "callback"]) {
