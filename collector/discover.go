@@ -198,7 +198,7 @@ func (b *Batch) storedRulings(ctx context.Context, dir r2.DomainDir, d *contract
 		}
 	}
 	if d.Robots.StatusCode != 0 && (body != nil || !d.Robots.Exists) {
-		result := robots.Evaluate(robots.Fetched{Status: d.Robots.StatusCode, Failed: d.Robots.ErrorType != nil, Body: body})
+		result := robots.Evaluate(robots.Fetched{Status: d.Robots.StatusCode, Failed: d.Robots.ErrorType != nil, Body: asFetched(body)})
 		group := result.File.Agent(b.Settings.UserAgent)
 		known.standIn(d.Domain, group)
 		if h := d.Technical.ServerInfo.EffectiveHost; h != nil {

@@ -70,7 +70,8 @@ func (r *rulings) verdict(link string) (allowed, known bool) {
 }
 
 // store writes the groups that a document and its robots.txt do not give: all but main, as texts of
-// robots.txt by authority.
+// robots.txt by authority. They have no blanks, so that one is not larger than the file that it is from, of
+// which load would not read all.
 func (r *rulings) store(main *robots.Group) map[string]string {
 	stored := map[string]string{}
 	for authority, group := range r.groups {
@@ -78,9 +79,13 @@ func (r *rulings) store(main *robots.Group) map[string]string {
 			continue
 		}
 		var text strings.Builder
-		text.WriteString("User-agent: *\n")
+		text.WriteString("User-agent:*\n")
 		for _, rule := range group.Rules() {
-			text.WriteString(rule.String() + "\n")
+			verb := "Disallow:"
+			if rule.Allow {
+				verb = "Allow:"
+			}
+			text.WriteString(verb + rule.Pattern + "\n")
 		}
 		stored[authority] = text.String()
 	}
@@ -125,6 +130,15 @@ func (g *gathering) robotsTarget(link string) fetch.Target {
 		URL: link, Accept: "text/plain, */*;q=0.5", Timeout: g.Settings.RobotsTimeout,
 		MaxBytes: robots.MaxBytes + 1, Whole: true, Robots: true,
 	}
+}
+
+// asFetched is what is stored of a robots.txt, as robots.Parse is to read it: one of robots.MaxBytes may have
+// been longer, and the line that was cut there is no rule.
+func asFetched(stored []byte) []byte {
+	if len(stored) == robots.MaxBytes {
+		return append(stored, ' ')
+	}
+	return stored
 }
 
 // evaluate says what came of asking for a robots.txt.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/fetch/fetchtest"
+	"github.com/newsfork/seed-engine/robots"
 	"github.com/newsfork/seed-engine/settings"
 )
 
@@ -162,6 +163,67 @@ func TestOtherHostsWithinTheBudget(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestTheLastRequestsAreForTheHomePage: no other host is asked for its robots.txt with what is kept for the
+// home page and feeds.
+func TestTheLastRequestsAreForTheHomePage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		pages := healthy()
+		pages["https://example.com/robots.txt"] = fetchtest.Page{Body: "Sitemap: https://example.com/sitemap.xml\nSitemap: https://cdn.example.net/map.xml\n"}
+		pages["https://cdn.example.net/robots.txt"] = fetchtest.Redirect(301, "/1")
+		for i := range 5 {
+			pages[fmt.Sprintf("https://cdn.example.net/%d", i)] = fetchtest.Redirect(301, fmt.Sprintf("/%d", i+1))
+		}
+		w := newWorld(pages, func(s *settings.Settings) { s.FetchRetries, s.MaxRequestsPerDomain = 0, 7 })
+		if err := w.collect(t, message(1, "https://example.com/a"), false); err != nil {
+			t.Fatal(err)
+		}
+		if asked := w.web.URLs(); !slices.Contains(asked, "https://example.com/") || slices.Contains(asked, "https://cdn.example.net/robots.txt") {
+			t.Errorf("asked for %q", asked)
+		}
+		if d := w.document(t); !d.Partial || d.Technical.ServerInfo.Server == nil {
+			t.Errorf("partial %v, server %+v", d.Partial, d.Technical.ServerInfo)
+		}
+	})
+}
+
+// TestAMergeObeysTheSameRules: what is stored of a robots.txt as large as is read says in a merge what it said
+// when it was collected: nothing of the line that the limit cut, and all else.
+func TestAMergeObeysTheSameRules(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const cut = "Disallow: /news"
+		head, tail := "User-agent: *\nDisallow: /private\n", "\n"+cut
+		pages := healthy()
+		pages["https://example.com/robots.txt"] = fetchtest.Page{Body: head + strings.Repeat("#", robots.MaxBytes-len(head)-len(tail)) + tail + "paper/archive\n"}
+		var other strings.Builder
+		other.WriteString("User-agent:*\n")
+		for i := 0; other.Len() < robots.MaxBytes-40; i++ {
+			fmt.Fprintf(&other, "Disallow:/%d\n", i)
+		}
+		other.WriteString("Disallow:/private\n")
+		pages["https://www.example.com/robots.txt"] = fetchtest.Page{Body: other.String()}
+		pages["https://example.com/"] = fetchtest.Redirect(302, "https://www.example.com/")
+		pages["https://www.example.com/"] = fetchtest.Page{Header: map[string]string{"Content-Type": "text/html"}}
+		w := newWorld(pages, nil)
+		for n := range 2 {
+			if err := w.collect(t, message(n+1,
+				fmt.Sprintf("https://example.com/news/%d", n), fmt.Sprintf("https://example.com/private/%d", n),
+				fmt.Sprintf("https://www.example.com/news/%d", n), fmt.Sprintf("https://www.example.com/private/%d", n)), false); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Minute)
+		}
+		urls := w.document(t).URLs
+		if len(urls) != 8 {
+			t.Fatalf("%d URLs", len(urls))
+		}
+		for _, u := range urls {
+			if want := strings.Contains(u.URL, "/news/"); u.Allowed == nil || *u.Allowed != want {
+				t.Errorf("%s: allowed %v, want %v", u.URL, asJSON(u.Allowed), want)
+			}
+		}
+	})
 }
 
 // TestPoliteToOtherHosts: the Crawl-delay of another host holds there.

@@ -198,3 +198,25 @@ func TestListsAreCapped(t *testing.T) {
 		}
 	})
 }
+
+// TestFeedsNamedAsSitemapsAreCapped: sites submit feeds as sitemaps, any number of them.
+func TestFeedsNamedAsSitemapsAreCapped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const feeds = contract.MaxFeeds + 5
+		pages := healthy()
+		var robots strings.Builder
+		for i := range feeds {
+			link := fmt.Sprintf("https://example.com/%d.rss", i)
+			robots.WriteString("Sitemap: " + link + "\n")
+			pages[link] = fetchtest.Page{Body: "<rss><channel><title>x</title><item><link>https://example.com/a</link></item></channel></rss>"}
+		}
+		pages["https://example.com/robots.txt"] = fetchtest.Page{Body: robots.String()}
+		w := newWorld(pages, patient)
+		if err := w.collect(t, message(1, "https://example.com/a"), false); err != nil {
+			t.Fatal(err)
+		}
+		if d := w.document(t); len(d.Technical.Feeds) != contract.MaxFeeds || d.Technical.FeedsOmitted != feeds-contract.MaxFeeds {
+			t.Errorf("%d feeds listed, %d left out, of %d", len(d.Technical.Feeds), d.Technical.FeedsOmitted, feeds)
+		}
+	})
+}
