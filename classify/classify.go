@@ -1,5 +1,5 @@
-// Package classify finds out from a URL alone which of 23 content types it leads to, how certain that is,
-// and what in the URL speaks for it. docs/classification.md describes the types, the method and its quality.
+// Package classify infers from a URL alone which of 23 content types its page has, how certain that is, and on
+// what evidence. docs/classification.md describes the types, the method and its quality.
 package classify
 
 import (
@@ -16,7 +16,7 @@ import (
 // Type is one of the 23 content types, as the contract writes it.
 type Type string
 
-// The content types. docs/classification.md says where one ends and the next begins.
+// The content types. docs/classification.md draws the lines between them.
 const (
 	News         Type = "news"
 	PressRelease Type = "press_release"
@@ -65,36 +65,35 @@ func ClassOf(t Type) (c Class, ok bool) {
 	return Class(max(i, 0)), i >= 0
 }
 
-// Context is what is known of a domain besides the URL.
+// Context describes the domain that a URL belongs to.
 type Context struct {
-	// Authority is the kind of source that discovery named, such as "gov", "edu" or "org"; "" when
-	// unknown. It fills in where the suffix of the host says nothing.
+	// Authority is the kind of source that the raw file names, such as "gov", "edu" or "org"; "" for none. It is
+	// used where the suffix of the host names no sector.
 	Authority string
 }
 
-// Classification tells what a URL leads to.
+// Classification is the content type of a URL, with the alternatives and the evidence.
 type Classification struct {
 	PrimaryType    Type     `json:"primary_type"`
-	SecondaryTypes []Type   `json:"secondary_types"` // likely too, most likely first; never nil
+	SecondaryTypes []Type   `json:"secondary_types"` // alternatives, most probable first; never nil
 	Confidence     float64  `json:"confidence"`      // probability that the primary type is right, 0 to 1, two decimals
 	Evidence       Evidence `json:"evidence"`
 }
 
-// Evidence is what in the URL speaks for its type. No list is nil.
+// Evidence lists the parts of a URL that its classification is based on. No list is nil.
 type Evidence struct {
-	URLPatterns     []string `json:"url_patterns"`     // segments of the path that mean something: "/newsroom", "/{year}"
+	URLPatterns     []string `json:"url_patterns"`     // segments of the path that have a meaning: "/newsroom", "/{year}"
 	KeywordMatches  []string `json:"keyword_matches"`  // words of the lexicon, in the form in which they are compared
 	StructuralHints []string `json:"structural_hints"` // "depth_3", "year_pattern", "pdf_file"
 	DomainContext   []string `json:"domain_context"`   // "government", "news_media"
 }
 
-// Classify tells what a URL leads to, and why. It is for a few URLs: for many, use a Classifier.
+// Classify classifies one URL. For many, use a Classifier.
 func Classify(url string, c Context) Classification {
 	return NewClassifier(c).Classify(url)
 }
 
-// Classifier classifies the URLs of a domain one after the other. It reuses its memory, so it must
-// not be used by two goroutines at once.
+// Classifier classifies the URLs of a domain. It reuses its buffers, so it is not safe for concurrent use.
 type Classifier struct {
 	model    *linear.Model
 	sector   hosts.Sector
@@ -102,7 +101,7 @@ type Classifier struct {
 	features urltext.Features
 }
 
-// NewClassifier makes a classifier for URLs of a domain of which c is known.
+// NewClassifier returns a classifier for the URLs of the domain that c describes.
 func NewClassifier(c Context) *Classifier {
 	return &Classifier{model: linear.Embedded(), sector: hosts.SectorNamed(c.Authority)}
 }
@@ -138,22 +137,22 @@ func (c *Classifier) sums(url string) linear.Sums {
 	return c.model.Score(&c.features)
 }
 
-// secondaryLeast is the probability from which on another type is named as a secondary type.
-const secondaryLeast = 0.15
+// minSecondary is the probability that a type needs to be listed as a secondary type.
+const minSecondary = 0.15
 
-// Classify tells what a URL leads to, and why.
+// Classify classifies a URL and lists the evidence.
 func (c *Classifier) Classify(url string) Classification {
 	sums := c.sums(url)
 	best, confidence := c.best(&sums)
 	p := c.model.Probabilities(&sums)
-	answer := Classification{
+	result := Classification{
 		PrimaryType:    types[best],
 		SecondaryTypes: []Type{},
 		Confidence:     confidence,
 		Evidence:       evidence(&c.reading),
 	}
 	p[best] = 0
-	p[lexicon.Unknown] = 0 // "unknown as well" tells nothing
+	p[lexicon.Unknown] = 0 // "unknown as well" is no information
 	for range 2 {
 		next := 0
 		for t := range p {
@@ -161,11 +160,11 @@ func (c *Classifier) Classify(url string) Classification {
 				next = t
 			}
 		}
-		if p[next] < secondaryLeast {
+		if p[next] < minSecondary {
 			break
 		}
-		answer.SecondaryTypes = append(answer.SecondaryTypes, types[next])
+		result.SecondaryTypes = append(result.SecondaryTypes, types[next])
 		p[next] = 0
 	}
-	return answer
+	return result
 }

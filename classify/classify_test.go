@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// TestClassifyClearCut holds URLs that no reader would doubt, in many languages and spellings.
+// TestClassifyClearCut: URLs without any doubt, in many languages and spellings.
 func TestClassifyClearCut(t *testing.T) {
 	for url, want := range map[string]Type{
 		"https://www.example.gov/newsroom/press-releases/2026":                                       PressRelease,
@@ -73,7 +73,7 @@ func TestClassifyEvidence(t *testing.T) {
 	}
 }
 
-// TestClassifyContext: what discovery knows of the source fills in where the host says nothing.
+// TestClassifyContext: the authority of the source is used where the host has no sector.
 func TestClassifyContext(t *testing.T) {
 	const url = "https://portal.example.com/a1"
 	if got := Classify(url, Context{Authority: "gov"}).Evidence.DomainContext; len(got) != 1 || got[0] != "government" {
@@ -87,7 +87,7 @@ func TestClassifyContext(t *testing.T) {
 	}
 }
 
-// TestClassifierRepeats: an answer depends on the URL, not on what was asked before.
+// TestClassifierRepeats: a result depends on the URL only, not on the URLs before.
 func TestClassifierRepeats(t *testing.T) {
 	c := NewClassifier(Context{})
 	for range 2 {

@@ -9,17 +9,17 @@ import (
 	"github.com/newsfork/seed-engine/classify/internal/urltext"
 )
 
-// patternOf is how a segment of a kind that says nothing by its letters is written in patterns.
-var patternOf = map[urltext.Kind]string{
+// placeholders stand in patterns for segments whose kind matters, not their text.
+var placeholders = map[urltext.Kind]string{
 	urltext.Slug: "/{slug}", urltext.Number: "/{id}", urltext.ID: "/{id}", urltext.Year: "/{year}",
 	urltext.MonthNo: "/{month}", urltext.Day: "/{day}", urltext.Date: "/{date}",
 	urltext.Lang: "/{lang}", urltext.Page: "/{page}",
 }
 
-// maxEvidence is how much evidence of one kind is named. Only URLs that are made for it have more.
+// maxEvidence bounds each list of evidence. Only URLs crafted for it have more.
 const maxEvidence = 20
 
-// evidence tells what a URL was judged by.
+// evidence lists what the classification of a URL is based on.
 func evidence(r *urltext.Reading) Evidence {
 	first := func(found []string) []string { return found[:min(len(found), maxEvidence)] }
 	return Evidence{
@@ -34,7 +34,7 @@ func patterns(r *urltext.Reading) []string {
 	found := []string{}
 	for i := range r.Path {
 		s := &r.Path[i]
-		switch pattern := patternOf[s.Kind]; {
+		switch pattern := placeholders[s.Kind]; {
 		case pattern != "":
 			found = append(found, pattern)
 		case len(s.Hits) > 0:
@@ -105,7 +105,7 @@ func hints(r *urltext.Reading) []string {
 	return found
 }
 
-// contextNames are the words of the contract for what a host is known for.
+// contextNames are the contract's terms for the roles of hosts.
 var contextNames = map[lexicon.Role]string{
 	lexicon.Media: "news_media", lexicon.GovHost: "public_body", lexicon.Video: "media_platform",
 	lexicon.Scholar: "scholarly", lexicon.Law: "legal_database", lexicon.Stat: "statistics_portal",

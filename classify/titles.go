@@ -9,29 +9,29 @@ import (
 // change when the store is emptied.
 const maxFrames = 4096
 
-// Titles classifies URLs that end in a title. A site has many titles and few frames, which is everything
-// else in a URL: a frame is scored once, a title each time. It uses the memory of its classifier, so the
-// two must not be used by two goroutines at once.
+// Titles classifies URLs that end in a title. A site has many titles but few frames, a frame being everything
+// else in a URL: a frame is scored once, a title each time. Titles shares the buffers of its classifier; the
+// two are not safe for concurrent use.
 type Titles struct {
 	classifier *Classifier
 	frames     map[string]*frame
 	key        []byte
 }
 
-// frame is what the frame of URLs adds to their scores.
+// frame is the share of a frame in the scores of its URLs.
 type frame struct {
 	sums linear.Sums
 	host urltext.HostKind
 }
 
-// NewTitles makes Titles for the URLs of c's domain.
+// NewTitles returns Titles for the URLs of c's domain.
 func NewTitles(c *Classifier) *Titles {
 	return &Titles{classifier: c, frames: map[string]*frame{}}
 }
 
-// Best returns the class and confidence of a URL whose path ends in the segment title. URLs with equal
-// outlines must differ in nothing else that matters; url is called for the URL, or one like it, when its
-// frame was not scored yet. ok is false when the segment is no title: such a URL has to be read whole.
+// Best returns the class and confidence of a URL whose path ends in the segment title. Outline identifies the
+// frame; url is called for a URL that has this frame and title if the frame was not scored before. ok is false
+// when the segment is not a title: such a URL has to be classified as a whole.
 func (t *Titles) Best(outline []byte, title string, url func() string) (class Class, confidence float64, ok bool) {
 	c := t.classifier
 	if !c.reading.ReadTitle(title) {

@@ -1,5 +1,5 @@
-// Package hosts reads host names: which sector a host belongs to, and which of its labels are its registered
-// name. It is the one authority on both, for the classifier and for the scores of discovery.
+// Package hosts parses host names: it finds the sector of a host, and which of its labels is the registered
+// name. It is the only authority on both, for the classifier and for the scores of discovery.
 package hosts
 
 import "strings"

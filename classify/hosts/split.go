@@ -2,16 +2,16 @@ package hosts
 
 import "strings"
 
-// Parts are the labels of a host, told apart.
+// Parts are the labels of a host in groups.
 type Parts struct {
 	Sub    string // "www.news" of www.news.example.go.kr
 	Name   string // "example"
 	Sector Sector
 }
 
-// Split tells the registered name of a host in lower case from its suffix and subdomains, by the customs of
-// the top levels. It is not the public suffix list: private suffixes do not matter here, and it costs no
-// table. A host that is a suffix, such as gov.uk, has no name: it is read like www.gov.uk.
+// Split separates the registered name of a host in lower case from its suffix and subdomains by the customs of
+// the top levels. It does without the public suffix list and its size: private suffixes do not matter here. A
+// host that is a suffix itself, such as gov.uk, has no name.
 func Split(host string) Parts {
 	h := Parts{Sector: SectorOf(host)}
 	if host == "" || host[0] == '[' || isIPv4(host) {
@@ -23,14 +23,14 @@ func Split(host string) Parts {
 		h.Name = host
 		return h
 	}
-	rest := host[:top]
-	if second := strings.LastIndexByte(rest, '.'); len(host)-top == 3 && suffixLabels[rest[second+1:]] {
-		rest = rest[:max(second, 0)]
+	name := host[:top]
+	if second := strings.LastIndexByte(name, '.'); len(host)-top == 3 && suffixLabels[name[second+1:]] {
+		name = name[:max(second, 0)]
 	}
-	if i := strings.LastIndexByte(rest, '.'); i >= 0 {
-		h.Sub, h.Name = rest[:i], rest[i+1:]
+	if i := strings.LastIndexByte(name, '.'); i >= 0 {
+		h.Sub, h.Name = name[:i], name[i+1:]
 	} else {
-		h.Name = rest
+		h.Name = name
 	}
 	return h
 }

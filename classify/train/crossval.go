@@ -9,7 +9,7 @@ import (
 	"github.com/newsfork/seed-engine/classify/internal/linear"
 )
 
-// prediction is what a model that has not seen an example's domain says of it.
+// prediction is the scores of an example by a model that was trained without its domain.
 type prediction struct {
 	*example
 	scores [linear.Classes]float64
@@ -35,16 +35,15 @@ func (p *prediction) confidence(temperature float64) float64 {
 	return s[p.best()]
 }
 
-// crossValidate predicts every labelled example by a model trained without its fold, with weights as
-// coarse as those that are embedded. The folds are
-// independent of each other and are computed side by side.
+// crossValidate predicts every labelled example by a model trained without its fold, with weights quantised
+// like those that are embedded. Folds are independent of each other and run concurrently.
 func crossValidate(examples []*example, set settings) []*prediction {
 	var parts [folds][]*prediction
 	var wait sync.WaitGroup
 	for fold := range folds {
 		wait.Go(func() {
-			rest := slices.DeleteFunc(slices.Clone(examples), func(e *example) bool { return e.fold == fold || set.leftOut(e) })
-			m, err := linear.Parse(string(linear.Quantise(fit(rest, set), 1)))
+			training := slices.DeleteFunc(slices.Clone(examples), func(e *example) bool { return e.fold == fold || set.leftOut(e) })
+			m, err := linear.Parse(string(linear.Quantise(fit(training, set), 1)))
 			if err != nil {
 				panic(err) // just written
 			}
@@ -60,8 +59,8 @@ func crossValidate(examples []*example, set settings) []*prediction {
 	return slices.Concat(parts[:]...)
 }
 
-// learningCurve is how good the model is with none, a quarter, half, three quarters and all of the
-// labelled examples to learn from, next to all written ones. Predictions are those with all.
+// learningCurve measures the model with none, a quarter, half, three quarters and all of the labelled examples
+// in training, beside all written ones. Predictions are those with all.
 func learningCurve(examples []*example, predictions []*prediction, set settings) []figures {
 	const steps = 4
 	var curve []figures
@@ -72,20 +71,20 @@ func learningCurve(examples []*example, predictions []*prediction, set settings)
 	return append(curve, measure(predictions, (*prediction).best))
 }
 
-// figures sum up predictions.
+// figures are the quality of predictions.
 type figures struct {
 	n                   int
 	accuracy, secondary float64 // share that is right; that is right or a labelled secondary type
 	macroF1             float64 // mean F1 of the types that occur
 }
 
-// measure sums up what guess says of the examples.
+// measure compares the guesses for examples with their labels.
 func measure(all []*prediction, guess func(*prediction) lexicon.Role) figures {
-	var truth, guessed, both [linear.Classes]float64
+	var labels, guessed, both [linear.Classes]float64
 	f := figures{n: len(all)}
 	for _, p := range all {
 		g := guess(p)
-		truth[p.label]++
+		labels[p.label]++
 		guessed[g]++
 		if g == p.label {
 			both[g]++
@@ -101,10 +100,10 @@ func measure(all []*prediction, guess func(*prediction) lexicon.Role) figures {
 		}
 	}
 	types := 0.0
-	for c := range truth {
-		if truth[c] > 0 {
+	for c := range labels {
+		if labels[c] > 0 {
 			types++
-			f.macroF1 += 2 * both[c] / (truth[c] + guessed[c])
+			f.macroF1 += 2 * both[c] / (labels[c] + guessed[c])
 		}
 	}
 	f.accuracy /= float64(max(f.n, 1))
@@ -113,10 +112,10 @@ func measure(all []*prediction, guess func(*prediction) lexicon.Role) figures {
 	return f
 }
 
-// temperature finds the divisor of the scores with which the probabilities fit best (least cross
-// entropy) on predictions of models that had not seen the domains.
+// temperature returns the divisor of the scores that calibrates the probabilities best (minimal cross entropy)
+// on predictions of models that were trained without the domains.
 func temperature(all []*prediction) float64 {
-	best, least := 1.0, math.Inf(1)
+	best, minLoss := 1.0, math.Inf(1)
 	for i := 50; i <= 300; i++ {
 		t := float64(i) / 100
 		loss := 0.0
@@ -128,8 +127,8 @@ func temperature(all []*prediction) float64 {
 			linear.Softmax(&s)
 			loss -= math.Log(max(s[p.label], 1e-9))
 		}
-		if loss < least {
-			best, least = t, loss
+		if loss < minLoss {
+			best, minLoss = t, loss
 		}
 	}
 	return best

@@ -18,19 +18,19 @@ import (
 	"github.com/newsfork/seed-engine/classify/internal/urltext"
 )
 
-// example is a URL with the type that a person gave it.
+// example is a URL with its label.
 type example struct {
 	url       string
 	lang      string
 	label     lexicon.Role
-	secondary []lexicon.Role // other types that would be right too
+	secondary []lexicon.Role // other types that would be right as well
 	origin    origin
 	number    int // of its line
-	fold      int // everyFold for URLs of patterns, whose hosts are made up
+	fold      int // everyFold for URLs made from patterns, whose hosts are invented
 	features  urltext.Features
 }
 
-// origin is where an example comes from. Only labelled ones are counted, the others are for training.
+// origin is where an example comes from. Only labelled ones are measured, the others are for training only.
 type origin uint8
 
 const (
@@ -39,13 +39,13 @@ const (
 	fromPattern               // train/patterns
 )
 
-// everyFold is the fold of examples that no fold holds out.
+// everyFold is the fold of examples that every fold trains on.
 const everyFold = -1
 
-// folds is into how many parts cross-validation divides the examples.
+// folds is the number of parts of the cross-validation.
 const folds = 5
 
-// foldOf is the fold of a URL: all URLs of a registrable domain, written ones too, share one.
+// foldOf returns the fold of a URL: all URLs of a registrable domain share one, including written ones.
 func foldOf(u string) int {
 	host := u
 	if p, err := url.Parse(u); err == nil {
@@ -60,16 +60,16 @@ func foldOf(u string) int {
 	return int(h.Sum32() % folds)
 }
 
-// readExamples reads the labelled URLs of testdata/urls.jsonl and the written ones. It refuses
-// written URLs that are copies of labelled ones up to case, numbers and a final slash.
+// readExamples reads the labelled URLs of testdata/urls.jsonl and the written ones. It rejects
+// written URLs that equal another up to case, numbers and a final slash.
 func readExamples(dir fs.FS) ([]*example, error) {
 	all, err := readLabelled(dir)
 	if err != nil {
 		return nil, err
 	}
-	known := map[string]bool{}
+	outlines := map[string]bool{}
 	for _, e := range all {
-		known[outline(e.url)] = true
+		outlines[outline(e.url)] = true
 	}
 	files, err := fs.Glob(dir, "train/written/*.txt")
 	if err != nil {
@@ -82,10 +82,10 @@ func readExamples(dir fs.FS) ([]*example, error) {
 		}
 		for _, e := range more {
 			o := outline(e.url)
-			if known[o] {
+			if outlines[o] {
 				return nil, fmt.Errorf("%s: %s: a copy of a URL that is there already", name, e.url)
 			}
-			known[o] = true
+			outlines[o] = true
 		}
 		all = append(all, more...)
 	}
@@ -182,11 +182,11 @@ func types(label string, secondary []string) (lexicon.Role, []lexicon.Role, erro
 	return first, others, nil
 }
 
-// outline is what near-copies share: a URL in lower case, without scheme and www, numbers alike.
+// outline is what near-duplicates share: the URL in lower case, without scheme and www, all numbers alike.
 func outline(u string) string {
 	u = strings.TrimSuffix(strings.ToLower(u), "/")
-	if _, rest, ok := strings.Cut(u, "://"); ok {
-		u = rest
+	if _, after, ok := strings.Cut(u, "://"); ok {
+		u = after
 	}
 	u = strings.TrimPrefix(u, "www.")
 	outlined := make([]byte, 0, len(u))

@@ -8,18 +8,18 @@ import (
 	"github.com/newsfork/seed-engine/classify/internal/urltext"
 )
 
-// settings of the training. Penalties are those of L2 regularisation by kind of feature: what is
-// seen less, or means less by itself, is held closer to zero.
+// settings of the training. Penalties are those of L2 regularisation by kind of feature: rarer
+// features, and those that mean less by themselves, are kept closer to zero.
 type settings struct {
 	tied, combined, dense, structure, hashed float64
-	smooth                                   float64 // share of the target that secondary types get
+	smooth                                   float64 // share of the target given to secondary types
 	written, pattern                         float64 // weights of written examples and those of patterns; a labelled one has 1
 	rounds                                   int
 	rate                                     float64
 	kept, of                                 int // the share of labelled examples used; all when of is 0
 }
 
-// keeping are settings that use a share of the labelled examples only.
+// keeping returns settings that use only a share of the labelled examples.
 func (set settings) keeping(kept, of int) settings {
 	set.kept, set.of = kept, of
 	return set
@@ -31,8 +31,8 @@ func (set *settings) leftOut(e *example) bool {
 
 var defaults = settings{tied: 0.1, combined: 0.2, dense: 1.2, structure: 1.2, hashed: 4, smooth: 0.15, written: 0.3, pattern: 0.2, rounds: 150, rate: 0.07}
 
-// fit finds the weights that predict the examples best: Adam over all examples at once, the rate
-// falling as a cosine. Nothing is random, so the same examples give the same weights.
+// fit finds the weights that predict the examples best: full-batch Adam with a cosine schedule. It is
+// deterministic: the same examples always give the same weights.
 func fit(examples []*example, set settings) *linear.Weights {
 	var used []int
 	seen := make([]bool, urltext.PlainFeatures)

@@ -1,6 +1,6 @@
 // Command train makes the weights of the classifier's model from labelled URLs, and the tables of
-// docs/classification.md that show how good it is. It runs by "go generate ./classify", whose
-// directory it expects to be in.
+// docs/classification.md that show its quality. "go generate ./classify" runs it in the directory of package
+// classify.
 package main
 
 import (
@@ -24,7 +24,7 @@ func main() {
 	flag.Float64Var(&set.hashed, "hashed", set.hashed, "penalty of hashed features")
 	flag.Float64Var(&set.smooth, "smooth", set.smooth, "share of the target for secondary types")
 	flag.Float64Var(&set.written, "written", set.written, "weight of written examples")
-	flag.Float64Var(&set.pattern, "pattern", set.pattern, "weight of URLs made of patterns")
+	flag.Float64Var(&set.pattern, "pattern", set.pattern, "weight of URLs made from patterns")
 	flag.IntVar(&set.rounds, "rounds", set.rounds, "rounds of training")
 	flag.Parse()
 	examples, err := readExamples(os.DirFS(*dir))
@@ -53,7 +53,7 @@ func main() {
 	fmt.Printf("%d examples, %d bytes of weights\n", len(examples), len(data))
 }
 
-// What training writes, from the directory of package classify.
+// Files that training writes, relative to the directory of package classify.
 const (
 	weightsFile = "/internal/linear/weights.bin"
 	pageFile    = "/../docs/classification.md"

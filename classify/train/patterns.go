@@ -10,14 +10,13 @@ import (
 	"github.com/newsfork/seed-engine/classify/internal/lexicon"
 )
 
-// Patterns are knowledge of how sites are laid out, written as kinds of host and path with places
-// for words: "gov /{policy}/{slug} [news]". Each is made into a few URLs with words of the lexicon
-// of all languages, so that the model learns what a word means at a place, not what it is. Under a header
-// of several types, {type} is each of them in turn; "news.gov" is a host with a word for news before its
-// name.
+// Patterns describe common site layouts as kinds of host and path with placeholders for words:
+// "gov /{policy}/{slug} [news]". Each is expanded into a few URLs with words of the lexicon in all languages, so
+// that the model learns what a role means at a place, not single words. Under a header of several types, {type}
+// is each of them in turn; "news.gov" is a host with a word for news before its name.
 
-// expander makes URLs of patterns. It draws by a generator of its own with a fixed seed: the same
-// files always give the same URLs.
+// expander makes URLs from patterns. It has a random generator of its own with a fixed seed: the same files
+// always result in the same URLs.
 type expander struct {
 	state  uint64
 	words  map[string][]string // of the lexicon, by role; of hosts, by "host:" and role
@@ -25,7 +24,7 @@ type expander struct {
 	titles [][]string // by language
 }
 
-// copies is how many URLs a pattern becomes.
+// copies is the number of URLs made from a pattern.
 const copies = 3
 
 func readPatterns(dir fs.FS) ([]*example, error) {
@@ -108,11 +107,11 @@ func (x *expander) readWords(dir fs.FS) error {
 				continue
 			}
 			if strings.HasSuffix(role, "?") {
-				continue // words of many meanings prove nothing
+				continue // words of many meanings are no evidence
 			}
 			for _, word := range strings.Fields(line) {
 				if strings.HasPrefix(word, "*") || strings.HasSuffix(word, "*") && prefix == "" {
-					continue // stems, which no page is called
+					continue // stems do not occur as names of pages
 				}
 				word = strings.Trim(word, "*")
 				x.words[prefix+role] = append(x.words[prefix+role], word)
@@ -149,7 +148,7 @@ func wordLines(dir fs.FS, name string) ([]string, error) {
 	return all, nil
 }
 
-// next draws a number below n (SplitMix64).
+// next returns a random number below n (SplitMix64).
 func (x *expander) next(n int) int {
 	x.state += 0x9E3779B97F4A7C15
 	z := x.state
@@ -160,7 +159,7 @@ func (x *expander) next(n int) int {
 
 func (x *expander) pick(from []string) string { return from[x.next(len(from))] }
 
-// expand makes one URL of a pattern.
+// expand makes one URL from a pattern.
 func (x *expander) expand(host, pattern string) (string, error) {
 	var b strings.Builder
 	name, err := x.host(host)
@@ -168,23 +167,23 @@ func (x *expander) expand(host, pattern string) (string, error) {
 		return "", err
 	}
 	b.WriteString("https://" + name)
-	for rest := pattern; rest != ""; {
-		i := strings.IndexByte(rest, '{')
+	for after := pattern; after != ""; {
+		i := strings.IndexByte(after, '{')
 		if i < 0 {
-			b.WriteString(rest)
+			b.WriteString(after)
 			break
 		}
-		b.WriteString(rest[:i])
-		j := strings.IndexByte(rest, '}')
+		b.WriteString(after[:i])
+		j := strings.IndexByte(after, '}')
 		if j < i {
-			return "", fmt.Errorf("no end of %q", rest[i:])
+			return "", fmt.Errorf("no end of %q", after[i:])
 		}
-		word, err := x.place(rest[i+1 : j])
+		word, err := x.place(after[i+1 : j])
 		if err != nil {
 			return "", err
 		}
 		b.WriteString(word)
-		rest = rest[j+1:]
+		after = after[j+1:]
 	}
 	return b.String(), nil
 }
@@ -197,11 +196,11 @@ func (x *expander) host(kind string) (string, error) {
 		topic = "lumen"
 	}
 	www := x.pick([]string{"www.", "www.", ""})
-	if role, rest, ok := strings.Cut(kind, "."); ok {
+	if role, after, ok := strings.Cut(kind, "."); ok {
 		if len(x.words["host:"+role]) == 0 {
 			return "", fmt.Errorf("no words of hosts for %q", role)
 		}
-		www, kind = strings.ToLower(x.pick(x.words["host:"+role]))+".", rest
+		www, kind = strings.ToLower(x.pick(x.words["host:"+role]))+".", after
 	}
 	if kind == "any" {
 		kind = x.pick([]string{"gov", "gov", "org", "com", "edu"})
@@ -221,10 +220,10 @@ func (x *expander) host(kind string) (string, error) {
 	return "", fmt.Errorf("no kind of host %q", kind)
 }
 
-// place fills in one place of a pattern.
+// place returns text for one placeholder of a pattern.
 func (x *expander) place(what string) (string, error) {
 	const hexadecimal = "0123456789abcdef"
-	digits := func(format string, least, span int) string { return fmt.Sprintf(format, least+x.next(span)) }
+	digits := func(format string, from, span int) string { return fmt.Sprintf(format, from+x.next(span)) }
 	what, inside, _ := strings.Cut(what, ":")
 	switch what {
 	case "topic":
@@ -262,7 +261,7 @@ func (x *expander) place(what string) (string, error) {
 	return strings.ReplaceAll(x.pick(x.words[what]), "_", "-"), nil
 }
 
-// title makes a title of four to nine words in one language, one of them of a role if one is asked for.
+// title makes a title of four to nine words in one language, one of them of the role, unless that is "".
 func (x *expander) title(role string) (string, error) {
 	words := x.titles[x.next(len(x.titles))]
 	from := x.next(len(words) - 9)

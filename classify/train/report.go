@@ -11,7 +11,7 @@ import (
 	"github.com/newsfork/seed-engine/classify/internal/linear"
 )
 
-// baselineRules are the substring rules of the crawler that this classifier replaces, in its order.
+// baselineRules are the substring rules of the crawler that this classifier replaces, in their order.
 var baselineRules = []struct {
 	substring string
 	role      lexicon.Role
@@ -31,7 +31,7 @@ func baseline(p *prediction) lexicon.Role {
 	return lexicon.Unknown
 }
 
-// printFigures prints how good the predictions are, and the wrong ones of some folds.
+// printFigures prints the quality of the predictions, and the wrong ones of some folds.
 func printFigures(w io.Writer, all []*prediction, errors string) {
 	for fold := range folds {
 		part := filter(all, func(p *prediction) bool { return p.fold == fold })
@@ -64,8 +64,8 @@ func filter(all []*prediction, keep func(*prediction) bool) []*prediction {
 	return some
 }
 
-// tables are the parts of docs/classification.md that training writes, by the name that the page
-// marks them with. Curve is the learning curve: figures by the share of the labelled URLs trained on.
+// tables returns the parts of docs/classification.md that training writes, by the names of their marks in the
+// page. Curve is the learning curve: figures by the share of the labelled URLs in training.
 func tables(all []*prediction, curve []figures) map[string]string {
 	return map[string]string{
 		"summary":     summaryTable(all),
@@ -119,22 +119,22 @@ func typeTable(all []*prediction) string {
 	return b.String()
 }
 
-// languageTable has a line for each language with some URLs; the others share one.
+// languageTable has a row for each language with at least minURLs; the others share one.
 func languageTable(all []*prediction) string {
-	const least = 10
+	const minURLs = 10
 	byLang := map[string][]*prediction{}
 	for _, p := range all {
 		byLang[p.lang] = append(byLang[p.lang], p)
 	}
 	var langs []string
-	var rest []*prediction
+	var others []*prediction
 	for _, p := range all {
-		if len(byLang[p.lang]) < least {
-			rest = append(rest, p)
+		if len(byLang[p.lang]) < minURLs {
+			others = append(others, p)
 		}
 	}
 	for lang, part := range byLang {
-		if len(part) >= least {
+		if len(part) >= minURLs {
 			langs = append(langs, lang)
 		}
 	}
@@ -151,7 +151,7 @@ func languageTable(all []*prediction) string {
 	for _, lang := range langs {
 		row(lang, byLang[lang])
 	}
-	row("others", rest)
+	row("others", others)
 	return b.String()
 }
 
@@ -174,7 +174,7 @@ func reliabilityTable(all []*prediction, temperature float64) string {
 	return b.String()
 }
 
-// confusionTable lists what is taken for what; the full matrix is nearly empty.
+// confusionTable lists the confusions; the full matrix is nearly empty.
 func confusionTable(all []*prediction) string {
 	type pair struct{ label, guess lexicon.Role }
 	counts, soft := map[pair]int{}, map[pair]int{}
@@ -220,7 +220,7 @@ func curveTable(curve []figures) string {
 	return b.String()
 }
 
-// fillIn puts the tables between their marks in a page: "<!-- train: types -->" and "<!-- end -->".
+// fillIn writes the tables between their marks in a page: "<!-- train: types -->" and "<!-- end -->".
 func fillIn(page []byte, parts map[string]string) ([]byte, error) {
 	for name, table := range parts {
 		mark := []byte("<!-- train: " + name + " -->\n")

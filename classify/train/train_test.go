@@ -20,7 +20,7 @@ func TestTraining(t *testing.T) {
 	}
 	predictions := crossValidate(examples, defaults)
 
-	// What is reached now, a little rounded down; docs/classification.md tells what is aimed at.
+	// The present quality, rounded down; docs/classification.md states the goals.
 	all := measure(predictions, (*prediction).best)
 	t.Log(all)
 	if all.accuracy < 0.82 || all.secondary < 0.9 || all.macroF1 < 0.81 {
@@ -30,7 +30,7 @@ func TestTraining(t *testing.T) {
 		t.Errorf("the substring rules: %s", before)
 	}
 
-	// Of the confident predictions as many are right as they say.
+	// Of the confident predictions at least as many are right as their confidence promises.
 	sure, right := 0.0, 0.0
 	divisor := temperature(predictions)
 	for _, p := range predictions {
@@ -68,8 +68,8 @@ func TestTraining(t *testing.T) {
 	}
 }
 
-// TestCopiesAreRefused: a written URL that is a labelled one but for case and numbers would be
-// learned by heart.
+// TestCopiesAreRefused: a written URL that is a labelled one but for case and numbers would
+// leak into the measured predictions.
 func TestCopiesAreRefused(t *testing.T) {
 	for _, same := range [][2]string{
 		{"https://www.example.com/News/123/", "http://example.com/news/7"},

@@ -2,9 +2,9 @@ package lexicon
 
 import "unicode/utf8"
 
-// Fold brings one rune to the form in which words are compared: lower case, Latin letters without
-// marks, full-width forms narrow. It answers up to two bytes' worth of ASCII for letters that are
-// written as two (ß, æ) in a and b; else b is 0.
+// Fold maps a rune to the form in which words are compared: lower case, Latin letters without marks, full-width
+// forms narrow. Letters that are also written as two (ß, æ) result in a and b; for others b is 0. a is -1 for a
+// mark that is dropped.
 func Fold(r rune) (a, b rune) {
 	switch {
 	case r < 0x80:
@@ -35,7 +35,7 @@ func Fold(r rune) (a, b rune) {
 	return r, 0
 }
 
-// asciiWord gives the folded letters and digits of ASCII, 0 for what is no part of a word.
+// asciiWord maps ASCII to folded letters and digits, 0 for what is not part of a word.
 var asciiWord = func() (t [128]byte) {
 	for c := range t {
 		if a, _ := Fold(rune(c)); IsWord(a) {
@@ -45,17 +45,17 @@ var asciiWord = func() (t [128]byte) {
 	return t
 }()
 
-// FoldASCII folds a byte below 0x80; 0 is one that is no part of a word.
+// FoldASCII folds a byte below 0x80. It returns 0 for one that is not part of a word.
 func FoldASCII(c byte) byte { return asciiWord[c&0x7F] }
 
-// latin1 and latinExtended give the base letter of U+00C0–U+024F, ' ' where there is none.
+// latin1 and latinExtended list the base letters of U+00C0–U+024F, ' ' where there is none.
 const latin1 = "aaaaaaaceeeeiiiidnooooo ouuuuytsaaaaaaaceeeeiiiidnooooo ouuuuyty"
 
 const latinExtended = "aaaaaaccccccccddddeeeeeeeeeegggggggghhhhiiiiiiiiiiiijjkkkllllllllllnnnnnnnnnoooooooorrrrrrssssssssttttttuuuuuuuu" +
 	"uuuuwwyyyzzzzzzs b            ee ff    i        oo             uu    zz                      aaiioouuuuuuuuuueaa" +
 	"aaaaggggkkoooo  j   gg  nnaaaaooaaaaeeeeiiiioooorrrruuuusstt  hh      aaeeooooooooyy                            "
 
-// latinAdditional gives the base letter of U+1E00–U+1EFF.
+// latinAdditional lists the base letters of U+1E00–U+1EFF.
 const latinAdditional = "aabbbbbbccddddddddddeeeeeeeeeeffgghhhhhhhhhhiiiikkkkkkllllllllmmmmmmnnnnnnnnoooooooopppprrrrrrrrssssssssssttttttttuuuuuuuuuuvvvv" +
 	"wwwwwwwwwwxxxxyyzzzzzzhtwy s  s aaaaaaaaaaaaaaaaaaaaaaaaeeeeeeeeeeeeeeeeiiiioooooooooooooooooooooooouuuuuuuuuuuuuuyyyyyyyy      "
 
@@ -139,7 +139,7 @@ func foldCyrillic(r rune) rune {
 	return r
 }
 
-// foldArabic unites the spellings that writers mix: alef with and without hamza, final yeh and teh
+// foldArabic equates spellings that are used interchangeably: alef with and without hamza, final yeh and teh
 // marbuta, the Persian yeh and kaf; vowel signs and tatweel are dropped.
 func foldArabic(r rune) rune {
 	switch r {
@@ -160,7 +160,7 @@ func foldArabic(r rune) rune {
 	return r
 }
 
-// IsWord tells whether a folded rune belongs to words: letters, marks of scripts that need them, and digits.
+// IsWord reports whether a folded rune belongs to words: letters, marks of scripts that need them, and digits.
 func IsWord(r rune) bool {
 	switch {
 	case r < 0x80:
@@ -181,8 +181,8 @@ func IsWord(r rune) bool {
 	return true
 }
 
-// Unspaced tells whether a rune belongs to a script that is written without spaces, so that words
-// are found anywhere: Han, kana, hangul, Thai, Lao, Khmer, Burmese.
+// Unspaced reports whether a rune belongs to a script that is written without spaces, so that words
+// may begin anywhere: Han, kana, hangul, Thai, Lao, Khmer, Burmese.
 func Unspaced(r rune) bool {
 	switch {
 	case r < 0xE00:

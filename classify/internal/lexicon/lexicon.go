@@ -39,20 +39,20 @@ type Sense struct {
 	Strength Strength
 }
 
-// how tells where in a text a word may stand.
-type how uint8
+// anchor is where a word of the lexicon may match.
+type anchor uint8
 
 const (
-	wholeWord how = iota // begins and ends with a word (a plural -s or -es is let through)
-	prefix               // begins with a word
-	suffix               // ends with a word, inflection let through
+	wholeWord anchor = iota // begins and ends with a word (a plural -s or -es may follow)
+	prefix                  // begins with a word
+	suffix                  // ends with a word, which may be inflected
 	anywhere
 )
 
-// meaning is a sense together with the places where it holds.
+// meaning is a sense with the places where it applies.
 type meaning struct {
 	Sense
-	how how
+	anchor anchor
 }
 
 // trie finds words by their bytes. Nodes are numbered; the edges of all nodes share one hash table
@@ -63,20 +63,20 @@ type trie struct {
 	first [256]uint32 // the children of the root, which every search begins with
 	list  []uint32    // by node: 1 + index into lists, 0: no word ends here
 	lists [][]meaning
-	spare []meaning // where lists begin, so that most words need no memory of their own
+	spare []meaning // slab for new lists, so that most words need no allocation
 }
 
-// edge leads from a node by a byte to a child. Key is node<<8 | byte, and child 0 an empty place: no
+// edge leads from a node by a byte to a child. Key is node<<8 | byte, and child 0 a free slot: no
 // edge leads to the root.
 type edge struct{ key, child uint32 }
 
-// newTrie makes a trie for about so many nodes, which must be a power of two.
+// newTrie returns a trie with room for about the number of nodes, which must be a power of two.
 func newTrie(nodes int) *trie {
 	return &trie{edges: make([]edge, 2*nodes), nodes: 1, list: append(make([]uint32, 0, nodes), 0), spare: make([]meaning, nodes/8)}
 }
 
-// place is where the edge with a key is, or would be.
-func (t *trie) place(key uint32) uint32 {
+// slot is the index of the edge with a key, or of the free slot for it.
+func (t *trie) slot(key uint32) uint32 {
 	mask := uint32(len(t.edges) - 1)
 	i := (key * 0x9E3779B1) >> 7 & mask
 	for t.edges[i].child != 0 && t.edges[i].key != key {
@@ -85,9 +85,9 @@ func (t *trie) place(key uint32) uint32 {
 	return i
 }
 
-// step is the child of a node by a byte, 0 when there is none.
+// step returns the child of a node by a byte, 0 when there is none.
 func (t *trie) step(node uint32, b byte) uint32 {
-	return t.edges[t.place(node<<8|uint32(b))].child
+	return t.edges[t.slot(node<<8|uint32(b))].child
 }
 
 func (t *trie) grow() {
@@ -95,7 +95,7 @@ func (t *trie) grow() {
 	t.edges = make([]edge, 2*len(old))
 	for _, e := range old {
 		if e.child != 0 {
-			t.edges[t.place(e.key)] = e
+			t.edges[t.slot(e.key)] = e
 		}
 	}
 }
@@ -104,7 +104,7 @@ func (t *trie) add(word string, m meaning) {
 	node := uint32(0)
 	for i := range len(word) {
 		key := node<<8 | uint32(word[i])
-		e := &t.edges[t.place(key)]
+		e := &t.edges[t.slot(key)]
 		if e.child == 0 {
 			*e = edge{key, t.nodes}
 			if i == 0 {
@@ -132,7 +132,7 @@ func (t *trie) add(word string, m meaning) {
 	}
 	l := &t.lists[t.list[node]-1]
 	for i, old := range *l {
-		if old.Role == m.Role && old.how == m.how {
+		if old.Role == m.Role && old.anchor == m.anchor {
 			(*l)[i].Strength = max(old.Strength, m.Strength)
 			return
 		}
@@ -144,13 +144,13 @@ func (t *trie) add(word string, m meaning) {
 type Lexicon struct {
 	begin  *trie // words that begin where a word begins
 	inside *trie // words that begin anywhere
-	// front tells by a hash of three bytes whether words of begin and of inside begin so, which spares
-	// most places the search.
+	// front has flags by a hash of three bytes: whether words of begin and of inside can start with them. At most
+	// positions of a text it saves the search.
 	front [frontBits]uint8
 }
 
 const (
-	frontBits   = 1 << 15 // so many hashes are told apart
+	frontBits   = 1 << 15 // number of hashes
 	frontBegin  = 1
 	frontInside = 2
 )
@@ -159,7 +159,7 @@ func frontOf(a, b, c byte) uint32 {
 	return (uint32(a)<<10 ^ uint32(b)<<5 ^ uint32(c)) % frontBits
 }
 
-// setFront notes how a word begins; a short one may be followed by anything.
+// setFront records how a word begins; a short one may be followed by anything.
 func (l *Lexicon) setFront(word string, which uint8) {
 	switch len(word) {
 	case 0:
@@ -176,7 +176,7 @@ func (l *Lexicon) setFront(word string, which uint8) {
 	}
 }
 
-// General answers the words of paths and queries.
+// General returns the words of paths and queries.
 var General = sync.OnceValue(readGeneral)
 
 func readGeneral() *Lexicon {
@@ -187,7 +187,7 @@ func readGeneral() *Lexicon {
 	return l
 }
 
-// Hosts answers the words that are looked up in the labels of hosts only.
+// Hosts returns the words that are looked up only in labels of hosts.
 var Hosts = sync.OnceValue(func() *Lexicon {
 	l := &Lexicon{begin: newTrie(1 << 13), inside: newTrie(1 << 11)}
 	l.read(hosts)
@@ -207,19 +207,19 @@ func (l *Lexicon) read(text string) {
 			continue
 		}
 		for word := range strings.FieldsSeq(line) {
-			m.how = wholeWord
+			m.anchor = wholeWord
 			before, after := strings.HasPrefix(word, "*"), strings.HasSuffix(word, "*")
 			switch {
 			case before && after:
-				m.how = anywhere
+				m.anchor = anywhere
 			case before:
-				m.how = suffix
+				m.anchor = suffix
 			case after:
-				m.how = prefix
+				m.anchor = prefix
 			}
 			word = strings.Trim(word, "*")
 			if r, _ := utf8.DecodeRuneInString(word); Unspaced(r) {
-				m.how = anywhere
+				m.anchor = anywhere
 			}
 			for _, w := range spellings(word) {
 				buf = appendFolded(buf[:0], w)
@@ -230,7 +230,7 @@ func (l *Lexicon) read(text string) {
 }
 
 func (l *Lexicon) add(word string, m meaning) {
-	if m.how == suffix || m.how == anywhere {
+	if m.anchor == suffix || m.anchor == anywhere {
 		l.inside.add(word, m)
 		l.setFront(word, frontInside)
 		return
@@ -239,7 +239,7 @@ func (l *Lexicon) add(word string, m meaning) {
 	l.setFront(word, frontBegin)
 }
 
-// header reads "[role+]". The data is ours, and a test reads it all: a role that does not exist is a
+// header parses "[role+]". The data is embedded, and a test reads all of it: a role that does not exist is a
 // broken build.
 func header(line string) Sense {
 	name := strings.Trim(line, "[]")
@@ -257,14 +257,14 @@ func header(line string) Sense {
 	return s
 }
 
-// umlauts lists the letters that are also written as two, which folding alone does not unite.
+// umlauts lists letters that are also written as two, which folding alone does not equate.
 var umlauts = strings.NewReplacer("ä", "ae", "ö", "oe", "ü", "ue", "å", "aa", "ø", "oe")
 
-// dotless undoes that spelling.
+// dotless reverts that spelling.
 var dotless = strings.NewReplacer("ae", "a", "oe", "o", "ue", "u")
 
-// twoWays tells whether there is anything in a word for them to replace.
-func twoWays(word string) bool {
+// hasUmlaut reports whether a word has anything for them to replace.
+func hasUmlaut(word string) bool {
 	for i := range len(word) {
 		if c := word[i]; c >= utf8.RuneSelf || c == 'e' && i > 0 && (word[i-1] == 'a' || word[i-1] == 'o' || word[i-1] == 'u') {
 			return true
@@ -273,10 +273,10 @@ func twoWays(word string) bool {
 	return false
 }
 
-// spellings gives the ways in which a word with umlauts is found in URLs.
+// spellings returns the ways in which a word with umlauts is spelled in URLs.
 func spellings(word string) []string {
 	all := []string{word}
-	if !twoWays(word) {
+	if !hasUmlaut(word) {
 		return all
 	}
 	for _, w := range []string{umlauts.Replace(word), dotless.Replace(word)} {
@@ -309,18 +309,18 @@ type Match struct {
 	ends       endings
 }
 
-// endings tells which kinds of words may end at a place.
+// endings are the kinds of words that may end at a position.
 type endings uint8
 
 const (
-	endAny  endings = 1 << iota // every match may end inside a word
-	endWord                     // a word ends here, or only its inflection follows
+	endAny  endings = 1 << iota // words that may end inside another
+	endWord                     // words that end with a word of the text, or before its inflection
 )
 
 // Senses calls yield for each meaning of the match.
 func (m *Match) Senses(yield func(Sense) bool) {
 	for i := range m.list {
-		if m.ends&endWord == 0 && (m.list[i].how == wholeWord || m.list[i].how == suffix) {
+		if m.ends&endWord == 0 && (m.list[i].anchor == wholeWord || m.list[i].anchor == suffix) {
 			continue
 		}
 		if !yield(m.list[i].Sense) {
@@ -329,10 +329,10 @@ func (m *Match) Senses(yield func(Sense) bool) {
 	}
 }
 
-// Inside tells that the word may stand anywhere, not only as a word of its own.
+// Inside reports whether the word may match anywhere, not only as a word of its own.
 func (m *Match) Inside() bool {
 	for i := range m.list {
-		if m.list[i].how == anywhere {
+		if m.list[i].anchor == anywhere {
 			return true
 		}
 	}
@@ -340,8 +340,8 @@ func (m *Match) Inside() bool {
 }
 
 // Find appends to dst the words found in text, leftmost first, the longest at each place, none
-// overlapping. Text is folded and holds word runes only; starts tells at each byte whether a word
-// begins there, and its length is that of the text plus one, the last being true.
+// overlapping. Text is folded and consists of word runes; starts[i] reports whether a word begins at byte i. It is
+// one longer than the text, and its last element is true.
 func (l *Lexicon) Find(dst []Match, text []byte, starts []bool) []Match {
 	for i := 0; i < len(text); {
 		front := uint8(frontBegin | frontInside)
@@ -392,7 +392,7 @@ func (t *trie) longest(text []byte, starts []bool, from int, best *Match) {
 
 func hasOpenEnd(list []meaning) bool {
 	for i := range list {
-		if list[i].how == prefix || list[i].how == anywhere {
+		if list[i].anchor == prefix || list[i].anchor == anywhere {
 			return true
 		}
 	}
@@ -402,8 +402,8 @@ func hasOpenEnd(list []meaning) bool {
 // inflections are the plural endings that may follow a listed word.
 var inflections = [...]string{"s", "es"}
 
-// endingsAt tells which words may end before text[i]. Words of three letters and less have no
-// inflection, since too much begins with them.
+// endingsAt returns the kinds of words that may end before text[i]. Words of up to three letters are not
+// inflected, since too many others begin with them.
 func endingsAt(text []byte, starts []bool, i, length int) endings {
 	if starts[i] {
 		return endAny | endWord

@@ -2,7 +2,7 @@ package lexicon
 
 import "testing"
 
-// senses finds the words of a text whose words are parted by spaces, and gives the first sense of each.
+// senses finds the words of a text with spaces between words, and returns the first sense of each.
 func senses(l *Lexicon, text string) map[string]Role {
 	var folded []byte
 	var starts []bool

@@ -1,14 +1,14 @@
-// Package lexicon knows what words mean in URLs: which of some 13,000 words in about 50 languages
-// speak of which kind of content, and how such words are found in a segment of a path or a label
-// of a host. The words stand in data/, one file a group of languages.
+// Package lexicon maps words in URLs to meanings: some 13,000 words in about 50 languages, each with the kind of
+// content that it indicates. It finds such words in a segment of a path or a label of a host. The words are in
+// data/, one file for each group of languages.
 package lexicon
 
-// Role is what a word tells: one of the 23 content types, or something about the page that is no
-// type of its own but helps to tell the types apart.
+// Role is what a word indicates: one of the 23 content types, or a property of the page that is no type of its
+// own but helps to distinguish the types.
 type Role uint8
 
 // The content types come first, in the order of the discovery document; the order is that of the
-// model's classes and must not change without training it again.
+// model's classes and must not change without retraining.
 const (
 	News Role = iota
 	PressRelease
@@ -34,11 +34,11 @@ const (
 	Directory
 	Unknown
 
-	// Types is how many content types there are.
+	// Types is the number of content types.
 	Types = int(Unknown) + 1
 )
 
-// The helping roles.
+// The other roles.
 const (
 	Section  = Unknown + 1 + iota // a section of a newspaper: sports, economy
 	Tag                           // pages that collect others: tag, author, topic
@@ -63,7 +63,7 @@ const (
 	Law                           // host of a legal database
 	Stat                          // host of a statistical office or data portal
 
-	// Roles is how many roles there are.
+	// Roles is the number of roles.
 	Roles = int(Stat) + 1
 )
 
@@ -75,7 +75,7 @@ var roleNames = [Roles]string{
 	"covid", "gov", "life", "question", "org", "media", "govhost", "video", "scholar", "law", "stat",
 }
 
-// String is the role's name as the data files and, for types, the contract write it.
+// String returns the name of the role in the data files and, for types, in the contract.
 func (r Role) String() string {
 	if int(r) < Roles {
 		return roleNames[r]
@@ -83,7 +83,7 @@ func (r Role) String() string {
 	return "invalid"
 }
 
-// IsType tells whether the role is one of the content types.
+// IsType reports whether the role is one of the content types.
 func (r Role) IsType() bool { return r <= Unknown }
 
 // ParseRole finds a role by its name.
@@ -96,7 +96,7 @@ func ParseRole(name string) (Role, bool) {
 	return 0, false
 }
 
-// Strength is how surely a word speaks of its role.
+// Strength is how reliably a word indicates its role.
 type Strength uint8
 
 // The strengths, weakest first, with the mark of the data files' section headers.

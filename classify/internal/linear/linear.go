@@ -1,5 +1,5 @@
-// Package linear is the classifier's model: multinomial logistic regression over the features of
-// urltext. Training leaves real weights; the model that is embedded has them quantised to a byte each.
+// Package linear is the classifier's model: multinomial logistic regression over the features of urltext.
+// Training results in real weights; the embedded model has them quantised to a byte each.
 package linear
 
 import (
@@ -7,10 +7,10 @@ import (
 	"github.com/newsfork/seed-engine/classify/internal/urltext"
 )
 
-// Classes is how many classes the model tells apart.
+// Classes is the number of classes of the model.
 const Classes = lexicon.Types
 
-// Weights are the parameters of the model as training leaves them.
+// Weights are the parameters of the model before quantisation.
 type Weights struct {
 	Bias  [Classes]float64
 	Tied  [urltext.TiedFeatures]float64
@@ -49,7 +49,7 @@ func Softmax(s *[Classes]float64) {
 }
 
 // exp is e to the x for x ≤ 0, to about 12 digits. math.Exp is not used because its last digit
-// differs between processors, and training must give the same bytes on all of them. For the same
+// differs between processors, and training must result in the same bytes on all of them. For the same
 // reason the conversions below keep the compiler from fusing products and sums.
 func exp(x float64) float64 {
 	if x < -40 {

@@ -24,7 +24,7 @@ func TestQuantised(t *testing.T) {
 		t.Fatal(err)
 	}
 	f := &urltext.Features{Tied: []urltext.Tied{{For: 3, At: 2}, {For: 22, At: 0}}}
-	for p := range uint16(600) { // more than the lanes hold at once
+	for p := range uint16(600) { // more than fit the lanes at once
 		f.Plain = append(f.Plain, p*7)
 	}
 	exact, sums := w.Scores(f), m.Score(f)

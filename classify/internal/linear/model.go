@@ -10,22 +10,21 @@ import (
 	"github.com/newsfork/seed-engine/classify/internal/urltext"
 )
 
-// Model is a model with quantised weights, as the classifier uses it. Weights of plain features are
-// a byte each, in units that the header gives; those of tied features and the bias, of which there
-// are few, are two bytes.
+// Model is a model with quantised weights, as the classifier uses it. Weights of plain features take a byte each,
+// in the unit stated in the header; those of tied features and the bias, which are few, take two.
 type Model struct {
-	unit  float64 // what a weight of 1 stands for, the temperature of calibration divided out
+	unit  float64 // value of a weight of 1, divided by the temperature of the calibration
 	bias  [Classes]int32
 	tied  [urltext.TiedFeatures]int32
 	plain [][lanes]uint64
 }
 
-// The weights of a plain feature are kept four classes to a word, in lanes of 16 bits and 128 too
-// high so that none is negative: a feature is added with six additions.
+// The weights of a plain feature are stored four classes to a word, in lanes of 16 bits, with 128 added so that
+// none is negative: a feature takes six additions.
 const (
 	lanes    = (Classes + 3) / 4
 	laneBias = 128
-	laneFull = 65535 / 255 // so many features fill no lane
+	laneFull = 65535 / 255 // number of features that cannot overflow a lane
 )
 
 // Sums are the scores of the classes in units of the model.
@@ -41,7 +40,7 @@ const (
 //go:embed weights.bin
 var weights string
 
-// Embedded is the model that was trained for this build.
+// Embedded returns the model of this build.
 var Embedded = sync.OnceValue(func() *Model {
 	m, err := Parse(weights)
 	if err != nil {
@@ -50,7 +49,7 @@ var Embedded = sync.OnceValue(func() *Model {
 	return m
 })
 
-// Parse reads a model that Quantise wrote.
+// Parse decodes a model written by Quantise.
 func Parse(data string) (*Model, error) {
 	if len(data) != modelSize || data[:len(magic)] != magic {
 		return nil, errors.New("made for another set of features")
@@ -74,12 +73,12 @@ func Parse(data string) (*Model, error) {
 	return m, nil
 }
 
-// levels is how many steps a weight may be away from zero. More would fit a byte; fewer are smaller when
-// compressed and decide the same.
+// levels is the number of steps on either side of zero. A byte has room for more; fewer compress better, and the
+// decisions are the same.
 const levels = 63
 
-// Quantise writes w as the bytes that Parse reads. Temperature is what calibration found: scores are
-// divided by it before they become probabilities. Weights of less than a step are left out.
+// Quantise encodes w as Parse expects it. Scores are divided by temperature, the result of the calibration,
+// before they become probabilities. Weights of less than a step are dropped.
 func Quantise(w *Weights, temperature float64) []byte {
 	top := 0.0
 	for p := range w.Plain {
@@ -114,7 +113,7 @@ func Quantise(w *Weights, temperature float64) []byte {
 	return data
 }
 
-// Score gives the scores of features.
+// Score returns the scores of features.
 func (m *Model) Score(f *urltext.Features) Sums {
 	s := Sums(m.bias)
 	m.Add(&s, f)
@@ -142,7 +141,7 @@ func (m *Model) Add(s *Sums, f *urltext.Features) {
 	}
 }
 
-// Logits are the scores of which Probabilities makes probabilities.
+// Logits returns the scores in natural units, the input of Softmax.
 func (m *Model) Logits(s *Sums) [Classes]float64 {
 	var l [Classes]float64
 	for c := range l {
@@ -151,7 +150,7 @@ func (m *Model) Logits(s *Sums) [Classes]float64 {
 	return l
 }
 
-// Best is the class with the highest score, the first of equals.
+// Best returns the class with the highest score, the first of equals.
 func (s *Sums) Best() int {
 	best := 0
 	for c := range s {
@@ -169,11 +168,11 @@ func (m *Model) Probabilities(s *Sums) [Classes]float64 {
 	return p
 }
 
-// Confidence is the calibrated probability of best, the class with the highest score, to about 6 digits.
+// Confidence returns the calibrated probability of best, the class with the highest score, to about 6 digits.
 func (m *Model) Confidence(s *Sums, best int) float64 {
 	top, sum := s[best], 0.0
 	for _, x := range s {
-		// e^-(k+d)/32 = e^-k/32 · e^-d/32, with the second taken for 1 - d/32 + (d/32)²/2.
+		// e^-(k+d)/32 = e^-k/32 · e^-d/32, with the second approximated by 1 - d/32 + (d/32)²/2.
 		at := float64(top-x) * m.unit * powerSteps
 		if k := int(at); k < len(powers) {
 			d := (at - float64(k)) / powerSteps
@@ -185,7 +184,7 @@ func (m *Model) Confidence(s *Sums, best int) float64 {
 
 const powerSteps = 32
 
-// powers are e^-k/32; what is less than the last adds nothing.
+// powers are e^-k/32; anything smaller than the last is negligible.
 var powers = func() (t [16 * powerSteps]float64) {
 	for k := range t {
 		t[k] = exp(-float64(k) / powerSteps)

@@ -1,7 +1,6 @@
 package urltext
 
-// extension is where ".ext" begins in a file name: the offset of the letters after the last dot, or
-// the length of the name.
+// extension returns the offset of the extension in a file name, after the last dot, or the length of the name.
 func extension(name []byte) int {
 	for i := len(name) - 1; i > 0 && i >= len(name)-9; i-- {
 		if name[i] == '.' {
@@ -42,8 +41,8 @@ const (
 	extSlides
 )
 
-// extensions are the endings taken for file types, with their class; "page-1.6" and "nd.gov" have none.
-// The name stands here so that reading it off a URL costs no memory.
+// extensions are the endings recognised as file types, with their class; "page-1.6" and "nd.gov" have none. The
+// name is stored so that finding it in a URL does not allocate.
 var extensions = func() map[string]fileType {
 	m := map[string]fileType{}
 	for class, list := range map[uint8]string{
@@ -71,7 +70,7 @@ type fileType struct {
 	class uint8
 }
 
-// isDocument tells the extensions of files that are read, not browsed.
+// isDocument reports whether an extension is that of files that are downloaded, not browsed.
 func isDocument(class uint8) bool {
 	switch class {
 	case extPDF, extText, extSlides, extSheet, extArchive:
@@ -80,5 +79,5 @@ func isDocument(class uint8) bool {
 	return false
 }
 
-// isSheet tells the extensions of data and of archives.
+// isSheet reports whether an extension is that of data or archives.
 func isSheet(class uint8) bool { return class == extSheet || class == extArchive }

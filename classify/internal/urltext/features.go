@@ -5,25 +5,25 @@ import (
 	"github.com/newsfork/seed-engine/classify/internal/lexicon"
 )
 
-// Features are what the model sees of a URL; all are present or absent. A tied feature speaks for one
-// content type in a way that is the same for all types ("a strong word of this type is the whole last
-// segment"), so its weight is learned once for all; a plain feature has a weight for each type.
+// Features are what the model sees of a URL; each is present or absent. A tied feature is evidence for one content
+// type of a kind that all types share ("a strong word of this type is the whole last segment"), so its weight is
+// learned once for all types; a plain feature has a weight for each type.
 type Features struct {
 	Tied  []Tied
-	Plain []uint16 // sorted by nothing, without duplicates
+	Plain []uint16 // in no particular order, without duplicates
 	host  HostKind
 
 	seen     [PlainFeatures/64 + 1]uint64
 	seenTied [lexicon.Types][TiedFeatures/64 + 1]uint64
 }
 
-// Tied is a tied feature: kind At speaks for type For.
+// Tied is a tied feature: evidence of kind At for type For.
 type Tied struct {
 	For uint8
 	At  uint16
 }
 
-// HostKind is what matters of a host for the words of its URLs.
+// HostKind is the kind of host that the words of a URL are combined with.
 type HostKind uint8
 
 // The kinds of hosts.
@@ -34,21 +34,21 @@ const (
 	hostKinds
 )
 
-// place is where a word stands.
+// place is the position of a word in a URL.
 type place uint8
 
 const (
-	lastExact     place = iota // is the last segment that has meaning, nothing follows
+	lastExact     place = iota // is the whole last meaningful segment, nothing follows
 	lastExactItem              // the same, and a number, key or date follows
 	lastHead                   // begins a last segment of a few words
-	lastTail                   // ends it, or stands within
+	lastTail                   // ends it, or is within it
 	lastItem                   // part of a last segment of a few words, and a number, key or date follows
 	slugHead                   // begins a title
 	slugInside                 // within a title
 	parentOfSlug               // is the segment before a title
 	parentOfSlugPart
-	parentOfWords    // is the segment before words that say nothing
-	parentOfHits     // is the segment before words that say something
+	parentOfWords    // is the segment before words without a type
+	parentOfHits     // is the segment before words with a type
 	parentOfHitsPart // part of it
 	farOfSlug        // further up, before a title
 	farOfWords       // further up
@@ -56,12 +56,12 @@ const (
 	queryValue
 	subdomain
 	hostName
-	subdomainHosts // known by the words for hosts
+	subdomainHosts // in the list of words for hosts
 	hostNameHosts
 	fileName   // in the name of a document: a PDF, a text, a sheet
 	fileParent // in the segment before such a name
 	fileFar    // further up
-	dataFile   // anywhere in the path of a file of data, which is a download whatever it says
+	dataFile   // anywhere in the path of a data file, which is a download regardless of its words
 	places
 )
 
@@ -74,22 +74,22 @@ const (
 	tiedLastSense
 	tiedFirstOfTwo
 	tiedSoleRole
-	tiedFileName   // the name of a document speaks for the type, most surely of all
-	tiedFilePath   // its name speaks for none, what stands before it does
-	tiedFileOpaque // nothing speaks for any: a download
-	tiedCombined   // from here on places combined with what is around, see below
+	tiedFileName   // the name of a document has a word of the type, the best evidence
+	tiedFilePath   // its name has no such word, the path before it has
+	tiedFileOpaque // neither has one: a download
+	tiedCombined   // from here on places combined with their surroundings, see below
 )
 
-// What the place of a word is combined with, and how many cases that has.
+// What the place of a word is combined with, and the number of cases.
 const (
 	withHost  = tiedCombined                          // the kind of host
-	withCover = withHost + int(places)*int(hostKinds) // how much of its segment the word is
-	withTypes = withCover + int(places)*covers        // how many types the path speaks of
+	withCover = withHost + int(places)*int(hostKinds) // the share of its segment that the word covers
+	withTypes = withCover + int(places)*covers        // the number of types in the path
 	withExt   = withTypes + int(places)*typesMax      // the file extension
 	withWords = withExt + int(places)*extGroups       // the length of the title
 	withOrder = withWords + int(places)*wordsMax      // not a place: order of the types from the right
-	tiedRule  = withOrder + ordersMax*3*2             // a rule of rules.go speaks for the type, by kind
-	// TiedFeatures is how many tied features there are.
+	tiedRule  = withOrder + ordersMax*3*2             // a rule of rules.go implies the type, by kind
+	// TiedFeatures is the number of tied features.
 	TiedFeatures = tiedRule + rules
 )
 
@@ -101,14 +101,14 @@ const (
 	ordersMax = 4
 )
 
-// plain features: a dense part with meanings of its own, then the hashed part.
+// Plain features: a dense part in which each has a meaning, then the hashed part.
 const (
 	plainRolePlace = 0
 	plainStructure = plainRolePlace + lexicon.Roles*int(places)
 	structureSize  = 256
 	plainHashed    = plainStructure + structureSize
 	hashedSize     = 4096
-	// PlainFeatures is how many plain features there are.
+	// PlainFeatures is the number of plain features.
 	PlainFeatures = plainHashed + hashedSize
 )
 
@@ -118,14 +118,14 @@ type Group uint8
 // The groups.
 const (
 	RolePlace Group = iota // a word with a role at a place
-	Structure              // what the URL looks like
+	Structure              // the form of the URL
 	Hashed                 // words, parts of words, and what occurs together
 )
 
-// IsCombined tells the tied features that combine the place of a word with what is around it.
+// IsCombined reports whether a tied feature combines the place of a word with its surroundings.
 func IsCombined(tied int) bool { return tied >= withHost && tied < tiedRule }
 
-// GroupOf is the group of a plain feature.
+// GroupOf returns the group of a plain feature.
 func GroupOf(feature int) Group {
 	switch {
 	case feature >= plainHashed:
@@ -163,10 +163,10 @@ func (f *Features) tied(role lexicon.Role, at int) {
 	f.Tied = append(f.Tied, Tied{uint8(role), uint16(at)})
 }
 
-// hashed notes a hashed feature. The hash is FNV-1a over space and text.
+// hashed adds a hashed feature. The hash is FNV-1a over space and text.
 func (f *Features) hashed(space byte, text []byte) { f.plain(plainHashed + bucket(space, text)) }
 
-// cross notes that several things occur together.
+// cross adds a feature for things that occur together.
 func (f *Features) cross(space byte, parts ...byte) { f.hashed(space, parts) }
 
 func bucket(space byte, text []byte) int {
@@ -179,17 +179,17 @@ func bucket(space byte, text []byte) int {
 	return int(h % hashedSize)
 }
 
-// hit notes a word at a place. It gives the type that the word speaks for.
+// hit adds a word at a place. It returns the type of the word.
 func (f *Features) hit(h lexicon.Sense, p place) (t lexicon.Role, ok bool) {
 	f.plain(plainRolePlace + int(h.Role)*int(places) + int(p))
-	if t, ok = speaksFor(h.Role); ok {
+	if t, ok = typeOf(h.Role); ok {
 		f.tied(t, int(p)*3+int(h.Strength))
 		f.tied(t, withHost+int(p)*int(hostKinds)+int(f.host))
 	}
 	return t, ok
 }
 
-// hitOutside notes a word outside the path, which counts by what the path says: nothing, or so many types.
+// hitOutside adds a word outside the path, combined with the number of types in the path.
 func (f *Features) hitOutside(h lexicon.Sense, p place, v view) {
 	if t, ok := f.hit(h, p); ok {
 		n := 0
@@ -200,9 +200,9 @@ func (f *Features) hitOutside(h lexicon.Sense, p place, v view) {
 	}
 }
 
-// speaksFor is the type that a role speaks for: the small print, collections by tag, accounts and
-// machine interfaces are pages without a type of their own.
-func speaksFor(r lexicon.Role) (lexicon.Role, bool) {
+// typeOf returns the type that a role is evidence for: the small print, collections by tag, accounts and machine
+// interfaces are pages without a type of their own.
+func typeOf(r lexicon.Role) (lexicon.Role, bool) {
 	switch r {
 	case lexicon.Tag, lexicon.Legal, lexicon.Account, lexicon.Feed, lexicon.Home:
 		return lexicon.Unknown, true
@@ -210,7 +210,7 @@ func speaksFor(r lexicon.Role) (lexicon.Role, bool) {
 	return r, r < lexicon.Unknown
 }
 
-// Extract fills f with the features of the URL read.
+// Extract sets f to the features of the URL.
 func (r *Reading) Extract(f *Features) { r.extract(f, true) }
 
 func (r *Reading) extract(f *Features, title bool) {
@@ -234,18 +234,18 @@ func (r *Reading) extract(f *Features, title bool) {
 	}
 }
 
-// view is what the path comes down to.
+// view is a summary of the path.
 type view struct {
 	last     int  // index of the last segment with meaning, -1 when there is none
 	trailing Kind // what follows it: Words when nothing does
 	title    bool // it is a title
 	file     bool // the path ends in the name of a document
 	sheet    bool // that is a file of data
-	hasHits  bool // the path has words that speak of a type
+	hasHits  bool // the path has words of a type
 	right    lexicon.Sense
-	rightSet bool // right is the sense of the rightmost hit that speaks of a type
+	rightSet bool // right is the sense of the rightmost hit that has a type
 	second   lexicon.Role
-	types    int // how many types the path speaks of
+	types    int // the number of types in the path
 	media    bool
 }
 
@@ -273,11 +273,11 @@ func (r *Reading) view() view {
 	for i := v.last; i >= 0; i-- {
 		s := &r.Path[i]
 		if i == v.last && v.title {
-			continue // words of a title speak of its subject
+			continue // words of a title are about its subject
 		}
 		for j := len(s.Hits) - 1; j >= 0; j-- {
 			h := s.Hits[j]
-			role, ok := speaksFor(h.Role)
+			role, ok := typeOf(h.Role)
 			if !ok || v.file && role == lexicon.Download {
 				continue
 			}
@@ -309,7 +309,7 @@ func (r *Reading) hostKind() HostKind {
 	return OtherHost
 }
 
-// crosses notes what occurs together.
+// crosses adds what occurs together.
 func (r *Reading) crosses(f *Features, v view) {
 	kind := byte(HomePage)
 	if n := len(r.Path); n > 0 {
@@ -333,7 +333,7 @@ func (r *Reading) crosses(f *Features, v view) {
 	f.cross('t', byte(v.right.Role), byte(v.trailing), kind)
 }
 
-// tokens notes the words themselves, and parts of them, but for those of a title at the end.
+// tokens adds the words themselves, and parts of them, except those of a title at the end.
 func (r *Reading) tokens(f *Features, v view) {
 	for i := range r.Path {
 		s := &r.Path[i]
@@ -351,8 +351,8 @@ func (r *Reading) tokens(f *Features, v view) {
 	}
 }
 
-// words notes the words of a segment, in the space 's' of titles, 'l' of last segments or 'w'; of
-// long words also their beginning and end, but not of those of titles.
+// words adds the words of a segment, in the space 's' of titles, 'l' of last segments or 'w'; of long words
+// also their beginning and end, except in titles.
 func (f *Features) words(s *Segment, space byte) {
 	begin, n := 0, 0
 	for j := 1; j <= len(s.Text); j++ {

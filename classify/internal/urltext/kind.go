@@ -24,7 +24,7 @@ const (
 	Page
 )
 
-// kinds tells what each segment of the path is; dates need their neighbours.
+// kinds determines the kind of each segment of the path; parts of dates depend on their neighbours.
 func (r *Reading) kinds() {
 	for i := range r.Path {
 		s := &r.Path[i]
@@ -57,7 +57,7 @@ func isPage(s *Segment) bool {
 	return false
 }
 
-// shape tells the kind of a segment by itself.
+// shape returns the kind of a segment by itself.
 func (s *Segment) shape() Kind {
 	body := s.Text[:len(s.Text)-s.extBytes]
 	if len(body) == 0 {
@@ -108,7 +108,7 @@ func (s *Segment) allHome() bool {
 	return len(s.Hits) > 0 && s.Hits[0].Role == lexicon.Home
 }
 
-// isKey tells opaque keys: hexadecimal, or letters and digits mixed so that no words remain.
+// isKey reports whether a segment is an opaque key: hexadecimal, or letters and digits mixed without words.
 func (s *Segment) isKey(exact bool) bool {
 	if exact || s.Digits == 0 {
 		return false
@@ -151,7 +151,7 @@ func averageWord(s *Segment) int {
 	return s.Letters / s.Words
 }
 
-// number reads up to 9 digits, -1 when there is something else.
+// number returns the value of up to 9 digits, -1 for anything else.
 func number(text []byte) int {
 	if len(text) == 0 || len(text) > 9 {
 		return -1
@@ -166,7 +166,7 @@ func number(text []byte) int {
 	return n
 }
 
-// isDate tells 20230915, 15092023 and 202309.
+// isDate reports whether digits are a date, as 20230915, 15092023 and 202309 are.
 func isDate(digits []byte) bool {
 	plausible := func(y, m, d int) bool {
 		return y >= 1985 && y <= 2039 && m >= 1 && m <= 12 && d >= 1 && d <= 31
@@ -181,10 +181,10 @@ func isDate(digits []byte) bool {
 	return false
 }
 
-// hasDate tells that a date of eight digits stands in the segment.
+// hasDate reports whether the segment contains a date of eight digits.
 func (s *Segment) hasDate() bool { return s.Digits >= 8 && dateIn(s.Text[:len(s.Text)-s.extBytes]) }
 
-// dateIn finds a run of eight digits that is a date.
+// dateIn reports whether a run of eight digits in text is a date.
 func dateIn(text []byte) bool {
 	run := 0
 	for i := 0; i <= len(text); i++ {
@@ -200,8 +200,8 @@ func dateIn(text []byte) bool {
 	return false
 }
 
-// languages are the two-letter codes taken for the language of a page when they stand alone at the
-// beginning of the path.
+// languages are the codes taken for the language of a page when they are a segment near the beginning of the
+// path.
 var languages = wordSet("en ko kr ja jp zh cn tw hk tc sc de fr es pt it nl id ms vi vn th ar ru uk ua pl cs cz sk tr sv se da dk no nb nn fi el gr hu ro bg hr sr sl et lv lt he fa hi bn ur ca eu gl cy ga mt is sq mk ka hy az kk uz gb us br mx eng chi kor jpn chn chs cht ger fra spa ita rus gp int")
 
 func isLang(raw string) bool {

@@ -1,6 +1,6 @@
-// Package urltext reads URLs: it takes one apart into host labels, path segments and query fields,
-// tells what each segment looks like (words, a date, a number, an opaque key), and finds the words
-// that the lexicon knows. What it finds becomes the features of the classifier and the evidence shown.
+// Package urltext reads URLs: it splits one into host labels, path segments and query fields, determines the kind
+// of each segment (words, a date, a number, an opaque key), and finds the words of the lexicon in it. The result
+// becomes the features of the classifier and the evidence in documents.
 package urltext
 
 import "strings"
@@ -12,12 +12,12 @@ type Parts struct {
 	Query string // without "?"
 }
 
-// Split takes a URL apart. It accepts what discovery sees in practice: absolute http URLs, and host
-// names or paths without a scheme. It never fails; nonsense gives odd parts.
+// Split splits a URL. It accepts what occurs in practice: absolute http URLs, and host names or paths without a
+// scheme. It never fails; the parts of nonsense are nonsense.
 func Split(url string) Parts {
 	url = strings.TrimSpace(url)
 	if i := strings.IndexByte(url, '#'); i >= 0 {
-		// "#!" paths name pages of their own; other fragments are places within a page.
+		// "#!" introduces paths of pages; other fragments are positions within a page.
 		if strings.HasPrefix(url[i:], "#!") {
 			url = url[:i] + strings.TrimPrefix(url[i:], "#!")
 		} else {
@@ -87,22 +87,22 @@ func appendPunycode(dst []byte, label string) []byte {
 		return append(dst, label...)
 	}
 	var runes []rune
-	rest := label[4:]
-	if i := strings.LastIndexByte(rest, '-'); i > 0 {
-		for _, r := range rest[:i] {
+	code := label[4:]
+	if i := strings.LastIndexByte(code, '-'); i > 0 {
+		for _, r := range code[:i] {
 			runes = append(runes, r)
 		}
-		rest = rest[i+1:]
+		code = code[i+1:]
 	}
 	const base, tMin, tMax, skew, damp = 36, 1, 26, 38, 700
 	n, i, bias := 128, 0, 72
-	for k := 0; k < len(rest); {
+	for k := 0; k < len(code); {
 		old, w := i, 1
 		for t := base; ; t += base {
-			if k == len(rest) {
+			if k == len(code) {
 				return append(dst, label...)
 			}
-			d := digit(rest[k])
+			d := digit(code[k])
 			k++
 			if d < 0 || w > 1<<24 {
 				return append(dst, label...)

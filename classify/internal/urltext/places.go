@@ -4,7 +4,7 @@ import (
 	"github.com/newsfork/seed-engine/classify/internal/lexicon"
 )
 
-// pathFeatures notes where the path's words stand.
+// pathFeatures adds the places of the path's words.
 func (r *Reading) pathFeatures(f *Features, v view) {
 	for i := range r.Path {
 		s := &r.Path[i]
@@ -14,7 +14,7 @@ func (r *Reading) pathFeatures(f *Features, v view) {
 		exact := s.Exact()
 		for _, h := range s.Hits {
 			if v.file && h.Role == lexicon.Download {
-				h.Role = lexicon.Docs // that it is a file is known, not what it is
+				h.Role = lexicon.Docs // the extension says that it is a file already
 			}
 			p := r.placeOf(i, h, exact, v)
 			t, ok := f.hit(h.Sense, p)
@@ -36,7 +36,7 @@ func (r *Reading) pathFeatures(f *Features, v view) {
 	}
 }
 
-// cover is how much of the segment a word is: less than half, more, or all.
+// cover returns the share of the segment that a word covers: less than half (0), more (1), or all (2).
 func (s *Segment) cover(h Hit) int {
 	n := len(s.Text) - s.extBytes
 	switch own := h.End - h.Start; {
@@ -64,7 +64,7 @@ func extGroup(class uint8) int {
 	return 5
 }
 
-// order notes the order of the types that the path speaks of before its title, from the right.
+// order adds the order of the types in the path before its title, from the right.
 func (r *Reading) order(f *Features, v view) {
 	var seen uint32
 	n := 0
@@ -74,7 +74,7 @@ func (r *Reading) order(f *Features, v view) {
 		}
 		hits := r.Path[i].Hits
 		for j := len(hits) - 1; j >= 0; j-- {
-			role, ok := speaksFor(hits[j].Role)
+			role, ok := typeOf(hits[j].Role)
 			if !ok || seen&(1<<role) != 0 {
 				continue
 			}
@@ -91,7 +91,7 @@ func (r *Reading) order(f *Features, v view) {
 	}
 }
 
-// placeOf tells the place of a word of segment i, which is not the title.
+// placeOf returns the place of a word of segment i, which is not the title.
 func (r *Reading) placeOf(i int, h Hit, exact bool, v view) place {
 	if v.sheet {
 		return dataFile
@@ -141,14 +141,14 @@ func (r *Reading) placeOf(i int, h Hit, exact bool, v view) place {
 	return parentOfHitsPart
 }
 
-// fileFeatures notes which type the name of a document, or else its path, speaks for.
+// fileFeatures adds the type of the name of a document, or else of the path before it.
 func (r *Reading) fileFeatures(f *Features) {
 	n := len(r.Path) - 1
 	at := tiedFileName
 	for i := n; i >= 0; i-- {
 		best, found := lexicon.Sense{}, false
 		for _, h := range r.Path[i].Hits {
-			if role, ok := speaksFor(h.Role); ok && role != lexicon.Download && role != lexicon.Unknown && (!found || h.Strength >= best.Strength) {
+			if role, ok := typeOf(h.Role); ok && role != lexicon.Download && role != lexicon.Unknown && (!found || h.Strength >= best.Strength) {
 				best, found = lexicon.Sense{Role: role, Strength: h.Strength}, true
 			}
 		}
@@ -163,15 +163,15 @@ func (r *Reading) fileFeatures(f *Features) {
 
 func hasType(hits []Hit) bool {
 	for _, h := range hits {
-		if _, ok := speaksFor(h.Role); ok {
+		if _, ok := typeOf(h.Role); ok {
 			return true
 		}
 	}
 	return false
 }
 
-// countTypes notes types named in two segments, types that stand alone, and of a phrase's types
-// which comes first.
+// countTypes adds types that occur in two segments, types that are the only one, and the order of the types of a
+// phrase.
 func (r *Reading) countTypes(f *Features, v view) {
 	var counts [lexicon.Types]uint8
 	distinct := 0
@@ -182,7 +182,7 @@ func (r *Reading) countTypes(f *Features, v view) {
 		}
 		var inSegment uint32
 		for _, h := range s.Hits {
-			if role, ok := speaksFor(h.Role); ok && inSegment&(1<<role) == 0 {
+			if role, ok := typeOf(h.Role); ok && inSegment&(1<<role) == 0 {
 				inSegment |= 1 << role
 				counts[role]++
 				if counts[role] == 1 {
@@ -207,7 +207,7 @@ func (r *Reading) countTypes(f *Features, v view) {
 	var first, last *Hit
 	for i := range hits {
 		h := &hits[i]
-		if _, ok := speaksFor(h.Role); ok {
+		if _, ok := typeOf(h.Role); ok {
 			if first == nil {
 				first = h
 			}
@@ -215,13 +215,13 @@ func (r *Reading) countTypes(f *Features, v view) {
 		}
 	}
 	if first != nil && first.Start != last.Start {
-		t, _ := speaksFor(first.Role)
+		t, _ := typeOf(first.Role)
 		f.tied(t, tiedFirstOfTwo)
-		t, _ = speaksFor(last.Role)
+		t, _ = typeOf(last.Role)
 		f.tied(t, tiedLastSense)
 	}
 	if first != nil && first.Start == last.Start && first == last {
-		t, _ := speaksFor(first.Role)
+		t, _ := typeOf(first.Role)
 		f.tied(t, tiedSoleRole)
 	}
 }

@@ -12,11 +12,11 @@ import (
 // Field is one "key=value" of the query.
 type Field struct{ Key, Value Segment }
 
-// Reading is a URL read. Its memory is reused by the next Read, so that reading allocates nothing
-// once the buffers have grown.
+// Reading is a parsed URL. The next Read reuses its buffers, so that reading allocates nothing once they have
+// grown.
 type Reading struct {
 	Parts
-	Sector  hosts.Sector // who speaks
+	Sector  hosts.Sector // of the host, or of its context
 	host    hosts.Parts
 	lowHost []byte
 	Sub     []Segment // labels before the registered name, leftmost first, without www
@@ -25,7 +25,7 @@ type Reading struct {
 	Query   []Field
 	Slash   bool // the path ends in a slash
 
-	subSenses, nameSenses []lexicon.Sense // what the words for hosts say of them
+	subSenses, nameSenses []lexicon.Sense // of Sub and Name, by the words for hosts
 
 	hostFor string // the host that Sub and Name were read for
 	hostMem arena
@@ -34,7 +34,7 @@ type Reading struct {
 	scratch []byte
 }
 
-// limits of what is looked at: longer URLs are traps or carry state, and their first parts tell enough.
+// Limits of what is read: longer URLs are traps or carry state, and their first parts suffice.
 const (
 	maxSegments     = 24
 	maxFields       = 12
@@ -42,7 +42,7 @@ const (
 	maxValueBytes   = 80
 )
 
-// Read reads a URL. Sector is who speaks as far as others know; what the host says goes first.
+// Read parses a URL. Sector is that of its context, for hosts whose suffix names none.
 func (r *Reading) Read(url string, sector hosts.Sector) {
 	r.Parts = Split(url)
 	r.readHost()
@@ -114,7 +114,7 @@ func cutAny(s, set string) (before, after string) {
 	return s, ""
 }
 
-// readHost reads the labels of the host, once for many URLs of one host.
+// readHost reads the labels of the host, once for consecutive URLs of one host.
 func (r *Reading) readHost() {
 	if r.hostFor == r.Host && r.hostFor != "" {
 		return
@@ -131,9 +131,9 @@ func (r *Reading) readHost() {
 	}
 	r.host = hosts.Split(string(r.lowHost))
 	r.Sub = r.Sub[:0]
-	for rest := r.host.Sub; rest != ""; {
+	for labels := r.host.Sub; labels != ""; {
 		var label string
-		label, rest = cutByte(rest, '.')
+		label, labels = cutByte(labels, '.')
 		if isWWW(label) {
 			continue
 		}
@@ -152,8 +152,8 @@ func (r *Reading) readHost() {
 	r.nameSenses = r.appendHostSenses(r.nameSenses[:0], &r.Name)
 }
 
-// appendHostSenses appends what the words for hosts say of a label. Words that do not stand for a
-// part of a label must be the whole of it: "time" is a magazine, "time-tables" is not.
+// appendHostSenses appends the senses of a label by the words for hosts. A word that may not match anywhere must
+// be the whole label: "time" is a magazine, "time-tables" is not.
 func (r *Reading) appendHostSenses(dst []lexicon.Sense, s *Segment) []lexicon.Sense {
 	r.match = lexicon.Hosts().Find(r.match[:0], s.Text, s.starts)
 	for i := range r.match {
@@ -168,12 +168,12 @@ func (r *Reading) appendHostSenses(dst []lexicon.Sense, s *Segment) []lexicon.Se
 	return dst
 }
 
-// HostSenses is what the words for hosts say of the labels of the host.
+// HostSenses returns the senses of the host's labels by the words for hosts.
 func (r *Reading) HostSenses() []lexicon.Sense {
 	return append(slices.Clone(r.subSenses), r.nameSenses...)
 }
 
-// SearchQuery tells that the query asks for something by its words.
+// SearchQuery reports whether the query has a key for search terms.
 func (r *Reading) SearchQuery() bool {
 	for i := range r.Query {
 		if searchKeys[string(r.Query[i].Key.Text)] {
@@ -183,7 +183,7 @@ func (r *Reading) SearchQuery() bool {
 	return false
 }
 
-// isWWW tells www, www1, www-2 and the like.
+// isWWW reports whether a label is www, www1, www-2 or the like.
 func isWWW(label string) bool {
 	if len(label) < 3 || label[:3] != "www" {
 		return false

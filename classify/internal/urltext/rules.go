@@ -2,8 +2,8 @@ package urltext
 
 import "github.com/newsfork/seed-engine/classify/internal/lexicon"
 
-// rule tells the type that the form of a URL settles whatever its words say, by which kind of rule. How
-// much that counts against the words is learned, as one weight for each kind.
+// rule returns the type that the form of a URL implies regardless of its words, and the kind of rule. Its weight
+// against the words is learned, one for each kind.
 func (r *Reading) rule(v view) (kind int, role lexicon.Role, ok bool) {
 	for _, sense := range r.subSenses {
 		if sense.Role == lexicon.Archive {
@@ -20,7 +20,7 @@ func (r *Reading) rule(v view) (kind int, role lexicon.Role, ok bool) {
 	last := &r.Path[n-1]
 	switch last.extClass {
 	case extSheet, extArchive:
-		return ruleSheet, lexicon.Download, !speaks(last, lexicon.Form)
+		return ruleSheet, lexicon.Download, !hasRole(last, lexicon.Form)
 	case extImage, extSound:
 		return ruleMedium, lexicon.Multimedia, true
 	case extCalendar:
@@ -52,7 +52,7 @@ const (
 	ruleSheet         // files of data
 	ruleMedium        // files of pictures, sound and dates
 	ruleMonth         // lists of a month
-	ruleWord          // one word that has no other meaning
+	ruleWord          // a word that has only one meaning
 	rules
 )
 
@@ -69,7 +69,7 @@ func allOf(path []Segment, kinds ...Kind) bool {
 	return true
 }
 
-func speaks(s *Segment, role lexicon.Role) bool {
+func hasRole(s *Segment, role lexicon.Role) bool {
 	for _, h := range s.Hits {
 		if h.Role == role {
 			return true

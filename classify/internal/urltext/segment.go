@@ -15,9 +15,9 @@ type Segment struct {
 	Letters    int    // runes that are letters
 	Digits     int    // runes that are digits
 	Ext        string // file extension in lower case, "" when there is none
-	Hits       []Hit  // what the lexicon knows of it, in order
+	Hits       []Hit  // words of the lexicon in it, in order
 	Covered    int    // bytes of Text that hits cover
-	extClass   uint8  // what kind of file that is
+	extClass   uint8  // class of files with that extension
 	extBytes   int    // bytes of Text that are the extension
 	starts     []bool // where words begin in Text; one longer than Text
 	digitBytes int    // bytes of Text that are digits outside hits
@@ -30,7 +30,7 @@ type Hit struct {
 	First, Last bool
 }
 
-// arena holds the bytes and hits of the segments of one reading.
+// arena is the memory of the segments of one reading.
 type arena struct {
 	text   []byte
 	starts []bool
@@ -39,7 +39,7 @@ type arena struct {
 
 func (a *arena) reset() { a.text, a.starts, a.hits = a.text[:0], a.starts[:0], a.hits[:0] }
 
-// WordsOf gives the words of a hit, folded.
+// WordsOf returns the words of a hit, folded.
 func (s *Segment) WordsOf(h Hit) []string {
 	var words []string
 	begin := h.Start
@@ -52,7 +52,7 @@ func (s *Segment) WordsOf(h Hit) []string {
 	return words
 }
 
-// readSegment folds raw, marks its words and looks them up. In a file name, an extension is told apart.
+// readSegment folds raw, marks its words and looks them up. With file, it looks for an extension.
 func (r *Reading) readSegment(mem *arena, s *Segment, raw string, file bool) {
 	*s = Segment{Raw: raw}
 	r.scratch = appendUnescaped(r.scratch[:0], raw, !file)
@@ -72,8 +72,8 @@ func (r *Reading) readSegment(mem *arena, s *Segment, raw string, file bool) {
 	r.lookUp(mem, s)
 }
 
-// fold appends the words of text to mem, folded, marks where each begins, and counts what it sees. The
-// extension, if there is one, begins at extAt.
+// fold appends the words of text to mem, folded, marks where each begins, and counts words, letters and digits.
+// The extension, if there is one, begins at extAt.
 func (s *Segment) fold(mem *arena, text []byte, extAt int) {
 	begin, beginStarts := len(mem.text), len(mem.starts)
 	folded, starts := mem.text, mem.starts // in registers while the text is read
@@ -153,9 +153,8 @@ func (s *Segment) leaveOutExtension(n int) {
 	}
 }
 
-// foldRune folds a rune as lexicon.Fold does. a is below 0 for a mark, which is part of the word that it
-// stands in, and 0 for what is part of no word. An apostrophe ends a word like any other sign: "l'actu"
-// is found as "l-actu" all the same.
+// foldRune folds a rune as lexicon.Fold does. a is negative for a mark, which belongs to the word around it, and
+// 0 for anything between words. An apostrophe separates words like any punctuation: "l'actu" is found as "l-actu".
 func foldRune(c rune) (a, b rune) {
 	if c < utf8.RuneSelf {
 		return rune(lexicon.FoldASCII(byte(c))), 0
@@ -168,12 +167,12 @@ func foldRune(c rune) (a, b rune) {
 
 // wordBreaker finds where words begin.
 type wordBreaker struct {
-	class    runeClass // of the rune before
-	previous rune      // it, as written
-	upperRun int       // capitals in a row before
+	class    runeClass // of the preceding rune
+	previous rune      // the preceding rune, as written
+	upperRun int       // number of capitals just before
 }
 
-// runeClass is a kind of runes that words are made of. A change of class begins a word.
+// runeClass is a class of runes in words. A change of class begins a word.
 type runeClass uint8
 
 const (
@@ -183,8 +182,8 @@ const (
 	unspaced
 )
 
-// smallLetters is where the run of small letters at text[i] ends that needs no closer look, i when there
-// is none. Most of a URL is small letters.
+// smallLetters returns the end of the run of small letters at text[i] if they can be taken in at once, i if not.
+// URLs consist mostly of small letters.
 func (w *wordBreaker) smallLetters(text []byte, i int) int {
 	if w.class == letters && w.upperRun > 1 {
 		return i
@@ -196,8 +195,8 @@ func (w *wordBreaker) smallLetters(text []byte, i int) int {
 	return i
 }
 
-// next takes in a rune of a word, as written and folded. begins reports whether a word begins with it;
-// beganBefore, that one began with the rune before: in "FAQPage" the last capital begins "Page".
+// next takes in a rune of a word, as written and folded. begins reports whether a word begins with it,
+// beganBefore whether one began with the preceding rune: in "FAQPage" the last capital begins "Page".
 func (w *wordBreaker) next(c, folded rune) (begins, beganBefore bool) {
 	class := letters
 	switch {
@@ -221,7 +220,7 @@ func (w *wordBreaker) next(c, folded rune) (begins, beganBefore bool) {
 	return begins, beganBefore
 }
 
-// noStarts are as many bytes as begin no word.
+// noStarts are the marks of bytes at which no word begins.
 var noStarts [64]bool
 
 // lookUp finds the words of the lexicon in a segment.
@@ -235,7 +234,7 @@ func (r *Reading) lookUp(mem *arena, s *Segment) {
 	for i := range r.match {
 		m := &r.match[i]
 		if m.Start >= body && s.Ext != "" && s.Ext != "do" {
-			continue // "pdf", "xml" as an extension are told by Ext
+			continue // Ext has "pdf", "xml" as an extension
 		}
 		s.Covered += min(m.End, body) - m.Start
 		first := m.Start == 0
@@ -274,7 +273,7 @@ func countDigits(text []byte) int {
 	return n
 }
 
-// Exact tells that hits cover all words of the segment; digits and the extension are let through.
+// Exact reports whether hits cover all words of the segment; digits and the extension are ignored.
 func (s *Segment) Exact() bool {
 	return s.Covered > 0 && s.Covered+s.digitBytes >= len(s.Text)-s.extBytes
 }

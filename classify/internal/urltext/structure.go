@@ -5,7 +5,7 @@ import (
 	"github.com/newsfork/seed-engine/classify/internal/lexicon"
 )
 
-// structural features, offsets into the dense part.
+// Structural features, offsets into the dense part.
 const (
 	sDepth      = 0              // 0..8
 	sTrailing   = sDepth + 9     // by trailing kind
@@ -19,7 +19,7 @@ const (
 	sMediaLast  = sHits + 4 // media host × last kind
 	sGovLast    = sMediaLast + 12
 	sMediaDepth = sGovLast + 12
-	sNoHits     = sMediaDepth + 9 // no word known × last kind
+	sNoHits     = sMediaDepth + 9 // no word of the lexicon × last kind
 	sNoHitsGov  = sNoHits + 12
 	sNoHitsMed  = sNoHitsGov + 12
 	sSlugWords  = sNoHitsMed + 12 // 4..9
@@ -55,19 +55,19 @@ const (
 	flagLastYear
 	flagNewsTLD
 	flagOpaqueFile
-	flagSpeakingFile
+	flagDescriptiveFile
 	flagSheet
 )
 
-// Keys of the query that tell what a page does.
+// Keys of the query that indicate what a page does.
 var (
 	searchKeys   = wordSet("q s query search keyword keywords searchword searchterm searchtext srch k text wd term terms suche suchbegriff recherche busca buscar pesquisa cerca ricerca sok zoek searchkey searchvalue searchquery searchstring szukaj arama keys schstr stext find kw")
 	trackingKeys = wordSet("utmsource utmmedium utmcampaign utmterm utmcontent fbclid gclid cmpid ref refurl from src source mcid mceid icid ito ocid smid share xtor wtmc")
 	pageKeys     = wordSet("page p pageno pageindex pagenum paged start offset seite pagina currentpage cp pg")
 )
 
-// structure notes what the URL looks like, whatever its words say. The order of the features is part of the
-// model: sums of floating-point weights depend on it.
+// structure adds the form of the URL, apart from its words. The order of the features is part of the model, since
+// sums of floating-point weights depend on it in training.
 func (r *Reading) structure(f *Features, v view) {
 	p := r.pathForm()
 	r.shapeOfPath(f, v, p)
@@ -77,9 +77,9 @@ func (r *Reading) structure(f *Features, v view) {
 	r.lastKindByHost(f, v, p)
 	if v.file {
 		last := &r.Path[len(r.Path)-1]
-		speaking := v.rightSet || hasType(last.Hits)
-		f.flag(!speaking && !v.sheet, flagOpaqueFile)
-		f.flag(speaking && !v.sheet, flagSpeakingFile)
+		descriptive := v.rightSet || hasType(last.Hits)
+		f.flag(!descriptive && !v.sheet, flagOpaqueFile)
+		f.flag(descriptive && !v.sheet, flagDescriptiveFile)
 		f.flag(v.sheet, flagSheet)
 	}
 	f.flag(v.last >= 0 && sectionOnly(r.Path[:v.last+1]), flagSectionOnly)
@@ -91,12 +91,12 @@ func (f *Features) flag(on bool, which int) {
 	}
 }
 
-// put notes a value of a structural feature, the limit for those above it.
+// put adds a value of a structural feature, at most limit.
 func (f *Features) put(offset, value, limit int) {
 	f.plain(plainStructure + offset + min(value, limit))
 }
 
-// pathForm counts what the path is made of, but for home pages and languages.
+// pathForm counts the parts of the path, without home pages and languages.
 type pathForm struct {
 	depth                int
 	years, months, dates int
@@ -129,7 +129,7 @@ func (r *Reading) pathForm() pathForm {
 	return p
 }
 
-// shapeOfPath notes depth, what the path ends in, and how long its title is.
+// shapeOfPath adds the depth of the path, its end, and the length of its title.
 func (r *Reading) shapeOfPath(f *Features, v view, p pathForm) {
 	f.put(sDepth, p.depth, 8)
 	f.put(sTrailing, int(v.trailing), 11)
@@ -154,7 +154,7 @@ func (r *Reading) shapeOfPath(f *Features, v view, p pathForm) {
 	}
 }
 
-// shapeOfQuery notes how many fields the query has, and what they do by their keys.
+// shapeOfQuery adds the number of fields of the query, and their purpose by their keys.
 func (r *Reading) shapeOfQuery(f *Features) {
 	f.put(sQueryCount, len(r.Query), 4)
 	for i := range r.Query {
@@ -188,7 +188,7 @@ func (r *Reading) pathFlags(f *Features, v view, p pathForm) {
 	f.flag(p.lastKind == Year, flagLastYear)
 }
 
-// hostFlags notes what the words for hosts say of this one.
+// hostFlags adds the roles of the host by the words for hosts.
 func (r *Reading) hostFlags(f *Features) {
 	for _, senses := range [2][]lexicon.Sense{r.subSenses, r.nameSenses} {
 		for _, h := range senses {
@@ -208,8 +208,8 @@ func (r *Reading) hostFlags(f *Features) {
 	}
 }
 
-// lastKindByHost notes how the path ends together with the kind of host, by itself and where no word
-// speaks of a type.
+// lastKindByHost adds the end of the path combined with the kind of host, in any case and where the path has no
+// word of a type.
 func (r *Reading) lastKindByHost(f *Features, v view, p pathForm) {
 	lastKind := int(p.lastKind)
 	if v.media {
@@ -232,7 +232,7 @@ func (r *Reading) lastKindByHost(f *Features, v view, p pathForm) {
 	}
 }
 
-// sectionOnly tells that a path names sections of a newspaper and nothing else.
+// sectionOnly reports whether a path consists of sections of a newspaper.
 func sectionOnly(path []Segment) bool {
 	found := false
 	for i := range path {

@@ -2,11 +2,11 @@ package urltext
 
 import "github.com/newsfork/seed-engine/classify/internal/lexicon"
 
-// The features of a URL that ends in a title are those of the title (its words and what they speak
-// of) and those of everything else, its frame. Sites have many titles and few frames.
+// The features of a URL that ends in a title are those of the title (its words and their types) and those of
+// everything else, its frame. Sites have many titles but few frames.
 
-// ReadTitle reads the last segment of a path by itself, and tells whether it is a title, but not that
-// of a document, whose name and path are judged together. The Reading holds nothing else then.
+// ReadTitle reads the last segment of a path by itself, and reports whether it is a title. The name of a document
+// is none, since it is judged together with its path. Afterwards the Reading is of nothing but the segment.
 func (r *Reading) ReadTitle(segment string) bool {
 	r.mem.reset()
 	r.Query = r.Query[:0]
@@ -22,13 +22,14 @@ func (r *Reading) ReadTitle(segment string) bool {
 	return s.Kind == Slug && !isDocument(s.extClass)
 }
 
-// AppendTitleKey appends what the frame depends on of the title that ReadTitle read.
+// AppendTitleKey appends the properties of the title last read by ReadTitle on which the features of its frame
+// depend.
 func (r *Reading) AppendTitleKey(dst []byte) []byte {
 	s := &r.Path[0]
 	flags := byte(0)
 	for i, on := range [...]bool{
 		s.Digits > 0, s.hasDate(), startsEscaped(s), lexiconUnspaced(s.Text), s.Exact(),
-		speaks(s, lexicon.Form), speaks(s, lexicon.Section),
+		hasRole(s, lexicon.Form), hasRole(s, lexicon.Section),
 	} {
 		if on {
 			flags |= 1 << i
@@ -37,21 +38,21 @@ func (r *Reading) AppendTitleKey(dst []byte) []byte {
 	return append(append(dst, 0, byte(min(s.Words, 255)), flags), s.Ext...)
 }
 
-// ExtractTitle fills f with the features of the title that ReadTitle read, or that a URL read ends in.
+// ExtractTitle sets f to the features of the title last read by ReadTitle, or at the end of the URL last read.
 func (r *Reading) ExtractTitle(f *Features, host HostKind) {
 	f.reset()
 	f.host = host
 	r.titleFeatures(f, &r.Path[len(r.Path)-1])
 }
 
-// ExtractFrame fills f with the features of the URL read, but for those of the title that it ends in,
-// and tells what ExtractTitle needs to know of the host.
+// ExtractFrame sets f to the features of the URL last read, except those of the title at its end, and returns the
+// kind of its host, which ExtractTitle needs.
 func (r *Reading) ExtractFrame(f *Features) HostKind {
 	r.extract(f, false)
 	return f.host
 }
 
-// titleFeatures notes what the words of a title speak of, and the words themselves.
+// titleFeatures adds the types of the words of a title, and the words themselves.
 func (r *Reading) titleFeatures(f *Features, s *Segment) {
 	for _, h := range s.Hits {
 		if isDocument(s.extClass) && h.Role == lexicon.Download {
