@@ -4,12 +4,13 @@ SHELL := /bin/bash
 
 node     := node_modules/.bin/node
 wrangler := $(node) node_modules/wrangler/bin/wrangler.js
+prettier := $(node) node_modules/prettier/bin/prettier.cjs
 
 export WRANGLER_SEND_METRICS := false
 export NO_UPDATE_NOTIFIER    := 1
 export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 
-.PHONY: test build dev demo bench lint deploy-staging deploy-production
+.PHONY: test build dev demo bench lint format deploy-staging deploy-production
 
 build: node_modules/.ready
 	$(node) worker/build.mjs
@@ -35,12 +36,18 @@ browser:
 		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium >/dev/null; \
 	fi
 
+# Formatting, then vet for both targets, staticcheck
+# and eslint. `make format` mends the formatting.
 lint: node_modules/.ready
-	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo "gofmt these files" >&2; exit 1; }
+	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo "run make format" >&2; exit 1; }
 	go vet ./...
 	GOOS=js GOARCH=wasm go vet ./...
 	go tool staticcheck ./...
 	$(node) node_modules/eslint/bin/eslint.js .
+
+format: node_modules/.ready
+	gofmt -w .
+	$(prettier) --write --log-level warn .
 
 # Local run on http://localhost:8787 with simulated R2, queues and D1.
 dev: build
