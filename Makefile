@@ -36,10 +36,11 @@ browser:
 		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium >/dev/null; \
 	fi
 
-# Formatting, then vet for both targets, staticcheck
+# Formatting (gofmt; Prettier at 120 columns for the JavaScript), then vet for both targets, staticcheck
 # and eslint. `make format` mends the formatting.
 lint: node_modules/.ready
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo "run make format" >&2; exit 1; }
+	$(prettier) --check . || { echo "run make format" >&2; exit 1; }
 	go vet ./...
 	GOOS=js GOARCH=wasm go vet ./...
 	go tool staticcheck ./...

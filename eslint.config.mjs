@@ -8,7 +8,15 @@ export default [
   // Node scripts and tests, and modules that run on workerd.
   {
     files: ["**/*.mjs"],
-    languageOptions: { globals: { ...globals.node, ...globals.serviceworker, scheduler: "readonly", FixedLengthStream: "readonly", IdentityTransformStream: "readonly" } },
+    languageOptions: {
+      globals: {
+        ...globals.node,
+        ...globals.serviceworker,
+        scheduler: "readonly",
+        FixedLengthStream: "readonly",
+        IdentityTransformStream: "readonly",
+      },
+    },
   },
   // The web page.
   { files: ["dashboard/**/*.js"], languageOptions: { globals: globals.browser } },

@@ -154,7 +154,7 @@ func TestEveryAlarmIsExplained(t *testing.T) {
 		text := readFile(t, "../dashboard/public/dashboard/lang/"+language+".js")
 		for _, a := range states {
 			for _, key := range []string{"alarm." + a.Name, "alarm.about." + a.Name} {
-				if !strings.Contains(text, "\n  \""+key+"\": ") {
+				if !strings.Contains(text, "\n  \""+key+"\":") {
 					t.Errorf("%s.js has no text %q", language, key)
 				}
 			}

@@ -14,16 +14,44 @@ function run(title, command, args, env = {}) {
   failed ||= status !== 0;
 }
 
-run("Runtime: a warm GET /health on one workerd", process.execPath, [join(here, "runtime/run.mjs"), ...(quick ? ["10"] : [])]);
+run("Runtime: a warm GET /health on one workerd", process.execPath, [
+  join(here, "runtime/run.mjs"),
+  ...(quick ? ["10"] : []),
+]);
 
-const parsers = ["test", "-run", "^$", "-bench", "Parse|Allowed|Hostile|Reader|Process|Classify|Add$|Sitemap", "-benchtime", quick ? "1x" : "1s", "./robots", "./sitemap", "./dataset", "./processor", "./classify", "./discovery"];
+const parsers = [
+  "test",
+  "-run",
+  "^$",
+  "-bench",
+  "Parse|Allowed|Hostile|Reader|Process|Classify|Add$|Sitemap",
+  "-benchtime",
+  quick ? "1x" : "1s",
+  "./robots",
+  "./sitemap",
+  "./dataset",
+  "./processor",
+  "./classify",
+  "./discovery",
+];
 run("Parsers, native", "go", parsers);
 const exec = join(execFileSync("go", ["env", "GOROOT"], { encoding: "utf8" }).trim(), "lib/wasm/go_js_wasm_exec");
 // The processor needs the platform there.
-run("Parsers, WebAssembly", "go", [...parsers.slice(0, 1), "-exec", exec, ...parsers.slice(1).filter((p) => p !== "./processor")], { GOOS: "js", GOARCH: "wasm" });
+run(
+  "Parsers, WebAssembly",
+  "go",
+  [...parsers.slice(0, 1), "-exec", exec, ...parsers.slice(1).filter((p) => p !== "./processor")],
+  { GOOS: "js", GOARCH: "wasm" },
+);
 
-run("Pipeline against the documents' own pseudo-code", process.execPath, [join(here, "pipeline/run.mjs"), ...(quick ? ["--quick"] : [])]);
+run("Pipeline against the documents' own pseudo-code", process.execPath, [
+  join(here, "pipeline/run.mjs"),
+  ...(quick ? ["--quick"] : []),
+]);
 
-run("What operators ask, with a million domains in D1", process.execPath, [join(here, "status/run.mjs"), ...(quick ? ["--quick"] : [])]);
+run("What operators ask, with a million domains in D1", process.execPath, [
+  join(here, "status/run.mjs"),
+  ...(quick ? ["--quick"] : []),
+]);
 
 process.exitCode = failed ? 1 : 0;

@@ -96,7 +96,8 @@ async function main() {
   const redone = await read();
   await judge(redone, expected);
   for (const [dir, document] of redone) {
-    if (document.revision <= documents.get(dir).revision) throw new Unexpected(`${dir} is still revision ${document.revision}: force did not redo it`);
+    if (document.revision <= documents.get(dir).revision)
+      throw new Unexpected(`${dir} is still revision ${document.revision}: force did not redo it`);
   }
   good(`force redoes all ${redone.size} documents`);
 }
@@ -120,8 +121,18 @@ function namedFiles(list) {
 /** A file's place in the bucket: what its path says, else a partition for trials. */
 function rawFile(path, number) {
   const said = path.match(/country=([a-z]{2})\/category=([^/]+)\/date=([^/]+)\/(raw_\d+)\.json$/);
-  const [country, category, date, chunk] = said?.slice(1) ?? ["zz", "live", new Date().toISOString().slice(0, 10), `raw_${String(number).padStart(4, "0")}`];
-  return { path, chunk, partition: `country=${country}/category=${category}/date=${date}`, route: `/api/v1/datasets/${country}/${category}/${date}` };
+  const [country, category, date, chunk] = said?.slice(1) ?? [
+    "zz",
+    "live",
+    new Date().toISOString().slice(0, 10),
+    `raw_${String(number).padStart(4, "0")}`,
+  ];
+  return {
+    path,
+    chunk,
+    partition: `country=${country}/category=${category}/date=${date}`,
+    route: `/api/v1/datasets/${country}/${category}/${date}`,
+  };
 }
 
 /**
@@ -134,7 +145,8 @@ function directory() {
   const name = live ? kind : kind + fingerprint();
   for (const old of existsSync(home) ? readdirSync(home).filter((d) => d.startsWith(kind)) : []) {
     const run = stateOf(join(home, old));
-    if (run === "running" && old === name) throw new Unexpected(`another demo is running in build/demo/${name}; wait for its end, or remove that directory`);
+    if (run === "running" && old === name)
+      throw new Unexpected(`another demo is running in build/demo/${name}; wait for its end, or remove that directory`);
     const useful = !live && old === name && run === "finished";
     if (run !== "running" && !useful) rmSync(join(home, old), { recursive: true, force: true, maxRetries: 5 });
   }
@@ -159,7 +171,9 @@ function stateOf(dir) {
 function fingerprint() {
   const hash = createHash("sha256").update(readFileSync(join(root, "wrangler.jsonc")));
   for (const dir of ["sample", "build/worker", "ledger/migrations"]) {
-    for (const entry of readdirSync(join(root, dir), { recursive: true, withFileTypes: true }).filter((e) => e.isFile())) {
+    for (const entry of readdirSync(join(root, dir), { recursive: true, withFileTypes: true }).filter((e) =>
+      e.isFile(),
+    )) {
       const path = join(entry.parentPath, entry.name);
       if (!path.includes(".wrangler")) hash.update(path).update(readFileSync(path));
     }
@@ -173,7 +187,10 @@ async function upload({ path, partition, route, chunk }) {
   const body = readFileSync(path);
   const { status, error } = await engine.api("PUT", `${route}/${chunk}`, body);
   if (status !== 201 && status !== 409) throw new Unexpected(`upload of ${path}: ${status} ${error?.message}`);
-  step("upload", `raw/${partition}/${chunk}.json  ${body.length.toLocaleString("en")} bytes${status === 409 ? "  (is there already)" : ""}`);
+  step(
+    "upload",
+    `raw/${partition}/${chunk}.json  ${body.length.toLocaleString("en")} bytes${status === 409 ? "  (is there already)" : ""}`,
+  );
 }
 
 /** Runs step 1, checks what it answers, and waits until all that it started is done. */
@@ -218,7 +235,9 @@ async function noDeadLetters() {
   const [first, ...more] = await engine.list("dlq/");
   if (!first) return;
   const { error_info: why } = await engine.json(first.key);
-  throw new Unexpected(`${plural(more.length + 1, "message")} given up; the first as ${first.key}: ${why.error_message}`);
+  throw new Unexpected(
+    `${plural(more.length + 1, "message")} given up; the first as ${first.key}: ${why.error_message}`,
+  );
 }
 
 /** Every raw file must be processed, and every domain have its checkpoint. */
@@ -242,7 +261,8 @@ async function complete(files) {
 async function read() {
   const documents = new Map();
   for (const { key } of await engine.list("prod/")) {
-    if (key.endsWith("/domain_metadata.json")) documents.set(key.slice(0, key.lastIndexOf("/")), await engine.json(key));
+    if (key.endsWith("/domain_metadata.json"))
+      documents.set(key.slice(0, key.lastIndexOf("/")), await engine.json(key));
   }
   return documents;
 }
@@ -278,7 +298,11 @@ async function judge(documents, expected) {
   for (const dir of new Set([...wanted.keys(), ...documents.keys()])) {
     if (!wanted.has(dir)) wrong.push(`${dir} is there, but nothing asked for it`);
     else if (!documents.has(dir)) wrong.push(`${dir} has no document`);
-    else wrong.push(...differences(wanted.get(dir), facts(documents.get(dir)), `${dir}: `), ...(await evidence(dir, documents.get(dir))));
+    else
+      wrong.push(
+        ...differences(wanted.get(dir), facts(documents.get(dir)), `${dir}: `),
+        ...(await evidence(dir, documents.get(dir))),
+      );
   }
   if (wrong.length) throw new Unexpected(`not as expected:\n  ${wrong.join("\n  ")}`);
   good(`${documents.size} documents say what they should, and the evidence beside them is what the origins sent`);
@@ -294,10 +318,12 @@ async function evidence(dir, { robots, sitemap, technical_metadata: technical })
   const wrong = [];
   for (const { name, url, exists, sha256 } of files) {
     const bytes = await engine.read(`${dir}/${name}`);
-    if (!exists !== !bytes) wrong.push(`${dir}/${name} is ${bytes ? "stored, but does not exist" : "not stored, but exists"}`);
+    if (!exists !== !bytes)
+      wrong.push(`${dir}/${name} is ${bytes ? "stored, but does not exist" : "not stored, but exists"}`);
     if (!exists || !bytes) continue;
     if (!Buffer.from(contentOf(url)).equals(bytes)) wrong.push(`${dir}/${name} is not what ${url} serves`);
-    if (createHash("sha256").update(bytes).digest("hex") !== sha256) wrong.push(`${dir}/${name} has another SHA-256 than the document says`);
+    if (createHash("sha256").update(bytes).digest("hex") !== sha256)
+      wrong.push(`${dir}/${name} has another SHA-256 than the document says`);
   }
   return wrong;
 }

@@ -13,9 +13,13 @@ after(() => rmSync(scratch, { recursive: true }));
 /** Runs the demo to its end. see is told the child and what it printed, whenever there is more. */
 async function demo(env, see = () => {}) {
   const script = fileURLToPath(new URL("demo.mjs", import.meta.url));
-  const child = spawn(process.execPath, [script], { env: { ...process.env, ...env }, stdio: ["ignore", "pipe", "pipe"] });
+  const child = spawn(process.execPath, [script], {
+    env: { ...process.env, ...env },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
   let output = "";
-  for (const stream of [child.stdout, child.stderr]) stream.setEncoding("utf8").on("data", (chunk) => see(child, (output += chunk)));
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding("utf8").on("data", (chunk) => see(child, (output += chunk)));
   const code = await new Promise((done) => child.once("close", done));
   return { code, output };
 }
@@ -44,7 +48,10 @@ test("KEEP=1 shows the dashboard until it is interrupted", { timeout: 300_000 },
   let page;
   const { code, output } = await demo({ KEEP: "1" }, (child, printed) => {
     const url = printed.match(/^dashboard +(\S+), without a token; Ctrl-C ends it$/m)?.[1];
-    if (url) page ??= fetch(url).then((answer) => answer.text()).finally(() => child.kill("SIGINT"));
+    if (url)
+      page ??= fetch(url)
+        .then((answer) => answer.text())
+        .finally(() => child.kill("SIGINT"));
   });
   assert.equal(code, 0, output);
   assert.match(await page, /<title>Seed Engine/);
@@ -53,10 +60,14 @@ test("KEEP=1 shows the dashboard until it is interrupted", { timeout: 300_000 },
 test("where no one answers, LIVE=1 ends with every domain unreachable", { timeout: 300_000 }, async () => {
   // Names under .example never resolve (RFC 6761, 6.5), with a network or without.
   const file = join(scratch, "live.json");
-  writeFileSync(file, JSON.stringify(["one", "two", "three"].map((name) => ({ url: `https://www.${name}.example/news`, title: name }))));
+  writeFileSync(
+    file,
+    JSON.stringify(["one", "two", "three"].map((name) => ({ url: `https://www.${name}.example/news`, title: name }))),
+  );
   const { code, output } = await demo({ LIVE: "1", RAW: file });
   assert.equal(code, 0, output);
-  for (const name of ["one", "two", "three"]) assert.match(output, new RegExp(`^${name}\\.example +1 +- +.*nobody$`, "m"));
+  for (const name of ["one", "two", "three"])
+    assert.match(output, new RegExp(`^${name}\\.example +1 +- +.*nobody$`, "m"));
   assert.match(output, /3 domains: 0 reachable, 3 unreachable/);
 });
 

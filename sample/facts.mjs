@@ -25,7 +25,9 @@ export function facts(document) {
     },
     feeds: technical.feeds.map((f) => f.url).sort(),
     top_type: document.intelligent_discovery.discovered_urls[0]?.classification.primary_type ?? null,
-    entry_points: document.fetch_contract.entry_points.filter((e) => e.method !== "html").map((e) => `${e.method} ${e.url}`),
+    entry_points: document.fetch_contract.entry_points
+      .filter((e) => e.method !== "html")
+      .map((e) => `${e.method} ${e.url}`),
   };
 }
 

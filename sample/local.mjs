@@ -28,7 +28,11 @@ export async function startEngine({ dir, vars, web }) {
   await run(["d1", "migrations", "apply", "METADATA_DB", "--local", ...state, "-c", config], dir, log);
   const port = await freePort();
   const configs = ["-c", config, ...(web ? ["-c", web.config] : [])];
-  const dev = start(["dev", ...configs, ...state, "--ip", "127.0.0.1", "--port", port, "--inspector-port", "0"], dir, log);
+  const dev = start(
+    ["dev", ...configs, ...state, "--ip", "127.0.0.1", "--port", port, "--inspector-port", "0"],
+    dir,
+    log,
+  );
   const engine = new Engine(`http://127.0.0.1:${port}`, settings.r2_buckets[0].bucket_name, log, dev);
   try {
     await engine.ready();
@@ -49,7 +53,7 @@ class Engine {
 
   /** Waits until the engine answers. */
   async ready() {
-    for (const began = Date.now(); ; ) {
+    for (const began = Date.now(); ;) {
       if (Date.now() - began > 60_000) throw new Error("wrangler dev did not answer within a minute");
       if (this.#dev.exitCode !== null) throw new Error(`wrangler dev ended with exit code ${this.#dev.exitCode}`);
       try {
@@ -74,7 +78,7 @@ class Engine {
   /** All objects under a prefix: {key, etag, size, last_modified, custom_metadata}, in order of keys. */
   async list(prefix) {
     const objects = [];
-    for (let cursor = ""; ; ) {
+    for (let cursor = ""; ;) {
       const query = new URLSearchParams({ prefix, per_page: "1000", ...(cursor && { cursor }) });
       const { result, result_info: info } = await (await this.#r2(`objects?${query}`)).json();
       objects.push(...result);
@@ -168,7 +172,14 @@ function start(args, dir, log) {
     cwd: root,
     detached: true, // a process group, so that the runtime ends with wrangler
     stdio: ["ignore", "pipe", "pipe"],
-    env: { ...process.env, HOME: home, XDG_CONFIG_HOME: home, WRANGLER_SEND_METRICS: "false", NO_COLOR: "1", FORCE_COLOR: "0" },
+    env: {
+      ...process.env,
+      HOME: home,
+      XDG_CONFIG_HOME: home,
+      WRANGLER_SEND_METRICS: "false",
+      NO_COLOR: "1",
+      FORCE_COLOR: "0",
+    },
   });
   running.add(child);
   child.once("exit", () => running.delete(child));

@@ -63,12 +63,17 @@ export function table(documents, expected) {
   say();
 }
 
-function cells({ domain, reachable, robots, sitemap, technical_metadata: technical, processing_metadata: processing }, expected) {
+function cells(
+  { domain, reachable, robots, sitemap, technical_metadata: technical, processing_metadata: processing },
+  expected,
+) {
   return [
     domain,
     String(processing.total_urls),
     reachable ? `${robots.status_code} ${technical.robots_txt.allows_crawling ? "allows" : "forbids"}` : "-",
-    sitemap.exists ? `${technical.sitemap_xml.kind}, ${plural(sitemap.url_count, "URL")}` : (sitemap.error_type ?? "none"),
+    sitemap.exists
+      ? `${technical.sitemap_xml.kind}, ${plural(sitemap.url_count, "URL")}`
+      : (sitemap.error_type ?? "none"),
     String(technical.feeds.length),
     technical.server_info.effective_host ?? "nobody",
     expected?.why ?? "",
@@ -85,14 +90,18 @@ export function findings(documents) {
   for (const [dir, document] of documents) {
     const partition = dir.slice("prod/".length, dir.lastIndexOf("/"));
     if (partition !== last) {
-      say(`${last ? "\n" : ""}${partition}\n${paint(1, `${"domain".padEnd(width)}  top URLs: priority, type; entry points: method, minutes`)}`);
+      say(
+        `${last ? "\n" : ""}${partition}\n${paint(1, `${"domain".padEnd(width)}  top URLs: priority, type; entry points: method, minutes`)}`,
+      );
       last = partition;
     }
     const short = (url) => shortened(url, document.technical_metadata.server_info.effective_host);
     const top = document.intelligent_discovery.discovered_urls.map(
       (u) => `${u.priority_score.toFixed(2)} ${u.classification.primary_type} ${short(u.url)}`,
     );
-    const entries = document.fetch_contract.entry_points.map((e) => `${e.method} ${e.interval_minutes.toLocaleString("en")} ${short(e.url)}`);
+    const entries = document.fetch_contract.entry_points.map(
+      (e) => `${e.method} ${e.interval_minutes.toLocaleString("en")} ${short(e.url)}`,
+    );
     const lines = [top, entries].filter((list) => list.length > 0).map((list) => fitting(list, 100 - width - 2));
     if (lines.length === 0) lines.push("nothing to fetch");
     for (const [i, line] of lines.entries()) say(`${(i === 0 ? document.domain : "").padEnd(width)}  ${line}`);
@@ -131,5 +140,7 @@ export function results(place, keys, documents) {
     say(`${"".padEnd(12)}${partition}{domain}/  ${counts.join(", ")}`);
   }
   const unreachable = [...documents.values()].filter((d) => !d.reachable).length;
-  say(`${"".padEnd(12)}${plural(documents.size, "domain")}: ${documents.size - unreachable} reachable, ${unreachable} unreachable`);
+  say(
+    `${"".padEnd(12)}${plural(documents.size, "domain")}: ${documents.size - unreachable} reachable, ${unreachable} unreachable`,
+  );
 }

@@ -27,7 +27,15 @@ for (const [env, suffix] of Object.entries(environments)) {
     test("would upload the Worker with all bindings", () => {
       const output = execFileSync(
         join(root, "node_modules/.bin/node"),
-        [join(root, "node_modules/wrangler/bin/wrangler.js"), "deploy", "--dry-run", "--env", env, "--outdir", join(home, env)],
+        [
+          join(root, "node_modules/wrangler/bin/wrangler.js"),
+          "deploy",
+          "--dry-run",
+          "--env",
+          env,
+          "--outdir",
+          join(home, env),
+        ],
         { cwd: root, encoding: "utf8", env: { ...process.env, NO_COLOR: "1" }, stdio: ["ignore", "pipe", "pipe"] },
       );
       for (const [binding, resource] of [
@@ -76,7 +84,11 @@ test("no environment has a secret among its variables", () => {
   for (const env of [undefined, ...Object.keys(environments)]) {
     const { vars } = readConfig({ config: join(root, "wrangler.jsonc"), env }, { hideWarnings: true });
     assert.ok(vars.ENVIRONMENT, env);
-    assert.deepEqual(Object.keys(vars).filter((name) => secrets.includes(name)), [], env);
+    assert.deepEqual(
+      Object.keys(vars).filter((name) => secrets.includes(name)),
+      [],
+      env,
+    );
   }
 });
 
@@ -87,8 +99,17 @@ test("the delay of a retry outlasts an outage of minutes where it is deployed, a
   assert.equal(value("worker/entry.mjs", /^const defaultRetryDelay = (\d+);/m), seconds);
   assert.equal(value("README.md", /^\| `RETRY_DELAY_SECONDS` \| (\d+) /m), seconds);
   assert.ok(seconds + 2 * seconds + 4 * seconds >= 10 * 60, `three retries are over after ${7 * seconds} s`);
-  for (const env of Object.keys(environments)) assert.equal(readConfig({ config: join(root, "wrangler.jsonc"), env }, { hideWarnings: true }).vars.RETRY_DELAY_SECONDS, undefined, env);
-  assert.equal(readConfig({ config: join(root, "wrangler.jsonc") }, { hideWarnings: true }).vars.RETRY_DELAY_SECONDS, "10", "a local run does not wait for minutes");
+  for (const env of Object.keys(environments))
+    assert.equal(
+      readConfig({ config: join(root, "wrangler.jsonc"), env }, { hideWarnings: true }).vars.RETRY_DELAY_SECONDS,
+      undefined,
+      env,
+    );
+  assert.equal(
+    readConfig({ config: join(root, "wrangler.jsonc") }, { hideWarnings: true }).vars.RETRY_DELAY_SECONDS,
+    "10",
+    "a local run does not wait for minutes",
+  );
 });
 
 test("development has the same sizes and retries, with short timeouts", () => {
@@ -97,6 +118,10 @@ test("development has the same sizes and retries, with short timeouts", () => {
   assert.equal(name, "newsfork-seed-engine-dev");
   assert.deepEqual(
     queues.consumers.map((c) => [c.queue, c.max_batch_size, c.max_batch_timeout, c.max_retries]),
-    [["newsfork-seed-dev", 1, 1, 3], ["newsfork-domain-dev", 5, 1, 3], ["newsfork-dlq-dev", 10, 1, 3]],
+    [
+      ["newsfork-seed-dev", 1, 1, 3],
+      ["newsfork-domain-dev", 5, 1, 3],
+      ["newsfork-dlq-dev", 10, 1, 3],
+    ],
   );
 });

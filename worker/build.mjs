@@ -38,9 +38,27 @@ export function supportCode(source) {
 // compressed program.
 const project = "github.com/newsfork/seed-engine";
 const notInlined = [
-  ...["crypto/...", "encoding/base64", "encoding/hex", "encoding/json", "encoding/pem", "encoding/asn1", "fmt", "log/...", "math/big", "mime/...", "net", "net/...", "reflect", "time", "vendor/..."],
+  ...[
+    "crypto/...",
+    "encoding/base64",
+    "encoding/hex",
+    "encoding/json",
+    "encoding/pem",
+    "encoding/asn1",
+    "fmt",
+    "log/...",
+    "math/big",
+    "mime/...",
+    "net",
+    "net/...",
+    "reflect",
+    "time",
+    "vendor/...",
+  ],
   ...["golang.org/...", "github.com/syumai/..."],
-  ...["contract", "handlers", "ledger", "orchestrator", "queues", "reconcile", "alarms", "settings"].map((room) => `${project}/${room}`),
+  ...["contract", "handlers", "ledger", "orchestrator", "queues", "reconcile", "alarms", "settings"].map(
+    (room) => `${project}/${room}`,
+  ),
 ];
 
 /** Compiles the Go package in dir for WebAssembly. Who reads the file meanwhile sees the one before. */
@@ -48,7 +66,11 @@ export function compile(dir, file) {
   const next = `${file}.${process.pid}`;
   const env = { ...process.env, GOOS: "js", GOARCH: "wasm" };
   const plain = notInlined.map((packages) => `-gcflags=${packages}=-l`);
-  execFileSync("go", ["build", "-trimpath", "-ldflags=-s -w", "-tags=nethttpomithttp2", ...plain, "-o", next, "."], { cwd: dir, env, stdio: "inherit" });
+  execFileSync("go", ["build", "-trimpath", "-ldflags=-s -w", "-tags=nethttpomithttp2", ...plain, "-o", next, "."], {
+    cwd: dir,
+    env,
+    stdio: "inherit",
+  });
   renameSync(next, file);
 }
 

@@ -93,7 +93,10 @@ async function queue(batch, env, ctx) {
     retryAll: (options) => open.forEach((message) => retry(message, options)),
   };
   try {
-    await run({ env, ctx, wait: rules.queueWait, deadline: rules.queueDeadline }, until((binding) => binding.handleQueueMessageBatch(view)));
+    await run(
+      { env, ctx, wait: rules.queueWait, deadline: rules.queueDeadline },
+      until((binding) => binding.handleQueueMessageBatch(view)),
+    );
   } catch (error) {
     if (error.refused) await refuse(batch.queue, [...open], env, error.refused, { ack, retry });
     else log("batch_failed", error, { queue_name: batch.queue, unsettled: open.size });
@@ -113,7 +116,18 @@ async function refuse(queue, messages, env, reason, { ack, retry }) {
   const error = producer && (await sendAgain(producer, messages, delay / 1000, sent));
   for (const message of messages) retry(message, { delaySeconds: rules.refusedRetry / 1000 }); // acknowledged ones stay so
   const level = reason === "busy" && resent === messages.length ? "warn" : "error";
-  console[level](JSON.stringify({ event: "batch_refused", level, ts: new Date().toISOString(), queue_name: queue, reason, messages: messages.length, resent, error: error?.message }));
+  console[level](
+    JSON.stringify({
+      event: "batch_refused",
+      level,
+      ts: new Date().toISOString(),
+      queue_name: queue,
+      reason,
+      messages: messages.length,
+      resent,
+      error: error?.message,
+    }),
+  );
 }
 
 const defaultRetryDelay = 120; // seconds, as in settings/settings.go
@@ -127,7 +141,10 @@ function retryDelay({ RETRY_DELAY_SECONDS: set }, attempts) {
 
 async function scheduled(event, env, ctx) {
   try {
-    await run({ env, ctx, wait: rules.cronWait, deadline: rules.cronDeadline }, until((binding) => binding.runScheduler(event)));
+    await run(
+      { env, ctx, wait: rules.cronWait, deadline: rules.cronDeadline },
+      until((binding) => binding.runScheduler(event)),
+    );
   } catch (error) {
     if (!error.logged) log("cron_failed", error, { cron: event.cron });
     throw error; // the platform lists the run as failed
@@ -146,7 +163,16 @@ function until(call) {
 
 function log(event, error, fields) {
   const type = error.code === "timeout_error" ? error.code : "internal_error";
-  console.error(JSON.stringify({ event, level: "error", ts: new Date().toISOString(), error_type: type, message: error.message, ...fields }));
+  console.error(
+    JSON.stringify({
+      event,
+      level: "error",
+      ts: new Date().toISOString(),
+      error_type: type,
+      message: error.message,
+      ...fields,
+    }),
+  );
 }
 
 export default { fetch, queue, scheduled };

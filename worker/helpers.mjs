@@ -94,7 +94,9 @@ class Upload {
 
   async complete() {
     if (this.multipart) await this.flush();
-    const object = await (this.multipart ? this.multipart.complete(this.parts) : this.bucket.put(this.key, this.part.subarray(0, this.used), this.options));
+    const object = await (this.multipart
+      ? this.multipart.complete(this.parts)
+      : this.bucket.put(this.key, this.part.subarray(0, this.used), this.options));
     this.release();
     return object;
   }
@@ -174,4 +176,21 @@ async function cancel({ get }, handle) {
   await get(handle).cancel();
 }
 
-export const helpers = { r2Head, r2Get, r2List, r2Put, r2PutStream, r2Delete, r2Begin, r2Part, r2Complete, r2Abort, queueSendBatch, queueSend, queueMetrics, d1Batch, fetchStart, cancel };
+export const helpers = {
+  r2Head,
+  r2Get,
+  r2List,
+  r2Put,
+  r2PutStream,
+  r2Delete,
+  r2Begin,
+  r2Part,
+  r2Complete,
+  r2Abort,
+  queueSendBatch,
+  queueSend,
+  queueMetrics,
+  d1Batch,
+  fetchStart,
+  cancel,
+};

@@ -121,7 +121,8 @@ class Instance {
           const head = decoder.decode(this.#view(headAt, headLength));
           this.lease.respond(status, head, this.#view(bodyAt, bodyLength)); // a Response copies it
         },
-        ask: (id, textAt, textLength, dataAt, dataLength) => this.#ask(id, this.#view(textAt, textLength), this.#view(dataAt, dataLength)),
+        ask: (id, textAt, textLength, dataAt, dataLength) =>
+          this.#ask(id, this.#view(textAt, textLength), this.#view(dataAt, dataLength)),
         load: (id, at) => {
           const bytes = this.#take(id);
           this.#view(at, bytes.length).set(bytes);
@@ -267,7 +268,7 @@ class Instance {
 // An idle instance, ready for an event; undefined if there is none. Timers of the event before it fire
 // only now, and one may end the program: that costs the instance, and no event.
 function awake() {
-  for (let instance; (instance = idle.pop()); ) {
+  for (let instance; (instance = idle.pop());) {
     instance.wake();
     if (!instance.fault) {
       counts.reused++;
@@ -340,7 +341,10 @@ class Lease {
 
   // The timer is not set again whenever the deadline moves away, but when it fires too early.
   #watch() {
-    this.#timer = setTimeout(() => (Date.now() < this.deadline ? this.#watch() : this.expire()), this.deadline - Date.now());
+    this.#timer = setTimeout(
+      () => (Date.now() < this.deadline ? this.#watch() : this.expire()),
+      this.deadline - Date.now(),
+    );
   }
 
   /** Moves the deadline, since the event gets on. Reports whether it still goes on. */
@@ -405,7 +409,14 @@ function oversize(instance) {
 }
 
 function report(reason, message) {
-  const line = { event: "instance_failed", level: "error", ts: new Date().toISOString(), error_type: "internal_error", reason, message };
+  const line = {
+    event: "instance_failed",
+    level: "error",
+    ts: new Date().toISOString(),
+    error_type: "internal_error",
+    reason,
+    message,
+  };
   console.error(JSON.stringify(line));
 }
 
@@ -451,7 +462,10 @@ async function waitForRoom(patience, go) {
   for (let now = Date.now(); now < until; now = Date.now()) {
     const woken = new Promise((resolve) => (waiter.wake = resolve));
     const pause = new AbortController(); // while a timer is pending the platform does not take the event for hung
-    await Promise.race([woken, scheduler.wait(Math.min(sweepEvery, until - now), { signal: pause.signal }).catch(() => {})]);
+    await Promise.race([
+      woken,
+      scheduler.wait(Math.min(sweepEvery, until - now), { signal: pause.signal }).catch(() => {}),
+    ]);
     pause.abort();
     sweep();
     if (granted.delete(waiter)) return go();

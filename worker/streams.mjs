@@ -33,7 +33,9 @@ export class Stream {
   async next() {
     try {
       if (!this.#reader) this.#open();
-      const { value, done } = await (this.#buffer ? this.#reader.readAtLeast(chunkSize, new Uint8Array(this.#buffer)) : this.#reader.read());
+      const { value, done } = await (this.#buffer
+        ? this.#reader.readAtLeast(chunkSize, new Uint8Array(this.#buffer))
+        : this.#reader.read());
       if (this.#buffer && value) this.#buffer = value.buffer; // the read has moved it
       this.#chunk = value;
       if (done && !value?.length) this.#end();
@@ -67,7 +69,11 @@ export class Exchange {
   #body;
 
   async start(send, url, init, timeout) {
-    if (timeout) this.#timer = setTimeout(() => this.#controller.abort(new DOMException(`no answer within ${timeout} ms`, "TimeoutError")), timeout);
+    if (timeout)
+      this.#timer = setTimeout(
+        () => this.#controller.abort(new DOMException(`no answer within ${timeout} ms`, "TimeoutError")),
+        timeout,
+      );
     try {
       const response = await send(url, { ...init, signal: this.#controller.signal });
       if (response.body) this.#body = new Stream(response.body);

@@ -31,7 +31,7 @@ async function generate(bucket, key, bytes, domains) {
     used = 0;
   };
   const write = async (text) => {
-    for (let rest = encoder.encode(text); rest.length; ) {
+    for (let rest = encoder.encode(text); rest.length;) {
       const n = Math.min(rest.length, part - used);
       buffer.set(rest.subarray(0, n), used);
       used += n;
@@ -62,7 +62,14 @@ export default {
     const bucket = env[`${side}_BUCKET`];
     switch (pathname) {
       case "/generate":
-        return Response.json(await generate(bucket, searchParams.get("key"), Number(searchParams.get("bytes")), Number(searchParams.get("domains"))));
+        return Response.json(
+          await generate(
+            bucket,
+            searchParams.get("key"),
+            Number(searchParams.get("bytes")),
+            Number(searchParams.get("domains")),
+          ),
+        );
       case "/finished": {
         // Raw files that are done, for the orchestrator to skip.
         const n = Number(searchParams.get("n"));

@@ -4,5 +4,6 @@ import { stats } from "../../build/worker/pool.mjs";
 
 export default {
   ...engine,
-  fetch: (request, env, ctx) => (new URL(request.url).pathname === "/pool" ? Response.json(stats()) : engine.fetch(request, env, ctx)),
+  fetch: (request, env, ctx) =>
+    new URL(request.url).pathname === "/pool" ? Response.json(stats()) : engine.fetch(request, env, ctx),
 };

@@ -2,7 +2,8 @@
 // more. One HEAD and one send a file, the whole file in memory, one send a domain, domains one after
 // another. It stands in benchmarks only.
 const partitionOf = (key) => {
-  const [, country, category, date] = /^raw\/country=([^/]+)\/category=([^/]+)\/date=([^/]+)\/raw_\d{4,}\.json$/.exec(key) ?? [];
+  const [, country, category, date] =
+    /^raw\/country=([^/]+)\/category=([^/]+)\/date=([^/]+)\/raw_\d{4,}\.json$/.exec(key) ?? [];
   return country && { country, category, date };
 };
 
@@ -61,7 +62,10 @@ const headers = { "User-Agent": "NewsforkBot/1.0 (+https://newsfork.com/bot)" };
 
 async function fetchRobotsTxt(domain, env) {
   try {
-    const response = await env.EGRESS.fetch(`https://${domain}/robots.txt`, { headers, signal: AbortSignal.timeout(10000) });
+    const response = await env.EGRESS.fetch(`https://${domain}/robots.txt`, {
+      headers,
+      signal: AbortSignal.timeout(10000),
+    });
     if (!response.ok) return { exists: false, error: `HTTP ${response.status}` };
     const content = await response.text();
     return {
@@ -79,7 +83,10 @@ async function fetchRobotsTxt(domain, env) {
 
 async function fetchSitemap(domain, env) {
   try {
-    const response = await env.EGRESS.fetch(`https://${domain}/sitemap.xml`, { headers, signal: AbortSignal.timeout(15000) });
+    const response = await env.EGRESS.fetch(`https://${domain}/sitemap.xml`, {
+      headers,
+      signal: AbortSignal.timeout(15000),
+    });
     if (!response.ok) return { exists: false, error: `HTTP ${response.status}` };
     const content = await response.text();
     return {
@@ -117,7 +124,12 @@ async function collect({ domain, domain_id, urls, partition_info }, env) {
     registrable_domain: domain,
     urls,
     technical_metadata: { robots_txt, sitemap_xml, server_info },
-    processing_metadata: { processed_at: new Date().toISOString(), processing_duration_ms: Date.now() - started, total_urls: urls.length, partition_info },
+    processing_metadata: {
+      processed_at: new Date().toISOString(),
+      processing_duration_ms: Date.now() - started,
+      total_urls: urls.length,
+      partition_info,
+    },
   };
   await env.DATASETS_BUCKET.put(`${dir}/domain_metadata.json`, JSON.stringify(metadata, null, 2));
   if (robots_txt.exists) await env.DATASETS_BUCKET.put(`${dir}/robots.txt`, robots);

@@ -23,7 +23,12 @@ const partition = { country: "sg", category: "news", date: "2026-01-28" };
 const date = "2026-11-01";
 const bucket = (name) => [{ binding: "DATASETS_BUCKET", bucket_name: `bench-${name}` }];
 // No consumers: the driver delivers, and what the steps send on is dropped.
-const producers = (name) => ({ producers: ["SEED", "DOMAIN", "DLQ"].map((q) => ({ binding: q === "DLQ" ? q : `${q}_QUEUE`, queue: `${name}-${q.toLowerCase()}` })) });
+const producers = (name) => ({
+  producers: ["SEED", "DOMAIN", "DLQ"].map((q) => ({
+    binding: q === "DLQ" ? q : `${q}_QUEUE`,
+    queue: `${name}-${q.toLowerCase()}`,
+  })),
+});
 const side = (name, main, more = {}) => ({
   name,
   main: join(root, main),
@@ -35,7 +40,14 @@ const side = (name, main, more = {}) => ({
   vars: { REQUEST_INTERVAL_MS: "0" },
   ...more,
 });
-const d1 = [{ binding: "METADATA_DB", database_name: "bench", database_id: "bench", migrations_dir: join(root, "ledger/migrations") }];
+const d1 = [
+  {
+    binding: "METADATA_DB",
+    database_name: "bench",
+    database_id: "bench",
+    migrations_dir: join(root, "ledger/migrations"),
+  },
+];
 
 const harness = createTestHarness({
   root,
@@ -52,7 +64,14 @@ const harness = createTestHarness({
         services: ["engine", "peer"].map((service) => ({ binding: service, service })),
       },
     },
-    { config: { name: "web", main: join(root, "test/workers/anysite.mjs"), compatibility_date: date, vars: { LATENCY_MS: "100" } } },
+    {
+      config: {
+        name: "web",
+        main: join(root, "test/workers/anysite.mjs"),
+        compatibility_date: date,
+        vars: { LATENCY_MS: "100" },
+      },
+    },
   ],
 });
 await harness.listen();
@@ -61,7 +80,10 @@ await workers.engine.applyD1Migrations("METADATA_DB");
 const workerd = process_();
 
 const drive = async (path, query, body) => {
-  const response = await workers.driver.fetch(`${path}?${new URLSearchParams(query)}`, { method: "POST", body: body && JSON.stringify(body) });
+  const response = await workers.driver.fetch(`${path}?${new URLSearchParams(query)}`, {
+    method: "POST",
+    body: body && JSON.stringify(body),
+  });
   if (!response.ok) throw new Error(`${path}: ${await response.text()}`);
   return response.json();
 };
@@ -92,7 +114,11 @@ async function alternate(work, n = rounds) {
       if (round >= 0) times[name].push(ms);
     }
   }
-  return { engine_ms: round1(median(times.engine)), peer_ms: round1(median(times.peer)), ratio: ratio(median(times.engine), median(times.peer)) };
+  return {
+    engine_ms: round1(median(times.engine)),
+    peer_ms: round1(median(times.peer)),
+    ratio: ratio(median(times.engine), median(times.peer)),
+  };
 }
 const round1 = (n) => Math.round(n * 10) / 10;
 const ratio = (a, b) => Math.round((a / b) * 1000) / 1000;
@@ -105,7 +131,13 @@ try {
     "≤ 0.1 × the peer",
     await alternate((name) =>
       timed(async () => {
-        const answer = await (await workers[name].fetch("/api/v1/seeds/orchestrate", { method: "POST", body, headers: { "content-type": "application/json" } })).json();
+        const answer = await (
+          await workers[name].fetch("/api/v1/seeds/orchestrate", {
+            method: "POST",
+            body,
+            headers: { "content-type": "application/json" },
+          })
+        ).json();
         if (answer.data.skipped !== files) throw new Error(`${name}: ${JSON.stringify(answer)}`);
       }),
     ),
@@ -172,13 +204,21 @@ try {
     const huge = `${dir.replace("01-28", `01-3${n}`)}raw_0001.json`;
     await drive("/generate", { side: "engine", key: huge, bytes: hugeBytes, domains: names });
     const before = workerd.resetPeak();
-    const ms = await timed(() => deliver("engine", "newsfork-seed-engine", [{ file_path: huge, partition_info: { ...partition, date: `2026-01-3${n}` } }]));
+    const ms = await timed(() =>
+      deliver("engine", "newsfork-seed-engine", [
+        { file_path: huge, partition_info: { ...partition, date: `2026-01-3${n}` } },
+      ]),
+    );
     const { largest } = await (await workers.engine.fetch("/pool")).json();
-    report(`a ${hugeBytes / 2 ** 30} GB raw file, ${names.toLocaleString("en")} domains, the engine alone`, "≤ 15 s, linear memory ≤ 48 MiB", {
-      engine_ms: round1(ms),
-      linear_mib: round1(largest / 2 ** 20),
-      growth_mib: round1((workerd.peak() - before) / 2 ** 20),
-    });
+    report(
+      `a ${hugeBytes / 2 ** 30} GB raw file, ${names.toLocaleString("en")} domains, the engine alone`,
+      "≤ 15 s, linear memory ≤ 48 MiB",
+      {
+        engine_ms: round1(ms),
+        linear_mib: round1(largest / 2 ** 20),
+        growth_mib: round1((workerd.peak() - before) / 2 ** 20),
+      },
+    );
     await remove("engine", huge);
   }
 } finally {
@@ -187,10 +227,17 @@ try {
 
 const commit = execFileSync("git", ["rev-parse", "--short", "HEAD"], { cwd: root, encoding: "utf8" }).trim();
 mkdirSync(join(root, "build"), { recursive: true });
-writeFileSync(join(root, "build/bench-pipeline.json"), JSON.stringify({ commit, cpu: cpus()[0].model, cores: cpus().length, results }, null, 2));
+writeFileSync(
+  join(root, "build/bench-pipeline.json"),
+  JSON.stringify({ commit, cpu: cpus()[0].model, cores: cpus().length, results }, null, 2),
+);
 console.log("| what | engine | peer | ratio | goal |\n| --- | --- | --- | --- | --- |");
 for (const r of results) {
-  const value = (name) => Object.entries(r).filter(([k]) => k === name || k.startsWith(`${name}_`)).map(([k, v]) => `${v} ${k.split("_")[1] ?? ""}`.trim()).join(", ");
+  const value = (name) =>
+    Object.entries(r)
+      .filter(([k]) => k === name || k.startsWith(`${name}_`))
+      .map(([k, v]) => `${v} ${k.split("_")[1] ?? ""}`.trim())
+      .join(", ");
   const more = r.linear_mib ? `, linear ${r.linear_mib} MiB, growth ${r.growth_mib} MiB` : "";
   console.log(`| ${r.what} | ${value("engine")}${more} | ${value("peer") || "–"} | ${r.ratio ?? "–"} | ${r.goal} |`);
 }
@@ -199,13 +246,21 @@ for (const r of results) {
 function process_() {
   const pids = readdirSync("/proc").filter((pid) => {
     try {
-      return readFileSync(`/proc/${pid}/cmdline`, "utf8").includes("workerd") && readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1].split(" ")[1] === String(process.pid);
+      return (
+        readFileSync(`/proc/${pid}/cmdline`, "utf8").includes("workerd") &&
+        readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1].split(" ")[1] === String(process.pid)
+      );
     } catch {
       return false; // it ended
     }
   });
   if (!pids.length) throw new Error("no workerd below this process");
-  const status = (field) => Math.max(...pids.map((pid) => Number(new RegExp(`${field}:\\s+(\\d+)`).exec(readFileSync(`/proc/${pid}/status`, "utf8"))[1]) * 1024));
+  const status = (field) =>
+    Math.max(
+      ...pids.map(
+        (pid) => Number(new RegExp(`${field}:\\s+(\\d+)`).exec(readFileSync(`/proc/${pid}/status`, "utf8"))[1]) * 1024,
+      ),
+    );
   return {
     /** Forgets the peak; gives what is resident now. */
     resetPeak() {

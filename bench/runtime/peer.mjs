@@ -4,6 +4,9 @@ export default {
     const { pathname } = new URL(request.url);
     if (request.method !== "GET" || pathname !== "/health") return new Response("not found", { status: 404 });
     const id = request.headers.get("x-request-id") ?? crypto.randomUUID();
-    return Response.json({ success: true, data: { status: "ok", service: "newsfork-seed-engine" } }, { headers: { "x-request-id": id } });
+    return Response.json(
+      { success: true, data: { status: "ok", service: "newsfork-seed-engine" } },
+      { headers: { "x-request-id": id } },
+    );
   },
 };

@@ -29,7 +29,10 @@ if (existsSync(join(root, "main.go"))) sides.engine = { entry: "entry.mjs", make
 
 function makeStock(dir) {
   // The generator empties the directory and writes the entry module and its support code as the library ships them.
-  execFileSync("go", ["run", "github.com/syumai/workers/cmd/workers-assets-gen", "-mode=go", "-o", dir], { cwd: root, stdio: "inherit" });
+  execFileSync("go", ["run", "github.com/syumai/workers/cmd/workers-assets-gen", "-mode=go", "-o", dir], {
+    cwd: root,
+    stdio: "inherit",
+  });
   compile(join(here, "stock"), join(dir, "app.wasm"));
 }
 
@@ -53,7 +56,9 @@ const config :Workerd.Config = (
 
 // Starts workerd and resolves to its process and the port of each side.
 async function serve(path) {
-  const child = spawn(workerd.default ?? workerd, ["serve", "--control-fd=3", path], { stdio: ["ignore", "inherit", "inherit", "pipe"] });
+  const child = spawn(workerd.default ?? workerd, ["serve", "--control-fd=3", path], {
+    stdio: ["ignore", "inherit", "inherit", "pipe"],
+  });
   const ports = {};
   let text = "";
   await new Promise((resolve, reject) => {
@@ -140,4 +145,6 @@ for (const [name, { median_ms, p95_ms, requests }] of Object.entries(results)) {
   };
 }
 console.table(report);
-console.log(JSON.stringify({ bench: "runtime", goals: { times_peer: "<= 1.5", faster_than_stock: ">= 10" }, results: report }));
+console.log(
+  JSON.stringify({ bench: "runtime", goals: { times_peer: "<= 1.5", faster_than_stock: ">= 10" }, results: report }),
+);

@@ -18,7 +18,8 @@ const observed = (db) => ({
 
 export default {
   fetch(request, env, ctx) {
-    if (new URL(request.url).hostname !== "inside.invalid") return engine.fetch(request, { ...env, METADATA_DB: observed(env.METADATA_DB) }, ctx);
+    if (new URL(request.url).hostname !== "inside.invalid")
+      return engine.fetch(request, { ...env, METADATA_DB: observed(env.METADATA_DB) }, ctx);
     const told = statements;
     statements = [];
     return Response.json(told);

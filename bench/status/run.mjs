@@ -26,8 +26,20 @@ const harness = createTestHarness({
         compatibility_date: "2026-11-01",
         rules: [{ type: "CompiledWasm", globs: ["**/*.wasm"] }],
         r2_buckets: [{ binding: "DATASETS_BUCKET", bucket_name: "bench-status" }],
-        queues: { producers: ["SEED_QUEUE", "DOMAIN_QUEUE", "DLQ"].map((binding) => ({ binding, queue: `status-${binding.toLowerCase().replace("_", "-")}` })) },
-        d1_databases: [{ binding: "METADATA_DB", database_name: "status", database_id: "status", migrations_dir: join(root, "ledger/migrations") }],
+        queues: {
+          producers: ["SEED_QUEUE", "DOMAIN_QUEUE", "DLQ"].map((binding) => ({
+            binding,
+            queue: `status-${binding.toLowerCase().replace("_", "-")}`,
+          })),
+        },
+        d1_databases: [
+          {
+            binding: "METADATA_DB",
+            database_name: "status",
+            database_id: "status",
+            migrations_dir: join(root, "ledger/migrations"),
+          },
+        ],
       },
     },
   ],
@@ -46,21 +58,30 @@ async function fill() {
     const date = new Date(now - Math.floor(p / 20) * 86_400_000);
     const country = p % 2 ? "sg" : "kr";
     const at = now - Math.floor((p / partitions) * 50 * 86_400_000);
-    const row = await db.prepare("INSERT INTO partitions (country, category, date) VALUES (?, ?, ?) RETURNING id").bind(country, `category${Math.floor(p / 2) % 10}`, date.toISOString().slice(0, 10)).first();
+    const row = await db
+      .prepare("INSERT INTO partitions (country, category, date) VALUES (?, ?, ?) RETURNING id")
+      .bind(country, `category${Math.floor(p / 2) % 10}`, date.toISOString().slice(0, 10))
+      .first();
     await db.batch([
       db
-        .prepare(`${numbers} INSERT INTO domains (partition, domain, queued_at, needed_at, collected_at, met_at, gave_up_at, excluded_at, reachable, robots, sitemap, duration_ms, error_type, error_message)
+        .prepare(
+          `${numbers} INSERT INTO domains (partition, domain, queued_at, needed_at, collected_at, met_at, gave_up_at, excluded_at, reachable, robots, sitemap, duration_ms, error_type, error_message)
 SELECT ?1, 'site-' || CAST(i * 7919 % ?2 AS INTEGER) || '-' || CAST(?1 % 50 AS INTEGER) || '.example', ?3 - 60000, 0, iif(i % 100 < 98, ?3 + i, 0), iif(i % 100 < 98, ?3 + i, 0), 0, 0,
   iif(i % 100 < 98, i % 100 < 95, NULL), iif(i % 100 < 98, i % 100 < 80, NULL), iif(i % 100 < 98, i % 100 < 70, NULL), iif(i % 100 < 98, 100 + i * 31 % 5000, NULL),
-  iif(i % 100 BETWEEN 95 AND 97, iif(i % 2, 'network_error', 'timeout_error'), NULL), iif(i % 100 BETWEEN 95 AND 97, 'no answer', NULL) FROM n`)
+  iif(i % 100 BETWEEN 95 AND 97, iif(i % 2, 'network_error', 'timeout_error'), NULL), iif(i % 100 BETWEEN 95 AND 97, 'no answer', NULL) FROM n`,
+        )
         .bind(row.id, each, at),
       db
-        .prepare(`${numbers} INSERT INTO files (partition, name, queued_at, needed_at, processed_at, met_at, gave_up_at, duration_ms, error_type, error_message)
-SELECT ?1, printf('raw_%04d', i + 1), ?3 - 60000, 0, iif(i > 0, ?3, 0), iif(i > 0, ?3, 0), iif(i > 0, 0, ?3), 400, iif(i > 0, NULL, 'parse_error'), iif(i > 0, NULL, 'not JSON') FROM n`)
+        .prepare(
+          `${numbers} INSERT INTO files (partition, name, queued_at, needed_at, processed_at, met_at, gave_up_at, duration_ms, error_type, error_message)
+SELECT ?1, printf('raw_%04d', i + 1), ?3 - 60000, 0, iif(i > 0, ?3, 0), iif(i > 0, ?3, 0), iif(i > 0, 0, ?3), 400, iif(i > 0, NULL, 'parse_error'), iif(i > 0, NULL, 'not JSON') FROM n`,
+        )
         .bind(row.id, 20, at),
       db
-        .prepare(`${numbers} INSERT INTO dead_letters (message_id, queue_name, work, error_type, error_message, retry_count, failed_at, worker_version, processing_duration_ms, r2_key, country, category, date, domain, state)
-SELECT CAST(?1 AS INTEGER) || '-' || i, 'newsfork-domain-dev', 'work-' || i, 'storage_error', 'put failed', 3, ?3, 'v1', 10, 'dlq/x', 'sg', 'news', '2026-01-28', 'site-' || i || '.example', iif(i % 2, 'stored', 'replayed') FROM n`)
+        .prepare(
+          `${numbers} INSERT INTO dead_letters (message_id, queue_name, work, error_type, error_message, retry_count, failed_at, worker_version, processing_duration_ms, r2_key, country, category, date, domain, state)
+SELECT CAST(?1 AS INTEGER) || '-' || i, 'newsfork-domain-dev', 'work-' || i, 'storage_error', 'put failed', 3, ?3, 'v1', 10, 'dlq/x', 'sg', 'news', '2026-01-28', 'site-' || i || '.example', iif(i % 2, 'stored', 'replayed') FROM n`,
+        )
         .bind(row.id, 10, at),
     ]);
   }
@@ -104,7 +125,9 @@ try {
   const began = Date.now();
   await fill();
   const { n } = await db.prepare("SELECT count(*) AS n FROM domains").first();
-  console.log(`${n.toLocaleString("en")} domains and ${(partitions * 20).toLocaleString("en")} files in ${partitions.toLocaleString("en")} partitions, written through the triggers in ${Math.round((Date.now() - began) / 1000)} s\n`);
+  console.log(
+    `${n.toLocaleString("en")} domains and ${(partitions * 20).toLocaleString("en")} files in ${partitions.toLocaleString("en")} partitions, written through the triggers in ${Math.round((Date.now() - began) / 1000)} s\n`,
+  );
   const plans = new Map();
   console.log("| GET, warm | median ms | 95 % ms | goal |\n| --- | --- | --- | --- |");
   for (const [path, limit] of questions) {
@@ -118,12 +141,18 @@ try {
     }
     const slow = limit && median(times) >= limit;
     if (slow) wrong++;
-    console.log(`| ${path} | ${median(times).toFixed(1)} | ${percentile95(times).toFixed(1)} | ${limit ? `under ${limit}${slow ? ": missed" : ""}` : "–"} |`);
-    for (const [sql, parameters] of await (await worker.fetch("https://inside.invalid/")).json()) plans.set(sql, parameters);
+    console.log(
+      `| ${path} | ${median(times).toFixed(1)} | ${percentile95(times).toFixed(1)} | ${limit ? `under ${limit}${slow ? ": missed" : ""}` : "–"} |`,
+    );
+    for (const [sql, parameters] of await (await worker.fetch("https://inside.invalid/")).json())
+      plans.set(sql, parameters);
   }
   console.log("\nQuery plans of the statements that were run:\n");
   for (const [sql, parameters] of plans) {
-    const { results } = await db.prepare(`EXPLAIN QUERY PLAN ${sql}`).bind(...parameters).all();
+    const { results } = await db
+      .prepare(`EXPLAIN QUERY PLAN ${sql}`)
+      .bind(...parameters)
+      .all();
     console.log(`    ${sql.replaceAll(/\s+/g, " ").slice(0, 150)}`);
     for (const { detail } of results) {
       const why = fault(detail, sql, results);

@@ -48,7 +48,9 @@ export function note(request, url, open) {
 
 /** The fault that the next request of url meets, or undefined. */
 export function takeFault(url) {
-  const i = faults.findIndex((f) => (f.host === "*" || f.host === url.hostname) && (f.path ?? url.pathname) === url.pathname);
+  const i = faults.findIndex(
+    (f) => (f.host === "*" || f.host === url.hostname) && (f.path ?? url.pathname) === url.pathname,
+  );
   const fault = faults[i];
   if (fault?.times && --fault.times === 0) faults.splice(i, 1);
   return fault;
@@ -84,7 +86,8 @@ function natural() {
 
 function check(fault) {
   if (!fault) return "send one JSON object";
-  if (fault.host !== "*" && !sites[fault.host]) return `host: ${fault.host} is not a site of this web; send one of sites.mjs or "*"`;
+  if (fault.host !== "*" && !sites[fault.host])
+    return `host: ${fault.host} is not a site of this web; send one of sites.mjs or "*"`;
   if (!Object.hasOwn(modes, fault.mode)) return `mode: send one of ${Object.keys(modes).join(", ")}`;
   for (const field of [...modes[fault.mode], ...["times", "retry_after"].filter((f) => f in fault)]) {
     if (!Number.isInteger(fault[field]) || fault[field] < 0) return `${field}: send a whole number`;

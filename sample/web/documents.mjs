@@ -100,7 +100,8 @@ export function page({ title, lang = "en", charset = "utf-8", feeds = [], links 
     "<!doctype html>",
     `<html lang="${lang}"><head><meta charset="${charset}"><title>${xml(title)}</title>`,
     ...feeds.map(
-      (f) => `<link rel="alternate" type="application/${f.type ?? "rss"}+xml" title="${xml(f.title)}" href="${xml(f.href)}">`,
+      (f) =>
+        `<link rel="alternate" type="application/${f.type ?? "rss"}+xml" title="${xml(f.title)}" href="${xml(f.href)}">`,
     ),
     `</head><body><h1>${xml(title)}</h1><nav>`,
     ...links.map((l) => `<a href="${xml(l.href)}">${xml(l.text)}</a>`),
@@ -131,7 +132,8 @@ function eucKR(text) {
     hangul = new Map();
     const decoder = new TextDecoder("euc-kr");
     for (let lead = 0xb0; lead <= 0xc8; lead++) {
-      for (let trail = 0xa1; trail <= 0xfe; trail++) hangul.set(decoder.decode(Uint8Array.of(lead, trail)), [lead, trail]);
+      for (let trail = 0xa1; trail <= 0xfe; trail++)
+        hangul.set(decoder.decode(Uint8Array.of(lead, trail)), [lead, trail]);
     }
   }
   return Uint8Array.from(

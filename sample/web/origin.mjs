@@ -3,7 +3,11 @@ import { bytesOf, page } from "./documents.mjs";
 import { sites } from "./sites.mjs";
 
 const HOUR = 3_600_000;
-const notFound = { status: 404, type: "text/html; charset=utf-8", body: "<!doctype html><title>404</title>Not found\n" };
+const notFound = {
+  status: 404,
+  type: "text/html; charset=utf-8",
+  body: "<!doctype html><title>404</title>Not found\n",
+};
 
 /** The site of a host name, or undefined: a name that does not resolve. */
 export function siteOf(host) {
@@ -13,7 +17,8 @@ export function siteOf(host) {
 /** The answer that the site has for a URL. */
 export function answerOf(site, url) {
   if (site[url.protocol === "https:" ? "https" : "http"] === "refused") return { mode: "refuse" };
-  if (url.protocol === "http:" && site.http !== "served") return { status: 301, location: url.href.replace("http:", "https:") };
+  if (url.protocol === "http:" && site.http !== "served")
+    return { status: 301, location: url.href.replace("http:", "https:") };
   const answer = site.everywhere ?? site.paths[url.pathname];
   if (answer?.movedTo) return { status: answer.status, location: answer.movedTo + url.pathname + url.search };
   if (answer) return answer;
@@ -30,7 +35,8 @@ export function contentOf(href) {
 /** The Response of an answer, as an ordinary server sends it. */
 export async function respond(request, site, answer) {
   const headers = new Headers({ server: site.server ?? "nginx" });
-  const send = (body, status, init) => new Response(request.method === "HEAD" ? null : body, { status, headers, ...init });
+  const send = (body, status, init) =>
+    new Response(request.method === "HEAD" ? null : body, { status, headers, ...init });
   if (answer.location) {
     headers.set("location", answer.location);
     return send("", answer.status);
@@ -75,7 +81,8 @@ export async function misbehave(fault, honest) {
       });
     case "flood":
       return new Response(endless(), { headers: { "content-type": "text/plain" } });
-    default: { // cut, stall
+    default: {
+      // cut, stall
       const response = await honest();
       const body = new Uint8Array(await response.arrayBuffer());
       const headers = new Headers(response.headers);
@@ -124,5 +131,7 @@ function unchanged(request, answer) {
 }
 
 async function gzip(bytes) {
-  return new Uint8Array(await new Response(new Blob([bytes]).stream().pipeThrough(new CompressionStream("gzip"))).arrayBuffer());
+  return new Uint8Array(
+    await new Response(new Blob([bytes]).stream().pipeThrough(new CompressionStream("gzip"))).arrayBuffer(),
+  );
 }

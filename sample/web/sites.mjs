@@ -15,13 +15,25 @@
 //
 // An answer {mode: …} plays a fault for good. The names are made up, but for those of the project's
 // documents (mom.gov.sg, moh.gov.sg, ica.gov.sg), whose contents are made up too.
-import { atom, gzipFile, movedTo, page, redirect, robots, rss, sitemapIndex, textSitemap, urlset } from "./documents.mjs";
+import {
+  atom,
+  gzipFile,
+  movedTo,
+  page,
+  redirect,
+  robots,
+  rss,
+  sitemapIndex,
+  textSitemap,
+  urlset,
+} from "./documents.mjs";
 
 /** A robots.txt that allows everything and names the sitemaps. */
 const open = (...sitemaps) => robots(["User-agent: *", "Disallow:", "", ...sitemaps.map((s) => `Sitemap: ${s}`)]);
 
 /** URLs under base: the words, each numbered from 1 to n. */
-const numbered = (base, n, ...words) => words.flatMap((w) => Array.from({ length: n }, (_, i) => `${base}${w}-${i + 1}`));
+const numbered = (base, n, ...words) =>
+  words.flatMap((w) => Array.from({ length: n }, (_, i) => `${base}${w}-${i + 1}`));
 
 /** Feed items for URLs, one a day back from the given moment; titles come from the URLs. */
 const items = (urls, newest) =>
@@ -49,9 +61,15 @@ export const sites = {
   "ica.gov.sg": {
     paths: {
       "/sitemap.xml": urlset(
-        numbered("https://ica.gov.sg/", 9, "news-and-publications/media-release").map((loc, i) => ({ loc, lastmod: `2026-01-0${i + 1}` })),
+        numbered("https://ica.gov.sg/", 9, "news-and-publications/media-release").map((loc, i) => ({
+          loc,
+          lastmod: `2026-01-0${i + 1}`,
+        })),
       ),
-      "/": page({ title: "Immigration and Checkpoints", links: [{ href: "/news-and-publications/media-release-9", text: "Media" }] }),
+      "/": page({
+        title: "Immigration and Checkpoints",
+        links: [{ href: "/news-and-publications/media-release-9", text: "Media" }],
+      }),
     },
   },
 
@@ -81,8 +99,15 @@ export const sites = {
   // A compressed sitemap file, and a Crawl-delay.
   "merlion-post.com.sg": {
     paths: {
-      "/robots.txt": robots(["User-agent: *", "Crawl-delay: 2", "Disallow: /archive/", "Sitemap: https://merlion-post.com.sg/sitemap.xml.gz"]),
-      "/sitemap.xml.gz": gzipFile(urlset(numbered("https://merlion-post.com.sg/", 12, "singapore/story", "world/story"))),
+      "/robots.txt": robots([
+        "User-agent: *",
+        "Crawl-delay: 2",
+        "Disallow: /archive/",
+        "Sitemap: https://merlion-post.com.sg/sitemap.xml.gz",
+      ]),
+      "/sitemap.xml.gz": gzipFile(
+        urlset(numbered("https://merlion-post.com.sg/", 12, "singapore/story", "world/story")),
+      ),
       "/": page({ title: "Merlion Post", links: [{ href: "/singapore/story-1", text: "Singapore" }] }),
     },
   },
@@ -210,7 +235,10 @@ export const sites = {
   "soft-404.sg": { everywhere: page({ title: "Oops, but welcome" }) },
 
   // A firewall that lets no robot in.
-  "guarded-news.sg": { server: "cloudflare", everywhere: { status: 403, type: "text/html", body: "<!doctype html><title>Attention</title>\n" } },
+  "guarded-news.sg": {
+    server: "cloudflare",
+    everywhere: { status: 403, type: "text/html", body: "<!doctype html><title>Attention</title>\n" },
+  },
 
   // The first answer is an error, the second is not.
   "flaky-wire.sg": {
@@ -351,10 +379,17 @@ function harbourTimes() {
         `Sitemap: ${home}sitemap_index.xml`,
       ]),
       "/sitemap_index.xml": sitemapIndex(["stories", "sections", "news"].map((n) => `${home}sitemap-${n}.xml`)),
-      "/sitemap-stories.xml": urlset(stories.map((loc, i) => ({ loc, lastmod: `2026-01-${String(27 - (i % 20)).padStart(2, "0")}` }))),
-      "/sitemap-sections.xml": urlset(["singapore", "asia", "business", "opinion", "sport", "arts"].map((s) => home + s)),
+      "/sitemap-stories.xml": urlset(
+        stories.map((loc, i) => ({ loc, lastmod: `2026-01-${String(27 - (i % 20)).padStart(2, "0")}` })),
+      ),
+      "/sitemap-sections.xml": urlset(
+        ["singapore", "asia", "business", "opinion", "sport", "arts"].map((s) => home + s),
+      ),
       "/sitemap-news.xml": urlset(
-        stories.slice(0, 6).map((loc, i) => ({ loc, news: { title: `Singapore story ${i + 1}`, date: `2026-01-27T0${i}:30:00+08:00` } })),
+        stories.slice(0, 6).map((loc, i) => ({
+          loc,
+          news: { title: `Singapore story ${i + 1}`, date: `2026-01-27T0${i}:30:00+08:00` },
+        })),
         { publication: "Harbour Times" },
       ),
       "/": page({
@@ -365,7 +400,11 @@ function harbourTimes() {
         ],
         links: ["singapore", "asia", "business", "opinion"].map((s) => ({ href: `/${s}`, text: s })),
       }),
-      "/feeds/all.rss": rss({ title: "Harbour Times", link: home, items: items(stories.slice(0, 15), "2026-01-27T09:00:00Z") }),
+      "/feeds/all.rss": rss({
+        title: "Harbour Times",
+        link: home,
+        items: items(stories.slice(0, 15), "2026-01-27T09:00:00Z"),
+      }),
       "/feeds/business.atom": atom({
         title: "Harbour Times: Business",
         link: home,
@@ -403,8 +442,18 @@ function mom() {
     ...["0127-labour-market-advance-release", "0126-progressive-wage-model-update", "0123-workplace-fatality-review"],
     ...["0122-foreign-worker-levy-rates", "0121-tripartite-standards-adopted", "0120-employment-standards-report"],
     ...["0119-retirement-age-review", "0116-skills-framework-logistics", "0115-fair-consideration-update"],
-    ...["0114-work-pass-integrity-actions", "0113-dormitory-standards", "0112-job-vacancies-2025", "0109-salary-guidelines"],
-    ...["0108-safety-time-out", "0107-parental-leave-enhancement", "0106-part-time-employment", "0105-union-recognition"],
+    ...[
+      "0114-work-pass-integrity-actions",
+      "0113-dormitory-standards",
+      "0112-job-vacancies-2025",
+      "0109-salary-guidelines",
+    ],
+    ...[
+      "0108-safety-time-out",
+      "0107-parental-leave-enhancement",
+      "0106-part-time-employment",
+      "0105-union-recognition",
+    ],
     ...["0104-heat-stress-measures", "0103-local-qualifying-salary", "0102-new-year-message"],
   ].map((slug) => ({
     link: `${home}newsroom/press-releases/2026/${slug}`,
@@ -420,11 +469,36 @@ function mom() {
     ...years.map((y) => dated(`${home}newsroom/press-releases/${y}`, `${Math.min(y, 2025)}-12-31`)),
     ...under(
       "employment-practices/",
-      ...["employment-act", "salary", "hours-of-work", "overtime", "public-holidays", "annual-leave", "sick-leave", "retrenchment"],
-      ...["termination", "contract-of-service", "part-time", "young-workers", "retirement", "re-employment", "flexible-work"],
+      ...[
+        "employment-act",
+        "salary",
+        "hours-of-work",
+        "overtime",
+        "public-holidays",
+        "annual-leave",
+        "sick-leave",
+        "retrenchment",
+      ],
+      ...[
+        "termination",
+        "contract-of-service",
+        "part-time",
+        "young-workers",
+        "retirement",
+        "re-employment",
+        "flexible-work",
+      ],
       ...["maternity-leave", "paternity-leave", "childcare-leave", "disputes", "fair-employment"],
     ),
-    ...numbered(`${home}passes-and-permits/`, 5, "employment-pass", "s-pass", "work-permit", "training-pass", "dependants-pass"),
+    ...numbered(
+      `${home}passes-and-permits/`,
+      5,
+      "employment-pass",
+      "s-pass",
+      "work-permit",
+      "training-pass",
+      "dependants-pass",
+    ),
     ...numbered(`${home}workplace-safety-and-health/`, 5, "wsh-act", "wsh-alert", "hazard-guide", "injury-claim"),
     ...years.map((y) => dated(`${home}statistics/labour-market-report-${y}`, `${y - 1}-12-15`)),
     ...numbered(`${home}legislation/`, 10, "act").map((loc) => dated(loc, "2024-11-01")),

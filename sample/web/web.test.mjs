@@ -31,7 +31,9 @@ beforeEach(async () => {
 });
 
 async function control(method, path, body) {
-  const response = await server.getWorker("newsfork-sample-web").fetch(CONTROL + path, { method, body: body && JSON.stringify(body) });
+  const response = await server
+    .getWorker("newsfork-sample-web")
+    .fetch(CONTROL + path, { method, body: body && JSON.stringify(body) });
   const text = await response.text();
   return method === "GET" ? JSON.parse(text) : { status: response.status, text };
 }
@@ -70,7 +72,10 @@ test("www.mom.gov.sg is the site of the example document", async () => {
   const dates = sitemap.body.match(/(?<=<lastmod>)[^<]+/g).map((d) => new Date(d));
   assert.equal(new Date(Math.max(...dates)).toISOString(), "2026-01-20T14:30:00.000Z");
 
-  assert.match(home.body, /<link rel="alternate" type="application\/rss\+xml" title="Press Releases" href="\/rss\/press-releases\.xml">/);
+  assert.match(
+    home.body,
+    /<link rel="alternate" type="application\/rss\+xml" title="Press Releases" href="\/rss\/press-releases\.xml">/,
+  );
   assert.equal(count(feed, "<item>"), 20);
   assert.match(feed.body, /<title>Press Releases<\/title>/);
   const published = feed.body.match(/(?<=<pubDate>)[^<]+/g).map((d) => new Date(d));
@@ -84,7 +89,9 @@ test("every answer is the same bytes each time, and those that contentOf tells",
       .map(([path]) => `${site.https === "refused" ? "http" : "https"}://${host}${path}`),
   );
   assert.ok(urls.length > 70, `${urls.length} documents`);
-  const faulty = new Set(Object.entries(sites).flatMap(([host, site]) => (site.faults ?? []).map((f) => host + f.path)));
+  const faulty = new Set(
+    Object.entries(sites).flatMap(([host, site]) => (site.faults ?? []).map((f) => host + f.path)),
+  );
   for (const url of urls.filter((u) => !faulty.has(u.replace(/^https?:\/\//, "")))) {
     const [first, second] = await calls(url, url);
     assert.equal(first.body, second.body, url);
@@ -103,13 +110,19 @@ test("what a document links to on its own host is a page, for GET and HEAD; the 
 
 test("compression follows Accept-Encoding; a gzip file stays compressed", async () => {
   const url = "https://www.mom.gov.sg/sitemap.xml";
-  const [plain, coded] = await calls({ url, headers: { "accept-encoding": "identity" } }, { url, headers: { "accept-encoding": "gzip, br" } });
+  const [plain, coded] = await calls(
+    { url, headers: { "accept-encoding": "identity" } },
+    { url, headers: { "accept-encoding": "gzip, br" } },
+  );
   assert.equal(plain.headers["content-encoding"], undefined);
   assert.equal(plain.headers["content-length"], "20480");
   assert.equal(coded.headers["content-encoding"], "gzip");
   assert.equal(plain.body, coded.body);
 
-  const [file, mislabelled] = await calls("https://merlion-post.com.sg/sitemap.xml.gz", "https://mislabelled.sg/sitemap.xml");
+  const [file, mislabelled] = await calls(
+    "https://merlion-post.com.sg/sitemap.xml.gz",
+    "https://mislabelled.sg/sitemap.xml",
+  );
   assert.equal(file.headers["content-type"], "application/gzip");
   assert.equal(mislabelled.headers["content-type"], "application/xml");
   for (const [result, urls] of [
@@ -153,7 +166,10 @@ test("redirects, schemes and hosts that fail", async () => {
   );
   assert.deepEqual([http.status, http.headers.location], [301, "https://ica.gov.sg/"]);
   assert.deepEqual([www.status, www.headers.location], [301, "https://harbour-times.sg/sitemap_index.xml"]);
-  assert.deepEqual([privateAddress.status, privateAddress.headers.location], [302, "http://169.254.169.254/latest/meta-data/"]);
+  assert.deepEqual(
+    [privateAddress.status, privateAddress.headers.location],
+    [302, "http://169.254.169.254/latest/meta-data/"],
+  );
   assert.deepEqual([refused.error, refused.message], ["Error", "connect ECONNREFUSED"]);
   assert.equal(plain.status, 200);
   assert.match(unknown.message, /ENOTFOUND moh\.gov\.sg/);
@@ -164,13 +180,25 @@ test("redirects, schemes and hosts that fail", async () => {
 
 test("the log tells who asked what, and how many at once", async () => {
   const url = "https://slowport.sg/";
-  await calls({ url, headers: { "user-agent": "NewsforkBot/1.0" } }, { url: `${url}robots.txt`, method: "HEAD" }, "https://ica.gov.sg/");
+  await calls(
+    { url, headers: { "user-agent": "NewsforkBot/1.0" } },
+    { url: `${url}robots.txt`, method: "HEAD" },
+    "https://ica.gov.sg/",
+  );
   const { requests } = await control("GET", "/log?host=slowport.sg");
   assert.deepEqual(
     requests.map(({ at, ...r }) => (assert.ok(Math.abs(Date.now() - at) < 60_000), r)),
     [
       { method: "GET", host: "slowport.sg", url, path: "/", user_agent: "NewsforkBot/1.0", open: 1, outcome: 200 },
-      { method: "HEAD", host: "slowport.sg", url: `${url}robots.txt`, path: "/robots.txt", user_agent: null, open: 2, outcome: 200 },
+      {
+        method: "HEAD",
+        host: "slowport.sg",
+        url: `${url}robots.txt`,
+        path: "/robots.txt",
+        user_agent: null,
+        open: 2,
+        outcome: 200,
+      },
     ],
   );
   assert.equal((await control("GET", "/log")).requests.length, 3);
@@ -196,7 +224,10 @@ test("each fault does what it says, on its path and as often as asked", async ()
   const url = "https://ica.gov.sg/sitemap.xml";
   const whole = Buffer.from(contentOf(url)).toString();
   const meet = async (fault, request) => {
-    assert.deepEqual(await control("POST", "/fault", { host: "ica.gov.sg", path: "/sitemap.xml", times: 1, ...fault }), { status: 204, text: "" });
+    assert.deepEqual(
+      await control("POST", "/fault", { host: "ica.gov.sg", path: "/sitemap.xml", times: 1, ...fault }),
+      { status: 204, text: "" },
+    );
     const result = await call({ url, timeout: 300, ...request });
     assert.equal((await call(url)).body, whole, `after ${fault.mode}`);
     return result;

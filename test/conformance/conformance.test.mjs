@@ -17,7 +17,12 @@ build(fixture, join(fixture, "../../../build/conformance"));
 
 // wrangler writes settings and logs into the home directory; keep it out of the real one.
 const home = mkdtempSync(join(tmpdir(), "conformance-"));
-Object.assign(process.env, { HOME: home, XDG_CONFIG_HOME: home, WRANGLER_SEND_METRICS: "false", WRANGLER_LOG: "error" });
+Object.assign(process.env, {
+  HOME: home,
+  XDG_CONFIG_HOME: home,
+  WRANGLER_SEND_METRICS: "false",
+  WRANGLER_LOG: "error",
+});
 const { createTestHarness } = await import("wrangler");
 
 const harness = createTestHarness({ root: fixture, workers: [{ configPath: "wrangler.jsonc" }] });
@@ -130,7 +135,8 @@ test("the backlog of a queue is what waits in it", async () => {
 test("stores that are not bound give storage errors that name the binding", async () => {
   const errors = await call("/unbound");
   assert.equal(Object.keys(errors).length, 11);
-  for (const [what, error] of Object.entries(errors)) assert.match(error, /^storage_error: .*there is no (R2|queue|D1) binding NONE$/, what);
+  for (const [what, error] of Object.entries(errors))
+    assert.match(error, /^storage_error: .*there is no (R2|queue|D1) binding NONE$/, what);
 });
 
 test("nothing of all this cost an instance", async () => {

@@ -28,8 +28,12 @@ describe("the dashboard for everyone", { skip }, () => {
   /** What axe-core finds: one line a violation and element. */
   async function violations(page) {
     if (!(await page.evaluate(() => "axe" in globalThis))) await page.evaluate(axeSource);
-    const { violations: found } = await page.evaluate(() => axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"] }));
-    return found.flatMap(({ id, nodes }) => nodes.map((node) => `${id}: ${node.target} ${node.html.slice(0, 160)} ${node.failureSummary}`));
+    const { violations: found } = await page.evaluate(() =>
+      axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"] }),
+    );
+    return found.flatMap(({ id, nodes }) =>
+      nodes.map((node) => `${id}: ${node.target} ${node.html.slice(0, 160)} ${node.failureSummary}`),
+    );
   }
 
   describe("axe-core finds nothing", { concurrency: 2 }, () => {
@@ -40,7 +44,10 @@ describe("the dashboard for everyone", { skip }, () => {
           await settled(page);
           for (const view of views) {
             await show(page, view);
-            await page.screenshot({ path: join(shots, `${view.name}-${language}-${colorScheme}.png`), fullPage: !view.open });
+            await page.screenshot({
+              path: join(shots, `${view.name}-${language}-${colorScheme}.png`),
+              fullPage: !view.open,
+            });
             assert.deepEqual(await violations(page), [], view.name);
             if (view.open) await page.keyboard.press("Escape");
           }
@@ -92,9 +99,20 @@ describe("the dashboard for everyone", { skip }, () => {
         await page.screenshot({ path: join(shots, `${view.name}-${language}-320.png`), fullPage: !view.open });
         const wide = await page.evaluate(() => {
           const clipped = (node) => node.closest(".unseen, thead") !== null;
-          const over = [...document.querySelectorAll("#app *, dialog *")].filter((node) => !clipped(node) && node.getBoundingClientRect().right > innerWidth + 1);
-          const scrolls = [...document.querySelectorAll("#app *, dialog, dialog *")].filter((node) => !clipped(node) && node.scrollWidth > node.clientWidth + 1 && ["auto", "scroll"].includes(getComputedStyle(node).overflowX));
-          return { page: document.documentElement.scrollWidth, over: over.map((node) => node.outerHTML.slice(0, 120)), scrolls: scrolls.map((node) => node.outerHTML.slice(0, 120)) };
+          const over = [...document.querySelectorAll("#app *, dialog *")].filter(
+            (node) => !clipped(node) && node.getBoundingClientRect().right > innerWidth + 1,
+          );
+          const scrolls = [...document.querySelectorAll("#app *, dialog, dialog *")].filter(
+            (node) =>
+              !clipped(node) &&
+              node.scrollWidth > node.clientWidth + 1 &&
+              ["auto", "scroll"].includes(getComputedStyle(node).overflowX),
+          );
+          return {
+            page: document.documentElement.scrollWidth,
+            over: over.map((node) => node.outerHTML.slice(0, 120)),
+            scrolls: scrolls.map((node) => node.outerHTML.slice(0, 120)),
+          };
         });
         assert.deepEqual(wide, { page: 320, over: [], scrolls: [] }, view.name);
         if (view.open) await page.keyboard.press("Escape");
@@ -104,14 +122,23 @@ describe("the dashboard for everyone", { skip }, () => {
   }
 
   describe("by keyboard alone", () => {
-    const focused = (page) => page.evaluate(() => ({ name: document.activeElement.getAttribute("aria-label") ?? document.activeElement.innerText ?? "", tag: document.activeElement.tagName, outline: getComputedStyle(document.activeElement).outlineStyle, shown: document.activeElement.getBoundingClientRect().width > 8 }));
+    const focused = (page) =>
+      page.evaluate(() => ({
+        name: document.activeElement.getAttribute("aria-label") ?? document.activeElement.innerText ?? "",
+        tag: document.activeElement.tagName,
+        outline: getComputedStyle(document.activeElement).outlineStyle,
+        shown: document.activeElement.getBoundingClientRect().width > 8,
+      }));
 
     /** Presses Tab until the focus is on what is wanted; every stop must be visible. */
     async function tabTo(page, wanted) {
       for (let i = 0; i < 120; i++) {
         await page.keyboard.press("Tab");
         const now = await focused(page);
-        assert.ok(now.shown && (now.outline !== "none" || now.tag === "BODY"), `the focus cannot be seen on ${JSON.stringify(now)}`);
+        assert.ok(
+          now.shown && (now.outline !== "none" || now.tag === "BODY"),
+          `the focus cannot be seen on ${JSON.stringify(now)}`,
+        );
         if (wanted.test(now.name)) return now;
       }
       throw new Error(`Tab never reaches ${wanted}`);
@@ -141,7 +168,12 @@ describe("the dashboard for everyone", { skip }, () => {
       assert.match((await focused(page)).name, /^Replay$/);
       for (let i = 0; i < 6; i++) {
         await page.keyboard.press("Tab");
-        assert.ok(await page.evaluate(() => document.activeElement === document.body || document.activeElement.closest("dialog") !== null), "the focus stays in the dialog");
+        assert.ok(
+          await page.evaluate(
+            () => document.activeElement === document.body || document.activeElement.closest("dialog") !== null,
+          ),
+          "the focus stays in the dialog",
+        );
       }
       await page.keyboard.press("Escape");
       await page.getByRole("dialog").waitFor({ state: "detached" });
@@ -150,7 +182,10 @@ describe("the dashboard for everyone", { skip }, () => {
       await page.keyboard.press("Enter");
       await page.keyboard.press("Enter");
       await page.locator(".notice", { hasText: "1 dead letter replayed." }).waitFor();
-      assert.deepEqual(engine.calls.filter((call) => call.method === "POST").map((call) => call.body), [{ ids: ["m-002"] }]);
+      assert.deepEqual(
+        engine.calls.filter((call) => call.method === "POST").map((call) => call.body),
+        [{ ids: ["m-002"] }],
+      );
       await page.context().close();
     });
 
@@ -163,7 +198,9 @@ describe("the dashboard for everyone", { skip }, () => {
           for (const node of document.querySelectorAll("[data-reached]")) delete node.dataset.reached;
           document.querySelector(".skip").focus();
         });
-        const stops = await page.evaluate(() => document.querySelectorAll("a[href], button, input, select, summary, [tabindex='0']").length);
+        const stops = await page.evaluate(
+          () => document.querySelectorAll("a[href], button, input, select, summary, [tabindex='0']").length,
+        );
         for (let i = 0; i < stops; i++) {
           await page.keyboard.press("Tab");
           const last = await page.evaluate(() => {
@@ -172,7 +209,15 @@ describe("the dashboard for everyone", { skip }, () => {
           });
           if (last) break;
         }
-        const missed = await page.evaluate(() => [...document.querySelectorAll("header :is(a, button, select), main :is(a[href], button:not(:disabled), input:not(:disabled), select, summary, [tabindex='0']), footer a")].filter((node) => node.checkVisibility() && !node.dataset.reached).map((node) => node.outerHTML));
+        const missed = await page.evaluate(() =>
+          [
+            ...document.querySelectorAll(
+              "header :is(a, button, select), main :is(a[href], button:not(:disabled), input:not(:disabled), select, summary, [tabindex='0']), footer a",
+            ),
+          ]
+            .filter((node) => node.checkVisibility() && !node.dataset.reached)
+            .map((node) => node.outerHTML),
+        );
         assert.deepEqual(missed, [], view.name);
       }
       assert.equal(await page.evaluate(() => location.hash), "#/nowhere");

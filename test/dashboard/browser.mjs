@@ -9,22 +9,35 @@ import { chromium } from "playwright-core";
 
 export const root = fileURLToPath(new URL("../..", import.meta.url));
 
-const executable = ["chromium", "chromium-browser", "google-chrome"].flatMap((name) => process.env.PATH.split(delimiter).map((dir) => join(dir, name))).find(existsSync);
+const executable = ["chromium", "chromium-browser", "google-chrome"]
+  .flatMap((name) => process.env.PATH.split(delimiter).map((dir) => join(dir, name)))
+  .find(existsSync);
 
 /** The skip option of tests that need a browser. */
-export const skip = executable || process.env.CI === "true" ? false : "there is no chromium; install Debian's package chromium";
+export const skip =
+  executable || process.env.CI === "true" ? false : "there is no chromium; install Debian's package chromium";
 
 /** Where screenshots go. */
 export const shots = join(root, "build/dashboard");
 
 /** A browser with a profile of its own, until close(). */
 export async function startBrowser() {
-  if (!executable) throw new Error("there is no chromium, and CI=true forbids skipping: install Debian's package chromium");
+  if (!executable)
+    throw new Error("there is no chromium, and CI=true forbids skipping: install Debian's package chromium");
   mkdirSync(shots, { recursive: true });
   const profile = mkdtempSync(join(tmpdir(), "seed-engine-chromium-"));
   const browser = await chromium.launch({
     executablePath: executable,
-    args: ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"],
+    args: [
+      "--headless",
+      "--no-sandbox",
+      "--disable-gpu",
+      "--disable-quic",
+      "--no-first-run",
+      "--disable-background-networking",
+      "--disable-component-update",
+      "--disable-sync",
+    ],
     env: { ...process.env, HOME: profile },
   });
   const close = browser.close.bind(browser);
@@ -40,19 +53,49 @@ export async function startBrowser() {
  * errors other than failed API calls, violations of the Content-Security-Policy, dialogs of the browser
  * and requests to elsewhere.
  */
-export async function openPage(browser, url, { hash = "", token = "secret", width = 1280, height = 900, language = "en", colorScheme = "light", ...options } = {}) {
-  const context = await browser.newContext({ viewport: { width, height }, locale: language === "ko" ? "ko-KR" : "en-GB", timezoneId: "UTC", colorScheme, reducedMotion: "reduce", ...options });
+export async function openPage(
+  browser,
+  url,
+  { hash = "", token = "secret", width = 1280, height = 900, language = "en", colorScheme = "light", ...options } = {},
+) {
+  const context = await browser.newContext({
+    viewport: { width, height },
+    locale: language === "ko" ? "ko-KR" : "en-GB",
+    timezoneId: "UTC",
+    colorScheme,
+    reducedMotion: "reduce",
+    ...options,
+  });
   const page = await context.newPage();
   page.setDefaultTimeout(15_000);
   page.wrongs = [];
   page.on("pageerror", (error) => page.wrongs.push(`exception: ${error.stack ?? error}`));
-  page.on("console", (message) => message.type() === "error" && !message.text().startsWith("Failed to load resource") && page.wrongs.push(`console: ${message.text()}`));
+  page.on(
+    "console",
+    (message) =>
+      message.type() === "error" &&
+      !message.text().startsWith("Failed to load resource") &&
+      page.wrongs.push(`console: ${message.text()}`),
+  );
   page.on("dialog", (dialog) => (page.wrongs.push(`dialog: ${dialog.message()}`), dialog.dismiss()));
-  page.on("request", (request) => !request.url().startsWith(url) && !request.url().startsWith("blob:") && page.wrongs.push(`request: ${request.url()}`));
-  if (token) await context.addInitScript((value) => sessionStorage.getItem("tried") || (sessionStorage.setItem("seed-engine-token", value), sessionStorage.setItem("tried", "1")), token);
+  page.on(
+    "request",
+    (request) =>
+      !request.url().startsWith(url) &&
+      !request.url().startsWith("blob:") &&
+      page.wrongs.push(`request: ${request.url()}`),
+  );
+  if (token)
+    await context.addInitScript(
+      (value) =>
+        sessionStorage.getItem("tried") ||
+        (sessionStorage.setItem("seed-engine-token", value), sessionStorage.setItem("tried", "1")),
+      token,
+    );
   await page.goto(`${url}/dashboard/${hash}`);
   return page;
 }
 
 /** Waits until what is shown has been loaded. */
-export const settled = (page) => page.waitForFunction(() => document.querySelector("main") && !document.querySelector(".loading"));
+export const settled = (page) =>
+  page.waitForFunction(() => document.querySelector("main") && !document.querySelector(".loading"));

@@ -43,10 +43,29 @@ export function contract(domain, partition_info, collected) {
     })),
     urls_files: [],
     robots: { status_code: 200, content_length: 1024, exists: true, fetched_at: at(-1), sitemap_urls, ...none },
-    sitemap: { status_code: 200, content_length: 20480, exists: true, fetched_at: at(-1), url_count: 156, url: sitemap_urls[0], ...none },
+    sitemap: {
+      status_code: 200,
+      content_length: 20480,
+      exists: true,
+      fetched_at: at(-1),
+      url_count: 156,
+      url: sitemap_urls[0],
+      ...none,
+    },
     source: { raw_file_path: raw, raw_file_paths: [raw] },
     technical_metadata: {
-      robots_txt: { exists: true, size: 1024, last_modified: at(-20_000), etag: '"5f3a"', sha256: "9b1c0d0e".repeat(8), allows_crawling: true, crawl_delay_seconds: 2, content_signals, sitemap_urls, ...none },
+      robots_txt: {
+        exists: true,
+        size: 1024,
+        last_modified: at(-20_000),
+        etag: '"5f3a"',
+        sha256: "9b1c0d0e".repeat(8),
+        allows_crawling: true,
+        crawl_delay_seconds: 2,
+        content_signals,
+        sitemap_urls,
+        ...none,
+      },
       sitemap_xml: {
         exists: true,
         size: 20480,
@@ -58,31 +77,117 @@ export function contract(domain, partition_info, collected) {
         last_updated: at(-900),
         truncated: false,
         documents: [
-          { url: sitemap_urls[0], found_by: "robots", kind: "index", status_code: 200, url_count: 0, news_count: 0, last_updated: at(-900), error: null },
-          { url: `${base}/news-sitemap.xml`, found_by: "index", kind: "urlset", status_code: 200, url_count: 40, news_count: 40, last_updated: at(-900), error: null },
-          { url: `${base}/archive-sitemap.xml`, found_by: "index", kind: null, status_code: 503, url_count: 0, news_count: 0, last_updated: null, error: "HTTP status 503" },
+          {
+            url: sitemap_urls[0],
+            found_by: "robots",
+            kind: "index",
+            status_code: 200,
+            url_count: 0,
+            news_count: 0,
+            last_updated: at(-900),
+            error: null,
+          },
+          {
+            url: `${base}/news-sitemap.xml`,
+            found_by: "index",
+            kind: "urlset",
+            status_code: 200,
+            url_count: 40,
+            news_count: 40,
+            last_updated: at(-900),
+            error: null,
+          },
+          {
+            url: `${base}/archive-sitemap.xml`,
+            found_by: "index",
+            kind: null,
+            status_code: 503,
+            url_count: 0,
+            news_count: 0,
+            last_updated: null,
+            error: "HTTP status 503",
+          },
         ],
         ...none,
       },
-      feeds: [{ url: `${base}/rss/press-releases.xml`, kind: "rss", title: "Press Releases", found_by: "link", item_count: 20, last_updated: at(-300) }],
-      server_info: { server: "nginx/1.18.0", content_encoding: "gzip", supports_https: true, response_time_avg_ms: 245, effective_host: `www.${domain}`, requests: 6 },
+      feeds: [
+        {
+          url: `${base}/rss/press-releases.xml`,
+          kind: "rss",
+          title: "Press Releases",
+          found_by: "link",
+          item_count: 20,
+          last_updated: at(-300),
+        },
+      ],
+      server_info: {
+        server: "nginx/1.18.0",
+        content_encoding: "gzip",
+        supports_https: true,
+        response_time_avg_ms: 245,
+        effective_host: `www.${domain}`,
+        requests: 6,
+      },
       reused_from: null,
     },
     intelligent_discovery: {
-      discovered_urls: types.map(([path, primary_type, second, confidence, overall_score, priority_score, recommended_action, discovery_method, update_frequency]) => ({
-        url: base + path,
-        classification: { primary_type, secondary_types: second ? [second] : [], confidence, evidence: { url_patterns: [path], keyword_matches: ["press"], structural_hints: ["depth_3"], domain_context: ["government"] } },
-        news_value: { news_relevance: 0.8, timeliness: 0.8, authority: 1, accessibility: 0.8, update_frequency, overall_score },
-        discovery_method,
-        priority_score,
-        recommended_action,
-      })),
+      discovered_urls: types.map(
+        ([
+          path,
+          primary_type,
+          second,
+          confidence,
+          overall_score,
+          priority_score,
+          recommended_action,
+          discovery_method,
+          update_frequency,
+        ]) => ({
+          url: base + path,
+          classification: {
+            primary_type,
+            secondary_types: second ? [second] : [],
+            confidence,
+            evidence: {
+              url_patterns: [path],
+              keyword_matches: ["press"],
+              structural_hints: ["depth_3"],
+              domain_context: ["government"],
+            },
+          },
+          news_value: {
+            news_relevance: 0.8,
+            timeliness: 0.8,
+            authority: 1,
+            accessibility: 0.8,
+            update_frequency,
+            overall_score,
+          },
+          discovery_method,
+          priority_score,
+          recommended_action,
+        }),
+      ),
       url_patterns: [
-        { pattern: "/newsroom/press-releases/{year}/{slug}", content_type: "press_release", confidence: 0.9, examples: [`${base}/newsroom/press-releases/2026/one`] },
+        {
+          pattern: "/newsroom/press-releases/{year}/{slug}",
+          content_type: "press_release",
+          confidence: 0.9,
+          examples: [`${base}/newsroom/press-releases/2026/one`],
+        },
         { pattern: "/policies/{slug}", content_type: "policy", confidence: 0.5, examples: [] },
       ],
-      content_categories: { press_release: { count: 84, examples: [], avg_priority: 0.75 }, policy: { count: 31, examples: [], avg_priority: 0.52 }, statistics: { count: 18, examples: [], avg_priority: 0.44 } },
-      crawl_strategy: { max_depth: 2, max_urls_per_category: 20, allowed_patterns: ["/newsroom/press-releases/{year}/{slug}"], respect_robots: true },
+      content_categories: {
+        press_release: { count: 84, examples: [], avg_priority: 0.75 },
+        policy: { count: 31, examples: [], avg_priority: 0.52 },
+        statistics: { count: 18, examples: [], avg_priority: 0.44 },
+      },
+      crawl_strategy: {
+        max_depth: 2,
+        max_urls_per_category: 20,
+        allowed_patterns: ["/newsroom/press-releases/{year}/{slug}"],
+        respect_robots: true,
+      },
       discovery_stats: {
         total_urls_analyzed: 156,
         high_priority_urls: 23,
@@ -102,13 +207,38 @@ export function contract(domain, partition_info, collected) {
       robots_expires_at: at(1440),
       content_signals,
       entry_points: [
-        { method: "rss", url: `${base}/rss/press-releases.xml`, content_type: "press_release", interval_minutes: 720, confidence: 0.9 },
-        { method: "news_sitemap", url: `${base}/news-sitemap.xml`, content_type: "news", interval_minutes: 720, confidence: 0.9 },
+        {
+          method: "rss",
+          url: `${base}/rss/press-releases.xml`,
+          content_type: "press_release",
+          interval_minutes: 720,
+          confidence: 0.9,
+        },
+        {
+          method: "news_sitemap",
+          url: `${base}/news-sitemap.xml`,
+          content_type: "news",
+          interval_minutes: 720,
+          confidence: 0.9,
+        },
         { method: "sitemap", url: sitemap_urls[0], content_type: null, interval_minutes: 2880, confidence: 0.7 },
-        { method: "html", url: `${base}/newsroom/press-releases`, content_type: "press_release", interval_minutes: 720, confidence: 0.55 },
+        {
+          method: "html",
+          url: `${base}/newsroom/press-releases`,
+          content_type: "press_release",
+          interval_minutes: 720,
+          confidence: 0.55,
+        },
       ],
     },
-    processing_metadata: { processed_at: at(0), processing_duration_ms: 1250, politeness_wait_ms: 10_000, total_urls: 60, partition_info, version: "1.0.0" },
+    processing_metadata: {
+      processed_at: at(0),
+      processing_duration_ms: 1250,
+      politeness_wait_ms: 10_000,
+      total_urls: 60,
+      partition_info,
+      version: "1.0.0",
+    },
   };
 }
 
@@ -118,12 +248,46 @@ export function unreachable(domain, partition_info, collected, error, error_type
   const failure = { error, error_type };
   Object.assign(doc, { reachable: false, partial: true });
   Object.assign(doc.robots, { exists: false, status_code: 0, content_length: 0, sitemap_urls: [], ...failure });
-  Object.assign(doc.sitemap, { exists: false, status_code: 404, content_length: 0, url_count: 0, url: null, ...failure });
+  Object.assign(doc.sitemap, {
+    exists: false,
+    status_code: 404,
+    content_length: 0,
+    url_count: 0,
+    url: null,
+    ...failure,
+  });
   const { technical_metadata: facts, fetch_contract: plan } = doc;
-  Object.assign(facts.robots_txt, { exists: false, size: 0, last_modified: null, etag: null, sha256: null, allows_crawling: false, crawl_delay_seconds: null, content_signals: {}, sitemap_urls: [], ...failure });
-  Object.assign(facts.sitemap_xml, { exists: false, size: 0, last_modified: null, sha256: null, kind: null, url_count: 0, last_updated: null, documents: [], ...failure });
+  Object.assign(facts.robots_txt, {
+    exists: false,
+    size: 0,
+    last_modified: null,
+    etag: null,
+    sha256: null,
+    allows_crawling: false,
+    crawl_delay_seconds: null,
+    content_signals: {},
+    sitemap_urls: [],
+    ...failure,
+  });
+  Object.assign(facts.sitemap_xml, {
+    exists: false,
+    size: 0,
+    last_modified: null,
+    sha256: null,
+    kind: null,
+    url_count: 0,
+    last_updated: null,
+    documents: [],
+    ...failure,
+  });
   facts.feeds = [];
-  Object.assign(facts.server_info, { server: null, content_encoding: null, supports_https: false, response_time_avg_ms: null, effective_host: null });
+  Object.assign(facts.server_info, {
+    server: null,
+    content_encoding: null,
+    supports_https: false,
+    response_time_avg_ms: null,
+    effective_host: null,
+  });
   Object.assign(plan, { allowed: false, entry_points: [], content_signals: {} });
   doc.intelligent_discovery.discovered_urls = [];
   return doc;

@@ -28,17 +28,29 @@ describe("the engine's dashboard", () => {
     const get = (route) => fetch(url + route, { redirect: "manual" });
     const moved = await get("/dashboard");
     assert.deepEqual([moved.status, moved.headers.get("location")], [307, "/dashboard/"]);
-    for (const [route, type] of [["/dashboard/", "text/html"], ["/dashboard/main.js", "text/javascript"], ["/dashboard/style.css", "text/css"], ["/dashboard/icon.svg", "image/svg+xml"]]) {
+    for (const [route, type] of [
+      ["/dashboard/", "text/html"],
+      ["/dashboard/main.js", "text/javascript"],
+      ["/dashboard/style.css", "text/css"],
+      ["/dashboard/icon.svg", "image/svg+xml"],
+    ]) {
       const answer = await get(route);
       assert.equal(answer.status, 200, route);
       assert.ok(answer.headers.get("content-type").startsWith(type), route);
-      for (const [name, value] of Object.entries(staticHeaders())) assert.equal(answer.headers.get(name), value, `${route} ${name}`);
+      for (const [name, value] of Object.entries(staticHeaders()))
+        assert.equal(answer.headers.get(name), value, `${route} ${name}`);
       await answer.body.cancel();
     }
-    for (const route of ["/dashboard/nothing", "/dashboard/_headers", "/dashboard/../_headers"]) assert.equal((await get(route)).status, 404, route);
+    for (const route of ["/dashboard/nothing", "/dashboard/_headers", "/dashboard/../_headers"])
+      assert.equal((await get(route)).status, 404, route);
     assert.equal((await (await get("/")).json()).data.name, "newsfork-seed-engine");
     assert.equal((await (await get("/health")).json()).success, true);
-    for (const [route, code] of [["/dashboards", "not_found"], ["/index.html", "not_found"], ["/_headers", "not_found"], ["/api/v1/seeds/status", "unauthorized"]]) {
+    for (const [route, code] of [
+      ["/dashboards", "not_found"],
+      ["/index.html", "not_found"],
+      ["/_headers", "not_found"],
+      ["/api/v1/seeds/status", "unauthorized"],
+    ]) {
       assert.equal((await (await get(route)).json()).error.code, code, route);
     }
   });
@@ -62,7 +74,10 @@ describe("the engine's dashboard", () => {
     const status = () => ask("GET", "/api/v1/seeds/status");
 
     test("the engine refuses a wrong token and accepts its own", async () => {
-      for (const [value, wanted] of [["wrong", "This token is not accepted."], [token, "No raw files yet."]]) {
+      for (const [value, wanted] of [
+        ["wrong", "This token is not accepted."],
+        [token, "No raw files yet."],
+      ]) {
         await page.getByLabel("API token").fill(value);
         await page.keyboard.press("Enter");
         await page.getByText(wanted).waitFor();
@@ -78,19 +93,33 @@ describe("the engine's dashboard", () => {
         }).observe(document.body, { subtree: true, childList: true, characterData: true });
       });
       for (const [dir, { files }] of Object.entries(partitions)) {
-        for (const name of Object.keys(files)) await ask("PUT", `/api/v1/datasets/${path(dir)}/${name}?orchestrate=true`, fixture(`sample/raw/${dir}/${name}.json`).toString());
+        for (const name of Object.keys(files))
+          await ask(
+            "PUT",
+            `/api/v1/datasets/${path(dir)}/${name}?orchestrate=true`,
+            fixture(`sample/raw/${dir}/${name}.json`).toString(),
+          );
       }
       const wanted = Object.values(partitions).reduce((n, { domains }) => n + Object.keys(domains).length, 0);
-      await until(async () => {
-        const p = (await status()).processing_stats;
-        return p.domains_total === wanted && p.domains_pending === 0 && p.files_pending === 0;
-      }, "the end of the run", 120);
+      await until(
+        async () => {
+          const p = (await status()).processing_stats;
+          return p.domains_total === wanted && p.domains_pending === 0 && p.files_pending === 0;
+        },
+        "the end of the run",
+        120,
+      );
       const p = (await status()).processing_stats;
-      await page.waitForFunction((n) => globalThis.seen.at(-1)?.startsWith(`${n} / ${n} `), wanted, { timeout: 30_000 });
+      await page.waitForFunction((n) => globalThis.seen.at(-1)?.startsWith(`${n} / ${n} `), wanted, {
+        timeout: 30_000,
+      });
       const seen = await page.evaluate(() => globalThis.seen);
       assert.ok(seen.length >= 2, `the page showed only ${seen}`);
       const legend = await said(page.getByRole("region", { name: "Domains", exact: true }));
-      assert.ok(legend.includes(`processed ${p.domains_processed}`) && legend.includes(`failed ${p.domains_failed}`), legend);
+      assert.ok(
+        legend.includes(`processed ${p.domains_processed}`) && legend.includes(`failed ${p.domains_failed}`),
+        legend,
+      );
       await page.screenshot({ path: join(shots, "engine-overview.png"), fullPage: true });
     });
 
@@ -98,11 +127,26 @@ describe("the engine's dashboard", () => {
       await goTo("#/domain/mom.gov.sg");
       await page.getByRole("heading", { name: "Fetch contract" }).waitFor();
       const { document: doc } = await ask("GET", "/api/v1/seeds/domains/mom.gov.sg");
-      assert.match(await said(page.getByRole("region", { name: "Server", exact: true })), new RegExp(`Host that answered ${doc.technical_metadata.server_info.effective_host} HTTPS yes`));
-      const shown = await page.getByRole("table", { name: "Raw URLs" }).getByRole("link").evaluateAll((links) => links.map((link) => link.href));
-      assert.deepEqual(shown, doc.urls.slice(0, 25).map((one) => new URL(one.url).href));
-      const entries = await page.getByRole("table", { name: "Entry points" }).getByRole("link").evaluateAll((links) => links.map((link) => link.href));
-      assert.deepEqual(entries, doc.fetch_contract.entry_points.map((point) => point.url));
+      assert.match(
+        await said(page.getByRole("region", { name: "Server", exact: true })),
+        new RegExp(`Host that answered ${doc.technical_metadata.server_info.effective_host} HTTPS yes`),
+      );
+      const shown = await page
+        .getByRole("table", { name: "Raw URLs" })
+        .getByRole("link")
+        .evaluateAll((links) => links.map((link) => link.href));
+      assert.deepEqual(
+        shown,
+        doc.urls.slice(0, 25).map((one) => new URL(one.url).href),
+      );
+      const entries = await page
+        .getByRole("table", { name: "Entry points" })
+        .getByRole("link")
+        .evaluateAll((links) => links.map((link) => link.href));
+      assert.deepEqual(
+        entries,
+        doc.fetch_contract.entry_points.map((point) => point.url),
+      );
       await page.screenshot({ path: join(shots, "engine-domain.png"), fullPage: true });
     });
 
@@ -121,7 +165,8 @@ describe("the engine's dashboard", () => {
     test("a file that failed is repaired and replayed, and its dead letters are told apart", async () => {
       const key = "raw/country=sg/category=news/date=2026-01-29/raw_0001.json";
       await engine.put(key, "<html>not a dataset</html>");
-      const letters = (state) => ask("GET", `/api/v1/dlq?state=${state}&queue=seed`).then((answer) => answer.dead_letters);
+      const letters = (state) =>
+        ask("GET", `/api/v1/dlq?state=${state}&queue=seed`).then((answer) => answer.dead_letters);
       await ask("POST", "/api/v1/seeds/orchestrate", { country: "sg", category: "news", date: "2026-01-29" });
       await until(async () => (await letters("stored")).length === 1, "the dead letter", 60);
 
@@ -144,12 +189,22 @@ describe("the engine's dashboard", () => {
       await page.getByRole("heading", { name: "Earlier and later dead letters of the same work" }).waitFor();
 
       // A raw file is never changed by the API; here its owner does it in the bucket.
-      await engine.put(key, [{ url: "https://www.moh.gov.sg/news-highlights/update-1", title: "<img src=x onerror=alert(1)>" }]);
-      await page.getByRole("table", { name: /Earlier and later/ }).getByRole("link").click();
+      await engine.put(key, [
+        { url: "https://www.moh.gov.sg/news-highlights/update-1", title: "<img src=x onerror=alert(1)>" },
+      ]);
+      await page
+        .getByRole("table", { name: /Earlier and later/ })
+        .getByRole("link")
+        .click();
       await replay();
       await until(async () => (await engine.text(`${key}.success`)) !== null, "the checkpoint of the file", 60);
       assert.equal((await letters("stored")).length, 0);
-      await until(async () => (await ask("GET", "/api/v1/seeds/domains?country=sg&date=2026-01-29&state=processed")).domains.length === 1, "its domain", 60);
+      await until(
+        async () =>
+          (await ask("GET", "/api/v1/seeds/domains?country=sg&date=2026-01-29&state=processed")).domains.length === 1,
+        "its domain",
+        60,
+      );
       await goTo("#/domain/moh.gov.sg?country=sg&category=news&date=2026-01-29");
       await page.getByText("<img src=x onerror=alert(1)>", { exact: true }).waitFor();
     });
@@ -162,7 +217,10 @@ describe("the engine's dashboard", () => {
       await page.getByLabel("Reason").fill("보도 자료 아님");
       await page.getByRole("button", { name: "Exclude", exact: true }).click();
       await page.getByRole("row", { name: /보도 자료 아님/ }).waitFor();
-      assert.deepEqual((await ask("GET", "/api/v1/exclusions")).exclusions.map(({ kind, value, reason }) => [kind, value, reason]), [["url", pattern, "보도 자료 아님"]]);
+      assert.deepEqual(
+        (await ask("GET", "/api/v1/exclusions")).exclusions.map(({ kind, value, reason }) => [kind, value, reason]),
+        [["url", pattern, "보도 자료 아님"]],
+      );
       await page.getByRole("button", { name: `Take back ${pattern}` }).click();
       await page.getByRole("dialog").getByRole("button", { name: "Take back" }).click();
       await page.getByText("Nothing is excluded.").waitFor();

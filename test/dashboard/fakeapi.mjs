@@ -5,13 +5,25 @@ import { extname, join, normalize } from "node:path";
 import { root } from "./browser.mjs";
 
 const files = join(root, "dashboard/public");
-const types = { ".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".svg": "image/svg+xml" };
+const types = {
+  ".html": "text/html; charset=utf-8",
+  ".js": "text/javascript; charset=utf-8",
+  ".css": "text/css; charset=utf-8",
+  ".svg": "image/svg+xml",
+};
 
 /** The headers that _headers gives everything under /dashboard. */
 export function staticHeaders() {
   const [path, ...lines] = readFileSync(join(files, "_headers"), "utf8").trim().split("\n");
   if (path !== "/dashboard*") throw new Error(`_headers begins with ${path}`);
-  return Object.fromEntries(lines.map((line) => line.trim().split(/:\s(.*)/s).slice(0, 2)));
+  return Object.fromEntries(
+    lines.map((line) =>
+      line
+        .trim()
+        .split(/:\s(.*)/s)
+        .slice(0, 2),
+    ),
+  );
 }
 
 /**
@@ -19,15 +31,28 @@ export function staticHeaders() {
  * change what is answered; limit is how many dead letters one call resolves, rows how many entries a
  * page has.
  */
-export async function startFake(world, { tokens = { secret: "API_TOKEN" }, reader = "reader", alter = (data) => data, limit = 500, rows = 50 } = {}) {
+export async function startFake(
+  world,
+  { tokens = { secret: "API_TOKEN" }, reader = "reader", alter = (data) => data, limit = 500, rows = 50 } = {},
+) {
   const fake = { world, calls: [], failing: null, alter };
   const server = createServer(async (request, response) => {
     const url = new URL(request.url, "http://fake");
     if (url.pathname.startsWith("/dashboard")) return sendFile(url.pathname, response);
     const body = await new Response(request).text();
-    fake.calls.push({ method: request.method, path: url.pathname, query: url.search, body: body ? JSON.parse(body) : null });
+    fake.calls.push({
+      method: request.method,
+      path: url.pathname,
+      query: url.search,
+      body: body ? JSON.parse(body) : null,
+    });
     const token = (request.headers.authorization ?? "").replace("Bearer ", "");
-    const [status, answer] = answerOf(fake, request, url, body ? JSON.parse(body) : {}, token, { tokens, reader, limit, rows });
+    const [status, answer] = answerOf(fake, request, url, body ? JSON.parse(body) : {}, token, {
+      tokens,
+      reader,
+      limit,
+      rows,
+    });
     response.writeHead(status, { "content-type": "application/json", "x-request-id": "r-1" });
     response.end(typeof answer === "string" ? answer : JSON.stringify(answer));
   });
@@ -61,13 +86,18 @@ function answerOf(fake, request, url, body, token, { tokens, reader, limit, rows
   const { world } = fake;
   const { method } = request;
   const ok = (data, status = 200) => [status, { success: true, data: fake.alter(data) }];
-  const fail = (status, code, message, field) => [status, { success: false, error: { code, message, ...(field && { field }) } }];
+  const fail = (status, code, message, field) => [
+    status,
+    { success: false, error: { code, message, ...(field && { field }) } },
+  ];
   const path = url.pathname;
-  if (path === "/") return ok({ name: "newsfork-seed-engine", version: "1.0.0", environment: "production", endpoints: ["GET /"] });
+  if (path === "/")
+    return ok({ name: "newsfork-seed-engine", version: "1.0.0", environment: "production", endpoints: ["GET /"] });
   if (fake.failing) return fake.failing;
   const by = tokens[token];
   if (!by && token !== reader) return fail(401, "unauthorized", 'send the API token as "Authorization: Bearer …"');
-  if (method !== "GET" && request.headers["content-type"] !== "application/json") return fail(415, "unsupported_media_type", "send application/json, as an engine without a token wants it");
+  if (method !== "GET" && request.headers["content-type"] !== "application/json")
+    return fail(415, "unsupported_media_type", "send application/json, as an engine without a token wants it");
   if (!by && method !== "GET") return fail(403, "forbidden", "this token may only read; send the API token");
   const last = decodeURIComponent(path.split("/").at(-1));
   const missing = fail(404, "not_found", "there is nothing under this path");
@@ -78,10 +108,18 @@ function answerOf(fake, request, url, body, token, { tokens, reader, limit, rows
     "GET /api/v1/dlq": () => ok(world.listLetters(url.searchParams, rows)),
     "POST /api/v1/dlq/replay": () => resolved("replayed"),
     "POST /api/v1/dlq/discard": () => resolved("discarded"),
-    "GET /api/v1/exclusions": () => ok({ exclusions: world.exclusions.filter((one) => !url.searchParams.get("kind") || one.kind === url.searchParams.get("kind")), cursor: null }),
+    "GET /api/v1/exclusions": () =>
+      ok({
+        exclusions: world.exclusions.filter(
+          (one) => !url.searchParams.get("kind") || one.kind === url.searchParams.get("kind"),
+        ),
+        cursor: null,
+      }),
     "GET /api/v1/pipeline": () => ok(world.pipeline),
-    "POST /api/v1/pipeline/pause": () => ok((world.pipeline = { paused: true, since: "2026-01-28T10:00:00Z", by, reason: body.reason ?? null })),
-    "POST /api/v1/pipeline/resume": () => ok((world.pipeline = { paused: false, since: "2026-01-28T10:05:00Z", by, reason: body.reason ?? null })),
+    "POST /api/v1/pipeline/pause": () =>
+      ok((world.pipeline = { paused: true, since: "2026-01-28T10:00:00Z", by, reason: body.reason ?? null })),
+    "POST /api/v1/pipeline/resume": () =>
+      ok((world.pipeline = { paused: false, since: "2026-01-28T10:05:00Z", by, reason: body.reason ?? null })),
     "POST /api/v1/seeds/orchestrate": () => ok(queued(world.files)),
   };
   if (routes[`${method} ${path}`]) return routes[`${method} ${path}`]();
@@ -94,9 +132,16 @@ function answerOf(fake, request, url, body, token, { tokens, reader, limit, rows
   if (path.startsWith("/api/v1/exclusions/")) {
     const kind = path.split("/").at(-2);
     const at = world.exclusions.findIndex((one) => one.kind === kind && one.value === last);
-    if (method === "PUT" && kind === "domain" && !last.includes(".")) return fail(400, "validation_error", "is not a registrable domain; send one such as example.com", "value");
+    if (method === "PUT" && kind === "domain" && !last.includes("."))
+      return fail(400, "validation_error", "is not a registrable domain; send one such as example.com", "value");
     if (method === "PUT") {
-      world.exclusions.push({ kind, value: last, reason: body.reason ?? null, created_at: "2026-01-28T10:00:00Z", created_by: by });
+      world.exclusions.push({
+        kind,
+        value: last,
+        reason: body.reason ?? null,
+        created_at: "2026-01-28T10:00:00Z",
+        created_by: by,
+      });
       return ok(world.exclusions.at(-1), 201);
     }
     return at < 0 ? missing : ok(world.exclusions.splice(at, 1)[0]);

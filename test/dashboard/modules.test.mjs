@@ -33,16 +33,34 @@ describe("texts", () => {
   test("every text that the modules ask for exists, and none is left over", () => {
     const asked = new Set(code.flatMap(({ text }) => [...text.matchAll(/\bt\("([^"]+)"/g)].map((match) => match[1])));
     for (const key of asked) assert.ok(Object.hasOwn(en, key), key);
-    const composed = [...code.map(({ text }) => text).join("").matchAll(/\bt\(`([^`$]*)\$\{[^}]+\}([^`]*)`|\b(?:label|choice\("\w+",)\s*\(?"([^"]+)"/g)].map(([, before, after, kind]) => [kind ? `${kind}.` : before, after ?? ""]);
+    const composed = [
+      ...code
+        .map(({ text }) => text)
+        .join("")
+        .matchAll(/\bt\(`([^`$]*)\$\{[^}]+\}([^`]*)`|\b(?:label|choice\("\w+",)\s*\(?"([^"]+)"/g),
+    ].map(([, before, after, kind]) => [kind ? `${kind}.` : before, after ?? ""]);
     for (const key of Object.keys(en)) {
-      assert.ok(asked.has(key) || code.some(({ text }) => text.includes(`"${key}"`)) || composed.some(([before, after]) => key.startsWith(before) && key.endsWith(after)), `${key} is not used`);
+      assert.ok(
+        asked.has(key) ||
+          code.some(({ text }) => text.includes(`"${key}"`)) ||
+          composed.some(([before, after]) => key.startsWith(before) && key.endsWith(after)),
+        `${key} is not used`,
+      );
     }
   });
 
   test("what the API may say has a text", () => {
     const { components } = openapi();
-    const enums = { error: "ErrorType", why: "ErrorType", todo: "ErrorType", state: "DomainState", kind: "ExclusionKind" };
-    for (const [kind, name] of Object.entries(enums)) for (const value of components.schemas[name].enum) assert.ok(Object.hasOwn(en, `${kind}.${value}`), `${kind}.${value}`);
+    const enums = {
+      error: "ErrorType",
+      why: "ErrorType",
+      todo: "ErrorType",
+      state: "DomainState",
+      kind: "ExclusionKind",
+    };
+    for (const [kind, name] of Object.entries(enums))
+      for (const value of components.schemas[name].enum)
+        assert.ok(Object.hasOwn(en, `${kind}.${value}`), `${kind}.${value}`);
     for (const value of components.schemas.DeadLetterState.enum) assert.ok(Object.hasOwn(en, `state.${value}`), value);
   });
 
@@ -54,17 +72,36 @@ describe("texts", () => {
 });
 
 test("numbers, rates and durations", () => {
-  assert.deepEqual([0, 1250, 1.25, NaN, undefined].map((n) => i18n.number(n)), ["0", "1,250", "1", "–", "–"]);
+  assert.deepEqual(
+    [0, 1250, 1.25, NaN, undefined].map((n) => i18n.number(n)),
+    ["0", "1,250", "1", "–", "–"],
+  );
   // Neither everything nor nothing, unless it is.
-  assert.deepEqual([0, 0.004, 0.84, 0.999, 1].map((share) => i18n.percent(share)), ["0%", "0.4%", "84%", "99%", "100%"]);
-  assert.deepEqual([0, 245, 1250, 61_000, 7_200_000, 604_800_000, NaN].map((ms) => i18n.duration(ms)), ["0 ms", "245 ms", "1.25 sec", "61 sec", "2 hr", "7 days", "–"]);
+  assert.deepEqual(
+    [0, 0.004, 0.84, 0.999, 1].map((share) => i18n.percent(share)),
+    ["0%", "0.4%", "84%", "99%", "100%"],
+  );
+  assert.deepEqual(
+    [0, 245, 1250, 61_000, 7_200_000, 604_800_000, NaN].map((ms) => i18n.duration(ms)),
+    ["0 ms", "245 ms", "1.25 sec", "61 sec", "2 hr", "7 days", "–"],
+  );
   const now = Date.parse("2026-01-28T10:00:00Z");
-  assert.deepEqual(["2026-01-28T09:59:30Z", "2026-01-28T08:30:00Z", "2026-01-29T10:00:00Z", "soon", null].map((time) => i18n.ago(time, now)), ["30 seconds ago", "1 hour ago", "tomorrow", "–", "–"]);
+  assert.deepEqual(
+    ["2026-01-28T09:59:30Z", "2026-01-28T08:30:00Z", "2026-01-29T10:00:00Z", "soon", null].map((time) =>
+      i18n.ago(time, now),
+    ),
+    ["30 seconds ago", "1 hour ago", "tomorrow", "–", "–"],
+  );
   assert.deepEqual([1, 3, 53, 60, 61, 112, 999, 1001].map(roundUp), [2, 4, 60, 60, 80, 120, 1000, 1200]);
 });
 
 test("addresses lead back to where they came from", () => {
-  for (const [view, query, id] of [["overview", {}, null], ["domains", { state: "failed", category: "a&b=c" }, null], ["domain", { country: "sg" }, "xn--h1a.example"], ["dead-letter", {}, "a/b?c#d%"]]) {
+  for (const [view, query, id] of [
+    ["overview", {}, null],
+    ["domains", { state: "failed", category: "a&b=c" }, null],
+    ["domain", { country: "sg" }, "xn--h1a.example"],
+    ["dead-letter", {}, "a/b?c#d%"],
+  ]) {
     assert.deepEqual(parse(to(view, query, id)), { view, query, id });
   }
   assert.equal(to("domains", { state: "", cursor: null }), "#/domains");
@@ -75,7 +112,10 @@ test("addresses lead back to where they came from", () => {
 
 describe("polling", () => {
   test("failures wait longer and longer, and as long as the server asks", () => {
-    assert.deepEqual([0, 1, 2, 3, 9].map((failures) => wait(5_000, failures)), [5_000, 10_000, 20_000, 40_000, 60_000]);
+    assert.deepEqual(
+      [0, 1, 2, 3, 9].map((failures) => wait(5_000, failures)),
+      [5_000, 10_000, 20_000, 40_000, 60_000],
+    );
     assert.equal(wait(5_000, 1, 90), 90_000);
   });
 
@@ -113,11 +153,17 @@ describe("polling", () => {
     const page = Object.assign(new EventTarget(), { hidden: true });
     const failures = [];
     let calls = 0;
-    const load = (signal) => (++calls === 1 ? new Promise((_, fail) => signal.addEventListener("abort", () => fail(new Error("aborted")))) : Promise.reject(new Error("down")));
+    const load = (signal) =>
+      ++calls === 1
+        ? new Promise((_, fail) => signal.addEventListener("abort", () => fail(new Error("aborted"))))
+        : Promise.reject(new Error("down"));
     const poller = new Poller(load, (error, next) => failures.push([error.message, next]), page);
     await Promise.all([poller.refresh(), poller.refresh()]);
     await poller.refresh();
-    assert.deepEqual(failures, [["down", 10_000], ["down", 20_000]]);
+    assert.deepEqual(failures, [
+      ["down", 10_000],
+      ["down", 20_000],
+    ]);
   });
 });
 
@@ -127,7 +173,12 @@ async function tick(t, ms) {
 }
 
 test("nothing makes HTML of text, and nothing is inline", () => {
-  for (const { path, text } of code) assert.doesNotMatch(text, /innerHTML|outerHTML|insertAdjacent|document\.write|DOMParser|\beval\b|new Function|\.style\b/, path);
+  for (const { path, text } of code)
+    assert.doesNotMatch(
+      text,
+      /innerHTML|outerHTML|insertAdjacent|document\.write|DOMParser|\beval\b|new Function|\.style\b/,
+      path,
+    );
   const html = readFileSync(join(source, "index.html"), "utf8");
   assert.doesNotMatch(html, /<style|style=|\son\w+=|<script(?![^>]*\ssrc=)/i);
 });
@@ -141,13 +192,22 @@ test("the API of these tests answers as the engine's is described", async (t) =>
   const validDocument = ajv.compile(read("contract/schemas/domain_metadata.schema.json"));
   const validLetter = ajv.compile(read("contract/schemas/dead_letter.schema.json"));
   const valid = (name, data) => {
-    const validate = ajv.getSchema(`openapi#/components/schemas/${name}`) ?? ajv.compile({ $ref: `openapi#/components/schemas/${name}` });
+    const validate =
+      ajv.getSchema(`openapi#/components/schemas/${name}`) ??
+      ajv.compile({ $ref: `openapi#/components/schemas/${name}` });
     assert.ok(validate(data), `${name}: ${JSON.stringify(validate.errors?.slice(0, 3))}`);
   };
   for (const engine of [world(), emptyWorld()]) {
     const fake = await startFake(engine);
     t.after(() => fake.close());
-    const call = async (method, path, body) => (await fetch(fake.url + path, { method, body: body && JSON.stringify(body), headers: { authorization: "Bearer secret", ...(method !== "GET" && { "content-type": "application/json" }) } })).json();
+    const call = async (method, path, body) =>
+      (
+        await fetch(fake.url + path, {
+          method,
+          body: body && JSON.stringify(body),
+          headers: { authorization: "Bearer secret", ...(method !== "GET" && { "content-type": "application/json" }) },
+        })
+      ).json();
     const get = async (path) => (await call("GET", path)).data;
     valid("Index", await get("/"));
     valid("Status", await get("/api/v1/seeds/status?by=partition&by=error_type&trend=24"));

@@ -32,13 +32,17 @@ describe("the dashboard", { skip }, () => {
   const card = (name) => page.getByRole("region", { name, exact: true });
   const button = (name) => page.getByRole("button", { name, exact: true });
   const dialog = () => page.getByRole("dialog");
-  const sent = (method, path) => fake.calls.filter((call) => call.method === method && call.path === path).map((call) => call.body);
+  const sent = (method, path) =>
+    fake.calls.filter((call) => call.method === method && call.path === path).map((call) => call.body);
 
   test("shows the numbers of the documents' example", async () => {
     await open();
     assert.match(await said(card("Files")), /145 \/ 150\s+97%\s+processed 142\s+failed 3\s+pending 5/);
     assert.match(await said(card("Domains")), /1,205 \/ 1,250\s+96%\s+processed 1,180\s+failed 25\s+pending 45/);
-    assert.match(await said(card("Rates")), /robots.txt found\s+84%\s+1,050 of 1,250\s+Sitemap found\s+71%\s+890 of 1,250\s+Domains failed\s+2.1%\s+25 of 1,205\s+Average time\s+1.25 sec/);
+    assert.match(
+      await said(card("Rates")),
+      /robots.txt found\s+84%\s+1,050 of 1,250\s+Sitemap found\s+71%\s+890 of 1,250\s+Domains failed\s+2.1%\s+25 of 1,205\s+Average time\s+1.25 sec/,
+    );
     assert.equal(await card("Partitions").locator("tbody tr").count(), 8);
     assert.match(await said(card("Failures by error type")), /Network[\s\S]+12[\s\S]+Unreadable[\s\S]+3/);
     assert.equal(await card("Slowest domains").locator("tbody tr").count(), 10);
@@ -48,10 +52,24 @@ describe("the dashboard", { skip }, () => {
   test("is served with the headers of _headers", async () => {
     await open();
     const response = await page.request.get(`${fake.url}/dashboard/`);
-    for (const [name, value] of Object.entries(staticHeaders())) assert.equal(response.headers()[name.toLowerCase()], value, name);
+    for (const [name, value] of Object.entries(staticHeaders()))
+      assert.equal(response.headers()[name.toLowerCase()], value, name);
     const policy = staticHeaders()["Content-Security-Policy"];
-    for (const directive of ["default-src 'none'", "script-src 'self'", "style-src 'self'", "connect-src 'self'", "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'", "require-trusted-types-for 'script'"]) assert.ok(policy.includes(directive), directive);
-    await assert.rejects(page.evaluate(() => (document.body.innerHTML = "<b>x</b>")), /TrustedHTML/);
+    for (const directive of [
+      "default-src 'none'",
+      "script-src 'self'",
+      "style-src 'self'",
+      "connect-src 'self'",
+      "base-uri 'none'",
+      "form-action 'none'",
+      "frame-ancestors 'none'",
+      "require-trusted-types-for 'script'",
+    ])
+      assert.ok(policy.includes(directive), directive);
+    await assert.rejects(
+      page.evaluate(() => (document.body.innerHTML = "<b>x</b>")),
+      /TrustedHTML/,
+    );
     page.wrongs.length = 0; // the violation above
   });
 
@@ -60,12 +78,19 @@ describe("the dashboard", { skip }, () => {
     const first = await text("section[aria-label=Domains] .large");
     await page.evaluate(() => (document.querySelector("h1").dataset.kept = "yes"));
     fake.world.work(40);
-    await page.waitForFunction((before) => document.querySelector("section[aria-label=Domains] .large").innerText.replaceAll(/\s+/g, " ") !== before, first);
+    await page.waitForFunction(
+      (before) =>
+        document.querySelector("section[aria-label=Domains] .large").innerText.replaceAll(/\s+/g, " ") !== before,
+      first,
+    );
     assert.match(await text("section[aria-label=Domains] .large"), /1,245 \/ 1,250/);
     assert.equal(await page.locator("h1").getAttribute("data-kept"), "yes", "the page was updated, not made anew");
     assert.match(await said(card("Domains")), /domains a minute now, about/);
     fake.world.work(40);
-    await page.getByRole("status").filter({ hasText: "1,250 of 1,250 domains finished, 25 failed." }).waitFor({ state: "attached" });
+    await page
+      .getByRole("status")
+      .filter({ hasText: "1,250 of 1,250 domains finished, 25 failed." })
+      .waitFor({ state: "attached" });
   });
 
   test("goes on typing and keeps the focus while numbers are refreshed", async () => {
@@ -102,7 +127,15 @@ describe("the dashboard", { skip }, () => {
       await page.getByRole("heading", { name: "Overview" }).waitFor();
       await settled(page);
       assert.equal(await page.evaluate(() => sessionStorage.getItem("seed-engine-token")), "secret");
-      assert.equal(await page.evaluate(() => JSON.stringify(localStorage).includes("secret") || document.cookie.includes("secret") || location.href.includes("secret")), false);
+      assert.equal(
+        await page.evaluate(
+          () =>
+            JSON.stringify(localStorage).includes("secret") ||
+            document.cookie.includes("secret") ||
+            location.href.includes("secret"),
+        ),
+        false,
+      );
 
       await button("Sign out").click();
       await page.getByLabel("API token").waitFor();
@@ -125,7 +158,16 @@ describe("the dashboard", { skip }, () => {
     test("an engine that cannot be reached is not a wrong token", async () => {
       await open("", { token: "" });
       await page.getByLabel("API token").waitFor();
-      fake.failing = [503, { success: false, error: { code: "token_not_configured", message: "the secret API_TOKEN is not set; run `wrangler secret put API_TOKEN`" } }];
+      fake.failing = [
+        503,
+        {
+          success: false,
+          error: {
+            code: "token_not_configured",
+            message: "the secret API_TOKEN is not set; run `wrangler secret put API_TOKEN`",
+          },
+        },
+      ];
       await page.getByLabel("API token").fill("secret");
       await page.keyboard.press("Enter");
       await page.getByRole("alert").filter({ hasText: "the secret API_TOKEN is not set" }).waitFor();
@@ -144,10 +186,15 @@ describe("the dashboard", { skip }, () => {
   describe("trouble", () => {
     test("old numbers stay, with what is wrong and when the next try is", async () => {
       await open();
-      fake.failing = [503, { success: false, error: { code: "storage_error", message: "the storage did not answer; try again" } }];
+      fake.failing = [
+        503,
+        { success: false, error: { code: "storage_error", message: "the storage did not answer; try again" } },
+      ];
       await button("Refresh").click();
       const alert = page.getByRole("alert").filter({ hasText: "Could not refresh" });
-      await alert.filter({ hasText: "the storage did not answer; try again (request r-1) Next try in 10 s." }).waitFor();
+      await alert
+        .filter({ hasText: "the storage did not answer; try again (request r-1) Next try in 10 s." })
+        .waitFor();
       assert.match(await said(card("Files")), /145 \/ 150/);
       fake.failing = null;
       await button("Try now").click();
@@ -159,7 +206,10 @@ describe("the dashboard", { skip }, () => {
       fake.failing = [502, "<html>Bad gateway"];
       await page.evaluate(() => sessionStorage.setItem("seed-engine-token", "secret"));
       await page.reload();
-      await page.getByRole("alert").filter({ hasText: "The answer is not what the engine's API sends. HTTP 502" }).waitFor();
+      await page
+        .getByRole("alert")
+        .filter({ hasText: "The answer is not what the engine's API sends. HTTP 502" })
+        .waitFor();
       await fake.close();
       await button("Try now").click();
       await page.getByRole("alert").filter({ hasText: "The engine cannot be reached." }).waitFor();
@@ -168,7 +218,14 @@ describe("the dashboard", { skip }, () => {
     test("an engine without files says how to begin; other views are empty in words", async () => {
       await open("", { engine: emptyWorld() });
       assert.match(await text(".empty"), /No raw files yet\.[\s\S]+curl -X PUT/);
-      for (const [hash, words] of [["#/domains", "No domain matches."], ["#/dead-letters", "No dead letters."], ["#/exclusions", "Nothing is excluded."], ["#/domain/nobody.example", "The engine does not know this domain."], ["#/dead-letter/none", "There is no such dead letter."], ["#/nowhere", "This address leads nowhere."]]) {
+      for (const [hash, words] of [
+        ["#/domains", "No domain matches."],
+        ["#/dead-letters", "No dead letters."],
+        ["#/exclusions", "Nothing is excluded."],
+        ["#/domain/nobody.example", "The engine does not know this domain."],
+        ["#/dead-letter/none", "There is no such dead letter."],
+        ["#/nowhere", "This address leads nowhere."],
+      ]) {
         await page.evaluate((to) => (location.hash = to), hash);
         await page.locator(".empty").filter({ hasText: words }).waitFor();
       }
@@ -185,7 +242,10 @@ describe("the dashboard", { skip }, () => {
     await button("Apply").click();
     await page.waitForURL(/state=failed&error_type=timeout_error$/);
     await page.waitForFunction(() => document.querySelectorAll("tbody tr").length === 7);
-    assert.match(await said(page.locator("tbody tr").first()), /rail-news-8\.example[\s\S]+failed[\s\S]+Timeout\s+https:\/\/www\.rail-news-8\.example\/robots\.txt: no answer within 10 s/);
+    assert.match(
+      await said(page.locator("tbody tr").first()),
+      /rail-news-8\.example[\s\S]+failed[\s\S]+Timeout\s+https:\/\/www\.rail-news-8\.example\/robots\.txt: no answer within 10 s/,
+    );
     await page.getByRole("textbox", { name: "Open a domain" }).fill("City-Council-2.example");
     await page.keyboard.press("Enter");
     await page.getByRole("heading", { name: "city-council-2.example" }).waitFor();
@@ -194,8 +254,14 @@ describe("the dashboard", { skip }, () => {
   test("a contract is shown for people, and saved as JSON", async () => {
     await open("#/domain/city-council-2.example");
     const entries = page.getByRole("table", { name: "Entry points" });
-    assert.match(await said(entries.getByRole("row").nth(1)), /1\s+RSS\s+https:\/\/www\.city-council-2\.example\/rss\/press-releases\.xml[\s\S]+press release\s+12 hr\s+0\.9/);
-    assert.match(await said(page.getByRole("table", { name: "URLs that matter most" }).getByRole("row").nth(1)), /press release[\s\S]+0\.84\s+daily\s+0\.81\s+crawl now\s+feed/);
+    assert.match(
+      await said(entries.getByRole("row").nth(1)),
+      /1\s+RSS\s+https:\/\/www\.city-council-2\.example\/rss\/press-releases\.xml[\s\S]+press release\s+12 hr\s+0\.9/,
+    );
+    assert.match(
+      await said(page.getByRole("table", { name: "URLs that matter most" }).getByRole("row").nth(1)),
+      /press release[\s\S]+0\.84\s+daily\s+0\.81\s+crawl now\s+feed/,
+    );
     assert.match(await said(card("robots.txt")), /HTTP status\s+200[\s\S]+Crawl delay\s+2 sec/);
     assert.match(await said(card("Sitemaps")), /archive-sitemap\.xml[\s\S]+HTTP status 503/);
     assert.match(await said(card("Feeds")), /Press Releases/);
@@ -207,16 +273,25 @@ describe("the dashboard", { skip }, () => {
     await page.waitForFunction(() => document.querySelectorAll("section[aria-label='Raw URLs'] tbody tr").length === 1);
     const [download] = await Promise.all([page.waitForEvent("download"), button("Download JSON").click()]);
     assert.equal(download.suggestedFilename(), "city-council-2.example.domain_metadata.json");
-    assert.deepEqual(JSON.parse(readFileSync(await download.path(), "utf8")), fake.world.domain("city-council-2.example", new URLSearchParams()).document);
+    assert.deepEqual(
+      JSON.parse(readFileSync(await download.path(), "utf8")),
+      fake.world.domain("city-council-2.example", new URLSearchParams()).document,
+    );
   });
 
   test("why a domain failed is found from the overview, and it is replayed", async () => {
     await open();
-    await card("Failures by error type").getByRole("row", { name: /Storage/ }).getByRole("link").click();
+    await card("Failures by error type")
+      .getByRole("row", { name: /Storage/ })
+      .getByRole("link")
+      .click();
     await page.getByRole("link", { name: "rail-news-158.example" }).click();
     const why = card("Why it failed");
     await why.waitFor();
-    assert.match(await said(why), /Storage – R2, D1 or a queue failed\.\s+r2\.Put prod[\s\S]+429 Too Many Requests\s+What to do: These pass\./);
+    assert.match(
+      await said(why),
+      /Storage – R2, D1 or a queue failed\.\s+r2\.Put prod[\s\S]+429 Too Many Requests\s+What to do: These pass\./,
+    );
     await why.getByRole("button", { name: "Replay the dead letter" }).click();
     await dialog().getByRole("button", { name: "Replay" }).click();
     await page.locator(".notice", { hasText: "1 dead letter replayed." }).waitFor();
@@ -260,16 +335,27 @@ describe("the dashboard", { skip }, () => {
       await open("#/dead-letters");
       await page.getByRole("link", { name: "raw_0143.json" }).click();
       await page.getByRole("heading", { name: "Why it was given up" }).waitFor();
-      assert.match(await said(card("Why it was given up")), /Unreadable[\s\S]+is not JSON: invalid character '<'[\s\S]+Upload the file again/);
+      assert.match(
+        await said(card("Why it was given up")),
+        /Unreadable[\s\S]+is not JSON: invalid character '<'[\s\S]+Upload the file again/,
+      );
       assert.equal(await card("Attempts").locator("tbody tr").count(), 4);
       assert.deepEqual(JSON.parse(await text("pre")), fake.world.letter("f-1").letter.original_message);
     });
 
     test("the queue is named by its role, however its name is made", async () => {
       const renamed = (letter) => ({ ...letter, queue_name: "renamed-elsewhere" });
-      await open("#/dead-letters", { api: { alter: (data) => (Array.isArray(data.dead_letters) ? { ...data, dead_letters: data.dead_letters.map(renamed) } : data) } });
+      await open("#/dead-letters", {
+        api: {
+          alter: (data) =>
+            Array.isArray(data.dead_letters) ? { ...data, dead_letters: data.dead_letters.map(renamed) } : data,
+        },
+      });
       const cells = await page.locator("main tbody tr").allInnerTexts();
-      assert.ok(cells.length > 0 && cells.every((row) => /^(domain|seed)$/m.test(row) && !/renamed|elsewhere/.test(row)), cells.join("\n"));
+      assert.ok(
+        cells.length > 0 && cells.every((row) => /^(domain|seed)$/m.test(row) && !/renamed|elsewhere/.test(row)),
+        cells.join("\n"),
+      );
     });
 
     test("one is replayed after a question", async () => {
@@ -282,9 +368,16 @@ describe("the dashboard", { skip }, () => {
       await dialog().getByRole("button", { name: "Replay" }).click();
       await page.locator(".notice", { hasText: "1 dead letter replayed." }).waitFor();
       await page.getByRole("link", { name: "rail-news-158.example", exact: true }).waitFor({ state: "detached" });
-      assert.equal(await page.evaluate(() => document.activeElement.tagName), "H1", "the button is gone, the title has the focus");
+      assert.equal(
+        await page.evaluate(() => document.activeElement.tagName),
+        "H1",
+        "the button is gone, the title has the focus",
+      );
       await page.getByRole("link", { name: /^replayed/ }).click();
-      await page.getByRole("row", { name: /rail-news-158/ }).filter({ hasText: "API_TOKEN" }).waitFor();
+      await page
+        .getByRole("row", { name: /rail-news-158/ })
+        .filter({ hasText: "API_TOKEN" })
+        .waitFor();
     });
 
     test("those selected are discarded", async () => {
@@ -293,7 +386,11 @@ describe("the dashboard", { skip }, () => {
       await page.getByLabel("Select rail-news-358.example").check();
       await button("Discard selected (2)").click();
       assert.match(await said(dialog()), /Discard 2 dead letters\?\s+rail-news-158\.example\s+rail-news-358\.example/);
-      assert.equal(await page.evaluate(() => document.activeElement.textContent), "Cancel", "what cannot be undone is not the default");
+      assert.equal(
+        await page.evaluate(() => document.activeElement.textContent),
+        "Cancel",
+        "what cannot be undone is not the default",
+      );
       await dialog().getByRole("button", { name: "Discard" }).click();
       await page.locator(".notice", { hasText: "2 dead letters discarded." }).waitFor();
       assert.deepEqual(sent("POST", "/api/v1/dlq/discard"), [{ ids: ["m-001", "m-002"] }]);
@@ -323,7 +420,14 @@ describe("the dashboard", { skip }, () => {
 
     test("those that could not be replayed are named", async () => {
       await open("#/dead-letter/m-001");
-      fake.alter = (data) => (data.done === undefined ? data : { ...data, done: 0, failed: [{ id: "m-001", code: "storage_error", message: "the stored letter is gone" }] });
+      fake.alter = (data) =>
+        data.done === undefined
+          ? data
+          : {
+              ...data,
+              done: 0,
+              failed: [{ id: "m-001", code: "storage_error", message: "the stored letter is gone" }],
+            };
       await button("Replay").click();
       await dialog().getByRole("button", { name: "Replay" }).click();
       await dialog().getByText("the stored letter is gone").waitFor();
@@ -343,12 +447,16 @@ describe("the dashboard", { skip }, () => {
     await button("Resume pipeline").click();
     await dialog().getByRole("button", { name: "Resume pipeline" }).click();
     await page.locator(".banner").waitFor({ state: "detached" });
-    assert.deepEqual([...sent("POST", "/api/v1/pipeline/pause"), ...sent("POST", "/api/v1/pipeline/resume")], [{ reason: "Migration of the bucket" }, {}]);
+    assert.deepEqual(
+      [...sent("POST", "/api/v1/pipeline/pause"), ...sent("POST", "/api/v1/pipeline/resume")],
+      [{ reason: "Migration of the bucket" }, {}],
+    );
   });
 
   test("alarms: what fires is told on the overview and explained", async () => {
     const engine = world();
-    for (const record of engine.domains.slice(0, 200)) Object.assign(record, { state: "failed", error_type: "timeout_error", error_message: "no answer" });
+    for (const record of engine.domains.slice(0, 200))
+      Object.assign(record, { state: "failed", error_type: "timeout_error", error_message: "no answer" });
     await open("", { engine });
     await page.getByRole("link", { name: "Domain failures: 18%, over 10%." }).click();
     await card("Domain failures").waitFor();
@@ -368,7 +476,9 @@ describe("the dashboard", { skip }, () => {
     await value.fill("https://city-council-2.example/a/*?b=c#d");
     await page.getByLabel("Reason").fill("Asked by the owner");
     await button("Exclude").click();
-    const row = page.getByRole("row", { name: /URL pattern.*https:\/\/city-council-2\.example\/a\/\*\?b=c#d.*Asked by the owner/ });
+    const row = page.getByRole("row", {
+      name: /URL pattern.*https:\/\/city-council-2\.example\/a\/\*\?b=c#d.*Asked by the owner/,
+    });
     await row.waitFor();
     assert.equal(await value.inputValue(), "", "the form is ready for the next one");
     await row.getByRole("button").click();

@@ -17,11 +17,31 @@ export const views = [
 
 /** Changes a world so that every view has something to show: alarms, a pause, exclusions, history. */
 export function lively(engine) {
-  for (const record of engine.domains.slice(0, 160)) if (record.state === "processed") Object.assign(record, { state: "failed", error_type: "timeout_error", error_message: "no answer within 10 s" });
+  for (const record of engine.domains.slice(0, 160))
+    if (record.state === "processed")
+      Object.assign(record, { state: "failed", error_type: "timeout_error", error_message: "no answer within 10 s" });
   engine.resolve("replayed", { ids: ["m-001"] }, "API_TOKEN");
   const again = engine.letters[1];
-  engine.letters.push({ ...again, record: { ...again.record, id: "m-099", state: "discarded", resolved_at: "2026-01-28T10:00:00Z", resolved_by: "API_TOKEN" } });
-  engine.exclusions.push({ kind: "url", value: "https://casino.example/*", reason: "Not news", created_at: "2026-01-28T10:00:00Z", created_by: "API_TOKEN" }, { kind: "host", value: "ads.example", reason: null, created_at: "2026-01-28T10:00:00Z", created_by: "API_TOKEN" });
+  engine.letters.push({
+    ...again,
+    record: {
+      ...again.record,
+      id: "m-099",
+      state: "discarded",
+      resolved_at: "2026-01-28T10:00:00Z",
+      resolved_by: "API_TOKEN",
+    },
+  });
+  engine.exclusions.push(
+    {
+      kind: "url",
+      value: "https://casino.example/*",
+      reason: "Not news",
+      created_at: "2026-01-28T10:00:00Z",
+      created_by: "API_TOKEN",
+    },
+    { kind: "host", value: "ads.example", reason: null, created_at: "2026-01-28T10:00:00Z", created_by: "API_TOKEN" },
+  );
   engine.pipeline = { paused: true, since: "2026-01-28T10:00:00Z", by: "API_TOKEN", reason: "Migration of the bucket" };
   return engine;
 }
@@ -35,6 +55,12 @@ export async function show(page, view) {
     location.hash = hash;
     return changed;
   }, view.hash);
-  if (moved) await page.waitForFunction((time) => !document.querySelector(".freshness") || ![undefined, time].includes(document.querySelector(".freshness time")?.dateTime), before);
+  if (moved)
+    await page.waitForFunction(
+      (time) =>
+        !document.querySelector(".freshness") ||
+        ![undefined, time].includes(document.querySelector(".freshness time")?.dateTime),
+      before,
+    );
   await view.open?.(page);
 }

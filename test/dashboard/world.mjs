@@ -14,22 +14,58 @@ const reasons = [
   ["storage_error", "r2.Put prod/…/{domain}/domain_metadata.json: 429 Too Many Requests"],
 ];
 
-const names = ["harbour-times", "city-council", "daily-herald", "labour-office", "port-authority", "evening-post", "health-board", "rail-news", "energy-week", "statistics-office"];
+const names = [
+  "harbour-times",
+  "city-council",
+  "daily-herald",
+  "labour-office",
+  "port-authority",
+  "evening-post",
+  "health-board",
+  "rail-news",
+  "energy-week",
+  "statistics-office",
+];
 
 /** 150 files and 1,250 domains over eight partitions: 142 and 1,180 processed, 3 and 25 failed. */
 export function world(now = Date.now()) {
-  const places = ["sg", "kr", "gb", "jp"].flatMap((country) => ["news", "government"].map((category) => ({ country, category, date: day(now) })));
-  const files = Array.from({ length: 150 }, (_, i) => ({ partition_info: places[i % 8], name: `raw_${String(i + 1).padStart(4, "0")}`, state: i < 142 ? "processed" : i < 145 ? "failed" : "pending" }));
+  const places = ["sg", "kr", "gb", "jp"].flatMap((country) =>
+    ["news", "government"].map((category) => ({ country, category, date: day(now) })),
+  );
+  const files = Array.from({ length: 150 }, (_, i) => ({
+    partition_info: places[i % 8],
+    name: `raw_${String(i + 1).padStart(4, "0")}`,
+    state: i < 142 ? "processed" : i < 145 ? "failed" : "pending",
+  }));
   const domains = Array.from({ length: 1250 }, (_, i) => domain(i, places[i % 8], now));
   const letters = domains
     .filter((record) => record.error_type === "storage_error")
     .map((record, i) => letter(`m-${String(i + 1).padStart(3, "0")}`, record, now - i * 7 * 60_000))
-    .concat(files.filter((file) => file.state === "failed").map((file, i) => fileLetter(`f-${i + 1}`, file, now - (i + 1) * HOUR)));
-  return new World({ now, files, domains, letters, exclusions: [], pipeline: { paused: false, since: null, by: null, reason: null } });
+    .concat(
+      files
+        .filter((file) => file.state === "failed")
+        .map((file, i) => fileLetter(`f-${i + 1}`, file, now - (i + 1) * HOUR)),
+    );
+  return new World({
+    now,
+    files,
+    domains,
+    letters,
+    exclusions: [],
+    pipeline: { paused: false, since: null, by: null, reason: null },
+  });
 }
 
 /** An engine to which nothing was uploaded. */
-export const emptyWorld = (now = Date.now()) => new World({ now, files: [], domains: [], letters: [], exclusions: [], pipeline: { paused: false, since: null, by: null, reason: null } });
+export const emptyWorld = (now = Date.now()) =>
+  new World({
+    now,
+    files: [],
+    domains: [],
+    letters: [],
+    exclusions: [],
+    pipeline: { paused: false, since: null, by: null, reason: null },
+  });
 
 function domain(i, partition_info, now) {
   const name = `${names[i % 10]}-${i + 1}.example`;
@@ -55,14 +91,44 @@ function domain(i, partition_info, now) {
 const minutesAgo = (minute) => Math.max(0, Math.round(minute + 70 * Math.sin((minute / 1430) * 4 * Math.PI)));
 
 function letter(id, record, failedAt) {
-  const message = { domain: record.domain, domain_id: `media:${record.partition_info.country}:${record.domain}`, domain_url: `https://${record.domain}/`, registrable_domain: record.domain, authority: "media", urls: [{ url: `https://${record.domain}/news`, title: "News", path: "/news" }], partition_info: record.partition_info, source_file_path: rawPath(record.partition_info, "raw_0001") };
-  return dead(id, "domain", `${message.source_file_path} ${record.domain} 0`, record.partition_info, record.domain, record, message, failedAt);
+  const message = {
+    domain: record.domain,
+    domain_id: `media:${record.partition_info.country}:${record.domain}`,
+    domain_url: `https://${record.domain}/`,
+    registrable_domain: record.domain,
+    authority: "media",
+    urls: [{ url: `https://${record.domain}/news`, title: "News", path: "/news" }],
+    partition_info: record.partition_info,
+    source_file_path: rawPath(record.partition_info, "raw_0001"),
+  };
+  return dead(
+    id,
+    "domain",
+    `${message.source_file_path} ${record.domain} 0`,
+    record.partition_info,
+    record.domain,
+    record,
+    message,
+    failedAt,
+  );
 }
 
 function fileLetter(id, file, failedAt) {
   const path = rawPath(file.partition_info, file.name);
-  const error = { error_type: "parse_error", error_message: `${path}: is not JSON: invalid character '<' looking for beginning of value` };
-  return dead(id, "seed", path, file.partition_info, null, error, { file_path: path, partition_info: file.partition_info }, failedAt);
+  const error = {
+    error_type: "parse_error",
+    error_message: `${path}: is not JSON: invalid character '<' looking for beginning of value`,
+  };
+  return dead(
+    id,
+    "seed",
+    path,
+    file.partition_info,
+    null,
+    error,
+    { file_path: path, partition_info: file.partition_info },
+    failedAt,
+  );
 }
 
 const rawPath = (p, name) => `raw/country=${p.country}/category=${p.category}/date=${p.date}/${name}.json`;
@@ -72,9 +138,29 @@ function dead(id, queue_role, work, partition_info, domain, { error_type, error_
   const context = { queue_name, worker_version: "1.0.0", processing_duration_ms: 840 };
   const info = { error_type, error_message, retry_count: 3, failed_at: iso(failedAt) };
   return {
-    record: { id, state: "stored", resolved_at: null, resolved_by: null, work, queue_role, partition_info, domain, key: `dlq/queue=${queue_name}/date=${day(failedAt)}/${id}.json`, ...info, ...context },
+    record: {
+      id,
+      state: "stored",
+      resolved_at: null,
+      resolved_by: null,
+      work,
+      queue_role,
+      partition_info,
+      domain,
+      key: `dlq/queue=${queue_name}/date=${day(failedAt)}/${id}.json`,
+      ...info,
+      ...context,
+    },
     letter: { original_message: message, error_info: info, context },
-    attempts: [1, 2, 3, 4].map((attempt) => ({ message_id: id, attempt, error_type, error_message, failed_at: iso(failedAt - (4 - attempt) * 40_000), duration_ms: 700 + attempt * 35, worker_version: "1.0.0" })),
+    attempts: [1, 2, 3, 4].map((attempt) => ({
+      message_id: id,
+      attempt,
+      error_type,
+      error_message,
+      failed_at: iso(failedAt - (4 - attempt) * 40_000),
+      duration_ms: 700 + attempt * 35,
+      worker_version: "1.0.0",
+    })),
   };
 }
 
@@ -87,22 +173,43 @@ export class World {
     const match = within(query);
     const answer = {
       ...this.stats(match),
-      dead_letters: Object.fromEntries(["stored", "replayed", "discarded"].map((state) => [state, this.letters.filter(({ record }) => record.state === state).length])),
+      dead_letters: Object.fromEntries(
+        ["stored", "replayed", "discarded"].map((state) => [
+          state,
+          this.letters.filter(({ record }) => record.state === state).length,
+        ]),
+      ),
       alarms: this.alarms(),
-      queues: { seed: backlog(this.files, this.now), domain: backlog(this.domains, this.now), dlq: backlog([], this.now) },
+      queues: {
+        seed: backlog(this.files, this.now),
+        domain: backlog(this.domains, this.now),
+        dlq: backlog([], this.now),
+      },
       paused: this.pipeline.paused,
       updated_at: iso(Date.now()),
     };
     const by = query.getAll("by");
     if (by.includes("partition")) {
-      const places = new Map([...this.files, ...this.domains].filter(match).map(({ partition_info: p }) => [JSON.stringify(p), p]));
-      answer.partitions = [...places.values()].map((p) => ({ partition_info: p, ...this.stats((one) => one.partition_info === p), updated_at: iso(this.now - 90_000) }));
+      const places = new Map(
+        [...this.files, ...this.domains].filter(match).map(({ partition_info: p }) => [JSON.stringify(p), p]),
+      );
+      answer.partitions = [...places.values()].map((p) => ({
+        partition_info: p,
+        ...this.stats((one) => one.partition_info === p),
+        updated_at: iso(this.now - 90_000),
+      }));
     }
     if (by.includes("error_type")) {
       const failed = this.domains.filter((one) => match(one) && one.state === "failed");
       const files = this.files.filter((one) => match(one) && one.state === "failed").length;
-      const types = [...new Set(failed.map((one) => one.error_type))].map((error_type) => ({ error_type, files: 0, domains: failed.filter((one) => one.error_type === error_type).length }));
-      answer.errors = [...types, ...(files ? [{ error_type: "parse_error", files, domains: 0 }] : [])].sort((a, b) => b.domains + b.files - a.domains - a.files);
+      const types = [...new Set(failed.map((one) => one.error_type))].map((error_type) => ({
+        error_type,
+        files: 0,
+        domains: failed.filter((one) => one.error_type === error_type).length,
+      }));
+      answer.errors = [...types, ...(files ? [{ error_type: "parse_error", files, domains: 0 }] : [])].sort(
+        (a, b) => b.domains + b.files - a.domains - a.files,
+      );
     }
     if (query.get("trend")) answer.trend = this.trend(Number(query.get("trend")), match);
     return answer;
@@ -118,8 +225,23 @@ export class World {
     const total = domains.length - count(domains, "excluded");
     const rate = (n) => (total ? Math.round((n / total) * 100) / 100 : 0);
     return {
-      processing_stats: { files_total: files.length, files_processed: count(files, "processed"), files_failed: count(files, "failed"), files_pending: count(files, "pending"), domains_total: total, domains_processed: done.length, domains_failed: count(domains, "failed"), domains_pending: count(domains, "pending") },
-      collection_stats: { robots_txt_found: robots, robots_txt_rate: rate(robots), sitemap_xml_found: sitemap, sitemap_xml_rate: rate(sitemap), avg_processing_time_ms: average(done) },
+      processing_stats: {
+        files_total: files.length,
+        files_processed: count(files, "processed"),
+        files_failed: count(files, "failed"),
+        files_pending: count(files, "pending"),
+        domains_total: total,
+        domains_processed: done.length,
+        domains_failed: count(domains, "failed"),
+        domains_pending: count(domains, "pending"),
+      },
+      collection_stats: {
+        robots_txt_found: robots,
+        robots_txt_rate: rate(robots),
+        sitemap_xml_found: sitemap,
+        sitemap_xml_rate: rate(sitemap),
+        avg_processing_time_ms: average(done),
+      },
       domains_excluded: count(domains, "excluded"),
     };
   }
@@ -128,8 +250,21 @@ export class World {
     const p = this.stats(() => true).processing_stats;
     const failed = p.domains_total ? (p.domains_failed / p.domains_total) * 100 : null;
     const letters = this.letters.filter(({ record }) => record.state === "stored").length;
-    const alarm = (name, value, threshold, unit, window_minutes) => ({ name, state: value !== null && value > threshold ? "firing" : "ok", value, threshold, unit, window_minutes, since: iso(this.now - 40 * 60_000) });
-    return [alarm("file_failures", this.files.length ? 2 : null, 5, "percent", 60), alarm("domain_failures", failed, 10, "percent", 60), alarm("slow_domains", p.domains_processed ? 1250 : null, 5000, "ms", 60), alarm("dead_letters", letters, 100, "count", null)];
+    const alarm = (name, value, threshold, unit, window_minutes) => ({
+      name,
+      state: value !== null && value > threshold ? "firing" : "ok",
+      value,
+      threshold,
+      unit,
+      window_minutes,
+      since: iso(this.now - 40 * 60_000),
+    });
+    return [
+      alarm("file_failures", this.files.length ? 2 : null, 5, "percent", 60),
+      alarm("domain_failures", failed, 10, "percent", 60),
+      alarm("slow_domains", p.domains_processed ? 1250 : null, 5000, "ms", 60),
+      alarm("dead_letters", letters, 100, "count", null),
+    ];
   }
 
   trend(hours, match) {
@@ -138,15 +273,31 @@ export class World {
     return Array.from({ length: hours }, (_, i) => {
       const here = finished.filter((one) => Math.floor((Date.parse(one.collected_at) - start) / HOUR) === i);
       const done = here.filter((one) => one.state === "processed");
-      return { hour: iso(start + i * HOUR), files_processed: Math.ceil(done.length / 9), files_failed: 0, domains_processed: done.length, domains_failed: here.length - done.length, avg_processing_time_ms: average(done) };
+      return {
+        hour: iso(start + i * HOUR),
+        files_processed: Math.ceil(done.length / 9),
+        files_failed: 0,
+        domains_processed: done.length,
+        domains_failed: here.length - done.length,
+        avg_processing_time_ms: average(done),
+      };
     });
   }
 
   listDomains(query, length) {
     const match = within(query);
     const wants = (name, of) => !query.get(name) || String(of) === query.get(name);
-    const rows = this.domains.filter((one) => match(one) && wants("state", one.state) && wants("robots", one.robots_exists) && wants("sitemap", one.sitemap_exists) && wants("error_type", one.error_type) && (one.processing_duration_ms ?? 0) >= Number(query.get("slower_than_ms") ?? 0));
-    if (query.get("sort") === "duration") rows.sort((a, b) => (b.processing_duration_ms ?? -1) - (a.processing_duration_ms ?? -1));
+    const rows = this.domains.filter(
+      (one) =>
+        match(one) &&
+        wants("state", one.state) &&
+        wants("robots", one.robots_exists) &&
+        wants("sitemap", one.sitemap_exists) &&
+        wants("error_type", one.error_type) &&
+        (one.processing_duration_ms ?? 0) >= Number(query.get("slower_than_ms") ?? 0),
+    );
+    if (query.get("sort") === "duration")
+      rows.sort((a, b) => (b.processing_duration_ms ?? -1) - (a.processing_duration_ms ?? -1));
     const { page, cursor } = paged(rows, query, length);
     return { domains: page, cursor };
   }
@@ -157,14 +308,23 @@ export class World {
     const record = records.find(match);
     if (!record) return null;
     const p = record.partition_info;
-    return { domain: name, partition_info: p, key: `prod/country=${p.country}/category=${p.category}/date=${p.date}/${name}/domain_metadata.json`, document: record.state === "pending" ? (this.#before.get(record) ?? null) : this.document(record), record, partitions: records.map((one) => one.partition_info) };
+    return {
+      domain: name,
+      partition_info: p,
+      key: `prod/country=${p.country}/category=${p.category}/date=${p.date}/${name}/domain_metadata.json`,
+      document: record.state === "pending" ? (this.#before.get(record) ?? null) : this.document(record),
+      record,
+      partitions: records.map((one) => one.partition_info),
+    };
   }
 
   #before = new Map(); // documents of domains that are being collected again
 
   /** Queues a domain that has a document. */
   collect(name, { country, category, date }) {
-    const record = this.domains.find((one) => one.domain === name && within(new URLSearchParams({ country, category, date }))(one));
+    const record = this.domains.find(
+      (one) => one.domain === name && within(new URLSearchParams({ country, category, date }))(one),
+    );
     if (!record || record.state === "pending") return null;
     this.#before.set(record, this.document(record));
     Object.assign(record, { state: "pending", queued_at: iso(Date.now()), error_type: null, error_message: null });
@@ -173,11 +333,18 @@ export class World {
 
   document({ domain, partition_info, state, collected_at, error_message, error_type }) {
     const collected = Date.parse(collected_at);
-    return state === "failed" ? unreachable(domain, partition_info, collected, error_message, error_type) : contract(domain, partition_info, collected);
+    return state === "failed"
+      ? unreachable(domain, partition_info, collected, error_message, error_type)
+      : contract(domain, partition_info, collected);
   }
 
   listLetters(query, length) {
-    const rows = this.letters.filter(({ record }) => chosen(record, Object.fromEntries(query)) && (!query.get("state") || record.state === query.get("state"))).map(({ record }) => record);
+    const rows = this.letters
+      .filter(
+        ({ record }) =>
+          chosen(record, Object.fromEntries(query)) && (!query.get("state") || record.state === query.get("state")),
+      )
+      .map(({ record }) => record);
     const { page, cursor } = paged(rows, query, length);
     return { dead_letters: page, cursor };
   }
@@ -185,13 +352,17 @@ export class World {
   letter(id) {
     const found = this.letters.find(({ record }) => record.id === id);
     if (!found) return null;
-    const history = this.letters.filter(({ record }) => record.work === found.record.work && record.id !== id).map(({ record }) => record);
+    const history = this.letters
+      .filter(({ record }) => record.work === found.record.work && record.id !== id)
+      .map(({ record }) => record);
     return { ...found.record, letter: found.letter, attempts: found.attempts, history };
   }
 
   /** Replays or discards; a call does at most limit of what a filter or all selects. */
   resolve(state, { ids, filter }, by, limit = 500) {
-    const wanted = ids ? ids.map((id) => this.letters.find(({ record }) => record.id === id)) : this.letters.filter(({ record }) => record.state === "stored" && chosen(record, filter ?? {}));
+    const wanted = ids
+      ? ids.map((id) => this.letters.find(({ record }) => record.id === id))
+      : this.letters.filter(({ record }) => record.state === "stored" && chosen(record, filter ?? {}));
     const stored = wanted.filter((one) => one?.record.state === "stored");
     const now = ids ? stored : stored.slice(0, limit);
     for (const { record } of now) {
@@ -199,20 +370,42 @@ export class World {
       const domain = state === "replayed" && this.domains.find((one) => one.domain === record.domain);
       if (domain) Object.assign(domain, { state: "pending", error_type: null, error_message: null });
     }
-    const missing = ids ? ids.filter((id, i) => !wanted[i]).map((id) => ({ id, code: "not_found", message: "there is no such dead letter" })) : [];
-    return { done: now.length, skipped: ids ? wanted.filter(Boolean).length - stored.length : 0, failed: missing, remaining: stored.length - now.length };
+    const missing = ids
+      ? ids
+          .filter((id, i) => !wanted[i])
+          .map((id) => ({ id, code: "not_found", message: "there is no such dead letter" }))
+      : [];
+    return {
+      done: now.length,
+      skipped: ids ? wanted.filter(Boolean).length - stored.length : 0,
+      failed: missing,
+      remaining: stored.length - now.length,
+    };
   }
 
   /** Finishes n domains that wait. */
   work(n) {
-    for (const record of this.domains.filter((one) => one.state === "pending").slice(0, n)) Object.assign(record, { state: "processed", robots_exists: true, sitemap_exists: true, processing_duration_ms: 900, collected_at: iso(Date.now()) });
+    for (const record of this.domains.filter((one) => one.state === "pending").slice(0, n))
+      Object.assign(record, {
+        state: "processed",
+        robots_exists: true,
+        sitemap_exists: true,
+        processing_duration_ms: 900,
+        collected_at: iso(Date.now()),
+      });
   }
 }
 
-const within = (query) => (one) => ["country", "category", "date"].every((name) => !query.get(name) || one.partition_info[name] === query.get(name).toLowerCase());
+const within = (query) => (one) =>
+  ["country", "category", "date"].every(
+    (name) => !query.get(name) || one.partition_info[name] === query.get(name).toLowerCase(),
+  );
 
 const chosen = (record, { queue, error_type, country, category, date, domain }) =>
-  (!queue || record.queue_role === queue) && (!error_type || record.error_type === error_type) && (!domain || record.domain === domain) && within(new URLSearchParams(Object.entries({ country, category, date }).filter(([, value]) => value)))(record);
+  (!queue || record.queue_role === queue) &&
+  (!error_type || record.error_type === error_type) &&
+  (!domain || record.domain === domain) &&
+  within(new URLSearchParams(Object.entries({ country, category, date }).filter(([, value]) => value)))(record);
 
 function paged(rows, query, length) {
   const start = Number(query.get("cursor") ?? 0);
@@ -220,7 +413,8 @@ function paged(rows, query, length) {
   return { page: rows.slice(start, end), cursor: end < rows.length ? String(end) : null };
 }
 
-const average = (done) => (done.length ? Math.round(done.reduce((sum, one) => sum + one.processing_duration_ms, 0) / done.length) : 0);
+const average = (done) =>
+  done.length ? Math.round(done.reduce((sum, one) => sum + one.processing_duration_ms, 0) / done.length) : 0;
 
 function backlog(list, now) {
   const waiting = list.filter((one) => one.state === "pending").length;

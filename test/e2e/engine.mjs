@@ -26,8 +26,20 @@ export const quick = {
  * others are those of more Workers.
  */
 export async function startEngine({ vars = quick, change = (config) => config, web = sampleWeb(), others = [] } = {}) {
-  const config = change({ ...development(), vars: { ENVIRONMENT: "development", ...vars }, services: [{ binding: "EGRESS", service: web.name }] });
-  const harness = createTestHarness({ root, workers: [{ config }, { config: web }, { config: caller(config.name) }, ...others.map((other) => ({ config: other }))] });
+  const config = change({
+    ...development(),
+    vars: { ENVIRONMENT: "development", ...vars },
+    services: [{ binding: "EGRESS", service: web.name }],
+  });
+  const harness = createTestHarness({
+    root,
+    workers: [
+      { config },
+      { config: web },
+      { config: caller(config.name) },
+      ...others.map((other) => ({ config: other })),
+    ],
+  });
   await harness.listen();
   const engine = new Engine(harness, config.name, web.name);
   if (config.d1_databases?.length) await harness.getWorker(config.name).applyD1Migrations("METADATA_DB");
@@ -36,7 +48,10 @@ export async function startEngine({ vars = quick, change = (config) => config, w
 }
 
 function development() {
-  const { name, main, compatibility_date, rules, r2_buckets, d1_databases, queues, version_metadata } = readConfig({ config: join(root, "wrangler.jsonc") }, { hideWarnings: true });
+  const { name, main, compatibility_date, rules, r2_buckets, d1_databases, queues, version_metadata } = readConfig(
+    { config: join(root, "wrangler.jsonc") },
+    { hideWarnings: true },
+  );
   return { name, main, compatibility_date, rules, r2_buckets, d1_databases, queues, version_metadata };
 }
 
@@ -69,7 +84,11 @@ class Engine {
   /** Calls the API; the answer's status, headers and JSON. */
   async api(method, path, body, headers = {}) {
     const sent = body === undefined || typeof body === "string" ? body : JSON.stringify(body);
-    const response = await this.worker.fetch(path, { method, body: sent, headers: { ...(method !== "GET" && { "content-type": "application/json" }), ...headers } });
+    const response = await this.worker.fetch(path, {
+      method,
+      body: sent,
+      headers: { ...(method !== "GET" && { "content-type": "application/json" }), ...headers },
+    });
     return { status: response.status, headers: response.headers, ...(await response.json()) };
   }
 
@@ -81,7 +100,10 @@ class Engine {
   }
 
   put(key, content) {
-    return this.env.DATASETS_BUCKET.put(key, typeof content === "string" || content instanceof Uint8Array ? content : JSON.stringify(content));
+    return this.env.DATASETS_BUCKET.put(
+      key,
+      typeof content === "string" || content instanceof Uint8Array ? content : JSON.stringify(content),
+    );
   }
 
   async text(key) {
@@ -100,7 +122,7 @@ class Engine {
   /** The keys under a prefix. */
   async keys(prefix) {
     const keys = [];
-    for (let cursor; ; ) {
+    for (let cursor; ;) {
       const page = await this.env.DATASETS_BUCKET.list({ prefix, cursor });
       keys.push(...page.objects.map((o) => o.key));
       if (!page.truncated) return keys;
@@ -109,7 +131,11 @@ class Engine {
   }
 
   async rows(sql, ...parameters) {
-    return (await this.env.METADATA_DB.prepare(sql).bind(...parameters).all()).results;
+    return (
+      await this.env.METADATA_DB.prepare(sql)
+        .bind(...parameters)
+        .all()
+    ).results;
   }
 
   /** The engine's log events of that name so far. */
@@ -124,7 +150,10 @@ class Engine {
 
   /** Asks the sample web's control host. */
   async control(method, path, body) {
-    const response = await this.web.fetch(`https://control.sample.invalid${path}`, { method, body: body && JSON.stringify(body) });
+    const response = await this.web.fetch(`https://control.sample.invalid${path}`, {
+      method,
+      body: body && JSON.stringify(body),
+    });
     const text = await response.text();
     if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`);
     return text ? JSON.parse(text) : null;
@@ -146,7 +175,8 @@ export async function until(check, what, seconds = 30) {
 
 export const partition = { country: "sg", category: "news", date: "2026-01-28" };
 export const raw = (n) => `raw/country=sg/category=news/date=2026-01-28/raw_${String(n).padStart(4, "0")}.json`;
-export const prod = (domain, name = "domain_metadata.json") => `prod/country=sg/category=news/date=2026-01-28/${domain}/${name}`;
+export const prod = (domain, name = "domain_metadata.json") =>
+  `prod/country=sg/category=news/date=2026-01-28/${domain}/${name}`;
 
 /** A message of DOMAIN_QUEUE. */
 export function domainMessage(domain, urls, extra = {}) {

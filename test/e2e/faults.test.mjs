@@ -5,7 +5,9 @@ import { after, before, describe, test } from "node:test";
 import Ajv2020 from "ajv/dist/2020.js";
 import { domainMessage, fixture, partition, prod, quick, raw, startEngine, until } from "./engine.mjs";
 
-const letter = new Ajv2020({ strict: false, validateFormats: false }).compile(JSON.parse(fixture("contract/schemas/dead_letter.schema.json")));
+const letter = new Ajv2020({ strict: false, validateFormats: false }).compile(
+  JSON.parse(fixture("contract/schemas/dead_letter.schema.json")),
+);
 const seedMessage = (n, extra = {}) => ({ file_path: raw(n), partition_info: partition, ...extra });
 
 /** Waits for the dead letter whose original message fits. */
@@ -39,16 +41,29 @@ describe("bad input", () => {
       [(m) => m === "plain text", "newsfork-seed-dev", "validation_error"],
     ]) {
       const found = await deadLetter(engine, fits, queue);
-      assert.deepEqual([found.error_info.error_type, found.error_info.retry_count, found.context.queue_name], [kind, 3, queue], JSON.stringify(found));
+      assert.deepEqual(
+        [found.error_info.error_type, found.error_info.retry_count, found.context.queue_name],
+        [kind, 3, queue],
+        JSON.stringify(found),
+      );
       assert.match(found.key, new RegExp(`^dlq/queue=${queue}/date=\\d{4}-\\d\\d-\\d\\d/[^/]+\\.json$`));
     }
     const failures = await engine.rows("SELECT attempt FROM failures WHERE work = ? ORDER BY attempt", raw(100));
-    assert.deepEqual(failures.map((f) => f.attempt), [1, 2, 3, 4]);
+    assert.deepEqual(
+      failures.map((f) => f.attempt),
+      [1, 2, 3, 4],
+    );
   });
 
   test("an R2 event notification starts the file, one of another key does nothing", async () => {
     await engine.put(raw(3), JSON.stringify([{ url: "https://ica.gov.sg/x" }]));
-    const event = (key) => ({ account: "a", action: "PutObject", bucket: "newsfork-datasets-dev", object: { key, size: 10, eTag: "e" }, eventTime: "2026-01-28T10:00:00Z" });
+    const event = (key) => ({
+      account: "a",
+      action: "PutObject",
+      bucket: "newsfork-datasets-dev",
+      object: { key, size: 10, eTag: "e" },
+      eventTime: "2026-01-28T10:00:00Z",
+    });
     await engine.env.SEED_QUEUE.send(event("raw/country=sg/notes.txt"));
     await engine.env.SEED_QUEUE.send(event(raw(3)));
     await engine.env.SEED_QUEUE.send(event(raw(3)));
@@ -66,7 +81,10 @@ describe("deliveries", () => {
     const messages = domains.map((d, i) => ({ id: `m${i}`, body: domainMessage(d, [`https://${d}/x`]) }));
     const result = await engine.deliver("newsfork-domain-dev", messages);
     assert.deepEqual(result.acked.toSorted(), ["m0", "m1", "m3", "m4"]);
-    assert.deepEqual(result.retried.map((r) => [r.msgId, r.delaySeconds]), [["m2", 10]]);
+    assert.deepEqual(
+      result.retried.map((r) => [r.msgId, r.delaySeconds]),
+      [["m2", 10]],
+    );
     for (const d of ["mom.gov.sg", "ica.gov.sg", "slowport.sg", "www.gov.sg"]) {
       assert.notEqual(await engine.json(prod(d)), null, d);
       assert.equal((await engine.json(prod(d))).revision, 1, d);
@@ -77,7 +95,10 @@ describe("deliveries", () => {
     assert.deepEqual(last.acked, ["m2"]);
     const document = await engine.json(prod("refused-post.sg"));
     assert.equal(document.reachable, false);
-    assert.equal((await engine.env.DATASETS_BUCKET.head(prod("refused-post.sg", "domain_metadata.json.success"))).size, 0);
+    assert.equal(
+      (await engine.env.DATASETS_BUCKET.head(prod("refused-post.sg", "domain_metadata.json.success"))).size,
+      0,
+    );
   });
 });
 
@@ -90,7 +111,10 @@ describe("failing stores", () => {
       assert.deepEqual(ready.data.checks, { r2: "ok", d1: "failed" });
       await engine.put(raw(1), JSON.stringify([{ url: "https://mom.gov.sg/a" }]));
       await engine.api("POST", "/api/v1/seeds/orchestrate", {});
-      await until(() => engine.env.DATASETS_BUCKET.head(prod("mom.gov.sg", "domain_metadata.json.success")), "mom.gov.sg");
+      await until(
+        () => engine.env.DATASETS_BUCKET.head(prod("mom.gov.sg", "domain_metadata.json.success")),
+        "mom.gov.sg",
+      );
     } finally {
       await engine.close();
     }
@@ -108,8 +132,14 @@ describe("failing stores", () => {
         assert.deepEqual(acked, ["a"], queue);
       }
       const refused = engine.events("batch_refused");
-      assert.deepEqual(refused.map((line) => [line.queue_name, line.resent]), queues.map((queue) => [queue, 1]));
-      assert.ok(refused.every((line) => line.reason.includes("FETCH_RETRIES")), JSON.stringify(refused));
+      assert.deepEqual(
+        refused.map((line) => [line.queue_name, line.resent]),
+        queues.map((queue) => [queue, 1]),
+      );
+      assert.ok(
+        refused.every((line) => line.reason.includes("FETCH_RETRIES")),
+        JSON.stringify(refused),
+      );
     } finally {
       await engine.close();
     }
@@ -118,12 +148,18 @@ describe("failing stores", () => {
 
 describe("the API on workerd", () => {
   let engine;
-  before(async () => (engine = await startEngine({ vars: { ...quick, ENVIRONMENT: "production", API_TOKEN: "secret" } })));
+  before(
+    async () => (engine = await startEngine({ vars: { ...quick, ENVIRONMENT: "production", API_TOKEN: "secret" } })),
+  );
   after(() => engine?.close());
   const authorization = { authorization: "Bearer secret" };
 
   test("answers without the token are refused", async () => {
-    for (const [method, path] of [["POST", "/api/v1/seeds/orchestrate"], ["GET", "/api/v1/datasets/sg/news/2026-01-28"], ["PUT", "/api/v1/datasets/sg/news/2026-01-28/raw_0001"]]) {
+    for (const [method, path] of [
+      ["POST", "/api/v1/seeds/orchestrate"],
+      ["GET", "/api/v1/datasets/sg/news/2026-01-28"],
+      ["PUT", "/api/v1/datasets/sg/news/2026-01-28/raw_0001"],
+    ]) {
       const answer = await engine.api(method, path, method === "GET" ? undefined : "[]");
       assert.equal(answer.status, 401, path);
       assert.equal(answer.error.code, "unauthorized");
@@ -133,7 +169,9 @@ describe("the API on workerd", () => {
   });
 
   test("an upload streams into R2 as it is, once", async () => {
-    const content = JSON.stringify(Array.from({ length: 50_000 }, (_, i) => ({ url: `https://mom.gov.sg/${i}`, title: "Ü".repeat(20) })));
+    const content = JSON.stringify(
+      Array.from({ length: 50_000 }, (_, i) => ({ url: `https://mom.gov.sg/${i}`, title: "Ü".repeat(20) })),
+    );
     const first = await engine.api("PUT", "/api/v1/datasets/sg/news/2026-01-28/raw_0001", content, authorization);
     assert.equal(first.status, 201, JSON.stringify(first));
     assert.equal(first.data.size, Buffer.byteLength(content));

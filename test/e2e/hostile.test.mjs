@@ -7,7 +7,9 @@ import Ajv2020 from "ajv/dist/2020.js";
 import { domainMessage, fixture, partition, prod, quick, raw, root, startEngine } from "./engine.mjs";
 import web from "../workers/hostileweb.mjs";
 
-const valid = new Ajv2020({ strict: false, validateFormats: false }).compile(JSON.parse(fixture("contract/schemas/domain_metadata.schema.json")));
+const valid = new Ajv2020({ strict: false, validateFormats: false }).compile(
+  JSON.parse(fixture("contract/schemas/domain_metadata.schema.json")),
+);
 const MiB = 1 << 20;
 
 /** The engine before the hostile web. */
@@ -53,7 +55,10 @@ class World {
     const healthy = [1, 2, 3, 4].map((n) => `healthy${this.batches}-${n}.sg`);
     const domains = healthy.toSpliced(this.batches++ % 5, 0, hostile);
     const began = Date.now();
-    const result = await this.engine.deliver("newsfork-domain-dev", domains.map((d) => ({ id: d, body: domainMessage(d, [`https://${d}/x`]), attempts })));
+    const result = await this.engine.deliver(
+      "newsfork-domain-dev",
+      domains.map((d) => ({ id: d, body: domainMessage(d, [`https://${d}/x`]), attempts })),
+    );
     const took = Date.now() - began;
     assert.ok(took < this.limits.batch, `the batch took ${took} ms`);
 
@@ -71,8 +76,15 @@ class World {
       assert.ok(valid(document), JSON.stringify(valid.errors));
       assert.equal(document.technical_metadata.server_info.requests, asked.length);
       const { robots_txt, sitemap_xml } = document.technical_metadata;
-      for (const [facts, file] of [[robots_txt, "robots.txt"], [sitemap_xml, "sitemap.xml"]]) {
-        assert.deepEqual(await this.inside(`digest?key=${prod(hostile, file)}`), facts.exists ? { size: facts.size, sha256: facts.sha256 } : null, file);
+      for (const [facts, file] of [
+        [robots_txt, "robots.txt"],
+        [sitemap_xml, "sitemap.xml"],
+      ]) {
+        assert.deepEqual(
+          await this.inside(`digest?key=${prod(hostile, file)}`),
+          facts.exists ? { size: facts.size, sha256: facts.sha256 } : null,
+          file,
+        );
       }
     }
     return { hostile, document, asked, result };
@@ -98,9 +110,20 @@ class World {
   }
 }
 
-const fine = { reachable: true, partial: false, robots: [200, true, null], sitemap: [200, true, null], truncated: false, feeds: 1 };
+const fine = {
+  reachable: true,
+  partial: false,
+  robots: [200, true, null],
+  sitemap: [200, true, null],
+  truncated: false,
+  feeds: 1,
+};
 const unreachable = (kind) => ({ reachable: false, robots: [0, false, kind], sitemap: [404, false, kind], feeds: 0 });
-const closed = (status, kind) => ({ robots: [status, false, kind], sitemap: [404, false, "robots_disallowed"], feeds: 0 });
+const closed = (status, kind) => ({
+  robots: [status, false, kind],
+  sitemap: [404, false, "robots_disallowed"],
+  feeds: 0,
+});
 
 function view({ reachable, partial, robots, sitemap, technical_metadata: { sitemap_xml, feeds } }) {
   return {
@@ -126,7 +149,12 @@ function documents(world, table) {
 
 // Waiting is all they do, so several batches are delivered at once.
 describe("origins that hang", { concurrency: 4 }, () => {
-  const vars = { ROBOTS_TIMEOUT_MS: "2500", SITEMAP_TIMEOUT_MS: "3000", PAGE_TIMEOUT_MS: "2000", DOMAIN_DEADLINE_MS: "7000" };
+  const vars = {
+    ROBOTS_TIMEOUT_MS: "2500",
+    SITEMAP_TIMEOUT_MS: "3000",
+    PAGE_TIMEOUT_MS: "2000",
+    DOMAIN_DEADLINE_MS: "7000",
+  };
   let world;
   before(async () => (world = await World.start(vars, { healthy: 5000, batch: 9000 })));
   after(() => world?.close());
@@ -154,7 +182,10 @@ const patient = { ROBOTS_TIMEOUT_MS: "10000", SITEMAP_TIMEOUT_MS: "50000", PAGE_
 describe("origins that lie and flood", () => {
   const cap = 8 * MiB;
   let world;
-  before(async () => (world = await World.start({ ...patient, MAX_SITEMAP_BYTES: String(cap) }, { healthy: 10_000, batch: 20_000 })));
+  before(
+    async () =>
+      (world = await World.start({ ...patient, MAX_SITEMAP_BYTES: String(cap) }, { healthy: 10_000, batch: 20_000 })),
+  );
   after(() => world?.close());
 
   documents(() => world, {
@@ -182,7 +213,12 @@ describe("origins that lie and flood", () => {
     "short-at-sitemap": { truncated: true },
     "more-at-sitemap": { truncated: true },
     "later-at-sitemap": { partial: true, sitemap: [503, false, "network_error"], feeds: 0 },
-    "overdone-at-robots": { partial: true, robots: [429, false, null], sitemap: [404, false, "timeout_error"], feeds: 0 },
+    "overdone-at-robots": {
+      partial: true,
+      robots: [429, false, null],
+      sitemap: [404, false, "timeout_error"],
+      feeds: 0,
+    },
     "overdone-at-home": { feeds: 0 },
     ...Object.fromEntries(web.forbidden.map((_, i) => [`to${i}-at-robots`, closed(302, "validation_error")])),
     "inward-at-rest": { partial: true, sitemap: [302, false, "validation_error"], feeds: 0 },
@@ -194,7 +230,11 @@ describe("origins that lie and flood", () => {
   test("what is read of a flood is what is kept, and no more", async () => {
     const { document, asked } = await world.batch("flood-at-rest");
     assert.deepEqual([document.sitemap.content_length, document.technical_metadata.sitemap_xml.truncated], [cap, true]);
-    for (const [path, limit] of [["/map.xml", cap], ["/", MiB], ["/rss", 5 * MiB]]) {
+    for (const [path, limit] of [
+      ["/map.xml", cap],
+      ["/", MiB],
+      ["/rss", 5 * MiB],
+    ]) {
       const { sent } = asked.find(({ url }) => new URL(url).pathname === path);
       assert.ok(sent >= limit && sent < limit + MiB, `${path}: ${sent}`);
     }
@@ -203,7 +243,10 @@ describe("origins that lie and flood", () => {
   test("of a robots.txt of 2 MB the first 500 KiB hold", async () => {
     const { document, hostile } = await world.batch("long-at-robots");
     const { robots, technical_metadata } = document;
-    assert.deepEqual([robots.content_length, robots.sitemap_urls, technical_metadata.robots_txt.allows_crawling], [512_000, [`https://${hostile}/map.xml`], true]);
+    assert.deepEqual(
+      [robots.content_length, robots.sitemap_urls, technical_metadata.robots_txt.allows_crawling],
+      [512_000, [`https://${hostile}/map.xml`], true],
+    );
   });
 
   test("a domain of which nothing answers is tried again before that becomes its document", async () => {
@@ -215,7 +258,13 @@ describe("origins that lie and flood", () => {
 
 describe("hostile origins, with the limits of production", () => {
   let world;
-  before(async () => (world = await World.start({ ...patient, FETCH_RETRIES: "3", FETCH_RETRY_BASE_MS: "100" }, { healthy: 10_000, batch: 60_000 })));
+  before(
+    async () =>
+      (world = await World.start(
+        { ...patient, FETCH_RETRIES: "3", FETCH_RETRY_BASE_MS: "100" },
+        { healthy: 10_000, batch: 60_000 },
+      )),
+  );
   after(() => world?.close());
   const limit = 52_428_800; // MAX_SITEMAP_BYTES
 
@@ -251,8 +300,13 @@ describe("hostile origins, with the limits of production", () => {
 
   test("a host that wants to be left alone for a day does not cost the domain its other messages", async () => {
     const { hostile, asked } = await world.batch("overdone-at-home");
-    const other = { partition_info: { ...partition, category: "finance" }, source_file_path: raw(1).replace("category=news", "category=finance") };
-    const result = await world.engine.deliver("newsfork-domain-dev", [{ id: "other", body: domainMessage(hostile, [], other) }]);
+    const other = {
+      partition_info: { ...partition, category: "finance" },
+      source_file_path: raw(1).replace("category=news", "category=finance"),
+    };
+    const result = await world.engine.deliver("newsfork-domain-dev", [
+      { id: "other", body: domainMessage(hostile, [], other) },
+    ]);
     assert.deepEqual(result.acked, ["other"], JSON.stringify(world.engine.events("domain_collector_failed")));
     const busy = world.engine.events("domain_busy").find((line) => line.registrable_domain === hostile);
     assert.ok(busy.delay_ms > 60_000, `${busy.delay_ms} ms`);

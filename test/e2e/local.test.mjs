@@ -21,7 +21,8 @@ describe("a local run without a token", () => {
   const paused = async () => (await engine.api("GET", "/api/v1/pipeline")).data.paused;
 
   test("answers under any host, and a Worker that is bound to it", async () => {
-    for (const url of [status, `https://seed.example${status}`, `http://192.0.2.7:8787${status}`]) assert.deepEqual(await send(url), [200, undefined], url);
+    for (const url of [status, `https://seed.example${status}`, `http://192.0.2.7:8787${status}`])
+      assert.deepEqual(await send(url), [200, undefined], url);
     const bound = await engine.caller.fetch(status);
     assert.deepEqual([bound.status, (await bound.json()).success], [200, true]);
   });
@@ -46,11 +47,20 @@ describe("a local run without a token", () => {
       assert.equal(answer[1], code, JSON.stringify(headers));
       assert.equal(await paused(), false);
     }
-    const preflight = await engine.worker.fetch("/api/v1/pipeline/pause", { method: "OPTIONS", headers: { origin, "access-control-request-method": "POST", "access-control-request-headers": "content-type" } });
+    const preflight = await engine.worker.fetch("/api/v1/pipeline/pause", {
+      method: "OPTIONS",
+      headers: { origin, "access-control-request-method": "POST", "access-control-request-headers": "content-type" },
+    });
     assert.equal(preflight.ok, false);
-    assert.deepEqual([...preflight.headers].filter(([name]) => name.startsWith("access-control")), []);
+    assert.deepEqual(
+      [...preflight.headers].filter(([name]) => name.startsWith("access-control")),
+      [],
+    );
 
-    for (const [verb, headers] of [["pause", json], ["resume", { ...json, origin: "http://localhost:8787" }]]) {
+    for (const [verb, headers] of [
+      ["pause", json],
+      ["resume", { ...json, origin: "http://localhost:8787" }],
+    ]) {
       assert.deepEqual(await send(`/api/v1/pipeline/${verb}`, { method: "POST", headers }), [200, undefined]);
       assert.equal(await paused(), verb === "pause");
     }
@@ -58,7 +68,9 @@ describe("a local run without a token", () => {
 });
 
 test("a development Worker that was deployed answers nobody without a token", async () => {
-  const engine = await startEngine({ change: (config) => ({ ...config, main: `${root}/test/workers/frozenclock.mjs` }) });
+  const engine = await startEngine({
+    change: (config) => ({ ...config, main: `${root}/test/workers/frozenclock.mjs` }),
+  });
   try {
     for (const headers of [{}, ray]) {
       const { status: code, error } = await engine.api("GET", status, undefined, headers);

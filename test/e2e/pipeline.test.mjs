@@ -6,10 +6,16 @@ import { differences, facts } from "../../sample/facts.mjs";
 import { fixture, quick, startEngine, until } from "./engine.mjs";
 
 const expected = JSON.parse(fixture("sample/expected.json"));
-const validate = new Ajv2020({ strict: false, validateFormats: false }).compile(JSON.parse(fixture("contract/schemas/domain_metadata.schema.json")));
+const validate = new Ajv2020({ strict: false, validateFormats: false }).compile(
+  JSON.parse(fixture("contract/schemas/domain_metadata.schema.json")),
+);
 
-const files = Object.entries(expected.partitions).flatMap(([dir, { files }]) => Object.keys(files).map((name) => ({ dir, name })));
-const domains = Object.entries(expected.partitions).flatMap(([dir, { domains }]) => Object.entries(domains).map(([domain, want]) => ({ dir, domain, want })));
+const files = Object.entries(expected.partitions).flatMap(([dir, { files }]) =>
+  Object.keys(files).map((name) => ({ dir, name })),
+);
+const domains = Object.entries(expected.partitions).flatMap(([dir, { domains }]) =>
+  Object.entries(domains).map(([domain, want]) => ({ dir, domain, want })),
+);
 const dirOf = ({ dir, domain }) => `prod/${dir}/${domain}/`;
 
 const checkpoints = async (engine) => (await engine.keys("")).filter((key) => key.endsWith(".success"));
@@ -24,14 +30,19 @@ describe("the pipeline on the sample", () => {
     engine = await startEngine({ vars: { ...quick, FETCH_RETRIES: "1" } });
     for (const { dir, name } of files) {
       const path = dir.replaceAll(/[a-z]+=/g, "");
-      const answer = await engine.api("PUT", `/api/v1/datasets/${path}/${name}`, fixture(`sample/raw/${dir}/${name}.json`).toString());
+      const answer = await engine.api(
+        "PUT",
+        `/api/v1/datasets/${path}/${name}`,
+        fixture(`sample/raw/${dir}/${name}.json`).toString(),
+      );
       assert.equal(answer.status, 201, JSON.stringify(answer));
     }
     const answer = await engine.api("POST", "/api/v1/seeds/orchestrate", {});
     assert.deepEqual(answer.data, { files_found: files.length, sent: files.length, skipped: 0 });
     await finished(engine, 90);
     visits = (await engine.control("GET", "/log")).requests;
-    for (const key of await checkpoints(engine)) uploadedAt[key] = (await engine.env.DATASETS_BUCKET.head(key)).uploaded.getTime();
+    for (const key of await checkpoints(engine))
+      uploadedAt[key] = (await engine.env.DATASETS_BUCKET.head(key)).uploaded.getTime();
   });
   after(() => engine?.close());
 
@@ -52,7 +63,13 @@ describe("the pipeline on the sample", () => {
   });
 
   test("nothing else is written", async () => {
-    const allowed = ["discovery.json", "domain_metadata.json", "domain_metadata.json.success", "robots.txt", "sitemap.xml"];
+    const allowed = [
+      "discovery.json",
+      "domain_metadata.json",
+      "domain_metadata.json.success",
+      "robots.txt",
+      "sitemap.xml",
+    ];
     const known = new Set(domains.map(dirOf));
     for (const key of await engine.keys("prod/")) {
       const cut = key.lastIndexOf("/") + 1;
@@ -65,7 +82,10 @@ describe("the pipeline on the sample", () => {
     for (const d of domains) {
       const document = await engine.json(`${dirOf(d)}domain_metadata.json`);
       const { robots_txt: robots, sitemap_xml: sitemap } = document.technical_metadata;
-      for (const [name, said] of [["robots.txt", robots], ["sitemap.xml", sitemap]]) {
+      for (const [name, said] of [
+        ["robots.txt", robots],
+        ["sitemap.xml", sitemap],
+      ]) {
         const stored = await engine.bytes(dirOf(d) + name);
         assert.equal(stored !== null, said.exists, `${d.domain}/${name}`);
         if (!stored) continue;
@@ -78,8 +98,13 @@ describe("the pipeline on the sample", () => {
         const scheme = document.technical_metadata.server_info.supports_https ? "https" : "http";
         let url = `${scheme}://${host}/robots.txt`;
         let response;
-        for (; (response = await engine.web.fetch(url, { redirect: "manual" })).status >= 300; ) url = new URL(response.headers.get("location"), url).href;
-        assert.deepEqual(await engine.bytes(`${dirOf(d)}robots.txt`), new Uint8Array(await response.arrayBuffer()), d.domain);
+        for (; (response = await engine.web.fetch(url, { redirect: "manual" })).status >= 300;)
+          url = new URL(response.headers.get("location"), url).href;
+        assert.deepEqual(
+          await engine.bytes(`${dirOf(d)}robots.txt`),
+          new Uint8Array(await response.arrayBuffer()),
+          d.domain,
+        );
       }
     }
   });
@@ -96,7 +121,8 @@ describe("the pipeline on the sample", () => {
 
   test("no host had two requests at once", () => {
     assert.ok(visits.length > 100);
-    for (const r of visits) assert.ok(r.open === 1 && r.user_agent === "NewsforkBot/1.0 (+https://newsfork.com/bot)", JSON.stringify(r));
+    for (const r of visits)
+      assert.ok(r.open === 1 && r.user_agent === "NewsforkBot/1.0 (+https://newsfork.com/bot)", JSON.stringify(r));
   });
 
   test("no host was asked for anything before its robots.txt", () => {
@@ -114,9 +140,14 @@ describe("the pipeline on the sample", () => {
     const has = (name, fields) => {
       const lines = engine.events(name);
       assert.ok(lines.length > 0, `no ${name}`);
-      const match = lines.find((line) => Object.entries(fields).every(([k, v]) => JSON.stringify(line[k]) === JSON.stringify(v)));
+      const match = lines.find((line) =>
+        Object.entries(fields).every(([k, v]) => JSON.stringify(line[k]) === JSON.stringify(v)),
+      );
       assert.ok(match, `${name} with ${JSON.stringify(fields)} among ${JSON.stringify(lines.slice(0, 3))}`);
-      assert.ok(["info", "warn", "error"].includes(match.level) && !Number.isNaN(Date.parse(match.ts)), JSON.stringify(match));
+      assert.ok(
+        ["info", "warn", "error"].includes(match.level) && !Number.isNaN(Date.parse(match.ts)),
+        JSON.stringify(match),
+      );
     };
     has("orchestrator_start", { partition_info: { country: null, category: null, date: null } });
     has("files_found", { count: files.length });
@@ -139,7 +170,13 @@ describe("the pipeline on the sample", () => {
 
   test("the state of the raw files can be listed", async () => {
     const answer = await engine.api("GET", "/api/v1/datasets/sg/news/2026-01-28");
-    assert.deepEqual(answer.data.files.map(({ chunk, state }) => [chunk, state]), [["raw_0001", "processed"], ["raw_0002", "processed"]]);
+    assert.deepEqual(
+      answer.data.files.map(({ chunk, state }) => [chunk, state]),
+      [
+        ["raw_0001", "processed"],
+        ["raw_0002", "processed"],
+      ],
+    );
   });
 
   test("with force every file and domain is done again, each domain once", async () => {

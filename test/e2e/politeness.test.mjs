@@ -5,16 +5,26 @@ import { describe, test } from "node:test";
 import { domainMessage, partition, quick, raw, root, startEngine, until } from "./engine.mjs";
 
 const interval = 200;
-const web = { name: "anysite", main: `${root}/test/workers/anysite.mjs`, compatibility_date: "2026-11-01", vars: { LATENCY_MS: "20" } };
+const web = {
+  name: "anysite",
+  main: `${root}/test/workers/anysite.mjs`,
+  compatibility_date: "2026-11-01",
+  vars: { LATENCY_MS: "20" },
+};
 const other = { ...partition, category: "finance" };
-const document = (p, domain) => `prod/country=${p.country}/category=${p.category}/date=${p.date}/${domain}/domain_metadata.json`;
+const document = (p, domain) =>
+  `prod/country=${p.country}/category=${p.category}/date=${p.date}/${domain}/domain_metadata.json`;
 
 const visits = async (engine) => (await engine.web.fetch("https://control.invalid/")).json();
 
 function assertPolite(log) {
   const last = {};
   for (const { host, path, start, end } of log.toSorted((a, b) => a.start - b.start)) {
-    if (last[host]) assert.ok(start - last[host] >= interval, `${host}${path} was asked for ${start - last[host]} ms after the request before it`);
+    if (last[host])
+      assert.ok(
+        start - last[host] >= interval,
+        `${host}${path} was asked for ${start - last[host]} ms after the request before it`,
+      );
     last[host] = end;
   }
 }
@@ -22,12 +32,20 @@ function assertPolite(log) {
 describe("politeness across events", () => {
   test("forty hosts in two partitions, messages shuffled and doubled, six events at once", async () => {
     const budget = 6;
-    const engine = await startEngine({ web, vars: { ...quick, REQUEST_INTERVAL_MS: String(interval), MAX_REQUESTS_PER_DOMAIN: String(budget) } });
+    const engine = await startEngine({
+      web,
+      vars: { ...quick, REQUEST_INTERVAL_MS: String(interval), MAX_REQUESTS_PER_DOMAIN: String(budget) },
+    });
     try {
       const hosts = Array.from({ length: 40 }, (_, i) => `site${i}.sg`);
       const messages = [partition, other].flatMap((p) =>
         hosts.flatMap((host) =>
-          Array(2).fill(domainMessage(host, [`https://${host}/a`], { partition_info: p, source_file_path: raw(1).replace("category=news", `category=${p.category}`) })),
+          Array(2).fill(
+            domainMessage(host, [`https://${host}/a`], {
+              partition_info: p,
+              source_file_path: raw(1).replace("category=news", `category=${p.category}`),
+            }),
+          ),
         ),
       );
       // A fixed shuffle: the same run every time.
@@ -36,23 +54,31 @@ describe("politeness across events", () => {
         [messages[i], messages[k]] = [messages[k], messages[i]];
       });
       const batches = [];
-      for (let i = 0; i < messages.length; i += 5) batches.push(messages.slice(i, i + 5).map((body, k) => ({ id: `m${i + k}`, body })));
+      for (let i = 0; i < messages.length; i += 5)
+        batches.push(messages.slice(i, i + 5).map((body, k) => ({ id: `m${i + k}`, body })));
       await Promise.all(
         Array.from({ length: 6 }, async () => {
-          for (let batch; (batch = batches.shift()); ) {
+          for (let batch; (batch = batches.shift());) {
             const result = await engine.deliver("newsfork-domain-dev", batch);
             assert.equal(result.acked.length, 5, JSON.stringify(result));
           }
         }),
       );
       const keys = [partition, other].flatMap((p) => hosts.map((host) => document(p, host)));
-      await until(async () => (await engine.keys("prod/")).filter((key) => key.endsWith(".success")).length === keys.length, "every domain", 150);
+      await until(
+        async () => (await engine.keys("prod/")).filter((key) => key.endsWith(".success")).length === keys.length,
+        "every domain",
+        150,
+      );
       for (const key of keys) assert.equal((await engine.json(key)).technical_metadata.sitemap_xml.url_count, 3, key);
       assert.deepEqual(await engine.keys("dlq/"), []);
       assert.ok(engine.events("domain_busy").length > 0, "no domain was ever busy");
       const log = await visits(engine);
       assertPolite(log);
-      assert.ok(log.length <= keys.length * budget, `${log.length} requests for ${keys.length} documents of at most ${budget}`);
+      assert.ok(
+        log.length <= keys.length * budget,
+        `${log.length} requests for ${keys.length} documents of at most ${budget}`,
+      );
       for (const host of hosts) {
         const collections = log.filter((visit) => visit.host === host && visit.path === "/robots.txt").length;
         assert.equal(collections, 2, `${host} was collected ${collections} times for its two documents`);

@@ -13,7 +13,10 @@ describe("scale", () => {
       ...c,
       main: `${root}/test/workers/inside.mjs`,
       // What is sent on is dropped: the file alone is looked at.
-      queues: { producers: c.queues.producers, consumers: c.queues.consumers.filter((q) => !q.queue.includes("-domain-")) },
+      queues: {
+        producers: c.queues.producers,
+        consumers: c.queues.consumers.filter((q) => !q.queue.includes("-domain-")),
+      },
     });
     const driver = {
       name: "driver",

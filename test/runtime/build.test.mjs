@@ -16,7 +16,13 @@ const source = readFileSync(join(go("env", "GOROOT"), "lib/wasm/wasm_exec.js"), 
 test("the Go version in use and the library agree on the support code", () => {
   // The library's copy hands its context object to the program through a proxy of globalThis, the
   // pool through a property of it. All else must be the same, or one of them is for another Go version.
-  const library = readFileSync(join(go("list", "-m", "-f", "{{.Dir}}", "github.com/syumai/workers"), "cmd/workers-assets-gen/assets/wasm_exec_go.js"), "utf8");
+  const library = readFileSync(
+    join(
+      go("list", "-m", "-f", "{{.Dir}}", "github.com/syumai/workers"),
+      "cmd/workers-assets-gen/assets/wasm_exec_go.js",
+    ),
+    "utf8",
+  );
   const withoutProxy = library
     .replace("async run(instance, context) {", "async run(instance) {")
     .replace(/\t\t\tconst globalProxy = new Proxy\(globalThis, \{\n.*?\n\t\t\t\}\)\n/s, "")
@@ -55,11 +61,17 @@ test("who reads the output while another process builds it sees whole files", as
   let looks = 0;
   for (; builder.exitCode === null; looks++) {
     const seen = readFileSync(file);
-    assert.ok(seen.equals(program) || seen.equals(older), `a program that is half there: ${seen.length} of ${program.length} bytes`);
+    assert.ok(
+      seen.equals(program) || seen.equals(older),
+      `a program that is half there: ${seen.length} of ${program.length} bytes`,
+    );
     await setImmediate();
   }
   assert.deepEqual(await ended, [0, null]);
   assert.ok(program.equals(readFileSync(file)));
   assert.ok(looks > 20, `looked only ${looks} times`);
-  assert.deepEqual(readdirSync(out).filter((name) => name.startsWith("app.wasm")), ["app.wasm"]);
+  assert.deepEqual(
+    readdirSync(out).filter((name) => name.startsWith("app.wasm")),
+    ["app.wasm"],
+  );
 });

@@ -20,7 +20,8 @@ export async function start() {
   after(() => server.close());
   const engine = server.getWorker("runtime-fixture");
   const peer = server.getWorker("runtime-peer");
-  const post = (worker, path, body) => worker.fetch(`http://test${path}`, { method: "POST", body: JSON.stringify(body) }).then((answer) => answer.json());
+  const post = (worker, path, body) =>
+    worker.fetch(`http://test${path}`, { method: "POST", body: JSON.stringify(body) }).then((answer) => answer.json());
 
   const fixture = {
     get: (path, init) => engine.fetch(`http://test${path}`, init),
@@ -40,7 +41,11 @@ export async function start() {
     env: () => engine.getEnv(),
     bucket: async () => (await engine.getEnv()).BUCKET,
     /** The JSON log lines with the given event name. */
-    logged: (event) => fixture.logs().filter((line) => line.startsWith(`{"event":"${event}"`)).map((line) => JSON.parse(line)),
+    logged: (event) =>
+      fixture
+        .logs()
+        .filter((line) => line.startsWith(`{"event":"${event}"`))
+        .map((line) => JSON.parse(line)),
     logs: () => server.getLogs().map(({ message }) => message),
     clearLogs: () => server.clearLogs(),
     /** Sends a request and hangs up after the given time. */

@@ -7,7 +7,10 @@ const fixture = await start();
 test("method, URL and host reach the handler as net/http would give them", async () => {
   const answer = await fixture.get("/request?a=1&b=%20x", { method: "PATCH" });
   const { method, uri, path, query, length } = await answer.json();
-  assert.deepEqual({ method, uri, path, query, length }, { method: "PATCH", uri: "/request?a=1&b=%20x", path: "/request", query: "a=1&b=%20x", length: 0 });
+  assert.deepEqual(
+    { method, uri, path, query, length },
+    { method: "PATCH", uri: "/request?a=1&b=%20x", path: "/request", query: "a=1&b=%20x", length: 0 },
+  );
 });
 
 test("a URL that Go cannot read is the caller's error", async () => {
@@ -17,7 +20,9 @@ test("a URL that Go cannot read is the caller's error", async () => {
 });
 
 test("header values are not split at commas", async () => {
-  const answer = await fixture.get("/headers", { headers: { "if-modified-since": "Wed, 21 Oct 2026 07:28:00 GMT", accept: "text/html, */*;q=0.1" } });
+  const answer = await fixture.get("/headers", {
+    headers: { "if-modified-since": "Wed, 21 Oct 2026 07:28:00 GMT", accept: "text/html, */*;q=0.1" },
+  });
   const headers = await answer.json();
   assert.deepEqual(headers["If-Modified-Since"], ["Wed, 21 Oct 2026 07:28:00 GMT"]);
   assert.deepEqual(headers.Accept, ["text/html, */*;q=0.1"]);
@@ -100,10 +105,16 @@ const megabyte = Uint8Array.from({ length: 1_000_003 }, (_, i) => (i * 7) % 251)
 const checksum = (bytes) => bytes.reduce((sum, byte) => (sum * 31 + byte) % 65521, 0);
 
 test("a body streams into the handler", async () => {
-  assert.equal(await fixture.text("/length", { method: "POST", body: megabyte }), `1000003 1000003 ${checksum(megabyte)}`);
+  assert.equal(
+    await fixture.text("/length", { method: "POST", body: megabyte }),
+    `1000003 1000003 ${checksum(megabyte)}`,
+  );
   assert.equal(await fixture.text("/length", { method: "POST", body: "" }), "0 0 0");
   const stream = new Blob([megabyte]).stream();
-  assert.equal(await fixture.text("/length", { method: "POST", body: stream, duplex: "half" }), `-1 1000003 ${checksum(megabyte)}`);
+  assert.equal(
+    await fixture.text("/length", { method: "POST", body: stream, duplex: "half" }),
+    `-1 1000003 ${checksum(megabyte)}`,
+  );
 });
 
 test("a body that the handler does not read does no harm", async () => {
@@ -130,7 +141,10 @@ test("a later answer does not touch one that is still on its way", async () => {
 });
 
 test("an upload goes to R2 without passing through Go", async () => {
-  assert.equal(await fixture.text("/upload", { method: "PUT", body: megabyte }), `${megabyte.length} http: invalid Read on closed Body`);
+  assert.equal(
+    await fixture.text("/upload", { method: "PUT", body: megabyte }),
+    `${megabyte.length} http: invalid Read on closed Body`,
+  );
   const stored = await (await fixture.bucket()).get("upload");
   assert.deepEqual(new Uint8Array(await stored.arrayBuffer()), megabyte);
 });
@@ -140,7 +154,10 @@ test("an upload goes to R2 without passing through Go", async () => {
 for (const size of [900_000, 20_000_000]) {
   test(`an answer of ${size} bytes is a copy: its reader is slower than the next requests and whatever they write`, async () => {
     const before = await fixture.stats();
-    const { letters, bytes, overwritten } = await fixture.readSlowly(`/fill?letter=a&size=${size}`, ["b", "c", "d"].map((letter) => `/fill?letter=${letter}&size=${size}`));
+    const { letters, bytes, overwritten } = await fixture.readSlowly(
+      `/fill?letter=a&size=${size}`,
+      ["b", "c", "d"].map((letter) => `/fill?letter=${letter}&size=${size}`),
+    );
     assert.deepEqual({ letters, bytes }, { letters: ["a"], bytes: size });
     assert.ok(overwritten, "the answer did not come from the program's memory");
     const { created } = await fixture.stats();

@@ -24,7 +24,14 @@ async function change(work) {
     const more = n - (before.dropped[reason] ?? 0);
     if (more) dropped[reason] = more;
   }
-  return { created: now.created - before.created, reused: now.reused - before.reused, waited: now.waited - before.waited, refused: now.refused - before.refused, dropped, now };
+  return {
+    created: now.created - before.created,
+    reused: now.reused - before.reused,
+    waited: now.waited - before.waited,
+    refused: now.refused - before.refused,
+    dropped,
+    now,
+  };
 }
 
 async function failsWith(answer, status, code) {
@@ -90,7 +97,8 @@ test("an event that waits too long is refused with 503", async () => {
 });
 
 test("variables and bindings are those of the event", async () => {
-  const ask = (value) => fixture.text("/env?name=SECRET", value && { headers: { "x-test-vars": JSON.stringify({ SECRET: value }) } });
+  const ask = (value) =>
+    fixture.text("/env?name=SECRET", value && { headers: { "x-test-vars": JSON.stringify({ SECRET: value }) } });
   assert.equal(await ask("one"), "one");
   assert.equal(await ask("two"), "two");
   assert.equal(await ask(), "<undefined>");
@@ -183,7 +191,11 @@ for (const [what, path, reason] of [
   });
 }
 
-for (const [how, reason] of [["exit", "exited"], ["panic", "exited"], ["overflow", "exception"]]) {
+for (const [how, reason] of [
+  ["exit", "exited"],
+  ["panic", "exited"],
+  ["overflow", "exception"],
+]) {
   test(`a timer whose program ends by ${how} when the next event wakes it costs that event nothing`, async () => {
     await fixture.rules({ httpDeadline: 2000 });
     await fixture.text("/health");
@@ -247,14 +259,23 @@ test("an upload goes on as long as bytes arrive", async () => {
   });
   assert.deepEqual(dropped, {});
   const stored = new Uint8Array(await (await (await fixture.bucket()).get("upload")).arrayBuffer());
-  assert.equal(stored.findIndex((byte, i) => byte !== Math.floor(i / 1_000_000)), -1);
+  assert.equal(
+    stored.findIndex((byte, i) => byte !== Math.floor(i / 1_000_000)),
+    -1,
+  );
 });
 
 test("an upload that stalls is given up, and nothing of it is stored", async () => {
   await fixture.rules({ httpDeadline: 600 });
   await (await fixture.bucket()).delete("upload");
   const { dropped } = await change(async () => {
-    const { status, took } = await fixture.upload({ path: "/upload", size: 1_000_000, pieces: 10, ms: 150, stall: 3000 });
+    const { status, took } = await fixture.upload({
+      path: "/upload",
+      size: 1_000_000,
+      pieces: 10,
+      ms: 150,
+      stall: 3000,
+    });
     assert.equal(status, 504);
     assert.ok(took > 1800 && took < 3000, `${took} ms`); // 9 pieces and the deadline
   });
@@ -266,7 +287,9 @@ test("an upload that stalls is given up, and nothing of it is stored", async () 
 test("slow uploads leave room for others", async () => {
   await fixture.rules({ maxLive: 3, maxUploads: 2, httpWait: 300 });
   const { dropped } = await change(async () => {
-    const slow = Array.from({ length: 2 }, () => fixture.upload({ path: "/upload", size: 100_000, pieces: 5, ms: 200 }));
+    const slow = Array.from({ length: 2 }, () =>
+      fixture.upload({ path: "/upload", size: 100_000, pieces: 5, ms: 200 }),
+    );
     await pause(300);
     const began = Date.now();
     assert.equal((await fixture.upload({ path: "/upload", size: 100_000, pieces: 1, ms: 0 })).status, 503);
@@ -362,7 +385,9 @@ test("idle instances together hold at most 48 MiB", async () => {
 test("memory levels off over thousands of requests", async () => {
   assert.equal(await fixture.load("/headers", 2000), 2000);
   const early = Math.max(...(await fixture.stats()).memory);
-  const { created, dropped, now } = await change(async () => assert.equal(await fixture.load("/headers", 10_000), 10_000));
+  const { created, dropped, now } = await change(async () =>
+    assert.equal(await fixture.load("/headers", 10_000), 10_000),
+  );
   assert.deepEqual({ created, dropped }, { created: 0, dropped: {} });
   assert.ok(Math.max(...now.memory) <= early + 2 * MiB, `${early} to ${Math.max(...now.memory)} bytes`);
 });

@@ -13,7 +13,10 @@ async function deliverTo(queue, ...bodies) {
   const { outcome, ackAll, retryBatch, explicitAcks, retryMessages } = await fixture.deliverTo(queue, ...bodies);
   assert.equal(outcome, "ok", "the queue entry threw");
   assert.deepEqual({ ackAll, retry: retryBatch.retry }, { ackAll: false, retry: false });
-  return { acked: explicitAcks, retried: Object.fromEntries(retryMessages.map(({ msgId, delaySeconds }) => [msgId, delaySeconds])) };
+  return {
+    acked: explicitAcks,
+    retried: Object.fromEntries(retryMessages.map(({ msgId, delaySeconds }) => [msgId, delaySeconds])),
+  };
 }
 
 const ack = { do: "ack" };
@@ -24,16 +27,29 @@ test("messages reach the consumer through the platform's queue", async () => {
 });
 
 test("messages are settled one by one", async () => {
-  assert.deepEqual(await deliver(ack, { do: "retry" }, { do: "leave" }, ack), { acked: ["m0", "m3"], retried: { m1: 7, m2: 5 } });
+  assert.deepEqual(await deliver(ack, { do: "retry" }, { do: "leave" }, ack), {
+    acked: ["m0", "m3"],
+    retried: { m1: 7, m2: 5 },
+  });
 });
 
 test("the delay of messages left unsettled follows RETRY_DELAY_SECONDS and the attempts", async () => {
-  const { retryMessages } = await fixture.deliver({ do: "leave", attempts: 1 }, { do: "leave", attempts: 3 }, { do: "leave", attempts: 100 });
-  assert.deepEqual(retryMessages.map((message) => message.delaySeconds), [5, 20, 86_400]);
+  const { retryMessages } = await fixture.deliver(
+    { do: "leave", attempts: 1 },
+    { do: "leave", attempts: 3 },
+    { do: "leave", attempts: 100 },
+  );
+  assert.deepEqual(
+    retryMessages.map((message) => message.delaySeconds),
+    [5, 20, 86_400],
+  );
 });
 
 test("a whole batch can be settled at once, and the first word on a message counts", async () => {
-  assert.deepEqual(await deliver({ do: "retry" }, { do: "ack-all" }, { do: "retry" }), { acked: ["m1", "m2"], retried: { m0: 7 } });
+  assert.deepEqual(await deliver({ do: "retry" }, { do: "ack-all" }, { do: "retry" }), {
+    acked: ["m1", "m2"],
+    retried: { m0: 7 },
+  });
 });
 
 test("a panic in the consumer keeps what was acknowledged, and is logged and counted", async () => {
@@ -43,13 +59,20 @@ test("a panic in the consumer keeps what was acknowledged, and is logged and cou
   assert.deepEqual(await deliver(ack, ack, { do: "panic" }, ack), { acked: ["m0", "m1"], retried: { m2: 5, m3: 5 } });
   const now = await fixture.stats();
   assert.equal(now.recovered.consumer, (before.recovered.consumer ?? 0) + 1);
-  assert.deepEqual({ created: now.created, dropped: now.dropped }, { created: before.created, dropped: before.dropped });
+  assert.deepEqual(
+    { created: now.created, dropped: now.dropped },
+    { created: before.created, dropped: before.dropped },
+  );
   const [line] = await eventually(() => fixture.logged("consumer_failed"));
   assert.equal(line.message, "consumer broke");
   assert.match(line.stack, /fixture\/main\.go/);
 });
 
-for (const [what, reason] of [["exit", "exited"], ["panic-elsewhere", "exited"], ["overflow", "exception"]]) {
+for (const [what, reason] of [
+  ["exit", "exited"],
+  ["panic-elsewhere", "exited"],
+  ["overflow", "exception"],
+]) {
   test(`when the program ends by ${what}, the rest of the batch is delivered again at once`, async () => {
     await deliver(ack);
     const before = await fixture.stats();
@@ -59,7 +82,10 @@ for (const [what, reason] of [["exit", "exited"], ["panic-elsewhere", "exited"],
     assert.ok(Date.now() - began < 3000);
     assert.equal((await fixture.stats()).dropped[reason], (before.dropped[reason] ?? 0) + 1);
     const [line] = await eventually(() => fixture.logged("batch_failed"));
-    assert.deepEqual({ queue: line.queue_name, unsettled: line.unsettled, type: line.error_type }, { queue: "runtime-queue", unsettled: 2, type: "internal_error" });
+    assert.deepEqual(
+      { queue: line.queue_name, unsettled: line.unsettled, type: line.error_type },
+      { queue: "runtime-queue", unsettled: 2, type: "internal_error" },
+    );
     assert.deepEqual(await deliver(ack), { acked: ["m0"], retried: {} });
   });
 }
@@ -76,7 +102,10 @@ test("a program broken inside a call from Go does not run on", async () => {
   fixture.clearLogs();
   await deliver({ do: "overflow" });
   assert.ok(await eventually(() => fixture.logged("instance_failed").length));
-  assert.deepEqual(fixture.logs().filter((line) => !line.startsWith("{")), []);
+  assert.deepEqual(
+    fixture.logs().filter((line) => !line.startsWith("{")),
+    [],
+  );
 });
 
 test("a deadlock is given up at the deadline, and the messages delivered again", async () => {
@@ -110,11 +139,17 @@ test("the messages of a batch that finds no instance are sent again as they are,
   await Promise.all(["resent", "text"].map((key) => bucket.delete(key)));
   fixture.clearLogs();
   const text = '{"as":"it was & is"}';
-  assert.deepEqual(await deliverWhileBusy("newsfork-domain-fixture", { do: "store", key: "resent", attempts: 4 }, text), { acked: ["m0", "m1"], retried: {} });
+  assert.deepEqual(
+    await deliverWhileBusy("newsfork-domain-fixture", { do: "store", key: "resent", attempts: 4 }, text),
+    { acked: ["m0", "m1"], retried: {} },
+  );
   assert.ok(await eventually(() => bucket.head("resent")), "a message with the content type json is lost");
   assert.equal(await (await eventually(() => bucket.get("text")))?.text(), text);
   const [line] = fixture.logged("batch_refused");
-  assert.deepEqual({ queue: line.queue_name, messages: line.messages, resent: line.resent }, { queue: "newsfork-domain-fixture", messages: 2, resent: 2 });
+  assert.deepEqual(
+    { queue: line.queue_name, messages: line.messages, resent: line.resent },
+    { queue: "newsfork-domain-fixture", messages: 2, resent: 2 },
+  );
 });
 
 test("so are those of a batch that no program could begin on", async () => {
@@ -122,26 +157,36 @@ test("so are those of a batch that no program could begin on", async () => {
   const queue = "newsfork-domain-fixture";
   for (const [prepare, reason] of [
     [() => fixture.refuse(true), "as the test wants it"],
-    [async () => {
-      while ((await fixture.stats()).idle) await fixture.text("/exit");
-      await fixture.failStart("exit");
-    }, "the program did not start"],
+    [
+      async () => {
+        while ((await fixture.stats()).idle) await fixture.text("/exit");
+        await fixture.failStart("exit");
+      },
+      "the program did not start",
+    ],
   ]) {
     await Promise.all(["resent", "text"].map((key) => bucket.delete(key)));
     await fixture.rules({ unableDelay: 1000 });
     await prepare();
     fixture.clearLogs();
-    assert.deepEqual(await deliverTo(queue, { do: "store", key: "resent", attempts: 4 }, "plain"), { acked: ["m0", "m1"], retried: {} });
+    assert.deepEqual(await deliverTo(queue, { do: "store", key: "resent", attempts: 4 }, "plain"), {
+      acked: ["m0", "m1"],
+      retried: {},
+    });
     await Promise.all([fixture.refuse(false), fixture.failStart("")]);
     assert.ok(await eventually(() => bucket.head("resent")), `${reason}: a message is lost`);
     assert.equal(await (await eventually(() => bucket.get("text")))?.text(), "plain");
     const [line] = fixture.logged("batch_refused");
-    assert.deepEqual({ reason: line.reason, messages: line.messages, resent: line.resent, level: line.level }, { reason, messages: 2, resent: 2, level: "error" });
+    assert.deepEqual(
+      { reason: line.reason, messages: line.messages, resent: line.resent, level: line.level },
+      { reason, messages: 2, resent: 2, level: "error" },
+    );
   }
 });
 
 test("where they cannot be sent again they are delivered again much later", async () => {
-  for (const queue of ["newsfork-seed-fixture", "runtime-queue"]) { // no such binding, no queue of ours
+  for (const queue of ["newsfork-seed-fixture", "runtime-queue"]) {
+    // no such binding, no queue of ours
     fixture.clearLogs();
     assert.deepEqual(await deliverWhileBusy(queue, ack, ack), { acked: [], retried: { m0: 600, m1: 600 } });
     assert.equal(fixture.logged("batch_refused")[0].resent, 0);
@@ -159,10 +204,16 @@ test("a task that fails or panics is logged and leaves the instance good", async
   fixture.clearLogs();
   for (const cron of ["1 * * * *", "2 * * * *"]) assert.equal((await fixture.cron(cron)).outcome, "exception");
   const now = await fixture.stats();
-  assert.deepEqual({ created: now.created, dropped: now.dropped }, { created: before.created, dropped: before.dropped });
+  assert.deepEqual(
+    { created: now.created, dropped: now.dropped },
+    { created: before.created, dropped: before.dropped },
+  );
   assert.equal(now.recovered.cron, (before.recovered.cron ?? 0) + 1);
   const lines = await eventually(() => fixture.logged("cron_failed").length >= 2 && fixture.logged("cron_failed"));
-  assert.deepEqual(lines.map((line) => line.message), ["task failed", "task broke"]);
+  assert.deepEqual(
+    lines.map((line) => line.message),
+    ["task failed", "task broke"],
+  );
   assert.match(lines[1].stack, /fixture\/main\.go/);
 });
 

@@ -24,6 +24,8 @@ export default {
     if (Number(env.LATENCY_MS)) await scheduler.wait(Number(env.LATENCY_MS));
     entry.end = Date.now();
     const page = pages(hostname)[pathname];
-    return page ? new Response(page[1], { headers: { "content-type": page[0], server: "anysite" } }) : new Response("not found", { status: 404 });
+    return page
+      ? new Response(page[1], { headers: { "content-type": page[0], server: "anysite" } })
+      : new Response("not found", { status: 404 });
   },
 };

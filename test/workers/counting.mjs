@@ -5,8 +5,12 @@ import engine from "../../build/worker/entry.mjs";
 const counts = {};
 const add = (name, n = 1) => (counts[name] = (counts[name] ?? 0) + n);
 
-const place = (key) => { const parts = key.split("/"); return parts.length > 2 ? `${parts[0]}/…/${parts.at(-1).replace(/\d+/, "N")}` : key; };
-const r2 = (name) => (method, key) => add(`${name}.${method} ${place(typeof key === "string" ? key : (key?.prefix ?? ""))}`);
+const place = (key) => {
+  const parts = key.split("/");
+  return parts.length > 2 ? `${parts[0]}/…/${parts.at(-1).replace(/\d+/, "N")}` : key;
+};
+const r2 = (name) => (method, key) =>
+  add(`${name}.${method} ${place(typeof key === "string" ? key : (key?.prefix ?? ""))}`);
 const queue = (name) => (method, messages) => add(`${name}.messages`, method === "sendBatch" ? messages.length : 1);
 
 function watched(binding, note, settled = () => {}) {
@@ -43,7 +47,10 @@ const counted = (env) => ({
 });
 
 export default {
-  fetch: (request, env, ctx) => (new URL(request.url).hostname === "inside.invalid" ? Response.json(counts) : engine.fetch(request, counted(env), ctx)),
+  fetch: (request, env, ctx) =>
+    new URL(request.url).hostname === "inside.invalid"
+      ? Response.json(counts)
+      : engine.fetch(request, counted(env), ctx),
   queue: (batch, env, ctx) => (add(`events ${batch.queue}`), engine.queue(batch, counted(env), ctx)),
   scheduled: (event, env, ctx) => engine.scheduled(event, counted(env), ctx),
 };

@@ -6,7 +6,12 @@ const posted = [];
 async function hook(request) {
   const taken = refuse === 0;
   if (!taken) refuse--;
-  posted.push({ key: request.headers.get("idempotency-key"), agent: request.headers.get("user-agent"), taken, body: await request.json() });
+  posted.push({
+    key: request.headers.get("idempotency-key"),
+    agent: request.headers.get("user-agent"),
+    taken,
+    body: await request.json(),
+  });
   return new Response(null, { status: taken ? 204 : 503 });
 }
 
@@ -19,7 +24,8 @@ export default {
       return Response.json(posted);
     }
     if (hostname.startsWith("down-")) throw new Error("connect ECONNREFUSED");
-    if (pathname === "/") return new Response(`<!doctype html><title>${hostname}</title>`, { headers: { "content-type": "text/html" } });
+    if (pathname === "/")
+      return new Response(`<!doctype html><title>${hostname}</title>`, { headers: { "content-type": "text/html" } });
     return new Response("not found", { status: 404 });
   },
 };

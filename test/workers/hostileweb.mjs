@@ -26,7 +26,9 @@ const forbidden = [
 
 /** A sitemap as large as the protocol allows, 50,000 URLs and 50 MB, in chunks. */
 function* largeSitemap(host) {
-  yield encode('<?xml version="1.0" encoding="UTF-8"?>\n<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">\n');
+  yield encode(
+    '<?xml version="1.0" encoding="UTF-8"?>\n<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">\n',
+  );
   const entry = (i) => {
     const start = `<url><loc>https://${host}/${String(i).padStart(7, "0")}/`;
     const end = "</loc><lastmod>2026-01-28</lastmod></url>\n";
@@ -41,14 +43,24 @@ const xml = '<?xml version="1.0" encoding="UTF-8"?>';
 
 /** The documents of an honest site, with what an endless one goes on with. */
 const documents = (origin) => ({
-  "/robots.txt": { place: "robots", type: "text/plain", body: `User-agent: *\nDisallow: /private\nSitemap: ${origin}/map.xml\n`, more: "# and so on\n" },
+  "/robots.txt": {
+    place: "robots",
+    type: "text/plain",
+    body: `User-agent: *\nDisallow: /private\nSitemap: ${origin}/map.xml\n`,
+    more: "# and so on\n",
+  },
   "/map.xml": {
     place: "sitemap",
     type: "application/xml",
     body: `${xml}<urlset><url><loc>${origin}/a</loc></url><url><loc>${origin}/b</loc></url></urlset>`,
     more: `<url><loc>${origin}/c</loc></url>`,
   },
-  "/": { place: "home", type: "text/html", body: '<!doctype html><link rel="alternate" type="application/rss+xml" href="/rss"><title>x</title>', more: "<p>and so on</p>" },
+  "/": {
+    place: "home",
+    type: "text/html",
+    body: '<!doctype html><link rel="alternate" type="application/rss+xml" href="/rss"><title>x</title>',
+    more: "<p>and so on</p>",
+  },
   "/rss": {
     place: "feed",
     type: "application/rss+xml",
@@ -58,7 +70,11 @@ const documents = (origin) => ({
 });
 
 function respond(body, { type, status = 200, headers, encodeBody }) {
-  return new Response(body, { status, encodeBody, headers: { "content-type": type, server: "hostile", "set-cookie": "session=hostile; Path=/", ...headers } });
+  return new Response(body, {
+    status,
+    encodeBody,
+    headers: { "content-type": type, server: "hostile", "set-cookie": "session=hostile; Path=/", ...headers },
+  });
 }
 
 const redirect = (location) => respond("", { type: "text/plain", status: 302, headers: { location } });
@@ -97,7 +113,9 @@ async function* slowly(body) {
 }
 
 async function gzip(bytes) {
-  return new Uint8Array(await new Response(new Blob([bytes]).stream().pipeThrough(new CompressionStream("gzip"))).arrayBuffer());
+  return new Uint8Array(
+    await new Response(new Blob([bytes]).stream().pipeThrough(new CompressionStream("gzip"))).arrayBuffer(),
+  );
 }
 
 /** A document that begins well and goes on for 10 GB, in gzip members of 10 MiB. */
@@ -136,14 +154,36 @@ const faults = {
   large: (d, entry) => respond(stream(largeSitemap(new URL(entry.url).hostname), entry), d),
   long: (d) => respond(`${d.body}${d.more.repeat((2 * MiB) / d.more.length)}User-agent: *\nDisallow: /\n`, d),
   // 100 KB of headers.
-  headers: (d) => respond(d.body, { ...d, headers: { "x-long": "a".repeat(50_000), ...Object.fromEntries(Array.from({ length: 500 }, (_, i) => [`x-${i}`, "b".repeat(100)])) } }),
+  headers: (d) =>
+    respond(d.body, {
+      ...d,
+      headers: {
+        "x-long": "a".repeat(50_000),
+        ...Object.fromEntries(Array.from({ length: 500 }, (_, i) => [`x-${i}`, "b".repeat(100)])),
+      },
+    }),
 
   charset: (d) => respond(encode(d.body.replace("UTF-8", "x-nonsense")), { type: `${d.type}; charset=klingon` }),
   // UTF-16 that claims to be UTF-8.
-  wide: (d) => respond(Uint8Array.from([...d.body].flatMap((c) => [c.charCodeAt(0), 0])), { type: `${d.type}; charset=utf-8` }),
+  wide: (d) =>
+    respond(Uint8Array.from([...d.body].flatMap((c) => [c.charCodeAt(0), 0])), { type: `${d.type}; charset=utf-8` }),
   // Less than Content-Length says, and more.
-  short: (d, entry) => respond(stream(half(d.body, () => {}), entry), { ...d, headers: { "content-length": String(d.body.length) } }),
-  more: (d, entry) => respond(stream(half(d.body, () => {}), entry), { ...d, headers: { "content-length": "20" } }),
+  short: (d, entry) =>
+    respond(
+      stream(
+        half(d.body, () => {}),
+        entry,
+      ),
+      { ...d, headers: { "content-length": String(d.body.length) } },
+    ),
+  more: (d, entry) =>
+    respond(
+      stream(
+        half(d.body, () => {}),
+        entry,
+      ),
+      { ...d, headers: { "content-length": "20" } },
+    ),
 
   later: (d) => respond("later", { ...d, status: 503, headers: { "retry-after": "86400" } }),
   overdone: (d) => respond("too many", { ...d, status: 429, headers: { "retry-after": "86400" } }),
@@ -175,7 +215,12 @@ export default {
     log.push(entry);
     const [, fault, place] = /^(\w+)-at-(\w+)\.sg$/.exec(url.hostname) ?? [];
     if (!fault) return anysite.fetch(request, env, ctx);
-    const document = documents(url.origin)[url.pathname] ?? { status: 404, type: "text/plain", body: "not found", more: "not found" };
+    const document = documents(url.origin)[url.pathname] ?? {
+      status: 404,
+      type: "text/plain",
+      body: "not found",
+      more: "not found",
+    };
     const struck = { everything: true, rest: document.place !== "robots" }[place] ?? place === document.place;
     return struck ? faults[fault](document, entry) : respond(document.body, document);
   },

@@ -55,13 +55,21 @@ async function call(method, path, body, signal) {
     if (signal?.aborted) throw error;
     throw new ApiError(late.aborted ? "timeout" : "unreachable", late.aborted ? "" : error.message);
   }
-  const about = { status: response.status, requestId: response.headers.get("X-Request-Id"), retryAfter: Number(response.headers.get("Retry-After")) || 0 };
+  const about = {
+    status: response.status,
+    requestId: response.headers.get("X-Request-Id"),
+    retryAfter: Number(response.headers.get("Retry-After")) || 0,
+  };
   let parsed;
   try {
     parsed = JSON.parse(answer);
   } catch {
     throw new ApiError("not_json", `HTTP ${response.status}`, about);
   }
-  if (parsed?.success !== true) throw new ApiError(parsed?.error?.code ?? "not_json", parsed?.error?.message ?? `HTTP ${response.status}`, { ...about, field: parsed?.error?.field ?? null });
+  if (parsed?.success !== true)
+    throw new ApiError(parsed?.error?.code ?? "not_json", parsed?.error?.message ?? `HTTP ${response.status}`, {
+      ...about,
+      field: parsed?.error?.field ?? null,
+    });
   return parsed.data;
 }

@@ -26,7 +26,16 @@ export function legend(parts) {
     "ul",
     { class: "legend" },
     parts.map((part) =>
-      h("li", null, h("span", { class: `swatch tone-${part.tone}`, "aria-hidden": "true" }), h("span", { class: "muted" }, part.name), " ", part.href && part.value > 0 ? h("a", { href: part.href }, number(part.value)) : h("strong", null, number(part.value))),
+      h(
+        "li",
+        null,
+        h("span", { class: `swatch tone-${part.tone}`, "aria-hidden": "true" }),
+        h("span", { class: "muted" }, part.name),
+        " ",
+        part.href && part.value > 0
+          ? h("a", { href: part.href }, number(part.value))
+          : h("strong", null, number(part.value)),
+      ),
     ),
   );
 }
@@ -35,13 +44,24 @@ export function legend(parts) {
 export function score(value, max = 1, text = number(value, 2), tone = "accent") {
   if (!Number.isFinite(value)) return h("span", { class: "muted" }, "–");
   const width = Math.max(0, Math.min(1, value / max)) * 100;
-  return h("span", { class: "score" }, h("svg", { class: "bar thin", "aria-hidden": "true" }, h("rect", { class: `tone-${tone}`, width: `${width}%`, height: "100%" })), h("span", null, text));
+  return h(
+    "span",
+    { class: "score" },
+    h(
+      "svg",
+      { class: "bar thin", "aria-hidden": "true" },
+      h("rect", { class: `tone-${tone}`, width: `${width}%`, height: "100%" }),
+    ),
+    h("span", null, text),
+  );
 }
 
 /** The least even round number that is not under n. */
 export function roundUp(n) {
   const power = 10 ** Math.floor(Math.log10(Math.max(1, n)));
-  return [1, 1.2, 1.6, 2, 3, 4, 5, 6, 8, 10].map((step) => Math.round(step * power)).find((top) => top >= n && top % 2 === 0);
+  return [1, 1.2, 1.6, 2, 3, 4, 5, 6, 8, 10]
+    .map((step) => Math.round(step * power))
+    .find((top) => top >= n && top % 2 === 0);
 }
 
 /**
@@ -63,7 +83,8 @@ export function trendChart(hours, at, look) {
     const x = `${i * step + (step - width) / 2}%`;
     return [
       done > 0 && h("rect", { class: "tone-good", x, width: `${width}%`, y: `${100 - done}%`, height: `${done}%` }),
-      failed > 0 && h("rect", { class: "tone-bad", x, width: `${width}%`, y: `${100 - done - failed}%`, height: `${failed}%` }),
+      failed > 0 &&
+        h("rect", { class: "tone-bad", x, width: `${width}%`, y: `${100 - done - failed}%`, height: `${failed}%` }),
     ];
   });
   const total = (field) => hours.reduce((sum, hour) => sum + hour[field], 0);
@@ -71,11 +92,57 @@ export function trendChart(hours, at, look) {
   return h(
     "div",
     { class: "trend" },
-    h("p", { class: "readout" }, hour ? [h("strong", null, dayAndHour(hour.hour)), ` · ${t("trend.of", number(hour.domains_processed), number(hour.domains_failed), duration(hour.domains_processed ? hour.avg_processing_time_ms : NaN))}`] : t("trend.total", number(total("domains_processed")), number(total("domains_failed")), duration(hours.length * 3_600_000))),
-    plot([number(top), number(top / 2), "0"], h("svg", { class: "columns", role: "img", "aria-label": t("trend.label", hours.length, number(total("domains_processed")), number(total("domains_failed"))), on: { pointermove: pointed, pointerdown: pointed, pointerleave: () => look(-1) } }, lines(), hour && h("rect", { class: "looked", x: `${at * step}%`, width: `${step}%`, y: "0", height: "100%" }), columns)),
+    h(
+      "p",
+      { class: "readout" },
+      hour
+        ? [
+            h("strong", null, dayAndHour(hour.hour)),
+            ` · ${t("trend.of", number(hour.domains_processed), number(hour.domains_failed), duration(hour.domains_processed ? hour.avg_processing_time_ms : NaN))}`,
+          ]
+        : t(
+            "trend.total",
+            number(total("domains_processed")),
+            number(total("domains_failed")),
+            duration(hours.length * 3_600_000),
+          ),
+    ),
+    plot(
+      [number(top), number(top / 2), "0"],
+      h(
+        "svg",
+        {
+          class: "columns",
+          role: "img",
+          "aria-label": t(
+            "trend.label",
+            hours.length,
+            number(total("domains_processed")),
+            number(total("domains_failed")),
+          ),
+          on: { pointermove: pointed, pointerdown: pointed, pointerleave: () => look(-1) },
+        },
+        lines(),
+        hour && h("rect", { class: "looked", x: `${at * step}%`, width: `${step}%`, y: "0", height: "100%" }),
+        columns,
+      ),
+    ),
     h("p", { class: "muted small plot-name" }, t("trend.average")),
-    plot([duration(slowest), "0"], h("svg", { class: "line", viewBox: "0 0 100 100", preserveAspectRatio: "none", "aria-hidden": "true" }, averageLine(hours, slowest))),
-    h("div", { class: "hours muted small", "aria-hidden": "true" }, [0, Math.floor(hours.length / 2), hours.length - 1].map((i) => h("span", null, hours.length > 24 ? dayAndHour(hours[i].hour) : clock(hours[i].hour)))),
+    plot(
+      [duration(slowest), "0"],
+      h(
+        "svg",
+        { class: "line", viewBox: "0 0 100 100", preserveAspectRatio: "none", "aria-hidden": "true" },
+        averageLine(hours, slowest),
+      ),
+    ),
+    h(
+      "div",
+      { class: "hours muted small", "aria-hidden": "true" },
+      [0, Math.floor(hours.length / 2), hours.length - 1].map((i) =>
+        h("span", null, hours.length > 24 ? dayAndHour(hours[i].hour) : clock(hours[i].hour)),
+      ),
+    ),
     h(
       "details",
       null,
@@ -90,14 +157,28 @@ export function trendChart(hours, at, look) {
           { head: t("domains.failed"), number: true, cell: (row) => number(row.domains_failed) },
           { head: t("files.processed"), number: true, cell: (row) => number(row.files_processed) },
           { head: t("files.failed"), number: true, cell: (row) => number(row.files_failed) },
-          { head: t("average"), number: true, cell: (row) => duration(row.domains_processed ? row.avg_processing_time_ms : NaN) },
+          {
+            head: t("average"),
+            number: true,
+            cell: (row) => duration(row.domains_processed ? row.avg_processing_time_ms : NaN),
+          },
         ],
       }),
     ),
   );
 }
 
-const plot = (scale, chart) => h("div", { class: "plot" }, h("div", { class: "scale muted small", "aria-hidden": "true" }, scale.map((mark) => h("span", null, mark))), chart);
+const plot = (scale, chart) =>
+  h(
+    "div",
+    { class: "plot" },
+    h(
+      "div",
+      { class: "scale muted small", "aria-hidden": "true" },
+      scale.map((mark) => h("span", null, mark)),
+    ),
+    chart,
+  );
 
 const lines = () => ["0.5", "50%", "100%"].map((y) => h("line", { x1: "0", x2: "100%", y1: y, y2: y }));
 
@@ -118,6 +199,12 @@ function averageLine(hours, top) {
 }
 
 /** A rate as a tile: what, how much, of what. */
-export const tile = (name, value, note) => h("div", { class: "tile" }, h("dt", null, name), h("dd", null, h("span", { class: "value" }, value), note && h("span", { class: "muted small" }, note)));
+export const tile = (name, value, note) =>
+  h(
+    "div",
+    { class: "tile" },
+    h("dt", null, name),
+    h("dd", null, h("span", { class: "value" }, value), note && h("span", { class: "muted small" }, note)),
+  );
 
 export const share = (part, whole) => (whole > 0 ? percent(part / whole) : "–");

@@ -56,8 +56,22 @@ export function ask({ title, body, fields = [], confirm, danger = false, act, do
         h(
           "div",
           { class: "actions" },
-          h("button", { type: "button", autofocus: danger && fields.length === 0, on: { click: cancel } }, outcome ? t("dialog.close") : busy ? t("dialog.stop") : t("dialog.cancel")),
-          !outcome && h("button", { type: "submit", class: danger ? "danger" : "primary", "aria-disabled": busy ? "true" : null, autofocus: !danger && fields.length === 0 }, confirm),
+          h(
+            "button",
+            { type: "button", autofocus: danger && fields.length === 0, on: { click: cancel } },
+            outcome ? t("dialog.close") : busy ? t("dialog.stop") : t("dialog.cancel"),
+          ),
+          !outcome &&
+            h(
+              "button",
+              {
+                type: "submit",
+                class: danger ? "danger" : "primary",
+                "aria-disabled": busy ? "true" : null,
+                autofocus: !danger && fields.length === 0,
+              },
+              confirm,
+            ),
         ),
       ),
     ]);
@@ -79,4 +93,10 @@ export function ask({ title, body, fields = [], confirm, danger = false, act, do
   );
 }
 
-export const reasonField = () => h("div", { class: "field" }, h("label", { for: "dialog-reason" }, t("dialog.reason")), h("input", { id: "dialog-reason", name: "reason", maxlength: "500", autocomplete: "off", autofocus: true }));
+export const reasonField = () =>
+  h(
+    "div",
+    { class: "field" },
+    h("label", { for: "dialog-reason" }, t("dialog.reason")),
+    h("input", { id: "dialog-reason", name: "reason", maxlength: "500", autocomplete: "off", autofocus: true }),
+  );

@@ -18,7 +18,11 @@ const drawn = new WeakMap();
  * lists of any depth, without what is null, undefined or a boolean.
  */
 export function h(tag, props, ...children) {
-  return { tag, props: props ?? {}, children: children.flat(Infinity).filter((c) => c !== null && c !== undefined && typeof c !== "boolean") };
+  return {
+    tag,
+    props: props ?? {},
+    children: children.flat(Infinity).filter((c) => c !== null && c !== undefined && typeof c !== "boolean"),
+  };
 }
 
 /** Makes the children of parent look like the descriptions. */
@@ -47,7 +51,9 @@ const alike = (node, child) => (child.tag ? drawn.get(node)?.tag === child.tag :
 
 function create(child, parent) {
   if (!child.tag) return document.createTextNode("");
-  return child.tag === "svg" || parent.namespaceURI === SVG ? document.createElementNS(SVG, child.tag) : document.createElement(child.tag);
+  return child.tag === "svg" || parent.namespaceURI === SVG
+    ? document.createElementNS(SVG, child.tag)
+    : document.createElement(child.tag);
 }
 
 function update(node, child) {
@@ -66,7 +72,8 @@ function update(node, child) {
 
 function set(node, name, value) {
   if (PROPERTIES.has(name)) node[name] = value ?? (name === "value" ? "" : false);
-  else if (value === null || value === undefined || value === false || (name === "href" && !LINK.test(value))) node.removeAttribute(name);
+  else if (value === null || value === undefined || value === false || (name === "href" && !LINK.test(value)))
+    node.removeAttribute(name);
   else node.setAttribute(name, value === true ? "" : value);
 }
 

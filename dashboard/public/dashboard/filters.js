@@ -3,20 +3,43 @@ import { h } from "./dom.js";
 import { label, t } from "./i18n.js";
 import { to } from "./routes.js";
 
-export const errorTypes = ["validation_error", "parse_error", "network_error", "timeout_error", "storage_error", "internal_error"];
+export const errorTypes = [
+  "validation_error",
+  "parse_error",
+  "network_error",
+  "timeout_error",
+  "storage_error",
+  "internal_error",
+];
 
-export const text = (name, props = {}) => ({ name, control: (value) => h("input", { name, id: `filter-${name}`, type: "text", value, autocomplete: "off", spellcheck: "false", ...props }) });
+export const text = (name, props = {}) => ({
+  name,
+  control: (value) =>
+    h("input", { name, id: `filter-${name}`, type: "text", value, autocomplete: "off", spellcheck: "false", ...props }),
+});
 
 /** A choice of values, and of the present one if that is another; kind is that of their labels. */
 export const choice = (name, kind, values) => ({
   name,
-  control: (value) => h("select", { name, id: `filter-${name}`, value }, h("option", { value: "" }, t("any")), [...new Set([...values, ...(value ? [value] : [])])].map((v) => h("option", { value: v }, label(kind, v)))),
+  control: (value) =>
+    h(
+      "select",
+      { name, id: `filter-${name}`, value },
+      h("option", { value: "" }, t("any")),
+      [...new Set([...values, ...(value ? [value] : [])])].map((v) => h("option", { value: v }, label(kind, v))),
+    ),
 });
 
 export const partitionFields = () => [
   text("country", { size: 3, maxlength: 2, pattern: "[A-Za-z]{2}", title: t("filter.country.hint") }),
   text("category", { size: 10, maxlength: 64 }),
-  text("date", { size: 10, maxlength: 10, pattern: "\\d{4}-\\d{2}-\\d{2}", placeholder: "YYYY-MM-DD", title: t("filter.date.hint") }),
+  text("date", {
+    size: 10,
+    maxlength: 10,
+    pattern: "\\d{4}-\\d{2}-\\d{2}",
+    placeholder: "YYYY-MM-DD",
+    title: t("filter.date.hint"),
+  }),
 ];
 
 /** The form; go(hash) leads to the filtered view. Parts of the query without a field stay, but for the cursor. */
@@ -26,13 +49,22 @@ export function filterForm(route, fields, go) {
   const filtered = fields.some((field) => route.query[field.name]);
   const submit = (event) => {
     event.preventDefault();
-    const values = Object.fromEntries([...new FormData(event.currentTarget)].map(([name, value]) => [name, value.trim()]));
+    const values = Object.fromEntries(
+      [...new FormData(event.currentTarget)].map(([name, value]) => [name, value.trim()]),
+    );
     go(to(route.view, { ...others, ...values }, route.id));
   };
   return h(
     "form",
     { class: "filters", role: "search", "aria-label": t("filter"), key: "filters", on: { submit } },
-    fields.map((field) => h("div", { class: "field" }, h("label", { for: `filter-${field.name}` }, t(`filter.${field.name}`)), field.control(route.query[field.name] ?? ""))),
+    fields.map((field) =>
+      h(
+        "div",
+        { class: "field" },
+        h("label", { for: `filter-${field.name}` }, t(`filter.${field.name}`)),
+        field.control(route.query[field.name] ?? ""),
+      ),
+    ),
     h("button", { type: "submit" }, t("filter.apply")),
     filtered && h("a", { class: "button plain", href: to(route.view, others, route.id) }, t("filter.clear")),
   );

@@ -27,7 +27,8 @@ function format(Type, options) {
 
 const DASH = "–";
 
-export const number = (n, digits = 0) => (Number.isFinite(n) ? format(Intl.NumberFormat, { maximumFractionDigits: digits }).format(n) : DASH);
+export const number = (n, digits = 0) =>
+  Number.isFinite(n) ? format(Intl.NumberFormat, { maximumFractionDigits: digits }).format(n) : DASH;
 
 /** A share of 1 in percent. Only what is complete is 100 %, only nothing is 0 %. */
 export function percent(share) {
@@ -37,7 +38,10 @@ export function percent(share) {
   return format(Intl.NumberFormat, { style: "percent", maximumFractionDigits: digits }).format(shown);
 }
 
-const unit = (name, n, digits = 0) => format(Intl.NumberFormat, { style: "unit", unit: name, unitDisplay: "short", maximumFractionDigits: digits }).format(n);
+const unit = (name, n, digits = 0) =>
+  format(Intl.NumberFormat, { style: "unit", unit: name, unitDisplay: "short", maximumFractionDigits: digits }).format(
+    n,
+  );
 
 /** A duration in the unit that suits it. */
 export function duration(ms) {
@@ -58,15 +62,35 @@ export function bytes(n) {
 
 const isTime = (time) => Boolean(time) && !Number.isNaN(Date.parse(time));
 
-export const date = (time) => (isTime(time) ? format(Intl.DateTimeFormat, { dateStyle: "medium", timeStyle: "medium", hourCycle: "h23" }).format(new Date(time)) : DASH);
-export const timeOfDay = (time) => (isTime(time) ? format(Intl.DateTimeFormat, { timeStyle: "medium", hourCycle: "h23" }).format(new Date(time)) : DASH);
-export const clock = (time) => (isTime(time) ? format(Intl.DateTimeFormat, { hour: "2-digit", minute: "2-digit", hourCycle: "h23" }).format(new Date(time)) : DASH);
-export const dayAndHour = (time) => (isTime(time) ? format(Intl.DateTimeFormat, { month: "short", day: "numeric", hour: "2-digit", minute: "2-digit", hourCycle: "h23" }).format(new Date(time)) : DASH);
+export const date = (time) =>
+  isTime(time)
+    ? format(Intl.DateTimeFormat, { dateStyle: "medium", timeStyle: "medium", hourCycle: "h23" }).format(new Date(time))
+    : DASH;
+export const timeOfDay = (time) =>
+  isTime(time) ? format(Intl.DateTimeFormat, { timeStyle: "medium", hourCycle: "h23" }).format(new Date(time)) : DASH;
+export const clock = (time) =>
+  isTime(time)
+    ? format(Intl.DateTimeFormat, { hour: "2-digit", minute: "2-digit", hourCycle: "h23" }).format(new Date(time))
+    : DASH;
+export const dayAndHour = (time) =>
+  isTime(time)
+    ? format(Intl.DateTimeFormat, {
+        month: "short",
+        day: "numeric",
+        hour: "2-digit",
+        minute: "2-digit",
+        hourCycle: "h23",
+      }).format(new Date(time))
+    : DASH;
 
 /** How long ago, or in how long. */
 export function ago(time, now = Date.now()) {
   if (!isTime(time)) return DASH;
   const seconds = Math.round((Date.parse(time) - now) / 1_000);
-  const [name, size] = [["day", 86_400], ["hour", 3_600], ["minute", 60]].find(([, size]) => Math.abs(seconds) >= size) ?? ["second", 1];
+  const [name, size] = [
+    ["day", 86_400],
+    ["hour", 3_600],
+    ["minute", 60],
+  ].find(([, size]) => Math.abs(seconds) >= size) ?? ["second", 1];
   return format(Intl.RelativeTimeFormat, { numeric: "auto" }).format(Math.trunc(seconds / size), name);
 }

@@ -62,7 +62,10 @@ const app = {
 async function load(signal) {
   const mine = shown;
   const current = { view, route };
-  const [own, whole] = await Promise.allSettled([current.view.load?.({ route: current.route, state: mine.state, signal }), api.get("/api/v1/seeds/status", {}, signal)]);
+  const [own, whole] = await Promise.allSettled([
+    current.view.load?.({ route: current.route, state: mine.state, signal }),
+    api.get("/api/v1/seeds/status", {}, signal),
+  ]);
   const paused = whole.value?.paused ? await api.get("/api/v1/pipeline", {}, signal).catch(() => null) : null;
   if (signal.aborted) return IDLE;
   status = whole.value ?? null;
@@ -164,13 +167,46 @@ function header() {
   return h(
     "header",
     { class: "top", key: "header" },
-    h("div", { class: "brand" }, h("strong", null, t("product")), about && badge(about.environment === "production" ? "bad" : "quiet", label("environment", about.environment))),
-    !signingIn && h("nav", { "aria-label": t("nav") }, h("ul", null, entries.map(([name, count]) => h("li", { key: name }, h("a", { href: to(name), "aria-current": name === current ? "page" : null }, t(`nav.${name}`), count && [" ", count]))))),
+    h(
+      "div",
+      { class: "brand" },
+      h("strong", null, t("product")),
+      about && badge(about.environment === "production" ? "bad" : "quiet", label("environment", about.environment)),
+    ),
+    !signingIn &&
+      h(
+        "nav",
+        { "aria-label": t("nav") },
+        h(
+          "ul",
+          null,
+          entries.map(([name, count]) =>
+            h(
+              "li",
+              { key: name },
+              h(
+                "a",
+                { href: to(name), "aria-current": name === current ? "page" : null },
+                t(`nav.${name}`),
+                count && [" ", count],
+              ),
+            ),
+          ),
+        ),
+      ),
     h(
       "div",
       { class: "preferences" },
-      h("select", { "aria-label": t("language"), value: language(), on: { change: chosen(chooseLanguage) } }, Object.entries(languages).map(([tag, name]) => h("option", { value: tag, lang: tag }, name))),
-      h("select", { "aria-label": t("theme"), value: theme(), on: { change: chosen(chooseTheme) } }, themes.map((name) => h("option", { value: name }, t(`theme.${name}`)))),
+      h(
+        "select",
+        { "aria-label": t("language"), value: language(), on: { change: chosen(chooseLanguage) } },
+        Object.entries(languages).map(([tag, name]) => h("option", { value: tag, lang: tag }, name)),
+      ),
+      h(
+        "select",
+        { "aria-label": t("theme"), value: theme(), on: { change: chosen(chooseTheme) } },
+        themes.map((name) => h("option", { value: name }, t(`theme.${name}`))),
+      ),
       !signingIn && api.token.get() && button(t("signout"), () => signOut(), { kind: "plain" }),
     ),
   );
@@ -187,10 +223,23 @@ function page() {
     "main",
     { id: "main", key: `main ${route.view} ${route.id}` },
     paused(),
-    notice && h("div", { class: "notice", key: "notice" }, h("span", null, notice), button("×", dismiss, { kind: "plain", label: t("dismiss") })),
-    h("div", { class: "title", key: "title" }, h("h1", { tabindex: "-1" }, view.heading?.(route) ?? view.title(route)), view.load && freshness(at)),
+    notice &&
+      h(
+        "div",
+        { class: "notice", key: "notice" },
+        h("span", null, notice),
+        button("×", dismiss, { kind: "plain", label: t("dismiss") }),
+      ),
+    h(
+      "div",
+      { class: "title", key: "title" },
+      h("h1", { tabindex: "-1" }, view.heading?.(route) ?? view.title(route)),
+      view.load && freshness(at),
+    ),
     failure && failureBanner(failure, data !== undefined),
-    data === undefined && view.load ? !failure && h("p", { class: "loading", key: "loading" }, t("loading")) : view.render({ data, route, state, app, status }),
+    data === undefined && view.load
+      ? !failure && h("p", { class: "loading", key: "loading" }, t("loading"))
+      : view.render({ data, route, state, app, status }),
   );
 }
 
@@ -204,7 +253,18 @@ function paused() {
   return h(
     "div",
     { class: "banner waiting", key: "paused" },
-    h("p", null, h("strong", null, t("paused")), " ", pipeline && [t("paused.by", pipeline.by ?? "–"), " ", since(pipeline.since), pipeline.reason && [": ", h("bdi", null, pipeline.reason)]]),
+    h(
+      "p",
+      null,
+      h("strong", null, t("paused")),
+      " ",
+      pipeline && [
+        t("paused.by", pipeline.by ?? "–"),
+        " ",
+        since(pipeline.since),
+        pipeline.reason && [": ", h("bdi", null, pipeline.reason)],
+      ],
+    ),
     pipelineButton(true, app),
   );
 }
@@ -213,8 +273,18 @@ function freshness(at) {
   return h(
     "div",
     { class: "freshness" },
-    at && h("span", { class: "muted small" }, t("updated"), " ", h("time", { datetime: at, title: date(at) }, timeOfDay(at))),
-    button([h("span", { class: poller.live ? "dot on" : "dot", "aria-hidden": "true" }), t("live")], switchLive, { kind: "plain", pressed: poller.live }),
+    at &&
+      h(
+        "span",
+        { class: "muted small" },
+        t("updated"),
+        " ",
+        h("time", { datetime: at, title: date(at) }, timeOfDay(at)),
+      ),
+    button([h("span", { class: poller.live ? "dot on" : "dot", "aria-hidden": "true" }), t("live")], switchLive, {
+      kind: "plain",
+      pressed: poller.live,
+    }),
     button(t("refresh"), () => poller.refresh(), { kind: "plain" }),
   );
 }
@@ -228,12 +298,28 @@ function failureBanner(failure, stale) {
   return h(
     "div",
     { class: "banner bad", role: "alert", key: "failure" },
-    h("p", null, h("strong", null, stale ? t("failure.stale") : t("failure")), " ", failureText(failure), " ", poller.live && t("failure.retry", Math.round(shown.retryIn / 1_000))),
+    h(
+      "p",
+      null,
+      h("strong", null, stale ? t("failure.stale") : t("failure")),
+      " ",
+      failureText(failure),
+      " ",
+      poller.live && t("failure.retry", Math.round(shown.retryIn / 1_000)),
+    ),
     button(t("failure.now"), () => poller.refresh()),
   );
 }
 
-const footer = () => h("footer", { class: "muted small", key: "footer" }, t("product"), about && ` ${about.version}`, " · ", h("a", { href: "https://newsfork.com/bot" }, "NewsforkBot"));
+const footer = () =>
+  h(
+    "footer",
+    { class: "muted small", key: "footer" },
+    t("product"),
+    about && ` ${about.version}`,
+    " · ",
+    h("a", { href: "https://newsfork.com/bot" }, "NewsforkBot"),
+  );
 
 applyTheme();
 addEventListener("hashchange", navigate);

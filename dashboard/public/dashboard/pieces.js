@@ -3,20 +3,34 @@ import { h } from "./dom.js";
 import { ago, date, label, t } from "./i18n.js";
 import { partitionOf, to } from "./routes.js";
 
-export const card = (title, ...children) => h("section", { class: "card", "aria-label": title, key: `card ${title}` }, h("h2", null, title), children);
+export const card = (title, ...children) =>
+  h("section", { class: "card", "aria-label": title, key: `card ${title}` }, h("h2", null, title), children);
 
 export const badge = (tone, text) => h("span", { class: `badge ${tone}` }, text);
 
-const stateTones = { processed: "good", failed: "bad", pending: "waiting", excluded: "quiet", stored: "bad", replayed: "good", discarded: "quiet", ok: "good", firing: "bad" };
+const stateTones = {
+  processed: "good",
+  failed: "bad",
+  pending: "waiting",
+  excluded: "quiet",
+  stored: "bad",
+  replayed: "good",
+  discarded: "quiet",
+  ok: "good",
+  firing: "bad",
+};
 
-export const stateBadge = (state) => badge(Object.hasOwn(stateTones, state) ? stateTones[state] : "quiet", label("state", state));
+export const stateBadge = (state) =>
+  badge(Object.hasOwn(stateTones, state) ? stateTones[state] : "quiet", label("state", state));
 
-export const yesNo = (value) => (typeof value !== "boolean" ? muted("–") : value ? badge("good", t("yes")) : badge("quiet", t("no")));
+export const yesNo = (value) =>
+  typeof value !== "boolean" ? muted("–") : value ? badge("good", t("yes")) : badge("quiet", t("no"));
 
 export const muted = (...children) => h("span", { class: "muted" }, children);
 
 /** Text from outside: it may be in any script and direction, and may be missing. */
-export const foreign = (text) => (text === null || text === undefined || text === "" ? muted("–") : h("bdi", null, String(text)));
+export const foreign = (text) =>
+  text === null || text === undefined || text === "" ? muted("–") : h("bdi", null, String(text));
 
 export const code = (text) => h("code", null, h("bdi", null, String(text)));
 
@@ -28,30 +42,59 @@ export const moment = (time) => (time ? h("time", { datetime: time }, date(time)
 /** A link to the outside, if it is one; else its text. */
 export function outside(url) {
   if (!/^https?:\/\//i.test(url ?? "")) return foreign(url);
-  return h("a", { href: url, target: "_blank", rel: "noopener noreferrer", class: "outside" }, h("bdi", null, url), h("span", { class: "unseen" }, ` ${t("newTab")}`));
+  return h(
+    "a",
+    { href: url, target: "_blank", rel: "noopener noreferrer", class: "outside" },
+    h("bdi", null, url),
+    h("span", { class: "unseen" }, ` ${t("newTab")}`),
+  );
 }
 
 export const partitionText = (p) => (p ? [p.country, p.category, p.date].filter(Boolean).join(" / ") : "–");
 
-export const domainLink = (domain, partition) => h("a", { href: to("domain", partitionOf(partition), domain) }, h("bdi", null, domain));
+export const domainLink = (domain, partition) =>
+  h("a", { href: to("domain", partitionOf(partition), domain) }, h("bdi", null, domain));
 
 /** Names and values: [[name, value], …]; a pair that is false is left out. */
-export const facts = (...pairs) => h("dl", { class: "facts" }, pairs.filter(Boolean).map(([name, value]) => h("div", null, h("dt", null, name), h("dd", null, value))));
+export const facts = (...pairs) =>
+  h(
+    "dl",
+    { class: "facts" },
+    pairs.filter(Boolean).map(([name, value]) => h("div", null, h("dt", null, name), h("dd", null, value))),
+  );
 
-export const empty = (title, ...children) => h("div", { class: "empty" }, h("p", null, h("strong", null, title)), children);
+export const empty = (title, ...children) =>
+  h("div", { class: "empty" }, h("p", null, h("strong", null, title)), children);
 
 export const button = (text, click, { kind = "", disabled = false, label: spoken = null, pressed } = {}) =>
-  h("button", { type: "button", class: kind || null, disabled, "aria-label": spoken, "aria-pressed": pressed === undefined ? null : String(pressed), on: { click } }, text);
+  h(
+    "button",
+    {
+      type: "button",
+      class: kind || null,
+      disabled,
+      "aria-label": spoken,
+      "aria-pressed": pressed === undefined ? null : String(pressed),
+      on: { click },
+    },
+    text,
+  );
 
 /** Why a call failed, for a person. */
 export function failureText(error) {
   const known = label("failure", error.code);
-  const said = known === error.code ? error.message : [known, error.code === "unauthorized" ? "" : error.message].filter(Boolean).join(" ");
-  return [error.field && `${error.field}: `, said, error.requestId && ` (${t("requestId")} ${error.requestId})`].filter(Boolean).join("");
+  const said =
+    known === error.code
+      ? error.message
+      : [known, error.code === "unauthorized" ? "" : error.message].filter(Boolean).join(" ");
+  return [error.field && `${error.field}: `, said, error.requestId && ` (${t("requestId")} ${error.requestId})`]
+    .filter(Boolean)
+    .join("");
 }
 
 /** JSON as it is, indented. */
-export const json = (value) => h("pre", { tabindex: "0", role: "region", "aria-label": "JSON" }, JSON.stringify(value, null, 2));
+export const json = (value) =>
+  h("pre", { tabindex: "0", role: "region", "aria-label": "JSON" }, JSON.stringify(value, null, 2));
 
 /** A link that saves a value as a file. The blob is made when it is asked for. */
 export function download(name, value, text) {

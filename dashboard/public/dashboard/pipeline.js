@@ -28,11 +28,23 @@ export async function queueFiles(app, filter) {
   app.tell(
     await ask({
       title: t("queue.title"),
-      body: [h("p", null, Object.keys(selected).length ? t("queue.partition", partitionText(selected)) : t("queue.all")), h("p", { class: "muted" }, t("queue.body"))],
-      fields: [h("label", { class: "check" }, h("input", { type: "checkbox", name: "force", value: "true" }), h("span", null, t("queue.force")))],
+      body: [
+        h("p", null, Object.keys(selected).length ? t("queue.partition", partitionText(selected)) : t("queue.all")),
+        h("p", { class: "muted" }, t("queue.body")),
+      ],
+      fields: [
+        h(
+          "label",
+          { class: "check" },
+          h("input", { type: "checkbox", name: "force", value: "true" }),
+          h("span", null, t("queue.force")),
+        ),
+      ],
       confirm: t("queue"),
       act: ({ force }) => post("/api/v1/seeds/orchestrate", { ...selected, ...(force && { force: true }) }),
-      done: (data) => t("queue.done", number(data.files_found), number(data.sent), number(data.skipped)) + (data.continued ? ` ${t("queue.continued")}` : ""),
+      done: (data) =>
+        t("queue.done", number(data.files_found), number(data.sent), number(data.skipped)) +
+        (data.continued ? ` ${t("queue.continued")}` : ""),
     }),
   );
 }

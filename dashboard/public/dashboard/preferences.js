@@ -28,7 +28,9 @@ export const languages = { en: "English", ko: "한국어" };
 export function language() {
   const chosen = load(LANGUAGE);
   if (Object.hasOwn(languages, chosen ?? "")) return chosen;
-  return navigator.languages.map((tag) => tag.slice(0, 2).toLowerCase()).find((tag) => Object.hasOwn(languages, tag)) ?? "en";
+  return (
+    navigator.languages.map((tag) => tag.slice(0, 2).toLowerCase()).find((tag) => Object.hasOwn(languages, tag)) ?? "en"
+  );
 }
 
 export const chooseLanguage = (name) => save(LANGUAGE, name);

@@ -12,7 +12,12 @@ import { foreign } from "./pieces.js";
 export async function resolve(app, action, choice, count, words) {
   app.tell(
     await ask({
-      title: count === 1 ? t(`${action}.one`) : count === undefined ? t(`${action}.matching`) : t(`${action}.many`, number(count)),
+      title:
+        count === 1
+          ? t(`${action}.one`)
+          : count === undefined
+            ? t(`${action}.matching`)
+            : t(`${action}.many`, number(count)),
       body: [words, h("p", { class: "muted" }, t(`${action}.body`))],
       confirm: t(action),
       danger: action === "discard",
@@ -39,10 +44,21 @@ async function all(action, choice, report, signal) {
   }
 }
 
-const summary = (action, sum) => [t(`${action}.done`, number(sum.done)), sum.skipped && t("resolve.skipped", number(sum.skipped)), sum.remaining && t("resolve.remaining", number(sum.remaining))].filter(Boolean).join(" ");
+const summary = (action, sum) =>
+  [
+    t(`${action}.done`, number(sum.done)),
+    sum.skipped && t("resolve.skipped", number(sum.skipped)),
+    sum.remaining && t("resolve.remaining", number(sum.remaining)),
+  ]
+    .filter(Boolean)
+    .join(" ");
 
 const outcome = (action, sum) => [
   h("p", null, summary(action, sum)),
   h("p", null, t("resolve.failed", number(sum.failed.length))),
-  h("ul", null, sum.failed.slice(0, 20).map((one) => h("li", null, h("code", null, foreign(one.id)), " ", foreign(one.message)))),
+  h(
+    "ul",
+    null,
+    sum.failed.slice(0, 20).map((one) => h("li", null, h("code", null, foreign(one.id)), " ", foreign(one.message))),
+  ),
 ];

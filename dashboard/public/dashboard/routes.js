@@ -6,7 +6,11 @@ export function parse(hash) {
   const [path, search = ""] = hash.replace(/^#\/?/, "").split(/\?(.*)/s);
   const [view, id, ...more] = path.split("/");
   try {
-    return { view: more.length ? "?" : view || "overview", id: id === undefined ? null : decodeURIComponent(id), query: Object.fromEntries(new URLSearchParams(search)) };
+    return {
+      view: more.length ? "?" : view || "overview",
+      id: id === undefined ? null : decodeURIComponent(id),
+      query: Object.fromEntries(new URLSearchParams(search)),
+    };
   } catch {
     return { view: "?", id: null, query: {} };
   }
@@ -14,11 +18,14 @@ export function parse(hash) {
 
 /** The hash of a view; empty parts of the query are left out. */
 export function to(view, query = {}, id = null) {
-  const search = new URLSearchParams(Object.entries(query).filter(([, value]) => value !== "" && value !== null && value !== undefined)).toString();
+  const search = new URLSearchParams(
+    Object.entries(query).filter(([, value]) => value !== "" && value !== null && value !== undefined),
+  ).toString();
   return `#/${view}${id === null ? "" : `/${encodeURIComponent(id)}`}${search ? `?${search}` : ""}`;
 }
 
 /** The given fields of an object. */
-export const pick = (from, ...names) => Object.fromEntries(names.filter((name) => from?.[name]).map((name) => [name, from[name]]));
+export const pick = (from, ...names) =>
+  Object.fromEntries(names.filter((name) => from?.[name]).map((name) => [name, from[name]]));
 
 export const partitionOf = (from) => pick(from, "country", "category", "date");

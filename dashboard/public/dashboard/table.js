@@ -17,19 +17,42 @@ export function table({ caption, columns, rows, key }) {
       "table",
       { role: "table", class: many && "many" },
       h("caption", { class: "unseen" }, caption),
-      h("thead", { role: "rowgroup" }, h("tr", { role: "row" }, columns.map((column) => h("th", { role: "columnheader", scope: "col", class: classes(column) }, column.head)))),
+      h(
+        "thead",
+        { role: "rowgroup" },
+        h(
+          "tr",
+          { role: "row" },
+          columns.map((column) => h("th", { role: "columnheader", scope: "col", class: classes(column) }, column.head)),
+        ),
+      ),
       h(
         "tbody",
         { role: "rowgroup" },
         rows.map((row) =>
-          h("tr", { role: "row", key: String(key(row)) }, columns.map((column) => h("td", { role: "cell", class: classes(column), "data-head": typeof column.head === "string" ? column.head : null }, h("div", null, column.cell(row))))),
+          h(
+            "tr",
+            { role: "row", key: String(key(row)) },
+            columns.map((column) =>
+              h(
+                "td",
+                {
+                  role: "cell",
+                  class: classes(column),
+                  "data-head": typeof column.head === "string" ? column.head : null,
+                },
+                h("div", null, column.cell(row)),
+              ),
+            ),
+          ),
         ),
       ),
     ),
   );
 }
 
-const classes = (column) => [column.number && "number", column.wide && "wide", column.narrow && "narrow"].filter(Boolean).join(" ") || null;
+const classes = (column) =>
+  [column.number && "number", column.wide && "wide", column.narrow && "narrow"].filter(Boolean).join(" ") || null;
 
 /** Links to the first and the next page; the browser's back button leads to the page before. */
 export function pager(route, cursor) {

@@ -25,7 +25,8 @@ export default {
   "signin.token": "API token",
   "signin.do": "Sign in",
   "signin.refused": "This token is not accepted. Check that it is complete and belongs to this environment.",
-  "signin.kept": "Kept for this tab only, until you sign out or close it. A token that may only read shows everything and changes nothing.",
+  "signin.kept":
+    "Kept for this tab only, until you sign out or close it. A token that may only read shows everything and changes nothing.",
 
   loading: "Loading…",
   live: "Live",
@@ -80,11 +81,13 @@ export default {
   "queue.partition": (partition) => `Raw files of ${partition} that are not finished.`,
   "queue.body": "Queuing twice is harmless: what is finished, or was queued within ten minutes, is skipped.",
   "queue.force": "Finished ones too: collect every domain of them again",
-  "queue.done": (found, sent, skipped) => `${plural(found, "file", "files")} found, ${sent} queued, ${skipped} skipped.`,
+  "queue.done": (found, sent, skipped) =>
+    `${plural(found, "file", "files")} found, ${sent} queued, ${skipped} skipped.`,
   "queue.continued": "The rest follows by itself.",
   collect: "Collect again",
   "collect.title": (domain) => `Collect ${domain} again?`,
-  "collect.body": "robots.txt, sitemaps, home page and feeds are asked for anew. Its URLs stay; the document gets a new revision.",
+  "collect.body":
+    "robots.txt, sitemaps, home page and feeds are asked for anew. Its URLs stay; the document gets a new revision.",
   "collect.done": (domain) => `${domain} is queued. This page shows the new outcome as soon as it is there.`,
 
   filter: "Filter",
@@ -166,7 +169,8 @@ export default {
   "why.internal_error": "a panic or a broken invariant in the engine.",
   "todo.validation_error": "Correct what sent the message and discard it; a replay alone fails again.",
   "todo.parse_error": "Upload the file again, corrected, under a new number, and discard this; raw files never change.",
-  "todo.network_error": "See whether the site answers in a browser. If it does, try again: replay, or collect again. If it is gone for good, exclude it.",
+  "todo.network_error":
+    "See whether the site answers in a browser. If it does, try again: replay, or collect again. If it is gone for good, exclude it.",
   "todo.timeout_error": "The site is slow or hangs. Try again later: replay, or collect again.",
   "todo.storage_error": "These pass. Look whether the platform reports trouble, then replay.",
   "todo.internal_error": "Look in the log for the same time and domain. Replay after the repair is deployed.",
@@ -196,7 +200,8 @@ export default {
   "trend.title": "Domains an hour",
   "trend.total": (done, failed, span) => `${done} processed, ${failed} failed in ${span}`,
   "trend.of": (done, failed, average) => `${done} processed, ${failed} failed, average ${average}`,
-  "trend.label": (hours, done, failed) => `Domains an hour over ${hours} hours: ${done} processed, ${failed} failed. The table below has the numbers.`,
+  "trend.label": (hours, done, failed) =>
+    `Domains an hour over ${hours} hours: ${done} processed, ${failed} failed. The table below has the numbers.`,
   "trend.average": "Average time of a domain",
   "trend.table": "Numbers",
   "trend.hour": "Hour",
@@ -211,9 +216,12 @@ export default {
   "alarm.domain_failures": "Domain failures",
   "alarm.slow_domains": "Slow domains",
   "alarm.dead_letters": "Dead letters",
-  "alarm.about.file_failures": "Share of the files finished within the window that failed. Their dead letters say why: usually JSON that cannot be read.",
-  "alarm.about.domain_failures": "Share of the domains finished within the window that failed. Look whether one error type stands out: many timeouts at once point to the network, not to the sites.",
-  "alarm.about.slow_domains": "Average time of the domains processed within the window, politeness waits left out. The slowest ones are usually sites that answer late.",
+  "alarm.about.file_failures":
+    "Share of the files finished within the window that failed. Their dead letters say why: usually JSON that cannot be read.",
+  "alarm.about.domain_failures":
+    "Share of the domains finished within the window that failed. Look whether one error type stands out: many timeouts at once point to the network, not to the sites.",
+  "alarm.about.slow_domains":
+    "Average time of the domains processed within the window, politeness waits left out. The slowest ones are usually sites that answer late.",
   "alarm.about.dead_letters": "Dead letters that were neither replayed nor discarded.",
   "alarm.file_failures.link": "Dead letters of files",
   "alarm.domain_failures.link": "Failed domains",
@@ -245,7 +253,8 @@ export default {
   "domain.partitions": "Also in",
   "domain.why": "Why it failed",
   "domain.replay": (n) => (n === 1 ? "Replay the dead letter" : `Replay ${n} dead letters`),
-  "domain.noLetter": "There is no dead letter: every attempt was made, and the outcome is in the document. When the site answers again, have it collected again.",
+  "domain.noLetter":
+    "There is no dead letter: every attempt was made, and the outcome is in the document. When the site answers again, have it collected again.",
   "domain.underWay": "It is being collected again; what is shown is the last outcome. Queued",
   "domain.collect": "Collect again…",
   "domain.queue": "Queue its partition…",
@@ -416,7 +425,8 @@ export default {
   "discard.one": "Discard this dead letter?",
   "discard.many": (n) => `Discard ${n} dead letters?`,
   "discard.matching": "Discard all dead letters that match?",
-  "discard.body": "It is marked as not worth a replay, and no alarm counts it any more. The message stays in the bucket.",
+  "discard.body":
+    "It is marked as not worth a replay, and no alarm counts it any more. The message stays in the bucket.",
   "discard.done": (n) => `${plural(n, "dead letter", "dead letters")} discarded.`,
   "discard.selected": (n) => `Discard selected (${n})`,
   "discard.filter": "Discard all that match…",
@@ -426,7 +436,8 @@ export default {
   "resolve.remaining": (n) => `${n} still match.`,
   "resolve.failed": (n) => `${n} could not be handled and stay as they were:`,
 
-  "exclusions.how": "What is listed here is acknowledged, counted and never fetched. Taking an entry back lets later messages through.",
+  "exclusions.how":
+    "What is listed here is acknowledged, counted and never fetched. Taking an entry back lets later messages through.",
   "exclusions.add": "Rule out",
   "exclusions.add.do": "Exclude",
   "exclusions.added": (value) => `${value} is excluded from now on.`,

@@ -23,7 +23,8 @@ export default {
   "signin.token": "API 토큰",
   "signin.do": "로그인",
   "signin.refused": "이 토큰은 사용할 수 없습니다. 빠진 글자가 없는지, 이 환경의 토큰이 맞는지 확인하세요.",
-  "signin.kept": "토큰은 이 탭에만 보관되며 로그아웃하거나 탭을 닫으면 사라집니다. 읽기 전용 토큰으로는 조회만 할 수 있습니다.",
+  "signin.kept":
+    "토큰은 이 탭에만 보관되며 로그아웃하거나 탭을 닫으면 사라집니다. 읽기 전용 토큰으로는 조회만 할 수 있습니다.",
 
   loading: "불러오는 중…",
   live: "실시간",
@@ -65,7 +66,8 @@ export default {
   "paused.by": (who) => `중지한 사람: ${who},`,
   pause: "파이프라인 일시 중지",
   "pause.title": "파이프라인을 일시 중지할까요?",
-  "pause.body": "메시지는 재개할 때까지 큐에서 기다립니다. 아무것도 사라지지 않으며, 진행 중인 작업은 끝까지 처리됩니다.",
+  "pause.body":
+    "메시지는 재개할 때까지 큐에서 기다립니다. 아무것도 사라지지 않으며, 진행 중인 작업은 끝까지 처리됩니다.",
   "pause.done": "파이프라인을 일시 중지했습니다.",
   resume: "파이프라인 재개",
   "resume.title": "파이프라인을 재개할까요?",
@@ -164,7 +166,8 @@ export default {
   "why.internal_error": "엔진에서 패닉이나 불변 조건 위반이 발생했습니다.",
   "todo.validation_error": "메시지를 보낸 쪽을 고치고 폐기하세요. 재처리만 하면 다시 실패합니다.",
   "todo.parse_error": "고친 파일을 새 번호로 올리고 이 메시지는 폐기하세요. 원시 파일은 바뀌지 않습니다.",
-  "todo.network_error": "브라우저에서 사이트가 열리는지 보고, 열리면 재처리하거나 다시 수집하세요. 없어진 사이트라면 제외하세요.",
+  "todo.network_error":
+    "브라우저에서 사이트가 열리는지 보고, 열리면 재처리하거나 다시 수집하세요. 없어진 사이트라면 제외하세요.",
   "todo.timeout_error": "사이트가 느리거나 멈췄습니다. 나중에 재처리하거나 다시 수집하세요.",
   "todo.storage_error": "대개 일시적입니다. 플랫폼 장애 공지를 확인한 뒤 재처리하세요.",
   "todo.internal_error": "같은 시각과 도메인의 로그를 확인하고, 수정본을 배포한 뒤 재처리하세요.",
@@ -194,7 +197,8 @@ export default {
   "trend.title": "시간당 도메인",
   "trend.total": (done, failed, span) => `${span} 동안 완료 ${done}, 실패 ${failed}`,
   "trend.of": (done, failed, average) => `완료 ${done}, 실패 ${failed}, 평균 ${average}`,
-  "trend.label": (hours, done, failed) => `${hours}시간 동안의 시간당 도메인: 완료 ${done}, 실패 ${failed}. 아래 표에 수치가 있습니다.`,
+  "trend.label": (hours, done, failed) =>
+    `${hours}시간 동안의 시간당 도메인: 완료 ${done}, 실패 ${failed}. 아래 표에 수치가 있습니다.`,
   "trend.average": "도메인 평균 시간",
   "trend.table": "수치",
   "trend.hour": "시각",
@@ -209,9 +213,12 @@ export default {
   "alarm.domain_failures": "도메인 실패",
   "alarm.slow_domains": "느린 도메인",
   "alarm.dead_letters": "실패 메시지",
-  "alarm.about.file_failures": "기간 안에 끝난 파일 가운데 실패한 비율입니다. 이유는 실패 메시지에 있으며, 대개 읽을 수 없는 JSON입니다.",
-  "alarm.about.domain_failures": "기간 안에 끝난 도메인 가운데 실패한 비율입니다. 특정 오류 유형이 많은지 보세요. 시간 초과가 한꺼번에 많으면 사이트가 아니라 네트워크 문제일 수 있습니다.",
-  "alarm.about.slow_domains": "기간 안에 처리된 도메인의 평균 시간이며 예의 대기는 제외합니다. 대개 응답이 늦은 사이트 때문입니다.",
+  "alarm.about.file_failures":
+    "기간 안에 끝난 파일 가운데 실패한 비율입니다. 이유는 실패 메시지에 있으며, 대개 읽을 수 없는 JSON입니다.",
+  "alarm.about.domain_failures":
+    "기간 안에 끝난 도메인 가운데 실패한 비율입니다. 특정 오류 유형이 많은지 보세요. 시간 초과가 한꺼번에 많으면 사이트가 아니라 네트워크 문제일 수 있습니다.",
+  "alarm.about.slow_domains":
+    "기간 안에 처리된 도메인의 평균 시간이며 예의 대기는 제외합니다. 대개 응답이 늦은 사이트 때문입니다.",
   "alarm.about.dead_letters": "재처리도 폐기도 하지 않은 실패 메시지 수입니다.",
   "alarm.file_failures.link": "파일의 실패 메시지",
   "alarm.domain_failures.link": "실패한 도메인",
@@ -243,7 +250,8 @@ export default {
   "domain.partitions": "다른 파티션",
   "domain.why": "실패한 이유",
   "domain.replay": (n) => (n === 1 ? "실패 메시지 재처리" : `실패 메시지 ${n}개 재처리`),
-  "domain.noLetter": "실패 메시지는 없습니다. 모든 시도가 끝났고 결과는 문서에 있습니다. 사이트가 다시 응답하면 다시 수집하세요.",
+  "domain.noLetter":
+    "실패 메시지는 없습니다. 모든 시도가 끝났고 결과는 문서에 있습니다. 사이트가 다시 응답하면 다시 수집하세요.",
   "domain.underWay": "다시 수집하는 중이며 아래는 마지막 결과입니다. 큐에 넣은 시각",
   "domain.collect": "다시 수집…",
   "domain.queue": "파티션을 큐에 넣기…",
@@ -424,7 +432,8 @@ export default {
   "resolve.remaining": (n) => `${n}개가 남아 있습니다.`,
   "resolve.failed": (n) => `${n}개는 처리하지 못해 그대로 두었습니다.`,
 
-  "exclusions.how": "여기 있는 항목은 수신 확인하고 집계하되 절대 가져오지 않습니다. 제외를 취소하면 이후의 메시지부터 처리합니다.",
+  "exclusions.how":
+    "여기 있는 항목은 수신 확인하고 집계하되 절대 가져오지 않습니다. 제외를 취소하면 이후의 메시지부터 처리합니다.",
   "exclusions.add": "제외 추가",
   "exclusions.add.do": "제외",
   "exclusions.added": (value) => `${value}: 지금부터 제외합니다.`,

@@ -8,10 +8,12 @@ import { to } from "../routes.js";
 
 const amounts = { percent: (n) => percent(n / 100), ms: duration, count: number };
 
-const amount = (n, unit) => (n === null || n === undefined ? "–" : (Object.hasOwn(amounts, unit) ? amounts[unit] : number)(n));
+const amount = (n, unit) =>
+  n === null || n === undefined ? "–" : (Object.hasOwn(amounts, unit) ? amounts[unit] : number)(n);
 
 /** An alarm in one sentence. */
-export const alarmLine = (alarm) => t("alarm.line", label("alarm", alarm.name), amount(alarm.value, alarm.unit), amount(alarm.threshold, alarm.unit));
+export const alarmLine = (alarm) =>
+  t("alarm.line", label("alarm", alarm.name), amount(alarm.value, alarm.unit), amount(alarm.threshold, alarm.unit));
 
 /** Where an alarm leads, if it leads anywhere. */
 const leads = {
@@ -38,10 +40,23 @@ export default {
             "section",
             { class: "card", key: alarm.name, "aria-label": label("alarm", alarm.name) },
             h("h2", null, label("alarm", alarm.name), " ", stateBadge(alarm.state)),
-            h("p", { class: "large" }, h("strong", null, amount(alarm.value, alarm.unit)), h("span", { class: "muted" }, ` / ${amount(alarm.threshold, alarm.unit)}`)),
-            alarm.value === null ? muted(t("alarm.few")) : score(alarm.value, alarm.threshold * 2, "", alarm.state === "firing" ? "bad" : "good"),
+            h(
+              "p",
+              { class: "large" },
+              h("strong", null, amount(alarm.value, alarm.unit)),
+              h("span", { class: "muted" }, ` / ${amount(alarm.threshold, alarm.unit)}`),
+            ),
+            alarm.value === null
+              ? muted(t("alarm.few"))
+              : score(alarm.value, alarm.threshold * 2, "", alarm.state === "firing" ? "bad" : "good"),
             h("p", null, label("alarm.about", alarm.name)),
-            facts([t("alarm.window"), alarm.window_minutes === null ? t("alarm.always") : duration(alarm.window_minutes * 60_000)], [t("alarm.since"), since(alarm.since)]),
+            facts(
+              [
+                t("alarm.window"),
+                alarm.window_minutes === null ? t("alarm.always") : duration(alarm.window_minutes * 60_000),
+              ],
+              [t("alarm.since"), since(alarm.since)],
+            ),
             Object.hasOwn(leads, alarm.name) && h("p", null, leads[alarm.name]()),
           ),
         ),
@@ -50,7 +65,9 @@ export default {
   },
 
   news(alarms, before) {
-    const changed = alarms.filter((alarm) => before?.some((old) => old.name === alarm.name && old.state !== alarm.state));
+    const changed = alarms.filter((alarm) =>
+      before?.some((old) => old.name === alarm.name && old.state !== alarm.state),
+    );
     return changed.map((alarm) => `${alarmLine(alarm)} ${label("state", alarm.state)}`).join(" ");
   },
 };

@@ -2,7 +2,22 @@
 import { score } from "../charts.js";
 import { h } from "../dom.js";
 import { bytes, duration, label, number, t } from "../i18n.js";
-import { badge, button, card, code, download, empty, facts, foreign, json, moment, muted, outside, since, yesNo } from "../pieces.js";
+import {
+  badge,
+  button,
+  card,
+  code,
+  download,
+  empty,
+  facts,
+  foreign,
+  json,
+  moment,
+  muted,
+  outside,
+  since,
+  yesNo,
+} from "../pieces.js";
 import { table } from "../table.js";
 
 const STEP = 25; // URLs of a list that are shown at a time
@@ -29,7 +44,13 @@ function how(doc) {
   const delay = plan?.crawl_delay_seconds ?? robots.crawl_delay_seconds;
   return card(
     t("contract"),
-    h("p", { class: "lead" }, allowed ? badge("good", t("contract.allowed")) : badge("bad", robots.error ? t("contract.unknown") : t("contract.forbidden"))),
+    h(
+      "p",
+      { class: "lead" },
+      allowed
+        ? badge("good", t("contract.allowed"))
+        : badge("bad", robots.error ? t("contract.unknown") : t("contract.forbidden")),
+    ),
     facts(
       [t("contract.delay"), typeof delay === "number" ? duration(delay * 1_000) : muted(t("contract.delay.none"))],
       plan && [t("contract.concurrency"), number(plan.max_concurrency)],
@@ -59,13 +80,22 @@ function how(doc) {
 
 const type = (name) => (name ? label("type", name) : muted("–"));
 
-const actionTones = { immediate_crawl: "good", scheduled_crawl: "good", periodic_check: "waiting", low_priority: "quiet", ignore: "quiet" };
+const actionTones = {
+  immediate_crawl: "good",
+  scheduled_crawl: "good",
+  periodic_check: "waiting",
+  low_priority: "quiet",
+  ignore: "quiet",
+};
 
-const action = (name) => (name ? badge(Object.hasOwn(actionTones, name) ? actionTones[name] : "quiet", label("action", name)) : muted("–"));
+const action = (name) =>
+  name ? badge(Object.hasOwn(actionTones, name) ? actionTones[name] : "quiet", label("action", name)) : muted("–");
 
 function signals(given) {
   const entries = Object.entries(given ?? {});
-  return entries.length ? entries.map(([name, value]) => [badge("quiet", h("bdi", null, `${name}=${value}`)), " "]) : muted(t("none"));
+  return entries.length
+    ? entries.map(([name, value]) => [badge("quiet", h("bdi", null, `${name}=${value}`)), " "])
+    : muted(t("none"));
 }
 
 const topUrls = ({ discovered_urls: rows }, state, app) =>
@@ -78,7 +108,13 @@ const topUrls = ({ discovered_urls: rows }, state, app) =>
           key: (row) => row.url,
           columns: [
             { head: "URL", wide: true, cell: (row) => outside(row.url) },
-            { head: t("type"), cell: (row) => [type(row.classification.primary_type), h("div", { class: "muted small" }, t("confidence.of", number(row.classification.confidence, 2)))] },
+            {
+              head: t("type"),
+              cell: (row) => [
+                type(row.classification.primary_type),
+                h("div", { class: "muted small" }, t("confidence.of", number(row.classification.confidence, 2))),
+              ],
+            },
             { head: t("newsValue"), number: true, cell: (row) => score(row.news_value.overall_score) },
             { head: t("updates"), cell: (row) => label("frequency", row.news_value.update_frequency) },
             { head: t("priority"), number: true, cell: (row) => score(row.priority_score) },
@@ -104,7 +140,8 @@ function more(rows, name, state, app) {
 const omitted = (left) => left > 0 && h("p", { class: "muted small" }, t("document.more", number(left)));
 
 /** Why there is nothing, when there is nothing. */
-const failure = ({ error, error_type: kind }) => (error || kind) && [t("failure.reason"), [kind && [h("strong", null, label("error", kind)), " "], foreign(error)]];
+const failure = ({ error, error_type: kind }) =>
+  (error || kind) && [t("failure.reason"), [kind && [h("strong", null, label("error", kind)), " "], foreign(error)]];
 
 function robots({ robots: answer, technical_metadata: { robots_txt: file } }) {
   return card(
@@ -115,10 +152,22 @@ function robots({ robots: answer, technical_metadata: { robots_txt: file } }) {
       [t("contract.allows"), yesNo(file.allows_crawling)],
       failure(file),
       [t("size"), bytes(file.size)],
-      [t("contract.delay"), typeof file.crawl_delay_seconds === "number" ? duration(file.crawl_delay_seconds * 1_000) : muted("–")],
+      [
+        t("contract.delay"),
+        typeof file.crawl_delay_seconds === "number" ? duration(file.crawl_delay_seconds * 1_000) : muted("–"),
+      ],
       [t("lastModified"), moment(file.last_modified)],
       [t("fetched"), since(answer.fetched_at)],
-      [t("sitemap"), file.sitemap_urls.length ? h("ul", { class: "plain" }, [file.sitemap_urls.map((url) => h("li", null, outside(url))), file.sitemap_urls_omitted > 0 && h("li", { class: "muted" }, t("document.more", number(file.sitemap_urls_omitted)))]) : muted("–")],
+      [
+        t("sitemap"),
+        file.sitemap_urls.length
+          ? h("ul", { class: "plain" }, [
+              file.sitemap_urls.map((url) => h("li", null, outside(url))),
+              file.sitemap_urls_omitted > 0 &&
+                h("li", { class: "muted" }, t("document.more", number(file.sitemap_urls_omitted))),
+            ])
+          : muted("–"),
+      ],
     ),
   );
 }
@@ -157,10 +206,21 @@ function sitemaps({ sitemap, technical_metadata: { sitemap_xml: root } }) {
         rows: root.documents,
         key: (row) => row.url,
         columns: [
-          { head: "URL", wide: true, cell: (row) => [outside(row.url), row.error && h("div", { class: "failure small" }, foreign(row.error))] },
+          {
+            head: "URL",
+            wide: true,
+            cell: (row) => [outside(row.url), row.error && h("div", { class: "failure small" }, foreign(row.error))],
+          },
           { head: t("httpStatus"), number: true, cell: (row) => row.status_code || t("noAnswer") },
           { head: t("kind"), cell: (row) => foreign(row.kind) },
-          { head: t("urls"), number: true, cell: (row) => [number(row.url_count), row.news_count > 0 && h("div", { class: "muted small" }, t("sitemaps.news", number(row.news_count)))] },
+          {
+            head: t("urls"),
+            number: true,
+            cell: (row) => [
+              number(row.url_count),
+              row.news_count > 0 && h("div", { class: "muted small" }, t("sitemaps.news", number(row.news_count))),
+            ],
+          },
           { head: t("lastUpdated"), cell: (row) => since(row.last_updated) },
           { head: t("foundBy"), cell: (row) => label("found", row.found_by) },
         ],
@@ -178,7 +238,11 @@ const feeds = ({ feeds: rows, feeds_omitted: left }) =>
           rows,
           key: (row) => row.url,
           columns: [
-            { head: "URL", wide: true, cell: (row) => [outside(row.url), h("div", { class: "small" }, foreign(row.title))] },
+            {
+              head: "URL",
+              wide: true,
+              cell: (row) => [outside(row.url), h("div", { class: "small" }, foreign(row.title))],
+            },
             { head: t("kind"), cell: (row) => foreign(row.kind) },
             { head: t("feeds.items"), number: true, cell: (row) => number(row.item_count) },
             { head: t("lastUpdated"), cell: (row) => since(row.last_updated) },
@@ -189,7 +253,13 @@ const feeds = ({ feeds: rows, feeds_omitted: left }) =>
     omitted(left),
   );
 
-function analysis({ url_patterns: patterns, discovery_stats: stats, content_categories: categories, errors, errors_omitted: left }) {
+function analysis({
+  url_patterns: patterns,
+  discovery_stats: stats,
+  content_categories: categories,
+  errors,
+  errors_omitted: left,
+}) {
   return card(
     t("discovery"),
     facts(
@@ -197,11 +267,39 @@ function analysis({ url_patterns: patterns, discovery_stats: stats, content_cate
       [t("discovery.high"), number(stats.high_priority_urls)],
       [t("discovery.medium"), number(stats.medium_priority_urls)],
       [t("discovery.low"), number(stats.low_priority_urls)],
-      [t("discovery.excluded"), Object.entries(stats.excluded_urls).filter(([, n]) => n > 0).map(([reason, n]) => [badge("quiet", `${label("left", reason)} ${number(n)}`), " "])],
+      [
+        t("discovery.excluded"),
+        Object.entries(stats.excluded_urls)
+          .filter(([, n]) => n > 0)
+          .map(([reason, n]) => [badge("quiet", `${label("left", reason)} ${number(n)}`), " "]),
+      ],
       [t("time"), duration(stats.processing_time_ms)],
     ),
-    h("div", { class: "grid halves" }, Object.keys(categories).length > 0 && types(categories), patterns.length > 0 && expected(patterns)),
-    errors.length > 0 && [h("h3", null, t("discovery.errors")), h("ul", null, errors.map((error) => h("li", null, h("strong", null, error.error_type ? label("error", error.error_type) : foreign(error.type)), " ", outside(error.url), " ", foreign(error.message)))), omitted(left)],
+    h(
+      "div",
+      { class: "grid halves" },
+      Object.keys(categories).length > 0 && types(categories),
+      patterns.length > 0 && expected(patterns),
+    ),
+    errors.length > 0 && [
+      h("h3", null, t("discovery.errors")),
+      h(
+        "ul",
+        null,
+        errors.map((error) =>
+          h(
+            "li",
+            null,
+            h("strong", null, error.error_type ? label("error", error.error_type) : foreign(error.type)),
+            " ",
+            outside(error.url),
+            " ",
+            foreign(error.message),
+          ),
+        ),
+      ),
+      omitted(left),
+    ],
   );
 }
 
@@ -241,7 +339,9 @@ const expected = (patterns) =>
 
 function rawUrls(doc, state, app) {
   const wanted = (state.search ?? "").toLowerCase();
-  const rows = doc.urls.filter((row) => !wanted || row.url.toLowerCase().includes(wanted) || row.title?.toLowerCase().includes(wanted));
+  const rows = doc.urls.filter(
+    (row) => !wanted || row.url.toLowerCase().includes(wanted) || row.title?.toLowerCase().includes(wanted),
+  );
   const scored = doc.urls.some((row) => row.priority_score !== undefined);
   const search = (event) => {
     state.search = event.target.value;
@@ -249,8 +349,25 @@ function rawUrls(doc, state, app) {
   };
   return card(
     t("rawUrls"),
-    h("p", { class: "muted" }, t("rawUrls.total", number(doc.processing_metadata.total_urls)), doc.urls_files.length > 0 && ` ${t("rawUrls.files", number(doc.urls_files.length))}`),
-    doc.urls.length > 10 && h("div", { class: "field" }, h("label", { for: "raw-search" }, t("rawUrls.search")), h("input", { id: "raw-search", type: "search", autocomplete: "off", spellcheck: "false", on: { input: search } })),
+    h(
+      "p",
+      { class: "muted" },
+      t("rawUrls.total", number(doc.processing_metadata.total_urls)),
+      doc.urls_files.length > 0 && ` ${t("rawUrls.files", number(doc.urls_files.length))}`,
+    ),
+    doc.urls.length > 10 &&
+      h(
+        "div",
+        { class: "field" },
+        h("label", { for: "raw-search" }, t("rawUrls.search")),
+        h("input", {
+          id: "raw-search",
+          type: "search",
+          autocomplete: "off",
+          spellcheck: "false",
+          on: { input: search },
+        }),
+      ),
     doc.urls.length === 0
       ? empty(t("rawUrls.none"))
       : table({
@@ -258,9 +375,16 @@ function rawUrls(doc, state, app) {
           rows: rows.slice(0, state.rawShown ?? STEP),
           key: (row) => row.url,
           columns: [
-            { head: "URL", wide: true, cell: (row) => [row.title && h("div", null, foreign(row.title)), outside(row.url)] },
+            {
+              head: "URL",
+              wide: true,
+              cell: (row) => [row.title && h("div", null, foreign(row.title)), outside(row.url)],
+            },
             { head: t("language.short"), cell: (row) => foreign(row.language) },
-            { head: t("foundBy"), cell: (row) => (row.discovery_method ? label("found", row.discovery_method) : muted("–")) },
+            {
+              head: t("foundBy"),
+              cell: (row) => (row.discovery_method ? label("found", row.discovery_method) : muted("–")),
+            },
             ...(scored
               ? [
                   { head: t("type"), cell: (row) => type(row.type) },
@@ -286,7 +410,16 @@ function provenance(doc) {
       [t("document.processed"), moment(processing.processed_at)],
       [t("version"), foreign(processing.version)],
       [t("domain.id"), code(doc.domain_id)],
-      [t("document.sources"), h("ul", { class: "plain" }, source.raw_file_paths.slice(0, 10).map((path) => h("li", null, code(path))), source.raw_file_paths.length > 10 && h("li", null, t("document.more", number(source.raw_file_paths.length - 10))))],
+      [
+        t("document.sources"),
+        h(
+          "ul",
+          { class: "plain" },
+          source.raw_file_paths.slice(0, 10).map((path) => h("li", null, code(path))),
+          source.raw_file_paths.length > 10 &&
+            h("li", null, t("document.more", number(source.raw_file_paths.length - 10))),
+        ),
+      ],
     ),
     h("details", null, h("summary", null, t("document.raw")), json(doc)),
     h("p", null, download(`${doc.domain}.domain_metadata.json`, doc, t("download"))),

@@ -2,7 +2,22 @@
 import { get } from "../api.js";
 import { h } from "../dom.js";
 import { duration, label, number, t } from "../i18n.js";
-import { button, card, code, domainLink, download, empty, facts, foreign, json, moment, muted, partitionText, since, stateBadge } from "../pieces.js";
+import {
+  button,
+  card,
+  code,
+  domainLink,
+  download,
+  empty,
+  facts,
+  foreign,
+  json,
+  moment,
+  muted,
+  partitionText,
+  since,
+  stateBadge,
+} from "../pieces.js";
 import { resolve } from "../resolve.js";
 import { to } from "../routes.js";
 import { table } from "../table.js";
@@ -18,10 +33,28 @@ export default {
     }),
 
   render({ data: letter, app }) {
-    if (!letter) return empty(t("letter.missing"), h("p", null, h("a", { href: to("dead-letters") }, t("nav.dead-letters"))));
+    if (!letter)
+      return empty(t("letter.missing"), h("p", null, h("a", { href: to("dead-letters") }, t("nav.dead-letters"))));
     return [
-      h("p", { class: "lead", key: "lead" }, h("strong", null, subject(letter)), " ", stateBadge(letter.state), letter.resolved_at && [" ", muted(since(letter.resolved_at), " · ", foreign(letter.resolved_by))]),
-      letter.state === "stored" && h("div", { class: "toolbar actions", key: "actions" }, button(t("replay"), () => resolve(app, "replay", { ids: [letter.id] }, 1, summary(letter)), { kind: "primary" }), button(t("discard"), () => resolve(app, "discard", { ids: [letter.id] }, 1, summary(letter)), { kind: "danger-text" })),
+      h(
+        "p",
+        { class: "lead", key: "lead" },
+        h("strong", null, subject(letter)),
+        " ",
+        stateBadge(letter.state),
+        letter.resolved_at && [" ", muted(since(letter.resolved_at), " · ", foreign(letter.resolved_by))],
+      ),
+      letter.state === "stored" &&
+        h(
+          "div",
+          { class: "toolbar actions", key: "actions" },
+          button(t("replay"), () => resolve(app, "replay", { ids: [letter.id] }, 1, summary(letter)), {
+            kind: "primary",
+          }),
+          button(t("discard"), () => resolve(app, "discard", { ids: [letter.id] }, 1, summary(letter)), {
+            kind: "danger-text",
+          }),
+        ),
       card(
         t("letter.why"),
         h("p", null, h("strong", null, label("error", letter.error_type)), " – ", label("why", letter.error_type)),
@@ -41,8 +74,14 @@ export default {
         ),
       ),
       card(t("letter.attempts"), letter.attempts.length ? attempts(letter.attempts) : empty(t("letter.attempts.none"))),
-      letter.history.length > 0 && card(t("letter.history"), h("p", { class: "muted" }, t("letter.history.why")), history(letter.history)),
-      card(t("letter.message"), letter.letter ? [json(letter.letter.original_message), download(`${letter.id}.json`, letter.letter, t("download"))] : empty(t("letter.gone"))),
+      letter.history.length > 0 &&
+        card(t("letter.history"), h("p", { class: "muted" }, t("letter.history.why")), history(letter.history)),
+      card(
+        t("letter.message"),
+        letter.letter
+          ? [json(letter.letter.original_message), download(`${letter.id}.json`, letter.letter, t("download"))]
+          : empty(t("letter.gone")),
+      ),
     ];
   },
 };
@@ -55,7 +94,14 @@ const attempts = (rows) =>
     columns: [
       { head: t("letter.attempt"), number: true, cell: (row) => number(row.attempt) },
       { head: t("failed"), cell: (row) => moment(row.failed_at) },
-      { head: t("failure.reason"), wide: true, cell: (row) => [h("strong", null, label("error", row.error_type)), h("div", { class: "small" }, foreign(row.error_message))] },
+      {
+        head: t("failure.reason"),
+        wide: true,
+        cell: (row) => [
+          h("strong", null, label("error", row.error_type)),
+          h("div", { class: "small" }, foreign(row.error_message)),
+        ],
+      },
       { head: t("letter.duration"), number: true, cell: (row) => duration(row.duration_ms) },
       { head: t("version"), cell: (row) => foreign(row.worker_version) },
     ],
@@ -68,7 +114,20 @@ const history = (rows) =>
     key: (row) => row.id,
     columns: [
       { head: t("failed"), cell: (row) => h("a", { href: to("dead-letter", {}, row.id) }, moment(row.failed_at)) },
-      { head: t("failure.reason"), wide: true, cell: (row) => [h("strong", null, label("error", row.error_type)), h("div", { class: "small" }, foreign(row.error_message))] },
-      { head: t("state"), cell: (row) => [stateBadge(row.state), row.resolved_at && h("div", { class: "muted small" }, since(row.resolved_at), " ", foreign(row.resolved_by))] },
+      {
+        head: t("failure.reason"),
+        wide: true,
+        cell: (row) => [
+          h("strong", null, label("error", row.error_type)),
+          h("div", { class: "small" }, foreign(row.error_message)),
+        ],
+      },
+      {
+        head: t("state"),
+        cell: (row) => [
+          stateBadge(row.state),
+          row.resolved_at && h("div", { class: "muted small" }, since(row.resolved_at), " ", foreign(row.resolved_by)),
+        ],
+      },
     ],
   });

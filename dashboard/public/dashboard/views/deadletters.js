@@ -18,20 +18,33 @@ export default {
   title: () => t("nav.dead-letters"),
 
   async load({ route, state, signal }) {
-    const data = await get("/api/v1/dlq", { ...filterOf(route), state: stateOf(route) === "any" ? "" : stateOf(route), cursor: route.query.cursor }, signal);
+    const data = await get(
+      "/api/v1/dlq",
+      { ...filterOf(route), state: stateOf(route) === "any" ? "" : stateOf(route), cursor: route.query.cursor },
+      signal,
+    );
     const here = new Set(data.dead_letters.filter((letter) => letter.state === "stored").map((letter) => letter.id));
     state.selected = new Set([...(state.selected ?? [])].filter((id) => here.has(id)));
     return data;
   },
 
   render({ data, route, state, app, status }) {
-    const fields = [choice("queue", "queue", ["seed", "domain"]), choice("error_type", "error", errorTypes), ...partitionFields(), text("domain", { size: 14 })];
+    const fields = [
+      choice("queue", "queue", ["seed", "domain"]),
+      choice("error_type", "error", errorTypes),
+      ...partitionFields(),
+      text("domain", { size: 14 }),
+    ];
     const stored = status?.dead_letters?.stored;
     return [
       states(route, status),
       h("div", { class: "toolbar", key: "toolbar" }, filterForm(route, fields, app.go)),
-      stored !== 0 && ["stored", "any"].includes(stateOf(route)) && actions(data.dead_letters, route, state, app, stored),
-      data.dead_letters.length === 0 ? empty(t("letters.none"), h("p", { class: "muted" }, t("letters.none.why"))) : h("div", { class: "card", key: "letters" }, letters(data.dead_letters, route, state, app)),
+      stored !== 0 &&
+        ["stored", "any"].includes(stateOf(route)) &&
+        actions(data.dead_letters, route, state, app, stored),
+      data.dead_letters.length === 0
+        ? empty(t("letters.none"), h("p", { class: "muted" }, t("letters.none.why")))
+        : h("div", { class: "card", key: "letters" }, letters(data.dead_letters, route, state, app)),
       pager(route, data.cursor),
     ];
   },
@@ -44,7 +57,15 @@ function states(route, status) {
     { class: "tabs", "aria-label": t("state"), key: "states" },
     ["stored", "replayed", "discarded", "any"].map((name) => {
       const count = status?.dead_letters?.[name];
-      return h("a", { href: to("dead-letters", { ...filterOf(route), state: name === "stored" ? "" : name }), "aria-current": name === now ? "true" : null }, name === "any" ? t("any") : label("state", name), count > 0 && [" ", h("span", { class: "count" }, number(count))]);
+      return h(
+        "a",
+        {
+          href: to("dead-letters", { ...filterOf(route), state: name === "stored" ? "" : name }),
+          "aria-current": name === now ? "true" : null,
+        },
+        name === "any" ? t("any") : label("state", name),
+        count > 0 && [" ", h("span", { class: "count" }, number(count))],
+      );
     }),
   );
 }
@@ -56,15 +77,45 @@ function actions(rows, route, state, app, stored) {
   const filtered = Object.keys(filter).length > 0;
   const ids = [...state.selected];
   const chosen = rows.filter((row) => state.selected.has(row.id));
-  const both = (text, choice, count, words, disabled) => ["replay", "discard"].map((action) => button(text(action), () => resolve(app, action, choice, count, words), { kind: action === "discard" ? "danger-text" : "", disabled }));
-  const names = h("ul", { class: "names" }, chosen.slice(0, 10).map((row) => h("li", null, subject(row))), chosen.length > 10 && h("li", null, "…"));
+  const both = (text, choice, count, words, disabled) =>
+    ["replay", "discard"].map((action) =>
+      button(text(action), () => resolve(app, action, choice, count, words), {
+        kind: action === "discard" ? "danger-text" : "",
+        disabled,
+      }),
+    );
+  const names = h(
+    "ul",
+    { class: "names" },
+    chosen.slice(0, 10).map((row) => h("li", null, subject(row))),
+    chosen.length > 10 && h("li", null, "…"),
+  );
   return h(
     "div",
     { class: "toolbar actions", key: "actions", role: "group", "aria-label": t("letters.actions") },
-    h("label", { class: "check" }, h("input", { type: "checkbox", checked: all, indeterminate: !all && ids.length > 0, disabled: open.length === 0, on: { change: (event) => select(open, event.target.checked, state, app) } }), h("span", null, t("letters.select.all"))),
+    h(
+      "label",
+      { class: "check" },
+      h("input", {
+        type: "checkbox",
+        checked: all,
+        indeterminate: !all && ids.length > 0,
+        disabled: open.length === 0,
+        on: { change: (event) => select(open, event.target.checked, state, app) },
+      }),
+      h("span", null, t("letters.select.all")),
+    ),
     both((action) => t(`${action}.selected`, number(ids.length)), { ids }, ids.length, names, ids.length === 0),
     h("span", { class: "separator", "aria-hidden": "true" }),
-    filtered ? both((action) => t(`${action}.filter`), { filter }, undefined, h("p", null, described(filter)), rows.length === 0) : both((action) => t(`${action}.all`, number(stored)), { all: true }, stored, null, false),
+    filtered
+      ? both(
+          (action) => t(`${action}.filter`),
+          { filter },
+          undefined,
+          h("p", null, described(filter)),
+          rows.length === 0,
+        )
+      : both((action) => t(`${action}.all`, number(stored)), { all: true }, stored, null, false),
   );
 }
 
@@ -73,10 +124,19 @@ function select(rows, on, state, app) {
   app.redraw();
 }
 
-const described = (filter) => Object.entries(filter).map(([name, value]) => [h("span", { class: "badge quiet" }, `${t(`filter.${name}`)}: ${name === "error_type" ? label("error", value) : name === "queue" ? label("queue", value) : value}`), " "]);
+const described = (filter) =>
+  Object.entries(filter).map(([name, value]) => [
+    h(
+      "span",
+      { class: "badge quiet" },
+      `${t(`filter.${name}`)}: ${name === "error_type" ? label("error", value) : name === "queue" ? label("queue", value) : value}`,
+    ),
+    " ",
+  ]);
 
 /** What a letter is about: a domain, else a raw file, else its work as it is recorded. */
-export const subject = (letter) => (letter.domain ? h("bdi", null, letter.domain) : code(letter.work.match(/raw_\d+\.json$/)?.[0] ?? letter.work));
+export const subject = (letter) =>
+  letter.domain ? h("bdi", null, letter.domain) : code(letter.work.match(/raw_\d+\.json$/)?.[0] ?? letter.work);
 
 function letters(rows, route, state, app) {
   return table({
@@ -87,22 +147,82 @@ function letters(rows, route, state, app) {
       {
         head: h("span", { class: "unseen" }, t("letters.select")),
         narrow: true,
-        cell: (row) => row.state === "stored" && h("input", { type: "checkbox", "aria-label": t("letters.select.one", row.domain ?? row.work), checked: state.selected.has(row.id), on: { change: (event) => select([row], event.target.checked, state, app) } }),
+        cell: (row) =>
+          row.state === "stored" &&
+          h("input", {
+            type: "checkbox",
+            "aria-label": t("letters.select.one", row.domain ?? row.work),
+            checked: state.selected.has(row.id),
+            on: { change: (event) => select([row], event.target.checked, state, app) },
+          }),
       },
-      { head: t("letters.subject"), wide: true, cell: (row) => [h("a", { href: to("dead-letter", {}, row.id) }, subject(row)), h("div", { class: "muted small" }, partitionText(row.partition_info), row.domain && [" · ", h("a", { href: to("domain", row.partition_info ?? {}, row.domain), "aria-label": t("letters.domain.of", row.domain) }, t("letters.domain"))])] },
-      { head: t("failure.reason"), wide: true, cell: (row) => [h("strong", null, label("error", row.error_type)), h("div", { class: "small clipped" }, foreign(row.error_message))] },
+      {
+        head: t("letters.subject"),
+        wide: true,
+        cell: (row) => [
+          h("a", { href: to("dead-letter", {}, row.id) }, subject(row)),
+          h(
+            "div",
+            { class: "muted small" },
+            partitionText(row.partition_info),
+            row.domain && [
+              " · ",
+              h(
+                "a",
+                {
+                  href: to("domain", row.partition_info ?? {}, row.domain),
+                  "aria-label": t("letters.domain.of", row.domain),
+                },
+                t("letters.domain"),
+              ),
+            ],
+          ),
+        ],
+      },
+      {
+        head: t("failure.reason"),
+        wide: true,
+        cell: (row) => [
+          h("strong", null, label("error", row.error_type)),
+          h("div", { class: "small clipped" }, foreign(row.error_message)),
+        ],
+      },
       { head: t("queue.name"), cell: (row) => foreign(label("queue", row.queue_role ?? row.queue_name)) },
       { head: t("retries"), number: true, cell: (row) => number(row.retry_count) },
       { head: t("failed"), cell: (row) => since(row.failed_at) },
-      stateOf(route) !== "stored" && { head: t("state"), cell: (row) => [stateBadge(row.state), row.resolved_at && h("div", { class: "muted small" }, since(row.resolved_at), " ", foreign(row.resolved_by))] },
+      stateOf(route) !== "stored" && {
+        head: t("state"),
+        cell: (row) => [
+          stateBadge(row.state),
+          row.resolved_at && h("div", { class: "muted small" }, since(row.resolved_at), " ", foreign(row.resolved_by)),
+        ],
+      },
       {
         head: t("actions"),
         cell: (row) =>
-          row.state === "stored" ? h("div", { class: "actions" }, ["replay", "discard"].map((action) => button(t(action), () => resolve(app, action, { ids: [row.id] }, 1, summary(row)), { kind: action === "discard" ? "danger-text" : "", label: t(`${action}.of`, row.domain ?? row.work) }))) : muted("–"),
+          row.state === "stored"
+            ? h(
+                "div",
+                { class: "actions" },
+                ["replay", "discard"].map((action) =>
+                  button(t(action), () => resolve(app, action, { ids: [row.id] }, 1, summary(row)), {
+                    kind: action === "discard" ? "danger-text" : "",
+                    label: t(`${action}.of`, row.domain ?? row.work),
+                  }),
+                ),
+              )
+            : muted("–"),
       },
     ].filter(Boolean),
   });
 }
 
 /** A letter in a question. */
-export const summary = (row) => h("p", null, h("strong", null, subject(row)), h("br"), h("span", { class: "muted" }, label("error", row.error_type), ": ", foreign(row.error_message)));
+export const summary = (row) =>
+  h(
+    "p",
+    null,
+    h("strong", null, subject(row)),
+    h("br"),
+    h("span", { class: "muted" }, label("error", row.error_type), ": ", foreign(row.error_message)),
+  );

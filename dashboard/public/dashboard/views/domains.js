@@ -7,7 +7,18 @@ import { domainLink, empty, foreign, partitionText, since, stateBadge, yesNo } f
 import { partitionOf, pick, to } from "../routes.js";
 import { pager, table } from "../table.js";
 
-const filters = ["country", "category", "date", "state", "error_type", "robots", "sitemap", "slower_than_ms", "sort", "cursor"];
+const filters = [
+  "country",
+  "category",
+  "date",
+  "state",
+  "error_type",
+  "robots",
+  "sitemap",
+  "slower_than_ms",
+  "sort",
+  "cursor",
+];
 
 export default {
   title: () => t("nav.domains"),
@@ -28,20 +39,41 @@ export default {
       h("div", { class: "toolbar", key: "toolbar" }, finder(route, app), filterForm(route, fields, app.go)),
       data.domains.length === 0
         ? empty(t("domains.none"), h("p", { class: "muted" }, t("domains.none.how")))
-        : h("div", { class: "card", key: "domains" }, table({
-            caption: t("nav.domains"),
-            rows: data.domains,
-            key: (row) => `${row.domain} ${partitionText(row.partition_info)}`,
-            columns: [
-              { head: t("domain"), wide: true, cell: (row) => [domainLink(row.domain, row.partition_info), h("div", { class: "muted small" }, partitionText(row.partition_info))] },
-              { head: t("state"), cell: (row) => stateBadge(row.state) },
-              { head: t("robots"), cell: (row) => yesNo(row.robots_exists) },
-              { head: t("sitemap"), cell: (row) => yesNo(row.sitemap_exists) },
-              { head: t("time"), number: true, cell: (row) => duration(row.processing_duration_ms ?? NaN) },
-              { head: t("collected"), cell: (row) => since(row.collected_at) },
-              { head: t("failure.reason"), wide: true, cell: (row) => (row.error_type ? [h("strong", null, label("error", row.error_type)), h("div", { class: "small clipped" }, foreign(row.error_message))] : foreign(null)) },
-            ],
-          })),
+        : h(
+            "div",
+            { class: "card", key: "domains" },
+            table({
+              caption: t("nav.domains"),
+              rows: data.domains,
+              key: (row) => `${row.domain} ${partitionText(row.partition_info)}`,
+              columns: [
+                {
+                  head: t("domain"),
+                  wide: true,
+                  cell: (row) => [
+                    domainLink(row.domain, row.partition_info),
+                    h("div", { class: "muted small" }, partitionText(row.partition_info)),
+                  ],
+                },
+                { head: t("state"), cell: (row) => stateBadge(row.state) },
+                { head: t("robots"), cell: (row) => yesNo(row.robots_exists) },
+                { head: t("sitemap"), cell: (row) => yesNo(row.sitemap_exists) },
+                { head: t("time"), number: true, cell: (row) => duration(row.processing_duration_ms ?? NaN) },
+                { head: t("collected"), cell: (row) => since(row.collected_at) },
+                {
+                  head: t("failure.reason"),
+                  wide: true,
+                  cell: (row) =>
+                    row.error_type
+                      ? [
+                          h("strong", null, label("error", row.error_type)),
+                          h("div", { class: "small clipped" }, foreign(row.error_message)),
+                        ]
+                      : foreign(null),
+                },
+              ],
+            }),
+          ),
       pager(route, data.cursor),
     ];
   },
@@ -57,7 +89,20 @@ function finder(route, app) {
   return h(
     "form",
     { class: "filters", role: "search", "aria-label": t("domains.find"), on: { submit } },
-    h("div", { class: "field" }, h("label", { for: "find-domain" }, t("domains.find")), h("input", { id: "find-domain", name: "domain", type: "text", placeholder: "mom.gov.sg", autocomplete: "off", spellcheck: "false", autocapitalize: "none" })),
+    h(
+      "div",
+      { class: "field" },
+      h("label", { for: "find-domain" }, t("domains.find")),
+      h("input", {
+        id: "find-domain",
+        name: "domain",
+        type: "text",
+        placeholder: "mom.gov.sg",
+        autocomplete: "off",
+        spellcheck: "false",
+        autocapitalize: "none",
+      }),
+    ),
     h("button", { type: "submit" }, t("domains.find.do")),
   );
 }

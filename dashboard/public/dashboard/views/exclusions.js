@@ -24,18 +24,32 @@ export default {
       h("div", { class: "toolbar", key: "toolbar" }, filterForm(route, [choice("kind", "kind", KINDS)], app.go)),
       data.exclusions.length === 0
         ? empty(t("exclusions.none"))
-        : h("div", { class: "card", key: "exclusions" }, table({
-            caption: t("nav.exclusions"),
-            rows: data.exclusions,
-            key: (row) => `${row.kind} ${row.value}`,
-            columns: [
-              { head: t("filter.kind"), cell: (row) => label("kind", row.kind) },
-              { head: t("exclusions.value"), wide: true, cell: (row) => code(row.value) },
-              { head: t("dialog.reason"), wide: true, cell: (row) => foreign(row.reason) },
-              { head: t("exclusions.created"), cell: (row) => [since(row.created_at), h("div", { class: "muted small" }, foreign(row.created_by))] },
-              { head: t("actions"), cell: (row) => button(t("exclusions.remove"), () => takeBack(row, app), { kind: "danger-text", label: t("exclusions.remove.of", row.value) }) },
-            ],
-          })),
+        : h(
+            "div",
+            { class: "card", key: "exclusions" },
+            table({
+              caption: t("nav.exclusions"),
+              rows: data.exclusions,
+              key: (row) => `${row.kind} ${row.value}`,
+              columns: [
+                { head: t("filter.kind"), cell: (row) => label("kind", row.kind) },
+                { head: t("exclusions.value"), wide: true, cell: (row) => code(row.value) },
+                { head: t("dialog.reason"), wide: true, cell: (row) => foreign(row.reason) },
+                {
+                  head: t("exclusions.created"),
+                  cell: (row) => [since(row.created_at), h("div", { class: "muted small" }, foreign(row.created_by))],
+                },
+                {
+                  head: t("actions"),
+                  cell: (row) =>
+                    button(t("exclusions.remove"), () => takeBack(row, app), {
+                      kind: "danger-text",
+                      label: t("exclusions.remove.of", row.value),
+                    }),
+                },
+              ],
+            }),
+          ),
       pager(route, data.cursor),
     ];
   },
@@ -61,9 +75,39 @@ function form(route, state, app) {
   return h(
     "form",
     { class: "filters", on: { submit } },
-    h("div", { class: "field" }, h("label", { for: "exclude-kind" }, t("filter.kind")), h("select", { id: "exclude-kind", name: "kind", value: route.query.add ?? "domain" }, KINDS.map((kind) => h("option", { value: kind }, label("kind", kind))))),
-    h("div", { class: "field grow" }, h("label", { for: "exclude-value" }, t("exclusions.value")), h("input", { id: "exclude-value", name: "value", value: route.query.value ?? "", required: true, autocomplete: "off", spellcheck: "false", autocapitalize: "none", placeholder: "example.com · www.example.com · https://example.com/private/*", "aria-describedby": "exclude-failure", "aria-invalid": state.failure ? "true" : null })),
-    h("div", { class: "field grow" }, h("label", { for: "exclude-reason" }, t("dialog.reason")), h("input", { id: "exclude-reason", name: "reason", maxlength: "500", autocomplete: "off" })),
+    h(
+      "div",
+      { class: "field" },
+      h("label", { for: "exclude-kind" }, t("filter.kind")),
+      h(
+        "select",
+        { id: "exclude-kind", name: "kind", value: route.query.add ?? "domain" },
+        KINDS.map((kind) => h("option", { value: kind }, label("kind", kind))),
+      ),
+    ),
+    h(
+      "div",
+      { class: "field grow" },
+      h("label", { for: "exclude-value" }, t("exclusions.value")),
+      h("input", {
+        id: "exclude-value",
+        name: "value",
+        value: route.query.value ?? "",
+        required: true,
+        autocomplete: "off",
+        spellcheck: "false",
+        autocapitalize: "none",
+        placeholder: "example.com · www.example.com · https://example.com/private/*",
+        "aria-describedby": "exclude-failure",
+        "aria-invalid": state.failure ? "true" : null,
+      }),
+    ),
+    h(
+      "div",
+      { class: "field grow" },
+      h("label", { for: "exclude-reason" }, t("dialog.reason")),
+      h("input", { id: "exclude-reason", name: "reason", maxlength: "500", autocomplete: "off" }),
+    ),
     h("button", { type: "submit", class: "primary" }, t("exclusions.add.do")),
     h("p", { id: "exclude-failure", class: "failure", role: "alert" }, state.failure),
   );
@@ -73,7 +117,10 @@ const takeBack = async (row, app) =>
   app.tell(
     await ask({
       title: t("exclusions.remove.title"),
-      body: [h("p", null, label("kind", row.kind), ": ", code(row.value)), h("p", { class: "muted" }, t("exclusions.remove.body"))],
+      body: [
+        h("p", null, label("kind", row.kind), ": ", code(row.value)),
+        h("p", { class: "muted" }, t("exclusions.remove.body")),
+      ],
       confirm: t("exclusions.remove"),
       danger: true,
       act: () => remove(path(row.kind, row.value)),

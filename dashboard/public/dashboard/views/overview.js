@@ -35,15 +35,56 @@ export default {
     const filter = partitionOf(route.query);
     const nothing = p.files_total + p.domains_total + status.domains_excluded === 0;
     return [
-      status.alarms.filter((alarm) => alarm.state === "firing").map((alarm) => h("div", { class: "banner bad", key: `alarm ${alarm.name}` }, h("p", null, h("a", { href: to("alarms") }, alarmLine(alarm))))),
-      h("div", { class: "toolbar", key: "toolbar" }, filterForm(route, partitionFields(), app.go), h("div", { class: "actions" }, button(t("queue.ask"), () => queueFiles(app, filter)), !status.paused && pipelineButton(false, app))),
+      status.alarms
+        .filter((alarm) => alarm.state === "firing")
+        .map((alarm) =>
+          h(
+            "div",
+            { class: "banner bad", key: `alarm ${alarm.name}` },
+            h("p", null, h("a", { href: to("alarms") }, alarmLine(alarm))),
+          ),
+        ),
+      h(
+        "div",
+        { class: "toolbar", key: "toolbar" },
+        filterForm(route, partitionFields(), app.go),
+        h(
+          "div",
+          { class: "actions" },
+          button(t("queue.ask"), () => queueFiles(app, filter)),
+          !status.paused && pipelineButton(false, app),
+        ),
+      ),
       nothing
-        ? empty(t(Object.keys(filter).length ? "overview.none" : "overview.empty"), h("p", { class: "muted" }, t("overview.empty.how")), h("pre", { tabindex: "0" }, "curl -X PUT -H 'Authorization: Bearer …' -H 'Content-Type: application/json' \\\n  --data-binary @raw_0001.json \\\n  '…/api/v1/datasets/sg/news/2026-01-28/raw_0001?orchestrate=true'"))
+        ? empty(
+            t(Object.keys(filter).length ? "overview.none" : "overview.empty"),
+            h("p", { class: "muted" }, t("overview.empty.how")),
+            h(
+              "pre",
+              { tabindex: "0" },
+              "curl -X PUT -H 'Authorization: Bearer …' -H 'Content-Type: application/json' \\\n  --data-binary @raw_0001.json \\\n  '…/api/v1/datasets/sg/news/2026-01-28/raw_0001?orchestrate=true'",
+            ),
+          )
         : [
-            h("div", { class: "grid halves", key: "progress" }, progress(t("files"), p, "files", {}), progress(t("domains"), p, "domains", filter, speed(state.samples, p))),
+            h(
+              "div",
+              { class: "grid halves", key: "progress" },
+              progress(t("files"), p, "files", {}),
+              progress(t("domains"), p, "domains", filter, speed(state.samples, p)),
+            ),
             rates(status),
-            h("div", { class: "grid two-thirds", key: "trend" }, trend(status.trend ?? [], route, state, app), failures(status.errors ?? [], filter)),
-            h("div", { class: "grid two-thirds", key: "lists" }, partitions(status.partitions ?? [], filter, state, app), slowest(data.slowest, filter)),
+            h(
+              "div",
+              { class: "grid two-thirds", key: "trend" },
+              trend(status.trend ?? [], route, state, app),
+              failures(status.errors ?? [], filter),
+            ),
+            h(
+              "div",
+              { class: "grid two-thirds", key: "lists" },
+              partitions(status.partitions ?? [], filter, state, app),
+              slowest(data.slowest, filter),
+            ),
           ],
     ];
   },
@@ -51,16 +92,29 @@ export default {
   /** Every tenth of the domains, and the end. */
   news(data, before) {
     if (!before) return null;
-    const tenths = ({ status: { processing_stats: p } }) => (p.domains_total ? Math.floor(((p.domains_total - p.domains_pending) / p.domains_total) * 10) : 0);
+    const tenths = ({ status: { processing_stats: p } }) =>
+      p.domains_total ? Math.floor(((p.domains_total - p.domains_pending) / p.domains_total) * 10) : 0;
     if (tenths(data) === tenths(before)) return null;
     const p = data.status.processing_stats;
-    return t("overview.news", number(p.domains_total - p.domains_pending), number(p.domains_total), number(p.domains_failed));
+    return t(
+      "overview.news",
+      number(p.domains_total - p.domains_pending),
+      number(p.domains_total),
+      number(p.domains_failed),
+    );
   },
 };
 
 function progress(name, p, kind, filter, note) {
-  const [total, processed, failed, pending] = ["total", "processed", "failed", "pending"].map((field) => p[`${kind}_${field}`]);
-  const link = (state) => (kind === "domains" ? to("domains", { ...filter, state }) : state === "failed" ? to("dead-letters", { queue: "seed" }) : null);
+  const [total, processed, failed, pending] = ["total", "processed", "failed", "pending"].map(
+    (field) => p[`${kind}_${field}`],
+  );
+  const link = (state) =>
+    kind === "domains"
+      ? to("domains", { ...filter, state })
+      : state === "failed"
+        ? to("dead-letters", { queue: "seed" })
+        : null;
   const parts = [
     { name: label("state", "processed"), value: processed, tone: "good", href: link("processed") },
     { name: label("state", "failed"), value: failed, tone: "bad", href: link("failed") },
@@ -68,16 +122,31 @@ function progress(name, p, kind, filter, note) {
   ];
   return card(
     name,
-    h("p", { class: "large" }, h("strong", null, number(total - pending)), h("span", { class: "muted" }, ` / ${number(total)}`), h("span", { class: "share" }, share(total - pending, total))),
+    h(
+      "p",
+      { class: "large" },
+      h("strong", null, number(total - pending)),
+      h("span", { class: "muted" }, ` / ${number(total)}`),
+      h("span", { class: "share" }, share(total - pending, total)),
+    ),
     stackedBar(parts),
     legend(parts),
     h("p", { class: "muted small note" }, note),
   );
 }
 
-function rates({ collection_stats: c, processing_stats: p, queues, dead_letters: letters, domains_excluded: excluded }) {
+function rates({
+  collection_stats: c,
+  processing_stats: p,
+  queues,
+  dead_letters: letters,
+  domains_excluded: excluded,
+}) {
   const backlog = (role) => (queues[role] ? number(queues[role].messages) : "–");
-  const oldest = Object.values(queues).map((queue) => queue?.oldest).filter(Boolean).sort()[0];
+  const oldest = Object.values(queues)
+    .map((queue) => queue?.oldest)
+    .filter(Boolean)
+    .sort()[0];
   const finished = p.domains_processed + p.domains_failed;
   return h(
     "section",
@@ -85,12 +154,28 @@ function rates({ collection_stats: c, processing_stats: p, queues, dead_letters:
     h(
       "dl",
       { class: "tiles" },
-      tile(t("rates.robots"), share(c.robots_txt_found, p.domains_total), t("of", number(c.robots_txt_found), number(p.domains_total))),
-      tile(t("rates.sitemap"), share(c.sitemap_xml_found, p.domains_total), t("of", number(c.sitemap_xml_found), number(p.domains_total))),
+      tile(
+        t("rates.robots"),
+        share(c.robots_txt_found, p.domains_total),
+        t("of", number(c.robots_txt_found), number(p.domains_total)),
+      ),
+      tile(
+        t("rates.sitemap"),
+        share(c.sitemap_xml_found, p.domains_total),
+        t("of", number(c.sitemap_xml_found), number(p.domains_total)),
+      ),
       tile(t("rates.failed"), share(p.domains_failed, finished), t("of", number(p.domains_failed), number(finished))),
       tile(t("rates.average"), p.domains_processed ? duration(c.avg_processing_time_ms) : "–", t("rates.average.note")),
-      tile(t("rates.queues"), `${backlog("seed")} · ${backlog("domain")} · ${backlog("dlq")}`, oldest ? [t("rates.oldest"), " ", since(oldest)] : t("rates.queues.note")),
-      tile(t("rates.letters"), h("a", { href: to("dead-letters") }, number(letters.stored)), t("rates.letters.note", number(letters.replayed), number(letters.discarded))),
+      tile(
+        t("rates.queues"),
+        `${backlog("seed")} · ${backlog("domain")} · ${backlog("dlq")}`,
+        oldest ? [t("rates.oldest"), " ", since(oldest)] : t("rates.queues.note"),
+      ),
+      tile(
+        t("rates.letters"),
+        h("a", { href: to("dead-letters") }, number(letters.stored)),
+        t("rates.letters.note", number(letters.replayed), number(letters.discarded)),
+      ),
       excluded > 0 && tile(t("rates.excluded"), number(excluded), t("rates.excluded.note")),
     ),
   );
@@ -105,7 +190,21 @@ function trend(hours, route, state, app) {
   };
   return card(
     t("trend.title"),
-    h("p", { class: "spans" }, SPANS.map((span) => h("a", { class: "button plain", href: to("overview", { ...route.query, hours: span === SPANS[0] ? "" : span }), "aria-current": span === now ? "true" : null }, duration(span * 3_600_000)))),
+    h(
+      "p",
+      { class: "spans" },
+      SPANS.map((span) =>
+        h(
+          "a",
+          {
+            class: "button plain",
+            href: to("overview", { ...route.query, hours: span === SPANS[0] ? "" : span }),
+            "aria-current": span === now ? "true" : null,
+          },
+          duration(span * 3_600_000),
+        ),
+      ),
+    ),
     hours.length ? trendChart(hours, state.hour ?? -1, look) : empty(t("trend.none")),
   );
 }
@@ -120,9 +219,38 @@ function failures(errors, filter) {
           rows: errors,
           key: (row) => row.error_type,
           columns: [
-            { head: t("errorType"), wide: true, cell: (row) => [h("strong", null, label("error", row.error_type)), h("div", { class: "muted small" }, label("why", row.error_type))] },
-            { head: t("domains"), number: true, cell: (row) => (row.domains ? h("a", { href: to("domains", { ...filter, state: "failed", error_type: row.error_type }) }, score(row.domains, most, number(row.domains), "bad")) : "0") },
-            { head: t("files"), number: true, cell: (row) => (row.files ? h("a", { href: to("dead-letters", { ...filter, queue: "seed", error_type: row.error_type }) }, number(row.files)) : "0") },
+            {
+              head: t("errorType"),
+              wide: true,
+              cell: (row) => [
+                h("strong", null, label("error", row.error_type)),
+                h("div", { class: "muted small" }, label("why", row.error_type)),
+              ],
+            },
+            {
+              head: t("domains"),
+              number: true,
+              cell: (row) =>
+                row.domains
+                  ? h(
+                      "a",
+                      { href: to("domains", { ...filter, state: "failed", error_type: row.error_type }) },
+                      score(row.domains, most, number(row.domains), "bad"),
+                    )
+                  : "0",
+            },
+            {
+              head: t("files"),
+              number: true,
+              cell: (row) =>
+                row.files
+                  ? h(
+                      "a",
+                      { href: to("dead-letters", { ...filter, queue: "seed", error_type: row.error_type }) },
+                      number(row.files),
+                    )
+                  : "0",
+            },
           ],
         })
       : empty(t("failures.none")),
@@ -140,8 +268,19 @@ function slowest(domains, filter) {
             rows: domains,
             key: (row) => `${row.domain} ${partitionText(row.partition_info)}`,
             columns: [
-              { head: t("domain"), wide: true, cell: (row) => [domainLink(row.domain, row.partition_info), h("div", { class: "muted small" }, partitionText(row.partition_info))] },
-              { head: t("time"), number: true, cell: (row) => score(row.processing_duration_ms, most, duration(row.processing_duration_ms)) },
+              {
+                head: t("domain"),
+                wide: true,
+                cell: (row) => [
+                  domainLink(row.domain, row.partition_info),
+                  h("div", { class: "muted small" }, partitionText(row.partition_info)),
+                ],
+              },
+              {
+                head: t("time"),
+                number: true,
+                cell: (row) => score(row.processing_duration_ms, most, duration(row.processing_duration_ms)),
+              },
             ],
           }),
           h("p", null, h("a", { href: to("domains", { ...filter, sort: "duration" }) }, t("slowest.all"))),
@@ -163,20 +302,51 @@ function partitions(rows, filter, state, app) {
       rows: shown,
       key: (row) => partitionText(row.partition_info),
       columns: [
-        { head: t("partition"), wide: true, cell: (row) => [h("a", { href: to("overview", partitionOf(row.partition_info)) }, partitionText(row.partition_info)), h("div", { class: "muted small" }, since(row.updated_at))] },
-        { head: t("files"), number: true, cell: ({ processing_stats: p }) => [number(p.files_total - p.files_pending), muted(` / ${number(p.files_total)}`)] },
+        {
+          head: t("partition"),
+          wide: true,
+          cell: (row) => [
+            h("a", { href: to("overview", partitionOf(row.partition_info)) }, partitionText(row.partition_info)),
+            h("div", { class: "muted small" }, since(row.updated_at)),
+          ],
+        },
+        {
+          head: t("files"),
+          number: true,
+          cell: ({ processing_stats: p }) => [
+            number(p.files_total - p.files_pending),
+            muted(` / ${number(p.files_total)}`),
+          ],
+        },
         { head: t("domains"), number: true, cell: ({ processing_stats: p }) => domainsOf(p) },
-        { head: t("failed"), number: true, cell: (row) => (row.processing_stats.domains_failed ? h("a", { href: to("domains", { ...partitionOf(row.partition_info), state: "failed" }) }, number(row.processing_stats.domains_failed)) : muted("0")) },
+        {
+          head: t("failed"),
+          number: true,
+          cell: (row) =>
+            row.processing_stats.domains_failed
+              ? h(
+                  "a",
+                  { href: to("domains", { ...partitionOf(row.partition_info), state: "failed" }) },
+                  number(row.processing_stats.domains_failed),
+                )
+              : muted("0"),
+        },
         { head: t("robots"), number: true, cell: (row) => rate(row, "robots_txt_found") },
         { head: t("sitemap"), number: true, cell: (row) => rate(row, "sitemap_xml_found") },
-        { head: t("average"), number: true, cell: (row) => duration(row.processing_stats.domains_processed ? row.collection_stats.avg_processing_time_ms : NaN) },
+        {
+          head: t("average"),
+          number: true,
+          cell: (row) =>
+            duration(row.processing_stats.domains_processed ? row.collection_stats.avg_processing_time_ms : NaN),
+        },
       ],
     }),
     shown.length < rows.length && button(t("partitions.all", number(rows.length)), showAll),
   );
 }
 
-const rate = ({ collection_stats: c, processing_stats: p }, field) => (p.domains_total ? percent(c[field] / p.domains_total) : "–");
+const rate = ({ collection_stats: c, processing_stats: p }, field) =>
+  p.domains_total ? percent(c[field] / p.domains_total) : "–";
 
 function domainsOf(p) {
   const parts = [
@@ -184,7 +354,12 @@ function domainsOf(p) {
     { name: label("state", "failed"), value: p.domains_failed, tone: "bad" },
     { name: label("state", "pending"), value: p.domains_pending, tone: "waiting" },
   ];
-  return h("span", { class: "score" }, stackedBar(parts, { thin: true }), h("span", null, number(p.domains_total - p.domains_pending), muted(` / ${number(p.domains_total)}`)));
+  return h(
+    "span",
+    { class: "score" },
+    stackedBar(parts, { thin: true }),
+    h("span", null, number(p.domains_total - p.domains_pending), muted(` / ${number(p.domains_total)}`)),
+  );
 }
 
 // ---- the present speed, from what this page saw
@@ -192,7 +367,9 @@ function domainsOf(p) {
 /** Keeps what was finished at the last refreshes; begins anew when the filter changes or work is redone. */
 function sample(state, filter, p) {
   const now = { at: Date.now(), filter, finished: p.domains_processed + p.domains_failed };
-  const before = (state.samples ?? []).filter((old) => old.filter === filter && old.finished <= now.finished && now.at - old.at < WINDOW);
+  const before = (state.samples ?? []).filter(
+    (old) => old.filter === filter && old.finished <= now.finished && now.at - old.at < WINDOW,
+  );
   state.samples = [...before, now];
 }
 
@@ -201,5 +378,9 @@ function speed(samples, p) {
   const minutes = (last.at - first.at) / 60_000;
   if (p.domains_pending === 0 || minutes < 0.05 || last.finished === first.finished) return " ";
   const perMinute = (last.finished - first.finished) / minutes;
-  return t("overview.speed", number(perMinute, perMinute < 10 ? 1 : 0), duration((p.domains_pending / perMinute) * 60_000));
+  return t(
+    "overview.speed",
+    number(perMinute, perMinute < 10 ? 1 : 0),
+    duration((p.domains_pending / perMinute) * 60_000),
+  );
 }
