@@ -21,7 +21,7 @@ const (
 	MaxRecordBytes = 1 << 20
 
 	maxDepth   = 10_000    // of nesting, as in encoding/json
-	readSize   = 256 << 10 // least room offered to one Read
+	readSize   = 256 << 10 // minimum room offered to one Read
 	windowSize = 2 * readSize
 	padding    = 8 // zero bytes after the window, so that eight bytes can be loaded anywhere
 
@@ -35,7 +35,7 @@ type Reader struct {
 	srcErr  error // what ended src
 	buf     []byte
 	pos     int   // of the next byte to look at
-	end     int   // of the bytes held
+	end     int   // of the bytes read
 	keep    int   // where the record begins that must stay in the window, or none
 	base    int64 // offset of buf[0] in the file
 	started bool
@@ -400,7 +400,7 @@ func (r *Reader) text() (span, error) {
 	r.pos++
 	s := span{start: int32(r.pos - r.keep), kind: str}
 	for {
-		// Eight bytes at a time, up to the first special one; the padding holds one at the latest.
+		// Eight bytes at a time, up to the first special one; the padding ends with one at the latest.
 		b := r.buf[r.pos:]
 		n := 0
 		var all uint64
@@ -451,7 +451,7 @@ func special(x uint64) uint64 {
 	return ((quote-ones)&^quote | (slash-ones)&^slash | (x-' '*ones)&^x) & highs
 }
 
-// escape reads what follows a backslash, and tells whether it is one half of a surrogate pair.
+// escape reads what follows a backslash, and reports whether it is one half of a surrogate pair.
 func (r *Reader) escape() (traits, error) {
 	switch r.peek() {
 	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
@@ -559,9 +559,9 @@ func (r *Reader) scalar(c byte) (kind, error) {
 		r.pos++
 		return kind(c), nil
 	case 't':
-		return truth, r.literal("true")
+		return boolean, r.literal("true")
 	case 'f':
-		return truth, r.literal("false")
+		return boolean, r.literal("false")
 	case 'n':
 		return null, r.literal("null")
 	}
@@ -620,7 +620,7 @@ func (r *Reader) digits() bool {
 }
 
 // more moves the window on and reads; false when src has ended or failed. Only call it when every
-// byte held was looked at. Positions other than pos are offsets from keep, which stays in the window.
+// byte read was looked at. Positions other than pos are offsets from keep, which stays in the window.
 func (r *Reader) more() bool {
 	if r.srcErr != nil {
 		return false

@@ -111,7 +111,7 @@ func oracle(file []byte) (list []got, err error) {
 	return list, nil
 }
 
-// same reports how a file reads otherwise than encoding/json reads it, or "".
+// same describes how a file reads differently from encoding/json, or "".
 func same(r *Reader, file []byte, src io.Reader) string {
 	want, wantErr := oracle(file)
 	have, err := readAll(r, src)
@@ -200,16 +200,16 @@ func TestLikeEncodingJSON(t *testing.T) {
 
 // pieces reads in pieces of random length, 0 included.
 type pieces struct {
-	rest []byte
-	rnd  *rand.Rand
+	remaining []byte
+	rnd       *rand.Rand
 }
 
 func (p *pieces) Read(b []byte) (int, error) {
-	if len(p.rest) == 0 {
+	if len(p.remaining) == 0 {
 		return 0, io.EOF
 	}
-	n := copy(b[:min(len(b), p.rnd.IntN(20))], p.rest)
-	p.rest = p.rest[n:]
+	n := copy(b[:min(len(b), p.rnd.IntN(20))], p.remaining)
+	p.remaining = p.remaining[n:]
 	return n, nil
 }
 
@@ -316,7 +316,7 @@ func TestOffsets(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if rest := string(file[rec.Offset:]); !strings.HasPrefix(rest, plainRecord) && !strings.HasPrefix(rest, "5 ,") {
+		if from := string(file[rec.Offset:]); !strings.HasPrefix(from, plainRecord) && !strings.HasPrefix(from, "5 ,") {
 			t.Errorf("record %d is not at %d", rec.Number, rec.Offset)
 		}
 	}

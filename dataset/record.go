@@ -11,7 +11,7 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// Field names one thing a record can tell.
+// Field is one property of a record.
 type Field uint8
 
 // The fields of a record, each with the JSON names under which it is accepted, best first.
@@ -194,13 +194,13 @@ func (r *Record) Bad() []string {
 type kind byte
 
 const (
-	absent kind = 0
-	str    kind = '"'
-	number kind = '0'
-	object kind = '{'
-	array  kind = '['
-	null   kind = 'n'
-	truth  kind = 't' // true or false
+	absent  kind = 0
+	str     kind = '"'
+	number  kind = '0'
+	object  kind = '{'
+	array   kind = '['
+	null    kind = 'n'
+	boolean kind = 't' // true or false
 )
 
 func (k kind) String() string {
@@ -231,9 +231,9 @@ type span struct {
 type traits uint8
 
 const (
-	escaped   traits = 1 << iota // holds a backslash
-	surrogate                    // holds \uD800 to \uDFFF, in pairs or not
-	nonASCII                     // may hold invalid UTF-8
+	escaped   traits = 1 << iota // has a backslash
+	surrogate                    // has \uD800 to \uDFFF, in pairs or not
+	nonASCII                     // may be invalid UTF-8
 )
 
 // put takes the value of a name; one that comes again replaces the one before. raw is the record as
@@ -277,7 +277,7 @@ func unquote(quoted []byte, t traits) []byte {
 		}
 	}
 	if t&escaped != 0 {
-		// With an escape in it, the string that gjson gives is a new one, and nobody else's.
+		// With an escape in it, gjson returns a string of its own.
 		s := gjson.Parse(unsafe.String(unsafe.SliceData(quoted), len(quoted))).Str
 		v = unsafe.Slice(unsafe.StringData(s), len(s))
 	}

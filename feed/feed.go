@@ -1,6 +1,5 @@
-// Package feed knows where news feeds are found and what they say: the feeds that a page declares,
-// the paths where they stand otherwise, and the facts of an RSS, Atom or JSON feed. It fetches
-// nothing.
+// Package feed finds and reads news feeds: the feeds that a page declares, the paths where they stand
+// otherwise, and what an RSS, Atom or JSON feed lists. It fetches nothing.
 package feed
 
 import (
@@ -39,13 +38,13 @@ type Item struct {
 }
 
 // Parse reads a feed to its end and calls fn for every item with a link. base is the feed's own URL.
-// What is wrong with the document is a fact; the error is that of r or o.Tee, returned as it is.
+// What is wrong with the document is reported in the Summary; the error is that of r or o.Tee, returned as it is.
 func Parse(r io.Reader, base string, o sitemap.Options, fn func(*Item)) (Summary, error) {
 	if o.Now.IsZero() {
 		o.Now = time.Now()
 	}
 	b := bufio.NewReader(r)
-	if isJSON(b) { // the one format that is not XML; of those sitemap.Parse knows all
+	if isJSON(b) { // the one format that is not XML; sitemap.Parse reads all of those
 		return parseJSON(b, base, o, fn)
 	}
 	var i Item

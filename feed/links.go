@@ -76,7 +76,7 @@ func behind(page []byte, i int, name []byte) int {
 			return len(page)
 		}
 		i += end
-		if rest := page[i+2:]; len(rest) >= len(name) && bytes.EqualFold(rest[:len(name)], name) {
+		if end := page[i+2:]; len(end) >= len(name) && bytes.EqualFold(end[:len(name)], name) {
 			return i
 		}
 		i += 2

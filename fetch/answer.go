@@ -9,7 +9,7 @@ import (
 	"github.com/newsfork/seed-engine/contract"
 )
 
-// Answer is what came of a Fetch. Session methods never return a nil one: beside an error it tells
+// Answer is what came of a Fetch. Session methods never return a nil one: beside an error it records
 // how far the request got.
 type Answer struct {
 	URL      string        // the URL asked last, in the form of Guard
@@ -45,7 +45,7 @@ type Body struct {
 	done      func() // gives the host's turn back
 }
 
-// Read implements io.Reader. At the cap it answers io.EOF and cancels the rest.
+// Read implements io.Reader. At the cap it answers io.EOF and cancels what follows.
 func (b *Body) Read(p []byte) (int, error) {
 	if b.err != nil {
 		return 0, b.err
@@ -89,7 +89,7 @@ func (b *Body) end(err error) {
 		return
 	}
 	b.err = err
-	b.content.Close() // nothing more is wanted of it, whatever it says
+	b.content.Close() // nothing more is read, so its error does not matter
 	b.done()
 }
 

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Clock tells and spends time.
+// Clock measures time and waits.
 type Clock interface {
 	Now() time.Time
 	// Sleep returns after d, or with the error of ctx as soon as that is done.

@@ -24,10 +24,10 @@ const (
 
 // Guard reads an absolute URL and returns it in the one form that is requested: lower-case scheme
 // and host, the host in A-labels without a final dot, no default port, a path, no fragment, nothing
-// left to read in two ways. It refuses (kind Validation, matching ErrUnsafe) whatever could reach
+// left to read in two ways. It refuses (kind Validation, matching ErrUnsafe) everything that could reach
 // anything but a public website:
 //   - schemes other than http and https, ports other than 80 and 443, user information;
-//   - IP addresses in every spelling that a URL parser knows (127.1, 0x7f000001, 2130706433, full-width
+//   - IP addresses in every spelling that URL parsers accept (127.1, 0x7f000001, 2130706433, full-width
 //     digits, IPv6): a host whose last label is a number is one (url.spec.whatwg.org, "ends in a number");
 //   - names of a single label, public suffixes themselves, and names under a top-level domain that
 //     is not on the public suffix list, which leaves out every private-use one (.internal, .local, .lan,
@@ -147,7 +147,7 @@ func registrable(host string) string {
 	return host
 }
 
-// tidy percent-encodes what real links hold although RFC 3986 does not allow it, as browsers do:
+// tidy percent-encodes what real links contain although RFC 3986 does not allow it, as browsers do:
 // spaces, quotes, non-ASCII bytes and stray percent signs. (In a host url.Parse undoes it for
 // non-ASCII bytes, and fails for all others.)
 func tidy(raw string) string {

@@ -27,7 +27,7 @@ func NewLimiter(n int) *Limiter {
 	return &Limiter{slots: make(chan struct{}, n), hosts: map[string]*host{}}
 }
 
-// host is what the event knows of one host name. Whoever took the token in turn may ask it.
+// host is the state of one host name during the event. The token in turn is the right to ask it.
 type host struct {
 	turn      chan struct{}
 	last      time.Time     // end of the last request, the body included
@@ -65,7 +65,8 @@ func (l *Limiter) times(h *host, interval time.Duration) (due, notBefore time.Ti
 	return h.due(interval), h.notBefore
 }
 
-func (l *Limiter) hold(h *host, until time.Time) {
+// postpone makes h unavailable until a time, as its Retry-After asked.
+func (l *Limiter) postpone(h *host, until time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	h.notBefore = until

@@ -17,14 +17,14 @@ import (
 // counting counts the requests that wait for headers.
 type counting struct {
 	fetch.Transport
-	mu            sync.Mutex
-	waiting, most int
+	mu                  sync.Mutex
+	waiting, maxWaiting int
 }
 
 func (c *counting) Do(ctx context.Context, r *fetch.Request) (*fetch.Response, error) {
 	c.mu.Lock()
 	c.waiting++
-	c.most = max(c.most, c.waiting)
+	c.maxWaiting = max(c.maxWaiting, c.waiting)
 	c.mu.Unlock()
 	defer func() {
 		c.mu.Lock()
@@ -57,8 +57,8 @@ func TestSlots(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		if transport.most != 5 {
-			t.Errorf("%d requests waited at once", transport.most)
+		if transport.maxWaiting != 5 {
+			t.Errorf("%d requests waited at once", transport.maxWaiting)
 		}
 		if took := time.Since(start); took != 9500*time.Millisecond { // three rounds of 3 s; bodies are read beside them
 			t.Errorf("took %v", took)

@@ -16,7 +16,7 @@ type Origin struct {
 
 // Origin finds out where domain answers by asking for path, usually /robots.txt. It tries
 // https://domain, http://domain, https://alt, http://alt in this order until one answers with any
-// status; alt, the host of a known URL, may be empty. A name that does not resolve is not asked over http.
+// status; alt, the host of one of its URLs, may be empty. A name that does not resolve is not asked over http.
 //
 // A dead domain costs no more than these four requests and Retries more: candidates that fail
 // below HTTP are not retried one by one; when all have failed, the retries go to the first one whose

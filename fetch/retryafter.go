@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// maxRetryAfter is the most that a Retry-After may mean: nobody shuts a crawler out for longer by it.
+// maxRetryAfter is the longest pause that a Retry-After can impose.
 const maxRetryAfter = 24 * time.Hour
 
 // RetryAfter reads a Retry-After field (RFC 9110, 10.2.3): how long after now its sender wants no
-// request. ok is false for a value that is neither a number of seconds nor an HTTP date; a date in
-// the past is 0, and the most is a day. A date is compared with the sender's own clock when date, its Date field, can be read.
+// request, at most a day; 0 for a date in the past. A date is compared with the sender's own clock if date,
+// its Date field, can be read. ok is false for a value that is neither a number of seconds nor an HTTP date.
 func RetryAfter(value, date string, now time.Time) (d time.Duration, ok bool) {
 	value = strings.TrimSpace(value)
 	if digits(value) {

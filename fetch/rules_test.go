@@ -79,7 +79,7 @@ func TestRulesOfEveryAuthority(t *testing.T) {
 }
 
 // A request that was never made because of its host's robots.txt is not tried again, and the budget
-// holds for robots.txt as well.
+// applies to robots.txt as well.
 func TestRulesWithinTheLimits(t *testing.T) {
 	var w *world
 	var asked []string

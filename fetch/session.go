@@ -13,14 +13,14 @@ import (
 	"github.com/newsfork/seed-engine/contract"
 )
 
-// Config holds the limits of a Session, after the variables of the same names. Intervals, delays
+// Config is the limits of a Session, named after the variables. Intervals, delays
 // and Retries may be 0; a limit of 0 is none, except MaxRequests and MaxRedirects, which are exact.
 type Config struct {
 	UserAgent     string                // USER_AGENT, sent with every request
 	Excluded      func(url string) bool // what operators ruled out; nil: nothing
 	Rules         Rules                 // what robots.txt of other authorities says; nil: everything is allowed
-	Interval      time.Duration         // REQUEST_INTERVAL_MS: least pause between two requests to one host
-	MaxCrawlDelay time.Duration         // MAX_CRAWL_DELAY_MS: the most that SetDelay raises Interval to
+	Interval      time.Duration         // REQUEST_INTERVAL_MS: minimum pause between two requests to one host
+	MaxCrawlDelay time.Duration         // MAX_CRAWL_DELAY_MS: the maximum that SetDelay raises Interval to
 	MaxRequests   int                   // MAX_REQUESTS_PER_DOMAIN: redirects and retries counted
 	MaxRedirects  int                   // per Fetch; RFC 9309, 2.3.1.2 asks for five
 	Retries       int                   // FETCH_RETRIES: per Fetch, over all its hops
@@ -67,7 +67,7 @@ type Target struct {
 	MaxBytes        int64         // of the decoded content; DefaultMaxBytes when 0
 	Whole           bool          // read the body before Fetch returns: a failure in it is then retried too
 	Once            bool          // no retries: for probes that may fail
-	Robots          bool          // it is a robots.txt: no rules hold for it, nor where it redirects to (RFC 9309, 2.3.1.2)
+	Robots          bool          // it is a robots.txt: no rules apply to it, nor where it redirects to (RFC 9309, 2.3.1.2)
 }
 
 // Stats is what a Session did so far.
@@ -82,12 +82,12 @@ type Stats struct {
 // Session fetches for the collection of one domain.
 //
 // The pause between two requests to one host is measured from the end of the first, its body
-// included, to the start of the second: whatever the network does to either, the origin sees them
-// at least that far apart. PolitenessWait does not count against Deadline;
+// included, to the start of the second, so that the origin sees them at least that far apart however long
+// either takes on the network. PolitenessWait does not count against Deadline;
 // back-off and Retry-After do.
 //
-// A Session is used by one goroutine at a time and holds at most one open Answer: the next Fetch
-// closes the body of the one before, so that no one waits for a host that he occupies himself.
+// A Session is used by one goroutine at a time and has at most one open Answer: the next Fetch
+// closes the body of the one before, so that no session waits for a host that it occupies itself.
 // Close it when the collection is over.
 type Session struct {
 	cfg       Config
@@ -133,7 +133,7 @@ func (s *Session) SetDelay(host string, d time.Duration) {
 	h.delay = max(h.delay, min(d, s.cfg.MaxCrawlDelay))
 }
 
-// Stats tells what the Session did so far.
+// Stats returns what the Session did so far.
 func (s *Session) Stats() Stats {
 	st := Stats{Requests: s.requests, Answered: s.answered, PolitenessWait: s.polite, Elapsed: s.clock.Now().Sub(s.start)}
 	if s.answered > 0 {
@@ -142,8 +142,8 @@ func (s *Session) Stats() Stats {
 	return st
 }
 
-// FreeAt is when the last of the hosts asked may be asked again: whoever lets others at these hosts
-// earlier, by giving up a lease, makes them break the pause.
+// FreeAt is when the last of the hosts asked may be asked again. A lease that is given up
+// earlier lets others break the pause.
 func (s *Session) FreeAt() time.Time {
 	s.limiter.mu.Lock()
 	defer s.limiter.mu.Unlock()
@@ -305,7 +305,7 @@ func (r *run) exchange(u *url.URL) error {
 	if resp.Status == http.StatusTooManyRequests || resp.Status == http.StatusServiceUnavailable {
 		now := r.clock.Now()
 		if d, ok := RetryAfter(resp.Header.Get("Retry-After"), resp.Header.Get("Date"), now); ok {
-			r.limiter.hold(h, now.Add(d))
+			r.limiter.postpone(h, now.Add(d))
 		}
 	}
 	limit := r.target.MaxBytes

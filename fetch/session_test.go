@@ -71,20 +71,20 @@ func (w *world) starts() []float64 {
 	return s
 }
 
-// closest is the least time between the end of one visit to a host and the start of the next there.
+// closest is the shortest time between the end of one visit to a host and the start of the next there.
 func closest(visits []fetchtest.Visit) time.Duration {
-	least := time.Duration(1 << 62)
+	shortest := time.Duration(1 << 62)
 	last := map[string]time.Time{}
 	for _, v := range visits {
 		if end, ok := last[v.Host]; ok {
-			least = min(least, v.Start.Sub(end))
+			shortest = min(shortest, v.Start.Sub(end))
 		}
 		last[v.Host] = v.End
 		if v.End.IsZero() { // still open
 			last[v.Host] = v.Start.Add(1 << 60)
 		}
 	}
-	return least
+	return shortest
 }
 
 func TestRequest(t *testing.T) {
@@ -171,7 +171,7 @@ func TestInterval(t *testing.T) {
 	}
 }
 
-// The pause holds although the clock gives the time up to a millisecond late.
+// The pause is kept although the clock gives the time up to a millisecond late.
 func TestIntervalOnACoarseClock(t *testing.T) {
 	fine := fetchtest.NewClock(epoch.Add(900 * time.Microsecond))
 	web := &fetchtest.Web{Clock: fine, Pages: map[string]fetchtest.Page{"https://a.example/": {Latency: 10500 * time.Microsecond}}}
@@ -327,7 +327,7 @@ func TestRetryAfterIsHonoured(t *testing.T) {
 	}
 }
 
-// A pause that one answer asks for holds for the whole host, also where nothing is retried.
+// A pause that one answer asks for applies to the whole host, also where nothing is retried.
 func TestRetryAfterHoldsForTheHost(t *testing.T) {
 	w := newWorld(map[string]fetchtest.Page{
 		"https://a.example/1": {Status: 429, Header: map[string]string{"Retry-After": "15"}},

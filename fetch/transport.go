@@ -20,7 +20,7 @@ type Request struct {
 	Timeout time.Duration // from the start of the exchange to the end of the body; 0 is none
 }
 
-// Response is the answer to a Request. The caller closes Body, which is never nil and holds the
+// Response is the answer to a Request. The caller closes Body, which is never nil and yields the
 // content decoded (Content-Encoding undone); Header still names the encoding that was sent.
 type Response struct {
 	Status int
@@ -31,7 +31,7 @@ type Response struct {
 // Transport does one HTTP exchange: no redirect is followed, nothing is tried again, no cookie or
 // copy is kept. Errors of Do and of reading Response.Body are *contract.Error of the kind Timeout
 // or Network, the latter matching ErrNotResolved, ErrConnRefused, ErrReset or ErrTLS where the
-// platform tells them apart. It is safe for concurrent use.
+// platform distinguishes them. It is safe for concurrent use.
 type Transport interface {
 	Do(ctx context.Context, r *Request) (*Response, error)
 }
@@ -46,8 +46,8 @@ var (
 	errTimeout     = errors.New("there was no answer in time")
 )
 
-// Failure makes the error of a Transport: what is one of the errors above, or nil when nothing is
-// known; detail is the platform's own account of it.
+// Failure makes the error of a Transport: what is one of the errors above, or nil when it is
+// none of them; detail is the platform's own account of it.
 func Failure(what, detail error) *contract.Error {
 	if what == nil {
 		what = errNetwork
@@ -73,7 +73,7 @@ func (c *cause) Error() string {
 func (c *cause) Unwrap() []error { return []error{c.what, c.detail} }
 
 // ScriptFailure turns the name and message of a JavaScript error into a Failure or NoAnswer. Only words
-// tell the causes apart, and often none does: workerd says "Network connection lost." of a refused
+// distinguish the causes, and often not even these: workerd says "Network connection lost." of a refused
 // connection as of a reset one, and "internal error; reference = …" of a name that does not resolve.
 func ScriptFailure(name, message string, err error) *contract.Error {
 	if name == "TimeoutError" || name == "AbortError" {

@@ -138,7 +138,7 @@ func HostOf(url string) string {
 	return host
 }
 
-// trackingParameters tell where a visitor came from, not what the page is.
+// trackingParameters record where a visitor came from; the page is the same without them.
 var trackingParameters = func() map[string]bool {
 	names := map[string]bool{}
 	for name := range strings.FieldsSeq("gclid gclsrc dclid gbraid wbraid fbclid msclkid yclid twclid ttclid igshid mc_cid mc_eid _ga _gl _hsenc _hsmi" +

@@ -29,7 +29,7 @@ const (
 )
 
 // charset returns the encoding behind a label (https://encoding.spec.whatwg.org/#names-and-labels)
-// and its name; nil for UTF-8 and for labels that are not known. Latin-1 and US-ASCII mean
+// and its name; nil for UTF-8 and for unknown labels. Latin-1 and US-ASCII mean
 // windows-1252 there, as they do in practice.
 func charset(label string) (string, encoding.Encoding) {
 	switch label {
@@ -89,10 +89,10 @@ func charset(label string) (string, encoding.Encoding) {
 	return utf8Name, nil
 }
 
-// Decode gives the document as UTF-8. In order: a byte order mark, the zero bytes of UTF-16, what
-// the document declares, what the Content-Type declares; a declaration that the bytes contradict
-// gives way to UTF-8, and bytes that are not the UTF-8 they should be are guessed. Single stray
-// bytes are mended later, field by field (see AppendUTF8).
+// Decode returns the document as UTF-8 and the name of the charset it was in. It looks for, in order: a byte order mark, the zero bytes of UTF-16, what
+// the document declares, what the Content-Type declares. A declaration that the bytes contradict
+// gives way to UTF-8, and bytes that are not the UTF-8 they should be are guessed at. Single stray
+// bytes are repaired later, field by field (see AppendUTF8).
 func Decode(r io.Reader, contentType string) (text io.Reader, charsetName string) {
 	b := bufio.NewReaderSize(r, sniffLength)
 	start, _ := b.Peek(sniffLength) // an error here comes again when the document is read
@@ -223,9 +223,9 @@ func countUTF8(b []byte) (good, bad int) {
 	return good, bad
 }
 
-// guess names the charset of text that declares none, or UTF-8 wrongly, from its bytes beyond ASCII;
-// UTF-8 when it cannot tell, which mends single bytes as windows-1252. What it tells apart is what
-// the web still serves in this state. Japanese is half kana: they lead with 0x82 and 0x83 in
+// guess infers the charset of text that declares none, or UTF-8 wrongly, from its bytes beyond ASCII.
+// In doubt it is UTF-8, in which stray bytes are repaired as windows-1252. It distinguishes the charsets
+// that the web still serves undeclared. Japanese is half kana: they lead with 0x82 and 0x83 in
 // Shift_JIS, with 0xA4 and 0xA5 in EUC-JP. Korean syllables lead with 0xB0 to 0xC8, Chinese
 // characters with twice that range. Cyrillic words are runs of letters, odd as often as even.
 func guess(b []byte) string {

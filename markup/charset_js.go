@@ -7,9 +7,9 @@ import (
 	"golang.org/x/text/transform"
 )
 
-// PlatformDecoder gives the platform's decoder of a charset, by its WHATWG name. The tables of the East
-// Asian charsets are a tenth of the compressed program, and the platform has them; whoever runs on it
-// sets this before the first document.
+// PlatformDecoder returns the platform's decoder of a charset, by its WHATWG name. The tables of the East
+// Asian charsets are a tenth of the compressed program, and the platform has them. main sets
+// it before the first document.
 var PlatformDecoder func(charset string) transform.Transformer
 
 // eastAsian is an encoding that can only be decoded.

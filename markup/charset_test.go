@@ -5,13 +5,13 @@ import (
 	"unicode/utf8"
 )
 
-// FuzzGuess holds the detection of charsets to the names it may give.
+// FuzzGuess: detection only returns names that charset recognises.
 func FuzzGuess(f *testing.F) {
 	f.Add([]byte("\xc1\xa4\xba\xce, \xbb\xf5\xb7\xce\xbf\xee"))
 	f.Add([]byte("<?xml encoding="))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		name := guess(b)
-		if known, enc := charset(name); known != name || (enc == nil) != (name == utf8Name) {
+		if again, enc := charset(name); again != name || (enc == nil) != (name == utf8Name) {
 			t.Errorf("guessed %q", name)
 		}
 		xmlEncoding(b)

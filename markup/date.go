@@ -11,7 +11,7 @@ import (
 const maxDate = 100
 
 // ParseDate reads a date as sites write it: W3C (https://www.w3.org/TR/NOTE-datetime) in every
-// precision, RFC 822 and its successors, and what else is met, from "20240501" to
+// precision, RFC 822 and its successors, and what else turns up, from "20240501" to
 // "Wed May 01 2024 10:00:00 GMT+0200 (CEST)" and Unix time. A date without a time is midnight, one
 // without a zone UTC. What is impossible (a 13th month), ambiguous (05/06/2024) or a placeholder
 // (0000-00-00, 0001-01-01) is no date.
@@ -64,7 +64,7 @@ func pair(a, b byte) int {
 	return 10*int(a) + int(b)
 }
 
-// date holds the parts of a date while they are read.
+// date is the parts of a date while it is being parsed.
 type date struct {
 	year, month, day int
 	hour, min, sec   int
@@ -72,7 +72,7 @@ type date struct {
 	offset           int // seconds east of UTC
 }
 
-// time checks the parts.
+// time returns the instant that the parts name, if they are a date at all.
 func (d *date) time() (time.Time, bool) {
 	if d.year < 1000 || d.year > 9999 || d.month < 1 || d.month > 12 || d.day < 1 || d.day > daysIn(d.year, d.month) ||
 		d.min > 59 || d.sec > 60 || d.hour > 23 && !(d.hour == 24 && d.min == 0 && d.sec == 0) ||
@@ -106,7 +106,7 @@ func daysSinceEpoch(year, month, day int) int64 {
 	return int64(365*year + year/4 - year/100 + year/400 + (153*(month-3)+2)/5 + day - 719469)
 }
 
-// read takes a date apart: numbers, words and what separates them, in any order that leaves one
+// read parses a date: numbers, words and what separates them, in any order that leaves one
 // meaning.
 func (d *date) read(b []byte) bool {
 	r := dateReader{b: b, month: -1}
@@ -254,7 +254,7 @@ func (r *dateReader) unix(sec int64, nsec int) bool {
 	return true
 }
 
-// clock reads the rest of hh:mm[:ss[.fraction]].
+// clock reads what follows the hour of hh:mm[:ss[.fraction]].
 func (r *dateReader) clock(hour int) bool {
 	r.timed = true
 	r.d.hour = hour
@@ -282,7 +282,7 @@ func (r *dateReader) clock(hour int) bool {
 	return true
 }
 
-// zoneAhead tells +hh, +hhmm and +hh:mm from the separators of a date.
+// zoneAhead reports whether a sign begins a zone (+hh, +hhmm, +hh:mm), and does not separate the parts of a date.
 func (r *dateReader) zoneAhead() bool {
 	if !r.timed && !r.dated() {
 		return false
@@ -333,7 +333,7 @@ func (r *dateReader) name(w []byte, start int) bool {
 	var buf [maxDate]byte
 	low := AppendLower(buf[:0], w)
 	if rest := r.b[r.i:]; start == 0 && (bytes.HasPrefix(rest, []byte(",")) || bytes.HasPrefix(rest, []byte(".,")) || weekday(low)) {
-		return true // in whatever language
+		return true // a weekday, in any language
 	}
 	if m := monthOf(low); m > 0 && r.month < 0 && r.n < 3 {
 		r.month, r.named = r.n, m
@@ -362,8 +362,8 @@ func (r *dateReader) name(w []byte, start int) bool {
 	if !r.timed {
 		return false
 	}
-	offset, known := zoneOffset(low)
-	if !known && (len(w) > 5 || !bytes.Equal(w, bytes.ToUpper(w))) {
+	offset, ok := zoneOffset(low)
+	if !ok && (len(w) > 5 || !bytes.Equal(w, bytes.ToUpper(w))) {
 		return false
 	}
 	if !r.zoned { // an unknown zone is UTC (RFC 5322, 4.3)
@@ -467,8 +467,8 @@ func weekday(low []byte) bool {
 	return false
 }
 
-// monthOf knows the months by their first letters in English and in the languages that feeds
-// translate them to.
+// monthOf returns the month that a word begins like, in English or one of the languages that feeds are
+// localised to; 0 for none.
 func monthOf(low []byte) int {
 	n := 0
 	for letters := 0; letters < 3 && n < len(low); letters++ {
@@ -509,7 +509,7 @@ func monthOf(low []byte) int {
 	return 0
 }
 
-// zoneOffset knows the zones that RFC 822 names and those that news sites use; CST and IST are the
+// zoneOffset covers the zones that RFC 822 names and those that news sites use; CST and IST are the
 // American and the Indian one.
 func zoneOffset(low []byte) (offset int, ok bool) {
 	const half = 1800

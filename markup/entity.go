@@ -5,9 +5,9 @@ import "unicode/utf8"
 // MaxReference is the longest reference looked at, from "&" to ";".
 const MaxReference = 32
 
-// Unescape decodes the references of b in place and returns what is left of it: numeric ones, XML's
-// five and HTML's names. Anything else stays as it is, a bare "&" among it; undefined reports what
-// looks like a reference to an entity of the document's own: those are never expanded.
+// Unescape decodes the references of b in place and returns the text: numeric references, XML's five
+// names and those of HTML. Anything else, such as a bare "&", stays as it is. undefined reports whether
+// something looked like a reference to an entity that the document defines; those are never expanded.
 func Unescape(b []byte) (out []byte, undefined bool) {
 	w := 0
 	for i := 0; i < len(b); {
@@ -30,8 +30,8 @@ func Unescape(b []byte) (out []byte, undefined bool) {
 	return b[:w], undefined
 }
 
-// reference decodes the reference at the start of b. It returns the character, 0 when the name is
-// not known, and the length of the reference, 0 when there is none.
+// reference decodes the reference at the start of b. It returns the character, 0 for an unknown name,
+// and the length of the reference, 0 when there is none.
 func reference(b []byte) (rune, int) {
 	end := 0
 	for i := 1; i < len(b) && i < MaxReference; i++ {
@@ -54,7 +54,7 @@ func reference(b []byte) (rune, int) {
 	return named(name), end + 1
 }
 
-// named looks a name up; 0 when it is not known.
+// named returns the character that a name stands for, or 0.
 func named(name []byte) rune {
 	switch string(name) { // all that most documents use
 	case "amp":

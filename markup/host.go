@@ -17,7 +17,7 @@ const (
 	maxLabel = 63
 )
 
-// What Host says of a name that is none; "its host is" may stand before it.
+// The errors of Host; "its host is" may stand before them.
 var (
 	ErrLongHost = errors.New("longer than 253 bytes")
 	ErrIDN      = errors.New("not a valid internationalised name")
@@ -27,9 +27,9 @@ var (
 // browsers maps internationalised names as they do (UTS #46, non-transitional; url.spec.whatwg.org/#idna).
 var browsers = idna.New(idna.MapForLookup(), idna.BidiRule(), idna.Transitional(false), idna.CheckHyphens(false), idna.StrictDomainName(false))
 
-// Host gives the one form of a host name, in which names are compared, stored and asked for: lower-case
+// Host returns the one form of a host name, in which names are compared, stored and requested: lower-case
 // A-labels (RFC 5891) without the final dot. The name may be internationalised and percent-encoded, as in
-// a URL; it has no port. Names hold letters, digits, hyphens and underscores, which real hosts have below
+// a URL; it has no port. Names consist of letters, digits, hyphens and underscores, which real hosts have below
 // their registrable domain. Host accepts IPv4 addresses: see EndsInNumber.
 func Host(name string) (string, error) {
 	if !plain(name) {
@@ -120,8 +120,8 @@ func unhex(c byte) byte {
 	return c | 0x20 - 'a' + 10
 }
 
-// EndsInNumber reports whether a host in canonical form is an IPv4 address for a URL parser, or wants to
-// be one: its last label is a number (url.spec.whatwg.org/#ends-in-a-number-checker).
+// EndsInNumber reports whether a host in canonical form is an IPv4 address for a URL parser, or pretends
+// to be one: its last label is a number (url.spec.whatwg.org/#ends-in-a-number-checker).
 func EndsInNumber(host string) bool {
 	last := host[strings.LastIndexByte(host, '.')+1:]
 	if hex, ok := strings.CutPrefix(last, "0x"); ok {

@@ -39,13 +39,13 @@ func ParseLocation(s []byte) (l Location, ok bool) {
 	if !ok {
 		return l, false
 	}
-	rest := s[host:]
-	if i := bytes.IndexByte(rest, '#'); i >= 0 {
-		rest = rest[:i]
+	tail := s[host:]
+	if i := bytes.IndexByte(tail, '#'); i >= 0 {
+		tail = tail[:i]
 	}
-	path, query := rest, []byte(nil)
-	if i := bytes.IndexByte(rest, '?'); i >= 0 {
-		path, query = rest[:i], rest[i:]
+	path, query := tail, []byte(nil)
+	if i := bytes.IndexByte(tail, '?'); i >= 0 {
+		path, query = tail[:i], tail[i:]
 	}
 	l = Location{scheme: string(s[:n]), authority: string(authority), path: string(path), query: string(query)}
 	if l.path == "" {
@@ -109,7 +109,7 @@ func hostEnd(s []byte, i int) int {
 	return i
 }
 
-// validHost accepts what can be an authority: a name, address or IPv6 literal with a port and user
+// validHost reports whether h can be an authority: a name, address or IPv6 literal with a port and user
 // perhaps. Names may be international.
 func validHost(h []byte) bool {
 	if i := bytes.LastIndexByte(h, '@'); i >= 0 {

@@ -13,7 +13,7 @@ const (
 // zeroes marks the zero bytes of x in their top bits.
 func zeroes(x uint64) uint64 { return (x - ones) &^ x }
 
-// Match marks the bytes of w that are c in their top bits. The lowest mark is right; those above it may be
+// Match marks the bytes of w that are c in their top bits. The lowest mark is exact; higher ones may be
 // false alarms.
 func Match(w uint64, c byte) uint64 { return zeroes(w^ones*uint64(c)) & highs }
 
@@ -49,8 +49,7 @@ func NextOf(b []byte, i int, x, y byte) int {
 	return -1
 }
 
-// TagEnd returns where the tag that begins at b[i] ends, and where to go on; -1 when b does not
-// hold all of it. A ">" in quotes belongs to the tag, unless the quotes are broken: a "<" is
+// TagEnd returns where the tag that begins at b[i] ends, and where to go on; -1 when b ends before it. A ">" in quotes belongs to the tag, unless the quotes are broken: a "<" is
 // legal nowhere in a tag, so it ends a tag that lost its ">" or its closing quote.
 func TagEnd(b []byte, i int) (end, next int) {
 	gt := -1 // the first ">" inside quotes

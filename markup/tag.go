@@ -9,8 +9,8 @@ type Tag struct {
 	attrs   Attributes
 }
 
-// NextTag returns the next tag of b from i on, with the tolerance for broken documents that real ones ask for, and where to go on behind
-// it; next is -1 when there is none. Comments are skipped. The content of HTML's script, style and
+// NextTag returns the next tag of b from i on, with tolerance for the errors of real documents, and where to continue
+// behind it; next is -1 when there is none. Comments are skipped. The content of HTML's script, style and
 // the like is the caller's to skip.
 func NextTag(b []byte, i int) (t Tag, next int) {
 	for {
@@ -63,7 +63,7 @@ func Resolve(base string, ref []byte) (loc string, ok bool) {
 	return string(b), ok
 }
 
-// Attributes walks through the attributes of a tag, from behind its name.
+// Attributes iterates over the attributes of a tag: what follows its name.
 type Attributes []byte
 
 // Next returns the next attribute; a nil name after the last.

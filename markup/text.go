@@ -7,7 +7,7 @@ import (
 	"golang.org/x/text/encoding/charmap"
 )
 
-// EqualFold compares b with a lower-case ASCII string.
+// EqualFold reports whether b is s, a lower-case ASCII string, in any case.
 func EqualFold(b []byte, s string) bool {
 	if len(b) != len(s) {
 		return false
@@ -69,7 +69,7 @@ func Trim(b []byte) []byte {
 	return b
 }
 
-// blank reports white space beyond ASCII, invisible marks among it.
+// blank reports whether r is white space beyond ASCII or an invisible mark.
 func blank(r rune) bool {
 	return unicode.IsSpace(r) || r >= 0x200b && r <= 0x200f || r == 0x2060 || r == 0xfeff
 }

@@ -15,7 +15,7 @@ type rule struct {
 	prefix   string // canonical, up to the first wildcard
 	rest     string // canonical, from the first wildcard on
 	anchored bool   // a final "$": the match ends where the path ends
-	least    int    // bytes of path that the rest needs
+	minLen   int    // bytes of path that the rest needs
 	octets   int    // length of the pattern, its rank among those that match
 }
 
@@ -29,19 +29,19 @@ func compile(r Rule) rule {
 	c.prefix = pattern
 	if star := strings.IndexByte(pattern, '*'); star >= 0 {
 		c.prefix, c.rest = pattern[:star], pattern[star:]
-		c.least = len(c.rest) - strings.Count(c.rest, "*")
+		c.minLen = len(c.rest) - strings.Count(c.rest, "*")
 	}
 	return c
 }
 
 // matchesRest matches what follows the prefix. Taking the first place where each part fits is
-// enough, so the time is linear in pattern and path whatever they are.
+// enough, so the time is always linear in pattern and path.
 func (r *rule) matchesRest(path string) bool {
 	rest := r.rest
 	if rest == "" {
 		return !r.anchored || path == ""
 	}
-	if len(path) < r.least {
+	if len(path) < r.minLen {
 		return false
 	}
 	for {
@@ -112,8 +112,8 @@ func compare(t *testing.T, written []Rule, urls []string) (decided int) {
 // overlap does.
 func TestCompiled(t *testing.T) {
 	random := rand.New(rand.NewPCG(9309, 10))
-	text := func(letters string, most int) string {
-		b := make([]byte, random.IntN(most+1))
+	text := func(letters string, longest int) string {
+		b := make([]byte, random.IntN(longest+1))
 		for i := range b {
 			b[i] = letters[random.IntN(len(letters))]
 		}

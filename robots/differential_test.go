@@ -21,7 +21,7 @@ var peerDifferences = []struct {
 }{
 	{"it rejects a file for one bad line", "Disallow: /a\nUser-agent: *\nDisallow: /b", "Bot", "/b", false, "reject",
 		func(c comparison) bool { return c.err != nil }},
-	{"it does not know that /robots.txt is allowed", "User-agent: *\nDisallow: /", "Bot", "/robots.txt", true, "deny",
+	{"it has no exception for /robots.txt", "User-agent: *\nDisallow: /", "Bot", "/robots.txt", true, "deny",
 		func(c comparison) bool { return canonical(c.path, false) == "/robots.txt" }},
 	{"it reads only UTF-8 and no HTML", "\xff\xfeU\x00s\x00e\x00r\x00-\x00a\x00g\x00e\x00n\x00t\x00:\x00*\x00\n\x00D\x00i\x00s\x00a\x00l\x00l\x00o\x00w\x00:\x00/\x00", "Bot", "/x", false, "allow",
 		func(c comparison) bool {

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// FuzzParse: whatever the bytes, parsing ends, answers agree with each other and with a plain
+// FuzzParse: for any bytes parsing ends, answers agree with each other and with a plain
 // reading of RFC 9309, and a line that means nothing changes nothing.
 func FuzzParse(f *testing.F) {
 	for _, c := range readCorpus(f) {
@@ -217,7 +217,7 @@ func spell(tokens []int) []int {
 	return spelled
 }
 
-// referenceAllowed reads the records as RFC 9309 tells it, with nothing merged or sorted.
+// referenceAllowed reads the records by the letter of RFC 9309, with nothing merged or sorted.
 func referenceAllowed(f *File, agent, target string) bool {
 	path := pathOf(target)
 	if canonical(path, false) == "/robots.txt" {

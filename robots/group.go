@@ -104,7 +104,7 @@ func (f *File) Allowed(userAgentHeader, url string) bool {
 	return f.Agent(userAgentHeader).Allowed(url)
 }
 
-// Allowed says whether the crawler may fetch a URL, which may also be a path with its query. It
+// Allowed reports whether the crawler may fetch a URL, which may also be a path with its query. It
 // takes the URL as it will be requested: dot segments are not resolved here.
 func (g *Group) Allowed(url string) bool {
 	r, ok := g.Match(url)
@@ -152,7 +152,7 @@ func (g *Group) Rules() []Rule {
 	return list
 }
 
-// CrawlDelay is the least time between two requests that the group asks for, the longest where it
+// CrawlDelay is the minimum time between two requests that the group asks for, the longest where it
 // asks twice; false where it asks for none.
 func (g *Group) CrawlDelay() (time.Duration, bool) { return g.delay, g.delayed }
 

@@ -21,7 +21,7 @@ var few = map[string]bool{
 	"what all patterns end with stands first": true,
 }
 
-// TestHostile: what a group takes is in proportion to its rules, whatever they are. Of 50,000 URLs all are
+// TestHostile: what a group takes is in proportion to its rules, for any rules. Of 50,000 URLs all are
 // matched within MaxSteps against files with many rules, and a good number against the worst ones.
 func TestHostile(t *testing.T) {
 	const limit = 8 << 20

@@ -144,7 +144,7 @@ func parseDelay(value string) (time.Duration, bool) {
 		return 0, false
 	}
 	seconds, err := strconv.ParseFloat(strings.Replace(number, ",", ".", 1), 64)
-	if err != nil || seconds >= math.MaxInt64/float64(time.Second) { // more than a Duration holds
+	if err != nil || seconds >= math.MaxInt64/float64(time.Second) { // more than fits a Duration
 		return 0, false
 	}
 	return time.Duration(seconds * float64(time.Second)), true

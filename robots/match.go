@@ -23,7 +23,7 @@ func precedence(a, b Rule) int {
 	return cmp.Compare(a.Line, b.Line)
 }
 
-// pathOf gives path and query of a URL, without scheme, authority and fragment; at least "/".
+// pathOf returns path and query of a URL, without scheme, authority and fragment; at least "/".
 // Things that are no URL are read as Google's parser reads them.
 func pathOf(url string) string {
 	if i := strings.IndexByte(url, '#'); i >= 0 {
@@ -45,7 +45,7 @@ func pathOf(url string) string {
 
 // canonical makes paths and patterns comparable (RFC 9309 section 2.2.2): unreserved octets are
 // unescaped, octets outside of ASCII are escaped, escapes are upper case. All other octets stay as
-// they are, also those that no URI holds: a backslash or brace in a pattern is not the escaped one of
+// they are, also those that no URI may contain: a backslash or brace in a pattern is not the escaped one of
 // a URL. "%2A" and "%24" are the characters themselves where "*" and "$" would be special (section
 // 2.2.3). It returns s itself where there is nothing to do.
 func canonical(s string, isPattern bool) string {

@@ -1,9 +1,9 @@
-// Package robots knows robots.txt: the Robots Exclusion Protocol of RFC 9309, read as leniently as
-// Google's open-source parser reads it, and what stands beside the rules in real files: Sitemap,
+// Package robots reads robots.txt: the Robots Exclusion Protocol of RFC 9309, read as leniently as
+// Google's open-source parser reads it, and what real files have beside the rules: Sitemap,
 // Crawl-delay and Content-Signal lines, files saved as UTF-16 or wrapped in HTML, and web pages
-// served in place of the file. Nothing in one line loses another.
+// served in place of the file. No line makes another one ineffective.
 //
-// Evaluate says which rules hold after a fetch, Parse reads a body, File.Agent picks the group that
+// Evaluate decides which rules apply after a fetch, Parse reads a body, File.Agent picks the group that
 // applies to a crawler, and Group answers for single URLs. Everything here is a pure function; a
 // File and a Group are safe for concurrent use.
 package robots
@@ -17,16 +17,16 @@ import (
 )
 
 // MaxBytes is how much of a file is read: the 500 KiB that RFC 9309 section 2.5 asks for. Give
-// Parse one byte more where there is more, so that it can tell.
+// Parse one byte more where there is more, so that it sees that the file was cut.
 const MaxBytes = 512_000
 
 // File is a parsed robots.txt file.
 type File struct {
-	// Truncated: the body was longer than MaxBytes. The rest is ignored, and so is the line that the
+	// Truncated: the body was longer than MaxBytes. What follows is ignored, and so is the line that the
 	// limit cuts, since half a rule may forbid more than the whole one.
 	Truncated bool
 	// IsHTML: the body is a web page (a soft 404, a home page, a bot challenge), not a robots.txt
-	// file, and so has no rules and no sitemaps. Files that are merely wrapped in HTML do have.
+	// file, and so has no rules and no sitemaps. Files that are merely wrapped in HTML have.
 	IsHTML bool
 
 	records []record
@@ -118,8 +118,8 @@ func cutLine(text string) (line, rest string) {
 	return line, rest[min(1, len(rest)):]
 }
 
-// hasContent tells a robots.txt file wrapped in HTML from a web page: it has a group with
-// something in it, or names a sitemap.
+// hasContent reports whether the file has a group with something in it, or names a sitemap: that
+// distinguishes a robots.txt file wrapped in HTML from a web page.
 func (f *File) hasContent() bool {
 	agent := false
 	for _, r := range f.records {
@@ -139,7 +139,7 @@ func (f *File) hasContent() bool {
 	return false
 }
 
-// cutMark takes a mark of UTF-16 off body, and gives what follows as UTF-8; "" where there is no mark.
+// cutMark takes a mark of UTF-16 off body, and returns what follows as UTF-8; "" where there is no mark.
 // RFC 9309 section 2.2.2 lets a crawler bridge other encodings that it detects; UTF-16 is the one that
 // editors produce.
 func cutMark(body []byte) (marked string, rest []byte) {
@@ -195,8 +195,7 @@ func decodeUTF16(body []byte, bigEndian bool) string {
 	return b.String()
 }
 
-// Sitemaps lists the sitemaps that the file names, in its order and each once, whatever group they
-// stand in. Relative ones are resolved against base, the URL of the file; without a base they are
+// Sitemaps lists the sitemaps that the file names, in its order and each once, in any group. Relative ones are resolved against base, the URL of the file; without a base they are
 // left out, as is everything that is not http or https.
 func (f *File) Sitemaps(base string) []string {
 	list := []string{}
@@ -265,7 +264,7 @@ func resolve(base *url.URL, value string) string {
 
 func isAbsolute(s string) bool { return hasPrefixFold(s, "http://") || hasPrefixFold(s, "https://") }
 
-// lowerAuthority lowers scheme and host of an absolute URL, which do not tell sitemaps apart.
+// lowerAuthority lowers scheme and host of an absolute URL, whose case makes no difference.
 func lowerAuthority(u string) string {
 	start := strings.Index(u, "://") + len("://")
 	end := strings.IndexByte(u[start:], '/')

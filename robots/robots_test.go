@@ -21,7 +21,7 @@ func encodeUTF16(s string, big bool) []byte {
 	return b
 }
 
-// TestBytes has what a text file cannot hold: bytes that are no UTF-8, and marks cut short.
+// TestBytes has what a text file cannot contain: bytes that are no UTF-8, and marks cut short.
 func TestBytes(t *testing.T) {
 	for _, c := range []struct {
 		name, body, url string

@@ -90,7 +90,7 @@ func (s *search) forget() {
 }
 
 // matchChains follows the chains behind a start and those that it begins with. Taking the first place
-// where a part fits is enough, as whatever comes behind a later one comes behind the first as well.
+// where a part fits is enough: what follows a later one also follows the first.
 func (s *search) matchChains(start int32) {
 	if len(s.found) == 0 {
 		return

@@ -13,14 +13,14 @@ const MaxAge = 24 * time.Hour
 type Access uint8
 
 const (
-	// Successful: there is a file, and its rules hold.
+	// Successful: there is a file, and its rules apply.
 	Successful Access = iota
 	// Unavailable: the host says there is none (any 4xx, a web page, redirects without end), and
 	// everything is allowed.
 	Unavailable
-	// Unreachable: nobody can say (5xx, network errors), and nothing is allowed.
+	// Unreachable: it is unclear whether there is one (5xx, network errors), and nothing is allowed.
 	Unreachable
-	// NotModified: the file that was stored earlier holds on.
+	// NotModified: the file that was stored earlier is still valid.
 	NotModified
 )
 
@@ -34,11 +34,11 @@ type Fetched struct {
 	Stored      *File  // what the request was conditional on, or nil
 }
 
-// Result is what holds after an attempt.
+// Result is what an attempt came to.
 type Result struct {
 	Access Access
-	// File has the rules that hold, whatever the access: those of the file, of the stored file, or
-	// none, or one that forbids everything.
+	// File has the rules that apply, for every Access: those of the file or of the stored file, none,
+	// or one that forbids everything.
 	File *File
 	// Exists: the host has a robots.txt file.
 	Exists bool

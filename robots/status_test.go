@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestStatus: what a fetch comes to, hop by hop, and the rules that then hold.
+// TestStatus: what a fetch comes to, hop by hop, and the rules that then apply.
 func TestStatus(t *testing.T) {
 	type hop struct {
 		Status      int

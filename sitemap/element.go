@@ -22,7 +22,7 @@ const (
 	tagItem
 	tagEntry
 
-	// What entries hold.
+	// Fields of entries.
 	tagLoc
 	tagLastmod
 	tagChangefreq
@@ -38,7 +38,7 @@ const (
 	tagName
 	tagLanguage
 
-	// What holds others of these names, which are not the entry's.
+	// Elements with fields of their own, which are not the entry's.
 	tagNews
 	tagImage
 	tagVideo
@@ -62,8 +62,8 @@ var elements = map[string]element{
 	"author": tagEmbedded, "contributor": tagEmbedded, "group": tagEmbedded, "textinput": tagEmbedded,
 }
 
-// key is the first eight bytes of a name, the first the lowest: what tells most names apart while a
-// tag is scanned.
+// key is the first eight bytes of a name, the first the lowest: enough to distinguish most names while
+// a tag is scanned.
 type key uint64
 
 // with adds byte i of the name.
@@ -73,7 +73,7 @@ const slotBits = 7
 
 func (k key) slot() uint64 { return uint64(k) * 0x9e3779b97f4a7c15 >> (64 - slotBits) }
 
-// slots finds names by their key, with linear probing; at most half of them are taken.
+// slots is a hash table of the names, with linear probing; it is at most half full.
 var slots = func() (t [1 << slotBits]struct {
 	key  key
 	name string
@@ -117,7 +117,7 @@ const (
 	otherNS
 )
 
-// byURI knows a namespace by its name, whatever version and scheme it is written with.
+// byURI recognises a namespace by its name, in any version and with any scheme.
 func byURI(uri []byte) space {
 	has := func(s string) bool { return bytes.Contains(uri, []byte(s)) }
 	switch {
@@ -137,8 +137,8 @@ func byURI(uri []byte) space {
 	return otherNS
 }
 
-// byPrefix knows a namespace by the prefix everybody gives it; documents forget to declare theirs,
-// and declare wrong ones.
+// byPrefix recognises a namespace by its customary prefix; documents forget to declare namespaces, and
+// declare wrong ones.
 func byPrefix(prefix []byte) space {
 	switch string(prefix) {
 	case "news":
@@ -166,7 +166,7 @@ type namespaces struct {
 
 const maxNamespaces = 16
 
-// declare notes a prefix. The name of the namespace decides if it is known, else the prefix.
+// declare notes a prefix. The name of the namespace decides if it is recognised, else the prefix.
 func (s *namespaces) declare(prefix, uri []byte) {
 	sp := byURI(uri)
 	if sp == otherNS {

@@ -13,7 +13,7 @@ import (
 	"github.com/newsfork/seed-engine/markup"
 )
 
-// FuzzParse holds the parser to its promises on any bytes: no panic, the same result however the
+// FuzzParse checks what the parser promises for any bytes: no panic, the same result however the
 // document arrives, absolute URLs, text in UTF-8, and a summary that agrees with the entries.
 func FuzzParse(f *testing.F) {
 	for _, x := range corpus(f) {

@@ -23,7 +23,7 @@ import (
 
 const base = "https://a.example/maps/sitemap.xml"
 
-// short names what a document holds in a line: kind, locs (children with a "+"), and flags.
+// short sums a document up in a line: kind, locs (children with a "+"), and flags.
 func short(d document) string {
 	var b strings.Builder
 	b.WriteString(string(d.Kind))
@@ -274,7 +274,7 @@ func TestExtensions(t *testing.T) {
 			}
 		})
 	}
-	// What an extension says is not the page's, in whatever order it stands.
+	// What an extension says is not the page's, in any order.
 	e, d := entryOf(t, `<urlset xmlns:i="http://www.google.com/schemas/sitemap-image/1.1"><url>
 		<i:image><i:loc>/1.jpg</i:loc><i:title>no</i:title></i:image><image:image><image:loc>/2.jpg</image:loc><image:image/>
 		<image><loc>/3.jpg</loc><title>no</title></image>
@@ -395,7 +395,7 @@ func TestCharsets(t *testing.T) {
 		{"ISO-8859-5", charmap.ISO8859_5, "ISO-8859-5", none, "ru", "iso-8859-5"},
 		{"windows-1252", charmap.Windows1252, "windows-1252", none, "fr", "windows-1252"},
 		{"Latin-1 is windows-1252", charmap.Windows1252, "ISO-8859-1", none, "fr", "windows-1252"},
-		{"windows-1252, undeclared, mended", charmap.Windows1252, none, none, "fr", "utf-8"},
+		{"windows-1252, undeclared, repaired", charmap.Windows1252, none, none, "fr", "utf-8"},
 		{"windows-1250", charmap.Windows1250, "windows-1250", none, "pl", "windows-1250"},
 		{"ISO-8859-2", charmap.ISO8859_2, "iso-8859-2", none, "pl", "iso-8859-2"},
 		{"windows-1253", charmap.Windows1253, "windows-1253", none, "el", "windows-1253"},
@@ -430,7 +430,7 @@ func TestCharsets(t *testing.T) {
 			}
 		})
 	}
-	// A stray byte is mended where it stands; the rest stays UTF-8.
+	// A stray byte is repaired where it stands; the rest stays UTF-8.
 	d := parseEveryWay(t, "<urlset><url><loc>/1</loc><news:title>Caf\xe9 \x96 정부</news:title></url></urlset>", Options{})
 	if !slices.Equal(d.titles, []string{"Café – 정부"}) {
 		t.Errorf("titles %q", d.titles)

@@ -9,7 +9,7 @@ import (
 )
 
 // parser turns the tags and text of a document into entries. What the tags mean is decided by their
-// local names and by where they stand; namespaces only help, since they are so often wrong.
+// local names and their place; namespaces only help, since they are so often wrong.
 type parser struct {
 	fn   func(*Entry)
 	base markup.Location
@@ -23,37 +23,37 @@ type parser struct {
 	first   byte // of the document, unless it is markup
 	cutTag  bool // the document ended inside of a tag
 
-	format    *format // of the last root met, or of the entries of a document without; nil before
+	format    *format // of the last root seen, or of the entries of a document without; nil before
 	open      bool    // the root has not been closed
 	rootTag   []byte  // its prefix
 	prefix    []byte  // of the document's own names: the root's or the open entry's
 	ns        namespaces
 	inside    space  // the extension whose element is open
 	insideTag []byte // its prefix
-	skip      []byte // local name of an open element that holds nothing of interest
+	skip      []byte // local name of an open element with nothing of interest in it
 
 	entry     element // the open entry
 	e         Entry
-	hold      []byte // what the slices of e point into
+	buf       []byte // what the slices of e point into
 	ref       []byte // loc, before it is resolved
 	refRank   int    // how good a link of a feed item it is
 	dateRank  int    // how good a date of a feed item Lastmod is
 	entryBase markup.Location
 
 	field     element // the open field
-	fieldAt   int     // where its text begins in hold
+	fieldAt   int     // where its text begins in buf
 	cut       bool    // it is longer than maxField
-	undefined bool    // it refers to an entity that is not known
+	undefined bool    // it refers to an entity that is not defined here
 	markedUp  bool    // its text is HTML, as in RSS and where Atom says so
 }
 
 func newParser(base string, now time.Time, fn func(*Entry)) *parser {
-	p := &parser{fn: fn, now: now, hold: make([]byte, 0, 4<<10)}
+	p := &parser{fn: fn, now: now, buf: make([]byte, 0, 4<<10)}
 	p.base, _ = markup.ParseLocation([]byte(base))
 	return p
 }
 
-// webPage gives the document up: what follows is HTML.
+// webPage gives up the document: what follows is HTML.
 func (p *parser) webPage() {
 	if p.format == nil {
 		p.format = &htmlPage
@@ -61,9 +61,9 @@ func (p *parser) webPage() {
 	}
 }
 
-// row reads a line of text. rest is the document from there on as far as it is known, or nil for what
-// is not a line of its own: the beginning of an overlong one, and what stands in front of markup.
-func (p *parser) row(b, rest []byte) {
+// row reads a line of text. following is the document from there on as far as it was read, or nil for
+// what is not a line of its own: the beginning of an overlong one, and what stands in front of markup.
+func (p *parser) row(b, following []byte) {
 	b = markup.Trim(b)
 	if len(b) == 0 {
 		return
@@ -73,7 +73,7 @@ func (p *parser) row(b, rest []byte) {
 	}
 	switch {
 	case b[0] == '#' || p.notText:
-	case rest != nil && markup.SchemeEnd(b) > 0:
+	case following != nil && markup.SchemeEnd(b) > 0:
 		p.startEntry(tagURL, nil)
 		p.ref = b
 		if p.endEntry() {
@@ -81,12 +81,12 @@ func (p *parser) row(b, rest []byte) {
 			p.mode = inLines
 		}
 	case p.mode == inStart && !p.judged:
-		p.judged, p.notText = true, !listsURLs(rest)
+		p.judged, p.notText = true, !listsURLs(following)
 	}
 }
 
-// listsURLs tells a text sitemap with a heading from an error message and from warnings in front of
-// markup: most of its lines are URLs.
+// listsURLs reports whether most lines of b are URLs: that distinguishes a text sitemap with a heading from
+// an error message and from warnings in front of markup.
 func listsURLs(b []byte) bool {
 	urls, others := 0, 0
 	for len(b) > 0 {
@@ -171,7 +171,7 @@ func (p *parser) skipped(e element, name []byte, closing bool) bool {
 	return true
 }
 
-// isFeed reports whether the document is known to be a feed.
+// isFeed reports whether the document has turned out to be a feed.
 func (p *parser) isFeed() bool { return p.format != nil && p.format.feed }
 
 // documentTag reads the root of a document in the format f.
@@ -187,7 +187,7 @@ func (p *parser) documentTag(f *format, prefix, attrs []byte, closing, empty boo
 		return
 	}
 	p.endEntry()
-	p.hold = p.hold[:0]
+	p.buf = p.buf[:0]
 	p.format, p.open = f, !empty
 	p.rootTag = append(p.rootTag[:0], prefix...)
 	p.setPrefix(prefix)
@@ -240,7 +240,7 @@ func (p *parser) entryTag(e element, prefix, attrs []byte, closing, empty bool) 
 func (p *parser) startEntry(e element, prefix []byte) {
 	p.entry = e
 	p.e = Entry{Priority: -1}
-	p.hold = p.hold[:0]
+	p.buf = p.buf[:0]
 	p.ref, p.refRank, p.dateRank = nil, 0, 0
 	p.inside = ownNS
 	p.setPrefix(prefix)
@@ -255,7 +255,7 @@ func (p *parser) setPrefix(prefix []byte) {
 	}
 }
 
-// spaceOf tells which format a prefix belongs to where it stands.
+// spaceOf returns the namespace that a prefix stands for at this point.
 func (p *parser) spaceOf(prefix []byte) space {
 	switch {
 	case p.inside != ownNS && bytes.Equal(prefix, p.insideTag):
@@ -362,7 +362,7 @@ func (p *parser) feedTag(e element, local, prefix, attrs []byte, closing, empty 
 			p.skip = append(p.skip[:0], local...)
 		}
 	case p.entry == none: // only the feed's own title
-		p.hold = p.hold[:0]
+		p.buf = p.buf[:0]
 		wanted = e == tagTitle && s == ownNS && p.open && p.sum.Title == ""
 	case e == tagTitle:
 		wanted = s == ownNS && p.e.Title == nil
@@ -399,7 +399,7 @@ func (p *parser) linkHref(attrs []byte) bool {
 // begin opens a field. It ends with its own end tag, or with the next tag that means something.
 func (p *parser) begin(e element) {
 	p.field = e
-	p.fieldAt = len(p.hold)
+	p.fieldAt = len(p.buf)
 	p.cut, p.undefined, p.markedUp = false, false, false
 }
 
@@ -408,20 +408,20 @@ func (p *parser) keep(b []byte) {
 	if p.field == none {
 		return
 	}
-	if room := maxField - (len(p.hold) - p.fieldAt); len(b) > room {
+	if room := maxField - (len(p.buf) - p.fieldAt); len(b) > room {
 		p.cut = true
 		b = b[:max(room, 0)]
 	}
-	p.hold = append(p.hold, b...)
+	p.buf = append(p.buf, b...)
 }
 
 // keepEscaped adds text in which references are to be decoded.
 func (p *parser) keepEscaped(b []byte) {
-	at := len(p.hold)
+	at := len(p.buf)
 	p.keep(b)
-	if bytes.IndexByte(p.hold[at:], '&') >= 0 {
-		text, undefined := markup.Unescape(p.hold[at:])
-		p.hold = p.hold[:at+len(text)]
+	if bytes.IndexByte(p.buf[at:], '&') >= 0 {
+		text, undefined := markup.Unescape(p.buf[at:])
+		p.buf = p.buf[:at+len(text)]
 		p.undefined = p.undefined || undefined
 	}
 }
@@ -433,9 +433,9 @@ func (p *parser) commit() {
 		return
 	}
 	p.field = none
-	v := markup.Trim(p.hold[p.fieldAt:])
+	v := markup.Trim(p.buf[p.fieldAt:])
 	if len(v) == 0 {
-		p.hold = p.hold[:p.fieldAt]
+		p.buf = p.buf[:p.fieldAt]
 		return
 	}
 	// What is not kept as text makes room again.
@@ -481,11 +481,11 @@ func (p *parser) commit() {
 	case tagPriority:
 		p.e.Priority = parsePriority(v)
 	}
-	p.hold = p.hold[:p.fieldAt]
+	p.buf = p.buf[:p.fieldAt]
 }
 
-// takeRef takes the text of a loc. One that was cut is no URL, and one that needs an entity of the
-// document's own is only one if the rest of it is absolute.
+// takeRef takes the text of a loc. One that was cut is no URL, and one that refers to an entity that the
+// document defines is only one if it is absolute without it.
 func (p *parser) takeRef(v []byte, rank int) {
 	p.ref, p.refRank = v, rank
 	if p.cut || p.undefined && markup.SchemeEnd(v) == 0 {
@@ -566,8 +566,8 @@ func (p *parser) endEntry() bool {
 	}
 	loc, ok := p.ref, base.IsResolved(p.ref)
 	if !ok {
-		ref := p.mend(p.ref) // may move hold
-		loc, ok = base.Resolve(p.hold, ref)
+		ref := p.repair(p.ref) // may move buf
+		loc, ok = base.Resolve(p.buf, ref)
 	}
 	if !ok {
 		p.sum.Skipped++
@@ -686,10 +686,10 @@ func (p *parser) declare(attrs []byte) {
 
 // keepValue decodes the value of an attribute and keeps it with the entry.
 func (p *parser) keepValue(value []byte) []byte {
-	at := len(p.hold)
-	p.hold = append(p.hold, value...)
-	text, _ := markup.Unescape(p.hold[at:])
-	p.hold = p.hold[:at+len(text)]
+	at := len(p.buf)
+	p.buf = append(p.buf, value...)
+	text, _ := markup.Unescape(p.buf[at:])
+	p.buf = p.buf[:at+len(text)]
 	return markup.Trim(text)
 }
 
@@ -705,7 +705,7 @@ func (p *parser) xmlBase(attrs []byte, parent *markup.Location) (markup.Location
 	return markup.ParseLocation(b)
 }
 
-// text tidies what people read: HTML is decoded where it is due, stray bytes become the characters of
+// text normalises what people read: HTML is decoded where it is due, stray bytes become the characters of
 // windows-1252 that they most likely are, white space and control characters single spaces.
 func (p *parser) text(v []byte) []byte {
 	if p.cut {
@@ -714,7 +714,7 @@ func (p *parser) text(v []byte) []byte {
 	if p.markedUp {
 		v, _ = markup.Unescape(v)
 	}
-	v = p.mend(v)
+	v = p.repair(v)
 	w := 0
 	for _, c := range v {
 		if c <= ' ' || c == 0x7f {
@@ -745,12 +745,12 @@ func wholeRunes(b []byte) []byte {
 	return b
 }
 
-// mend returns b as UTF-8.
-func (p *parser) mend(b []byte) []byte {
+// repair returns b as UTF-8.
+func (p *parser) repair(b []byte) []byte {
 	if utf8.Valid(b) {
 		return b
 	}
-	at := len(p.hold)
-	p.hold = markup.AppendUTF8(p.hold, b)
-	return p.hold[at:]
+	at := len(p.buf)
+	p.buf = markup.AppendUTF8(p.buf, b)
+	return p.buf[at:]
 }

@@ -22,7 +22,7 @@ type mode uint8
 const (
 	inStart   mode = iota // lines before the first tag or URL
 	inLines               // a text sitemap
-	inLongRow             // the rest of an overlong line
+	inLongRow             // the remainder of an overlong line
 	inMarkup
 	inComment
 	inCDATA
@@ -167,7 +167,7 @@ func (p *parser) markup(b []byte, last bool) int {
 				continue
 			}
 			p.element(e, b[local:end], b[from:max(local-1, from)], nil, closing, false)
-			if p.field != none && p.fieldAt == len(p.hold) { // it was just opened
+			if p.field != none && p.fieldAt == len(p.buf) { // it was just opened
 				i = p.leaf(b, i, b[from:end])
 			}
 			if p.mode != inMarkup {
@@ -252,7 +252,7 @@ func (p *parser) leaf(b []byte, i int, name []byte) int {
 	if end >= len(b) || b[lt+1] != '/' || b[end] != '>' || !bytes.Equal(b[lt+2:end], name) {
 		return i
 	}
-	p.hold = append(p.hold, b[i:lt]...)
+	p.buf = append(p.buf, b[i:lt]...)
 	p.commit()
 	return end + 1
 }

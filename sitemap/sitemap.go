@@ -1,7 +1,7 @@
-// Package sitemap knows what sitemaps look like in the wild: it reads urlsets, sitemap indexes,
+// Package sitemap reads sitemaps as they are in the wild: urlsets, sitemap indexes,
 // plain-text lists and the feeds (RSS, Atom) that sites submit in their place
-// (https://www.sitemaps.org/protocol.html), however broken, and says what it found, including
-// that a document was cut short. Walk decides which sitemap of a site to ask for next.
+// (https://www.sitemaps.org/protocol.html), however broken. It reports what it found, including
+// that a document was cut short. Walk decides which sitemap of a site to request next.
 //
 // Everything here is pure: documents come from an io.Reader, entries leave through a callback, and
 // memory does not grow with the document.
@@ -108,7 +108,7 @@ func (s *Summary) IsNews() bool { return s.NewsEntries > 0 && 2*s.NewsEntries >=
 
 // Parse reads a document to its end or limit and calls fn for every usable entry. base is the
 // document's own URL, against which relative locs are resolved. What is wrong with the document is
-// a fact in the Summary; the error is that of r or Options.Tee, returned as it is, and the Summary
+// reported in the Summary; the error is that of r or Options.Tee, returned as it is, and the Summary
 // then covers what was read before it.
 func Parse(r io.Reader, base string, o Options, fn func(*Entry)) (Summary, error) {
 	if o.MaxBytes <= 0 {

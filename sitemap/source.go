@@ -11,8 +11,8 @@ import (
 // gzip already, and some tools do it once more.
 const maxGzipLayers = 3
 
-// source is the uncompressed document: it undoes gzip wherever it is met, whatever the name and
-// headers said, stops at the limit and copies what it gives to tee.
+// source is the uncompressed document: it decompresses gzip wherever it finds it, regardless of name
+// and headers, stops at the limit and copies what it gives to tee.
 type source struct {
 	raw    rawReader
 	body   io.Reader
@@ -26,8 +26,8 @@ type source struct {
 	err    error  // of the reader or tee
 }
 
-// rawReader remembers an error of the reader below the decompression, which would otherwise be
-// taken for a damaged document.
+// rawReader remembers an error of the reader below the decompression, lest it is taken for a damaged
+// document.
 type rawReader struct {
 	io.Reader
 	err error
@@ -45,7 +45,7 @@ func newSource(r io.Reader, limit int64, tee io.Writer) *source {
 	s := &source{raw: rawReader{Reader: r}, left: limit, tee: tee}
 	body := bufio.NewReaderSize(&s.raw, 32<<10)
 	for len(s.layers) < maxGzipLayers && isGzip(body) {
-		// A layer that holds another is limited like the document, but for what compressing adds to
+		// A layer around another is limited like the document, but for what compressing adds to
 		// what cannot be compressed.
 		z := &inflater{in: body, left: limit + 64<<10}
 		s.layers = append(s.layers, z)
@@ -103,7 +103,7 @@ func (s *source) end(err error) error {
 	return io.EOF
 }
 
-// cut reports whether the document is known to go on beyond what was read. A wrong checksum is
+// cut reports whether the document goes on beyond what was read, as far as that can be seen. A wrong checksum is
 // found after the last byte, so nothing is missing then.
 func (s *source) cut() bool {
 	if s.err != nil || s.over {
@@ -118,7 +118,7 @@ func (s *source) cut() bool {
 }
 
 // inflater reads one layer of gzip: all its members, and what can be read of a damaged one.
-// Whatever follows the last member and is not gzip is ignored, as gzip(1) does.
+// Anything but gzip behind the last member is ignored, as gzip(1) does.
 type inflater struct {
 	in   *bufio.Reader
 	z    *gzip.Reader

@@ -41,14 +41,14 @@ type Candidate struct {
 	Parent string // the index that names it, for FromIndex
 }
 
-// Walk decides which sitemap of a site to ask for next: those that robots.txt names, then the
+// Walk decides which sitemap of a site to request next: those that robots.txt names, then the
 // children of the indexes among them, and the well-known paths only while nothing else was found but
 // news, of which a sitemap covers no more than two days. News comes first, then what changed last. No
-// document is asked for twice, whichever way leads to it.
+// document is requested twice, whichever way leads to it.
 //
 // The caller fetches: it takes Next until there is none, or until it has spent what it wants to
-// spend, and tells what came of each candidate with Redirect, Child and Read. A candidate that it
-// may not or cannot fetch needs no answer.
+// spend, and reports the outcome of each candidate with Redirect, Child and Read. A candidate that it
+// may not or cannot fetch needs no report.
 type Walk struct {
 	origin string
 	now    time.Time
@@ -76,7 +76,7 @@ type pending struct {
 	order   int
 }
 
-// class is what the name of a sitemap tells of its content.
+// class is what the name of a sitemap suggests about its content.
 type class uint8
 
 const (
@@ -87,7 +87,7 @@ const (
 
 // NewWalk begins a walk over the site at origin, such as "https://www.herald.example". listed are
 // the sitemaps of its robots.txt. keep is how many sitemaps can be fetched at most: of a larger
-// index only the best are remembered. now tells which dates are in the future and count for nothing.
+// index only the best are kept. Dates after now count for nothing.
 func NewWalk(origin string, listed []string, keep int, now time.Time) *Walk {
 	w := &Walk{
 		origin:  strings.TrimRight(origin, "/"),
@@ -143,7 +143,7 @@ func (w *Walk) Child(c Candidate, loc []byte, lastmod time.Time) {
 	})
 }
 
-// Read tells what the document of c was. Guessing ends with the first that is a sitemap, not empty and
+// Read reports what the document of c was. Guessing ends with the first that is a sitemap, not empty and
 // not one of news.
 func (w *Walk) Read(c Candidate, s *Summary) {
 	switch {
@@ -233,8 +233,8 @@ func compare(a, b pending) int {
 // classify reads the name of a sitemap: its path, in words.
 func classify(u string) class {
 	path := strings.ToLower(u)
-	if _, rest, ok := strings.Cut(path, "://"); ok {
-		path = rest
+	if _, behind, ok := strings.Cut(path, "://"); ok {
+		path = behind
 	}
 	if i := strings.IndexByte(path, '/'); i >= 0 {
 		path = path[i:]

@@ -255,8 +255,8 @@ func TestWalkCycles(t *testing.T) {
 		w.Child(c, []byte(origin+u), time.Time{})
 	}
 	w.Read(c, &Summary{Kind: URLSet, URLs: 1})
-	if rest := drain(w); rest != nil || w.Unread() != 0 {
-		t.Errorf("asked for %q again, %d not read", rest, w.Unread())
+	if again := drain(w); again != nil || w.Unread() != 0 {
+		t.Errorf("asked for %q again, %d not read", again, w.Unread())
 	}
 }
 

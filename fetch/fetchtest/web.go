@@ -1,5 +1,5 @@
-// Package fetchtest stands in for the web and for time in tests of whatever uses package fetch: a
-// Transport that answers from memory and writes down who asked what when, and a Clock that only
+// Package fetchtest stands in for the web and for time in the tests of packages that use fetch: a
+// Transport that answers from memory and records every request with its time, and a Clock that only
 // moves when someone sleeps.
 package fetchtest
 
