@@ -59,7 +59,7 @@ var mayImport = map[string][]string{
 	"settings":     {"contract"},
 	"worker":       {"contract"},
 	"bindings":     {"alarms", "contract", "fetch", "handlers", "ledger", "queues", "r2", "worker"},
-	"r2":           {"contract", "markup"},
+	"r2":           {"contract"},
 	"ledger":       {"contract"},
 	"dataset":      {"contract"},
 	"robots":       {"contract"},

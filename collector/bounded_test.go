@@ -13,7 +13,7 @@ import (
 	"github.com/newsfork/seed-engine/r2"
 )
 
-var testDir = r2.DomainDir{Partition: contract.Partition{Country: "sg", Category: "news", Date: "2026-01-28"}, Domain: "example.com"}
+var testDir = contract.DomainDir{Partition: contract.Partition{Country: "sg", Category: "news", Date: "2026-01-28"}, Domain: "example.com"}
 
 // numbered are n URLs in their order, each with a path of so many bytes.
 func numbered(n, length int) []contract.DocumentURL {

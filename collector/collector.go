@@ -64,7 +64,7 @@ func (b *Batch) FreeAt(domain string) time.Time {
 // as unreachable and fails no more, but for ErrExcluded. It returns the document as it is stored then.
 func (b *Batch) Collect(ctx context.Context, m *contract.DomainMessage, last bool) (*contract.Document, error) {
 	b.Log.Info("domain_collector_start", "domain_id", m.DomainID, "registrable_domain", m.Domain)
-	dir := r2.DomainDir{Partition: m.Partition, Domain: m.Domain}
+	dir := m.Dir()
 	done, err := b.Done(ctx, m)
 	if err != nil {
 		return nil, err
@@ -89,7 +89,7 @@ func (b *Batch) Collect(ctx context.Context, m *contract.DomainMessage, last boo
 
 // ask gathers what a collection needs of the domain. A domain that does not answer is asked once a
 // batch: its other messages share the failure.
-func (b *Batch) ask(ctx context.Context, m *contract.DomainMessage, dir r2.DomainDir, last bool) (*facts, error) {
+func (b *Batch) ask(ctx context.Context, m *contract.DomainMessage, dir contract.DomainDir, last bool) (*facts, error) {
 	if m.URLsPath != "" { // a list that is missing should not cost the domain a request
 		if _, err := b.Bucket.Head(ctx, m.URLsPath); err != nil {
 			return nil, missingList(m.URLsPath, err)
@@ -118,7 +118,7 @@ func (b *Batch) ask(ctx context.Context, m *contract.DomainMessage, dir r2.Domai
 // update writes what was gathered, or only merges the message's URLs when f is nil. Of URL lists too
 // large for a message one at a time is in memory; the wait for it comes after the domain was asked,
 // which may take minutes.
-func (b *Batch) update(ctx context.Context, dir r2.DomainDir, m *contract.DomainMessage, f *facts) (*contract.Document, error) {
+func (b *Batch) update(ctx context.Context, dir contract.DomainDir, m *contract.DomainMessage, f *facts) (*contract.Document, error) {
 	if m.URLsPath != "" {
 		select {
 		case b.merging <- struct{}{}:
@@ -127,8 +127,7 @@ func (b *Batch) update(ctx context.Context, dir r2.DomainDir, m *contract.Domain
 			return nil, ctx.Err()
 		}
 	}
-	file, _, _ := r2.ParseRaw(m.SourceFilePath)
-	added, err := b.urls(ctx, m, file.Name)
+	added, err := b.urls(ctx, m, m.SourceFile().Name)
 	if err != nil {
 		return nil, err
 	}
@@ -155,7 +154,7 @@ func (b *Batch) urls(ctx context.Context, m *contract.DomainMessage, rawName str
 // at once a batch; without one every call looks, since another event may write it until the domain
 // is leased.
 func (b *Batch) Done(ctx context.Context, m *contract.DomainMessage) (bool, error) {
-	key := r2.DomainDir{Partition: m.Partition, Domain: m.Domain}.Checkpoint()
+	key := m.Dir().Checkpoint()
 	b.mu.Lock()
 	written, seen := b.checkpoints[key]
 	b.mu.Unlock()
@@ -185,8 +184,8 @@ func (b *Batch) checkpointed(key string, written time.Time) {
 	delete(b.silent, key)
 }
 
-func (b *Batch) checkpoint(ctx context.Context, dir r2.DomainDir, d *contract.Document) error {
-	metadata := r2.CheckpointMetadata(b.Clock.Now(), contract.Version)
+func (b *Batch) checkpoint(ctx context.Context, dir contract.DomainDir, d *contract.Document) error {
+	metadata := contract.CheckpointMetadata(b.Clock.Now(), contract.Version)
 	maps.Copy(metadata, contract.OutcomeOf(d).Metadata())
 	o, err := b.put(ctx, dir.Checkpoint(), nil, &r2.PutOptions{Metadata: metadata})
 	if err == nil {

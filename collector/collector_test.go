@@ -87,7 +87,7 @@ func message(n int, urls ...string) *contract.DomainMessage {
 	return m
 }
 
-var dir = r2.DomainDir{Partition: partition, Domain: "example.com"}
+var dir = contract.DomainDir{Partition: partition, Domain: "example.com"}
 
 func (w *world) read(t *testing.T, key string) []byte {
 	t.Helper()
@@ -815,7 +815,7 @@ func TestLargeListsWaitForNoDomain(t *testing.T) {
 			m := message(1)
 			m.Domain = fmt.Sprintf("slow%d.com", i)
 			m.RegistrableDomain, m.DomainURL, m.URLsCount = m.Domain, "https://"+m.Domain+"/", 1
-			m.URLsPath = r2.DomainDir{Partition: partition, Domain: m.Domain}.URLList("raw_0001", 1)
+			m.URLsPath = contract.DomainDir{Partition: partition, Domain: m.Domain}.URLList("raw_0001", 1)
 			messages = append(messages, m)
 			pages[m.DomainURL+"robots.txt"] = fetchtest.Page{Body: "User-agent: *\nCrawl-delay: 30\n"}
 			pages[m.DomainURL] = fetchtest.Page{Body: "<html></html>"}

@@ -165,7 +165,7 @@ func (a *analysis) score(e *contract.DocumentURL) {
 // analysis gives what discovery knows of the domain: fresh, or as stored when it was collected, or what
 // the document still says where that is lost. The URLs that came since are seen again by who merges them,
 // so what is stored never has to change.
-func (b *Batch) analysis(ctx context.Context, dir r2.DomainDir, old *contract.Document, f *facts) (*analysis, error) {
+func (b *Batch) analysis(ctx context.Context, dir contract.DomainDir, old *contract.Document, f *facts) (*analysis, error) {
 	if f != nil {
 		return &analysis{Analyser: f.analyser}, nil
 	}
@@ -188,7 +188,7 @@ func (b *Batch) analysis(ctx context.Context, dir r2.DomainDir, old *contract.Do
 
 // storedRulings are those of a collection: of the robots.txt that is stored as evidence, and of the other
 // ones in state, which is discovery.json. Of what is lost nothing is known.
-func (b *Batch) storedRulings(ctx context.Context, dir r2.DomainDir, d *contract.Document, state []byte) (*rulings, error) {
+func (b *Batch) storedRulings(ctx context.Context, dir contract.DomainDir, d *contract.Document, state []byte) (*rulings, error) {
 	known := newRulings(b.newPace(ctx, func() error { return nil }))
 	var body []byte
 	if d.Robots.Exists {

@@ -54,7 +54,7 @@ func TestInternationalHosts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		checkSchema(t, w.read(t, r2.DomainDir{Partition: partition, Domain: ascii}.Document()))
+		checkSchema(t, w.read(t, contract.DomainDir{Partition: partition, Domain: ascii}.Document()))
 		for _, u := range doc.URLs {
 			private := strings.Contains(u.URL, "private")
 			if u.Action == nil || (*u.Action == "ignore") != private || u.Allowed == nil || *u.Allowed == private {

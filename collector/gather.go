@@ -10,7 +10,6 @@ import (
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/discovery"
 	"github.com/newsfork/seed-engine/fetch"
-	"github.com/newsfork/seed-engine/r2"
 	"github.com/newsfork/seed-engine/robots"
 )
 
@@ -56,7 +55,7 @@ type facts struct {
 type gathering struct {
 	*Batch
 	message *contract.DomainMessage
-	dir     r2.DomainDir
+	dir     contract.DomainDir
 	session *fetch.Session
 	group   *robots.Group     // our group of the effective host's robots.txt
 	rulings *rulings          // of all hosts that were asked
@@ -75,7 +74,7 @@ type gathering struct {
 
 // gather asks the domain: robots.txt, sitemaps, home page, feeds, in this order. Evidence is stored
 // as it comes in. Only failures of the bucket are errors; those of the domain are facts.
-func (b *Batch) gather(ctx context.Context, m *contract.DomainMessage, dir r2.DomainDir) (*facts, error) {
+func (b *Batch) gather(ctx context.Context, m *contract.DomainMessage, dir contract.DomainDir) (*facts, error) {
 	s := b.Settings
 	g := &gathering{Batch: b, message: m, dir: dir, roots: map[string]string{}, unread: map[string]error{}, facts: &facts{feeds: []contract.Feed{}}}
 	session := fetch.NewSession(fetch.Config{

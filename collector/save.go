@@ -21,7 +21,7 @@ const maxConflicts = 8
 
 // save writes the document of a domain: what f says, or what the stored document says when f is nil,
 // with the URLs of both the stored document and the message. It returns what is stored then.
-func (b *Batch) save(ctx context.Context, dir r2.DomainDir, m *contract.DomainMessage, added []contract.DocumentURL, f *facts) (*contract.Document, error) {
+func (b *Batch) save(ctx context.Context, dir contract.DomainDir, m *contract.DomainMessage, added []contract.DocumentURL, f *facts) (*contract.Document, error) {
 	var lists []string // that were stored on the way
 	for try := range maxConflicts {
 		var old *contract.Document
@@ -89,7 +89,7 @@ func (b *Batch) save(ctx context.Context, dir r2.DomainDir, m *contract.DomainMe
 
 // tidy deletes what the document before described and this one does not: evidence of files that are
 // gone, and lists of URLs that were replaced, or stored for documents that others were faster than.
-func (b *Batch) tidy(ctx context.Context, dir r2.DomainDir, old, doc *contract.Document, lists []string) error {
+func (b *Batch) tidy(ctx context.Context, dir contract.DomainDir, old, doc *contract.Document, lists []string) error {
 	var gone []string
 	if old != nil {
 		if old.Robots.Exists && !doc.Robots.Exists {
@@ -115,7 +115,7 @@ func (b *Batch) tidy(ctx context.Context, dir r2.DomainDir, old, doc *contract.D
 }
 
 // document reads the stored document and its ETag; nil when there is none.
-func (b *Batch) document(ctx context.Context, dir r2.DomainDir) (*contract.Document, string, error) {
+func (b *Batch) document(ctx context.Context, dir contract.DomainDir) (*contract.Document, string, error) {
 	body, err := b.Bucket.Get(ctx, dir.Document())
 	if errors.Is(err, r2.ErrNotFound) {
 		return nil, "", nil

@@ -177,7 +177,7 @@ func sizeOf(e *contract.DocumentURL) int {
 // in lists, of which it has one in memory at a time. It returns their keys, at most limit, and how many
 // entries were left out for that. Lists are named by their content: the same URLs and scores give the
 // same keys, and a document that loses the race for its key has overwritten nothing.
-func (u *union) storeLists(ctx context.Context, dir r2.DomainDir, inline, limit int, score func(*contract.DocumentURL)) (keys []string, omitted int, err error) {
+func (u *union) storeLists(ctx context.Context, dir contract.DomainDir, inline, limit int, score func(*contract.DocumentURL)) (keys []string, omitted int, err error) {
 	keys = []string{}
 	var list []contract.DocumentURL
 	size := 0
@@ -238,7 +238,7 @@ func (c *Collector) entries(ctx context.Context, d *contract.Document) iter.Seq2
 	}
 }
 
-func (c *Collector) storeList(ctx context.Context, dir r2.DomainDir, list []contract.DocumentURL) (string, error) {
+func (c *Collector) storeList(ctx context.Context, dir contract.DomainDir, list []contract.DocumentURL) (string, error) {
 	body, err := json.Marshal(list)
 	if err != nil {
 		panic(err) // strings always marshal

@@ -44,8 +44,8 @@ type ExclusionPage struct {
 // maxPattern is the length of a URL pattern, in bytes.
 const maxPattern = 2000
 
-// CheckExclusion brings the value of an exclusion into the form in which it is compared. domain is a
-// registrable domain or host in lower-case A-labels, see r2.SanitizeDomain.
+// CheckExclusion brings the value of an exclusion into the form in which it is compared. That of a domain
+// or host is in lower-case A-labels already.
 func CheckExclusion(kind, value string) (string, error) {
 	switch kind {
 	case ExcludeDomain, ExcludeHost:

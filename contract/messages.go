@@ -26,6 +26,12 @@ func (m *SeedMessage) Validate() error {
 	return checkRawKey("file_path", m.FilePath, m.Partition)
 }
 
+// RawFile is the file that a valid message asks for.
+func (m *SeedMessage) RawFile() RawFile {
+	f, _, _ := ParseRawKey(m.FilePath)
+	return f
+}
+
 // Filter selects raw files by partition; empty parts match everything. It is the body of
 // POST /api/v1/seeds/orchestrate and, with a cursor, the continuation of step 1.
 type Filter struct {
@@ -68,9 +74,8 @@ type SeedWork struct {
 }
 
 // ParseSeed decodes a SEED_QUEUE message: a file, a continuation, or an R2 event notification
-// (developers.cloudflare.com/r2/buckets/event-notifications/). rawFile tells whether a key names a
-// raw file, and of which partition.
-func ParseSeed(body []byte, rawFile func(key string) (Partition, bool)) (SeedWork, error) {
+// (developers.cloudflare.com/r2/buckets/event-notifications/).
+func ParseSeed(body []byte) (SeedWork, error) {
 	var m struct {
 		SeedMessage
 		Orchestrate *Continuation `json:"orchestrate"`
@@ -86,11 +91,11 @@ func ParseSeed(body []byte, rawFile func(key string) (Partition, bool)) (SeedWor
 	case m.Orchestrate != nil:
 		return SeedWork{Continue: m.Orchestrate}, m.Orchestrate.Validate("orchestrate.")
 	case m.Object != nil && m.Action != "":
-		p, ok := rawFile(m.Object.Key)
-		if !ok || !createsObject(m.Action) {
+		f, checkpoint, ok := ParseRawKey(m.Object.Key)
+		if !ok || checkpoint || !createsObject(m.Action) {
 			return SeedWork{}, nil
 		}
-		return SeedWork{File: &SeedMessage{FilePath: m.Object.Key, Partition: p}}, nil
+		return SeedWork{File: &SeedMessage{FilePath: m.Object.Key, Partition: f.Partition}}, nil
 	case m.FilePath == "":
 		return SeedWork{}, Invalid("file_path", "is missing; send the key of a raw file, \"orchestrate\" or an R2 event notification")
 	}
@@ -130,6 +135,15 @@ type DomainMessage struct {
 	BusySince         time.Time `json:"busy_since,omitzero"`   // when another event was first found working on the domain
 }
 
+// Dir is where the contract of the domain lies.
+func (m *DomainMessage) Dir() DomainDir { return DomainDir{m.Partition, m.Domain} }
+
+// SourceFile is the raw file that a valid message comes from.
+func (m *DomainMessage) SourceFile() RawFile {
+	f, _, _ := ParseRawKey(m.SourceFilePath)
+	return f
+}
+
 // ParseDomain decodes a DOMAIN_QUEUE message and completes what can be derived: registrable_domain
 // and domain stand for each other, domain_url defaults to the domain's home page.
 func ParseDomain(body []byte) (*DomainMessage, error) {
@@ -166,8 +180,8 @@ func (m *DomainMessage) Validate() error {
 	if err := checkRawKey("source_file_path", m.SourceFilePath, m.Partition); err != nil {
 		return err
 	}
-	if m.URLsPath != "" && !strings.HasPrefix(m.URLsPath, prodDir(m.Partition, m.Domain)+"/urls/") {
-		return Invalid("urls_path", "%q is not a URL list of this domain; send a key under %q", clip(m.URLsPath), prodDir(m.Partition, m.Domain)+"/urls/")
+	if lists := m.Dir().URLLists(); m.URLsPath != "" && !strings.HasPrefix(m.URLsPath, lists) {
+		return Invalid("urls_path", "%q is not a URL list of this domain; send a key under %q", clip(m.URLsPath), lists)
 	}
 	for i := range m.URLs {
 		if m.URLs[i].URL == "" {
@@ -191,31 +205,6 @@ func CheckDomain(field, v string) error {
 		return Invalid(field, "%q is not a domain; send lower-case ASCII labels (IDNA A-labels) such as %q", clip(v), "mom.gov.sg")
 	}
 	return nil
-}
-
-// checkRawKey accepts the key of a raw file in partition p.
-func checkRawKey(field, key string, p Partition) error {
-	dir := "raw/country=" + p.Country + "/category=" + p.Category + "/date=" + p.Date + "/"
-	name, inDir := strings.CutPrefix(key, dir)
-	digits, isJSON := strings.CutSuffix(strings.TrimPrefix(name, "raw_"), ".json")
-	if !inDir || !isJSON || !strings.HasPrefix(name, "raw_") || !IsChunk(digits) {
-		return Invalid(field, "%q is not a raw file of that partition; send a key like %q", clip(key), dir+"raw_0001.json")
-	}
-	return nil
-}
-
-// IsChunk reports whether s is the number of a raw file: four or more digits.
-func IsChunk(s string) bool {
-	for i := range len(s) {
-		if s[i] < '0' || s[i] > '9' {
-			return false
-		}
-	}
-	return len(s) >= 4 && len(s) <= 12
-}
-
-func prodDir(p Partition, domain string) string {
-	return "prod/country=" + p.Country + "/category=" + p.Category + "/date=" + p.Date + "/" + domain
 }
 
 // DeadLetter is what the dead-letter consumer stores of a message that was given up.

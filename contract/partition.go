@@ -71,9 +71,3 @@ func isCategory(s string) bool {
 }
 
 func isLower(c byte) bool { return c >= 'a' && c <= 'z' }
-
-// RawFile names one raw file.
-type RawFile struct {
-	Partition Partition
-	Name      string // raw_NNNN, with four or more digits
-}

@@ -17,9 +17,6 @@ import (
 	"github.com/newsfork/seed-engine/r2"
 )
 
-// objectKey is the R2 object with the decisions of operators.
-const objectKey = "control/pipeline.json"
-
 // maxConflicts limits how often a write is repeated after a conflict with another writer, or after
 // R2 refused a second write to the key within a second.
 const maxConflicts = 5
@@ -48,7 +45,7 @@ type Store struct {
 func (s *Store) Read(ctx context.Context) (contract.Controls, *contract.Exclusions, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	o, err := s.Bucket.Head(ctx, objectKey)
+	o, err := s.Bucket.Head(ctx, contract.ControlsKey)
 	switch {
 	case errors.Is(err, r2.ErrNotFound):
 		s.cache("", contract.Controls{})
@@ -60,7 +57,7 @@ func (s *Store) Read(ctx context.Context) (contract.Controls, *contract.Exclusio
 }
 
 func (s *Store) load(ctx context.Context) error {
-	body, err := s.Bucket.Get(ctx, objectKey)
+	body, err := s.Bucket.Get(ctx, contract.ControlsKey)
 	if errors.Is(err, r2.ErrNotFound) {
 		s.cache("", contract.Controls{})
 		return nil
@@ -75,7 +72,7 @@ func (s *Store) load(ctx context.Context) error {
 	}
 	var read contract.Controls
 	if err := json.Unmarshal(data, &read); err != nil {
-		return &contract.Error{Kind: contract.Storage, Field: objectKey, Message: "the stored object cannot be read; put it right or delete it", Err: err}
+		return &contract.Error{Kind: contract.Storage, Field: contract.ControlsKey, Message: "the stored object cannot be read; put it right or delete it", Err: err}
 	}
 	s.cache(body.ETag, read)
 	return nil
@@ -104,7 +101,7 @@ func (s *Store) Change(ctx context.Context, change func(*contract.Controls) erro
 		if bytes.Equal(body, encode(s.cached)) {
 			return next, nil
 		}
-		o, err := s.Bucket.Put(ctx, objectKey, body, &r2.PutOptions{If: r2.Condition{ETag: s.etag, Absent: s.etag == ""}, ContentType: "application/json"})
+		o, err := s.Bucket.Put(ctx, contract.ControlsKey, body, &r2.PutOptions{If: r2.Condition{ETag: s.etag, Absent: s.etag == ""}, ContentType: "application/json"})
 		if err == nil {
 			s.cache(o.ETag, next)
 			return next, nil

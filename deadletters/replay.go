@@ -226,8 +226,8 @@ func addQueued(r *ledger.Resolution, d *contract.DeadLetterRecord) {
 	}
 	if d.Domain != nil {
 		r.Work.Domains = append(r.Work.Domains, ledger.DomainChange{Partition: *d.Partition, Domain: *d.Domain, Queued: r.At})
-	} else if raw, _, ok := r2.ParseRaw(d.Work); ok {
-		r.Work.Files = append(r.Work.Files, ledger.FileChange{RawFile: contract.RawFile(raw), Queued: r.At})
+	} else if raw, _, ok := contract.ParseRawKey(d.Work); ok {
+		r.Work.Files = append(r.Work.Files, ledger.FileChange{RawFile: raw, Queued: r.At})
 	}
 }
 

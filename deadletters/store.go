@@ -102,11 +102,11 @@ func (s *Store) store(ctx context.Context, m Message, work ledger.Work, reasons 
 		row.WorkerVersion = last.WorkerVersion
 		row.ProcessingDurationMS = last.Duration.Milliseconds()
 	}
-	name, err := r2.NewDeadLetter(work.Queue, row.FailedAt, m.ID)
+	name, err := contract.NewDeadLetterKey(work.Queue, row.FailedAt, m.ID)
 	if err != nil {
 		return row, err
 	}
-	row.R2Key = name.Key()
+	row.R2Key = name.String()
 	deadLetter := contract.DeadLetter{OriginalMessage: contract.AsJSON(m.Body), ErrorInfo: row.DeadLetterError, Context: row.DeadLetterContext}
 	if _, err := s.Bucket.Put(ctx, row.R2Key, deadLetter.Encode(), &r2.PutOptions{
 		ContentType: "application/json",
@@ -122,8 +122,8 @@ func (s *Store) store(ctx context.Context, m Message, work ledger.Work, reasons 
 func addGivenUp(c *ledger.Changes, l ledger.DeadLetter) {
 	switch contract.QueueRole(l.QueueName) {
 	case contract.SeedQueue:
-		if raw, _, ok := r2.ParseRaw(l.WorkKey); ok {
-			c.Files = append(c.Files, ledger.FileChange{RawFile: contract.RawFile(raw), GaveUp: l.FailedAt, ErrorType: l.ErrorType, ErrorMessage: l.ErrorMessage})
+		if raw, _, ok := contract.ParseRawKey(l.WorkKey); ok {
+			c.Files = append(c.Files, ledger.FileChange{RawFile: raw, GaveUp: l.FailedAt, ErrorType: l.ErrorType, ErrorMessage: l.ErrorMessage})
 		}
 	case contract.DomainQueue:
 		if l.Domain != "" {
@@ -161,12 +161,12 @@ const maxRead = 200
 // to continue after; "" at the end.
 func (s *Store) Stored(ctx context.Context, p contract.Partition, after string) (c ledger.Changes, next string, err error) {
 	const op = "deadletters.Store"
-	page, err := s.Bucket.List(ctx, r2.ListOptions{Prefix: r2.DeadLetterPrefix("", ""), StartAfter: after, Metadata: true})
+	page, err := s.Bucket.List(ctx, r2.ListOptions{Prefix: contract.DeadLetterPrefix("", ""), StartAfter: after, Metadata: true})
 	if err != nil {
 		return c, "", contract.Wrap(contract.Storage, op, err)
 	}
 	for _, o := range page.Objects {
-		name, ok := r2.ParseDeadLetter(o.Key)
+		name, ok := contract.ParseDeadLetterKey(o.Key)
 		about, labelled := o.Metadata[partitionField]
 		if !ok || labelled && about != partitionText(p) && about != partitionText(contract.Partition{}) {
 			next = o.Key

@@ -7,7 +7,6 @@ import (
 
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/ledger"
-	"github.com/newsfork/seed-engine/r2"
 )
 
 // WorkOf identifies what a message of a queue asks for: the same for a message and its replays.
@@ -16,13 +15,12 @@ func WorkOf(queue string, body []byte) ledger.Work {
 	key := "message:" + hex.EncodeToString(sum[:])
 	switch contract.QueueRole(queue) {
 	case contract.SeedQueue:
-		if w, err := contract.ParseSeed(body, r2.RawPartition); err == nil && w.File != nil {
+		if w, err := contract.ParseSeed(body); err == nil && w.File != nil {
 			key = w.File.FilePath
 		}
 	case contract.DomainQueue:
 		if m, err := contract.ParseDomain(body); err == nil {
-			raw, _, _ := r2.ParseRaw(m.SourceFilePath)
-			key = r2.DomainDir{Partition: m.Partition, Domain: m.Domain}.URLList(raw.Name, m.Part)
+			key = m.Dir().URLList(m.SourceFile().Name, m.Part)
 		}
 	}
 	return ledger.Work{Queue: queue, Key: key}
@@ -33,7 +31,7 @@ func WorkOf(queue string, body []byte) ledger.Work {
 func subject(queue string, body []byte) (p contract.Partition, domain string) {
 	switch contract.QueueRole(queue) {
 	case contract.SeedQueue:
-		if w, err := contract.ParseSeed(body, r2.RawPartition); err == nil && w.File != nil {
+		if w, err := contract.ParseSeed(body); err == nil && w.File != nil {
 			return w.File.Partition, ""
 		}
 	case contract.DomainQueue:

@@ -12,7 +12,6 @@ import (
 
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/engine/enginetest"
-	"github.com/newsfork/seed-engine/r2"
 )
 
 // plan is how many domains there are of each kind of enginetest.Sites.
@@ -213,7 +212,7 @@ func TestPausedAndExcluded(t *testing.T) {
 				t.Errorf("%s was asked for", u)
 			}
 		}
-		if _, ok := w.Text(r2.DomainDir{Partition: day, Domain: "full-1.sg"}.Document()); ok {
+		if _, ok := w.Text(contract.DomainDir{Partition: day, Domain: "full-1.sg"}.Document()); ok {
 			t.Error("the excluded domain has a document")
 		}
 		if a := w.Ask("POST", "/api/v1/seeds/domains/full-1.sg/collect", ""); a.Error.Code != "excluded" {

@@ -10,7 +10,6 @@ import (
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/engine/enginetest"
 	"github.com/newsfork/seed-engine/orchestrator"
-	"github.com/newsfork/seed-engine/r2"
 )
 
 var (
@@ -19,7 +18,7 @@ var (
 )
 
 func raw(p contract.Partition, n int) string {
-	return r2.RawFile{Partition: p, Name: fmt.Sprintf("raw_%04d", n)}.Key()
+	return contract.RawFile{Partition: p, Name: fmt.Sprintf("raw_%04d", n)}.Key()
 }
 
 func seed(n int) contract.SeedMessage {
@@ -27,7 +26,7 @@ func seed(n int) contract.SeedMessage {
 }
 
 func checkpoint(domain string) string {
-	return r2.DomainDir{Partition: day, Domain: domain}.Checkpoint()
+	return contract.DomainDir{Partition: day, Domain: domain}.Checkpoint()
 }
 
 // upload sends a raw file to the API.

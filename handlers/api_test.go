@@ -175,7 +175,7 @@ func fill(t *testing.T, f *fixture) {
 	bad := contract.Outcome{CollectedAt: at, ErrorType: "network_error", ErrorMessage: "refused"}
 	deadLetter := func(id, queue string, p contract.Partition, domain string) ledger.DeadLetter {
 		l := ledger.DeadLetter{
-			MessageID: id, WorkKey: r2.RawFile{Partition: place, Name: "raw_0002"}.Key(), R2Key: "dlq/queue=" + queue + "/date=2026-01-28/" + id + ".json", Partition: p, Domain: domain,
+			MessageID: id, WorkKey: contract.RawFile{Partition: place, Name: "raw_0002"}.Key(), R2Key: "dlq/queue=" + queue + "/date=2026-01-28/" + id + ".json", Partition: p, Domain: domain,
 			DeadLetterError:   contract.DeadLetterError{ErrorType: contract.Parse, ErrorMessage: "not JSON", RetryCount: 3, FailedAt: at},
 			DeadLetterContext: contract.DeadLetterContext{QueueName: queue, WorkerVersion: "v1"},
 		}
@@ -200,7 +200,7 @@ func fill(t *testing.T, f *fixture) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f.store(t, r2.DomainDir{Partition: later, Domain: "a.sg"}.Document(), newestDocument)
+	f.store(t, contract.DomainDir{Partition: later, Domain: "a.sg"}.Document(), newestDocument)
 	_, err = f.api.Controls.Change(t.Context(), func(c *contract.Controls) error {
 		for _, e := range [][2]string{{"domain", "out.sg"}, {"host", "www.out.sg"}} {
 			c.Exclusions = append(c.Exclusions, contract.Exclusion{Kind: e[0], Value: e[1], CreatedAt: contract.Time{Time: at}, CreatedBy: "API_TOKEN"})

@@ -43,7 +43,7 @@ func (a *API) listDataset(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	prefix := r2.RawPrefix(p.Country, p.Category, p.Date)
+	prefix := contract.RawPrefix(p.Country, p.Category, p.Date)
 	options := r2.ListOptions{Prefix: prefix, Metadata: true}
 	if c := r.URL.Query().Get("cursor"); c != "" {
 		options.StartAfter = prefix + c
@@ -55,7 +55,7 @@ func (a *API) listDataset(w http.ResponseWriter, r *http.Request) error {
 	out := listing{Partition: p, Files: []chunk{}}
 	var before, last string // the keys seen before the last file, and last of all
 	for _, o := range page.Objects {
-		file, checkpoint, ok := r2.ParseRaw(o.Key)
+		file, checkpoint, ok := contract.ParseRawKey(o.Key)
 		switch n := len(out.Files); {
 		case ok && !checkpoint:
 			before = last
@@ -93,7 +93,7 @@ func (a *API) upload(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	key := r2.RawFile(file).Key()
+	key := file.Key()
 	switch o, err := a.Bucket.Head(r.Context(), key); {
 	case err == nil:
 		return a.uploadAgain(w, r, file, o, queue)
@@ -136,11 +136,11 @@ func checkUpload(r *http.Request) (file contract.RawFile, queue bool, err error)
 	if file.Partition, err = partition(r); err != nil {
 		return file, false, err
 	}
-	digits := strings.TrimSuffix(strings.TrimPrefix(r.PathValue("chunk"), "raw_"), ".json")
-	if !contract.IsChunk(digits) {
+	digits := strings.TrimSuffix(contract.RawNumber(r.PathValue("chunk")), ".json")
+	if !contract.IsRawNumber(digits) {
 		return file, false, contract.Invalid("chunk", "%q is not the number of a raw file; send four or more digits, such as %q", digits, "raw_0001")
 	}
-	file.Name = "raw_" + digits
+	file.Name = contract.RawName(digits)
 	switch v := r.URL.Query().Get("orchestrate"); v {
 	case "true":
 		queue = true
@@ -185,7 +185,7 @@ func (a *API) uploadAgain(w http.ResponseWriter, r *http.Request, file contract.
 // waiting reports whether a stored raw file is neither finished nor in flight. When the ledger is away it
 // counts as not in flight: a file that is queued twice is processed once.
 func (a *API) waiting(ctx context.Context, file contract.RawFile) (bool, error) {
-	switch _, err := a.Bucket.Head(ctx, r2.RawFile(file).Checkpoint()); {
+	switch _, err := a.Bucket.Head(ctx, file.Checkpoint()); {
 	case err == nil:
 		return false, nil
 	case !errors.Is(err, r2.ErrNotFound):
@@ -202,7 +202,7 @@ func (a *API) waiting(ctx context.Context, file contract.RawFile) (bool, error) 
 func (a *API) queueFile(ctx context.Context, file contract.RawFile) error {
 	change := ledger.FileChange{RawFile: file, Queued: a.Now()}
 	var b contract.Batch
-	b.Add(contract.Encode(contract.SeedMessage{FilePath: r2.RawFile(file).Key(), Partition: file.Partition, RequestedAt: change.Queued.UTC()}))
+	b.Add(contract.Encode(contract.SeedMessage{FilePath: file.Key(), Partition: file.Partition, RequestedAt: change.Queued.UTC()}))
 	err := a.Seeds.Send(ctx, &b)
 	if err != nil {
 		change.Queued = time.Time{}

@@ -157,7 +157,7 @@ func TestListDatasetPages(t *testing.T) {
 	f := newFixture(t, nil)
 	const n = 250
 	for i := range n {
-		k := r2.RawFile{Partition: contract.Partition{Country: "sg", Category: "news", Date: "2026-01-28"}, Name: "raw_" + string([]byte{'1', byte('0' + i/100), byte('0' + i/10%10), byte('0' + i%10)})}
+		k := contract.RawFile{Partition: contract.Partition{Country: "sg", Category: "news", Date: "2026-01-28"}, Name: "raw_" + string([]byte{'1', byte('0' + i/100), byte('0' + i/10%10), byte('0' + i%10)})}
 		f.bucket.Put(t.Context(), k.Key(), nil, nil)
 		if i%2 == 0 {
 			f.bucket.Put(t.Context(), k.Checkpoint(), nil, nil)

@@ -71,7 +71,7 @@ func (a *API) showDomain(w http.ResponseWriter, r *http.Request) error {
 // domain gives the record and document of the path's domain in the partition that f names whole, else in the
 // newest of those that it selects.
 func (a *API) domain(r *http.Request, f contract.Filter) (*contract.DomainDetail, error) {
-	domain, err := r2.SanitizeDomain(r.PathValue("domain"))
+	domain, err := sanitizeDomain(r.PathValue("domain"))
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +99,7 @@ func (a *API) domain(r *http.Request, f contract.Filter) (*contract.DomainDetail
 			detail.Record = &records[i]
 		}
 	}
-	detail.Key = r2.DomainDir{Partition: detail.Partition, Domain: domain}.Document()
+	detail.Key = contract.DomainDir{Partition: detail.Partition, Domain: domain}.Document()
 	if detail.Document, err = a.document(r.Context(), detail.Key); err != nil {
 		return nil, err
 	}

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/newsfork/seed-engine/contract"
-	"github.com/newsfork/seed-engine/r2"
 )
 
 func TestDomainsAreListed(t *testing.T) {
@@ -104,14 +103,14 @@ func TestADomainIsCollectedAgain(t *testing.T) {
 	}
 
 	// Of a document that says more, and of the partition that was asked for.
-	f.store(t, r2.DomainDir{Partition: place, Domain: "b.sg"}.Document(), strings.NewReplacer("a.sg", "b.sg", "-29", "-28",
+	f.store(t, contract.DomainDir{Partition: place, Domain: "b.sg"}.Document(), strings.NewReplacer("a.sg", "b.sg", "-29", "-28",
 		`"revision":7`, `"revision":7,"technical_metadata":{"server_info":{"effective_host":"m.b.sg"}}`).Replace(newestDocument))
 	q = get[contract.DomainQueued](t, f, "POST", "/api/v1/seeds/domains/b.sg/collect", `{"country":"SG","category":"news","date":"2026-01-28"}`)
 	if m := sent(); q.Partition != place || m.Partition != place || m.DomainURL != "https://m.b.sg/" {
 		t.Errorf("of one partition: %+v, sent %+v", q, m)
 	}
 
-	f.store(t, r2.DomainDir{Partition: place, Domain: "c.sg"}.Document(), `{"domain":"c.sg"}`)
+	f.store(t, contract.DomainDir{Partition: place, Domain: "c.sg"}.Document(), `{"domain":"c.sg"}`)
 	for target, want := range map[string]string{
 		"none.sg": "404 not_found", "out.sg": "409 excluded", "not_a_domain": "400 validation_error", "c.sg": "500 internal_error",
 		"a.sg/collect?date=2026-01-28": "400 validation_error",

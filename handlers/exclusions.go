@@ -8,7 +8,6 @@ import (
 
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/markup"
-	"github.com/newsfork/seed-engine/r2"
 	"golang.org/x/net/publicsuffix"
 )
 
@@ -22,7 +21,7 @@ func exclusion(r *http.Request) (kind, value string, err error) {
 	}
 	kind, value = r.PathValue("kind"), r.PathValue("value")
 	if kind == contract.ExcludeDomain || kind == contract.ExcludeHost {
-		if value, err = r2.SanitizeDomain(value); err != nil {
+		if value, err = sanitizeDomain(value); err != nil {
 			return "", "", contract.Invalid("value", "%q is not a domain; send lower-case ASCII labels such as %q", r.PathValue("value"), "mom.gov.sg")
 		}
 	}

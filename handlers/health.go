@@ -58,7 +58,7 @@ func (a *API) checkStores(ctx context.Context) map[string]string {
 	checks := map[string]string{}
 	for name, check := range map[string]func(context.Context) error{
 		"r2": func(ctx context.Context) error {
-			_, err := a.Bucket.List(ctx, r2.ListOptions{Prefix: "raw/", Limit: 1})
+			_, err := a.Bucket.List(ctx, r2.ListOptions{Prefix: contract.RawPrefix("", "", ""), Limit: 1})
 			return err
 		},
 		"d1": a.Ledger.Ping,

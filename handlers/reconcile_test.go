@@ -6,12 +6,11 @@ import (
 	"testing"
 
 	"github.com/newsfork/seed-engine/contract"
-	"github.com/newsfork/seed-engine/r2"
 )
 
 func TestReconcileOverHTTP(t *testing.T) {
 	f := newFixture(t, nil)
-	f.store(t, r2.RawFile{Partition: place, Name: "raw_0001"}.Key(), "[]")
+	f.store(t, contract.RawFile{Partition: place, Name: "raw_0001"}.Key(), "[]")
 	body := `{"country":"SG","category":"news","date":"2026-01-28"}`
 	calls := 0
 	for done := false; !done; calls++ {

@@ -98,7 +98,7 @@ func (o *Orchestrator) Run(ctx context.Context, c contract.Continuation) (Result
 		r.calls = MaxCalls
 	}
 	o.Log.Info("orchestrator_start", "partition_info", partitionInfo(c.Filter), "force", c.Force)
-	err := r.walk(ctx, r2.RawPrefix("", "", ""), []level{{"country=", c.Country}, {"category=", c.Category}, {"date=", c.Date}})
+	err := r.walk(ctx, contract.RawPrefix("", "", ""), []level{{contract.CountryDir, c.Country}, {contract.CategoryDir, c.Category}, {contract.DateDir, c.Date}})
 	r.flush(ctx)
 	if err == nil {
 		err = r.sendErr
@@ -132,11 +132,11 @@ type run struct {
 	caller   context.Context // done when the caller no longer waits for the answer
 	started  time.Time
 	deadline time.Time
-	calls    int         // left in this event
-	full     bool        // calls or time ran out
-	after    string      // every key up to this one is dealt with
-	pending  *r2.RawFile // its checkpoint would come next in the listing
-	found    []foundFile // on this page
+	calls    int               // left in this event
+	full     bool              // calls or time ran out
+	after    string            // every key up to this one is dealt with
+	pending  *contract.RawFile // its checkpoint would come next in the listing
+	found    []foundFile       // on this page
 	batch    contract.Batch
 	inBatch  []contract.RawFile
 	sent     []contract.RawFile
@@ -227,10 +227,10 @@ func (r *run) page(ctx context.Context, options r2.ListOptions, calls int) (*r2.
 func (r *run) late() bool { return r.caller.Err() != nil || !r.Now().Before(r.deadline) }
 
 func (r *run) add(key string) {
-	file, checkpoint, ok := r2.ParseRaw(key)
+	file, checkpoint, ok := contract.ParseRawKey(key)
 	switch {
 	case ok && checkpoint && r.pending != nil && file == *r.pending:
-		r.found = append(r.found, foundFile{contract.RawFile(file), true})
+		r.found = append(r.found, foundFile{file, true})
 		r.pending, r.after = nil, key
 	case r.pending != nil && strings.HasPrefix(key, r.pending.Key()):
 		// Neither, but sorts before the checkpoint, which may still come.
@@ -246,7 +246,7 @@ func (r *run) add(key string) {
 // settle takes the pending raw file for one to be queued: no checkpoint followed it.
 func (r *run) settle() {
 	if r.pending != nil {
-		r.found = append(r.found, foundFile{contract.RawFile(*r.pending), false})
+		r.found = append(r.found, foundFile{*r.pending, false})
 		r.after, r.pending = r.pending.Key(), nil
 	}
 }
@@ -264,7 +264,7 @@ func (r *run) queueFound(ctx context.Context, before string) {
 		case !r.queue(ctx, file.RawFile):
 			r.full, r.pending, r.after = true, nil, before
 			if i > 0 {
-				r.after = r2.RawFile(found[i-1].RawFile).Key()
+				r.after = found[i-1].RawFile.Key()
 			}
 			return
 		}
@@ -304,7 +304,7 @@ func (r *run) requiredSince() time.Time {
 // queue adds a file to the batch. It sends the batch first when that is full, and reports whether
 // there was time to go on after that.
 func (r *run) queue(ctx context.Context, file contract.RawFile) bool {
-	body := contract.Encode(contract.SeedMessage{FilePath: r2.RawFile(file).Key(), Partition: file.Partition, Force: r.Force, RequestedAt: r.RequestedAt})
+	body := contract.Encode(contract.SeedMessage{FilePath: file.Key(), Partition: file.Partition, Force: r.Force, RequestedAt: r.RequestedAt})
 	if !r.batch.Add(body) {
 		r.flush(ctx)
 		if r.late() {

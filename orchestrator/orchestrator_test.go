@@ -33,7 +33,7 @@ func (q *queue) Send(_ context.Context, b *contract.Batch) error {
 		}
 	}
 	for message := range b.Messages() {
-		w, err := contract.ParseSeed(message, r2.RawPartition)
+		w, err := contract.ParseSeed(message)
 		if err != nil {
 			return err
 		}
@@ -290,7 +290,8 @@ func TestContinuations(t *testing.T) {
 		}
 		var expected []string
 		for _, k := range want {
-			p, _ := r2.RawPartition(k)
+			file, _, _ := contract.ParseRawKey(k)
+			p := file.Partition
 			if (f.Country == "" || f.Country == p.Country) && (f.Category == "" || f.Category == p.Category) && (f.Date == "" || f.Date == p.Date) {
 				expected = append(expected, k)
 			}
@@ -315,7 +316,7 @@ func (m *million) List(_ context.Context, o r2.ListOptions) (*r2.Page, error) {
 	if o.Cursor != "" {
 		after = o.Cursor
 	}
-	if f, checkpoint, ok := r2.ParseRaw(after); ok {
+	if f, checkpoint, ok := contract.ParseRawKey(after); ok {
 		var number int
 		fmt.Sscanf(f.Name, "raw_%d", &number)
 		at = 2*(number-first) + 1

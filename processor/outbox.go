@@ -32,7 +32,7 @@ type outbox struct {
 	ctx      context.Context
 	store    Store
 	sender   Sender
-	file     r2.RawFile
+	file     contract.RawFile
 	parts    int    // sent so far
 	tail     []byte // the members that every message of the file ends with
 	messages int
@@ -50,7 +50,7 @@ type outbox struct {
 }
 
 // start begins a file. No send may be under way.
-func (o *outbox) start(ctx context.Context, store Store, sender Sender, m *contract.SeedMessage, file r2.RawFile) {
+func (o *outbox) start(ctx context.Context, store Store, sender Sender, m *contract.SeedMessage, file contract.RawFile) {
 	if o.batches == nil {
 		o.batches = make(chan *contract.Batch, sendsAtOnce)
 		for range sendsAtOnce {
@@ -105,7 +105,7 @@ func (o *outbox) add(g *groups, d *group, part int) error {
 		fits = contract.Fits(len(o.message))
 	}
 	if !fits {
-		list := r2.DomainDir{Partition: o.file.Partition, Domain: d.domain}.URLList(o.file.Name, o.parts)
+		list := contract.DomainDir{Partition: o.file.Partition, Domain: d.domain}.URLList(o.file.Name, o.parts)
 		if err := o.put(g, d, list); err != nil {
 			return err
 		}

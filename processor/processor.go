@@ -70,10 +70,7 @@ func (p *Processor) Process(ctx context.Context, m *contract.SeedMessage, sender
 	if err := m.Validate(); err != nil {
 		return Result{}, contract.Wrap(contract.Validation, "processor.Process", err)
 	}
-	file, _, ok := r2.ParseRaw(m.FilePath)
-	if !ok {
-		return Result{}, contract.Invalid("file_path", "%q is not a raw file", m.FilePath)
-	}
+	file := m.RawFile()
 	started := p.now()
 	if !m.Force {
 		switch _, err := p.Store.Head(ctx, file.Checkpoint()); {
@@ -98,7 +95,7 @@ func (p *Processor) Process(ctx context.Context, m *contract.SeedMessage, sender
 	if err != nil {
 		return result, err
 	}
-	checkpoint := &r2.PutOptions{Metadata: r2.CheckpointMetadata(p.now(), p.Version)}
+	checkpoint := &r2.PutOptions{Metadata: contract.CheckpointMetadata(p.now(), p.Version)}
 	if _, err := p.Store.Put(ctx, file.Checkpoint(), nil, checkpoint); err != nil {
 		return result, storage(err)
 	}
@@ -112,7 +109,7 @@ func (p *Processor) Process(ctx context.Context, m *contract.SeedMessage, sender
 }
 
 // stream reads the file and sends what it holds; when it returns, no send is under way.
-func (p *Processor) stream(ctx context.Context, m *contract.SeedMessage, file r2.RawFile, body *r2.Body, sender Sender) (result Result, err error) {
+func (p *Processor) stream(ctx context.Context, m *contract.SeedMessage, file contract.RawFile, body *r2.Body, sender Sender) (result Result, err error) {
 	p.reader.Reset(body)
 	p.groups.start(file.Partition.Country)
 	p.outbox.start(ctx, p.Store, sender, m, file)

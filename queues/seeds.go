@@ -5,7 +5,6 @@ import (
 
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/ledger"
-	"github.com/newsfork/seed-engine/r2"
 )
 
 // handleSeeds works on the messages of a batch of SEED_QUEUE one after another.
@@ -20,7 +19,7 @@ func (c *Consumer) handleSeeds(ctx context.Context, queue string, messages []Mes
 
 // seed does what a seed message asks for: it goes on with an orchestration, or processes a raw file.
 func (c *Consumer) seed(ctx context.Context, s *settlement, m Message) error {
-	work, err := contract.ParseSeed(m.Body(), r2.RawPartition)
+	work, err := contract.ParseSeed(m.Body())
 	if err == nil {
 		err = recovered(func() error {
 			switch {
@@ -45,13 +44,13 @@ func (c *Consumer) seed(ctx context.Context, s *settlement, m Message) error {
 
 // file processes a raw file, and records what became of it and which domains were sent.
 func (c *Consumer) file(ctx context.Context, s *settlement, m Message, work *contract.SeedMessage) error {
-	raw, _, _ := r2.ParseRaw(work.FilePath)
+	raw := work.RawFile()
 	if work.Force && work.RequestedAt.IsZero() {
 		work.RequestedAt = m.Sent()
 	}
 	required := requiredSince(work.Force, work.RequestedAt)
 	sender := c.newSender(ledger.Queued{Partition: work.Partition, At: c.Now(), RequiredSince: required})
-	change := ledger.FileChange{RawFile: contract.RawFile(raw), Queued: m.Sent()}
+	change := ledger.FileChange{RawFile: raw, Queued: m.Sent()}
 	skipped := false
 	defer func() { // also after a panic: what was sent before it was sent
 		s.record(func(l *ledger.Changes) {

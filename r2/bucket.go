@@ -1,5 +1,5 @@
-// Package r2 is the object store: the Bucket interface, the platform's limits, a twin in memory that
-// enforces them, and the keys under which the pipeline stores things.
+// Package r2 is the object store: the Bucket interface, the platform's limits, and a twin in memory that
+// enforces them. Under which keys the pipeline stores things is part of the contract.
 package r2
 
 import (

@@ -157,13 +157,13 @@ func (w *work) walk(ctx context.Context, prefix string, see func(o *r2.Object) (
 func (w *work) files(ctx context.Context) error {
 	p, c := w.found.Partition, &w.found.Changes
 	w.found.Files.After = w.at.Recorded
-	end, err := w.walk(ctx, r2.RawPrefix(p.Country, p.Category, p.Date), func(o *r2.Object) (bool, error) {
-		raw, checkpoint, ok := r2.ParseRaw(o.Key)
+	end, err := w.walk(ctx, contract.RawPrefix(p.Country, p.Category, p.Date), func(o *r2.Object) (bool, error) {
+		raw, checkpoint, ok := contract.ParseRawKey(o.Key)
 		n := len(c.Files)
 		switch {
 		case ok && !checkpoint:
-			c.Files = append(c.Files, ledger.FileChange{RawFile: contract.RawFile(raw)})
-		case ok && n > 0 && c.Files[n-1].RawFile == contract.RawFile(raw):
+			c.Files = append(c.Files, ledger.FileChange{RawFile: raw})
+		case ok && n > 0 && c.Files[n-1].RawFile == raw:
 			w.processed(o)
 		}
 		return true, nil
@@ -176,8 +176,8 @@ func (w *work) files(ctx context.Context) error {
 		w.at = position{Stage: domains}
 		return nil
 	}
-	if n := len(c.Files); n > 0 && w.at.After == r2.RawFile(c.Files[n-1].RawFile).Key() { // its checkpoint would be the next key
-		page, err := w.Bucket.List(ctx, r2.ListOptions{Prefix: r2.RawFile(c.Files[n-1].RawFile).Checkpoint(), Limit: 1, Metadata: true})
+	if n := len(c.Files); n > 0 && w.at.After == c.Files[n-1].RawFile.Key() { // its checkpoint would be the next key
+		page, err := w.Bucket.List(ctx, r2.ListOptions{Prefix: c.Files[n-1].RawFile.Checkpoint(), Limit: 1, Metadata: true})
 		if err != nil {
 			return contract.Wrap(contract.Storage, "reconcile.Run", err)
 		}
@@ -221,7 +221,7 @@ func (w *work) domains(ctx context.Context) error {
 	p, c := w.found.Partition, &w.found.Changes
 	settled, current, documents := w.at.Recorded, "", 0
 	w.found.Domains.After = settled
-	prefix := r2.ProdPrefix(p.Country, p.Category, p.Date)
+	prefix := contract.ProdPrefix(p.Country, p.Category, p.Date)
 	end, err := w.walk(ctx, prefix, func(o *r2.Object) (bool, error) {
 		dir, name, ok := domainKey(prefix, o.Key)
 		if !ok {
@@ -231,7 +231,7 @@ func (w *work) domains(ctx context.Context) error {
 			settled = current
 		}
 		current = dir
-		if name != r2.CheckpointName {
+		if name != contract.CheckpointName {
 			return true, nil
 		}
 		outcome, ok := contract.ParseOutcome(o.Metadata)
@@ -240,7 +240,7 @@ func (w *work) domains(ctx context.Context) error {
 				return false, nil
 			}
 			documents++
-			read, err := w.document(ctx, r2.DomainDir{Partition: p, Domain: dir}.Document())
+			read, err := w.document(ctx, contract.DomainDir{Partition: p, Domain: dir}.Document())
 			if err != nil || read == nil {
 				return true, err
 			}

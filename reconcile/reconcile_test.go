@@ -71,17 +71,17 @@ func (f *fixture) put(t *testing.T, key, content string, metadata map[string]str
 
 func (f *fixture) raw(t *testing.T, n int, processed bool) {
 	t.Helper()
-	raw := r2.RawFile{Partition: place, Name: fmt.Sprintf("raw_%04d", n)}
+	raw := contract.RawFile{Partition: place, Name: fmt.Sprintf("raw_%04d", n)}
 	f.put(t, raw.Key(), "[]", nil)
 	if processed {
-		f.put(t, raw.Checkpoint(), "", r2.CheckpointMetadata(before, "1"))
+		f.put(t, raw.Checkpoint(), "", contract.CheckpointMetadata(before, "1"))
 	}
 }
 
 // domain stores what a collection stores. Without metadata in its checkpoint it is one of an older program.
 func (f *fixture) domain(t *testing.T, name string, reachable, robots, sitemap, metadata bool) {
 	t.Helper()
-	dir := r2.DomainDir{Partition: place, Domain: name}
+	dir := contract.DomainDir{Partition: place, Domain: name}
 	d := &contract.Document{Domain: name, Reachable: reachable, CollectedAt: contract.Time{Time: before}}
 	d.Robots.Exists, d.Sitemap.Exists, d.Processing.ProcessingDurationMS = robots, sitemap, 1000
 	if !reachable {
@@ -98,7 +98,7 @@ func (f *fixture) domain(t *testing.T, name string, reachable, robots, sitemap, 
 	for i := range len(name) % 3 {
 		f.put(t, dir.URLList("raw_0001", i+1), "[]", nil)
 	}
-	m := r2.CheckpointMetadata(before, "1")
+	m := contract.CheckpointMetadata(before, "1")
 	if metadata {
 		for k, v := range contract.OutcomeOf(d).Metadata() {
 			m[k] = v
@@ -258,7 +258,7 @@ func TestFaults(t *testing.T) {
 	f.bucket.Fail = nil
 	for _, name := range []string{"d1.sg", "d3.sg"} {
 		f.bucket.Memory.Now = func() time.Time { return time.Now().Add(time.Minute) }
-		f.put(t, r2.DomainDir{Partition: place, Domain: name}.Document(), "{", nil)
+		f.put(t, contract.DomainDir{Partition: place, Domain: name}.Document(), "{", nil)
 	}
 	if sum, _ := f.run(t); sum.Domains != 40 {
 		t.Errorf("with two broken documents: %+v", sum)

@@ -18,7 +18,6 @@ import (
 	"github.com/newsfork/seed-engine/cmd/seedctl/internal/client"
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/orchestrator"
-	"github.com/newsfork/seed-engine/r2"
 )
 
 const uploadHelp = `seedctl upload: store raw files in the engine's bucket
@@ -157,11 +156,11 @@ func findRaw(args []string, given contract.Partition, chunk string, next bool) (
 		}
 		switch {
 		case chunk != "":
-			digits := strings.TrimPrefix(chunk, "raw_")
-			if !contract.IsChunk(digits) {
+			digits := contract.RawNumber(chunk)
+			if !contract.IsRawNumber(digits) {
 				return nil, usageError(fmt.Sprintf("--chunk %q is no number of four to twelve digits, such as 0001", chunk))
 			}
-			f.name = "raw_" + digits
+			f.name = contract.RawName(digits)
 		case !next:
 			f.name = rawName(f.path)
 		}
@@ -182,8 +181,7 @@ func findRaw(args []string, given contract.Partition, chunk string, next bool) (
 // rawName gives raw_NNNN for a path that ends in raw_NNNN.json, else "".
 func rawName(path string) string {
 	name, isJSON := strings.CutSuffix(filepath.Base(path), ".json")
-	digits, isRaw := strings.CutPrefix(name, "raw_")
-	if !isJSON || !isRaw || !contract.IsChunk(digits) {
+	if !isJSON || !contract.IsRawName(name) {
 		return ""
 	}
 	return name
@@ -194,7 +192,7 @@ func (f *rawUpload) key() string {
 	if f.name == "" {
 		return ""
 	}
-	return r2.RawFile{Partition: f.partition, Name: f.name}.Key()
+	return contract.RawFile{Partition: f.partition, Name: f.name}.Key()
 }
 
 // look finds the size and the partition, and refuses what cannot be a raw file: it could not be
@@ -382,11 +380,11 @@ func (u *uploader) list(ctx context.Context, p contract.Partition, refresh bool)
 func nextName(sizes map[string]int64) string {
 	highest := int64(0)
 	for name := range sizes {
-		if n, err := strconv.ParseInt(strings.TrimPrefix(name, "raw_"), 10, 64); err == nil {
+		if n, err := strconv.ParseInt(contract.RawNumber(name), 10, 64); err == nil {
 			highest = max(highest, n)
 		}
 	}
-	return fmt.Sprintf("raw_%04d", highest+1)
+	return contract.RawName(fmt.Sprintf("%04d", highest+1))
 }
 
 // counted shows the progress of a file while it is read.

@@ -315,7 +315,7 @@ func (w *World) Keys(prefix, suffix string) (keys []string) {
 func (w *World) Document(p contract.Partition, domain string) *contract.Document {
 	w.t.Helper()
 	var d contract.Document
-	if !w.Read(r2.DomainDir{Partition: p, Domain: domain}.Document(), &d) {
+	if !w.Read(contract.DomainDir{Partition: p, Domain: domain}.Document(), &d) {
 		return nil
 	}
 	return &d

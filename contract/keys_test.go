@@ -1,4 +1,4 @@
-package r2_test
+package contract_test
 
 import (
 	"strings"
@@ -6,15 +6,14 @@ import (
 	"time"
 
 	"github.com/newsfork/seed-engine/contract"
-	"github.com/newsfork/seed-engine/r2"
 )
 
 var news = contract.Partition{Country: "sg", Category: "news", Date: "2026-01-28"}
 
 func TestKeys(t *testing.T) {
-	raw := r2.RawFile{Partition: news, Name: "raw_0001"}
-	dir := r2.DomainDir{Partition: news, Domain: "mom.gov.sg"}
-	letter, err := r2.NewDeadLetter("newsfork-seed-dev", time.Date(2026, 1, 28, 23, 30, 0, 0, time.FixedZone("", -3600)), "0a-B_9")
+	raw := contract.RawFile{Partition: news, Name: "raw_0001"}
+	dir := contract.DomainDir{Partition: news, Domain: "mom.gov.sg"}
+	letter, err := contract.NewDeadLetterKey("newsfork-seed-dev", time.Date(2026, 1, 28, 23, 30, 0, 0, time.FixedZone("", -3600)), "0a-B_9")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,15 +27,15 @@ func TestKeys(t *testing.T) {
 		{dir.Sitemap(), "prod/country=sg/category=news/date=2026-01-28/mom.gov.sg/sitemap.xml"},
 		{dir.Discovery(), "prod/country=sg/category=news/date=2026-01-28/mom.gov.sg/discovery.json"},
 		{dir.URLList("raw_0001", 2), "prod/country=sg/category=news/date=2026-01-28/mom.gov.sg/urls/raw_0001-2.json"},
-		{letter.Key(), "dlq/queue=newsfork-seed-dev/date=2026-01-29/0a-B_9.json"},
-		{r2.RawPrefix("", "news", "2026-01-28"), "raw/"},
-		{r2.RawPrefix("sg", "", "2026-01-28"), "raw/country=sg/"},
-		{r2.RawPrefix("sg", "news", ""), "raw/country=sg/category=news/"},
-		{r2.RawPrefix("sg", "news", "2026-01-28"), "raw/country=sg/category=news/date=2026-01-28/"},
-		{r2.ProdPrefix("sg", "news", "2026-01-28"), "prod/country=sg/category=news/date=2026-01-28/"},
-		{r2.DeadLetterPrefix("", "2026-01-28"), "dlq/"},
-		{r2.DeadLetterPrefix("q", ""), "dlq/queue=q/"},
-		{r2.DeadLetterPrefix("q", "2026-01-28"), "dlq/queue=q/date=2026-01-28/"},
+		{letter.String(), "dlq/queue=newsfork-seed-dev/date=2026-01-29/0a-B_9.json"},
+		{contract.RawPrefix("", "news", "2026-01-28"), "raw/"},
+		{contract.RawPrefix("sg", "", "2026-01-28"), "raw/country=sg/"},
+		{contract.RawPrefix("sg", "news", ""), "raw/country=sg/category=news/"},
+		{contract.RawPrefix("sg", "news", "2026-01-28"), "raw/country=sg/category=news/date=2026-01-28/"},
+		{contract.ProdPrefix("sg", "news", "2026-01-28"), "prod/country=sg/category=news/date=2026-01-28/"},
+		{contract.DeadLetterPrefix("", "2026-01-28"), "dlq/"},
+		{contract.DeadLetterPrefix("q", ""), "dlq/queue=q/"},
+		{contract.DeadLetterPrefix("q", "2026-01-28"), "dlq/queue=q/date=2026-01-28/"},
 	} {
 		if c[0] != c[1] {
 			t.Errorf("got %s, want %s", c[0], c[1])
@@ -77,9 +76,9 @@ var rawKeys = []struct{ what, key string }{
 	{"-", "raw/country=sg/date=2026-01-28/raw_0001.json"},
 }
 
-func TestParseRaw(t *testing.T) {
+func TestParseRawKey(t *testing.T) {
 	for _, c := range rawKeys {
-		f, checkpoint, ok := r2.ParseRaw(c.key)
+		f, checkpoint, ok := contract.ParseRawKey(c.key)
 		what := "-"
 		if ok {
 			what = "f"
@@ -90,22 +89,30 @@ func TestParseRaw(t *testing.T) {
 		if what != c.what {
 			t.Errorf("%q is read as %s, want %s", c.key, what, c.what)
 		}
-		if !ok && (checkpoint || f != r2.RawFile{}) {
+		if !ok && (checkpoint || f != contract.RawFile{}) {
 			t.Errorf("%q is no raw file and yet gives %+v, %v", c.key, f, checkpoint)
 		}
-		p, isRaw := r2.RawPartition(c.key)
-		if isRaw != (c.what == "f") || p != f.Partition && isRaw {
-			t.Errorf("RawPartition(%q) = %+v, %v", c.key, p, isRaw)
+		m := contract.SeedMessage{FilePath: c.key, Partition: f.Partition}
+		if !ok {
+			m.Partition = news
+		}
+		if err := m.Validate(); (err == nil) != (c.what == "f") || err != nil && contract.KindOf(err) != contract.Validation {
+			t.Errorf("a message of the file %q: %v", c.key, err)
+		}
+		notice := contract.Encode(map[string]any{"action": "PutObject", "object": map[string]string{"key": c.key}})
+		work, err := contract.ParseSeed(notice)
+		if err != nil || (work.File != nil) != (c.what == "f") || work.File != nil && *work.File != m {
+			t.Errorf("a notice of %q asks for %+v, %v", c.key, work.File, err)
 		}
 	}
 }
 
-func FuzzParseRaw(f *testing.F) {
+func FuzzParseRawKey(f *testing.F) {
 	for _, c := range rawKeys {
 		f.Add(c.key)
 	}
 	f.Fuzz(func(t *testing.T, key string) {
-		file, checkpoint, ok := r2.ParseRaw(key)
+		file, checkpoint, ok := contract.ParseRawKey(key)
 		if !ok {
 			return
 		}
@@ -137,87 +144,33 @@ var letterKeys = []struct {
 	{false, ""},
 }
 
-func TestParseDeadLetter(t *testing.T) {
+func TestParseDeadLetterKey(t *testing.T) {
 	for _, c := range letterKeys {
-		if _, ok := r2.ParseDeadLetter(c.key); ok != c.ok {
+		if _, ok := contract.ParseDeadLetterKey(c.key); ok != c.ok {
 			t.Errorf("%q: %v, want %v", c.key, ok, c.ok)
 		}
 	}
 	for _, c := range [][2]string{{"", "id"}, {"queue", ""}, {"queue", "a/b"}, {"../queue", "id"}, {"queue", strings.Repeat("i", 129)}} {
-		_, err := r2.NewDeadLetter(c[0], time.Now(), c[1])
-		kind(t, "dead letter "+c[0]+" "+c[1], err, contract.Validation)
+		_, err := contract.NewDeadLetterKey(c[0], time.Now(), c[1])
+		if contract.KindOf(err) != contract.Validation {
+			t.Errorf("the dead letter %q of the queue %q: %v", c[1], c[0], err)
+		}
 	}
 }
 
-func FuzzParseDeadLetter(f *testing.F) {
+func FuzzParseDeadLetterKey(f *testing.F) {
 	for _, c := range letterKeys {
 		f.Add(c.key)
 	}
 	f.Fuzz(func(t *testing.T, key string) {
-		if l, ok := r2.ParseDeadLetter(key); ok && l.Key() != key {
-			t.Errorf("%q is read as %+v, which is %q", key, l, l.Key())
-		}
-	})
-}
-
-// domains holds what is given and what stands in keys; "" means refused.
-var domains = []struct{ given, want string }{
-	{"mom.gov.sg", "mom.gov.sg"},
-	{"MOM.Gov.SG", "mom.gov.sg"},
-	{"mom.gov.sg.", "mom.gov.sg"},
-	{"bücher.example", "xn--bcher-kva.example"},
-	{"BÜCHER.example", "xn--bcher-kva.example"},
-	{"청와대.한국", "xn--vk1b187a8ue.xn--3e0b707e"},
-	{"faß.de", "xn--fa-hia.de"}, // IDNA 2008 keeps the sharp s
-	{"例え。テスト", "xn--r8jz45g.xn--zckzah"},
-	{"", ""},
-	{".", ""},
-	{"localhost", ""},
-	{"a..b", ""},
-	{"-a.example", ""},
-	{"a_b.example", ""},
-	{"a/b.example", ""},
-	{"../../raw", ""},
-	{"a b.example", ""},
-	{"a.example\x00", ""},
-	{"\xff.example", ""},
-	{strings.Repeat("a", 64) + ".example", ""},
-	{strings.Repeat("a.", 127) + "example", ""},
-}
-
-func TestSanitizeDomain(t *testing.T) {
-	for _, c := range domains {
-		got, err := r2.SanitizeDomain(c.given)
-		if c.want == "" {
-			kind(t, c.given, err, contract.Validation)
-			continue
-		}
-		if err != nil || got != c.want {
-			t.Errorf("%q becomes %q, %v, want %q", c.given, got, err, c.want)
-		}
-	}
-}
-
-func FuzzSanitizeDomain(f *testing.F) {
-	for _, c := range domains {
-		f.Add(c.given)
-	}
-	f.Fuzz(func(t *testing.T, domain string) {
-		a, err := r2.SanitizeDomain(domain)
-		if err != nil {
-			return
-		}
-		if strings.Trim(a, "abcdefghijklmnopqrstuvwxyz0123456789.-") != "" || strings.Contains(a, "..") {
-			t.Errorf("%q becomes %q", domain, a)
-		}
-		if again, err := r2.SanitizeDomain(a); err != nil || again != a {
-			t.Errorf("%q becomes %q, then %q, %v", domain, a, again, err)
+		if l, ok := contract.ParseDeadLetterKey(key); ok && l.String() != key {
+			t.Errorf("%q is read as %+v, which is %q", key, l, l.String())
 		}
 	})
 }
 
 func TestCheckpointMetadata(t *testing.T) {
-	m := r2.CheckpointMetadata(time.Date(2026, 1, 28, 13, 0, 0, 0, time.FixedZone("", 3600)), "v1")
+	m := contract.CheckpointMetadata(time.Date(2026, 1, 28, 13, 0, 0, 0, time.FixedZone("", 3600)), "v1")
 	if len(m) != 3 || m["processed_at"] != "2026-01-28T12:00:00Z" || m["processor"] != "seed-engine" || m["version"] != "v1" {
 		t.Errorf("got %v", m)
 	}

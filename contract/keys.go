@@ -1,26 +1,33 @@
-package r2
+package contract
 
 import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/newsfork/seed-engine/contract"
-	"github.com/newsfork/seed-engine/markup"
 )
+
+// The keys under which the pipeline stores things. Nothing else in the project spells one out.
 
 const (
 	rawRoot        = "raw/"
+	rawName        = "raw_"
 	prodRoot       = "prod/"
 	deadLetterRoot = "dlq/"
 	checkpointExt  = ".success"
 	listExt        = ".json"
 )
 
+// Beginnings of the directories of a partition, in this order.
+const (
+	CountryDir  = "country="
+	CategoryDir = "category="
+	DateDir     = "date="
+)
+
 // RawFile names one raw dataset file, and is the parsed form of its key.
 type RawFile struct {
-	Partition contract.Partition
-	Name      string // raw_NNNN, with four or more digits
+	Partition Partition
+	Name      string // raw_NNNN, see IsRawName
 }
 
 // Key is where the file lies. The pipeline never writes it.
@@ -29,29 +36,48 @@ func (f RawFile) Key() string { return rawRoot + partitionPath(f.Partition) + f.
 // Checkpoint is the key of the empty object that says the file was processed.
 func (f RawFile) Checkpoint() string { return f.Key() + checkpointExt }
 
-// ParseRaw reads the key of a raw file, or of its checkpoint (then checkpoint is true). Everything
+// ParseRawKey reads the key of a raw file, or of its checkpoint (then checkpoint is true). Everything
 // else that lies in a partition, or outside of one, is not ok.
-func ParseRaw(key string) (f RawFile, checkpoint, ok bool) {
+func ParseRawKey(key string) (f RawFile, checkpoint, ok bool) {
 	key, checkpoint = strings.CutSuffix(key, checkpointExt)
 	path, inRoot := strings.CutPrefix(key, rawRoot)
 	f.Partition, path, ok = cutPartition(path)
 	name, isJSON := strings.CutSuffix(path, ".json")
-	if !inRoot || !ok || !isJSON || !isRawName(name) {
+	if !inRoot || !ok || !isJSON || !IsRawName(name) {
 		return RawFile{}, false, false
 	}
 	f.Name = name
 	return f, checkpoint, true
 }
 
-// RawPartition tells of which partition key is a raw file. It has the form that
-// contract.ParseSeed asks for.
-func RawPartition(key string) (contract.Partition, bool) {
-	f, checkpoint, ok := ParseRaw(key)
-	if !ok || checkpoint {
-		return contract.Partition{}, false
+// checkRawKey accepts the key of a raw file in partition p.
+func checkRawKey(field, key string, p Partition) error {
+	if f, checkpoint, ok := ParseRawKey(key); !ok || checkpoint || f.Partition != p {
+		return Invalid(field, "%q is not a raw file of that partition; send a key like %q", clip(key), RawFile{p, "raw_0001"}.Key())
 	}
-	return f.Partition, true
+	return nil
 }
+
+// IsRawName reports whether s names a raw file: raw_ and IsRawNumber.
+func IsRawName(s string) bool {
+	number, ok := strings.CutPrefix(s, rawName)
+	return ok && IsRawNumber(number)
+}
+
+// IsRawNumber reports whether s is the number of a raw file: four to twelve digits.
+func IsRawNumber(s string) bool {
+	for i := range len(s) {
+		if s[i] < '0' || s[i] > '9' {
+			return false
+		}
+	}
+	return len(s) >= 4 && len(s) <= 12
+}
+
+// RawName is the name of the raw file with a number, and RawNumber the number in a name; it gives a number
+// back as it is.
+func RawName(number string) string { return rawName + number }
+func RawNumber(name string) string { return strings.TrimPrefix(name, rawName) }
 
 // RawPrefix is the longest prefix of the raw files that the filters allow: the parts are used in
 // this order up to the first empty one.
@@ -76,8 +102,8 @@ const (
 
 // DomainDir is where the contract of one domain in one partition lies.
 type DomainDir struct {
-	Partition contract.Partition
-	Domain    string // sanitised, see SanitizeDomain
+	Partition Partition
+	Domain    string // in lower-case A-labels, see CheckDomain
 }
 
 // Prefix is the beginning of every key of the contract; it ends with a slash.
@@ -90,47 +116,56 @@ func (d DomainDir) Robots() string     { return d.Prefix() + RobotsName }
 func (d DomainDir) Sitemap() string    { return d.Prefix() + SitemapName }
 func (d DomainDir) Discovery() string  { return d.Prefix() + DiscoveryName }
 
+// URLLists is the beginning of the keys of the domain's URL lists.
+func (d DomainDir) URLLists() string { return d.Prefix() + listsDir }
+
 // URLList is the key of the URLs that part (1, 2, …) of a raw file holds for the domain, when they
 // are too many for a message. rawName is RawFile.Name.
 func (d DomainDir) URLList(rawName string, part int) string {
-	return d.Prefix() + listsDir + rawName + "-" + strconv.Itoa(part) + listExt
+	return d.URLLists() + rawName + "-" + strconv.Itoa(part) + listExt
 }
 
-// DeadLetter names one stored dead letter, and is the parsed form of its key.
-type DeadLetter struct {
+// SortedList is the key of a part of the domain's URLs beyond those that its document holds, named
+// by a digest of its content.
+func (d DomainDir) SortedList(digest string) string {
+	return d.URLLists() + digest + listExt
+}
+
+// DeadLetterKey names one stored dead letter, and is the parsed form of its key.
+type DeadLetterKey struct {
 	Queue     string // where the message was given up
 	Date      string // YYYY-MM-DD in UTC
 	MessageID string
 }
 
-// NewDeadLetter names the dead letter of a message given up at the given time. The queue's name and
+// NewDeadLetterKey names the dead letter of a message given up at the given time. The queue's name and
 // the message id must be of letters, digits, "_" and "-".
-func NewDeadLetter(queue string, at time.Time, messageID string) (DeadLetter, error) {
-	l := DeadLetter{queue, at.UTC().Format(time.DateOnly), messageID}
+func NewDeadLetterKey(queue string, at time.Time, messageID string) (DeadLetterKey, error) {
+	k := DeadLetterKey{queue, at.UTC().Format(time.DateOnly), messageID}
 	if !isToken(queue) {
-		return l, contract.Invalid("queue", "%q is not the name of a queue; send letters, digits, \"_\" or \"-\"", queue)
+		return k, Invalid("queue", "%q is not the name of a queue; send letters, digits, \"_\" or \"-\"", queue)
 	}
 	if !isToken(messageID) {
-		return l, contract.Invalid("message_id", "%q is not a message id; send letters, digits, \"_\" or \"-\"", messageID)
+		return k, Invalid("message_id", "%q is not a message id; send letters, digits, \"_\" or \"-\"", messageID)
 	}
-	return l, nil
+	return k, nil
 }
 
-// Key is where the dead letter lies.
-func (l DeadLetter) Key() string {
-	return DeadLetterPrefix(l.Queue, l.Date) + l.MessageID + ".json"
+// String is the key itself.
+func (k DeadLetterKey) String() string {
+	return DeadLetterPrefix(k.Queue, k.Date) + k.MessageID + ".json"
 }
 
-// ParseDeadLetter reads the key of a dead letter.
-func ParseDeadLetter(key string) (l DeadLetter, ok bool) {
+// ParseDeadLetterKey reads the key of a dead letter.
+func ParseDeadLetterKey(key string) (k DeadLetterKey, ok bool) {
 	path, inRoot := strings.CutPrefix(key, deadLetterRoot+"queue=")
-	queue, path, hasQueue := strings.Cut(path, "/date=")
+	queue, path, hasQueue := strings.Cut(path, "/"+DateDir)
 	date, path, hasDate := strings.Cut(path, "/")
 	id, isJSON := strings.CutSuffix(path, ".json")
-	if !inRoot || !hasQueue || !hasDate || !isJSON || !isToken(queue) || !isToken(id) || contract.CheckDate("date", date) != nil {
-		return DeadLetter{}, false
+	if !inRoot || !hasQueue || !hasDate || !isJSON || !isToken(queue) || !isToken(id) || CheckDate("date", date) != nil {
+		return DeadLetterKey{}, false
 	}
-	return DeadLetter{queue, date, id}, true
+	return DeadLetterKey{queue, date, id}, true
 }
 
 // DeadLetterPrefix is the beginning of the keys of a queue's dead letters of one date, of all dates
@@ -142,22 +177,11 @@ func DeadLetterPrefix(queue, date string) string {
 	case date == "":
 		return deadLetterRoot + "queue=" + queue + "/"
 	}
-	return deadLetterRoot + "queue=" + queue + "/date=" + date + "/"
+	return deadLetterRoot + "queue=" + queue + "/" + DateDir + date + "/"
 }
 
-// SanitizeDomain gives the form of a domain that stands in keys: lower-case ASCII, IDNA A-labels
-// (RFC 5891), without a trailing dot. What cannot be brought into that form is a Validation error.
-func SanitizeDomain(domain string) (string, error) {
-	d := strings.ToLower(strings.TrimSuffix(domain, "."))
-	if contract.CheckDomain("domain", d) == nil {
-		return d, nil
-	}
-	a, err := markup.Host(d)
-	if err != nil {
-		a = d
-	}
-	return a, contract.CheckDomain("domain", a)
-}
+// ControlsKey is where the decisions of operators lie, see Controls.
+const ControlsKey = "control/pipeline.json"
 
 // CheckpointMetadata is the custom metadata of every checkpoint.
 func CheckpointMetadata(processedAt time.Time, workerVersion string) map[string]string {
@@ -168,12 +192,12 @@ func CheckpointMetadata(processedAt time.Time, workerVersion string) map[string]
 	}
 }
 
-func partitionPath(p contract.Partition) string {
-	return "country=" + p.Country + "/category=" + p.Category + "/date=" + p.Date + "/"
+func partitionPath(p Partition) string {
+	return CountryDir + p.Country + "/" + CategoryDir + p.Category + "/" + DateDir + p.Date + "/"
 }
 
 // cutPartition reads what partitionPath wrote from the beginning of path.
-func cutPartition(path string) (p contract.Partition, rest string, ok bool) {
+func cutPartition(path string) (p Partition, rest string, ok bool) {
 	part := func(name string) string {
 		v, found := strings.CutPrefix(path, name)
 		v, after, more := strings.Cut(v, "/")
@@ -183,7 +207,7 @@ func cutPartition(path string) (p contract.Partition, rest string, ok bool) {
 		path = after
 		return v
 	}
-	p = contract.Partition{Country: part("country="), Category: part("category="), Date: part("date=")}
+	p = Partition{Country: part(CountryDir), Category: part(CategoryDir), Date: part(DateDir)}
 	return p, path, p.Validate("") == nil
 }
 
@@ -192,16 +216,11 @@ func filterPrefix(root, country, category, date string) string {
 	case country == "":
 		return root
 	case category == "":
-		return root + "country=" + country + "/"
+		return root + CountryDir + country + "/"
 	case date == "":
-		return root + "country=" + country + "/category=" + category + "/"
+		return root + CountryDir + country + "/" + CategoryDir + category + "/"
 	}
-	return root + partitionPath(contract.Partition{Country: country, Category: category, Date: date})
-}
-
-func isRawName(s string) bool {
-	digits, ok := strings.CutPrefix(s, "raw_")
-	return ok && contract.IsChunk(digits)
+	return root + partitionPath(Partition{Country: country, Category: category, Date: date})
 }
 
 func isToken(s string) bool {
@@ -212,10 +231,4 @@ func isToken(s string) bool {
 		}
 	}
 	return s != "" && len(s) <= 128
-}
-
-// SortedList is the key of a part of the domain's URLs beyond those that its document holds, named
-// by a digest of its content.
-func (d DomainDir) SortedList(digest string) string {
-	return d.Prefix() + listsDir + digest + listExt
 }
