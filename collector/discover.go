@@ -29,7 +29,7 @@ func (g *gathering) analyse() {
 
 // listed takes in what a sitemap lists. source is the entry point that the sitemap belongs to.
 func (g *gathering) listed(e *sitemap.Entry, source discovery.SourceID) {
-	f := discovery.Fact{
+	f := discovery.Sighting{
 		Loc: e.Loc, Lastmod: e.Lastmod, Method: discovery.FromSitemap, Source: source,
 		Hint: discovery.SitemapHint(e.Changefreq, e.Priority),
 	}
@@ -48,7 +48,7 @@ const maxLearned = 5_000
 // learn takes in the raw URLs, whose patterns suggest pages to look at. Of a list too large for a message
 // the first ones do; it is read whole, and missed if it cannot be, when the document is written.
 func (g *gathering) learn(ctx context.Context) {
-	see := func(url string) { g.take(&discovery.Fact{Loc: []byte(url), Method: discovery.FromResearch}) }
+	see := func(url string) { g.take(&discovery.Sighting{Loc: []byte(url), Method: discovery.FromResearch}) }
 	for i := range g.message.URLs {
 		see(g.message.URLs[i].URL)
 	}
@@ -145,7 +145,7 @@ type analysis struct {
 
 // see takes in a raw URL.
 func (a *analysis) see(url string) {
-	a.Add(&discovery.Fact{Loc: []byte(url), Method: discovery.FromResearch})
+	a.Add(&discovery.Sighting{Loc: []byte(url), Method: discovery.FromResearch})
 }
 
 // score says how a raw URL is to be treated.
@@ -228,7 +228,7 @@ func rebuild(d *contract.Document, o discovery.Options) *discovery.Analyser {
 	var shown discovery.Discovery
 	if json.Unmarshal(d.Discovery, &shown) == nil {
 		for _, u := range shown.URLs {
-			a.Add(&discovery.Fact{Loc: []byte(u.URL), Method: u.Method})
+			a.Add(&discovery.Sighting{Loc: []byte(u.URL), Method: u.Method})
 		}
 	}
 	return a

@@ -66,7 +66,7 @@ func (g *gathering) undiscovered(link string, retries int, why contract.Failure)
 
 // take gives a URL to the analysis. One on which the analysis breaks is left out: a URL that nobody thought
 // of must not cost the domain its document.
-func (g *gathering) take(f *discovery.Fact) {
+func (g *gathering) take(f *discovery.Sighting) {
 	defer func() {
 		if broken := recover(); broken != nil {
 			err := &contract.Error{Kind: contract.Internal, Op: "collector.take", Message: fmt.Sprintf("the URL could not be classified: %v", broken)}

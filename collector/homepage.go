@@ -114,9 +114,9 @@ func (g *gathering) feed(ctx context.Context, link, foundBy string) bool {
 	if a.Status != http.StatusOK || g.hasFeed(a.URL) {
 		return true
 	}
-	var items []discovery.Fact
+	var items []discovery.Sighting
 	s, err := feed.Parse(a.Body, a.URL, sitemap.Options{ContentType: a.Header.Get("Content-Type"), MaxBytes: maxFeedBytes, Now: g.Clock.Now()}, func(i *feed.Item) {
-		items = append(items, discovery.Fact{Loc: slices.Clone(i.Link), Lastmod: i.Date, Method: discovery.FromFeed})
+		items = append(items, discovery.Sighting{Loc: slices.Clone(i.Link), Lastmod: i.Date, Method: discovery.FromFeed})
 	})
 	if err != nil {
 		return g.missed(link, a, err)

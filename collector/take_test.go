@@ -17,8 +17,8 @@ func TestTake(t *testing.T) {
 		facts:   &facts{analyser: discovery.NewAnalyser(discovery.Options{Domain: "example.com"})},
 	}
 	const noSuchSource = 99 // an index out of range
-	g.take(&discovery.Fact{Loc: []byte("https://example.com/a"), Source: noSuchSource})
-	g.take(&discovery.Fact{Loc: []byte("https://example.com/b")})
+	g.take(&discovery.Sighting{Loc: []byte("https://example.com/a"), Source: noSuchSource})
+	g.take(&discovery.Sighting{Loc: []byte("https://example.com/b")})
 	found := g.facts.analyser.Result()
 	if len(found.Errors) != 1 || found.Errors[0].Type != discovery.ClassificationFailure || found.Errors[0].URL != "https://example.com/a" || !strings.Contains(found.Errors[0].Message, "out of range") {
 		t.Errorf("errors %+v", found.Errors)

@@ -10,10 +10,10 @@ import (
 	"github.com/newsfork/seed-engine/markup"
 )
 
-// MaxDiscovered is how many URLs of a domain are named as those that matter.
+// MaxDiscovered is the number of URLs of a domain that are listed as those that matter.
 const MaxDiscovered = 50
 
-// MaxFailures is how many failures of a discovery are listed.
+// MaxFailures is the number of failures of a discovery that are listed.
 const MaxFailures = 50
 
 const (
@@ -21,38 +21,36 @@ const (
 	maxListings      = 20
 )
 
-// methods are the ways to find a URL, the best last; the number of a method is its rank. Rank 0 is
-// that of URLs that were left out.
+// methods are the ways to find a URL, the best last; the index of a method is its rank. Rank 0 is
+// for URLs that were excluded.
 var methods = [...]Method{"", Generated, FromLink, FromSitemap, FromResearch, FromNewsSitemap, FromFeed}
 
 func rankOf(m Method) uint8 { return uint8(max(slices.Index(methods[:], m), 1)) }
 
-// Options say what an Analyser works with.
+// Options configure an Analyser.
 type Options struct {
-	Domain  string    // registrable domain; URLs of other domains are left out
-	Now     time.Time // when the domain is collected: what ages are counted from
+	Domain  string    // registrable domain; URLs of other domains are excluded
+	Now     time.Time // when the domain is collected; ages count from here
 	Context classify.Context
-	// Robots tells what robots.txt says of a URL. known is false where that of its host was not
-	// fetched, or where finding out takes too long: such a URL is analysed, and never requested. nil
-	// knows nothing.
-	Robots func(url string) (allowed, known bool)
-	// Excluded reports what operators ruled out: such a URL is neither requested nor named. nil is nothing.
+	// Robots reports whether robots.txt allows a URL. decided is false where that of its host was not fetched, or
+	// where matching takes too long: such a URL is analysed, but never requested. nil decides nothing.
+	Robots func(url string) (allowed, decided bool)
+	// Excluded reports whether operators excluded a URL: it is neither requested nor listed. nil excludes none.
 	Excluded func(url string) bool
 }
 
-// Fact is a URL as it was found in one place.
-type Fact struct {
+// Sighting is a URL as it was found in one place.
+type Sighting struct {
 	Loc     []byte    // absolute; read during the call only
-	Lastmod time.Time // zero when unknown
+	Lastmod time.Time // zero when there is none
 	Method  Method
 	Source  SourceID // the entry point that lists it; zero for none
 	Hint    Hint     // of the sitemap that lists it
 }
 
-// Analyser finds out which URLs of a domain matter. It takes any number of them in bounded memory.
-// What it finds does not depend on their order while there are at most 100,000; a URL found in
-// several places counts once, with the best method and the latest date. It must not be used by two
-// goroutines at once.
+// Analyser finds out which URLs of a domain matter. It takes any number of them in bounded memory. The result does
+// not depend on their order as long as there are at most 100,000; a URL found in several places counts once, with
+// the best method and the latest date. It is not safe for concurrent use.
 type Analyser struct {
 	o          Options
 	classifier *classify.Classifier
@@ -75,7 +73,7 @@ type Analyser struct {
 	sourceIDs map[string]SourceID // by URL
 }
 
-// class sums up the URLs of one type.
+// class is a summary of the URLs of one type.
 type class struct {
 	count    int
 	priority int // sum, in thousandths
@@ -100,8 +98,8 @@ func NewAnalyser(o Options) *Analyser {
 	return a
 }
 
-// Fail notes what keeps the discovery from being complete, and reports whether it is listed: the first
-// MaxFailures are, the others only counted.
+// Fail records what keeps the discovery from being complete, and reports whether it is listed: the first
+// MaxFailures are, the others are only counted.
 func (a *Analyser) Fail(f Failure) bool {
 	if len(a.failures) == MaxFailures {
 		a.unlisted++
@@ -111,9 +109,9 @@ func (a *Analyser) Fail(f Failure) bool {
 	return true
 }
 
-// Add takes a URL in.
-func (a *Analyser) Add(f *Fact) {
-	if valid, inside := a.canonical(f.Loc); !valid || !inside {
+// Add adds a URL.
+func (a *Analyser) Add(s *Sighting) {
+	if valid, inside := a.canonical(s.Loc); !valid || !inside {
 		a.stats.Excluded.External++
 		return
 	}
@@ -123,22 +121,22 @@ func (a *Analyser) Add(f *Fact) {
 		return
 	}
 	var date uint32
-	if plausible(f.Lastmod, a.o.Now) {
-		date = uint32(f.Lastmod.Unix())
+	if plausible(s.Lastmod, a.o.Now) {
+		date = uint32(s.Lastmod.Unix())
 	}
 	key := keyOf(a.buf)
-	k := a.seen.find(key)
-	if k == nil {
-		fresh := a.first(rankOf(f.Method), date, f.Hint)
+	r := a.seen.find(key)
+	if r == nil {
+		fresh := a.first(rankOf(s.Method), date, s.Hint)
 		if !a.seen.full() {
 			a.seen.put(key, fresh)
 		}
-		k = &fresh
-	} else if k.rank > 0 && (rankOf(f.Method) > k.rank || date > k.lastmod || k.hint.or(f.Hint) != k.hint) {
-		a.improve(k, max(rankOf(f.Method), k.rank), max(date, k.lastmod), k.hint.or(f.Hint))
+		r = &fresh
+	} else if r.rank > 0 && (rankOf(s.Method) > r.rank || date > r.lastmod || r.hint.or(s.Hint) != r.hint) {
+		a.improve(r, max(rankOf(s.Method), r.rank), max(date, r.lastmod), r.hint.or(s.Hint))
 	}
-	if f.Source > 0 {
-		a.sources[f.Source-1].note(k, date)
+	if s.Source > 0 {
+		a.sources[s.Source-1].note(r, date)
 	}
 }
 
@@ -157,27 +155,27 @@ func (a *Analyser) canonical(loc []byte) (valid, inside bool) {
 	return true, inside && (len(sub) == 0 || sub[len(sub)-1] == '.')
 }
 
-// first takes in the URL of a.buf, which was not seen yet.
-func (a *Analyser) first(rank uint8, date uint32, hint Hint) known {
+// first adds the URL of a.buf, which was not seen before.
+func (a *Analyser) first(rank uint8, date uint32, hint Hint) record {
 	p := parsePage(a.url())
 	if reason := a.exclude(&p); reason != nil {
 		*reason++
-		return known{node: noNode}
+		return record{node: noNode}
 	}
 	c := a.estimate(&p, rank, date)
 	c.hint = hint
-	k := known{lastmod: date, rank: rank, class: c.class, hint: hint, node: noNode}
+	r := record{lastmod: date, rank: rank, class: c.class, hint: hint, node: noNode}
 	if !a.seen.full() {
-		k.node = a.tree.add(&p)
+		r.node = a.tree.add(&p)
 	}
 	a.stats.Analyzed++
 	a.count(&c, 1)
 	a.offer(&p, c)
-	return k
+	return r
 }
 
-// url is a.buf as a string. Many share a piece of memory, which goes when none is in use any more: what
-// is kept for long must be cloned.
+// url is a.buf as a string. Many share one allocation, which lives as long as any of them: a string that is kept
+// must be cloned.
 func (a *Analyser) url() string {
 	if a.urls.Cap()-a.urls.Len() < len(a.buf) {
 		a.urls = strings.Builder{}
@@ -188,19 +186,19 @@ func (a *Analyser) url() string {
 	return a.urls.String()[n:]
 }
 
-// improve corrects what is known of the URL of a.buf, which was seen with less.
-func (a *Analyser) improve(k *known, rank uint8, date uint32, hint Hint) {
+// improve updates the URL of a.buf, which was seen before, to a better method, date or hint.
+func (a *Analyser) improve(r *record, rank uint8, date uint32, hint Hint) {
 	p := parsePage(a.url())
-	old := a.estimate(&p, k.rank, k.lastmod)
+	old := a.estimate(&p, r.rank, r.lastmod)
 	a.count(&old, -1)
 	c := a.estimate(&p, rank, date)
 	c.hint = hint
 	a.count(&c, 1)
 	a.offer(&p, c)
-	k.rank, k.lastmod, k.hint = rank, date, hint
+	r.rank, r.lastmod, r.hint = rank, date, hint
 }
 
-// exclude gives the counter of the reason for which a URL is left out, nil when it is not.
+// exclude returns the counter of the reason to exclude a URL, nil when there is none.
 func (a *Analyser) exclude(p *page) *int {
 	s := &a.stats
 	reasons := [...]*int{deepTrap: &s.Traps.TooDeep, repeatedTrap: &s.Traps.Repeated, sessionTrap: &s.Traps.Session, calendarTrap: &s.Traps.Calendar}
@@ -214,7 +212,7 @@ func (a *Analyser) exclude(p *page) *int {
 	if a.ruledOut(p.url) {
 		return &s.Excluded.Operator
 	}
-	if allowed, known := a.robots(p.url); known && !allowed {
+	if allowed, decided := a.robots(p.url); decided && !allowed {
 		return &s.Excluded.Robots
 	}
 	return nil
@@ -232,20 +230,20 @@ func (a *Analyser) Excludes(url string) bool {
 // ruledOut is Excludes for a URL in canonical form.
 func (a *Analyser) ruledOut(url string) bool { return a.o.Excluded != nil && a.o.Excluded(url) }
 
-func (a *Analyser) robots(url string) (allowed, known bool) {
+func (a *Analyser) robots(url string) (allowed, decided bool) {
 	if a.o.Robots == nil {
 		return false, false
 	}
 	return a.o.Robots(url)
 }
 
-// estimate scores one page of many, which may be classified by its shape.
+// estimate scores one page of many, classified by its shape if possible.
 func (a *Analyser) estimate(p *page, rank uint8, date uint32) candidate {
 	class, confidence := a.shapes.classify(p)
 	return a.judge(p, class, confidence, rank, date)
 }
 
-// assess scores one of the pages that are shown, by all that its URL tells.
+// assess scores one of the pages that are listed, classified by its whole URL.
 func (a *Analyser) assess(p *page, rank uint8, date uint32) candidate {
 	class, confidence := a.classifier.Best(p.url)
 	return a.judge(p, class, confidence, rank, date)
@@ -262,7 +260,7 @@ func (a *Analyser) judge(p *page, c classify.Class, confidence float64, rank uin
 	}
 }
 
-// authorityOf is authority, remembered for the URLs of one host.
+// authorityOf is authority, cached for consecutive URLs of one host.
 func (a *Analyser) authorityOf(host string) float64 {
 	if a.host != host {
 		a.host, a.authority = strings.Clone(host), authority(host)
@@ -270,7 +268,7 @@ func (a *Analyser) authorityOf(host string) float64 {
 	return a.authority
 }
 
-// value is the news value of a page, but for its frequency.
+// value returns the news value of a page, except its frequency.
 func (a *Analyser) value(p *page, t classify.Type, date uint32) NewsValue {
 	v := NewsValue{
 		Relevance:     relevance(t),
@@ -284,7 +282,7 @@ func (a *Analyser) value(p *page, t classify.Type, date uint32) NewsValue {
 	return v
 }
 
-// count adds a URL to the sums, or takes it out.
+// count adds a URL to the sums (sign 1), or removes it (-1).
 func (a *Analyser) count(c *candidate, sign int) {
 	switch {
 	case c.priority >= highPriority*1000:
@@ -319,16 +317,16 @@ func (p *page) mayList(t classify.Type) bool {
 	return (e == "" || pageExtensions[e]) && kindOf(p.segments[p.depth-1]) == literalKind
 }
 
-// Scored is what is known of a raw URL. Its fields are those of urls[].
+// Scored is the assessment of a raw URL. Its fields are those of urls[].
 type Scored struct {
 	Type     classify.Type `json:"type"`
 	Priority float64       `json:"priority_score"`
 	Action   Action        `json:"recommended_action"`
-	Allowed  *bool         `json:"allowed"` // by robots.txt and operators; null where Options.Robots does not know
+	Allowed  *bool         `json:"allowed"` // by robots.txt and operators; null where Options.Robots does not decide
 }
 
-// Score scores a raw URL with all that is known of it: a date or a better method if sitemaps and
-// feeds name it too. It does not add it. A URL that would be left out has the action Ignore.
+// Score assesses a raw URL, with the date and a better method if sitemaps or feeds list it too. It does not add
+// it. A URL that would be excluded has the action Ignore.
 func (a *Analyser) Score(url string) Scored {
 	valid, inside := a.canonical([]byte(url))
 	if !valid {
@@ -336,15 +334,15 @@ func (a *Analyser) Score(url string) Scored {
 	}
 	var s Scored
 	p := parsePage(string(a.buf))
-	if allowed, known := a.robots(p.url); known {
+	if allowed, decided := a.robots(p.url); decided {
 		s.Allowed = &allowed
 	}
 	if a.ruledOut(p.url) {
 		s.Allowed = new(bool)
 	}
 	rank, date := rankOf(FromResearch), uint32(0)
-	if k := a.seen.find(keyOf(a.buf)); k != nil {
-		rank, date = max(rank, k.rank), k.lastmod
+	if r := a.seen.find(keyOf(a.buf)); r != nil {
+		rank, date = max(rank, r.rank), r.lastmod
 	}
 	c := a.assess(&p, rank, date)
 	s.Type = c.class.Type()

@@ -11,13 +11,13 @@ import (
 
 // sitemapFacts are the URLs of a sitemap as publishing systems write them: articles by date, articles
 // with a number, articles at the root, records of a database, pages in sections.
-func sitemapFacts(n int) []Fact {
+func sitemapSightings(n int) []Sighting {
 	r := rand.New(rand.NewPCG(3, 3))
 	words := strings.Fields("minister opens new bridge over river annual budget for schools health plan water roads election final market" +
 		" team wins report police storm city council vote energy prices rise trade talks summit leader says people after year first")
 	sections := strings.Fields("news politics business sport culture world press-releases services about")
-	facts := make([]Fact, n)
-	for i := range facts {
+	sightings := make([]Sighting, n)
+	for i := range sightings {
 		at := testNow.Add(-time.Duration(r.IntN(2000*24)) * time.Hour)
 		var slug []string
 		for range 4 + r.IntN(6) {
@@ -37,30 +37,30 @@ func sitemapFacts(n int) []Fact {
 		default:
 			path = fmt.Sprintf("/%s/%s/%s-%d", section, words[r.IntN(len(words))], words[r.IntN(len(words))], i)
 		}
-		facts[i] = Fact{Loc: []byte("https://www.example.gov" + path), Lastmod: at, Method: FromSitemap}
+		sightings[i] = Sighting{Loc: []byte("https://www.example.gov" + path), Lastmod: at, Method: FromSitemap}
 	}
-	return facts
+	return sightings
 }
 
 // BenchmarkAdd is the analysis of one URL of a sitemap of 50,000.
 func BenchmarkAdd(b *testing.B) {
-	facts := sitemapFacts(50_000)
+	sightings := sitemapSightings(50_000)
 	b.ReportAllocs()
 	n := 0
 	for b.Loop() {
 		a := NewAnalyser(testOptions())
-		for i := range facts {
-			a.Add(&facts[i])
+		for i := range sightings {
+			a.Add(&sightings[i])
 		}
-		n += len(facts)
+		n += len(sightings)
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(n), "ns/URL")
 }
 
-// BenchmarkFiveDomains holds five analyses of 50,000 URLs at once, with their results and states, and
+// BenchmarkFiveDomains keeps five analyses of 50,000 URLs at once, with their results and states, and
 // reports the memory that they keep, and all that the program took from the system.
 func BenchmarkFiveDomains(b *testing.B) {
-	facts := sitemapFacts(50_000)
+	sightings := sitemapSightings(50_000)
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
@@ -69,9 +69,9 @@ func BenchmarkFiveDomains(b *testing.B) {
 		for i := range all {
 			all[i] = NewAnalyser(testOptions())
 		}
-		for i := range facts {
+		for i := range sightings {
 			for _, a := range all {
-				a.Add(&facts[i])
+				a.Add(&sightings[i])
 			}
 		}
 		runtime.GC()
@@ -88,10 +88,10 @@ func BenchmarkFiveDomains(b *testing.B) {
 
 // BenchmarkResult is what comes after the last URL.
 func BenchmarkResult(b *testing.B) {
-	facts := sitemapFacts(50_000)
+	sightings := sitemapSightings(50_000)
 	a := NewAnalyser(testOptions())
-	for i := range facts {
-		a.Add(&facts[i])
+	for i := range sightings {
+		a.Add(&sightings[i])
 	}
 	b.ReportAllocs()
 	for b.Loop() {

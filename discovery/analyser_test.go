@@ -19,11 +19,11 @@ func testOptions() Options {
 	}}
 }
 
-// site makes the facts of a site with sections, dated articles, databases, traps and repetitions.
-func site(r *rand.Rand, n int) []Fact {
+// site makes the sightings of a site with sections, dated articles, databases, traps and repetitions.
+func site(r *rand.Rand, n int) []Sighting {
 	sections := strings.Fields("news newsroom press-releases policies services about events statistics reports contact")
 	titles := strings.Fields("minister opens new bridge over river annual budget for schools health plan water roads")
-	var facts []Fact
+	var sightings []Sighting
 	for i := range n {
 		section := sections[r.IntN(len(sections))]
 		at := testNow.Add(-time.Duration(r.IntN(500)*12) * time.Hour)
@@ -61,16 +61,16 @@ func site(r *rand.Rand, n int) []Fact {
 		if r.IntN(10) == 0 {
 			host = "data.example.gov"
 		}
-		f := Fact{Loc: []byte("https://" + host + path), Method: methods[1+r.IntN(len(methods)-1)]}
+		f := Sighting{Loc: []byte("https://" + host + path), Method: methods[1+r.IntN(len(methods)-1)]}
 		if r.IntN(3) > 0 {
 			f.Lastmod = at
 		}
-		facts = append(facts, f)
+		sightings = append(sightings, f)
 	}
-	return facts
+	return sightings
 }
 
-// outcome is everything that an Analyser gives, as one text.
+// outcome is every result of an Analyser, as one text.
 func outcome(t *testing.T, a *Analyser) string {
 	t.Helper()
 	b, err := json.MarshalIndent([]any{a.Result(), a.Contract(Terms{}), a.State(), a.Score("https://www.example.gov/news")}, "", " ")
@@ -80,14 +80,14 @@ func outcome(t *testing.T, a *Analyser) string {
 	return string(b)
 }
 
-// TestOrderAndMerges: neither the order of the facts nor when they come, with the state stored in
+// TestOrderAndMerges: neither the order of the sightings nor when they come, with the state stored in
 // between, changes anything.
 func TestOrderAndMerges(t *testing.T) {
 	for seed := range uint64(6) {
 		r := rand.New(rand.NewPCG(seed, 7))
-		facts := site(r, 3000)
-		for i := range facts {
-			facts[i].Source = SourceID(r.IntN(3))
+		sightings := site(r, 3000)
+		for i := range sightings {
+			sightings[i].Source = SourceID(r.IntN(3))
 		}
 		begin := func() *Analyser {
 			a := NewAnalyser(testOptions())
@@ -96,18 +96,18 @@ func TestOrderAndMerges(t *testing.T) {
 			return a
 		}
 		whole := begin()
-		for i := range facts {
-			whole.Add(&facts[i])
+		for i := range sightings {
+			whole.Add(&sightings[i])
 		}
 		want := outcome(t, whole)
 		for range 3 {
-			r.Shuffle(len(facts), func(i, j int) { facts[i], facts[j] = facts[j], facts[i] })
+			r.Shuffle(len(sightings), func(i, j int) { sightings[i], sightings[j] = sightings[j], sightings[i] })
 			a := begin()
-			for i := range facts {
-				if r.IntN(len(facts)/3) == 0 {
+			for i := range sightings {
+				if r.IntN(len(sightings)/3) == 0 {
 					a = stored(t, a)
 				}
-				a.Add(&facts[i])
+				a.Add(&sightings[i])
 			}
 			if got := outcome(t, a); got != want {
 				t.Fatalf("seed %d: %s", seed, firstDifference(got, want))
@@ -145,7 +145,7 @@ func firstDifference(got, want string) string {
 	return "one is longer"
 }
 
-// TestHints: what sitemaps say of a URL does not depend on their order, and outlives the state.
+// TestHints: the hints of a URL do not depend on their order, and survive the state.
 func TestHints(t *testing.T) {
 	for changefreq, want := range map[string]Frequency{
 		"always": RealTime, "hourly": RealTime, "daily": Daily, "weekly": Weekly, "monthly": Monthly, "yearly": Yearly, "never": Static,
@@ -160,12 +160,12 @@ func TestHints(t *testing.T) {
 		dates = append(dates, uint32(ago(time.Duration(10-i)*day).Unix()))
 	}
 	if got := frequency(dates, testNow, classify.News, SitemapHint("yearly", 1)); got != Daily {
-		t.Errorf("dates say %s, whatever the sitemap says", got)
+		t.Errorf("by dates and a sitemap %s", got)
 	}
 	if h := SitemapHint("daily", 0.3).or(SitemapHint("monthly", 0.8)); h != SitemapHint("daily", 0.8) || !h.valid() {
 		t.Errorf("united: %s %v", h.changefreq(), h)
 	}
-	facts := []Fact{
+	sightings := []Sighting{
 		{Loc: []byte("https://www.mom.gov.sg/news/a"), Method: FromSitemap, Hint: SitemapHint("daily", 0.3)},
 		{Loc: []byte("https://www.mom.gov.sg/news/a"), Method: FromSitemap, Hint: SitemapHint("monthly", 0.8)},
 		{Loc: []byte("https://www.mom.gov.sg/news/a"), Method: FromResearch},
@@ -174,10 +174,10 @@ func TestHints(t *testing.T) {
 	}
 	var first string
 	for range 20 {
-		rand.Shuffle(len(facts), func(i, j int) { facts[i], facts[j] = facts[j], facts[i] })
+		rand.Shuffle(len(sightings), func(i, j int) { sightings[i], sightings[j] = sightings[j], sightings[i] })
 		a := ministry()
-		for i := range facts {
-			a.Add(&facts[i])
+		for i := range sightings {
+			a.Add(&sightings[i])
 		}
 		state, err := ParseState([]byte(text(t, a.State())))
 		if err != nil {
@@ -197,8 +197,8 @@ func TestHints(t *testing.T) {
 		if u := b.Result().URLs; *u[0].SitemapPriority != 0.8 || *u[0].Changefreq != "daily" || *u[1].SitemapPriority != 0.5 || u[1].Changefreq != nil || u[2].SitemapPriority != nil {
 			t.Errorf("%s", got)
 		}
-		// Later facts of a URL find what was said before.
-		b.Add(&Fact{Loc: []byte("https://www.mom.gov.sg/news/b"), Method: FromFeed, Lastmod: testNow})
+		// Later sightings of a URL are merged with earlier ones.
+		b.Add(&Sighting{Loc: []byte("https://www.mom.gov.sg/news/b"), Method: FromFeed, Lastmod: testNow})
 		if u := b.Result().URLs[0]; u.URL != "https://www.mom.gov.sg/news/b" || *u.SitemapPriority != 0.5 {
 			t.Errorf("after the feed: %+v", u)
 		}
@@ -210,9 +210,9 @@ func TestStateWithoutHints(t *testing.T) {
 	a := ministry()
 	add(a, "https://www.mom.gov.sg/news/a", FromSitemap, testNow)
 	if stored := text(t, a.State()); strings.Contains(stored, "hint") {
-		t.Errorf("nothing is said, and stored: %s", stored)
+		t.Errorf("no hints, and stored: %s", stored)
 	}
-	a.Add(&Fact{Loc: []byte("https://www.mom.gov.sg/news/b"), Method: FromSitemap, Hint: SitemapHint("daily", 1)})
+	a.Add(&Sighting{Loc: []byte("https://www.mom.gov.sg/news/b"), Method: FromSitemap, Hint: SitemapHint("daily", 1)})
 	s := a.State()
 	for _, hints := range [][]byte{{0}, {0, 0, 0}, {0, 0xff}, {0, 0x0f}} {
 		s.Hints = hints

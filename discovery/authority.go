@@ -2,7 +2,7 @@ package discovery
 
 import "github.com/newsfork/seed-engine/classify/hosts"
 
-// authority is how much weight the word of a host has.
+// authority is the authority of a host as a source, by its sector.
 func authority(host string) float64 {
 	switch hosts.SectorOf(host) {
 	case hosts.Government:

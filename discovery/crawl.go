@@ -14,15 +14,14 @@ import (
 const (
 	MinRelevance = 0.3 // pages above are kept
 	newPerPage   = 5
-	maxWeighed   = 4000 // links of a page, the first: each takes some 50 µs in WebAssembly, where nothing else runs meanwhile
+	maxWeighed   = 4000 // links of a page, the first: each takes some 50 µs in WebAssembly, which has one thread
 	maxKept      = 99
 )
 
 // Crawl decides which pages of one host to look at, breadth first: pages that the home page links to and
-// pages that the patterns of the domain suggest. It wants only what robots.txt is known to allow, and
-// nothing that is known already. The caller fetches, by HEAD: it takes Next until there is none, or until
-// it has spent what it wants to spend, and tells each Answer. Pages worth keeping are added to the
-// Analyser, at most maxURLsPerCategory of a type.
+// pages that the patterns of the domain suggest. It requests only what robots.txt allows for certain, and nothing
+// that was seen before. The caller fetches, by HEAD: it calls Next until there is none, or its budget is spent, and
+// Answer with each reply. Pages worth keeping are added to the Analyser, at most maxURLsPerCategory of a type.
 type Crawl struct {
 	a        *Analyser
 	origin   string
@@ -42,12 +41,12 @@ type step struct {
 	class  classify.Class // of its URL
 }
 
-// Reply is what came of a request.
+// Reply is the result of a request.
 type Reply struct {
 	Status       int // 0 for none
 	ContentType  string
-	URL          string    // where redirects led; "" is where it was sent
-	LastModified time.Time // zero when unknown
+	URL          string    // after redirects; "" for the URL requested
+	LastModified time.Time // zero for none
 	Links        []string  // absolute, of a body
 }
 
@@ -57,8 +56,8 @@ func (r *Reply) isPage() bool {
 	return r.Status >= 200 && r.Status <= 299 && strings.EqualFold(strings.TrimSpace(media), "text/html")
 }
 
-// Crawl begins a crawl of the host of home, the URL of its home page, with what is known so far and the
-// links of that page. Where it is none the patterns suggest where to begin.
+// Crawl begins a crawl of the host of home, the URL of its home page, with the links of that page and the patterns
+// learned so far. If r is not a page, it begins with the patterns alone.
 func (a *Analyser) Crawl(home string, r Reply) *Crawl {
 	c := &Crawl{a: a, taken: map[string]bool{}}
 	c.patterns, _ = a.patterns()
@@ -76,13 +75,14 @@ func (a *Analyser) Crawl(home string, r Reply) *Crawl {
 	return c
 }
 
-// allowed asks robots.txt; what it is not known to allow is not requested, nor what operators excluded.
+// allowed reports whether a URL may be requested: robots.txt allows it for certain, and operators did not exclude
+// it.
 func (c *Crawl) allowed(url string) bool {
-	allowed, known := c.a.robots(url)
-	return allowed && known && !c.a.ruledOut(url)
+	allowed, decided := c.a.robots(url)
+	return allowed && decided && !c.a.ruledOut(url)
 }
 
-// Next gives the next page to request, if there is one.
+// Next returns the next page to request, if there is one.
 func (c *Crawl) Next() (url string, ok bool) {
 	for len(c.queue) > 0 && c.kept < maxKept {
 		c.current, c.queue = c.queue[0], c.queue[1:]
@@ -96,8 +96,8 @@ func (c *Crawl) Next() (url string, ok bool) {
 // full reports whether enough pages of a class are kept.
 func (c *Crawl) full(class classify.Class) bool { return c.ofClass[class] >= maxURLsPerCategory }
 
-// Answer tells what came of the last request. Only web pages count. A redirect speaks for the page that
-// it led to, if that is worth as much as one that is asked for.
+// Answer takes the reply to the last request. Only web pages count. A redirect counts for its target, which must
+// meet the same conditions as a page that is requested.
 func (c *Crawl) Answer(r Reply) {
 	if !r.isPage() {
 		return
@@ -115,14 +115,14 @@ func (c *Crawl) Answer(r Reply) {
 	if relevance > MinRelevance && !c.full(class) {
 		c.kept++
 		c.ofClass[class]++
-		c.a.Add(&Fact{Loc: []byte(at.url), Method: at.method, Lastmod: r.LastModified})
+		c.a.Add(&Sighting{Loc: []byte(at.url), Method: at.method, Lastmod: r.LastModified})
 	}
 	if at.depth < maxCrawlDepth {
 		c.extend(r.Links)
 	}
 }
 
-// relevance is what a page is worth to the crawl by its URL.
+// relevance returns the class of a URL and its worth to the crawl.
 func (c *Crawl) relevance(url string) (class classify.Class, relevance float64) {
 	class, confidence := c.a.classifier.Best(url)
 	return class, crawlRelevance(class.Type(), confidence)
@@ -180,13 +180,13 @@ func (c *Crawl) extend(links []string) {
 	}
 }
 
-// candidate gives the canonical form of a URL of the host that looks like a page and is not known yet.
+// candidate returns the canonical form of a URL of the host if it looks like a page and was not seen before.
 func (c *Crawl) candidate(url string) (string, bool) {
 	p, ok := c.fresh(url)
 	return p.url, ok && p.origin() == c.origin
 }
 
-// fresh takes a URL of the domain apart, and reports whether it looks like a page and is not known yet.
+// fresh parses a URL of the domain, and reports whether it looks like a page and was not seen before.
 func (c *Crawl) fresh(url string) (p page, ok bool) {
 	valid, inside := c.a.canonical([]byte(url))
 	if !valid || !inside || len(c.a.buf) > MaxURLLength || c.a.seen.find(keyOf(c.a.buf)) != nil {
@@ -200,8 +200,8 @@ func (c *Crawl) fresh(url string) (p page, ok bool) {
 	return p, e == "" || pageExtensions[e]
 }
 
-// generate gives the paths that a pattern suggests, most recent first: years and months around now;
-// what stands before a placeholder that cannot be guessed is a page that may list others.
+// generate returns the paths that a pattern suggests, most recent first: years and months around now; the part
+// before a placeholder that cannot be guessed is a page that may list others.
 func generate(p URLPattern, now time.Time) []string {
 	path, _, _ := strings.Cut(p.Pattern, "?")
 	hasQuery := len(path) < len(p.Pattern)

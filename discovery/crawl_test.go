@@ -16,11 +16,11 @@ func htmlPage(links ...string) Reply {
 	return Reply{Status: 200, ContentType: "text/html; charset=utf-8", Links: links}
 }
 
-// TestCrawl: breadth first; five new pages a page; nothing that robots.txt forbids or does not speak of,
-// nothing of other hosts, nothing known already.
+// TestCrawl: breadth first; five new pages a page; nothing that robots.txt forbids or does not
+// decide, nothing of other hosts, nothing seen before.
 func TestCrawl(t *testing.T) {
-	asked := map[string]bool{} // what the analyser asked robots.txt for
-	rules := func(url string) (allowed, known bool) {
+	asked := map[string]bool{} // URLs matched against robots.txt
+	rules := func(url string) (allowed, decided bool) {
 		return !strings.Contains(url, "/news/secret"), strings.HasPrefix(url, "https://www.x.gov/")
 	}
 	o := Options{Domain: "x.gov", Now: testNow, Robots: func(url string) (bool, bool) {
@@ -28,9 +28,9 @@ func TestCrawl(t *testing.T) {
 		return rules(url)
 	}}
 	a := NewAnalyser(o)
-	add(a, "https://www.x.gov/news/known", FromSitemap, testNow)
+	add(a, "https://www.x.gov/news/seen", FromSitemap, testNow)
 	c := a.Crawl("https://www.x.gov", htmlPage(
-		"https://www.x.gov/news/secret", "https://www.x.gov/news/known", "https://data.x.gov/news", "https://www.y.gov/news",
+		"https://www.x.gov/news/secret", "https://www.x.gov/news/seen", "https://data.x.gov/news", "https://www.y.gov/news",
 		"https://www.x.gov/news/a#top", "https://www.x.gov/news/a", "https://www.x.gov/news/report.pdf", "https://www.x.gov/login",
 		"https://www.x.gov/press-releases", "https://www.x.gov/contact", "javascript:void(0)", "https://www.x.gov/",
 	))
@@ -41,7 +41,7 @@ func TestCrawl(t *testing.T) {
 			break
 		}
 		requests = append(requests, u)
-		if allowed, known := rules(u); !allowed || !known {
+		if allowed, decided := rules(u); !allowed || !decided {
 			t.Errorf("%s is forbidden", u)
 		}
 		if !asked[u] {
@@ -62,7 +62,7 @@ func TestCrawl(t *testing.T) {
 	if !reflect.DeepEqual(first, want) {
 		t.Errorf("%v, want first %v", first, want)
 	}
-	// Home gives five, of which two are links; the one page that was kept gives its link and four more.
+	// Home leads to five, of which two are links; the one page that was kept leads to its link and four more.
 	if len(requests) > 5+5 || !slices.Contains(requests, "https://www.x.gov/press-releases/2026") {
 		t.Errorf("%v", requests)
 	}
@@ -91,7 +91,7 @@ func TestCrawlForbidden(t *testing.T) {
 }
 
 // open lets everything be requested.
-func open(string) (allowed, known bool) { return true, true }
+func open(string) (allowed, decided bool) { return true, true }
 
 // TestCrawlFromPatterns: a site whose home page is none is looked at where raw URLs and sitemaps suggest.
 func TestCrawlFromPatterns(t *testing.T) {
@@ -131,17 +131,17 @@ func TestCrawlRedirected(t *testing.T) {
 		"https://www.x.gov/press-releases":     "https://www.x.gov/press-releases",
 		"https://www.X.gov/newsroom/releases#": "https://www.x.gov/newsroom/releases",
 		"https://x.gov/newsroom/releases":      "https://x.gov/newsroom/releases",
-		"https://data.x.gov/press-releases":    "", // nothing is known of its robots.txt
+		"https://data.x.gov/press-releases":    "", // its robots.txt was not read
 		"https://www.x.gov/secret/releases":    "",
 		"https://www.x.gov/":                   "",
 		"https://www.x.gov/login":              "",
-		"https://www.x.gov/news/known":         "", // known already
+		"https://www.x.gov/news/seen":          "", // seen before
 		"https://elsewhere.example/news":       "",
 	} {
 		a := NewAnalyser(Options{Domain: "x.gov", Now: testNow, Robots: func(url string) (bool, bool) {
 			return !strings.Contains(url, "/secret"), !strings.HasPrefix(url, "https://data.")
 		}})
-		add(a, "https://www.x.gov/news/known", FromSitemap, testNow)
+		add(a, "https://www.x.gov/news/seen", FromSitemap, testNow)
 		c := a.Crawl("https://www.x.gov/", htmlPage("https://www.x.gov/press-releases"))
 		if u, ok := c.Next(); !ok || u != "https://www.x.gov/press-releases" {
 			t.Fatal(u, ok)
@@ -202,7 +202,7 @@ func TestCrawlEnds(t *testing.T) {
 	}
 }
 
-// TestCrawlCategories: of one category the crawl keeps no more than the contract recommends, and asks for
+// TestCrawlCategories: of one category the crawl keeps no more than the contract recommends, and requests
 // no more; there is room for others still.
 func TestCrawlCategories(t *testing.T) {
 	a := NewAnalyser(Options{Domain: "x.com", Now: testNow, Robots: open})
@@ -224,10 +224,10 @@ func TestCrawlCategories(t *testing.T) {
 		return asked
 	}
 	if asked := keep("news", 30); asked != maxURLsPerCategory {
-		t.Errorf("%d pages of news were asked for", asked)
+		t.Errorf("%d pages of news were requested", asked)
 	}
 	if asked := keep("press-releases/2025", 3); asked != 3 {
-		t.Errorf("%d press releases were asked for", asked)
+		t.Errorf("%d press releases were requested", asked)
 	}
 	d := a.Result()
 	if n := d.Categories[classify.News].Count; n != d.Strategy.MaxURLsPerCategory {

@@ -29,8 +29,8 @@ type DiscoveredURL struct {
 	NewsValue      NewsValue               `json:"news_value"`
 	Method         Method                  `json:"discovery_method"`
 	ParentCategory string                  `json:"parent_category"` // the first segment of its path, "root" for none
-	// What sitemaps say of it: one of the protocol's words, and from 0 to 1 (0.5 where they say nothing);
-	// null when none lists it.
+	// From sitemaps: one of the protocol's words, and a number from 0 to 1 (0.5 where they state none); null when none
+	// lists it.
 	Changefreq      *string  `json:"changefreq"`
 	SitemapPriority *float64 `json:"sitemap_priority"`
 	Priority        float64  `json:"priority_score"` // 0 to 1
@@ -46,14 +46,14 @@ type URLPattern struct {
 	Examples    []string      `json:"examples"` // URLs that were found, newest names first; none for a pattern that is only expected
 }
 
-// Category sums up the URLs of one type.
+// Category is a summary of the URLs of one type.
 type Category struct {
 	Count           int      `json:"count"`
 	Examples        []string `json:"examples"` // highest priority first
 	AveragePriority float64  `json:"avg_priority"`
 }
 
-// CrawlStrategy tells a scraper how far to go.
+// CrawlStrategy is the recommended extent of a crawl.
 type CrawlStrategy struct {
 	MaxDepth           int      `json:"max_depth"`
 	MaxURLsPerCategory int      `json:"max_urls_per_category"`
@@ -72,7 +72,7 @@ type Stats struct {
 	ProcessingTimeMS int64    `json:"processing_time_ms"`
 }
 
-// Excluded counts the URLs that were left out, by reason.
+// Excluded counts the URLs that were excluded, by reason.
 type Excluded struct {
 	Trap     int `json:"trap"`               // would lead a crawler astray
 	Asset    int `json:"asset"`              // images, scripts, fonts, audio and video
@@ -90,13 +90,13 @@ type Traps struct {
 	Calendar int `json:"endless_calendar"`
 }
 
-// Failure is one thing that went wrong, after which the rest of the discovery went on.
+// Failure is an error that the discovery survived.
 type Failure struct {
 	Type       FailureType `json:"type"`
 	ErrorType  string      `json:"error_type,omitempty"` // a contract.Kind, or robots_unknown; absent in documents of version 1.0.0
 	URL        string      `json:"url"`
 	Message    string      `json:"message"`
-	RetryCount int         `json:"retry_count"` // how often it was asked for again
+	RetryCount int         `json:"retry_count"` // number of requests after the first
 }
 
 // FailureType is the kind of a Failure.
@@ -131,10 +131,10 @@ type EntryPoint struct {
 	Confidence      float64        `json:"confidence"`
 }
 
-// EntryMethod says how to read an entry point.
+// EntryMethod is the format of an entry point.
 type EntryMethod string
 
-// The ways to read an entry point. JSON Feed (https://www.jsonfeed.org/version/1.1/) is json_feed:
+// The formats of entry points. JSON Feed (https://www.jsonfeed.org/version/1.1/) is json_feed:
 // it is a feed like the others for scores and order, but needs a reader of its own.
 const (
 	RSSEntry         EntryMethod = "rss"
@@ -158,7 +158,7 @@ const (
 	Generated       Method = "generated" // by a pattern
 )
 
-// Action is what a scraper should do with a URL.
+// Action is the recommended treatment of a URL.
 type Action string
 
 // The actions, most urgent first.
@@ -170,7 +170,7 @@ const (
 	Ignore         Action = "ignore"
 )
 
-// NewsValue is what a URL is worth to a reader of news. All scores are from 0 to 1.
+// NewsValue is the worth of a URL to a reader of news. All scores are from 0 to 1.
 type NewsValue struct {
 	Relevance     float64   `json:"news_relevance"`
 	Timeliness    float64   `json:"timeliness"`

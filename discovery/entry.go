@@ -10,15 +10,15 @@ import (
 	"github.com/newsfork/seed-engine/contract"
 )
 
-// SourceID names an entry point to Add.
+// SourceID identifies an entry point in a Sighting.
 type SourceID int
 
-// Source is an entry point: a feed or sitemap that lists URLs. Of a sitemap index, the index is the
-// entry point, and what its children list counts for it.
+// Source is an entry point: a feed or sitemap that lists URLs. Of a sitemap index, the index is the entry point, and
+// the URLs in its children count for it.
 type Source struct {
 	Method EntryMethod `json:"method"`
 	URL    string      `json:"url"`
-	Read   bool        `json:"read"` // it was fetched and is what it claims to be; false for one that is only declared
+	Read   bool        `json:"read"` // it was fetched and is of that kind; false for one that is only declared
 }
 
 // source is a Source with what it lists.
@@ -28,8 +28,8 @@ type source struct {
 	newest newest // dates of what it lists
 }
 
-// Source adds an entry point, or finds it by its URL and corrects its method, which is known for
-// certain only when it was read. One that was read once stays read.
+// Source adds an entry point, or finds it by its URL and corrects its method, which is certain only after reading
+// it. One that was read once stays read.
 func (a *Analyser) Source(s Source) SourceID {
 	id, found := a.sourceIDs[s.URL]
 	if !found {
@@ -48,19 +48,19 @@ func (a *Analyser) addSource(s source) SourceID {
 	return id
 }
 
-// note takes in a URL that the source lists.
-func (s *source) note(k *known, date uint32) {
-	if k.rank == 0 {
+// note counts a URL that the source lists.
+func (s *source) note(r *record, date uint32) {
+	if r.rank == 0 {
 		return
 	}
-	s.types[k.class]++
+	s.types[r.class]++
 	if date > 0 {
 		s.newest.add(date)
 	}
 }
 
-// contentType is the type of more than half of what the source lists; of one that was not read, that
-// of its own URL if it tells. nil is for a mixture.
+// contentType returns the type of more than half of the URLs that the source lists; for a source that lists none,
+// the type of its own URL if that is clear. nil is for a mixture.
 func (s *source) contentType(c *classify.Classifier) *classify.Type {
 	sum, best := 0, classify.Class(0)
 	for i, n := range s.types {
@@ -84,7 +84,7 @@ func (s *source) contentType(c *classify.Classifier) *classify.Type {
 	return &t
 }
 
-// entry is the source in the contract.
+// entry returns the source as an entry point of the contract.
 func (s *source) entry(c *classify.Classifier, now time.Time) EntryPoint {
 	e := EntryPoint{Method: s.Method, URL: s.URL, ContentType: s.contentType(c)}
 	t := classify.Unknown
@@ -104,7 +104,7 @@ func (s *source) entry(c *classify.Classifier, now time.Time) EntryPoint {
 	return e
 }
 
-// Terms are what is agreed with a host, whatever its URLs are.
+// Terms are the conditions of fetching from a domain that do not depend on its URLs.
 type Terms struct {
 	UserAgent      string
 	Allowed        bool          // by robots.txt, for "/"
@@ -113,14 +113,14 @@ type Terms struct {
 	ContentSignals map[string]string
 }
 
-// At most this many entry points are named.
+// Bounds of the entry points in a contract.
 const (
 	maxEntryPoints = 20
 	maxHTMLEntries = 5
 )
 
-// Contract says how to fetch the domain: entry points in the order feeds, news sitemaps, sitemaps,
-// pages that list news; the more trusted first, then those that change more often.
+// Contract returns how to fetch the domain: entry points in the order feeds, news sitemaps, sitemaps, pages that
+// list news; of each, those of higher confidence first, then those that change more often.
 func (a *Analyser) Contract(t Terms) FetchContract {
 	c := FetchContract{
 		UserAgent:         t.UserAgent,
@@ -135,7 +135,7 @@ func (a *Analyser) Contract(t Terms) FetchContract {
 		c.ContentSignals = map[string]string{}
 	}
 	for i := range a.sources {
-		if allowed, known := a.robots(a.sources[i].URL); (allowed || !known) && !a.Excludes(a.sources[i].URL) {
+		if allowed, decided := a.robots(a.sources[i].URL); (allowed || !decided) && !a.Excludes(a.sources[i].URL) {
 			c.EntryPoints = append(c.EntryPoints, a.sources[i].entry(a.classifier, a.o.Now))
 		}
 	}
@@ -165,11 +165,11 @@ func entryOrder(m EntryMethod) int {
 	return 3
 }
 
-// minListing is the confidence of the classification that a page needs to be taken for a list of news.
+// minListing is the confidence of its classification that a page needs to be an entry point.
 const minListing = 0.5
 
-// htmlEntries are the best of the pages that list news. A page does if others stand below it, or if
-// its name says nothing but that.
+// htmlEntries returns the best of the pages that list news. A page does if there are others below it, or if its name
+// means nothing else.
 func (a *Analyser) htmlEntries() []EntryPoint {
 	frequencies := a.frequencies(a.listings.list, true)
 	entries := []EntryPoint{}
@@ -204,17 +204,17 @@ func (a *Analyser) lists(url string) bool {
 	return a.classifier.EndsInWords(url) // "story-1" is one of many
 }
 
-// node is where the pattern of a canonical URL is, noNode when it has none.
+// node returns the node of the pattern of a canonical URL, noNode when it has none.
 func (a *Analyser) node(url string) nodeID {
-	k := a.seen.find(keyOf([]byte(url)))
-	if k == nil {
+	r := a.seen.find(keyOf([]byte(url)))
+	if r == nil {
 		return noNode
 	}
-	return a.tree.home(k.node)
+	return a.tree.home(r.node)
 }
 
-// ValidUntil is when to look at a domain again: after the shortest interval of its entry points, or
-// that of something irregular when it has none.
+// ValidUntil is when to collect a domain again: after the shortest interval of its entry points, or that of
+// Irregular when it has none.
 func (c *FetchContract) ValidUntil(now time.Time) time.Time {
 	shortest := intervalMinutes(Irregular)
 	for i, e := range c.EntryPoints {

@@ -9,7 +9,7 @@ import (
 	"github.com/newsfork/seed-engine/classify"
 )
 
-// TestContract: feeds, news sitemaps, sitemaps, listings, with what the tables give for each.
+// TestContract: feeds, news sitemaps, sitemaps, listings, with the values of the tables for each.
 func TestContract(t *testing.T) {
 	a := ministry()
 	rss := a.Source(Source{Method: RSSEntry, URL: "https://www.mom.gov.sg/rss/press-releases.xml", Read: true})
@@ -18,10 +18,10 @@ func TestContract(t *testing.T) {
 	sitemap := a.Source(Source{Method: SitemapEntry, URL: "https://www.mom.gov.sg/sitemap.xml", Read: true})
 	news := a.Source(Source{Method: NewsSitemapEntry, URL: "https://www.mom.gov.sg/news.xml", Read: true})
 	for i := range 8 {
-		a.Add(&Fact{Loc: fmt.Appendf(nil, "%s/2026/release-%c", releases, 'a'+i), Method: FromFeed, Lastmod: ago(time.Duration(i) * day), Source: rss})
-		a.Add(&Fact{Loc: fmt.Appendf(nil, "https://www.mom.gov.sg/newsroom/story-%c", 'a'+i), Method: FromNewsSitemap, Lastmod: ago(time.Duration(40+i) * day), Source: news})
-		a.Add(&Fact{Loc: fmt.Appendf(nil, "https://www.mom.gov.sg/p%d/contact", i), Method: FromSitemap, Lastmod: ago(time.Duration(i) * 7 * day), Source: sitemap})
-		a.Add(&Fact{Loc: fmt.Appendf(nil, "https://www.mom.gov.sg/p%d/events", i), Method: FromSitemap, Source: sitemap})
+		a.Add(&Sighting{Loc: fmt.Appendf(nil, "%s/2026/release-%c", releases, 'a'+i), Method: FromFeed, Lastmod: ago(time.Duration(i) * day), Source: rss})
+		a.Add(&Sighting{Loc: fmt.Appendf(nil, "https://www.mom.gov.sg/newsroom/story-%c", 'a'+i), Method: FromNewsSitemap, Lastmod: ago(time.Duration(40+i) * day), Source: news})
+		a.Add(&Sighting{Loc: fmt.Appendf(nil, "https://www.mom.gov.sg/p%d/contact", i), Method: FromSitemap, Lastmod: ago(time.Duration(i) * 7 * day), Source: sitemap})
+		a.Add(&Sighting{Loc: fmt.Appendf(nil, "https://www.mom.gov.sg/p%d/events", i), Method: FromSitemap, Source: sitemap})
 	}
 	add(a, releases, FromResearch, time.Time{})
 	expires := testNow.Add(24 * time.Hour)
@@ -128,19 +128,19 @@ func text(t *testing.T, v any) string {
 // with all others, which would make four times as many cost some 16 times as much.
 func TestManySources(t *testing.T) {
 	cost := func(n int) time.Duration {
-		least := time.Hour
+		fastest := time.Hour
 		for range 5 {
 			a := NewAnalyser(testOptions())
 			began := time.Now()
 			for i := range n {
 				a.Source(Source{Method: RSSEntry, URL: fmt.Sprintf("https://x.gov/feeds/%d.xml", i)})
 			}
-			least = min(least, time.Since(began))
+			fastest = min(fastest, time.Since(began))
 			if id := a.Source(Source{Method: AtomEntry, URL: "https://x.gov/feeds/7.xml", Read: true}); id != 8 || len(a.sources) != n || a.sources[7].Method != AtomEntry {
-				t.Fatalf("a feed met again is source %d of %d", id, len(a.sources))
+				t.Fatalf("a feed found again is source %d of %d", id, len(a.sources))
 			}
 		}
-		return least
+		return fastest
 	}
 	few, many := cost(14_400), cost(57_600)
 	t.Logf("14,400 sources %v, 57,600 sources %v", few, many)

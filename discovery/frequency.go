@@ -9,13 +9,12 @@ import (
 	"github.com/newsfork/seed-engine/classify"
 )
 
-// minDates is how many different dates tell how often something changes.
+// minDates is the number of distinct dates needed to compute a frequency.
 const minDates = 5
 
-// frequency tells how often pages change by the dates of their last changes: seconds since 1970,
-// ascending, each once, all plausible. Equal dates are one, because a site that stamps all pages
-// alike says nothing of any. With fewer than minDates, what a sitemap says of the page decides, or else
-// its type.
+// frequency computes how often pages change from the dates of their last changes: seconds since 1970, ascending,
+// distinct, all plausible. Equal dates count once, because a site that stamps all pages alike dates none of them.
+// With fewer than minDates the hint of a sitemap decides, or else the type.
 func frequency(dates []uint32, now time.Time, t classify.Type, h Hint) Frequency {
 	if len(dates) < minDates {
 		return cmp.Or(h.frequency(), usualFrequency(t))
@@ -52,7 +51,7 @@ func frequency(dates []uint32, now time.Time, t classify.Type, h Hint) Frequency
 	return Irregular
 }
 
-// variation is the coefficient of variation: the standard deviation in means.
+// variation is the coefficient of variation: the standard deviation divided by the mean.
 func variation(gaps []uint32) float64 {
 	var sum, squares float64
 	for _, g := range gaps {
@@ -64,7 +63,7 @@ func variation(gaps []uint32) float64 {
 	return math.Sqrt(max(squares/n-mean*mean, 0)) / mean
 }
 
-// usualFrequency is how often pages of a type change as a rule.
+// usualFrequency is the usual frequency of pages of a type.
 func usualFrequency(t classify.Type) Frequency {
 	switch t {
 	case classify.News:
@@ -77,7 +76,7 @@ func usualFrequency(t classify.Type) Frequency {
 	return Irregular
 }
 
-// intervalMinutes is how long a scraper should wait before it looks again.
+// intervalMinutes is the time after which a scraper should fetch again.
 func intervalMinutes(f Frequency) int {
 	switch f {
 	case RealTime:

@@ -7,7 +7,7 @@ import (
 	"github.com/newsfork/seed-engine/classify/hosts"
 )
 
-// expectedPattern is a pattern that sites of governments use as a rule.
+// expectedPattern is a pattern that is usual on sites of governments.
 type expectedPattern struct {
 	pattern    string
 	t          classify.Type
@@ -20,8 +20,8 @@ var everyGovernment = []expectedPattern{
 	{"/policies/{slug}", classify.Policy, 0.7},
 }
 
-// governmentLibrary holds the patterns to expect by the suffix of a government's domain, the longest
-// suffix that fits. They are what the publishing systems of these administrations produce.
+// governmentLibrary lists the patterns to expect by the suffix of a government's domain; the longest suffix that
+// matches counts. They are the patterns of the publishing systems of these administrations.
 var governmentLibrary = map[string][]expectedPattern{
 	"gov":      {{"/news/press-releases/{year}/{month}/{slug}", classify.PressRelease, 0.7}, {"/newsroom/{slug}", classify.News, 0.7}, {"/blog/{year}/{month}/{day}/{slug}", classify.News, 0.5}},
 	"gov.uk":   {{"/government/news/{slug}", classify.PressRelease, 0.7}, {"/government/publications/{slug}", classify.Publication, 0.7}, {"/government/consultations/{slug}", classify.Announcement, 0.5}},

@@ -2,19 +2,19 @@ package discovery
 
 import "slices"
 
-// Hint is what a sitemap says of a URL beside its date: how often it changes, and how it compares with
-// others of its site (https://www.sitemaps.org/protocol.html#xmlTagDefinitions). The zero Hint says
-// nothing. It is a pair of ranks, of which the higher ones count where two sitemaps disagree.
+// Hint is the change frequency and priority of a URL in a sitemap
+// (https://www.sitemaps.org/protocol.html#xmlTagDefinitions); the zero Hint is that of a URL in no sitemap. It is a
+// pair of ranks; where two sitemaps disagree, the higher rank of each counts.
 type Hint uint8
 
 // changefreqs are the words of the protocol, by rank.
 var changefreqs = [...]string{"", "never", "yearly", "monthly", "weekly", "daily", "hourly", "always"}
 
-// usualPriority is that of a URL whose sitemap states none, by the protocol.
+// usualPriority is the protocol's default for a URL without a priority.
 const usualPriority = 0.5
 
-// SitemapHint makes a hint of the values of a sitemap; changefreq may be "", priority below 0 where there
-// is none.
+// SitemapHint returns the hint for the values of a sitemap; changefreq is "", and priority negative, where it has
+// none.
 func SitemapHint(changefreq string, priority float32) Hint {
 	if priority < 0 {
 		priority = usualPriority
@@ -23,7 +23,7 @@ func SitemapHint(changefreq string, priority float32) Hint {
 	return Hint(max(slices.Index(changefreqs[:], changefreq), 0)<<4 | tenths + 1)
 }
 
-// or unites what two sitemaps say.
+// or merges the hints of two sitemaps.
 func (h Hint) or(o Hint) Hint { return max(h&0xf0, o&0xf0) | max(h&0x0f, o&0x0f) }
 
 // valid reports whether SitemapHint can have made the hint.
@@ -39,7 +39,7 @@ func (h Hint) priority() (p float64, ok bool) {
 	return float64(h&0x0f-1) / 10, true
 }
 
-// frequency is what the hint says of a page that has too few dates to tell, "" for nothing.
+// frequency is the frequency for a page with too few dates, "" where the sitemap has none.
 func (h Hint) frequency() Frequency {
 	switch h.changefreq() {
 	case "always", "hourly":

@@ -11,23 +11,23 @@ import (
 // results and states included.
 func TestFiveDomains(t *testing.T) {
 	const limit = 64_000_000
-	facts := sitemapFacts(50_000)
+	sightings := sitemapSightings(50_000)
 	classify.NewClassifier(classify.Context{}).Type("https://example.com/") // lexicon and model are there in any case
 	var m runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&m)
-	before, most := m.HeapInuse, uint64(0)
+	before, peak := m.HeapInuse, uint64(0)
 	look := func() {
 		runtime.ReadMemStats(&m)
-		most = max(most, m.HeapInuse) // with what the collector has not taken away yet
+		peak = max(peak, m.HeapInuse) // including garbage not collected yet
 	}
 	all := make([]*Analyser, 5)
 	for i := range all {
 		all[i] = NewAnalyser(testOptions())
 	}
-	for i := range facts {
+	for i := range sightings {
 		for _, a := range all {
-			a.Add(&facts[i])
+			a.Add(&sightings[i])
 		}
 		if i%1000 == 0 {
 			look()
@@ -41,8 +41,8 @@ func TestFiveDomains(t *testing.T) {
 		a.State()
 		look()
 	}
-	if most < before || most-before > limit {
-		t.Errorf("%d bytes", most-before)
+	if peak < before || peak-before > limit {
+		t.Errorf("%d bytes", peak-before)
 	}
-	t.Logf("%d bytes", most-before)
+	t.Logf("%d bytes", peak-before)
 }

@@ -13,7 +13,7 @@ const (
 	maxRepeats   = 2
 )
 
-// page is a URL taken apart. Its strings are parts of url.
+// page is a parsed URL. Its strings are substrings of url.
 type page struct {
 	url      string
 	host     string // without port
@@ -26,8 +26,8 @@ type page struct {
 	hostAt   int                 // where in url the host begins
 }
 
-// parsePage takes a canonical URL apart. Of a path that is too deep only the first segments stand in
-// segments; depth counts all.
+// parsePage parses a canonical URL. segments has only the first segments of a path that is too deep; depth counts
+// all.
 func parsePage(url string) (p page) {
 	p.url = url
 	p.hostAt = len("http://")
@@ -71,7 +71,7 @@ func (p *page) parentCategory() string {
 	return p.segments[0]
 }
 
-// origin is the scheme and host that a robots.txt holds for.
+// origin is the scheme and host to which a robots.txt applies.
 func (p *page) origin() string {
 	return p.url[:p.hostAt+strings.IndexByte(p.url[p.hostAt:], '/')]
 }
@@ -97,19 +97,18 @@ func words(s string) map[string]bool {
 	return m
 }
 
-// pageExtensions are those of pages; other known ones are files.
+// pageExtensions are the extensions of pages.
 var pageExtensions = words("html htm shtml xhtml php php3 phtml asp aspx jsp jspx jhtml do action cfm cgi pl nsf page amp cms")
 
-// fileExtensions are the endings taken for file types besides those of pages and assets. "v1.6" has
-// none.
+// fileExtensions are further extensions that are recognised: "v1.6" has none.
 var fileExtensions = words("pdf doc docx odt rtf txt epub hwp hwpx ppt pptx odp xls xlsx xlsm ods csv tsv json xml rdf geojson kml kmz" +
 	" shp zip rar 7z gz tar tgz exe apk dmg iso rss atom ics vcf ps tex")
 
-// assetExtensions are those of what a page is decorated with, and of what is played rather than read.
+// assetExtensions are the extensions of parts of pages, and of files that are played rather than read.
 var assetExtensions = words("jpg jpeg png gif svg webp avif bmp tif tiff ico css js mjs map woff woff2 ttf otf eot" +
 	" mp3 mp4 m4a m4v avi mov wmv flv webm ogg ogv wav wma mpg mpeg m3u8 ts swf")
 
-// extension is the ending of the file name in lower case, "" when it is none that is known.
+// extension returns the extension of the file name in lower case, "" when it is not recognised.
 func (p *page) extension() string {
 	if p.depth == 0 || p.depth > MaxSegments {
 		return ""
@@ -140,12 +139,12 @@ func extensionOf(segment string) string {
 	return ""
 }
 
-// hasWord reports whether some segment is made of words rather than of numbers and keys.
+// hasWord reports whether a segment consists of words rather than numbers and keys.
 func (p *page) hasWord() bool {
 	for i := range p.parts() {
 		switch p.kinds[i] {
 		case literalKind, slugKind, monthKind:
-			if holdsWord(p.body(i)) {
+			if containsWord(p.body(i)) {
 				return true
 			}
 		}
@@ -153,7 +152,7 @@ func (p *page) hasWord() bool {
 	return false
 }
 
-// extensionLength is how many bytes the extension takes, with its dot.
+// extensionLength returns the length of the extension in bytes, with its dot.
 func extensionLength(segment string) int {
 	if extensionOf(segment) == "" {
 		return 0
@@ -161,8 +160,8 @@ func extensionLength(segment string) int {
 	return len(segment) - strings.LastIndexByte(segment, '.')
 }
 
-// holdsWord finds three letters in a row, or one that is not ASCII.
-func holdsWord(s string) bool {
+// containsWord reports whether there are three letters in a row, or one that is not ASCII.
+func containsWord(s string) bool {
 	run := 0
 	for i := 0; i < len(s); i++ {
 		switch c := s[i]; {
@@ -184,7 +183,7 @@ func holdsWord(s string) bool {
 func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
 func isDigit(c byte) bool  { return '0' <= c && c <= '9' }
 
-// trap names what would lead a crawler astray.
+// trap is a reason why a URL would lead a crawler astray.
 type trap uint8
 
 const (
@@ -195,7 +194,7 @@ const (
 	calendarTrap
 )
 
-// trapOf tells whether a URL is one of endlessly many that lead to the same, or to nothing.
+// trapOf returns the reason why a URL is one of endlessly many with the same content or none, or noTrap.
 func (p *page) trapOf(now time.Time) trap {
 	if p.depth > MaxSegments {
 		return deepTrap
@@ -223,8 +222,8 @@ func (p *page) trapOf(now time.Time) trap {
 
 var sessionParameters = words("jsessionid phpsessid aspsessionid sessionid session_id sessid sess_id cfid cftoken zenid oscsid osid s_id")
 
-// hasSession finds a session's key: in a parameter or path parameter known for it, in ASP.NET's
-// "(S(…))" segment, or as a long "sid".
+// hasSession reports whether a URL has the key of a session: in one of the usual parameters or path parameters, in
+// ASP.NET's "(S(…))" segment, or as a long "sid".
 func (p *page) hasSession() bool {
 	if p.query == "" && strings.IndexByte(p.path, ';') < 0 && strings.IndexByte(p.path, '(') < 0 {
 		return false
@@ -250,14 +249,14 @@ func (p *page) hasSession() bool {
 	return false
 }
 
-// A calendar shows pages for any date; those further away than this have nothing to show.
+// Calendars have pages for any date; those further away than this are empty.
 const (
 	calendarYearsBack  = 5
 	calendarYearsAhead = 1
 )
 
-// isEndlessCalendar tells a calendar's page for a date at which nothing happens: a date far from now
-// in the query or as the end of the path, and before it a word for calendars.
+// isEndlessCalendar reports whether a URL is the page of a calendar for a date without events: a date far from now
+// in the query or at the end of the path, and before it a word for calendars.
 func (p *page) isEndlessCalendar(now time.Time) bool {
 	far := func(s string) bool {
 		y, ok := leadingYear(s)
@@ -267,7 +266,7 @@ func (p *page) isEndlessCalendar(now time.Time) bool {
 	end, found := len(parts), false // where the date in the path begins
 	for end > 0 && (isDigit(parts[end-1][0]) || isCalendarView(parts[end-1])) {
 		end--
-		// A year alone is no page of a calendar: think of the Agenda 2030.
+		// A year alone is not a page of a calendar, as in "Agenda 2030".
 		found = found || far(parts[end]) && (end < len(parts)-1 || len(parts[end]) > 4)
 	}
 	if p.query != "" {
@@ -279,8 +278,7 @@ func (p *page) isEndlessCalendar(now time.Time) bool {
 	return found && slices.ContainsFunc(parts[:end], isCalendarWord)
 }
 
-// isCalendarWord knows the words for calendars, agendas, events and schedules in the languages of
-// Europe.
+// isCalendarWord reports whether a word means calendar, agenda, events or schedule in a language of Europe.
 func isCalendarWord(segment string) bool {
 	s := strings.ToLower(segment)
 	for _, w := range [...]string{"calend", "kalend", "agenda", "event", "evenement", "termin", "schedule", "diary"} {
@@ -302,7 +300,7 @@ func isCalendarView(segment string) bool {
 	return false
 }
 
-// leadingYear reads a year with nothing behind it, or with more of a date: 2031, 2031-05, 203105,
+// leadingYear returns a year with nothing after it, or with more of a date: 2031, 2031-05, 203105,
 // 20310512.
 func leadingYear(s string) (int, bool) {
 	digits := 0
@@ -316,7 +314,7 @@ func leadingYear(s string) (int, bool) {
 	return y, 1000 <= y
 }
 
-// isLogin tells pages for accounts.
+// isLogin reports whether a page is for accounts.
 func (p *page) isLogin() bool {
 	for _, s := range p.parts() {
 		s = strings.ToLower(s[:len(s)-extensionLength(s)])

@@ -78,7 +78,7 @@ func TestLogin(t *testing.T) {
 	}
 }
 
-// TestPattern tells what each segment of a path becomes.
+// TestPattern: the pattern of each segment of a path.
 func TestPattern(t *testing.T) {
 	for path, want := range map[string]string{
 		"/newsroom/press-releases/2026":              "/newsroom/press-releases/{year}",
@@ -153,7 +153,7 @@ func FuzzPage(f *testing.F) {
 			if !ok || string(again) != string(c) {
 				t.Errorf("%q is canonical once as %q and twice as %q", u, c, again)
 			}
-			a.Add(&Fact{Loc: []byte(u), Method: FromSitemap})
+			a.Add(&Sighting{Loc: []byte(u), Method: FromSitemap})
 			a.Score(u)
 		}
 		s := a.Result().Stats

@@ -2,15 +2,15 @@ package discovery
 
 import "strings"
 
-// Bounds of the tree of patterns. A place of the tree with more than maxNames different names below
-// it has a variable there, not names: they become one {slug}. So the tree stays small however many
-// pages there are, and what it looks like in the end does not depend on their order.
+// Bounds of the tree of patterns. More than maxNames different names below a node are generalised to one variable,
+// {slug}. So the tree stays small regardless of the number of pages, and its final form does not depend on their
+// order.
 const (
 	maxPatternDepth = 8
-	maxNodes        = 1 << 15 // only a site built against us gets there; pages beyond have no pattern
+	maxNodes        = 1 << 15 // only a hostile site gets there; further pages have no pattern
 )
 
-// maxNames is how many names stand side by side, by the depth of their parent.
+// maxNames is the number of names that may be siblings, by the depth of their parent.
 var maxNames = [maxPatternDepth]uint16{48, 16, 8, 4, 4, 4, 4, 4}
 
 // nodeID is a node of the tree.
@@ -26,7 +26,7 @@ type node struct {
 	token       string // a name or a placeholder, with its extension
 	parent      nodeID
 	first, next nodeID // child and sibling
-	movedTo     nodeID // where its pages are now, noNode while they are here
+	movedTo     nodeID // the node that has its pages now, noNode for itself
 	names       uint16 // children that are names
 	name        bool   // token is a name
 	variable    bool   // names among its children have become {slug}
@@ -34,7 +34,7 @@ type node struct {
 	examples    [2]string // the two greatest URLs of the pattern, greatest first, "" for none
 }
 
-// tree learns the patterns of a domain: paths with the segments that differ generalised.
+// tree learns the patterns of a domain: paths in which segments that differ are generalised.
 type tree struct {
 	nodes []node
 	token []byte
@@ -44,7 +44,7 @@ func newTree() *tree {
 	return &tree{nodes: []node{{parent: noNode, first: noNode, next: noNode, movedTo: noNode}}}
 }
 
-// add learns from a page and gives the node of its pattern, noNode for one that is too deep.
+// add learns from a page and returns the node of its pattern, noNode for one that is too deep.
 func (t *tree) add(p *page) nodeID {
 	if p.depth > maxPatternDepth {
 		return noNode
@@ -73,7 +73,7 @@ func (t *tree) add(p *page) nodeID {
 	return at
 }
 
-// child gives the child with the token t.token, and makes it if need be.
+// child returns the child with the token t.token, which it adds if there is none.
 func (t *tree) child(parent nodeID, name bool) nodeID {
 	for c := t.nodes[parent].first; c != noNode; c = t.nodes[c].next {
 		if t.nodes[c].token == string(t.token) {
@@ -89,7 +89,7 @@ func (t *tree) child(parent nodeID, name bool) nodeID {
 	return t.home(c)
 }
 
-// link makes c a child of parent, and generalises the names there when they are too many.
+// link makes c a child of parent, and generalises the names there if they are too many.
 func (t *tree) link(parent, c nodeID) {
 	n := &t.nodes[c]
 	n.parent, n.next, n.depth = parent, t.nodes[parent].first, t.nodes[parent].depth+1
@@ -103,7 +103,7 @@ func (t *tree) link(parent, c nodeID) {
 	}
 }
 
-// generalise makes the names below parent one {slug}, or one for each extension.
+// generalise replaces the names below parent by one {slug}, or one for each extension.
 func (t *tree) generalise(parent nodeID) {
 	c := t.nodes[parent].first
 	t.nodes[parent].first, t.nodes[parent].names, t.nodes[parent].variable = noNode, 0, true
@@ -122,8 +122,8 @@ func (t *tree) generalise(parent nodeID) {
 	}
 }
 
-// join puts the node c, which has no parent any more, below parent: into the child with the same
-// token if there is one.
+// join moves the node c, which has lost its parent, below parent: into the child with the same token if there is
+// one.
 func (t *tree) join(parent, c nodeID) {
 	n := &t.nodes[c]
 	token, name := n.token, n.name
@@ -158,7 +158,7 @@ func (t *tree) merge(into, from nodeID) {
 	t.nodes[from].first = noNode
 }
 
-// slugToken is what a name becomes among too many others.
+// slugToken is the token that replaces a name among too many others.
 func slugToken(token string) string {
 	query := ""
 	if i := strings.IndexByte(token, '?'); i >= 0 {
@@ -167,7 +167,7 @@ func slugToken(token string) string {
 	return placeholders[slugKind] + token[len(token)-extensionLength(token):] + query
 }
 
-// home is where the pages of a node are now.
+// home is the node that has the pages of a node now.
 func (t *tree) home(n nodeID) nodeID {
 	for n != noNode && t.nodes[n].movedTo != noNode {
 		n = t.nodes[n].movedTo
@@ -175,8 +175,8 @@ func (t *tree) home(n nodeID) nodeID {
 	return n
 }
 
-// exemplify keeps the two greatest URLs of a pattern: those with the latest dates and highest
-// numbers, where it has any.
+// exemplify keeps the two greatest URLs of a pattern, which are those with the latest dates and highest numbers, if
+// any.
 func (t *tree) exemplify(n nodeID, url string) {
 	e := &t.nodes[n].examples
 	switch {
@@ -187,7 +187,7 @@ func (t *tree) exemplify(n nodeID, url string) {
 	}
 }
 
-// pattern writes the pattern of a node.
+// pattern returns the pattern of a node.
 func (t *tree) pattern(n nodeID) string {
 	if n == root || n == noNode {
 		return "/"

@@ -9,10 +9,10 @@ import (
 	"github.com/newsfork/seed-engine/contract"
 )
 
-// Bounds of what a document says of patterns.
+// Bounds of the patterns in a document.
 const (
 	maxPatterns        = 20
-	consideredPatterns = 200 // those of highest support, of which the most useful are named
+	consideredPatterns = 200 // those of highest support, of which the most useful are listed
 	minSupport         = 2
 	maxAllowedPatterns = 10
 )
@@ -23,7 +23,7 @@ const (
 	maxURLsPerCategory = 20
 )
 
-// Result is what is known so far. ProcessingTimeMS is left to the caller.
+// Result returns the discovery so far. ProcessingTimeMS is left to the caller.
 func (a *Analyser) Result() Discovery {
 	d := Discovery{
 		URLs:       []DiscoveredURL{},
@@ -75,11 +75,11 @@ func (a *Analyser) Result() Discovery {
 	return d
 }
 
-// forbidden reports whether robots.txt forbids a URL. That of its host may have been read after the URL
-// was taken in.
+// forbidden reports whether robots.txt forbids a URL. That of its host may have been read after the URL was
+// added.
 func (a *Analyser) forbidden(url string) bool {
-	allowed, known := a.robots(url)
-	return known && !allowed
+	allowed, decided := a.robots(url)
+	return decided && !allowed
 }
 
 // discovered describes one of the best URLs.
@@ -102,8 +102,8 @@ func (a *Analyser) discovered(c *candidate, f Frequency) DiscoveredURL {
 	return d
 }
 
-// frequencies tells how often the patterns of candidates change; with below, how often the pages
-// below them do.
+// frequencies computes how often the pages of the candidates' patterns change; with below, the pages below them as
+// well.
 func (a *Analyser) frequencies(list []candidate, below bool) []Frequency {
 	wanted := make([]bool, len(a.tree.nodes))
 	nodes := make([]nodeID, len(list))
@@ -113,13 +113,13 @@ func (a *Analyser) frequencies(list []candidate, below bool) []Frequency {
 		}
 	}
 	dates := map[nodeID][]uint32{}
-	a.seen.all(func(k *known) {
-		if k.lastmod == 0 {
+	a.seen.all(func(r *record) {
+		if r.lastmod == 0 {
 			return
 		}
-		for n := a.tree.home(k.node); n != noNode; n = a.tree.nodes[n].parent {
+		for n := a.tree.home(r.node); n != noNode; n = a.tree.nodes[n].parent {
 			if wanted[n] {
-				dates[n] = append(dates[n], k.lastmod)
+				dates[n] = append(dates[n], r.lastmod)
 			}
 			if !below {
 				break
@@ -144,9 +144,8 @@ type learned struct {
 	support int
 }
 
-// patterns are the most useful ones: those of the types that a reader of news wants first. Those
-// that governments use come last, for governments that do not show them. omitted counts those that are
-// left out.
+// patterns returns the most useful patterns: those of the types that matter most to a reader of news first. Patterns
+// to expect of a government that were not found come last. omitted counts those that are not listed.
 func (a *Analyser) patterns() (list []URLPattern, omitted int) {
 	found, all := a.supported()
 	at := map[nodeID]int{}
@@ -154,9 +153,9 @@ func (a *Analyser) patterns() (list []URLPattern, omitted int) {
 		at[found[i].node] = i
 	}
 	byType := make([][classify.Classes]int, len(found))
-	a.seen.all(func(k *known) {
-		if i, ok := at[a.tree.home(k.node)]; ok && k.rank > 0 {
-			byType[i][k.class]++
+	a.seen.all(func(r *record) {
+		if i, ok := at[a.tree.home(r.node)]; ok && r.rank > 0 {
+			byType[i][r.class]++
 		}
 	})
 	for i := range found {
@@ -192,11 +191,11 @@ func (a *Analyser) patterns() (list []URLPattern, omitted int) {
 	return list, omitted
 }
 
-// supported are the patterns of most URLs, without type, of all that have enough.
+// supported returns the patterns with the most URLs, without type, and the number of those that have enough.
 func (a *Analyser) supported() (best []learned, all int) {
 	support := make([]int, len(a.tree.nodes))
-	a.seen.all(func(k *known) {
-		if n := a.tree.home(k.node); n != noNode && k.rank > 0 {
+	a.seen.all(func(r *record) {
+		if n := a.tree.home(r.node); n != noNode && r.rank > 0 {
 			support[n]++
 		}
 	})

@@ -14,7 +14,7 @@ import (
 )
 
 func add(a *Analyser, url string, m Method, lastmod time.Time) {
-	a.Add(&Fact{Loc: []byte(url), Method: m, Lastmod: lastmod})
+	a.Add(&Sighting{Loc: []byte(url), Method: m, Lastmod: lastmod})
 }
 
 // ministry is mom.gov.sg of contract/domain_metadata.example.json.
@@ -250,7 +250,7 @@ func TestTopList(t *testing.T) {
 	}
 }
 
-// TestUnlimited: beyond the URLs that are told apart, nothing grows and everything still counts.
+// TestUnlimited: beyond the URLs that are remembered, nothing grows and everything still counts.
 func TestUnlimited(t *testing.T) {
 	if testing.Short() {
 		t.Skip("250,000 URLs")
@@ -261,7 +261,7 @@ func TestUnlimited(t *testing.T) {
 		add(a, fmt.Sprintf("https://x.com/%d/story-%d", i%1000, i), FromSitemap, testNow)
 	}
 	if a.seen.count != maxSeen || a.stats.Analyzed != n || len(a.tree.nodes) > maxNodes {
-		t.Errorf("%d told apart of %d, %d nodes", a.seen.count, a.stats.Analyzed, len(a.tree.nodes))
+		t.Errorf("%d remembered of %d, %d nodes", a.seen.count, a.stats.Analyzed, len(a.tree.nodes))
 	}
 }
 
@@ -315,12 +315,12 @@ func TestStateDamaged(t *testing.T) {
 	}
 }
 
-// FuzzState: whatever stands in discovery.json, it is refused or continued.
+// FuzzState: any discovery.json is refused or continued.
 func FuzzState(f *testing.F) {
 	a := ministry()
 	a.Source(Source{Method: RSSEntry, URL: "https://www.mom.gov.sg/rss", Read: true})
 	for i := range 3 {
-		a.Add(&Fact{Loc: fmt.Appendf(nil, "%s/%c", releases, 'a'+i), Method: FromSitemap, Lastmod: ago(day), Source: 1})
+		a.Add(&Sighting{Loc: fmt.Appendf(nil, "%s/%c", releases, 'a'+i), Method: FromSitemap, Lastmod: ago(day), Source: 1})
 	}
 	data, err := json.Marshal(a.State())
 	if err != nil {

@@ -7,13 +7,12 @@ import (
 	"github.com/newsfork/seed-engine/classify"
 )
 
-// The formulas of this file make the scores of the contract, whose fields docs/contract.md explains;
-// every score is between 0 and 1. Scores that are sums are rounded to three decimals
-// before anything compares them, so that what a reader sees is what decided.
+// The formulas of the scores in the contract; docs/contract.md explains its fields. Every score is between 0 and 1.
+// Sums are rounded to three decimals before they are compared, so that decisions agree with the values shown.
 
 func round(x float64) float64 { return math.Round(x*1000) / 1000 }
 
-// relevance is what a type is worth to a reader of news.
+// relevance is the worth of a type to a reader of news.
 func relevance(t classify.Type) float64 {
 	switch t {
 	case classify.News:
@@ -30,13 +29,13 @@ func relevance(t classify.Type) float64 {
 
 const day = 24 * time.Hour
 
-// plausible reports whether a page can have changed at t, give or take a zone: what is before the
-// web, or in the future, is no date.
+// plausible reports whether a page can have changed at t: not before the web existed, and not in the future, with
+// a day of tolerance for time zones.
 func plausible(t, now time.Time) bool { return t.After(firstPage) && t.Before(now.Add(day)) }
 
 var firstPage = time.Date(1990, 12, 20, 0, 0, 0, 0, time.UTC)
 
-// timeliness falls with the age of the last change; without a date that can be true it is 0.
+// timeliness falls with the age of the last change; without a plausible date it is 0.
 func timeliness(lastmod, now time.Time) float64 {
 	if !plausible(lastmod, now) {
 		return 0
@@ -72,8 +71,7 @@ func overall(v *NewsValue) float64 {
 	return round(0.4*v.Relevance + 0.3*v.Timeliness + 0.2*v.Authority + 0.1*v.Accessibility)
 }
 
-// quality tells how much a URL looks like an address made for readers: short, in words, without
-// parameters.
+// quality measures how readable a URL is: short, in words, without parameters.
 func quality(p *page) float64 {
 	q := 1.0
 	if p.depth > 3 {
@@ -97,7 +95,7 @@ func quality(p *page) float64 {
 	return round(max(q, 0))
 }
 
-// methodScore tells how far the way a URL was found speaks for it.
+// methodScore is the score of the way in which a URL was found.
 func methodScore(m Method) float64 {
 	switch m {
 	case FromFeed, FromNewsSitemap:
@@ -119,8 +117,8 @@ func priority(overall, confidence, quality, method float64) float64 {
 	return round(0.5*overall + 0.2*confidence + 0.2*quality + 0.1*method)
 }
 
-// action is what a priority amounts to. Pages that only serve to look something up, to send a form
-// or to log in are never worth more than LowPriority.
+// action returns the action for a priority. Pages for searching, for sending a form and for logging in are never
+// above LowPriority.
 func action(priority float64, t classify.Type, login bool) Action {
 	capped := t == classify.Search || t == classify.Form || login
 	switch {
@@ -144,7 +142,7 @@ const (
 	mediumPriority = 0.4
 )
 
-// typeWeight is how much the crawl cares for a type.
+// typeWeight is the weight of a type in the crawl.
 func typeWeight(t classify.Type) float64 {
 	switch t {
 	case classify.News:
@@ -167,7 +165,7 @@ func typeWeight(t classify.Type) float64 {
 	return 0.2
 }
 
-// crawlRelevance decides whether the crawl keeps a page: it does above MinRelevance.
+// crawlRelevance is the score of a page in the crawl, which keeps those above MinRelevance.
 func crawlRelevance(t classify.Type, confidence float64) float64 {
 	return round(confidence * typeWeight(t))
 }

@@ -8,13 +8,13 @@ import (
 	"github.com/newsfork/seed-engine/classify"
 )
 
-// maxSeen is how many URLs are told apart. Of what comes beyond, a URL found twice counts twice and
-// no pattern is learned.
+// maxSeen is the number of URLs that are remembered. Beyond it, a URL found twice counts twice, and no patterns are
+// learned.
 const maxSeen = 100_000
 
-// known is what is kept of every URL: enough to know it again and to correct what was counted.
-type known struct {
-	lastmod uint32 // seconds since 1970, 0 when unknown
+// record is what is kept of every URL: enough to correct the counts when it is found again.
+type record struct {
+	lastmod uint32 // seconds since 1970, 0 for none
 	rank    uint8  // rankOf its method, 0 when it was excluded
 	class   classify.Class
 	hint    Hint   // of sitemaps
@@ -23,9 +23,9 @@ type known struct {
 
 // seen is a hash table with open addressing of the URLs that were analysed, 20 bytes a slot.
 type seen struct {
-	keys  []uint64 // 0 is free
-	known []known
-	count int
+	keys    []uint64 // 0 is free
+	records []record
+	count   int
 }
 
 // keyBits is the length of a key: two of 100,000 URLs share one with a chance of 1 in 50,000.
@@ -42,8 +42,8 @@ func keyOf(url []byte) uint64 {
 	return max(h>>(64-keyBits), 1)
 }
 
-// find gives the entry of a key, or nil.
-func (s *seen) find(key uint64) *known {
+// find returns the record of a key, or nil.
+func (s *seen) find(key uint64) *record {
 	if len(s.keys) == 0 {
 		return nil
 	}
@@ -51,7 +51,7 @@ func (s *seen) find(key uint64) *known {
 	if s.keys[i] == 0 {
 		return nil
 	}
-	return &s.known[i]
+	return &s.records[i]
 }
 
 func (s *seen) slot(key uint64) int {
@@ -65,29 +65,29 @@ func (s *seen) slot(key uint64) int {
 
 func (s *seen) full() bool { return s.count >= maxSeen }
 
-// put adds an entry for a key that is not there. It may not be called when s is full.
-func (s *seen) put(key uint64, k known) {
+// put adds a record for a key that is not there. It must not be called when s is full.
+func (s *seen) put(key uint64, r record) {
 	if s.count >= len(s.keys)/8*7 {
 		old := *s
 		size := max(2*len(old.keys), 256)
-		s.keys, s.known = make([]uint64, size), make([]known, size)
+		s.keys, s.records = make([]uint64, size), make([]record, size)
 		for i, k := range old.keys {
 			if k != 0 {
 				j := s.slot(k)
-				s.keys[j], s.known[j] = k, old.known[i]
+				s.keys[j], s.records[j] = k, old.records[i]
 			}
 		}
 	}
 	i := s.slot(key)
-	s.keys[i], s.known[i] = key, k
+	s.keys[i], s.records[i] = key, r
 	s.count++
 }
 
-// all calls fn for every entry, in no order.
-func (s *seen) all(fn func(*known)) {
+// all calls fn for every record, in no particular order.
+func (s *seen) all(fn func(*record)) {
 	for i, k := range s.keys {
 		if k != 0 {
-			fn(&s.known[i])
+			fn(&s.records[i])
 		}
 	}
 }
@@ -104,7 +104,7 @@ func (s *seen) ordered() []uint64 {
 	return order
 }
 
-// encodeHints writes the hints in the order of keys, nothing when there are none.
+// encodeHints encodes the hints in the order of keys; the result is nil when all are zero.
 func (s *seen) encodeHints() []byte {
 	b := make([]byte, 0, s.count)
 	some := Hint(0)
@@ -119,7 +119,7 @@ func (s *seen) encodeHints() []byte {
 	return b
 }
 
-// decodeHints reads what encodeHints wrote.
+// decodeHints decodes the result of encodeHints.
 func (s *seen) decodeHints(b []byte) error {
 	if len(b) == 0 {
 		return nil
@@ -137,17 +137,17 @@ func (s *seen) decodeHints(b []byte) error {
 	return nil
 }
 
-// encode writes the table in the order of keys, about 12 bytes an entry. renumbered gives the number
-// under which a node is stored.
+// encode writes the table in the order of keys, about 12 bytes a record. renumbered maps a node to
+// the number under which it is stored.
 func (s *seen) encode(renumbered func(nodeID) uint64) []byte {
 	b := make([]byte, 0, 12*s.count)
 	previous := uint64(0)
 	for _, key := range s.ordered() {
-		k := s.find(key)
+		r := s.find(key)
 		b = binary.AppendUvarint(b, key-previous)
-		b = append(b, k.rank<<5|uint8(k.class))
-		b = binary.AppendUvarint(b, uint64(k.lastmod))
-		b = binary.AppendUvarint(b, renumbered(k.node))
+		b = append(b, r.rank<<5|uint8(r.class))
+		b = binary.AppendUvarint(b, uint64(r.lastmod))
+		b = binary.AppendUvarint(b, renumbered(r.node))
 		previous = key
 	}
 	return b
@@ -155,7 +155,7 @@ func (s *seen) encode(renumbered func(nodeID) uint64) []byte {
 
 var errDamaged = errors.New("the stored table of URLs is damaged")
 
-// decode reads what encode wrote. node gives the node of a number, or reports that there is none.
+// decode decodes the result of encode. node returns the node of a number, and reports whether there is one.
 func (s *seen) decode(b []byte, node func(uint64) (nodeID, bool)) error {
 	next := func() (v uint64, ok bool) {
 		v, n := binary.Uvarint(b)
@@ -170,17 +170,17 @@ func (s *seen) decode(b []byte, node func(uint64) (nodeID, bool)) error {
 		if !ok || delta == 0 || len(b) == 0 || s.full() {
 			return errDamaged
 		}
-		k := known{rank: b[0] >> 5, class: classify.Class(b[0] & 31)}
+		r := record{rank: b[0] >> 5, class: classify.Class(b[0] & 31)}
 		b = b[1:]
 		lastmod, ok1 := next()
 		number, ok2 := next()
 		id, ok3 := node(number)
 		key += delta
-		if !ok1 || !ok2 || !ok3 || int(k.class) >= classify.Classes || int(k.rank) >= len(methods) || lastmod>>32 != 0 || key>>keyBits != 0 {
+		if !ok1 || !ok2 || !ok3 || int(r.class) >= classify.Classes || int(r.rank) >= len(methods) || lastmod>>32 != 0 || key>>keyBits != 0 {
 			return errDamaged
 		}
-		k.lastmod, k.node = uint32(lastmod), id
-		s.put(key, k)
+		r.lastmod, r.node = uint32(lastmod), id
+		s.put(key, r)
 	}
 	return nil
 }

@@ -4,7 +4,7 @@ import (
 	"strings"
 )
 
-// kind is what a path segment looks like by itself.
+// kind is the form of a path segment.
 type kind uint8
 
 const (
@@ -20,14 +20,14 @@ const (
 	dayKind   // by its neighbour
 )
 
-// placeholders are written in patterns for segments that differ from page to page.
+// placeholders are used in patterns for segments that differ from page to page.
 var placeholders = [...]string{
 	slugKind: "{slug}", numberKind: "{id}", idKind: "{id}", yearKind: "{year}", dateKind: "{date}",
 	langKind: "{lang}", pageKind: "{page}", monthKind: "{month}", dayKind: "{day}",
 }
 
-// setKinds tells what the segments of a page look like; months, days, page numbers and languages need
-// their neighbours or place.
+// setKinds determines the kinds of the segments of a page; months, days, page numbers and languages depend on their
+// neighbours or position.
 func (p *page) setKinds() {
 	files := strings.IndexByte(p.path, '.') >= 0
 	for i, s := range p.parts() {
@@ -53,13 +53,13 @@ func (p *page) setKinds() {
 		case i < 2 && isLanguage(s):
 			k = langKind
 		case k == slugKind && i < len(p.parts())-1:
-			k = literalKind // a section with a long name, until too many stand beside it
+			k = literalKind // a section with a long name, until it has too many siblings
 		}
 		p.kinds[i] = k
 	}
 }
 
-// kindOf tells what a segment looks like, its extension aside.
+// kindOf returns the kind of a segment, ignoring its extension.
 func kindOf(segment string) kind {
 	return kindOfBody(segment[:len(segment)-extensionLength(segment)])
 }
@@ -148,7 +148,7 @@ func kindOfBody(s string) kind {
 	return literalKind
 }
 
-// between reads up to nine digits and tells whether their value is in a range.
+// between reports whether s is a number of up to nine digits in a range.
 func between(s string, low, high int) bool {
 	if s == "" || len(s) > 9 {
 		return false
@@ -163,7 +163,8 @@ func between(s string, low, high int) bool {
 	return low <= n && n <= high
 }
 
-// isDate tells 20260128, 202601, 2026-01, 2026-01-28 and 28-01-2026, with "-", "_" or ".".
+// isDate reports whether a segment is a date such as 20260128, 202601, 2026-01, 2026-01-28 or 28-01-2026, with "-",
+// "_" or ".".
 func isDate(s string) bool {
 	switch len(s) {
 	case 6:

@@ -6,17 +6,17 @@ import (
 	"github.com/newsfork/seed-engine/classify"
 )
 
-// maxShapes bounds the memory of shapes. What stands there depends on the shape alone, so nothing
-// else changes when it is emptied.
+// maxShapes bounds the memory of shapes. What is stored depends on the shape alone, so results do not change when
+// the store is emptied.
 const maxShapes = 4096
 
-// shapes classifies the URLs of a domain when there are many. Those that differ only in numbers have
-// one shape, which is classified once; the numbers change the type of hardly one URL in two hundred
-// (TestShapes). Of a URL that ends in a title, the title is read; the rest, its frame, has a shape.
+// shapes classifies the URLs of a domain when there are many. Those that differ only in numbers share a shape, which
+// is classified once; the numbers change the type of less than one URL in two hundred (TestShapes). A URL that ends
+// in a title is classified by its title and the shape of its frame, which is everything else.
 type shapes struct {
 	classifier *classify.Classifier
 	titles     *classify.Titles
-	known      map[string]shapeClass
+	classes    map[string]shapeClass
 	buf        []byte
 }
 
@@ -26,7 +26,7 @@ type shapeClass struct {
 }
 
 func newShapes(c *classify.Classifier) *shapes {
-	return &shapes{classifier: c, titles: classify.NewTitles(c), known: map[string]shapeClass{}}
+	return &shapes{classifier: c, titles: classify.NewTitles(c), classes: map[string]shapeClass{}}
 }
 
 func (s *shapes) classify(p *page) (class classify.Class, confidence float64) {
@@ -36,14 +36,14 @@ func (s *shapes) classify(p *page) (class classify.Class, confidence float64) {
 		}
 	}
 	s.buf = appendShape(s.buf[:0], p, len(p.parts()))
-	c, ok := s.known[string(s.buf)]
+	c, ok := s.classes[string(s.buf)]
 	if !ok {
 		shape := string(s.buf)
 		c.class, c.confidence = s.classifier.Best(shape)
-		if len(s.known) == maxShapes {
-			clear(s.known)
+		if len(s.classes) == maxShapes {
+			clear(s.classes)
 		}
-		s.known[shape] = c
+		s.classes[shape] = c
 	}
 	return c.class, c.confidence
 }
@@ -58,13 +58,13 @@ func (s *shapes) titled(p *page) (class classify.Class, confidence float64, ok b
 	})
 }
 
-// specimens stand in a shape for segments and values made of digits or hexadecimal digits.
+// specimens replace segments and values of digits or hexadecimal digits in a shape.
 var specimens = [...]string{
 	numberKind: "123456", idKind: "a1b2c3d4e5f60718", yearKind: "2020", dateKind: "2020-06-15",
 }
 
-// appendShape appends the URL with a specimen for each number, date and key; of its path, so many
-// segments.
+// appendShape appends the URL with a specimen for each number, date and key, and only the first segments of its
+// path.
 func appendShape(dst []byte, p *page, segments int) []byte {
 	return appendShapeEnd(appendFrame(dst, p, segments), p)
 }
@@ -79,7 +79,7 @@ func appendFrame(dst []byte, p *page, segments int) []byte {
 	return dst
 }
 
-// appendShapeEnd appends what follows the segments.
+// appendShapeEnd appends the part after the segments.
 func appendShapeEnd(dst []byte, p *page) []byte {
 	if p.depth == 0 || p.path[len(p.path)-1] == '/' {
 		dst = append(dst, '/')
@@ -118,7 +118,7 @@ func appendSpecimen(dst []byte, s string, k kind) []byte {
 	return dst
 }
 
-// isHexadecimal tells keys that have no words in them.
+// isHexadecimal reports whether a key consists of hexadecimal digits and hyphens.
 func isHexadecimal(s string) bool {
 	for i := range len(s) {
 		if c := s[i]; !isDigit(c) && c != '-' && (c|0x20 < 'a' || c|0x20 > 'f') {

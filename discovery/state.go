@@ -10,18 +10,18 @@ import (
 	"github.com/newsfork/seed-engine/contract"
 )
 
-// stateVersion changes with the meaning of what is stored.
+// stateVersion changes with the meaning of a stored state.
 const stateVersion = 1
 
-// State is discovery.json: what an Analyser knows, so that URLs that come later give what they would
-// have given from the start. It is internal; the order in which the URLs came does not show.
+// State is discovery.json: the state of an Analyser, so that URLs added later have the same effect as if they had
+// been there from the start. It is internal, and does not depend on the order of the URLs.
 type State struct {
 	Version  int                         `json:"version"`
 	Domain   string                      `json:"domain"`
-	Now      time.Time                   `json:"now"` // when the domain was collected; ages stay as they were then
+	Now      time.Time                   `json:"now"` // when the domain was collected; ages still count from here
 	Context  classify.Context            `json:"context"`
 	Seen     []byte                      `json:"seen"`            // see seen.encode
-	Hints    []byte                      `json:"hints,omitempty"` // Hint of each URL of Seen; absent when no sitemap says anything
+	Hints    []byte                      `json:"hints,omitempty"` // Hint of each URL of Seen; absent when all are zero
 	Nodes    []StateNode                 `json:"nodes"`           // the tree of patterns; parents before children, children by token
 	Top      []StateURL                  `json:"top"`
 	Listings []StateURL                  `json:"listings"`
@@ -41,15 +41,15 @@ type StateNode struct {
 	Examples []string `json:"e,omitempty"`
 }
 
-// StateURL is a URL with what its scores were made of.
+// StateURL is a URL with the inputs of its scores.
 type StateURL struct {
 	URL     string `json:"url"`
-	Lastmod uint32 `json:"lastmod"` // seconds since 1970, 0 when unknown
+	Lastmod uint32 `json:"lastmod"` // seconds since 1970, 0 for none
 	Method  Method `json:"method"`
 	Hint    Hint   `json:"hint,omitempty"`
 }
 
-// StateType sums up the URLs of one type.
+// StateType is a summary of the URLs of one type.
 type StateType struct {
 	Count    int        `json:"count"`
 	Priority int        `json:"priority"` // sum, in thousandths
@@ -63,7 +63,7 @@ type StateSource struct {
 	Newest []uint32              `json:"newest"` // dates, ascending
 }
 
-// State gives what Restore needs.
+// State returns the state for Restore.
 func (a *Analyser) State() *State {
 	nodes, number := a.tree.store()
 	s := &State{
@@ -118,8 +118,7 @@ func ParseState(data []byte) (*State, error) {
 		Message: "the stored state of the discovery cannot be read; collect the domain again", Err: err}
 }
 
-// Restore continues an analysis. Of its options only Robots and Excluded count: the others stand in the
-// state.
+// Restore continues an analysis. Of o it uses only Robots and Excluded; the other options are in the state.
 func Restore(s *State, o Options) (*Analyser, error) {
 	o.Domain, o.Now, o.Context = s.Domain, s.Now, s.Context
 	a := NewAnalyser(o)
@@ -165,7 +164,7 @@ func Restore(s *State, o Options) (*Analyser, error) {
 	return a, nil
 }
 
-// restoreURLs scores stored URLs again, but for those that were excluded since.
+// restoreURLs scores stored URLs again, except those that were excluded since.
 func (a *Analyser) restoreURLs(stored []StateURL, offer func(*page, candidate)) {
 	for _, u := range stored {
 		if valid, _ := a.canonical([]byte(u.URL)); valid {
@@ -182,7 +181,7 @@ func (a *Analyser) restoreURLs(stored []StateURL, offer func(*page, candidate)) 
 	}
 }
 
-// store writes the tree in an order that its pages decide, and tells the number of each node.
+// store encodes the tree in an order that depends on its pages only, and returns the number of each node.
 func (t *tree) store() ([]StateNode, map[nodeID]int) {
 	var stored []StateNode
 	number := map[nodeID]int{}
@@ -210,7 +209,7 @@ func (t *tree) store() ([]StateNode, map[nodeID]int) {
 	return stored, number
 }
 
-// restore reads what store wrote into a new tree, and reports whether it is one.
+// restore decodes the result of store into a new tree, and reports whether it is valid.
 func (t *tree) restore(stored []StateNode) bool {
 	if len(stored) == 0 || len(stored) > maxNodes {
 		return false

@@ -2,8 +2,8 @@ package discovery
 
 import "slices"
 
-// Strike takes out what names excluded URLs, and reports whether anything did. The counts stay as they
-// were when the URLs were analysed.
+// Strike removes everything that contains excluded URLs, and reports whether there was any. The counts remain as
+// they were when the URLs were analysed.
 func (d *Discovery) Strike(excluded func(url string) bool) bool {
 	changed := false
 	strike := func(urls []string) []string {
@@ -33,7 +33,7 @@ func (d *Discovery) Strike(excluded func(url string) bool) bool {
 	return changed
 }
 
-// Strike takes out excluded entry points, and reports whether there were any.
+// Strike removes excluded entry points, and reports whether there were any.
 func (c *FetchContract) Strike(excluded func(url string) bool) bool {
 	n := len(c.EntryPoints)
 	c.EntryPoints = slices.DeleteFunc(c.EntryPoints, func(e EntryPoint) bool { return excluded(e.URL) })

@@ -8,7 +8,7 @@ import (
 	"github.com/newsfork/seed-engine/classify"
 )
 
-// candidate is a URL with what its scores were made of.
+// candidate is a URL with the inputs of its scores.
 type candidate struct {
 	url      string
 	lastmod  uint32
@@ -19,9 +19,8 @@ type candidate struct {
 	order    int // what its list is sorted by
 }
 
-// top keeps the candidates of highest order, ties by the priority that a sitemap states, then in the order
-// of URLs. What a URL is worth only
-// grows while facts come in, so one that fell out needs no memory of it.
+// top keeps the candidates of highest order, ties by the priority that a sitemap states, then in the order of
+// URLs. Further sightings can only raise the order of a URL, so one that was dropped need not be remembered.
 type top struct {
 	limit int
 	list  []candidate
@@ -34,7 +33,7 @@ func better(a, b candidate) int {
 	return cmp.Or(int(b.hint&0x0f)-int(a.hint&0x0f), strings.Compare(a.url, b.url))
 }
 
-// offer takes c in, in place of what is known of its URL, if it is good enough.
+// offer adds c if it is good enough, in place of an older candidate with its URL.
 func (t *top) offer(c candidate) {
 	if len(t.list) == t.limit && better(t.list[t.limit-1], c) < 0 {
 		return
@@ -50,10 +49,10 @@ func (t *top) offer(c candidate) {
 	t.list = slices.Insert(t.list, i, c)
 }
 
-// newest keeps the latest different dates, ascending.
+// newest is the latest distinct dates, ascending.
 type newest []uint32
 
-// maxDates is how many dates tell how often an entry point changes.
+// maxDates is the number of dates from which the frequency of an entry point is computed.
 const maxDates = 256
 
 func (n *newest) add(date uint32) {
