@@ -6,6 +6,7 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
+import { languages } from "../../dashboard/public/dashboard/preferences.js";
 import { openPage, settled, shots, skip, startBrowser } from "./browser.mjs";
 import { startFake } from "./fakeapi.mjs";
 import { lively, show, views } from "./views.mjs";
@@ -37,7 +38,7 @@ describe("the dashboard for everyone", { skip }, () => {
   }
 
   describe("axe-core finds nothing", { concurrency: 2 }, () => {
-    for (const language of ["en", "ko"]) {
+    for (const language of Object.keys(languages)) {
       for (const colorScheme of ["light", "dark"]) {
         test(`${language}, ${colorScheme}`, async () => {
           const page = await openPage(browser, fake.url, { language, colorScheme });
@@ -90,7 +91,7 @@ describe("the dashboard for everyone", { skip }, () => {
     }
   });
 
-  for (const language of ["en", "ko"]) {
+  for (const language of Object.keys(languages)) {
     test(`320 pixels are wide enough: ${language}`, async () => {
       const page = await openPage(browser, fake.url, { width: 320, height: 640, language });
       await settled(page);

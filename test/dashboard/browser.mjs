@@ -60,7 +60,7 @@ export async function openPage(
 ) {
   const context = await browser.newContext({
     viewport: { width, height },
-    locale: language === "ko" ? "ko-KR" : "en-GB",
+    locale: language === "en" ? "en-GB" : language,
     timezoneId: "UTC",
     colorScheme,
     reducedMotion: "reduce",

@@ -7,8 +7,8 @@ import Ajv2020 from "ajv/dist/2020.js";
 import { roundUp } from "../../dashboard/public/dashboard/charts.js";
 import * as i18n from "../../dashboard/public/dashboard/i18n.js";
 import en from "../../dashboard/public/dashboard/lang/en.js";
-import ko from "../../dashboard/public/dashboard/lang/ko.js";
 import { Poller, wait } from "../../dashboard/public/dashboard/poll.js";
+import { languages } from "../../dashboard/public/dashboard/preferences.js";
 import { parse, to } from "../../dashboard/public/dashboard/routes.js";
 import { root } from "./browser.mjs";
 import { startFake } from "./fakeapi.mjs";
@@ -21,12 +21,22 @@ const modules = readdirSync(source, { recursive: true })
 const code = modules.filter(({ path }) => !path.startsWith("lang"));
 
 describe("texts", () => {
-  test("both languages have the same keys, with as many values", () => {
-    assert.deepEqual(Object.keys(ko).sort(), Object.keys(en).sort());
-    for (const key of Object.keys(en)) assert.equal(typeof ko[key], typeof en[key], key);
-    for (const [key, text] of Object.entries({ ...en, ...ko })) {
-      const shown = typeof text === "function" ? text("1", "2", "3") : text;
-      assert.ok(typeof shown === "string" && shown.trim() !== "" && !/undefined|null/.test(shown), key);
+  test("the languages that can be chosen are those that there are texts of", () => {
+    const files = readdirSync(join(source, "lang")).map((name) => name.replace(/\.js$/, ""));
+    assert.deepEqual(Object.keys(languages).sort(), files.sort());
+    const pages = readFileSync(join(source, "i18n.js"), "utf8");
+    for (const name of files) assert.ok(pages.includes(`from "./lang/${name}.js"`), name);
+  });
+
+  test("all languages have the same keys, with as many values", async () => {
+    for (const language of Object.keys(languages)) {
+      const { default: texts } = await import(`../../dashboard/public/dashboard/lang/${language}.js`);
+      assert.deepEqual(Object.keys(texts).sort(), Object.keys(en).sort(), language);
+      for (const [key, text] of Object.entries(texts)) {
+        assert.equal(typeof text, typeof en[key], `${language}: ${key}`);
+        const shown = typeof text === "function" ? text("1", "2", "3") : text;
+        assert.ok(typeof shown === "string" && shown.trim() !== "" && !/undefined|null/.test(shown), `${language}: ${key}`);
+      }
     }
   });
 

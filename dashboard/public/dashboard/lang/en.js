@@ -1,4 +1,4 @@
-// English texts. ko.js has the same keys.
+// English texts. The other languages have the same keys.
 const plural = (n, one, many) => `${n} ${n === "1" ? one : many}`;
 
 export default {
