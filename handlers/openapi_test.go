@@ -295,8 +295,11 @@ func TestFailingStores(t *testing.T) {
 				} else {
 					f.bucket.Fail = func(string, string) error { return down }
 				}
-				r := requests[o.OperationID][0]
-				w := f.raw(t, strings.ToUpper(method), r.target, r.body, "Authorization", "Bearer secret")
+				r, listed := requests[o.OperationID]
+				if !listed {
+					t.Fatalf("%s %s: the test has no request for %s", method, path, o.OperationID)
+				}
+				w := f.raw(t, strings.ToUpper(method), r[0].target, r[0].body, "Authorization", "Bearer secret")
 				want := slices.Contains(strings.Fields(needs[o.OperationID]), store)
 				if (w.Code == 503) != want || !want && w.Code > 299 {
 					t.Errorf("%s %s without %s: %d %s", method, path, store, w.Code, w.Body)
