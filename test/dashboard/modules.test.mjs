@@ -35,7 +35,10 @@ describe("texts", () => {
       for (const [key, text] of Object.entries(texts)) {
         assert.equal(typeof text, typeof en[key], `${language}: ${key}`);
         const shown = typeof text === "function" ? text("1", "2", "3") : text;
-        assert.ok(typeof shown === "string" && shown.trim() !== "" && !/undefined|null/.test(shown), `${language}: ${key}`);
+        assert.ok(
+          typeof shown === "string" && shown.trim() !== "" && !/undefined|null/.test(shown),
+          `${language}: ${key}`,
+        );
       }
     }
   });
