@@ -40,7 +40,7 @@ type outbox struct {
 
 	batch   *contract.Batch      // being filled
 	batches chan *contract.Batch // free
-	putting chan struct{}        // holds one for every URL list on its way
+	putting chan struct{}        // has one element for every URL list on its way
 	sends   sync.WaitGroup
 	puts    sync.WaitGroup
 	message []byte
@@ -70,7 +70,7 @@ func (o *outbox) start(ctx context.Context, store Store, sender Sender, m *contr
 	}{m.Partition, m.FilePath, m.Force, m.RequestedAt})[1:]
 }
 
-// flush sends every URL held and empties the groups. A file that needs one flush only has no parts.
+// flush sends every collected URL and empties the groups. A file that needs one flush only has no parts.
 func (o *outbox) flush(g *groups, last bool) error {
 	part := o.parts + 1
 	if last && part == 1 {
@@ -198,7 +198,7 @@ func (o *outbox) put(g *groups, d *group, key string) error {
 		return storage(err)
 	}
 	piece, separator := o.message[:0], byte('[')
-	for e := range g.of(d) {
+	for e := range g.entries.chain(d.head, d.urls) {
 		piece = appendEntry(append(piece, separator), e)
 		separator = ','
 		if len(piece) >= pieceSize {
