@@ -156,6 +156,18 @@ func TestParseDate(t *testing.T) {
 	}
 }
 
+func TestPlausible(t *testing.T) {
+	now := time.Date(2026, 3, 5, 12, 0, 0, 0, time.UTC)
+	for at, want := range map[time.Time]bool{
+		now: true, now.Add(23 * time.Hour): true, now.Add(25 * time.Hour): false, FirstPage: false, FirstPage.Add(1): true,
+		time.Unix(0, 0): false, {}: false,
+	} {
+		if got := Plausible(at, now); got != want {
+			t.Errorf("%v: %v", at, got)
+		}
+	}
+}
+
 // Every day of four centuries is where the standard library has it.
 func TestDaysSinceEpoch(t *testing.T) {
 	for d := time.Date(1800, 1, 1, 0, 0, 0, 0, time.UTC); d.Year() < 2210; d = d.AddDate(0, 0, 1) {
