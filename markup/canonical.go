@@ -59,21 +59,33 @@ func AppendCanonical(dst, loc []byte) ([]byte, bool) {
 
 // split takes scheme and authority from an absolute http or https URL.
 func split[T string | []byte](url T) (scheme, authority T, ok bool) {
-	n := len("http")
-	if len(url) < n || url[0]|0x20 != 'h' || url[1]|0x20 != 't' || url[2]|0x20 != 't' || url[3]|0x20 != 'p' {
+	n := SchemeEnd(url)
+	if n == 0 || len(url) < n+2 || url[n] != '/' || url[n+1] != '/' {
 		return scheme, authority, false
 	}
-	if len(url) > n && url[n]|0x20 == 's' {
-		n++
+	return url[:n-1], url[n+2 : authorityEnd(url, n+2)], true
+}
+
+// authorityEnd returns where the authority ends that begins at i.
+func authorityEnd[T string | []byte](url T, i int) int {
+	for i < len(url) && url[i] != '/' && url[i] != '?' && url[i] != '#' {
+		i++
 	}
-	if len(url) < n+3 || url[n] != ':' || url[n+1] != '/' || url[n+2] != '/' {
-		return scheme, authority, false
+	return i
+}
+
+// SchemeEnd returns the index after "http:" or "https:", in any case, at the start of s, or 0.
+func SchemeEnd[T string | []byte](s T) int {
+	if len(s) < 6 || s[0]|0x20 != 'h' || s[1]|0x20 != 't' || s[2]|0x20 != 't' || s[3]|0x20 != 'p' {
+		return 0
 	}
-	end := n + 3
-	for end < len(url) && url[end] != '/' && url[end] != '?' && url[end] != '#' {
-		end++
+	switch {
+	case s[4] == ':':
+		return 5
+	case s[4]|0x20 == 's' && s[5] == ':':
+		return 6
 	}
-	return url[:n], url[n+3 : end], true
+	return 0
 }
 
 // AppendAuthority appends an authority with its host as Host gives it; user and port stay as they are. It

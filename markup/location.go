@@ -27,19 +27,15 @@ func (l *Location) Split() (authority, path string) {
 
 // ParseLocation splits an absolute http or https URL; ok is false for anything else.
 func ParseLocation(s []byte) (l Location, ok bool) {
-	n := SchemeEnd(s)
-	if n == 0 || !bytes.HasPrefix(s[n:], slashes) {
+	scheme, written, ok := split(s)
+	if !ok || !validHost(written) {
 		return l, false
 	}
-	host := hostEnd(s, n+2)
-	if !validHost(s[n+2 : host]) {
-		return l, false
-	}
-	authority, ok := appendAuthority([]byte(slashes), s[n+2:host])
+	authority, ok := appendAuthority([]byte(slashes), written)
 	if !ok {
 		return l, false
 	}
-	tail := s[host:]
+	tail := s[len(scheme)+len("://")+len(written):]
 	if i := bytes.IndexByte(tail, '#'); i >= 0 {
 		tail = tail[:i]
 	}
@@ -47,7 +43,7 @@ func ParseLocation(s []byte) (l Location, ok bool) {
 	if i := bytes.IndexByte(tail, '?'); i >= 0 {
 		path, query = tail[:i], tail[i:]
 	}
-	l = Location{scheme: string(s[:n]), authority: string(authority), path: string(path), query: string(query)}
+	l = Location{scheme: string(scheme) + ":", authority: string(authority), path: string(path), query: string(query)}
 	if l.path == "" {
 		l.path = "/"
 	}
@@ -56,8 +52,12 @@ func ParseLocation(s []byte) (l Location, ok bool) {
 
 var slashes = []byte("//")
 
-// appendAuthority appends an authority with its host in A-labels. One in ASCII stays as it is written.
+// appendAuthority appends an authority with its user percent-encoded and its host in A-labels. One in ASCII
+// stays as it is written.
 func appendAuthority(dst, authority []byte) ([]byte, bool) {
+	if user := bytes.LastIndexByte(authority, '@') + 1; user > 0 {
+		dst, authority = encode(dst, authority[:user]), authority[user:]
+	}
 	if isPlain(authority) {
 		return append(dst, authority...), true
 	}
@@ -73,20 +73,6 @@ func isPlain(authority []byte) bool {
 	return true
 }
 
-// SchemeEnd returns the index after "http:" or "https:", in any case, or 0.
-func SchemeEnd(s []byte) int {
-	if len(s) < 6 || s[0]|0x20 != 'h' || s[1]|0x20 != 't' || s[2]|0x20 != 't' || s[3]|0x20 != 'p' {
-		return 0
-	}
-	switch {
-	case s[4] == ':':
-		return 5
-	case s[4]|0x20 == 's' && s[5] == ':':
-		return 6
-	}
-	return 0
-}
-
 // hasScheme reports whether s begins with any scheme, such as "mailto:".
 func hasScheme(s []byte) bool {
 	for i, c := range s {
@@ -100,17 +86,8 @@ func hasScheme(s []byte) bool {
 	return false
 }
 
-func hostEnd(s []byte, i int) int {
-	for ; i < len(s); i++ {
-		if c := s[i]; c == '/' || c == '?' || c == '#' {
-			break
-		}
-	}
-	return i
-}
-
 // validHost reports whether h can be an authority: a name, address or IPv6 literal with a port and user
-// perhaps. Names may be international.
+// perhaps. Names may be international, ports are not.
 func validHost(h []byte) bool {
 	if i := bytes.LastIndexByte(h, '@'); i >= 0 {
 		h = h[i+1:]
@@ -118,10 +95,13 @@ func validHost(h []byte) bool {
 	if len(h) == 0 || h[0] == ':' {
 		return false
 	}
+	behindColon := false
 	for _, c := range h {
 		switch {
-		case c|0x20 >= 'a' && c|0x20 <= 'z', c >= '0' && c <= '9', c >= utf8.RuneSelf:
-		case c == '.', c == '-', c == '_', c == ':', c == '[', c == ']', c == '%':
+		case c|0x20 >= 'a' && c|0x20 <= 'z', c >= '0' && c <= '9', c >= utf8.RuneSelf && !behindColon:
+		case c == ':':
+			behindColon = true
+		case c == '.', c == '-', c == '_', c == '[', c == ']', c == '%':
 		default:
 			return false
 		}
@@ -140,25 +120,22 @@ func (l *Location) IsResolved(ref []byte) bool {
 // false when it is no http or https URL with a host. A clean absolute ref is returned as it is,
 // without a copy.
 func (l *Location) Resolve(dst, ref []byte) (loc []byte, ok bool) {
-	if n := SchemeEnd(ref); n > 0 {
-		if !bytes.HasPrefix(ref[n:], slashes) {
+	if scheme, authority, ok := split(ref); ok {
+		if !validHost(authority) {
 			return nil, false
 		}
-		host := hostEnd(ref, n+2)
-		if !validHost(ref[n+2 : host]) {
-			return nil, false
-		}
-		if clean(ref) && isPlain(ref[n+2:host]) {
-			if host < len(ref) && ref[host] == '/' {
-				l.origin = append(l.origin[:0], ref[:host+1]...)
+		end := len(scheme) + len("://") + len(authority)
+		if clean(ref) && isPlain(authority) {
+			if end < len(ref) && ref[end] == '/' {
+				l.origin = append(l.origin[:0], ref[:end+1]...)
 			}
 			return ref, true
 		}
 		o := len(dst)
-		if dst, ok = appendAuthority(append(dst, ref[:n+2]...), ref[n+2:host]); !ok {
+		if dst, ok = appendAuthority(append(dst, ref[:len(scheme)+len("://")]...), authority); !ok {
 			return nil, false
 		}
-		return encode(dst, ref[host:])[o:], true
+		return encode(dst, ref[end:])[o:], true
 	}
 	if len(ref) == 0 || hasScheme(ref) || l.scheme == "" {
 		return nil, false
@@ -166,14 +143,14 @@ func (l *Location) Resolve(dst, ref []byte) (loc []byte, ok bool) {
 	o := len(dst)
 	dst = append(dst, l.scheme...)
 	if bytes.HasPrefix(ref, slashes) {
-		host := hostEnd(ref, 2)
-		if !validHost(ref[2:host]) {
+		authority := ref[2:authorityEnd(ref, 2)]
+		if !validHost(authority) {
 			return nil, false
 		}
-		if dst, ok = appendAuthority(append(dst, slashes...), ref[2:host]); !ok {
+		if dst, ok = appendAuthority(append(dst, slashes...), authority); !ok {
 			return nil, false
 		}
-		return encode(dst, ref[host:])[o:], true
+		return encode(dst, ref[2+len(authority):])[o:], true
 	}
 	dst = append(dst, l.authority...)
 	path := len(dst)
