@@ -14,7 +14,6 @@ import (
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/fetch"
 	"github.com/newsfork/seed-engine/r2"
-	"github.com/newsfork/seed-engine/settings"
 )
 
 // Collector runs step 3.
@@ -22,8 +21,24 @@ type Collector struct {
 	Bucket    r2.Bucket
 	Transport fetch.Transport
 	Clock     fetch.Clock
-	Settings  *settings.Settings
+	UserAgent string // sent with every request; its product token picks the group of robots.txt
+	Limits    Limits
 	Log       *slog.Logger
+}
+
+// Limits bound the collection of one domain. README's table gives their meaning, under the names of the
+// variables that they come from.
+type Limits struct {
+	RequestInterval      time.Duration
+	MaxCrawlDelay        time.Duration
+	MaxRequestsPerDomain int
+	RobotsTimeout        time.Duration
+	SitemapTimeout       time.Duration
+	PageTimeout          time.Duration
+	MaxSitemapBytes      int64
+	FetchRetries         int
+	FetchRetryBase       time.Duration
+	DomainDeadline       time.Duration // politeness waits left out
 }
 
 // Batch is the collections of one event. They share its connections: at most fetch.MaxWaiting

@@ -24,7 +24,6 @@ import (
 	"github.com/newsfork/seed-engine/fetch"
 	"github.com/newsfork/seed-engine/fetch/fetchtest"
 	"github.com/newsfork/seed-engine/r2"
-	"github.com/newsfork/seed-engine/settings"
 )
 
 var partition = contract.Partition{Country: "sg", Category: "news", Date: "2026-01-28"}
@@ -49,17 +48,18 @@ type world struct {
 }
 
 // newWorld must be called inside synctest. It is 2026-02-01 there.
-func newWorld(pages map[string]fetchtest.Page, change func(*settings.Settings)) *world {
-	s, err := settings.Read(func(string) (string, bool) { return "", false })
-	if err != nil {
-		panic(err)
+func newWorld(pages map[string]fetchtest.Page, change func(*collector.Limits)) *world {
+	limits := collector.Limits{
+		RequestInterval: time.Second, MaxCrawlDelay: 30 * time.Second, MaxRequestsPerDomain: 20,
+		RobotsTimeout: 10 * time.Second, SitemapTimeout: 15 * time.Second, PageTimeout: 5 * time.Second, MaxSitemapBytes: 50 << 20,
+		FetchRetries: 3, FetchRetryBase: time.Second, DomainDeadline: 2 * time.Minute,
 	}
 	if change != nil {
-		change(s)
+		change(&limits)
 	}
 	time.Sleep(time.Until(time.Date(2026, 2, 1, 0, 0, 0, 0, time.UTC)))
 	w := &world{web: &fetchtest.Web{Clock: clock{}, Pages: pages}, bucket: r2.NewMemory()}
-	w.Collector = &collector.Collector{Bucket: w.bucket, Transport: w.web, Clock: clock{}, Settings: s, Log: slog.New(slog.DiscardHandler)}
+	w.Collector = &collector.Collector{Bucket: w.bucket, Transport: w.web, Clock: clock{}, UserAgent: "NewsforkBot/1.0 (+https://newsfork.com/bot)", Limits: limits, Log: slog.New(slog.DiscardHandler)}
 	return w
 }
 
@@ -315,7 +315,7 @@ func TestForce(t *testing.T) {
 
 func TestNothingAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(nil, func(s *settings.Settings) { s.FetchRetries = 0 })
+		w := newWorld(nil, func(l *collector.Limits) { l.FetchRetries = 0 })
 		err := w.collect(t, message(1, "https://example.com/a"), false)
 		if contract.KindOf(err) != contract.Network || w.exists(t, dir.Document()) || w.exists(t, dir.Checkpoint()) {
 			t.Fatalf("an outage became a contract: %v", err)
@@ -355,7 +355,7 @@ func TestRobotsDecide(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				pages := healthy()
 				pages["https://example.com/robots.txt"] = c.robots
-				w := newWorld(pages, func(s *settings.Settings) { s.FetchRetries = 0 })
+				w := newWorld(pages, func(l *collector.Limits) { l.FetchRetries = 0 })
 				if err := w.collect(t, message(1, "https://example.com/a"), false); err != nil {
 					t.Fatal(err)
 				}
@@ -446,7 +446,7 @@ func TestSaysWhatFailed(t *testing.T) {
 				pages[home] = fetchtest.Page{Body: `<link rel="alternate" type="application/rss+xml" href="/rss">`}
 				pages["https://example.com/rss"] = fetchtest.Page{Body: "<rss><channel></channel></rss>"}
 				pages[c.url] = c.page
-				w := newWorld(pages, func(s *settings.Settings) { s.FetchRetries, s.MaxSitemapBytes = 0, 1000 })
+				w := newWorld(pages, func(l *collector.Limits) { l.FetchRetries, l.MaxSitemapBytes = 0, 1000 })
 				if err := w.collect(t, message(1, "https://example.com/a"), false); err != nil {
 					t.Fatal(err)
 				}
@@ -491,7 +491,7 @@ func TestLeftAlone(t *testing.T) {
 func TestFewRequests(t *testing.T) {
 	for n := 1; n <= 3; n++ {
 		synctest.Test(t, func(t *testing.T) {
-			w := newWorld(healthy(), func(s *settings.Settings) { s.MaxRequestsPerDomain = n })
+			w := newWorld(healthy(), func(l *collector.Limits) { l.MaxRequestsPerDomain = n })
 			if err := w.collect(t, message(1, "https://example.com/a"), false); err != nil {
 				t.Fatal(err)
 			}

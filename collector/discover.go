@@ -91,13 +91,13 @@ func (g *gathering) crawl(ctx context.Context, home string, a *fetch.Answer) {
 	first := reply(a)
 	first.Links = pageLinks(a.Content, a.URL)
 	c := g.facts.analyser.Crawl(home, first)
-	for g.session.Stats().Requests < g.Settings.MaxRequestsPerDomain {
+	for g.session.Stats().Requests < g.Limits.MaxRequestsPerDomain {
 		next, ok := c.Next()
 		if !ok {
 			return
 		}
 		a, failure := g.session.Fetch(ctx, fetch.Target{
-			Method: http.MethodHead, URL: next, Accept: "text/html, */*;q=0.5", Timeout: g.Settings.PageTimeout, Once: true,
+			Method: http.MethodHead, URL: next, Accept: "text/html, */*;q=0.5", Timeout: g.Limits.PageTimeout, Once: true,
 		})
 		if failure != nil {
 			if !g.missed(next, a, failure) {
@@ -199,13 +199,13 @@ func (b *Batch) storedRulings(ctx context.Context, dir contract.DomainDir, d *co
 	}
 	if d.Robots.StatusCode != 0 && (body != nil || !d.Robots.Exists) {
 		result := robots.Evaluate(robots.Fetched{Status: d.Robots.StatusCode, Failed: d.Robots.ErrorType != nil, Body: asFetched(body)})
-		group := result.File.Agent(b.Settings.UserAgent)
+		group := result.File.Agent(b.UserAgent)
 		known.standIn(d.Domain, group)
 		if h := d.Technical.ServerInfo.EffectiveHost; h != nil {
 			known.standIn(*h, group)
 		}
 	}
-	known.load(storedRules(state), b.Settings.UserAgent)
+	known.load(storedRules(state), b.UserAgent)
 	return known, nil
 }
 
@@ -265,12 +265,12 @@ func (b *Batch) discovered(d *contract.Document, a *analysis, f *facts) {
 
 	r := d.Technical.RobotsTxt
 	terms := discovery.Terms{
-		UserAgent: b.Settings.UserAgent, Allowed: r.AllowsCrawling,
-		CrawlDelay: b.Settings.RequestInterval, ContentSignals: r.ContentSignals,
+		UserAgent: b.UserAgent, Allowed: r.AllowsCrawling,
+		CrawlDelay: b.Limits.RequestInterval, ContentSignals: r.ContentSignals,
 	}
 	if r.CrawlDelaySeconds != nil {
 		asked := time.Duration(*r.CrawlDelaySeconds * float64(time.Second))
-		terms.CrawlDelay = max(terms.CrawlDelay, min(asked, b.Settings.MaxCrawlDelay))
+		terms.CrawlDelay = max(terms.CrawlDelay, min(asked, b.Limits.MaxCrawlDelay))
 	}
 	if d.Robots.FetchedAt != nil && d.Robots.StatusCode != 0 {
 		terms.RobotsExpires = d.Robots.FetchedAt.Add(robots.MaxAge)

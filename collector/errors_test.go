@@ -9,10 +9,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/newsfork/seed-engine/collector"
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/fetch"
 	"github.com/newsfork/seed-engine/fetch/fetchtest"
-	"github.com/newsfork/seed-engine/settings"
 )
 
 // TestErrorsOfEveryDocument: whatever could not be read stands in errors[] and in the log, with how often
@@ -52,7 +52,7 @@ func TestErrorsOfEveryDocument(t *testing.T) {
 				pages[rss] = fetchtest.Page{Body: "<rss><channel></channel></rss>"}
 				pages[page] = fetchtest.Page{Header: map[string]string{"Content-Type": "text/html"}}
 				pages[c.url] = c.page
-				w := newWorld(pages, func(s *settings.Settings) { s.FetchRetries, s.MaxRequestsPerDomain = 2, 100 })
+				w := newWorld(pages, func(l *collector.Limits) { l.FetchRetries, l.MaxRequestsPerDomain = 2, 100 })
 				var log bytes.Buffer
 				w.Log = contract.NewLogger(&log)
 				if err := w.collect(t, message(1, "https://example.com/a"), false); err != nil {
@@ -101,8 +101,8 @@ func TestErrorsAreBounded(t *testing.T) {
 			robots += fmt.Sprintf("Sitemap: https://example.com/%s/%d.xml\n", strings.Repeat("x", 1000), i)
 		}
 		pages["https://example.com/robots.txt"] = fetchtest.Page{Body: robots}
-		w := newWorld(pages, func(s *settings.Settings) {
-			s.FetchRetries, s.MaxRequestsPerDomain, s.RequestInterval = 0, 400, time.Millisecond
+		w := newWorld(pages, func(l *collector.Limits) {
+			l.FetchRetries, l.MaxRequestsPerDomain, l.RequestInterval = 0, 400, time.Millisecond
 		})
 		w.web.Serve = func(r *fetch.Request, _ int) (fetchtest.Page, bool) {
 			return fetchtest.Page{Status: 500}, strings.Contains(r.URL, "/xxx")

@@ -75,13 +75,13 @@ type gathering struct {
 // gather asks the domain: robots.txt, sitemaps, home page, feeds, in this order. Evidence is stored
 // as it comes in. Only failures of the bucket are errors; those of the domain are facts.
 func (b *Batch) gather(ctx context.Context, m *contract.DomainMessage, dir contract.DomainDir) (*facts, error) {
-	s := b.Settings
+	l := b.Limits
 	g := &gathering{Batch: b, message: m, dir: dir, roots: map[string]string{}, unread: map[string]error{}, facts: &facts{feeds: []contract.Feed{}}}
 	session := fetch.NewSession(fetch.Config{
-		UserAgent: s.UserAgent, Excluded: b.excluded, Rules: g.rules, Interval: s.RequestInterval, MaxCrawlDelay: s.MaxCrawlDelay,
-		MaxRequests: s.MaxRequestsPerDomain, MaxRedirects: maxRedirects,
-		Retries: s.FetchRetries, RetryBase: s.FetchRetryBase,
-		Deadline: s.DomainDeadline, MaxWall: maxWall,
+		UserAgent: b.UserAgent, Excluded: b.excluded, Rules: g.rules, Interval: l.RequestInterval, MaxCrawlDelay: l.MaxCrawlDelay,
+		MaxRequests: l.MaxRequestsPerDomain, MaxRedirects: maxRedirects,
+		Retries: l.FetchRetries, RetryBase: l.FetchRetryBase,
+		Deadline: l.DomainDeadline, MaxWall: maxWall,
 	}, b.Transport, b.Clock, b.limiter)
 	defer session.Close()
 	g.session = session

@@ -21,7 +21,7 @@ func (g *gathering) homePage(ctx context.Context) {
 	f := g.facts
 	base := f.origin.Scheme + "://" + f.origin.Host
 	a, failure := g.session.Fetch(ctx, fetch.Target{
-		URL: base + "/", Accept: "text/html, application/xhtml+xml, */*;q=0.5", Timeout: g.Settings.PageTimeout,
+		URL: base + "/", Accept: "text/html, application/xhtml+xml, */*;q=0.5", Timeout: g.Limits.PageTimeout,
 		MaxBytes: maxPageBytes, Whole: true,
 	})
 	if failure != nil {
@@ -103,7 +103,7 @@ func (g *gathering) feed(ctx context.Context, link, foundBy string) bool {
 	}
 	a, failure := g.session.Fetch(ctx, fetch.Target{
 		URL: link, Accept: "application/rss+xml, application/atom+xml, application/feed+json, */*;q=0.5",
-		Timeout: g.Settings.PageTimeout, MaxBytes: maxFeedBytes,
+		Timeout: g.Limits.PageTimeout, MaxBytes: maxFeedBytes,
 	})
 	if failure != nil {
 		return g.missed(link, a, failure)

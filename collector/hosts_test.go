@@ -10,10 +10,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/newsfork/seed-engine/collector"
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/fetch/fetchtest"
 	"github.com/newsfork/seed-engine/robots"
-	"github.com/newsfork/seed-engine/settings"
 )
 
 const oneURL = "<urlset><url><loc>https://example.com/a</loc></url></urlset>"
@@ -57,7 +57,7 @@ func robotsFirst(t *testing.T, visits []fetchtest.Visit) {
 }
 
 // patient leaves room for all that a test's site has.
-func patient(s *settings.Settings) { s.FetchRetries, s.MaxRequestsPerDomain = 0, 100 }
+func patient(l *collector.Limits) { l.FetchRetries, l.MaxRequestsPerDomain = 0, 100 }
 
 // TestRobotsOfOtherHosts: whatever leads to another host, its robots.txt is read first, and obeyed.
 func TestRobotsOfOtherHosts(t *testing.T) {
@@ -149,7 +149,7 @@ func TestOtherHostsAreFew(t *testing.T) {
 func TestOtherHostsWithinTheBudget(t *testing.T) {
 	for n := 1; n <= 14; n++ {
 		synctest.Test(t, func(t *testing.T) {
-			w := newWorld(scattered(), func(s *settings.Settings) { s.FetchRetries, s.MaxRequestsPerDomain = 0, n })
+			w := newWorld(scattered(), func(l *collector.Limits) { l.FetchRetries, l.MaxRequestsPerDomain = 0, n })
 			if err := w.collect(t, message(1, "https://example.com/a"), false); err != nil {
 				t.Fatal(err)
 			}
@@ -175,7 +175,7 @@ func TestTheLastRequestsAreForTheHomePage(t *testing.T) {
 		for i := range 5 {
 			pages[fmt.Sprintf("https://cdn.example.net/%d", i)] = fetchtest.Redirect(301, fmt.Sprintf("/%d", i+1))
 		}
-		w := newWorld(pages, func(s *settings.Settings) { s.FetchRetries, s.MaxRequestsPerDomain = 0, 7 })
+		w := newWorld(pages, func(l *collector.Limits) { l.FetchRetries, l.MaxRequestsPerDomain = 0, 7 })
 		if err := w.collect(t, message(1, "https://example.com/a"), false); err != nil {
 			t.Fatal(err)
 		}

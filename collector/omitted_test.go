@@ -9,10 +9,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/newsfork/seed-engine/collector"
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/fetch"
 	"github.com/newsfork/seed-engine/fetch/fetchtest"
-	"github.com/newsfork/seed-engine/settings"
 )
 
 // TestSitemapsNotRead: what a limit keeps from being read is counted, and the document partial.
@@ -68,8 +68,8 @@ func TestSitemapsNotRead(t *testing.T) {
 				for link, page := range c.pages {
 					pages[link] = page
 				}
-				w := newWorld(pages, func(s *settings.Settings) {
-					s.FetchRetries, s.MaxRequestsPerDomain, s.SitemapTimeout = 0, c.requests, time.Minute
+				w := newWorld(pages, func(l *collector.Limits) {
+					l.FetchRetries, l.MaxRequestsPerDomain, l.SitemapTimeout = 0, c.requests, time.Minute
 				})
 				if err := w.collect(t, message(1, "https://example.com/a"), false); err != nil {
 					t.Fatal(err)

@@ -78,7 +78,7 @@ func TestLongWorkEnds(t *testing.T) {
 		w := newWorld(long(40_000), nil)
 		w.Clock = &restless{do: func(rest int) {
 			if rest == 3 {
-				time.Sleep(w.Settings.DomainDeadline)
+				time.Sleep(w.Limits.DomainDeadline)
 			}
 		}}
 		doc, err := w.NewBatch(nil).Collect(t.Context(), message(1), false)

@@ -25,7 +25,7 @@ func (g *gathering) robots(ctx context.Context) (open bool, err error) {
 		f.failure = failure
 	}
 	result := evaluate(a, failure)
-	g.group = result.File.Agent(g.Settings.UserAgent)
+	g.group = result.File.Agent(g.UserAgent)
 	f.robots = contract.RobotsTxt{
 		Exists: result.Exists, AllowsCrawling: g.group.Allowed("/"), SitemapURLs: []string{},
 	}

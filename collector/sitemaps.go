@@ -21,9 +21,9 @@ func (g *gathering) sitemaps(ctx context.Context) error {
 	f := g.facts
 	f.sitemap.Documents = []contract.SitemapDocument{}
 	f.sitemapCode = http.StatusNotFound
-	walk := sitemap.NewWalk(f.origin.Scheme+"://"+f.origin.Host, g.named, g.Settings.MaxRequestsPerDomain, g.Clock.Now())
+	walk := sitemap.NewWalk(f.origin.Scheme+"://"+f.origin.Host, g.named, g.Limits.MaxRequestsPerDomain, g.Clock.Now())
 	more := true
-	for more && (len(f.sitemap.Documents) == 0 || g.session.Stats().Requests+afterSitemaps < g.Settings.MaxRequestsPerDomain) {
+	for more && (len(f.sitemap.Documents) == 0 || g.session.Stats().Requests+afterSitemaps < g.Limits.MaxRequestsPerDomain) {
 		var c sitemap.Candidate
 		if c, more = walk.Next(); !more {
 			break
@@ -54,7 +54,7 @@ func (g *gathering) sitemap(ctx context.Context, walk *sitemap.Walk, c sitemap.C
 	began := g.Clock.Now()
 	a, failure := g.session.Fetch(ctx, fetch.Target{
 		URL: c.URL, Accept: "application/xml, text/xml, */*;q=0.5",
-		Timeout: g.Settings.SitemapTimeout, MaxBytes: g.Settings.MaxSitemapBytes,
+		Timeout: g.Limits.SitemapTimeout, MaxBytes: g.Limits.MaxSitemapBytes,
 	})
 	if !f.sitemap.Exists && a.Requests > 0 {
 		f.sitemapAt = began
@@ -136,7 +136,7 @@ func (g *gathering) sitemap(ctx context.Context, walk *sitemap.Walk, c sitemap.C
 // first one, or the first that is not of news where news were only guessed at. failure says why it cannot
 // be used; err is the bucket's.
 func (g *gathering) read(ctx context.Context, c sitemap.Candidate, a *fetch.Answer, fn func(*sitemap.Entry)) (s *sitemap.Summary, failure contract.Failure, err error) {
-	options := sitemap.Options{ContentType: a.Header.Get("Content-Type"), MaxBytes: g.Settings.MaxSitemapBytes, Now: g.Clock.Now()}
+	options := sitemap.Options{ContentType: a.Header.Get("Content-Type"), MaxBytes: g.Limits.MaxSitemapBytes, Now: g.Clock.Now()}
 	var e *evidence
 	guessed := c.Source == sitemap.FromWellKnown
 	if !g.facts.sitemap.Exists || guessed && g.newsRoot {

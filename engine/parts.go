@@ -41,7 +41,7 @@ func assemble(p Platform) (*parts, error) {
 	steps := &orchestrator.Orchestrator{Bucket: p.Bucket, Queue: p.Seeds, Ledger: records, Log: p.Log, Now: now, Sleep: sleep}
 	continued := *steps
 	continued.MaxTime = orchestrator.MaxTimeQueued
-	domains := &collector.Collector{Bucket: p.Bucket, Transport: p.Transport, Clock: p.Clock, Settings: s, Log: p.Log}
+	domains := &collector.Collector{Bucket: p.Bucket, Transport: p.Transport, Clock: p.Clock, UserAgent: s.UserAgent, Limits: limits(s), Log: p.Log}
 	version := cmp.Or(p.Version(), contract.Version)
 	letters := &deadletters.Store{Ledger: records, Bucket: p.Bucket, Version: version, Log: p.Log}
 	consumer := &queues.Consumer{
@@ -69,6 +69,15 @@ func assemble(p Platform) (*parts, error) {
 		Ledger: records, Webhook: p.Webhook(s.UserAgent), URL: s.AlertWebhookURL, Environment: s.Environment, Log: p.Log, Now: now,
 	}
 	return &parts{api.Handler(), consumer, watch, records, s.LedgerRetention}, nil
+}
+
+// limits are the settings that bound the collection of a domain.
+func limits(s *settings.Settings) collector.Limits {
+	return collector.Limits{
+		RequestInterval: s.RequestInterval, MaxCrawlDelay: s.MaxCrawlDelay, MaxRequestsPerDomain: s.MaxRequestsPerDomain,
+		RobotsTimeout: s.RobotsTimeout, SitemapTimeout: s.SitemapTimeout, PageTimeout: s.PageTimeout, MaxSitemapBytes: s.MaxSitemapBytes,
+		FetchRetries: s.FetchRetries, FetchRetryBase: s.FetchRetryBase, DomainDeadline: s.DomainDeadline,
+	}
 }
 
 // backlog is what waits in the queue of a role, as the API shows it.

@@ -17,7 +17,6 @@ import (
 	"github.com/newsfork/seed-engine/fetch"
 	"github.com/newsfork/seed-engine/fetch/fetchtest"
 	"github.com/newsfork/seed-engine/queues"
-	"github.com/newsfork/seed-engine/settings"
 )
 
 // wallClock is the platform's.
@@ -35,13 +34,7 @@ func (wallClock) Sleep(ctx context.Context, d time.Duration) error {
 
 // collecting has f's domains collected by the real step 3, from a web in which every host names more
 // sitemaps than anyone may ask for.
-func (f *fixture) collecting(t *testing.T, requests int) *fetchtest.Web {
-	t.Helper()
-	vars := map[string]string{"MAX_REQUESTS_PER_DOMAIN": fmt.Sprint(requests), "REQUEST_INTERVAL_MS": "0", "FETCH_RETRIES": "0"}
-	s, err := settings.Read(func(name string) (string, bool) { v, ok := vars[name]; return v, ok })
-	if err != nil {
-		t.Fatal(err)
-	}
+func (f *fixture) collecting(requests int) *fetchtest.Web {
 	web := &fetchtest.Web{Clock: wallClock{}, Serve: func(r *fetch.Request, _ int) (fetchtest.Page, bool) {
 		page := fetchtest.Page{Body: "<urlset></urlset>", Latency: time.Millisecond}
 		if base, ok := strings.CutSuffix(r.URL, "/robots.txt"); ok {
@@ -52,7 +45,11 @@ func (f *fixture) collecting(t *testing.T, requests int) *fetchtest.Web {
 		}
 		return page, true
 	}}
-	c := &collector.Collector{Bucket: f.bucket, Transport: web, Clock: wallClock{}, Settings: s, Log: slog.New(slog.DiscardHandler)}
+	limits := collector.Limits{
+		MaxRequestsPerDomain: requests, RobotsTimeout: 10 * time.Second, SitemapTimeout: 15 * time.Second, PageTimeout: 5 * time.Second,
+		MaxSitemapBytes: 50 << 20, DomainDeadline: 2 * time.Minute,
+	}
+	c := &collector.Collector{Bucket: f.bucket, Transport: web, Clock: wallClock{}, UserAgent: "NewsforkBot/1.0", Limits: limits, Log: slog.New(slog.DiscardHandler)}
 	f.NewBatch = func(excluded func(string) bool) queues.Batch { return c.NewBatch(excluded) }
 	return web
 }
@@ -62,7 +59,7 @@ func (f *fixture) collecting(t *testing.T, requests int) *fetchtest.Web {
 func TestEventsAskADomainOnce(t *testing.T) {
 	const hosts, files, events, requests = 40, 3, 6, 6
 	f := newFixture(t)
-	web := f.collecting(t, requests)
+	web := f.collecting(requests)
 	var messages [][]byte
 	for i := range hosts {
 		for _, category := range []string{"news", "finance"} {

@@ -1,0 +1,32 @@
+package engine
+
+import (
+	"reflect"
+	"strconv"
+	"testing"
+
+	"github.com/newsfork/seed-engine/settings"
+)
+
+// TestLimits: every limit of a collection is the setting of its name, and no two are mixed up.
+func TestLimits(t *testing.T) {
+	n := 100
+	s, err := settings.Read(func(name string) (string, bool) {
+		switch name {
+		case "ENVIRONMENT", "USER_AGENT", "ALERT_WEBHOOK_URL", "FETCH_RETRIES", "LEDGER_RETENTION_DAYS":
+			return "", false
+		}
+		n++
+		return strconv.Itoa(n), true
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	have, want := reflect.ValueOf(limits(s)), reflect.ValueOf(*s)
+	for i := range have.NumField() {
+		name := have.Type().Field(i).Name
+		if v := want.FieldByName(name); !v.IsValid() || !v.Equal(have.Field(i)) || v.IsZero() {
+			t.Errorf("%s is %v, the setting %v", name, have.Field(i), v)
+		}
+	}
+}
