@@ -121,7 +121,7 @@ func (a *Analyser) Add(s *Sighting) {
 		return
 	}
 	var date uint32
-	if plausible(s.Lastmod, a.o.Now) {
+	if markup.Plausible(s.Lastmod, a.o.Now) {
 		date = uint32(s.Lastmod.Unix())
 	}
 	key := keyOf(a.buf)

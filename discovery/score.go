@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/newsfork/seed-engine/classify"
+	"github.com/newsfork/seed-engine/markup"
 )
 
 // The formulas of the scores in the contract; docs/contract.md explains its fields. Every score is between 0 and 1.
@@ -29,15 +30,9 @@ func relevance(t classify.Type) float64 {
 
 const day = 24 * time.Hour
 
-// plausible reports whether a page can have changed at t: not before the web existed, and not in the future, with
-// a day of tolerance for time zones.
-func plausible(t, now time.Time) bool { return t.After(firstPage) && t.Before(now.Add(day)) }
-
-var firstPage = time.Date(1990, 12, 20, 0, 0, 0, 0, time.UTC)
-
 // timeliness falls with the age of the last change; without a plausible date it is 0.
 func timeliness(lastmod, now time.Time) float64 {
-	if !plausible(lastmod, now) {
+	if !markup.Plausible(lastmod, now) {
 		return 0
 	}
 	switch age := now.Sub(lastmod); {
@@ -181,7 +176,7 @@ func feedConfidence(read bool, newest, now time.Time) float64 {
 	switch {
 	case !read:
 		return 0.5
-	case plausible(newest, now) && now.Sub(newest) < 30*day:
+	case markup.Plausible(newest, now) && now.Sub(newest) < 30*day:
 		return 0.9
 	}
 	return 0.6
