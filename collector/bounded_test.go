@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"log/slog"
 	"slices"
 	"strings"
 	"testing"
@@ -29,9 +28,9 @@ func numbered(n, length int) []contract.DocumentURL {
 // of them is lost.
 func TestLongURLsAreListedInParts(t *testing.T) {
 	for length, n := range map[int]int{0: contract.MaxInlineURLs + 1, 1000: contract.MaxInlineURLs + 1, 16_000: 600} {
-		c := &Collector{Bucket: r2.NewMemory(), Log: slog.New(slog.DiscardHandler)}
+		s := newStore(r2.NewMemory(), nil)
 		added := numbered(n, length)
-		u := &union{c, nil, added}
+		u := &union{s, nil, added}
 		view, err := u.survey(t.Context(), func(string) {})
 		if err != nil {
 			t.Fatal(err)
@@ -45,7 +44,7 @@ func TestLongURLsAreListedInParts(t *testing.T) {
 			t.Errorf("URLs of %d bytes: the document has %d bytes", length, n)
 		}
 		var got []string
-		for e, err := range c.entries(t.Context(), d) {
+		for e, err := range s.entries(t.Context(), d) {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -59,7 +58,7 @@ func TestLongURLsAreListedInParts(t *testing.T) {
 			t.Errorf("URLs of %d bytes: %d of %d are there, in order or not", length, len(got), len(want))
 		}
 		for _, key := range keys {
-			o, err := c.Bucket.Head(t.Context(), key)
+			o, err := s.Head(t.Context(), key)
 			if err != nil || o.Size > contract.MaxInlineBytes*2 {
 				t.Errorf("a list has %d bytes, %v", o.Size, err)
 			}
@@ -69,8 +68,8 @@ func TestLongURLsAreListedInParts(t *testing.T) {
 
 // TestListsOfURLsAreFew: beyond their limit URLs are counted, once while nothing else changes.
 func TestListsOfURLsAreFew(t *testing.T) {
-	c := &Collector{Bucket: r2.NewMemory(), Log: slog.New(slog.DiscardHandler)}
-	u := &union{c, nil, numbered(4*contract.MaxInlineURLs+7, 0)}
+	s := newStore(r2.NewMemory(), nil)
+	u := &union{s, nil, numbered(4*contract.MaxInlineURLs+7, 0)}
 	keys, omitted, err := u.storeLists(t.Context(), testDir, contract.MaxInlineURLs, 2, func(*contract.DocumentURL) {})
 	if err != nil || len(keys) != 2 || omitted != contract.MaxInlineURLs+7 {
 		t.Errorf("%d lists, %d left out, %v", len(keys), omitted, err)

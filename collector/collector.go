@@ -44,10 +44,11 @@ type Limits struct {
 // Batch is the collections of one event. They share its connections: at most fetch.MaxWaiting
 // requests and one call to the bucket wait for an answer at once.
 type Batch struct {
-	*Collector
-	excluded func(link string) bool
-	limiter  *fetch.Limiter
-	merging  chan struct{} // one URL list too large for a message is in memory at once
+	collector *Collector
+	store     *store
+	excluded  func(link string) bool
+	limiter   *fetch.Limiter
+	merging   chan struct{} // one URL list too large for a message is in memory at once
 
 	mu          sync.Mutex
 	freeAt      map[string]time.Time // by domain
@@ -57,10 +58,8 @@ type Batch struct {
 
 // NewBatch starts the collections of one event. URLs that are excluded are not asked for.
 func (c *Collector) NewBatch(excluded func(link string) bool) *Batch {
-	own := *c
-	own.Bucket = &queued{bucket: c.Bucket, turn: make(chan struct{}, 1)}
 	return &Batch{
-		Collector: &own, excluded: excluded, limiter: fetch.NewLimiter(fetch.MaxWaiting), merging: make(chan struct{}, 1),
+		collector: c, store: newStore(c.Bucket, c.Clock), excluded: excluded, limiter: fetch.NewLimiter(fetch.MaxWaiting), merging: make(chan struct{}, 1),
 		freeAt: map[string]time.Time{}, checkpoints: map[string]time.Time{}, silent: map[string]*facts{},
 	}
 }
@@ -78,7 +77,7 @@ func (b *Batch) FreeAt(domain string) time.Time {
 // cause, so that an outage does not become a contract; as the last attempt it writes the document
 // as unreachable and fails no more, but for ErrExcluded. It returns the document as it is stored then.
 func (b *Batch) Collect(ctx context.Context, m *contract.DomainMessage, last bool) (*contract.Document, error) {
-	b.Log.Info("domain_collector_start", "domain_id", m.DomainID, "registrable_domain", m.Domain)
+	b.collector.Log.Info("domain_collector_start", "domain_id", m.DomainID, "registrable_domain", m.Domain)
 	dir := m.Dir()
 	done, err := b.Done(ctx, m)
 	if err != nil {
@@ -95,9 +94,9 @@ func (b *Batch) Collect(ctx context.Context, m *contract.DomainMessage, last boo
 		return nil, err
 	}
 	if f != nil && !f.reachable {
-		b.Log.Error("domain_unreachable_failed", "error_type", contract.KindOf(f.failure), "domain_id", m.DomainID, "registrable_domain", m.Domain)
+		b.collector.Log.Error("domain_unreachable_failed", "error_type", contract.KindOf(f.failure), "domain_id", m.DomainID, "registrable_domain", m.Domain)
 	}
-	b.Log.Info("domain_collector_complete", "domain_id", doc.DomainID, "robots_exists", doc.Robots.Exists, "sitemap_exists", doc.Sitemap.Exists,
+	b.collector.Log.Info("domain_collector_complete", "domain_id", doc.DomainID, "robots_exists", doc.Robots.Exists, "sitemap_exists", doc.Sitemap.Exists,
 		"total_urls", doc.Processing.TotalURLs, "merged", done, "reachable", doc.Reachable)
 	return doc, nil
 }
@@ -106,7 +105,7 @@ func (b *Batch) Collect(ctx context.Context, m *contract.DomainMessage, last boo
 // batch: its other messages share the failure.
 func (b *Batch) ask(ctx context.Context, m *contract.DomainMessage, dir contract.DomainDir, last bool) (*facts, error) {
 	if m.URLsPath != "" { // a list that is missing should not cost the domain a request
-		if _, err := b.Bucket.Head(ctx, m.URLsPath); err != nil {
+		if _, err := b.store.Head(ctx, m.URLsPath); err != nil {
 			return nil, missingList(m.URLsPath, err)
 		}
 	}
@@ -157,7 +156,7 @@ func (b *Batch) update(ctx context.Context, dir contract.DomainDir, m *contract.
 func (b *Batch) urls(ctx context.Context, m *contract.DomainMessage, rawName string) ([]contract.DocumentURL, error) {
 	list := m.URLs
 	if m.URLsPath != "" {
-		if err := b.readJSON(ctx, m.URLsPath, &list); err != nil {
+		if err := b.store.readJSON(ctx, m.URLsPath, &list); err != nil {
 			return nil, err
 		}
 	}
@@ -176,7 +175,7 @@ func (b *Batch) Done(ctx context.Context, m *contract.DomainMessage) (bool, erro
 	if seen && answers(written, m) {
 		return true, nil
 	}
-	o, err := b.Bucket.Head(ctx, key)
+	o, err := b.store.Head(ctx, key)
 	switch {
 	case errors.Is(err, r2.ErrNotFound):
 		return false, nil
@@ -200,9 +199,9 @@ func (b *Batch) checkpointed(key string, written time.Time) {
 }
 
 func (b *Batch) checkpoint(ctx context.Context, dir contract.DomainDir, d *contract.Document) error {
-	metadata := contract.CheckpointMetadata(b.Clock.Now(), contract.Version)
+	metadata := contract.CheckpointMetadata(b.collector.Clock.Now(), contract.Version)
 	maps.Copy(metadata, contract.OutcomeOf(d).Metadata())
-	o, err := b.put(ctx, dir.Checkpoint(), nil, &r2.PutOptions{Metadata: metadata})
+	o, err := b.store.putRetry(ctx, dir.Checkpoint(), nil, &r2.PutOptions{Metadata: metadata})
 	if err == nil {
 		b.checkpointed(dir.Checkpoint(), o.Uploaded)
 	}

@@ -60,7 +60,7 @@ func (g *gathering) undiscovered(link string, retries int, why contract.Failure)
 	if !g.facts.analyser.Fail(f) {
 		return
 	}
-	g.Log.Error("url_discovery_error", "domain_id", g.message.DomainID, "registrable_domain", g.message.Domain,
+	g.log.Error("url_discovery_error", "domain_id", g.message.DomainID, "registrable_domain", g.message.Domain,
 		"type", f.Type, "error_type", f.ErrorType, "url", f.URL, "message", f.Message, "retry_count", f.RetryCount)
 }
 
@@ -70,7 +70,7 @@ func (g *gathering) take(f *discovery.Sighting) {
 	defer func() {
 		if broken := recover(); broken != nil {
 			err := &contract.Error{Kind: contract.Internal, Op: "collector.take", Message: fmt.Sprintf("the URL could not be classified: %v", broken)}
-			g.Log.Error("discovery_failed", "error_type", err.Kind, "error", err.Message, "domain_id", g.message.DomainID, "stack", string(debug.Stack()))
+			g.log.Error("discovery_failed", "error_type", err.Kind, "error", err.Message, "domain_id", g.message.DomainID, "stack", string(debug.Stack()))
 			g.undiscovered(string(f.Loc), 0, failed(err))
 		}
 	}()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/hex"
 	"errors"
+	"log/slog"
 	"net/http"
 	"time"
 
@@ -53,16 +54,21 @@ type facts struct {
 
 // gathering is one collection under way.
 type gathering struct {
-	*Batch
-	message *contract.DomainMessage
-	dir     contract.DomainDir
-	session *fetch.Session
-	group   *robots.Group     // our group of the effective host's robots.txt
-	rulings *rulings          // of all hosts that were asked
-	pace    *pace             // of long work
-	named   []string          // the Sitemap lines of that robots.txt, all of them
-	roots   map[string]string // entry point of each sitemap that was read, by the URL it was asked under
-	facts   *facts
+	userAgent string
+	limits    Limits
+	store     *store
+	clock     fetch.Clock
+	log       *slog.Logger
+	excluded  func(link string) bool
+	message   *contract.DomainMessage
+	dir       contract.DomainDir
+	session   *fetch.Session
+	group     *robots.Group     // our group of the effective host's robots.txt
+	rulings   *rulings          // of all hosts that were asked
+	pace      *pace             // of long work
+	named     []string          // the Sitemap lines of that robots.txt, all of them
+	roots     map[string]string // entry point of each sitemap that was read, by the URL it was asked under
+	facts     *facts
 
 	newsRoot bool // the root sitemap is one of news that was found at a well-known path
 
@@ -75,21 +81,24 @@ type gathering struct {
 // gather asks the domain: robots.txt, sitemaps, home page, feeds, in this order. Evidence is stored
 // as it comes in. Only failures of the bucket are errors; those of the domain are facts.
 func (b *Batch) gather(ctx context.Context, m *contract.DomainMessage, dir contract.DomainDir) (*facts, error) {
-	l := b.Limits
-	g := &gathering{Batch: b, message: m, dir: dir, roots: map[string]string{}, unread: map[string]error{}, facts: &facts{feeds: []contract.Feed{}}}
+	c, l := b.collector, b.collector.Limits
+	g := &gathering{
+		userAgent: c.UserAgent, limits: l, store: b.store, clock: c.Clock, log: c.Log, excluded: b.excluded,
+		message: m, dir: dir, roots: map[string]string{}, unread: map[string]error{}, facts: &facts{feeds: []contract.Feed{}},
+	}
 	session := fetch.NewSession(fetch.Config{
-		UserAgent: b.UserAgent, Excluded: b.excluded, Rules: g.rules, Interval: l.RequestInterval, MaxCrawlDelay: l.MaxCrawlDelay,
+		UserAgent: c.UserAgent, Excluded: b.excluded, Rules: g.rules, Interval: l.RequestInterval, MaxCrawlDelay: l.MaxCrawlDelay,
 		MaxRequests: l.MaxRequestsPerDomain, MaxRedirects: maxRedirects,
 		Retries: l.FetchRetries, RetryBase: l.FetchRetryBase,
 		Deadline: l.DomainDeadline, MaxWall: maxWall,
-	}, b.Transport, b.Clock, b.limiter)
+	}, c.Transport, c.Clock, b.limiter)
 	defer session.Close()
 	g.session = session
-	g.pace = b.newPace(ctx, session.Expired)
+	g.pace = newPace(ctx, c.Clock, session.Expired)
 	g.rulings = newRulings(g.pace)
 	err := g.run(ctx)
 	freeAt := session.FreeAt()
-	if latest := b.Clock.Now().Add(maxHold); freeAt.After(latest) {
+	if latest := c.Clock.Now().Add(maxHold); freeAt.After(latest) {
 		freeAt = latest
 	}
 	b.mu.Lock()
@@ -98,7 +107,7 @@ func (b *Batch) gather(ctx context.Context, m *contract.DomainMessage, dir contr
 	g.facts.rules = g.rulings.store(g.group)
 	g.facts.stats = session.Stats()
 	g.facts.reachable = g.facts.stats.Answered > 0
-	g.facts.at = b.Clock.Now()
+	g.facts.at = c.Clock.Now()
 	return g.facts, err
 }
 

@@ -21,7 +21,7 @@ func (g *gathering) homePage(ctx context.Context) {
 	f := g.facts
 	base := f.origin.Scheme + "://" + f.origin.Host
 	a, failure := g.session.Fetch(ctx, fetch.Target{
-		URL: base + "/", Accept: "text/html, application/xhtml+xml, */*;q=0.5", Timeout: g.Limits.PageTimeout,
+		URL: base + "/", Accept: "text/html, application/xhtml+xml, */*;q=0.5", Timeout: g.limits.PageTimeout,
 		MaxBytes: maxPageBytes, Whole: true,
 	})
 	if failure != nil {
@@ -35,9 +35,9 @@ func (g *gathering) homePage(ctx context.Context) {
 	}
 	g.findFeeds(ctx, base, a, failure)
 	if mayCrawl(failure, a) {
-		began := g.Clock.Now()
+		began := g.clock.Now()
 		g.crawl(ctx, base+"/", a)
-		f.analysing = g.Clock.Now().Sub(began)
+		f.analysing = g.clock.Now().Sub(began)
 	}
 }
 
@@ -103,7 +103,7 @@ func (g *gathering) feed(ctx context.Context, link, foundBy string) bool {
 	}
 	a, failure := g.session.Fetch(ctx, fetch.Target{
 		URL: link, Accept: "application/rss+xml, application/atom+xml, application/feed+json, */*;q=0.5",
-		Timeout: g.Limits.PageTimeout, MaxBytes: maxFeedBytes,
+		Timeout: g.limits.PageTimeout, MaxBytes: maxFeedBytes,
 	})
 	if failure != nil {
 		return g.missed(link, a, failure)
@@ -115,7 +115,7 @@ func (g *gathering) feed(ctx context.Context, link, foundBy string) bool {
 		return true
 	}
 	var items []discovery.Sighting
-	s, err := feed.Parse(a.Body, a.URL, sitemap.Options{ContentType: a.Header.Get("Content-Type"), MaxBytes: maxFeedBytes, Now: g.Clock.Now()}, func(i *feed.Item) {
+	s, err := feed.Parse(a.Body, a.URL, sitemap.Options{ContentType: a.Header.Get("Content-Type"), MaxBytes: maxFeedBytes, Now: g.clock.Now()}, func(i *feed.Item) {
 		items = append(items, discovery.Sighting{Loc: slices.Clone(i.Link), Lastmod: i.Date, Method: discovery.FromFeed})
 	})
 	if err != nil {

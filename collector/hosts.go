@@ -127,7 +127,7 @@ func storedRules(data []byte) map[string]string {
 // robotsTarget asks for a robots.txt.
 func (g *gathering) robotsTarget(link string) fetch.Target {
 	return fetch.Target{
-		URL: link, Accept: "text/plain, */*;q=0.5", Timeout: g.Limits.RobotsTimeout,
+		URL: link, Accept: "text/plain, */*;q=0.5", Timeout: g.limits.RobotsTimeout,
 		MaxBytes: robots.MaxBytes + 1, Whole: true, Robots: true,
 	}
 }
@@ -179,7 +179,7 @@ func (g *gathering) rules(ctx context.Context, authority *url.URL) (func(link st
 	if err := g.unread[name]; err != nil {
 		return nil, err
 	}
-	switch left := g.Limits.MaxRequestsPerDomain - g.session.Stats().Requests; {
+	switch left := g.limits.MaxRequestsPerDomain - g.session.Stats().Requests; {
 	case g.crawling:
 		return nil, unread(contract.Validation, "the pages looked at are those of the site's own host")
 	case g.otherHosts == maxOtherHosts:
@@ -203,7 +203,7 @@ func (g *gathering) rules(ctx context.Context, authority *url.URL) (func(link st
 		g.unread[name] = unread(kind, why)
 		return nil, g.unread[name]
 	}
-	group := result.File.Agent(g.UserAgent)
+	group := result.File.Agent(g.userAgent)
 	g.adopt(a, group)
 	return group.Allowed, nil
 }

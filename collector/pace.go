@@ -30,8 +30,8 @@ type pace struct {
 	err     error        // of a rest: the work is to end
 }
 
-func (b *Batch) newPace(ctx context.Context, expired func() error) *pace {
-	return &pace{ctx: ctx, clock: b.Clock, expired: expired}
+func newPace(ctx context.Context, clock fetch.Clock, expired func() error) *pace {
+	return &pace{ctx: ctx, clock: clock, expired: expired}
 }
 
 // spend counts steps, and rests when it is time to.

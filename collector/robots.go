@@ -18,14 +18,14 @@ func (g *gathering) robots(ctx context.Context) (open bool, err error) {
 	f := g.facts
 	origin, failure := g.session.Origin(ctx, g.message.Domain, altHost(g.message), "/robots.txt", g.robotsTarget(""))
 	a := origin.Answer
-	f.origin, f.robotsCode, f.robotsAt = origin, a.Status, g.Clock.Now()
+	f.origin, f.robotsCode, f.robotsAt = origin, a.Status, g.clock.Now()
 	g.stopped(failure)
 	body := a.Content
 	if a.Status == 0 {
 		f.failure = failure
 	}
 	result := evaluate(a, failure)
-	g.group = result.File.Agent(g.UserAgent)
+	g.group = result.File.Agent(g.userAgent)
 	f.robots = contract.RobotsTxt{
 		Exists: result.Exists, AllowsCrawling: g.group.Allowed("/"), SitemapURLs: []string{},
 	}
@@ -42,7 +42,7 @@ func (g *gathering) robots(ctx context.Context) (open bool, err error) {
 			seconds := delay.Seconds()
 			f.robots.CrawlDelaySeconds = &seconds
 		}
-		_, err = g.put(ctx, g.dir.Robots(), body, &r2.PutOptions{ContentType: "text/plain"})
+		_, err = g.store.putRetry(ctx, g.dir.Robots(), body, &r2.PutOptions{ContentType: "text/plain"})
 	case failure != nil:
 		f.robots.Failure = failed(failure)
 	case result.File.IsHTML:
@@ -50,7 +50,7 @@ func (g *gathering) robots(ctx context.Context) (open bool, err error) {
 	default:
 		f.robots.Failure = refusal(a.Status)
 	}
-	g.Log.Info("robots_fetched", "domain_id", g.message.DomainID, "status", a.Status, "content_length", f.robots.Size)
+	g.log.Info("robots_fetched", "domain_id", g.message.DomainID, "status", a.Status, "content_length", f.robots.Size)
 	if a.Status != 0 {
 		g.adopt(a, g.group)
 		// The host that answered stands for those of the domain that do not.

@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -29,7 +28,7 @@ func (b *Batch) save(ctx context.Context, dir contract.DomainDir, m *contract.Do
 		// What was just collected most often has no document yet: the first try does not look.
 		if f == nil || try > 0 {
 			var err error
-			if old, etag, err = b.document(ctx, dir); err != nil {
+			if old, etag, err = b.store.document(ctx, dir); err != nil {
 				return nil, err
 			}
 		}
@@ -40,7 +39,7 @@ func (b *Batch) save(ctx context.Context, dir contract.DomainDir, m *contract.Do
 		if err != nil {
 			return nil, err
 		}
-		urls := &union{b.Collector, old, added}
+		urls := &union{b.store, old, added}
 		view, err := urls.survey(ctx, known.see)
 		if err != nil {
 			return nil, err
@@ -62,14 +61,14 @@ func (b *Batch) save(ctx context.Context, dir contract.DomainDir, m *contract.Do
 		}
 		b.discovered(doc, known, f)
 		if f != nil && !f.stored {
-			if _, err := b.put(ctx, dir.Discovery(), marshal(state{known.State(), f.rules}), &r2.PutOptions{ContentType: "application/json"}); err != nil {
+			if _, err := b.store.putRetry(ctx, dir.Discovery(), marshal(state{known.State(), f.rules}), &r2.PutOptions{ContentType: "application/json"}); err != nil {
 				return nil, err
 			}
 			f.stored = true
 		}
-		doc.Processing.ProcessedAt = contract.Time{Time: b.Clock.Now()}
+		doc.Processing.ProcessedAt = contract.Time{Time: b.collector.Clock.Now()}
 		condition := r2.Condition{ETag: etag, Absent: old == nil}
-		_, err = b.put(ctx, dir.Document(), encode(doc), &r2.PutOptions{If: condition, ContentType: "application/json"})
+		_, err = b.store.putRetry(ctx, dir.Document(), encode(doc), &r2.PutOptions{If: condition, ContentType: "application/json"})
 		if err == nil {
 			return doc, b.tidy(ctx, dir, old, doc, lists)
 		}
@@ -80,7 +79,7 @@ func (b *Batch) save(ctx context.Context, dir contract.DomainDir, m *contract.Do
 			continue // there is one, perhaps of long ago
 		}
 		// Another event was faster. One key takes one write a second, so there is no point in hurry.
-		if err := b.Clock.Sleep(ctx, sameKeyPause+rand.N(time.Second)); err != nil {
+		if err := b.collector.Clock.Sleep(ctx, sameKeyPause+rand.N(time.Second)); err != nil {
 			return nil, err
 		}
 	}
@@ -107,32 +106,11 @@ func (b *Batch) tidy(ctx context.Context, dir contract.DomainDir, old, doc *cont
 		}
 	}
 	for chunk := range slices.Chunk(gone, r2.MaxDeleteKeys) {
-		if err := b.Bucket.Delete(ctx, chunk...); err != nil {
+		if err := b.store.Delete(ctx, chunk...); err != nil {
 			return contract.Wrap(contract.Storage, "collector.tidy", err)
 		}
 	}
 	return nil
-}
-
-// document reads the stored document and its ETag; nil when there is none.
-func (b *Batch) document(ctx context.Context, dir contract.DomainDir) (*contract.Document, string, error) {
-	body, err := b.Bucket.Get(ctx, dir.Document())
-	if errors.Is(err, r2.ErrNotFound) {
-		return nil, "", nil
-	}
-	if err != nil {
-		return nil, "", contract.Wrap(contract.Storage, "collector.document", err)
-	}
-	defer body.Close()
-	data, err := io.ReadAll(body)
-	if err != nil {
-		return nil, "", contract.Wrap(contract.Storage, "collector.document", err)
-	}
-	d := &contract.Document{}
-	if err := json.Unmarshal(data, d); err != nil {
-		return nil, "", &contract.Error{Kind: contract.Parse, Op: "collector.document", Field: dir.Document(), Message: "the stored document cannot be read", Err: err}
-	}
-	return d, body.ETag, nil
 }
 
 // compose makes the document of a message, the URLs, and either fresh facts or those of old.

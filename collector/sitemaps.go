@@ -21,9 +21,9 @@ func (g *gathering) sitemaps(ctx context.Context) error {
 	f := g.facts
 	f.sitemap.Documents = []contract.SitemapDocument{}
 	f.sitemapCode = http.StatusNotFound
-	walk := sitemap.NewWalk(f.origin.Scheme+"://"+f.origin.Host, g.named, g.Limits.MaxRequestsPerDomain, g.Clock.Now())
+	walk := sitemap.NewWalk(f.origin.Scheme+"://"+f.origin.Host, g.named, g.limits.MaxRequestsPerDomain, g.clock.Now())
 	more := true
-	for more && (len(f.sitemap.Documents) == 0 || g.session.Stats().Requests+afterSitemaps < g.Limits.MaxRequestsPerDomain) {
+	for more && (len(f.sitemap.Documents) == 0 || g.session.Stats().Requests+afterSitemaps < g.limits.MaxRequestsPerDomain) {
 		var c sitemap.Candidate
 		if c, more = walk.Next(); !more {
 			break
@@ -51,10 +51,10 @@ func (g *gathering) sitemap(ctx context.Context, walk *sitemap.Walk, c sitemap.C
 		f.sitemap.DocumentsOmitted++
 		return true, nil
 	}
-	began := g.Clock.Now()
+	began := g.clock.Now()
 	a, failure := g.session.Fetch(ctx, fetch.Target{
 		URL: c.URL, Accept: "application/xml, text/xml, */*;q=0.5",
-		Timeout: g.Limits.SitemapTimeout, MaxBytes: g.Limits.MaxSitemapBytes,
+		Timeout: g.limits.SitemapTimeout, MaxBytes: g.limits.MaxSitemapBytes,
 	})
 	if !f.sitemap.Exists && a.Requests > 0 {
 		f.sitemapAt = began
@@ -136,7 +136,7 @@ func (g *gathering) sitemap(ctx context.Context, walk *sitemap.Walk, c sitemap.C
 // first one, or the first that is not of news where news were only guessed at. failure says why it cannot
 // be used; err is the bucket's.
 func (g *gathering) read(ctx context.Context, c sitemap.Candidate, a *fetch.Answer, fn func(*sitemap.Entry)) (s *sitemap.Summary, failure contract.Failure, err error) {
-	options := sitemap.Options{ContentType: a.Header.Get("Content-Type"), MaxBytes: g.Limits.MaxSitemapBytes, Now: g.Clock.Now()}
+	options := sitemap.Options{ContentType: a.Header.Get("Content-Type"), MaxBytes: g.limits.MaxSitemapBytes, Now: g.clock.Now()}
 	var e *evidence
 	guessed := c.Source == sitemap.FromWellKnown
 	if !g.facts.sitemap.Exists || guessed && g.newsRoot {
@@ -194,7 +194,7 @@ func (g *gathering) root(a *fetch.Answer, s *sitemap.Summary, e *evidence) error
 
 func (g *gathering) logSitemap() {
 	f := g.facts
-	g.Log.Info("sitemap_fetched", "domain_id", g.message.DomainID, "status", f.sitemapCode, "content_length", f.sitemap.Size, "url_count", f.sitemap.URLCount)
+	g.log.Info("sitemap_fetched", "domain_id", g.message.DomainID, "status", f.sitemapCode, "content_length", f.sitemap.Size, "url_count", f.sitemap.URLCount)
 }
 
 // evidence is a body being stored while it is read.
@@ -206,7 +206,7 @@ type evidence struct {
 }
 
 func (g *gathering) evidence(ctx context.Context, key string) (*evidence, error) {
-	u, err := g.Bucket.Create(ctx, key, &r2.PutOptions{ContentType: "application/xml"})
+	u, err := g.store.Create(ctx, key, &r2.PutOptions{ContentType: "application/xml"})
 	if err != nil {
 		return nil, contract.Wrap(contract.Storage, "collector.evidence", err)
 	}

@@ -12,7 +12,7 @@ import (
 // A URL on which the analysis breaks is listed, and the others are taken in.
 func TestTake(t *testing.T) {
 	g := &gathering{
-		Batch:   &Batch{Collector: &Collector{Log: slog.New(slog.DiscardHandler)}},
+		log:     slog.New(slog.DiscardHandler),
 		message: &contract.DomainMessage{Domain: "example.com"},
 		facts:   &facts{analyser: discovery.NewAnalyser(discovery.Options{Domain: "example.com"})},
 	}

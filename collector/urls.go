@@ -1,20 +1,13 @@
 package collector
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
-	"errors"
-	"io"
 	"iter"
 	"slices"
 	"strings"
 
 	"github.com/newsfork/seed-engine/contract"
-	"github.com/newsfork/seed-engine/r2"
 )
 
 // describe makes a document's entries of a message's URLs: sorted, one for each URL.
@@ -86,7 +79,7 @@ func compareOptional[T cmp.Ordered](a, b *T) int {
 
 // union is the sorted union of the URLs of a document, which may be nil, and new ones.
 type union struct {
-	c     *Collector
+	store *store
 	old   *contract.Document
 	added []contract.DocumentURL
 }
@@ -101,7 +94,7 @@ type united struct {
 func (u *union) entries(ctx context.Context) iter.Seq2[united, error] {
 	return func(yield func(united, error) bool) {
 		added := u.added
-		for e, err := range u.c.entries(ctx, u.old) {
+		for e, err := range u.store.entries(ctx, u.old) {
 			if err != nil {
 				yield(united{}, err)
 				return
@@ -182,7 +175,7 @@ func (u *union) storeLists(ctx context.Context, dir contract.DomainDir, inline, 
 	var list []contract.DocumentURL
 	size := 0
 	flush := func() error {
-		key, err := u.c.storeList(ctx, dir, list)
+		key, err := u.store.storeList(ctx, dir, list)
 		keys, list, size = append(keys, key), list[:0], 0
 		return err
 	}
@@ -210,69 +203,4 @@ func (u *union) storeLists(ctx context.Context, dir contract.DomainDir, inline, 
 		err = flush()
 	}
 	return keys, omitted, err
-}
-
-// entries goes through all URLs of a document, which may be nil, reading one list at a time.
-func (c *Collector) entries(ctx context.Context, d *contract.Document) iter.Seq2[contract.DocumentURL, error] {
-	return func(yield func(contract.DocumentURL, error) bool) {
-		if d == nil {
-			return
-		}
-		for _, e := range d.URLs {
-			if !yield(shortened(e), nil) {
-				return
-			}
-		}
-		for _, key := range d.URLsFiles {
-			var list []contract.DocumentURL
-			if err := c.readJSON(ctx, key, &list); err != nil {
-				yield(contract.DocumentURL{}, err)
-				return
-			}
-			for _, e := range list {
-				if !yield(shortened(e), nil) {
-					return
-				}
-			}
-		}
-	}
-}
-
-func (c *Collector) storeList(ctx context.Context, dir contract.DomainDir, list []contract.DocumentURL) (string, error) {
-	body, err := json.Marshal(list)
-	if err != nil {
-		panic(err) // strings always marshal
-	}
-	sum := sha256.Sum256(body)
-	key := dir.SortedList(hex.EncodeToString(sum[:16]))
-	_, err = c.Bucket.Put(ctx, key, body, &r2.PutOptions{If: r2.Condition{Absent: true}, ContentType: "application/json"})
-	if errors.Is(err, r2.ErrPrecondition) {
-		err = nil // it is there, with this content
-	}
-	return key, err
-}
-
-// missingList gives the error of reading a URL list, which says what to do when there is none.
-func missingList(key string, err error) error {
-	if errors.Is(err, r2.ErrNotFound) {
-		return contract.Invalid("urls_path", "there is no object under %q; queue the raw file again", key)
-	}
-	return err
-}
-
-// readJSON decodes a stored object.
-func (c *Collector) readJSON(ctx context.Context, key string, v any) error {
-	body, err := c.Bucket.Get(ctx, key)
-	if err != nil {
-		return missingList(key, err)
-	}
-	defer body.Close()
-	data, err := io.ReadAll(body)
-	if err != nil {
-		return contract.Wrap(contract.Storage, "collector.readJSON", err)
-	}
-	if err := json.Unmarshal(bytes.TrimSpace(data), v); err != nil {
-		return &contract.Error{Kind: contract.Parse, Op: "collector.readJSON", Field: key, Message: "the stored object is not the JSON it should be", Err: err}
-	}
-	return nil
 }

@@ -1,0 +1,172 @@
+package collector
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/discovery"
+	"github.com/newsfork/seed-engine/robots"
+)
+
+// analysis is what discovery knows of a domain when its document is written.
+type analysis struct {
+	*discovery.Analyser
+	// rebuilt: what was known is lost, and this comes from the document, whose own words stand therefore.
+	rebuilt bool
+}
+
+// see takes in a raw URL.
+func (a *analysis) see(url string) {
+	a.Add(&discovery.Sighting{Loc: []byte(url), Method: discovery.FromResearch})
+}
+
+// score says how a raw URL is to be treated.
+func (a *analysis) score(e *contract.DocumentURL) {
+	if a.rebuilt && e.Type != nil {
+		if a.Excludes(e.URL) {
+			ignore := string(discovery.Ignore)
+			e.Action, e.Allowed = &ignore, new(bool)
+		}
+		return
+	}
+	s := a.Score(e.URL)
+	t, action := string(s.Type), string(s.Action)
+	e.Type, e.Priority, e.Action, e.Allowed = &t, &s.Priority, &action, s.Allowed
+}
+
+// analysis gives what discovery knows of the domain: fresh, or as stored when it was collected, or what
+// the document still says where that is lost. The URLs that came since are seen again by who merges them,
+// so what is stored never has to change.
+func (b *Batch) analysis(ctx context.Context, dir contract.DomainDir, old *contract.Document, f *facts) (*analysis, error) {
+	if f != nil {
+		return &analysis{Analyser: f.analyser}, nil
+	}
+	data, err := b.store.read(ctx, dir.Discovery())
+	if err != nil {
+		return nil, err
+	}
+	known, err := b.storedRulings(ctx, dir, old, data)
+	if err != nil {
+		return nil, err
+	}
+	o := discovery.Options{Robots: known.verdict, Excluded: b.excluded}
+	a, err := restore(data, o)
+	if err == nil {
+		return &analysis{Analyser: a}, nil
+	}
+	b.collector.Log.Warn("discovery_failed", "error_type", contract.KindOf(err), "error", err.Error(), "key", dir.Discovery())
+	return &analysis{Analyser: rebuild(old, o), rebuilt: true}, nil
+}
+
+// storedRulings are those of a collection: of the robots.txt that is stored as evidence, and of the other
+// ones in state, which is discovery.json. Of what is lost nothing is known.
+func (b *Batch) storedRulings(ctx context.Context, dir contract.DomainDir, d *contract.Document, state []byte) (*rulings, error) {
+	known := newRulings(newPace(ctx, b.collector.Clock, func() error { return nil }))
+	var body []byte
+	if d.Robots.Exists {
+		var err error
+		if body, err = b.store.read(ctx, dir.Robots()); err != nil {
+			return nil, err
+		}
+	}
+	if d.Robots.StatusCode != 0 && (body != nil || !d.Robots.Exists) {
+		result := robots.Evaluate(robots.Fetched{Status: d.Robots.StatusCode, Failed: d.Robots.ErrorType != nil, Body: asFetched(body)})
+		group := result.File.Agent(b.collector.UserAgent)
+		known.standIn(d.Domain, group)
+		if h := d.Technical.ServerInfo.EffectiveHost; h != nil {
+			known.standIn(*h, group)
+		}
+	}
+	known.load(storedRules(state), b.collector.UserAgent)
+	return known, nil
+}
+
+// restore continues the analysis of a domain that was collected earlier from what is stored of it.
+func restore(data []byte, o discovery.Options) (*discovery.Analyser, error) {
+	state, err := discovery.ParseState(data)
+	if err != nil {
+		return nil, err
+	}
+	return discovery.Restore(state, o)
+}
+
+// rebuild begins the analysis again with what the document shows of it.
+func rebuild(d *contract.Document, o discovery.Options) *discovery.Analyser {
+	o.Domain, o.Now = d.Domain, d.CollectedAt.Time
+	if d.Authority != nil {
+		o.Context.Authority = *d.Authority
+	}
+	a := discovery.NewAnalyser(o)
+	var shown discovery.Discovery
+	if json.Unmarshal(d.Discovery, &shown) == nil {
+		for _, u := range shown.URLs {
+			a.Add(&discovery.Sighting{Loc: []byte(u.URL), Method: u.Method})
+		}
+	}
+	return a
+}
+
+// discovered writes into a document what the analysis found, and how to fetch the domain. A merge asks
+// for nothing, so the time that discovery took stays that of the collection.
+func (b *Batch) discovered(d *contract.Document, a *analysis, f *facts) {
+	if a.rebuilt {
+		strikeExcluded(d, a.Excludes)
+		return
+	}
+	found := a.Result()
+	if f != nil {
+		found.Stats.ProcessingTimeMS = f.analysing.Milliseconds()
+	} else {
+		found.Stats.ProcessingTimeMS = processingTime(d.Discovery)
+	}
+	d.Discovery = marshal(found)
+
+	r := d.Technical.RobotsTxt
+	terms := discovery.Terms{
+		UserAgent: b.collector.UserAgent, Allowed: r.AllowsCrawling,
+		CrawlDelay: b.collector.Limits.RequestInterval, ContentSignals: r.ContentSignals,
+	}
+	if r.CrawlDelaySeconds != nil {
+		asked := time.Duration(*r.CrawlDelaySeconds * float64(time.Second))
+		terms.CrawlDelay = max(terms.CrawlDelay, min(asked, b.collector.Limits.MaxCrawlDelay))
+	}
+	if d.Robots.FetchedAt != nil && d.Robots.StatusCode != 0 {
+		terms.RobotsExpires = d.Robots.FetchedAt.Add(robots.MaxAge)
+	}
+	c := a.Contract(terms)
+	d.Contract = marshal(c)
+	d.ValidUntil = contract.Time{Time: c.ValidUntil(d.CollectedAt.Time)}
+}
+
+// strikeExcluded takes what operators excluded out of what a document says already.
+func strikeExcluded(d *contract.Document, excluded func(url string) bool) {
+	var found discovery.Discovery
+	if json.Unmarshal(d.Discovery, &found) == nil && found.Strike(excluded) {
+		d.Discovery = marshal(found)
+	}
+	var how discovery.FetchContract
+	if json.Unmarshal(d.Contract, &how) == nil && how.Strike(excluded) {
+		d.Contract = marshal(how)
+	}
+}
+
+// processingTime is processing_time_ms of an intelligent_discovery.
+func processingTime(found json.RawMessage) int64 {
+	var d struct {
+		Stats struct {
+			ProcessingTimeMS int64 `json:"processing_time_ms"`
+		} `json:"discovery_stats"`
+	}
+	_ = json.Unmarshal(found, &d) // 0 for none
+	return d.Stats.ProcessingTimeMS
+}
+
+func marshal(v any) json.RawMessage {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // plain data
+	}
+	return b
+}

@@ -1,0 +1,213 @@
+package collector
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"io"
+	"iter"
+	"time"
+
+	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/fetch"
+	"github.com/newsfork/seed-engine/r2"
+)
+
+// sameKeyPause is a little more than the second that the platform wants between two writes of a key.
+const sameKeyPause = 1100 * time.Millisecond
+
+// store keeps the objects of domains for the collections of one event, which reach the bucket one call at
+// a time.
+type store struct {
+	r2.Bucket
+	clock fetch.Clock
+}
+
+func newStore(bucket r2.Bucket, clock fetch.Clock) *store {
+	return &store{&serialBucket{bucket: bucket, turn: make(chan struct{}, 1)}, clock}
+}
+
+// putRetry stores an object, and once more when the bucket failed: two messages of one domain may write
+// its objects within the second that one key allows.
+func (s *store) putRetry(ctx context.Context, key string, data []byte, o *r2.PutOptions) (*r2.Object, error) {
+	stored, err := s.Put(ctx, key, data, o)
+	if err == nil || errors.Is(err, r2.ErrPrecondition) {
+		return stored, err
+	}
+	if contract.KindOf(err) == contract.Storage {
+		if err := s.clock.Sleep(ctx, sameKeyPause); err != nil {
+			return nil, err
+		}
+		stored, err = s.Put(ctx, key, data, o)
+	}
+	return stored, contract.Wrap(contract.Storage, "collector.putRetry", err)
+}
+
+// entries goes through all URLs of a document, which may be nil, reading one list at a time.
+func (s *store) entries(ctx context.Context, d *contract.Document) iter.Seq2[contract.DocumentURL, error] {
+	return func(yield func(contract.DocumentURL, error) bool) {
+		if d == nil {
+			return
+		}
+		for _, e := range d.URLs {
+			if !yield(shortened(e), nil) {
+				return
+			}
+		}
+		for _, key := range d.URLsFiles {
+			var list []contract.DocumentURL
+			if err := s.readJSON(ctx, key, &list); err != nil {
+				yield(contract.DocumentURL{}, err)
+				return
+			}
+			for _, e := range list {
+				if !yield(shortened(e), nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// storeList stores a list of URLs under a digest of its content, and returns its key.
+func (s *store) storeList(ctx context.Context, dir contract.DomainDir, list []contract.DocumentURL) (string, error) {
+	body, err := json.Marshal(list)
+	if err != nil {
+		panic(err) // strings always marshal
+	}
+	sum := sha256.Sum256(body)
+	key := dir.SortedList(hex.EncodeToString(sum[:16]))
+	_, err = s.Put(ctx, key, body, &r2.PutOptions{If: r2.Condition{Absent: true}, ContentType: "application/json"})
+	if errors.Is(err, r2.ErrPrecondition) {
+		err = nil // it is there, with this content
+	}
+	return key, err
+}
+
+// missingList gives the error of reading a URL list, which says what to do when there is none.
+func missingList(key string, err error) error {
+	if errors.Is(err, r2.ErrNotFound) {
+		return contract.Invalid("urls_path", "there is no object under %q; queue the raw file again", key)
+	}
+	return err
+}
+
+// readJSON decodes a stored object.
+func (s *store) readJSON(ctx context.Context, key string, v any) error {
+	body, err := s.Get(ctx, key)
+	if err != nil {
+		return missingList(key, err)
+	}
+	defer body.Close()
+	data, err := io.ReadAll(body)
+	if err != nil {
+		return contract.Wrap(contract.Storage, "collector.readJSON", err)
+	}
+	if err := json.Unmarshal(bytes.TrimSpace(data), v); err != nil {
+		return &contract.Error{Kind: contract.Parse, Op: "collector.readJSON", Field: key, Message: "the stored object is not the JSON it should be", Err: err}
+	}
+	return nil
+}
+
+// read gives the content of a stored object, nil when there is none.
+func (s *store) read(ctx context.Context, key string) ([]byte, error) {
+	body, err := s.Get(ctx, key)
+	if errors.Is(err, r2.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, contract.Wrap(contract.Storage, "collector.read", err)
+	}
+	defer body.Close()
+	data, err := io.ReadAll(body)
+	return data, contract.Wrap(contract.Storage, "collector.read", err)
+}
+
+// document reads the stored document and its ETag; nil when there is none.
+func (s *store) document(ctx context.Context, dir contract.DomainDir) (*contract.Document, string, error) {
+	body, err := s.Get(ctx, dir.Document())
+	if errors.Is(err, r2.ErrNotFound) {
+		return nil, "", nil
+	}
+	if err != nil {
+		return nil, "", contract.Wrap(contract.Storage, "collector.document", err)
+	}
+	defer body.Close()
+	data, err := io.ReadAll(body)
+	if err != nil {
+		return nil, "", contract.Wrap(contract.Storage, "collector.document", err)
+	}
+	d := &contract.Document{}
+	if err := json.Unmarshal(data, d); err != nil {
+		return nil, "", &contract.Error{Kind: contract.Parse, Op: "collector.document", Field: dir.Document(), Message: "the stored document cannot be read", Err: err}
+	}
+	return d, body.ETag, nil
+}
+
+// serialBucket lets one call of an event reach the bucket at a time.
+type serialBucket struct {
+	bucket r2.Bucket
+	turn   chan struct{}
+}
+
+func (s *serialBucket) take() (release func()) {
+	s.turn <- struct{}{}
+	return func() { <-s.turn }
+}
+
+func (s *serialBucket) Head(ctx context.Context, key string) (*r2.Object, error) {
+	defer s.take()()
+	return s.bucket.Head(ctx, key)
+}
+
+func (s *serialBucket) Get(ctx context.Context, key string) (*r2.Body, error) {
+	defer s.take()()
+	return s.bucket.Get(ctx, key)
+}
+
+func (s *serialBucket) List(ctx context.Context, o r2.ListOptions) (*r2.Page, error) {
+	defer s.take()()
+	return s.bucket.List(ctx, o)
+}
+
+func (s *serialBucket) Put(ctx context.Context, key string, data []byte, o *r2.PutOptions) (*r2.Object, error) {
+	defer s.take()()
+	return s.bucket.Put(ctx, key, data, o)
+}
+
+func (s *serialBucket) Create(ctx context.Context, key string, o *r2.PutOptions) (r2.Upload, error) {
+	defer s.take()()
+	u, err := s.bucket.Create(ctx, key, o)
+	if err != nil {
+		return nil, err
+	}
+	return &serialUpload{u, s}, nil
+}
+
+func (s *serialBucket) Delete(ctx context.Context, keys ...string) error {
+	defer s.take()()
+	return s.bucket.Delete(ctx, keys...)
+}
+
+type serialUpload struct {
+	upload r2.Upload
+	bucket *serialBucket
+}
+
+func (u *serialUpload) Write(p []byte) (int, error) {
+	defer u.bucket.take()()
+	return u.upload.Write(p)
+}
+
+func (u *serialUpload) Commit() (*r2.Object, error) {
+	defer u.bucket.take()()
+	return u.upload.Commit()
+}
+
+func (u *serialUpload) Abort() error {
+	defer u.bucket.take()()
+	return u.upload.Abort()
+}
