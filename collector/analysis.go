@@ -10,10 +10,11 @@ import (
 	"github.com/newsfork/seed-engine/robots"
 )
 
-// analysis is what discovery knows of a domain when its document is written.
+// analysis is the analysis of a domain when its document is written.
 type analysis struct {
 	*discovery.Analyser
-	// rebuilt: what was known is lost, and this comes from the document, whose own words stand therefore.
+	// rebuilt: what was stored of the analysis is lost and this comes from the document, which therefore
+	// keeps what it says.
 	rebuilt bool
 }
 
@@ -31,56 +32,57 @@ func (a *analysis) score(e *contract.DocumentURL) {
 		}
 		return
 	}
-	s := a.Score(e.URL)
-	t, action := string(s.Type), string(s.Action)
-	e.Type, e.Priority, e.Action, e.Allowed = &t, &s.Priority, &action, s.Allowed
+	score := a.Score(e.URL)
+	t, action := string(score.Type), string(score.Action)
+	e.Type, e.Priority, e.Action, e.Allowed = &t, &score.Priority, &action, score.Allowed
 }
 
-// analysis gives what discovery knows of the domain: fresh, or as stored when it was collected, or what
-// the document still says where that is lost. The URLs that came since are seen again by who merges them,
-// so what is stored never has to change.
-func (b *Batch) analysis(ctx context.Context, dir contract.DomainDir, old *contract.Document, f *facts) (*analysis, error) {
-	if f != nil {
-		return &analysis{Analyser: f.analyser}, nil
+// analysis returns the analysis of the domain: that of this collection; for a merge the one stored with the
+// collection, or one of what the document old still says where that is lost. What is stored never has to
+// change: a merge adds the URLs that came since to it again.
+func (s *saving) analysis(ctx context.Context, old *contract.Document) (*analysis, error) {
+	if s.found != nil {
+		return &analysis{Analyser: s.found.analyser}, nil
 	}
-	data, err := b.store.read(ctx, dir.Discovery())
+	data, err := s.batch.store.read(ctx, s.dir.Discovery())
 	if err != nil {
 		return nil, err
 	}
-	known, err := b.storedRulings(ctx, dir, old, data)
+	r, err := s.storedRulings(ctx, old, data)
 	if err != nil {
 		return nil, err
 	}
-	o := discovery.Options{Robots: known.verdict, Excluded: b.excluded}
+	o := discovery.Options{Robots: r.verdict, Excluded: s.batch.excluded}
 	a, err := restore(data, o)
 	if err == nil {
 		return &analysis{Analyser: a}, nil
 	}
-	b.collector.Log.Warn("discovery_failed", "error_type", contract.KindOf(err), "error", err.Error(), "key", dir.Discovery())
+	s.batch.collector.Log.Warn("discovery_failed", "error_type", contract.KindOf(err), "error", err.Error(), "key", s.dir.Discovery())
 	return &analysis{Analyser: rebuild(old, o), rebuilt: true}, nil
 }
 
-// storedRulings are those of a collection: of the robots.txt that is stored as evidence, and of the other
-// ones in state, which is discovery.json. Of what is lost nothing is known.
-func (b *Batch) storedRulings(ctx context.Context, dir contract.DomainDir, d *contract.Document, state []byte) (*rulings, error) {
-	known := newRulings(newPace(ctx, b.collector.Clock, func() error { return nil }))
+// storedRulings returns the rulings of the last collection: of the robots.txt that is stored as evidence, and
+// of the others in state, which is discovery.json. A host whose rules are lost has no ruling.
+func (s *saving) storedRulings(ctx context.Context, d *contract.Document, state []byte) (*rulings, error) {
+	c := s.batch.collector
+	r := newRulings(newPace(ctx, c.Clock, func() error { return nil }))
 	var body []byte
 	if d.Robots.Exists {
 		var err error
-		if body, err = b.store.read(ctx, dir.Robots()); err != nil {
+		if body, err = s.batch.store.read(ctx, s.dir.Robots()); err != nil {
 			return nil, err
 		}
 	}
 	if d.Robots.StatusCode != 0 && (body != nil || !d.Robots.Exists) {
 		result := robots.Evaluate(robots.Fetched{Status: d.Robots.StatusCode, Failed: d.Robots.ErrorType != nil, Body: asFetched(body)})
-		group := result.File.Agent(b.collector.UserAgent)
-		known.standIn(d.Domain, group)
+		group := result.File.Agent(c.UserAgent)
+		r.standIn(d.Domain, group)
 		if h := d.Technical.ServerInfo.EffectiveHost; h != nil {
-			known.standIn(*h, group)
+			r.standIn(*h, group)
 		}
 	}
-	known.load(storedRules(state), b.collector.UserAgent)
-	return known, nil
+	r.load(storedRules(state), c.UserAgent)
+	return r, nil
 }
 
 // restore continues the analysis of a domain that was collected earlier from what is stored of it.
@@ -110,27 +112,27 @@ func rebuild(d *contract.Document, o discovery.Options) *discovery.Analyser {
 
 // discovered writes into a document what the analysis found, and how to fetch the domain. A merge asks
 // for nothing, so the time that discovery took stays that of the collection.
-func (b *Batch) discovered(d *contract.Document, a *analysis, f *facts) {
+func (s *saving) discovered(d *contract.Document, a *analysis) {
 	if a.rebuilt {
 		strikeExcluded(d, a.Excludes)
 		return
 	}
 	found := a.Result()
-	if f != nil {
-		found.Stats.ProcessingTimeMS = f.analysing.Milliseconds()
+	if s.found != nil {
+		found.Stats.ProcessingTimeMS = s.found.analysing.Milliseconds()
 	} else {
 		found.Stats.ProcessingTimeMS = processingTime(d.Discovery)
 	}
 	d.Discovery = marshal(found)
 
-	r := d.Technical.RobotsTxt
+	r, limits := d.Technical.RobotsTxt, s.batch.collector.Limits
 	terms := discovery.Terms{
-		UserAgent: b.collector.UserAgent, Allowed: r.AllowsCrawling,
-		CrawlDelay: b.collector.Limits.RequestInterval, ContentSignals: r.ContentSignals,
+		UserAgent: s.batch.collector.UserAgent, Allowed: r.AllowsCrawling,
+		CrawlDelay: limits.RequestInterval, ContentSignals: r.ContentSignals,
 	}
 	if r.CrawlDelaySeconds != nil {
 		asked := time.Duration(*r.CrawlDelaySeconds * float64(time.Second))
-		terms.CrawlDelay = max(terms.CrawlDelay, min(asked, b.collector.Limits.MaxCrawlDelay))
+		terms.CrawlDelay = max(terms.CrawlDelay, min(asked, limits.MaxCrawlDelay))
 	}
 	if d.Robots.FetchedAt != nil && d.Robots.StatusCode != 0 {
 		terms.RobotsExpires = d.Robots.FetchedAt.Add(robots.MaxAge)

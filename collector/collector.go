@@ -53,14 +53,14 @@ type Batch struct {
 	mu          sync.Mutex
 	freeAt      map[string]time.Time // by domain
 	checkpoints map[string]time.Time // when they were written, by key, of those that were seen
-	silent      map[string]*facts    // of domains that did not answer and are not written yet, by checkpoint
+	silent      map[string]*findings // of domains that did not answer and are not written yet, by checkpoint
 }
 
 // NewBatch starts the collections of one event. URLs that are excluded are not asked for.
 func (c *Collector) NewBatch(excluded func(link string) bool) *Batch {
 	return &Batch{
 		collector: c, store: newStore(c.Bucket, c.Clock), excluded: excluded, limiter: fetch.NewLimiter(fetch.MaxWaiting), merging: make(chan struct{}, 1),
-		freeAt: map[string]time.Time{}, checkpoints: map[string]time.Time{}, silent: map[string]*facts{},
+		freeAt: map[string]time.Time{}, checkpoints: map[string]time.Time{}, silent: map[string]*findings{},
 	}
 }
 
@@ -83,7 +83,7 @@ func (b *Batch) Collect(ctx context.Context, m *contract.DomainMessage, last boo
 	if err != nil {
 		return nil, err
 	}
-	var f *facts
+	var f *findings
 	if !done {
 		if f, err = b.ask(ctx, m, dir, last); err != nil {
 			return nil, err
@@ -103,7 +103,7 @@ func (b *Batch) Collect(ctx context.Context, m *contract.DomainMessage, last boo
 
 // ask gathers what a collection needs of the domain. A domain that does not answer is asked once a
 // batch: its other messages share the failure.
-func (b *Batch) ask(ctx context.Context, m *contract.DomainMessage, dir contract.DomainDir, last bool) (*facts, error) {
+func (b *Batch) ask(ctx context.Context, m *contract.DomainMessage, dir contract.DomainDir, last bool) (*findings, error) {
 	if m.URLsPath != "" { // a list that is missing should not cost the domain a request
 		if _, err := b.store.Head(ctx, m.URLsPath); err != nil {
 			return nil, missingList(m.URLsPath, err)
@@ -132,7 +132,7 @@ func (b *Batch) ask(ctx context.Context, m *contract.DomainMessage, dir contract
 // update writes what was gathered, or only merges the message's URLs when f is nil. Of URL lists too
 // large for a message one at a time is in memory; the wait for it comes after the domain was asked,
 // which may take minutes.
-func (b *Batch) update(ctx context.Context, dir contract.DomainDir, m *contract.DomainMessage, f *facts) (*contract.Document, error) {
+func (b *Batch) update(ctx context.Context, dir contract.DomainDir, m *contract.DomainMessage, f *findings) (*contract.Document, error) {
 	if m.URLsPath != "" {
 		select {
 		case b.merging <- struct{}{}:
@@ -145,7 +145,7 @@ func (b *Batch) update(ctx context.Context, dir contract.DomainDir, m *contract.
 	if err != nil {
 		return nil, err
 	}
-	doc, err := b.save(ctx, dir, m, added, f)
+	doc, err := (&saving{batch: b, dir: dir, message: m, added: added, found: f}).save(ctx)
 	if err != nil || f == nil {
 		return doc, err
 	}

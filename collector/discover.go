@@ -16,7 +16,7 @@ import (
 
 // analyse begins the analysis of the domain, once robots.txt is known.
 func (g *gathering) analyse() {
-	g.facts.analyser = discovery.NewAnalyser(discovery.Options{
+	g.found.analyser = discovery.NewAnalyser(discovery.Options{
 		Domain: g.message.Domain, Now: g.clock.Now(),
 		Context: classify.Context{Authority: g.message.Authority}, Robots: g.rulings.verdict, Excluded: g.excluded,
 	})
@@ -85,7 +85,7 @@ func (g *gathering) crawl(ctx context.Context, home string, a *fetch.Answer) {
 	g.crawling = true
 	first := reply(a)
 	first.Links = pageLinks(a.Content, a.URL)
-	c := g.facts.analyser.Crawl(home, first)
+	c := g.found.analyser.Crawl(home, first)
 	for g.session.Stats().Requests < g.limits.MaxRequestsPerDomain {
 		next, ok := c.Next()
 		if !ok {

@@ -57,7 +57,7 @@ func (g *gathering) undiscovered(link string, retries int, why contract.Failure)
 		t = discovery.ClassificationFailure
 	}
 	f := discovery.Failure{Type: t, ErrorType: *why.ErrorType, URL: link[:min(len(link), contract.MaxLinkBytes)], Message: *why.Error, RetryCount: retries}
-	if !g.facts.analyser.Fail(f) {
+	if !g.found.analyser.Fail(f) {
 		return
 	}
 	g.log.Error("url_discovery_error", "domain_id", g.message.DomainID, "registrable_domain", g.message.Domain,
@@ -74,7 +74,7 @@ func (g *gathering) take(f *discovery.Sighting) {
 			g.undiscovered(string(f.Loc), 0, failed(err))
 		}
 	}()
-	g.facts.analyser.Add(f)
+	g.found.analyser.Add(f)
 }
 
 // missed notes that the home page, a feed or a page was not read although it may be there. It reports
@@ -86,7 +86,7 @@ func (g *gathering) missed(link string, a *fetch.Answer, failure error) bool {
 	why := failed(failure)
 	g.undiscovered(link, a.Retries, why)
 	if kind := contract.Kind(*why.ErrorType); kind == contract.Network || kind == contract.Timeout || kind == unknownRobots {
-		g.facts.partial = g.facts.partial || !g.crawling
+		g.found.partial = g.found.partial || !g.crawling
 	}
 	return true
 }

@@ -27,7 +27,7 @@ const (
 )
 
 // facts is what one collection learned.
-type facts struct {
+type findings struct {
 	reachable bool  // some request got an HTTP answer
 	failure   error // of the first request, when not reachable
 	partial   bool
@@ -68,7 +68,7 @@ type gathering struct {
 	pace      *pace             // of long work
 	named     []string          // the Sitemap lines of that robots.txt, all of them
 	roots     map[string]string // entry point of each sitemap that was read, by the URL it was asked under
-	facts     *facts
+	found     *findings
 
 	newsRoot bool // the root sitemap is one of news that was found at a well-known path
 
@@ -80,11 +80,11 @@ type gathering struct {
 
 // gather asks the domain: robots.txt, sitemaps, home page, feeds, in this order. Evidence is stored
 // as it comes in. Only failures of the bucket are errors; those of the domain are facts.
-func (b *Batch) gather(ctx context.Context, m *contract.DomainMessage, dir contract.DomainDir) (*facts, error) {
+func (b *Batch) gather(ctx context.Context, m *contract.DomainMessage, dir contract.DomainDir) (*findings, error) {
 	c, l := b.collector, b.collector.Limits
 	g := &gathering{
 		userAgent: c.UserAgent, limits: l, store: b.store, clock: c.Clock, log: c.Log, excluded: b.excluded,
-		message: m, dir: dir, roots: map[string]string{}, unread: map[string]error{}, facts: &facts{feeds: []contract.Feed{}},
+		message: m, dir: dir, roots: map[string]string{}, unread: map[string]error{}, found: &findings{feeds: []contract.Feed{}},
 	}
 	session := fetch.NewSession(fetch.Config{
 		UserAgent: c.UserAgent, Excluded: b.excluded, Rules: g.rules, Interval: l.RequestInterval, MaxCrawlDelay: l.MaxCrawlDelay,
@@ -104,11 +104,11 @@ func (b *Batch) gather(ctx context.Context, m *contract.DomainMessage, dir contr
 	b.mu.Lock()
 	b.freeAt[m.Domain] = freeAt
 	b.mu.Unlock()
-	g.facts.rules = g.rulings.store(g.group)
-	g.facts.stats = session.Stats()
-	g.facts.reachable = g.facts.stats.Answered > 0
-	g.facts.at = c.Clock.Now()
-	return g.facts, err
+	g.found.rules = g.rulings.store(g.group)
+	g.found.stats = session.Stats()
+	g.found.reachable = g.found.stats.Answered > 0
+	g.found.at = c.Clock.Now()
+	return g.found, err
 }
 
 func (g *gathering) run(ctx context.Context) error {
@@ -117,15 +117,15 @@ func (g *gathering) run(ctx context.Context) error {
 		return err
 	}
 	g.analyse()
-	g.undiscovered(g.facts.origin.Answer.URL, g.facts.origin.Answer.Retries, g.facts.robots.Failure)
+	g.undiscovered(g.found.origin.Answer.URL, g.found.origin.Answer.Retries, g.found.robots.Failure)
 	if !open {
-		g.facts.sitemap.Documents = []contract.SitemapDocument{}
-		g.facts.server = serverInfo(g.facts.origin.Answer.Header)
-		g.facts.sitemapCode = http.StatusNotFound
-		if g.facts.robotsCode != 0 {
-			g.facts.sitemap.Failure = contract.Failure{Error: contract.Text("robots.txt does not let us ask"), ErrorType: contract.Text(disallowed)}
+		g.found.sitemap.Documents = []contract.SitemapDocument{}
+		g.found.server = serverInfo(g.found.origin.Answer.Header)
+		g.found.sitemapCode = http.StatusNotFound
+		if g.found.robotsCode != 0 {
+			g.found.sitemap.Failure = contract.Failure{Error: contract.Text("robots.txt does not let us ask"), ErrorType: contract.Text(disallowed)}
 		} else {
-			g.facts.sitemap.Failure = g.facts.robots.Failure
+			g.found.sitemap.Failure = g.found.robots.Failure
 		}
 		g.logSitemap()
 		return nil
@@ -137,8 +137,8 @@ func (g *gathering) run(ctx context.Context) error {
 	g.learn(ctx)
 	g.homePage(ctx)
 	if g.rulings.exhausted() {
-		g.facts.partial = true
-		g.undiscovered(g.facts.origin.Answer.URL, 0, contract.Failure{
+		g.found.partial = true
+		g.undiscovered(g.found.origin.Answer.URL, 0, contract.Failure{
 			Error:     contract.Text("its rules take too long to match: not all URLs were"),
 			ErrorType: contract.Text(string(contract.Timeout)),
 		})
@@ -149,7 +149,7 @@ func (g *gathering) run(ctx context.Context) error {
 // stopped notes that a limit of the session ended the collection, and reports whether it did.
 func (g *gathering) stopped(err error) bool {
 	if errors.Is(err, fetch.ErrDeadline) || errors.Is(err, fetch.ErrBudget) {
-		g.facts.partial = true
+		g.found.partial = true
 		return true
 	}
 	return false
@@ -181,7 +181,7 @@ func lastModified(h http.Header) *contract.Time {
 }
 
 // describe writes the facts into a document.
-func (f *facts) describe(d *contract.Document) {
+func (f *findings) describe(d *contract.Document) {
 	d.Reachable, d.Partial = f.reachable, f.partial
 	d.CollectedAt = contract.Time{Time: f.at}
 	d.Robots = contract.RobotsSummary{

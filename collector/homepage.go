@@ -18,7 +18,7 @@ import (
 // pages it leads to. A site that has neither a sitemap nor a declared feed is asked for feeds at
 // well-known paths.
 func (g *gathering) homePage(ctx context.Context) {
-	f := g.facts
+	f := g.found
 	base := f.origin.Scheme + "://" + f.origin.Host
 	a, failure := g.session.Fetch(ctx, fetch.Target{
 		URL: base + "/", Accept: "text/html, application/xhtml+xml, */*;q=0.5", Timeout: g.limits.PageTimeout,
@@ -55,7 +55,7 @@ const declaredBy = "link"
 
 // findFeeds reads the feeds that the home page declares, or looks for one.
 func (g *gathering) findFeeds(ctx context.Context, base string, home *fetch.Answer, failure error) {
-	f := g.facts
+	f := g.found
 	if isPage(failure, home) {
 		links := feed.Links(home.Content, home.URL)
 		for i, c := range links {
@@ -125,7 +125,7 @@ func (g *gathering) feed(ctx context.Context, link, foundBy string) bool {
 	case s.Kind == "" && foundBy == declaredBy:
 		g.undiscovered(link, a.Retries, contract.Failure{Error: contract.ShortText(cmp.Or(s.Problem, "it is not a feed")), ErrorType: contract.Text(string(contract.Parse))})
 	case s.Kind != "":
-		source := g.facts.analyser.Source(discovery.Source{Method: feedMethod(s.Kind), URL: a.URL, Read: true})
+		source := g.found.analyser.Source(discovery.Source{Method: feedMethod(s.Kind), URL: a.URL, Read: true})
 		for i := range items {
 			items[i].Source = source
 			g.take(&items[i])
@@ -139,16 +139,16 @@ func (g *gathering) feed(ctx context.Context, link, foundBy string) bool {
 }
 
 func (g *gathering) hasFeed(link string) bool {
-	return slices.ContainsFunc(g.facts.feeds, func(f contract.Feed) bool { return f.URL == link })
+	return slices.ContainsFunc(g.found.feeds, func(f contract.Feed) bool { return f.URL == link })
 }
 
 // noteFeed lists a feed that was read, while there is room.
 func (g *gathering) noteFeed(f contract.Feed) {
-	if len(g.facts.feeds) == contract.MaxFeeds {
-		g.facts.feedsOmitted++
+	if len(g.found.feeds) == contract.MaxFeeds {
+		g.found.feedsOmitted++
 		return
 	}
-	g.facts.feeds = append(g.facts.feeds, f)
+	g.found.feeds = append(g.found.feeds, f)
 }
 
 func serverInfo(h http.Header) contract.ServerInfo {

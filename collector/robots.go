@@ -15,7 +15,7 @@ import (
 // robots finds where the domain answers by asking for robots.txt, stores the file, and makes the
 // session obey it. It reports whether anything more may be asked.
 func (g *gathering) robots(ctx context.Context) (open bool, err error) {
-	f := g.facts
+	f := g.found
 	origin, failure := g.session.Origin(ctx, g.message.Domain, altHost(g.message), "/robots.txt", g.robotsTarget(""))
 	a := origin.Answer
 	f.origin, f.robotsCode, f.robotsAt = origin, a.Status, g.clock.Now()

@@ -15,87 +15,120 @@ import (
 	"github.com/newsfork/seed-engine/r2"
 )
 
-// maxConflicts is how often a document is merged anew because another event wrote it in between.
+// maxConflicts is how often a document is merged again because another event wrote it in between.
 const maxConflicts = 8
 
-// save writes the document of a domain: what f says, or what the stored document says when f is nil,
-// with the URLs of both the stored document and the message. It returns what is stored then.
-func (b *Batch) save(ctx context.Context, dir contract.DomainDir, m *contract.DomainMessage, added []contract.DocumentURL, f *facts) (*contract.Document, error) {
-	var lists []string // that were stored on the way
-	for try := range maxConflicts {
-		var old *contract.Document
-		var etag string
-		// What was just collected most often has no document yet: the first try does not look.
-		if f == nil || try > 0 {
-			var err error
-			if old, etag, err = b.store.document(ctx, dir); err != nil {
-				return nil, err
-			}
-		}
-		if old == nil && f == nil {
-			return nil, &contract.Error{Kind: contract.Internal, Op: "collector.save", Field: dir.Document(), Message: "the checkpoint is there but not the document; orchestrate with force to collect the domain again"}
-		}
-		known, err := b.analysis(ctx, dir, old, f)
-		if err != nil {
-			return nil, err
-		}
-		urls := &union{b.store, old, added}
-		view, err := urls.survey(ctx, known.see)
-		if err != nil {
-			return nil, err
-		}
-		doc := compose(old, m, view, f)
-		if f == nil && !view.changed && slices.Equal(doc.Source.RawFilePaths, old.Source.RawFilePaths) {
-			return old, nil // all of it is there already
-		}
-		for i := range doc.URLs {
-			known.score(&doc.URLs[i])
-		}
-		if view.total > len(doc.URLs) {
-			var omitted int
-			if doc.URLsFiles, omitted, err = urls.storeLists(ctx, dir, len(doc.URLs), contract.MaxURLLists, known.score); err != nil {
-				return nil, err
-			}
-			doc.URLsOmitted += omitted
-			lists = append(lists, doc.URLsFiles...)
-		}
-		b.discovered(doc, known, f)
-		if f != nil && !f.stored {
-			if _, err := b.store.putRetry(ctx, dir.Discovery(), marshal(state{known.State(), f.rules}), &r2.PutOptions{ContentType: "application/json"}); err != nil {
-				return nil, err
-			}
-			f.stored = true
-		}
-		doc.Processing.ProcessedAt = contract.Time{Time: b.collector.Clock.Now()}
-		condition := r2.Condition{ETag: etag, Absent: old == nil}
-		_, err = b.store.putRetry(ctx, dir.Document(), encode(doc), &r2.PutOptions{If: condition, ContentType: "application/json"})
-		if err == nil {
-			return doc, b.tidy(ctx, dir, old, doc, lists)
-		}
+// saving writes the document of one message.
+type saving struct {
+	batch   *Batch
+	dir     contract.DomainDir
+	message *contract.DomainMessage
+	added   []contract.DocumentURL // the message's URLs
+	found   *findings              // nil for a merge
+	lists   []string               // keys of the URL lists stored so far
+}
+
+// save writes the document: what was found, or what the stored document says when nothing was asked, with
+// the URLs of both the stored document and the message. It returns what is stored then.
+func (s *saving) save(ctx context.Context) (*contract.Document, error) {
+	if s.found != nil { // what was just collected usually has no document yet
+		doc, err := s.write(ctx, nil, "")
 		if !errors.Is(err, r2.ErrPrecondition) {
+			return doc, err
+		}
+	}
+	for range maxConflicts {
+		old, etag, err := s.batch.store.document(ctx, s.dir)
+		if err != nil {
 			return nil, err
 		}
-		if old == nil && try == 0 {
-			continue // there is one, perhaps of long ago
+		if old == nil && s.found == nil {
+			return nil, &contract.Error{Kind: contract.Internal, Op: "collector.save", Field: s.dir.Document(), Message: "the checkpoint is there but not the document; orchestrate with force to collect the domain again"}
+		}
+		doc, err := s.write(ctx, old, etag)
+		if !errors.Is(err, r2.ErrPrecondition) {
+			return doc, err
 		}
 		// Another event was faster. One key takes one write a second, so there is no point in hurry.
-		if err := b.collector.Clock.Sleep(ctx, sameKeyPause+rand.N(time.Second)); err != nil {
+		if err := s.batch.collector.Clock.Sleep(ctx, sameKeyPause+rand.N(time.Second)); err != nil {
 			return nil, err
 		}
 	}
-	return nil, &contract.Error{Kind: contract.Storage, Op: "collector.save", Field: dir.Document(), Message: "other events kept changing the document; it is tried again"}
+	return nil, &contract.Error{Kind: contract.Storage, Op: "collector.save", Field: s.dir.Document(), Message: "other events kept changing the document; it is tried again"}
+}
+
+// write replaces the document old, which has the ETag etag, or creates one where old is nil. It returns
+// r2.ErrPrecondition when another event has changed what is stored, and old when there is nothing to add.
+func (s *saving) write(ctx context.Context, old *contract.Document, etag string) (*contract.Document, error) {
+	a, err := s.analysis(ctx, old)
+	if err != nil {
+		return nil, err
+	}
+	urls := &union{s.batch.store, old, s.added}
+	view, err := urls.survey(ctx, a.see)
+	if err != nil {
+		return nil, err
+	}
+	doc := compose(old, s.message, view, s.found)
+	if s.found == nil && !view.changed && slices.Equal(doc.Source.RawFilePaths, old.Source.RawFilePaths) {
+		return old, nil
+	}
+	if err := s.score(ctx, doc, urls, view.total, a); err != nil {
+		return nil, err
+	}
+	s.discovered(doc, a)
+	if err := s.storeState(ctx, a); err != nil {
+		return nil, err
+	}
+	doc.Processing.ProcessedAt = contract.Time{Time: s.batch.collector.Clock.Now()}
+	condition := r2.Condition{ETag: etag, Absent: old == nil}
+	if _, err := s.batch.store.putRetry(ctx, s.dir.Document(), encode(doc), &r2.PutOptions{If: condition, ContentType: "application/json"}); err != nil {
+		return nil, err
+	}
+	return doc, s.tidy(ctx, old, doc)
+}
+
+// score scores the URLs of a document, and stores lists of those that it has no room for.
+func (s *saving) score(ctx context.Context, doc *contract.Document, urls *union, total int, a *analysis) error {
+	for i := range doc.URLs {
+		a.score(&doc.URLs[i])
+	}
+	if total == len(doc.URLs) {
+		return nil
+	}
+	keys, omitted, err := urls.storeLists(ctx, s.dir, len(doc.URLs), contract.MaxURLLists, a.score)
+	if err != nil {
+		return err
+	}
+	doc.URLsFiles = keys
+	doc.URLsOmitted += omitted
+	s.lists = append(s.lists, keys...)
+	return nil
+}
+
+// storeState stores, once a collection, what a later merge needs of it.
+func (s *saving) storeState(ctx context.Context, a *analysis) error {
+	if s.found == nil || s.found.stored {
+		return nil
+	}
+	if _, err := s.batch.store.putRetry(ctx, s.dir.Discovery(), marshal(state{a.State(), s.found.rules}), &r2.PutOptions{ContentType: "application/json"}); err != nil {
+		return err
+	}
+	s.found.stored = true
+	return nil
 }
 
 // tidy deletes what the document before described and this one does not: evidence of files that are
 // gone, and lists of URLs that were replaced, or stored for documents that others were faster than.
-func (b *Batch) tidy(ctx context.Context, dir contract.DomainDir, old, doc *contract.Document, lists []string) error {
+func (s *saving) tidy(ctx context.Context, old, doc *contract.Document) error {
 	var gone []string
+	lists := slices.Clone(s.lists)
 	if old != nil {
 		if old.Robots.Exists && !doc.Robots.Exists {
-			gone = append(gone, dir.Robots())
+			gone = append(gone, s.dir.Robots())
 		}
 		if old.Sitemap.Exists && !doc.Sitemap.Exists {
-			gone = append(gone, dir.Sitemap())
+			gone = append(gone, s.dir.Sitemap())
 		}
 		lists = append(lists, old.URLsFiles...)
 	}
@@ -105,16 +138,16 @@ func (b *Batch) tidy(ctx context.Context, dir contract.DomainDir, old, doc *cont
 			gone = append(gone, key)
 		}
 	}
-	for chunk := range slices.Chunk(gone, r2.MaxDeleteKeys) {
-		if err := b.store.Delete(ctx, chunk...); err != nil {
+	for some := range slices.Chunk(gone, r2.MaxDeleteKeys) {
+		if err := s.batch.store.Delete(ctx, some...); err != nil {
 			return contract.Wrap(contract.Storage, "collector.tidy", err)
 		}
 	}
 	return nil
 }
 
-// compose makes the document of a message, the URLs, and either fresh facts or those of old.
-func compose(old *contract.Document, m *contract.DomainMessage, view *overview, f *facts) *contract.Document {
+// compose makes the document of a message and its URLs, with what f found or, for a merge, what old says.
+func compose(old *contract.Document, m *contract.DomainMessage, view *overview, f *findings) *contract.Document {
 	d := &contract.Document{}
 	if old != nil {
 		*d = *old

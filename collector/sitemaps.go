@@ -18,7 +18,7 @@ import (
 // sitemaps reads the sitemaps of the domain: those of robots.txt and what they lead to, else what
 // stands at well-known paths. Requests for the home page and feeds are kept back.
 func (g *gathering) sitemaps(ctx context.Context) error {
-	f := g.facts
+	f := g.found
 	f.sitemap.Documents = []contract.SitemapDocument{}
 	f.sitemapCode = http.StatusNotFound
 	walk := sitemap.NewWalk(f.origin.Scheme+"://"+f.origin.Host, g.named, g.limits.MaxRequestsPerDomain, g.clock.Now())
@@ -46,7 +46,7 @@ func (g *gathering) sitemaps(ctx context.Context) error {
 // sitemap asks for one sitemap and reads it. It reports whether others may be asked for still. Errors
 // are those of the bucket.
 func (g *gathering) sitemap(ctx context.Context, walk *sitemap.Walk, c sitemap.Candidate) (bool, error) {
-	f, more := g.facts, true
+	f, more := g.found, true
 	if len(c.URL) > contract.MaxLinkBytes {
 		f.sitemap.DocumentsOmitted++
 		return true, nil
@@ -90,7 +90,7 @@ func (g *gathering) sitemap(ctx context.Context, walk *sitemap.Walk, c sitemap.C
 				if e.News.Present {
 					entry.Method, entry.URL = discovery.NewsSitemapEntry, a.URL
 				}
-				source = g.facts.analyser.Source(entry)
+				source = g.found.analyser.Source(entry)
 			}
 			g.listed(e, source)
 		})
@@ -106,7 +106,7 @@ func (g *gathering) sitemap(ctx context.Context, walk *sitemap.Walk, c sitemap.C
 			walk.Read(c, s)
 			g.roots[c.URL] = entry.URL
 			if entry.URL == a.URL {
-				g.facts.analyser.Source(discovery.Source{Method: entryMethod(s), URL: a.URL, Read: true})
+				g.found.analyser.Source(discovery.Source{Method: entryMethod(s), URL: a.URL, Read: true})
 			}
 			if s.Kind.IsFeed() { // sites submit feeds as sitemaps
 				g.noteFeed(contract.Feed{
@@ -139,7 +139,7 @@ func (g *gathering) read(ctx context.Context, c sitemap.Candidate, a *fetch.Answ
 	options := sitemap.Options{ContentType: a.Header.Get("Content-Type"), MaxBytes: g.limits.MaxSitemapBytes, Now: g.clock.Now()}
 	var e *evidence
 	guessed := c.Source == sitemap.FromWellKnown
-	if !g.facts.sitemap.Exists || guessed && g.newsRoot {
+	if !g.found.sitemap.Exists || guessed && g.newsRoot {
 		if e, err = g.evidence(ctx, g.dir.Sitemap()); err != nil {
 			return nil, failure, err
 		}
@@ -156,7 +156,7 @@ func (g *gathering) read(ctx context.Context, c sitemap.Candidate, a *fetch.Answ
 	}
 	switch {
 	case e == nil:
-	case failure.Error != nil, g.facts.sitemap.Exists && summary.IsNews():
+	case failure.Error != nil, g.found.sitemap.Exists && summary.IsNews():
 		err = e.abort(nil)
 	default:
 		g.newsRoot = guessed && summary.IsNews()
@@ -166,7 +166,7 @@ func (g *gathering) read(ctx context.Context, c sitemap.Candidate, a *fetch.Answ
 }
 
 // noteSitemap lists a sitemap that was asked for, while there is room.
-func (f *facts) noteSitemap(d contract.SitemapDocument) {
+func (f *findings) noteSitemap(d contract.SitemapDocument) {
 	if len(f.sitemap.Documents) == contract.MaxSitemapDocuments {
 		f.sitemap.DocumentsOmitted++
 		return
@@ -183,7 +183,7 @@ func newest(a, b *contract.Time) *contract.Time {
 
 // root notes the root sitemap, whose content is stored.
 func (g *gathering) root(a *fetch.Answer, s *sitemap.Summary, e *evidence) error {
-	f := g.facts
+	f := g.found
 	f.sitemapURL, f.sitemapCode = a.URL, a.Status
 	f.sitemap.Exists, f.sitemap.Size, f.sitemap.Failure = true, e.size, contract.Failure{}
 	f.sitemap.Kind, f.sitemap.SHA256 = contract.Text(string(s.Kind)), digest(e.sum.Sum(nil))
@@ -193,7 +193,7 @@ func (g *gathering) root(a *fetch.Answer, s *sitemap.Summary, e *evidence) error
 }
 
 func (g *gathering) logSitemap() {
-	f := g.facts
+	f := g.found
 	g.log.Info("sitemap_fetched", "domain_id", g.message.DomainID, "status", f.sitemapCode, "content_length", f.sitemap.Size, "url_count", f.sitemap.URLCount)
 }
 

@@ -14,12 +14,12 @@ func TestTake(t *testing.T) {
 	g := &gathering{
 		log:     slog.New(slog.DiscardHandler),
 		message: &contract.DomainMessage{Domain: "example.com"},
-		facts:   &facts{analyser: discovery.NewAnalyser(discovery.Options{Domain: "example.com"})},
+		found:   &findings{analyser: discovery.NewAnalyser(discovery.Options{Domain: "example.com"})},
 	}
 	const noSuchSource = 99 // an index out of range
 	g.take(&discovery.Sighting{Loc: []byte("https://example.com/a"), Source: noSuchSource})
 	g.take(&discovery.Sighting{Loc: []byte("https://example.com/b")})
-	found := g.facts.analyser.Result()
+	found := g.found.analyser.Result()
 	if len(found.Errors) != 1 || found.Errors[0].Type != discovery.ClassificationFailure || found.Errors[0].URL != "https://example.com/a" || !strings.Contains(found.Errors[0].Message, "out of range") {
 		t.Errorf("errors %+v", found.Errors)
 	}
