@@ -3,15 +3,12 @@ package collector
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
 	"errors"
-	"hash"
 	"net/http"
 
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/discovery"
 	"github.com/newsfork/seed-engine/fetch"
-	"github.com/newsfork/seed-engine/r2"
 	"github.com/newsfork/seed-engine/sitemap"
 )
 
@@ -45,8 +42,8 @@ func (g *gathering) sitemaps(ctx context.Context) error {
 
 // sitemap asks for one sitemap and reads it. It reports whether others may be asked for still. Errors
 // are those of the bucket.
-func (g *gathering) sitemap(ctx context.Context, walk *sitemap.Walk, c sitemap.Candidate) (bool, error) {
-	f, more := g.found, true
+func (g *gathering) sitemap(ctx context.Context, walk *sitemap.Walk, c sitemap.Candidate) (more bool, err error) {
+	f := g.found
 	if len(c.URL) > contract.MaxLinkBytes {
 		f.sitemap.DocumentsOmitted++
 		return true, nil
@@ -56,6 +53,11 @@ func (g *gathering) sitemap(ctx context.Context, walk *sitemap.Walk, c sitemap.C
 		URL: c.URL, Accept: "application/xml, text/xml, */*;q=0.5",
 		Timeout: g.limits.SitemapTimeout, MaxBytes: g.limits.MaxSitemapBytes,
 	})
+	more = !g.stopped(failure)
+	if !more && a.Requests == 0 {
+		g.sitemapNotRead(c, failed(failure))
+		return false, nil
+	}
 	if !f.sitemap.Exists && a.Requests > 0 {
 		f.sitemapAt = began
 	}
@@ -63,106 +65,118 @@ func (g *gathering) sitemap(ctx context.Context, walk *sitemap.Walk, c sitemap.C
 	var why contract.Failure
 	switch {
 	case failure != nil:
-		more, why = !g.stopped(failure), failed(failure)
-		if !more && a.Requests == 0 { // it was not asked for, and tells nothing of the site
-			if c.Source != sitemap.FromWellKnown {
-				f.sitemap.NotRead++
-			}
-			if !f.sitemap.Exists && f.sitemap.Error == nil {
-				f.sitemap.Failure = why
-			}
-			return false, nil
-		}
+		why = failed(failure)
 	case a.Status != http.StatusOK:
 		why = refusal(a.Status)
 	case !walk.Redirect(c, a.URL):
 		return true, nil // redirects to one that was read
 	default:
-		// What a child of an index lists counts for the index.
-		entry := discovery.Source{Method: discovery.SitemapEntry, URL: cmp.Or(g.roots[c.Parent], a.URL), Read: true}
-		var source discovery.SourceID
-		s, failure, err := g.read(ctx, c, a, func(e *sitemap.Entry) {
-			if e.Child {
-				walk.Child(c, e.Loc, e.Lastmod)
-				return
-			}
-			if source == 0 {
-				if e.News.Present {
-					entry.Method, entry.URL = discovery.NewsSitemapEntry, a.URL
-				}
-				source = g.found.analyser.Source(entry)
-			}
-			g.listed(e, source)
-		})
-		if err != nil {
+		if why, err = g.receivedSitemap(ctx, walk, c, a, &d); err != nil {
 			return false, err
 		}
-		d.Kind, d.URLCount, d.NewsCount, d.LastUpdated = contract.Text(string(s.Kind)), s.URLs, s.NewsTitles, contract.At(s.Newest)
-		why = failure
 		if f.sitemapURL == a.URL {
 			f.sitemapAt = began
 		}
-		if failure == (contract.Failure{}) {
-			walk.Read(c, s)
-			g.roots[c.URL] = entry.URL
-			if entry.URL == a.URL {
-				g.found.analyser.Source(discovery.Source{Method: entryMethod(s), URL: a.URL, Read: true})
-			}
-			if s.Kind.IsFeed() { // sites submit feeds as sitemaps
-				g.noteFeed(contract.Feed{
-					URL: a.URL, Kind: string(s.Kind), Title: contract.ShortText(s.Title), FoundBy: string(c.Source),
-					ItemCount: s.URLs + s.Skipped, LastUpdated: contract.At(s.Newest),
-				})
-			}
-			f.sitemap.URLCount += s.URLs
-			f.sitemap.Truncated = f.sitemap.Truncated || s.Truncated || a.Body.Truncated()
-			f.sitemap.LastUpdated = newest(f.sitemap.LastUpdated, d.LastUpdated)
-		}
 	}
+	d.Error = why.Error
 	if more {
 		g.undiscovered(c.URL, a.Retries, why)
 	}
-	d.Error = why.Error
 	f.noteSitemap(d)
 	f.partial = f.partial || errors.Is(failure, fetch.ErrRobotsUnknown)
-	// Of several failures the last that is more than a missing file tells most.
+	// Of several failures the last that is more than a missing file says most.
 	if !f.sitemap.Exists && (f.sitemap.Error == nil || why.ErrorType != nil) {
 		f.sitemap.Failure, f.sitemapCode = why, cmp.Or(a.Status, http.StatusNotFound)
 	}
 	return more, nil
 }
 
+// sitemapNotRead notes a sitemap that a limit kept from being asked for, which says nothing of the site.
+func (g *gathering) sitemapNotRead(c sitemap.Candidate, why contract.Failure) {
+	f := g.found
+	if c.Source != sitemap.FromWellKnown {
+		f.sitemap.NotRead++
+	}
+	if !f.sitemap.Exists && f.sitemap.Error == nil {
+		f.sitemap.Failure = why
+	}
+}
+
+// receivedSitemap reads a sitemap and completes d. What it lists goes to the walk and the analysis. why says
+// why it cannot be used; err is the bucket's.
+func (g *gathering) receivedSitemap(ctx context.Context, walk *sitemap.Walk, c sitemap.Candidate, a *fetch.Answer, d *contract.SitemapDocument) (why contract.Failure, err error) {
+	// What a child of an index lists counts for the index.
+	entry := discovery.Source{Method: discovery.SitemapEntry, URL: cmp.Or(g.roots[c.Parent], a.URL), Read: true}
+	var source discovery.SourceID
+	s, why, err := g.read(ctx, c, a, func(e *sitemap.Entry) {
+		if e.Child {
+			walk.Child(c, e.Loc, e.Lastmod)
+			return
+		}
+		if source == 0 {
+			if e.News.Present {
+				entry.Method, entry.URL = discovery.NewsSitemapEntry, a.URL
+			}
+			source = g.found.analyser.Source(entry)
+		}
+		g.listed(e, source)
+	})
+	if err != nil {
+		return why, err
+	}
+	d.Kind, d.URLCount, d.NewsCount, d.LastUpdated = contract.Text(string(s.Kind)), s.URLs, s.NewsTitles, contract.At(s.Newest)
+	if why != (contract.Failure{}) {
+		return why, nil
+	}
+	walk.Read(c, s)
+	g.roots[c.URL] = entry.URL
+	if entry.URL == a.URL {
+		g.found.analyser.Source(discovery.Source{Method: entryMethod(s), URL: a.URL, Read: true})
+	}
+	if s.Kind.IsFeed() { // sites submit feeds as sitemaps
+		g.noteFeed(contract.Feed{
+			URL: a.URL, Kind: string(s.Kind), Title: contract.ShortText(s.Title), FoundBy: string(c.Source),
+			ItemCount: s.URLs + s.Skipped, LastUpdated: contract.At(s.Newest),
+		})
+	}
+	f := &g.found.sitemap
+	f.URLCount += s.URLs
+	f.Truncated = f.Truncated || s.Truncated || a.Body.Truncated()
+	f.LastUpdated = newest(f.LastUpdated, d.LastUpdated)
+	return why, nil
+}
+
 // read parses the answer to c, and stores it as evidence while it does if it may be the root sitemap: the
-// first one, or the first that is not of news where news were only guessed at. failure says why it cannot
-// be used; err is the bucket's.
-func (g *gathering) read(ctx context.Context, c sitemap.Candidate, a *fetch.Answer, fn func(*sitemap.Entry)) (s *sitemap.Summary, failure contract.Failure, err error) {
+// first one, or the first that is not of news where news were only guessed at. why says why it cannot be
+// used; err is the bucket's.
+func (g *gathering) read(ctx context.Context, c sitemap.Candidate, a *fetch.Answer, fn func(*sitemap.Entry)) (s *sitemap.Summary, why contract.Failure, err error) {
 	options := sitemap.Options{ContentType: a.Header.Get("Content-Type"), MaxBytes: g.limits.MaxSitemapBytes, Now: g.clock.Now()}
 	var e *evidence
 	guessed := c.Source == sitemap.FromWellKnown
 	if !g.found.sitemap.Exists || guessed && g.newsRoot {
 		if e, err = g.evidence(ctx, g.dir.Sitemap()); err != nil {
-			return nil, failure, err
+			return nil, why, err
 		}
 		options.Tee = e
 	}
 	summary, broken := g.parse(a.Body, a.URL, options, fn)
 	switch {
 	case e != nil && e.err != nil:
-		return nil, failure, e.abort(e.err)
+		return nil, why, e.abort(e.err)
 	case broken != nil:
-		failure = failed(broken)
+		why = failed(broken)
 	case summary.Kind == sitemap.Invalid:
-		failure = contract.Failure{Error: contract.ShortText(cmp.Or(summary.Problem, "it is not a sitemap")), ErrorType: contract.Text(string(contract.Parse))}
+		why = contract.Failure{Error: contract.ShortText(cmp.Or(summary.Problem, "it is not a sitemap")), ErrorType: contract.Text(string(contract.Parse))}
 	}
 	switch {
 	case e == nil:
-	case failure.Error != nil, g.found.sitemap.Exists && summary.IsNews():
+	case why.Error != nil, g.found.sitemap.Exists && summary.IsNews():
 		err = e.abort(nil)
 	default:
 		g.newsRoot = guessed && summary.IsNews()
 		err = g.root(a, &summary, e)
 	}
-	return &summary, failure, err
+	return &summary, why, err
 }
 
 // noteSitemap lists a sitemap that was asked for, while there is room.
@@ -195,36 +209,4 @@ func (g *gathering) root(a *fetch.Answer, s *sitemap.Summary, e *evidence) error
 func (g *gathering) logSitemap() {
 	f := g.found
 	g.log.Info("sitemap_fetched", "domain_id", g.message.DomainID, "status", f.sitemapCode, "content_length", f.sitemap.Size, "url_count", f.sitemap.URLCount)
-}
-
-// evidence is a body being stored while it is read.
-type evidence struct {
-	upload r2.Upload
-	sum    hash.Hash
-	size   int64
-	err    error // of the bucket
-}
-
-func (g *gathering) evidence(ctx context.Context, key string) (*evidence, error) {
-	u, err := g.store.Create(ctx, key, &r2.PutOptions{ContentType: "application/xml"})
-	if err != nil {
-		return nil, contract.Wrap(contract.Storage, "collector.evidence", err)
-	}
-	return &evidence{upload: u, sum: sha256.New()}, nil
-}
-
-func (e *evidence) Write(p []byte) (int, error) {
-	e.sum.Write(p)
-	e.size += int64(len(p))
-	n, err := e.upload.Write(p)
-	if err != nil {
-		e.err = contract.Wrap(contract.Storage, "collector.evidence", err)
-		return n, e.err
-	}
-	return n, nil
-}
-
-// abort gives up the body, and returns cause or else what went wrong with that.
-func (e *evidence) abort(cause error) error {
-	return errors.Join(cause, contract.Wrap(contract.Storage, "collector.evidence", e.upload.Abort()))
 }

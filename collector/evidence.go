@@ -1,0 +1,43 @@
+package collector
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"hash"
+
+	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/r2"
+)
+
+// evidence is a body being stored while it is read.
+type evidence struct {
+	upload r2.Upload
+	sum    hash.Hash
+	size   int64
+	err    error // of the bucket
+}
+
+func (g *gathering) evidence(ctx context.Context, key string) (*evidence, error) {
+	u, err := g.store.Create(ctx, key, &r2.PutOptions{ContentType: "application/xml"})
+	if err != nil {
+		return nil, contract.Wrap(contract.Storage, "collector.evidence", err)
+	}
+	return &evidence{upload: u, sum: sha256.New()}, nil
+}
+
+func (e *evidence) Write(p []byte) (int, error) {
+	e.sum.Write(p)
+	e.size += int64(len(p))
+	n, err := e.upload.Write(p)
+	if err != nil {
+		e.err = contract.Wrap(contract.Storage, "collector.evidence", err)
+		return n, e.err
+	}
+	return n, nil
+}
+
+// abort gives up the body, and returns cause or else what went wrong with that.
+func (e *evidence) abort(cause error) error {
+	return errors.Join(cause, contract.Wrap(contract.Storage, "collector.evidence", e.upload.Abort()))
+}
