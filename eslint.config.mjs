@@ -18,6 +18,18 @@ export default [
       },
     },
   },
-  // The web page.
-  { files: ["dashboard/**/*.js"], languageOptions: { globals: globals.browser } },
+  // The web page. State belongs to objects: a module's own cannot be seen, and cannot be had twice.
+  {
+    files: ["dashboard/**/*.js"],
+    languageOptions: { globals: globals.browser },
+    rules: {
+      "no-restricted-syntax": [
+        "error",
+        {
+          selector: "Program > VariableDeclaration[kind!='const'], Program > * > VariableDeclaration[kind!='const']",
+          message: "Module-level state: put it into an object, and hand that to those that need it.",
+        },
+      ],
+    },
+  },
 ];

@@ -9,7 +9,7 @@ import { partitionOf } from "./routes.js";
 export function pipelineButton(paused, app) {
   const name = paused ? "resume" : "pause";
   const act = async () =>
-    app.tell(
+    app.announce(
       await ask({
         title: t(`${name}.title`),
         body: h("p", null, t(`${name}.body`)),
@@ -25,7 +25,7 @@ export function pipelineButton(paused, app) {
 /** Asks for step 1 over a partition, or all of them. */
 export async function queueFiles(app, filter) {
   const selected = partitionOf(filter);
-  app.tell(
+  app.announce(
     await ask({
       title: t("queue.title"),
       body: [
@@ -51,7 +51,7 @@ export async function queueFiles(app, filter) {
 
 /** Asks for step 3 of one domain, which has a document. */
 export async function collectDomain(app, domain, partition) {
-  app.tell(
+  app.announce(
     await ask({
       title: t("collect.title", domain),
       body: [h("p", null, partitionText(partition)), h("p", { class: "muted" }, t("collect.body"))],

@@ -10,7 +10,7 @@ import { foreign } from "./pieces.js";
  * many these are, if that is known; words describe them.
  */
 export async function resolve(app, action, choice, count, words) {
-  app.tell(
+  app.announce(
     await ask({
       title:
         count === 1

@@ -65,7 +65,7 @@ function form(route, state, app) {
       await put(path(kind, value.trim()), reason.trim() ? { reason: reason.trim() } : {});
       state.failure = "";
       sent.reset();
-      app.tell(t("exclusions.added", value.trim()));
+      app.announce(t("exclusions.added", value.trim()));
     } catch (error) {
       state.failure = failureText(error);
       app.redraw();
@@ -114,7 +114,7 @@ function form(route, state, app) {
 }
 
 const takeBack = async (row, app) =>
-  app.tell(
+  app.announce(
     await ask({
       title: t("exclusions.remove.title"),
       body: [

@@ -1,0 +1,190 @@
+// Runs the dashboard: moves between the views, refreshes what they show, and signs in and out.
+//
+// A view is an object: title(route) names it, and heading(route), if it has one, is its heading instead;
+// load({route, state, signal}) gets its data, at every refresh; render({data, route, state, app, status})
+// describes it; news(data, before) gives a text for screen readers when a refresh brought something
+// worth announcing. state is the view's own, for as long as it is shown. app is the App below.
+import * as api from "./api.js";
+import { patch } from "./dom.js";
+import { frame } from "./frame.js";
+import { t } from "./i18n.js";
+import { Poller } from "./poll.js";
+import { language } from "./preferences.js";
+import { parse } from "./routes.js";
+import { tryToken } from "./signin.js";
+
+// Milliseconds between refreshes: while the engine works, and while it has nothing to do.
+const BUSY = 3_000;
+const IDLE = 15_000;
+
+export class App {
+  #root;
+  #views;
+  #missing;
+  #model;
+  #poller = new Poller(
+    (signal) => this.#load(signal),
+    (error, retryIn) => this.#failed(error, retryIn),
+  );
+
+  /** Draws into the element root. views are by the name of their route; missing is shown for all other routes. */
+  constructor(root, views, missing) {
+    this.#root = root;
+    this.#views = views;
+    this.#missing = missing;
+    this.#model = {
+      page: this.#pageOf(parse(location.hash)),
+      status: null, // GET /api/v1/seeds/status of the whole engine
+      pipeline: null, // who paused it and why, while it is paused
+      about: null, // name, version and environment
+      signingIn: null, // null, or what the form shows: {failure, busy}
+      notice: null, // what the last action did
+      spoken: "", // to screen readers
+    };
+  }
+
+  async start() {
+    addEventListener("hashchange", () => this.#navigate());
+    this.redraw();
+    this.refresh();
+    try {
+      this.#update({ about: await api.get("/") });
+    } catch {
+      // the header is plainer without it
+    }
+  }
+
+  // What the views may do.
+
+  redraw() {
+    const { page, signingIn } = this.#model;
+    document.documentElement.lang = language();
+    document.title = `${signingIn ? t("signin") : page.view.title(page.route)} · ${t("product")}`;
+    const focused = document.activeElement;
+    patch(this.#root, frame(this.#model, this));
+    // An element that moved has lost the focus; for one that is gone the title takes it.
+    if (focused === document.activeElement || focused === document.body) return;
+    if (focused.isConnected) focused.focus({ preventScroll: true });
+    else this.focusTitle();
+  }
+
+  refresh() {
+    this.#poller.refresh();
+  }
+
+  // A property, since forms get it as a function.
+  go = (hash) => {
+    location.hash = hash;
+  };
+
+  /** Shows and speaks what an action did, and refreshes. null means that nothing was done. */
+  announce(text) {
+    if (!text) return;
+    this.#update({ notice: text, spoken: text });
+    this.refresh();
+  }
+
+  // What the frame around them does as well.
+
+  dismissNotice() {
+    this.#update({ notice: null });
+  }
+
+  /** Whether what is shown refreshes by itself. */
+  get live() {
+    return this.#poller.live;
+  }
+
+  set live(on) {
+    this.#poller.live = on;
+    this.redraw();
+  }
+
+  async signIn(token) {
+    this.#update({ signingIn: { failure: "", busy: true } });
+    const failure = await tryToken(token);
+    this.#update({ signingIn: failure ? { failure, busy: false } : null });
+    if (failure) return focusToken();
+    this.focusTitle();
+    this.refresh();
+  }
+
+  /** Forgets the token and everything that was read with it, and asks for one. */
+  signOut(failure = "") {
+    this.#poller.stop();
+    api.token.clear();
+    this.#update({
+      page: this.#pageOf(this.#model.page.route),
+      status: null,
+      pipeline: null,
+      notice: null,
+      signingIn: { failure, busy: false },
+    });
+    focusToken();
+  }
+
+  focusTitle() {
+    this.#root.querySelector("h1")?.focus({ preventScroll: true });
+  }
+
+  #update(changes) {
+    Object.assign(this.#model, changes);
+    this.redraw();
+  }
+
+  /** A page that shows nothing yet: failure and retryIn are of the last refresh, at is when one succeeded. */
+  #pageOf(route) {
+    const view = Object.hasOwn(this.#views, route.view) ? this.#views[route.view] : this.#missing;
+    return { route, view, data: undefined, failure: null, retryIn: 0, at: null, state: {} };
+  }
+
+  #navigate() {
+    const { page, signingIn } = this.#model;
+    const route = parse(location.hash);
+    const samePage = route.view === page.route.view && route.id === page.route.id;
+    const sameData = samePage && route.query.cursor === page.route.query.cursor;
+    this.#update({ page: samePage ? { ...page, route } : this.#pageOf(route), notice: null });
+    if (signingIn) return;
+    if (!sameData) {
+      scrollTo(0, 0);
+      this.focusTitle();
+    }
+    this.refresh();
+  }
+
+  /** Gets what is shown. Gives the milliseconds until the next time. */
+  async #load(signal) {
+    const { page } = this.#model;
+    const { route, state, view, data: before } = page;
+    const [own, engine] = await Promise.allSettled([view.load?.({ route, state, signal }), readEngine(signal)]);
+    if (signal.aborted) return IDLE;
+    Object.assign(this.#model, engine.value ?? { status: null, pipeline: null });
+    if (own.status === "rejected") throw own.reason;
+    if (engine.reason?.status === 401) throw engine.reason;
+    const data = own.value;
+    Object.assign(page, { data, failure: null, at: new Date().toISOString() });
+    this.#update({ spoken: view.news?.(data, before) || this.#model.spoken });
+    return isBusy(this.#model.status) ? BUSY : IDLE;
+  }
+
+  #failed(error, retryIn) {
+    if (error.status === 401) return this.signOut(api.token.get() ? t("signin.refused") : "");
+    Object.assign(this.#model.page, { failure: error, retryIn });
+    this.redraw();
+  }
+}
+
+/** The status of the whole engine, and of the pipeline while it is paused. */
+async function readEngine(signal) {
+  const status = await api.get("/api/v1/seeds/status", {}, signal);
+  const pipeline = status.paused ? await api.get("/api/v1/pipeline", {}, signal).catch(() => null) : null;
+  return { status, pipeline };
+}
+
+/** Whether the engine has work to do, and may. */
+function isBusy(status) {
+  const stats = status?.processing_stats;
+  return Boolean(stats) && !status.paused && stats.files_pending + stats.domains_pending > 0;
+}
+
+const focusToken = () => document.getElementById("token").focus();

@@ -1,0 +1,209 @@
+// The frame around the views: header, navigation, and what concerns the whole engine. It describes the
+// model of an App (app.js) and calls the App for what the operator does.
+import { token } from "./api.js";
+import { h } from "./dom.js";
+import { date, label, number, t, timeOfDay } from "./i18n.js";
+import { badge, button, failureText, since } from "./pieces.js";
+import { pipelineButton } from "./pipeline.js";
+import { chooseLanguage, chooseTheme, language, languages, theme, themes } from "./preferences.js";
+import { to } from "./routes.js";
+import { signIn } from "./signin.js";
+
+/** Describes everything on the page. */
+export function frame(model, app) {
+  return [
+    skipLink(app),
+    header(model, app),
+    model.signingIn ? signIn(model.signingIn, (value) => app.signIn(value)) : main(model, app),
+    footer(model.about),
+    h("div", { class: "unseen", role: "status", key: "spoken" }, model.spoken),
+  ];
+}
+
+/** The skip link moves the focus, since the address's hash belongs to the views. */
+function skipLink(app) {
+  const skip = (event) => {
+    event.preventDefault();
+    app.focusTitle();
+  };
+  return h("a", { class: "skip", href: "#main", on: { click: skip } }, t("skip"));
+}
+
+function header({ about, page, signingIn, status }, app) {
+  return h(
+    "header",
+    { class: "top", key: "header" },
+    brand(about),
+    !signingIn && navigation(page.route.view, status),
+    h(
+      "div",
+      { class: "preferences" },
+      languageChoice(app),
+      themeChoice(app),
+      !signingIn && token.get() && button(t("signout"), () => app.signOut(), { kind: "plain" }),
+    ),
+  );
+}
+
+function brand(about) {
+  return h(
+    "div",
+    { class: "brand" },
+    h("strong", null, t("product")),
+    about && badge(about.environment === "production" ? "bad" : "quiet", label("environment", about.environment)),
+  );
+}
+
+/** The entry of the navigation that a view without one belongs to. */
+const sections = { domain: "domains", "dead-letter": "dead-letters" };
+
+function navigation(view, status) {
+  const deadLetters = status?.dead_letters?.stored ?? 0;
+  const firing = status?.alarms?.filter((alarm) => alarm.state === "firing").length ?? 0;
+  const entries = [
+    ["overview", null],
+    ["domains", null],
+    ["dead-letters", counter(deadLetters, "count")],
+    ["alarms", counter(firing, "count bad")],
+    ["exclusions", null],
+  ];
+  const current = sections[view] ?? view;
+  return h(
+    "nav",
+    { "aria-label": t("nav") },
+    h(
+      "ul",
+      null,
+      entries.map(([name, count]) =>
+        h(
+          "li",
+          { key: name },
+          h(
+            "a",
+            { href: to(name), "aria-current": name === current ? "page" : null },
+            t(`nav.${name}`),
+            count && [" ", count],
+          ),
+        ),
+      ),
+    ),
+  );
+}
+
+const counter = (n, kind) => n > 0 && h("span", { class: kind }, number(n));
+
+function languageChoice(app) {
+  const options = Object.entries(languages).map(([tag, name]) => h("option", { value: tag, lang: tag }, name));
+  return preference(t("language"), language(), options, chooseLanguage, app);
+}
+
+function themeChoice(app) {
+  const options = themes.map((name) => h("option", { value: name }, t(`theme.${name}`)));
+  return preference(t("theme"), theme(), options, chooseTheme, app);
+}
+
+function preference(name, value, options, choose, app) {
+  const change = (event) => {
+    choose(event.target.value);
+    app.redraw();
+  };
+  return h("select", { "aria-label": name, value, on: { change } }, options);
+}
+
+function main({ notice, page, pipeline, status }, app) {
+  const { route, view } = page;
+  return h(
+    "main",
+    { id: "main", key: `main ${route.view} ${route.id}` },
+    status?.paused && pausedBanner(pipeline, app),
+    notice && noticeBanner(notice, app),
+    h(
+      "div",
+      { class: "title", key: "title" },
+      h("h1", { tabindex: "-1" }, view.heading?.(route) ?? view.title(route)),
+      view.load && freshness(page.at, app),
+    ),
+    page.failure && failureBanner(page, app),
+    content(page, status, app),
+  );
+}
+
+function content({ data, failure, route, state, view }, status, app) {
+  if (data !== undefined || !view.load) return view.render({ data, route, state, app, status });
+  return !failure && h("p", { class: "loading", key: "loading" }, t("loading"));
+}
+
+function pausedBanner(pipeline, app) {
+  const reason = pipeline?.reason && [": ", h("bdi", null, pipeline.reason)];
+  return h(
+    "div",
+    { class: "banner waiting", key: "paused" },
+    h(
+      "p",
+      null,
+      h("strong", null, t("paused")),
+      " ",
+      pipeline && [t("paused.by", pipeline.by ?? "–"), " ", since(pipeline.since), reason],
+    ),
+    pipelineButton(true, app),
+  );
+}
+
+function noticeBanner(notice, app) {
+  return h(
+    "div",
+    { class: "notice", key: "notice" },
+    h("span", null, notice),
+    button("×", () => app.dismissNotice(), { kind: "plain", label: t("dismiss") }),
+  );
+}
+
+/** When the data was loaded, and whether and when it is loaded again. */
+function freshness(at, app) {
+  const toggle = () => (app.live = !app.live);
+  return h(
+    "div",
+    { class: "freshness" },
+    at &&
+      h(
+        "span",
+        { class: "muted small" },
+        t("updated"),
+        " ",
+        h("time", { datetime: at, title: date(at) }, timeOfDay(at)),
+      ),
+    button([h("span", { class: app.live ? "dot on" : "dot", "aria-hidden": "true" }), t("live")], toggle, {
+      kind: "plain",
+      pressed: app.live,
+    }),
+    button(t("refresh"), () => app.refresh(), { kind: "plain" }),
+  );
+}
+
+function failureBanner({ data, failure, retryIn }, app) {
+  return h(
+    "div",
+    { class: "banner bad", role: "alert", key: "failure" },
+    h(
+      "p",
+      null,
+      h("strong", null, data === undefined ? t("failure") : t("failure.stale")),
+      " ",
+      failureText(failure),
+      " ",
+      app.live && t("failure.retry", Math.round(retryIn / 1_000)),
+    ),
+    button(t("failure.now"), () => app.refresh()),
+  );
+}
+
+function footer(about) {
+  return h(
+    "footer",
+    { class: "muted small", key: "footer" },
+    t("product"),
+    about && ` ${about.version}`,
+    " · ",
+    h("a", { href: "https://newsfork.com/bot" }, "NewsforkBot"),
+  );
+}
