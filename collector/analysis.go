@@ -18,12 +18,12 @@ type analysis struct {
 	rebuilt bool
 }
 
-// see takes in a raw URL.
+// see adds a raw URL.
 func (a *analysis) see(url string) {
 	a.Add(&discovery.Sighting{Loc: []byte(url), Method: discovery.FromResearch})
 }
 
-// score says how a raw URL is to be treated.
+// score writes into an entry how its URL should be treated.
 func (a *analysis) score(e *contract.DocumentURL) {
 	if a.rebuilt && e.Type != nil {
 		if a.Excludes(e.URL) {
@@ -94,7 +94,7 @@ func restore(data []byte, o discovery.Options) (*discovery.Analyser, error) {
 	return discovery.Restore(state, o)
 }
 
-// rebuild begins the analysis again with what the document shows of it.
+// rebuild starts the analysis again from what the document shows of it.
 func rebuild(d *contract.Document, o discovery.Options) *discovery.Analyser {
 	o.Domain, o.Now = d.Domain, d.CollectedAt.Time
 	if d.Authority != nil {
@@ -110,8 +110,8 @@ func rebuild(d *contract.Document, o discovery.Options) *discovery.Analyser {
 	return a
 }
 
-// discovered writes into a document what the analysis found, and how to fetch the domain. A merge asks
-// for nothing, so the time that discovery took stays that of the collection.
+// discovered writes the results of the analysis into a document, and how to fetch the domain. A merge sends no
+// requests, so the time that discovery took stays that of the collection.
 func (s *saving) discovered(d *contract.Document, a *analysis) {
 	if a.rebuilt {
 		strikeExcluded(d, a.Excludes)
@@ -142,7 +142,7 @@ func (s *saving) discovered(d *contract.Document, a *analysis) {
 	d.ValidUntil = contract.Time{Time: c.ValidUntil(d.CollectedAt.Time)}
 }
 
-// strikeExcluded takes what operators excluded out of what a document says already.
+// strikeExcluded removes what operators excluded from the results that a document already has.
 func strikeExcluded(d *contract.Document, excluded func(url string) bool) {
 	var found discovery.Discovery
 	if json.Unmarshal(d.Discovery, &found) == nil && found.Strike(excluded) {
@@ -154,7 +154,7 @@ func strikeExcluded(d *contract.Document, excluded func(url string) bool) {
 	}
 }
 
-// processingTime is processing_time_ms of an intelligent_discovery.
+// processingTime returns the processing_time_ms of an intelligent_discovery.
 func processingTime(found json.RawMessage) int64 {
 	var d struct {
 		Stats struct {

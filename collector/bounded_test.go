@@ -76,7 +76,7 @@ func TestListsOfURLsAreFew(t *testing.T) {
 	}
 }
 
-// TestRawFilesAreCapped: of very many raw files the lowest are named, whatever the order.
+// TestRawFilesAreCapped: of very many raw files the lowest are named, in any order of arrival.
 func TestRawFilesAreCapped(t *testing.T) {
 	message := func(n int) *contract.DomainMessage {
 		return &contract.DomainMessage{Domain: "example.com", SourceFilePath: fmt.Sprintf("raw/country=sg/category=news/date=2026-01-28/raw_%04d.json", n)}

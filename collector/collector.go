@@ -1,6 +1,6 @@
 // Package collector is step 3 of the pipeline: it asks one domain for robots.txt, sitemaps, its home
-// page and feeds, and writes what it learned as one document. URLs that come later are merged into
-// the document without asking the domain again.
+// page and feeds, and writes its findings as one document. URLs that arrive later are merged into
+// the document without sending the domain another request.
 package collector
 
 import (
@@ -41,7 +41,7 @@ type Limits struct {
 	DomainDeadline       time.Duration // politeness waits left out
 }
 
-// Batch is the collections of one event. They share its connections: at most fetch.MaxWaiting
+// Batch runs the collections of one event. They share its connections: at most fetch.MaxWaiting
 // requests and one call to the bucket wait for an answer at once.
 type Batch struct {
 	collector *Collector
@@ -56,7 +56,7 @@ type Batch struct {
 	silent      map[string]*findings // of domains that did not answer and are not written yet, by checkpoint
 }
 
-// NewBatch starts the collections of one event. URLs that are excluded are not asked for.
+// NewBatch starts the collections of one event. URLs for which excluded returns true are not requested.
 func (c *Collector) NewBatch(excluded func(link string) bool) *Batch {
 	return &Batch{
 		collector: c, store: newStore(c.Bucket, c.Clock), excluded: excluded, limiter: fetch.NewLimiter(fetch.MaxWaiting), merging: make(chan struct{}, 1),
@@ -64,8 +64,8 @@ func (c *Collector) NewBatch(excluded func(link string) bool) *Batch {
 	}
 }
 
-// FreeAt is when the last of the hosts that were asked for a domain may be asked again, at most maxHold
-// from then; zero when none was.
+// FreeAt returns when all hosts that were asked for a domain may be asked again, at most maxHostDelay after
+// its collection; zero when none was asked.
 func (b *Batch) FreeAt(domain string) time.Time {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -73,9 +73,9 @@ func (b *Batch) FreeAt(domain string) time.Time {
 }
 
 // Collect brings the document of the message's domain up to date. It may be called for several
-// domains at once, but not for one domain. When no request got any HTTP answer it fails with the
-// cause, so that an outage does not become a contract; as the last attempt it writes the document
-// as unreachable and fails no more, but for ErrExcluded. It returns the document as it is stored then.
+// different domains at once. When no request got an HTTP response it fails with the cause, so that an
+// outage does not become a contract. With last, the last attempt, it writes such a domain as
+// unreachable instead, unless the cause is ErrExcluded. It returns the document as stored.
 func (b *Batch) Collect(ctx context.Context, m *contract.DomainMessage, last bool) (*contract.Document, error) {
 	b.collector.Log.Info("domain_collector_start", "domain_id", m.DomainID, "registrable_domain", m.Domain)
 	dir := m.Dir()
@@ -101,10 +101,10 @@ func (b *Batch) Collect(ctx context.Context, m *contract.DomainMessage, last boo
 	return doc, nil
 }
 
-// ask gathers what a collection needs of the domain. A domain that does not answer is asked once a
-// batch: its other messages share the failure.
+// ask collects the findings about the domain. A domain that does not answer is asked once a batch: its
+// other messages share the failure.
 func (b *Batch) ask(ctx context.Context, m *contract.DomainMessage, dir contract.DomainDir, last bool) (*findings, error) {
-	if m.URLsPath != "" { // a list that is missing should not cost the domain a request
+	if m.URLsPath != "" { // a missing list should not cost the domain a request
 		if _, err := b.store.Head(ctx, m.URLsPath); err != nil {
 			return nil, missingList(m.URLsPath, err)
 		}
@@ -121,7 +121,7 @@ func (b *Batch) ask(ctx context.Context, m *contract.DomainMessage, dir contract
 	if f.reachable || last && !errors.Is(f.failure, ErrExcluded) {
 		return f, nil
 	}
-	if ctx.Err() == nil { // a silence of our own making says nothing of the domain
+	if ctx.Err() == nil { // when our own time ran out, the domain may well answer
 		b.mu.Lock()
 		b.silent[dir.Checkpoint()] = f
 		b.mu.Unlock()
@@ -129,9 +129,9 @@ func (b *Batch) ask(ctx context.Context, m *contract.DomainMessage, dir contract
 	return nil, f.failure
 }
 
-// update writes what was gathered, or only merges the message's URLs when f is nil. Of URL lists too
-// large for a message one at a time is in memory; the wait for it comes after the domain was asked,
-// which may take minutes.
+// update writes the findings, or only merges the message's URLs when f is nil. URL lists too large for a
+// message are in memory one at a time; a collection waits for its turn after the domain was asked, which
+// may take minutes.
 func (b *Batch) update(ctx context.Context, dir contract.DomainDir, m *contract.DomainMessage, f *findings) (*contract.Document, error) {
 	if m.URLsPath != "" {
 		select {
@@ -152,7 +152,7 @@ func (b *Batch) update(ctx context.Context, dir contract.DomainDir, m *contract.
 	return doc, b.checkpoint(ctx, dir, doc)
 }
 
-// urls gives the message's URLs as entries of a document, wherever they stand.
+// urls returns the message's URLs as entries of a document, from the message or from the store.
 func (b *Batch) urls(ctx context.Context, m *contract.DomainMessage, rawName string) ([]contract.DocumentURL, error) {
 	list := m.URLs
 	if m.URLsPath != "" {
@@ -163,16 +163,15 @@ func (b *Batch) urls(ctx context.Context, m *contract.DomainMessage, rawName str
 	return describe(list, rawName), nil
 }
 
-// Done reports whether the domain was collected, and not before what a forced message asks for:
-// Collect then only merges URLs, and asks the domain for nothing. A checkpoint that answers is looked
-// at once a batch; without one every call looks, since another event may write it until the domain
-// is leased.
+// Done reports whether the domain was collected, for a forced message since it was requested. Collect then
+// only merges URLs and sends no requests. A checkpoint that satisfies a message is remembered for the batch;
+// without one every call looks, since another event may write it until the domain is leased.
 func (b *Batch) Done(ctx context.Context, m *contract.DomainMessage) (bool, error) {
 	key := m.Dir().Checkpoint()
 	b.mu.Lock()
 	written, seen := b.checkpoints[key]
 	b.mu.Unlock()
-	if seen && answers(written, m) {
+	if seen && satisfies(written, m) {
 		return true, nil
 	}
 	o, err := b.store.Head(ctx, key)
@@ -183,11 +182,11 @@ func (b *Batch) Done(ctx context.Context, m *contract.DomainMessage) (bool, erro
 		return false, contract.Wrap(contract.Storage, "collector.Done", err)
 	}
 	b.checkpointed(key, o.Uploaded)
-	return answers(o.Uploaded, m), nil
+	return satisfies(o.Uploaded, m), nil
 }
 
-// answers reports whether a checkpoint of that time is all that a message asks for.
-func answers(written time.Time, m *contract.DomainMessage) bool {
+// satisfies reports whether a checkpoint written then is recent enough for a message.
+func satisfies(written time.Time, m *contract.DomainMessage) bool {
 	return !m.Force || !written.Before(m.RequestedAt)
 }
 

@@ -239,9 +239,9 @@ func TestMoreURLsAreMergedWithoutAsking(t *testing.T) {
 	})
 }
 
-// TestWhatResearchSaysOfAURL stands in the document, from the lowest raw file, whatever came first.
-func TestWhatResearchSaysOfAURL(t *testing.T) {
-	said := func(n int, at *string, confidence *float64) *contract.DomainMessage {
+// TestDescriptionOfAURL: the document describes a URL as the lowest raw file does, in any order of arrival.
+func TestDescriptionOfAURL(t *testing.T) {
+	described := func(n int, at *string, confidence *float64) *contract.DomainMessage {
 		m := message(n, "https://example.com/a")
 		u := &m.URLs[0]
 		u.Title, u.DiscoveryMethod, u.Language, u.DiscoveredAt, u.Confidence = contract.Text("A"), contract.Text("google_search"), contract.Text("en"), at, confidence
@@ -253,12 +253,12 @@ func TestWhatResearchSaysOfAURL(t *testing.T) {
 		messages []*contract.DomainMessage
 		want     *contract.DomainMessage
 	}{
-		{"one", []*contract.DomainMessage{said(1, early, &high)}, said(1, early, &high)},
-		{"nothing", []*contract.DomainMessage{said(1, nil, nil)}, said(1, nil, nil)},
-		{"two raw files", []*contract.DomainMessage{said(2, early, &high), said(1, late, &low)}, said(1, late, &low)},
-		{"two parts", []*contract.DomainMessage{said(1, late, &low), said(1, early, nil)}, said(1, early, nil)},
-		{"two parts, other confidence", []*contract.DomainMessage{said(1, early, &high), said(1, early, &low), said(1, early, nil)}, said(1, early, &low)},
-		{"a document of before", []*contract.DomainMessage{said(1, nil, nil), said(1, early, &high)}, said(1, early, &high)},
+		{"one", []*contract.DomainMessage{described(1, early, &high)}, described(1, early, &high)},
+		{"nothing", []*contract.DomainMessage{described(1, nil, nil)}, described(1, nil, nil)},
+		{"two raw files", []*contract.DomainMessage{described(2, early, &high), described(1, late, &low)}, described(1, late, &low)},
+		{"two parts", []*contract.DomainMessage{described(1, late, &low), described(1, early, nil)}, described(1, early, nil)},
+		{"two parts, other confidence", []*contract.DomainMessage{described(1, early, &high), described(1, early, &low), described(1, early, nil)}, described(1, early, &low)},
+		{"a document of before", []*contract.DomainMessage{described(1, nil, nil), described(1, early, &high)}, described(1, early, &high)},
 	} {
 		for _, order := range []string{"forward", "backward"} {
 			t.Run(c.name+" "+order, func(t *testing.T) {
@@ -412,8 +412,8 @@ func TestHomePageLeadsOn(t *testing.T) {
 	}
 }
 
-// TestSaysWhatFailed: what could not be read is neither a fact about the site nor passed over.
-func TestSaysWhatFailed(t *testing.T) {
+// TestFailuresAreRecorded: a file that could not be read is neither reported as missing nor passed over.
+func TestFailuresAreRecorded(t *testing.T) {
 	const robots, root, home = "https://example.com/robots.txt", "https://example.com/sitemap.xml", "https://example.com/"
 	busy := map[string]string{"Retry-After": "86400"}
 	for _, c := range []struct {
@@ -583,9 +583,9 @@ func asJSON(v any) string {
 
 func equal(a, b *contract.Document) bool { return asJSON(a) == asJSON(b) }
 
-// TestAnyOrder is the property on which the pipeline rests: whatever the order in which messages
-// arrive, however often, however many at once, and whatever call of the bucket fails, in the end
-// the document is the same, and every URL of every raw file stands in it exactly once.
+// TestAnyOrder is the property on which the pipeline depends: in whatever order messages arrive, however
+// often and however many at once, and whichever call of the bucket fails, the final document is the
+// same and has every URL of every raw file exactly once.
 func TestAnyOrder(t *testing.T) {
 	for seed := range uint64(60) {
 		if !t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) { anyOrder(t, seed) }) {
@@ -597,7 +597,7 @@ func TestAnyOrder(t *testing.T) {
 func anyOrder(t *testing.T, seed uint64) {
 	random := rand.New(rand.NewPCG(seed, 1))
 	// Some messages of up to four raw files and three parts, with URLs that overlap. Two of the worlds
-	// have more URLs than a document holds.
+	// have more URLs than fit into a document.
 	var messages []*contract.DomainMessage
 	universe := 30
 	if seed%30 == 5 {
@@ -843,7 +843,7 @@ func TestLargeListsWaitForNoDomain(t *testing.T) {
 	})
 }
 
-// TestWaitForALargeListEnds with the work it is part of, whoever has the turn.
+// TestWaitForALargeListEnds with the work it is part of, not when it is its turn.
 func TestWaitForALargeListEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(healthy(), nil)
@@ -895,9 +895,9 @@ func TestAMissingListCostsNoRequest(t *testing.T) {
 	})
 }
 
-// TestSilenceIsHeardOnceABatch: a domain that does not answer is asked by the first message of a batch.
-// The others share what that found, and the last delivery among them writes it down.
-func TestSilenceIsHeardOnceABatch(t *testing.T) {
+// TestUnreachableDomainIsAskedOnceABatch: a domain that does not answer is asked by the first message of a
+// batch. The others share its failure, and the last delivery among them writes the document.
+func TestUnreachableDomainIsAskedOnceABatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(nil, nil)
 		b := w.NewBatch(nil)

@@ -14,7 +14,7 @@ import (
 	"github.com/newsfork/seed-engine/sitemap"
 )
 
-// analyse begins the analysis of the domain, once robots.txt is known.
+// analyse starts the analysis of the domain, once robots.txt has been read.
 func (g *gathering) analyse() {
 	g.found.analyser = discovery.NewAnalyser(discovery.Options{
 		Domain: g.message.Domain, Now: g.clock.Now(),
@@ -22,7 +22,7 @@ func (g *gathering) analyse() {
 	})
 }
 
-// listed takes in what a sitemap lists. source is the entry point that the sitemap belongs to.
+// listed adds an entry of a sitemap to the analysis. source is the entry point that the sitemap belongs to.
 func (g *gathering) listed(e *sitemap.Entry, source discovery.SourceID) {
 	f := discovery.Sighting{
 		Loc: e.Loc, Lastmod: e.Lastmod, Method: discovery.FromSitemap, Source: source,
@@ -37,11 +37,12 @@ func (g *gathering) listed(e *sitemap.Entry, source discovery.SourceID) {
 	g.take(&f)
 }
 
-// maxLearned is how many URLs of a list too large for a message are learned from before the crawl.
+// maxLearned is how many URLs of a list too large for a message the analysis learns from before the crawl.
 const maxLearned = 5_000
 
-// learn takes in the raw URLs, whose patterns suggest pages to look at. Of a list too large for a message
-// the first ones do; it is read whole, and missed if it cannot be, when the document is written.
+// learn adds the raw URLs to the analysis: their patterns suggest pages to look at. The first ones of a list
+// too large for a message are enough, and errors are ignored: the whole list is read when the document is
+// written.
 func (g *gathering) learn(ctx context.Context) {
 	see := func(url string) { g.take(&discovery.Sighting{Loc: []byte(url), Method: discovery.FromResearch}) }
 	for i := range g.message.URLs {
@@ -68,7 +69,7 @@ func (g *gathering) learn(ctx context.Context) {
 	}
 }
 
-// entryMethod says how a sitemap is read as an entry point.
+// entryMethod returns how a scraper reads a sitemap as an entry point.
 func entryMethod(s *sitemap.Summary) discovery.EntryMethod {
 	switch {
 	case s.Kind.IsFeed():
@@ -80,7 +81,7 @@ func entryMethod(s *sitemap.Summary) discovery.EntryMethod {
 }
 
 // crawl looks at a few pages that the home page links to or that patterns suggest, within the
-// request budget. a is the answer of the home page.
+// request budget. a is the answer to the request for the home page.
 func (g *gathering) crawl(ctx context.Context, home string, a *fetch.Answer) {
 	g.crawling = true
 	first := reply(a)
@@ -104,7 +105,7 @@ func (g *gathering) crawl(ctx context.Context, home string, a *fetch.Answer) {
 	}
 }
 
-// reply is an answer as the crawl wants to know it.
+// reply returns what the crawl needs of an answer.
 func reply(a *fetch.Answer) discovery.Reply {
 	r := discovery.Reply{Status: a.Status, ContentType: a.Header.Get("Content-Type"), URL: a.URL}
 	if t := lastModified(a.Header); t != nil {
@@ -113,7 +114,7 @@ func reply(a *fetch.Answer) discovery.Reply {
 	return r
 }
 
-// pageLinks are the absolute links of a page, in its order.
+// pageLinks returns the absolute links of a page, in document order.
 func pageLinks(page []byte, base string) []string {
 	var links []string
 	for i := 0; ; {

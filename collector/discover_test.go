@@ -87,7 +87,7 @@ func (w *world) listed(t *testing.T, d *contract.Document) (all []contract.Docum
 			t.Fatal(err)
 		}
 		if len(list) == 0 || len(list) > contract.MaxInlineURLs {
-			t.Errorf("%s holds %d URLs", key, len(list))
+			t.Errorf("%s has %d URLs", key, len(list))
 		}
 		all = append(all, list...)
 	}
@@ -123,14 +123,14 @@ func many(file, n int) *contract.DomainMessage {
 	return m
 }
 
-// TestListsAreScored: the URLs beyond those of the document are scored like those in it, by all that is
-// found of the domain, and lists that were replaced are gone.
+// TestListsAreScored: the URLs beyond those of the document are scored like those in it, by all
+// findings about the domain, and lists that were replaced are gone.
 func TestListsAreScored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(healthy(), nil)
 		var sitemap strings.Builder
 		sitemap.WriteString("<urlset>")
-		for i := range 300 { // the last in order, which a list holds
+		for i := range 300 { // the last in order, which are in a list
 			fmt.Fprintf(&sitemap, "<url><loc>https://example.com/news/story-%06d-1</loc><lastmod>2026-01-31</lastmod></url>", 5_599-i*10)
 		}
 		w.web.Pages["https://example.com/sitemap.xml"] = fetchtest.Page{Body: sitemap.String() + "</urlset>"}
@@ -140,12 +140,12 @@ func TestListsAreScored(t *testing.T) {
 		check := func(want, private int) {
 			t.Helper()
 			d := w.document(t)
-			rest := w.listed(t, d)
-			if len(d.URLs)+len(rest) != want || d.Processing.TotalURLs != want {
-				t.Errorf("%d URLs in the document and %d in lists, of %d", len(d.URLs), len(rest), want)
+			listed := w.listed(t, d)
+			if len(d.URLs)+len(listed) != want || d.Processing.TotalURLs != want {
+				t.Errorf("%d URLs in the document and %d in lists, of %d", len(d.URLs), len(listed), want)
 			}
 			dated, forbidden := 0, 0
-			for _, u := range slices.Concat(d.URLs, rest) {
+			for _, u := range slices.Concat(d.URLs, listed) {
 				if u.Type == nil || u.Priority == nil || u.Action == nil || u.Allowed == nil {
 					t.Fatalf("%s has no score: %+v", u.URL, u)
 				}
@@ -186,8 +186,8 @@ func TestListsAreScored(t *testing.T) {
 	})
 }
 
-// TestLostState: without the state of the discovery a merge keeps all that the document says, and scores
-// what comes new.
+// TestLostState: without the state of the discovery a merge keeps what is in the document, and scores
+// new URLs.
 func TestLostState(t *testing.T) {
 	for name, spoil := range map[string]func(*world) error{
 		"lost": func(w *world) error { return w.bucket.Delete(context.Background(), dir.Discovery()) },
@@ -252,7 +252,7 @@ func TestLostState(t *testing.T) {
 	}
 }
 
-// TestLostRobots: without the robots.txt of its evidence a merge allows nothing that nobody allowed.
+// TestLostRobots: when the stored robots.txt is lost, a merge leaves it open whether URLs are allowed.
 func TestLostRobots(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(healthy(), nil)
@@ -274,7 +274,7 @@ func TestLostRobots(t *testing.T) {
 	})
 }
 
-// TestMergeKeepsProcessingTime: a merge asks for nothing, so discovery still took what it took.
+// TestMergeKeepsProcessingTime: a merge sends no requests, so the time that discovery took stays.
 func TestMergeKeepsProcessingTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		html := map[string]string{"Content-Type": "text/html"}
@@ -293,7 +293,7 @@ func TestMergeKeepsProcessingTime(t *testing.T) {
 	})
 }
 
-// TestListsBoundMemory: what a merge holds does not grow with the lists of its document.
+// TestListsBoundMemory: the memory of a merge does not grow with the lists of its document.
 func TestListsBoundMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		live := func(n int) uint64 {
@@ -308,20 +308,20 @@ func TestListsBoundMemory(t *testing.T) {
 				t.Fatal(err)
 			}
 			d := w.document(t)
-			t.Logf("%d URLs, %d lists: %d KiB live at most", d.Processing.TotalURLs, len(d.URLsFiles), gauge.most>>10)
-			return gauge.most
+			t.Logf("%d URLs, %d lists: %d KiB live at most", d.Processing.TotalURLs, len(d.URLsFiles), gauge.peak>>10)
+			return gauge.peak
 		}
 		few, all := live(10_000), live(25_000)
 		if all > few+3<<20 {
-			t.Errorf("25,000 URLs hold %d KiB more than 10,000", (all-few)>>10)
+			t.Errorf("25,000 URLs take %d KiB more than 10,000", (all-few)>>10)
 		}
 	})
 }
 
-// heapGauge looks at the live heap, but for the bucket's own content, whenever a list is stored.
+// heapGauge measures the peak of the live heap, without the bucket's own content, at every Put.
 type heapGauge struct {
 	*r2.Memory
-	most uint64
+	peak uint64
 }
 
 func (g *heapGauge) Put(ctx context.Context, key string, body []byte, o *r2.PutOptions) (*r2.Object, error) {
@@ -335,7 +335,7 @@ func (g *heapGauge) Put(ctx context.Context, key string, body []byte, o *r2.PutO
 	runtime.GC()
 	runtime.ReadMemStats(&m)
 	if m.HeapAlloc > stored {
-		g.most = max(g.most, m.HeapAlloc-stored)
+		g.peak = max(g.peak, m.HeapAlloc-stored)
 	}
 	return g.Memory.Put(ctx, key, body, o)
 }
@@ -464,7 +464,7 @@ func TestExcludedSitemap(t *testing.T) {
 	})
 }
 
-// TestCrawlWithoutHomePage: where the home page is none, raw URLs suggest what to look at.
+// TestCrawlWithoutHomePage: without a home page the raw URLs suggest what to look at.
 func TestCrawlWithoutHomePage(t *testing.T) {
 	html := map[string]string{"Content-Type": "text/html"}
 	for name, home := range map[string]fetchtest.Page{

@@ -10,15 +10,15 @@ import (
 	"github.com/newsfork/seed-engine/fetch"
 )
 
-// The error_types of what is kept from being asked for.
+// The error_types of requests that were not sent.
 const (
 	disallowed    = "robots_disallowed" // robots.txt forbids it
 	unknownRobots = "robots_unknown"    // robots.txt of its host was not read
-	excluded      = "excluded"          // an operator did
+	excluded      = "excluded"          // an operator excluded it
 )
 
-// ErrExcluded is the failure of a collection that may ask no host of the domain, because operators
-// excluded them. Nothing is written then.
+// ErrExcluded is the failure of a collection that may not ask any host of the domain, because operators
+// excluded them all. Nothing is written then.
 var ErrExcluded = fetch.ErrExcluded
 
 // failed describes an error in a document.
@@ -40,8 +40,8 @@ func failed(err error) contract.Failure {
 	return contract.Failure{Error: contract.ShortText(message), ErrorType: contract.Text(kind)}
 }
 
-// undiscovered notes what kept the discovery from being complete, in the document's errors[] and in the
-// log. What is merely missing, and what robots.txt forbids or operators excluded, did not: why has no
+// undiscovered records a failure that made the discovery incomplete, in the document's errors[] and in the
+// log. A file that does not exist, robots.txt and exclusions do not make it incomplete: why has no
 // error_type then, or one of those.
 func (g *gathering) undiscovered(link string, retries int, why contract.Failure) {
 	if why.ErrorType == nil || *why.ErrorType == disallowed || *why.ErrorType == excluded {
@@ -64,8 +64,8 @@ func (g *gathering) undiscovered(link string, retries int, why contract.Failure)
 		"type", f.Type, "error_type", f.ErrorType, "url", f.URL, "message", f.Message, "retry_count", f.RetryCount)
 }
 
-// take gives a URL to the analysis. One on which the analysis breaks is left out: a URL that nobody thought
-// of must not cost the domain its document.
+// take adds a URL to the analysis. If the analysis panics the URL is left out: one unforeseen URL must not
+// cost the domain its document.
 func (g *gathering) take(f *discovery.Sighting) {
 	defer func() {
 		if broken := recover(); broken != nil {
@@ -77,8 +77,8 @@ func (g *gathering) take(f *discovery.Sighting) {
 	g.found.analyser.Add(f)
 }
 
-// missed notes that the home page, a feed or a page was not read although it may be there. It reports
-// whether anything more may be asked.
+// missed records that the home page, a feed or a page was not read although it may exist. It reports
+// whether more requests may be sent.
 func (g *gathering) missed(link string, a *fetch.Answer, failure error) bool {
 	if g.stopped(failure) {
 		return false

@@ -10,7 +10,7 @@ import (
 	"github.com/newsfork/seed-engine/r2"
 )
 
-// evidence is a body being stored while it is read.
+// evidence stores a body while it is read.
 type evidence struct {
 	upload r2.Upload
 	sum    hash.Hash
@@ -37,7 +37,7 @@ func (e *evidence) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// abort gives up the body, and returns cause or else what went wrong with that.
+// abort discards the body. It returns cause, and the error of discarding if that fails too.
 func (e *evidence) abort(cause error) error {
 	return errors.Join(cause, contract.Wrap(contract.Storage, "collector.evidence", e.upload.Abort()))
 }

@@ -21,12 +21,12 @@ const (
 	maxFeeds      = 3                // feeds read of one domain
 	maxFeedBytes  = 5 << 20          // of one feed
 	afterSitemaps = 1 + maxFeeds     // requests kept for the home page and feeds while sitemaps are read
-	// maxHold is how long a host's Retry-After keeps the domain from its other messages, which are given
+	// maxHostDelay bounds how long a host's Retry-After delays the domain's other messages, which are given
 	// up when they have waited for an hour.
-	maxHold = 30 * time.Minute
+	maxHostDelay = 30 * time.Minute
 )
 
-// facts is what one collection learned.
+// findings is the result of asking a domain.
 type findings struct {
 	reachable bool  // some request got an HTTP answer
 	failure   error // of the first request, when not reachable
@@ -38,7 +38,7 @@ type findings struct {
 	robotsCode  int
 	robotsAt    time.Time
 	sitemap     contract.SitemapXML
-	sitemapURL  string // the root sitemap, or what stood for it
+	sitemapURL  string // of the root sitemap
 	sitemapCode int
 	sitemapAt   time.Time
 	feeds       []contract.Feed
@@ -47,7 +47,7 @@ type findings struct {
 	server       contract.ServerInfo
 	stats        fetch.Stats
 	analyser     *discovery.Analyser
-	analysing    time.Duration     // spent on pages that only discovery wanted
+	analysing    time.Duration     // spent on pages that only discovery needed
 	rules        map[string]string // of other hosts, see rulings.store
 	stored       bool              // discovery.json was written
 }
@@ -63,23 +63,23 @@ type gathering struct {
 	message   *contract.DomainMessage
 	dir       contract.DomainDir
 	session   *fetch.Session
-	group     *robots.Group     // our group of the effective host's robots.txt
-	rulings   *rulings          // of all hosts that were asked
-	pace      *pace             // of long work
+	group     *robots.Group // our group of the effective host's robots.txt
+	rulings   *rulings      // of all hosts whose robots.txt was read
+	pace      *pace
 	named     []string          // the Sitemap lines of that robots.txt, all of them
 	roots     map[string]string // entry point of each sitemap that was read, by the URL it was asked under
 	found     *findings
 
-	newsRoot bool // the root sitemap is one of news that was found at a well-known path
+	newsRoot bool // the root sitemap is a news sitemap that was found at a well-known path
 
 	unread     map[string]error // why robots.txt of other authorities could not be read
-	otherHosts int              // authorities beside the site's own of which robots.txt was asked for
-	reserve    int              // requests kept for what comes later
-	crawling   bool             // only the site's own pages are of interest any more
+	otherHosts int              // authorities beside the site's own whose robots.txt was requested
+	reserve    int              // requests kept for later steps
+	crawling   bool             // from now on only the site's own pages are of interest
 }
 
-// gather asks the domain: robots.txt, sitemaps, home page, feeds, in this order. Evidence is stored
-// as it comes in. Only failures of the bucket are errors; those of the domain are facts.
+// gather asks the domain for robots.txt, sitemaps, home page and feeds, in this order. Evidence is stored
+// as it comes in. Only failures of the bucket are errors; those of the domain are findings.
 func (b *Batch) gather(ctx context.Context, m *contract.DomainMessage, dir contract.DomainDir) (*findings, error) {
 	c, l := b.collector, b.collector.Limits
 	g := &gathering{
@@ -98,7 +98,7 @@ func (b *Batch) gather(ctx context.Context, m *contract.DomainMessage, dir contr
 	g.rulings = newRulings(g.pace)
 	err := g.run(ctx)
 	freeAt := session.FreeAt()
-	if latest := c.Clock.Now().Add(maxHold); freeAt.After(latest) {
+	if latest := c.Clock.Now().Add(maxHostDelay); freeAt.After(latest) {
 		freeAt = latest
 	}
 	b.mu.Lock()
@@ -146,7 +146,7 @@ func (g *gathering) run(ctx context.Context) error {
 	return nil
 }
 
-// stopped notes that a limit of the session ended the collection, and reports whether it did.
+// stopped reports whether err is a limit of the session that ends the collection, and records that it did.
 func (g *gathering) stopped(err error) bool {
 	if errors.Is(err, fetch.ErrDeadline) || errors.Is(err, fetch.ErrBudget) {
 		g.found.partial = true
@@ -155,7 +155,7 @@ func (g *gathering) stopped(err error) bool {
 	return false
 }
 
-// altHost is the host of the message's URL when it belongs to the domain and differs from it.
+// altHost returns the host of the message's URL if it is below the domain.
 func altHost(m *contract.DomainMessage) string {
 	u, err := fetch.Guard(m.DomainURL)
 	if err != nil || u.Hostname() == m.Domain || !within(u.Hostname(), m.Domain) {
@@ -171,7 +171,7 @@ func within(host, domain string) bool {
 
 func digest(sum []byte) *string { return contract.Text(hex.EncodeToString(sum)) }
 
-// lastModified reads the header of that name.
+// lastModified returns the Last-Modified header, nil if it is missing or malformed.
 func lastModified(h http.Header) *contract.Time {
 	t, err := http.ParseTime(h.Get("Last-Modified"))
 	if err != nil {
@@ -180,7 +180,7 @@ func lastModified(h http.Header) *contract.Time {
 	return contract.At(t)
 }
 
-// describe writes the facts into a document.
+// describe writes the findings into a document.
 func (f *findings) describe(d *contract.Document) {
 	d.Reachable, d.Partial = f.reachable, f.partial
 	d.CollectedAt = contract.Time{Time: f.at}

@@ -14,8 +14,8 @@ import (
 	"github.com/newsfork/seed-engine/sitemap"
 )
 
-// homePage asks for the home page: what the server says of itself, the feeds it declares, and the
-// pages it leads to. A site that has neither a sitemap nor a declared feed is asked for feeds at
+// homePage requests the home page, for what it shows about the server, the feeds it declares and the
+// pages it links to. A site that has neither a sitemap nor a declared feed is asked for feeds at
 // well-known paths.
 func (g *gathering) homePage(ctx context.Context) {
 	f := g.found
@@ -41,8 +41,8 @@ func (g *gathering) homePage(ctx context.Context) {
 	}
 }
 
-// mayCrawl reports whether pages of a host may be looked at after its home page was asked for: when that
-// answered, unless the host has too much to do, or was not to be asked for.
+// mayCrawl reports whether pages of a host may be requested after its home page: if the home page answered
+// and the host is not overloaded, or if only the home page itself must not be requested.
 func mayCrawl(failure error, home *fetch.Answer) bool {
 	if failure != nil {
 		return errors.Is(failure, fetch.ErrDisallowed) || errors.Is(failure, fetch.ErrExcluded)
@@ -50,10 +50,10 @@ func mayCrawl(failure error, home *fetch.Answer) bool {
 	return home.Status != http.StatusTooManyRequests && home.Status != http.StatusServiceUnavailable
 }
 
-// declaredBy is how a feed is found that the home page declares.
+// declaredBy is the found_by of a feed that the home page declares.
 const declaredBy = "link"
 
-// findFeeds reads the feeds that the home page declares, or looks for one.
+// findFeeds reads the feeds that the home page declares, or looks for one at well-known paths.
 func (g *gathering) findFeeds(ctx context.Context, base string, home *fetch.Answer, failure error) {
 	f := g.found
 	if isPage(failure, home) {
@@ -96,7 +96,7 @@ func feedMethod(k feed.Kind) discovery.EntryMethod {
 	return discovery.RSSEntry
 }
 
-// feed asks for one feed and notes it when it is one. It reports whether others may be asked for still.
+// feed requests a feed and records it if it is one. It reports whether more requests may be sent.
 func (g *gathering) feed(ctx context.Context, link, foundBy string) bool {
 	if g.hasFeed(link) {
 		return true
@@ -142,7 +142,7 @@ func (g *gathering) hasFeed(link string) bool {
 	return slices.ContainsFunc(g.found.feeds, func(f contract.Feed) bool { return f.URL == link })
 }
 
-// noteFeed lists a feed that was read, while there is room.
+// noteFeed adds a feed that was read to the document, up to contract.MaxFeeds.
 func (g *gathering) noteFeed(f contract.Feed) {
 	if len(g.found.feeds) == contract.MaxFeeds {
 		g.found.feedsOmitted++

@@ -16,27 +16,27 @@ import (
 	"github.com/newsfork/seed-engine/robots"
 )
 
-// maxOtherHosts is how many authorities beside those of the site have their robots.txt read. Each costs
-// a request of the domain's budget and a pause of its own.
+// maxOtherHosts is for how many authorities beside the site's own robots.txt is read. Each costs a request
+// of the domain's budget and a pause.
 const maxOtherHosts = 4
 
-// rulings is what robots.txt says on the hosts of one domain and on those it leads to. It holds for an
-// authority, that is scheme, host and port (RFC 9309, 2.3).
+// rulings are the robots.txt rules of the hosts of one domain, and of those it leads to. A robots.txt
+// applies to an authority, that is scheme, host and port (RFC 9309, 2.3).
 type rulings struct {
 	groups map[string]*robots.Group // our group, by authority
-	hosts  map[string]*robots.Group // by host name: that of its authority which was read first
+	hosts  map[string]*robots.Group // by host name: the first one read of its authorities
 	pace   *pace
-	steps  int // that are left for verdicts
+	steps  int // left for verdicts
 }
 
 func newRulings(p *pace) *rulings {
 	return &rulings{groups: map[string]*robots.Group{}, hosts: map[string]*robots.Group{}, pace: p, steps: maxSteps}
 }
 
-// exhausted reports whether the rules were too slow for all URLs.
+// exhausted reports whether matching took too long, so that further URLs get no verdict.
 func (r *rulings) exhausted() bool { return r.steps <= 0 }
 
-// add notes the group of an authority, unless there is one.
+// add records the group of an authority, unless it has one.
 func (r *rulings) add(authority string, group *robots.Group) {
 	if r.groups[authority] == nil {
 		r.groups[authority] = group
@@ -44,17 +44,17 @@ func (r *rulings) add(authority string, group *robots.Group) {
 	}
 }
 
-// standIn makes a group hold for the URLs of a host of which nothing was read.
+// standIn makes a group apply to the URLs of a host without one.
 func (r *rulings) standIn(host string, group *robots.Group) {
 	if r.hosts[host] == nil {
 		r.hosts[host] = group
 	}
 }
 
-// verdict says whether robots.txt allows a URL in canonical form. Where that of its authority was not
-// read, another one of the host counts; known is false where there is none, and when the rules are
-// exhausted. It may rest.
-func (r *rulings) verdict(link string) (allowed, known bool) {
+// verdict returns whether robots.txt allows a URL in canonical form. If that of its authority was not
+// read, another one of the host applies; ok is false if there is none, or the rulings are exhausted. It
+// may yield.
+func (r *rulings) verdict(link string) (allowed, ok bool) {
 	group := r.groups[authorityOf(link)]
 	if group == nil {
 		group = r.hosts[markup.HostOf(link)]
@@ -69,7 +69,7 @@ func (r *rulings) verdict(link string) (allowed, known bool) {
 	return allowed, true
 }
 
-// store writes the groups that a document and its robots.txt do not give: all but main, as texts of
+// store writes the groups that are not in a document and its robots.txt: all but main, as texts of
 // robots.txt by authority. They have no blanks, so that one is not larger than the file that it is from, of
 // which load would not read all.
 func (r *rulings) store(main *robots.Group) map[string]string {
@@ -92,14 +92,14 @@ func (r *rulings) store(main *robots.Group) map[string]string {
 	return stored
 }
 
-// load adds what store wrote.
+// load adds the groups that store wrote.
 func (r *rulings) load(stored map[string]string, userAgent string) {
 	for authority, text := range stored {
 		r.add(authority, robots.Parse([]byte(text)).Agent(userAgent))
 	}
 }
 
-// authorityOf is the start of an absolute URL up to its path.
+// authorityOf returns the start of an absolute URL up to its path.
 func authorityOf(link string) string {
 	if i := strings.Index(link, "://"); i >= 0 {
 		if n := strings.IndexAny(link[i+3:], "/?#"); n >= 0 {
@@ -124,7 +124,7 @@ func storedRules(data []byte) map[string]string {
 	return stored
 }
 
-// robotsTarget asks for a robots.txt.
+// robotsTarget returns the request for a robots.txt.
 func (g *gathering) robotsTarget(link string) fetch.Target {
 	return fetch.Target{
 		URL: link, Accept: "text/plain, */*;q=0.5", Timeout: g.limits.RobotsTimeout,
@@ -141,7 +141,7 @@ func asFetched(stored []byte) []byte {
 	return stored
 }
 
-// evaluate says what came of asking for a robots.txt.
+// evaluate evaluates the outcome of requesting a robots.txt.
 func evaluate(a *fetch.Answer, failure error) robots.Result {
 	return robots.Evaluate(robots.Fetched{
 		Status: a.Status, Redirects: len(a.Hops), ContentType: a.Header.Get("Content-Type"), Body: a.Content,
@@ -149,8 +149,8 @@ func evaluate(a *fetch.Answer, failure error) robots.Result {
 	})
 }
 
-// adopt makes a group hold wherever /robots.txt was asked for until it was found: the redirects of the
-// first one are the answer of every one behind it as well.
+// adopt makes a group apply to every authority whose /robots.txt was requested on the way to it: where a
+// redirect leads to the /robots.txt of another authority, the answer is that of both.
 func (g *gathering) adopt(a *fetch.Answer, group *robots.Group) {
 	links := []string{a.URL}
 	for _, hop := range a.Hops {
@@ -172,8 +172,8 @@ func (g *gathering) adopt(a *fetch.Answer, group *robots.Group) {
 	}
 }
 
-// rules reads robots.txt of an authority that the site leads to, if that is worth its requests. It is
-// the fetch.Rules of the session, so that nothing of a host is asked for before.
+// rules reads the robots.txt of an authority that the site leads to, if that is worth its requests. It is
+// the fetch.Rules of the session, so nothing of a host is requested before.
 func (g *gathering) rules(ctx context.Context, authority *url.URL) (func(link string) bool, error) {
 	name := authority.String()
 	if err := g.unread[name]; err != nil {
@@ -208,7 +208,7 @@ func (g *gathering) rules(ctx context.Context, authority *url.URL) (func(link st
 	return group.Allowed, nil
 }
 
-// unread says why robots.txt of a host is not known.
+// unread returns the error for a host whose robots.txt was not read.
 func unread(kind contract.Kind, why string) error {
 	return &contract.Error{Kind: kind, Op: "collector.rules", Message: "robots.txt of its host was not read: " + why, Err: fetch.ErrRobotsUnknown}
 }

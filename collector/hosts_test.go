@@ -237,11 +237,11 @@ func TestPoliteToOtherHosts(t *testing.T) {
 		}
 		last := map[string]time.Time{}
 		for _, v := range w.web.Visits() {
-			least := time.Second
+			pause := time.Second
 			if v.Host == "cdn.example.net" {
-				least = 7 * time.Second
+				pause = 7 * time.Second
 			}
-			if end, ok := last[v.Host]; ok && v.Start.Sub(end) < least {
+			if end, ok := last[v.Host]; ok && v.Start.Sub(end) < pause {
 				t.Errorf("%s was asked for %v after the request before it", v.URL, v.Start.Sub(end))
 			}
 			last[v.Host] = v.End

@@ -12,7 +12,7 @@ import (
 	"github.com/newsfork/seed-engine/fetch/fetchtest"
 )
 
-// rich is a government's site with more sitemaps, feeds and links than anyone may ask for. Half of
+// rich is a government's site with more sitemaps, feeds and links than may be requested. Half of
 // what it names, and all that the patterns of governments suggest below /newsroom, is forbidden.
 func rich() *fetchtest.Web {
 	const site = "https://example.gov.sg"

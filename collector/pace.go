@@ -13,30 +13,30 @@ import (
 
 // Work on URLs is measured in the steps of robots.Group.Cost, of some 20 ns each in WebAssembly.
 const (
-	stepsPerURL = 500       // what its analysis costs beside
-	stepsToRest = 2_000_000 // between two rests
+	stepsPerURL   = 500       // for its analysis, in addition to matching
+	stepsPerYield = 2_000_000 // between two pauses
 )
 
 // maxSteps bounds the steps that match the URLs of a domain against robots.txt. It is a variable for tests.
 var maxSteps = robots.MaxSteps
 
-// pace lets others run during long work. Go has one thread in WebAssembly, and timers fire only when
-// everything in Go waits: without a rest no lease is renewed, and no timeout comes.
+// pace lets other goroutines run during long work. Go has one thread in WebAssembly, and timers fire only
+// while every goroutine waits: without pauses no lease is renewed, and no timeout fires.
 type pace struct {
 	ctx     context.Context
 	clock   fetch.Clock
-	expired func() error // why the work has to end, if it has
-	steps   int          // since the last rest
-	err     error        // of a rest: the work is to end
+	expired func() error // returns why the work must end, or nil
+	steps   int          // since the last pause
+	err     error        // why the work must end
 }
 
 func newPace(ctx context.Context, clock fetch.Clock, expired func() error) *pace {
 	return &pace{ctx: ctx, clock: clock, expired: expired}
 }
 
-// spend counts steps, and rests when it is time to.
+// spend counts steps, and pauses when it is time to.
 func (p *pace) spend(steps int) {
-	if p.steps += steps; p.steps < stepsToRest || p.err != nil {
+	if p.steps += steps; p.steps < stepsPerYield || p.err != nil {
 		return
 	}
 	p.steps = 0
@@ -47,7 +47,7 @@ func (p *pace) spend(steps int) {
 	p.err = p.expired()
 }
 
-// parse is sitemap.Parse that ends when the work is to end.
+// parse is sitemap.Parse, ended early when the work must end.
 func (g *gathering) parse(body io.Reader, base string, o sitemap.Options, fn func(*sitemap.Entry)) (sitemap.Summary, error) {
 	s, err := sitemap.Parse(&paced{body, g.pace}, base, o, func(e *sitemap.Entry) {
 		if g.pace.err == nil {
@@ -61,7 +61,7 @@ func (g *gathering) parse(body io.Reader, base string, o sitemap.Options, fn fun
 	return s, err
 }
 
-// paced is a body that ends when the work is to end.
+// paced is a body that fails when the work must end.
 type paced struct {
 	io.Reader
 	pace *pace

@@ -14,18 +14,18 @@ import (
 	"github.com/newsfork/seed-engine/fetch/fetchtest"
 )
 
-// restless counts the pauses in which timers fire and other goroutines run, and does something in them.
-type restless struct {
+// yields counts the pauses in which timers fire and other goroutines run, and does something in them.
+type yields struct {
 	clock
-	rests int
-	do    func(rest int)
+	count int
+	do    func(n int)
 }
 
-func (c *restless) Sleep(ctx context.Context, d time.Duration) error {
+func (c *yields) Sleep(ctx context.Context, d time.Duration) error {
 	if d <= time.Millisecond {
-		c.rests++
+		c.count++
 		if c.do != nil {
-			c.do(c.rests)
+			c.do(c.count)
 		}
 	}
 	return c.clock.Sleep(ctx, d)
@@ -49,15 +49,15 @@ func long(n int) map[string]fetchtest.Page {
 func TestLongWorkRests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(long(40_000), nil)
-		c := &restless{}
+		c := &yields{}
 		w.Clock = c
 		if _, err := w.NewBatch(nil).Collect(t.Context(), message(1), false); err != nil {
 			t.Fatal(err)
 		}
-		if c.rests < 8 || c.rests > 40 {
-			t.Errorf("%d pauses while 40,000 URLs were analysed", c.rests)
+		if c.count < 8 || c.count > 40 {
+			t.Errorf("%d pauses while 40,000 URLs were analysed", c.count)
 		}
-		c.rests = 0
+		c.count = 0
 		m := message(2)
 		for i := range 30_000 {
 			m.URLs = append(m.URLs, contract.URL{URL: fmt.Sprintf("https://example.com/press/%d", i)})
@@ -65,8 +65,8 @@ func TestLongWorkRests(t *testing.T) {
 		if _, err := w.NewBatch(nil).Collect(t.Context(), m, false); err != nil {
 			t.Fatal(err)
 		}
-		if c.rests < 5 {
-			t.Errorf("%d pauses while 30,000 URLs were merged", c.rests)
+		if c.count < 5 {
+			t.Errorf("%d pauses while 30,000 URLs were merged", c.count)
 		}
 	})
 }
@@ -76,8 +76,8 @@ func TestLongWorkRests(t *testing.T) {
 func TestLongWorkEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(long(40_000), nil)
-		w.Clock = &restless{do: func(rest int) {
-			if rest == 3 {
+		w.Clock = &yields{do: func(n int) {
+			if n == 3 {
 				time.Sleep(w.Limits.DomainDeadline)
 			}
 		}}
@@ -96,8 +96,8 @@ func TestLongWorkEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(long(40_000), nil)
 		ctx, cancel := context.WithCancel(t.Context())
-		c := &restless{do: func(rest int) {
-			if rest == 3 {
+		c := &yields{do: func(n int) {
+			if n == 3 {
 				cancel()
 			}
 		}}
@@ -105,8 +105,8 @@ func TestLongWorkEnds(t *testing.T) {
 		if _, err := w.NewBatch(nil).Collect(ctx, message(1), false); err == nil {
 			t.Error("a domain was collected whose lease was lost")
 		}
-		if c.rests > 4 {
-			t.Errorf("%d pauses, of which the third said that it is over", c.rests)
+		if c.count > 4 {
+			t.Errorf("%d pauses, of which the third said that it is over", c.count)
 		}
 	})
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/newsfork/seed-engine/robots"
 )
 
-// robots finds where the domain answers by asking for robots.txt, stores the file, and makes the
-// session obey it. It reports whether anything more may be asked.
+// robots finds where the domain answers by requesting robots.txt, stores the file, and makes the
+// session obey it. It reports whether more requests may be sent.
 func (g *gathering) robots(ctx context.Context) (open bool, err error) {
 	f := g.found
 	origin, failure := g.session.Origin(ctx, g.message.Domain, altHost(g.message), "/robots.txt", g.robotsTarget(""))
@@ -60,12 +60,12 @@ func (g *gathering) robots(ctx context.Context) (open bool, err error) {
 	return result.Access != robots.Unreachable && g.leavesAnything(), err
 }
 
-// leavesAnything reports whether robots.txt allows any of what would be asked for next.
+// leavesAnything reports whether robots.txt allows any of the URLs that would be requested next.
 func (g *gathering) leavesAnything() bool {
 	return slices.ContainsFunc(append([]string{"/", "/sitemap.xml"}, g.named...), g.group.Allowed)
 }
 
-// shortList gives what a document lists of the sitemaps that robots.txt names, and how many it leaves out.
+// shortList returns the sitemaps of robots.txt that a document lists, and how many it leaves out.
 func shortList(urls []string) (listed []string, omitted int) {
 	listed = []string{}
 	for _, u := range urls {
@@ -78,7 +78,7 @@ func shortList(urls []string) (listed []string, omitted int) {
 	return listed, omitted
 }
 
-// contentSignals gives what a document says of the signals of a group, and how many it leaves out.
+// contentSignals returns the signals of a group that a document lists, and how many it leaves out.
 func contentSignals(group *robots.Group) (listed map[string]string, omitted int) {
 	listed = map[string]string{}
 	all := group.ContentSignals()
@@ -92,7 +92,7 @@ func contentSignals(group *robots.Group) (listed map[string]string, omitted int)
 	return listed, omitted
 }
 
-// refusal describes an answer that is not a success. A 4xx is a fact, a 5xx is the server failing.
+// refusal describes an answer that is not a success. Only a 5xx is a failure, of the server.
 func refusal(status int) contract.Failure {
 	f := contract.Failure{Error: contract.Text(fmt.Sprintf("HTTP %d", status))}
 	if status >= 500 {

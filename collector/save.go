@@ -28,8 +28,8 @@ type saving struct {
 	lists   []string               // keys of the URL lists stored so far
 }
 
-// save writes the document: what was found, or what the stored document says when nothing was asked, with
-// the URLs of both the stored document and the message. It returns what is stored then.
+// save writes the document, from the findings or for a merge from the stored document, with the URLs of
+// both the stored document and the message. It returns the document as stored.
 func (s *saving) save(ctx context.Context) (*contract.Document, error) {
 	if s.found != nil { // what was just collected usually has no document yet
 		doc, err := s.write(ctx, nil, "")
@@ -88,7 +88,7 @@ func (s *saving) write(ctx context.Context, old *contract.Document, etag string)
 	return doc, s.tidy(ctx, old, doc)
 }
 
-// score scores the URLs of a document, and stores lists of those that it has no room for.
+// score scores the URLs of a document, and stores lists of those for which it has no room.
 func (s *saving) score(ctx context.Context, doc *contract.Document, urls *union, total int, a *analysis) error {
 	for i := range doc.URLs {
 		a.score(&doc.URLs[i])
@@ -118,8 +118,8 @@ func (s *saving) storeState(ctx context.Context, a *analysis) error {
 	return nil
 }
 
-// tidy deletes what the document before described and this one does not: evidence of files that are
-// gone, and lists of URLs that were replaced, or stored for documents that others were faster than.
+// tidy deletes the objects that old refers to and doc does not: evidence of files that are gone, and URL
+// lists that were replaced. It also deletes lists stored for attempts that lost to other events.
 func (s *saving) tidy(ctx context.Context, old, doc *contract.Document) error {
 	var gone []string
 	lists := slices.Clone(s.lists)
@@ -138,15 +138,15 @@ func (s *saving) tidy(ctx context.Context, old, doc *contract.Document) error {
 			gone = append(gone, key)
 		}
 	}
-	for some := range slices.Chunk(gone, r2.MaxDeleteKeys) {
-		if err := s.batch.store.Delete(ctx, some...); err != nil {
+	for keys := range slices.Chunk(gone, r2.MaxDeleteKeys) {
+		if err := s.batch.store.Delete(ctx, keys...); err != nil {
 			return contract.Wrap(contract.Storage, "collector.tidy", err)
 		}
 	}
 	return nil
 }
 
-// compose makes the document of a message and its URLs, with what f found or, for a merge, what old says.
+// compose builds the document of a message and its URLs from the findings or, for a merge, from old.
 func compose(old *contract.Document, m *contract.DomainMessage, view *overview, f *findings) *contract.Document {
 	d := &contract.Document{}
 	if old != nil {
@@ -156,12 +156,12 @@ func compose(old *contract.Document, m *contract.DomainMessage, view *overview, 
 	d.Revision++
 	d.Domain, d.RegistrableDomain = m.Domain, m.Domain
 	d.Country, d.Category = strings.ToUpper(m.Partition.Country), m.Partition.Category
-	// What raw files say differently of the domain is taken from the lowest of them.
-	if old == nil || cmp.Or(compareChunks(m.SourceFilePath, old.Source.RawFilePath), strings.Compare(m.DomainID, old.DomainID)) < 0 {
+	// Where raw files disagree about the domain, the lowest of them decides.
+	if old == nil || cmp.Or(compareRaw(m.SourceFilePath, old.Source.RawFilePath), strings.Compare(m.DomainID, old.DomainID)) < 0 {
 		d.DomainID, d.Authority = m.DomainID, contract.Text(m.Authority)
 	}
 	paths := append(slices.Clone(d.Source.RawFilePaths), m.SourceFilePath)
-	slices.SortFunc(paths, compareChunks)
+	slices.SortFunc(paths, compareRaw)
 	paths = slices.Compact(paths)
 	listed := min(len(paths), contract.MaxRawFiles)
 	d.Source.RawFilePaths = paths[:listed]

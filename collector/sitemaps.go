@@ -12,8 +12,8 @@ import (
 	"github.com/newsfork/seed-engine/sitemap"
 )
 
-// sitemaps reads the sitemaps of the domain: those of robots.txt and what they lead to, else what
-// stands at well-known paths. Requests for the home page and feeds are kept back.
+// sitemaps reads the sitemaps of the domain: those of robots.txt and the ones they list, else those at
+// well-known paths. Requests for the home page and feeds are kept in reserve.
 func (g *gathering) sitemaps(ctx context.Context) error {
 	f := g.found
 	f.sitemap.Documents = []contract.SitemapDocument{}
@@ -40,8 +40,8 @@ func (g *gathering) sitemaps(ctx context.Context) error {
 	return nil
 }
 
-// sitemap asks for one sitemap and reads it. It reports whether others may be asked for still. Errors
-// are those of the bucket.
+// sitemap requests one sitemap and reads it. It reports whether more requests may be sent. Errors are those
+// of the bucket.
 func (g *gathering) sitemap(ctx context.Context, walk *sitemap.Walk, c sitemap.Candidate) (more bool, err error) {
 	f := g.found
 	if len(c.URL) > contract.MaxLinkBytes {
@@ -69,7 +69,7 @@ func (g *gathering) sitemap(ctx context.Context, walk *sitemap.Walk, c sitemap.C
 	case a.Status != http.StatusOK:
 		why = refusal(a.Status)
 	case !walk.Redirect(c, a.URL):
-		return true, nil // redirects to one that was read
+		return true, nil // it redirects to one that was read
 	default:
 		if why, err = g.receivedSitemap(ctx, walk, c, a, &d); err != nil {
 			return false, err
@@ -84,14 +84,14 @@ func (g *gathering) sitemap(ctx context.Context, walk *sitemap.Walk, c sitemap.C
 	}
 	f.noteSitemap(d)
 	f.partial = f.partial || errors.Is(failure, fetch.ErrRobotsUnknown)
-	// Of several failures the last that is more than a missing file says most.
+	// Of several failures the last is the most telling, except that a missing file does not replace another.
 	if !f.sitemap.Exists && (f.sitemap.Error == nil || why.ErrorType != nil) {
 		f.sitemap.Failure, f.sitemapCode = why, cmp.Or(a.Status, http.StatusNotFound)
 	}
 	return more, nil
 }
 
-// sitemapNotRead notes a sitemap that a limit kept from being asked for, which says nothing of the site.
+// sitemapNotRead records a sitemap that was not requested because of a limit.
 func (g *gathering) sitemapNotRead(c sitemap.Candidate, why contract.Failure) {
 	f := g.found
 	if c.Source != sitemap.FromWellKnown {
@@ -102,10 +102,10 @@ func (g *gathering) sitemapNotRead(c sitemap.Candidate, why contract.Failure) {
 	}
 }
 
-// receivedSitemap reads a sitemap and completes d. What it lists goes to the walk and the analysis. why says
-// why it cannot be used; err is the bucket's.
+// receivedSitemap reads a sitemap and completes d. Its entries go to the walk and the analysis. why is the
+// reason if it cannot be used; err is the bucket's.
 func (g *gathering) receivedSitemap(ctx context.Context, walk *sitemap.Walk, c sitemap.Candidate, a *fetch.Answer, d *contract.SitemapDocument) (why contract.Failure, err error) {
-	// What a child of an index lists counts for the index.
+	// The entries of an index's children count for the index.
 	entry := discovery.Source{Method: discovery.SitemapEntry, URL: cmp.Or(g.roots[c.Parent], a.URL), Read: true}
 	var source discovery.SourceID
 	s, why, err := g.read(ctx, c, a, func(e *sitemap.Entry) {
@@ -146,9 +146,9 @@ func (g *gathering) receivedSitemap(ctx context.Context, walk *sitemap.Walk, c s
 	return why, nil
 }
 
-// read parses the answer to c, and stores it as evidence while it does if it may be the root sitemap: the
-// first one, or the first that is not of news where news were only guessed at. why says why it cannot be
-// used; err is the bucket's.
+// read parses the answer to c. If it may be the root sitemap it stores it as evidence at the same time: the
+// first sitemap is, or the first other one after a news sitemap that was found at a well-known path. why is
+// the reason if it cannot be used; err is the bucket's.
 func (g *gathering) read(ctx context.Context, c sitemap.Candidate, a *fetch.Answer, fn func(*sitemap.Entry)) (s *sitemap.Summary, why contract.Failure, err error) {
 	options := sitemap.Options{ContentType: a.Header.Get("Content-Type"), MaxBytes: g.limits.MaxSitemapBytes, Now: g.clock.Now()}
 	var e *evidence
@@ -179,7 +179,7 @@ func (g *gathering) read(ctx context.Context, c sitemap.Candidate, a *fetch.Answ
 	return &summary, why, err
 }
 
-// noteSitemap lists a sitemap that was asked for, while there is room.
+// noteSitemap adds a sitemap that was requested to the document, up to contract.MaxSitemapDocuments.
 func (f *findings) noteSitemap(d contract.SitemapDocument) {
 	if len(f.sitemap.Documents) == contract.MaxSitemapDocuments {
 		f.sitemap.DocumentsOmitted++
@@ -195,7 +195,7 @@ func newest(a, b *contract.Time) *contract.Time {
 	return a
 }
 
-// root notes the root sitemap, whose content is stored.
+// root records the root sitemap, whose content is stored.
 func (g *gathering) root(a *fetch.Answer, s *sitemap.Summary, e *evidence) error {
 	f := g.found
 	f.sitemapURL, f.sitemapCode = a.URL, a.Status

@@ -16,7 +16,7 @@ import (
 	"github.com/newsfork/seed-engine/r2"
 )
 
-// sameKeyPause is a little more than the second that the platform wants between two writes of a key.
+// sameKeyPause is a little more than the second that the platform requires between two writes of a key.
 const sameKeyPause = 1100 * time.Millisecond
 
 // store keeps the objects of domains for the collections of one event, which reach the bucket one call at
@@ -30,8 +30,8 @@ func newStore(bucket r2.Bucket, clock fetch.Clock) *store {
 	return &store{&serialBucket{bucket: bucket, turn: make(chan struct{}, 1)}, clock}
 }
 
-// putRetry stores an object, and once more when the bucket failed: two messages of one domain may write
-// its objects within the second that one key allows.
+// putRetry stores an object, and tries once more if the bucket fails: two messages of one domain may write
+// the same key within a second, which the platform does not allow.
 func (s *store) putRetry(ctx context.Context, key string, data []byte, o *r2.PutOptions) (*r2.Object, error) {
 	stored, err := s.Put(ctx, key, data, o)
 	if err == nil || errors.Is(err, r2.ErrPrecondition) {
@@ -46,7 +46,7 @@ func (s *store) putRetry(ctx context.Context, key string, data []byte, o *r2.Put
 	return stored, contract.Wrap(contract.Storage, "collector.putRetry", err)
 }
 
-// entries goes through all URLs of a document, which may be nil, reading one list at a time.
+// entries iterates over all URLs of a document, which may be nil. It has one list in memory at a time.
 func (s *store) entries(ctx context.Context, d *contract.Document) iter.Seq2[contract.DocumentURL, error] {
 	return func(yield func(contract.DocumentURL, error) bool) {
 		if d == nil {
@@ -87,7 +87,7 @@ func (s *store) storeList(ctx context.Context, dir contract.DomainDir, list []co
 	return key, err
 }
 
-// missingList gives the error of reading a URL list, which says what to do when there is none.
+// missingList turns the error of reading a URL list that does not exist into one with the remedy.
 func missingList(key string, err error) error {
 	if errors.Is(err, r2.ErrNotFound) {
 		return contract.Invalid("urls_path", "there is no object under %q; queue the raw file again", key)
@@ -112,7 +112,7 @@ func (s *store) readJSON(ctx context.Context, key string, v any) error {
 	return nil
 }
 
-// read gives the content of a stored object, nil when there is none.
+// read returns the content of an object, nil if there is none.
 func (s *store) read(ctx context.Context, key string) ([]byte, error) {
 	body, err := s.Get(ctx, key)
 	if errors.Is(err, r2.ErrNotFound) {
@@ -126,7 +126,7 @@ func (s *store) read(ctx context.Context, key string) ([]byte, error) {
 	return data, contract.Wrap(contract.Storage, "collector.read", err)
 }
 
-// document reads the stored document and its ETag; nil when there is none.
+// document reads the stored document and its ETag; nil if there is none.
 func (s *store) document(ctx context.Context, dir contract.DomainDir) (*contract.Document, string, error) {
 	body, err := s.Get(ctx, dir.Document())
 	if errors.Is(err, r2.ErrNotFound) {
@@ -147,7 +147,7 @@ func (s *store) document(ctx context.Context, dir contract.DomainDir) (*contract
 	return d, body.ETag, nil
 }
 
-// serialBucket lets one call of an event reach the bucket at a time.
+// serialBucket passes one call at a time to the bucket.
 type serialBucket struct {
 	bucket r2.Bucket
 	turn   chan struct{}

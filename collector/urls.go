@@ -10,7 +10,7 @@ import (
 	"github.com/newsfork/seed-engine/contract"
 )
 
-// describe makes a document's entries of a message's URLs: sorted, one for each URL.
+// describe turns a message's URLs into entries of a document: sorted, one for each URL.
 func describe(urls []contract.URL, sourceFile string) []contract.DocumentURL {
 	entries := make([]contract.DocumentURL, 0, len(urls))
 	for _, u := range urls {
@@ -29,7 +29,7 @@ func describe(urls []contract.URL, sourceFile string) []contract.DocumentURL {
 	return slices.CompactFunc(entries, func(a, b contract.DocumentURL) bool { return a.URL == b.URL })
 }
 
-// shortened bounds the texts of an entry, whose document may be older than the bound.
+// shortened bounds the texts of an entry: documents that earlier versions wrote have longer ones.
 func shortened(e contract.DocumentURL) contract.DocumentURL {
 	for _, s := range []**string{&e.Title, &e.DiscoveryMethod, &e.Language, &e.DiscoveredAt} {
 		if *s != nil && len(**s) > contract.MaxTextBytes {
@@ -39,10 +39,10 @@ func shortened(e contract.DocumentURL) contract.DocumentURL {
 	return e
 }
 
-// precedence says which of two descriptions of one URL stands, whatever came first: the one of the
-// lowest raw file; within one file, whose parts may repeat a URL, the one that sorts first.
+// precedence orders two descriptions of one URL, of which the first is used, independent of the order of
+// arrival: that of the lower raw file; within one file, whose parts may repeat a URL, the one that sorts first.
 func precedence(a, b *contract.DocumentURL) int {
-	if c := compareChunks(a.SourceFile, b.SourceFile); c != 0 {
+	if c := compareRaw(a.SourceFile, b.SourceFile); c != 0 {
 		return c
 	}
 	for _, pair := range [][2]*string{{a.Title, b.Title}, {a.DiscoveryMethod, b.DiscoveryMethod}, {a.Language, b.Language}, {a.DiscoveredAt, b.DiscoveredAt}} {
@@ -56,8 +56,8 @@ func precedence(a, b *contract.DocumentURL) int {
 	return strings.Compare(a.Path, b.Path)
 }
 
-// compareChunks orders raw_NNNN names by their numbers, of which longer ones are higher.
-func compareChunks(a, b string) int {
+// compareRaw orders the names or keys of raw files of one partition by number; a longer number is higher.
+func compareRaw(a, b string) int {
 	if len(a) != len(b) {
 		return len(a) - len(b)
 	}
@@ -90,7 +90,7 @@ type united struct {
 	changed bool // the document lacks it, or describes it differently
 }
 
-// entries goes through the union, reading one list at a time. An error ends it.
+// entries iterates over the union with one list in memory at a time. An error ends it.
 func (u *union) entries(ctx context.Context) iter.Seq2[united, error] {
 	return func(yield func(united, error) bool) {
 		added := u.added
@@ -123,20 +123,20 @@ func (u *union) entries(ctx context.Context) iter.Seq2[united, error] {
 	}
 }
 
-// described is e with the description of another entry for its URL.
+// described returns e with the description of another entry for its URL.
 func described(e, by contract.DocumentURL) contract.DocumentURL {
 	by.Type, by.Priority, by.Action, by.Allowed = e.Type, e.Priority, e.Action, e.Allowed
 	return by
 }
 
-// overview is a union without what lists hold of it.
+// overview is what fits into the document of a union.
 type overview struct {
 	inline  []contract.DocumentURL // the first, as many as the document has room for
 	total   int
 	changed bool // it differs from the document
 }
 
-// survey goes through the union once and calls see for every URL.
+// survey iterates over the union once and calls see for every URL.
 func (u *union) survey(ctx context.Context, see func(url string)) (*overview, error) {
 	o := &overview{inline: []contract.DocumentURL{}}
 	size := 0
@@ -154,7 +154,7 @@ func (u *union) survey(ctx context.Context, see func(url string)) (*overview, er
 	return o, nil
 }
 
-// sizeOf is about how many bytes an entry takes as JSON.
+// sizeOf estimates how many bytes an entry takes as JSON.
 func sizeOf(e *contract.DocumentURL) int {
 	const names = 250 // of the fields, and what is short
 	n := names + len(e.URL) + len(e.Path)
@@ -166,10 +166,10 @@ func sizeOf(e *contract.DocumentURL) int {
 	return n
 }
 
-// storeLists goes through the union again, scores what comes after the first inline entries and stores it
-// in lists, of which it has one in memory at a time. It returns their keys, at most limit, and how many
-// entries were left out for that. Lists are named by their content: the same URLs and scores give the
-// same keys, and a document that loses the race for its key has overwritten nothing.
+// storeLists iterates over the union again, scores the entries after the first inline ones and stores them
+// in lists, with one in memory at a time. It returns the keys of at most limit lists, and how many entries
+// did not fit into them. Lists are named by a digest of their content, so an attempt to write a document
+// that loses against another event has overwritten nothing.
 func (u *union) storeLists(ctx context.Context, dir contract.DomainDir, inline, limit int, score func(*contract.DocumentURL)) (keys []string, omitted int, err error) {
 	keys = []string{}
 	var list []contract.DocumentURL
