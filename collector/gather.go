@@ -188,7 +188,7 @@ func (f *findings) describe(d *contract.Document) {
 		StatusCode: f.robotsCode, ContentLength: f.robots.Size, Exists: f.robots.Exists,
 		FetchedAt: contract.At(f.robotsAt), SitemapURLs: f.robots.SitemapURLs, URLsOmitted: f.robots.URLsOmitted, Failure: f.robots.Failure,
 	}
-	d.Sitemap = contract.SitemapFacts{
+	d.Sitemap = contract.SitemapSummary{
 		StatusCode: f.sitemapCode, ContentLength: f.sitemap.Size, Exists: f.sitemap.Exists,
 		FetchedAt: contract.At(f.sitemapAt), URLCount: f.sitemap.URLCount, URL: contract.Text(f.sitemapURL), Failure: f.sitemap.Failure,
 	}

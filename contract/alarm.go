@@ -6,7 +6,7 @@ const (
 	AlarmFiring = "firing"
 )
 
-// AlarmState is an alarm as it stands.
+// AlarmState is the current state of an alarm.
 type AlarmState struct {
 	Name      string   `json:"name"`
 	State     string   `json:"state"`
@@ -14,13 +14,13 @@ type AlarmState struct {
 	Threshold float64  `json:"threshold"` // it fires above this
 	Unit      string   `json:"unit"`      // percent, ms or count
 	Window    *int     `json:"window_minutes"`
-	Since     *Time    `json:"since"` // of the state, as the cron saw it; null before it ran
+	Since     *Time    `json:"since"` // when the cron first saw the state; null before it ran
 }
 
 // AlarmChange is what is posted to ALERT_WEBHOOK_URL when an alarm begins or ends. Its JSON Schema is
-// schemas/alarm_change.schema.json. Slack and its kind show Text.
+// schemas/alarm_change.schema.json. Slack and similar services show Text.
 type AlarmChange struct {
-	ID          string   `json:"id"` // equal when a change is posted again because nobody confirmed it
+	ID          string   `json:"id"` // the same when a change is posted again because it was not confirmed
 	Alarm       string   `json:"alarm"`
 	State       string   `json:"state"`
 	Value       *float64 `json:"value"` // null when it ended because too few were finished

@@ -11,20 +11,20 @@ const (
 	MessageOverhead  = 100
 )
 
-// Batch collects the messages of one sendBatch call, packed up to the platform's limits. It is made
-// to be reused: its buffer crosses into JavaScript with one copy.
+// Batch collects the messages of one sendBatch call, up to the platform's limits. It is meant to be reused.
+// All messages are in one buffer, which crosses into JavaScript with one copy.
 type Batch struct {
 	buf  []byte
 	ends []int // of the messages in buf
 	size int   // bodies and overheads
 }
 
-// Separator stands between the messages of a batch. It cannot occur in JSON, which may have line feeds
-// between its tokens (RFC 7464 uses it in the same way).
+// Separator separates the messages of a batch. Unlike a line feed it cannot occur in JSON (RFC 7464 uses it
+// in the same way).
 const Separator = '\x1e'
 
-// Add appends a message, one JSON value, unless the batch has no room for it: then it returns false and the caller sends the batch, resets it and adds the message again. A
-// message over MaxMessageBytes never fits; see Fits.
+// Add appends a message, one JSON value, and reports whether the batch had room for it. If not, the caller
+// sends the batch, resets it and adds the message again. A message over MaxMessageBytes never fits; see Fits.
 func (b *Batch) Add(body []byte) bool {
 	if len(b.ends) == MaxBatchMessages || b.size+len(body)+MessageOverhead > MaxBatchBytes || !Fits(len(body)) {
 		return false
@@ -41,10 +41,10 @@ func (b *Batch) Add(body []byte) bool {
 // Fits reports whether a body of n bytes can be sent at all.
 func Fits(n int) bool { return n+MessageOverhead <= MaxMessageBytes }
 
-// Len is the number of messages held.
+// Len returns the number of messages.
 func (b *Batch) Len() int { return len(b.ends) }
 
-// Messages gives the messages in order, valid until the next Add or Reset.
+// Messages iterates over the messages in order. They are valid until the next Add or Reset.
 func (b *Batch) Messages() iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		at := 0
@@ -57,7 +57,7 @@ func (b *Batch) Messages() iter.Seq[[]byte] {
 	}
 }
 
-// Bytes gives the messages with a Separator between each two, valid until the next Add or Reset.
+// Bytes returns the messages with a Separator between each two, valid until the next Add or Reset.
 func (b *Batch) Bytes() []byte { return b.buf }
 
 // Reset empties the batch and keeps its buffer.

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Controls is what operators decided: whether the pipeline works, and what it must not fetch.
+// Controls are the decisions of operators: whether the pipeline is paused, and what it must not fetch.
 type Controls struct {
 	Pipeline   Pipeline    `json:"pipeline"`
 	Exclusions []Exclusion `json:"exclusions"` // sorted by kind and value
@@ -44,15 +44,15 @@ type ExclusionPage struct {
 // maxPattern is the length of a URL pattern, in bytes.
 const maxPattern = 2000
 
-// CheckExclusion brings the value of an exclusion into the form in which it is compared. That of a domain
-// or host is in lower-case A-labels already.
+// CheckExclusion returns the value of an exclusion in the form in which it is compared. A domain or host must
+// be in lower-case A-labels.
 func CheckExclusion(kind, value string) (string, error) {
 	switch kind {
 	case ExcludeDomain, ExcludeHost:
 		return value, CheckDomain("value", value)
 	case ExcludeURL:
-		scheme, rest, ok := strings.Cut(value, "://")
-		host, path, hasPath := strings.Cut(rest, "/")
+		scheme, address, ok := strings.Cut(value, "://")
+		host, path, hasPath := strings.Cut(address, "/")
 		if !ok || !strings.EqualFold(scheme, "http") && !strings.EqualFold(scheme, "https") || host == "" || !hasPath || len(value) > maxPattern {
 			return "", Invalid("value", "%q is not a URL pattern; send an http or https URL with a path, in which * stands for any characters, such as %q", clip(value), "https://example.sg/private/*")
 		}
@@ -61,13 +61,13 @@ func CheckExclusion(kind, value string) (string, error) {
 	return "", Invalid("kind", "%q is not a kind of exclusion; send domain, host or url", clip(kind))
 }
 
-// Exclusions decides what is excluded.
+// Exclusions matches domains and URLs against the exclusions of operators.
 type Exclusions struct {
 	domains, hosts map[string]bool
 	patterns       []string // without their scheme, which is not compared
 }
 
-// NewExclusions makes them ready to be asked.
+// NewExclusions prepares a list of exclusions for matching.
 func NewExclusions(list []Exclusion) *Exclusions {
 	x := &Exclusions{domains: map[string]bool{}, hosts: map[string]bool{}}
 	for _, e := range list {
@@ -86,19 +86,19 @@ func NewExclusions(list []Exclusion) *Exclusions {
 // Domain reports whether a registrable domain is excluded with all its hosts.
 func (x *Exclusions) Domain(domain string) bool { return x.domains[domain] }
 
-// URL reports whether an absolute URL, whose host is in A-labels, is excluded: by its domain, its host or
-// a pattern. What has no host is.
+// URL reports whether an absolute URL, whose host is in A-labels, is excluded by its domain, its host or a
+// pattern. A URL without a host is excluded too.
 func (x *Exclusions) URL(link string) bool {
 	if len(x.domains)+len(x.hosts)+len(x.patterns) == 0 {
 		return false
 	}
 	link, _, _ = strings.Cut(link, "#")
-	rest := schemeless(link)
-	end := strings.IndexAny(rest, `/\?`)
+	link = schemeless(link)
+	end := strings.IndexAny(link, `/\?`)
 	if end < 0 {
-		end = len(rest)
+		end = len(link)
 	}
-	host := strings.ToLower(rest[strings.LastIndexByte(rest[:end], '@')+1 : end])
+	host := strings.ToLower(link[strings.LastIndexByte(link[:end], '@')+1 : end])
 	if port := strings.LastIndexByte(host, ':'); port >= 0 {
 		host = host[:port]
 	}
@@ -113,18 +113,18 @@ func (x *Exclusions) URL(link string) bool {
 	if len(x.patterns) == 0 {
 		return false
 	}
-	text := host + "/" + strings.TrimPrefix(rest[end:], "/")
+	text := host + "/" + strings.TrimPrefix(link[end:], "/")
 	return slices.ContainsFunc(x.patterns, func(p string) bool { return matches(p, text) })
 }
 
 func schemeless(link string) string {
-	_, rest, _ := strings.Cut(link, "://")
-	return rest
+	_, link, _ = strings.Cut(link, "://")
+	return link
 }
 
-// matches reports whether text is what the pattern says, where * stands for any characters. A star
-// takes as little as possible; it takes more only while nothing after it was matched by a later one,
-// which keeps the time within the product of both lengths.
+// matches reports whether text matches the pattern, in which * stands for any characters. A star takes as
+// little as possible, and more only as long as no later star has been reached, which keeps the time within
+// the product of both lengths.
 func matches(pattern, text string) bool {
 	p, t := 0, 0
 	star, resume := -1, 0

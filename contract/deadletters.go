@@ -1,6 +1,52 @@
 package contract
 
-// DeadLetterState says what became of a dead letter.
+import (
+	"bytes"
+	"encoding/json"
+	"time"
+)
+
+// DeadLetter is what the dead-letter consumer stores for a message that was given up.
+type DeadLetter struct {
+	OriginalMessage json.RawMessage   `json:"original_message"`
+	ErrorInfo       DeadLetterError   `json:"error_info"`
+	Context         DeadLetterContext `json:"context"`
+}
+
+// Encode returns the dead letter as it is stored: indented, except for the message, whose bytes are kept.
+func (d *DeadLetter) Encode() []byte {
+	const indent = "  "
+	out := append([]byte("{\n"+indent+`"original_message": `), d.OriginalMessage...)
+	for _, member := range []struct {
+		name  string
+		value any
+	}{{"error_info", d.ErrorInfo}, {"context", d.Context}} {
+		out = append(out, ",\n"+indent+`"`+member.name+`": `...)
+		var value bytes.Buffer
+		if err := json.Indent(&value, Encode(member.value), indent, indent); err != nil {
+			panic(err) // it was encoded just now
+		}
+		out = append(out, value.Bytes()...)
+	}
+	return append(out, "\n}\n"...)
+}
+
+// DeadLetterError is the reason: the last failure recorded for the work that the message requested.
+type DeadLetterError struct {
+	ErrorType    Kind      `json:"error_type"`
+	ErrorMessage string    `json:"error_message"`
+	RetryCount   int       `json:"retry_count"`
+	FailedAt     time.Time `json:"failed_at"`
+}
+
+// DeadLetterContext is where it failed.
+type DeadLetterContext struct {
+	QueueName            string `json:"queue_name"`
+	WorkerVersion        string `json:"worker_version"`
+	ProcessingDurationMS int64  `json:"processing_duration_ms"` // of the last attempt
+}
+
+// DeadLetterState is what became of a dead letter.
 type DeadLetterState string
 
 // The states of a dead letter. A message that fails again after its replay is a new dead letter.
@@ -22,11 +68,11 @@ type DeadLetterRecord struct {
 	ID         string          `json:"id"` // of the message that was given up
 	State      DeadLetterState `json:"state"`
 	ResolvedAt *Time           `json:"resolved_at"` // when it was replayed or discarded
-	ResolvedBy *string         `json:"resolved_by"` // the name of the token that asked for it
-	Work       string          `json:"work"`        // what the message asked for; equal for a message and its replays
+	ResolvedBy *string         `json:"resolved_by"` // the name of the token it was requested with
+	Work       string          `json:"work"`        // what the message requested; the same for a message and its replays
 	Partition  *Partition      `json:"partition_info"`
 	Domain     *string         `json:"domain"`
-	Key        string          `json:"key"`        // of the stored letter
+	Key        string          `json:"key"`        // of the stored dead letter
 	QueueRole  *string         `json:"queue_role"` // the role of QueueName; null when it is none of the pipeline's
 	DeadLetterError
 	DeadLetterContext
@@ -85,14 +131,14 @@ type Resolved struct {
 	Remaining int64        `json:"remaining"` // still stored and matching: call again
 }
 
-// Unresolved says why a dead letter could not be replayed or discarded.
+// Unresolved is a dead letter that could not be replayed or discarded.
 type Unresolved struct {
 	ID      string `json:"id"`
 	Code    string `json:"code"` // not_found or an error type
 	Message string `json:"message"`
 }
 
-// Validate reports the first thing that is wrong.
+// Validate reports the first error.
 func (c *DeadLetterChoice) Validate() error {
 	ways := 0
 	for _, there := range []bool{c.IDs != nil, c.Filter != nil, c.All} {

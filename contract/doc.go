@@ -1,6 +1,5 @@
-// Package contract holds what crosses a boundary of the Seed Engine: queue messages, the documents
-// it writes and the keys under which they lie, their JSON Schemas, the names of log events, and the
-// errors callers see. It imports nothing of the project, so that every other package can speak in its
+// Package contract defines what crosses a boundary of the Seed Engine: queue messages, the documents
+// it writes and their keys, their JSON Schemas, the form of log lines, and the errors callers see. It imports nothing of the project, so that every other package can speak in its
 // terms.
 package contract
 

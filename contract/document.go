@@ -8,28 +8,28 @@ import (
 // SchemaVersion is the version of domain_metadata.json that this program writes.
 const SchemaVersion = "1.0"
 
-// Document is domain_metadata.json: what is known of one domain, for those who fetch it. Its JSON
+// Document is domain_metadata.json: the findings about one domain, for the scrapers that fetch it. Its JSON
 // Schema is schemas/domain_metadata.schema.json. Absent values are null, never "".
 type Document struct {
-	SchemaVersion     string        `json:"schema_version"`
-	Revision          int           `json:"revision"` // grows by one with every rewrite
-	Domain            string        `json:"domain"`
-	DomainID          string        `json:"domain_id"`
-	RegistrableDomain string        `json:"registrable_domain"`
-	Authority         *string       `json:"authority"`
-	Country           string        `json:"country"` // upper case
-	Category          string        `json:"category"`
-	CollectedAt       Time          `json:"collected_at"`
-	ValidUntil        Time          `json:"valid_until"`            // when to expect the next revision
-	Reachable         bool          `json:"reachable"`              // false: nothing of the domain answered
-	Partial           bool          `json:"partial"`                // true: cut short by a limit or a failure
-	URLs              []DocumentURL `json:"urls"`                   // sorted by URL, the first MaxInlineURLs
-	URLsFiles         []string      `json:"urls_files"`             // R2 keys of the lists with the rest, in order
-	URLsOmitted       int           `json:"urls_omitted,omitempty"` // for which there is no room there either
-	Robots            RobotsSummary `json:"robots"`
-	Sitemap           SitemapFacts  `json:"sitemap"`
-	Source            Source        `json:"source"`
-	Technical         Technical     `json:"technical_metadata"`
+	SchemaVersion     string         `json:"schema_version"`
+	Revision          int            `json:"revision"` // grows by one with every rewrite
+	Domain            string         `json:"domain"`
+	DomainID          string         `json:"domain_id"`
+	RegistrableDomain string         `json:"registrable_domain"`
+	Authority         *string        `json:"authority"`
+	Country           string         `json:"country"` // upper case
+	Category          string         `json:"category"`
+	CollectedAt       Time           `json:"collected_at"`
+	ValidUntil        Time           `json:"valid_until"`            // when to expect the next revision
+	Reachable         bool           `json:"reachable"`              // false: nothing of the domain answered
+	Partial           bool           `json:"partial"`                // true: cut short by a limit or a failure
+	URLs              []DocumentURL  `json:"urls"`                   // sorted by URL, the first MaxInlineURLs
+	URLsFiles         []string       `json:"urls_files"`             // R2 keys of the lists with the others, in order
+	URLsOmitted       int            `json:"urls_omitted,omitempty"` // for which the lists have no room either
+	Robots            RobotsSummary  `json:"robots"`
+	Sitemap           SitemapSummary `json:"sitemap"`
+	Source            Source         `json:"source"`
+	Technical         Technical      `json:"technical_metadata"`
 	// Discovery and Contract are made by package discovery: which URLs matter, and how to fetch them.
 	Discovery  json.RawMessage `json:"intelligent_discovery"`
 	Contract   json.RawMessage `json:"fetch_contract"`
@@ -43,14 +43,14 @@ type DocumentURL struct {
 	Path            string   `json:"path"`
 	DiscoveryMethod *string  `json:"discovery_method"`
 	Language        *string  `json:"language"`
-	DiscoveredAt    *string  `json:"discovered_at"`         // as the raw file says it
-	Confidence      *float64 `json:"confidence"`            // of Research, as the raw file says it
-	SourceFile      string   `json:"source_file,omitempty"` // raw_NNNN of the partition that describes it
-	// What follows is null in the lists of urls_files that earlier versions wrote.
+	DiscoveredAt    *string  `json:"discovered_at"`         // as in the raw file
+	Confidence      *float64 `json:"confidence"`            // of Research, as in the raw file
+	SourceFile      string   `json:"source_file,omitempty"` // raw_NNNN of the partition, which has this description
+	// The following are null in the lists of urls_files that earlier versions wrote.
 	Type     *string  `json:"type"`               // content type
 	Priority *float64 `json:"priority_score"`     // 0 to 1
 	Action   *string  `json:"recommended_action"` // what a scraper should do with it
-	Allowed  *bool    `json:"allowed"`            // by robots.txt, null where that of its host was not fetched or takes too long to match; false where operators excluded it
+	Allowed  *bool    `json:"allowed"`            // by robots.txt; null if that of its host was not fetched or takes too long to match; false if operators excluded it
 }
 
 // RobotsSummary is the outcome of fetching robots.txt, as the workflow document names it.
@@ -64,8 +64,8 @@ type RobotsSummary struct {
 	Failure
 }
 
-// SitemapFacts is the outcome of fetching the root sitemap, as the workflow document names it.
-type SitemapFacts struct {
+// SitemapSummary is the outcome of fetching the root sitemap, as the workflow document names it.
+type SitemapSummary struct {
 	StatusCode    int     `json:"status_code"`    // of the root sitemap, else of the request that Error is about; 404 when nothing answered
 	ContentLength int64   `json:"content_length"` // bytes, decompressed
 	Exists        bool    `json:"exists"`
@@ -75,7 +75,7 @@ type SitemapFacts struct {
 	Failure
 }
 
-// Failure says why something is not there. Both are null when nothing failed.
+// Failure is why something is missing. Both are null when nothing failed.
 type Failure struct {
 	Error     *string `json:"error"`
 	ErrorType *string `json:"error_type"` // a Kind, robots_disallowed, robots_unknown or excluded
@@ -85,11 +85,11 @@ type Failure struct {
 type Source struct {
 	RawFilePath  string   `json:"raw_file_path"` // the first of RawFilePaths
 	RawFilePaths []string `json:"raw_file_paths"`
-	// Omitted counts messages from raw files that are not among RawFilePaths, and brought something new.
+	// Omitted counts messages with something new from raw files that are not among RawFilePaths.
 	Omitted int `json:"raw_file_paths_omitted,omitempty"`
 }
 
-// Technical is what was learned about the site.
+// Technical are the findings about the site.
 type Technical struct {
 	RobotsTxt  RobotsTxt  `json:"robots_txt"`
 	SitemapXML SitemapXML `json:"sitemap_xml"`
@@ -103,13 +103,13 @@ type Technical struct {
 // RobotsTxt describes robots.txt and its verdict for this crawler.
 type RobotsTxt struct {
 	Exists            bool              `json:"exists"`
-	Size              int64             `json:"size"` // bytes received, at most the cut
+	Size              int64             `json:"size"` // bytes received, up to the limit
 	LastModified      *Time             `json:"last_modified"`
 	ETag              *string           `json:"etag"` // as sent, with its quotes
 	SHA256            *string           `json:"sha256"`
 	AllowsCrawling    bool              `json:"allows_crawling"`     // RFC 9309 verdict for our product token on "/"
-	CrawlDelaySeconds *float64          `json:"crawl_delay_seconds"` // as the file says
-	ContentSignals    map[string]string `json:"content_signals"`     // {} when it says nothing
+	CrawlDelaySeconds *float64          `json:"crawl_delay_seconds"` // as in the file
+	ContentSignals    map[string]string `json:"content_signals"`     // {} when it has none
 	SignalsOmitted    int               `json:"content_signals_omitted,omitempty"`
 	SitemapURLs       []string          `json:"sitemap_urls"` // at most MaxSitemapURLs
 	URLsOmitted       int               `json:"sitemap_urls_omitted,omitempty"`
@@ -167,7 +167,7 @@ type ServerInfo struct {
 	Requests          int     `json:"requests"`             // sent for this document, redirects and retries counted
 }
 
-// Processing says how the document came about.
+// Processing describes how the document was made.
 type Processing struct {
 	ProcessedAt          Time      `json:"processed_at"`
 	ProcessingDurationMS int64     `json:"processing_duration_ms"` // without PolitenessWaitMS

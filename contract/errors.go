@@ -39,8 +39,8 @@ type Error struct {
 	Err     error
 }
 
-// Error says where, what and why, in that order, leaving out what is empty. What only wraps a cause
-// leaves field and kind to it.
+// Error returns where, what and why, in that order, leaving out what is empty. An error that only wraps a
+// cause leaves field and kind to it.
 func (e *Error) Error() string {
 	var parts []string
 	add := func(s string) {
@@ -59,16 +59,16 @@ func (e *Error) Error() string {
 	return strings.Join(parts, ": ")
 }
 
-// Unwrap gives the cause to errors.Is and errors.As.
+// Unwrap returns the cause, for errors.Is and errors.As.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Invalid makes a Validation error about one field. The message says what to send instead.
+// Invalid returns a Validation error about one field. The message names what to send instead.
 func Invalid(field, format string, args ...any) *Error {
 	return &Error{Kind: Validation, Field: field, Message: fmt.Sprintf(format, args...)}
 }
 
-// Wrap gives err a kind and the operation that failed. It returns nil for a nil err, and leaves
-// the kind of an error that has one already.
+// Wrap adds a kind and the operation that failed to err. It returns nil for a nil err, and keeps the kind
+// of an error that already has one.
 func Wrap(kind Kind, op string, err error) error {
 	if err == nil {
 		return nil
@@ -92,7 +92,7 @@ func KindOf(err error) Kind {
 	return Internal
 }
 
-// HTTPStatus is the status of an API answer that failed with kind.
+// HTTPStatus returns the status of an API answer that failed with kind.
 func HTTPStatus(kind Kind) int {
 	switch kind {
 	case Validation, Parse:

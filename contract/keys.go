@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// The keys under which the pipeline stores things. Nothing else in the project spells one out.
+// The keys of all objects that the pipeline reads and writes. No other code spells one out.
 
 const (
 	rawRoot        = "raw/"
@@ -30,14 +30,14 @@ type RawFile struct {
 	Name      string // raw_NNNN, see IsRawName
 }
 
-// Key is where the file lies. The pipeline never writes it.
+// Key returns the key of the file. Only uploads write it.
 func (f RawFile) Key() string { return rawRoot + partitionPath(f.Partition) + f.Name + ".json" }
 
-// Checkpoint is the key of the empty object that says the file was processed.
+// Checkpoint returns the key of the empty object that marks the file as processed.
 func (f RawFile) Checkpoint() string { return f.Key() + checkpointExt }
 
-// ParseRawKey reads the key of a raw file, or of its checkpoint (then checkpoint is true). Everything
-// else that lies in a partition, or outside of one, is not ok.
+// ParseRawKey parses the key of a raw file, or of its checkpoint (then checkpoint is true). For any other
+// key, in a partition or not, ok is false.
 func ParseRawKey(key string) (f RawFile, checkpoint, ok bool) {
 	key, checkpoint = strings.CutSuffix(key, checkpointExt)
 	path, inRoot := strings.CutPrefix(key, rawRoot)
@@ -74,18 +74,19 @@ func IsRawNumber(s string) bool {
 	return len(s) >= 4 && len(s) <= 12
 }
 
-// RawName is the name of the raw file with a number, and RawNumber the number in a name; it gives a number
-// back as it is.
+// RawName returns the name of the raw file with a number.
 func RawName(number string) string { return rawName + number }
+
+// RawNumber returns the number in the name of a raw file. It returns a number unchanged.
 func RawNumber(name string) string { return strings.TrimPrefix(name, rawName) }
 
-// RawPrefix is the longest prefix of the raw files that the filters allow: the parts are used in
-// this order up to the first empty one.
+// RawPrefix returns the longest common prefix of the keys of raw files that match the filters: these are
+// used in this order up to the first empty one.
 func RawPrefix(country, category, date string) string {
 	return filterPrefix(rawRoot, country, category, date)
 }
 
-// ProdPrefix is RawPrefix for what the pipeline writes.
+// ProdPrefix is RawPrefix for the contracts of domains.
 func ProdPrefix(country, category, date string) string {
 	return filterPrefix(prodRoot, country, category, date)
 }
@@ -100,35 +101,35 @@ const (
 	listsDir       = "urls/"
 )
 
-// DomainDir is where the contract of one domain in one partition lies.
+// DomainDir is the directory of the contract of one domain in one partition.
 type DomainDir struct {
 	Partition Partition
 	Domain    string // in lower-case A-labels, see CheckDomain
 }
 
-// Prefix is the beginning of every key of the contract; it ends with a slash.
+// Prefix returns the prefix of every key of the contract; it ends with a slash.
 func (d DomainDir) Prefix() string { return prodRoot + partitionPath(d.Partition) + d.Domain + "/" }
 
-// Document, Checkpoint, Robots, Sitemap and Discovery are the keys of the objects so named.
+// Document, Checkpoint, Robots, Sitemap and Discovery return the keys of the objects with these names.
 func (d DomainDir) Document() string   { return d.Prefix() + DocumentName }
 func (d DomainDir) Checkpoint() string { return d.Prefix() + CheckpointName }
 func (d DomainDir) Robots() string     { return d.Prefix() + RobotsName }
 func (d DomainDir) Sitemap() string    { return d.Prefix() + SitemapName }
 func (d DomainDir) Discovery() string  { return d.Prefix() + DiscoveryName }
 
-// URLLists is the beginning of the keys of the domain's URL lists.
-func (d DomainDir) URLLists() string { return d.Prefix() + listsDir }
+// URLListPrefix returns the prefix of the keys of the domain's URL lists.
+func (d DomainDir) URLListPrefix() string { return d.Prefix() + listsDir }
 
-// URLList is the key of the URLs that part (1, 2, …) of a raw file holds for the domain, when they
-// are too many for a message. rawName is RawFile.Name.
+// URLList returns the key of the URLs that part (1, 2, …) of a raw file has for the domain, when they are
+// too many for a message. rawName is RawFile.Name.
 func (d DomainDir) URLList(rawName string, part int) string {
-	return d.URLLists() + rawName + "-" + strconv.Itoa(part) + listExt
+	return d.URLListPrefix() + rawName + "-" + strconv.Itoa(part) + listExt
 }
 
-// SortedList is the key of a part of the domain's URLs beyond those that its document holds, named
-// by a digest of its content.
+// SortedList returns the key of a list of those URLs of the domain for which its document has no room. The
+// digest is that of its content.
 func (d DomainDir) SortedList(digest string) string {
-	return d.URLLists() + digest + listExt
+	return d.URLListPrefix() + digest + listExt
 }
 
 // DeadLetterKey names one stored dead letter, and is the parsed form of its key.
@@ -138,7 +139,7 @@ type DeadLetterKey struct {
 	MessageID string
 }
 
-// NewDeadLetterKey names the dead letter of a message given up at the given time. The queue's name and
+// NewDeadLetterKey returns the key for a message that was given up at the given time. The queue's name and
 // the message id must be of letters, digits, "_" and "-".
 func NewDeadLetterKey(queue string, at time.Time, messageID string) (DeadLetterKey, error) {
 	k := DeadLetterKey{queue, at.UTC().Format(time.DateOnly), messageID}
@@ -151,12 +152,12 @@ func NewDeadLetterKey(queue string, at time.Time, messageID string) (DeadLetterK
 	return k, nil
 }
 
-// String is the key itself.
+// String returns the key.
 func (k DeadLetterKey) String() string {
 	return DeadLetterPrefix(k.Queue, k.Date) + k.MessageID + ".json"
 }
 
-// ParseDeadLetterKey reads the key of a dead letter.
+// ParseDeadLetterKey parses the key of a dead letter.
 func ParseDeadLetterKey(key string) (k DeadLetterKey, ok bool) {
 	path, inRoot := strings.CutPrefix(key, deadLetterRoot+"queue=")
 	queue, path, hasQueue := strings.Cut(path, "/"+DateDir)
@@ -168,8 +169,8 @@ func ParseDeadLetterKey(key string) (k DeadLetterKey, ok bool) {
 	return DeadLetterKey{queue, date, id}, true
 }
 
-// DeadLetterPrefix is the beginning of the keys of a queue's dead letters of one date, of all dates
-// for date "", and of all queues for queue "".
+// DeadLetterPrefix returns the prefix of the keys of a queue's dead letters of one date; of all dates for
+// date "", of all queues for queue "".
 func DeadLetterPrefix(queue, date string) string {
 	switch {
 	case queue == "":
@@ -180,10 +181,10 @@ func DeadLetterPrefix(queue, date string) string {
 	return deadLetterRoot + "queue=" + queue + "/" + DateDir + date + "/"
 }
 
-// ControlsKey is where the decisions of operators lie, see Controls.
+// ControlsKey is the key of the decisions of operators, see Controls.
 const ControlsKey = "control/pipeline.json"
 
-// CheckpointMetadata is the custom metadata of every checkpoint.
+// CheckpointMetadata returns the custom metadata of every checkpoint.
 func CheckpointMetadata(processedAt time.Time, workerVersion string) map[string]string {
 	return map[string]string{
 		"processed_at": processedAt.UTC().Format(time.RFC3339),
@@ -196,8 +197,8 @@ func partitionPath(p Partition) string {
 	return CountryDir + p.Country + "/" + CategoryDir + p.Category + "/" + DateDir + p.Date + "/"
 }
 
-// cutPartition reads what partitionPath wrote from the beginning of path.
-func cutPartition(path string) (p Partition, rest string, ok bool) {
+// cutPartition cuts what partitionPath wrote off the beginning of path.
+func cutPartition(path string) (p Partition, after string, ok bool) {
 	part := func(name string) string {
 		v, found := strings.CutPrefix(path, name)
 		v, after, more := strings.Cut(v, "/")

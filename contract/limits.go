@@ -5,15 +5,15 @@ import (
 	"unicode/utf8"
 )
 
-// What of a domain stands in its document. Every list has a limit, beside which a field with the suffix
-// _omitted counts what is left out; it is absent when that is nothing. The schema states the same limits.
+// How much of a domain its document contains. Every list has a limit, and a field with the suffix _omitted
+// that counts what is left out; it is absent if nothing is. The schema states the same limits.
 const (
-	MaxInlineURLs       = 5000    // URLs in the document itself; the rest stands in the lists of urls_files, as many in each
-	MaxInlineBytes      = 4 << 20 // of these URLs, and of each list, with what is said of them
+	MaxInlineURLs       = 5000    // URLs in the document itself; the others are in the lists of urls_files, as many in each
+	MaxInlineBytes      = 4 << 20 // of these URLs, and of each list, with their descriptions
 	MaxURLLists         = 2000
 	MaxRawFiles         = 1000
 	MaxSitemapURLs      = 500  // Sitemap lines of robots.txt
-	MaxSitemapURLBytes  = 2048 // longer ones are left out: the protocol knows none (sitemaps.org/protocol.html#locdef)
+	MaxSitemapURLBytes  = 2048 // longer ones are left out: the protocol forbids them (sitemaps.org/protocol.html#locdef)
 	MaxSitemapDocuments = 100
 	MaxFeeds            = 20
 	MaxContentSignals   = 20
@@ -21,7 +21,7 @@ const (
 	MaxTextBytes        = 500  // error messages, titles of feeds, header fields
 )
 
-// ShortText is Text of at most MaxTextBytes, in valid UTF-8; what is cut ends with an ellipsis.
+// ShortText is Text cut to MaxTextBytes of valid UTF-8; a text that was cut ends with an ellipsis.
 func ShortText(s string) *string {
 	const ellipsis = "…"
 	s = strings.ToValidUTF8(s, "\ufffd")

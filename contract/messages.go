@@ -1,11 +1,7 @@
 package contract
 
 import (
-	"bytes"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"strings"
 	"time"
 )
@@ -26,7 +22,7 @@ func (m *SeedMessage) Validate() error {
 	return checkRawKey("file_path", m.FilePath, m.Partition)
 }
 
-// RawFile is the file that a valid message asks for.
+// RawFile returns the file that a valid message names.
 func (m *SeedMessage) RawFile() RawFile {
 	f, _, _ := ParseRawKey(m.FilePath)
 	return f
@@ -62,12 +58,12 @@ func (f Filter) Validate(prefix string) error {
 // Continuation carries an orchestration that was too large for one event into the next.
 type Continuation struct {
 	Filter
-	Cursor      string    `json:"cursor"` // made by step 1, opaque to everyone else
+	Cursor      string    `json:"cursor"` // made by step 1, opaque to others
 	RequestedAt time.Time `json:"requested_at,omitzero"`
 }
 
-// SeedWork is what a SEED_QUEUE message asks for: exactly one field is set, or none when the
-// message is an event notification about an object that is not a raw file.
+// SeedWork is what a SEED_QUEUE message requests: exactly one field is set, or none when the message is an
+// event notification about an object that is not a raw file.
 type SeedWork struct {
 	File     *SeedMessage
 	Continue *Continuation
@@ -135,10 +131,10 @@ type DomainMessage struct {
 	BusySince         time.Time `json:"busy_since,omitzero"`   // when another event was first found working on the domain
 }
 
-// Dir is where the contract of the domain lies.
+// Dir returns the directory of the contract of the domain.
 func (m *DomainMessage) Dir() DomainDir { return DomainDir{m.Partition, m.Domain} }
 
-// SourceFile is the raw file that a valid message comes from.
+// SourceFile returns the raw file that a valid message comes from.
 func (m *DomainMessage) SourceFile() RawFile {
 	f, _, _ := ParseRawKey(m.SourceFilePath)
 	return f
@@ -180,7 +176,7 @@ func (m *DomainMessage) Validate() error {
 	if err := checkRawKey("source_file_path", m.SourceFilePath, m.Partition); err != nil {
 		return err
 	}
-	if lists := m.Dir().URLLists(); m.URLsPath != "" && !strings.HasPrefix(m.URLsPath, lists) {
+	if lists := m.Dir().URLListPrefix(); m.URLsPath != "" && !strings.HasPrefix(m.URLsPath, lists) {
 		return Invalid("urls_path", "%q is not a URL list of this domain; send a key under %q", clip(m.URLsPath), lists)
 	}
 	for i := range m.URLs {
@@ -205,87 +201,4 @@ func CheckDomain(field, v string) error {
 		return Invalid(field, "%q is not a domain; send lower-case ASCII labels (IDNA A-labels) such as %q", clip(v), "mom.gov.sg")
 	}
 	return nil
-}
-
-// DeadLetter is what the dead-letter consumer stores of a message that was given up.
-type DeadLetter struct {
-	OriginalMessage json.RawMessage   `json:"original_message"`
-	ErrorInfo       DeadLetterError   `json:"error_info"`
-	Context         DeadLetterContext `json:"context"`
-}
-
-// Encode writes the letter as it is stored: indented, but for the message, whose bytes stay.
-func (l *DeadLetter) Encode() []byte {
-	const indent = "  "
-	out := append([]byte("{\n"+indent+`"original_message": `), l.OriginalMessage...)
-	for _, member := range []struct {
-		name  string
-		value any
-	}{{"error_info", l.ErrorInfo}, {"context", l.Context}} {
-		out = append(out, ",\n"+indent+`"`+member.name+`": `...)
-		var value bytes.Buffer
-		if err := json.Indent(&value, Encode(member.value), indent, indent); err != nil {
-			panic(err) // it was encoded just now
-		}
-		out = append(out, value.Bytes()...)
-	}
-	return append(out, "\n}\n"...)
-}
-
-// DeadLetterError says why: the last failure recorded for the work the message asked for.
-type DeadLetterError struct {
-	ErrorType    Kind      `json:"error_type"`
-	ErrorMessage string    `json:"error_message"`
-	RetryCount   int       `json:"retry_count"`
-	FailedAt     time.Time `json:"failed_at"`
-}
-
-// DeadLetterContext says where it failed.
-type DeadLetterContext struct {
-	QueueName            string `json:"queue_name"`
-	WorkerVersion        string `json:"worker_version"`
-	ProcessingDurationMS int64  `json:"processing_duration_ms"` // of the last attempt
-}
-
-// decode reads one JSON object; errors say what was sent instead.
-func decode(body []byte, v any) error {
-	body = bytes.TrimSpace(body)
-	if len(body) == 0 || body[0] != '{' {
-		return Invalid("body", "is not a JSON object; send one as the workflow documents describe")
-	}
-	d := json.NewDecoder(bytes.NewReader(body))
-	if err := d.Decode(v); err != nil {
-		return JSONError(err)
-	}
-	if _, err := d.Token(); err != io.EOF {
-		return &Error{Kind: Parse, Field: "body", Message: "has more after its JSON object; send exactly one"}
-	}
-	return nil
-}
-
-// JSONError turns an error of encoding/json into one that names the field and its expected type.
-func JSONError(err error) error {
-	var wrong *json.UnmarshalTypeError
-	var e *Error
-	switch {
-	case errors.As(err, &e):
-		return err
-	case errors.As(err, &wrong):
-		return Invalid(wrong.Field, "is a JSON %s; send a %s", wrong.Value, jsonType(wrong.Type.Kind().String()))
-	}
-	return &Error{Kind: Parse, Field: "body", Message: "is not valid JSON; send one JSON object", Err: err}
-}
-
-func jsonType(kind string) string {
-	switch {
-	case kind == "struct", kind == "map", kind == "ptr":
-		return "JSON object"
-	case kind == "slice":
-		return "JSON array"
-	case kind == "bool":
-		return "true or false"
-	case strings.HasPrefix(kind, "int"), strings.HasPrefix(kind, "float"):
-		return "number"
-	}
-	return "string"
 }

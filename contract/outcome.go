@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Outcome is what the ledger keeps of the collection of a domain. It also stands in the metadata of
-// the domain's checkpoint, so that a listing is enough to rebuild the ledger.
+// Outcome is what the ledger records of the collection of a domain. The metadata of the domain's checkpoint
+// has it too, so that a listing is enough to rebuild the ledger.
 type Outcome struct {
 	CollectedAt  time.Time // to the second, as in the document
 	Reachable    bool
@@ -21,7 +21,7 @@ type Outcome struct {
 // maxOutcomeError keeps an error within an object's metadata, in bytes.
 const maxOutcomeError = 500
 
-// OutcomeOf takes the outcome from a document.
+// OutcomeOf returns the outcome that a document describes.
 func OutcomeOf(d *Document) Outcome {
 	o := Outcome{
 		CollectedAt: d.CollectedAt.UTC().Truncate(time.Second), Reachable: d.Reachable,
@@ -41,7 +41,7 @@ func OutcomeOf(d *Document) Outcome {
 	return o
 }
 
-// printable makes a text fit for an object's metadata, which travels as a header.
+// printable makes a text suitable for an object's metadata, which is sent as a header.
 func printable(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if r < ' ' || r > '~' {
@@ -52,7 +52,7 @@ func printable(s string) string {
 	return strings.TrimSpace(s[:min(len(s), maxOutcomeError)])
 }
 
-// Metadata gives the outcome as custom metadata.
+// Metadata returns the outcome as custom metadata.
 func (o Outcome) Metadata() map[string]string {
 	m := map[string]string{
 		"collected_at":           o.CollectedAt.UTC().Format(time.RFC3339),
@@ -67,7 +67,7 @@ func (o Outcome) Metadata() map[string]string {
 	return m
 }
 
-// ParseOutcome reads what Metadata wrote; ok is false when it is not there, or not whole.
+// ParseOutcome parses what Metadata wrote; ok is false if it is missing or incomplete.
 func ParseOutcome(m map[string]string) (o Outcome, ok bool) {
 	at, err := time.Parse(time.RFC3339, m["collected_at"])
 	ms, err2 := strconv.ParseInt(m["processing_duration_ms"], 10, 64)

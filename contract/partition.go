@@ -11,7 +11,7 @@ type Partition struct {
 }
 
 // CheckCountry, CheckCategory and CheckDate validate one part of a partition; field is the name
-// the caller used for it, repeated in the error.
+// that the caller has for it, which is repeated in the error.
 func CheckCountry(field, v string) error {
 	if !isCountry(v) {
 		return Invalid(field, "%q is not a country; send two lower-case letters such as %q", clip(v), "sg")
@@ -46,7 +46,7 @@ func (p Partition) Validate(prefix string) error {
 	return CheckDate(prefix+"date", p.Date)
 }
 
-// clip keeps an error message short when the offending value is huge.
+// clip shortens an offending value for an error message.
 func clip(s string) string {
 	if len(s) > 80 {
 		return s[:80] + "…"

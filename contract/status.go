@@ -2,13 +2,13 @@ package contract
 
 import "encoding/json"
 
-// Status answers GET /api/v1/seeds/status: how far the pipeline is, over the partitions that the
-// filter selects.
+// Status answers GET /api/v1/seeds/status: the progress of the pipeline in the partitions that the filter
+// selects.
 type Status struct {
 	Stats
 	DeadLetters DeadLetterCounts    `json:"dead_letters"` // of the whole engine, whatever the filter
 	Alarms      []AlarmState        `json:"alarms"`       // every alarm, firing or not, in a fixed order
-	Queues      map[string]*Backlog `json:"queues"`       // by role: seed, domain, dlq; null when the platform does not say
+	Queues      map[string]*Backlog `json:"queues"`       // by role: seed, domain, dlq; null when the platform does not report it
 	Paused      bool                `json:"paused"`
 	UpdatedAt   Time                `json:"updated_at"`           // when the numbers were read
 	Partitions  []PartitionStats    `json:"partitions,omitempty"` // with by=partition: newest date first, at most MaxPartitions
@@ -23,7 +23,7 @@ const MaxPartitions = 500
 type Stats struct {
 	Processing ProcessingStats `json:"processing_stats"`
 	Collection CollectionStats `json:"collection_stats"`
-	Excluded   int64           `json:"domains_excluded"` // ruled out by operators; in no other number
+	Excluded   int64           `json:"domains_excluded"` // excluded by operators; in no other number
 }
 
 // ProcessingStats counts by state: total is the sum of processed, failed and pending.
@@ -55,7 +55,7 @@ type PartitionStats struct {
 	UpdatedAt Time `json:"updated_at"` // of the last change
 }
 
-// ErrorCount says how many files and domains failed with an error type.
+// ErrorCount is how many files and domains failed with an error type.
 type ErrorCount struct {
 	ErrorType string `json:"error_type"`
 	Files     int64  `json:"files"`
@@ -72,14 +72,14 @@ type TrendHour struct {
 	AvgProcessingMS  int64 `json:"avg_processing_time_ms"` // of the domains processed in it
 }
 
-// Backlog is what waits in a queue.
+// Backlog is what is waiting in a queue.
 type Backlog struct {
 	Messages int64 `json:"messages"`
 	Bytes    int64 `json:"bytes"`
 	Oldest   *Time `json:"oldest"` // when the oldest message was sent
 }
 
-// DomainState says how far a domain of a partition is.
+// DomainState is the progress of a domain in a partition.
 type DomainState string
 
 // The states of a domain. Files have the first three.
@@ -90,7 +90,7 @@ const (
 	Excluded  DomainState = "excluded"
 )
 
-// DomainRecord is what the ledger knows of one domain of one partition.
+// DomainRecord is the ledger's record of one domain in one partition.
 type DomainRecord struct {
 	Domain       string      `json:"domain"`
 	Partition    Partition   `json:"partition_info"`
@@ -116,8 +116,8 @@ type DomainDetail struct {
 	Partition  Partition       `json:"partition_info"`
 	Key        string          `json:"key"`        // of the document
 	Document   json.RawMessage `json:"document"`   // domain_metadata.json; null before the first collection
-	Record     *DomainRecord   `json:"record"`     // null when the ledger does not know it
-	Partitions []Partition     `json:"partitions"` // where the ledger knows the domain, newest first, at most 100
+	Record     *DomainRecord   `json:"record"`     // null when the ledger has none
+	Partitions []Partition     `json:"partitions"` // in which the ledger has the domain, newest first, at most 100
 }
 
 // DomainQueued answers POST /api/v1/seeds/domains/{domain}/collect.

@@ -20,16 +20,16 @@ type rawFile struct {
 	given   int64
 	record  int
 	line    []byte
-	rest    []byte // of line
+	unread  []byte // of line
 }
 
 func (f *rawFile) Read(p []byte) (n int, err error) {
 	for n < len(p) {
-		if len(f.rest) == 0 && !f.next() {
+		if len(f.unread) == 0 && !f.next() {
 			return n, io.EOF
 		}
-		k := copy(p[n:], f.rest)
-		f.rest = f.rest[k:]
+		k := copy(p[n:], f.unread)
+		f.unread = f.unread[k:]
 		n += k
 	}
 	return n, nil
@@ -44,7 +44,7 @@ func (f *rawFile) next() bool {
 		return false
 	}
 	if f.given >= f.size {
-		f.rest, f.record = []byte("]"), -1
+		f.unread, f.record = []byte("]"), -1
 		return true
 	}
 	b := f.line[:0]
@@ -62,7 +62,7 @@ func (f *rawFile) next() bool {
 		b[0] = '['
 	}
 	f.record++
-	f.line, f.rest = b, b
+	f.line, f.unread = b, b
 	f.given += int64(len(b))
 	return true
 }

@@ -18,8 +18,8 @@ const (
 	keptSlots = 1 << 18
 )
 
-// entries is a set of URLs with what their records say of them. They lie one after another in large
-// slabs, without an allocation each; entries of one domain are chained. The zero value is empty.
+// entries is a set of URLs with the descriptions of their records. They are stored one after another in
+// large slabs, without an allocation each; those of one domain are chained. The zero value is empty.
 type entries struct {
 	slabs   [][]byte
 	current int   // slab that is being filled
@@ -32,9 +32,8 @@ type entries struct {
 // ref is where an entry begins: the slab's number and, in the lower slabBits, the offset in it.
 type ref uint32
 
-// An entry is a contract.URL without the names of its members: a header of little-endian numbers, and
-// the values. Strings are JSON-escaped; the URL stands there without its quotes, optional values as
-// JSON or not at all.
+// An entry is a contract.URL without the names of its members: a header of little-endian numbers, followed
+// by the values. Strings are JSON-escaped, the URL is without quotes, and optional values may be missing.
 const (
 	entryNext     = 0  // uint32: ref of the domain's next entry
 	entryHash     = 4  // uint32: of the URL
@@ -57,8 +56,8 @@ var optional = [...]struct {
 	{dataset.Confidence, `,"confidence":`},
 }
 
-// add stores a URL and what the record says of it, unless the URL is there already. u is the URL as it
-// stands in a JSON string, and size how many bytes the contract.URL has as JSON.
+// add stores a URL and its description by the record, unless the set has the URL. u is the URL as in a JSON
+// string, and size the number of bytes of the contract.URL as JSON.
 func (s *entries) add(u []byte, split parts, r *dataset.Record) (at ref, size int, added bool) {
 	slot, hash := s.find(u)
 	if s.slots[slot] != 0 {
@@ -75,7 +74,7 @@ func (s *entries) link(after, next ref) {
 	binary.LittleEndian.PutUint32(s.at(after)[entryNext:], uint32(next))
 }
 
-// chain gives n entries from the one at head on.
+// chain iterates over n entries from head on.
 func (s *entries) chain(head ref, n int) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		r := head
@@ -89,10 +88,10 @@ func (s *entries) chain(head ref, n int) iter.Seq[[]byte] {
 	}
 }
 
-// at gives the bytes from the beginning of an entry.
+// at returns the slab from the beginning of an entry on.
 func (s *entries) at(r ref) []byte { return s.slabs[r>>slabBits][r&(slabSize-1):] }
 
-// reset removes all entries and keeps the memory, but for that of entries larger than a slab.
+// reset removes all entries and keeps the memory, except that of entries larger than a slab.
 func (s *entries) reset() {
 	for i, slab := range s.slabs {
 		if len(slab) != slabSize {
@@ -106,7 +105,7 @@ func (s *entries) reset() {
 	s.current, s.used, s.count = 0, 0, 0
 }
 
-// release gives up the memory of empty entries if it is a lot, and reports whether it gave up slabs.
+// release frees the memory of an empty set if it is a lot, and reports whether it freed slabs.
 func (s *entries) release() bool {
 	if len(s.slots) > keptSlots {
 		s.slots = nil
@@ -197,7 +196,7 @@ func (s *entries) store(u []byte, split parts, r *dataset.Record, hash uint32) (
 	return at, size
 }
 
-// nextSlab goes to the next slab of at least size bytes. An entry larger than a slab gets one of its own.
+// nextSlab moves to the next slab of at least size bytes. An entry larger than a slab gets its own.
 func (s *entries) nextSlab(size int) {
 	next := s.current + 1
 	if len(s.slabs) == 0 {
@@ -209,7 +208,7 @@ func (s *entries) nextSlab(size int) {
 	s.current, s.used = next, 0
 }
 
-// urlOf is the URL of an entry, JSON-escaped.
+// urlOf returns the URL of an entry, JSON-escaped.
 func urlOf(e []byte) []byte { return e[entryHead:][:binary.LittleEndian.Uint32(e[entryURL:])] }
 
 // appendEntry appends an entry as the JSON of a contract.URL.

@@ -63,8 +63,8 @@ func (g *groups) start(country string) {
 // full reports whether it is time to send what was collected.
 func (g *groups) full() bool { return g.buffered > g.limit }
 
-// forgetURLs empties the groups, after they were sent. The domains stay, so that every part says the
-// same of them, unless they are so many that little room would be left.
+// forgetURLs empties the groups, after they were sent. The domains stay, so that every part describes them
+// in the same way, unless they are so many that little room would be left.
 func (g *groups) forgetURLs() {
 	if g.tables > g.limit/4 {
 		g.forgetDomains()
@@ -83,9 +83,9 @@ func (g *groups) forgetDomains() {
 	g.tables, g.counted = 0, 0
 }
 
-// release ends a file. A small one leaves its buffers to the next. What a large one took is given
-// back at once: the memory of a WASM instance never shrinks, so it must be free before the next file,
-// or another event of the instance, takes more.
+// release ends a file. A small one leaves its buffers to the next. The memory of a large one is freed at
+// once: a WASM instance never shrinks, so it must be free before the next file, or another event of the
+// instance, allocates more.
 func (g *groups) release() {
 	g.forgetDomains()
 	g.forgetURLs()
@@ -95,14 +95,14 @@ func (g *groups) release() {
 	}
 }
 
-// newDomains counts the domains that came since it was last called.
+// newDomains returns how many domains were added since the last call.
 func (g *groups) newDomains() int {
 	n := len(g.list) - g.counted
 	g.counted = len(g.list)
 	return n
 }
 
-// add puts the record's URL into its group; added is false when it is there already.
+// add adds the record's URL to its group; added is false if it is a duplicate.
 func (g *groups) add(r *dataset.Record) (added bool, why problem) {
 	if r.Problem != "" {
 		return false, problem(r.Problem)
@@ -159,7 +159,7 @@ func (g *groups) add(r *dataset.Record) (added bool, why problem) {
 	return true, ""
 }
 
-// lookUp finds the group of an authority that the file has for the first time.
+// lookUp finds the group of an authority that is new in the file.
 func (g *groups) lookUp(authority []byte) int32 {
 	key := string(authority)
 	g.grow(hostCost + len(key))
@@ -189,7 +189,7 @@ func (g *groups) grow(n int) {
 	g.buffered += n
 }
 
-// agrees reports whether what the record says of its domain fits its URL.
+// agrees reports whether the domain that the record claims fits its URL.
 func (d *group) agrees(r *dataset.Record) bool {
 	if claim := r.Get(dataset.RegistrableDomain); claim != nil {
 		return string(claim) == d.domain || canonical(claim) == d.domain
@@ -202,11 +202,11 @@ func (d *group) agrees(r *dataset.Record) bool {
 }
 
 func canonical(host []byte) string {
-	name, _ := markup.Host(string(host)) // "" for none, which is below no domain
+	name, _ := markup.Host(string(host)) // "" if it is none, which is below no domain
 	return name
 }
 
-// appendURLs appends the URLs of a group, of which there is one at least, as a JSON array.
+// appendURLs appends the URLs of a group, which is not empty, as a JSON array.
 func (g *groups) appendURLs(b []byte, d *group) []byte {
 	b = append(b, '[')
 	for e := range g.entries.chain(d.head, d.urls) {
@@ -216,5 +216,5 @@ func (g *groups) appendURLs(b []byte, d *group) []byte {
 	return b
 }
 
-// firstURL is the first URL of a group, JSON-escaped.
+// firstURL returns the first URL of a group, JSON-escaped.
 func (g *groups) firstURL(d *group) []byte { return urlOf(g.entries.at(d.head)) }

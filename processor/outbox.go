@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// maxInline is how many bytes of URLs travel in a message; a longer list goes to the store, and
-	// the message says where (claim check).
+	// maxInline is how many bytes of URLs a message contains; a longer list goes to the store, and the
+	// message has its key (claim check).
 	maxInline = 100_000
 
 	// pieceSize is how many bytes of a URL list are written at once.
@@ -70,7 +70,7 @@ func (o *outbox) start(ctx context.Context, store Store, sender Sender, m *contr
 	}{m.Partition, m.FilePath, m.Force, m.RequestedAt})[1:]
 }
 
-// flush sends every collected URL and empties the groups. A file that needs one flush only has no parts.
+// flush sends every collected URL and empties the groups. A file that needs only one flush has no parts.
 func (o *outbox) flush(g *groups, last bool) error {
 	part := o.parts + 1
 	if last && part == 1 {
@@ -152,7 +152,7 @@ func (o *outbox) compose(g *groups, d *group, part int, list string) {
 	o.message = append(b, o.tail...)
 }
 
-// seal settles what every part of the file says about the domain.
+// seal fixes how every part of the file describes the domain.
 func (d *group) seal(country string) {
 	if d.sent {
 		return
@@ -224,7 +224,7 @@ func (o *outbox) put(g *groups, d *group, key string) error {
 	return nil
 }
 
-// fail keeps the first failure.
+// fail records the first failure.
 func (o *outbox) fail(err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -239,7 +239,7 @@ func (o *outbox) failed() error {
 	return o.err
 }
 
-// wait returns when nothing is under way any more, with the first failure.
+// wait waits until nothing is under way and returns the first failure.
 func (o *outbox) wait() error {
 	o.puts.Wait()
 	o.sends.Wait()

@@ -1,8 +1,8 @@
 // Package processor is step 2 of the pipeline: one raw file becomes messages for the domains it
 // names. The file is streamed, its URLs are grouped by registrable domain, and every domain becomes
-// one message (or one a part, when the file is larger than what is held at once). Whatever is sent
-// twice is merged by step 3, so a file that failed half-way is simply processed again; the
-// checkpoint, written last, says that everything was sent.
+// one message (or one a part, when the file has more URLs than are collected at once). Step 3 merges
+// what is sent twice, so a file that failed half-way is simply processed again. The checkpoint,
+// written last, marks that everything was sent.
 package processor
 
 import (
@@ -46,13 +46,13 @@ type Processor struct {
 	outbox outbox
 }
 
-// Result tells what became of a file.
+// Result counts what became of a file.
 type Result struct {
-	Skipped       bool // it had a checkpoint already
+	Skipped       bool // it has a checkpoint
 	TotalRecords  int
-	BadRecords    int // left out: no object, too large, or without a usable URL
+	BadRecords    int // left out: not an object, too large, or without a usable URL
 	BadFields     int // left out: of the wrong type, or too long
-	Duplicates    int // records whose URL was there already, in the same part of the file
+	Duplicates    int // records whose URL an earlier one has, in the same part of the file
 	Disagreements int // records that claimed another registrable domain than their URL's
 	URLs          int // sent
 	UniqueDomains int // a domain that returns after tens of thousands of others may count again
@@ -61,11 +61,12 @@ type Result struct {
 }
 
 // Process sends the domains of one raw file through sender and writes the file's checkpoint. The result
-// says what was sent, also with an error. A file that has a checkpoint is skipped, unless the message says force. On an error nothing is lost when the same
-// message is processed again: the messages and objects are the same, and in the same order.
+// counts what was sent, also with an error. A file that has a checkpoint is skipped, unless the message is
+// forced. After an error the same message can be processed again: the messages and objects are then the
+// same, in the same order.
 //
 // Kinds of errors: Validation for a message that names no raw file or one that does not exist, Parse
-// for a file that is no dataset, Storage for everything that the store or the queue failed to do.
+// for a file that is not a dataset, Storage when the store or the queue fails.
 func (p *Processor) Process(ctx context.Context, m *contract.SeedMessage, sender Sender) (Result, error) {
 	if err := m.Validate(); err != nil {
 		return Result{}, contract.Wrap(contract.Validation, "processor.Process", err)
@@ -108,7 +109,7 @@ func (p *Processor) Process(ctx context.Context, m *contract.SeedMessage, sender
 	return result, nil
 }
 
-// stream reads the file and sends what it holds; when it returns, no send is under way.
+// stream reads the file and sends its URLs; when it returns, no send is under way.
 func (p *Processor) stream(ctx context.Context, m *contract.SeedMessage, file contract.RawFile, body *r2.Body, sender Sender) (result Result, err error) {
 	p.reader.Reset(body)
 	p.groups.start(file.Partition.Country)
@@ -168,7 +169,7 @@ func (p *Processor) stream(ctx context.Context, m *contract.SeedMessage, file co
 	return result, p.outbox.flush(&p.groups, true)
 }
 
-// readError tells a file that is cut short from a transfer that was.
+// readError distinguishes a file that is cut short from a transfer that was.
 func (p *Processor) readError(err error, size int64) error {
 	var parse *contract.Error
 	if !errors.As(err, &parse) || parse.Kind != contract.Parse {

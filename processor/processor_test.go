@@ -241,9 +241,9 @@ func asJSON(v any) string {
 func TestBadFiles(t *testing.T) {
 	record := `{"url":"https://mom.gov.sg/a"}`
 	for name, c := range map[string]struct {
-		file string
-		kind contract.Kind
-		says string
+		file    string
+		kind    contract.Kind
+		message string
 	}{
 		"empty":            {"", contract.Parse, "byte 0: the file is empty"},
 		"only a BOM":       {"\xef\xbb\xbf", contract.Parse, "byte 3: the file is empty"},
@@ -266,8 +266,8 @@ func TestBadFiles(t *testing.T) {
 	} {
 		s := newSite(t, c.file)
 		_, err := s.Process(context.Background(), seed(), s.queue)
-		if contract.KindOf(err) != c.kind || !strings.Contains(fmt.Sprint(err), c.says) {
-			t.Errorf("%s: %v, want %q", name, err, c.says)
+		if contract.KindOf(err) != c.kind || !strings.Contains(fmt.Sprint(err), c.message) {
+			t.Errorf("%s: %v, want %q", name, err, c.message)
 		}
 		if s.hasCheckpoint() || len(s.queue.messages) > 0 {
 			t.Errorf("%s: %d messages, checkpoint %v", name, len(s.queue.messages), s.hasCheckpoint())
@@ -690,7 +690,7 @@ func TestFaults(t *testing.T) {
 				_, err := s.Process(context.Background(), seed(), s.queue)
 				s.bucket.Fail, s.queue.fail = nil, nil
 				if !errors.Is(err, errInjected) || contract.KindOf(err) != contract.Storage {
-					t.Fatalf("%s: %s %d failed, and Process says %v (%s)", name, c.failed, failAt, err, contract.KindOf(err))
+					t.Fatalf("%s: %s %d failed, and Process returns %v (%s)", name, c.failed, failAt, err, contract.KindOf(err))
 				}
 				if s.hasCheckpoint() {
 					t.Fatalf("%s: a checkpoint though %s %d failed", name, c.failed, failAt)

@@ -15,7 +15,7 @@ import (
 // (developers.cloudflare.com/workers/platform/limits/#request-limits).
 const MaxURLBytes = 16 << 10
 
-// problem says why a record cannot be used; "" is none.
+// problem is why a record cannot be used; "" is none.
 type problem string
 
 const (
@@ -35,32 +35,32 @@ const (
 type parts struct {
 	authority []byte
 	path      []byte // as JavaScript's new URL(u).pathname (url.spec.whatwg.org)
-	plain     bool   // the URL stands unescaped in a JSON string
-	pathAt    int    // where the path stands in a plain URL; 0 when it is not to be found there
+	plain     bool   // the URL needs no escapes in a JSON string
+	pathAt    int    // where the path begins in a plain URL; 0 if the URL does not contain it
 }
 
-// splitURL takes an absolute http or https URL apart.
+// splitURL splits an absolute http or https URL.
 func splitURL(u []byte) (parts, problem) {
 	if len(u) > MaxURLBytes {
 		return parts{}, longURL
 	}
-	rest, ok := cutPrefixFold(u, "http")
-	if ok && len(rest) > 0 && rest[0]|0x20 == 's' {
-		rest = rest[1:]
+	after, ok := cutPrefixFold(u, "http")
+	if ok && len(after) > 0 && after[0]|0x20 == 's' {
+		after = after[1:]
 	}
-	if !ok || len(rest) < 3 || string(rest[:3]) != "://" {
+	if !ok || len(after) < 3 || string(after[:3]) != "://" {
 		return parts{}, badScheme
 	}
-	rest = rest[3:]
-	authority, _ := until(rest, authorityEnd)
+	after = after[3:]
+	authority, _ := until(after, authorityEnd)
 	if authority == 0 {
 		return parts{}, noHost
 	}
-	p := parts{authority: rest[:authority]}
-	rest = rest[authority:]
-	end, inPath := until(rest, pathEnd)
-	_, inQuery := until(rest[end:], 0)
-	p.path = rest[:end]
+	p := parts{authority: after[:authority]}
+	after = after[authority:]
+	end, inPath := until(after, pathEnd)
+	_, inQuery := until(after[end:], 0)
+	p.path = after[:end]
 	p.plain = (inPath|inQuery)&quoted == 0
 	switch {
 	case (inPath|inQuery)&control != 0:
@@ -70,12 +70,12 @@ func splitURL(u []byte) (parts, problem) {
 	case inPath&rewrite != 0 || inPath&dot != 0 && bytes.Contains(p.path, []byte("/.")):
 		p.path = normalizePath(p.path)
 	case p.plain:
-		p.pathAt = len(u) - len(rest)
+		p.pathAt = len(u) - len(after)
 	}
 	return p, ""
 }
 
-// until counts the bytes before one of a class, and tells the classes of those.
+// until counts the bytes before the first of a class, and returns the classes of those.
 func until(b []byte, stop charClass) (n int, seen charClass) {
 	for i, c := range b {
 		k := class[c]
@@ -99,7 +99,7 @@ func cutPrefixFold(b []byte, prefix string) ([]byte, bool) {
 	return b[len(prefix):], true
 }
 
-// charClass tells what a byte does in a URL.
+// charClass is the set of roles of a byte in a URL.
 type charClass uint8
 
 const (
@@ -137,7 +137,7 @@ var class = func() (t [256]charClass) {
 	return t
 }()
 
-// normalizePath removes dot segments, turns backslashes and encodes what a path may not hold.
+// normalizePath removes dot segments, turns backslashes into slashes and encodes what a path may not contain.
 func normalizePath(path []byte) []byte {
 	out := make([]byte, 0, len(path)+16)
 	for len(path) > 0 {
@@ -171,7 +171,7 @@ func normalizePath(path []byte) []byte {
 	return out
 }
 
-// dots counts the dots, plain or percent-encoded, of a segment that has nothing else; else 0.
+// dots returns the number of dots in a segment of one or two, plain or percent-encoded, and 0 for any other.
 func dots(segment []byte) (n int) {
 	for len(segment) > 0 {
 		switch {
@@ -190,7 +190,7 @@ func dots(segment []byte) (n int) {
 	return n
 }
 
-// registrable finds the registrable domain of an authority in lower-case A-labels: the public
+// registrable returns the registrable domain of an authority in lower-case A-labels: the public
 // suffix (publicsuffix.org) and one label more.
 func registrable(authority []byte) (domain string, p problem) {
 	if bytes.IndexByte(authority, '@') >= 0 {
@@ -246,5 +246,5 @@ func trim(u []byte) []byte {
 	return u
 }
 
-// view gives the bytes as a string that is valid only as long as they do not change.
+// view returns the bytes as a string, which is valid only as long as they do not change.
 func view(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }

@@ -1,5 +1,5 @@
 // Package r2 is the object store: the Bucket interface, the platform's limits, and a twin in memory that
-// enforces them. Under which keys the pipeline stores things is part of the contract.
+// enforces them. The keys of objects are part of package contract.
 package r2
 
 import (
@@ -57,9 +57,9 @@ type PutOptions struct {
 type ListOptions struct {
 	Prefix     string
 	Delimiter  string // groups the keys beyond Prefix up to it into Prefixes
-	Cursor     string // from the page before; "" starts
+	Cursor     string // of the previous page; "" for the first
 	StartAfter string // only keys that sort after it
-	Limit      int    // 0 means MaxListKeys; a page may hold fewer and still be Truncated
+	Limit      int    // 0 means MaxListKeys; a page may have fewer and still be Truncated
 	Metadata   bool   // fill Object.Metadata
 }
 
@@ -85,7 +85,7 @@ type Bucket interface {
 	// Put stores data whole, or returns ErrPrecondition.
 	Put(ctx context.Context, key string, data []byte, o *PutOptions) (*Object, error)
 	// Create starts storing a body of unknown length. Nothing is visible before Commit. It takes no
-	// condition: the platform has none for what is stored in parts.
+	// condition: the platform has none for multipart uploads.
 	Create(ctx context.Context, key string, o *PutOptions) (Upload, error)
 	// Delete removes up to MaxDeleteKeys objects; keys that do not exist are no error.
 	Delete(ctx context.Context, keys ...string) error

@@ -8,10 +8,10 @@ import (
 	"github.com/newsfork/seed-engine/contract"
 )
 
-// The checks of this file run in every Bucket before anything is sent, so that a mistake of the caller
-// is told from a fault of the store, and native tests see what the platform rejects.
+// Every Bucket runs the checks of this file before it sends anything, so that mistakes of the caller are
+// distinguished from faults of the store, and native tests see what the platform rejects.
 
-// CheckKey refuses a key that the platform would not take.
+// CheckKey refuses a key that the platform would not accept.
 func CheckKey(key string) error {
 	if key == "" || len(key) > MaxKeyBytes || !utf8.ValidString(key) {
 		return contract.Invalid("key", "has %d bytes; send 1 to %d bytes of UTF-8", len(key), MaxKeyBytes)
@@ -19,7 +19,7 @@ func CheckKey(key string) error {
 	return nil
 }
 
-// CheckPut refuses a Put whose key, condition or metadata the platform would not take.
+// CheckPut refuses a Put whose key, condition or metadata the platform would not accept.
 func CheckPut(key string, o *PutOptions) error {
 	if err := CheckKey(key); err != nil || o == nil {
 		return err
@@ -37,8 +37,8 @@ func CheckPut(key string, o *PutOptions) error {
 	return nil
 }
 
-// CheckCreate refuses a condition: the platform has none for multipart uploads, and a promise that
-// holds only for small bodies is none.
+// CheckCreate refuses a condition: the platform has none for multipart uploads, and one that worked only
+// for small bodies would be of no use.
 func CheckCreate(key string, o *PutOptions) error {
 	if o != nil && o.If != (Condition{}) {
 		return contract.Invalid("if", "cannot be combined with an upload of unknown length; use Put, or Head first")
@@ -54,7 +54,7 @@ func CheckList(o ListOptions) error {
 	return nil
 }
 
-// CheckDelete refuses a Delete of too many keys, or of one that cannot exist.
+// CheckDelete refuses a Delete of too many keys, or of an invalid one.
 func CheckDelete(keys []string) error {
 	if len(keys) > MaxDeleteKeys {
 		return contract.Invalid("keys", "are %d; delete at most %d at once", len(keys), MaxDeleteKeys)
@@ -67,11 +67,11 @@ func CheckDelete(keys []string) error {
 	return nil
 }
 
-// ErrUploadEnded is what an Upload answers after its Commit or Abort.
+// ErrUploadEnded is what an Upload returns after its Commit or Abort.
 var ErrUploadEnded = &contract.Error{Kind: contract.Internal, Message: "the upload was committed or aborted before"}
 
-// Fault gives an error of a Bucket its operation, key and kind: its own, Timeout for a context that
-// ended, else Storage. ErrNotFound and ErrPrecondition pass as they are.
+// Fault adds operation, key and kind to an error of a Bucket: its own kind, Timeout for a context that
+// ended, else Storage. It returns ErrNotFound and ErrPrecondition unchanged.
 func Fault(op, key string, err error) error {
 	var e *contract.Error
 	switch {

@@ -15,21 +15,21 @@ import (
 	"time"
 )
 
-// maxListWithMetadata is how many objects the memory twin lists when metadata is asked for: the
-// platform then gives fewer than the limit, and the local simulator this many.
+// maxListWithMetadata is how many objects the memory twin lists with their metadata: the platform then
+// returns fewer than the limit, and the local simulator this many.
 const maxListWithMetadata = 100
 
 // errTooManyWrites is the platform's answer to a second write of a key within a second.
 var errTooManyWrites = errors.New("put: Reduce your concurrent request rate for the same object. (10058)")
 
-// Memory is a Bucket in memory that keeps to the platform's limits, the one write a second per key
-// included. It is safe for concurrent use. Set its fields before the first use.
+// Memory is a Bucket in memory that enforces the platform's limits, including that of one write a second
+// per key. It is safe for concurrent use. Set its fields before the first use.
 type Memory struct {
-	// Now is the clock; nil means time.Now. A test that writes a key twice gives a clock that moves.
+	// Now is the clock; nil means time.Now. A test that writes a key twice needs a clock that advances.
 	Now func() time.Time
-	// Fail, when set, is asked before every operation: head, get, list, put, create, write, commit,
-	// abort, delete, and read for every Read of a Body. An error makes the operation fail with it, as
-	// a fault of the store. The key of list is the prefix, that of delete the first key.
+	// Fail, if set, is called before every operation: head, get, list, put, create, write, commit,
+	// abort, delete, and read for every Read of a Body. The operation fails with the error it
+	// returns, as a fault of the store. The key of list is the prefix, that of delete the first key.
 	Fail func(op, key string) error
 
 	mu      sync.Mutex
@@ -46,19 +46,19 @@ type stored struct {
 
 var _ Bucket = (*Memory)(nil)
 
-// NewMemory makes an empty bucket.
+// NewMemory returns an empty bucket.
 func NewMemory() *Memory {
 	return &Memory{objects: map[string]stored{}, written: map[string]time.Time{}}
 }
 
-// OpenUploads is the number of uploads that were created and neither committed nor aborted.
+// OpenUploads returns the number of uploads that were created and neither committed nor aborted.
 func (m *Memory) OpenUploads() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.uploads
 }
 
-// ContentType is the content type stored with an object, "" when there is none.
+// ContentType returns the content type stored with an object, "" if there is none.
 func (m *Memory) ContentType(key string) string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -213,7 +213,7 @@ func (m *Memory) Put(ctx context.Context, key string, data []byte, o *PutOptions
 	return object, Fault("r2.Put", key, err)
 }
 
-// write stores data, which it keeps, if the condition and the rate of writes allow it.
+// write stores data without copying it, if the condition and the rate of writes allow it.
 func (m *Memory) write(key string, data []byte, etag string, o *PutOptions) (*Object, error) {
 	if o == nil {
 		o = &PutOptions{}
@@ -244,13 +244,13 @@ func (m *Memory) write(key string, data []byte, etag string, o *PutOptions) (*Ob
 	return &s.Object, nil
 }
 
-// digest is the ETag of an object stored whole: its MD5.
+// digest returns the ETag of an object stored whole: its MD5.
 func digest(data []byte) string {
 	sum := md5.Sum(data)
 	return hex.EncodeToString(sum[:])
 }
 
-// partsDigest is the ETag of an object stored in parts: the MD5 of their MD5s, and their number.
+// partsDigest returns the ETag of an object stored in parts: the MD5 of their MD5s, and their number.
 func partsDigest(data []byte) string {
 	all, n := md5.New(), 0
 	for part := range slices.Chunk(data, PartSize) {
@@ -322,7 +322,7 @@ func (u *memoryUpload) Abort() error {
 	return Fault("r2.Upload.Abort", u.key, err)
 }
 
-// end frees what the upload holds, whether or not the store then fails.
+// end ends the upload, whether or not the store then fails.
 func (u *memoryUpload) end() error {
 	if !u.open {
 		return ErrUploadEnded

@@ -275,7 +275,7 @@ func sampleDocument() contract.Document {
 	return contract.Document{
 		SchemaVersion: contract.SchemaVersion, Revision: 2, Domain: "mom.gov.sg", ValidUntil: at("21:20:00"), Reachable: true,
 		Robots:  contract.RobotsSummary{StatusCode: 200, Exists: true},
-		Sitemap: contract.SitemapFacts{StatusCode: 200, Exists: true, URL: ptr("https://www.mom.gov.sg/sitemap.xml")},
+		Sitemap: contract.SitemapSummary{StatusCode: 200, Exists: true, URL: ptr("https://www.mom.gov.sg/sitemap.xml")},
 		Source:  contract.Source{RawFilePaths: []string{"raw/country=sg/category=news/date=2026-01-28/raw_0001.json"}},
 		Technical: contract.Technical{
 			RobotsTxt:  contract.RobotsTxt{Exists: true, Size: 245, AllowsCrawling: true, CrawlDelaySeconds: ptr(2.5)},
