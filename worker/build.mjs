@@ -56,7 +56,7 @@ const notInlined = [
     "vendor/...",
   ],
   ...["golang.org/...", "github.com/syumai/..."],
-  ...["contract", "handlers", "ledger", "orchestrator", "queues", "reconcile", "alarms", "settings"].map(
+  ...["alarms", "contract", "controls", "deadletters", "engine", "handlers", "ledger", "orchestrator", "queues", "reconcile", "settings"].map(
     (room) => `${project}/${room}`,
   ),
 ];
