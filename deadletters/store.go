@@ -8,6 +8,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/newsfork/seed-engine/contract"
@@ -56,22 +57,18 @@ type Message struct {
 // returns an error for each message, nil for one that was stored. A message may be put again: its key
 // stays the same. While the ledger is unavailable dead letters are stored without a reason.
 func (s *Store) Put(ctx context.Context, dlq string, messages []Message) []error {
-	var works []ledger.Work
-	for _, m := range messages {
-		likely, other := candidates(dlq, m.Body)
-		works = append(works, likely, other)
+	works := make([][]ledger.Work, len(messages))
+	for i, m := range messages {
+		works[i] = candidates(dlq, m.Body)
 	}
-	reasons, err := s.Ledger.Reasons(ctx, works)
+	reasons, err := s.Ledger.Reasons(ctx, slices.Concat(works...))
 	if err != nil {
 		s.Log.Warn("ledger_failed", "error_type", contract.KindOf(err), "error", err.Error(), "queue", dlq)
 	}
 	var c ledger.Changes
 	errs := make([]error, len(messages))
 	for i, m := range messages {
-		work, other := works[2*i], works[2*i+1]
-		if len(reasons[work]) == 0 && len(reasons[other]) > 0 {
-			work = other
-		}
+		work := works[i][max(0, slices.IndexFunc(works[i], func(w ledger.Work) bool { return len(reasons[w]) > 0 }))]
 		row, err := s.store(ctx, m, work, reasons[work])
 		if err != nil {
 			errs[i] = err

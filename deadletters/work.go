@@ -42,13 +42,18 @@ func subject(queue string, body []byte) (p contract.Partition, domain string) {
 	return contract.Partition{}, ""
 }
 
-// candidates returns the works that a message of the dead-letter queue dlq may have asked for, the more
-// likely one first: the message does not say from which queue it came.
-func candidates(dlq string, body []byte) (likely, other ledger.Work) {
-	seed := WorkOf(contract.SiblingQueue(dlq, contract.SeedQueue), body)
-	domain := WorkOf(contract.SiblingQueue(dlq, contract.DomainQueue), body)
+// candidates returns the works that a message of the dead-letter queue dlq may have asked for, the likeliest
+// first: the message does not say from which queue it came.
+func candidates(dlq string, body []byte) []ledger.Work {
+	likeliest := contract.SeedQueue
 	if _, err := contract.ParseDomain(body); err == nil {
-		return domain, seed
+		likeliest = contract.DomainQueue
 	}
-	return seed, domain
+	works := []ledger.Work{WorkOf(contract.SiblingQueue(dlq, likeliest), body)}
+	for _, role := range contract.QueueRoles {
+		if role != likeliest && role != contract.DeadLetterQueue {
+			works = append(works, WorkOf(contract.SiblingQueue(dlq, role), body))
+		}
+	}
+	return works
 }
