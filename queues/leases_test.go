@@ -167,12 +167,15 @@ func TestALeaseLostTwice(t *testing.T) {
 func TestALostLeaseEndsTheLane(t *testing.T) {
 	f := newFixture(t)
 	f.Leases.Ledger = leaseAway{Ledger: ledger.New(f.db), onlyRenew: true, lost: []string{"a.sg"}}
-	f.Leases.Sleep = func(ctx context.Context, _ time.Duration) error {
-		time.Sleep(time.Millisecond)
+	began, stopped := make(chan struct{}), make(chan struct{})
+	f.Leases.Sleep = func(ctx context.Context, _ time.Duration) error { // the lease is lost while it is collected
+		select {
+		case <-began:
+		case <-ctx.Done():
+		}
 		return ctx.Err()
 	}
-	stopped := make(chan struct{})
-	f.steps.under = func(ctx context.Context) { <-ctx.Done(); close(stopped) }
+	f.steps.under = func(ctx context.Context) { close(began); <-ctx.Done(); close(stopped) }
 	collected := 0
 	f.steps.collect = func(*contract.DomainMessage, bool) error {
 		if collected++; collected == 1 {
