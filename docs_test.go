@@ -242,3 +242,129 @@ func TestOperationsNamesEveryLogEvent(t *testing.T) {
 		}
 	}
 }
+
+// guides are the pages that lead people through the files.
+var guides = []string{"CONTRIBUTING.md", "docs/extending.md"}
+
+var (
+	codeSpan   = regexp.MustCompile("`([^`\n]+)`")
+	link       = regexp.MustCompile(`\]\(([^)#]+)[^)]*\)`)
+	filePath   = regexp.MustCompile(`^[\w.-]*(/[\w.-]*)+$|^[\w-]+\.(go|md|mjs|jsonc?)$`)
+	identifier = regexp.MustCompile(`^[A-Za-z]\w+$`)
+	packages   = regexp.MustCompile(`^\.(/[\w.]+)*$`)
+)
+
+// TestGuidesNameWhatIsThere: the files, identifiers and commands of the guides exist.
+func TestGuidesNameWhatIsThere(t *testing.T) {
+	files := tracked(t)
+	for _, guide := range guides {
+		for _, m := range link.FindAllStringSubmatch(read(t, guide), -1) {
+			if !strings.Contains(m[1], "://") {
+				checkPath(t, guide, filepath.Join(filepath.Dir(guide), m[1]))
+			}
+		}
+		for _, item := range items(read(t, guide)) {
+			if command, is := strings.CutPrefix(item, "    "); is {
+				checkCommand(t, guide, command, files)
+				continue
+			}
+			var named, identifiers []string
+			for _, m := range codeSpan.FindAllStringSubmatch(item, -1) {
+				switch span := m[1]; {
+				case strings.Contains(span, "NAME"):
+					checkPath(t, guide, filepath.Dir(span)) // of a file that is to be written
+				case strings.ContainsRune(span, ' '):
+					checkCommand(t, guide, span, files)
+				case filePath.MatchString(span) && !strings.HasPrefix(span, "/"):
+					checkPath(t, guide, span)
+					named = append(named, span)
+				case identifier.MatchString(span):
+					identifiers = append(identifiers, span)
+				}
+			}
+			checkIdentifiers(t, guide, item, identifiers, named)
+		}
+	}
+}
+
+// items are the paragraphs, entries of lists, rows of tables and lines of commands of a page.
+func items(page string) (found []string) {
+	begins := regexp.MustCompile(`^(    |\d+\. |- |\||#)`)
+	fresh := true
+	for line := range strings.Lines(page) {
+		if line = strings.TrimRight(line, "\n"); line == "" {
+			fresh = true
+			continue
+		}
+		if fresh || begins.MatchString(line) {
+			found = append(found, line)
+		} else {
+			found[len(found)-1] += "\n" + line
+		}
+		fresh = false
+	}
+	return found
+}
+
+func checkPath(t *testing.T, guide, path string) {
+	t.Helper()
+	if path == "build" || strings.HasPrefix(path, "build/") { // what `make build` writes
+		return
+	}
+	if _, err := os.Stat(path); err != nil {
+		t.Errorf("%s names %s, which does not exist", guide, path)
+	}
+}
+
+// checkCommand looks at the commands whose parts may move: make, go and node.
+func checkCommand(t *testing.T, guide, command string, files []string) {
+	t.Helper()
+	command, _, _ = strings.Cut(command, "  #")
+	words := strings.Fields(command)
+	switch words[0] {
+	case "make":
+		if !strings.Contains("\n"+read(t, "Makefile"), "\n"+words[1]+":") {
+			t.Errorf("%s: there is no %q", guide, command)
+		}
+	case "go":
+		for i, word := range words {
+			if packages.MatchString(word) {
+				checkPath(t, guide, strings.TrimSuffix(word, "/..."))
+			}
+			if words[i-min(i, 1)] == "-fuzz" && !written(t, "func "+word+"(", files, "_test.go") {
+				t.Errorf("%s: there is no %s", guide, word)
+			}
+		}
+	case "node_modules/.bin/node":
+		for _, word := range words[1:] {
+			if strings.HasSuffix(word, ".mjs") {
+				checkPath(t, guide, word)
+			}
+		}
+	}
+}
+
+// checkIdentifiers looks for the identifiers that an item mentions beside files in those files.
+func checkIdentifiers(t *testing.T, guide, item string, identifiers, named []string) {
+	t.Helper()
+	if len(named) == 0 {
+		return
+	}
+	var sources []string
+	for _, path := range named {
+		if stat, err := os.Stat(path); err == nil && !stat.IsDir() {
+			sources = append(sources, path)
+		}
+	}
+	for _, name := range identifiers {
+		if len(sources) > 0 && !written(t, name, sources, "") {
+			t.Errorf("%s: %s is in none of %q:\n%s", guide, name, sources, item)
+		}
+	}
+}
+
+// written reports whether one of the files whose names end so contains a text.
+func written(t *testing.T, what string, files []string, end string) bool {
+	t.Helper()
+	return slices.ContainsFunc(files, func(path string) bool { return strings.HasSuffix(path, end) && strings.Contains(read(t, path), what) })
+}
