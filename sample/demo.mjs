@@ -8,13 +8,13 @@
 //   KEEP=1 node sample/demo.mjs                       goes on after the first results, to be looked
 //                                                     at in the dashboard, until Ctrl-C
 //
-// What the sample run stored stays in build/demo. Run again with the same engine and sample, it
-// finds nothing left to send.
+// What the sample run stored stays in build/demo. A second run with the same engine and sample finds
+// nothing left to send.
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { differences, facts } from "./facts.mjs";
+import { differences, outcome } from "./outcome.mjs";
 import { root, startEngine } from "./local.mjs";
 import { endProgress, failure, findings, good, plural, progress, results, step, table } from "./report.mjs";
 import { contentOf } from "./web/origin.mjs";
@@ -136,8 +136,8 @@ function rawFile(path, number) {
 }
 
 /**
- * Where this run keeps its things. Only a finished run of the same engine and sample is gone on
- * with; what others left is removed.
+ * Where this run keeps its files. Only a finished run of the same engine and sample is continued;
+ * what other runs left is removed.
  */
 function directory() {
   const home = join(root, "build/demo");
@@ -155,7 +155,7 @@ function directory() {
   return join(home, name);
 }
 
-/** What became of the run in a directory: its file run holds "finished" or the process. */
+/** The state of the run in a directory: its file run contains "finished" or the process's id. */
 function stateOf(dir) {
   try {
     const run = readFileSync(join(dir, "run"), "utf8");
@@ -221,7 +221,7 @@ async function orchestrate(name, body, wanted = {}) {
   await noDeadLetters();
 }
 
-/** What the log says was done so far: files, messages sent for their domains, messages done. */
+/** Progress according to the log: files, messages sent for their domains, messages processed. */
 function work() {
   const processed = engine.log.events("file_processing_complete");
   return {
@@ -284,14 +284,14 @@ function judgeFiles(expected) {
     }),
   );
   if (wrong.length) throw new Unexpected(`not as expected:\n  ${wrong.join("\n  ")}`);
-  good("the raw files hold the records, bad ones and domains that they should");
+  good("the raw files contain the expected records, bad records and domains");
 }
 
 /** Compares documents with the expectation, and the evidence with what the web serves. */
 async function judge(documents, expected) {
   const wanted = new Map(
     Object.entries(expected).flatMap(([partition, { domains }]) =>
-      Object.entries(domains).map(([domain, facts]) => [`prod/${partition}/${domain}`, facts]),
+      Object.entries(domains).map(([domain, expectation]) => [`prod/${partition}/${domain}`, expectation]),
     ),
   );
   const wrong = [];
@@ -300,7 +300,7 @@ async function judge(documents, expected) {
     else if (!documents.has(dir)) wrong.push(`${dir} has no document`);
     else
       wrong.push(
-        ...differences(wanted.get(dir), facts(documents.get(dir)), `${dir}: `),
+        ...differences(wanted.get(dir), outcome(documents.get(dir)), `${dir}: `),
         ...(await evidence(dir, documents.get(dir))),
       );
   }

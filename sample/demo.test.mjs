@@ -10,7 +10,7 @@ import { fileURLToPath } from "node:url";
 const scratch = mkdtempSync(join(tmpdir(), "demo-"));
 after(() => rmSync(scratch, { recursive: true }));
 
-/** Runs the demo to its end. see is told the child and what it printed, whenever there is more. */
+/** Runs the demo to its end. see(child, output) is called whenever it printed more. */
 async function demo(env, see = () => {}) {
   const script = fileURLToPath(new URL("demo.mjs", import.meta.url));
   const child = spawn(process.execPath, [script], {

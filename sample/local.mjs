@@ -15,7 +15,7 @@ const wrangler = join(root, "node_modules/wrangler/bin/wrangler.js");
 /**
  * Starts the engine with its development configuration, changed: vars are set, and with web (the
  * name and wrangler file of a Worker) every outbound request goes there. dir takes the generated
- * configuration, what R2, queues and D1 hold (state) and the log (worker.log).
+ * configuration, the contents of R2, queues and D1 (state) and the log (worker.log).
  */
 export async function startEngine({ dir, vars, web }) {
   mkdirSync(dir, { recursive: true });
@@ -98,7 +98,7 @@ class Engine {
     return response && new Uint8Array(await response.arrayBuffer());
   }
 
-  // Wrangler serves what the simulated buckets hold; a second process must not open their files.
+  // Objects are read through Wrangler; a second process must not open the files of the simulated buckets.
   async #r2(path) {
     const response = await this.#fetch(`/cdn-cgi/local/explorer/api/r2/buckets/${this.bucket}/${path}`);
     if (response.ok) return response;
@@ -121,7 +121,7 @@ class Engine {
 class Log {
   #lines = [];
   #file;
-  #rest = "";
+  #partial = ""; // a line without its end
 
   constructor(path) {
     this.path = path;
@@ -130,8 +130,8 @@ class Log {
 
   take(chunk) {
     this.#file.write(chunk);
-    const lines = (this.#rest + chunk).split("\n");
-    this.#rest = lines.pop();
+    const lines = (this.#partial + chunk).split("\n");
+    this.#partial = lines.pop();
     this.#lines.push(...lines);
   }
 
@@ -198,7 +198,7 @@ async function end(child) {
   const ended = new Promise((done) => child.once("exit", () => done(true)));
   kill(child, "SIGTERM");
   await Promise.race([ended, sleep(5000, null, { ref: false })]);
-  kill(child, "SIGKILL"); // whatever is left of the group
+  kill(child, "SIGKILL"); // any process left in the group
 }
 
 function kill(child, signal) {

@@ -29,7 +29,7 @@ export function progress(line) {
   process.stdout.write(process.stdout.isTTY ? `\r\x1b[K${text}` : `${text}\n`);
 }
 
-/** Takes the last progress line away, where that is possible. */
+/** Clears the last progress line, where that is possible. */
 export function endProgress() {
   if (process.stdout.isTTY) process.stdout.write("\r\x1b[K");
 }

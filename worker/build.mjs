@@ -1,7 +1,7 @@
 // Builds a Worker: node worker/build.mjs [Go package directory] [output directory]
 //
-// The output directory then holds the compiled program (app.wasm), the support code that belongs to
-// the Go version which compiled it (wasm_exec.js), the entry module and the pool.
+// Writes the compiled program (app.wasm), the support code of the Go version that compiled it
+// (wasm_exec.js), the entry module and the pool to the output directory.
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
@@ -34,8 +34,8 @@ export function supportCode(source) {
   return source;
 }
 
-// Packages in which no time is spent. Without inlining they take a tenth of a megabyte less of the
-// compressed program.
+// Packages in which little time is spent. Without inlining, the compressed program is a tenth of a
+// megabyte smaller.
 const project = "github.com/newsfork/seed-engine";
 const notInlined = [
   ...[
@@ -61,7 +61,7 @@ const notInlined = [
   ),
 ];
 
-/** Compiles the Go package in dir for WebAssembly. Who reads the file meanwhile sees the one before. */
+/** Compiles the Go package in dir for WebAssembly. A process that reads the file meanwhile sees the previous one. */
 export function compile(dir, file) {
   const next = `${file}.${process.pid}`;
   const env = { ...process.env, GOOS: "js", GOARCH: "wasm" };

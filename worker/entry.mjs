@@ -73,7 +73,7 @@ function failed({ code, status, message }, id) {
   return Response.json({ success: false, error: { code, message } }, { status, headers });
 }
 
-// A throw would lose the acknowledgements already given. So this never throws: it knows which
+// An exception would lose the acknowledgements already given. So this never throws: it tracks which
 // messages were settled, and has the others delivered again.
 async function queue(batch, env, ctx) {
   const open = new Set(batch.messages);
@@ -104,7 +104,7 @@ async function queue(batch, env, ctx) {
   for (const message of open) retry(message, { delaySeconds: retryDelay(env, message.attempts) });
 }
 
-// Settles messages on which no program began.
+// Settles messages that no program has begun to process.
 async function refuse(queue, messages, env, reason, { ack, retry }) {
   const producer = producerOf(queue, env);
   let resent = 0;
@@ -151,7 +151,7 @@ async function scheduled(event, env, ctx) {
   }
 }
 
-// Work that is over when the promise of one of the library's callbacks is settled.
+// Work that ends when the promise of one of the library's callbacks settles.
 function until(call) {
   return (lease) => {
     Promise.resolve(call(lease.instance.host.binding)).then(

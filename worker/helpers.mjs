@@ -3,8 +3,8 @@
 //
 // Each gets the call { env, data, keep, get } and its arguments. data is Go's memory and good until
 // the first await. keep gives a number to what Go names later, get finds it again; an event's numbers
-// end with it. None keeps anything of an event itself: workerd forbids to touch its I/O objects in
-// another.
+// end with it. None keeps anything of an event itself: workerd forbids using its I/O objects in
+// another event.
 //
 // All are async, so that a binding which is not configured becomes a rejection too.
 import { Stream } from "./streams.mjs";
@@ -49,12 +49,12 @@ async function r2List({ env }, bucket, options) {
   return lines.join("\n");
 }
 
-/** options is the JSON of R2PutOptions. Answers nothing when the condition in it is not met. */
+/** options is the JSON of R2PutOptions. Answers nothing when its condition fails. */
 async function r2Put({ env, data }, bucket, key, options) {
   return orNull(await r2(env, bucket).put(key, data.slice(), JSON.parse(options)));
 }
 
-/** stream is the body of a request or response whose length is known. The rest is as in r2Put. */
+/** stream is the body of a request or response with a length. Otherwise like r2Put. */
 async function r2PutStream({ env, get }, bucket, key, stream, options) {
   return orNull(await r2(env, bucket).put(key, get(stream) ?? "", JSON.parse(options)));
 }
@@ -115,7 +115,7 @@ async function r2Part({ get }, upload) {
   await get(upload).flush();
 }
 
-/** Stores the object. Answers nothing when the condition in its options is not met. */
+/** Stores the object. Answers nothing when the condition in its options fails. */
 async function r2Complete({ get }, id) {
   return orNull(await get(id).complete());
 }
@@ -129,8 +129,8 @@ async function r2Abort({ get }, id) {
 const queue = (env, name) => bound(env, name, "queue");
 
 /**
- * Sends the messages in data, which the record separator parts, with one sendBatch. They go as text: as "json" they would
- * be parsed here only to be written again by the platform.
+ * Sends the messages in data, separated by the ASCII record separator, with one sendBatch. They go as
+ * text: as "json" they would be parsed here only for the platform to serialise them again.
  */
 async function queueSendBatch({ env, data }, name) {
   const messages = decoder.decode(data).split("\x1e");
@@ -157,7 +157,7 @@ async function d1Batch({ env, data }, name) {
 
 /**
  * Fetches through the service binding EGRESS where there is one. timeout is in ms, 0 for none, and
- * holds until the end of the body. Redirects are not followed, and nothing is cached. Answers the
+ * covers the body as well. Redirects are not followed, and nothing is cached. Answers the
  * status, 1 if there is a body to read under the number of the exchange, and the headers.
  */
 async function fetchStart({ env, data, get }, exchange, method, url, timeout, ...head) {

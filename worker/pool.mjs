@@ -1,5 +1,5 @@
 // The pool of Go instances. Starting the program costs milliseconds, so an instance serves many
-// events, but only one at a time: the platform forbids that one event touches the I/O objects of
+// events, but only one at a time: the platform forbids one event to touch the I/O objects of
 // another. An event leases an instance; afterwards the instance goes back to the idle ones only if
 // nothing of the event is left in it.
 import { helpers } from "./helpers.mjs";
@@ -28,7 +28,7 @@ export const rules = {
   afterClient: 31_000, // the platform ends an event 30 seconds after its client went away
 };
 
-const sweepEvery = 1000; // how often a waiting event looks for permits that nobody holds any more
+const sweepEvery = 1000; // how often a waiting event looks for permits of events that were cancelled
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
@@ -57,7 +57,7 @@ const refused = (failure, why) => Object.assign(failure, { refused: why });
 
 /** One running Go program. */
 class Instance {
-  fault = null; // why it must never run again, once that is so
+  fault = null; // why it must never run again, if it must not
   lease = null; // of the event that holds it
   #go = new globalThis.Go();
   #exports; // what Go exports: its memory, and the functions of the Go half
@@ -152,7 +152,7 @@ class Instance {
     return this.#exports.mem.buffer.byteLength;
   }
 
-  // Tells Go that something happened, and lets it run until all its goroutines wait.
+  // Notifies Go of something that happened, and lets it run until all its goroutines wait.
   #notify(what, ...details) {
     if (this.fault) return;
     if (!this.#exports[`worker_${what}`](...details)) this.#go._resume(); // true: done already
@@ -160,9 +160,9 @@ class Instance {
 
   /** Gives Go a request: method, URL, then names and values of headers, a line each. */
   request(head) {
-    const most = 3 * head.length; // of UTF-8
-    if (this.#inbox.length < most) {
-      const length = Math.max(most, 8192);
+    const maxLength = 3 * head.length; // in UTF-8
+    if (this.#inbox.length < maxLength) {
+      const length = Math.max(maxLength, 8192);
       this.#inbox = { address: this.#exports.worker_inbox(length), length };
     }
     const { address, length } = this.#inbox;
@@ -175,7 +175,7 @@ class Instance {
     this.#notify("cancel");
   }
 
-  /** Says what the last event left behind that forbids giving the instance to another; null if nothing. */
+  /** Returns what the last event left behind that keeps the instance from being reused; null if nothing. */
   leftover() {
     if (this.fault) return this.fault.reason;
     if (this.#pending > 0) return "pending_promise";
@@ -305,8 +305,8 @@ class Lease {
     this.instance.host.ctx = ctx;
   }
 
-  /** Runs work(lease); gives its result at once if Go waited for nothing, else a promise. */
-  hold(work) {
+  /** Runs work(lease); returns its result at once if Go waited for nothing, else a promise. */
+  run(work) {
     try {
       work(this);
     } catch (error) {
@@ -368,7 +368,7 @@ class Lease {
     this.#end();
   }
 
-  /** The client went away. The event may go on for a while, but it may also end without a word. */
+  /** The client went away. The event may go on for a while, but it may also end without notice. */
   clientGone() {
     this.#clientGone = true;
     this.deadline = Math.min(this.deadline, Date.now() + rules.afterClient);
@@ -404,8 +404,8 @@ function fields(text) {
 function oversize(instance) {
   counts.largest = Math.max(counts.largest, instance.bytes);
   if (instance.bytes > rules.maxInstanceBytes) return "memory";
-  const held = idle.reduce((sum, other) => sum + other.bytes, instance.bytes);
-  return held > rules.maxIdleBytes ? "idle_memory" : null;
+  const total = idle.reduce((sum, other) => sum + other.bytes, instance.bytes);
+  return total > rules.maxIdleBytes ? "idle_memory" : null;
 }
 
 function report(reason, message) {
@@ -433,7 +433,7 @@ function grant() {
   }
 }
 
-// A cancelled event runs no more code, neither finally blocks nor timers. So whoever comes next
+// A cancelled event runs no more code, neither finally blocks nor timers. So the next event
 // ends the leases that are past their deadline.
 function sweep() {
   const now = Date.now();
@@ -444,14 +444,14 @@ function sweep() {
 
 /**
  * Leases an instance to an event and has it run work(lease), which ends with lease.finish or
- * lease.fail. Gives the result at once when that happens before Go waits for anything, else a
+ * lease.fail. Returns the result at once when that happens before Go waits for anything, else a
  * promise. Fails with a Failure when no instance comes free in time, when the program ends, and
  * when the deadline passes; after that the program does nothing more.
  */
 export function run({ env, ctx, wait, deadline }, work) {
   sweep(); // after it there is no room as long as others wait
-  if (hasRoom()) return new Lease(env, ctx, deadline).hold(work);
-  return waitForRoom(wait, () => new Lease(env, ctx, deadline).hold(work));
+  if (hasRoom()) return new Lease(env, ctx, deadline).run(work);
+  return waitForRoom(wait, () => new Lease(env, ctx, deadline).run(work));
 }
 
 async function waitForRoom(patience, go) {
@@ -476,7 +476,7 @@ async function waitForRoom(patience, go) {
   throw refused(new Failure("busy", 503, "All instances are busy. Try again in a few seconds."), "busy");
 }
 
-/** What the pool of this isolate did and holds. */
+/** The counters of this isolate's pool, and its instances. */
 export function stats() {
   return {
     ...counts,

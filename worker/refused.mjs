@@ -1,7 +1,7 @@
-// What becomes of a queue batch on which no program began: none came free or started, or a setting is
-// wrong. Every retry counts as an attempt, and after four a message is a dead letter, or lost where it
-// came from the dead-letter queue, though no program ever looked at it. So the messages are sent again
-// as new ones, and only retried where that fails.
+// Requeues a batch that no program has begun to process: no instance came free or started, or a setting
+// is wrong. Every retry counts as an attempt, and after four a message becomes a dead letter, or is lost
+// if it came from the dead-letter queue, although no program ever looked at it. So the messages are sent
+// again as new ones, and only retried where that fails.
 
 /** The producer bindings of our queues, by role; roles and names are those of contract/queues.go. */
 export const producers = { seed: "SEED_QUEUE", domain: "DOMAIN_QUEUE", dlq: "DLQ" };
@@ -12,7 +12,7 @@ export function producerOf(queue, env) {
   return env[producers[role]];
 }
 
-/** Sends the messages again with a delay, and calls sent for each that was taken. Gives an error of the others. */
+/** Sends the messages again with a delay, and calls sent for each one accepted. Returns an error of the others. */
 export async function sendAgain(producer, messages, delaySeconds, sent) {
   const results = await Promise.allSettled(
     messages.map(async (message) => {
@@ -24,7 +24,7 @@ export async function sendAgain(producer, messages, delaySeconds, sent) {
   return results.find(({ status }) => status === "rejected")?.reason;
 }
 
-// A body and its content type, as whoever sent it gave them to the queue.
+// A body and its content type, as its sender gave them to the queue.
 function asSent(body) {
   if (typeof body === "string") return [body, "text"];
   if (body instanceof ArrayBuffer) return [new Uint8Array(body), "bytes"];

@@ -46,7 +46,7 @@ export class Stream {
     }
   }
 
-  /** Copies the chunk to where it is wanted. */
+  /** Copies the chunk to target. */
   copy(target) {
     target.set(this.#chunk);
   }
@@ -56,7 +56,7 @@ export class Stream {
     this.#over = true;
   }
 
-  /** Tells the source that nothing more is wanted. */
+  /** Cancels the source: nothing more is read. */
   async cancel() {
     await (this.#reader ?? this.#source).cancel().catch(() => {}); // a stream that broke has nothing to cancel
   }
@@ -112,9 +112,9 @@ export class Exchange {
 }
 
 /**
- * Gives the bytes of a body that is on its way to a store, and calls arrived whenever some came. When that
- * is false, nobody wants them any more, and the stream breaks. length is that of the body in bytes, -1
- * if it is not known.
+ * Passes on the bytes of a body on its way to a store, and calls arrived for each chunk. When that
+ * returns false, nobody wants them any more, and the stream fails. length is that of the body in bytes,
+ * -1 if the request does not state it.
  */
 export function observed(source, length, arrived) {
   const { readable, writable } = length < 0 ? new IdentityTransformStream() : new FixedLengthStream(length);
@@ -135,7 +135,7 @@ async function pump(reader, writer, arrived) {
       buffer = value.buffer;
     }
   } catch (error) {
-    // Each end learns of the other's fault; a side that broke itself has nothing to hear.
+    // Each end learns of the other's failure; the end that failed needs no notice.
     await Promise.allSettled([reader.cancel(error), writer.abort(error)]);
   }
 }

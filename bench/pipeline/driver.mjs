@@ -17,7 +17,7 @@ const record = (i, domains) => {
   });
 };
 
-/** Writes a raw file of at least so many bytes as a multipart upload, never held whole. */
+/** Writes a raw file of that many bytes or more as a multipart upload, never whole in memory. */
 async function generate(bucket, key, bytes, domains) {
   const part = 10 * 2 ** 20;
   const upload = await bucket.createMultipartUpload(key);
@@ -31,12 +31,12 @@ async function generate(bucket, key, bytes, domains) {
     used = 0;
   };
   const write = async (text) => {
-    for (let rest = encoder.encode(text); rest.length;) {
-      const n = Math.min(rest.length, part - used);
-      buffer.set(rest.subarray(0, n), used);
+    for (let left = encoder.encode(text); left.length;) {
+      const n = Math.min(left.length, part - used);
+      buffer.set(left.subarray(0, n), used);
       used += n;
       total += n;
-      rest = rest.subarray(n);
+      left = left.subarray(n);
       if (used === part) await flush();
     }
   };

@@ -1,4 +1,4 @@
-// The engine, and at /pool what its instances hold.
+// The engine, and at /pool the counters of its pool of instances.
 import engine from "../../build/worker/entry.mjs";
 import { stats } from "../../build/worker/pool.mjs";
 

@@ -96,7 +96,7 @@ const quantile = (sorted, q) => sorted[Math.min(sorted.length - 1, Math.floor(so
 async function measure(ports) {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   const times = Object.fromEntries(Object.keys(sides).map((name) => [name, []]));
-  // The sides take turns, so that what else the machine does meets all of them.
+  // The sides take turns, so that other load on the machine affects all of them.
   for (let round = -5; round < rounds; round++) {
     for (const name of Object.keys(sides)) {
       for (let i = -warmUp; i < requestsPerRound; i++) {

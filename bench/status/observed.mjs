@@ -20,8 +20,8 @@ export default {
   fetch(request, env, ctx) {
     if (new URL(request.url).hostname !== "inside.invalid")
       return engine.fetch(request, { ...env, METADATA_DB: observed(env.METADATA_DB) }, ctx);
-    const told = statements;
+    const executed = statements;
     statements = [];
-    return Response.json(told);
+    return Response.json(executed);
   },
 };

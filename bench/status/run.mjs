@@ -13,7 +13,7 @@ const quick = process.argv.includes("--quick"); // a smaller run, to see that it
 const domains = quick ? 50_000 : 1_000_000;
 const partitions = 1000;
 const rounds = quick ? 20 : 100;
-const most = 50; // ms of a status
+const maxStatus = 50; // ms
 
 build(root, join(root, "build/worker"));
 const harness = createTestHarness({
@@ -104,10 +104,10 @@ const percentile95 = (list) => list.toSorted((a, b) => a - b)[Math.floor(list.le
 const status = "/api/v1/seeds/status";
 const list = "/api/v1/seeds/domains";
 const questions = [
-  [status, most],
-  [`${status}?country=sg`, most],
-  [`${status}?by=partition&by=error_type&trend=24`, most],
-  [`${status}?country=sg&category=category3&by=error_type`, most],
+  [status, maxStatus],
+  [`${status}?country=sg`, maxStatus],
+  [`${status}?by=partition&by=error_type&trend=24`, maxStatus],
+  [`${status}?country=sg&category=category3&by=error_type`, maxStatus],
   [`${list}`, null],
   [`${list}?state=failed`, null],
   [`${list}?error_type=timeout_error`, null],

@@ -9,7 +9,7 @@
 
 const encoder = new TextEncoder();
 
-/** Bytes of an answer's body, as a client holds them after decompression. */
+/** Bytes of an answer's body, as a client sees them after decompression. */
 export function bytesOf(answer) {
   return typeof answer.body === "string" ? encoder.encode(answer.body) : answer.body;
 }

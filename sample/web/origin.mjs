@@ -25,7 +25,7 @@ export function answerOf(site, url) {
   return linked(site).has(url.href) ? page({ title: titleOf(url), lang: site.lang }) : notFound;
 }
 
-/** The bytes that a client holds after it fetched href, redirects followed. */
+/** The bytes that a client receives when it fetches href and follows redirects. */
 export function contentOf(href) {
   const url = new URL(href);
   const answer = answerOf(siteOf(url.hostname), url);

@@ -8,7 +8,7 @@
 //     everywhere: answer,         instead of paths: the answer to every path
 //     lang, server, gzip,         language of the pages, Server header, compressed transfer
 //     delay,                      milliseconds before each answer
-//     http: 'served'|'refused',   otherwise http redirects to https
+//     http: 'served'|'refused',   by default http redirects to https
 //     https: 'refused',
 //     faults: [{path, mode, …}],  that it has by nature, see control.mjs
 //   }
@@ -57,7 +57,7 @@ export const sites = {
     },
   },
 
-  // No robots.txt; the sitemap lies where crawlers look without being told.
+  // No robots.txt; the sitemap lies where crawlers look by default.
   "ica.gov.sg": {
     paths: {
       "/sitemap.xml": urlset(

@@ -82,7 +82,7 @@ test("www.mom.gov.sg is the site of the example document", async () => {
   assert.equal(new Date(Math.max(...published)).toISOString(), "2026-01-27T08:00:00.000Z");
 });
 
-test("every answer is the same bytes each time, and those that contentOf tells", async () => {
+test("every answer is the same bytes each time, and those of contentOf", async () => {
   const urls = Object.entries(sites).flatMap(([host, site]) =>
     Object.entries(site.paths ?? {})
       .filter(([, answer]) => answer.body && !answer.gzipFile)
@@ -99,7 +99,7 @@ test("every answer is the same bytes each time, and those that contentOf tells",
   }
 });
 
-test("what a document links to on its own host is a page, for GET and HEAD; the rest is not", async () => {
+test("what a document links to on its own host is a page, for GET and HEAD; other paths are not", async () => {
   const url = "https://www.mom.gov.sg/newsroom/press-releases/2026";
   const [got, head, none, query] = await calls(url, { url, method: "HEAD" }, `${url}/nothing`, `${url}?page=2`);
   assert.deepEqual([got.status, got.headers["content-type"]], [200, "text/html; charset=utf-8"]);
@@ -178,7 +178,7 @@ test("redirects, schemes and hosts that fail", async () => {
   assert.deepEqual(requests.map((r) => r.outcome).sort(), [200, 301, 301, 302, "failed", "unresolved"]);
 });
 
-test("the log tells who asked what, and how many at once", async () => {
+test("the log lists which client asked for what, and how many at once", async () => {
   const url = "https://slowport.sg/";
   await calls(
     { url, headers: { "user-agent": "NewsforkBot/1.0" } },
@@ -261,7 +261,7 @@ test("sites have faults of their own: flaky-wire.sg recovers, badak.or.kr does n
   assert.deepEqual([(await call(sitemap)).error, (await call(sitemap)).error], ["Error", "Error"]);
 });
 
-test("wrong questions to the control host are told what to send", async () => {
+test("a wrong request to the control host is answered with what to send", async () => {
   for (const [fault, message] of [
     [undefined, "send one JSON object"],
     [{ host: "nowhere.sg", mode: "hang" }, "host: nowhere.sg is not a site"],

@@ -141,6 +141,6 @@ test("stores that are not bound give storage errors that name the binding", asyn
 
 test("nothing of all this cost an instance", async () => {
   const { dropped, recovered } = await call("/stats");
-  delete dropped.memory; // of cases that hold large objects whole
+  delete dropped.memory; // of cases that read large objects whole
   assert.deepEqual({ dropped, recovered }, { dropped: {}, recovered: {} });
 });

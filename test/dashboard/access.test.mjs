@@ -190,7 +190,7 @@ describe("the dashboard for everyone", { skip }, () => {
       await page.context().close();
     });
 
-    test("every control of every view is reached, and none holds the focus", async () => {
+    test("every control of every view is reached, and none traps the focus", async () => {
       const page = await openPage(browser, fake.url);
       await settled(page);
       for (const view of views.filter((view) => !view.open)) {
@@ -226,7 +226,7 @@ describe("the dashboard for everyone", { skip }, () => {
     });
   });
 
-  test("movement is left out for those who want none", async () => {
+  test("there is no movement for users who prefer none", async () => {
     const page = await openPage(browser, fake.url, { reducedMotion: "reduce" });
     await settled(page);
     const seconds = () => page.evaluate(() => getComputedStyle(document.querySelector(".bar rect")).transitionDuration);

@@ -256,8 +256,8 @@ export function unreachable(domain, partition_info, collected, error, error_type
     url: null,
     ...failure,
   });
-  const { technical_metadata: facts, fetch_contract: plan } = doc;
-  Object.assign(facts.robots_txt, {
+  const { technical_metadata: technical, fetch_contract: plan } = doc;
+  Object.assign(technical.robots_txt, {
     exists: false,
     size: 0,
     last_modified: null,
@@ -269,7 +269,7 @@ export function unreachable(domain, partition_info, collected, error, error_type
     sitemap_urls: [],
     ...failure,
   });
-  Object.assign(facts.sitemap_xml, {
+  Object.assign(technical.sitemap_xml, {
     exists: false,
     size: 0,
     last_modified: null,
@@ -280,8 +280,8 @@ export function unreachable(domain, partition_info, collected, error, error_type
     documents: [],
     ...failure,
   });
-  facts.feeds = [];
-  Object.assign(facts.server_info, {
+  technical.feeds = [];
+  Object.assign(technical.server_info, {
     server: null,
     content_encoding: null,
     supports_https: false,

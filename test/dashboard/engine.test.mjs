@@ -162,13 +162,13 @@ describe("the engine's dashboard", () => {
       assert.ok((await said(why)).includes(wanted.error_message.replaceAll(/\s+/g, " ")), await said(why));
     });
 
-    test("a file that failed is repaired and replayed, and its dead letters are told apart", async () => {
+    test("a file that failed is repaired and replayed, and its dead letters can be distinguished", async () => {
       const key = "raw/country=sg/category=news/date=2026-01-29/raw_0001.json";
       await engine.put(key, "<html>not a dataset</html>");
-      const letters = (state) =>
+      const deadLetters = (state) =>
         ask("GET", `/api/v1/dlq?state=${state}&queue=seed`).then((answer) => answer.dead_letters);
       await ask("POST", "/api/v1/seeds/orchestrate", { country: "sg", category: "news", date: "2026-01-29" });
-      await until(async () => (await letters("stored")).length === 1, "the dead letter", 60);
+      await until(async () => (await deadLetters("stored")).length === 1, "the dead letter", 60);
 
       await goTo("#/dead-letters");
       await page.getByRole("link", { name: "raw_0001.json" }).click();
@@ -184,8 +184,8 @@ describe("the engine's dashboard", () => {
         await page.locator(".notice", { hasText: "1 dead letter replayed." }).waitFor();
       };
       await replay();
-      assert.equal((await letters("replayed")).length, 1);
-      await until(async () => (await letters("stored")).length === 1, "the second dead letter", 60);
+      assert.equal((await deadLetters("replayed")).length, 1);
+      await until(async () => (await deadLetters("stored")).length === 1, "the second dead letter", 60);
       await page.getByRole("heading", { name: "Earlier and later dead letters of the same work" }).waitFor();
 
       // A raw file is never changed by the API; here its owner does it in the bucket.
@@ -198,7 +198,7 @@ describe("the engine's dashboard", () => {
         .click();
       await replay();
       await until(async () => (await engine.text(`${key}.success`)) !== null, "the checkpoint of the file", 60);
-      assert.equal((await letters("stored")).length, 0);
+      assert.equal((await deadLetters("stored")).length, 0);
       await until(
         async () =>
           (await ask("GET", "/api/v1/seeds/domains?country=sg&date=2026-01-29&state=processed")).domains.length === 1,
@@ -209,7 +209,7 @@ describe("the engine's dashboard", () => {
       await page.getByText("<img src=x onerror=alert(1)>", { exact: true }).waitFor();
     });
 
-    test("what must not be fetched is ruled out, whatever is in its name", async () => {
+    test("what must not be fetched is ruled out, with any characters in its name", async () => {
       await goTo("#/exclusions");
       const pattern = "https://www.moh.gov.sg/a b/%2F/*?q=1&r=2";
       await page.getByLabel("Kind").first().selectOption("url");

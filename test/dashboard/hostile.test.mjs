@@ -1,5 +1,5 @@
 /* global document */
-// Whatever websites, raw files and messages say, the dashboard shows it as text: payloads in every
+// Anything that websites, raw files and messages say is shown by the dashboard as text: payloads in every
 // string of every answer, in every view, run nothing, load nothing and link nowhere else.
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";

@@ -77,7 +77,7 @@ describe("texts", () => {
     for (const value of components.schemas.DeadLetterState.enum) assert.ok(Object.hasOwn(en, `state.${value}`), value);
   });
 
-  test("a value that is not known stands for itself", () => {
+  test("a value without a text stands for itself", () => {
     assert.equal(i18n.label("state", "failed"), "failed");
     assert.equal(i18n.label("error", "timeout_error"), "Timeout");
     for (const value of ["odd", "__proto__", "constructor"]) assert.equal(i18n.label("state", value), value);
@@ -237,7 +237,7 @@ test("the API of these tests answers as the engine's is described", async (t) =>
       valid("DomainDetail", detail);
       assert.ok(validDocument(detail.document), `${domain}: ${JSON.stringify(validDocument.errors)}`);
     }
-    for (const { record } of engine.letters) {
+    for (const { record } of engine.deadLetters) {
       const detail = await get(`/api/v1/dlq/${record.id}`);
       valid("DeadLetterDetail", detail);
       assert.ok(validLetter(detail.letter), JSON.stringify(validLetter.errors));

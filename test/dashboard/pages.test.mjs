@@ -73,7 +73,7 @@ describe("the dashboard", { skip }, () => {
     page.wrongs.length = 0; // the violation above
   });
 
-  test("moves while the pipeline runs, and tells it", async () => {
+  test("moves while the pipeline runs, and announces it", async () => {
     await open();
     const first = await text("section[aria-label=Domains] .large");
     await page.evaluate(() => (document.querySelector("h1").dataset.kept = "yes"));
@@ -84,7 +84,7 @@ describe("the dashboard", { skip }, () => {
       first,
     );
     assert.match(await text("section[aria-label=Domains] .large"), /1,245 \/ 1,250/);
-    assert.equal(await page.locator("h1").getAttribute("data-kept"), "yes", "the page was updated, not made anew");
+    assert.equal(await page.locator("h1").getAttribute("data-kept"), "yes", "the page was updated, not replaced");
     assert.match(await said(card("Domains")), /domains a minute now, about/);
     fake.world.work(40);
     await page
@@ -173,7 +173,7 @@ describe("the dashboard", { skip }, () => {
       await page.getByRole("alert").filter({ hasText: "the secret API_TOKEN is not set" }).waitFor();
     });
 
-    test("a token that may only read changes nothing, and is told so", async () => {
+    test("a token that may only read changes nothing, and is refused in words", async () => {
       await open("#/dead-letters", { token: "reader" });
       await button("Replay rail-news-158.example").click();
       await dialog().getByRole("button", { name: "Replay" }).click();
@@ -453,7 +453,7 @@ describe("the dashboard", { skip }, () => {
     );
   });
 
-  test("alarms: what fires is told on the overview and explained", async () => {
+  test("alarms: what fires is shown on the overview and explained", async () => {
     const engine = world();
     for (const record of engine.domains.slice(0, 200))
       Object.assign(record, { state: "failed", error_type: "timeout_error", error_message: "no answer" });

@@ -21,8 +21,8 @@ export function lively(engine) {
     if (record.state === "processed")
       Object.assign(record, { state: "failed", error_type: "timeout_error", error_message: "no answer within 10 s" });
   engine.resolve("replayed", { ids: ["m-001"] }, "API_TOKEN");
-  const again = engine.letters[1];
-  engine.letters.push({
+  const again = engine.deadLetters[1];
+  engine.deadLetters.push({
     ...again,
     record: {
       ...again.record,

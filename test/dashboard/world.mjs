@@ -38,7 +38,7 @@ export function world(now = Date.now()) {
     state: i < 142 ? "processed" : i < 145 ? "failed" : "pending",
   }));
   const domains = Array.from({ length: 1250 }, (_, i) => domain(i, places[i % 8], now));
-  const letters = domains
+  const deadLetters = domains
     .filter((record) => record.error_type === "storage_error")
     .map((record, i) => letter(`m-${String(i + 1).padStart(3, "0")}`, record, now - i * 7 * 60_000))
     .concat(
@@ -50,7 +50,7 @@ export function world(now = Date.now()) {
     now,
     files,
     domains,
-    letters,
+    deadLetters,
     exclusions: [],
     pipeline: { paused: false, since: null, by: null, reason: null },
   });
@@ -62,7 +62,7 @@ export const emptyWorld = (now = Date.now()) =>
     now,
     files: [],
     domains: [],
-    letters: [],
+    deadLetters: [],
     exclusions: [],
     pipeline: { paused: false, since: null, by: null, reason: null },
   });
@@ -176,7 +176,7 @@ export class World {
       dead_letters: Object.fromEntries(
         ["stored", "replayed", "discarded"].map((state) => [
           state,
-          this.letters.filter(({ record }) => record.state === state).length,
+          this.deadLetters.filter(({ record }) => record.state === state).length,
         ]),
       ),
       alarms: this.alarms(),
@@ -249,7 +249,7 @@ export class World {
   alarms() {
     const p = this.stats(() => true).processing_stats;
     const failed = p.domains_total ? (p.domains_failed / p.domains_total) * 100 : null;
-    const letters = this.letters.filter(({ record }) => record.state === "stored").length;
+    const deadLetters = this.deadLetters.filter(({ record }) => record.state === "stored").length;
     const alarm = (name, value, threshold, unit, window_minutes) => ({
       name,
       state: value !== null && value > threshold ? "firing" : "ok",
@@ -263,7 +263,7 @@ export class World {
       alarm("file_failures", this.files.length ? 2 : null, 5, "percent", 60),
       alarm("domain_failures", failed, 10, "percent", 60),
       alarm("slow_domains", p.domains_processed ? 1250 : null, 5000, "ms", 60),
-      alarm("dead_letters", letters, 100, "count", null),
+      alarm("dead_letters", deadLetters, 100, "count", null),
     ];
   }
 
@@ -339,7 +339,7 @@ export class World {
   }
 
   listLetters(query, length) {
-    const rows = this.letters
+    const rows = this.deadLetters
       .filter(
         ({ record }) =>
           chosen(record, Object.fromEntries(query)) && (!query.get("state") || record.state === query.get("state")),
@@ -350,19 +350,19 @@ export class World {
   }
 
   letter(id) {
-    const found = this.letters.find(({ record }) => record.id === id);
+    const found = this.deadLetters.find(({ record }) => record.id === id);
     if (!found) return null;
-    const history = this.letters
+    const history = this.deadLetters
       .filter(({ record }) => record.work === found.record.work && record.id !== id)
       .map(({ record }) => record);
     return { ...found.record, letter: found.letter, attempts: found.attempts, history };
   }
 
-  /** Replays or discards; a call does at most limit of what a filter or all selects. */
+  /** Replays or discards; a call resolves up to limit of what a filter or all selects. */
   resolve(state, { ids, filter }, by, limit = 500) {
     const wanted = ids
-      ? ids.map((id) => this.letters.find(({ record }) => record.id === id))
-      : this.letters.filter(({ record }) => record.state === "stored" && chosen(record, filter ?? {}));
+      ? ids.map((id) => this.deadLetters.find(({ record }) => record.id === id))
+      : this.deadLetters.filter(({ record }) => record.state === "stored" && chosen(record, filter ?? {}));
     const stored = wanted.filter((one) => one?.record.state === "stored");
     const now = ids ? stored : stored.slice(0, limit);
     for (const { record } of now) {

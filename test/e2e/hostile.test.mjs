@@ -76,13 +76,13 @@ class World {
       assert.ok(valid(document), JSON.stringify(valid.errors));
       assert.equal(document.technical_metadata.server_info.requests, asked.length);
       const { robots_txt, sitemap_xml } = document.technical_metadata;
-      for (const [facts, file] of [
+      for (const [evidence, file] of [
         [robots_txt, "robots.txt"],
         [sitemap_xml, "sitemap.xml"],
       ]) {
         assert.deepEqual(
           await this.inside(`digest?key=${prod(hostile, file)}`),
-          facts.exists ? { size: facts.size, sha256: facts.sha256 } : null,
+          evidence.exists ? { size: evidence.size, sha256: evidence.sha256 } : null,
           file,
         );
       }
@@ -160,7 +160,7 @@ describe("origins that hang", { concurrency: 4 }, () => {
   after(() => world?.close());
 
   documents(() => world, {
-    "hang-at-rest": { partial: true, sitemap: [404, false, "timeout_error"], feeds: 0 },
+    "hang-at-others": { partial: true, sitemap: [404, false, "timeout_error"], feeds: 0 },
     "hang-at-everything": unreachable("timeout_error"),
     "hang-at-robots": unreachable("timeout_error"),
     "hang-at-sitemap": { sitemap: [404, false, "timeout_error"] },
@@ -202,7 +202,7 @@ describe("origins that lie and flood", () => {
     "flood-at-everything": { truncated: true },
     "line-at-everything": { truncated: true },
     "list-at-sitemap": { truncated: true },
-    "zeros-at-rest": { partial: true, sitemap: [200, false, "parse_error"], feeds: 0 },
+    "zeros-at-others": { partial: true, sitemap: [200, false, "parse_error"], feeds: 0 },
     "bomb-at-sitemap": { truncated: true },
     "twice-at-sitemap": { truncated: true },
     "encoded-at-everything": { truncated: true },
@@ -221,14 +221,14 @@ describe("origins that lie and flood", () => {
     },
     "overdone-at-home": { feeds: 0 },
     ...Object.fromEntries(web.forbidden.map((_, i) => [`to${i}-at-robots`, closed(302, "validation_error")])),
-    "inward-at-rest": { partial: true, sitemap: [302, false, "validation_error"], feeds: 0 },
+    "inward-at-others": { partial: true, sitemap: [302, false, "validation_error"], feeds: 0 },
     "names-at-robots": { sitemap: [404, false, "validation_error"] },
     "names-at-sitemap": {},
     "names-at-home": { feeds: 0 },
   });
 
   test("what is read of a flood is what is kept, and no more", async () => {
-    const { document, asked } = await world.batch("flood-at-rest");
+    const { document, asked } = await world.batch("flood-at-others");
     assert.deepEqual([document.sitemap.content_length, document.technical_metadata.sitemap_xml.truncated], [cap, true]);
     for (const [path, limit] of [
       ["/map.xml", cap],
@@ -240,7 +240,7 @@ describe("origins that lie and flood", () => {
     }
   });
 
-  test("of a robots.txt of 2 MB the first 500 KiB hold", async () => {
+  test("of a robots.txt of 2 MB the first 500 KiB apply", async () => {
     const { document, hostile } = await world.batch("long-at-robots");
     const { robots, technical_metadata } = document;
     assert.deepEqual(

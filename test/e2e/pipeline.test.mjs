@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import Ajv2020 from "ajv/dist/2020.js";
-import { differences, facts } from "../../sample/facts.mjs";
+import { differences, outcome } from "../../sample/outcome.mjs";
 import { fixture, quick, startEngine, until } from "./engine.mjs";
 
 const expected = JSON.parse(fixture("sample/expected.json"));
@@ -49,7 +49,7 @@ describe("the pipeline on the sample", () => {
   test("every domain's document is what the sample's web amounts to", async () => {
     for (const d of domains) {
       const document = await engine.json(`${dirOf(d)}domain_metadata.json`);
-      assert.deepEqual(differences(d.want, facts(document)), [], d.domain);
+      assert.deepEqual(differences(d.want, outcome(document)), [], d.domain);
     }
   });
 
@@ -70,10 +70,10 @@ describe("the pipeline on the sample", () => {
       "robots.txt",
       "sitemap.xml",
     ];
-    const known = new Set(domains.map(dirOf));
+    const expected = new Set(domains.map(dirOf));
     for (const key of await engine.keys("prod/")) {
       const cut = key.lastIndexOf("/") + 1;
-      assert.ok(known.has(key.slice(0, cut)) && allowed.includes(key.slice(cut)), key);
+      assert.ok(expected.has(key.slice(0, cut)) && allowed.includes(key.slice(cut)), key);
     }
     assert.deepEqual(await engine.keys("dlq/"), []);
   });
@@ -196,7 +196,7 @@ describe("the pipeline on the sample", () => {
     for (const d of domains) {
       const document = await engine.json(`${dirOf(d)}domain_metadata.json`);
       assert.ok(document.revision > 1, d.domain);
-      assert.deepEqual(differences(d.want, facts(document)), [], d.domain);
+      assert.deepEqual(differences(d.want, outcome(document)), [], d.domain);
     }
     const { requests } = await engine.control("GET", "/log");
     // moh.gov.sg stands in two raw files of its partition: collected once, merged once.

@@ -30,7 +30,7 @@ describe("scale", () => {
       const { bytes, records } = await (await engine.harness.getWorker("driver").fetch(`/generate?${query}`)).json();
       assert.ok(bytes > 199 * MiB);
       const result = await engine.deliver("newsfork-seed-dev", [{ id: "a", body: seed(1) }]);
-      // Linear memory never shrinks: what it is after the file is the most that it was.
+      // Linear memory never shrinks: its size after the file is its peak.
       const { largest } = await (await engine.worker.fetch("https://inside.invalid/pool")).json();
       assert.deepEqual(result.acked, ["a"]);
       assert.ok(largest > 0 && largest <= 48 * MiB, `linear memory reached ${largest / MiB} MiB`);

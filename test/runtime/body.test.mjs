@@ -4,7 +4,7 @@ import { start } from "./harness.mjs";
 
 const fixture = await start();
 
-test("an object of R2 is read byte for byte, whatever its length", async () => {
+test("an object of R2 is read byte for byte, at any length", async () => {
   const bucket = await fixture.bucket();
   for (const length of [0, 1, 256 << 10, (256 << 10) + 1, 3_000_000]) {
     const bytes = Uint8Array.from({ length }, (_, i) => (i * 7 + (i >> 8)) % 253);

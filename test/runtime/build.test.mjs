@@ -49,7 +49,7 @@ test("the output is complete, belongs to this Go version, and a second build lea
   assert.equal(readFileSync(join(out, "wasm_exec.js"), "utf8"), source);
 });
 
-test("who reads the output while another process builds it sees whole files", async () => {
+test("a process that reads the output while another builds it sees whole files", async () => {
   build(join(here, "fixture"), out);
   const file = join(out, "app.wasm");
   const program = readFileSync(file);

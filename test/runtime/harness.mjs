@@ -26,7 +26,7 @@ export async function start() {
   const fixture = {
     get: (path, init) => engine.fetch(`http://test${path}`, init),
     text: async (path, init) => (await engine.fetch(`http://test${path}`, init)).text(),
-    /** What the pool holds and counted. */
+    /** The counters and instances of the pool. */
     stats: () => engine.fetch("http://test/_stats").then((answer) => answer.json()),
     /** Puts the given limits in the place of production's, until the next call. */
     rules: (changed = {}) => post(engine, "/_rules", changed),

@@ -150,9 +150,9 @@ test("an upload goes to R2 without passing through Go", async () => {
 });
 
 // The platform reads a body from Go's memory when the Response is made, not when it is sent. Were it
-// otherwise, what the program does next would show in the answer before.
+// not so, what the program does next would show in the answer before.
 for (const size of [900_000, 20_000_000]) {
-  test(`an answer of ${size} bytes is a copy: its reader is slower than the next requests and whatever they write`, async () => {
+  test(`an answer of ${size} bytes is a copy: its reader is slower than the next requests and what they write`, async () => {
     const before = await fixture.stats();
     const { letters, bytes, overwritten } = await fixture.readSlowly(
       `/fill?letter=a&size=${size}`,

@@ -84,14 +84,14 @@ test("events that wait are served in the order of arrival", async () => {
 test("an event that waits too long is refused with 503", async () => {
   await fixture.rules({ maxLive: 1, httpWait: 300 });
   const { refused } = await change(async () => {
-    const holder = fixture.text("/wait?ms=1000");
+    const first = fixture.text("/wait?ms=1000");
     await pause(50);
     const began = Date.now();
     const answer = await fixture.get("/health");
     await failsWith(answer, 503, "busy");
     assert.ok(Date.now() - began < 800);
     assert.ok(Number(answer.headers.get("retry-after")) > 0);
-    assert.equal(await holder, "waited");
+    assert.equal(await first, "waited");
   });
   assert.equal(refused, 1);
 });
@@ -280,7 +280,7 @@ test("an upload that stalls is given up, and nothing of it is stored", async () 
     assert.ok(took > 1800 && took < 3000, `${took} ms`); // 9 pieces and the deadline
   });
   assert.deepEqual(dropped, { deadline: 1 });
-  await pause(1500); // the rest of it comes
+  await pause(1500); // its last pieces come
   assert.equal(await (await fixture.bucket()).head("upload"), null);
 });
 
@@ -324,7 +324,7 @@ test("a client that hangs up ends the context of its request", async () => {
   assert.equal(await object?.text(), "context canceled");
 });
 
-test("the lease of an event that ended without a word is recovered at its deadline", async () => {
+test("the lease of an event that ended without notice is recovered at its deadline", async () => {
   await fixture.rules({ maxLive: 1, httpDeadline: 1500 });
   const { dropped } = await change(async () => {
     await fixture.hangUp("/wait?ms=60000", 200, { "x-test-no-wait-until": "1" });
@@ -355,15 +355,15 @@ test("a timer of a lease that another event recovered fires in vain", async () =
   assert.deepEqual(dropped, { deadline: 1 });
 });
 
-test("a permit given to an event that ended without a word is passed on", async () => {
+test("a permit given to an event that ended without notice is passed on", async () => {
   await fixture.rules({ maxLive: 1 });
-  const holder = fixture.text("/wait?ms=1000");
+  const first = fixture.text("/wait?ms=1000");
   await pause(100);
   await fixture.hangUp("/health", 200, { "x-test-no-wait-until": "1" });
   const began = Date.now();
   assert.equal(await fixture.text("/health"), "ok");
   assert.ok(Date.now() - began < 8000); // one that waits in vain is refused after 10 s
-  assert.equal(await holder, "waited");
+  assert.equal(await first, "waited");
 });
 
 test("an instance that grew is dropped", async () => {
@@ -374,11 +374,11 @@ test("an instance that grew is dropped", async () => {
   assert.deepEqual(dropped, { memory: 1 });
 });
 
-test("idle instances together hold at most 48 MiB", async () => {
+test("idle instances together take at most 48 MiB", async () => {
   const { now } = await change(() => all(6, () => fixture.text("/grow?mb=12&ms=300")));
-  const held = now.memory.reduce((sum, bytes) => sum + bytes, 0);
+  const total = now.memory.reduce((sum, bytes) => sum + bytes, 0);
   assert.ok(now.dropped.idle_memory > 0);
-  assert.ok(held <= 48 * MiB, `${held / MiB} MiB`);
+  assert.ok(total <= 48 * MiB, `${total / MiB} MiB`);
   assert.equal(now.idle, now.memory.length);
 });
 

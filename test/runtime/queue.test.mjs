@@ -73,7 +73,7 @@ for (const [what, reason] of [
   ["panic-elsewhere", "exited"],
   ["overflow", "exception"],
 ]) {
-  test(`when the program ends by ${what}, the rest of the batch is delivered again at once`, async () => {
+  test(`when the program ends by ${what}, the other messages are delivered again at once`, async () => {
     await deliver(ack);
     const before = await fixture.stats();
     fixture.clearLogs();
@@ -127,10 +127,10 @@ test("requests and batches have deadlines of their own", async () => {
 // Has the only instance busy while a batch is delivered.
 async function deliverWhileBusy(queue, ...bodies) {
   await fixture.rules({ maxLive: 1, queueWait: 200, refusedDelay: 1000 });
-  const holder = deliver({ do: "wait", ms: 800 }, ack);
+  const first = deliver({ do: "wait", ms: 800 }, ack);
   await eventually(async () => (await fixture.stats()).live === 1);
   const settled = await deliverTo(queue, ...bodies);
-  assert.deepEqual(await holder, { acked: ["m1"], retried: { m0: 5 } });
+  assert.deepEqual(await first, { acked: ["m1"], retried: { m0: 5 } });
   return settled;
 }
 

@@ -1,5 +1,5 @@
 // A web in which every host is one small healthy site: robots.txt, a sitemap, a home page. It answers
-// after LATENCY_MS, and tells at https://control.invalid/ who asked when.
+// after LATENCY_MS, and lists at https://control.invalid/ when each host was asked for what.
 let log = [];
 
 const pages = (host) => ({
@@ -15,9 +15,9 @@ export default {
   async fetch(request, env) {
     const { hostname, pathname } = new URL(request.url);
     if (hostname === "control.invalid") {
-      const told = log;
+      const requests = log;
       if (request.method === "DELETE") log = [];
-      return Response.json(told);
+      return Response.json(requests);
     }
     const entry = { host: hostname, path: pathname, start: Date.now() };
     log.push(entry);

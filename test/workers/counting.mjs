@@ -1,4 +1,4 @@
-// The engine, and what it asked of its bindings so far: GET https://inside.invalid/ tells the calls by
+// The engine, and what it asked of its bindings so far: GET https://inside.invalid/ lists the calls by
 // binding, method and the first segment of the key, and what D1 says it wrote.
 import engine from "../../build/worker/entry.mjs";
 

@@ -1,6 +1,6 @@
-// A web that means harm. A host FAULT-at-PLACE.sg is an honest site but for the document at that place
-// (robots, sitemap, home, feed; rest: all but robots; everything), which is served with the fault of that
-// name. Any other host is a small healthy site. Every request is told at https://control.invalid/, with
+// A hostile web. A host FAULT-at-PLACE.sg is an honest site but for the document at that place
+// (robots, sitemap, home, feed; others: all but robots; everything), which is served with the fault of that
+// name. Any other host is a small healthy site. Every request is listed at https://control.invalid/, with
 // the cookie it brought and what became of a body that was not to be read to its end.
 import anysite from "./anysite.mjs";
 
@@ -221,7 +221,7 @@ export default {
       body: "not found",
       more: "not found",
     };
-    const struck = { everything: true, rest: document.place !== "robots" }[place] ?? place === document.place;
+    const struck = { everything: true, others: document.place !== "robots" }[place] ?? place === document.place;
     return struck ? faults[fault](document, entry) : respond(document.body, document);
   },
 };

@@ -152,7 +152,7 @@ export class App {
     this.refresh();
   }
 
-  /** Gets what is shown. Gives the milliseconds until the next time. */
+  /** Gets what is shown. Returns the milliseconds until the next refresh. */
   async #load(signal) {
     const { page } = this.#model;
     const { route, state, view, data: before } = page;

@@ -56,7 +56,7 @@ export function score(value, max = 1, text = number(value, 2), tone = "accent") 
   );
 }
 
-/** The least even round number that is not under n. */
+/** The smallest even round number that is not below n. */
 export function roundUp(n) {
   const power = 10 ** Math.floor(Math.log10(Math.max(1, n)));
   return [1, 1.2, 1.6, 2, 3, 4, 5, 6, 8, 10]

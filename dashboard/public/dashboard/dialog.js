@@ -7,7 +7,7 @@ import { failureText } from "./pieces.js";
 /**
  * Asks, and acts when the operator confirms. body says what will happen; fields are descriptions of
  * form controls, whose values act gets. act(values, report, signal) may report(text) how far it is and
- * should stop when signal is aborted. What it gives is told by done(result): a text closes the dialog
+ * should stop when signal is aborted. done(result) words what it returns: a text closes the dialog
  * and is returned, a list of descriptions stays until the operator closes it. What it throws is shown,
  * and can be tried again. Gives null when nothing was done.
  */

@@ -13,9 +13,9 @@ const PROPERTIES = new Set(["value", "checked", "indeterminate", "open", "select
 const drawn = new WeakMap();
 
 /**
- * Describes an element. Of props, key tells siblings apart, on holds listeners by event, and the rest
- * are attributes; null, undefined and false leave one out. Children are descriptions and texts, in
- * lists of any depth, without what is null, undefined or a boolean.
+ * Describes an element. Of props, key identifies it among its siblings, on has the listeners by event,
+ * and the others are attributes; null, undefined and false leave one out. Children are descriptions and
+ * texts, in lists of any depth, without what is null, undefined or a boolean.
  */
 export function h(tag, props, ...children) {
   return {
@@ -81,11 +81,11 @@ const listening = new WeakMap();
 
 /** Listens to each event once; the listener is the one of the description by then. */
 function listen(node, on) {
-  const known = listening.get(node) ?? new Set();
-  listening.set(node, known);
+  const types = listening.get(node) ?? new Set();
+  listening.set(node, types);
   for (const type of Object.keys(on)) {
-    if (known.has(type)) continue;
-    known.add(type);
+    if (types.has(type)) continue;
+    types.add(type);
     node.addEventListener(type, (event) => drawn.get(node).props.on?.[type]?.(event));
   }
 }

@@ -11,7 +11,7 @@ export function t(key, ...values) {
   return typeof text === "function" ? text(...values) : text;
 }
 
-/** The text for a value of the API, such as an error type; a value that is not known stands for itself. */
+/** The text for a value of the API, such as an error type; a value without one stands for itself. */
 export function label(kind, value) {
   const key = `${kind}.${value}`;
   return Object.hasOwn(en, key) ? t(key) : String(value);

@@ -34,7 +34,7 @@ export const foreign = (text) =>
 
 export const code = (text) => h("code", null, h("bdi", null, String(text)));
 
-/** A moment, told as a distance; the date is its title. */
+/** A moment as the time since then; the date is its title. */
 export const since = (time) => (time ? h("time", { datetime: time, title: date(time) }, ago(time)) : muted("–"));
 
 export const moment = (time) => (time ? h("time", { datetime: time }, date(time)) : muted("–"));
@@ -56,10 +56,10 @@ export const domainLink = (domain, partition) =>
   h("a", { href: to("domain", partitionOf(partition), domain) }, h("bdi", null, domain));
 
 /** Names and values: [[name, value], …]; a pair that is false is left out. */
-export const facts = (...pairs) =>
+export const properties = (...pairs) =>
   h(
     "dl",
-    { class: "facts" },
+    { class: "properties" },
     pairs.filter(Boolean).map(([name, value]) => h("div", null, h("dt", null, name), h("dd", null, value))),
   );
 
@@ -82,11 +82,11 @@ export const button = (text, click, { kind = "", disabled = false, label: spoken
 
 /** Why a call failed, for a person. */
 export function failureText(error) {
-  const known = label("failure", error.code);
+  const text = label("failure", error.code);
   const said =
-    known === error.code
+    text === error.code
       ? error.message
-      : [known, error.code === "unauthorized" ? "" : error.message].filter(Boolean).join(" ");
+      : [text, error.code === "unauthorized" ? "" : error.message].filter(Boolean).join(" ");
   return [error.field && `${error.field}: `, said, error.requestId && ` (${t("requestId")} ${error.requestId})`]
     .filter(Boolean)
     .join("");

@@ -1,4 +1,4 @@
-// What operators do to the pipeline: hold it, let it go on, queue raw files, and collect a domain again.
+// What operators do to the pipeline: pause and resume it, queue raw files, and collect a domain again.
 import { post } from "./api.js";
 import { ask, reasonField } from "./dialog.js";
 import { h } from "./dom.js";

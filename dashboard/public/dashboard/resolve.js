@@ -7,7 +7,7 @@ import { foreign } from "./pieces.js";
 
 /**
  * Asks, then replays or discards (action) what choice selects: {ids}, {filter} or {all}. count is how
- * many these are, if that is known; words describe them.
+ * many these are, undefined where that is not counted; words describe them.
  */
 export async function resolve(app, action, choice, count, words) {
   app.announce(
@@ -31,16 +31,16 @@ export async function resolve(app, action, choice, count, words) {
 /** A call handles a part; more follow until nothing is left, or nothing gets done any more. */
 async function all(action, choice, report, signal) {
   const sum = { done: 0, skipped: 0, failed: [], remaining: 0 };
-  let most; // of the letters there were at first: those that fail again meanwhile are not for this turn
+  let total; // dead letters there were at first: those that fail again meanwhile are left for another time
   for (;;) {
     const answer = await post(`/api/v1/dlq/${action}`, choice);
-    most ??= answer.done + answer.remaining;
+    total ??= answer.done + answer.remaining;
     sum.done += answer.done;
     sum.skipped += answer.skipped;
     sum.failed.push(...answer.failed);
     sum.remaining = choice.ids ? 0 : answer.remaining;
-    report(t("resolve.progress", number(sum.done), number(Math.max(most, sum.done))));
-    if (choice.ids || answer.remaining === 0 || answer.done === 0 || sum.done >= most || signal.aborted) return sum;
+    report(t("resolve.progress", number(sum.done), number(Math.max(total, sum.done))));
+    if (choice.ids || answer.remaining === 0 || answer.done === 0 || sum.done >= total || signal.aborted) return sum;
   }
 }
 

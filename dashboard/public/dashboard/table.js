@@ -5,8 +5,8 @@ import { t } from "./i18n.js";
 import { to } from "./routes.js";
 
 /**
- * columns are [{head, cell(row), number?, wide?}]: number aligns to the right, wide takes the room
- * that is left. key(row) tells rows apart.
+ * columns are [{head, cell(row), number?, wide?}]: number aligns to the right, wide takes the remaining
+ * room. key(row) identifies a row.
  */
 export function table({ caption, columns, rows, key }) {
   const many = columns.length > 3;
@@ -57,11 +57,11 @@ const classes = (column) =>
 /** Links to the first and the next page; the browser's back button leads to the page before. */
 export function pager(route, cursor) {
   if (!cursor && !route.query.cursor) return null;
-  const { cursor: current, ...rest } = route.query;
+  const { cursor: current, ...query } = route.query;
   return h(
     "nav",
     { class: "pager", "aria-label": t("pages") },
-    current && h("a", { class: "button", href: to(route.view, rest, route.id) }, t("pages.first")),
-    cursor && h("a", { class: "button", href: to(route.view, { ...rest, cursor }, route.id) }, t("pages.next")),
+    current && h("a", { class: "button", href: to(route.view, query, route.id) }, t("pages.first")),
+    cursor && h("a", { class: "button", href: to(route.view, { ...query, cursor }, route.id) }, t("pages.next")),
   );
 }

@@ -3,7 +3,7 @@ import { get } from "../api.js";
 import { score } from "../charts.js";
 import { h } from "../dom.js";
 import { duration, label, number, percent, t } from "../i18n.js";
-import { empty, facts, muted, since, stateBadge } from "../pieces.js";
+import { empty, muted, properties, since, stateBadge } from "../pieces.js";
 import { to } from "../routes.js";
 
 const amounts = { percent: (n) => percent(n / 100), ms: duration, count: number };
@@ -50,7 +50,7 @@ export default {
               ? muted(t("alarm.few"))
               : score(alarm.value, alarm.threshold * 2, "", alarm.state === "firing" ? "bad" : "good"),
             h("p", null, label("alarm.about", alarm.name)),
-            facts(
+            properties(
               [
                 t("alarm.window"),
                 alarm.window_minutes === null ? t("alarm.always") : duration(alarm.window_minutes * 60_000),

@@ -9,12 +9,12 @@ import {
   code,
   download,
   empty,
-  facts,
   foreign,
   json,
   moment,
   muted,
   outside,
+  properties,
   since,
   yesNo,
 } from "../pieces.js";
@@ -51,7 +51,7 @@ function how(doc) {
         ? badge("good", t("contract.allowed"))
         : badge("bad", robots.error ? t("contract.unknown") : t("contract.forbidden")),
     ),
-    facts(
+    properties(
       [t("contract.delay"), typeof delay === "number" ? duration(delay * 1_000) : muted(t("contract.delay.none"))],
       plan && [t("contract.concurrency"), number(plan.max_concurrency)],
       plan && [t("contract.agent"), code(plan.user_agent)],
@@ -146,7 +146,7 @@ const failure = ({ error, error_type: kind }) =>
 function robots({ robots: answer, technical_metadata: { robots_txt: file } }) {
   return card(
     "robots.txt",
-    facts(
+    properties(
       [t("exists"), yesNo(file.exists)],
       [t("httpStatus"), answer.status_code || t("noAnswer")],
       [t("contract.allows"), yesNo(file.allows_crawling)],
@@ -175,7 +175,7 @@ function robots({ robots: answer, technical_metadata: { robots_txt: file } }) {
 function server({ technical_metadata: { server_info: info, reused_from: reused } }) {
   return card(
     t("server"),
-    facts(
+    properties(
       [t("server.host"), foreign(info.effective_host)],
       ["HTTPS", yesNo(info.supports_https)],
       [t("server.software"), foreign(info.server)],
@@ -190,7 +190,7 @@ function server({ technical_metadata: { server_info: info, reused_from: reused }
 function sitemaps({ sitemap, technical_metadata: { sitemap_xml: root } }) {
   return card(
     t("sitemaps"),
-    facts(
+    properties(
       [t("exists"), yesNo(root.exists)],
       failure(root),
       [t("urls"), number(sitemap.url_count)],
@@ -262,7 +262,7 @@ function analysis({
 }) {
   return card(
     t("discovery"),
-    facts(
+    properties(
       [t("discovery.analysed"), number(stats.total_urls_analyzed)],
       [t("discovery.high"), number(stats.high_priority_urls)],
       [t("discovery.medium"), number(stats.medium_priority_urls)],
@@ -404,7 +404,7 @@ function provenance(doc) {
   const { processing_metadata: processing, source } = doc;
   return card(
     t("document"),
-    facts(
+    properties(
       [t("letter.duration"), duration(processing.processing_duration_ms)],
       [t("document.waited"), duration(processing.politeness_wait_ms)],
       [t("document.processed"), moment(processing.processed_at)],

@@ -9,12 +9,12 @@ import {
   domainLink,
   download,
   empty,
-  facts,
   foreign,
   json,
   moment,
   muted,
   partitionText,
+  properties,
   since,
   stateBadge,
 } from "../pieces.js";
@@ -60,7 +60,7 @@ export default {
         h("p", null, h("strong", null, label("error", letter.error_type)), " – ", label("why", letter.error_type)),
         h("blockquote", null, foreign(letter.error_message)),
         h("p", null, h("strong", null, t("letter.todo")), " ", label("todo", letter.error_type)),
-        facts(
+        properties(
           [t("failed"), moment(letter.failed_at)],
           [t("retries"), number(letter.retry_count)],
           [t("queue.name"), code(letter.queue_name)],

@@ -11,7 +11,7 @@ import { pager, table } from "../table.js";
 
 const filterOf = (route) => pick(route.query, "queue", "error_type", "country", "category", "date", "domain");
 
-/** Letters that wait are what an operator comes for. */
+/** By default those not resolved yet: they are what an operator comes for. */
 const stateOf = (route) => route.query.state ?? "stored";
 
 export default {
@@ -44,7 +44,7 @@ export default {
         actions(data.dead_letters, route, state, app, stored),
       data.dead_letters.length === 0
         ? empty(t("letters.none"), h("p", { class: "muted" }, t("letters.none.why")))
-        : h("div", { class: "card", key: "letters" }, letters(data.dead_letters, route, state, app)),
+        : h("div", { class: "card", key: "letters" }, deadLetterTable(data.dead_letters, route, state, app)),
       pager(route, data.cursor),
     ];
   },
@@ -134,11 +134,11 @@ const described = (filter) =>
     " ",
   ]);
 
-/** What a letter is about: a domain, else a raw file, else its work as it is recorded. */
+/** What a dead letter is about: a domain, else a raw file, else its work as it is recorded. */
 export const subject = (letter) =>
   letter.domain ? h("bdi", null, letter.domain) : code(letter.work.match(/raw_\d+\.json$/)?.[0] ?? letter.work);
 
-function letters(rows, route, state, app) {
+function deadLetterTable(rows, route, state, app) {
   return table({
     caption: t("nav.dead-letters"),
     rows,
@@ -217,7 +217,7 @@ function letters(rows, route, state, app) {
   });
 }
 
-/** A letter in a question. */
+/** A dead letter, as a question shows it. */
 export const summary = (row) =>
   h(
     "p",

@@ -2,7 +2,18 @@
 import { get } from "../api.js";
 import { h } from "../dom.js";
 import { label, t } from "../i18n.js";
-import { badge, button, card, empty, facts, foreign, moment, partitionText, since, stateBadge } from "../pieces.js";
+import {
+  badge,
+  button,
+  card,
+  empty,
+  foreign,
+  moment,
+  partitionText,
+  properties,
+  since,
+  stateBadge,
+} from "../pieces.js";
 import { collectDomain, queueFiles } from "../pipeline.js";
 import { resolve } from "../resolve.js";
 import { partitionOf, to } from "../routes.js";
@@ -22,19 +33,19 @@ export default {
         throw error;
       },
     );
-    const [found, { dead_letters: letters }] = await Promise.all([
+    const [found, { dead_letters: deadLetters }] = await Promise.all([
       detail,
       get("/api/v1/dlq", { domain, limit: 20 }, signal),
     ]);
-    return { found, letters };
+    return { found, deadLetters };
   },
 
-  render({ data: { found, letters }, route, state, app }) {
-    const open = letters.filter((letter) => letter.state === "stored");
+  render({ data: { found, deadLetters }, route, state, app }) {
+    const open = deadLetters.filter((letter) => letter.state === "stored");
     if (!found)
       return [
         empty(t("domain.unknown"), h("p", null, h("a", { href: to("domains") }, t("nav.domains")))),
-        lettersCard(letters, app),
+        deadLettersCard(deadLetters, app),
       ];
     const { document: doc, record } = found;
     return [
@@ -59,7 +70,7 @@ export default {
             t("domain.pending"),
             record?.queued_at && h("p", { class: "muted" }, t("domain.queued"), " ", since(record.queued_at)),
           ),
-      lettersCard(letters, app),
+      deadLettersCard(deadLetters, app),
       h(
         "div",
         { class: "toolbar actions", key: "actions" },
@@ -92,7 +103,7 @@ function lead({ document: doc, record, partition_info: here, partitions, domain 
       partitionText(here),
     ),
     doc &&
-      facts(
+      properties(
         [t("collected"), since(doc.collected_at)],
         [t("domain.validUntil"), moment(doc.valid_until)],
         [t("domain.revision"), doc.revision],
@@ -146,13 +157,13 @@ function failure({ document: doc, record, partition_info: partition, domain }, o
   );
 }
 
-const lettersCard = (letters, app) =>
-  letters.length > 0 &&
+const deadLettersCard = (deadLetters, app) =>
+  deadLetters.length > 0 &&
   card(
     t("nav.dead-letters"),
     table({
       caption: t("nav.dead-letters"),
-      rows: letters,
+      rows: deadLetters,
       key: (row) => row.id,
       columns: [
         { head: t("failed"), cell: (row) => h("a", { href: to("dead-letter", {}, row.id) }, since(row.failed_at)) },

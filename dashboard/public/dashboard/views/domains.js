@@ -79,7 +79,7 @@ export default {
   },
 };
 
-/** Leads to the page of a domain whose name is known. */
+/** Leads to the page of a domain by its name. */
 function finder(route, app) {
   const submit = (event) => {
     event.preventDefault();

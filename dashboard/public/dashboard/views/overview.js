@@ -139,7 +139,7 @@ function rates({
   collection_stats: c,
   processing_stats: p,
   queues,
-  dead_letters: letters,
+  dead_letters: deadLetters,
   domains_excluded: excluded,
 }) {
   const backlog = (role) => (queues[role] ? number(queues[role].messages) : "–");
@@ -173,8 +173,8 @@ function rates({
       ),
       tile(
         t("rates.letters"),
-        h("a", { href: to("dead-letters") }, number(letters.stored)),
-        t("rates.letters.note", number(letters.replayed), number(letters.discarded)),
+        h("a", { href: to("dead-letters") }, number(deadLetters.stored)),
+        t("rates.letters.note", number(deadLetters.replayed), number(deadLetters.discarded)),
       ),
       excluded > 0 && tile(t("rates.excluded"), number(excluded), t("rates.excluded.note")),
     ),
@@ -210,7 +210,7 @@ function trend(hours, route, state, app) {
 }
 
 function failures(errors, filter) {
-  const most = Math.max(1, ...errors.map((error) => error.domains + error.files));
+  const max = Math.max(1, ...errors.map((error) => error.domains + error.files));
   return card(
     t("failures"),
     errors.length
@@ -235,7 +235,7 @@ function failures(errors, filter) {
                   ? h(
                       "a",
                       { href: to("domains", { ...filter, state: "failed", error_type: row.error_type }) },
-                      score(row.domains, most, number(row.domains), "bad"),
+                      score(row.domains, max, number(row.domains), "bad"),
                     )
                   : "0",
             },
@@ -258,7 +258,7 @@ function failures(errors, filter) {
 }
 
 function slowest(domains, filter) {
-  const most = Math.max(1, ...domains.map((domain) => domain.processing_duration_ms ?? 0));
+  const max = Math.max(1, ...domains.map((domain) => domain.processing_duration_ms ?? 0));
   return card(
     t("slowest"),
     domains.length
@@ -279,7 +279,7 @@ function slowest(domains, filter) {
               {
                 head: t("time"),
                 number: true,
-                cell: (row) => score(row.processing_duration_ms, most, duration(row.processing_duration_ms)),
+                cell: (row) => score(row.processing_duration_ms, max, duration(row.processing_duration_ms)),
               },
             ],
           }),
@@ -364,7 +364,7 @@ function domainsOf(p) {
 
 // ---- the present speed, from what this page saw
 
-/** Keeps what was finished at the last refreshes; begins anew when the filter changes or work is redone. */
+/** Keeps what was finished at the last refreshes; starts over when the filter changes or work is redone. */
 function sample(state, filter, p) {
   const now = { at: Date.now(), filter, finished: p.domains_processed + p.domains_failed };
   const before = (state.samples ?? []).filter(

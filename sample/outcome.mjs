@@ -1,7 +1,7 @@
 // What expected.json says of a domain, read from its domain_metadata.json.
 
-/** The facts of a document, in the form of expected.json. */
-export function facts(document) {
+/** The outcome of a document, in the form of expected.json. */
+export function outcome(document) {
   const { robots, sitemap, technical_metadata: technical } = document;
   return {
     domain_id: document.domain_id,
