@@ -56,9 +56,19 @@ const notInlined = [
     "vendor/...",
   ],
   ...["golang.org/...", "github.com/syumai/..."],
-  ...["alarms", "contract", "controls", "deadletters", "engine", "handlers", "ledger", "orchestrator", "queues", "reconcile", "settings"].map(
-    (room) => `${project}/${room}`,
-  ),
+  ...[
+    "alarms",
+    "contract",
+    "controls",
+    "deadletters",
+    "engine",
+    "handlers",
+    "ledger",
+    "orchestrator",
+    "queues",
+    "reconcile",
+    "settings",
+  ].map((room) => `${project}/${room}`),
 ];
 
 /** Compiles the Go package in dir for WebAssembly. A process that reads the file meanwhile sees the previous one. */
