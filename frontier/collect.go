@@ -1,0 +1,226 @@
+package frontier
+
+import "github.com/newsfork/seed-engine/contract"
+
+// AcquireRequest asks for a registrable domain with all its hosts. Whoever has it may ask each of
+// them, one request at a time, at its delay; nobody else may.
+type AcquireRequest struct {
+	Domain  string
+	Owner   string   // names one attempt at some work; the same owner may ask again
+	Seconds int64    // 1 to maxHold; see Renew
+	Hosts   []string // about which the owner wants to know; at most maxAcquire
+}
+
+// Acquired answers an AcquireRequest.
+type Acquired struct {
+	Granted  bool
+	Excluded bool // an operator excluded the domain: it will not be granted
+	// RetryIn is for how many ms somebody else has the domain, or some of its hosts. Until it has had
+	// its turn the caller is counted as waiting, and no scraper is given a host of the domain.
+	RetryIn int64
+	Hosts   []HostState // of the hosts that were named, in the same order
+}
+
+// HostState is what a collector must know of a host. Times are ms since 1970, 0 when there is none.
+type HostState struct {
+	Host          string
+	Delay         int64 // ms between two requests
+	ReadyAt       int64 // not to be asked before
+	BlockedUntil  int64 // by an operator
+	RobotsExpires int64 // robots.txt is to be asked for from then on; 0: it never was
+	Unresolved    int64 // its name did not resolve; not to be asked before
+	Excluded      bool
+}
+
+// waitGrace is how long a collector that found a domain busy is waited for, in ms, after the domain
+// has become free.
+const waitGrace = 60_000
+
+// Acquire gives a domain to a collector, or says when to ask again.
+func (s *Shard) Acquire(now int64, r AcquireRequest) (answer Acquired, err error) {
+	if err := r.validate(); err != nil {
+		return answer, err
+	}
+	err = s.run(now, func(c *call) error {
+		if err := c.sweep(); err != nil {
+			return err
+		}
+		m, err := c.makeDomain(r.Domain)
+		if err != nil {
+			return err
+		}
+		if answer.Excluded = m.excluded; m.excluded {
+			return nil
+		}
+		busy, err := c.busyUntil(m, r.Owner)
+		if err != nil {
+			return err
+		}
+		c.changeDomain(m)
+		if busy > 0 {
+			answer.RetryIn = busy - c.now
+			m.waitEnds = max(m.waitEnds, busy+waitGrace)
+			return nil
+		}
+		answer.Granted = true
+		m.owner, m.ownerEnds, m.waitEnds = r.Owner, c.now+r.Seconds*1000, 0
+		answer.Hosts, err = c.hostStates(r.Hosts)
+		return err
+	})
+	return answer, err
+}
+
+func (r *AcquireRequest) validate() error {
+	if err := contract.CheckDomain("domain", r.Domain); err != nil {
+		return err
+	}
+	if r.Owner == "" || len(r.Owner) > maxOwner {
+		return contract.Invalid("owner", "an owner has 1 to %d bytes", maxOwner)
+	}
+	if err := checkRange("hosts", len(r.Hosts), 0, maxAcquire); err != nil {
+		return err
+	}
+	for _, host := range r.Hosts {
+		if !checkHost(host) || !within(host, r.Domain) {
+			return contract.Invalid("hosts", "%.80q is not a host of %s", host, r.Domain)
+		}
+	}
+	return checkRange("seconds", r.Seconds, 1, maxHold)
+}
+
+// busyUntil gives until when somebody else has the domain, or one of its hosts, in ms; 0 when nobody
+// has.
+func (c *call) busyUntil(m *domain, owner string) (until int64, err error) {
+	if m.owner != "" && m.owner != owner && m.ownerEnds > c.now {
+		return m.ownerEnds, nil
+	}
+	if err := c.list(m); err != nil {
+		return 0, err
+	}
+	ids := m.hosts
+	if m.listed {
+		ids = nil
+		for _, a := range m.active {
+			ids = append(ids, a.id)
+		}
+	}
+	hosts, err := c.loadHosts(ids)
+	for _, h := range hosts {
+		if h != nil && h.lease != 0 {
+			until = max(until, h.leaseEnds, c.now+1)
+		}
+	}
+	return until, err
+}
+
+func (c *call) hostStates(names []string) ([]HostState, error) {
+	hosts, _, err := c.findHosts(names)
+	if err != nil {
+		return nil, err
+	}
+	states := make([]HostState, len(hosts))
+	for i, h := range hosts {
+		states[i] = HostState{Host: names[i], Delay: c.settings.Delay}
+		if h != nil {
+			states[i] = HostState{h.name, h.interval(), h.ready, h.blocked, h.robotsEnds, h.unresolved, h.excluded}
+		}
+	}
+	return states, nil
+}
+
+// Renew prolongs a collector's time and reports whether it still has the domain. One that has lost
+// it must stop: others may be asking the hosts by now.
+func (s *Shard) Renew(now int64, domain, owner string, seconds int64) (kept bool, err error) {
+	if err := checkRange("seconds", seconds, 1, maxHold); err != nil {
+		return false, err
+	}
+	err = s.run(now, func(c *call) error {
+		m, _, err := c.findDomain(domain)
+		if err != nil || m == nil || owner == "" || m.owner != owner || m.ownerEnds <= c.now || m.excluded {
+			return err
+		}
+		kept = true
+		if ends := c.now + seconds*1000; ends > m.ownerEnds {
+			m.ownerEnds = ends
+			c.changeDomain(m)
+		}
+		return nil
+	})
+	return kept, err
+}
+
+// ReleaseRequest gives a domain back, with what the collector has learned of its hosts.
+type ReleaseRequest struct {
+	Domain string
+	Owner  string
+	Hosts  []Visit
+}
+
+// Visit is what a collector learned of a host.
+type Visit struct {
+	Host          string
+	Delay         int64 // ms that the host asks for, 0: the default. It is never shortened.
+	AskedAt       int64 // ms since 1970, of the last request; 0: it was not asked
+	RetryAfter    int64 // seconds that the last answer asked to wait
+	Throttled     bool  // it answered 429 or 503 without saying how long to wait
+	RobotsExpires int64 // ms since 1970; 0: robots.txt was not asked for
+	Unresolved    bool  // its name does not resolve
+}
+
+// Release lets others ask the hosts of a domain again, and reports whether the owner still had it.
+// When another has taken it since, nothing changes.
+func (s *Shard) Release(now int64, r ReleaseRequest) (released bool, err error) {
+	if err := (&AcquireRequest{Domain: r.Domain, Owner: r.Owner, Seconds: 1}).validate(); err != nil {
+		return false, err
+	}
+	if err := checkRange("hosts", len(r.Hosts), 0, maxAcquire); err != nil {
+		return false, err
+	}
+	err = s.run(now, func(c *call) error {
+		m, _, err := c.findDomain(r.Domain)
+		if err != nil || m == nil || m.owner != r.Owner {
+			return err
+		}
+		released = m.ownerEnds > c.now
+		m.owner, m.ownerEnds = "", 0
+		c.changeDomain(m)
+		for i := range r.Hosts {
+			if err := c.visited(m, &r.Hosts[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return released, err
+}
+
+// visited keeps what a collector learned of a host.
+func (c *call) visited(m *domain, v *Visit) error {
+	if !checkHost(v.Host) || !within(v.Host, m.name) {
+		return contract.Invalid("hosts", "%.80q is not a host of %s", v.Host, m.name)
+	}
+	h, err := c.makeHost(m, v.Host)
+	if err != nil || h == nil || h.domain != m.id {
+		return err
+	}
+	c.change(h)
+	h.delay = min(max(v.Delay, c.settings.Delay), maxWait*1000)
+	if v.RobotsExpires > 0 {
+		h.robotsEnds = v.RobotsExpires
+	}
+	if v.Unresolved {
+		h.unresolved = c.now + unresolvedFor
+	}
+	if v.Throttled {
+		h.slow, h.calm = min(h.slow+1, maxDoublings), 0
+	} else if v.AskedAt > 0 {
+		c.calm(h)
+	}
+	if v.AskedAt > 0 {
+		h.ready = max(h.ready, min(v.AskedAt, c.now)+h.interval())
+	}
+	if v.RetryAfter > 0 {
+		h.ready = max(h.ready, c.now+min(v.RetryAfter, maxWait)*1000)
+	}
+	return nil
+}

@@ -1,0 +1,362 @@
+package frontiertest
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/frontier"
+)
+
+func collectorExcludes(t T, db DB) {
+	s := newShard(t, db)
+	s.put("a.example", pages("a.example", 5, 0.5)...)
+	a := s.acquire("a.example", "first", 120, "a.example", "www.a.example")
+	expect(t, "granted", a, frontier.Acquired{Granted: true, Hosts: []frontier.HostState{{Host: "a.example", Delay: 1000}, {Host: "www.a.example", Delay: 1000}}})
+	expect(t, "again", s.acquire("a.example", "first", 120).Granted, true)
+	expect(t, "by another", s.acquire("a.example", "second", 120), frontier.Acquired{RetryIn: 120_000})
+	expect(t, "leased meanwhile", len(s.lease(5).Items), 0)
+	s.put("a.example", pages("www.a.example", 5, 0.5)...)
+	expect(t, "another host of the domain", len(s.lease(5).Items), 0)
+	s.wait(60_000)
+	expect(t, "released by another", s.release("a.example", "second"), false)
+	expect(t, "released", s.release("a.example", "first", frontier.Visit{Host: "a.example", AskedAt: s.now}), true)
+	expect(t, "released twice", s.release("a.example", "first"), false)
+	expect(t, "the one that waits goes first", len(s.lease(5).Items), 0)
+	expect(t, "by another", s.acquire("a.example", "second", 120).Granted, true)
+	s.release("a.example", "second")
+	expect(t, "within the delay", urls(s.lease(5)), []string{pages("www.a.example", 1, 0)[0].URL})
+	s.wait(1000)
+	expect(t, "after it", len(s.lease(5).Items), 1)
+}
+
+func collectorFirst(t T, db DB) {
+	s := newShard(t, db)
+	for i := range 9 {
+		s.put("a.example", pages(fmt.Sprintf("h%d.a.example", i), 5, 0.5)...)
+	}
+	l := s.lease(2)
+	s.wait(1000)
+	expect(t, "while scrapers have hosts", s.acquire("a.example", "c", 60), frontier.Acquired{RetryIn: 59_000})
+	expect(t, "other hosts meanwhile", len(s.lease(5).Items), 0)
+	s.settle(l, 200)
+	expect(t, "when they have finished", len(s.lease(5).Items), 0)
+	expect(t, "the collector", s.acquire("a.example", "c", 60).Granted, true)
+	expect(t, "released", s.release("a.example", "c"), true)
+	s.wait(1000)
+	expect(t, "scrapers after that", len(s.lease(9).Items), 4)
+
+	// A collector that waits and never comes back is not waited for without end.
+	s.acquire("a.example", "lost", 60)
+	s.wait(300_000)
+	expect(t, "scrapers after the lost one", len(s.lease(9).Items), 4)
+}
+
+func collectorTime(t T, db DB) {
+	s := newShard(t, db)
+	renew := func(owner string) (kept bool) {
+		s.do(func() (err error) {
+			kept, err = s.s.Renew(s.now, "a.example", owner, 60)
+			return err
+		})
+		return kept
+	}
+	s.put("a.example", pages("a.example", 5, 0.5)...)
+	expect(t, "what nobody has", renew("c"), false)
+	s.acquire("a.example", "c", 60)
+	s.lease(1) // parks the host
+	s.wait(59_999)
+	expect(t, "in time", renew("c"), true)
+	expect(t, "of another", renew("d"), false)
+	s.wait(59_999)
+	expect(t, "before its end", len(s.lease(1).Items), 0)
+	s.wait(1)
+	expect(t, "at its end", renew("c"), false)
+	l := s.lease(1)
+	if len(l.Items) == 0 { // it was let in with that call
+		l = s.lease(1)
+	}
+	expect(t, "scrapers at its end", len(l.Items), 1)
+	expect(t, "released too late", s.release("a.example", "c"), false)
+}
+
+func collectorLearned(t T, db DB) {
+	s := newShard(t, db)
+	s.acquire("a.example", "c", 60)
+	s.wait(10_000)
+	s.release("a.example", "c",
+		frontier.Visit{Host: "a.example", Delay: 45_000, AskedAt: s.now - 2000, RobotsExpires: s.now + 86_400_000},
+		frontier.Visit{Host: "gone.a.example", Unresolved: true},
+		frontier.Visit{Host: "busy.a.example", AskedAt: s.now, RetryAfter: 300},
+		frontier.Visit{Host: "hot.a.example", AskedAt: s.now, Throttled: true})
+	a := s.acquire("a.example", "d", 60, "a.example", "gone.a.example", "busy.a.example", "hot.a.example")
+	expect(t, "states", a.Hosts, []frontier.HostState{
+		{Host: "a.example", Delay: 45_000, ReadyAt: s.now + 43_000, RobotsExpires: s.now + 86_400_000},
+		{Host: "gone.a.example", Delay: 1000, Unresolved: s.now + 3_600_000},
+		{Host: "busy.a.example", Delay: 1000, ReadyAt: s.now + 300_000},
+		{Host: "hot.a.example", Delay: 2000, ReadyAt: s.now + 2000},
+	})
+}
+
+func operators(t T, db DB) {
+	s := newShard(t, db)
+	set := func(host string, change frontier.HostChange) (found bool) {
+		s.do(func() (err error) {
+			found, err = s.s.SetHost(s.now, host, change)
+			return err
+		})
+		return found
+	}
+	number := func(n int64) *int64 { return &n }
+	s.put("a.example", pages("a.example", 100, 0.5)...)
+	expect(t, "a host that is unknown", set("b.example", frontier.HostChange{Empty: true}), false)
+	expect(t, "block", set("a.example", frontier.HostChange{BlockUntil: number(s.now + 7_200_000)}), true)
+	s.wait(3_600_000)
+	expect(t, "while it is blocked", len(s.lease(1).Items), 0)
+	set("a.example", frontier.HostChange{BlockUntil: number(0)})
+	l := s.lease(1)
+	expect(t, "after it was unblocked", len(l.Items), 1)
+	set("a.example", frontier.HostChange{Delay: number(30_000)})
+	s.settle(l, 200)
+	s.acquire("a.example", "c", 60)
+	s.release("a.example", "c", frontier.Visit{Host: "a.example", Delay: 2000}) // the operator's is more
+	s.wait(29_000)
+	expect(t, "within the operator's delay", len(s.lease(1).Items), 0)
+	s.wait(4000)
+	l = s.lease(1)
+	expect(t, "after it", len(l.Items), 1)
+	set("a.example", frontier.HostChange{Empty: true})
+	expect(t, "left when it is emptied", s.stats().URLs, int64(1)) // the leased one
+	s.settle(l, 200)
+	s.wait(100_000)
+	expect(t, "after it was emptied", len(s.lease(1).Items), 0)
+	expect(t, "put again", s.put("a.example", pages("a.example", 100, 0.5)...).Added, 0)
+}
+
+func exclusions(t T, db DB) {
+	s := newShard(t, db)
+	exclude := func(kind, value, domain string, on bool) {
+		t.Helper()
+		s.do(func() error {
+			return s.s.Exclude(s.now, frontier.Exclusion{Kind: kind, Value: value, Domain: domain}, on)
+		})
+	}
+	for _, domain := range []string{"a.example", "b.example", "c.example"} {
+		s.put(domain, append(pages(domain, 50, 0.5), pages("www."+domain, 50, 0.5)...)...)
+	}
+	exclude(contract.ExcludeDomain, "a.example", "", true)
+	exclude(contract.ExcludeHost, "www.b.example", "b.example", true)
+	exclude(contract.ExcludeURL, "https://c.example/articles/*", "", true)
+	hosts := func() (list []string) {
+		for _, item := range s.lease(100).Items {
+			list = append(list, item.Host)
+		}
+		slices.Sort(list)
+		return list
+	}
+	expect(t, "hosts", hosts(), []string{"b.example", "www.c.example"})
+	expect(t, "acquire", s.acquire("a.example", "c", 60), frontier.Acquired{Excluded: true})
+	expect(t, "verdicts", []frontier.Verdict{s.put("a.example", frontier.NewPage{URL: "https://a.example/x"}).Pages[0],
+		s.put("b.example", frontier.NewPage{URL: "https://www.b.example/x"}).Pages[0], s.put("c.example", frontier.NewPage{URL: "https://c.example/articles/x"}).Pages[0]},
+		[]frontier.Verdict{frontier.Excluded, frontier.Excluded, frontier.Excluded})
+	expect(t, "state", s.state("https://a.example/articles//0").State, "excluded")
+	exclude(contract.ExcludeDomain, "a.example", "", false)
+	exclude(contract.ExcludeHost, "www.b.example", "b.example", false)
+	exclude(contract.ExcludeURL, "https://c.example/articles/*", "", false)
+	expect(t, "hosts that came back", hosts(), []string{"a.example", "www.a.example", "www.b.example"})
+	exclude(contract.ExcludeDomain, "new.example", "", true)
+	expect(t, "a domain that was unknown", s.put("new.example", frontier.NewPage{URL: "https://new.example/"}).Pages[0], frontier.Excluded)
+}
+
+func entryPoints(t T, db DB) {
+	s := newShard(t, db)
+	digest := func(c string) string { return strings.Repeat(c, 64) }
+	feed := frontier.NewEntry{NewPage: frontier.NewPage{URL: "https://a.example/feed", Type: "news", Priority: 0.9}, Method: "feed", Interval: 7200, ETag: `"1"`, SHA256: digest("a")}
+	a := s.putIn(kr, "a.example", pages("a.example", 3, 0.5), []frontier.NewEntry{feed})
+	expect(t, "verdict", a.Entries, []frontier.Verdict{frontier.Accepted})
+	expect(t, "as a page", s.put("a.example", feed.NewPage).Pages[0], frontier.Duplicate)
+	due := func() frontier.Lease {
+		return s.request(frontier.LeaseRequest{Max: 10, Kinds: []string{frontier.KindEntry}, Seconds: 900})
+	}
+	expect(t, "before its interval", len(due().Items), 0)
+	s.wait(7200_000 * 9 / 8)
+	l := due()
+	if len(l.Items) != 1 {
+		t.Fatalf("not due after its interval")
+	}
+	item := l.Items[0]
+	expect(t, "item", []string{item.URL, item.Kind, item.Method, item.ETag, item.Type}, []string{feed.URL, "entry", "feed", `"1"`, "news"})
+	expect(t, "pages meanwhile", len(s.lease(1).Items), 0)
+	check := func(l frontier.Lease, r frontier.Result, interval int64) {
+		t.Helper()
+		r.ID = item.ID
+		expect(t, "report", s.report(l, r).Accepted, 1)
+		state := s.state(feed.URL)
+		expect(t, "interval", state.Entry.Interval, interval)
+		expect(t, "state", state.State, "waiting")
+	}
+	again := func() frontier.Lease {
+		t.Helper()
+		for range 1000 {
+			if l := due(); len(l.Items) > 0 {
+				return l
+			}
+			s.wait(3600_000)
+		}
+		t.Fatalf("it is never due again")
+		return frontier.Lease{}
+	}
+	check(l, frontier.Result{Status: 304}, 10_800)
+	s.wait(1000)
+	page := s.lease(1)
+	expect(t, "pages after that", len(page.Items), 1)
+	s.settle(page, 200)
+	check(again(), frontier.Result{Status: 200, ETag: `"2"`, SHA256: digest("a")}, 16_200)
+	check(again(), frontier.Result{Status: 200, ETag: `"3"`, SHA256: digest("b")}, 12_960)
+	s.wait(12_959_000)
+	l = again()
+	failedAt := s.now
+	check(l, frontier.Result{Status: 500}, 12_960)
+	state := s.state(feed.URL)
+	expect(t, "asked again in an hour", state.DueAt, failedAt+3_600_000)
+	expect(t, "of the last answer that was one", state.Entry.ETag, `"3"`)
+	var statuses []int
+	var changed []bool
+	for _, c := range state.Entry.Checks {
+		statuses, changed = append(statuses, c.Status), append(changed, c.Changed)
+	}
+	expect(t, "checks", statuses, []int{304, 200, 200, 500})
+	expect(t, "changed", changed, []bool{false, false, true, false})
+	expect(t, "put again", s.putIn(kr, "a.example", nil, []frontier.NewEntry{{NewPage: feed.NewPage, Method: "feed", Interval: 7200}}).Entries, []frontier.Verdict{frontier.Updated})
+	expect(t, "which keeps its history", len(s.state(feed.URL).Entry.Checks), 4)
+	expect(t, "removed", s.putIn(kr, "a.example", nil, []frontier.NewEntry{{NewPage: feed.NewPage}}).Entries, []frontier.Verdict{frontier.Removed})
+	expect(t, "entries", s.stats().Entries, int64(0))
+}
+
+func statsAndHosts(t T, db DB) {
+	s := newShard(t, db)
+	expect(t, "an empty shard", s.stats(), frontier.Stats{})
+	for i := range 25 {
+		host := fmt.Sprintf("a%d.example", i)
+		s.putIn(kr, host, pages(host, i+1, 0.5), []frontier.NewEntry{{NewPage: frontier.NewPage{URL: "https://" + host + "/feed"}, Method: "feed", Interval: 7200}})
+		s.wait(1000)
+	}
+	l := s.lease(3)
+	stats := s.stats()
+	expect(t, "counters", []int64{stats.Hosts, stats.URLs, stats.Entries, stats.Leased}, []int64{25, 325, 25, 3})
+	expect(t, "due", stats.Due, [5]int64{0, 0, 22, 0, 0})
+	expect(t, "oldest", stats.OldestDue[2], int64(noon+3000))
+	s.settle(l, 200)
+	list := func(r frontier.HostsRequest) (names []string) {
+		r.Limit = 7
+		for range 10 {
+			var page frontier.HostsPage
+			s.do(func() (err error) {
+				page, err = s.s.Hosts(s.now, r)
+				return err
+			})
+			for _, h := range page.Hosts {
+				names = append(names, h.Host)
+			}
+			if r.Cursor = page.Next; r.Cursor == "" {
+				return names
+			}
+		}
+		t.Fatalf("pages without end")
+		return nil
+	}
+	unique := list(frontier.HostsRequest{})
+	slices.Sort(unique)
+	expect(t, "hosts", len(slices.Compact(unique)), 25)
+	expect(t, "by size", list(frontier.HostsRequest{Sort: "size"})[:3], []string{"a24.example", "a23.example", "a22.example"})
+	expect(t, "by due", list(frontier.HostsRequest{Sort: "due"})[:2], []string{"a3.example", "a4.example"})
+	until := s.now + 1000
+	s.do(func() error {
+		_, err := s.s.SetHost(s.now, "a7.example", frontier.HostChange{BlockUntil: &until})
+		return err
+	})
+	expect(t, "blocked", list(frontier.HostsRequest{Blocked: true}), []string{"a7.example"})
+}
+
+func urlState(t T, db DB) {
+	s := newShard(t, db)
+	list := pages("a.example", 200, 0.5)
+	s.put("a.example", list...)
+	for _, p := range list {
+		expect(t, "queued", s.state(p.URL), frontier.URLState{State: "due"})
+	}
+	l := s.lease(1)
+	expect(t, "leased", s.state(l.Items[0].URL), frontier.URLState{State: "leased", LeaseUntil: l.ExpiresAt})
+	s.settle(l, 404)
+	expect(t, "done", s.state(l.Items[0].URL), frontier.URLState{State: "done"})
+	expect(t, "another host", s.state("https://b.example/"), frontier.URLState{State: "unknown"})
+	expect(t, "another path", s.state("https://a.example/x"), frontier.URLState{State: "unknown"})
+}
+
+func snapshot(t T, db DB) {
+	s := newShard(t, db)
+	for i := range 40 {
+		host := fmt.Sprintf("h%d.a%d.example", i, i%20)
+		s.putIn(contract.Partition{Country: []string{"kr", "sg"}[i%2], Category: "news", Date: "2026-01-28"}, fmt.Sprintf("a%d.example", i%20), pages(host, 200, 0.5),
+			[]frontier.NewEntry{{NewPage: frontier.NewPage{URL: "https://" + host + "/feed"}, Method: "feed", Interval: 7200, ETag: host}})
+	}
+	s.do(func() error {
+		return s.s.Exclude(s.now, frontier.Exclusion{Kind: contract.ExcludeDomain, Value: "a19.example"}, true)
+	})
+	s.settle(s.lease(10), 200)
+	s.lease(10) // leased while it is exported
+	var snapshots []frontier.Snapshot
+	for from := int64(0); ; {
+		s.do(func() error {
+			page, err := s.s.Export(s.now, from)
+			snapshots = append(snapshots, page)
+			from = page.Next
+			return err
+		})
+		if from == 0 {
+			break
+		}
+	}
+	before := s.stats()
+	s.do(func() error { // as a new shard
+		for _, table := range []string{"state", "hosts", "domains", "parts", "queue", "leases"} {
+			if _, err := db.Run("DELETE FROM " + table); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	s.putIn(contract.Partition{Country: "us", Category: "gov", Date: "2026-01-28"}, "other.example", pages("other.example", 1, 0.5), nil)
+	total := 0
+	for range 2 {
+		for _, page := range snapshots {
+			s.do(func() error {
+				n, err := s.s.Restore(s.now, page)
+				total += n
+				return err
+			})
+		}
+	}
+	expect(t, "restored", total, 40)
+	after := s.stats()
+	expect(t, "counters", []int64{after.Hosts, after.URLs, after.Entries, after.Done, after.Leased}, []int64{before.Hosts + 1, before.URLs + 1, before.Entries, before.Done, 0})
+	expect(t, "what was done does not return", s.put("a1.example", pages("h1.a1.example", 200, 0.5)...).Added, 0)
+	expect(t, "entry points", s.state("https://h1.a1.example/feed").Entry.ETag, "h1.a1.example")
+	expect(t, "excluded", s.state("https://h19.a19.example/feed").State, "excluded")
+	for _, item := range s.request(frontier.LeaseRequest{Max: 100, Country: "sg"}).Items {
+		expect(t, "country", item.Partition.Country, "sg")
+	}
+	done := 0
+	for range 300 {
+		l := s.request(frontier.LeaseRequest{Max: 500, PerHost: 20})
+		done += len(l.Items)
+		s.settle(l, 200)
+		s.wait(1000)
+	}
+	s.wait(100_000)
+	done += len(s.request(frontier.LeaseRequest{Max: 500, PerHost: 20}).Items)
+	if left := s.stats().URLs; left > 400+100 { // those of the excluded domain and of leases
+		t.Errorf("%d URLs are left, %d were leased", left, done)
+	}
+}

@@ -1,0 +1,275 @@
+// Package frontiertest is the conformance suite of the frontier: what collectors and scrapers rely
+// on, run on SQLite by the tests of frontier and in a Durable Object by test/conformance.
+package frontiertest
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+
+	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/frontier"
+)
+
+// T is the part of *testing.T that the suite needs; it also runs where there is no testing.
+type T interface {
+	Helper()
+	Errorf(format string, args ...any)
+	Fatalf(format string, args ...any)
+}
+
+// DB is a database with its transactions.
+type DB interface {
+	frontier.DB
+	Transaction(func() error) error
+}
+
+// Case is one property. It needs an empty database of its own.
+type Case struct {
+	Name string
+	Run  func(t T, db DB)
+}
+
+// Cases is the suite.
+var Cases = []Case{
+	{"the database", database},
+	{"a put is leased and reported", putLeaseReport},
+	{"a URL is put once", putOnce},
+	{"verdicts of a put", verdicts},
+	{"one page of a host at a time", oneOfAHost},
+	{"several pages of a host", severalOfAHost},
+	{"a host's delay", delay},
+	{"a long delay is not shortened", longDelay},
+	{"Retry-After", retryAfter},
+	{"429 slows a host down, which recovers slowly", slowDown},
+	{"a page that fails", failingPage},
+	{"a host that does not resolve", unresolvedHost},
+	{"a lease that is over", expiredLease},
+	{"a report that is repeated, late or foreign", reportTwice},
+	{"found URLs", foundURLs},
+	{"higher bands more often, none starved", bands},
+	{"the bands of one host take turns", bandsOfHost},
+	{"an urgent page moves a queued host", urgentMoves},
+	{"a priority falls with age", ages},
+	{"filters", filters},
+	{"hosts take turns", fairHosts},
+	{"a collector excludes scrapers", collectorExcludes},
+	{"a waiting collector goes first", collectorFirst},
+	{"a collector's time", collectorTime},
+	{"what a collector learned", collectorLearned},
+	{"hosts of one domain at once", hostsAtOnce},
+	{"block, delay and empty a host", operators},
+	{"exclusions", exclusions},
+	{"entry points", entryPoints},
+	{"stats and hosts", statsAndHosts},
+	{"the state of a URL", urlState},
+	{"snapshot and restore", snapshot},
+	{"wrong requests", wrongRequests},
+	{"more than fits a row", large},
+}
+
+// noon is the time at which every case begins, in ms.
+const noon = 1_769_601_600_000
+
+// shard is a shard with a clock.
+type shard struct {
+	t   T
+	db  DB
+	s   *frontier.Shard
+	now int64
+}
+
+func newShard(t T, db DB) *shard {
+	return &shard{t, db, &frontier.Shard{DB: db, Settings: frontier.Settings{Delay: 1000}}, noon}
+}
+
+var kr = contract.Partition{Country: "kr", Category: "news", Date: "2026-01-28"}
+
+func (s *shard) do(f func() error) {
+	s.t.Helper()
+	if err := s.db.Transaction(f); err != nil {
+		s.t.Fatalf("%v", err)
+	}
+}
+
+func (s *shard) wait(ms int64) { s.now += ms }
+
+func (s *shard) put(domain string, pages ...frontier.NewPage) frontier.PutAnswer {
+	s.t.Helper()
+	return s.putIn(kr, domain, pages, nil)
+}
+
+func (s *shard) putIn(p contract.Partition, domain string, pages []frontier.NewPage, entries []frontier.NewEntry) (a frontier.PutAnswer) {
+	s.t.Helper()
+	s.do(func() (err error) {
+		a, err = s.s.Put(s.now, frontier.Put{Domain: domain, Partition: p, Pages: pages, Entries: entries})
+		return err
+	})
+	return a
+}
+
+func (s *shard) request(r frontier.LeaseRequest) (l frontier.Lease) {
+	s.t.Helper()
+	if r.Seconds == 0 {
+		r.Seconds = 60
+	}
+	s.do(func() (err error) {
+		l, err = s.s.Lease(s.now, r)
+		return err
+	})
+	return l
+}
+
+func (s *shard) lease(most int) frontier.Lease {
+	s.t.Helper()
+	return s.request(frontier.LeaseRequest{Max: most})
+}
+
+func (s *shard) report(l frontier.Lease, results ...frontier.Result) (a frontier.ReportAnswer) {
+	s.t.Helper()
+	s.do(func() (err error) {
+		a, err = s.s.Report(s.now, frontier.Report{Lease: l.ID, Results: results})
+		return err
+	})
+	return a
+}
+
+// settle reports all items of a lease with a status.
+func (s *shard) settle(l frontier.Lease, status int) frontier.ReportAnswer {
+	s.t.Helper()
+	var results []frontier.Result
+	for _, item := range l.Items {
+		results = append(results, frontier.Result{ID: item.ID, Status: status})
+	}
+	return s.report(l, results...)
+}
+
+func (s *shard) acquire(domain, owner string, seconds int64, hosts ...string) (a frontier.Acquired) {
+	s.t.Helper()
+	s.do(func() (err error) {
+		a, err = s.s.Acquire(s.now, frontier.AcquireRequest{Domain: domain, Owner: owner, Seconds: seconds, Hosts: hosts})
+		return err
+	})
+	return a
+}
+
+func (s *shard) release(domain, owner string, visits ...frontier.Visit) (released bool) {
+	s.t.Helper()
+	s.do(func() (err error) {
+		released, err = s.s.Release(s.now, frontier.ReleaseRequest{Domain: domain, Owner: owner, Hosts: visits})
+		return err
+	})
+	return released
+}
+
+func (s *shard) stats() (stats frontier.Stats) {
+	s.t.Helper()
+	s.do(func() (err error) {
+		stats, err = s.s.Stats(s.now)
+		return err
+	})
+	return stats
+}
+
+func (s *shard) state(url string) (state frontier.URLState) {
+	s.t.Helper()
+	s.do(func() (err error) {
+		state, err = s.s.URL(s.now, url)
+		return err
+	})
+	return state
+}
+
+// pages makes n pages of a host with the same priority.
+func pages(host string, n int, priority float64) []frontier.NewPage {
+	list := make([]frontier.NewPage, n)
+	for i := range list {
+		list[i] = frontier.NewPage{URL: fmt.Sprintf("https://%s/articles/%s/%d", host, strings.Repeat("x", i%7), i), Type: "news", Priority: priority, Title: "제목"}
+	}
+	return list
+}
+
+func urls(l frontier.Lease) (list []string) {
+	for _, item := range l.Items {
+		list = append(list, item.URL)
+	}
+	return list
+}
+
+func expect(t T, what string, got, want any) {
+	t.Helper()
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("%s: got %+v, want %+v", what, got, want)
+	}
+}
+
+func expectInvalid(t T, what string, err error) {
+	t.Helper()
+	if contract.KindOf(err) != contract.Validation {
+		t.Errorf("%s: got %v, want a validation error", what, err)
+	}
+}
+
+func database(t T, db DB) {
+	text, blob := "텍스트 \"quoted\"", []byte{0, 255, 1, '"'}
+	err := db.Transaction(func() error {
+		if _, err := db.Run(`CREATE TABLE t (key INTEGER PRIMARY KEY, text TEXT, data BLOB)`); err != nil {
+			return err
+		}
+		rows, err := db.Run(`INSERT INTO t (key, text, data) SELECT value->>0, ?2, substr(?3, value->>1, value->>2) FROM json_each(?1)`, `[[1,1,4],[4503599627370495,2,2]]`, text, blob)
+		if err != nil {
+			return err
+		}
+		expect(t, "rows written by an insert", rows.Written, 2)
+		rows, err = db.Run(`SELECT key, text, data, NULL FROM t ORDER BY key`)
+		if err != nil {
+			return err
+		}
+		expect(t, "first row", rows.Next(), true)
+		expect(t, "key", rows.Int(), int64(1))
+		expect(t, "text", rows.Text(), text)
+		expect(t, "blob", rows.Blob(), blob)
+		expect(t, "null", rows.Blob() == nil, true)
+		expect(t, "second row", rows.Next(), true)
+		expect(t, "key of 52 bits", rows.Int(), int64(1<<52-1))
+		expect(t, "no third row", rows.Next(), false)
+		rows, err = db.Run(`UPDATE t SET text = NULL`)
+		if err != nil {
+			return err
+		}
+		expect(t, "rows written by an update", rows.Written, 2)
+		rows, err = db.Run(`DELETE FROM t WHERE key = ?1`, int64(1))
+		if err != nil {
+			return err
+		}
+		expect(t, "rows written by a delete", rows.Written, 1)
+		return nil
+	})
+	if err != nil {
+		t.Fatalf("%v", err)
+	}
+	failed := errors.New("failed")
+	if err := db.Transaction(func() error {
+		if _, err := db.Run(`DELETE FROM t`); err != nil {
+			return err
+		}
+		return failed
+	}); !errors.Is(err, failed) {
+		t.Errorf("got %v, want the error", err)
+	}
+	if err := db.Transaction(func() error {
+		rows, err := db.Run(`SELECT count(*) FROM t`)
+		if err != nil {
+			return err
+		}
+		rows.Next()
+		expect(t, "rows after a rollback", rows.Int(), int64(1))
+		if _, err := db.Run(`SELECT * FROM missing`); err == nil {
+			t.Errorf("a statement on no table succeeded")
+		}
+		return nil
+	}); err != nil {
+		t.Fatalf("%v", err)
+	}
+}

@@ -1,0 +1,68 @@
+package frontier
+
+// How a host's answers change when it may be asked again.
+//
+// Its interval is the delay it asks for. Every 429 or 503 without Retry-After doubles it, from
+// slowBase up to maxSlow; every calmAnswers other answers halve it again. A Retry-After is obeyed. A
+// host whose name does not resolve is left alone for an hour.
+const (
+	slowBase      = 1000      // ms
+	maxSlow       = 3_600_000 // ms
+	maxDoublings  = 12
+	calmAnswers   = 8
+	unresolvedFor = 3_600_000 // ms
+
+	// retryBase is after how many seconds a page is tried again whose host answered 5xx or not at
+	// all; each time it is 2^retryShift times as long.
+	retryBase  = 60
+	retryShift = 3
+)
+
+// outcome is what an answer means for the page.
+type outcome int
+
+const (
+	fetched   outcome = iota
+	gone              // refused for good
+	failed            // to be tried again, a few times
+	throttled         // to be asked for later
+)
+
+// answered takes from an answer what it says about its host.
+func (c *call) answered(h *host, r *Result) outcome {
+	c.change(h)
+	switch {
+	case r.Unresolved:
+		h.unresolved = c.now + unresolvedFor
+		return failed
+	case r.Status == 429 || r.Status == 503:
+		if r.RetryAfter > 0 {
+			h.ready = max(h.ready, c.now+r.RetryAfter*1000)
+		} else {
+			h.slow = min(h.slow+1, maxDoublings)
+		}
+		h.calm = 0
+		return throttled
+	case r.Status == 0:
+		return failed
+	}
+	c.calm(h)
+	switch {
+	case r.Status >= 500:
+		return failed
+	case r.Status >= 400:
+		return gone
+	}
+	return fetched
+}
+
+// calm lets a host that was slowed down recover.
+func (c *call) calm(h *host) {
+	if h.slow == 0 {
+		return
+	}
+	if h.calm++; h.calm >= calmAnswers {
+		h.slow--
+		h.calm = 0
+	}
+}

@@ -1,0 +1,329 @@
+package frontier
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+
+	"github.com/newsfork/seed-engine/contract"
+)
+
+// Report tells what became of the items of a lease.
+type Report struct {
+	Lease   string
+	Results []Result
+}
+
+// Result is what became of one item.
+type Result struct {
+	ID           string
+	Status       int   // of the last answer; 0 when there was none
+	Unresolved   bool  // there was none because the host's name does not resolve
+	RetryAfter   int64 // seconds that the answer asked to wait; 0: it did not
+	ETag         string
+	LastModified string
+	SHA256       string // of the body, in hexadecimal
+	RedirectedTo string // where the answer came from in the end; canonical
+	Found        []FoundURL
+}
+
+// FoundURL is a URL that was found on a page. It belongs to this shard.
+type FoundURL struct {
+	NewPage
+	Domain string // its registrable domain; "": that of the page
+}
+
+// ReportAnswer counts what was reported. A repeated result, or one of a lease that is over, counts
+// as accepted and changes nothing.
+type ReportAnswer struct {
+	Accepted int
+	Unknown  int // neither the lease nor the item exists, or they do not belong together
+	Added    int // found URLs that are new
+}
+
+// Report ends a lease, or the part of it that was reported.
+func (s *Shard) Report(now int64, r Report) (answer ReportAnswer, err error) {
+	if err := checkRange("results", len(r.Results), 0, MaxResults); err != nil {
+		return answer, err
+	}
+	found := 0
+	for i := range r.Results {
+		found += len(r.Results[i].Found)
+	}
+	if err := checkRange("urls", found, 0, MaxFound); err != nil {
+		return answer, err
+	}
+	for i := range r.Results {
+		if err := r.Results[i].validate("results[" + strconv.Itoa(i) + "]."); err != nil {
+			return answer, err
+		}
+	}
+	number, err := strconv.ParseInt(r.Lease, 36, 64)
+	if err != nil || number < 1 {
+		number = -1
+	}
+	err = s.run(now, func(c *call) error {
+		if number > c.state.lease {
+			number = -1
+		}
+		p := reporting{c: c, number: number, finished: map[int64]bool{}}
+		if err := p.prepare(r.Results); err != nil {
+			return err
+		}
+		for i := range r.Results {
+			if err := p.result(&r.Results[i]); err != nil {
+				return err
+			}
+		}
+		if err := p.finish(); err != nil {
+			return err
+		}
+		answer = p.answer
+		return nil
+	})
+	return answer, err
+}
+
+// maxWait is the longest time, in seconds, that a host or an operator may ask to wait.
+const maxWait = 366 * 86_400
+
+func (r *Result) validate(field string) error {
+	if r.Status != 0 {
+		if err := checkRange(field+"status", r.Status, 100, 599); err != nil {
+			return err
+		}
+	}
+	if r.RetryAfter < 0 {
+		return contract.Invalid(field+"retry_after_seconds", "%d is negative; send seconds", r.RetryAfter)
+	}
+	r.RetryAfter = min(r.RetryAfter, maxWait)
+	return nil
+}
+
+// reporting is a report at work.
+type reporting struct {
+	c        *call
+	number   int64               // of the lease, -1 when there never was one
+	finished map[int64]bool      // hosts whose lease has ended with this report
+	puts     map[string]*putting // of found URLs, by domain
+	answer   ReportAnswer
+}
+
+// prepare loads what the results are about.
+func (p *reporting) prepare(results []Result) error {
+	c := p.c
+	var ids []int64
+	for i := range results {
+		if id, _, ok := parseItemID(results[i].ID); ok {
+			ids = append(ids, id)
+		}
+	}
+	hosts, err := c.loadHosts(ids)
+	if err != nil {
+		return err
+	}
+	if err := c.domainsOf(hosts); err != nil {
+		return err
+	}
+	var keys []int64
+	for i := range results {
+		id, hash, ok := parseItemID(results[i].ID)
+		h := c.hosts[id]
+		if !ok || h == nil {
+			continue
+		}
+		if p.over(h) || h.leasedPage(hash) < 0 {
+			keys = append(keys, h.chunkKey(hash))
+		}
+		if l, ok := parse(results[i].RedirectedTo); ok && l.host == h.name {
+			keys = append(keys, h.chunkKey(hash48(l.path)))
+		}
+	}
+	if err := c.loadParts(keys); err != nil {
+		return err
+	}
+	return p.prepareFound(results)
+}
+
+// prepareFound makes one put of the found URLs of each domain.
+func (p *reporting) prepareFound(results []Result) error {
+	p.puts = map[string]*putting{}
+	pages := map[string][]NewPage{}
+	for i := range results {
+		for k := range results[i].Found {
+			f := &results[i].Found[k]
+			domain, partition, ok := p.foundBy(&results[i], f)
+			if !ok {
+				continue
+			}
+			if p.puts[domain] == nil {
+				p.puts[domain] = p.c.newPut(domain, partition)
+			}
+			pages[domain] = append(pages[domain], f.NewPage)
+		}
+	}
+	for _, domain := range sortedKeys(p.puts) {
+		if err := p.puts[domain].prepare(pages[domain]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// foundBy gives the domain to which a found URL belongs, and the partition of the page on which it
+// was found. It reports false when nobody was given that page, or the domain makes no sense.
+func (p *reporting) foundBy(r *Result, f *FoundURL) (domain string, partition contract.Partition, ok bool) {
+	id, hash, _ := parseItemID(r.ID)
+	h := p.c.hosts[id]
+	if h == nil || p.over(h) {
+		return "", partition, false
+	}
+	var on *page
+	if i := h.leasedPage(hash); i >= 0 {
+		on = &h.leased[i]
+	} else if h.unpackEntries() == nil && slices.Contains(h.asked, hash) && h.entry(hash) >= 0 {
+		on = &h.entries[h.entry(hash)].page
+	} else {
+		return "", partition, false
+	}
+	domain = cmp.Or(f.Domain, p.c.domains[h.domain].name)
+	return domain, p.c.partition(h, on), contract.CheckDomain("", domain) == nil
+}
+
+// over reports whether the lease of a host is not the reported one, or is no longer.
+func (p *reporting) over(h *host) bool { return h.lease != p.number || h.leaseEnds <= p.c.now }
+
+// result settles one item.
+func (p *reporting) result(r *Result) error {
+	id, hash, ok := parseItemID(r.ID)
+	h := p.c.hosts[id]
+	if !ok || h == nil || p.number < 0 {
+		p.answer.Unknown++
+		return nil
+	}
+	if !p.over(h) {
+		if at := h.leasedPage(hash); at >= 0 {
+			return p.page(h, at, r)
+		}
+		for at, asked := range h.asked {
+			if asked == hash {
+				return p.entry(h, at, r)
+			}
+		}
+	}
+	if p.c.seen(h, hash) && !p.foreign(h, hash) {
+		p.answer.Accepted++ // repeated, or late
+	} else {
+		p.answer.Unknown++
+	}
+	return nil
+}
+
+// foreign reports whether an item belongs to another lease that is not over.
+func (p *reporting) foreign(h *host, hash uint64) bool {
+	return h.lease != p.number && h.lease != 0 && h.leaseEnds > p.c.now && h.leasedPage(hash) >= 0
+}
+
+func (p *reporting) page(h *host, at int, r *Result) error {
+	c := p.c
+	q := h.leased[at]
+	h.leased = append(h.leased[:at:at], h.leased[at+1:]...)
+	p.settled()
+	switch c.answered(h, r) {
+	case throttled: // which is no fault of the page
+		h.buffer = append(h.buffer, q)
+	case failed:
+		c.tryAgain(h, q, c.seconds()+retryBase<<(retryShift*q.tries))
+	case gone:
+		c.done(h, &h.failed, &c.state.failed)
+	case fetched:
+		c.done(h, &h.done, &c.state.done)
+	}
+	if l, ok := parse(r.RedirectedTo); ok && l.host == h.name && !c.seen(h, hash48(l.path)) {
+		if err := c.remember(h, hash48(l.path)); err != nil {
+			return err
+		}
+	}
+	return p.after(h, r)
+}
+
+func (p *reporting) entry(h *host, at int, r *Result) error {
+	c := p.c
+	hash := h.asked[at]
+	h.asked = append(h.asked[:at:at], h.asked[at+1:]...)
+	p.settled()
+	c.answered(h, r)
+	if err := h.unpackEntries(); err != nil {
+		return err
+	}
+	if i := h.entry(hash); i >= 0 { // it may have been removed meanwhile
+		c.check(&h.entries[i], r)
+	}
+	return p.after(h, r)
+}
+
+// done counts a page that will not be fetched again.
+func (c *call) done(h *host, counters ...*int64) {
+	h.urls--
+	c.state.urls--
+	for _, n := range counters {
+		*n++
+	}
+}
+
+func (p *reporting) settled() {
+	p.answer.Accepted++
+	p.c.state.leased--
+}
+
+// after queues found URLs, and ends the lease of a host whose last item was reported.
+func (p *reporting) after(h *host, r *Result) error {
+	c := p.c
+	c.change(h)
+	if len(h.leased)+len(h.asked) == 0 {
+		p.finished[h.id] = true
+		if err := c.free(h, c.now+h.interval()); err != nil {
+			return err
+		}
+	}
+	return p.found(h, r)
+}
+
+func (p *reporting) found(h *host, r *Result) error {
+	for i := range r.Found {
+		f := &r.Found[i]
+		put := p.puts[cmp.Or(f.Domain, p.c.domains[h.domain].name)]
+		if put == nil {
+			continue
+		}
+		if _, err := put.page(&f.NewPage); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// finish queues what was found, and deletes the lease if all of its hosts are finished.
+func (p *reporting) finish() error {
+	for _, key := range sortedKeys(p.puts) {
+		if err := p.puts[key].finish(); err != nil {
+			return err
+		}
+		p.answer.Added += p.puts[key].added
+	}
+	if len(p.finished) == 0 {
+		return nil
+	}
+	rows, err := p.c.db.Run(`SELECT data FROM leases WHERE id = ?1`, p.number)
+	if err != nil || !rows.Next() {
+		return err
+	}
+	data := rows.Blob()
+	for at := 0; at+idBytes <= len(data); at += idBytes {
+		if !p.finished[idAt(data, at)] {
+			return nil // the sweep will delete it
+		}
+	}
+	p.c.leases[p.number] = leaseRow{}
+	return nil
+}

@@ -1,0 +1,62 @@
+package frontier
+
+import (
+	"cmp"
+
+	"github.com/newsfork/seed-engine/contract"
+)
+
+// Shard is the frontier of some registrable domains, in a database of its own. Each method is one
+// operation: it does everything in one go, waits for nothing, and must be one transaction that the
+// caller rolls back when the method returns an error. now is the time in milliseconds since 1970,
+// asked once for the operation.
+//
+// Errors are contract.Errors of kind Validation for what the caller must correct, ErrNewer, or what
+// the database gave.
+type Shard struct {
+	DB DB
+	Settings
+
+	hash func(string) uint64 // for tests of collisions
+}
+
+// Settings of a shard. A zero means the default.
+type Settings struct {
+	Delay          int64 // ms between two requests to a host that asks for nothing else (0)
+	HostsPerDomain int   // hosts of one registrable domain that are leased at once (4)
+	URLsPerHost    int64 // pages of a host that wait (100,000)
+	MinRefresh     int64 // bounds of the interval of an entry point in seconds (5,400 and 7,776,000)
+	MaxRefresh     int64
+}
+
+func (s Settings) withDefaults() Settings {
+	s.HostsPerDomain = cmp.Or(s.HostsPerDomain, 4)
+	s.URLsPerHost = cmp.Or(s.URLsPerHost, 100_000)
+	s.MinRefresh = cmp.Or(s.MinRefresh, 5400)
+	s.MaxRefresh = max(cmp.Or(s.MaxRefresh, 90*86_400), s.MinRefresh)
+	return s
+}
+
+// Bounds of one operation.
+const (
+	MaxPut          = 5000 // pages and entry points of a Put
+	MaxLease        = 500  // items of a lease
+	MaxPerHost      = 20
+	MinLeaseSeconds = 10
+	MaxLeaseSeconds = 900
+	MaxResults      = 500
+	MaxFound        = 5000 // URLs in a report
+	MaxURL          = 2083 // bytes
+	maxTitle        = 200
+	maxOwner        = 200
+	maxAcquire      = 64   // hosts that a collector names
+	maxHold         = 3600 // seconds for which a collector may have a domain
+)
+
+// checkRange reports a number out of its bounds.
+func checkRange[T int | int64](field string, v, least, most T) error {
+	if v < least || v > most {
+		return contract.Invalid(field, "%d is out of range; send %d to %d", v, least, most)
+	}
+	return nil
+}

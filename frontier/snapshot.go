@@ -1,0 +1,176 @@
+package frontier
+
+import (
+	"github.com/newsfork/seed-engine/contract"
+)
+
+// Snapshot is a page of what a shard has: its hosts with their back queues, seen-sets, delays and
+// entry points, as they are stored. It can be restored into any shard, also into another number of
+// shards: ids are made again from the names. Leases are not part of it.
+type Snapshot struct {
+	Version  int            `json:"version"`
+	Classes  []Class        `json:"classes"`  // by the number that the records use, from 1
+	Patterns []string       `json:"patterns"` // of excluded URLs
+	Hosts    []HostSnapshot `json:"hosts"`
+	Next     int64          `json:"next,omitempty"` // where the next page begins; 0 at the end
+}
+
+// HostSnapshot is a host with its parts.
+type HostSnapshot struct {
+	Host           string `json:"host"`
+	Domain         string `json:"domain"`
+	DomainExcluded bool   `json:"domain_excluded,omitempty"`
+	Record         []byte `json:"record"`
+	Parts          []Part `json:"parts,omitempty"`
+}
+
+// Part is a chunk of the seen-set or a segment.
+type Part struct {
+	Number int    `json:"number"`
+	Data   []byte `json:"data"`
+}
+
+// snapshotBytes is about how much of records and parts a page has. A host is never divided.
+const snapshotBytes = 1 << 20
+
+// maxSnapshotHosts is how many hosts a page has at most.
+const maxSnapshotHosts = 500
+
+// Export gives a page of a snapshot, which begins at 0. Hosts that change between two pages are
+// exported as they are when their page is.
+func (s *Shard) Export(now, from int64) (page Snapshot, err error) {
+	err = s.run(now, func(c *call) error {
+		page = Snapshot{Version: version, Classes: c.state.classes, Patterns: c.state.patterns}
+		rows, err := c.db.Run(`SELECT h.id, length(h.record) + (SELECT coalesce(sum(length(p.data)), 0) FROM parts p WHERE p.key BETWEEN h.id << 12 AND (h.id << 12) + 4095)
+FROM hosts h WHERE h.id >= ?1 ORDER BY h.id LIMIT ?2`, from, int64(maxSnapshotHosts+1))
+		if err != nil {
+			return err
+		}
+		var ids []int64
+		size := int64(0)
+		for rows.Next() {
+			id, bytes := rows.Int(), rows.Int()
+			if len(ids) == maxSnapshotHosts || len(ids) > 0 && size+bytes > snapshotBytes {
+				page.Next = id
+				break
+			}
+			ids, size = append(ids, id), size+bytes
+		}
+		page.Hosts, err = c.export(ids)
+		return err
+	})
+	return page, err
+}
+
+func (c *call) export(ids []int64) ([]HostSnapshot, error) {
+	hosts, err := c.loadHosts(ids)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.domainsOf(hosts); err != nil {
+		return nil, err
+	}
+	list := make([]HostSnapshot, len(hosts))
+	index := map[int64]int{}
+	for i, h := range hosts {
+		m := c.domains[h.domain]
+		list[i] = HostSnapshot{Host: h.name, Domain: m.name, DomainExcluded: m.excluded, Record: h.encode()}
+		index[h.id] = i
+	}
+	rows, err := c.db.Run(`SELECT p.key, p.data FROM json_each(?1) j JOIN parts p ON p.key BETWEEN j.value << 12 AND (j.value << 12) + 4095`, numbers(ids))
+	if err != nil {
+		return nil, err
+	}
+	for rows.Next() {
+		key, data := rows.Int(), rows.Blob()
+		h := &list[index[key>>partBits]]
+		h.Parts = append(h.Parts, Part{int(key & (parts - 1)), data})
+	}
+	return list, rows.Err()
+}
+
+// Restore adds the hosts of a page of a snapshot, and says how many. One that the shard has already
+// stays as it is, so that a page may be restored twice, or over what has been put since.
+func (s *Shard) Restore(now int64, page Snapshot) (restored int, err error) {
+	if page.Version < 1 || page.Version > version {
+		return 0, ErrNewer
+	}
+	if err := checkRange("hosts", len(page.Hosts), 0, maxSnapshotHosts); err != nil {
+		return 0, err
+	}
+	err = s.run(now, func(c *call) error {
+		for _, p := range page.Patterns {
+			if err := c.excludePattern(p, true); err != nil {
+				return err
+			}
+		}
+		for i := range page.Hosts {
+			added, err := c.restore(&page.Hosts[i], page.Classes)
+			if err != nil {
+				return err
+			}
+			if added {
+				restored++
+			}
+		}
+		return nil
+	})
+	return restored, err
+}
+
+func (c *call) restore(r *HostSnapshot, classes []Class) (bool, error) {
+	if contract.CheckDomain("", r.Domain) != nil || !checkHost(r.Host) || !within(r.Host, r.Domain) {
+		return false, contract.Invalid("hosts", "%.80q is not a host of %.80q", r.Host, r.Domain)
+	}
+	if h, err := c.findHost(r.Host); h != nil || err != nil {
+		return false, err
+	}
+	m, err := c.makeDomain(r.Domain)
+	if err != nil {
+		return false, err
+	}
+	m.excluded = m.excluded || r.DomainExcluded
+	made, err := c.makeHost(m, r.Host)
+	if err != nil || made == nil {
+		return false, err
+	}
+	h, err := decodeHost(made.id, made.name, made.domain, r.Record)
+	if err != nil {
+		return false, err
+	}
+	c.hosts[h.id] = h
+	for _, part := range r.Parts {
+		if part.Number < 0 || part.Number >= parts || part.Number < firstSegment && len(part.Data)%hashBytes != 0 {
+			return false, errDamaged
+		}
+		c.setPart(h.id<<partBits|int64(part.Number), part.Data)
+	}
+	for i := range h.classes {
+		h.classes[i].id = c.state.class(classAt(classes, h.classes[i].id))
+	}
+	h.places = [kinds]place{}
+	h.buffer = append(h.buffer, h.leased...)
+	h.lease, h.leaseEnds, h.leased, h.asked = 0, 0, nil, nil
+	if err := h.unpackEntries(); err != nil {
+		return false, err
+	}
+	h.urls = int64(len(h.buffer))
+	for i := range h.segments {
+		h.urls += int64(h.segments[i].left())
+	}
+	c.state.urls += h.urls
+	c.state.entries += int64(len(h.entries))
+	c.state.done += h.done
+	c.state.failed += h.failed
+	if err := c.spill(h); err != nil {
+		return false, err
+	}
+	return true, c.queue(h)
+}
+
+func classAt(classes []Class, id int64) Class {
+	if id < 1 || id > int64(len(classes)) {
+		return Class{}
+	}
+	return classes[id-1]
+}
