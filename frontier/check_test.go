@@ -1,0 +1,221 @@
+package frontier
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Check is for the tests of package frontier_test: it reads a whole shard and gives what is wrong
+// with it.
+func Check(db DB, transaction func(func() error) error) (wrong []error) {
+	s := &Shard{DB: db}
+	if err := transaction(func() error {
+		return s.run(0, func(c *call) error {
+			k := checker{c: c, pointers: map[pointerKey]int{}, leases: map[int64][]int64{}}
+			if err := k.read(); err != nil {
+				return err
+			}
+			k.check()
+			wrong = k.wrong
+			return nil
+		})
+	}); err != nil {
+		wrong = append(wrong, err)
+	}
+	return wrong
+}
+
+type pointerKey struct {
+	host int64
+	lane int
+	slot int64
+}
+
+type checker struct {
+	c        *call
+	hosts    []*host
+	domains  []*domain
+	pointers map[pointerKey]int
+	leases   map[int64][]int64
+	wrong    []error
+}
+
+func (k *checker) errorf(format string, args ...any) {
+	k.wrong = append(k.wrong, fmt.Errorf(format, args...))
+}
+
+func (k *checker) ids(sql string) (ids []int64, err error) {
+	rows, err := k.c.db.Run(sql)
+	if err != nil {
+		return nil, err
+	}
+	for rows.Next() {
+		ids = append(ids, rows.Int())
+	}
+	return ids, rows.Err()
+}
+
+func (k *checker) read() error {
+	ids, err := k.ids("SELECT id FROM hosts")
+	if err != nil {
+		return err
+	}
+	if k.hosts, err = k.c.loadHosts(ids); err != nil {
+		return err
+	}
+	if ids, err = k.ids("SELECT id FROM domains"); err != nil {
+		return err
+	}
+	if k.domains, err = k.c.loadDomains(ids); err != nil {
+		return err
+	}
+	if ids, err = k.ids("SELECT key FROM parts"); err != nil {
+		return err
+	}
+	if err := k.c.loadParts(ids); err != nil {
+		return err
+	}
+	rows, err := k.c.db.Run("SELECT key, data FROM queue")
+	if err != nil {
+		return err
+	}
+	for rows.Next() {
+		key, data := rows.Int(), rows.Blob()
+		if len(data) == 0 || len(data)%pointerLen != 0 || len(data) > maxBlock*pointerLen {
+			k.errorf("a block of %d bytes", len(data))
+			continue
+		}
+		for at := 0; at < len(data); at += pointerLen {
+			k.pointers[pointerKey{pointerAt(data, at).host, laneOf(key), slotOf(key)}]++
+		}
+	}
+	if rows, err = k.c.db.Run("SELECT id, data FROM leases WHERE id > 0"); err != nil {
+		return err
+	}
+	for rows.Next() {
+		id, data := rows.Int(), rows.Blob()
+		for at := 0; at+idBytes <= len(data); at += idBytes {
+			k.leases[id] = append(k.leases[id], idAt(data, at))
+		}
+	}
+	return rows.Err()
+}
+
+func (k *checker) check() {
+	c := k.c
+	var urls, entries, leased, done, failed int64
+	parts := 0
+	for _, h := range k.hosts {
+		urls += h.urls
+		done += h.done
+		failed += h.failed
+		leased += int64(len(h.leased) + len(h.asked))
+		if err := h.unpackEntries(); err != nil {
+			k.errorf("%s: %v", h.name, err)
+		}
+		entries += int64(len(h.entries))
+		parts += k.checkHost(h)
+	}
+	for what, n := range map[string][2]int64{"hosts": {c.state.hosts, int64(len(k.hosts))}, "urls": {c.state.urls, urls}, "entries": {c.state.entries, entries},
+		"leased": {c.state.leased, leased}, "done": {c.state.done, done}, "failed": {c.state.failed, failed}} {
+		if n[0] != n[1] {
+			k.errorf("%s: counted %d, there are %d", what, n[0], n[1])
+		}
+	}
+	for key, data := range c.parts {
+		if key&(1<<partBits-1) < firstSegment && !slices.IsSorted(chunkHashes(data)) {
+			k.errorf("a chunk that is not sorted")
+		}
+	}
+	if ids, _ := k.ids("SELECT key FROM parts"); len(ids) != parts {
+		k.errorf("%d parts, %d are used", len(ids), parts)
+	}
+	for _, m := range k.domains {
+		k.checkDomain(m)
+	}
+}
+
+func chunkHashes(data []byte) (list []uint64) {
+	for at := 0; at+hashBytes <= len(data); at += hashBytes {
+		list = append(list, hashAt(data, at))
+	}
+	return list
+}
+
+// checkHost checks one host and gives how many parts it has.
+func (k *checker) checkHost(h *host) (parts int) {
+	c := k.c
+	all := append(slices.Clone(h.buffer), h.leased...)
+	for i := range h.segments {
+		data := c.parts[h.segmentKey(h.segments[i].number)]
+		pages, err := h.segments[i].rest(data)
+		if err != nil || len(pages) == 0 {
+			k.errorf("%s: segment of %d bytes with %d pages: %v", h.name, len(data), len(pages), err)
+		}
+		all = append(all, pages...)
+		parts++
+	}
+	if int64(len(all)) != h.urls {
+		k.errorf("%s: counts %d URLs, has %d", h.name, h.urls, len(all))
+	}
+	seen := map[uint64]bool{}
+	for i := range all {
+		hash := hash48(all[i].path)
+		if seen[hash] {
+			k.errorf("%s: %s is there twice", h.name, all[i].path)
+		}
+		if seen[hash] = true; !c.seen(h, hash) {
+			k.errorf("%s: %s was not seen", h.name, all[i].path)
+		}
+	}
+	for i := range 1 << h.seenBits {
+		if len(c.parts[h.id<<partBits|int64(i)]) > 0 {
+			parts++
+		}
+	}
+	m := c.domains[h.domain]
+	if m == nil || !slices.Contains(m.hosts, h.id) {
+		k.errorf("%s is not among the hosts of its domain", h.name)
+		return parts
+	}
+	if h.lease != 0 {
+		if len(h.leased)+len(h.asked) == 0 || !slices.Contains(k.leases[h.lease], h.id) {
+			k.errorf("%s: a lease of nothing, or one that does not end", h.name)
+		}
+		if m.listed && !slices.ContainsFunc(m.active, func(a activeHost) bool { return a.id == h.id }) {
+			k.errorf("%s is leased and not listed", h.name)
+		}
+	} else if !h.excluded {
+		if waits := len(all) > 0; waits != h.places[kindPage].queued {
+			k.errorf("%s: %d pages, queued: %v", h.name, len(all), !waits)
+		}
+		if waits := len(h.entries) > 0; waits != h.places[kindEntry].queued {
+			k.errorf("%s: %d entry points, queued: %v", h.name, len(h.entries), !waits)
+		}
+	}
+	for kind, p := range h.places {
+		parked := slices.Contains(m.parked, parkedHost{h.id, kind})
+		if p.queued && !parked && k.pointers[pointerKey{h.id, p.lane, p.slot}] == 0 {
+			k.errorf("%s has a place and no pointer", h.name)
+		}
+	}
+	return parts
+}
+
+func (k *checker) checkDomain(m *domain) {
+	for _, a := range m.active {
+		if h := k.c.hosts[a.id]; h == nil || h.lease == 0 {
+			k.errorf("%s lists a host that is not leased", m.name)
+		}
+	}
+	if len(m.parked) == 0 || m.excluded {
+		return
+	}
+	// Somebody must let the parked hosts in: a leased host of the domain, or the end of a
+	// collector's time.
+	leased := slices.ContainsFunc(m.hosts, func(id int64) bool { return k.c.hosts[id].lease != 0 })
+	ends, _ := k.ids(fmt.Sprintf("SELECT id FROM leases WHERE id = %d", -m.id-1))
+	if !leased && len(ends) == 0 && m.owner == "" {
+		k.errorf("%s has parked hosts that nobody lets in", m.name)
+	}
+}

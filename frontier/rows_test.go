@@ -1,0 +1,208 @@
+package frontier_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/frontier"
+	"github.com/newsfork/seed-engine/frontier/sqlite"
+)
+
+const noon = 1_769_601_600_000
+
+var partition = contract.Partition{Country: "kr", Category: "news", Date: "2026-01-28"}
+
+// world is a shard with a clock for tests that count.
+type world struct {
+	testing.TB
+	db    *sqlite.DB
+	shard frontier.Shard
+	now   int64
+}
+
+func newWorld(t testing.TB) *world {
+	db := open(t)
+	return &world{t, db, frontier.Shard{DB: db, Settings: frontier.Settings{Delay: 1000}}, noon}
+}
+
+// do runs an operation and gives the rows that it wrote.
+func (w *world) do(f func() error) int {
+	w.Helper()
+	before := w.db.Written
+	if err := w.db.Transaction(f); err != nil {
+		w.Fatal(err)
+	}
+	return w.db.Written - before
+}
+
+func (w *world) put(domain string, pages []frontier.NewPage, entries ...frontier.NewEntry) int {
+	w.Helper()
+	return w.do(func() error {
+		_, err := w.shard.Put(w.now, frontier.Put{Domain: domain, Partition: partition, Pages: pages, Entries: entries})
+		return err
+	})
+}
+
+func (w *world) lease(r frontier.LeaseRequest) (l frontier.Lease, rows int) {
+	w.Helper()
+	if r.Seconds == 0 {
+		r.Seconds = 120
+	}
+	rows = w.do(func() (err error) {
+		l, err = w.shard.Lease(w.now, r)
+		return err
+	})
+	return l, rows
+}
+
+func (w *world) report(l frontier.Lease, status int) int {
+	w.Helper()
+	r := frontier.Report{Lease: l.ID}
+	for _, item := range l.Items {
+		r.Results = append(r.Results, frontier.Result{ID: item.ID, Status: status})
+	}
+	return w.do(func() error {
+		_, err := w.shard.Report(w.now, r)
+		return err
+	})
+}
+
+func (w *world) stats() (stats frontier.Stats) {
+	w.Helper()
+	w.do(func() (err error) {
+		stats, err = w.shard.Stats(w.now)
+		return err
+	})
+	return stats
+}
+
+// articles makes pages of all bands with URLs such as news sites have.
+func articles(host string, from, n int) []frontier.NewPage {
+	r := rand.New(rand.NewPCG(uint64(len(host)), uint64(from)))
+	list := make([]frontier.NewPage, n)
+	for i := range list {
+		list[i] = frontier.NewPage{
+			URL:      fmt.Sprintf("https://%s/news/2026/01/%02d/article-about-something-%d.html", host, i%28+1, from+i),
+			Type:     []string{"news", "press_release", "policy"}[i%3],
+			Priority: r.Float64(),
+			LastMod:  noon/1000 - r.Int64N(60*86_400),
+		}
+	}
+	return list
+}
+
+func (w *world) ceiling(what string, got, most float64) {
+	w.Helper()
+	w.Logf("%s: %.3g (at most %g)", what, got, most)
+	if got > most {
+		w.Errorf("%s: %.4g, must be at most %g", what, got, most)
+	}
+}
+
+// TestRowsOfADomain counts what the collection of one domain writes: acquire, put, release.
+func TestRowsOfADomain(t *testing.T) {
+	w := newWorld(t)
+	w.put("warm.example", articles("warm.example", 0, 1)) // creates the tables
+	feed := frontier.NewEntry{NewPage: frontier.NewPage{URL: "https://www.a.example/feed"}, Method: "feed", Interval: 7200}
+	acquire := w.do(func() error {
+		_, err := w.shard.Acquire(w.now, frontier.AcquireRequest{Domain: "a.example", Owner: "c", Seconds: 120})
+		return err
+	})
+	put := w.put("a.example", articles("www.a.example", 0, 500), feed)
+	release := w.do(func() error {
+		_, err := w.shard.Release(w.now, frontier.ReleaseRequest{Domain: "a.example", Owner: "c", Hosts: []frontier.Visit{{Host: "www.a.example", Delay: 2000, AskedAt: w.now, RobotsExpires: w.now + 86_400_000}}})
+		return err
+	})
+	t.Logf("acquire %d, put %d, release %d", acquire, put, release)
+	w.ceiling("rows of a put of 500 URLs", float64(put), 10)
+	w.ceiling("rows of a domain's collection", float64(acquire+put+release), 10)
+	w.ceiling("rows of the same put again", float64(w.put("a.example", articles("www.a.example", 0, 500))), 0)
+	w.ceiling("rows of a put of 500 others", float64(w.put("a.example", articles("www.a.example", 500, 500))), 10)
+}
+
+// TestRowsOfAURL counts what it costs to lease and report a URL, over whole back queues.
+func TestRowsOfAURL(t *testing.T) {
+	for _, c := range []struct {
+		name           string
+		hosts, perHost int
+		most           float64
+		request        frontier.LeaseRequest
+	}{
+		{"one URL a host", 400, 1, 2.2, frontier.LeaseRequest{}},
+		{"five a host", 400, 5, 0.7, frontier.LeaseRequest{}},
+		{"one URL a host of a class", 400, 1, 2.3, frontier.LeaseRequest{Country: "kr"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := newWorld(t)
+			for i := range c.hosts {
+				host := fmt.Sprintf("a%d.example", i)
+				w.put(host, articles("www."+host, 0, 100))
+			}
+			rows, urls := 0, 0
+			c.request.PerHost, c.request.Max = c.perHost, 100*c.perHost
+			for urls < c.hosts*100 {
+				l, written := w.lease(c.request)
+				if len(l.Items) == 0 {
+					w.now += 1000
+					continue
+				}
+				urls += len(l.Items)
+				rows += written
+				w.now += 2000
+				rows += w.report(l, 200)
+			}
+			w.ceiling("rows a URL leased and reported", float64(rows)/float64(urls), c.most)
+		})
+	}
+}
+
+// TestRowsOfARefresh: an entry point that has not changed costs two rows and its share of a block.
+func TestRowsOfARefresh(t *testing.T) {
+	w := newWorld(t)
+	for i := range 200 {
+		host := fmt.Sprintf("a%d.example", i)
+		w.put(host, articles(host, 0, 1), frontier.NewEntry{NewPage: frontier.NewPage{URL: "https://" + host + "/feed"}, Method: "feed", Interval: 7200})
+	}
+	rows, checks := 0, 0
+	for range 40 {
+		w.now += 1_800_000
+		for {
+			l, written := w.lease(frontier.LeaseRequest{Max: 60, Kinds: []string{frontier.KindEntry}})
+			if len(l.Items) == 0 {
+				break
+			}
+			rows += written + w.report(l, 304)
+			checks += len(l.Items)
+		}
+	}
+	w.ceiling("rows of a refresh", float64(rows)/float64(checks), 2.3)
+	if checks < 400 {
+		t.Errorf("only %d checks", checks)
+	}
+}
+
+// TestBytesOfAURL: what a million URLs take.
+func TestBytesOfAURL(t *testing.T) {
+	w := newWorld(t)
+	const hosts, urls = 500, 40
+	for i := range hosts {
+		host := fmt.Sprintf("a%d.example", i)
+		w.put(host, articles("www."+host, 0, urls))
+	}
+	size, err := w.db.Bytes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.ceiling("bytes a URL", float64(size)/hosts/urls, 100)
+}
+
+// TestNoIndexes: an index entry costs as much as a row, and the twin does not count it.
+func TestNoIndexes(t *testing.T) {
+	w := newWorld(t)
+	w.put("a.example", articles("a.example", 0, 1))
+	if err := w.db.Query("SELECT name FROM sqlite_schema WHERE type = 'index'", func(r *frontier.Rows) { t.Errorf("there is an index: %s", r.Text()) }); err != nil {
+		t.Fatal(err)
+	}
+}
