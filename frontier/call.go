@@ -242,8 +242,11 @@ const maxHosts = 4096
 // has too many.
 func (c *call) makeHost(m *domain, name string) (*host, error) {
 	hosts, ids, err := c.findHosts([]string{name})
-	if err != nil || hosts[0] != nil {
-		return hosts[0], err
+	if err != nil {
+		return nil, err
+	}
+	if hosts[0] != nil {
+		return hosts[0], nil
 	}
 	if len(m.hosts) >= maxHosts {
 		return nil, nil
@@ -289,17 +292,13 @@ func (c *call) part(key int64) ([]byte, error) {
 
 // flush writes what has changed.
 func (c *call) flush() error {
-	for _, id := range sortedKeys(c.domains) {
-		if m := c.domains[id]; m != nil {
-			if err := c.unpark(m); err != nil {
-				return err
-			}
-		}
-	}
-	if err := c.flushQueue(); err != nil {
+	if err := c.unparkAll(); err != nil {
 		return err
 	}
-	if err := c.writeBlocks(); err != nil {
+	if err := c.writeBlocks(); err != nil { // flushQueue must see what a lease has taken out
+		return err
+	}
+	if err := c.flushQueue(); err != nil {
 		return err
 	}
 	changed := map[int64][]byte{}

@@ -140,19 +140,20 @@ func (c *call) park(m *domain, h *host, kind int) {
 		return
 	}
 	m.parked = append(m.parked, p)
-	if ends := m.closed(c.now); ends > 0 && !m.excluded {
-		c.wakeAt(m, ends)
-	}
 	c.changeDomain(m)
 }
 
 // unpark returns parked hosts to their places, as many as the domain lets in. A host that has moved
-// or has nothing left is forgotten.
+// or has nothing left is forgotten. While a collector keeps the domain closed, the end of its time is
+// noted, since it may never come back to release it.
 func (c *call) unpark(m *domain) error {
-	n := c.room(m)
-	if len(m.parked) == 0 || n == 0 {
+	if len(m.parked) == 0 {
 		return nil
 	}
+	if ends := m.closed(c.now); ends > 0 && c.changedDomains[m.id] {
+		c.wakeAt(m, ends)
+	}
+	n := c.room(m)
 	for n > 0 && len(m.parked) > 0 {
 		batch := m.parked[:min(n, len(m.parked))]
 		m.parked = m.parked[len(batch):]
@@ -172,6 +173,17 @@ func (c *call) unpark(m *domain) error {
 		}
 	}
 	c.changeDomain(m)
+	return nil
+}
+
+func (c *call) unparkAll() error {
+	for _, id := range sortedKeys(c.domains) {
+		if m := c.domains[id]; m != nil {
+			if err := c.unpark(m); err != nil {
+				return err
+			}
+		}
+	}
 	return nil
 }
 

@@ -128,19 +128,9 @@ func (c *call) wake(ids []int64) error {
 		return err
 	}
 	for _, m := range domains {
-		if m == nil || len(m.parked) == 0 {
-			continue
-		}
-		if ends := m.closed(c.now); ends > 0 {
-			c.wakeAt(m, ends) // it was renewed
+		if m != nil && len(m.parked) > 0 {
+			c.changeDomain(m) // so that the next end is noted, if the collector's time was renewed
 		}
 	}
-	for _, id := range sortedKeys(c.domains) {
-		if m := c.domains[id]; m != nil {
-			if err := c.unpark(m); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
+	return c.unparkAll()
 }

@@ -240,6 +240,7 @@ func percentile(list []time.Duration, p int) time.Duration {
 }
 
 func (s *simulation) verify(urls int) {
+	s.invariants()
 	stats := s.stats()
 	if s.violations > 0 {
 		s.Errorf("%d politeness violations", s.violations)

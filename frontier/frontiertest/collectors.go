@@ -53,6 +53,23 @@ func collectorFirst(t T, db DB) {
 	expect(t, "scrapers after the lost one", len(s.lease(9).Items), 4)
 }
 
+// lostCollector: hosts that were parked because their domain was full are let in too when the
+// collector that came next never comes back.
+func lostCollector(t T, db DB) {
+	s := newShard(t, db)
+	for i := range 9 {
+		s.put("a.example", pages(fmt.Sprintf("h%d.a.example", i), 1, 0.5)...)
+	}
+	l := s.lease(9)
+	expect(t, "hosts at once", len(l.Items), 4)
+	s.acquire("a.example", "c", 60)
+	s.settle(l, 200)
+	expect(t, "granted", s.acquire("a.example", "c", 60).Granted, true)
+	s.wait(60_000)
+	s.lease(9) // lets them in
+	expect(t, "when its time is over", len(s.lease(9).Items)+int(s.stats().Leased) > 0, true)
+}
+
 func collectorTime(t T, db DB) {
 	s := newShard(t, db)
 	renew := func(owner string) (kept bool) {

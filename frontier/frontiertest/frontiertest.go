@@ -56,6 +56,7 @@ var Cases = []Case{
 	{"hosts take turns", fairHosts},
 	{"a collector excludes scrapers", collectorExcludes},
 	{"a waiting collector goes first", collectorFirst},
+	{"a collector that is lost", lostCollector},
 	{"a collector's time", collectorTime},
 	{"what a collector learned", collectorLearned},
 	{"hosts of one domain at once", hostsAtOnce},
