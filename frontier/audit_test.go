@@ -215,9 +215,15 @@ func (k *auditor) checkDomain(m *domain) {
 	if len(m.parked) == 0 || m.excluded {
 		return
 	}
-	// Somebody must let the parked hosts in: a leased host of the domain, or the end of a
-	// collector's time.
-	leased := slices.ContainsFunc(m.hosts, func(id int64) bool { return k.c.hosts[id].lease != 0 })
+	// Something must look at the parked hosts: the report of a leased host of the domain, the lease
+	// of one that stands in a queue, or the end of a collector's time.
+	leased := slices.ContainsFunc(m.hosts, func(id int64) bool {
+		h := k.c.hosts[id]
+		queued := slices.ContainsFunc([]int{kindPage, kindEntry}, func(kind int) bool {
+			return h.places[kind].queued && !slices.Contains(m.parked, parkedHost{id, kind})
+		})
+		return h.lease != 0 || queued
+	})
 	ends, _ := k.ids(fmt.Sprintf("SELECT id FROM leases WHERE id = %d", -m.id-1))
 	if !leased && len(ends) == 0 {
 		k.errorf("%s has parked hosts that nobody lets in", m.name)

@@ -233,7 +233,7 @@ func (p *reporting) page(h *host, at int, r *Result) error {
 	case throttled: // which is no fault of the page
 		h.buffer = append(h.buffer, q)
 	case failed:
-		c.tryAgain(h, q, c.seconds()+retryBase<<(retryShift*q.tries))
+		c.tryAgain(h, q, (c.now+999)/1000+retryBase<<(retryShift*q.tries))
 	case gone:
 		c.done(h, &h.failed, &c.state.failed)
 	case fetched:

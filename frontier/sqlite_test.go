@@ -3,6 +3,7 @@ package frontier_test
 import (
 	"testing"
 
+	"github.com/newsfork/seed-engine/frontier"
 	"github.com/newsfork/seed-engine/frontier/frontiertest"
 	"github.com/newsfork/seed-engine/frontier/sqlite"
 )
@@ -19,6 +20,13 @@ func open(t testing.TB) *sqlite.DB {
 		}
 	})
 	return db
+}
+
+func init() {
+	frontier.OpenTwin = func(t testing.TB) (frontier.DB, func(func() error) error) {
+		db := open(t)
+		return db, db.Transaction
+	}
 }
 
 func TestConformance(t *testing.T) {
