@@ -67,6 +67,7 @@ var mayImport = map[string][]string{
 	"feed":         {"markup", "sitemap"},
 	"classify":     {"classify/hosts"},
 	"discovery":    {"classify", "classify/hosts", "contract", "markup"},
+	"frontier":     {"contract"},
 	"fetch":        {"contract", "markup", "robots"},
 	"orchestrator": {"contract", "r2"},
 	"processor":    {"contract", "markup", "dataset", "r2"},
@@ -83,13 +84,15 @@ var mayImport = map[string][]string{
 	"classify/hosts": {},
 
 	// Twins and suites for the tests of others.
-	"engine/enginetest":   {"alarms", "contract", "engine", "fetch", "fetch/fetchtest", "handlers", "ledger", "ledger/sqlite", "queues", "queues/queuestest", "r2"},
-	"fetch/fetchtest":     {"fetch"},
-	"ledger/ledgertest":   {"contract", "ledger"},
-	"ledger/sqlite":       {"ledger"},
-	"queues/producertest": {"contract", "queues"},
-	"queues/queuestest":   {"contract", "queues"},
-	"r2/r2test":           {"contract", "r2"},
+	"engine/enginetest":     {"alarms", "contract", "engine", "fetch", "fetch/fetchtest", "handlers", "ledger", "ledger/sqlite", "queues", "queues/queuestest", "r2"},
+	"fetch/fetchtest":       {"fetch"},
+	"frontier/frontiertest": {"contract", "frontier"},
+	"frontier/sqlite":       {"frontier"},
+	"ledger/ledgertest":     {"contract", "ledger"},
+	"ledger/sqlite":         {"ledger"},
+	"queues/producertest":   {"contract", "queues"},
+	"queues/queuestest":     {"contract", "queues"},
+	"r2/r2test":             {"contract", "r2"},
 
 	// Programs.
 	"main":                     {"alarms", "bindings", "contract", "engine", "handlers", "markup", "worker"},

@@ -163,7 +163,7 @@ func decodeHost(id int64, name string, domain int64, record []byte) (*host, erro
 	for i := range h.places {
 		h.places[i] = d.place()
 	}
-	h.recent = make([]uint64, d.count(hashBytes), maxRecent+1)
+	h.recent = make([]uint64, d.count(hashBytes))
 	for i := range h.recent {
 		h.recent[i] = d.hash()
 	}

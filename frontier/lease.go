@@ -199,6 +199,9 @@ func (l *lessor) try(h *host, kind int, at *candidate) (keep bool, err error) {
 		return false, err
 	}
 	if c.room(m) == 0 {
+		if ends := m.closed(c.now); ends > 0 {
+			l.passOver(ends)
+		}
 		c.park(m, h, kind)
 		return false, nil
 	}
@@ -315,11 +318,14 @@ func (l *lessor) finish() (Lease, error) {
 // may come at any time.
 const maxRetryAfter = 60
 
-// firstSlot gives in how many seconds a lane has something, or what is passed over becomes free.
+// firstSlot gives in how many seconds a lane has something, what was passed over becomes free, or a
+// lease may be over.
 func (c *call) firstSlot(lanes []int, passedOver int64) (int64, error) {
 	wait := int64(maxRetryAfter)
-	if passedOver > 0 {
-		wait = min(wait, (passedOver-c.now+999)/1000)
+	for _, at := range [...]int64{passedOver, c.state.firstEnd} {
+		if at > 0 {
+			wait = min(wait, (at-c.now+999)/1000)
+		}
 	}
 	for _, lane := range lanes {
 		rows, err := c.db.Run(`SELECT min(key) FROM queue WHERE key BETWEEN ?1 AND ?2`, blockKey(lane, c.seconds()+1), blockKey(lane+1, 0)-1)

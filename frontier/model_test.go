@@ -272,7 +272,7 @@ func TestModel(t *testing.T) {
 	for seed := range uint64(4) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			m := &model{world: newWorld(t), random: rand.New(rand.NewPCG(seed, 1)), urls: map[string]*modelURL{}, hosts: map[string]*modelHost{}, domains: map[string]*modelDomain{}}
-			for step := range 1000 {
+			for step := range 1000 / slowness {
 				switch n := m.random.IntN(100); {
 				case n < 8:
 					m.put()
