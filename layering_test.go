@@ -67,7 +67,7 @@ var mayImport = map[string][]string{
 	"feed":         {"markup", "sitemap"},
 	"classify":     {"classify/hosts"},
 	"discovery":    {"classify", "classify/hosts", "contract", "markup"},
-	"frontier":     {"contract"},
+	"frontier":     {"contract", "markup"},
 	"fetch":        {"contract", "markup", "robots"},
 	"orchestrator": {"contract", "r2"},
 	"processor":    {"contract", "markup", "dataset", "r2"},

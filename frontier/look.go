@@ -181,7 +181,7 @@ type EntryState struct {
 func (s *Shard) URL(now int64, url string) (state URLState, err error) {
 	l, ok := parse(url)
 	if !ok {
-		return state, contract.Invalid("url", "%.80q is not a canonical http or https URL", url)
+		return state, contract.Invalid("url", "%.80q is not an http or https URL", url)
 	}
 	state.State = "unknown"
 	err = s.run(now, func(c *call) error {

@@ -19,7 +19,7 @@ type Put struct {
 
 // NewPage is a page to be fetched once.
 type NewPage struct {
-	URL      string // canonical
+	URL      string
 	Title    string
 	Type     string  // a content type; anything else is unknown
 	Priority float64 // 0 to 1, at the time of the call; it falls as the page ages

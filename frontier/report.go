@@ -23,7 +23,7 @@ type Result struct {
 	ETag         string
 	LastModified string
 	SHA256       string // of the body, in hexadecimal
-	RedirectedTo string // where the answer came from in the end; canonical
+	RedirectedTo string // where the answer came from in the end
 	Found        []FoundURL
 }
 

@@ -1,10 +1,12 @@
 package frontier
 
 import (
+	"bytes"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/markup"
 )
 
 // link is a URL taken apart.
@@ -14,20 +16,18 @@ type link struct {
 	path string // after the host's slash
 }
 
-// parse takes a canonical URL apart: an http or https URL in lower case up to the path, without
-// userinfo and fragment. Making URLs canonical is the caller's business; here only what could not be
-// stored or fetched is refused.
+// parse takes a URL apart, in its canonical form: all spellings of a URL give the same link. It reports
+// false for what is no URL of the web, or could not be stored.
 func parse(url string) (l link, ok bool) {
-	if len(url) > MaxURL || !utf8.ValidString(url) || strings.ContainsFunc(url, func(r rune) bool { return r <= ' ' || r == 0x7f || r == '#' }) {
+	if len(url) > MaxURL || !utf8.ValidString(url) {
 		return l, false
 	}
-	rest, ok := strings.CutPrefix(url, "https://")
-	if !ok {
-		if rest, ok = strings.CutPrefix(url, "http://"); !ok {
-			return l, false
-		}
-		l.http = true
+	canonical, ok := markup.AppendCanonical(nil, []byte(url))
+	if !ok || bytes.ContainsFunc(canonical, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
+		return l, false
 	}
+	scheme, rest, _ := strings.Cut(string(canonical), "://")
+	l.http = scheme == "http"
 	l.host, l.path, _ = strings.Cut(rest, "/")
 	return l, checkHost(l.host)
 }

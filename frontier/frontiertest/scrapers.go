@@ -62,12 +62,12 @@ func verdicts(t T, db DB) {
 	long := "https://a.example/" + strings.Repeat("x", frontier.MaxURL)
 	var list []frontier.NewPage
 	for _, url := range []string{"https://a.example/", "https://a.example/", "http://b.a.example:8080/x", "ftp://a.example/", "https://a.example/a b", "https://a.example/#x",
-		"https://u@a.example/", "https://10.0.0.1/", "https://A.example/", "https://nota.example/", long, "https://a.example/\xff", "", "https://a.example/\x00", "https:///x", "https://localhost/"} {
+		"https://u@a.example/", "https://10.0.0.1/", "https://A.example/", "https://nota.example/", long, "https://a.example/\xff", "", "https://a.example/\x00", "https:///x", "https://localhost/", "https://a.example:443/?utm_source=x", "HTTPS://a.example"} {
 		list = append(list, frontier.NewPage{URL: url})
 	}
-	bad, foreign := frontier.InvalidURL, frontier.ForeignHost
-	expect(t, "verdicts", s.put("a.example", list...).Pages, []frontier.Verdict{frontier.Accepted, frontier.Duplicate, frontier.Accepted, bad, bad, bad,
-		bad, bad, bad, foreign, bad, bad, bad, bad, bad, bad})
+	bad, foreign, twice := frontier.InvalidURL, frontier.ForeignHost, frontier.Duplicate
+	expect(t, "verdicts", s.put("a.example", list...).Pages, []frontier.Verdict{frontier.Accepted, twice, frontier.Accepted, bad, bad, twice,
+		bad, bad, twice, foreign, bad, bad, bad, bad, bad, bad, twice, twice})
 }
 
 func oneOfAHost(t T, db DB) {
