@@ -124,7 +124,7 @@ func TestRowsOfADomain(t *testing.T) {
 
 // TestRowsOfAURL counts what it costs to lease and report a URL, over whole back queues.
 func TestRowsOfAURL(t *testing.T) {
-	const hosts, urls = 300, 100
+	const hosts, urls = 300, 100 / slowness
 	for _, c := range []struct {
 		name    string
 		perHost int

@@ -60,7 +60,8 @@ func (e *events) Pop() any {
 	return last
 }
 
-// newSimulation fills a shard with 20 URLs a host.
+// newSimulation fills a shard. Every hundredth domain has ten hosts, so that there may be some more
+// than asked for.
 func newSimulation(t testing.TB, urls, hosts, scrapers int) *simulation {
 	s := &simulation{world: newWorld(t), random: rand.New(rand.NewPCG(1, 2)), hosts: map[string]*simulatedHost{}, inOneDomain: map[string]int{}}
 	for i := 0; i < hosts; {
@@ -264,10 +265,10 @@ func (s *simulation) verify(urls int) {
 
 // TestSimulation is the short crawl.
 func TestSimulation(t *testing.T) {
-	const urls, hosts, scrapers = 50_000 / slowness, 2500 / slowness, 50 / slowness
-	s := newSimulation(t, urls, hosts, scrapers)
+	const hosts, scrapers = 2500 / slowness, 50 / slowness
+	s := newSimulation(t, 20*hosts, hosts, scrapers)
 	s.run()
-	s.verify(urls)
+	s.verify(20 * len(s.hosts))
 	t.Logf("%d leases (%d lost) gave %d URLs, bands %v, oldest wait %d s, most hosts of a domain %d, %.2f rows a URL, %d s in all",
 		s.leases, s.lost, s.given, s.bands, s.oldest/1000, s.mostInDomain, float64(s.rows)/float64(s.given), (s.now-noon)/1000)
 }
