@@ -74,7 +74,7 @@ func collectorTime(t T, db DB) {
 	s := newShard(t, db)
 	renew := func(owner string) (kept bool) {
 		s.do(func() (err error) {
-			kept, err = s.s.Renew(s.now, "a.example", owner, 60)
+			kept, err = s.s.Renew(ctx, "a.example", owner, 60)
 			return err
 		})
 		return kept
@@ -120,7 +120,7 @@ func operators(t T, db DB) {
 	s := newShard(t, db)
 	set := func(host string, change frontier.HostChange) (found bool) {
 		s.do(func() (err error) {
-			found, err = s.s.SetHost(s.now, host, change)
+			found, err = s.s.SetHost(ctx, host, change)
 			return err
 		})
 		return found
@@ -156,7 +156,7 @@ func exclusions(t T, db DB) {
 	exclude := func(kind, value, domain string, on bool) {
 		t.Helper()
 		s.do(func() error {
-			return s.s.Exclude(s.now, frontier.Exclusion{Kind: kind, Value: value, Domain: domain}, on)
+			return s.s.Exclude(ctx, frontier.Exclusion{Kind: kind, Value: value, Domain: domain}, on)
 		})
 	}
 	for _, domain := range []string{"a.example", "b.example", "c.example"} {
@@ -270,7 +270,7 @@ func statsAndHosts(t T, db DB) {
 		for range 10 {
 			var page frontier.HostsPage
 			s.do(func() (err error) {
-				page, err = s.s.Hosts(s.now, r)
+				page, err = s.s.Hosts(ctx, r)
 				return err
 			})
 			for _, h := range page.Hosts {
@@ -290,7 +290,7 @@ func statsAndHosts(t T, db DB) {
 	expect(t, "by due", list(frontier.HostsRequest{Sort: "due"})[:2], []string{"a3.example", "a4.example"})
 	until := s.now + 1000
 	s.do(func() error {
-		_, err := s.s.SetHost(s.now, "a7.example", frontier.HostChange{BlockUntil: &until})
+		_, err := s.s.SetHost(ctx, "a7.example", frontier.HostChange{BlockUntil: &until})
 		return err
 	})
 	expect(t, "blocked", list(frontier.HostsRequest{Blocked: true}), []string{"a7.example"})
@@ -319,14 +319,14 @@ func snapshot(t T, db DB) {
 			[]frontier.NewEntry{{NewPage: frontier.NewPage{URL: "https://" + host + "/feed"}, Method: "feed", Interval: 7200, ETag: host}})
 	}
 	s.do(func() error {
-		return s.s.Exclude(s.now, frontier.Exclusion{Kind: contract.ExcludeDomain, Value: "a19.example"}, true)
+		return s.s.Exclude(ctx, frontier.Exclusion{Kind: contract.ExcludeDomain, Value: "a19.example"}, true)
 	})
 	s.settle(s.lease(10), 200)
 	s.lease(10) // leased while it is exported
 	var snapshots []frontier.Snapshot
 	for from := int64(0); ; {
 		s.do(func() error {
-			page, err := s.s.Export(s.now, from)
+			page, err := s.s.Export(ctx, from)
 			snapshots = append(snapshots, page)
 			from = page.Next
 			return err
@@ -349,7 +349,7 @@ func snapshot(t T, db DB) {
 	for range 2 {
 		for _, page := range snapshots {
 			s.do(func() error {
-				n, err := s.s.Restore(s.now, page)
+				n, err := s.s.Restore(ctx, page)
 				total += n
 				return err
 			})

@@ -3,6 +3,7 @@
 package frontiertest
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"reflect"
@@ -73,16 +74,28 @@ var Cases = []Case{
 // noon is the time at which every case begins, in ms.
 const noon = 1_769_601_600_000
 
-// shard is a shard with a clock.
+// shard is a shard with a clock. What is asked of it and what it answers goes through the encoding in
+// which Worker and object exchange it.
 type shard struct {
-	t   T
-	db  DB
-	s   *frontier.Shard
-	now int64
+	t     T
+	db    DB
+	s     frontier.Remote
+	local frontier.Shard
+	now   int64
 }
 
+var ctx = context.Background()
+
 func newShard(t T, db DB) *shard {
-	return &shard{t, db, &frontier.Shard{DB: db, Settings: frontier.Settings{Delay: 1000}}, noon}
+	s := &shard{t: t, db: db, local: frontier.Shard{DB: db, Settings: frontier.Settings{Delay: 1000}}, now: noon}
+	s.s = frontier.Remotes{Caller: s, Shards: 1}.Shard(0)
+	return s
+}
+
+// Call implements frontier.Caller in the transaction of the test.
+func (s *shard) Call(_ context.Context, _, operation string, request []byte) ([]byte, error) {
+	answer, _ := s.local.Serve(s.now, operation, request)
+	return answer, nil
 }
 
 var kr = contract.Partition{Country: "kr", Category: "news", Date: "2026-01-28"}
@@ -104,7 +117,7 @@ func (s *shard) put(domain string, pages ...frontier.NewPage) frontier.PutAnswer
 func (s *shard) putIn(p contract.Partition, domain string, pages []frontier.NewPage, entries []frontier.NewEntry) (a frontier.PutAnswer) {
 	s.t.Helper()
 	s.do(func() (err error) {
-		a, err = s.s.Put(s.now, frontier.Put{Domain: domain, Partition: p, Pages: pages, Entries: entries})
+		a, err = s.s.Put(ctx, frontier.Put{Domain: domain, Partition: p, Pages: pages, Entries: entries})
 		return err
 	})
 	return a
@@ -116,7 +129,7 @@ func (s *shard) request(r frontier.LeaseRequest) (l frontier.Lease) {
 		r.Seconds = 60
 	}
 	s.do(func() (err error) {
-		l, err = s.s.Lease(s.now, r)
+		l, err = s.s.Lease(ctx, r)
 		return err
 	})
 	return l
@@ -130,7 +143,7 @@ func (s *shard) lease(most int) frontier.Lease {
 func (s *shard) report(l frontier.Lease, results ...frontier.Result) (a frontier.ReportAnswer) {
 	s.t.Helper()
 	s.do(func() (err error) {
-		a, err = s.s.Report(s.now, frontier.Report{Lease: l.ID, Results: results})
+		a, err = s.s.Report(ctx, frontier.Report{Lease: l.ID, Results: results})
 		return err
 	})
 	return a
@@ -149,7 +162,7 @@ func (s *shard) settle(l frontier.Lease, status int) frontier.ReportAnswer {
 func (s *shard) acquire(domain, owner string, seconds int64, hosts ...string) (a frontier.Acquired) {
 	s.t.Helper()
 	s.do(func() (err error) {
-		a, err = s.s.Acquire(s.now, frontier.AcquireRequest{Domain: domain, Owner: owner, Seconds: seconds, Hosts: hosts})
+		a, err = s.s.Acquire(ctx, frontier.AcquireRequest{Domain: domain, Owner: owner, Seconds: seconds, Hosts: hosts})
 		return err
 	})
 	return a
@@ -158,7 +171,7 @@ func (s *shard) acquire(domain, owner string, seconds int64, hosts ...string) (a
 func (s *shard) release(domain, owner string, visits ...frontier.Visit) (released bool) {
 	s.t.Helper()
 	s.do(func() (err error) {
-		released, err = s.s.Release(s.now, frontier.ReleaseRequest{Domain: domain, Owner: owner, Hosts: visits})
+		released, err = s.s.Release(ctx, frontier.ReleaseRequest{Domain: domain, Owner: owner, Hosts: visits})
 		return err
 	})
 	return released
@@ -167,7 +180,7 @@ func (s *shard) release(domain, owner string, visits ...frontier.Visit) (release
 func (s *shard) stats() (stats frontier.Stats) {
 	s.t.Helper()
 	s.do(func() (err error) {
-		stats, err = s.s.Stats(s.now)
+		stats, err = s.s.Stats(ctx)
 		return err
 	})
 	return stats
@@ -176,7 +189,7 @@ func (s *shard) stats() (stats frontier.Stats) {
 func (s *shard) state(url string) (state frontier.URLState) {
 	s.t.Helper()
 	s.do(func() (err error) {
-		state, err = s.s.URL(s.now, url)
+		state, err = s.s.URL(ctx, url)
 		return err
 	})
 	return state

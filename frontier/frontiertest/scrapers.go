@@ -474,43 +474,43 @@ func hostsAtOnce(t T, db DB) {
 func wrongRequests(t T, db DB) {
 	s := newShard(t, db)
 	for what, f := range map[string]func() error{
-		"max":           func() error { _, err := s.s.Lease(s.now, frontier.LeaseRequest{Max: 0, Seconds: 60}); return err },
-		"lease_seconds": func() error { _, err := s.s.Lease(s.now, frontier.LeaseRequest{Max: 1, Seconds: 9}); return err },
+		"max":           func() error { _, err := s.s.Lease(ctx, frontier.LeaseRequest{Max: 0, Seconds: 60}); return err },
+		"lease_seconds": func() error { _, err := s.s.Lease(ctx, frontier.LeaseRequest{Max: 1, Seconds: 9}); return err },
 		"per_host": func() error {
-			_, err := s.s.Lease(s.now, frontier.LeaseRequest{Max: 1, Seconds: 60, PerHost: 21})
+			_, err := s.s.Lease(ctx, frontier.LeaseRequest{Max: 1, Seconds: 60, PerHost: 21})
 			return err
 		},
 		"types": func() error {
-			_, err := s.s.Lease(s.now, frontier.LeaseRequest{Max: 1, Seconds: 60, Types: []string{"x"}})
+			_, err := s.s.Lease(ctx, frontier.LeaseRequest{Max: 1, Seconds: 60, Types: []string{"x"}})
 			return err
 		},
 		"kinds": func() error {
-			_, err := s.s.Lease(s.now, frontier.LeaseRequest{Max: 1, Seconds: 60, Kinds: []string{"x"}})
+			_, err := s.s.Lease(ctx, frontier.LeaseRequest{Max: 1, Seconds: 60, Kinds: []string{"x"}})
 			return err
 		},
-		"domain":    func() error { _, err := s.s.Put(s.now, frontier.Put{Domain: "x", Partition: kr}); return err },
-		"partition": func() error { _, err := s.s.Put(s.now, frontier.Put{Domain: "a.example"}); return err },
+		"domain":    func() error { _, err := s.s.Put(ctx, frontier.Put{Domain: "x", Partition: kr}); return err },
+		"partition": func() error { _, err := s.s.Put(ctx, frontier.Put{Domain: "a.example"}); return err },
 		"status": func() error {
-			_, err := s.s.Report(s.now, frontier.Report{Results: []frontier.Result{{Status: 42}}})
+			_, err := s.s.Report(ctx, frontier.Report{Results: []frontier.Result{{Status: 42}}})
 			return err
 		},
 		"retry_after": func() error {
-			_, err := s.s.Report(s.now, frontier.Report{Results: []frontier.Result{{RetryAfter: -1}}})
+			_, err := s.s.Report(ctx, frontier.Report{Results: []frontier.Result{{RetryAfter: -1}}})
 			return err
 		},
 		"owner": func() error {
-			_, err := s.s.Acquire(s.now, frontier.AcquireRequest{Domain: "a.example", Seconds: 1})
+			_, err := s.s.Acquire(ctx, frontier.AcquireRequest{Domain: "a.example", Seconds: 1})
 			return err
 		},
 		"hosts": func() error {
-			_, err := s.s.Acquire(s.now, frontier.AcquireRequest{Domain: "a.example", Owner: "c", Seconds: 1, Hosts: []string{"b.example"}})
+			_, err := s.s.Acquire(ctx, frontier.AcquireRequest{Domain: "a.example", Owner: "c", Seconds: 1, Hosts: []string{"b.example"}})
 			return err
 		},
-		"seconds":   func() error { _, err := s.s.Renew(s.now, "a.example", "c", 0); return err },
-		"limit":     func() error { _, err := s.s.Hosts(s.now, frontier.HostsRequest{}); return err },
-		"cursor":    func() error { _, err := s.s.Hosts(s.now, frontier.HostsRequest{Limit: 1, Cursor: "x"}); return err },
-		"url":       func() error { _, err := s.s.URL(s.now, "x"); return err },
-		"exclusion": func() error { return s.s.Exclude(s.now, frontier.Exclusion{Kind: "x", Value: "a.example"}, true) },
+		"seconds":   func() error { _, err := s.s.Renew(ctx, "a.example", "c", 0); return err },
+		"limit":     func() error { _, err := s.s.Hosts(ctx, frontier.HostsRequest{}); return err },
+		"cursor":    func() error { _, err := s.s.Hosts(ctx, frontier.HostsRequest{Limit: 1, Cursor: "x"}); return err },
+		"url":       func() error { _, err := s.s.URL(ctx, "x"); return err },
+		"exclusion": func() error { return s.s.Exclude(ctx, frontier.Exclusion{Kind: "x", Value: "a.example"}, true) },
 	} {
 		expectInvalid(t, what, db.Transaction(f))
 	}

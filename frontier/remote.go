@@ -1,0 +1,151 @@
+package frontier
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strconv"
+
+	"github.com/newsfork/seed-engine/contract"
+)
+
+// Caller takes calls to the shard with a name, which runs them by Shard.Serve: one call, one
+// transaction. An error means that no answer came; the call may have been done all the same.
+type Caller interface {
+	Call(ctx context.Context, shard, operation string, request []byte) (answer []byte, err error)
+}
+
+// Remotes is the frontier: all its shards.
+type Remotes struct {
+	Caller Caller
+	Shards int // how many there are; see ShardOf
+}
+
+// Of gives the shard of a registrable domain.
+func (r Remotes) Of(domain string) Remote { return r.Shard(ShardOf(domain, r.Shards)) }
+
+// Shard gives a shard by its number, from 0.
+func (r Remotes) Shard(n int) Remote { return Remote{r.Caller, shardName(n)} }
+
+// shardName is under which name the platform finds a shard again, with all that is stored there.
+func shardName(n int) string { return "shard-" + strconv.Itoa(n) }
+
+// Remote is a Shard at a distance, with the same operations; its clock is the one that counts.
+//
+// Errors are contract.Errors of the kinds that the shard gave. Where it gave no answer, or where one
+// of the two is too old for the other, the kind is Storage: the same call may succeed later.
+type Remote struct {
+	caller Caller
+	name   string
+}
+
+// ErrUnknownOperation is given when the shard runs an older version that lacks the operation, as for
+// some minutes of a deploy.
+var ErrUnknownOperation = errors.New("frontier: the shard runs an older version, which lacks the operation")
+
+// Put is Shard.Put.
+func (r Remote) Put(ctx context.Context, p Put) (PutAnswer, error) {
+	return ask[PutAnswer](ctx, r, "put", p)
+}
+
+// Lease is Shard.Lease.
+func (r Remote) Lease(ctx context.Context, l LeaseRequest) (Lease, error) {
+	return ask[Lease](ctx, r, "lease", l)
+}
+
+// Report is Shard.Report.
+func (r Remote) Report(ctx context.Context, p Report) (ReportAnswer, error) {
+	return ask[ReportAnswer](ctx, r, "report", p)
+}
+
+// Acquire is Shard.Acquire.
+func (r Remote) Acquire(ctx context.Context, a AcquireRequest) (Acquired, error) {
+	return ask[Acquired](ctx, r, "acquire", a)
+}
+
+// Renew is Shard.Renew.
+func (r Remote) Renew(ctx context.Context, domain, owner string, seconds int64) (kept bool, err error) {
+	return ask[bool](ctx, r, "renew", renewRequest{domain, owner, seconds})
+}
+
+// Release is Shard.Release.
+func (r Remote) Release(ctx context.Context, p ReleaseRequest) (released bool, err error) {
+	return ask[bool](ctx, r, "release", p)
+}
+
+// Stats is Shard.Stats.
+func (r Remote) Stats(ctx context.Context) (Stats, error) { return ask[Stats](ctx, r, "stats", none{}) }
+
+// Hosts is Shard.Hosts.
+func (r Remote) Hosts(ctx context.Context, h HostsRequest) (HostsPage, error) {
+	return ask[HostsPage](ctx, r, "hosts", h)
+}
+
+// URL is Shard.URL.
+func (r Remote) URL(ctx context.Context, url string) (URLState, error) {
+	return ask[URLState](ctx, r, "url", urlRequest{url})
+}
+
+// SetHost is Shard.SetHost.
+func (r Remote) SetHost(ctx context.Context, host string, change HostChange) (found bool, err error) {
+	return ask[bool](ctx, r, "set_host", setHostRequest{host, change})
+}
+
+// Exclude is Shard.Exclude.
+func (r Remote) Exclude(ctx context.Context, x Exclusion, excluded bool) error {
+	_, err := ask[none](ctx, r, "exclude", excludeRequest{x, excluded})
+	return err
+}
+
+// Export is Shard.Export.
+func (r Remote) Export(ctx context.Context, from int64) (Snapshot, error) {
+	return ask[Snapshot](ctx, r, "export", exportRequest{from})
+}
+
+// Restore is Shard.Restore.
+func (r Remote) Restore(ctx context.Context, page Snapshot) (restored int, err error) {
+	return ask[int](ctx, r, "restore", page)
+}
+
+var errEnvelope = errors.New("the answer is not one of a shard")
+
+func ask[Answer any](ctx context.Context, r Remote, name string, request any) (answer Answer, err error) {
+	op := "frontier." + name + " (" + r.name + ")"
+	data, err := encode(request)
+	if err != nil {
+		return answer, contract.Wrap(contract.Internal, op, err)
+	}
+	data, err = r.caller.Call(ctx, r.name, name, data)
+	if err != nil {
+		return answer, contract.Wrap(contract.Storage, op, err)
+	}
+	var e envelope[Answer]
+	if err := json.Unmarshal(data, &e); err != nil {
+		return answer, contract.Wrap(contract.Storage, op, err)
+	}
+	switch {
+	case e.Error != nil:
+		return answer, e.Error.received(op)
+	case e.Answer == nil:
+		return answer, contract.Wrap(contract.Storage, op, errEnvelope)
+	}
+	return *e.Answer, nil
+}
+
+// shardKinds are the codes of errors that keep their kind. What a later version adds counts as Storage.
+var shardKinds = []contract.Kind{contract.Validation, contract.Parse, contract.Network, contract.Timeout, contract.Storage, contract.Internal}
+
+func (e *wireError) received(op string) error {
+	switch e.Code {
+	case codeUnknownOperation:
+		return contract.Wrap(contract.Storage, op, ErrUnknownOperation)
+	case codeNewer:
+		return contract.Wrap(contract.Storage, op, ErrNewer)
+	}
+	kind := contract.Kind(e.Code)
+	if !slices.Contains(shardKinds, kind) {
+		kind = contract.Storage
+	}
+	return &contract.Error{Kind: kind, Op: op, Field: e.Field, Message: e.Message}
+}
