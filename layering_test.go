@@ -80,6 +80,9 @@ var mayImport = map[string][]string{
 	"handlers":     {"contract", "alarms", "markup", "settings", "orchestrator", "processor", "collector", "ledger", "r2"},
 	"engine":       {"alarms", "collector", "contract", "controls", "deadletters", "fetch", "handlers", "ledger", "orchestrator", "processor", "queues", "r2", "reconcile", "settings"},
 
+	// What Go's crypto/tls is replaced by.
+	"worker/tls": {},
+
 	// Parts of rooms that others use, too.
 	"classify/hosts": {},
 

@@ -2,9 +2,9 @@
 //
 // Writes the compiled program (app.wasm), the support code of the Go version that compiled it
 // (wasm_exec.js), the entry module and the pool to the output directory.
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
-import { dirname, join, relative, resolve } from "node:path";
+import { basename, dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const here = dirname(fileURLToPath(import.meta.url));
@@ -71,16 +71,39 @@ const notInlined = [
   ].map((room) => `${project}/${room}`),
 ];
 
+/** What is compiled in the place of Go's crypto/tls. */
+export const tls = join(here, "tls/tls.go");
+
+const target = { ...process.env, GOOS: "js", GOARCH: "wasm" };
+const tags = "-tags=nethttpomithttp2";
+
+/**
+ * Gives the flags that leave crypto/tls out: an eighth of the compressed program, and none of it of use. None
+ * where another version of Go needs more of the package than the stand-in has: then the program is larger.
+ */
+export function withoutTLS(standIn) {
+  const original = join(execFileSync("go", ["env", "GOROOT"], { encoding: "utf8" }).trim(), "src/crypto/tls");
+  const sources = readdirSync(original).filter((name) => name.endsWith(".go"));
+  const replaced = Object.fromEntries(sources.map((name) => [join(original, name), ""]));
+  const overlay = JSON.stringify({ Replace: { ...replaced, [join(original, "tls.go")]: standIn } });
+  const file = join(root, "build", `${basename(standIn, ".go")}.overlay.json`);
+  mkdirSync(dirname(file), { recursive: true });
+  update(file, overlay);
+  const flag = `-overlay=${file}`;
+  const { status } = spawnSync("go", ["build", tags, flag, "net/http"], { cwd: root, env: target });
+  if (status === 0) return [flag];
+  console.warn(
+    "This version of Go needs more of crypto/tls than worker/tls has, so the Worker is compiled with all of it.",
+  );
+  return [];
+}
+
 /** Compiles the Go package in dir for WebAssembly. A process that reads the file meanwhile sees the previous one. */
 export function compile(dir, file) {
   const next = `${file}.${process.pid}`;
-  const env = { ...process.env, GOOS: "js", GOARCH: "wasm" };
   const plain = notInlined.map((packages) => `-gcflags=${packages}=-l`);
-  execFileSync("go", ["build", "-trimpath", "-ldflags=-s -w", "-tags=nethttpomithttp2", ...plain, "-o", next, "."], {
-    cwd: dir,
-    env,
-    stdio: "inherit",
-  });
+  const flags = ["-trimpath", "-ldflags=-s -w", tags, ...withoutTLS(tls), ...plain];
+  execFileSync("go", ["build", ...flags, "-o", next, "."], { cwd: dir, env: target, stdio: "inherit" });
   renameSync(next, file);
 }
 

@@ -6,7 +6,7 @@ import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { build, supportCode } from "../../worker/build.mjs";
+import { build, supportCode, tls, withoutTLS } from "../../worker/build.mjs";
 
 const here = dirname(fileURLToPath(import.meta.url));
 const out = join(here, "../../build/runtime-fixture");
@@ -36,6 +36,24 @@ test("support code that lacks what the pool relies on is refused", () => {
   for (const part of ["_resume() {", "this.exit(code);", "_scheduledTimeouts", '"syscall/js.valueNew"']) {
     assert.throws(() => supportCode(source.replaceAll(part, "renamed")), /wasm_exec\.js/, part);
   }
+});
+
+test("what a Worker has no use for is not in the program: Go's TLS", () => {
+  build(join(here, "fixture"), out);
+  const program = readFileSync(join(out, "app.wasm"));
+  assert.ok(program.includes("net/http"));
+  for (const name of ["crypto/x509.", "crypto/ecdsa.", "crypto/internal/fips140/nistec."])
+    assert.ok(!program.includes(name), name);
+});
+
+test("a Go version for which the stand-in of TLS lacks something compiles its own", () => {
+  assert.deepEqual(
+    withoutTLS(tls).map((flag) => flag.slice(0, 9)),
+    ["-overlay="],
+  );
+  const empty = join(out, "empty.go");
+  writeFileSync(empty, "package tls\n");
+  assert.deepEqual(withoutTLS(empty), []);
 });
 
 test("the output is complete, belongs to this Go version, and a second build leaves it alone", () => {
