@@ -58,7 +58,7 @@ var mayImport = map[string][]string{
 	"markup":       {},
 	"settings":     {"contract"},
 	"worker":       {"contract"},
-	"bindings":     {"alarms", "contract", "fetch", "handlers", "ledger", "queues", "r2", "worker"},
+	"bindings":     {"alarms", "contract", "fetch", "frontier", "handlers", "ledger", "queues", "r2", "worker"},
 	"r2":           {"contract"},
 	"ledger":       {"contract"},
 	"dataset":      {"contract"},
@@ -105,7 +105,7 @@ var mayImport = map[string][]string{
 	"bench/runtime/pooled":     {"bench/runtime/health", "worker"},
 	"bench/runtime/stock":      {"bench/runtime/health"},
 	"test/conformance/fixture": {"bindings", "contract", "ledger", "ledger/ledgertest", "queues", "queues/producertest", "r2", "r2/r2test", "worker"},
-	"test/runtime/fixture":     {"worker"},
+	"test/runtime/fixture":     {"bindings", "contract", "worker"},
 }
 
 func TestLayers(t *testing.T) {

@@ -1,4 +1,6 @@
-// The Worker's entry: HTTP requests, queue batches and cron events go to an instance of the pool.
+// The Worker's entry: HTTP requests, queue batches, cron events and calls of Durable Objects go to an
+// instance of the pool.
+export { Frontier } from "./frontier.mjs";
 import { Failure, rules, run } from "./pool.mjs";
 import { producerOf, sendAgain } from "./refused.mjs";
 

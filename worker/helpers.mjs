@@ -1,5 +1,5 @@
 // JavaScript halves of the stores and of fetch, which Go calls by name (worker.Ask): what would be
-// many crossings between Go and JavaScript is one call here, with strings in and a string out.
+// many crossings between Go and JavaScript is one call here, with strings in and a string or bytes out.
 //
 // Each gets the call { env, data, keep, get } and its arguments. data is Go's memory and good until
 // the first await. keep gives a number to what Go names later, get finds it again; an event's numbers
@@ -155,6 +155,27 @@ async function d1Batch({ env, data }, name) {
   return JSON.stringify(results.map(({ meta, results }) => ({ changes: meta.changes, rows: results })));
 }
 
+/** Has the Durable Object with the name run an operation. When no answer comes within timeout ms, that is a TimeoutError. */
+async function objectCall({ env, data }, binding, name, operation, timeout) {
+  const object = bound(env, binding, "Durable Object").getByName(name);
+  return await within(Number(timeout), object.call(operation, data.slice()));
+}
+
+async function within(ms, promise) {
+  const answered = new AbortController();
+  const late = scheduler.wait(ms, { signal: answered.signal }).then(
+    () => {
+      throw new DOMException(`no answer within ${ms} ms`, "TimeoutError");
+    },
+    () => {},
+  );
+  try {
+    return await Promise.race([promise, late]);
+  } finally {
+    answered.abort();
+  }
+}
+
 /**
  * Fetches through the service binding EGRESS where there is one. timeout is in ms, 0 for none, and
  * covers the body as well. Redirects are not followed, and nothing is cached. Answers the
@@ -191,6 +212,7 @@ export const helpers = {
   queueSend,
   queueMetrics,
   d1Batch,
+  objectCall,
   fetchStart,
   cancel,
 };

@@ -3,6 +3,7 @@
 // another. An event leases an instance; afterwards the instance goes back to the idle ones only if
 // nothing of the event is left in it.
 import { helpers } from "./helpers.mjs";
+import { execute } from "./sql.mjs";
 import { Exchange, observed, Stream } from "./streams.mjs";
 import "./wasm_exec.js";
 import program from "./app.wasm";
@@ -132,6 +133,8 @@ class Instance {
         copy: (handle, at, length) => this.#handles.get(handle).copy(this.#view(at, length)),
         write: (handle, at, length) => this.#handles.get(handle).write(this.#view(at, length)),
         abort: (handle) => this.#handles.get(handle)?.abort(),
+        sql: (textAt, textLength, argsAt, argsLength) => this.#sql(this.#view(textAt, textLength), this.#view(argsAt, argsLength)),
+        answer: (ok, at, length) => this.lease.finish({ ok: ok !== 0, answer: this.#view(at, length).slice() }),
         print: (at, length) => console.log(decoder.decode(this.#view(at, length))),
       },
     });
@@ -158,16 +161,45 @@ class Instance {
     if (!this.#exports[`worker_${what}`](...details)) this.#go._resume(); // true: done already
   }
 
-  /** Gives Go a request: method, URL, then names and values of headers, a line each. */
-  request(head) {
-    const maxLength = 3 * head.length; // in UTF-8
-    if (this.#inbox.length < maxLength) {
-      const length = Math.max(maxLength, 8192);
+  // Where Go reads what is given to it, with room for that many bytes.
+  #room(bytes) {
+    if (this.#inbox.length < bytes) {
+      const length = Math.max(bytes, 8192);
       this.#inbox = { address: this.#exports.worker_inbox(length), length };
     }
-    const { address, length } = this.#inbox;
-    const { written } = encoder.encodeInto(head, this.#view(address, length));
+    return this.#view(this.#inbox.address, this.#inbox.length);
+  }
+
+  /** Gives Go a request: method, URL, then names and values of headers, a line each. */
+  request(head) {
+    const { written } = encoder.encodeInto(head, this.#room(3 * head.length)); // the most that UTF-8 takes
     this.#notify("request", written);
+  }
+
+  /** Gives Go a call of a Durable Object: the time and the operation, a line each, then the request. */
+  call(operation, request) {
+    const head = encoder.encode(`${Date.now()}\n${operation}\n`);
+    const room = this.#room(head.length + request.length);
+    room.set(head);
+    room.set(request, head.length);
+    this.#notify("call", head.length + request.length);
+  }
+
+  // Runs a statement on the database of the object whose call this is. Gives the length of the answer,
+  // or that of an error as a negative number; Go then loads it. No exception may pass through Go.
+  #sql(statement, args) {
+    const { storage } = this.host.ctx;
+    let answer;
+    let sign = 1;
+    try {
+      if (!storage) throw new Error("there is no Durable Object in this event");
+      answer = execute(storage.sql, statement, args);
+    } catch (error) {
+      answer = encoder.encode(String(error));
+      sign = -1;
+    }
+    this.#results.set(0, answer); // promises have ids from 1
+    return sign * answer.length;
   }
 
   /** Ends the context of the event. */
@@ -231,14 +263,14 @@ class Instance {
     );
   }
 
-  // Calls a helper. What its promise gives is a string, whose bytes Go loads, or nothing.
+  // Calls a helper. What its promise gives is a string or bytes, which Go loads, or nothing.
   #ask(id, text, data) {
     const [name, ...args] = fields(decoder.decode(text));
     const { env } = this.host;
     const call = { env, data, keep: (what) => this.#keep(what), get: (handle) => this.#handles.get(Number(handle)) };
     this.#wait(id, helpers[name](call, ...args), (answer) => {
       if (answer === undefined || answer === null) return [2, 0];
-      const bytes = encoder.encode(answer);
+      const bytes = typeof answer === "string" ? encoder.encode(answer) : answer;
       return [1, bytes.length, bytes];
     });
   }
@@ -307,15 +339,26 @@ class Lease {
 
   /** Runs work(lease); returns its result at once if Go waited for nothing, else a promise. */
   run(work) {
+    this.#begin(work);
+    if (this.#outcome) return this.#close();
+    this.#watch();
+    return new Promise((resolve) => (this.#settled = resolve)).then(() => this.#close());
+  }
+
+  /** Runs work(lease), which must come to its end before Go waits for anything. */
+  runNow(work) {
+    this.#begin(work);
+    if (!this.#outcome) this.instance.kill("waited", "a call of a Durable Object waited for something");
+    return this.#close();
+  }
+
+  #begin(work) {
     try {
       work(this);
     } catch (error) {
       this.instance.kill("exception", `the event could not be handed to the Go program: ${error}`);
       this.fail(broken()); // also when the program was broken before
     }
-    if (this.#outcome) return this.#close();
-    this.#watch();
-    return new Promise((resolve) => (this.#settled = resolve)).then(() => this.#close());
   }
 
   /** Ends the event well. */
@@ -452,6 +495,16 @@ export function run({ env, ctx, wait, deadline }, work) {
   sweep(); // after it there is no room as long as others wait
   if (hasRoom()) return new Lease(env, ctx, deadline).run(work);
   return waitForRoom(wait, () => new Lease(env, ctx, deadline).run(work));
+}
+
+/**
+ * Runs a call of a Durable Object, whose env and ctx are given: gives its answer, the bytes and whether it
+ * is ok, before anything else happens. No other event runs meanwhile, so it needs no permit: it takes an
+ * idle instance or starts one, and events that hold all permits may wait for it. Throws a Failure when
+ * the program ends, or waits for anything.
+ */
+export function runNow(env, ctx, operation, request) {
+  return new Lease(env, ctx, 0).runNow(({ instance }) => instance.call(operation, request));
 }
 
 async function waitForRoom(patience, go) {

@@ -142,6 +142,9 @@ func writeHeader(b *bytes.Buffer, header http.Header) {
 
 func start(b []byte) unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(b)) }
 
+// failedUnexpectedly is what a caller learns of a panic.
+const failedUnexpectedly = "The request failed unexpectedly."
+
 const requestIDHeader = "X-Request-Id"
 
 // As net/http: a line break in a value must not start a header of its own.
@@ -228,7 +231,7 @@ func answer(w *response, h http.Handler, head string) {
 	defer func() {
 		if thrown := recover(); thrown != nil {
 			recovered("handler", "handler_failed", thrown, id)
-			w.fail(contract.Internal, "The request failed unexpectedly.")
+			w.fail(contract.Internal, failedUnexpectedly)
 		}
 	}()
 	h.ServeHTTP(w, r.WithContext(ctx))

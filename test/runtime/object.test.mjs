@@ -1,0 +1,129 @@
+// Calls of Durable Objects: each is one synchronous run of Go and one transaction.
+import assert from "node:assert/strict";
+import { before, beforeEach, test } from "node:test";
+import { eventually, start } from "./harness.mjs";
+
+const fixture = await start();
+
+before(() => fixture.call("a", "write"));
+
+beforeEach(async () => {
+  await fixture.rules();
+  await fixture.failStart("");
+  fixture.clearLogs();
+});
+
+const count = async (name) => JSON.parse(await fixture.call(name, "count")).answer;
+
+/** How often instances were dropped, by reason, while work ran. */
+async function dropped(work) {
+  const before = await fixture.stats();
+  await work();
+  const after = await fixture.stats();
+  assert.equal(after.live, 0, "an instance is still leased");
+  return Object.fromEntries(Object.entries(after.dropped).map(([reason, n]) => [reason, n - (before.dropped[reason] ?? 0)]).filter(([, n]) => n));
+}
+
+test("what a call writes stays, object by object", async () => {
+  const rows = await count("a");
+  assert.equal(await fixture.call("a", "write"), `{"answer":${rows + 1}}`);
+  assert.equal(await fixture.call("b", "write"), '{"answer":1}');
+  assert.equal(await count("a"), rows + 1);
+});
+
+test("requests and answers pass as they are", async () => {
+  for (const request of ["", "\n\n", "줄\n바꿈 \\ \u0000", "x".repeat(3_000_000)]) assert.equal(await fixture.call("a", "echo", request), request);
+});
+
+test("a request that is too large does not reach the program", async () => {
+  const { error } = JSON.parse(await fixture.call("a", "echo", "x".repeat((16 << 20) + 1)));
+  assert.equal(error.code, "validation_error");
+});
+
+const instance = { error: { code: "internal_error", message: "The request failed unexpectedly." } };
+
+for (const [operation, { answer = JSON.stringify(instance), drops = {}, log }] of Object.entries({
+  refuse: { answer: /^\{"answer":\d+\}$/ },
+  sql: { answer: /^frontier.DB: .*no such table: missing/ },
+  panic: { log: "object_failed" },
+  "panic-elsewhere": { drops: { exited: 1 }, log: "instance_failed" },
+  exit: { drops: { exited: 1 }, log: "instance_failed" },
+  overflow: { drops: { exception: 1 }, log: "instance_failed" },
+  channel: { drops: { waited: 1 }, log: "instance_failed" },
+  sleep: { drops: { waited: 1 }, log: "instance_failed" },
+  promise: { drops: { waited: 1 }, log: "instance_failed" },
+})) {
+  test(`${operation} in the middle of a call: nothing is written, and the next call is good`, async () => {
+    const rows = await count("a");
+    const lost = await dropped(async () => {
+      const given = await fixture.call("a", operation);
+      if (answer instanceof RegExp) assert.match(given, answer);
+      else assert.equal(given, answer);
+    });
+    assert.deepEqual(lost, drops);
+    if (log) assert.ok(await eventually(() => fixture.logged(log).length), `no ${log}`);
+    assert.equal(await count("a"), rows);
+    assert.equal(await fixture.call("a", "write"), `{"answer":${rows + 1}}`);
+    assert.equal(await fixture.text("/health"), "ok");
+  });
+}
+
+test("a panic is counted, and costs no instance", async () => {
+  const before = await fixture.stats();
+  await fixture.call("a", "panic");
+  const after = await fixture.stats();
+  assert.equal(after.recovered.object, (before.recovered.object ?? 0) + 1);
+  assert.equal(after.created, before.created);
+});
+
+test("a call that leaves a goroutine is done, and costs the instance", async () => {
+  const rows = await count("a");
+  assert.deepEqual(await dropped(() => fixture.call("a", "goroutine")), { goroutines: 1 });
+  assert.equal(await count("a"), rows + 1);
+});
+
+test("timers and garbage of a call cost nothing", async () => {
+  for (const operation of ["timer", "garbage", "garbage"]) assert.deepEqual(await dropped(() => fixture.call("a", operation)), {}, operation);
+  assert.equal(await fixture.text("/sleep?ms=20"), "slept");
+});
+
+test("a program that does not start: nothing is written", async () => {
+  const rows = await count("a");
+  await fixture.failStart("exit");
+  for (let i = 0; i < 20; i++) await fixture.call("a", "exit"); // until none is idle
+  assert.equal(await fixture.call("a", "write"), JSON.stringify(instance));
+  await fixture.failStart("");
+  assert.equal(await count("a"), rows);
+});
+
+test("30 events that hold all permits are answered by objects", async () => {
+  const began = Date.now();
+  const { waited } = await fixture.stats();
+  const answers = await Promise.all(Array.from({ length: 30 }, () => fixture.text("/object?name=nested&operation=write&n=5")));
+  assert.ok(Date.now() - began < 5000, `${Date.now() - began} ms`);
+  assert.deepEqual(answers.map((text) => JSON.parse(text).answer).filter((n) => !(n >= 5 && n <= 150)), []);
+  assert.equal(await count("nested"), 150);
+  assert.ok((await fixture.stats()).waited > waited, "no event waited for a permit");
+});
+
+test("one permit is enough for an event that calls an object", async () => {
+  await fixture.rules({ maxLive: 1 });
+  assert.equal(await fixture.text("/object?name=one&operation=write&n=3"), '{"answer":3}');
+});
+
+test("calls of an object take turns", async () => {
+  await Promise.all(Array.from({ length: 40 }, () => fixture.call("turns", "write")));
+  assert.equal(await count("turns"), 40);
+});
+
+test("an object that does not answer is a timeout, and costs no instance", async () => {
+  assert.deepEqual(
+    await dropped(async () => assert.match(await fixture.text("/object?binding=FROZEN&name=a&operation=count"), /^timeout_error .*no answer within 1000 ms/)),
+    {},
+  );
+});
+
+test("statements outside of a call, and a binding that is not there, are errors", async () => {
+  assert.match(await fixture.text("/sql"), /^storage_error frontier.DB: .*no Durable Object/);
+  assert.match(await fixture.text("/object?binding=NONE&name=a&operation=count"), /^storage_error .*there is no Durable Object binding NONE/);
+});

@@ -1,0 +1,75 @@
+//go:build js && wasm
+
+package worker
+
+import (
+	"bytes"
+	"errors"
+	"strconv"
+	"unsafe"
+)
+
+// A Callee answers the calls of the Worker's Durable Objects. now is the time in ms since 1970, request
+// is good until it returns. What it ran with SQL is kept when the answer is ok, else nothing of it.
+//
+// It must not wait for anything, be it a promise, a channel or a timer: then the instance is lost, the
+// call fails, and nothing is kept.
+type Callee func(now int64, operation string, request []byte) (answer []byte, ok bool)
+
+// HandleCalls has the program serve calls of Durable Objects. It is called before Run.
+func HandleCalls(c Callee) {
+	go func() {
+		for length := range calls {
+			takeCall(c, inbox[:length])
+		}
+	}()
+}
+
+var calls = make(chan int, 1) // lengths of what is in inbox
+
+// call tells that a call of the given length is in the inbox.
+//
+//go:wasmexport worker_call
+func call(length int32) bool {
+	calls <- int(length)
+	return false
+}
+
+//go:wasmimport worker answer
+func answerCall(ok int32, at unsafe.Pointer, length int32)
+
+func takeCall(c Callee, data []byte) {
+	defer func() {
+		if thrown := recover(); thrown != nil {
+			recovered("object", "object_failed", thrown, "")
+			host.Call("fail", failedUnexpectedly)
+		}
+	}()
+	at, data, _ := bytes.Cut(data, []byte("\n"))
+	operation, request, _ := bytes.Cut(data, []byte("\n"))
+	now, err := strconv.ParseInt(string(at), 10, 64)
+	if err != nil {
+		panic(err)
+	}
+	answer, ok := c(now, string(operation), request)
+	good := int32(0)
+	if ok {
+		good = 1
+	}
+	answerCall(good, start(answer), int32(len(answer)))
+}
+
+//go:wasmimport worker sql
+func runSQL(statement unsafe.Pointer, statementLength int32, args unsafe.Pointer, argsLength int32) int32
+
+// SQL runs a statement on the SQLite of the Durable Object that is being called. Arguments and answer
+// are encoded as in package frontier (AppendArgs, NewRows).
+func SQL(statement string, args []byte) (answer []byte, err error) {
+	n := runSQL(unsafe.Pointer(unsafe.StringData(statement)), int32(len(statement)), start(args), int32(len(args)))
+	answer = make([]byte, max(n, -n))
+	load(0, start(answer))
+	if n < 0 {
+		return nil, errors.New(string(answer))
+	}
+	return answer, nil
+}
