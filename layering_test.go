@@ -78,7 +78,7 @@ var mayImport = map[string][]string{
 	"alarms":       {"contract", "ledger"},
 	"reconcile":    {"contract", "ledger", "r2"},
 	"handlers":     {"contract", "alarms", "markup", "settings", "orchestrator", "processor", "collector", "ledger", "r2"},
-	"engine":       {"alarms", "collector", "contract", "controls", "deadletters", "fetch", "handlers", "ledger", "orchestrator", "processor", "queues", "r2", "reconcile", "settings"},
+	"engine":       {"alarms", "collector", "contract", "controls", "deadletters", "fetch", "frontier", "handlers", "ledger", "orchestrator", "processor", "queues", "r2", "reconcile", "settings"},
 
 	// What Go's crypto/tls is replaced by.
 	"worker/tls": {},

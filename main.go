@@ -41,5 +41,8 @@ func main() {
 		return e.Consume(ctx, batch.Queue, bindings.Messages(batch))
 	}
 	everyMinute := func(ctx context.Context, event *cron.Event) error { return e.Cron(ctx, event.ScheduledTime) }
+	worker.HandleCalls(func(now int64, operation string, request []byte) ([]byte, bool) {
+		return e.CallShard(bindings.ShardDatabase{}, now, operation, request)
+	})
 	worker.Run(e, consume, everyMinute, "/health", "/health/live")
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/newsfork/seed-engine/alarms"
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/fetch"
+	"github.com/newsfork/seed-engine/frontier"
 	"github.com/newsfork/seed-engine/handlers"
 	"github.com/newsfork/seed-engine/ledger"
 	"github.com/newsfork/seed-engine/queues"
@@ -88,6 +89,17 @@ func (e *Engine) Cron(ctx context.Context, at time.Time) error {
 		err = errors.Join(err, p.ledger.Prune(ctx, at.Add(-p.retention)))
 	}
 	return err
+}
+
+// CallShard runs an operation on the shard of the frontier that is in db. It does so at once, and when
+// the answer is not ok, the caller rolls back what was written.
+func (e *Engine) CallShard(db frontier.DB, now int64, operation string, request []byte) (answer []byte, ok bool) {
+	p, err := e.configured()
+	if err != nil {
+		return frontier.Failure(err), false
+	}
+	shard := frontier.Shard{DB: db, Settings: p.shard}
+	return shard.Serve(now, operation, request)
 }
 
 func (e *Engine) configured() (*parts, error) {

@@ -12,6 +12,7 @@ import (
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/controls"
 	"github.com/newsfork/seed-engine/deadletters"
+	"github.com/newsfork/seed-engine/frontier"
 	"github.com/newsfork/seed-engine/handlers"
 	"github.com/newsfork/seed-engine/ledger"
 	"github.com/newsfork/seed-engine/orchestrator"
@@ -28,6 +29,7 @@ type parts struct {
 	alarms    *alarms.Watch
 	ledger    *ledger.Ledger
 	retention time.Duration
+	shard     frontier.Settings
 }
 
 func assemble(p Platform) (*parts, error) {
@@ -68,7 +70,13 @@ func assemble(p Platform) (*parts, error) {
 	watch := &alarms.Watch{
 		Ledger: records, Webhook: p.Webhook(s.UserAgent), URL: s.AlertWebhookURL, Environment: s.Environment, Log: p.Log, Now: now,
 	}
-	return &parts{api.Handler(), consumer, watch, records, s.LedgerRetention}, nil
+	shard := frontier.Settings{
+		Delay:          s.RequestInterval.Milliseconds(),
+		HostsPerDomain: s.MaxHostsPerDomain,
+		MinRefresh:     int64(s.MinRefresh.Seconds()),
+		MaxRefresh:     int64(s.MaxRefresh.Seconds()),
+	}
+	return &parts{api.Handler(), consumer, watch, records, s.LedgerRetention, shard}, nil
 }
 
 // limits are the settings that bound the collection of a domain.

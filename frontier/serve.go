@@ -96,16 +96,17 @@ func operation[Request, Answer any](run func(*Shard, int64, Request) (Answer, er
 func (s *Shard) Serve(now int64, name string, request []byte) (answer []byte, ok bool) {
 	run, known := operations[name]
 	if !known {
-		return failure(&wireError{Code: codeUnknownOperation, Message: "this version has no such operation"}), false
+		return encodeError(&wireError{Code: codeUnknownOperation, Message: "this version has no such operation"}), false
 	}
 	answer, err := run(s, now, request)
 	if err != nil {
-		return failure(describe(err)), false
+		return Failure(err), false
 	}
 	return answer, true
 }
 
-func describe(err error) *wireError {
+// Failure is the envelope of an error that kept an operation from being run.
+func Failure(err error) []byte {
 	e := &wireError{Code: string(contract.KindOf(err)), Message: err.Error()}
 	if errors.Is(err, ErrNewer) {
 		e.Code = codeNewer
@@ -115,10 +116,10 @@ func describe(err error) *wireError {
 		e.Field = c.Field
 		e.Message = cmp.Or(c.Message, e.Message)
 	}
-	return e
+	return encodeError(e)
 }
 
-func failure(e *wireError) []byte {
+func encodeError(e *wireError) []byte {
 	answer, err := encode(envelope[none]{Error: e})
 	if err != nil {
 		panic(err) // strings always encode

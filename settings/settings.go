@@ -27,6 +27,9 @@ type Settings struct {
 	FetchRetryBase       time.Duration
 	RetryDelay           time.Duration // of a queue message's first retry; doubles with every further one
 	DomainDeadline       time.Duration // politeness waits left out
+	MaxHostsPerDomain    int           // that scrapers ask at once
+	MinRefresh           time.Duration // bounds of the time between two checks of an entry point
+	MaxRefresh           time.Duration
 	AlertWebhookURL      string
 	LedgerRetention      time.Duration // how long the ledger keeps what does not change any more
 	APIToken             string        // ""; the API answers only in development
@@ -58,6 +61,9 @@ func Read(get func(name string) (string, bool)) (*Settings, error) {
 		FetchRetryBase:       r.duration("FETCH_RETRY_BASE_MS", 1000, time.Millisecond),
 		RetryDelay:           r.duration("RETRY_DELAY_SECONDS", 120, time.Second),
 		DomainDeadline:       r.timeout("DOMAIN_DEADLINE_MS", 120000),
+		MaxHostsPerDomain:    int(r.number("MAX_HOSTS_PER_DOMAIN", 4, 1, 1000)),
+		MinRefresh:           r.interval("MIN_REFRESH_SECONDS", 5400),
+		MaxRefresh:           r.interval("MAX_REFRESH_SECONDS", 7776000),
 		AlertWebhookURL:      r.webURL("ALERT_WEBHOOK_URL"),
 		LedgerRetention:      time.Duration(r.number("LEDGER_RETENTION_DAYS", 180, 1, 3650)) * 24 * time.Hour,
 		APIToken:             r.text("API_TOKEN", ""),
@@ -66,6 +72,9 @@ func Read(get func(name string) (string, bool)) (*Settings, error) {
 	}
 	if productToken(s.UserAgent) == "" {
 		r.fail("USER_AGENT", s.UserAgent, `a text that begins with a product token of letters, "_" or "-", such as "NewsforkBot/1.0"`)
+	}
+	if s.MaxRefresh < s.MinRefresh {
+		r.fail("MAX_REFRESH_SECONDS", r.text("MAX_REFRESH_SECONDS", ""), "at least MIN_REFRESH_SECONDS")
 	}
 	return s, r.err
 }
@@ -140,6 +149,11 @@ func (r *reader) duration(name string, fallback int64, unit time.Duration) time.
 // timeout is at least a millisecond and at most ten minutes, the wall time of one collection.
 func (r *reader) timeout(name string, fallback int64) time.Duration {
 	return time.Duration(r.number(name, fallback, 1, 600_000)) * time.Millisecond
+}
+
+// interval is from a second to a year.
+func (r *reader) interval(name string, fallback int64) time.Duration {
+	return time.Duration(r.number(name, fallback, 1, 365*86_400)) * time.Second
 }
 
 func (r *reader) webURL(name string) string {

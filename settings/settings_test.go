@@ -24,7 +24,8 @@ func TestDefaults(t *testing.T) {
 		s.RequestInterval != time.Second || s.MaxCrawlDelay != 30*time.Second || s.MaxRequestsPerDomain != 20 ||
 		s.RobotsTimeout != 10*time.Second || s.SitemapTimeout != 15*time.Second || s.PageTimeout != 5*time.Second ||
 		s.MaxSitemapBytes != 52428800 || s.FetchRetries != 3 || s.FetchRetryBase != time.Second ||
-		s.RetryDelay != 2*time.Minute || s.DomainDeadline != 2*time.Minute || s.LedgerRetention != 180*24*time.Hour {
+		s.RetryDelay != 2*time.Minute || s.DomainDeadline != 2*time.Minute || s.LedgerRetention != 180*24*time.Hour ||
+		s.MaxHostsPerDomain != 4 || s.MinRefresh != 90*time.Minute || s.MaxRefresh != 90*24*time.Hour {
 		t.Errorf("defaults differ from the documented ones: %+v", s)
 	}
 }
@@ -50,6 +51,9 @@ func TestWrongValuesNameTheVariable(t *testing.T) {
 		"DOMAIN_DEADLINE_MS":      "99999999",
 		"ALERT_WEBHOOK_URL":       "ftp://example.com/",
 		"LEDGER_RETENTION_DAYS":   "0",
+		"MAX_HOSTS_PER_DOMAIN":    "0",
+		"MIN_REFRESH_SECONDS":     "0",
+		"MAX_REFRESH_SECONDS":     "5399", // less than MIN_REFRESH_SECONDS
 	} {
 		_, err := settings.Read(from(map[string]string{name: value}))
 		var e *contract.Error

@@ -18,6 +18,12 @@ function sendsAgain({ queues }) {
   for (const { queue } of queues.consumers) assert.equal(producerOf(queue, bound), queue);
 }
 
+// With new_classes instead of new_sqlite_classes a dry-run succeeds, and the first call fails. The class is the Worker's own.
+function shardsInSQLite({ durable_objects, migrations }) {
+  assert.deepEqual(durable_objects.bindings, [{ name: "FRONTIER", class_name: "Frontier" }]);
+  assert.deepEqual(migrations, [{ tag: "v1", new_sqlite_classes: ["Frontier"] }]);
+}
+
 const environments = { staging: "staging", production: "prod" };
 
 for (const [env, suffix] of Object.entries(environments)) {
@@ -46,6 +52,7 @@ for (const [env, suffix] of Object.entries(environments)) {
         ["METADATA_DB", `newsfork-metadata-${suffix}`],
         ["ENVIRONMENT", env],
         ["VERSION_METADATA", ""],
+        ["FRONTIER", "Frontier"],
       ]) {
         const line = output.split("\n").find((l) => l.includes(`env.${binding} `));
         assert.ok(line?.includes(resource), `${binding}: ${line ?? output}`);
@@ -65,6 +72,8 @@ for (const [env, suffix] of Object.entries(environments)) {
     });
 
     test("can send messages of every queue again", () => sendsAgain(config));
+
+    test("has the shards of the frontier in SQLite", () => shardsInSQLite(config));
 
     test("states name, CPU limit, observability and crons", () => {
       assert.equal(config.name, `newsfork-seed-engine-${env}`);
@@ -113,8 +122,9 @@ test("the delay of a retry outlasts an outage of minutes where it is deployed, a
 });
 
 test("development has the same sizes and retries, with short timeouts", () => {
-  const { queues, name } = readConfig({ config: join(root, "wrangler.jsonc") }, { hideWarnings: true });
+  const { queues, name, ...others } = readConfig({ config: join(root, "wrangler.jsonc") }, { hideWarnings: true });
   sendsAgain({ queues });
+  shardsInSQLite(others);
   assert.equal(name, "newsfork-seed-engine-dev");
   assert.deepEqual(
     queues.consumers.map((c) => [c.queue, c.max_batch_size, c.max_batch_timeout, c.max_retries]),

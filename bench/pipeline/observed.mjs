@@ -1,5 +1,6 @@
 // The engine, and at /pool the counters of its pool of instances.
 import engine from "../../build/worker/entry.mjs";
+export { Frontier } from "../../build/worker/entry.mjs";
 import { stats } from "../../build/worker/pool.mjs";
 
 export default {

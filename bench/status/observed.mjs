@@ -1,5 +1,6 @@
 // The engine, and at https://inside.invalid/ the statements of D1 since it was last asked: [[sql, parameters]].
 import engine from "../../build/worker/entry.mjs";
+export { Frontier } from "../../build/worker/entry.mjs";
 
 let statements = [];
 

@@ -48,11 +48,11 @@ export async function startEngine({ vars = quick, change = (config) => config, w
 }
 
 function development() {
-  const { name, main, compatibility_date, rules, r2_buckets, d1_databases, queues, version_metadata } = readConfig(
-    { config: join(root, "wrangler.jsonc") },
-    { hideWarnings: true },
-  );
-  return { name, main, compatibility_date, rules, r2_buckets, d1_databases, queues, version_metadata };
+  const config = readConfig({ config: join(root, "wrangler.jsonc") }, { hideWarnings: true });
+  const { name, main, compatibility_date, rules, r2_buckets, d1_databases } = config;
+  const { queues, version_metadata, durable_objects, migrations } = config;
+  const stores = { r2_buckets, d1_databases, durable_objects, migrations };
+  return { name, main, compatibility_date, rules, queues, version_metadata, ...stores };
 }
 
 function sampleWeb() {

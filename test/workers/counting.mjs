@@ -1,6 +1,7 @@
 // The engine, and what it asked of its bindings so far: GET https://inside.invalid/ lists the calls by
 // binding, method and the first segment of the key, and what D1 says it wrote.
 import engine from "../../build/worker/entry.mjs";
+export { Frontier } from "../../build/worker/entry.mjs";
 
 const counts = {};
 const add = (name, n = 1) => (counts[name] = (counts[name] ?? 0) + n);

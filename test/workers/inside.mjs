@@ -1,6 +1,7 @@
 // The engine, and at https://inside.invalid/ what a test cannot see from outside: /pool, what the pool
 // of instances did, and /digest?key=…, size and SHA-256 of a stored object however large it is.
 import engine from "../../build/worker/entry.mjs";
+export { Frontier } from "../../build/worker/entry.mjs";
 import { stats } from "../../build/worker/pool.mjs";
 
 async function digest(bucket, key) {
