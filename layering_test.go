@@ -104,7 +104,7 @@ var mayImport = map[string][]string{
 	"bench/runtime/health":     {},
 	"bench/runtime/pooled":     {"bench/runtime/health", "worker"},
 	"bench/runtime/stock":      {"bench/runtime/health"},
-	"test/conformance/fixture": {"bindings", "contract", "ledger", "ledger/ledgertest", "queues", "queues/producertest", "r2", "r2/r2test", "worker"},
+	"test/conformance/fixture": {"bindings", "contract", "frontier", "frontier/frontiertest", "ledger", "ledger/ledgertest", "queues", "queues/producertest", "r2", "r2/r2test", "worker"},
 	"test/runtime/fixture":     {"bindings", "contract", "worker"},
 }
 

@@ -48,6 +48,8 @@
 //
 // # Operations
 //
+// A Worker asks a shard by a Remote, whose calls Shard.Serve answers (serve.go).
+//
 // Each method of Shard is one call (call.go): it opens the state, loads the rows it needs with few
 // statements, changes them in memory, and writes each changed row once, one statement a table. The
 // caller makes it one transaction and rolls back when there is an error. A record that does not
@@ -65,4 +67,5 @@
 // The rules that must hold between any two operations are in audit_test.go; model_test.go compares
 // random operations with a simple model, crash_test.go fails each operation at each of its statements,
 // rows_test.go holds what is written below its ceilings, and simulation_test.go is a whole crawl.
+// Package frontiertest is the part of it that also runs in a Durable Object.
 package frontier

@@ -2,11 +2,11 @@ package frontier_test
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"testing"
 
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/frontier"
+	"github.com/newsfork/seed-engine/frontier/frontiertest"
 	"github.com/newsfork/seed-engine/frontier/sqlite"
 )
 
@@ -78,84 +78,13 @@ func (w *world) stats() (stats frontier.Stats) {
 	return stats
 }
 
-// articles makes pages of all bands with URLs such as news sites have.
-func articles(host string, from, n int) []frontier.NewPage {
-	r := rand.New(rand.NewPCG(uint64(len(host)), uint64(from)))
-	list := make([]frontier.NewPage, n)
-	for i := range list {
-		list[i] = frontier.NewPage{
-			URL:      fmt.Sprintf("https://%s/news/2026/01/%02d/article-about-something-%d.html", host, i%28+1, from+i),
-			Type:     []string{"news", "press_release", "policy"}[i%3],
-			Priority: r.Float64(),
-			LastMod:  noon/1000 - r.Int64N(60*86_400),
-		}
-	}
-	return list
-}
+var articles = frontiertest.Articles
 
 func (w *world) ceiling(what string, got, most float64) {
 	w.Helper()
 	w.Logf("%s: %.3g (at most %g)", what, got, most)
 	if got > most {
 		w.Errorf("%s: %.4g, must be at most %g", what, got, most)
-	}
-}
-
-// TestRowsOfADomain counts what the collection of one domain writes: acquire, put, release.
-func TestRowsOfADomain(t *testing.T) {
-	w := newWorld(t)
-	w.put("warm.example", articles("warm.example", 0, 1)) // creates the tables
-	feed := frontier.NewEntry{NewPage: frontier.NewPage{URL: "https://www.a.example/feed"}, Method: "feed", Interval: 7200}
-	acquire := w.do(func() error {
-		_, err := w.shard.Acquire(w.now, frontier.AcquireRequest{Domain: "a.example", Owner: "c", Seconds: 120})
-		return err
-	})
-	put := w.put("a.example", articles("www.a.example", 0, 500), feed)
-	release := w.do(func() error {
-		_, err := w.shard.Release(w.now, frontier.ReleaseRequest{Domain: "a.example", Owner: "c", Hosts: []frontier.Visit{{Host: "www.a.example", Delay: 2000, AskedAt: w.now, RobotsExpires: w.now + 86_400_000}}})
-		return err
-	})
-	t.Logf("acquire %d, put %d, release %d", acquire, put, release)
-	w.ceiling("rows of a put of 500 URLs", float64(put), 10)
-	w.ceiling("rows of a domain's collection", float64(acquire+put+release), 10)
-	w.ceiling("rows of the same put again", float64(w.put("a.example", articles("www.a.example", 0, 500))), 0)
-	w.ceiling("rows of a put of 500 others", float64(w.put("a.example", articles("www.a.example", 500, 500))), 10)
-}
-
-// TestRowsOfAURL counts what it costs to lease and report a URL, over whole back queues.
-func TestRowsOfAURL(t *testing.T) {
-	const hosts, urls = 300, 100 / slowness
-	for _, c := range []struct {
-		name    string
-		perHost int
-		most    float64
-		request frontier.LeaseRequest
-	}{
-		{"one URL a host", 1, 2.2, frontier.LeaseRequest{}},
-		{"five a host", 5, 0.7, frontier.LeaseRequest{}},
-		{"one URL a host of a class", 1, 2.3, frontier.LeaseRequest{Country: "kr"}},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			w := newWorld(t)
-			for i := range hosts {
-				host := fmt.Sprintf("a%d.example", i)
-				w.put(host, articles("www."+host, 0, urls))
-			}
-			rows, leased := 0, 0
-			c.request.PerHost, c.request.Max = c.perHost, 100*c.perHost
-			for leased < hosts*urls {
-				l, written := w.lease(c.request)
-				if len(l.Items) == 0 {
-					w.now += 1000
-					continue
-				}
-				leased += len(l.Items)
-				rows += written
-				w.now += 2000
-				rows += w.report(l, 200)
-			}
-			w.ceiling("rows a URL leased and reported", float64(rows)/float64(leased), c.most)
-		})
 	}
 }
 

@@ -23,7 +23,8 @@ export class Frontier extends DurableObject {
    * JSON; see frontier/serve.go. It never throws: an exception would break the caller's stub.
    */
   call(operation, request) {
-    if (request.byteLength > maxRequest) return failure("validation_error", `The request has more than ${maxRequest} bytes.`);
+    if (request.byteLength > maxRequest)
+      return failure("validation_error", `The request has more than ${maxRequest} bytes.`);
     try {
       return this.ctx.storage.transactionSync(() => {
         const { ok, answer } = runNow(this.env, this.ctx, operation, request);

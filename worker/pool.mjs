@@ -133,7 +133,8 @@ class Instance {
         copy: (handle, at, length) => this.#handles.get(handle).copy(this.#view(at, length)),
         write: (handle, at, length) => this.#handles.get(handle).write(this.#view(at, length)),
         abort: (handle) => this.#handles.get(handle)?.abort(),
-        sql: (textAt, textLength, argsAt, argsLength) => this.#sql(this.#view(textAt, textLength), this.#view(argsAt, argsLength)),
+        sql: (textAt, textLength, argsAt, argsLength) =>
+          this.#sql(this.#view(textAt, textLength), this.#view(argsAt, argsLength)),
         answer: (ok, at, length) => this.lease.finish({ ok: ok !== 0, answer: this.#view(at, length).slice() }),
         print: (at, length) => console.log(decoder.decode(this.#view(at, length))),
       },

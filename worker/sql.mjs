@@ -22,7 +22,7 @@ export function execute(sql, statement, args) {
 function values(bytes) {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const list = [];
-  for (let at = 0; at < bytes.length; ) {
+  for (let at = 0; at < bytes.length;) {
     const kind = bytes[at++];
     if (kind === none) {
       list.push(null);

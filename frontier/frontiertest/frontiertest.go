@@ -69,6 +69,10 @@ var Cases = []Case{
 	{"snapshot and restore", snapshot},
 	{"wrong requests", wrongRequests},
 	{"more than fits a row", large},
+	{"rows written by a collection", rowsOfADomain},
+	{"rows written for a URL, one a host", rowsOfAURL(2.2, frontier.LeaseRequest{Max: 100, PerHost: 1})},
+	{"rows written for a URL, five a host", rowsOfAURL(0.7, frontier.LeaseRequest{Max: 500, PerHost: 5})},
+	{"rows written for a URL of a class", rowsOfAURL(2.3, frontier.LeaseRequest{Max: 100, PerHost: 1, Country: "kr"})},
 }
 
 // noon is the time at which every case begins, in ms.

@@ -118,6 +118,25 @@ suite("streams", () => {
   });
 });
 
+test("a shard is asked from afar", async () => {
+  const refused = (kind, field = "", unknown = false) => ({ kind, field, unknown });
+  const got = await call("/shard");
+  assert.deepEqual(got, [
+    2,
+    true,
+    true,
+    0,
+    true,
+    1,
+    1,
+    refused("validation_error", "domain"),
+    refused("validation_error", "lease_seconds"),
+    [1, 1],
+    0,
+    refused("storage_error", "", true),
+  ]);
+});
+
 test("a delay is whole seconds, rounded up", async () => {
   const milliseconds = await call("/delayed");
   assert.ok(milliseconds >= 1900 && milliseconds < 8000, `${milliseconds} ms`);

@@ -33,7 +33,8 @@ export async function start() {
     /** Makes the program fail when it starts: "exit", "block" or "". */
     failStart: (how) => post(engine, "/_start", how),
     /** Calls an object; what it answers, as text. */
-    call: (name, operation, request) => fixture.text("/_call", { method: "POST", body: JSON.stringify({ name, operation, request }) }),
+    call: (name, operation, request) =>
+      fixture.text("/_call", { method: "POST", body: JSON.stringify({ name, operation, request }) }),
     /** Makes the program refuse batches. */
     refuse: (yes) => post(engine, "/_refuse", yes),
     /** Delivers one batch; the messages are m0, m1, … */

@@ -21,7 +21,11 @@ async function dropped(work) {
   await work();
   const after = await fixture.stats();
   assert.equal(after.live, 0, "an instance is still leased");
-  return Object.fromEntries(Object.entries(after.dropped).map(([reason, n]) => [reason, n - (before.dropped[reason] ?? 0)]).filter(([, n]) => n));
+  return Object.fromEntries(
+    Object.entries(after.dropped)
+      .map(([reason, n]) => [reason, n - (before.dropped[reason] ?? 0)])
+      .filter(([, n]) => n),
+  );
 }
 
 test("what a call writes stays, object by object", async () => {
@@ -32,7 +36,8 @@ test("what a call writes stays, object by object", async () => {
 });
 
 test("requests and answers pass as they are", async () => {
-  for (const request of ["", "\n\n", "줄\n바꿈 \\ \u0000", "x".repeat(3_000_000)]) assert.equal(await fixture.call("a", "echo", request), request);
+  for (const request of ["", "\n\n", "줄\n바꿈 \\ \u0000", "x".repeat(3_000_000)])
+    assert.equal(await fixture.call("a", "echo", request), request);
 });
 
 test("a request that is too large does not reach the program", async () => {
@@ -83,7 +88,8 @@ test("a call that leaves a goroutine is done, and costs the instance", async () 
 });
 
 test("timers and garbage of a call cost nothing", async () => {
-  for (const operation of ["timer", "garbage", "garbage"]) assert.deepEqual(await dropped(() => fixture.call("a", operation)), {}, operation);
+  for (const operation of ["timer", "garbage", "garbage"])
+    assert.deepEqual(await dropped(() => fixture.call("a", operation)), {}, operation);
   assert.equal(await fixture.text("/sleep?ms=20"), "slept");
 });
 
@@ -99,9 +105,14 @@ test("a program that does not start: nothing is written", async () => {
 test("30 events that hold all permits are answered by objects", async () => {
   const began = Date.now();
   const { waited } = await fixture.stats();
-  const answers = await Promise.all(Array.from({ length: 30 }, () => fixture.text("/object?name=nested&operation=write&n=5")));
+  const answers = await Promise.all(
+    Array.from({ length: 30 }, () => fixture.text("/object?name=nested&operation=write&n=5")),
+  );
   assert.ok(Date.now() - began < 5000, `${Date.now() - began} ms`);
-  assert.deepEqual(answers.map((text) => JSON.parse(text).answer).filter((n) => !(n >= 5 && n <= 150)), []);
+  assert.deepEqual(
+    answers.map((text) => JSON.parse(text).answer).filter((n) => !(n >= 5 && n <= 150)),
+    [],
+  );
   assert.equal(await count("nested"), 150);
   assert.ok((await fixture.stats()).waited > waited, "no event waited for a permit");
 });
@@ -118,12 +129,20 @@ test("calls of an object take turns", async () => {
 
 test("an object that does not answer is a timeout, and costs no instance", async () => {
   assert.deepEqual(
-    await dropped(async () => assert.match(await fixture.text("/object?binding=FROZEN&name=a&operation=count"), /^timeout_error .*no answer within 1000 ms/)),
+    await dropped(async () =>
+      assert.match(
+        await fixture.text("/object?binding=FROZEN&name=a&operation=count"),
+        /^timeout_error .*no answer within 1000 ms/,
+      ),
+    ),
     {},
   );
 });
 
 test("statements outside of a call, and a binding that is not there, are errors", async () => {
   assert.match(await fixture.text("/sql"), /^storage_error frontier.DB: .*no Durable Object/);
-  assert.match(await fixture.text("/object?binding=NONE&name=a&operation=count"), /^storage_error .*there is no Durable Object binding NONE/);
+  assert.match(
+    await fixture.text("/object?binding=NONE&name=a&operation=count"),
+    /^storage_error .*there is no Durable Object binding NONE/,
+  );
 });

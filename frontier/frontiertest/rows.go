@@ -1,0 +1,96 @@
+package frontiertest
+
+import (
+	"fmt"
+	"math/rand/v2"
+
+	"github.com/newsfork/seed-engine/frontier"
+)
+
+// Articles makes n pages of a host, numbered from from, of all bands and with URLs such as news sites have.
+func Articles(host string, from, n int) []frontier.NewPage {
+	r := rand.New(rand.NewPCG(uint64(len(host)), uint64(from)))
+	list := make([]frontier.NewPage, n)
+	for i := range list {
+		list[i] = frontier.NewPage{
+			URL:      fmt.Sprintf("https://%s/news/2026/01/%02d/article-about-something-%d.html", host, i%28+1, from+i),
+			Type:     []string{"news", "press_release", "policy"}[i%3],
+			Priority: r.Float64(),
+			LastMod:  noon/1000 - r.Int64N(60*86_400),
+		}
+	}
+	return list
+}
+
+// counted is a database that counts the rows that are written.
+type counted struct {
+	DB
+	rows int
+}
+
+func (c *counted) Run(sql string, args ...any) (*frontier.Rows, error) {
+	rows, err := c.DB.Run(sql, args...)
+	if err == nil {
+		c.rows += rows.Written
+	}
+	return rows, err
+}
+
+// written gives the rows that were written since it was last asked.
+func (c *counted) written() int {
+	rows := c.rows
+	c.rows = 0
+	return rows
+}
+
+func ceiling(t T, what string, rows, most float64) {
+	t.Helper()
+	if rows > most {
+		t.Errorf("%s: %.4g rows, must be at most %g", what, rows, most)
+	}
+}
+
+// rowsOfADomain counts what the collection of one domain writes: acquire, put, release.
+func rowsOfADomain(t T, db DB) {
+	c := &counted{DB: db}
+	s := newShard(t, c)
+	s.put("warm.example", Articles("warm.example", 0, 1)...) // creates the tables
+	c.written()
+	s.acquire("a.example", "c", 120)
+	acquire := c.written()
+	feed := []frontier.NewEntry{{NewPage: frontier.NewPage{URL: "https://www.a.example/feed"}, Method: "feed", Interval: 7200}}
+	s.putIn(kr, "a.example", Articles("www.a.example", 0, 500), feed)
+	put := c.written()
+	s.release("a.example", "c", frontier.Visit{Host: "www.a.example", Delay: 2000, AskedAt: s.now, RobotsExpires: s.now + 86_400_000})
+	release := c.written()
+	expect(t, "something was counted", acquire > 0 && put > 0 && release > 0, true)
+	ceiling(t, "a put of 500 URLs", float64(put), 10)
+	ceiling(t, "a domain's collection", float64(acquire+put+release), 10)
+	s.put("a.example", Articles("www.a.example", 0, 500)...)
+	ceiling(t, "the same put again", float64(c.written()), 0)
+	s.put("a.example", Articles("www.a.example", 500, 500)...)
+	ceiling(t, "a put of 500 others", float64(c.written()), 10)
+}
+
+// rowsOfAURL counts what it costs to lease and report a URL, over whole back queues.
+func rowsOfAURL(most float64, request frontier.LeaseRequest) func(T, DB) {
+	return func(t T, db DB) {
+		const hosts, urls = 150, 60
+		c := &counted{DB: db}
+		s := newShard(t, c)
+		for i := range hosts {
+			host := fmt.Sprintf("a%d.example", i)
+			s.put(host, Articles("www."+host, 0, urls)...)
+		}
+		c.written()
+		for leased := 0; leased < hosts*urls; s.wait(1000) {
+			l := s.request(request)
+			leased += len(l.Items)
+			if len(l.Items) > 0 {
+				s.wait(2000)
+				s.settle(l, 200)
+			}
+		}
+		ceiling(t, "a URL leased and reported", float64(c.written())/hosts/urls, most)
+	}
+}
