@@ -87,7 +87,7 @@ var mayImport = map[string][]string{
 	"classify/hosts": {},
 
 	// Twins and suites for the tests of others.
-	"engine/enginetest":     {"alarms", "contract", "engine", "fetch", "fetch/fetchtest", "handlers", "ledger", "ledger/sqlite", "queues", "queues/queuestest", "r2"},
+	"engine/enginetest":     {"alarms", "contract", "engine", "fetch", "fetch/fetchtest", "frontier", "frontier/sqlite", "handlers", "ledger", "ledger/sqlite", "queues", "queues/queuestest", "r2", "settings"},
 	"fetch/fetchtest":       {"fetch"},
 	"frontier/frontiertest": {"contract", "frontier"},
 	"frontier/sqlite":       {"frontier"},

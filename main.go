@@ -28,6 +28,7 @@ func main() {
 		Domains:   bindings.NewProducer("DOMAIN_QUEUE"),
 		DLQ:       bindings.NewProducer("DLQ"),
 		Database:  bindings.NewDatabase("METADATA_DB"),
+		Frontier:  bindings.NewFrontier("FRONTIER"),
 		Transport: bindings.Transport{},
 		Clock:     bindings.Clock{},
 		Webhook:   func(userAgent string) alarms.Webhook { return bindings.Webhook{UserAgent: userAgent} },

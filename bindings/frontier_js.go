@@ -5,7 +5,6 @@ package bindings
 import (
 	"context"
 	"strconv"
-	"time"
 
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/frontier"
@@ -14,16 +13,13 @@ import (
 
 // Frontier is a frontier.Caller behind a binding of the Worker's class Frontier, of which each shard is
 // an object.
-type Frontier struct {
-	binding string
-	timeout time.Duration
-}
+type Frontier struct{ binding string }
 
 var _ frontier.Caller = Frontier{}
 
-// NewFrontier gives the objects bound under a name, whose answers are waited for that long. The binding
-// is looked up at every call, since each event brings its own.
-func NewFrontier(binding string, timeout time.Duration) Frontier { return Frontier{binding, timeout} }
+// NewFrontier gives the objects bound under a name. The binding is looked up at every call, since each
+// event brings its own.
+func NewFrontier(binding string) Frontier { return Frontier{binding} }
 
 // Call implements frontier.Caller. Errors are of the kinds Storage and Timeout. A call that has begun
 // goes on when ctx ends.
@@ -32,7 +28,7 @@ func (f Frontier) Call(ctx context.Context, shard, operation string, request []b
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	answer, _, err := worker.Ask("objectCall", request, f.binding, shard, operation, strconv.FormatInt(f.timeout.Milliseconds(), 10))
+	answer, _, err := worker.Ask("objectCall", request, f.binding, shard, operation, strconv.FormatInt(frontier.CallTimeout.Milliseconds(), 10))
 	if worker.ErrorName(err) == "TimeoutError" {
 		return nil, contract.Wrap(contract.Timeout, op, err)
 	}

@@ -28,6 +28,7 @@ type Platform struct {
 	Domains   queues.Producer
 	DLQ       queues.Producer
 	Database  ledger.DB
+	Frontier  frontier.Caller // its shards answer by CallShard
 	Transport fetch.Transport
 	Clock     fetch.Clock
 	Webhook   func(userAgent string) alarms.Webhook

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/newsfork/seed-engine/contract"
 )
@@ -15,6 +16,10 @@ import (
 type Caller interface {
 	Call(ctx context.Context, shard, operation string, request []byte) (answer []byte, err error)
 }
+
+// CallTimeout is how long a Caller waits for an answer. A shard answers in milliseconds, one that has
+// to start in a tenth of a second; of one that does not answer, nothing may be asked.
+const CallTimeout = 5 * time.Second
 
 // Remotes is the frontier: all its shards.
 type Remotes struct {

@@ -27,9 +27,15 @@ type Settings struct {
 	FetchRetryBase       time.Duration
 	RetryDelay           time.Duration // of a queue message's first retry; doubles with every further one
 	DomainDeadline       time.Duration // politeness waits left out
-	MaxHostsPerDomain    int           // that scrapers ask at once
+	ReuseWindow          time.Duration // how long evidence of a domain serves its other partitions
+	FrontierShards       int
+	URLsPerDomain        int           // pages that a collection puts into the frontier
+	MaxHostsPerDomain    int           // that are asked at once
+	Freshness            bool          // whether due entry points are asked again
+	RefreshesPerMinute   int           // of a shard
 	MinRefresh           time.Duration // bounds of the time between two checks of an entry point
 	MaxRefresh           time.Duration
+	FeedRetention        time.Duration // how long the feed keeps its items
 	AlertWebhookURL      string
 	LedgerRetention      time.Duration // how long the ledger keeps what does not change any more
 	APIToken             string        // ""; the API answers only in development
@@ -61,9 +67,15 @@ func Read(get func(name string) (string, bool)) (*Settings, error) {
 		FetchRetryBase:       r.duration("FETCH_RETRY_BASE_MS", 1000, time.Millisecond),
 		RetryDelay:           r.duration("RETRY_DELAY_SECONDS", 120, time.Second),
 		DomainDeadline:       r.timeout("DOMAIN_DEADLINE_MS", 120000),
+		ReuseWindow:          r.duration("REUSE_WINDOW_MINUTES", 60, time.Minute),
+		FrontierShards:       int(r.number("FRONTIER_SHARDS", 16, 1, 1024)),
+		URLsPerDomain:        int(r.number("FRONTIER_URLS_PER_DOMAIN", 500, 1, 5000)),
 		MaxHostsPerDomain:    int(r.number("MAX_HOSTS_PER_DOMAIN", 4, 1, 1000)),
+		Freshness:            r.oneOf("FRESHNESS", "on", "off") == "on",
+		RefreshesPerMinute:   int(r.number("REFRESHES_PER_MINUTE", 60, 1, 1000)),
 		MinRefresh:           r.interval("MIN_REFRESH_SECONDS", 5400),
 		MaxRefresh:           r.interval("MAX_REFRESH_SECONDS", 7776000),
+		FeedRetention:        time.Duration(r.number("FEED_RETENTION_DAYS", 14, 1, 365)) * 24 * time.Hour,
 		AlertWebhookURL:      r.webURL("ALERT_WEBHOOK_URL"),
 		LedgerRetention:      time.Duration(r.number("LEDGER_RETENTION_DAYS", 180, 1, 3650)) * 24 * time.Hour,
 		APIToken:             r.text("API_TOKEN", ""),

@@ -25,7 +25,8 @@ func TestDefaults(t *testing.T) {
 		s.RobotsTimeout != 10*time.Second || s.SitemapTimeout != 15*time.Second || s.PageTimeout != 5*time.Second ||
 		s.MaxSitemapBytes != 52428800 || s.FetchRetries != 3 || s.FetchRetryBase != time.Second ||
 		s.RetryDelay != 2*time.Minute || s.DomainDeadline != 2*time.Minute || s.LedgerRetention != 180*24*time.Hour ||
-		s.MaxHostsPerDomain != 4 || s.MinRefresh != 90*time.Minute || s.MaxRefresh != 90*24*time.Hour {
+		s.ReuseWindow != time.Hour || s.FrontierShards != 16 || s.URLsPerDomain != 500 || s.MaxHostsPerDomain != 4 ||
+		!s.Freshness || s.RefreshesPerMinute != 60 || s.FeedRetention != 14*24*time.Hour || s.MinRefresh != 90*time.Minute || s.MaxRefresh != 90*24*time.Hour {
 		t.Errorf("defaults differ from the documented ones: %+v", s)
 	}
 }
@@ -39,21 +40,27 @@ func TestZeroIntervalsAndRetries(t *testing.T) {
 
 func TestWrongValuesNameTheVariable(t *testing.T) {
 	for name, value := range map[string]string{
-		"ENVIRONMENT":             "prod",
-		"USER_AGENT":              "1.0 bot",
-		"REQUEST_INTERVAL_MS":     "-1",
-		"MAX_CRAWL_DELAY_MS":      "30s",
-		"MAX_REQUESTS_PER_DOMAIN": "0",
-		"ROBOTS_TIMEOUT_MS":       "0",
-		"MAX_SITEMAP_BYTES":       "1e6",
-		"FETCH_RETRIES":           "99",
-		"RETRY_DELAY_SECONDS":     "ten",
-		"DOMAIN_DEADLINE_MS":      "99999999",
-		"ALERT_WEBHOOK_URL":       "ftp://example.com/",
-		"LEDGER_RETENTION_DAYS":   "0",
-		"MAX_HOSTS_PER_DOMAIN":    "0",
-		"MIN_REFRESH_SECONDS":     "0",
-		"MAX_REFRESH_SECONDS":     "5399", // less than MIN_REFRESH_SECONDS
+		"ENVIRONMENT":              "prod",
+		"USER_AGENT":               "1.0 bot",
+		"REQUEST_INTERVAL_MS":      "-1",
+		"MAX_CRAWL_DELAY_MS":       "30s",
+		"MAX_REQUESTS_PER_DOMAIN":  "0",
+		"ROBOTS_TIMEOUT_MS":        "0",
+		"MAX_SITEMAP_BYTES":        "1e6",
+		"FETCH_RETRIES":            "99",
+		"RETRY_DELAY_SECONDS":      "ten",
+		"DOMAIN_DEADLINE_MS":       "99999999",
+		"ALERT_WEBHOOK_URL":        "ftp://example.com/",
+		"LEDGER_RETENTION_DAYS":    "0",
+		"REUSE_WINDOW_MINUTES":     "1441",
+		"FRONTIER_SHARDS":          "0",
+		"FRONTIER_URLS_PER_DOMAIN": "5001",
+		"MAX_HOSTS_PER_DOMAIN":     "0",
+		"FRESHNESS":                "yes",
+		"REFRESHES_PER_MINUTE":     "0",
+		"FEED_RETENTION_DAYS":      "0",
+		"MIN_REFRESH_SECONDS":      "0",
+		"MAX_REFRESH_SECONDS":      "5399", // less than MIN_REFRESH_SECONDS
 	} {
 		_, err := settings.Read(from(map[string]string{name: value}))
 		var e *contract.Error

@@ -46,6 +46,7 @@ var Queues = []queuestest.Queue{
 type World struct {
 	Bucket    *r2.Memory
 	Database  *sqlite.DB
+	Frontier  *Shards
 	Broker    *queuestest.Broker
 	Web       *fetchtest.Web
 	Hooks     *Hooks
@@ -75,6 +76,8 @@ func Run(t *testing.T, test func(t *testing.T, w *World)) {
 			Hooks: &Hooks{}, Variables: map[string]string{"REQUEST_INTERVAL_MS": "0", "FETCH_RETRIES": "0"}, t: t,
 		}
 		w.Broker.Consume = w.consume
+		w.Frontier = &Shards{world: w}
+		t.Cleanup(w.Frontier.close)
 		test(t, w)
 	})
 }
@@ -94,10 +97,11 @@ func (w *World) start() *instance {
 		Domains:   producer(Domains),
 		DLQ:       producer(DLQ),
 		Database:  database{w.Database, &i.life},
+		Frontier:  caller{w.Frontier, &i.life},
 		Transport: transport{w.Web, &i.life},
 		Clock:     fetch.SystemClock(),
 		Webhook:   func(string) alarms.Webhook { return w.Hooks },
-		Variable:  func(name string) (string, bool) { v, ok := w.Variables[name]; return v, ok },
+		Variable:  w.variable,
 		Version:   func() string { return "test" },
 		Pool:      func() (handlers.PoolStats, error) { return handlers.PoolStats{}, nil },
 		Local:     func() bool { return true },
@@ -106,17 +110,33 @@ func (w *World) start() *instance {
 	return i
 }
 
+func (w *World) variable(name string) (value string, ok bool) {
+	value, ok = w.Variables[name]
+	return value, ok
+}
+
+// lend gives an instance to an event, which gives it back.
+func (w *World) lend() *instance {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	n := len(w.idle)
+	if n == 0 {
+		return w.start()
+	}
+	i := w.idle[n-1]
+	w.idle = w.idle[:n-1]
+	return i
+}
+
+func (w *World) giveBack(i *instance) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.idle = append(w.idle, i)
+}
+
 // event lends an instance to an event. One that died in it is not used again.
 func (w *World) event(ctx context.Context, work func(ctx context.Context, i *instance)) (died bool) {
-	w.mu.Lock()
-	var i *instance
-	if n := len(w.idle); n > 0 {
-		i, w.idle = w.idle[n-1], w.idle[:n-1]
-	}
-	w.mu.Unlock()
-	if i == nil {
-		i = w.start()
-	}
+	i := w.lend()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	i.life.begin(cancel)
@@ -124,9 +144,7 @@ func (w *World) event(ctx context.Context, work func(ctx context.Context, i *ins
 	if i.life.over() {
 		return true
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.idle = append(w.idle, i)
+	w.giveBack(i)
 	return false
 }
 

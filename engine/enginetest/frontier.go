@@ -1,0 +1,171 @@
+package enginetest
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/frontier"
+	"github.com/newsfork/seed-engine/frontier/sqlite"
+	"github.com/newsfork/seed-engine/settings"
+)
+
+// Shards is the frontier: a database for each shard that was called so far, served by the engine itself.
+// As on the platform, a shard does one call after the other, whichever instance serves it. A call
+// is one of the calls to the platform that World counts.
+type Shards struct {
+	// Fail, when set, is asked before every call. With an error the call is not done, and fails with it.
+	Fail func(shard, operation string) error
+	// Lose, when set, reports whether the answer of a call that was done is lost: the caller waits in vain.
+	Lose func(shard, operation string) bool
+
+	world  *World
+	mu     sync.Mutex
+	shards map[string]*shard
+	frozen map[string]bool
+}
+
+// shard is a Durable Object.
+type shard struct {
+	mu sync.Mutex
+	db *sqlite.DB
+}
+
+// Freeze keeps a shard from doing anything: whoever calls it waits in vain. Thaw ends that.
+func (s *Shards) Freeze(name string) { s.set(name, true) }
+
+// Thaw has a frozen shard work again.
+func (s *Shards) Thaw(name string) { s.set(name, false) }
+
+func (s *Shards) set(name string, frozen bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.frozen == nil {
+		s.frozen = map[string]bool{}
+	}
+	s.frozen[name] = frozen
+}
+
+// Names lists the shards that were called so far.
+func (s *Shards) Names() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Sorted(maps.Keys(s.shards))
+}
+
+// Remotes is the whole frontier, for a test to ask; its calls are not counted.
+func (s *Shards) Remotes() frontier.Remotes {
+	set, err := settings.Read(s.world.variable)
+	if err != nil {
+		s.world.t.Fatal(err)
+	}
+	return frontier.Remotes{Caller: s, Shards: set.FrontierShards}
+}
+
+// Written is how many rows the shards wrote so far, as the platform charges them.
+func (s *Shards) Written() (rows int) {
+	for _, name := range s.Names() {
+		rows += s.shard(name).written()
+	}
+	return rows
+}
+
+// Call implements frontier.Caller.
+func (s *Shards) Call(ctx context.Context, name, operation string, request []byte) ([]byte, error) {
+	s.mu.Lock()
+	frozen := s.frozen[name]
+	s.mu.Unlock()
+	if frozen {
+		return nil, s.inVain(ctx)
+	}
+	if s.Fail != nil {
+		if err := s.Fail(name, operation); err != nil {
+			return nil, err
+		}
+	}
+	answer, err := s.shard(name).call(s.world, operation, request)
+	if err == nil && s.Lose != nil && s.Lose(name, operation) {
+		return nil, s.inVain(ctx)
+	}
+	return answer, err
+}
+
+// inVain waits as long as a caller waits for an answer.
+func (s *Shards) inVain(ctx context.Context) error {
+	select {
+	case <-time.After(frontier.CallTimeout):
+		return &contract.Error{Kind: contract.Timeout, Op: "frontier.Call", Message: "no answer"}
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (s *Shards) shard(name string) *shard {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.shards == nil {
+		s.shards = map[string]*shard{}
+	}
+	o := s.shards[name]
+	if o == nil {
+		db, err := sqlite.Open()
+		if err != nil {
+			panic(err)
+		}
+		o = &shard{db: db}
+		s.shards[name] = o
+	}
+	return o
+}
+
+func (s *Shards) close() {
+	for _, o := range s.shards {
+		o.db.Close()
+	}
+}
+
+// errRefused rolls back what a call wrote whose answer is an error.
+var errRefused = errors.New("refused")
+
+// call is what worker/frontier.mjs does.
+func (o *shard) call(w *World, operation string, request []byte) (answer []byte, err error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	i := w.lend()
+	defer w.giveBack(i)
+	err = o.db.Transaction(func() error {
+		var ok bool
+		if answer, ok = i.CallShard(o.db, time.Now().UnixMilli(), operation, request); !ok {
+			return errRefused
+		}
+		return nil
+	})
+	if errors.Is(err, errRefused) {
+		err = nil
+	}
+	return answer, err
+}
+
+func (o *shard) written() int {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.db.Written
+}
+
+// caller is the frontier as an instance sees it.
+type caller struct {
+	*Shards
+	life *life
+}
+
+// Call implements frontier.Caller.
+func (c caller) Call(ctx context.Context, shard, operation string, request []byte) ([]byte, error) {
+	if err := c.life.call(); err != nil {
+		return nil, contract.Wrap(contract.Storage, "frontier.Call", err)
+	}
+	return c.Shards.Call(ctx, shard, operation, request)
+}

@@ -1,0 +1,94 @@
+package enginetest
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/frontier"
+)
+
+// pages puts a page each of some domains, and returns the last error.
+func pages(t *testing.T, r frontier.Remotes, domains ...string) (err error) {
+	for _, domain := range domains {
+		_, e := r.Of(domain).Put(t.Context(), frontier.Put{
+			Domain: domain, Partition: contract.Partition{Country: "kr", Category: "news", Date: "2026-01-28"},
+			Pages: []frontier.NewPage{{URL: "https://" + domain + "/a", Priority: 0.5}},
+		})
+		err = errors.Join(err, e)
+	}
+	return err
+}
+
+func urls(t *testing.T, r frontier.Remotes, domain string) int64 {
+	t.Helper()
+	s, err := r.Of(domain).Stats(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s.URLs
+}
+
+// TestAFrozenShardIsATimeout: its caller gets an error after the time that it waits, others work on.
+func TestAFrozenShardIsATimeout(t *testing.T) {
+	Run(t, func(t *testing.T, w *World) {
+		r := w.Frontier.Remotes() // newsfork.com is on shard-10
+		w.Frontier.Freeze("shard-10")
+		start := time.Now()
+		err := pages(t, r, "newsfork.com")
+		if contract.KindOf(err) != contract.Timeout || time.Since(start) != frontier.CallTimeout {
+			t.Errorf("%v after %v", err, time.Since(start))
+		}
+		if err := pages(t, r, "a.example"); err != nil {
+			t.Error(err)
+		}
+		w.Frontier.Thaw("shard-10")
+		if urls(t, r, "newsfork.com") != 0 || urls(t, r, "a.example") != 1 || w.Frontier.Written() == 0 {
+			t.Error("what a frozen shard was asked is done, or what another was asked is not")
+		}
+	})
+}
+
+// TestFaultsOfShards: a call that fails is not done; one whose answer is lost is.
+func TestFaultsOfShards(t *testing.T) {
+	Run(t, func(t *testing.T, w *World) {
+		r := w.Frontier.Remotes()
+		broken := errors.New("broken")
+		w.Frontier.Fail = func(_, operation string) error {
+			if operation == "put" {
+				return broken
+			}
+			return nil
+		}
+		if err := pages(t, r, "a.example"); contract.KindOf(err) != contract.Storage || !errors.Is(err, broken) || urls(t, r, "a.example") != 0 {
+			t.Error(err)
+		}
+		w.Frontier.Fail = nil
+		w.Frontier.Lose = func(_, operation string) bool { return operation == "put" }
+		if err := pages(t, r, "a.example"); contract.KindOf(err) != contract.Timeout || urls(t, r, "a.example") != 1 {
+			t.Error(err)
+		}
+	})
+}
+
+// TestCallsOfShardsAreCounted: an event may die with one, which then has no effect.
+func TestCallsOfShardsAreCounted(t *testing.T) {
+	Run(t, func(t *testing.T, w *World) {
+		w.Kill = func(nth int) bool { return nth == 2 }
+		died := w.event(t.Context(), func(_ context.Context, i *instance) {
+			r := frontier.Remotes{Caller: caller{w.Frontier, &i.life}, Shards: 16}
+			if err := pages(t, r, "a.example"); err != nil {
+				t.Error(err)
+			}
+			if err := pages(t, r, "b.example", "c.example"); contract.KindOf(err) != contract.Storage {
+				t.Error(err)
+			}
+		})
+		r := w.Frontier.Remotes()
+		if !died || w.Calls() != 2 || urls(t, r, "a.example") != 1 || urls(t, r, "b.example") != 0 || urls(t, r, "c.example") != 0 {
+			t.Errorf("died: %t, %d calls", died, w.Calls())
+		}
+	})
+}
