@@ -1,6 +1,7 @@
 package contract
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -232,4 +233,34 @@ func isToken(s string) bool {
 		}
 	}
 	return s != "" && len(s) <= 128
+}
+
+const (
+	frontierRoot = "frontier/"
+	pageName     = "page-"
+)
+
+// SnapshotDir is the directory of the snapshots of a shard of the frontier.
+func SnapshotDir(shard string) string { return frontierRoot + shard + "/" }
+
+// Snapshot is the directory of the one of a day (UTC). The directories sort by day.
+func Snapshot(shard string, day time.Time) string {
+	return SnapshotDir(shard) + DateDir + day.UTC().Format(time.DateOnly) + "/"
+}
+
+// SnapshotPrefix is how the keys of all pages of a snapshot begin, of which the directory is given.
+func SnapshotPrefix(dir string) string { return dir + pageName }
+
+// SnapshotPage is the key of a page of a snapshot, from 1.
+func SnapshotPage(dir string, page int) string {
+	return fmt.Sprintf("%s%04d%s", SnapshotPrefix(dir), page, listExt)
+}
+
+// ParseSnapshotDir parses the directory of a snapshot.
+func ParseSnapshotDir(dir string) (shard string, day time.Time, ok bool) {
+	path, inRoot := strings.CutPrefix(dir, frontierRoot)
+	shard, path, found := strings.Cut(path, "/"+DateDir)
+	date, isDir := strings.CutSuffix(path, "/")
+	day, err := time.Parse(time.DateOnly, date)
+	return shard, day, inRoot && found && isDir && err == nil
 }

@@ -92,12 +92,12 @@ func (e *Engine) Cron(ctx context.Context, at time.Time) error {
 	return err
 }
 
-// CallShard runs an operation on the shard of the frontier that is in db. It does so at once, and when
-// the answer is not ok, the caller rolls back what was written.
-func (e *Engine) CallShard(db frontier.DB, now int64, operation string, request []byte) (answer []byte, ok bool) {
+// CallShard runs an operation on the shard of the frontier that is in db, at once and in one transaction,
+// which the caller rolls back when the answer is not ok.
+func (e *Engine) CallShard(db frontier.DB, now int64, operation string, request []byte) frontier.Answer {
 	p, err := e.configured()
 	if err != nil {
-		return frontier.Failure(err), false
+		return frontier.Failure(err)
 	}
 	shard := frontier.Shard{DB: db, Settings: p.shard}
 	return shard.Serve(now, operation, request)

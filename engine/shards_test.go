@@ -23,8 +23,8 @@ var errRefused = errors.New("refused")
 
 func (s shard) Call(_ context.Context, _, operation string, request []byte) (answer []byte, err error) {
 	err = s.db.Transaction(func() error {
-		var ok bool
-		if answer, ok = s.engine.CallShard(s.db, 1_769_601_600_000, operation, request); !ok {
+		a := s.engine.CallShard(s.db, 1_769_601_600_000, operation, request)
+		if answer = a.Text; !a.OK {
 			return errRefused
 		}
 		return nil

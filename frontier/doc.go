@@ -38,7 +38,7 @@
 //	parts    host<<12 | n → chunks of the host's seen-set (n < 1024), then its segments of up to 512 pages
 //	queue    lane<<47 | second<<14 | n → a block of up to 256 pointers to hosts
 //	leases   number of a lease → its end and hosts; −1−domain → when its parked hosts are looked at
-//	state    0 counters and schema version, 1 classes (country and category), 2 excluded URL patterns
+//	state    0 counters and schema version, 1 classes (country and category), 2 excluded URL patterns, 3 day of the last snapshot
 //
 // Ids are 40 bits of a hash of the name; a name whose id is taken gets the next one that is free (find).
 // Rows of hosts and domains are never deleted, or names behind them would not be found.

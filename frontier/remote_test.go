@@ -75,7 +75,8 @@ func TestServeNewer(t *testing.T) {
 	var answer []byte
 	ok := true
 	w.do(func() error {
-		answer, ok = w.shard.Serve(w.now, "stats", []byte("{}"))
+		a := w.shard.Serve(w.now, "stats", []byte("{}"))
+		answer, ok = a.Text, a.OK
 		return nil
 	})
 	_, err := frontier.Remotes{Caller: &answers{answer: string(answer)}, Shards: 1}.Shard(0).Stats(t.Context())

@@ -32,6 +32,7 @@ const (
 	stateCounters = iota
 	stateClasses
 	statePatterns
+	stateSnapshot // the day of the last one
 )
 
 // state is what a shard has once: its counters, its classes and the patterns of excluded URLs.

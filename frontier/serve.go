@@ -49,6 +49,7 @@ type (
 		Excluded bool
 	}
 	exportRequest struct{ From int64 }
+	storedRequest struct{ Date string }
 )
 
 // none is the request or answer of an operation that has nothing to say.
@@ -75,6 +76,8 @@ var operations = map[string]func(s *Shard, now int64, request []byte) (answer []
 	}),
 	"export":  operation(func(s *Shard, now int64, r exportRequest) (Snapshot, error) { return s.Export(now, r.From) }),
 	"restore": operation((*Shard).Restore),
+	"tick":    operation((*Shard).Tick),
+	"stored":  operation(func(s *Shard, now int64, r storedRequest) (none, error) { return none{}, s.Stored(now, r.Date) }),
 }
 
 func operation[Request, Answer any](run func(*Shard, int64, Request) (Answer, error)) func(*Shard, int64, []byte) ([]byte, error) {
@@ -91,22 +94,28 @@ func operation[Request, Answer any](run func(*Shard, int64, Request) (Answer, er
 	}
 }
 
-// Serve runs an operation that a Remote asked for, and gives the envelope of its answer. When it is
-// not ok, the answer is an error, and the caller rolls the transaction back.
-func (s *Shard) Serve(now int64, name string, request []byte) (answer []byte, ok bool) {
+// Answer is what a call of a shard gives.
+type Answer struct {
+	Text  []byte // the envelope
+	OK    bool   // otherwise it has an error, and the caller rolls the transaction back
+	Alarm int64  // ms since 1970, by when Tick is to be asked; 0: the operation changed nothing about that
+}
+
+// Serve runs an operation that a Remote asked for.
+func (s *Shard) Serve(now int64, name string, request []byte) Answer {
 	run, known := operations[name]
 	if !known {
-		return encodeError(&wireError{Code: codeUnknownOperation, Message: "this version has no such operation"}), false
+		return encodeError(&wireError{Code: codeUnknownOperation, Message: "this version has no such operation"})
 	}
 	answer, err := run(s, now, request)
 	if err != nil {
-		return Failure(err), false
+		return Failure(err)
 	}
-	return answer, true
+	return Answer{answer, true, s.alarm}
 }
 
-// Failure is the envelope of an error that kept an operation from being run.
-func Failure(err error) []byte {
+// Failure is the answer when an error keeps an operation from being run.
+func Failure(err error) Answer {
 	e := &wireError{Code: string(contract.KindOf(err)), Message: err.Error()}
 	if errors.Is(err, ErrNewer) {
 		e.Code = codeNewer
@@ -119,12 +128,12 @@ func Failure(err error) []byte {
 	return encodeError(e)
 }
 
-func encodeError(e *wireError) []byte {
+func encodeError(e *wireError) Answer {
 	answer, err := encode(envelope[none]{Error: e})
 	if err != nil {
 		panic(err) // strings always encode
 	}
-	return answer
+	return Answer{Text: answer}
 }
 
 // encode is json.Marshal without the escapes for HTML, which would make URLs longer.

@@ -17,7 +17,8 @@ type Shard struct {
 	DB DB
 	Settings
 
-	hash func(string) uint64 // for tests of collisions
+	alarm int64               // ms, by when what its operations queued wants a Tick; 0: nothing does
+	hash  func(string) uint64 // for tests of collisions
 }
 
 // Settings of a shard. A zero means the default.

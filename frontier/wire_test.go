@@ -22,7 +22,7 @@ func TestWire(t *testing.T) {
 		"acquire": {AcquireRequest{}, Acquired{}}, "renew": {renewRequest{}, false}, "release": {ReleaseRequest{}, false},
 		"stats": {none{}, Stats{}}, "hosts": {HostsRequest{}, HostsPage{}}, "url": {urlRequest{}, URLState{}},
 		"set_host": {setHostRequest{}, false}, "exclude": {excludeRequest{}, none{}}, "export": {exportRequest{}, Snapshot{}},
-		"restore": {Snapshot{}, 0},
+		"restore": {Snapshot{}, 0}, "tick": {TickRequest{}, Tick{}}, "stored": {storedRequest{}, none{}},
 	}
 	var lines []string
 	for _, name := range slices.Sorted(maps.Keys(operations)) {
@@ -92,10 +92,10 @@ func TestServeTolerates(t *testing.T) {
 		{"put", `{"Domain":"x","Later":[{"a":1}]}`, "validation_error", "domain"},
 		{"lease", `{"Max":1,"Seconds":9,"Later":true}`, "validation_error", "lease_seconds"},
 	} {
-		answer, ok := (&Shard{}).Serve(0, c.name, []byte(c.request))
+		a := (&Shard{}).Serve(0, c.name, []byte(c.request))
 		var e envelope[none]
-		if err := json.Unmarshal(answer, &e); err != nil || ok || e.Answer != nil || e.Error == nil || e.Error.Code != c.code || e.Error.Field != c.field || e.Error.Message == "" {
-			t.Errorf("%s %s: %s, %v", c.name, c.request, answer, ok)
+		if err := json.Unmarshal(a.Text, &e); err != nil || a.OK || e.Answer != nil || e.Error == nil || e.Error.Code != c.code || e.Error.Field != c.field || e.Error.Message == "" {
+			t.Errorf("%s %s: %s, %v", c.name, c.request, a.Text, a.OK)
 		}
 	}
 }

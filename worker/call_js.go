@@ -9,12 +9,19 @@ import (
 	"unsafe"
 )
 
+// Answer is what a call of a Durable Object gives.
+type Answer struct {
+	Text  []byte
+	OK    bool  // whether what the call ran with SQL is kept; else nothing of it is
+	Alarm int64 // ms since 1970, by when the object's alarm is to go off; 0: it need not
+}
+
 // A Callee answers the calls of the Worker's Durable Objects. now is the time in ms since 1970, request
-// is good until it returns. What it ran with SQL is kept when the answer is ok, else nothing of it.
+// is good until it returns.
 //
 // It must not wait for anything, be it a promise, a channel or a timer: then the instance is lost, the
 // call fails, and nothing is kept.
-type Callee func(now int64, operation string, request []byte) (answer []byte, ok bool)
+type Callee func(now int64, operation string, request []byte) Answer
 
 // HandleCalls has the program serve calls of Durable Objects. It is called before Run.
 func HandleCalls(c Callee) {
@@ -36,7 +43,7 @@ func call(length int32) bool {
 }
 
 //go:wasmimport worker answer
-func answerCall(ok int32, at unsafe.Pointer, length int32)
+func answerCall(ok int32, alarm float64, at unsafe.Pointer, length int32)
 
 func takeCall(c Callee, data []byte) {
 	defer func() {
@@ -51,12 +58,12 @@ func takeCall(c Callee, data []byte) {
 	if err != nil {
 		panic(err)
 	}
-	answer, ok := c(now, string(operation), request)
-	good := int32(0)
-	if ok {
-		good = 1
+	answer := c(now, string(operation), request)
+	ok := int32(0)
+	if answer.OK {
+		ok = 1
 	}
-	answerCall(good, start(answer), int32(len(answer)))
+	answerCall(ok, float64(answer.Alarm), start(answer.Text), int32(len(answer.Text)))
 }
 
 //go:wasmimport worker sql

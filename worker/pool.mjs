@@ -135,7 +135,8 @@ class Instance {
         abort: (handle) => this.#handles.get(handle)?.abort(),
         sql: (textAt, textLength, argsAt, argsLength) =>
           this.#sql(this.#view(textAt, textLength), this.#view(argsAt, argsLength)),
-        answer: (ok, at, length) => this.lease.finish({ ok: ok !== 0, answer: this.#view(at, length).slice() }),
+        answer: (ok, alarm, at, length) =>
+          this.lease.finish({ ok: ok !== 0, alarm, answer: this.#view(at, length).slice() }),
         print: (at, length) => console.log(decoder.decode(this.#view(at, length))),
       },
     });
@@ -499,8 +500,8 @@ export function run({ env, ctx, wait, deadline }, work) {
 }
 
 /**
- * Runs a call of a Durable Object, whose env and ctx are given: gives its answer, the bytes and whether it
- * is ok, before anything else happens. No other event runs meanwhile, so it needs no permit: it takes an
+ * Runs a call of a Durable Object, whose env and ctx are given: gives { ok, alarm, answer } of the program, the
+ * answer in bytes, before anything else happens. No other event runs meanwhile, so it needs no permit: it takes an
  * idle instance or starts one, and events that hold all permits may wait for it. Throws a Failure when
  * the program ends, or waits for anything.
  */

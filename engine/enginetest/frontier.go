@@ -2,7 +2,9 @@ package enginetest
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"sync"
@@ -11,6 +13,7 @@ import (
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/frontier"
 	"github.com/newsfork/seed-engine/frontier/sqlite"
+	"github.com/newsfork/seed-engine/queues"
 	"github.com/newsfork/seed-engine/settings"
 )
 
@@ -138,8 +141,8 @@ func (o *shard) call(w *World, operation string, request []byte) (answer []byte,
 	i := w.lend()
 	defer w.giveBack(i)
 	err = o.db.Transaction(func() error {
-		var ok bool
-		if answer, ok = i.CallShard(o.db, time.Now().UnixMilli(), operation, request); !ok {
+		a := i.CallShard(o.db, time.Now().UnixMilli(), operation, request)
+		if answer = a.Text; !a.OK {
 			return errRefused
 		}
 		return nil
@@ -154,6 +157,88 @@ func (o *shard) written() int {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.db.Written
+}
+
+// Alarm has the alarm of a shard go off, as worker/frontier.mjs does it, and returns when it is to go off
+// next. An event may die with each of the calls to the platform that it makes.
+func (w *World) Alarm(name string) (next time.Time, err error) {
+	w.t.Helper()
+	o := w.Frontier.shard(name)
+	died := w.event(w.t.Context(), func(ctx context.Context, i *instance) {
+		var tick frontier.Tick
+		if tick, err = ask[frontier.Tick](o, w, "tick", frontier.TickRequest{Shard: name}); err != nil {
+			return
+		}
+		next = time.UnixMilli(tick.AlarmAt)
+		err = send(ctx, producer{w.Broker.Producer(Domains), &i.life}, tick.Messages)
+		if err == nil && tick.Snapshot != nil {
+			err = o.store(ctx, w, bucket{w.Bucket, &i.life}, tick.Snapshot)
+		}
+	})
+	if died {
+		err = errDead
+	}
+	return next, err
+}
+
+func send(ctx context.Context, to queues.Producer, messages []json.RawMessage) error {
+	var batch contract.Batch
+	for _, m := range messages {
+		if batch.Add(m) {
+			continue
+		}
+		if err := to.Send(ctx, &batch); err != nil {
+			return err
+		}
+		if batch.Reset(); !batch.Add(m) {
+			return errors.New("a message is too large")
+		}
+	}
+	return to.Send(ctx, &batch)
+}
+
+// store stores a snapshot.
+func (o *shard) store(ctx context.Context, w *World, b bucket, order *frontier.SnapshotOrder) error {
+	for n, from := 1, int64(0); n == 1 || from > 0; n++ {
+		page, err := ask[frontier.Snapshot](o, w, "export", map[string]int64{"From": from})
+		if err != nil {
+			return err
+		}
+		if _, err := b.Put(ctx, fmt.Sprintf("%s%04d.json", order.Prefix, n), contract.Encode(page), nil); err != nil {
+			return err
+		}
+		from = page.Next
+	}
+	if _, err := ask[struct{}](o, w, "stored", map[string]string{"Date": order.Date}); err != nil {
+		return err
+	}
+	for _, key := range w.Keys(order.Dir, "") {
+		if key < order.Keep {
+			if err := b.Delete(ctx, key); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// ask has a shard do an operation for itself.
+func ask[A any](o *shard, w *World, operation string, request any) (answer A, err error) {
+	text, err := o.call(w, operation, contract.Encode(request))
+	if err != nil {
+		return answer, err
+	}
+	var e struct {
+		Answer A
+		Error  *struct{ Message string }
+	}
+	if err := json.Unmarshal(text, &e); err != nil {
+		return answer, err
+	}
+	if e.Error != nil {
+		return answer, errors.New(e.Error.Message)
+	}
+	return e.Answer, nil
 }
 
 // caller is the frontier as an instance sees it.

@@ -98,8 +98,7 @@ func newShard(t T, db DB) *shard {
 
 // Call implements frontier.Caller in the transaction of the test.
 func (s *shard) Call(_ context.Context, _, operation string, request []byte) ([]byte, error) {
-	answer, _ := s.local.Serve(s.now, operation, request)
-	return answer, nil
+	return s.local.Serve(s.now, operation, request).Text, nil
 }
 
 var kr = contract.Partition{Country: "kr", Category: "news", Date: "2026-01-28"}
