@@ -92,6 +92,12 @@ func TestRecordsSurvive(t *testing.T) {
 	if !reflect.DeepEqual(got.encode(), s.encode()) {
 		t.Errorf("got %+v", got)
 	}
+	early := s.encode()[stateCounters]
+	early = early[:len(early)-len(s.tail)-(len(s.counters())-appendedCounters)] // each 0 takes a byte
+	got = state{}
+	if err := got.decode(stateCounters, early); err != nil || got.lease != 1<<45 || got.answers != 0 || got.tail != "" {
+		t.Errorf("of the first program: %+v, %v", got, err)
+	}
 }
 
 // TestSegments: every page comes out of a segment once, from the region where it belongs, in any

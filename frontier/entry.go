@@ -116,8 +116,10 @@ func (c *call) check(e *entry, r *Result) {
 	e.lastStatus = int64(r.Status)
 	failed := r.Status != 304 && (r.Status < 200 || r.Status > 299)
 	changed := !failed && r.Status != 304 && e.differs(r)
+	c.state.answers++
 	switch {
 	case failed:
+		c.state.faults++
 		hours := retries[min(e.failures, int64(len(retries)-1))]
 		e.failures++
 		e.due = now + min(hours*3600, c.settings.MaxRefresh)

@@ -18,6 +18,9 @@ type Stats struct {
 	Done    int64 // pages, since the beginning
 	Failed  int64
 
+	Answers int64 // that were reported since the beginning, of pages and entry points
+	Faults  int64 // of these: none came, 5xx, or of an entry point anything that is no success
+
 	Due       [lanes]int64 // hosts that stand ready in each front queue, and for an entry point
 	OldestDue [lanes]int64 // since when the first of them does, ms; 0: there is none
 }
@@ -26,7 +29,7 @@ type Stats struct {
 func (s *Shard) Stats(now int64) (stats Stats, err error) {
 	err = s.run(now, func(c *call) error {
 		n := &c.state
-		stats = Stats{Hosts: n.hosts, URLs: n.urls, Entries: n.entries, Leased: n.leased, Done: n.done, Failed: n.failed}
+		stats = Stats{Hosts: n.hosts, URLs: n.urls, Entries: n.entries, Leased: n.leased, Done: n.done, Failed: n.failed, Answers: n.answers, Faults: n.faults}
 		for lane := range lanes {
 			rows, err := c.db.Run(`SELECT coalesce(sum(length(data)), 0) FROM queue WHERE key BETWEEN ?1 AND ?2`, blockKey(lane, 0), blockKey(lane, c.seconds()+1)-1)
 			if err != nil {
@@ -84,6 +87,7 @@ type HostInfo struct {
 	Domain      string
 	URLs        int64
 	Entries     int
+	Due         int64 // pages and entry points that may be fetched as soon as the host is ready
 	Done        int64
 	Failed      int64
 	DueAt       int64 // from when on there is something to fetch
@@ -151,10 +155,30 @@ func (c *call) infos(ids []int64) ([]HostInfo, error) {
 			return nil, err
 		}
 		infos[i] = HostInfo{HostState: HostState{h.name, h.interval(), h.ready, h.blocked, h.robotsEnds, h.unresolved, h.excluded},
-			Domain: c.domains[h.domain].name, URLs: h.urls, Entries: len(h.entries), Done: h.done, Failed: h.failed, DueAt: h.dueAt(), LeasedUntil: h.leaseEnds}
+			Domain: c.domains[h.domain].name, URLs: h.urls, Entries: len(h.entries), Due: c.countDue(h), Done: h.done, Failed: h.failed, DueAt: h.dueAt(), LeasedUntil: h.leaseEnds}
 		infos[i].Excluded = h.excluded || c.domains[h.domain].excluded
 	}
 	return infos, nil
+}
+
+// countDue counts what a host has that does not wait for a time of its own.
+func (c *call) countDue(h *host) (due int64) {
+	for i := range h.buffer {
+		if h.buffer[i].due <= c.seconds() {
+			due++
+		}
+	}
+	for i := range h.segments {
+		for band := range Bands {
+			due += int64(h.segments[i].region[band].left)
+		}
+	}
+	for i := range h.entries {
+		if h.entries[i].due <= c.seconds() {
+			due++
+		}
+	}
+	return due
 }
 
 // URLState is what the frontier knows of a URL. Times are ms since 1970, 0 when there is none.

@@ -229,10 +229,12 @@ func (p *reporting) page(h *host, at int, r *Result) error {
 	q := h.leased[at]
 	h.leased = append(h.leased[:at:at], h.leased[at+1:]...)
 	p.settled()
+	c.state.answers++
 	switch c.answered(h, r) {
 	case throttled: // which is no fault of the page
 		h.buffer = append(h.buffer, q)
 	case failed:
+		c.state.faults++
 		c.tryAgain(h, q, (c.now+999)/1000+retryBase<<(retryShift*q.tries))
 	case gone:
 		c.done(h, &h.failed, &c.state.failed)

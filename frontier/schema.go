@@ -46,6 +46,7 @@ type state struct {
 	lease           int64 // number of the last lease
 	turn            int64 // of the selector
 	firstEnd        int64 // no lease ends before, ms
+	answers, faults int64 // to requests for pages and entry points; those of no use
 	tail            string
 
 	classes  []Class // the class with id i+1
@@ -55,8 +56,11 @@ type state struct {
 	stored [3]string // as they were loaded
 }
 
+// appendedCounters is the index of the first counter that records of earlier programs may lack.
+const appendedCounters = 11
+
 func (s *state) counters() []*int64 {
-	return []*int64{&s.version, &s.reader, &s.hosts, &s.urls, &s.entries, &s.leased, &s.done, &s.failed, &s.lease, &s.turn, &s.firstEnd}
+	return []*int64{&s.version, &s.reader, &s.hosts, &s.urls, &s.entries, &s.leased, &s.done, &s.failed, &s.lease, &s.turn, &s.firstEnd, &s.answers, &s.faults}
 }
 
 func (s *state) encode() (rows [3][]byte) {
@@ -77,7 +81,10 @@ func (s *state) decode(key int64, data []byte) error {
 	d := decode(data)
 	switch key {
 	case stateCounters:
-		for _, v := range s.counters() {
+		for i, v := range s.counters() {
+			if i >= appendedCounters && d.at == len(d.text) {
+				break
+			}
 			*v = d.int()
 		}
 		s.tail = d.text[d.at:]

@@ -248,7 +248,8 @@ func entryPoints(t T, db DB) {
 	expect(t, "put again", s.putIn(kr, "a.example", nil, []frontier.NewEntry{{NewPage: feed.NewPage, Method: "feed", Interval: 7200}}).Entries, []frontier.Verdict{frontier.Updated})
 	expect(t, "which keeps its history", len(s.state(feed.URL).Entry.Checks), 4)
 	expect(t, "removed", s.putIn(kr, "a.example", nil, []frontier.NewEntry{{NewPage: feed.NewPage}}).Entries, []frontier.Verdict{frontier.Removed})
-	expect(t, "entries", s.stats().Entries, int64(0))
+	stats := s.stats()
+	expect(t, "entries, answers and faults", []int64{stats.Entries, stats.Answers, stats.Faults}, []int64{0, 5, 1})
 }
 
 func statsAndHosts(t T, db DB) {
@@ -283,6 +284,11 @@ func statsAndHosts(t T, db DB) {
 		t.Fatalf("pages without end")
 		return nil
 	}
+	s.do(func() error {
+		page, err := s.s.Hosts(ctx, frontier.HostsRequest{Sort: "size", Limit: 1})
+		expect(t, "pages and the entry point that waits", []int64{page.Hosts[0].URLs, page.Hosts[0].Due}, []int64{25, 25})
+		return err
+	})
 	unique := list(frontier.HostsRequest{})
 	slices.Sort(unique)
 	expect(t, "hosts", len(slices.Compact(unique)), 25)

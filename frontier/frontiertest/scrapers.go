@@ -196,7 +196,7 @@ func failingPage(t T, db DB) {
 		s.wait(70_000)
 	}
 	stats := s.stats()
-	expect(t, "after three attempts", []int64{stats.URLs, stats.Failed}, []int64{0, 1})
+	expect(t, "after three attempts", []int64{stats.URLs, stats.Failed, stats.Answers, stats.Faults}, []int64{0, 1, 3, 3})
 	expect(t, "its state", s.state(pages("a.example", 1, 0)[0].URL).State, "done")
 }
 
