@@ -150,7 +150,11 @@ func HostOf(url string) string {
 	return host
 }
 
-// trackingParameters record where a visitor came from; the page is the same without them.
+// maxTracking is more than the length of any of trackingParameters.
+const maxTracking = 16
+
+// trackingParameters record where a visitor came from; the page is the same without them. They
+// stand here in lower case, and in URLs in any.
 var trackingParameters = func() map[string]bool {
 	names := map[string]bool{}
 	for name := range strings.FieldsSeq("gclid gclsrc dclid gbraid wbraid fbclid msclkid yclid twclid ttclid igshid mc_cid mc_eid _ga _gl _hsenc _hsmi" +
@@ -162,6 +166,11 @@ var trackingParameters = func() map[string]bool {
 
 func isTracking(field []byte) bool {
 	name, _, _ := bytes.Cut(field, []byte("="))
+	if len(name) > maxTracking {
+		name = name[:maxTracking]
+	}
+	var buf [maxTracking]byte
+	name = AppendLower(buf[:0], name)
 	if len(name) > 4 && string(name[:4]) == "utm_" {
 		return true
 	}
