@@ -80,6 +80,10 @@ var mayImport = map[string][]string{
 	"handlers":     {"contract", "alarms", "markup", "settings", "orchestrator", "processor", "collector", "ledger", "r2"},
 	"engine":       {"alarms", "collector", "contract", "controls", "deadletters", "fetch", "frontier", "handlers", "ledger", "orchestrator", "processor", "queues", "r2", "reconcile", "settings"},
 
+	// The Info service.
+	"info":         {"contract", "markup"},
+	"info/sources": {"feed", "fetch", "info", "sitemap"},
+
 	// What Go's crypto/tls is replaced by.
 	"worker/tls": {},
 

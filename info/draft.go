@@ -1,0 +1,172 @@
+package info
+
+import (
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/newsfork/seed-engine/markup"
+)
+
+// Draft is an article as a source describes it: nothing of it is checked.
+type Draft struct {
+	Plain         bool   // Title and Snippet are text already, and not HTML
+	ID            string // of the source, "" when it has none
+	URL           string
+	Title         string
+	Snippet       string
+	SourceName    string // "" for the host of the URL
+	SourceIconURL string
+	ThumbnailURL  string // relative to the URL perhaps, as the two others
+	VideoURL      string
+	Published     string    // a date in any spelling that markup.ParseDate reads
+	Zone          string    // of Published where that names none; "" is UTC
+	PublishedAt   time.Time // instead of Published, when the source's format has been read already
+	Keywords      []string
+	AITag         string
+	Categories    []string // the source's own
+}
+
+// Drop says why an article was not taken; "" when it was.
+type Drop string
+
+const (
+	NoTitle Drop = "no_title"
+	NoURL   Drop = "no_url"
+	BadURL  Drop = "bad_url" // not http or https, with credentials, or too long
+	NoDate  Drop = "no_date"
+	BadDate Drop = "bad_date" // unreadable, impossible or from before the web
+	// Clamped articles are taken: their date lay in the future and was set to the present.
+	Clamped Drop = "future_date_clamped"
+	// Repeated articles were in the same collection twice.
+	Repeated Drop = "repeated"
+)
+
+// Drops counts articles by Drop.
+type Drops map[Drop]int
+
+// Article checks and normalises a draft of a source. clamped reports that its date lay in the future. When
+// it is not taken, drop says why.
+func (d Draft) Article(source string, now time.Time) (a Article, clamped bool, drop Drop) {
+	link := strings.TrimSpace(d.URL)
+	if strings.HasPrefix(link, "//") {
+		link = "https:" + link
+	}
+	key := Key(link)
+	switch {
+	case link == "":
+		return a, false, NoURL
+	case key == "", len(link) > MaxURL, !utf8.ValidString(link):
+		return a, false, BadURL
+	}
+	a = Article{
+		ID: d.ID, Key: key, URL: link, Source: source,
+		Title:         d.text(d.Title, MaxTitle),
+		Snippet:       d.text(d.Snippet, MaxSnippet),
+		SourceName:    line(d.SourceName, MaxName),
+		SourceIconURL: media(link, d.SourceIconURL),
+		ThumbnailURL:  media(link, d.ThumbnailURL),
+		VideoURL:      media(link, d.VideoURL),
+		AITag:         line(d.AITag, maxKeyword),
+	}
+	if a.Title == "" {
+		return a, false, NoTitle
+	}
+	if a.PublishedAt, clamped, drop = d.moment(now); drop != "" {
+		return a, false, drop
+	}
+	if !validID(a.ID) {
+		a.ID = idOf(source, link)
+	}
+	if a.SourceName == "" {
+		a.SourceName = strings.TrimPrefix(markup.HostOf(link), "www.")
+	}
+	for _, k := range d.Keywords {
+		if k = line(k, maxKeyword); k != "" && len(a.Keywords) < MaxKeywords {
+			a.Keywords = append(a.Keywords, k)
+		}
+	}
+	a.Category, a.Evidence = Classify(Subject{Title: a.Title, Snippet: a.Snippet, Keywords: a.Keywords, Tag: a.AITag, Categories: d.Categories})
+	return a, clamped, ""
+}
+
+func (d Draft) text(s string, max int) string {
+	if d.Plain {
+		return line(s, max)
+	}
+	return Text(s, max)
+}
+
+// moment reads the time of publication.
+func (d Draft) moment(now time.Time) (t time.Time, clamped bool, drop Drop) {
+	t = d.PublishedAt
+	if t.IsZero() {
+		if strings.TrimSpace(d.Published) == "" {
+			return t, false, NoDate
+		}
+		var ok bool
+		if t, ok = parseIn(d.Published, d.Zone); !ok {
+			return t, false, BadDate
+		}
+	}
+	t, now = t.UTC().Truncate(time.Millisecond), now.UTC().Truncate(time.Millisecond)
+	if !t.After(markup.FirstPage) {
+		return t, false, BadDate
+	}
+	if t.After(now) {
+		return now, true, ""
+	}
+	return t, false, ""
+}
+
+// parseIn reads a date; where it names no zone it is one of zone.
+func parseIn(text, zone string) (time.Time, bool) {
+	t, ok := markup.ParseDate([]byte(text))
+	if !ok || zone == "" || strings.EqualFold(zone, "UTC") || named(text) {
+		return t, ok
+	}
+	location, ok := Location(zone)
+	if !ok {
+		return t, false
+	}
+	return time.Date(t.Year(), t.Month(), t.Day(), t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), location), true
+}
+
+// named reports whether a date names its zone: with a Z, an offset or letters behind the clock.
+func named(text string) bool {
+	_, clock, ok := strings.Cut(strings.TrimSpace(text), ":")
+	return ok && strings.ContainsAny(clock, "+-ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
+}
+
+// fixedZones are zones without daylight saving time, in hours ahead of UTC. A Worker has no database of
+// zones.
+var fixedZones = map[string]int{
+	"Etc/UTC": 0, "GMT": 0, "Asia/Seoul": 9, "Asia/Pyongyang": 9, "Asia/Tokyo": 9, "Asia/Shanghai": 8, "Asia/Hong_Kong": 8, "Asia/Taipei": 8,
+	"Asia/Singapore": 8, "Asia/Kuala_Lumpur": 8, "Asia/Manila": 8, "Asia/Bangkok": 7, "Asia/Jakarta": 7, "Asia/Ho_Chi_Minh": 7, "Asia/Dubai": 4,
+}
+
+// Location returns a zone by its name; ok is false where it is not known here.
+func Location(zone string) (*time.Location, bool) {
+	if hours, ok := fixedZones[zone]; ok {
+		return time.FixedZone(zone, hours*3600), true
+	}
+	location, err := time.LoadLocation(zone)
+	return location, err == nil && zone != "Local"
+}
+
+// media returns the absolute URL of a picture or film that a page at base refers to, "" when it is none of
+// the web, such as a data: URL.
+func media(base, ref string) string {
+	ref = strings.TrimSpace(ref)
+	if ref == "" || len(ref) > MaxURL {
+		return ""
+	}
+	if strings.HasPrefix(base, "//") {
+		base = "https:" + base
+	}
+	u, ok := markup.Resolve(base, []byte(ref))
+	if !ok || len(u) > MaxURL || Key(u) == "" {
+		return ""
+	}
+	return u
+}

@@ -1,0 +1,71 @@
+// Package sources reads what the providers of articles answer: Naver's news search, NewsData.io, feeds and
+// news sitemaps, and the Seed Engine's feed.
+package sources
+
+import (
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/newsfork/seed-engine/fetch"
+	"github.com/newsfork/seed-engine/info"
+)
+
+// maxAnswer is the longest answer of a search read, in bytes.
+const maxAnswer = 4 << 20
+
+// errUnreadable is the cause of an answer that is not what the provider documents.
+var errUnreadable = errors.New("the answer is not the JSON that the provider documents")
+
+// failed makes the error of an answer. code is the provider's own.
+func failed(source string, class info.Class, a *info.Answer, code string, now time.Time) *info.UpstreamError {
+	e := &info.UpstreamError{Class: class, Source: source, Status: a.Status, Code: code}
+	e.RetryAfter, _ = fetch.RetryAfter(a.Header.Get("Retry-After"), a.Header.Get("Date"), now)
+	return e
+}
+
+// unreadable is the error of an answer with a status that promised something else.
+func unreadable(source string, a *info.Answer) *info.UpstreamError {
+	return &info.UpstreamError{Class: info.Broken, Source: source, Status: a.Status, Err: errUnreadable}
+}
+
+// byStatus classifies an answer of which nothing but the status is understood.
+func byStatus(status int) info.Class {
+	switch {
+	case status == http.StatusTooManyRequests:
+		return info.Throttled
+	case status == http.StatusRequestTimeout, status == http.StatusTooEarly:
+		return info.Broken
+	case status >= 400 && status < 500:
+		return info.Refused
+	}
+	return info.Broken
+}
+
+// requests makes named requests one after the other. It stops when the source is spent, throttled or
+// refuses, since the next request would meet the same; err is set when none succeeded.
+func requests(names []string, do func(name string) error) (failures []info.Failure, err error) {
+	succeeded := false
+	for _, name := range names {
+		if err = do(name); err == nil {
+			succeeded = true
+			continue
+		}
+		failures = append(failures, info.Failure{Request: name, Err: err})
+		if info.ClassOf(err) != info.Broken {
+			break
+		}
+	}
+	if succeeded {
+		err = nil
+	}
+	return failures, err
+}
+
+func statusOf(err error) int {
+	var e *info.UpstreamError
+	if errors.As(err, &e) {
+		return e.Status
+	}
+	return 0
+}

@@ -1,0 +1,152 @@
+package sources
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/newsfork/seed-engine/info"
+)
+
+// NewsData is the latest news of NewsData.io (newsdata.io/documentation). A call is a credit, and gives ten
+// articles on the free plan.
+type NewsData struct {
+	Endpoint string // NEWSDATA_BASE_URL
+	Key      string
+	Queries  []string // NEWSDATA_QUERIES, each one call
+	Daily    int      // NEWSDATA_DAILY_LIMIT: calls a day
+	Window   int      // NEWSDATA_WINDOW_LIMIT: calls in 15 minutes
+}
+
+var _ info.Source = (*NewsData)(nil)
+
+// Name implements info.Source.
+func (n *NewsData) Name() string { return info.NewsData }
+
+// Limits implements info.Source.
+func (n *NewsData) Limits() []info.Limit {
+	return []info.Limit{{Calls: n.Daily}, {Calls: n.Window, Length: 15 * time.Minute}}
+}
+
+// Collect implements info.Source.
+func (n *NewsData) Collect(ctx context.Context, c info.Client, _ []byte, now time.Time) (b info.Batch, err error) {
+	b.Failures, err = requests(n.Queries, func(query string) error { return n.search(ctx, c, query, now, &b) })
+	return b, err
+}
+
+// Replay implements info.Source; a request is a query.
+func (n *NewsData) Replay(ctx context.Context, c info.Client, query string, now time.Time) (b info.Batch, err error) {
+	err = n.search(ctx, c, query, now, &b)
+	return b, err
+}
+
+func (n *NewsData) search(ctx context.Context, c info.Client, query string, now time.Time, b *info.Batch) error {
+	answer, err := c.Do(ctx, info.Call{
+		URL: withQuery(n.Endpoint, url.Values{"q": {query}, "size": {"10"}}),
+		// The key would also be taken as a parameter, and then stand in logs.
+		Header:   http.Header{"X-Access-Key": {n.Key}},
+		MaxBytes: maxAnswer, Trusted: true,
+	})
+	if err != nil {
+		return err
+	}
+	doc := gjson.ParseBytes(answer.Body)
+	valid := gjson.ValidBytes(answer.Body)
+	switch {
+	case answer.Status != http.StatusOK, valid && doc.Get("status").Str == "error": // errors may come with 200
+		return n.failure(answer, doc, now)
+	case !valid || !doc.Get("results").IsArray():
+		return unreadable(info.NewsData, answer)
+	}
+	doc.Get("results").ForEach(func(_, r gjson.Result) bool {
+		b.Take(info.NewsData, now, draft(r))
+		return true
+	})
+	b.Left = []int{remaining(answer.Header, "X-Api-Limit-Remaining"), remaining(answer.Header, "X-Ratelimit-Remaining")}
+	return nil
+}
+
+func draft(r gjson.Result) info.Draft {
+	d := info.Draft{
+		ID: text(r, "article_id"), URL: text(r, "link"), Title: text(r, "title"), Snippet: text(r, "description"),
+		SourceName: text(r, "source_name"), SourceIconURL: text(r, "source_icon"),
+		ThumbnailURL: text(r, "image_url"), VideoURL: text(r, "video_url"),
+		Published: text(r, "pubDate"), Zone: text(r, "pubDateTZ"),
+		Keywords: texts(r, "keywords"), Categories: texts(r, "category"), AITag: strings.Join(texts(r, "ai_tag"), ", "),
+	}
+	if d.Snippet == "" {
+		d.Snippet = text(r, "content")
+	}
+	if d.SourceName == "" {
+		d.SourceName = text(r, "source_id")
+	}
+	return d
+}
+
+// placeholder is what NewsData.io puts into fields that the plan does not include.
+var placeholder = regexp.MustCompile(`(?i)^\s*ONLY AVAILABLE IN .* PLANS?\s*$`)
+
+// text returns a field that should be a string; "" for a placeholder and what is no string.
+func text(r gjson.Result, name string) string {
+	s := r.Get(name).Str
+	if placeholder.MatchString(s) {
+		return ""
+	}
+	return s
+}
+
+// texts returns a field that should be a list of strings: on the free plan several are one string, with
+// commas.
+func texts(r gjson.Result, name string) (list []string) {
+	switch v := r.Get(name); {
+	case v.IsArray():
+		for _, e := range v.Array() {
+			if e.Type == gjson.String && !placeholder.MatchString(e.Str) {
+				list = append(list, e.Str)
+			}
+		}
+	case v.Type == gjson.String && !placeholder.MatchString(v.Str):
+		for s := range strings.SplitSeq(v.Str, ",") {
+			list = append(list, strings.TrimSpace(s))
+		}
+	}
+	return list
+}
+
+// failure classifies an error by its code, which stands in an object or a list, else by its message.
+func (n *NewsData) failure(a *info.Answer, doc gjson.Result, now time.Time) error {
+	detail := doc.Get("results")
+	if detail.IsArray() {
+		detail = detail.Get("0")
+	}
+	code, message := detail.Get("code").String(), detail.Get("message").String()+doc.Get("message").String()
+	class := byStatus(a.Status)
+	switch {
+	case code == "ApiLimitExceeded", code == "ApiKeyLimitExceeded":
+		class = info.Spent
+	case code == "RateLimitExceeded", code == "TooManyRequests":
+		class = info.Throttled
+	case a.Status == http.StatusTooManyRequests && code == "" && strings.Contains(strings.ToLower(message), "credit"):
+		class = info.Spent
+	case a.Status == http.StatusOK:
+		class = info.Refused
+		if code == "InternalServerError" || code == "ServerError" {
+			class = info.Broken
+		}
+	}
+	return failed(info.NewsData, class, a, code, now)
+}
+
+// remaining reads how many calls are left, -1 where the header does not say.
+func remaining(h http.Header, name string) int {
+	if n, err := strconv.Atoi(strings.TrimSpace(h.Get(name))); err == nil && n >= 0 {
+		return n
+	}
+	return -1
+}

@@ -1,0 +1,143 @@
+package info
+
+import (
+	"bytes"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/newsfork/seed-engine/markup"
+)
+
+// Text returns the text of a piece of HTML in one line, at most max characters of it: elements are left
+// out, references decoded, once. Only the names of HTML's elements make an element: "3 < 5" and "<AI>" are
+// text.
+func Text(html string, max int) string {
+	b := []byte(html)
+	var out, piece []byte
+	flush := func() {
+		decoded, _ := markup.Unescape(piece)
+		out = append(out, decoded...)
+		piece = nil
+	}
+	for len(b) > 0 {
+		i := bytes.IndexByte(b, '<')
+		if i < 0 {
+			break
+		}
+		piece = append(piece, b[:i]...)
+		b = b[i:]
+		name, skip := element(b)
+		switch {
+		case skip == 0: // no element
+			piece = append(piece, '<')
+			b = b[1:]
+			continue
+		case name == "script" || name == "style":
+			skip = rawEnd(b, name, skip)
+		}
+		if !inline[name] {
+			piece = append(piece, ' ')
+		}
+		flush()
+		b = b[skip:]
+	}
+	piece = append(piece, b...)
+	flush()
+	return line(string(markup.AppendUTF8(nil, out)), max)
+}
+
+// line makes s one line without control characters, at most max characters long.
+func line(s string, max int) string {
+	s = strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsSpace(r):
+			return ' '
+		case unicode.IsControl(r), r == 0xfeff, r == utf8.RuneError, bidi(r):
+			return -1
+		}
+		return r
+	}, s)
+	return clip(strings.Join(strings.Fields(s), " "), max)
+}
+
+// bidi reports whether r overrides the direction of text, by which a title could pass for another.
+func bidi(r rune) bool { return r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 }
+
+// clip keeps the first max characters; the last of them says that there was more.
+func clip(s string, max int) string {
+	if len(s) <= max || utf8.RuneCountInString(s) <= max {
+		return s
+	}
+	n := 0
+	for i := range s {
+		if n++; n == max {
+			return strings.TrimRightFunc(s[:i], unicode.IsSpace) + "…"
+		}
+	}
+	return s
+}
+
+// element returns the name of the element whose tag is at the beginning of b, and the length of the tag; 0
+// when there is none. A comment or declaration has no name.
+func element(b []byte) (name string, length int) {
+	if len(b) < 2 {
+		return "", 0
+	}
+	if bytes.HasPrefix(b, []byte("<!--")) {
+		if end := bytes.Index(b[4:], []byte("-->")); end >= 0 {
+			return "", 4 + end + 3
+		}
+		return "", len(b)
+	}
+	i := 1
+	if b[i] == '/' || b[i] == '!' || b[i] == '?' {
+		i++
+	}
+	n := i
+	for n < len(b) && (b[n]|0x20 >= 'a' && b[n]|0x20 <= 'z' || n > i && b[n] >= '0' && b[n] <= '9') {
+		n++
+	}
+	name = strings.ToLower(string(b[i:n]))
+	known := elements[name] || inline[name] || b[1] == '!' && (name == "doctype" || bytes.HasPrefix(b, []byte("<![CDATA[")))
+	if !known || n < len(b) && b[n] > ' ' && b[n] != '>' && b[n] != '/' && b[n] != '[' {
+		return "", 0
+	}
+	end, next := markup.TagEnd(b, 1)
+	if end < 0 || next == end { // it never ends, or ends where the next one begins
+		return "", 0
+	}
+	return name, next
+}
+
+// rawEnd returns where the element that begins at b, whose content is no text, ends.
+func rawEnd(b []byte, name string, open int) int {
+	if b[1] == '/' {
+		return open
+	}
+	close := "</" + name
+	for i := open; i+len(close) <= len(b); i++ {
+		if b[i] == '<' && markup.EqualFold(b[i:i+len(close)], close) {
+			if _, n := element(b[i:]); n > 0 {
+				return i + n
+			}
+		}
+	}
+	return len(b)
+}
+
+// inline are the elements around which no space is: they stand within words.
+var inline = set("a abbr acronym b bdi bdo big cite code data del dfn em font i ins kbd mark q s samp small span strike strong sub sup time tt u var wbr")
+
+var elements = set("address article aside audio blockquote body br button caption center col colgroup dd details dialog div dl dt embed fieldset" +
+	" figcaption figure footer form h1 h2 h3 h4 h5 h6 head header hgroup hr html iframe img input label legend li link main map meta nav" +
+	" noscript object ol optgroup option p param picture pre progress ruby rp rt script section select source style summary svg table" +
+	" tbody td template textarea tfoot th thead title tr track ul video")
+
+func set(words string) map[string]bool {
+	m := map[string]bool{}
+	for w := range strings.FieldsSeq(words) {
+		m[w] = true
+	}
+	return m
+}
