@@ -76,7 +76,7 @@ var mayImport = map[string][]string{
 	"deadletters":  {"contract", "ledger", "r2"},
 	"queues":       {"contract", "controls", "deadletters", "orchestrator", "processor", "collector", "ledger", "r2"},
 	"alarms":       {"contract", "ledger"},
-	"reconcile":    {"contract", "ledger", "r2"},
+	"reconcile":    {"contract", "frontier", "ledger", "r2"},
 	"handlers":     {"contract", "alarms", "markup", "settings", "orchestrator", "processor", "collector", "ledger", "r2"},
 	"engine":       {"alarms", "collector", "contract", "controls", "deadletters", "fetch", "frontier", "handlers", "ledger", "orchestrator", "processor", "queues", "r2", "reconcile", "settings"},
 

@@ -235,13 +235,11 @@ func isToken(s string) bool {
 	return s != "" && len(s) <= 128
 }
 
-const (
-	frontierRoot = "frontier/"
-	pageName     = "page-"
-)
+// SnapshotRoot is the directory of the snapshots of all shards of the frontier.
+const SnapshotRoot = "frontier/"
 
-// SnapshotDir is the directory of the snapshots of a shard of the frontier.
-func SnapshotDir(shard string) string { return frontierRoot + shard + "/" }
+// SnapshotDir is the directory of the snapshots of a shard.
+func SnapshotDir(shard string) string { return SnapshotRoot + shard + "/" }
 
 // Snapshot is the directory of the one of a day (UTC). The directories sort by day.
 func Snapshot(shard string, day time.Time) string {
@@ -249,16 +247,16 @@ func Snapshot(shard string, day time.Time) string {
 }
 
 // SnapshotPrefix is how the keys of all pages of a snapshot begin, of which the directory is given.
-func SnapshotPrefix(dir string) string { return dir + pageName }
+func SnapshotPrefix(dir string) string { return dir + "page-" }
 
 // SnapshotPage is the key of a page of a snapshot, from 1.
 func SnapshotPage(dir string, page int) string {
 	return fmt.Sprintf("%s%04d%s", SnapshotPrefix(dir), page, listExt)
 }
 
-// ParseSnapshotDir parses the directory of a snapshot.
-func ParseSnapshotDir(dir string) (shard string, day time.Time, ok bool) {
-	path, inRoot := strings.CutPrefix(dir, frontierRoot)
+// ParseSnapshot parses the directory of a snapshot.
+func ParseSnapshot(dir string) (shard string, day time.Time, ok bool) {
+	path, inRoot := strings.CutPrefix(dir, SnapshotRoot)
 	shard, path, found := strings.Cut(path, "/"+DateDir)
 	date, isDir := strings.CutSuffix(path, "/")
 	day, err := time.Parse(time.DateOnly, date)

@@ -127,6 +127,21 @@ type DomainQueued struct {
 	RequestedAt Time      `json:"requested_at"` // what was collected before then is collected again
 }
 
+// Restored answers POST /api/v1/frontier/restore: what one call took from snapshots.
+type Restored struct {
+	Snapshots []Snapshotted `json:"snapshots"` // that it began
+	Pages     int64         `json:"pages"`
+	Hosts     int64         `json:"hosts"` // that their shards did not have
+	Done      bool          `json:"done"`
+	Cursor    *string       `json:"cursor"` // to send with the next call; null when done
+}
+
+// Snapshotted names a snapshot of a shard.
+type Snapshotted struct {
+	Shard string `json:"shard"`
+	Date  string `json:"date"`
+}
+
 // Reconciled answers POST /api/v1/seeds/reconcile: what one call read from R2.
 type Reconciled struct {
 	Partition   Partition `json:"partition_info"`

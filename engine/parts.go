@@ -37,6 +37,7 @@ func assemble(p Platform) (*parts, error) {
 	if err != nil {
 		return nil, err
 	}
+	shards := frontier.Remotes{Caller: p.Frontier, Shards: s.FrontierShards}
 	now, sleep := p.Clock.Now, p.Clock.Sleep
 	records := ledger.New(p.Database)
 	decisions := &controls.Store{Bucket: p.Bucket, Sleep: sleep}
@@ -62,6 +63,7 @@ func assemble(p Platform) (*parts, error) {
 		DeadLetters: &deadletters.Replayer{Ledger: records, Store: letters, Seeds: p.Seeds, Domains: p.Domains, Now: now},
 		Controls:    decisions,
 		Reconciler:  &reconcile.Reconciler{Bucket: p.Bucket, DeadLetters: letters, Ledger: records, Now: now},
+		Restorer:    &reconcile.Restorer{Bucket: p.Bucket, Frontier: shards},
 		Backlog:     p.backlog,
 		Pool:        p.Pool,
 		Local:       sync.OnceValue(p.Local),

@@ -3,11 +3,15 @@ package engine_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/newsfork/seed-engine/alarms"
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/engine"
+	"github.com/newsfork/seed-engine/engine/enginetest"
 	"github.com/newsfork/seed-engine/fetch"
 	"github.com/newsfork/seed-engine/frontier"
 	"github.com/newsfork/seed-engine/frontier/sqlite"
@@ -80,4 +84,98 @@ func TestShardsNameAWrongSetting(t *testing.T) {
 	if !errors.As(err, &e) || e.Kind != contract.Validation || e.Field != "MAX_REFRESH_SECONDS" {
 		t.Error(err)
 	}
+}
+
+// fillShards puts pages of some domains into the frontier, and returns what its shards then have.
+func fillShards(t *testing.T, w *enginetest.World) map[string]frontier.Stats {
+	t.Helper()
+	r := w.Frontier.Remotes()
+	for i := range 40 {
+		domain := fmt.Sprintf("site%d.example", i)
+		p := frontier.Put{Domain: domain, Partition: contract.Partition{Country: "kr", Category: "news", Date: "2026-01-28"}}
+		for n := range i + 1 {
+			p.Pages = append(p.Pages, frontier.NewPage{URL: fmt.Sprintf("https://www.%s/%d", domain, n), Priority: 0.5})
+		}
+		if _, err := r.Of(domain).Put(t.Context(), p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return allStats(t, w)
+}
+
+func allStats(t *testing.T, w *enginetest.World) map[string]frontier.Stats {
+	t.Helper()
+	all := map[string]frontier.Stats{}
+	r := w.Frontier.Remotes()
+	for n := range r.Shards {
+		s, err := r.Shard(n).Stats(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		all[fmt.Sprintf("shard-%d", n)] = s
+	}
+	return all
+}
+
+// TestShardsAreSnapshottedDaily: with a shard destroyed, the last snapshot brings back what it had; no more
+// than seven days are kept; an alarm that dies at any of its calls is made up for by the next one.
+func TestShardsAreSnapshottedDaily(t *testing.T) {
+	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
+		w.Variables["FRONTIER_SHARDS"] = "3"
+		before := fillShards(t, w)
+		for range 10 {
+			for _, name := range w.Frontier.Names() {
+				if died := w.Calls(); died%3 == 0 { // the first call of every third alarm
+					w.Kill = func(nth int) bool { return nth == died+1 }
+					if _, err := w.Alarm(name); err == nil {
+						t.Error("an alarm that died ended well")
+					}
+					w.Kill = nil
+				}
+				next, err := w.Alarm(name)
+				if err != nil || !next.After(time.Now()) {
+					t.Fatal(next, err)
+				}
+			}
+			time.Sleep(24 * time.Hour)
+		}
+		days := map[string]map[string]bool{}
+		for _, key := range w.Keys("frontier/", ".json") {
+			shard, day, ok := contract.ParseSnapshot(key[:strings.LastIndex(key, "/")+1])
+			if !ok {
+				t.Fatal(key)
+			}
+			if days[shard] == nil {
+				days[shard] = map[string]bool{}
+			}
+			days[shard][day.String()] = true
+		}
+		if len(days) != 3 || len(days["shard-0"]) != 7 || len(days["shard-1"]) != 7 || len(days["shard-2"]) != 7 {
+			t.Errorf("snapshots of %v", days)
+		}
+		w.Frontier.Wipe("shard-0")
+		w.Frontier.Wipe("shard-2")
+		if s := allStats(t, w); s["shard-0"].URLs != 0 || s["shard-1"].URLs == 0 {
+			t.Errorf("%+v", s)
+		}
+		if a := w.Ask("POST", "/api/v1/frontier/restore", `{"shard":"shard-x"}`); a.Status != 400 || a.Error.Field != "shard" {
+			t.Errorf("%d %+v", a.Status, a.Error)
+		}
+		hosts, body := int64(0), `{}`
+		for done := false; !done; {
+			r := enginetest.Data[contract.Restored](w, "POST", "/api/v1/frontier/restore", body)
+			if hosts += r.Hosts; !r.Done {
+				body = fmt.Sprintf(`{"cursor":%q}`, *r.Cursor)
+			}
+			done = r.Done
+		}
+		for name, s := range allStats(t, w) {
+			if s.URLs != before[name].URLs || s.Hosts != before[name].Hosts {
+				t.Errorf("%s has %+v, had %+v", name, s, before[name])
+			}
+		}
+		if want := before["shard-0"].Hosts + before["shard-2"].Hosts; hosts != want {
+			t.Errorf("%d hosts restored, want %d", hosts, want)
+		}
+	})
 }

@@ -70,6 +70,11 @@ type Reconciler interface {
 	Run(ctx context.Context, p contract.Partition, cursor string) (contract.Reconciled, error)
 }
 
+// Restorer restores shards of the frontier from their snapshots, a piece at a time; all of them for "".
+type Restorer interface {
+	Run(ctx context.Context, shard, cursor string) (contract.Restored, error)
+}
+
 // API is everything that the routes work with.
 type API struct {
 	Settings     *settings.Settings
@@ -81,6 +86,7 @@ type API struct {
 	DeadLetters  DeadLetters
 	Controls     Controls
 	Reconciler   Reconciler
+	Restorer     Restorer
 	Backlog      func(ctx context.Context, role string) (contract.Backlog, error) // of the queue seed, domain or dlq
 	Pool         func() (PoolStats, error)
 	Local        func() bool // reports whether this is a local run; nil is no
@@ -115,6 +121,7 @@ func (a *API) routes() []route {
 		{"/api/v1/seeds/domains/{domain}", false, methods{"GET": a.showDomain}},
 		{"/api/v1/seeds/domains/{domain}/collect", false, methods{"POST": a.collect}},
 		{"/api/v1/seeds/reconcile", false, methods{"POST": a.reconcile}},
+		{"/api/v1/frontier/restore", false, methods{"POST": a.restore}},
 		{"/api/v1/dlq", false, methods{"GET": a.listDeadLetters}},
 		{"/api/v1/dlq/{id}", false, methods{"GET": a.showDeadLetter}},
 		{"/api/v1/dlq/replay", false, methods{"POST": a.replay}},

@@ -94,6 +94,7 @@ func newFixture(t testing.TB, change func(*settings.Settings)) *fixture {
 		DeadLetters:  &deadletters.Replayer{Ledger: f.ledger, Store: deadLetters, Seeds: f.seeds, Domains: f.domains, Now: now},
 		Controls:     &controls.Store{Bucket: f.bucket, Sleep: sleep},
 		Reconciler:   &reconcile.Reconciler{Bucket: f.bucket, DeadLetters: deadLetters, Ledger: f.ledger, Now: now},
+		Restorer:     &reconcile.Restorer{Bucket: f.bucket},
 		Backlog: func(_ context.Context, role string) (contract.Backlog, error) {
 			if role == "dlq" {
 				return contract.Backlog{}, errors.New("the platform does not say")

@@ -1,5 +1,6 @@
-// Package reconcile rebuilds the ledger of one partition from R2, where checkpoints and stored dead
-// letters say what was done. A call does a bounded piece of work and says where to go on.
+// Package reconcile rebuilds from R2 what was lost: the ledger of one partition, since checkpoints and stored
+// dead letters say what was done, and shards of the frontier from their snapshots. A call does a bounded
+// piece of work and says where to go on.
 package reconcile
 
 import (

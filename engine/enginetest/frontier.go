@@ -53,6 +53,16 @@ func (s *Shards) set(name string, frozen bool) {
 	s.frozen[name] = frozen
 }
 
+// Wipe destroys a shard with all that it has.
+func (s *Shards) Wipe(name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if o := s.shards[name]; o != nil {
+		o.db.Close()
+		delete(s.shards, name)
+	}
+}
+
 // Names lists the shards that were called so far.
 func (s *Shards) Names() []string {
 	s.mu.Lock()

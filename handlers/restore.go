@@ -1,0 +1,25 @@
+package handlers
+
+import (
+	"net/http"
+)
+
+// restore does the next piece of work of restoring shards of the frontier from their snapshots.
+func (a *API) restore(w http.ResponseWriter, r *http.Request) error {
+	if err := onlyQuery(r); err != nil {
+		return err
+	}
+	var body struct {
+		Shard  string `json:"shard"`
+		Cursor string `json:"cursor"`
+	}
+	if err := readJSON(r, &body); err != nil {
+		return err
+	}
+	done, err := a.Restorer.Run(r.Context(), body.Shard, body.Cursor)
+	if err != nil {
+		return err
+	}
+	succeed(w, http.StatusOK, done)
+	return nil
+}

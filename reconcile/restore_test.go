@@ -1,0 +1,116 @@
+package reconcile_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/frontier"
+	"github.com/newsfork/seed-engine/r2"
+	"github.com/newsfork/seed-engine/reconcile"
+)
+
+// shards take what is restored: hosts by the names of shards.
+type shards map[string][]string
+
+func (s shards) Call(_ context.Context, shard, operation string, request []byte) ([]byte, error) {
+	var page frontier.Snapshot
+	if err := json.Unmarshal(request, &page); err != nil || operation != "restore" {
+		return nil, fmt.Errorf("%s %s: %w", operation, request, err)
+	}
+	added := 0
+	for _, h := range page.Hosts {
+		if !slices.Contains(s[shard], h.Host) {
+			s[shard] = append(s[shard], h.Host)
+			added++
+		}
+	}
+	return fmt.Appendf(nil, `{"answer":%d}`, added), nil
+}
+
+// snapshot stores pages of a snapshot with a host each. An unfinished one lacks its last page.
+func snapshot(t *testing.T, b *r2.Memory, shard, day string, finished bool, hosts ...string) {
+	t.Helper()
+	d, err := time.Parse(time.DateOnly, day)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, host := range hosts {
+		page := frontier.Snapshot{Version: 1, Hosts: []frontier.HostSnapshot{{Host: host, Domain: host}}, Next: int64(i + 1)}
+		if finished && i == len(hosts)-1 {
+			page.Next = 0
+		}
+		if _, err := b.Put(t.Context(), contract.SnapshotPage(contract.Snapshot(shard, d), i+1), contract.Encode(page), nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestRestore(t *testing.T) {
+	b := r2.NewMemory()
+	snapshot(t, b, "shard-0", "2026-01-26", true, "old.example")
+	snapshot(t, b, "shard-0", "2026-01-27", true, "a.example", "b.example", "c.example")
+	snapshot(t, b, "shard-0", "2026-01-28", false, "a.example", "d.example")
+	snapshot(t, b, "shard-1", "2026-01-28", true, "e.example")
+	snapshot(t, b, "shard-12", "2026-01-28", true, "f.example")
+	for _, c := range []struct {
+		shard, want string
+		hosts       int64
+	}{
+		{"", "a.example b.example c.example d.example e.example f.example", 6},
+		{"shard-1", "e.example", 1},
+		{"shard-3", "", 0},
+	} {
+		got := shards{}
+		r := &reconcile.Restorer{Bucket: b, Frontier: frontier.Remotes{Caller: got, Shards: 4}, MaxPages: 2}
+		sum, cursor, calls := contract.Restored{}, "", 0
+		for ; !sum.Done; calls++ {
+			out, err := r.Run(t.Context(), c.shard, cursor)
+			if err != nil || out.Done != (out.Cursor == nil) || calls > 20 {
+				t.Fatal(out, err)
+			}
+			sum.Hosts, sum.Done, sum.Snapshots = sum.Hosts+out.Hosts, out.Done, append(sum.Snapshots, out.Snapshots...)
+			if out.Cursor != nil {
+				cursor = *out.Cursor
+			}
+		}
+		var hosts []string
+		for name, list := range got {
+			for _, host := range list {
+				if name != fmt.Sprintf("shard-%d", frontier.ShardOf(host, 4)) {
+					t.Errorf("%s went to %s", host, name)
+				}
+			}
+			hosts = append(hosts, list...)
+		}
+		slices.Sort(hosts)
+		if strings.Join(hosts, " ") != c.want || sum.Hosts != c.hosts {
+			t.Errorf("%q: %v, %+v", c.shard, slices.Sorted(maps.Keys(got)), sum)
+		}
+		if c.shard == "" && fmt.Sprint(sum.Snapshots) != "[{shard-0 2026-01-28} {shard-0 2026-01-27} {shard-1 2026-01-28} {shard-12 2026-01-28}]" {
+			t.Errorf("snapshots %v", sum.Snapshots)
+		}
+	}
+}
+
+// TestRestoreOfADamagedPage: it is named, and what came before it is restored.
+func TestRestoreOfADamagedPage(t *testing.T) {
+	b := r2.NewMemory()
+	snapshot(t, b, "shard-0", "2026-01-28", false, "a.example")
+	day := time.Date(2026, 1, 28, 0, 0, 0, 0, time.UTC)
+	key := contract.SnapshotPage(contract.Snapshot("shard-0", day), 2)
+	if _, err := b.Put(t.Context(), key, []byte(`{"hosts":`), nil); err != nil {
+		t.Fatal(err)
+	}
+	got := shards{}
+	_, err := (&reconcile.Restorer{Bucket: b, Frontier: frontier.Remotes{Caller: got, Shards: 1}}).Run(t.Context(), "", "")
+	if contract.KindOf(err) != contract.Storage || !strings.Contains(err.Error(), key) || len(got["shard-0"]) != 1 {
+		t.Error(err, got)
+	}
+}
