@@ -37,6 +37,7 @@ type Options struct {
 	Robots func(url string) (allowed, decided bool)
 	// Excluded reports whether operators excluded a URL: it is neither requested nor listed. nil excludes none.
 	Excluded func(url string) bool
+	Pages    int // how many of the best URLs Analyser.Pages returns
 }
 
 // Sighting is a URL as it was found in one place.
@@ -46,6 +47,7 @@ type Sighting struct {
 	Method  Method
 	Source  SourceID // the entry point that lists it; zero for none
 	Hint    Hint     // of the sitemap that lists it
+	Title   []byte   // the text by which it is known, if any; read during the call only
 }
 
 // Analyser finds out which URLs of a domain matter. It takes any number of them in bounded memory. The result does
@@ -63,7 +65,9 @@ type Analyser struct {
 	seen     seen
 	tree     *tree
 	top      top
-	listings top // pages that may list news
+	pages    pages
+	title    []byte // of the URL that is being added
+	listings top    // pages that may list news
 	classes  [classify.Classes]class
 	stats    Stats
 	failures []Failure
@@ -89,6 +93,7 @@ func NewAnalyser(o Options) *Analyser {
 		shapes:     newShapes(c),
 		tree:       newTree(),
 		top:        top{limit: 2 * MaxDiscovered}, // estimated; the best of them are assessed
+		pages:      pages{limit: o.Pages, at: map[string]int{}},
 		listings:   top{limit: maxListings},
 		sourceIDs:  map[string]SourceID{},
 	}
@@ -124,6 +129,7 @@ func (a *Analyser) Add(s *Sighting) {
 	if markup.Plausible(s.Lastmod, a.o.Now) {
 		date = uint32(s.Lastmod.Unix())
 	}
+	a.title = s.Title
 	key := keyOf(a.buf)
 	r := a.seen.find(key)
 	if r == nil {
@@ -135,6 +141,7 @@ func (a *Analyser) Add(s *Sighting) {
 	} else if r.rank > 0 && (rankOf(s.Method) > r.rank || date > r.lastmod || r.hint.or(s.Hint) != r.hint) {
 		a.improve(r, max(rankOf(s.Method), r.rank), max(date, r.lastmod), r.hint.or(s.Hint))
 	}
+	a.pages.entitle(a.buf, s.Title)
 	if s.Source > 0 {
 		a.sources[s.Source-1].note(r, date)
 	}
@@ -300,6 +307,7 @@ func (a *Analyser) count(c *candidate, sign int) {
 // offer offers a URL to the lists of the best.
 func (a *Analyser) offer(p *page, c candidate) {
 	a.top.offer(c)
+	a.pages.offer(c, a.title)
 	a.classes[c.class].examples.offer(c)
 	if p.mayList(c.class.Type()) {
 		c.order -= 1000 * p.depth // those near the root first

@@ -118,7 +118,8 @@ func ParseState(data []byte) (*State, error) {
 		Message: "the stored state of the discovery cannot be read; collect the domain again", Err: err}
 }
 
-// Restore continues an analysis. Of o it uses only Robots and Excluded; the other options are in the state.
+// Restore continues an analysis. Of o it uses Robots, Excluded and Pages; the other options are in the
+// state. Pages lists only URLs that are added from now on.
 func Restore(s *State, o Options) (*Analyser, error) {
 	o.Domain, o.Now, o.Context = s.Domain, s.Now, s.Context
 	a := NewAnalyser(o)

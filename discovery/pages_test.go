@@ -1,0 +1,141 @@
+package discovery_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/newsfork/seed-engine/discovery"
+)
+
+var pagesNow = time.Date(2026, 2, 1, 0, 0, 0, 0, time.UTC)
+
+func article(n int) *discovery.Sighting {
+	return &discovery.Sighting{
+		Loc:     fmt.Appendf(nil, "https://example.com/news/2026/01/story-number-%d", n),
+		Lastmod: pagesNow.Add(-time.Duration(n) * 7 * time.Hour), Method: discovery.FromSitemap,
+	}
+}
+
+// TestPagesAreTheBest: whatever the order in which URLs come, in whatever spelling and however often, the
+// same ones are kept, the best first.
+func TestPagesAreTheBest(t *testing.T) {
+	const all, kept = 3000, 100
+	var want []discovery.Page
+	for seed := range uint64(4) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		a := discovery.NewAnalyser(discovery.Options{Domain: "example.com", Now: pagesNow, Pages: kept})
+		for _, n := range r.Perm(all) {
+			s := article(n)
+			a.Add(s)
+			if n%3 == 0 {
+				s.Loc = append(s.Loc, "?utm_source=x#top"...)
+				a.Add(s)
+			}
+		}
+		got := a.Pages()
+		if len(got) != kept {
+			t.Fatalf("%d pages", len(got))
+		}
+		if !slices.IsSortedFunc(got, func(x, y discovery.Page) int { return int(1000*y.Priority) - int(1000*x.Priority) }) {
+			t.Error("they are not in the order of their priorities")
+		}
+		if want == nil {
+			want = got
+		} else if !slices.Equal(got, want) {
+			t.Errorf("seed %d: other pages", seed)
+		}
+	}
+	oldest := pagesNow
+	for _, p := range want {
+		if p.Lastmod.Before(oldest) {
+			oldest = p.Lastmod
+		}
+	}
+	if age := pagesNow.Sub(oldest); age > 30*24*time.Hour {
+		t.Errorf("a page of %v is among the best, although there are enough newer ones", age)
+	}
+}
+
+// TestPagesThatMayBeFetched: what is forbidden, excluded, foreign, a trap or part of a page is left out, even
+// when that became known after it was added.
+func TestPagesThatMayBeFetched(t *testing.T) {
+	late := false
+	a := discovery.NewAnalyser(discovery.Options{
+		Domain: "example.com", Now: pagesNow, Pages: 100,
+		Robots: func(url string) (bool, bool) {
+			return !strings.Contains(url, "/private/") && !(late && strings.Contains(url, "/later/")), !strings.Contains(url, "//other.")
+		},
+		Excluded: func(url string) bool { return strings.Contains(url, "/ruled-out/") },
+	})
+	for _, url := range []string{
+		"https://example.com/news/good-story", "https://other.example.com/news/of-another-host",
+		"https://example.com/private/story", "https://example.com/later/story", "https://example.com/ruled-out/story",
+		"https://foreign.org/news/story", "https://example.com/logo.png", "https://example.com/a/b/a/b/a/b/a/b",
+		"https://example.com/news/x?PHPSESSID=0123456789abcdef0123456789abcdef", "ftp://example.com/news/file",
+	} {
+		a.Add(&discovery.Sighting{Loc: []byte(url), Method: discovery.FromResearch})
+	}
+	late = true
+	var got []string
+	for _, p := range a.Pages() {
+		got = append(got, p.URL)
+	}
+	slices.Sort(got)
+	if want := []string{"https://example.com/news/good-story", "https://other.example.com/news/of-another-host"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// TestPagesHaveTitles: a title survives a better sighting without one, and may come from a worse one.
+func TestPagesHaveTitles(t *testing.T) {
+	a := discovery.NewAnalyser(discovery.Options{Domain: "example.com", Now: pagesNow, Pages: 10})
+	add := func(path string, m discovery.Method, title string) {
+		a.Add(&discovery.Sighting{Loc: []byte("https://example.com/news/" + path), Method: m, Title: []byte(title)})
+	}
+	add("first", discovery.FromResearch, "Of the raw file")
+	add("first", discovery.FromFeed, "")
+	add("second", discovery.FromFeed, "")
+	add("second", discovery.FromResearch, "Of the raw file")
+	add("third", discovery.FromResearch, "Of the raw file")
+	add("third", discovery.FromFeed, "Of the feed")
+	add("long", discovery.FromFeed, strings.Repeat("가", 100))
+	got := map[string]string{}
+	for _, p := range a.Pages() {
+		got[strings.TrimPrefix(p.URL, "https://example.com/news/")] = p.Title
+	}
+	if got["first"] != "Of the raw file" || got["second"] != "Of the raw file" || got["third"] != "Of the feed" || got["long"] != strings.Repeat("가", 66) {
+		t.Errorf("%q", got)
+	}
+}
+
+// TestPagesOfAStateAreWhatIsNew: an analysis that goes on lists what it was given since.
+func TestPagesOfAStateAreWhatIsNew(t *testing.T) {
+	o := discovery.Options{Domain: "example.com", Now: pagesNow, Pages: 10}
+	a := discovery.NewAnalyser(o)
+	a.Add(article(1))
+	b, err := discovery.Restore(a.State(), discovery.Options{Pages: 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.Add(article(1))
+	b.Add(article(2))
+	if got := b.Pages(); len(got) != 1 || !strings.HasSuffix(got[0].URL, "story-number-2") {
+		t.Errorf("%+v", got)
+	}
+}
+
+// BenchmarkPages has a sitemap list its URLs oldest first, so that each is better than those before.
+func BenchmarkPages(b *testing.B) {
+	for _, kept := range []int{0, 500} {
+		b.Run(fmt.Sprint(kept), func(b *testing.B) {
+			a := discovery.NewAnalyser(discovery.Options{Domain: "example.com", Now: pagesNow, Pages: kept})
+			for n := 0; b.Loop(); n++ {
+				a.Add(article(50_000 - n%50_000))
+			}
+		})
+	}
+}
