@@ -71,7 +71,7 @@ var mayImport = map[string][]string{
 	"fetch":        {"contract", "markup", "robots"},
 	"orchestrator": {"contract", "r2"},
 	"processor":    {"contract", "markup", "dataset", "r2"},
-	"collector":    {"classify", "contract", "markup", "r2", "fetch", "robots", "sitemap", "feed", "discovery"},
+	"collector":    {"classify", "contract", "markup", "r2", "fetch", "robots", "sitemap", "feed", "discovery", "frontier"},
 	"controls":     {"contract", "r2"},
 	"deadletters":  {"contract", "ledger", "r2"},
 	"queues":       {"contract", "controls", "deadletters", "orchestrator", "processor", "collector", "ledger", "r2"},

@@ -19,9 +19,7 @@ type analysis struct {
 }
 
 // see adds a raw URL.
-func (a *analysis) see(url string) {
-	a.Add(&discovery.Sighting{Loc: []byte(url), Method: discovery.FromResearch})
-}
+func (a *analysis) see(e *contract.DocumentURL) { a.Add(researched(e.URL, e.Title)) }
 
 // score writes into an entry how its URL should be treated.
 func (a *analysis) score(e *contract.DocumentURL) {
@@ -39,10 +37,13 @@ func (a *analysis) score(e *contract.DocumentURL) {
 
 // analysis returns the analysis of the domain: that of this collection; for a merge the one stored with the
 // collection, or one of what the document old still says where that is lost. What is stored never has to
-// change: a merge adds the URLs that came since to it again.
+// change: a merge adds the URLs that came since to it again. Reused evidence is merged into like that.
 func (s *saving) analysis(ctx context.Context, old *contract.Document) (*analysis, error) {
 	if s.found != nil {
 		return &analysis{Analyser: s.found.analyser}, nil
+	}
+	if s.reused != nil {
+		old = s.reused.document
 	}
 	data, err := s.batch.store.read(ctx, s.dir.Discovery())
 	if err != nil {
@@ -52,7 +53,7 @@ func (s *saving) analysis(ctx context.Context, old *contract.Document) (*analysi
 	if err != nil {
 		return nil, err
 	}
-	o := discovery.Options{Robots: r.verdict, Excluded: s.batch.excluded}
+	o := discovery.Options{Robots: r.verdict, Excluded: s.batch.excluded, Pages: s.batch.collector.Limits.URLsPerDomain}
 	a, err := restore(data, o)
 	if err == nil {
 		return &analysis{Analyser: a}, nil

@@ -31,7 +31,7 @@ func TestLongURLsAreListedInParts(t *testing.T) {
 		s := newStore(r2.NewMemory(), nil)
 		added := numbered(n, length)
 		u := &union{s, nil, added}
-		view, err := u.survey(t.Context(), func(string) {})
+		view, err := u.survey(t.Context(), func(*contract.DocumentURL) {})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -84,8 +84,8 @@ func TestRawFilesAreCapped(t *testing.T) {
 	up, down := (*contract.Document)(nil), (*contract.Document)(nil)
 	const n = contract.MaxRawFiles + 200
 	for i := range n {
-		up = compose(up, message(i+1), &overview{}, nil)
-		down = compose(down, message(n-i), &overview{}, nil)
+		up = compose(up, message(i+1), &overview{})
+		down = compose(down, message(n-i), &overview{})
 	}
 	if !slices.Equal(up.Source.RawFilePaths, down.Source.RawFilePaths) || len(up.Source.RawFilePaths) != contract.MaxRawFiles || up.Source.RawFilePath != message(1).SourceFilePath {
 		t.Errorf("%d and %d raw files, the first %s", len(up.Source.RawFilePaths), len(down.Source.RawFilePaths), up.Source.RawFilePath)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/fetch"
+	"github.com/newsfork/seed-engine/frontier"
 	"github.com/newsfork/seed-engine/r2"
 )
 
@@ -20,6 +21,7 @@ import (
 type Collector struct {
 	Bucket    r2.Bucket
 	Transport fetch.Transport
+	Frontier  frontier.Remotes
 	Clock     fetch.Clock
 	UserAgent string // sent with every request; its product token picks the group of robots.txt
 	Limits    Limits
@@ -39,6 +41,8 @@ type Limits struct {
 	FetchRetries         int
 	FetchRetryBase       time.Duration
 	DomainDeadline       time.Duration // politeness waits left out
+	URLsPerDomain        int           // pages of a domain that a collection or a merge puts into the frontier
+	ReuseWindow          time.Duration // how long the evidence of a domain serves other partitions
 }
 
 // Batch runs the collections of one event. They share its connections: at most fetch.MaxWaiting
@@ -54,6 +58,8 @@ type Batch struct {
 	freeAt      map[string]time.Time // by domain
 	checkpoints map[string]time.Time // when they were written, by key, of those that were seen
 	silent      map[string]*findings // of domains that did not answer and are not written yet, by checkpoint
+	evidence    map[string]Evidence  // by domain: what may be reused
+	gathered    map[string]Evidence  // by domain: what this event has collected itself
 }
 
 // NewBatch starts the collections of one event. URLs for which excluded returns true are not requested.
@@ -61,6 +67,7 @@ func (c *Collector) NewBatch(excluded func(link string) bool) *Batch {
 	return &Batch{
 		collector: c, store: newStore(c.Bucket, c.Clock), excluded: excluded, limiter: fetch.NewLimiter(fetch.MaxWaiting), merging: make(chan struct{}, 1),
 		freeAt: map[string]time.Time{}, checkpoints: map[string]time.Time{}, silent: map[string]*findings{},
+		evidence: map[string]Evidence{}, gathered: map[string]Evidence{},
 	}
 }
 
@@ -83,16 +90,22 @@ func (b *Batch) Collect(ctx context.Context, m *contract.DomainMessage, last boo
 	if err != nil {
 		return nil, err
 	}
-	var f *findings
+	s := &saving{batch: b, dir: dir, message: m}
 	if !done {
-		if f, err = b.ask(ctx, m, dir, last); err != nil {
+		if s.reused, err = b.reuse(ctx, m, dir); err != nil {
 			return nil, err
 		}
+		if s.reused == nil {
+			if s.found, err = b.ask(ctx, m, dir, last); err != nil {
+				return nil, err
+			}
+		}
 	}
-	doc, err := b.update(ctx, dir, m, f)
+	doc, err := b.update(ctx, s)
 	if err != nil {
 		return nil, err
 	}
+	f := s.found
 	if f != nil && !f.reachable {
 		b.collector.Log.Error("domain_unreachable_failed", "error_type", contract.KindOf(f.failure), "domain_id", m.DomainID, "registrable_domain", m.Domain)
 	}
@@ -129,10 +142,11 @@ func (b *Batch) ask(ctx context.Context, m *contract.DomainMessage, dir contract
 	return nil, f.failure
 }
 
-// update writes the findings, or only merges the message's URLs when f is nil. URL lists too large for a
-// message are in memory one at a time; a collection waits for its turn after the domain was asked, which
-// may take minutes.
-func (b *Batch) update(ctx context.Context, dir contract.DomainDir, m *contract.DomainMessage, f *findings) (*contract.Document, error) {
+// update saves the document with the message's URLs, and then the checkpoint unless it is there already. URL lists
+// too large for a message are in memory one at a time; a collection waits for its turn after the domain was
+// asked, which may take minutes.
+func (b *Batch) update(ctx context.Context, s *saving) (*contract.Document, error) {
+	m := s.message
 	if m.URLsPath != "" {
 		select {
 		case b.merging <- struct{}{}:
@@ -141,15 +155,21 @@ func (b *Batch) update(ctx context.Context, dir contract.DomainDir, m *contract.
 			return nil, ctx.Err()
 		}
 	}
-	added, err := b.urls(ctx, m, m.SourceFile().Name)
-	if err != nil {
+	var err error
+	if s.added, err = b.urls(ctx, m, m.SourceFile().Name); err != nil {
 		return nil, err
 	}
-	doc, err := (&saving{batch: b, dir: dir, message: m, added: added, found: f}).save(ctx)
-	if err != nil || f == nil {
+	doc, err := s.save(ctx)
+	if err != nil || s.merging() {
 		return doc, err
 	}
-	return doc, b.checkpoint(ctx, dir, doc)
+	if err := b.checkpoint(ctx, s.dir, doc); err != nil {
+		return nil, err
+	}
+	if s.found != nil && s.found.complete() {
+		b.collected(m, s.found)
+	}
+	return doc, nil
 }
 
 // urls returns the message's URLs as entries of a document, from the message or from the store.

@@ -23,6 +23,7 @@ import (
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/fetch"
 	"github.com/newsfork/seed-engine/fetch/fetchtest"
+	"github.com/newsfork/seed-engine/frontier"
 	"github.com/newsfork/seed-engine/r2"
 )
 
@@ -43,8 +44,9 @@ func (clock) Sleep(ctx context.Context, d time.Duration) error {
 
 type world struct {
 	*collector.Collector
-	web    *fetchtest.Web
-	bucket *r2.Memory
+	web      *fetchtest.Web
+	bucket   *r2.Memory
+	frontier *shards
 }
 
 // newWorld must be called inside synctest. It is 2026-02-01 there.
@@ -53,13 +55,14 @@ func newWorld(pages map[string]fetchtest.Page, change func(*collector.Limits)) *
 		RequestInterval: time.Second, MaxCrawlDelay: 30 * time.Second, MaxRequestsPerDomain: 20,
 		RobotsTimeout: 10 * time.Second, SitemapTimeout: 15 * time.Second, PageTimeout: 5 * time.Second, MaxSitemapBytes: 50 << 20,
 		FetchRetries: 3, FetchRetryBase: time.Second, DomainDeadline: 2 * time.Minute,
+		URLsPerDomain: 500, ReuseWindow: time.Hour,
 	}
 	if change != nil {
 		change(&limits)
 	}
 	time.Sleep(time.Until(time.Date(2026, 2, 1, 0, 0, 0, 0, time.UTC)))
-	w := &world{web: &fetchtest.Web{Clock: clock{}, Pages: pages}, bucket: r2.NewMemory()}
-	w.Collector = &collector.Collector{Bucket: w.bucket, Transport: w.web, Clock: clock{}, UserAgent: "NewsforkBot/1.0 (+https://newsfork.com/bot)", Limits: limits, Log: slog.New(slog.DiscardHandler)}
+	w := &world{web: &fetchtest.Web{Clock: clock{}, Pages: pages}, bucket: r2.NewMemory(), frontier: &shards{all: map[string]*frontier.Shard{}}}
+	w.Collector = &collector.Collector{Bucket: w.bucket, Transport: w.web, Frontier: frontier.Remotes{Caller: w.frontier, Shards: 16}, Clock: clock{}, UserAgent: "NewsforkBot/1.0 (+https://newsfork.com/bot)", Limits: limits, Log: slog.New(slog.DiscardHandler)}
 	return w
 }
 

@@ -19,6 +19,7 @@ func (g *gathering) analyse() {
 	g.found.analyser = discovery.NewAnalyser(discovery.Options{
 		Domain: g.message.Domain, Now: g.clock.Now(),
 		Context: classify.Context{Authority: g.message.Authority}, Robots: g.rulings.verdict, Excluded: g.excluded,
+		Pages: g.limits.URLsPerDomain,
 	})
 }
 
@@ -26,9 +27,10 @@ func (g *gathering) analyse() {
 func (g *gathering) listed(e *sitemap.Entry, source discovery.SourceID) {
 	f := discovery.Sighting{
 		Loc: e.Loc, Lastmod: e.Lastmod, Method: discovery.FromSitemap, Source: source,
-		Hint: discovery.SitemapHint(e.Changefreq, e.Priority),
+		Hint: discovery.SitemapHint(e.Changefreq, e.Priority), Title: e.Title,
 	}
 	if e.News.Present {
+		f.Title = e.News.Title
 		f.Method = discovery.FromNewsSitemap
 		if f.Lastmod.IsZero() {
 			f.Lastmod = e.News.Date
@@ -44,9 +46,9 @@ const maxLearned = 5_000
 // too large for a message are enough, and errors are ignored: the whole list is read when the document is
 // written.
 func (g *gathering) learn(ctx context.Context) {
-	see := func(url string) { g.take(&discovery.Sighting{Loc: []byte(url), Method: discovery.FromResearch}) }
+	see := func(u *contract.URL) { g.take(researched(u.URL, u.Title)) }
 	for i := range g.message.URLs {
-		see(g.message.URLs[i].URL)
+		see(&g.message.URLs[i])
 	}
 	if g.message.URLsPath == "" {
 		return
@@ -65,8 +67,17 @@ func (g *gathering) learn(ctx context.Context) {
 		if !list.More() || list.Decode(&u) != nil {
 			return
 		}
-		see(u.URL)
+		see(&u)
 	}
+}
+
+// researched is the sighting of a raw URL.
+func researched(url string, title *string) *discovery.Sighting {
+	s := &discovery.Sighting{Loc: []byte(url), Method: discovery.FromResearch}
+	if title != nil {
+		s.Title = []byte(*title)
+	}
+	return s
 }
 
 // entryMethod returns how a scraper reads a sitemap as an entry point.

@@ -40,6 +40,12 @@ func failed(err error) contract.Failure {
 	return contract.Failure{Error: contract.ShortText(message), ErrorType: contract.Text(kind)}
 }
 
+// unanswered reports whether a request may be answered another time. It is for failures that are no limits.
+func unanswered(failure error) bool {
+	kind := contract.KindOf(failure)
+	return failure != nil && (kind == contract.Network || kind == contract.Timeout)
+}
+
 // undiscovered records a failure that made the discovery incomplete, in the document's errors[] and in the
 // log. A file that does not exist, robots.txt and exclusions do not make it incomplete: why has no
 // error_type then, or one of those.
@@ -85,6 +91,7 @@ func (g *gathering) missed(link string, a *fetch.Answer, failure error) bool {
 	}
 	why := failed(failure)
 	g.undiscovered(link, a.Retries, why)
+	g.found.failed = g.found.failed || !g.crawling && unanswered(failure)
 	if kind := contract.Kind(*why.ErrorType); kind == contract.Network || kind == contract.Timeout || kind == unknownRobots {
 		g.found.partial = g.found.partial || !g.crawling
 	}

@@ -18,8 +18,9 @@ type evidence struct {
 	err    error // of the bucket
 }
 
-func (g *gathering) evidence(ctx context.Context, key string) (*evidence, error) {
-	u, err := g.store.Create(ctx, key, &r2.PutOptions{ContentType: "application/xml"})
+// evidence begins to store a body under a key.
+func (s *store) evidence(ctx context.Context, key string) (*evidence, error) {
+	u, err := s.Create(ctx, key, &r2.PutOptions{ContentType: "application/xml"})
 	if err != nil {
 		return nil, contract.Wrap(contract.Storage, "collector.evidence", err)
 	}

@@ -31,7 +31,8 @@ type findings struct {
 	reachable bool  // some request got an HTTP answer
 	failure   error // of the first request, when not reachable
 	partial   bool
-	at        time.Time
+	began, at time.Time // when asking began, and when it ended
+	failed    bool      // a failure, rather than a limit, left something unread that may exist
 
 	origin      *fetch.Origin
 	robots      contract.RobotsTxt
@@ -47,9 +48,11 @@ type findings struct {
 	server       contract.ServerInfo
 	stats        fetch.Stats
 	analyser     *discovery.Analyser
-	analysing    time.Duration     // spent on pages that only discovery needed
-	rules        map[string]string // of other hosts, see rulings.store
-	stored       bool              // discovery.json was written
+	analysing    time.Duration         // spent on pages that only discovery needed
+	rules        map[string]string     // of other hosts, see rulings.store
+	stored       bool                  // discovery.json was written
+	queued       bool                  // pages and entry points were put into the frontier
+	validators   map[string]validators // of feeds and sitemaps that were read, by URL
 }
 
 // gathering is one collection under way.
@@ -94,6 +97,7 @@ func (b *Batch) gather(ctx context.Context, m *contract.DomainMessage, dir contr
 	}, c.Transport, c.Clock, b.limiter)
 	defer session.Close()
 	g.session = session
+	g.found.began = c.Clock.Now()
 	g.pace = newPace(ctx, c.Clock, session.Expired)
 	g.rulings = newRulings(g.pace)
 	err := g.run(ctx)

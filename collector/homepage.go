@@ -3,6 +3,7 @@ package collector
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"net/http"
 	"slices"
@@ -115,8 +116,9 @@ func (g *gathering) feed(ctx context.Context, link, foundBy string) bool {
 		return true
 	}
 	var items []discovery.Sighting
-	s, err := feed.Parse(a.Body, a.URL, sitemap.Options{ContentType: a.Header.Get("Content-Type"), MaxBytes: maxFeedBytes, Now: g.clock.Now()}, func(i *feed.Item) {
-		items = append(items, discovery.Sighting{Loc: slices.Clone(i.Link), Lastmod: i.Date, Method: discovery.FromFeed})
+	sum := sha256.New()
+	s, err := feed.Parse(a.Body, a.URL, sitemap.Options{ContentType: a.Header.Get("Content-Type"), MaxBytes: maxFeedBytes, Tee: sum, Now: g.clock.Now()}, func(i *feed.Item) {
+		items = append(items, discovery.Sighting{Loc: slices.Clone(i.Link), Lastmod: i.Date, Method: discovery.FromFeed, Title: slices.Clone(i.Title)})
 	})
 	if err != nil {
 		return g.missed(link, a, err)
@@ -130,6 +132,7 @@ func (g *gathering) feed(ctx context.Context, link, foundBy string) bool {
 			items[i].Source = source
 			g.take(&items[i])
 		}
+		g.found.read(a, sum, s.Truncated)
 		g.noteFeed(contract.Feed{
 			URL: a.URL, Kind: string(s.Kind), Title: contract.ShortText(s.Title), FoundBy: foundBy,
 			ItemCount: s.Items, LastUpdated: contract.At(s.Newest),

@@ -24,14 +24,15 @@ type saving struct {
 	dir     contract.DomainDir
 	message *contract.DomainMessage
 	added   []contract.DocumentURL // the message's URLs
-	found   *findings              // nil for a merge
+	found   *findings              // nil for a merge, and for
+	reused  *reused                // the evidence of another partition
 	lists   []string               // keys of the URL lists stored so far
 }
 
 // save writes the document, from the findings or for a merge from the stored document, with the URLs of
 // both the stored document and the message. It returns the document as stored.
 func (s *saving) save(ctx context.Context) (*contract.Document, error) {
-	if s.found != nil { // what was just collected usually has no document yet
+	if !s.merging() { // what was just collected usually has no document yet
 		doc, err := s.write(ctx, nil, "")
 		if !errors.Is(err, r2.ErrPrecondition) {
 			return doc, err
@@ -42,7 +43,7 @@ func (s *saving) save(ctx context.Context) (*contract.Document, error) {
 		if err != nil {
 			return nil, err
 		}
-		if old == nil && s.found == nil {
+		if old == nil && s.merging() {
 			return nil, &contract.Error{Kind: contract.Internal, Op: "collector.save", Field: s.dir.Document(), Message: "the checkpoint is there but not the document; orchestrate with force to collect the domain again"}
 		}
 		doc, err := s.write(ctx, old, etag)
@@ -69,8 +70,14 @@ func (s *saving) write(ctx context.Context, old *contract.Document, etag string)
 	if err != nil {
 		return nil, err
 	}
-	doc := compose(old, s.message, view, s.found)
-	if s.found == nil && !view.changed && slices.Equal(doc.Source.RawFilePaths, old.Source.RawFilePaths) {
+	doc := compose(old, s.message, view)
+	switch {
+	case s.found != nil:
+		s.found.describe(doc)
+	case s.reused != nil:
+		s.reused.describe(doc)
+	}
+	if s.merging() && !view.changed && slices.Equal(doc.Source.RawFilePaths, old.Source.RawFilePaths) {
 		return old, nil
 	}
 	if err := s.score(ctx, doc, urls, view.total, a); err != nil {
@@ -80,6 +87,9 @@ func (s *saving) write(ctx context.Context, old *contract.Document, etag string)
 	if err := s.storeState(ctx, a); err != nil {
 		return nil, err
 	}
+	if err := s.queue(ctx, old, doc, a); err != nil {
+		return nil, err
+	}
 	doc.Processing.ProcessedAt = contract.Time{Time: s.batch.collector.Clock.Now()}
 	condition := r2.Condition{ETag: etag, Absent: old == nil}
 	if _, err := s.batch.store.putRetry(ctx, s.dir.Document(), encode(doc), &r2.PutOptions{If: condition, ContentType: "application/json"}); err != nil {
@@ -87,6 +97,9 @@ func (s *saving) write(ctx context.Context, old *contract.Document, etag string)
 	}
 	return doc, s.tidy(ctx, old, doc)
 }
+
+// merging reports whether the document stays what it is but for the URLs.
+func (s *saving) merging() bool { return s.found == nil && s.reused == nil }
 
 // score scores the URLs of a document, and stores lists of those for which it has no room.
 func (s *saving) score(ctx context.Context, doc *contract.Document, urls *union, total int, a *analysis) error {
@@ -146,8 +159,8 @@ func (s *saving) tidy(ctx context.Context, old, doc *contract.Document) error {
 	return nil
 }
 
-// compose builds the document of a message and its URLs from the findings or, for a merge, from old.
-func compose(old *contract.Document, m *contract.DomainMessage, view *overview, f *findings) *contract.Document {
+// compose builds the document of a message and its URLs from old, which may be nil.
+func compose(old *contract.Document, m *contract.DomainMessage, view *overview) *contract.Document {
 	d := &contract.Document{}
 	if old != nil {
 		*d = *old
@@ -171,9 +184,6 @@ func compose(old *contract.Document, m *contract.DomainMessage, view *overview, 
 	d.Processing.TotalURLs = view.total + d.URLsOmitted
 	d.Processing.Partition = m.Partition
 	d.Processing.Version = contract.Version
-	if f != nil {
-		f.describe(d)
-	}
 	return d
 }
 

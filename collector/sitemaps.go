@@ -3,7 +3,9 @@ package collector
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"errors"
+	"hash"
 	"net/http"
 
 	"github.com/newsfork/seed-engine/contract"
@@ -84,6 +86,7 @@ func (g *gathering) sitemap(ctx context.Context, walk *sitemap.Walk, c sitemap.C
 	}
 	f.noteSitemap(d)
 	f.partial = f.partial || errors.Is(failure, fetch.ErrRobotsUnknown)
+	f.failed = f.failed || more && unanswered(failure)
 	// Of several failures the last is the most telling, except that a missing file does not replace another.
 	if !f.sitemap.Exists && (f.sitemap.Error == nil || why.ErrorType != nil) {
 		f.sitemap.Failure, f.sitemapCode = why, cmp.Or(a.Status, http.StatusNotFound)
@@ -152,12 +155,17 @@ func (g *gathering) receivedSitemap(ctx context.Context, walk *sitemap.Walk, c s
 func (g *gathering) read(ctx context.Context, c sitemap.Candidate, a *fetch.Answer, fn func(*sitemap.Entry)) (s *sitemap.Summary, why contract.Failure, err error) {
 	options := sitemap.Options{ContentType: a.Header.Get("Content-Type"), MaxBytes: g.limits.MaxSitemapBytes, Now: g.clock.Now()}
 	var e *evidence
+	var sum hash.Hash
+	if c.Parent == "" { // the children of an index are no entry points, but for news
+		sum = sha256.New()
+		options.Tee = sum
+	}
 	guessed := c.Source == sitemap.FromWellKnown
 	if !g.found.sitemap.Exists || guessed && g.newsRoot {
-		if e, err = g.evidence(ctx, g.dir.Sitemap()); err != nil {
+		if e, err = g.store.evidence(ctx, g.dir.Sitemap()); err != nil {
 			return nil, why, err
 		}
-		options.Tee = e
+		options.Tee, sum = e, e.sum
 	}
 	summary, broken := g.parse(a.Body, a.URL, options, fn)
 	switch {
@@ -167,6 +175,9 @@ func (g *gathering) read(ctx context.Context, c sitemap.Candidate, a *fetch.Answ
 		why = failed(broken)
 	case summary.Kind == sitemap.Invalid:
 		why = contract.Failure{Error: contract.ShortText(cmp.Or(summary.Problem, "it is not a sitemap")), ErrorType: contract.Text(string(contract.Parse))}
+	}
+	if why.Error == nil {
+		g.found.read(a, sum, summary.Truncated)
 	}
 	switch {
 	case e == nil:

@@ -137,14 +137,14 @@ type overview struct {
 }
 
 // survey iterates over the union once and calls see for every URL.
-func (u *union) survey(ctx context.Context, see func(url string)) (*overview, error) {
+func (u *union) survey(ctx context.Context, see func(e *contract.DocumentURL)) (*overview, error) {
 	o := &overview{inline: []contract.DocumentURL{}}
 	size := 0
 	for e, err := range u.entries(ctx) {
 		if err != nil {
 			return nil, err
 		}
-		see(e.URL)
+		see(&e.DocumentURL)
 		o.total++
 		o.changed = o.changed || e.changed
 		if size += sizeOf(&e.DocumentURL); o.total <= contract.MaxInlineURLs && size <= contract.MaxInlineBytes {

@@ -44,7 +44,10 @@ func assemble(p Platform) (*parts, error) {
 	steps := &orchestrator.Orchestrator{Bucket: p.Bucket, Queue: p.Seeds, Ledger: records, Log: p.Log, Now: now, Sleep: sleep}
 	continued := *steps
 	continued.MaxTime = orchestrator.MaxTimeQueued
-	domains := &collector.Collector{Bucket: p.Bucket, Transport: p.Transport, Clock: p.Clock, UserAgent: s.UserAgent, Limits: limits(s), Log: p.Log}
+	shards := frontier.Remotes{Caller: p.Frontier, Shards: s.FrontierShards}
+	domains := &collector.Collector{
+		Bucket: p.Bucket, Transport: p.Transport, Frontier: shards, Clock: p.Clock, UserAgent: s.UserAgent, Limits: limits(s), Log: p.Log,
+	}
 	version := cmp.Or(p.Version(), contract.Version)
 	letters := &deadletters.Store{Ledger: records, Bucket: p.Bucket, Version: version, Log: p.Log}
 	consumer := &queues.Consumer{
@@ -87,6 +90,7 @@ func limits(s *settings.Settings) collector.Limits {
 		RequestInterval: s.RequestInterval, MaxCrawlDelay: s.MaxCrawlDelay, MaxRequestsPerDomain: s.MaxRequestsPerDomain,
 		RobotsTimeout: s.RobotsTimeout, SitemapTimeout: s.SitemapTimeout, PageTimeout: s.PageTimeout, MaxSitemapBytes: s.MaxSitemapBytes,
 		FetchRetries: s.FetchRetries, FetchRetryBase: s.FetchRetryBase, DomainDeadline: s.DomainDeadline,
+		URLsPerDomain: s.URLsPerDomain, ReuseWindow: s.ReuseWindow,
 	}
 }
 

@@ -1,0 +1,147 @@
+package collector
+
+import (
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"hash"
+	"slices"
+	"time"
+
+	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/discovery"
+	"github.com/newsfork/seed-engine/fetch"
+	"github.com/newsfork/seed-engine/frontier"
+	"github.com/newsfork/seed-engine/markup"
+)
+
+// validators are what an entry point is compared with when it is asked again.
+type validators struct {
+	etag, lastModified string // as received
+	sha256             string // of the content, in hexadecimal
+}
+
+// read notes the validators of a feed or sitemap. sum is the digest of its content, nil where it was not
+// computed; of content that was cut off it says nothing.
+func (f *findings) read(a *fetch.Answer, sum hash.Hash, truncated bool) {
+	v := validators{etag: a.Header.Get("ETag"), lastModified: a.Header.Get("Last-Modified")}
+	if sum != nil && !truncated && !a.Body.Truncated() {
+		v.sha256 = hex.EncodeToString(sum.Sum(nil))
+	}
+	if f.validators == nil {
+		f.validators = map[string]validators{}
+	}
+	f.validators[a.URL] = v
+}
+
+const (
+	// putTries is how often a put is tried before the message fails, which costs the domain a second collection.
+	putTries = 3
+	putPause = time.Second
+)
+
+// queue puts the best pages of the analysis and the entry points of the document into the frontier: those of
+// the collection, or for a merge what it adds. It comes before the document, or a merge that is killed
+// in between would find nothing to add when it is repeated; the frontier recognises what it was given.
+func (s *saving) queue(ctx context.Context, old, doc *contract.Document, a *analysis) error {
+	if !doc.Reachable || s.found != nil && s.found.queued {
+		return nil
+	}
+	put := frontier.Put{Domain: doc.Domain, Partition: s.message.Partition, Entries: s.entries(old, doc)}
+	pages := a.Pages()
+	put.Pages = newPages(pages[:min(len(pages), frontier.MaxPut-len(put.Entries))])
+	if len(put.Pages)+len(put.Entries) > 0 {
+		if err := s.batch.put(ctx, put); err != nil {
+			return err
+		}
+	}
+	if s.found != nil {
+		s.found.queued = true
+	}
+	return nil
+}
+
+// put is frontier.Remote.Put, tried again where the shard gave no answer.
+func (b *Batch) put(ctx context.Context, p frontier.Put) error {
+	c := b.collector
+	for try := 1; ; try++ {
+		_, err := c.Frontier.Of(p.Domain).Put(ctx, p)
+		if err == nil {
+			return nil
+		}
+		c.Log.Error("frontier_failed", "error_type", contract.KindOf(err), "error", err.Error(), "registrable_domain", p.Domain)
+		if kind := contract.KindOf(err); try == putTries || kind != contract.Storage && kind != contract.Timeout {
+			return err
+		}
+		if err := c.Clock.Sleep(ctx, putPause); err != nil {
+			return err
+		}
+	}
+}
+
+func newPages(pages []discovery.Page) []frontier.NewPage {
+	list := make([]frontier.NewPage, len(pages))
+	for i, p := range pages {
+		list[i] = frontier.NewPage{URL: p.URL, Title: p.Title, Type: string(p.Type), Priority: p.Priority}
+		if !p.Lastmod.IsZero() {
+			list[i].LastMod = p.Lastmod.Unix()
+		}
+	}
+	return list
+}
+
+// entries are the entry points of a document that the frontier does not have from the document before, and
+// after a complete collection also those that are gone since.
+func (s *saving) entries(old, doc *contract.Document) []frontier.NewEntry {
+	var before []frontier.NewEntry
+	switch {
+	case s.reused != nil: // the same domain, in the same shard
+		before = entriesOf(s.reused.document)
+	case old != nil:
+		before = entriesOf(old)
+	}
+	named := func(list []frontier.NewEntry, url string) bool {
+		return slices.ContainsFunc(list, func(e frontier.NewEntry) bool { return e.URL == url })
+	}
+	var list []frontier.NewEntry
+	now := entriesOf(doc)
+	for _, e := range now {
+		if s.found != nil {
+			v := s.found.validators[e.URL]
+			e.ETag, e.LastModified, e.SHA256 = v.etag, v.lastModified, v.sha256
+		} else if named(before, e.URL) {
+			continue
+		}
+		list = append(list, e)
+	}
+	if s.found != nil && !doc.Partial {
+		for _, e := range before {
+			if !named(now, e.URL) {
+				e.Interval = 0
+				list = append(list, e)
+			}
+		}
+	}
+	return list
+}
+
+// entriesOf returns the entry points in the contract of a document, but for those of other domains, whose
+// shards they are not the business of.
+func entriesOf(d *contract.Document) []frontier.NewEntry {
+	var how discovery.FetchContract
+	if json.Unmarshal(d.Contract, &how) != nil {
+		return nil
+	}
+	var list []frontier.NewEntry
+	for _, e := range how.EntryPoints {
+		if !within(markup.HostOf(e.URL), d.Domain) {
+			continue
+		}
+		n := frontier.NewEntry{NewPage: frontier.NewPage{URL: e.URL, Priority: e.Confidence}, Method: string(e.Method), Interval: 60 * int64(e.IntervalMinutes)}
+		if e.ContentType != nil {
+			n.Type = string(*e.ContentType)
+		}
+		list = append(list, n)
+	}
+	return list
+}

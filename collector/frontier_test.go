@@ -1,0 +1,546 @@
+package collector_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/newsfork/seed-engine/collector"
+	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/fetch"
+	"github.com/newsfork/seed-engine/fetch/fetchtest"
+	"github.com/newsfork/seed-engine/frontier"
+	"github.com/newsfork/seed-engine/frontier/sqlite"
+)
+
+// shards are a frontier, of real shards after open, else one that takes everything and has nothing.
+type shards struct {
+	t      *testing.T
+	mu     sync.Mutex
+	all    map[string]*frontier.Shard
+	calls  []string                    // operations, in order
+	frozen func(operation string) bool // whether it is not answered
+}
+
+// open makes the shards real from now on.
+func (s *shards) open(t *testing.T) { s.t = t }
+
+var errFrozen = errors.New("the shard does not answer")
+
+func (s *shards) Call(_ context.Context, shard, operation string, request []byte) (answer []byte, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.calls = append(s.calls, operation)
+	if s.frozen != nil && s.frozen(operation) {
+		return nil, errFrozen
+	}
+	if s.t == nil {
+		return []byte(`{"answer":{}}`), nil
+	}
+	if s.all[shard] == nil {
+		db, err := sqlite.Open()
+		if err != nil {
+			return nil, err
+		}
+		s.t.Cleanup(func() { db.Close() })
+		s.all[shard] = &frontier.Shard{DB: db}
+	}
+	object := s.all[shard]
+	_ = object.DB.(*sqlite.DB).Transaction(func() error {
+		served := object.Serve(time.Now().UnixMilli(), operation, request)
+		if answer = served.Text; !served.OK {
+			return errors.New("rolled back")
+		}
+		return nil
+	})
+	return answer, nil
+}
+
+func (s *shards) count(operation string) (n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, o := range s.calls {
+		if o == operation {
+			n++
+		}
+	}
+	return n
+}
+
+// written counts the rows written so far in all shards.
+func (s *shards) written() (n int) {
+	for _, shard := range s.all {
+		n += shard.DB.(*sqlite.DB).Written
+	}
+	return n
+}
+
+// state asks what the frontier knows of a URL.
+func (w *world) state(t *testing.T, domain, url string) frontier.URLState {
+	t.Helper()
+	u, err := w.Frontier.Of(domain).URL(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+// stats asks for the numbers of the domain's shard.
+func (w *world) stats(t *testing.T, domain string) frontier.Stats {
+	t.Helper()
+	s, err := w.Frontier.Of(domain).Stats(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// entries leases what entry points of a domain are due, one after another, and reports what answer makes of each.
+func (w *world) entries(t *testing.T, domain string, answer func(*frontier.Item) frontier.Result) map[string]frontier.Item {
+	t.Helper()
+	leased := map[string]frontier.Item{}
+	for {
+		lease, err := w.Frontier.Of(domain).Lease(t.Context(), frontier.LeaseRequest{Max: 20, Seconds: 60, Kinds: []string{frontier.KindEntry}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(lease.Items) == 0 {
+			return leased
+		}
+		report := frontier.Report{Lease: lease.ID}
+		for _, i := range lease.Items {
+			leased[i.URL] = i
+			r := answer(&i)
+			r.ID = i.ID
+			report.Results = append(report.Results, r)
+		}
+		if _, err := w.Frontier.Of(domain).Report(t.Context(), report); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// newsSite has a sitemap of n articles, a robots.txt that forbids some, and a feed.
+func newsSite(n int) map[string]fetchtest.Page {
+	pages := healthy()
+	var urls strings.Builder
+	for i := range n {
+		fmt.Fprintf(&urls, "<url><loc>https://example.com/news/2026/01/story-number-%d</loc><lastmod>2026-01-%02d</lastmod></url>", i, 1+i%31)
+	}
+	for i := range 50 {
+		fmt.Fprintf(&urls, "<url><loc>https://example.com/private/%d</loc></url>", i)
+	}
+	pages["https://example.com/sitemap.xml"] = fetchtest.Page{
+		Body:   "<urlset>" + urls.String() + "<url><loc>https://elsewhere.org/news/story</loc></url></urlset>",
+		Header: map[string]string{"Content-Type": "application/xml", "ETag": `"s1"`, "Last-Modified": "Thu, 29 Jan 2026 09:00:00 GMT"},
+	}
+	pages["https://example.com/"] = fetchtest.Page{
+		Body:   `<html><head><link rel="alternate" type="application/rss+xml" href="/feed.xml"></head><body><a href="/about">About</a></body></html>`,
+		Header: map[string]string{"Content-Type": "text/html"},
+	}
+	pages["https://example.com/feed.xml"] = fetchtest.Page{
+		Body: `<rss version="2.0"><channel><title>News</title><item><link>https://example.com/news/2026/01/story-number-3</link><title>The third story</title>` +
+			`<pubDate>Sat, 31 Jan 2026 20:00:00 GMT</pubDate></item></channel></rss>`,
+		Header: map[string]string{"Content-Type": "application/rss+xml", "ETag": `"f1"`},
+	}
+	return pages
+}
+
+// TestFrontierTakesTheBest: a collection puts its best pages, and entry points with what was just seen of them.
+func TestFrontierTakesTheBest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(newsSite(2000), nil)
+		w.frontier.open(t)
+		if err := w.collect(t, message(1, "https://example.com/raw/minister-opens-bridge", "https://example.com/private/raw"), false); err != nil {
+			t.Fatal(err)
+		}
+		if n := w.frontier.count("put"); n != 1 {
+			t.Errorf("%d puts", n)
+		}
+		if rows := w.frontier.written(); rows > 10 {
+			t.Errorf("%d rows were written", rows)
+		}
+		s := w.stats(t, "example.com")
+		if s.URLs != 500 || s.Hosts != 1 {
+			t.Errorf("%+v", s)
+		}
+		lease, err := w.Frontier.Of("example.com").Lease(t.Context(), frontier.LeaseRequest{Max: 20, Seconds: 60, PerHost: 20})
+		if err != nil || len(lease.Items) != 20 {
+			t.Fatal(lease, err)
+		}
+		titled := false
+		for _, i := range lease.Items {
+			if i.Type != "news" || strings.Contains(i.URL, "/private/") || i.Partition != partition {
+				t.Errorf("leased %+v", i)
+			}
+			titled = titled || i.Title == "The third story"
+		}
+		if !titled {
+			t.Error("the newest story is not among the first, or has no title")
+		}
+		for url, state := range map[string]string{
+			"https://example.com/private/1": "unknown", "https://example.com/private/raw": "unknown", "https://elsewhere.org/news/story": "unknown",
+		} {
+			if got := w.state(t, "example.com", url); got.State != state {
+				t.Errorf("%s: %+v", url, got)
+			}
+		}
+		time.Sleep(100 * 24 * time.Hour)
+		got := w.entries(t, "example.com", func(i *frontier.Item) frontier.Result { return frontier.Result{Status: 304} })
+		if f := got["https://example.com/feed.xml"]; f.Method != "rss" || f.ETag != `"f1"` {
+			t.Errorf("feed %+v", f)
+		}
+		if m := got["https://example.com/sitemap.xml"]; m.Method != "sitemap" || m.ETag != `"s1"` || m.LastModified != "Thu, 29 Jan 2026 09:00:00 GMT" {
+			t.Errorf("sitemap %+v", m)
+		}
+	})
+}
+
+// TestFrontierHasDigests: an entry point that has not changed since the collection is recognised by its digest.
+func TestFrontierHasDigests(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		site := newsSite(3)
+		w := newWorld(site, nil)
+		w.frontier.open(t)
+		if err := w.collect(t, message(1), false); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(100 * 24 * time.Hour)
+		w.entries(t, "example.com", func(i *frontier.Item) frontier.Result {
+			sum := sha256.Sum256([]byte(site[i.URL].Body))
+			return frontier.Result{Status: 200, SHA256: hex.EncodeToString(sum[:])}
+		})
+		for _, url := range []string{"https://example.com/feed.xml", "https://example.com/sitemap.xml"} {
+			if u := w.state(t, "example.com", url); u.Entry == nil || len(u.Entry.Checks) != 1 || u.Entry.Checks[0].Changed {
+				t.Errorf("%+v", u)
+			}
+		}
+	})
+}
+
+// TestMergeQueuesWhatItAdds: and only that.
+func TestMergeQueuesWhatItAdds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(newsSite(3), nil)
+		w.frontier.open(t)
+		for n, url := range []string{"https://example.com/news/first-raw-story", "https://example.com/news/second-raw-story"} {
+			if err := w.collect(t, message(n+1, url), false); err != nil {
+				t.Fatal(err)
+			}
+			if got := w.state(t, "example.com", url); got.State != "due" && got.State != "waiting" {
+				t.Errorf("%s: %+v", url, got)
+			}
+		}
+		puts, rows := w.frontier.count("put"), w.frontier.written()
+		if err := w.collect(t, message(2, "https://example.com/news/second-raw-story"), false); err != nil {
+			t.Fatal(err)
+		}
+		if w.frontier.count("put") != puts || w.frontier.written() != rows {
+			t.Errorf("a message that adds nothing costs %d puts", w.frontier.count("put")-puts)
+		}
+	})
+}
+
+// TestFrontierBeforeCheckpoint: while the shard does not answer the message fails; repeated, nothing is missing.
+func TestFrontierBeforeCheckpoint(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(newsSite(3), nil)
+		w.frontier.open(t)
+		w.frontier.frozen = func(operation string) bool { return operation == "put" }
+		err := w.collect(t, message(1), false)
+		if contract.KindOf(err) != contract.Storage || !errors.Is(err, errFrozen) {
+			t.Fatalf("got %v", err)
+		}
+		if w.exists(t, dir.Checkpoint()) {
+			t.Fatal("there is a checkpoint although nothing was put")
+		}
+		w.frontier.frozen = nil
+		if err := w.collect(t, message(1), false); err != nil {
+			t.Fatal(err)
+		}
+		if s := w.stats(t, "example.com"); s.URLs < 3 {
+			t.Errorf("%+v", s)
+		}
+		// The same for a merge: it must not store the URLs that it did not put.
+		w.frontier.frozen = func(operation string) bool { return operation == "put" }
+		const late = "https://example.com/news/late-story"
+		if err := w.collect(t, message(2, late), false); err == nil {
+			t.Fatal("no error")
+		}
+		w.frontier.frozen = nil
+		if err := w.collect(t, message(2, late), false); err != nil {
+			t.Fatal(err)
+		}
+		if got := w.state(t, "example.com", late); got.State == "unknown" {
+			t.Errorf("%+v", got)
+		}
+	})
+}
+
+// TestUnreachableQueuesNothing: nobody is to ask for the raw URLs of a domain whose robots.txt nobody has seen.
+func TestUnreachableQueuesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(nil, func(l *collector.Limits) { l.FetchRetries = 0 })
+		w.frontier.open(t)
+		if err := w.collect(t, message(1, "https://example.com/news/story"), true); err != nil {
+			t.Fatal(err)
+		}
+		if d := w.document(t); d.Reachable || w.frontier.count("put") != 0 {
+			t.Errorf("reachable %v, %d puts", d.Reachable, w.frontier.count("put"))
+		}
+	})
+}
+
+// reusing is a message of another partition.
+func reusing(m *contract.DomainMessage, date string) *contract.DomainMessage {
+	m.Partition.Date = date
+	m.SourceFilePath = strings.Replace(m.SourceFilePath, "2026-01-28", date, 1)
+	return m
+}
+
+// TestReuse: another partition gets the evidence without a request, and its own URLs.
+func TestReuse(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(newsSite(3), nil)
+		w.frontier.open(t)
+		b := w.NewBatch(nil)
+		if _, err := b.Collect(t.Context(), message(1, "https://example.com/news/of-the-28th"), false); err != nil {
+			t.Fatal(err)
+		}
+		source, requests := w.document(t), len(w.web.Visits())
+		e := b.Gathered("example.com")
+		if e.Partition != partition || e.At.IsZero() {
+			t.Fatalf("gathered %+v", e)
+		}
+		time.Sleep(59 * time.Minute)
+		b = w.NewBatch(nil)
+		b.Reuse("example.com", e)
+		m := reusing(message(1, "https://example.com/news/of-the-29th", "https://example.com/private/29"), "2026-01-29")
+		got, err := b.Collect(t.Context(), m, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := len(w.web.Visits()); n != requests {
+			t.Errorf("%d requests were sent", n-requests)
+		}
+		if from := got.Technical.ReusedFrom; from == nil || *from != dir.Document() {
+			t.Errorf("reused from %v", from)
+		}
+		there := contract.DomainDir{Partition: m.Partition, Domain: "example.com"}
+		for _, name := range []func(contract.DomainDir) string{contract.DomainDir.Robots, contract.DomainDir.Sitemap, contract.DomainDir.Discovery} {
+			if string(w.read(t, name(there))) != string(w.read(t, name(dir))) {
+				t.Errorf("%s is no copy", name(there))
+			}
+		}
+		checkSchema(t, w.read(t, there.Document()))
+		if !w.exists(t, there.Checkpoint()) {
+			t.Error("no checkpoint")
+		}
+		if len(got.URLs) != 2 || *got.URLs[0].Type != "news" || !*got.URLs[0].Allowed || *got.URLs[1].Allowed {
+			t.Errorf("urls %+v", got.URLs)
+		}
+		if !got.CollectedAt.Equal(source.CollectedAt.Truncate(time.Second)) || got.Revision != 1 || got.Technical.ServerInfo.Requests != 0 || !got.Processing.ProcessedAt.After(got.CollectedAt.Time) {
+			t.Errorf("%+v", got)
+		}
+		var ours, theirs struct {
+			Entries []any `json:"entry_points"`
+		}
+		if json.Unmarshal(got.Contract, &ours) != nil || json.Unmarshal(source.Contract, &theirs) != nil || len(ours.Entries) != 2 || !reflect.DeepEqual(ours, theirs) {
+			t.Errorf("entry points %v, want %v", ours, theirs)
+		}
+		if s := w.state(t, "example.com", "https://example.com/news/of-the-29th"); s.State == "unknown" {
+			t.Errorf("its own URL is not in the frontier: %+v", s)
+		}
+		if e := b.Gathered("example.com"); !e.At.IsZero() {
+			t.Errorf("copying counts as a collection: %+v", e)
+		}
+		// A further raw file of that partition is merged as always.
+		second := reusing(message(2, "https://example.com/news/more-of-the-29th"), "2026-01-29")
+		if got, err = w.NewBatch(nil).Collect(t.Context(), second, false); err != nil || len(got.URLs) != 3 || got.Technical.ReusedFrom == nil {
+			t.Errorf("%v %+v", err, got)
+		}
+	})
+}
+
+// TestReuseWithinABatch: the messages of one event share what it collected.
+func TestReuseWithinABatch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(newsSite(3), nil)
+		w.frontier.open(t)
+		b := w.NewBatch(nil)
+		for day := 1; day <= 28; day++ {
+			if _, err := b.Collect(t.Context(), reusing(message(1), fmt.Sprintf("2026-01-%02d", day)), false); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if n := len(w.web.Visits()); n != 4 {
+			t.Errorf("%d requests, want those of one collection", n)
+		}
+	})
+}
+
+// TestNotReused: the domain is asked itself when the evidence is old, older than what was requested, changed
+// or gone.
+func TestNotReused(t *testing.T) {
+	for name, change := range map[string]func(*testing.T, *world, *contract.DomainMessage){
+		"an hour is over":     func(*testing.T, *world, *contract.DomainMessage) { time.Sleep(61 * time.Minute) },
+		"requested since":     func(_ *testing.T, _ *world, m *contract.DomainMessage) { m.Force, m.RequestedAt = true, time.Now() },
+		"document gone":       func(t *testing.T, w *world, _ *contract.DomainMessage) { w.delete(t, dir.Document()) },
+		"robots.txt gone":     func(t *testing.T, w *world, _ *contract.DomainMessage) { w.delete(t, dir.Robots()) },
+		"sitemap.xml gone":    func(t *testing.T, w *world, _ *contract.DomainMessage) { w.delete(t, dir.Sitemap()) },
+		"discovery.json gone": func(t *testing.T, w *world, _ *contract.DomainMessage) { w.delete(t, dir.Discovery()) },
+		"document damaged":    func(t *testing.T, w *world, _ *contract.DomainMessage) { w.put(t, dir.Document(), "{") },
+		"robots.txt changed":  func(t *testing.T, w *world, _ *contract.DomainMessage) { w.put(t, dir.Robots(), "User-agent: *") },
+		"sitemap.xml changed": func(t *testing.T, w *world, _ *contract.DomainMessage) { w.put(t, dir.Sitemap(), "<urlset/>") },
+		"discovery.json of a later collection": func(t *testing.T, w *world, _ *contract.DomainMessage) {
+			time.Sleep(time.Minute)
+			w.put(t, dir.Discovery(), fmt.Sprintf(`{"version":1,"now":%q}`, time.Now().UTC().Format(time.RFC3339Nano)))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(newsSite(3), nil)
+				w.frontier.open(t)
+				b := w.NewBatch(nil)
+				if _, err := b.Collect(t.Context(), message(1), false); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(time.Second)
+				e, requests := b.Gathered("example.com"), len(w.web.Visits())
+				m := reusing(message(1, "https://example.com/news/story"), "2026-01-29")
+				change(t, w, m)
+				b = w.NewBatch(nil)
+				b.Reuse("example.com", e)
+				got, err := b.Collect(t.Context(), m, false)
+				if err != nil || got.Technical.ReusedFrom != nil || len(w.web.Visits()) != 2*requests {
+					t.Errorf("%v, reused from %v, %d requests", err, got.Technical.ReusedFrom, len(w.web.Visits())-requests)
+				}
+				if again := b.Gathered("example.com"); again.Partition != m.Partition || !again.At.After(e.At) {
+					t.Errorf("gathered %+v", again)
+				}
+			})
+		})
+	}
+}
+
+// TestReuseAfterAFailure: what a failure left unread is asked for again by the next partition.
+func TestReuseAfterAFailure(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		site := newsSite(3)
+		feed := site["https://example.com/feed.xml"]
+		delete(site, "https://example.com/feed.xml")
+		site["https://example.com/feed.xml"] = fetchtest.Fail(fetch.ErrReset)
+		w := newWorld(site, func(l *collector.Limits) { l.FetchRetries = 0 })
+		w.frontier.open(t)
+		b := w.NewBatch(nil)
+		if _, err := b.Collect(t.Context(), message(1), false); err != nil {
+			t.Fatal(err)
+		}
+		if e := b.Gathered("example.com"); !e.At.IsZero() {
+			t.Errorf("gathered %+v", e)
+		}
+		site["https://example.com/feed.xml"] = feed
+		got, err := b.Collect(t.Context(), reusing(message(1), "2026-01-29"), false)
+		if err != nil || len(got.Technical.Feeds) != 1 {
+			t.Errorf("%v %+v", err, got)
+		}
+	})
+}
+
+// TestReuseWhatIsExcluded: neither a host nor a URL that operators excluded since gets into a new document.
+func TestReuseWhatIsExcluded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(newsSite(3), nil)
+		w.frontier.open(t)
+		b := w.NewBatch(nil)
+		if _, err := b.Collect(t.Context(), message(1), false); err != nil {
+			t.Fatal(err)
+		}
+		e := b.Gathered("example.com")
+		b = w.NewBatch(func(link string) bool {
+			return strings.Contains(link, "/feed.xml") || strings.Contains(link, "story-number-1")
+		})
+		b.Reuse("example.com", e)
+		got, err := b.Collect(t.Context(), reusing(message(1), "2026-01-29"), false)
+		if err != nil || got.Technical.ReusedFrom == nil {
+			t.Fatal(err, got)
+		}
+		if strings.Contains(string(got.Contract), "feed.xml") || strings.Contains(string(got.Discovery), "story-number-1\"") {
+			t.Errorf("%s\n%s", got.Contract, got.Discovery)
+		}
+		b = w.NewBatch(func(link string) bool {
+			return strings.HasPrefix(link, "https://example.com/") || strings.HasPrefix(link, "http://example.com/")
+		})
+		b.Reuse("example.com", e)
+		if _, err := b.Collect(t.Context(), reusing(message(1), "2026-01-30"), false); !errors.Is(err, collector.ErrExcluded) {
+			t.Errorf("an excluded host: %v", err)
+		}
+	})
+}
+
+// TestReuseStorageFails: wherever the bucket fails, the message is retried without asking the domain, and the
+// next delivery finishes.
+func TestReuseStorageFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(newsSite(3), nil)
+		w.frontier.open(t)
+		b := w.NewBatch(nil)
+		if _, err := b.Collect(t.Context(), message(1), false); err != nil {
+			t.Fatal(err)
+		}
+		e, requests := b.Gathered("example.com"), len(w.web.Visits())
+		left := 0
+		w.bucket.Fail = func(op, key string) error {
+			if left--; left < 0 {
+				return errors.New("it fails")
+			}
+			return nil
+		}
+		failures := 0
+		for n := 0; ; n++ {
+			left = n
+			time.Sleep(2 * time.Second)
+			b = w.NewBatch(nil)
+			b.Reuse("example.com", e)
+			_, err := b.Collect(t.Context(), reusing(message(1), "2026-01-29"), false)
+			if err == nil {
+				break
+			}
+			if failures++; contract.KindOf(err) != contract.Storage {
+				t.Errorf("call %d: %v", n, err)
+			}
+		}
+		w.bucket.Fail = nil
+		if n := len(w.web.Visits()); n != requests || failures < 10 {
+			t.Errorf("%d requests were sent because the bucket failed, %d times", n-requests, failures)
+		}
+		there := contract.DomainDir{Partition: contract.Partition{Country: "sg", Category: "news", Date: "2026-01-29"}, Domain: "example.com"}
+		checkSchema(t, w.read(t, there.Document()))
+		if !w.exists(t, there.Checkpoint()) || w.bucket.OpenUploads() != 0 {
+			t.Errorf("checkpoint %v, %d uploads are open", w.exists(t, there.Checkpoint()), w.bucket.OpenUploads())
+		}
+	})
+}
+
+func (w *world) delete(t *testing.T, key string) {
+	t.Helper()
+	if err := w.bucket.Delete(t.Context(), key); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (w *world) put(t *testing.T, key, content string) {
+	t.Helper()
+	if _, err := w.bucket.Put(t.Context(), key, []byte(content), nil); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,170 @@
+package collector
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io"
+	"time"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/r2"
+)
+
+// Evidence is where a domain was collected, and when: for a while other partitions reuse what is stored there.
+// The zero Evidence is none.
+type Evidence struct {
+	Partition contract.Partition
+	At        time.Time // before the first request
+}
+
+// Reuse makes the evidence of a domain known to the batch: what its last complete collection left, in whatever
+// event that was.
+func (b *Batch) Reuse(domain string, e Evidence) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if e.At.After(b.evidence[domain].At) {
+		b.evidence[domain] = e
+	}
+}
+
+// Gathered returns the evidence of the last complete collection of a domain by this batch; zero when there was
+// none.
+func (b *Batch) Gathered(domain string) Evidence {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.gathered[domain]
+}
+
+// collected notes the evidence of a collection whose checkpoint is written.
+func (b *Batch) collected(m *contract.DomainMessage, f *findings) {
+	e := Evidence{m.Partition, f.began}
+	b.Reuse(m.Domain, e)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.gathered[m.Domain] = e
+}
+
+// complete reports whether asking the domain once more would come to the same: a limit may have ended the
+// collection, but no failure.
+func (f *findings) complete() bool { return f.reachable && !f.failed }
+
+// reused is evidence of another partition, copied into that of a message.
+type reused struct {
+	from     string             // key of the document that it belongs to
+	document *contract.Document // that document
+	copying  time.Duration
+}
+
+// describe writes what is known of the domain into a document, as the collection did.
+func (r *reused) describe(d *contract.Document) {
+	o := r.document
+	d.Reachable, d.Partial, d.CollectedAt, d.ValidUntil = o.Reachable, o.Partial, o.CollectedAt, o.ValidUntil
+	d.Robots, d.Sitemap, d.Technical = o.Robots, o.Sitemap, o.Technical
+	d.Technical.ServerInfo.Requests = 0 // none was sent for this document
+	d.Technical.ReusedFrom = &r.from
+	d.Discovery, d.Contract = o.Discovery, o.Contract
+	d.Processing.PolitenessWaitMS, d.Processing.ProcessingDurationMS = 0, r.copying.Milliseconds()
+}
+
+// errChanged means that evidence is gone, or not what its document describes any more.
+var errChanged = errors.New("collector: the evidence has changed")
+
+// reuse copies the evidence of the domain's last complete collection, of another partition, into that of the
+// message. It returns nil when there is none that is recent enough, or it has been changed or deleted
+// since: the domain is then to be asked.
+func (b *Batch) reuse(ctx context.Context, m *contract.DomainMessage, dir contract.DomainDir) (*reused, error) {
+	c := b.collector
+	b.mu.Lock()
+	e := b.evidence[m.Domain]
+	b.mu.Unlock()
+	began := c.Clock.Now()
+	if e.At.IsZero() || e.Partition == m.Partition || began.Sub(e.At) > c.Limits.ReuseWindow || m.Force && !e.At.After(m.RequestedAt) {
+		return nil, nil
+	}
+	from := contract.DomainDir{Partition: e.Partition, Domain: m.Domain}
+	d, _, err := b.store.document(ctx, from)
+	if contract.KindOf(err) == contract.Parse {
+		return nil, nil
+	}
+	if err != nil || d == nil || !d.Reachable || d.CollectedAt.Before(e.At.Truncate(time.Second)) || b.ruledOut(d) {
+		return nil, err
+	}
+	for _, copyOf := range []func() error{
+		func() error { return b.copyRobots(ctx, from, dir, d) },
+		func() error { return b.copySitemap(ctx, from, dir, d) },
+		func() error { return b.copyState(ctx, from, dir, d) },
+	} {
+		switch err := copyOf(); {
+		case errors.Is(err, errChanged) || errors.Is(err, r2.ErrNotFound):
+			return nil, nil
+		case err != nil:
+			return nil, contract.Wrap(contract.Storage, "collector.reuse", err)
+		}
+	}
+	c.Log.Info("evidence_reused", "domain_id", m.DomainID, "registrable_domain", m.Domain, "reused_from", from.Document())
+	return &reused{from.Document(), d, c.Clock.Now().Sub(began)}, nil
+}
+
+// ruledOut reports whether operators have excluded the host that a document is about.
+func (b *Batch) ruledOut(d *contract.Document) bool {
+	host := d.Technical.ServerInfo.EffectiveHost
+	return b.excluded != nil && host != nil && b.excluded("https://"+*host+"/robots.txt")
+}
+
+func (b *Batch) copyRobots(ctx context.Context, from, to contract.DomainDir, d *contract.Document) error {
+	if !d.Robots.Exists {
+		return nil
+	}
+	body, err := b.store.read(ctx, from.Robots())
+	if err != nil {
+		return err
+	}
+	sum := sha256.Sum256(body)
+	if want := d.Technical.RobotsTxt.SHA256; want == nil || hex.EncodeToString(sum[:]) != *want {
+		return errChanged
+	}
+	_, err = b.store.putRetry(ctx, to.Robots(), body, &r2.PutOptions{ContentType: "text/plain"})
+	return err
+}
+
+// copySitemap copies the root sitemap, which may be large, as a stream.
+func (b *Batch) copySitemap(ctx context.Context, from, to contract.DomainDir, d *contract.Document) error {
+	if !d.Sitemap.Exists {
+		return nil
+	}
+	body, err := b.store.Get(ctx, from.Sitemap())
+	if err != nil {
+		return err
+	}
+	defer body.Close()
+	e, err := b.store.evidence(ctx, to.Sitemap())
+	if err != nil {
+		return err
+	}
+	if _, err := io.CopyBuffer(e, struct{ io.Reader }{body}, make([]byte, 64<<10)); err != nil {
+		return e.abort(err)
+	}
+	if sum := d.Technical.SitemapXML.SHA256; sum == nil || hex.EncodeToString(e.sum.Sum(nil)) != *sum {
+		return e.abort(errChanged)
+	}
+	_, err = e.upload.Commit()
+	return err
+}
+
+// copyState copies discovery.json, unless it is that of a collection which began after the document.
+func (b *Batch) copyState(ctx context.Context, from, to contract.DomainDir, d *contract.Document) error {
+	data, err := b.store.read(ctx, from.Discovery())
+	if err != nil {
+		return err
+	}
+	now, err := time.Parse(time.RFC3339, gjson.GetBytes(data, "now").Str)
+	if err != nil || now.Truncate(time.Second).After(d.CollectedAt.Time) {
+		return errChanged
+	}
+	_, err = b.store.putRetry(ctx, to.Discovery(), data, &r2.PutOptions{ContentType: "application/json"})
+	return err
+}
