@@ -44,7 +44,6 @@ func assemble(p Platform) (*parts, error) {
 	steps := &orchestrator.Orchestrator{Bucket: p.Bucket, Queue: p.Seeds, Ledger: records, Log: p.Log, Now: now, Sleep: sleep}
 	continued := *steps
 	continued.MaxTime = orchestrator.MaxTimeQueued
-	shards := frontier.Remotes{Caller: p.Frontier, Shards: s.FrontierShards}
 	domains := &collector.Collector{
 		Bucket: p.Bucket, Transport: p.Transport, Frontier: shards, Clock: p.Clock, UserAgent: s.UserAgent, Limits: limits(s), Log: p.Log,
 	}
