@@ -35,6 +35,10 @@ export async function start() {
     /** Calls an object; what it answers, as text. */
     call: (name, operation, request) =>
       fixture.text("/_call", { method: "POST", body: JSON.stringify({ name, operation, request }) }),
+    /** Calls another method of an object. */
+    method: async (name, method, ...args) =>
+      JSON.parse(await fixture.text("/_call", { method: "POST", body: JSON.stringify({ name, method, args }) })),
+    evict: (name) => engine.evictDurableObject("OBJECT", { name }),
     /** Makes the program refuse batches. */
     refuse: (yes) => post(engine, "/_refuse", yes),
     /** Delivers one batch; the messages are m0, m1, … */

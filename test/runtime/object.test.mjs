@@ -139,6 +139,84 @@ test("an object that does not answer is a timeout, and costs no instance", async
   );
 });
 
+// Alarms go off once their object is put where the platform's clock says so: time cannot be moved.
+const hour = 3_600_000;
+const alarm = (name) => fixture.method(name, "alarmTime");
+const near = (time, ms) => Math.abs(time - Date.now() - ms) < 20_000;
+const plan = (name, tick) => fixture.call(name, "plan", JSON.stringify({ messages: [], ...tick }));
+
+test("the first call of an object sets its alarm; others only have it go off earlier", async () => {
+  await fixture.call("alarm", "write");
+  const first = await alarm("alarm");
+  assert.ok(near(first, 60_000), `in ${first - Date.now()} ms`);
+  await fixture.call("alarm", "wake", String(Date.now() + hour));
+  await fixture.call("alarm", "wake and refuse", String(Date.now() + 30_000));
+  assert.equal(await alarm("alarm"), first);
+  const sooner = Date.now() + 30_000;
+  await fixture.call("alarm", "wake", String(sooner));
+  assert.equal(await alarm("alarm"), sooner);
+  await fixture.evict("alarm");
+  await fixture.call("alarm", "write");
+  assert.equal(await alarm("alarm"), sooner);
+});
+
+test("an alarm sends what is due in batches that a queue takes, and goes off again when the program says so", async () => {
+  const small = Array.from({ length: 250 }, (_, n) => ({ n }));
+  const large = Array.from({ length: 5 }, (_, n) => ({ n, text: "줄".repeat(30_000) }));
+  await plan("sender", { messages: [...small, ...large], alarm_at: Date.now() + hour });
+  await fixture.method("sender", "goOff");
+  await eventually(async () => (await fixture.method("sender", "sent")).messages.length === 255);
+  const { batches, messages } = await fixture.method("sender", "sent");
+  assert.deepEqual(batches, [100, 100, 52, 2, 1]);
+  assert.deepEqual(messages.map(JSON.parse), [...small, ...large]);
+  assert.ok(await eventually(async () => near(await alarm("sender"), hour)));
+});
+
+test("an alarm stores a snapshot page by page, and deletes the oldest", async () => {
+  const bucket = await fixture.bucket();
+  const keys = async () => (await bucket.list({ prefix: "snapshots/" })).objects.map(({ key }) => key);
+  for (const day of [1, 2, 3]) await bucket.put(`snapshots/date=${day}/page-0001.json`, "{}");
+  const snapshot = { date: "4", dir: "snapshots/", prefix: "snapshots/date=4/page-", keep: "snapshots/date=3/" };
+  await plan("keeper", { snapshot, alarm_at: Date.now() + hour });
+
+  await fixture.method("keeper", "fail", "put");
+  await fixture.method("keeper", "goOff");
+  const [failed] = await eventually(() => fixture.logged("alarm_failed").length && fixture.logged("alarm_failed"));
+  assert.deepEqual([failed.error_type, failed.shard, failed.message], ["storage_error", "keeper", "put fails"]);
+  assert.ok(await eventually(async () => near(await alarm("keeper"), 60_000)));
+  assert.equal((await keys()).length, 3);
+
+  await fixture.method("keeper", "fail", "");
+  await fixture.method("keeper", "goOff");
+  assert.ok(await eventually(async () => (await keys()).length === 4));
+  assert.deepEqual(
+    await keys(),
+    ["3/page-0001", "4/page-0001", "4/page-0002", "4/page-0003"].map((key) => `snapshots/date=${key}.json`),
+  );
+  const pages = await Promise.all((await keys()).slice(1).map(async (key) => (await bucket.get(key)).json()));
+  assert.deepEqual(pages, [{ hosts: [0], next: 1 }, { hosts: [1], next: 2 }, { hosts: [2] }]);
+  assert.ok(await eventually(async () => near(await alarm("keeper"), hour)));
+  await fixture.method("keeper", "goOff");
+  assert.ok(await eventually(async () => near(await alarm("keeper"), 2 * hour)), "it was stored again");
+});
+
+test("an alarm whose program breaks, or whose queue fails, goes off again", async () => {
+  await fixture.call("broken", "write"); // has no plan, so its program panics
+  await fixture.method("broken", "goOff");
+  assert.ok(await eventually(() => fixture.logged("alarm_failed").length === 1));
+  assert.equal(fixture.logged("alarm_failed")[0].error_type, "internal_error");
+  assert.ok(await eventually(async () => near(await alarm("broken"), 60_000)));
+  await plan("broken", { messages: [{}], alarm_at: Date.now() + hour });
+  await fixture.method("broken", "fail", "sendBatch");
+  await fixture.method("broken", "goOff");
+  assert.ok(await eventually(() => fixture.logged("alarm_failed").length === 2));
+  assert.ok(await eventually(async () => near(await alarm("broken"), 60_000)));
+  await fixture.method("broken", "fail", "");
+  await fixture.method("broken", "goOff");
+  assert.ok(await eventually(async () => near(await alarm("broken"), hour)));
+  assert.deepEqual((await fixture.method("broken", "sent")).messages, ["{}"]);
+});
+
 test("statements outside of a call, and a binding that is not there, are errors", async () => {
   assert.match(await fixture.text("/sql"), /^storage_error frontier.DB: .*no Durable Object/);
   assert.match(
