@@ -37,7 +37,7 @@ func assemble(p Platform) (*parts, error) {
 	if err != nil {
 		return nil, err
 	}
-	shards := frontier.Remotes{Caller: p.Frontier, Shards: s.FrontierShards}
+	shards := frontier.Remotes{Caller: p.Frontier, Shards: s.FrontierShards, Idle: new(frontier.Idle)}
 	now, sleep := p.Clock.Now, p.Clock.Sleep
 	records := ledger.New(p.Database)
 	decisions := &controls.Store{Bucket: p.Bucket, Sleep: sleep}
@@ -77,6 +77,7 @@ func assemble(p Platform) (*parts, error) {
 	shard := frontier.Settings{
 		Delay:          s.RequestInterval.Milliseconds(),
 		HostsPerDomain: s.MaxHostsPerDomain,
+		URLsPerDomain:  int64(s.URLsPerDomain),
 		MinRefresh:     int64(s.MinRefresh.Seconds()),
 		MaxRefresh:     int64(s.MaxRefresh.Seconds()),
 	}

@@ -212,11 +212,16 @@ func (c *call) findHost(name string) (*host, error) {
 	return hosts[0], nil
 }
 
-// findDomain gives a domain by its name; nil when there is none, with the id it would get.
-func (c *call) findDomain(name string) (*domain, int64, error) {
-	ids, err := find(c, []string{name}, c.loadDomains, func(m *domain, name string) (bool, bool) {
+// findDomains gives the ids of domains by their names: where each stands, or would be made.
+func (c *call) findDomains(names []string) ([]int64, error) {
+	return find(c, names, c.loadDomains, func(m *domain, name string) (bool, bool) {
 		return m != nil && m.name == name, m == nil
 	})
+}
+
+// findDomain gives a domain by its name; nil when there is none, with the id it would get.
+func (c *call) findDomain(name string) (*domain, int64, error) {
+	ids, err := c.findDomains([]string{name})
 	if err != nil {
 		return nil, 0, err
 	}

@@ -57,19 +57,8 @@ type Item struct {
 // Lease gives URLs to fetch: of hosts that are free and past their delay, from the front queues by
 // turns, the hosts that have waited longest first.
 func (s *Shard) Lease(now int64, r LeaseRequest) (lease Lease, err error) {
-	if err := checkRange("max", r.Max, 1, MaxLease); err != nil {
+	if err := r.validate(); err != nil {
 		return lease, err
-	}
-	if err := checkRange("lease_seconds", r.Seconds, MinLeaseSeconds, MaxLeaseSeconds); err != nil {
-		return lease, err
-	}
-	if r.PerHost = max(r.PerHost, 1); r.PerHost > MaxPerHost {
-		return lease, checkRange("per_host", r.PerHost, 1, MaxPerHost)
-	}
-	for _, kind := range r.Kinds {
-		if kind != KindPage && kind != KindEntry {
-			return lease, contract.Invalid("kinds", "%.80q is not a kind; send %q or %q", kind, KindPage, KindEntry)
-		}
 	}
 	err = s.run(now, func(c *call) error {
 		if err := c.sweep(); err != nil {
@@ -94,6 +83,24 @@ func (s *Shard) Lease(now int64, r LeaseRequest) (lease Lease, err error) {
 		return err
 	})
 	return lease, err
+}
+
+func (r *LeaseRequest) validate() error {
+	if err := checkRange("max", r.Max, 1, MaxLease); err != nil {
+		return err
+	}
+	if err := checkRange("lease_seconds", r.Seconds, MinLeaseSeconds, MaxLeaseSeconds); err != nil {
+		return err
+	}
+	if r.PerHost = max(r.PerHost, 1); r.PerHost > MaxPerHost {
+		return checkRange("per_host", r.PerHost, 1, MaxPerHost)
+	}
+	for _, kind := range r.Kinds {
+		if kind != KindPage && kind != KindEntry {
+			return contract.Invalid("kinds", "%.80q is not a kind; send %q or %q", kind, KindPage, KindEntry)
+		}
+	}
+	return nil
 }
 
 // lessor gives out the items of one lease.

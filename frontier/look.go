@@ -92,6 +92,7 @@ type HostInfo struct {
 	Failed      int64
 	DueAt       int64 // from when on there is something to fetch
 	LeasedUntil int64
+	Cursor      string // of a page that begins after this host
 }
 
 // orders are the columns by which hosts are sorted; ids break ties. They have no index: a page reads
@@ -132,11 +133,16 @@ func (s *Shard) Hosts(now int64, r HostsRequest) (page HostsPage, err error) {
 		for rows.Next() {
 			ids, values = append(ids, rows.Int()), append(values, rows.Int())
 		}
-		if n := len(ids); n == r.Limit {
-			page.Next = fmt.Sprintf("%d,%d", values[n-1], ids[n-1])
+		if page.Hosts, err = c.infos(ids); err != nil {
+			return err
 		}
-		page.Hosts, err = c.infos(ids)
-		return err
+		for i := range page.Hosts {
+			page.Hosts[i].Cursor = fmt.Sprintf("%d,%d", values[i], ids[i])
+		}
+		if n := len(ids); n == r.Limit {
+			page.Next = page.Hosts[n-1].Cursor
+		}
+		return nil
 	})
 	return page, err
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/newsfork/seed-engine/frontier"
+	"github.com/newsfork/seed-engine/frontier/frontiertest"
 )
 
 // model says what a shard may do, in the simplest way: which URLs wait, who has which host, and when
@@ -66,7 +67,7 @@ func (m *model) randomHost() (host, domain string) {
 func (m *model) put() {
 	host, domain := m.randomHost()
 	from := m.random.IntN(600)
-	list := articles(host, from, 1+m.random.IntN(200))
+	list := frontiertest.Articles(host, from, 1+m.random.IntN(200))
 	want := map[string]bool{}
 	for _, p := range list {
 		if m.urls[p.URL] == nil && !m.domain(domain).excluded && !m.host(host, domain).excluded {
@@ -78,13 +79,48 @@ func (m *model) put() {
 		a, err = m.shard.Put(m.now, frontier.Put{Domain: domain, Partition: partition, Pages: list})
 		return err
 	})
+	full := false
 	for i, v := range a.Pages {
-		if (v == frontier.Accepted) != want[list[i].URL] {
+		if (v == frontier.Accepted || v == frontier.DomainFull) != want[list[i].URL] {
 			m.Errorf("%s: %s", list[i].URL, v)
 		}
 		if v == frontier.Accepted {
 			m.urls[list[i].URL] = &modelURL{host: host}
 		}
+		full = full || v == frontier.DomainFull
+	}
+	m.forgotten(domain, full)
+}
+
+// forgotten drops the pages that made room for better ones.
+func (m *model) forgotten(domain string, full bool) {
+	if m.shard.Settings.URLsPerDomain > 1000 {
+		if full {
+			m.Error("the domain is not full")
+		}
+		return
+	}
+	waiting := int64(0)
+	for url, u := range m.urls {
+		if m.hosts[u.host].domain != domain || u.over {
+			continue
+		}
+		var state frontier.URLState
+		m.do(func() (err error) {
+			state, err = m.shard.URL(m.now, url)
+			return err
+		})
+		switch {
+		case state.State != "unknown":
+			waiting++
+		case u.out && m.hosts[u.host].leaseEnds > m.now && u.leaseID == m.hosts[u.host].leasedAtID:
+			m.Errorf("%s is leased and forgotten", url)
+		default:
+			delete(m.urls, url)
+		}
+	}
+	if waiting > m.shard.Settings.URLsPerDomain+200 {
+		m.Errorf("%s has %d pages", domain, waiting)
 	}
 }
 
@@ -269,9 +305,12 @@ func (m *model) operate() {
 // TestModel does random operations, and checks each against the model and the whole shard by an
 // audit. In the end everything must come out.
 func TestModel(t *testing.T) {
-	for seed := range uint64(4) {
+	for seed := range uint64(8) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			m := &model{world: newWorld(t), random: rand.New(rand.NewPCG(seed, 1)), urls: map[string]*modelURL{}, hosts: map[string]*modelHost{}, domains: map[string]*modelDomain{}}
+			if seed%2 == 1 {
+				m.shard.Settings.URLsPerDomain = 200
+			}
 			for step := range 1000 / slowness {
 				switch n := m.random.IntN(100); {
 				case n < 8:
@@ -315,6 +354,9 @@ func (m *model) drain() {
 				return m.shard.Exclude(m.now, frontier.Exclusion{Kind: "host", Value: name, Domain: h.domain}, false)
 			})
 		}
+	}
+	for name := range m.domains { // what was excluded did not say that it is gone
+		m.forgotten(name, false)
 	}
 	m.now += 7_200_000
 	m.leases = nil

@@ -17,6 +17,11 @@ type Put struct {
 	Entries   []NewEntry
 }
 
+// PutAll is the puts of several domains at once: one call, and few statements however many they are.
+type PutAll struct {
+	Puts []Put
+}
+
 // NewPage is a page to be fetched once.
 type NewPage struct {
 	URL      string
@@ -50,7 +55,9 @@ const (
 	ForeignHost  Verdict = "foreign_host"   // not a host of the domain
 	Excluded     Verdict = "excluded"       // by an operator
 	HostFull     Verdict = "host_full"      // the host's queue is at its limit; it may be put later
+	DomainFull   Verdict = "domain_full"    // as many better pages of the domain wait; it may be put later
 	TooManyHosts Verdict = "too_many_hosts" // the domain has maxHosts hosts
+	Unavailable  Verdict = "unavailable"    // its shard does not answer; it may be put again
 )
 
 // PutAnswer gives the verdicts in the order of what was put.
@@ -59,75 +66,121 @@ type PutAnswer struct {
 	Added          int // pages and entry points that are new
 }
 
-// Put queues pages and entry points that the frontier does not know.
+// Put queues pages and entry points that the frontier does not have yet.
 func (s *Shard) Put(now int64, r Put) (answer PutAnswer, err error) {
-	if err := contract.CheckDomain("domain", r.Domain); err != nil {
+	answers, err := s.PutAll(now, PutAll{[]Put{r}})
+	if err != nil {
 		return answer, err
 	}
-	if err := r.Partition.Validate("partition_info."); err != nil {
-		return answer, err
-	}
-	if err := checkRange("urls", len(r.Pages)+len(r.Entries), 0, MaxPut); err != nil {
-		return answer, err
-	}
-	err = s.run(now, func(c *call) error {
-		p := c.newPut(r.Domain, r.Partition)
-		all := r.Pages
-		for _, e := range r.Entries {
-			all = append(all[:len(all):len(all)], e.NewPage)
+	return answers[0], nil
+}
+
+// PutAll does several puts, one after the other, and gives their answers in the same order. There are at most
+// MaxPut URLs in all of them.
+func (s *Shard) PutAll(now int64, r PutAll) (answers []PutAnswer, err error) {
+	urls := 0
+	for i := range r.Puts {
+		if err := r.Puts[i].validate(); err != nil {
+			return nil, err
 		}
-		if err := p.prepare(all); err != nil {
+		urls += len(r.Puts[i].Pages) + len(r.Puts[i].Entries)
+	}
+	if err := checkRange("urls", max(urls, len(r.Puts)), 0, MaxPut); err != nil {
+		return nil, err
+	}
+	answers = make([]PutAnswer, len(r.Puts))
+	err = s.run(now, func(c *call) error {
+		puts := make([]*putting, len(r.Puts))
+		for i := range r.Puts {
+			puts[i] = c.newPut(r.Puts[i].Domain, r.Puts[i].Partition)
+			puts[i].expect(&r.Puts[i])
+		}
+		if err := c.preparePuts(puts); err != nil {
 			return err
 		}
-		answer.Pages, answer.Entries = make([]Verdict, len(r.Pages)), make([]Verdict, len(r.Entries))
-		for i := range r.Entries {
-			if answer.Entries[i], err = p.entry(&r.Entries[i]); err != nil {
+		for i, p := range puts {
+			if answers[i], err = p.do(&r.Puts[i]); err != nil {
 				return err
 			}
 		}
-		for i := range r.Pages {
-			if answer.Pages[i], err = p.page(&r.Pages[i]); err != nil {
-				return err
-			}
-		}
-		answer.Added = p.added
-		return p.finish()
+		return nil
 	})
-	return answer, err
+	return answers, err
+}
+
+func (r *Put) validate() error {
+	if err := contract.CheckDomain("domain", r.Domain); err != nil {
+		return err
+	}
+	return r.Partition.Validate("partition_info.")
 }
 
 // putting is a put at work: the same for found URLs of a report.
 type putting struct {
-	c      *call
-	name   string
-	domain *domain
-	class  int64
-	day    int64
-	hosts  []*host // that have been given something
-	added  int
+	c        *call
+	name     string
+	expected []string // URLs that will be put, for preparePuts
+	domain   *domain
+	class    int64
+	day      int64
+	fresh    []freshPage
+	met      map[freshKey]bool // the fresh ones
+	perHost  map[int64]int64   // how many of them are of a host
+	touched  []*host           // that have to be queued
+	added    int
+
+	// The pages of the domain's hosts when the put began: those of hosts that are loaded, and the sum of the others.
+	loaded []*host
+	others int64
+}
+
+// freshPage is a page that the frontier does not have yet.
+type freshPage struct {
+	freshKey
+	host    *host
+	page    page
+	verdict *Verdict
+}
+
+type freshKey struct {
+	host int64
+	hash uint64
 }
 
 func (c *call) newPut(domain string, partition contract.Partition) *putting {
-	p := &putting{c: c, name: domain, class: c.state.class(Class{partition.Country, partition.Category})}
+	p := &putting{c: c, name: domain, met: map[freshKey]bool{}, perHost: map[int64]int64{}, class: c.state.class(Class{partition.Country, partition.Category})}
 	if t, err := time.Parse(time.DateOnly, partition.Date); err == nil {
 		p.day = max(t.Unix()/86_400, 0)
 	}
 	return p
 }
 
-// prepare loads the hosts of URLs, and what is needed to see which of them are known.
-func (p *putting) prepare(pages []NewPage) (err error) {
-	if p.domain, err = p.c.makeDomain(p.name); err != nil {
-		return err
+func (p *putting) expect(r *Put) {
+	for i := range r.Pages {
+		p.expected = append(p.expected, r.Pages[i].URL)
 	}
+	for i := range r.Entries {
+		p.expected = append(p.expected, r.Entries[i].URL)
+	}
+}
+
+// preparePuts loads the domains and hosts of puts, and what is needed to see which URLs the frontier has.
+func (c *call) preparePuts(puts []*putting) error {
+	domains := map[string]bool{}
 	hashes := map[string][]uint64{}
-	for i := range pages {
-		if l, ok := parse(pages[i].URL); ok {
-			hashes[l.host] = append(hashes[l.host], hash48(l.path))
+	for _, p := range puts {
+		domains[p.name] = true
+		for _, url := range p.expected {
+			if l, ok := parse(url); ok && within(l.host, p.name) {
+				hashes[l.host] = append(hashes[l.host], hash48(l.path))
+			}
 		}
 	}
+	if _, err := c.findDomains(sortedKeys(domains)); err != nil {
+		return err
+	}
 	names := sortedKeys(hashes)
-	hosts, _, err := p.c.findHosts(names)
+	hosts, _, err := c.findHosts(names)
 	if err != nil {
 		return err
 	}
@@ -139,7 +192,63 @@ func (p *putting) prepare(pages []NewPage) (err error) {
 			}
 		}
 	}
-	return p.c.loadParts(keys)
+	if err := c.loadParts(keys); err != nil {
+		return err
+	}
+	for _, p := range puts {
+		if p.domain, err = c.makeDomain(p.name); err != nil {
+			return err
+		}
+	}
+	return c.countPages(puts)
+}
+
+// countPages finds out how many pages the hosts of each put's domain have.
+func (c *call) countPages(puts []*putting) error {
+	var elsewhere []int64
+	of := map[int64][]*putting{}
+	for _, p := range puts {
+		of[p.domain.id] = append(of[p.domain.id], p)
+		for _, id := range p.domain.hosts {
+			if h := c.hosts[id]; h != nil {
+				p.loaded = append(p.loaded, h)
+			} else {
+				elsewhere = append(elsewhere, id)
+			}
+		}
+	}
+	if len(elsewhere) == 0 {
+		return nil
+	}
+	rows, err := c.db.Run(`SELECT domain, sum(urls) FROM hosts WHERE id IN (SELECT value FROM json_each(?1)) GROUP BY domain`, numbers(elsewhere))
+	if err != nil {
+		return err
+	}
+	for rows.Next() {
+		domain, urls := rows.Int(), rows.Int()
+		for _, p := range of[domain] {
+			p.others = urls
+		}
+	}
+	return rows.Err()
+}
+
+// do puts what was expected.
+func (p *putting) do(r *Put) (answer PutAnswer, err error) {
+	answer.Pages, answer.Entries = make([]Verdict, len(r.Pages)), make([]Verdict, len(r.Entries))
+	for i := range r.Entries {
+		if answer.Entries[i], err = p.entry(&r.Entries[i]); err != nil {
+			return answer, err
+		}
+	}
+	for i := range r.Pages {
+		if err := p.page(&r.Pages[i], &answer.Pages[i]); err != nil {
+			return answer, err
+		}
+	}
+	err = p.finish()
+	answer.Added = p.added
+	return answer, err
 }
 
 // admit gives the host of a URL, or why the URL is refused.
@@ -167,27 +276,27 @@ func (p *putting) admit(url string) (*host, link, Verdict, error) {
 	return h, l, "", nil
 }
 
-func (p *putting) page(n *NewPage) (Verdict, error) {
-	h, l, verdict, err := p.admit(n.URL)
+// page judges a page. What it accepts may still turn out to be one too many; see finish.
+func (p *putting) page(n *NewPage, verdict *Verdict) (err error) {
+	h, l, refused, err := p.admit(n.URL)
 	if h == nil {
-		return verdict, err
+		*verdict = refused
+		return err
 	}
-	hash := hash48(l.path)
-	if p.c.seen(h, hash) {
-		return Duplicate, nil
+	key := freshKey{h.id, hash48(l.path)}
+	switch {
+	case p.met[key] || p.c.seen(h, key.hash):
+		*verdict = Duplicate
+		return nil
+	case h.urls+p.perHost[h.id] >= p.c.settings.URLsPerHost || len(h.segments) >= maxSegments:
+		*verdict = HostFull
+		return nil
 	}
-	if h.urls >= p.c.settings.URLsPerHost || len(h.segments) >= maxSegments {
-		return HostFull, nil
-	}
-	if err := p.c.remember(h, hash); err != nil {
-		return "", err
-	}
-	h.buffer = append(h.buffer, p.newPage(h, l, n))
-	h.urls++
-	p.c.state.urls++
-	p.touch(h)
-	p.added++
-	return Accepted, nil
+	*verdict = Accepted
+	p.met[key] = true
+	p.perHost[h.id]++
+	p.fresh = append(p.fresh, freshPage{key, h, p.newPage(h, l, n), verdict})
+	return nil
 }
 
 func (p *putting) newPage(h *host, l link, n *NewPage) page {
@@ -257,13 +366,21 @@ func (p *putting) update(h *host, e *entry, l link, n *NewEntry) {
 
 func (p *putting) touch(h *host) {
 	p.c.change(h)
-	p.hosts = append(p.hosts, h)
+	p.touched = append(p.touched, h)
 }
 
-// finish puts what does not fit the hosts' rows into segments, and queues the hosts.
+// finish queues the fresh pages, the best ones if there is not room for all, and their hosts.
 func (p *putting) finish() error {
+	if err := p.choose(); err != nil {
+		return err
+	}
+	for i := range p.fresh {
+		if err := p.accept(&p.fresh[i]); err != nil {
+			return err
+		}
+	}
 	done := map[int64]bool{}
-	for _, h := range p.hosts {
+	for _, h := range p.touched {
 		if done[h.id] {
 			continue
 		}
@@ -275,6 +392,22 @@ func (p *putting) finish() error {
 			return err
 		}
 	}
+	return nil
+}
+
+func (p *putting) accept(f *freshPage) error {
+	if p.c.seen(f.host, f.hash) { // a redirect of the same report led there
+		*f.verdict = Duplicate
+		return nil
+	}
+	if err := p.c.remember(f.host, f.hash); err != nil {
+		return err
+	}
+	f.host.buffer = append(f.host.buffer, f.page)
+	f.host.urls++
+	p.c.state.urls++
+	p.added++
+	p.touch(f.host)
 	return nil
 }
 

@@ -24,7 +24,8 @@ const CallTimeout = 5 * time.Second
 // Remotes is the frontier: all its shards.
 type Remotes struct {
 	Caller Caller
-	Shards int // how many there are; see ShardOf
+	Shards int   // how many there are; see ShardOf
+	Idle   *Idle // what Lease remembers of them; nil: nothing
 }
 
 // Of gives the shard of a registrable domain.
@@ -52,6 +53,11 @@ var ErrUnknownOperation = errors.New("frontier: the shard runs an older version,
 // Put is Shard.Put.
 func (r Remote) Put(ctx context.Context, p Put) (PutAnswer, error) {
 	return ask[PutAnswer](ctx, r, "put", p)
+}
+
+// PutAll is Shard.PutAll.
+func (r Remote) PutAll(ctx context.Context, p PutAll) ([]PutAnswer, error) {
+	return ask[[]PutAnswer](ctx, r, "put_all", p)
 }
 
 // Lease is Shard.Lease.

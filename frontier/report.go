@@ -12,6 +12,9 @@ import (
 type Report struct {
 	Lease   string
 	Results []Result
+
+	// Partitions asks for the partition of each item, for URLs found there that belong to other shards.
+	Partitions bool
 }
 
 // Result is what became of one item.
@@ -39,24 +42,16 @@ type ReportAnswer struct {
 	Accepted int
 	Unknown  int // neither the lease nor the item exists, or they do not belong together
 	Added    int // found URLs that are new
+
+	// Partitions are those of the items, in the order of the results, if they were asked for: the zero
+	// value for an unknown one. Of a page that was reported before it is one of its host's.
+	Partitions []contract.Partition `json:",omitempty"`
 }
 
 // Report ends a lease, or the part of it that was reported.
 func (s *Shard) Report(now int64, r Report) (answer ReportAnswer, err error) {
-	if err := checkRange("results", len(r.Results), 0, MaxResults); err != nil {
+	if err := r.validate(); err != nil {
 		return answer, err
-	}
-	found := 0
-	for i := range r.Results {
-		found += len(r.Results[i].Found)
-	}
-	if err := checkRange("urls", found, 0, MaxFound); err != nil {
-		return answer, err
-	}
-	for i := range r.Results {
-		if err := r.Results[i].validate("results[" + strconv.Itoa(i) + "]."); err != nil {
-			return answer, err
-		}
 	}
 	number, err := strconv.ParseInt(r.Lease, 36, 64)
 	if err != nil || number < 1 {
@@ -70,9 +65,16 @@ func (s *Shard) Report(now int64, r Report) (answer ReportAnswer, err error) {
 		if err := p.prepare(r.Results); err != nil {
 			return err
 		}
+		if r.Partitions {
+			p.answer.Partitions = make([]contract.Partition, len(r.Results))
+		}
 		for i := range r.Results {
-			if err := p.result(&r.Results[i]); err != nil {
+			partition, err := p.result(&r.Results[i])
+			if err != nil {
 				return err
+			}
+			if r.Partitions {
+				p.answer.Partitions[i] = partition
 			}
 		}
 		if err := p.finish(); err != nil {
@@ -82,6 +84,25 @@ func (s *Shard) Report(now int64, r Report) (answer ReportAnswer, err error) {
 		return nil
 	})
 	return answer, err
+}
+
+func (r *Report) validate() error {
+	if err := checkRange("results", len(r.Results), 0, MaxResults); err != nil {
+		return err
+	}
+	found := 0
+	for i := range r.Results {
+		found += len(r.Results[i].Found)
+	}
+	if err := checkRange("urls", found, 0, MaxFound); err != nil {
+		return err
+	}
+	for i := range r.Results {
+		if err := r.Results[i].validate("results[" + strconv.Itoa(i) + "]."); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // maxWait is the longest time, in seconds, that a host or an operator may ask to wait.
@@ -148,7 +169,6 @@ func (p *reporting) prepare(results []Result) error {
 // prepareFound makes one put of the found URLs of each domain.
 func (p *reporting) prepareFound(results []Result) error {
 	p.puts = map[string]*putting{}
-	pages := map[string][]NewPage{}
 	for i := range results {
 		for k := range results[i].Found {
 			f := &results[i].Found[k]
@@ -159,15 +179,14 @@ func (p *reporting) prepareFound(results []Result) error {
 			if p.puts[domain] == nil {
 				p.puts[domain] = p.c.newPut(domain, partition)
 			}
-			pages[domain] = append(pages[domain], f.NewPage)
+			p.puts[domain].expected = append(p.puts[domain].expected, f.URL)
 		}
 	}
+	puts := make([]*putting, 0, len(p.puts))
 	for _, domain := range sortedKeys(p.puts) {
-		if err := p.puts[domain].prepare(pages[domain]); err != nil {
-			return err
-		}
+		puts = append(puts, p.puts[domain])
 	}
-	return nil
+	return p.c.preparePuts(puts)
 }
 
 // foundBy gives the domain to which a found URL belongs, and the partition of the page on which it
@@ -193,30 +212,30 @@ func (p *reporting) foundBy(r *Result, f *FoundURL) (domain string, partition co
 // over reports whether the lease of a host is not the reported one, or is no longer.
 func (p *reporting) over(h *host) bool { return h.lease != p.number || h.leaseEnds <= p.c.now }
 
-// result settles one item.
-func (p *reporting) result(r *Result) error {
+// result settles one item, and gives its partition.
+func (p *reporting) result(r *Result) (partition contract.Partition, err error) {
 	id, hash, ok := parseItemID(r.ID)
 	h := p.c.hosts[id]
 	if !ok || h == nil || p.number < 0 {
 		p.answer.Unknown++
-		return nil
+		return partition, nil
 	}
 	if !p.over(h) {
 		if at := h.leasedPage(hash); at >= 0 {
-			return p.page(h, at, r)
+			partition = p.c.partition(h, &h.leased[at])
+			return partition, p.page(h, at, r)
 		}
-		for at, asked := range h.asked {
-			if asked == hash {
-				return p.entry(h, at, r)
-			}
+		if at := slices.Index(h.asked, hash); at >= 0 {
+			partition = p.c.partition(h, &page{})
+			return partition, p.entry(h, at, r)
 		}
 	}
-	if p.c.seen(h, hash) && !p.foreign(h, hash) {
-		p.answer.Accepted++ // repeated, or late
-	} else {
+	if !p.c.seen(h, hash) || p.foreign(h, hash) {
 		p.answer.Unknown++
+		return partition, nil
 	}
-	return nil
+	p.answer.Accepted++ // repeated, or late
+	return p.c.partition(h, &page{}), nil
 }
 
 // foreign reports whether an item belongs to another lease that is not over.
@@ -298,7 +317,7 @@ func (p *reporting) found(h *host, r *Result) error {
 		if put == nil {
 			continue
 		}
-		if _, err := put.page(&f.NewPage); err != nil {
+		if err := put.page(&f.NewPage, new(Verdict)); err != nil {
 			return err
 		}
 	}

@@ -24,7 +24,7 @@ type world struct {
 
 func newWorld(t testing.TB) *world {
 	db := open(t)
-	return &world{t, db, frontier.Shard{DB: db, Settings: frontier.Settings{Delay: 1000}}, noon}
+	return &world{t, db, frontier.Shard{DB: db, Settings: frontier.Settings{Delay: 1000, URLsPerDomain: 100_000}}, noon}
 }
 
 // do runs an operation and gives the rows that it wrote.
@@ -88,6 +88,28 @@ func (w *world) ceiling(what string, got, most float64) {
 	}
 }
 
+// TestRowsOfAFullDomain: pages that make room for better ones cost no more than the first ones.
+func TestRowsOfAFullDomain(t *testing.T) {
+	for _, hosts := range []int{1, 5, 50} {
+		w := newWorld(t)
+		w.shard.Settings.URLsPerDomain = 0 // the default
+		w.put("warm.example", frontiertest.Articles("warm.example", 0, 1))
+		most := 0
+		for round := range 20 {
+			host := fmt.Sprintf("h%d.a.example", round%hosts)
+			rows := w.put("a.example", frontiertest.Articles(host, 500*round, 500))
+			if round > 0 {
+				most = max(most, rows)
+			}
+			if got := w.stats().URLs; got > 501 {
+				t.Fatalf("%d pages wait", got)
+			}
+			w.invariants()
+		}
+		w.ceiling(fmt.Sprintf("rows of a put of 500 URLs into a full domain of %d hosts", hosts), float64(most), 10)
+	}
+}
+
 // TestRowsOfLargeDomains: a domain with more hosts than are leased at once lists the leased ones in
 // its row, which costs a share of a row for the lease and one for the report.
 func TestRowsOfLargeDomains(t *testing.T) {
@@ -97,7 +119,7 @@ func TestRowsOfLargeDomains(t *testing.T) {
 	for i := range domains {
 		var pages []frontier.NewPage
 		for k := range hosts {
-			pages = append(pages, articles(fmt.Sprintf("h%d.a%d.example", k, i), 0, urls)...)
+			pages = append(pages, frontiertest.Articles(fmt.Sprintf("h%d.a%d.example", k, i), 0, urls)...)
 		}
 		put += w.put(fmt.Sprintf("a%d.example", i), pages)
 	}
@@ -121,7 +143,7 @@ func TestRowsOfARefresh(t *testing.T) {
 	w := newWorld(t)
 	for i := range 200 {
 		host := fmt.Sprintf("a%d.example", i)
-		w.put(host, articles(host, 0, 1), frontier.NewEntry{NewPage: frontier.NewPage{URL: "https://" + host + "/feed"}, Method: "feed", Interval: 7200})
+		w.put(host, frontiertest.Articles(host, 0, 1), frontier.NewEntry{NewPage: frontier.NewPage{URL: "https://" + host + "/feed"}, Method: "feed", Interval: 7200})
 	}
 	rows, checks := 0, 0
 	for range 40 {
@@ -147,7 +169,7 @@ func TestBytesOfAURL(t *testing.T) {
 	const hosts, urls = 500, 40
 	for i := range hosts {
 		host := fmt.Sprintf("a%d.example", i)
-		w.put(host, articles("www."+host, 0, urls))
+		w.put(host, frontiertest.Articles("www."+host, 0, urls))
 	}
 	size, err := w.db.Bytes()
 	if err != nil {
@@ -159,7 +181,7 @@ func TestBytesOfAURL(t *testing.T) {
 // TestNoIndexes: an index entry costs as much as a row, and the twin does not count it.
 func TestNoIndexes(t *testing.T) {
 	w := newWorld(t)
-	w.put("a.example", articles("a.example", 0, 1))
+	w.put("a.example", frontiertest.Articles("a.example", 0, 1))
 	if err := w.db.Query("SELECT name FROM sqlite_schema WHERE type = 'index'", func(r *frontier.Rows) { t.Errorf("there is an index: %s", r.Text()) }); err != nil {
 		t.Fatal(err)
 	}

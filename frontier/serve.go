@@ -58,6 +58,7 @@ type none struct{}
 // operations are what a shard can be asked. Names are never changed.
 var operations = map[string]func(s *Shard, now int64, request []byte) (answer []byte, err error){
 	"put":     operation((*Shard).Put),
+	"put_all": operation((*Shard).PutAll),
 	"lease":   operation((*Shard).Lease),
 	"report":  operation((*Shard).Report),
 	"acquire": operation((*Shard).Acquire),

@@ -25,7 +25,8 @@ type Shard struct {
 type Settings struct {
 	Delay          int64 // ms between two requests to a host that asks for nothing else (0)
 	HostsPerDomain int   // hosts of one registrable domain that are leased at once (4)
-	URLsPerHost    int64 // pages of a host that wait (100,000)
+	URLsPerHost    int64 // pages that a host has at most (100,000)
+	URLsPerDomain  int64 // pages of a registrable domain, of which the best are kept (500)
 	MinRefresh     int64 // bounds of the interval of an entry point in seconds (5,400 and 7,776,000)
 	MaxRefresh     int64
 }
@@ -33,6 +34,7 @@ type Settings struct {
 func (s Settings) withDefaults() Settings {
 	s.HostsPerDomain = cmp.Or(s.HostsPerDomain, 4)
 	s.URLsPerHost = cmp.Or(s.URLsPerHost, 100_000)
+	s.URLsPerDomain = cmp.Or(s.URLsPerDomain, 500)
 	s.MinRefresh = cmp.Or(s.MinRefresh, 5400)
 	s.MaxRefresh = max(cmp.Or(s.MaxRefresh, 90*86_400), s.MinRefresh)
 	return s

@@ -44,9 +44,14 @@ func checkHost(host string) bool {
 
 // within reports whether a host belongs to a registrable domain.
 func within(host, domain string) bool {
-	name, _, _ := strings.Cut(host, ":")
-	above, ok := strings.CutSuffix(name, domain)
+	above, ok := strings.CutSuffix(hostname(host), domain)
 	return ok && (above == "" || strings.HasSuffix(above, "."))
+}
+
+// hostname is a host without its port.
+func hostname(host string) string {
+	name, _, _ := strings.Cut(host, ":")
+	return name
 }
 
 func (h *host) url(p *page) string {

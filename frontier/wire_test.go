@@ -18,7 +18,7 @@ var update = flag.Bool("update", false, "add what is new to testdata/wire.txt")
 // each field that ever crossed between Worker and shard; lines are only added (go test -update).
 func TestWire(t *testing.T) {
 	types := map[string][2]any{
-		"put": {Put{}, PutAnswer{}}, "lease": {LeaseRequest{}, Lease{}}, "report": {Report{}, ReportAnswer{}},
+		"put": {Put{}, PutAnswer{}}, "put_all": {PutAll{}, []PutAnswer{}}, "lease": {LeaseRequest{}, Lease{}}, "report": {Report{}, ReportAnswer{}},
 		"acquire": {AcquireRequest{}, Acquired{}}, "renew": {renewRequest{}, false}, "release": {ReleaseRequest{}, false},
 		"stats": {none{}, Stats{}}, "hosts": {HostsRequest{}, HostsPage{}}, "url": {urlRequest{}, URLState{}},
 		"set_host": {setHostRequest{}, false}, "exclude": {excludeRequest{}, none{}}, "export": {exportRequest{}, Snapshot{}},

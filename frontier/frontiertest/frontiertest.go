@@ -38,6 +38,9 @@ var Cases = []Case{
 	{"a put is leased and reported", putLeaseReport},
 	{"a URL is put once", putOnce},
 	{"verdicts of a put", verdicts},
+	{"puts of several domains at once", putAll},
+	{"the best pages of a domain", bestOfDomain},
+	{"the best pages of a domain with many hosts", bestOfHosts},
 	{"one page of a host at a time", oneOfAHost},
 	{"several pages of a host", severalOfAHost},
 	{"a host's delay", delay},
@@ -91,7 +94,7 @@ type shard struct {
 var ctx = context.Background()
 
 func newShard(t T, db DB) *shard {
-	s := &shard{t: t, db: db, local: frontier.Shard{DB: db, Settings: frontier.Settings{Delay: 1000}}, now: noon}
+	s := &shard{t: t, db: db, local: frontier.Shard{DB: db, Settings: frontier.Settings{Delay: 1000, URLsPerDomain: 100_000}}, now: noon}
 	s.s = frontier.Remotes{Caller: s, Shards: 1}.Shard(0)
 	return s
 }

@@ -1,0 +1,154 @@
+package frontier
+
+import (
+	"cmp"
+	"slices"
+)
+
+// A domain has at most Settings.URLsPerDomain pages. When a put brings more, the pages with the lowest
+// scores go, be they fresh or waiting. What that costs is bounded: pages are taken only from the hosts
+// that the put is about, which are written anyway, and from the other host that has the most.
+const (
+	maxThinned         = 1 // others
+	maxThinnedSegments = 8 // of a host; the pages in older ones stay
+)
+
+// rival is a page that competes for a place.
+type rival struct {
+	rank  int        // twice the score, and one more if it waits: of equal ones the fresh one goes
+	fresh *freshPage // nil: it waits
+	host  *host
+	hash  uint64
+}
+
+// choose takes out what is too much: fresh pages, which are refused, and waiting ones, which are
+// forgotten, so that they may be put again.
+func (p *putting) choose() error {
+	over := p.others + int64(len(p.fresh)) - p.c.settings.URLsPerDomain
+	for _, h := range p.loaded {
+		over += h.urls
+	}
+	if over <= 0 || len(p.fresh) == 0 {
+		return nil
+	}
+	rivals, err := p.rivals()
+	if err != nil {
+		return err
+	}
+	slices.SortStableFunc(rivals, func(a, b rival) int { return cmp.Compare(a.rank, b.rank) })
+	out := map[int64]map[uint64]bool{}
+	for _, r := range rivals[:min(over, int64(len(rivals)))] {
+		switch {
+		case r.fresh != nil:
+			*r.fresh.verdict = DomainFull
+		case out[r.host.id] == nil:
+			out[r.host.id] = map[uint64]bool{r.hash: true}
+		default:
+			out[r.host.id][r.hash] = true
+		}
+	}
+	p.fresh = slices.DeleteFunc(p.fresh, func(f freshPage) bool { return *f.verdict == DomainFull })
+	for _, id := range sortedKeys(out) {
+		h := p.c.hosts[id]
+		if err := p.c.thin(h, out[id]); err != nil {
+			return err
+		}
+		p.touch(h)
+	}
+	return nil
+}
+
+// rivals gives the fresh pages, and the waiting ones of the hosts from which pages may be taken.
+func (p *putting) rivals() (list []rival, err error) {
+	hosts, err := p.thinnable()
+	if err != nil {
+		return nil, err
+	}
+	now := p.c.seconds()
+	for _, h := range hosts {
+		pages, err := p.c.waiting(h)
+		if err != nil {
+			return nil, err
+		}
+		for i := range pages {
+			list = append(list, rival{2*pages[i].score(now) + 1, nil, h, hash48(pages[i].path)})
+		}
+	}
+	for i := range p.fresh {
+		list = append(list, rival{2 * p.fresh[i].page.score(now), &p.fresh[i], nil, 0})
+	}
+	return list, nil
+}
+
+// thinnable gives the hosts of the fresh pages, and those of the domain's others that have the most.
+func (p *putting) thinnable() ([]*host, error) {
+	var hosts []*host
+	for i := range p.fresh {
+		if h := p.fresh[i].host; !slices.Contains(hosts, h) {
+			hosts = append(hosts, h)
+		}
+	}
+	rows, err := p.c.db.Run(`SELECT id FROM hosts WHERE id IN (SELECT value FROM json_each(?1)) AND urls > 0 ORDER BY urls DESC, id LIMIT ?2`,
+		numbers(p.domain.hosts), int64(maxThinned+len(hosts)))
+	if err != nil {
+		return nil, err
+	}
+	var ids []int64
+	for rows.Next() {
+		if id := rows.Int(); len(ids) < maxThinned && !slices.ContainsFunc(hosts, func(h *host) bool { return h.id == id }) {
+			ids = append(ids, id)
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	others, err := p.c.loadHosts(ids)
+	return append(hosts, others...), err
+}
+
+// thinnedSegments are the segments of a host from which pages may be taken.
+func (h *host) thinnedSegments() []segment {
+	return h.segments[max(0, len(h.segments)-maxThinnedSegments):]
+}
+
+// waiting gives the pages of a host's buffer and newest segments.
+func (c *call) waiting(h *host) ([]page, error) {
+	segments := h.thinnedSegments()
+	keys := make([]int64, len(segments))
+	for i := range segments {
+		keys[i] = h.segmentKey(segments[i].number)
+	}
+	if err := c.loadParts(keys); err != nil {
+		return nil, err
+	}
+	pages := slices.Clone(h.buffer)
+	for i := range segments {
+		left, err := segments[i].rest(c.parts[keys[i]])
+		if err != nil {
+			return nil, err
+		}
+		pages = append(pages, left...)
+	}
+	return pages, nil
+}
+
+// thin forgets pages that wait, by their hashes. What is left gathers in the buffer, to be spilled.
+func (c *call) thin(h *host, out map[uint64]bool) error {
+	pages, err := c.waiting(h)
+	if err != nil {
+		return err
+	}
+	segments := h.thinnedSegments()
+	for i := range segments {
+		c.setPart(h.segmentKey(segments[i].number), nil)
+	}
+	if len(segments) > 0 {
+		h.nextSegment = segments[0].number // whose row is written again
+	}
+	h.segments = slices.Clone(h.segments[:len(h.segments)-len(segments)])
+	h.buffer = slices.DeleteFunc(pages, func(p page) bool { return out[hash48(p.path)] })
+	h.urls -= int64(len(out))
+	c.state.urls -= int64(len(out))
+	c.change(h)
+	return c.forget(h, out)
+}

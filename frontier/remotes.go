@@ -1,0 +1,159 @@
+package frontier
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"sync"
+
+	"golang.org/x/net/publicsuffix"
+
+	"github.com/newsfork/seed-engine/contract"
+)
+
+// Operations on all shards. Each shard does its part in a transaction of its own. Where one does not
+// answer, the others' parts are done all the same, and the answer says what was not: the caller may
+// repeat everything, since nothing that was done is done twice.
+
+// maxParallel is how many shards one operation asks at once.
+const maxParallel = 6
+
+// each calls f for each of n parts, maxParallel at a time, and gives the error of each.
+func each(n int, f func(i int) error) []error {
+	errs := make([]error, n)
+	slots := make(chan struct{}, maxParallel)
+	var group sync.WaitGroup
+	for i := range n {
+		slots <- struct{}{}
+		group.Go(func() {
+			defer func() { <-slots }()
+			errs[i] = f(i)
+		})
+	}
+	group.Wait()
+	return errs
+}
+
+// errSilent is given when none of the shards that an operation needs has answered.
+func errSilent(op string, errs ...error) error {
+	return &contract.Error{Kind: contract.Storage, Op: op, Message: "no shard of the frontier answers; try again later", Err: errors.Join(errs...)}
+}
+
+// refused gives the error of a shard to which the request was wrong: the same at every shard.
+func refused(errs []error) error {
+	for _, err := range errs {
+		if err != nil && contract.KindOf(err) == contract.Validation {
+			return err
+		}
+	}
+	return nil
+}
+
+// registrable gives the registrable domain of a host, "" when it has none.
+func registrable(host string) string {
+	domain, err := publicsuffix.EffectiveTLDPlusOne(hostname(host))
+	if err != nil || contract.CheckDomain("", domain) != nil {
+		return ""
+	}
+	return domain
+}
+
+// ofURL gives the shard of a URL.
+func (r Remotes) ofURL(url string) (Remote, error) {
+	l, ok := parse(url)
+	if domain := registrable(l.host); ok && domain != "" {
+		return r.Of(domain), nil
+	}
+	return Remote{}, contract.Invalid("url", "%.80q is not an http or https URL of a registrable domain", url)
+}
+
+// URL gives the state of one URL.
+func (r Remotes) URL(ctx context.Context, url string) (URLState, error) {
+	shard, err := r.ofURL(url)
+	if err != nil {
+		return URLState{}, err
+	}
+	return shard.URL(ctx, url)
+}
+
+// SetHost changes a host, and reports whether there is one.
+func (r Remotes) SetHost(ctx context.Context, host string, change HostChange) (found bool, err error) {
+	domain := ""
+	if checkHost(host) {
+		domain = registrable(host)
+	}
+	if domain == "" {
+		return false, contract.Invalid("host", "%.80q is not a host of a registrable domain; send its name in lower-case A-labels", host)
+	}
+	return r.Of(domain).SetHost(ctx, host, change)
+}
+
+// Exclude rules something out, or allows it again: a domain or host at its shard, URLs by a pattern
+// at all of them. It may be repeated when a shard did not answer.
+func (r Remotes) Exclude(ctx context.Context, x Exclusion, excluded bool) error {
+	value, err := contract.CheckExclusion(x.Kind, x.Value)
+	if err != nil {
+		return err
+	}
+	switch x.Kind {
+	case contract.ExcludeDomain:
+		return r.Of(value).Exclude(ctx, x, excluded)
+	case contract.ExcludeHost:
+		if x.Domain = cmp.Or(x.Domain, registrable(value)); x.Domain == "" {
+			return contract.Invalid("value", "%.80q has no registrable domain", value)
+		}
+		return r.Of(x.Domain).Exclude(ctx, x, excluded)
+	}
+	return errors.Join(each(r.Shards, func(n int) error { return r.Shard(n).Exclude(ctx, x, excluded) })...)
+}
+
+// AllStats is how much the frontier has.
+type AllStats struct {
+	Total  Stats // of the shards that answered
+	Shards []ShardStats
+}
+
+// ShardStats is how much a shard has.
+type ShardStats struct {
+	Name     string
+	Answered bool // otherwise the numbers are missing
+	Stats
+}
+
+// Stats counts what all shards have, the empty ones included. It is an error only if none answers.
+func (r Remotes) Stats(ctx context.Context) (AllStats, error) {
+	all := AllStats{Shards: make([]ShardStats, r.Shards)}
+	answered := 0
+	errs := each(r.Shards, func(n int) (err error) {
+		s := &all.Shards[n]
+		s.Name = shardName(n)
+		s.Stats, err = r.Shard(n).Stats(ctx)
+		s.Answered = err == nil
+		return err
+	})
+	for i := range all.Shards {
+		if all.Shards[i].Answered {
+			answered++
+			all.Total.add(&all.Shards[i].Stats)
+		}
+	}
+	if answered == 0 {
+		return all, errSilent("frontier.Stats", errs...)
+	}
+	return all, nil
+}
+
+func (s *Stats) add(other *Stats) {
+	s.Hosts += other.Hosts
+	s.URLs += other.URLs
+	s.Entries += other.Entries
+	s.Leased += other.Leased
+	s.Done += other.Done
+	s.Failed += other.Failed
+	for lane := range lanes {
+		s.Due[lane] += other.Due[lane]
+		if at := other.OldestDue[lane]; at > 0 && (s.OldestDue[lane] == 0 || at < s.OldestDue[lane]) {
+			s.OldestDue[lane] = at
+		}
+	}
+}

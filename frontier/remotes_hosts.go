@@ -1,0 +1,107 @@
+package frontier
+
+import (
+	"cmp"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"slices"
+
+	"github.com/newsfork/seed-engine/contract"
+)
+
+// AllHosts is a page of the hosts of all shards.
+type AllHosts struct {
+	HostsPage
+	Missing []string // names of shards that did not answer, whose hosts the page lacks
+}
+
+// Hosts lists hosts of all shards, in the order that is asked for. The cursor says for each shard where
+// to go on. It is an error only if none of the shards that have more answers.
+func (r Remotes) Hosts(ctx context.Context, request HostsRequest) (page AllHosts, err error) {
+	cursors, err := r.hostCursors(request.Cursor)
+	if err != nil {
+		return page, err
+	}
+	pages := make([]HostsPage, r.Shards)
+	answered := make([]bool, r.Shards)
+	errs := each(r.Shards, func(n int) (err error) {
+		if cursors[n] == ended {
+			return nil
+		}
+		one := request
+		one.Cursor = cursors[n]
+		pages[n], err = r.Shard(n).Hosts(ctx, one)
+		answered[n] = err == nil
+		return err
+	})
+	if err := refused(errs); err != nil {
+		return page, err
+	}
+	for n, err := range errs {
+		if err != nil {
+			page.Missing = append(page.Missing, shardName(n))
+		}
+	}
+	if len(page.Missing) > 0 && !slices.Contains(answered, true) {
+		return page, errSilent("frontier.Hosts", errs...)
+	}
+	page.HostsPage = merge(pages, cursors, &request, errs)
+	return page, nil
+}
+
+// ended stands in a cursor for a shard that has no more hosts.
+const ended = "-"
+
+// hostCursors takes a cursor apart: the cursors of the shards, as a JSON array in base64.
+func (r Remotes) hostCursors(cursor string) ([]string, error) {
+	cursors := make([]string, r.Shards)
+	if cursor == "" {
+		return cursors, nil
+	}
+	text, err := base64.RawURLEncoding.DecodeString(cursor)
+	if err != nil || json.Unmarshal(text, &cursors) != nil || len(cursors) != r.Shards {
+		return nil, contract.Invalid("cursor", "send the cursor of the page before")
+	}
+	return cursors, nil
+}
+
+// merge takes the first hosts of the shards' pages, and moves the shards' cursors behind what it took.
+func merge(pages []HostsPage, cursors []string, request *HostsRequest, errs []error) (merged HostsPage) {
+	for len(merged.Hosts) < request.Limit {
+		first := -1
+		for n := range pages {
+			if len(pages[n].Hosts) > 0 && (first < 0 || request.before(&pages[n].Hosts[0], &pages[first].Hosts[0])) {
+				first = n
+			}
+		}
+		if first < 0 {
+			break
+		}
+		p := &pages[first]
+		cursors[first] = p.Hosts[0].Cursor
+		merged.Hosts = append(merged.Hosts, p.Hosts[0])
+		p.Hosts = p.Hosts[1:]
+	}
+	for n := range pages {
+		if errs[n] == nil && len(pages[n].Hosts) == 0 && pages[n].Next == "" {
+			cursors[n] = ended
+		}
+	}
+	if slices.ContainsFunc(cursors, func(c string) bool { return c != ended }) {
+		text, _ := json.Marshal(cursors) // strings always encode
+		merged.Next = base64.RawURLEncoding.EncodeToString(text)
+	}
+	return merged
+}
+
+// before reports whether a host comes first. What has no order is by name, so that pages are stable.
+func (r *HostsRequest) before(a, b *HostInfo) bool {
+	switch r.Sort {
+	case "due":
+		return a.DueAt < b.DueAt
+	case "size":
+		return a.URLs > b.URLs
+	}
+	return cmp.Or(cmp.Compare(a.Domain, b.Domain), cmp.Compare(a.Host, b.Host)) < 0
+}

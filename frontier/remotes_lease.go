@@ -1,0 +1,225 @@
+package frontier
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// Idle remembers for some seconds which shards had nothing to lease, and which did not answer, so that
+// scrapers that find little do not ask all of them each time. It is one process's: what another put
+// meanwhile is found when the seconds are over. The zero value is ready.
+type Idle struct {
+	mu    sync.Mutex
+	until map[idleKey]int64 // ms
+}
+
+// idleKey is a shard and what was wanted of it; "" stands for everything.
+type idleKey struct {
+	shard int
+	wants string
+}
+
+const (
+	maxIdle   = 5000   // ms for which a shard that had nothing is not asked again
+	silentFor = 30_000 // ms for one that did not answer, the time included for which it was waited for
+	maxWants  = 1024   // entries of an Idle
+)
+
+// left gives for how many ms a shard need not be asked for what is wanted, and whether that is because
+// it did not answer.
+func (i *Idle) left(shard int, wants string, now int64) (ms int64, silent bool) {
+	if i == nil {
+		return 0, false
+	}
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	for _, key := range [...]idleKey{{shard, ""}, {shard, wants}} {
+		if ms := i.until[key] - now; ms > 0 && ms <= silentFor { // more when the clock went back
+			return ms, key.wants == ""
+		}
+	}
+	return 0, false
+}
+
+func (i *Idle) note(shard int, wants string, until int64) {
+	if i == nil {
+		return
+	}
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.until == nil || len(i.until) >= maxWants {
+		i.until = map[idleKey]int64{}
+	}
+	i.until[idleKey{shard, wants}] = until
+}
+
+// forget has a shard asked again, since it was given something.
+func (i *Idle) forget(shard int) {
+	if i == nil {
+		return
+	}
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	for key := range i.until {
+		if key.shard == shard {
+			delete(i.until, key)
+		}
+	}
+}
+
+// wants is what a lease asks for, but for how much.
+func (r *LeaseRequest) wants() string {
+	return fmt.Sprintf("%s/%s/%q/%q", r.Country, r.Category, r.Types, r.Kinds)
+}
+
+// Lease gives URLs of all shards: of one chosen at random, and of the others what is missing. A shard
+// that does not answer is left out; it is an error only if none does. now is the time in ms since 1970.
+//
+// The lease's ID names the shards' leases, and each item's ID the one of them to which it belongs.
+func (r Remotes) Lease(ctx context.Context, now int64, request LeaseRequest) (Lease, error) {
+	if err := request.validate(); err != nil {
+		return Lease{}, err
+	}
+	l := leasing{remotes: r, now: now, request: request, wants: request.wants(), again: maxRetryAfter * 1000}
+	l.choose()
+	for width := 1; l.missing() > 0 && len(l.shards) > 0; width = maxParallel {
+		if err := l.ask(ctx, width); err != nil {
+			return Lease{}, err
+		}
+	}
+	return l.finish()
+}
+
+// leasing is a lease over shards at work.
+type leasing struct {
+	remotes  Remotes
+	now      int64
+	request  LeaseRequest
+	wants    string
+	shards   []int // that may have more, in the order in which they are asked
+	lease    Lease
+	again    int64 // in how many ms a shard may have something
+	answered bool  // by any shard, now or shortly before
+	errs     []error
+}
+
+// choose puts the shards that are worth asking in a random order.
+func (l *leasing) choose() {
+	for _, n := range rand.Perm(l.remotes.Shards) {
+		ms, silent := l.remotes.Idle.left(n, l.wants, l.now)
+		if ms == 0 {
+			l.shards = append(l.shards, n)
+			continue
+		}
+		l.again = min(l.again, ms)
+		l.answered = l.answered || !silent
+	}
+}
+
+func (l *leasing) missing() int { return l.request.Max - len(l.lease.Items) }
+
+// ask asks the next shards for what is missing, each for its share. Those that gave all of it may be
+// asked again.
+func (l *leasing) ask(ctx context.Context, width int) error {
+	n := min(width, len(l.shards), l.missing())
+	asked, others := l.shards[:n], l.shards[n:]
+	shares, leases := make([]int, n), make([]Lease, n)
+	for i := range shares {
+		shares[i] = (l.missing() + i) / n
+	}
+	errs := each(n, func(i int) (err error) {
+		request := l.request
+		request.Max = shares[i]
+		leases[i], err = l.remotes.Shard(asked[i]).Lease(ctx, request)
+		return err
+	})
+	if err := refused(errs); err != nil {
+		return err
+	}
+	l.shards = append([]int(nil), others...)
+	for i, shard := range asked {
+		switch {
+		case errs[i] != nil:
+			l.errs = append(l.errs, errs[i])
+			l.remotes.Idle.note(shard, "", l.now+silentFor)
+			continue
+		case len(leases[i].Items) == 0:
+			again := max(leases[i].RetryAfter, 1) * 1000
+			l.remotes.Idle.note(shard, l.wants, l.now+min(again, maxIdle))
+			l.again = min(l.again, again)
+		case len(leases[i].Items) == shares[i]:
+			l.shards = append(l.shards, shard)
+		}
+		l.answered = true
+		l.add(shard, &leases[i])
+	}
+	return nil
+}
+
+// add takes over what a shard gave.
+func (l *leasing) add(shard int, part *Lease) {
+	if len(part.Items) == 0 {
+		return
+	}
+	id := strconv.Itoa(shard) + "." + part.ID
+	for _, item := range part.Items {
+		item.ID = id + "." + item.ID
+		l.lease.Items = append(l.lease.Items, item)
+	}
+	if l.lease.ID == "" {
+		l.lease.ID, l.lease.ExpiresAt = id, part.ExpiresAt
+		return
+	}
+	l.lease.ID += "," + id
+	l.lease.ExpiresAt = min(l.lease.ExpiresAt, part.ExpiresAt)
+}
+
+func (l *leasing) finish() (Lease, error) {
+	if len(l.lease.Items) > 0 {
+		return l.lease, nil
+	}
+	if !l.answered {
+		return Lease{}, errSilent("frontier.Lease", l.errs...)
+	}
+	return Lease{ExpiresAt: l.now + l.request.Seconds*1000, RetryAfter: max(1, (l.again+999)/1000)}, nil
+}
+
+// shardLease is the lease of one shard, as an item's ID names it.
+type shardLease struct {
+	shard int
+	id    string
+}
+
+func (r Remotes) parseShardLease(text string) (l shardLease, ok bool) {
+	shard, id, ok := strings.Cut(text, ".")
+	n, err := strconv.Atoi(shard)
+	return shardLease{n, id}, ok && err == nil && n >= 0 && n < r.Shards && len(id) <= maxLeaseID
+}
+
+// maxLeaseID is the length of a shard's lease ID: 63 bits in base 36.
+const maxLeaseID = 13
+
+// parseItem takes an item's ID apart: the lease of its shard, and its ID there.
+func (r Remotes) parseItem(id string) (l shardLease, item string, ok bool) {
+	dot := strings.LastIndexByte(id, '.')
+	if dot < 0 {
+		return l, "", false
+	}
+	l, ok = r.parseShardLease(id[:dot])
+	return l, id[dot+1:], ok
+}
+
+// parseLease takes a lease's ID apart.
+func (r Remotes) parseLease(id string) map[shardLease]bool {
+	leases := map[shardLease]bool{}
+	for part := range strings.SplitSeq(id, ",") {
+		if l, ok := r.parseShardLease(part); ok && len(leases) < MaxLease {
+			leases[l] = true
+		}
+	}
+	return leases
+}

@@ -1,0 +1,87 @@
+package frontier
+
+import (
+	"context"
+	"errors"
+
+	"github.com/newsfork/seed-engine/contract"
+)
+
+// Put queues pages of any domains, and gives a verdict for each in the same order. When shards do not
+// answer, their pages are Unavailable and there is an error besides the answer; the same put may be
+// repeated as a whole.
+func (r Remotes) Put(ctx context.Context, partition contract.Partition, pages []NewPage) (answer PutAnswer, err error) {
+	if err := partition.Validate("partition_info."); err != nil {
+		return answer, err
+	}
+	if err := checkRange("urls", len(pages), 0, MaxPut); err != nil {
+		return answer, err
+	}
+	answer.Pages = make([]Verdict, len(pages))
+	indexes := map[string][]int{}
+	for i := range pages {
+		domain := ""
+		if l, ok := parse(pages[i].URL); ok {
+			domain = registrable(l.host)
+		}
+		if answer.Pages[i] = InvalidURL; domain != "" {
+			indexes[domain] = append(indexes[domain], i)
+		}
+	}
+	domains := sortedKeys(indexes)
+	puts := make([]Put, len(domains))
+	for i, domain := range domains {
+		puts[i] = Put{Domain: domain, Partition: partition}
+		for _, index := range indexes[domain] {
+			puts[i].Pages = append(puts[i].Pages, pages[index])
+		}
+	}
+	answers, errs := r.putAll(ctx, puts)
+	for i, domain := range domains {
+		answer.Added += answers[i].Added
+		for k, index := range indexes[domain] {
+			if answer.Pages[index] = Unavailable; k < len(answers[i].Pages) {
+				answer.Pages[index] = answers[i].Pages[k]
+			}
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return answer, contract.Wrap(contract.Storage, "frontier.Put", err)
+	}
+	return answer, nil
+}
+
+// putAll does puts of any domains, with one call to each shard that is concerned. It gives an answer
+// and an error for each.
+func (r Remotes) putAll(ctx context.Context, puts []Put) ([]PutAnswer, []error) {
+	answers, errs := make([]PutAnswer, len(puts)), make([]error, len(puts))
+	of := map[int][]int{} // the puts of each shard
+	for i := range puts {
+		shard := ShardOf(puts[i].Domain, r.Shards)
+		of[shard] = append(of[shard], i)
+	}
+	shards := sortedKeys(of)
+	got := make([][]PutAnswer, len(shards))
+	failed := each(len(shards), func(n int) (err error) {
+		var request PutAll
+		for _, i := range of[shards[n]] {
+			request.Puts = append(request.Puts, puts[i])
+		}
+		got[n], err = r.Shard(shards[n]).PutAll(ctx, request)
+		if err == nil && len(got[n]) != len(request.Puts) {
+			err = contract.Wrap(contract.Storage, "frontier.Put", errEnvelope)
+		}
+		return err
+	})
+	for n, shard := range shards {
+		for k, i := range of[shard] {
+			if errs[i] = failed[n]; errs[i] != nil {
+				continue
+			}
+			if answers[i] = got[n][k]; answers[i].Added > 0 {
+				r.Idle.forget(shard)
+			}
+		}
+	}
+	return answers, errs
+}

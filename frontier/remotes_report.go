@@ -1,0 +1,180 @@
+package frontier
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/newsfork/seed-engine/contract"
+)
+
+// maxFoundDomains is how many registrable domains of other shards may be among the URLs that one result
+// found; the URLs of further ones are dropped. A page that links to more is a list of links.
+const maxFoundDomains = 50
+
+// Reported counts what was reported to all shards.
+type Reported struct {
+	ReportAnswer
+
+	// Failed are the indexes of results that have to be reported again, since a shard did not answer.
+	Failed []int
+}
+
+// Report tells the shards what became of the items of a lease, and puts what was found where it
+// belongs. When shards do not answer, the error says so and the answer what was not taken; the same
+// report may be sent again as a whole.
+func (r Remotes) Report(ctx context.Context, report Report) (answer Reported, err error) {
+	if err := report.validate(); err != nil {
+		return answer, err
+	}
+	p := reportingAll{remotes: r, report: &report, failed: map[int]bool{}, found: map[string]*foundThere{}}
+	p.divide()
+	errs := p.send(ctx)
+	if err := refused(errs); err != nil {
+		return answer, err
+	}
+	errs = append(errs, p.put(ctx)...)
+	for i := range p.failed {
+		p.answer.Failed = append(p.answer.Failed, i)
+	}
+	slices.Sort(p.answer.Failed)
+	if err := errors.Join(errs...); err != nil {
+		return p.answer, contract.Wrap(contract.Storage, "frontier.Report", err)
+	}
+	return p.answer, nil
+}
+
+// reportingAll is a report to all shards at work.
+type reportingAll struct {
+	remotes Remotes
+	report  *Report
+	parts   []reportPart
+	found   map[string]*foundThere
+	answer  Reported
+	failed  map[int]bool
+}
+
+// reportPart is what concerns one lease of one shard.
+type reportPart struct {
+	lease   shardLease
+	indexes []int // of the results
+	results []Result
+	found   [][]FoundURL // of other shards, by result
+	answer  ReportAnswer
+}
+
+// foundThere is what was found of one domain of another shard.
+type foundThere struct {
+	put     Put
+	indexes map[int]bool // of the results
+}
+
+// divide sorts the results by shard and lease, and what they found by shard. What names no lease of the
+// report is unknown.
+func (p *reportingAll) divide() {
+	leases := p.remotes.parseLease(p.report.Lease)
+	at := map[shardLease]int{}
+	for i := range p.report.Results {
+		result := p.report.Results[i]
+		lease, item, ok := p.remotes.parseItem(result.ID)
+		if !ok || !leases[lease] {
+			p.answer.Unknown++
+			continue
+		}
+		if _, there := at[lease]; !there {
+			at[lease] = len(p.parts)
+			p.parts = append(p.parts, reportPart{lease: lease})
+		}
+		part := &p.parts[at[lease]]
+		var elsewhere []FoundURL
+		result.ID = item
+		result.Found, elsewhere = p.divideFound(lease.shard, result.Found)
+		part.indexes = append(part.indexes, i)
+		part.results = append(part.results, result)
+		part.found = append(part.found, elsewhere)
+	}
+}
+
+// divideFound divides found URLs into those of a shard and of others.
+func (p *reportingAll) divideFound(shard int, found []FoundURL) (here, elsewhere []FoundURL) {
+	domains := map[string]bool{}
+	for _, f := range found {
+		l, ok := parse(f.URL)
+		f.Domain = registrable(l.host)
+		switch {
+		case !ok || f.Domain == "":
+		case ShardOf(f.Domain, p.remotes.Shards) == shard:
+			here = append(here, f)
+		case domains[f.Domain] || len(domains) < maxFoundDomains:
+			domains[f.Domain] = true
+			elsewhere = append(elsewhere, f)
+		}
+	}
+	return here, elsewhere
+}
+
+// send reports to each lease.
+func (p *reportingAll) send(ctx context.Context) []error {
+	errs := each(len(p.parts), func(i int) (err error) {
+		part := &p.parts[i]
+		report := Report{Lease: part.lease.id, Results: part.results}
+		report.Partitions = slices.ContainsFunc(part.found, func(f []FoundURL) bool { return len(f) > 0 })
+		part.answer, err = p.remotes.Shard(part.lease.shard).Report(ctx, report)
+		return err
+	})
+	for i := range p.parts {
+		part := &p.parts[i]
+		if errs[i] != nil {
+			for _, index := range part.indexes {
+				p.failed[index] = true
+			}
+			continue
+		}
+		p.answer.Accepted += part.answer.Accepted
+		p.answer.Unknown += part.answer.Unknown
+		p.answer.Added += part.answer.Added
+		if part.answer.Added > 0 {
+			p.remotes.Idle.forget(part.lease.shard)
+		}
+		p.gather(part)
+	}
+	return errs
+}
+
+// gather sorts what a part found of other shards by domain. What was found on a page that is unknown is
+// dropped.
+func (p *reportingAll) gather(part *reportPart) {
+	for i, found := range part.found {
+		if len(found) == 0 || i >= len(part.answer.Partitions) || part.answer.Partitions[i].Validate("") != nil {
+			continue
+		}
+		for _, f := range found {
+			there := p.found[f.Domain]
+			if there == nil {
+				there = &foundThere{Put{Domain: f.Domain, Partition: part.answer.Partitions[i]}, map[int]bool{}}
+				p.found[f.Domain] = there
+			}
+			there.put.Pages = append(there.put.Pages, f.NewPage)
+			there.indexes[part.indexes[i]] = true
+		}
+	}
+}
+
+// put gives what was found to the shards to which it belongs.
+func (p *reportingAll) put(ctx context.Context) []error {
+	puts := make([]Put, 0, len(p.found))
+	for _, domain := range sortedKeys(p.found) {
+		puts = append(puts, p.found[domain].put)
+	}
+	answers, errs := p.remotes.putAll(ctx, puts)
+	for i, err := range errs {
+		p.answer.Added += answers[i].Added
+		if err == nil {
+			continue
+		}
+		for index := range p.found[puts[i].Domain].indexes {
+			p.failed[index] = true
+		}
+	}
+	return errs
+}
