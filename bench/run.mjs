@@ -49,6 +49,11 @@ run("Pipeline against the documents' own pseudo-code", process.execPath, [
   ...(quick ? ["--quick"] : []),
 ]);
 
+run("A shard of the frontier on workerd", process.execPath, [
+  join(here, "frontier/run.mjs"),
+  ...(quick ? ["--quick"] : []),
+]);
+
 run("What operators ask, with a million domains in D1", process.execPath, [
   join(here, "status/run.mjs"),
   ...(quick ? ["--quick"] : []),

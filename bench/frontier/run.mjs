@@ -1,0 +1,84 @@
+// A shard of the frontier as a Durable Object on workerd: node bench/frontier/run.mjs [--quick]
+//
+// Fails when half of the leases of 100 URLs take 10 ms or more.
+import { join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { build } from "../../worker/build.mjs";
+import "../../test/home.mjs";
+import { createTestHarness } from "wrangler";
+
+const root = resolve(fileURLToPath(new URL("../..", import.meta.url)));
+const quick = process.argv.includes("--quick"); // a smaller run, to see that it works
+const domains = quick ? 500 : 5000;
+const each = 20; // URLs of a domain
+const rounds = quick ? 20 : 200;
+const maxLease = 10; // ms
+
+build(root, join(root, "build/worker"));
+const harness = createTestHarness({
+  root,
+  workers: [
+    {
+      config: {
+        name: "engine",
+        main: join(root, "bench/frontier/inside.mjs"),
+        compatibility_date: "2026-11-01",
+        rules: [{ type: "CompiledWasm", globs: ["**/*.wasm"] }],
+        vars: { REQUEST_INTERVAL_MS: "0" },
+        durable_objects: { bindings: [{ name: "FRONTIER", class_name: "Frontier" }] },
+        migrations: [{ tag: "v1", new_sqlite_classes: ["Frontier"] }],
+      },
+    },
+  ],
+});
+await harness.listen();
+const worker = harness.getWorker("engine");
+const times = { put: [], lease: [], report: [] };
+
+async function call(operation, request) {
+  const answer = await worker.fetch(`https://inside.invalid/${operation}`, {
+    method: "POST",
+    body: JSON.stringify(request),
+  });
+  const { answer: data, error } = await answer.json();
+  if (error) throw new Error(`${operation}: ${error.message}`);
+  times[operation].push(Number(answer.headers.get("x-ms")));
+  return data;
+}
+
+const partition = { country: "kr", category: "news", date: "2026-01-28" };
+
+function pages(domain) {
+  return Array.from({ length: each }, (_, n) => ({
+    URL: `https://www.${domain}/news/2026/01/${n}/an-article-about-something-${n}.html`,
+    Type: "news",
+    Priority: ((n * 37) % 100) / 100,
+  }));
+}
+
+const share = (list, part) => [...list].sort((a, b) => a - b)[Math.floor((list.length - 1) * part)];
+
+try {
+  for (let n = 0; n < domains; n++) {
+    const domain = `site${n}.example`;
+    await call("put", { Domain: domain, Partition: partition, Pages: pages(domain) });
+  }
+  let leased = 0;
+  for (let n = 0; n < rounds; n++) {
+    const { ID, Items } = await call("lease", { Max: 100, Seconds: 60 });
+    leased += Items.length;
+    await call("report", { Lease: ID, Results: Items.map((item) => ({ ID: item.ID, Status: 200 })) });
+  }
+  if (leased !== 100 * rounds) throw new Error(`${leased} URLs were leased, not ${100 * rounds}`);
+  const what = { put: `a put of ${each} URLs`, lease: "a lease of 100", report: "its report" };
+  console.log(`A shard with ${domains * each} URLs of ${domains} hosts\n`);
+  console.log("| what | median | 95 % |\n| --- | --- | --- |");
+  for (const [operation, list] of Object.entries(times))
+    console.log(`| ${what[operation]} | ${share(list, 0.5).toFixed(1)} ms | ${share(list, 0.95).toFixed(1)} ms |`);
+  if (share(times.lease, 0.5) >= maxLease) {
+    console.error(`a lease of 100 takes ${maxLease} ms or more`);
+    process.exitCode = 1;
+  }
+} finally {
+  await harness.close();
+}
