@@ -1,0 +1,173 @@
+// A scraper that works from the Seed Engine's frontier, in nothing but Node 22 or later; docs/frontier.md
+// explains each step. It prints a line of JSON for each page that it fetched.
+//
+//   SEED_API_URL=https://seed.example.com SEED_API_TOKEN=… node docs/scraper.mjs [--until-empty]
+import { createHash } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+
+const engine = process.env.SEED_API_URL ?? "http://localhost:8787";
+const untilEmpty = process.argv.includes("--until-empty");
+const MAX_PAGE = 5_000_000; // bytes
+const MAX_LINKS = 200; // reported of one page
+
+for (;;) {
+  const lease = await call("lease", { max: 50, per_host: 5, lease_seconds: 300 });
+  if (lease.items.length === 0) {
+    if (untilEmpty) break;
+    await sleep(lease.retry_after_seconds * 1000);
+    continue;
+  }
+  // Hosts side by side, the pages of one host one after another.
+  const hosts = Map.groupBy(lease.items, (item) => item.host).values();
+  const results = await Promise.all(Array.from(hosts, (items) => visit(items, Date.parse(lease.expires_at))));
+  const counts = await call("report", { lease_id: lease.lease_id, results: results.flat() });
+  console.error(`${lease.items.length} leased, ${counts.accepted} reported, ${counts.added} new URLs found`);
+}
+
+/** Calls the frontier. A call that got no answer, or 503, is repeated: that does no harm. */
+async function call(operation, body) {
+  for (let wait = 1; ; wait = Math.min(wait * 2, 60)) {
+    const answer = await fetch(`${engine}/api/v1/frontier/${operation}`, {
+      method: "POST",
+      headers: { "Content-Type": "application/json", Authorization: `Bearer ${process.env.SEED_API_TOKEN ?? ""}` },
+      body: JSON.stringify(body),
+      signal: AbortSignal.timeout(60_000),
+    }).catch((error) => ({ status: 503, error }));
+    if (answer.status !== 503) {
+      const { success, data, error } = await answer.json();
+      if (success) return data;
+      throw new Error(`${operation}: ${error.field ?? ""} ${error.message}`);
+    }
+    await sleep(wait * 1000);
+  }
+}
+
+/** Fetches the items of one host, a request at a time at the host's delay. Gives their results. */
+async function visit(items, leaseEnds) {
+  const results = [];
+  const rules = await robots(items[0]);
+  for (const item of items) {
+    await sleep(item.crawl_delay_seconds * 1000); // since the request before, the first of which was for robots.txt
+    const tired = [429, 503].includes(results.at(-1)?.status); // the host wants to be left alone
+    if (tired || Date.now() > leaseEnds - 30_000) break;
+    if (!rules) results.push({ id: item.id, error: "robots.txt cannot be read" });
+    else if (!allowed(rules, item.url)) results.push({ id: item.id, error: "robots_disallowed" });
+    else results.push(await fetchPage(item));
+  }
+  const left = items.slice(results.length).map(({ id }) => ({ id, error: "not_fetched" }));
+  return [...results, ...left];
+}
+
+/** Fetches a page and says what the frontier wants to know about it. */
+async function fetchPage(item) {
+  const result = { id: item.id, fetched_at: new Date().toISOString() };
+  try {
+    const conditions = { "If-None-Match": item.etag, "If-Modified-Since": item.last_modified };
+    const answer = await ask(item.url, item.user_agent, conditions);
+    const location = answer.headers.get("Location");
+    result.status = answer.status;
+    result.retry_after_seconds = retryAfter(answer.headers.get("Retry-After"));
+    if (answer.status === 200) {
+      const page = await textOf(answer);
+      result.etag = answer.headers.get("ETag") ?? "";
+      result.last_modified = answer.headers.get("Last-Modified") ?? "";
+      result.sha256 = createHash("sha256").update(page).digest("hex");
+      result.urls = links(page, item.url);
+      console.log(JSON.stringify({ url: item.url, type: item.type, bytes: page.length, sha256: result.sha256 }));
+    } else if (location && URL.canParse(location, item.url)) {
+      result.urls = [{ url: new URL(location, item.url).href }]; // where it leads is a page of its own
+    }
+  } catch (error) {
+    result.error = error.cause?.code === "ENOTFOUND" ? "unresolved" : String(error.message).slice(0, 200);
+  }
+  return result;
+}
+
+/** A request as all are sent: with the engine's name, at most 20 s long, redirects not followed. */
+const ask = (url, agent, headers = {}) =>
+  fetch(url, {
+    headers: { "User-Agent": agent, ...Object.fromEntries(Object.entries(headers).filter(([, value]) => value)) },
+    redirect: "manual",
+    signal: AbortSignal.timeout(20_000),
+  });
+
+async function textOf(answer) {
+  const chunks = [];
+  let size = 0;
+  for await (const chunk of answer.body) {
+    chunks.push(chunk);
+    if ((size += chunk.length) > MAX_PAGE) break;
+  }
+  return Buffer.concat(chunks).toString();
+}
+
+/** Retry-After in seconds: it is a number or a date. */
+function retryAfter(value) {
+  const seconds = /^\d+$/.test(value ?? "") ? Number(value) : Math.ceil((Date.parse(value) - Date.now()) / 1000);
+  return seconds > 0 ? seconds : undefined;
+}
+
+/** The links of a page to http(s) addresses. Use an HTML parser in earnest. */
+const links = (html, base) =>
+  [...html.matchAll(/<a\s[^>]*?href\s*=\s*["']?([^"'\s>]+)/gi)]
+    .flatMap(([, href]) => (URL.canParse(href, base) ? [new URL(href, base)] : []))
+    .filter((url) => url.protocol.startsWith("http") && url.href.length <= 2083)
+    .slice(0, MAX_LINKS)
+    .map((url) => ({ url: url.href }));
+
+/**
+ * The rules of a host's robots.txt that are for us (RFC 9309); null when the host forbids everything by not
+ * answering. Use a library in earnest, and ask once a day rather than for every lease.
+ */
+async function robots({ url, user_agent: agent }) {
+  try {
+    const answer = await ask(new URL("/robots.txt", url), agent);
+    if (answer.status >= 500 || answer.status === 429) return null;
+    return answer.status === 200 ? rulesFor(await textOf(answer), agent.split("/")[0].toLowerCase()) : [];
+  } catch {
+    return null;
+  }
+}
+
+function rulesFor(text, product) {
+  const groups = new Map();
+  let names = [];
+  let inRules = false;
+  for (const line of text.split(/[\r\n]+/)) {
+    const [, field, value] = /^\s*([\w-]+)\s*:\s*([^#]*)/.exec(line) ?? [];
+    const name = field?.toLowerCase();
+    if (name === "user-agent") {
+      if (inRules) names = [];
+      inRules = false;
+      names.push(value.trim().toLowerCase().split("/")[0]);
+      groups.set(names.at(-1), groups.get(names.at(-1)) ?? []);
+    } else if (name === "allow" || name === "disallow") {
+      inRules = true;
+      if (value.trim()) for (const one of names) groups.get(one).push({ allow: name === "allow", path: value.trim() });
+    }
+  }
+  return groups.get(product) ?? groups.get("*") ?? [];
+}
+
+/** The longest rule that matches decides; of two equally long ones, the one that allows. */
+function allowed(rules, url) {
+  const { pathname, search } = new URL(url);
+  const matching = rules.filter(({ path }) => matches(path, pathname + search));
+  const longest = Math.max(...matching.map(({ path }) => path.length));
+  return matching.length === 0 || matching.some(({ allow, path }) => allow && path.length === longest);
+}
+
+/** Whether a rule matches a path: * stands for anything, $ at its end for the path's end. */
+function matches(rule, path) {
+  const [first, ...parts] = rule.replace(/\$$/, "").split("*");
+  if (!path.startsWith(first)) return false;
+  let at = first.length;
+  const last = rule.endsWith("$") && parts.length ? parts.pop() : null;
+  for (const part of parts) {
+    const found = path.indexOf(part, at);
+    if (found < 0) return false;
+    at = found + part.length;
+  }
+  if (last !== null) return path.length - last.length >= at && path.endsWith(last);
+  return !rule.endsWith("$") || at === path.length;
+}
