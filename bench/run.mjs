@@ -1,4 +1,4 @@
-// make bench: the runtime, the parsers, the pipeline and the operators' questions, each a table.
+// make bench: the runtime, the parsers, the pipeline, the operators' questions and the frontier, each a table.
 import { execFileSync, spawnSync } from "node:child_process";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -56,6 +56,11 @@ run("A shard of the frontier on workerd", process.execPath, [
 
 run("What operators ask, with a million domains in D1", process.execPath, [
   join(here, "status/run.mjs"),
+  ...(quick ? ["--quick"] : []),
+]);
+
+run("The frontier natively: 200 scrapers, a million URLs of 50,000 hosts", process.execPath, [
+  join(here, "frontier/crawl.mjs"),
   ...(quick ? ["--quick"] : []),
 ]);
 

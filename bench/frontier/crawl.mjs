@@ -1,0 +1,55 @@
+// A crawl of the frontier natively, with a clock of its own: node bench/frontier/crawl.mjs [--quick]
+//
+// 200 scrapers fetch 1,000,000 URLs of 50,000 hosts, and some of them die. Fails when anything was
+// impolite, or a figure misses its goal.
+import { spawnSync } from "node:child_process";
+import { resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const root = resolve(fileURLToPath(new URL("../..", import.meta.url)));
+const quick = process.argv.includes("--quick"); // the crawl that is a test, without figures
+
+function go(...args) {
+  const { status, stdout, stderr } = spawnSync("go", ["test", "./frontier", "-count=1", "-timeout=60m", ...args], {
+    cwd: root,
+    encoding: "utf8",
+  });
+  if (status !== 0) throw new Error(`go test ${args.join(" ")}: ${stdout}${stderr}`);
+  return stdout;
+}
+
+/** What is measured: its unit in the benchmark, its name here, the most it may be (null: it is only stated). */
+const goals = [
+  ["violations", "requests that were impolite", 0],
+  ["oldest-wait-s", "longest wait of a host that was ready, seconds", null],
+  ["lease100-ms", "lease of 100 URLs of 100 hosts, ms", 10],
+  ["lease100-p95-ms", "its 95 %, ms", null],
+  ["report-ms", "its report, ms", null],
+  ["bytes/URL", "bytes stored a URL", 100],
+  ["rows/URL", "rows written a URL leased and reported; every other scraper takes five of a host", 2.2],
+];
+
+const rows = quick ? [] : simulated();
+const counted = go("-v", "-run", quick ? "TestRows|TestSimulation" : "TestRows");
+for (const [, what, got, most] of counted.matchAll(/: (rows [^:\n]*): ([\d.]+) \(at most ([\d.]+)\)/g))
+  rows.push([what, Number(got), Number(most)]);
+if (rows.length === 0) throw new Error(`nothing was measured: ${counted}`);
+
+console.log("| what | measured | goal |\n| --- | --- | --- |");
+for (const [what, got, most] of rows) {
+  const missed = most !== null && got > most;
+  if (missed) process.exitCode = 1;
+  console.log(`| ${what} | ${got} | ${most === null ? "–" : `≤ ${most}${missed ? ": missed" : ""}`} |`);
+}
+
+function simulated() {
+  const output = go("-run", "^$", "-bench", "^BenchmarkSimulation$", "-benchtime", "1x");
+  console.log(`${output.match(/\d+ leases .*/)[0]}\n`);
+  const figures = new Map(
+    [...output.match(/^BenchmarkSimulation.*$/m)[0].matchAll(/([\d.]+) (\S+)/g)].map(([, n, unit]) => [
+      unit,
+      Number(n),
+    ]),
+  );
+  return goals.map(([unit, what, most]) => [what, figures.get(unit), most]);
+}
