@@ -25,13 +25,17 @@ const (
 	fetched   outcome = iota
 	gone              // refused for good
 	failed            // to be tried again, a few times
-	throttled         // to be asked for later
+	postponed         // to be asked for later, which is no fault of the page
 )
 
 // answered takes from an answer what it says about its host.
 func (c *call) answered(h *host, r *Result) outcome {
 	c.change(h)
 	switch {
+	case r.NotFetched:
+		return postponed
+	case r.Forbidden:
+		return gone
 	case r.Unresolved:
 		h.unresolved = c.now + unresolvedFor
 		return failed
@@ -42,7 +46,7 @@ func (c *call) answered(h *host, r *Result) outcome {
 			h.slow = min(h.slow+1, maxDoublings)
 		}
 		h.calm = 0
-		return throttled
+		return postponed
 	case r.Status == 0:
 		return failed
 	}

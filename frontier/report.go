@@ -22,6 +22,8 @@ type Result struct {
 	ID           string
 	Status       int   // of the last answer; 0 when there was none
 	Unresolved   bool  // there was none because the host's name does not resolve
+	NotFetched   bool  // nobody asked, for want of time: it comes back
+	Forbidden    bool  // nobody asked, since robots.txt forbids it
 	RetryAfter   int64 // seconds that the answer asked to wait; 0: it did not
 	ETag         string
 	LastModified string
@@ -248,9 +250,11 @@ func (p *reporting) page(h *host, at int, r *Result) error {
 	q := h.leased[at]
 	h.leased = append(h.leased[:at:at], h.leased[at+1:]...)
 	p.settled()
-	c.state.answers++
+	if !r.NotFetched && !r.Forbidden {
+		c.state.answers++
+	}
 	switch c.answered(h, r) {
-	case throttled: // which is no fault of the page
+	case postponed:
 		h.buffer = append(h.buffer, q)
 	case failed:
 		c.state.faults++
@@ -277,7 +281,7 @@ func (p *reporting) entry(h *host, at int, r *Result) error {
 	if err := h.unpackEntries(); err != nil {
 		return err
 	}
-	if i := h.entry(hash); i >= 0 { // it may have been removed meanwhile
+	if i := h.entry(hash); i >= 0 && !r.NotFetched { // it may have been removed meanwhile
 		c.check(&h.entries[i], r)
 	}
 	return p.after(h, r)

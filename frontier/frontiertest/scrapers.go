@@ -211,6 +211,35 @@ func unresolvedHost(t T, db DB) {
 	expect(t, "after it", len(s.lease(1).Items), 1)
 }
 
+func notFetched(t T, db DB) {
+	s := newShard(t, db)
+	feed := []frontier.NewEntry{{NewPage: frontier.NewPage{URL: "https://b.example/feed"}, Method: "rss", Interval: 7200}}
+	list := pages("a.example", 2, 0.5)
+	s.put("a.example", list...)
+	s.putIn(kr, "b.example", nil, feed)
+	for range 5 { // for want of time: that is no attempt
+		l := s.request(frontier.LeaseRequest{Max: 2, PerHost: 2})
+		expect(t, "given again", len(l.Items), 2)
+		s.report(l, frontier.Result{ID: l.Items[0].ID, NotFetched: true}, frontier.Result{ID: l.Items[1].ID, NotFetched: true})
+		s.wait(2000)
+	}
+	l := s.request(frontier.LeaseRequest{Max: 2, PerHost: 2})
+	s.report(l, frontier.Result{ID: l.Items[0].ID, Forbidden: true}, frontier.Result{ID: l.Items[1].ID, NotFetched: true})
+	stats := s.stats()
+	expect(t, "one is gone, and no answer counts", []int64{stats.URLs, stats.Failed, stats.Answers, stats.Faults, stats.Leased}, []int64{1, 1, 0, 0, 0})
+	expect(t, "the forbidden one does not return", s.state(l.Items[0].URL).State, "done")
+
+	s.wait(8_200_000)
+	entry := frontier.LeaseRequest{Max: 1, Kinds: []string{frontier.KindEntry}}
+	l = s.request(entry)
+	expect(t, "the entry point is due", len(l.Items), 1)
+	s.report(l, frontier.Result{ID: l.Items[0].ID, NotFetched: true})
+	s.wait(2000)
+	l = s.request(entry)
+	expect(t, "the entry point is still due", len(l.Items), 1)
+	expect(t, "and was not checked", len(s.state(l.Items[0].URL).Entry.Checks), 0)
+}
+
 func expiredLease(t T, db DB) {
 	s := newShard(t, db)
 	s.put("a.example", pages("a.example", 3, 0.5)...)
