@@ -220,7 +220,7 @@ func TestFrontierHasDigests(t *testing.T) {
 			return frontier.Result{Status: 200, SHA256: hex.EncodeToString(sum[:])}
 		})
 		for _, url := range []string{"https://example.com/feed.xml", "https://example.com/sitemap.xml"} {
-			if u := w.state(t, "example.com", url); u.Entry == nil || len(u.Entry.Checks) != 1 || u.Entry.Checks[0].Changed {
+			if u := w.state(t, "example.com", url); u.Entry == nil || len(u.Entry.Checks) != 2 || u.Entry.Checks[1].Changed {
 				t.Errorf("%+v", u)
 			}
 		}

@@ -39,6 +39,10 @@ type call struct {
 	changedHosts   map[int64]bool
 	changedDomains map[int64]bool
 	changedParts   map[int64]bool
+
+	news    [][]byte          // items for the feed
+	watched map[int64][]int64 // hosts with entry points, by the second at which they are to be looked at
+	alarm   int64             // ms, see Shard
 }
 
 // leaseRow is a row of the table leases: the hosts of a lease, or under the negative id of a domain
@@ -63,7 +67,7 @@ func (s *Shard) run(now int64, operation func(*call) error) error {
 	c := &call{db: s.DB, settings: s.Settings.withDefaults(), hash: s.hash, now: max(now, 0),
 		hosts: map[int64]*host{}, domains: map[int64]*domain{}, parts: map[int64][]byte{},
 		arrivals: map[int64][]byte{}, blocks: map[int64][]byte{}, leases: map[int64]leaseRow{},
-		changedHosts: map[int64]bool{}, changedDomains: map[int64]bool{}, changedParts: map[int64]bool{}}
+		watched: map[int64][]int64{}, changedHosts: map[int64]bool{}, changedDomains: map[int64]bool{}, changedParts: map[int64]bool{}}
 	if c.hash == nil {
 		c.hash = hash64
 	}
@@ -73,7 +77,11 @@ func (s *Shard) run(now int64, operation func(*call) error) error {
 	if err := operation(c); err != nil {
 		return err
 	}
-	return c.flush()
+	if err := c.flush(); err != nil {
+		return err
+	}
+	s.alarm = c.alarm
+	return nil
 }
 
 // ---- loading
@@ -320,6 +328,12 @@ func (c *call) flush() error {
 		return err
 	}
 	if err := c.writeLeases(); err != nil {
+		return err
+	}
+	if err := c.moveDue(c.watched); err != nil {
+		return err
+	}
+	if err := c.flushFeed(); err != nil {
 		return err
 	}
 	rows := map[int64][]byte{}

@@ -109,6 +109,9 @@ func (c *call) busyUntil(m *domain, owner string) (until int64, err error) {
 		if h != nil && h.lease != 0 {
 			until = max(until, h.leaseEnds, c.now+1)
 		}
+		if h != nil && h.claimEnds > c.now { // a refresh has it
+			until = max(until, h.claimEnds)
+		}
 	}
 	return until, err
 }

@@ -111,15 +111,13 @@ var retries = [...]int64{1, 6, 24, 7 * 24}
 
 // check records an answer and chooses when the entry point is asked next: 20 % sooner when it had
 // changed, 50 % later when it had not.
-func (c *call) check(e *entry, r *Result) {
+func (c *call) check(e *entry, r *Result) (changed bool) {
 	now := c.seconds()
 	e.lastStatus = int64(r.Status)
-	failed := r.Status != 304 && (r.Status < 200 || r.Status > 299)
-	changed := !failed && r.Status != 304 && e.differs(r)
-	c.state.answers++
+	failed := failedStatus(r.Status)
+	changed = !failed && r.Status != 304 && e.differs(r)
 	switch {
 	case failed:
-		c.state.faults++
 		hours := retries[min(e.failures, int64(len(retries)-1))]
 		e.failures++
 		e.due = now + min(hours*3600, c.settings.MaxRefresh)
@@ -139,7 +137,11 @@ func (c *call) check(e *entry, r *Result) {
 	if n := len(e.checks) - maxChecks; n > 0 {
 		e.checks = slices.Delete(e.checks, 0, n)
 	}
+	return changed
 }
+
+// failedStatus reports whether an answer is not that of an entry point as it should be.
+func failedStatus(status int) bool { return status != 304 && (status < 200 || status > 299) }
 
 // differs reports whether an answer has other content than the one before, by its digest, else its
 // ETag, else always.

@@ -40,6 +40,9 @@ type host struct {
 	entries       []entry
 	unpacked      bool
 
+	claim     int64 // whose refresh has the host, see claimOf
+	claimEnds int64 // ms
+
 	tail string // what a later version appended to the record; kept as it is
 }
 
@@ -106,7 +109,8 @@ func (h *host) encode() []byte {
 		b = h.appendLease(b)
 	}
 	b = appendPages(b, h.buffer)
-	return append(appendString(b, h.packEntries()), h.tail...)
+	b = appendString(b, h.packEntries())
+	return append(appendUint(appendUint(b, h.claim), h.claimEnds), h.tail...)
 }
 
 func (p place) append(b []byte) []byte {
@@ -176,6 +180,9 @@ func decodeHost(id int64, name string, domain int64, record []byte) (*host, erro
 	}
 	h.buffer = d.pages()
 	h.packedEntries = d.string()
+	if d.at < len(d.text) { // since version 2
+		h.claim, h.claimEnds = d.int(), d.int()
+	}
 	h.tail = d.text[d.at:]
 	return h, d.err
 }
@@ -199,8 +206,8 @@ func (h *host) dueAt() (at int64) {
 	return at
 }
 
-// free is when the host may be asked again, in ms, if nobody has it.
-func (h *host) free() int64 { return max(h.ready, h.blocked, h.unresolved) }
+// free is when the host may be asked again, in ms, if no lease and no collector has it.
+func (h *host) free() int64 { return max(h.ready, h.blocked, h.unresolved, h.claimEnds) }
 
 // class gives the index of a class among those of the host, and adds it when it is new.
 func (h *host) class(id, day int64) uint8 {

@@ -70,6 +70,9 @@ func (s *Shard) Lease(now int64, r LeaseRequest) (lease Lease, err error) {
 		}
 		l := c.newLessor(&r, f)
 		if slices.Contains(r.Kinds, KindEntry) {
+			if err := c.queueDue(); err != nil {
+				return err
+			}
 			if err := l.serve(kindEntry, entryLane); err != nil {
 				return err
 			}
@@ -444,10 +447,15 @@ func (c *call) item(h *host, m *domain, p *page, kind string) Item {
 // partition gives the newest partition of a page's class.
 func (c *call) partition(h *host, p *page) contract.Partition {
 	class := h.pageClass(p)
-	of := c.state.classOf(class.id)
+	return c.partitionOf(class.id, class.day)
+}
+
+// partitionOf gives the partition of a class and a day, in days since 1970.
+func (c *call) partitionOf(class, day int64) contract.Partition {
+	of := c.state.classOf(class)
 	partition := contract.Partition{Country: of.Country, Category: of.Category}
-	if class.day > 0 {
-		partition.Date = time.Unix(class.day*86_400, 0).UTC().Format(time.DateOnly)
+	if day > 0 {
+		partition.Date = time.Unix(day*86_400, 0).UTC().Format(time.DateOnly)
 	}
 	return partition
 }

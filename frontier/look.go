@@ -18,8 +18,9 @@ type Stats struct {
 	Done    int64 // pages, since the beginning
 	Failed  int64
 
-	Answers int64 // that were reported since the beginning, of pages and entry points
-	Faults  int64 // of these: none came, 5xx, or of an entry point anything that is no success
+	Answers   int64 // that were reported since the beginning, of pages and entry points
+	Faults    int64 // of these: none came, 5xx, or of an entry point anything that is no success
+	Refreshed int64 // messages for refreshes that were given today (UTC)
 
 	Due       [lanes]int64 // hosts that stand ready in each front queue, and for an entry point
 	OldestDue [lanes]int64 // since when the first of them does, ms; 0: there is none
@@ -29,8 +30,14 @@ type Stats struct {
 func (s *Shard) Stats(now int64) (stats Stats, err error) {
 	err = s.run(now, func(c *call) error {
 		n := &c.state
-		stats = Stats{Hosts: n.hosts, URLs: n.urls, Entries: n.entries, Leased: n.leased, Done: n.done, Failed: n.failed, Answers: n.answers, Faults: n.faults}
+		stats = Stats{Hosts: n.hosts, URLs: n.urls, Entries: n.entries, Leased: n.leased, Done: n.done, Failed: n.failed, Answers: n.answers + n.refreshing.total, Faults: n.faults}
 		for lane := range lanes {
+			if lane == entryLane && c.settings.PerMinute > 0 {
+				if err := c.statsDue(&stats); err != nil {
+					return err
+				}
+				continue
+			}
 			rows, err := c.db.Run(`SELECT coalesce(sum(length(data)), 0) FROM queue WHERE key BETWEEN ?1 AND ?2`, blockKey(lane, 0), blockKey(lane, c.seconds()+1)-1)
 			if err != nil {
 				return err
@@ -238,7 +245,8 @@ func (c *call) urlState(state *URLState, h *host, url string, hash uint64) error
 	if at := h.entry(hash); at >= 0 {
 		e := &h.entries[at]
 		waits, due = true, e.due
-		state.Entry = &EntryState{e.method, e.interval, e.etag, e.modified, int(e.lastStatus), e.changedAt * 1000, int(e.failures), e.checks}
+		entry := e.state()
+		state.Entry = &entry
 	}
 	if err := c.loadChunks(h, []uint64{hash}); err != nil {
 		return err

@@ -91,7 +91,7 @@ func (c *call) excludeDomain(name string, excluded bool) error {
 	}
 	m.excluded = excluded
 	c.changeDomain(m)
-	return nil
+	return c.contractsExcluded(m)
 }
 
 func (c *call) excludeHost(name, domain string, excluded bool) error {

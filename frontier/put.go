@@ -1,9 +1,7 @@
 package frontier
 
 import (
-	"math"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"github.com/newsfork/seed-engine/contract"
@@ -15,6 +13,8 @@ type Put struct {
 	Partition contract.Partition
 	Pages     []NewPage
 	Entries   []NewEntry
+	Since     int64    // ms: when the domain was looked at before; 0: never. Pages dated after it are new.
+	Changes   []Change // contracts of the domain that were rewritten
 }
 
 // PutAll is the puts of several domains at once: one call, and few statements however many they are.
@@ -29,6 +29,12 @@ type NewPage struct {
 	Type     string  // a content type; anything else is unknown
 	Priority float64 // 0 to 1, at the time of the call; it falls as the page ages
 	LastMod  int64   // seconds since 1970; 0 when unknown
+
+	// For the feed. Fresh says that the page was not there when the caller looked before.
+	Fresh   bool
+	Snippet string
+	Image   string
+	FoundBy string // as in the contract: feed, news_sitemap, sitemap, link, research …
 }
 
 // NewEntry is an entry point. One that is there already keeps what is known of it, but for what is
@@ -40,6 +46,19 @@ type NewEntry struct {
 
 	// What the caller has just seen there; "" when it did not look.
 	ETag, LastModified, SHA256 string
+	// Status of the answer, when the caller has just looked; 0 with Failed when there was none.
+	Status int
+	Failed bool
+}
+
+// looked reports whether the caller has just looked at an entry point, and as what that counts.
+func (n *NewEntry) looked() (result Result, ok bool) {
+	r := Result{Status: n.Status, ETag: n.ETag, LastModified: n.LastModified, SHA256: n.SHA256}
+	seen := n.ETag != "" || n.LastModified != "" || n.SHA256 != ""
+	if seen && r.Status == 0 {
+		r.Status = 200
+	}
+	return r, seen || n.Status != 0 || n.Failed
 }
 
 // Verdict is what became of a URL.
@@ -93,6 +112,7 @@ func (s *Shard) PutAll(now int64, r PutAll) (answers []PutAnswer, err error) {
 		puts := make([]*putting, len(r.Puts))
 		for i := range r.Puts {
 			puts[i] = c.newPut(r.Puts[i].Domain, r.Puts[i].Partition)
+			puts[i].since = r.Puts[i].Since
 			puts[i].expect(&r.Puts[i])
 		}
 		if err := c.preparePuts(puts); err != nil {
@@ -123,6 +143,8 @@ type putting struct {
 	domain   *domain
 	class    int64
 	day      int64
+	since    int64 // see Put
+	news     []announced
 	fresh    []freshPage
 	met      map[freshKey]bool // the fresh ones
 	perHost  map[int64]int64   // how many of them are of a host
@@ -148,11 +170,8 @@ type freshKey struct {
 }
 
 func (c *call) newPut(domain string, partition contract.Partition) *putting {
-	p := &putting{c: c, name: domain, met: map[freshKey]bool{}, perHost: map[int64]int64{}, class: c.state.class(Class{partition.Country, partition.Category})}
-	if t, err := time.Parse(time.DateOnly, partition.Date); err == nil {
-		p.day = max(t.Unix()/86_400, 0)
-	}
-	return p
+	return &putting{c: c, name: domain, met: map[freshKey]bool{}, perHost: map[int64]int64{},
+		class: c.state.class(Class{partition.Country, partition.Category}), day: dayOf(partition)}
 }
 
 func (p *putting) expect(r *Put) {
@@ -246,6 +265,9 @@ func (p *putting) do(r *Put) (answer PutAnswer, err error) {
 			return answer, err
 		}
 	}
+	if err := p.c.contractsChanged(p.domain, r.Changes); err != nil {
+		return answer, err
+	}
 	err = p.finish()
 	answer.Added = p.added
 	return answer, err
@@ -284,10 +306,15 @@ func (p *putting) page(n *NewPage, verdict *Verdict) (err error) {
 		return err
 	}
 	key := freshKey{h.id, hash48(l.path)}
-	switch {
-	case p.met[key] || p.c.seen(h, key.hash):
+	if p.met[key] || p.c.seen(h, key.hash) {
 		*verdict = Duplicate
 		return nil
+	}
+	if p.isNew(n) {
+		p.met[key] = true
+		p.announce(h, l, n)
+	}
+	switch {
 	case h.urls+p.perHost[h.id] >= p.c.settings.URLsPerHost || len(h.segments) >= maxSegments:
 		*verdict = HostFull
 		return nil
@@ -300,15 +327,11 @@ func (p *putting) page(n *NewPage, verdict *Verdict) (err error) {
 }
 
 func (p *putting) newPage(h *host, l link, n *NewPage) page {
-	q := page{path: l.path, http: l.http, title: cut(n.Title), kind: typeNumber(n.Type), class: h.class(p.class, p.day)}
+	q := page{path: l.path, http: l.http, title: cut(n.Title, maxTitle), kind: typeNumber(n.Type), class: h.class(p.class, p.day)}
 	if n.LastMod > 0 && n.LastMod < maxSlot {
 		q.lastmod = n.LastMod
 	}
-	priority := 0
-	if n.Priority > 0 { // not NaN
-		priority = int(math.Round(min(n.Priority, 1) * 1000))
-	}
-	q.setScore(priority, p.c.seconds())
+	q.setScore(thousandths(n.Priority), p.c.seconds())
 	return q
 }
 
@@ -322,6 +345,7 @@ func (p *putting) entry(n *NewEntry) (Verdict, error) {
 	}
 	hash := hash48(l.path)
 	at := h.entry(hash)
+	defer p.c.watch(h, h.nextDue())
 	switch {
 	case n.Interval <= 0 && at < 0:
 		return Duplicate, nil
@@ -352,15 +376,24 @@ func (p *putting) entry(n *NewEntry) (Verdict, error) {
 
 // update takes over what is given of an entry point. Who has just looked at it sets its clock.
 func (p *putting) update(h *host, e *entry, l link, n *NewEntry) {
-	due := e.due
+	due, known := e.due, e.method != ""
 	e.page = p.newPage(h, l, &n.NewPage)
 	e.method = n.Method
 	if len(e.method) > maxMethod {
 		e.method = e.method[:maxMethod]
 	}
-	if e.due = due; due == 0 || n.ETag != "" || n.LastModified != "" || n.SHA256 != "" {
+	if e.due = due; due == 0 {
 		e.due = p.c.seconds() + e.interval
-		e.validators(n.ETag, n.LastModified, n.SHA256)
+	}
+	result, looked := n.looked()
+	if !looked {
+		return
+	}
+	interval := e.interval
+	p.c.check(e, &result)
+	if !known && !failedStatus(result.Status) { // there is nothing that it could have changed from
+		e.interval, e.due, e.changedAt = interval, p.c.seconds()+interval, 0
+		e.checks[len(e.checks)-1].Changed = false
 	}
 }
 
@@ -378,6 +411,9 @@ func (p *putting) finish() error {
 		if err := p.accept(&p.fresh[i]); err != nil {
 			return err
 		}
+	}
+	if err := p.publish(); err != nil {
+		return err
 	}
 	done := map[int64]bool{}
 	for _, h := range p.touched {
@@ -411,15 +447,14 @@ func (p *putting) accept(f *freshPage) error {
 	return nil
 }
 
-// cut shortens a title to maxTitle bytes of whole characters.
-func cut(title string) string {
-	title = strings.ToValidUTF8(title, "")
-	if len(title) <= maxTitle {
-		return title
+// cut shortens a text to size bytes of whole characters.
+func cut(text string, size int) string {
+	text = strings.ToValidUTF8(text, "")
+	if len(text) <= size {
+		return text
 	}
-	n := maxTitle
-	for !utf8.RuneStart(title[n]) {
-		n--
+	for !utf8.RuneStart(text[size]) {
+		size--
 	}
-	return title[:n]
+	return text[:size]
 }

@@ -66,6 +66,9 @@ func (c *call) queue(h *host) error {
 	}
 	lane, at := c.nextPage(h)
 	c.moveTo(h, kindPage, lane, at, h.types())
+	if c.settings.PerMinute > 0 { // entry points are refreshed, see due.go
+		return nil
+	}
 	if h.packedEntries == "" && len(h.entries) == 0 {
 		return nil
 	}

@@ -119,6 +119,26 @@ func (r Remote) Restore(ctx context.Context, page Snapshot) (restored int, err e
 	return ask[int](ctx, r, "restore", page)
 }
 
+// Feed is Shard.Feed.
+func (r Remote) Feed(ctx context.Context, f FeedRequest) (FeedPage, error) {
+	return ask[FeedPage](ctx, r, "feed", f)
+}
+
+// Changes is Shard.Changes.
+func (r Remote) Changes(ctx context.Context, c ChangesRequest) (ChangesPage, error) {
+	return ask[ChangesPage](ctx, r, "changes", c)
+}
+
+// BeginRefresh is Shard.BeginRefresh.
+func (r Remote) BeginRefresh(ctx context.Context, b RefreshRequest) (Refreshing, error) {
+	return ask[Refreshing](ctx, r, "begin_refresh", b)
+}
+
+// EndRefresh is Shard.EndRefresh.
+func (r Remote) EndRefresh(ctx context.Context, e RefreshResult) (RefreshEnd, error) {
+	return ask[RefreshEnd](ctx, r, "end_refresh", e)
+}
+
 var errEnvelope = errors.New("the answer is not one of a shard")
 
 func ask[Answer any](ctx context.Context, r Remote, name string, request any) (answer Answer, err error) {

@@ -181,6 +181,7 @@ func (p *reporting) prepareFound(results []Result) error {
 			if p.puts[domain] == nil {
 				p.puts[domain] = p.c.newPut(domain, partition)
 			}
+			f.FoundBy = cmp.Or(f.FoundBy, foundByScraper)
 			p.puts[domain].expected = append(p.puts[domain].expected, f.URL)
 		}
 	}
@@ -190,6 +191,9 @@ func (p *reporting) prepareFound(results []Result) error {
 	}
 	return p.c.preparePuts(puts)
 }
+
+// foundByScraper is how a URL was found that a scraper reports.
+const foundByScraper = "scraper"
 
 // foundBy gives the domain to which a found URL belongs, and the partition of the page on which it
 // was found. It reports false when nobody was given that page, or the domain makes no sense.
@@ -283,6 +287,10 @@ func (p *reporting) entry(h *host, at int, r *Result) error {
 	}
 	if i := h.entry(hash); i >= 0 && !r.NotFetched { // it may have been removed meanwhile
 		c.check(&h.entries[i], r)
+		c.state.answers++
+		if failedStatus(r.Status) {
+			c.state.faults++
+		}
 	}
 	return p.after(h, r)
 }

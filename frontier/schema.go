@@ -9,7 +9,7 @@ import (
 
 // version is that of the tables and records that this program writes. Migrations only add, so that
 // for the minutes of a deploy the program before can work on with what the next one has written.
-const version = 1
+const version = 2
 
 // oldestReader is the least version of a program that can work with what this one writes.
 const oldestReader = 1
@@ -25,6 +25,11 @@ var migrations = [version][]string{{
 	`CREATE TABLE IF NOT EXISTS parts (key INTEGER PRIMARY KEY, data BLOB NOT NULL)`,
 	`CREATE TABLE IF NOT EXISTS queue (key INTEGER PRIMARY KEY, data BLOB NOT NULL)`,
 	`CREATE TABLE IF NOT EXISTS leases (id INTEGER PRIMARY KEY, ends INTEGER NOT NULL, data BLOB NOT NULL)`,
+}, {
+	`CREATE TABLE IF NOT EXISTS feed (key INTEGER PRIMARY KEY, data BLOB NOT NULL)`,
+	`CREATE TABLE IF NOT EXISTS changes (key INTEGER PRIMARY KEY, data BLOB NOT NULL)`,
+	`CREATE TABLE IF NOT EXISTS contracts (key INTEGER PRIMARY KEY, data BLOB NOT NULL)`,
+	`CREATE TABLE IF NOT EXISTS due (key INTEGER PRIMARY KEY, data BLOB NOT NULL)`,
 }}
 
 // Keys of the table state.
@@ -32,7 +37,9 @@ const (
 	stateCounters = iota
 	stateClasses
 	statePatterns
-	stateSnapshot // the day of the last one
+	stateSnapshot   // the day of the last one
+	stateRefreshing // counters of refreshes
+	stateRows
 )
 
 // state is what a shard has once: its counters, its classes and the patterns of excluded URLs.
@@ -53,7 +60,9 @@ type state struct {
 	patterns []string
 	excludes *contract.Exclusions
 
-	stored [3]string // as they were loaded
+	refreshing refreshing
+
+	stored [stateRows]string // as they were loaded
 }
 
 // appendedCounters is the index of the first counter that records of earlier programs may lack.
@@ -63,13 +72,18 @@ func (s *state) counters() []*int64 {
 	return []*int64{&s.version, &s.reader, &s.hosts, &s.urls, &s.entries, &s.leased, &s.done, &s.failed, &s.lease, &s.turn, &s.firstEnd, &s.answers, &s.faults}
 }
 
-func (s *state) encode() (rows [3][]byte) {
+func (s *state) encode() (rows [stateRows][]byte) {
 	for _, v := range s.counters() {
 		rows[stateCounters] = appendUint(rows[stateCounters], *v)
 	}
 	rows[stateCounters] = append(rows[stateCounters], s.tail...)
 	for _, class := range s.classes {
 		rows[stateClasses] = appendString(appendString(rows[stateClasses], class.Country), class.Category)
+	}
+	if s.refreshing != (refreshing{}) {
+		for _, v := range s.refreshing.counters() {
+			rows[stateRefreshing] = appendUint(rows[stateRefreshing], *v)
+		}
 	}
 	for _, p := range s.patterns {
 		rows[statePatterns] = appendString(rows[statePatterns], p)
@@ -95,6 +109,12 @@ func (s *state) decode(key int64, data []byte) error {
 	case statePatterns:
 		for d.at < len(d.text) {
 			s.patterns = append(s.patterns, d.string())
+		}
+	case stateRefreshing:
+		for _, v := range s.refreshing.counters() {
+			if d.at < len(d.text) {
+				*v = d.int()
+			}
 		}
 	default:
 		return nil

@@ -77,8 +77,13 @@ var operations = map[string]func(s *Shard, now int64, request []byte) (answer []
 	}),
 	"export":  operation(func(s *Shard, now int64, r exportRequest) (Snapshot, error) { return s.Export(now, r.From) }),
 	"restore": operation((*Shard).Restore),
+	"feed":    operation((*Shard).Feed),
+	"changes": operation((*Shard).Changes),
 	"tick":    operation((*Shard).Tick),
 	"stored":  operation(func(s *Shard, now int64, r storedRequest) (none, error) { return none{}, s.Stored(now, r.Date) }),
+
+	"begin_refresh": operation((*Shard).BeginRefresh),
+	"end_refresh":   operation((*Shard).EndRefresh),
 }
 
 func operation[Request, Answer any](run func(*Shard, int64, Request) (Answer, error)) func(*Shard, int64, []byte) ([]byte, error) {

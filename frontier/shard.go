@@ -29,6 +29,9 @@ type Settings struct {
 	URLsPerDomain  int64 // pages of a registrable domain, of which the best are kept (500)
 	MinRefresh     int64 // bounds of the interval of an entry point in seconds (5,400 and 7,776,000)
 	MaxRefresh     int64
+	Retention      int64 // ms for which the feed and the changes are kept (14 days)
+	PerMinute      int64 // refreshes a minute; 0: entry points are not refreshed
+	PerDay         int64 // refreshes a day (UTC); 0: no more than PerMinute allows
 }
 
 func (s Settings) withDefaults() Settings {
@@ -37,6 +40,7 @@ func (s Settings) withDefaults() Settings {
 	s.URLsPerDomain = cmp.Or(s.URLsPerDomain, 500)
 	s.MinRefresh = cmp.Or(s.MinRefresh, 5400)
 	s.MaxRefresh = max(cmp.Or(s.MaxRefresh, 90*86_400), s.MinRefresh)
+	s.Retention = cmp.Or(s.Retention, 14*86_400_000)
 	return s
 }
 

@@ -44,6 +44,9 @@ func (s *Shard) Tick(now int64, r TickRequest) (tick Tick, err error) {
 		if c.state.hosts == 0 {
 			return nil
 		}
+		if err := c.refresh(&tick); err != nil {
+			return err
+		}
 		last, err := c.lastSnapshot()
 		if date := today.Format(time.DateOnly); err == nil && date > last {
 			dir := contract.Snapshot(r.Shard, today)
@@ -57,12 +60,15 @@ func (s *Shard) Tick(now int64, r TickRequest) (tick Tick, err error) {
 	return tick, err
 }
 
-// Stored notes that all pages of the snapshot of a day are stored.
+// Stored notes that all pages of the snapshot of a day are stored, and deletes what the logs keep no longer.
 func (s *Shard) Stored(now int64, date string) error {
 	if _, err := time.Parse(time.DateOnly, date); err != nil {
 		return contract.Invalid("date", "%.20q is no date", date)
 	}
 	return s.run(now, func(c *call) error {
+		if err := c.pruneLogs(); err != nil {
+			return err
+		}
 		_, err := c.db.Run(`INSERT INTO state (key, data) VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET data = excluded.data`, int64(stateSnapshot), []byte(date))
 		return err
 	})

@@ -23,6 +23,8 @@ func TestWire(t *testing.T) {
 		"stats": {none{}, Stats{}}, "hosts": {HostsRequest{}, HostsPage{}}, "url": {urlRequest{}, URLState{}},
 		"set_host": {setHostRequest{}, false}, "exclude": {excludeRequest{}, none{}}, "export": {exportRequest{}, Snapshot{}},
 		"restore": {Snapshot{}, 0}, "tick": {TickRequest{}, Tick{}}, "stored": {storedRequest{}, none{}},
+		"feed": {FeedRequest{}, FeedPage{}}, "changes": {ChangesRequest{}, ChangesPage{}},
+		"begin_refresh": {RefreshRequest{}, Refreshing{}}, "end_refresh": {RefreshResult{}, RefreshEnd{}},
 	}
 	var lines []string
 	for _, name := range slices.Sorted(maps.Keys(operations)) {

@@ -243,10 +243,10 @@ func entryPoints(t T, db DB) {
 	for _, c := range state.Entry.Checks {
 		statuses, changed = append(statuses, c.Status), append(changed, c.Changed)
 	}
-	expect(t, "checks", statuses, []int{304, 200, 200, 500})
-	expect(t, "changed", changed, []bool{false, false, true, false})
+	expect(t, "checks", statuses, []int{200, 304, 200, 200, 500})
+	expect(t, "changed", changed, []bool{false, false, false, true, false})
 	expect(t, "put again", s.putIn(kr, "a.example", nil, []frontier.NewEntry{{NewPage: feed.NewPage, Method: "feed", Interval: 7200}}).Entries, []frontier.Verdict{frontier.Updated})
-	expect(t, "which keeps its history", len(s.state(feed.URL).Entry.Checks), 4)
+	expect(t, "which keeps its history", len(s.state(feed.URL).Entry.Checks), 5)
 	expect(t, "removed", s.putIn(kr, "a.example", nil, []frontier.NewEntry{{NewPage: feed.NewPage}}).Entries, []frontier.Verdict{frontier.Removed})
 	stats := s.stats()
 	expect(t, "entries, answers and faults", []int64{stats.Entries, stats.Answers, stats.Faults}, []int64{0, 5, 1})

@@ -16,7 +16,7 @@ func Articles(host string, from, n int) []frontier.NewPage {
 			URL:      fmt.Sprintf("https://%s/news/2026/01/%02d/article-about-something-%d.html", host, i%28+1, from+i),
 			Type:     []string{"news", "press_release", "policy"}[i%3],
 			Priority: r.Float64(),
-			LastMod:  noon/1000 - r.Int64N(60*86_400),
+			LastMod:  noon/1000 - 2*86_400 - 1 - r.Int64N(58*86_400), // nothing that is new
 		}
 	}
 	return list
@@ -54,6 +54,7 @@ func ceiling(t T, what string, rows, most float64) {
 func rowsOfADomain(t T, db DB) {
 	c := &counted{DB: db}
 	s := newShard(t, c)
+	s.local.PerMinute = 60
 	s.put("warm.example", Articles("warm.example", 0, 1)...) // creates the tables
 	c.written()
 	s.acquire("a.example", "c", 120)
@@ -70,6 +71,48 @@ func rowsOfADomain(t T, db DB) {
 	ceiling(t, "the same put again", float64(c.written()), 0)
 	s.put("a.example", Articles("www.a.example", 500, 500)...)
 	ceiling(t, "a put of 500 others", float64(c.written()), 10)
+	today := frontier.NewPage{URL: "https://www.a.example/today", LastMod: noon / 1000}
+	s.put("a.example", frontier.NewPage{URL: "https://www.a.example/undated"})
+	undated := c.written()
+	s.put("a.example", today)
+	ceiling(t, "a page for the feed, more than another", float64(c.written()-undated), 1)
+}
+
+// rowsOfRefreshes: a refresh that found nothing writes the host's row twice, and ticks the pointers of many
+// hosts at once.
+func rowsOfRefreshes(t T, db DB) {
+	const domains, hours = 250, 40
+	c := &counted{DB: db}
+	s := newShard(t, c)
+	s.local.PerMinute = 60
+	for i := range domains {
+		domain := fmt.Sprintf("a%d.example", i)
+		s.putIn(kr, domain, nil, []frontier.NewEntry{{NewPage: frontier.NewPage{URL: "https://" + domain + "/feed"}, Method: "rss", Interval: 5400, Status: 200}})
+	}
+	c.written()
+	ticks, refreshes, one := 0, 0, 0
+	for range hours * 60 {
+		s.wait(60_000)
+		messages := s.tick()
+		ticks += c.written()
+		for _, m := range messages {
+			owner := fmt.Sprint(s.now, m.Domain)
+			s.do(func() error {
+				if r, err := s.s.BeginRefresh(ctx, frontier.RefreshRequest{Domain: m.Domain, URL: m.URL, Owner: owner}); err != nil || !r.Granted {
+					return fmt.Errorf("%+v, %v", r, err)
+				}
+				_, err := s.s.EndRefresh(ctx, frontier.RefreshResult{Domain: m.Domain, URL: m.URL, Owner: owner, Status: 304, Visit: frontier.Visit{AskedAt: s.now}})
+				return err
+			})
+			refreshes++
+		}
+		one += c.written()
+	}
+	if refreshes < 4*domains {
+		t.Errorf("%d refreshes", refreshes)
+	}
+	ceiling(t, "a refresh that found nothing", float64(one)/float64(refreshes), 2)
+	ceiling(t, "its share of the ticks", float64(ticks)/float64(refreshes), 0.5)
 }
 
 // rowsOfAURL counts what it costs to lease and report a URL, over whole back queues.

@@ -1,0 +1,42 @@
+package contract
+
+import "strings"
+
+// RefreshMessage asks for one entry point of a domain to be looked at again (DOMAIN_QUEUE).
+type RefreshMessage struct {
+	Refresh Refresh `json:"refresh"`
+}
+
+// Refresh is an entry point that is due. Of method "collect" it stands for the whole domain.
+type Refresh struct {
+	Domain       string    `json:"domain"` // the registrable domain
+	URL          string    `json:"url"`
+	Method       string    `json:"method"`
+	ETag         string    `json:"etag,omitempty"`
+	LastModified string    `json:"last_modified,omitempty"`
+	SHA256       string    `json:"sha256,omitempty"` // of the body when it was last read: the first 32 digits
+	Partition    Partition `json:"partition_info"`   // the newest that the entry point belongs to
+	QueuedAt     int64     `json:"queued_at"`        // ms since 1970
+}
+
+// ParseRefresh decodes a DOMAIN_QUEUE message that is a refresh; ok is false for any other.
+func ParseRefresh(body []byte) (r *Refresh, ok bool, err error) {
+	var m struct {
+		Refresh *Refresh `json:"refresh"`
+	}
+	if err := decode(body, &m); err != nil || m.Refresh == nil {
+		return nil, false, nil // as what it is read is for ParseDomain to say
+	}
+	return m.Refresh, true, m.Refresh.Validate()
+}
+
+// Validate reports the first malformed field.
+func (r *Refresh) Validate() error {
+	if err := CheckDomain("refresh.domain", r.Domain); err != nil {
+		return err
+	}
+	if !strings.HasPrefix(r.URL, "https://") && !strings.HasPrefix(r.URL, "http://") {
+		return Invalid("refresh.url", "%q is not an absolute URL; send one of http or https", clip(r.URL))
+	}
+	return r.Partition.Validate("refresh.partition_info.")
+}

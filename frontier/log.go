@@ -1,0 +1,121 @@
+package frontier
+
+import "slices"
+
+// A packed log is a table of blocks: records in the order in which they were appended, as many in a row
+// as fit, since rows written are the price. An append rewrites the last block, which is one row, or
+// begins new ones. A record's number is its block's key plus its index there. Keys grow with the
+// clock, so that numbers are not given twice when a shard is lost and restored without its logs.
+const (
+	feedLog    = "feed"
+	changesLog = "changes"
+)
+
+// Limits of a packed log.
+const (
+	maxLogBlock  = 32 << 10   // bytes, but for its first record: an append rewrites a block
+	maxLogAge    = 86_400_000 // ms after which a block is not added to, so that it can be deleted when it is old
+	logBatch     = 4          // blocks that are read at once
+	maxLogBlocks = 64         // blocks that one operation reads
+)
+
+// logRecord is a record with its number.
+type logRecord struct {
+	number int64
+	data   string
+}
+
+// logRecords takes a block apart.
+func logRecords(key int64, block []byte) ([]logRecord, error) {
+	var records []logRecord
+	d := decode(block)
+	for n := key; d.at < len(d.text); n++ {
+		records = append(records, logRecord{n, d.string()})
+	}
+	return records, d.err
+}
+
+// appendLog appends records to a log and gives their numbers.
+func (c *call) appendLog(log string, records [][]byte) ([]int64, error) {
+	rows, err := c.db.Run("SELECT key, data FROM " + log + " ORDER BY key DESC LIMIT 1")
+	if err != nil {
+		return nil, err
+	}
+	key, last := int64(0), int64(0) // of the block, and of the last record
+	var block []byte
+	if rows.Next() {
+		key, block = rows.Int(), slices.Clone(rows.Blob())
+		known, err := logRecords(key, block)
+		if err != nil {
+			return nil, err
+		}
+		last = key + int64(len(known)) - 1
+	}
+	numbers := make([]int64, len(records))
+	changed := map[int64][]byte{}
+	for i, record := range records {
+		if key == 0 || len(block) > 0 && len(block)+len(record) > maxLogBlock || c.now-key > maxLogAge {
+			key, block = max(last+1, c.now, 1), nil
+			last = key - 1
+		}
+		last++
+		block = appendString(block, string(record))
+		numbers[i], changed[key] = last, block
+	}
+	return numbers, c.writeData(log, changed)
+}
+
+// readLog gives the records of a log after a number to each, in their order, until it returns false or
+// maxLogBlocks are read. It reports the number of the last record that was given, and whether there may
+// be more.
+func (c *call) readLog(log string, after int64, each func([]logRecord) (taken int, err error)) (last int64, more bool, err error) {
+	last = after
+	from := after + 1
+	for range maxLogBlocks / logBatch {
+		rows, err := c.db.Run("SELECT key, data FROM "+log+" WHERE key >= coalesce((SELECT max(key) FROM "+log+" WHERE key <= ?1), 0) ORDER BY key LIMIT ?2", from, int64(logBatch))
+		if err != nil {
+			return last, false, err
+		}
+		blocks := 0
+		for ; rows.Next(); blocks++ {
+			key := rows.Int()
+			records, err := logRecords(key, rows.Blob())
+			if err != nil {
+				return last, false, err
+			}
+			if skip := from - key; skip > 0 {
+				records = records[min(skip, int64(len(records))):]
+			}
+			taken, err := each(records)
+			if err != nil {
+				return last, false, err
+			}
+			if taken > 0 {
+				last = records[taken-1].number
+			}
+			if taken < len(records) {
+				return last, true, nil
+			}
+			from = max(from, key+1)
+			if len(records) > 0 {
+				from = records[len(records)-1].number + 1
+			}
+		}
+		if err := rows.Err(); err != nil || blocks < logBatch {
+			return last, false, err
+		}
+	}
+	return last, true, nil
+}
+
+// pruneLogs deletes blocks whose records are all older than the time that logs are kept.
+func (c *call) pruneLogs() error {
+	kept := c.now - c.settings.Retention
+	for _, log := range [...]string{feedLog, changesLog} {
+		// A block was begun after the last record of the one before, so that one is as old.
+		if _, err := c.db.Run("DELETE FROM "+log+" WHERE key < (SELECT max(key) FROM "+log+" WHERE key <= ?1)", kept); err != nil {
+			return err
+		}
+	}
+	return nil
+}
