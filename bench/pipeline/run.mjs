@@ -48,11 +48,15 @@ const d1 = [
     migrations_dir: join(root, "ledger/migrations"),
   },
 ];
+const shards = {
+  durable_objects: { bindings: [{ name: "FRONTIER", class_name: "Frontier" }] },
+  migrations: [{ tag: "v1", new_sqlite_classes: ["Frontier"] }],
+};
 
 const harness = createTestHarness({
   root,
   workers: [
-    { config: side("engine", "bench/pipeline/observed.mjs", { d1_databases: d1 }) },
+    { config: side("engine", "bench/pipeline/observed.mjs", { d1_databases: d1, ...shards }) },
     { config: side("peer", "bench/pipeline/peer.mjs") },
     {
       config: {

@@ -32,6 +32,8 @@ const harness = createTestHarness({
             queue: `status-${binding.toLowerCase().replace("_", "-")}`,
           })),
         },
+        durable_objects: { bindings: [{ name: "FRONTIER", class_name: "Frontier" }] },
+        migrations: [{ tag: "v1", new_sqlite_classes: ["Frontier"] }],
         d1_databases: [
           {
             binding: "METADATA_DB",
