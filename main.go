@@ -42,8 +42,8 @@ func main() {
 		return e.Consume(ctx, batch.Queue, bindings.Messages(batch))
 	}
 	everyMinute := func(ctx context.Context, event *cron.Event) error { return e.Cron(ctx, event.ScheduledTime) }
-	worker.HandleCalls(func(now int64, operation string, request []byte) worker.Answer {
-		a := e.CallShard(bindings.ShardDatabase{}, now, operation, request)
+	worker.HandleCalls(func(now int64, shard, operation string, request []byte) worker.Answer {
+		a := e.CallShard(bindings.ShardDatabase{}, shard, now, operation, request)
 		return worker.Answer{Text: a.Text, OK: a.OK, Alarm: a.Alarm}
 	})
 	worker.Run(e, consume, everyMinute, "/health", "/health/live")

@@ -92,14 +92,18 @@ func (e *Engine) Cron(ctx context.Context, at time.Time) error {
 	return err
 }
 
-// CallShard runs an operation on the shard of the frontier that is in db, at once and in one transaction,
-// which the caller rolls back when the answer is not ok.
-func (e *Engine) CallShard(db frontier.DB, now int64, operation string, request []byte) frontier.Answer {
+// CallShard runs an operation on the shard of the frontier with a name, which is in db, at once and in one
+// transaction, which the caller rolls back when the answer is not ok.
+func (e *Engine) CallShard(db frontier.DB, name string, now int64, operation string, request []byte) frontier.Answer {
 	p, err := e.configured()
 	if err != nil {
 		return frontier.Failure(err)
 	}
-	shard := frontier.Shard{DB: db, Settings: p.shard}
+	number, ok := frontier.ShardNumber(name)
+	if !ok {
+		return frontier.Failure(contract.Invalid("shard", "%.40q is not the name of a shard", name))
+	}
+	shard := frontier.Shard{DB: db, Number: number, Settings: p.shard}
 	return shard.Serve(now, operation, request)
 }
 

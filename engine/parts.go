@@ -80,6 +80,7 @@ func assemble(p Platform) (*parts, error) {
 		URLsPerDomain:  int64(s.URLsPerDomain),
 		MinRefresh:     int64(s.MinRefresh.Seconds()),
 		MaxRefresh:     int64(s.MaxRefresh.Seconds()),
+		Shards:         s.FrontierShards,
 	}
 	return &parts{api.Handler(), consumer, watch, records, s.LedgerRetention, shard}, nil
 }

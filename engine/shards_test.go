@@ -25,9 +25,9 @@ type shard struct {
 
 var errRefused = errors.New("refused")
 
-func (s shard) Call(_ context.Context, _, operation string, request []byte) (answer []byte, err error) {
+func (s shard) Call(_ context.Context, name, operation string, request []byte) (answer []byte, err error) {
 	err = s.db.Transaction(func() error {
-		a := s.engine.CallShard(s.db, 1_769_601_600_000, operation, request)
+		a := s.engine.CallShard(s.db, name, 1_769_601_600_000, operation, request)
 		if answer = a.Text; !a.OK {
 			return errRefused
 		}
@@ -176,6 +176,73 @@ func TestShardsAreSnapshottedDaily(t *testing.T) {
 		}
 		if want := before["shard-0"].Hosts + before["shard-2"].Hosts; hosts != want {
 			t.Errorf("%d hosts restored, want %d", hosts, want)
+		}
+	})
+}
+
+// TestTheNumberOfShardsChanges: a domain that moved is given out at its new place only, with what it had, and
+// its old place lets nobody in.
+func TestTheNumberOfShardsChanges(t *testing.T) {
+	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
+		w.Variables["FRONTIER_SHARDS"] = "3"
+		fillShards(t, w)
+		for _, name := range w.Frontier.Names() {
+			if _, err := w.Alarm(name); err != nil {
+				t.Fatal(err)
+			}
+		}
+		before := w.Frontier.Remotes()
+		w.Variables["FRONTIER_SHARDS"] = "5"
+		w.Deploy()
+		now := w.Frontier.Remotes()
+		moved := 0
+		for i := range 40 {
+			domain := fmt.Sprintf("site%d.example", i)
+			if frontier.ShardOf(domain, 5) == frontier.ShardOf(domain, 3) {
+				continue
+			}
+			moved++
+			_, err := before.Of(domain).Acquire(t.Context(), frontier.AcquireRequest{Domain: domain, Owner: "o", Seconds: 60})
+			if contract.KindOf(err) != contract.Storage {
+				t.Errorf("%s at its old place: %v", domain, err)
+			}
+			if _, err := before.Of(domain).Put(t.Context(), frontier.Put{Domain: domain, Partition: contract.Partition{Country: "kr", Category: "news", Date: "2026-01-28"}}); contract.KindOf(err) != contract.Storage {
+				t.Errorf("%s at its old place: %v", domain, err)
+			}
+		}
+		restored := enginetest.Data[contract.Restored](w, "POST", "/api/v1/frontier/restore", "{}")
+		if !restored.Done || restored.Hosts != int64(moved) || moved == 0 {
+			t.Errorf("%d moved, %+v", moved, restored)
+		}
+		given := map[string]bool{}
+		for {
+			leased := 0
+			for n := range now.Shards {
+				l, err := now.Shard(n).Lease(t.Context(), frontier.LeaseRequest{Max: 500, Seconds: 60})
+				if err != nil {
+					t.Fatal(err)
+				}
+				results := frontier.Report{Lease: l.ID}
+				for _, item := range l.Items {
+					if given[item.URL] || frontier.ShardOf(item.Domain, 5) != n {
+						t.Errorf("shard %d gives %s", n, item.URL)
+					}
+					given[item.URL] = true
+					results.Results = append(results.Results, frontier.Result{ID: item.ID, Status: 200})
+				}
+				if leased += len(l.Items); len(l.Items) > 0 {
+					if _, err := now.Shard(n).Report(t.Context(), results); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			if leased == 0 {
+				break
+			}
+			time.Sleep(time.Minute)
+		}
+		if want := 40 * 41 / 2; len(given) != want {
+			t.Errorf("%d URLs were given, want %d", len(given), want)
 		}
 	})
 }

@@ -24,6 +24,7 @@ const (
 // written once, with one statement a table, since a statement costs 80 to 100 µs on the platform.
 type call struct {
 	db       DB
+	number   int // of the shard
 	settings Settings
 	hash     func(string) uint64
 	now      int64 // ms
@@ -64,7 +65,7 @@ func (c *call) setPart(key int64, data []byte) {
 
 // run does one operation between open and flush.
 func (s *Shard) run(now int64, operation func(*call) error) error {
-	c := &call{db: s.DB, settings: s.Settings.withDefaults(), hash: s.hash, now: max(now, 0),
+	c := &call{db: s.DB, number: s.Number, settings: s.Settings.withDefaults(), hash: s.hash, now: max(now, 0),
 		hosts: map[int64]*host{}, domains: map[int64]*domain{}, parts: map[int64][]byte{},
 		arrivals: map[int64][]byte{}, blocks: map[int64][]byte{}, leases: map[int64]leaseRow{},
 		watched: map[int64][]int64{}, changedHosts: map[int64]bool{}, changedDomains: map[int64]bool{}, changedParts: map[int64]bool{}}

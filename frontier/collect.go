@@ -42,6 +42,9 @@ func (s *Shard) Acquire(now int64, r AcquireRequest) (answer Acquired, err error
 		return answer, err
 	}
 	err = s.run(now, func(c *call) error {
+		if err := c.checkOwns(r.Domain); err != nil {
+			return err
+		}
 		if err := c.sweep(); err != nil {
 			return err
 		}

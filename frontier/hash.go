@@ -1,5 +1,7 @@
 package frontier
 
+import "github.com/newsfork/seed-engine/contract"
+
 // hash64 is FNV-1a with a finishing mix, so that its upper bits are as good as its lower ones. It is
 // part of what is stored: a change makes every seen-set and every id wrong.
 func hash64(s string) uint64 {
@@ -30,6 +32,22 @@ func ShardOf(domain string, shards int) int {
 		}
 	}
 	return best
+}
+
+// owns reports whether a registrable domain belongs to this shard. Where the number of shards was changed,
+// some moved to another one, and what is left of them here is given to nobody: two shards would
+// have the same host asked twice at once.
+func (c *call) owns(domain string) bool {
+	return c.settings.Shards == 0 || ShardOf(domain, c.settings.Shards) == c.number
+}
+
+// checkOwns reports a domain that belongs to another shard. While a deploy changes their number, Workers
+// and shards disagree about it for minutes: the work is to be done later.
+func (c *call) checkOwns(domain string) error {
+	if c.owns(domain) {
+		return nil
+	}
+	return &contract.Error{Kind: contract.Storage, Op: "frontier", Message: domain + " belongs to another shard, since their number was changed"}
 }
 
 // mix is the finalizer of splitmix64.

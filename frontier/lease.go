@@ -205,6 +205,11 @@ func (l *lessor) try(h *host, kind int, at *candidate) (keep bool, err error) {
 		return false, c.queue(h)
 	}
 	m := c.domains[h.domain]
+	if !c.owns(m.name) {
+		h.places[kind] = place{}
+		c.change(h)
+		return false, nil
+	}
 	if err := c.list(m); err != nil {
 		return false, err
 	}

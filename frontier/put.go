@@ -111,6 +111,9 @@ func (s *Shard) PutAll(now int64, r PutAll) (answers []PutAnswer, err error) {
 	err = s.run(now, func(c *call) error {
 		puts := make([]*putting, len(r.Puts))
 		for i := range r.Puts {
+			if err := c.checkOwns(r.Puts[i].Domain); err != nil {
+				return err
+			}
 			puts[i] = c.newPut(r.Puts[i].Domain, r.Puts[i].Partition)
 			puts[i].since = r.Puts[i].Since
 			puts[i].expect(&r.Puts[i])

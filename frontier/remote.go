@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/newsfork/seed-engine/contract"
@@ -33,6 +34,12 @@ func (r Remotes) Of(domain string) Remote { return r.Shard(ShardOf(domain, r.Sha
 
 // Shard gives a shard by its number, from 0.
 func (r Remotes) Shard(n int) Remote { return Remote{r.Caller, shardName(n)} }
+
+// ShardNumber is the number of the shard with a name; ok is false where that is none.
+func ShardNumber(name string) (n int, ok bool) {
+	n, err := strconv.Atoi(strings.TrimPrefix(name, "shard-"))
+	return n, err == nil && n >= 0 && name == shardName(n)
+}
 
 // shardName is under which name the platform finds a shard again, with all that is stored there.
 func shardName(n int) string { return "shard-" + strconv.Itoa(n) }

@@ -14,7 +14,8 @@ import (
 // Errors are contract.Errors of kind Validation for what the caller must correct, ErrNewer, or what
 // the database gave.
 type Shard struct {
-	DB DB
+	DB     DB
+	Number int // its own, from 0; see ShardOf
 	Settings
 
 	alarm int64               // ms, by when what its operations queued wants a Tick; 0: nothing does
@@ -32,6 +33,7 @@ type Settings struct {
 	Retention      int64 // ms for which the feed and the changes are kept (14 days)
 	PerMinute      int64 // refreshes a minute; 0: entry points are not refreshed
 	PerDay         int64 // refreshes a day (UTC); 0: no more than PerMinute allows
+	Shards         int   // how many shards there are; 0: this one has all domains
 }
 
 func (s Settings) withDefaults() Settings {

@@ -16,12 +16,12 @@ type Answer struct {
 	Alarm int64 // ms since 1970, by when the object's alarm is to go off; 0: it need not
 }
 
-// A Callee answers the calls of the Worker's Durable Objects. now is the time in ms since 1970, request
-// is good until it returns.
+// A Callee answers the calls of the Worker's Durable Objects. now is the time in ms since 1970, object the
+// name of the one that is called, "" for one without; request is good until it returns.
 //
 // It must not wait for anything, be it a promise, a channel or a timer: then the instance is lost, the
 // call fails, and nothing is kept.
-type Callee func(now int64, operation string, request []byte) Answer
+type Callee func(now int64, object, operation string, request []byte) Answer
 
 // HandleCalls has the program serve calls of Durable Objects. It is called before Run.
 func HandleCalls(c Callee) {
@@ -53,12 +53,13 @@ func takeCall(c Callee, data []byte) {
 		}
 	}()
 	at, data, _ := bytes.Cut(data, []byte("\n"))
+	object, data, _ := bytes.Cut(data, []byte("\n"))
 	operation, request, _ := bytes.Cut(data, []byte("\n"))
 	now, err := strconv.ParseInt(string(at), 10, 64)
 	if err != nil {
 		panic(err)
 	}
-	answer := c(now, string(operation), request)
+	answer := c(now, string(object), string(operation), request)
 	ok := int32(0)
 	if answer.OK {
 		ok = 1

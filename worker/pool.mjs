@@ -178,9 +178,9 @@ class Instance {
     this.#notify("request", written);
   }
 
-  /** Gives Go a call of a Durable Object: the time and the operation, a line each, then the request. */
+  /** Gives Go a call of a Durable Object: the time, its name and the operation, a line each, then the request. */
   call(operation, request) {
-    const head = encoder.encode(`${Date.now()}\n${operation}\n`);
+    const head = encoder.encode(`${Date.now()}\n${this.host.ctx.id.name ?? ""}\n${operation}\n`);
     const room = this.#room(head.length + request.length);
     room.set(head);
     room.set(request, head.length);

@@ -24,7 +24,7 @@ const harness = createTestHarness({
         main: join(root, "bench/frontier/inside.mjs"),
         compatibility_date: "2026-11-01",
         rules: [{ type: "CompiledWasm", globs: ["**/*.wasm"] }],
-        vars: { REQUEST_INTERVAL_MS: "0" },
+        vars: { REQUEST_INTERVAL_MS: "0", FRONTIER_SHARDS: "1" },
         durable_objects: { bindings: [{ name: "FRONTIER", class_name: "Frontier" }] },
         migrations: [{ tag: "v1", new_sqlite_classes: ["Frontier"] }],
       },
@@ -75,7 +75,7 @@ try {
   console.log("| what | median | 95 % |\n| --- | --- | --- |");
   for (const [operation, list] of Object.entries(times))
     console.log(`| ${what[operation]} | ${share(list, 0.5).toFixed(1)} ms | ${share(list, 0.95).toFixed(1)} ms |`);
-  if (share(times.lease, 0.5) >= maxLease) {
+  if (!quick && share(times.lease, 0.5) >= maxLease) {
     console.error(`a lease of 100 takes ${maxLease} ms or more`);
     process.exitCode = 1;
   }

@@ -34,8 +34,9 @@ type Shards struct {
 
 // shard is a Durable Object.
 type shard struct {
-	mu sync.Mutex
-	db *sqlite.DB
+	name string
+	mu   sync.Mutex
+	db   *sqlite.DB
 }
 
 // Freeze keeps a shard from doing anything: whoever calls it waits in vain. Thaw ends that.
@@ -129,7 +130,7 @@ func (s *Shards) shard(name string) *shard {
 		if err != nil {
 			panic(err)
 		}
-		o = &shard{db: db}
+		o = &shard{name: name, db: db}
 		s.shards[name] = o
 	}
 	return o
@@ -151,7 +152,7 @@ func (o *shard) call(w *World, operation string, request []byte) (answer []byte,
 	i := w.lend()
 	defer w.giveBack(i)
 	err = o.db.Transaction(func() error {
-		a := i.CallShard(o.db, time.Now().UnixMilli(), operation, request)
+		a := i.CallShard(o.db, o.name, time.Now().UnixMilli(), operation, request)
 		if answer = a.Text; !a.OK {
 			return errRefused
 		}

@@ -134,6 +134,13 @@ func (w *World) giveBack(i *instance) {
 	w.idle = append(w.idle, i)
 }
 
+// Deploy has later events served by new instances, which read the settings anew.
+func (w *World) Deploy() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.idle = nil
+}
+
 // event lends an instance to an event. One that died in it is not used again.
 func (w *World) event(ctx context.Context, work func(ctx context.Context, i *instance)) (died bool) {
 	i := w.lend()

@@ -35,6 +35,10 @@ test("what a call writes stays, object by object", async () => {
   assert.equal(await count("a"), rows + 1);
 });
 
+test("an object has a name", async () => {
+  assert.equal(await fixture.call("shard-7", "name"), "shard-7");
+});
+
 test("requests and answers pass as they are", async () => {
   for (const request of ["", "\n\n", "줄\n바꿈 \\ \u0000", "x".repeat(3_000_000)])
     assert.equal(await fixture.call("a", "echo", request), request);
