@@ -362,3 +362,21 @@ func (a *Analyser) Score(url string) Scored {
 	}
 	return s
 }
+
+// Assess classifies and scores a URL by itself, whatever was added. knownType is its type where the caller knows
+// it, else "". What is no URL is of type Unknown and of priority 0.
+func (a *Analyser) Assess(url string, m Method, lastmod time.Time, knownType classify.Type) (t classify.Type, priority float64) {
+	if valid, _ := a.canonical([]byte(url)); !valid {
+		return classify.Unknown, 0
+	}
+	var date uint32
+	if markup.Plausible(lastmod, a.o.Now) {
+		date = uint32(lastmod.Unix())
+	}
+	p := parsePage(string(a.buf))
+	c := a.assess(&p, rankOf(m), date)
+	if class, ok := classify.ClassOf(knownType); ok {
+		c = a.judge(&p, class, 1, rankOf(m), date)
+	}
+	return c.class.Type(), float64(c.priority) / 1000
+}

@@ -1,0 +1,34 @@
+package discovery
+
+import (
+	"testing"
+	"time"
+
+	"github.com/newsfork/seed-engine/classify"
+)
+
+// TestAssess: a URL by itself gets what it would get as one of the listed pages, and a type that is known counts.
+func TestAssess(t *testing.T) {
+	now := time.Date(2026, 1, 28, 12, 0, 0, 0, time.UTC)
+	a := NewAnalyser(Options{Now: now})
+	const url = "https://news.mom.gov.sg/news/2026/01/27/article-about-rules"
+	kind, plain := a.Assess(url, FromResearch, time.Time{}, "")
+	if kind != classify.News || plain != a.Score(url).Priority {
+		t.Errorf("%s %v, and by itself %v", kind, plain, a.Score(url).Priority)
+	}
+	if _, fresh := a.Assess(url, FromResearch, now.Add(-time.Hour), ""); fresh < plain+0.14 {
+		t.Errorf("of today %v, without a date %v", fresh, plain)
+	}
+	if _, found := a.Assess(url, FromLink, time.Time{}, ""); found >= plain {
+		t.Errorf("found on a page %v, by research %v", found, plain)
+	}
+	if kind, priority := a.Assess(url, FromResearch, time.Time{}, classify.FAQ); kind != classify.FAQ || priority >= plain {
+		t.Errorf("known to be another type: %s %v", kind, priority)
+	}
+	if kind, priority := a.Assess("mailto:a@b.sg", FromResearch, now, classify.News); kind != classify.Unknown || priority != 0 {
+		t.Errorf("no URL: %s %v", kind, priority)
+	}
+	if n := a.Result().Stats.Analyzed; n != 0 {
+		t.Errorf("%d were added", n)
+	}
+}
