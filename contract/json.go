@@ -130,7 +130,9 @@ func jsonType(kind string) string {
 		return "JSON array"
 	case kind == "bool":
 		return "true or false"
-	case strings.HasPrefix(kind, "int"), strings.HasPrefix(kind, "float"):
+	case strings.HasPrefix(kind, "int"):
+		return "whole number"
+	case strings.HasPrefix(kind, "float"):
 		return "number"
 	}
 	return "string"

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/frontier"
 	"github.com/newsfork/seed-engine/ledger"
 	"github.com/newsfork/seed-engine/orchestrator"
 	"github.com/newsfork/seed-engine/r2"
@@ -87,6 +88,7 @@ type API struct {
 	Controls     Controls
 	Reconciler   Reconciler
 	Restorer     Restorer
+	Frontier     frontier.Remotes
 	Backlog      func(ctx context.Context, role string) (contract.Backlog, error) // of the queue seed, domain or dlq
 	Pool         func() (PoolStats, error)
 	Local        func() bool // reports whether this is a local run; nil is no
@@ -98,41 +100,49 @@ type API struct {
 
 const requestID = "X-Request-Id"
 
-// routes maps each path to its methods; public ones need no token.
+// route maps a path to its methods.
 type route struct {
 	path    string
-	public  bool
+	access  access
 	methods map[string]func(http.ResponseWriter, *http.Request) error
 }
 
 func (a *API) routes() []route {
 	type methods = map[string]func(http.ResponseWriter, *http.Request) error
 	return []route{
-		{"/{$}", true, methods{"GET": a.index}},
-		{"/health", true, methods{"GET": a.live}},
-		{"/health/live", true, methods{"GET": a.live}},
-		{"/health/ready", true, methods{"GET": a.ready}},
-		{"/schemas/{name}", true, methods{"GET": a.schema}},
-		{"/openapi.json", true, methods{"GET": a.openAPI}},
-		{"/metrics", false, methods{"GET": a.metrics}},
-		{"/api/v1/seeds/orchestrate", false, methods{"POST": a.orchestrate}},
-		{"/api/v1/seeds/status", false, methods{"GET": a.status}},
-		{"/api/v1/seeds/domains", false, methods{"GET": a.listDomains}},
-		{"/api/v1/seeds/domains/{domain}", false, methods{"GET": a.showDomain}},
-		{"/api/v1/seeds/domains/{domain}/collect", false, methods{"POST": a.collect}},
-		{"/api/v1/seeds/reconcile", false, methods{"POST": a.reconcile}},
-		{"/api/v1/frontier/restore", false, methods{"POST": a.restore}},
-		{"/api/v1/dlq", false, methods{"GET": a.listDeadLetters}},
-		{"/api/v1/dlq/{id}", false, methods{"GET": a.showDeadLetter}},
-		{"/api/v1/dlq/replay", false, methods{"POST": a.replay}},
-		{"/api/v1/dlq/discard", false, methods{"POST": a.discard}},
-		{"/api/v1/exclusions", false, methods{"GET": a.listExclusions}},
-		{"/api/v1/exclusions/{kind}/{value}", false, methods{"GET": a.showExclusion, "PUT": a.exclude, "DELETE": a.include}},
-		{"/api/v1/pipeline", false, methods{"GET": a.pipeline}},
-		{"/api/v1/pipeline/pause", false, methods{"POST": a.pause}},
-		{"/api/v1/pipeline/resume", false, methods{"POST": a.resume}},
-		{"/api/v1/datasets/{country}/{category}/{date}", false, methods{"GET": a.listDataset}},
-		{"/api/v1/datasets/{country}/{category}/{date}/{chunk}", false, methods{"PUT": a.upload}},
+		{"/{$}", everybody, methods{"GET": a.index}},
+		{"/health", everybody, methods{"GET": a.live}},
+		{"/health/live", everybody, methods{"GET": a.live}},
+		{"/health/ready", everybody, methods{"GET": a.ready}},
+		{"/schemas/{name}", everybody, methods{"GET": a.schema}},
+		{"/openapi.json", everybody, methods{"GET": a.openAPI}},
+		{"/metrics", tokens, methods{"GET": a.metrics}},
+		{"/api/v1/seeds/orchestrate", tokens, methods{"POST": a.orchestrate}},
+		{"/api/v1/seeds/status", tokens, methods{"GET": a.status}},
+		{"/api/v1/seeds/domains", tokens, methods{"GET": a.listDomains}},
+		{"/api/v1/seeds/domains/{domain}", tokens, methods{"GET": a.showDomain}},
+		{"/api/v1/seeds/domains/{domain}/collect", tokens, methods{"POST": a.collect}},
+		{"/api/v1/seeds/reconcile", tokens, methods{"POST": a.reconcile}},
+		{"/api/v1/dlq", tokens, methods{"GET": a.listDeadLetters}},
+		{"/api/v1/dlq/{id}", tokens, methods{"GET": a.showDeadLetter}},
+		{"/api/v1/dlq/replay", tokens, methods{"POST": a.replay}},
+		{"/api/v1/dlq/discard", tokens, methods{"POST": a.discard}},
+		{"/api/v1/exclusions", tokens, methods{"GET": a.listExclusions}},
+		{"/api/v1/exclusions/{kind}/{value}", tokens, methods{"GET": a.showExclusion, "PUT": a.exclude, "DELETE": a.include}},
+		{"/api/v1/frontier/restore", tokens, methods{"POST": a.restore}},
+		{"/api/v1/frontier/lease", scrapers, methods{"POST": a.leaseURLs}},
+		{"/api/v1/frontier/report", scrapers, methods{"POST": a.reportURLs}},
+		{"/api/v1/frontier/urls", tokens, methods{"POST": a.putURLs}},
+		{"/api/v1/frontier/stats", tokens, methods{"GET": a.frontierStats}},
+		{"/api/v1/frontier/url", tokens, methods{"GET": a.frontierURL}},
+		{"/api/v1/frontier/hosts", tokens, methods{"GET": a.frontierHosts}},
+		{"/api/v1/frontier/hosts/{host}", tokens, methods{"POST": a.changeHost}},
+		{"/api/v1/frontier/shards/{shard}/export", operators, methods{"GET": a.exportShard}},
+		{"/api/v1/pipeline", tokens, methods{"GET": a.pipeline}},
+		{"/api/v1/pipeline/pause", tokens, methods{"POST": a.pause}},
+		{"/api/v1/pipeline/resume", tokens, methods{"POST": a.resume}},
+		{"/api/v1/datasets/{country}/{category}/{date}", tokens, methods{"GET": a.listDataset}},
+		{"/api/v1/datasets/{country}/{category}/{date}/{chunk}", tokens, methods{"PUT": a.upload}},
 	}
 }
 
@@ -161,9 +171,9 @@ func (a *API) dispatch(w http.ResponseWriter, r *http.Request, rt route) error {
 		method = http.MethodGet
 	}
 	var by string
-	if !rt.public {
+	if rt.access != everybody {
 		var err error
-		if by, err = a.authorise(w, r); err != nil {
+		if by, err = a.authorise(w, r, rt.access); err != nil {
 			return err
 		}
 		r = r.WithContext(context.WithValue(r.Context(), actorKey{}, by))

@@ -9,12 +9,15 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/controls"
 	"github.com/newsfork/seed-engine/deadletters"
+	"github.com/newsfork/seed-engine/frontier"
+	frontiersqlite "github.com/newsfork/seed-engine/frontier/sqlite"
 	"github.com/newsfork/seed-engine/handlers"
 	"github.com/newsfork/seed-engine/ledger"
 	"github.com/newsfork/seed-engine/ledger/sqlite"
@@ -60,6 +63,7 @@ type fixture struct {
 	domains *seeds
 	db      *sqlite.DB
 	ledger  *ledger.Ledger
+	shards  *shards
 	now     time.Time
 }
 
@@ -81,6 +85,7 @@ func newFixture(t testing.TB, change func(*settings.Settings)) *fixture {
 		bucket: bucket{r2.NewMemory()}, seeds: &seeds{}, domains: &seeds{}, db: db, ledger: ledger.New(db),
 		now: time.Date(2026, 1, 28, 10, 0, 0, 0, time.UTC),
 	}
+	f.shards = &shards{fixture: f, t: t, databases: map[string]*frontiersqlite.DB{}, frozen: map[string]bool{}}
 	var writes time.Duration
 	f.bucket.Now = func() time.Time { writes += 2 * time.Second; return f.now.Add(writes) } // one key takes one write a second
 	log := slog.New(slog.DiscardHandler)
@@ -95,6 +100,7 @@ func newFixture(t testing.TB, change func(*settings.Settings)) *fixture {
 		Controls:     &controls.Store{Bucket: f.bucket, Sleep: sleep},
 		Reconciler:   &reconcile.Reconciler{Bucket: f.bucket, DeadLetters: deadLetters, Ledger: f.ledger, Now: now},
 		Restorer:     &reconcile.Restorer{Bucket: f.bucket},
+		Frontier:     frontier.Remotes{Caller: f.shards, Shards: 3},
 		Backlog: func(_ context.Context, role string) (contract.Backlog, error) {
 			if role == "dlq" {
 				return contract.Backlog{}, errors.New("the platform does not say")
@@ -108,6 +114,49 @@ func newFixture(t testing.TB, change func(*settings.Settings)) *fixture {
 		Now:   now,
 	}
 	return f
+}
+
+// shards are the objects of the frontier.
+type shards struct {
+	fixture *fixture
+	t       testing.TB
+
+	mu        sync.Mutex
+	databases map[string]*frontiersqlite.DB
+	frozen    map[string]bool // by name; "" freezes all
+	calls     int
+}
+
+var errRefused = errors.New("refused")
+
+// Call implements frontier.Caller.
+func (s *shards) Call(_ context.Context, name, operation string, request []byte) (answer []byte, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.calls++
+	if s.frozen[name] || s.frozen[""] {
+		return nil, &contract.Error{Kind: contract.Timeout, Op: "shards.Call", Message: "no answer, and a secret in the message"}
+	}
+	db := s.databases[name]
+	if db == nil {
+		if db, err = frontiersqlite.Open(); err != nil {
+			s.t.Fatal(err)
+		}
+		s.t.Cleanup(func() { db.Close() })
+		s.databases[name] = db
+	}
+	shard := frontier.Shard{DB: db, Settings: frontier.Settings{Delay: 1000}}
+	err = db.Transaction(func() error {
+		a := shard.Serve(s.fixture.now.UnixMilli(), operation, request)
+		if answer = a.Text; !a.OK {
+			return errRefused
+		}
+		return nil
+	})
+	if errors.Is(err, errRefused) {
+		err = nil
+	}
+	return answer, err
 }
 
 type reply struct {
@@ -202,6 +251,9 @@ func fill(t *testing.T, f *fixture) {
 		t.Fatal(err)
 	}
 	f.store(t, contract.DomainDir{Partition: later, Domain: "a.sg"}.Document(), newestDocument)
+	if _, err := f.api.Frontier.Put(t.Context(), place, []frontier.NewPage{{URL: "https://a.sg/1"}}); err != nil {
+		t.Fatal(err)
+	}
 	_, err = f.api.Controls.Change(t.Context(), func(c *contract.Controls) error {
 		for _, e := range [][2]string{{"domain", "out.sg"}, {"host", "www.out.sg"}} {
 			c.Exclusions = append(c.Exclusions, contract.Exclusion{Kind: e[0], Value: e[1], CreatedAt: contract.Time{Time: at}, CreatedBy: "API_TOKEN"})

@@ -21,9 +21,24 @@ func actor(r *http.Request) string {
 	return by
 }
 
+// access says which tokens open a route.
+type access int
+
+const (
+	everybody access = iota // no token is needed
+	tokens                  // API_TOKEN opens all methods, READ_TOKEN those that only read
+	scrapers                // both open all methods
+	operators               // API_TOKEN alone
+)
+
+// admitsReader reports whether READ_TOKEN opens a route for a method.
+func (a access) admitsReader(method string) bool {
+	return a == scrapers || a == tokens && (method == http.MethodGet || method == http.MethodHead)
+}
+
 // authorise compares the bearer token in constant time, and gives its name. Without API_TOKEN only
 // a local run of development answers.
-func (a *API) authorise(w http.ResponseWriter, r *http.Request) (by string, err error) {
+func (a *API) authorise(w http.ResponseWriter, r *http.Request, to access) (by string, err error) {
 	s := a.Settings
 	if s.APIToken == "" {
 		if s.Environment == settings.Development && a.Local != nil && a.Local() && !throughEdge(r) {
@@ -43,10 +58,10 @@ func (a *API) authorise(w http.ResponseWriter, r *http.Request) (by string, err 
 		return "API_TOKEN", nil
 	case previous == 1:
 		return "API_TOKEN_PREVIOUS", nil
-	case read == 1 && (r.Method == http.MethodGet || r.Method == http.MethodHead):
+	case read == 1 && to.admitsReader(r.Method):
 		return "READ_TOKEN", nil
 	case read == 1:
-		return "", &failure{http.StatusForbidden, "forbidden", "this token may only read; send the API token"}
+		return "", &failure{http.StatusForbidden, "forbidden", "this token may only read, and lease and report URLs of the frontier; send the API token"}
 	}
 	w.Header().Set("WWW-Authenticate", `Bearer realm="seed-engine"`)
 	return "", &failure{http.StatusUnauthorized, "unauthorized", "send the API token as \"Authorization: Bearer …\""}

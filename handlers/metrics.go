@@ -12,6 +12,7 @@ import (
 
 	"github.com/newsfork/seed-engine/alarms"
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/frontier"
 	"github.com/newsfork/seed-engine/ledger"
 )
 
@@ -39,14 +40,17 @@ func (a *API) metrics(w http.ResponseWriter, r *http.Request) error {
 	var controls contract.Controls
 	var statusErr, controlsErr error
 	var backlogs map[string]*contract.Backlog
+	var stats frontier.AllStats
+	var frontierErr error
 	var wg sync.WaitGroup
+	wg.Go(func() { stats, frontierErr = a.Frontier.Stats(r.Context()) })
 	wg.Go(func() {
 		status, statusErr = a.Ledger.Status(r.Context(), ledger.StatusQuery{Now: a.Now(), Windows: alarms.Windows()})
 	})
 	wg.Go(func() { controls, _, controlsErr = a.Controls.Read(r.Context()) })
 	wg.Go(func() { backlogs = a.backlogs(r.Context()) })
 	wg.Wait()
-	for what, err := range map[string]error{"ledger_failed": statusErr, "controls_failed": controlsErr} {
+	for what, err := range map[string]error{"ledger_failed": statusErr, "controls_failed": controlsErr, "frontier_failed": frontierErr} {
 		if err != nil {
 			a.Log.Warn(what, "error_type", contract.KindOf(err), "error", err.Error())
 		}
@@ -64,6 +68,10 @@ func (a *API) metrics(w http.ResponseWriter, r *http.Request) error {
 		e.sample(flagValue(controls.Pipeline.Paused))
 		e.family("newsfork_seed_exclusions", "gauge", "Exclusions in force.")
 		e.sample(float64(len(controls.Exclusions)))
+	}
+	e.shards(&stats)
+	if frontierErr == nil {
+		e.frontier(&stats.Total, a.Now().UnixMilli())
 	}
 	e.backlogs(backlogs, a.Now().UnixMilli())
 	pool, err := a.Pool()
@@ -143,6 +151,49 @@ func (e *exposition) status(s *ledger.Status) {
 	for _, alarm := range alarms.Judge(s.AlarmReading) {
 		e.sample(flagValue(alarm.State == contract.AlarmFiring), "alarm", alarm.Name)
 	}
+}
+
+func (e *exposition) shards(all *frontier.AllStats) {
+	e.family("newsfork_seed_frontier_shard_up", "gauge", "1 when a shard of the frontier answered; without it its numbers are missing.")
+	for _, s := range all.Shards {
+		e.sample(flagValue(s.Answered), "shard", s.Name)
+	}
+}
+
+func (e *exposition) frontier(total *frontier.Stats, nowMS int64) {
+	e.family("newsfork_seed_frontier_hosts", "gauge", "Hosts of the frontier.")
+	e.sample(float64(total.Hosts))
+	e.family("newsfork_seed_frontier_urls", "gauge", "What the frontier has: pages that wait or are leased, and entry points.")
+	e.sample(float64(total.URLs), "kind", frontier.KindPage)
+	e.sample(float64(total.Entries), "kind", frontier.KindEntry)
+	e.family("newsfork_seed_frontier_leased", "gauge", "Pages and entry points that are leased.")
+	e.sample(float64(total.Leased))
+	kind := func(lane int) string {
+		if lane < frontier.Bands {
+			return frontier.KindPage
+		}
+		return frontier.KindEntry
+	}
+	due, oldest := map[string]int64{}, map[string]int64{}
+	for lane, n := range total.Due {
+		due[kind(lane)] += n
+		if at := total.OldestDue[lane]; at > 0 {
+			oldest[kind(lane)] = max(oldest[kind(lane)], nowMS-at)
+		}
+	}
+	e.family("newsfork_seed_frontier_due", "gauge", "Hosts of which something may be fetched now.")
+	e.sample(float64(due[frontier.KindPage]), "kind", frontier.KindPage)
+	e.sample(float64(due[frontier.KindEntry]), "kind", frontier.KindEntry)
+	e.family("newsfork_seed_frontier_oldest_due_seconds", "gauge", "For how long the first of them has waited; 0 when nothing is due.")
+	e.sample(float64(oldest[frontier.KindPage])/1000, "kind", frontier.KindPage)
+	e.sample(float64(oldest[frontier.KindEntry])/1000, "kind", frontier.KindEntry)
+	e.family("newsfork_seed_frontier_pages_total", "counter", "Pages that came to an end, by how.")
+	e.sample(float64(total.Done), "state", "done")
+	e.sample(float64(total.Failed), "state", "failed")
+	e.family("newsfork_seed_frontier_answers_total", "counter", "Answers that were reported.")
+	e.sample(float64(total.Answers))
+	e.family("newsfork_seed_frontier_faults_total", "counter", "Those of no use: none came, 5xx, or of an entry point anything that is no success.")
+	e.sample(float64(total.Faults))
 }
 
 func (e *exposition) backlogs(backlogs map[string]*contract.Backlog, nowMS int64) {

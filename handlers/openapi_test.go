@@ -184,6 +184,14 @@ var requests = map[string][2]request{
 	"collect":         {{"/api/v1/seeds/domains/a.sg/collect", ""}, {"/api/v1/seeds/domains/b.sg/collect", ""}},
 	"reconcile":       {{"/api/v1/seeds/reconcile", `{"country":"sg","category":"news","date":"2026-01-28"}`}},
 	"restoreFrontier": {{"/api/v1/frontier/restore", `{"shard":"shard-3"}`}},
+	"leaseURLs":       {{"/api/v1/frontier/lease", `{"max":1,"lease_seconds":60}`}},
+	"reportURLs":      {{"/api/v1/frontier/report", `{"lease_id":"0.1","results":[{"id":"0.1.0000000001-000000000001","status":200}]}`}},
+	"putURLs":         {{"/api/v1/frontier/urls", `{"urls":[{"url":"https://b.sg/1"}],"partition_info":{"country":"sg","category":"news","date":"2026-01-28"}}`}},
+	"frontierStats":   {{"/api/v1/frontier/stats", ""}},
+	"frontierURL":     {{"/api/v1/frontier/url?url=https://a.sg/1", ""}},
+	"frontierHosts":   {{"/api/v1/frontier/hosts?sort=due&limit=1", ""}},
+	"changeHost":      {{"/api/v1/frontier/hosts/a.sg", `{"delay_seconds":2}`}, {"/api/v1/frontier/hosts/none.sg", `{"delay_seconds":2}`}},
+	"exportShard":     {{"/api/v1/frontier/shards/shard-0/export", ""}, {"/api/v1/frontier/shards/shard-3/export", ""}},
 	"deadLetters":     {{"/api/v1/dlq?limit=1", ""}},
 	"deadLetter":      {{"/api/v1/dlq/m1", ""}, {"/api/v1/dlq/none", ""}},
 	"replay":          {{"/api/v1/dlq/replay", `{"ids":["m1","none"]}`}},
@@ -241,6 +249,9 @@ func TestEveryDescribedAnswer(t *testing.T) {
 					send(method, request{ok.target + map[bool]string{true: "&", false: "?"}[strings.Contains(ok.target, "?")] + "nonsense=1", ok.body}, header...)
 				case status == "401":
 					send(method, ok)
+				case status == "403" && strings.HasSuffix(o.Responses[status].Ref, "/ForeignOrigin"):
+					f.api.Settings.APIToken, f.api.Settings.Environment = "", settings.Development
+					send(method, ok, "Origin", "https://evil.example")
 				case status == "403":
 					send(method, ok, "Authorization", "Bearer reader")
 				case status == "404":
@@ -254,6 +265,8 @@ func TestEveryDescribedAnswer(t *testing.T) {
 					send(method, ok, header...)
 				case status == "411":
 					send(method, ok, append(header, "Content-Length", "unknown")...)
+				case status == "413" && strings.HasSuffix(o.Responses[status].Ref, "/TooLargeList"):
+					send(method, request{ok.target, `{"x":"` + strings.Repeat("x", 1_100_000) + `"}`}, header...)
 				case status == "413":
 					send(method, request{ok.target, `{"x":"` + strings.Repeat("x", 70_000) + `"}`}, header...)
 				case status == "415":
@@ -281,20 +294,25 @@ func TestEveryDescribedAnswer(t *testing.T) {
 
 // With its stores away every operation says so.
 func TestFailingStores(t *testing.T) {
-	needs := map[string]string{ // of operations: d1, r2, or both
+	needs := map[string]string{ // of operations: d1, r2, the frontier's shards
+		"leaseURLs": "r2 shards", "reportURLs": "shards", "putURLs": "r2 shards", "frontierStats": "shards", "frontierURL": "shards", "frontierHosts": "shards",
+		"changeHost": "shards", "exportShard": "shards",
 		"orchestrate": "r2", "listDataset": "r2", "upload": "r2", "status": "d1 r2", "domains": "d1", "domain": "d1 r2", "collect": "d1 r2", "reconcile": "d1 r2", "restoreFrontier": "r2",
 		"deadLetters": "d1", "deadLetter": "d1 r2", "replay": "d1", "discard": "d1", "exclusions": "r2", "exclusion": "r2", "exclude": "r2",
 		"include": "r2", "pipeline": "r2", "pause": "r2", "resume": "r2", "ready": "d1 r2",
 	}
 	for path, operations := range openAPI().Paths {
 		for method, o := range operations {
-			for _, store := range []string{"d1", "r2"} {
+			for _, store := range []string{"d1", "r2", "shards"} {
 				f := filled(t)
 				down := errors.New("down, with a secret in the message")
-				if store == "d1" {
+				switch store {
+				case "d1":
 					f.db.Fail = func() error { return down }
-				} else {
+				case "r2":
 					f.bucket.Fail = func(string, string) error { return down }
+				case "shards":
+					f.shards.frozen[""] = true
 				}
 				r, listed := requests[o.OperationID]
 				if !listed {
@@ -342,5 +360,78 @@ func TestChoicesOfDeadLetters(t *testing.T) {
 	}
 	if (&contract.DeadLetterChoice{Filter: &contract.DeadLetterFilter{}}).Validate() == nil {
 		t.Error("an empty filter chooses everything")
+	}
+}
+
+// The examples of requests and answers are what they are examples of.
+func TestExamplesFit(t *testing.T) {
+	var doc struct {
+		Paths map[string]map[string]struct {
+			RequestBody struct{ Content map[string]any } `json:"requestBody"`
+			Responses   map[string]struct{ Content map[string]any }
+		}
+	}
+	if err := json.Unmarshal(contract.OpenAPI, &doc); err != nil {
+		t.Fatal(err)
+	}
+	examples := 0
+	check := func(pointer string, content map[string]any) {
+		for kind, media := range content {
+			example, ok := media.(map[string]any)["example"]
+			if !ok {
+				continue
+			}
+			examples++
+			if err := compile(t, pointer+"/content/"+pointerText.Replace(kind)+"/schema").Validate(example); err != nil {
+				t.Errorf("%s: %v", pointer, err)
+			}
+		}
+	}
+	for path, operations := range doc.Paths {
+		for method, o := range operations {
+			pointer := "/paths/" + pointerText.Replace(path) + "/" + method
+			check(pointer+"/requestBody", o.RequestBody.Content)
+			for status, answer := range o.Responses {
+				check(pointer+"/responses/"+status, answer.Content)
+			}
+		}
+	}
+	if examples < 10 {
+		t.Errorf("%d examples", examples)
+	}
+}
+
+// The requests of the frontier are described as they are taken.
+func TestFrontierRequestsAreDescribed(t *testing.T) {
+	for _, c := range []struct {
+		name, target, body string
+		fits               bool
+	}{
+		{"FrontierLeaseRequest", "lease", `{"max":500,"lease_seconds":900,"country":"SG","category":"news","types":["news","unknown"],"kinds":["page","entry"],"per_host":20}`, true},
+		{"FrontierLeaseRequest", "lease", `{"max":501,"lease_seconds":900}`, false},
+		{"FrontierLeaseRequest", "lease", `{"max":1,"lease_seconds":60,"types":["newz"]}`, false},
+		{"FrontierLeaseRequest", "lease", `{"max":1}`, false},
+		{"FrontierReport", "report", `{"lease_id":"0.1","results":[]}`, true},
+		{"FrontierReport", "report", `{"lease_id":"0.1","results":[{"id":"a","error":"x","urls":[]}]}`, true},
+		{"FrontierReport", "report", `{"lease_id":"0.1","results":[{"id":"a","status":200,"error":"x"}]}`, false},
+		{"FrontierReport", "report", `{"lease_id":"0.1","results":[{"id":"a"}]}`, false},
+		{"FrontierReport", "report", `{"lease_id":"0.1","results":[{"id":"a","status":200,"sha256":"1"}]}`, false},
+		{"FrontierPutRequest", "urls", `{"urls":[{"url":"https://a.sg/","priority":0,"lastmod":"2026"}],"partition_info":{"country":"sg","category":"news","date":"2026-01-28"}}`, true},
+		{"FrontierPutRequest", "urls", `{"urls":[],"partition_info":{"country":"sg","category":"news","date":"2026-01-28"}}`, false},
+		{"FrontierPutRequest", "urls", `{"urls":[{"url":"https://a.sg/","priority":2}],"partition_info":{"country":"sg","category":"news","date":"2026-01-28"}}`, false},
+		{"FrontierHostChange", "hosts/a.sg", `{"block_until":null}`, true},
+		{"FrontierHostChange", "hosts/a.sg", `{"delay_seconds":86400,"empty":true}`, true},
+		{"FrontierHostChange", "hosts/a.sg", `{}`, false},
+		{"FrontierHostChange", "hosts/a.sg", `{"delay_seconds":86401}`, false},
+	} {
+		v, err := jsonschema.UnmarshalJSON(strings.NewReader(c.body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := filled(t)
+		w := f.raw(t, "POST", "/api/v1/frontier/"+c.target, c.body, "Authorization", "Bearer secret")
+		if described := compile(t, "/components/schemas/"+c.name).Validate(v) == nil; described != c.fits || (w.Code == 200) != c.fits {
+			t.Errorf("%s: described as right %v, answered %d %s", c.body, described, w.Code, w.Body)
+		}
 	}
 }

@@ -1,8 +1,11 @@
 package handlers
 
 import (
+	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"mime"
 	"net/http"
@@ -14,39 +17,80 @@ import (
 	"github.com/newsfork/seed-engine/contract"
 )
 
-const maxBodyBytes = 64 << 10
+// Sizes of bodies.
+const (
+	maxBodyBytes = 64 << 10
+	maxURLsBytes = 1 << 20 // with lists of URLs
+)
 
 // readJSON decodes the body into v, which is left alone when there is none.
-func readJSON(r *http.Request, v any) error {
-	body, err := io.ReadAll(io.LimitReader(r.Body, maxBodyBytes+1))
+func readJSON(r *http.Request, v any) error { return readJSONUpTo(r, maxBodyBytes, v) }
+
+func readJSONUpTo(r *http.Request, most int64, v any) error {
+	body, err := io.ReadAll(io.LimitReader(r.Body, most+1))
 	if err != nil {
 		return contract.Wrap(contract.Network, "handlers.readJSON", err)
 	}
-	if len(body) > maxBodyBytes {
-		return &failure{http.StatusRequestEntityTooLarge, "payload_too_large", "the body is larger than 64 KB; send less"}
+	if int64(len(body)) > most {
+		return &failure{http.StatusRequestEntityTooLarge, "payload_too_large", fmt.Sprintf("the body is larger than %d KB; send less", most>>10)}
 	}
-	if len(strings.TrimSpace(string(body))) == 0 {
+	body = bytes.TrimSpace(body)
+	if len(body) == 0 {
 		return nil
 	}
 	if err := wantJSON(r); err != nil {
 		return err
 	}
-	if strings.TrimSpace(string(body))[0] != '{' {
-		return contract.Invalid("body", "is not a JSON object; send one, such as %s", `{"country":"sg"}`)
+	return decodeObject(body, "", v)
+}
+
+// decodeObject decodes one JSON object into v. field is where it stands in the body, "" for the body itself;
+// errors name what is wrong below it.
+func decodeObject(data []byte, field string, v any) error {
+	if data[0] != '{' {
+		return contract.Invalid(cmp.Or(field, "body"), "is not a JSON object; send one, such as %s", `{"country":"sg"}`)
 	}
-	d := json.NewDecoder(strings.NewReader(string(body)))
+	within := func(name string) string {
+		switch {
+		case field == "":
+			return name
+		case name == "":
+			return field
+		}
+		return field + "." + name
+	}
+	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
 	if err := d.Decode(v); err != nil {
 		if name, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
-			return contract.Invalid(strings.Trim(name, `"`), "is not a field of this request; leave it out")
+			return contract.Invalid(within(strings.Trim(name, `"`)), "is not a field of this request; leave it out")
 		}
-		return contract.JSONError(err)
+		err = contract.JSONError(err)
+		var e *contract.Error
+		if field != "" && errors.As(err, &e) {
+			e.Field = within(e.Field)
+		}
+		return err
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return &contract.Error{Kind: contract.Parse, Field: "body", Message: "has more after its JSON object; send exactly one"}
 	}
 	return nil
 }
+
+// decodeList decodes the objects of a list one by one, so that an error names the first that is wrong.
+func decodeList[T any](list []json.RawMessage, field string) ([]T, error) {
+	decoded := make([]T, len(list))
+	for i, data := range list {
+		if err := decodeObject(data, element(field, i), &decoded[i]); err != nil {
+			return nil, err
+		}
+	}
+	return decoded, nil
+}
+
+// element names an element of a list.
+func element(list string, i int) string { return list + "[" + strconv.Itoa(i) + "]" }
 
 // wantJSON accepts a missing Content-Type, which plain clients leave out.
 func wantJSON(r *http.Request) error {

@@ -1,0 +1,148 @@
+package contract
+
+import "encoding/json"
+
+// What the frontier says over HTTP; docs/frontier.md explains it to the authors of scrapers. Absent values
+// are null.
+
+// FrontierLease answers POST /api/v1/frontier/lease.
+type FrontierLease struct {
+	LeaseID    *string        `json:"lease_id"` // null when there are no items
+	ExpiresAt  *Time          `json:"expires_at"`
+	Items      []FrontierItem `json:"items"`
+	RetryAfter *int64         `json:"retry_after_seconds"` // when to ask again; null when there are items
+}
+
+// FrontierItem is a URL to be fetched by the one to which it was given.
+type FrontierItem struct {
+	ID           string    `json:"id"`
+	URL          string    `json:"url"`
+	Host         string    `json:"host"`
+	Domain       string    `json:"domain"` // its registrable domain
+	Kind         string    `json:"kind"`   // page or entry
+	Method       *string   `json:"method"` // of an entry point: rss, news_sitemap, html …
+	Type         string    `json:"type"`   // one of the 23 content types
+	Priority     float64   `json:"priority"`
+	Title        *string   `json:"title"`
+	LastMod      *Time     `json:"lastmod"`
+	ETag         *string   `json:"etag"` // of an entry point, for If-None-Match
+	LastModified *string   `json:"last_modified"`
+	CrawlDelay   float64   `json:"crawl_delay_seconds"` // between two requests to the host
+	UserAgent    string    `json:"user_agent"`
+	Partition    Partition `json:"partition_info"`
+}
+
+// FrontierReported answers POST /api/v1/frontier/report. A result that repeats another, or comes after its
+// lease, counts as accepted.
+type FrontierReported struct {
+	Accepted int      `json:"accepted"`
+	Unknown  int      `json:"unknown"`             // there is no such item, or its lease is another one
+	Added    int      `json:"added"`               // found URLs that are new
+	NotTaken []string `json:"not_taken,omitempty"` // with 503: ids of results to be reported again
+}
+
+// FrontierPut answers POST /api/v1/frontier/urls.
+type FrontierPut struct {
+	Accepted   int           `json:"accepted"`
+	Duplicates int           `json:"duplicates"`
+	Rejected   []RejectedURL `json:"rejected"`
+	NotTaken   []string      `json:"not_taken,omitempty"` // with 503: URLs to be put again
+}
+
+// RejectedURL is a URL that the frontier does not take.
+type RejectedURL struct {
+	URL    string `json:"url"`
+	Reason string `json:"reason"`
+}
+
+// FrontierCounts is how much a shard has, or all of them together.
+type FrontierCounts struct {
+	Hosts     int64 `json:"hosts"`
+	URLs      int64 `json:"urls"`    // pages that wait or are leased
+	Entries   int64 `json:"entries"` // entry points
+	Due       int64 `json:"due"`     // hosts of which something may be fetched now
+	Leased    int64 `json:"leased"`  // pages and entry points
+	Done      int64 `json:"done"`    // pages, since the beginning
+	Failed    int64 `json:"failed"`  // pages that were given up, since the beginning
+	OldestDue *Time `json:"oldest_due"`
+}
+
+// FrontierStats answers GET /api/v1/frontier/stats.
+type FrontierStats struct {
+	FrontierCounts
+	Shards      []FrontierShard `json:"shards"`      // those that answered, empty ones too
+	Unavailable []string        `json:"unavailable"` // names of those that did not, which count nowhere
+}
+
+// FrontierShard is one shard.
+type FrontierShard struct {
+	Name string `json:"name"`
+	FrontierCounts
+}
+
+// FrontierURL answers GET /api/v1/frontier/url.
+type FrontierURL struct {
+	URL        string          `json:"url"`
+	State      string          `json:"state"` // due, waiting, leased, done, excluded or unknown
+	DueAt      *Time           `json:"due_at"`
+	LeaseUntil *Time           `json:"lease_until"`
+	LastStatus *int            `json:"last_status"` // of an entry point
+	Checks     []FrontierCheck `json:"checks"`      // of an entry point, oldest first
+	Entry      *FrontierEntry  `json:"entry"`       // null when it is no entry point
+}
+
+// FrontierCheck is one look at an entry point.
+type FrontierCheck struct {
+	At      Time `json:"at"`
+	Status  *int `json:"status"`  // null when nothing answered
+	Changed bool `json:"changed"` // its content differed from before
+}
+
+// FrontierEntry describes an entry point.
+type FrontierEntry struct {
+	Method       string  `json:"method"`
+	Interval     int64   `json:"interval_seconds"`
+	ETag         *string `json:"etag"`
+	LastModified *string `json:"last_modified"`
+	ChangedAt    *Time   `json:"changed_at"`
+	Failures     int     `json:"failures"` // in a row
+}
+
+// FrontierHost is a host as GET /api/v1/frontier/hosts lists it.
+type FrontierHost struct {
+	Host            string  `json:"host"`
+	Domain          string  `json:"domain"`
+	URLs            int64   `json:"urls"`    // pages that wait or are leased
+	Entries         int     `json:"entries"` // entry points
+	Due             int64   `json:"due"`     // of both, how many may be fetched once the host is ready
+	Done            int64   `json:"done"`
+	Failed          int64   `json:"failed"`
+	Delay           float64 `json:"delay_seconds"` // between two requests
+	ReadyAt         *Time   `json:"ready_at"`      // before then nobody may ask it; null: it may be asked now
+	DueAt           *Time   `json:"due_at"`        // from when on there is something to fetch
+	LeasedUntil     *Time   `json:"leased_until"`
+	BlockedUntil    *Time   `json:"blocked_until"` // by an operator
+	RobotsExpiresAt *Time   `json:"robots_expires_at"`
+	UnresolvedUntil *Time   `json:"unresolved_until"` // its name did not resolve
+	Excluded        bool    `json:"excluded"`
+}
+
+// FrontierHostPage answers GET /api/v1/frontier/hosts.
+type FrontierHostPage struct {
+	Hosts  []FrontierHost `json:"hosts"`
+	Cursor *string        `json:"next_cursor"` // ?cursor= of the next page
+
+	Unavailable []string `json:"unavailable"` // names of shards that did not answer, whose hosts are missing
+}
+
+// FrontierHostChanged answers POST /api/v1/frontier/hosts/{host}.
+type FrontierHostChanged struct {
+	Host string `json:"host"`
+}
+
+// FrontierExport answers GET /api/v1/frontier/shards/{shard}/export.
+type FrontierExport struct {
+	Shard    string          `json:"shard"`       // its name
+	Snapshot json.RawMessage `json:"snapshot"`    // as the daily snapshots in R2 have it
+	Cursor   *string         `json:"next_cursor"` // ?cursor= of the next page
+}

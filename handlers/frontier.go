@@ -1,0 +1,233 @@
+package handlers
+
+import (
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/newsfork/seed-engine/classify"
+	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/frontier"
+)
+
+// pausedWait is after how many seconds scrapers ask again while the pipeline is paused.
+const pausedWait = 60
+
+// leaseURLs gives a scraper URLs to fetch. What operators excluded is left out even if its shard has
+// not heard of it yet.
+func (a *API) leaseURLs(w http.ResponseWriter, r *http.Request) error {
+	if err := onlyQuery(r); err != nil {
+		return err
+	}
+	want, err := readLease(r)
+	if err != nil {
+		return err
+	}
+	controls, exclusions, err := a.Controls.Read(r.Context())
+	if err != nil {
+		return err
+	}
+	answer := contract.FrontierLease{Items: []contract.FrontierItem{}}
+	wait := int64(pausedWait)
+	if !controls.Pipeline.Paused {
+		lease, err := a.Frontier.Lease(r.Context(), a.Now().UnixMilli(), want)
+		if err != nil {
+			return shardAway(w, err)
+		}
+		for i := range lease.Items {
+			if item := &lease.Items[i]; !exclusions.Domain(item.Domain) && !exclusions.URL(item.URL) {
+				answer.Items = append(answer.Items, a.item(item))
+			}
+		}
+		answer.LeaseID, wait = contract.Text(lease.ID), max(lease.RetryAfter, 1)
+		if lease.ID != "" {
+			answer.ExpiresAt = moment(lease.ExpiresAt)
+		}
+	}
+	if len(answer.Items) == 0 {
+		answer.RetryAfter = &wait
+	}
+	succeed(w, http.StatusOK, answer)
+	return nil
+}
+
+func readLease(r *http.Request) (want frontier.LeaseRequest, err error) {
+	var body struct {
+		Max      *int     `json:"max"`
+		Seconds  *int64   `json:"lease_seconds"`
+		Country  string   `json:"country"`
+		Category string   `json:"category"`
+		Types    []string `json:"types"`
+		Kinds    []string `json:"kinds"`
+		PerHost  *int     `json:"per_host"`
+	}
+	if err := readJSON(r, &body); err != nil {
+		return want, err
+	}
+	one := 1
+	if body.PerHost == nil {
+		body.PerHost = &one
+	}
+	f := contract.Filter{Country: strings.ToLower(body.Country), Category: body.Category}
+	if err := firstError(
+		within("max", body.Max, 1, frontier.MaxLease),
+		within("lease_seconds", body.Seconds, frontier.MinLeaseSeconds, frontier.MaxLeaseSeconds),
+		f.Validate(""),
+		within("per_host", body.PerHost, 1, frontier.MaxPerHost),
+	); err != nil {
+		return want, err
+	}
+	for i, t := range body.Types {
+		if err := checkType(element("types", i), t); err != nil {
+			return want, err
+		}
+	}
+	for i, kind := range body.Kinds {
+		if kind != frontier.KindPage && kind != frontier.KindEntry {
+			return want, contract.Invalid(element("kinds", i), "%.80q is not a kind; send %q or %q", kind, frontier.KindPage, frontier.KindEntry)
+		}
+	}
+	return frontier.LeaseRequest{
+		Max: *body.Max, Seconds: *body.Seconds, PerHost: *body.PerHost, Country: f.Country, Category: f.Category, Types: body.Types, Kinds: body.Kinds,
+	}, nil
+}
+
+func (a *API) item(i *frontier.Item) contract.FrontierItem {
+	return contract.FrontierItem{
+		ID: i.ID, URL: i.URL, Host: i.Host, Domain: i.Domain, Kind: i.Kind, Method: contract.Text(i.Method), Type: i.Type, Priority: i.Priority,
+		Title: contract.Text(i.Title), LastMod: moment(i.LastMod * 1000), ETag: contract.Text(i.ETag), LastModified: contract.Text(i.LastModified),
+		CrawlDelay: seconds(i.CrawlDelay), UserAgent: a.Settings.UserAgent, Partition: i.Partition,
+	}
+}
+
+// shardWait is after how many seconds a request is repeated that a shard did not answer.
+const shardWait = 5
+
+// shardAway makes an error of the frontier one of the API. That a shard gave no answer, whatever the reason, is
+// 503 and says when to try again.
+func shardAway(w http.ResponseWriter, err error) error {
+	if kind := contract.KindOf(err); kind == contract.Validation || kind == contract.Internal {
+		return err
+	}
+	w.Header().Set("Retry-After", strconv.Itoa(shardWait))
+	return &contract.Error{Kind: contract.Storage, Op: "handlers.frontier", Message: "a shard of the frontier did not answer; send the request again", Err: errors.New(err.Error())}
+}
+
+// within checks a number that must be there.
+func within[T int | int64 | float64](field string, v *T, least, most T) error {
+	switch {
+	case v == nil:
+		return contract.Invalid(field, "is missing; send %v to %v", least, most)
+	case !(*v >= least && *v <= most):
+		return contract.Invalid(field, "%v is out of range; send %v to %v", *v, least, most)
+	}
+	return nil
+}
+
+// checkType accepts the name of a content type.
+func checkType(field, name string) error {
+	if _, ok := classify.ClassOf(classify.Type(name)); !ok {
+		return contract.Invalid(field, "%.80q is not a content type; send one such as %q", name, classify.News)
+	}
+	return nil
+}
+
+func firstError(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// moment is a time in milliseconds since 1970, 0 for none.
+func moment(ms int64) *contract.Time {
+	if ms == 0 {
+		return nil
+	}
+	return contract.At(time.UnixMilli(ms).UTC())
+}
+
+func seconds(ms int64) float64 { return float64(ms) / 1000 }
+
+// frontierStats counts what all shards have.
+func (a *API) frontierStats(w http.ResponseWriter, r *http.Request) error {
+	if err := onlyQuery(r); err != nil {
+		return err
+	}
+	all, err := a.Frontier.Stats(r.Context())
+	if err != nil {
+		return shardAway(w, err)
+	}
+	succeed(w, http.StatusOK, statsOf(&all))
+	return nil
+}
+
+func statsOf(all *frontier.AllStats) contract.FrontierStats {
+	answer := contract.FrontierStats{FrontierCounts: countsOf(&all.Total), Shards: []contract.FrontierShard{}, Unavailable: []string{}}
+	for i := range all.Shards {
+		switch s := &all.Shards[i]; {
+		case s.Answered:
+			answer.Shards = append(answer.Shards, contract.FrontierShard{Name: s.Name, FrontierCounts: countsOf(&s.Stats)})
+		default:
+			answer.Unavailable = append(answer.Unavailable, s.Name)
+		}
+	}
+	return answer
+}
+
+func countsOf(s *frontier.Stats) contract.FrontierCounts {
+	n := contract.FrontierCounts{Hosts: s.Hosts, URLs: s.URLs, Entries: s.Entries, Leased: s.Leased, Done: s.Done, Failed: s.Failed}
+	oldest := int64(0)
+	for lane, due := range s.Due {
+		n.Due += due
+		if at := s.OldestDue[lane]; at > 0 && (oldest == 0 || at < oldest) {
+			oldest = at
+		}
+	}
+	n.OldestDue = moment(oldest)
+	return n
+}
+
+// frontierURL shows the state of one URL.
+func (a *API) frontierURL(w http.ResponseWriter, r *http.Request) error {
+	q, err := readQuery(r, "url")
+	if err != nil {
+		return err
+	}
+	url := q.text("url")
+	if url == "" {
+		q.fail(contract.Invalid("url", "is missing; send an http or https URL"))
+	}
+	if q.err != nil {
+		return q.err
+	}
+	s, err := a.Frontier.URL(r.Context(), url)
+	if err != nil {
+		return shardAway(w, err)
+	}
+	answer := contract.FrontierURL{URL: url, State: s.State, DueAt: moment(s.DueAt), LeaseUntil: moment(s.LeaseUntil), Checks: []contract.FrontierCheck{}}
+	if e := s.Entry; e != nil {
+		answer.Entry = &contract.FrontierEntry{
+			Method: e.Method, Interval: e.Interval, ETag: contract.Text(e.ETag), LastModified: contract.Text(e.LastModified),
+			ChangedAt: moment(e.ChangedAt), Failures: e.Failures,
+		}
+		answer.LastStatus = statusOf(e.LastStatus)
+		for _, c := range e.Checks {
+			answer.Checks = append(answer.Checks, contract.FrontierCheck{At: *moment(c.At * 1000), Status: statusOf(c.Status), Changed: c.Changed})
+		}
+	}
+	succeed(w, http.StatusOK, answer)
+	return nil
+}
+
+// statusOf is nil where nothing answered.
+func statusOf(status int) *int {
+	if status == 0 {
+		return nil
+	}
+	return &status
+}

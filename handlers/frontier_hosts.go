@@ -1,0 +1,152 @@
+package handlers
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/frontier"
+)
+
+// frontierHosts shows one page of the hosts.
+func (a *API) frontierHosts(w http.ResponseWriter, r *http.Request) error {
+	q, err := readQuery(r, "sort", "blocked", "limit", "cursor")
+	if err != nil {
+		return err
+	}
+	want := frontier.HostsRequest{Sort: q.oneOf("sort", "due", "size"), Limit: q.limit(), Cursor: q.text("cursor")}
+	if blocked := q.flag("blocked"); blocked != nil {
+		want.Blocked = *blocked
+	}
+	if q.err != nil {
+		return q.err
+	}
+	page, err := a.Frontier.Hosts(r.Context(), want)
+	if err != nil {
+		return shardAway(w, err)
+	}
+	answer := contract.FrontierHostPage{Hosts: make([]contract.FrontierHost, len(page.Hosts)), Cursor: contract.Text(page.Next), Unavailable: append([]string{}, page.Missing...)}
+	for i := range page.Hosts {
+		answer.Hosts[i] = hostOf(&page.Hosts[i])
+	}
+	succeed(w, http.StatusOK, answer)
+	return nil
+}
+
+func hostOf(h *frontier.HostInfo) contract.FrontierHost {
+	return contract.FrontierHost{
+		Host: h.Host, Domain: h.Domain, URLs: h.URLs, Entries: h.Entries, Due: h.Due, Done: h.Done, Failed: h.Failed, Delay: seconds(h.Delay),
+		ReadyAt: moment(h.ReadyAt), DueAt: moment(h.DueAt), LeasedUntil: moment(h.LeasedUntil), BlockedUntil: moment(h.BlockedUntil),
+		RobotsExpiresAt: moment(h.RobotsExpires), UnresolvedUntil: moment(h.Unresolved), Excluded: h.Excluded,
+	}
+}
+
+// changeHost blocks a host, sets its delay, or empties its queue.
+func (a *API) changeHost(w http.ResponseWriter, r *http.Request) error {
+	if err := onlyQuery(r); err != nil {
+		return err
+	}
+	host, err := frontierHost(r.PathValue("host"))
+	if err != nil {
+		return err
+	}
+	change, err := readHostChange(r)
+	if err != nil {
+		return err
+	}
+	found, err := a.Frontier.SetHost(r.Context(), host, change)
+	if err != nil {
+		return shardAway(w, err)
+	}
+	if !found {
+		return &failure{http.StatusNotFound, "not_found", "the frontier has no host " + host + "; GET /api/v1/frontier/hosts lists them"}
+	}
+	a.Log.Warn("host_changed", "host", host, "blocked", change.BlockUntil != nil, "delayed", change.Delay != nil, "emptied", change.Empty, "by", actor(r))
+	succeed(w, http.StatusOK, contract.FrontierHostChanged{Host: host})
+	return nil
+}
+
+// frontierHost brings a host, perhaps with a port, into the form that the frontier has.
+func frontierHost(name string) (string, error) {
+	name, port, hasPort := strings.Cut(name, ":")
+	host, err := sanitizeDomain(name)
+	if n, bad := strconv.Atoi(port); err != nil || hasPort && (bad != nil || n < 1 || n > 65535) {
+		return "", contract.Invalid("host", "%.80q is not a host; send lower-case ASCII labels such as %q", name, "www.mom.gov.sg")
+	}
+	if hasPort {
+		host += ":" + port
+	}
+	return host, nil
+}
+
+// maxDelay is the longest pause between two requests to a host, in seconds: a day.
+const maxDelay = 86_400
+
+func readHostChange(r *http.Request) (change frontier.HostChange, err error) {
+	var body struct {
+		BlockUntil json.RawMessage `json:"block_until"` // null ends a block
+		Delay      *float64        `json:"delay_seconds"`
+		Empty      bool            `json:"empty"`
+	}
+	if err := readJSON(r, &body); err != nil {
+		return change, err
+	}
+	if body.BlockUntil == nil && body.Delay == nil && !body.Empty {
+		return change, contract.Invalid("body", "changes nothing; send block_until, delay_seconds or empty")
+	}
+	change.Empty = body.Empty
+	if body.Delay != nil {
+		if err := within("delay_seconds", body.Delay, 0, maxDelay); err != nil {
+			return change, err
+		}
+		ms := int64(math.Ceil(*body.Delay * 1000))
+		change.Delay = &ms
+	}
+	if body.BlockUntil != nil {
+		var until *time.Time
+		if err := json.Unmarshal(body.BlockUntil, &until); err != nil {
+			return change, contract.Invalid("block_until", "is not a time; send one such as %q, or null to end a block", "2026-01-28T09:00:00Z")
+		}
+		ms := int64(0)
+		if until != nil {
+			ms = max(until.UnixMilli(), 0)
+		}
+		change.BlockUntil = &ms
+	}
+	return change, nil
+}
+
+// exportShard gives one page of all that a shard has, as the daily snapshot in R2 does.
+func (a *API) exportShard(w http.ResponseWriter, r *http.Request) error {
+	q, err := readQuery(r, "cursor")
+	if err != nil {
+		return err
+	}
+	from := int64(0)
+	if n := q.number("cursor", 0, 1<<52); n != nil {
+		from = *n
+	}
+	if q.err != nil {
+		return q.err
+	}
+	name := r.PathValue("shard")
+	n, err := strconv.Atoi(strings.TrimPrefix(name, "shard-"))
+	if err != nil || n < 0 || n >= a.Frontier.Shards || name != "shard-"+strconv.Itoa(n) {
+		return &failure{http.StatusNotFound, "not_found", fmt.Sprintf("there is no such shard; their names are shard-0 to shard-%d", a.Frontier.Shards-1)}
+	}
+	page, err := a.Frontier.Shard(n).Export(r.Context(), from)
+	if err != nil {
+		return shardAway(w, err)
+	}
+	answer := contract.FrontierExport{Shard: name, Snapshot: contract.Encode(page)}
+	if page.Next > 0 {
+		answer.Cursor = contract.Text(strconv.FormatInt(page.Next, 10))
+	}
+	succeed(w, http.StatusOK, answer)
+	return nil
+}

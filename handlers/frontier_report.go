@@ -1,0 +1,165 @@
+package handlers
+
+import (
+	"encoding/hex"
+	"encoding/json"
+	"net/http"
+	"time"
+
+	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/discovery"
+	"github.com/newsfork/seed-engine/frontier"
+)
+
+// reportURLs takes what became of the items of a lease. What was reported before, or comes after the
+// lease, counts as accepted and changes nothing.
+func (a *API) reportURLs(w http.ResponseWriter, r *http.Request) error {
+	report, err := a.readReport(r)
+	if err != nil {
+		return err
+	}
+	reported, err := a.Frontier.Report(r.Context(), report)
+	answer := contract.FrontierReported{Accepted: reported.Accepted, Unknown: reported.Unknown, Added: reported.Added}
+	for _, i := range reported.Failed {
+		answer.NotTaken = append(answer.NotTaken, report.Results[i].ID)
+	}
+	if err != nil {
+		fail(w, r, a.Log, shardAway(w, err), answer)
+		return nil
+	}
+	succeed(w, http.StatusOK, answer)
+	return nil
+}
+
+// Errors of a scraper that mean more than that there was no answer.
+const (
+	unresolved = "unresolved"        // the host's name has no address
+	forbidden  = "robots_disallowed" // robots.txt forbids the URL, so nobody asked
+	notFetched = "not_fetched"       // there was no time, so nobody asked
+)
+
+// maxErrorText is the length of an error, in bytes.
+const maxErrorText = 500
+
+func (a *API) readReport(r *http.Request) (report frontier.Report, err error) {
+	if err := onlyQuery(r); err != nil {
+		return report, err
+	}
+	var body struct {
+		LeaseID string             `json:"lease_id"`
+		Results *[]json.RawMessage `json:"results"`
+	}
+	if err := readJSONUpTo(r, maxURLsBytes, &body); err != nil {
+		return report, err
+	}
+	if body.LeaseID == "" {
+		return report, contract.Invalid("lease_id", "is missing; send the one that the lease gave")
+	}
+	if body.Results == nil {
+		return report, contract.Invalid("results", "is missing; send a list with what became of each item")
+	}
+	n := len(*body.Results)
+	if err := within("results", &n, 0, frontier.MaxResults); err != nil {
+		return report, err
+	}
+	list, err := decodeList[reportResult](*body.Results, "results")
+	if err != nil {
+		return report, err
+	}
+	report.Lease = body.LeaseID
+	assess := a.assessor(discovery.FromLink)
+	found := 0
+	for i := range list {
+		result, err := list[i].result(element("results", i), assess)
+		if err != nil {
+			return report, err
+		}
+		if found += len(result.Found); found > frontier.MaxFound {
+			return report, contract.Invalid(element("results", i)+".urls", "makes more than %d URLs together; report the others later", frontier.MaxFound)
+		}
+		report.Results = append(report.Results, result)
+	}
+	return report, nil
+}
+
+// reportResult is what a scraper says of one item.
+type reportResult struct {
+	ID           string            `json:"id"`
+	Status       *int              `json:"status"`
+	Error        *string           `json:"error"`
+	FetchedAt    *string           `json:"fetched_at"`
+	ETag         string            `json:"etag"`
+	LastModified string            `json:"last_modified"`
+	SHA256       string            `json:"sha256"`
+	RedirectedTo string            `json:"redirected_to"`
+	RetryAfter   *int64            `json:"retry_after_seconds"`
+	URLs         []json.RawMessage `json:"urls"`
+}
+
+func (p *reportResult) result(field string, assess assessor) (result frontier.Result, err error) {
+	if err := p.check(field + "."); err != nil {
+		return result, err
+	}
+	result = frontier.Result{
+		ID: p.ID, ETag: p.ETag, LastModified: p.LastModified, SHA256: p.SHA256, RedirectedTo: p.RedirectedTo,
+	}
+	if p.Status != nil {
+		result.Status = *p.Status
+	} else {
+		result.Unresolved, result.Forbidden, result.NotFetched = *p.Error == unresolved, *p.Error == forbidden, *p.Error == notFetched
+	}
+	if p.RetryAfter != nil {
+		result.RetryAfter = *p.RetryAfter
+	}
+	list, err := decodeList[foundURL](p.URLs, field+".urls")
+	if err != nil {
+		return result, err
+	}
+	for i, f := range list {
+		if f.URL == "" {
+			return result, contract.Invalid(element(field+".urls", i)+".url", "is missing; send an http or https URL")
+		}
+		page := frontier.NewPage{URL: f.URL, Title: f.Title}
+		page.Type, page.Priority = assess(f.URL, "", time.Time{})
+		result.Found = append(result.Found, frontier.FoundURL{NewPage: page})
+	}
+	return result, nil
+}
+
+// foundURL is a URL that stands on a page.
+type foundURL struct {
+	URL   string `json:"url"`
+	Title string `json:"title"`
+}
+
+func (p *reportResult) check(field string) error {
+	switch {
+	case p.ID == "":
+		return contract.Invalid(field+"id", "is missing; send that of the item")
+	case p.Status == nil && (p.Error == nil || *p.Error == ""):
+		return contract.Invalid(field+"status", "is missing; send the status of the answer, or an error where there was none")
+	case p.Status != nil && p.Error != nil:
+		return contract.Invalid(field+"error", "comes with a status; send one of the two")
+	case p.Error != nil && len(*p.Error) > maxErrorText:
+		return contract.Invalid(field+"error", "is longer than %d bytes; send less", maxErrorText)
+	}
+	if p.Status != nil {
+		if err := within(field+"status", p.Status, 100, 599); err != nil {
+			return err
+		}
+	}
+	if p.RetryAfter != nil && *p.RetryAfter < 0 {
+		return contract.Invalid(field+"retry_after_seconds", "%d is negative; send seconds", *p.RetryAfter)
+	}
+	if p.FetchedAt != nil {
+		if _, err := time.Parse(time.RFC3339, *p.FetchedAt); err != nil {
+			return contract.Invalid(field+"fetched_at", "%.80q is not a time; send one such as %q", *p.FetchedAt, "2026-01-28T09:00:00Z")
+		}
+	}
+	if p.SHA256 != "" {
+		if b, err := hex.DecodeString(p.SHA256); err != nil || len(b) != 32 {
+			return contract.Invalid(field+"sha256", "%.80q is not a SHA-256; send 64 hexadecimal digits", p.SHA256)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,139 @@
+package handlers
+
+import (
+	"encoding/json"
+	"net/http"
+	"time"
+
+	"github.com/newsfork/seed-engine/classify"
+	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/discovery"
+	"github.com/newsfork/seed-engine/frontier"
+	"github.com/newsfork/seed-engine/markup"
+)
+
+// maxPut is how many URLs one request may put: those of one domain then go to its shard in one piece.
+const maxPut = frontier.MaxPut
+
+// putURLs queues pages. Those without a type are classified, those without a priority scored.
+func (a *API) putURLs(w http.ResponseWriter, r *http.Request) error {
+	if err := onlyQuery(r); err != nil {
+		return err
+	}
+	pages, partition, err := a.readPut(r)
+	if err != nil {
+		return err
+	}
+	_, exclusions, err := a.Controls.Read(r.Context())
+	if err != nil {
+		return err
+	}
+	answer := contract.FrontierPut{Rejected: []contract.RejectedURL{}}
+	allowed := pages[:0:0]
+	for _, p := range pages {
+		canonical, ok := markup.AppendCanonical(nil, []byte(p.URL))
+		if ok && exclusions.URL(string(canonical)) {
+			answer.Rejected = append(answer.Rejected, contract.RejectedURL{URL: p.URL, Reason: string(frontier.Excluded)})
+			continue
+		}
+		allowed = append(allowed, p)
+	}
+	put, err := a.Frontier.Put(r.Context(), partition, allowed)
+	for i, verdict := range put.Pages {
+		url := allowed[i].URL
+		switch verdict {
+		case frontier.Accepted:
+			answer.Accepted++
+		case frontier.Duplicate:
+			answer.Duplicates++
+		case frontier.Unavailable:
+			answer.NotTaken = append(answer.NotTaken, url)
+		default:
+			answer.Rejected = append(answer.Rejected, contract.RejectedURL{URL: url, Reason: string(verdict)})
+		}
+	}
+	if err != nil {
+		fail(w, r, a.Log, shardAway(w, err), answer)
+		return nil
+	}
+	succeed(w, http.StatusOK, answer)
+	return nil
+}
+
+func (a *API) readPut(r *http.Request) ([]frontier.NewPage, contract.Partition, error) {
+	var body struct {
+		URLs      []json.RawMessage  `json:"urls"`
+		Partition contract.Partition `json:"partition_info"`
+	}
+	if err := readJSONUpTo(r, maxURLsBytes, &body); err != nil {
+		return nil, body.Partition, err
+	}
+	n := len(body.URLs)
+	if err := firstError(within("urls", &n, 1, maxPut), body.Partition.Validate("partition_info.")); err != nil {
+		return nil, body.Partition, err
+	}
+	list, err := decodeList[putURL](body.URLs, "urls")
+	if err != nil {
+		return nil, body.Partition, err
+	}
+	assess := a.assessor(discovery.FromResearch)
+	pages := make([]frontier.NewPage, n)
+	for i := range list {
+		if pages[i], err = list[i].page(element("urls", i), assess); err != nil {
+			return nil, body.Partition, err
+		}
+	}
+	return pages, body.Partition, nil
+}
+
+// putURL is a page as a caller puts it.
+type putURL struct {
+	URL      string   `json:"url"`
+	Title    string   `json:"title"`
+	Type     string   `json:"type"`
+	Priority *float64 `json:"priority"`
+	LastMod  string   `json:"lastmod"`
+}
+
+func (p *putURL) page(field string, assess assessor) (page frontier.NewPage, err error) {
+	if p.URL == "" {
+		return page, contract.Invalid(field+".url", "is missing; send an http or https URL")
+	}
+	if p.Type != "" {
+		if err := checkType(field+".type", p.Type); err != nil {
+			return page, err
+		}
+	}
+	if p.Priority != nil {
+		if err := within(field+".priority", p.Priority, 0, 1); err != nil {
+			return page, err
+		}
+	}
+	page = frontier.NewPage{URL: p.URL, Title: p.Title, Type: p.Type}
+	var lastmod time.Time
+	if p.LastMod != "" {
+		t, ok := markup.ParseDate([]byte(p.LastMod))
+		if !ok {
+			return page, contract.Invalid(field+".lastmod", "%.80q is not a date; send one such as %q", p.LastMod, "2026-01-28T09:00:00Z")
+		}
+		lastmod, page.LastMod = t, max(t.Unix(), 0)
+	}
+	if p.Type == "" || p.Priority == nil {
+		page.Type, page.Priority = assess(p.URL, p.Type, lastmod)
+	}
+	if p.Priority != nil {
+		page.Priority = *p.Priority
+	}
+	return page, nil
+}
+
+// assessor gives the type and the priority of a URL whose type may be known.
+type assessor func(url, knownType string, lastmod time.Time) (contentType string, priority float64)
+
+func (a *API) assessor(found discovery.Method) assessor {
+	analyser := discovery.NewAnalyser(discovery.Options{Now: a.Now()})
+	return func(url, knownType string, lastmod time.Time) (string, float64) {
+		t, priority := analyser.Assess(url, found, lastmod, classify.Type(knownType))
+		return string(t), priority
+	}
+}
