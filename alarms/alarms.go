@@ -31,6 +31,7 @@ type Ledger interface {
 	SaveAlarms(ctx context.Context, at time.Time, updates []ledger.AlarmUpdate, post bool) error
 	ClaimAlarmChanges(ctx context.Context, n int, ttl time.Duration) ([]ledger.AlarmNotice, error)
 	SettleAlarmChanges(ctx context.Context, posted, unposted []string, at time.Time) error
+	SaveFrontierReading(ctx context.Context, r ledger.FrontierReading) error
 }
 
 // Webhook posts JSON. It succeeds only with a 2xx answer. id is equal for one change however often
@@ -39,8 +40,14 @@ type Webhook interface {
 	Post(ctx context.Context, url, id string, body []byte, timeout time.Duration) error
 }
 
+// readingInterval is the time between two looks at the shards of the frontier, each of which costs a request
+// a shard and a row of the ledger.
+const readingInterval = 5 * time.Minute
+
 // Watch runs by cron.
 type Watch struct {
+	// Frontier reads the shards of the frontier. On an error the alarms about it stay as they are.
+	Frontier    func(ctx context.Context) (ledger.FrontierReading, error)
 	Ledger      Ledger
 	Webhook     Webhook
 	URL         string // of the webhook; without one changes are only logged
@@ -80,6 +87,9 @@ func (w *Watch) saveChanges(ctx context.Context, at time.Time) error {
 	if err != nil {
 		return err
 	}
+	if err := w.readFrontier(ctx, at, &reading); err != nil {
+		return err
+	}
 	var updates []ledger.AlarmUpdate
 	var changes []contract.AlarmChange
 	for i := range rules {
@@ -110,6 +120,21 @@ func (w *Watch) saveChanges(ctx context.Context, at time.Time) error {
 		w.Log.Warn("alarm_changed", "alarm", c.Alarm, "state", c.State, "value", c.Value, "threshold", c.Threshold, "text", c.Text)
 	}
 	return nil
+}
+
+// readFrontier adds a look at the frontier to a reading whose last one is old.
+func (w *Watch) readFrontier(ctx context.Context, at time.Time, reading *ledger.AlarmReading) error {
+	if last, ok := reading.NewestFrontier(); ok && at.Sub(last.At) < readingInterval {
+		return nil
+	}
+	fresh, err := w.Frontier(ctx)
+	if err != nil {
+		w.Log.Warn("frontier_failed", "error_type", contract.KindOf(err), "error", err.Error())
+		return nil
+	}
+	fresh.At = at.UTC().Truncate(time.Minute)
+	reading.Frontier = append(reading.Frontier, fresh)
+	return w.Ledger.SaveFrontierReading(ctx, fresh)
 }
 
 // reason is what the log says of a failed post: our own message, never its cause. Messages of the

@@ -52,6 +52,10 @@ func (w *webhook) Post(_ context.Context, url, id string, body []byte, timeout t
 	return nil
 }
 
+func noFrontier(context.Context) (ledger.FrontierReading, error) {
+	return ledger.FrontierReading{}, nil
+}
+
 func alarmSchema(t *testing.T) *jsonschema.Schema {
 	t.Helper()
 	text, err := contract.Schemas.Open("schemas/alarm_change.schema.json")
@@ -86,7 +90,7 @@ func TestEveryChangeIsPostedOnce(t *testing.T) {
 	now := noon
 	w := &alarms.Watch{
 		Ledger: l, Webhook: hook, URL: "https://hooks.example/x", Environment: "staging",
-		Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return now },
+		Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return now }, Frontier: noFrontier,
 	}
 	run := func(what string, want ...string) {
 		t.Helper()
@@ -171,7 +175,7 @@ func TestTheWebhooksURLIsNotLogged(t *testing.T) {
 		var lines bytes.Buffer
 		w := &alarms.Watch{
 			Ledger: l, Webhook: &webhook{t: t, err: c.err}, URL: secret, Environment: "staging",
-			Log: contract.NewLogger(&lines), Now: func() time.Time { return noon },
+			Log: contract.NewLogger(&lines), Now: func() time.Time { return noon }, Frontier: noFrontier,
 		}
 		if err := w.Run(t.Context()); err != nil {
 			t.Fatal(err)

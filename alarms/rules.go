@@ -40,6 +40,17 @@ var rules = []rule{
 		name: "dead_letters", subject: "Dead letters neither replayed nor discarded", threshold: 100, unit: count,
 		value: func(c counts) *float64 { n := float64(c.DeadLetters.Stored); return &n },
 	},
+	{
+		name: "frontier_behind", subject: "The entry point that is due longest waits", threshold: 3_600_000, unit: milliseconds,
+		value: func(c counts) *float64 { return late(c.reading) },
+	},
+	{
+		name: "refresh_failures", subject: "Reported URLs and entry points that failed", threshold: 20, unit: percent, window: 60,
+		value: func(c counts) *float64 {
+			answers, faults := c.reading.FrontierWindow(60)
+			return share(float64(faults), float64(answers-faults))
+		},
+	},
 }
 
 // Units of a value, as a status names them.
@@ -55,6 +66,7 @@ var unitTexts = map[string]string{percent: " %", milliseconds: " ms", count: ""}
 type counts struct {
 	ledger.Window // of the rule
 	DeadLetters   contract.DeadLetterCounts
+	reading       *ledger.AlarmReading
 }
 
 // minFinished is how many files or domains must have been finished within the window: a rate or
@@ -76,6 +88,15 @@ func average(sum, n float64) *float64 {
 		return nil
 	}
 	v := math.Round(sum / n)
+	return &v
+}
+
+// late is for how many milliseconds the entry point that is due longest has waited, as it was read last.
+func late(reading *ledger.AlarmReading) *float64 {
+	v := 0.0
+	if f, ok := reading.NewestFrontier(); ok && !f.OldestEntry.IsZero() {
+		v = max(0, float64(f.At.Sub(f.OldestEntry).Milliseconds()))
+	}
 	return &v
 }
 
@@ -102,7 +123,7 @@ func Judge(reading ledger.AlarmReading) []contract.AlarmState {
 func (r *rule) judge(reading ledger.AlarmReading) contract.AlarmState {
 	s := contract.AlarmState{
 		Name: r.name, State: contract.AlarmOK, Threshold: r.threshold, Unit: r.unit,
-		Value: r.value(counts{reading.Windows[r.window], reading.DeadLetters}),
+		Value: r.value(counts{reading.Windows[r.window], reading.DeadLetters, &reading}),
 	}
 	if r.window > 0 {
 		s.Window = &r.window
@@ -118,7 +139,12 @@ func (r *rule) judge(reading ledger.AlarmReading) contract.AlarmState {
 
 // sentence describes a change for people.
 func (r *rule) sentence(s *contract.AlarmState, environment string) string {
-	number := func(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) + unitTexts[r.unit] }
+	number := func(v float64) string {
+		if r.unit == milliseconds && r.threshold >= 60_000 { // nobody counts hours in milliseconds
+			return strconv.FormatFloat(math.Floor(v/60_000), 'f', -1, 64) + " minutes"
+		}
+		return strconv.FormatFloat(v, 'f', -1, 64) + unitTexts[r.unit]
+	}
 	value := "too few finished to tell"
 	if s.Value != nil {
 		value = number(*s.Value)

@@ -1,7 +1,9 @@
 package alarms_test
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -26,6 +28,10 @@ type world struct {
 	*ledger.Ledger
 	t    *testing.T
 	hook *webhook
+
+	frontier    ledger.FrontierReading // what the shards say
+	frontierErr error
+	looks       int // at them
 }
 
 func newWorld(t *testing.T) *world {
@@ -35,7 +41,7 @@ func newWorld(t *testing.T) *world {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { db.Close() })
-	return &world{ledger.New(db), t, &webhook{t: t, schema: alarmSchema(t)}}
+	return &world{Ledger: ledger.New(db), t: t, hook: &webhook{t: t, schema: alarmSchema(t)}}
 }
 
 func (w *world) record(c ledger.Changes) {
@@ -63,6 +69,10 @@ func (w *world) expect(what string, at time.Time, want ...string) {
 	watch := &alarms.Watch{
 		Ledger: w.Ledger, Webhook: w.hook, URL: "https://hooks.example/x", Environment: "staging",
 		Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return at },
+		Frontier: func(context.Context) (ledger.FrontierReading, error) {
+			w.looks++
+			return w.frontier, w.frontierErr
+		},
 	}
 	if err := watch.Run(w.t.Context()); err != nil {
 		w.t.Fatal(err)
@@ -121,12 +131,38 @@ func TestAlarmsFireAndRecover(t *testing.T) {
 	}
 }
 
+// TestFrontierAlarms: the shards are looked at every five minutes, and judged by the last look.
+func TestFrontierAlarms(t *testing.T) {
+	w := newWorld(t)
+	at := func(minute int) time.Time { return noon.Add(time.Duration(minute) * time.Minute) }
+	w.frontier = ledger.FrontierReading{Complete: true, Answers: 1000, Faults: 900}
+	w.expect("the first look", at(0))
+	w.frontier = ledger.FrontierReading{OldestEntry: at(-60), Complete: true, Answers: 1019, Faults: 915}
+	w.expect("too early to look", at(4))
+	w.frontier.OldestEntry = at(-55)
+	w.expect("an hour late, and too few answers", at(5))
+	w.frontier = ledger.FrontierReading{OldestEntry: at(-51), Complete: true, Answers: 1020, Faults: 905}
+	w.expect("later, and a quarter failed", at(10), "frontier_behind firing", "refresh_failures firing")
+	w.frontier = ledger.FrontierReading{}
+	w.expect("all is done, and a shard does not answer", at(15), "frontier_behind ok")
+	w.frontier = ledger.FrontierReading{Complete: true, Answers: 1200, Faults: 905}
+	w.expect("it answers again", at(20), "refresh_failures ok")
+	if w.looks != 5 {
+		t.Errorf("%d looks", w.looks)
+	}
+	w.frontierErr = errors.New("no shard answers")
+	w.expect("no shard answers", at(25))
+	w.expect("an hour of that", at(100))
+}
+
 // TestSentences: what people read of a change.
 func TestSentences(t *testing.T) {
 	w := newWorld(t)
 	w.finish(noon, 20, 7, 6250*time.Millisecond)
 	w.expect("domains fail, slowly", noon, "domain_failures firing", "slow_domains firing")
+	w.frontier.OldestEntry = noon
 	w.expect("an hour later", noon.Add(time.Hour), "domain_failures ok", "slow_domains ok")
+	w.expect("and five minutes", noon.Add(65*time.Minute), "frontier_behind firing")
 	var texts []string
 	for _, body := range w.hook.bodies {
 		var c contract.AlarmChange
@@ -139,6 +175,7 @@ func TestSentences(t *testing.T) {
 	want := []string{
 		"ALARM (staging): Average processing of a domain: 6250 ms over the last 60 minutes; the limit is 5000 ms.",
 		"ALARM (staging): Domains that fail: 25.9 % over the last 60 minutes; the limit is 10 %.",
+		"ALARM (staging): The entry point that is due longest waits: 65 minutes; the limit is 60 minutes.",
 		"Recovered (staging): Average processing of a domain: too few finished to tell over the last 60 minutes; the limit is 5000 ms.",
 		"Recovered (staging): Domains that fail: too few finished to tell over the last 60 minutes; the limit is 10 %.",
 	}

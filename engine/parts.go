@@ -66,6 +66,7 @@ func assemble(p Platform) (*parts, error) {
 		Controls:    decisions,
 		Reconciler:  &reconcile.Reconciler{Bucket: p.Bucket, DeadLetters: letters, Ledger: records, Now: now},
 		Restorer:    &reconcile.Restorer{Bucket: p.Bucket, Frontier: shards},
+		Frontier:    shards,
 		Backlog:     p.backlog,
 		Pool:        p.Pool,
 		Local:       sync.OnceValue(p.Local),
@@ -73,6 +74,9 @@ func assemble(p Platform) (*parts, error) {
 	}
 	watch := &alarms.Watch{
 		Ledger: records, Webhook: p.Webhook(s.UserAgent), URL: s.AlertWebhookURL, Environment: s.Environment, Log: p.Log, Now: now,
+		Frontier: func(ctx context.Context) (ledger.FrontierReading, error) {
+			return readFrontier(ctx, shards, s.Freshness)
+		},
 	}
 	shard := frontier.Settings{
 		Delay:          s.RequestInterval.Milliseconds(),
@@ -83,6 +87,22 @@ func assemble(p Platform) (*parts, error) {
 		Shards:         s.FrontierShards,
 	}
 	return &parts{api.Handler(), consumer, watch, records, s.LedgerRetention, shard}, nil
+}
+
+// readFrontier reads what the alarms are judged by. Unless entry points are refreshed, none is late.
+func readFrontier(ctx context.Context, shards frontier.Remotes, refreshed bool) (reading ledger.FrontierReading, err error) {
+	stats, err := shards.Stats(ctx)
+	if err != nil {
+		return reading, err
+	}
+	reading = ledger.FrontierReading{Complete: true, Answers: stats.Total.Answers, Faults: stats.Total.Faults}
+	for _, s := range stats.Shards {
+		reading.Complete = reading.Complete && s.Answered
+	}
+	if ms := stats.Total.OldestDue[frontier.Bands]; ms > 0 && refreshed { // of entry points, after those of pages
+		reading.OldestEntry = time.UnixMilli(ms).UTC()
+	}
+	return reading, nil
 }
 
 // limits are the settings that bound the collection of a domain.

@@ -150,6 +150,8 @@ func (s *Stats) add(other *Stats) {
 	s.Leased += other.Leased
 	s.Done += other.Done
 	s.Failed += other.Failed
+	s.Answers += other.Answers
+	s.Faults += other.Faults
 	for lane := range lanes {
 		s.Due[lane] += other.Due[lane]
 		if at := other.OldestDue[lane]; at > 0 && (s.OldestDue[lane] == 0 || at < s.OldestDue[lane]) {

@@ -14,6 +14,7 @@ type AlarmReading struct {
 	Windows     map[int]Window // by their length in minutes
 	DeadLetters contract.DeadLetterCounts
 	SavedAlarms []SavedAlarm
+	Frontier    []FrontierReading // of the last hour and a bit, oldest first
 }
 
 // Window counts what was finished within some time.
@@ -86,9 +87,10 @@ func alarmStatements(at time.Time, windows []int) []Statement {
 		windows = []int{}
 	}
 	return []Statement{
-		statement(selectWindows, windows, at.UnixMilli()/time.Minute.Milliseconds()),
+		statement(selectWindows, windows, minuteOf(at)),
 		{SQL: selectAlarms},
 		{SQL: selectDeadLetterCounts},
+		{selectReadings, []any{minuteOf(at), int64(keptReadings)}},
 	}
 }
 
@@ -109,6 +111,7 @@ func readAlarms(r *reader, first int) AlarmReading {
 		reading.SavedAlarms = append(reading.SavedAlarms, SavedAlarm{row.Name, row.State, time.UnixMilli(row.Since).UTC()})
 	}
 	reading.DeadLetters = deadLetterCounts(read[stateCount](r, first+2))
+	reading.Frontier = readReadings(r, first+3)
 	return reading
 }
 

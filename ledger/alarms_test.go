@@ -36,6 +36,13 @@ func TestAlarmReading(t *testing.T) {
 	must(t, l.Record(ctx, ledger.Changes{DeadLetters: []ledger.DeadLetter{{MessageID: "1", DeadLetterContext: contract.DeadLetterContext{QueueName: "q"}}}}))
 	must(t, l.SaveAlarms(ctx, noon, update("domain_failures", "firing", "a", noon), true))
 	must(t, l.SaveAlarms(ctx, noon.Add(time.Minute), update("domain_failures", "firing", "b", noon), true))
+	first := ledger.FrontierReading{At: noon.Add(-74 * time.Minute), Complete: true, Answers: 100, Faults: 10}
+	second := ledger.FrontierReading{At: noon, OldestEntry: noon.Add(-90 * time.Minute)}
+	must(t, l.SaveFrontierReading(ctx, second))
+	must(t, l.SaveFrontierReading(ctx, ledger.FrontierReading{At: noon.Add(59 * time.Second)}))
+	must(t, l.SaveFrontierReading(ctx, ledger.FrontierReading{At: noon.Add(time.Minute)}))
+	must(t, l.SaveFrontierReading(ctx, first))
+	must(t, l.SaveFrontierReading(ctx, ledger.FrontierReading{At: noon.Add(-75 * time.Minute)}))
 	want := ledger.AlarmReading{
 		Windows: map[int]ledger.Window{
 			1:  {DomainsProcessed: 1, DurationMS: 1000},
@@ -44,6 +51,7 @@ func TestAlarmReading(t *testing.T) {
 		},
 		DeadLetters: contract.DeadLetterCounts{Stored: 1},
 		SavedAlarms: []ledger.SavedAlarm{{Name: "domain_failures", State: "firing", Since: noon}},
+		Frontier:    []ledger.FrontierReading{first, second},
 	}
 	reading, err := l.Alarms(ctx, noon, []int{60, 1, 61})
 	must(t, err)
@@ -109,4 +117,31 @@ func TestAlarmChangesArePostedOnce(t *testing.T) {
 
 	must(t, l.SaveAlarms(ctx, noon, update("domain_failures", "ok", "not to be posted", noon), false))
 	claim("nothing is to be posted", 0)
+}
+
+// TestFrontierWindow: counters since the beginning become what was reported within a time.
+func TestFrontierWindow(t *testing.T) {
+	at := func(minute int, answers, faults int64) ledger.FrontierReading {
+		return ledger.FrontierReading{At: noon.Add(time.Duration(minute) * time.Minute), Complete: true, Answers: answers, Faults: faults}
+	}
+	lost := at(10, 0, 0)
+	lost.Complete = false
+	for _, c := range []struct {
+		name            string
+		readings        []ledger.FrontierReading
+		answers, faults int64
+	}{
+		{"nothing", nil, 0, 0},
+		{"one", []ledger.FrontierReading{at(0, 100, 50)}, 0, 0},
+		{"within the hour", []ledger.FrontierReading{at(0, 100, 50), at(5, 130, 51)}, 30, 1},
+		{"from an hour ago", []ledger.FrontierReading{at(-70, 10, 1), at(-60, 100, 50), at(-55, 110, 50), at(0, 130, 55)}, 30, 5},
+		{"the hour between two readings", []ledger.FrontierReading{at(-62, 100, 50), at(-57, 110, 50), at(0, 130, 55)}, 30, 5},
+		{"a shard that did not answer", []ledger.FrontierReading{at(0, 100, 50), at(5, 130, 55), lost}, 30, 5},
+		{"a shard made anew", []ledger.FrontierReading{at(0, 100, 50), at(5, 90, 40)}, 0, 0},
+	} {
+		reading := ledger.AlarmReading{Frontier: c.readings}
+		if answers, faults := reading.FrontierWindow(60); answers != c.answers || faults != c.faults {
+			t.Errorf("%s: %d, %d", c.name, answers, faults)
+		}
+	}
 }

@@ -37,7 +37,7 @@ AND NOT EXISTS (SELECT 1 FROM domains WHERE partition = partitions.id) AND NOT E
 func (l *Ledger) Prune(ctx context.Context, before time.Time) error {
 	const op = "ledger.Prune"
 	at := before.UnixMilli()
-	statements := []Statement{{SQL: pruneLeases}}
+	statements := []Statement{{SQL: pruneLeases}, {SQL: pruneReadings}}
 	for _, sql := range []string{pruneHours, pruneMinutes, pruneDeadLetters, pruneFailures, pruneChanges} {
 		statements = append(statements, Statement{sql, []any{at}})
 	}

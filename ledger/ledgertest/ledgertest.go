@@ -64,6 +64,7 @@ var Cases = []Case{
 	{"lists, choices and resolutions of dead letters", deadLettersResolved},
 	{"the history of a dead letter", deadLetterHistory},
 	{"reconcile adds, puts right and takes out", reconcile},
+	{"readings of the frontier", frontierReadings},
 }
 
 var (

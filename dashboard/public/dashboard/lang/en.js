@@ -216,6 +216,8 @@ export default {
   "alarm.domain_failures": "Domain failures",
   "alarm.slow_domains": "Slow domains",
   "alarm.dead_letters": "Dead letters",
+  "alarm.frontier_behind": "Frontier behind",
+  "alarm.refresh_failures": "Failed refreshes",
   "alarm.about.file_failures":
     "Share of the files finished within the window that failed. Their dead letters say why: usually JSON that cannot be read.",
   "alarm.about.domain_failures":
@@ -223,6 +225,10 @@ export default {
   "alarm.about.slow_domains":
     "Average time of the domains processed within the window, politeness waits left out. The slowest ones are usually sites that answer late.",
   "alarm.about.dead_letters": "Dead letters that were neither replayed nor discarded.",
+  "alarm.about.frontier_behind":
+    "How long the entry point that is due longest has waited. Refreshes come too late, or the pipeline is paused.",
+  "alarm.about.refresh_failures":
+    "The share of URLs and entry points without a usable answer among those that were asked within the window.",
   "alarm.file_failures.link": "Dead letters of files",
   "alarm.domain_failures.link": "Failed domains",
   "alarm.slow_domains.link": "Slowest domains",

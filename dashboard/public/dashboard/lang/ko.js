@@ -213,6 +213,8 @@ export default {
   "alarm.domain_failures": "도메인 실패",
   "alarm.slow_domains": "느린 도메인",
   "alarm.dead_letters": "실패 메시지",
+  "alarm.frontier_behind": "프런티어 지연",
+  "alarm.refresh_failures": "갱신 실패",
   "alarm.about.file_failures":
     "기간 안에 끝난 파일 가운데 실패한 비율입니다. 이유는 실패 메시지에 있으며, 대개 읽을 수 없는 JSON입니다.",
   "alarm.about.domain_failures":
@@ -220,6 +222,9 @@ export default {
   "alarm.about.slow_domains":
     "기간 안에 처리된 도메인의 평균 시간이며 예의 대기는 제외합니다. 대개 응답이 늦은 사이트 때문입니다.",
   "alarm.about.dead_letters": "재처리도 폐기도 하지 않은 실패 메시지 수입니다.",
+  "alarm.about.frontier_behind":
+    "가장 오래 기다린 진입점의 대기 시간입니다. 갱신이 늦어졌거나 파이프라인이 일시 중지된 상태입니다.",
+  "alarm.about.refresh_failures": "기간 안에 요청한 URL과 진입점 중 쓸 수 있는 응답이 없었던 비율입니다.",
   "alarm.file_failures.link": "파일의 실패 메시지",
   "alarm.domain_failures.link": "실패한 도메인",
   "alarm.slow_domains.link": "가장 느린 도메인",

@@ -1,0 +1,92 @@
+package ledger
+
+import (
+	"context"
+	"slices"
+	"time"
+)
+
+// FrontierReading is what the shards of the frontier said at a time.
+type FrontierReading struct {
+	At          time.Time // to the minute
+	OldestEntry time.Time // since when the entry point that is due longest waits; zero for none
+	Complete    bool      // all shards answered; otherwise the counters mean nothing
+	Answers     int64     // reported since the beginning
+	Faults      int64     // of these
+}
+
+// keptReadings is for how many minutes readings are read again.
+const keptReadings = 75
+
+const (
+	selectReadings = `SELECT minute, oldest_entry, answers, faults FROM frontier_readings WHERE minute > ?1 - ?2 AND minute <= ?1 ORDER BY minute`
+
+	insertReading = `INSERT INTO frontier_readings (minute, oldest_entry, answers, faults) VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO NOTHING`
+
+	pruneReadings = `DELETE FROM frontier_readings WHERE minute < ` + now + ` / 60000 - 1440`
+)
+
+// SaveFrontierReading keeps a reading. Of two in a minute the first stays.
+func (l *Ledger) SaveFrontierReading(ctx context.Context, r FrontierReading) error {
+	var oldest int64
+	if !r.OldestEntry.IsZero() {
+		oldest = r.OldestEntry.UnixMilli()
+	}
+	args := []any{minuteOf(r.At), oldest, nil, nil}
+	if r.Complete {
+		args[2], args[3] = r.Answers, r.Faults
+	}
+	_, err := l.batch(ctx, "ledger.SaveFrontierReading", Statement{insertReading, args})
+	return err
+}
+
+func minuteOf(at time.Time) int64 { return at.UnixMilli() / time.Minute.Milliseconds() }
+
+// readReadings takes readings from a result of selectReadings, oldest first.
+func readReadings(r *reader, result int) []FrontierReading {
+	var readings []FrontierReading
+	for _, row := range read[struct {
+		Minute  int64  `json:"minute"`
+		Oldest  int64  `json:"oldest_entry"`
+		Answers *int64 `json:"answers"`
+		Faults  *int64 `json:"faults"`
+	}](r, result) {
+		reading := FrontierReading{At: time.UnixMilli(row.Minute * time.Minute.Milliseconds()).UTC()}
+		if row.Oldest > 0 {
+			reading.OldestEntry = time.UnixMilli(row.Oldest).UTC()
+		}
+		if row.Answers != nil && row.Faults != nil {
+			reading.Complete, reading.Answers, reading.Faults = true, *row.Answers, *row.Faults
+		}
+		readings = append(readings, reading)
+	}
+	return readings
+}
+
+// NewestFrontier gives the last reading, if there is one.
+func (r *AlarmReading) NewestFrontier() (FrontierReading, bool) {
+	if len(r.Frontier) == 0 {
+		return FrontierReading{}, false
+	}
+	return r.Frontier[len(r.Frontier)-1], true
+}
+
+// FrontierWindow gives how many answers were reported, and how many of them were faults, within so many
+// minutes up to the last reading. Without two readings to compare there are none.
+func (r *AlarmReading) FrontierWindow(minutes int) (answers, faults int64) {
+	complete := slices.DeleteFunc(slices.Clone(r.Frontier), func(f FrontierReading) bool { return !f.Complete })
+	if len(complete) == 0 {
+		return 0, 0
+	}
+	last := complete[len(complete)-1]
+	first := complete[0]
+	for _, f := range complete { // the last one at least so long ago, else the first one
+		if !f.At.After(last.At.Add(-time.Duration(minutes) * time.Minute)) {
+			first = f
+		}
+	}
+	if last.Answers < first.Answers || last.Faults < first.Faults { // a shard was made anew
+		return 0, 0
+	}
+	return last.Answers - first.Answers, last.Faults - first.Faults
+}
