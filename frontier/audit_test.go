@@ -190,7 +190,7 @@ func (k *auditor) checkHost(h *host) (parts int) {
 			k.errorf("%s is leased and not listed", h.name)
 		}
 	} else if !h.excluded {
-		if waits := len(all) > 0; waits != h.places[kindPage].queued {
+		if waits := len(all) > 0; m.mirrorOf == "" && waits != h.places[kindPage].queued {
 			k.errorf("%s: %d pages, queued: %v", h.name, len(all), !waits)
 		}
 		if waits := len(h.entries) > 0; waits != h.places[kindEntry].queued {

@@ -1,6 +1,7 @@
 package frontier
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"maps"
@@ -102,10 +103,12 @@ func (c *call) loadHosts(ids []int64) ([]*host, error) {
 			return nil, err
 		}
 		for rows.Next() {
-			h, err := decodeHost(rows.Int(), rows.Text(), rows.Int(), rows.Blob())
+			id, name, domain, record := rows.Int(), rows.Text(), rows.Int(), rows.Blob()
+			h, err := decodeHost(id, name, domain, record)
 			if err != nil {
 				return nil, err
 			}
+			h.stored = record
 			c.hosts[h.id] = h
 		}
 		if err := rows.Err(); err != nil {
@@ -134,10 +137,12 @@ func (c *call) loadDomains(ids []int64) ([]*domain, error) {
 			return nil, err
 		}
 		for rows.Next() {
-			m, err := decodeDomain(rows.Int(), rows.Text(), rows.Blob())
+			id, name, record := rows.Int(), rows.Text(), rows.Blob()
+			m, err := decodeDomain(id, name, record)
 			if err != nil {
 				return nil, err
 			}
+			m.stored = record
 			c.domains[m.id] = m
 		}
 		if err := rows.Err(); err != nil {
@@ -376,7 +381,11 @@ SELECT value->>0, value->>3, value->>4, value->>5, value->>6, value->>7, substr(
 ON CONFLICT (id) DO UPDATE SET urls = excluded.urls, due = excluded.due, blocked = excluded.blocked, record = excluded.record`}
 	for _, id := range sortedKeys(c.changedHosts) {
 		h := c.hosts[id]
-		if err := b.add(h.encode(), id, h.name, h.domain, h.urls, h.dueAt(), h.blocked); err != nil {
+		record := h.encode()
+		if bytes.Equal(record, h.stored) { // its columns follow from it
+			continue
+		}
+		if err := b.add(record, id, h.name, h.domain, h.urls, h.dueAt(), h.blocked); err != nil {
 			return err
 		}
 	}
@@ -387,7 +396,12 @@ func (c *call) writeDomains() error {
 	b := batch{c: c, sql: `INSERT INTO domains (id, domain, record) SELECT value->>0, value->>3, substr(?2, value->>1, value->>2) FROM json_each(?1) WHERE true
 ON CONFLICT (id) DO UPDATE SET record = excluded.record`}
 	for _, id := range sortedKeys(c.changedDomains) {
-		if err := b.add(c.domains[id].encode(), id, c.domains[id].name); err != nil {
+		m := c.domains[id]
+		record := m.encode()
+		if bytes.Equal(record, m.stored) {
+			continue
+		}
+		if err := b.add(record, id, m.name); err != nil {
 			return err
 		}
 	}

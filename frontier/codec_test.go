@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/newsfork/seed-engine/contract"
 )
 
 // randomPage makes a page with any of its fields.
@@ -39,7 +41,7 @@ func randomPages(r *rand.Rand, n int) []page {
 func randomHost(r *rand.Rand) *host {
 	h := &host{id: r.Int64N(1 << 40), name: "www.a.example", domain: 7, excluded: r.IntN(2) == 0, delay: r.Int64N(1e6), floor: r.Int64N(9), slow: r.Int64N(12), calm: r.Int64N(8),
 		ready: r.Int64N(1 << 42), blocked: r.Int64N(1 << 42), robotsEnds: r.Int64N(1 << 42), unresolved: r.Int64N(1 << 42), urls: r.Int64N(1e5), done: 3, failed: 4, turn: r.IntN(turns),
-		classes: []hostClass{{1, 20_000}, {2, 20_001}}, seenBits: r.IntN(maxBits + 1), nextSegment: r.Int64N(3000), buffer: randomPages(r, r.IntN(40)), tail: "later"}
+		classes: []hostClass{{1, 20_000}, {2, 20_001}}, seenBits: r.IntN(maxBits + 1), nextSegment: r.Int64N(3000), buffer: randomPages(r, r.IntN(40)), askedAt: r.Int64N(1 << 42), tail: "later"}
 	for range r.IntN(maxRecent) {
 		h.recent = append(h.recent, r.Uint64()>>16)
 	}
@@ -91,6 +93,16 @@ func TestRecordsSurvive(t *testing.T) {
 	}
 	if !reflect.DeepEqual(got.encode(), s.encode()) {
 		t.Errorf("got %+v", got)
+	}
+	h := randomHost(r)
+	h.askedAt, h.tail = 0, ""
+	record := h.encode()
+	if got, err := decodeHost(h.id, h.name, h.domain, record[:len(record)-1]); err != nil || !bytes.Equal(got.encode(), record) {
+		t.Errorf("a host of the first program: %v", err)
+	}
+	m = &domain{id: 1, name: "a.example", owner: "c", hosts: []int64{1}, active: []activeHost{}, parked: []parkedHost{}}
+	if got, err := decodeDomain(1, "a.example", m.encode()[:len(m.encode())-2]); err != nil || !reflect.DeepEqual(got, m) {
+		t.Errorf("a domain of the first program: %+v, %v", got, err)
 	}
 	early := s.encode()[stateCounters]
 	early = early[:len(early)-len(s.tail)-(len(s.counters())-appendedCounters)] // each 0 takes a byte
@@ -191,12 +203,26 @@ func FuzzSegment(f *testing.F) {
 }
 
 func FuzzDomain(f *testing.F) {
+	f.Add((&domain{mirrorOf: "b.example", evidence: Evidence{contract.Partition{Country: "kr", Category: "news", Date: "2026-01-28"}, 5}}).encode())
 	f.Add((&domain{owner: "c", hosts: []int64{1, 2}, active: []activeHost{{1, 9}}, parked: []parkedHost{{2, 1}}}).encode())
 	f.Fuzz(func(t *testing.T, record []byte) {
 		if m, err := decodeDomain(1, "a.example", record); err == nil {
 			if again, err := decodeDomain(1, "a.example", m.encode()); err != nil || !reflect.DeepEqual(m, again) {
 				t.Errorf("%+v became %+v, %v", m, again, err)
 			}
+		}
+	})
+}
+
+func FuzzMirrors(f *testing.F) {
+	f.Add(appendMirrors([]mirrored{{"0123456789abcdef", 20_000, "a.example"}, {"0123456789abcdeF", 1, ""}}))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		list, err := decodeMirrors(data)
+		if err != nil {
+			return
+		}
+		if again, err := decodeMirrors(appendMirrors(list)); err != nil || !reflect.DeepEqual(list, again) {
+			t.Errorf("%+v became %+v, %v", list, again, err)
 		}
 	})
 }

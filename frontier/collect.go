@@ -18,7 +18,9 @@ type Acquired struct {
 	// RetryIn is for how many ms somebody else has the domain, or some of its hosts. Until it has had
 	// its turn the caller is counted as waiting, and no scraper is given a host of the domain.
 	RetryIn int64
-	Hosts   []HostState // of the hosts that were named, in the same order
+	// Evidence is where the last complete collection of the domain lies, granted or not.
+	Evidence Evidence
+	Hosts    []HostState // of the hosts that were named, in the same order
 }
 
 // HostState is what a collector must know of a host. Times are ms since 1970, 0 when there is none.
@@ -55,6 +57,7 @@ func (s *Shard) Acquire(now int64, r AcquireRequest) (answer Acquired, err error
 		if answer.Excluded = m.excluded; m.excluded {
 			return nil
 		}
+		answer.Evidence = m.evidence
 		busy, err := c.busyUntil(m, r.Owner)
 		if err != nil {
 			return err
@@ -160,13 +163,16 @@ type ReleaseRequest struct {
 	Domain string
 	Owner  string
 	Hosts  []Visit
+
+	// Evidence is where the collection lies that has just become complete; zero when none has.
+	Evidence Evidence
 }
 
 // Visit is what a collector learned of a host.
 type Visit struct {
 	Host          string
 	Delay         int64 // ms that the host asks for, 0: the default. It is never shortened.
-	AskedAt       int64 // ms since 1970, of the last request; 0: it was not asked
+	AskedAt       int64 // ms since 1970, of the last request; 0: it was not asked. The same visit told twice counts once.
 	RetryAfter    int64 // seconds that the last answer asked to wait
 	Throttled     bool  // it answered 429 or 503 without saying how long to wait
 	RobotsExpires int64 // ms since 1970; 0: robots.txt was not asked for
@@ -182,6 +188,11 @@ func (s *Shard) Release(now int64, r ReleaseRequest) (released bool, err error) 
 	if err := checkRange("hosts", len(r.Hosts), 0, maxAcquire); err != nil {
 		return false, err
 	}
+	if r.Evidence.At > 0 {
+		if err := r.Evidence.Partition.Validate("evidence."); err != nil {
+			return false, err
+		}
+	}
 	err = s.run(now, func(c *call) error {
 		m, _, err := c.findDomain(r.Domain)
 		if err != nil || m == nil || m.owner != r.Owner {
@@ -189,6 +200,9 @@ func (s *Shard) Release(now int64, r ReleaseRequest) (released bool, err error) 
 		}
 		released = m.ownerEnds > c.now
 		m.owner, m.ownerEnds = "", 0
+		if at := min(r.Evidence.At, c.now); at > m.evidence.At {
+			m.evidence = Evidence{r.Evidence.Partition, at}
+		}
 		c.changeDomain(m)
 		for i := range r.Hosts {
 			if err := c.visited(m, &r.Hosts[i]); err != nil {
@@ -214,8 +228,14 @@ func (c *call) visited(m *domain, v *Visit) error {
 	if v.RobotsExpires > 0 {
 		h.robotsEnds = v.RobotsExpires
 	}
-	if v.Unresolved {
+	if v.Unresolved && h.unresolved <= c.now {
 		h.unresolved = c.now + unresolvedFor
+	}
+	if v.AskedAt > 0 {
+		if v.AskedAt <= h.askedAt {
+			return nil
+		}
+		h.askedAt = min(v.AskedAt, c.now)
 	}
 	if v.Throttled {
 		h.slow, h.calm = min(h.slow+1, maxDoublings), 0

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/newsfork/seed-engine/contract"
@@ -16,7 +17,7 @@ func (w *world) dump() (rows []string) {
 	for _, sql := range []string{
 		"SELECT 'state', key, hex(data), '' FROM state", "SELECT host, domain, hex(record), urls || ' ' || due || ' ' || blocked FROM hosts",
 		"SELECT 'domain', id, hex(record), domain FROM domains", "SELECT 'part', key, hex(data), '' FROM parts",
-		"SELECT 'queue', key, hex(data), '' FROM queue", "SELECT 'lease', id, hex(data), ends || '' FROM leases",
+		"SELECT 'queue', key, hex(data), '' FROM queue", "SELECT 'lease', id, hex(data), ends || '' FROM leases", "SELECT 'mirrors', key, hex(data), '' FROM mirrors",
 	} {
 		if err := w.db.Query(sql+" ORDER BY 2", func(r *frontier.Rows) {
 			rows = append(rows, fmt.Sprint(r.Text(), r.Int(), r.Text(), r.Text()))
@@ -84,6 +85,24 @@ func TestCrash(t *testing.T) {
 			return err
 		}},
 		{"renew", 1000, func() error { _, err := w.shard.Renew(w.now, "a.example", "c", 100); return err }},
+		{"put of a mirror", 0, func() error {
+			_, err := w.shard.Put(w.now, frontier.Put{Domain: "a.example", Partition: partition, Owner: "c", MirrorOf: "b.example", Visits: []frontier.Visit{{Host: "new.a.example", Delay: 3000, AskedAt: w.now}}})
+			return err
+		}},
+		{"put when it is none", 0, func() error {
+			_, err := w.shard.Put(w.now, frontier.Put{Domain: "a.example", Partition: partition, Owner: "c"})
+			return err
+		}},
+		{"mirror", 0, func() error {
+			_, err := w.shard.Mirror(w.now, frontier.MirrorRequest{Domain: "a.example", Digest: strings.Repeat("ab", 32)})
+			return err
+		}},
+		{"put into a full domain", 0, func() error {
+			w.shard.Settings.URLsPerDomain = 500
+			defer func() { w.shard.Settings.URLsPerDomain = 0 }()
+			_, err := w.shard.Put(w.now, frontier.Put{Domain: "a.example", Partition: partition, Pages: articles("h3.a.example", 1000, 300)})
+			return err
+		}},
 		{"release", 1000, func() error {
 			_, err := w.shard.Release(w.now, frontier.ReleaseRequest{Domain: "a.example", Owner: "c", Hosts: []frontier.Visit{{Host: "h0.a.example", Delay: 3000, AskedAt: w.now}}})
 			return err

@@ -1,6 +1,10 @@
 package frontier
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/newsfork/seed-engine/contract"
+)
 
 // domain is the row of a registrable domain: which collector has it, and which of its hosts are
 // leased at once.
@@ -23,7 +27,18 @@ type domain struct {
 	// return to their places when it does.
 	parked []parkedHost
 
-	tail string // what a later version appended to the record; kept as it is
+	evidence Evidence
+	mirrorOf string // the domain whose pages this one shows: then its own are not queued
+
+	stored []byte // the record as it was loaded
+	tail   string // what a later version appended to the record; kept as it is
+}
+
+// Evidence says where the last complete collection of a domain lies: collections of it for other
+// partitions can use what was learned then.
+type Evidence struct {
+	Partition contract.Partition
+	At        int64 // ms since 1970, when it was complete; 0: there is none
 }
 
 type activeHost struct{ id, ends int64 }
@@ -63,7 +78,25 @@ func (m *domain) encode() []byte {
 	for _, p := range m.parked {
 		b = append(appendID(b, p.id), byte(p.kind))
 	}
-	return append(b, m.tail...)
+	b = m.evidence.append(b)
+	return append(appendString(b, m.mirrorOf), m.tail...)
+}
+
+func (e *Evidence) append(b []byte) []byte {
+	if b = appendUint(b, e.At); e.At == 0 {
+		return b
+	}
+	for _, s := range [...]string{e.Partition.Country, e.Partition.Category, e.Partition.Date} {
+		b = appendString(b, s)
+	}
+	return b
+}
+
+func (d *decoder) evidence() (e Evidence) {
+	if e.At = d.int(); e.At > 0 {
+		e.Partition = contract.Partition{Country: d.string(), Category: d.string(), Date: d.string()}
+	}
+	return e
 }
 
 func decodeDomain(id int64, name string, record []byte) (*domain, error) {
@@ -86,6 +119,9 @@ func decodeDomain(id int64, name string, record []byte) (*domain, error) {
 	m.parked = make([]parkedHost, d.count(idBytes+1))
 	for i := range m.parked {
 		m.parked[i] = parkedHost{d.id(), int(d.byte()) % kinds}
+	}
+	if d.at < len(d.text) { // since version 3
+		m.evidence, m.mirrorOf = d.evidence(), d.string()
 	}
 	m.tail = d.text[d.at:]
 	return m, d.err

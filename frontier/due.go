@@ -253,6 +253,9 @@ func (c *call) queueDue() error {
 	if err != nil {
 		return err
 	}
+	if err := c.domainsOf(hosts); err != nil {
+		return err
+	}
 	for _, h := range hosts {
 		if h != nil && h.lease == 0 {
 			if err := c.queue(h); err != nil {

@@ -43,7 +43,10 @@ type host struct {
 	claim     int64 // whose refresh has the host, see claimOf
 	claimEnds int64 // ms
 
-	tail string // what a later version appended to the record; kept as it is
+	askedAt int64 // the last request of a collector that was told, ms
+
+	stored []byte // the record as it was loaded
+	tail   string // what a later version appended to the record; kept as it is
 }
 
 // hostClass is a class to which pages of a host belong, with the newest date of its partitions.
@@ -110,7 +113,8 @@ func (h *host) encode() []byte {
 	}
 	b = appendPages(b, h.buffer)
 	b = appendString(b, h.packEntries())
-	return append(appendUint(appendUint(b, h.claim), h.claimEnds), h.tail...)
+	b = appendUint(appendUint(appendUint(b, h.claim), h.claimEnds), h.askedAt)
+	return append(b, h.tail...)
 }
 
 func (p place) append(b []byte) []byte {
@@ -182,6 +186,9 @@ func decodeHost(id int64, name string, domain int64, record []byte) (*host, erro
 	h.packedEntries = d.string()
 	if d.at < len(d.text) { // since version 2
 		h.claim, h.claimEnds = d.int(), d.int()
+	}
+	if d.at < len(d.text) { // since version 3
+		h.askedAt = d.int()
 	}
 	h.tail = d.text[d.at:]
 	return h, d.err

@@ -205,7 +205,7 @@ func (l *lessor) try(h *host, kind int, at *candidate) (keep bool, err error) {
 		return false, c.queue(h)
 	}
 	m := c.domains[h.domain]
-	if !c.owns(m.name) {
+	if !c.owns(m.name) || kind == kindPage && m.mirrorOf != "" {
 		h.places[kind] = place{}
 		c.change(h)
 		return false, nil

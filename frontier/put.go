@@ -15,6 +15,12 @@ type Put struct {
 	Entries   []NewEntry
 	Since     int64    // ms: when the domain was looked at before; 0: never. Pages dated after it are new.
 	Changes   []Change // contracts of the domain that were rewritten
+
+	// What a collector has learned that has the domain under this name; otherwise it counts for nothing.
+	// Release need not repeat the visits, or does so at no cost.
+	Owner    string
+	Visits   []Visit
+	MirrorOf string // see Mirror. While it is set, pages are refused, and those that wait are not given out.
 }
 
 // PutAll is the puts of several domains at once: one call, and few statements however many they are.
@@ -73,6 +79,7 @@ const (
 	InvalidURL   Verdict = "invalid_url"
 	ForeignHost  Verdict = "foreign_host"   // not a host of the domain
 	Excluded     Verdict = "excluded"       // by an operator
+	Mirrored     Verdict = "mirror"         // the domain shows the pages of another
 	HostFull     Verdict = "host_full"      // the host's queue is at its limit; it may be put later
 	DomainFull   Verdict = "domain_full"    // as many better pages of the domain wait; it may be put later
 	TooManyHosts Verdict = "too_many_hosts" // the domain has maxHosts hosts
@@ -133,6 +140,14 @@ func (s *Shard) PutAll(now int64, r PutAll) (answers []PutAnswer, err error) {
 
 func (r *Put) validate() error {
 	if err := contract.CheckDomain("domain", r.Domain); err != nil {
+		return err
+	}
+	if r.MirrorOf != "" {
+		if err := contract.CheckDomain("mirror_of", r.MirrorOf); err != nil {
+			return err
+		}
+	}
+	if err := checkRange("visits", len(r.Visits), 0, maxAcquire); err != nil {
 		return err
 	}
 	return r.Partition.Validate("partition_info.")
@@ -258,6 +273,9 @@ func (c *call) countPages(puts []*putting) error {
 // do puts what was expected.
 func (p *putting) do(r *Put) (answer PutAnswer, err error) {
 	answer.Pages, answer.Entries = make([]Verdict, len(r.Pages)), make([]Verdict, len(r.Entries))
+	if err := p.learn(r); err != nil {
+		return answer, err
+	}
 	for i := range r.Entries {
 		if answer.Entries[i], err = p.entry(&r.Entries[i]); err != nil {
 			return answer, err
@@ -274,6 +292,23 @@ func (p *putting) do(r *Put) (answer PutAnswer, err error) {
 	err = p.finish()
 	answer.Added = p.added
 	return answer, err
+}
+
+// learn keeps what a collector has learned of the domain, if it still has it.
+func (p *putting) learn(r *Put) error {
+	m := p.domain
+	if r.Owner == "" || m.owner != r.Owner || m.ownerEnds <= p.c.now {
+		return nil
+	}
+	for i := range r.Visits {
+		if err := p.c.visited(m, &r.Visits[i]); err != nil {
+			return err
+		}
+	}
+	if r.MirrorOf == m.name {
+		return nil
+	}
+	return p.c.mirror(m, r.MirrorOf)
 }
 
 // admit gives the host of a URL, or why the URL is refused.
@@ -320,6 +355,10 @@ func (p *putting) page(n *NewPage, verdict *Verdict) (err error) {
 	switch {
 	case h.urls+p.perHost[h.id] >= p.c.settings.URLsPerHost || len(h.segments) >= maxSegments:
 		*verdict = HostFull
+		return nil
+	}
+	if p.domain.mirrorOf != "" {
+		*verdict = Mirrored
 		return nil
 	}
 	*verdict = Accepted

@@ -65,6 +65,9 @@ func (c *call) queue(h *host) error {
 		return nil
 	}
 	lane, at := c.nextPage(h)
+	if c.domains[h.domain].mirrorOf != "" {
+		lane = -1
+	}
 	c.moveTo(h, kindPage, lane, at, h.types())
 	if c.settings.PerMinute > 0 { // entry points are refreshed, see due.go
 		return nil

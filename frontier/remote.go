@@ -92,6 +92,11 @@ func (r Remote) Release(ctx context.Context, p ReleaseRequest) (released bool, e
 	return ask[bool](ctx, r, "release", p)
 }
 
+// Mirror is Shard.Mirror.
+func (r Remote) Mirror(ctx context.Context, m MirrorRequest) (MirrorAnswer, error) {
+	return ask[MirrorAnswer](ctx, r, "mirror", m)
+}
+
 // Stats is Shard.Stats.
 func (r Remote) Stats(ctx context.Context) (Stats, error) { return ask[Stats](ctx, r, "stats", none{}) }
 

@@ -107,6 +107,13 @@ func (r Remotes) Exclude(ctx context.Context, x Exclusion, excluded bool) error 
 	return errors.Join(each(r.Shards, func(n int) error { return r.Shard(n).Exclude(ctx, x, excluded) })...)
 }
 
+// Mirror reports which registrable domain showed a digest first, "" when it is the one that asks; see
+// Shard.Mirror. The digests lie with the shards like domains.
+func (r Remotes) Mirror(ctx context.Context, domain, digest string) (of string, err error) {
+	answer, err := r.Of(digest).Mirror(ctx, MirrorRequest{Domain: domain, Digest: digest})
+	return answer.Of, err
+}
+
 // AllStats is how much the frontier has.
 type AllStats struct {
 	Total  Stats // of the shards that answered

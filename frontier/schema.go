@@ -9,7 +9,7 @@ import (
 
 // version is that of the tables and records that this program writes. Migrations only add, so that
 // for the minutes of a deploy the program before can work on with what the next one has written.
-const version = 2
+const version = 3
 
 // oldestReader is the least version of a program that can work with what this one writes.
 const oldestReader = 1
@@ -30,6 +30,8 @@ var migrations = [version][]string{{
 	`CREATE TABLE IF NOT EXISTS changes (key INTEGER PRIMARY KEY, data BLOB NOT NULL)`,
 	`CREATE TABLE IF NOT EXISTS contracts (key INTEGER PRIMARY KEY, data BLOB NOT NULL)`,
 	`CREATE TABLE IF NOT EXISTS due (key INTEGER PRIMARY KEY, data BLOB NOT NULL)`,
+}, {
+	`CREATE TABLE IF NOT EXISTS mirrors (key INTEGER PRIMARY KEY, data BLOB NOT NULL)`,
 }}
 
 // Keys of the table state.

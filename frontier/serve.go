@@ -66,6 +66,7 @@ var operations = map[string]func(s *Shard, now int64, request []byte) (answer []
 		return s.Renew(now, r.Domain, r.Owner, r.Seconds)
 	}),
 	"release": operation((*Shard).Release),
+	"mirror":  operation((*Shard).Mirror),
 	"stats":   operation(func(s *Shard, now int64, _ none) (Stats, error) { return s.Stats(now) }),
 	"hosts":   operation((*Shard).Hosts),
 	"url":     operation(func(s *Shard, now int64, r urlRequest) (URLState, error) { return s.URL(now, r.URL) }),

@@ -116,6 +116,162 @@ func collectorLearned(t T, db DB) {
 	})
 }
 
+func (s *shard) putAs(p frontier.Put) (a frontier.PutAnswer) {
+	s.t.Helper()
+	s.do(func() (err error) {
+		a, err = s.s.Put(ctx, p)
+		return err
+	})
+	return a
+}
+
+func (s *shard) releaseWith(r frontier.ReleaseRequest) (released bool) {
+	s.t.Helper()
+	s.do(func() (err error) {
+		released, err = s.s.Release(ctx, r)
+		return err
+	})
+	return released
+}
+
+func (s *shard) mirror(domain, digest string) string {
+	s.t.Helper()
+	var a frontier.MirrorAnswer
+	s.do(func() (err error) {
+		a, err = s.s.Mirror(ctx, frontier.MirrorRequest{Domain: domain, Digest: digest})
+		return err
+	})
+	return a.Of
+}
+
+// digestOf makes a SHA-256 of one hexadecimal digit.
+func digestOf(c string) string { return strings.Repeat(c, 64) }
+
+// learnedWithPut: what comes with the put of the collector that has the domain counts once, also when
+// the release repeats it, and nothing of one that has lost it.
+func learnedWithPut(t T, db DB) {
+	s := newShard(t, db)
+	hosts := []string{"a.example", "hot.a.example", "gone.a.example"}
+	state := func() []frontier.HostState { return s.acquire("a.example", "c", 60, hosts...).Hosts }
+	put := frontier.Put{Domain: "a.example", Partition: kr, Owner: "c", Visits: []frontier.Visit{
+		{Host: "a.example", Delay: 3000, AskedAt: s.now, RetryAfter: 100},
+		{Host: "hot.a.example", AskedAt: s.now, Throttled: true},
+		{Host: "gone.a.example", Unresolved: true},
+	}}
+	s.putAs(put)
+	expect(t, "of one that does not have it", state()[0], frontier.HostState{Host: "a.example", Delay: 1000})
+	s.putAs(put)
+	want := []frontier.HostState{
+		{Host: "a.example", Delay: 3000, ReadyAt: s.now + 100_000},
+		{Host: "hot.a.example", Delay: 2000, ReadyAt: s.now + 2000},
+		{Host: "gone.a.example", Delay: 1000, Unresolved: s.now + 3_600_000},
+	}
+	expect(t, "with the put", state(), want)
+	s.wait(1000)
+	s.release("a.example", "c", put.Visits...)
+	expect(t, "repeated by the release", state(), want)
+	put.Visits[1].AskedAt = s.now
+	s.putAs(put)
+	expect(t, "of another request", state()[1], frontier.HostState{Host: "hot.a.example", Delay: 4000, ReadyAt: s.now + 4000})
+	s.wait(60_000)
+	put.Visits[1].AskedAt = s.now
+	s.putAs(put)
+	expect(t, "when it is too late", s.acquire("a.example", "d", 60, hosts...).Hosts[1].Delay, int64(4000))
+	expectInvalid(t, "a host of another domain", db.Transaction(func() error {
+		_, err := s.s.Put(ctx, frontier.Put{Domain: "a.example", Partition: kr, Owner: "d", Visits: []frontier.Visit{{Host: "b.example"}}})
+		return err
+	}))
+}
+
+func evidence(t T, db DB) {
+	s := newShard(t, db)
+	expect(t, "at first", s.acquire("a.example", "c", 60).Evidence, frontier.Evidence{})
+	of := func(date string, at int64) frontier.Evidence {
+		return frontier.Evidence{Partition: contract.Partition{Country: "kr", Category: "news", Date: date}, At: at}
+	}
+	release := func(owner string, e frontier.Evidence) bool {
+		return s.releaseWith(frontier.ReleaseRequest{Domain: "a.example", Owner: owner, Evidence: e})
+	}
+	release("other", of("2026-01-01", s.now))
+	release("c", of("2026-01-28", s.now))
+	s.wait(1000)
+	expect(t, "of the last collection", s.acquire("a.example", "d", 60).Evidence, of("2026-01-28", s.now-1000))
+	expect(t, "for one that must wait", s.acquire("a.example", "e", 60).Evidence, of("2026-01-28", s.now-1000))
+	release("d", frontier.Evidence{})
+	s.acquire("a.example", "e", 60)
+	release("e", of("2026-01-27", s.now-2000))
+	expect(t, "of an older one", s.acquire("a.example", "e", 60).Evidence, of("2026-01-28", s.now-1000))
+	release("e", of("2026-01-29", s.now+86_400_000))
+	expect(t, "of one in the future", s.acquire("a.example", "e", 60).Evidence, of("2026-01-29", s.now))
+	expectInvalid(t, "of no partition", db.Transaction(func() error {
+		_, err := s.s.Release(ctx, frontier.ReleaseRequest{Domain: "a.example", Owner: "e", Evidence: frontier.Evidence{At: 1}})
+		return err
+	}))
+}
+
+func mirrorDigests(t T, db DB) {
+	s := newShard(t, db)
+	const day = 86_400_000
+	expect(t, "the first", s.mirror("a.example", digestOf("a")), "")
+	expect(t, "the first again", s.mirror("a.example", digestOf("a")), "")
+	expect(t, "another", s.mirror("b.example", digestOf("a")), "a.example")
+	expect(t, "another digest", s.mirror("b.example", digestOf("b")), "")
+	s.wait(80 * day)
+	expect(t, "which is seen again", s.mirror("a.example", digestOf("a")), "")
+	s.wait(80 * day)
+	expect(t, "and still counts", s.mirror("b.example", digestOf("a")), "a.example")
+	s.wait(10 * day)
+	expect(t, "which is gone for long", s.mirror("c.example", digestOf("a")), "")
+	expect(t, "and is one itself when it returns", s.mirror("a.example", digestOf("a")), "c.example")
+	for i := range 100 { // of one bucket
+		s.mirror("x.example", fmt.Sprintf("aaaa%08x%052x", i, 0))
+	}
+	expect(t, "which a full bucket has lost", s.mirror("a.example", digestOf("a")), "")
+	expect(t, "and not the newest", s.mirror("y.example", fmt.Sprintf("aaaa%08x%052x", 99, 0)), "x.example")
+	for _, digest := range []string{"", "a", strings.Repeat("A", 64), strings.Repeat("x", 64), strings.Repeat("a", 66)} {
+		expectInvalid(t, digest, db.Transaction(func() error {
+			_, err := s.s.Mirror(ctx, frontier.MirrorRequest{Domain: "a.example", Digest: digest})
+			return err
+		}))
+	}
+}
+
+// mirrorDomain: of a mirror only the entry points are asked; its pages wait until it is none any more.
+func mirrorDomain(t T, db DB) {
+	s := newShard(t, db)
+	for i := range 6 {
+		s.put("a.example", pages(fmt.Sprintf("h%d.a.example", i), 2, 0.5)...)
+	}
+	mirror := func(of string) frontier.PutAnswer {
+		s.acquire("a.example", "c", 60)
+		defer s.release("a.example", "c")
+		return s.putAs(frontier.Put{Domain: "a.example", Partition: kr, Owner: "c", MirrorOf: of, Pages: pages("new.a.example", 3, 0.5),
+			Entries: []frontier.NewEntry{{NewPage: frontier.NewPage{URL: "https://a.example/feed"}, Method: "feed", Interval: 7200}}})
+	}
+	a := mirror("b.example")
+	expect(t, "verdicts", [][]frontier.Verdict{a.Pages, a.Entries}, [][]frontier.Verdict{{"mirror", "mirror", "mirror"}, {"accepted"}})
+	expect(t, "of scrapers", s.put("a.example", frontier.NewPage{URL: "https://a.example/x"}).Pages, []frontier.Verdict{frontier.Mirrored})
+	expect(t, "leased", len(s.lease(100).Items), 0)
+	s.wait(7200_000 * 9 / 8)
+	l := s.request(frontier.LeaseRequest{Max: 10, Kinds: []string{frontier.KindEntry}})
+	expect(t, "entry points", len(l.Items), 1)
+	s.settle(l, 304)
+	s.wait(1000)
+	expect(t, "leased later", len(s.lease(100).Items), 0)
+	expect(t, "pages that wait", s.stats().URLs, int64(12))
+	s.putAs(frontier.Put{Domain: "a.example", Partition: kr, Owner: "d"})
+	expect(t, "after a put of nobody", len(s.lease(100).Items), 0)
+	expect(t, "when it is no mirror", mirror("").Added, 3)
+	done := 0
+	for range 40 {
+		l := s.lease(100)
+		done += len(l.Items)
+		s.settle(l, 200)
+		s.wait(1000)
+	}
+	expect(t, "leased when it is none", done, 15)
+}
+
 func operators(t T, db DB) {
 	s := newShard(t, db)
 	set := func(host string, change frontier.HostChange) (found bool) {

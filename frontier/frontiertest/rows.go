@@ -50,7 +50,7 @@ func ceiling(t T, what string, rows, most float64) {
 	}
 }
 
-// rowsOfADomain counts what the collection of one domain writes: acquire, put, release.
+// rowsOfADomain counts what the collection of one domain writes: acquire, look for mirrors, put, release.
 func rowsOfADomain(t T, db DB) {
 	c := &counted{DB: db}
 	s := newShard(t, c)
@@ -59,14 +59,17 @@ func rowsOfADomain(t T, db DB) {
 	c.written()
 	s.acquire("a.example", "c", 120)
 	acquire := c.written()
+	s.mirror("a.example", digestOf("a"))
+	mirror := c.written()
 	feed := []frontier.NewEntry{{NewPage: frontier.NewPage{URL: "https://www.a.example/feed"}, Method: "feed", Interval: 7200}}
-	s.putIn(kr, "a.example", Articles("www.a.example", 0, 500), feed)
+	visit := frontier.Visit{Host: "www.a.example", Delay: 2000, AskedAt: s.now, RobotsExpires: s.now + 86_400_000}
+	s.putAs(frontier.Put{Domain: "a.example", Partition: kr, Pages: Articles("www.a.example", 0, 500), Entries: feed, Owner: "c", Visits: []frontier.Visit{visit}})
 	put := c.written()
-	s.release("a.example", "c", frontier.Visit{Host: "www.a.example", Delay: 2000, AskedAt: s.now, RobotsExpires: s.now + 86_400_000})
+	s.releaseWith(frontier.ReleaseRequest{Domain: "a.example", Owner: "c", Hosts: []frontier.Visit{visit}, Evidence: frontier.Evidence{Partition: kr, At: s.now}})
 	release := c.written()
-	expect(t, "something was counted", acquire > 0 && put > 0 && release > 0, true)
+	expect(t, "something was counted", acquire > 0 && mirror > 0 && put > 0 && release > 0, true)
 	ceiling(t, "a put of 500 URLs", float64(put), 10)
-	ceiling(t, "a domain's collection", float64(acquire+put+release), 10)
+	ceiling(t, "a domain's collection", float64(acquire+mirror+put+release), 10)
 	s.put("a.example", Articles("www.a.example", 0, 500)...)
 	ceiling(t, "the same put again", float64(c.written()), 0)
 	s.put("a.example", Articles("www.a.example", 500, 500)...)
