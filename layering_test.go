@@ -72,11 +72,11 @@ var mayImport = map[string][]string{
 	"orchestrator": {"contract", "r2"},
 	"processor":    {"contract", "markup", "dataset", "r2"},
 	"collector":    {"classify", "contract", "markup", "r2", "fetch", "robots", "sitemap", "feed", "discovery", "frontier"},
-	"controls":     {"contract", "r2"},
+	"controls":     {"contract", "frontier", "r2"},
 	"deadletters":  {"contract", "ledger", "r2"},
 	"queues":       {"contract", "controls", "deadletters", "orchestrator", "processor", "collector", "ledger", "r2"},
 	"alarms":       {"contract", "ledger"},
-	"reconcile":    {"contract", "frontier", "ledger", "r2"},
+	"reconcile":    {"collector", "contract", "frontier", "ledger", "r2"},
 	"handlers":     {"contract", "alarms", "classify", "discovery", "frontier", "markup", "settings", "orchestrator", "processor", "collector", "ledger", "r2"},
 	"engine":       {"alarms", "collector", "contract", "controls", "deadletters", "fetch", "frontier", "handlers", "ledger", "orchestrator", "processor", "queues", "r2", "reconcile", "settings"},
 

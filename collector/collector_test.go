@@ -61,7 +61,7 @@ func newWorld(pages map[string]fetchtest.Page, change func(*collector.Limits)) *
 		change(&limits)
 	}
 	time.Sleep(time.Until(time.Date(2026, 2, 1, 0, 0, 0, 0, time.UTC)))
-	w := &world{web: &fetchtest.Web{Clock: clock{}, Pages: pages}, bucket: r2.NewMemory(), frontier: &shards{all: map[string]*frontier.Shard{}}}
+	w := &world{web: &fetchtest.Web{Clock: clock{}, Pages: pages}, bucket: r2.NewMemory(), frontier: &shards{}}
 	w.Collector = &collector.Collector{Bucket: w.bucket, Transport: w.web, Frontier: frontier.Remotes{Caller: w.frontier, Shards: 16}, Clock: clock{}, UserAgent: "NewsforkBot/1.0 (+https://newsfork.com/bot)", Limits: limits, Log: slog.New(slog.DiscardHandler)}
 	return w
 }

@@ -1,6 +1,7 @@
 package collector
 
 import (
+	"cmp"
 	"context"
 	"encoding/hex"
 	"encoding/json"
@@ -144,4 +145,44 @@ func entriesOf(d *contract.Document) []frontier.NewEntry {
 		list = append(list, n)
 	}
 	return list
+}
+
+// Refill returns what a document says of the frontier: the domain's entry points, and the best of its URLs, at most
+// limit. Nothing is put of a domain that did not answer.
+func Refill(d *contract.Document, limit int) frontier.Put {
+	put := frontier.Put{Domain: d.Domain, Partition: d.Processing.Partition}
+	if !d.Reachable {
+		return put
+	}
+	put.Entries = entriesOf(d)
+	var found discovery.Discovery
+	_ = json.Unmarshal(d.Discovery, &found) // none for a document that says nothing
+	at := map[string]int{}
+	add := func(p frontier.NewPage) {
+		if i, there := at[p.URL]; there {
+			put.Pages[i].Title = cmp.Or(put.Pages[i].Title, p.Title)
+			return
+		}
+		at[p.URL] = len(put.Pages)
+		put.Pages = append(put.Pages, p)
+	}
+	for _, u := range found.URLs {
+		if u.Action != discovery.Ignore {
+			add(frontier.NewPage{URL: u.URL, Type: string(u.Classification.PrimaryType), Priority: u.Priority})
+		}
+	}
+	for i := range d.URLs {
+		u := &d.URLs[i]
+		if u.Type == nil || u.Priority == nil || u.Action == nil || *u.Action == string(discovery.Ignore) || u.Allowed != nil && !*u.Allowed {
+			continue
+		}
+		p := frontier.NewPage{URL: u.URL, Type: *u.Type, Priority: *u.Priority}
+		if u.Title != nil {
+			p.Title = *u.Title
+		}
+		add(p)
+	}
+	slices.SortStableFunc(put.Pages, func(a, b frontier.NewPage) int { return cmp.Compare(b.Priority, a.Priority) })
+	put.Pages = put.Pages[:min(len(put.Pages), limit, frontier.MaxPut-len(put.Entries))]
+	return put
 }

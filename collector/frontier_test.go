@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -22,66 +21,32 @@ import (
 	"github.com/newsfork/seed-engine/frontier/sqlite"
 )
 
-// shards are a frontier, of real shards after open, else one that takes everything and has nothing.
-type shards struct {
-	t      *testing.T
-	mu     sync.Mutex
-	all    map[string]*frontier.Shard
-	calls  []string                    // operations, in order
-	frozen func(operation string) bool // whether it is not answered
-}
+// shards are a frontier: of real shards after open, before that one that takes everything and has nothing.
+type shards struct{ real *sqlite.Shards }
 
 // open makes the shards real from now on.
-func (s *shards) open(t *testing.T) { s.t = t }
+func (s *shards) open(t *testing.T) {
+	s.real = &sqlite.Shards{}
+	t.Cleanup(s.real.Close)
+}
+
+func (s *shards) Call(ctx context.Context, shard, operation string, request []byte) (answer []byte, err error) {
+	if s.real == nil {
+		return []byte(`{"answer":{}}`), nil
+	}
+	return s.real.Call(ctx, shard, operation, request)
+}
 
 var errFrozen = errors.New("the shard does not answer")
 
-func (s *shards) Call(_ context.Context, shard, operation string, request []byte) (answer []byte, err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.calls = append(s.calls, operation)
-	if s.frozen != nil && s.frozen(operation) {
-		return nil, errFrozen
-	}
-	if s.t == nil {
-		return []byte(`{"answer":{}}`), nil
-	}
-	if s.all[shard] == nil {
-		db, err := sqlite.Open()
-		if err != nil {
-			return nil, err
-		}
-		s.t.Cleanup(func() { db.Close() })
-		s.all[shard] = &frontier.Shard{DB: db}
-	}
-	object := s.all[shard]
-	_ = object.DB.(*sqlite.DB).Transaction(func() error {
-		served := object.Serve(time.Now().UnixMilli(), operation, request)
-		if answer = served.Text; !served.OK {
-			return errors.New("rolled back")
+// freeze keeps an operation from being answered, "" none.
+func (s *shards) freeze(operation string) {
+	s.real.Fail = func(_, called string) error {
+		if called == operation {
+			return errFrozen
 		}
 		return nil
-	})
-	return answer, nil
-}
-
-func (s *shards) count(operation string) (n int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, o := range s.calls {
-		if o == operation {
-			n++
-		}
 	}
-	return n
-}
-
-// written counts the rows written so far in all shards.
-func (s *shards) written() (n int) {
-	for _, shard := range s.all {
-		n += shard.DB.(*sqlite.DB).Written
-	}
-	return n
 }
 
 // state asks what the frontier knows of a URL.
@@ -163,10 +128,10 @@ func TestFrontierTakesTheBest(t *testing.T) {
 		if err := w.collect(t, message(1, "https://example.com/raw/minister-opens-bridge", "https://example.com/private/raw"), false); err != nil {
 			t.Fatal(err)
 		}
-		if n := w.frontier.count("put"); n != 1 {
+		if n := w.frontier.real.Calls("put"); n != 1 {
 			t.Errorf("%d puts", n)
 		}
-		if rows := w.frontier.written(); rows > 10 {
+		if rows := w.frontier.real.Written(); rows > 10 {
 			t.Errorf("%d rows were written", rows)
 		}
 		s := w.stats(t, "example.com")
@@ -240,12 +205,12 @@ func TestMergeQueuesWhatItAdds(t *testing.T) {
 				t.Errorf("%s: %+v", url, got)
 			}
 		}
-		puts, rows := w.frontier.count("put"), w.frontier.written()
+		puts, rows := w.frontier.real.Calls("put"), w.frontier.real.Written()
 		if err := w.collect(t, message(2, "https://example.com/news/second-raw-story"), false); err != nil {
 			t.Fatal(err)
 		}
-		if w.frontier.count("put") != puts || w.frontier.written() != rows {
-			t.Errorf("a message that adds nothing costs %d puts", w.frontier.count("put")-puts)
+		if w.frontier.real.Calls("put") != puts || w.frontier.real.Written() != rows {
+			t.Errorf("a message that adds nothing costs %d puts", w.frontier.real.Calls("put")-puts)
 		}
 	})
 }
@@ -255,7 +220,7 @@ func TestFrontierBeforeCheckpoint(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(newsSite(3), nil)
 		w.frontier.open(t)
-		w.frontier.frozen = func(operation string) bool { return operation == "put" }
+		w.frontier.freeze("put")
 		err := w.collect(t, message(1), false)
 		if contract.KindOf(err) != contract.Storage || !errors.Is(err, errFrozen) {
 			t.Fatalf("got %v", err)
@@ -263,7 +228,7 @@ func TestFrontierBeforeCheckpoint(t *testing.T) {
 		if w.exists(t, dir.Checkpoint()) {
 			t.Fatal("there is a checkpoint although nothing was put")
 		}
-		w.frontier.frozen = nil
+		w.frontier.freeze("")
 		if err := w.collect(t, message(1), false); err != nil {
 			t.Fatal(err)
 		}
@@ -271,12 +236,12 @@ func TestFrontierBeforeCheckpoint(t *testing.T) {
 			t.Errorf("%+v", s)
 		}
 		// The same for a merge: it must not store the URLs that it did not put.
-		w.frontier.frozen = func(operation string) bool { return operation == "put" }
+		w.frontier.freeze("put")
 		const late = "https://example.com/news/late-story"
 		if err := w.collect(t, message(2, late), false); err == nil {
 			t.Fatal("no error")
 		}
-		w.frontier.frozen = nil
+		w.frontier.freeze("")
 		if err := w.collect(t, message(2, late), false); err != nil {
 			t.Fatal(err)
 		}
@@ -294,8 +259,8 @@ func TestUnreachableQueuesNothing(t *testing.T) {
 		if err := w.collect(t, message(1, "https://example.com/news/story"), true); err != nil {
 			t.Fatal(err)
 		}
-		if d := w.document(t); d.Reachable || w.frontier.count("put") != 0 {
-			t.Errorf("reachable %v, %d puts", d.Reachable, w.frontier.count("put"))
+		if d := w.document(t); d.Reachable || w.frontier.real.Calls("put") != 0 {
+			t.Errorf("reachable %v, %d puts", d.Reachable, w.frontier.real.Calls("put"))
 		}
 	})
 }

@@ -3,12 +3,42 @@ package contract
 import (
 	"slices"
 	"strings"
+	"time"
 )
 
 // Controls are the decisions of operators: whether the pipeline is paused, and what it must not fetch.
 type Controls struct {
 	Pipeline   Pipeline    `json:"pipeline"`
 	Exclusions []Exclusion `json:"exclusions"` // sorted by kind and value
+	// Unconfirmed are the latest changes of exclusions, which the frontier may not obey yet.
+	Unconfirmed []ExclusionChange `json:"unconfirmed,omitempty"`
+}
+
+// ExclusionChange is that something was excluded, or is no longer.
+type ExclusionChange struct {
+	Kind  string `json:"kind"`
+	Value string `json:"value"`
+	At    Time   `json:"at"` // to the second
+}
+
+// Note records that an exclusion has changed, in place of an earlier change of the same one.
+func (c *Controls) Note(kind, value string, at time.Time) {
+	list := slices.DeleteFunc(slices.Clone(c.Unconfirmed), func(x ExclusionChange) bool { return x.Kind == kind && x.Value == value })
+	c.Unconfirmed = append(list, ExclusionChange{kind, value, Time{at.UTC().Truncate(time.Second)}})
+}
+
+// NoteAll records that all exclusions may not be obeyed any more.
+func (c *Controls) NoteAll(at time.Time) {
+	list := slices.DeleteFunc(slices.Clone(c.Unconfirmed), func(x ExclusionChange) bool { return c.Excludes(x.Kind, x.Value) })
+	for _, x := range c.Exclusions {
+		list = append(list, ExclusionChange{x.Kind, x.Value, Time{at.UTC().Truncate(time.Second)}})
+	}
+	c.Unconfirmed = list
+}
+
+// Excludes reports whether this very exclusion is in force.
+func (c *Controls) Excludes(kind, value string) bool {
+	return slices.ContainsFunc(c.Exclusions, func(x Exclusion) bool { return x.Kind == kind && x.Value == value })
 }
 
 // Pipeline answers GET /api/v1/pipeline and POST …/pause and …/resume.

@@ -148,6 +148,7 @@ type Reconciled struct {
 	Files       int64     `json:"files"`
 	Domains     int64     `json:"domains"`
 	DeadLetters int64     `json:"dead_letters"`
+	Queued      int64     `json:"frontier_added"` // pages and entry points that the frontier did not have
 	Done        bool      `json:"done"`
 	Cursor      *string   `json:"cursor"` // to send with the next call; null when done
 }

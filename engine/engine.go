@@ -78,14 +78,14 @@ func (e *Engine) Consume(ctx context.Context, queue string, messages []queues.Me
 	return nil
 }
 
-// Cron is to run every minute. at is the time for which the run was planned. Once an hour the ledger is
-// rid of what is old.
+// Cron is to run every minute. at is the time for which the run was planned. It judges the alarms, and confirms
+// that the frontier obeys the exclusions. Once an hour the ledger is rid of what is old.
 func (e *Engine) Cron(ctx context.Context, at time.Time) error {
 	p, err := e.configured()
 	if err != nil {
 		return err
 	}
-	err = p.alarms.Run(ctx)
+	err = errors.Join(p.alarms.Run(ctx), p.excluded.Run(ctx))
 	if at.Minute() == 0 {
 		err = errors.Join(err, p.ledger.Prune(ctx, at.Add(-p.retention)))
 	}

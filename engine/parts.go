@@ -27,6 +27,7 @@ type parts struct {
 	handler   http.Handler
 	consumer  *queues.Consumer
 	alarms    *alarms.Watch
+	excluded  *controls.Shards
 	ledger    *ledger.Ledger
 	retention time.Duration
 	shard     frontier.Settings
@@ -47,6 +48,7 @@ func assemble(p Platform) (*parts, error) {
 	domains := &collector.Collector{
 		Bucket: p.Bucket, Transport: p.Transport, Frontier: shards, Clock: p.Clock, UserAgent: s.UserAgent, Limits: limits(s), Log: p.Log,
 	}
+	exclusions := &controls.Shards{Store: decisions, Frontier: shards, Log: p.Log, Now: now}
 	version := cmp.Or(p.Version(), contract.Version)
 	letters := &deadletters.Store{Ledger: records, Bucket: p.Bucket, Version: version, Log: p.Log}
 	consumer := &queues.Consumer{
@@ -64,7 +66,8 @@ func assemble(p Platform) (*parts, error) {
 		Ledger:      records,
 		DeadLetters: &deadletters.Replayer{Ledger: records, Store: letters, Seeds: p.Seeds, Domains: p.Domains, Now: now},
 		Controls:    decisions,
-		Reconciler:  &reconcile.Reconciler{Bucket: p.Bucket, DeadLetters: letters, Ledger: records, Now: now},
+		Exclusions:  exclusions,
+		Reconciler:  &reconcile.Reconciler{Bucket: p.Bucket, DeadLetters: letters, Ledger: records, Frontier: shards, URLs: s.URLsPerDomain, Now: now},
 		Restorer:    &reconcile.Restorer{Bucket: p.Bucket, Frontier: shards},
 		Frontier:    shards,
 		Backlog:     p.backlog,
@@ -86,7 +89,7 @@ func assemble(p Platform) (*parts, error) {
 		MaxRefresh:     int64(s.MaxRefresh.Seconds()),
 		Shards:         s.FrontierShards,
 	}
-	return &parts{api.Handler(), consumer, watch, records, s.LedgerRetention, shard}, nil
+	return &parts{api.Handler(), consumer, watch, exclusions, records, s.LedgerRetention, shard}, nil
 }
 
 // readFrontier reads what the alarms are judged by. Unless entry points are refreshed, none is late.

@@ -66,6 +66,11 @@ type Controls interface {
 	Change(ctx context.Context, change func(*contract.Controls) error) (contract.Controls, error)
 }
 
+// Obeyed has the frontier obey a change of exclusions, as far as it answers.
+type Obeyed interface {
+	Apply(ctx context.Context, kind, value string)
+}
+
 // Reconciler rebuilds the ledger of a partition, a piece at a time.
 type Reconciler interface {
 	Run(ctx context.Context, p contract.Partition, cursor string) (contract.Reconciled, error)
@@ -86,6 +91,7 @@ type API struct {
 	Ledger       Ledger
 	DeadLetters  DeadLetters
 	Controls     Controls
+	Exclusions   Obeyed
 	Reconciler   Reconciler
 	Restorer     Restorer
 	Frontier     frontier.Remotes

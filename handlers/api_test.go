@@ -64,7 +64,15 @@ type fixture struct {
 	db      *sqlite.DB
 	ledger  *ledger.Ledger
 	shards  *shards
+	obeyed  *obeyed
 	now     time.Time
+}
+
+// obeyed notes which changes of exclusions the frontier was to obey.
+type obeyed struct{ changes []string }
+
+func (o *obeyed) Apply(_ context.Context, kind, value string) {
+	o.changes = append(o.changes, kind+" "+value)
 }
 
 func newFixture(t testing.TB, change func(*settings.Settings)) *fixture {
@@ -82,7 +90,7 @@ func newFixture(t testing.TB, change func(*settings.Settings)) *fixture {
 	}
 	t.Cleanup(func() { db.Close() })
 	f := &fixture{
-		bucket: bucket{r2.NewMemory()}, seeds: &seeds{}, domains: &seeds{}, db: db, ledger: ledger.New(db),
+		bucket: bucket{r2.NewMemory()}, seeds: &seeds{}, domains: &seeds{}, db: db, ledger: ledger.New(db), obeyed: &obeyed{},
 		now: time.Date(2026, 1, 28, 10, 0, 0, 0, time.UTC),
 	}
 	f.shards = &shards{fixture: f, t: t, databases: map[string]*frontiersqlite.DB{}, frozen: map[string]bool{}}
@@ -98,6 +106,7 @@ func newFixture(t testing.TB, change func(*settings.Settings)) *fixture {
 		Ledger:       f.ledger,
 		DeadLetters:  &deadletters.Replayer{Ledger: f.ledger, Store: deadLetters, Seeds: f.seeds, Domains: f.domains, Now: now},
 		Controls:     &controls.Store{Bucket: f.bucket, Sleep: sleep},
+		Exclusions:   f.obeyed,
 		Reconciler:   &reconcile.Reconciler{Bucket: f.bucket, DeadLetters: deadLetters, Ledger: f.ledger, Now: now},
 		Restorer:     &reconcile.Restorer{Bucket: f.bucket},
 		Frontier:     frontier.Remotes{Caller: f.shards, Shards: 3},

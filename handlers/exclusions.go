@@ -101,6 +101,7 @@ func (a *API) exclude(w http.ResponseWriter, r *http.Request) error {
 			c.Exclusions = slices.Insert(c.Exclusions, i, contract.Exclusion{
 				Kind: kind, Value: value, Reason: why, CreatedAt: contract.Time{Time: a.Now().UTC()}, CreatedBy: actor(r),
 			})
+			c.Note(kind, value, a.Now())
 		}
 		entry = c.Exclusions[i]
 		return nil
@@ -109,6 +110,7 @@ func (a *API) exclude(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	a.Log.Warn("exclusion_changed", "kind", kind, "value", value, "excluded", true, "by", actor(r))
+	a.Exclusions.Apply(r.Context(), kind, value)
 	succeed(w, status, entry)
 	return nil
 }
@@ -126,14 +128,25 @@ func (a *API) include(w http.ResponseWriter, r *http.Request) error {
 		}
 		entry = c.Exclusions[i]
 		c.Exclusions = slices.Delete(c.Exclusions, i, i+1)
+		c.Note(kind, value, a.Now())
 		return nil
 	})
 	if err != nil {
 		return err
 	}
 	a.Log.Warn("exclusion_changed", "kind", kind, "value", value, "excluded", false, "by", actor(r))
+	a.Exclusions.Apply(r.Context(), kind, value)
 	succeed(w, http.StatusOK, entry)
 	return nil
+}
+
+// excludeAgain has the cron confirm all exclusions: a shard that is rebuilt may lack those since its snapshot.
+func (a *API) excludeAgain(r *http.Request) error {
+	_, err := a.Controls.Change(r.Context(), func(c *contract.Controls) error {
+		c.NoteAll(a.Now())
+		return nil
+	})
+	return err
 }
 
 // listExclusions shows one page, by kind and value.

@@ -23,6 +23,11 @@ func (a *API) reconcile(w http.ResponseWriter, r *http.Request) error {
 	if err := body.Validate(""); err != nil {
 		return err
 	}
+	if body.Cursor == "" {
+		if err := a.excludeAgain(r); err != nil {
+			return err
+		}
+	}
 	done, err := a.Reconciler.Run(r.Context(), body.Partition, body.Cursor)
 	if err != nil {
 		return err

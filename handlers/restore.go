@@ -16,6 +16,11 @@ func (a *API) restore(w http.ResponseWriter, r *http.Request) error {
 	if err := readJSON(r, &body); err != nil {
 		return err
 	}
+	if body.Cursor == "" {
+		if err := a.excludeAgain(r); err != nil {
+			return err
+		}
+	}
 	done, err := a.Restorer.Run(r.Context(), body.Shard, body.Cursor)
 	if err != nil {
 		return err

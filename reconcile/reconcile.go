@@ -1,6 +1,6 @@
-// Package reconcile rebuilds from R2 what was lost: the ledger of one partition, since checkpoints and stored
-// dead letters say what was done, and shards of the frontier from their snapshots. A call does a bounded
-// piece of work and says where to go on.
+// Package reconcile rebuilds from R2 what is kept elsewhere: the ledger of one partition, whose checkpoints and
+// stored dead letters say what was done; the frontier, from the documents of a partition; and shards of the
+// frontier, from their snapshots. A call does a bounded piece of work and says where to go on.
 package reconcile
 
 import (
@@ -12,7 +12,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/newsfork/seed-engine/collector"
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/frontier"
 	"github.com/newsfork/seed-engine/ledger"
 	"github.com/newsfork/seed-engine/r2"
 )
@@ -20,7 +22,7 @@ import (
 // Limits of one call.
 const (
 	maxPages     = 5   // of keys
-	maxDocuments = 200 // documents read, of domains whose checkpoint lacks the outcome
+	maxDocuments = 200 // documents read, each of which may cost a put
 )
 
 // Bucket shows what is stored.
@@ -40,11 +42,16 @@ type Ledger interface {
 	Reconcile(ctx context.Context, f ledger.Found) error
 }
 
-// Reconciler rebuilds the ledger.
+// maxDocument bounds a document that is read, in bytes.
+const maxDocument = 64 << 20
+
+// Reconciler rebuilds the ledger of a partition, and refills the frontier.
 type Reconciler struct {
 	Bucket      Bucket
 	DeadLetters DeadLetters
 	Ledger      Ledger
+	Frontier    frontier.Remotes
+	URLs        int // pages of a domain that are put
 	Now         func() time.Time
 	MaxPages    int // 0 means the constant
 }
@@ -90,6 +97,7 @@ func (r *Reconciler) Run(ctx context.Context, p contract.Partition, cursor strin
 		return out, err
 	}
 	c := &w.found.Changes
+	out.Queued = w.queued
 	out.Files, out.DeadLetters = int64(len(c.Files)+len(c.FoundFiles)), int64(len(c.DeadLetters))
 	if at.Stage == deadLetters {
 		out.Files = 0 // what was given up was counted when it was listed
@@ -114,6 +122,8 @@ type work struct {
 	at    position // moves on
 	found ledger.Found
 	pages int // left
+
+	queued int64 // pages and entry points that the frontier did not have
 }
 
 func (w *work) run(ctx context.Context) (err error) {
@@ -235,17 +245,26 @@ func (w *work) domains(ctx context.Context) error {
 		if name != contract.CheckpointName {
 			return true, nil
 		}
+		if documents == maxDocuments {
+			return false, nil
+		}
+		documents++
+		d, err := w.document(ctx, contract.DomainDir{Partition: p, Domain: dir}.Document())
+		if err == nil {
+			err = w.refill(ctx, d)
+		}
+		if err != nil {
+			if documents > 1 {
+				err = nil // what was done counts; the next call begins with this one
+			}
+			return false, err
+		}
 		outcome, ok := contract.ParseOutcome(o.Metadata)
 		if !ok {
-			if documents == maxDocuments {
-				return false, nil
+			if d == nil {
+				return true, nil
 			}
-			documents++
-			read, err := w.document(ctx, contract.DomainDir{Partition: p, Domain: dir}.Document())
-			if err != nil || read == nil {
-				return true, err
-			}
-			outcome = *read
+			outcome = contract.OutcomeOf(d)
 		}
 		settled = dir
 		c.Domains = append(c.Domains, ledger.DomainChange{Partition: p, Domain: dir, Outcome: &outcome, SatisfiedUpTo: o.Uploaded})
@@ -269,8 +288,25 @@ func domainKey(prefix, key string) (domain, name string, ok bool) {
 	return domain, name, ok && contract.CheckDomain("domain", domain) == nil
 }
 
-// document reads the outcome of a document; nil when it is gone or cannot be read.
-func (w *work) document(ctx context.Context, key string) (*contract.Outcome, error) {
+// refill puts into the frontier what a document says of it. What is there already stays as it is.
+func (w *work) refill(ctx context.Context, d *contract.Document) error {
+	if d == nil {
+		return nil
+	}
+	put := collector.Refill(d, w.URLs)
+	if len(put.Pages)+len(put.Entries) == 0 {
+		return nil
+	}
+	answer, err := w.Frontier.Of(put.Domain).Put(ctx, put)
+	if contract.KindOf(err) == contract.Validation { // somebody has edited the document
+		return nil
+	}
+	w.queued += int64(answer.Added)
+	return err
+}
+
+// document reads a document; nil when it is gone or cannot be read.
+func (w *work) document(ctx context.Context, key string) (*contract.Document, error) {
 	body, err := w.Bucket.Get(ctx, key)
 	if errors.Is(err, r2.ErrNotFound) {
 		return nil, nil
@@ -279,7 +315,7 @@ func (w *work) document(ctx context.Context, key string) (*contract.Outcome, err
 		return nil, contract.Wrap(contract.Storage, "reconcile.Run", err)
 	}
 	defer body.Close()
-	data, err := io.ReadAll(body)
+	data, err := io.ReadAll(io.LimitReader(body, maxDocument))
 	if err != nil {
 		return nil, contract.Wrap(contract.Storage, "reconcile.Run", err)
 	}
@@ -287,6 +323,5 @@ func (w *work) document(ctx context.Context, key string) (*contract.Outcome, err
 	if json.Unmarshal(data, &d) != nil || d.CollectedAt.IsZero() {
 		return nil, nil
 	}
-	o := contract.OutcomeOf(&d)
-	return &o, nil
+	return &d, nil
 }

@@ -12,6 +12,8 @@ import (
 
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/deadletters"
+	"github.com/newsfork/seed-engine/frontier"
+	twin "github.com/newsfork/seed-engine/frontier/sqlite"
 	"github.com/newsfork/seed-engine/ledger"
 	"github.com/newsfork/seed-engine/ledger/sqlite"
 	"github.com/newsfork/seed-engine/r2"
@@ -46,6 +48,7 @@ type fixture struct {
 	*reconcile.Reconciler
 	bucket *small
 	db     *sqlite.DB
+	shards *twin.Shards
 }
 
 func newFixture(t *testing.T, limit int) *fixture {
@@ -55,10 +58,12 @@ func newFixture(t *testing.T, limit int) *fixture {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { db.Close() })
-	f := &fixture{bucket: &small{Memory: r2.NewMemory(), limit: limit}, db: db}
+	f := &fixture{bucket: &small{Memory: r2.NewMemory(), limit: limit}, db: db, shards: &twin.Shards{}}
+	t.Cleanup(f.shards.Close)
 	l := ledger.New(db)
 	deadLetters := &deadletters.Store{Ledger: l, Bucket: f.bucket, Log: slog.New(slog.DiscardHandler)}
-	f.Reconciler = &reconcile.Reconciler{Bucket: f.bucket, DeadLetters: deadLetters, Ledger: l, Now: func() time.Time { return time.Now().Add(time.Hour) }, MaxPages: 2}
+	f.Reconciler = &reconcile.Reconciler{Bucket: f.bucket, DeadLetters: deadLetters, Ledger: l, Now: func() time.Time { return time.Now().Add(time.Hour) }, MaxPages: 2,
+		Frontier: frontier.Remotes{Caller: f.shards, Shards: 4}, URLs: 500}
 	return f
 }
 
@@ -194,8 +199,8 @@ func TestALedgerIsRebuilt(t *testing.T) {
 				t.Errorf("pages of %d keys: %+v, want %+v", limit, got, want)
 			}
 		}
-		if limit == 1000 && f.bucket.gets != 2*(20+3) {
-			t.Errorf("%d objects were read, want the 20 documents and 3 dead letters without metadata, twice", f.bucket.gets)
+		if limit == 1000 && f.bucket.gets != 2*(42+3) {
+			t.Errorf("%d objects were read, want the 42 documents and 3 dead letters without metadata, twice", f.bucket.gets)
 		}
 	}
 }

@@ -62,7 +62,7 @@ func control(verb, help string, args []string, out, errOut io.Writer) int {
 	})
 }
 
-const reconcileHelp = `seedctl reconcile: rebuild the ledger of a partition from the bucket
+const reconcileHelp = `seedctl reconcile: rebuild the ledger of a partition from the bucket, and refill the frontier
 
 Usage:
   seedctl reconcile --country LETTERS --category NAME --date DAY [flags]
@@ -109,6 +109,7 @@ func runReconcile(args []string, _ io.Reader, out, errOut io.Writer) int {
 			sum.Files += one.Files
 			sum.Domains += one.Domains
 			sum.DeadLetters += one.DeadLetters
+			sum.Queued += one.Queued
 			sum.Done, sum.Cursor = one.Done, one.Cursor
 			r.progress.update(-1, reconciledText(&sum))
 		}
@@ -121,5 +122,9 @@ func runReconcile(args []string, _ io.Reader, out, errOut io.Writer) int {
 }
 
 func reconciledText(s *contract.Reconciled) string {
-	return fmt.Sprintf("%s, %s, %s read", count(int(s.Files), "file"), count(int(s.Domains), "domain"), count(int(s.DeadLetters), "dead letter"))
+	text := fmt.Sprintf("%s, %s, %s read", count(int(s.Files), "file"), count(int(s.Domains), "domain"), count(int(s.DeadLetters), "dead letter"))
+	if s.Queued > 0 {
+		text += fmt.Sprintf(", %s put back into the frontier", count(int(s.Queued), "URL"))
+	}
+	return text
 }

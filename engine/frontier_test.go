@@ -1,0 +1,130 @@
+package engine_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/engine/enginetest"
+	"github.com/newsfork/seed-engine/frontier"
+)
+
+// stateOf is what the frontier says of a URL.
+func stateOf(t *testing.T, w *enginetest.World, url string) string {
+	t.Helper()
+	s, err := w.Frontier.Remotes().URL(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s.State
+}
+
+// shardOf is the name of the shard of a domain.
+func shardOf(domain string) string { return fmt.Sprint("shard-", frontier.ShardOf(domain, 16)) }
+
+// TestCollectionsFillTheFrontier: with the best pages of each domain, and a merge with what it adds.
+func TestCollectionsFillTheFrontier(t *testing.T) {
+	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
+		w.Web.Serve = (&enginetest.Sites{}).Serve
+		upload(t, w, day, 1, plan{"full": 3, "robots": 2, "down": 1}.files(1)[0])
+		orchestrate(w, "{}")
+		w.Drain()
+		for url, want := range map[string]string{
+			"https://full-0.sg/news/1": "due", "https://full-2.sg/news/3": "due", "https://full-0.sg/sitemap.xml": "waiting", "https://down-0.sg/": "unknown",
+		} {
+			if got := stateOf(t, w, url); got != want {
+				t.Errorf("%s is %s, want %s", url, got, want)
+			}
+		}
+		upload(t, w, day, 2, `[{"url":"https://full-0.sg/news/of-a-second-file","title":"Second"}]`)
+		orchestrate(w, "{}")
+		w.Drain()
+		if got := stateOf(t, w, "https://full-0.sg/news/of-a-second-file"); got != "due" {
+			t.Errorf("what a merge adds is %s", got)
+		}
+	})
+}
+
+// TestKilledBeforeTheCheckpoint: whichever call kills the event, the frontier gets everything in the end.
+func TestTheFrontierIsFilledThoughEventsDie(t *testing.T) {
+	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
+		w.Web.Serve = (&enginetest.Sites{}).Serve
+		const domains = 12
+		r := rand.New(rand.NewPCG(1, 2))
+		deaths := 0
+		w.Kill = func(int) bool {
+			if deaths < 6 && r.IntN(25) == 0 {
+				deaths++
+				return true
+			}
+			return false
+		}
+		for n := range 2 {
+			upload(t, w, day, n+1, plan{"full": domains}.files(1)[0])
+		}
+		w.Send(enginetest.Seeds, &contract.SeedMessage{FilePath: contract.RawFile{Partition: day, Name: "raw_0001"}.Key(), Partition: day})
+		w.Send(enginetest.Seeds, &contract.SeedMessage{FilePath: contract.RawFile{Partition: day, Name: "raw_0002"}.Key(), Partition: day})
+		w.Drain()
+		w.Kill = nil
+		if deaths == 0 {
+			t.Fatal("no event died")
+		}
+		for n := range domains {
+			for page := range 3 {
+				if got := stateOf(t, w, fmt.Sprintf("https://full-%d.sg/news/%d", n, page+1)); got != "due" {
+					t.Errorf("full-%d, page %d: %s", n, page+1, got)
+				}
+			}
+		}
+	})
+}
+
+// TestExclusionsReachTheFrontier: at once, or once the shard answers again.
+func TestExclusionsReachTheFrontier(t *testing.T) {
+	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
+		w.Web.Serve = (&enginetest.Sites{}).Serve
+		upload(t, w, day, 1, plan{"full": 2}.files(1)[0])
+		orchestrate(w, "{}")
+		w.Drain()
+		const first, second = "https://full-0.sg/news/1", "https://full-1.sg/news/1"
+		if a := w.Ask("PUT", "/api/v1/exclusions/domain/full-0.sg", ""); a.Status != 201 {
+			t.Fatalf("%d %+v", a.Status, a.Error)
+		}
+		if got := stateOf(t, w, first); got != "excluded" {
+			t.Errorf("%s is %s", first, got)
+		}
+		w.Frontier.Freeze(shardOf("full-1.sg"))
+		for _, path := range []string{"domain/full-1.sg", "url/https%3A%2F%2F*%2Fnews%2F2"} {
+			if a := w.Ask("PUT", "/api/v1/exclusions/"+path, ""); a.Status != 201 {
+				t.Fatalf("%s with a frozen shard: %d %+v", path, a.Status, a.Error)
+			}
+		}
+		time.Sleep(time.Minute)
+		w.Cron()
+		w.Frontier.Thaw(shardOf("full-1.sg"))
+		if got := stateOf(t, w, second); got == "excluded" {
+			t.Errorf("a frozen shard knows of the exclusion")
+		}
+		time.Sleep(time.Minute)
+		w.Cron()
+		for _, url := range []string{second, "https://full-1.sg/news/2"} {
+			if got := stateOf(t, w, url); got != "excluded" {
+				t.Errorf("%s is %s", url, got)
+			}
+		}
+		calls := w.Calls()
+		time.Sleep(time.Minute)
+		w.Cron()
+		if n := w.Calls() - calls; n > 3 { // alarms and exclusions are read
+			t.Errorf("a cron with nothing to do makes %d calls", n)
+		}
+		if a := w.Ask("DELETE", "/api/v1/exclusions/domain/full-0.sg", ""); a.Status != 200 {
+			t.Fatalf("%d %+v", a.Status, a.Error)
+		}
+		if got := stateOf(t, w, first); got != "due" {
+			t.Errorf("allowed again, %s is %s", first, got)
+		}
+	})
+}
