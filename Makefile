@@ -24,7 +24,7 @@ node_modules/.ready: package-lock.json
 # The race detector leaves out SQLite, a C program of one thread translated to Go: it finds nothing
 # there, and makes each database of the tests 25 times slower. Tests on workerd wait half of their time,
 # so two files run at once.
-test: build lint browser
+test: build lint browser stores
 	go test -race -gcflags='github.com/ncruces/go-sqlite3-wasm/...=-race=false' ./...
 	$(node) --test --test-concurrency=2 "test/**/*.test.mjs" "sample/**/*.test.mjs"
 
@@ -35,6 +35,19 @@ browser:
 	@if ! command -v chromium chromium-browser google-chrome >/dev/null && command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
 		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium >/dev/null; \
 	fi
+
+# Debian's PostgreSQL and Redis, which the tests of the Info service start on ports of their own. Where they
+# cannot be installed those tests are skipped, but not with CI=true.
+.PHONY: stores test-stores
+stores:
+	@if command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
+		command -v redis-server >/dev/null && { command -v initdb >/dev/null || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1; } || \
+		{ apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq postgresql redis-server >/dev/null; }; \
+	fi
+
+# The stores and caches of the Info service, against the real servers.
+test-stores: stores
+	go test ./info/...
 
 # Formatting (gofmt; Prettier at 120 columns for the JavaScript), then vet for both targets, staticcheck
 # and eslint. `make format` mends the formatting.

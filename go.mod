@@ -3,6 +3,7 @@ module github.com/newsfork/seed-engine
 go 1.26.0
 
 require (
+	github.com/jackc/pgx/v5 v5.12.0
 	github.com/ncruces/go-sqlite3 v0.35.6
 	github.com/santhosh-tekuri/jsonschema/v6 v6.0.2
 	github.com/syumai/workers v0.32.0

@@ -81,8 +81,11 @@ var mayImport = map[string][]string{
 	"engine":       {"alarms", "collector", "contract", "controls", "deadletters", "fetch", "frontier", "handlers", "ledger", "orchestrator", "processor", "queues", "r2", "reconcile", "settings"},
 
 	// The Info service.
-	"info":         {"contract", "markup"},
-	"info/sources": {"feed", "fetch", "info", "sitemap"},
+	"info":          {"contract", "markup"},
+	"info/sources":  {"feed", "fetch", "info", "sitemap"},
+	"info/store":    {"contract", "info", "ledger"},
+	"info/postgres": {"ledger"},
+	"info/infotest": {"info", "info/store", "ledger"},
 
 	// What Go's crypto/tls is replaced by.
 	"worker/tls": {},

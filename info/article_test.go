@@ -85,6 +85,7 @@ func TestDraftURLs(t *testing.T) {
 		{"https://user:secret@a.example/", "", BadURL},
 		{"https://a.example/" + strings.Repeat("x", MaxURL), "", BadURL},
 		{"https://a.example/\xff", "", BadURL},
+		{"https://a.example/\x00x", "", BadURL},
 		{"", "", NoURL},
 	} {
 		a, _, drop := Draft{URL: c.url, Title: "x", Published: "2026-01-17T03:00:00Z"}.Article(Feed, now)

@@ -3,6 +3,7 @@ package info
 import (
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/newsfork/seed-engine/markup"
@@ -56,7 +57,7 @@ func (d Draft) Article(source string, now time.Time) (a Article, clamped bool, d
 	switch {
 	case link == "":
 		return a, false, NoURL
-	case key == "", len(link) > MaxURL, !utf8.ValidString(link):
+	case key == "", len(link) > MaxURL, !utf8.ValidString(link), strings.ContainsFunc(link, unicode.IsControl):
 		return a, false, BadURL
 	}
 	a = Article{

@@ -1,5 +1,5 @@
-// Package sqlite is the native twin of D1 for tests: a SQLite database in memory, with the ledger's
-// migrations applied, that keeps to D1's limits.
+// Package sqlite is the native twin of D1 for tests: a SQLite database in memory, with migrations applied,
+// the ledger's or others, that keeps to D1's limits.
 package sqlite
 
 import (
@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/ncruces/go-sqlite3"
+	"github.com/ncruces/go-sqlite3/ext/fts5"
 
 	"github.com/newsfork/seed-engine/ledger"
 )
@@ -26,17 +27,24 @@ type DB struct {
 var _ ledger.DB = (*DB)(nil)
 
 // Open makes an empty database with the ledger's tables. The caller closes it.
-func Open() (*DB, error) {
+func Open() (*DB, error) { return OpenWith(ledger.Migrations) }
+
+// OpenWith makes an empty database with the tables of migrations/*.sql. The caller closes it.
+func OpenWith(migrations fs.FS) (*DB, error) {
 	conn, err := sqlite3.Open(":memory:")
 	if err != nil {
 		return nil, err
 	}
-	names, err := fs.Glob(ledger.Migrations, "migrations/*.sql") // sorted
+	if err := fts5.Register(conn); err != nil { // D1 has it
+		conn.Close()
+		return nil, err
+	}
+	names, err := fs.Glob(migrations, "migrations/*.sql") // sorted
 	if err != nil {
 		return nil, err
 	}
 	for _, name := range names {
-		sql, err := ledger.Migrations.ReadFile(name)
+		sql, err := fs.ReadFile(migrations, name)
 		if err == nil {
 			err = conn.Exec(string(sql))
 		}

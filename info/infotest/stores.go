@@ -1,0 +1,642 @@
+// Package infotest has what the tests of the Info service share: a PostgreSQL and a Redis server of their
+// own, and the suites that every store and every cache must pass.
+package infotest
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/newsfork/seed-engine/info"
+	"github.com/newsfork/seed-engine/info/store"
+	"github.com/newsfork/seed-engine/ledger"
+)
+
+// T is the part of *testing.T that the suites need; they also run where there is no testing.
+type T interface {
+	Helper()
+	Errorf(format string, args ...any)
+	Fatalf(format string, args ...any)
+}
+
+// StoreCase is one property of a store. It begins with an empty one.
+type StoreCase struct {
+	Name string
+	Run  func(t T, s *store.Store)
+}
+
+// StoreCases is the suite.
+var StoreCases = []StoreCase{
+	{"an article as it was stored", roundTrip},
+	{"a known article takes only what it lacked", completes},
+	{"ids that another article has", sameID},
+	{"a deleted article stays deleted", deleted},
+	{"pages while articles come and go", pagesUnderChange},
+	{"pages of one millisecond", ties},
+	{"filters", filters},
+	{"what is new since a cursor", newer},
+	{"search", search},
+	{"pages of a search", searchPages},
+	{"old articles are removed", prune},
+	{"a lease excludes others", lease},
+	{"of many takers one gets the lease", leaseRace},
+	{"quotas", quotas},
+	{"of many calls no more than allowed are counted", quotaRace},
+	{"what is remembered of a source", sources},
+	{"requests that failed", letters},
+	{"which changes the cache has", cached},
+	{"any text", anyText},
+	{"nothing", nothing},
+}
+
+// Wipe empties the tables of a store's database.
+func Wipe(t T, db store.DB, name string) {
+	t.Helper()
+	var statements []ledger.Statement
+	for _, table := range []string{"news_articles", "news_leases", "news_quotas", "news_sources", "news_dead_letters"} {
+		statements = append(statements, ledger.Statement{SQL: "DELETE FROM " + table})
+	}
+	statements = append(statements, ledger.Statement{SQL: "UPDATE news_cache SET changed_at = 0, refreshed_at = 0"})
+	if name == "d1" {
+		statements = append(statements, ledger.Statement{SQL: "INSERT INTO news_search (news_search) VALUES ('delete-all')"})
+	}
+	_, err := db.Batch(ctx, statements)
+	must(t, "wipe", err)
+}
+
+var (
+	ctx  = context.Background()
+	noon = time.Date(2026, 1, 28, 12, 0, 0, 123e6, time.UTC)
+)
+
+func must(t T, what string, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatalf("%s: %v", what, err)
+	}
+}
+
+func expect(t T, what string, got, want any) {
+	t.Helper()
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("%s: got %+v, want %+v", what, got, want)
+	}
+}
+
+// Article makes article n of a source, published at a time.
+func Article(source string, n int, at time.Time) info.Article {
+	url := fmt.Sprintf("https://%s.example/%d", source, n)
+	return info.Article{
+		ID: fmt.Sprintf("%s_%06d", source, n), Key: info.Key(url), URL: url, Title: fmt.Sprintf("기사 %d", n), Source: source, SourceName: source,
+		PublishedAt: at.UTC().Truncate(time.Millisecond),
+	}
+}
+
+func put(t T, s *store.Store, articles ...info.Article) store.Saved {
+	t.Helper()
+	list := make([]store.New, len(articles))
+	for i, a := range articles {
+		list[i].Article = a
+	}
+	saved, err := s.Upsert(ctx, list, time.Now())
+	must(t, "Upsert", err)
+	return saved
+}
+
+func page(t T, s *store.Store, q info.Query) info.Page {
+	t.Helper()
+	p, err := s.Page(ctx, q)
+	must(t, "Page", err)
+	return p
+}
+
+func ids(articles []info.Article) []string {
+	list := []string{}
+	for _, a := range articles {
+		list = append(list, a.ID)
+	}
+	return list
+}
+
+// Scroll reads all pages of a query, with a change between them perhaps.
+func Scroll(read func(q info.Query) info.Page, q info.Query, between func()) (all []info.Article, sizes []int) {
+	for {
+		p := read(q)
+		all = append(all, p.Articles...)
+		sizes = append(sizes, len(p.Articles))
+		if !p.More || len(p.Articles) == 0 {
+			return all, sizes
+		}
+		last := info.CursorOf(&p.Articles[len(p.Articles)-1])
+		q.From = &last
+		if between != nil {
+			between()
+		}
+	}
+}
+
+func scroll(t T, s *store.Store, q info.Query, between func()) (all []info.Article, sizes []int) {
+	t.Helper()
+	return Scroll(func(q info.Query) info.Page { return page(t, s, q) }, q, between)
+}
+
+func roundTrip(t T, s *store.Store) {
+	full := info.Article{
+		ID: "9f3c1a77d2e4b6508c1d2e3f4b5b6e10", Key: "a.example/x", URL: "HTTPS://www.A.example:443/x?utm_source=n#f", Title: `"Quoted" & 'so' <b>🌱`,
+		Snippet: "한글 \\ {} $1 ?1", Source: info.NewsData, SourceName: "A", SourceIconURL: "https://a.example/i.png",
+		ThumbnailURL: "https://a.example/t.jpg", VideoURL: "https://a.example/v.mp4", PublishedAt: noon, Category: info.Energy,
+		Keywords: []string{"a, b", `"c"`, "한글", `\d`}, AITag: "tag",
+	}
+	bare := info.Article{ID: "naver_1", Key: "b.example", URL: "http://b.example", Title: "T", Source: info.Naver, SourceName: "b.example", PublishedAt: noon.Add(-time.Millisecond)}
+	with := full
+	with.Evidence = []info.Match{{Category: info.Energy, Keyword: "solar", Field: "title", Points: 4}}
+	expect(t, "saved", put(t, s, with, bare), store.Saved{Inserted: 2})
+	expect(t, "page", page(t, s, info.Query{Category: info.All, Limit: 10}), info.Page{Articles: []info.Article{full, bare}})
+	one, err := s.Article(ctx, full.ID)
+	must(t, "Article", err)
+	expect(t, "one article", one, &full)
+	none, err := s.Article(ctx, "nobody")
+	must(t, "Article", err)
+	if none != nil {
+		t.Errorf("%+v for an id that no article has", none)
+	}
+}
+
+func completes(t T, s *store.Store) {
+	a := Article(info.Naver, 1, noon)
+	put(t, s, a)
+	b := Article(info.NewsData, 1, noon.Add(time.Hour))
+	b.Key, b.Title, b.Snippet, b.ThumbnailURL, b.Keywords, b.Category = a.Key, "Another", "Snippet", "https://i.example/", []string{"k"}, info.AI
+	tried := noon.Add(time.Hour)
+	saved, err := s.Upsert(ctx, []store.New{{Article: b, Tried: tried}}, time.Now())
+	must(t, "Upsert", err)
+	expect(t, "saved", saved, store.Saved{Updated: 1})
+	want := a
+	want.Snippet, want.ThumbnailURL, want.Keywords, want.Category = b.Snippet, b.ThumbnailURL, b.Keywords, b.Category
+	expect(t, "the article", page(t, s, info.Query{Category: info.All, Limit: 10}).Articles, []info.Article{want})
+	expect(t, "in its category", ids(page(t, s, info.Query{Category: info.AI, Limit: 10}).Articles), []string{a.ID})
+
+	c := b
+	c.Snippet, c.ThumbnailURL, c.Category = "Third", "https://other.example/", info.Energy
+	expect(t, "what it has stays", put(t, s, c), store.Saved{})
+	expect(t, "the same again", put(t, s, a, Article(info.Naver, 2, noon)), store.Saved{Inserted: 1})
+	known, err := s.Known(ctx, []string{a.Key, Article(info.Naver, 2, noon).Key, "new.example"})
+	must(t, "Known", err)
+	expect(t, "known", known, map[string]store.Known{a.Key: {Thumbnail: true, Tried: tried.UTC()}, Article(info.Naver, 2, noon).Key: {}})
+}
+
+func sameID(t T, s *store.Store) {
+	a, b := Article(info.NewsData, 1, noon), Article(info.NewsData, 2, noon)
+	b.ID = a.ID
+	put(t, s, a)
+	expect(t, "saved", put(t, s, b, Article(info.NewsData, 3, noon)), store.Saved{Inserted: 1})
+	expect(t, "articles", len(page(t, s, info.Query{Category: info.All, Limit: 10}).Articles), 2)
+}
+
+func deleted(t T, s *store.Store) {
+	a := Article(info.Naver, 1, noon)
+	put(t, s, a, Article(info.Naver, 2, noon))
+	found, err := s.SetDeleted(ctx, a.ID, true)
+	must(t, "SetDeleted", err)
+	again, err := s.SetDeleted(ctx, a.ID, true)
+	must(t, "SetDeleted", err)
+	expect(t, "found", []bool{found, again}, []bool{true, false})
+	a.Snippet = "more"
+	expect(t, "saved", put(t, s, a), store.Saved{})
+	expect(t, "listed", ids(page(t, s, info.Query{Category: info.All, Limit: 10}).Articles), []string{"naver_000002"})
+	expect(t, "searched", len(page(t, s, info.Query{Search: info.ParseSearch("기사"), Limit: 10}).Articles), 1)
+	one, err := s.Article(ctx, a.ID)
+	must(t, "Article", err)
+	if one != nil {
+		t.Errorf("a deleted article is shown")
+	}
+	back, err := s.SetDeleted(ctx, a.ID, false)
+	must(t, "SetDeleted", err)
+	expect(t, "back", []any{back, len(page(t, s, info.Query{Category: info.All, Limit: 10}).Articles)}, []any{true, 2})
+}
+
+// pagesUnderChange: an article that is there throughout is on exactly one page, whatever else happens.
+func pagesUnderChange(t T, s *store.Store) {
+	r := rand.New(rand.NewPCG(1, 2))
+	n := 0
+	add := func(count int) {
+		var list []info.Article
+		for range count {
+			n++
+			source := info.Sources[r.IntN(4)]
+			a := Article(source, n, noon.Add(-time.Duration(r.IntN(60))*time.Minute)) // whole minutes: many ties
+			a.Category = append(info.Categories, "")[r.IntN(4)]
+			list = append(list, a)
+		}
+		put(t, s, list...)
+	}
+	add(150)
+	for round := range 6 {
+		q := info.Query{Category: []info.Category{info.All, info.AI}[round%2], Limit: 1 + r.IntN(20)}
+		before, _ := scroll(t, s, info.Query{Category: q.Category, Limit: info.MaxLimit}, nil)
+		gone := map[string]bool{}
+		all, _ := scroll(t, s, q, func() {
+			switch r.IntN(3) {
+			case 0:
+				add(1 + r.IntN(3))
+			case 1:
+				victim := before[r.IntN(len(before))].ID
+				_, err := s.SetDeleted(ctx, victim, true)
+				must(t, "SetDeleted", err)
+				gone[victim] = true
+			default:
+				a := before[r.IntN(len(before))]
+				a.Snippet = "now with text"
+				put(t, s, a)
+			}
+		})
+		seen := map[string]bool{}
+		for i, a := range all {
+			if seen[a.ID] {
+				t.Errorf("round %d: %s is on two pages", round, a.ID)
+			}
+			seen[a.ID] = true
+			if i > 0 {
+				if x, y := info.CursorOf(&all[i-1]), info.CursorOf(&a); !x.Before(y) {
+					t.Errorf("round %d: %s does not stand before %s", round, x, y)
+				}
+			}
+		}
+		for _, a := range before {
+			if !seen[a.ID] && !gone[a.ID] {
+				t.Errorf("round %d, %d a page: %s is on no page", round, q.Limit, a.ID)
+			}
+		}
+	}
+}
+
+func ties(t T, s *store.Store) {
+	var list []info.Article
+	for i := range 53 {
+		list = append(list, Article(info.Sources[i%4], i, noon))
+	}
+	list[7].ID, list[8].ID, list[9].ID = "Z-9", "a_B", "A_b" // orders of letters differ between locales, bytes do not
+	put(t, s, list...)
+	want := slices.SortedFunc(slices.Values(ids(list)), func(a, b string) int { return strings.Compare(b, a) })
+	for limit := 1; limit <= info.MaxLimit; limit++ {
+		all, sizes := scroll(t, s, info.Query{Category: info.All, Limit: limit}, nil)
+		expect(t, fmt.Sprintf("%d a page", limit), ids(all), want)
+		for i, size := range sizes[:len(sizes)-1] {
+			if size != limit {
+				t.Errorf("page %d of %d has %d", i, limit, size)
+			}
+		}
+	}
+	whole := info.Cursor{At: noon.UnixMilli() + 1}
+	expect(t, "behind the millisecond after", len(page(t, s, info.Query{Category: info.All, From: &whole, Limit: 50}).Articles), 50)
+	at := info.Cursor{At: noon.UnixMilli()}
+	expect(t, "behind the millisecond", len(page(t, s, info.Query{Category: info.All, From: &at, Limit: 50}).Articles), 0)
+}
+
+func filters(t T, s *store.Store) {
+	var list []info.Article
+	for i := range 120 {
+		a := Article(info.Sources[i%4], i, noon.Add(-time.Duration(i)*time.Second))
+		a.Category = append(info.Categories, "")[i%3]
+		if i%5 == 0 {
+			a.ThumbnailURL = "https://i.example/"
+		}
+		list = append(list, a)
+	}
+	put(t, s, list...)
+	for _, q := range []info.Query{
+		{Category: info.Energy}, {Category: info.All, Source: info.Feed}, {Category: info.AI, Source: info.Naver}, {Category: info.All, HasImage: true},
+		{Category: info.Environment, Source: info.Seed, HasImage: true}, {Category: info.All},
+	} {
+		var want []string
+		for _, a := range list {
+			if (q.Category == info.All || a.Category == q.Category) && (q.Source == "" || a.Source == q.Source) && (!q.HasImage || a.ThumbnailURL != "") {
+				want = append(want, a.ID)
+			}
+		}
+		q.Limit = 7
+		all, sizes := scroll(t, s, q, nil)
+		expect(t, fmt.Sprintf("%+v", q), ids(all), want)
+		for i, size := range sizes[:len(sizes)-1] { // filters do not make pages short
+			if size != q.Limit {
+				t.Errorf("%+v: page %d has %d", q, i, size)
+			}
+		}
+	}
+}
+
+func newer(t T, s *store.Store) {
+	var list []info.Article
+	for i := range 20 {
+		list = append(list, Article(info.Naver, i, noon.Add(-time.Duration(i/2)*time.Second))) // pairs
+	}
+	put(t, s, list...)
+	all := ids(page(t, s, info.Query{Category: info.All, Limit: 50}).Articles)
+	from := info.CursorOf(&list[12])
+	at := slices.Index(all, list[12].ID)
+	q := info.Query{Category: info.All, From: &from, Newer: true, Limit: 5}
+	p := page(t, s, q)
+	expect(t, "the nearest newer ones", ids(p.Articles), all[at-5:at])
+	expect(t, "more", p.More, true)
+	n, err := s.Count(ctx, q)
+	must(t, "Count", err)
+	expect(t, "count", n, at)
+	newest := info.CursorOf(&page(t, s, info.Query{Category: info.All, Limit: 1}).Articles[0])
+	q.From = &newest
+	expect(t, "nothing newer", page(t, s, q), info.Page{Articles: []info.Article{}})
+}
+
+func search(t T, s *store.Store) {
+	titles := []string{
+		"전기차 폐배터리를 재활용하는 공장", "배터리 화재", "터리배 이야기", "Battery recycling plant opens", "물 관리", "하천의 물을 살린다", "강물",
+		"AI로 폐기물 선별", "AIRPORT opens", "Café énergie", "日本のニュース", "A & B: 'quoted' \"text\"",
+	}
+	var list []info.Article
+	for i, title := range titles {
+		a := Article(info.Naver, i, noon.Add(-time.Duration(i)*time.Minute))
+		a.Title = title
+		list = append(list, a)
+	}
+	list[4].Snippet = "수질과 배터리"
+	put(t, s, list...)
+	for q, want := range map[string][]int{
+		"배터리":         {0, 1, 4},
+		"폐배터리":        {0},
+		"재활용 배터리":     {0},
+		"물":           {4, 5, 6, 7}, // 강물 and 폐기물 end with it
+		"ai":          {7},
+		"AI로":         {7},
+		"battery":     {3},
+		"BATTERY 배터리": {},
+		"recycl*":     {3},
+		"recycl":      {},
+		"énergie":     {9},
+		"ニュース":        {10},
+		"quoted":      {11},
+		"없는말":         {},
+		"opens":       {3, 8},
+	} {
+		wanted := []string{}
+		for _, i := range want {
+			wanted = append(wanted, list[i].ID)
+		}
+		got := page(t, s, info.Query{Category: info.All, Search: info.ParseSearch(q), Limit: 50})
+		expect(t, q, ids(got.Articles), wanted)
+	}
+}
+
+func searchPages(t T, s *store.Store) {
+	var list []info.Article
+	for i := range 60 {
+		a := Article(info.Sources[i%2], i, noon.Add(-time.Duration(i/20)*time.Millisecond)) // three milliseconds of 20
+		a.Title = "태양광 발전"
+		if i%3 == 0 {
+			a.Title = "풍력"
+		}
+		list = append(list, a)
+	}
+	put(t, s, list...)
+	for _, source := range []string{"", info.Naver} {
+		var want []string
+		for _, a := range page(t, s, info.Query{Category: info.All, Limit: 100}).Articles {
+			if a.Title == "태양광 발전" && (source == "" || a.Source == source) {
+				want = append(want, a.ID)
+			}
+		}
+		for _, limit := range []int{1, 3, 7, 50} {
+			all, _ := scroll(t, s, info.Query{Category: info.All, Source: source, Search: info.ParseSearch("태양광"), Limit: limit}, nil)
+			expect(t, fmt.Sprintf("%q, %d a page", source, limit), ids(all), want)
+		}
+		q := info.Query{Category: info.All, Source: source, Search: info.ParseSearch("태양광"), Newer: true, Limit: 4}
+		at := len(want) - 3
+		for _, a := range list {
+			if a.ID == want[at] {
+				from := info.CursorOf(&a)
+				q.From = &from
+			}
+		}
+		expect(t, "newer", ids(page(t, s, q).Articles), want[at-4:at])
+	}
+}
+
+func prune(t T, s *store.Store) {
+	var list []info.Article
+	for i := range 10 {
+		list = append(list, Article(info.Naver, i, noon.Add(-time.Duration(i)*time.Hour)))
+	}
+	put(t, s, list...)
+	before := noon.Add(-5*time.Hour - time.Minute)
+	removed := []int{}
+	for range 3 {
+		n, err := s.Prune(ctx, before, 3)
+		must(t, "Prune", err)
+		removed = append(removed, n)
+	}
+	expect(t, "removed", removed, []int{3, 1, 0})
+	expect(t, "left", ids(page(t, s, info.Query{Category: info.All, Limit: 50}).Articles), ids(list[:6]))
+	expect(t, "found", len(page(t, s, info.Query{Category: info.All, Search: info.ParseSearch("기사"), Limit: 50}).Articles), 6)
+	expect(t, "stored again", put(t, s, list[9]), store.Saved{Inserted: 1})
+	expect(t, "found again", len(page(t, s, info.Query{Category: info.All, Search: info.ParseSearch("기사"), Limit: 50}).Articles), 7)
+}
+
+func acquire(t T, s *store.Store, name, owner string, ttl time.Duration) bool {
+	t.Helper()
+	ok, err := s.Acquire(ctx, name, owner, ttl)
+	must(t, "Acquire", err)
+	return ok
+}
+
+func lease(t T, s *store.Store) {
+	expect(t, "free", acquire(t, s, "collect:naver", "one", time.Minute), true)
+	expect(t, "taken", acquire(t, s, "collect:naver", "two", time.Minute), false)
+	expect(t, "another", acquire(t, s, "collect:feed", "two", time.Minute), true)
+	expect(t, "extended", acquire(t, s, "collect:naver", "one", time.Minute), true)
+	must(t, "Release", s.Release(ctx, "collect:naver", "two"))
+	expect(t, "not the owner's", acquire(t, s, "collect:naver", "two", time.Minute), false)
+	must(t, "Release", s.Release(ctx, "collect:naver", "one"))
+	expect(t, "released", acquire(t, s, "collect:naver", "two", 50*time.Millisecond), true)
+	time.Sleep(80 * time.Millisecond)
+	expect(t, "expired", acquire(t, s, "collect:naver", "three", time.Minute), true)
+}
+
+func race(n int, do func(i int)) {
+	var done sync.WaitGroup
+	for i := range n {
+		done.Add(1)
+		go func() {
+			defer done.Done()
+			do(i)
+		}()
+	}
+	done.Wait()
+}
+
+func leaseRace(t T, s *store.Store) {
+	var mu sync.Mutex
+	winners := 0
+	race(30, func(i int) {
+		ok, err := s.Acquire(ctx, "refresh", fmt.Sprint(i), time.Minute)
+		mu.Lock()
+		defer mu.Unlock()
+		if err != nil {
+			t.Errorf("Acquire: %v", err)
+		}
+		if ok {
+			winners++
+		}
+	})
+	expect(t, "winners", winners, 1)
+}
+
+func quotas(t T, s *store.Store) {
+	ends := time.Now().Add(time.Hour).Truncate(time.Millisecond).UTC()
+	day := info.Window{Name: "day:1", Ends: ends.Add(time.Hour), Calls: 5}
+	first, second := info.Window{Name: "900s:1", Ends: ends, Calls: 2}, info.Window{Name: "900s:2", Ends: ends, Calls: 9}
+	spend := func(windows ...info.Window) string {
+		t.Helper()
+		full, err := s.Spend(ctx, info.NewsData, windows)
+		must(t, "Spend", err)
+		if full == nil {
+			return ""
+		}
+		return full.Name
+	}
+	var got []string
+	for range 3 {
+		got = append(got, spend(day, first))
+	}
+	for range 4 {
+		got = append(got, spend(day, second))
+	}
+	expect(t, "full windows", got, []string{"", "", first.Name, "", "", "", day.Name})
+	must(t, "Left", s.Left(ctx, info.Naver, info.Window{Name: "day:1", Ends: ends, Calls: 100}, 30))
+	must(t, "Left", s.Left(ctx, info.Naver, info.Window{Name: "day:1", Ends: ends, Calls: 100}, 90))
+	_, err := s.Begin(ctx, info.Naver, noon)
+	must(t, "Begin", err)
+	src, err := s.Begin(ctx, info.NewsData, noon)
+	must(t, "Begin", err)
+	expect(t, "used", src.Quotas, []store.Quota{
+		{Period: "900s:1", Used: 2, Allowed: 2, Ends: ends}, {Period: "900s:2", Used: 3, Allowed: 9, Ends: ends}, {Period: "day:1", Used: 5, Allowed: 5, Ends: ends.Add(time.Hour)},
+	})
+	all, err := s.Sources(ctx)
+	must(t, "Sources", err)
+	expect(t, "as the provider counts", all[0].Quotas, []store.Quota{{Period: "day:1", Used: 70, Allowed: 100, Ends: ends}})
+	expect(t, "no limits", spend(), "")
+	expect(t, "a limit that was raised", spend(info.Window{Name: "day:1", Ends: day.Ends, Calls: 6}), "")
+}
+
+func quotaRace(t T, s *store.Store) {
+	windows := []info.Window{{Name: "day:1", Ends: time.Now().Add(time.Hour), Calls: 10}}
+	var mu sync.Mutex
+	allowed := 0
+	race(30, func(int) {
+		full, err := s.Spend(ctx, info.Naver, windows)
+		mu.Lock()
+		defer mu.Unlock()
+		if err != nil {
+			t.Errorf("Spend: %v", err)
+		} else if full == nil {
+			allowed++
+		}
+	})
+	expect(t, "allowed", allowed, 10)
+}
+
+func sources(t T, s *store.Store) {
+	first, err := s.Begin(ctx, info.Feed, noon)
+	must(t, "Begin", err)
+	expect(t, "at first", first, store.Source{Name: info.Feed, StartedAt: noon})
+	must(t, "Fail", s.Fail(ctx, info.Feed, string(info.Broken), "it did not answer", noon.Add(time.Minute), noon, nil))
+	must(t, "Fail", s.Fail(ctx, info.Feed, string(info.Broken), "nor now", noon.Add(2*time.Minute), noon.Add(time.Second), nil))
+	failed, err := s.Begin(ctx, info.Feed, noon.Add(time.Minute))
+	must(t, "Begin", err)
+	expect(t, "failed", failed, store.Source{
+		Name: info.Feed, StartedAt: noon.Add(time.Minute), FailedAt: noon.Add(time.Second), Failures: 2,
+		ErrorClass: string(info.Broken), Error: "nor now", NotBefore: noon.Add(2 * time.Minute),
+	})
+	must(t, "Succeed", s.Succeed(ctx, store.Success{Source: info.Feed, State: []byte(`{"a":1}`), Counts: map[string]int{"inserted": 3}, Now: noon.Add(time.Hour)}))
+	must(t, "Succeed", s.Succeed(ctx, store.Success{Source: info.Feed, Counts: map[string]int{"inserted": 0}, Now: noon.Add(2 * time.Hour)}))
+	must(t, "Rest", s.Rest(ctx, info.Feed, string(info.Spent), noon.Add(3*time.Hour)))
+	all, err := s.Sources(ctx)
+	must(t, "Sources", err)
+	expect(t, "succeeded", all, []store.Source{{
+		Name: info.Feed, State: []byte(`{"a":1}`), StartedAt: noon.Add(time.Minute), SucceededAt: noon.Add(2 * time.Hour), FailedAt: noon.Add(time.Second),
+		ErrorClass: string(info.Spent), NotBefore: noon.Add(3 * time.Hour), Counts: []byte(`{"inserted":0}`),
+	}})
+}
+
+func letters(t T, s *store.Store) {
+	letter := func(request string) store.Letter {
+		return store.Letter{Source: info.Naver, Request: request, Class: string(info.Broken), Error: "500"}
+	}
+	must(t, "Fail", s.Fail(ctx, info.Naver, string(info.Broken), "500", noon, noon, []store.Letter{letter("환경"), letter("a")}))
+	must(t, "Succeed", s.Succeed(ctx, store.Success{Source: info.Naver, Failed: []store.Letter{letter("환경")}, Now: noon.Add(time.Hour)}))
+	list, err := s.DeadLetters(ctx, "", 10)
+	must(t, "DeadLetters", err)
+	expect(t, "letters", list, []store.Letter{
+		{Source: info.Naver, Request: "a", Class: string(info.Broken), Error: "500", Attempts: 1, FirstAt: noon, LastAt: noon},
+		{Source: info.Naver, Request: "환경", Class: string(info.Broken), Error: "500", Attempts: 2, FirstAt: noon, LastAt: noon.Add(time.Hour)},
+	})
+	found, err := s.Resolve(ctx, info.Naver, "환경")
+	must(t, "Resolve", err)
+	again, err := s.Resolve(ctx, info.Naver, "환경")
+	must(t, "Resolve", err)
+	expect(t, "resolved", []bool{found, again}, []bool{true, false})
+	all, err := s.Sources(ctx)
+	must(t, "Sources", err)
+	expect(t, "counted", all[0].DeadLetters, 1)
+	none, err := s.DeadLetters(ctx, info.Feed, 10)
+	must(t, "DeadLetters", err)
+	expect(t, "of another source", len(none), 0)
+}
+
+func cached(t T, s *store.Store) {
+	state := func() store.Cached {
+		c, err := s.Cached(ctx)
+		must(t, "Cached", err)
+		return c
+	}
+	expect(t, "at first", state(), store.Cached{})
+	put(t, s, Article(info.Naver, 1, noon))
+	changed := state()
+	if changed.ChangedAt.IsZero() || time.Since(changed.ChangedAt).Abs() > time.Minute {
+		t.Errorf("after an article: %+v", changed)
+	}
+	must(t, "SetRefreshed", s.SetRefreshed(ctx, changed.ChangedAt))
+	time.Sleep(2 * time.Millisecond)
+	put(t, s, Article(info.Naver, 1, noon))
+	expect(t, "after the same article", state(), store.Cached{ChangedAt: changed.ChangedAt, RefreshedAt: changed.ChangedAt})
+	_, err := s.SetDeleted(ctx, "naver_000001", true)
+	must(t, "SetDeleted", err)
+	if c := state(); !c.ChangedAt.After(c.RefreshedAt) {
+		t.Errorf("after a deletion: %+v", c)
+	}
+}
+
+func anyText(t T, s *store.Store) {
+	for i, text := range []string{`'; DROP TABLE news_articles; --`, `{"a": [1]}`, "\\u0000 \\x", "💡" + strings.Repeat("가", 300), "?1 $1 {now} %s", `a"b'c`} {
+		a := Article(info.Feed, i, noon.Add(-time.Duration(i)*time.Second))
+		a.Title, a.Snippet, a.SourceName, a.Keywords, a.AITag = text, text, text, []string{text, ""}, text
+		put(t, s, a)
+		one, err := s.Article(ctx, a.ID)
+		must(t, "Article", err)
+		expect(t, text, one, &a)
+		page(t, s, info.Query{Category: info.All, Search: info.ParseSearch(text), Limit: 5})
+	}
+}
+
+func nothing(t T, s *store.Store) {
+	expect(t, "saved", put(t, s), store.Saved{})
+	expect(t, "page", page(t, s, info.Query{Category: info.All, Limit: 10}), info.Page{Articles: []info.Article{}})
+	expect(t, "search", page(t, s, info.Query{Search: info.ParseSearch("x"), Limit: 10}), info.Page{Articles: []info.Article{}})
+	known, err := s.Known(ctx, nil)
+	must(t, "Known", err)
+	expect(t, "known", len(known), 0)
+	must(t, "Ping", s.Ping(ctx))
+	must(t, "Forget", s.Forget(ctx))
+}

@@ -1,0 +1,171 @@
+package postgres
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/md5"
+	"crypto/pbkdf2"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgproto3"
+)
+
+// connectTimeout is how long opening a connection may take, authentication included.
+const connectTimeout = 10 * time.Second
+
+// maxMessage is the longest message read, in bytes: more than any row has.
+const maxMessage = 16 << 20
+
+// maxIterations bounds what a server may have a client compute.
+const maxIterations = 1_000_000
+
+// connect opens a connection and signs in.
+func (d *DB) connect(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
+	defer cancel()
+	conn, err := d.dial(ctx, d.config.address)
+	if err != nil {
+		return err
+	}
+	stop := context.AfterFunc(ctx, func() { conn.Close() })
+	defer stop()
+	if err := conn.SetDeadline(time.Now().Add(connectTimeout)); err != nil {
+		conn.Close()
+		return err
+	}
+	d.conn, d.wire = conn, pgproto3.NewFrontend(conn, conn)
+	d.wire.SetMaxBodyLen(maxMessage)
+	if err = d.signIn(); err != nil {
+		d.close()
+	}
+	return err
+}
+
+func (d *DB) signIn() error {
+	d.wire.Send(&pgproto3.StartupMessage{ProtocolVersion: pgproto3.ProtocolVersion30, Parameters: map[string]string{
+		"user": d.config.user, "database": d.config.database, "client_encoding": "UTF8",
+	}})
+	if err := d.wire.Flush(); err != nil {
+		return err
+	}
+	var s *scram
+	for {
+		m, err := d.wire.Receive()
+		if err != nil {
+			return err
+		}
+		var answer pgproto3.FrontendMessage
+		switch m := m.(type) {
+		case *pgproto3.AuthenticationCleartextPassword:
+			answer = &pgproto3.PasswordMessage{Password: d.config.password}
+		case *pgproto3.AuthenticationMD5Password:
+			answer = &pgproto3.PasswordMessage{Password: "md5" + hexMD5(hexMD5(d.config.password+d.config.user)+string(m.Salt[:]))}
+		case *pgproto3.AuthenticationSASL:
+			if !slices.Contains(m.AuthMechanisms, scramMechanism) {
+				return errors.New("postgres: the server offers no way to sign in that is known here")
+			}
+			s = newScram(d.config.password)
+			answer = &pgproto3.SASLInitialResponse{AuthMechanism: scramMechanism, Data: []byte(s.first())}
+		case *pgproto3.AuthenticationSASLContinue:
+			final, err := s.final(string(m.Data))
+			if err != nil {
+				return err
+			}
+			answer = &pgproto3.SASLResponse{Data: []byte(final)}
+		case *pgproto3.AuthenticationSASLFinal:
+			if err := s.verify(string(m.Data)); err != nil {
+				return err
+			}
+		case *pgproto3.ErrorResponse:
+			return &Error{Code: m.Code, Message: m.Message, fatal: true}
+		case *pgproto3.ReadyForQuery:
+			return nil
+		}
+		if answer != nil {
+			d.wire.Send(answer)
+			if err := d.wire.Flush(); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+func hexMD5(s string) string {
+	sum := md5.Sum([]byte(s))
+	return hex.EncodeToString(sum[:])
+}
+
+const scramMechanism = "SCRAM-SHA-256"
+
+// scram is an exchange of SCRAM-SHA-256 (RFC 5802, RFC 7677) without channel binding. PostgreSQL takes the
+// user from the startup message, so that none is named here.
+type scram struct {
+	password  string
+	nonce     string
+	bare      string // the client's first message
+	signature []byte // that the server must send
+}
+
+func newScram(password string) *scram {
+	var b [18]byte
+	rand.Read(b[:])
+	nonce := base64.StdEncoding.EncodeToString(b[:])
+	return &scram{password: password, nonce: nonce, bare: "n=,r=" + nonce}
+}
+
+func (s *scram) first() string { return "n,," + s.bare }
+
+var errScram = errors.New("postgres: the server's part of SCRAM is not valid")
+
+func (s *scram) final(challenge string) (string, error) {
+	if s == nil {
+		return "", errScram
+	}
+	fields := map[string]string{}
+	for f := range strings.SplitSeq(challenge, ",") {
+		name, value, _ := strings.Cut(f, "=")
+		fields[name] = value
+	}
+	salt, err := base64.StdEncoding.DecodeString(fields["s"])
+	iterations, err2 := strconv.Atoi(fields["i"])
+	if err != nil || err2 != nil || iterations < 1 || iterations > maxIterations || !strings.HasPrefix(fields["r"], s.nonce) || fields["r"] == s.nonce {
+		return "", errScram
+	}
+	salted, err := pbkdf2.Key(sha256.New, s.password, salt, iterations, sha256.Size)
+	if err != nil {
+		return "", fmt.Errorf("postgres: %w", err)
+	}
+	without := "c=" + base64.StdEncoding.EncodeToString([]byte("n,,")) + ",r=" + fields["r"]
+	message := s.bare + "," + challenge + "," + without
+	key := sum(salted, "Client Key")
+	stored := sha256.Sum256(key)
+	proof := sum(stored[:], message)
+	for i := range proof {
+		proof[i] ^= key[i]
+	}
+	s.signature = sum(sum(salted, "Server Key"), message)
+	return without + ",p=" + base64.StdEncoding.EncodeToString(proof), nil
+}
+
+func (s *scram) verify(answer string) error {
+	signature, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(answer, "v="))
+	if s == nil || s.signature == nil || err != nil || !hmac.Equal(signature, s.signature) {
+		return errScram
+	}
+	return nil
+}
+
+func sum(key []byte, message string) []byte {
+	h := hmac.New(sha256.New, key)
+	h.Write([]byte(message))
+	return h.Sum(nil)
+}

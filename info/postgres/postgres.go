@@ -1,0 +1,240 @@
+// Package postgres runs statements on a PostgreSQL server over any connection, such as Hyperdrive's socket.
+// It speaks the protocol by the codec of pgx and needs no more of it: the whole of pgx would be a third of a
+// Worker, most of it TLS, which the platform does, and types, where rows leave here as JSON.
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgproto3"
+
+	"github.com/newsfork/seed-engine/ledger"
+)
+
+// DB is a connection to a server, opened when it is needed and again when it was lost. It is safe for
+// concurrent use; batches follow one another.
+type DB struct {
+	// Timeout is how long a statement may run; 15 s when 0.
+	Timeout time.Duration
+
+	dial   func(ctx context.Context, address string) (net.Conn, error)
+	config config
+
+	mu   sync.Mutex
+	conn net.Conn // nil when there is none
+	wire *pgproto3.Frontend
+}
+
+// config is what a connection string says.
+type config struct{ address, user, password, database string }
+
+// New makes a DB from a connection string (postgres://user:password@host:port/database). dial opens a
+// connection; encrypting it is its business. Errors do not quote the string.
+func New(connection string, dial func(ctx context.Context, address string) (net.Conn, error)) (*DB, error) {
+	u, err := url.Parse(connection)
+	if err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql" || u.Hostname() == "" || u.User.Username() == "" {
+		return nil, errors.New("the connection string is not postgres://user:password@host:port/database")
+	}
+	port := u.Port()
+	if port == "" {
+		port = "5432"
+	}
+	c := config{address: net.JoinHostPort(u.Hostname(), port), user: u.User.Username(), database: strings.TrimPrefix(u.Path, "/")}
+	c.password, _ = u.User.Password()
+	if c.database == "" {
+		c.database = c.user
+	}
+	return &DB{dial: dial, config: c}, nil
+}
+
+// Error is what the server says of a statement (www.postgresql.org/docs/current/errcodes-appendix.html).
+type Error struct {
+	Code    string
+	Message string
+	fatal   bool // the server closes the connection
+}
+
+func (e *Error) Error() string { return "postgres: " + e.Message + " (SQLSTATE " + e.Code + ")" }
+
+// errProtocol is the error of a server that speaks, but no sense.
+var errProtocol = errors.New("postgres: the server does not keep to the protocol")
+
+// Batch runs statements as one transaction. When the connection is lost it is opened again and they are run
+// once more, although the transaction may have been committed before the answer was lost: statements must
+// bear to be run twice.
+func (d *DB) Batch(ctx context.Context, statements []ledger.Statement) ([]ledger.Result, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for attempt := 0; ; attempt++ {
+		results, err := d.once(ctx, statements)
+		var server *Error
+		switch {
+		case err == nil, errors.As(err, &server) && !server.fatal:
+			return results, err
+		}
+		d.close()
+		if attempt == 1 || ctx.Err() != nil {
+			return nil, err
+		}
+	}
+}
+
+// Close ends the connection. The next batch opens another.
+func (d *DB) Close() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.conn != nil {
+		d.wire.Send(&pgproto3.Terminate{})
+		d.wire.Flush() // whether the server hears of it does not matter
+		d.close()
+	}
+	return nil
+}
+
+func (d *DB) close() {
+	if d.conn != nil {
+		d.conn.Close()
+	}
+	d.conn, d.wire = nil, nil
+}
+
+func (d *DB) timeout() time.Duration {
+	if d.Timeout == 0 {
+		return 15 * time.Second
+	}
+	return d.Timeout
+}
+
+// grace is how much longer than its timeout the answer to a statement may take on the network.
+const grace = 5 * time.Second
+
+func (d *DB) once(ctx context.Context, statements []ledger.Statement) ([]ledger.Result, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if d.conn == nil {
+		if err := d.connect(ctx); err != nil {
+			return nil, err
+		}
+	}
+	conn := d.conn
+	stop := context.AfterFunc(ctx, func() { conn.Close() })
+	defer stop()
+	if err := conn.SetDeadline(time.Now().Add(d.timeout() + grace)); err != nil {
+		return nil, err
+	}
+	// Everything up to Sync is one transaction (www.postgresql.org/docs/current/protocol-flow.html, 55.2.3).
+	limit := ledger.Statement{SQL: `SELECT set_config('statement_timeout', $1, true)`, Args: []any{strconv.FormatInt(d.timeout().Milliseconds(), 10)}}
+	for _, s := range append([]ledger.Statement{limit}, statements...) {
+		parameters, err := encode(s.Args)
+		if err != nil {
+			return nil, err
+		}
+		d.wire.Send(&pgproto3.Parse{Query: s.SQL})
+		d.wire.Send(&pgproto3.Bind{Parameters: parameters})
+		d.wire.Send(&pgproto3.Describe{ObjectType: 'P'})
+		d.wire.Send(&pgproto3.Execute{})
+	}
+	d.wire.Send(&pgproto3.Sync{})
+	if err := d.wire.Flush(); err != nil {
+		return nil, err
+	}
+	results, err := d.read()
+	if err == nil && len(results) != len(statements)+1 {
+		err = errProtocol
+	}
+	if err != nil {
+		return nil, err
+	}
+	return results[1:], nil
+}
+
+// read reads the answers to a batch up to the server's being ready for the next one.
+func (d *DB) read() (results []ledger.Result, failure error) {
+	var r *rows
+	for {
+		m, err := d.wire.Receive()
+		if err != nil {
+			return nil, err
+		}
+		switch m := m.(type) {
+		case *pgproto3.RowDescription:
+			r = newRows(m.Fields)
+		case *pgproto3.NoData:
+			r = newRows(nil)
+		case *pgproto3.DataRow:
+			if r == nil || len(m.Values) != len(r.columns) {
+				return nil, errProtocol
+			}
+			r.add(m.Values)
+		case *pgproto3.CommandComplete:
+			results = append(results, ledger.Result{Changes: changes(string(m.CommandTag)), Rows: r.json()})
+			r = nil
+		case *pgproto3.ErrorResponse:
+			failure = &Error{Code: m.Code, Message: m.Message, fatal: m.Severity == "FATAL" || m.Severity == "PANIC"}
+			if m.Severity == "FATAL" || m.Severity == "PANIC" {
+				return nil, failure
+			}
+		case *pgproto3.ReadyForQuery:
+			return results, failure
+		}
+	}
+}
+
+// changes is the number of rows that a command changed, as its tag says: "INSERT 0 5", "UPDATE 5".
+func changes(tag string) int64 {
+	if strings.HasPrefix(tag, "SELECT") {
+		return 0
+	}
+	n, _ := strconv.ParseInt(tag[strings.LastIndexByte(tag, ' ')+1:], 10, 64)
+	return n
+}
+
+// encode writes parameters as text; their types are for the server to infer.
+func encode(args []any) ([][]byte, error) {
+	parameters := make([][]byte, len(args))
+	for i, arg := range args {
+		switch v := arg.(type) {
+		case nil:
+		case string:
+			parameters[i] = append([]byte{}, v...)
+		case int64:
+			parameters[i] = strconv.AppendInt(nil, v, 10)
+		default:
+			return nil, fmt.Errorf("type %T not supported for parameter %d", arg, i+1)
+		}
+	}
+	return parameters, nil
+}
+
+// Script runs statements without parameters, separated by semicolons, as one transaction.
+func (d *DB) Script(ctx context.Context, sql string) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.conn == nil {
+		if err := d.connect(ctx); err != nil {
+			return err
+		}
+	}
+	if err := d.conn.SetDeadline(time.Now().Add(time.Minute)); err != nil {
+		return err
+	}
+	d.wire.Send(&pgproto3.Query{String: sql})
+	err := d.wire.Flush()
+	if err == nil {
+		_, err = d.read()
+	}
+	var server *Error
+	if err != nil && (!errors.As(err, &server) || server.fatal) {
+		d.close()
+	}
+	return err
+}

@@ -1,0 +1,82 @@
+package postgres
+
+import (
+	"encoding/json"
+
+	"github.com/jackc/pgx/v5/pgproto3"
+)
+
+// rows collects the rows of a statement as JSON: an array of objects by column name.
+type rows struct {
+	columns []column
+	text    []byte
+}
+
+type column struct {
+	name  []byte // with what stands around it
+	plain bool   // the text of a value is JSON
+	truth bool   // it is t or f
+}
+
+// The types whose text is JSON, by their numbers in pg_type.
+const (
+	oidBool  = 16
+	oidInt8  = 20
+	oidInt2  = 21
+	oidInt4  = 23
+	oidJSON  = 114
+	oidJSONB = 3802
+)
+
+func newRows(fields []pgproto3.FieldDescription) *rows {
+	r := &rows{text: []byte{'['}}
+	for i, f := range fields {
+		name, _ := json.Marshal(string(f.Name))
+		c := column{name: append(name, ':')}
+		if i > 0 {
+			c.name = append([]byte{','}, c.name...)
+		}
+		switch f.DataTypeOID {
+		case oidInt2, oidInt4, oidInt8, oidJSON, oidJSONB:
+			c.plain = true
+		case oidBool:
+			c.truth = true
+		}
+		r.columns = append(r.columns, c)
+	}
+	return r
+}
+
+func (r *rows) add(values [][]byte) {
+	if len(r.text) > 1 {
+		r.text = append(r.text, ',')
+	}
+	r.text = append(r.text, '{')
+	for i, v := range values {
+		c := &r.columns[i]
+		r.text = append(r.text, c.name...)
+		switch {
+		case v == nil:
+			r.text = append(r.text, "null"...)
+		case c.plain:
+			r.text = append(r.text, v...)
+		case c.truth:
+			truth := "false"
+			if string(v) == "t" {
+				truth = "true"
+			}
+			r.text = append(r.text, truth...)
+		default:
+			text, _ := json.Marshal(string(v)) // strings always marshal
+			r.text = append(r.text, text...)
+		}
+	}
+	r.text = append(r.text, '}')
+}
+
+func (r *rows) json() json.RawMessage {
+	if r == nil {
+		return json.RawMessage("[]")
+	}
+	return append(r.text, ']')
+}

@@ -1,0 +1,109 @@
+package info
+
+import (
+	"strings"
+	"time"
+)
+
+// Query selects one page of articles. The order is that of cursors.
+type Query struct {
+	Category Category // All for every article
+	Source   string   // "" for all
+	HasImage bool     // only articles with a thumbnail
+	From     *Cursor  // the page begins behind it; nil: with the newest article
+	Newer    bool     // the page ends before From instead: the articles that came since, the nearest of them
+	Search   Search   // only articles in which all terms stand
+	Limit    int
+}
+
+// MaxLimit is the longest page.
+const MaxLimit = 50
+
+// Plain reports whether the query asks for the newest articles and what follows them: what a cache holds.
+func (q *Query) Plain() bool { return !q.Newer && len(q.Search) == 0 }
+
+// Page is an answer to a Query.
+type Page struct {
+	Articles []Article
+	More     bool // further articles match, on the side to which the query looks
+}
+
+// Cut makes a page of what was read of one article more than the limit.
+func (q *Query) Cut(articles []Article) Page {
+	more := len(articles) > q.Limit
+	if more {
+		articles = articles[:q.Limit]
+	}
+	if q.Newer { // read from the cursor upwards
+		for i, j := 0, len(articles)-1; i < j; i, j = i+1, j-1 {
+			articles[i], articles[j] = articles[j], articles[i]
+		}
+	}
+	return Page{articles, more}
+}
+
+// Public is an article as the API shows it, field for field the original service's.
+type Public struct {
+	ID            string   `json:"id"`
+	Title         string   `json:"title"`
+	URL           string   `json:"url"`
+	Snippet       string   `json:"snippet"`
+	Source        string   `json:"source"`
+	SourceName    string   `json:"source_name"`
+	PublishedAt   string   `json:"published_at"`
+	ThumbnailURL  *string  `json:"thumbnail_url"`
+	Category      *string  `json:"category"`
+	SourceIconURL *string  `json:"source_icon_url"`
+	VideoURL      *string  `json:"video_url"`
+	Keywords      []string `json:"keywords"` // null when there are none
+	AITag         *string  `json:"ai_tag"`
+}
+
+// Public returns the article as the API shows it.
+func (a *Article) Public() Public {
+	return Public{
+		ID: a.ID, Title: a.Title, URL: a.URL, Snippet: a.Snippet, Source: a.Source, SourceName: a.SourceName,
+		PublishedAt: Timestamp(a.PublishedAt), ThumbnailURL: orNull(a.ThumbnailURL), Category: orNull(string(a.Category)),
+		SourceIconURL: orNull(a.SourceIconURL), VideoURL: orNull(a.VideoURL), Keywords: a.Keywords, AITag: orNull(a.AITag),
+	}
+}
+
+func orNull(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}
+
+// Timestamp writes a time as the original service did: in UTC with its offset, a fraction only where there
+// is one.
+func Timestamp(t time.Time) string {
+	t = t.UTC()
+	if t.Nanosecond() == 0 {
+		return t.Format("2006-01-02T15:04:05+00:00")
+	}
+	return t.Format("2006-01-02T15:04:05.000000+00:00")
+}
+
+// IsCategory reports whether s is what a query may ask for.
+func IsCategory(s string) bool {
+	for _, c := range append([]Category{All}, Categories...) {
+		if string(c) == s {
+			return true
+		}
+	}
+	return false
+}
+
+// IsSource reports whether s is one of Sources.
+func IsSource(s string) bool {
+	for _, name := range Sources {
+		if name == s {
+			return true
+		}
+	}
+	return false
+}
+
+// Searchable returns the text of an article in which a search looks.
+func (a *Article) Searchable() string { return strings.TrimSpace(a.Title + " \n " + a.Snippet) }

@@ -1,0 +1,103 @@
+package info
+
+import (
+	"strings"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// Databases index words, and Korean glues its particles to them: "폐배터리를" is one word. So what is written
+// without spaces is indexed as its pairs of characters, "폐배 배터 터리 리를 를", and a search for "배터리" is one
+// for "배터 터리" in a row. Words of alphabets are indexed whole.
+
+// Grams returns what a text is indexed by, in order.
+func Grams(text string) []string {
+	var grams []string
+	for _, r := range runs(text) {
+		if !r.glued {
+			grams = append(grams, r.text)
+			continue
+		}
+		chars := []rune(r.text)
+		for i := range len(chars) - 1 {
+			grams = append(grams, string(chars[i:i+2]))
+		}
+		// The last character alone, so that the pairs that begin with a character and this are all its places.
+		grams = append(grams, string(chars[len(chars)-1]))
+	}
+	return grams
+}
+
+// Search is a list of terms, all of which an article must have.
+type Search []Term
+
+// Term is a row of grams. The last one of a prefix is the beginning of one.
+type Term struct {
+	Grams  []string
+	Prefix bool
+}
+
+// Limits of a search.
+const (
+	MaxSearch      = 100 // characters
+	maxTerms       = 8
+	shortestPrefix = 3 // characters of a word of an alphabet
+)
+
+// ParseSearch reads what a reader typed: words, of which a final "*" stands for any ending. What is too long
+// is cut; words beyond the limit are ignored.
+func ParseSearch(q string) (s Search) {
+	for word := range strings.FieldsSeq(clip(norm.NFC.String(q), MaxSearch)) {
+		list := runs(word)
+		for i, r := range list {
+			if len(s) == maxTerms {
+				return s
+			}
+			t := Term{Grams: []string{r.text}}
+			chars := []rune(r.text)
+			switch {
+			case r.glued && len(chars) == 1:
+				t.Prefix = true
+			case r.glued:
+				t.Grams = nil
+				for i := range len(chars) - 1 {
+					t.Grams = append(t.Grams, string(chars[i:i+2]))
+				}
+			default:
+				t.Prefix = i == len(list)-1 && strings.HasSuffix(word, "*") && len(chars) >= shortestPrefix
+			}
+			s = append(s, t)
+		}
+	}
+	return s
+}
+
+// run is a sequence of characters of one kind.
+type run struct {
+	text  string
+	glued bool // in a script without spaces between words, or with particles
+}
+
+func runs(text string) (list []run) {
+	var chars []rune
+	kind := 0
+	for _, c := range norm.NFC.String(text) + " " {
+		k := 0
+		switch {
+		case unicode.In(c, unicode.Hangul, unicode.Han, unicode.Hiragana, unicode.Katakana), c == 'ー':
+			k = 1
+		case unicode.IsLetter(c), unicode.IsDigit(c):
+			k = 2
+		}
+		if k != kind && len(chars) > 0 {
+			list = append(list, run{string(chars), kind == 1})
+			chars = chars[:0]
+		}
+		kind = k
+		if k != 0 {
+			chars = append(chars, unicode.ToLower(c))
+		}
+	}
+	return list
+}

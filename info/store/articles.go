@@ -1,0 +1,302 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"hash/fnv"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/newsfork/seed-engine/info"
+	"github.com/newsfork/seed-engine/ledger"
+)
+
+// row is an article as statements take and give it.
+type row struct {
+	ID             string `json:"id"`
+	URL            string `json:"url"`
+	Key            string `json:"url_key"`
+	Title          string `json:"title"`
+	Snippet        string `json:"snippet"`
+	Source         string `json:"source"`
+	SourceName     string `json:"source_name"`
+	SourceIconURL  string `json:"source_icon_url"`
+	ThumbnailURL   string `json:"thumbnail_url"`
+	ThumbnailTried int64  `json:"thumbnail_tried"`
+	VideoURL       string `json:"video_url"`
+	Category       string `json:"category"`
+	Evidence       any    `json:"evidence"`
+	Keywords       texts  `json:"keywords"`
+	AITag          string `json:"ai_tag"`
+	PublishedAt    int64  `json:"published_at"`
+
+	// Of a new article only.
+	SearchID int64  `json:"search_id,omitempty"`
+	Grams    string `json:"grams,omitempty"`
+}
+
+// texts is a list of strings. SQLite has it as JSON in a string.
+type texts []string
+
+func (t *texts) UnmarshalJSON(b []byte) error {
+	var inner string
+	if json.Unmarshal(b, &inner) == nil {
+		b = []byte(inner)
+	}
+	if len(b) == 0 {
+		return nil
+	}
+	return json.Unmarshal(b, (*[]string)(t))
+}
+
+func (r *row) article() info.Article {
+	return info.Article{
+		ID: r.ID, URL: r.URL, Key: r.Key, Title: r.Title, Snippet: r.Snippet, Source: r.Source, SourceName: r.SourceName,
+		SourceIconURL: r.SourceIconURL, ThumbnailURL: r.ThumbnailURL, VideoURL: r.VideoURL, Category: info.Category(r.Category),
+		Keywords: r.Keywords, AITag: r.AITag, PublishedAt: time.UnixMilli(r.PublishedAt).UTC(),
+	}
+}
+
+// New is an article to be stored. Tried says when its page was asked for a thumbnail; zero: never.
+type New struct {
+	info.Article
+	Tried time.Time
+}
+
+func (s *Store) rowOf(n *New) row {
+	r := row{
+		ID: n.ID, URL: n.URL, Key: n.Key, Title: n.Title, Snippet: n.Snippet, Source: n.Source, SourceName: n.SourceName,
+		SourceIconURL: n.SourceIconURL, ThumbnailURL: n.ThumbnailURL, ThumbnailTried: millis(n.Tried), VideoURL: n.VideoURL,
+		Category: string(n.Category), Keywords: n.Keywords, AITag: n.AITag, PublishedAt: n.PublishedAt.UnixMilli(),
+	}
+	if len(n.Evidence) > 0 {
+		r.Evidence = n.Evidence
+	}
+	r.SearchID = searchID(r.PublishedAt, r.ID)
+	r.Grams = s.indexed(info.Grams(n.Searchable()))
+	return r
+}
+
+// idBits are the lower bits of a search id, which distinguish the articles of a millisecond.
+const idBits = 20
+
+// searchID orders the rows of the search index by time. Two articles of a millisecond may have the same
+// one; the second of them is then not found by searching.
+func searchID(ms int64, id string) int64 {
+	h := fnv.New32a()
+	h.Write([]byte(id))
+	return ms<<idBits | int64(h.Sum32()&(1<<idBits-1))
+}
+
+// maxBatch is how many articles one transaction takes, so that its parameter stays below D1's limit of 2 MB
+// even with the longest texts.
+const maxBatch = 50
+
+// Saved is what became of articles.
+type Saved struct {
+	Inserted int // new ones
+	Updated  int // that took something they lacked
+}
+
+// Upsert stores articles, which are distinct in id and key. One that is stored already keeps what it has, and takes
+// what it lacked; a deleted one stays so. One whose id another article has is left out. When
+// something changed, Cached says so.
+func (s *Store) Upsert(ctx context.Context, articles []New, now time.Time) (Saved, error) {
+	const op = "store.Upsert"
+	var saved Saved
+	for piece := range slices.Chunk(articles, maxBatch) {
+		rows := make([]row, len(piece))
+		ids := map[int64]bool{}
+		for i := range piece {
+			r := s.rowOf(&piece[i])
+			if ids[r.SearchID] {
+				r.SearchID = 0
+			}
+			ids[r.SearchID] = true
+			rows[i] = r
+		}
+		list := encode(rows)
+		var statements []ledger.Statement
+		for _, sql := range s.upsert {
+			statements = append(statements, s.statement(sql, list, now.UnixMilli()))
+		}
+		results, err := s.batch(ctx, op, statements...)
+		if err != nil {
+			return saved, err
+		}
+		done, err := decode[struct {
+			Inserted bit `json:"inserted"`
+		}](op, results[s.saved])
+		if err != nil {
+			return saved, err
+		}
+		for _, d := range done {
+			if d.Inserted {
+				saved.Inserted++
+			} else {
+				saved.Updated++
+			}
+		}
+	}
+	return saved, nil
+}
+
+// bit is a boolean, which SQLite has as a number.
+type bit bool
+
+func (b *bit) UnmarshalJSON(text []byte) error {
+	*b = string(text) == "true" || string(text) == "1"
+	return nil
+}
+
+// Known is what is stored of an article.
+type Known struct {
+	Thumbnail bool      // it has one, or is deleted and needs none
+	Tried     time.Time // when its page was asked for one last; zero: never
+}
+
+// Known looks up articles by key. Those that are not in known are new.
+func (s *Store) Known(ctx context.Context, keys []string) (known map[string]Known, err error) {
+	const op = "store.Known"
+	results, err := s.batch(ctx, op, s.statement(`SELECT url_key, thumbnail_url IS NOT NULL OR NOT `+s.live+` AS has, `+
+		s.tried()+` AS tried FROM news_articles WHERE url_key IN (`+s.list+`)`, encode(keys)))
+	if err != nil {
+		return nil, err
+	}
+	rows, err := decode[struct {
+		Key   string `json:"url_key"`
+		Has   bit    `json:"has"`
+		Tried int64  `json:"tried"`
+	}](op, results[0])
+	known = make(map[string]Known, len(rows))
+	for _, r := range rows {
+		known[r.Key] = Known{bool(r.Has), moment(r.Tried)}
+	}
+	return known, err
+}
+
+// Page reads one page.
+func (s *Store) Page(ctx context.Context, q info.Query) (info.Page, error) {
+	const op = "store.Page"
+	var st ledger.Statement
+	if len(q.Search) > 0 {
+		st = s.search(s, searchQuery{q})
+	} else {
+		var c conditions
+		s.filter(&c, &q, "")
+		st = s.statement(`SELECT `+s.columns+` FROM news_articles`+c.where()+order(&q, "")+` LIMIT `+c.arg(int64(q.Limit+1)), c.args...)
+	}
+	results, err := s.batch(ctx, op, st)
+	if err != nil {
+		return info.Page{}, err
+	}
+	articles, err := read(op, results[0])
+	return q.Cut(articles), err
+}
+
+func read(op string, r ledger.Result) ([]info.Article, error) {
+	rows, err := decode[row](op, r)
+	articles := make([]info.Article, len(rows))
+	for i := range rows {
+		articles[i] = rows[i].article()
+	}
+	return articles, err
+}
+
+// filter adds the conditions of a query on the columns of table, which is "" or ends with a dot.
+func (s *Store) filter(c *conditions, q *info.Query, table string) {
+	c.and(table + s.live)
+	if q.Category != info.All && q.Category != "" {
+		c.and(table + "category = " + c.arg(string(q.Category)))
+	}
+	if q.Source != "" {
+		c.and(table + "source = " + c.arg(q.Source))
+	}
+	if q.HasImage {
+		c.and(table + "thumbnail_url IS NOT NULL")
+	}
+	if q.From != nil {
+		comparison := "<"
+		if q.Newer {
+			comparison = ">"
+		}
+		c.and("(" + table + "published_at, " + table + "id) " + comparison + " (" + s.instant(c.arg(q.From.At)) + ", " + c.arg(q.From.ID) + ")")
+	}
+}
+
+func order(q *info.Query, table string) string {
+	direction := " DESC"
+	if q.Newer {
+		direction = " ASC"
+	}
+	return " ORDER BY " + table + "published_at" + direction + ", " + table + "id" + direction
+}
+
+// MaxCount is where Count stops.
+const MaxCount = 1000
+
+// Count counts the articles that a page of the query and the pages behind it would have, at most MaxCount.
+func (s *Store) Count(ctx context.Context, q info.Query) (int, error) {
+	const op = "store.Count"
+	var c conditions
+	s.filter(&c, &q, "")
+	results, err := s.batch(ctx, op, s.statement(`SELECT count(*) AS n FROM (SELECT 1 FROM news_articles`+c.where()+
+		order(&q, "")+` LIMIT `+c.arg(int64(MaxCount))+`) AS counted`, c.args...))
+	if err != nil {
+		return 0, err
+	}
+	rows, err := decode[struct {
+		N int `json:"n"`
+	}](op, results[0])
+	if err != nil || len(rows) == 0 {
+		return 0, err
+	}
+	return rows[0].N, nil
+}
+
+// Article reads one article; nil when there is none, or it is deleted.
+func (s *Store) Article(ctx context.Context, id string) (*info.Article, error) {
+	const op = "store.Article"
+	results, err := s.batch(ctx, op, s.statement(`SELECT `+s.columns+` FROM news_articles WHERE id = ?1 AND `+s.live, id))
+	if err != nil {
+		return nil, err
+	}
+	articles, err := read(op, results[0])
+	if err != nil || len(articles) == 0 {
+		return nil, err
+	}
+	return &articles[0], nil
+}
+
+// SetDeleted deletes an article softly, or brings it back. found is false when there is none with this id, or
+// it was so already.
+func (s *Store) SetDeleted(ctx context.Context, id string, deleted bool) (found bool, err error) {
+	const op = "store.SetDeleted"
+	from, to := s.live, strings.Replace(s.live, s.no, s.yes, 1)
+	if !deleted {
+		from, to = to, from
+	}
+	results, err := s.batch(ctx, op,
+		s.statement(`UPDATE news_articles SET `+to+`, updated_at = `+s.instant("?2")+` WHERE id = ?1 AND `+from, id, time.Now().UnixMilli()),
+		s.statement(`UPDATE news_cache SET changed_at = {now} WHERE name = 'feeds'`))
+	if err != nil {
+		return false, err
+	}
+	return results[0].Changes > 0, nil
+}
+
+// Prune removes articles that were published before a time, at most limit of them, the oldest first.
+func (s *Store) Prune(ctx context.Context, before time.Time, limit int) (removed int, err error) {
+	var statements []ledger.Statement
+	for _, sql := range s.prune {
+		statements = append(statements, s.statement(sql, before.UnixMilli(), int64(limit)))
+	}
+	results, err := s.batch(ctx, "store.Prune", statements...)
+	if err != nil {
+		return 0, err
+	}
+	return int(results[len(results)-1].Changes), nil
+}
+
+type searchQuery struct{ info.Query }

@@ -1,0 +1,341 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"time"
+
+	"github.com/newsfork/seed-engine/info"
+	"github.com/newsfork/seed-engine/ledger"
+)
+
+// Acquire leases name to owner for ttl, by the database's clock, unless another has it.
+func (s *Store) Acquire(ctx context.Context, name, owner string, ttl time.Duration) (ok bool, err error) {
+	results, err := s.batch(ctx, "store.Acquire", s.statement(`INSERT INTO news_leases (name, owner, expires_at)
+VALUES (?1, ?2, {now} + CAST(?3 AS BIGINT))
+ON CONFLICT (name) DO UPDATE SET owner = excluded.owner, expires_at = excluded.expires_at
+WHERE news_leases.owner = excluded.owner OR news_leases.expires_at <= {now}`, name, owner, ttl.Milliseconds()))
+	if err != nil {
+		return false, err
+	}
+	return results[0].Changes > 0, nil
+}
+
+// Release ends a lease of owner's.
+func (s *Store) Release(ctx context.Context, name, owner string) error {
+	_, err := s.batch(ctx, "store.Release", s.statement(`DELETE FROM news_leases WHERE name = ?1 AND owner = ?2`, name, owner))
+	return err
+}
+
+// Spend counts a call of a source in each window, unless one of them is used up: full is then that
+// window. Of two calls at once that want the last one, one gets it.
+func (s *Store) Spend(ctx context.Context, source string, windows []info.Window) (full *info.Window, err error) {
+	const op = "store.Spend"
+	if len(windows) == 0 {
+		return nil, nil
+	}
+	periods := make([]string, len(windows))
+	var statements []ledger.Statement
+	for i, w := range windows {
+		periods[i] = w.Name
+		statements = append(statements, s.statement(`INSERT INTO news_quotas (source, period, used, allowed, ends_at)
+VALUES (?1, ?2, 0, CAST(?3 AS INTEGER), CAST(?4 AS BIGINT))
+ON CONFLICT (source, period) DO UPDATE SET allowed = excluded.allowed WHERE news_quotas.allowed <> excluded.allowed`,
+			source, w.Name, int64(w.Calls), w.Ends.UnixMilli()))
+	}
+	// The rows are locked in one order, so that two calls do not wait for each other's.
+	statements = append(statements,
+		s.statement(`UPDATE news_quotas SET used = used + 1 WHERE source = ?2 AND period IN (`+s.list+`)
+AND used < allowed AND NOT EXISTS (SELECT 1 FROM news_quotas AS other WHERE other.source = ?2 AND other.period IN (`+s.list+`) AND other.used >= other.allowed)`,
+			encode(periods), source),
+		s.statement(`SELECT period FROM news_quotas WHERE source = ?2 AND period IN (`+s.list+`) AND used >= allowed`, encode(periods), source))
+	results, err := s.batch(ctx, op, statements...)
+	if err != nil || results[len(windows)].Changes == int64(len(windows)) {
+		return nil, err
+	}
+	rows, err := decode[struct {
+		Period string `json:"period"`
+	}](op, results[len(windows)+1])
+	if err != nil {
+		return nil, err
+	}
+	for i, w := range windows {
+		for _, r := range rows {
+			if r.Period == w.Name && (full == nil || w.Ends.After(full.Ends)) {
+				full = &windows[i]
+			}
+		}
+	}
+	if full == nil { // another call took the last of one window in the same moment
+		full = &windows[len(windows)-1]
+	}
+	return full, nil
+}
+
+// Left corrects how many calls of a window are left, when the provider says fewer than were counted here:
+// others use the same key.
+func (s *Store) Left(ctx context.Context, source string, w info.Window, left int) error {
+	_, err := s.batch(ctx, "store.Left", s.statement(`INSERT INTO news_quotas (source, period, used, allowed, ends_at)
+VALUES (?1, ?2, CAST(?3 AS INTEGER) - CAST(?5 AS INTEGER), CAST(?3 AS INTEGER), CAST(?4 AS BIGINT))
+ON CONFLICT (source, period) DO UPDATE SET used = excluded.used WHERE news_quotas.used < excluded.used`,
+		source, w.Name, int64(w.Calls), w.Ends.UnixMilli(), int64(min(left, w.Calls))))
+	return err
+}
+
+// Quota is how far a window is used.
+type Quota struct {
+	Period  string    `json:"period"`
+	Used    int       `json:"used"`
+	Allowed int       `json:"allowed"`
+	Ends    time.Time `json:"ends_at"`
+}
+
+// Source is what is remembered of a source.
+type Source struct {
+	Name        string
+	State       []byte
+	StartedAt   time.Time
+	SucceededAt time.Time
+	FailedAt    time.Time
+	Failures    int // since the last success
+	ErrorClass  string
+	Error       string
+	NotBefore   time.Time
+	Counts      json.RawMessage // of the last successful collection; nil before
+	Quotas      []Quota         // of the windows that have not ended
+	DeadLetters int
+}
+
+type sourceRow struct {
+	Source      string  `json:"source"`
+	State       *string `json:"state"`
+	StartedAt   int64   `json:"started_at"`
+	SucceededAt int64   `json:"succeeded_at"`
+	FailedAt    int64   `json:"failed_at"`
+	Failures    int     `json:"failures"`
+	ErrorClass  *string `json:"error_class"`
+	Error       *string `json:"error"`
+	NotBefore   int64   `json:"not_before"`
+	Counts      *string `json:"counts"`
+}
+
+type quotaRow struct {
+	Source  string `json:"source"`
+	Period  string `json:"period"`
+	Used    int    `json:"used"`
+	Allowed int    `json:"allowed"`
+	EndsAt  int64  `json:"ends_at"`
+}
+
+type countRow struct {
+	Source string `json:"source"`
+	N      int    `json:"n"`
+}
+
+// Sources returns what is remembered of every source that was ever begun.
+func (s *Store) Sources(ctx context.Context) ([]Source, error) {
+	const op = "store.Sources"
+	results, err := s.batch(ctx, op,
+		s.statement(`SELECT source, state, started_at, succeeded_at, failed_at, failures, error_class, error, not_before, counts FROM news_sources ORDER BY source`),
+		s.statement(`SELECT source, period, used, allowed, ends_at FROM news_quotas WHERE ends_at > {now} ORDER BY source, period`),
+		s.statement(`SELECT source, count(*) AS n FROM news_dead_letters GROUP BY source`))
+	if err != nil {
+		return nil, err
+	}
+	rows, err := decode[sourceRow](op, results[0])
+	if err != nil {
+		return nil, err
+	}
+	quotas, err := decode[quotaRow](op, results[1])
+	if err != nil {
+		return nil, err
+	}
+	letters, err := decode[countRow](op, results[2])
+	if err != nil {
+		return nil, err
+	}
+	var sources []Source
+	for _, r := range rows {
+		one := Source{
+			Name: r.Source, StartedAt: moment(r.StartedAt), SucceededAt: moment(r.SucceededAt), FailedAt: moment(r.FailedAt),
+			Failures: r.Failures, ErrorClass: text(r.ErrorClass), Error: text(r.Error), NotBefore: moment(r.NotBefore),
+		}
+		if r.State != nil {
+			one.State = []byte(*r.State)
+		}
+		if r.Counts != nil {
+			one.Counts = json.RawMessage(*r.Counts)
+		}
+		for _, q := range quotas {
+			if q.Source == r.Source {
+				one.Quotas = append(one.Quotas, Quota{q.Period, q.Used, q.Allowed, moment(q.EndsAt)})
+			}
+		}
+		for _, l := range letters {
+			if l.Source == r.Source {
+				one.DeadLetters = l.N
+			}
+		}
+		sources = append(sources, one)
+	}
+	return sources, nil
+}
+
+func text(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
+// Begin records that a collection begins, and returns what is remembered of the source.
+func (s *Store) Begin(ctx context.Context, source string, now time.Time) (Source, error) {
+	if _, err := s.batch(ctx, "store.Begin", s.statement(`INSERT INTO news_sources (source, started_at) VALUES (?1, CAST(?2 AS BIGINT))
+ON CONFLICT (source) DO UPDATE SET started_at = excluded.started_at`, source, now.UnixMilli())); err != nil {
+		return Source{}, err
+	}
+	all, err := s.Sources(ctx)
+	for _, one := range all {
+		if one.Name == source {
+			return one, err
+		}
+	}
+	return Source{Name: source}, err
+}
+
+// Letter is a request that failed.
+type Letter struct {
+	Source, Request string
+	Class, Error    string
+	Attempts        int
+	FirstAt, LastAt time.Time
+}
+
+// Success is a collection that went well, at least in part.
+type Success struct {
+	Source string
+	State  []byte // for the next collection; nil keeps the one before
+	Counts any
+	Failed []Letter // requests that failed
+	Now    time.Time
+}
+
+// Succeed records a collection.
+func (s *Store) Succeed(ctx context.Context, r Success) error {
+	var state any
+	if r.State != nil {
+		state = string(r.State)
+	}
+	statements := []ledger.Statement{s.statement(`INSERT INTO news_sources (source, state, succeeded_at, counts) VALUES (?1, ?2, CAST(?3 AS BIGINT), ?4)
+ON CONFLICT (source) DO UPDATE SET state = coalesce(excluded.state, news_sources.state), succeeded_at = excluded.succeeded_at,
+failures = 0, error_class = NULL, error = NULL, not_before = 0, counts = excluded.counts`,
+		r.Source, state, r.Now.UnixMilli(), encode(r.Counts))}
+	_, err := s.batch(ctx, "store.Succeed", append(statements, s.letters(r.Failed, r.Now)...)...)
+	return err
+}
+
+// Fail records a collection of which nothing came. The source rests until notBefore.
+func (s *Store) Fail(ctx context.Context, source, class, message string, notBefore, now time.Time, failed []Letter) error {
+	statements := []ledger.Statement{s.statement(`INSERT INTO news_sources (source, failed_at, failures, error_class, error, not_before)
+VALUES (?1, CAST(?2 AS BIGINT), 1, ?3, ?4, CAST(?5 AS BIGINT))
+ON CONFLICT (source) DO UPDATE SET failed_at = excluded.failed_at, failures = news_sources.failures + 1,
+error_class = excluded.error_class, error = excluded.error, not_before = excluded.not_before`,
+		source, now.UnixMilli(), class, clip(message), millis(notBefore))}
+	_, err := s.batch(ctx, "store.Fail", append(statements, s.letters(failed, now)...)...)
+	return err
+}
+
+// Rest keeps a source from being asked before a time, which is no failure of it.
+func (s *Store) Rest(ctx context.Context, source, class string, notBefore time.Time) error {
+	_, err := s.batch(ctx, "store.Rest", s.statement(`INSERT INTO news_sources (source, error_class, not_before) VALUES (?1, ?2, CAST(?3 AS BIGINT))
+ON CONFLICT (source) DO UPDATE SET error_class = excluded.error_class, not_before = excluded.not_before`, source, class, millis(notBefore)))
+	return err
+}
+
+func (s *Store) letters(failed []Letter, now time.Time) (statements []ledger.Statement) {
+	for _, l := range failed {
+		statements = append(statements, s.statement(`INSERT INTO news_dead_letters (source, request, error_class, error, attempts, first_at, last_at)
+VALUES (?1, ?2, ?3, ?4, 1, CAST(?5 AS BIGINT), CAST(?5 AS BIGINT))
+ON CONFLICT (source, request) DO UPDATE SET error_class = excluded.error_class, error = excluded.error,
+attempts = news_dead_letters.attempts + 1, last_at = excluded.last_at`, l.Source, l.Request, l.Class, clip(l.Error), now.UnixMilli()))
+	}
+	return statements
+}
+
+// maxError is how much of an error's text is kept, in bytes.
+const maxError = 1000
+
+// clip keeps the beginning of an error's text, without what PostgreSQL takes for no text.
+func clip(s string) string {
+	return strings.ReplaceAll(strings.ToValidUTF8(s[:min(len(s), maxError)], ""), "\x00", "")
+}
+
+// DeadLetters lists the requests that failed, the oldest first, at most limit of them; of one source, or of
+// all when it is "".
+func (s *Store) DeadLetters(ctx context.Context, source string, limit int) ([]Letter, error) {
+	const op = "store.DeadLetters"
+	results, err := s.batch(ctx, op, s.statement(`SELECT source, request, error_class, error, attempts, first_at, last_at FROM news_dead_letters
+WHERE ?1 = '' OR source = ?1 ORDER BY first_at, source, request LIMIT ?2`, source, int64(limit)))
+	if err != nil {
+		return nil, err
+	}
+	rows, err := decode[struct {
+		Source   string `json:"source"`
+		Request  string `json:"request"`
+		Class    string `json:"error_class"`
+		Error    string `json:"error"`
+		Attempts int    `json:"attempts"`
+		FirstAt  int64  `json:"first_at"`
+		LastAt   int64  `json:"last_at"`
+	}](op, results[0])
+	var letters []Letter
+	for _, r := range rows {
+		letters = append(letters, Letter{r.Source, r.Request, r.Class, r.Error, r.Attempts, moment(r.FirstAt), moment(r.LastAt)})
+	}
+	return letters, err
+}
+
+// Resolve removes the dead letter of a request, which succeeded or is given up. found is false when there
+// is none.
+func (s *Store) Resolve(ctx context.Context, source, request string) (found bool, err error) {
+	results, err := s.batch(ctx, "store.Resolve", s.statement(`DELETE FROM news_dead_letters WHERE source = ?1 AND request = ?2`, source, request))
+	if err != nil {
+		return false, err
+	}
+	return results[0].Changes > 0, nil
+}
+
+// Cached says which changes of articles the cache has: all of them when ChangedAt is not after RefreshedAt.
+type Cached struct{ ChangedAt, RefreshedAt time.Time }
+
+// Cached reads the state of the cache.
+func (s *Store) Cached(ctx context.Context) (Cached, error) {
+	const op = "store.Cached"
+	results, err := s.batch(ctx, op, s.statement(`SELECT changed_at, refreshed_at FROM news_cache WHERE name = 'feeds'`))
+	if err != nil {
+		return Cached{}, err
+	}
+	rows, err := decode[struct {
+		ChangedAt   int64 `json:"changed_at"`
+		RefreshedAt int64 `json:"refreshed_at"`
+	}](op, results[0])
+	if err != nil || len(rows) == 0 {
+		return Cached{}, err
+	}
+	return Cached{moment(rows[0].ChangedAt), moment(rows[0].RefreshedAt)}, nil
+}
+
+// SetRefreshed records that the cache was filled with what was stored at a time.
+func (s *Store) SetRefreshed(ctx context.Context, at time.Time) error {
+	_, err := s.batch(ctx, "store.SetRefreshed", s.statement(`UPDATE news_cache SET refreshed_at = ?1 WHERE name = 'feeds'`, at.UnixMilli()))
+	return err
+}
+
+// Forget removes what no one needs any more: windows and leases that ended a week ago.
+func (s *Store) Forget(ctx context.Context) error {
+	_, err := s.batch(ctx, "store.Forget",
+		s.statement(`DELETE FROM news_quotas WHERE ends_at < {now} - 604800000`),
+		s.statement(`DELETE FROM news_leases WHERE expires_at < {now} - 604800000`))
+	return err
+}

@@ -1,0 +1,149 @@
+// Package store keeps articles and what their collection needs to remember, in D1 or in PostgreSQL: one
+// implementation, whose statements are written in both dialects where they differ.
+package store
+
+import (
+	"context"
+	"embed"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/ledger"
+)
+
+// Migrations holds migrations/*.sql for D1 and postgres/*.sql for PostgreSQL, to be applied in the order of
+// their names.
+//
+//go:embed migrations/*.sql postgres/*.sql
+var Migrations embed.FS
+
+// DB runs statements as one transaction: all or none. Their parameters are called ?1, ?2, …
+type DB interface {
+	Batch(ctx context.Context, statements []ledger.Statement) ([]ledger.Result, error)
+}
+
+// Store keeps its records in a database to which Migrations were applied. Its methods use one transaction
+// each; their errors have the kind contract.Storage.
+type Store struct {
+	db DB
+	dialect
+}
+
+// NewD1 makes a store on D1, or its twin.
+func NewD1(db DB) *Store { return &Store{db, d1} }
+
+// NewPostgres makes a store on PostgreSQL.
+func NewPostgres(db DB) *Store { return &Store{db, postgres} }
+
+// Name is d1 or postgres.
+func (s *Store) Name() string { return s.name }
+
+// Ping asks the database for its clock.
+func (s *Store) Ping(ctx context.Context) error {
+	_, err := s.batch(ctx, "store.Ping", ledger.Statement{SQL: `SELECT ` + s.now + ` AS now`})
+	return err
+}
+
+func (s *Store) batch(ctx context.Context, op string, statements ...ledger.Statement) ([]ledger.Result, error) {
+	err := ctx.Err()
+	var results []ledger.Result
+	if err == nil {
+		results, err = s.db.Batch(ctx, statements)
+	}
+	if err == nil && len(results) != len(statements) {
+		err = fmt.Errorf("%d results for %d statements", len(results), len(statements))
+	}
+	return results, fault(op, err)
+}
+
+func fault(op string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &contract.Error{Kind: contract.Storage, Op: op, Message: "the database failed; try again", Err: err}
+}
+
+func decode[Row any](op string, r ledger.Result) (rows []Row, err error) {
+	err = json.Unmarshal(r.Rows, &rows)
+	return rows, fault(op, err)
+}
+
+// encode returns a list as the JSON that a statement takes as one parameter.
+func encode(list any) string {
+	b, err := json.Marshal(list)
+	if err != nil {
+		panic(err) // strings, integers and lists of them always marshal
+	}
+	return string(b)
+}
+
+// dialect is what SQLite and PostgreSQL write differently.
+type dialect struct {
+	name    string
+	dollars bool     // placeholders are written $1, not ?1
+	now     string   // the database's clock, in milliseconds
+	upsert  []string // parameters: the list of articles, the time
+	saved   int      // the statement of them that gives a row for each article inserted or updated; the latter are updated later than created
+	prune   []string
+	// columns are those of an article, times in milliseconds.
+	columns string
+	live    string // a condition: the article is not deleted
+	no, yes string
+	tried   func() string
+	indexed func(grams []string) string // a text as the search index takes it
+	list    string                      // the values of a JSON list of strings, in a column "value"
+	instant func(placeholder string) string
+	search  func(s *Store, q searchQuery) ledger.Statement
+}
+
+var placeholders = regexp.MustCompile(`\?(\d+)`)
+
+// statement makes a statement of SQL in which {now} stands for the database's clock, and parameters for
+// their numbers. Parameters beyond the last number are left out.
+func (s *Store) statement(sql string, args ...any) ledger.Statement {
+	sql = strings.ReplaceAll(sql, "{now}", s.now)
+	used := 0
+	for _, p := range placeholders.FindAllStringSubmatch(sql, -1) {
+		n, _ := strconv.Atoi(p[1])
+		used = max(used, n)
+	}
+	if s.dollars {
+		sql = placeholders.ReplaceAllString(sql, `$$$1`)
+	}
+	return ledger.Statement{SQL: sql, Args: args[:used]}
+}
+
+// conditions collects the WHERE clause of a query and its parameters.
+type conditions struct {
+	terms []string
+	args  []any
+}
+
+// arg adds a parameter and returns its placeholder.
+func (c *conditions) arg(v any) string {
+	c.args = append(c.args, v)
+	return fmt.Sprintf("?%d", len(c.args))
+}
+
+func (c *conditions) and(term string) { c.terms = append(c.terms, term) }
+
+func (c *conditions) where() string { return " WHERE " + strings.Join(c.terms, " AND ") }
+
+func moment(ms int64) time.Time {
+	if ms == 0 {
+		return time.Time{}
+	}
+	return time.UnixMilli(ms).UTC()
+}
+
+func millis(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMilli()
+}
