@@ -67,6 +67,14 @@ func newEngine(t *testing.T) *engine {
 		"PUT /api/v1/exclusions/{kind}/{value}":                    e.exclusion,
 		"DELETE /api/v1/exclusions/{kind}/{value}":                 e.exclusion,
 		"POST /api/v1/pipeline/{verb}":                             e.control,
+		"GET /api/v1/frontier/stats":                               e.frontierStats,
+		"POST /api/v1/frontier/lease":                              e.lease,
+		"POST /api/v1/frontier/report":                             e.report,
+		"POST /api/v1/frontier/urls":                               e.putURLs,
+		"GET /api/v1/frontier/url":                                 e.urlState,
+		"GET /api/v1/frontier/hosts":                               e.hosts,
+		"POST /api/v1/frontier/hosts/{host}":                       e.host,
+		"GET /api/v1/frontier/shards/{shard}/export":               e.export,
 	} {
 		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 			status, data := handle(r)
@@ -213,6 +221,7 @@ func TestSampleAnswers(t *testing.T) {
 		"Status": sampleStatus(), "DomainPage": contract.DomainPage{Domains: []contract.DomainRecord{*detail.Record}}, "DomainDetail": detail,
 		"DeadLetterPage": contract.DeadLetterPage{DeadLetters: sampleDeadLetters()}, "DeadLetterDetail": sampleDeadLetter(),
 		"Exclusion": sampleExclusion(), "Pipeline": samplePipeline(true), "Orchestrated": orchestrator.Result{FilesFound: 3, Sent: 2, Skipped: 1},
+		"FrontierStats": sampleStats(), "FrontierLease": sampleLease(), "FrontierURL": sampleURL(), "FrontierHostPage": contract.FrontierHostPage{Hosts: sampleHosts(), Unavailable: []string{}},
 		"Reconciled": contract.Reconciled{Partition: sg, Done: true}, "Resolved": contract.Resolved{Failed: []contract.Unresolved{}},
 	} {
 		body, err := json.Marshal(v)

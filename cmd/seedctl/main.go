@@ -44,6 +44,7 @@ func commands() []command {
 		{"collect", "have one domain asked again", runCollect},
 		{"dlq", "dead letters: what was given up, and sending it again", group("dlq", "dead letters, the messages that were given up")},
 		{"exclusions", "what is never fetched", group("exclusions", "what is never fetched")},
+		{"frontier", "what is fetched next, and who may ask a host", group("frontier", "what is fetched next, and who may ask a host")},
 		{"pause", "hold all messages back; nothing is lost", runPause},
 		{"resume", "let a paused pipeline go on", runResume},
 		{"reconcile", "rebuild the ledger of a partition from the bucket", runReconcile},
@@ -67,6 +68,17 @@ func subcommands(name string) []command {
 			{"list", "what operators ruled out", runExclusionsList},
 			{"add", "rule out a domain, a host or URLs", runExclusionsAdd},
 			{"remove", "take an exclusion back", runExclusionsRemove},
+		}
+	case "frontier":
+		return []command{
+			{"stats", "how much waits, by shard", runFrontierStats},
+			{"lease", "URLs to fetch, as a scraper gets them", runFrontierLease},
+			{"report", "what became of leased URLs", runFrontierReport},
+			{"put", "queue URLs", runFrontierPut},
+			{"url", "the state of a URL", runFrontierURL},
+			{"hosts", "hosts, what waits there, and when they may be asked", runFrontierHosts},
+			{"host", "block a host, slow it down, or empty its queue", runFrontierHost},
+			{"export", "all that a shard has", runFrontierExport},
 		}
 	case "completion":
 		return []command{

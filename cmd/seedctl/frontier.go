@@ -1,0 +1,307 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/newsfork/seed-engine/cmd/seedctl/internal/client"
+	"github.com/newsfork/seed-engine/contract"
+)
+
+const frontierStatsHelp = `seedctl frontier stats: how much waits in the frontier, by shard
+
+Usage:
+  seedctl frontier stats [flags]
+
+Shows for each shard its hosts, the pages and entry points that wait, the hosts of which something
+may be fetched now, what is leased, and since when the first of the due hosts waits. Shards that do
+not answer are named.
+
+With --json it prints the data of GET /api/v1/frontier/stats.
+
+Examples:
+  seedctl frontier stats
+  seedctl frontier stats --json | jq .oldest_due
+`
+
+const frontierLeaseHelp = `seedctl frontier lease: URLs to fetch, as a scraper gets them
+
+Usage:
+  seedctl frontier lease [flags]
+
+Leases URLs: nobody else is given them until they are reported or --seconds are over. Their hosts
+are to be asked one request after another, with the delay that is shown.
+
+With --json it prints the data of POST /api/v1/frontier/lease: {"lease_id", "expires_at", "items",
+"retry_after_seconds"}.
+
+Examples:
+  seedctl frontier lease --max 5 --seconds 60 --country sg
+  seedctl frontier lease --types news,press_release --per-host 5 --json
+`
+
+const frontierReportHelp = `seedctl frontier report: what became of leased URLs
+
+Usage:
+  seedctl frontier report --lease ID [flags] [FILE…]
+
+Reads results from files, or from standard input, each a JSON object on a line of its own: {"id",
+"status" or "error", "fetched_at", "etag", "last_modified", "sha256", "redirected_to",
+"retry_after_seconds", "urls": [{"url", "title"}]}. Only id and one of status and error are needed.
+A report may be repeated, which changes nothing.
+
+With --json it prints {"accepted", "unknown", "added"}.
+
+Examples:
+  seedctl frontier report --lease 7.mkx1c3b0 results.jsonl
+`
+
+const frontierPutHelp = `seedctl frontier put: queue URLs
+
+Usage:
+  seedctl frontier put --country LETTERS --category NAME --date DAY [flags] [FILE…]
+
+Reads URLs from files, or from standard input, one a line: the URL alone, or a JSON object {"url",
+"title", "type", "priority", "lastmod"} of which only url is needed. What the frontier has seen
+already stays as it is. If some are rejected, the exit code is 1.
+
+With --json it prints {"accepted", "duplicates", "rejected": [{"url", "reason"}]}.
+
+Examples:
+  seedctl frontier put --country sg --category news --date 2026-01-28 urls.txt
+`
+
+const frontierURLHelp = `seedctl frontier url: the state of a URL
+
+Usage:
+  seedctl frontier url [flags] URL…
+
+Shows whether a URL is due, waiting, leased, done, excluded or unknown to the frontier, and of an
+entry point the last checks.
+
+With --json each line is the data of GET /api/v1/frontier/url.
+
+Examples:
+  seedctl frontier url https://www.mom.gov.sg/newsroom
+`
+
+// defaultLeaseSeconds is how long a lease of the command line is.
+const defaultLeaseSeconds = 60
+
+func runFrontierStats(args []string, _ io.Reader, out, errOut io.Writer) int {
+	r := newRemote("frontier stats", frontierStatsHelp, out, errOut)
+	return r.run(args, func(ctx context.Context, args []string) error {
+		if err := noArgs(args); err != nil {
+			return err
+		}
+		var s contract.FrontierStats
+		if err := r.Call(ctx, client.Request{Method: "GET", Path: []string{"frontier", "stats"}}, &s); err != nil {
+			return err
+		}
+		return r.show(s, func(w io.Writer) error { return writeFrontierStats(w, &s) })
+	})
+}
+
+func writeFrontierStats(w io.Writer, s *contract.FrontierStats) error {
+	rows := []string{"SHARD\tHOSTS\tURLS\tENTRIES\tDUE\tLEASED\tDONE\tFAILED\tOLDEST DUE"}
+	add := func(name string, c *contract.FrontierCounts) {
+		rows = append(rows, fmt.Sprintf("%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%s", plain(name), c.Hosts, c.URLs, c.Entries, c.Due, c.Leased, c.Done, c.Failed, moment(c.OldestDue)))
+	}
+	for i := range s.Shards {
+		add(s.Shards[i].Name, &s.Shards[i].FrontierCounts)
+	}
+	add("total", &s.FrontierCounts)
+	for _, name := range s.Unavailable {
+		rows = append(rows, plain(name)+"\tdoes not answer")
+	}
+	return table(w, rows...)
+}
+
+// leaseBody is the body of a lease.
+type leaseBody struct {
+	Max      int      `json:"max"`
+	Seconds  int      `json:"lease_seconds"`
+	Country  string   `json:"country,omitempty"`
+	Category string   `json:"category,omitempty"`
+	Types    []string `json:"types,omitempty"`
+	Kinds    []string `json:"kinds,omitempty"`
+	PerHost  int      `json:"per_host,omitempty"`
+}
+
+func runFrontierLease(args []string, _ io.Reader, out, errOut io.Writer) int {
+	r := newRemote("frontier lease", frontierLeaseHelp, out, errOut)
+	var body leaseBody
+	r.flags.IntVar(&body.Max, "max", 10, "`N` URLs at most, 1 to 500")
+	r.flags.IntVar(&body.Seconds, "seconds", defaultLeaseSeconds, "`SECONDS` until they must be reported, 10 to 900")
+	r.flags.StringVar(&body.Country, "country", "", "two lower-case `LETTERS`, such as sg")
+	r.flags.StringVar(&body.Category, "category", "", "`NAME` of a category, such as news")
+	types := r.flags.String("types", "", "only these content types: `TYPE`[,TYPE…]")
+	kinds := r.flags.String("kinds", "", "`KIND`: page, entry or both; page without it")
+	r.flags.IntVar(&body.PerHost, "per-host", 1, "`N` URLs of a host at most, 1 to 20")
+	return r.run(args, func(ctx context.Context, args []string) error {
+		if err := noArgs(args); err != nil {
+			return err
+		}
+		body.Types, body.Kinds = commaList(*types), commaList(*kinds)
+		var l contract.FrontierLease
+		// A lease whose answer was lost ends by itself: repeating the request costs nothing but its time.
+		if err := r.Call(ctx, client.Request{Method: "POST", Path: []string{"frontier", "lease"}, Body: body}, &l); err != nil {
+			return err
+		}
+		return r.show(l, func(w io.Writer) error { return writeLease(w, &l) })
+	})
+}
+
+// commaList splits a list at its commas.
+func commaList(list string) []string {
+	return strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == ' ' })
+}
+
+func writeLease(w io.Writer, l *contract.FrontierLease) error {
+	if len(l.Items) == 0 {
+		_, err := fmt.Fprintf(w, "nothing to fetch; ask again in %s s\n", number(l.RetryAfter))
+		return err
+	}
+	fmt.Fprintf(w, "lease %s, until %s\n\n", or(l.LeaseID), moment(l.ExpiresAt))
+	rows := []string{"ID\tKIND\tTYPE\tPRIORITY\tDELAY\tPARTITION\tURL"}
+	for i := range l.Items {
+		item := &l.Items[i]
+		kind := item.Kind
+		if item.Method != nil {
+			kind += " " + *item.Method
+		}
+		rows = append(rows, fmt.Sprintf("%s\t%s\t%s\t%.3f\t%g s\t%s\t%s", plain(item.ID), plain(kind), plain(item.Type), item.Priority, item.CrawlDelay, partitionText(&item.Partition), plain(item.URL)))
+	}
+	return table(w, rows...)
+}
+
+func runFrontierReport(args []string, in io.Reader, out, errOut io.Writer) int {
+	r := newRemote("frontier report", frontierReportHelp, out, errOut)
+	lease := r.flags.String("lease", "", "`ID` of the lease")
+	return r.run(args, func(ctx context.Context, files []string) error {
+		if *lease == "" {
+			return usageError("--lease is missing; \"seedctl frontier lease\" shows the id of a lease")
+		}
+		var sum contract.FrontierReported
+		err := batches(files, in, "results", 500, func(lines []json.RawMessage) error {
+			body := struct {
+				LeaseID string            `json:"lease_id"`
+				Results []json.RawMessage `json:"results"`
+			}{*lease, lines}
+			var one contract.FrontierReported
+			err := r.Call(ctx, client.Request{Method: "POST", Path: []string{"frontier", "report"}, Body: body}, &one)
+			sum.Accepted += one.Accepted
+			sum.Unknown += one.Unknown
+			sum.Added += one.Added
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		return r.show(sum, func(w io.Writer) error {
+			_, err := fmt.Fprintf(w, "%s accepted, %d unknown; %s added\n", count(sum.Accepted, "result"), sum.Unknown, count(sum.Added, "found URL"))
+			return err
+		})
+	})
+}
+
+func runFrontierPut(args []string, in io.Reader, out, errOut io.Writer) int {
+	r := newRemote("frontier put", frontierPutHelp, out, errOut)
+	var p contract.Partition
+	r.partitionFlags(&p)
+	return r.run(args, func(ctx context.Context, files []string) error {
+		if err := p.Validate("--"); err != nil {
+			return usageError(err.Error())
+		}
+		sum := contract.FrontierPut{Rejected: []contract.RejectedURL{}}
+		err := batches(files, in, "urls", 1000, func(lines []json.RawMessage) error {
+			body := struct {
+				URLs      []json.RawMessage  `json:"urls"`
+				Partition contract.Partition `json:"partition_info"`
+			}{lines, p}
+			var one contract.FrontierPut
+			err := r.Call(ctx, client.Request{Method: "POST", Path: []string{"frontier", "urls"}, Body: body}, &one)
+			sum.Accepted += one.Accepted
+			sum.Duplicates += one.Duplicates
+			sum.Rejected = append(sum.Rejected, one.Rejected...)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		if err := r.show(sum, func(w io.Writer) error {
+			_, err := fmt.Fprintf(w, "%s accepted, %s, %d rejected\n", count(sum.Accepted, "URL"), count(sum.Duplicates, "duplicate"), len(sum.Rejected))
+			return err
+		}); err != nil {
+			return err
+		}
+		for _, x := range sum.Rejected {
+			r.complain("%s: %s", plain(x.URL), plain(x.Reason))
+		}
+		if len(sum.Rejected) > 0 {
+			return errReported
+		}
+		return nil
+	})
+}
+
+func runFrontierURL(args []string, _ io.Reader, out, errOut io.Writer) int {
+	r := newRemote("frontier url", frontierURLHelp, out, errOut)
+	return r.run(args, func(ctx context.Context, urls []string) error {
+		if len(urls) == 0 {
+			return usageError("name a URL")
+		}
+		for i, url := range urls {
+			var s contract.FrontierURL
+			if err := r.Call(ctx, client.Request{Method: "GET", Path: []string{"frontier", "url"}, Query: queryOf("url", url)}, &s); err != nil {
+				return err
+			}
+			if i > 0 && !r.asJSON {
+				fmt.Fprintln(r.out)
+			}
+			if err := r.show(s, func(w io.Writer) error { return writeURLState(w, &s) }); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func writeURLState(w io.Writer, s *contract.FrontierURL) error {
+	var rows []string
+	add := func(label, format string, args ...any) { rows = append(rows, label+"\t"+fmt.Sprintf(format, args...)) }
+	add("url", "%s", plain(s.URL))
+	add("state", "%s", plain(s.State))
+	if s.DueAt != nil {
+		add("due", "%s", moment(s.DueAt))
+	}
+	if s.LeaseUntil != nil {
+		add("leased until", "%s", moment(s.LeaseUntil))
+	}
+	if e := s.Entry; e != nil {
+		add("entry point", "%s, checked every %s", plain(e.Method), time.Duration(e.Interval)*time.Second)
+		add("changed", "%s", moment(e.ChangedAt))
+		add("failures", "%d in a row", e.Failures)
+	}
+	if err := table(w, rows...); err != nil || len(s.Checks) == 0 {
+		return err
+	}
+	rows = []string{"", "CHECKED\tSTATUS\tCONTENT"}
+	for _, c := range slices.Backward(s.Checks) {
+		status, content := "no answer", "-"
+		if c.Status != nil {
+			status, content = strconv.Itoa(*c.Status), "the same"
+		}
+		if c.Changed {
+			content = "changed"
+		}
+		rows = append(rows, fmt.Sprintf("%s\t%s\t%s", moment(&c.At), status, content))
+	}
+	return table(w, rows...)
+}

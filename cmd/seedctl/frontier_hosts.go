@@ -1,0 +1,166 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/newsfork/seed-engine/cmd/seedctl/internal/client"
+	"github.com/newsfork/seed-engine/contract"
+)
+
+const frontierHostsHelp = `seedctl frontier hosts: hosts, what waits there, and when they may be asked
+
+Usage:
+  seedctl frontier hosts [flags]
+
+Lists the hosts of all shards: those due longest first with --sort due, those with most pages first
+with --sort size, else by domain.
+
+With --json each line is a host {"host", "domain", "urls", "entries", "due", "done", "failed",
+"delay_seconds", "ready_at", "due_at", "leased_until", "blocked_until", "robots_expires_at",
+"unresolved_until", "excluded"}.
+
+Examples:
+  seedctl frontier hosts --sort size --limit 20
+  seedctl frontier hosts --blocked
+`
+
+const frontierHostHelp = `seedctl frontier host: block a host, slow it down, or empty its queue
+
+Usage:
+  seedctl frontier host [flags] HOST…
+
+What no flag names stays as it is. --empty drops the pages that wait at the host; they do not
+return.
+
+With --json each line is {"host"}.
+
+Examples:
+  seedctl frontier host www.mom.gov.sg --block 24h
+  seedctl frontier host www.mom.gov.sg --unblock --delay 10
+`
+
+const frontierExportHelp = `seedctl frontier export: all that a shard has
+
+Usage:
+  seedctl frontier export [flags] SHARD…
+
+Prints pages of what a shard has, one JSON object a line, as the daily snapshots in R2 have them.
+Names of shards are as "seedctl frontier stats" shows them. It takes the API_TOKEN.
+
+Examples:
+  seedctl frontier export shard-3 > shard-3.jsonl
+`
+
+func runFrontierHosts(args []string, _ io.Reader, out, errOut io.Writer) int {
+	r := newRemote("frontier hosts", frontierHostsHelp, out, errOut)
+	sort := r.flags.String("sort", "", "`ORDER`: due or size")
+	blocked := r.flags.Bool("blocked", false, "only those that an operator blocked")
+	limit := r.limitFlag()
+	return r.run(args, func(ctx context.Context, args []string) error {
+		if err := noArgs(args); err != nil {
+			return err
+		}
+		query := queryOf("sort", *sort)
+		if *blocked {
+			query.Set("blocked", "true")
+		}
+		return list(ctx, r, []string{"frontier", "hosts"}, query, *limit,
+			func(p *contract.FrontierHostPage) ([]contract.FrontierHost, *string) {
+				for _, name := range p.Unavailable {
+					r.complain("%s does not answer; its hosts are missing", plain(name))
+				}
+				return p.Hosts, p.Cursor
+			},
+			"HOST\tDOMAIN\tURLS\tENTRIES\tDUE\tDELAY\tREADY\tBLOCKED UNTIL", func(h *contract.FrontierHost) string {
+				ready := moment(h.ReadyAt)
+				if h.Excluded {
+					ready = "excluded"
+				}
+				return fmt.Sprintf("%s\t%s\t%d\t%d\t%d\t%g s\t%s\t%s", plain(h.Host), plain(h.Domain), h.URLs, h.Entries, h.Due, h.Delay, ready, moment(h.BlockedUntil))
+			})
+	})
+}
+
+func runFrontierHost(args []string, _ io.Reader, out, errOut io.Writer) int {
+	r := newRemote("frontier host", frontierHostHelp, out, errOut)
+	block := r.flags.Duration("block", 0, "nobody asks it for this `TIME`, such as 24h")
+	unblock := r.flags.Bool("unblock", false, "ends a block")
+	delay := r.flags.Float64("delay", -1, "at least so many `SECONDS` between two requests; 0 for what the host asks for")
+	empty := r.flags.Bool("empty", false, "drops the pages that wait")
+	return r.run(args, func(ctx context.Context, hosts []string) error {
+		body := map[string]any{}
+		switch {
+		case len(hosts) == 0:
+			return usageError("name a HOST; \"seedctl frontier hosts\" shows them")
+		case *block != 0 && *unblock:
+			return usageError("either --block or --unblock")
+		case *block < 0:
+			return usageError("--block must be above 0, such as 24h")
+		case *block > 0:
+			body["block_until"] = time.Now().Add(*block).UTC().Format(time.RFC3339)
+		case *unblock:
+			body["block_until"] = nil
+		}
+		if *delay >= 0 {
+			body["delay_seconds"] = *delay
+		}
+		if *empty {
+			body["empty"] = true
+		}
+		if len(body) == 0 {
+			return usageError("say what is to change: --block, --unblock, --delay or --empty")
+		}
+		for _, host := range hosts {
+			var changed contract.FrontierHostChanged
+			if err := r.Call(ctx, client.Request{Method: "POST", Path: []string{"frontier", "hosts", host}, Body: body}, &changed); err != nil {
+				return err
+			}
+			if err := r.show(changed, func(w io.Writer) error {
+				_, err := fmt.Fprintf(w, "changed %s\n", plain(changed.Host))
+				return err
+			}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func runFrontierExport(args []string, _ io.Reader, out, errOut io.Writer) int {
+	r := newRemote("frontier export", frontierExportHelp, out, errOut)
+	return r.run(args, func(ctx context.Context, shards []string) error {
+		if len(shards) == 0 {
+			return usageError("name a SHARD, such as shard-0; \"seedctl frontier stats\" shows them")
+		}
+		for _, name := range shards {
+			if err := r.export(ctx, name); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// export writes the pages of a shard.
+func (r *remote) export(ctx context.Context, shard string) error {
+	for cursor := ""; ; {
+		var page contract.FrontierExport
+		err := r.Call(ctx, client.Request{Method: "GET", Path: []string{"frontier", "shards", shard, "export"}, Query: queryOf("cursor", cursor)}, &page)
+		if err != nil {
+			return err
+		}
+		if err := writeJSON(r.out, page.Snapshot); err != nil {
+			return err
+		}
+		switch {
+		case page.Cursor == nil || *page.Cursor == "":
+			return nil
+		case *page.Cursor == cursor:
+			return r.Unexpected(samePage)
+		}
+		cursor = *page.Cursor
+	}
+}

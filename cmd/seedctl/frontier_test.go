@@ -1,0 +1,186 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/newsfork/seed-engine/cmd/seedctl/internal/client"
+	"github.com/newsfork/seed-engine/contract"
+)
+
+func sampleStats() contract.FrontierStats {
+	full := contract.FrontierCounts{Hosts: 2, URLs: 1840, Entries: 3, Due: 1, Leased: 5, Done: 260, Failed: 4, OldestDue: ptr(at("09:29:30"))}
+	return contract.FrontierStats{
+		FrontierCounts: full, Shards: []contract.FrontierShard{{Name: "shard-0", FrontierCounts: full}, {Name: "shard-1"}}, Unavailable: []string{"shard-2"},
+	}
+}
+
+func (e *engine) frontierStats(*http.Request) (int, any) { return 200, sampleStats() }
+
+func sampleLease() contract.FrontierLease {
+	item := contract.FrontierItem{
+		ID: "0.mkx1c3b0.3f2a91c0de-41b8a90c55e2", URL: "https://www.mom.gov.sg/newsroom/press-releases/2026/rules", Host: "www.mom.gov.sg", Domain: "mom.gov.sg", Kind: "page",
+		Type: "press_release", Priority: 0.842, Title: ptr("Rules"), LastMod: ptr(at("06:00:00")), CrawlDelay: 2.5, UserAgent: "NewsforkBot/1.0", Partition: sg,
+	}
+	feed := item
+	feed.ID, feed.URL, feed.Host, feed.Domain, feed.Kind, feed.Method, feed.Type = "0.mkx1c3b0.5a2a91c0de-11b8a90c55e2", "https://news.example/rss.xml", "news.example", "news.example", "entry", ptr("rss"), "news"
+	return contract.FrontierLease{LeaseID: ptr("0.mkx1c3b0"), ExpiresAt: ptr(at("09:31:00")), Items: []contract.FrontierItem{item, feed}}
+}
+
+func (e *engine) lease(r *http.Request) (int, any) {
+	var body leaseBody
+	json.NewDecoder(r.Body).Decode(&body)
+	if body.Country == "kr" {
+		return 200, contract.FrontierLease{Items: []contract.FrontierItem{}, RetryAfter: ptr(int64(12))}
+	}
+	return 200, sampleLease()
+}
+
+func (e *engine) report(r *http.Request) (int, any) {
+	var body struct {
+		Results []struct {
+			ID   string
+			URLs []any
+		}
+	}
+	json.NewDecoder(r.Body).Decode(&body)
+	var answer contract.FrontierReported
+	for i, result := range body.Results {
+		if result.ID == "wrong" {
+			return 400, &client.Error{Code: "validation_error", Message: "is out of range", Field: fmt.Sprintf("results[%d].status", i)}
+		}
+		answer.Accepted++
+		answer.Added += len(result.URLs)
+	}
+	return 200, answer
+}
+
+func (e *engine) putURLs(r *http.Request) (int, any) {
+	var body struct{ URLs []struct{ URL string } }
+	json.NewDecoder(r.Body).Decode(&body)
+	answer := contract.FrontierPut{Rejected: []contract.RejectedURL{}}
+	for _, u := range body.URLs {
+		switch {
+		case strings.HasPrefix(u.URL, "https://www.mom.gov.sg/"):
+			answer.Duplicates++
+		case strings.HasPrefix(u.URL, "https://"):
+			answer.Accepted++
+		default:
+			answer.Rejected = append(answer.Rejected, contract.RejectedURL{URL: u.URL, Reason: "invalid_url"})
+		}
+	}
+	return 200, answer
+}
+
+func sampleURL() contract.FrontierURL {
+	return contract.FrontierURL{
+		URL: "https://news.example/rss.xml", State: "waiting", DueAt: ptr(at("11:00:00")), LastStatus: ptr(200),
+		Checks: []contract.FrontierCheck{{At: at("08:00:00"), Status: ptr(304)}, {At: at("09:00:00")}, {At: at("09:30:00"), Status: ptr(200), Changed: true}},
+		Entry:  &contract.FrontierEntry{Method: "rss", Interval: 5400, ETag: ptr("\"1\""), ChangedAt: ptr(at("09:30:00"))},
+	}
+}
+
+func (e *engine) urlState(r *http.Request) (int, any) {
+	if url := r.URL.Query().Get("url"); url != sampleURL().URL {
+		return 200, contract.FrontierURL{URL: url, State: "unknown", Checks: []contract.FrontierCheck{}}
+	}
+	return 200, sampleURL()
+}
+
+func sampleHosts() []contract.FrontierHost {
+	return []contract.FrontierHost{
+		{Host: "www.mom.gov.sg", Domain: "mom.gov.sg", URLs: 1830, Entries: 2, Due: 1200, Delay: 2.5, ReadyAt: ptr(at("09:30:02")), DueAt: ptr(at("09:29:30"))},
+		{Host: "news.example", Domain: "news.example", URLs: 10, Entries: 1, Due: 10, Delay: 1, BlockedUntil: ptr(at("20:00:00"))},
+		{Host: "shop.example", Domain: "shop.example", Delay: 1, Excluded: true},
+	}
+}
+
+func (e *engine) hosts(r *http.Request) (int, any) {
+	some, cursor := pageOf(r.URL.Query(), sampleHosts())
+	return 200, contract.FrontierHostPage{Hosts: some, Cursor: cursor, Unavailable: []string{}}
+}
+
+func (e *engine) host(r *http.Request) (int, any) {
+	if r.PathValue("host") == "none.example" {
+		return 404, &client.Error{Code: "not_found", Message: "the frontier has no host none.example"}
+	}
+	return 200, contract.FrontierHostChanged{Host: r.PathValue("host")}
+}
+
+// export has two pages.
+func (e *engine) export(r *http.Request) (int, any) {
+	page := contract.FrontierExport{Shard: r.PathValue("shard"), Snapshot: json.RawMessage(`{"version":1,"hosts":[]}`)}
+	if r.URL.Query().Get("cursor") == "" {
+		page.Cursor = ptr("7")
+	}
+	return 200, page
+}
+
+// TestFrontierLines: what is read line by line is sent in pieces that the engine takes, and what it says of an
+// element is said of the line.
+func TestFrontierLines(t *testing.T) {
+	e := newEngine(t)
+	var in strings.Builder
+	for i := range 1001 {
+		fmt.Fprintf(&in, "https://a.example/%d\n\n", i)
+	}
+	file := filepath.Join(t.TempDir(), "urls")
+	if err := os.WriteFile(file, []byte(`{"url":"https://b.example/1","priority":0.5}`+"\nftp://c.example/"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	put := []string{"frontier", "put", "--country", "sg", "--category", "news", "--date", "2026-01-28"}
+	code, out, errOut := seedctl(in.String(), append(put, "-", file)...)
+	if code != exitFailed || out != "1002 URLs accepted, 0 duplicates, 1 rejected\n" || errOut != "seedctl frontier put: ftp://c.example/: invalid_url\n" {
+		t.Errorf("put: %d %q %q", code, out, errOut)
+	}
+	if asked := e.asked(); len(asked) != 2 || !strings.HasSuffix(asked[1], `{"urls":[{"url":"https://a.example/1000"},{"url":"https://b.example/1","priority":0.5},{"url":"ftp://c.example/"}],"partition_info":{"country":"sg","category":"news","date":"2026-01-28"}}`) {
+		t.Errorf("asked %d times: %s", len(asked), asked[len(asked)-1])
+	}
+
+	in.Reset()
+	long := strings.Repeat("x", 300_000)
+	for i := range 4 {
+		fmt.Fprintf(&in, `{"id":"i%d","status":200,"redirected_to":"%s"}`+"\n", i, long)
+	}
+	if code, out, _ := seedctl(in.String(), "frontier", "report", "--lease", "0.1"); code != exitOK || out != "4 results accepted, 0 unknown; 0 found URLs added\n" || len(e.asked()) != 2 {
+		t.Errorf("large results: %d %q", code, out)
+	}
+	for input, want := range map[string]string{
+		`{"id":"a","status":200}` + "\n\n" + `{"id":"wrong","status":200}`: "seedctl frontier report: -, line 3: status: is out of range (validation_error)\n",
+		"https://a.example/":           "seedctl frontier report: -, line 1: is not a JSON object\n",
+		`{"id":`:                       "seedctl frontier report: -, line 1: is not a JSON object\n",
+		strings.Repeat("x", 1_000_000): "seedctl frontier report: -: bufio.Scanner: token too long\n",
+	} {
+		if code, _, errOut := seedctl(input, "frontier", "report", "--lease", "0.1"); code != exitFailed || errOut != want {
+			t.Errorf("%.50s: %d %q", input, code, errOut)
+		}
+	}
+	if code, _, errOut := seedctl("", "frontier", "report", "--lease", "0.1", "no/such/file"); code != exitFailed || !strings.Contains(errOut, "no/such/file") {
+		t.Errorf("no file: %d %q", code, errOut)
+	}
+}
+
+// TestFrontierHost: a block ends at a time from now on.
+func TestFrontierHost(t *testing.T) {
+	e := newEngine(t)
+	begin := time.Now().Truncate(time.Second)
+	if code, out, _ := seedctl("", "frontier", "host", "a.example", "--block", "1h"); code != exitOK || out != "changed a.example\n" {
+		t.Errorf("%d %q", code, out)
+	}
+	_, body, _ := strings.Cut(e.asked()[0], "{")
+	var change struct {
+		BlockUntil time.Time `json:"block_until"`
+	}
+	if err := json.Unmarshal([]byte("{"+body), &change); err != nil || change.BlockUntil.Before(begin.Add(time.Hour)) || change.BlockUntil.After(time.Now().Add(time.Hour)) {
+		t.Errorf("%s: %v", body, err)
+	}
+	if code, _, errOut := seedctl("", "frontier", "host", "none.example", "--empty"); code != exitFailed || !strings.Contains(errOut, "no host none.example") {
+		t.Errorf("%d %q", code, errOut)
+	}
+}
