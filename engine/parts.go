@@ -87,6 +87,7 @@ func assemble(p Platform) (*parts, error) {
 		URLsPerDomain:  int64(s.URLsPerDomain),
 		MinRefresh:     int64(s.MinRefresh.Seconds()),
 		MaxRefresh:     int64(s.MaxRefresh.Seconds()),
+		Retention:      s.FeedRetention.Milliseconds(),
 		Shards:         s.FrontierShards,
 	}
 	return &parts{api.Handler(), consumer, watch, exclusions, records, s.LedgerRetention, shard}, nil

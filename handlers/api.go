@@ -129,6 +129,8 @@ func (a *API) routes() []route {
 		{"/api/v1/seeds/domains/{domain}", tokens, methods{"GET": a.showDomain}},
 		{"/api/v1/seeds/domains/{domain}/collect", tokens, methods{"POST": a.collect}},
 		{"/api/v1/seeds/reconcile", tokens, methods{"POST": a.reconcile}},
+		{"/api/v1/seeds/changes", tokens, methods{"GET": a.changes}},
+		{"/api/v1/feed", tokens, methods{"GET": a.feed}},
 		{"/api/v1/dlq", tokens, methods{"GET": a.listDeadLetters}},
 		{"/api/v1/dlq/{id}", tokens, methods{"GET": a.showDeadLetter}},
 		{"/api/v1/dlq/replay", tokens, methods{"POST": a.replay}},

@@ -122,6 +122,9 @@ func conforms(t testing.TB, r *http.Request, w *httptest.ResponseRecorder) {
 		answer, pointer = openAPI().Components.Responses[name], "/components/responses/"+name
 	}
 	kind, _, _ := strings.Cut(w.Header().Get("Content-Type"), ";")
+	if len(answer.Content) == 0 && w.Body.Len() == 0 {
+		return
+	}
 	if _, ok := answer.Content[kind]; !ok {
 		t.Errorf("%s %s: %d comes as %s, which is not described", r.Method, path, w.Code, kind)
 		return
@@ -129,12 +132,18 @@ func conforms(t testing.TB, r *http.Request, w *httptest.ResponseRecorder) {
 	if !strings.HasSuffix(kind, "json") {
 		return
 	}
-	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(w.Body.Bytes()))
-	if err == nil {
-		err = compile(t, pointer+"/content/"+pointerText.Replace(kind)+"/schema").Validate(v)
+	values := []string{w.Body.String()}
+	if kind == "application/x-ndjson" {
+		values = slices.Collect(strings.Lines(w.Body.String()))
 	}
-	if err != nil {
-		t.Errorf("%s %s: %v\n%s", r.Method, path, err, w.Body)
+	for _, value := range values {
+		v, err := jsonschema.UnmarshalJSON(strings.NewReader(value))
+		if err == nil {
+			err = compile(t, pointer+"/content/"+pointerText.Replace(kind)+"/schema").Validate(v)
+		}
+		if err != nil {
+			t.Errorf("%s %s: %v\n%s", r.Method, path, err, value)
+		}
 	}
 	if len(answer.Codes) > 0 {
 		var e struct{ Error struct{ Code string } }
@@ -192,6 +201,8 @@ var requests = map[string][2]request{
 	"frontierHosts":   {{"/api/v1/frontier/hosts?sort=due&limit=1", ""}},
 	"changeHost":      {{"/api/v1/frontier/hosts/a.sg", `{"delay_seconds":2}`}, {"/api/v1/frontier/hosts/none.sg", `{"delay_seconds":2}`}},
 	"exportShard":     {{"/api/v1/frontier/shards/shard-0/export", ""}, {"/api/v1/frontier/shards/shard-3/export", ""}},
+	"changes":         {{"/api/v1/seeds/changes?limit=1", ""}},
+	"feed":            {{"/api/v1/feed?limit=1&type=news,policy&min_score=0&country=sg&category=news", ""}},
 	"deadLetters":     {{"/api/v1/dlq?limit=1", ""}},
 	"deadLetter":      {{"/api/v1/dlq/m1", ""}, {"/api/v1/dlq/none", ""}},
 	"replay":          {{"/api/v1/dlq/replay", `{"ids":["m1","none"]}`}},
@@ -243,6 +254,8 @@ func TestEveryDescribedAnswer(t *testing.T) {
 				case status == "200" && o.OperationID == "exclude":
 					send(method, ok, header...)
 					send(method, ok, header...)
+				case status == "304":
+					send(method, ok, append(header, "If-None-Match", "*")...)
 				case status[0] == '2':
 					send(method, ok, header...)
 				case status == "400":
@@ -296,7 +309,7 @@ func TestEveryDescribedAnswer(t *testing.T) {
 func TestFailingStores(t *testing.T) {
 	needs := map[string]string{ // of operations: d1, r2, the frontier's shards
 		"leaseURLs": "r2 shards", "reportURLs": "shards", "putURLs": "r2 shards", "frontierStats": "shards", "frontierURL": "shards", "frontierHosts": "shards",
-		"changeHost": "shards", "exportShard": "shards",
+		"changeHost": "shards", "exportShard": "shards", "changes": "r2 shards", "feed": "r2 shards",
 		"orchestrate": "r2", "listDataset": "r2", "upload": "r2", "status": "d1 r2", "domains": "d1", "domain": "d1 r2", "collect": "d1 r2", "reconcile": "d1 r2", "restoreFrontier": "r2",
 		"deadLetters": "d1", "deadLetter": "d1 r2", "replay": "d1", "discard": "d1", "exclusions": "r2", "exclusion": "r2", "exclude": "r2",
 		"include": "r2", "pipeline": "r2", "pause": "r2", "resume": "r2", "ready": "d1 r2",

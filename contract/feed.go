@@ -1,0 +1,63 @@
+package contract
+
+// FeedPage answers GET /api/v1/feed.
+type FeedPage struct {
+	Items      []FeedItem `json:"items"`
+	NextCursor string     `json:"next_cursor"` // also at the end, to go on from later
+	HasMore    bool       `json:"has_more"`
+}
+
+// FeedItem is a URL that is new.
+type FeedItem struct {
+	URL       string    `json:"url"`
+	Domain    string    `json:"domain"` // its registrable domain
+	Host      string    `json:"host"`
+	Title     *string   `json:"title"`
+	Type      string    `json:"type"`           // one of the 23 content types
+	Priority  float64   `json:"priority_score"` // when it was found
+	LastMod   *Time     `json:"lastmod"`
+	FoundAt   Time      `json:"found_at"`
+	FoundBy   *string   `json:"found_by"` // feed, news_sitemap, sitemap, link, research, scraper …
+	Snippet   *string   `json:"snippet"`  // of its text, where the source has one
+	Image     *string   `json:"image"`    // a URL, where the source has one
+	Partition Partition `json:"partition_info"`
+}
+
+// ChangesPage answers GET /api/v1/seeds/changes.
+type ChangesPage struct {
+	Items      []ContractChange `json:"items"`
+	NextCursor string           `json:"next_cursor"`
+	HasMore    bool             `json:"has_more"`
+}
+
+// ContractChange is the newest revision of a contract.
+type ContractChange struct {
+	Domain    string    `json:"domain"`
+	Partition Partition `json:"partition_info"`
+	Revision  int       `json:"revision"`
+	ChangedAt Time      `json:"changed_at"`
+	Reachable bool      `json:"reachable"`
+	Excluded  bool      `json:"excluded"` // an operator excluded the domain: do not use the contract
+	Key       string    `json:"key"`      // of the document in R2
+}
+
+// JSONFeed is the feed as https://www.jsonfeed.org/version/1.1/ has it.
+type JSONFeed struct {
+	Version     string         `json:"version"`
+	Title       string         `json:"title"`
+	Description string         `json:"description"`
+	NextURL     string         `json:"next_url"`
+	Items       []JSONFeedItem `json:"items"`
+}
+
+// JSONFeedItem is an item of a JSONFeed; what the format has no field for is in Newsfork.
+type JSONFeedItem struct {
+	ID            string   `json:"id"`
+	URL           string   `json:"url"`
+	Title         string   `json:"title,omitempty"`
+	ContentText   string   `json:"content_text"`
+	Image         string   `json:"image,omitempty"`
+	DatePublished *Time    `json:"date_published,omitempty"`
+	Tags          []string `json:"tags"`
+	Newsfork      FeedItem `json:"_newsfork"`
+}

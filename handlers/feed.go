@@ -1,0 +1,212 @@
+package handlers
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"mime"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/frontier"
+	"github.com/newsfork/seed-engine/markup"
+)
+
+// Forms in which the feed is given, besides the API's own.
+const (
+	jsonFeed = "application/feed+json"
+	ndjson   = "application/x-ndjson"
+)
+
+// feed gives new URLs of all domains in the order in which they were found. What operators excluded since
+// is left out.
+func (a *API) feed(w http.ResponseWriter, r *http.Request) error {
+	q, err := readQuery(r, "cursor", "limit", "type", "min_score", "country", "category")
+	if err != nil {
+		return err
+	}
+	f := q.filter()
+	want := frontier.FeedRequest{Limit: q.limit(), Country: f.Country, Category: f.Category, MinScore: q.share("min_score")}
+	if t := q.text("type"); t != "" {
+		want.Types = strings.Split(t, ",")
+	}
+	for _, t := range want.Types {
+		if err := checkType("type", t); err != nil {
+			q.fail(err)
+		}
+	}
+	from := q.follow(a.Frontier.Shards)
+	if q.err != nil {
+		return q.err
+	}
+	_, exclusions, err := a.Controls.Read(r.Context())
+	if err != nil {
+		return err
+	}
+	found, err := a.Frontier.Feed(r.Context(), from, want)
+	if err != nil {
+		return shardAway(w, err)
+	}
+	page := contract.FeedPage{Items: []contract.FeedItem{}, NextCursor: found.Next.String(), HasMore: found.More}
+	for i := range found.Items {
+		if !exclusions.URL(found.Items[i].URL) {
+			page.Items = append(page.Items, feedItem(&found.Items[i]))
+		}
+	}
+	w.Header().Set("Vary", "Accept")
+	switch preferred(r.Header.Get("Accept")) {
+	case jsonFeed:
+		return sendTagged(w, r, jsonFeed, encodeJSON(asJSONFeed(r, &page)))
+	case ndjson:
+		w.Header().Set("X-Next-Cursor", page.NextCursor)
+		w.Header().Set("X-Has-More", strconv.FormatBool(page.HasMore))
+		var lines []byte
+		for i := range page.Items {
+			lines = append(lines, encodeJSON(&page.Items[i])...)
+		}
+		return sendTagged(w, r, ndjson, lines)
+	}
+	return sendTagged(w, r, "application/json; charset=utf-8", encodeJSON(answer{Success: true, Data: page}))
+}
+
+// changes gives the contracts that were rewritten, each in its newest revision.
+func (a *API) changes(w http.ResponseWriter, r *http.Request) error {
+	q, err := readQuery(r, "cursor", "limit")
+	if err != nil {
+		return err
+	}
+	from, limit := q.follow(a.Frontier.Shards), q.limit()
+	if q.err != nil {
+		return q.err
+	}
+	_, exclusions, err := a.Controls.Read(r.Context())
+	if err != nil {
+		return err
+	}
+	found, err := a.Frontier.Changes(r.Context(), from, limit)
+	if err != nil {
+		return shardAway(w, err)
+	}
+	page := contract.ChangesPage{Items: []contract.ContractChange{}, NextCursor: found.Next.String(), HasMore: found.More}
+	for _, c := range found.Items {
+		page.Items = append(page.Items, contract.ContractChange{
+			Domain: c.Domain, Partition: c.Partition, Revision: c.Revision, ChangedAt: *moment(max(c.ChangedAt, 1)), Reachable: c.Reachable,
+			Excluded: c.Excluded || exclusions.Domain(c.Domain), Key: contract.DomainDir{Partition: c.Partition, Domain: c.Domain}.Document(),
+		})
+	}
+	return sendTagged(w, r, "application/json; charset=utf-8", encodeJSON(answer{Success: true, Data: page}))
+}
+
+func feedItem(i *frontier.FeedItem) contract.FeedItem {
+	return contract.FeedItem{
+		URL: i.URL, Domain: i.Domain, Host: markup.HostOf(i.URL), Title: contract.Text(i.Title), Type: i.Type, Priority: i.Priority,
+		LastMod: moment(i.LastMod * 1000), FoundAt: contract.Time{Time: time.UnixMilli(i.FoundAt).UTC()}, FoundBy: contract.Text(i.FoundBy),
+		Snippet: contract.Text(i.Snippet), Image: contract.Text(i.Image), Partition: i.Partition,
+	}
+}
+
+func asJSONFeed(r *http.Request, page *contract.FeedPage) *contract.JSONFeed {
+	next := url.URL{Scheme: "https", Host: r.Host, Path: r.URL.Path}
+	if r.TLS == nil && (r.URL.Scheme == "http" || strings.HasPrefix(r.Host, "localhost") || strings.HasPrefix(r.Host, "127.")) {
+		next.Scheme = "http"
+	}
+	query := r.URL.Query()
+	query.Set("cursor", page.NextCursor)
+	next.RawQuery = query.Encode()
+	f := &contract.JSONFeed{
+		Version: "https://jsonfeed.org/version/1.1", Title: "Newsfork: new URLs", NextURL: next.String(), Items: []contract.JSONFeedItem{},
+		Description: "URLs that the Seed Engine found, in this order. next_url is there at the end too: it gives what is found later.",
+	}
+	text := func(s *string) string {
+		if s == nil {
+			return ""
+		}
+		return *s
+	}
+	for _, i := range page.Items {
+		f.Items = append(f.Items, contract.JSONFeedItem{
+			ID: i.URL, URL: i.URL, Title: text(i.Title), ContentText: cmp.Or(text(i.Snippet), text(i.Title)), Image: text(i.Image),
+			DatePublished: i.LastMod, Tags: []string{i.Type}, Newsfork: i,
+		})
+	}
+	return f
+}
+
+// preferred gives the first form of the feed that an Accept header names, "" for the API's own.
+func preferred(accept string) string {
+	for part := range strings.SplitSeq(accept, ",") {
+		switch kind, _, _ := mime.ParseMediaType(part); kind {
+		case jsonFeed, ndjson:
+			return kind
+		case "application/json", "*/*":
+			return ""
+		}
+	}
+	return ""
+}
+
+// follow reads the cursor of a route that can be followed.
+func (q *query) follow(shards int) frontier.Cursor {
+	c, err := frontier.ParseCursor(q.text("cursor"), shards)
+	if err != nil {
+		q.fail(err)
+	}
+	return c
+}
+
+// share reads a number from 0 to 1, which is 0 when it is not there.
+func (q *query) share(name string) float64 {
+	v := q.text(name)
+	if v == "" {
+		return 0
+	}
+	n, err := strconv.ParseFloat(v, 64)
+	if err != nil || !(n >= 0 && n <= 1) {
+		q.fail(contract.Invalid(name, "%.80q is not possible; send a number from 0 to 1", v))
+	}
+	return n
+}
+
+// sendTagged answers with an ETag, or 304 to a caller who has the same.
+func sendTagged(w http.ResponseWriter, r *http.Request, kind string, body []byte) error {
+	sum := sha256.Sum256(append([]byte(kind+"\n"+w.Header().Get("X-Next-Cursor")+"\n"), body...))
+	tag := `"` + hex.EncodeToString(sum[:16]) + `"`
+	h := w.Header()
+	h.Set("ETag", tag)
+	h.Set("Cache-Control", "private, no-cache")
+	if matchesTag(r.Header.Get("If-None-Match"), tag) {
+		w.WriteHeader(http.StatusNotModified)
+		return nil
+	}
+	h.Set("Content-Type", kind)
+	w.WriteHeader(http.StatusOK)
+	_, err := w.Write(body)
+	return contract.Wrap(contract.Network, "handlers.sendTagged", err)
+}
+
+// matchesTag compares ETags weakly (RFC 9110, 13.1.2).
+func matchesTag(header, tag string) bool {
+	for one := range strings.SplitSeq(header, ",") {
+		if one = strings.TrimSpace(one); one == "*" || strings.TrimPrefix(one, "W/") == tag {
+			return true
+		}
+	}
+	return false
+}
+
+// encodeJSON is a line of JSON without the escapes for HTML, which would make URLs longer.
+func encodeJSON(v any) []byte {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		panic(err) // answers are plain structs
+	}
+	return b.Bytes()
+}
