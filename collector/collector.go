@@ -58,6 +58,7 @@ type Batch struct {
 	freeAt      map[string]time.Time // by domain
 	checkpoints map[string]time.Time // when they were written, by key, of those that were seen
 	silent      map[string]*findings // of domains that did not answer and are not written yet, by checkpoint
+	owners      map[string]string    // of the domains' leases
 	evidence    map[string]Evidence  // by domain: what may be reused
 	gathered    map[string]Evidence  // by domain: what this event has collected itself
 }
@@ -67,7 +68,7 @@ func (c *Collector) NewBatch(excluded func(link string) bool) *Batch {
 	return &Batch{
 		collector: c, store: newStore(c.Bucket, c.Clock), excluded: excluded, limiter: fetch.NewLimiter(fetch.MaxWaiting), merging: make(chan struct{}, 1),
 		freeAt: map[string]time.Time{}, checkpoints: map[string]time.Time{}, silent: map[string]*findings{},
-		evidence: map[string]Evidence{}, gathered: map[string]Evidence{},
+		owners: map[string]string{}, evidence: map[string]Evidence{}, gathered: map[string]Evidence{},
 	}
 }
 

@@ -48,10 +48,18 @@ func (s *saving) queue(ctx context.Context, old, doc *contract.Document, a *anal
 	if !doc.Reachable || s.found != nil && s.found.queued {
 		return nil
 	}
-	put := frontier.Put{Domain: doc.Domain, Partition: s.message.Partition, Entries: s.entries(old, doc)}
-	pages := a.Pages()
-	put.Pages = newPages(pages[:min(len(pages), frontier.MaxPut-len(put.Entries))])
-	if len(put.Pages)+len(put.Entries) > 0 {
+	put := frontier.Put{Domain: doc.Domain, Partition: s.message.Partition}
+	if of := doc.Technical.MirrorOf; of != nil {
+		put.MirrorOf = *of // its pages are fetched there
+	} else {
+		put.Entries = s.entries(old, doc)
+		pages := a.Pages()
+		put.Pages = newPages(pages[:min(len(pages), frontier.MaxPut-len(put.Entries))])
+	}
+	if s.found != nil {
+		put.Owner = s.batch.owner(doc.Domain)
+	}
+	if len(put.Pages)+len(put.Entries) > 0 || put.Owner != "" && put.MirrorOf != "" {
 		if err := s.batch.put(ctx, put); err != nil {
 			return err
 		}
@@ -148,10 +156,11 @@ func entriesOf(d *contract.Document) []frontier.NewEntry {
 }
 
 // Refill returns what a document says of the frontier: the domain's entry points, and the best of its URLs, at most
-// limit. Nothing is put of a domain that did not answer.
+// limit. Nothing is put of a domain that did not answer, or
+// is a mirror.
 func Refill(d *contract.Document, limit int) frontier.Put {
 	put := frontier.Put{Domain: d.Domain, Partition: d.Processing.Partition}
-	if !d.Reachable {
+	if !d.Reachable || d.Technical.MirrorOf != nil {
 		return put
 	}
 	put.Entries = entriesOf(d)

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"strings"
 	"testing"
@@ -131,9 +132,6 @@ func TestFrontierTakesTheBest(t *testing.T) {
 		if n := w.frontier.real.Calls("put"); n != 1 {
 			t.Errorf("%d puts", n)
 		}
-		if rows := w.frontier.real.Written(); rows > 10 {
-			t.Errorf("%d rows were written", rows)
-		}
 		s := w.stats(t, "example.com")
 		if s.URLs != 500 || s.Hosts != 1 {
 			t.Errorf("%+v", s)
@@ -166,6 +164,33 @@ func TestFrontierTakesTheBest(t *testing.T) {
 		}
 		if m := got["https://example.com/sitemap.xml"]; m.Method != "sitemap" || m.ETag != `"s1"` || m.LastModified != "Thu, 29 Jan 2026 09:00:00 GMT" {
 			t.Errorf("sitemap %+v", m)
+		}
+	})
+}
+
+// TestRowsOfACollection: the put of a collection, and the look for mirrors, write few rows. What a shard has once is
+// written by the first.
+func TestRowsOfACollection(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		site := newsSite(2000)
+		maps.Copy(site, mirror(site, "example.com", "second.com"))
+		w := newWorld(site, nil)
+		w.frontier.open(t)
+		w.Frontier.Shards = 1
+		if err := w.collect(t, message(1), false); err != nil {
+			t.Fatal(err)
+		}
+		before := w.frontier.real.Written()
+		m := message(1)
+		m.Domain, m.RegistrableDomain, m.DomainURL = "second.com", "second.com", "https://second.com/"
+		h := site["https://second.com/"]
+		h.Body += "<p>Not the same</p>"
+		site["https://second.com/"] = h
+		if err := w.collect(t, m, false); err != nil {
+			t.Fatal(err)
+		}
+		if rows := w.frontier.real.Written() - before; rows > 10 || rows < 3 {
+			t.Errorf("%d rows were written, want at most 10", rows)
 		}
 	})
 }
@@ -508,4 +533,108 @@ func (w *world) put(t *testing.T, key, content string) {
 	if _, err := w.bucket.Put(t.Context(), key, []byte(content), nil); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// mirror is a site under another domain, whose name it uses in URLs.
+func mirror(site map[string]fetchtest.Page, from, to string) map[string]fetchtest.Page {
+	copied := map[string]fetchtest.Page{}
+	for url, p := range site {
+		p.Body = strings.ReplaceAll(p.Body, "//"+from, "//"+to)
+		copied[strings.Replace(url, "//"+from, "//"+to, 1)] = p
+	}
+	return copied
+}
+
+// TestMirrors: what shows the home page and the sitemap of another domain is noted, and not given out.
+func TestMirrors(t *testing.T) {
+	site := newsSite(20)
+	home := site["https://example.com/"]
+	home.Body = `<html><head><link rel="canonical" href="https://example.com/"><title>The News of Today</title></head><body><a href="//example.com/about">About</a></body></html>`
+	site["https://example.com/"] = home
+	for name, c := range map[string]struct {
+		domain string
+		change func(pages map[string]fetchtest.Page)
+		mirror bool
+	}{
+		"the same": {"copy.net", func(map[string]fetchtest.Page) {}, true},
+		"other headers": {"copy.net", func(p map[string]fetchtest.Page) {
+			h := p["https://copy.net/"]
+			h.Header = map[string]string{"Content-Type": "text/html", "Server": "x"}
+			p["https://copy.net/"] = h
+		}, true},
+		"another home page": {"copy.net", func(p map[string]fetchtest.Page) {
+			h := p["https://copy.net/"]
+			h.Body += "<p>Ours</p>"
+			p["https://copy.net/"] = h
+		}, false},
+		"another sitemap": {"copy.net", func(p map[string]fetchtest.Page) {
+			m := p["https://copy.net/sitemap.xml"]
+			m.Body = strings.Replace(m.Body, "story-number-7<", "story-number-x<", 1)
+			p["https://copy.net/sitemap.xml"] = m
+		}, false},
+		"a name in the text": {"copy.net", func(p map[string]fetchtest.Page) {
+			h := p["https://copy.net/"]
+			h.Body = strings.Replace(h.Body, "The News of Today", "copy.net", 1)
+			p["https://copy.net/"] = h
+		}, false},
+		"no sitemap":           {"copy.net", func(p map[string]fetchtest.Page) { delete(p, "https://copy.net/sitemap.xml") }, false},
+		"the domain once more": {"example.com", func(map[string]fetchtest.Page) {}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				pages := maps.Clone(site)
+				copied := mirror(site, "example.com", c.domain)
+				c.change(copied)
+				maps.Copy(pages, copied)
+				w := newWorld(pages, nil)
+				w.frontier.open(t)
+				collect := func(domain, date string) *contract.Document {
+					m := reusing(message(1), date)
+					m.Domain, m.RegistrableDomain, m.DomainURL = domain, domain, "https://"+domain+"/"
+					lease, err := w.Frontier.Of(domain).Acquire(t.Context(), frontier.AcquireRequest{Domain: domain, Owner: date, Seconds: 60})
+					if err != nil || !lease.Granted {
+						t.Fatal(lease, err)
+					}
+					b := w.NewBatch(nil)
+					b.Leased(domain, date)
+					d, err := b.Collect(t.Context(), m, false)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if _, err := w.Frontier.Of(domain).Release(t.Context(), frontier.ReleaseRequest{Domain: domain, Owner: date}); err != nil {
+						t.Fatal(err)
+					}
+					checkSchema(t, w.read(t, contract.DomainDir{Partition: m.Partition, Domain: domain}.Document()))
+					return d
+				}
+				if d := collect("example.com", "2026-01-28"); d.Technical.MirrorOf != nil {
+					t.Errorf("the first is a mirror of %s", *d.Technical.MirrorOf)
+				}
+				d := collect(c.domain, "2026-01-29")
+				if of := d.Technical.MirrorOf; c.mirror != (of != nil) || c.mirror && *of != "example.com" {
+					t.Errorf("mirror of %v", of)
+				}
+				want := "due"
+				if c.mirror {
+					want = "unknown"
+				}
+				if got := w.state(t, c.domain, "https://"+c.domain+"/news/2026/01/story-number-3"); got.State != want {
+					t.Errorf("its page is %s, want %s", got.State, want)
+				}
+			})
+		})
+	}
+}
+
+// TestMirrorsAreNotWorthWaiting: without the shard of the digest the collection goes on.
+func TestMirrorsAreNotWorthWaiting(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		site := newsSite(20)
+		w := newWorld(site, nil)
+		w.frontier.open(t)
+		w.frontier.freeze("mirror")
+		if err := w.collect(t, message(1), false); err != nil || w.frontier.real.Calls("mirror") != 1 {
+			t.Errorf("%v after %d calls", err, w.frontier.real.Calls("mirror"))
+		}
+	})
 }

@@ -53,6 +53,8 @@ type findings struct {
 	stored       bool                  // discovery.json was written
 	queued       bool                  // pages and entry points were put into the frontier
 	validators   map[string]validators // of feeds and sitemaps that were read, by URL
+	likeness     likeness
+	mirrorOf     string
 }
 
 // gathering is one collection under way.
@@ -87,7 +89,8 @@ func (b *Batch) gather(ctx context.Context, m *contract.DomainMessage, dir contr
 	c, l := b.collector, b.collector.Limits
 	g := &gathering{
 		userAgent: c.UserAgent, limits: l, store: b.store, clock: c.Clock, log: c.Log, excluded: b.excluded,
-		message: m, dir: dir, roots: map[string]string{}, unread: map[string]error{}, found: &findings{feeds: []contract.Feed{}},
+		message: m, dir: dir, roots: map[string]string{}, unread: map[string]error{},
+		found: &findings{feeds: []contract.Feed{}, likeness: likeness{domain: m.Domain}},
 	}
 	session := fetch.NewSession(fetch.Config{
 		UserAgent: c.UserAgent, Excluded: b.excluded, Rules: g.rules, Interval: l.RequestInterval, MaxCrawlDelay: l.MaxCrawlDelay,
@@ -112,6 +115,9 @@ func (b *Batch) gather(ctx context.Context, m *contract.DomainMessage, dir contr
 	g.found.stats = session.Stats()
 	g.found.reachable = g.found.stats.Answered > 0
 	g.found.at = c.Clock.Now()
+	if err == nil {
+		g.found.mirrorOf = b.mirrorOf(ctx, m.Domain, g.found)
+	}
 	return g.found, err
 }
 
@@ -206,7 +212,7 @@ func (f *findings) describe(d *contract.Document) {
 		f.server.SupportsHTTPS = f.origin.HTTPS
 		f.server.EffectiveHost = contract.Text(f.origin.Host)
 	}
-	d.Technical = contract.Technical{RobotsTxt: f.robots, SitemapXML: f.sitemap, Feeds: f.feeds, FeedsOmitted: f.feedsOmitted, ServerInfo: f.server}
+	d.Technical = contract.Technical{RobotsTxt: f.robots, SitemapXML: f.sitemap, Feeds: f.feeds, FeedsOmitted: f.feedsOmitted, ServerInfo: f.server, MirrorOf: contract.Text(f.mirrorOf)}
 	d.Processing.PolitenessWaitMS = f.stats.PolitenessWait.Milliseconds()
 	d.Processing.ProcessingDurationMS = (f.stats.Elapsed - f.stats.PolitenessWait).Milliseconds()
 }

@@ -29,6 +29,7 @@ func (g *gathering) homePage(ctx context.Context) {
 		g.missed(base+"/", a, failure)
 	} else {
 		g.undiscovered(base+"/", a.Retries, refusal(a.Status))
+		f.likeness.show(a, f.origin.Host)
 	}
 	f.server = serverInfo(a.Header)
 	if a.Status == 0 {

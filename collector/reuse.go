@@ -21,6 +21,19 @@ type Evidence struct {
 	At        time.Time // before the first request
 }
 
+// Leased says under which owner a domain is leased for the batch's collections of it.
+func (b *Batch) Leased(domain, owner string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.owners[domain] = owner
+}
+
+func (b *Batch) owner(domain string) string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.owners[domain]
+}
+
 // Reuse makes the evidence of a domain known to the batch: what its last complete collection left, in whatever
 // event that was.
 func (b *Batch) Reuse(domain string, e Evidence) {

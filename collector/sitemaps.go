@@ -167,6 +167,13 @@ func (g *gathering) read(ctx context.Context, c sitemap.Candidate, a *fetch.Answ
 		}
 		options.Tee, sum = e, e.sum
 	}
+	urls := &listing{Hash: sha256.New(), domain: g.message.Domain}
+	if entry := fn; e != nil {
+		fn = func(e *sitemap.Entry) {
+			urls.add(e.Loc)
+			entry(e)
+		}
+	}
 	summary, broken := g.parse(a.Body, a.URL, options, fn)
 	switch {
 	case e != nil && e.err != nil:
@@ -185,6 +192,7 @@ func (g *gathering) read(ctx context.Context, c sitemap.Candidate, a *fetch.Answ
 		err = e.abort(nil)
 	default:
 		g.newsRoot = guessed && summary.IsNews()
+		g.found.likeness.list(urls)
 		err = g.root(a, &summary, e)
 	}
 	return &summary, why, err

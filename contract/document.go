@@ -98,6 +98,7 @@ type Technical struct {
 	FeedsOmitted int        `json:"feeds_omitted,omitempty"`
 	ServerInfo   ServerInfo `json:"server_info"`
 	ReusedFrom   *string    `json:"reused_from"` // key of the document whose evidence was reused
+	MirrorOf     *string    `json:"mirror_of"`   // domain that showed the same home page and sitemap before; documents of earlier versions lack it
 }
 
 // RobotsTxt describes robots.txt and its verdict for this crawler.

@@ -362,6 +362,7 @@ export default {
   "server.response": "Response time",
   "server.requests": "Requests sent",
   "server.reused": "Evidence reused from",
+  "server.mirror": "Mirror of",
   discovery: "Discovery",
   "discovery.analysed": "URLs analysed",
   "discovery.high": "High priority",

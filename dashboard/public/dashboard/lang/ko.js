@@ -358,6 +358,7 @@ export default {
   "server.response": "응답 시간",
   "server.requests": "보낸 요청",
   "server.reused": "재사용한 근거",
+  "server.mirror": "미러 원본",
   discovery: "URL 발견",
   "discovery.analysed": "분석한 URL",
   "discovery.high": "높은 우선순위",

@@ -172,7 +172,7 @@ function robots({ robots: answer, technical_metadata: { robots_txt: file } }) {
   );
 }
 
-function server({ technical_metadata: { server_info: info, reused_from: reused } }) {
+function server({ technical_metadata: { server_info: info, reused_from: reused, mirror_of: mirror } }) {
   return card(
     t("server"),
     properties(
@@ -183,6 +183,7 @@ function server({ technical_metadata: { server_info: info, reused_from: reused }
       [t("server.response"), duration(info.response_time_avg_ms ?? NaN)],
       [t("server.requests"), number(info.requests)],
       reused && [t("server.reused"), code(reused)],
+      mirror && [t("server.mirror"), foreign(mirror)],
     ),
   );
 }

@@ -1,0 +1,104 @@
+package collector
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"hash"
+	"net/http"
+
+	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/fetch"
+	"github.com/newsfork/seed-engine/markup"
+)
+
+// What a site must show before another that shows the same counts as its mirror: a home page of some bytes,
+// and a sitemap of some URLs. Empty pages are alike everywhere.
+const (
+	minMirrorPage = 64
+	minMirrorURLs = 2
+)
+
+// likeness is the digest of what a mirror shows, too: the home page and the URLs of the root sitemap, both without
+// the host's own name.
+type likeness struct {
+	domain string
+	home   []byte // its digest; nil when there is none
+	root   []byte // that of the root sitemap's URLs; nil when there is none
+}
+
+// listing is the digest of the URLs of one sitemap.
+type listing struct {
+	hash.Hash
+	domain string
+	urls   int
+}
+
+func (l *listing) add(loc []byte) {
+	l.urls++
+	l.Write(ownless(loc, l.domain))
+	l.Write([]byte{'\n'})
+}
+
+// ownless is a URL from its path on when its host is the domain or below it, else all of it.
+func ownless(url []byte, domain string) []byte {
+	_, rest, ok := bytes.Cut(url, []byte("://"))
+	if !ok {
+		return url
+	}
+	end := bytes.IndexAny(rest, "/?#:")
+	if end < 0 {
+		end = len(rest)
+	}
+	if !within(string(rest[:end]), domain) {
+		return url
+	}
+	return rest[end:]
+}
+
+// list notes the root sitemap.
+func (l *likeness) list(s *listing) {
+	if l.root = nil; s.urls >= minMirrorURLs {
+		l.root = s.Sum(nil)
+	}
+}
+
+// show notes the home page, without the names of the site's hosts where they stand in URLs.
+func (l *likeness) show(a *fetch.Answer, host string) {
+	if a.Status != http.StatusOK || a.Body.Truncated() || len(a.Content) < minMirrorPage {
+		return
+	}
+	page := a.Content
+	for _, name := range []string{markup.HostOf(a.URL), host, "www." + l.domain, l.domain} {
+		if name != "" {
+			page = bytes.ReplaceAll(page, []byte("//"+name), []byte("//"))
+		}
+	}
+	sum := sha256.Sum256(page)
+	l.home = sum[:]
+}
+
+// digest is in hexadecimal, "" when the site does not show enough.
+func (l *likeness) digest() string {
+	if l.home == nil || l.root == nil {
+		return ""
+	}
+	sum := sha256.Sum256(append(append([]byte{}, l.home...), l.root...))
+	return hex.EncodeToString(sum[:])
+}
+
+// mirrorOf returns the domain that showed before what a domain shows now, "" when it is none or the shard that
+// would know it does not answer: that is not worth asking the site again.
+func (b *Batch) mirrorOf(ctx context.Context, domain string, f *findings) string {
+	digest := f.likeness.digest()
+	if digest == "" {
+		return ""
+	}
+	of, err := b.collector.Frontier.Mirror(ctx, domain, digest)
+	if err != nil {
+		b.collector.Log.Error("frontier_failed", "error_type", contract.KindOf(err), "error", err.Error(), "registrable_domain", domain)
+		return ""
+	}
+	return of
+}
