@@ -208,8 +208,8 @@ func (a *Analyser) improve(r *record, rank uint8, date uint32, hint Hint) {
 // exclude returns the counter of the reason to exclude a URL, nil when there is none.
 func (a *Analyser) exclude(p *page) *int {
 	s := &a.stats
-	reasons := [...]*int{deepTrap: &s.Traps.TooDeep, repeatedTrap: &s.Traps.Repeated, sessionTrap: &s.Traps.Session, calendarTrap: &s.Traps.Calendar}
-	if t := p.trapOf(a.o.Now); t != noTrap {
+	reasons := [...]*int{markup.DeepTrap: &s.Traps.TooDeep, markup.RepeatedTrap: &s.Traps.Repeated, markup.SessionTrap: &s.Traps.Session, markup.CalendarTrap: &s.Traps.Calendar}
+	if t := p.trapOf(a.o.Now); t != markup.NoTrap {
 		s.Excluded.Trap++
 		return reasons[t]
 	}
@@ -357,7 +357,7 @@ func (a *Analyser) Score(url string) Scored {
 	s.Priority = float64(c.priority) / 1000
 	s.Action = action(s.Priority, s.Type, p.isLogin())
 	forbidden := s.Allowed != nil && !*s.Allowed
-	if !inside || forbidden || len(p.url) > MaxURLLength || p.trapOf(a.o.Now) != noTrap || assetExtensions[p.extension()] {
+	if !inside || forbidden || len(p.url) > MaxURLLength || p.trapOf(a.o.Now) != markup.NoTrap || assetExtensions[p.extension()] {
 		s.Action = Ignore
 	}
 	return s

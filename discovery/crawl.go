@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/newsfork/seed-engine/classify"
+	"github.com/newsfork/seed-engine/markup"
 )
 
 // Bounds of the crawl.
@@ -193,7 +194,7 @@ func (c *Crawl) fresh(url string) (p page, ok bool) {
 		return p, false
 	}
 	p = parsePage(string(c.a.buf))
-	if c.taken[p.url] || p.trapOf(c.a.o.Now) != noTrap || p.isLogin() {
+	if c.taken[p.url] || p.trapOf(c.a.o.Now) != markup.NoTrap || p.isLogin() {
 		return p, false
 	}
 	e := p.extension()

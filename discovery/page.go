@@ -1,16 +1,16 @@
 package discovery
 
 import (
-	"slices"
 	"strings"
 	"time"
+
+	"github.com/newsfork/seed-engine/markup"
 )
 
 // Limits beyond which a URL is a trap rather than a page.
 const (
 	MaxURLLength = 2083
-	MaxSegments  = 20
-	maxRepeats   = 2
+	MaxSegments  = markup.MaxSegments
 )
 
 // page is a parsed URL. Its strings are substrings of url.
@@ -183,135 +183,12 @@ func containsWord(s string) bool {
 func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
 func isDigit(c byte) bool  { return '0' <= c && c <= '9' }
 
-// trap is a reason why a URL would lead a crawler astray.
-type trap uint8
-
-const (
-	noTrap trap = iota
-	deepTrap
-	repeatedTrap
-	sessionTrap
-	calendarTrap
-)
-
-// trapOf returns the reason why a URL is one of endlessly many with the same content or none, or noTrap.
-func (p *page) trapOf(now time.Time) trap {
+// trapOf returns the reason why a URL is one of endlessly many with the same content or none, or NoTrap.
+func (p *page) trapOf(now time.Time) markup.Trap {
 	if p.depth > MaxSegments {
-		return deepTrap
+		return markup.DeepTrap
 	}
-	parts := p.parts()
-	for i, s := range parts {
-		n := 0
-		for _, other := range parts[i:] {
-			if other == s {
-				n++
-			}
-		}
-		if n > maxRepeats {
-			return repeatedTrap
-		}
-	}
-	switch {
-	case p.hasSession():
-		return sessionTrap
-	case p.isEndlessCalendar(now):
-		return calendarTrap
-	}
-	return noTrap
-}
-
-var sessionParameters = words("jsessionid phpsessid aspsessionid sessionid session_id sessid sess_id cfid cftoken zenid oscsid osid s_id")
-
-// hasSession reports whether a URL has the key of a session: in one of the usual parameters or path parameters, in
-// ASP.NET's "(S(…))" segment, or as a long "sid".
-func (p *page) hasSession() bool {
-	if p.query == "" && strings.IndexByte(p.path, ';') < 0 && strings.IndexByte(p.path, '(') < 0 {
-		return false
-	}
-	for f := range strings.SplitSeq(p.query, "&") {
-		name, value, _ := strings.Cut(f, "=")
-		name = strings.ToLower(name)
-		if value != "" && (sessionParameters[name] || strings.HasPrefix(name, "aspsessionid")) || name == "sid" && len(value) >= 16 {
-			return true
-		}
-	}
-	for _, s := range p.parts() {
-		if len(s) > 5 && s[0] == '(' && (s[1] == 'S' || s[1] == 's') && s[2] == '(' {
-			return true
-		}
-		if _, parameter, ok := strings.Cut(s, ";"); ok {
-			name, _, _ := strings.Cut(parameter, "=")
-			if sessionParameters[strings.ToLower(name)] {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// Calendars have pages for any date; those further away than this are empty.
-const (
-	calendarYearsBack  = 5
-	calendarYearsAhead = 1
-)
-
-// isEndlessCalendar reports whether a URL is the page of a calendar for a date without events: a date far from now
-// in the query or at the end of the path, and before it a word for calendars.
-func (p *page) isEndlessCalendar(now time.Time) bool {
-	far := func(s string) bool {
-		y, ok := leadingYear(s)
-		return ok && (y > now.Year()+calendarYearsAhead || y < now.Year()-calendarYearsBack)
-	}
-	parts := p.parts()
-	end, found := len(parts), false // where the date in the path begins
-	for end > 0 && (isDigit(parts[end-1][0]) || isCalendarView(parts[end-1])) {
-		end--
-		// A year alone is not a page of a calendar, as in "Agenda 2030".
-		found = found || far(parts[end]) && (end < len(parts)-1 || len(parts[end]) > 4)
-	}
-	if p.query != "" {
-		for f := range strings.SplitSeq(p.query, "&") {
-			_, value, _ := strings.Cut(f, "=")
-			found = found || far(value)
-		}
-	}
-	return found && slices.ContainsFunc(parts[:end], isCalendarWord)
-}
-
-// isCalendarWord reports whether a word means calendar, agenda, events or schedule in a language of Europe.
-func isCalendarWord(segment string) bool {
-	s := strings.ToLower(segment)
-	for _, w := range [...]string{"calend", "kalend", "agenda", "event", "evenement", "termin", "schedule", "diary"} {
-		if strings.Contains(s, w) {
-			return true
-		}
-	}
-	return false
-}
-
-func isCalendarView(segment string) bool {
-	if len(segment) < 3 || len(segment) > 5 {
-		return false
-	}
-	switch strings.ToLower(segment) {
-	case "day", "week", "month", "year", "list", "map":
-		return true
-	}
-	return false
-}
-
-// leadingYear returns a year with nothing after it, or with more of a date: 2031, 2031-05, 203105,
-// 20310512.
-func leadingYear(s string) (int, bool) {
-	digits := 0
-	for digits < len(s) && isDigit(s[digits]) {
-		digits++
-	}
-	if digits != 4 && digits != 6 && digits != 8 || digits < len(s) && s[digits] != '-' && s[digits] != '/' && s[digits] != '.' && s[digits] != '%' {
-		return 0, false
-	}
-	y := int(s[0]-'0')*1000 + int(s[1]-'0')*100 + int(s[2]-'0')*10 + int(s[3]-'0')
-	return y, 1000 <= y
+	return markup.TrapOf(p.parts(), p.query, now)
 }
 
 // isLogin reports whether a page is for accounts.

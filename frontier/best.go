@@ -21,8 +21,8 @@ type rival struct {
 	hash  uint64
 }
 
-// choose takes out what is too much: fresh pages, which are refused, and waiting ones, which are
-// forgotten, so that they may be put again.
+// choose takes out what is too much: fresh pages, which are refused and may be put again, and waiting
+// ones, which are dropped and do not return.
 func (p *putting) choose() error {
 	over := p.others + int64(len(p.fresh)) - p.c.settings.URLsPerDomain
 	for _, h := range p.loaded {
@@ -132,7 +132,7 @@ func (c *call) waiting(h *host) ([]page, error) {
 	return pages, nil
 }
 
-// thin forgets pages that wait, by their hashes. What is left gathers in the buffer, to be spilled.
+// thin drops pages that wait, by their hashes. What is left gathers in the buffer, to be spilled.
 func (c *call) thin(h *host, out map[uint64]bool) error {
 	pages, err := c.waiting(h)
 	if err != nil {
@@ -150,5 +150,5 @@ func (c *call) thin(h *host, out map[uint64]bool) error {
 	h.urls -= int64(len(out))
 	c.state.urls -= int64(len(out))
 	c.change(h)
-	return c.forget(h, out)
+	return nil
 }

@@ -89,11 +89,11 @@ func (m *model) put() {
 		}
 		full = full || v == frontier.DomainFull
 	}
-	m.forgotten(domain, full)
+	m.dropped(domain, full)
 }
 
-// forgotten drops the pages that made room for better ones.
-func (m *model) forgotten(domain string, full bool) {
+// dropped takes out the pages that made room for better ones.
+func (m *model) dropped(domain string, full bool) {
 	if m.shard.Settings.URLsPerDomain > 1000 {
 		if full {
 			m.Error("the domain is not full")
@@ -111,12 +111,12 @@ func (m *model) forgotten(domain string, full bool) {
 			return err
 		})
 		switch {
-		case state.State != "unknown":
+		case state.State != "done":
 			waiting++
 		case u.out && m.hosts[u.host].leaseEnds > m.now && u.leaseID == m.hosts[u.host].leasedAtID:
-			m.Errorf("%s is leased and forgotten", url)
+			m.Errorf("%s is leased and dropped", url)
 		default:
-			delete(m.urls, url)
+			u.over = true
 		}
 	}
 	if waiting > m.shard.Settings.URLsPerDomain+200 {
@@ -356,7 +356,7 @@ func (m *model) drain() {
 		}
 	}
 	for name := range m.domains { // what was excluded did not say that it is gone
-		m.forgotten(name, false)
+		m.dropped(name, false)
 	}
 	m.now += 7_200_000
 	m.leases = nil

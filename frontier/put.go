@@ -77,6 +77,7 @@ const (
 	Updated      Verdict = "updated" // an entry point that was there
 	Removed      Verdict = "removed" // an entry point with interval 0
 	InvalidURL   Verdict = "invalid_url"
+	Trapped      Verdict = "trap"           // by its shape one of endlessly many
 	ForeignHost  Verdict = "foreign_host"   // not a host of the domain
 	Excluded     Verdict = "excluded"       // by an operator
 	Mirrored     Verdict = "mirror"         // the domain shows the pages of another
@@ -344,25 +345,26 @@ func (p *putting) page(n *NewPage, verdict *Verdict) (err error) {
 		return err
 	}
 	key := freshKey{h.id, hash48(l.path)}
-	if p.met[key] || p.c.seen(h, key.hash) {
+	switch {
+	case p.met[key] || p.c.seen(h, key.hash):
 		*verdict = Duplicate
 		return nil
-	}
-	if p.isNew(n) {
-		p.met[key] = true
-		p.announce(h, l, n)
-	}
-	switch {
-	case h.urls+p.perHost[h.id] >= p.c.settings.URLsPerHost || len(h.segments) >= maxSegments:
-		*verdict = HostFull
+	case isTrap(h.name, l.path, p.c.seconds()):
+		*verdict = Trapped
 		return nil
-	}
-	if p.domain.mirrorOf != "" {
+	case p.domain.mirrorOf != "":
 		*verdict = Mirrored
 		return nil
 	}
-	*verdict = Accepted
 	p.met[key] = true
+	if p.isNew(n) {
+		p.announce(h, l, n)
+	}
+	if h.urls+p.perHost[h.id] >= p.c.settings.URLsPerHost || len(h.segments) >= maxSegments {
+		*verdict = HostFull
+		return nil
+	}
+	*verdict = Accepted
 	p.perHost[h.id]++
 	p.fresh = append(p.fresh, freshPage{key, h, p.newPage(h, l, n), verdict})
 	return nil
@@ -381,6 +383,9 @@ func (p *putting) entry(n *NewEntry) (Verdict, error) {
 	h, l, verdict, err := p.admit(n.URL)
 	if h == nil {
 		return verdict, err
+	}
+	if long(h.name, l.path) {
+		return InvalidURL, nil
 	}
 	if err := h.unpackEntries(); err != nil {
 		return "", err

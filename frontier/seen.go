@@ -1,7 +1,6 @@
 package frontier
 
 import (
-	"maps"
 	"slices"
 	"sort"
 )
@@ -128,30 +127,4 @@ func (c *call) loadChunks(h *host, hashes []uint64) error {
 		keys = append(keys, h.chunkKey(v))
 	}
 	return c.loadParts(keys)
-}
-
-// forget takes hashes out of the seen-set of a host.
-func (c *call) forget(h *host, out map[uint64]bool) error {
-	h.recent = slices.DeleteFunc(h.recent, func(hash uint64) bool { return out[hash] })
-	c.change(h)
-	hashes := slices.Collect(maps.Keys(out))
-	if err := c.loadChunks(h, hashes); err != nil {
-		return err
-	}
-	thinned := map[int64]bool{}
-	for _, hash := range hashes {
-		key := h.chunkKey(hash)
-		if _, ok := chunkIndex(c.parts[key], hash); !ok || thinned[key] {
-			continue
-		}
-		thinned[key] = true
-		var kept []byte
-		for at := 0; at < len(c.parts[key]); at += hashBytes {
-			if v := hashAt(c.parts[key], at); !out[v] {
-				kept = appendHash(kept, v)
-			}
-		}
-		c.setPart(key, kept)
-	}
-	return nil
 }

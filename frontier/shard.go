@@ -55,7 +55,7 @@ const (
 	MaxLeaseSeconds = 900
 	MaxResults      = 500
 	MaxFound        = 5000 // URLs in a report
-	MaxURL          = 2083 // bytes
+	MaxURL          = 2083 // bytes, in its canonical form
 	maxTitle        = 200
 	maxOwner        = 200
 	maxAcquire      = 64   // hosts that a collector names

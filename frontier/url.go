@@ -19,7 +19,7 @@ type link struct {
 // parse takes a URL apart, in its canonical form: all spellings of a URL give the same link. It reports
 // false for what is no URL of the web, or could not be stored.
 func parse(url string) (l link, ok bool) {
-	if len(url) > MaxURL || strings.ContainsRune(url, utf8.RuneError) { // what is no UTF-8, or what JSON made of it
+	if len(url) > contract.MaxLinkBytes || strings.ContainsRune(url, utf8.RuneError) { // what is no UTF-8, or what JSON made of it
 		return l, false
 	}
 	canonical, ok := markup.AppendCanonical(nil, []byte(url))

@@ -67,7 +67,7 @@ func verdicts(t T, db DB) {
 	}
 	bad, foreign, twice := frontier.InvalidURL, frontier.ForeignHost, frontier.Duplicate
 	expect(t, "verdicts", s.put("a.example", list...).Pages, []frontier.Verdict{frontier.Accepted, twice, frontier.Accepted, bad, bad, twice,
-		bad, bad, twice, foreign, bad, bad, bad, bad, bad, bad, twice, twice})
+		bad, bad, twice, foreign, frontier.Trapped, bad, bad, bad, bad, bad, twice, twice})
 }
 
 func oneOfAHost(t T, db DB) {
