@@ -184,6 +184,7 @@ func (a *API) dispatch(w http.ResponseWriter, r *http.Request, rt route) error {
 		if by, err = a.authorise(w, r, rt.access); err != nil {
 			return err
 		}
+		w.Header().Set(accessHeader, mayDo(by))
 		r = r.WithContext(context.WithValue(r.Context(), actorKey{}, by))
 	}
 	handle := rt.methods[method]

@@ -67,6 +67,16 @@ func (a *API) authorise(w http.ResponseWriter, r *http.Request, to access) (by s
 	return "", &failure{http.StatusUnauthorized, "unauthorized", "send the API token as \"Authorization: Bearer …\""}
 }
 
+// accessHeader says what the token of a request may do. The dashboard offers no more.
+const accessHeader = "X-Access"
+
+func mayDo(by string) string {
+	if by == "READ_TOKEN" {
+		return "read"
+	}
+	return "full"
+}
+
 // same is 1 for equal, non-empty tokens. Digests make the comparison independent of their lengths.
 func same(got, want string) int {
 	g, w := sha256.Sum256([]byte(got)), sha256.Sum256([]byte(want))

@@ -30,23 +30,26 @@ func TestAuthorisation(t *testing.T) {
 	for _, c := range []struct {
 		method, authorization string
 		status                int
-		code                  string
+		code, access          string
 	}{
-		{"GET", "", 401, "unauthorized"},
-		{"GET", "new", 401, "unauthorized"},
-		{"GET", "Basic new", 401, "unauthorized"},
-		{"GET", "Bearer", 401, "unauthorized"},
-		{"GET", "Bearer newer", 401, "unauthorized"},
-		{"GET", "Bearer new", 200, ""},
-		{"GET", "bearer new", 200, ""},
-		{"GET", "Bearer old", 200, ""},
-		{"GET", "Bearer reader", 200, ""},
-		{"POST", "Bearer reader", 403, "forbidden"},
-		{"POST", "Bearer new", 405, "method_not_allowed"},
+		{"GET", "", 401, "unauthorized", ""},
+		{"GET", "new", 401, "unauthorized", ""},
+		{"GET", "Basic new", 401, "unauthorized", ""},
+		{"GET", "Bearer", 401, "unauthorized", ""},
+		{"GET", "Bearer newer", 401, "unauthorized", ""},
+		{"GET", "Bearer new", 200, "", "full"},
+		{"GET", "bearer new", 200, "", "full"},
+		{"GET", "Bearer old", 200, "", "full"},
+		{"GET", "Bearer reader", 200, "", "read"},
+		{"POST", "Bearer reader", 403, "forbidden", ""},
+		{"POST", "Bearer new", 405, "method_not_allowed", "full"},
 	} {
 		r := f.do(t, c.method, path, "", "Authorization", c.authorization)
 		if r.status != c.status || c.code != "" && r.Error.Code != c.code {
 			t.Errorf("%s with %q: %d %+v, want %d %s", c.method, c.authorization, r.status, r.Error, c.status, c.code)
+		}
+		if got := r.header.Get("X-Access"); got != c.access {
+			t.Errorf("%s with %q: X-Access %q, want %q", c.method, c.authorization, got, c.access)
 		}
 		if r.status == 401 && r.header.Get("WWW-Authenticate") == "" {
 			t.Errorf("%q: no WWW-Authenticate", c.authorization)

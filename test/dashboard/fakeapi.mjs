@@ -53,7 +53,12 @@ export async function startFake(
       limit,
       rows,
     });
-    response.writeHead(status, { "content-type": "application/json", "x-request-id": "r-1" });
+    response.writeHead(status, {
+      "content-type": "application/json",
+      "x-request-id": "r-1",
+      ...(tokens[token] && { "x-access": "full" }),
+      ...(token === reader && request.method === "GET" && { "x-access": "read" }),
+    });
     response.end(typeof answer === "string" ? answer : JSON.stringify(answer));
   });
   await new Promise((listening) => server.listen(0, "127.0.0.1", listening));
@@ -121,6 +126,16 @@ function answerOf(fake, request, url, body, token, { tokens, reader, limit, rows
     "POST /api/v1/pipeline/resume": () =>
       ok((world.pipeline = { paused: false, since: "2026-01-28T10:05:00Z", by, reason: body.reason ?? null })),
     "POST /api/v1/seeds/orchestrate": () => ok(queued(world.files)),
+    "GET /api/v1/frontier/stats": () => ok(world.frontier.stats()),
+    "GET /api/v1/frontier/hosts": () => ok(world.frontier.list(url.searchParams, rows)),
+    "GET /api/v1/frontier/url": () => {
+      const address = url.searchParams.get("url");
+      if (!URL.canParse(address)) return fail(400, "validation_error", "is not an http or https URL", "url");
+      const { frozen } = world.frontier;
+      return frozen
+        ? fail(503, "storage_error", `${frozen} did not answer; try again`)
+        : ok(world.frontier.url(address));
+    },
   };
   if (routes[`${method} ${path}`]) return routes[`${method} ${path}`]();
   if (method === "POST" && path.startsWith("/api/v1/seeds/domains/")) {
@@ -128,6 +143,8 @@ function answerOf(fake, request, url, body, token, { tokens, reader, limit, rows
     return queued ? ok(queued, 202) : missing;
   }
   if (path.startsWith("/api/v1/seeds/domains/")) return orMissing(world.domain(last, url.searchParams));
+  if (method === "POST" && path.startsWith("/api/v1/frontier/hosts/"))
+    return orMissing(world.frontier.change(last, body));
   if (path.startsWith("/api/v1/dlq/")) return orMissing(world.letter(last));
   if (path.startsWith("/api/v1/exclusions/")) {
     const kind = path.split("/").at(-2);

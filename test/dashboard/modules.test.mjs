@@ -74,6 +74,8 @@ describe("texts", () => {
     for (const [kind, name] of Object.entries(enums))
       for (const value of components.schemas[name].enum)
         assert.ok(Object.hasOwn(en, `${kind}.${value}`), `${kind}.${value}`);
+    for (const value of components.schemas.FrontierURL.properties.state.enum)
+      for (const kind of ["state", "frontier.about"]) assert.ok(Object.hasOwn(en, `${kind}.${value}`), value);
     for (const value of components.schemas.DeadLetterState.enum) assert.ok(Object.hasOwn(en, `state.${value}`), value);
   });
 
@@ -228,6 +230,14 @@ test("the API of these tests answers as the engine's is described", async (t) =>
     valid("DeadLetterPage", await get("/api/v1/dlq?state=stored"));
     valid("ExclusionPage", await get("/api/v1/exclusions"));
     valid("Pipeline", await get("/api/v1/pipeline"));
+    valid("FrontierStats", await get("/api/v1/frontier/stats"));
+    valid("FrontierHostPage", await get("/api/v1/frontier/hosts?sort=size"));
+    for (const state of ["due", "waiting", "leased", "done", "nothing/here"])
+      valid("FrontierURL", await get(`/api/v1/frontier/url?url=https://www.city-council-2.example/news/${state}`));
+    for (const { host } of engine.frontier.hosts.slice(0, 1)) {
+      const changed = await call("POST", `/api/v1/frontier/hosts/${host}`, { delay_seconds: 2 });
+      valid("FrontierHostChanged", changed.data);
+    }
     valid("Pipeline", (await call("POST", "/api/v1/pipeline/pause", { reason: "x" })).data);
     valid("Orchestrated", (await call("POST", "/api/v1/seeds/orchestrate", {})).data);
     valid("Exclusion", (await call("PUT", "/api/v1/exclusions/domain/casino.example", { reason: "x" })).data);

@@ -517,4 +517,117 @@ describe("the dashboard", { skip }, () => {
     await button("Live").click();
     assert.equal(await button("Live").getAttribute("aria-pressed"), "true");
   });
+
+  describe("the frontier", () => {
+    const row = (host) => page.getByRole("row", { name: new RegExp(`^${host.replaceAll(".", "\\.")}`) });
+
+    test("shows totals, shards and hosts, and pages through them", async () => {
+      await open("#/frontier?sort=size", { api: { rows: 20 } });
+      const stats = fake.world.frontier.stats();
+      const all = new Intl.NumberFormat("en").format(stats.urls);
+      assert.match(await said(card("In all")), new RegExp(`Hosts 1,250 in 16 shards URLs ${all} waiting or leased`));
+      const shardRows = card("Shards").locator("tbody tr");
+      assert.equal(await shardRows.count(), 16);
+      assert.match(await said(shardRows.nth(2)), /shard-2 78 [\d,]+ \d+ \d+ 21 minutes ago/);
+      const urls = () => card("Hosts").locator("tbody tr td:nth-child(3)").allInnerTexts();
+      const first = (await urls()).map(Number);
+      assert.equal(first.length, 20);
+      assert.deepEqual(
+        first,
+        first.toSorted((a, b) => b - a),
+        "the longest queues first",
+      );
+      await page.getByRole("link", { name: "Next page" }).click();
+      await page.waitForURL(/cursor=20/);
+      await settled(page);
+      await page.getByLabel("Blocked").selectOption("true");
+      await page.getByRole("button", { name: "Apply" }).click();
+      await page.getByText("No host is blocked.").waitFor();
+      assert.ok(!page.url().includes("cursor"));
+    });
+
+    test("a host is blocked, slowed down, emptied and let go", async () => {
+      await open("#/frontier");
+      const host = "www.city-council-2.example";
+      const path = `/api/v1/frontier/hosts/${host}`;
+      await button(`Block ${host}`).click();
+      await dialog().getByLabel("For").selectOption({ label: "7 days" });
+      const before = Date.now();
+      await dialog().getByRole("button", { name: "Block" }).click();
+      await page.locator(".notice", { hasText: `${host} is blocked.` }).waitFor();
+      const until = Date.parse(sent("POST", path)[0].block_until) - 7 * 86_400_000;
+      assert.ok(until >= before && until <= Date.now(), "for as long as was chosen");
+      await button(`Unblock ${host}`).click();
+      await dialog().getByRole("button", { name: "Unblock" }).click();
+      await button(`Block ${host}`).waitFor();
+      await button(`Delay of ${host}`).click();
+      await dialog().getByLabel("Seconds").fill("7.5");
+      await page.keyboard.press("Enter");
+      await page.locator(".notice", { hasText: `The delay of ${host} is set.` }).waitFor();
+      assert.match(await said(row(host)), /7\.5 sec/);
+      await button(`Empty the queue of ${host}`).click();
+      await dialog().getByRole("button", { name: "Cancel" }).click();
+      await button(`Empty the queue of ${host}`).click();
+      await dialog().getByRole("button", { name: "Empty queue" }).click();
+      await page.locator(".notice", { hasText: `The queue of ${host} is empty.` }).waitFor();
+      assert.deepEqual(sent("POST", path).slice(1), [{ block_until: null }, { delay_seconds: 7.5 }, { empty: true }]);
+    });
+
+    test("a URL is looked up, with what may be done about its host", async () => {
+      await open("#/frontier");
+      const url = page.getByRole("textbox", { name: "State of a URL" });
+      const look = async (address) => {
+        await url.fill(address);
+        await page.keyboard.press("Enter");
+      };
+      const found = card("State of a URL");
+      await look("https://www.city-council-2.example/news/waiting");
+      await found.getByText("waiting", { exact: true }).waitFor();
+      assert.match(
+        await said(found),
+        /Last HTTP status 304 Method RSS Every 90 min[\s\S]+304 no[\s\S]+no answer no[\s\S]+200 yes/,
+      );
+      await look("https://www.city-council-2.example/news/leased");
+      await found.getByText("leased", { exact: true }).waitFor();
+      assert.match(await said(found), /A scraper has it\./);
+      await found.getByRole("button", { name: "Block www.city-council-2.example" }).click();
+      await page.keyboard.press("Escape");
+      await look("https://elsewhere.example/");
+      await found.getByText("not in the frontier", { exact: true }).waitFor();
+      assert.equal(await found.getByRole("button").count(), 0);
+      await look("no address at all");
+      await found.getByRole("alert").filter({ hasText: "url: is not an http or https URL" }).waitFor();
+      await page.getByRole("link", { name: "Clear" }).click();
+      await found.waitFor({ state: "detached" });
+      assert.equal(await card("Shards").count(), 1);
+    });
+
+    test("a token that may only read sees everything and is offered nothing", async () => {
+      await open("#/frontier?url=https://www.city-council-2.example/news/due", { token: "reader" });
+      assert.match(await said(card("State of a URL")), /due/);
+      assert.ok((await card("Hosts").locator("tbody tr").count()) > 10);
+      assert.equal(await page.getByRole("button", { name: /^(Block|Unblock|Delay of|Empty)/ }).count(), 0);
+    });
+
+    test("where a shard does not answer the numbers stay", async () => {
+      const engine = world();
+      engine.frontier.frozen = "shard-3";
+      await open("#/frontier", { engine });
+      await page.getByText("These shards do not answer: shard-3.").waitFor();
+      await page.getByRole("textbox", { name: "State of a URL" }).fill("https://www.harbour-times-1.example/news/due");
+      await page.keyboard.press("Enter");
+      await card("State of a URL")
+        .getByRole("alert")
+        .filter({ hasText: "shard-3 did not answer; try again" })
+        .waitFor();
+      assert.ok((await card("Hosts").locator("tbody tr").count()) > 10);
+      assert.equal(await card("Shards").locator("tbody tr").count(), 15);
+    });
+
+    test("an engine without hosts says so", async () => {
+      await open("#/frontier", { engine: emptyWorld() });
+      assert.match(await said(card("Hosts")), /No hosts yet\./);
+      assert.match(await said(card("In all")), /Oldest due –/);
+    });
+  });
 });

@@ -6,6 +6,20 @@ export const views = [
   { name: "domain", hash: "#/domain/city-council-2.example" },
   { name: "domain-failed", hash: "#/domain/rail-news-158.example" },
   { name: "domain-pending", hash: "#/domain/labour-office-1224.example" },
+  { name: "frontier", hash: "#/frontier?sort=size" },
+  {
+    name: "frontier-url",
+    hash: `#/frontier?blocked=true&url=${encodeURIComponent("https://www.city-council-2.example/news/waiting")}`,
+  },
+  {
+    name: "frontier-question",
+    hash: "#/frontier",
+    open: (page) =>
+      page
+        .getByRole("button", { name: /^(Block |.* 차단$)/ })
+        .first()
+        .click(),
+  },
   { name: "dead-letters", hash: "#/dead-letters" },
   { name: "dead-letters-replayed", hash: "#/dead-letters?state=any" },
   { name: "dead-letter", hash: "#/dead-letter/m-002" },
@@ -42,6 +56,8 @@ export function lively(engine) {
     },
     { kind: "host", value: "ads.example", reason: null, created_at: "2026-01-28T10:00:00Z", created_by: "API_TOKEN" },
   );
+  engine.frontier.change("www.harbour-times-1.example", { block_until: "2100-01-28T10:00:00Z" });
+  engine.frontier.change("www.city-council-2.example", { block_until: "2100-01-28T10:00:00Z" });
   engine.pipeline = { paused: true, since: "2026-01-28T10:00:00Z", by: "API_TOKEN", reason: "Migration of the bucket" };
   return engine;
 }

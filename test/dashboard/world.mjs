@@ -1,6 +1,7 @@
 // A small engine in memory with as many files and domains as the documents' example, for tests of the
 // dashboard: it counts, filters, pages and resolves as the API describes.
 import { contract, unreachable } from "./document.mjs";
+import { frontier } from "./frontier.mjs";
 
 const HOUR = 3_600_000;
 const day = (ms) => new Date(ms).toISOString().slice(0, 10);
@@ -52,6 +53,7 @@ export function world(now = Date.now()) {
     domains,
     deadLetters,
     exclusions: [],
+    frontier: frontier(domains, now),
     pipeline: { paused: false, since: null, by: null, reason: null },
   });
 }
@@ -64,6 +66,7 @@ export const emptyWorld = (now = Date.now()) =>
     domains: [],
     deadLetters: [],
     exclusions: [],
+    frontier: frontier([], now),
     pipeline: { paused: false, since: null, by: null, reason: null },
   });
 

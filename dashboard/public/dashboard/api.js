@@ -15,6 +15,9 @@ export const token = {
   get: () => sessionStorage.getItem(TOKEN) ?? "",
   set: (value) => sessionStorage.setItem(TOKEN, value),
   clear: () => sessionStorage.removeItem(TOKEN),
+
+  /** Whether the engine said with its last answer that the token may only read. */
+  readOnly: false,
 };
 
 /** What HTTP can carry in a header: anything else cannot be a token. */
@@ -55,6 +58,7 @@ async function call(method, path, body, signal) {
     if (signal?.aborted) throw error;
     throw new ApiError(late.aborted ? "timeout" : "unreachable", late.aborted ? "" : error.message);
   }
+  if (response.headers.has("X-Access")) token.readOnly = response.headers.get("X-Access") === "read";
   const about = {
     status: response.status,
     requestId: response.headers.get("X-Request-Id"),

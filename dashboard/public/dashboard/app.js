@@ -3,7 +3,8 @@
 // A view is an object: title(route) names it, and heading(route), if it has one, is its heading instead;
 // load({route, state, signal}) gets its data, at every refresh; render({data, route, state, app, status})
 // describes it; news(data, before) gives a text for screen readers when a refresh brought something
-// worth announcing. state is the view's own, for as long as it is shown. app is the App below.
+// worth announcing; every is the least number of milliseconds between its refreshes, where they cost
+// more than others. state is the view's own, for as long as it is shown. app is the App below.
 import * as api from "./api.js";
 import { patch } from "./dom.js";
 import { frame } from "./frame.js";
@@ -164,7 +165,7 @@ export class App {
     const data = own.value;
     Object.assign(page, { data, failure: null, at: new Date().toISOString() });
     this.#update({ spoken: view.news?.(data, before) || this.#model.spoken });
-    return isBusy(this.#model.status) ? BUSY : IDLE;
+    return Math.max(view.every ?? 0, isBusy(this.#model.status) ? BUSY : IDLE);
   }
 
   #failed(error, retryIn) {

@@ -63,6 +63,7 @@ function navigation(view, status) {
   const entries = [
     ["overview", null],
     ["domains", null],
+    ["frontier", null],
     ["dead-letters", counter(deadLetters, "count")],
     ["alarms", counter(firing, "count bad")],
     ["exclusions", null],

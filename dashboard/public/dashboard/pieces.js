@@ -16,6 +16,10 @@ const stateTones = {
   stored: "bad",
   replayed: "good",
   discarded: "quiet",
+  due: "waiting",
+  waiting: "quiet",
+  leased: "good",
+  done: "good",
   ok: "good",
   firing: "bad",
 };

@@ -1,0 +1,331 @@
+// The frontier: what waits to be fetched, by shard and by host, the state of one URL, and what operators
+// decide about a host.
+import { ApiError, get, post, token } from "../api.js";
+import { tile } from "../charts.js";
+import { ask } from "../dialog.js";
+import { h } from "../dom.js";
+import { choice, filterForm } from "../filters.js";
+import { duration, label, number, t } from "../i18n.js";
+import {
+  badge,
+  button,
+  card,
+  domainLink,
+  empty,
+  failureText,
+  foreign,
+  moment,
+  muted,
+  properties,
+  since,
+  stateBadge,
+  yesNo,
+} from "../pieces.js";
+import { pick, to } from "../routes.js";
+import { pager, table } from "../table.js";
+
+const LATE = 3_600_000; // milliseconds after which what is due is late, as the alarm counts
+const BLOCKS = [1, 6, 24, 7 * 24, 30 * 24]; // hours
+const hostPath = (host) => `/api/v1/frontier/hosts/${encodeURIComponent(host)}`;
+
+export default {
+  title: () => t("nav.frontier"),
+
+  // All shards are asked, and each reads its hosts to sort them.
+  every: 15_000,
+
+  async load({ route, signal }) {
+    const [stats, hosts, url] = await Promise.all([
+      get("/api/v1/frontier/stats", {}, signal),
+      orFailure(get("/api/v1/frontier/hosts", pick(route.query, "sort", "blocked", "cursor"), signal)),
+      route.query.url ? orFailure(get("/api/v1/frontier/url", { url: route.query.url }, signal)) : null,
+    ]);
+    return { stats, hosts, url };
+  },
+
+  render({ data: { stats, hosts, url }, route, app }) {
+    return [
+      stats.unavailable.length > 0 &&
+        h(
+          "div",
+          { class: "banner bad", key: "unavailable" },
+          h("p", null, t("frontier.unavailable", stats.unavailable.join(", "))),
+        ),
+      totals(stats),
+      finder(route, app),
+      route.query.url && urlCard(url, hosts, app),
+      hostsCard(hosts, route, app),
+      shards(stats),
+    ].filter(Boolean);
+  },
+};
+
+/** What was asked for, or {failure}: one shard that does not answer must not hide the others. */
+const orFailure = (asked) =>
+  asked.catch((error) => {
+    if (!(error instanceof ApiError) || error.status === 401) throw error;
+    return { failure: error };
+  });
+
+const failed = (error) => h("p", { class: "failure", role: "alert" }, failureText(error));
+
+const totals = (stats) =>
+  h(
+    "section",
+    { class: "card", "aria-label": t("frontier.totals"), key: "totals" },
+    h(
+      "dl",
+      { class: "tiles" },
+      tile(t("frontier.hosts"), number(stats.hosts), t("frontier.hosts.note", number(stats.shards.length))),
+      tile(t("frontier.urls"), number(stats.urls), t("frontier.urls.note")),
+      tile(t("frontier.due"), number(stats.due), t("frontier.due.note")),
+      tile(t("frontier.leased"), number(stats.leased), t("frontier.leased.note")),
+      tile(t("frontier.oldest"), dueSince(stats.oldest_due), t("frontier.oldest.note")),
+    ),
+  );
+
+/** Since when something is due; what is late stands out. */
+const dueSince = (time) => (time && Date.now() - Date.parse(time) > LATE ? badge("bad", since(time)) : since(time));
+
+const shards = (stats) =>
+  card(
+    t("frontier.shards"),
+    table({
+      caption: t("frontier.shards"),
+      rows: stats.shards,
+      key: (row) => row.name,
+      columns: [
+        { head: t("frontier.shard"), cell: (row) => foreign(row.name) },
+        { head: t("frontier.hosts"), number: true, cell: (row) => number(row.hosts) },
+        { head: t("frontier.urls"), number: true, cell: (row) => number(row.urls) },
+        { head: t("frontier.due"), number: true, cell: (row) => number(row.due) },
+        { head: t("frontier.leased"), number: true, cell: (row) => number(row.leased) },
+        { head: t("frontier.oldest"), cell: (row) => dueSince(row.oldest_due) },
+      ],
+    }),
+  );
+
+/** Leads to the state of a URL. */
+function finder(route, app) {
+  const submit = (event) => {
+    event.preventDefault();
+    const url = new FormData(event.currentTarget).get("url").trim();
+    app.go(to("frontier", { ...route.query, url }));
+  };
+  return h(
+    "form",
+    { class: "filters", role: "search", "aria-label": t("frontier.url"), key: "finder", on: { submit } },
+    h(
+      "div",
+      { class: "field grow" },
+      h("label", { for: "frontier-url" }, t("frontier.url")),
+      h("input", {
+        id: "frontier-url",
+        name: "url",
+        type: "text",
+        inputmode: "url",
+        value: route.query.url ?? "",
+        placeholder: "https://www.example.com/news/1",
+        autocomplete: "off",
+        spellcheck: "false",
+        autocapitalize: "none",
+      }),
+    ),
+    h("button", { type: "submit" }, t("frontier.url.do")),
+    route.query.url &&
+      h("a", { class: "button plain", href: to("frontier", { ...route.query, url: "" }) }, t("filter.clear")),
+  );
+}
+
+function urlCard(url, hosts, app) {
+  const title = t("frontier.url");
+  if (!url) return card(title, muted(t("loading")));
+  if (url.failure) return card(title, failed(url.failure));
+  const host = hostOf(url.url);
+  const row = hosts.hosts?.find((one) => one.host === host) ?? { host };
+  return card(
+    title,
+    h("p", null, stateBadge(url.state), " ", foreign(url.url)),
+    h("p", { class: "muted" }, label("frontier.about", url.state)),
+    properties(
+      url.due_at && [t("frontier.dueAt"), moment(url.due_at)],
+      url.lease_until && [t("frontier.leaseUntil"), moment(url.lease_until)],
+      url.last_status && [t("frontier.lastStatus"), number(url.last_status)],
+      url.entry && [t("entryPoints.method"), foreign(label("method", url.entry.method))],
+      url.entry && [t("entryPoints.interval"), duration(url.entry.interval_seconds * 1_000)],
+      url.entry && [t("frontier.changedAt"), moment(url.entry.changed_at)],
+      url.entry?.failures > 0 && [t("frontier.failures"), number(url.entry.failures)],
+    ),
+    url.checks.length > 0 && checks(url.checks),
+    host && url.state !== "unknown" && h("div", { class: "actions" }, actions(row, app)),
+  );
+}
+
+const checks = (list) =>
+  table({
+    caption: t("frontier.checks"),
+    rows: list.toReversed(),
+    key: (row) => row.at,
+    columns: [
+      { head: t("frontier.checked"), cell: (row) => moment(row.at) },
+      { head: t("httpStatus"), number: true, cell: (row) => (row.status ? number(row.status) : muted(t("noAnswer"))) },
+      { head: t("frontier.changed"), cell: (row) => yesNo(row.changed) },
+    ],
+  });
+
+const hostOf = (url) => (URL.canParse(url) ? new URL(url).host : "");
+
+function hostsCard(hosts, route, app) {
+  const title = t("frontier.hosts");
+  const fields = [choice("sort", "sort", ["due", "size"]), choice("blocked", "blocked", ["true"])];
+  const filters = h("div", { class: "toolbar" }, filterForm(route, fields, app.go));
+  if (hosts.failure) return card(title, filters, failed(hosts.failure));
+  return card(
+    title,
+    filters,
+    hosts.hosts.length === 0
+      ? empty(t(route.query.blocked ? "frontier.hosts.noneBlocked" : "frontier.hosts.none"))
+      : table({
+          caption: title,
+          rows: hosts.hosts,
+          key: (row) => row.host,
+          columns: [
+            {
+              head: t("frontier.host"),
+              wide: true,
+              cell: (row) => [h("bdi", null, row.host), h("div", { class: "muted small" }, domainLink(row.domain))],
+            },
+            { head: t("state"), cell: hostState },
+            { head: t("frontier.urls"), number: true, cell: (row) => number(row.urls) },
+            { head: t("frontier.due"), number: true, cell: (row) => number(row.due) },
+            { head: t("frontier.delay"), number: true, cell: (row) => duration(row.delay_seconds * 1_000) },
+            { head: t("frontier.dueAt"), cell: (row) => since(row.due_at) },
+            !token.readOnly && { head: t("actions"), cell: (row) => h("div", { class: "actions" }, actions(row, app)) },
+          ].filter(Boolean),
+        }),
+    pager(route, hosts.next_cursor),
+  );
+}
+
+const ahead = (time) => Boolean(time) && Date.parse(time) > Date.now();
+const isBlocked = (row) => ahead(row.blocked_until);
+
+/** Who or what keeps a host from being asked, and until when. */
+function hostState(row) {
+  const until = (tone, name, time) => [
+    badge(tone, label("frontier.is", name)),
+    " ",
+    h("span", { class: "small" }, since(time)),
+  ];
+  if (row.excluded) return badge("quiet", label("state", "excluded"));
+  if (isBlocked(row)) return until("bad", "blocked", row.blocked_until);
+  if (ahead(row.unresolved_until)) return until("bad", "unresolved", row.unresolved_until);
+  if (ahead(row.leased_until)) return until("good", "leased", row.leased_until);
+  if (ahead(row.ready_at)) return until("quiet", "resting", row.ready_at);
+  return badge(row.due > 0 ? "waiting" : "quiet", label("frontier.is", row.due > 0 ? "due" : "idle"));
+}
+
+/** What an operator may do with a host; nothing with a token that may only read. */
+function actions(row, app) {
+  if (token.readOnly) return null;
+  const one = (name, act, kind = "") =>
+    button(t(`frontier.${name}`), act, { kind, label: t(`frontier.${name}.of`, row.host) });
+  return [
+    isBlocked(row) ? one("unblock", () => unblock(row.host, app)) : one("block", () => block(row.host, app)),
+    one("setDelay", () => setDelay(row, app)),
+    one("empty", () => emptyHost(row, app), "danger-text"),
+  ];
+}
+
+/** Asks, and sends what change(values) gives. */
+const change = async (app, host, question, changeOf) =>
+  app.announce(
+    await ask({
+      ...question,
+      body: [h("p", null, h("bdi", null, host)), h("p", { class: "muted" }, question.body)],
+      act: (values) => post(hostPath(host), changeOf(values)),
+    }),
+  );
+
+const block = (host, app) =>
+  change(
+    app,
+    host,
+    {
+      title: t("frontier.block.title"),
+      body: t("frontier.block.body"),
+      fields: [
+        h(
+          "div",
+          { class: "field" },
+          h("label", { for: "block-hours" }, t("frontier.block.for")),
+          h(
+            "select",
+            { id: "block-hours", name: "hours", value: "24", autofocus: true },
+            BLOCKS.map((hours) => h("option", { value: String(hours) }, duration(hours * 3_600_000))),
+          ),
+        ),
+      ],
+      confirm: t("frontier.block.do"),
+      done: () => t("frontier.block.done", host),
+    },
+    ({ hours }) => ({ block_until: new Date(Date.now() + hours * 3_600_000).toISOString() }),
+  );
+
+const unblock = (host, app) =>
+  change(
+    app,
+    host,
+    {
+      title: t("frontier.unblock.title"),
+      body: t("frontier.unblock.body"),
+      confirm: t("frontier.unblock"),
+      done: () => t("frontier.unblock.done", host),
+    },
+    () => ({ block_until: null }),
+  );
+
+const setDelay = ({ host, delay_seconds: now }, app) =>
+  change(
+    app,
+    host,
+    {
+      title: t("frontier.setDelay.title"),
+      body: t("frontier.setDelay.body"),
+      fields: [
+        h(
+          "div",
+          { class: "field" },
+          h("label", { for: "host-delay" }, t("frontier.setDelay.seconds")),
+          h("input", {
+            id: "host-delay",
+            name: "seconds",
+            type: "number",
+            min: "0",
+            max: "86400",
+            step: "any",
+            required: true,
+            value: String(now ?? 0),
+            autofocus: true,
+          }),
+        ),
+      ],
+      confirm: t("frontier.setDelay.do"),
+      done: () => t("frontier.setDelay.done", host),
+    },
+    ({ seconds }) => ({ delay_seconds: Number(seconds) }),
+  );
+
+const emptyHost = ({ host }, app) =>
+  change(
+    app,
+    host,
+    {
+      title: t("frontier.empty.title"),
+      body: t("frontier.empty.body"),
+      confirm: t("frontier.empty.do"),
+      danger: true,
+      done: () => t("frontier.empty.done", host),
+    },
+    () => ({ empty: true }),
+  );

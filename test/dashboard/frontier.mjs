@@ -1,0 +1,125 @@
+// A frontier in memory with some shards and hosts, for tests of the dashboard: it counts, sorts, pages
+// and changes hosts as the API describes.
+
+const iso = (ms) => new Date(ms).toISOString().replace(/\.\d+/, "");
+
+/** The hosts of the domains of a world, with queues of different lengths. */
+export function frontier(domains, now, shards = 16) {
+  const hosts = domains.map(({ domain }, i) => ({
+    host: `www.${domain}`,
+    domain,
+    urls: (i * 7919) % 500,
+    entries: i % 4,
+    due: i % 9 === 4 ? 0 : (i * 31) % 50,
+    done: (i * 13) % 2000,
+    failed: i % 7,
+    delay_seconds: [1, 2, 0.5, 30][i % 4],
+    ready_at: i % 5 === 1 ? iso(now + 20_000) : null,
+    due_at: i % 9 === 4 ? null : iso(now - (i % 50) * 60_000),
+    leased_until: i % 5 === 2 ? iso(now + 110_000) : null,
+    blocked_until: null,
+    robots_expires_at: i % 6 ? iso(now + 80_000_000) : null,
+    unresolved_until: i % 100 === 8 ? iso(now + 3_000_000) : null,
+    excluded: i % 100 === 13,
+  }));
+  return new Frontier(hosts, now, shards);
+}
+
+class Frontier {
+  frozen = null; // the name of a shard that does not answer
+
+  constructor(hosts, now, shards) {
+    Object.assign(this, { hosts, now, shards });
+  }
+
+  get unavailable() {
+    return this.frozen ? [this.frozen] : [];
+  }
+
+  stats() {
+    const shards = Array.from({ length: this.shards }, (_, n) => {
+      const here = this.hosts.filter((_, i) => i % this.shards === n);
+      const due = here.filter((one) => one.due > 0).length;
+      return {
+        name: `shard-${n}`,
+        hosts: here.length,
+        urls: sum(here, "urls"),
+        entries: sum(here, "entries"),
+        due,
+        leased: here.filter((one) => one.leased_until).length,
+        done: sum(here, "done"),
+        failed: sum(here, "failed"),
+        oldest_due: due ? iso(this.now - (n + 1) * 420_000) : null,
+      };
+    }).filter((shard) => shard.name !== this.frozen);
+    const counts = ["hosts", "urls", "entries", "due", "leased", "done", "failed"];
+    return {
+      ...Object.fromEntries(counts.map((name) => [name, sum(shards, name)])),
+      oldest_due:
+        shards
+          .map((shard) => shard.oldest_due)
+          .filter(Boolean)
+          .sort()[0] ?? null,
+      shards,
+      unavailable: this.unavailable,
+    };
+  }
+
+  list(query, length) {
+    const rows = this.hosts.filter((one) => !query.get("blocked") || Date.parse(one.blocked_until ?? 0) > Date.now());
+    if (query.get("sort") === "size") rows.sort((a, b) => b.urls - a.urls);
+    if (query.get("sort") === "due") rows.sort((a, b) => (a.due_at ?? "~").localeCompare(b.due_at ?? "~"));
+    const start = Number(query.get("cursor") ?? 0);
+    const end = start + length;
+    return {
+      hosts: rows.slice(start, end),
+      next_cursor: end < rows.length ? String(end) : null,
+      unavailable: this.unavailable,
+    };
+  }
+
+  /** The state of a URL: that of /news/{state}; everything else is unknown. */
+  url(url) {
+    const { host, pathname } = new URL(url);
+    const state = this.hosts.some((one) => one.host === host) ? pathname.match(/^\/news\/(\w+)$/)?.[1] : null;
+    const at = (minutes) => iso(this.now + minutes * 60_000);
+    return {
+      url,
+      state: state ?? "unknown",
+      due_at: ["due", "waiting"].includes(state) ? at(state === "due" ? -5 : 25) : null,
+      lease_until: state === "leased" ? at(2) : null,
+      last_status: state === "waiting" ? 304 : null,
+      checks:
+        state === "waiting"
+          ? [
+              { at: at(-180), status: 200, changed: true },
+              { at: at(-90), status: null, changed: false },
+              { at: at(-30), status: 304, changed: false },
+            ]
+          : [],
+      entry:
+        state === "waiting"
+          ? {
+              method: "rss",
+              interval_seconds: 5400,
+              etag: '"a"',
+              last_modified: null,
+              changed_at: at(-180),
+              failures: 0,
+            }
+          : null,
+    };
+  }
+
+  /** Changes a host, and reports whether there is one. */
+  change(name, { block_until, delay_seconds, empty }) {
+    const host = this.hosts.find((one) => one.host === name);
+    if (!host) return null;
+    if (block_until !== undefined) host.blocked_until = Date.parse(block_until) > Date.now() ? block_until : null;
+    if (delay_seconds !== undefined) host.delay_seconds = delay_seconds;
+    if (empty) Object.assign(host, { urls: 0, due: 0, due_at: null });
+    return { host: name };
+  }
+}
+
+const sum = (rows, name) => rows.reduce((all, row) => all + row[name], 0);
