@@ -84,8 +84,10 @@ var mayImport = map[string][]string{
 	"info":          {"contract", "markup"},
 	"info/sources":  {"feed", "fetch", "info", "sitemap"},
 	"info/store":    {"contract", "info", "ledger"},
+	"info/cache":    {"contract", "info", "info/redis", "info/store"},
 	"info/postgres": {"ledger"},
-	"info/infotest": {"info", "info/store", "ledger"},
+	"info/redis":    {},
+	"info/infotest": {"contract", "info", "info/cache", "info/store", "ledger"},
 
 	// What Go's crypto/tls is replaced by.
 	"worker/tls": {},

@@ -328,7 +328,7 @@ func (s *Store) Cached(ctx context.Context) (Cached, error) {
 
 // SetRefreshed records that the cache was filled with what was stored at a time.
 func (s *Store) SetRefreshed(ctx context.Context, at time.Time) error {
-	_, err := s.batch(ctx, "store.SetRefreshed", s.statement(`UPDATE news_cache SET refreshed_at = ?1 WHERE name = 'feeds'`, at.UnixMilli()))
+	_, err := s.batch(ctx, "store.SetRefreshed", s.statement(`UPDATE news_cache SET refreshed_at = ?1 WHERE name = 'feeds'`, millis(at)))
 	return err
 }
 

@@ -1,0 +1,311 @@
+//go:build unix
+
+package cache_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"log/slog"
+	"net"
+	"net/url"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/info"
+	"github.com/newsfork/seed-engine/info/cache"
+	"github.com/newsfork/seed-engine/info/infotest"
+	"github.com/newsfork/seed-engine/info/postgres"
+	"github.com/newsfork/seed-engine/info/redis"
+	"github.com/newsfork/seed-engine/info/store"
+	"github.com/newsfork/seed-engine/ledger/sqlite"
+)
+
+var ctx = context.Background()
+
+// database is a database and the store on it.
+type database struct {
+	db    store.DB
+	store *store.Store
+}
+
+func d1(t *testing.T) database {
+	t.Helper()
+	db, err := sqlite.OpenWith(store.Migrations)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	return database{db, store.NewD1(db)}
+}
+
+func pg(t *testing.T) database {
+	t.Helper()
+	server, url := infotest.Postgres(t)
+	db, err := postgres.New(url, server.Dial)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	names, _ := fs.Glob(store.Migrations, "postgres/*.sql")
+	for _, name := range names {
+		sql, _ := store.Migrations.ReadFile(name)
+		if err := db.Script(ctx, string(sql)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return database{db, store.NewPostgres(db)}
+}
+
+func kv(*testing.T) func() cache.Cache {
+	return func() cache.Cache { return cache.NewKV(&cache.Memory{}) }
+}
+
+func redisURL(s *infotest.Server) string {
+	return "redis://:" + url.QueryEscape(infotest.Password) + "@" + s.Address + "/3"
+}
+
+func client(t *testing.T, s *infotest.Server) *redis.Client {
+	t.Helper()
+	c, err := redis.New(redisURL(s), func(ctx context.Context, address string, _ bool) (net.Conn, error) { return s.Dial(ctx, address) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	return c
+}
+
+func onRedis(t *testing.T) func() cache.Cache {
+	t.Helper()
+	c := client(t, infotest.Redis(t))
+	return func() cache.Cache {
+		if _, err := c.Do(ctx, []string{"FLUSHALL"}); err != nil {
+			t.Fatal(err)
+		}
+		return cache.NewRedis(c)
+	}
+}
+
+// TestPairsConform runs the suite on every store with every cache.
+func TestPairsConform(t *testing.T) {
+	for _, s := range []struct {
+		name string
+		open func(*testing.T) database
+	}{{"d1", d1}, {"postgres", pg}} {
+		for _, c := range []struct {
+			name string
+			open func(*testing.T) func() cache.Cache
+		}{{"kv", kv}, {"redis", onRedis}} {
+			t.Run(s.name+"+"+c.name, func(t *testing.T) {
+				database, empty := s.open(t), c.open(t)
+				for _, c := range infotest.PairCases {
+					t.Run(c.Name, func(t *testing.T) {
+						infotest.Wipe(t, database.db, database.store.Name())
+						c.Run(t, database.store, empty())
+					})
+				}
+			})
+		}
+	}
+}
+
+func discard() *slog.Logger { return slog.New(slog.NewTextHandler(io.Discard, nil)) }
+
+func upsert(t *testing.T, s *store.Store, articles ...info.Article) {
+	t.Helper()
+	var list []store.New
+	for _, a := range articles {
+		list = append(list, store.New{Article: a})
+	}
+	if _, err := s.Upsert(ctx, list, time.Now()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestKVIsWrittenSparingly: a category that did not change is written again only for its age.
+func TestKVIsWrittenSparingly(t *testing.T) {
+	s, m := d1(t).store, &cache.Memory{}
+	k := cache.NewKV(m)
+	at := time.Now()
+	a := infotest.Article(info.Naver, 1, at)
+	a.Category = info.AI
+	upsert(t, s, a)
+	for _, c := range []struct {
+		after time.Duration
+		add   info.Category
+		puts  int
+	}{{0, "", 4}, {time.Minute, "", 0}, {2 * time.Minute, info.AI, 2}, {3 * time.Minute, "", 0}, {11 * time.Minute, "", 2}, {12 * time.Minute, "", 2}} {
+		if c.add != "" {
+			b := infotest.Article(info.Naver, 2, at)
+			b.Category = c.add
+			upsert(t, s, b)
+		}
+		before := m.Puts
+		if _, err := cache.FillNow(ctx, k, s, "x", at.Add(c.after)); err != nil {
+			t.Fatal(err)
+		}
+		if m.Puts-before != c.puts {
+			t.Errorf("after %v: %d values written, not %d", c.after, m.Puts-before, c.puts)
+		}
+	}
+}
+
+// TestOneRefresher: of readers that miss the cache at once, one fills it.
+func TestOneRefresher(t *testing.T) {
+	for name, c := range map[string]cache.Cache{"kv": kv(t)(), "redis": onRedis(t)()} {
+		s := &counting{Store: d1(t).store}
+		upsert(t, s.Store, infotest.Article(info.Naver, 1, time.Now()))
+		var done sync.WaitGroup
+		for i := range 20 {
+			done.Add(1)
+			go func() {
+				defer done.Done()
+				r := cache.Reader{Cache: c, Store: s, Kind: "d1", Owner: string(rune('a' + i)), Log: discard(), Now: time.Now}
+				if _, err := r.Page(ctx, info.Query{Category: info.All, Limit: 10}); err != nil {
+					t.Error(err)
+				}
+			}()
+		}
+		done.Wait()
+		if s.fills > 8 { // four pages each; a reader that comes when the first is through may fill it once more
+			t.Errorf("%s: %d pages were read to fill the cache", name, s.fills)
+		}
+	}
+}
+
+// counting counts the pages that are read to fill a cache, which takes a while.
+type counting struct {
+	*store.Store
+	mu    sync.Mutex
+	fills int
+}
+
+func (c *counting) Page(ctx context.Context, q info.Query) (info.Page, error) {
+	if q.Limit == cache.Size {
+		c.mu.Lock()
+		c.fills++
+		c.mu.Unlock()
+		time.Sleep(10 * time.Millisecond)
+	}
+	return c.Store.Page(ctx, q)
+}
+
+// gone is a store that does not answer any more.
+type gone struct{ cache.Store }
+
+func (gone) Page(context.Context, info.Query) (info.Page, error) {
+	return info.Page{}, &contract.Error{Kind: contract.Storage, Message: "gone"}
+}
+
+func TestDegraded(t *testing.T) {
+	s := d1(t).store
+	var list []info.Article
+	for i := range 230 {
+		list = append(list, infotest.Article(info.Naver, i, time.Now().Add(-time.Duration(i)*time.Second)))
+	}
+	upsert(t, s, list...)
+	m := &cache.Memory{}
+	k := cache.NewKV(m)
+	if _, err := cache.FillNow(ctx, k, s, "x", time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	now := time.Now()
+	r := cache.Reader{Cache: k, Store: s, Kind: "d1", Owner: "r", Log: discard(), Now: func() time.Time { return now }}
+	page := func(from *info.Cursor) (cache.Result, error) {
+		return r.Page(ctx, info.Query{Category: info.All, From: from, Limit: 50})
+	}
+	read := func(what string, from *info.Cursor) cache.Result {
+		t.Helper()
+		result, err := page(from)
+		if err != nil {
+			t.Fatalf("%s: %v", what, err)
+		}
+		return result
+	}
+
+	if got := read("all is well", nil); got.Stale || got.Source != "kv" {
+		t.Errorf("%+v", got)
+	}
+	now = now.Add(cache.Stale + time.Second)
+	if got := read("the collector has stopped", nil); !got.Stale || got.Source != "kv" || len(got.Items) != 50 {
+		t.Errorf("stale %v from %s", got.Stale, got.Source)
+	}
+	r.Store = gone{s}
+	now = now.Add(2 * cache.TTL)
+	if got := read("the store is gone", nil); !got.Stale || got.Source != "kv" || !got.More || len(got.Items) != 50 {
+		t.Errorf("stale %v from %s", got.Stale, got.Source)
+	}
+	from := info.CursorOf(&list[189])
+	if got := read("the last page of the cache", &from); len(got.Items) != 10 || !got.More || !got.Stale {
+		t.Errorf("%d items, more %v", len(got.Items), got.More)
+	}
+	from = info.CursorOf(&list[199])
+	if _, err := page(&from); contract.KindOf(err) != contract.Storage {
+		t.Errorf("behind the cache: %v", err)
+	}
+	r.Store, now = s, time.Now()
+	m.Fail = func() error { return errors.New("KV is down") }
+	if got := read("the cache is gone", nil); got.Source != "d1" || len(got.Items) != 50 || got.Stale {
+		t.Errorf("%+v", got)
+	}
+}
+
+// TestRedisKeys: keys, types and lifetimes are those of the record.
+func TestRedisKeys(t *testing.T) {
+	server := infotest.Redis(t)
+	c, s := client(t, server), d1(t).store
+	r := cache.NewRedis(c)
+	a := infotest.Article(info.Naver, 1, time.Now())
+	a.Category = info.Energy
+	upsert(t, s, a)
+	if _, err := cache.FillNow(ctx, r, s, "x", time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	for key, want := range map[string]struct {
+		kind string
+		ttl  int64
+	}{"news:feed:all": {"zset", 3600}, "news:feed:energy": {"zset", 3600}, "news:article:" + a.ID: {"hash", 86400}, "news:meta:all": {"hash", 3600}, "news:feed:ai": {"none", -2}, "news:lock:all": {"none", -2}} {
+		replies, err := c.Do(ctx, []string{"TYPE", key}, []string{"TTL", key})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ttl := replies[1].(int64); replies[0] != want.kind || ttl > want.ttl || ttl < want.ttl-5 {
+			t.Errorf("%s: %v for %v s", key, replies[0], ttl)
+		}
+	}
+	if ok, err := r.Lock(ctx, "one"); err != nil || !ok {
+		t.Fatal(ok, err)
+	}
+	if ok, _ := r.Lock(ctx, "two"); ok {
+		t.Error("two refreshers")
+	}
+	replies, _ := c.Do(ctx, []string{"TTL", "news:lock:all"})
+	if ttl := replies[0].(int64); ttl < 25 || ttl > 30 {
+		t.Errorf("the lock lasts %d s", ttl)
+	}
+	if err := r.Unlock(ctx, "two"); err != nil {
+		t.Fatal(err)
+	}
+	if ok, _ := r.Lock(ctx, "three"); ok {
+		t.Error("the lock was taken off by another")
+	}
+
+	// An article that was evicted, and a server that restarts without its data.
+	if _, err := c.Do(ctx, []string{"DEL", "news:article:" + a.ID}); err != nil {
+		t.Fatal(err)
+	}
+	if answer, err := r.Page(ctx, info.Query{Category: info.All, Limit: 5}); err != nil || answer != nil {
+		t.Errorf("%+v, %v", answer, err)
+	}
+	server.Kill()
+	if _, err := r.Page(ctx, info.Query{Category: info.All, Limit: 5}); contract.KindOf(err) != contract.Storage {
+		t.Errorf("%v", err)
+	}
+	server.Start()
+	if answer, err := r.Page(ctx, info.Query{Category: info.All, Limit: 5}); err != nil || answer != nil {
+		t.Errorf("%+v, %v", answer, err)
+	}
+}

@@ -1,0 +1,72 @@
+package cache
+
+import (
+	"context"
+	"time"
+
+	"github.com/newsfork/seed-engine/info"
+	"github.com/newsfork/seed-engine/info/store"
+)
+
+// Store is what a cache is filled from.
+type Store interface {
+	Page(ctx context.Context, q info.Query) (info.Page, error)
+	Cached(ctx context.Context) (store.Cached, error)
+	SetRefreshed(ctx context.Context, at time.Time) error
+	Acquire(ctx context.Context, name, owner string, ttl time.Duration) (bool, error)
+	Release(ctx context.Context, name, owner string) error
+}
+
+const lease = "refresh"
+
+// Fill refreshes a cache from the store, unless another is at it or the cache has everything: all changes,
+// and been refreshed within a Heartbeat. owner names the caller.
+func Fill(ctx context.Context, c Cache, s Store, owner string, now time.Time) (filled bool, err error) {
+	state, err := s.Cached(ctx)
+	if err != nil {
+		return false, err
+	}
+	if !state.ChangedAt.After(state.RefreshedAt) && fresh(ctx, c, now) {
+		return false, nil
+	}
+	return FillNow(ctx, c, s, owner, now)
+}
+
+// fresh reports whether a cache was refreshed within a Heartbeat.
+func fresh(ctx context.Context, c Cache, now time.Time) bool {
+	a, err := c.Page(ctx, info.Query{Category: info.All, Limit: 1})
+	return err == nil && a != nil && now.Sub(a.RefreshedAt) < Heartbeat
+}
+
+// FillNow refreshes a cache from the store, unless another is at it.
+func FillNow(ctx context.Context, c Cache, s Store, owner string, now time.Time) (filled bool, err error) {
+	lock := func() (bool, error) { return s.Acquire(ctx, lease, owner, lockTTL) }
+	unlock := func() { _ = s.Release(ctx, lease, owner) } // else it ends by itself
+	if l, ok := c.(interface {
+		Lock(ctx context.Context, owner string) (bool, error)
+		Unlock(ctx context.Context, owner string) error
+	}); ok {
+		lock = func() (bool, error) { return l.Lock(ctx, owner) }
+		unlock = func() { _ = l.Unlock(ctx, owner) }
+	}
+	if ok, err := lock(); err != nil || !ok {
+		return false, err
+	}
+	defer unlock()
+	state, err := s.Cached(ctx) // before the articles: what changes meanwhile is filled in the next time
+	if err != nil {
+		return false, err
+	}
+	var feeds []Feed
+	for _, category := range append([]info.Category{info.All}, info.Categories...) {
+		p, err := s.Page(ctx, info.Query{Category: category, Limit: Size})
+		if err != nil {
+			return false, err
+		}
+		feeds = append(feeds, Feed{category, p.Articles, !p.More})
+	}
+	if err := c.Refresh(ctx, feeds, now); err != nil {
+		return false, err
+	}
+	return true, s.SetRefreshed(ctx, state.ChangedAt)
+}

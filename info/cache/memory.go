@@ -1,0 +1,84 @@
+package cache
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// Memory is the twin of a KV namespace, with its limits.
+type Memory struct {
+	// Fail, when set, is asked before every call; an error makes it fail with it.
+	Fail func() error
+	// Now is the clock by which values expire; time.Now when nil.
+	Now func() time.Time
+
+	mu     sync.Mutex
+	values map[string]memoryValue
+	Puts   int // how many values were written
+}
+
+type memoryValue struct {
+	value   []byte
+	expires time.Time
+}
+
+var _ Namespace = (*Memory)(nil)
+
+func (m *Memory) begin() (time.Time, error) {
+	if m.Fail != nil {
+		if err := m.Fail(); err != nil {
+			return time.Time{}, err
+		}
+	}
+	if m.Now != nil {
+		return m.Now(), nil
+	}
+	return time.Now(), nil
+}
+
+// Get implements Namespace.
+func (m *Memory) Get(_ context.Context, key string) ([]byte, error) {
+	now, err := m.begin()
+	if err != nil {
+		return nil, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if v, ok := m.values[key]; ok && now.Before(v.expires) {
+		return bytes.Clone(v.value), nil
+	}
+	return nil, nil
+}
+
+// The limits of KV (developers.cloudflare.com/kv/platform/limits/).
+const (
+	minTTL   = time.Minute
+	maxKey   = 512
+	maxValue = 25 << 20
+)
+
+// Put implements Namespace.
+func (m *Memory) Put(_ context.Context, key string, value []byte, ttl time.Duration) error {
+	now, err := m.begin()
+	switch {
+	case err != nil:
+		return err
+	case ttl < minTTL:
+		return fmt.Errorf("KV PUT failed: 400 Invalid expiration_ttl of %v", ttl)
+	case len(key) > maxKey:
+		return fmt.Errorf("KV PUT failed: 414 UTF-8 encoded length of %d exceeds key length limit of 512", len(key))
+	case len(value) > maxValue:
+		return fmt.Errorf("KV PUT failed: 413 Value length of %d exceeds limit of 26214400", len(value))
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.values == nil {
+		m.values = map[string]memoryValue{}
+	}
+	m.values[key] = memoryValue{bytes.Clone(value), now.Add(ttl)}
+	m.Puts++
+	return nil
+}

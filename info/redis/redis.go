@@ -1,0 +1,213 @@
+// Package redis sends commands to a Redis server over any connection, such as a Worker's socket.
+package redis
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Client is a connection to a server, opened when it is needed and again when it was lost. It is safe
+// for concurrent use; calls follow one another.
+type Client struct {
+	dial     func(ctx context.Context, address string, encrypted bool) (net.Conn, error)
+	address  string
+	tls      bool
+	user     string
+	password string
+	database string
+
+	mu   sync.Mutex
+	conn net.Conn // nil when there is none
+	in   *bufio.Reader
+}
+
+// Timeout is how long a call may take.
+const timeout = 5 * time.Second
+
+// New makes a client from a URL: redis://user:password@host:port/database, or rediss:// for an encrypted
+// connection. dial opens a connection. Errors do not quote the URL.
+func New(address string, dial func(ctx context.Context, address string, encrypted bool) (net.Conn, error)) (*Client, error) {
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme != "redis" && u.Scheme != "rediss" || u.Hostname() == "" {
+		return nil, errors.New("the URL is not redis://user:password@host:port/database")
+	}
+	port := u.Port()
+	if port == "" {
+		port = "6379"
+	}
+	c := &Client{dial: dial, address: net.JoinHostPort(u.Hostname(), port), tls: u.Scheme == "rediss", user: u.User.Username(), database: strings.Trim(u.Path, "/")}
+	c.password, _ = u.User.Password()
+	return c, nil
+}
+
+// Error is what the server says of a command.
+type Error string
+
+func (e Error) Error() string { return "redis: " + string(e) }
+
+// Reply is the answer to a command: a string, an int64, a []Reply, an Error, or nil.
+type Reply any
+
+// Do sends commands at once and returns their replies. An error of the server to one of them is among the
+// replies. When the connection is lost it is opened again and they are sent once more: commands must bear to
+// be sent twice.
+func (c *Client) Do(ctx context.Context, commands ...[]string) ([]Reply, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for attempt := 0; ; attempt++ {
+		replies, err := c.once(ctx, commands)
+		if err == nil {
+			return replies, nil
+		}
+		c.close()
+		if attempt == 1 || ctx.Err() != nil {
+			return nil, err
+		}
+	}
+}
+
+// Close ends the connection. The next call opens another.
+func (c *Client) Close() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.close()
+	return nil
+}
+
+func (c *Client) close() {
+	if c.conn != nil {
+		c.conn.Close()
+	}
+	c.conn, c.in = nil, nil
+}
+
+func (c *Client) once(ctx context.Context, commands [][]string) ([]Reply, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	first := c.conn == nil
+	if first {
+		conn, err := c.dial(ctx, c.address, c.tls)
+		if err != nil {
+			return nil, err
+		}
+		c.conn, c.in = conn, bufio.NewReader(conn)
+	}
+	conn := c.conn
+	stop := context.AfterFunc(ctx, func() { conn.Close() })
+	defer stop()
+	if first {
+		if err := c.signIn(); err != nil {
+			return nil, err
+		}
+	}
+	return c.exchange(commands)
+}
+
+func (c *Client) signIn() error {
+	var commands [][]string
+	switch {
+	case c.password != "" && c.user != "":
+		commands = append(commands, []string{"AUTH", c.user, c.password})
+	case c.password != "":
+		commands = append(commands, []string{"AUTH", c.password})
+	}
+	if c.database != "" && c.database != "0" {
+		commands = append(commands, []string{"SELECT", c.database})
+	}
+	if len(commands) == 0 {
+		return nil
+	}
+	replies, err := c.exchange(commands)
+	for _, r := range replies {
+		if e, ok := r.(Error); ok && err == nil {
+			err = e
+		}
+	}
+	return err
+}
+
+func (c *Client) exchange(commands [][]string) ([]Reply, error) {
+	var out []byte
+	for _, command := range commands {
+		out = fmt.Appendf(out, "*%d\r\n", len(command))
+		for _, word := range command {
+			out = fmt.Appendf(out, "$%d\r\n%s\r\n", len(word), word)
+		}
+	}
+	if _, err := c.conn.Write(out); err != nil {
+		return nil, err
+	}
+	replies := make([]Reply, len(commands))
+	for i := range replies {
+		var err error
+		if replies[i], err = c.read(0); err != nil {
+			return nil, err
+		}
+	}
+	return replies, nil
+}
+
+// Limits of what is read.
+const (
+	maxBulk  = 16 << 20
+	maxItems = 1 << 20
+	maxDepth = 4
+)
+
+var errProtocol = errors.New("redis: the server does not keep to the protocol")
+
+// read reads one reply (redis.io/docs/latest/develop/reference/protocol-spec/, RESP2).
+func (c *Client) read(depth int) (Reply, error) {
+	line, err := c.in.ReadSlice('\n')
+	if err != nil {
+		return nil, err
+	}
+	if len(line) < 3 || line[len(line)-2] != '\r' || depth > maxDepth {
+		return nil, errProtocol
+	}
+	kind, text := line[0], string(line[1:len(line)-2])
+	switch kind {
+	case '+':
+		return text, nil
+	case '-':
+		return Error(text), nil
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	switch {
+	case err != nil:
+		return nil, errProtocol
+	case kind == ':':
+		return n, nil
+	case n == -1:
+		return nil, nil
+	case kind == '$' && n >= 0 && n <= maxBulk:
+		b := make([]byte, n+2)
+		if _, err := io.ReadFull(c.in, b); err != nil {
+			return nil, err
+		}
+		return string(b[:n]), nil
+	case kind == '*' && n >= 0 && n <= maxItems:
+		list := []Reply{}
+		for range n {
+			r, err := c.read(depth + 1)
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, r)
+		}
+		return list, nil
+	}
+	return nil, errProtocol
+}
