@@ -5,14 +5,20 @@ import (
 )
 
 // Snapshot is a page of what a shard has: its hosts with their back queues, seen-sets, delays and
-// entry points, as they are stored. It can be restored into any shard, also into another number of
-// shards: ids are made again from the names. Leases are not part of it.
+// entry points, as they are stored, then what is to be kept of its domains. It can be restored into any
+// shard, also into another number of shards: ids are made again from the names.
+//
+// Leases and the times of collectors are not restored. The snapshot is older than all that runs now, so
+// what was leased then has been reported or is over; its pages wait again, a report of them counts as
+// late, and numbers of leases grow with the clock, so that none is given twice. Digests of mirrors are not
+// part of it, since the next collections bring them.
 type Snapshot struct {
-	Version  int            `json:"version"`
-	Classes  []Class        `json:"classes"`  // by the number that the records use, from 1
-	Patterns []string       `json:"patterns"` // of excluded URLs
-	Hosts    []HostSnapshot `json:"hosts"`
-	Next     int64          `json:"next,omitempty"` // where the next page begins; 0 at the end
+	Version  int              `json:"version"`
+	Classes  []Class          `json:"classes"`  // by the number that the records use, from 1
+	Patterns []string         `json:"patterns"` // of excluded URLs
+	Hosts    []HostSnapshot   `json:"hosts"`
+	Domains  []DomainSnapshot `json:"domains,omitempty"`
+	Next     int64            `json:"next,omitempty"` // where the next page begins; 0 at the end
 }
 
 // HostSnapshot is a host with its parts.
@@ -30,17 +36,59 @@ type Part struct {
 	Data   []byte `json:"data"`
 }
 
+// DomainSnapshot is what is kept of a domain, whether it has hosts or none.
+type DomainSnapshot struct {
+	Domain   string   `json:"domain"`
+	Excluded bool     `json:"excluded,omitempty"`
+	Evidence Evidence `json:"evidence"`
+	MirrorOf string   `json:"mirror_of,omitempty"`
+}
+
+// Split divides a page by the shards to which its hosts and domains belong.
+func (s Snapshot) Split(shards int) map[int]Snapshot {
+	parts := map[int]Snapshot{}
+	part := func(domain string) (int, Snapshot) {
+		n := ShardOf(domain, shards)
+		p, there := parts[n]
+		if !there {
+			p = Snapshot{Version: s.Version, Classes: s.Classes, Patterns: s.Patterns}
+		}
+		return n, p
+	}
+	for _, h := range s.Hosts {
+		n, p := part(h.Domain)
+		p.Hosts = append(p.Hosts, h)
+		parts[n] = p
+	}
+	for _, d := range s.Domains {
+		n, p := part(d.Domain)
+		p.Domains = append(p.Domains, d)
+		parts[n] = p
+	}
+	return parts
+}
+
 // snapshotBytes is about how much of records and parts a page has. A host is never divided.
 const snapshotBytes = 1 << 20
 
 // maxSnapshotHosts is how many hosts a page has at most.
 const maxSnapshotHosts = 500
 
+// domainPages is where the pages of domains begin: behind all ids of hosts.
+const (
+	domainPages        = idMask + 1
+	maxSnapshotDomains = 500
+)
+
 // Export gives a page of a snapshot, which begins at 0. Hosts that change between two pages are
 // exported as they are when their page is.
 func (s *Shard) Export(now, from int64) (page Snapshot, err error) {
 	err = s.run(now, func(c *call) error {
 		page = Snapshot{Version: version, Classes: c.state.classes, Patterns: c.state.patterns}
+		if from >= domainPages {
+			return c.exportDomains(&page, from-domainPages)
+		}
+		page.Next = domainPages
 		rows, err := c.db.Run(`SELECT h.id, length(h.record) + (SELECT coalesce(sum(length(p.data)), 0) FROM parts p WHERE p.key BETWEEN h.id << 12 AND (h.id << 12) + 4095)
 FROM hosts h WHERE h.id >= ?1 ORDER BY h.id LIMIT ?2`, from, int64(maxSnapshotHosts+1))
 		if err != nil {
@@ -89,13 +137,40 @@ func (c *call) export(ids []int64) ([]HostSnapshot, error) {
 	return list, rows.Err()
 }
 
-// Restore adds the hosts of a page of a snapshot, and says how many. One that the shard has already
-// stays as it is, so that a page may be restored twice, or over what has been put since.
+// exportDomains adds the domains of which something is to be kept.
+func (c *call) exportDomains(page *Snapshot, from int64) error {
+	rows, err := c.db.Run(`SELECT id, domain, record FROM domains WHERE id >= ?1 ORDER BY id LIMIT ?2`, from, int64(maxSnapshotDomains))
+	if err != nil {
+		return err
+	}
+	n := 0
+	for ; rows.Next(); n++ {
+		id, name, record := rows.Int(), rows.Text(), rows.Blob()
+		m, err := decodeDomain(id, name, record)
+		if err != nil {
+			return err
+		}
+		if m.excluded || m.mirrorOf != "" || m.evidence.At > 0 {
+			page.Domains = append(page.Domains, DomainSnapshot{m.name, m.excluded, m.evidence, m.mirrorOf})
+		}
+		page.Next = domainPages + id + 1
+	}
+	if n < maxSnapshotDomains {
+		page.Next = 0
+	}
+	return rows.Err()
+}
+
+// Restore adds the hosts and domains of a page of a snapshot, and says how many hosts. A host that the
+// shard has already stays as it is, so that a page may be restored twice, or over what has been put since.
 func (s *Shard) Restore(now int64, page Snapshot) (restored int, err error) {
 	if page.Version < 1 || page.Version > version {
 		return 0, ErrNewer
 	}
 	if err := checkRange("hosts", len(page.Hosts), 0, maxSnapshotHosts); err != nil {
+		return 0, err
+	}
+	if err := checkRange("domains", len(page.Domains), 0, maxSnapshotDomains); err != nil {
 		return 0, err
 	}
 	err = s.run(now, func(c *call) error {
@@ -113,9 +188,34 @@ func (s *Shard) Restore(now int64, page Snapshot) (restored int, err error) {
 				restored++
 			}
 		}
+		for i := range page.Domains {
+			if err := c.restoreDomain(&page.Domains[i]); err != nil {
+				return err
+			}
+		}
 		return nil
 	})
 	return restored, err
+}
+
+// restoreDomain takes over what is missing of a domain.
+func (c *call) restoreDomain(r *DomainSnapshot) error {
+	if err := contract.CheckDomain("domains", r.Domain); err != nil {
+		return err
+	}
+	m, err := c.makeDomain(r.Domain)
+	if err != nil {
+		return err
+	}
+	m.excluded = m.excluded || r.Excluded
+	if r.Evidence.At > m.evidence.At && r.Evidence.Partition.Validate("") == nil {
+		m.evidence = r.Evidence
+		if contract.CheckDomain("", r.MirrorOf) == nil && r.MirrorOf != m.name { // what it was with that evidence
+			m.mirrorOf = r.MirrorOf
+		}
+	}
+	c.changeDomain(m)
+	return nil
 }
 
 func (c *call) restore(r *HostSnapshot, classes []Class) (bool, error) {
@@ -151,6 +251,7 @@ func (c *call) restore(r *HostSnapshot, classes []Class) (bool, error) {
 	h.places = [kinds]place{}
 	h.buffer = append(h.buffer, h.leased...)
 	h.lease, h.leaseEnds, h.leased, h.asked = 0, 0, nil, nil
+	h.claim, h.claimEnds = 0, 0
 	if err := h.unpackEntries(); err != nil {
 		return false, err
 	}
@@ -165,6 +266,7 @@ func (c *call) restore(r *HostSnapshot, classes []Class) (bool, error) {
 	if err := c.spill(h); err != nil {
 		return false, err
 	}
+	c.watch(h, -1)
 	return true, c.queue(h)
 }
 

@@ -185,16 +185,10 @@ func (r *Restorer) read(ctx context.Context, at *place) (page frontier.Snapshot,
 	return page, nil
 }
 
-// restore sends each host of a page to its shard.
+// restore sends each host and domain of a page to its shard.
 func (r *Restorer) restore(ctx context.Context, page frontier.Snapshot) (restored int, err error) {
-	byShard := map[int][]frontier.HostSnapshot{}
-	for _, h := range page.Hosts {
-		n := frontier.ShardOf(h.Domain, r.Frontier.Shards)
-		byShard[n] = append(byShard[n], h)
-	}
-	for n, hosts := range byShard {
-		page.Hosts, page.Next = hosts, 0
-		added, err := r.Frontier.Shard(n).Restore(ctx, page)
+	for n, part := range page.Split(r.Frontier.Shards) {
+		added, err := r.Frontier.Shard(n).Restore(ctx, part)
 		if err != nil {
 			return restored, err
 		}

@@ -483,6 +483,15 @@ func snapshot(t T, db DB) {
 	s.do(func() error {
 		return s.s.Exclude(ctx, frontier.Exclusion{Kind: contract.ExcludeDomain, Value: "a19.example"}, true)
 	})
+	s.do(func() error { // of which nothing else is there
+		return s.s.Exclude(ctx, frontier.Exclusion{Kind: contract.ExcludeDomain, Value: "ruled-out.example"}, true)
+	})
+	of := frontier.Evidence{Partition: kr, At: s.now}
+	for domain, mirrorOf := range map[string]string{"a0.example": "", "mirror.example": "a0.example"} {
+		s.acquire(domain, "c", 60)
+		s.putAs(frontier.Put{Domain: domain, Partition: kr, Owner: "c", MirrorOf: mirrorOf})
+		s.releaseWith(frontier.ReleaseRequest{Domain: domain, Owner: "c", Evidence: of})
+	}
 	s.settle(s.lease(10), 200)
 	s.lease(10) // leased while it is exported
 	var snapshots []frontier.Snapshot
@@ -523,6 +532,10 @@ func snapshot(t T, db DB) {
 	expect(t, "what was done does not return", s.put("a1.example", pages("h1.a1.example", 200, 0.5)...).Added, 0)
 	expect(t, "entry points", s.state("https://h1.a1.example/feed").Entry.ETag, "h1.a1.example")
 	expect(t, "excluded", s.state("https://h19.a19.example/feed").State, "excluded")
+	expect(t, "excluded, without hosts", s.put("ruled-out.example", frontier.NewPage{URL: "https://ruled-out.example/"}).Pages, []frontier.Verdict{frontier.Excluded})
+	expect(t, "a mirror", s.put("mirror.example", frontier.NewPage{URL: "https://mirror.example/"}).Pages, []frontier.Verdict{frontier.Mirrored})
+	expect(t, "evidence", s.acquire("a0.example", "d", 60).Evidence, of)
+	s.release("a0.example", "d")
 	for _, item := range s.request(frontier.LeaseRequest{Max: 100, Country: "sg"}).Items {
 		expect(t, "country", item.Partition.Country, "sg")
 	}
@@ -535,6 +548,13 @@ func snapshot(t T, db DB) {
 	}
 	s.wait(100_000)
 	done += len(s.request(frontier.LeaseRequest{Max: 500, PerHost: 20}).Items)
+	s.local.Settings.PerMinute = 100
+	s.wait(86_400_000)
+	s.do(func() error {
+		tick, err := s.local.Tick(s.now, frontier.TickRequest{Shard: "shard-0"})
+		expect(t, "refreshes of what was restored", len(tick.Messages) > 10, true)
+		return err
+	})
 	if left := s.stats().URLs; left > 400+100 { // those of the excluded domain and of leases
 		t.Errorf("%d URLs are left, %d were leased", left, done)
 	}
