@@ -25,8 +25,7 @@ func (a *analysis) see(e *contract.DocumentURL) { a.Add(researched(e.URL, e.Titl
 func (a *analysis) score(e *contract.DocumentURL) {
 	if a.rebuilt && e.Type != nil {
 		if a.Excludes(e.URL) {
-			ignore := string(discovery.Ignore)
-			e.Action, e.Allowed = &ignore, new(bool)
+			strikeURL(e)
 		}
 		return
 	}
@@ -141,18 +140,6 @@ func (s *saving) discovered(d *contract.Document, a *analysis) {
 	c := a.Contract(terms)
 	d.Contract = marshal(c)
 	d.ValidUntil = contract.Time{Time: c.ValidUntil(d.CollectedAt.Time)}
-}
-
-// strikeExcluded removes what operators excluded from the results that a document already has.
-func strikeExcluded(d *contract.Document, excluded func(url string) bool) {
-	var found discovery.Discovery
-	if json.Unmarshal(d.Discovery, &found) == nil && found.Strike(excluded) {
-		d.Discovery = marshal(found)
-	}
-	var how discovery.FetchContract
-	if json.Unmarshal(d.Contract, &how) == nil && how.Strike(excluded) {
-		d.Contract = marshal(how)
-	}
 }
 
 // processingTime returns the processing_time_ms of an intelligent_discovery.

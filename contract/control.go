@@ -113,13 +113,16 @@ func NewExclusions(list []Exclusion) *Exclusions {
 	return x
 }
 
+// None reports whether nothing is excluded.
+func (x *Exclusions) None() bool { return len(x.domains)+len(x.hosts)+len(x.patterns) == 0 }
+
 // Domain reports whether a registrable domain is excluded with all its hosts.
 func (x *Exclusions) Domain(domain string) bool { return x.domains[domain] }
 
 // URL reports whether an absolute URL, whose host is in A-labels, is excluded by its domain, its host or a
 // pattern. A URL without a host is excluded too.
 func (x *Exclusions) URL(link string) bool {
-	if len(x.domains)+len(x.hosts)+len(x.patterns) == 0 {
+	if x.None() {
 		return false
 	}
 	link, _, _ = strings.Cut(link, "#")

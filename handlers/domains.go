@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/newsfork/seed-engine/collector"
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/ledger"
 	"github.com/newsfork/seed-engine/r2"
@@ -102,6 +103,15 @@ func (a *API) domain(r *http.Request, f contract.Filter) (*contract.DomainDetail
 	detail.Key = contract.DomainDir{Partition: detail.Partition, Domain: domain}.Document()
 	if detail.Document, err = a.document(r.Context(), detail.Key); err != nil {
 		return nil, err
+	}
+	if detail.Document != nil {
+		_, exclusions, err := a.Controls.Read(r.Context())
+		if err != nil {
+			return nil, err
+		}
+		if !exclusions.None() {
+			detail.Document = collector.Strike(detail.Document, exclusions.URL)
+		}
 	}
 	if detail.Document == nil && detail.Record == nil {
 		return nil, unknown

@@ -1,6 +1,7 @@
 package handlers_test
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -67,5 +68,48 @@ func TestExclusions(t *testing.T) {
 	}
 	if r := f.do(t, "PUT", "/api/v1/exclusions/host/b.sg", `{"reason":"`+strings.Repeat("x", 501)+`"}`); r.status != 400 || r.Error.Field != "reason" {
 		t.Errorf("a long reason: %d %+v", r.status, r.Error)
+	}
+}
+
+// TestExclusionsLeaveTheContract: at once, whenever its document was written.
+func TestExclusionsLeaveTheContract(t *testing.T) {
+	f := newFixture(t, nil)
+	const key = "prod/country=sg/category=news/date=2026-01-28/a.sg/domain_metadata.json"
+	const stored = `{"domain":"a.sg","urls":[{"url":"https://a.sg/private/1","allowed":true,"recommended_action":"scheduled_crawl"},{"url":"https://a.sg/news/1","allowed":true,"recommended_action":"scheduled_crawl"}],` +
+		`"intelligent_discovery":{"discovered_urls":[{"url":"https://a.sg/private/1"},{"url":"https://a.sg/news/1"}]},` +
+		`"fetch_contract":{"entry_points":[{"method":"rss","url":"https://a.sg/private/feed"},{"method":"rss","url":"https://a.sg/feed"}]}}`
+	if _, err := f.bucket.Put(t.Context(), key, []byte(stored), nil); err != nil {
+		t.Fatal(err)
+	}
+	type document struct {
+		URLs []struct {
+			URL                string
+			Allowed            *bool
+			Recommended_action string
+		}
+		Intelligent_discovery struct{ Discovered_urls []struct{ URL string } }
+		Fetch_contract        struct{ Entry_points []struct{ URL string } }
+	}
+	show := func() (d document) {
+		t.Helper()
+		shown := get[contract.DomainDetail](t, f, "GET", "/api/v1/seeds/domains/a.sg?country=sg&category=news&date=2026-01-28", "")
+		if err := json.Unmarshal(shown.Document, &d); err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
+	if d := show(); len(d.Intelligent_discovery.Discovered_urls) != 2 || len(d.Fetch_contract.Entry_points) != 2 {
+		t.Fatalf("before: %+v", d)
+	}
+	f.do(t, "PUT", "/api/v1/exclusions/url/https%3A%2F%2Fa.sg%2Fprivate%2F*", "")
+	d := show()
+	if l := d.Intelligent_discovery.Discovered_urls; len(l) != 1 || l[0].URL != "https://a.sg/news/1" {
+		t.Errorf("discovered: %+v", l)
+	}
+	if l := d.Fetch_contract.Entry_points; len(l) != 1 || l[0].URL != "https://a.sg/feed" {
+		t.Errorf("entry points: %+v", l)
+	}
+	if len(d.URLs) != 2 || *d.URLs[0].Allowed || d.URLs[0].Recommended_action != "ignore" || !*d.URLs[1].Allowed {
+		t.Errorf("raw URLs: %+v", d.URLs)
 	}
 }
