@@ -178,7 +178,7 @@ func (t *ticking) decide(h *host) (at int64) {
 	busy := max(h.free(), h.leaseEnds, m.closed(c.now), h.claimEnds)
 	e := h.firstDue(c)
 	switch {
-	case h.excluded || m.excluded || e == nil:
+	case h.excluded || m.excluded || e == nil || !c.owns(m.name):
 		return c.seconds() + excludedAgain
 	case e.due > c.seconds():
 		return c.slot(e.due * 1000)
@@ -400,7 +400,7 @@ func (s *Shard) BeginRefresh(now int64, r RefreshRequest) (answer Refreshing, er
 		if err != nil {
 			return err
 		}
-		if e == nil || e.due > c.seconds() || h.excluded || c.domains[h.domain].excluded || c.state.excludes.URL(r.URL) {
+		if e == nil || e.due > c.seconds() || !c.owns(r.Domain) || h.excluded || c.domains[h.domain].excluded || c.state.excludes.URL(r.URL) {
 			answer.Over = true
 			return nil
 		}

@@ -1,0 +1,88 @@
+// Shards of the frontier as the deployed Worker has them: their daily snapshots in R2, and what operators restore from them.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { quick, startEngine } from "./engine.mjs";
+
+let engine;
+before(async () => {
+  engine = await startEngine({ vars: { ...quick, FRONTIER_SHARDS: "3" } });
+});
+after(() => engine?.harness.close());
+
+const names = ["shard-0", "shard-1", "shard-2"];
+const object = (name) => engine.env.FRONTIER.getByName(name);
+
+async function ask(name, operation, request = {}) {
+  const bytes = await object(name).call(operation, new TextEncoder().encode(JSON.stringify(request)));
+  const { answer, error } = JSON.parse(new TextDecoder().decode(bytes));
+  assert.equal(error?.code ?? null, null, `${operation}: ${error?.message}`);
+  return answer;
+}
+
+async function stats() {
+  const list = [];
+  for (const name of names) list.push(await ask(name, "stats"));
+  return list.map(({ Hosts, URLs }) => [Hosts, URLs]);
+}
+
+/** Puts pages of a domain at the shard that takes it. */
+async function put(domain, pages) {
+  const request = {
+    Domain: domain,
+    Partition: { country: "kr", category: "news", date: "2026-01-28" },
+    Pages: Array.from({ length: pages }, (_, n) => ({ URL: `https://www.${domain}/뉴스/${n}`, Priority: 0.5 })),
+  };
+  const bytes = new TextEncoder().encode(JSON.stringify(request));
+  const answers = [];
+  for (const name of names) answers.push(new TextDecoder().decode(await object(name).call("put", bytes)));
+  const taken = answers.filter((text) => "answer" in JSON.parse(text));
+  assert.equal(taken.length, 1, `of ${domain}: ${answers}`); // the others say that it is not theirs
+}
+
+test("a shard's snapshot of the day is stored once, and brings back what was lost", async () => {
+  for (let n = 0; n < 20; n++) await put(`site${n}.example`, n + 1);
+  const had = await stats();
+  assert.equal(
+    had.reduce((sum, [, urls]) => sum + urls, 0),
+    210,
+  );
+
+  const next = [];
+  for (const name of names) next.push(await object(name).tick());
+  for (const at of next) assert.ok(at > Date.now() && at <= Date.now() + 86_400_000, new Date(at).toISOString());
+  const keys = await engine.keys("frontier/");
+  assert.equal(keys.length, 3);
+  for (const [n, key] of keys.entries())
+    assert.match(key, new RegExp(`^frontier/shard-${n}/date=20\\d\\d-\\d\\d-\\d\\d/page-0001\\.json$`));
+  const { etag, uploaded } = await engine.env.DATASETS_BUCKET.head(keys[1]);
+  await object("shard-1").tick();
+  assert.deepEqual((await engine.env.DATASETS_BUCKET.head(keys[1])).uploaded, uploaded, `${etag} was stored again`);
+
+  const sql = await engine.worker.getDurableObjectStorage("FRONTIER", { name: "shard-1" });
+  for (const table of ["hosts", "domains", "parts", "queue", "state"]) await sql.exec(`DELETE FROM ${table}`);
+  assert.deepEqual((await stats())[1], [0, 0]);
+  const { data } = await engine.api("POST", "/api/v1/frontier/restore", { shard: "shard-1" });
+  assert.deepEqual([data.done, data.pages, data.hosts, data.cursor], [true, 1, had[1][0], null]);
+  assert.deepEqual(await stats(), had);
+  assert.equal(
+    (await engine.api("POST", "/api/v1/frontier/restore", {})).data.hosts,
+    0,
+    "there is nothing more to restore",
+  );
+
+  const { ID, Items } = await ask("shard-1", "lease", { Max: 500, Seconds: 60 });
+  assert.equal(Items.length, had[1][0]);
+  const results = Items.map((item) => ({ ID: item.ID, Status: 200 }));
+  assert.equal((await ask("shard-1", "report", { Lease: ID, Results: results })).Accepted, Items.length);
+});
+
+test("a wrong setting keeps shards from answering, and is named", async () => {
+  const wrong = await startEngine({ vars: { ...quick, FRONTIER_SHARDS: "many" } });
+  try {
+    const bytes = await wrong.env.FRONTIER.getByName("shard-0").call("stats", new TextEncoder().encode("{}"));
+    const { error } = JSON.parse(new TextDecoder().decode(bytes));
+    assert.deepEqual([error.code, error.field], ["validation_error", "FRONTIER_SHARDS"]);
+  } finally {
+    await wrong.harness.close();
+  }
+});
