@@ -39,6 +39,7 @@ func (s *Shard) Tick(now int64, r TickRequest) (tick Tick, err error) {
 	// Shards begin their days at different hours, so that their snapshots are not made all at once.
 	began := time.Duration(hash64(r.Shard)%86_400) * time.Second
 	today := time.UnixMilli(now).UTC().Add(-began).Truncate(day)
+	tick.Messages = []json.RawMessage{} // null is no list to the object
 	tick.AlarmAt = today.Add(began + day).UnixMilli()
 	err = s.run(now, func(c *call) error {
 		if c.state.hosts == 0 {

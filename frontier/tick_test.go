@@ -18,6 +18,9 @@ func TestSnapshotsAreDaily(t *testing.T) {
 			tick, err = w.shard.Tick(w.now, frontier.TickRequest{Shard: "shard-3"})
 			return err
 		})
+		if tick.Messages == nil {
+			t.Error("messages would be null")
+		}
 		if tick.AlarmAt <= w.now || tick.AlarmAt > w.now+86_400_000 {
 			t.Errorf("the next alarm is in %v", time.Duration(tick.AlarmAt-w.now)*time.Millisecond)
 		}

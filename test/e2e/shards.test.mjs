@@ -1,21 +1,32 @@
 // Shards of the frontier as the deployed Worker has them: their daily snapshots in R2, and what operators restore from them.
 import assert from "node:assert/strict";
+import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { quick, startEngine } from "./engine.mjs";
+import { quick, root, startEngine } from "./engine.mjs";
+
+const start = (shards) =>
+  startEngine({
+    vars: { ...quick, FRONTIER_SHARDS: shards },
+    change: (config) => ({ ...config, main: join(root, "test/workers/shards.mjs") }),
+  });
 
 let engine;
 before(async () => {
-  engine = await startEngine({ vars: { ...quick, FRONTIER_SHARDS: "3" } });
+  engine = await start("3");
 });
 after(() => engine?.harness.close());
 
 const names = ["shard-0", "shard-1", "shard-2"];
-const object = (name) => engine.env.FRONTIER.getByName(name);
 
-async function ask(name, operation, request = {}) {
-  const bytes = await object(name).call(operation, new TextEncoder().encode(JSON.stringify(request)));
-  const { answer, error } = JSON.parse(new TextDecoder().decode(bytes));
-  assert.equal(error?.code ?? null, null, `${operation}: ${error?.message}`);
+/** The envelope with which a shard answers. */
+async function envelope(name, operation, request = {}, of = engine) {
+  const url = `https://inside.invalid/${name}/${operation}`;
+  return (await of.worker.fetch(url, { method: "POST", body: JSON.stringify(request) })).json();
+}
+
+async function ask(name, operation, request) {
+  const { answer, error } = await envelope(name, operation, request);
+  assert.equal(error, undefined, `${operation}: ${error?.message}`);
   return answer;
 }
 
@@ -32,11 +43,10 @@ async function put(domain, pages) {
     Partition: { country: "kr", category: "news", date: "2026-01-28" },
     Pages: Array.from({ length: pages }, (_, n) => ({ URL: `https://www.${domain}/뉴스/${n}`, Priority: 0.5 })),
   };
-  const bytes = new TextEncoder().encode(JSON.stringify(request));
   const answers = [];
-  for (const name of names) answers.push(new TextDecoder().decode(await object(name).call("put", bytes)));
-  const taken = answers.filter((text) => "answer" in JSON.parse(text));
-  assert.equal(taken.length, 1, `of ${domain}: ${answers}`); // the others say that it is not theirs
+  for (const name of names) answers.push(await envelope(name, "put", request));
+  const taken = answers.filter(({ answer }) => answer);
+  assert.equal(taken.length, 1, `${domain}: ${JSON.stringify(answers)}`); // the others say that it is not theirs
 }
 
 test("a shard's snapshot of the day is stored once, and brings back what was lost", async () => {
@@ -48,14 +58,14 @@ test("a shard's snapshot of the day is stored once, and brings back what was los
   );
 
   const next = [];
-  for (const name of names) next.push(await object(name).tick());
+  for (const name of names) next.push(await ask(name, "alarm"));
   for (const at of next) assert.ok(at > Date.now() && at <= Date.now() + 86_400_000, new Date(at).toISOString());
   const keys = await engine.keys("frontier/");
   assert.equal(keys.length, 3);
   for (const [n, key] of keys.entries())
     assert.match(key, new RegExp(`^frontier/shard-${n}/date=20\\d\\d-\\d\\d-\\d\\d/page-0001\\.json$`));
   const { etag, uploaded } = await engine.env.DATASETS_BUCKET.head(keys[1]);
-  await object("shard-1").tick();
+  await ask("shard-1", "alarm");
   assert.deepEqual((await engine.env.DATASETS_BUCKET.head(keys[1])).uploaded, uploaded, `${etag} was stored again`);
 
   const sql = await engine.worker.getDurableObjectStorage("FRONTIER", { name: "shard-1" });
@@ -77,10 +87,9 @@ test("a shard's snapshot of the day is stored once, and brings back what was los
 });
 
 test("a wrong setting keeps shards from answering, and is named", async () => {
-  const wrong = await startEngine({ vars: { ...quick, FRONTIER_SHARDS: "many" } });
+  const wrong = await start("many");
   try {
-    const bytes = await wrong.env.FRONTIER.getByName("shard-0").call("stats", new TextEncoder().encode("{}"));
-    const { error } = JSON.parse(new TextDecoder().decode(bytes));
+    const { error } = await envelope("shard-0", "stats", {}, wrong);
     assert.deepEqual([error.code, error.field], ["validation_error", "FRONTIER_SHARDS"]);
   } finally {
     await wrong.harness.close();
