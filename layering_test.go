@@ -87,6 +87,7 @@ var mayImport = map[string][]string{
 	"info/cache":    {"contract", "info", "info/redis", "info/store"},
 	"info/postgres": {"ledger"},
 	"info/redis":    {},
+	"info/collect":  {"contract", "fetch", "info", "info/cache", "info/store", "markup"},
 	"info/infotest": {"contract", "info", "info/cache", "info/store", "ledger"},
 
 	// What Go's crypto/tls is replaced by.

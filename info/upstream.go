@@ -82,6 +82,7 @@ type Call struct {
 	Header   http.Header // has the keys; never logged
 	MaxBytes int64       // of the answer; what is longer fails
 	Trusted  bool        // the URL is a setting, not something found on the web
+	Follow   bool        // redirects, if they lead to a public website; the header goes along, so it has no keys
 }
 
 // Answer is what an upstream answered.

@@ -114,7 +114,7 @@ func read(ctx context.Context, c info.Client, url string, known validators, now 
 	if known.LastModified != "" {
 		header.Set("If-Modified-Since", known.LastModified)
 	}
-	answer, err := c.Do(ctx, info.Call{URL: url, Header: header, MaxBytes: maxFeed, Trusted: true})
+	answer, err := c.Do(ctx, info.Call{URL: url, Header: header, MaxBytes: maxFeed, Trusted: true, Follow: true})
 	switch {
 	case err != nil:
 		return reading{err: err}

@@ -253,6 +253,15 @@ ON CONFLICT (source) DO UPDATE SET error_class = excluded.error_class, not_befor
 	return err
 }
 
+// Add records requests that failed; one that is recorded already has one attempt more.
+func (s *Store) Add(ctx context.Context, failed []Letter, now time.Time) error {
+	if len(failed) == 0 {
+		return nil
+	}
+	_, err := s.batch(ctx, "store.Add", s.letters(failed, now)...)
+	return err
+}
+
 func (s *Store) letters(failed []Letter, now time.Time) (statements []ledger.Statement) {
 	for _, l := range failed {
 		statements = append(statements, s.statement(`INSERT INTO news_dead_letters (source, request, error_class, error, attempts, first_at, last_at)

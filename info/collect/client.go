@@ -1,0 +1,133 @@
+package collect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"sync"
+	"time"
+
+	"github.com/newsfork/seed-engine/fetch"
+	"github.com/newsfork/seed-engine/info"
+)
+
+const (
+	callTimeout = 20 * time.Second // of a call, its body included
+	maxHops     = 3
+)
+
+// client makes the calls of a source, each after it was counted.
+type client struct {
+	collector *Collector
+	source    info.Source
+	transport fetch.Transport
+
+	mu    sync.Mutex
+	calls int
+}
+
+var _ info.Client = (*client)(nil)
+
+func (c *Collector) client(s info.Source) *client {
+	t := c.Transport
+	if via := c.Via[s.Name()]; via != nil {
+		t = via
+	}
+	return &client{collector: c, source: s, transport: t}
+}
+
+// budgetError marks a call that was not made, since its limits forbid it.
+type budgetError struct{ window string }
+
+func (e *budgetError) Error() string { return "the limit of " + e.window + " is reached" }
+
+// Do implements info.Client.
+func (c *client) Do(ctx context.Context, call info.Call) (*info.Answer, error) {
+	if err := c.spend(ctx); err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	c.calls++
+	c.mu.Unlock()
+	target := call.URL
+	for hop := 0; ; hop++ {
+		if hop > 0 || !call.Trusted {
+			u, err := fetch.Guard(target)
+			if err != nil {
+				return nil, &info.UpstreamError{Class: info.Refused, Source: c.source.Name(), Err: err}
+			}
+			target = u.String()
+		}
+		answer, err := c.once(ctx, target, call)
+		if err != nil {
+			return nil, &info.UpstreamError{Class: info.Broken, Source: c.source.Name(), Err: err}
+		}
+		next := location(target, answer)
+		if !call.Follow || next == "" || hop == maxHops {
+			return answer, nil
+		}
+		target = next
+	}
+}
+
+// spend counts a call.
+func (c *client) spend(ctx context.Context) error {
+	now := c.collector.Now()
+	limits := c.source.Limits()
+	windows := make([]info.Window, len(limits))
+	for i, l := range limits {
+		windows[i] = l.Window(now)
+	}
+	full, err := c.collector.Store.Spend(ctx, c.source.Name(), windows)
+	if err != nil || full == nil {
+		return err
+	}
+	e := &info.UpstreamError{Class: info.Spent, Source: c.source.Name(), Err: &budgetError{full.Name}}
+	for i, w := range windows {
+		if w.Name == full.Name && limits[i].Length > 0 {
+			e.Class, e.RetryAfter = info.Throttled, max(full.Ends.Sub(now), time.Second)
+		}
+	}
+	return e
+}
+
+func (c *client) once(ctx context.Context, target string, call info.Call) (*info.Answer, error) {
+	header := call.Header.Clone()
+	if header == nil {
+		header = http.Header{}
+	}
+	header.Set("User-Agent", c.collector.UserAgent)
+	resp, err := c.transport.Do(ctx, &fetch.Request{Method: http.MethodGet, URL: target, Header: header, Timeout: callTimeout})
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, call.MaxBytes+1))
+	if err != nil {
+		return nil, err
+	}
+	if int64(len(body)) > call.MaxBytes {
+		return nil, fmt.Errorf("the answer is longer than %d bytes", call.MaxBytes)
+	}
+	return &info.Answer{URL: target, Status: resp.Status, Header: resp.Header, Body: body}, nil
+}
+
+// location is where an answer redirects to, "" when it does not.
+func location(from string, a *info.Answer) string {
+	switch a.Status {
+	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
+		base, err := url.Parse(from)
+		if err != nil {
+			return ""
+		}
+		if u, err := base.Parse(a.Header.Get("Location")); err == nil && a.Header.Get("Location") != "" {
+			return u.String()
+		}
+	}
+	return ""
+}
+
+var errNotAPage = errors.New("it is no web page")

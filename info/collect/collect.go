@@ -1,0 +1,308 @@
+// Package collect fetches articles from their sources and stores them: a source at a time, within what its
+// provider allows, once however many ask for it at the same moment.
+package collect
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/fetch"
+	"github.com/newsfork/seed-engine/info"
+	"github.com/newsfork/seed-engine/info/cache"
+	"github.com/newsfork/seed-engine/info/store"
+)
+
+// Store is what a collection needs of package store.
+type Store interface {
+	cache.Store
+	Begin(ctx context.Context, source string, now time.Time) (store.Source, error)
+	Succeed(ctx context.Context, r store.Success) error
+	Fail(ctx context.Context, source, class, message string, notBefore, now time.Time, failed []store.Letter) error
+	Rest(ctx context.Context, source, class string, notBefore time.Time) error
+	Spend(ctx context.Context, source string, windows []info.Window) (*info.Window, error)
+	Left(ctx context.Context, source string, w info.Window, left int) error
+	Known(ctx context.Context, keys []string) (map[string]store.Known, error)
+	Upsert(ctx context.Context, articles []store.New, now time.Time) (store.Saved, error)
+	Add(ctx context.Context, failed []store.Letter, now time.Time) error
+	DeadLetters(ctx context.Context, source string, limit int) ([]store.Letter, error)
+	Resolve(ctx context.Context, source, request string) (bool, error)
+	Prune(ctx context.Context, before time.Time, limit int) (int, error)
+	Forget(ctx context.Context) error
+}
+
+// Collector collects from sources.
+type Collector struct {
+	Sources   []info.Source
+	Store     Store
+	Cache     cache.Cache // nil: there is none
+	Transport fetch.Transport
+	// Via is the transport of a source that is not reached by Transport, such as one behind a service binding.
+	Via       map[string]fetch.Transport
+	UserAgent string
+	// Default is the category of articles that fit none; "" leaves them without.
+	Default   info.Category
+	Retention time.Duration // how long articles are kept after they were published
+	Owner     string        // names this run where leases are
+	Log       *slog.Logger
+	Now       func() time.Time
+}
+
+const (
+	leaseTTL = 10 * time.Minute // longer than a collection takes
+	deadline = 5 * time.Minute  // of a collection
+)
+
+// Report is what became of the collection of a source.
+type Report struct {
+	Source  string `json:"source"`
+	Skipped string `json:"skipped,omitempty"` // why nothing was asked: busy, or the class of what it rests from
+	Error   string `json:"error,omitempty"`
+	Counts  Counts `json:"counts"`
+}
+
+// Counts are the numbers of a collection.
+type Counts struct {
+	Calls      int        `json:"calls"`
+	Articles   int        `json:"articles"` // distinct ones
+	Inserted   int        `json:"inserted"`
+	Updated    int        `json:"updated"`
+	Thumbnails int        `json:"thumbnails"` // found
+	Failed     int        `json:"failed_requests"`
+	Drops      info.Drops `json:"dropped"`
+}
+
+// Run collects from the sources with these names, and refreshes the cache if anything changed. A source that
+// fails does not keep the others from being collected.
+func (c *Collector) Run(ctx context.Context, names ...string) []Report {
+	reports := []Report{}
+	for _, s := range c.Sources {
+		for _, name := range names {
+			if s.Name() == name {
+				reports = append(reports, c.source(ctx, s))
+			}
+		}
+	}
+	c.refresh(ctx)
+	return reports
+}
+
+func (c *Collector) refresh(ctx context.Context) {
+	if c.Cache == nil {
+		return
+	}
+	if _, err := cache.Fill(ctx, c.Cache, c.Store, c.Owner, c.Now()); err != nil {
+		c.Log.Warn("info_cache_failed", "error_type", contract.KindOf(err), "error", err.Error())
+	}
+}
+
+// source collects from one source, unless another does.
+func (c *Collector) source(ctx context.Context, s info.Source) (r Report) {
+	r.Source = s.Name()
+	began := c.Now()
+	ctx, cancel := context.WithTimeout(ctx, deadline)
+	defer cancel()
+	name := "collect:" + s.Name()
+	ok, err := c.Store.Acquire(ctx, name, c.Owner, leaseTTL)
+	switch {
+	case err != nil:
+		return c.failed(r, err)
+	case !ok:
+		r.Skipped = "busy"
+		return c.skipped(r, time.Time{})
+	}
+	defer func() {
+		// Also when the time is over: else the next collection waits for the lease to end.
+		if err := c.Store.Release(context.WithoutCancel(ctx), name, c.Owner); err != nil {
+			c.Log.Warn("info_store_failed", "error_type", contract.KindOf(err), "error", err.Error(), "source", s.Name())
+		}
+	}()
+	state, err := c.Store.Begin(ctx, s.Name(), began)
+	if err != nil {
+		return c.failed(r, err)
+	}
+	if state.NotBefore.After(began) {
+		r.Skipped = state.ErrorClass
+		return c.skipped(r, state.NotBefore)
+	}
+	client := c.client(s)
+	b, err := s.Collect(ctx, client, state.State, began)
+	r.Counts.Calls = client.calls
+	if err != nil {
+		return c.gaveUp(ctx, s, state, b, err, r)
+	}
+	if err := c.save(ctx, s, state, b, &r.Counts); err != nil {
+		return c.failed(r, err)
+	}
+	c.Log.Info("info_collected", "source", r.Source, "calls", r.Counts.Calls, "articles", r.Counts.Articles, "inserted", r.Counts.Inserted,
+		"updated", r.Counts.Updated, "dropped", r.Counts.Drops, "thumbnails", r.Counts.Thumbnails, "failed_requests", r.Counts.Failed,
+		"duration_ms", c.Now().Sub(began).Milliseconds())
+	return r
+}
+
+// save stores what a source gave.
+func (c *Collector) save(ctx context.Context, s info.Source, state store.Source, b info.Batch, counts *Counts) error {
+	articles, repeated := info.Merge(b.Articles)
+	counts.Articles, counts.Drops, counts.Failed = len(articles), b.Drops, len(b.Failures)
+	if counts.Drops == nil {
+		counts.Drops = info.Drops{}
+	}
+	if repeated > 0 {
+		counts.Drops[info.Repeated] += repeated
+	}
+	saved, found, err := c.put(ctx, articles)
+	counts.Inserted, counts.Updated, counts.Thumbnails = saved.Inserted, saved.Updated, found
+	if err != nil {
+		return err
+	}
+	now := c.Now()
+	failed := letters(s.Name(), b.Failures)
+	if err := c.Store.Succeed(ctx, store.Success{Source: s.Name(), State: b.State, Counts: counts, Failed: failed, Now: now}); err != nil {
+		return err
+	}
+	c.count(ctx, s, b, now)
+	c.forget(ctx, s, state, b)
+	return nil
+}
+
+// put stores articles, with thumbnails of those that lack one and can have it.
+func (c *Collector) put(ctx context.Context, articles []info.Article) (saved store.Saved, found int, err error) {
+	if len(articles) == 0 {
+		return saved, 0, nil
+	}
+	keys := make([]string, len(articles))
+	list := make([]store.New, len(articles))
+	for i, a := range articles {
+		if a.Category == "" {
+			a.Category = c.Default
+		}
+		keys[i], list[i].Article = a.Key, a
+	}
+	known, err := c.Store.Known(ctx, keys)
+	if err != nil {
+		return saved, 0, err
+	}
+	found = c.thumbnails(ctx, list, known)
+	saved, err = c.Store.Upsert(ctx, list, c.Now())
+	return saved, found, err
+}
+
+// count compares what the provider says is left with what was counted here, and lets the source rest when
+// a request met the end of it.
+func (c *Collector) count(ctx context.Context, s info.Source, b info.Batch, now time.Time) {
+	for i, l := range s.Limits() {
+		if i < len(b.Left) && b.Left[i] >= 0 {
+			c.warn(s, c.Store.Left(ctx, s.Name(), l.Window(now), b.Left[i]))
+		}
+	}
+	for _, f := range b.Failures {
+		if class := info.ClassOf(f.Err); class == info.Spent || class == info.Throttled {
+			c.warn(s, c.Store.Rest(ctx, s.Name(), string(class), c.rests(s, f.Err, 0, now)))
+		}
+	}
+}
+
+// forget resolves the dead letters of requests that have succeeded since.
+func (c *Collector) forget(ctx context.Context, s info.Source, state store.Source, b info.Batch) {
+	if state.DeadLetters == 0 {
+		return
+	}
+	failed := map[string]bool{}
+	for _, f := range b.Failures {
+		if failed[f.Request] = true; info.ClassOf(f.Err) != info.Broken {
+			return // the requests behind it were not made
+		}
+	}
+	list, err := c.Store.DeadLetters(ctx, s.Name(), 1000)
+	c.warn(s, err)
+	for _, l := range list {
+		if !failed[l.Request] {
+			_, err := c.Store.Resolve(ctx, s.Name(), l.Request)
+			c.warn(s, err)
+		}
+	}
+}
+
+// warn logs that something beside the articles was not stored.
+func (c *Collector) warn(s info.Source, err error) {
+	if err != nil {
+		c.Log.Warn("info_store_failed", "error_type", contract.KindOf(err), "error", err.Error(), "source", s.Name())
+	}
+}
+
+// letters are the dead letters of failures. What met the end of a quota is asked for again anyway.
+func letters(source string, failures []info.Failure) (list []store.Letter) {
+	for _, f := range failures {
+		if class := info.ClassOf(f.Err); class == info.Broken || class == info.Refused {
+			list = append(list, store.Letter{Source: source, Request: f.Request, Class: string(class), Error: f.Err.Error()})
+		}
+	}
+	return list
+}
+
+// gaveUp records a collection of which nothing came.
+func (c *Collector) gaveUp(ctx context.Context, s info.Source, state store.Source, b info.Batch, err error, r Report) Report {
+	var storage *contract.Error
+	if errors.As(err, &storage) && storage.Kind == contract.Storage {
+		return c.failed(r, err) // the quota could not be counted, so nothing was asked
+	}
+	ctx = context.WithoutCancel(ctx)
+	now, class := c.Now(), info.ClassOf(err)
+	until := c.rests(s, err, state.Failures, now)
+	var ours *budgetError
+	if errors.As(err, &ours) {
+		r.Skipped = string(class)
+		c.warn(s, c.Store.Rest(ctx, s.Name(), string(class), until))
+		return c.skipped(r, until)
+	}
+	c.warn(s, c.Store.Fail(ctx, s.Name(), string(class), err.Error(), until, now, letters(s.Name(), b.Failures)))
+	r.Error = err.Error()
+	r.Counts.Failed = len(b.Failures)
+	c.Log.Error("info_collect_failed", "error_type", info.Kind(err), "source", s.Name(), "class", class, "error", err.Error(), "not_before", until)
+	return r
+}
+
+// rests is until when a source is not asked after an error. failures are those before it.
+func (c *Collector) rests(s info.Source, err error, failures int, now time.Time) time.Time {
+	var e *info.UpstreamError
+	if errors.As(err, &e) && e.RetryAfter > 0 && e.Class != info.Spent {
+		return now.Add(min(e.RetryAfter, 24*time.Hour))
+	}
+	limits := s.Limits()
+	switch info.ClassOf(err) {
+	case info.Spent:
+		if len(limits) > 0 {
+			return limits[0].Window(now).Ends
+		}
+		return now.Add(time.Hour)
+	case info.Throttled:
+		if len(limits) > 1 {
+			return limits[1].Window(now).Ends
+		}
+		return now.Add(time.Minute)
+	case info.Refused:
+		return now.Add(doubled(5*time.Minute, failures, 6*time.Hour))
+	}
+	return now.Add(doubled(time.Minute, failures, time.Hour))
+}
+
+func doubled(d time.Duration, times int, most time.Duration) time.Duration {
+	for ; times > 0 && d < most; times-- {
+		d *= 2
+	}
+	return min(d, most)
+}
+
+func (c *Collector) skipped(r Report, until time.Time) Report {
+	c.Log.Info("info_source_skipped", "source", r.Source, "reason", r.Skipped, "until", until)
+	return r
+}
+
+// failed reports that the store failed: the next collection begins where this one did.
+func (c *Collector) failed(r Report, err error) Report {
+	r.Error = err.Error()
+	c.Log.Error("info_collect_failed", "error_type", contract.KindOf(err), "source", r.Source, "error", err.Error())
+	return r
+}

@@ -1,0 +1,526 @@
+package collect
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/newsfork/seed-engine/fetch"
+	"github.com/newsfork/seed-engine/info"
+	"github.com/newsfork/seed-engine/info/cache"
+	"github.com/newsfork/seed-engine/info/sources"
+	"github.com/newsfork/seed-engine/info/store"
+	"github.com/newsfork/seed-engine/ledger"
+	"github.com/newsfork/seed-engine/ledger/sqlite"
+)
+
+var ctx = context.Background()
+
+// world is a collector with twins around it: a database, a cache, the web, and a clock that only tests move.
+type world struct {
+	*Collector
+	t     *testing.T
+	db    *sqlite.DB
+	kv    *cache.Memory
+	log   bytes.Buffer
+	clock time.Time
+
+	mu      sync.Mutex
+	pages   map[string]page // by URL without query
+	asked   []string
+	busy    int // requests under way
+	busiest int
+	slow    time.Duration // of every page
+}
+
+type page struct {
+	status int
+	kind   string
+	body   string
+	header http.Header
+	err    error
+}
+
+func newWorld(t *testing.T, list ...info.Source) *world {
+	t.Helper()
+	db, err := sqlite.OpenWith(store.Migrations)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	w := &world{t: t, db: db, kv: &cache.Memory{}, clock: time.Date(2026, 1, 17, 10, 10, 0, 0, time.UTC), pages: map[string]page{}}
+	w.Collector = &Collector{
+		Sources: list, Store: store.NewD1(db), Cache: cache.NewKV(w.kv), Transport: w, UserAgent: "NewsforkBot/1.0", Owner: "test",
+		Retention: 365 * 24 * time.Hour, Log: slog.New(slog.NewJSONHandler(&w.log, nil)), Now: func() time.Time { return w.clock },
+	}
+	return w
+}
+
+// Do implements fetch.Transport.
+func (w *world) Do(ctx context.Context, r *fetch.Request) (*fetch.Response, error) {
+	bare, _, _ := strings.Cut(r.URL, "?")
+	w.mu.Lock()
+	w.asked = append(w.asked, r.URL)
+	w.busy++
+	w.busiest = max(w.busiest, w.busy)
+	p, ok := w.pages[r.URL]
+	if !ok {
+		p, ok = w.pages[bare]
+	}
+	w.mu.Unlock()
+	defer func() {
+		w.mu.Lock()
+		w.busy--
+		w.mu.Unlock()
+	}()
+	if w.slow > 0 {
+		time.Sleep(w.slow)
+	}
+	if !ok {
+		p = page{status: 404}
+	}
+	if p.err != nil {
+		return nil, p.err
+	}
+	if p.status == 0 {
+		p.status = 200
+	}
+	header := p.header.Clone()
+	if header == nil {
+		header = http.Header{}
+	}
+	if p.kind != "" {
+		header.Set("Content-Type", p.kind)
+	}
+	return &fetch.Response{Status: p.status, Header: header, Body: io.NopCloser(strings.NewReader(p.body))}, nil
+}
+
+func (w *world) times(prefix string) (n int) {
+	for _, u := range w.asked {
+		if strings.HasPrefix(u, prefix) {
+			n++
+		}
+	}
+	return n
+}
+
+func (w *world) articles() []info.Article {
+	w.t.Helper()
+	p, err := w.Store.Page(ctx, info.Query{Category: info.All, Limit: 1000})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return p.Articles
+}
+
+func (w *world) run(names ...string) []Report {
+	w.t.Helper()
+	return w.Run(ctx, names...)
+}
+
+func fixture(t *testing.T, name string) string {
+	t.Helper()
+	b, err := os.ReadFile("../testdata/" + name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+const (
+	naverURL    = "https://openapi.naver.example/v1/search/news.json"
+	newsDataURL = "https://newsdata.example/api/1/latest"
+)
+
+func naver(queries ...string) *sources.Naver {
+	return &sources.Naver{Endpoint: naverURL, IDHeader: "X-Naver-Client-Id", SecretHeader: "X-Naver-Client-Secret", ID: "i", Secret: "sesame", Queries: queries, Daily: 25000}
+}
+
+func newsData(daily, window int, queries ...string) *sources.NewsData {
+	return &sources.NewsData{Endpoint: newsDataURL, Key: "sesame", Queries: queries, Daily: daily, Window: window}
+}
+
+func TestCollect(t *testing.T) {
+	w := newWorld(t, naver("환경"), newsData(200, 30, "climate"))
+	w.pages[naverURL] = page{body: fixture(t, "naver_page1_ok.json")}
+	w.pages[newsDataURL] = page{body: fixture(t, "newsdata_page1_free.json")}
+	w.pages["https://www.yna.example/view/AKR20260117050000003"] = page{kind: "text/html; charset=utf-8", body: fixture(t, "og_basic.html")}
+
+	reports := w.run(info.Naver)
+	if len(reports) != 1 || reports[0].Counts.Inserted != 10 || reports[0].Counts.Thumbnails != 1 || reports[0].Counts.Calls != 1 {
+		t.Fatalf("%+v", reports)
+	}
+	if w.times(newsDataURL) != 0 {
+		t.Error("the collection of Naver asked NewsData, too")
+	}
+	got := w.articles()
+	i := slices.IndexFunc(got, func(a info.Article) bool { return strings.Contains(a.URL, "AKR20260117050000003") })
+	if len(got) != 10 || got[i].ThumbnailURL != "https://img.example/basic.jpg" {
+		t.Errorf("%d articles, %+v", len(got), got[i])
+	}
+	if answer, err := w.Cache.Page(ctx, info.Query{Category: info.All, Limit: 50}); err != nil || answer == nil || len(answer.Items) != 10 || !answer.Complete {
+		t.Errorf("cached: %+v, %v", answer, err)
+	}
+
+	pages, puts := w.times("http"), w.kv.Puts
+	w.clock = w.clock.Add(5 * time.Minute)
+	if r := w.run(info.Naver)[0]; r.Counts.Inserted+r.Counts.Updated != 0 {
+		t.Errorf("the same again: %+v", r)
+	}
+	if w.times("http") != pages+1 {
+		t.Errorf("pages were asked again for thumbnails: %v", w.asked[pages:])
+	}
+	if w.kv.Puts != puts {
+		t.Error("nothing changed, and the cache was written")
+	}
+	w.clock = w.clock.Add(25 * time.Hour)
+	w.run(info.Naver)
+	if n := w.times("http"); n != pages+1+1+9 {
+		t.Errorf("a day later: %d requests", n-pages-1)
+	}
+
+	r := w.run(info.NewsData)[0]
+	if r.Counts.Articles != 10 || r.Counts.Inserted != 10 {
+		t.Errorf("%+v", r)
+	}
+	if !strings.Contains(w.log.String(), `"msg":"info_collected","source":"naver"`) || strings.Contains(w.log.String(), "sesame") {
+		t.Errorf("%s", w.log.String())
+	}
+}
+
+// TestDefaultCategory: only where the setting asks for one.
+func TestDefaultCategory(t *testing.T) {
+	for _, fallback := range []info.Category{"", info.Environment} {
+		w := newWorld(t, newsData(200, 30, "x"))
+		w.Default = fallback
+		w.pages[newsDataURL] = page{body: fixture(t, "newsdata_page1_free.json")}
+		w.run(info.NewsData)
+		for _, a := range w.articles() {
+			if strings.HasPrefix(a.URL, "https://weather.example/") && a.Category != fallback {
+				t.Errorf("%s: %q, not %q", a.URL, a.Category, fallback)
+			}
+		}
+	}
+}
+
+// TestADay: with the documented schedule a day stays within what the free plan allows.
+func TestADay(t *testing.T) {
+	w := newWorld(t, naver("a", "b", "c", "d"), newsData(200, 30, "a", "b", "c"))
+	w.pages[naverURL] = page{body: fixture(t, "naver_empty.json")}
+	w.pages[newsDataURL] = page{body: fixture(t, "newsdata_empty.json")}
+	w.clock = time.Date(2026, 1, 17, 0, 0, 0, 0, time.UTC)
+	for i := range 288 {
+		w.run(info.Naver)
+		if i%6 == 0 {
+			w.run(info.NewsData)
+		}
+		w.clock = w.clock.Add(5 * time.Minute)
+	}
+	if n, m := w.times(naverURL), w.times(newsDataURL); n != 4*288 || m != 3*48 {
+		t.Errorf("%d and %d calls", n, m)
+	}
+}
+
+func TestQuotas(t *testing.T) {
+	w := newWorld(t, newsData(5, 2, "a", "b", "c"))
+	w.pages[newsDataURL] = page{body: fixture(t, "newsdata_page1_free.json")}
+	w.clock = time.Date(2026, 1, 17, 10, 0, 0, 0, time.UTC)
+	steps := []struct {
+		at    string
+		calls int
+		note  string
+	}{
+		{"10:00", 2, "the window ends after two"}, {"10:05", 2, "it rests"}, {"10:15", 4, "the next window"}, {"10:30", 5, "the day ends after five"},
+		{"10:45", 5, "it rests"}, {"23:55", 5, "until midnight"}, {"24:00", 7, "the next day"},
+	}
+	for _, step := range steps {
+		var h, m int
+		fmt.Sscanf(step.at, "%d:%d", &h, &m)
+		w.clock = time.Date(2026, 1, 17, h, m, 0, 0, time.UTC)
+		w.run(info.NewsData)
+		if n := w.times(newsDataURL); n != step.calls {
+			t.Errorf("%s, %s: %d calls, not %d", step.at, step.note, n, step.calls)
+		}
+	}
+	if len(w.articles()) != 10 {
+		t.Error("what was collected before the limit was lost")
+	}
+	if letters, _ := w.Store.DeadLetters(ctx, "", 10); len(letters) != 0 {
+		t.Errorf("a limit is no failure: %+v", letters)
+	}
+}
+
+func TestUpstreamFailures(t *testing.T) {
+	at := time.Date(2026, 1, 17, 10, 10, 0, 0, time.UTC)
+	for name, c := range map[string]struct {
+		answer page
+		class  info.Class
+		again  time.Time // when it is asked again
+		letter bool
+	}{
+		"the quota of the day": {page{status: 429, body: fixture(t, "naver_error_429_quota_010.json")}, info.Spent, time.Date(2026, 1, 17, 15, 0, 0, 0, time.UTC), false},
+		"too fast":             {page{status: 429, body: fixture(t, "naver_error_429_rate_012.json")}, info.Throttled, at.Add(time.Minute), false},
+		"Retry-After":          {page{status: 429, header: http.Header{"Retry-After": {"90"}}}, info.Throttled, at.Add(90 * time.Second), false},
+		"a wrong key":          {page{status: 401, body: fixture(t, "naver_error_401.json")}, info.Refused, at.Add(5 * time.Minute), true},
+		"500":                  {page{status: 500, body: "<html>"}, info.Broken, at.Add(time.Minute), true},
+		"HTML with 200":        {page{body: "<html>"}, info.Broken, at.Add(time.Minute), true},
+		"truncated":            {page{body: fixture(t, "naver_page1_ok.json")[:500]}, info.Broken, at.Add(time.Minute), true},
+		"too long":             {page{body: strings.Repeat(" ", 5<<20)}, info.Broken, at.Add(time.Minute), true},
+		"no answer":            {page{err: fetch.NoAnswer(nil)}, info.Broken, at.Add(time.Minute), true},
+		"a redirect":           {page{status: 302, header: http.Header{"Location": {"https://elsewhere.example/"}}}, info.Broken, at.Add(time.Minute), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, naver("환경"))
+			w.pages[naverURL] = c.answer
+			r := w.run(info.Naver)[0]
+			if r.Error == "" || len(w.asked) != 1 {
+				t.Errorf("%+v after %d requests", r, len(w.asked))
+			}
+			s, err := w.Store.(*store.Store).Sources(ctx)
+			if err != nil || s[0].ErrorClass != string(c.class) || !s[0].NotBefore.Equal(c.again) || s[0].Failures != 1 {
+				t.Errorf("%+v %v", s, err)
+			}
+			if letters, _ := w.Store.DeadLetters(ctx, "", 10); (len(letters) == 1) != c.letter {
+				t.Errorf("%+v", letters)
+			}
+			w.clock = c.again.Add(-time.Second)
+			if r := w.run(info.Naver)[0]; r.Skipped != string(c.class) || len(w.asked) != 1 {
+				t.Errorf("while it rests: %+v after %d requests", r, len(w.asked))
+			}
+			w.clock = c.again
+			w.pages[naverURL] = page{body: fixture(t, "naver_page1_ok.json")}
+			if r := w.run(info.Naver)[0]; r.Counts.Inserted != 10 {
+				t.Errorf("mended: %+v", r)
+			}
+			if letters, _ := w.Store.DeadLetters(ctx, "", 10); len(letters) != 0 {
+				t.Errorf("a request that succeeded is still a dead letter: %+v", letters)
+			}
+			if strings.Contains(w.log.String(), "sesame") {
+				t.Error("a key is in the log")
+			}
+		})
+	}
+}
+
+func TestBackOff(t *testing.T) {
+	w := newWorld(t, naver("x"))
+	w.pages[naverURL] = page{status: 500}
+	for range 12 * 24 {
+		w.run(info.Naver)
+		w.clock = w.clock.Add(5 * time.Minute)
+	}
+	if n := len(w.asked); n < 24 || n > 32 {
+		t.Errorf("a source that was down for a day was asked %d times", n)
+	}
+}
+
+// TestTwoAtOnce: of two crons one collects.
+func TestTwoAtOnce(t *testing.T) {
+	w := newWorld(t, naver("a"))
+	w.pages[naverURL] = page{body: fixture(t, "naver_page1_ok.json")}
+	w.slow = 30 * time.Millisecond
+	other := *w.Collector
+	other.Owner = "other"
+	var reports [2][]Report
+	var done sync.WaitGroup
+	for i, c := range []*Collector{w.Collector, &other} {
+		done.Add(1)
+		go func() {
+			defer done.Done()
+			reports[i] = c.Run(ctx, info.Naver)
+		}()
+	}
+	done.Wait()
+	if w.times(naverURL) != 1 || (reports[0][0].Skipped == "busy") == (reports[1][0].Skipped == "busy") {
+		t.Errorf("%d calls, %+v", w.times(naverURL), reports)
+	}
+	if w.run(info.Naver)[0].Skipped != "" {
+		t.Error("the lease was not released")
+	}
+}
+
+// TestThumbnailsArePolite: six pages at once, one of a host, none that is not public.
+func TestThumbnailsArePolite(t *testing.T) {
+	var items []string
+	add := func(link string) {
+		items = append(items, fmt.Sprintf(`{"title":"t","originallink":%q,"link":"","description":"","pubDate":"Sat, 17 Jan 2026 10:00:00 +0900"}`, link))
+	}
+	for i := range 40 {
+		add(fmt.Sprintf("https://h%d.example/%d", i%20, i))
+	}
+	for _, u := range []string{"http://169.254.169.254/latest/meta-data/", "http://localhost/x", "http://10.0.0.1/x", "http://[::1]/x", "https://intranet/x", "https://a.example:8080/x"} {
+		add(u)
+	}
+	add("https://moved.example/x")
+	add("https://pdf.example/x")
+	for i := range 30 {
+		add(fmt.Sprintf("https://big.example/%d", i))
+	}
+	w := newWorld(t, naver("x"))
+	w.pages[naverURL] = page{body: `{"items":[` + strings.Join(items, ",") + `]}`}
+	w.pages["https://moved.example/x"] = page{status: 302, header: http.Header{"Location": {"http://169.254.169.254/"}}}
+	w.pages["https://pdf.example/x"] = page{kind: "application/pdf", body: fixture(t, "og_basic.html")}
+	w.slow = 5 * time.Millisecond
+	perHost, host := map[string]int{}, map[string]int{}
+	r := w.run(info.Naver)[0]
+	if r.Counts.Inserted != 78 {
+		t.Errorf("%+v", r)
+	}
+	for _, u := range w.asked[1:] {
+		p, err := url.Parse(u)
+		if err != nil {
+			t.Fatal(err)
+		}
+		perHost[p.Host]++
+		host[p.Hostname()]++
+	}
+	for _, private := range []string{"169.254.169.254", "localhost", "10.0.0.1", "::1", "intranet", "a.example"} {
+		if host[private] > 0 {
+			t.Errorf("%s was asked", private)
+		}
+	}
+	if w.busiest > pagesAtOnce || perHost["big.example"] != pagesPerHost || perHost["h3.example"] != 2 {
+		t.Errorf("%d at once, %v", w.busiest, perHost)
+	}
+}
+
+// failing is a database whose batches fail when told so.
+type failing struct {
+	store.DB
+	when func(sql string) bool
+}
+
+func (f *failing) Batch(ctx context.Context, statements []ledger.Statement) ([]ledger.Result, error) {
+	for _, s := range statements {
+		if f.when != nil && f.when(s.SQL) {
+			return nil, errors.New("the database is gone")
+		}
+	}
+	return f.DB.Batch(ctx, statements)
+}
+
+// TestKilledAnywhere: whichever statement is the last one that the database carries out, the next collection
+// completes the work, and nothing is there twice.
+func TestKilledAnywhere(t *testing.T) {
+	rss := `<rss><channel><title>F</title>`
+	for i := range 120 { // three transactions of articles
+		rss += fmt.Sprintf("<item><title>t%d</title><link>https://f.example/%d</link><pubDate>Sat, 17 Jan 2026 08:00:00 GMT</pubDate></item>", i, i)
+	}
+	for last := 0; ; last++ {
+		w := newWorld(t, &sources.Feeds{URLs: []string{"https://f.example/rss"}})
+		w.pages["https://f.example/rss"] = page{body: rss + "</channel></rss>", header: http.Header{"Etag": {`"1"`}}}
+		db := &failing{DB: w.db}
+		w.Store = store.NewD1(db)
+		n := 0
+		db.when = func(string) bool { n++; return n > last }
+		w.run(info.Feed)
+		reached := n
+		db.when = nil
+		w.clock = w.clock.Add(time.Hour) // the lease has ended, and whatever rested has rested
+		if _, err := w.db.Batch(ctx, []ledger.Statement{{SQL: "DELETE FROM news_leases"}}); err != nil {
+			t.Fatal(err)
+		}
+		w.run(info.Feed)
+		if got := len(w.articles()); got != 120 {
+			t.Fatalf("killed after %d statements: %d articles", last, got)
+		}
+		if answer, err := w.Cache.Page(ctx, info.Query{Category: info.All, Limit: 50}); err != nil || answer == nil || answer.Total != 120 {
+			t.Fatalf("killed after %d statements: cached %+v", last, answer)
+		}
+		if reached <= last {
+			if last < 10 {
+				t.Errorf("only %d statements", last)
+			}
+			return
+		}
+	}
+}
+
+func TestReplay(t *testing.T) {
+	f := &sources.Feeds{URLs: []string{"https://a.example/rss", "https://b.example/rss"}}
+	w := newWorld(t, f, naver("환경"))
+	feed := func(n int) page {
+		return page{body: fmt.Sprintf("<rss><channel><item><title>t</title><link>https://x%d.example/</link><pubDate>Sat, 17 Jan 2026 08:00:00 GMT</pubDate></item></channel></rss>", n)}
+	}
+	w.pages["https://a.example/rss"] = feed(1)
+	w.pages["https://b.example/rss"] = page{status: 500}
+	w.pages[naverURL] = page{status: 503}
+	w.run(info.Feed, info.Naver)
+	if letters, _ := w.Store.DeadLetters(ctx, "", 10); len(letters) != 2 {
+		t.Fatalf("%+v", letters)
+	}
+	done, err := w.Replay(ctx, "")
+	if err != nil || done.Succeeded != 0 || done.Failed != 2 {
+		t.Errorf("%+v %v", done, err)
+	}
+	if s, _ := w.Store.(*store.Store).Sources(ctx); !s[0].NotBefore.IsZero() {
+		t.Errorf("a feed that fails again keeps the others from being read: %+v", s[0])
+	}
+	w.pages["https://b.example/rss"] = feed(2)
+	done, err = w.Replay(ctx, info.Feed)
+	if err != nil || done.Succeeded != 1 || done.Inserted != 1 {
+		t.Errorf("%+v %v", done, err)
+	}
+	letters, _ := w.Store.DeadLetters(ctx, "", 10)
+	if len(letters) != 1 || letters[0].Source != info.Naver || letters[0].Attempts != 2 {
+		t.Errorf("%+v", letters)
+	}
+	w.pages[naverURL] = page{body: fixture(t, "naver_page1_ok.json")}
+	if err := w.Daily(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if letters, _ := w.Store.DeadLetters(ctx, "", 10); len(letters) != 0 || len(w.articles()) != 12 {
+		t.Errorf("%+v, %d articles", letters, len(w.articles()))
+	}
+}
+
+func TestRetention(t *testing.T) {
+	w := newWorld(t, naver("x"))
+	w.pages[naverURL] = page{body: fixture(t, "naver_page1_ok.json")}
+	w.run(info.Naver)
+	w.clock = w.clock.Add(364 * 24 * time.Hour)
+	if err := w.Daily(ctx); err != nil || len(w.articles()) != 10 {
+		t.Errorf("%v, %d articles", err, len(w.articles()))
+	}
+	w.clock = w.clock.Add(48 * time.Hour)
+	if err := w.Daily(ctx); err != nil || len(w.articles()) != 0 {
+		t.Errorf("%v, %d articles", err, len(w.articles()))
+	}
+}
+
+// TestProvidersCount: when others use the same key, the provider's count is the one that holds.
+func TestProvidersCount(t *testing.T) {
+	w := newWorld(t, newsData(200, 30, "a"))
+	w.pages[newsDataURL] = page{body: fixture(t, "newsdata_empty.json"), header: http.Header{"X-Api-Limit-Remaining": {"0"}, "X-Ratelimit-Remaining": {"29"}}}
+	w.run(info.NewsData)
+	w.clock = w.clock.Add(time.Hour)
+	if r := w.run(info.NewsData)[0]; r.Skipped != string(info.Spent) || w.times(newsDataURL) != 1 {
+		t.Errorf("%+v after %d calls", r, w.times(newsDataURL))
+	}
+}
+
+func TestCacheGone(t *testing.T) {
+	w := newWorld(t, naver("x"))
+	w.pages[naverURL] = page{body: fixture(t, "naver_page1_ok.json")}
+	w.kv.Fail = func() error { return errors.New("KV is down") }
+	if r := w.run(info.Naver)[0]; r.Error != "" || len(w.articles()) != 10 {
+		t.Errorf("%+v", r)
+	}
+	w.kv.Fail = nil
+	w.clock = w.clock.Add(5 * time.Minute)
+	w.run(info.Naver) // nothing new, but the cache has not got what came before
+	if answer, _ := w.Cache.Page(ctx, info.Query{Category: info.All, Limit: 50}); answer == nil || len(answer.Items) != 10 {
+		t.Errorf("%+v", answer)
+	}
+}
