@@ -78,7 +78,8 @@ async function fetchPage(item) {
       result.urls = [{ url: new URL(location, item.url).href }]; // where it leads is a page of its own
     }
   } catch (error) {
-    result.error = error.cause?.code === "ENOTFOUND" ? "unresolved" : String(error.message).slice(0, 200);
+    const why = error.cause?.code === "ENOTFOUND" ? "unresolved" : String(error.message).slice(0, 200);
+    return { id: item.id, fetched_at: result.fetched_at, error: why }; // an answer that breaks off is none
   }
   return result;
 }
