@@ -143,6 +143,9 @@ func (a *API) exportShard(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return shardAway(w, err)
 	}
+	if page.Hosts == nil { // as a list in JSON
+		page.Hosts = []frontier.HostSnapshot{}
+	}
 	answer := contract.FrontierExport{Shard: name, Snapshot: contract.Encode(page)}
 	if page.Next > 0 {
 		answer.Cursor = contract.Text(strconv.FormatInt(page.Next, 10))

@@ -570,6 +570,10 @@ func TestFrontierOperators(t *testing.T) {
 // TestExport: pages of all shards hold every host, and can be restored.
 func TestExport(t *testing.T) {
 	f, other := newFixture(t, nil), newFixture(t, nil)
+	empty := get[contract.FrontierExport](t, f, "GET", "/api/v1/frontier/shards/shard-0/export", "")
+	if !strings.Contains(string(empty.Snapshot), `"hosts":[]`) {
+		t.Errorf("a shard without hosts: %s", empty.Snapshot)
+	}
 	put(t, f, hosts(20)...)
 	restored := 0
 	for n := range 3 {
