@@ -3,9 +3,12 @@ package collector
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"hash"
+	"net/http"
 	"slices"
 	"time"
 
@@ -45,19 +48,24 @@ const (
 // the collection, or for a merge what it adds. It comes before the document, or a merge that is killed
 // in between would find nothing to add when it is repeated; the frontier recognises what it was given.
 func (s *saving) queue(ctx context.Context, old, doc *contract.Document, a *analysis) error {
-	if !doc.Reachable || s.found != nil && s.found.queued {
+	if s.found != nil && s.found.queued {
 		return nil
 	}
-	put := frontier.Put{Domain: doc.Domain, Partition: s.message.Partition}
-	if of := doc.Technical.MirrorOf; of != nil {
+	put := frontier.Put{Domain: doc.Domain, Partition: s.message.Partition, Since: s.batch.lookedAt(doc.Domain)}
+	of := doc.Technical.MirrorOf
+	switch {
+	case of != nil:
 		put.MirrorOf = *of // its pages are fetched there
-	} else {
+	case doc.Reachable:
 		put.Entries = s.entries(old, doc)
-		pages := a.Pages()
-		put.Pages = newPages(pages[:min(len(pages), frontier.MaxPut-len(put.Entries))])
 	}
 	if s.found != nil {
 		put.Owner = s.batch.owner(doc.Domain)
+		put.Entries = append(put.Entries, s.wholeDomain(old, doc)...)
+	}
+	if of == nil && doc.Reachable {
+		pages := a.Pages()
+		put.Pages = newPages(pages[:min(len(pages), frontier.MaxPut-len(put.Entries))], put.Since > 0)
 	}
 	if len(put.Pages)+len(put.Entries) > 0 || put.Owner != "" && put.MirrorOf != "" {
 		if err := s.batch.put(ctx, put); err != nil {
@@ -72,13 +80,21 @@ func (s *saving) queue(ctx context.Context, old, doc *contract.Document, a *anal
 
 // put is frontier.Remote.Put, tried again where the shard gave no answer.
 func (b *Batch) put(ctx context.Context, p frontier.Put) error {
+	return b.persist(ctx, p.Domain, func(shard frontier.Remote) error {
+		_, err := shard.Put(ctx, p)
+		return err
+	})
+}
+
+// persist calls the shard of a domain, and again where it gave no answer.
+func (b *Batch) persist(ctx context.Context, domain string, call func(frontier.Remote) error) error {
 	c := b.collector
 	for try := 1; ; try++ {
-		_, err := c.Frontier.Of(p.Domain).Put(ctx, p)
+		err := call(c.Frontier.Of(domain))
 		if err == nil {
 			return nil
 		}
-		c.Log.Error("frontier_failed", "error_type", contract.KindOf(err), "error", err.Error(), "registrable_domain", p.Domain)
+		c.Log.Error("frontier_failed", "error_type", contract.KindOf(err), "error", err.Error(), "registrable_domain", domain)
 		if kind := contract.KindOf(err); try == putTries || kind != contract.Storage && kind != contract.Timeout {
 			return err
 		}
@@ -88,12 +104,80 @@ func (b *Batch) put(ctx context.Context, p frontier.Put) error {
 	}
 }
 
-func newPages(pages []discovery.Page) []frontier.NewPage {
+// lookedAt is when the domain was collected before, in ms; 0 when it never was, or nobody remembers.
+func (b *Batch) lookedAt(domain string) int64 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if at := b.evidence[domain].At; !at.IsZero() {
+		return at.UnixMilli()
+	}
+	return 0
+}
+
+// Bounds of the time after which a domain is collected again, if it did not change in between.
+const (
+	leastCollected = 24 * time.Hour // as long as a robots.txt counts (RFC 9309, 2.4); its entry points are asked more often
+	mostCollected  = 30 * 24 * time.Hour
+)
+
+// wholeDomain is the entry point that stands for the domain: it is collected again when the document expires,
+// or, while its entry points are refreshed, when robots.txt does. What could not be reached is tried sooner.
+func (s *saving) wholeDomain(old, doc *contract.Document) []frontier.NewEntry {
+	e := frontier.NewEntry{NewPage: frontier.NewPage{URL: robotsOf(doc.Domain)}, Method: frontier.MethodCollect, Failed: !doc.Reachable}
+	if host := doc.Technical.ServerInfo.EffectiveHost; host != nil {
+		e.URL = robotsOf(*host)
+	}
+	valid := doc.ValidUntil.Sub(s.found.at)
+	var how discovery.FetchContract
+	if json.Unmarshal(doc.Contract, &how) == nil && len(how.EntryPoints) > 0 {
+		valid = max(valid, leastCollected)
+	}
+	e.Interval = int64(min(max(valid, time.Second), mostCollected) / time.Second)
+	if !e.Failed {
+		e.Status, e.SHA256 = http.StatusOK, termsOf(&how)
+	}
+	if bare := robotsOf(doc.Domain); old != nil && !old.Reachable && e.URL != bare {
+		return []frontier.NewEntry{e, {NewPage: frontier.NewPage{URL: bare}}} // another host answers now
+	}
+	return []frontier.NewEntry{e}
+}
+
+func robotsOf(host string) string { return "https://" + host + "/robots.txt" }
+
+// termsOf is a digest of what scrapers go by in a contract: whether it changed decides how soon a domain is
+// collected again.
+func termsOf(how *discovery.FetchContract) string {
+	sum := sha256.New()
+	fmt.Fprintln(sum, how.Allowed, how.CrawlDelaySeconds)
+	var entries []string
+	for _, e := range how.EntryPoints {
+		entries = append(entries, string(e.Method)+" "+e.URL)
+	}
+	slices.Sort(entries)
+	fmt.Fprintln(sum, entries)
+	return hex.EncodeToString(sum.Sum(nil))
+}
+
+// announce tells the readers of changes that the document was written. It may be done twice.
+func (s *saving) announce(ctx context.Context, doc *contract.Document) error {
+	at := max(doc.Processing.ProcessedAt.UnixMilli(), 1)
+	return s.batch.persist(ctx, doc.Domain, func(shard frontier.Remote) error {
+		return shard.Changed(ctx, frontier.Changed{Domain: doc.Domain, Changes: []frontier.Change{
+			{Partition: s.message.Partition, Revision: doc.Revision, ChangedAt: at, Reachable: doc.Reachable},
+		}})
+	})
+}
+
+// newPages are pages as the frontier takes them. An item of a feed without a date is new when the domain was collected
+// before.
+func newPages(pages []discovery.Page, before bool) []frontier.NewPage {
 	list := make([]frontier.NewPage, len(pages))
 	for i, p := range pages {
-		list[i] = frontier.NewPage{URL: p.URL, Title: p.Title, Type: string(p.Type), Priority: p.Priority}
+		list[i] = frontier.NewPage{URL: p.URL, Title: p.Title, Type: string(p.Type), Priority: p.Priority, FoundBy: string(p.Method)}
 		if !p.Lastmod.IsZero() {
 			list[i].LastMod = p.Lastmod.Unix()
+		} else {
+			list[i].Fresh = before && p.Method == discovery.FromFeed
 		}
 	}
 	return list

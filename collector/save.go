@@ -32,6 +32,14 @@ type saving struct {
 // save writes the document, from the findings or for a merge from the stored document, with the URLs of
 // both the stored document and the message. It returns the document as stored.
 func (s *saving) save(ctx context.Context) (*contract.Document, error) {
+	doc, err := s.store(ctx)
+	if err == nil {
+		err = s.announce(ctx, doc)
+	}
+	return doc, err
+}
+
+func (s *saving) store(ctx context.Context) (*contract.Document, error) {
 	if !s.merging() { // what was just collected usually has no document yet
 		doc, err := s.write(ctx, nil, "")
 		if !errors.Is(err, r2.ErrPrecondition) {

@@ -1,6 +1,10 @@
 package contract
 
-import "strings"
+import (
+	"net/url"
+	"strings"
+	"time"
+)
 
 // RefreshMessage asks for one entry point of a domain to be looked at again (DOMAIN_QUEUE).
 type RefreshMessage struct {
@@ -39,4 +43,28 @@ func (r *Refresh) Validate() error {
 		return Invalid("refresh.url", "%q is not an absolute URL; send one of http or https", clip(r.URL))
 	}
 	return r.Partition.Validate("refresh.partition_info.")
+}
+
+// Again is the message that has the domain of a document collected once more, in one of its partitions. Its URLs
+// stand in the document, which the collection keeps, so the message carries none.
+func (d *Document) Again(p Partition, at time.Time) *DomainMessage {
+	m := &DomainMessage{
+		Domain: d.Domain, DomainID: d.DomainID, DomainURL: "https://" + d.Domain + "/", RegistrableDomain: d.Domain,
+		URLs: []URL{}, Partition: p, SourceFilePath: d.Source.RawFilePath, Force: true, RequestedAt: at,
+	}
+	if d.Authority != nil {
+		m.Authority = *d.Authority
+	}
+	// The host to try when the bare domain does not answer: what answered last time, else any of the URLs'.
+	if host := d.Technical.ServerInfo.EffectiveHost; host != nil {
+		m.DomainURL = "https://" + *host + "/"
+		return m
+	}
+	for i := range d.URLs {
+		if u, err := url.Parse(d.URLs[i].URL); err == nil && u.Hostname() != d.Domain {
+			m.DomainURL = d.URLs[i].URL
+			break
+		}
+	}
+	return m
 }

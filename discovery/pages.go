@@ -15,6 +15,7 @@ type Page struct {
 	Type     classify.Type
 	Priority float64   // as DiscoveredURL's
 	Lastmod  time.Time // zero when unknown
+	Method   Method    // the best one by which it was found
 }
 
 // maxTitle bounds the title of a Page, in bytes.
@@ -36,7 +37,7 @@ func (a *Analyser) Pages() []Page {
 		if action(priority, t, p.isLogin()) == Ignore {
 			continue
 		}
-		q := Page{URL: c.url, Title: c.title, Type: t, Priority: priority}
+		q := Page{URL: c.url, Title: c.title, Type: t, Priority: priority, Method: methods[c.rank]}
 		if c.lastmod > 0 {
 			q.Lastmod = time.Unix(int64(c.lastmod), 0)
 		}

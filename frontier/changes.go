@@ -24,6 +24,34 @@ type Change struct {
 	Reachable bool
 }
 
+// Changed is contracts of one domain that were rewritten.
+type Changed struct {
+	Domain  string
+	Changes []Change
+}
+
+// Changed takes contracts that were rewritten. It may be told of them twice, and in any order.
+func (s *Shard) Changed(now int64, r Changed) error {
+	if err := contract.CheckDomain("domain", r.Domain); err != nil {
+		return err
+	}
+	if err := checkRange("changes", len(r.Changes), 0, maxContracts); err != nil {
+		return err
+	}
+	for _, change := range r.Changes {
+		if err := change.Partition.Validate("changes."); err != nil {
+			return err
+		}
+	}
+	return s.run(now, func(c *call) error {
+		m, err := c.makeDomain(r.Domain)
+		if err != nil {
+			return err
+		}
+		return c.contractsChanged(m, r.Changes)
+	})
+}
+
 // ChangeItem is the newest revision of a contract.
 type ChangeItem struct {
 	Sequence int64 // in its shard

@@ -542,33 +542,36 @@ func (s *Shard) EndRefresh(now int64, r RefreshResult) (answer RefreshEnd, err e
 			m.owner, m.ownerEnds = "", 0
 			c.changeDomain(m)
 		}
-		r.Visit.Host = h.name
+		if r.Visit.Host = h.name; r.Visit.RobotsExpires == 0 { // only robots.txt says what the host asks for
+			r.Visit.Delay = h.delay
+		}
 		if err := c.visited(c.domains[h.domain], &r.Visit); err != nil {
 			return err
+		}
+		if len(r.Pages) > 0 {
+			put := Put{Domain: r.Domain, Pages: r.Pages}
+			p := c.newPut(r.Domain, partition)
+			p.since = since
+			p.expect(&put)
+			if err := c.preparePuts([]*putting{p}); err != nil {
+				return err
+			}
+			if _, err := p.do(&put); err != nil {
+				return err
+			}
+			answer.Added, answer.Announced = p.added, p.announced
 		}
 		if !r.Skipped {
 			before := h.nextDue()
 			if failedStatus(r.Status) { // others are counted by the tick, which writes the counters anyway
 				c.state.faults++
 			}
-			answer.Changed = c.check(e, &Result{Status: r.Status, ETag: r.ETag, LastModified: r.LastModified, SHA256: r.SHA256})
+			// Many a feed is different at every request, if only by the time at which it was made.
+			same := answer.Added+answer.Announced == 0
+			answer.Changed = c.check(e, &Result{Status: r.Status, ETag: r.ETag, LastModified: r.LastModified, SHA256: r.SHA256, same: same})
 			c.watch(h, before)
 		}
 		answer.Interval, answer.DueAt = e.interval, e.due*1000
-		if len(r.Pages) == 0 {
-			return nil
-		}
-		put := Put{Domain: r.Domain, Pages: r.Pages}
-		p := c.newPut(r.Domain, partition)
-		p.since = since
-		p.expect(&put)
-		if err := c.preparePuts([]*putting{p}); err != nil {
-			return err
-		}
-		if _, err := p.do(&put); err != nil {
-			return err
-		}
-		answer.Added, answer.Announced = p.added, len(p.news)
 		return nil
 	})
 	return answer, err

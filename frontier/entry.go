@@ -115,7 +115,7 @@ func (c *call) check(e *entry, r *Result) (changed bool) {
 	now := c.seconds()
 	e.lastStatus = int64(r.Status)
 	failed := failedStatus(r.Status)
-	changed = !failed && r.Status != 304 && e.differs(r)
+	changed = !failed && r.Status != 304 && !r.same && e.differs(r)
 	switch {
 	case failed:
 		hours := retries[min(e.failures, int64(len(retries)-1))]

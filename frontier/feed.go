@@ -19,6 +19,10 @@ import (
 // pages to the day, and list them late.
 const freshFor = 48 * 3_600_000
 
+// maxUndated is how many pages without a date one put may announce. More of them are an archive that was
+// not seen before, not what was published since.
+const maxUndated = 50
+
 // Limits of an item.
 const (
 	maxSnippet = 500 // bytes
@@ -146,8 +150,9 @@ func (p *putting) isNew(n *NewPage) bool {
 // announced is a page that belongs in the feed.
 type announced struct {
 	freshKey
-	host *host
-	item []byte
+	host  *host
+	dated bool
+	item  []byte
 }
 
 // announce adds a page to the feed when the put is finished.
@@ -158,14 +163,23 @@ func (p *putting) announce(h *host, l link, n *NewPage) {
 	if len(n.Image) <= MaxURL {
 		item.image = n.Image
 	}
-	p.news = append(p.news, announced{freshKey{h.id, hash48(l.path)}, h, item.encode()})
+	p.news = append(p.news, announced{freshKey{h.id, hash48(l.path)}, h, q.lastmod > 0, item.encode()})
 }
 
 // publish adds to the feed what was announced. A page for which there was no room in the queues is in the feed
 // all the same, and must not be there again.
 func (p *putting) publish() error {
+	undated := 0
 	for _, n := range p.news {
-		p.c.news = append(p.c.news, n.item)
+		if !n.dated {
+			undated++
+		}
+	}
+	for _, n := range p.news {
+		if n.dated || undated <= maxUndated {
+			p.c.news = append(p.c.news, n.item)
+			p.announced++
+		}
 		if p.c.seen(n.host, n.hash) {
 			continue
 		}

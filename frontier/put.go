@@ -13,8 +13,7 @@ type Put struct {
 	Partition contract.Partition
 	Pages     []NewPage
 	Entries   []NewEntry
-	Since     int64    // ms: when the domain was looked at before; 0: never. Pages dated after it are new.
-	Changes   []Change // contracts of the domain that were rewritten
+	Since     int64 // ms: when the domain was looked at before; 0: never. Pages dated after it are new.
 
 	// What a collector has learned that has the domain under this name; otherwise it counts for nothing.
 	// Release need not repeat the visits, or does so at no cost.
@@ -156,19 +155,20 @@ func (r *Put) validate() error {
 
 // putting is a put at work: the same for found URLs of a report.
 type putting struct {
-	c        *call
-	name     string
-	expected []string // URLs that will be put, for preparePuts
-	domain   *domain
-	class    int64
-	day      int64
-	since    int64 // see Put
-	news     []announced
-	fresh    []freshPage
-	met      map[freshKey]bool // the fresh ones
-	perHost  map[int64]int64   // how many of them are of a host
-	touched  []*host           // that have to be queued
-	added    int
+	c         *call
+	name      string
+	expected  []string // URLs that will be put, for preparePuts
+	domain    *domain
+	class     int64
+	day       int64
+	since     int64 // see Put
+	news      []announced
+	announced int // of them, those in the feed
+	fresh     []freshPage
+	met       map[freshKey]bool // the fresh ones
+	perHost   map[int64]int64   // how many of them are of a host
+	touched   []*host           // that have to be queued
+	added     int
 
 	// The pages of the domain's hosts when the put began: those of hosts that are loaded, and the sum of the others.
 	loaded []*host
@@ -286,9 +286,6 @@ func (p *putting) do(r *Put) (answer PutAnswer, err error) {
 		if err := p.page(&r.Pages[i], &answer.Pages[i]); err != nil {
 			return answer, err
 		}
-	}
-	if err := p.c.contractsChanged(p.domain, r.Changes); err != nil {
-		return answer, err
 	}
 	err = p.finish()
 	answer.Added = p.added

@@ -141,6 +141,12 @@ func (r Remote) Changes(ctx context.Context, c ChangesRequest) (ChangesPage, err
 	return ask[ChangesPage](ctx, r, "changes", c)
 }
 
+// Changed is Shard.Changed.
+func (r Remote) Changed(ctx context.Context, c Changed) error {
+	_, err := ask[none](ctx, r, "changed", c)
+	return err
+}
+
 // BeginRefresh is Shard.BeginRefresh.
 func (r Remote) BeginRefresh(ctx context.Context, b RefreshRequest) (Refreshing, error) {
 	return ask[Refreshing](ctx, r, "begin_refresh", b)

@@ -65,10 +65,11 @@ func TestFollow(t *testing.T) {
 			written[url] = true
 		}
 		revisions[domain]++
-		put.Changes = []frontier.Change{{Partition: partition, Revision: revisions[domain], ChangedAt: s.worlds[0].now}}
+		changed := frontier.Changed{Domain: domain, Changes: []frontier.Change{{Partition: partition, Revision: revisions[domain], ChangedAt: s.worlds[0].now}}}
 		shard := frontier.ShardOf(domain, n)
 		w := s.worlds[shard] // what is written does not wait for the frozen
 		w.do(func() error { _, err := w.shard.Put(w.now, put); return err })
+		w.do(func() error { return w.shard.Changed(w.now, changed) })
 	}
 	read := map[string]int{}
 	seen := map[string]int{}

@@ -30,6 +30,8 @@ type Result struct {
 	SHA256       string // of the body, in hexadecimal
 	RedirectedTo string // where the answer came from in the end
 	Found        []FoundURL
+
+	same bool // of an entry point: it lists nothing new
 }
 
 // FoundURL is a URL that was found on a page. It belongs to this shard.

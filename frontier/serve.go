@@ -80,6 +80,7 @@ var operations = map[string]func(s *Shard, now int64, request []byte) (answer []
 	"restore": operation((*Shard).Restore),
 	"feed":    operation((*Shard).Feed),
 	"changes": operation((*Shard).Changes),
+	"changed": operation(func(s *Shard, now int64, r Changed) (none, error) { return none{}, s.Changed(now, r) }),
 	"tick":    operation((*Shard).Tick),
 	"stored":  operation(func(s *Shard, now int64, r storedRequest) (none, error) { return none{}, s.Stored(now, r.Date) }),
 

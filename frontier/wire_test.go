@@ -23,7 +23,7 @@ func TestWire(t *testing.T) {
 		"stats": {none{}, Stats{}}, "hosts": {HostsRequest{}, HostsPage{}}, "url": {urlRequest{}, URLState{}},
 		"set_host": {setHostRequest{}, false}, "exclude": {excludeRequest{}, none{}}, "export": {exportRequest{}, Snapshot{}},
 		"restore": {Snapshot{}, 0}, "tick": {TickRequest{}, Tick{}}, "stored": {storedRequest{}, none{}},
-		"feed": {FeedRequest{}, FeedPage{}}, "changes": {ChangesRequest{}, ChangesPage{}},
+		"feed": {FeedRequest{}, FeedPage{}}, "changes": {ChangesRequest{}, ChangesPage{}}, "changed": {Changed{}, none{}},
 		"begin_refresh": {RefreshRequest{}, Refreshing{}}, "end_refresh": {RefreshResult{}, RefreshEnd{}},
 	}
 	var lines []string

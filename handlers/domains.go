@@ -6,9 +6,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"net/url"
 	"strings"
-	"time"
 
 	"github.com/newsfork/seed-engine/collector"
 	"github.com/newsfork/seed-engine/contract"
@@ -170,7 +168,7 @@ func (a *API) collect(w http.ResponseWriter, r *http.Request) error {
 	if err := json.Unmarshal(found.Document, &doc); err != nil {
 		return &contract.Error{Kind: contract.Internal, Op: "handlers.collect", Field: found.Key, Message: "the stored document cannot be read; delete it and orchestrate its partition with force", Err: err}
 	}
-	message := again(found, &doc, a.Now().UTC())
+	message := doc.Again(found.Partition, a.Now().UTC())
 	if err := message.Validate(); err != nil {
 		return &contract.Error{Kind: contract.Internal, Op: "handlers.collect", Field: found.Key, Message: "the stored document is not whole; orchestrate its partition with force", Err: err}
 	}
@@ -185,27 +183,4 @@ func (a *API) collect(w http.ResponseWriter, r *http.Request) error {
 	a.Log.Info("domain_queued", "registrable_domain", found.Domain, "partition_info", found.Partition, "by", actor(r))
 	succeed(w, http.StatusAccepted, contract.DomainQueued{Domain: found.Domain, Partition: found.Partition, RequestedAt: contract.Time{Time: message.RequestedAt}})
 	return nil
-}
-
-// again is the message that has a collected domain collected once more.
-func again(found *contract.DomainDetail, doc *contract.Document, at time.Time) *contract.DomainMessage {
-	m := &contract.DomainMessage{
-		Domain: found.Domain, DomainID: doc.DomainID, DomainURL: "https://" + found.Domain + "/", RegistrableDomain: found.Domain,
-		URLs: []contract.URL{}, Partition: found.Partition, SourceFilePath: doc.Source.RawFilePath, Force: true, RequestedAt: at,
-	}
-	if doc.Authority != nil {
-		m.Authority = *doc.Authority
-	}
-	// The host to try when the bare domain does not answer: what answered last time, else any of the URLs'.
-	if host := doc.Technical.ServerInfo.EffectiveHost; host != nil {
-		m.DomainURL = "https://" + *host + "/"
-		return m
-	}
-	for i := range doc.URLs {
-		if u, err := url.Parse(doc.URLs[i].URL); err == nil && u.Hostname() != found.Domain {
-			m.DomainURL = doc.URLs[i].URL
-			break
-		}
-	}
-	return m
 }

@@ -17,10 +17,12 @@ func news(t *testing.T, f *fixture, domain string, revision int, pages ...fronti
 	for i := range pages {
 		pages[i].Fresh = true
 	}
-	_, err := f.api.Frontier.Of(domain).Put(t.Context(), frontier.Put{
-		Domain: domain, Partition: place, Pages: pages,
-		Changes: []frontier.Change{{Partition: place, Revision: revision, ChangedAt: f.now.UnixMilli(), Reachable: true}},
-	})
+	shard := f.api.Frontier.Of(domain)
+	_, err := shard.Put(t.Context(), frontier.Put{Domain: domain, Partition: place, Pages: pages})
+	if err == nil {
+		change := frontier.Change{Partition: place, Revision: revision, ChangedAt: f.now.UnixMilli(), Reachable: true}
+		err = shard.Changed(t.Context(), frontier.Changed{Domain: domain, Changes: []frontier.Change{change}})
+	}
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/newsfork/seed-engine/collector"
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/controls"
 	"github.com/newsfork/seed-engine/deadletters"
@@ -44,6 +45,8 @@ type Batch interface {
 	// Done reports whether Collect would not ask the domain for anything now.
 	Done(ctx context.Context, m *contract.DomainMessage) (bool, error)
 	Collect(ctx context.Context, m *contract.DomainMessage, last bool) (*contract.Document, error)
+	// Refresh looks at one entry point again.
+	Refresh(ctx context.Context, r *contract.Refresh) (collector.Refreshed, error)
 	// FreeAt returns when the hosts that were asked for a domain may be asked again.
 	FreeAt(domain string) time.Time
 }

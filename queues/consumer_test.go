@@ -14,6 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/newsfork/seed-engine/collector"
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/controls"
 	"github.com/newsfork/seed-engine/deadletters"
@@ -61,6 +62,10 @@ type steps struct {
 	freeAt   time.Time
 	under    func(context.Context) // sees the context of Collect, on the side
 	done     bool                  // what Done says
+
+	refresh   collector.Refreshed // what Refresh gives, unless err
+	refreshed []string            // URLs
+	err       error
 }
 
 func (s *steps) Process(_ context.Context, m *contract.SeedMessage, sender processor.Sender) (processor.Result, error) {
@@ -83,7 +88,11 @@ func (s *steps) Collect(ctx context.Context, m *contract.DomainMessage, last boo
 }
 
 func (s *steps) Done(context.Context, *contract.DomainMessage) (bool, error) { return s.done, nil }
-func (s *steps) FreeAt(domain string) time.Time                              { return s.freeAt }
+func (s *steps) Refresh(_ context.Context, r *contract.Refresh) (collector.Refreshed, error) {
+	s.refreshed = append(s.refreshed, r.URL)
+	return s.refresh, s.err
+}
+func (s *steps) FreeAt(domain string) time.Time { return s.freeAt }
 
 type fixture struct {
 	*queues.Consumer

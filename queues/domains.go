@@ -55,9 +55,13 @@ type domainEvent struct {
 // event has leased are requeued.
 func (c *Consumer) handleDomains(ctx context.Context, queue string, messages []Message, exclusions *contract.Exclusions) {
 	e := &domainEvent{start: c.Now(), consumer: c, exclusions: exclusions, batch: c.NewBatch(exclusions.URL), settlement: c.newSettlement(queue)}
+	messages, refreshes := e.split(messages)
 	lanes, unfinished := e.sort(ctx, messages)
 	e.leases = c.Leases.acquire(ctx, unfinished)
 	var wg sync.WaitGroup
+	for _, d := range refreshes {
+		wg.Go(func() { e.refresh(ctx, d) })
+	}
 	for _, lane := range lanes {
 		wg.Go(func() {
 			for _, d := range lane {
@@ -68,6 +72,23 @@ func (c *Consumer) handleDomains(ctx context.Context, queue string, messages []M
 	}
 	wg.Wait()
 	e.settlement.settle(ctx, e.leases.release(e.batch.FreeAt))
+}
+
+// split separates the refreshes from the other messages. It ends those that are malformed.
+func (e *domainEvent) split(messages []Message) (others []Message, refreshes []refreshDelivery) {
+	for _, m := range messages {
+		work, ok, err := contract.ParseRefresh(m.Body())
+		switch {
+		case !ok:
+			others = append(others, m)
+		case err != nil:
+			e.consumer.logFailure("refresh_failed", m, err)
+			e.settlement.end(m, e.consumer.Now(), err)
+		default:
+			refreshes = append(refreshes, refreshDelivery{m, work})
+		}
+	}
+	return others, refreshes
 }
 
 // sort groups the messages by domain, and lists the domains that have to be asked for anything. It

@@ -16,6 +16,8 @@ import (
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/fetch"
 	"github.com/newsfork/seed-engine/fetch/fetchtest"
+	"github.com/newsfork/seed-engine/frontier"
+	"github.com/newsfork/seed-engine/frontier/sqlite"
 	"github.com/newsfork/seed-engine/queues"
 )
 
@@ -34,7 +36,7 @@ func (wallClock) Sleep(ctx context.Context, d time.Duration) error {
 
 // collecting has f's domains collected by the real step 3, from a web in which every host names more
 // sitemaps than anyone may ask for.
-func (f *fixture) collecting(requests int) *fetchtest.Web {
+func (f *fixture) collecting(t *testing.T, requests int) *fetchtest.Web {
 	web := &fetchtest.Web{Clock: wallClock{}, Serve: func(r *fetch.Request, _ int) (fetchtest.Page, bool) {
 		page := fetchtest.Page{Body: "<urlset></urlset>", Latency: time.Millisecond}
 		if base, ok := strings.CutSuffix(r.URL, "/robots.txt"); ok {
@@ -49,7 +51,9 @@ func (f *fixture) collecting(requests int) *fetchtest.Web {
 		MaxRequestsPerDomain: requests, RobotsTimeout: 10 * time.Second, SitemapTimeout: 15 * time.Second, PageTimeout: 5 * time.Second,
 		MaxSitemapBytes: 50 << 20, DomainDeadline: 2 * time.Minute,
 	}
-	c := &collector.Collector{Bucket: f.bucket, Transport: web, Clock: wallClock{}, UserAgent: "NewsforkBot/1.0", Limits: limits, Log: slog.New(slog.DiscardHandler)}
+	shards := &sqlite.Shards{}
+	t.Cleanup(shards.Close)
+	c := &collector.Collector{Bucket: f.bucket, Transport: web, Frontier: frontier.Remotes{Caller: shards, Shards: 16}, Clock: wallClock{}, UserAgent: "NewsforkBot/1.0", Limits: limits, Log: slog.New(slog.DiscardHandler)}
 	f.NewBatch = func(excluded func(string) bool) queues.Batch { return c.NewBatch(excluded) }
 	return web
 }
@@ -59,7 +63,7 @@ func (f *fixture) collecting(requests int) *fetchtest.Web {
 func TestEventsAskADomainOnce(t *testing.T) {
 	const hosts, files, events, requests = 40, 3, 6, 6
 	f := newFixture(t)
-	web := f.collecting(requests)
+	web := f.collecting(t, requests)
 	var messages [][]byte
 	for i := range hosts {
 		for _, category := range []string{"news", "finance"} {

@@ -25,6 +25,10 @@ func (c *Consumer) requeuePaused(ctx context.Context, queue string, messages []M
 		requeuer = c.Domains
 	}
 	for _, m := range messages {
+		if _, ok, _ := contract.ParseRefresh(m.Body()); ok && role == contract.DomainQueue {
+			m.Ack() // the frontier gives it again
+			continue
+		}
 		if err := requeuer.SendOne(ctx, contract.AsJSON(m.Body()), delay); err != nil {
 			c.logFailure(role+"_message_failed", m, err)
 			m.Retry(delay)

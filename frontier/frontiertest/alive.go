@@ -215,8 +215,7 @@ func changes(t T, db DB) {
 		p := kr
 		p.Date = date
 		s.do(func() error {
-			_, err := s.s.Put(ctx, frontier.Put{Domain: domain, Partition: p, Changes: []frontier.Change{{Partition: p, Revision: revision, ChangedAt: s.now, Reachable: reachable}}})
-			return err
+			return s.s.Changed(ctx, frontier.Changed{Domain: domain, Changes: []frontier.Change{{Partition: p, Revision: revision, ChangedAt: s.now, Reachable: reachable}}})
 		})
 		s.wait(1000)
 	}

@@ -1,0 +1,436 @@
+package collector
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"hash"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"time"
+
+	"github.com/newsfork/seed-engine/classify"
+	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/discovery"
+	"github.com/newsfork/seed-engine/feed"
+	"github.com/newsfork/seed-engine/fetch"
+	"github.com/newsfork/seed-engine/frontier"
+	"github.com/newsfork/seed-engine/markup"
+	"github.com/newsfork/seed-engine/r2"
+	"github.com/newsfork/seed-engine/robots"
+	"github.com/newsfork/seed-engine/sitemap"
+)
+
+// Bounds of one refresh. It has to end within the time for which the frontier gives it the host.
+const (
+	maxRefreshTime   = 60 * time.Second // politeness waits left out
+	maxRefreshWall   = 90 * time.Second
+	maxRefreshAsked  = 8              // requests: robots.txt, redirects, sitemaps of an index
+	maxChildren      = 3              // sitemaps of an index that are read
+	maxRefreshPages  = 1000           // URLs that are put into the frontier
+	freshFor         = 48 * time.Hour // a page dated so recently may be new, however often its entry point is asked
+	maxRefreshMemory = 5 * maxRefreshPages
+)
+
+// Refreshed is what became of a refresh.
+type Refreshed struct {
+	// Again is after how long the message is to be delivered again, because somebody else has the host; zero when it
+	// is done.
+	Again time.Duration
+	// Collect is to be queued: the domain is due as a whole.
+	Collect *contract.DomainMessage
+}
+
+// Refresh asks one entry point of a domain for what is new, and puts it into the frontier. Of an error nothing
+// remains: the frontier gives the entry point again.
+func (b *Batch) Refresh(ctx context.Context, r *contract.Refresh) (Refreshed, error) {
+	if r.Method == frontier.MethodCollect {
+		m, err := b.collectAgain(ctx, r)
+		return Refreshed{Collect: m}, err
+	}
+	shard := b.collector.Frontier.Of(r.Domain)
+	owner := rand.Text()
+	begun, err := shard.BeginRefresh(ctx, frontier.RefreshRequest{Domain: r.Domain, URL: r.URL, Owner: owner})
+	switch {
+	case err != nil || begun.Over:
+		return Refreshed{}, err
+	case !begun.Granted:
+		return Refreshed{Again: time.Duration(begun.RetryIn) * time.Millisecond}, nil
+	}
+	f := &refresh{batch: b, message: r, begun: &begun, owner: owner}
+	result, err := f.run(ctx)
+	if err != nil {
+		return Refreshed{}, err
+	}
+	ended, err := shard.EndRefresh(ctx, result)
+	if err != nil {
+		return Refreshed{}, err
+	}
+	b.collector.Log.Info("refresh_complete", "registrable_domain", r.Domain, "url", r.URL, "method", r.Method, "status", result.Status,
+		"changed", ended.Changed, "accepted", ended.Accepted, "added", ended.Added, "announced", ended.Announced, "interval_seconds", ended.Interval)
+	return Refreshed{}, nil
+}
+
+// collectAgain is the message that has a domain collected whose turn it is; nil when there is no document.
+func (b *Batch) collectAgain(ctx context.Context, r *contract.Refresh) (*contract.DomainMessage, error) {
+	doc, _, err := b.store.document(ctx, contract.DomainDir{Partition: r.Partition, Domain: r.Domain})
+	if doc == nil || err != nil {
+		return nil, err
+	}
+	m := doc.Again(r.Partition, time.UnixMilli(r.QueuedAt).UTC())
+	return m, m.Validate()
+}
+
+// refresh is one refresh under way.
+type refresh struct {
+	batch   *Batch
+	message *contract.Refresh
+	begun   *frontier.Refreshing
+	owner   string
+
+	session  *fetch.Session
+	group    *robots.Group // of robots.txt, if it was read now
+	rulings  *rulings      // of what is stored of the domain, once they are needed
+	analyser *discovery.Analyser
+	children []child
+	pages    []frontier.NewPage
+	undated  int // of the URLs that the entry point lists
+}
+
+// child is a sitemap that an index lists.
+type child struct {
+	url     string
+	lastmod time.Time
+}
+
+func (f *refresh) run(ctx context.Context) (result frontier.RefreshResult, err error) {
+	c := f.batch.collector
+	result = frontier.RefreshResult{Domain: f.message.Domain, URL: f.message.URL, Owner: f.owner}
+	host := &f.begun.Host
+	if wait := time.UnixMilli(host.ReadyAt).Sub(c.Clock.Now()); wait > 0 {
+		if err := c.Clock.Sleep(ctx, wait); err != nil {
+			return result, err
+		}
+	}
+	f.session = fetch.NewSession(fetch.Config{
+		UserAgent: c.UserAgent, Excluded: f.batch.excluded, Rules: f.rules, Interval: max(c.Limits.RequestInterval, time.Duration(host.Delay)*time.Millisecond),
+		MaxCrawlDelay: c.Limits.MaxCrawlDelay, MaxRequests: maxRefreshAsked, MaxRedirects: maxRedirects, Deadline: maxRefreshTime, MaxWall: maxRefreshWall,
+	}, c.Transport, c.Clock, f.batch.limiter)
+	defer f.session.Close()
+	if host.RobotsExpires <= c.Clock.Now().UnixMilli() {
+		if open, err := f.robots(ctx, &result); !open {
+			return f.finish(result, nil, err)
+		}
+	}
+	a, failure := f.session.Fetch(ctx, fetch.Target{
+		URL: f.message.URL, Accept: accepts[f.message.Method], IfNoneMatch: f.begun.Entry.ETag, IfModifiedSince: f.begun.Entry.LastModified,
+		Timeout: c.Limits.SitemapTimeout, MaxBytes: f.maxBytes(), Once: true,
+	})
+	if failure != nil || a.Status != http.StatusOK {
+		return f.finish(result, a, failure)
+	}
+	sum := sha256.New()
+	why, err := f.read(ctx, a, sum)
+	if err != nil {
+		return result, err
+	}
+	result.ETag, result.LastModified = a.Header.Get("ETag"), a.Header.Get("Last-Modified")
+	if !a.Body.Truncated() {
+		result.SHA256 = hex.EncodeToString(sum.Sum(nil))
+	}
+	if why != nil {
+		return f.finish(result, a, why)
+	}
+	if f.unchanged(&result) {
+		return f.finish(result, a, nil)
+	}
+	if err := f.readChildren(ctx); err != nil {
+		return result, err
+	}
+	result.Pages, err = f.assess(ctx)
+	if err != nil {
+		return result, err
+	}
+	return f.finish(result, a, nil)
+}
+
+// accepts are the Accept headers of requests for entry points.
+var accepts = map[string]string{
+	string(discovery.RSSEntry):         "application/rss+xml, application/atom+xml, application/feed+json, */*;q=0.5",
+	string(discovery.AtomEntry):        "application/atom+xml, application/rss+xml, application/feed+json, */*;q=0.5",
+	string(discovery.JSONFeedEntry):    "application/feed+json, application/rss+xml, application/atom+xml, */*;q=0.5",
+	string(discovery.NewsSitemapEntry): "application/xml, text/xml, */*;q=0.5",
+	string(discovery.SitemapEntry):     "application/xml, text/xml, */*;q=0.5",
+	string(discovery.HTMLEntry):        "text/html, application/xhtml+xml, */*;q=0.5",
+}
+
+func (f *refresh) maxBytes() int64 {
+	switch discovery.EntryMethod(f.message.Method) {
+	case discovery.NewsSitemapEntry, discovery.SitemapEntry:
+		return f.batch.collector.Limits.MaxSitemapBytes
+	case discovery.HTMLEntry:
+		return maxPageBytes
+	}
+	return maxFeedBytes
+}
+
+// finish completes the result: what the last answer says of the host, and why the entry point could not be
+// read. Only an error of our own is returned: what the host does wrong is a result.
+func (f *refresh) finish(result frontier.RefreshResult, a *fetch.Answer, failure error) (frontier.RefreshResult, error) {
+	now := f.batch.collector.Clock.Now()
+	if errors.Is(failure, context.Canceled) {
+		return result, failure
+	}
+	result.Skipped = errors.Is(failure, fetch.ErrExcluded)
+	if f.session.Stats().Requests > 0 {
+		result.Visit.AskedAt = now.UnixMilli()
+	}
+	if a == nil {
+		return result, nil
+	}
+	result.Status = a.Status
+	if failure != nil {
+		result.Status = 0
+	}
+	if f.session.Stats().Answered == 0 {
+		result.Visit.Unresolved = errors.Is(failure, fetch.ErrNotResolved)
+	}
+	if a.Status == http.StatusTooManyRequests || a.Status == http.StatusServiceUnavailable {
+		d, ok := fetch.RetryAfter(a.Header.Get("Retry-After"), a.Header.Get("Date"), now)
+		result.Visit.RetryAfter, result.Visit.Throttled = int64(d/time.Second), !ok
+	}
+	return result, nil
+}
+
+// robots reads robots.txt of the entry point's host, because what is known of it has expired. It reports
+// whether the entry point may be asked for.
+func (f *refresh) robots(ctx context.Context, result *frontier.RefreshResult) (open bool, err error) {
+	c := f.batch.collector
+	authority := authorityOf(f.message.URL)
+	a, failure := f.session.Fetch(ctx, fetch.Target{
+		URL: authority + "/robots.txt", Accept: "text/plain, */*;q=0.5", Timeout: c.Limits.RobotsTimeout,
+		MaxBytes: robots.MaxBytes + 1, Whole: true, Robots: true, Once: true,
+	})
+	if failure != nil && ctx.Err() != nil {
+		return false, failure
+	}
+	evaluated := evaluate(a, failure)
+	if evaluated.Access == robots.Unreachable {
+		*result, err = f.finish(*result, a, cmp.Or(failure, errUnreadable))
+		return false, err
+	}
+	f.group = evaluated.File.Agent(c.UserAgent)
+	result.Visit.RobotsExpires = c.Clock.Now().Add(robots.MaxAge).UnixMilli()
+	if delay, ok := f.group.CrawlDelay(); ok {
+		result.Visit.Delay = delay.Milliseconds()
+		f.session.SetDelay(markup.HostOf(f.message.URL), delay)
+	}
+	f.session.SetRules(authority, f.group.Allowed)
+	return f.group.Allowed(f.message.URL), nil
+}
+
+var errUnreadable = errors.New("its robots.txt cannot be read")
+
+// rules lets the session ask the entry point, and what it redirects to on the same host as far as the
+// robots.txt allows it that was read when the domain was collected. A refresh has no other host.
+func (f *refresh) rules(ctx context.Context, authority *url.URL) (func(link string) bool, error) {
+	if authority.String() != authorityOf(f.message.URL) {
+		return nil, unread(contract.Validation, "a refresh asks one host; the domain is collected again when it is due")
+	}
+	return func(link string) bool {
+		if link == f.message.URL {
+			return true
+		}
+		r, err := f.stored(ctx)
+		if err != nil {
+			return false
+		}
+		allowed, ok := r.verdict(link)
+		return allowed && ok
+	}, nil
+}
+
+// read takes the URLs that the entry point lists. why is what is wrong with it; err is the bucket's, or that our time is
+// over.
+func (f *refresh) read(ctx context.Context, a *fetch.Answer, sum hash.Hash) (why, err error) {
+	options := sitemap.Options{ContentType: a.Header.Get("Content-Type"), MaxBytes: f.maxBytes(), Now: f.batch.collector.Clock.Now(), Tee: sum}
+	switch m := discovery.EntryMethod(f.message.Method); m {
+	case discovery.RSSEntry, discovery.AtomEntry, discovery.JSONFeedEntry:
+		s, err := feed.Parse(a.Body, a.URL, options, func(i *feed.Item) { f.take(i.Link, i.Title, i.Date, discovery.FromFeed) })
+		if err == nil && s.Kind == "" {
+			err = errors.New(cmp.Or(s.Problem, "it is not a feed"))
+		}
+		return err, nil
+	case discovery.HTMLEntry:
+		page, err := readAll(a, sum)
+		for _, link := range pageLinks(page, a.URL) {
+			f.take([]byte(link), nil, time.Time{}, discovery.FromLink)
+		}
+		return err, nil
+	default:
+		method := discovery.FromSitemap
+		if m == discovery.NewsSitemapEntry {
+			method = discovery.FromNewsSitemap
+		}
+		return f.readSitemap(a, options, method), nil
+	}
+}
+
+func (f *refresh) readSitemap(a *fetch.Answer, o sitemap.Options, method discovery.Method) error {
+	s, err := sitemap.Parse(a.Body, a.URL, o, func(e *sitemap.Entry) {
+		switch {
+		case e.Child:
+			f.children = append(f.children, child{string(e.Loc), e.Lastmod})
+		case e.News.Present:
+			date := e.News.Date
+			if date.IsZero() {
+				date = e.Lastmod
+			}
+			f.take(e.Loc, e.News.Title, date, discovery.FromNewsSitemap)
+		default:
+			f.take(e.Loc, e.Title, e.Lastmod, method)
+		}
+	})
+	if err == nil && s.Kind == sitemap.Invalid {
+		err = errors.New(cmp.Or(s.Problem, "it is not a sitemap"))
+	}
+	return err
+}
+
+// unchanged reports whether an entry point is as it was when it was last read.
+func (f *refresh) unchanged(result *frontier.RefreshResult) bool {
+	known := f.begun.SHA256
+	return known != "" && len(result.SHA256) >= len(known) && result.SHA256[:len(known)] == known && len(f.children) == 0
+}
+
+// take notes a URL that may be new: dated since the entry point was read before, or without a date.
+func (f *refresh) take(loc, title []byte, date time.Time, method discovery.Method) {
+	now := f.batch.collector.Clock.Now()
+	p := frontier.NewPage{URL: string(loc), Title: string(title), FoundBy: string(method)}
+	switch {
+	case !markup.Plausible(date, now):
+		f.undated++
+		p.Fresh = f.begun.Since > 0
+	case date.Before(f.since(now)):
+		return
+	default:
+		p.LastMod = date.Unix()
+	}
+	if len(f.pages) < maxRefreshMemory && within(markup.HostOf(p.URL), f.message.Domain) {
+		f.pages = append(f.pages, p)
+	}
+}
+
+// since is the date from which on a page may be new.
+func (f *refresh) since(now time.Time) time.Time {
+	since := now.Add(-freshFor)
+	if before := time.UnixMilli(f.begun.Since); f.begun.Since > 0 && before.Before(since) {
+		return before
+	}
+	return since
+}
+
+// readChildren reads the sitemaps of an index that have changed, the newest first, as far as they are on the
+// same host.
+func (f *refresh) readChildren(ctx context.Context) error {
+	c := f.batch.collector
+	now := c.Clock.Now()
+	authority := authorityOf(f.message.URL)
+	list := slices.DeleteFunc(f.children, func(k child) bool {
+		return authorityOf(k.url) != authority || markup.Plausible(k.lastmod, now) && k.lastmod.Before(f.since(now))
+	})
+	slices.SortStableFunc(list, func(a, b child) int { return b.lastmod.Compare(a.lastmod) })
+	for _, k := range list[:min(len(list), maxChildren)] {
+		a, failure := f.session.Fetch(ctx, fetch.Target{
+			URL: k.url, Accept: accepts[string(discovery.SitemapEntry)], Timeout: c.Limits.SitemapTimeout, MaxBytes: c.Limits.MaxSitemapBytes, Once: true,
+		})
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if failure == nil && a.Status == http.StatusOK {
+			o := sitemap.Options{ContentType: a.Header.Get("Content-Type"), MaxBytes: c.Limits.MaxSitemapBytes, Now: now}
+			_ = f.readSitemap(a, o, discovery.FromSitemap) // what is wrong with one is for the next collection to say
+		}
+	}
+	return nil
+}
+
+// assess chooses what is put into the frontier, and classifies it. Of a long list without dates nobody could say what
+// is new.
+func (f *refresh) assess(ctx context.Context) ([]frontier.NewPage, error) {
+	pages := f.pages
+	if f.undated > maxRefreshPages {
+		pages = slices.DeleteFunc(pages, func(p frontier.NewPage) bool { return p.LastMod == 0 })
+	}
+	slices.SortStableFunc(pages, func(a, b frontier.NewPage) int { return cmp.Compare(b.LastMod, a.LastMod) })
+	pages = pages[:min(len(pages), maxRefreshPages)]
+	if len(pages) == 0 {
+		return nil, nil
+	}
+	rulings, err := f.stored(ctx)
+	if err != nil {
+		return nil, err
+	}
+	chosen := pages[:0]
+	for _, p := range pages {
+		if allowed, ok := rulings.verdict(p.URL); ok && !allowed || f.batch.excluded(p.URL) {
+			continue
+		}
+		var lastmod time.Time
+		if p.LastMod > 0 {
+			lastmod = time.Unix(p.LastMod, 0)
+		}
+		t, priority := f.analyser.Assess(p.URL, discovery.Method(p.FoundBy), lastmod, "")
+		p.Type, p.Priority = string(t), priority
+		chosen = append(chosen, p)
+	}
+	return chosen, nil
+}
+
+// stored gives the rulings of the domain's last collection, with the robots.txt that was read now.
+func (f *refresh) stored(ctx context.Context) (*rulings, error) {
+	if f.rulings != nil {
+		return f.rulings, nil
+	}
+	s := &saving{batch: f.batch, dir: contract.DomainDir{Partition: f.message.Partition, Domain: f.message.Domain}}
+	doc, _, err := f.batch.store.document(ctx, s.dir)
+	if err != nil {
+		return nil, err
+	}
+	c := f.batch.collector
+	r := newRulings(newPace(ctx, c.Clock, f.session.Expired))
+	var authority string
+	if doc != nil {
+		data, err := f.batch.store.read(ctx, s.dir.Discovery())
+		if err != nil && !errors.Is(err, r2.ErrNotFound) {
+			return nil, err
+		}
+		if r, err = s.storedRulings(ctx, doc, data); err != nil {
+			return nil, err
+		}
+		if doc.Authority != nil {
+			authority = *doc.Authority
+		}
+	}
+	if f.group != nil {
+		name := authorityOf(f.message.URL)
+		r.groups[name], r.hosts[markup.HostOf(name)] = f.group, f.group
+	}
+	f.rulings = r
+	f.analyser = discovery.NewAnalyser(discovery.Options{
+		Domain: f.message.Domain, Now: c.Clock.Now(), Context: classify.Context{Authority: authority}, Robots: r.verdict, Excluded: f.batch.excluded,
+	})
+	return r, nil
+}
+
+// readAll reads a page and its digest.
+func readAll(a *fetch.Answer, sum hash.Hash) ([]byte, error) {
+	page, err := io.ReadAll(a.Body)
+	sum.Write(page)
+	return page, err
+}

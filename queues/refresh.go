@@ -1,0 +1,45 @@
+package queues
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+
+	"github.com/newsfork/seed-engine/contract"
+)
+
+// maxRefreshWait is how long a refresh may be requeued because its host is busy. After that the frontier has
+// given the entry point again.
+const maxRefreshWait = 10 * time.Minute
+
+// refreshDelivery is a delivery of a message that asks for a refresh.
+type refreshDelivery struct {
+	Message
+	work *contract.Refresh
+}
+
+// refresh looks at one entry point. Whatever comes of it, the message is done: the frontier gives an entry point
+// again whose refresh did not end, so that none needs a retry or ends in the dead letters.
+func (e *domainEvent) refresh(ctx context.Context, d refreshDelivery) {
+	c := e.consumer
+	if e.exclusions.Domain(d.work.Domain) || e.exclusions.URL(d.work.URL) {
+		d.Ack()
+		return
+	}
+	err := recovered(func() error {
+		done, err := e.batch.Refresh(ctx, d.work)
+		switch {
+		case err != nil:
+			return err
+		case done.Collect != nil:
+			return c.Domains.SendOne(ctx, contract.Encode(done.Collect), 0)
+		case done.Again > 0 && c.Now().Sub(time.UnixMilli(d.work.QueuedAt)) < maxRefreshWait:
+			return c.Domains.SendOne(ctx, contract.AsJSON(d.Body()), done.Again+rand.N(time.Second))
+		}
+		return nil
+	})
+	if err != nil {
+		c.logFailure("refresh_failed", d, err, "registrable_domain", d.work.Domain, "url", d.work.URL)
+	}
+	d.Ack()
+}
