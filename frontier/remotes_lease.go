@@ -14,7 +14,7 @@ import (
 // meanwhile is found when the seconds are over. The zero value is ready.
 type Idle struct {
 	mu    sync.Mutex
-	until map[idleKey]int64 // ms
+	rests map[idleKey]rest
 }
 
 // idleKey is a shard and what was wanted of it; "" stands for everything.
@@ -23,38 +23,42 @@ type idleKey struct {
 	wants string
 }
 
+// rest is how long a shard is not asked, and from when on it may have something, ms.
+type rest struct{ until, again int64 }
+
 const (
 	maxIdle   = 5000   // ms for which a shard that had nothing is not asked again
 	silentFor = 30_000 // ms for one that did not answer, the time included for which it was waited for
 	maxWants  = 1024   // entries of an Idle
 )
 
-// left gives for how many ms a shard need not be asked for what is wanted, and whether that is because
-// it did not answer.
-func (i *Idle) left(shard int, wants string, now int64) (ms int64, silent bool) {
+// left reports whether a shard need not be asked for what is wanted, in how many ms it may have something,
+// and whether that is because it did not answer.
+func (i *Idle) left(shard int, wants string, now int64) (ms int64, idle, silent bool) {
 	if i == nil {
-		return 0, false
+		return 0, false, false
 	}
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	for _, key := range [...]idleKey{{shard, ""}, {shard, wants}} {
-		if ms := i.until[key] - now; ms > 0 && ms <= silentFor { // more when the clock went back
-			return ms, key.wants == ""
+		r := i.rests[key]
+		if ms := r.until - now; ms > 0 && ms <= silentFor { // more when the clock went back
+			return r.again - now, true, key.wants == ""
 		}
 	}
-	return 0, false
+	return 0, false, false
 }
 
-func (i *Idle) note(shard int, wants string, until int64) {
+func (i *Idle) note(shard int, wants string, r rest) {
 	if i == nil {
 		return
 	}
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	if i.until == nil || len(i.until) >= maxWants {
-		i.until = map[idleKey]int64{}
+	if i.rests == nil || len(i.rests) >= maxWants {
+		i.rests = map[idleKey]rest{}
 	}
-	i.until[idleKey{shard, wants}] = until
+	i.rests[idleKey{shard, wants}] = r
 }
 
 // forget has a shard asked again, since it was given something.
@@ -64,9 +68,9 @@ func (i *Idle) forget(shard int) {
 	}
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	for key := range i.until {
+	for key := range i.rests {
 		if key.shard == shard {
-			delete(i.until, key)
+			delete(i.rests, key)
 		}
 	}
 }
@@ -110,8 +114,8 @@ type leasing struct {
 // choose puts the shards that are worth asking in a random order.
 func (l *leasing) choose() {
 	for _, n := range rand.Perm(l.remotes.Shards) {
-		ms, silent := l.remotes.Idle.left(n, l.wants, l.now)
-		if ms == 0 {
+		ms, idle, silent := l.remotes.Idle.left(n, l.wants, l.now)
+		if !idle {
 			l.shards = append(l.shards, n)
 			continue
 		}
@@ -145,11 +149,11 @@ func (l *leasing) ask(ctx context.Context, width int) error {
 		switch {
 		case errs[i] != nil:
 			l.errs = append(l.errs, errs[i])
-			l.remotes.Idle.note(shard, "", l.now+silentFor)
+			l.remotes.Idle.note(shard, "", rest{l.now + silentFor, l.now + silentFor})
 			continue
 		case len(leases[i].Items) == 0:
 			again := max(leases[i].RetryAfter, 1) * 1000
-			l.remotes.Idle.note(shard, l.wants, l.now+min(again, maxIdle))
+			l.remotes.Idle.note(shard, l.wants, rest{l.now + min(again, maxIdle), l.now + again})
 			l.again = min(l.again, again)
 		case len(leases[i].Items) == shares[i]:
 			l.shards = append(l.shards, shard)

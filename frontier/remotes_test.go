@@ -164,6 +164,30 @@ func TestLeasesAtOnce(t *testing.T) {
 
 // TestIdleShards: shards that had nothing are left alone for some seconds, but not when something was
 // put into them, nor for those who want something else.
+// TestIdleFor: a scraper is told how long there is nothing, however the shards came to be remembered.
+func TestIdleFor(t *testing.T) {
+	s := newShards(t, 8)
+	s.Idle = new(frontier.Idle)
+	s.fill(1)
+	lease := func() frontier.Lease {
+		return must(s.Lease(t.Context(), s.now, frontier.LeaseRequest{Max: 1, Seconds: 600}))(t)
+	}
+	if l := lease(); len(l.Items) != 1 {
+		t.Fatalf("%+v", l)
+	}
+	s.called()
+	for range 5 {
+		l := lease()
+		if len(l.Items) > 0 || l.RetryAfter < 55 {
+			t.Errorf("%d items, again in %d s; want none for about a minute", len(l.Items), l.RetryAfter)
+		}
+		s.now += 3000
+	}
+	if n := s.called(); n > 3*8 {
+		t.Errorf("%d calls", n)
+	}
+}
+
 func TestIdleShards(t *testing.T) {
 	s := newShards(t, 8)
 	s.Idle = new(frontier.Idle)
