@@ -1,19 +1,20 @@
 // A scraper that works from the Seed Engine's frontier, in nothing but Node 22 or later; docs/frontier.md
 // explains each step. It prints a line of JSON for each page that it fetched.
 //
-//   SEED_API_URL=https://seed.example.com SEED_API_TOKEN=… node docs/scraper.mjs [--until-empty]
+//   SEED_API_URL=https://seed.example.com SEED_API_TOKEN=… node docs/scraper.mjs [--until-idle]
 import { createHash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 
 const engine = process.env.SEED_API_URL ?? "http://localhost:8787";
-const untilEmpty = process.argv.includes("--until-empty");
+const untilIdle = process.argv.includes("--until-idle");
 const MAX_PAGE = 5_000_000; // bytes
 const MAX_LINKS = 200; // reported of one page
 
 for (;;) {
   const lease = await call("lease", { max: 50, per_host: 5, lease_seconds: 300 });
   if (lease.items.length === 0) {
-    if (untilEmpty) break;
+    console.error(`nothing to fetch for ${lease.retry_after_seconds} s`);
+    if (untilIdle && lease.retry_after_seconds > 30) break;
     await sleep(lease.retry_after_seconds * 1000);
     continue;
   }
@@ -32,12 +33,11 @@ async function call(operation, body) {
       headers: { "Content-Type": "application/json", Authorization: `Bearer ${process.env.SEED_API_TOKEN ?? ""}` },
       body: JSON.stringify(body),
       signal: AbortSignal.timeout(60_000),
-    }).catch((error) => ({ status: 503, error }));
-    if (answer.status !== 503) {
-      const { success, data, error } = await answer.json();
-      if (success) return data;
-      throw new Error(`${operation}: ${error.field ?? ""} ${error.message}`);
-    }
+    }).catch((error) => error);
+    const { success, data, error } = answer instanceof Error ? { error: answer } : await answer.json();
+    if (success) return data;
+    if (answer.status && answer.status !== 503) throw new Error(`${operation}: ${error.field ?? ""} ${error.message}`);
+    console.error(`${operation}: ${error.message}; again in ${wait} s`);
     await sleep(wait * 1000);
   }
 }
@@ -85,12 +85,14 @@ async function fetchPage(item) {
 }
 
 /** A request as all are sent: with the engine's name, at most 20 s long, redirects not followed. */
-const ask = (url, agent, headers = {}) =>
-  fetch(url, {
-    headers: { "User-Agent": agent, ...Object.fromEntries(Object.entries(headers).filter(([, value]) => value)) },
+function ask(url, agent, headers = {}) {
+  const wanted = Object.entries(headers).filter(([, value]) => value);
+  return fetch(url, {
+    headers: { "User-Agent": agent, ...Object.fromEntries(wanted) },
     redirect: "manual",
     signal: AbortSignal.timeout(20_000),
   });
+}
 
 async function textOf(answer) {
   const chunks = [];
@@ -109,12 +111,13 @@ function retryAfter(value) {
 }
 
 /** The links of a page to http(s) addresses. Use an HTML parser in earnest. */
-const links = (html, base) =>
-  [...html.matchAll(/<a\s[^>]*?href\s*=\s*["']?([^"'\s>]+)/gi)]
+function links(html, base) {
+  return [...html.matchAll(/<a\s[^>]*?href\s*=\s*["']?([^"'\s>]+)/gi)]
     .flatMap(([, href]) => (URL.canParse(href, base) ? [new URL(href, base)] : []))
     .filter((url) => url.protocol.startsWith("http") && url.href.length <= 2083)
     .slice(0, MAX_LINKS)
     .map((url) => ({ url: url.href }));
+}
 
 /**
  * The rules of a host's robots.txt that are for us (RFC 9309); null when the host forbids everything by not

@@ -1,0 +1,153 @@
+// The scraper of docs/frontier.md before the engine on workerd, with a small web that it asks.
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { createServer } from "node:http";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { text } from "node:stream/consumers";
+import { quick, root, startEngine } from "./engine.mjs";
+
+const INTERVAL = 300; // ms between two requests to a host
+const API = { authorization: "Bearer operator" };
+const partition_info = { country: "sg", category: "news", date: "2026-01-28" };
+
+const page = (...links) => [200, {}, links.map((link) => `<p><a class="x" href="${link}">more</a></p>`).join("")];
+const sites = {
+  "www.a.example/robots.txt": [
+    200,
+    {},
+    "User-agent: *\nDisallow: /\n\nUser-agent: NewsforkBot\nDisallow: /private # not for us\n",
+  ],
+  "www.a.example/": page(
+    "/1",
+    "2?utm_source=x#top",
+    "/private/x",
+    "https://b.example/start",
+    "mailto:editor@a.example",
+  ),
+  "www.a.example/1": page("/", "/2"),
+  "www.a.example/2": page(),
+  "www.a.example/moved": [301, { location: "https://b.example/target" }, ""],
+  "b.example/start": page("https://www.a.example/1"),
+  "b.example/target": page(),
+  "busy.example/limited": () => (asked("busy.example/limited") > 1 ? page() : [429, { "retry-after": "2" }, ""]),
+  "down.example/robots.txt": [503, {}, ""],
+};
+const fetched = [
+  "www.a.example/",
+  "www.a.example/1",
+  "www.a.example/2",
+  "b.example/start",
+  "b.example/target",
+  "busy.example/limited",
+];
+
+const log = []; // {url, host, agent, began, ended}
+const asked = (url) => log.filter((one) => one.url === url).length;
+
+/** Plays every website; the address that was meant is in a header. */
+const web = createServer((request, response) => {
+  const { host, pathname, search } = new URL(request.headers["x-url"]);
+  const url = host + pathname + search;
+  const entry = { url, host, agent: request.headers["user-agent"], began: performance.now() };
+  log.push(entry);
+  const site = sites[url] ?? [404, {}, ""];
+  const [status, headers, body] = typeof site === "function" ? site() : site;
+  setTimeout(() => {
+    response.writeHead(status, { ...headers, connection: "close" }).end(body);
+    entry.ended = performance.now();
+  }, 20);
+});
+
+let engine, address, sitesAddress;
+before(async () => {
+  engine = await startEngine({
+    vars: { ...quick, REQUEST_INTERVAL_MS: String(INTERVAL), API_TOKEN: "operator", READ_TOKEN: "reader" },
+  });
+  address = (await engine.harness.listen()).url.origin;
+  await new Promise((listening) => web.listen(0, "127.0.0.1", listening));
+  sitesAddress = `http://127.0.0.1:${web.address().port}/`;
+});
+after(async () => {
+  web.close();
+  await engine?.close();
+});
+
+/** What makes the scraper's process ask the small web instead of the real one. */
+const detour = `
+  const real = globalThis.fetch;
+  globalThis.fetch = (url, init) => {
+    if (String(url).startsWith(process.env.SEED_API_URL)) return real(url, init);
+    if (new URL(url).host === "gone.example") return Promise.reject(new TypeError("fetch failed", { cause: { code: "ENOTFOUND" } }));
+    return real(process.env.SITES, { ...init, headers: { ...init.headers, "x-url": String(url) } });
+  };`;
+
+async function scrape(token = "reader") {
+  const scraper = spawn(
+    process.execPath,
+    ["--import", `data:text/javascript,${encodeURIComponent(detour)}`, join(root, "docs/scraper.mjs"), "--until-idle"],
+    { timeout: 60_000, env: { ...process.env, SEED_API_URL: address, SEED_API_TOKEN: token, SITES: sitesAddress } },
+  );
+  const ended = new Promise((done) => scraper.on("close", done));
+  const [out, errors, code] = await Promise.all([text(scraper.stdout), text(scraper.stderr), ended]);
+  return { out, errors, code };
+}
+
+const state = async (url) => {
+  const answer = await engine.api("GET", `/api/v1/frontier/url?url=${encodeURIComponent(url)}`, undefined, API);
+  return answer.data.state;
+};
+
+test("the documented scraper fetches all there is, politely, and no more", { timeout: 120_000 }, async () => {
+  const first = [
+    "www.a.example/",
+    "www.a.example/missing",
+    "www.a.example/moved",
+    "busy.example/limited",
+    "gone.example/x",
+    "down.example/x",
+  ];
+  const put = await engine.api(
+    "POST",
+    "/api/v1/frontier/urls",
+    { urls: first.map((url) => ({ url: `https://${url}` })), partition_info },
+    API,
+  );
+  assert.equal(put.data?.accepted, first.length, JSON.stringify(put));
+
+  const { out, errors, code } = await scrape();
+  assert.equal(code, 0, errors);
+  const lines = out
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line));
+  assert.deepEqual(lines.map((line) => line.url).sort(), fetched.map((url) => `https://${url}`).sort(), errors);
+
+  assert.ok(
+    log.every((one) => one.agent.startsWith("NewsforkBot/")),
+    "all by the engine's name",
+  );
+  assert.equal(asked("www.a.example/private/x"), 0, "robots.txt is obeyed");
+  assert.equal(asked("down.example/x"), 0, "no robots.txt, no fetch");
+  for (const url of fetched) assert.equal(asked(url), url === "busy.example/limited" ? 2 : 1, url);
+  for (const host of new Set(log.map((one) => one.host))) {
+    const requests = log.filter((one) => one.host === host);
+    assert.ok(requests[0].url.endsWith("/robots.txt"), `${host}: robots.txt first`);
+    for (let i = 1; i < requests.length; i++) {
+      const pause = requests[i].began - requests[i - 1].ended;
+      assert.ok(pause >= INTERVAL - 5, `${requests[i].url} came ${pause} ms after ${requests[i - 1].url}`);
+    }
+  }
+  const limited = log.filter((one) => one.url === "busy.example/limited");
+  assert.ok(limited[1].began - limited[0].ended >= 2000 - 5, "Retry-After is obeyed");
+
+  for (const url of [...fetched, "www.a.example/missing", "www.a.example/moved", "www.a.example/private/x"])
+    assert.equal(await state(`https://${url}`), "done", url);
+  for (const url of ["gone.example/x", "down.example/x"]) assert.equal(await state(`https://${url}`), "waiting", url);
+});
+
+test("it says what is wrong with its token", async () => {
+  const { errors, code } = await scrape("guess");
+  assert.equal(code, 1);
+  assert.match(errors, /lease: .*send the API token/);
+});
