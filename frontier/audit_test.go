@@ -12,7 +12,7 @@ func Audit(db DB, transaction func(func() error) error) (wrong []error) {
 	s := &Shard{DB: db}
 	if err := transaction(func() error {
 		return s.run(0, func(c *call) error {
-			k := auditor{c: c, pointers: map[pointerKey]int{}, leases: map[int64][]int64{}}
+			k := auditor{c: c, pointers: map[pointerKey]int{}, leases: map[int64][]int64{}, due: map[int64]bool{}}
 			if err := k.read(); err != nil {
 				return err
 			}
@@ -40,6 +40,7 @@ type auditor struct {
 	hosts    []*host
 	domains  []*domain
 	pointers map[pointerKey]int
+	due      map[int64]bool // hosts in the table due
 	leases   map[int64][]int64
 	wrong    []error
 }
@@ -91,6 +92,15 @@ func (k *auditor) read() error {
 		}
 		for at := 0; at < len(data); at += pointerLen {
 			k.pointers[pointerKey{pointerAt(data, at).host, laneOf(key), slotOf(key)}]++
+		}
+	}
+	if rows, err = k.c.db.Run("SELECT data FROM due"); err != nil {
+		return err
+	}
+	for rows.Next() {
+		data := rows.Blob()
+		for at := 0; at+idBytes <= len(data); at += idBytes {
+			k.due[idAt(data, at)] = true
 		}
 	}
 	if rows, err = k.c.db.Run("SELECT id, data FROM leases WHERE id > 0"); err != nil {
@@ -193,14 +203,14 @@ func (k *auditor) checkHost(h *host) (parts int) {
 		if waits := len(all) > 0; m.mirrorOf == "" && waits != h.places[kindPage].queued {
 			k.errorf("%s: %d pages, queued: %v", h.name, len(all), !waits)
 		}
-		if waits := len(h.entries) > 0; waits != h.places[kindEntry].queued {
-			k.errorf("%s: %d entry points, queued: %v", h.name, len(h.entries), !waits)
+		if len(h.entries) > 0 && !h.places[kindEntry].queued && !k.due[h.id] {
+			k.errorf("%s: nobody looks at its %d entry points", h.name, len(h.entries))
 		}
 	}
 	for kind, p := range h.places {
 		parked := slices.Contains(m.parked, parkedHost{h.id, kind})
 		if p.queued && !parked && k.pointers[pointerKey{h.id, p.lane, p.slot}] == 0 {
-			k.errorf("%s has a place and no pointer", h.name)
+			k.errorf("%s has a place and no pointer: %+v", h.name, p)
 		}
 	}
 	return parts

@@ -186,8 +186,13 @@ const nearMiss = 16_000
 // try gives out what a host has, and reports whether its pointer must stay in the queue.
 func (l *lessor) try(h *host, kind int, at *candidate) (keep bool, err error) {
 	c := l.c
-	if h == nil || h.excluded || h.places[kind] != (place{true, at.lane(), at.slot(), at.pointer.types, at.pointer.class}) {
+	if h == nil || h.places[kind] != (place{true, at.lane(), at.slot(), at.pointer.types, at.pointer.class}) {
 		return false, nil // it has moved
+	}
+	if h.excluded {
+		h.places[kind] = place{} // another comes when the host is allowed again
+		c.change(h)
+		return false, nil
 	}
 	if h.lease != 0 {
 		l.passOver(h.leaseEnds)
@@ -202,6 +207,7 @@ func (l *lessor) try(h *host, kind int, at *candidate) (keep bool, err error) {
 			return true, nil
 		}
 		h.places[kind] = place{}
+		c.change(h)
 		return false, c.queue(h)
 	}
 	m := c.domains[h.domain]
