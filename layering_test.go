@@ -88,6 +88,7 @@ var mayImport = map[string][]string{
 	"info/postgres": {"ledger"},
 	"info/redis":    {},
 	"info/collect":  {"contract", "fetch", "info", "info/cache", "info/store", "markup"},
+	"info/web":      {"contract", "info", "info/cache"},
 	"info/infotest": {"contract", "info", "info/cache", "info/store", "ledger"},
 
 	// What Go's crypto/tls is replaced by.

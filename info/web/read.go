@@ -1,0 +1,423 @@
+// Package web is the HTTP side of the Info service: what readers ask for, field for field as the original
+// service answered, and what operators ask for.
+package web
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"hash/fnv"
+	"log/slog"
+	"math"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/info"
+	"github.com/newsfork/seed-engine/info/cache"
+)
+
+// OpenAPI describes the routes of readers.
+//
+//go:embed openapi.json
+var OpenAPI []byte
+
+// Store is what readers need of package store beside pages.
+type Store interface {
+	Article(ctx context.Context, id string) (*info.Article, error)
+	Count(ctx context.Context, q info.Query) (int, error)
+	Ping(ctx context.Context) error
+}
+
+// Reading serves readers.
+type Reading struct {
+	Pages   *cache.Reader
+	Store   Store
+	Origins []string // CORS_ORIGINS; "*" is every origin, without credentials
+	Log     *slog.Logger
+	Now     func() time.Time
+}
+
+// problem is an error of the API in the original's shape: {"detail", "code"}.
+type problem struct {
+	status int
+	code   string
+	detail string
+}
+
+func (p *problem) Error() string { return p.detail }
+
+func invalid(code, format string, args ...any) *problem {
+	return &problem{http.StatusBadRequest, code, fmt.Sprintf(format, args...)}
+}
+
+// unprocessable is an error of parameters that the original's framework checked, in its shape.
+type unprocessable []parameterError
+
+type parameterError struct {
+	Type  string         `json:"type"`
+	Loc   [2]string      `json:"loc"`
+	Msg   string         `json:"msg"`
+	Input string         `json:"input"`
+	Ctx   map[string]int `json:"ctx,omitempty"`
+}
+
+func (u unprocessable) Error() string { return u[0].Msg }
+
+type handler func(w http.ResponseWriter, r *http.Request) error
+
+// Handler serves the API.
+func (a *Reading) Handler() http.Handler {
+	mux := http.NewServeMux()
+	for pattern, h := range map[string]handler{
+		"/api/v1/info/news":            a.news,
+		"/api/v1/info/news/count":      a.count,
+		"/api/v1/info/news/categories": a.categories,
+		"/api/v1/info/categories":      a.categories,
+		"/api/v1/info/news/{id}":       a.article,
+		"/api/v1/info/feeds/{file}":    a.feed,
+		"/api/v1/info/health":          a.health,
+		"/api/v1/info/health/ready":    a.ready,
+		"/openapi.json":                a.openAPI,
+	} {
+		mux.HandleFunc(pattern, a.only(h))
+	}
+	mux.HandleFunc("/", a.only(func(http.ResponseWriter, *http.Request) error {
+		return &problem{status: http.StatusNotFound, detail: "Not Found"}
+	}))
+	return mux
+}
+
+// only lets GET and HEAD through, answers preflights, and turns errors into answers.
+func (a *Reading) only(h handler) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		a.allowOrigin(w, r)
+		var err error
+		switch r.Method {
+		case http.MethodGet, http.MethodHead:
+			err = h(w, r)
+		case http.MethodOptions:
+			w.Header().Set("Access-Control-Allow-Methods", "GET, HEAD, OPTIONS")
+			w.Header().Set("Access-Control-Allow-Headers", "Accept, Content-Type, If-None-Match")
+			w.Header().Set("Access-Control-Max-Age", "600")
+			w.Header().Set("Cache-Control", "no-store")
+			w.WriteHeader(http.StatusNoContent)
+		default:
+			w.Header().Set("Allow", "GET, HEAD, OPTIONS")
+			err = &problem{status: http.StatusMethodNotAllowed, detail: "Method Not Allowed"}
+		}
+		if err != nil {
+			a.fail(w, r, err)
+		}
+	}
+}
+
+func (a *Reading) allowOrigin(w http.ResponseWriter, r *http.Request) {
+	origin := r.Header.Get("Origin")
+	w.Header().Add("Vary", "Origin")
+	for _, o := range a.Origins {
+		switch {
+		case o == "*":
+			w.Header().Set("Access-Control-Allow-Origin", "*")
+		case origin != "" && o == origin:
+			w.Header().Set("Access-Control-Allow-Origin", origin)
+			w.Header().Set("Access-Control-Allow-Credentials", "true")
+			return
+		}
+	}
+}
+
+func (a *Reading) fail(w http.ResponseWriter, r *http.Request, err error) {
+	w.Header().Set("Cache-Control", "no-store")
+	switch e := err.(type) {
+	case *problem:
+		body := map[string]string{"detail": e.detail}
+		if e.code != "" {
+			body["code"] = e.code
+		}
+		writeJSON(w, e.status, body)
+	case unprocessable:
+		writeJSON(w, http.StatusUnprocessableEntity, map[string]any{"detail": e})
+	default:
+		kind := contract.KindOf(err)
+		a.Log.Error("info_request_failed", "error_type", kind, "error", err.Error(), "method", r.Method, "path", r.URL.Path)
+		w.Header().Set("Retry-After", "5")
+		writeJSON(w, contract.HTTPStatus(kind), map[string]string{"detail": "The articles cannot be read at the moment. Try again.", "code": "APPLICATION_ERROR"})
+	}
+}
+
+func writeJSON(w http.ResponseWriter, status int, v any) {
+	w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	w.WriteHeader(status)
+	w.Write(contract.Encode(v))
+}
+
+// query reads the parameters of a page. Of one that is sent twice the last counts, as in the original.
+func query(values url.Values) (q info.Query, err error) {
+	last := func(name string) (string, bool) {
+		list := values[name]
+		if len(list) == 0 {
+			return "", false
+		}
+		return list[len(list)-1], true
+	}
+	q.Category, q.Limit = info.All, 10
+	if v, ok := last("category"); ok {
+		if !info.IsCategory(v) {
+			return q, invalid("INVALID_CATEGORY", "Invalid category: %s. Use one of all, environment, energy, ai.", quoted(v))
+		}
+		q.Category = info.Category(v)
+	}
+	if v, ok := last("source"); ok && v != "all" {
+		if !info.IsSource(v) {
+			return q, invalid("INVALID_SOURCE", "Invalid source: %s. Use one of all, %s.", quoted(v), strings.Join(info.Sources, ", "))
+		}
+		q.Source = v
+	}
+	if v, ok := last("cursor"); ok && v != "" {
+		c, ok := info.ParseCursor(v)
+		if !ok {
+			return q, invalid("INVALID_CURSOR_FORMAT", "Invalid cursor: %s. Send the next_cursor of an answer as it is.", quoted(v))
+		}
+		q.From = &c
+	}
+	if v, ok := last("direction"); ok && v != "older" {
+		if v != "newer" || q.From == nil {
+			return q, invalid("APPLICATION_ERROR", "Invalid direction: %s. Use older, or newer together with a cursor.", quoted(v))
+		}
+		q.Newer = true
+	}
+	if v, ok := last("q"); ok && strings.TrimSpace(v) != "" {
+		if q.Search = info.ParseSearch(v); len(q.Search) == 0 {
+			return q, invalid("APPLICATION_ERROR", "Nothing in %s can be searched for. Send words.", quoted(v))
+		}
+	}
+	var wrong unprocessable
+	if v, ok := last("limit"); ok {
+		n, e := limit(v)
+		if q.Limit = n; e != nil {
+			wrong = append(wrong, *e)
+		}
+	}
+	if v, ok := last("has_image"); ok {
+		yes, valid := truth[strings.ToLower(v)]
+		if q.HasImage = yes; !valid { // false filters nothing
+			wrong = append(wrong, parameterError{Type: "bool_parsing", Loc: [2]string{"query", "has_image"}, Msg: "Input should be a valid boolean, unable to interpret input", Input: clip(v)})
+		}
+	}
+	if wrong != nil {
+		return q, wrong
+	}
+	return q, nil
+}
+
+// truth is what the original's framework takes for a boolean.
+var truth = map[string]bool{
+	"true": true, "1": true, "yes": true, "on": true, "t": true, "y": true,
+	"false": false, "0": false, "no": false, "off": false, "f": false, "n": false,
+}
+
+func limit(v string) (int, *parameterError) {
+	e := &parameterError{Loc: [2]string{"query", "limit"}, Input: clip(v)}
+	n, err := strconv.Atoi(strings.TrimSpace(v))
+	switch {
+	case err != nil:
+		e.Type, e.Msg = "int_parsing", "Input should be a valid integer, unable to parse string as an integer"
+	case n < 1:
+		e.Type, e.Msg, e.Ctx = "greater_than_equal", "Input should be greater than or equal to 1", map[string]int{"ge": 1}
+	case n > info.MaxLimit:
+		e.Type, e.Msg, e.Ctx = "less_than_equal", fmt.Sprintf("Input should be less than or equal to %d", info.MaxLimit), map[string]int{"le": info.MaxLimit}
+	default:
+		return n, nil
+	}
+	return 0, e
+}
+
+func quoted(v string) string { return strconv.Quote(clip(v)) }
+
+// clip keeps the beginning of what a caller sent.
+func clip(v string) string {
+	const most = 100 // characters
+	if r := []rune(v); len(r) > most {
+		return string(r[:most]) + "…"
+	}
+	return v
+}
+
+func (a *Reading) news(w http.ResponseWriter, r *http.Request) error {
+	q, err := query(r.URL.Query())
+	if err != nil {
+		return err
+	}
+	page, err := a.Pages.Page(r.Context(), q)
+	if err != nil {
+		return err
+	}
+	articles := render(&page, q.Newer)
+	w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	if a.unchanged(w, r, articles, &page) {
+		return nil
+	}
+	w.Write(a.withMeta(articles, &page))
+	return nil
+}
+
+// render writes the part of a page that depends on nothing but its articles, without the closing brace.
+func render(p *cache.Result, newer bool) []byte {
+	b := []byte(`{"articles":[`)
+	for i, item := range p.Items {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(b, item.JSON...)
+	}
+	next, prev := "null", "null"
+	if n := len(p.Items); n > 0 {
+		if p.More || newer {
+			next = `"` + p.Items[n-1].Cursor.String() + `"`
+		}
+		prev = `"` + p.Items[0].Cursor.String() + `"`
+	}
+	return fmt.Appendf(b, `],"next_cursor":%s,"prev_cursor":%s,"has_more":%t`, next, prev, p.More)
+}
+
+// withMeta completes a page.
+func (a *Reading) withMeta(articles []byte, p *cache.Result) []byte {
+	expires := 0
+	if !p.Expires.IsZero() {
+		expires = int(math.Ceil(max(p.Expires.Sub(a.Now()), 0).Seconds()))
+	}
+	return fmt.Appendf(articles, `,"meta":{"total_cached":%d,"cache_expires_in":%d,"source":%q,"is_stale":%t}}`, p.Total, expires, p.Source, p.Stale)
+}
+
+// How long readers and the platform may keep an answer, and give it out once more while they ask again.
+const (
+	fresh = "public, max-age=30, stale-while-revalidate=300, stale-if-error=86400"
+	stale = "public, max-age=5, stale-while-revalidate=60, stale-if-error=86400"
+)
+
+// unchanged gives an answer its validator, and answers a caller who has it already.
+func (a *Reading) unchanged(w http.ResponseWriter, r *http.Request, content []byte, p *cache.Result) bool {
+	h := fnv.New128a()
+	h.Write(content)
+	tag := fmt.Sprintf("%x-%t", h.Sum(nil), p != nil && p.Stale)
+	w.Header().Set("ETag", `W/"`+tag+`"`) // weak, since the age of the cache differs
+	w.Header().Set("Cache-Control", fresh)
+	if p != nil && p.Stale {
+		w.Header().Set("Cache-Control", stale)
+	}
+	if !matches(r.Header.Values("If-None-Match"), tag) {
+		return false
+	}
+	w.Header().Del("Content-Type")
+	w.WriteHeader(http.StatusNotModified)
+	return true
+}
+
+// matches compares validators weakly (RFC 9110, 13.1.2).
+func matches(headers []string, tag string) bool {
+	for _, h := range headers {
+		for one := range strings.SplitSeq(h, ",") {
+			one = strings.TrimSpace(one)
+			if one == "*" || strings.Trim(strings.TrimPrefix(one, "W/"), `"`) == tag {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// count answers how many articles came since a cursor.
+func (a *Reading) count(w http.ResponseWriter, r *http.Request) error {
+	values := r.URL.Query()
+	q, err := query(values)
+	switch {
+	case err != nil:
+		return err
+	case q.From == nil:
+		return invalid("INVALID_CURSOR_FORMAT", "A cursor is needed: send the prev_cursor of an answer as cursor.")
+	case len(q.Search) > 0:
+		return invalid("APPLICATION_ERROR", "A search cannot be counted. Leave out q.")
+	}
+	q.Newer = true
+	n, err := a.Store.Count(r.Context(), q)
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Cache-Control", "public, max-age=15")
+	writeJSON(w, http.StatusOK, map[string]any{"count": n, "capped": n == maxCount})
+	return nil
+}
+
+// maxCount is where a store stops counting.
+const maxCount = 1000
+
+func (a *Reading) article(w http.ResponseWriter, r *http.Request) error {
+	found, err := a.Store.Article(r.Context(), r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	if found == nil {
+		return &problem{http.StatusNotFound, "NOT_FOUND", "There is no article with this id."}
+	}
+	body := contract.Encode(found.Public())
+	w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	if !a.unchanged(w, r, body, nil) {
+		w.Write(body)
+	}
+	return nil
+}
+
+// names are what readers call the categories.
+var names = []struct {
+	ID   info.Category `json:"id"`
+	Name string        `json:"name"`
+}{{info.All, "전체"}, {info.Environment, "환경"}, {info.Energy, "에너지"}, {info.AI, "AI"}}
+
+func (a *Reading) categories(w http.ResponseWriter, _ *http.Request) error {
+	w.Header().Set("Cache-Control", "public, max-age=3600")
+	writeJSON(w, http.StatusOK, map[string]any{"categories": names})
+	return nil
+}
+
+func (a *Reading) health(w http.ResponseWriter, _ *http.Request) error {
+	w.Header().Set("Cache-Control", "no-store")
+	writeJSON(w, http.StatusOK, map[string]string{"status": "ok", "service": "info"})
+	return nil
+}
+
+// ready answers 200 while readers get articles: from either of cache and store.
+func (a *Reading) ready(w http.ResponseWriter, r *http.Request) error {
+	checks := map[string]string{a.Pages.Kind: "ok"}
+	storeErr := a.Store.Ping(r.Context())
+	if storeErr != nil {
+		checks[a.Pages.Kind] = "failed"
+	}
+	cacheErr := error(nil)
+	if c := a.Pages.Cache; c != nil {
+		checks[c.Name()] = "ok"
+		if cacheErr = c.Ping(r.Context()); cacheErr != nil {
+			checks[c.Name()] = "failed"
+		}
+	}
+	status, word := http.StatusOK, "ok"
+	switch {
+	case storeErr != nil && (cacheErr != nil || a.Pages.Cache == nil):
+		status, word = http.StatusServiceUnavailable, "failed"
+	case storeErr != nil || cacheErr != nil:
+		word = "degraded"
+	}
+	w.Header().Set("Cache-Control", "no-store")
+	writeJSON(w, status, map[string]any{"status": word, "service": "info", "checks": checks})
+	return nil
+}
+
+func (a *Reading) openAPI(w http.ResponseWriter, _ *http.Request) error {
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "public, max-age=3600")
+	w.Write(OpenAPI)
+	return nil
+}
