@@ -75,6 +75,7 @@ func newEngine(t *testing.T) *engine {
 		"GET /api/v1/frontier/hosts":                               e.hosts,
 		"POST /api/v1/frontier/hosts/{host}":                       e.host,
 		"GET /api/v1/frontier/shards/{shard}/export":               e.export,
+		"POST /api/v1/frontier/restore":                            e.restore,
 	} {
 		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 			status, data := handle(r)

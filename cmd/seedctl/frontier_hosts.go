@@ -54,6 +54,23 @@ Examples:
   seedctl frontier export shard-3 > shard-3.jsonl
 `
 
+const frontierRestoreHelp = `seedctl frontier restore: give shards back what their last snapshots have
+
+Usage:
+  seedctl frontier restore [flags] SHARD
+  seedctl frontier restore [flags] --all
+
+Restores a shard that was lost, or all of them, in as many calls as that takes. What a shard has
+already stays as it is, so this may run while the pipeline does, and be repeated. Each host goes to
+the shard that its domain has now. When it is interrupted it says the cursor with which to go on.
+
+With --json it prints {"snapshots": [{"shard", "date"}], "pages", "hosts", "done", "cursor"}, summed
+over the calls.
+
+Examples:
+  seedctl frontier restore shard-3
+`
+
 func runFrontierHosts(args []string, _ io.Reader, out, errOut io.Writer) int {
 	r := newRemote("frontier hosts", frontierHostsHelp, out, errOut)
 	sort := r.flags.String("sort", "", "`ORDER`: due or size")
@@ -163,4 +180,52 @@ func (r *remote) export(ctx context.Context, shard string) error {
 		}
 		cursor = *page.Cursor
 	}
+}
+
+func runFrontierRestore(args []string, _ io.Reader, out, errOut io.Writer) int {
+	r := newRemote("frontier restore", frontierRestoreHelp, out, errOut)
+	all := r.flags.Bool("all", false, "all shards")
+	cursor := r.flags.String("cursor", "", "`CURSOR` of an interrupted call")
+	return r.run(args, func(ctx context.Context, shards []string) error {
+		if *all != (len(shards) == 0) || len(shards) > 1 {
+			return usageError("name either one SHARD or --all")
+		}
+		body := struct {
+			Shard  string `json:"shard,omitempty"`
+			Cursor string `json:"cursor,omitempty"`
+		}{Cursor: *cursor}
+		if !*all {
+			body.Shard = shards[0]
+		}
+		sum := contract.Restored{Snapshots: []contract.Snapshotted{}}
+		for !sum.Done {
+			var one contract.Restored
+			err := r.Call(ctx, client.Request{Method: "POST", Path: []string{"frontier", "restore"}, Body: body}, &one)
+			if err == nil && !one.Done && (one.Cursor == nil || *one.Cursor == body.Cursor) {
+				err = r.Unexpected("does not get on with the snapshots")
+			}
+			if err != nil {
+				if body.Cursor != *cursor {
+					r.complain("to go on: --cursor %q", body.Cursor)
+				}
+				return err
+			}
+			sum.Snapshots = append(sum.Snapshots, one.Snapshots...)
+			sum.Pages += one.Pages
+			sum.Hosts += one.Hosts
+			if sum.Done, sum.Cursor = one.Done, one.Cursor; one.Cursor != nil {
+				body.Cursor = *one.Cursor
+			}
+			r.progress.update(-1, restoredText(&sum))
+		}
+		r.progress.clear()
+		return r.show(sum, func(w io.Writer) error {
+			_, err := fmt.Fprintln(w, restoredText(&sum))
+			return err
+		})
+	})
+}
+
+func restoredText(s *contract.Restored) string {
+	return fmt.Sprintf("%s read of %s, %s restored", count(int(s.Pages), "page"), count(len(s.Snapshots), "snapshot"), count(int(s.Hosts), "host"))
 }

@@ -122,6 +122,16 @@ func (e *engine) export(r *http.Request) (int, any) {
 	return 200, page
 }
 
+// restore takes two calls.
+func (e *engine) restore(r *http.Request) (int, any) {
+	var body struct{ Cursor string }
+	json.NewDecoder(r.Body).Decode(&body)
+	if body.Cursor == "" {
+		return 200, contract.Restored{Snapshots: []contract.Snapshotted{{Shard: "shard-3", Date: "2026-01-28"}}, Pages: 20, Hosts: 9000, Cursor: ptr("c1")}
+	}
+	return 200, contract.Restored{Snapshots: []contract.Snapshotted{}, Pages: 4, Hosts: 1750, Done: true}
+}
+
 // TestFrontierLines: what is read line by line is sent in pieces that the engine takes, and what it says of an
 // element is said of the line.
 func TestFrontierLines(t *testing.T) {

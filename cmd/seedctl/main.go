@@ -79,6 +79,7 @@ func subcommands(name string) []command {
 			{"hosts", "hosts, what waits there, and when they may be asked", runFrontierHosts},
 			{"host", "block a host, slow it down, or empty its queue", runFrontierHost},
 			{"export", "all that a shard has", runFrontierExport},
+			{"restore", "give shards back what their last snapshots have", runFrontierRestore},
 		}
 	case "completion":
 		return []command{

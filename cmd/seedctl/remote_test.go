@@ -60,6 +60,8 @@ var remoteCommands = []struct {
 	{"frontier hosts --sort size --blocked --limit 1000", []string{"GET /frontier/hosts?blocked=true&limit=200&sort=size"}},
 	{"frontier host a.example b.example:8080 --unblock --delay 2.5 --empty", []string{
 		`POST /frontier/hosts/a.example {"block_until":null,"delay_seconds":2.5,"empty":true}`, `POST /frontier/hosts/b.example:8080 {"block_until":null,"delay_seconds":2.5,"empty":true}`}},
+	{"frontier restore shard-3", []string{`POST /frontier/restore {"shard":"shard-3"}`, `POST /frontier/restore {"shard":"shard-3","cursor":"c1"}`}},
+	{"frontier restore --all --cursor c0", []string{`POST /frontier/restore {"cursor":"c0"}`}},
 	{"pause --reason moving", []string{`POST /pipeline/pause {"reason":"moving"}`}},
 	{"resume", []string{"POST /pipeline/resume"}},
 	{"reconcile --country sg --category news --date 2026-01-28", []string{
@@ -126,6 +128,8 @@ func TestUsage(t *testing.T) {
 		"frontier host a.example --block -1h":   "--block must be above 0",
 		"frontier host a --block 1h --unblock":  "either --block or --unblock",
 		"frontier export":                       "name a SHARD",
+		"frontier restore":                      "name either one SHARD or --all",
+		"frontier restore --all shard-1":        "name either one SHARD or --all",
 		"reconcile":                             "--country",
 		"reconcile --country sg --category news --date 2026-02-30": `--date: "2026-02-30" is not a date`,
 		"version 1":         "takes no arguments",
