@@ -27,7 +27,7 @@ func TestDocumentedLimits(t *testing.T) {
 		{"URLs of a put", []int{MaxPut}},
 		{"a URL", []int{MaxURL}},
 		{"attempts of a page", []int{maxTries}},
-		{"pages of a host that wait", []int{int(Settings{}.withDefaults().URLsPerHost)}},
+		{"pages of a domain that wait", []int{int(Settings{}.withDefaults().URLsPerDomain)}},
 	} {
 		row := regexp.MustCompile(`(?m)^\| ` + regexp.QuoteMeta(c.row) + ` \| (.*) \|$`).FindStringSubmatch(limits)
 		if row == nil {
@@ -37,6 +37,19 @@ func TestDocumentedLimits(t *testing.T) {
 		numbers := regexp.MustCompile(`\d+`).FindAllString(strings.ReplaceAll(row[1], ",", ""), -1)
 		if got, want := "["+strings.Join(numbers, " ")+"]", fmt.Sprint(c.values); got != want {
 			t.Errorf("docs/frontier.md, %q: %s, the code has %s", c.row, got, want)
+		}
+	}
+}
+
+// TestDocumentedReasons: docs/frontier.md explains every verdict by which a page is refused.
+func TestDocumentedReasons(t *testing.T) {
+	page, err := os.ReadFile("../docs/frontier.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range []Verdict{InvalidURL, Trapped, ForeignHost, Excluded, Mirrored, HostFull, DomainFull, TooManyHosts} {
+		if !strings.Contains(string(page), "\n| `"+string(v)+"` | ") {
+			t.Errorf("docs/frontier.md does not explain %s", v)
 		}
 	}
 }

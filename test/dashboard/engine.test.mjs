@@ -150,6 +150,32 @@ describe("the engine's dashboard", () => {
       await page.screenshot({ path: join(shots, "engine-domain.png"), fullPage: true });
     });
 
+    test("the frontier that the run has filled is shown, and a host blocked and let go", async () => {
+      const [stats, { hosts }] = await Promise.all([
+        ask("GET", "/api/v1/frontier/stats"),
+        ask("GET", "/api/v1/frontier/hosts?sort=size"),
+      ]);
+      assert.ok(stats.urls > 0 && stats.shards.length === 16 && hosts.length > 0, JSON.stringify(stats));
+      await goTo("#/frontier?sort=size");
+      const table = page.getByRole("table", { name: "Hosts" });
+      await table.waitFor();
+      assert.match(await said(page.getByRole("region", { name: "In all" })), new RegExp(`URLs ${stats.urls} waiting`));
+      const names = await table.locator("tbody tr td:first-child bdi:first-child").allInnerTexts();
+      assert.deepEqual(new Set(names), new Set(hosts.flatMap(({ host, domain }) => [host, domain])));
+      const [{ host }] = hosts;
+      await page.getByRole("button", { name: `Block ${host}`, exact: true }).click();
+      await page.getByRole("dialog").getByRole("button", { name: "Block" }).click();
+      await page.locator(".notice", { hasText: `${host} is blocked.` }).waitFor();
+      const blocked = async () =>
+        (await ask("GET", "/api/v1/frontier/hosts?blocked=true")).hosts.map((one) => one.host);
+      assert.deepEqual(await blocked(), [host]);
+      await page.screenshot({ path: join(shots, "engine-frontier.png"), fullPage: true });
+      await page.getByRole("button", { name: `Unblock ${host}`, exact: true }).click();
+      await page.getByRole("dialog").getByRole("button", { name: "Unblock" }).click();
+      await page.locator(".notice", { hasText: `${host} is not blocked any more.` }).waitFor();
+      assert.deepEqual(await blocked(), []);
+    });
+
     test("why a domain failed is found from the overview", async () => {
       const failed = (await ask("GET", "/api/v1/seeds/domains?state=failed")).domains;
       assert.ok(failed.length > 0);
