@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"regexp"
 	"strings"
 	"time"
 
@@ -38,13 +37,16 @@ type place struct {
 	Page  int    `json:"p,omitempty"` // to be read next, from 1; 0: there is none yet
 }
 
-var isShard = regexp.MustCompile(`^shard-[0-9]{1,4}$`)
+func isShard(name string) bool {
+	_, ok := frontier.ShardNumber(name)
+	return ok
+}
 
 // Run restores the next pages, from the cursor that the call before gave; for "" from the beginning of one
 // shard, or of all for "".
 func (r *Restorer) Run(ctx context.Context, shard, cursor string) (out contract.Restored, err error) {
 	out.Snapshots = []contract.Snapshotted{}
-	if shard != "" && !isShard.MatchString(shard) {
+	if shard != "" && !isShard(shard) {
 		return out, contract.Invalid("shard", "is not the name of a shard; send one like \"shard-3\", or none for all")
 	}
 	at := place{Shard: shard, Only: shard != ""}
@@ -54,7 +56,7 @@ func (r *Restorer) Run(ctx context.Context, shard, cursor string) (out contract.
 		if err == nil {
 			err = json.Unmarshal(b, &at)
 		}
-		if err != nil || at.Page < 0 || !isShard.MatchString(at.Shard) || shard != "" && shard != at.Shard {
+		if err != nil || at.Page < 0 || !isShard(at.Shard) || shard != "" && shard != at.Shard {
 			return out, contract.Invalid("cursor", "is not the cursor of an answer; send it as it was given, or none")
 		}
 	}

@@ -3,8 +3,9 @@
 // Writes the compiled program (app.wasm), the support code of the Go version that compiled it
 // (wasm_exec.js), the entry module and the pool to the output directory.
 import { execFileSync, spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
-import { basename, dirname, join, relative, resolve } from "node:path";
+import { dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const here = dirname(fileURLToPath(import.meta.url));
@@ -58,10 +59,13 @@ const notInlined = [
   ...["golang.org/...", "github.com/syumai/..."],
   ...[
     "alarms",
+    "collector",
     "contract",
     "controls",
     "deadletters",
     "engine",
+    "fetch",
+    "frontier",
     "handlers",
     "ledger",
     "orchestrator",
@@ -71,38 +75,83 @@ const notInlined = [
   ].map((room) => `${project}/${room}`),
 ];
 
+const target = { ...process.env, GOOS: "js", GOARCH: "wasm" };
+const tags = "-tags=nethttpomithttp2";
+const goSource = (...path) => join(execFileSync("go", ["env", "GOROOT"], { encoding: "utf8" }).trim(), "src", ...path);
+
 /** What is compiled in the place of Go's crypto/tls. */
 export const tls = join(here, "tls/tls.go");
 
-const target = { ...process.env, GOOS: "js", GOARCH: "wasm" };
-const tags = "-tags=nethttpomithttp2";
+/** Leaves crypto/tls out: an eighth of the compressed program, and none of it of use. */
+export function withoutTLS(standIn) {
+  const original = goSource("crypto/tls");
+  const sources = readdirSync(original).filter((name) => name.endsWith(".go"));
+  const replace = Object.fromEntries(sources.map((name) => [join(original, name), ""]));
+  return { name: "crypto/tls", user: "net/http", replace: { ...replace, [join(original, "tls.go")]: standIn } };
+}
+
+// Sorts of package slices, as package sort has them.
+const sortsByIndex = `
+type lessSwap struct {
+	Less func(i, j int) bool
+	Swap func(i, j int)
+}
+
+func byIndex[E any](data []E, cmp func(a, b E) int) lessSwap {
+	return lessSwap{
+		func(i, j int) bool { return cmp(data[i], data[j]) < 0 },
+		func(i, j int) { data[i], data[j] = data[j], data[i] },
+	}
+}
+
+func pdqsortCmpFunc[E any](data []E, a, b, limit int, cmp func(a, b E) int) {
+	pdqsort_func(byIndex(data, cmp), a, b, limit)
+}
+
+func stableCmpFunc[E any](data []E, n int, cmp func(a, b E) int) {
+	stable_func(byIndex(data, cmp), n)
+}
+`;
 
 /**
- * Gives the flags that leave crypto/tls out: an eighth of the compressed program, and none of it of use. None
- * where another version of Go needs more of the package than the stand-in has: then the program is larger.
+ * Has slices.SortFunc and SortStableFunc of all types use one sort, that of package sort, which is generated from the
+ * same template. Compiled for each of the types they are a fortieth of the compressed program.
  */
-export function withoutTLS(standIn) {
-  const original = join(execFileSync("go", ["env", "GOROOT"], { encoding: "utf8" }).trim(), "src/crypto/tls");
-  const sources = readdirSync(original).filter((name) => name.endsWith(".go"));
-  const replaced = Object.fromEntries(sources.map((name) => [join(original, name), ""]));
-  const overlay = JSON.stringify({ Replace: { ...replaced, [join(original, "tls.go")]: standIn } });
-  const file = join(root, "build", `${basename(standIn, ".go")}.overlay.json`);
+export function oneSort(source = readFileSync(goSource("sort/zsortfunc.go"), "utf8")) {
+  const file = join(root, "build", "zsortanyfunc.go.txt"); // else it would be a package of the project
   mkdirSync(dirname(file), { recursive: true });
-  update(file, overlay);
-  const flag = `-overlay=${file}`;
-  const { status } = spawnSync("go", ["build", tags, flag, "net/http"], { cwd: root, env: target });
-  if (status === 0) return [flag];
-  console.warn(
-    "This version of Go needs more of crypto/tls than worker/tls has, so the Worker is compiled with all of it.",
-  );
-  return [];
+  update(file, source.replace("\npackage sort\n", "\npackage slices\n") + sortsByIndex);
+  return { name: "slices", user: "slices", replace: { [goSource("slices/zsortanyfunc.go")]: file } };
+}
+
+/**
+ * Gives the flags that have stand-ins compiled in the place of Go's own packages. One that does not suit another version
+ * of Go is left out: then the program is larger.
+ */
+export function overlay(...standIns) {
+  const flags = (replace) => {
+    const text = JSON.stringify({ Replace: replace });
+    const file = join(root, "build", `${createHash("sha256").update(text).digest("hex").slice(0, 16)}.overlay.json`);
+    mkdirSync(dirname(file), { recursive: true });
+    update(file, text);
+    return [`-overlay=${file}`];
+  };
+  const suiting = standIns.filter(({ name, user, replace }) => {
+    const { status } = spawnSync("go", ["build", tags, ...flags(replace), user], { cwd: root, env: target });
+    if (status !== 0)
+      console.warn(
+        `What the Worker has in the place of ${name} does not suit this version of Go, so it is compiled with Go's own.`,
+      );
+    return status === 0;
+  });
+  return suiting.length ? flags(Object.assign({}, ...suiting.map(({ replace }) => replace))) : [];
 }
 
 /** Compiles the Go package in dir for WebAssembly. A process that reads the file meanwhile sees the previous one. */
 export function compile(dir, file) {
   const next = `${file}.${process.pid}`;
   const plain = notInlined.map((packages) => `-gcflags=${packages}=-l`);
-  const flags = ["-trimpath", "-ldflags=-s -w", tags, ...withoutTLS(tls), ...plain];
+  const flags = ["-trimpath", "-ldflags=-s -w", tags, ...overlay(withoutTLS(tls), oneSort()), ...plain];
   execFileSync("go", ["build", ...flags, "-o", next, "."], { cwd: dir, env: target, stdio: "inherit" });
   renameSync(next, file);
 }

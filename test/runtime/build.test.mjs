@@ -6,7 +6,7 @@ import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { build, supportCode, tls, withoutTLS } from "../../worker/build.mjs";
+import { build, oneSort, overlay, supportCode, tls, withoutTLS } from "../../worker/build.mjs";
 
 const here = dirname(fileURLToPath(import.meta.url));
 const out = join(here, "../../build/runtime-fixture");
@@ -46,14 +46,25 @@ test("what a Worker has no use for is not in the program: Go's TLS", () => {
     assert.ok(!program.includes(name), name);
 });
 
-test("a Go version for which the stand-in of TLS lacks something compiles its own", () => {
-  assert.deepEqual(
-    withoutTLS(tls).map((flag) => flag.slice(0, 9)),
-    ["-overlay="],
-  );
+/** The files that are replaced. */
+const replaced = (flags) => {
+  const [, file] = /^-overlay=(.*)$/.exec(flags.join()) ?? [];
+  return file ? Object.keys(JSON.parse(readFileSync(file, "utf8")).Replace) : [];
+};
+
+test("a Go version for which a stand-in lacks something compiles its own", () => {
   const empty = join(out, "empty.go");
   writeFileSync(empty, "package tls\n");
-  assert.deepEqual(withoutTLS(empty), []);
+  assert.deepEqual(overlay(withoutTLS(empty), oneSort("package other\n")), []);
+  const sort = replaced(overlay(oneSort()));
+  assert.equal(sort.length, 1);
+  assert.deepEqual(replaced(overlay(withoutTLS(empty), oneSort())), sort);
+  const both = replaced(overlay(withoutTLS(tls), oneSort()));
+  assert.ok(both.length > 10 && both.includes(sort[0]), both.join());
+});
+
+test("the one sort of all types passes Go's tests of package slices", () => {
+  go("test", ...overlay(oneSort()), "slices", "-run", "Sort|Stable|PDQ");
 });
 
 test("the output is complete, belongs to this Go version, and a second build leaves it alone", () => {
