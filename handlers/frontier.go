@@ -70,11 +70,14 @@ func readLease(r *http.Request) (want frontier.LeaseRequest, err error) {
 	if body.PerHost == nil {
 		body.PerHost = &one
 	}
+	types, kinds := len(body.Types), len(body.Kinds) // bounded, since what was asked for is remembered for a while
 	f := contract.Filter{Country: strings.ToLower(body.Country), Category: body.Category}
 	if err := firstError(
 		within("max", body.Max, 1, frontier.MaxLease),
 		within("lease_seconds", body.Seconds, frontier.MinLeaseSeconds, frontier.MaxLeaseSeconds),
 		f.Validate(""),
+		within("types", &types, 0, classify.Classes),
+		within("kinds", &kinds, 0, 2),
 		within("per_host", body.PerHost, 1, frontier.MaxPerHost),
 	); err != nil {
 		return want, err
