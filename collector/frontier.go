@@ -51,7 +51,7 @@ func (s *saving) queue(ctx context.Context, old, doc *contract.Document, a *anal
 	if s.found != nil && s.found.queued {
 		return nil
 	}
-	put := frontier.Put{Domain: doc.Domain, Partition: s.message.Partition, Since: s.batch.lookedAt(doc.Domain)}
+	put := frontier.Put{Domain: doc.Domain, Partition: s.message.Partition, Since: s.batch.lookedAt(old, doc)}
 	of := doc.Technical.MirrorOf
 	switch {
 	case of != nil:
@@ -105,13 +105,17 @@ func (b *Batch) persist(ctx context.Context, domain string, call func(frontier.R
 }
 
 // lookedAt is when the domain was collected before, in ms; 0 when it never was, or nobody remembers.
-func (b *Batch) lookedAt(domain string) int64 {
+func (b *Batch) lookedAt(old, doc *contract.Document) int64 {
 	b.mu.Lock()
-	defer b.mu.Unlock()
-	if at := b.evidence[domain].At; !at.IsZero() {
-		return at.UnixMilli()
+	at := b.evidence[doc.Domain].At
+	b.mu.Unlock()
+	if old != nil && old.Reachable && old.CollectedAt.After(at) {
+		at = old.CollectedAt.Time
 	}
-	return 0
+	if at.IsZero() {
+		return 0
+	}
+	return at.UnixMilli()
 }
 
 // Bounds of the time after which a domain is collected again, if it did not change in between.

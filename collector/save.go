@@ -40,7 +40,7 @@ func (s *saving) save(ctx context.Context) (*contract.Document, error) {
 }
 
 func (s *saving) store(ctx context.Context) (*contract.Document, error) {
-	if !s.merging() { // what was just collected usually has no document yet
+	if !s.merging() && !s.message.Force { // what was just collected usually has no document yet
 		doc, err := s.write(ctx, nil, "")
 		if !errors.Is(err, r2.ErrPrecondition) {
 			return doc, err

@@ -88,7 +88,11 @@ func assemble(p Platform) (*parts, error) {
 		MinRefresh:     int64(s.MinRefresh.Seconds()),
 		MaxRefresh:     int64(s.MaxRefresh.Seconds()),
 		Retention:      s.FeedRetention.Milliseconds(),
+		PerDay:         int64(max(s.RefreshesPerDay/s.FrontierShards, 1)),
 		Shards:         s.FrontierShards,
+	}
+	if s.Freshness {
+		shard.PerMinute = int64(s.RefreshesPerMinute)
 	}
 	return &parts{api.Handler(), consumer, watch, exclusions, records, s.LedgerRetention, shard}, nil
 }

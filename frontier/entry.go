@@ -123,11 +123,11 @@ func (c *call) check(e *entry, r *Result) (changed bool) {
 		e.due = now + min(hours*3600, c.settings.MaxRefresh)
 	case changed:
 		e.failures, e.changedAt = 0, now
-		e.interval = c.bound(e.interval * 4 / 5)
+		e.interval = c.bound(e.method, e.interval*4/5)
 		e.due = now + e.interval
 	default:
 		e.failures = 0
-		e.interval = c.bound(e.interval * 3 / 2)
+		e.interval = c.bound(e.method, e.interval*3/2)
 		e.due = now + e.interval
 	}
 	if !failed && r.Status != 304 {
@@ -174,7 +174,15 @@ func digest(sha256 string) string {
 	return string(b[:digestBytes])
 }
 
-// bound keeps an interval, in seconds, within the settings.
-func (c *call) bound(seconds int64) int64 {
-	return min(max(seconds, c.settings.MinRefresh, 1), c.settings.MaxRefresh)
+// collectTimes is how many times as long as MaxRefresh a whole domain may be left alone: it costs many
+// requests, where an entry point that has not changed costs one.
+const collectTimes = 12
+
+// bound keeps the interval of an entry point, in seconds, within the settings.
+func (c *call) bound(method string, seconds int64) int64 {
+	most := c.settings.MaxRefresh
+	if method == MethodCollect {
+		most *= collectTimes
+	}
+	return min(max(seconds, c.settings.MinRefresh, 1), most)
 }

@@ -406,7 +406,7 @@ func (p *putting) entry(n *NewEntry) (Verdict, error) {
 				return "", err
 			}
 		}
-		h.entries = append(h.entries, entry{interval: p.c.bound(n.Interval)})
+		h.entries = append(h.entries, entry{interval: p.c.bound(n.Method, n.Interval)})
 		at, verdict = len(h.entries)-1, Accepted
 		p.c.state.entries++
 		p.added++

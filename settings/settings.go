@@ -33,6 +33,7 @@ type Settings struct {
 	MaxHostsPerDomain    int           // that are asked at once
 	Freshness            bool          // whether due entry points are asked again
 	RefreshesPerMinute   int           // of a shard
+	RefreshesPerDay      int           // of all shards
 	MinRefresh           time.Duration // bounds of the time between two checks of an entry point
 	MaxRefresh           time.Duration
 	FeedRetention        time.Duration // how long the feed keeps its items
@@ -73,6 +74,7 @@ func Read(get func(name string) (string, bool)) (*Settings, error) {
 		MaxHostsPerDomain:    int(r.number("MAX_HOSTS_PER_DOMAIN", 4, 1, 1000)),
 		Freshness:            r.oneOf("FRESHNESS", "on", "off") == "on",
 		RefreshesPerMinute:   int(r.number("REFRESHES_PER_MINUTE", 60, 1, 1000)),
+		RefreshesPerDay:      int(r.number("REFRESHES_PER_DAY", 500_000, 1, 1_000_000_000)),
 		MinRefresh:           r.interval("MIN_REFRESH_SECONDS", 5400),
 		MaxRefresh:           r.interval("MAX_REFRESH_SECONDS", 7776000),
 		FeedRetention:        time.Duration(r.number("FEED_RETENTION_DAYS", 14, 1, 365)) * 24 * time.Hour,

@@ -26,7 +26,7 @@ func TestDefaults(t *testing.T) {
 		s.MaxSitemapBytes != 52428800 || s.FetchRetries != 3 || s.FetchRetryBase != time.Second ||
 		s.RetryDelay != 2*time.Minute || s.DomainDeadline != 2*time.Minute || s.LedgerRetention != 180*24*time.Hour ||
 		s.ReuseWindow != time.Hour || s.FrontierShards != 16 || s.URLsPerDomain != 500 || s.MaxHostsPerDomain != 4 ||
-		!s.Freshness || s.RefreshesPerMinute != 60 || s.FeedRetention != 14*24*time.Hour || s.MinRefresh != 90*time.Minute || s.MaxRefresh != 90*24*time.Hour {
+		!s.Freshness || s.RefreshesPerMinute != 60 || s.RefreshesPerDay != 500_000 || s.FeedRetention != 14*24*time.Hour || s.MinRefresh != 90*time.Minute || s.MaxRefresh != 90*24*time.Hour {
 		t.Errorf("defaults differ from the documented ones: %+v", s)
 	}
 }
@@ -58,6 +58,7 @@ func TestWrongValuesNameTheVariable(t *testing.T) {
 		"MAX_HOSTS_PER_DOMAIN":     "0",
 		"FRESHNESS":                "yes",
 		"REFRESHES_PER_MINUTE":     "0",
+		"REFRESHES_PER_DAY":        "0",
 		"FEED_RETENTION_DAYS":      "0",
 		"MIN_REFRESH_SECONDS":      "0",
 		"MAX_REFRESH_SECONDS":      "5399", // less than MIN_REFRESH_SECONDS

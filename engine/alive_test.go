@@ -1,0 +1,362 @@
+package engine_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/engine/enginetest"
+	"github.com/newsfork/seed-engine/fetch"
+	"github.com/newsfork/seed-engine/fetch/fetchtest"
+)
+
+// publisher is a web of news sites with a feed each. Those named live-… publish an article every minute, up to
+// articles of them; any other has published three and no more.
+type publisher struct {
+	began    time.Time
+	articles int
+	dated    bool
+
+	mu      sync.Mutex
+	answers map[string]map[int][]time.Time // when, by host and status, of feeds
+	down    map[string]bool
+}
+
+func (p *publisher) published(n int) time.Time { return p.began.Add(time.Duration(n) * time.Minute) }
+
+func (p *publisher) Serve(r *fetch.Request, _ int) (fetchtest.Page, bool) {
+	u, err := url.Parse(r.URL)
+	if err != nil {
+		return fetchtest.Page{}, false
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	host, now := u.Hostname(), time.Now()
+	if p.down[host] {
+		return fetchtest.Fail(fetch.ErrConnRefused), true
+	}
+	switch u.Path {
+	case "/robots.txt":
+		return fetchtest.Page{Body: "User-agent: *\nDisallow: /private\n", Header: map[string]string{"Content-Type": "text/plain"}}, true
+	case "/":
+		return fetchtest.Page{Body: `<html><head><link rel="alternate" type="application/rss+xml" href="/feed.xml"></head></html>`, Header: map[string]string{"Content-Type": "text/html"}}, true
+	case "/feed.xml":
+	default:
+		return fetchtest.Page{Status: 404}, true
+	}
+	newest := -1
+	if strings.HasPrefix(host, "live-") {
+		newest = min(int(now.Sub(p.began)/time.Minute), p.articles-1)
+	}
+	etag := fmt.Sprintf(`"%d"`, newest)
+	page := fetchtest.Page{Status: 200, Header: map[string]string{"ETag": etag, "Content-Type": "application/rss+xml"}}
+	if r.Header.Get("If-None-Match") == etag {
+		page.Status = 304
+	} else {
+		page.Body = p.feed(host, newest)
+	}
+	if p.answers == nil {
+		p.answers = map[string]map[int][]time.Time{}
+	}
+	if p.answers[host] == nil {
+		p.answers[host] = map[int][]time.Time{}
+	}
+	p.answers[host][page.Status] = append(p.answers[host][page.Status], now)
+	return page, true
+}
+
+// feed has the last twenty articles, and three that are old.
+func (p *publisher) feed(host string, newest int) string {
+	var items strings.Builder
+	item := func(name string, at time.Time) {
+		fmt.Fprintf(&items, "<item><title>Article %s</title><link>https://%s/news/%s</link>", name, host, name)
+		if p.dated {
+			fmt.Fprintf(&items, "<pubDate>%s</pubDate>", at.UTC().Format(time.RFC1123Z))
+		}
+		items.WriteString("</item>")
+	}
+	for n := newest; n >= max(0, newest-19); n-- {
+		item(fmt.Sprintf("article-%d", n), p.published(n))
+	}
+	for n := range 3 {
+		item(fmt.Sprintf("old-story-%d", n), p.began.AddDate(0, -1, 0))
+	}
+	fmt.Fprintf(&items, "<lastBuildDate>%s</lastBuildDate>", time.Now().UTC().Format(time.RFC1123Z))
+	return `<rss version="2.0"><channel><title>` + host + `</title>` + items.String() + `</channel></rss>`
+}
+
+func (p *publisher) asked(host string, status int) []time.Time {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.answers[host][status]
+}
+
+// live has the alarms of all shards go off, and messages delivered, for a time.
+func live(t *testing.T, w *enginetest.World, d time.Duration) {
+	t.Helper()
+	next := map[string]time.Time{}
+	for end := time.Now().Add(d); time.Now().Before(end); {
+		for _, name := range w.Frontier.Names() {
+			if time.Now().Before(next[name]) {
+				continue
+			}
+			at, err := w.Alarm(name)
+			if err != nil {
+				at = time.Now().Add(time.Minute)
+			}
+			next[name] = at
+		}
+		for end := time.Now().Add(5 * time.Second); time.Now().Before(end); {
+			_ = w.Broker.DrainFor(t.Context(), 5*time.Second) // what waits for longer is delivered later
+			time.Sleep(time.Second)
+		}
+	}
+}
+
+// follow reads the feed to its end and gives the items by URL. Each must come once.
+type follower struct {
+	cursor string
+	found  map[string]contract.FeedItem
+}
+
+func (f *follower) read(t *testing.T, w *enginetest.World) {
+	t.Helper()
+	if f.found == nil {
+		f.found = map[string]contract.FeedItem{}
+	}
+	for more := true; more; {
+		p := enginetest.Data[contract.FeedPage](w, "GET", "/api/v1/feed?limit=7&cursor="+f.cursor, "")
+		for _, i := range p.Items {
+			if _, twice := f.found[i.URL]; twice {
+				t.Errorf("%s is in the feed twice", i.URL)
+			}
+			f.found[i.URL] = i
+		}
+		f.cursor, more = p.NextCursor, p.HasMore
+	}
+}
+
+// startSites has sites collected, with entry points that are asked every least to most seconds.
+func startSites(t *testing.T, w *enginetest.World, p *publisher, least, most int, hosts ...string) {
+	t.Helper()
+	p.began = time.Now()
+	w.Web.Serve = p.Serve
+	w.Variables["MIN_REFRESH_SECONDS"], w.Variables["MAX_REFRESH_SECONDS"] = fmt.Sprint(least), fmt.Sprint(most)
+	var records []string
+	for _, host := range hosts {
+		records = append(records, fmt.Sprintf(`{"url":"https://%s/about"}`, host))
+	}
+	upload(t, w, day, 1, "["+strings.Join(records, ",")+"]")
+	orchestrate(w, "{}")
+	w.Drain()
+}
+
+// TestASilentSite: a site that changes nothing costs 304s at growing intervals.
+func TestASilentSite(t *testing.T) {
+	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
+		p := &publisher{dated: true}
+		startSites(t, w, p, 600, 90*86_400, "still-a.sg")
+		live(t, w, 20*24*time.Hour)
+		times := p.asked("still-a.sg", 304)
+		if len(times) < 3 || len(times) > 8 {
+			t.Errorf("it was asked %d times: %v", len(times), times)
+		}
+		if n := len(times); n > 2 && times[n-1].Sub(times[n-2]) < 2*times[1].Sub(times[0]) { // a collection in between counts as well
+			t.Errorf("the intervals do not grow: %v", times)
+		}
+		if n := len(p.asked("still-a.sg", 200)); n > 6 {
+			t.Errorf("it was collected %d times", n)
+		}
+		var f follower
+		if f.read(t, w); len(f.found) > 0 {
+			t.Errorf("%v", f.found)
+		}
+	})
+}
+
+// TestAPublishingSite: every article is in the feed within two intervals, once, though messages are delivered twice.
+func TestAPublishingSite(t *testing.T) {
+	for name, dated := range map[string]bool{"dated": true, "undated": false} {
+		t.Run(name, func(t *testing.T) {
+			enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
+				p := &publisher{articles: 200, dated: dated}
+				startSites(t, w, p, 60, 90, "live-a.sg")
+				r := rand.New(rand.NewPCG(1, 2))
+				var f follower
+				for time.Since(p.began) < 215*time.Minute {
+					live(t, w, 10*time.Minute)
+					for _, body := range w.Broker.Waiting(enginetest.Domains) {
+						if r.IntN(2) == 0 {
+							if err := w.Broker.Producer(enginetest.Domains).SendOne(t.Context(), []byte(body), 0); err != nil {
+								t.Fatal(err)
+							}
+						}
+					}
+					f.read(t, w)
+				}
+				first := 0
+				if !dated {
+					first = 20 // what a feed lists at first is not new, unless it says so
+				}
+				for n := first; n < p.articles; n++ {
+					item, ok := f.found[fmt.Sprintf("https://live-a.sg/news/article-%d", n)]
+					if !ok {
+						t.Errorf("article %d is not in the feed", n)
+						continue
+					}
+					// Two intervals of at most 90 s, the pause between two ticks, and the time in the queue.
+					if late := item.FoundAt.Sub(p.published(n)); late > 4*time.Minute {
+						t.Errorf("article %d was found %s after it was published", n, late)
+					}
+					if *item.Title != fmt.Sprint("Article article-", n) || *item.FoundBy != "feed" || item.Type != "news" || item.Partition != day {
+						t.Errorf("%+v", item)
+					}
+				}
+				for url := range f.found {
+					if strings.Contains(url, "old-story") {
+						t.Errorf("%s is not new", url)
+					}
+				}
+				if n := len(w.Broker.Lost()); n > 0 {
+					t.Errorf("%d messages were lost", n)
+				}
+				if letters := w.Keys("dlq/", ""); len(letters) > 0 {
+					t.Errorf("dead letters: %v", letters)
+				}
+			})
+		})
+	}
+}
+
+// TestRefreshesThatDie: whichever call kills the event, nothing is in the feed twice, and nothing is missing.
+func TestRefreshesThatDie(t *testing.T) {
+	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
+		p := &publisher{articles: 60, dated: true}
+		startSites(t, w, p, 60, 90, "live-a.sg")
+		r := rand.New(rand.NewPCG(3, 4))
+		deaths := 0
+		w.Kill = func(int) bool {
+			if r.IntN(12) == 0 {
+				deaths++
+				return true
+			}
+			return false
+		}
+		var f follower
+		live(t, w, 62*time.Minute)
+		w.Kill = nil
+		live(t, w, 30*time.Minute)
+		f.read(t, w)
+		if deaths < 5 {
+			t.Errorf("%d events died", deaths)
+		}
+		missing := 0
+		for n := range p.articles {
+			if _, ok := f.found[fmt.Sprintf("https://live-a.sg/news/article-%d", n)]; !ok {
+				t.Log("missing", n)
+				missing++
+			}
+		}
+		if missing > 0 {
+			t.Errorf("%d articles are not in the feed", missing)
+		}
+	})
+}
+
+// TestWhatIsLeftAlone: nothing is asked of an excluded domain, of a paused pipeline, of a frozen shard, or with
+// FRESHNESS=off; and nothing is lost by it.
+func TestWhatIsLeftAlone(t *testing.T) {
+	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
+		p := &publisher{articles: 1000, dated: true}
+		startSites(t, w, p, 60, 600, "live-a.sg")
+		asked := func() int { return len(p.asked("live-a.sg", 200)) + len(p.asked("live-a.sg", 304)) }
+		quiet := func(what string) {
+			t.Helper()
+			before := asked()
+			live(t, w, 20*time.Minute)
+			if n := asked() - before; n > 0 {
+				t.Errorf("%s: %d requests", what, n)
+			}
+		}
+		busy := func(what string) {
+			t.Helper()
+			before := asked()
+			live(t, w, 60*time.Minute)
+			if asked() == before {
+				t.Errorf("%s: it is not asked again", what)
+			}
+		}
+		busy("at first")
+		w.Ask("POST", "/api/v1/pipeline/pause", "{}")
+		quiet("paused")
+		w.Ask("POST", "/api/v1/pipeline/resume", "")
+		busy("resumed")
+		if a := w.Ask("PUT", "/api/v1/exclusions/domain/live-a.sg", "{}"); !a.Success {
+			t.Fatalf("%+v", a)
+		}
+		quiet("excluded")
+		w.Ask("DELETE", "/api/v1/exclusions/domain/live-a.sg", "")
+		live(t, w, 7*time.Hour) // what was excluded is looked at every six hours
+		busy("allowed again")
+		w.Frontier.Freeze(shardOf("live-a.sg"))
+		before := asked()
+		w.Drain()
+		time.Sleep(20 * time.Minute)
+		if asked() > before {
+			t.Error("a frozen shard's domain was asked")
+		}
+		w.Frontier.Thaw(shardOf("live-a.sg"))
+		busy("thawed")
+		var f follower
+		f.read(t, w)
+	})
+}
+
+// TestUnreachableDomains are asked again after 1, 6 and 24 hours, then weekly, until they answer.
+func TestUnreachableDomains(t *testing.T) {
+	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
+		p := &publisher{down: map[string]bool{"live-a.sg": true}, articles: 5, dated: true}
+		startSites(t, w, p, 5400, 7776000, "live-a.sg")
+		var attempts []time.Time
+		last := 0
+		record := contract.DomainDir{Partition: day, Domain: "live-a.sg"}
+		for range 32 * 48 {
+			live(t, w, 30*time.Minute)
+			var d contract.Document
+			if w.Read(record.Document(), &d) && d.Revision > last {
+				last = d.Revision
+				attempts = append(attempts, d.CollectedAt.Time)
+			}
+		}
+		var hours []int
+		for i := 1; i < len(attempts); i++ {
+			hours = append(hours, int(attempts[i].Sub(attempts[i-1]).Hours()))
+		}
+		want := []int{1, 6, 24, 168, 168}
+		if len(hours) < len(want) {
+			t.Fatalf("asked again after %v hours", hours)
+		}
+		for i, h := range want {
+			if hours[i] < h || hours[i] > h+h/6+2 {
+				t.Errorf("asked again after %v hours, want about %v", hours, want)
+				break
+			}
+		}
+		p.mu.Lock()
+		p.down = nil
+		p.mu.Unlock()
+		live(t, w, 9*24*time.Hour)
+		var d contract.Document
+		if !w.Read(record.Document(), &d) || !d.Reachable {
+			t.Error("it answers now, and the document does not say so")
+		}
+		if got := stateOf(t, w, "https://live-a.sg/robots.txt"); got != "waiting" && got != "due" {
+			t.Errorf("the domain as a whole is %s", got)
+		}
+	})
+}
