@@ -74,7 +74,7 @@ var mayImport = map[string][]string{
 	"collector":    {"classify", "contract", "markup", "r2", "fetch", "robots", "sitemap", "feed", "discovery", "frontier"},
 	"controls":     {"contract", "frontier", "r2"},
 	"deadletters":  {"contract", "ledger", "r2"},
-	"queues":       {"contract", "controls", "deadletters", "orchestrator", "processor", "collector", "ledger", "r2"},
+	"queues":       {"contract", "controls", "deadletters", "fetch", "frontier", "orchestrator", "processor", "collector", "ledger", "r2"},
 	"alarms":       {"contract", "ledger"},
 	"reconcile":    {"collector", "contract", "frontier", "ledger", "r2"},
 	"handlers":     {"contract", "alarms", "classify", "discovery", "frontier", "markup", "settings", "orchestrator", "processor", "collector", "ledger", "r2"},

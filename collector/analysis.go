@@ -131,8 +131,7 @@ func (s *saving) discovered(d *contract.Document, a *analysis) {
 		CrawlDelay: limits.RequestInterval, ContentSignals: r.ContentSignals,
 	}
 	if r.CrawlDelaySeconds != nil {
-		asked := time.Duration(*r.CrawlDelaySeconds * float64(time.Second))
-		terms.CrawlDelay = max(terms.CrawlDelay, min(asked, limits.MaxCrawlDelay))
+		terms.CrawlDelay = max(terms.CrawlDelay, time.Duration(*r.CrawlDelaySeconds*float64(time.Second)))
 	}
 	if d.Robots.FetchedAt != nil && d.Robots.StatusCode != 0 {
 		terms.RobotsExpires = d.Robots.FetchedAt.Add(robots.MaxAge)

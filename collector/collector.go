@@ -55,35 +55,70 @@ type Batch struct {
 	merging   chan struct{} // one URL list too large for a message is in memory at once
 
 	mu          sync.Mutex
-	freeAt      map[string]time.Time // by domain
 	checkpoints map[string]time.Time // when they were written, by key, of those that were seen
 	silent      map[string]*findings // of domains that did not answer and are not written yet, by checkpoint
 	owners      map[string]string    // of the domains' leases
-	evidence    map[string]Evidence  // by domain: what may be reused
-	gathered    map[string]Evidence  // by domain: what this event has collected itself
+	admit       map[string]fetch.Admit
+	evidence    map[string]Evidence // by domain: what may be reused
+	gathered    map[string]Evidence // by domain: what this event has collected itself
 }
 
 // NewBatch starts the collections of one event. URLs for which excluded returns true are not requested.
 func (c *Collector) NewBatch(excluded func(link string) bool) *Batch {
 	return &Batch{
 		collector: c, store: newStore(c.Bucket, c.Clock), excluded: excluded, limiter: fetch.NewLimiter(fetch.MaxWaiting), merging: make(chan struct{}, 1),
-		freeAt: map[string]time.Time{}, checkpoints: map[string]time.Time{}, silent: map[string]*findings{},
-		owners: map[string]string{}, evidence: map[string]Evidence{}, gathered: map[string]Evidence{},
+		checkpoints: map[string]time.Time{}, silent: map[string]*findings{}, owners: map[string]string{},
+		admit: map[string]fetch.Admit{}, evidence: map[string]Evidence{}, gathered: map[string]Evidence{},
 	}
 }
 
-// FreeAt returns when all hosts that were asked for a domain may be asked again, at most maxHostDelay after
-// its collection; zero when none was asked.
-func (b *Batch) FreeAt(domain string) time.Time {
+// ReadyAt returns when all hosts of a registrable domain that were asked may be asked again; zero when none was.
+func (b *Batch) ReadyAt(domain string) time.Time {
+	return b.limiter.ReadyAt(b.collector.Limits.RequestInterval, func(host string) bool { return within(host, domain) })
+}
+
+// maxVisits is how many hosts a release may report on; a collection asks fewer.
+const maxVisits = 64
+
+// Visits returns what was learned of the hosts of a registrable domain, for the frontier.
+func (b *Batch) Visits(domain string) (visits []frontier.Visit) {
+	now := b.collector.Clock.Now()
+	for _, v := range b.limiter.Visits(func(host string) bool { return within(host, domain) && contract.CheckDomain("", host) == nil }) {
+		retry := v.RetryAt.Sub(now)
+		visits = append(visits, frontier.Visit{
+			Host: v.Host, Delay: v.Delay.Milliseconds(), AskedAt: millis(v.AskedAt), RetryAfter: int64(max(0, (retry+time.Second-1)/time.Second)),
+			Throttled: v.Throttled, RobotsExpires: millis(v.RobotsExpires), Unresolved: v.Unresolved,
+		})
+	}
+	return visits[:min(len(visits), maxVisits)]
+}
+
+// millis is a time in the frontier: ms since 1970, 0 for none.
+func millis(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMilli()
+}
+
+// Admit has the collections of a domain ask for the right to send requests to each host, its own among them.
+// Without it they may ask all hosts.
+func (b *Batch) Admit(domain string, admit fetch.Admit) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.freeAt[domain]
+	b.admit[domain] = admit
+}
+
+func (b *Batch) admission(domain string) fetch.Admit {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.admit[domain]
 }
 
 // Collect brings the document of the message's domain up to date. It may be called for several
-// different domains at once. When no request got an HTTP response it fails with the cause, so that an
-// outage does not become a contract. With last, the last attempt, it writes such a domain as
-// unreachable instead, unless the cause is ErrExcluded. It returns the document as stored.
+// different domains at once. When no request got an HTTP response, or robots.txt is on a host that may not be
+// asked now, it fails with the cause, so that an outage does not become a contract. With last, the last
+// attempt, it writes what it has instead, unless the cause is ErrExcluded. It returns the document as stored.
 func (b *Batch) Collect(ctx context.Context, m *contract.DomainMessage, last bool) (*contract.Document, error) {
 	b.collector.Log.Info("domain_collector_start", "domain_id", m.DomainID, "registrable_domain", m.Domain)
 	dir := m.Dir()
@@ -101,6 +136,9 @@ func (b *Batch) Collect(ctx context.Context, m *contract.DomainMessage, last boo
 				return nil, err
 			}
 		}
+	}
+	if ctx.Err() != nil { // the findings may be those of a lease that was lost half-way
+		return nil, contract.Wrap(contract.Timeout, "collector.Collect", ctx.Err())
 	}
 	doc, err := b.update(ctx, s)
 	if err != nil {
@@ -132,7 +170,7 @@ func (b *Batch) ask(ctx context.Context, m *contract.DomainMessage, dir contract
 			return nil, err
 		}
 	}
-	if f.reachable || last && !errors.Is(f.failure, ErrExcluded) {
+	if f.failure == nil || last && !errors.Is(f.failure, ErrExcluded) {
 		return f, nil
 	}
 	if ctx.Err() == nil { // when our own time ran out, the domain may well answer

@@ -21,6 +21,7 @@ import (
 
 	"github.com/newsfork/seed-engine/collector"
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/discovery"
 	"github.com/newsfork/seed-engine/fetch"
 	"github.com/newsfork/seed-engine/fetch/fetchtest"
 	"github.com/newsfork/seed-engine/frontier"
@@ -472,22 +473,138 @@ func TestFailuresAreRecorded(t *testing.T) {
 	}
 }
 
-// TestLeftAlone: a host that wants no request for a day does not keep the domain's other messages
-// waiting longer than they can.
-func TestLeftAlone(t *testing.T) {
-	for asked, want := range map[string]time.Duration{"600": 10 * time.Minute, "86400": 30 * time.Minute} {
-		synctest.Test(t, func(t *testing.T) {
-			pages := healthy()
-			pages["https://example.com/"] = fetchtest.Page{Status: 429, Header: map[string]string{"Retry-After": asked}}
-			b := newWorld(pages, nil).NewBatch(nil)
-			if _, err := b.Collect(t.Context(), message(1, "https://example.com/a"), false); err != nil {
-				t.Fatal(err)
-			}
-			if got := time.Until(b.FreeAt("example.com")); got.Round(time.Minute) != want {
-				t.Errorf("Retry-After: %s keeps the domain for %s, want %s", asked, got, want)
-			}
+// TestVisits: the frontier is given what was learned of the hosts that were asked, for all that ask them next.
+func TestVisits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		pages := healthy()
+		pages["https://example.com/robots.txt"] = fetchtest.Page{Body: "User-agent: *\nCrawl-delay: 5\n"}
+		pages["https://example.com/"] = fetchtest.Page{Status: 429, Header: map[string]string{"Retry-After": "600"}}
+		b := newWorld(pages, nil).NewBatch(nil)
+		began := time.Now()
+		if _, err := b.Collect(t.Context(), message(1, "https://example.com/a"), false); err != nil {
+			t.Fatal(err)
+		}
+		if got := time.Until(b.ReadyAt("example.com")); got.Round(time.Minute) != 10*time.Minute || !b.ReadyAt("example.org").IsZero() {
+			t.Errorf("ready in %v", got)
+		}
+		got := b.Visits("example.com")
+		if len(got) != 1 || b.Visits("example.org") != nil {
+			t.Fatalf("%+v", got)
+		}
+		v := got[0]
+		if v.Host != "example.com" || v.Delay != 5000 || v.RetryAfter != 600 || v.Throttled || v.Unresolved {
+			t.Errorf("%+v", v)
+		}
+		if expires := time.UnixMilli(v.RobotsExpires).Sub(began).Round(time.Minute); expires != 24*time.Hour {
+			t.Errorf("robots.txt expires in %v", expires)
+		}
+		if asked := time.Since(time.UnixMilli(v.AskedAt)); asked < 0 || asked > time.Second {
+			t.Errorf("asked %v ago", asked)
+		}
+	})
+}
+
+// TestLongCrawlDelay: a delay that is too long to be waited for is not shortened. The document has what there
+// was before it, and what else would have been asked for as entry points.
+func TestLongCrawlDelay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		pages := healthy()
+		pages["https://example.com/robots.txt"] = fetchtest.Page{Body: "User-agent: *\nCrawl-delay: 120\nSitemap: https://example.com/map.xml\n"}
+		w := newWorld(pages, nil)
+		if err := w.collect(t, message(1, "https://example.com/a"), false); err != nil {
+			t.Fatal(err)
+		}
+		d := w.document(t)
+		if got := w.web.URLs(); !slices.Equal(got, []string{"https://example.com/robots.txt"}) {
+			t.Errorf("asked for %v", got)
+		}
+		if !d.Partial || !d.Reachable || !d.Technical.RobotsTxt.Exists {
+			t.Errorf("partial %v, reachable %v", d.Partial, d.Reachable)
+		}
+		var how discovery.FetchContract
+		var found discovery.Discovery
+		if err := errors.Join(json.Unmarshal(d.Contract, &how), json.Unmarshal(d.Discovery, &found)); err != nil {
+			t.Fatal(err)
+		}
+		var entries []string
+		for _, e := range how.EntryPoints {
+			entries = append(entries, string(e.Method)+" "+e.URL)
+		}
+		if want := []string{"sitemap https://example.com/map.xml", "html https://example.com/"}; !slices.Equal(entries, want) || how.CrawlDelaySeconds != 120 {
+			t.Errorf("entry points %v, want %v; delay %v", entries, want, how.CrawlDelaySeconds)
+		}
+		if !slices.ContainsFunc(found.Errors, func(f discovery.Failure) bool { return strings.Contains(f.Message, "Crawl-delay") }) {
+			t.Errorf("errors %+v", found.Errors)
+		}
+	})
+}
+
+// TestHostsThatAreBusy: what lies on a host that may not be asked now is left out, and said.
+func TestHostsThatAreBusy(t *testing.T) {
+	for name, refused := range map[string]*contract.Error{
+		"host busy":            {Kind: contract.Timeout, Message: "host busy: cdn.example is being asked by another", Err: fetch.ErrHostBusy},
+		"frontier unavailable": {Kind: contract.Storage, Message: "frontier unavailable: cdn.example", Err: fetch.ErrFrontier},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				pages := healthy()
+				pages["https://example.com/robots.txt"] = fetchtest.Page{Body: "Sitemap: https://cdn.example/map.xml\n"}
+				pages["https://example.com/"] = fetchtest.Page{Body: `<link rel="alternate" type="application/rss+xml" href="https://cdn.example/rss">`}
+				pages["https://cdn.example/rss"] = fetchtest.Page{Body: "<rss><channel></channel></rss>"}
+				w := newWorld(pages, nil)
+				b := w.NewBatch(nil)
+				b.Admit("example.com", func(_ context.Context, host string) (fetch.Admission, error) {
+					if host == "cdn.example" {
+						return fetch.Admission{}, refused
+					}
+					return fetch.Admission{}, nil
+				})
+				if _, err := b.Collect(t.Context(), message(1, "https://example.com/a"), false); err != nil {
+					t.Fatal(err)
+				}
+				d := w.document(t)
+				if slices.ContainsFunc(w.web.URLs(), func(link string) bool { return strings.Contains(link, "cdn.example") }) {
+					t.Errorf("asked for %v", w.web.URLs())
+				}
+				var found discovery.Discovery
+				if err := json.Unmarshal(d.Discovery, &found); err != nil {
+					t.Fatal(err)
+				}
+				noted := map[string]bool{}
+				for _, f := range found.Errors {
+					noted[f.URL] = strings.Contains(f.Message, name) && f.ErrorType == string(refused.Kind)
+				}
+				if !d.Partial || !noted["https://cdn.example/map.xml"] || !noted["https://cdn.example/rss"] {
+					t.Errorf("partial %v, errors %+v", d.Partial, found.Errors)
+				}
+			})
 		})
 	}
+}
+
+// TestARobotsTxtOnABusyHost is asked for again, since without it nothing can be: only the last attempt writes that.
+func TestARobotsTxtOnABusyHost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		pages := healthy()
+		pages["https://example.com/robots.txt"] = fetchtest.Redirect(301, "https://other.example/robots.txt")
+		w := newWorld(pages, nil)
+		for _, last := range []bool{false, true} {
+			b := w.NewBatch(nil)
+			b.Admit("example.com", func(_ context.Context, host string) (fetch.Admission, error) {
+				if host == "other.example" {
+					return fetch.Admission{}, &contract.Error{Kind: contract.Timeout, Message: "host busy", Err: fetch.ErrHostBusy}
+				}
+				return fetch.Admission{}, nil
+			})
+			_, err := b.Collect(t.Context(), message(1, "https://example.com/a"), last)
+			if (err == nil) != last || errors.Is(err, fetch.ErrHostBusy) {
+				t.Errorf("last %v: %v", last, err)
+			}
+		}
+		if d := w.document(t); !d.Reachable || d.Robots.Error == nil || !strings.Contains(*d.Robots.Error, "host busy") {
+			t.Errorf("%s", asJSON(d.Robots))
+		}
+	})
 }
 
 // TestFewRequests: with next to no requests the document says that more was left to ask.

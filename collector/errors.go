@@ -21,6 +21,11 @@ const (
 // excluded them all. Nothing is written then.
 var ErrExcluded = fetch.ErrExcluded
 
+// postponed reports whether a request was not sent because its host may not be asked now.
+func postponed(err error) bool {
+	return errors.Is(err, fetch.ErrHostBusy) || errors.Is(err, fetch.ErrFrontier)
+}
+
 // failed describes an error in a document.
 func failed(err error) contract.Failure {
 	var e *contract.Error
@@ -92,7 +97,7 @@ func (g *gathering) missed(link string, a *fetch.Answer, failure error) bool {
 	why := failed(failure)
 	g.undiscovered(link, a.Retries, why)
 	g.found.failed = g.found.failed || !g.crawling && unanswered(failure)
-	if kind := contract.Kind(*why.ErrorType); kind == contract.Network || kind == contract.Timeout || kind == unknownRobots {
+	if kind := contract.Kind(*why.ErrorType); kind == contract.Network || kind == contract.Timeout || kind == unknownRobots || postponed(failure) {
 		g.found.partial = g.found.partial || !g.crawling
 	}
 	return true

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"hash"
 	"net/http"
@@ -60,7 +61,7 @@ func (s *saving) queue(ctx context.Context, old, doc *contract.Document, a *anal
 		put.Entries = s.entries(old, doc)
 	}
 	if s.found != nil {
-		put.Owner = s.batch.owner(doc.Domain)
+		put.Owner, put.Visits = s.batch.owner(doc.Domain), s.batch.Visits(doc.Domain)
 		put.Entries = append(put.Entries, s.wholeDomain(old, doc)...)
 	}
 	if of == nil && doc.Reachable {
@@ -95,8 +96,11 @@ func (b *Batch) persist(ctx context.Context, domain string, call func(frontier.R
 			return nil
 		}
 		c.Log.Error("frontier_failed", "error_type", contract.KindOf(err), "error", err.Error(), "registrable_domain", domain)
-		if kind := contract.KindOf(err); try == putTries || kind != contract.Storage && kind != contract.Timeout {
+		switch kind := contract.KindOf(err); {
+		case kind != contract.Storage && kind != contract.Timeout:
 			return err
+		case try == putTries:
+			return &contract.Error{Kind: kind, Op: "collector.put", Message: "the frontier did not take what was learned of " + domain, Err: errors.Join(fetch.ErrFrontier, err)}
 		}
 		if err := c.Clock.Sleep(ctx, putPause); err != nil {
 			return err

@@ -21,15 +21,12 @@ const (
 	maxFeeds      = 3                // feeds read of one domain
 	maxFeedBytes  = 5 << 20          // of one feed
 	afterSitemaps = 1 + maxFeeds     // requests kept for the home page and feeds while sitemaps are read
-	// maxHostDelay bounds how long a host's Retry-After delays the domain's other messages, which are given
-	// up when they have waited for an hour.
-	maxHostDelay = 30 * time.Minute
 )
 
 // findings is the result of asking a domain.
 type findings struct {
 	reachable bool  // some request got an HTTP answer
-	failure   error // of the first request, when not reachable
+	failure   error // of robots.txt, when nothing answered or a host on the way to it may not be asked now
 	partial   bool
 	began, at time.Time // when asking began, and when it ended
 	failed    bool      // a failure, rather than a limit, left something unread that may exist
@@ -75,6 +72,7 @@ type gathering struct {
 	roots     map[string]string // entry point of each sitemap that was read, by the URL it was asked under
 	found     *findings
 
+	slow     bool // the site's own host wants longer pauses than the collection waits
 	newsRoot bool // the root sitemap is a news sitemap that was found at a well-known path
 
 	unread     map[string]error // why robots.txt of other authorities could not be read
@@ -93,7 +91,7 @@ func (b *Batch) gather(ctx context.Context, m *contract.DomainMessage, dir contr
 		found: &findings{feeds: []contract.Feed{}, likeness: likeness{domain: m.Domain}},
 	}
 	session := fetch.NewSession(fetch.Config{
-		UserAgent: c.UserAgent, Excluded: b.excluded, Rules: g.rules, Interval: l.RequestInterval, MaxCrawlDelay: l.MaxCrawlDelay,
+		UserAgent: c.UserAgent, Excluded: b.excluded, Rules: g.rules, Admit: b.admission(m.Domain), Interval: l.RequestInterval, MaxCrawlDelay: l.MaxCrawlDelay,
 		MaxRequests: l.MaxRequestsPerDomain, MaxRedirects: maxRedirects,
 		Retries: l.FetchRetries, RetryBase: l.FetchRetryBase,
 		Deadline: l.DomainDeadline, MaxWall: maxWall,
@@ -104,13 +102,6 @@ func (b *Batch) gather(ctx context.Context, m *contract.DomainMessage, dir contr
 	g.pace = newPace(ctx, c.Clock, session.Expired)
 	g.rulings = newRulings(g.pace)
 	err := g.run(ctx)
-	freeAt := session.FreeAt()
-	if latest := c.Clock.Now().Add(maxHostDelay); freeAt.After(latest) {
-		freeAt = latest
-	}
-	b.mu.Lock()
-	b.freeAt[m.Domain] = freeAt
-	b.mu.Unlock()
 	g.found.rules = g.rulings.store(g.group)
 	g.found.stats = session.Stats()
 	g.found.reachable = g.found.stats.Answered > 0
@@ -146,6 +137,9 @@ func (g *gathering) run(ctx context.Context) error {
 	g.logSitemap()
 	g.learn(ctx)
 	g.homePage(ctx)
+	if g.slow {
+		g.leaveToLater()
+	}
 	if g.rulings.exhausted() {
 		g.found.partial = true
 		g.undiscovered(g.found.origin.Answer.URL, 0, contract.Failure{
@@ -158,11 +152,33 @@ func (g *gathering) run(ctx context.Context) error {
 
 // stopped reports whether err is a limit of the session that ends the collection, and records that it did.
 func (g *gathering) stopped(err error) bool {
-	if errors.Is(err, fetch.ErrDeadline) || errors.Is(err, fetch.ErrBudget) {
+	if errors.Is(err, fetch.ErrDeadline) || errors.Is(err, fetch.ErrBudget) || g.slow && errors.Is(err, fetch.ErrCrawlDelay) {
 		g.found.partial = true
 		return true
 	}
 	return false
+}
+
+// leaveToLater records that the site's own host wants longer pauses than a collection waits. What it would
+// have been asked for are entry points of the contract all the same.
+func (g *gathering) leaveToLater() {
+	f := g.found
+	f.partial = true
+	base := f.origin.Scheme + "://" + f.origin.Host
+	g.undiscovered(base+"/", 0, contract.Failure{
+		Error:     contract.Text("its Crawl-delay is above MAX_CRAWL_DELAY_MS: what is left to ask is fetched later, at that pace"),
+		ErrorType: contract.Text(string(contract.Timeout)),
+	})
+	wanted := []discovery.Source{{Method: discovery.HTMLEntry, URL: base + "/"}}
+	for _, link := range g.named {
+		wanted = append(wanted, discovery.Source{Method: discovery.SitemapEntry, URL: link})
+	}
+	if len(g.named) == 0 {
+		wanted = append(wanted, discovery.Source{Method: discovery.SitemapEntry, URL: base + "/sitemap.xml"})
+	}
+	for _, s := range wanted[:min(len(wanted), contract.MaxSitemapURLs)] {
+		f.analyser.Source(s)
+	}
 }
 
 // altHost returns the host of the message's URL if it is below the domain.

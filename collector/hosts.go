@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/tidwall/gjson"
 
@@ -150,8 +151,9 @@ func evaluate(a *fetch.Answer, failure error) robots.Result {
 }
 
 // adopt makes a group apply to every authority whose /robots.txt was requested on the way to it: where a
-// redirect leads to the /robots.txt of another authority, the answer is that of both.
-func (g *gathering) adopt(a *fetch.Answer, group *robots.Group) {
+// redirect leads to the /robots.txt of another authority, the answer is that of both. It expires then; a
+// robots.txt that could not be read does at once, with a zero expires.
+func (g *gathering) adopt(a *fetch.Answer, group *robots.Group, expires time.Time) {
 	links := []string{a.URL}
 	for _, hop := range a.Hops {
 		links = append(links, hop.URL)
@@ -163,11 +165,9 @@ func (g *gathering) adopt(a *fetch.Answer, group *robots.Group) {
 		}
 		g.rulings.add(authority, group)
 		g.session.SetRules(authority, group.Allowed)
-		if delay, ok := group.CrawlDelay(); ok {
-			u, err := url.Parse(authority)
-			if err == nil {
-				g.session.SetDelay(u.Hostname(), delay)
-			}
+		if u, err := url.Parse(authority); err == nil {
+			delay, _ := group.CrawlDelay()
+			g.session.SetRobots(u.Hostname(), delay, expires)
 		}
 	}
 }
@@ -194,6 +194,10 @@ func (g *gathering) rules(ctx context.Context, authority *url.URL) (func(link st
 	if errors.Is(failure, fetch.ErrBudget) || errors.Is(failure, fetch.ErrDeadline) || errors.Is(failure, fetch.ErrDisallowed) || errors.Is(failure, fetch.ErrExcluded) {
 		return nil, failure
 	}
+	if postponed(failure) {
+		g.unread[name] = failure // to ask again would cost the host's shard a call
+		return nil, failure
+	}
 	result := evaluate(a, failure)
 	if result.Access == robots.Unreachable {
 		kind, why := contract.Network, *refusal(a.Status).Error
@@ -204,7 +208,7 @@ func (g *gathering) rules(ctx context.Context, authority *url.URL) (func(link st
 		return nil, g.unread[name]
 	}
 	group := result.File.Agent(g.userAgent)
-	g.adopt(a, group)
+	g.adopt(a, group, g.clock.Now().Add(robots.MaxAge))
 	return group.Allowed, nil
 }
 

@@ -228,8 +228,8 @@ func (f *refresh) robots(ctx context.Context, result *frontier.RefreshResult) (o
 	result.Visit.RobotsExpires = c.Clock.Now().Add(robots.MaxAge).UnixMilli()
 	if delay, ok := f.group.CrawlDelay(); ok {
 		result.Visit.Delay = delay.Milliseconds()
-		f.session.SetDelay(markup.HostOf(f.message.URL), delay)
 	}
+	f.session.SetRobots(markup.HostOf(f.message.URL), time.Duration(result.Visit.Delay)*time.Millisecond, time.UnixMilli(result.Visit.RobotsExpires))
 	f.session.SetRules(authority, f.group.Allowed)
 	return f.group.Allowed(f.message.URL), nil
 }

@@ -52,6 +52,16 @@ func (b *Batch) Gathered(domain string) Evidence {
 	return b.gathered[domain]
 }
 
+// MayReuse reports whether there is evidence of another partition that is recent enough for a message. Collect
+// then asks the domain only if what is stored there has changed.
+func (b *Batch) MayReuse(m *contract.DomainMessage) bool {
+	b.mu.Lock()
+	e := b.evidence[m.Domain]
+	b.mu.Unlock()
+	c := b.collector
+	return !e.At.IsZero() && e.Partition != m.Partition && c.Clock.Now().Sub(e.At) <= c.Limits.ReuseWindow && !(m.Force && !e.At.After(m.RequestedAt))
+}
+
 // collected notes the evidence of a collection whose checkpoint is written.
 func (b *Batch) collected(m *contract.DomainMessage, f *findings) {
 	e := Evidence{m.Partition, f.began}
@@ -90,14 +100,14 @@ var errChanged = errors.New("collector: the evidence has changed")
 // message. It returns nil when there is none that is recent enough, or it has been changed or deleted
 // since: the domain is then to be asked.
 func (b *Batch) reuse(ctx context.Context, m *contract.DomainMessage, dir contract.DomainDir) (*reused, error) {
+	if !b.MayReuse(m) {
+		return nil, nil
+	}
 	c := b.collector
 	b.mu.Lock()
 	e := b.evidence[m.Domain]
 	b.mu.Unlock()
 	began := c.Clock.Now()
-	if e.At.IsZero() || e.Partition == m.Partition || began.Sub(e.At) > c.Limits.ReuseWindow || m.Force && !e.At.After(m.RequestedAt) {
-		return nil, nil
-	}
 	from := contract.DomainDir{Partition: e.Partition, Domain: m.Domain}
 	d, _, err := b.store.document(ctx, from)
 	if contract.KindOf(err) == contract.Parse {

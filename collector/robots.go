@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/r2"
@@ -21,8 +22,11 @@ func (g *gathering) robots(ctx context.Context) (open bool, err error) {
 	f.origin, f.robotsCode, f.robotsAt = origin, a.Status, g.clock.Now()
 	g.stopped(failure)
 	body := a.Content
-	if a.Status == 0 {
+	switch {
+	case a.Status == 0:
 		f.failure = failure
+	case postponed(failure): // a host that it redirects to; the domain's own lease is not at fault
+		f.failure = &contract.Error{Kind: contract.KindOf(failure), Op: "collector.robots", Message: failure.Error()}
 	}
 	result := evaluate(a, failure)
 	g.group = result.File.Agent(g.userAgent)
@@ -52,7 +56,13 @@ func (g *gathering) robots(ctx context.Context) (open bool, err error) {
 	}
 	g.log.Info("robots_fetched", "domain_id", g.message.DomainID, "status", a.Status, "content_length", f.robots.Size)
 	if a.Status != 0 {
-		g.adopt(a, g.group)
+		expires := time.Time{}
+		if result.Access != robots.Unreachable {
+			expires = f.robotsAt.Add(robots.MaxAge)
+		}
+		g.adopt(a, g.group, expires)
+		delay, _ := g.group.CrawlDelay()
+		g.slow = delay > max(g.limits.MaxCrawlDelay, g.limits.RequestInterval)
 		// The host that answered stands for those of the domain that do not.
 		g.rulings.standIn(origin.Host, g.group)
 		g.rulings.standIn(g.message.Domain, g.group)

@@ -85,7 +85,7 @@ func (g *gathering) sitemap(ctx context.Context, walk *sitemap.Walk, c sitemap.C
 		g.undiscovered(c.URL, a.Retries, why)
 	}
 	f.noteSitemap(d)
-	f.partial = f.partial || errors.Is(failure, fetch.ErrRobotsUnknown)
+	f.partial = f.partial || errors.Is(failure, fetch.ErrRobotsUnknown) || postponed(failure)
 	f.failed = f.failed || more && unanswered(failure)
 	// Of several failures the last is the most telling, except that a missing file does not replace another.
 	if !f.sitemap.Exists && (f.sitemap.Error == nil || why.ErrorType != nil) {

@@ -15,7 +15,6 @@ import (
 
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/engine/enginetest"
-	"github.com/newsfork/seed-engine/ledger"
 )
 
 // domainMessage is a message of the domain queue.
@@ -213,72 +212,6 @@ func TestLettersWithoutTheLedgerSayLess(t *testing.T) {
 		}
 		if a := w.Ask("GET", "/health/ready", ""); a.Status != 503 || !strings.Contains(string(a.Data), `"d1":"failed"`) || !strings.Contains(string(a.Data), `"r2":"ok"`) {
 			t.Errorf("readiness: %d %s", a.Status, a.Data)
-		}
-	})
-}
-
-// TestPoliteness: one request at a time a host, with the pause between, whatever the number of events, by
-// the web's own log.
-func TestPoliteness(t *testing.T) {
-	const interval = 200 * time.Millisecond
-	other := day
-	other.Category = "finance"
-	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
-		w.Web.Serve = (&enginetest.Sites{Latency: 20 * time.Millisecond}).Serve
-		maps.Copy(w.Variables, map[string]string{"REQUEST_INTERVAL_MS": "200", "MAX_REQUESTS_PER_DOMAIN": "6"})
-		w.Broker.Events, w.Broker.Copies, w.Broker.Shuffle = 6, 2, rand.New(rand.NewPCG(1, 2))
-		for _, p := range []contract.Partition{day, other} {
-			for i := range 40 {
-				host := fmt.Sprintf("site-%d.sg", i)
-				w.Send(enginetest.Domains, domainMessage(p, host, 1, "https://"+host+"/a"))
-			}
-		}
-		w.Drain()
-		last := map[string]time.Time{}
-		collections := map[string]int{}
-		visits := w.Web.Visits()
-		for _, v := range visits {
-			if before, ok := last[v.Host]; ok && v.Start.Sub(before) < interval {
-				t.Errorf("%s was asked for %v after the request before it", v.URL, v.Start.Sub(before))
-			}
-			last[v.Host] = v.End
-			if strings.HasSuffix(v.URL, "/robots.txt") {
-				collections[v.Host]++
-			}
-		}
-		for i := range 40 {
-			host := fmt.Sprintf("site-%d.sg", i)
-			if collections[host] != 2 {
-				t.Errorf("%s was collected %d times for its two documents", host, collections[host])
-			}
-			for _, p := range []contract.Partition{day, other} {
-				if d := w.Document(p, host); d == nil || d.Technical.SitemapXML.URLCount != 3 {
-					t.Errorf("%s, %s: %+v", p.Category, host, d)
-				}
-			}
-		}
-		if len(visits) > 80*6 || len(w.Events("domain_busy")) == 0 || len(w.Keys("dlq/", "")) > 0 {
-			t.Errorf("%d requests, %d domains busy, dead letters %v", len(visits), len(w.Events("domain_busy")), w.Keys("dlq/", ""))
-		}
-	})
-}
-
-// TestLeasesOfTheDeadExpire: when the event that leased a domain was killed, another one collects the domain
-// as soon as the lease is over, and not before.
-func TestLeasesOfTheDeadExpire(t *testing.T) {
-	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
-		w.Web.Serve = (&enginetest.Sites{}).Serve
-		began := time.Now()
-		if _, err := ledger.New(w.Database).Acquire(t.Context(), "killed", []string{"late.sg"}, 2*time.Minute); err != nil {
-			t.Fatal(err)
-		}
-		w.Send(enginetest.Domains, domainMessage(day, "late.sg", 1, "https://late.sg/a"))
-		w.Drain()
-		if d := w.Document(day, "late.sg"); d == nil || d.Revision != 1 {
-			t.Fatalf("%+v", d)
-		}
-		if first := w.Web.Visits()[0].Start.Sub(began); first < 2*time.Minute || first > 5*time.Minute {
-			t.Errorf("it was asked after %v", first)
 		}
 	})
 }

@@ -57,7 +57,7 @@ func assemble(p Platform) (*parts, error) {
 		NewBatch:     func(excluded func(string) bool) queues.Batch { return domains.NewBatch(excluded) },
 		DeadLetters:  letters,
 		Ledger:       records,
-		Leases:       &queues.Leases{Ledger: records, Queue: p.Domains, Sleep: sleep, Log: p.Log, Now: now},
+		Leases:       &queues.Leases{Frontier: shards, Queue: p.Domains, Sleep: sleep, Log: p.Log, Now: now},
 		Controls:     decisions, Seeds: p.Seeds, Domains: p.Domains, DLQ: p.DLQ, Version: version,
 		RetryDelay: s.RetryDelay, Log: p.Log, Now: now,
 	}

@@ -139,8 +139,8 @@ func private(host string) string {
 	return ""
 }
 
-// registrable returns the registrable domain of a canonical host, or the host where it has none.
-func registrable(host string) string {
+// Registrable returns the registrable domain of a canonical host, or the host where it has none.
+func Registrable(host string) string {
 	if d, err := publicsuffix.EffectiveTLDPlusOne(host); err == nil {
 		return d
 	}

@@ -2,6 +2,9 @@ package fetch
 
 import (
 	"context"
+	"net/http"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -31,8 +34,62 @@ func NewLimiter(n int) *Limiter {
 type host struct {
 	turn      chan struct{}
 	last      time.Time     // end of the last request, the body included
-	delay     time.Duration // its Crawl-delay
+	delay     time.Duration // its Crawl-delay, or what it was slowed down to
+	readyAt   time.Time     // because of what was asked before this event
 	notBefore time.Time     // from its Retry-After
+	learned   Visit
+}
+
+// Visit is what an event learned of a host, for all that ask it afterwards.
+type Visit struct {
+	Host          string
+	AskedAt       time.Time     // end of the last request, the body included; zero: it was not asked
+	Delay         time.Duration // its Crawl-delay, 0 without one; only where RobotsExpires is set
+	RobotsExpires time.Time     // when its robots.txt is to be read again; zero: it was not read
+	RetryAt       time.Time     // what its last Retry-After asks for; zero without one
+	Throttled     bool          // its last answer was 429 or 503, without a Retry-After
+	Unresolved    bool          // its name does not resolve
+}
+
+// Visits returns what was learned of the hosts for which belongs returns true.
+func (l *Limiter) Visits(belongs func(host string) bool) []Visit {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var visits []Visit
+	for name, h := range l.hosts {
+		if h.learned == (Visit{}) || !belongs(name) {
+			continue
+		}
+		h.learned.Host = name
+		visits = append(visits, h.learned)
+	}
+	slices.SortFunc(visits, func(a, b Visit) int { return strings.Compare(a.Host, b.Host) })
+	return visits
+}
+
+// ReadyAt returns when all of the hosts for which belongs returns true may be asked again that were asked
+// before; interval is that of Config.
+func (l *Limiter) ReadyAt(interval time.Duration, belongs func(host string) bool) (at time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for name, h := range l.hosts {
+		if h.last.IsZero() && h.notBefore.IsZero() || !belongs(name) {
+			continue
+		}
+		for _, t := range [...]time.Time{h.due(interval), h.notBefore} {
+			if t.After(at) {
+				at = t
+			}
+		}
+	}
+	return at
+}
+
+// learn changes the state of a host.
+func (l *Limiter) learn(h *host, change func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	change()
 }
 
 func (l *Limiter) host(name string) *host {
@@ -48,11 +105,13 @@ func (l *Limiter) host(name string) *host {
 
 // due is when h may be asked again for the sake of politeness.
 func (h *host) due(interval time.Duration) time.Time {
-	pause := max(interval, h.delay)
-	if pause == 0 || h.last.IsZero() {
-		return time.Time{}
+	due := h.readyAt
+	if pause := max(interval, h.delay); pause > 0 && !h.last.IsZero() {
+		if next := h.last.Add(pause + tick); next.After(due) {
+			due = next
+		}
 	}
-	return h.last.Add(pause + tick)
+	return due
 }
 
 // tick is the grain of the platform's clock. A time it gives may lie that much in the past, so a
@@ -65,18 +124,44 @@ func (l *Limiter) times(h *host, interval time.Duration) (due, notBefore time.Ti
 	return h.due(interval), h.notBefore
 }
 
-// postpone makes h unavailable until a time, as its Retry-After asked.
-func (l *Limiter) postpone(h *host, until time.Time) {
+// delay is the pause that h wants after a request of this event, 0 before the first one.
+func (l *Limiter) delay(h *host) time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	h.notBefore = until
+	if h.last.IsZero() {
+		return 0
+	}
+	return h.delay
+}
+
+// admit takes over what was known of h before this event.
+func (l *Limiter) admit(h *host, a Admission) {
+	l.learn(h, func() {
+		h.delay = max(h.delay, a.Delay)
+		if a.ReadyAt.After(h.readyAt) {
+			h.readyAt = a.ReadyAt
+		}
+	})
+}
+
+// answered takes from an answer whether the host wants to be asked less. A host that says for how long
+// it wants no request is left alone until then.
+func (l *Limiter) answered(h *host, resp *Response, now time.Time) {
+	refused := resp.Status == http.StatusTooManyRequests || resp.Status == http.StatusServiceUnavailable
+	pause, stated := RetryAfter(resp.Header.Get("Retry-After"), resp.Header.Get("Date"), now)
+	l.learn(h, func() {
+		h.learned.Unresolved = false
+		h.learned.Throttled = refused && !stated
+		if refused && stated {
+			h.notBefore = now.Add(pause)
+			h.learned.RetryAt = h.notBefore
+		}
+	})
 }
 
 // leave ends the turn of a request that ended now.
 func (l *Limiter) leave(h *host, now time.Time) {
-	l.mu.Lock()
-	h.last = now
-	l.mu.Unlock()
+	l.learn(h, func() { h.last, h.learned.AskedAt = now, now })
 	release(h.turn)
 }
 

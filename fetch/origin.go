@@ -29,7 +29,7 @@ func (s *Session) Origin(ctx context.Context, domain, alt, path string, t Target
 	s.open.Close()
 	a := &Answer{Body: emptyBody()}
 	hosts := []string{domain}
-	if alt != "" && alt != domain && registrable(alt) == registrable(domain) {
+	if alt != "" && alt != domain && Registrable(alt) == Registrable(domain) {
 		hosts = append(hosts, alt)
 	}
 	var failed []failure
@@ -100,7 +100,7 @@ func (s *Session) origin(domain, path string, a *Answer) *Origin {
 	}
 	for i, link := range answered {
 		u, err := url.Parse(link)
-		if err != nil || registrable(u.Hostname()) != registrable(domain) {
+		if err != nil || Registrable(u.Hostname()) != Registrable(domain) {
 			continue
 		}
 		o.HTTPS = o.HTTPS || u.Scheme == "https"

@@ -19,8 +19,9 @@ type Config struct {
 	UserAgent     string                // USER_AGENT, sent with every request
 	Excluded      func(url string) bool // what operators ruled out; nil: nothing
 	Rules         Rules                 // what robots.txt of other authorities says; nil: everything is allowed
+	Admit         Admit                 // the right to ask hosts; nil: all may be asked
 	Interval      time.Duration         // REQUEST_INTERVAL_MS: minimum pause between two requests to one host
-	MaxCrawlDelay time.Duration         // MAX_CRAWL_DELAY_MS: the maximum that SetDelay raises Interval to
+	MaxCrawlDelay time.Duration         // MAX_CRAWL_DELAY_MS: a longer delay is not waited for, see ErrCrawlDelay
 	MaxRequests   int                   // MAX_REQUESTS_PER_DOMAIN: redirects and retries counted
 	MaxRedirects  int                   // per Fetch; RFC 9309, 2.3.1.2 asks for five
 	Retries       int                   // FETCH_RETRIES: per Fetch, over all its hops
@@ -35,9 +36,28 @@ type Config struct {
 // the request is not made, and the next one calls it again.
 type Rules func(ctx context.Context, authority *url.URL) (allowed func(url string) bool, err error)
 
-// The errors of a Session that say: do not ask. They have the kind Validation (ErrDeadline:
-// Timeout; ErrRobotsUnknown: that of what went wrong), and no request was made for the URL they name.
+// Admit is asked for the right to send requests to a host before the first one of a Session. Its errors
+// match ErrHostBusy, ErrFrontier, ErrExcluded or ErrNotResolved. After an error the request is not
+// made, and the next one asks again.
+type Admit func(ctx context.Context, host string) (Admission, error)
+
+// Admission is the right to send requests to a host.
+type Admission struct {
+	Lease   context.Context // ends with the right: a request that is under way is cancelled then
+	Delay   time.Duration   // between two requests, at least
+	ReadyAt time.Time       // there is to be no request before
+}
+
+// The errors of a Session that say: do not ask. They have the kind Validation (ErrDeadline, ErrHostBusy
+// and ErrCrawlDelay: Timeout; ErrFrontier: Storage; ErrRobotsUnknown: that of what went wrong), and no
+// request was made for the URL they name, or with ErrHostBusy it was cancelled.
 var (
+	// ErrHostBusy: somebody else may ask the host at the moment, or it is to be left alone for long.
+	ErrHostBusy = errors.New("host busy")
+	// ErrFrontier: who may ask the host at the moment could not be found out.
+	ErrFrontier = errors.New("frontier unavailable")
+	// ErrCrawlDelay: the host wants longer pauses than MaxCrawlDelay, and this one is not over.
+	ErrCrawlDelay = errors.New("crawl delay above the limit")
 	// ErrDisallowed: robots.txt forbids the URL.
 	ErrDisallowed = errors.New("robots_disallowed")
 	// ErrExcluded: an operator excluded the URL.
@@ -75,7 +95,7 @@ type Stats struct {
 	Requests        int           // exchanges started
 	Answered        int           // of them, those that got an HTTP status
 	AvgResponseTime time.Duration // of the answered ones, to their headers
-	PolitenessWait  time.Duration // spent in pauses of Interval and SetDelay, or while another session had its turn at a host
+	PolitenessWait  time.Duration // spent in pauses of Interval, SetRobots and Admission, or while another session had its turn at a host
 	Elapsed         time.Duration // since NewSession, PolitenessWait included
 }
 
@@ -95,9 +115,9 @@ type Session struct {
 	clock     Clock
 	limiter   *Limiter
 
-	rules map[string]func(url string) bool // by authority
-	asked map[string]*host
-	open  *Body
+	rules    map[string]func(url string) bool // by authority
+	admitted map[string]Admission             // by host name
+	open     *Body
 
 	start        time.Time
 	polite       time.Duration
@@ -110,7 +130,7 @@ type Session struct {
 func NewSession(cfg Config, t Transport, c Clock, l *Limiter) *Session {
 	return &Session{
 		cfg: cfg, transport: t, clock: c, limiter: l,
-		rules: map[string]func(string) bool{}, asked: map[string]*host{},
+		rules: map[string]func(string) bool{}, admitted: map[string]Admission{},
 		open: emptyBody(), start: c.Now(),
 	}
 }
@@ -124,13 +144,15 @@ func (s *Session) SetRules(authority string, allowed func(url string) bool) {
 	s.rules[authority] = allowed
 }
 
-// SetDelay raises the pause between two requests to host to its Crawl-delay, at most to
-// MaxCrawlDelay. It never makes it shorter than Interval, nor than another session set it.
-func (s *Session) SetDelay(host string, d time.Duration) {
+// SetRobots says what the robots.txt of a host means for when it may be asked: its Crawl-delay, 0 without
+// one, and when the file is to be read again. The pause between two requests is never made shorter than
+// Interval, nor than another session set it.
+func (s *Session) SetRobots(host string, delay time.Duration, expires time.Time) {
 	h := s.limiter.host(host)
-	s.limiter.mu.Lock()
-	defer s.limiter.mu.Unlock()
-	h.delay = max(h.delay, min(d, s.cfg.MaxCrawlDelay))
+	s.limiter.learn(h, func() {
+		h.delay = max(h.delay, delay)
+		h.learned.Delay, h.learned.RobotsExpires = max(h.learned.Delay, delay), expires
+	})
 }
 
 // Stats returns what the Session did so far.
@@ -140,23 +162,6 @@ func (s *Session) Stats() Stats {
 		st.AvgResponseTime = s.responseTime / time.Duration(s.answered)
 	}
 	return st
-}
-
-// FreeAt is when the last of the hosts asked may be asked again. A lease that is given up
-// earlier lets others break the pause.
-func (s *Session) FreeAt() time.Time {
-	s.limiter.mu.Lock()
-	defer s.limiter.mu.Unlock()
-	var at time.Time
-	for _, h := range s.asked {
-		if t := h.due(s.cfg.Interval); t.After(at) {
-			at = t
-		}
-		if h.notBefore.After(at) {
-			at = h.notBefore
-		}
-	}
-	return at
 }
 
 // Fetch asks for t.URL and follows redirects, with the Guard, the rules and the pause before every
@@ -286,28 +291,30 @@ func (r *run) exchange(u *url.URL) error {
 	if err := r.permitted(u, a.URL); err != nil {
 		return err
 	}
+	ctx, end := r.under(r.admitted[name].Lease)
 	h := r.limiter.host(name)
-	if err := r.turn(h, a.URL); err != nil {
-		return err
+	if err := r.turn(ctx, h, a.URL); err != nil {
+		end()
+		return r.unlessLost(name, a.URL, err)
 	}
-	r.asked[name] = h
-	leave := func() { r.limiter.leave(h, r.clock.Now()) }
+	leave := func() {
+		end()
+		r.limiter.leave(h, r.clock.Now())
+	}
 	occupied := false // by a body
 	defer func() {
 		if !occupied {
 			leave()
 		}
 	}()
-	resp, err := r.send(a.URL)
+	resp, err := r.send(ctx, a.URL)
 	if err != nil {
-		return located(err, a.URL)
-	}
-	if resp.Status == http.StatusTooManyRequests || resp.Status == http.StatusServiceUnavailable {
-		now := r.clock.Now()
-		if d, ok := RetryAfter(resp.Header.Get("Retry-After"), resp.Header.Get("Date"), now); ok {
-			r.limiter.postpone(h, now.Add(d))
+		if errors.Is(err, ErrNotResolved) {
+			r.limiter.learn(h, func() { h.learned.Unresolved = true })
 		}
+		return r.unlessLost(name, a.URL, located(err, a.URL))
 	}
+	r.limiter.answered(h, resp, r.clock.Now())
 	limit := r.target.MaxBytes
 	if limit == 0 {
 		limit = DefaultMaxBytes
@@ -319,6 +326,35 @@ func (r *run) exchange(u *url.URL) error {
 		a.Body.end(io.EOF)
 	}
 	return nil
+}
+
+// under returns the context of a request, which ends with the right to ask the host, too. end frees it.
+func (r *run) under(lease context.Context) (ctx context.Context, end func()) {
+	ctx, cancel := context.WithCancel(r.ctx)
+	if lease == nil {
+		return ctx, cancel
+	}
+	stop := context.AfterFunc(lease, cancel)
+	return ctx, func() {
+		stop()
+		cancel()
+	}
+}
+
+// unlessLost returns err, unless the reason is that the right to ask the host was lost.
+func (r *run) unlessLost(host, link string, err error) error {
+	if lost := r.admitted[host].lost(link); lost != nil {
+		return lost
+	}
+	return err
+}
+
+// lost returns the error for a link once the right to ask its host is lost.
+func (a Admission) lost(link string) error {
+	if a.Lease == nil || a.Lease.Err() == nil {
+		return nil
+	}
+	return stop(contract.Timeout, ErrHostBusy, "%s is not asked: host busy, the right to ask it was lost", link)
 }
 
 // permitted refuses what must not be asked, or not any more.
@@ -337,7 +373,21 @@ func (r *run) permitted(u *url.URL, link string) error {
 	if r.requests >= r.cfg.MaxRequests {
 		return r.spent(link)
 	}
-	return nil
+	return r.admit(u.Hostname(), link)
+}
+
+// admit gets the right to ask a host.
+func (r *run) admit(host, link string) error {
+	a, admitted := r.admitted[host]
+	if !admitted && r.cfg.Admit != nil {
+		var err error
+		if a, err = r.cfg.Admit(r.ctx, host); err != nil {
+			return located(err, link)
+		}
+		r.limiter.admit(r.limiter.host(host), a)
+		r.admitted[host] = a
+	}
+	return a.lost(link)
 }
 
 // obey refuses what the robots.txt of its authority forbids. One that was not read yet is read first.
@@ -365,47 +415,56 @@ func (r *run) spent(link string) error {
 }
 
 // turn waits until h may be asked, and takes its turn.
-func (r *run) turn(h *host, link string) error {
+func (r *run) turn(ctx context.Context, h *host, link string) error {
 	if r.left() <= 0 {
 		return late(link, "the time for its domain is over")
 	}
 	if !tryAcquire(h.turn) {
 		began := r.clock.Now()
-		err := acquire(r.ctx, h.turn)
+		err := acquire(ctx, h.turn)
 		r.polite += r.clock.Now().Sub(began)
 		if err != nil {
 			return err
 		}
 	}
-	due, notBefore := r.limiter.times(h, r.cfg.Interval)
-	if r.after.After(notBefore) {
-		notBefore = r.after
-	}
-	slept, err := r.sleepUntil(due, link)
-	r.polite += slept
-	if err == nil && notBefore.Sub(r.clock.Now()) >= r.left() {
-		err = late(link, "its host may be asked again at "+notBefore.UTC().Format(time.RFC3339)+", when the time for its domain is over")
-	}
-	if err == nil {
-		_, err = r.sleepUntil(notBefore, link)
-	}
-	if err == nil && r.left() <= 0 {
-		err = late(link, "the time for its domain is over")
-	}
+	err := r.wait(ctx, h, link)
 	if err != nil {
 		release(h.turn)
 	}
 	return err
 }
 
+// wait returns when h may be asked.
+func (r *run) wait(ctx context.Context, h *host, link string) error {
+	due, notBefore := r.limiter.times(h, r.cfg.Interval)
+	if r.after.After(notBefore) {
+		notBefore = r.after
+	}
+	if delay := r.limiter.delay(h); delay > max(r.cfg.MaxCrawlDelay, r.cfg.Interval) && due.After(r.clock.Now()) {
+		return stop(contract.Timeout, ErrCrawlDelay, "%s is not asked: its host wants %v between two requests, longer than MAX_CRAWL_DELAY_MS", link, delay)
+	}
+	slept, err := r.sleepUntil(ctx, due, link)
+	r.polite += slept
+	if err == nil && notBefore.Sub(r.clock.Now()) >= r.left() {
+		err = late(link, "its host may be asked again at "+notBefore.UTC().Format(time.RFC3339)+", when the time for its domain is over")
+	}
+	if err == nil {
+		_, err = r.sleepUntil(ctx, notBefore, link)
+	}
+	if err == nil && r.left() <= 0 {
+		err = late(link, "the time for its domain is over")
+	}
+	return err
+}
+
 // sleepUntil returns at t, unless MaxWall has passed by then, and says how long it slept.
-func (r *run) sleepUntil(t time.Time, link string) (slept time.Duration, err error) {
+func (r *run) sleepUntil(ctx context.Context, t time.Time, link string) (slept time.Duration, err error) {
 	if limit := r.cfg.MaxWall; limit > 0 && t.Sub(r.start) >= limit {
 		return 0, late(link, "its host may be asked again at "+t.UTC().Format(time.RFC3339)+", when the time for its domain is over")
 	}
 	began := r.clock.Now()
 	for now := began; now.Before(t); now = r.clock.Now() { // a timer may fire early
-		err := r.clock.Sleep(r.ctx, t.Sub(now))
+		err := r.clock.Sleep(ctx, t.Sub(now))
 		slept = r.clock.Now().Sub(began)
 		if err != nil {
 			return slept, contract.Wrap(contract.Timeout, "fetch.Session", err)
@@ -438,7 +497,7 @@ func (s *Session) left() time.Duration {
 }
 
 // send makes the request when it has a slot, and measures it.
-func (r *run) send(link string) (*Response, error) {
+func (r *run) send(ctx context.Context, link string) (*Response, error) {
 	t := &r.target
 	req := &Request{Method: t.Method, URL: link, Header: http.Header{}, Timeout: t.Timeout}
 	if req.Method == "" {
@@ -453,7 +512,7 @@ func (r *run) send(link string) (*Response, error) {
 			req.Header.Set(h[0], h[1])
 		}
 	}
-	if err := acquire(r.ctx, r.limiter.slots); err != nil {
+	if err := acquire(ctx, r.limiter.slots); err != nil {
 		return nil, err
 	}
 	defer release(r.limiter.slots)
@@ -463,7 +522,7 @@ func (r *run) send(link string) (*Response, error) {
 	r.requests++
 	r.answer.Requests++
 	start := r.clock.Now()
-	resp, err := r.transport.Do(r.ctx, req)
+	resp, err := r.transport.Do(ctx, req)
 	if err == nil {
 		r.answered++
 		r.answer.Elapsed = r.clock.Now().Sub(start)

@@ -159,8 +159,8 @@ func TestInterval(t *testing.T) {
 	if wait := st.PolitenessWait.Round(10 * time.Millisecond); wait != 1300*time.Millisecond || st.Elapsed-st.PolitenessWait != 4*700*time.Millisecond {
 		t.Errorf("stats %+v", st)
 	}
-	if free := w.session.FreeAt().Sub(w.clock.Now()); free < time.Second || free > 1010*time.Millisecond {
-		t.Errorf("free in %v", free)
+	if ready := w.limiter.ReadyAt(time.Second, all).Sub(w.clock.Now()); ready < time.Second || ready > 1010*time.Millisecond {
+		t.Errorf("ready in %v", ready)
 	}
 
 	w = newWorld(pages, func(c *fetch.Config) { c.Interval = 0 })
@@ -191,22 +191,53 @@ type coarse struct{ fetch.Clock }
 
 func (c coarse) Now() time.Time { return c.Clock.Now().Truncate(time.Millisecond) }
 
+func all(string) bool { return true }
+
 func TestCrawlDelay(t *testing.T) {
 	pages := map[string]fetchtest.Page{"https://a.example/": {}, "https://b.example/": {}}
 	for _, c := range []struct {
 		delay time.Duration
 		want  float64
-	}{{5 * time.Second, 5}, {100 * time.Millisecond, 1}, {time.Hour, 30}} {
+	}{{5 * time.Second, 5}, {100 * time.Millisecond, 1}, {30 * time.Second, 30}} {
 		w := newWorld(pages)
 		w.fetch(t, "https://a.example/")
-		w.session.SetDelay("a.example", c.delay)
-		w.session.SetDelay("a.example", 0) // never shortens
+		w.session.SetRobots("a.example", c.delay, epoch)
+		w.session.SetRobots("a.example", 0, epoch) // never shortens
 		w.fetch(t, "https://a.example/")
 		w.fetch(t, "https://b.example/")
 		w.fetch(t, "https://b.example/") // no other host is slower for it
 		if got, want := w.starts(), []float64{0, c.want, c.want, c.want + 1}; !reflect.DeepEqual(got, want) {
 			t.Errorf("%v: starts %v, want %v", c.delay, got, want)
 		}
+	}
+}
+
+// TestLongCrawlDelay: a delay above the limit is neither shortened nor waited for. When it has passed all the
+// same the host may be asked.
+func TestLongCrawlDelay(t *testing.T) {
+	w := newWorld(map[string]fetchtest.Page{"https://a.example/": {}, "https://b.example/": {}})
+	ask := func(link string) error {
+		_, err := w.session.Fetch(t.Context(), fetch.Target{URL: link, Whole: true})
+		return err
+	}
+	w.session.SetRobots("a.example", time.Minute, epoch)
+	w.fetch(t, "https://a.example/")
+	if err := ask("https://a.example/"); !errors.Is(err, fetch.ErrCrawlDelay) || contract.KindOf(err) != contract.Timeout {
+		t.Errorf("before it has passed: %v", err)
+	}
+	w.fetch(t, "https://b.example/")
+	if err := w.clock.Sleep(t.Context(), time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	if err := ask("https://a.example/"); !errors.Is(err, fetch.ErrCrawlDelay) {
+		t.Errorf("a tick too early: %v", err)
+	}
+	if err := w.clock.Sleep(t.Context(), time.Millisecond); err != nil {
+		t.Fatal(err)
+	}
+	w.fetch(t, "https://a.example/")
+	if got, want := w.starts(), []float64{0, 0, 60}; !reflect.DeepEqual(got, want) {
+		t.Errorf("starts %v, want %v", got, want)
 	}
 }
 
@@ -336,8 +367,8 @@ func TestRetryAfterHoldsForTheHost(t *testing.T) {
 	if _, err := w.session.Fetch(t.Context(), fetch.Target{URL: "https://a.example/1", Once: true}); err != nil {
 		t.Fatal(err)
 	}
-	if free := w.session.FreeAt().Sub(epoch); free != 15*time.Second {
-		t.Errorf("free at %v", free)
+	if ready := w.limiter.ReadyAt(time.Second, all).Sub(epoch); ready != 15*time.Second {
+		t.Errorf("ready at %v", ready)
 	}
 	w.fetch(t, "https://b.example/")
 	w.fetch(t, "https://a.example/2")
@@ -519,7 +550,7 @@ func TestBackOffWithinTheDeadline(t *testing.T) {
 
 func TestMaxWall(t *testing.T) {
 	w := newWorld(map[string]fetchtest.Page{"https://a.example/": {}}, func(c *fetch.Config) { c.MaxRequests = 100 })
-	w.session.SetDelay("a.example", 30*time.Second)
+	w.session.SetRobots("a.example", 30*time.Second, epoch)
 	var err error
 	for err == nil {
 		_, err = w.session.Fetch(t.Context(), fetch.Target{URL: "https://a.example/"})

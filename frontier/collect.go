@@ -9,6 +9,7 @@ type AcquireRequest struct {
 	Owner   string   // names one attempt at some work; the same owner may ask again
 	Seconds int64    // 1 to maxHold; see Renew
 	Hosts   []string // about which the owner wants to know; at most maxAcquire
+	Try     bool     // an owner that does without a busy domain is not waited for
 }
 
 // Acquired answers an AcquireRequest.
@@ -65,7 +66,9 @@ func (s *Shard) Acquire(now int64, r AcquireRequest) (answer Acquired, err error
 		c.changeDomain(m)
 		if busy > 0 {
 			answer.RetryIn = busy - c.now
-			m.waitEnds = max(m.waitEnds, busy+waitGrace)
+			if !r.Try {
+				m.waitEnds = max(m.waitEnds, busy+waitGrace)
+			}
 			return nil
 		}
 		answer.Granted = true
@@ -171,7 +174,7 @@ type ReleaseRequest struct {
 // Visit is what a collector learned of a host.
 type Visit struct {
 	Host          string
-	Delay         int64 // ms that the host asks for, 0: the default. It is never shortened.
+	Delay         int64 // ms that its robots.txt asks for, 0: the default. It is never shortened.
 	AskedAt       int64 // ms since 1970, of the last request; 0: it was not asked. The same visit told twice counts once.
 	RetryAfter    int64 // seconds that the last answer asked to wait
 	Throttled     bool  // it answered 429 or 503 without saying how long to wait
@@ -224,9 +227,10 @@ func (c *call) visited(m *domain, v *Visit) error {
 		return err
 	}
 	c.change(h)
-	h.delay = min(max(v.Delay, c.settings.Delay), maxWait*1000)
-	if v.RobotsExpires > 0 {
-		h.robotsEnds = v.RobotsExpires
+	if delay := min(max(v.Delay, c.settings.Delay), maxWait*1000); v.RobotsExpires > 0 {
+		h.delay, h.robotsEnds = delay, v.RobotsExpires
+	} else { // nothing says that the host asks for less than before
+		h.delay = max(h.delay, delay)
 	}
 	if v.Unresolved && h.unresolved <= c.now {
 		h.unresolved = c.now + unresolvedFor

@@ -16,7 +16,6 @@ type Changes struct {
 	Failures    []Failure    // an attempt recorded twice is one row, the later record
 	Finished    []Work       // work done: its failures are forgotten
 	DeadLetters []DeadLetter // one that was recorded before stays as it is
-	Releases    []Release    // of leases that are still the owner's
 
 	QueuedFiles   []Queued
 	QueuedDomains []Queued
@@ -49,7 +48,6 @@ func (c *Changes) statements() []Statement {
 		pieces(insertFailures, rowsOf(c.Failures)),
 		pieces(deleteFailures, c.Finished),
 		pieces(insertDeadLetters, rowsOf(c.DeadLetters)),
-		pieces(releaseLeases, rowsOf(c.Releases)),
 		pieces(insertPartitions, c.partitions()),
 		pieces(queueFiles, queuedRows(c.QueuedFiles)),
 		pieces(queueDomains, queuedRows(c.QueuedDomains)),

@@ -1,6 +1,5 @@
 // Package ledger remembers in D1 what happened to the pipeline's work: how far every raw file and
-// domain is, the reasons of failures, dead letters, alarms, and the leases that keep two events from
-// fetching one domain at the same time.
+// domain is, the reasons of failures, dead letters, and alarms.
 //
 // The ledger is a view. The checkpoints in R2 say what was done, so a caller logs an error of this
 // package and goes on.

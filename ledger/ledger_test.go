@@ -92,10 +92,6 @@ func TestFaults(t *testing.T) {
 		}
 		_, err := l.Reasons(ctx, []ledger.Work{{}})
 		check("Reasons", err)
-		_, err = l.Acquire(ctx, "o", []string{"a"}, time.Second)
-		check("Acquire", err)
-		_, err = l.Renew(ctx, "o", []string{"a"}, time.Second)
-		check("Renew", err)
 		if name == "failing" || name == "no results" {
 			check("Ping", l.Ping(ctx))
 			check("Record", l.Record(ctx, ledger.Changes{Finished: []ledger.Work{{}}}))

@@ -29,7 +29,6 @@ AND NOT EXISTS (SELECT 1 FROM domains WHERE partition = partitions.id) AND NOT E
 	pruneDeadLetters = `DELETE FROM dead_letters WHERE failed_at < ?1`
 	pruneFailures    = `DELETE FROM failures WHERE failed_at < ?1`
 	pruneChanges     = `DELETE FROM alarm_changes WHERE at < ?1 AND sent_at > 0`
-	pruneLeases      = `DELETE FROM leases WHERE expires_at < ` + now + ` - 86400000`
 )
 
 // Prune deletes what is older than before: partitions without a change since then, dead letters,
@@ -37,7 +36,7 @@ AND NOT EXISTS (SELECT 1 FROM domains WHERE partition = partitions.id) AND NOT E
 func (l *Ledger) Prune(ctx context.Context, before time.Time) error {
 	const op = "ledger.Prune"
 	at := before.UnixMilli()
-	statements := []Statement{{SQL: pruneLeases}, {SQL: pruneReadings}}
+	statements := []Statement{{SQL: pruneReadings}}
 	for _, sql := range []string{pruneHours, pruneMinutes, pruneDeadLetters, pruneFailures, pruneChanges} {
 		statements = append(statements, Statement{sql, []any{at}})
 	}

@@ -30,13 +30,9 @@ func TestPrune(t *testing.T) {
 	}
 	c.Failures = []ledger.Failure{{MessageID: "old", FailedAt: noon}, {MessageID: "young", FailedAt: time.Now()}}
 	must(t, l.Record(ctx, c))
-	if _, err := l.Acquire(ctx, "o", []string{"leased.sg", "over.sg"}, time.Hour); err != nil {
-		t.Fatal(err)
-	}
 	finish(t, l, time.Now(), 0, 20, 0)
 	must(t, l.SaveAlarms(ctx, time.Now(), update("domain_failures", "firing", "young", time.Now()), false))
 	rows(t, db, `UPDATE partitions SET updated_at = ?1 WHERE date = ?2`, noon.UnixMilli(), old.Date)
-	rows(t, db, `UPDATE leases SET expires_at = 1 WHERE domain = 'over.sg'`)
 	must(t, l.Prune(ctx, noon.Add(time.Hour)))
 	for sql, want := range map[string]string{
 		`SELECT date FROM partitions`: "2026-01-28",
@@ -45,7 +41,6 @@ func TestPrune(t *testing.T) {
 		`SELECT count(*) FROM error_counts`:                                            "1",
 		`SELECT message_id FROM dead_letters`:                                          "young",
 		`SELECT message_id FROM failures`:                                              "young",
-		`SELECT domain FROM leases`:                                                    "leased.sg",
 		`SELECT count(*) FROM minutes WHERE minute < 29493480`:                         "0",
 		`SELECT state FROM dead_letter_counts WHERE count = 1`:                         "stored",
 		`SELECT count(*) FROM alarm_changes`:                                           "1",

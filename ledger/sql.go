@@ -9,8 +9,8 @@ import (
 	"github.com/newsfork/seed-engine/contract"
 )
 
-// now is the database's own clock in milliseconds, so that leases do not depend on the clocks of the
-// isolates that take them.
+// now is the database's own clock in milliseconds, so that claims do not depend on the clocks of the
+// isolates that make them.
 const now = `CAST(unixepoch('subsec') * 1000 AS INTEGER)`
 
 // statement makes list the first parameter, as JSON: a statement takes at most MaxParameters, but any

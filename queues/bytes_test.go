@@ -28,8 +28,8 @@ func odd(domain string, size int, fields string) string {
 
 func (f *fixture) lease(t *testing.T, domain string) {
 	t.Helper()
-	if _, err := ledger.New(f.db).Acquire(t.Context(), "another event", []string{domain}, time.Minute); err != nil {
-		t.Fatal(err)
+	if !f.shards.acquire(t, domain).Granted {
+		t.Fatal(domain, "is busy")
 	}
 }
 

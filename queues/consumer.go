@@ -13,6 +13,8 @@ import (
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/controls"
 	"github.com/newsfork/seed-engine/deadletters"
+	"github.com/newsfork/seed-engine/fetch"
+	"github.com/newsfork/seed-engine/frontier"
 	"github.com/newsfork/seed-engine/ledger"
 	"github.com/newsfork/seed-engine/orchestrator"
 	"github.com/newsfork/seed-engine/processor"
@@ -47,8 +49,20 @@ type Batch interface {
 	Collect(ctx context.Context, m *contract.DomainMessage, last bool) (*contract.Document, error)
 	// Refresh looks at one entry point again.
 	Refresh(ctx context.Context, r *contract.Refresh) (collector.Refreshed, error)
-	// FreeAt returns when the hosts that were asked for a domain may be asked again.
-	FreeAt(domain string) time.Time
+	// Leased says under which owner a domain is leased.
+	Leased(domain, owner string)
+	// Admit has the collections of a domain ask for the right to send requests to each host.
+	Admit(domain string, admit fetch.Admit)
+	// Reuse and Gathered are the evidence of a domain's last complete collection: what Collect may reuse of others,
+	// and what it leaves to them; zero for none.
+	Reuse(domain string, e collector.Evidence)
+	Gathered(domain string) collector.Evidence
+	// MayReuse reports whether Collect may well not ask the domain for anything, although it is not done.
+	MayReuse(m *contract.DomainMessage) bool
+	// ReadyAt returns when the hosts of a registrable domain that were asked may be asked again.
+	ReadyAt(domain string) time.Time
+	// Visits returns what was learned of the hosts of a registrable domain.
+	Visits(domain string) []frontier.Visit
 }
 
 // Requeuer sends a message to its queue again.
@@ -129,7 +143,7 @@ func (c *Consumer) retryAll(ctx context.Context, queue string, messages []Messag
 		c.logFailure(contract.QueueRole(queue)+"_message_failed", m, err)
 		s.end(m, c.Now(), err)
 	}
-	s.settle(ctx, nil)
+	s.settle(ctx)
 }
 
 func (c *Consumer) logFailure(event string, m Message, err error, fields ...any) {

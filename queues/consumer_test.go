@@ -18,6 +18,8 @@ import (
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/controls"
 	"github.com/newsfork/seed-engine/deadletters"
+	"github.com/newsfork/seed-engine/fetch"
+	"github.com/newsfork/seed-engine/frontier"
 	"github.com/newsfork/seed-engine/ledger"
 	"github.com/newsfork/seed-engine/ledger/sqlite"
 	"github.com/newsfork/seed-engine/orchestrator"
@@ -59,9 +61,15 @@ type steps struct {
 	document func(*contract.DomainMessage) *contract.Document // what Collect gives; an empty one when nil
 	excluded func(link string) bool
 	runs     []contract.Continuation
-	freeAt   time.Time
+	readyAt  time.Time
+	visits   []frontier.Visit
+	reuse    collector.Evidence
+	gathered collector.Evidence
+	owner    string
+	admit    map[string]fetch.Admit
 	under    func(context.Context) // sees the context of Collect, on the side
 	done     bool                  // what Done says
+	mu       sync.Mutex
 
 	refresh   collector.Refreshed // what Refresh gives, unless err
 	refreshed []string            // URLs
@@ -92,7 +100,29 @@ func (s *steps) Refresh(_ context.Context, r *contract.Refresh) (collector.Refre
 	s.refreshed = append(s.refreshed, r.URL)
 	return s.refresh, s.err
 }
-func (s *steps) FreeAt(domain string) time.Time { return s.freeAt }
+func (s *steps) Reuse(_ string, e collector.Evidence)  { s.reuse = e }
+func (s *steps) Leased(_, owner string)                { s.owner = owner }
+func (s *steps) Gathered(string) collector.Evidence    { return s.gathered }
+func (s *steps) MayReuse(*contract.DomainMessage) bool { return false }
+func (s *steps) ReadyAt(string) time.Time              { return s.readyAt }
+func (s *steps) Admit(domain string, admit fetch.Admit) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.admit == nil {
+		s.admit = map[string]fetch.Admit{}
+	}
+	s.admit[domain] = admit
+}
+
+func (s *steps) ask(ctx context.Context, domain, host string) error {
+	s.mu.Lock()
+	admit := s.admit[domain]
+	s.mu.Unlock()
+	_, err := admit(ctx, host)
+	return err
+}
+
+func (s *steps) Visits(string) []frontier.Visit { return s.visits }
 
 type fixture struct {
 	*queues.Consumer
@@ -102,6 +132,7 @@ type fixture struct {
 	seeds   *queues.Memory
 	domains *queues.Memory
 	db      *sqlite.DB
+	shards  *shards
 	now     time.Time
 }
 
@@ -118,7 +149,7 @@ func newFixture(t *testing.T) *fixture {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { db.Close() })
-	f := &fixture{steps: &steps{}, bucket: r2.NewMemory(), dlq: queues.NewMemory(), seeds: queues.NewMemory(), domains: queues.NewMemory(), db: db, now: time.Date(2026, 1, 28, 10, 0, 0, 0, time.UTC)}
+	f := &fixture{steps: &steps{}, bucket: r2.NewMemory(), dlq: queues.NewMemory(), seeds: queues.NewMemory(), domains: queues.NewMemory(), db: db, shards: newShards(t), now: time.Date(2026, 1, 28, 10, 0, 0, 0, time.UTC)}
 	log := slog.New(slog.DiscardHandler)
 	sleep := func(ctx context.Context, d time.Duration) error {
 		select {
@@ -135,7 +166,7 @@ func newFixture(t *testing.T) *fixture {
 		DeadLetters: &deadletters.Store{Ledger: ledger.New(db), Bucket: f.bucket, Version: "v1", Log: log},
 		Ledger:      ledger.New(db),
 		Leases: &queues.Leases{
-			Ledger: ledger.New(db), Queue: f.domains, Log: log, Now: time.Now, Sleep: sleep,
+			Frontier: f.shards.remotes(), Queue: f.domains, Log: log, Now: time.Now, Sleep: sleep,
 		},
 		Controls: &controls.Store{Bucket: f.bucket, Sleep: sleep},
 		Seeds:    f.seeds, Domains: f.domains, DLQ: f.dlq, Version: "v1",

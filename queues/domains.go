@@ -3,12 +3,13 @@ package queues
 import (
 	"context"
 	"errors"
-	"slices"
 	"sync"
 	"time"
 
 	"github.com/newsfork/seed-engine/collector"
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/fetch"
+	"github.com/newsfork/seed-engine/frontier"
 	"github.com/newsfork/seed-engine/ledger"
 )
 
@@ -51,27 +52,21 @@ type domainEvent struct {
 }
 
 // handleDomains collects the domains of a batch in parallel, and the messages of one domain one after
-// another. Domains that have to be asked for anything are leased first; messages of those that another
-// event has leased are requeued.
+// another. Domains that have to be asked for anything are leased first; messages of those that may not
+// be asked now are requeued.
 func (c *Consumer) handleDomains(ctx context.Context, queue string, messages []Message, exclusions *contract.Exclusions) {
 	e := &domainEvent{start: c.Now(), consumer: c, exclusions: exclusions, batch: c.NewBatch(exclusions.URL), settlement: c.newSettlement(queue)}
 	messages, refreshes := e.split(messages)
-	lanes, unfinished := e.sort(ctx, messages)
-	e.leases = c.Leases.acquire(ctx, unfinished)
+	e.leases = c.Leases.begin(e.batch.Visits)
 	var wg sync.WaitGroup
 	for _, d := range refreshes {
 		wg.Go(func() { e.refresh(ctx, d) })
 	}
-	for _, lane := range lanes {
-		wg.Go(func() {
-			for _, d := range lane {
-				d.start = c.Now()
-				e.handle(ctx, d)
-			}
-		})
+	for _, l := range e.sort(ctx, messages) {
+		wg.Go(func() { e.handle(ctx, l) })
 	}
 	wg.Wait()
-	e.settlement.settle(ctx, e.leases.release(e.batch.FreeAt))
+	e.settlement.settle(ctx)
 }
 
 // split separates the refreshes from the other messages. It ends those that are malformed.
@@ -91,10 +86,15 @@ func (e *domainEvent) split(messages []Message) (others []Message, refreshes []r
 	return others, refreshes
 }
 
-// sort groups the messages by domain, and lists the domains that have to be asked for anything. It
-// ends messages that need no collection or cannot have one.
-func (e *domainEvent) sort(ctx context.Context, messages []Message) (lanes map[string][]domainDelivery, unfinished []string) {
-	lanes = map[string][]domainDelivery{}
+// lane is the messages of one domain.
+type lane struct {
+	deliveries []domainDelivery
+	unfinished bool // the domain has to be asked for something
+}
+
+// sort groups the messages by domain. It ends messages that need no collection or cannot have one.
+func (e *domainEvent) sort(ctx context.Context, messages []Message) map[string]*lane {
+	lanes := map[string]*lane{}
 	for _, m := range messages {
 		start := e.consumer.Now()
 		work, err := contract.ParseDomain(m.Body())
@@ -111,65 +111,153 @@ func (e *domainEvent) sort(ctx context.Context, messages []Message) (lanes map[s
 			e.exclude(d)
 			continue
 		}
-		if !slices.Contains(unfinished, work.Domain) {
+		l := lanes[work.Domain]
+		unfinished := l != nil && l.unfinished
+		if !unfinished {
 			done, err := e.batch.Done(ctx, work)
 			if err != nil {
 				e.fail(d, err)
 				continue
 			}
-			if !done {
-				unfinished = append(unfinished, work.Domain)
-			}
+			unfinished = !done
 		}
-		lanes[work.Domain] = append(lanes[work.Domain], d)
+		if l == nil {
+			l = &lane{}
+			lanes[work.Domain] = l
+		}
+		l.deliveries, l.unfinished = append(l.deliveries, d), unfinished
 	}
-	return lanes, unfinished
+	return lanes
 }
 
-// handle collects the domain of a delivery, or requeues the message when that is for a later event.
-func (e *domainEvent) handle(ctx context.Context, d domainDelivery) {
-	wait, later, err := e.busyFor(ctx, d)
-	if err == nil && later {
-		err = recovered(func() error { return e.leases.requeue(ctx, d, wait) })
+// handle works through a lane, with a lease of its domain if that has to be asked for anything.
+func (e *domainEvent) handle(ctx context.Context, l *lane) {
+	var a *access
+	var err error
+	if l.unfinished {
+		if a, err = e.lease(ctx, l); err == nil {
+			domain := l.deliveries[0].work.Domain
+			e.batch.Leased(domain, e.leases.owner)
+			e.batch.Admit(domain, a.Admit)
+			e.batch.Reuse(domain, evidence(a.own.evidence))
+			defer func() {
+				if gathered := e.batch.Gathered(domain); !gathered.At.IsZero() {
+					a.own.evidence = frontier.Evidence{Partition: gathered.Partition, At: gathered.At.UnixMilli()}
+				}
+				a.own.release(ctx)
+			}()
+		}
 	}
-	switch {
-	case err != nil:
-		e.fail(d, err)
-		return
-	case later:
-		d.Ack() // another message stands for its work now
-		return
+	for _, d := range l.deliveries {
+		d.start = e.consumer.Now()
+		if err != nil {
+			e.postpone(ctx, d, err)
+			continue
+		}
+		e.work(ctx, d, a)
 	}
-	outcome, err := e.collect(ctx, d)
+}
+
+// evidence is what the frontier says of a domain's last complete collection, for the collector.
+func evidence(e frontier.Evidence) collector.Evidence {
+	if e.At == 0 {
+		return collector.Evidence{}
+	}
+	return collector.Evidence{Partition: e.Partition, At: time.UnixMilli(e.At)}
+}
+
+// lease leases the registrable domain of a lane.
+func (e *domainEvent) lease(ctx context.Context, l *lane) (*access, error) {
+	domain := fetch.Registrable(l.deliveries[0].work.Domain)
+	hosts := []string{domain, "www." + domain}
+	for _, d := range l.deliveries {
+		hosts = append(hosts, d.work.Domain)
+		if u, err := fetch.Guard(d.work.DomainURL); err == nil && fetch.Registrable(u.Hostname()) == domain {
+			hosts = append(hosts, u.Hostname())
+		}
+	}
+	own := e.leases.of(domain)
+	if err := recovered(func() error { return own.take(ctx, askable(hosts...), true) }); err != nil {
+		return nil, err
+	}
+	return &access{leases: e.leases, own: own}, nil
+}
+
+// work does what a delivery asks for. a is nil when its domain was collected before.
+func (e *domainEvent) work(ctx context.Context, d domainDelivery, a *access) {
+	under := ctx
+	if a != nil {
+		under = a.own.under
+		if err := e.mayBegin(ctx, d, a.own); err != nil {
+			e.postpone(ctx, d, err)
+			return
+		}
+		defer a.release(ctx)
+	}
+	outcome, err := e.collect(under, d)
 	switch {
-	case errors.Is(err, collector.ErrExcluded):
-		e.exclude(d)
-	case err != nil:
-		e.fail(d, err)
-	default:
+	case err == nil:
 		change := d.change()
 		change.Outcome, change.SatisfiedUpTo = &outcome, change.RequiredSince
 		e.end(d, change, nil)
+	case errors.Is(err, collector.ErrExcluded):
+		e.exclude(d)
+	case under.Err() != nil && ctx.Err() == nil:
+		e.postpone(ctx, d, busy(a.own.domain, "was given to another", leaseTime))
+	case a != nil && errors.Is(err, fetch.ErrHostBusy):
+		e.postpone(ctx, d, busy(a.own.domain, "is to be left alone", e.readyIn(a.own)))
+	default:
+		e.postpone(ctx, d, err)
 	}
 }
 
-// busyFor reports whether the domain of a delivery has to be left to a later event, and after how long
-// that may come: another event has leased it, or this one collected it for so long that it would not
-// live to see the end of one more collection.
-func (e *domainEvent) busyFor(ctx context.Context, d domainDelivery) (wait time.Duration, busy bool, err error) {
-	wait, busy = e.leases.busyFor(d.work.Domain)
-	if busy || d.start.Sub(e.start) <= latestStart {
-		return wait, busy, nil
+// readyIn returns after how long the hosts of a domain may be asked, by what the frontier said when it was leased
+// and what they said since.
+func (e *domainEvent) readyIn(own *lease) time.Duration {
+	return max(own.readyIn(), e.batch.ReadyAt(own.domain).Sub(e.leases.Now()))
+}
+
+// mayBegin returns why the domain of a delivery has to be left to a later event, if it has to: another event
+// has leased it, this one collected it for so long that it would not live to see the end of one more
+// collection, or its hosts are to be left alone.
+func (e *domainEvent) mayBegin(ctx context.Context, d domainDelivery, own *lease) error {
+	var why *refusal
+	switch wait := e.readyIn(own); {
+	case own.under.Err() != nil:
+		why = busy(own.domain, "was given to another", leaseTime)
+	case d.start.Sub(e.start) > latestStart:
+		why = busy(own.domain, "was asked for so long that there is no time for more", leaseTime)
+	case wait > maxReadyWait && !e.batch.MayReuse(d.work):
+		why = busy(own.domain, "is to be left alone for that long", wait)
+	default:
+		return nil
 	}
-	done, err := e.batch.Done(ctx, d.work)
-	return leaseTime, !done, err
+	if done, err := e.batch.Done(ctx, d.work); done || err != nil {
+		return err
+	}
+	return why
+}
+
+// postpone ends a delivery that could not be worked on: its message is sent again when its domain may not be
+// asked now, and retried after any other error.
+func (e *domainEvent) postpone(ctx context.Context, d domainDelivery, err error) {
+	var why *refusal
+	if !errors.As(err, &why) && errors.Is(err, fetch.ErrFrontier) {
+		why = unavailable(d.work.Domain)
+	}
+	if why != nil {
+		err = recovered(func() error { return e.leases.requeue(ctx, d, why) })
+	}
+	if err != nil {
+		e.fail(d, err)
+		return
+	}
+	d.Ack() // another message stands for its work now
 }
 
 // collect collects a domain, unless its lease is lost before it is done.
 func (e *domainEvent) collect(ctx context.Context, d domainDelivery) (outcome contract.Outcome, err error) {
 	err = recovered(func() error {
-		ctx, cancel := e.leases.under(ctx, d.work.Domain)
-		defer cancel()
 		document, err := e.batch.Collect(ctx, d.work, d.Attempts() > contract.MaxRetries)
 		if err == nil {
 			outcome = contract.OutcomeOf(document)

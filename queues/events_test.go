@@ -16,8 +16,6 @@ import (
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/fetch"
 	"github.com/newsfork/seed-engine/fetch/fetchtest"
-	"github.com/newsfork/seed-engine/frontier"
-	"github.com/newsfork/seed-engine/frontier/sqlite"
 	"github.com/newsfork/seed-engine/queues"
 )
 
@@ -51,9 +49,7 @@ func (f *fixture) collecting(t *testing.T, requests int) *fetchtest.Web {
 		MaxRequestsPerDomain: requests, RobotsTimeout: 10 * time.Second, SitemapTimeout: 15 * time.Second, PageTimeout: 5 * time.Second,
 		MaxSitemapBytes: 50 << 20, DomainDeadline: 2 * time.Minute,
 	}
-	shards := &sqlite.Shards{}
-	t.Cleanup(shards.Close)
-	c := &collector.Collector{Bucket: f.bucket, Transport: web, Frontier: frontier.Remotes{Caller: shards, Shards: 16}, Clock: wallClock{}, UserAgent: "NewsforkBot/1.0", Limits: limits, Log: slog.New(slog.DiscardHandler)}
+	c := &collector.Collector{Bucket: f.bucket, Transport: web, Frontier: f.shards.remotes(), Clock: wallClock{}, UserAgent: "NewsforkBot/1.0", Limits: limits, Log: slog.New(slog.DiscardHandler)}
 	f.NewBatch = func(excluded func(string) bool) queues.Batch { return c.NewBatch(excluded) }
 	return web
 }

@@ -3,153 +3,331 @@ package queues
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"log/slog"
-	"maps"
 	mathrand "math/rand/v2"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/newsfork/seed-engine/contract"
-	"github.com/newsfork/seed-engine/ledger"
+	"github.com/newsfork/seed-engine/fetch"
+	"github.com/newsfork/seed-engine/frontier"
 )
 
 const (
 	// leaseTime is how long a lease lasts without renewal: that long after an event was killed
 	// another one may take over its domains.
 	leaseTime = 30 * time.Second
-	// maxBusy is how long a message may be requeued because its domain is busy.
-	maxBusy = time.Hour
+	// maxReadyWait is how long a collection waits for a host that is not ready; its domain is released, and the
+	// message sent again, when it takes longer.
+	maxReadyWait = 30 * time.Second
+	// maxNamed is how many hosts of a domain are asked about when it is leased.
+	maxNamed = 16
 )
 
-// Leases let only one event at a time send requests to a domain's hosts. While the ledger is
-// unavailable work continues without leases, and the log says so.
+// Leases let only one event at a time ask the hosts of a registrable domain: the frontier leases them to
+// collectors and scrapers alike. While the frontier does not answer, its domains are left alone.
 type Leases struct {
-	Ledger LeaseLedger
-	Queue  Requeuer // DOMAIN_QUEUE
-	Sleep  func(ctx context.Context, d time.Duration) error
-	Log    *slog.Logger
-	Now    func() time.Time
+	Frontier frontier.Remotes
+	Queue    Requeuer // DOMAIN_QUEUE
+	Sleep    func(ctx context.Context, d time.Duration) error
+	Log      *slog.Logger
+	Now      func() time.Time
 }
 
-// LeaseLedger stores leases, which expire by its clock.
-type LeaseLedger interface {
-	Acquire(ctx context.Context, owner string, domains []string, ttl time.Duration) (busy map[string]time.Duration, err error)
-	Renew(ctx context.Context, owner string, domains []string, ttl time.Duration) (lost []string, err error)
+// refusal is why a domain or a host may not be asked now.
+type refusal struct {
+	err  *contract.Error // matches fetch.ErrHostBusy or fetch.ErrFrontier
+	wait time.Duration   // until it is worth trying again; 0 for one that grows with every attempt
+}
+
+func (r *refusal) Error() string { return r.err.Error() }
+func (r *refusal) Unwrap() error { return r.err }
+
+func busy(name, why string, wait time.Duration) *refusal {
+	return &refusal{&contract.Error{Kind: contract.Timeout, Op: "queues.Leases", Message: "host busy: " + name + " " + why, Err: fetch.ErrHostBusy}, wait}
+}
+
+func unavailable(name string) *refusal {
+	return &refusal{&contract.Error{Kind: contract.Storage, Op: "queues.Leases", Message: "frontier unavailable: who may ask " + name + " could not be found out", Err: fetch.ErrFrontier}, 0}
 }
 
 // eventLeases are the leases of one event.
 type eventLeases struct {
 	*Leases
-	owner   string
-	mu      sync.Mutex
-	busy    map[string]time.Duration      // domains leased by other events, and for how much longer
-	domains map[string]context.CancelFunc // leased by this event; the function stops the work on the domain
-	stop    context.CancelFunc
-	renewed chan struct{} // closed when renewal has ended
+	owner  string
+	visits func(domain string) []frontier.Visit // what was learned of the hosts of a domain
+
+	mu     sync.Mutex
+	leases map[string]*lease // by registrable domain
 }
 
-// acquire leases domains for an event, as far as they are free, and renews the leases until release.
-func (l *Leases) acquire(ctx context.Context, domains []string) *eventLeases {
-	e := &eventLeases{Leases: l, owner: rand.Text(), busy: map[string]time.Duration{}, domains: map[string]context.CancelFunc{}, stop: func() {}, renewed: make(chan struct{})}
-	if len(domains) == 0 {
-		close(e.renewed)
-		return e
+func (l *Leases) begin(visits func(domain string) []frontier.Visit) *eventLeases {
+	return &eventLeases{Leases: l, owner: rand.Text(), visits: visits, leases: map[string]*lease{}}
+}
+
+// of returns the lease of a registrable domain, which may have to be taken.
+func (e *eventLeases) of(domain string) *lease {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	l := e.leases[domain]
+	if l == nil {
+		l = &lease{eventLeases: e, domain: domain, hosts: map[string]frontier.HostState{}}
+		e.leases[domain] = l
 	}
-	busy, err := l.Ledger.Acquire(ctx, e.owner, domains, leaseTime)
+	return l
+}
+
+// lease is the right of an event to ask the hosts of a registrable domain. Its collections share it: it
+// is released when the last of them has.
+type lease struct {
+	*eventLeases
+	domain string
+
+	mu    sync.Mutex // also while the shard is called for the beginning or the end of the lease
+	users int
+	under context.Context // ends with the lease; nil while there is none
+	end   context.CancelFunc
+	hosts map[string]frontier.HostState
+	// evidence is where the last complete collection of the domain lies: that of others when the lease began, and
+	// that of this event when it ends.
+	evidence frontier.Evidence
+
+	keeping sync.WaitGroup // renew and watch
+	ends    atomic.Int64   // ms since 1970, by this clock
+}
+
+// take makes the caller a user of the lease, which begins with the first one, and asks about hosts that
+// were not asked about. With waits, scrapers leave a busy domain to the next collector.
+func (l *lease) take(ctx context.Context, hosts []string, waits bool) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := l.ask(ctx, hosts, waits); err != nil {
+		return err
+	}
+	l.users++
+	return nil
+}
+
+// ask calls the shard unless there is a lease and the hosts were asked about.
+func (l *lease) ask(ctx context.Context, hosts []string, waits bool) error {
+	if l.under != nil {
+		if l.under.Err() != nil {
+			return busy(l.domain, "was given to another", leaseTime)
+		}
+		if !slices.ContainsFunc(hosts, func(host string) bool { _, asked := l.hosts[host]; return !asked }) {
+			return nil
+		}
+	}
+	since := l.Now()
+	answer, err := l.Frontier.Of(l.domain).Acquire(ctx, frontier.AcquireRequest{
+		Domain: l.domain, Owner: l.owner, Seconds: int64(leaseTime / time.Second), Hosts: hosts, Try: !waits,
+	})
+	switch {
+	case err != nil:
+		return l.failed(err)
+	case answer.Excluded: // since the event began, or no longer: the next event decides by what operators say then
+		return busy(l.domain, "is excluded from the frontier", leaseTime)
+	case !answer.Granted:
+		return busy(l.domain, "is being asked by another", time.Duration(answer.RetryIn)*time.Millisecond)
+	}
+	for _, state := range answer.Hosts {
+		l.hosts[state.Host] = state
+	}
+	l.ends.Store(since.Add(leaseTime).UnixMilli())
+	if l.under == nil {
+		l.evidence = answer.Evidence
+		l.under, l.end = context.WithCancel(ctx)
+		l.keeping.Go(l.renew)
+		l.keeping.Go(l.watch)
+	}
+	return nil
+}
+
+// failed logs that a shard gave an error, and returns what that means for its domain. What another
+// attempt will not mend is returned as it is.
+func (l *lease) failed(err error) error {
+	l.Log.Error("frontier_failed", "error_type", contract.KindOf(err), "error", err.Error(), "registrable_domain", l.domain)
+	switch contract.KindOf(err) {
+	case contract.Validation, contract.Parse, contract.Internal:
+		return err
+	}
+	return unavailable(l.domain)
+}
+
+// renew renews the lease until it ends. A lease that another has got ends.
+func (l *lease) renew() {
+	for l.Sleep(l.under, leaseTime/3) == nil {
+		at := l.Now()
+		kept, err := l.Frontier.Of(l.domain).Renew(l.under, l.domain, l.owner, int64(leaseTime/time.Second))
+		switch {
+		case l.under.Err() != nil:
+			return
+		case err != nil:
+			l.Log.Warn("frontier_failed", "error_type", contract.KindOf(err), "error", err.Error(), "registrable_domain", l.domain)
+		case kept:
+			l.ends.Store(at.Add(leaseTime).UnixMilli())
+		default:
+			l.lose()
+			return
+		}
+	}
+}
+
+// watch ends the lease when it was not renewed in time, even while the shard is being waited for.
+func (l *lease) watch() {
+	for {
+		left := time.UnixMilli(l.ends.Load()).Sub(l.Now())
+		if left <= 0 {
+			l.lose()
+			return
+		}
+		if l.Sleep(l.under, left) != nil {
+			return
+		}
+	}
+}
+
+// lose ends the lease and the work under it: another event may have begun to ask the hosts.
+func (l *lease) lose() {
+	l.Log.Warn("lease_lost", "registrable_domain", l.domain)
+	l.end()
+}
+
+// release ends the use of the lease by one that took it. With the last one the lease ends, and the shard is
+// told what was learned of the hosts, for those that ask them next.
+func (l *lease) release(ctx context.Context) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.users--; l.users > 0 {
+		return
+	}
+	lost := l.under.Err() != nil
+	l.end()
+	l.keeping.Wait()
+	request := frontier.ReleaseRequest{Domain: l.domain, Owner: l.owner, Hosts: l.visits(l.domain), Evidence: l.evidence}
+	_, err := l.Frontier.Of(l.domain).Release(ctx, request)
+	if err != nil && !lost && l.Sleep(ctx, time.Second) == nil { // else a Retry-After might be lost
+		_, err = l.Frontier.Of(l.domain).Release(ctx, request)
+	}
 	if err != nil {
-		l.Log.Warn("lease_failed", "error_type", contract.KindOf(err), "error", err.Error(), "domains", len(domains))
-		close(e.renewed)
-		return e
+		l.Log.Warn("frontier_failed", "error_type", contract.KindOf(err), "error", err.Error(), "registrable_domain", l.domain)
 	}
-	maps.Copy(e.busy, busy)
-	for _, d := range domains {
-		if _, taken := busy[d]; !taken {
-			e.domains[d] = func() {}
+	if !lost { // what another has is not taken again in this event
+		l.under = nil
+		clear(l.hosts)
+	}
+}
+
+// readyIn returns after how long all hosts that were asked about may be asked.
+func (l *lease) readyIn() (wait time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, state := range l.hosts {
+		wait = max(wait, readyAt(state).Sub(l.Now()))
+	}
+	return wait
+}
+
+// readyAt returns when a host may be asked. One that is not asked anyway keeps nothing waiting.
+func readyAt(state frontier.HostState) time.Time {
+	if state.Excluded {
+		return time.Time{}
+	}
+	return time.UnixMilli(max(state.ReadyAt, state.BlockedUntil))
+}
+
+// access is what the collections of a domain, one after the other, may ask: its own hosts, and those of other
+// domains while the collection has their leases. It is used by one goroutine at a time.
+type access struct {
+	leases *eventLeases
+	own    *lease
+	taken  []*lease // of other domains
+}
+
+// Admit is the fetch.Admit of the collections. A domain that is not its own it takes when nobody else has it,
+// and keeps; it never waits for one, since another collection may wait for its own.
+func (a *access) Admit(ctx context.Context, host string) (admission fetch.Admission, err error) {
+	l := a.leases.of(fetch.Registrable(host))
+	if l == a.own || slices.Contains(a.taken, l) {
+		return l.admission(ctx, host)
+	}
+	if err := l.take(ctx, askable(host), false); err != nil {
+		return admission, err
+	}
+	if admission, err = l.admission(ctx, host); err != nil {
+		l.release(ctx)
+		return admission, err
+	}
+	a.taken = append(a.taken, l)
+	return admission, nil
+}
+
+// release ends the use of other domains, when a collection has ended.
+func (a *access) release(ctx context.Context) {
+	var wg sync.WaitGroup
+	for _, l := range a.taken {
+		wg.Go(func() { l.release(ctx) })
+	}
+	wg.Wait()
+	a.taken = nil
+}
+
+// admission returns whether a host may be asked, by the lease of its domain.
+func (l *lease) admission(ctx context.Context, host string) (a fetch.Admission, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := l.ask(ctx, askable(host), false); err != nil {
+		return a, err
+	}
+	state, now := l.hosts[host], l.Now()
+	ready := readyAt(state)
+	switch {
+	case state.Excluded:
+		return a, &contract.Error{Kind: contract.Validation, Op: "queues.Leases", Message: "an operator excluded " + host, Err: fetch.ErrExcluded}
+	case time.UnixMilli(state.Unresolved).After(now):
+		return a, fetch.Failure(fetch.ErrNotResolved, errors.New("it did not within the last hour"))
+	case ready.Sub(now) > maxReadyWait:
+		return a, busy(host, "is to be left alone until "+ready.UTC().Format(time.RFC3339), ready.Sub(now))
+	}
+	return fetch.Admission{Lease: l.under, Delay: time.Duration(state.Delay) * time.Millisecond, ReadyAt: ready}, nil
+}
+
+// askable lists the hosts of which the frontier may know something: it has none whose names are no domains
+// of the DNS's letters, digits and hyphens.
+func askable(hosts ...string) (list []string) {
+	for _, host := range hosts {
+		if len(list) < maxNamed && contract.CheckDomain("host", host) == nil && !slices.Contains(list, host) {
+			list = append(list, host)
 		}
 	}
-	renewing, stop := context.WithCancel(ctx)
-	e.stop = stop
-	go func() {
-		defer close(e.renewed)
-		e.renew(renewing)
-	}()
-	return e
+	return list
 }
 
-// busyFor reports whether another event has leased a domain, and for how much longer.
-func (e *eventLeases) busyFor(domain string) (remaining time.Duration, busy bool) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	remaining, busy = e.busy[domain]
-	return remaining, busy
-}
+// The delay of messages whose domain nobody answers for grows with the time that this lasts.
+const (
+	minAwayDelay = 30 * time.Second
+	maxAwayDelay = 30 * time.Minute
+)
 
-// under returns the context for the work on a domain. It ends when the lease is lost.
-func (e *eventLeases) under(ctx context.Context, domain string) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancel(ctx)
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if _, ours := e.domains[domain]; ours {
-		e.domains[domain] = cancel
-	}
-	return ctx, cancel
-}
-
-// renew extends the leases until ctx ends. Work whose lease was lost is stopped, because another
-// event may have begun it.
-func (e *eventLeases) renew(ctx context.Context) {
-	for e.Sleep(ctx, leaseTime/3) == nil {
-		e.mu.Lock()
-		domains := make([]string, 0, len(e.domains))
-		for d := range e.domains {
-			domains = append(domains, d)
-		}
-		e.mu.Unlock()
-		lost, err := e.Ledger.Renew(ctx, e.owner, domains, leaseTime)
-		if err != nil && ctx.Err() == nil {
-			e.Log.Warn("lease_failed", "error_type", contract.KindOf(err), "error", err.Error(), "domains", len(domains))
-		}
-		e.mu.Lock()
-		for _, d := range lost {
-			if stop, ours := e.domains[d]; ours {
-				e.Log.Warn("lease_lost", "registrable_domain", d)
-				stop()
-				delete(e.domains, d)
-				e.busy[d] = leaseTime
-			}
-		}
-		e.mu.Unlock()
-	}
-}
-
-// release ends the renewal and returns what releases the leases in the ledger. freeAt returns when a
-// domain's hosts may be asked again; until then the domain stays busy for other events.
-func (e *eventLeases) release(freeAt func(domain string) time.Time) []ledger.Release {
-	e.stop()
-	<-e.renewed
-	var releases []ledger.Release
-	for d := range e.domains {
-		releases = append(releases, ledger.Release{Domain: d, Owner: e.owner, CoolDown: max(0, freeAt(d).Sub(e.Now()))})
-	}
-	return releases
-}
-
-// requeue sends the message of a busy domain again, after the wait, when the lease may be over. Unlike a
-// retry this does not count as a delivery. It returns an error when the domain has been busy for
-// maxBusy or the message could not be sent.
-func (e *eventLeases) requeue(ctx context.Context, d domainDelivery, wait time.Duration) error {
+// requeue sends the message of a domain that may not be asked now again, for when that is worth a try.
+// Unlike a retry this does not count as a delivery, so that no message is given up for it.
+func (e *eventLeases) requeue(ctx context.Context, d domainDelivery, why *refusal) error {
 	body, since := d.Body(), d.work.BusySince
 	if since.IsZero() {
 		since = e.Now()
-		// A message that has no room for the field goes without it, so maxBusy does not end its requeues.
+		// A message that has no room for the field goes without it.
 		if marked := contract.WithBusySince(body, since); contract.Fits(len(marked)) {
 			body = marked
 		}
 	}
-	if e.Now().Sub(since) > maxBusy {
-		return &contract.Error{Kind: contract.Timeout, Op: "queues.Leases", Field: d.work.Domain, Message: "other events have kept the domain busy for an hour"}
+	wait := why.wait
+	if wait == 0 {
+		wait = min(max(e.Now().Sub(since)/2, minAwayDelay), maxAwayDelay)
 	}
 	wait = min(wait+mathrand.N(wait/4+time.Second), MaxDelay)
-	e.Log.Info("domain_busy", "registrable_domain", d.work.Domain, "delay_ms", wait.Milliseconds(), "busy_since", since.UTC())
+	e.Log.Info("domain_busy", "registrable_domain", d.work.Domain, "delay_ms", wait.Milliseconds(), "busy_since", since.UTC(), "reason", why.err.Message)
 	return e.Queue.SendOne(ctx, body, wait)
 }

@@ -2,28 +2,30 @@ package queues_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/newsfork/seed-engine/contract"
-	"github.com/newsfork/seed-engine/ledger"
+	"github.com/newsfork/seed-engine/fetch"
+	"github.com/newsfork/seed-engine/frontier"
 	"github.com/newsfork/seed-engine/queues"
 )
 
+const domainQueue = "newsfork-domain-dev"
+
 func TestMessagesOfABusyDomainAreRequeued(t *testing.T) {
 	f := newFixture(t)
-	l := ledger.New(f.db)
-	if _, err := l.Acquire(t.Context(), "another event", []string{"a.sg"}, time.Minute); err != nil {
-		t.Fatal(err)
-	}
+	f.lease(t, "a.sg")
 	var collected []string
 	f.steps.collect = func(m *contract.DomainMessage, _ bool) error { collected = append(collected, m.Domain); return nil }
 	a, b := &message{id: "1", body: domainBody("a.sg"), attempts: 3}, &message{id: "2", body: domainBody("b.sg"), attempts: 1}
-	f.handle(t, "newsfork-domain-dev", a, b)
-	if a.settled != "ack" || b.settled != "ack" || len(collected) != 1 || collected[0] != "b.sg" {
+	f.handle(t, domainQueue, a, b)
+	if a.settled != "ack" || b.settled != "ack" || !slices.Equal(collected, []string{"b.sg"}) {
 		t.Fatalf("busy: %s, free: %s, collected %v", a.settled, b.settled, collected)
 	}
 	sent := f.domains.Sent()
@@ -35,27 +37,20 @@ func TestMessagesOfABusyDomainAreRequeued(t *testing.T) {
 		t.Errorf("got %+v, %v", again, err)
 	}
 
-	// It is not sent again for ever.
-	again.BusySince = time.Now().Add(-61 * time.Minute)
-	body, err := json.Marshal(again)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := &message{id: "3", body: string(body), attempts: 1}
-	f.handle(t, "newsfork-domain-dev", c)
-	if c.settled != "retry" {
-		t.Errorf("after an hour: %s", c.settled)
+	// However long it has been busy.
+	c := &message{id: "3", body: string(contract.WithBusySince(sent[0].Body, time.Now().Add(-1000*time.Hour))), attempts: 1}
+	f.handle(t, domainQueue, c)
+	if sent := f.domains.Sent(); c.settled != "ack" || len(sent) != 2 || sent[1].Delay > 80*time.Second {
+		t.Errorf("after a long time: %s, sent %+v", c.settled, sent[1])
 	}
 }
 
 func TestAMessageThatCannotBeRequeuedIsRetried(t *testing.T) {
 	f := newFixture(t)
-	if _, err := ledger.New(f.db).Acquire(t.Context(), "another event", []string{"a.sg"}, time.Minute); err != nil {
-		t.Fatal(err)
-	}
+	f.lease(t, "a.sg")
 	f.domains.Fail = func([]queues.Sent) error { return errors.New("the queue is away") }
 	m := &message{id: "1", body: domainBody("a.sg"), attempts: 1}
-	f.handle(t, "newsfork-domain-dev", m)
+	f.handle(t, domainQueue, m)
 	if m.settled != "retry" {
 		t.Errorf("got %s", m.settled)
 	}
@@ -63,134 +58,316 @@ func TestAMessageThatCannotBeRequeuedIsRetried(t *testing.T) {
 
 func TestLeasesLastAsLongAsTheWork(t *testing.T) {
 	f := newFixture(t)
-	l := ledger.New(f.db)
 	f.steps.collect = func(m *contract.DomainMessage, _ bool) error {
-		busy, err := l.Acquire(t.Context(), "another event", []string{m.Domain}, time.Minute)
-		if err != nil || busy[m.Domain] == 0 {
-			t.Errorf("%s is not leased while it is worked on: %v", m.Domain, err)
+		if f.shards.acquire(t, m.Domain).Granted {
+			t.Errorf("%s is not leased while it is worked on", m.Domain)
 		}
-		if m.Domain == "panics.sg" {
+		switch m.Domain {
+		case "panics.sg":
 			panic("as the test wants it")
+		case "fails.sg":
+			return errors.New("as the test wants it")
 		}
 		return nil
 	}
-	f.handle(t, "newsfork-domain-dev", &message{id: "1", body: domainBody("a.sg"), attempts: 1}, &message{id: "2", body: domainBody("panics.sg"), attempts: 1})
-	if busy, err := l.Acquire(t.Context(), "another event", []string{"a.sg", "panics.sg"}, time.Minute); err != nil || len(busy) != 0 {
-		t.Errorf("still leased afterwards: %v, %v", busy, err)
+	domains := []string{"a.sg", "panics.sg", "fails.sg"}
+	var batch []*message
+	for _, d := range domains {
+		batch = append(batch, &message{id: d, body: domainBody(d), attempts: 1})
+	}
+	f.handle(t, domainQueue, batch...)
+	for _, d := range domains {
+		if !f.shards.acquire(t, d).Granted {
+			t.Errorf("%s is still leased afterwards", d)
+		}
+	}
+	if c := f.shards.calls; c["release"] != 3 || c["acquire"] != 3+6 {
+		t.Errorf("calls %v", c)
 	}
 }
 
-func TestThePauseOutlivesTheLease(t *testing.T) {
+// TestWhatIsCollectedIsNotLeased: a merge asks the domain for nothing.
+func TestWhatIsCollectedIsNotLeased(t *testing.T) {
 	f := newFixture(t)
-	f.steps.freeAt = time.Now().Add(5 * time.Second)
+	f.steps.done = true
 	f.steps.collect = func(*contract.DomainMessage, bool) error { return nil }
-	f.handle(t, "newsfork-domain-dev", &message{id: "1", body: domainBody("a.sg"), attempts: 1})
-	busy, err := ledger.New(f.db).Acquire(t.Context(), "another event", []string{"a.sg"}, time.Minute)
-	if err != nil || busy["a.sg"] < 3*time.Second || busy["a.sg"] > 5*time.Second {
-		t.Errorf("busy for %v, %v; want until the host may be asked again", busy["a.sg"], err)
-	}
-}
-
-// leaseAway fails every call, or only renewals.
-type leaseAway struct {
-	*ledger.Ledger
-	onlyRenew bool
-	lost      []string
-}
-
-func (l leaseAway) Acquire(ctx context.Context, owner string, domains []string, ttl time.Duration) (map[string]time.Duration, error) {
-	if l.onlyRenew {
-		return l.Ledger.Acquire(ctx, owner, domains, ttl)
-	}
-	return nil, errors.New("D1 is away")
-}
-
-func (l leaseAway) Renew(context.Context, string, []string, time.Duration) ([]string, error) {
-	return l.lost, nil
-}
-
-func TestWithoutD1TheWorkGoesOnUnleased(t *testing.T) {
-	f := newFixture(t)
-	f.Leases.Ledger = leaseAway{}
-	done := 0
-	f.steps.collect = func(*contract.DomainMessage, bool) error { done++; return nil }
 	m := &message{id: "1", body: domainBody("a.sg"), attempts: 1}
-	f.handle(t, "newsfork-domain-dev", m)
-	if done != 1 || m.settled != "ack" {
-		t.Errorf("done %d times, %s", done, m.settled)
+	f.handle(t, domainQueue, m)
+	if m.settled != "ack" || len(f.shards.calls) != 0 {
+		t.Errorf("%s, calls %v", m.settled, f.shards.calls)
 	}
 }
 
-func TestWorkWhoseLeaseIsLostStops(t *testing.T) {
+// TestWhatWasLearnedIsReported: whoever asks the hosts next waits as they want it.
+func TestWhatWasLearnedIsReported(t *testing.T) {
 	f := newFixture(t)
-	f.Leases.Ledger = leaseAway{Ledger: ledger.New(f.db), onlyRenew: true, lost: []string{"a.sg"}}
-	f.Leases.Sleep = func(ctx context.Context, _ time.Duration) error { // renewals follow one another
-		time.Sleep(time.Millisecond)
-		return ctx.Err()
-	}
-	stopped := make(chan struct{})
-	f.steps.collect = func(*contract.DomainMessage, bool) error { <-stopped; return context.Canceled }
-	f.steps.under = func(ctx context.Context) { <-ctx.Done(); close(stopped) }
-	m := &message{id: "1", body: domainBody("a.sg"), attempts: 1}
-	f.handle(t, "newsfork-domain-dev", m)
-	if m.settled != "retry" {
-		t.Errorf("got %s", m.settled)
+	f.steps.visits = []frontier.Visit{{Host: "www.a.sg", AskedAt: time.Now().UnixMilli(), RetryAfter: 300, Delay: 5000, RobotsExpires: 1}}
+	f.steps.collect = func(*contract.DomainMessage, bool) error { return errors.New("as the test wants it") }
+	f.handle(t, domainQueue, &message{id: "1", body: domainBody("a.sg"), attempts: 1})
+	host := f.shards.acquire(t, "a.sg", "www.a.sg").Hosts[0]
+	if ready := time.Until(time.UnixMilli(host.ReadyAt)); host.Delay != 5000 || ready < 290*time.Second || ready > 300*time.Second {
+		t.Errorf("%+v", host)
 	}
 }
 
-// TestALeaseLostTwice: a renewal that reports a domain again, after its work was stopped, changes nothing.
-func TestALeaseLostTwice(t *testing.T) {
-	f := newFixture(t)
-	f.Leases.Ledger = leaseAway{Ledger: ledger.New(f.db), onlyRenew: true, lost: []string{"a.sg"}}
-	renewals := make(chan struct{})
-	f.Leases.Sleep = func(ctx context.Context, _ time.Duration) error {
-		select {
-		case renewals <- struct{}{}:
-		case <-ctx.Done():
-		}
-		return ctx.Err()
-	}
-	f.steps.collect = func(*contract.DomainMessage, bool) error {
-		for range 4 {
-			<-renewals
-		}
-		return context.Canceled
-	}
-	m := &message{id: "1", body: domainBody("a.sg"), attempts: 1}
-	f.handle(t, "newsfork-domain-dev", m)
-	if m.settled != "retry" {
-		t.Errorf("got %s", m.settled)
+// TestHostsThatAreNotReady: an event waits for half a minute, and lets later ones wait longer.
+func TestHostsThatAreNotReady(t *testing.T) {
+	for _, c := range []struct {
+		name      string
+		visit     frontier.Visit
+		collected int
+		wait      time.Duration
+	}{
+		{"for a moment", frontier.Visit{Host: "a.sg", RetryAfter: 20}, 1, 0},
+		{"for long", frontier.Visit{Host: "www.a.sg", RetryAfter: 600}, 0, 10 * time.Minute},
+		{"another host of the domain", frontier.Visit{Host: "other.a.sg", RetryAfter: 600}, 1, 0},
+		{"its name does not resolve", frontier.Visit{Host: "a.sg", Unresolved: true}, 1, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f := newFixture(t)
+			f.lease(t, "a.sg")
+			f.shards.release(t, "a.sg", c.visit)
+			collected := 0
+			f.steps.collect = func(*contract.DomainMessage, bool) error { collected++; return nil }
+			m := &message{id: "1", body: domainBody("a.sg"), attempts: 1}
+			f.handle(t, domainQueue, m)
+			sent := f.domains.Sent()
+			if collected != c.collected || m.settled != "ack" || len(sent) != 1-c.collected {
+				t.Fatalf("collected %d times, %s, sent %+v", collected, m.settled, sent)
+			}
+			if len(sent) == 1 && (sent[0].Delay < c.wait-time.Second || sent[0].Delay > c.wait*5/4+time.Second) {
+				t.Errorf("sent for in %v", sent[0].Delay)
+			}
+			if !f.shards.acquire(t, "a.sg").Granted {
+				t.Error("the domain is still leased")
+			}
+		})
 	}
 }
 
-// TestALostLeaseEndsTheLane: what is left of a domain's messages belongs to the event that has the domain now.
-func TestALostLeaseEndsTheLane(t *testing.T) {
+// TestHostsThatWereAskedWithinTheEvent: what a host asked for while the first message was worked on
+// holds for the second, too.
+func TestHostsThatWereAskedWithinTheEvent(t *testing.T) {
 	f := newFixture(t)
-	f.Leases.Ledger = leaseAway{Ledger: ledger.New(f.db), onlyRenew: true, lost: []string{"a.sg"}}
-	began, stopped := make(chan struct{}), make(chan struct{})
-	f.Leases.Sleep = func(ctx context.Context, _ time.Duration) error { // the lease is lost while it is collected
-		select {
-		case <-began:
-		case <-ctx.Done():
-		}
-		return ctx.Err()
-	}
-	f.steps.under = func(ctx context.Context) { close(began); <-ctx.Done(); close(stopped) }
 	collected := 0
 	f.steps.collect = func(*contract.DomainMessage, bool) error {
-		if collected++; collected == 1 {
-			<-stopped
+		collected++
+		f.steps.readyAt = time.Now().Add(time.Hour)
+		return nil
+	}
+	other := strings.ReplaceAll(domainBody("a.sg"), "2026-01-28", "2026-01-29")
+	f.handle(t, domainQueue, &message{id: "1", body: domainBody("a.sg"), attempts: 1}, &message{id: "2", body: other, attempts: 1})
+	if sent := f.domains.Sent(); collected != 1 || len(sent) != 1 || sent[0].Delay < 59*time.Minute {
+		t.Errorf("collected %d times, sent %+v", collected, sent)
+	}
+}
+
+// TestWithoutItsShardADomainIsLeftAlone: it costs no attempt, and the delay grows with the time.
+func TestWithoutItsShardADomainIsLeftAlone(t *testing.T) {
+	f := newFixture(t)
+	f.shards.fail = func(string) error { return &contract.Error{Kind: contract.Timeout} }
+	f.steps.collect = func(*contract.DomainMessage, bool) error { t.Error("it was asked"); return nil }
+	for since, least := range map[time.Duration]time.Duration{0: 30 * time.Second, 10 * time.Minute: 5 * time.Minute, 100 * time.Hour: 30 * time.Minute} {
+		body := domainBody("a.sg")
+		if since > 0 {
+			body = string(contract.WithBusySince([]byte(body), time.Now().Add(-since)))
 		}
+		m := &message{id: "1", body: body, attempts: 4}
+		f.handle(t, domainQueue, m)
+		sent := f.domains.Sent()
+		if delay := sent[len(sent)-1].Delay; m.settled != "ack" || delay < least || delay > least*5/4+2*time.Second {
+			t.Errorf("after %v: %s, sent for in %v", since, m.settled, delay)
+		}
+	}
+
+	// What another attempt does not mend costs one.
+	f.shards.fail = nil
+	f.shards.lie = func(string) []byte {
+		return []byte(`{"error":{"code":"internal_error","message":"a record is damaged"}}`)
+	}
+	m := &message{id: "2", body: domainBody("a.sg"), attempts: 1}
+	f.handle(t, domainQueue, m)
+	if m.settled != "retry" {
+		t.Errorf("with a damaged record: %s", m.settled)
+	}
+}
+
+// TestAWriteThatTheFrontierDidNotTake costs no attempt either.
+func TestAWriteThatTheFrontierDidNotTake(t *testing.T) {
+	f := newFixture(t)
+	f.steps.collect = func(*contract.DomainMessage, bool) error {
+		return &contract.Error{Kind: contract.Storage, Err: fetch.ErrFrontier}
+	}
+	m := &message{id: "1", body: domainBody("a.sg"), attempts: 4}
+	f.handle(t, domainQueue, m)
+	if m.settled != "ack" || len(f.domains.Sent()) != 1 {
+		t.Errorf("%s, sent %+v", m.settled, f.domains.Sent())
+	}
+}
+
+// simulate runs a test in simulated time.
+func simulate(t *testing.T, test func(t *testing.T, f *fixture)) {
+	synctest.Test(t, func(t *testing.T) { test(t, newFixture(t)) })
+}
+
+// untilStopped is the work of a collection that goes on until it is stopped; at most for 10 minutes.
+func (f *fixture) untilStopped(t *testing.T) (took *time.Duration) {
+	took = new(time.Duration)
+	ended := make(chan struct{})
+	began := time.Now()
+	f.steps.under = func(ctx context.Context) {
+		select {
+		case <-ctx.Done():
+		case <-time.After(10 * time.Minute):
+		}
+		*took = time.Since(began)
+		close(ended)
+	}
+	f.steps.collect = func(*contract.DomainMessage, bool) error {
+		<-ended
 		f.steps.under = nil
 		return context.Canceled
 	}
-	a, b := &message{id: "1", body: domainBody("a.sg"), attempts: 1}, &message{id: "2", body: domainBody("a.sg"), attempts: 1}
-	f.handle(t, "newsfork-domain-dev", a, b)
-	if collected != 1 || a.settled != "retry" || b.settled != "ack" {
-		t.Errorf("collected %d times, %s, %s", collected, a.settled, b.settled)
+	return took
+}
+
+// TestWorkWhoseLeaseIsLostStops, with what is left of the domain's messages: they belong to the event that
+// has the domain now.
+func TestWorkWhoseLeaseIsLostStops(t *testing.T) {
+	simulate(t, func(t *testing.T, f *fixture) {
+		took := f.untilStopped(t)
+		f.shards.lie = func(operation string) []byte {
+			if operation == "renew" {
+				return []byte(`{"answer":false}`)
+			}
+			return nil
+		}
+		a, b := &message{id: "1", body: domainBody("a.sg"), attempts: 4}, &message{id: "2", body: domainBody("a.sg"), attempts: 1}
+		f.handle(t, domainQueue, a, b)
+		if a.settled != "ack" || b.settled != "ack" || *took != 10*time.Second {
+			t.Errorf("%s, %s after %v", a.settled, b.settled, *took)
+		}
+		if sent := f.domains.Sent(); len(sent) != 2 || sent[0].Delay < 30*time.Second || sent[1].Delay < 30*time.Second {
+			t.Errorf("sent %+v, want both messages, for when the other event's lease may be over", sent)
+		}
+	})
+}
+
+// TestALeaseThatCannotBeRenewed is over at its end by our clock, even while an answer is waited for.
+func TestALeaseThatCannotBeRenewed(t *testing.T) {
+	for name, away := range map[string]func(){"errors": func() {}, "no answer": func() { time.Sleep(time.Hour) }} {
+		t.Run(name, func(t *testing.T) {
+			simulate(t, func(t *testing.T, f *fixture) {
+				took := f.untilStopped(t)
+				f.shards.fail = func(operation string) error {
+					if operation != "renew" {
+						return nil
+					}
+					away()
+					return errors.New("the shard is away")
+				}
+				m := &message{id: "1", body: domainBody("a.sg"), attempts: 4}
+				f.handle(t, domainQueue, m)
+				if m.settled != "ack" || *took != 30*time.Second || len(f.domains.Sent()) != 1 {
+					t.Errorf("%s after %v, sent %+v", m.settled, *took, f.domains.Sent())
+				}
+			})
+		})
 	}
-	if sent := f.domains.Sent(); len(sent) != 1 || sent[0].Delay < 30*time.Second {
-		t.Errorf("sent %+v, want the second message, for when the other event's lease may be over", sent)
+}
+
+// TestALeaseIsRenewed for as long as the work takes, also when a renewal fails now and then.
+func TestALeaseIsRenewed(t *testing.T) {
+	simulate(t, func(t *testing.T, f *fixture) {
+		took := f.untilStopped(t)
+		n := 0
+		f.shards.fail = func(operation string) error {
+			if n++; operation == "renew" && n%2 == 0 {
+				return errors.New("as the test wants it")
+			}
+			return nil
+		}
+		f.handle(t, domainQueue, &message{id: "1", body: domainBody("a.sg"), attempts: 1})
+		if *took != 10*time.Minute || f.shards.calls["renew"] < 29 {
+			t.Errorf("it was stopped after %v, calls %v", *took, f.shards.calls)
+		}
+	})
+}
+
+// TestHostsOfOtherDomains: a collection gets the domain of a host only while nobody else has it, keeps it,
+// and releases it with what was learned.
+func TestHostsOfOtherDomains(t *testing.T) {
+	f := newFixture(t)
+	f.lease(t, "busy.sg")
+	f.lease(t, "slow.sg")
+	f.shards.release(t, "slow.sg", frontier.Visit{Host: "www.slow.sg", RetryAfter: 600}, frontier.Visit{Host: "gone.slow.sg", Unresolved: true})
+	f.steps.visits = []frontier.Visit{}
+	f.steps.collect = func(*contract.DomainMessage, bool) error {
+		ask := func(host string) error {
+			return f.steps.ask(t.Context(), "a.sg", host)
+		}
+		for host, want := range map[string]error{
+			"a.sg": nil, "feeds.a.sg": nil, "free.sg": nil, "www.free.sg": nil,
+			"busy.sg": fetch.ErrHostBusy, "www.slow.sg": fetch.ErrHostBusy, "gone.slow.sg": fetch.ErrNotResolved,
+		} {
+			if err := ask(host); !errors.Is(err, want) {
+				t.Errorf("%s: %v, want %v", host, err, want)
+			}
+		}
+		for domain, ours := range map[string]bool{"a.sg": true, "free.sg": true, "slow.sg": false} {
+			if f.shards.acquire(t, domain).Granted == ours {
+				t.Errorf("%s is ours: %v", domain, !ours)
+			}
+			if !ours {
+				f.shards.release(t, domain)
+			}
+		}
+		f.shards.fail = func(string) error { return errors.New("the shard is away") }
+		if err := ask("www.free.sg"); err != nil {
+			t.Errorf("a host that was asked about: %v", err)
+		}
+		if err := ask("away.sg"); !errors.Is(err, fetch.ErrFrontier) {
+			t.Errorf("while the shard is away: %v", err)
+		}
+		f.shards.fail = nil
+		return nil
+	}
+	m := &message{id: "1", body: domainBody("a.sg"), attempts: 1}
+	f.handle(t, domainQueue, m)
+	if m.settled != "ack" {
+		t.Error(m.settled)
+	}
+	for _, domain := range []string{"a.sg", "free.sg"} {
+		if !f.shards.acquire(t, domain).Granted {
+			t.Errorf("%s is still leased", domain)
+		}
+	}
+}
+
+// TestCollectionsOfAnEventShareDomains: a domain that two of them ask is released when both have finished.
+func TestCollectionsOfAnEventShareDomains(t *testing.T) {
+	f := newFixture(t)
+	first, both := make(chan struct{}), sync.WaitGroup{}
+	both.Add(2)
+	f.steps.collect = func(m *contract.DomainMessage, _ bool) error {
+		if err := f.steps.ask(t.Context(), m.Domain, "shared.sg"); err != nil {
+			t.Error(err)
+		}
+		both.Done()
+		both.Wait()
+		if m.Domain == "a.sg" {
+			<-first
+			if f.shards.acquire(t, "shared.sg").Granted {
+				t.Error("it was released too early")
+			}
+			return nil
+		}
+		defer time.AfterFunc(50*time.Millisecond, func() { close(first) })
+		return nil
+	}
+	f.handle(t, domainQueue, &message{id: "1", body: domainBody("a.sg"), attempts: 1}, &message{id: "2", body: domainBody("b.sg"), attempts: 1})
+	if !f.shards.acquire(t, "shared.sg").Granted {
+		t.Error("it is still leased")
 	}
 }
 

@@ -14,7 +14,7 @@ func (c *Consumer) handleSeeds(ctx context.Context, queue string, messages []Mes
 		start := c.Now()
 		s.end(m, start, c.seed(ctx, s, m))
 	}
-	s.settle(ctx, nil)
+	s.settle(ctx)
 }
 
 // seed does what a seed message asks for: it goes on with an orchestration, or processes a raw file.

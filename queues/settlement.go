@@ -52,12 +52,10 @@ func (s *settlement) end(m Message, start time.Time, err error) {
 	s.changes.Finished = append(s.changes.Finished, deadletters.WorkOf(s.queue, m.Body()))
 }
 
-// settle writes to the ledger what was recorded, why messages failed, and the leases to release. Only
-// then it retries the failed messages, so that a dead letter can say why. The ledger being unavailable
+// settle writes to the ledger what was recorded, and why messages failed. Only then it retries the failed messages, so that a dead letter can say why. The ledger being unavailable
 // stops nothing: a dead letter then has no reason.
-func (s *settlement) settle(ctx context.Context, releases []ledger.Release) {
+func (s *settlement) settle(ctx context.Context) {
 	c := s.consumer
-	s.changes.Releases = releases
 	for _, f := range s.failures {
 		s.changes.Failures = append(s.changes.Failures, ledger.Failure{
 			Work:      deadletters.WorkOf(s.queue, f.message.Body()),

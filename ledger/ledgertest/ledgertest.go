@@ -45,13 +45,6 @@ var Cases = []Case{
 	{"a dead letter stored twice", deadLetterTwice},
 	{"records are all or nothing", recordAtomic},
 	{"nothing to record", nothing},
-	{"a lease excludes others", leaseExcludes},
-	{"a lease expires", leaseExpires},
-	{"a lease is extended when its owner takes it again", leaseAgain},
-	{"a lease is released by its owner only", leaseRelease},
-	{"a released lease cools down", leaseCoolDown},
-	{"a lease is renewed before it expires", leaseRenew},
-	{"of many takers one gets the lease", leaseRace},
 	{"a context that is done", contextDone},
 	{"a file from its upload to its checkpoint", fileLife},
 	{"files in flight", filesInFlight},
@@ -170,10 +163,10 @@ func values(t T, db ledger.DB, name string) {
 		{"text": "", "whole": 0.0, "missing": 1.0, "fraction": 2.0, "sum": 3.0},
 	})
 	results, err := db.Batch(ctx, []ledger.Statement{
-		{SQL: `INSERT INTO leases (domain, owner, expires_at) VALUES (?1, '', 0), (?2, '', 0)`, Args: []any{name + "a", name + "b"}},
-		{SQL: `UPDATE leases SET expires_at = 1 WHERE domain = ?1`, Args: []any{name + "a"}},
-		{SQL: `DELETE FROM leases WHERE domain IN (?1, ?2, ?3)`, Args: []any{name + "a", name + "b", name + "c"}},
-		{SQL: `SELECT domain FROM leases WHERE domain = ?1`, Args: []any{name + "a"}},
+		{SQL: `INSERT INTO alarms (name, state, since) VALUES (?1, '', 0), (?2, '', 0)`, Args: []any{name + "a", name + "b"}},
+		{SQL: `UPDATE alarms SET since = 1 WHERE name = ?1`, Args: []any{name + "a"}},
+		{SQL: `DELETE FROM alarms WHERE name IN (?1, ?2, ?3)`, Args: []any{name + "a", name + "b", name + "c"}},
+		{SQL: `SELECT name FROM alarms WHERE name = ?1`, Args: []any{name + "a"}},
 	})
 	must(t, "Batch", err)
 	var changes []int64
@@ -185,11 +178,11 @@ func values(t T, db ledger.DB, name string) {
 }
 
 func atomic(t T, db ledger.DB, name string) {
-	insert := ledger.Statement{SQL: `INSERT INTO leases (domain, owner, expires_at) VALUES (?1, '', 0)`, Args: []any{name}}
+	insert := ledger.Statement{SQL: `INSERT INTO alarms (name, state, since) VALUES (?1, '', 0)`, Args: []any{name}}
 	if _, err := db.Batch(ctx, []ledger.Statement{insert, insert}); err == nil {
 		t.Errorf("the second insert of one key gave no error")
 	}
-	rows := query(t, db, `SELECT domain FROM leases WHERE domain = ?1`, name)
+	rows := query(t, db, `SELECT name FROM alarms WHERE name = ?1`, name)
 	expect(t, "rows after a failed batch", len(rows), 0)
 	if _, err := db.Batch(ctx, []ledger.Statement{insert}); err != nil {
 		t.Errorf("a batch after a failed one: %v", err)
@@ -202,7 +195,7 @@ func limits(t T, db ledger.DB, name string) {
 		for i := range args {
 			args[i] = name
 		}
-		sql := `SELECT domain FROM leases WHERE domain IN (?` + strings.Repeat(", ?", n-1) + `)`
+		sql := `SELECT name FROM alarms WHERE name IN (?` + strings.Repeat(", ?", n-1) + `)`
 		_, err := db.Batch(ctx, []ledger.Statement{{SQL: sql, Args: args}})
 		return err
 	}
@@ -279,19 +272,14 @@ func manyRecords(t T, db ledger.DB, name string) {
 	l := ledger.New(db)
 	var c ledger.Changes
 	var works []ledger.Work
-	var domains []string
 	for i := range 250 { // over the number of parameters of a statement
 		w := ledger.Work{Queue: name, Key: fmt.Sprint("raw/country=sg/category=news/date=2026-01-28/", i)}
 		f := failure(w, "m", 1)
 		f.ErrorMessage = strings.Repeat("x", 2000)
-		works, domains = append(works, w), append(domains, fmt.Sprint(name, i, ".example"))
+		works = append(works, w)
 		c.Failures = append(c.Failures, f)
 		c.DeadLetters = append(c.DeadLetters, deadLetter(name, fmt.Sprint(i)))
-		c.Releases = append(c.Releases, ledger.Release{Domain: domains[i], Owner: name})
 	}
-	busy, err := l.Acquire(ctx, name, domains, time.Minute)
-	must(t, "Acquire", err)
-	expect(t, "busy", len(busy), 0)
 	must(t, "Record", l.Record(ctx, c))
 	got, err := l.Reasons(ctx, works)
 	must(t, "Reasons", err)
@@ -300,15 +288,14 @@ func manyRecords(t T, db ledger.DB, name string) {
 	got, err = l.Reasons(ctx, works)
 	must(t, "Reasons", err)
 	expect(t, "works left", len(got), 0)
-	busy, err = l.Acquire(ctx, "another", domains, time.Minute)
-	must(t, "Acquire", err)
-	expect(t, "busy after release", len(busy), 0)
 }
 
 func contextDone(t T, db ledger.DB, name string) {
 	done, cancel := context.WithCancel(ctx)
 	cancel()
-	_, err := ledger.New(db).Acquire(done, "one", []string{name}, time.Minute)
-	expectStorage(t, "Acquire", err)
-	expect(t, "busy", len(acquire(t, db, "two", time.Minute, name)), 0)
+	w := ledger.Work{Queue: name, Key: "a"}
+	expectStorage(t, "Record", ledger.New(db).Record(done, ledger.Changes{Failures: []ledger.Failure{failure(w, "m", 1)}}))
+	got, err := ledger.New(db).Reasons(ctx, []ledger.Work{w})
+	must(t, "Reasons", err)
+	expect(t, "reasons", len(got[w]), 0)
 }

@@ -1,0 +1,452 @@
+package engine_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/discovery"
+	"github.com/newsfork/seed-engine/engine/enginetest"
+	"github.com/newsfork/seed-engine/fetch"
+	"github.com/newsfork/seed-engine/fetch/fetchtest"
+	"github.com/newsfork/seed-engine/frontier"
+)
+
+const interval = 200 * time.Millisecond
+
+// polite asserts that no two requests to a host were closer than the interval, by the web's own log.
+func polite(t *testing.T, visits []fetchtest.Visit) {
+	t.Helper()
+	last := map[string]time.Time{}
+	for _, v := range visits {
+		if before, ok := last[v.Host]; ok && v.Start.Sub(before) < interval {
+			t.Errorf("%s was asked for %v after the request before it", v.URL, v.Start.Sub(before))
+		}
+		last[v.Host] = v.End
+	}
+}
+
+// collections counts the requests for robots.txt by host.
+func collections(visits []fetchtest.Visit) map[string]int {
+	n := map[string]int{}
+	for _, v := range visits {
+		if strings.HasSuffix(v.URL, "/robots.txt") {
+			n[v.Host]++
+		}
+	}
+	return n
+}
+
+// put puts pages of a host into the frontier.
+func put(t *testing.T, w *enginetest.World, host string, pages int) {
+	t.Helper()
+	var list []frontier.NewPage
+	for i := range pages {
+		list = append(list, frontier.NewPage{URL: fmt.Sprintf("https://%s/page/%d", host, i), Priority: 0.5})
+	}
+	if _, err := w.Frontier.Remotes().Put(t.Context(), day, list); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// scrape leases pages from the frontier, fetches and reports them, until ctx ends. It returns how many.
+func scrape(ctx context.Context, t *testing.T, w *enginetest.World, seconds int64) (fetched int) {
+	r := w.Frontier.Remotes()
+	for ctx.Err() == nil {
+		lease, err := r.Lease(ctx, time.Now().UnixMilli(), frontier.LeaseRequest{Max: 10, Seconds: seconds})
+		if ctx.Err() != nil {
+			return fetched
+		}
+		if err != nil {
+			t.Error(err)
+			return fetched
+		}
+		report := frontier.Report{Lease: lease.ID}
+		for _, item := range lease.Items {
+			answer, err := w.Web.Do(context.WithoutCancel(ctx), &fetch.Request{Method: "GET", URL: item.URL, Timeout: time.Second})
+			if err != nil {
+				t.Error(err)
+				continue
+			}
+			answer.Body.Close()
+			fetched++
+			report.Results = append(report.Results, frontier.Result{ID: item.ID, Status: answer.Status})
+		}
+		if len(report.Results) == 0 {
+			time.Sleep(100 * time.Millisecond)
+		} else if _, err := r.Report(context.WithoutCancel(ctx), report); err != nil {
+			t.Error(err)
+		}
+	}
+	return fetched
+}
+
+// TestPoliteness: one request at a time a host, with the pause between, whatever the number of events, and
+// while scrapers work on the same hosts. Each host is collected once, and its other document reuses that.
+func TestPoliteness(t *testing.T) {
+	const hosts, scrapers = 40, 4
+	other := day
+	other.Category = "finance"
+	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
+		w.Web.Serve = (&enginetest.Sites{Latency: 20 * time.Millisecond}).Serve
+		maps.Copy(w.Variables, map[string]string{"REQUEST_INTERVAL_MS": "200", "MAX_REQUESTS_PER_DOMAIN": "6"})
+		w.Broker.Events, w.Broker.Copies, w.Broker.Shuffle = 6, 2, rand.New(rand.NewPCG(1, 2))
+		for _, p := range []contract.Partition{day, other} {
+			for i := range hosts {
+				host := fmt.Sprintf("site-%d.sg", i)
+				w.Send(enginetest.Domains, domainMessage(p, host, 1, "https://"+host+"/a"))
+			}
+		}
+		for i := range hosts {
+			put(t, w, fmt.Sprintf("site-%d.sg", i), 100) // so that there is always one to lease
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		var wg sync.WaitGroup
+		fetched := make([]int, scrapers)
+		for n := range scrapers {
+			wg.Go(func() { fetched[n] = scrape(ctx, t, w, 30) })
+		}
+		began := time.Now()
+		w.Drain()
+		took := time.Since(began)
+		stop()
+		wg.Wait()
+		visits := w.Web.Visits()
+		polite(t, visits)
+		asked := collections(visits)
+		for i := range hosts {
+			host := fmt.Sprintf("site-%d.sg", i)
+			if asked[host] != 1 {
+				t.Errorf("%s was collected %d times for its two documents", host, asked[host])
+			}
+			reused := 0
+			for _, p := range []contract.Partition{day, other} {
+				d := w.Document(p, host)
+				if d == nil || d.Technical.SitemapXML.URLCount != 3 {
+					t.Fatalf("%s, %s: %+v", p.Category, host, d)
+				}
+				if d.Technical.ReusedFrom != nil {
+					reused++
+				}
+			}
+			if reused != 1 {
+				t.Errorf("%d documents of %s reuse the other", reused, host)
+			}
+		}
+		if len(w.Events("domain_busy")) == 0 || len(w.Keys("dlq/", "")) > 0 {
+			t.Errorf("%d domains busy, dead letters %v", len(w.Events("domain_busy")), w.Keys("dlq/", ""))
+		}
+		for n, pages := range fetched {
+			if pages < 100 {
+				t.Errorf("scraper %d fetched %d pages", n, pages)
+			}
+		}
+		// A batch waits for a minute, and a lease of a scraper is over after half of one.
+		if took > 15*time.Minute {
+			t.Errorf("scrapers kept the collectors waiting for %v", took)
+		}
+	})
+}
+
+// TestACollectorGoesFirst: while it waits, scrapers get no other page of the domain.
+func TestACollectorGoesFirst(t *testing.T) {
+	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
+		w.Web.Serve = (&enginetest.Sites{}).Serve
+		put(t, w, "late.sg", 100)
+		r := w.Frontier.Remotes()
+		lease := func() frontier.Lease {
+			l, err := r.Lease(t.Context(), time.Now().UnixMilli(), frontier.LeaseRequest{Max: 1, Seconds: 120})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return l
+		}
+		first := lease()
+		if len(first.Items) != 1 {
+			t.Fatal("there is nothing to lease")
+		}
+		w.Send(enginetest.Domains, domainMessage(day, "late.sg", 1, "https://late.sg/a"))
+		began := time.Now()
+		time.AfterFunc(80*time.Second, func() { // the message was delivered after a minute
+			report := frontier.Report{Lease: first.ID, Results: []frontier.Result{{ID: first.Items[0].ID, Status: 200}}}
+			if _, err := r.Report(context.WithoutCancel(t.Context()), report); err != nil {
+				t.Error(err)
+			}
+		})
+		time.AfterFunc(90*time.Second, func() {
+			if l := lease(); len(l.Items) > 0 {
+				t.Error("a scraper got a page while the collector waited")
+			}
+		})
+		w.Drain()
+		if len(w.Events("domain_busy")) == 0 {
+			t.Error("the collector never waited")
+		}
+		if d := w.Document(day, "late.sg"); d == nil || time.Since(began) > 5*time.Minute {
+			t.Errorf("%v after %v", d != nil, time.Since(began))
+		}
+	})
+}
+
+// TestLeasesOfTheDeadExpire: when the event that leased a domain was killed, another one collects the domain
+// as soon as the lease is over, and not before.
+func TestLeasesOfTheDeadExpire(t *testing.T) {
+	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
+		w.Web.Serve = (&enginetest.Sites{}).Serve
+		began := time.Now()
+		r := frontier.AcquireRequest{Domain: "late.sg", Owner: "killed", Seconds: 120}
+		if a, err := w.Frontier.Remotes().Of("late.sg").Acquire(t.Context(), r); err != nil || !a.Granted {
+			t.Fatal(a, err)
+		}
+		w.Send(enginetest.Domains, domainMessage(day, "late.sg", 1, "https://late.sg/a"))
+		w.Drain()
+		if d := w.Document(day, "late.sg"); d == nil || d.Revision != 1 {
+			t.Fatalf("%+v", d)
+		}
+		if first := w.Web.Visits()[0].Start.Sub(began); first < 2*time.Minute || first > 5*time.Minute {
+			t.Errorf("it was asked after %v", first)
+		}
+	})
+}
+
+// TestKilledHalfWay: a collection that is killed between two requests is done by another event within the time of
+// a lease, and the host has its pause in between.
+func TestKilledHalfWay(t *testing.T) {
+	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
+		w.Variables["REQUEST_INTERVAL_MS"] = "200"
+		var died time.Time
+		sites := &enginetest.Sites{}
+		w.Web.Serve = func(r *fetch.Request, nth int) (fetchtest.Page, bool) {
+			if strings.HasSuffix(r.URL, "/sitemap.xml") && died.IsZero() {
+				died = time.Now()
+				w.Kill = func(int) bool { w.Kill = nil; return true }
+			}
+			return sites.Serve(r, nth)
+		}
+		message := domainMessage(day, "late.sg", 1, "https://late.sg/a")
+		w.Send(enginetest.Domains, message)
+		w.Drain()
+		if died.IsZero() || w.Document(day, "late.sg") == nil || len(w.Keys("dlq/", "")) > 0 {
+			t.Fatalf("died %v, dead letters %v", died, w.Keys("dlq/", ""))
+		}
+		polite(t, w.Web.Visits())
+		for _, v := range w.Web.Visits() {
+			if after := v.Start.Sub(died); after > 0 && after < 10*time.Second {
+				t.Errorf("%s was asked %v after the event died", v.URL, after)
+			}
+		}
+	})
+}
+
+// TestAFrozenShard: nothing of its domains is fetched and nothing is lost, however long it lasts, while others are
+// collected. When the shard works again, so are they.
+func TestAFrozenShard(t *testing.T) {
+	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
+		w.Web.Serve = (&enginetest.Sites{Latency: 20 * time.Millisecond}).Serve
+		w.Broker.Events, w.Broker.Copies, w.Broker.Shuffle = 3, 2, rand.New(rand.NewPCG(3, 5))
+		frozen := shardOf("site-0.sg")
+		const hosts = 30
+		w.Frontier.Freeze(frozen)
+		for i := range hosts {
+			host := fmt.Sprintf("site-%d.sg", i)
+			w.Send(enginetest.Domains, domainMessage(day, host, 1, "https://"+host+"/a"))
+		}
+		const lasts = 6 * time.Hour
+		began := time.Now()
+		time.AfterFunc(lasts, func() { w.Frontier.Thaw(frozen) })
+		w.Drain()
+		for _, v := range w.Web.Visits() {
+			if shardOf(v.Host) == frozen && v.Start.Sub(began) < lasts {
+				t.Errorf("%s was asked while its shard was frozen", v.URL)
+			}
+			if shardOf(v.Host) != frozen && v.Start.Sub(began) > time.Hour {
+				t.Errorf("%s was asked after %v", v.URL, v.Start.Sub(began))
+			}
+		}
+		asked := collections(w.Web.Visits())
+		for i := range hosts {
+			host := fmt.Sprintf("site-%d.sg", i)
+			if d := w.Document(day, host); d == nil || !d.Reachable || asked[host] != 1 {
+				t.Errorf("%s: collected %d times, %+v", host, asked[host], d)
+			}
+		}
+		if took := time.Since(began); took > lasts+time.Hour || len(w.Keys("dlq/", "")) > 0 || len(w.Events("frontier_failed")) == 0 {
+			t.Errorf("done after %v, dead letters %v, %d failures logged", took, w.Keys("dlq/", ""), len(w.Events("frontier_failed")))
+		}
+	})
+}
+
+// TestAShardThatFreezesHalfWay: the collection under way stops within the time of its lease, and is done later.
+func TestAShardThatFreezesHalfWay(t *testing.T) {
+	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
+		w.Variables["REQUEST_INTERVAL_MS"] = "20000"
+		var froze time.Time
+		sites := &enginetest.Sites{}
+		w.Web.Serve = func(r *fetch.Request, nth int) (fetchtest.Page, bool) {
+			if froze.IsZero() {
+				froze = time.Now()
+				w.Frontier.Freeze(shardOf("late.sg"))
+				time.AfterFunc(time.Hour, func() { w.Frontier.Thaw(shardOf("late.sg")) })
+			}
+			return sites.Serve(r, nth)
+		}
+		w.Send(enginetest.Domains, domainMessage(day, "late.sg", 1, "https://late.sg/a"))
+		w.Drain()
+		if d := w.Document(day, "late.sg"); d == nil || !d.Sitemap.Exists || d.Partial {
+			t.Errorf("%+v", d)
+		}
+		for _, v := range w.Web.Visits() {
+			if after := v.Start.Sub(froze); after > 30*time.Second && after < time.Hour {
+				t.Errorf("%s was asked %v after the shard froze", v.URL, after)
+			}
+		}
+		if len(w.Events("lease_lost")) != 1 || len(w.Keys("dlq/", "")) > 0 {
+			t.Errorf("leases lost %d, dead letters %v", len(w.Events("lease_lost")), w.Keys("dlq/", ""))
+		}
+	})
+}
+
+// entangled is a web of two sites, each of which declares the feed of the other.
+func entangled(r *fetch.Request, _ int) (fetchtest.Page, bool) {
+	u, err := url.Parse(r.URL)
+	if err != nil {
+		return fetchtest.Page{}, false
+	}
+	p := fetchtest.Page{Status: 404, Latency: 500 * time.Millisecond}
+	other := map[string]string{"one.sg": "two.sg", "two.sg": "one.sg"}[u.Hostname()]
+	switch u.Path {
+	case "/":
+		p.Status, p.Body = 200, `<link rel="alternate" type="application/rss+xml" href="https://`+other+`/feed">`
+	case "/feed":
+		p.Status, p.Body = 200, `<rss version="2.0"><channel><item><link>https://`+u.Hostname()+`/x</link></item></channel></rss>`
+	}
+	return p, true
+}
+
+// TestTwoCollectionsThatWantEachOther both finish, at once, in one event or in two: neither waits for the
+// other. In one event they share what they have; in two each leaves the other's feed out.
+func TestTwoCollectionsThatWantEachOther(t *testing.T) {
+	for name, events := range map[string]int{"one event": 1, "two events": 2} {
+		t.Run(name, func(t *testing.T) {
+			enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
+				w.Web.Serve = entangled
+				w.Variables["REQUEST_INTERVAL_MS"] = "200"
+				w.Broker.Events = events
+				began := time.Now()
+				for _, domain := range []string{"one.sg", "two.sg"} {
+					w.Send(enginetest.Domains, domainMessage(day, domain, 1, "https://"+domain+"/a"))
+					for i := range 8 * (events - 1) { // so that they are in different batches
+						pad := fmt.Sprintf("pad-%d.%s", i, domain)
+						w.Send(enginetest.Domains, domainMessage(day, strings.ReplaceAll(pad, ".sg", "-x.sg"), 1, "https://x.sg/a"))
+					}
+				}
+				w.Drain()
+				polite(t, w.Web.Visits())
+				for domain, other := range map[string]string{"one.sg": "two.sg", "two.sg": "one.sg"} {
+					d := w.Document(day, domain)
+					if d == nil {
+						t.Fatalf("%s has no document", domain)
+					}
+					var found discovery.Discovery
+					if err := json.Unmarshal(d.Discovery, &found); err != nil {
+						t.Fatal(err)
+					}
+					busy := false
+					for _, f := range found.Errors {
+						busy = busy || f.URL == "https://"+other+"/feed" && strings.Contains(f.Message, "host busy")
+					}
+					read := slices.ContainsFunc(d.Technical.Feeds, func(f contract.Feed) bool { return f.URL == "https://"+other+"/feed" })
+					if read == busy || busy != d.Partial {
+						t.Errorf("%s: feed read %v, busy %v, partial %v", domain, read, busy, d.Partial)
+					} else if events == 1 && busy {
+						t.Errorf("%s found the other busy in its own event", domain)
+					}
+				}
+				if took := time.Since(began); took > 3*time.Minute || len(w.Keys("dlq/", "")) > 0 {
+					t.Errorf("it took %v, dead letters %v", took, w.Keys("dlq/", ""))
+				}
+			})
+		})
+	}
+}
+
+// TestHostsKeepWhatTheyAskedFor across events: a Retry-After holds for the next message of the domain, which waits
+// without using an attempt.
+func TestHostsKeepWhatTheyAskedFor(t *testing.T) {
+	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
+		w.Variables["REUSE_WINDOW_MINUTES"] = "0"
+		sites := &enginetest.Sites{}
+		var asked time.Time
+		w.Web.Serve = func(r *fetch.Request, nth int) (fetchtest.Page, bool) {
+			p, ok := sites.Serve(r, nth)
+			if strings.HasSuffix(r.URL, "https://late.sg/") && nth == 0 {
+				p.Status, p.Header = 429, map[string]string{"Retry-After": "3600"}
+				asked = time.Now()
+			}
+			return p, ok
+		}
+		w.Send(enginetest.Domains, domainMessage(day, "late.sg", 1, "https://late.sg/a"))
+		w.Drain()
+		w.Send(enginetest.Domains, domainMessage(nextDay, "late.sg", 1, "https://late.sg/a"))
+		w.Drain()
+		for _, v := range w.Web.Visits() {
+			if after := v.Start.Sub(asked); after > 0 && after < time.Hour {
+				t.Errorf("%s was asked %v after the host wanted to be left alone for an hour", v.URL, after)
+			}
+		}
+		if d := w.Document(nextDay, "late.sg"); d == nil || d.Partial || len(w.Keys("dlq/", "")) > 0 {
+			t.Errorf("%+v, dead letters %v", d, w.Keys("dlq/", ""))
+		}
+	})
+}
+
+// TestNamesThatDoNotResolve are left alone for an hour, by all events.
+func TestNamesThatDoNotResolve(t *testing.T) {
+	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
+		w.Web.Serve = func(*fetch.Request, int) (fetchtest.Page, bool) { return fetchtest.Fail(fetch.ErrNotResolved), true }
+		began := time.Now()
+		w.Send(enginetest.Domains, domainMessage(day, "gone.sg", 1, "https://gone.sg/a"))
+		w.Drain()
+		d := w.Document(day, "gone.sg")
+		if d == nil || d.Reachable || d.Robots.Error == nil || !strings.Contains(*d.Robots.Error, "does not resolve") {
+			t.Fatalf("%+v", d)
+		}
+		for _, v := range w.Web.Visits()[1:] {
+			if after := v.Start.Sub(began); after > 5*time.Minute && after < time.Hour {
+				t.Errorf("it was asked again after %v", after)
+			}
+		}
+	})
+}
+
+// TestALostRelease: the domain is free again when the lease is over.
+func TestALostRelease(t *testing.T) {
+	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
+		w.Web.Serve = (&enginetest.Sites{}).Serve
+		w.Frontier.Fail = func(_, operation string) error {
+			if operation == "release" {
+				return errors.New("as the test wants it")
+			}
+			return nil
+		}
+		began := time.Now()
+		w.Send(enginetest.Domains, domainMessage(day, "late.sg", 1, "https://late.sg/a"))
+		w.Drain()
+		w.Frontier.Fail = nil
+		w.Send(enginetest.Domains, domainMessage(nextDay, "late.sg", 1, "https://late.sg/a"))
+		w.Drain()
+		if d := w.Document(nextDay, "late.sg"); d == nil || time.Since(began) > 5*time.Minute {
+			t.Errorf("%v after %v", d != nil, time.Since(began))
+		}
+	})
+}
