@@ -462,6 +462,9 @@ describe("the dashboard", { skip }, () => {
     await card("Domain failures").waitFor();
     assert.match(await said(card("Domain failures")), /firing\s+18% \/ 10%[\s\S]+Window\s+60 min/);
     assert.match(await said(card("Slow domains")), /ok\s+1\.25 sec \/ 5 sec/);
+    assert.match(await said(card("Frontier behind")), /ok\s+7 min \/ 60 min/);
+    await page.getByRole("link", { name: "Hosts due longest" }).click();
+    await card("Hosts").waitFor();
   });
 
   test("exclusions are added and taken back", async () => {

@@ -267,6 +267,8 @@ export class World {
       alarm("domain_failures", failed, 10, "percent", 60),
       alarm("slow_domains", p.domains_processed ? 1250 : null, 5000, "ms", 60),
       alarm("dead_letters", deadLetters, 100, "count", null),
+      alarm("frontier_behind", 420_000, 3_600_000, "ms", null),
+      alarm("refresh_failures", 3, 20, "percent", 60),
     ];
   }
 

@@ -243,6 +243,8 @@ export default {
   "alarm.domain_failures.link": "Failed domains",
   "alarm.slow_domains.link": "Slowest domains",
   "alarm.dead_letters.link": "Dead letters",
+  "alarm.frontier_behind.link": "Hosts due longest",
+  "alarm.refresh_failures.link": "Hosts of the frontier",
   "alarm.line": (name, value, threshold) => `${name}: ${value}, over ${threshold}.`,
   "alarm.few": "Fewer than 20 were finished within the window.",
   "alarm.window": "Window",

@@ -239,6 +239,8 @@ export default {
   "alarm.domain_failures.link": "실패한 도메인",
   "alarm.slow_domains.link": "가장 느린 도메인",
   "alarm.dead_letters.link": "실패 메시지",
+  "alarm.frontier_behind.link": "가장 오래 기다린 호스트",
+  "alarm.refresh_failures.link": "프런티어 호스트",
   "alarm.line": (name, value, threshold) => `${name}: ${value}, 기준 ${threshold} 초과.`,
   "alarm.few": "기간 안에 끝난 항목이 20개 미만입니다.",
   "alarm.window": "기간",

@@ -21,6 +21,8 @@ const leads = {
   domain_failures: () => h("a", { href: to("domains", { state: "failed" }) }, t("alarm.domain_failures.link")),
   slow_domains: () => h("a", { href: to("domains", { sort: "duration" }) }, t("alarm.slow_domains.link")),
   dead_letters: () => h("a", { href: to("dead-letters") }, t("alarm.dead_letters.link")),
+  frontier_behind: () => h("a", { href: to("frontier", { sort: "due" }) }, t("alarm.frontier_behind.link")),
+  refresh_failures: () => h("a", { href: to("frontier") }, t("alarm.refresh_failures.link")),
 };
 
 export default {
