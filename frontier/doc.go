@@ -4,8 +4,8 @@
 //
 // # How a URL travels
 //
-// Put gives each page a score and thereby one of four bands, and stores it in the back queue of its
-// host. A host with pages stands in the front queue of the band of its best page, at the second from
+// Put refuses traps and what it has had, and of a domain keeps the best pages. It gives each page a score
+// and thereby one of four bands, and stores it in the back queue of its host. A host with pages stands in the front queue of the band of its best page, at the second from
 // which it may be asked. Lease takes hosts from the front queues by turns (8, 4, 2 and 1 of 15, so
 // that higher bands are chosen more often and none starves), those ready longest first, and of each
 // host the page whose band's turn it is there. Report ends the lease, sets the time from which the
@@ -13,7 +13,8 @@
 // itself: every later Lease or Acquire takes back what is over.
 //
 // Entry points (feeds, sitemaps, listing pages) are asked again and again, at an interval that
-// follows how often they change. They wait in a queue of their own.
+// follows how often they change. The shard refreshes them itself (due.go), or scrapers are given them from
+// a queue of their own.
 //
 // # Who may ask a host
 //
@@ -26,7 +27,8 @@
 //     often stands behind all of them. A domain with more hosts lists the leased ones (domain.active).
 //   - A host whose turn comes while its domain lets nobody in is parked at the domain, out of the
 //     queues, so that it costs nothing until the domain opens.
-//   - What operators excluded is neither taken in nor given out.
+//   - What operators excluded is neither taken in nor given out. Of a domain that is a mirror of another
+//     only the entry points are.
 //
 // # Tables
 //
@@ -38,6 +40,9 @@
 //	parts    host<<12 | n → chunks of the host's seen-set (n < 1024), then its segments of up to 512 pages
 //	queue    lane<<47 | second<<14 | n → a block of up to 256 pointers to hosts
 //	leases   number of a lease → its end and hosts; −1−domain → when its parked hosts are looked at
+//	due      second<<14 | n → hosts whose entry points are to be looked at then
+//	mirrors  first bits of a digest → which domain showed it first
+//	feed     new pages in the order in which they were found; changes and contracts: contracts that changed
 //	state    0 counters and schema version, 1 classes (country and category), 2 excluded URL patterns, 3 day of the last snapshot
 //
 // Ids are 40 bits of a hash of the name; a name whose id is taken gets the next one that is free (find).
@@ -48,7 +53,8 @@
 //
 // # Operations
 //
-// A Worker asks a shard by a Remote, whose calls Shard.Serve answers (serve.go).
+// A Worker asks a shard by a Remote, whose calls Shard.Serve answers (serve.go). Remotes are all shards:
+// what is asked of one domain goes to its own, a lease to as many as it takes (remotes.go and others).
 //
 // Each method of Shard is one call (call.go): it opens the state, loads the rows it needs with few
 // statements, changes them in memory, and writes each changed row once, one statement a table. The
@@ -61,11 +67,14 @@
 //   - what a score means, and the turns of the bands: score.go
 //   - delays, slowing down, attempts: politeness.go, expiry.go; intervals of entry points: entry.go
 //   - the order in which hosts are chosen: selector.go, lease.go; where they are queued: queue.go
+//   - what is refused: put.go, trap.go, best.go; mirrors: mirror.go
 //   - collectors: collect.go; operators: operate.go, look.go; rebuilding: snapshot.go
+//   - refreshes: tick.go, due.go; what is followed from outside: feed.go, changes.go
 //   - a field of a record: host.go, domain.go, schema.go, with codec_test.go
 //
 // The rules that must hold between any two operations are in audit_test.go; model_test.go compares
-// random operations with a simple model, crash_test.go fails each operation at each of its statements,
-// rows_test.go holds what is written below its ceilings, and simulation_test.go is a whole crawl.
+// random operations with a simple model, chaos_test.go does all of them with a clock that jumps,
+// crash_test.go fails each operation at each of its statements, rows_test.go keeps what is written below
+// its ceilings, and simulation_test.go is a whole crawl.
 // Package frontiertest is the part of it that also runs in a Durable Object.
 package frontier
