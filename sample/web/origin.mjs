@@ -19,7 +19,8 @@ export function answerOf(site, url) {
   if (site[url.protocol === "https:" ? "https" : "http"] === "refused") return { mode: "refuse" };
   if (url.protocol === "http:" && site.http !== "served")
     return { status: 301, location: url.href.replace("http:", "https:") };
-  const answer = site.everywhere ?? site.paths[url.pathname];
+  const found = site.everywhere ?? site.paths[url.pathname];
+  const answer = typeof found === "function" ? found() : found;
   if (answer?.movedTo) return { status: answer.status, location: answer.movedTo + url.pathname + url.search };
   if (answer) return answer;
   return linked(site).has(url.href) ? page({ title: titleOf(url), lang: site.lang }) : notFound;

@@ -4,7 +4,8 @@
 //
 //   host: {
 //     paths: {path: answer},      answers are made by documents.mjs; any other path is 404, but for
-//                                 the URLs that these answers link to, which are pages
+//                                 the URLs that these answers link to, which are pages. A function
+//                                 gives the answer of the moment: of what it links to nothing is a page
 //     everywhere: answer,         instead of paths: the answer to every path
 //     lang, server, gzip,         language of the pages, Server header, compressed transfer
 //     delay,                      milliseconds before each answer
@@ -89,6 +90,24 @@ export const sites = {
         link: "https://www.gov.sg/",
         items: items(numbered("https://www.gov.sg/", 7, "explainers/question"), "2026-01-26T02:00:00Z"),
       }),
+    },
+  },
+
+  // Publishes an article every half second from its first request on; its feed has the last ones. And a paper
+  // whose feed never changes. Both are for the demo and tests of refreshes.
+  "daily-press.sg": press("Daily Press"),
+  "still-gazette.sg": {
+    paths: {
+      "/robots.txt": open(),
+      "/": page({ title: "Still Gazette", feeds: [{ href: "/feed.xml", title: "Still Gazette" }] }),
+      "/feed.xml": {
+        ...rss({
+          title: "Still Gazette",
+          link: "https://still-gazette.sg/",
+          items: items(numbered("https://still-gazette.sg/news/", 3, "notice"), "2025-06-01T02:00:00Z"),
+        }),
+        etag: '"still"',
+      },
     },
   },
 
@@ -540,6 +559,31 @@ function mom() {
         links: years.map((y) => ({ href: `/newsroom/press-releases/${y}`, text: String(y) })),
       }),
       "/rss/press-releases.xml": rss({ title: "Press Releases", link: home, items: releases }),
+    },
+  };
+}
+
+/** A paper that publishes an article every half second. */
+function press(title) {
+  const every = 500; // milliseconds
+  const listed = 60; // in its feed
+  let began;
+  const feed = () => {
+    began ??= Date.now();
+    const newest = Math.floor((Date.now() - began) / every);
+    const articles = Array.from({ length: Math.min(newest + 1, listed) }, (_, i) => newest - i);
+    const items = articles.map((n) => ({
+      title: `Article ${n}`,
+      link: `https://daily-press.sg/news/article-${n}`,
+      date: new Date(began + n * every).toISOString(),
+    }));
+    return { ...rss({ title, link: "https://daily-press.sg/", items }), etag: `"${newest}"` };
+  };
+  return {
+    paths: {
+      "/robots.txt": open(),
+      "/": page({ title, feeds: [{ href: "/feed.xml", title }] }),
+      "/feed.xml": feed,
     },
   };
 }
