@@ -59,7 +59,7 @@ func (b *Batch) MayReuse(m *contract.DomainMessage) bool {
 	e := b.evidence[m.Domain]
 	b.mu.Unlock()
 	c := b.collector
-	return !e.At.IsZero() && e.Partition != m.Partition && c.Clock.Now().Sub(e.At) <= c.Limits.ReuseWindow && !(m.Force && !e.At.After(m.RequestedAt))
+	return !e.At.IsZero() && e.Partition != m.Partition && c.Clock.Now().Sub(e.At) <= c.Limits.ReuseWindow && !(m.Force && e.At.Before(m.RequestedAt))
 }
 
 // collected notes the evidence of a collection whose checkpoint is written.
