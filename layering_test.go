@@ -88,7 +88,9 @@ var mayImport = map[string][]string{
 	"info/postgres": {"ledger"},
 	"info/redis":    {},
 	"info/collect":  {"contract", "fetch", "info", "info/cache", "info/store", "markup"},
-	"info/web":      {"contract", "info", "info/cache"},
+	"info/web":      {"contract", "info", "info/cache", "info/collect", "info/store"},
+	"info/service": {"contract", "fetch", "info", "info/cache", "info/collect", "info/postgres", "info/redis", "info/sources", "info/store",
+		"info/web", "settings"},
 	"info/infotest": {"contract", "info", "info/cache", "info/store", "ledger"},
 
 	// What Go's crypto/tls is replaced by.
@@ -109,7 +111,9 @@ var mayImport = map[string][]string{
 	"r2/r2test":             {"contract", "r2"},
 
 	// Programs.
-	"main":                     {"alarms", "bindings", "contract", "engine", "handlers", "markup", "worker"},
+	"main":                     {"alarms", "bindings", "contract", "engine", "markup", "settings", "worker"},
+	"info/api":                 {"bindings", "contract", "info/service", "worker"},
+	"info/collector":           {"bindings", "contract", "info/service", "markup", "settings", "worker"},
 	"cmd/seedctl":              {"classify", "contract", "markup", "orchestrator", "r2", "robots", "sitemap"},
 	"classify/train":           {"classify/hosts", "classify/internal/lexicon", "classify/internal/linear", "classify/internal/urltext"},
 	"bench/runtime/health":     {},

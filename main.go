@@ -15,8 +15,8 @@ import (
 	"github.com/newsfork/seed-engine/bindings"
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/engine"
-	"github.com/newsfork/seed-engine/handlers"
 	"github.com/newsfork/seed-engine/markup"
+	"github.com/newsfork/seed-engine/settings"
 	"github.com/newsfork/seed-engine/worker"
 )
 
@@ -35,7 +35,7 @@ func main() {
 		Variable:  bindings.Variable,
 		Version:   bindings.Version,
 		Pool:      bindings.Pool,
-		Local:     func() bool { return handlers.Local(time.Now) },
+		Local:     func() bool { return settings.Local(time.Now) },
 		Log:       contract.NewLogger(worker.Console{}),
 	})
 	consume := func(ctx context.Context, batch *library.MessageBatch) error {

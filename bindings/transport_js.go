@@ -27,16 +27,16 @@ func (Clock) Sleep(ctx context.Context, d time.Duration) error {
 }
 
 // Transport is the fetch of the service binding EGRESS where the current event has one, else the
-// global fetch.
-type Transport struct{}
+// global fetch; with a Service it is that binding's.
+type Transport struct{ Service string }
 
 var _ fetch.Transport = Transport{}
 
 // Do implements fetch.Transport.
-func (Transport) Do(ctx context.Context, r *fetch.Request) (*fetch.Response, error) {
+func (t Transport) Do(ctx context.Context, r *fetch.Request) (*fetch.Response, error) {
 	// What an origin says must come from the origin, and the Guard stands before every hop: Fetch uses
 	// no cache and follows no redirects.
-	answer, err := worker.Fetch(ctx, &worker.Request{Method: r.Method, URL: r.URL, Header: r.Header, Timeout: r.Timeout})
+	answer, err := worker.Fetch(ctx, &worker.Request{Method: r.Method, URL: r.URL, Header: r.Header, Timeout: r.Timeout, Service: t.Service})
 	if err != nil {
 		return nil, transportError(err)
 	}

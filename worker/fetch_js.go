@@ -22,6 +22,7 @@ type Request struct {
 	Header      http.Header
 	Body        []byte
 	Timeout     time.Duration // until the end of the answer's body; 0 is none
+	Service     string        // the service binding that is asked; "" for EGRESS or the world
 }
 
 // Response is the head of an answer, and its body, which is to be closed. Headers have their
@@ -32,13 +33,13 @@ type Response struct {
 	Body   io.ReadCloser
 }
 
-// Fetch asks the service binding EGRESS where the current event has one, else the world. It follows
+// Fetch asks a service binding: the request's, or EGRESS where the current event has one; else the world. It follows
 // no redirects and uses no cache. When ctx ends the request is aborted, its body included: that is a
 // *JSError with the name AbortError; after the timeout it is TimeoutError.
 func Fetch(ctx context.Context, r *Request) (*Response, error) {
-	args := make([]string, 0, 4+2*len(r.Header))
+	args := make([]string, 0, 5+2*len(r.Header))
 	exchange := Handle(openExchange())
-	args = append(args, exchange.String(), r.Method, r.URL, strconv.FormatInt(r.Timeout.Milliseconds(), 10))
+	args = append(args, exchange.String(), r.Method, r.URL, strconv.FormatInt(r.Timeout.Milliseconds(), 10), r.Service)
 	for name, values := range r.Header {
 		args = append(args, name, values[0])
 	}

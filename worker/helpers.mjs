@@ -7,6 +7,7 @@
 // another event.
 //
 // All are async, so that a binding which is not configured becomes a rejection too.
+import { Socket } from "./sockets.mjs";
 import { Stream } from "./streams.mjs";
 
 const decoder = new TextDecoder();
@@ -176,17 +177,43 @@ async function within(ms, promise) {
   }
 }
 
+const kv = (env, name) => bound(env, name, "KV");
+
+/** Answers the bytes of a value. */
+async function kvGet({ env }, name, key) {
+  const value = await kv(env, name).get(key, "arrayBuffer");
+  return value && new Uint8Array(value);
+}
+
+async function kvPut({ env, data }, name, key, seconds) {
+  await kv(env, name).put(key, data.slice(), { expirationTtl: Number(seconds) });
+}
+
+/** Answers the number of a connection. */
+async function socketOpen({ keep }, address, encrypted) {
+  return String(keep(await Socket.open(address, encrypted === "1")));
+}
+
+async function socketWrite({ data, get }, socket) {
+  await get(socket).write(data.slice());
+}
+
+async function socketExpire({ get }, socket, ms) {
+  get(socket).expire(Number(ms));
+}
+
 /**
- * Fetches through the service binding EGRESS where there is one. timeout is in ms, 0 for none, and
+ * Fetches through the service binding with the name, or EGRESS where there is one. timeout is in ms, 0 for none, and
  * covers the body as well. Redirects are not followed, and nothing is cached. Answers the
  * status, 1 if there is a body to read under the number of the exchange, and the headers.
  */
-async function fetchStart({ env, data, get }, exchange, method, url, timeout, ...head) {
+async function fetchStart({ env, data, get }, exchange, method, url, timeout, service, ...head) {
   const headers = {};
   for (let i = 1; i < head.length; i += 2) headers[head[i - 1]] = head[i];
   const init = { method, headers, redirect: "manual", cache: "no-store" };
   if (data.length) init.body = data.slice();
-  const send = env.EGRESS ? (...args) => env.EGRESS.fetch(...args) : fetch;
+  const through = service ? bound(env, service, "service") : env.EGRESS;
+  const send = through ? (...args) => through.fetch(...args) : fetch;
   const response = await get(exchange).start(send, url, init, Number(timeout));
   let answer = `${response.status}\n${response.body ? 1 : 0}`;
   for (const [name, value] of response.headers) if (name !== "set-cookie") answer += `\n${name}\n${line(value)}`;
@@ -213,6 +240,11 @@ export const helpers = {
   queueMetrics,
   d1Batch,
   objectCall,
+  kvGet,
+  kvPut,
+  socketOpen,
+  socketWrite,
+  socketExpire,
   fetchStart,
   cancel,
 };

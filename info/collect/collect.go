@@ -98,6 +98,15 @@ func (c *Collector) refresh(ctx context.Context) {
 	}
 }
 
+// Refresh fills the cache with what is stored now.
+func (c *Collector) Refresh(ctx context.Context) error {
+	if c.Cache == nil {
+		return nil
+	}
+	_, err := cache.FillNow(ctx, c.Cache, c.Store, c.Owner, c.Now())
+	return err
+}
+
 // source collects from one source, unless another does.
 func (c *Collector) source(ctx context.Context, s info.Source) (r Report) {
 	r.Source = s.Name()

@@ -40,7 +40,8 @@ type Server struct {
 	dir     string
 	command func() *exec.Cmd
 	ready   func() error
-	process *exec.Cmd
+	process *exec.Cmd // nil when it does not run
+	exited  chan struct{}
 }
 
 // Dial connects to the server.
@@ -49,7 +50,8 @@ func (s *Server) Dial(ctx context.Context, address string) (net.Conn, error) {
 	return d.DialContext(ctx, "tcp", address)
 }
 
-// Start starts the server, and waits until it answers.
+// Start starts the server, and waits until it answers. One that exits is started again: after a crash
+// PostgreSQL refuses to start until its last child is gone.
 func (s *Server) Start() {
 	s.t.Helper()
 	log, err := os.Create(filepath.Join(s.dir, "server.log"))
@@ -57,12 +59,10 @@ func (s *Server) Start() {
 		s.t.Fatal(err)
 	}
 	defer log.Close()
-	s.process = s.command()
-	s.process.Stdout, s.process.Stderr = log, log
-	if err := s.process.Start(); err != nil {
-		s.t.Fatal(err)
-	}
 	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		if s.process == nil {
+			s.launch(log)
+		}
 		err := s.ready()
 		if err == nil {
 			return
@@ -71,7 +71,27 @@ func (s *Server) Start() {
 			text, _ := os.ReadFile(log.Name())
 			s.t.Fatalf("the server did not start: %v\n%s", err, text)
 		}
+		select {
+		case <-s.exited:
+			s.process = nil
+		default:
+		}
 	}
+}
+
+func (s *Server) launch(log *os.File) {
+	s.t.Helper()
+	c := s.command()
+	c.Stdout, c.Stderr = log, log
+	if err := c.Start(); err != nil {
+		s.t.Fatal(err)
+	}
+	exited := make(chan struct{})
+	go func() {
+		c.Wait() // its exit status does not matter
+		close(exited)
+	}()
+	s.process, s.exited = c, exited
 }
 
 // Kill ends the server at once, as a crash would.
@@ -83,7 +103,7 @@ func (s *Server) Stop() { s.end(syscall.SIGQUIT) }
 func (s *Server) end(signal os.Signal) {
 	if s.process != nil {
 		s.process.Process.Signal(signal)
-		s.process.Wait() // its exit status does not matter
+		<-s.exited
 		s.process = nil
 	}
 }

@@ -92,9 +92,9 @@ func TestServer(t *testing.T) {
 		}
 		batch(t, db, `SELECT 1`)
 	})
-	t.Run("a server that crashes", func(t *testing.T) {
+	t.Run("a server that goes and comes back", func(t *testing.T) {
 		batch(t, db, `SELECT 1`)
-		server.Kill()
+		server.Stop()
 		if _, err := db.Batch(ctx, []ledger.Statement{{SQL: `SELECT 1`}}); err == nil {
 			t.Error("a server that is gone answered")
 		}

@@ -1,0 +1,81 @@
+//go:build js && wasm
+
+package bindings
+
+import (
+	"context"
+	"io"
+	"net"
+	"strconv"
+	"syscall/js"
+	"time"
+
+	"github.com/newsfork/seed-engine/worker"
+)
+
+// Dial opens a TCP connection, encrypted by the platform if asked for. The connection belongs to the
+// current event: close it before the event ends.
+func Dial(_ context.Context, address string, encrypted bool) (net.Conn, error) {
+	secure := "0"
+	if encrypted {
+		secure = "1"
+	}
+	number, _, err := worker.Ask("socketOpen", nil, address, secure)
+	if err != nil {
+		return nil, err
+	}
+	handle := worker.ParseHandle(number)
+	return &connection{handle: handle, ReadCloser: handle.Reader(), address: socketAddress(address)}, nil
+}
+
+// connection is a socket as a net.Conn. Deadlines are those of reads: writes end with the connection.
+type connection struct {
+	io.ReadCloser
+	handle  worker.Handle
+	address socketAddress
+}
+
+func (c *connection) Write(p []byte) (int, error) {
+	if _, _, err := worker.Ask("socketWrite", p, c.handle.String()); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+func (c *connection) SetDeadline(t time.Time) error { return c.SetReadDeadline(t) }
+
+func (c *connection) SetReadDeadline(t time.Time) error {
+	var ms int64
+	if !t.IsZero() {
+		ms = max(time.Until(t).Milliseconds(), 1)
+	}
+	_, _, err := worker.Ask("socketExpire", nil, c.handle.String(), strconv.FormatInt(ms, 10))
+	return err
+}
+
+func (c *connection) SetWriteDeadline(time.Time) error { return nil }
+func (c *connection) LocalAddr() net.Addr              { return socketAddress("") }
+func (c *connection) RemoteAddr() net.Addr             { return c.address }
+
+type socketAddress string
+
+func (socketAddress) Network() string  { return "tcp" }
+func (a socketAddress) String() string { return string(a) }
+
+// Bound reports whether the current event has a binding or variable with a name.
+func Bound(name string) bool {
+	v := worker.Env(name)
+	return !v.IsUndefined() && !v.IsNull()
+}
+
+// Hyperdrive returns the connection string of a Hyperdrive binding, "" where there is none.
+func Hyperdrive(name string) string {
+	v := worker.Env(name)
+	if v.Type() != js.TypeObject {
+		return ""
+	}
+	if s := v.Get("connectionString"); s.Type() == js.TypeString {
+		return s.String()
+	}
+	return ""
+}

@@ -1,0 +1,27 @@
+//go:build js && wasm
+
+// The Worker that readers of the Info service ask. It only reads: whatever becomes of the collector, it
+// answers from store and cache.
+package main
+
+import (
+	"time"
+
+	"github.com/newsfork/seed-engine/bindings"
+	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/info/service"
+	"github.com/newsfork/seed-engine/worker"
+)
+
+func main() {
+	worker.Run(service.NewAPI(service.Platform{
+		Bound:      bindings.Bound,
+		D1:         bindings.NewDatabase("INFO_DB"),
+		KV:         bindings.NewNamespace("INFO_CACHE"),
+		Hyperdrive: func() string { return bindings.Hyperdrive("HYPERDRIVE") },
+		Dial:       bindings.Dial,
+		Variable:   bindings.Variable,
+		Log:        contract.NewLogger(worker.Console{}),
+		Now:        time.Now,
+	}), nil, nil)
+}

@@ -1,0 +1,37 @@
+//go:build js && wasm
+
+// The Worker that collects the articles of the Info service, when its crons or an operator say so.
+package main
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/syumai/workers/cloudflare/cron"
+
+	"github.com/newsfork/seed-engine/bindings"
+	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/info/service"
+	"github.com/newsfork/seed-engine/markup"
+	"github.com/newsfork/seed-engine/settings"
+	"github.com/newsfork/seed-engine/worker"
+)
+
+func main() {
+	markup.PlatformDecoder = bindings.Decoder
+	c := service.NewCollector(service.Platform{
+		Bound:      bindings.Bound,
+		D1:         bindings.NewDatabase("INFO_DB"),
+		KV:         bindings.NewNamespace("INFO_CACHE"),
+		Hyperdrive: func() string { return bindings.Hyperdrive("HYPERDRIVE") },
+		Dial:       bindings.Dial,
+		Variable:   bindings.Variable,
+		Log:        contract.NewLogger(worker.Console{}),
+		Now:        time.Now,
+		Transport:  bindings.Transport{},
+		Engine:     bindings.Transport{Service: "SEED_ENGINE"},
+		Local:      func(r *http.Request) bool { return settings.Local(time.Now) && r.Header.Get("CF-Ray") == "" },
+	})
+	worker.Run(c, nil, func(ctx context.Context, event *cron.Event) error { return c.Cron(ctx, event.Cron) }, "/health")
+}

@@ -1,0 +1,332 @@
+//go:build unix
+
+package service_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/newsfork/seed-engine/fetch"
+	"github.com/newsfork/seed-engine/info/cache"
+	"github.com/newsfork/seed-engine/info/infotest"
+	"github.com/newsfork/seed-engine/info/postgres"
+	"github.com/newsfork/seed-engine/info/service"
+	"github.com/newsfork/seed-engine/info/store"
+	"github.com/newsfork/seed-engine/ledger/sqlite"
+)
+
+// world is both Workers on twins, with what they share.
+type world struct {
+	t         *testing.T
+	api       http.Handler
+	collector *service.Collector
+	vars      map[string]string
+	bound     map[string]bool
+	log       bytes.Buffer
+
+	mu    sync.Mutex
+	asked []string // host and path
+	pages map[string]string
+}
+
+func newWorld(t *testing.T, vars map[string]string) *world {
+	t.Helper()
+	db, err := sqlite.OpenWith(store.Migrations)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	w := &world{t: t, vars: vars, bound: map[string]bool{"INFO_DB": true, "INFO_CACHE": true}, pages: map[string]string{}}
+	p := service.Platform{
+		Bound: func(name string) bool { return w.bound[name] }, D1: db, KV: &cache.Memory{},
+		Hyperdrive: func() string { return w.vars["HYPERDRIVE"] },
+		Dial: func(ctx context.Context, address string, _ bool) (net.Conn, error) {
+			var d net.Dialer
+			return d.DialContext(ctx, "tcp", address)
+		},
+		Transport: w, Engine: engine{w}, Variable: func(name string) (string, bool) { v, ok := w.vars[name]; return v, ok },
+		Local: func(*http.Request) bool { return true }, Log: slog.New(slog.NewJSONHandler(&w.log, nil)), Now: time.Now,
+	}
+	w.api, w.collector = service.NewAPI(p), service.NewCollector(p)
+	return w
+}
+
+// engine marks what goes through the service binding.
+type engine struct{ *world }
+
+func (e engine) Do(ctx context.Context, r *fetch.Request) (*fetch.Response, error) {
+	through := *r
+	through.URL = strings.Replace(r.URL, "https://", "https://bound.", 1)
+	return e.world.Do(ctx, &through)
+}
+
+func (w *world) Do(_ context.Context, r *fetch.Request) (*fetch.Response, error) {
+	u, err := url.Parse(r.URL)
+	if err != nil {
+		return nil, err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.asked = append(w.asked, u.Host+u.Path)
+	body, ok := w.pages[u.Host+u.Path]
+	status := 200
+	if !ok {
+		status = 404
+	}
+	return &fetch.Response{Status: status, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(body))}, nil
+}
+
+func do(h http.Handler, method, path, body string, header ...string) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(method, path, strings.NewReader(body))
+	for i := 0; i+1 < len(header); i += 2 {
+		r.Header.Set(header[i], header[i+1])
+	}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w
+}
+
+func (w *world) titles(query string) (titles []string, source string) {
+	w.t.Helper()
+	answer := do(w.api, "GET", "/api/v1/info/news"+query, "")
+	var page struct {
+		Articles []struct{ Title string }
+		Meta     struct{ Source string }
+	}
+	if err := json.Unmarshal(answer.Body.Bytes(), &page); err != nil || answer.Code != 200 {
+		w.t.Fatalf("%d %s", answer.Code, answer.Body)
+	}
+	for _, a := range page.Articles {
+		titles = append(titles, a.Title)
+	}
+	return titles, page.Meta.Source
+}
+
+func feed(titles ...string) string {
+	items := ""
+	for i, t := range titles {
+		at := time.Now().Add(-time.Duration(i+1) * time.Minute).UTC().Format(time.RFC1123)
+		items += fmt.Sprintf("<item><title>%s</title><link>https://press.example/%s</link><pubDate>%s</pubDate></item>", t, t, at)
+	}
+	return "<rss><channel><title>P</title>" + items + "</channel></rss>"
+}
+
+func naver(t *testing.T) string {
+	t.Helper()
+	b, err := os.ReadFile("../testdata/naver_page1_ok.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// TestCrons: each starts its sources, and nothing else.
+func TestCrons(t *testing.T) {
+	w := newWorld(t, map[string]string{
+		"FEEDS": "https://feeds.example/rss", "NAVER_CLIENT_ID": "i", "NAVER_CLIENT_SECRET": "s", "NEWSDATA_API_KEY": "k", "NAVER_QUERIES": "a", "NEWSDATA_QUERIES": "a",
+		"COLLECT_FEEDS_CRON": "*/10 * * * *",
+	})
+	w.bound["SEED_ENGINE"] = true
+	for _, c := range []struct{ cron, want string }{
+		{"17 3 * * *", ""}, // replays what failed before
+		{"*/5 * * * *", "openapi.naver.com/v1/search/news.json"},
+		{"*/30 * * * *", "newsdata.io/api/1/latest"},
+		{"*/10 * * * *", "feeds.example/rss bound.seed-engine.example/api/v1/feed"},
+	} {
+		w.asked = nil
+		_ = w.collector.Cron(context.Background(), c.cron)
+		if got := strings.Join(w.asked, " "); got != c.want {
+			t.Errorf("%s asked %q, not %q", c.cron, got, c.want)
+		}
+	}
+}
+
+// TestCollectorNeverTouchesReaders: whatever becomes of the collector, readers get what is stored.
+func TestCollectorNeverTouchesReaders(t *testing.T) {
+	w := newWorld(t, map[string]string{"FEEDS": "https://feeds.example/rss"})
+	if titles, _ := w.titles(""); len(titles) != 0 {
+		t.Errorf("%v", titles)
+	}
+	w.pages["feeds.example/rss"] = feed("one", "two")
+	if err := w.collector.Cron(context.Background(), "*/5 * * * *"); err != nil {
+		t.Fatal(err)
+	}
+	check := func(what string) {
+		t.Helper()
+		if titles, source := w.titles(""); strings.Join(titles, " ") != "one two" || source != "kv" {
+			t.Errorf("%s: %v from %s", what, titles, source)
+		}
+	}
+	check("at first")
+	w.vars["NAVER_DAILY_LIMIT"] = "wrong"
+	broken := service.NewCollector(service.Platform{Bound: func(string) bool { return true }, Variable: func(n string) (string, bool) { v, ok := w.vars[n]; return v, ok }, Log: slog.New(slog.NewTextHandler(io.Discard, nil))})
+	if err := broken.Cron(context.Background(), "*/5 * * * *"); err == nil || !strings.Contains(err.Error(), "NAVER_DAILY_LIMIT") {
+		t.Errorf("%v", err)
+	}
+	if a := do(broken, "GET", "/api/v1/info/status", ""); a.Code != 500 || !strings.Contains(a.Body.String(), "NAVER_DAILY_LIMIT") {
+		t.Errorf("%d %s", a.Code, a.Body)
+	}
+	delete(w.vars, "NAVER_DAILY_LIMIT")
+	check("with a collector that is not configured")
+	w.pages["feeds.example/rss"] = "<html>"
+	if err := w.collector.Cron(context.Background(), "*/5 * * * *"); err == nil {
+		t.Error("a source that fails is no failure of the run")
+	}
+	check("with a source that fails")
+}
+
+func TestOperators(t *testing.T) {
+	w := newWorld(t, map[string]string{
+		"FEEDS": "https://feeds.example/rss", "NAVER_CLIENT_ID": "i", "NAVER_CLIENT_SECRET": "sesame", "NAVER_QUERIES": "a", "API_TOKEN": "t", "API_TOKEN_PREVIOUS": "old",
+	})
+	ask := func(method, path, body string, want int) string {
+		t.Helper()
+		a := do(w.collector, method, path, body, "Authorization", "Bearer t", "Content-Type", "application/json")
+		if a.Code != want || !strings.HasPrefix(path, "/metrics") && !json.Valid(a.Body.Bytes()) {
+			t.Errorf("%s %s: %d %s", method, path, a.Code, a.Body)
+		}
+		return a.Body.String()
+	}
+	for _, header := range []string{"", "Bearer x", "Basic t"} {
+		if a := do(w.collector, "GET", "/api/v1/info/status", "", "Authorization", header); a.Code != 401 {
+			t.Errorf("%q: %d", header, a.Code)
+		}
+	}
+	if a := do(w.collector, "GET", "/api/v1/info/status", "", "Authorization", "Bearer old"); a.Code != 200 {
+		t.Errorf("the previous token: %d", a.Code)
+	}
+	w.pages["feeds.example/rss"] = feed("one", "two")
+	w.pages["openapi.naver.com/v1/search/news.json"] = naver(t)
+	if got := ask("POST", "/api/v1/info/collect", `{"source":"feed"}`, 200); !strings.Contains(got, `"inserted":2`) {
+		t.Errorf("%s", got)
+	}
+	ask("POST", "/api/v1/info/collect", `{"source":"newsdata"}`, 400)
+	ask("POST", "/api/v1/info/collect", `{"source":"x"}`, 400)
+	ask("POST", "/api/v1/info/collect", `{"all":true}`, 400)
+	ask("POST", "/api/v1/info/collect", `[`, 400)
+	ask("GET", "/api/v1/info/collect", ``, 405)
+	ask("GET", "/api/v1/info/nothing", ``, 404)
+	if got := ask("POST", "/api/v1/info/collect", ``, 200); !strings.Contains(got, `"inserted":10`) {
+		t.Errorf("%s", got)
+	}
+	status := ask("GET", "/api/v1/info/status", "", 200)
+	for _, want := range []string{`"name":"naver","on":true`, `"name":"newsdata","on":false`, `"used":1,"allowed":25000`, `"alarms":[]`, `"inserted":10`} {
+		if !strings.Contains(status, want) {
+			t.Errorf("status lacks %s: %s", want, status)
+		}
+	}
+	if got := ask("GET", "/metrics", "", 200); !strings.Contains(got, `newsfork_info_calls_used{source="naver",window="day"} 1`) || !strings.Contains(got, `newsfork_info_seconds_since_success{source="feed"} `) {
+		t.Errorf("%s", got)
+	}
+
+	delete(w.pages, "feeds.example/rss")
+	for range 2 {
+		ask("POST", "/api/v1/info/collect", `{"source":"feed"}`, 200) // the second finds it resting
+	}
+	if got := ask("GET", "/api/v1/info/dead-letters", "", 200); !strings.Contains(got, `"request":"https://feeds.example/rss"`) {
+		t.Errorf("%s", got)
+	}
+	if got := ask("POST", "/api/v1/info/dead-letters/replay", ``, 200); !strings.Contains(got, `"failed":1`) {
+		t.Errorf("%s", got)
+	}
+	ask("POST", "/api/v1/info/dead-letters/discard", `{"source":"feed"}`, 400)
+	ask("POST", "/api/v1/info/dead-letters/discard", `{"source":"feed","request":"https://feeds.example/rss"}`, 200)
+	ask("POST", "/api/v1/info/dead-letters/discard", `{"source":"feed","request":"https://feeds.example/rss"}`, 404)
+	if strings.Contains(w.log.String(), "sesame") || strings.Contains(status, "sesame") {
+		t.Error("a secret was told")
+	}
+
+	// An article that is taken down is gone for readers at once.
+	var page struct {
+		Articles []struct{ ID string }
+	}
+	if err := json.Unmarshal(do(w.api, "GET", "/api/v1/info/news?limit=50", "").Body.Bytes(), &page); err != nil || len(page.Articles) != 12 {
+		t.Fatal(err, len(page.Articles))
+	}
+	id := page.Articles[3].ID
+	ask("DELETE", "/api/v1/info/news/"+id, "", 200)
+	ask("DELETE", "/api/v1/info/news/"+id, "", 404)
+	if got := do(w.api, "GET", "/api/v1/info/news?limit=50", "").Body.String(); strings.Contains(got, `"`+id+`"`) {
+		t.Error("an article that was taken down is listed")
+	}
+	ask("POST", "/api/v1/info/news/"+id+"/restore", "", 200)
+	if got := do(w.api, "GET", "/api/v1/info/news?limit=50", "").Body.String(); !strings.Contains(got, `"`+id+`"`) {
+		t.Error("an article that was brought back is not listed")
+	}
+}
+
+func TestAlarms(t *testing.T) {
+	w := newWorld(t, map[string]string{"NAVER_CLIENT_ID": "i", "NAVER_CLIENT_SECRET": "s", "NAVER_QUERIES": "a\nb\nc\nd", "NAVER_DAILY_LIMIT": "5"})
+	w.pages["openapi.naver.com/v1/search/news.json"] = naver(t)
+	if err := w.collector.Cron(context.Background(), "*/5 * * * *"); err != nil {
+		t.Fatal(err)
+	}
+	a := do(w.collector, "GET", "/api/v1/info/status", "")
+	if !strings.Contains(a.Body.String(), `"name":"quota_nearly_spent","source":"naver","value":0.8`) {
+		t.Errorf("%s", a.Body)
+	}
+	if a := do(w.collector, "POST", "/api/v1/info/collect", ""); a.Code != 415 {
+		t.Errorf("without a token and without JSON: %d", a.Code)
+	}
+}
+
+func TestNothingBound(t *testing.T) {
+	w := newWorld(t, nil)
+	w.bound = map[string]bool{}
+	if a := do(w.api, "GET", "/api/v1/info/news", ""); a.Code != 500 || !strings.Contains(a.Body.String(), "INFO_DB") {
+		t.Errorf("%d %s", a.Code, a.Body)
+	}
+}
+
+// TestOnPostgresAndRedis: the same two Workers with the other store and cache, whose connections end with
+// each event.
+func TestOnPostgresAndRedis(t *testing.T) {
+	server, address := infotest.Postgres(t)
+	r := infotest.Redis(t)
+	db, err := postgres.New(address, server.Dial)
+	if err != nil {
+		t.Fatal(err)
+	}
+	names, _ := fs.Glob(store.Migrations, "postgres/*.sql")
+	for _, name := range names {
+		sql, _ := store.Migrations.ReadFile(name)
+		if err := db.Script(context.Background(), string(sql)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w := newWorld(t, map[string]string{"FEEDS": "https://feeds.example/rss", "HYPERDRIVE": address, "REDIS_URL": "redis://:" + url.QueryEscape(infotest.Password) + "@" + r.Address})
+	w.bound["HYPERDRIVE"] = true
+	w.pages["feeds.example/rss"] = feed("one", "two")
+	if err := w.collector.Cron(context.Background(), "*/5 * * * *"); err != nil {
+		t.Fatal(err)
+	}
+	if titles, source := w.titles(""); strings.Join(titles, " ") != "one two" || source != "redis" {
+		t.Errorf("%v from %s", titles, source)
+	}
+	if titles, source := w.titles("?q=two"); strings.Join(titles, " ") != "two" || source != "postgres" {
+		t.Errorf("%v from %s", titles, source)
+	}
+	server.Kill()
+	if titles, source := w.titles(""); len(titles) != 2 || source != "redis" {
+		t.Errorf("without PostgreSQL: %v from %s", titles, source)
+	}
+	server.Start()
+	r.Kill()
+	if titles, source := w.titles(""); len(titles) != 2 || source != "postgres" {
+		t.Errorf("without Redis: %v from %s", titles, source)
+	}
+}

@@ -1,0 +1,151 @@
+package settings
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/newsfork/seed-engine/contract"
+)
+
+// Info are the variables of the Info service's Workers; README's table gives their meaning.
+type Info struct {
+	Environment      string
+	UserAgent        string
+	APIToken         string // ""; operators are answered only in development
+	APITokenPrevious string
+
+	Feeds              []string // URLs; none: the source is off
+	NaverURL           string
+	NaverIDHeader      string
+	NaverSecretHeader  string
+	NaverID            string // "": the source is off
+	NaverSecret        string
+	NaverQueries       []string
+	NaverDailyLimit    int
+	NaverCron          string
+	NewsDataURL        string
+	NewsDataKey        string // "": the source is off
+	NewsDataQueries    []string
+	NewsDataDailyLimit int
+	NewsDataWindow     int
+	NewsDataCron       string
+	SeedURL            string // "": the source is off, unless there is a service binding
+	SeedToken          string
+	FeedsCron          string
+
+	RedisURL        string // "": the cache is KV
+	Origins         []string
+	CategoryDefault string // "" leaves articles that fit no category without one
+	Retention       time.Duration
+}
+
+// InfoSecrets are those of the Info service's settings that are secrets, as Secrets are.
+var InfoSecrets = []string{"API_TOKEN", "API_TOKEN_PREVIOUS", "NAVER_CLIENT_ID", "NAVER_CLIENT_SECRET", "NEWSDATA_API_KEY", "SEED_ENGINE_TOKEN", "REDIS_URL"}
+
+// maxLines is how many feeds or queries a variable may list.
+const maxLines = 200
+
+// ReadInfo reads the settings of the Info service through get, as Read does.
+func ReadInfo(get func(name string) (string, bool)) (*Info, error) {
+	r := reader{get: get}
+	s := &Info{
+		Environment:        r.oneOf("ENVIRONMENT", Development, "staging", "production"),
+		UserAgent:          r.text("USER_AGENT", "NewsforkBot/1.0 (+https://newsfork.com/bot)"),
+		APIToken:           r.text("API_TOKEN", ""),
+		APITokenPrevious:   r.text("API_TOKEN_PREVIOUS", ""),
+		Feeds:              r.urls("FEEDS"),
+		NaverURL:           r.webURLOr("NAVER_BASE_URL", "https://openapi.naver.com/v1/search/news.json"),
+		NaverIDHeader:      r.header("NAVER_ID_HEADER", "X-Naver-Client-Id"),
+		NaverSecretHeader:  r.header("NAVER_SECRET_HEADER", "X-Naver-Client-Secret"),
+		NaverID:            r.text("NAVER_CLIENT_ID", ""),
+		NaverSecret:        r.text("NAVER_CLIENT_SECRET", ""),
+		NaverQueries:       r.lines("NAVER_QUERIES", "환경 재활용\n기후변화\n재생에너지\n인공지능"),
+		NaverDailyLimit:    int(r.number("NAVER_DAILY_LIMIT", 25000, 1, 1_000_000)),
+		NaverCron:          r.text("COLLECT_NAVER_CRON", "*/5 * * * *"),
+		NewsDataURL:        r.webURLOr("NEWSDATA_BASE_URL", "https://newsdata.io/api/1/latest"),
+		NewsDataKey:        r.text("NEWSDATA_API_KEY", ""),
+		NewsDataQueries:    r.lines("NEWSDATA_QUERIES", "environment OR recycling OR climate\n\"renewable energy\" OR solar OR battery\n\"artificial intelligence\""),
+		NewsDataDailyLimit: int(r.number("NEWSDATA_DAILY_LIMIT", 200, 1, 1_000_000)),
+		NewsDataWindow:     int(r.number("NEWSDATA_WINDOW_LIMIT", 30, 1, 1_000_000)),
+		NewsDataCron:       r.text("COLLECT_NEWSDATA_CRON", "*/30 * * * *"),
+		SeedURL:            r.webURL("SEED_ENGINE_URL"),
+		SeedToken:          r.text("SEED_ENGINE_TOKEN", ""),
+		FeedsCron:          r.text("COLLECT_FEEDS_CRON", "*/5 * * * *"),
+		RedisURL:           r.text("REDIS_URL", ""),
+		Origins:            r.origins("CORS_ORIGINS"),
+		CategoryDefault:    r.oneOf("INFO_CATEGORY_DEFAULT", "", "environment", "energy", "ai"),
+		Retention:          time.Duration(r.number("INFO_RETENTION_DAYS", 365, 1, 3650)) * 24 * time.Hour,
+	}
+	if (s.NaverID == "") != (s.NaverSecret == "") {
+		r.secret("NAVER_CLIENT_SECRET", "a value together with NAVER_CLIENT_ID, or neither")
+	}
+	if s.RedisURL != "" && !strings.HasPrefix(s.RedisURL, "redis://") && !strings.HasPrefix(s.RedisURL, "rediss://") {
+		r.secret("REDIS_URL", "redis://:password@host:port, or rediss:// for an encrypted connection")
+	}
+	return s, r.err
+}
+
+// secret fails without quoting the value.
+func (r *reader) secret(name, want string) {
+	if r.err == nil {
+		r.err = contract.Invalid(name, "its value is not valid; set it to %s", want)
+	}
+}
+
+// lines reads a list with one entry a line.
+func (r *reader) lines(name, fallback string) (list []string) {
+	for entry := range strings.Lines(r.text(name, fallback)) {
+		if entry = strings.TrimSpace(entry); entry != "" && !slices.Contains(list, entry) {
+			list = append(list, entry)
+		}
+	}
+	if len(list) > maxLines {
+		r.fail(name, r.text(name, ""), "at most 200 lines")
+	}
+	return list
+}
+
+func (r *reader) urls(name string) []string {
+	list := r.lines(name, "")
+	for _, v := range list {
+		if !isWebURL(v) {
+			r.fail(name, v, "absolute http or https URLs without a user name, one a line")
+		}
+	}
+	return list
+}
+
+// origins reads what CORS calls an origin: scheme and host, or "*".
+func (r *reader) origins(name string) (list []string) {
+	for _, v := range strings.FieldsFunc(r.text(name, ""), func(c rune) bool { return c == ',' || c == ' ' || c == '\n' }) {
+		u, err := url.Parse(v)
+		if v != "*" && (err != nil || !isWebURL(v) || v != u.Scheme+"://"+u.Host) {
+			r.fail(name, v, "origins such as https://app.example.com, separated by commas, or *")
+		}
+		list = append(list, v)
+	}
+	return list
+}
+
+func (r *reader) webURLOr(name, fallback string) string {
+	if v := r.webURL(name); v != "" {
+		return v
+	}
+	return fallback
+}
+
+func isWebURL(v string) bool {
+	u, err := url.Parse(v)
+	return err == nil && u.Host != "" && u.User == nil && (u.Scheme == "https" || u.Scheme == "http")
+}
+
+// header reads the name of an HTTP header.
+func (r *reader) header(name, fallback string) string {
+	v := r.text(name, fallback)
+	if strings.Trim(v, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-") != "" {
+		r.fail(name, v, "the name of a header")
+	}
+	return v
+}
