@@ -57,6 +57,8 @@ func newEngine(t *testing.T) *engine {
 		"POST /api/v1/seeds/orchestrate":                           e.orchestrate,
 		"GET /api/v1/seeds/status":                                 e.status,
 		"GET /api/v1/seeds/domains":                                e.domains,
+		"GET /api/v1/seeds/changes":                                e.changes,
+		"GET /api/v1/feed":                                         e.feed,
 		"GET /api/v1/seeds/domains/{domain}":                       e.domain,
 		"POST /api/v1/seeds/domains/{domain}/collect":              e.collect,
 		"POST /api/v1/seeds/reconcile":                             e.reconcile,
@@ -223,6 +225,7 @@ func TestSampleAnswers(t *testing.T) {
 		"DeadLetterPage": contract.DeadLetterPage{DeadLetters: sampleDeadLetters()}, "DeadLetterDetail": sampleDeadLetter(),
 		"Exclusion": sampleExclusion(), "Pipeline": samplePipeline(true), "Orchestrated": orchestrator.Result{FilesFound: 3, Sent: 2, Skipped: 1},
 		"FrontierStats": sampleStats(), "FrontierLease": sampleLease(), "FrontierURL": sampleURL(), "FrontierHostPage": contract.FrontierHostPage{Hosts: sampleHosts(), Unavailable: []string{}},
+		"FeedPage": contract.FeedPage{Items: sampleFeed(), NextCursor: "1"}, "ChangesPage": contract.ChangesPage{Items: sampleChanges(), NextCursor: "1"},
 		"Reconciled": contract.Reconciled{Partition: sg, Done: true}, "Resolved": contract.Resolved{Failed: []contract.Unresolved{}},
 	} {
 		body, err := json.Marshal(v)

@@ -45,6 +45,8 @@ func commands() []command {
 		{"dlq", "dead letters: what was given up, and sending it again", group("dlq", "dead letters, the messages that were given up")},
 		{"exclusions", "what is never fetched", group("exclusions", "what is never fetched")},
 		{"frontier", "what is fetched next, and who may ask a host", group("frontier", "what is fetched next, and who may ask a host")},
+		{"feed", "new URLs, in the order in which they were found", runFeed},
+		{"changes", "contracts that were rewritten", runChanges},
 		{"pause", "hold all messages back; nothing is lost", runPause},
 		{"resume", "let a paused pipeline go on", runResume},
 		{"reconcile", "rebuild the ledger of a partition from the bucket", runReconcile},
