@@ -8,9 +8,12 @@ import (
 // A domain has at most Settings.URLsPerDomain pages. When a put brings more, the pages with the lowest
 // scores go, be they fresh or waiting. What that costs is bounded: pages are taken only from the hosts
 // that the put is about, which are written anyway, and from the other host that has the most.
+// For the few URLs that a report finds it is not worth it each time: it lets a domain grow by an eighth first.
 const (
-	maxThinned         = 1 // others
-	maxThinnedSegments = 8 // of a host; the pages in older ones stay
+	maxThinned         = 1  // others
+	maxThinnedSegments = 8  // of a host; the pages in older ones stay
+	maxThinnings       = 32 // domains of one operation; further ones wait for the next, until they have twice as many
+	thinningSlack      = 8  // a report lets a domain have one part in so many more
 )
 
 // rival is a page that competes for a place.
@@ -28,9 +31,10 @@ func (p *putting) choose() error {
 	for _, h := range p.loaded {
 		over += h.urls
 	}
-	if over <= 0 || len(p.fresh) == 0 {
+	if over <= p.allowance() || len(p.fresh) == 0 {
 		return nil
 	}
+	p.c.thinnings++
 	rivals, err := p.rivals()
 	if err != nil {
 		return err
@@ -56,6 +60,18 @@ func (p *putting) choose() error {
 		p.touch(h)
 	}
 	return nil
+}
+
+// allowance is by how many pages the domain may be above its limit.
+func (p *putting) allowance() int64 {
+	limit := p.c.settings.URLsPerDomain
+	switch {
+	case p.c.thinnings >= maxThinnings:
+		return limit
+	case p.found:
+		return limit / thinningSlack
+	}
+	return 0
 }
 
 // rivals gives the fresh pages, and the waiting ones of the hosts from which pages may be taken.

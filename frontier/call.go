@@ -38,6 +38,8 @@ type call struct {
 	blocks   map[int64][]byte  // changed blocks; empty: to be deleted
 	leases   map[int64]leaseRow
 
+	thinnings int // domains that had to make room, see best.go
+
 	changedHosts   map[int64]bool
 	changedDomains map[int64]bool
 	changedParts   map[int64]bool

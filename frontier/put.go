@@ -162,6 +162,7 @@ type putting struct {
 	class     int64
 	day       int64
 	since     int64 // see Put
+	found     bool  // the URLs are those that a report found
 	news      []announced
 	announced int // of them, those in the feed
 	fresh     []freshPage

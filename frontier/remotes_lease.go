@@ -90,7 +90,7 @@ func (r Remotes) Lease(ctx context.Context, now int64, request LeaseRequest) (Le
 	}
 	l := leasing{remotes: r, now: now, request: request, wants: request.wants(), again: maxRetryAfter * 1000}
 	l.choose()
-	for width := 1; l.missing() > 0 && len(l.shards) > 0; width = maxParallel {
+	for width := 1; l.missing() > 0 && len(l.shards) > 0 && l.parts+width <= maxParts; width = maxParallel {
 		if err := l.ask(ctx, width); err != nil {
 			return Lease{}, err
 		}
@@ -106,6 +106,7 @@ type leasing struct {
 	wants    string
 	shards   []int // that may have more, in the order in which they are asked
 	lease    Lease
+	parts    int   // leases of shards in it
 	again    int64 // in how many ms a shard may have something
 	answered bool  // by any shard, now or shortly before
 	errs     []error
@@ -169,6 +170,7 @@ func (l *leasing) add(shard int, part *Lease) {
 	if len(part.Items) == 0 {
 		return
 	}
+	l.parts++
 	id := strconv.Itoa(shard) + "." + part.ID
 	for _, item := range part.Items {
 		item.ID = id + "." + item.ID
@@ -204,6 +206,9 @@ func (r Remotes) parseShardLease(text string) (l shardLease, ok bool) {
 	return shardLease{n, id}, ok && err == nil && n >= 0 && n < r.Shards && len(id) <= maxLeaseID
 }
 
+// maxParts is how many leases of shards one lease has: it also bounds how many calls one report makes.
+const maxParts = 128
+
 // maxLeaseID is the length of a shard's lease ID: 63 bits in base 36.
 const maxLeaseID = 13
 
@@ -221,7 +226,7 @@ func (r Remotes) parseItem(id string) (l shardLease, item string, ok bool) {
 func (r Remotes) parseLease(id string) map[shardLease]bool {
 	leases := map[shardLease]bool{}
 	for part := range strings.SplitSeq(id, ",") {
-		if l, ok := r.parseShardLease(part); ok && len(leases) < MaxLease {
+		if l, ok := r.parseShardLease(part); ok && len(leases) < maxParts {
 			leases[l] = true
 		}
 	}

@@ -182,6 +182,7 @@ func (p *reporting) prepareFound(results []Result) error {
 			}
 			if p.puts[domain] == nil {
 				p.puts[domain] = p.c.newPut(domain, partition)
+				p.puts[domain].found = true
 			}
 			f.FoundBy = cmp.Or(f.FoundBy, foundByScraper)
 			p.puts[domain].expected = append(p.puts[domain].expected, f.URL)

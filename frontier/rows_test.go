@@ -110,6 +110,39 @@ func TestRowsOfAFullDomain(t *testing.T) {
 	}
 }
 
+// TestRowsOfFoundURLs: the few URLs that a page links to do not make their full domain room each time.
+func TestRowsOfFoundURLs(t *testing.T) {
+	w := newWorld(t)
+	w.shard.Settings.URLsPerDomain = 0 // the default
+	const domains, links = 60, 10
+	for i := range domains {
+		host := fmt.Sprintf("a%d.example", i)
+		w.put(host, articles("www."+host, 0, 500))
+	}
+	rows, reported, most := 0, 0, int64(0)
+	for round := range 20 {
+		w.now += 10_000
+		l, written := w.lease(frontier.LeaseRequest{Max: domains})
+		r := frontier.Report{Lease: l.ID}
+		for _, item := range l.Items {
+			result := frontier.Result{ID: item.ID, Status: 200}
+			for k := range links {
+				result.Found = append(result.Found, frontier.FoundURL{NewPage: frontier.NewPage{URL: fmt.Sprintf("https://%s/found/%d/%d", item.Host, round, k), Priority: 0.9}})
+			}
+			r.Results = append(r.Results, result)
+		}
+		rows += written + w.do(func() error {
+			_, err := w.shard.Report(w.now, r)
+			return err
+		})
+		reported += len(l.Items)
+		most = max(most, w.stats().URLs)
+		w.invariants()
+	}
+	w.ceiling("rows a URL leased and reported, with the links found there", float64(rows)/float64(reported), 3.2)
+	w.ceiling("pages of a full domain", float64(most)/domains, 500+500/8)
+}
+
 // TestRowsOfLargeDomains: a domain with more hosts than are leased at once lists the leased ones in
 // its row, which costs a share of a row for the lease and one for the report.
 func TestRowsOfLargeDomains(t *testing.T) {
