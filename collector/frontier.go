@@ -69,8 +69,12 @@ func (s *saving) queue(ctx context.Context, old, doc *contract.Document, a *anal
 		put.Pages = newPages(pages[:min(len(pages), frontier.MaxPut-len(put.Entries))], put.Since > 0)
 	}
 	if len(put.Pages)+len(put.Entries) > 0 || put.Owner != "" && put.MirrorOf != "" {
-		if err := s.batch.put(ctx, put); err != nil {
+		answer, err := s.batch.put(ctx, put)
+		if err != nil {
 			return err
+		}
+		if s.found != nil {
+			s.found.history = historyOf(put.Entries, answer.States)
 		}
 	}
 	if s.found != nil {
@@ -80,11 +84,12 @@ func (s *saving) queue(ctx context.Context, old, doc *contract.Document, a *anal
 }
 
 // put is frontier.Remote.Put, tried again where the shard gave no answer.
-func (b *Batch) put(ctx context.Context, p frontier.Put) error {
-	return b.persist(ctx, p.Domain, func(shard frontier.Remote) error {
-		_, err := shard.Put(ctx, p)
+func (b *Batch) put(ctx context.Context, p frontier.Put) (answer frontier.PutAnswer, err error) {
+	err = b.persist(ctx, p.Domain, func(shard frontier.Remote) (err error) {
+		answer, err = shard.Put(ctx, p)
 		return err
 	})
+	return answer, err
 }
 
 // persist calls the shard of a domain, and again where it gave no answer.

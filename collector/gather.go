@@ -45,11 +45,12 @@ type findings struct {
 	server       contract.ServerInfo
 	stats        fetch.Stats
 	analyser     *discovery.Analyser
-	analysing    time.Duration         // spent on pages that only discovery needed
-	rules        map[string]string     // of other hosts, see rulings.store
-	stored       bool                  // discovery.json was written
-	queued       bool                  // pages and entry points were put into the frontier
-	validators   map[string]validators // of feeds and sitemaps that were read, by URL
+	analysing    time.Duration                     // spent on pages that only discovery needed
+	rules        map[string]string                 // of other hosts, see rulings.store
+	stored       bool                              // discovery.json was written
+	history      map[string]discovery.EntryHistory // of entry points, by URL
+	queued       bool                              // pages and entry points were put into the frontier
+	validators   map[string]validators             // of feeds and sitemaps that were read, by URL
 	likeness     likeness
 	mirrorOf     string
 }

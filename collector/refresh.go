@@ -73,7 +73,10 @@ func (b *Batch) Refresh(ctx context.Context, r *contract.Refresh) (Refreshed, er
 	}
 	b.collector.Log.Info("refresh_complete", "registrable_domain", r.Domain, "url", r.URL, "method", r.Method, "status", result.Status,
 		"changed", ended.Changed, "accepted", ended.Accepted, "added", ended.Added, "announced", ended.Announced, "interval_seconds", ended.Interval)
-	return Refreshed{}, nil
+	if ended.Accepted && differs(&begun.Entry, &ended.Entry) {
+		err = f.rewrite(ctx) // if it fails, the next collection does it
+	}
+	return Refreshed{}, err
 }
 
 // collectAgain is the message that has a domain collected whose turn it is; nil when there is no document.

@@ -98,6 +98,7 @@ func (s *saving) write(ctx context.Context, old *contract.Document, etag string)
 	if err := s.queue(ctx, old, doc, a); err != nil {
 		return nil, err
 	}
+	s.dateEntries(old, doc)
 	doc.Processing.ProcessedAt = contract.Time{Time: s.batch.collector.Clock.Now()}
 	condition := r2.Condition{ETag: etag, Absent: old == nil}
 	if _, err := s.batch.store.putRetry(ctx, s.dir.Document(), encode(doc), &r2.PutOptions{If: condition, ContentType: "application/json"}); err != nil {

@@ -129,6 +129,15 @@ type EntryPoint struct {
 	ContentType     *classify.Type `json:"content_type"` // of most of what it lists; null when that is mixed
 	IntervalMinutes int            `json:"interval_minutes"`
 	Confidence      float64        `json:"confidence"`
+	EntryHistory
+}
+
+// EntryHistory is how an entry point was found when it was looked at. Documents of earlier versions have none.
+type EntryHistory struct {
+	CheckedAt   *contract.Time           `json:"checked_at"`    // the last time
+	ChangedAt   *contract.Time           `json:"changed_at"`    // when it last had something new; null if it never had
+	NextCheckAt *contract.Time           `json:"next_check_at"` // null while nobody refreshes it
+	Checks      []contract.FrontierCheck `json:"checks"`        // the last ones, oldest first, at most 10
 }
 
 // EntryMethod is the format of an entry point.

@@ -29,11 +29,11 @@ func TestContract(t *testing.T) {
 	listing := listingConfidence(classify.Classify(releases, classify.Context{Authority: "gov"}).Confidence)
 	press, stories := classify.PressRelease, classify.News
 	want := []EntryPoint{
-		{RSSEntry, "https://www.mom.gov.sg/rss/press-releases.xml", &press, 720, 0.9},
-		{AtomEntry, "https://www.mom.gov.sg/declared.atom", nil, 4320, 0.5},
-		{NewsSitemapEntry, "https://www.mom.gov.sg/news.xml", &stories, 720, 0.6},
-		{SitemapEntry, "https://www.mom.gov.sg/sitemap.xml", nil, 2880, 0.7},
-		{HTMLEntry, releases, &press, 720, listing},
+		{RSSEntry, "https://www.mom.gov.sg/rss/press-releases.xml", &press, 720, 0.9, EntryHistory{}},
+		{AtomEntry, "https://www.mom.gov.sg/declared.atom", nil, 4320, 0.5, EntryHistory{}},
+		{NewsSitemapEntry, "https://www.mom.gov.sg/news.xml", &stories, 720, 0.6, EntryHistory{}},
+		{SitemapEntry, "https://www.mom.gov.sg/sitemap.xml", nil, 2880, 0.7, EntryHistory{}},
+		{HTMLEntry, releases, &press, 720, listing, EntryHistory{}},
 	}
 	got := text(t, c.EntryPoints)
 	if w := text(t, want); got != w {

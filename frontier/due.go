@@ -512,6 +512,7 @@ type RefreshResult struct {
 type RefreshEnd struct {
 	Accepted  bool // false: the time was over, and nothing changed
 	Changed   bool
+	Entry     EntryState
 	Interval  int64 // seconds
 	DueAt     int64 // ms: when it is refreshed next
 	Added     int   // pages that are new
@@ -571,7 +572,7 @@ func (s *Shard) EndRefresh(now int64, r RefreshResult) (answer RefreshEnd, err e
 			answer.Changed = c.check(e, &Result{Status: r.Status, ETag: r.ETag, LastModified: r.LastModified, SHA256: r.SHA256, same: same})
 			c.watch(h, before)
 		}
-		answer.Interval, answer.DueAt = e.interval, e.due*1000
+		answer.Interval, answer.DueAt, answer.Entry = e.interval, e.due*1000, e.state()
 		return nil
 	})
 	return answer, err
@@ -579,7 +580,7 @@ func (s *Shard) EndRefresh(now int64, r RefreshResult) (answer RefreshEnd, err e
 
 // state describes an entry point.
 func (e *entry) state() EntryState {
-	return EntryState{e.method, e.interval, e.etag, e.modified, int(e.lastStatus), e.changedAt * 1000, int(e.failures), e.checks}
+	return EntryState{e.method, e.interval, e.etag, e.modified, int(e.lastStatus), e.changedAt * 1000, int(e.failures), e.checks, e.due * 1000}
 }
 
 // lastRead is when an entry point was last seen as it was, in ms; 0 when that is not known.

@@ -212,6 +212,7 @@ type EntryState struct {
 	ChangedAt    int64   // ms; 0: it never has
 	Failures     int     // checks in a row
 	Checks       []Check // the last ones, oldest first
+	DueAt        int64   // ms: when it is asked next
 }
 
 // URL gives the state of one URL.

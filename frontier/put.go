@@ -89,7 +89,8 @@ const (
 // PutAnswer gives the verdicts in the order of what was put.
 type PutAnswer struct {
 	Pages, Entries []Verdict
-	Added          int // pages and entry points that are new
+	States         []EntryState // of the entry points, as they are now; empty for one that is not there
+	Added          int          // pages and entry points that are new
 }
 
 // Put queues pages and entry points that the frontier does not have yet.
@@ -290,7 +291,26 @@ func (p *putting) do(r *Put) (answer PutAnswer, err error) {
 	}
 	err = p.finish()
 	answer.Added = p.added
+	answer.States = p.states(r.Entries)
 	return answer, err
+}
+
+// states describes entry points that were put.
+func (p *putting) states(entries []NewEntry) []EntryState {
+	if len(entries) == 0 {
+		return nil
+	}
+	states := make([]EntryState, len(entries))
+	for i := range entries {
+		l, _ := parse(entries[i].URL)
+		for _, h := range p.touched {
+			if at := h.entry(hash48(l.path)); h.name == l.host && at >= 0 {
+				states[i] = h.entries[at].state()
+				break
+			}
+		}
+	}
+	return states
 }
 
 // learn keeps what a collector has learned of the domain, if it still has it.

@@ -147,6 +147,12 @@ func (r Remote) Changed(ctx context.Context, c Changed) error {
 	return err
 }
 
+// Entries is Shard.Entries.
+func (r Remote) Entries(ctx context.Context, domain string) ([]EntryInfo, error) {
+	answer, err := ask[EntriesOf](ctx, r, "entries", entriesRequest{domain})
+	return answer.Entries, err
+}
+
 // BeginRefresh is Shard.BeginRefresh.
 func (r Remote) BeginRefresh(ctx context.Context, b RefreshRequest) (Refreshing, error) {
 	return ask[Refreshing](ctx, r, "begin_refresh", b)

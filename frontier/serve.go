@@ -48,8 +48,9 @@ type (
 		Exclusion
 		Excluded bool
 	}
-	exportRequest struct{ From int64 }
-	storedRequest struct{ Date string }
+	exportRequest  struct{ From int64 }
+	entriesRequest struct{ Domain string }
+	storedRequest  struct{ Date string }
 )
 
 // none is the request or answer of an operation that has nothing to say.
@@ -83,6 +84,8 @@ var operations = map[string]func(s *Shard, now int64, request []byte) (answer []
 	"changed": operation(func(s *Shard, now int64, r Changed) (none, error) { return none{}, s.Changed(now, r) }),
 	"tick":    operation((*Shard).Tick),
 	"stored":  operation(func(s *Shard, now int64, r storedRequest) (none, error) { return none{}, s.Stored(now, r.Date) }),
+
+	"entries": operation(func(s *Shard, now int64, r entriesRequest) (EntriesOf, error) { return s.Entries(now, r.Domain) }),
 
 	"begin_refresh": operation((*Shard).BeginRefresh),
 	"end_refresh":   operation((*Shard).EndRefresh),

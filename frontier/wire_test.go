@@ -24,6 +24,7 @@ func TestWire(t *testing.T) {
 		"set_host": {setHostRequest{}, false}, "exclude": {excludeRequest{}, none{}}, "export": {exportRequest{}, Snapshot{}},
 		"restore": {Snapshot{}, 0}, "tick": {TickRequest{}, Tick{}}, "stored": {storedRequest{}, none{}},
 		"feed": {FeedRequest{}, FeedPage{}}, "changes": {ChangesRequest{}, ChangesPage{}}, "changed": {Changed{}, none{}},
+		"entries":       {entriesRequest{}, EntriesOf{}},
 		"begin_refresh": {RefreshRequest{}, Refreshing{}}, "end_refresh": {RefreshResult{}, RefreshEnd{}},
 	}
 	var lines []string

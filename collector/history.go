@@ -1,0 +1,161 @@
+package collector
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"math/bits"
+	"time"
+
+	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/discovery"
+	"github.com/newsfork/seed-engine/frontier"
+	"github.com/newsfork/seed-engine/r2"
+)
+
+// historyOf is the history of entry points, by URL, as the frontier has it.
+func historyOf(entries []frontier.NewEntry, states []frontier.EntryState) map[string]discovery.EntryHistory {
+	known := map[string]discovery.EntryHistory{}
+	for i := range min(len(entries), len(states)) { // a shard of an older version gives none
+		if states[i].Method != "" {
+			known[entries[i].URL] = history(&states[i])
+		}
+	}
+	return known
+}
+
+func history(e *frontier.EntryState) discovery.EntryHistory {
+	h := discovery.EntryHistory{ChangedAt: ms(e.ChangedAt), NextCheckAt: ms(e.DueAt), Checks: []contract.FrontierCheck{}}
+	for _, c := range e.Checks {
+		check := contract.FrontierCheck{At: *ms(max(c.At, 1) * 1000), Changed: c.Changed}
+		if status := c.Status; status != 0 {
+			check.Status = &status
+		}
+		h.Checks, h.CheckedAt = append(h.Checks, check), &check.At
+	}
+	return h
+}
+
+// ms is a time in milliseconds since 1970, nil for 0.
+func ms(at int64) *contract.Time {
+	if at == 0 {
+		return nil
+	}
+	return contract.At(time.UnixMilli(at).UTC())
+}
+
+// dateEntries writes the history of the entry points into the contract of a document: what the frontier has just said,
+// else what the document before says.
+func (s *saving) dateEntries(old, doc *contract.Document) {
+	var how, before discovery.FetchContract
+	if json.Unmarshal(doc.Contract, &how) != nil {
+		return
+	}
+	if s.reused != nil {
+		old = s.reused.document
+	}
+	if old != nil {
+		_ = json.Unmarshal(old.Contract, &before) // without it there is no history
+	}
+	for i := range how.EntryPoints {
+		e := &how.EntryPoints[i]
+		e.Checks = []contract.FrontierCheck{}
+		if s.found != nil {
+			if h, ok := s.found.history[e.URL]; ok {
+				e.EntryHistory = h
+				continue
+			}
+		}
+		for _, o := range before.EntryPoints {
+			if o.URL == e.URL && o.Checks != nil {
+				e.EntryHistory = o.EntryHistory
+			}
+		}
+	}
+	doc.Contract = marshal(how)
+}
+
+// failuresShown is after how many checks in a row that failed the contract says so.
+const failuresShown = 3
+
+// differs reports whether a refresh has changed an entry point so much that its contract may have to say so: it
+// fails, or works again, or changes twice or half as often.
+func differs(before, after *frontier.EntryState) bool {
+	return (before.Failures >= failuresShown) != (after.Failures >= failuresShown) ||
+		bits.Len64(uint64(before.Interval)) != bits.Len64(uint64(after.Interval))
+}
+
+// rewrite brings what the newest document says of the domain's entry points up to date, if what scrapers go by has changed.
+func (f *refresh) rewrite(ctx context.Context) error {
+	entries, err := f.batch.collector.Frontier.Of(f.message.Domain).Entries(ctx, f.message.Domain)
+	if err != nil {
+		return err
+	}
+	s := &saving{batch: f.batch, dir: contract.DomainDir{Partition: f.message.Partition, Domain: f.message.Domain}}
+	s.message = &contract.DomainMessage{Domain: f.message.Domain, Partition: f.message.Partition}
+	for range maxConflicts {
+		doc, etag, err := f.batch.store.document(ctx, s.dir)
+		if doc == nil || err != nil {
+			return err
+		}
+		if !f.update(doc, entries) {
+			return nil
+		}
+		doc.Revision++
+		doc.Processing.ProcessedAt = contract.Time{Time: f.batch.collector.Clock.Now()}
+		condition := r2.Condition{ETag: etag}
+		_, err = f.batch.store.putRetry(ctx, s.dir.Document(), encode(doc), &r2.PutOptions{If: condition, ContentType: "application/json"})
+		if err == nil {
+			return s.announce(ctx, doc)
+		}
+		if !errors.Is(err, r2.ErrPrecondition) {
+			return err
+		}
+		if err := f.batch.collector.Clock.Sleep(ctx, sameKeyPause); err != nil {
+			return err
+		}
+	}
+	return nil // whoever keeps changing the document has put the entry points, too
+}
+
+// update writes the state of the entry points into a document. It reports whether scrapers should know: the interval
+// that the document states is half or twice that of now, or an entry point began to fail, or ceased to.
+func (f *refresh) update(doc *contract.Document, entries []frontier.EntryInfo) (changed bool) {
+	var how discovery.FetchContract
+	if json.Unmarshal(doc.Contract, &how) != nil {
+		return false
+	}
+	for i := range how.EntryPoints {
+		e := &how.EntryPoints[i]
+		for k := range entries {
+			now := &entries[k]
+			if now.URL != e.URL {
+				continue
+			}
+			minutes := int(max((now.Interval+30)/60, 1))
+			if minutes >= 2*e.IntervalMinutes || 2*minutes <= e.IntervalMinutes {
+				e.IntervalMinutes, changed = minutes, true
+			}
+			changed = changed || failing(e.Checks) != (now.Failures >= failuresShown)
+			e.EntryHistory = history(&now.EntryState)
+		}
+	}
+	if changed {
+		doc.Contract = marshal(how)
+		doc.ValidUntil = contract.Time{Time: how.ValidUntil(f.batch.collector.Clock.Now())}
+	}
+	return changed
+}
+
+// failing reports whether the last checks that a document shows failed.
+func failing(checks []contract.FrontierCheck) bool {
+	if len(checks) < failuresShown {
+		return false
+	}
+	for _, c := range checks[len(checks)-failuresShown:] {
+		if c.Status != nil && (*c.Status == 304 || *c.Status >= 200 && *c.Status < 300) {
+			return false
+		}
+	}
+	return true
+}
