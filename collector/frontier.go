@@ -136,23 +136,28 @@ const (
 // wholeDomain is the entry point that stands for the domain: it is collected again when the document expires,
 // or, while its entry points are refreshed, when robots.txt does. What could not be reached is tried sooner.
 func (s *saving) wholeDomain(old, doc *contract.Document) []frontier.NewEntry {
-	e := frontier.NewEntry{NewPage: frontier.NewPage{URL: robotsOf(doc.Domain)}, Method: frontier.MethodCollect, Failed: !doc.Reachable}
-	if host := doc.Technical.ServerInfo.EffectiveHost; host != nil {
-		e.URL = robotsOf(*host)
-	}
-	valid := doc.ValidUntil.Sub(s.found.at)
-	var how discovery.FetchContract
-	if json.Unmarshal(doc.Contract, &how) == nil && len(how.EntryPoints) > 0 {
-		valid = max(valid, leastCollected)
-	}
-	e.Interval = int64(min(max(valid, time.Second), mostCollected) / time.Second)
-	if !e.Failed {
+	e, how := collectEntry(doc, s.found.at)
+	if e.Failed = !doc.Reachable; !e.Failed {
 		e.Status, e.SHA256 = http.StatusOK, termsOf(&how)
 	}
 	if bare := robotsOf(doc.Domain); old != nil && !old.Reachable && e.URL != bare {
 		return []frontier.NewEntry{e, {NewPage: frontier.NewPage{URL: bare}}} // another host answers now
 	}
 	return []frontier.NewEntry{e}
+}
+
+// collectEntry is the entry point by which a domain that was collected at a time is collected again, and its contract.
+func collectEntry(doc *contract.Document, at time.Time) (e frontier.NewEntry, how discovery.FetchContract) {
+	e = frontier.NewEntry{NewPage: frontier.NewPage{URL: robotsOf(doc.Domain)}, Method: frontier.MethodCollect}
+	if host := doc.Technical.ServerInfo.EffectiveHost; host != nil {
+		e.URL = robotsOf(*host)
+	}
+	valid := doc.ValidUntil.Sub(at)
+	if json.Unmarshal(doc.Contract, &how) == nil && len(how.EntryPoints) > 0 {
+		valid = max(valid, leastCollected)
+	}
+	e.Interval = int64(min(max(valid, time.Second), mostCollected) / time.Second)
+	return e, how
 }
 
 func robotsOf(host string) string { return "https://" + host + "/robots.txt" }
@@ -252,15 +257,16 @@ func entriesOf(d *contract.Document) []frontier.NewEntry {
 	return list
 }
 
-// Refill returns what a document says of the frontier: the domain's entry points, and the best of its URLs, at most
-// limit. Nothing is put of a domain that did not answer, or
-// is a mirror.
+// Refill returns what a document says of the frontier: by what the domain is collected again, its entry points, and
+// the best of its URLs, at most limit. Of a domain that did not answer, or is a mirror, it is only the first.
 func Refill(d *contract.Document, limit int) frontier.Put {
 	put := frontier.Put{Domain: d.Domain, Partition: d.Processing.Partition}
+	again, _ := collectEntry(d, d.CollectedAt.Time)
+	put.Entries = []frontier.NewEntry{again}
 	if !d.Reachable || d.Technical.MirrorOf != nil {
 		return put
 	}
-	put.Entries = entriesOf(d)
+	put.Entries = append(put.Entries, entriesOf(d)...)
 	var found discovery.Discovery
 	_ = json.Unmarshal(d.Discovery, &found) // none for a document that says nothing
 	at := map[string]int{}

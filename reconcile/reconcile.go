@@ -294,9 +294,7 @@ func (w *work) refill(ctx context.Context, d *contract.Document) error {
 		return nil
 	}
 	put := collector.Refill(d, w.URLs)
-	if len(put.Pages)+len(put.Entries) == 0 {
-		return nil
-	}
+	put.Partition = w.found.Partition
 	answer, err := w.Frontier.Of(put.Domain).Put(ctx, put)
 	if contract.KindOf(err) == contract.Validation { // somebody has edited the document
 		return nil

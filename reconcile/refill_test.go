@@ -58,7 +58,7 @@ func TestTheFrontierIsRefilled(t *testing.T) {
 	f.contracted(t, "small.sg", 10)
 	f.contracted(t, "large.sg", 1000)
 	f.domain(t, "silent.sg", false, false, false, true)
-	if n := f.queued(t); n != (9+1+1)+(500+1) {
+	if n := f.queued(t); n != (9+1+2)+(500+2)+1 { // each is to be collected again
 		t.Errorf("%d were put back", n)
 	}
 	state := func(url string) string {
@@ -71,6 +71,7 @@ func TestTheFrontierIsRefilled(t *testing.T) {
 	}
 	for url, want := range map[string]string{
 		"https://small.sg/feed": "waiting", "https://small.sg/news/found": "due", "https://small.sg/news/1": "due",
+		"https://small.sg/robots.txt": "waiting", "https://silent.sg/robots.txt": "waiting",
 		"https://small.sg/news/0": "unknown", "https://small.sg/search": "unknown", "https://feeds.elsewhere.org/x": "unknown",
 		"https://large.sg/news/999": "due", "https://large.sg/news/1": "unknown", // the best are put
 	} {
