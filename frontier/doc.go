@@ -69,7 +69,7 @@
 //   - the order in which hosts are chosen: selector.go, lease.go; where they are queued: queue.go
 //   - what is refused: put.go, trap.go, best.go; mirrors: mirror.go
 //   - collectors: collect.go; operators: operate.go, look.go; rebuilding: snapshot.go
-//   - refreshes: tick.go, due.go; what is followed from outside: feed.go, changes.go
+//   - refreshes: tick.go, due.go, refresh.go; what is followed from outside: feed.go, changes.go
 //   - a field of a record: host.go, domain.go, schema.go, with codec_test.go
 //
 // The rules that must hold between any two operations are in audit_test.go; model_test.go compares

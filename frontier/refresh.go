@@ -1,0 +1,244 @@
+package frontier
+
+import (
+	"encoding/hex"
+	"slices"
+
+	"github.com/newsfork/seed-engine/contract"
+)
+
+// Bounds of one refresh.
+const (
+	claimTime   = 120_000 // ms for which it has its host
+	claimWait   = 30_000  // ms for which it waits for its host
+	maxNewPages = 1000    // that it may put
+)
+
+// RefreshRequest asks for an entry point's host, to refresh it.
+type RefreshRequest struct {
+	Domain string
+	URL    string
+	Owner  string // names one attempt
+}
+
+// Refreshing answers a RefreshRequest. Whoever was granted a refresh may ask the host for it, one request
+// at a time at its delay, for Seconds; nobody else may meanwhile.
+type Refreshing struct {
+	Granted bool
+	Over    bool  // there is nothing to do: it was refreshed meanwhile, removed or excluded
+	RetryIn int64 // ms after which to ask again, when neither
+
+	Seconds int64
+	Host    HostState
+	Entry   EntryState
+	SHA256  string // of what it was when it was last read: the first 32 digits
+	Since   int64  // ms: when it was last read, 0: it never was
+	Type    string
+	// Partition is the newest one of the entry point.
+	Partition contract.Partition
+}
+
+// BeginRefresh gives the host of an entry point that is due to its refresh. It writes one row.
+func (s *Shard) BeginRefresh(now int64, r RefreshRequest) (answer Refreshing, err error) {
+	if r.Owner == "" || len(r.Owner) > maxOwner {
+		return answer, contract.Invalid("owner", "an owner has 1 to %d bytes", maxOwner)
+	}
+	err = s.run(now, func(c *call) error {
+		h, e, err := c.findEntry(r.Domain, r.URL)
+		if err != nil {
+			return err
+		}
+		if e == nil || e.due > c.seconds() || !c.owns(r.Domain) || h.excluded || c.domains[h.domain].excluded || c.state.excludes.URL(r.URL) {
+			answer.Over = true
+			return nil
+		}
+		if answer.RetryIn, err = c.refreshBusy(h); err != nil || answer.RetryIn > 0 {
+			return err
+		}
+		answer = Refreshing{
+			Granted: true, Seconds: claimTime / 1000,
+			Host:  HostState{h.name, h.interval(), h.ready, h.blocked, h.robotsEnds, h.unresolved, h.excluded},
+			Entry: e.state(), SHA256: e.hexDigest(), Since: e.lastRead(), Type: typeName(e.kind), Partition: c.partition(h, &e.page),
+		}
+		h.claim, h.claimEnds = claimOf(r.Owner), c.now+claimTime
+		c.change(h)
+		return c.claimDomain(h, r.Owner)
+	})
+	return answer, err
+}
+
+// refreshBusy is for how many ms a host cannot be refreshed, 0 when it can be now or soon. While
+// scrapers have it they get no more hosts of the domain until the refresh had its turn.
+func (c *call) refreshBusy(h *host) (int64, error) {
+	m := c.domains[h.domain]
+	if err := c.list(m); err != nil {
+		return 0, err
+	}
+	collector := int64(0)
+	if m.owner != "" && m.ownerEnds > c.now {
+		collector = m.ownerEnds
+	}
+	leased := int64(0)
+	if h.lease != 0 {
+		leased = max(h.leaseEnds, c.now+1)
+	}
+	for _, a := range m.active {
+		if len(m.active) >= c.settings.HostsPerDomain {
+			leased = max(leased, a.ends)
+		}
+	}
+	if leased > c.now && m.waitEnds <= leased {
+		m.waitEnds = leased + waitGrace
+		c.changeDomain(m)
+	}
+	until := max(collector, leased, h.claimEnds)
+	if free := h.free(); free > c.now+claimWait {
+		until = max(until, free)
+	}
+	return max(until-c.now, 0), nil
+}
+
+// claimDomain has a large domain, whose hosts a collector does not look at one by one, belong to the
+// refresh as if it were a collection. It also ends the wait of refreshBusy.
+func (c *call) claimDomain(h *host, owner string) error {
+	m := c.domains[h.domain]
+	if m.listed {
+		m.owner, m.ownerEnds = owner, h.claimEnds
+		c.changeDomain(m)
+	}
+	if m.waitEnds > c.now {
+		m.waitEnds = 0
+		c.changeDomain(m)
+	}
+	return nil
+}
+
+// claimOf is how a host's row names the owner of its refresh.
+func claimOf(owner string) int64 { return int64(hash48(owner)) }
+
+// findEntry gives an entry point with its host, nil when there is none.
+func (c *call) findEntry(domain, url string) (*host, *entry, error) {
+	l, ok := parse(url)
+	if !ok {
+		return nil, nil, contract.Invalid("url", "%.80q is not an http or https URL", url)
+	}
+	h, err := c.findHost(l.host)
+	if err != nil || h == nil || !within(l.host, domain) {
+		return nil, nil, err
+	}
+	if err := c.domainsOf([]*host{h}); err != nil {
+		return nil, nil, err
+	}
+	if err := h.unpackEntries(); err != nil {
+		return nil, nil, err
+	}
+	at := h.entry(hash48(l.path))
+	if at < 0 || c.domains[h.domain].name != domain {
+		return nil, nil, nil
+	}
+	return h, &h.entries[at], nil
+}
+
+// RefreshResult ends a refresh.
+type RefreshResult struct {
+	Domain string
+	URL    string
+	Owner  string
+
+	// The answer. Skipped says that the entry point was not asked after all: it stays due.
+	Skipped      bool
+	Status       int // 0 when there was none
+	ETag         string
+	LastModified string
+	SHA256       string // of the body, in hexadecimal
+	Visit        Visit  // of the host
+
+	Pages []NewPage // that it lists and the caller has not seen before, at most maxNewPages
+}
+
+// RefreshEnd answers a RefreshResult.
+type RefreshEnd struct {
+	Accepted  bool // false: the time was over, and nothing changed
+	Changed   bool
+	Entry     EntryState
+	Interval  int64 // seconds
+	DueAt     int64 // ms: when it is refreshed next
+	Added     int   // pages that are new
+	Announced int   // of them, those in the feed
+}
+
+// EndRefresh takes the outcome of a refresh and puts what it found, in one transaction: that of a refresh
+// that found nothing writes one row.
+func (s *Shard) EndRefresh(now int64, r RefreshResult) (answer RefreshEnd, err error) {
+	if err := checkRange("pages", len(r.Pages), 0, maxNewPages); err != nil {
+		return answer, err
+	}
+	if r.Status != 0 {
+		if err := checkRange("status", r.Status, 100, 599); err != nil {
+			return answer, err
+		}
+	}
+	err = s.run(now, func(c *call) error {
+		h, e, err := c.findEntry(r.Domain, r.URL)
+		if err != nil || e == nil || h.claim != claimOf(r.Owner) || h.claimEnds <= c.now {
+			return err
+		}
+		answer.Accepted = true
+		since, partition := e.lastRead(), c.partition(h, &e.page)
+		h.claim, h.claimEnds = 0, 0
+		c.change(h)
+		if m := c.domains[h.domain]; m.listed && m.owner == r.Owner {
+			m.owner, m.ownerEnds = "", 0
+			c.changeDomain(m)
+		}
+		if r.Visit.Host = h.name; r.Visit.RobotsExpires == 0 { // only robots.txt says what the host asks for
+			r.Visit.Delay = h.delay
+		}
+		if err := c.visited(c.domains[h.domain], &r.Visit); err != nil {
+			return err
+		}
+		if len(r.Pages) > 0 {
+			put := Put{Domain: r.Domain, Pages: r.Pages}
+			p := c.newPut(r.Domain, partition)
+			p.since = since
+			p.expect(&put)
+			if err := c.preparePuts([]*putting{p}); err != nil {
+				return err
+			}
+			if _, err := p.do(&put); err != nil {
+				return err
+			}
+			answer.Added, answer.Announced = p.added, p.announced
+		}
+		if !r.Skipped {
+			before := h.nextDue()
+			if failedStatus(r.Status) { // others are counted by the tick, which writes the counters anyway
+				c.state.faults++
+			}
+			// Many a feed is different at every request, if only by the time at which it was made.
+			same := answer.Added+answer.Announced == 0
+			answer.Changed = c.check(e, &Result{Status: r.Status, ETag: r.ETag, LastModified: r.LastModified, SHA256: r.SHA256, same: same})
+			c.watch(h, before)
+		}
+		answer.Interval, answer.DueAt, answer.Entry = e.interval, e.due*1000, e.state()
+		return nil
+	})
+	return answer, err
+}
+
+// state describes an entry point.
+func (e *entry) state() EntryState {
+	return EntryState{e.method, e.interval, e.etag, e.modified, int(e.lastStatus), e.changedAt * 1000, int(e.failures), e.checks, e.due * 1000}
+}
+
+// lastRead is when an entry point was last seen as it was, in ms; 0 when that is not known.
+func (e *entry) lastRead() int64 {
+	for _, k := range slices.Backward(e.checks) {
+		if !failedStatus(k.Status) {
+			return k.At * 1000
+		}
+	}
+	return 0
+}
+
+func (e *entry) hexDigest() string { return hex.EncodeToString([]byte(e.digest)) }
