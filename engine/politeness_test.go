@@ -253,7 +253,7 @@ func TestKilledHalfWay(t *testing.T) {
 func TestAFrozenShard(t *testing.T) {
 	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
 		w.Web.Serve = (&enginetest.Sites{Latency: 20 * time.Millisecond}).Serve
-		w.Broker.Events, w.Broker.Copies, w.Broker.Shuffle = 3, 2, rand.New(rand.NewPCG(3, 5))
+		w.Broker.Events, w.Broker.Shuffle = 3, rand.New(rand.NewPCG(3, 5))
 		frozen := shardOf("site-0.sg")
 		const hosts = 30
 		w.Frontier.Freeze(frozen)
