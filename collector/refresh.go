@@ -189,7 +189,7 @@ func (f *refresh) finish(result frontier.RefreshResult, a *fetch.Answer, failure
 	if errors.Is(failure, context.Canceled) {
 		return result, failure
 	}
-	result.Skipped = errors.Is(failure, fetch.ErrExcluded)
+	result.Skipped = errors.Is(failure, fetch.ErrExcluded) || errors.Is(failure, fetch.ErrCrawlDelay) // it stays due
 	if f.session.Stats().Requests > 0 {
 		result.Visit.AskedAt = now.UnixMilli()
 	}

@@ -61,8 +61,7 @@ func (g *gathering) robots(ctx context.Context) (open bool, err error) {
 			expires = f.robotsAt.Add(robots.MaxAge)
 		}
 		g.adopt(a, g.group, expires)
-		delay, _ := g.group.CrawlDelay()
-		g.slow = delay > max(g.limits.MaxCrawlDelay, g.limits.RequestInterval)
+		g.slow = g.session.Slow(origin.Host)
 		// The host that answered stands for those of the domain that do not.
 		g.rulings.standIn(origin.Host, g.group)
 		g.rulings.standIn(g.message.Domain, g.group)

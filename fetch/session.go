@@ -37,7 +37,7 @@ type Config struct {
 type Rules func(ctx context.Context, authority *url.URL) (allowed func(url string) bool, err error)
 
 // Admit is asked for the right to send requests to a host before the first one of a Session. Its errors
-// match ErrHostBusy, ErrFrontier, ErrExcluded or ErrNotResolved. After an error the request is not
+// match ErrHostBusy, ErrFrontier or ErrNotResolved. After an error the request is not
 // made, and the next one asks again.
 type Admit func(ctx context.Context, host string) (Admission, error)
 
@@ -153,6 +153,11 @@ func (s *Session) SetRobots(host string, delay time.Duration, expires time.Time)
 		h.delay = max(h.delay, delay)
 		h.learned.Delay, h.learned.RobotsExpires = max(h.learned.Delay, delay), expires
 	})
+}
+
+// Slow reports whether a host that was asked wants longer pauses than MaxCrawlDelay: see ErrCrawlDelay.
+func (s *Session) Slow(host string) bool {
+	return s.limiter.delay(s.limiter.host(host)) > max(s.cfg.MaxCrawlDelay, s.cfg.Interval)
 }
 
 // Stats returns what the Session did so far.

@@ -36,8 +36,8 @@ type HostState struct {
 }
 
 // waitGrace is how long a collector that found a domain busy is waited for, in ms, after the domain
-// has become free.
-const waitGrace = 60_000
+// has become free: its message is delivered a little later than that, and in a batch that may wait for a minute.
+const waitGrace = 180_000
 
 // Acquire gives a domain to a collector, or says when to ask again.
 func (s *Shard) Acquire(now int64, r AcquireRequest) (answer Acquired, err error) {

@@ -67,8 +67,9 @@ type steps struct {
 	gathered collector.Evidence
 	owner    string
 	admit    map[string]fetch.Admit
-	under    func(context.Context) // sees the context of Collect, on the side
-	done     bool                  // what Done says
+	contexts map[string]context.Context // of Collect, by domain
+	under    func(context.Context)      // sees the context of Collect, on the side
+	done     bool                       // what Done says
 	mu       sync.Mutex
 
 	refresh   collector.Refreshed // what Refresh gives, unless err
@@ -86,6 +87,12 @@ func (s *steps) Run(_ context.Context, c contract.Continuation) (orchestrator.Re
 }
 
 func (s *steps) Collect(ctx context.Context, m *contract.DomainMessage, last bool) (*contract.Document, error) {
+	s.mu.Lock()
+	if s.contexts == nil {
+		s.contexts = map[string]context.Context{}
+	}
+	s.contexts[m.Domain] = ctx
+	s.mu.Unlock()
 	if s.under != nil {
 		go s.under(ctx)
 	}
@@ -114,12 +121,12 @@ func (s *steps) Admit(domain string, admit fetch.Admit) {
 	s.admit[domain] = admit
 }
 
-func (s *steps) ask(ctx context.Context, domain, host string) error {
+// ask is for the right to a host, as a collection of a domain asks for it.
+func (s *steps) ask(domain, host string) (fetch.Admission, error) {
 	s.mu.Lock()
-	admit := s.admit[domain]
+	admit, ctx := s.admit[domain], s.contexts[domain]
 	s.mu.Unlock()
-	_, err := admit(ctx, host)
-	return err
+	return admit(ctx, host)
 }
 
 func (s *steps) Visits(string) []frontier.Visit { return s.visits }

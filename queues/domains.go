@@ -57,7 +57,7 @@ type domainEvent struct {
 func (c *Consumer) handleDomains(ctx context.Context, queue string, messages []Message, exclusions *contract.Exclusions) {
 	e := &domainEvent{start: c.Now(), consumer: c, exclusions: exclusions, batch: c.NewBatch(exclusions.URL), settlement: c.newSettlement(queue)}
 	messages, refreshes := e.split(messages)
-	e.leases = c.Leases.begin(e.batch.Visits)
+	e.leases = c.Leases.begin(ctx, e.batch.Visits)
 	var wg sync.WaitGroup
 	for _, d := range refreshes {
 		wg.Go(func() { e.refresh(ctx, d) })

@@ -40,7 +40,7 @@ type Leases struct {
 // refusal is why a domain or a host may not be asked now.
 type refusal struct {
 	err  *contract.Error // matches fetch.ErrHostBusy or fetch.ErrFrontier
-	wait time.Duration   // until it is worth trying again; 0 for one that grows with every attempt
+	wait time.Duration   // until it is worth trying again; 0 when that is not known
 }
 
 func (r *refusal) Error() string { return r.err.Error() }
@@ -57,15 +57,17 @@ func unavailable(name string) *refusal {
 // eventLeases are the leases of one event.
 type eventLeases struct {
 	*Leases
+	ctx    context.Context // of the event
 	owner  string
-	visits func(domain string) []frontier.Visit // what was learned of the hosts of a domain
+	visits func(domain string) []frontier.Visit
 
 	mu     sync.Mutex
 	leases map[string]*lease // by registrable domain
 }
 
-func (l *Leases) begin(visits func(domain string) []frontier.Visit) *eventLeases {
-	return &eventLeases{Leases: l, owner: rand.Text(), visits: visits, leases: map[string]*lease{}}
+// begin is for an event under ctx. visits returns what was learned of the hosts of a domain.
+func (l *Leases) begin(ctx context.Context, visits func(domain string) []frontier.Visit) *eventLeases {
+	return &eventLeases{Leases: l, ctx: ctx, owner: rand.Text(), visits: visits, leases: map[string]*lease{}}
 }
 
 // of returns the lease of a registrable domain, which may have to be taken.
@@ -129,7 +131,7 @@ func (l *lease) ask(ctx context.Context, hosts []string, waits bool) error {
 	case err != nil:
 		return l.failed(err)
 	case answer.Excluded: // since the event began, or no longer: the next event decides by what operators say then
-		return busy(l.domain, "is excluded from the frontier", leaseTime)
+		return busy(l.domain, "is excluded from the frontier", 0)
 	case !answer.Granted:
 		return busy(l.domain, "is being asked by another", time.Duration(answer.RetryIn)*time.Millisecond)
 	}
@@ -139,7 +141,7 @@ func (l *lease) ask(ctx context.Context, hosts []string, waits bool) error {
 	l.ends.Store(since.Add(leaseTime).UnixMilli())
 	if l.under == nil {
 		l.evidence = answer.Evidence
-		l.under, l.end = context.WithCancel(ctx)
+		l.under, l.end = context.WithCancel(l.eventLeases.ctx) // it may outlive the collection that took it
 		l.keeping.Go(l.renew)
 		l.keeping.Go(l.watch)
 	}
@@ -286,7 +288,7 @@ func (l *lease) admission(ctx context.Context, host string) (a fetch.Admission, 
 	ready := readyAt(state)
 	switch {
 	case state.Excluded:
-		return a, &contract.Error{Kind: contract.Validation, Op: "queues.Leases", Message: "an operator excluded " + host, Err: fetch.ErrExcluded}
+		return a, busy(host, "is excluded from the frontier", 0)
 	case time.UnixMilli(state.Unresolved).After(now):
 		return a, fetch.Failure(fetch.ErrNotResolved, errors.New("it did not within the last hour"))
 	case ready.Sub(now) > maxReadyWait:
@@ -308,6 +310,9 @@ func askable(hosts ...string) (list []string) {
 
 // The delay of messages whose domain nobody answers for grows with the time that this lasts.
 const (
+	// maxJitter is short, since the frontier keeps scrapers from a domain for a collector only so long after it
+	// has become free.
+	maxJitter    = 15 * time.Second
 	minAwayDelay = 30 * time.Second
 	maxAwayDelay = 30 * time.Minute
 )
@@ -324,10 +329,12 @@ func (e *eventLeases) requeue(ctx context.Context, d domainDelivery, why *refusa
 		}
 	}
 	wait := why.wait
-	if wait == 0 {
+	jitter := min(wait/4, maxJitter)
+	if wait <= 0 {
 		wait = min(max(e.Now().Sub(since)/2, minAwayDelay), maxAwayDelay)
+		jitter = wait / 4
 	}
-	wait = min(wait+mathrand.N(wait/4+time.Second), MaxDelay)
+	wait = min(wait+mathrand.N(jitter+time.Second), MaxDelay)
 	e.Log.Info("domain_busy", "registrable_domain", d.work.Domain, "delay_ms", wait.Milliseconds(), "busy_since", since.UTC(), "reason", why.err.Message)
 	return e.Queue.SendOne(ctx, body, wait)
 }
