@@ -107,8 +107,16 @@ func (s *steps) Refresh(_ context.Context, r *contract.Refresh) (collector.Refre
 	s.refreshed = append(s.refreshed, r.URL)
 	return s.refresh, s.err
 }
-func (s *steps) Reuse(_ string, e collector.Evidence)  { s.reuse = e }
-func (s *steps) Leased(_, owner string)                { s.owner = owner }
+func (s *steps) Reuse(_ string, e collector.Evidence) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.reuse = e
+}
+func (s *steps) Leased(_, owner string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.owner = owner
+}
 func (s *steps) Gathered(string) collector.Evidence    { return s.gathered }
 func (s *steps) MayReuse(*contract.DomainMessage) bool { return false }
 func (s *steps) ReadyAt(string) time.Time              { return s.readyAt }

@@ -3,6 +3,7 @@ package queues_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -10,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/newsfork/seed-engine/collector"
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/fetch"
 	"github.com/newsfork/seed-engine/frontier"
@@ -107,6 +109,39 @@ func TestWhatWasLearnedIsReported(t *testing.T) {
 	host := f.shards.acquire(t, "a.sg", "www.a.sg").Hosts[0]
 	if ready := time.Until(time.UnixMilli(host.ReadyAt)); host.Delay != 5000 || ready < 290*time.Second || ready > 300*time.Second {
 		t.Errorf("%+v", host)
+	}
+}
+
+// TestEvidenceTravelsWithTheLease: the collector learns where the domain was collected before, and the frontier where
+// it has been now.
+func TestEvidenceTravelsWithTheLease(t *testing.T) {
+	f := newFixture(t)
+	at := time.Now().Add(-time.Hour).Truncate(time.Millisecond)
+	earlier := contract.Partition{Country: "sg", Category: "news", Date: "2026-01-01"}
+	f.steps.collect = func(m *contract.DomainMessage, _ bool) error {
+		if f.steps.reuse != (collector.Evidence{}) {
+			t.Errorf("evidence of a domain that was never collected: %+v", f.steps.reuse)
+		}
+		f.steps.gathered = collector.Evidence{Partition: earlier, At: at}
+		// What it puts while it has the lease is its own.
+		visit := frontier.Visit{Host: "a.sg", Delay: 7000, RobotsExpires: 1}
+		_, err := f.shards.remotes().Of(m.Domain).Put(t.Context(), frontier.Put{Domain: m.Domain, Partition: earlier, Owner: f.steps.owner, Visits: []frontier.Visit{visit}})
+		return err
+	}
+	f.handle(t, domainQueue, &message{id: "1", body: domainBody("a.sg"), attempts: 1})
+	if host := f.shards.acquire(t, "a.sg", "a.sg").Hosts[0]; host.Delay != 7000 {
+		t.Errorf("a put under the lease counted for nothing: %+v", host)
+	}
+	f.shards.release(t, "a.sg")
+	f.steps.gathered = collector.Evidence{}
+	f.steps.collect = func(*contract.DomainMessage, bool) error {
+		if e := f.steps.reuse; e.Partition != earlier || !e.At.Equal(at) {
+			t.Errorf("the next one gets %+v", e)
+		}
+		return nil
+	}
+	for n := range 2 { // the evidence stays
+		f.handle(t, domainQueue, &message{id: fmt.Sprint(n), body: domainBody("a.sg"), attempts: 1})
 	}
 }
 
