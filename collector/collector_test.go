@@ -511,6 +511,7 @@ func TestLongCrawlDelay(t *testing.T) {
 		pages := healthy()
 		pages["https://example.com/robots.txt"] = fetchtest.Page{Body: "User-agent: *\nCrawl-delay: 120\nSitemap: https://example.com/map.xml\n"}
 		w := newWorld(pages, nil)
+		w.frontier.open(t)
 		if err := w.collect(t, message(1, "https://example.com/a"), false); err != nil {
 			t.Fatal(err)
 		}
@@ -535,6 +536,11 @@ func TestLongCrawlDelay(t *testing.T) {
 		}
 		if !slices.ContainsFunc(found.Errors, func(f discovery.Failure) bool { return strings.Contains(f.Message, "Crawl-delay") }) {
 			t.Errorf("errors %+v", found.Errors)
+		}
+		for _, e := range how.EntryPoints {
+			if got := w.state(t, "example.com", e.URL); got.State != "waiting" || got.DueAt > time.Now().Add(2*time.Hour).UnixMilli() {
+				t.Errorf("%s is %s, due at %v", e.URL, got.State, time.UnixMilli(got.DueAt))
+			}
 		}
 	})
 }

@@ -220,6 +220,9 @@ func (s *saving) entries(old, doc *contract.Document) []frontier.NewEntry {
 		if s.found != nil {
 			v := s.found.validators[e.URL]
 			e.ETag, e.LastModified, e.SHA256 = v.etag, v.lastModified, v.sha256
+			if s.found.later && v == (validators{}) {
+				e.Interval = 1 // not read yet: as soon as the frontier's least interval allows
+			}
 		} else if named(before, e.URL) {
 			continue
 		}

@@ -53,6 +53,7 @@ type findings struct {
 	validators   map[string]validators             // of feeds and sitemaps that were read, by URL
 	likeness     likeness
 	mirrorOf     string
+	later        bool // what is left to ask was left to refreshes, see leaveToLater
 }
 
 // gathering is one collection under way.
@@ -164,7 +165,7 @@ func (g *gathering) stopped(err error) bool {
 // have been asked for are entry points of the contract all the same.
 func (g *gathering) leaveToLater() {
 	f := g.found
-	f.partial = true
+	f.partial, f.later = true, true
 	base := f.origin.Scheme + "://" + f.origin.Host
 	g.undiscovered(base+"/", 0, contract.Failure{
 		Error:     contract.Text("its Crawl-delay is above MAX_CRAWL_DELAY_MS: what is left to ask is fetched later, at that pace"),

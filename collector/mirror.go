@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"hash"
 	"net/http"
 
@@ -18,6 +19,7 @@ import (
 const (
 	minMirrorPage = 64
 	minMirrorURLs = 2
+	maxMirrorURLs = 1000 // compared one by one; of further ones only how many there are
 )
 
 // likeness is the digest of what a mirror shows, too: the home page and the URLs of the root sitemap, both without
@@ -36,7 +38,9 @@ type listing struct {
 }
 
 func (l *listing) add(loc []byte) {
-	l.urls++
+	if l.urls++; l.urls > maxMirrorURLs {
+		return
+	}
 	l.Write(ownless(loc, l.domain))
 	l.Write([]byte{'\n'})
 }
@@ -60,6 +64,7 @@ func ownless(url []byte, domain string) []byte {
 // list notes the root sitemap.
 func (l *likeness) list(s *listing) {
 	if l.root = nil; s.urls >= minMirrorURLs {
+		fmt.Fprint(s, s.urls)
 		l.root = s.Sum(nil)
 	}
 }
