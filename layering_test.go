@@ -120,6 +120,7 @@ var mayImport = map[string][]string{
 	"bench/runtime/pooled":     {"bench/runtime/health", "worker"},
 	"bench/runtime/stock":      {"bench/runtime/health"},
 	"test/conformance/fixture": {"bindings", "contract", "frontier", "frontier/frontiertest", "ledger", "ledger/ledgertest", "queues", "queues/producertest", "r2", "r2/r2test", "worker"},
+	"test/info/fixture":        {"bindings", "info/cache", "info/infotest", "info/postgres", "info/redis", "info/store", "worker"},
 	"test/runtime/fixture":     {"bindings", "contract", "worker"},
 }
 

@@ -35,6 +35,11 @@ type Item struct {
 	Link  []byte // absolute http or https URL
 	Title []byte
 	Date  time.Time // of its last change, else of publication; zero when it has neither
+
+	// Only with sitemap.Options.Details.
+	Summary     []byte // as HTML unless SummaryText
+	SummaryText bool
+	Image       []byte // URL of a picture of it, as it stands there
 }
 
 // Parse reads a feed to its end and calls fn for every item with a link. base is the feed's own URL.
@@ -50,7 +55,7 @@ func Parse(r io.Reader, base string, o sitemap.Options, fn func(*Item)) (Summary
 	var i Item
 	s, err := sitemap.Parse(b, base, o, func(e *sitemap.Entry) {
 		if fn != nil {
-			i.Link, i.Title, i.Date = e.Loc, e.Title, e.Lastmod
+			i = Item{e.Loc, e.Title, e.Lastmod, e.Summary, e.SummaryText, e.Image}
 			fn(&i)
 		}
 	})

@@ -103,3 +103,44 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+func TestDetails(t *testing.T) {
+	for _, c := range []struct{ name, doc, want string }{
+		{"RSS", `<rss xmlns:media="http://search.yahoo.com/mrss/" xmlns:content="http://purl.org/rss/1.0/modules/content/"><channel><description>of the feed</description>
+			<item><title>One</title><link>/1</link><description>&lt;p&gt;A &amp;amp; B&lt;/p&gt;</description><author>x</author><content:encoded><![CDATA[<b>long</b>]]></content:encoded>
+			<enclosure url="/a.mp3" type="audio/mpeg"/><enclosure url="/i.jpg?a=1&amp;b=2" type="image/jpeg"/></item>
+			<item><title>Two</title><link>/2</link><content:encoded><![CDATA[<b>long</b>]]></content:encoded><media:group><media:content url="/v.mp4" type="video/mp4"/><media:thumbnail url="/t.jpg"/></media:group></item>
+			<item><title>Three</title><link>/3</link><description/><media:content url="/m.jpg" medium="image"><media:description>not of the item</media:description></media:content></item>
+			<item><description>never closed<title>Four</title><link>/4</link></item></channel></rss>`,
+			`/1 One|html <p>A &amp; B</p>|/i.jpg?a=1&b=2
+/2 Two|html <b>long</b>|/t.jpg
+/3 Three|html |/m.jpg
+`},
+		{"Atom", `<feed xmlns="http://www.w3.org/2005/Atom"><title>F</title><entry><title>One</title><link href="/1"/><content type="html">&lt;i&gt;c&lt;/i&gt;</content><summary>1 &lt; 2</summary></entry>
+			<entry><title>Two</title><link href="/2"/><summary type="html">&lt;i&gt;s&lt;/i&gt;</summary><content type="xhtml"><div><title>no</title><link href="/no"/></div></content></entry></feed>`,
+			"/1 One|text 1 < 2|\n/2 Two|html <i>s</i>|\n"},
+		{"JSON", `{"version":"https://jsonfeed.org/version/1.1","items":[{"url":"/1","title":"One","content_html":"<p>x</p>","image":"/i.jpg"},{"url":"/2","title":"Two","summary":"s","content_text":"long"}]}`,
+			"/1 One|html <p>x</p>|/i.jpg\n/2 Two|text s|\n"},
+	} {
+		for _, details := range []bool{true, false} {
+			for _, r := range []io.Reader{strings.NewReader(c.doc), iotest.OneByteReader(strings.NewReader(c.doc))} {
+				var got strings.Builder
+				if _, err := Parse(r, "https://a.example/feed", sitemap.Options{Now: clock, Details: details}, func(i *Item) {
+					kind := "html"
+					if i.SummaryText {
+						kind = "text"
+					}
+					fmt.Fprintf(&got, "%s %s|%s %s|%s\n", strings.TrimPrefix(string(i.Link), "https://a.example"), i.Title, kind, i.Summary, i.Image)
+					if !details && (i.Summary != nil || i.Image != nil) {
+						t.Errorf("%s: details that nobody asked for: %q %q", c.name, i.Summary, i.Image)
+					}
+				}); err != nil {
+					t.Fatal(err)
+				}
+				if details && got.String() != c.want {
+					t.Errorf("%s:\n%s, not\n%s", c.name, got.String(), c.want)
+				}
+			}
+		}
+	}
+}

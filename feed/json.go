@@ -49,11 +49,29 @@ func parseJSON(r io.Reader, base string, o sitemap.Options, fn func(*Item)) (f S
 		}
 		if link := itemLink(v, base); link != "" && fn != nil {
 			i.Link, i.Title = []byte(link), []byte(tidy(v.Get("title").Str))
+			if o.Details {
+				details(&i, v)
+			}
 			fn(&i)
 		}
 		return true
 	})
 	return f, err
+}
+
+// details reads what an item says of itself beside its title: a summary, else its content.
+func details(i *Item, item gjson.Result) {
+	for _, name := range []string{"summary", "content_text", "content_html"} {
+		if text := item.Get(name).Str; text != "" {
+			i.Summary, i.SummaryText = []byte(text), name != "content_html"
+			break
+		}
+	}
+	for _, name := range []string{"image", "banner_image"} {
+		if u := item.Get(name).Str; u != "" && i.Image == nil {
+			i.Image = []byte(u)
+		}
+	}
 }
 
 // itemLink is the page of an item: its url, else what it links to, else its id if that is a URL.

@@ -9,7 +9,7 @@ import (
 	"github.com/newsfork/seed-engine/contract"
 )
 
-// Info are the variables of the Info service's Workers; README's table gives their meaning.
+// Info are the variables of the Info service's Workers; docs/info.md gives their meaning.
 type Info struct {
 	Environment      string
 	UserAgent        string

@@ -44,6 +44,10 @@ const (
 	tagVideo
 	tagEmbedded
 
+	// Pictures of feed items.
+	tagEnclosure
+	tagThumbnail
+
 	elementCount
 )
 
@@ -59,6 +63,7 @@ var elements = map[string]element{
 	"publication_date": tagPublicationDate, "name": tagName, "language": tagLanguage,
 	"news": tagNews, "image": tagImage, "video": tagVideo,
 	"source": tagEmbedded, "content": tagEmbedded, "summary": tagEmbedded, "description": tagEmbedded, "encoded": tagEmbedded,
+	"enclosure": tagEnclosure, "thumbnail": tagThumbnail,
 	"author": tagEmbedded, "contributor": tagEmbedded, "group": tagEmbedded, "textinput": tagEmbedded,
 }
 

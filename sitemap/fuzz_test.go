@@ -23,6 +23,7 @@ func FuzzParse(f *testing.F) {
 	}
 	for _, doc := range []string{
 		"<rss><channel><item><link>/1</link><pubDate>Thu, 05 Jan 2017 12:34:51 +0000</pubDate><description><p>",
+		"<rss><item><link>/1</link><media:group><media:content url='/i' medium='image'/></media:group><enclosure url='/j' type='image/x'/></item>",
 		"<feed xml:base='/x/'><entry><link href='1?a&amp;b'/><title type='html'>&amp;lt;</title></entry></feed>",
 		"<!DOCTYPE x [ ]><urlset><url><loc><![CDATA[ /1 ]]>&#x41;&eacute;&zz;</loc><news:title>\xe9\xff</news:title>",
 		"https://a.example/1\r\n# x\rhttp://b.example/ \n",
@@ -65,6 +66,16 @@ func FuzzParse(f *testing.F) {
 			if s, err := Parse(r, base, o, nil); err != nil || fmt.Sprint(s) != fmt.Sprint(whole) {
 				t.Errorf("in pieces: %+v, want %+v", s, whole)
 			}
+		}
+		// Details change nothing else.
+		o.Details = true
+		detailed, err := Parse(bytes.NewReader(data), base, o, func(e *Entry) {
+			if !utf8.Valid(e.Summary) || len(e.Summary) > 4*maxField || len(e.Image) > 4*maxField {
+				t.Errorf("summary %q, image %q", e.Summary, e.Image)
+			}
+		})
+		if err != nil || fmt.Sprint(detailed) != fmt.Sprint(whole) {
+			t.Errorf("with details: %+v, want %+v", detailed, whole)
 		}
 	})
 }

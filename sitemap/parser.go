@@ -17,6 +17,8 @@ type parser struct {
 	sum  Summary
 	last []byte // loc of the last page
 
+	details bool // summaries and pictures are wanted
+
 	mode    mode
 	judged  bool // a line that is no URL stood in front
 	notText bool // and the document is no list of URLs
@@ -162,6 +164,7 @@ func (p *parser) skipped(e element, name []byte, closing bool) bool {
 	case bytes.Equal(name, p.skip):
 		if closing {
 			p.skip = p.skip[:0]
+			p.commit() // a summary
 		}
 		return true
 	case byEntry[e] != nil && byEntry[e].feed || closing && e == p.format.root:
@@ -358,9 +361,14 @@ func (p *parser) feedTag(e element, local, prefix, attrs []byte, closing, empty 
 	wanted := false
 	switch {
 	case e == tagEmbedded || e == tagImage:
+		if p.details && p.entry != none && p.detail(local, prefix, attrs, empty) {
+			return
+		}
 		if !empty {
 			p.skip = append(p.skip[:0], local...)
 		}
+	case e == tagEnclosure || e == tagThumbnail:
+		p.picture(e, attrs)
 	case p.entry == none: // only the feed's own title
 		p.buf = p.buf[:0]
 		wanted = e == tagTitle && s == ownNS && p.open && p.sum.Title == ""
@@ -376,6 +384,37 @@ func (p *parser) feedTag(e element, local, prefix, attrs []byte, closing, empty 
 	if wanted && !empty {
 		p.begin(e)
 		p.markedUp = !p.format.typedText || markup.EqualFold(markup.Attribute(attrs, "type"), "html")
+	}
+}
+
+// detail reads an element of an item that may be its summary or a picture of it. It reports whether there is
+// nothing in it to skip: it is a group of such elements.
+func (p *parser) detail(local, prefix, attrs []byte, empty bool) (group bool) {
+	media := len(prefix) > 0 && p.spaceOf(prefix) == otherNS && markup.EqualFold(prefix, "media")
+	switch name := string(local); {
+	case media && name == "group":
+		return true
+	case media && name == "content":
+		p.picture(tagThumbnail, attrs)
+	case media || empty || p.e.Summary != nil && name != "summary":
+	case name == "description", name == "summary", name == "encoded", name == "content":
+		p.e.Summary = nil
+		p.begin(tagEmbedded)
+		p.e.SummaryText = p.format.typedText && !markup.EqualFold(markup.Attribute(attrs, "type"), "html")
+	}
+	return false
+}
+
+// picture takes the URL of a picture from the attributes of its element. One whose type says that it is
+// something else is none.
+func (p *parser) picture(e element, attrs []byte) {
+	if !p.details || p.entry == none || p.e.Image != nil {
+		return
+	}
+	kind, medium := markup.Attribute(attrs, "type"), markup.Attribute(attrs, "medium")
+	isImage := bytes.HasPrefix(kind, []byte("image/")) || markup.EqualFold(medium, "image") || e == tagThumbnail && len(kind) == 0 && len(medium) == 0
+	if url := markup.Attribute(attrs, "url"); isImage && len(url) > 0 {
+		p.e.Image = p.keepValue(url)
 	}
 }
 
@@ -458,6 +497,8 @@ func (p *parser) commit() {
 			p.sum.Title = string(p.text(v))
 		}
 		return
+	case tagEmbedded:
+		p.e.Summary = bytes.Clone(p.summary(v)) // what follows may move buf
 	case tagName:
 		p.e.News.Name = p.text(v)
 		return
@@ -730,6 +771,14 @@ func (p *parser) text(v []byte) []byte {
 		return nil
 	}
 	return v
+}
+
+// summary is the text of a summary as it stands, repaired.
+func (p *parser) summary(v []byte) []byte {
+	if p.cut {
+		v = wholeRunes(v)
+	}
+	return p.repair(v)
 }
 
 // wholeRunes drops a character that the end of b cuts.

@@ -42,6 +42,7 @@ type Options struct {
 	MaxBytes    int64     // uncompressed bytes read at most; 0 means MaxBytes
 	Tee         io.Writer // receives the bytes read, decompressed, in their own charset
 	Now         time.Time // what makes a date implausibly late; zero means time.Now
+	Details     bool      // fill in Summary and Image of entries, which take time to read
 }
 
 // Entry is one page, one feed item, or one child of an index. Its slices are valid only during
@@ -53,10 +54,14 @@ type Entry struct {
 	Changefreq string  // one of the protocol's seven words
 	Priority   float32 // 0 to 1; -1 when absent
 	Title      []byte  // of a feed item
-	News       News
-	Images     int
-	Videos     int
-	Alternates int // hreflang alternates
+	Summary    []byte  // of a feed item, as HTML unless SummaryText; only with Options.Details
+	Image      []byte  // URL of a picture of the entry, as it stands there; only with Options.Details
+
+	SummaryText bool
+	News        News
+	Images      int
+	Videos      int
+	Alternates  int // hreflang alternates
 }
 
 // News is the Google News extension of an entry
@@ -121,6 +126,7 @@ func Parse(r io.Reader, base string, o Options, fn func(*Entry)) (Summary, error
 	text, charset := markup.Decode(src, o.ContentType)
 
 	p := newParser(base, o.Now, fn)
+	p.details = o.Details
 	p.read(text)
 	s := p.finish()
 	s.Charset = charset

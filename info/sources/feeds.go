@@ -135,7 +135,7 @@ func read(ctx context.Context, c info.Client, url string, known validators, now 
 
 // parse reads a feed or a news sitemap. problem says why a document is neither.
 func parse(a *info.Answer, now time.Time) (r reading, problem string) {
-	options := sitemap.Options{ContentType: a.Header.Get("Content-Type"), MaxBytes: maxFeed, Now: now}
+	options := sitemap.Options{ContentType: a.Header.Get("Content-Type"), MaxBytes: maxFeed, Now: now, Details: true}
 	take := func(d info.Draft) {
 		if len(r.drafts) < maxItems {
 			r.drafts = append(r.drafts, d)
@@ -145,7 +145,7 @@ func parse(a *info.Answer, now time.Time) (r reading, problem string) {
 	}
 	if body := bytes.TrimLeft(bytes.TrimPrefix(a.Body, []byte("\ufeff")), " \t\r\n"); len(body) > 0 && body[0] == '{' {
 		s, _ := feed.Parse(bytes.NewReader(a.Body), a.URL, options, func(i *feed.Item) {
-			take(info.Draft{Plain: true, URL: string(i.Link), Title: string(i.Title), PublishedAt: i.Date})
+			take(info.Draft{Plain: true, URL: string(i.Link), Title: string(i.Title), PublishedAt: i.Date, Snippet: snippet(i.Summary, i.SummaryText), ThumbnailURL: string(i.Image)})
 		})
 		r.name(s.Title)
 		return r, s.Problem
@@ -154,7 +154,7 @@ func parse(a *info.Answer, now time.Time) (r reading, problem string) {
 		if e.Child {
 			return
 		}
-		d := info.Draft{Plain: true, URL: string(e.Loc), Title: string(e.Title), PublishedAt: e.Lastmod}
+		d := info.Draft{Plain: true, URL: string(e.Loc), Title: string(e.Title), PublishedAt: e.Lastmod, Snippet: snippet(e.Summary, e.SummaryText), ThumbnailURL: string(e.Image)}
 		if e.News.Present {
 			d.Title, d.SourceName = string(e.News.Title), string(e.News.Name)
 			if !e.News.Date.IsZero() {
@@ -174,6 +174,13 @@ func parse(a *info.Answer, now time.Time) (r reading, problem string) {
 	}
 	r.name(s.Title)
 	return r, ""
+}
+
+func snippet(summary []byte, isText bool) string {
+	if isText {
+		return string(summary)
+	}
+	return info.Text(string(summary), info.MaxSnippet)
 }
 
 // name gives the items the name of their feed where they have none of their own.

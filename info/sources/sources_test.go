@@ -350,7 +350,7 @@ const newsSitemap = `<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"
 
 func TestFeeds(t *testing.T) {
 	docs := map[string]string{
-		"https://a.example/rss": `<rss><channel><title>The A</title><item><title>AI &amp;amp; law</title><link>/1</link><pubDate>Sat, 17 Jan 2026 08:00:00 GMT</pubDate></item>
+		"https://a.example/rss": `<rss><channel><title>The A</title><item><title>AI &amp;amp; law</title><link>/1</link><description>&lt;p&gt;1 &amp;lt; 2&lt;/p&gt;</description><enclosure type="image/png" url="/i.png"/><pubDate>Sat, 17 Jan 2026 08:00:00 GMT</pubDate></item>
 			<item><title>No date</title><link>/2</link></item></channel></rss>`,
 		"https://b.example/news.xml":  newsSitemap,
 		"https://c.example/feed.json": `{"version":"https://jsonfeed.org/version/1.1","title":"The C","items":[{"id":"1","url":"/x","title":"3 < 5","date_published":"2026-01-17T07:00:00Z"}]}`,
@@ -384,6 +384,9 @@ func TestFeeds(t *testing.T) {
 	want := []string{"https://a.example/1|AI & law|The A|08:00", "https://b.example/1|Solar & wind|The B|08:00", "https://c.example/x|3 < 5|The C|07:00"}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q", got)
+	}
+	if a := b.Articles[0]; a.Snippet != "1 < 2" || a.ThumbnailURL != "https://a.example/i.png" {
+		t.Errorf("%+v", a)
 	}
 	if b.Drops[info.NoDate] != 1 || len(b.Failures) != 3 {
 		t.Errorf("%v %v", b.Drops, b.Failures)
