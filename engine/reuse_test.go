@@ -1,10 +1,13 @@
 package engine_test
 
 import (
+	"crypto/sha256"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net/url"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -181,4 +184,89 @@ func TestMirrorsAreFetchedOnce(t *testing.T) {
 			t.Errorf("%+v, %v", answer, err)
 		}
 	})
+}
+
+// TestReuseSurvives: events die with any of their calls, the bucket fails, and a shard is away for a while. Every
+// partition has its document, evidence and checkpoint in the end, and no collection was made but for a death.
+func TestReuseSurvives(t *testing.T) {
+	for seed := range uint64(8) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			enginetest.Run(t, func(t *testing.T, w *enginetest.World) { reuseSurvives(t, w, seed) })
+		})
+	}
+}
+
+func reuseSurvives(t *testing.T, w *enginetest.World, seed uint64) {
+	const domain, days = "full-0.sg", 40
+	w.Web.Serve = (&enginetest.Sites{}).Serve
+	r := rand.New(rand.NewPCG(4, seed))
+	deaths, faults := 0, 0 // together fewer than a message has deliveries
+	var mu sync.Mutex
+	w.Broker.Events, w.Broker.Shuffle = 3, rand.New(rand.NewPCG(6, seed))
+	w.Kill = func(int) bool {
+		mu.Lock()
+		defer mu.Unlock()
+		if deaths < 2 && r.IntN(60) == 0 {
+			deaths++
+			return true
+		}
+		return false
+	}
+	w.Bucket.Fail = func(op, key string) error {
+		mu.Lock()
+		defer mu.Unlock()
+		if faults < 1 && strings.HasPrefix(key, "prod/") && r.IntN(40) == 0 {
+			faults++
+			return errors.New("as the test wants it")
+		}
+		return nil
+	}
+	time.AfterFunc(40*time.Second, func() { w.Frontier.Freeze(shardOf(domain)) })
+	time.AfterFunc(4*time.Minute, func() { w.Frontier.Thaw(shardOf(domain)) })
+	var partitions []contract.Partition
+	for n := range days {
+		p := contract.Partition{Country: "sg", Category: "news", Date: time.Date(2025, 2, 1+n, 0, 0, 0, 0, time.UTC).Format(time.DateOnly)}
+		partitions = append(partitions, p)
+		w.Send(enginetest.Domains, &contract.DomainMessage{
+			Domain: domain, DomainID: "media:sg:" + domain, DomainURL: "https://" + domain + "/", RegistrableDomain: domain, Authority: "media",
+			URLs: []contract.URL{{URL: "https://" + domain + "/news/of-" + p.Date, Path: "/news/of-" + p.Date}}, Partition: p,
+			SourceFilePath: contract.RawFile{Partition: p, Name: "raw_0001"}.Key(),
+		})
+	}
+	w.Drain()
+	w.Kill, w.Bucket.Fail = nil, nil
+	if deaths == 0 || faults == 0 {
+		t.Fatalf("%d events died, the bucket failed %d times", deaths, faults)
+	}
+	collections := 0
+	for _, v := range w.Web.Visits() {
+		if v.URL == "https://"+domain+"/robots.txt" {
+			collections++
+		}
+	}
+	if collections > 1+deaths+faults {
+		t.Errorf("%d collections, %d deaths, %d faults", collections, deaths, faults)
+	}
+	for _, p := range partitions {
+		dir := contract.DomainDir{Partition: p, Domain: domain}
+		d := w.Document(p, domain)
+		if d == nil || len(d.URLs) != 1 || !d.Reachable || !d.Sitemap.Exists {
+			t.Errorf("%s: %+v", p.Date, d)
+			continue
+		}
+		for _, key := range []string{dir.Checkpoint(), dir.Robots(), dir.Sitemap(), dir.Discovery()} {
+			if _, ok := w.Text(key); !ok {
+				t.Errorf("there is no %s", key)
+			}
+		}
+		if text, _ := w.Text(dir.Sitemap()); fmt.Sprintf("%x", sha256.Sum256([]byte(text))) != *d.Technical.SitemapXML.SHA256 {
+			t.Errorf("%s: the sitemap is not the one of the document", p.Date)
+		}
+		if got := stateOf(t, w, d.URLs[0].URL); got != "due" {
+			t.Errorf("%s is %s", d.URLs[0].URL, got)
+		}
+	}
+	if letters := w.Keys("dlq/", ""); len(letters) > 0 {
+		t.Errorf("dead letters %q", letters)
+	}
 }
