@@ -3,6 +3,7 @@ package frontier_test
 import (
 	"flag"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -14,8 +15,8 @@ import (
 var chaosSeeds = flag.Uint64("chaos", 6, "seeds that TestChaos tries")
 
 // chaos does any operation at any time, with a clock that jumps. Unlike the model it does not say what
-// each must answer, only that none fails, that what is stored stays sound, and that every page comes out
-// in the end.
+// each must answer, only that none fails, that a host is given to one at a time, that what is stored stays
+// sound, and that every page comes out in the end.
 type chaos struct {
 	*world
 	random    *rand.Rand
@@ -25,6 +26,29 @@ type chaos struct {
 	refreshes []frontier.RefreshResult
 	messages  []contract.Refresh
 	snapshots []frontier.Snapshot
+
+	out     map[string]map[string]string // the hosts of items that are not reported, by lease and item
+	holders map[string]holder            // by host
+	owned   map[string]holder            // by domain
+}
+
+// holder is who may ask a host or domain, by the clock of the shard.
+type holder struct {
+	name string
+	ends int64
+}
+
+// exclusive checks that a host or all hosts of a domain may be given to somebody.
+func (x *chaos) exclusive(name, host, domain string) {
+	x.Helper()
+	if o := x.owned[domain]; o.ends > x.now && o.name != name {
+		x.Errorf("%s was given %s%s, which %s has", name, host, domain, o.name)
+	}
+	for other, h := range x.holders {
+		if (other == host || host == "" && strings.HasSuffix(other, "."+domain)) && h.ends > x.now && h.name != name {
+			x.Errorf("%s was given %s %s, and %s has %s", name, host, domain, h.name, other)
+		}
+	}
 }
 
 const chaosDomains = 8
@@ -97,6 +121,14 @@ func (x *chaos) lease() error {
 	l, err := x.shard.Lease(x.now, r)
 	if len(l.Items) > 0 {
 		x.leases = append(x.leases, l)
+		x.out[l.ID] = map[string]string{}
+	}
+	for _, item := range l.Items {
+		x.exclusive("lease "+l.ID, item.Host, item.Domain)
+		x.out[l.ID][item.ID] = item.Host
+	}
+	for _, item := range l.Items {
+		x.holders[item.Host] = holder{"lease " + l.ID, l.ExpiresAt}
 	}
 	return err
 }
@@ -124,6 +156,18 @@ func (x *chaos) report() error {
 		r.Results = append(r.Results, result)
 	}
 	_, err := x.shard.Report(x.now, r)
+	for _, result := range r.Results {
+		delete(x.out[l.ID], result.ID)
+	}
+	left := map[string]bool{}
+	for _, host := range x.out[l.ID] {
+		left[host] = true
+	}
+	for _, item := range l.Items {
+		if h := x.holders[item.Host]; !left[item.Host] && h.name == "lease "+l.ID {
+			delete(x.holders, item.Host)
+		}
+	}
 	return err
 }
 
@@ -132,15 +176,28 @@ func (x *chaos) collect() error {
 	owner := fmt.Sprintf("c%d", x.random.IntN(3))
 	switch x.random.IntN(4) {
 	case 0:
+		if x.owned[domain].name == owner {
+			delete(x.owned, domain)
+		}
 		_, err := x.shard.Release(x.now, frontier.ReleaseRequest{Domain: domain, Owner: owner, Hosts: x.visits(domain, host), Evidence: frontier.Evidence{Partition: partition, At: x.now}})
 		return err
 	case 1:
-		_, err := x.shard.Renew(x.now, domain, owner, 1+x.random.Int64N(100))
+		seconds := 1 + x.random.Int64N(100)
+		kept, err := x.shard.Renew(x.now, domain, owner, seconds)
+		if o := x.owned[domain]; kept {
+			x.owned[domain] = holder{owner, max(o.ends, x.now+seconds*1000)}
+			if o.name != "" && o.name != owner {
+				x.Errorf("%s keeps %s, which %s has", owner, domain, o.name)
+			}
+		}
 		return err
 	}
-	a, err := x.shard.Acquire(x.now, frontier.AcquireRequest{Domain: domain, Owner: owner, Seconds: 1 + x.random.Int64N(100), Hosts: []string{host}})
+	seconds := 1 + x.random.Int64N(100)
+	a, err := x.shard.Acquire(x.now, frontier.AcquireRequest{Domain: domain, Owner: owner, Seconds: seconds, Hosts: []string{host}})
 	if a.Granted {
 		x.owners[domain] = owner
+		x.exclusive(owner, "", domain)
+		x.owned[domain] = holder{owner, x.now + seconds*1000}
 	}
 	return err
 }
@@ -187,6 +244,9 @@ func (x *chaos) refresh() error {
 		a, err := x.shard.BeginRefresh(x.now, frontier.RefreshRequest{Domain: r.Domain, URL: r.URL, Owner: r.Owner})
 		if a.Granted {
 			x.refreshes = append(x.refreshes, r)
+			host := strings.Split(r.URL, "/")[2]
+			x.exclusive(r.Owner, host, r.Domain)
+			x.holders[host] = holder{r.Owner, x.now + a.Seconds*1000}
 		}
 		return err
 	}
@@ -194,7 +254,11 @@ func (x *chaos) refresh() error {
 		return nil
 	}
 	r := x.refreshes[x.random.IntN(len(x.refreshes))]
-	r.Pages = x.pages(strings.Split(r.URL, "/")[2])
+	host := strings.Split(r.URL, "/")[2]
+	r.Pages = x.pages(host)
+	if x.holders[host].name == r.Owner {
+		delete(x.holders, host)
+	}
 	_, err := x.shard.EndRefresh(x.now, r)
 	return err
 }
@@ -226,6 +290,9 @@ func (x *chaos) jump() {
 }
 
 func (x *chaos) step() error {
+	over := func(_ string, h holder) bool { return h.ends <= x.now } // and stays so when the clock goes back
+	maps.DeleteFunc(x.holders, over)
+	maps.DeleteFunc(x.owned, over)
 	switch n := x.random.IntN(100); {
 	case n < 15:
 		return x.put()
@@ -296,7 +363,8 @@ func (x *chaos) drain() {
 func TestChaos(t *testing.T) {
 	for seed := range *chaosSeeds {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			x := &chaos{world: newWorld(t), random: rand.New(rand.NewPCG(seed, 7)), owners: map[string]string{}}
+			x := &chaos{world: newWorld(t), random: rand.New(rand.NewPCG(seed, 7)), owners: map[string]string{},
+				out: map[string]map[string]string{}, holders: map[string]holder{}, owned: map[string]holder{}}
 			x.shard.Settings.URLsPerDomain = []int64{0, 100, 100_000}[seed%3]
 			x.shard.Settings.PerMinute = []int64{60, 0}[seed%2]
 			x.shard.Settings.MinRefresh = 60
