@@ -2,11 +2,12 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { quick, root, startEngine } from "./engine.mjs";
+import { partition, prod, quick, raw, root, startEngine, until } from "./engine.mjs";
 
 const start = (shards) =>
   startEngine({
     vars: { ...quick, FRONTIER_SHARDS: shards },
+    web: { name: "anysite", main: join(root, "test/workers/anysite.mjs"), compatibility_date: "2026-11-01" },
     change: (config) => ({ ...config, main: join(root, "test/workers/shards.mjs") }),
   });
 
@@ -40,7 +41,7 @@ async function stats() {
 async function put(domain, pages) {
   const request = {
     Domain: domain,
-    Partition: { country: "kr", category: "news", date: "2026-01-28" },
+    Partition: partition,
     Pages: Array.from({ length: pages }, (_, n) => ({ URL: `https://www.${domain}/뉴스/${n}`, Priority: 0.5 })),
   };
   const answers = [];
@@ -61,18 +62,22 @@ test("a shard's snapshot of the day is stored once, and brings back what was los
   for (const name of names) next.push(await ask(name, "alarm"));
   for (const at of next) assert.ok(at > Date.now() && at <= Date.now() + 86_400_000, new Date(at).toISOString());
   const keys = await engine.keys("frontier/");
-  assert.equal(keys.length, 3);
-  for (const [n, key] of keys.entries())
-    assert.match(key, new RegExp(`^frontier/shard-${n}/date=20\\d\\d-\\d\\d-\\d\\d/page-0001\\.json$`));
-  const { etag, uploaded } = await engine.env.DATASETS_BUCKET.head(keys[1]);
+  const date = keys[0].split("/")[2];
+  assert.match(date, /^date=20\d\d-\d\d-\d\d$/);
+  assert.deepEqual(
+    // hosts, then domains
+    keys.map((key) => key.replace(/date=[^/]*/, "")),
+    names.flatMap((name) => [1, 2].map((n) => `frontier/${name}//page-000${n}.json`)),
+  );
+  const { uploaded } = await engine.env.DATASETS_BUCKET.head(keys[2]);
   await ask("shard-1", "alarm");
-  assert.deepEqual((await engine.env.DATASETS_BUCKET.head(keys[1])).uploaded, uploaded, `${etag} was stored again`);
+  assert.deepEqual((await engine.env.DATASETS_BUCKET.head(keys[2])).uploaded, uploaded, "it was stored again");
 
   const sql = await engine.worker.getDurableObjectStorage("FRONTIER", { name: "shard-1" });
   for (const table of ["hosts", "domains", "parts", "queue", "state"]) await sql.exec(`DELETE FROM ${table}`);
   assert.deepEqual((await stats())[1], [0, 0]);
   const { data } = await engine.api("POST", "/api/v1/frontier/restore", { shard: "shard-1" });
-  assert.deepEqual([data.done, data.pages, data.hosts, data.cursor], [true, 1, had[1][0], null]);
+  assert.deepEqual([data.done, data.pages, data.hosts, data.cursor], [true, 2, had[1][0], null]);
   assert.deepEqual(await stats(), had);
   assert.equal(
     (await engine.api("POST", "/api/v1/frontier/restore", {})).data.hosts,
@@ -84,6 +89,40 @@ test("a shard's snapshot of the day is stored once, and brings back what was los
   assert.equal(Items.length, had[1][0]);
   const results = Items.map((item) => ({ ID: item.ID, Status: 200 }));
   assert.equal((await ask("shard-1", "report", { Lease: ID, Results: results })).Accepted, Items.length);
+});
+
+test("of the domains of a shard that does not answer nothing is fetched, and nothing is lost", async () => {
+  const domains = Array.from({ length: 8 }, (_, n) => `frozen${n}.sg`);
+  await ask("shard-1", "freeze");
+  await engine.put(
+    raw(1),
+    JSON.stringify(domains.map((domain) => ({ url: `https://${domain}/news/a`, title: domain }))),
+  );
+  assert.equal((await engine.api("POST", "/api/v1/seeds/orchestrate", {})).data.sent, 1);
+
+  const log = async () => (await engine.web.fetch("https://control.invalid/")).json();
+  const finished = async () => {
+    const keys = await engine.keys("prod/");
+    return domains.filter((domain) => keys.includes(prod(domain, "domain_metadata.json.success")));
+  };
+  const left = () => new Set(engine.events("frontier_failed").map((event) => event.registrable_domain));
+  await until(
+    async () => left().size > 0 && left().size + (await finished()).length === domains.length,
+    "the domains of the other shards",
+    120,
+  );
+  const asked = new Set((await log()).map(({ host }) => host));
+  assert.deepEqual(
+    domains.filter((domain) => !asked.has(domain)),
+    [...left()].sort(),
+  );
+  assert.deepEqual([...asked].sort(), await finished());
+
+  await ask("shard-1", "thaw");
+  await until(async () => (await finished()).length === domains.length, "all domains", 120);
+  assert.deepEqual(await engine.keys("dlq/"), []);
+  const first = (await log()).filter(({ path }) => path === "/robots.txt").map(({ host }) => host);
+  assert.deepEqual(first.sort(), domains, "each was collected once");
 });
 
 test("a wrong setting keeps shards from answering, and is named", async () => {
