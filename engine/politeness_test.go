@@ -450,3 +450,70 @@ func TestALostRelease(t *testing.T) {
 		}
 	})
 }
+
+// TestLongCrawlDelays hold for everybody: the next collection waits for one without using an attempt, scrapers get the
+// host at its own pace, and what the collection left out waits in the frontier.
+func TestLongCrawlDelays(t *testing.T) {
+	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
+		w.Variables["REUSE_WINDOW_MINUTES"] = "0"
+		sites := &enginetest.Sites{}
+		w.Web.Serve = func(r *fetch.Request, nth int) (fetchtest.Page, bool) {
+			p, ok := sites.Serve(r, nth)
+			if strings.HasSuffix(r.URL, "/robots.txt") {
+				p.Body = "User-agent: *\nCrawl-delay: 120\nSitemap: https://slow.sg/map.xml\n"
+			}
+			return p, ok
+		}
+		w.Broker.Events = 2
+		w.Send(enginetest.Domains, domainMessage(day, "slow.sg", 1, "https://slow.sg/a"))
+		w.Send(enginetest.Domains, domainMessage(nextDay, "slow.sg", 1, "https://slow.sg/a"))
+		w.Drain()
+		last := time.Time{}
+		for _, v := range w.Web.Visits() {
+			if pause := v.Start.Sub(last); !last.IsZero() && pause < 2*time.Minute {
+				t.Errorf("%s was asked after %v", v.URL, pause)
+			}
+			last = v.End
+		}
+		for _, p := range []contract.Partition{day, nextDay} {
+			if d := w.Document(p, "slow.sg"); d == nil || !d.Partial || !d.Reachable {
+				t.Errorf("%s: %+v", p.Date, d)
+			}
+		}
+		for _, entry := range []string{"https://slow.sg/map.xml", "https://slow.sg/"} {
+			if state := stateOf(t, w, entry); state == "unknown" {
+				t.Errorf("%s is not in the frontier", entry)
+			}
+		}
+		time.Sleep(130 * time.Second)
+		lease, err := w.Frontier.Remotes().Lease(t.Context(), time.Now().UnixMilli(), frontier.LeaseRequest{Max: 5, Seconds: 60})
+		if err != nil || len(lease.Items) != 1 || lease.Items[0].CrawlDelay != 120_000 {
+			t.Errorf("%+v, %v", lease, err)
+		}
+		if len(w.Keys("dlq/", "")) > 0 {
+			t.Errorf("dead letters %v", w.Keys("dlq/", ""))
+		}
+	})
+}
+
+// TestThrottledHosts: a host that answers 429 without saying for how long is asked half as often afterwards.
+func TestThrottledHosts(t *testing.T) {
+	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
+		w.Variables["REQUEST_INTERVAL_MS"] = "1000"
+		sites := &enginetest.Sites{}
+		w.Web.Serve = func(r *fetch.Request, nth int) (fetchtest.Page, bool) {
+			p, ok := sites.Serve(r, nth)
+			if r.URL == "https://hot.sg/" {
+				p.Status = 429
+			}
+			return p, ok
+		}
+		w.Send(enginetest.Domains, domainMessage(day, "hot.sg", 1, "https://hot.sg/a"))
+		w.Drain()
+		r := frontier.AcquireRequest{Domain: "hot.sg", Owner: "a test", Seconds: 10, Hosts: []string{"hot.sg"}}
+		a, err := w.Frontier.Remotes().Of("hot.sg").Acquire(t.Context(), r)
+		if err != nil || !a.Granted || a.Hosts[0].Delay != 2000 {
+			t.Errorf("%+v, %v", a, err)
+		}
+	})
+}

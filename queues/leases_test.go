@@ -180,6 +180,40 @@ func TestHostsThatAreNotReady(t *testing.T) {
 	}
 }
 
+// TestOperatorsDecide: a host that they blocked is left alone until then. One that only the frontier still has
+// as excluded, or already, is left to a later event, which goes by what operators say then.
+func TestOperatorsDecide(t *testing.T) {
+	f := newFixture(t)
+	f.steps.collect = func(m *contract.DomainMessage, _ bool) error {
+		if m.Domain != "host.sg" {
+			t.Errorf("%s was collected", m.Domain)
+		}
+		_, err := f.steps.ask("host.sg", "host.sg")
+		return err
+	}
+	r := f.shards.remotes()
+	until := time.Now().Add(3 * time.Hour).UnixMilli()
+	for _, domain := range []string{"blocked.sg", "host.sg", "domain.sg"} {
+		f.lease(t, domain)
+		f.shards.release(t, domain, frontier.Visit{Host: domain, AskedAt: 1})
+	}
+	_, err := r.SetHost(t.Context(), "blocked.sg", frontier.HostChange{BlockUntil: &until})
+	err = errors.Join(err, r.Exclude(t.Context(), frontier.Exclusion{Kind: "host", Value: "host.sg"}, true),
+		r.Exclude(t.Context(), frontier.Exclusion{Kind: "domain", Value: "domain.sg"}, true))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for domain, least := range map[string]time.Duration{"blocked.sg": 179 * time.Minute, "host.sg": 30 * time.Second, "domain.sg": 30 * time.Second} {
+		m := &message{id: domain, body: domainBody(domain), attempts: 4}
+		before := len(f.domains.Sent())
+		f.handle(t, domainQueue, m)
+		sent := f.domains.Sent()[before:]
+		if m.settled != "ack" || len(sent) != 1 || sent[0].Delay < least || sent[0].Delay > least*5/4+time.Minute {
+			t.Errorf("%s: %s, sent %+v", domain, m.settled, sent)
+		}
+	}
+}
+
 // TestHostsThatWereAskedWithinTheEvent: what a host asked for while the first message was worked on
 // holds for the second, too.
 func TestHostsThatWereAskedWithinTheEvent(t *testing.T) {

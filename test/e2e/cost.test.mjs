@@ -54,6 +54,7 @@ test("a domain and a file cost what the table says", async () => {
   assert.equal(3 * domain(/^DOMAIN_QUEUE\.messages$/), documented("Queues"));
   assert.equal(domain(/^R2\.(put|list|createMultipartUpload) prod/), documented("R2 class A"));
   assert.equal(domain(/^R2\.(get|head) prod/), documented("R2 class B"));
+  assert.equal(domain(/^FRONTIER\./), documented("Durable Object requests"), JSON.stringify(large));
   about(domain(/^D1\.written$/), "D1 rows written");
   about(domain(/^D1\.read$/), "D1 rows read");
   for (const counts of [small, large]) {

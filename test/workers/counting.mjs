@@ -1,5 +1,5 @@
 // The engine, and what it asked of its bindings so far: GET https://inside.invalid/ lists the calls by
-// binding, method and the first segment of the key, and what D1 says it wrote.
+// binding, method and the first segment of the key or the operation of a shard, and what D1 says it wrote.
 import engine from "../../build/worker/entry.mjs";
 export { Frontier } from "../../build/worker/entry.mjs";
 
@@ -29,8 +29,15 @@ function watched(binding, note, settled = () => {}) {
   });
 }
 
+const shards = (namespace) => ({
+  getByName: (name) => ({
+    call: (operation, request) => (add(`FRONTIER.${operation}`), namespace.getByName(name).call(operation, request)),
+  }),
+});
+
 const counted = (env) => ({
   ...env,
+  FRONTIER: shards(env.FRONTIER),
   DATASETS_BUCKET: watched(env.DATASETS_BUCKET, r2("R2")),
   SEED_QUEUE: watched(env.SEED_QUEUE, queue("SEED_QUEUE")),
   DOMAIN_QUEUE: watched(env.DOMAIN_QUEUE, queue("DOMAIN_QUEUE")),
