@@ -203,7 +203,7 @@ func (e *domainEvent) work(ctx context.Context, d domainDelivery, a *access) {
 	case errors.Is(err, collector.ErrExcluded):
 		e.exclude(d)
 	case under.Err() != nil && ctx.Err() == nil:
-		e.postpone(ctx, d, busy(a.own.domain, "was given to another", leaseTime))
+		e.postpone(ctx, d, busy(a.own.domain, "was given to another", 0))
 	case a != nil && errors.Is(err, fetch.ErrHostBusy):
 		e.postpone(ctx, d, busy(a.own.domain, "is to be left alone", e.readyIn(a.own)))
 	default:
@@ -224,7 +224,7 @@ func (e *domainEvent) mayBegin(ctx context.Context, d domainDelivery, own *lease
 	var why *refusal
 	switch wait := e.readyIn(own); {
 	case own.under.Err() != nil:
-		why = busy(own.domain, "was given to another", leaseTime)
+		why = busy(own.domain, "was given to another", 0)
 	case d.start.Sub(e.start) > latestStart:
 		why = busy(own.domain, "was asked for so long that there is no time for more", leaseTime)
 	case wait > maxReadyWait && !e.batch.MayReuse(d.work):

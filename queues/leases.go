@@ -117,7 +117,7 @@ func (l *lease) take(ctx context.Context, hosts []string, waits bool) error {
 func (l *lease) ask(ctx context.Context, hosts []string, waits bool) error {
 	if l.under != nil {
 		if l.under.Err() != nil {
-			return busy(l.domain, "was given to another", leaseTime)
+			return busy(l.domain, "was given to another", 0)
 		}
 		if !slices.ContainsFunc(hosts, func(host string) bool { _, asked := l.hosts[host]; return !asked }) {
 			return nil
@@ -308,13 +308,14 @@ func askable(hosts ...string) (list []string) {
 	return list
 }
 
-// The delay of messages whose domain nobody answers for grows with the time that this lasts.
+// Delays of messages that are sent again.
 const (
+	// Where it is not known when a domain may be asked, the delay grows with the time that this has lasted.
+	minUnknownDelay = 30 * time.Second
+	maxUnknownDelay = 30 * time.Minute
 	// maxJitter is short, since the frontier keeps scrapers from a domain for a collector only so long after it
 	// has become free.
-	maxJitter    = 15 * time.Second
-	minAwayDelay = 30 * time.Second
-	maxAwayDelay = 30 * time.Minute
+	maxJitter = 15 * time.Second
 )
 
 // requeue sends the message of a domain that may not be asked now again, for when that is worth a try.
@@ -331,7 +332,7 @@ func (e *eventLeases) requeue(ctx context.Context, d domainDelivery, why *refusa
 	wait := why.wait
 	jitter := min(wait/4, maxJitter)
 	if wait <= 0 {
-		wait = min(max(e.Now().Sub(since)/2, minAwayDelay), maxAwayDelay)
+		wait = min(max(e.Now().Sub(since)/2, minUnknownDelay), maxUnknownDelay)
 		jitter = wait / 4
 	}
 	wait = min(wait+mathrand.N(jitter+time.Second), MaxDelay)
