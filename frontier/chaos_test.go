@@ -30,6 +30,7 @@ type chaos struct {
 	out     map[string]map[string]string // the hosts of items that are not reported, by lease and item
 	holders map[string]holder            // by host
 	owned   map[string]holder            // by domain
+	asked   map[string]int64             // when a host was asked last
 }
 
 // holder is who may ask a host or domain, by the clock of the shard.
@@ -125,6 +126,9 @@ func (x *chaos) lease() error {
 	}
 	for _, item := range l.Items {
 		x.exclusive("lease "+l.ID, item.Host, item.Domain)
+		if at := x.asked[item.Host]; at <= x.now && x.now < at+1000 {
+			x.Errorf("%s was asked %d ms ago", item.Host, x.now-at)
+		}
 		x.out[l.ID][item.ID] = item.Host
 	}
 	for _, item := range l.Items {
@@ -166,6 +170,7 @@ func (x *chaos) report() error {
 	for _, item := range l.Items {
 		if h := x.holders[item.Host]; !left[item.Host] && h.name == "lease "+l.ID {
 			delete(x.holders, item.Host)
+			x.asked[item.Host] = x.now
 		}
 	}
 	return err
@@ -176,10 +181,14 @@ func (x *chaos) collect() error {
 	owner := fmt.Sprintf("c%d", x.random.IntN(3))
 	switch x.random.IntN(4) {
 	case 0:
+		visits := x.visits(domain, host)
 		if x.owned[domain].name == owner {
 			delete(x.owned, domain)
+			for _, v := range visits {
+				x.asked[v.Host] = max(x.asked[v.Host], v.AskedAt)
+			}
 		}
-		_, err := x.shard.Release(x.now, frontier.ReleaseRequest{Domain: domain, Owner: owner, Hosts: x.visits(domain, host), Evidence: frontier.Evidence{Partition: partition, At: x.now}})
+		_, err := x.shard.Release(x.now, frontier.ReleaseRequest{Domain: domain, Owner: owner, Hosts: visits, Evidence: frontier.Evidence{Partition: partition, At: x.now}})
 		return err
 	case 1:
 		seconds := 1 + x.random.Int64N(100)
@@ -258,6 +267,8 @@ func (x *chaos) refresh() error {
 	r.Pages = x.pages(host)
 	if x.holders[host].name == r.Owner {
 		delete(x.holders, host)
+		r.Visit.AskedAt = x.now
+		x.asked[host] = x.now
 	}
 	_, err := x.shard.EndRefresh(x.now, r)
 	return err
@@ -364,7 +375,7 @@ func TestChaos(t *testing.T) {
 	for seed := range *chaosSeeds {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			x := &chaos{world: newWorld(t), random: rand.New(rand.NewPCG(seed, 7)), owners: map[string]string{},
-				out: map[string]map[string]string{}, holders: map[string]holder{}, owned: map[string]holder{}}
+				out: map[string]map[string]string{}, holders: map[string]holder{}, owned: map[string]holder{}, asked: map[string]int64{}}
 			x.shard.Settings.URLsPerDomain = []int64{0, 100, 100_000}[seed%3]
 			x.shard.Settings.PerMinute = []int64{60, 0}[seed%2]
 			x.shard.Settings.MinRefresh = 60
