@@ -292,11 +292,13 @@ func (s *Store) Prune(ctx context.Context, before time.Time, limit int) (removed
 	for _, sql := range s.prune {
 		statements = append(statements, s.statement(sql, before.UnixMilli(), int64(limit)))
 	}
-	results, err := s.batch(ctx, "store.Prune", statements...)
+	const op = "store.Prune"
+	results, err := s.batch(ctx, op, statements...)
 	if err != nil {
 		return 0, err
 	}
-	return int(results[len(results)-1].Changes), nil
+	rows, err := decode[struct{}](op, results[len(results)-1]) // D1 counts what the search index changed, too
+	return len(rows), err
 }
 
 type searchQuery struct{ info.Query }

@@ -60,7 +60,8 @@ RETURNING created_at = updated_at AS inserted`,
 	prune: []string{
 		`DELETE FROM news_search WHERE rowid IN
 (SELECT search_id FROM news_articles WHERE published_at < ?1 AND search_id IS NOT NULL ORDER BY published_at, id LIMIT ?2)`,
-		`DELETE FROM news_articles WHERE id IN (SELECT id FROM news_articles WHERE published_at < ?1 ORDER BY published_at, id LIMIT ?2)`,
+		`DELETE FROM news_articles WHERE id IN (SELECT id FROM news_articles WHERE published_at < ?1 ORDER BY published_at, id LIMIT ?2)
+RETURNING 1 AS removed`,
 	},
 }
 

@@ -66,7 +66,8 @@ SELECT inserted FROM saved`,
 	},
 	prune: []string{
 		`DELETE FROM news_articles WHERE id IN (SELECT id FROM news_articles
-WHERE published_at < ` + pgEpoch + `?1::bigint * interval '1 millisecond' ORDER BY published_at, id LIMIT ?2::bigint)`,
+WHERE published_at < ` + pgEpoch + `?1::bigint * interval '1 millisecond' ORDER BY published_at, id LIMIT ?2::bigint)
+RETURNING 1 AS removed`,
 	},
 }
 
