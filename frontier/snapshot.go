@@ -88,7 +88,6 @@ func (s *Shard) Export(now, from int64) (page Snapshot, err error) {
 		if from >= domainPages {
 			return c.exportDomains(&page, from-domainPages)
 		}
-		page.Next = domainPages
 		rows, err := c.db.Run(`SELECT h.id, length(h.record) + (SELECT coalesce(sum(length(p.data)), 0) FROM parts p WHERE p.key BETWEEN h.id << 12 AND (h.id << 12) + 4095)
 FROM hosts h WHERE h.id >= ?1 ORDER BY h.id LIMIT ?2`, from, int64(maxSnapshotHosts+1))
 		if err != nil {
@@ -104,8 +103,10 @@ FROM hosts h WHERE h.id >= ?1 ORDER BY h.id LIMIT ?2`, from, int64(maxSnapshotHo
 			}
 			ids, size = append(ids, id), size+bytes
 		}
-		page.Hosts, err = c.export(ids)
-		return err
+		if page.Hosts, err = c.export(ids); err != nil || page.Next > 0 {
+			return err
+		}
+		return c.exportDomains(&page, 0)
 	})
 	return page, err
 }
