@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"net/url"
@@ -21,6 +22,7 @@ type publisher struct {
 	began    time.Time
 	articles int
 	dated    bool
+	listed   int // articles in its feed, 0: 20
 
 	mu      sync.Mutex
 	answers map[string]map[int][]time.Time // when, by host and status, of feeds
@@ -70,7 +72,7 @@ func (p *publisher) Serve(r *fetch.Request, _ int) (fetchtest.Page, bool) {
 	return page, true
 }
 
-// feed has the last twenty articles, and three that are old.
+// feed has the last articles, and three that are old.
 func (p *publisher) feed(host string, newest int) string {
 	var items strings.Builder
 	item := func(name string, at time.Time) {
@@ -80,7 +82,7 @@ func (p *publisher) feed(host string, newest int) string {
 		}
 		items.WriteString("</item>")
 	}
-	for n := newest; n >= max(0, newest-19); n-- {
+	for n := newest; n >= max(0, newest-cmp.Or(p.listed, 20)+1); n-- {
 		item(fmt.Sprintf("article-%d", n), p.published(n))
 	}
 	for n := range 3 {
@@ -236,7 +238,8 @@ func TestAPublishingSite(t *testing.T) {
 // TestRefreshesThatDie: whichever call kills the event, nothing is in the feed twice, and nothing is missing.
 func TestRefreshesThatDie(t *testing.T) {
 	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
-		p := &publisher{articles: 60, dated: true}
+		// Where no refresh lives for long enough, an article is gone from a short feed before it was seen.
+		p := &publisher{articles: 60, dated: true, listed: 60}
 		startSites(t, w, p, 60, 90, "live-a.sg")
 		r := rand.New(rand.NewPCG(3, 4))
 		deaths := 0
