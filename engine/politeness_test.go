@@ -421,10 +421,22 @@ func TestNamesThatDoNotResolve(t *testing.T) {
 		if d == nil || d.Reachable || d.Robots.Error == nil || !strings.Contains(*d.Robots.Error, "does not resolve") {
 			t.Fatalf("%+v", d)
 		}
+		before := len(w.Web.Visits())
 		for _, v := range w.Web.Visits()[1:] {
 			if after := v.Start.Sub(began); after > 5*time.Minute && after < time.Hour {
 				t.Errorf("it was asked again after %v", after)
 			}
+		}
+
+		// An operator who has it collected again knows better.
+		time.Sleep(time.Minute)
+		w.Web.Serve = (&enginetest.Sites{}).Serve
+		if a := w.Ask("POST", "/api/v1/seeds/domains/gone.sg/collect", "{}"); a.Status != 202 && a.Status != 200 {
+			t.Fatalf("%d %+v", a.Status, a.Error)
+		}
+		w.Drain()
+		if d := w.Document(day, "gone.sg"); !d.Reachable || len(w.Web.Visits()) == before {
+			t.Errorf("collected again: %+v", d.Robots)
 		}
 	})
 }

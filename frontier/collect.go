@@ -232,8 +232,11 @@ func (c *call) visited(m *domain, v *Visit) error {
 	} else { // nothing says that the host asks for less than before
 		h.delay = max(h.delay, delay)
 	}
-	if v.Unresolved && h.unresolved <= c.now {
+	switch {
+	case v.Unresolved && h.unresolved <= c.now:
 		h.unresolved = c.now + unresolvedFor
+	case !v.Unresolved && v.AskedAt > h.askedAt: // an operator had it asked before the hour was over
+		h.unresolved = 0
 	}
 	if v.AskedAt > 0 {
 		if v.AskedAt <= h.askedAt {

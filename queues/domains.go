@@ -192,6 +192,7 @@ func (e *domainEvent) work(ctx context.Context, d domainDelivery, a *access) {
 			e.postpone(ctx, d, err)
 			return
 		}
+		a.forced = requiredSince(d.work.Force, d.work.RequestedAt)
 		defer a.release(ctx)
 	}
 	outcome, err := e.collect(under, d)

@@ -246,20 +246,24 @@ func readyAt(state frontier.HostState) time.Time {
 type access struct {
 	leases *eventLeases
 	own    *lease
-	taken  []*lease // of other domains
+	taken  []*lease  // of other domains
+	forced time.Time // when an operator asked for the collection; zero when none did
 }
 
 // Admit is the fetch.Admit of the collections. A domain that is not its own it takes when nobody else has it,
 // and keeps; it never waits for one, since another collection may wait for its own.
 func (a *access) Admit(ctx context.Context, host string) (admission fetch.Admission, err error) {
 	l := a.leases.of(fetch.Registrable(host))
-	if l == a.own || slices.Contains(a.taken, l) {
-		return l.admission(ctx, host)
+	switch {
+	case l == a.own:
+		return l.admission(ctx, host, a.forced)
+	case slices.Contains(a.taken, l):
+		return l.admission(ctx, host, time.Time{})
 	}
 	if err := l.take(ctx, askable(host), false); err != nil {
 		return admission, err
 	}
-	if admission, err = l.admission(ctx, host); err != nil {
+	if admission, err = l.admission(ctx, host, time.Time{}); err != nil {
 		l.release(ctx)
 		return admission, err
 	}
@@ -277,8 +281,12 @@ func (a *access) release(ctx context.Context) {
 	a.taken = nil
 }
 
-// admission returns whether a host may be asked, by the lease of its domain.
-func (l *lease) admission(ctx context.Context, host string) (a fetch.Admission, err error) {
+// unresolvedFor is how long the frontier leaves a name alone that did not resolve.
+const unresolvedFor = time.Hour
+
+// admission returns whether a host may be asked, by the lease of its domain. A name that did not resolve is not
+// tried again for a while, unless that was found before the time forced.
+func (l *lease) admission(ctx context.Context, host string, forced time.Time) (a fetch.Admission, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err := l.ask(ctx, askable(host), false); err != nil {
@@ -289,7 +297,7 @@ func (l *lease) admission(ctx context.Context, host string) (a fetch.Admission, 
 	switch {
 	case state.Excluded:
 		return a, busy(host, "is excluded from the frontier", 0)
-	case time.UnixMilli(state.Unresolved).After(now):
+	case time.UnixMilli(state.Unresolved).After(now) && !forced.Add(unresolvedFor).After(time.UnixMilli(state.Unresolved)):
 		return a, fetch.Failure(fetch.ErrNotResolved, errors.New("it did not within the last hour"))
 	case ready.Sub(now) > maxReadyWait:
 		return a, busy(host, "is to be left alone until "+ready.UTC().Format(time.RFC3339), ready.Sub(now))

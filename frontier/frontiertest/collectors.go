@@ -114,6 +114,10 @@ func collectorLearned(t T, db DB) {
 		{Host: "busy.a.example", Delay: 1000, ReadyAt: s.now + 300_000},
 		{Host: "hot.a.example", Delay: 2000, ReadyAt: s.now + 2000},
 	})
+	s.wait(5000)
+	s.release("a.example", "d", frontier.Visit{Host: "gone.a.example", AskedAt: s.now})
+	a = s.acquire("a.example", "e", 60, "gone.a.example")
+	expect(t, "one that resolves again", a.Hosts[0].Unresolved, int64(0))
 }
 
 func (s *shard) putAs(p frontier.Put) (a frontier.PutAnswer) {
