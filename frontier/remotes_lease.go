@@ -61,7 +61,7 @@ func (i *Idle) note(shard int, wants string, r rest) {
 	i.rests[idleKey{shard, wants}] = r
 }
 
-// forget has a shard asked again, since it was given something.
+// forget has a shard asked again, since it was given something, or hosts of it are free again.
 func (i *Idle) forget(shard int) {
 	if i == nil {
 		return
@@ -88,7 +88,7 @@ func (r Remotes) Lease(ctx context.Context, now int64, request LeaseRequest) (Le
 	if err := request.validate(); err != nil {
 		return Lease{}, err
 	}
-	l := leasing{remotes: r, now: now, request: request, wants: request.wants(), again: maxRetryAfter * 1000}
+	l := leasing{remotes: r, now: now, request: request, wants: request.wants(), gave: map[int]bool{}, again: maxRetryAfter * 1000}
 	l.choose()
 	for width := 1; l.missing() > 0 && len(l.shards) > 0 && l.parts+width <= maxParts; width = maxParallel {
 		if err := l.ask(ctx, width); err != nil {
@@ -106,7 +106,8 @@ type leasing struct {
 	wants    string
 	shards   []int // that may have more, in the order in which they are asked
 	lease    Lease
-	parts    int   // leases of shards in it
+	parts    int // leases of shards in it
+	gave     map[int]bool
 	again    int64 // in how many ms a shard may have something
 	answered bool  // by any shard, now or shortly before
 	errs     []error
@@ -152,6 +153,8 @@ func (l *leasing) ask(ctx context.Context, width int) error {
 			l.errs = append(l.errs, errs[i])
 			l.remotes.Idle.note(shard, "", rest{l.now + silentFor, l.now + silentFor})
 			continue
+		case len(leases[i].Items) == 0 && l.gave[shard]:
+			// It has no more because of this very lease: once that is reported, it may have something at once.
 		case len(leases[i].Items) == 0:
 			again := max(leases[i].RetryAfter, 1) * 1000
 			l.remotes.Idle.note(shard, l.wants, rest{l.now + min(again, maxIdle), l.now + again})
@@ -171,6 +174,7 @@ func (l *leasing) add(shard int, part *Lease) {
 		return
 	}
 	l.parts++
+	l.gave[shard] = true
 	id := strconv.Itoa(shard) + "." + part.ID
 	for _, item := range part.Items {
 		item.ID = id + "." + item.ID

@@ -133,7 +133,7 @@ func (p *reportingAll) send(ctx context.Context) []error {
 		p.answer.Accepted += part.answer.Accepted
 		p.answer.Unknown += part.answer.Unknown
 		p.answer.Added += part.answer.Added
-		if part.answer.Added > 0 {
+		if part.answer.Accepted > 0 {
 			p.remotes.Idle.forget(part.lease.shard)
 		}
 		p.gather(part)

@@ -162,8 +162,6 @@ func TestLeasesAtOnce(t *testing.T) {
 	}
 }
 
-// TestIdleShards: shards that had nothing are left alone for some seconds, but not when something was
-// put into them, nor for those who want something else.
 // TestIdleFor: a scraper is told how long there is nothing, however the shards came to be remembered.
 func TestIdleFor(t *testing.T) {
 	s := newShards(t, 8)
@@ -188,6 +186,49 @@ func TestIdleFor(t *testing.T) {
 	}
 }
 
+// TestALoneScraper: who reports what it has is given more as soon as the hosts' delay is over, whichever
+// process took the report.
+func TestALoneScraper(t *testing.T) {
+	s := newShards(t, 8)
+	var pages []frontier.NewPage
+	for i := range 3 {
+		for n := range 12 {
+			pages = append(pages, pageOf(i, n))
+		}
+	}
+	must(s.Put(t.Context(), partition, pages))(t)
+	leasing, reporting := new(frontier.Idle), new(frontier.Idle)
+	for round, left := 0, len(pages); left > 0; round++ {
+		s.Idle = leasing
+		l := must(s.Lease(t.Context(), s.now, frontier.LeaseRequest{Max: 20, Seconds: 60, PerHost: 4}))(t)
+		if len(l.Items) == 0 {
+			t.Fatalf("round %d: nothing of the %d pages; again in %d s", round, left, l.RetryAfter)
+		}
+		report := frontier.Report{Lease: l.ID}
+		for _, item := range l.Items {
+			report.Results = append(report.Results, frontier.Result{ID: item.ID, Status: 200})
+		}
+		left -= len(l.Items)
+		s.Idle = reporting
+		must(s.Report(t.Context(), report))(t)
+		s.now += 1000
+	}
+	// Another scraper of one process finds nothing while all is leased, and something once that was reported.
+	s.Idle = leasing
+	must(s.Put(t.Context(), partition, []frontier.NewPage{pageOf(0, 100), pageOf(0, 101)}))(t)
+	first := must(s.Lease(t.Context(), s.now, frontier.LeaseRequest{Max: 1, Seconds: 60}))(t)
+	if l := must(s.Lease(t.Context(), s.now, frontier.LeaseRequest{Max: 1, Seconds: 60}))(t); len(l.Items) != 0 {
+		t.Fatalf("a leased host was given out")
+	}
+	must(s.Report(t.Context(), frontier.Report{Lease: first.ID, Results: []frontier.Result{{ID: first.Items[0].ID, Status: 200}}}))(t)
+	s.now += 1000
+	if l := must(s.Lease(t.Context(), s.now, frontier.LeaseRequest{Max: 1, Seconds: 60}))(t); len(l.Items) != 1 {
+		t.Errorf("nothing after the report; again in %d s", l.RetryAfter)
+	}
+}
+
+// TestIdleShards: shards that had nothing are left alone for some seconds, but not when something was
+// put into them, nor for those who want something else.
 func TestIdleShards(t *testing.T) {
 	s := newShards(t, 8)
 	s.Idle = new(frontier.Idle)
