@@ -27,9 +27,11 @@ type rival struct {
 // choose takes out what is too much: fresh pages, which are refused and may be put again, and waiting
 // ones, which are dropped and do not return.
 func (p *putting) choose() error {
-	over := p.others + int64(len(p.fresh)) - p.c.settings.URLsPerDomain
-	for _, h := range p.loaded {
-		over += h.urls
+	over := p.ofTheOthers + int64(len(p.fresh)) - p.c.settings.URLsPerDomain
+	for _, id := range p.domain.hosts {
+		if !p.others[id] {
+			over += p.c.hosts[id].urls
+		}
 	}
 	if over <= p.allowance() || len(p.fresh) == 0 {
 		return nil

@@ -172,9 +172,9 @@ type putting struct {
 	touched   []*host           // that have to be queued
 	added     int
 
-	// The pages of the domain's hosts when the put began: those of hosts that are loaded, and the sum of the others.
-	loaded []*host
-	others int64
+	// The domain's hosts that were not loaded when the put began, and how many pages they had.
+	others      map[int64]bool
+	ofTheOthers int64
 }
 
 // freshPage is a page that the frontier does not have yet.
@@ -245,29 +245,29 @@ func (c *call) preparePuts(puts []*putting) error {
 
 // countPages finds out how many pages the hosts of each put's domain have.
 func (c *call) countPages(puts []*putting) error {
-	var elsewhere []int64
+	var others []int64
 	of := map[int64][]*putting{}
 	for _, p := range puts {
 		of[p.domain.id] = append(of[p.domain.id], p)
+		p.others = map[int64]bool{}
 		for _, id := range p.domain.hosts {
-			if h := c.hosts[id]; h != nil {
-				p.loaded = append(p.loaded, h)
-			} else {
-				elsewhere = append(elsewhere, id)
+			if c.hosts[id] == nil {
+				p.others[id] = true
+				others = append(others, id)
 			}
 		}
 	}
-	if len(elsewhere) == 0 {
+	if len(others) == 0 {
 		return nil
 	}
-	rows, err := c.db.Run(`SELECT domain, sum(urls) FROM hosts WHERE id IN (SELECT value FROM json_each(?1)) GROUP BY domain`, numbers(elsewhere))
+	rows, err := c.db.Run(`SELECT domain, sum(urls) FROM hosts WHERE id IN (SELECT value FROM json_each(?1)) GROUP BY domain`, numbers(others))
 	if err != nil {
 		return err
 	}
 	for rows.Next() {
 		domain, urls := rows.Int(), rows.Int()
 		for _, p := range of[domain] {
-			p.others = urls
+			p.ofTheOthers = urls
 		}
 	}
 	return rows.Err()

@@ -114,4 +114,10 @@ func bestOfHosts(t T, db DB) {
 	}
 	stats := s.stats()
 	expect(t, "left, fetched", []int64{stats.URLs, stats.Done}, []int64{0, 500})
+	s.do(func() error {
+		_, err := s.s.PutAll(ctx, frontier.PutAll{Puts: []frontier.Put{
+			{Domain: "b.example", Partition: kr, Pages: ranked("x.b.example", 0, 400)}, {Domain: "b.example", Partition: kr, Pages: ranked("y.b.example", 0, 400)}}})
+		return err
+	})
+	expect(t, "pages of two puts at once", s.stats().URLs, int64(500))
 }
