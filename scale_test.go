@@ -52,6 +52,7 @@ func TestScaleCountsWhatIsCounted(t *testing.T) {
 	cost := section(t, "docs/operations.md", "## Cost")
 	for row, documented := range map[string]string{
 		"Queues operations": "Queues", "R2 class A": "R2 class A", "R2 class B": "R2 class B", "D1 rows written": "D1 rows written", "D1 rows read": "D1 rows read",
+		"Durable Objects requests": "Durable Object requests",
 	} {
 		m := regexp.MustCompile(`(?m)^\| ` + documented + ` \| (\d+)`).FindStringSubmatch(cost)
 		if m == nil {
@@ -299,6 +300,7 @@ func (s *scale) limits() string {
 		"messages of the domain queue":  func(size string) float64 { return s.messages(size) / month },
 		"consumers of the domain queue": func(size string) float64 { return s.messages(size) / month },
 		"refreshes":                     func(size string) float64 { return s.load(size, "")["look"] / month * 60 },
+		"refreshes of a day":            func(size string) float64 { return s.load(size, "")["look"] / 30 },
 	}
 	var b strings.Builder
 	b.WriteString("| limit | reached at domains | " + strings.Join(s.sizes, " | ") + " |\n|" + strings.Repeat(" --- |", len(s.sizes)+2) + "\n")

@@ -1,7 +1,7 @@
 // The engine, and what it asked of its bindings so far: GET https://inside.invalid/ lists the calls by
-// binding, method and the first segment of the key or the operation of a shard, and what D1 says it wrote.
-import engine from "../../build/worker/entry.mjs";
-export { Frontier } from "../../build/worker/entry.mjs";
+// binding, method and the first segment of the key or the operation of a shard, and what D1 and the shards
+// say they wrote.
+import engine, { Frontier as Shard } from "../../build/worker/entry.mjs";
 
 const counts = {};
 const add = (name, n = 1) => (counts[name] = (counts[name] ?? 0) + n);
@@ -27,6 +27,28 @@ function watched(binding, note, settled = () => {}) {
       };
     },
   });
+}
+
+/** A shard that counts its rows. Locally it shares the Worker's isolate, and so its counts. */
+export class Frontier extends Shard {
+  #cursors = [];
+
+  constructor(ctx, env) {
+    super(ctx, env);
+    const { sql } = ctx.storage;
+    const exec = sql.exec.bind(sql);
+    sql.exec = (...args) => {
+      const cursor = exec(...args);
+      this.#cursors.push(cursor);
+      return cursor;
+    };
+  }
+
+  call(operation, request) {
+    const answer = super.call(operation, request);
+    for (const { rowsWritten } of this.#cursors.splice(0)) add(`shards.written ${operation}`, rowsWritten);
+    return answer;
+  }
 }
 
 const shards = (namespace) => ({
