@@ -37,6 +37,8 @@ const sampleVars = {
 // The real web is asked as politely as in production; only what waits for a recovery is shorter.
 const liveVars = { FETCH_RETRY_BASE_MS: "250", RETRY_DELAY_SECONDS: "1" };
 
+const sampleWeb = { name: "newsfork-sample-web", config: join(sample, "web/wrangler.jsonc") };
+
 const stalled = live ? 300_000 : 60_000; // milliseconds without progress after which a run has failed
 
 /** The run did not come out as it should; the message is for the user. */
@@ -65,7 +67,7 @@ async function main() {
   engine = await startEngine({
     dir,
     vars: live ? liveVars : sampleVars,
-    web: live ? undefined : { name: "newsfork-sample-web", config: join(sample, "web/wrangler.jsonc") },
+    web: live ? undefined : sampleWeb,
   });
   step("engine", `${engine.url}; it asks ${live ? "the real web" : "the sample web"}`);
 
@@ -100,6 +102,54 @@ async function main() {
       throw new Unexpected(`${dir} is still revision ${document.revision}: force did not redo it`);
   }
   good(`force redoes all ${redone.size} documents`);
+  await refreshes();
+}
+
+// ---- what goes on by itself
+
+/**
+ * A second engine, whose entry points are asked again after seconds: of a paper that publishes every half second each
+ * article must be in the feed once; one that is silent must cost answers without content, ever more rarely.
+ */
+async function refreshes() {
+  const [live, still] = ["daily-press.sg", "still-gazette.sg"];
+  const wanted = 40;
+  await engine.stop();
+  const home = join(dir, "alive");
+  rmSync(home, { recursive: true, force: true, maxRetries: 5 });
+  engine = await startEngine({
+    dir: home,
+    vars: { ...sampleVars, MIN_REFRESH_SECONDS: "2", MAX_REFRESH_SECONDS: "8" },
+    web: sampleWeb,
+  });
+  step("refresh", `${live} publishes every half second, ${still} nothing; asked again after 2 to 8 seconds`);
+  const body = [live, still].map((domain) => ({ url: `https://${domain}/`, source_type: "media" }));
+  const { status, error } = await engine.api("PUT", "/api/v1/datasets/sg/live/2026-01-28/raw_0001", body);
+  if (status !== 201) throw new Unexpected(`upload of the papers: ${status} ${error?.message}`);
+  await orchestrate("orchestrate", {}, { sent: 1 });
+
+  const asked = () => engine.log.events("refresh_complete").filter((e) => e.registrable_domain === still);
+  const found = new Map(); // when, by URL
+  for (let cursor = "", began = Date.now(); found.size < wanted || asked().length < 3; await sleep(500)) {
+    if (Date.now() - began > stalled) throw new Unexpected(`only ${plural(found.size, "article")} in the feed`);
+    const { data } = await engine.api("GET", `/api/v1/feed?limit=200&cursor=${cursor}`);
+    for (const item of data.items) {
+      if (found.has(item.url)) throw new Unexpected(`${item.url} is in the feed twice`);
+      if (item.domain !== live) throw new Unexpected(`${item.url} is in the feed, but is not new`);
+      found.set(item.url, Date.parse(item.found_at) - Date.parse(item.lastmod));
+    }
+    cursor = data.next_cursor;
+    progress(`${plural(found.size, "article")} in the feed`);
+  }
+  endProgress();
+  const late = [...found.values()].sort((a, b) => a - b)[found.size >> 1];
+  good(`${found.size} articles are in the feed, each once, half of them within ${Math.ceil(late / 1000)} s`);
+  const checks = asked();
+  if (checks.some((e) => e.status !== 304)) throw new Unexpected(`${still} answered a refresh with content`);
+  good(
+    `${still} was asked ${plural(checks.length, "time")} and sent nothing, next after ${checks.at(-1).interval_seconds} s`,
+  );
+  await noDeadLetters();
 }
 
 // ---- input

@@ -1,0 +1,152 @@
+package frontier_test
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/frontier"
+)
+
+// rhythm is how often sites of a kind publish.
+type rhythm struct {
+	name     string
+	share    int   // of a hundred domains
+	gap      int64 // seconds between two articles; 0: never
+	interval int64 // seconds, at which the contract says a feed of it is to be asked
+}
+
+var rhythms = []rhythm{
+	{"hourly", 10, 3600, 5400}, {"daily", 40, 86_400, 43_200}, {"weekly", 30, 7 * 86_400, 172_800}, {"dead", 20, 0, 129_600 * 60},
+}
+
+// TestADayOfRefreshes counts what one day costs of 10,000 domains with a feed and a sitemap each, after two weeks
+// in which the intervals have settled. It runs one of the 16 shards. docs/feed.md has the figures.
+func TestADayOfRefreshes(t *testing.T) {
+	const shards, domains, settling = 16, 10_000 / 16, 14 * 86_400_000
+	w := newWorld(t)
+	w.shard.PerMinute = 60
+	of := map[string]rhythm{}
+	for i := range domains {
+		domain, at := fmt.Sprintf("site%d.example", i), (i*37)%100
+		for _, r := range rhythms {
+			if at -= r.share; at < 0 {
+				of[domain] = r
+				break
+			}
+		}
+		r := of[domain]
+		w.put(domain, nil,
+			frontier.NewEntry{NewPage: frontier.NewPage{URL: "https://" + domain + "/feed"}, Method: "rss", Interval: r.interval, Status: 200},
+			frontier.NewEntry{NewPage: frontier.NewPage{URL: "https://" + domain + "/sitemap.xml"}, Method: "sitemap", Interval: max(r.interval, 172_800), Status: 200},
+			frontier.NewEntry{NewPage: frontier.NewPage{URL: "https://" + domain + "/robots.txt"}, Method: frontier.MethodCollect, Interval: 86_400, Status: 200, SHA256: "00112233445566778899aabbccddeeff"})
+		w.now += 5000
+	}
+	began := w.now
+	var ticks, refreshes, found, collections, rows, articles int
+	for next := w.now; w.now < began+settling+86_400_000; {
+		w.now = max(next, w.now+1000)
+		counted := w.now >= began+settling
+		var tick frontier.Tick
+		written := w.do(func() (err error) {
+			tick, err = w.shard.Tick(w.now, frontier.TickRequest{Shard: "shard-0"})
+			return err
+		})
+		next = tick.AlarmAt
+		if counted {
+			ticks++
+			rows += written + 1 // setAlarm
+		}
+		for _, body := range tick.Messages {
+			m, _, err := contract.ParseRefresh(body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			written, added := refreshed(w, m, of[m.Domain])
+			if m.Method == frontier.MethodCollect { // of all days: they come at the same time here
+				collections++
+				continue
+			}
+			if !counted {
+				continue
+			}
+			rows += written
+			refreshes++
+			if articles += added; added > 0 {
+				found++
+			}
+		}
+	}
+	perMillion := map[string]float64{"rows": 1, "requests": 0.15, "messages": 0.40, "gets": 0.36, "cpu": 0.02}
+	cpu := 10.0 // ms of a refresh, as of a small collection step
+	usd := perMillion["rows"]*float64(rows) + perMillion["requests"]*float64(2*refreshes+ticks) + perMillion["messages"]*float64(3*(refreshes+collections/15)) +
+		perMillion["gets"]*float64(3*found) + perMillion["cpu"]*cpu*float64(refreshes)
+	usd *= shards / 1e6
+	figures := []struct {
+		name  string
+		value float64
+	}{
+		{"refreshes", float64(refreshes * shards)}, {"of them, with something new", float64(found * shards)}, {"articles found", float64(articles * shards)},
+		{"whole domains collected again", float64(collections*shards) / 15}, {"rows written", float64(rows * shards)},
+		{"requests to Durable Objects", float64((2*refreshes + ticks) * shards)}, {"queue operations", float64(3 * (refreshes + collections/15) * shards)},
+		{"USD a day without the collections", usd},
+	}
+	doc, err := os.ReadFile("../docs/feed.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range figures {
+		line := fmt.Sprintf("| %s | %s |", f.name, rounded(f.value))
+		t.Log(line)
+		if !strings.Contains(string(doc), line) {
+			t.Errorf("docs/feed.md lacks %s", line)
+		}
+	}
+	if most := 1.2 * float64(refreshes); float64(rows) > 2*float64(refreshes)+most+4*float64(found) {
+		t.Errorf("%d rows for %d refreshes", rows, refreshes)
+	}
+}
+
+// refreshed plays the refresh of a message, and gives the rows that it wrote and the pages that were new.
+func refreshed(w *world, m *contract.Refresh, r rhythm) (rows, added int) {
+	w.Helper()
+	if m.Method == frontier.MethodCollect {
+		return w.put(m.Domain, nil, frontier.NewEntry{NewPage: frontier.NewPage{URL: m.URL}, Method: m.Method, Interval: 86_400, Status: 200, SHA256: "00112233445566778899aabbccddeeff"}), 0
+	}
+	rows = w.do(func() error {
+		begun, err := w.shard.BeginRefresh(w.now, frontier.RefreshRequest{Domain: m.Domain, URL: m.URL, Owner: m.URL})
+		if err != nil || !begun.Granted {
+			return fmt.Errorf("%+v, %v", begun, err)
+		}
+		result := frontier.RefreshResult{Domain: m.Domain, URL: m.URL, Owner: m.URL, Status: 304, Visit: frontier.Visit{AskedAt: w.now}}
+		if r.gap > 0 {
+			for n := w.now / 1000 / r.gap; n*r.gap*1000 > begun.Since && len(result.Pages) < 20; n-- {
+				result.Pages = append(result.Pages, frontier.NewPage{URL: fmt.Sprintf("https://%s/news/%d", m.Domain, n), LastMod: n * r.gap, FoundBy: "feed"})
+			}
+		}
+		if len(result.Pages) > 0 {
+			result.Status, result.ETag = 200, strconv.FormatInt(w.now, 10)
+		}
+		ended, err := w.shard.EndRefresh(w.now, result)
+		added = ended.Announced
+		return err
+	})
+	return rows, added
+}
+
+// rounded is a number to two digits, with commas.
+func rounded(v float64) string {
+	if v < 10 {
+		return strconv.FormatFloat(v, 'f', 2, 64)
+	}
+	unit := math.Pow(10, math.Floor(math.Log10(v))-1)
+	s := strconv.FormatFloat(math.Round(v/unit)*unit, 'f', 0, 64)
+	for at := len(s) - 3; at > 0; at -= 3 {
+		s = s[:at] + "," + s[at:]
+	}
+	return s
+}
