@@ -51,6 +51,14 @@ var rules = []rule{
 			return share(float64(faults), float64(answers-faults))
 		},
 	},
+	{
+		name: "refresh_ceiling", subject: "The day's refreshes that are used up", threshold: 80, unit: percent,
+		value: func(c counts) *float64 {
+			last, _ := c.reading.NewestFrontier()
+			v := float64(last.Used) / 10
+			return &v
+		},
+	},
 }
 
 // Units of a value, as a status names them.

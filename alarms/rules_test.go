@@ -150,8 +150,14 @@ func TestFrontierAlarms(t *testing.T) {
 	if w.looks != 5 {
 		t.Errorf("%d looks", w.looks)
 	}
+	w.frontier.Used = 800
+	w.expect("four fifths of the day's refreshes", at(21))
+	w.frontier.Used = 801
+	w.expect("more than that", at(25), "refresh_ceiling firing")
+	w.frontier.Used = 0
+	w.expect("the next day", at(30), "refresh_ceiling ok")
 	w.frontierErr = errors.New("no shard answers")
-	w.expect("no shard answers", at(25))
+	w.expect("no shard answers", at(35))
 	w.expect("an hour of that", at(100))
 }
 

@@ -78,7 +78,7 @@ func assemble(p Platform) (*parts, error) {
 	watch := &alarms.Watch{
 		Ledger: records, Webhook: p.Webhook(s.UserAgent), URL: s.AlertWebhookURL, Environment: s.Environment, Log: p.Log, Now: now,
 		Frontier: func(ctx context.Context) (ledger.FrontierReading, error) {
-			return readFrontier(ctx, shards, s.Freshness)
+			return readFrontier(ctx, shards, s)
 		},
 	}
 	shard := frontier.Settings{
@@ -98,7 +98,7 @@ func assemble(p Platform) (*parts, error) {
 }
 
 // readFrontier reads what the alarms are judged by. Unless entry points are refreshed, none is late.
-func readFrontier(ctx context.Context, shards frontier.Remotes, refreshed bool) (reading ledger.FrontierReading, err error) {
+func readFrontier(ctx context.Context, shards frontier.Remotes, set *settings.Settings) (reading ledger.FrontierReading, err error) {
 	stats, err := shards.Stats(ctx)
 	if err != nil {
 		return reading, err
@@ -107,9 +107,10 @@ func readFrontier(ctx context.Context, shards frontier.Remotes, refreshed bool) 
 	for _, s := range stats.Shards {
 		reading.Complete = reading.Complete && s.Answered
 	}
-	if ms := stats.Total.OldestDue[frontier.Bands]; ms > 0 && refreshed { // of entry points, after those of pages
+	if ms := stats.Total.OldestDue[frontier.Bands]; ms > 0 && set.Freshness { // of entry points, after those of pages
 		reading.OldestEntry = time.UnixMilli(ms).UTC()
 	}
+	reading.Used = 1000 * stats.Total.Refreshed / int64(set.RefreshesPerDay)
 	return reading, nil
 }
 

@@ -155,6 +155,7 @@ func (s *Stats) add(other *Stats) {
 	s.URLs += other.URLs
 	s.Entries += other.Entries
 	s.Leased += other.Leased
+	s.Refreshed += other.Refreshed
 	s.Done += other.Done
 	s.Failed += other.Failed
 	s.Answers += other.Answers

@@ -13,15 +13,16 @@ type FrontierReading struct {
 	Complete    bool      // all shards answered; otherwise the counters mean nothing
 	Answers     int64     // reported since the beginning
 	Faults      int64     // of these
+	Used        int64     // thousandths of the refreshes that a day may have
 }
 
 // keptReadings is for how many minutes readings are read again.
 const keptReadings = 75
 
 const (
-	selectReadings = `SELECT minute, oldest_entry, answers, faults FROM frontier_readings WHERE minute > ?1 - ?2 AND minute <= ?1 ORDER BY minute`
+	selectReadings = `SELECT minute, oldest_entry, answers, faults, used FROM frontier_readings WHERE minute > ?1 - ?2 AND minute <= ?1 ORDER BY minute`
 
-	insertReading = `INSERT INTO frontier_readings (minute, oldest_entry, answers, faults) VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO NOTHING`
+	insertReading = `INSERT INTO frontier_readings (minute, oldest_entry, answers, faults, used) VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT DO NOTHING`
 
 	pruneReadings = `DELETE FROM frontier_readings WHERE minute < ` + now + ` / 60000 - 1440`
 )
@@ -32,7 +33,7 @@ func (l *Ledger) SaveFrontierReading(ctx context.Context, r FrontierReading) err
 	if !r.OldestEntry.IsZero() {
 		oldest = r.OldestEntry.UnixMilli()
 	}
-	args := []any{minuteOf(r.At), oldest, nil, nil}
+	args := []any{minuteOf(r.At), oldest, nil, nil, r.Used}
 	if r.Complete {
 		args[2], args[3] = r.Answers, r.Faults
 	}
@@ -50,8 +51,9 @@ func readReadings(r *reader, result int) []FrontierReading {
 		Oldest  int64  `json:"oldest_entry"`
 		Answers *int64 `json:"answers"`
 		Faults  *int64 `json:"faults"`
+		Used    int64  `json:"used"`
 	}](r, result) {
-		reading := FrontierReading{At: time.UnixMilli(row.Minute * time.Minute.Milliseconds()).UTC()}
+		reading := FrontierReading{At: time.UnixMilli(row.Minute * time.Minute.Milliseconds()).UTC(), Used: row.Used}
 		if row.Oldest > 0 {
 			reading.OldestEntry = time.UnixMilli(row.Oldest).UTC()
 		}

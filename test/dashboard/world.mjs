@@ -269,6 +269,7 @@ export class World {
       alarm("dead_letters", deadLetters, 100, "count", null),
       alarm("frontier_behind", 420_000, 3_600_000, "ms", null),
       alarm("refresh_failures", 3, 20, "percent", 60),
+      alarm("refresh_ceiling", 12, 80, "percent", null),
     ];
   }
 

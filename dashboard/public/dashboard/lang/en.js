@@ -228,6 +228,7 @@ export default {
   "alarm.dead_letters": "Dead letters",
   "alarm.frontier_behind": "Frontier behind",
   "alarm.refresh_failures": "Failed refreshes",
+  "alarm.refresh_ceiling": "Refreshes near their ceiling",
   "alarm.about.file_failures":
     "Share of the files finished within the window that failed. Their dead letters say why: usually JSON that cannot be read.",
   "alarm.about.domain_failures":
@@ -239,6 +240,8 @@ export default {
     "How long the entry point that is due longest has waited. Refreshes come too late, or the pipeline is paused.",
   "alarm.about.refresh_failures":
     "The share of URLs and entry points without a usable answer among those that were asked within the window.",
+  "alarm.about.refresh_ceiling":
+    "How much of REFRESHES_PER_DAY is used up today. At 100 % nothing is refreshed until midnight (UTC).",
   "alarm.file_failures.link": "Dead letters of files",
   "alarm.domain_failures.link": "Failed domains",
   "alarm.slow_domains.link": "Slowest domains",
