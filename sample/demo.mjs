@@ -26,7 +26,7 @@ const sample = join(root, "sample");
 // So that a run takes seconds: the sample web needs no politeness, and nothing there recovers.
 const sampleVars = {
   REQUEST_INTERVAL_MS: "20",
-  MAX_CRAWL_DELAY_MS: "100",
+  MAX_CRAWL_DELAY_MS: "3000",
   ROBOTS_TIMEOUT_MS: "1000",
   SITEMAP_TIMEOUT_MS: "1000",
   PAGE_TIMEOUT_MS: "1000",
