@@ -118,6 +118,21 @@ type DomainDetail struct {
 	Document   json.RawMessage `json:"document"`   // domain_metadata.json; null before the first collection
 	Record     *DomainRecord   `json:"record"`     // null when the ledger has none
 	Partitions []Partition     `json:"partitions"` // in which the ledger has the domain, newest first, at most 100
+	// EntryPoints are those of the domain as the frontier has them now; null where its shard does not answer.
+	EntryPoints []EntryHistory `json:"entry_points"`
+}
+
+// EntryHistory is how an entry point was found when it was looked at. The one of method collect stands for the whole
+// domain.
+type EntryHistory struct {
+	URL         string          `json:"url"`
+	Method      string          `json:"method"`
+	Interval    int64           `json:"interval_seconds"` // between two looks
+	CheckedAt   *Time           `json:"checked_at"`       // the last time
+	ChangedAt   *Time           `json:"changed_at"`       // when it last had something new
+	NextCheckAt *Time           `json:"next_check_at"`
+	Failures    int             `json:"failures"` // in a row
+	Checks      []FrontierCheck `json:"checks"`   // the last ones, oldest first, at most 10
 }
 
 // DomainQueued answers POST /api/v1/seeds/domains/{domain}/collect.

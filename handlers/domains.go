@@ -63,6 +63,7 @@ func (a *API) showDomain(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	detail.EntryPoints = a.entryPoints(r.Context(), detail.Domain)
 	succeed(w, http.StatusOK, detail)
 	return nil
 }

@@ -136,6 +136,24 @@ func TestChanges(t *testing.T) {
 	}
 }
 
+// TestEntryPointsOfADomain: as its shard has them now; the rest of the answer does not need it.
+func TestEntryPointsOfADomain(t *testing.T) {
+	f := open(t)
+	feed := frontier.NewEntry{NewPage: frontier.NewPage{URL: "https://a.sg/feed"}, Method: "rss", Interval: 7200, Status: 200}
+	if _, err := f.api.Frontier.Of("a.sg").Put(t.Context(), frontier.Put{Domain: "a.sg", Partition: place, Entries: []frontier.NewEntry{feed}}); err != nil {
+		t.Fatal(err)
+	}
+	d := get[contract.DomainDetail](t, f, "GET", "/api/v1/seeds/domains/a.sg", "")
+	if len(d.EntryPoints) != 1 || d.EntryPoints[0].URL != feed.URL || d.EntryPoints[0].Interval != 7200 || !d.EntryPoints[0].CheckedAt.Equal(f.now) ||
+		!d.EntryPoints[0].NextCheckAt.Equal(f.now.Add(2*time.Hour)) || len(d.EntryPoints[0].Checks) != 1 {
+		t.Errorf("%+v", d.EntryPoints)
+	}
+	f.shards.frozen[""] = true
+	if d := get[contract.DomainDetail](t, f, "GET", "/api/v1/seeds/domains/a.sg", ""); d.EntryPoints != nil || d.Record == nil {
+		t.Errorf("with a frozen shard: %+v", d)
+	}
+}
+
 // TestFeedOfAFrozenShard: the others are read; what the frozen one has comes when it answers again.
 func TestFeedOfAFrozenShard(t *testing.T) {
 	f := open(t)

@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"strconv"
@@ -219,12 +220,40 @@ func (a *API) frontierURL(w http.ResponseWriter, r *http.Request) error {
 			ChangedAt: moment(e.ChangedAt), Failures: e.Failures,
 		}
 		answer.LastStatus = statusOf(e.LastStatus)
-		for _, c := range e.Checks {
-			answer.Checks = append(answer.Checks, contract.FrontierCheck{At: *moment(c.At * 1000), Status: statusOf(c.Status), Changed: c.Changed})
-		}
+		answer.Checks = checksOf(e)
 	}
 	succeed(w, http.StatusOK, answer)
 	return nil
+}
+
+// checksOf are the last looks at an entry point.
+func checksOf(e *frontier.EntryState) []contract.FrontierCheck {
+	checks := []contract.FrontierCheck{}
+	for _, c := range e.Checks {
+		checks = append(checks, contract.FrontierCheck{At: *moment(max(c.At, 1) * 1000), Status: statusOf(c.Status), Changed: c.Changed})
+	}
+	return checks
+}
+
+// entryPoints are those of a domain as its shard has them; nil where it does not answer.
+func (a *API) entryPoints(ctx context.Context, domain string) []contract.EntryHistory {
+	entries, err := a.Frontier.Of(domain).Entries(ctx, domain)
+	if err != nil {
+		a.Log.Warn("frontier_failed", "error_type", contract.KindOf(err), "error", err.Error(), "registrable_domain", domain)
+		return nil
+	}
+	list := []contract.EntryHistory{}
+	for i := range entries {
+		e := &entries[i]
+		h := contract.EntryHistory{
+			URL: e.URL, Method: e.Method, Interval: e.Interval, ChangedAt: moment(e.ChangedAt), NextCheckAt: moment(e.DueAt), Failures: e.Failures, Checks: checksOf(&e.EntryState),
+		}
+		if n := len(h.Checks); n > 0 {
+			h.CheckedAt = &h.Checks[n-1].At
+		}
+		list = append(list, h)
+	}
+	return list
 }
 
 // statusOf is nil where nothing answered.

@@ -139,7 +139,7 @@ async function refreshes() {
       found.set(item.url, Date.parse(item.found_at) - Date.parse(item.lastmod));
     }
     cursor = data.next_cursor;
-    progress(`${plural(found.size, "article")} in the feed`);
+    if (data.items.length) progress(`${plural(found.size, "article")} in the feed`);
   }
   endProgress();
   const late = [...found.values()].sort((a, b) => a - b)[found.size >> 1];

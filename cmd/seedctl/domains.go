@@ -1,12 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/newsfork/seed-engine/cmd/seedctl/internal/client"
 	"github.com/newsfork/seed-engine/contract"
@@ -19,7 +21,8 @@ Usage:
   seedctl domains [flags] DOMAIN
 
 Lists the domains that the flags select, by partition and name. With a DOMAIN it shows what is
-known of that one, in its newest partition unless flags name another.
+known of that one, in its newest partition unless flags name another; with --history when its entry
+points were looked at, what they answered, and when they are asked next.
 
 With --json each line is a domain {"domain", "partition_info", "state", "robots_exists",
 "sitemap_exists", "processing_duration_ms", "collected_at", "queued_at", "error_type",
@@ -29,6 +32,7 @@ Examples:
   seedctl domains --state failed --date 2026-01-28
   seedctl domains --sort duration --slower-than 5s
   seedctl domains mom.gov.sg --json | jq .document
+  seedctl domains mom.gov.sg --history
 `
 
 func runDomains(args []string, _ io.Reader, out, errOut io.Writer) int {
@@ -41,13 +45,14 @@ func runDomains(args []string, _ io.Reader, out, errOut io.Writer) int {
 	errorType := r.flags.String("error-type", "", "`TYPE` of the error of failed domains, such as timeout_error")
 	slower := r.flags.Duration("slower-than", 0, "processed, and took longer than this `TIME`, such as 5s")
 	sort := r.flags.String("sort", "", "`ORDER`: domain, or duration with the slowest first")
+	history := r.flags.Bool("history", false, "of a DOMAIN, when its entry points were looked at and what they answered")
 	limit := r.limitFlag()
 	return r.run(args, func(ctx context.Context, args []string) error {
 		query := partitionQuery(p)
 		switch len(args) {
 		case 0:
 		case 1:
-			return r.domain(ctx, args[0], query)
+			return r.domain(ctx, args[0], query, *history)
 		default:
 			return usageError("one DOMAIN at a time")
 		}
@@ -92,12 +97,44 @@ func number(n *int64) string {
 }
 
 // domain shows one domain.
-func (r *remote) domain(ctx context.Context, name string, query map[string][]string) error {
+func (r *remote) domain(ctx context.Context, name string, query map[string][]string, history bool) error {
 	var d contract.DomainDetail
 	if err := r.Call(ctx, client.Request{Method: "GET", Path: []string{"seeds", "domains", name}, Query: query}, &d); err != nil {
 		return err
 	}
-	return r.show(d, func(w io.Writer) error { return writeDomain(w, &d) })
+	return r.show(d, func(w io.Writer) error {
+		if history {
+			return writeHistory(w, d.EntryPoints)
+		}
+		return writeDomain(w, &d)
+	})
+}
+
+// writeHistory shows of each entry point the last looks at it, oldest first: a status, with + where there was
+// something new, - where nothing answered.
+func writeHistory(w io.Writer, entries []contract.EntryHistory) error {
+	if entries == nil {
+		_, err := fmt.Fprintln(w, "the frontier does not answer")
+		return err
+	}
+	rows := []string{"METHOD\tEVERY\tCHECKED\tCHANGED\tNEXT\tLAST CHECKS\tURL"}
+	for _, e := range entries {
+		var checks []string
+		for _, c := range e.Checks {
+			text := "-"
+			if c.Status != nil {
+				text = strconv.Itoa(*c.Status)
+			}
+			if c.Changed {
+				text += "+"
+			}
+			checks = append(checks, text)
+		}
+		every := strings.TrimSuffix((time.Duration(e.Interval) * time.Second).String(), "0s")
+		rows = append(rows, fmt.Sprintf("%s\t%s\t%s\t%s\t%s\t%s\t%s", plain(e.Method), every, moment(e.CheckedAt), moment(e.ChangedAt), moment(e.NextCheckAt),
+			cmp.Or(strings.Join(checks, " "), "-"), plain(e.URL)))
+	}
+	return table(w, rows...)
 }
 
 func writeDomain(w io.Writer, d *contract.DomainDetail) error {

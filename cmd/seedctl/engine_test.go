@@ -281,6 +281,8 @@ func sampleDomain() contract.DomainDetail {
 		Record: &contract.DomainRecord{Domain: "mom.gov.sg", Partition: sg, State: contract.Processed, Robots: ptr(true), Sitemap: ptr(true),
 			DurationMS: ptr(int64(2340)), CollectedAt: ptr(at("09:20:00")), QueuedAt: ptr(at("09:15:00"))},
 		Partitions: []contract.Partition{sg, {Country: "sg", Category: "news", Date: "2026-01-27"}},
+		EntryPoints: []contract.EntryHistory{{URL: "https://www.mom.gov.sg/rss", Method: "rss", Interval: 8640, CheckedAt: ptr(at("09:20:00")), ChangedAt: ptr(at("09:20:00")),
+			NextCheckAt: ptr(at("11:44:00")), Checks: []contract.FrontierCheck{{At: at("06:00:00"), Status: ptr(304)}, {At: at("08:00:00")}, {At: at("09:20:00"), Status: ptr(200), Changed: true}}}},
 	}
 }
 
