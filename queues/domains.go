@@ -9,7 +9,6 @@ import (
 	"github.com/newsfork/seed-engine/collector"
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/fetch"
-	"github.com/newsfork/seed-engine/frontier"
 	"github.com/newsfork/seed-engine/ledger"
 )
 
@@ -139,13 +138,15 @@ func (e *domainEvent) handle(ctx context.Context, l *lane) {
 			domain := l.deliveries[0].work.Domain
 			e.batch.Leased(domain, e.leases.owner)
 			e.batch.Admit(domain, a.Admit)
-			e.batch.Reuse(domain, evidence(a.own.evidence))
-			defer func() {
-				if gathered := e.batch.Gathered(domain); !gathered.At.IsZero() {
-					a.own.evidence = frontier.Evidence{Partition: gathered.Partition, At: gathered.At.UnixMilli()}
-				}
-				a.own.release(ctx)
-			}()
+			if domain == a.own.domain {
+				e.batch.Reuse(domain, a.own.reusable())
+				defer func() {
+					a.own.collected(e.batch.Gathered(domain))
+					a.own.release(ctx)
+				}()
+			} else { // a message for a domain that is none is collected for itself
+				defer a.own.release(ctx)
+			}
 		}
 	}
 	for _, d := range l.deliveries {
@@ -156,14 +157,6 @@ func (e *domainEvent) handle(ctx context.Context, l *lane) {
 		}
 		e.work(ctx, d, a)
 	}
-}
-
-// evidence is what the frontier says of a domain's last complete collection, for the collector.
-func evidence(e frontier.Evidence) collector.Evidence {
-	if e.At == 0 {
-		return collector.Evidence{}
-	}
-	return collector.Evidence{Partition: e.Partition, At: time.UnixMilli(e.At)}
 }
 
 // lease leases the registrable domain of a lane.

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/newsfork/seed-engine/collector"
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/fetch"
 	"github.com/newsfork/seed-engine/frontier"
@@ -220,6 +221,25 @@ func (l *lease) release(ctx context.Context) {
 	if !lost { // what another has is not taken again in this event
 		l.under = nil
 		clear(l.hosts)
+	}
+}
+
+// reusable returns where the last complete collection of the domain lies; zero where there was none.
+func (l *lease) reusable() collector.Evidence {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.evidence.At == 0 {
+		return collector.Evidence{}
+	}
+	return collector.Evidence{Partition: l.evidence.Partition, At: time.UnixMilli(l.evidence.At)}
+}
+
+// collected has the release say where the event's own complete collection lies, if there was one.
+func (l *lease) collected(e collector.Evidence) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !e.At.IsZero() {
+		l.evidence = frontier.Evidence{Partition: e.Partition, At: e.At.UnixMilli()}
 	}
 }
 
