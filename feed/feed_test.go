@@ -108,11 +108,15 @@ func TestDetails(t *testing.T) {
 	for _, c := range []struct{ name, doc, want string }{
 		{"RSS", `<rss xmlns:media="http://search.yahoo.com/mrss/" xmlns:content="http://purl.org/rss/1.0/modules/content/"><channel><description>of the feed</description>
 			<item><title>One</title><link>/1</link><description>&lt;p&gt;A &amp;amp; B&lt;/p&gt;</description><author>x</author><content:encoded><![CDATA[<b>long</b>]]></content:encoded>
-			<enclosure url="/a.mp3" type="audio/mpeg"/><enclosure url="/i.jpg?a=1&amp;b=2" type="image/jpeg"/></item>
+			<enclosure url="/a.mp3" type="audio/mpeg"/><enclosure url="/i.jpg?a=1&amp;b=2" type="image/jpeg"/><pubDate>Wed, 04 Mar 2026 10:00:00 GMT</pubDate></item>
+			<item><title>Plain</title><link>/0</link><description>x</description><pubDate>Wed, 04 Mar 2026 10:00:00 GMT</pubDate></item>
+			<item><title>Empty</title><link>/e</link><description> </description><pubDate>Wed, 04 Mar 2026 10:00:00 GMT</pubDate></item>
 			<item><title>Two</title><link>/2</link><content:encoded><![CDATA[<b>long</b>]]></content:encoded><media:group><media:content url="/v.mp4" type="video/mp4"/><media:thumbnail url="/t.jpg"/></media:group></item>
 			<item><title>Three</title><link>/3</link><description/><media:content url="/m.jpg" medium="image"><media:description>not of the item</media:description></media:content></item>
 			<item><description>never closed<title>Four</title><link>/4</link></item></channel></rss>`,
-			`/1 One|html <p>A &amp; B</p>|/i.jpg?a=1&b=2
+			`/1 One 10:00|html <p>A &amp; B</p>|/i.jpg?a=1&b=2
+/0 Plain 10:00|html x|
+/e Empty 10:00|html |
 /2 Two|html <b>long</b>|/t.jpg
 /3 Three|html |/m.jpg
 `},
@@ -130,7 +134,7 @@ func TestDetails(t *testing.T) {
 					if i.SummaryText {
 						kind = "text"
 					}
-					fmt.Fprintf(&got, "%s %s|%s %s|%s\n", strings.TrimPrefix(string(i.Link), "https://a.example"), i.Title, kind, i.Summary, i.Image)
+					fmt.Fprintf(&got, "%s %s%s|%s %s|%s\n", strings.TrimPrefix(string(i.Link), "https://a.example"), i.Title, at(i.Date), kind, i.Summary, i.Image)
 					if !details && (i.Summary != nil || i.Image != nil) {
 						t.Errorf("%s: details that nobody asked for: %q %q", c.name, i.Summary, i.Image)
 					}
@@ -143,4 +147,11 @@ func TestDetails(t *testing.T) {
 			}
 		}
 	}
+}
+
+func at(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.Format(" 15:04")
 }

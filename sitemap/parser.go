@@ -164,7 +164,7 @@ func (p *parser) skipped(e element, name []byte, closing bool) bool {
 	case bytes.Equal(name, p.skip):
 		if closing {
 			p.skip = p.skip[:0]
-			p.commit() // a summary
+			p.commit() // of a summary
 		}
 		return true
 	case byEntry[e] != nil && byEntry[e].feed || closing && e == p.format.root:
@@ -472,6 +472,9 @@ func (p *parser) commit() {
 		return
 	}
 	p.field = none
+	if e == tagEmbedded {
+		p.skip = p.skip[:0]
+	}
 	v := markup.Trim(p.buf[p.fieldAt:])
 	if len(v) == 0 {
 		p.buf = p.buf[:p.fieldAt]
