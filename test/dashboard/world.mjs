@@ -321,6 +321,7 @@ export class World {
       document: record.state === "pending" ? (this.#before.get(record) ?? null) : this.document(record),
       record,
       partitions: records.map((one) => one.partition_info),
+      entry_points: entryPoints(),
     };
   }
 
@@ -425,4 +426,23 @@ const average = (done) =>
 function backlog(list, now) {
   const waiting = list.filter((one) => one.state === "pending").length;
   return { messages: waiting, bytes: waiting * 700, oldest: waiting ? iso(now - 240_000) : null };
+}
+
+/** Entry points of a domain with a history: something new, nothing, no answer. */
+function entryPoints() {
+  const at = (hour) => `2026-01-28T${String(hour).padStart(2, "0")}:00:00Z`;
+  const checks = [200, 304, null, 503, 200].map((status, i) => ({ at: at(i + 4), status, changed: i === 4 }));
+  const entry = { interval_seconds: 8640, checked_at: at(8), changed_at: at(8), next_check_at: at(10), failures: 0 };
+  return [
+    { ...entry, url: "https://www.mom.gov.sg/rss", method: "rss", checks },
+    {
+      ...entry,
+      url: "https://www.mom.gov.sg/robots.txt",
+      method: "collect",
+      checked_at: null,
+      changed_at: null,
+      failures: 2,
+      checks: [],
+    },
+  ];
 }

@@ -56,6 +56,31 @@ export function score(value, max = 1, text = number(value, 2), tone = "accent") 
   );
 }
 
+/** The last looks at something, oldest first: a column each, full where there was something new, and what they were as text. */
+export function checksChart(checks) {
+  if (checks.length === 0) return h("span", { class: "muted" }, "–");
+  const failed = ({ status }) => status === null || (status !== 304 && (status < 200 || status > 299));
+  const words = checks.map((check) => {
+    const what = failed(check) ? "failed" : check.changed ? "changed" : "same";
+    return `${t(`freshness.${what}`)}${check.status === null ? "" : ` (${check.status})`}`;
+  });
+  const width = 100 / 10;
+  return h(
+    "svg",
+    { class: "checks", role: "img", "aria-label": words.join(", ") },
+    checks.map((check, i) => {
+      const tall = failed(check) || check.changed;
+      return h("rect", {
+        class: `tone-${failed(check) ? "bad" : check.changed ? "good" : "accent"}`,
+        x: `${i * width}%`,
+        width: `${width * 0.7}%`,
+        y: tall ? "0" : "70%",
+        height: tall ? "100%" : "30%",
+      });
+    }),
+  );
+}
+
 /** The smallest even round number that is not below n. */
 export function roundUp(n) {
   const power = 10 ** Math.floor(Math.log10(Math.max(1, n)));

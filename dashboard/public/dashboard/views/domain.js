@@ -20,6 +20,7 @@ import { partitionOf, to } from "../routes.js";
 import { table } from "../table.js";
 import { contract } from "./contract.js";
 import { summary } from "./deadletters.js";
+import { freshness } from "./freshness.js";
 
 export default {
   title: (route) => `${t("domain")} ${route.id ?? ""}`,
@@ -70,6 +71,7 @@ export default {
             t("domain.pending"),
             record?.queued_at && h("p", { class: "muted" }, t("domain.queued"), " ", since(record.queued_at)),
           ),
+      doc && freshness(found.entry_points),
       deadLettersCard(deadLetters, app),
       h(
         "div",
