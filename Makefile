@@ -81,6 +81,11 @@ dev-info: node_modules/.ready
 demo: build
 	$(node) sample/demo.mjs
 
+# Both Workers of the Info service on providers that are played; KEEP=1 goes on until Ctrl-C.
+.PHONY: demo-info
+demo-info: node_modules/.ready
+	$(node) sample/info/demo.mjs
+
 bench: build
 	$(node) bench/run.mjs
 

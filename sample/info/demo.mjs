@@ -1,0 +1,144 @@
+// The demo of the Info service: both Workers with simulated D1 and KV, and providers that are played
+// (upstreams.mjs). It collects, then scrolls through 500 articles and more by cursor while new ones keep coming,
+// and ends with exit code 0 only if none was missing and none there twice.
+//
+//   node sample/info/demo.mjs           ends after that
+//   KEEP=1 node sample/info/demo.mjs    goes on, collecting every ten seconds, until Ctrl-C
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import "../../test/home.mjs";
+import { build } from "../../worker/build.mjs";
+import { root } from "../local.mjs";
+import { endProgress, failure, good, plural, progress, step } from "../report.mjs";
+import { createTestHarness, unstable_readConfig as readConfig } from "wrangler";
+
+const enough = 500;
+const crons = ["*/5 * * * *", "*/30 * * * *"];
+
+/** The demo did not come out as it should; the message is for the user. */
+class Unexpected extends Error {}
+
+function configuration(name, vars) {
+  build(join(root, "info", name), join(root, `build/info-${name}`));
+  const config = readConfig({ config: join(root, `info/${name}/wrangler.jsonc`) }, { hideWarnings: true });
+  const { main, compatibility_date, rules, assets, d1_databases, kv_namespaces } = config;
+  const migrations_dir = join(root, "info/store/migrations");
+  return {
+    ...{ name: config.name, main, compatibility_date, rules, kv_namespaces },
+    d1_databases: d1_databases.map((db) => ({ ...db, migrations_dir })),
+    ...(assets && { assets }),
+    vars: { ENVIRONMENT: "development", ...vars },
+    services: [{ binding: "EGRESS", service: "upstreams" }],
+  };
+}
+
+const api = configuration("api", {});
+const collector = configuration("collector", {
+  FEEDS: [1, 2, 3, 4, 5, 6].map((n) => `https://feed${n}.example/rss`).join("\n"),
+  SEED_ENGINE_URL: "https://seed-engine.example",
+  NAVER_CLIENT_ID: "sample",
+  NAVER_CLIENT_SECRET: "sample",
+  NEWSDATA_API_KEY: "sample",
+});
+const upstreams = {
+  name: "upstreams",
+  main: join(root, "sample/info/upstreams.mjs"),
+  compatibility_date: api.compatibility_date,
+};
+const harness = createTestHarness({ root, workers: [{ config: api }, { config: collector }, { config: upstreams }] });
+
+let leave = () => process.exit(130);
+for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => leave());
+try {
+  await main();
+} catch (error) {
+  failure(error instanceof Unexpected ? error.message : error.stack);
+  process.exitCode = 1;
+} finally {
+  await harness.close();
+}
+
+async function main() {
+  step("start", "both Workers, with simulated D1 and KV; the providers are played");
+  const { url } = await harness.listen();
+  await harness.getWorker(collector.name).applyD1Migrations("INFO_DB");
+  for (const cron of crons) await collect(cron);
+  await sources();
+
+  const before = await scroll(50); // what must not be missing later
+  step("scroll", `${plural(before.length, "article")} are stored; now page by page, with new ones coming`);
+  const seen = await scroll(10, async (pages, count) => {
+    if (pages % 10) return;
+    await collect(crons[pages % 20 ? 0 : 1]);
+    progress(`${plural(count, "article")} on ${plural(pages, "page")}`);
+  });
+  endProgress();
+  judge(before, seen);
+  const newer = await read(`?direction=newer&limit=50&cursor=${seen[0].cursor}`);
+  if (newer.articles.length === 0) throw new Unexpected("nothing came while the pages were read");
+  good(
+    `${plural(seen.length, "article")}, none twice, none missing, newest first; meanwhile came ${newer.articles.length}${newer.has_more ? " and more" : ""}`,
+  );
+  const found = await read(`?q=${encodeURIComponent("태양광")}&limit=3`);
+  if (!found.articles.every((a) => a.title.includes("태양광"))) throw new Unexpected("the search found other articles");
+  good(`a search for 태양광 finds "${found.articles[0].title}", served by ${found.meta.source}`);
+  step("readers", `${url.origin}/api/v1/info/news`);
+
+  if (process.env.KEEP !== "1") return;
+  step("keep", `${url.origin}/ collects every ten seconds; Ctrl-C ends it`);
+  let over = false;
+  leave = () => (over = true);
+  while (!over) {
+    for (let i = 0; i < 10 && !over; i++) await sleep(1000);
+    if (!over) await collect(crons[0]);
+  }
+}
+
+async function collect(cron) {
+  const { outcome } = await harness.getWorker(collector.name).scheduled({ cron });
+  if (outcome !== "ok") throw new Unexpected(`the collection of "${cron}" ended with ${outcome}`);
+}
+
+async function read(query) {
+  const answer = await harness.getWorker(api.name).fetch(`https://info.example/api/v1/info/news${query}`);
+  const body = await answer.json();
+  if (answer.status !== 200) throw new Unexpected(`the API answers ${answer.status}: ${JSON.stringify(body)}`);
+  return body;
+}
+
+async function sources() {
+  const answer = await harness
+    .getWorker(collector.name)
+    .fetch("https://info-collector.example/api/v1/info/status", { headers: { "content-type": "application/json" } });
+  const { data } = await answer.json();
+  for (const { name, last, quotas } of data.sources) {
+    const used = quotas.map((q) => `${q.used} of ${q.allowed} calls`).join(", ");
+    step(name, `${plural(last.articles, "article")} in ${plural(last.calls, "call")}${used && `; ${used}`}`);
+  }
+}
+
+/** Reads to the end; between is called after each page with the numbers of pages and articles. */
+async function scroll(limit, between = () => {}) {
+  const articles = [];
+  let pages = 0;
+  for (let cursor = ""; ;) {
+    const page = await read(`?limit=${limit}${cursor}`);
+    for (const a of page.articles)
+      articles.push({ id: a.id, at: Date.parse(a.published_at), cursor: `${Date.parse(a.published_at)}_${a.id}` });
+    if (!page.has_more) return articles;
+    cursor = `&cursor=${page.next_cursor}`;
+    await between(++pages, articles.length);
+  }
+}
+
+function judge(before, seen) {
+  const ids = new Set(seen.map((a) => a.id));
+  const missing = before.filter((a) => !ids.has(a.id));
+  if (missing.length) throw new Unexpected(`${missing.length} articles were on no page, such as ${missing[0].id}`);
+  if (ids.size !== seen.length) throw new Unexpected(`${seen.length - ids.size} articles were on two pages`);
+  if (seen.length < enough) throw new Unexpected(`only ${seen.length} articles, not ${enough}`);
+  const wrong = seen.findIndex(
+    (a, i) => i && (a.at > seen[i - 1].at || (a.at === seen[i - 1].at && a.id >= seen[i - 1].id)),
+  );
+  if (wrong > 0) throw new Unexpected(`${seen[wrong].id} does not stand behind ${seen[wrong - 1].id}`);
+}
