@@ -264,7 +264,13 @@ func (f *refresh) read(ctx context.Context, a *fetch.Answer, sum hash.Hash) (why
 	options := sitemap.Options{ContentType: a.Header.Get("Content-Type"), MaxBytes: f.maxBytes(), Now: f.batch.collector.Clock.Now(), Tee: sum}
 	switch m := discovery.EntryMethod(f.message.Method); m {
 	case discovery.RSSEntry, discovery.AtomEntry, discovery.JSONFeedEntry:
-		s, err := feed.Parse(a.Body, a.URL, options, func(i *feed.Item) { f.take(i.Link, i.Title, i.Date, discovery.FromFeed) })
+		options.Details = true
+		s, err := feed.Parse(a.Body, a.URL, options, func(i *feed.Item) {
+			if p := f.take(i.Link, i.Title, i.Date, discovery.FromFeed); p != nil {
+				p.Snippet = snippetOf(i)
+				p.Image, _ = markup.Resolve(a.URL, i.Image)
+			}
+		})
 		if err == nil && s.Kind == "" {
 			err = errors.New(cmp.Or(s.Problem, "it is not a feed"))
 		}
@@ -311,8 +317,9 @@ func (f *refresh) unchanged(result *frontier.RefreshResult) bool {
 	return known != "" && len(result.SHA256) >= len(known) && result.SHA256[:len(known)] == known && len(f.children) == 0
 }
 
-// take notes a URL that may be new: dated since the entry point was read before, or without a date.
-func (f *refresh) take(loc, title []byte, date time.Time, method discovery.Method) {
+// take notes a URL that may be new: dated since the entry point was read before, or without a date. It returns nil for
+// any other.
+func (f *refresh) take(loc, title []byte, date time.Time, method discovery.Method) *frontier.NewPage {
 	now := f.batch.collector.Clock.Now()
 	p := frontier.NewPage{URL: string(loc), Title: string(title), FoundBy: string(method)}
 	switch {
@@ -320,13 +327,15 @@ func (f *refresh) take(loc, title []byte, date time.Time, method discovery.Metho
 		f.undated++
 		p.Fresh = f.begun.Since > 0
 	case date.Before(f.since(now)):
-		return
+		return nil
 	default:
 		p.LastMod = date.Unix()
 	}
-	if len(f.pages) < maxRefreshMemory && within(markup.HostOf(p.URL), f.message.Domain) {
-		f.pages = append(f.pages, p)
+	if len(f.pages) >= maxRefreshMemory || !within(markup.HostOf(p.URL), f.message.Domain) {
+		return nil
 	}
+	f.pages = append(f.pages, p)
+	return &f.pages[len(f.pages)-1]
 }
 
 // since is the date from which on a page may be new.

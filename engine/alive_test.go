@@ -76,7 +76,8 @@ func (p *publisher) Serve(r *fetch.Request, _ int) (fetchtest.Page, bool) {
 func (p *publisher) feed(host string, newest int) string {
 	var items strings.Builder
 	item := func(name string, at time.Time) {
-		fmt.Fprintf(&items, "<item><title>Article %s</title><link>https://%s/news/%s</link>", name, host, name)
+		fmt.Fprintf(&items, "<item><title>Article %s</title><link>https://%s/news/%s</link>"+
+			"<description>&lt;p&gt;About &lt;b&gt;%s&lt;/b&gt; &amp;amp; more&lt;/p&gt;</description><enclosure url=\"/%s.jpg\" type=\"image/jpeg\"/>", name, host, name, name, name)
 		if p.dated {
 			fmt.Fprintf(&items, "<pubDate>%s</pubDate>", at.UTC().Format(time.RFC1123Z))
 		}
@@ -201,7 +202,7 @@ func TestAPublishingSite(t *testing.T) {
 					}
 					f.read(t, w)
 				}
-				first := 0
+				first, bare := 0, 0
 				if !dated {
 					first = 20 // what a feed lists at first is not new, unless it says so
 				}
@@ -218,6 +219,14 @@ func TestAPublishingSite(t *testing.T) {
 					if *item.Title != fmt.Sprint("Article article-", n) || *item.FoundBy != "feed" || item.Type != "news" || item.Partition != day {
 						t.Errorf("%+v", item)
 					}
+					if item.Snippet == nil { // found by a collection in between
+						bare++
+					} else if *item.Snippet != fmt.Sprintf("About article-%d & more", n) || *item.Image != fmt.Sprintf("https://live-a.sg/article-%d.jpg", n) {
+						t.Errorf("%q %q", *item.Snippet, *item.Image)
+					}
+				}
+				if bare > p.articles/4 {
+					t.Errorf("%d articles have no snippet", bare)
 				}
 				for url := range f.found {
 					if strings.Contains(url, "old-story") {

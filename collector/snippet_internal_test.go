@@ -1,0 +1,27 @@
+package collector
+
+import (
+	"testing"
+
+	"github.com/newsfork/seed-engine/feed"
+)
+
+func TestSnippets(t *testing.T) {
+	for html, want := range map[string]string{
+		"<p>One &amp; <b>two</b></p>\n<br/>three": "One & two three",
+		"3 < 5 and a<b":             "3 < 5 and a<b",
+		"<!-- no -->text":           "text",
+		"&lt;script&gt;":            "<script>",
+		"zero\u200bwidth \u202eand": "zerowidth and",
+		"":                          "",
+		"<":                         "<",
+		"<a href='x":                "<a href='x",
+	} {
+		if got := snippetOf(&feed.Item{Summary: []byte(html)}); got != want {
+			t.Errorf("%q: %q, want %q", html, got, want)
+		}
+	}
+	if got := snippetOf(&feed.Item{Summary: []byte("a <b>\n c"), SummaryText: true}); got != "a <b> c" {
+		t.Errorf("%q", got)
+	}
+}
