@@ -83,7 +83,7 @@ func scrape(ctx context.Context, t *testing.T, w *enginetest.World, seconds int6
 			report.Results = append(report.Results, frontier.Result{ID: item.ID, Status: answer.Status})
 		}
 		if len(report.Results) == 0 {
-			time.Sleep(100 * time.Millisecond)
+			time.Sleep(time.Second)
 		} else if _, err := r.Report(context.WithoutCancel(ctx), report); err != nil {
 			t.Error(err)
 		}
