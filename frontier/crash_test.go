@@ -18,6 +18,8 @@ func (w *world) dump() (rows []string) {
 		"SELECT 'state', key, hex(data), '' FROM state", "SELECT host, domain, hex(record), urls || ' ' || due || ' ' || blocked FROM hosts",
 		"SELECT 'domain', id, hex(record), domain FROM domains", "SELECT 'part', key, hex(data), '' FROM parts",
 		"SELECT 'queue', key, hex(data), '' FROM queue", "SELECT 'lease', id, hex(data), ends || '' FROM leases", "SELECT 'mirrors', key, hex(data), '' FROM mirrors",
+		"SELECT 'feed', key, hex(data), '' FROM feed", "SELECT 'changes', key, hex(data), '' FROM changes",
+		"SELECT 'contracts', key, hex(data), '' FROM contracts", "SELECT 'due', key, hex(data), '' FROM due",
 	} {
 		if err := w.db.Query(sql+" ORDER BY 2", func(r *frontier.Rows) {
 			rows = append(rows, fmt.Sprint(r.Text(), r.Int(), r.Text(), r.Text()))
@@ -121,6 +123,36 @@ func TestCrash(t *testing.T) {
 			return err
 		}},
 		{"report of an entry point", 1000, func() error { _, err := w.shard.Report(w.now, results()); return err }},
+		{"changed contracts", 0, func() error {
+			return w.shard.Changed(w.now, frontier.Changed{Domain: "b.example", Changes: []frontier.Change{{Partition: partition, Revision: 2, ChangedAt: w.now, Reachable: true}}})
+		}},
+		{"exclusion of a domain with contracts", 0, func() error {
+			return w.shard.Exclude(w.now, frontier.Exclusion{Kind: contract.ExcludeDomain, Value: "b.example"}, true)
+		}},
+		{"tick", 40_000_000, func() error {
+			w.shard.PerMinute = 60
+			tick, err := w.shard.Tick(w.now, frontier.TickRequest{Shard: "shard-0"})
+			if err == nil && len(tick.Messages) == 0 {
+				err = errors.New("nothing is due")
+			}
+			return err
+		}},
+		{"begin of a refresh", 1000, func() error {
+			begun, err := w.shard.BeginRefresh(w.now, frontier.RefreshRequest{Domain: "a.example", URL: entry.URL, Owner: "r"})
+			if err == nil && !begun.Granted {
+				err = fmt.Errorf("%+v", begun)
+			}
+			return err
+		}},
+		{"end of a refresh", 1000, func() error {
+			pages := []frontier.NewPage{{URL: "https://h0.a.example/fresh", Fresh: true}, {URL: "https://h0.a.example/dated", LastMod: w.now / 1000}}
+			ended, err := w.shard.EndRefresh(w.now, frontier.RefreshResult{Domain: "a.example", URL: entry.URL, Owner: "r", Status: 200, ETag: "2", Pages: pages, Visit: frontier.Visit{AskedAt: w.now}})
+			if err == nil && ended.Announced != 2 {
+				err = fmt.Errorf("%+v", ended)
+			}
+			return err
+		}},
+		{"pruning", 100 * 86_400_000, func() error { return w.shard.Stored(w.now, "2026-05-08") }},
 	}
 	check := func(name string, run func() error) {
 		before := w.db.Statements
