@@ -26,7 +26,7 @@ function configuration(name, vars) {
   return {
     ...{ name: config.name, main, compatibility_date, rules, kv_namespaces },
     d1_databases: d1_databases.map((db) => ({ ...db, migrations_dir })),
-    ...(assets && { assets }),
+    ...(assets && { assets: { ...assets, directory: join(root, "info/api/public") } }),
     vars: { ENVIRONMENT: "development", ...vars },
     services: [{ binding: "EGRESS", service: "upstreams" }],
   };
@@ -82,7 +82,7 @@ async function main() {
   const found = await read(`?q=${encodeURIComponent("태양광")}&limit=3`);
   if (!found.articles.every((a) => a.title.includes("태양광"))) throw new Unexpected("the search found other articles");
   good(`a search for 태양광 finds "${found.articles[0].title}", served by ${found.meta.source}`);
-  step("readers", `${url.origin}/api/v1/info/news`);
+  step("readers", `${url.origin}/ with the page, ${url.origin}/api/v1/info/news with its data`);
 
   if (process.env.KEEP !== "1") return;
   step("keep", `${url.origin}/ collects every ten seconds; Ctrl-C ends it`);

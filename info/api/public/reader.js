@@ -1,0 +1,303 @@
+// The reader's page: scrolls through the API by cursor. An article is on the screen once, whatever comes
+// meanwhile: what is newer is announced, and shown on request.
+import { texts } from "./texts.js";
+
+const pageSize = 20;
+const lookEvery = 60_000; // ms between two looks for what is new
+const categories = ["all", "environment", "energy", "ai"];
+
+const byId = (id) => document.getElementById(id);
+
+/** Makes an element with attributes and children. */
+function element(name, attributes, ...children) {
+  const made = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) if (value !== undefined) made.setAttribute(key, value);
+  made.append(...children);
+  return made;
+}
+
+/** What a visitor chose, kept where the browser allows it. */
+class Preferences {
+  get(name) {
+    try {
+      return localStorage.getItem(name);
+    } catch {
+      return null;
+    }
+  }
+
+  set(name, value) {
+    try {
+      localStorage.setItem(name, value);
+    } catch {
+      // then it holds for this visit
+    }
+  }
+}
+
+/** A feed: one category or search, from its newest article down. */
+class Feed {
+  constructor(query) {
+    this.query = query;
+    this.seen = new Set();
+    this.next = null; // cursor
+    this.newest = null; // cursor of the first article
+    this.over = false;
+  }
+
+  async #get(path, parameters) {
+    const url = new URL(`/api/v1/info/${path}`, location.origin);
+    for (const [name, value] of Object.entries({ ...this.query, ...parameters }))
+      if (value) url.searchParams.set(name, value);
+    const answer = await fetch(url, { headers: { accept: "application/json" } });
+    if (!answer.ok) throw new Error(`status ${answer.status}`);
+    return answer.json();
+  }
+
+  #unseen(articles) {
+    return articles.filter(({ id }) => !this.seen.has(id) && this.seen.add(id));
+  }
+
+  /** The articles below those that are shown. */
+  async more() {
+    const page = await this.#get("news", { limit: pageSize, cursor: this.next });
+    this.newest ??= page.prev_cursor;
+    this.next = page.next_cursor;
+    this.over = !page.has_more;
+    return { articles: this.#unseen(page.articles), stale: page.meta.is_stale };
+  }
+
+  /** How many articles came since; a search is not counted. */
+  async count() {
+    if (!this.newest || this.query.q) return { count: 0 };
+    return this.#get("news/count", { cursor: this.newest });
+  }
+
+  /** The articles that came since, newest first. */
+  async newer() {
+    const pages = [];
+    for (let more = true; more;) {
+      const page = await this.#get("news", { limit: 50, cursor: this.newest, direction: "newer" });
+      pages.unshift(this.#unseen(page.articles));
+      if (page.prev_cursor) this.newest = page.prev_cursor;
+      more = page.has_more;
+    }
+    return pages.flat();
+  }
+}
+
+class Reader {
+  #preferences = new Preferences();
+  #feed;
+  #loading = false;
+  #list = byId("articles");
+  #observer = new IntersectionObserver((states) => states.at(-1).isIntersecting && this.#more(), {
+    rootMargin: "800px",
+  });
+
+  constructor() {
+    const wanted = this.#preferences.get("language") ?? (navigator.language.startsWith("ko") ? "ko" : "en");
+    this.language = wanted in texts ? wanted : "en";
+    this.theme = this.#preferences.get("theme");
+    addEventListener("popstate", () => this.open());
+    byId("search").addEventListener("submit", (event) => {
+      event.preventDefault();
+      this.go({ q: byId("q").value.trim() });
+    });
+    byId("categories").addEventListener("click", (event) => {
+      const link = event.target.closest("a");
+      if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
+      event.preventDefault();
+      this.go({ category: link.dataset.category });
+    });
+    byId("fresh").addEventListener("click", () => this.#showNewer());
+    byId("again").addEventListener("click", () => this.#more());
+    byId("language").addEventListener("click", () => this.#speak(this.language === "ko" ? "en" : "ko"));
+    byId("theme").addEventListener("click", () => this.#paint(this.#dark() ? "light" : "dark"));
+    this.#list.addEventListener("keydown", (event) => this.#move(event));
+    setInterval(() => document.visibilityState === "visible" && this.#look(), lookEvery);
+    addEventListener("visibilitychange", () => document.visibilityState === "visible" && this.#look());
+    this.#speak(this.language);
+    this.#paint(this.theme);
+    this.open();
+  }
+
+  get #texts() {
+    return texts[this.language];
+  }
+
+  #dark() {
+    return this.theme ? this.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+  }
+
+  #paint(theme) {
+    this.theme = theme;
+    if (theme) {
+      document.documentElement.dataset.theme = theme;
+      this.#preferences.set("theme", theme);
+    }
+    byId("theme").textContent = this.#texts.theme[this.#dark() ? "light" : "dark"];
+  }
+
+  #speak(language) {
+    this.language = language;
+    this.#preferences.set("language", language);
+    document.documentElement.lang = language;
+    const t = this.#texts;
+    for (const one of document.querySelectorAll("[data-text]")) one.textContent = t[one.dataset.text];
+    byId("language").textContent = t.other;
+    byId("language").lang = language === "ko" ? "en" : "ko";
+    byId("q").placeholder = t.search;
+    byId("q").setAttribute("aria-label", t.search);
+    byId("categories").setAttribute("aria-label", t.nav);
+    byId("again").textContent = t.again;
+    byId("theme").textContent = t.theme[this.#dark() ? "light" : "dark"];
+    this.#navigation();
+    for (const time of this.#list.querySelectorAll("time")) time.textContent = this.#moment(time.dateTime);
+    for (const topic of this.#list.querySelectorAll("[data-topic]")) topic.textContent = t[topic.dataset.topic];
+    byId("fresh").hidden = true; // announced again in the other language
+    this.#state(byId("end").dataset.state ?? "");
+  }
+
+  #navigation() {
+    const links = categories.map((category) =>
+      element(
+        "a",
+        {
+          href: category === "all" ? "/" : `/?category=${category}`,
+          "data-category": category,
+          "aria-current": category === this.category && !this.q ? "page" : undefined,
+        },
+        this.#texts[category],
+      ),
+    );
+    byId("categories").replaceChildren(...links);
+  }
+
+  /** Opens another category or search, as a page of its own in the history. */
+  go({ category = "all", q = "" }) {
+    const url = new URL("/", location.origin);
+    if (q) url.searchParams.set("q", q);
+    else if (category !== "all") url.searchParams.set("category", category);
+    history.pushState(null, "", url);
+    this.open();
+    scrollTo(0, 0);
+  }
+
+  /** Shows what the address says. */
+  open() {
+    const parameters = new URLSearchParams(location.search);
+    const category = parameters.get("category") ?? "all";
+    this.category = categories.includes(category) ? category : "all";
+    this.q = (parameters.get("q") ?? "").slice(0, 100);
+    byId("q").value = this.q;
+    this.#feed = new Feed({ category: this.category === "all" ? "" : this.category, q: this.q });
+    this.#loading = false;
+    this.#list.replaceChildren();
+    byId("fresh").hidden = true;
+    byId("notice").textContent = "";
+    this.#navigation();
+    this.#more();
+  }
+
+  #state(state) {
+    byId("end").dataset.state = state;
+    byId("end").textContent = state ? this.#texts[state] : "";
+    byId("again").hidden = state !== "failed";
+    this.#list.setAttribute("aria-busy", String(state === "loading"));
+  }
+
+  // One page at a time. What belongs to a feed that was left meanwhile is dropped.
+  async #more() {
+    const feed = this.#feed;
+    if (this.#loading || feed.over) return;
+    this.#loading = true;
+    this.#state("loading");
+    try {
+      const { articles, stale } = await feed.more();
+      if (feed !== this.#feed) return;
+      this.#list.append(...articles.map((article) => this.#article(article)));
+      byId("notice").textContent = stale ? this.#texts.stale : "";
+      this.#loading = false;
+      this.#state(feed.over ? (this.#list.children.length ? "end" : "none") : "");
+    } catch {
+      if (feed !== this.#feed) return;
+      this.#loading = false;
+      this.#state("failed");
+      return;
+    }
+    this.#watch();
+  }
+
+  // Observed anew after each page: an end that is in sight before and after says nothing in between.
+  #watch() {
+    this.#observer.disconnect();
+    this.#observer.observe(byId("end"));
+  }
+
+  async #look() {
+    const feed = this.#feed;
+    try {
+      const { count, capped } = await feed.count();
+      if (feed !== this.#feed) return;
+      byId("fresh").hidden = count === 0;
+      byId("fresh").textContent = this.#texts.fresh(count, capped);
+    } catch {
+      // the next look may find them
+    }
+  }
+
+  async #showNewer() {
+    const feed = this.#feed;
+    byId("fresh").hidden = true;
+    try {
+      const articles = await feed.newer();
+      if (feed !== this.#feed) return;
+      this.#list.prepend(...articles.map((article) => this.#article(article)));
+      scrollTo(0, 0);
+      this.#list.querySelector("article")?.focus({ preventScroll: true });
+    } catch {
+      byId("fresh").hidden = false;
+    }
+  }
+
+  #article({ id, title, url, snippet, source_name, published_at, thumbnail_url, category }) {
+    const link = element("a", { href: url, target: "_blank", rel: "noopener noreferrer" }, title);
+    const about = element(
+      "p",
+      { class: "about" },
+      element("bdi", {}, source_name),
+      " · ",
+      element("time", { datetime: published_at }, this.#moment(published_at)),
+    );
+    if (category) about.append(" · ", element("span", { "data-topic": category }, this.#texts[category]));
+    const parts = [element("h2", { id: `title-${id}` }, link), about];
+    if (snippet) parts.push(element("p", { class: "snippet" }, snippet));
+    const picture = element("div", { class: "picture" });
+    if (thumbnail_url) {
+      const image = element("img", { alt: "", loading: "lazy", decoding: "async", width: "160", height: "90" });
+      image.addEventListener("error", () => image.remove()); // its place stays, so that nothing jumps
+      image.src = thumbnail_url.replace(/^http:/, "https:");
+      picture.append(image);
+    }
+    const text = element("div", { class: "text" }, ...parts);
+    return element("article", { tabindex: "0", "data-id": id, "aria-labelledby": `title-${id}` }, text, picture);
+  }
+
+  // Keys of a feed (www.w3.org/WAI/ARIA/apg/patterns/feed/), and those that readers of feeds know.
+  #move(event) {
+    const step = { PageDown: 1, j: 1, PageUp: -1, k: -1 }[event.key];
+    const here = event.target.closest("article");
+    if (event.key === "Enter" && event.target.matches("article")) here.querySelector("a").click();
+    if (!step || !here || event.ctrlKey || event.metaKey || event.altKey) return;
+    const there = step > 0 ? here.nextElementSibling : here.previousElementSibling;
+    there?.focus();
+    event.preventDefault();
+  }
+
+  #moment(text) {
+    return new Intl.DateTimeFormat(this.language, { dateStyle: "medium", timeStyle: "short" }).format(new Date(text));
+  }
+}
+
+new Reader();
