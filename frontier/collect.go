@@ -72,8 +72,9 @@ func (s *Shard) Acquire(now int64, r AcquireRequest) (answer Acquired, err error
 			return nil
 		}
 		answer.Granted = true
+		lost := m.lost(r.Owner)
 		m.owner, m.ownerEnds, m.waitEnds = r.Owner, c.now+r.Seconds*1000, 0
-		answer.Hosts, err = c.hostStates(r.Hosts)
+		answer.Hosts, err = c.hostStates(r.Hosts, lost)
 		return err
 	})
 	return answer, err
@@ -125,7 +126,8 @@ func (c *call) busyUntil(m *domain, owner string) (until int64, err error) {
 	return until, err
 }
 
-func (c *call) hostStates(names []string) ([]HostState, error) {
+// hostStates describes hosts to a new owner of their domain. The one before may have asked them until lost.
+func (c *call) hostStates(names []string, lost int64) ([]HostState, error) {
 	hosts, _, err := c.findHosts(names)
 	if err != nil {
 		return nil, err
@@ -134,7 +136,10 @@ func (c *call) hostStates(names []string) ([]HostState, error) {
 	for i, h := range hosts {
 		states[i] = HostState{Host: names[i], Delay: c.settings.Delay}
 		if h != nil {
-			states[i] = HostState{h.name, h.interval(), h.ready, h.blocked, h.robotsEnds, h.unresolved, h.excluded}
+			states[i] = HostState{h.name, h.interval(), h.paced(), h.blocked, h.robotsEnds, h.unresolved, h.excluded}
+		}
+		if lost > 0 {
+			states[i].ReadyAt = max(states[i].ReadyAt, lost+states[i].Delay)
 		}
 	}
 	return states, nil
@@ -148,7 +153,7 @@ func (s *Shard) Renew(now int64, domain, owner string, seconds int64) (kept bool
 	}
 	err = s.run(now, func(c *call) error {
 		m, _, err := c.findDomain(domain)
-		if err != nil || m == nil || owner == "" || m.owner != owner || m.ownerEnds <= c.now || m.excluded {
+		if err != nil || m == nil || owner == "" || m.owner != owner || m.ownerEnds <= c.now || m.excluded || !c.owns(domain) {
 			return err
 		}
 		kept = true
@@ -253,7 +258,7 @@ func (c *call) visited(m *domain, v *Visit) error {
 		h.ready = max(h.ready, min(v.AskedAt, c.now)+h.interval())
 	}
 	if v.RetryAfter > 0 {
-		h.ready = max(h.ready, c.now+min(v.RetryAfter, maxWait)*1000)
+		h.ready = max(h.ready, c.now+min(v.RetryAfter, maxObeyed)*1000)
 	}
 	return nil
 }

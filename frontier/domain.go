@@ -127,6 +127,14 @@ func decodeDomain(id int64, name string, record []byte) (*domain, error) {
 	return m, d.err
 }
 
+// lost is when the time of another owner ended who never released the domain, in ms; 0 when there is none.
+func (m *domain) lost(owner string) int64 {
+	if m.owner == "" || m.owner == owner {
+		return 0
+	}
+	return m.ownerEnds
+}
+
 // closed gives until when the domain lets no scraper in because of a collector, in ms; 0 when it
 // does.
 func (m *domain) closed(now int64) int64 {

@@ -214,13 +214,26 @@ func (h *host) dueAt() (at int64) {
 }
 
 // free is when the host may be asked again, in ms, if no lease and no collector has it.
-func (h *host) free() int64 { return max(h.ready, h.blocked, h.unresolved, h.claimEnds) }
+func (h *host) free() int64 { return max(h.paced(), h.blocked, h.unresolved) }
 
-// class gives the index of a class among those of the host, and adds it when it is new.
-func (h *host) class(id, day int64) uint8 {
+// paced is when the host may be asked again for its delay, in ms. A refresh that did not end may have asked
+// it until its time was over.
+func (h *host) paced() int64 {
+	if h.claim != 0 {
+		return max(h.ready, h.claimEnds+h.interval())
+	}
+	return max(h.ready, h.claimEnds)
+}
+
+// class gives the index of a class among those of the host, and adds it when it is new. Its day is that of
+// its newest document, so only a collection moves it: of what others put it may be a day on which the
+// domain was not collected, and its entry points would be refreshed for a document that does not exist.
+func (h *host) class(id, day int64, collected bool) uint8 {
 	for i := range h.classes {
 		if h.classes[i].id == id {
-			h.classes[i].day = max(h.classes[i].day, day)
+			if collected {
+				h.classes[i].day = max(h.classes[i].day, day)
+			}
 			return uint8(i)
 		}
 	}

@@ -201,7 +201,11 @@ func (l *lessor) try(h *host, kind int, at *candidate) (keep bool, err error) {
 	if l.missing() == 0 {
 		return true, nil
 	}
-	if free := h.free(); free > c.now {
+	free := h.free()
+	if lost := c.domains[h.domain].lost(""); lost > 0 && lost <= c.now {
+		free = max(free, lost+h.interval()) // its owner may have asked the host until then
+	}
+	if free > c.now {
 		l.passOver(free)
 		if free <= c.now+nearMiss {
 			return true, nil

@@ -124,6 +124,7 @@ func (s *Shard) PutAll(now int64, r PutAll) (answers []PutAnswer, err error) {
 			}
 			puts[i] = c.newPut(r.Puts[i].Domain, r.Puts[i].Partition)
 			puts[i].since = r.Puts[i].Since
+			puts[i].collected = r.Puts[i].Owner != "" || len(r.Puts[i].Entries) > 0
 			puts[i].expect(&r.Puts[i])
 		}
 		if err := c.preparePuts(puts); err != nil {
@@ -164,6 +165,7 @@ type putting struct {
 	day       int64
 	since     int64 // see Put
 	found     bool  // the URLs are those that a report found
+	collected bool  // they are those of a collection
 	news      []announced
 	announced int // of them, those in the feed
 	fresh     []freshPage
@@ -389,7 +391,7 @@ func (p *putting) page(n *NewPage, verdict *Verdict) (err error) {
 }
 
 func (p *putting) newPage(h *host, l link, n *NewPage) page {
-	q := page{path: l.path, http: l.http, title: cut(n.Title, maxTitle), kind: typeNumber(n.Type), class: h.class(p.class, p.day)}
+	q := page{path: l.path, http: l.http, title: cut(n.Title, maxTitle), kind: typeNumber(n.Type), class: h.class(p.class, p.day, p.collected)}
 	if n.LastMod > 0 && n.LastMod < maxSlot {
 		q.lastmod = n.LastMod
 	}

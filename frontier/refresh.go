@@ -180,7 +180,7 @@ func (s *Shard) EndRefresh(now int64, r RefreshResult) (answer RefreshEnd, err e
 	}
 	err = s.run(now, func(c *call) error {
 		h, e, err := c.findEntry(r.Domain, r.URL)
-		if err != nil || e == nil || h.claim != claimOf(r.Owner) || h.claimEnds <= c.now {
+		if err != nil || e == nil || h.claim != claimOf(r.Owner) || h.claimEnds <= c.now || !c.owns(r.Domain) {
 			return err
 		}
 		answer.Accepted = true

@@ -109,8 +109,12 @@ func (r *Report) validate() error {
 	return nil
 }
 
-// maxWait is the longest time, in seconds, that a host or an operator may ask to wait.
-const maxWait = 366 * 86_400
+// Bounds of waiting, in seconds: the longest delay that a host or an operator may set, and the longest
+// Retry-After that is obeyed, which is that of collections.
+const (
+	maxWait   = 366 * 86_400
+	maxObeyed = 86_400
+)
 
 func (r *Result) validate(field string) error {
 	if r.Status != 0 {
@@ -121,7 +125,7 @@ func (r *Result) validate(field string) error {
 	if r.RetryAfter < 0 {
 		return contract.Invalid(field+"retry_after_seconds", "%d is negative; send seconds", r.RetryAfter)
 	}
-	r.RetryAfter = min(r.RetryAfter, maxWait)
+	r.RetryAfter = min(r.RetryAfter, maxObeyed)
 	return nil
 }
 

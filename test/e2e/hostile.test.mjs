@@ -299,15 +299,25 @@ describe("hostile origins, with the limits of production", () => {
   });
 
   test("a host that wants to be left alone for a day does not cost the domain its other messages", async () => {
-    const { hostile, asked } = await world.batch("overdone-at-home");
+    const { hostile, document, asked } = await world.batch("overdone-at-home");
     const other = {
       partition_info: { ...partition, category: "finance" },
       source_file_path: raw(1).replace("category=news", "category=finance"),
     };
-    const result = await world.engine.deliver("newsfork-domain-dev", [
-      { id: "other", body: domainMessage(hostile, [], other) },
-    ]);
-    assert.deepEqual(result.acked, ["other"], JSON.stringify(world.engine.events("domain_collector_failed")));
+    const deliver = async (id, message) => {
+      const result = await world.engine.deliver("newsfork-domain-dev", [{ id, body: message }]);
+      assert.deepEqual(result.acked, [id], JSON.stringify(world.engine.events("domain_collector_failed")));
+    };
+    // Another partition needs nothing of it.
+    await deliver("other", domainMessage(hostile, [], other));
+    const key = prod(hostile).replace("category=news", "category=finance");
+    const reused = await world.engine.json(key);
+    assert.equal(reused.collected_at, document.collected_at);
+    // What does need it comes when it may.
+    await deliver(
+      "again",
+      domainMessage(hostile, [], { ...other, force: true, requested_at: new Date().toISOString() }),
+    );
     const busy = world.engine.events("domain_busy").find((line) => line.registrable_domain === hostile);
     assert.ok(busy.delay_ms > 60_000, `${busy.delay_ms} ms`);
     assert.equal((await world.asked(hostile)).length, asked.length);
