@@ -118,7 +118,8 @@ func (b *Batch) admission(domain string) fetch.Admit {
 // Collect brings the document of the message's domain up to date. It may be called for several
 // different domains at once. When no request got an HTTP response, or robots.txt is on a host that may not be
 // asked now, it fails with the cause, so that an outage does not become a contract. With last, the last
-// attempt, it writes what it has instead, unless the cause is ErrExcluded. It returns the document as stored.
+// attempt, it writes what it has instead, unless the cause is ErrExcluded or that the domain's own hosts may not be
+// asked now. It returns the document as stored.
 func (b *Batch) Collect(ctx context.Context, m *contract.DomainMessage, last bool) (*contract.Document, error) {
 	b.collector.Log.Info("domain_collector_start", "domain_id", m.DomainID, "registrable_domain", m.Domain)
 	dir := m.Dir()
@@ -170,7 +171,7 @@ func (b *Batch) ask(ctx context.Context, m *contract.DomainMessage, dir contract
 			return nil, err
 		}
 	}
-	if f.failure == nil || last && !errors.Is(f.failure, ErrExcluded) {
+	if f.failure == nil || last && !errors.Is(f.failure, ErrExcluded) && !postponed(f.failure) {
 		return f, nil
 	}
 	if ctx.Err() == nil { // when our own time ran out, the domain may well answer

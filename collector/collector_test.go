@@ -613,6 +613,27 @@ func TestARobotsTxtOnABusyHost(t *testing.T) {
 	})
 }
 
+// TestLastAttemptAtABusyDomain: that a domain may not be asked now is no contract, at whichever delivery.
+func TestLastAttemptAtABusyDomain(t *testing.T) {
+	for name, refused := range map[string]error{"host busy": fetch.ErrHostBusy, "frontier unavailable": fetch.ErrFrontier} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(healthy(), nil)
+				b := w.NewBatch(nil)
+				b.Admit("example.com", func(context.Context, string) (fetch.Admission, error) {
+					return fetch.Admission{}, &contract.Error{Kind: contract.Timeout, Message: name, Err: refused}
+				})
+				if _, err := b.Collect(t.Context(), message(1, "https://example.com/a"), true); !errors.Is(err, refused) {
+					t.Errorf("got %v", err)
+				}
+				if _, err := w.bucket.Head(t.Context(), dir.Document()); !errors.Is(err, r2.ErrNotFound) {
+					t.Errorf("there is a document: %v", err)
+				}
+			})
+		})
+	}
+}
+
 // TestFewRequests: with next to no requests the document says that more was left to ask.
 func TestFewRequests(t *testing.T) {
 	for n := 1; n <= 3; n++ {
