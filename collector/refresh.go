@@ -42,7 +42,7 @@ type Refreshed struct {
 	// Again is after how long the message is to be delivered again, because somebody else has the host; zero when it
 	// is done.
 	Again time.Duration
-	// Collect is to be queued: the domain is due as a whole.
+	// Collect is to be queued: the domain is due as a whole, or its robots.txt is another one than its document says.
 	Collect *contract.DomainMessage
 }
 
@@ -73,6 +73,10 @@ func (b *Batch) Refresh(ctx context.Context, r *contract.Refresh) (Refreshed, er
 	}
 	b.collector.Log.Info("refresh_complete", "registrable_domain", r.Domain, "url", r.URL, "method", r.Method, "status", result.Status,
 		"changed", ended.Changed, "accepted", ended.Accepted, "added", ended.Added, "announced", ended.Announced, "interval_seconds", ended.Interval)
+	if f.outdated {
+		m, err := b.collectAgain(ctx, r)
+		return Refreshed{Collect: m}, err
+	}
 	if ended.Accepted && differs(&begun.Entry, &ended.Entry) {
 		err = f.rewrite(ctx) // if it fails, the next collection does it
 	}
@@ -98,6 +102,7 @@ type refresh struct {
 
 	session  *fetch.Session
 	group    *robots.Group // of robots.txt, if it was read now
+	outdated bool          // only a collection can tell what the domain's entry points are now
 	rulings  *rulings      // of what is stored of the domain, once they are needed
 	analyser *discovery.Analyser
 	children []child
@@ -121,13 +126,17 @@ func (f *refresh) run(ctx context.Context) (result frontier.RefreshResult, err e
 		}
 	}
 	f.session = fetch.NewSession(fetch.Config{
-		UserAgent: c.UserAgent, Excluded: f.batch.excluded, Rules: f.rules, Interval: max(c.Limits.RequestInterval, time.Duration(host.Delay)*time.Millisecond),
+		UserAgent: c.UserAgent, Excluded: f.batch.excluded, Rules: f.rules, Admit: f.admit, Interval: max(c.Limits.RequestInterval, time.Duration(host.Delay)*time.Millisecond),
 		MaxCrawlDelay: c.Limits.MaxCrawlDelay, MaxRequests: maxRefreshAsked, MaxRedirects: maxRedirects, Deadline: maxRefreshTime, MaxWall: maxRefreshWall,
 	}, c.Transport, c.Clock, f.batch.limiter)
 	defer f.session.Close()
 	if host.RobotsExpires <= c.Clock.Now().UnixMilli() {
-		if open, err := f.robots(ctx, &result); !open {
-			return f.finish(result, nil, err)
+		a, failure, err := f.robots(ctx, &result)
+		if err != nil {
+			return result, err
+		}
+		if failure != nil {
+			return f.finish(result, a, failure)
 		}
 	}
 	a, failure := f.session.Fetch(ctx, fetch.Target{
@@ -189,7 +198,7 @@ func (f *refresh) finish(result frontier.RefreshResult, a *fetch.Answer, failure
 	if errors.Is(failure, context.Canceled) {
 		return result, failure
 	}
-	result.Skipped = errors.Is(failure, fetch.ErrExcluded) || errors.Is(failure, fetch.ErrCrawlDelay) // it stays due
+	result.Skipped = errors.Is(failure, fetch.ErrExcluded) || errors.Is(failure, fetch.ErrCrawlDelay) || postponed(failure) // it stays due
 	if f.session.Stats().Requests > 0 {
 		result.Visit.AskedAt = now.UnixMilli()
 	}
@@ -210,31 +219,59 @@ func (f *refresh) finish(result frontier.RefreshResult, a *fetch.Answer, failure
 	return result, nil
 }
 
-// robots reads robots.txt of the entry point's host, because what is known of it has expired. It reports
-// whether the entry point may be asked for.
-func (f *refresh) robots(ctx context.Context, result *frontier.RefreshResult) (open bool, err error) {
+// robots reads robots.txt of the entry point's host, because what is known of it has expired. failure is why the
+// entry point may not be asked for, with the answer that says so, if any; err is the bucket's.
+func (f *refresh) robots(ctx context.Context, result *frontier.RefreshResult) (a *fetch.Answer, failure, err error) {
 	c := f.batch.collector
 	authority := authorityOf(f.message.URL)
-	a, failure := f.session.Fetch(ctx, fetch.Target{
+	a, failure = f.session.Fetch(ctx, fetch.Target{
 		URL: authority + "/robots.txt", Accept: "text/plain, */*;q=0.5", Timeout: c.Limits.RobotsTimeout,
 		MaxBytes: robots.MaxBytes + 1, Whole: true, Robots: true, Once: true,
 	})
 	if failure != nil && ctx.Err() != nil {
-		return false, failure
+		return nil, failure, nil
+	}
+	if postponed(failure) {
+		return a, failure, f.leave(ctx)
 	}
 	evaluated := evaluate(a, failure)
 	if evaluated.Access == robots.Unreachable {
-		*result, err = f.finish(*result, a, cmp.Or(failure, errUnreadable))
-		return false, err
+		return a, cmp.Or(failure, errUnreadable), nil
 	}
 	f.group = evaluated.File.Agent(c.UserAgent)
-	result.Visit.RobotsExpires = c.Clock.Now().Add(robots.MaxAge).UnixMilli()
-	if delay, ok := f.group.CrawlDelay(); ok {
-		result.Visit.Delay = delay.Milliseconds()
+	if _, err := f.stored(ctx); err != nil {
+		return nil, nil, err
 	}
-	f.session.SetRobots(markup.HostOf(f.message.URL), time.Duration(result.Visit.Delay)*time.Millisecond, time.UnixMilli(result.Visit.RobotsExpires))
+	allowed := f.group.Allowed(f.message.URL)
+	f.outdated = f.outdated || !allowed
+	var expires time.Time
+	if !f.outdated { // else every refresh reads it, until a collection has
+		expires = c.Clock.Now().Add(robots.MaxAge)
+	}
+	delay, _ := f.group.CrawlDelay()
+	result.Visit.RobotsExpires, result.Visit.Delay = millis(expires), delay.Milliseconds()
+	f.session.SetRobots(markup.HostOf(f.message.URL), delay, expires)
 	f.session.SetRules(authority, f.group.Allowed)
-	return f.group.Allowed(f.message.URL), nil
+	if !allowed {
+		return nil, fetch.ErrDisallowed, nil
+	}
+	return a, nil, nil
+}
+
+// leave leaves a robots.txt that is on another host to a collection, which can get the right to ask that host, unless
+// there was one since the file expired.
+func (f *refresh) leave(ctx context.Context) error {
+	doc, _, err := f.batch.store.document(ctx, contract.DomainDir{Partition: f.message.Partition, Domain: f.message.Domain})
+	f.outdated = doc != nil && f.batch.collector.Clock.Now().Sub(doc.CollectedAt.Time) >= robots.MaxAge
+	return err
+}
+
+// admit lets the session ask the host that the frontier gave to the refresh, and no other.
+func (f *refresh) admit(_ context.Context, host string) (fetch.Admission, error) {
+	if host != markup.HostOf(f.message.URL) {
+		return fetch.Admission{}, &contract.Error{Kind: contract.Timeout, Op: "collector.Refresh", Message: "host busy: a refresh asks one host, and " + host + " is another", Err: fetch.ErrHostBusy}
+	}
+	return fetch.Admission{}, nil
 }
 
 var errUnreadable = errors.New("its robots.txt cannot be read")
@@ -431,6 +468,8 @@ func (f *refresh) stored(ctx context.Context) (*rulings, error) {
 	}
 	if f.group != nil {
 		name := authorityOf(f.message.URL)
+		before := cmp.Or(r.groups[name], r.hosts[markup.HostOf(name)])
+		f.outdated = before != nil && !sameRules(before, f.group)
 		r.groups[name], r.hosts[markup.HostOf(name)] = f.group, f.group
 	}
 	f.rulings = r
@@ -438,6 +477,12 @@ func (f *refresh) stored(ctx context.Context) (*rulings, error) {
 		Domain: f.message.Domain, Now: c.Clock.Now(), Context: classify.Context{Authority: authority}, Robots: r.verdict, Excluded: f.batch.excluded,
 	})
 	return r, nil
+}
+
+// sameRules reports whether two groups have the same rules in the same order. The rest of a robots.txt, such as the time
+// at which it was made, is no reason to collect a domain.
+func sameRules(a, b *robots.Group) bool {
+	return slices.EqualFunc(a.Rules(), b.Rules(), func(a, b robots.Rule) bool { return a.Allow == b.Allow && a.Pattern == b.Pattern })
 }
 
 // readAll reads a page and its digest.
