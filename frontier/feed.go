@@ -167,7 +167,7 @@ func (p *putting) announce(h *host, l link, n *NewPage) {
 }
 
 // publish adds to the feed what was announced. A page for which there was no room in the queues is in the feed
-// all the same, and must not be there again.
+// all the same, and must not be there again. One that is in neither may be put again.
 func (p *putting) publish() error {
 	undated := 0
 	for _, n := range p.news {
@@ -176,10 +176,11 @@ func (p *putting) publish() error {
 		}
 	}
 	for _, n := range p.news {
-		if n.dated || undated <= maxUndated {
-			p.c.news = append(p.c.news, n.item)
-			p.announced++
+		if !n.dated && undated > maxUndated {
+			continue
 		}
+		p.c.news = append(p.c.news, n.item)
+		p.announced++
 		if p.c.seen(n.host, n.hash) {
 			continue
 		}

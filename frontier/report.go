@@ -155,15 +155,17 @@ func (p *reporting) prepare(results []Result) error {
 		return err
 	}
 	var keys []int64
+	named := map[string]bool{}
 	for i := range results {
 		id, hash, ok := parseItemID(results[i].ID)
 		h := c.hosts[id]
 		if !ok || h == nil {
 			continue
 		}
-		if p.over(h) || h.leasedPage(hash) < 0 {
+		if p.over(h) || h.leasedPage(hash) < 0 || named[results[i].ID] {
 			keys = append(keys, h.chunkKey(hash))
 		}
+		named[results[i].ID] = true
 		if l, ok := parse(results[i].RedirectedTo); ok && l.host == h.name {
 			keys = append(keys, h.chunkKey(hash48(l.path)))
 		}

@@ -126,6 +126,34 @@ func feedNew(t T, db DB) {
 	expect(t, "items", len(items), 4)
 }
 
+// refusedFresh: of an archive that is put at once nothing is announced. The pages for which there was no room are not
+// taken for seen: they may be put again.
+func refusedFresh(t T, db DB) {
+	s := newShard(t, db)
+	s.local.URLsPerHost = 10
+	list := pages("a.example", 60, 0.5)
+	for i := range list {
+		list[i].Fresh = true
+	}
+	count := func(a frontier.PutAnswer, v frontier.Verdict) (n int) {
+		for _, got := range a.Pages {
+			if got == v {
+				n++
+			}
+		}
+		return n
+	}
+	first := s.put("a.example", list...)
+	expect(t, "verdicts", []int{count(first, frontier.Accepted), count(first, frontier.HostFull)}, []int{10, 50})
+	expect(t, "announced", len(s.feed(frontier.FeedRequest{}).Items), 0)
+	for range 10 {
+		s.settle(s.lease(1), 200)
+		s.wait(1000)
+	}
+	again := s.put("a.example", list...)
+	expect(t, "put again", []int{count(again, frontier.Duplicate), count(again, frontier.Accepted)}, []int{10, 10})
+}
+
 // feedPages: read in pages of any size while more is put, each item comes once and in its order.
 func feedPages(t T, db DB) {
 	s := newShard(t, db)

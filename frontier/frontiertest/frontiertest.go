@@ -78,6 +78,7 @@ var Cases = []Case{
 	{"wrong requests", wrongRequests},
 	{"more than fits a row", large},
 	{"the feed has what is new", feedNew},
+	{"fresh pages that are refused", refusedFresh},
 	{"the feed in pages", feedPages},
 	{"filters of the feed", feedFilters},
 	{"the feed is kept for a time", feedRetention},

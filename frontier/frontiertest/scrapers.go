@@ -281,6 +281,13 @@ func reportTwice(t T, db DB) {
 	s.wait(60_000)
 	expect(t, "late", s.report(other, foreign), frontier.ReportAnswer{Accepted: 1})
 	expect(t, "which changes nothing", s.stats().Done, int64(1))
+	s.put("c.example", pages("c.example", 500, 0.5)...) // so many that most of what was seen is in chunks
+	s.wait(60_000)
+	l := s.lease(3)
+	at := slices.IndexFunc(l.Items, func(i frontier.Item) bool { return i.Host == "c.example" })
+	result = frontier.Result{ID: l.Items[at].ID, Status: 200}
+	expect(t, "twice in one report", s.report(l, result, result, result), frontier.ReportAnswer{Accepted: 3})
+	expect(t, "which counts once", s.stats().Done, int64(2))
 }
 
 func foundURLs(t T, db DB) {
