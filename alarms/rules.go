@@ -145,8 +145,8 @@ func (r *rule) judge(reading ledger.AlarmReading) contract.AlarmState {
 	return s
 }
 
-// sentence describes a change for people.
-func (r *rule) sentence(s *contract.AlarmState, environment string) string {
+// sentence describes for people how the alarm stands.
+func (r *rule) sentence(s *contract.AlarmState) string {
 	number := func(v float64) string {
 		if r.unit == milliseconds && r.threshold >= 60_000 { // nobody counts hours in milliseconds
 			return strconv.FormatFloat(math.Floor(v/60_000), 'f', -1, 64) + " minutes"
@@ -161,9 +161,5 @@ func (r *rule) sentence(s *contract.AlarmState, environment string) string {
 	if r.window > 0 {
 		over = fmt.Sprintf(" over the last %d minutes", r.window)
 	}
-	verb := "ALARM"
-	if s.State == contract.AlarmOK {
-		verb = "Recovered"
-	}
-	return fmt.Sprintf("%s (%s): %s: %s%s; the limit is %s.", verb, environment, r.subject, value, over, number(r.threshold))
+	return fmt.Sprintf("%s: %s%s; the limit is %s.", r.subject, value, over, number(r.threshold))
 }

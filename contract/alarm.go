@@ -22,6 +22,7 @@ type AlarmState struct {
 type AlarmChange struct {
 	ID          string   `json:"id"` // the same when a change is posted again because it was not confirmed
 	Alarm       string   `json:"alarm"`
+	Source      string   `json:"source,omitempty"` // of the Info service, whose alarms are about one each
 	State       string   `json:"state"`
 	Value       *float64 `json:"value"` // null when it ended because too few were finished
 	Threshold   float64  `json:"threshold"`
