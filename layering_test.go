@@ -88,9 +88,10 @@ var mayImport = map[string][]string{
 	"info/postgres": {"ledger"},
 	"info/redis":    {},
 	"info/collect":  {"contract", "fetch", "info", "info/cache", "info/store", "markup"},
-	"info/web":      {"contract", "info", "info/cache", "info/collect", "info/store"},
-	"info/service": {"contract", "fetch", "info", "info/cache", "info/collect", "info/postgres", "info/redis", "info/sources", "info/store",
-		"info/web", "settings"},
+	"info/watch":    {"alarms", "contract", "info", "info/store", "ledger"},
+	"info/web":      {"alarms", "contract", "info", "info/cache", "info/collect", "info/store", "info/watch", "ledger"},
+	"info/service": {"alarms", "contract", "fetch", "info", "info/cache", "info/collect", "info/postgres", "info/redis", "info/sources", "info/store",
+		"info/watch", "info/web", "settings"},
 	"info/infotest": {"contract", "info", "info/cache", "info/store", "ledger"},
 
 	// What Go's crypto/tls is replaced by.
@@ -113,7 +114,7 @@ var mayImport = map[string][]string{
 	// Programs.
 	"main":                     {"alarms", "bindings", "contract", "engine", "markup", "settings", "worker"},
 	"info/api":                 {"bindings", "contract", "info/service", "worker"},
-	"info/collector":           {"bindings", "contract", "info/service", "markup", "settings", "worker"},
+	"info/collector":           {"alarms", "bindings", "contract", "info/service", "markup", "settings", "worker"},
 	"cmd/seedctl":              {"classify", "contract", "markup", "orchestrator", "r2", "robots", "sitemap"},
 	"classify/train":           {"classify/hosts", "classify/internal/lexicon", "classify/internal/linear", "classify/internal/urltext"},
 	"bench/runtime/health":     {},

@@ -19,6 +19,9 @@ type Window struct {
 	Calls int       // allowed
 }
 
+// DayWindow begins the names of windows that are a day.
+const DayWindow = "day:"
+
 // Window returns the period of the limit that now lies in.
 func (l Limit) Window(now time.Time) Window {
 	if l.Length > 0 {
@@ -30,7 +33,7 @@ func (l Limit) Window(now time.Time) Window {
 		zone = time.UTC
 	}
 	y, m, d := now.In(zone).Date()
-	return Window{fmt.Sprintf("day:%04d-%02d-%02d", y, m, d), time.Date(y, m, d+1, 0, 0, 0, 0, zone).UTC(), l.Calls}
+	return Window{fmt.Sprintf(DayWindow+"%04d-%02d-%02d", y, m, d), time.Date(y, m, d+1, 0, 0, 0, 0, zone).UTC(), l.Calls}
 }
 
 // Korea is the zone of Naver's quota day.

@@ -15,6 +15,7 @@ type Info struct {
 	UserAgent        string
 	APIToken         string // ""; operators are answered only in development
 	APITokenPrevious string
+	AlertWebhookURL  string // "": alarms are only logged
 
 	Feeds              []string // URLs; none: the source is off
 	NaverURL           string
@@ -42,7 +43,7 @@ type Info struct {
 }
 
 // InfoSecrets are those of the Info service's settings that are secrets, as Secrets are.
-var InfoSecrets = []string{"API_TOKEN", "API_TOKEN_PREVIOUS", "NAVER_CLIENT_ID", "NAVER_CLIENT_SECRET", "NEWSDATA_API_KEY", "SEED_ENGINE_TOKEN", "REDIS_URL"}
+var InfoSecrets = []string{"ALERT_WEBHOOK_URL", "API_TOKEN", "API_TOKEN_PREVIOUS", "NAVER_CLIENT_ID", "NAVER_CLIENT_SECRET", "NEWSDATA_API_KEY", "SEED_ENGINE_TOKEN", "REDIS_URL"}
 
 // maxLines is how many feeds or queries a variable may list.
 const maxLines = 200
@@ -55,6 +56,7 @@ func ReadInfo(get func(name string) (string, bool)) (*Info, error) {
 		UserAgent:          r.text("USER_AGENT", "NewsforkBot/1.0 (+https://newsfork.com/bot)"),
 		APIToken:           r.text("API_TOKEN", ""),
 		APITokenPrevious:   r.text("API_TOKEN_PREVIOUS", ""),
+		AlertWebhookURL:    r.webURL("ALERT_WEBHOOK_URL"),
 		Feeds:              r.urls("FEEDS"),
 		NaverURL:           r.webURLOr("NAVER_BASE_URL", "https://openapi.naver.com/v1/search/news.json"),
 		NaverIDHeader:      r.header("NAVER_ID_HEADER", "X-Naver-Client-Id"),

@@ -45,7 +45,7 @@ func TestInfoWrongValuesNameTheVariable(t *testing.T) {
 	for name, v := range map[string]string{
 		"FEEDS": "ftp://a.example", "NAVER_BASE_URL": "naver", "NEWSDATA_BASE_URL": "https://u:p@x/", "SEED_ENGINE_URL": "x", "CORS_ORIGINS": "https://a.example/path",
 		"NAVER_ID_HEADER": "X: y", "NAVER_DAILY_LIMIT": "0", "NEWSDATA_DAILY_LIMIT": "-1", "NEWSDATA_WINDOW_LIMIT": "many", "INFO_RETENTION_DAYS": "0",
-		"INFO_CATEGORY_DEFAULT": "sports", "REDIS_URL": "sesame", "NAVER_CLIENT_SECRET": "sesame",
+		"INFO_CATEGORY_DEFAULT": "sports", "REDIS_URL": "sesame", "NAVER_CLIENT_SECRET": "sesame", "ALERT_WEBHOOK_URL": "hooks.example/sesame",
 	} {
 		_, err := infoOf(map[string]string{name: v})
 		var e *contract.Error

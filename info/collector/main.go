@@ -10,6 +10,7 @@ import (
 
 	"github.com/syumai/workers/cloudflare/cron"
 
+	"github.com/newsfork/seed-engine/alarms"
 	"github.com/newsfork/seed-engine/bindings"
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/info/service"
@@ -30,6 +31,7 @@ func main() {
 		Log:        contract.NewLogger(worker.Console{}),
 		Now:        time.Now,
 		Transport:  bindings.Transport{},
+		Webhook:    func(userAgent string) alarms.Webhook { return bindings.Webhook{UserAgent: userAgent} },
 		Engine:     bindings.Transport{Service: "SEED_ENGINE"},
 		Local:      func(r *http.Request) bool { return settings.Local(time.Now) && r.Header.Get("CF-Ray") == "" },
 	})

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/info"
 	"github.com/newsfork/seed-engine/info/store"
 	"github.com/newsfork/seed-engine/ledger"
@@ -50,6 +51,7 @@ var StoreCases = []StoreCase{
 	{"what is remembered of a source", sources},
 	{"requests that failed", letters},
 	{"which changes the cache has", cached},
+	{"alarms and their changes", alarms},
 	{"any text", anyText},
 	{"nothing", nothing},
 }
@@ -58,7 +60,7 @@ var StoreCases = []StoreCase{
 func Wipe(t T, db store.DB, name string) {
 	t.Helper()
 	var statements []ledger.Statement
-	for _, table := range []string{"news_articles", "news_leases", "news_quotas", "news_sources", "news_dead_letters"} {
+	for _, table := range []string{"news_articles", "news_leases", "news_quotas", "news_sources", "news_dead_letters", "news_alarms", "news_alarm_changes"} {
 		statements = append(statements, ledger.Statement{SQL: "DELETE FROM " + table})
 	}
 	statements = append(statements, ledger.Statement{SQL: "UPDATE news_cache SET changed_at = 0, refreshed_at = 0"})
@@ -639,4 +641,49 @@ func nothing(t T, s *store.Store) {
 	expect(t, "known", len(known), 0)
 	must(t, "Ping", s.Ping(ctx))
 	must(t, "Forget", s.Forget(ctx))
+}
+
+func alarms(t T, s *store.Store) {
+	must(t, "Expect", s.Expect(ctx, []string{info.Naver, info.Feed}, noon))
+	must(t, "Expect once more", s.Expect(ctx, []string{info.Naver}, noon.Add(time.Hour)))
+	list, err := s.Sources(ctx)
+	must(t, "Sources", err)
+	if len(list) != 2 || !list[1].ExpectedAt.Equal(noon) || !list[1].StartedAt.IsZero() {
+		t.Errorf("expected sources: %+v", list)
+	}
+
+	save := func(state, id string, at time.Time, post bool) {
+		t.Helper()
+		u := ledger.AlarmUpdate{Name: "source_failing:naver", State: state, Notice: &ledger.AlarmNotice{ID: id, Body: `{"text":"실패"}`, At: at.UnixMilli()}}
+		must(t, "SaveAlarms", s.SaveAlarms(ctx, at, []ledger.AlarmUpdate{u, {Name: "source_stale:naver", State: contract.AlarmOK}}, post))
+	}
+	claim := func(what string, want ...string) {
+		t.Helper()
+		notices, err := s.ClaimAlarmChanges(ctx, 2, time.Minute)
+		must(t, "ClaimAlarmChanges", err)
+		ids := []string{}
+		for _, n := range notices {
+			ids = append(ids, n.ID)
+		}
+		expect(t, what, ids, append([]string{}, want...))
+	}
+	must(t, "nothing", s.SaveAlarms(ctx, noon, nil, true))
+	save(contract.AlarmFiring, "a", noon, true)
+	save(contract.AlarmFiring, "again", noon.Add(time.Second), true) // another cron saw the same change
+	saved, err := s.Alarms(ctx)
+	must(t, "Alarms", err)
+	expect(t, "saved alarms", saved, []ledger.SavedAlarm{{Name: "source_failing:naver", State: contract.AlarmFiring, Since: noon}, {Name: "source_stale:naver", State: contract.AlarmOK, Since: noon}})
+	save(contract.AlarmOK, "b", noon.Add(2*time.Second), true)
+	save(contract.AlarmFiring, "unposted", noon.Add(3*time.Second), false)
+	save(contract.AlarmOK, "c", noon.Add(4*time.Second), true)
+	claim("the oldest two", "a", "b")
+	claim("what others did not claim", "c")
+	must(t, "Settle", s.SettleAlarmChanges(ctx, []string{"a"}, []string{"b", "c"}, noon))
+	claim("what was given back", "b", "c")
+	must(t, "Settle", s.SettleAlarmChanges(ctx, []string{"b", "c"}, nil, noon))
+	must(t, "Settle nothing", s.SettleAlarmChanges(ctx, nil, nil, noon))
+	claim("everything was posted")
+	must(t, "Forget", s.Forget(ctx))
+	save(contract.AlarmFiring, "a", noon.Add(5*time.Second), true) // its id is free
+	claim("a new one", "a")
 }

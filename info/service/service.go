@@ -10,9 +10,11 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
+	"github.com/newsfork/seed-engine/alarms"
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/fetch"
 	"github.com/newsfork/seed-engine/info"
@@ -22,6 +24,7 @@ import (
 	"github.com/newsfork/seed-engine/info/redis"
 	"github.com/newsfork/seed-engine/info/sources"
 	"github.com/newsfork/seed-engine/info/store"
+	"github.com/newsfork/seed-engine/info/watch"
 	"github.com/newsfork/seed-engine/info/web"
 	"github.com/newsfork/seed-engine/settings"
 )
@@ -34,6 +37,7 @@ type Platform struct {
 	Hyperdrive func() string          // the connection string of HYPERDRIVE; "" where there is none
 	Dial       func(ctx context.Context, address string, encrypted bool) (net.Conn, error)
 	Transport  fetch.Transport // to the world
+	Webhook    func(userAgent string) alarms.Webhook
 	Engine     fetch.Transport // the service binding SEED_ENGINE
 	Variable   func(name string) (value string, ok bool)
 	Local      func(r *http.Request) bool // reports whether a request is made to a local run
@@ -164,6 +168,7 @@ type Collector struct {
 type collecting struct {
 	*collect.Collector
 	handler http.Handler
+	watch   *watch.Watch
 }
 
 // NewCollector makes the Worker that collects.
@@ -188,7 +193,18 @@ func NewCollector(p Platform) *Collector {
 				o.Tokens = append(o.Tokens, t)
 			}
 		}
-		return &collecting{c, o.Handler()}
+		o.Intervals = watch.Sources{}
+		for _, s := range a.crons() {
+			for _, name := range s.names {
+				if slices.Contains(o.Configured, name) {
+					o.Intervals[name] = watch.Interval(s.cron)
+				}
+			}
+		}
+		return &collecting{c, o.Handler(), &watch.Watch{
+			Sources: o.Intervals, Store: a.store, Webhook: p.Webhook(a.settings.UserAgent), URL: a.settings.AlertWebhookURL,
+			Environment: a.settings.Environment, Owner: a.owner, Log: p.Log, Now: p.Now,
+		}}
 	})}
 }
 
@@ -217,6 +233,20 @@ func (a *parts) sources() (list []info.Source) {
 	return list
 }
 
+// start is what a cron expression starts.
+type start struct {
+	cron  string
+	names []string // of sources
+}
+
+func (a *parts) crons() []start {
+	return []start{
+		{a.settings.NaverCron, []string{info.Naver}},
+		{a.settings.NewsDataCron, []string{info.NewsData}},
+		{a.settings.FeedsCron, []string{info.Feed, info.Seed}},
+	}
+}
+
 // ServeHTTP implements http.Handler: what operators ask for.
 func (c *Collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	a, it, err := c.get()
@@ -228,7 +258,8 @@ func (c *Collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	it.handler.ServeHTTP(w, r)
 }
 
-// Cron collects what a cron expression starts. An expression that starts no source is that of the day.
+// Cron collects what a cron expression starts, and sees to the alarms. An expression that starts no source is
+// that of the day.
 func (c *Collector) Cron(ctx context.Context, expression string) error {
 	a, it, err := c.get()
 	if err != nil {
@@ -236,18 +267,16 @@ func (c *Collector) Cron(ctx context.Context, expression string) error {
 	}
 	defer a.end()
 	var names []string
-	for _, of := range []struct {
-		cron  string
-		names []string
-	}{
-		{a.settings.NaverCron, []string{info.Naver}},
-		{a.settings.NewsDataCron, []string{info.NewsData}},
-		{a.settings.FeedsCron, []string{info.Feed, info.Seed}},
-	} {
-		if of.cron == expression {
-			names = append(names, of.names...)
+	for _, s := range a.crons() {
+		if s.cron == expression {
+			names = append(names, s.names...)
 		}
 	}
+	return errors.Join(it.work(ctx, names), it.watch.Run(ctx))
+}
+
+// work collects from sources, or does what is done once a day when there are none.
+func (it *collecting) work(ctx context.Context, names []string) error {
 	if len(names) == 0 {
 		return it.Daily(ctx)
 	}

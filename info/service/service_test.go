@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -15,11 +16,14 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/newsfork/seed-engine/alarms"
+	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/fetch"
 	"github.com/newsfork/seed-engine/info/cache"
 	"github.com/newsfork/seed-engine/info/infotest"
@@ -41,6 +45,23 @@ type world struct {
 	mu    sync.Mutex
 	asked []string // host and path
 	pages map[string]string
+
+	posted []contract.AlarmChange
+	away   error // of the webhook
+	later  time.Duration
+}
+
+// Post implements alarms.Webhook.
+func (w *world) Post(_ context.Context, url, id string, body []byte, _ time.Duration) error {
+	if w.away != nil {
+		return w.away
+	}
+	var c contract.AlarmChange
+	if err := json.Unmarshal(body, &c); err != nil || c.ID != id || url != w.vars["ALERT_WEBHOOK_URL"] {
+		w.t.Errorf("posted %s to %s: %v", body, url, err)
+	}
+	w.posted = append(w.posted, c)
+	return nil
 }
 
 func newWorld(t *testing.T, vars map[string]string) *world {
@@ -59,7 +80,9 @@ func newWorld(t *testing.T, vars map[string]string) *world {
 			return d.DialContext(ctx, "tcp", address)
 		},
 		Transport: w, Engine: engine{w}, Variable: func(name string) (string, bool) { v, ok := w.vars[name]; return v, ok },
-		Local: func(*http.Request) bool { return true }, Log: slog.New(slog.NewJSONHandler(&w.log, nil)), Now: time.Now,
+		Local: func(*http.Request) bool { return true }, Log: slog.New(slog.NewJSONHandler(&w.log, nil)),
+		Now:     func() time.Time { return time.Now().Add(w.later) },
+		Webhook: func(string) alarms.Webhook { return w },
 	}
 	w.api, w.collector = service.NewAPI(p), service.NewCollector(p)
 	return w
@@ -276,11 +299,55 @@ func TestAlarms(t *testing.T) {
 		t.Fatal(err)
 	}
 	a := do(w.collector, "GET", "/api/v1/info/status", "")
-	if !strings.Contains(a.Body.String(), `"name":"quota_nearly_spent","source":"naver","value":0.8`) {
+	if !strings.Contains(a.Body.String(), `"name":"quota_nearly_spent","state":"firing","value":80,"threshold":80,"unit":"percent"`) {
 		t.Errorf("%s", a.Body)
 	}
 	if a := do(w.collector, "POST", "/api/v1/info/collect", ""); a.Code != 415 {
 		t.Errorf("without a token and without JSON: %d", a.Code)
+	}
+}
+
+// TestAlarmsArePostedOnce: when they begin and when they end, after each cron.
+func TestAlarmsArePostedOnce(t *testing.T) {
+	w := newWorld(t, map[string]string{"FEEDS": "https://feeds.example/rss", "ALERT_WEBHOOK_URL": "https://hooks.example/s3cret"})
+	cron := func(what string, want ...string) {
+		t.Helper()
+		w.posted = nil
+		_ = w.collector.Cron(context.Background(), "*/5 * * * *")
+		got := []string{}
+		for _, c := range w.posted {
+			got = append(got, c.Alarm+" "+c.Source+" "+c.State)
+		}
+		slices.Sort(got) // changes of one moment are in no order
+		if !slices.Equal(got, append([]string{}, want...)) {
+			t.Errorf("%s: posted %v, not %v", what, got, want)
+		}
+	}
+	cron("one failure")
+	w.later += 5 * time.Minute
+	cron("two failures")
+	w.away = errors.New("https://hooks.example/s3cret: refused")
+	w.later += 15 * time.Minute
+	cron("three failures, and the webhook is away")
+	w.away = nil
+	w.later += time.Minute
+	cron("the webhook is back", "source_failing feed firing", "source_stale feed firing")
+	w.later += time.Minute
+	cron("nothing changed")
+	metrics := do(w.collector, "GET", "/metrics", "").Body.String()
+	if !strings.Contains(metrics, `newsfork_info_alarm_firing{alarm="source_failing",source="feed"} 1`) || !strings.Contains(metrics, `newsfork_info_alarm_firing{alarm="source_failing",source="naver"} 0`) {
+		t.Errorf("%s", metrics)
+	}
+	w.pages["feeds.example/rss"] = feed("one")
+	w.later += 2 * time.Hour
+	cron("it is back", "source_failing feed ok", "source_stale feed ok")
+	if !slices.ContainsFunc(w.posted, func(c contract.AlarmChange) bool {
+		return c.Text == "Recovered (development): Info service, feed: no failed collection since the last that succeeded"
+	}) {
+		t.Errorf("%+v", w.posted)
+	}
+	if strings.Contains(w.log.String(), "s3cret") || !strings.Contains(w.log.String(), "alarm_webhook_failed") {
+		t.Errorf("%s", w.log.String())
 	}
 }
 

@@ -95,6 +95,7 @@ type Quota struct {
 type Source struct {
 	Name        string
 	State       []byte
+	ExpectedAt  time.Time // from when on it is to be collected; zero when that was never recorded
 	StartedAt   time.Time
 	SucceededAt time.Time
 	FailedAt    time.Time
@@ -110,6 +111,7 @@ type Source struct {
 type sourceRow struct {
 	Source      string  `json:"source"`
 	State       *string `json:"state"`
+	ExpectedAt  int64   `json:"expected_at"`
 	StartedAt   int64   `json:"started_at"`
 	SucceededAt int64   `json:"succeeded_at"`
 	FailedAt    int64   `json:"failed_at"`
@@ -137,7 +139,7 @@ type countRow struct {
 func (s *Store) Sources(ctx context.Context) ([]Source, error) {
 	const op = "store.Sources"
 	results, err := s.batch(ctx, op,
-		s.statement(`SELECT source, state, started_at, succeeded_at, failed_at, failures, error_class, error, not_before, counts FROM news_sources ORDER BY source`),
+		s.statement(`SELECT source, state, expected_at, started_at, succeeded_at, failed_at, failures, error_class, error, not_before, counts FROM news_sources ORDER BY source`),
 		s.statement(`SELECT source, period, used, allowed, ends_at FROM news_quotas WHERE ends_at > {now} ORDER BY source, period`),
 		s.statement(`SELECT source, count(*) AS n FROM news_dead_letters GROUP BY source`))
 	if err != nil {
@@ -158,7 +160,7 @@ func (s *Store) Sources(ctx context.Context) ([]Source, error) {
 	var sources []Source
 	for _, r := range rows {
 		one := Source{
-			Name: r.Source, StartedAt: moment(r.StartedAt), SucceededAt: moment(r.SucceededAt), FailedAt: moment(r.FailedAt),
+			Name: r.Source, ExpectedAt: moment(r.ExpectedAt), StartedAt: moment(r.StartedAt), SucceededAt: moment(r.SucceededAt), FailedAt: moment(r.FailedAt),
 			Failures: r.Failures, ErrorClass: text(r.ErrorClass), Error: text(r.Error), NotBefore: moment(r.NotBefore),
 		}
 		if r.State != nil {
@@ -341,10 +343,12 @@ func (s *Store) SetRefreshed(ctx context.Context, at time.Time) error {
 	return err
 }
 
-// Forget removes what no one needs any more: windows and leases that ended a week ago.
+// Forget removes what no one needs any more: windows and leases that ended a week ago, and changes of alarms
+// that were posted then.
 func (s *Store) Forget(ctx context.Context) error {
 	_, err := s.batch(ctx, "store.Forget",
 		s.statement(`DELETE FROM news_quotas WHERE ends_at < {now} - 604800000`),
-		s.statement(`DELETE FROM news_leases WHERE expires_at < {now} - 604800000`))
+		s.statement(`DELETE FROM news_leases WHERE expires_at < {now} - 604800000`),
+		s.statement(`DELETE FROM news_alarm_changes WHERE sent_at > 0 AND sent_at < {now} - 604800000`))
 	return err
 }

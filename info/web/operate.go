@@ -17,10 +17,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/newsfork/seed-engine/alarms"
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/info"
 	"github.com/newsfork/seed-engine/info/collect"
 	"github.com/newsfork/seed-engine/info/store"
+	"github.com/newsfork/seed-engine/info/watch"
+	"github.com/newsfork/seed-engine/ledger"
 )
 
 // Collector is what operators start.
@@ -37,6 +40,7 @@ type Records interface {
 	Resolve(ctx context.Context, source, request string) (bool, error)
 	SetDeleted(ctx context.Context, id string, deleted bool) (bool, error)
 	Cached(ctx context.Context) (store.Cached, error)
+	Alarms(ctx context.Context) ([]ledger.SavedAlarm, error)
 	Ping(ctx context.Context) error
 }
 
@@ -46,6 +50,7 @@ type Operating struct {
 	Collector   Collector
 	Records     Records
 	Configured  []string                   // names of the sources that are on
+	Intervals   watch.Sources              // how often these are collected
 	Tokens      []string                   // API_TOKEN and API_TOKEN_PREVIOUS
 	Open        func(r *http.Request) bool // reports whether a request needs no token: a local run without one
 	Environment string
@@ -319,53 +324,9 @@ func (o *Operating) delete(w http.ResponseWriter, r *http.Request, deleted bool)
 	return succeed(w, map[string]any{"id": id, "is_deleted": deleted})
 }
 
-// Alarm is a condition that operators should look at.
-type Alarm struct {
-	Name   string  `json:"name"` // source_failing, source_stale, quota_nearly_spent
-	Source string  `json:"source"`
-	Value  float64 `json:"value"` // failures in a row, seconds since the last success, or the share of the quota
-	Text   string  `json:"text"`
-}
-
-// The thresholds of alarms.
-const (
-	failingAfter = 3                // collections in a row
-	staleAfter   = 15 * time.Minute // beyond how often the source is collected
-	quotaShare   = 0.8
-)
-
-// usual is how often a source is collected by default.
-func usual(source string) time.Duration {
-	if source == info.NewsData {
-		return 30 * time.Minute
-	}
-	return 0
-}
-
-// alarms judges the sources that are on.
-func (o *Operating) alarms(list []store.Source, now time.Time) []Alarm {
-	alarms := []Alarm{}
-	for _, s := range list {
-		if !slices.Contains(o.Configured, s.Name) {
-			continue
-		}
-		if s.Failures >= failingAfter {
-			alarms = append(alarms, Alarm{"source_failing", s.Name, float64(s.Failures), fmt.Sprintf("%s failed %d times in a row: %s", s.Name, s.Failures, s.Error)})
-		}
-		since := s.SucceededAt
-		if since.IsZero() {
-			since = s.StartedAt
-		}
-		if age := now.Sub(since); age > staleAfter+usual(s.Name) {
-			alarms = append(alarms, Alarm{"source_stale", s.Name, float64(int(age.Seconds())), fmt.Sprintf("%s gave nothing for %s", s.Name, age.Round(time.Minute))})
-		}
-		for _, q := range s.Quotas {
-			if strings.HasPrefix(q.Period, "day:") && float64(q.Used) >= quotaShare*float64(q.Allowed) {
-				alarms = append(alarms, Alarm{"quota_nearly_spent", s.Name, float64(q.Used) / float64(q.Allowed), fmt.Sprintf("%s has used %d of %d calls of the day", s.Name, q.Used, q.Allowed)})
-			}
-		}
-	}
-	return alarms
+// firing are the alarms that operators should look at.
+func (o *Operating) firing(list []store.Source, saved []ledger.SavedAlarm) []alarms.Alarm {
+	return slices.DeleteFunc(watch.Judge(o.Intervals, list, saved, o.Now()), func(a alarms.Alarm) bool { return a.State != contract.AlarmFiring })
 }
 
 type sourceStatus struct {
@@ -392,6 +353,10 @@ func (o *Operating) status(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	saved, err := o.Records.Alarms(r.Context())
+	if err != nil {
+		return err
+	}
 	now := o.Now()
 	sources := []sourceStatus{}
 	for _, name := range info.Sources {
@@ -404,7 +369,7 @@ func (o *Operating) status(w http.ResponseWriter, r *http.Request) error {
 		sources = append(sources, s)
 	}
 	return succeed(w, map[string]any{
-		"sources": sources, "alarms": o.alarms(list, now), "updated_at": contract.At(now.UTC()),
+		"sources": sources, "alarms": o.firing(list, saved), "updated_at": contract.At(now.UTC()),
 		"cache": map[string]any{"changed_at": at(cached.ChangedAt), "refreshed_at": at(cached.RefreshedAt)},
 	})
 }
@@ -433,6 +398,10 @@ func at(t time.Time) *contract.Time {
 // metrics answers in Prometheus' text format.
 func (o *Operating) metrics(w http.ResponseWriter, r *http.Request) error {
 	list, err := o.Records.Sources(r.Context())
+	if err != nil {
+		return err
+	}
+	saved, err := o.Records.Alarms(r.Context())
 	if err != nil {
 		return err
 	}
@@ -467,6 +436,14 @@ func (o *Operating) metrics(w http.ResponseWriter, r *http.Request) error {
 	}
 	family("calls_used", "Calls counted in the provider's window.", quota(func(q store.Quota) int { return q.Used }))
 	family("calls_allowed", "Calls that the provider's window allows.", quota(func(q store.Quota) int { return q.Allowed }))
+	b.WriteString("# HELP newsfork_info_alarm_firing 1 while the alarm fires.\n# TYPE newsfork_info_alarm_firing gauge\n")
+	for _, a := range watch.Judge(o.Intervals, list, saved, now) {
+		fires := 0
+		if a.State == contract.AlarmFiring {
+			fires = 1
+		}
+		fmt.Fprintf(&b, "newsfork_info_alarm_firing{alarm=%q,source=%q} %d\n", a.Name, a.Source, fires)
+	}
 	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
 	io.WriteString(w, b.String())
 	return nil

@@ -1,0 +1,218 @@
+// Package watch has the alarms of the Info service, three for each source: whether it fails, whether nothing came
+// of it for too long, and whether the calls of its day are nearly used up.
+package watch
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/newsfork/seed-engine/alarms"
+	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/info"
+	"github.com/newsfork/seed-engine/info/store"
+	"github.com/newsfork/seed-engine/ledger"
+)
+
+// The thresholds, from which on alarms fire.
+const (
+	failingAfter = 3                // collections in a row
+	staleAfter   = 15 * time.Minute // since the last success; where a source is collected less often, since the next one was due
+	quotaPercent = 80               // of the calls of a day
+)
+
+// Sources are how often each source that is on is collected, by its name.
+type Sources map[string]time.Duration
+
+// rule is one alarm.
+type rule struct {
+	name, unit string
+	threshold  func(interval time.Duration) float64
+	value      func(s *store.Source, now time.Time) *float64 // nil where there is nothing to judge
+	text       func(s *store.Source, value float64) string
+}
+
+var rules = []rule{
+	{
+		name: "source_failing", unit: "count",
+		threshold: func(time.Duration) float64 { return failingAfter },
+		value:     func(s *store.Source, _ time.Time) *float64 { v := float64(s.Failures); return &v },
+		text: func(s *store.Source, v float64) string {
+			if v == 0 {
+				return "no failed collection since the last that succeeded"
+			}
+			return fmt.Sprintf("%.0f failed collections in a row, the last: %s", v, excerpt(s.Error))
+		},
+	},
+	{
+		name: "source_stale", unit: "ms",
+		threshold: func(interval time.Duration) float64 { return float64(patience(interval).Milliseconds()) },
+		value: func(s *store.Source, now time.Time) *float64 {
+			since := s.SucceededAt
+			if since.IsZero() {
+				since = s.ExpectedAt
+			}
+			if since.IsZero() {
+				return nil
+			}
+			v := float64(max(0, now.Sub(since).Milliseconds()))
+			return &v
+		},
+		text: func(_ *store.Source, v float64) string {
+			return fmt.Sprintf("the last collection that succeeded was %.0f minutes ago", math.Floor(v/60_000))
+		},
+	},
+	{
+		name: "quota_nearly_spent", unit: "percent",
+		threshold: func(time.Duration) float64 { return quotaPercent },
+		value: func(s *store.Source, _ time.Time) *float64 {
+			q := day(s)
+			if q == nil || q.Allowed <= 0 {
+				return nil
+			}
+			v := math.Floor(float64(q.Used)/float64(q.Allowed)*1000) / 10
+			return &v
+		},
+		text: func(s *store.Source, _ float64) string {
+			q := day(s)
+			return fmt.Sprintf("%d of the day's %d calls are used", q.Used, q.Allowed)
+		},
+	},
+}
+
+// patience is how long a source that is collected at an interval may give nothing.
+func patience(interval time.Duration) time.Duration {
+	if interval <= staleAfter {
+		return staleAfter
+	}
+	return interval + staleAfter
+}
+
+// day is the quota of the provider's day, nil where there is none or nothing was asked today.
+func day(s *store.Source) *store.Quota {
+	i := slices.IndexFunc(s.Quotas, func(q store.Quota) bool { return strings.HasPrefix(q.Period, info.DayWindow) })
+	if i < 0 {
+		return nil
+	}
+	return &s.Quotas[i]
+}
+
+// excerpt keeps a message short enough for one that people are sent.
+func excerpt(s string) string {
+	const most = 200 // characters
+	if r := []rune(s); len(r) > most {
+		return string(r[:most]) + "…"
+	}
+	return s
+}
+
+// Judge gives the alarms of every source that there can be, in a fixed order. Those of one that is off are ok.
+func Judge(on Sources, list []store.Source, saved []ledger.SavedAlarm, now time.Time) []alarms.Alarm {
+	before := byName(saved)
+	var judged []alarms.Alarm
+	for _, name := range info.Sources {
+		interval, isOn := on[name]
+		i := slices.IndexFunc(list, func(s store.Source) bool { return s.Name == name })
+		for _, r := range rules {
+			a := alarms.Alarm{Source: name, Text: "Info service, " + name + ": "}
+			a.Name, a.Unit, a.Threshold, a.State = r.name, r.unit, r.threshold(interval), contract.AlarmOK
+			if isOn && i >= 0 {
+				a.Value = r.value(&list[i], now)
+			}
+			switch {
+			case !isOn:
+				a.Text += "it is off"
+			case a.Value == nil:
+				a.Text += "there is nothing to judge it by"
+			default:
+				a.Text += r.text(&list[i], *a.Value)
+				if *a.Value >= a.Threshold {
+					a.State = contract.AlarmFiring
+				}
+			}
+			if s, ok := before(a.Key()); ok && s.State == a.State {
+				a.Since = contract.At(s.Since)
+			}
+			judged = append(judged, a)
+		}
+	}
+	return judged
+}
+
+func byName(saved []ledger.SavedAlarm) func(name string) (ledger.SavedAlarm, bool) {
+	return (&ledger.AlarmReading{SavedAlarms: saved}).Saved
+}
+
+// Store has what the alarms are judged by, and keeps their records.
+type Store interface {
+	alarms.Records
+	Expect(ctx context.Context, sources []string, now time.Time) error
+	Sources(ctx context.Context) ([]store.Source, error)
+	Alarms(ctx context.Context) ([]ledger.SavedAlarm, error)
+	Acquire(ctx context.Context, name, owner string, ttl time.Duration) (bool, error)
+	Release(ctx context.Context, name, owner string) error
+}
+
+// Watch runs after each cron.
+type Watch struct {
+	Sources     Sources
+	Store       Store
+	Webhook     alarms.Webhook
+	URL         string // of the webhook; without one changes are only logged
+	Environment string
+	Owner       string // names this run where leases are
+	Log         *slog.Logger
+	Now         func() time.Time
+}
+
+// lease keeps two crons of one minute from judging at once.
+const lease = "watch"
+
+// Run judges the alarms, and logs and posts those that changed. Where another run does so just now, it does
+// nothing.
+func (w *Watch) Run(ctx context.Context) error {
+	ok, err := w.Store.Acquire(ctx, lease, w.Owner, alarms.MaxPosting)
+	if err != nil || !ok {
+		return err
+	}
+	defer func() {
+		// When that fails the lease ends by itself.
+		if err := w.Store.Release(context.WithoutCancel(ctx), lease, w.Owner); err != nil {
+			w.Log.Warn("info_store_failed", "error_type", contract.KindOf(err), "error", err.Error())
+		}
+	}()
+	now := w.Now()
+	var names []string
+	for _, name := range info.Sources {
+		if _, on := w.Sources[name]; on {
+			names = append(names, name)
+		}
+	}
+	list, err := w.Store.Sources(ctx)
+	if err != nil {
+		return err
+	}
+	if unexpected(list, names) {
+		if err := w.Store.Expect(ctx, names, now); err != nil {
+			return err
+		}
+	}
+	saved, err := w.Store.Alarms(ctx)
+	if err != nil {
+		return err
+	}
+	r := alarms.Reporter{Records: w.Store, Webhook: w.Webhook, URL: w.URL, Environment: w.Environment, Log: w.Log, Now: w.Now}
+	return r.Report(ctx, Judge(w.Sources, list, saved, now), byName(saved))
+}
+
+// unexpected reports whether for one of the names nothing says since when it is to be collected.
+func unexpected(list []store.Source, names []string) bool {
+	return slices.ContainsFunc(names, func(name string) bool {
+		i := slices.IndexFunc(list, func(s store.Source) bool { return s.Name == name })
+		return i < 0 || list[i].ExpectedAt.IsZero()
+	})
+}
