@@ -72,6 +72,12 @@ type Context struct {
 	Authority string
 }
 
+// Text is what a page is called elsewhere, by which a crawler knows more of it than its URL. What is not known is "".
+type Text struct {
+	Title  string // of the page: in a raw record, a feed's item, a news sitemap
+	Anchor string // of a link to the page or to its section, such as an entry of the home page's menu
+}
+
 // Classification is the content type of a URL, with the alternatives and the evidence.
 type Classification struct {
 	PrimaryType    Type     `json:"primary_type"`
@@ -131,6 +137,28 @@ func (c *Classifier) EndsInWords(url string) bool {
 	return len(path) > 0 && path[len(path)-1].Exact() && path[len(path)-1].Digits == 0
 }
 
+// BestText is Best for a page of which more than the URL is known.
+func (c *Classifier) BestText(url string, t Text) (Class, float64) {
+	sums := c.textSums(url, t)
+	return c.best(&sums)
+}
+
+// ClassifyText is Classify for a page of which more than the URL is known.
+func (c *Classifier) ClassifyText(url string, t Text) Classification {
+	sums := c.textSums(url, t)
+	return c.classification(&sums)
+}
+
+func (c *Classifier) textSums(url string, t Text) linear.Sums {
+	sums := c.sums(url)
+	if t != (Text{}) {
+		c.reading.ReadText(t.Title, t.Anchor)
+		c.reading.ExtractText(&c.features)
+		c.model.Add(&sums, &c.features)
+	}
+	return sums
+}
+
 func (c *Classifier) sums(url string) linear.Sums {
 	c.reading.Read(url, c.sector)
 	c.reading.Extract(&c.features)
@@ -143,8 +171,13 @@ const minSecondary = 0.15
 // Classify classifies a URL and lists the evidence.
 func (c *Classifier) Classify(url string) Classification {
 	sums := c.sums(url)
-	best, confidence := c.best(&sums)
-	p := c.model.Probabilities(&sums)
+	return c.classification(&sums)
+}
+
+// classification is the result for the scores of the URL last read.
+func (c *Classifier) classification(sums *linear.Sums) Classification {
+	best, confidence := c.best(sums)
+	p := c.model.Probabilities(sums)
 	result := Classification{
 		PrimaryType:    types[best],
 		SecondaryTypes: []Type{},

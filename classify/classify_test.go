@@ -3,6 +3,7 @@ package classify
 import (
 	"encoding/json"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -84,6 +85,41 @@ func TestClassifyContext(t *testing.T) {
 	}
 	if got := Classify("https://example.edu/", Context{Authority: "gov"}).Evidence.DomainContext; got[0] != "education" {
 		t.Errorf("%v", got)
+	}
+}
+
+// TestClassifyText: the text of a link names a section whose URL says nothing, the words are evidence, and the
+// next URL is judged without them.
+func TestClassifyText(t *testing.T) {
+	const url = "https://www.example.go.kr/kor/menu.es?mid=a1010"
+	c := NewClassifier(Context{})
+	alone := c.Classify(url)
+	for text, want := range map[Text]Type{
+		{Anchor: "보도자료"}:                            PressRelease,
+		{Anchor: "공지사항"}:                            Announcement,
+		{Anchor: "자주 묻는 질문"}:                        FAQ,
+		{Title: "Privacy policy"}:                   Unknown,
+		{Title: "통계", Anchor: "통계"}:                 Statistics,
+		{Title: "Kontakt", Anchor: "Kontakt"}:       Contact,
+		{Title: strings.Repeat("a", 100_000) + "b"}: alone.PrimaryType,
+	} {
+		got := c.ClassifyText(url, text)
+		if got.PrimaryType != want {
+			t.Errorf("%+.60v: %s (%.2f), want %s", text, got.PrimaryType, got.Confidence, want)
+		}
+		class, confidence := c.BestText(url, text)
+		if class.Type() != got.PrimaryType || confidence != got.Confidence {
+			t.Errorf("%+.60v: BestText %s (%.2f), ClassifyText %s (%.2f)", text, class.Type(), confidence, got.PrimaryType, got.Confidence)
+		}
+	}
+	if got := c.ClassifyText(url, Text{Anchor: "보도자료"}).Evidence.KeywordMatches; !slices.Contains(got, "보도자료") {
+		t.Errorf("the word that decides is no evidence: %q", got)
+	}
+	if again := c.Classify(url); !reflect.DeepEqual(again, alone) {
+		t.Errorf("%+v after texts, %+v before", again, alone)
+	}
+	if same := c.ClassifyText(url, Text{}); !reflect.DeepEqual(same, alone) {
+		t.Errorf("without a text %+v, by the URL %+v", same, alone)
 	}
 }
 

@@ -66,6 +66,8 @@ func keywords(r *urltext.Reading) []string {
 		add(&r.Query[i].Key)
 		add(&r.Query[i].Value)
 	}
+	add(&r.Title)
+	add(&r.Anchor)
 	return found
 }
 

@@ -210,7 +210,7 @@ func TestCrawlCategories(t *testing.T) {
 	keep := func(kind string, n int) (asked int) {
 		var links []string
 		for i := range n {
-			links = append(links, fmt.Sprintf("https://x.com/%s/story-of-the-day-%d", kind, i))
+			links = append(links, fmt.Sprintf("https://x.com/%s/minister-opens-new-bridge-%d", kind, i))
 		}
 		for len(links) > 0 {
 			c.extend(links[:min(len(links), newPerPage)])

@@ -48,7 +48,7 @@ func crossValidate(examples []*example, set settings) []*prediction {
 				panic(err) // just written
 			}
 			for _, e := range examples {
-				if e.fold == fold && e.origin == labelled {
+				if e.fold == fold && e.origin == labelled && !e.derived {
 					sums := m.Score(&e.features)
 					parts[fold] = append(parts[fold], &prediction{e, m.Logits(&sums)})
 				}

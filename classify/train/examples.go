@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"net/url"
 	"path"
+	"slices"
 	"strings"
 
 	"golang.org/x/net/publicsuffix"
@@ -21,12 +22,16 @@ import (
 // example is a URL with its label.
 type example struct {
 	url       string
+	title     string // of the page, "" when the URL stands alone
+	anchor    string // of links to it
 	lang      string
 	label     lexicon.Role
 	secondary []lexicon.Role // other types that would be right as well
 	origin    origin
-	number    int // of its line
-	fold      int // everyFold for URLs made from patterns, whose hosts are invented
+	set       string // the file of labelled URLs, "" for others
+	derived   bool   // made from another, by withTexts
+	number    int    // of its line
+	fold      int    // everyFold for URLs made from patterns, whose hosts are invented
 	features  urltext.Features
 }
 
@@ -34,9 +39,16 @@ type example struct {
 type origin uint8
 
 const (
-	labelled    origin = iota // testdata/urls.jsonl
+	labelled    origin = iota // firstSet and secondSet
 	written                   // train/written
 	fromPattern               // train/patterns
+)
+
+// The labelled URLs. Those that are held out share no domain with the others, nor with what is written for training.
+const (
+	firstSet  = "testdata/urls.jsonl"
+	secondSet = "testdata/urls2.jsonl"
+	heldOut   = "testdata/heldout.jsonl"
 )
 
 // everyFold is the fold of examples that every fold trains on.
@@ -47,28 +59,43 @@ const folds = 5
 
 // foldOf returns the fold of a URL: all URLs of a registrable domain share one, including written ones.
 func foldOf(u string) int {
+	h := fnv.New32a()
+	h.Write([]byte(domainOf(u)))
+	return int(h.Sum32() % folds)
+}
+
+func domainOf(u string) string {
 	host := u
 	if p, err := url.Parse(u); err == nil {
 		host = p.Hostname()
 	}
 	domain, err := publicsuffix.EffectiveTLDPlusOne(host)
 	if err != nil {
-		domain = host
+		return host
 	}
-	h := fnv.New32a()
-	h.Write([]byte(domain))
-	return int(h.Sum32() % folds)
+	return domain
 }
 
-// readExamples reads the labelled URLs of testdata/urls.jsonl and the written ones. It rejects
-// written URLs that equal another up to case, numbers and a final slash.
+// readExamples reads the labelled URLs of both sets and the written ones. It rejects written URLs that equal a
+// labelled one up to case, numbers and a final slash, and leaves out those of domains that are held out.
 func readExamples(dir fs.FS) ([]*example, error) {
-	all, err := readLabelled(dir)
+	held, err := readLabelled(dir, heldOut)
 	if err != nil {
 		return nil, err
 	}
+	all, err := readLabelled(dir, firstSet, secondSet)
+	if err != nil {
+		return nil, err
+	}
+	heldDomains := map[string]bool{}
+	for _, e := range held {
+		heldDomains[domainOf(e.url)] = true
+	}
 	outlines := map[string]bool{}
 	for _, e := range all {
+		if heldDomains[domainOf(e.url)] {
+			return nil, fmt.Errorf("%s: %s: its domain is held out", e.set, e.url)
+		}
 		outlines[outline(e.url)] = true
 	}
 	files, err := fs.Glob(dir, "train/written/*.txt")
@@ -87,7 +114,7 @@ func readExamples(dir fs.FS) ([]*example, error) {
 			}
 			outlines[o] = true
 		}
-		all = append(all, more...)
+		all = append(all, slices.DeleteFunc(more, func(e *example) bool { return heldDomains[domainOf(e.url)] })...)
 	}
 	for _, e := range all {
 		e.fold = foldOf(e.url)
@@ -97,29 +124,84 @@ func readExamples(dir fs.FS) ([]*example, error) {
 		return nil, err
 	}
 	all = append(all, more...)
+	all = append(all, withTexts(all)...)
 	var r urltext.Reading
 	for _, e := range all {
-		r.Read(e.url, hosts.OtherSector)
-		r.Extract(&e.features)
+		e.extract(&r)
 	}
 	return all, nil
 }
 
-func readLabelled(dir fs.FS) ([]*example, error) {
-	data, err := fs.ReadFile(dir, "testdata/urls.jsonl")
-	if err != nil {
-		return nil, err
+// extract sets the features of the URL and, if it has a text, of both.
+func (e *example) extract(r *urltext.Reading) {
+	r.Read(e.url, hosts.OtherSector)
+	r.Extract(&e.features)
+	if e.title == "" && e.anchor == "" {
+		return
 	}
+	alone := e.features
+	alone.Plain, alone.Tied = slices.Clone(alone.Plain), slices.Clone(alone.Tied)
+	r.ReadText(e.title, e.anchor)
+	r.ExtractText(&e.features)
+	e.features.Plain = append(alone.Plain, e.features.Plain...)
+	e.features.Tied = append(alone.Tied, e.features.Tied...)
+}
+
+// withTexts returns the examples again, with the last words of their paths as text beside a URL without them: long
+// ones as the title of the page, short ones as a link's text.
+func withTexts(all []*example) []*example {
+	var r urltext.Reading
+	var more []*example
+	for _, e := range all {
+		r.Read(e.url, hosts.OtherSector)
+		url, text, long, ok := r.WithText()
+		if !ok {
+			continue
+		}
+		copied := *e
+		copied.url, copied.derived = url, true
+		if long {
+			copied.title = text
+		} else {
+			copied.anchor = text
+		}
+		more = append(more, &copied)
+	}
+	return more
+}
+
+// readLabelled reads the labelled URLs of files.
+func readLabelled(dir fs.FS, names ...string) ([]*example, error) {
+	var all []*example
+	for _, name := range names {
+		data, err := fs.ReadFile(dir, name)
+		if err != nil {
+			return nil, err
+		}
+		more, err := parseLabelled(data)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		for _, e := range more {
+			e.set, e.number = name, len(all)
+			all = append(all, e)
+		}
+	}
+	return all, nil
+}
+
+func parseLabelled(data []byte) ([]*example, error) {
 	var all []*example
 	for line := range bytes.Lines(data) {
 		var row struct {
 			URL, Label, Lang string
 			Secondary        []string
 		}
-		if err := json.Unmarshal(line, &row); err != nil {
+		err := json.Unmarshal(line, &row)
+		if err != nil {
 			return nil, err
 		}
-		e := &example{url: row.URL, lang: row.Lang, number: len(all)}
+		e := &example{url: row.URL, lang: row.Lang}
 		if e.label, e.secondary, err = types(row.Label, row.Secondary); err != nil {
 			return nil, fmt.Errorf("%s: %w", row.URL, err)
 		}

@@ -14,6 +14,7 @@ type settings struct {
 	tied, combined, dense, structure, hashed float64
 	smooth                                   float64 // share of the target given to secondary types
 	written, pattern                         float64 // weights of written examples and those of patterns; a labelled one has 1
+	text                                     float64 // weight of examples with their words beside the URL
 	rounds                                   int
 	rate                                     float64
 	kept, of                                 int // the share of labelled examples used; all when of is 0
@@ -29,7 +30,7 @@ func (set *settings) leftOut(e *example) bool {
 	return set.of > 0 && e.origin == labelled && e.number%set.of >= set.kept
 }
 
-var defaults = settings{tied: 0.1, combined: 0.2, dense: 1.2, structure: 1.2, hashed: 4, smooth: 0.15, written: 0.3, pattern: 0.2, rounds: 150, rate: 0.07}
+var defaults = settings{tied: 0.1, combined: 0.2, dense: 1.2, structure: 1.2, hashed: 4, smooth: 0.15, written: 0.3, pattern: 0.2, text: 0.1, rounds: 150, rate: 0.07}
 
 // fit finds the weights that predict the examples best: full-batch Adam with a cosine schedule. It is
 // deterministic: the same examples always give the same weights.
@@ -95,6 +96,9 @@ func fit(examples []*example, set settings) *linear.Weights {
 }
 
 func (set *settings) weight(e *example) float64 {
+	if e.derived {
+		return set.text
+	}
 	switch e.origin {
 	case written:
 		return set.written

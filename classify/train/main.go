@@ -25,6 +25,7 @@ func main() {
 	flag.Float64Var(&set.smooth, "smooth", set.smooth, "share of the target for secondary types")
 	flag.Float64Var(&set.written, "written", set.written, "weight of written examples")
 	flag.Float64Var(&set.pattern, "pattern", set.pattern, "weight of URLs made from patterns")
+	flag.Float64Var(&set.text, "text", set.text, "weight of examples with their words beside the URL")
 	flag.IntVar(&set.rounds, "rounds", set.rounds, "rounds of training")
 	flag.Parse()
 	examples, err := readExamples(os.DirFS(*dir))

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"path"
 	"sort"
 	"strings"
 
@@ -36,6 +37,10 @@ func printFigures(w io.Writer, all []*prediction, errors string) {
 	for fold := range folds {
 		part := filter(all, func(p *prediction) bool { return p.fold == fold })
 		fmt.Fprintf(w, "fold %d  %s\n", fold, measure(part, (*prediction).best))
+	}
+	for _, set := range []string{firstSet, secondSet} {
+		part := filter(all, func(p *prediction) bool { return p.set == set })
+		fmt.Fprintf(w, "%s  %s\n", path.Base(set), measure(part, (*prediction).best))
 	}
 	fmt.Fprintf(w, "all     %s  temperature %.2f\n", measure(all, (*prediction).best), temperature(all))
 	if errors == "" {
@@ -85,6 +90,10 @@ func summaryTable(all []*prediction) string {
 	}
 	row("substring rules", measure(all, baseline))
 	row("classifier, all folds", measure(all, (*prediction).best))
+	for i, set := range []string{firstSet, secondSet} {
+		part := filter(all, func(p *prediction) bool { return p.set == set })
+		row(fmt.Sprintf("set %d (%d URLs)", i+1, len(part)), measure(part, (*prediction).best))
+	}
 	for fold := range folds {
 		part := filter(all, func(p *prediction) bool { return p.fold == fold })
 		row(fmt.Sprintf("fold %d (%d URLs)", fold, len(part)), measure(part, (*prediction).best))

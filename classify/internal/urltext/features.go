@@ -62,6 +62,12 @@ const (
 	fileParent // in the segment before such a name
 	fileFar    // further up
 	dataFile   // anywhere in the path of a data file, which is a download regardless of its words
+	titleWhole // the words of the page's title are the whole of it
+	titleHead  // they begin it
+	titlePart  // they are within it
+	anchorWhole
+	anchorHead
+	anchorPart
 	places
 )
 

@@ -23,7 +23,9 @@ type Reading struct {
 	Name    Segment   // the registered name
 	Path    []Segment
 	Query   []Field
-	Slash   bool // the path ends in a slash
+	Slash   bool    // the path ends in a slash
+	Title   Segment // of the page, by ReadText
+	Anchor  Segment // of links to the page or its section, by ReadText
 
 	subSenses, nameSenses []lexicon.Sense // of Sub and Name, by the words for hosts
 
@@ -51,6 +53,7 @@ func (r *Reading) Read(url string, sector hosts.Sector) {
 		r.Sector = sector
 	}
 	r.mem.reset()
+	r.Title, r.Anchor = Segment{}, Segment{}
 	r.Path = r.Path[:0]
 	path := r.Parts.Path
 	r.Slash = len(path) > 1 && path[len(path)-1] == '/'

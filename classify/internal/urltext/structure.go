@@ -57,6 +57,8 @@ const (
 	flagOpaqueFile
 	flagDescriptiveFile
 	flagSheet
+	flagTitle
+	flagAnchor
 )
 
 // Keys of the query that indicate what a page does.

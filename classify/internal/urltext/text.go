@@ -1,0 +1,73 @@
+package urltext
+
+import "strings"
+
+// ReadText reads the texts by which other pages call the page whose URL was read last: its title, and the text of
+// a link to it or to its section. Either may be "".
+func (r *Reading) ReadText(title, anchor string) {
+	r.readSegment(&r.mem, &r.Title, clip(title, maxSegmentBytes), false)
+	r.readSegment(&r.mem, &r.Anchor, clip(anchor, maxSegmentBytes), false)
+}
+
+// ExtractText sets f to the features of the texts that ReadText has read, which are added to those of the URL.
+func (r *Reading) ExtractText(f *Features) {
+	f.reset()
+	f.host = r.hostKind()
+	f.text(&r.Title, flagTitle, titleWhole, 'T')
+	f.text(&r.Anchor, flagAnchor, anchorWhole, 'A')
+}
+
+// text adds the words of a text. Its places are in the order whole, head, part.
+func (f *Features) text(s *Segment, flag int, whole place, space byte) {
+	if len(s.Text) == 0 {
+		return
+	}
+	f.flag(true, flag)
+	for _, h := range s.Hits {
+		p := whole + 2
+		switch {
+		case s.Exact():
+			p = whole
+		case h.First:
+			p = whole + 1
+		}
+		if t, ok := f.hit(h.Sense, p); ok {
+			f.tied(t, withCover+int(p)*covers+s.cover(h))
+			f.tied(t, withWords+int(p)*wordsMax+min(s.Words/2, wordsMax-1))
+		}
+	}
+	f.words(s, space)
+}
+
+// WithText returns a URL like that last read, in which a key stands for the last words of the path, and these words
+// as a text. long reports whether they are a title. ok is false when the path has no such words, or is that of a file.
+// Training learns from both together what texts say.
+func (r *Reading) WithText() (url, text string, long, ok bool) {
+	v := r.view()
+	if v.last < 0 || v.file {
+		return "", "", false, false
+	}
+	s := &r.Path[v.last]
+	words := string(s.words(len(s.Text) - s.extBytes))
+	if words == "" {
+		return "", "", false, false
+	}
+	i := strings.LastIndex(r.Parts.Path, s.Raw)
+	url = "https://" + r.Host + r.Parts.Path[:i] + "a1010" + r.Parts.Path[i+len(s.Raw):]
+	if r.Parts.Query != "" {
+		url += "?" + r.Parts.Query
+	}
+	return url, words, s.Kind == Slug, true
+}
+
+// words returns the first n bytes of the segment's text, its words apart.
+func (s *Segment) words(n int) []byte {
+	var text []byte
+	for i := range n {
+		if s.starts[i] && i > 0 {
+			text = append(text, ' ')
+		}
+		text = append(text, s.Text[i])
+	}
+	return text
+}
