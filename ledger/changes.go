@@ -50,10 +50,10 @@ func (c *Changes) statements() []Statement {
 		pieces(insertDeadLetters, rowsOf(c.DeadLetters)),
 		pieces(insertPartitions, c.partitions()),
 		pieces(queueFiles, queuedRows(c.QueuedFiles)),
-		pieces(queueDomains, queuedRows(c.QueuedDomains)),
+		countedPieces(namedQueued, []string{queueDomains}, queuedRows(c.QueuedDomains)),
 		pieces(changeFiles, rowsOf(c.Files)),
 		pieces(findFiles, rowsOf(c.FoundFiles)),
-		pieces(changeDomains, rowsOf(c.Domains)))
+		countedPieces(namedDomains, []string{finishDomains, changeDomains}, rowsOf(c.Domains)))
 }
 
 // partitions are those of files and domains.
@@ -81,8 +81,7 @@ ON CONFLICT DO NOTHING`
 	// Materialised, or every name would have the list of all read again.
 	queued = `WITH q AS MATERIALIZED (
   SELECT p.id, value->>'queued_at' AS queued_at, value->>'needed_at' AS needed_at, value->'names' AS names
-  FROM json_each(?1) JOIN partitions AS p ON p.country = value->>'country' AND p.category = value->>'category' AND p.date = value->>'date')
-`
+  FROM json_each(?1) JOIN partitions AS p ON p.country = value->>'country' AND p.category = value->>'category' AND p.date = value->>'date')`
 
 	laterQueued = `
 ON CONFLICT DO UPDATE SET queued_at = max(queued_at, excluded.queued_at), needed_at = max(needed_at, excluded.needed_at)

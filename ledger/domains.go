@@ -25,7 +25,8 @@ type DomainChange struct {
 // column keeps its greatest value, findings come from the newest collection, and an error from the
 // newest failure.
 const (
-	queueDomains = queued + `INSERT INTO domains (partition, domain, queued_at, needed_at, collected_at, met_at, gave_up_at, excluded_at)
+	queueDomains = queued + `
+INSERT INTO domains (partition, domain, queued_at, needed_at, collected_at, met_at, gave_up_at, excluded_at)
 SELECT q.id, n.value, q.queued_at, q.needed_at, 0, 0, 0, 0 FROM q JOIN json_each(q.names) AS n WHERE true` + laterQueued
 
 	changeDomains = `INSERT INTO domains (partition, domain, queued_at, needed_at, collected_at, met_at, gave_up_at, excluded_at, reachable, robots, sitemap, duration_ms, error_type, error_message)
@@ -211,7 +212,7 @@ func (q *DomainQuery) index(state string) string {
 		name = "domains_without_sitemap"
 	case state == string(contract.Failed) && q.ErrorType != "":
 		name = "domains_failed"
-	case state != "":
+	case state != "" && state != string(contract.Processed): // most are, so these follow the table's order
 		name = "domains_by_state"
 	default:
 		return ""
@@ -266,7 +267,7 @@ func (l *Ledger) Domain(ctx context.Context, domain string, f contract.Filter) (
 	c.and("d.domain = ?", domain)
 	c.partition(f)
 	results, err := l.batch(ctx, op, Statement{
-		`SELECT ` + domainColumns + ` FROM domains AS d JOIN partitions AS p ON p.id = d.partition` + c.where() +
+		`SELECT ` + domainColumns + ` FROM partitions AS p CROSS JOIN domains AS d ON d.partition = p.id` + c.where() +
 			` ORDER BY p.date DESC, d.collected_at DESC, p.id LIMIT ?`, append(c.args, int64(maxPartitionsOfDomain)),
 	})
 	if err != nil {

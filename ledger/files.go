@@ -21,7 +21,8 @@ type FileChange struct {
 
 // Rows are written as those of domains are.
 const (
-	queueFiles = queued + `INSERT INTO files (partition, name, queued_at, needed_at, processed_at, met_at, gave_up_at)
+	queueFiles = queued + `
+INSERT INTO files (partition, name, queued_at, needed_at, processed_at, met_at, gave_up_at)
 SELECT q.id, n.value, q.queued_at, q.needed_at, 0, 0, 0 FROM q JOIN json_each(q.names) AS n WHERE true` + laterQueued
 
 	fileRows = `INSERT INTO files (partition, name, queued_at, needed_at, processed_at, met_at, gave_up_at, duration_ms, error_type, error_message)

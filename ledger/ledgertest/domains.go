@@ -252,3 +252,36 @@ func domainPartitions(t T, db ledger.DB, name string) {
 	must(t, "Domain", err)
 	expect(t, "records of an unknown domain", len(records), 0)
 }
+
+// counted: a batch counts each of its domains once, however often it names it; what changes nothing leaves the
+// partition's time alone; and what others write is counted by triggers.
+func counted(t T, db ledger.DB, name string) {
+	p, other := place(name, "2026-01-28"), place(name, "2026-01-29")
+	collected := func(p contract.Partition, domain string, second int) ledger.DomainChange {
+		return ledger.DomainChange{Partition: p, Domain: domain, Queued: at(second), Outcome: outcome(second, true)}
+	}
+	c := ledger.Changes{
+		QueuedDomains: []ledger.Queued{{Partition: p, Names: []string{"a.sg", "b.sg", "a.sg"}, At: at(0)}, {Partition: p, Names: []string{"a.sg"}, At: at(1)}},
+		Domains:       []ledger.DomainChange{collected(p, "a.sg", 2), collected(p, "a.sg", 2), collected(other, "a.sg", 3), {Partition: p, Domain: "c.sg", GaveUp: at(4)}},
+	}
+	trend := func(what string, want ...int64) {
+		t.Helper()
+		s := status(t, db, ledger.StatusQuery{Filter: contract.Filter{Category: name}, Now: at(10), TrendHours: 1})
+		got := []int64{s.Processing.DomainsPending, s.Processing.DomainsProcessed, s.Processing.DomainsFailed, s.Trend[0].DomainsProcessed, s.Trend[0].DomainsFailed}
+		expect(t, what, got, want)
+		recount(t, db, name, what)
+	}
+	record(t, db, c)
+	trend("recorded", 1, 2, 1, 2, 1)
+
+	query(t, db, `UPDATE partitions SET updated_at = 1 WHERE category = ?1`, name)
+	record(t, db, c)
+	trend("recorded again", 1, 2, 1, 2, 1)
+	expect(t, "changed", query(t, db, `SELECT DISTINCT updated_at, counting FROM partitions WHERE category = ?1`, name), []map[string]any{{"updated_at": 1.0, "counting": nil}})
+	record(t, db, ledger.Changes{Domains: []ledger.DomainChange{collected(p, "b.sg", 5)}})
+	trend("one more", 0, 3, 1, 3, 1)
+	expect(t, "changed", query(t, db, `SELECT count(*) AS n FROM partitions WHERE category = ?1 AND updated_at > 1`, name), []map[string]any{{"n": 1.0}})
+
+	query(t, db, `UPDATE domains SET gave_up_at = ?2, queued_at = ?2, needed_at = ?2 WHERE domain = 'b.sg' AND partition = (SELECT id FROM partitions WHERE category = ?1 AND date = '2026-01-28')`, name, at(6).UnixMilli())
+	trend("written by another", 0, 2, 2, 3, 2)
+}

@@ -50,6 +50,7 @@ var Cases = []Case{
 	{"files in flight", filesInFlight},
 	{"a domain's states", domainStates},
 	{"records in any order end alike", anyOrder},
+	{"domains of a batch are counted once", counted},
 	{"more domains than a parameter holds", manyDomains},
 	{"pages of domains", domainPages},
 	{"one domain in several partitions", domainPartitions},
