@@ -8,8 +8,8 @@ import (
 
 // HostChange is what an operator decides about a host. What is nil stays.
 type HostChange struct {
-	BlockUntil *int64 // ms since 1970; a time that has passed ends a block
-	Delay      *int64 // the least ms between two requests, 0 for what the host asks for
+	BlockUntil *int64 // ms since 1970; a time that has passed ends a block, and a Retry-After
+	Delay      *int64 // the least ms between two requests, 0 for what the host asks for; it holds at once
 	Empty      bool   // drops the pages that wait; they do not return
 }
 
@@ -34,18 +34,37 @@ func (s *Shard) SetHost(now int64, name string, change HostChange) (found bool, 
 		}
 		c.change(h)
 		if change.Delay != nil {
-			h.floor = max(*change.Delay, 0)
+			c.setDelay(h, *change.Delay)
 		}
 		if change.Empty {
 			c.empty(h)
 		}
 		if change.BlockUntil != nil {
-			h.blocked = max(*change.BlockUntil, 0)
-			h.places = [kinds]place{} // it may be due sooner, or later
+			c.setBlock(h, *change.BlockUntil)
 		}
+		h.places = [kinds]place{} // it may be due sooner, or later
 		return c.queue(h)
 	})
 	return found, err
+}
+
+// setDelay sets the least delay of a host, which counts from its last request. It is no longer slowed down.
+func (c *call) setDelay(h *host, delay int64) {
+	before := h.interval()
+	h.floor, h.slow, h.calm = max(delay, 0), 0, 0
+	if h.ready <= c.now+before { // else a Retry-After says so
+		h.ready = max(h.ready-before+h.interval(), 0)
+	}
+}
+
+// setBlock blocks a host, or ends its block, and with that what its answers had led to: a Retry-After, the slowing
+// down, and the hour after its name did not resolve.
+func (c *call) setBlock(h *host, until int64) {
+	if h.blocked = max(until, 0); h.blocked > c.now {
+		return
+	}
+	h.slow, h.calm, h.unresolved = 0, 0, 0
+	h.ready = min(h.ready, c.now+h.interval())
 }
 
 // Exclusion is what operators ruled out: a domain, a host of a domain, or URLs by a pattern.
