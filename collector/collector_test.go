@@ -492,7 +492,7 @@ func TestVisits(t *testing.T) {
 			t.Fatalf("%+v", got)
 		}
 		v := got[0]
-		if v.Host != "example.com" || v.Delay != 5000 || v.RetryAfter != 600 || v.Throttled || v.Unresolved {
+		if v.Host != "example.com" || v.Delay != 5000 || v.RetryAfter != 600 || !v.Throttled || v.Unresolved {
 			t.Errorf("%+v", v)
 		}
 		if expires := time.UnixMilli(v.RobotsExpires).Sub(began).Round(time.Minute); expires != 24*time.Hour {

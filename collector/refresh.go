@@ -213,8 +213,8 @@ func (f *refresh) finish(result frontier.RefreshResult, a *fetch.Answer, failure
 		result.Visit.Unresolved = errors.Is(failure, fetch.ErrNotResolved)
 	}
 	if a.Status == http.StatusTooManyRequests || a.Status == http.StatusServiceUnavailable {
-		d, ok := fetch.RetryAfter(a.Header.Get("Retry-After"), a.Header.Get("Date"), now)
-		result.Visit.RetryAfter, result.Visit.Throttled = int64(d/time.Second), !ok
+		d, _ := fetch.RetryAfter(a.Header.Get("Retry-After"), a.Header.Get("Date"), now)
+		result.Visit.RetryAfter, result.Visit.Throttled = int64(d/time.Second), true
 	}
 	return result, nil
 }

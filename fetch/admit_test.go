@@ -131,7 +131,7 @@ func TestVisits(t *testing.T) {
 		{Host: "calm.example", AskedAt: at},
 		{Host: "gone.example", AskedAt: at, Unresolved: true},
 		{Host: "hot.example", AskedAt: epoch, Throttled: true},
-		{Host: "later.example", AskedAt: epoch, RetryAt: epoch.Add(90 * time.Second)},
+		{Host: "later.example", AskedAt: epoch, RetryAt: epoch.Add(90 * time.Second), Throttled: true},
 	}
 	example := func(host string) bool { return host != "other.test" }
 	if got := w.limiter.Visits(example); !reflect.DeepEqual(got, want) {

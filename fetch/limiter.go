@@ -47,7 +47,7 @@ type Visit struct {
 	Delay         time.Duration // its Crawl-delay, 0 without one; only where RobotsExpires is set
 	RobotsExpires time.Time     // when its robots.txt is to be read again; zero: it was not read
 	RetryAt       time.Time     // what its last Retry-After asks for; zero without one
-	Throttled     bool          // its last answer was 429 or 503, without a Retry-After
+	Throttled     bool          // its last answer was 429 or 503
 	Unresolved    bool          // its name does not resolve
 }
 
@@ -151,7 +151,7 @@ func (l *Limiter) answered(h *host, resp *Response, now time.Time) {
 	pause, stated := RetryAfter(resp.Header.Get("Retry-After"), resp.Header.Get("Date"), now)
 	l.learn(h, func() {
 		h.learned.Unresolved = false
-		h.learned.Throttled = refused && !stated
+		h.learned.Throttled = refused
 		if refused && stated {
 			h.notBefore = now.Add(pause)
 			h.learned.RetryAt = h.notBefore

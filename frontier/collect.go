@@ -1,6 +1,10 @@
 package frontier
 
-import "github.com/newsfork/seed-engine/contract"
+import (
+	"slices"
+
+	"github.com/newsfork/seed-engine/contract"
+)
 
 // AcquireRequest asks for a registrable domain with all its hosts. Whoever has it may ask each of
 // them, one request at a time, at its delay; nobody else may.
@@ -72,9 +76,9 @@ func (s *Shard) Acquire(now int64, r AcquireRequest) (answer Acquired, err error
 			return nil
 		}
 		answer.Granted = true
-		lost := m.lost(r.Owner)
+		m.lostAt = m.lost(r.Owner, c.now)
 		m.owner, m.ownerEnds, m.waitEnds = r.Owner, c.now+r.Seconds*1000, 0
-		answer.Hosts, err = c.hostStates(r.Hosts, lost)
+		answer.Hosts, err = c.hostStates(m, r.Hosts)
 		return err
 	})
 	return answer, err
@@ -110,7 +114,7 @@ func (c *call) busyUntil(m *domain, owner string) (until int64, err error) {
 	ids := m.hosts
 	if m.listed {
 		ids = nil
-		for _, a := range m.active {
+		for _, a := range slices.Concat(m.active, m.claims) {
 			ids = append(ids, a.id)
 		}
 	}
@@ -126,21 +130,18 @@ func (c *call) busyUntil(m *domain, owner string) (until int64, err error) {
 	return until, err
 }
 
-// hostStates describes hosts to a new owner of their domain. The one before may have asked them until lost.
-func (c *call) hostStates(names []string, lost int64) ([]HostState, error) {
+// hostStates describes hosts of a domain to its owner.
+func (c *call) hostStates(m *domain, names []string) ([]HostState, error) {
 	hosts, _, err := c.findHosts(names)
 	if err != nil {
 		return nil, err
 	}
 	states := make([]HostState, len(hosts))
 	for i, h := range hosts {
-		states[i] = HostState{Host: names[i], Delay: c.settings.Delay}
-		if h != nil {
-			states[i] = HostState{h.name, h.interval(), h.paced(), h.blocked, h.robotsEnds, h.unresolved, h.excluded}
+		if h == nil {
+			h = &host{name: names[i], delay: c.settings.Delay}
 		}
-		if lost > 0 {
-			states[i].ReadyAt = max(states[i].ReadyAt, lost+states[i].Delay)
-		}
+		states[i] = h.state(m.readyFor(m.owner, h, c.now))
 	}
 	return states, nil
 }
@@ -182,7 +183,7 @@ type Visit struct {
 	Delay         int64 // ms that its robots.txt asks for, 0: the default. It is never shortened.
 	AskedAt       int64 // ms since 1970, of the last request; 0: it was not asked. The same visit told twice counts once.
 	RetryAfter    int64 // seconds that the last answer asked to wait
-	Throttled     bool  // it answered 429 or 503 without saying how long to wait
+	Throttled     bool  // its last answer was 429 or 503
 	RobotsExpires int64 // ms since 1970; 0: robots.txt was not asked for
 	Unresolved    bool  // its name does not resolve
 }
@@ -249,8 +250,8 @@ func (c *call) visited(m *domain, v *Visit) error {
 		}
 		h.askedAt = min(v.AskedAt, c.now)
 	}
-	if v.Throttled {
-		h.slow, h.calm = min(h.slow+1, maxDoublings), 0
+	if v.Throttled || v.RetryAfter > 0 {
+		c.slowDown(h)
 	} else if v.AskedAt > 0 {
 		c.calm(h)
 	}

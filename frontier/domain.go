@@ -1,6 +1,7 @@
 package frontier
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/newsfork/seed-engine/contract"
@@ -18,10 +19,14 @@ type domain struct {
 	waitEnds  int64  // a collector waits for the domain: until then scrapers get none of its hosts, ms
 	hosts     []int64
 
-	// active are the leased hosts. They are listed only while the domain has more hosts than may be
-	// leased at once: then listed is true.
+	lostAt       int64 // when the time of the last owner was over that never released the domain, ms
+	refreshWaits int64 // as waitEnds, for a refresh of one of the hosts
+
+	// active are the leased hosts, and claims those that refreshes have. They are listed only while the domain
+	// has more hosts than may be leased at once: then listed is true. A claim counts until its end.
 	listed bool
 	active []activeHost
+	claims []activeHost
 
 	// parked are queued hosts that came to the head of a queue while the domain let nobody in. They
 	// return to their places when it does.
@@ -70,16 +75,32 @@ func (m *domain) encode() []byte {
 	for _, id := range m.hosts {
 		b = appendID(b, id)
 	}
-	b = appendUint(b, int64(len(m.active)))
-	for _, a := range m.active {
-		b = appendUint(appendID(b, a.id), a.ends)
-	}
+	b = appendActive(b, m.active)
 	b = appendUint(b, int64(len(m.parked)))
 	for _, p := range m.parked {
 		b = append(appendID(b, p.id), byte(p.kind))
 	}
 	b = m.evidence.append(b)
-	return append(appendString(b, m.mirrorOf), m.tail...)
+	b = appendString(b, m.mirrorOf)
+	b = appendUint(appendUint(b, m.lostAt), m.refreshWaits)
+	b = appendActive(b, m.claims)
+	return append(b, m.tail...)
+}
+
+func appendActive(b []byte, list []activeHost) []byte {
+	b = appendUint(b, int64(len(list)))
+	for _, a := range list {
+		b = appendUint(appendID(b, a.id), a.ends)
+	}
+	return b
+}
+
+func (d *decoder) active() []activeHost {
+	list := make([]activeHost, d.count(idBytes+1))
+	for i := range list {
+		list[i] = activeHost{d.id(), d.int()}
+	}
+	return list
 }
 
 func (e *Evidence) append(b []byte) []byte {
@@ -112,10 +133,7 @@ func decodeDomain(id int64, name string, record []byte) (*domain, error) {
 	for i := range m.hosts {
 		m.hosts[i] = d.id()
 	}
-	m.active = make([]activeHost, d.count(idBytes+1))
-	for i := range m.active {
-		m.active[i] = activeHost{d.id(), d.int()}
-	}
+	m.active = d.active()
 	m.parked = make([]parkedHost, d.count(idBytes+1))
 	for i := range m.parked {
 		m.parked[i] = parkedHost{d.id(), int(d.byte()) % kinds}
@@ -123,26 +141,45 @@ func decodeDomain(id int64, name string, record []byte) (*domain, error) {
 	if d.at < len(d.text) { // since version 3
 		m.evidence, m.mirrorOf = d.evidence(), d.string()
 	}
+	if d.at < len(d.text) { // appended to version 3
+		m.lostAt, m.refreshWaits = d.int(), d.int()
+		m.claims = d.active()
+	}
 	m.tail = d.text[d.at:]
 	return m, d.err
 }
 
-// lost is when the time of another owner ended who never released the domain, in ms; 0 when there is none.
-func (m *domain) lost(owner string) int64 {
-	if m.owner == "" || m.owner == owner {
-		return 0
+// lost is when the time of the last owner but the given one was over that never released the domain, in ms; 0
+// when there was none.
+func (m *domain) lost(owner string, now int64) int64 {
+	if m.owner != "" && m.owner != owner && m.ownerEnds <= now {
+		return max(m.lostAt, m.ownerEnds)
 	}
-	return m.ownerEnds
+	return m.lostAt
 }
 
-// closed gives until when the domain lets no scraper in because of a collector, in ms; 0 when it
-// does.
+// readyFor is when a host may be asked, for the sake of its delay, by an owner who gets it now, in ms; "" stands for
+// scrapers and refreshes. An owner or a refresh that was lost may have asked the host until its time was over.
+func (m *domain) readyFor(owner string, h *host, now int64) int64 {
+	if lost := max(m.lost(owner, now), h.claimEnds); lost > 0 {
+		return max(h.ready, lost+h.interval())
+	}
+	return h.ready
+}
+
+// freeAt is when a host may be asked again, in ms, if no lease and no collector has it.
+func (c *call) freeAt(h *host) int64 {
+	return max(c.domains[h.domain].readyFor("", h, c.now), h.blocked, h.unresolved)
+}
+
+// closed gives until when the domain lets no scraper in because of a collector, or of a refresh that waits, in ms;
+// 0 when it does.
 func (m *domain) closed(now int64) int64 {
 	if m.owner != "" && m.ownerEnds > now {
 		return m.ownerEnds
 	}
-	if m.waitEnds > now {
-		return m.waitEnds
+	if waits := max(m.waitEnds, m.refreshWaits); waits > now {
+		return waits
 	}
 	return 0
 }
@@ -155,10 +192,16 @@ func (c *call) room(m *domain) int {
 	if !m.listed {
 		return c.settings.HostsPerDomain
 	}
-	return max(0, c.settings.HostsPerDomain-len(m.active))
+	return max(0, c.settings.HostsPerDomain-len(m.active)-len(m.claimed(c.now)))
 }
 
-// list begins to list the leased hosts of a domain that has become large.
+// claimed gives the hosts that refreshes have at the moment, if they are listed.
+func (m *domain) claimed(now int64) []activeHost {
+	m.claims = slices.DeleteFunc(m.claims, func(a activeHost) bool { return a.ends <= now })
+	return m.claims
+}
+
+// list begins to list the hosts of a domain that has become large which are leased or belong to refreshes.
 func (c *call) list(m *domain) error {
 	if m.listed || len(m.hosts) <= c.settings.HostsPerDomain {
 		return nil
@@ -171,6 +214,9 @@ func (c *call) list(m *domain) error {
 	for _, h := range hosts {
 		if h.lease != 0 {
 			m.active = append(m.active, activeHost{h.id, h.leaseEnds})
+		}
+		if h.claimEnds > c.now {
+			m.claims = append(m.claims, activeHost{h.id, h.claimEnds})
 		}
 	}
 	c.changeDomain(m)
@@ -188,16 +234,16 @@ func (c *call) park(m *domain, h *host, kind int) {
 }
 
 // unpark returns parked hosts to their places, as many as the domain lets in. A host that has moved
-// or has nothing left is forgotten. While a collector keeps the domain closed, the end of its time is
-// noted, since it may never come back to release it.
+// or has nothing left is forgotten. While a collector or refreshes keep them out, the end of that time is
+// noted, since they may never come back.
 func (c *call) unpark(m *domain) error {
 	if len(m.parked) == 0 {
 		return nil
 	}
-	if ends := m.closed(c.now); ends > 0 && c.changedDomains[m.id] {
+	n := c.room(m)
+	if ends := cmp.Or(m.closed(c.now), firstEnd(m.claims)); n == 0 && ends > 0 && c.changedDomains[m.id] {
 		c.wakeAt(m, ends)
 	}
-	n := c.room(m)
 	for n > 0 && len(m.parked) > 0 {
 		batch := m.parked[:min(n, len(m.parked))]
 		m.parked = m.parked[len(batch):]
@@ -231,10 +277,20 @@ func (c *call) unparkAll() error {
 	return nil
 }
 
-// leave takes a host off the list of those that are leased.
-func (c *call) leave(m *domain, id int64) {
-	if i := slices.IndexFunc(m.active, func(a activeHost) bool { return a.id == id }); i >= 0 {
-		m.active = slices.Delete(m.active, i, i+1)
+// firstEnd gives the first end of the times for which hosts are listed, in ms; 0 when none is.
+func firstEnd(list []activeHost) (ends int64) {
+	for _, a := range list {
+		if ends == 0 || a.ends < ends {
+			ends = a.ends
+		}
+	}
+	return ends
+}
+
+// leave takes a host off a list of the domain.
+func (c *call) leave(m *domain, list *[]activeHost, id int64) {
+	if i := slices.IndexFunc(*list, func(a activeHost) bool { return a.id == id }); i >= 0 {
+		*list = slices.Delete(*list, i, i+1)
 		c.changeDomain(m)
 	}
 }

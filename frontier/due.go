@@ -171,7 +171,7 @@ func (t *ticking) look(ids []int64, budget int) (taken int, err error) {
 func (t *ticking) decide(h *host) (at int64) {
 	c := t.c
 	m := c.domains[h.domain]
-	busy := max(h.free(), h.leaseEnds, m.closed(c.now), h.claimEnds)
+	busy := max(c.freeAt(h), h.leaseEnds, m.closed(c.now), h.claimEnds)
 	e := h.firstDue(c)
 	switch {
 	case h.excluded || m.excluded || e == nil || !c.owns(m.name):

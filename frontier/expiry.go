@@ -17,7 +17,7 @@ func (c *call) leaseUntil(id, ends int64, data []byte) {
 	}
 }
 
-// wakeAt has the parked hosts of a domain looked at when a collector's time is over.
+// wakeAt has the parked hosts of a domain looked at when the time of a collector or a refresh is over.
 func (c *call) wakeAt(m *domain, ends int64) { c.leaseUntil(-m.id-1, ends, []byte{0}) }
 
 // sweep ends the leases whose time is over, and lets in hosts whose domain has become free. Their
@@ -114,7 +114,8 @@ func (c *call) free(h *host, ready int64) error {
 	h.lease, h.leaseEnds, h.leased, h.asked = 0, 0, nil, nil
 	h.ready = max(h.ready, ready)
 	c.change(h)
-	c.leave(c.domains[h.domain], h.id)
+	m := c.domains[h.domain]
+	c.leave(m, &m.active, h.id)
 	if err := c.spill(h); err != nil {
 		return err
 	}

@@ -40,8 +40,8 @@ type host struct {
 	entries       []entry
 	unpacked      bool
 
-	claim     int64 // whose refresh has the host, see claimOf
-	claimEnds int64 // ms
+	claim     int64 // whose refresh has the host, see claimOf; 0 when none has
+	claimEnds int64 // until when, ms; 0 when none has
 
 	askedAt int64 // the last request of a collector that was told, ms
 
@@ -213,16 +213,9 @@ func (h *host) dueAt() (at int64) {
 	return at
 }
 
-// free is when the host may be asked again, in ms, if no lease and no collector has it.
-func (h *host) free() int64 { return max(h.paced(), h.blocked, h.unresolved) }
-
-// paced is when the host may be asked again for its delay, in ms. A refresh that did not end may have asked
-// it until its time was over.
-func (h *host) paced() int64 {
-	if h.claim != 0 {
-		return max(h.ready, h.claimEnds+h.interval())
-	}
-	return max(h.ready, h.claimEnds)
+// state describes the host to an owner, who is not to ask it before ready.
+func (h *host) state(ready int64) HostState {
+	return HostState{h.name, h.interval(), ready, h.blocked, h.robotsEnds, h.unresolved, h.excluded}
 }
 
 // class gives the index of a class among those of the host, and adds it when it is new. Its day is that of

@@ -201,11 +201,7 @@ func (l *lessor) try(h *host, kind int, at *candidate) (keep bool, err error) {
 	if l.missing() == 0 {
 		return true, nil
 	}
-	free := h.free()
-	if lost := c.domains[h.domain].lost(""); lost > 0 && lost <= c.now {
-		free = max(free, lost+h.interval()) // its owner may have asked the host until then
-	}
-	if free > c.now {
+	if free := c.freeAt(h); free > c.now {
 		l.passOver(free)
 		if free <= c.now+nearMiss {
 			return true, nil
@@ -409,7 +405,7 @@ func (c *call) anyDue(h *host) bool {
 func (c *call) prefetch(hosts []*host) error {
 	var keys []int64
 	for _, h := range hosts {
-		if h == nil || h.lease != 0 || h.free() > c.now {
+		if h == nil || h.lease != 0 || c.freeAt(h) > c.now {
 			continue
 		}
 		band := bandOfTurn(h.turn)

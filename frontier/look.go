@@ -67,7 +67,10 @@ func (c *call) oldest(lane int) (int64, error) {
 		if err != nil {
 			return 0, err
 		}
-		if h := hosts[0]; h != nil && h.lease == 0 && h.free() <= c.now && slices.ContainsFunc(h.places[:], func(p place) bool { return p.queued && p.lane == lane && p.slot == k.slot() }) {
+		if err := c.domainsOf(hosts); err != nil {
+			return 0, err
+		}
+		if h := hosts[0]; h != nil && h.lease == 0 && c.freeAt(h) <= c.now && slices.ContainsFunc(h.places[:], func(p place) bool { return p.queued && p.lane == lane && p.slot == k.slot() }) {
 			return k.slot() * 1000, nil
 		}
 	}
@@ -167,7 +170,7 @@ func (c *call) infos(ids []int64) ([]HostInfo, error) {
 		if err := h.unpackEntries(); err != nil {
 			return nil, err
 		}
-		infos[i] = HostInfo{HostState: HostState{h.name, h.interval(), h.ready, h.blocked, h.robotsEnds, h.unresolved, h.excluded},
+		infos[i] = HostInfo{HostState: h.state(c.domains[h.domain].readyFor("", h, c.now)),
 			Domain: c.domains[h.domain].name, URLs: h.urls, Entries: len(h.entries), Due: c.countDue(h), Done: h.done, Failed: h.failed, DueAt: h.dueAt(), LeasedUntil: h.leaseEnds}
 		infos[i].Excluded = h.excluded || c.domains[h.domain].excluded
 	}
@@ -258,7 +261,7 @@ func (c *call) urlState(state *URLState, h *host, url string, hash uint64) error
 	case h.lease != 0 && (h.leasedPage(hash) >= 0 || slices.Contains(h.asked, hash)):
 		state.State, state.LeaseUntil = "leased", h.leaseEnds
 	case waits:
-		state.DueAt = max(due*1000, h.free())
+		state.DueAt = max(due*1000, c.freeAt(h))
 		if state.State = "due"; state.DueAt > c.now {
 			state.State = "waiting"
 		}

@@ -2,9 +2,10 @@ package frontier
 
 // How a host's answers change when it may be asked again.
 //
-// Its interval is the delay it asks for. Every 429 or 503 without Retry-After doubles it, from
-// slowBase up to maxSlow; every calmAnswers other answers halve it again. A Retry-After is obeyed. A
-// host whose name does not resolve is left alone for an hour.
+// Its interval is the delay it asks for. A 429 or 503 doubles it, from slowBase up to maxSlow, once for all
+// that was asked under one lease; every calmAnswers other answers halve it again. A Retry-After is obeyed
+// besides: it may ask for more, and one that always asks for less does not keep the host from slowing down.
+// A host whose name does not resolve is left alone for an hour.
 const (
 	slowBase      = 1000      // ms
 	maxSlow       = 3_600_000 // ms
@@ -39,13 +40,8 @@ func (c *call) answered(h *host, r *Result) outcome {
 	case r.Unresolved:
 		h.unresolved = c.now + unresolvedFor
 		return failed
-	case r.Status == 429 || r.Status == 503:
-		if r.RetryAfter > 0 {
-			h.ready = max(h.ready, c.now+r.RetryAfter*1000)
-		} else {
-			h.slow = min(h.slow+1, maxDoublings)
-		}
-		h.calm = 0
+	case r.throttled():
+		h.ready = max(h.ready, c.now+r.RetryAfter*1000)
 		return postponed
 	case r.Status == 0:
 		return failed
@@ -59,6 +55,12 @@ func (c *call) answered(h *host, r *Result) outcome {
 	}
 	return fetched
 }
+
+// throttled reports whether the answer asks for fewer requests.
+func (r *Result) throttled() bool { return r.Status == 429 || r.Status == 503 }
+
+// slowDown doubles a host's interval.
+func (c *call) slowDown(h *host) { h.slow, h.calm = min(h.slow+1, maxDoublings), 0 }
 
 // calm lets a host that was slowed down recover.
 func (c *call) calm(h *host) {

@@ -135,7 +135,7 @@ func (c *call) moveTo(h *host, kind, lane int, at int64, types uint32) {
 		}
 		return
 	}
-	want := place{true, lane, c.slot(max(at*1000, h.free())), types, h.singleClass()}
+	want := place{true, lane, c.slot(max(at*1000, c.freeAt(h))), types, h.singleClass()}
 	if have.queued && have.lane <= lane && have.slot <= want.slot && have.types&types == types && have.class == want.class {
 		return
 	}

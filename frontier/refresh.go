@@ -44,6 +44,9 @@ func (s *Shard) BeginRefresh(now int64, r RefreshRequest) (answer Refreshing, er
 		return answer, contract.Invalid("owner", "an owner has 1 to %d bytes", maxOwner)
 	}
 	err = s.run(now, func(c *call) error {
+		if err := c.sweep(); err != nil {
+			return err
+		}
 		h, e, err := c.findEntry(r.Domain, r.URL)
 		if err != nil {
 			return err
@@ -57,14 +60,29 @@ func (s *Shard) BeginRefresh(now int64, r RefreshRequest) (answer Refreshing, er
 		}
 		answer = Refreshing{
 			Granted: true, Seconds: claimTime / 1000,
-			Host:  HostState{h.name, h.interval(), h.ready, h.blocked, h.robotsEnds, h.unresolved, h.excluded},
+			Host:  h.state(c.domains[h.domain].readyFor("", h, c.now)),
 			Entry: e.state(), SHA256: e.hexDigest(), Since: e.lastRead(), Type: typeName(e.kind), Partition: c.partition(h, &e.page),
 		}
-		h.claim, h.claimEnds = claimOf(r.Owner), c.now+claimTime
-		c.change(h)
-		return c.claimDomain(h, r.Owner)
+		c.claim(h, r.Owner)
+		return nil
 	})
 	return answer, err
+}
+
+// claim gives a host to a refresh. One before it that was lost is forgotten but for the delay after it.
+func (c *call) claim(h *host, owner string) {
+	m := c.domains[h.domain]
+	h.ready = m.readyFor("", h, c.now)
+	h.claim, h.claimEnds = claimOf(owner), c.now+claimTime
+	c.change(h)
+	if m.listed {
+		m.claims = append(m.claims, activeHost{h.id, h.claimEnds})
+		c.changeDomain(m)
+	}
+	if m.refreshWaits > c.now {
+		m.refreshWaits = 0
+		c.changeDomain(m)
+	}
 }
 
 // refreshBusy is for how many ms a host cannot be refreshed, 0 when it can be now or soon. While
@@ -82,35 +100,18 @@ func (c *call) refreshBusy(h *host) (int64, error) {
 	if h.lease != 0 {
 		leased = max(h.leaseEnds, c.now+1)
 	}
-	for _, a := range m.active {
-		if len(m.active) >= c.settings.HostsPerDomain {
-			leased = max(leased, a.ends)
-		}
+	if others := append(slices.Clone(m.active), m.claimed(c.now)...); len(others) >= c.settings.HostsPerDomain {
+		leased = max(leased, firstEnd(others))
 	}
-	if leased > c.now && m.waitEnds <= leased {
-		m.waitEnds = leased + waitGrace
+	if leased > c.now && m.refreshWaits <= leased {
+		m.refreshWaits = leased + waitGrace
 		c.changeDomain(m)
 	}
 	until := max(collector, leased, h.claimEnds)
-	if free := h.free(); free > c.now+claimWait {
+	if free := c.freeAt(h); free > c.now+claimWait {
 		until = max(until, free)
 	}
 	return max(until-c.now, 0), nil
-}
-
-// claimDomain has a large domain, whose hosts a collector does not look at one by one, belong to the
-// refresh as if it were a collection. It also ends the wait of refreshBusy.
-func (c *call) claimDomain(h *host, owner string) error {
-	m := c.domains[h.domain]
-	if m.listed {
-		m.owner, m.ownerEnds = owner, h.claimEnds
-		c.changeDomain(m)
-	}
-	if m.waitEnds > c.now {
-		m.waitEnds = 0
-		c.changeDomain(m)
-	}
-	return nil
 }
 
 // claimOf is how a host's row names the owner of its refresh.
@@ -187,14 +188,12 @@ func (s *Shard) EndRefresh(now int64, r RefreshResult) (answer RefreshEnd, err e
 		since, partition := e.lastRead(), c.partition(h, &e.page)
 		h.claim, h.claimEnds = 0, 0
 		c.change(h)
-		if m := c.domains[h.domain]; m.listed && m.owner == r.Owner {
-			m.owner, m.ownerEnds = "", 0
-			c.changeDomain(m)
-		}
+		m := c.domains[h.domain]
+		c.leave(m, &m.claims, h.id)
 		if r.Visit.Host = h.name; r.Visit.RobotsExpires == 0 { // only robots.txt says what the host asks for
 			r.Visit.Delay = h.delay
 		}
-		if err := c.visited(c.domains[h.domain], &r.Visit); err != nil {
+		if err := c.visited(m, &r.Visit); err != nil {
 			return err
 		}
 		if len(r.Pages) > 0 {

@@ -65,7 +65,7 @@ func (s *Shard) Report(now int64, r Report) (answer ReportAnswer, err error) {
 		if number > c.state.lease {
 			number = -1
 		}
-		p := reporting{c: c, number: number, finished: map[int64]bool{}}
+		p := reporting{c: c, number: number, finished: map[int64]bool{}, slowed: map[int64]bool{}}
 		if err := p.prepare(r.Results); err != nil {
 			return err
 		}
@@ -134,6 +134,7 @@ type reporting struct {
 	c        *call
 	number   int64               // of the lease, -1 when there never was one
 	finished map[int64]bool      // hosts whose lease has ended with this report
+	slowed   map[int64]bool      // hosts that slowed down
 	puts     map[string]*putting // of found URLs, by domain
 	answer   ReportAnswer
 }
@@ -318,10 +319,14 @@ func (p *reporting) settled() {
 	p.c.state.leased--
 }
 
-// after queues found URLs, and ends the lease of a host whose last item was reported.
+// after slows down a host, queues found URLs, and ends the lease of a host whose last item was reported.
 func (p *reporting) after(h *host, r *Result) error {
 	c := p.c
 	c.change(h)
+	if r.throttled() && !p.slowed[h.id] {
+		p.slowed[h.id] = true
+		c.slowDown(h)
+	}
 	if len(h.leased)+len(h.asked) == 0 {
 		p.finished[h.id] = true
 		if err := c.free(h, c.now+h.interval()); err != nil {

@@ -45,6 +45,9 @@ func (s *Shard) Tick(now int64, r TickRequest) (tick Tick, err error) {
 		if c.state.hosts == 0 {
 			return nil
 		}
+		if err := c.sweep(); err != nil {
+			return err
+		}
 		if err := c.refresh(&tick); err != nil {
 			return err
 		}

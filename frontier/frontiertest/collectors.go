@@ -113,7 +113,7 @@ func collectorLearned(t T, db DB) {
 	expect(t, "states", a.Hosts, []frontier.HostState{
 		{Host: "a.example", Delay: 45_000, ReadyAt: s.now + 43_000, RobotsExpires: s.now + 86_400_000},
 		{Host: "gone.a.example", Delay: 1000, Unresolved: s.now + 3_600_000},
-		{Host: "busy.a.example", Delay: 1000, ReadyAt: s.now + 300_000},
+		{Host: "busy.a.example", Delay: 2000, ReadyAt: s.now + 300_000},
 		{Host: "hot.a.example", Delay: 2000, ReadyAt: s.now + 2000},
 	})
 	s.wait(5000)
@@ -168,7 +168,7 @@ func learnedWithPut(t T, db DB) {
 	expect(t, "of one that does not have it", state()[0], frontier.HostState{Host: "a.example", Delay: 1000})
 	s.putAs(put)
 	want := []frontier.HostState{
-		{Host: "a.example", Delay: 3000, ReadyAt: s.now + 100_000},
+		{Host: "a.example", Delay: 6000, ReadyAt: s.now + 100_000},
 		{Host: "hot.a.example", Delay: 2000, ReadyAt: s.now + 2000},
 		{Host: "gone.a.example", Delay: 1000, Unresolved: s.now + 3_600_000},
 	}
