@@ -45,9 +45,9 @@ func (w *Watch) Run(ctx context.Context) error {
 	if err := w.readFrontier(ctx, at, &reading); err != nil {
 		return err
 	}
-	current := make([]Alarm, len(rules))
+	current := make([]contract.Alarm, len(rules))
 	for i, s := range Judge(reading) {
-		current[i] = Alarm{AlarmState: s, Text: rules[i].sentence(&s)}
+		current[i] = contract.Alarm{AlarmState: s, Text: rules[i].sentence(&s)}
 	}
 	r := Reporter{Records: w.Ledger, Webhook: w.Webhook, URL: w.URL, Environment: w.Environment, Log: w.Log, Now: w.Now}
 	return r.Report(ctx, current, reading.Saved)

@@ -36,21 +36,6 @@ type Webhook interface {
 	Post(ctx context.Context, url, id string, body []byte, timeout time.Duration) error
 }
 
-// Alarm is an alarm as it stands.
-type Alarm struct {
-	contract.AlarmState
-	Source string `json:"source,omitempty"` // what it is about, where there is an alarm of this name for each
-	Text   string `json:"text"`             // how it stands, in a sentence
-}
-
-// Key names the alarm where its state is saved.
-func (a *Alarm) Key() string {
-	if a.Source == "" {
-		return a.Name
-	}
-	return a.Name + ":" + a.Source
-}
-
 // Reporter logs and posts when an alarm begins and when it ends, once for each change.
 type Reporter struct {
 	Records     Records
@@ -63,7 +48,7 @@ type Reporter struct {
 
 // Report records which alarms changed since they were saved, and posts what was not posted yet, oldest first.
 // What the webhook does not take is tried again by the next Report; that is no error.
-func (r *Reporter) Report(ctx context.Context, current []Alarm, saved func(key string) (ledger.SavedAlarm, bool)) error {
+func (r *Reporter) Report(ctx context.Context, current []contract.Alarm, saved func(key string) (ledger.SavedAlarm, bool)) error {
 	if err := r.saveChanges(ctx, current, saved); err != nil || r.URL == "" {
 		return err
 	}
@@ -87,7 +72,7 @@ func (r *Reporter) Report(ctx context.Context, current []Alarm, saved func(key s
 }
 
 // saveChanges compares every alarm with its saved state, and saves and logs what changed.
-func (r *Reporter) saveChanges(ctx context.Context, current []Alarm, saved func(key string) (ledger.SavedAlarm, bool)) error {
+func (r *Reporter) saveChanges(ctx context.Context, current []contract.Alarm, saved func(key string) (ledger.SavedAlarm, bool)) error {
 	at := r.Now()
 	var updates []ledger.AlarmUpdate
 	var changes []contract.AlarmChange
@@ -118,7 +103,7 @@ func (r *Reporter) saveChanges(ctx context.Context, current []Alarm, saved func(
 	return nil
 }
 
-func (r *Reporter) change(a *Alarm, at time.Time) contract.AlarmChange {
+func (r *Reporter) change(a *contract.Alarm, at time.Time) contract.AlarmChange {
 	verb := "ALARM"
 	if a.State == contract.AlarmOK {
 		verb = "Recovered"

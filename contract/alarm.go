@@ -17,6 +17,21 @@ type AlarmState struct {
 	Since     *Time    `json:"since"` // when the cron first saw the state; null before it ran
 }
 
+// Alarm is an alarm as it stands, in words too.
+type Alarm struct {
+	AlarmState
+	Source string `json:"source,omitempty"` // what it is about, where there is an alarm of this name for each
+	Text   string `json:"text"`
+}
+
+// Key names the alarm where its state is saved.
+func (a *Alarm) Key() string {
+	if a.Source == "" {
+		return a.Name
+	}
+	return a.Name + ":" + a.Source
+}
+
 // AlarmChange is what is posted to ALERT_WEBHOOK_URL when an alarm begins or ends. Its JSON Schema is
 // schemas/alarm_change.schema.json. Slack and similar services show Text.
 type AlarmChange struct {

@@ -55,29 +55,10 @@ const (
 	deadline = 5 * time.Minute  // of a collection
 )
 
-// Report is what became of the collection of a source.
-type Report struct {
-	Source  string `json:"source"`
-	Skipped string `json:"skipped,omitempty"` // why nothing was asked: busy, or the class of what it rests from
-	Error   string `json:"error,omitempty"`
-	Counts  Counts `json:"counts"`
-}
-
-// Counts are the numbers of a collection.
-type Counts struct {
-	Calls      int        `json:"calls"`
-	Articles   int        `json:"articles"` // distinct ones
-	Inserted   int        `json:"inserted"`
-	Updated    int        `json:"updated"`
-	Thumbnails int        `json:"thumbnails"` // found
-	Failed     int        `json:"failed_requests"`
-	Drops      info.Drops `json:"dropped"`
-}
-
 // Run collects from the sources with these names, and refreshes the cache if anything changed. A source that
 // fails does not keep the others from being collected.
-func (c *Collector) Run(ctx context.Context, names ...string) []Report {
-	reports := []Report{}
+func (c *Collector) Run(ctx context.Context, names ...string) []info.Report {
+	reports := []info.Report{}
 	for _, s := range c.Sources {
 		for _, name := range names {
 			if s.Name() == name {
@@ -108,7 +89,7 @@ func (c *Collector) Refresh(ctx context.Context) error {
 }
 
 // source collects from one source, unless another does.
-func (c *Collector) source(ctx context.Context, s info.Source) (r Report) {
+func (c *Collector) source(ctx context.Context, s info.Source) (r info.Report) {
 	r.Source = s.Name()
 	began := c.Now()
 	ctx, cancel := context.WithTimeout(ctx, deadline)
@@ -152,7 +133,7 @@ func (c *Collector) source(ctx context.Context, s info.Source) (r Report) {
 }
 
 // save stores what a source gave.
-func (c *Collector) save(ctx context.Context, s info.Source, state store.Source, b info.Batch, counts *Counts) error {
+func (c *Collector) save(ctx context.Context, s info.Source, state store.Source, b info.Batch, counts *info.Counts) error {
 	articles, repeated := info.Merge(b.Articles)
 	counts.Articles, counts.Drops, counts.Failed = len(articles), b.Drops, len(b.Failures)
 	if counts.Drops == nil {
@@ -252,7 +233,7 @@ func letters(source string, failures []info.Failure) (list []store.Letter) {
 }
 
 // gaveUp records a collection of which nothing came.
-func (c *Collector) gaveUp(ctx context.Context, s info.Source, state store.Source, b info.Batch, err error, r Report) Report {
+func (c *Collector) gaveUp(ctx context.Context, s info.Source, state store.Source, b info.Batch, err error, r info.Report) info.Report {
 	var storage *contract.Error
 	if errors.As(err, &storage) && storage.Kind == contract.Storage {
 		return c.failed(r, err) // the quota could not be counted, so nothing was asked
@@ -304,13 +285,13 @@ func doubled(d time.Duration, times int, most time.Duration) time.Duration {
 	return min(d, most)
 }
 
-func (c *Collector) skipped(r Report, until time.Time) Report {
+func (c *Collector) skipped(r info.Report, until time.Time) info.Report {
 	c.Log.Info("info_source_skipped", "source", r.Source, "reason", r.Skipped, "until", until)
 	return r
 }
 
 // failed reports that the store failed: the next collection begins where this one did.
-func (c *Collector) failed(r Report, err error) Report {
+func (c *Collector) failed(r info.Report, err error) info.Report {
 	r.Error = err.Error()
 	c.Log.Error("info_collect_failed", "error_type", contract.KindOf(err), "source", r.Source, "error", err.Error())
 	return r

@@ -124,7 +124,7 @@ func (w *world) articles() []info.Article {
 	return p.Articles
 }
 
-func (w *world) run(names ...string) []Report {
+func (w *world) run(names ...string) []info.Report {
 	w.t.Helper()
 	return w.Run(ctx, names...)
 }
@@ -332,7 +332,7 @@ func TestTwoAtOnce(t *testing.T) {
 	w.slow = 30 * time.Millisecond
 	other := *w.Collector
 	other.Owner = "other"
-	var reports [2][]Report
+	var reports [2][]info.Report
 	var done sync.WaitGroup
 	for i, c := range []*Collector{w.Collector, &other} {
 		done.Add(1)

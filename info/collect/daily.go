@@ -13,16 +13,9 @@ const (
 	maxPruned  = 20_000 // of a day
 )
 
-// Replayed is what became of dead letters.
-type Replayed struct {
-	Succeeded int `json:"succeeded"`
-	Failed    int `json:"failed"`
-	Inserted  int `json:"inserted"` // articles
-}
-
 // Replay makes failed requests again: of one source, or of all when it is "". A request that succeeds is
 // resolved; one that fails stays, with one attempt more. A source that is spent is left alone.
-func (c *Collector) Replay(ctx context.Context, source string) (done Replayed, err error) {
+func (c *Collector) Replay(ctx context.Context, source string) (done info.Replayed, err error) {
 	list, err := c.Store.DeadLetters(ctx, source, maxReplays)
 	if err != nil {
 		return done, err

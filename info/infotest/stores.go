@@ -522,12 +522,12 @@ func quotas(t T, s *store.Store) {
 	must(t, "Begin", err)
 	src, err := s.Begin(ctx, info.NewsData, noon)
 	must(t, "Begin", err)
-	expect(t, "used", src.Quotas, []store.Quota{
+	expect(t, "used", src.Quotas, []info.Quota{
 		{Period: "900s:1", Used: 2, Allowed: 2, Ends: ends}, {Period: "900s:2", Used: 3, Allowed: 9, Ends: ends}, {Period: "day:1", Used: 5, Allowed: 5, Ends: ends.Add(time.Hour)},
 	})
 	all, err := s.Sources(ctx)
 	must(t, "Sources", err)
-	expect(t, "as the provider counts", all[0].Quotas, []store.Quota{{Period: "day:1", Used: 70, Allowed: 100, Ends: ends}})
+	expect(t, "as the provider counts", all[0].Quotas, []info.Quota{{Period: "day:1", Used: 70, Allowed: 100, Ends: ends}})
 	expect(t, "no limits", spend(), "")
 	expect(t, "a limit that was raised", spend(info.Window{Name: "day:1", Ends: day.Ends, Calls: 6}), "")
 }

@@ -83,14 +83,6 @@ ON CONFLICT (source, period) DO UPDATE SET used = excluded.used WHERE news_quota
 	return err
 }
 
-// Quota is how far a window is used.
-type Quota struct {
-	Period  string    `json:"period"`
-	Used    int       `json:"used"`
-	Allowed int       `json:"allowed"`
-	Ends    time.Time `json:"ends_at"`
-}
-
 // Source is what is remembered of a source.
 type Source struct {
 	Name        string
@@ -104,7 +96,7 @@ type Source struct {
 	Error       string
 	NotBefore   time.Time
 	Counts      json.RawMessage // of the last successful collection; nil before
-	Quotas      []Quota         // of the windows that have not ended
+	Quotas      []info.Quota    // of the windows that have not ended
 	DeadLetters int
 }
 
@@ -171,7 +163,7 @@ func (s *Store) Sources(ctx context.Context) ([]Source, error) {
 		}
 		for _, q := range quotas {
 			if q.Source == r.Source {
-				one.Quotas = append(one.Quotas, Quota{q.Period, q.Used, q.Allowed, moment(q.EndsAt)})
+				one.Quotas = append(one.Quotas, info.Quota{Period: q.Period, Used: q.Used, Allowed: q.Allowed, Ends: moment(q.EndsAt)})
 			}
 		}
 		for _, l := range letters {

@@ -93,8 +93,8 @@ func patience(interval time.Duration) time.Duration {
 }
 
 // day is the quota of the provider's day, nil where there is none or nothing was asked today.
-func day(s *store.Source) *store.Quota {
-	i := slices.IndexFunc(s.Quotas, func(q store.Quota) bool { return strings.HasPrefix(q.Period, info.DayWindow) })
+func day(s *store.Source) *info.Quota {
+	i := slices.IndexFunc(s.Quotas, func(q info.Quota) bool { return strings.HasPrefix(q.Period, info.DayWindow) })
 	if i < 0 {
 		return nil
 	}
@@ -111,14 +111,14 @@ func excerpt(s string) string {
 }
 
 // Judge gives the alarms of every source that there can be, in a fixed order. Those of one that is off are ok.
-func Judge(on Sources, list []store.Source, saved []ledger.SavedAlarm, now time.Time) []alarms.Alarm {
+func Judge(on Sources, list []store.Source, saved []ledger.SavedAlarm, now time.Time) []contract.Alarm {
 	before := byName(saved)
-	var judged []alarms.Alarm
+	var judged []contract.Alarm
 	for _, name := range info.Sources {
 		interval, isOn := on[name]
 		i := slices.IndexFunc(list, func(s store.Source) bool { return s.Name == name })
 		for _, r := range rules {
-			a := alarms.Alarm{Source: name, Text: "Info service, " + name + ": "}
+			a := contract.Alarm{Source: name, Text: "Info service, " + name + ": "}
 			a.Name, a.Unit, a.Threshold, a.State = r.name, r.unit, r.threshold(interval), contract.AlarmOK
 			if isOn && i >= 0 {
 				a.Value = r.value(&list[i], now)

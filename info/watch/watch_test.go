@@ -50,9 +50,9 @@ func TestJudge(t *testing.T) {
 		{"every half an hour, 44 minutes", store.Source{Name: info.NewsData, SucceededAt: ago(44 * time.Minute)}, ""},
 		{"every half an hour, 45 minutes", store.Source{Name: info.NewsData, SucceededAt: ago(45 * time.Minute)}, "source_stale 2700000"},
 		{"never succeeded, though begun again and again", store.Source{Name: info.Naver, ExpectedAt: ago(time.Hour), StartedAt: noon}, "source_stale 3600000"},
-		{"most of the day's calls", store.Source{Name: info.Naver, SucceededAt: noon, Quotas: []store.Quota{{Period: "day:2026-01-28", Used: 19_999, Allowed: 25_000}}}, ""},
-		{"80 % of them", store.Source{Name: info.Naver, SucceededAt: noon, Quotas: []store.Quota{{Period: "900s:1", Used: 1, Allowed: 30}, {Period: "day:2026-01-28", Used: 20_000, Allowed: 25_000}}}, "quota_nearly_spent 80"},
-		{"a window that is full", store.Source{Name: info.NewsData, SucceededAt: noon, Quotas: []store.Quota{{Period: "900s:1", Used: 30, Allowed: 30}}}, ""},
+		{"most of the day's calls", store.Source{Name: info.Naver, SucceededAt: noon, Quotas: []info.Quota{{Period: "day:2026-01-28", Used: 19_999, Allowed: 25_000}}}, ""},
+		{"80 % of them", store.Source{Name: info.Naver, SucceededAt: noon, Quotas: []info.Quota{{Period: "900s:1", Used: 1, Allowed: 30}, {Period: "day:2026-01-28", Used: 20_000, Allowed: 25_000}}}, "quota_nearly_spent 80"},
+		{"a window that is full", store.Source{Name: info.NewsData, SucceededAt: noon, Quotas: []info.Quota{{Period: "900s:1", Used: 30, Allowed: 30}}}, ""},
 		{"one that is off", store.Source{Name: info.Feed, Failures: 9, SucceededAt: ago(time.Hour)}, ""},
 	} {
 		var fires []string

@@ -17,10 +17,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/newsfork/seed-engine/alarms"
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/info"
-	"github.com/newsfork/seed-engine/info/collect"
 	"github.com/newsfork/seed-engine/info/store"
 	"github.com/newsfork/seed-engine/info/watch"
 	"github.com/newsfork/seed-engine/ledger"
@@ -28,8 +26,8 @@ import (
 
 // Collector is what operators start.
 type Collector interface {
-	Run(ctx context.Context, names ...string) []collect.Report
-	Replay(ctx context.Context, source string) (collect.Replayed, error)
+	Run(ctx context.Context, names ...string) []info.Report
+	Replay(ctx context.Context, source string) (info.Replayed, error)
 	Refresh(ctx context.Context) error
 }
 
@@ -230,7 +228,7 @@ func (o *Operating) collect(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return succeed(w, map[string]any{"collections": o.Collector.Run(r.Context(), names...)})
+	return succeed(w, info.Collections{Collections: o.Collector.Run(r.Context(), names...)})
 }
 
 func (o *Operating) refresh(w http.ResponseWriter, r *http.Request) error {
@@ -238,16 +236,6 @@ func (o *Operating) refresh(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	return succeed(w, map[string]bool{"refreshed": true})
-}
-
-type letterBody struct {
-	Source    string         `json:"source"`
-	Request   string         `json:"request"`
-	ErrorType string         `json:"error_class"`
-	Error     string         `json:"error"`
-	Attempts  int            `json:"attempts"`
-	FirstAt   *contract.Time `json:"first_at"`
-	LastAt    *contract.Time `json:"last_at"`
 }
 
 func (o *Operating) letters(w http.ResponseWriter, r *http.Request) error {
@@ -259,9 +247,11 @@ func (o *Operating) letters(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	letters := []letterBody{}
+	letters := []info.DeadLetter{}
 	for _, l := range list {
-		letters = append(letters, letterBody{l.Source, l.Request, l.Class, l.Error, l.Attempts, contract.At(l.FirstAt), contract.At(l.LastAt)})
+		letters = append(letters, info.DeadLetter{
+			Source: l.Source, Request: l.Request, ErrorType: l.Class, Error: l.Error, Attempts: l.Attempts, FirstAt: contract.At(l.FirstAt), LastAt: contract.At(l.LastAt),
+		})
 	}
 	return succeed(w, map[string]any{"dead_letters": letters})
 }
@@ -325,23 +315,8 @@ func (o *Operating) delete(w http.ResponseWriter, r *http.Request, deleted bool)
 }
 
 // firing are the alarms that operators should look at.
-func (o *Operating) firing(list []store.Source, saved []ledger.SavedAlarm) []alarms.Alarm {
-	return slices.DeleteFunc(watch.Judge(o.Intervals, list, saved, o.Now()), func(a alarms.Alarm) bool { return a.State != contract.AlarmFiring })
-}
-
-type sourceStatus struct {
-	Name        string          `json:"name"`
-	On          bool            `json:"on"`
-	StartedAt   *contract.Time  `json:"started_at"`
-	SucceededAt *contract.Time  `json:"succeeded_at"`
-	FailedAt    *contract.Time  `json:"failed_at"`
-	Failures    int             `json:"failures"`
-	ErrorClass  *string         `json:"error_class"`
-	Error       *string         `json:"error"`
-	NotBefore   *contract.Time  `json:"not_before"`
-	Last        json.RawMessage `json:"last"` // counts of the last successful collection
-	Quotas      []store.Quota   `json:"quotas"`
-	DeadLetters int             `json:"dead_letters"`
+func (o *Operating) firing(list []store.Source, saved []ledger.SavedAlarm) []contract.Alarm {
+	return slices.DeleteFunc(watch.Judge(o.Intervals, list, saved, o.Now()), func(a contract.Alarm) bool { return a.State != contract.AlarmFiring })
 }
 
 func (o *Operating) status(w http.ResponseWriter, r *http.Request) error {
@@ -358,9 +333,9 @@ func (o *Operating) status(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	now := o.Now()
-	sources := []sourceStatus{}
+	sources := []info.SourceStatus{}
 	for _, name := range info.Sources {
-		s := sourceStatus{Name: name, On: slices.Contains(o.Configured, name), Quotas: []store.Quota{}}
+		s := info.SourceStatus{Name: name, On: slices.Contains(o.Configured, name), Quotas: []info.Quota{}}
 		for _, known := range list {
 			if known.Name == name {
 				s = describe(known, s.On, now)
@@ -368,14 +343,14 @@ func (o *Operating) status(w http.ResponseWriter, r *http.Request) error {
 		}
 		sources = append(sources, s)
 	}
-	return succeed(w, map[string]any{
-		"sources": sources, "alarms": o.firing(list, saved), "updated_at": contract.At(now.UTC()),
-		"cache": map[string]any{"changed_at": at(cached.ChangedAt), "refreshed_at": at(cached.RefreshedAt)},
+	return succeed(w, info.Status{
+		Sources: sources, Alarms: o.firing(list, saved), UpdatedAt: contract.At(now.UTC()),
+		Cache: info.CacheStatus{ChangedAt: at(cached.ChangedAt), RefreshedAt: at(cached.RefreshedAt)},
 	})
 }
 
-func describe(s store.Source, on bool, now time.Time) sourceStatus {
-	d := sourceStatus{
+func describe(s store.Source, on bool, now time.Time) info.SourceStatus {
+	d := info.SourceStatus{
 		Name: s.Name, On: on, StartedAt: at(s.StartedAt), SucceededAt: at(s.SucceededAt), FailedAt: at(s.FailedAt), Failures: s.Failures,
 		ErrorClass: contract.Text(s.ErrorClass), Error: contract.Text(s.Error), Last: s.Counts, Quotas: s.Quotas, DeadLetters: s.DeadLetters,
 	}
@@ -383,7 +358,7 @@ func describe(s store.Source, on bool, now time.Time) sourceStatus {
 		d.NotBefore = at(s.NotBefore)
 	}
 	if d.Quotas == nil {
-		d.Quotas = []store.Quota{}
+		d.Quotas = []info.Quota{}
 	}
 	return d
 }
@@ -425,7 +400,7 @@ func (o *Operating) metrics(w http.ResponseWriter, r *http.Request) error {
 	family("seconds_since_success", "Time since the source was collected.", func(s *store.Source) []string { return seconds(s.SucceededAt) })
 	family("failures", "Failed collections in a row.", func(s *store.Source) []string { return []string{" " + strconv.Itoa(s.Failures)} })
 	family("dead_letters", "Requests that failed and were neither replayed nor discarded.", func(s *store.Source) []string { return []string{" " + strconv.Itoa(s.DeadLetters)} })
-	quota := func(value func(store.Quota) int) func(s *store.Source) []string {
+	quota := func(value func(info.Quota) int) func(s *store.Source) []string {
 		return func(s *store.Source) (samples []string) {
 			for _, q := range s.Quotas {
 				kind, _, _ := strings.Cut(q.Period, ":")
@@ -434,8 +409,8 @@ func (o *Operating) metrics(w http.ResponseWriter, r *http.Request) error {
 			return samples
 		}
 	}
-	family("calls_used", "Calls counted in the provider's window.", quota(func(q store.Quota) int { return q.Used }))
-	family("calls_allowed", "Calls that the provider's window allows.", quota(func(q store.Quota) int { return q.Allowed }))
+	family("calls_used", "Calls counted in the provider's window.", quota(func(q info.Quota) int { return q.Used }))
+	family("calls_allowed", "Calls that the provider's window allows.", quota(func(q info.Quota) int { return q.Allowed }))
 	b.WriteString("# HELP newsfork_info_alarm_firing 1 while the alarm fires.\n# TYPE newsfork_info_alarm_firing gauge\n")
 	for _, a := range watch.Judge(o.Intervals, list, saved, now) {
 		fires := 0
