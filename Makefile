@@ -89,6 +89,14 @@ demo-info: node_modules/.ready
 bench: build
 	$(node) bench/run.mjs
 
+# What an environment needs before its first deploy, each only if it is missing; DRY=1 only prints the commands.
+.PHONY: setup-staging setup-production
+setup-staging: node_modules/.ready
+	$(node) deploy/setup.mjs staging
+
+setup-production: node_modules/.ready
+	$(node) deploy/setup.mjs production
+
 deploy-staging: build
 	$(wrangler) d1 migrations apply METADATA_DB --remote --env staging
 	$(wrangler) deploy --env staging

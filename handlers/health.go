@@ -2,11 +2,13 @@ package handlers
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"sync"
 	"time"
 
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/ledger"
 	"github.com/newsfork/seed-engine/r2"
 )
 
@@ -27,7 +29,7 @@ const ReadinessAge = 5 * time.Second
 type readiness struct {
 	mu     sync.Mutex
 	at     time.Time
-	checks map[string]string // "ok" or "failed", by store; not changed any more
+	checks map[string]string // "ok", "failed" or "not_migrated", by store; not changed any more
 }
 
 // ready touches the bucket and the ledger, or repeats what they said up to ReadinessAge ago; 503 when
@@ -36,9 +38,13 @@ func (a *API) ready(w http.ResponseWriter, r *http.Request) error {
 	checks := a.checkStores(r.Context())
 	for _, state := range checks {
 		if state != "ok" {
+			message := "a store does not answer; see data.checks"
+			if checks["d1"] == "not_migrated" {
+				message = ledger.ErrNotMigrated.Error() + "; make deploy-staging and make deploy-production apply it, or npx wrangler d1 migrations apply METADATA_DB"
+			}
 			send(w, http.StatusServiceUnavailable, answer{
 				Data:  map[string]any{"status": "not_ready", "checks": checks},
-				Error: &errorBody{Code: string(contract.Storage), Message: "a store does not answer; see data.checks"},
+				Error: &errorBody{Code: string(contract.Storage), Message: message},
 			})
 			return nil
 		}
@@ -67,6 +73,9 @@ func (a *API) checkStores(ctx context.Context) map[string]string {
 		if err := check(ctx); err != nil {
 			a.Log.Error("readiness_failed", "check", name, "error_type", contract.KindOf(err), "error", err.Error())
 			checks[name] = "failed"
+			if errors.Is(err, ledger.ErrNotMigrated) {
+				checks[name] = "not_migrated"
+			}
 		}
 	}
 	last.at, last.checks = a.Now(), checks

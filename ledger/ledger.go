@@ -9,7 +9,9 @@ import (
 	"context"
 	"embed"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/newsfork/seed-engine/contract"
 )
@@ -51,9 +53,26 @@ type Ledger struct{ db DB }
 // New makes a ledger on a database to which Migrations were applied.
 func New(db DB) *Ledger { return &Ledger{db} }
 
-// Ping asks the database for its clock.
+// newest is the last of Migrations. They are not embedded in the Worker, only in tests.
+const newest = "0006_refresh_budget.sql"
+
+// ErrNotMigrated is in the error of Ping for a database that lacks migrations which this version needs.
+var ErrNotMigrated = errors.New("D1 lacks the migration " + newest)
+
+// Ping reports whether the database answers and has all migrations, by the table that wrangler keeps of them.
 func (l *Ledger) Ping(ctx context.Context) error {
-	_, err := l.batch(ctx, "ledger.Ping", Statement{SQL: `SELECT ` + now + ` AS now`})
+	const op = "ledger.Ping"
+	results, err := l.batch(ctx, op, Statement{SQL: `SELECT name FROM d1_migrations WHERE name >= ?1 LIMIT 1`, Args: []any{newest}})
+	if err != nil {
+		if strings.Contains(err.Error(), "no such table") {
+			err = fault(op, fmt.Errorf("%w: %w", ErrNotMigrated, err))
+		}
+		return err
+	}
+	names, err := decode[struct{ Name string }](op, results[0])
+	if err == nil && len(names) == 0 {
+		err = fault(op, ErrNotMigrated)
+	}
 	return err
 }
 

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io/fs"
+	"path"
 	"strings"
 	"testing"
 	"time"
@@ -95,6 +97,31 @@ func TestFaults(t *testing.T) {
 		if name == "failing" || name == "no results" {
 			check("Ping", l.Ping(ctx))
 			check("Record", l.Record(ctx, ledger.Changes{Finished: []ledger.Work{{}}}))
+		}
+	}
+}
+
+// A database of an earlier version, and one to which nothing was applied, are told from one that fails.
+func TestPingNamesTheNewestMigration(t *testing.T) {
+	db := open(t)
+	if err := ledger.New(db).Ping(ctx); err != nil {
+		t.Error(err)
+	}
+	names, err := fs.Glob(ledger.Migrations, "migrations/*.sql")
+	if err != nil || !strings.HasSuffix(ledger.ErrNotMigrated.Error(), " "+path.Base(names[len(names)-1])) {
+		t.Errorf("%v; the newest migration is %s", ledger.ErrNotMigrated, names[len(names)-1])
+	}
+	for _, sql := range []string{
+		`INSERT INTO d1_migrations VALUES ('9999_of_a_later_version.sql')`,
+		`DELETE FROM d1_migrations WHERE name > '0005'`,
+		`DROP TABLE d1_migrations`,
+	} {
+		if _, err := db.Batch(ctx, []ledger.Statement{{SQL: sql}}); err != nil {
+			t.Fatal(err)
+		}
+		later := strings.HasPrefix(sql, "INSERT")
+		if err := ledger.New(db).Ping(ctx); errors.Is(err, ledger.ErrNotMigrated) == later || (err == nil) != later {
+			t.Errorf("%s: %v", sql, err)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
+	"path"
 	"sync"
 
 	"github.com/ncruces/go-sqlite3"
@@ -43,10 +44,15 @@ func OpenWith(migrations fs.FS) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
+	// As wrangler keeps it.
+	if err := conn.Exec(`CREATE TABLE d1_migrations(name TEXT UNIQUE)`); err != nil {
+		conn.Close()
+		return nil, err
+	}
 	for _, name := range names {
 		sql, err := fs.ReadFile(migrations, name)
 		if err == nil {
-			err = conn.Exec(string(sql))
+			err = conn.Exec(string(sql) + `; INSERT INTO d1_migrations VALUES ('` + path.Base(name) + `')`)
 		}
 		if err != nil {
 			conn.Close()
