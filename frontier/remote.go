@@ -123,7 +123,7 @@ func (r Remote) Exclude(ctx context.Context, x Exclusion, excluded bool) error {
 
 // Export is Shard.Export.
 func (r Remote) Export(ctx context.Context, from int64) (Snapshot, error) {
-	return ask[Snapshot](ctx, r, "export", exportRequest{from})
+	return ask[Snapshot](ctx, r, "export", exportRequest{From: from})
 }
 
 // Restore is Shard.Restore.

@@ -48,7 +48,7 @@ type (
 		Exclusion
 		Excluded bool
 	}
-	exportRequest  struct{ From int64 }
+	exportRequest  struct{ From, Taken int64 }
 	entriesRequest struct{ Domain string }
 	storedRequest  struct{ Date string }
 )
@@ -77,7 +77,11 @@ var operations = map[string]func(s *Shard, now int64, request []byte) (answer []
 	"exclude": operation(func(s *Shard, now int64, r excludeRequest) (none, error) {
 		return none{}, s.Exclude(now, r.Exclusion, r.Excluded)
 	}),
-	"export":  operation(func(s *Shard, now int64, r exportRequest) (Snapshot, error) { return s.Export(now, r.From) }),
+	"export": operation(func(s *Shard, now int64, r exportRequest) (Snapshot, error) {
+		page, err := s.Export(now, r.From)
+		page.Taken = r.Taken
+		return page, err
+	}),
 	"restore": operation((*Shard).Restore),
 	"feed":    operation((*Shard).Feed),
 	"changes": operation((*Shard).Changes),

@@ -11,11 +11,13 @@ import (
 // Leases and the times of collectors are not restored. The snapshot is older than all that runs now, so
 // what was leased then has been reported or is over; its pages wait again, a report of them counts as
 // late, and numbers of leases grow with the clock, so that none is given twice. Digests of mirrors are not
-// part of it, since the next collections bring them.
+// part of it, since the next collections bring them. What operators excluded is shown and not restored: it
+// may have been allowed since, and lies in R2 as they decided it last.
 type Snapshot struct {
 	Version  int              `json:"version"`
-	Classes  []Class          `json:"classes"`  // by the number that the records use, from 1
-	Patterns []string         `json:"patterns"` // of excluded URLs
+	Taken    int64            `json:"taken,omitempty"` // see SnapshotOrder; 0 where it was not ordered
+	Classes  []Class          `json:"classes"`         // by the number that the records use, from 1
+	Patterns []string         `json:"patterns"`        // of excluded URLs
 	Hosts    []HostSnapshot   `json:"hosts"`
 	Domains  []DomainSnapshot `json:"domains,omitempty"`
 	Next     int64            `json:"next,omitempty"` // where the next page begins; 0 at the end
@@ -162,8 +164,8 @@ func (c *call) exportDomains(page *Snapshot, from int64) error {
 	return rows.Err()
 }
 
-// Restore adds the hosts and domains of a page of a snapshot, and says how many hosts. A host that the
-// shard has already stays as it is, so that a page may be restored twice, or over what has been put since.
+// Restore adds the hosts and domains of a page of a snapshot, and says how many hosts. A host of which the
+// shard has anything already stays as it is, so that a page may be restored twice, or over what has been put since.
 func (s *Shard) Restore(now int64, page Snapshot) (restored int, err error) {
 	if page.Version < 1 || page.Version > version {
 		return 0, ErrNewer
@@ -175,11 +177,6 @@ func (s *Shard) Restore(now int64, page Snapshot) (restored int, err error) {
 		return 0, err
 	}
 	err = s.run(now, func(c *call) error {
-		for _, p := range page.Patterns {
-			if err := c.excludePattern(p, true); err != nil {
-				return err
-			}
-		}
 		for i := range page.Hosts {
 			added, err := c.restore(&page.Hosts[i], page.Classes)
 			if err != nil {
@@ -208,7 +205,6 @@ func (c *call) restoreDomain(r *DomainSnapshot) error {
 	if err != nil {
 		return err
 	}
-	m.excluded = m.excluded || r.Excluded
 	if r.Evidence.At > m.evidence.At && r.Evidence.Partition.Validate("") == nil {
 		m.evidence = r.Evidence
 		if contract.CheckDomain("", r.MirrorOf) == nil && r.MirrorOf != m.name { // what it was with that evidence
@@ -223,23 +219,25 @@ func (c *call) restore(r *HostSnapshot, classes []Class) (bool, error) {
 	if contract.CheckDomain("", r.Domain) != nil || !checkHost(r.Host) || !within(r.Host, r.Domain) {
 		return false, contract.Invalid("hosts", "%.80q is not a host of %.80q", r.Host, r.Domain)
 	}
-	if h, err := c.findHost(r.Host); h != nil || err != nil {
+	there, err := c.findHost(r.Host)
+	if err != nil || there != nil && !there.blank() {
 		return false, err
 	}
 	m, err := c.makeDomain(r.Domain)
 	if err != nil {
 		return false, err
 	}
-	m.excluded = m.excluded || r.DomainExcluded
 	made, err := c.makeHost(m, r.Host)
-	if err != nil || made == nil {
+	if err != nil || made == nil || made.domain != m.id {
 		return false, err
 	}
 	h, err := decodeHost(made.id, made.name, made.domain, r.Record)
-	if err != nil {
+	if err != nil || there != nil && h.blank() {
 		return false, err
 	}
+	h.inherit(made)
 	c.hosts[h.id] = h
+	c.change(h)
 	for _, part := range r.Parts {
 		if part.Number < 0 || part.Number >= parts || part.Number < firstSegment && len(part.Data)%hashBytes != 0 {
 			return false, errDamaged
@@ -249,10 +247,8 @@ func (c *call) restore(r *HostSnapshot, classes []Class) (bool, error) {
 	for i := range h.classes {
 		h.classes[i].id = c.state.class(classAt(classes, h.classes[i].id))
 	}
-	h.places = [kinds]place{}
 	h.buffer = append(h.buffer, h.leased...)
 	h.lease, h.leaseEnds, h.leased, h.asked = 0, 0, nil, nil
-	h.claim, h.claimEnds = 0, 0
 	if err := h.unpackEntries(); err != nil {
 		return false, err
 	}
@@ -269,6 +265,19 @@ func (c *call) restore(r *HostSnapshot, classes []Class) (bool, error) {
 	}
 	c.watch(h, -1)
 	return true, c.queue(h)
+}
+
+// blank reports whether nothing is known of the pages and entry points of a host: it is there because it was
+// excluded, or asked for something.
+func (h *host) blank() bool {
+	return h.lease == 0 && h.urls == 0 && h.packedEntries == "" && len(h.entries)+len(h.recent) == 0 && h.seenBits == 0 && h.nextSegment == 0
+}
+
+// inherit takes over from a blank host who may ask it and when: that is newer than the snapshot.
+func (h *host) inherit(blank *host) {
+	h.excluded, h.places, h.claim, h.claimEnds, h.stored = blank.excluded, blank.places, blank.claim, blank.claimEnds, blank.stored
+	h.ready, h.blocked, h.unresolved = max(h.ready, blank.ready), max(h.blocked, blank.blocked), max(h.unresolved, blank.unresolved)
+	h.floor, h.askedAt = max(h.floor, blank.floor), max(h.askedAt, blank.askedAt)
 }
 
 func classAt(classes []Class, id int64) Class {

@@ -21,8 +21,10 @@ type Tick struct {
 }
 
 // SnapshotOrder has the pages that Export gives stored one by one, as Prefix + "0001.json" and so on; then
-// Stored is told, and what sorts before Keep is deleted from Dir.
+// Stored is told, and what sorts before Keep is deleted from Dir. Taken goes into each page: an order that was
+// not carried out is given again, and pages of the two must not be taken for one snapshot.
 type SnapshotOrder struct {
+	Taken  int64  `json:"taken"` // ms since 1970, when it was given
 	Date   string `json:"date"`
 	Dir    string `json:"dir"`
 	Prefix string `json:"prefix"`
@@ -55,7 +57,7 @@ func (s *Shard) Tick(now int64, r TickRequest) (tick Tick, err error) {
 		if date := today.Format(time.DateOnly); err == nil && date > last {
 			dir := contract.Snapshot(r.Shard, today)
 			tick.Snapshot = &SnapshotOrder{
-				Date: date, Dir: contract.SnapshotDir(r.Shard), Prefix: contract.SnapshotPrefix(dir),
+				Taken: now, Date: date, Dir: contract.SnapshotDir(r.Shard), Prefix: contract.SnapshotPrefix(dir),
 				Keep: contract.Snapshot(r.Shard, today.Add(-(snapshotDays-1)*day)),
 			}
 		}

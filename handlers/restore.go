@@ -22,6 +22,9 @@ func (a *API) restore(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	done, err := a.Restorer.Run(r.Context(), body.Shard, body.Cursor)
+	if err == nil && done.Done { // what was confirmed meanwhile may not have been there yet
+		err = a.excludeAgain(r)
+	}
 	if err != nil {
 		return err
 	}

@@ -35,6 +35,7 @@ type place struct {
 	Only  bool   `json:"o,omitempty"` // no other shard follows
 	Day   string `json:"d,omitempty"` // of the snapshot; where Page is 0 an earlier one is to be found
 	Page  int    `json:"p,omitempty"` // to be read next, from 1; 0: there is none yet
+	Taken int64  `json:"t,omitempty"` // see frontier.SnapshotOrder; of the page before
 }
 
 func isShard(name string) bool {
@@ -94,13 +95,14 @@ func (r *Restorer) step(ctx context.Context, at *place, out *contract.Restored) 
 		return false, nil
 	}
 	page, err := r.read(ctx, at)
-	if errors.Is(err, r2.ErrNotFound) { // it was never finished
+	if errors.Is(err, r2.ErrNotFound) || err == nil && at.Page > 1 && page.Taken != at.Taken { // it was never finished
 		at.Page = 0
 		return false, nil
 	}
 	if err != nil {
 		return false, err
 	}
+	at.Taken = page.Taken
 	restored, err := r.restore(ctx, page)
 	if err != nil {
 		return false, err

@@ -99,6 +99,48 @@ func TestRestore(t *testing.T) {
 	}
 }
 
+// TestRestoreOfTwoAttempts: pages that an earlier attempt at the same snapshot left behind do not belong to it. What the
+// unfinished one lacks is that of the day before.
+func TestRestoreOfTwoAttempts(t *testing.T) {
+	b := r2.NewMemory()
+	snapshot(t, b, "shard-0", "2026-01-27", true, "a.example", "b.example", "c.example", "d.example")
+	put := func(taken int64, page, next int, host string) {
+		t.Helper()
+		key := contract.SnapshotPage(contract.Snapshot("shard-0", time.Date(2026, 1, 28, 0, 0, 0, 0, time.UTC)), page)
+		s := frontier.Snapshot{Version: 1, Taken: taken, Hosts: []frontier.HostSnapshot{{Host: host, Domain: host}}, Next: int64(next)}
+		if _, err := b.Put(t.Context(), key, contract.Encode(s), nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put(1, 1, 1, "a.example")
+	put(1, 2, 2, "c.example")
+	put(1, 3, 0, "d.example")            // complete, and killed before it was noted
+	later := time.Now().Add(time.Minute) // a key takes one write a second
+	b.Now = func() time.Time { return later }
+	put(2, 1, 1, "a.example") // once more, when there is b.example before c.example; killed after a page
+	for _, pages := range []int{1, 20} {
+		got := shards{}
+		r := &reconcile.Restorer{Bucket: b, Frontier: frontier.Remotes{Caller: got, Shards: 1}, MaxPages: pages}
+		var days []string
+		for cursor := ""; ; {
+			out, err := r.Run(t.Context(), "shard-0", cursor)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, s := range out.Snapshots {
+				days = append(days, s.Date)
+			}
+			if out.Done {
+				break
+			}
+			cursor = *out.Cursor
+		}
+		if fmt.Sprint(got["shard-0"]) != "[a.example b.example c.example d.example]" || fmt.Sprint(days) != "[2026-01-28 2026-01-27]" {
+			t.Errorf("%d pages a call: %v of %v", pages, got, days)
+		}
+	}
+}
+
 // TestRestoreOfADamagedPage: it is named, and what came before it is restored.
 func TestRestoreOfADamagedPage(t *testing.T) {
 	b := r2.NewMemory()

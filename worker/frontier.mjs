@@ -123,10 +123,10 @@ export class Frontier extends DurableObject {
   }
 
   // Stores a snapshot page by page, so that the shard answers calls in between, and deletes the oldest ones.
-  async #store({ date, dir, prefix, keep }) {
+  async #store({ taken, date, dir, prefix, keep }) {
     const bucket = this.env.DATASETS_BUCKET;
     for (let n = 1, from = 0; n === 1 || from; n++) {
-      const page = this.#ask("export", { From: from });
+      const page = this.#ask("export", { From: from, Taken: taken });
       await bucket.put(`${prefix}${String(n).padStart(4, "0")}.json`, JSON.stringify(page), {
         httpMetadata: { contentType: "application/json" },
       });

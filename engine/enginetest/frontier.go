@@ -211,7 +211,7 @@ func send(ctx context.Context, to queues.Producer, messages []json.RawMessage) e
 // store stores a snapshot.
 func (o *shard) store(ctx context.Context, w *World, b bucket, order *frontier.SnapshotOrder) error {
 	for n, from := 1, int64(0); n == 1 || from > 0; n++ {
-		page, err := ask[frontier.Snapshot](o, w, "export", map[string]int64{"From": from})
+		page, err := ask[frontier.Snapshot](o, w, "export", map[string]int64{"From": from, "Taken": order.Taken})
 		if err != nil {
 			return err
 		}

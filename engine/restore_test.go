@@ -1,0 +1,123 @@
+package engine_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/engine/enginetest"
+	"github.com/newsfork/seed-engine/frontier"
+)
+
+// restoreAll restores all shards, and calls between before every call but the first.
+func restoreAll(w *enginetest.World, between func()) (hosts int64) {
+	for body := "{}"; ; between() {
+		r := enginetest.Data[contract.Restored](w, "POST", "/api/v1/frontier/restore", body)
+		if hosts += r.Hosts; r.Done {
+			return hosts
+		}
+		body = fmt.Sprintf(`{"cursor":%q}`, *r.Cursor)
+	}
+}
+
+// verdictOf puts a page.
+func verdictOf(t *testing.T, w *enginetest.World, domain, url string) frontier.Verdict {
+	t.Helper()
+	a, err := w.Frontier.Remotes().Of(domain).Put(t.Context(), frontier.Put{Domain: domain, Partition: day, Pages: []frontier.NewPage{{URL: url, Priority: 0.5}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a.Pages[0]
+}
+
+// TestARestoreTakesNoExclusions: operators' decisions lie in R2. What they have allowed since the snapshot stays allowed
+// when a shard is restored, and what they have excluded since is excluded, with what the snapshot has of it.
+func TestARestoreTakesNoExclusions(t *testing.T) {
+	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
+		const since, lifted = "since.example", "lifted.example"
+		exclude := func(method, kind, value string) {
+			t.Helper()
+			if a := w.Ask(method, "/api/v1/exclusions/"+kind+"/"+value, map[bool]string{true: "{}"}[method == "PUT"]); !a.Success {
+				t.Fatalf("%+v", a)
+			}
+		}
+		all := [][2]string{{"domain", lifted}, {"host", "www.lifted.example"}, {"url", "https%3A%2F%2Flifted.example%2F*"}}
+		for _, domain := range []string{lifted, since} {
+			for i := range 3 {
+				verdictOf(t, w, domain, fmt.Sprintf("https://www.%s/%d", domain, i))
+			}
+		}
+		for _, x := range all {
+			exclude("PUT", x[0], x[1])
+		}
+		for _, name := range w.Frontier.Names() {
+			if _, err := w.Alarm(name); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, x := range all {
+			exclude("DELETE", x[0], x[1])
+		}
+		exclude("PUT", "host", "www.since.example")
+		for _, name := range w.Frontier.Names() {
+			w.Frontier.Wipe(name)
+		}
+		time.Sleep(time.Minute)
+		w.Ask("POST", "/api/v1/seeds/reconcile", `{"country":"sg","category":"news","date":"2026-01-28"}`) // has the cron confirm all exclusions
+		time.Sleep(time.Minute)
+		w.Cron() // the excluded host is there again, with nothing
+		if n := restoreAll(w, func() {}); n != 2 {
+			t.Errorf("%d hosts were restored, want 2", n)
+		}
+		for _, url := range []string{"https://www.lifted.example/new", "https://lifted.example/new"} {
+			if v := verdictOf(t, w, lifted, url); v != frontier.Accepted {
+				t.Errorf("%s, which is allowed again: %s", url, v)
+			}
+		}
+		if v := verdictOf(t, w, since, "https://www.since.example/new"); v != frontier.Excluded {
+			t.Errorf("a host that is excluded: %s", v)
+		}
+		exclude("DELETE", "host", "www.since.example")
+		if v := verdictOf(t, w, since, "https://www.since.example/2"); v != frontier.Duplicate {
+			t.Errorf("what the snapshot has of a host that was excluded: %s", v)
+		}
+	})
+}
+
+// TestARestoreEndsWithAllExclusions: one that shards lost while they were restored is confirmed afterwards.
+func TestARestoreEndsWithAllExclusions(t *testing.T) {
+	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
+		if a := w.Ask("PUT", "/api/v1/exclusions/domain/out.example", "{}"); !a.Success {
+			t.Fatalf("%+v", a)
+		}
+		time.Sleep(time.Minute)
+		w.Cron()
+		unconfirmed := func() int {
+			var c contract.Controls
+			w.Read(contract.ControlsKey, &c)
+			return len(c.Unconfirmed)
+		}
+		if n := unconfirmed(); n != 0 {
+			t.Fatalf("%d changes are not confirmed", n)
+		}
+		for i := range 30 { // more pages than one call restores
+			key := contract.SnapshotPage(contract.Snapshot("shard-0", time.Date(2026, 1, 28, 0, 0, 0, 0, time.UTC)), i+1)
+			page, err := json.Marshal(frontier.Snapshot{Version: 1, Next: int64((i + 1) % 30)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			w.Put(key, string(page))
+		}
+		calls := 0
+		restoreAll(w, func() {
+			calls++
+			time.Sleep(time.Minute)
+			w.Cron()
+		})
+		if calls == 0 || unconfirmed() != 1 {
+			t.Errorf("after %d calls %d changes are to be confirmed", calls+1, unconfirmed())
+		}
+	})
+}
