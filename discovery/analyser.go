@@ -17,7 +17,8 @@ const MaxDiscovered = 50
 const MaxFailures = 50
 
 const (
-	categoryExamples = 3
+	categoryExamples = 3  // that are listed of a type
+	bestOfType       = 12 // that are kept of it, so that the pages of one pattern leave others to list
 	maxListings      = 20
 )
 
@@ -98,7 +99,7 @@ func NewAnalyser(o Options) *Analyser {
 		sourceIDs:  map[string]SourceID{},
 	}
 	for i := range a.classes {
-		a.classes[i].examples.limit = categoryExamples
+		a.classes[i].examples.limit = bestOfType
 	}
 	return a
 }
@@ -256,15 +257,26 @@ func (a *Analyser) assess(p *page, rank uint8, date uint32) candidate {
 	return a.judge(p, class, confidence, rank, date)
 }
 
-// judge scores a page of a class.
+// judge scores a page of a class. Its order among others is as if it had no date where its date is old: a date that
+// is found later may lower the priority of a page, but not its order.
 func (a *Analyser) judge(p *page, c classify.Class, confidence float64, rank uint8, date uint32) candidate {
 	v := a.value(p, c.Type(), date)
 	score := priority(v.Overall, confidence, quality(p), methodScore(methods[rank]))
-	thousandths := int(score*1000 + 0.5)
-	return candidate{
-		url: p.url, lastmod: date, rank: rank, class: c,
-		priority: thousandths, order: thousandths,
+	j := candidate{url: p.url, lastmod: date, rank: rank, class: c, priority: int(score*1000 + 0.5), confidence: confidence}
+	j.order = j.priority
+	if best := max(v.Timeliness, undated, a.timelinessOf(a.dated(p, 0))); best > v.Timeliness {
+		v.Timeliness = best
+		j.order = int(priority(overall(&v), confidence, quality(p), methodScore(methods[rank]))*1000 + 0.5)
 	}
+	return j
+}
+
+// timelinessOf is timeliness for seconds since 1970, 0 for none.
+func (a *Analyser) timelinessOf(date uint32) float64 {
+	if date == 0 {
+		return undated
+	}
+	return timeliness(time.Unix(int64(date), 0), a.o.Now)
 }
 
 // authorityOf is authority, cached for consecutive URLs of one host.
@@ -279,14 +291,23 @@ func (a *Analyser) authorityOf(host string) float64 {
 func (a *Analyser) value(p *page, t classify.Type, date uint32) NewsValue {
 	v := NewsValue{
 		Relevance:     relevance(t),
+		Timeliness:    a.timelinessOf(a.dated(p, date)),
 		Authority:     a.authorityOf(p.host),
 		Accessibility: accessibility(p.depth),
 	}
-	if date > 0 {
-		v.Timeliness = timeliness(time.Unix(int64(date), 0), a.o.Now)
-	}
 	v.Overall = overall(&v)
 	return v
+}
+
+// dated returns the date of a page: that which was found with its URL, else that of the URL itself; 0 for none.
+func (a *Analyser) dated(p *page, found uint32) uint32 {
+	if found > 0 {
+		return found
+	}
+	if at, ok := p.date(); ok && markup.Plausible(at, a.o.Now) {
+		return uint32(at.Unix())
+	}
+	return 0
 }
 
 // count adds a URL to the sums (sign 1), or removes it (-1).

@@ -11,7 +11,7 @@ import (
 // Discovery is intelligent_discovery of domain_metadata.json: which URLs of a domain matter. No list
 // is nil.
 type Discovery struct {
-	URLs            []DiscoveredURL            `json:"discovered_urls"` // the MaxDiscovered of highest priority, highest first
+	URLs            []DiscoveredURL            `json:"discovered_urls"` // the MaxDiscovered that matter most, in an editor's order: see ranked
 	URLsOmitted     int                        `json:"discovered_urls_omitted,omitempty"`
 	Patterns        []URLPattern               `json:"url_patterns"` // most useful first
 	PatternsOmitted int                        `json:"url_patterns_omitted,omitempty"`

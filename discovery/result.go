@@ -36,19 +36,10 @@ func (a *Analyser) Result() Discovery {
 		Errors: append([]Failure{}, a.failures...), ErrorsOmitted: a.unlisted,
 	}
 	d.Patterns, d.PatternsOmitted = a.patterns()
-	best := top{limit: MaxDiscovered}
-	for _, c := range a.top.list {
-		if a.forbidden(c.url) {
-			continue
-		}
-		p := parsePage(c.url)
-		assessed := a.assess(&p, c.rank, c.lastmod)
-		assessed.hint = c.hint
-		best.offer(assessed)
-	}
-	frequencies := a.frequencies(best.list, false)
-	for i := range best.list {
-		d.URLs = append(d.URLs, a.discovered(&best.list[i], frequencies[i]))
+	best := a.ranked(a.contenders())
+	frequencies := a.frequencies(best, false)
+	for i := range best {
+		d.URLs = append(d.URLs, a.discovered(&best[i], frequencies[i]))
 	}
 	d.URLsOmitted = a.stats.Analyzed - len(d.URLs)
 	for i := range a.classes {
@@ -58,7 +49,7 @@ func (a *Analyser) Result() Discovery {
 		}
 		category := Category{Count: c.count, AveragePriority: round(float64(c.priority) / 1000 / float64(c.count)), Examples: []string{}}
 		for _, e := range c.examples.list {
-			if !a.forbidden(e.url) {
+			if len(category.Examples) < categoryExamples && !a.forbidden(e.url) {
 				category.Examples = append(category.Examples, e.url)
 			}
 		}
@@ -73,6 +64,31 @@ func (a *Analyser) Result() Discovery {
 		d.Strike(a.o.Excluded)
 	}
 	return d
+}
+
+// contenders are the URLs of which the list of those that matter is made, assessed one by one: the best, and the best
+// of each type.
+func (a *Analyser) contenders() []candidate {
+	var list []candidate
+	taken := map[string]bool{}
+	take := func(from []candidate) {
+		for _, c := range from {
+			if taken[c.url] || a.forbidden(c.url) {
+				continue
+			}
+			taken[c.url] = true
+			p := parsePage(c.url)
+			assessed := a.assess(&p, c.rank, c.lastmod)
+			assessed.hint = c.hint
+			list = append(list, assessed)
+		}
+	}
+	take(a.top.list)
+	take(a.listings.list)
+	for i := range a.classes {
+		take(a.classes[i].examples.list)
+	}
+	return list
 }
 
 // forbidden reports whether robots.txt forbids a URL. That of its host may have been read after the URL was

@@ -53,9 +53,9 @@ func TestMinistry(t *testing.T) {
 		t.Errorf("%+v", d.Strategy)
 	}
 	s := a.Score(releases)
-	// Research found it: 0.5 × (0.32 + 0.2 + 0.1) + 0.2 × confidence + 0.2 + 0.09
+	// Research found it, undated: 0.5 × (0.32 + 0.09 + 0.2 + 0.1) + 0.2 × confidence + 0.2 + 0.09
 	c = classify.Classify(releases, classify.Context{Authority: "gov"})
-	if p := round(0.31 + 0.2*c.Confidence + 0.29); s.Type != classify.PressRelease || s.Priority != p || s.Action != ScheduledCrawl || s.Allowed == nil || !*s.Allowed {
+	if p := round(0.355 + 0.2*c.Confidence + 0.29); s.Type != classify.PressRelease || s.Priority != p || s.Action != ImmediateCrawl || s.Allowed == nil || !*s.Allowed {
 		t.Errorf("%+v, want priority %v", s, p)
 	}
 }
@@ -78,10 +78,10 @@ func TestMinistryPages(t *testing.T) {
 		{"/newsroom/announcements/announcement-5", 100 * day, classify.Announcement, NewsValue{0.6, 0.2, 1, 0.8, Weekly, 0.58}, 0.57, ScheduledCrawl},
 		// 0.4 × 0 + 0.3 × 0.2 + 0.2 × 1 + 0.1 × 1; 0.18 + 0.2 + 0.08
 		{"/legislation/act-3", 453 * day, classify.Legislation, NewsValue{0, 0.2, 1, 1, Irregular, 0.36}, 0.46, ScheduledCrawl},
-		// 0.4 × 0 + 0.3 × 0 + 0.2 × 1 + 0.1 × 1; 0.15 + 0.2 + 0.08
-		{"/faq/question-4", 0, classify.FAQ, NewsValue{0, 0, 1, 1, Irregular, 0.3}, 0.43, ScheduledCrawl},
-		// the same but for two parameters: 0.15 + 0.2 × 0.9 + 0.08; a search is never worth more than this
-		{"/search?q=levy&sort=date", 0, classify.Search, NewsValue{0, 0, 1, 1, Irregular, 0.3}, 0.41, LowPriority},
+		// undated: 0.4 × 0 + 0.3 × 0.3 + 0.2 × 1 + 0.1 × 1; 0.195 + 0.2 + 0.08
+		{"/faq/question-4", 0, classify.FAQ, NewsValue{0, 0.3, 1, 1, Irregular, 0.39}, 0.475, ScheduledCrawl},
+		// the same but for two parameters: 0.195 + 0.2 × 0.9 + 0.08; a search is never worth more than this
+		{"/search?q=levy&sort=date", 0, classify.Search, NewsValue{0, 0.3, 1, 1, Irregular, 0.39}, 0.455, LowPriority},
 	} {
 		a := ministry()
 		var lastmod time.Time
@@ -122,7 +122,8 @@ func TestEachInput(t *testing.T) {
 		{"nothing", func(*input) {}, 890},
 		{"relevance", func(i *input) { i.class = classify.Announcement }, 830},
 		{"timeliness", func(i *input) { i.lastmod = ago(20 * day) }, 860},
-		{"no date", func(i *input) { i.lastmod = time.Time{} }, 770},
+		{"no date", func(i *input) { i.lastmod = time.Time{} }, 815},
+		{"date in the URL", func(i *input) { i.url, i.lastmod = "https://www.x.gov/2026/01/27/opening", time.Time{} }, 860}, // 0.03 less for its form
 		{"authority", func(i *input) { i.url = "https://www.x.com/news/opening" }, 830},
 		{"accessibility", func(i *input) { i.url += "/speech" }, 880},
 		{"confidence", func(i *input) { i.confidence = 0.3 }, 790},
@@ -240,13 +241,14 @@ func TestTopList(t *testing.T) {
 	if len(d.URLs) != MaxDiscovered || d.Stats.Analyzed != 500 {
 		t.Fatalf("%d of %+v", len(d.URLs), d.Stats)
 	}
+	number := func(u DiscoveredURL) string { return fmt.Sprintf("%40s", u.URL) } // hours ago, too
 	if !slices.IsSortedFunc(d.URLs, func(x, y DiscoveredURL) int {
 		if x.Priority != y.Priority {
 			return int(1000 * (y.Priority - x.Priority))
 		}
-		return strings.Compare(x.URL, y.URL)
+		return strings.Compare(number(x), number(y))
 	}) {
-		t.Error("not sorted by priority and URL")
+		t.Error("not sorted by priority, then the newest first")
 	}
 }
 

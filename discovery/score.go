@@ -30,10 +30,13 @@ func relevance(t classify.Type) float64 {
 
 const day = 24 * time.Hour
 
-// timeliness falls with the age of the last change; without a plausible date it is 0.
+// undated is the timeliness of a page without a plausible date: it is not taken for one of the oldest.
+const undated = 0.3
+
+// timeliness falls with the age of the last change.
 func timeliness(lastmod, now time.Time) float64 {
 	if !markup.Plausible(lastmod, now) {
-		return 0
+		return undated
 	}
 	switch age := now.Sub(lastmod); {
 	case age < day:

@@ -25,7 +25,7 @@ func TestTimeliness(t *testing.T) {
 		at   time.Time
 		want float64
 	}{
-		{time.Time{}, 0}, {time.Unix(0, 0), 0}, {testNow.Add(25 * time.Hour), 0},
+		{time.Time{}, 0.3}, {time.Unix(0, 0), 0.3}, {testNow.Add(25 * time.Hour), 0.3},
 		{testNow.Add(5 * time.Hour), 1}, {testNow, 1}, {ago(day - time.Second), 1},
 		{ago(day), 0.8}, {ago(7*day - time.Second), 0.8},
 		{ago(7 * day), 0.6}, {ago(30*day - time.Second), 0.6},

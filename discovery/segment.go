@@ -2,6 +2,7 @@ package discovery
 
 import (
 	"strings"
+	"time"
 )
 
 // kind is the form of a path segment.
@@ -153,14 +154,12 @@ func between(s string, low, high int) bool {
 	if s == "" || len(s) > 9 {
 		return false
 	}
-	n := 0
 	for i := range len(s) {
 		if !isDigit(s[i]) {
 			return false
 		}
-		n = n*10 + int(s[i]-'0')
 	}
-	return low <= n && n <= high
+	return low <= number(s) && number(s) <= high
 }
 
 // isDate reports whether a segment is a date such as 20260128, 202601, 2026-01, 2026-01-28 or 28-01-2026, with "-",
@@ -181,17 +180,72 @@ func isDate(s string) bool {
 	return false
 }
 
-func isMonthName(s string) bool {
+func isMonthName(s string) bool { return monthOf(s) > 0 }
+
+// monthOf returns the month of a number or English name, 0 for what is none.
+func monthOf(s string) time.Month {
+	if between(s, 1, 12) {
+		return time.Month(number(s))
+	}
 	if len(s) < 3 || len(s) > 9 {
-		return false
+		return 0
 	}
 	s = strings.ToLower(s)
-	for _, m := range monthNames {
+	for i, m := range monthNames {
 		if s == m || s == m[:3] {
-			return true
+			return time.Month(i + 1)
 		}
 	}
-	return false
+	return 0
+}
+
+// number is the value of up to nine digits.
+func number(s string) (n int) {
+	for i := range len(s) {
+		n = n*10 + int(s[i]-'0')
+	}
+	return n
+}
+
+// date returns the date in the path of a page, as of articles in /2026/01/28/ or /20260128/; a month alone counts from
+// its first day, a year alone is no date.
+func (p *page) date() (at time.Time, ok bool) {
+	for i := range p.parts() {
+		switch body := p.body(i); p.kinds[i] {
+		case dateKind:
+			return dateOf(body)
+		case monthKind: // only after a year
+			day := 1
+			if i+1 < len(p.parts()) && p.kinds[i+1] == dayKind {
+				day = number(p.body(i + 1))
+			}
+			return dayOf(number(p.body(i-1)), monthOf(body), day)
+		}
+	}
+	return at, false
+}
+
+// dateOf reads what isDate accepts.
+func dateOf(s string) (time.Time, bool) {
+	switch {
+	case len(s) == 6:
+		return dayOf(number(s[:4]), time.Month(number(s[4:])), 1)
+	case len(s) == 7:
+		return dayOf(number(s[:4]), time.Month(number(s[5:])), 1)
+	case len(s) == 8 && between(s[:4], 1985, 2039) && between(s[4:6], 1, 12) && between(s[6:], 1, 31):
+		return dayOf(number(s[:4]), time.Month(number(s[4:6])), number(s[6:]))
+	case len(s) == 8:
+		return dayOf(number(s[4:]), time.Month(number(s[2:4])), number(s[:2]))
+	case !isDigit(s[4]):
+		return dayOf(number(s[:4]), time.Month(number(s[5:7])), number(s[8:]))
+	}
+	return dayOf(number(s[6:]), time.Month(number(s[3:5])), number(s[:2]))
+}
+
+// dayOf reports whether there is such a day: 30 February is none.
+func dayOf(year int, month time.Month, day int) (time.Time, bool) {
+	at := time.Date(year, month, day, 0, 0, 0, 0, time.UTC)
+	return at, month > 0 && at.Day() == day
 }
 
 var monthNames = [...]string{"january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december"}

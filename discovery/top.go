@@ -10,13 +10,14 @@ import (
 
 // candidate is a URL with the inputs of its scores.
 type candidate struct {
-	url      string
-	lastmod  uint32
-	rank     uint8
-	class    classify.Class
-	hint     Hint
-	priority int // thousandths
-	order    int // what its list is sorted by
+	url        string
+	lastmod    uint32
+	rank       uint8
+	class      classify.Class
+	hint       Hint
+	priority   int     // thousandths
+	confidence float64 // in class
+	order      int     // what its list is sorted by
 }
 
 // top keeps the candidates of highest order, ties by the priority that a sitemap states, then in the order of

@@ -1,0 +1,19 @@
+package classify
+
+import (
+	"slices"
+
+	"github.com/newsfork/seed-engine/classify/internal/lexicon"
+	"github.com/newsfork/seed-engine/classify/internal/urltext"
+)
+
+// IsSmallPrint reports whether the last segment of a URL's path names the small print of a site: privacy, terms,
+// imprint, accessibility.
+func (c *Classifier) IsSmallPrint(url string) bool {
+	c.reading.Read(url, c.sector)
+	path := c.reading.Path
+	if len(path) == 0 || path[len(path)-1].Kind != urltext.Words {
+		return false
+	}
+	return slices.ContainsFunc(path[len(path)-1].Hits, func(h urltext.Hit) bool { return h.Role == lexicon.Legal })
+}

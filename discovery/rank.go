@@ -1,0 +1,234 @@
+package discovery
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/newsfork/seed-engine/classify"
+)
+
+// The list of the URLs that matter is read from its top. Its order is that of priority but for what an editor
+// would not accept: the front of a section hidden behind fifty of its articles, a home page above the news.
+
+const (
+	maxLeading = 3                 // sections whose current listing leads the list
+	maxAlike   = MaxDiscovered / 3 // URLs of one pattern, unless nothing else is left
+)
+
+// standing is the place that the form of a page gives it in the list.
+type standing uint8
+
+const (
+	ordinary standing = iota
+	article           // dated news
+	listing           // the current list of a section's news
+	aside             // below every dated article: home pages, archives, accounts, the small print, what is unknown
+)
+
+// entrant is a candidate for the list of the URLs that matter.
+type entrant struct {
+	candidate
+	standing standing
+	date     uint32 // the day it is about, else when it was changed; 0 for none
+	section  string
+	pattern  nodeID
+}
+
+// ranked returns the MaxDiscovered best of list in the order of an editor: the current listings of up to maxLeading
+// sections; then by priority, the newest first of equals, with nothing that stands aside above a dated article.
+// Of one pattern there are at most maxAlike unless nothing else is left.
+func (a *Analyser) ranked(list []candidate) []candidate {
+	entrants := make([]entrant, len(list))
+	lowest := 0
+	for i, c := range list {
+		e := a.entrant(c)
+		entrants[i] = e
+		if e.standing == article && (lowest == 0 || e.order < lowest) {
+			lowest = e.order
+		}
+	}
+	for i := range entrants {
+		if e := &entrants[i]; lowest > 0 && e.standing == aside {
+			e.order = min(e.order, lowest-1)
+		}
+	}
+	slices.SortFunc(entrants, before)
+	entrants = leadWith(entrants, lowest)
+	entrants = mixed(entrants)
+	best := make([]candidate, len(entrants))
+	for i := range entrants {
+		best[i] = entrants[i].candidate
+	}
+	return best
+}
+
+func before(x, y entrant) int {
+	if x.order == y.order && x.date != y.date {
+		return int(int64(y.date) - int64(x.date))
+	}
+	return better(x.candidate, y.candidate)
+}
+
+// entrant finds out where a candidate stands.
+func (a *Analyser) entrant(c candidate) entrant {
+	p := parsePage(c.url)
+	t := c.class.Type()
+	e := entrant{candidate: c, date: c.lastmod, section: p.section(), pattern: a.node(c.url)}
+	e.order = e.priority
+	if at := a.dated(&p, 0); at > 0 {
+		e.date = at
+	}
+	news := relevance(t) > relevance(classify.Policy)
+	switch {
+	case t == classify.Unknown, t == classify.Archive, p.isHome(), p.isLogin(), p.isPast(a.o.Now.Year()), a.classifier.IsSmallPrint(c.url):
+		e.standing = aside
+	case news && a.isListing(&p):
+		e.standing = listing
+	case news && e.date > 0:
+		e.standing = article
+		e.order = a.worth(&p, e)
+	}
+	return e
+}
+
+// worthStep is the difference in priority, in thousandths, below which the newer of two articles comes first.
+const worthStep = 25
+
+// worth is the priority of an article to an editor: by the day in its URL, which is that of its publication, where a
+// site has since touched all its pages; how certain its type is counts half; and small differences do not.
+func (a *Analyser) worth(p *page, e entrant) int {
+	v := a.value(p, e.class.Type(), e.date)
+	score := priority(v.Overall, (1+e.confidence)/2, quality(p), methodScore(methods[e.rank]))
+	return int(score*1000) / worthStep * worthStep
+}
+
+// isListing reports whether a page of a type of news lists a section's news now: it has the name of a section, or
+// is that of this year or month.
+func (a *Analyser) isListing(p *page) bool {
+	if p.depth == 0 || p.query != "" {
+		return false
+	}
+	switch p.kinds[p.depth-1] {
+	case yearKind, monthKind:
+		return true // not past
+	case literalKind:
+		return a.lists(p.url)
+	}
+	return false
+}
+
+// leadWith moves the best listings of the first sections to the front. The other listings of a section that leads
+// repeat it: they stand aside.
+func leadWith(sorted []entrant, lowest int) []entrant {
+	var leading, others []entrant
+	led := map[string]bool{}
+	for _, e := range sorted {
+		switch {
+		case e.standing != listing || e.class.Type() == classify.Announcement:
+		case led[e.section]:
+			if lowest > 0 {
+				e.order = min(e.order, lowest-1)
+			}
+		case len(led) < maxLeading:
+			led[e.section] = true
+			leading = append(leading, e)
+			continue
+		}
+		others = append(others, e)
+	}
+	slices.SortStableFunc(others, before)
+	return append(leading, others...)
+}
+
+// mixed takes the first MaxDiscovered, at most maxAlike of a pattern; if there are not enough, the first of those
+// that were left out. Their order stays.
+func mixed(sorted []entrant) []entrant {
+	alike := map[nodeID]int{}
+	taken := make([]bool, len(sorted))
+	n := 0
+	for _, limit := range [...]int{maxAlike, len(sorted)} {
+		for i := range sorted {
+			if n == MaxDiscovered {
+				break
+			}
+			if p := sorted[i].pattern; !taken[i] && (p == noNode || alike[p] < limit) {
+				alike[p]++
+				taken[i] = true
+				n++
+			}
+		}
+	}
+	kept := make([]entrant, 0, n)
+	for i := range sorted {
+		if taken[i] {
+			kept = append(kept, sorted[i])
+		}
+	}
+	return kept
+}
+
+// section is the part of a site that a page belongs to: its host and the first segment that is no language.
+func (p *page) section() string {
+	for i, s := range p.parts() {
+		if p.kinds[i] != langKind {
+			return p.host + "/" + s
+		}
+	}
+	return p.host
+}
+
+// isHome reports whether a page is the home page, or that of a language.
+func (p *page) isHome() bool {
+	if p.query != "" {
+		return false
+	}
+	for i := range p.parts() {
+		if p.kinds[i] != langKind && !homeNames[strings.ToLower(p.body(i))] {
+			return false
+		}
+	}
+	return true
+}
+
+var homeNames = words("index home default main homepage accueil startseite inicio")
+
+// isPast reports whether a page lists what a year before this one brought, or is a later page of a list.
+func (p *page) isPast(year int) bool {
+	last := p.depth - 1
+	for ; last >= 0; last-- {
+		switch p.kinds[last] {
+		case yearKind:
+			if number(p.body(last)) < year {
+				return true
+			}
+		case pageKind:
+			return true
+		case monthKind, dayKind, dateKind:
+			continue
+		case literalKind, idKind: // "press-releases-2019"; a title that ends in a year is about it
+			return p.hasPastQuery(year) || endsInPast(p.body(last), year)
+		}
+		break
+	}
+	return p.hasPastQuery(year)
+}
+
+// hasPastQuery reports whether the query chooses an earlier year, or a later page.
+func (p *page) hasPastQuery(year int) bool {
+	for f := range strings.SplitSeq(p.query, "&") {
+		name, value, _ := strings.Cut(f, "=")
+		if value == "" {
+			continue
+		}
+		if kindOfBody(value) == yearKind && number(value) < year || isPageWord(name) && between(value, 2, 1e6) {
+			return true
+		}
+	}
+	return false
+}
+
+// endsInPast reports whether a name ends in an earlier year, as "press-releases-2019".
+func endsInPast(name string, year int) bool {
+	n := len(name)
+	return n > 5 && !isDigit(name[n-5]) && kindOfBody(name[n-4:]) == yearKind && number(name[n-4:]) < year
+}

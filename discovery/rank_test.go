@@ -1,0 +1,196 @@
+package discovery
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// ranking is a site of testdata/ranking: its pages in an editor's order, each with a grade.
+type ranking struct {
+	domain string
+	grades map[string]int
+	add    func(*Analyser)
+}
+
+func readRanking(t *testing.T, path string) ranking {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := ranking{grades: map[string]int{}}
+	var sightings []Sighting
+	for line := range strings.Lines(string(text)) {
+		f := strings.Split(strings.TrimSpace(line), "\t")
+		if f[0] == "menu" {
+			continue
+		}
+		if len(f) != 5 {
+			t.Fatalf("%s: %q", path, line)
+		}
+		grade, err := strconv.Atoi(f[0])
+		if err != nil {
+			t.Fatalf("%s: %q", path, line)
+		}
+		p := parsePage(f[3])
+		r.domain = strings.TrimPrefix(p.host, "www.")
+		r.grades[f[3]] = grade
+		s := Sighting{Loc: []byte(f[3]), Method: Method(f[1])}
+		if age, err := strconv.Atoi(f[2]); err == nil {
+			s.Lastmod = ago(time.Duration(age)*day + time.Hour)
+		}
+		if f[4] != "-" {
+			s.Title = []byte(f[4])
+		}
+		sightings = append(sightings, s)
+	}
+	r.add = func(a *Analyser) {
+		for i := range sightings {
+			a.Add(&sightings[i])
+		}
+	}
+	return r
+}
+
+// gain is the discounted cumulative gain of the first ten grades.
+func gain(grades []int) (sum float64) {
+	for i, g := range grades[:min(len(grades), 10)] {
+		sum += (math.Exp2(float64(g)) - 1) / math.Log2(float64(i+2))
+	}
+	return sum
+}
+
+// TestRanking: the list of what matters is close to an editor's, by the normalised discounted cumulative gain of its
+// first ten URLs.
+func TestRanking(t *testing.T) {
+	paths, err := filepath.Glob("testdata/ranking/*.tsv")
+	if err != nil || len(paths) < 12 {
+		t.Fatal(paths, err)
+	}
+	sums, counts := map[string]float64{}, map[string]int{}
+	for _, path := range paths {
+		r := readRanking(t, path)
+		a := NewAnalyser(Options{Domain: r.domain, Now: testNow})
+		r.add(a)
+		var got, best []int
+		var shown strings.Builder
+		for i, u := range a.Result().URLs {
+			got = append(got, r.grades[u.URL])
+			if i < 12 {
+				fmt.Fprintf(&shown, "\n\t%d %.3f %s %s", r.grades[u.URL], u.Priority, u.Classification.PrimaryType, u.URL)
+			}
+		}
+		for _, g := range r.grades {
+			best = append(best, g)
+		}
+		slices.SortFunc(best, func(x, y int) int { return y - x })
+		score := gain(got) / gain(best)
+		name := filepath.Base(path)
+		set, _, _ := strings.Cut(name, "-")
+		sums[set] += score
+		counts[set]++
+		t.Logf("%.3f %s%s", score, name, shown.String())
+	}
+	for set, sum := range sums {
+		mean := sum / float64(counts[set])
+		t.Logf("nDCG@10 of %d sites (%s): %.3f", counts[set], set, mean)
+		if set == "held" && mean < 0.9 {
+			t.Errorf("%s: %.3f", set, mean)
+		}
+	}
+}
+
+// shown are the paths of the URLs that matter, best first.
+func shown(a *Analyser) (paths []string) {
+	for _, u := range a.Result().URLs {
+		p := parsePage(u.URL)
+		paths = append(paths, strings.TrimPrefix(u.URL, p.origin()))
+	}
+	return paths
+}
+
+// TestAside: nothing that an editor would not lead with stands above a dated article, however high its priority.
+func TestAside(t *testing.T) {
+	const old = "/news/bridge-over-the-river-opened-to-all"
+	for _, path := range []string{
+		"/", "/en/", "/index.html", "/newsroom/press-releases/2024", "/newsroom/press-releases/2024/11", "/press-releases-2019", "/archive/2021",
+		"/news/page/3", "/news?page=3", "/news?year=2023", "/news/privacy-policy", "/terms-of-use", "/login", "/news/login", "/a/8812",
+	} {
+		a := ministry()
+		add(a, "https://www.mom.gov.sg"+old, FromSitemap, ago(900*day))
+		add(a, "https://www.mom.gov.sg"+path, FromFeed, ago(time.Hour))
+		if got := shown(a); got[0] != old || got[1] != path {
+			t.Errorf("%q", got)
+		}
+	}
+}
+
+// TestLeading: the current listings of sections lead, one of each and no more than three sections; further ones of
+// a section do not stand above its articles.
+func TestLeading(t *testing.T) {
+	a := ministry()
+	for i := range 20 {
+		add(a, fmt.Sprintf("https://www.mom.gov.sg/newsroom/press-releases/2026/minister-opens-bridge-number-%d", i), FromFeed, ago(time.Hour))
+	}
+	for i, path := range []string{"/newsroom/press-releases/2026", "/news", "/blog", "/press", "/newsroom/speeches"} {
+		add(a, "https://www.mom.gov.sg"+path, FromSitemap, ago(time.Duration(i)*10*day))
+	}
+	got := shown(a)
+	leading := got[:3]
+	if !slices.Contains(leading, "/newsroom/press-releases/2026") || !slices.Contains(leading, "/news") {
+		t.Errorf("%q lead", leading)
+	}
+	if at := slices.Index(got, "/newsroom/speeches"); at < 23 {
+		t.Errorf("another listing of a section at %d", at)
+	}
+	for _, path := range got[3:23] {
+		if !strings.HasPrefix(path, "/newsroom/press-releases/2026/") {
+			t.Errorf("%s stands between the articles", path)
+		}
+	}
+}
+
+// TestNewestFirst: of articles of equal worth the newest comes first, and the day in the URL counts more than a
+// lastmod that all pages share.
+func TestNewestFirst(t *testing.T) {
+	a := ministry()
+	want := []string{"/news/2026/01/27/minister-opens-new-bridge", "/news/2026/01/25/minister-opens-new-school", "/news/2015/06/02/minister-opens-new-road"}
+	for _, path := range want {
+		add(a, "https://www.mom.gov.sg"+path, FromSitemap, ago(time.Hour))
+	}
+	if got := shown(a); !slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+}
+
+// TestMixed: of one pattern there are at most a third, unless nothing else is left.
+func TestMixed(t *testing.T) {
+	a := ministry()
+	count := func() (alike int) {
+		for _, path := range shown(a) {
+			if strings.HasPrefix(path, "/newsroom/") {
+				alike++
+			}
+		}
+		return alike
+	}
+	for i := range 300 {
+		add(a, fmt.Sprintf("https://www.mom.gov.sg/newsroom/minister-opens-bridge-number-%d", i), FromFeed, ago(time.Hour))
+	}
+	if n := count(); n != MaxDiscovered {
+		t.Errorf("%d of a site that has nothing else", n)
+	}
+	for i := range 200 {
+		add(a, fmt.Sprintf("https://www.mom.gov.sg/%s/question-about-permits-number-%d", []string{"faq", "policies", "guides", "services"}[i%4], i), FromSitemap, ago(400*day))
+	}
+	if n := count(); n != maxAlike {
+		t.Errorf("%d of one pattern, want %d", n, maxAlike)
+	}
+}
