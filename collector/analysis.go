@@ -44,7 +44,7 @@ func (s *saving) analysis(ctx context.Context, old *contract.Document) (*analysi
 	if s.reused != nil {
 		old = s.reused.document
 	}
-	data, err := s.batch.store.read(ctx, s.dir.Discovery())
+	data, err := s.batch.store.storedState(ctx, s.dir, old)
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +62,7 @@ func (s *saving) analysis(ctx context.Context, old *contract.Document) (*analysi
 }
 
 // storedRulings returns the rulings of the last collection: of the robots.txt that is stored as evidence, and
-// of the others in state, which is discovery.json. A host whose rules are lost has no ruling.
+// of the others in state, as storeState kept it. A host whose rules are lost has no ruling.
 func (s *saving) storedRulings(ctx context.Context, d *contract.Document, state []byte) (*rulings, error) {
 	c := s.batch.collector
 	r := newRulings(newPace(ctx, c.Clock, func() error { return nil }))

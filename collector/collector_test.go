@@ -135,6 +135,17 @@ var schema = sync.OnceValue(func() *jsonschema.Schema {
 	return c.MustCompile("schema.json")
 })
 
+// keepState has the document carry no state, as those of earlier versions, and discovery.json have this one, "" for none.
+func (w *world) keepState(t *testing.T, state string) {
+	t.Helper()
+	d := w.document(t)
+	d.State = ""
+	w.put(t, dir.Document(), asJSON(d))
+	if state != "" {
+		w.put(t, dir.Discovery(), state)
+	}
+}
+
 func checkSchema(t *testing.T, document []byte) {
 	t.Helper()
 	v, err := jsonschema.UnmarshalJSON(strings.NewReader(string(document)))
@@ -715,6 +726,7 @@ func stable(d *contract.Document) *contract.Document {
 	c.Technical.ServerInfo.ResponseTimeAvgMS = nil
 	c.Contract = times.ReplaceAll(c.Contract, []byte(`"$1":0`))
 	c.Discovery = times.ReplaceAll(c.Discovery, []byte(`"$1":0`))
+	c.State = "" // has the URLs of the message that collected the domain
 	return &c
 }
 

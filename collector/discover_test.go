@@ -189,20 +189,20 @@ func TestListsAreScored(t *testing.T) {
 // TestLostState: without the state of the discovery a merge keeps what is in the document, and scores
 // new URLs.
 func TestLostState(t *testing.T) {
-	for name, spoil := range map[string]func(*world) error{
-		"lost": func(w *world) error { return w.bucket.Delete(context.Background(), dir.Discovery()) },
-		"corrupt": func(w *world) error {
-			_, err := w.bucket.Put(context.Background(), dir.Discovery(), []byte(`{"version":1,"seen":"AAAA`), nil)
-			return err
-		},
-		"damaged": func(w *world) error {
-			_, err := w.bucket.Put(context.Background(), dir.Discovery(), []byte(`{"version":1,"domain":"example.com","seen":"AAAA","nodes":[]}`), nil)
-			return err
-		},
-		"of another version": func(w *world) error {
-			_, err := w.bucket.Put(context.Background(), dir.Discovery(), []byte(`{"version":0}`), nil)
-			return err
-		},
+	stored := func(state string) func(*testing.T, *world) {
+		return func(t *testing.T, w *world) { w.keepState(t, state) }
+	}
+	carried := func(state string) func(*testing.T, *world) {
+		return func(t *testing.T, w *world) {
+			d := w.document(t)
+			d.State = state
+			w.put(t, dir.Document(), asJSON(d))
+		}
+	}
+	const corrupt, damaged, other = `{"version":1,"seen":"AAAA`, `{"version":1,"domain":"example.com","seen":"AAAA","nodes":[]}`, `{"version":0}`
+	for name, spoil := range map[string]func(*testing.T, *world){
+		"lost": stored(""), "corrupt": stored(corrupt), "damaged": stored(damaged), "of another version": stored(other),
+		"carried, corrupt": carried(corrupt), "carried, damaged": carried(damaged), "carried, of another version": carried(other),
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -214,9 +214,7 @@ func TestLostState(t *testing.T) {
 				}
 				before := w.document(t)
 				time.Sleep(time.Minute)
-				if err := spoil(w); err != nil {
-					t.Fatal(err)
-				}
+				spoil(t, w)
 				// The contact page gets its description from a lower raw file.
 				if err := w.collect(t, message(1, "https://example.com/contact", "https://example.com/news/more", "https://example.com/private/y"), false); err != nil {
 					t.Fatal(err)
@@ -250,6 +248,66 @@ func TestLostState(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestWhereTheStateIs: a merge scores alike whether the document carries the state or an object of its own has it, as it
+// does for many URLs and did in earlier versions. One that is not needed any more is deleted.
+func TestWhereTheStateIs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		merged := func(apart bool) *contract.Document {
+			w := newWorld(healthy(), nil)
+			if err := w.collect(t, message(1, "https://example.com/news/one"), false); err != nil {
+				t.Fatal(err)
+			}
+			if w.exists(t, dir.Discovery()) || w.document(t).State == "" {
+				t.Error("a small state is an object of its own")
+			}
+			time.Sleep(time.Minute)
+			if apart {
+				w.keepState(t, w.document(t).State)
+			}
+			time.Sleep(time.Minute)
+			if err := w.collect(t, message(2, "https://example.com/news/two"), false); err != nil {
+				t.Fatal(err)
+			}
+			d := w.document(t)
+			if (d.State == "") != apart || w.exists(t, dir.Discovery()) != apart {
+				t.Errorf("apart %v: the state is elsewhere after a merge", apart)
+			}
+			if apart {
+				m := message(1, "https://example.com/news/one")
+				m.Force, m.RequestedAt = true, time.Now().Add(time.Minute)
+				time.Sleep(time.Hour)
+				if err := w.collect(t, m, false); err != nil {
+					t.Fatal(err)
+				}
+				if w.exists(t, dir.Discovery()) || w.document(t).State == "" {
+					t.Error("the object is still there after another collection")
+				}
+			}
+			return stable(d)
+		}
+		if a, b := merged(false), merged(true); !equal(a, b) {
+			t.Errorf("%s\n%s", asJSON(a), asJSON(b))
+		}
+
+		pages := healthy()
+		var list strings.Builder
+		for i := range 5000 {
+			fmt.Fprintf(&list, "https://example.com/news/%d/a-headline-of-an-article\n", i*7919)
+		}
+		pages["https://example.com/sitemap.xml"] = fetchtest.Page{Body: list.String()}
+		w := newWorld(pages, nil)
+		for n := range 2 {
+			if err := w.collect(t, message(n, fmt.Sprintf("https://example.com/press/%d", n)), false); err != nil {
+				t.Fatal(err)
+			}
+			if d := w.document(t); d.State != "" || !w.exists(t, dir.Discovery()) {
+				t.Error("the document carries a large state")
+			}
+			time.Sleep(time.Minute)
+		}
+	})
 }
 
 // TestLostRobots: when the stored robots.txt is lost, a merge leaves it open whether URLs are allowed.
@@ -386,9 +444,7 @@ func TestExclusionsReachTheContract(t *testing.T) {
 				}
 				time.Sleep(time.Minute)
 				if lose {
-					if err := w.bucket.Delete(t.Context(), dir.Discovery()); err != nil {
-						t.Fatal(err)
-					}
+					w.keepState(t, "")
 				}
 				raw := func() {
 					t.Helper()

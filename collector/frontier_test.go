@@ -329,12 +329,15 @@ func TestReuse(t *testing.T) {
 			t.Errorf("reused from %v", from)
 		}
 		there := contract.DomainDir{Partition: m.Partition, Domain: "example.com"}
-		for _, name := range []func(contract.DomainDir) string{contract.DomainDir.Robots, contract.DomainDir.Sitemap, contract.DomainDir.Discovery} {
+		for _, name := range []func(contract.DomainDir) string{contract.DomainDir.Robots, contract.DomainDir.Sitemap} {
 			if string(w.read(t, name(there))) != string(w.read(t, name(dir))) {
 				t.Errorf("%s is no copy", name(there))
 			}
 		}
 		checkSchema(t, w.read(t, there.Document()))
+		if got.State == "" || got.State != w.document(t).State {
+			t.Error("the state of the discovery is no copy")
+		}
 		if !w.exists(t, there.Checkpoint()) {
 			t.Error("no checkpoint")
 		}
@@ -390,13 +393,13 @@ func TestNotReused(t *testing.T) {
 		"document gone":       func(t *testing.T, w *world, _ *contract.DomainMessage) { w.delete(t, dir.Document()) },
 		"robots.txt gone":     func(t *testing.T, w *world, _ *contract.DomainMessage) { w.delete(t, dir.Robots()) },
 		"sitemap.xml gone":    func(t *testing.T, w *world, _ *contract.DomainMessage) { w.delete(t, dir.Sitemap()) },
-		"discovery.json gone": func(t *testing.T, w *world, _ *contract.DomainMessage) { w.delete(t, dir.Discovery()) },
+		"discovery.json gone": func(t *testing.T, w *world, _ *contract.DomainMessage) { w.keepState(t, "") },
 		"document damaged":    func(t *testing.T, w *world, _ *contract.DomainMessage) { w.put(t, dir.Document(), "{") },
 		"robots.txt changed":  func(t *testing.T, w *world, _ *contract.DomainMessage) { w.put(t, dir.Robots(), "User-agent: *") },
 		"sitemap.xml changed": func(t *testing.T, w *world, _ *contract.DomainMessage) { w.put(t, dir.Sitemap(), "<urlset/>") },
 		"discovery.json of a later collection": func(t *testing.T, w *world, _ *contract.DomainMessage) {
 			time.Sleep(time.Minute)
-			w.put(t, dir.Discovery(), fmt.Sprintf(`{"version":1,"now":%q}`, time.Now().UTC().Format(time.RFC3339Nano)))
+			w.keepState(t, fmt.Sprintf(`{"version":1,"now":%q}`, time.Now().UTC().Format(time.RFC3339Nano)))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

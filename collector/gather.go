@@ -47,7 +47,8 @@ type findings struct {
 	analyser     *discovery.Analyser
 	analysing    time.Duration                     // spent on pages that only discovery needed
 	rules        map[string]string                 // of other hosts, see rulings.store
-	stored       bool                              // discovery.json was written
+	state        []byte                            // see storeState; nil: it was not made yet
+	stored       bool                              // it was written as discovery.json
 	history      map[string]discovery.EntryHistory // of entry points, by URL
 	queued       bool                              // pages and entry points were put into the frontier
 	validators   map[string]validators             // of feeds and sitemaps that were read, by URL

@@ -110,13 +110,13 @@ func authorityOf(link string) string {
 	return link
 }
 
-// state is discovery.json.
+// state is what storeState keeps.
 type state struct {
 	*discovery.State
 	Rules map[string]string `json:"rules,omitempty"` // see rulings.store
 }
 
-// storedRules reads the rules of discovery.json. Those of an earlier version had none.
+// storedRules reads the rules of a stored state. Those of an earlier version had none.
 func storedRules(data []byte) map[string]string {
 	var stored map[string]string
 	if json.Unmarshal([]byte(gjson.GetBytes(data, "rules").Raw), &stored) != nil {

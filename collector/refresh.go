@@ -21,7 +21,6 @@ import (
 	"github.com/newsfork/seed-engine/fetch"
 	"github.com/newsfork/seed-engine/frontier"
 	"github.com/newsfork/seed-engine/markup"
-	"github.com/newsfork/seed-engine/r2"
 	"github.com/newsfork/seed-engine/robots"
 	"github.com/newsfork/seed-engine/sitemap"
 )
@@ -455,8 +454,8 @@ func (f *refresh) stored(ctx context.Context) (*rulings, error) {
 	r := newRulings(newPace(ctx, c.Clock, f.session.Expired))
 	var authority string
 	if doc != nil {
-		data, err := f.batch.store.read(ctx, s.dir.Discovery())
-		if err != nil && !errors.Is(err, r2.ErrNotFound) {
+		data, err := f.batch.store.storedState(ctx, s.dir, doc)
+		if err != nil {
 			return nil, err
 		}
 		if r, err = s.storedRulings(ctx, doc, data); err != nil {

@@ -89,7 +89,7 @@ func (r *reused) describe(d *contract.Document) {
 	d.Robots, d.Sitemap, d.Technical = o.Robots, o.Sitemap, o.Technical
 	d.Technical.ServerInfo.Requests = 0 // none was sent for this document
 	d.Technical.ReusedFrom = &r.from
-	d.Discovery, d.Contract = o.Discovery, o.Contract
+	d.Discovery, d.Contract, d.State = o.Discovery, o.Contract, o.State
 	d.Processing.PolitenessWaitMS, d.Processing.ProcessingDurationMS = 0, r.copying.Milliseconds()
 }
 
@@ -178,8 +178,12 @@ func (b *Batch) copySitemap(ctx context.Context, from, to contract.DomainDir, d 
 	return err
 }
 
-// copyState copies discovery.json, unless it is that of a collection which began after the document.
+// copyState copies discovery.json, unless it is that of a collection which began after the document. A state that
+// the document carries comes with it.
 func (b *Batch) copyState(ctx context.Context, from, to contract.DomainDir, d *contract.Document) error {
+	if d.State != "" {
+		return nil
+	}
 	data, err := b.store.read(ctx, from.Discovery())
 	if err != nil {
 		return err

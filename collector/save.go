@@ -92,7 +92,7 @@ func (s *saving) write(ctx context.Context, old *contract.Document, etag string)
 		return nil, err
 	}
 	s.discovered(doc, a)
-	if err := s.storeState(ctx, a); err != nil {
+	if err := s.storeState(ctx, doc, a); err != nil {
 		return nil, err
 	}
 	if err := s.queue(ctx, old, doc, a); err != nil {
@@ -128,20 +128,42 @@ func (s *saving) score(ctx context.Context, doc *contract.Document, urls *union,
 	return nil
 }
 
-// storeState stores, once a collection, what a later merge needs of it.
-func (s *saving) storeState(ctx context.Context, a *analysis) error {
-	if s.found == nil || s.found.stored {
+// maxStateInline is the most bytes of a state that a document carries. That of a thousand URLs has some 36 KB.
+const maxStateInline = 48 << 10
+
+// storeState keeps what a later merge needs of a collection: in the document, which saves a put and is never of
+// another collection, or in an object of its own, which is stored once.
+func (s *saving) storeState(ctx context.Context, doc *contract.Document, a *analysis) error {
+	if s.found == nil {
 		return nil
 	}
-	if _, err := s.batch.store.putRetry(ctx, s.dir.Discovery(), marshal(state{a.State(), s.found.rules}), &r2.PutOptions{ContentType: "application/json"}); err != nil {
+	if s.found.state == nil {
+		s.found.state = marshal(state{a.State(), s.found.rules})
+	}
+	if doc.State = ""; len(s.found.state) <= maxStateInline {
+		doc.State = string(s.found.state)
+		return nil
+	}
+	if s.found.stored {
+		return nil
+	}
+	if _, err := s.batch.store.putRetry(ctx, s.dir.Discovery(), s.found.state, &r2.PutOptions{ContentType: "application/json"}); err != nil {
 		return err
 	}
 	s.found.stored = true
 	return nil
 }
 
-// tidy deletes the objects that old refers to and doc does not: evidence of files that are gone, and URL
-// lists that were replaced. It also deletes lists stored for attempts that lost to other events.
+// storedState is what storeState kept with a document of a directory; nil where it is lost.
+func (s *store) storedState(ctx context.Context, dir contract.DomainDir, d *contract.Document) ([]byte, error) {
+	if d.State != "" {
+		return []byte(d.State), nil
+	}
+	return s.read(ctx, dir.Discovery())
+}
+
+// tidy deletes the objects that old refers to and doc does not: evidence of files that are gone, a state that doc
+// carries itself, and URL lists that were replaced. It also deletes lists stored for attempts that lost to other events.
 func (s *saving) tidy(ctx context.Context, old, doc *contract.Document) error {
 	var gone []string
 	lists := slices.Clone(s.lists)
@@ -151,6 +173,9 @@ func (s *saving) tidy(ctx context.Context, old, doc *contract.Document) error {
 		}
 		if old.Sitemap.Exists && !doc.Sitemap.Exists {
 			gone = append(gone, s.dir.Sitemap())
+		}
+		if old.State == "" && doc.State != "" {
+			gone = append(gone, s.dir.Discovery())
 		}
 		lists = append(lists, old.URLsFiles...)
 	}

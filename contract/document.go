@@ -34,6 +34,9 @@ type Document struct {
 	Discovery  json.RawMessage `json:"intelligent_discovery"`
 	Contract   json.RawMessage `json:"fetch_contract"`
 	Processing Processing      `json:"processing_metadata"`
+	// State is internal: JSON of what a merge needs in order to score again. Absent where that is an object of its
+	// own, as in documents of earlier versions.
+	State string `json:"discovery_state,omitempty"`
 }
 
 // DocumentURL is one raw URL of the domain.

@@ -13,8 +13,9 @@ import (
 // stateVersion changes with the meaning of a stored state.
 const stateVersion = 1
 
-// State is discovery.json: the state of an Analyser, so that URLs added later have the same effect as if they had
-// been there from the start. It is internal, and does not depend on the order of the URLs.
+// State is the state of an Analyser, so that URLs added later have the same effect as if they had been there from
+// the start. A document carries it, or it lies beside it as discovery.json. It is internal, and does not depend on
+// the order of the URLs.
 type State struct {
 	Version  int                         `json:"version"`
 	Domain   string                      `json:"domain"`

@@ -254,7 +254,7 @@ func reuseSurvives(t *testing.T, w *enginetest.World, seed uint64) {
 			t.Errorf("%s: %+v", p.Date, d)
 			continue
 		}
-		for _, key := range []string{dir.Checkpoint(), dir.Robots(), dir.Sitemap(), dir.Discovery()} {
+		for _, key := range []string{dir.Checkpoint(), dir.Robots(), dir.Sitemap()} {
 			if _, ok := w.Text(key); !ok {
 				t.Errorf("there is no %s", key)
 			}

@@ -50,7 +50,8 @@ test("partitions of three days are one collection of each domain", async () => {
       );
       assert.equal(document.sitemap.url_count, 3);
       assert.equal(document.technical_metadata.mirror_of, null, "sites with titles of their own are no mirrors");
-      for (const name of ["robots.txt", "sitemap.xml", "discovery.json"])
+      assert.equal(document.discovery_state, documents[source].discovery_state);
+      for (const name of ["robots.txt", "sitemap.xml"])
         assert.deepEqual(
           await engine.bytes(dir(days[i], host) + name),
           await engine.bytes(dir(days[source], host) + name),
