@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"net/url"
 	"strconv"
@@ -8,7 +9,7 @@ import (
 	"github.com/newsfork/seed-engine/cmd/seedctl/internal/client"
 )
 
-// pageSize is the API's maximum for one page.
+// pageSize is the engine's maximum for one page.
 const pageSize = 200
 
 // limitFlag adds the flag that ends a list.
@@ -26,7 +27,7 @@ func list[Page, Entry any](ctx context.Context, r *remote, path []string, query 
 	}
 	rows := []string{header}
 	for shown := 0; ; {
-		size := pageSize
+		size := cmp.Or(r.target.page, pageSize)
 		if limit > 0 {
 			size = min(size, limit-shown)
 		}

@@ -47,6 +47,7 @@ func commands() []command {
 		{"frontier", "what is fetched next, and who may ask a host", group("frontier", "what is fetched next, and who may ask a host")},
 		{"feed", "new URLs, in the order in which they were found", runFeed},
 		{"changes", "contracts that were rewritten", runChanges},
+		{"info", "the Info service: its sources, and what readers get", group("info", "the Info service: its sources, and what readers get")},
 		{"pause", "hold all messages back; nothing is lost", runPause},
 		{"resume", "let a paused pipeline go on", runResume},
 		{"reconcile", "rebuild the ledger of a partition from the bucket", runReconcile},
@@ -82,6 +83,12 @@ func subcommands(name string) []command {
 			{"host", "block a host, slow it down, or empty its queue", runFrontierHost},
 			{"export", "all that a shard has", runFrontierExport},
 			{"restore", "give shards back what their last snapshots have", runFrontierRestore},
+		}
+	case "info":
+		return []command{
+			{"status", "sources, their quotas and alarms", runInfoStatus},
+			{"collect", "collect articles now", runInfoCollect},
+			{"articles", "articles as readers get them, newest first", runInfoArticles},
 		}
 	case "completion":
 		return []command{

@@ -17,22 +17,37 @@ import (
 	"github.com/newsfork/seed-engine/contract"
 )
 
-const defaultURL = "http://localhost:8787"
+// target is a service that commands talk to, and what their help says of it.
+type target struct {
+	client.Service
+	local string // its address in a local run
+	page  int    // the maximum for one page, unless it is pageSize
+}
+
+var engineTarget = target{Service: client.Engine, local: "http://localhost:8787"}
 
 // limits are those of every request; tests lower them.
 var limits = client.DefaultLimits
 
-// remoteHelp ends the help of every command that talks to the engine.
-const remoteHelp = `
-The engine is --url or SEED_API_URL, else ` + defaultURL + `; its token is SEED_API_TOKEN or what
---token-file holds. A request that got lost, or met an engine in trouble, is repeated up to four
-times where that is harmless. Exit codes: 0 all went well, 1 refused or something failed, 2 wrong
-usage, 3 the engine could not be reached or is in trouble, 4 the token is refused, 130 interrupted.
-`
+// help ends the help of every command that talks to a service.
+func (t target) help() string {
+	token := "its token is " + t.Token + " or what --token-file holds."
+	if t.Token == "" {
+		token = "it needs no token."
+	}
+	return fmt.Sprintf(`
+The %[1]s is --url or %[2]s, else %[3]s;
+%[4]s A request that got lost, or met
+%[5]s %[1]s in trouble, is repeated up to four times where that is harmless.
+Exit codes: 0 all went well, 1 refused or something failed, 2 wrong usage, 3 the %[1]s could
+not be reached or is in trouble, 4 the token is refused, 130 interrupted.
+`, t.Noun, t.Address, t.local, token, t.Article)
+}
 
-// remote is what the commands have in common that talk to the engine.
+// remote is what the commands have in common that talk to a service.
 type remote struct {
 	*client.Client
+	target      target
 	flags       *flag.FlagSet
 	help        string
 	out, errOut io.Writer
@@ -43,9 +58,15 @@ type remote struct {
 }
 
 func newRemote(name, help string, out, errOut io.Writer) *remote {
-	r := &remote{flags: flag.NewFlagSet(name, flag.ContinueOnError), help: help, out: out, errOut: errOut, progress: newProgress(errOut)}
-	r.flags.StringVar(&r.address, "url", "", "`URL` of the engine")
-	r.flags.StringVar(&r.tokenFile, "token-file", "", "`FILE` that holds the API token")
+	return newRemoteOf(engineTarget, name, help, out, errOut)
+}
+
+func newRemoteOf(t target, name, help string, out, errOut io.Writer) *remote {
+	r := &remote{target: t, flags: flag.NewFlagSet(name, flag.ContinueOnError), help: help, out: out, errOut: errOut, progress: newProgress(errOut)}
+	r.flags.StringVar(&r.address, "url", "", "`URL` of the "+t.Noun)
+	if t.Token != "" {
+		r.flags.StringVar(&r.tokenFile, "token-file", "", "`FILE` that holds the API token")
+	}
 	r.flags.BoolVar(&r.asJSON, "json", false, "print JSON, one object a line")
 	return r
 }
@@ -60,7 +81,7 @@ var errReported = errors.New("failed")
 
 // run parses the flags, lets action work until Ctrl-C, and gives the exit code for its error.
 func (r *remote) run(args []string, action func(ctx context.Context, args []string) error) int {
-	remaining, code, ok := parseArgs(r.flags, r.help+remoteHelp, args, r.out, r.errOut)
+	remaining, code, ok := parseArgs(r.flags, r.help+r.target.help(), args, r.out, r.errOut)
 	if !ok {
 		return code
 	}
@@ -109,7 +130,10 @@ func exitCode(e *client.Error) int {
 }
 
 func (r *remote) connect() error {
-	token := os.Getenv("SEED_API_TOKEN")
+	token := ""
+	if r.target.Token != "" {
+		token = os.Getenv(r.target.Token)
+	}
 	if r.tokenFile != "" {
 		text, err := os.ReadFile(r.tokenFile)
 		if err != nil {
@@ -119,7 +143,7 @@ func (r *remote) connect() error {
 			return usageError("--token-file: " + r.tokenFile + " is empty")
 		}
 	}
-	c, err := client.New(cmp.Or(r.address, os.Getenv("SEED_API_URL"), defaultURL), strings.TrimSpace(token))
+	c, err := client.New(r.target.Service, cmp.Or(r.address, os.Getenv(r.target.Address), r.target.local), strings.TrimSpace(token))
 	if err != nil {
 		return usageError(err.Error())
 	}

@@ -251,7 +251,7 @@ func (a *parts) crons() []start {
 func (c *Collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	a, it, err := c.get()
 	if err != nil {
-		misconfigured(w, err)
+		web.Misconfigured(w, err)
 		return
 	}
 	defer a.end()

@@ -166,6 +166,12 @@ func (o *Operating) fail(w http.ResponseWriter, r *http.Request, err error) {
 	writeJSON(w, status, map[string]any{"success": false, "error": body})
 }
 
+// Misconfigured answers what can be answered while a setting is wrong: which.
+func Misconfigured(w http.ResponseWriter, err error) {
+	w.Header().Set("Cache-Control", "no-store")
+	writeJSON(w, http.StatusInternalServerError, map[string]any{"success": false, "error": map[string]string{"code": string(contract.KindOf(err)), "message": err.Error()}})
+}
+
 func succeed(w http.ResponseWriter, data any) error {
 	writeJSON(w, http.StatusOK, map[string]any{"success": true, "data": data})
 	return nil

@@ -1,4 +1,4 @@
-// Package client speaks the HTTP API of a running Seed Engine for seedctl.
+// Package client speaks the HTTP APIs of a running Seed Engine and of the Info service for seedctl.
 package client
 
 import (
@@ -38,37 +38,54 @@ type Limits struct {
 // DefaultLimits are those of seedctl.
 var DefaultLimits = Limits{BackOff: time.Second, Patience: 2 * time.Minute, MaxAnswer: 64 << 20}
 
-// Client sends requests to one engine.
+// Service is what a client talks to, as its messages name it.
+type Service struct {
+	Name    string // such as Seed Engine
+	Noun    string // the same in a word or two, such as engine
+	Article string // before Noun: a or an
+	Example string // of an address
+	Address string // the variable that has its address
+	Token   string // the variable that has its token; "" where it needs none
+	// Bare: answers are the data alone, and errors {"detail", "code"}.
+	Bare bool
+}
+
+// Engine is the Seed Engine.
+var Engine = Service{Name: "Seed Engine", Noun: "engine", Article: "an", Example: "https://seed.example.com", Address: "SEED_API_URL", Token: "SEED_API_TOKEN"}
+
+// Client sends requests to one service.
 type Client struct {
 	Limits  Limits
 	OnRetry func(wait time.Duration, err error) // called before each retry, unless it is nil
 
-	base  *url.URL
-	token string
-	http  *http.Client
+	service Service
+	base    *url.URL
+	token   string
+	http    *http.Client
 }
 
-// New takes the address of an engine and its token, which may be empty. Its error says what is wrong
+// New takes the address of a service and its token, which may be empty. Its error says what is wrong
 // with one of them.
-func New(address, token string) (*Client, error) {
+func New(service Service, address, token string) (*Client, error) {
 	base, err := url.Parse(address)
 	switch {
 	case err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "":
-		return nil, fmt.Errorf("%q is not the address of an engine; --url or SEED_API_URL needs one such as https://seed.example.com", address)
+		return nil, fmt.Errorf("%q is not the address of %s %s; --url or %s needs one such as %s", address, service.Article, service.Noun, service.Address, service.Example)
 	case base.User != nil || base.RawQuery != "" || base.Fragment != "":
-		return nil, errors.New("--url or SEED_API_URL: give scheme, host and path alone")
+		return nil, errors.New("--url or " + service.Address + ": give scheme, host and path alone")
 	case token != "" && base.Scheme == "http" && !isLoopback(base.Hostname()):
-		return nil, errors.New("the token would cross the network unencrypted; give an https address with --url or SEED_API_URL")
+		return nil, errors.New("the token would cross the network unencrypted; give an https address with --url or " + service.Address)
 	}
 	for _, c := range []byte(token) {
 		if c <= ' ' || c > '~' {
-			return nil, errors.New("the token holds blanks or characters that no token has; check SEED_API_TOKEN or --token-file")
+			return nil, errors.New("the token holds blanks or characters that no token has; check " + service.Token + " or --token-file")
 		}
 	}
 	return &Client{
-		Limits: DefaultLimits,
-		base:   base,
-		token:  token,
+		Limits:  DefaultLimits,
+		service: service,
+		base:    base,
+		token:   token,
 		http: &http.Client{
 			// The API never redirects; a server that does is something else, and gets no second request.
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -115,22 +132,27 @@ func clip(s string) string {
 	return s
 }
 
-// Unreachable says that no answer of an engine came back.
+// Unreachable says that no answer of the service came back.
 type Unreachable struct {
 	Host      string
+	Service   Service
 	Err       error
 	Temporary bool // a repetition may succeed
 }
 
 func (e *Unreachable) Error() string {
-	return fmt.Sprintf("%s %s; --url or SEED_API_URL says where the engine is", e.Host, clip(e.Err.Error()))
+	return fmt.Sprintf("%s %s; --url or %s says where the %s is", e.Host, clip(e.Err.Error()), e.Service.Address, e.Service.Noun)
 }
 
 func (e *Unreachable) Unwrap() error { return e.Err }
 
 // Unexpected is the error for an answer that makes no sense to the caller.
 func (c *Client) Unexpected(what string) error {
-	return &Unreachable{c.base.Host, errors.New(what), false}
+	return c.lost(errors.New(what), false)
+}
+
+func (c *Client) lost(err error, temporary bool) error {
+	return &Unreachable{c.base.Host, c.service, err, temporary}
 }
 
 // Request is one call of the API.
@@ -157,7 +179,7 @@ func (c *Client) Call(ctx context.Context, rq Request, data any) error {
 			return err
 		}
 		if err := json.Unmarshal(raw, data); err != nil {
-			return &Unreachable{c.base.Host, fmt.Errorf("answers otherwise than the Seed Engine %s does: %w", contract.Version, err), false}
+			return c.lost(fmt.Errorf("answers otherwise than the %s %s does: %w", c.service.Name, contract.Version, err), false)
 		}
 		return nil
 	})
@@ -243,7 +265,7 @@ func (c *Client) Send(ctx context.Context, rq Request, body io.Reader, length in
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case context.Cause(attempt) == errLate:
-		return nil, &Unreachable{c.base.Host, errLate, true}
+		return nil, c.lost(errLate, true)
 	}
 	return nil, err
 }
@@ -255,13 +277,13 @@ func (c *Client) receive(r *http.Request) (json.RawMessage, error) {
 		if errors.As(err, &wrapped) {
 			err = wrapped.Err
 		}
-		return nil, &Unreachable{c.base.Host, fmt.Errorf("could not be reached: %w", err), !permanent(err)}
+		return nil, c.lost(fmt.Errorf("could not be reached: %w", err), !permanent(err))
 	}
 	defer response.Body.Close()
 
 	foreign := func(what string) error {
 		again := response.StatusCode >= 500 || response.StatusCode == http.StatusTooManyRequests
-		return &Unreachable{c.base.Host, fmt.Errorf("answered %d %s, otherwise than a Seed Engine", response.StatusCode, what), again}
+		return c.lost(fmt.Errorf("answered %d %s, otherwise than the %s", response.StatusCode, what, c.service.Name), again)
 	}
 	if to := response.Header.Get("Location"); to != "" && response.StatusCode/100 == 3 {
 		return nil, foreign("and redirects to " + to)
@@ -272,16 +294,12 @@ func (c *Client) receive(r *http.Request) (json.RawMessage, error) {
 	body, err := io.ReadAll(io.LimitReader(response.Body, c.Limits.MaxAnswer+1))
 	switch {
 	case err != nil:
-		return nil, &Unreachable{c.base.Host, fmt.Errorf("broke off its answer: %w", err), true}
+		return nil, c.lost(fmt.Errorf("broke off its answer: %w", err), true)
 	case int64(len(body)) > c.Limits.MaxAnswer:
 		return nil, foreign(fmt.Sprintf("with more than %d bytes", c.Limits.MaxAnswer))
 	}
-	var answer struct {
-		Success bool            `json:"success"`
-		Data    json.RawMessage `json:"data"`
-		Error   *Error          `json:"error"`
-	}
-	if err := json.Unmarshal(body, &answer); err != nil {
+	answer, err := c.open(response.StatusCode, body)
+	if err != nil {
 		return nil, foreign("with broken JSON")
 	}
 	switch e := answer.Error; {
@@ -295,6 +313,49 @@ func (c *Client) receive(r *http.Request) (json.RawMessage, error) {
 		return nil, e
 	}
 	return nil, foreign("with other JSON")
+}
+
+// envelope is an answer as most routes give it.
+type envelope struct {
+	Success bool            `json:"success"`
+	Data    json.RawMessage `json:"data"`
+	Error   *Error          `json:"error"`
+}
+
+func (c *Client) open(status int, body []byte) (answer envelope, err error) {
+	if !c.service.Bare {
+		err = json.Unmarshal(body, &answer)
+		return answer, err
+	}
+	if status < http.StatusBadRequest {
+		if !json.Valid(body) {
+			err = errors.New("no JSON")
+		}
+		return envelope{Success: true, Data: body}, err
+	}
+	var problem struct {
+		Detail json.RawMessage `json:"detail"`
+		Code   string          `json:"code"`
+	}
+	if err := json.Unmarshal(body, &problem); err != nil || problem.Detail == nil {
+		return answer, err
+	}
+	answer.Error = &Error{Code: cmp.Or(problem.Code, strconv.Itoa(status))}
+	var wrong []struct { // a parameter each
+		Loc []string `json:"loc"`
+		Msg string   `json:"msg"`
+	}
+	switch {
+	case json.Unmarshal(problem.Detail, &answer.Error.Message) == nil:
+	case json.Unmarshal(problem.Detail, &wrong) == nil && len(wrong) > 0:
+		answer.Error.Message = wrong[0].Msg
+		if n := len(wrong[0].Loc); n > 0 {
+			answer.Error.Field = wrong[0].Loc[n-1]
+		}
+	default:
+		answer.Error = nil
+	}
+	return answer, nil
 }
 
 // permanent reports whether no repetition mends a failure.

@@ -2,6 +2,7 @@ package client
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -22,7 +23,7 @@ func engine(t *testing.T, respond http.HandlerFunc) (c *Client, asked *atomic.In
 		respond(w, r)
 	}))
 	t.Cleanup(server.Close)
-	c, err := New(server.URL, "s3cret")
+	c, err := New(Engine, server.URL, "s3cret")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,6 +49,42 @@ func TestCall(t *testing.T) {
 	rq := Request{Method: "PUT", Path: []string{"a/b", "?"}, Query: url.Values{"q": {"1 2"}}, Body: map[string]int{"x": 1}}
 	if err := c.Call(t.Context(), rq, &data); err != nil || data.N != 7 {
 		t.Error(data, err)
+	}
+}
+
+// TestBare: a service without the envelope answers data as it is, and its errors are as readable.
+func TestBare(t *testing.T) {
+	status, body := 200, ""
+	c, _ := engine(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(status)
+		io.WriteString(w, body)
+	})
+	c.service.Bare = true
+	call := func(want string) (data struct{ N int }) {
+		t.Helper()
+		err := c.Call(t.Context(), Request{Method: "GET"}, &data)
+		if got := fmt.Sprint(err); !strings.Contains(got, want) {
+			t.Errorf("%d %s: %s", status, body, got)
+		}
+		return data
+	}
+	body = `{"n": 7}`
+	if d := call("<nil>"); d.N != 7 {
+		t.Error(d)
+	}
+	for _, broken := range []string{`{"n": `, `null`, ``} {
+		body = broken
+		call("otherwise than the Seed Engine")
+	}
+	status, body = 400, `{"detail": "Invalid category", "code": "INVALID_CATEGORY"}`
+	call("Invalid category (INVALID_CATEGORY)")
+	status, body = 404, `{"detail": "Not Found"}`
+	call("Not Found (404)")
+	status, body = 422, `{"detail": [{"type": "less_than_equal", "loc": ["query", "limit"], "msg": "too large", "input": "51"}]}`
+	call("limit: too large (422)")
+	for _, broken := range []string{`{"detail": 7}`, `{"detail": []}`, `{}`, `[]`} {
+		body = broken
+		call("otherwise than the Seed Engine")
 	}
 }
 
