@@ -43,6 +43,10 @@ func (s *Shard) SetHost(now int64, name string, change HostChange) (found bool, 
 			c.setBlock(h, *change.BlockUntil)
 		}
 		h.places = [kinds]place{} // it may be due sooner, or later
+		if err := h.unpackEntries(); err != nil {
+			return err
+		}
+		c.watch(h, -1)
 		return c.queue(h)
 	})
 	return found, err

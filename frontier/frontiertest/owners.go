@@ -184,4 +184,13 @@ func operatorsOverrule(t T, db DB) {
 	set(frontier.HostChange{BlockUntil: number(0)})
 	s.wait(1000)
 	expect(t, "an unblocking ends that too", len(s.lease(1).Items), 1)
+
+	s.local.PerMinute = 60
+	s.putIn(kr, "a.example", nil, []frontier.NewEntry{{NewPage: frontier.NewPage{URL: feedURL}, Method: "rss", Interval: 7200}})
+	set(frontier.HostChange{BlockUntil: number(s.now + 30*86_400_000)})
+	s.wait(3 * 3600_000)
+	expect(t, "refreshes while it is blocked", len(s.tick()), 0)
+	set(frontier.HostChange{BlockUntil: number(0)})
+	s.wait(60_000)
+	expect(t, "refreshes when it is not", len(s.tick()), 1)
 }
