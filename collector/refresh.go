@@ -89,6 +89,7 @@ func (b *Batch) collectAgain(ctx context.Context, r *contract.Refresh) (*contrac
 		return nil, err
 	}
 	m := doc.Again(r.Partition, time.UnixMilli(r.QueuedAt).UTC())
+	m.Scheduled = true
 	return m, m.Validate()
 }
 

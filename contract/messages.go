@@ -129,6 +129,7 @@ type DomainMessage struct {
 	Force             bool      `json:"force,omitempty"`
 	RequestedAt       time.Time `json:"requested_at,omitzero"` // as that of SeedMessage
 	BusySince         time.Time `json:"busy_since,omitzero"`   // when another event was first found working on the domain
+	Scheduled         bool      `json:"scheduled,omitempty"`   // the frontier asks for it, and again until the domain was collected
 }
 
 // Dir returns the directory of the contract of the domain.

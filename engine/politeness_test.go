@@ -529,3 +529,47 @@ func TestThrottledHosts(t *testing.T) {
 		}
 	})
 }
+
+// TestABlockedHostGathersNoMessages: a collection waits for the host with which it begins, not for the one that stands in
+// where that does not answer. While operators block the first, the scheduled collections are left to the frontier rather
+// than to the queue, which would gather one more every hour.
+func TestABlockedHostGathersNoMessages(t *testing.T) {
+	for blocked, waits := range map[string]bool{"www.a.sg": false, "a.sg": true} {
+		t.Run(blocked, func(t *testing.T) {
+			enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
+				p := &publisher{dated: true, began: time.Now(), down: map[string]bool{"a.sg": waits}} // then www.a.sg has the entry points
+				w.Web.Serve = p.Serve
+				w.Variables["MIN_REFRESH_SECONDS"], w.Variables["MAX_REFRESH_SECONDS"] = "600", "7200"
+				upload(t, w, day, 1, `[{"url":"https://www.a.sg/about"}]`)
+				orchestrate(w, "{}")
+				w.Drain()
+				collected := func() time.Time { return w.Document(day, "a.sg").CollectedAt.Time }
+				first := collected()
+				block := func(until time.Time) {
+					body := fmt.Sprintf(`{"block_until":%q}`, until.UTC().Format(time.RFC3339))
+					enginetest.Data[contract.FrontierHost](w, "POST", "/api/v1/frontier/hosts/"+blocked, body)
+				}
+				block(time.Now().AddDate(0, 0, 30))
+				began, most := len(w.Web.Visits()), 0
+				for range 2 * 24 {
+					live(t, w, time.Hour)
+					most = max(most, len(w.Broker.Waiting(enginetest.Domains)))
+				}
+				for _, v := range w.Web.Visits()[began:] {
+					if v.Host == blocked {
+						t.Fatalf("%s was asked for", v.URL)
+					}
+				}
+				last := collected()
+				if most > 1 || last.Equal(first) != waits || waits == (len(w.Events("domain_busy")) == 0) {
+					t.Errorf("%d messages wait, %d were busy; collected at %v, then at %v", most, len(w.Events("domain_busy")), first, last)
+				}
+				block(time.Now())
+				live(t, w, 4*time.Hour)
+				if !collected().After(last) || len(w.Keys("dlq/", "")) > 0 {
+					t.Errorf("it was not collected when it was allowed again; dead letters %v", w.Keys("dlq/", ""))
+				}
+			})
+		})
+	}
+}

@@ -198,25 +198,24 @@ func (e *domainEvent) work(ctx context.Context, d domainDelivery, a *access) {
 		e.exclude(d)
 	case under.Err() != nil && ctx.Err() == nil:
 		e.postpone(ctx, d, busy(a.own.domain, "was given to another", 0))
-	case a != nil && errors.Is(err, fetch.ErrHostBusy):
-		e.postpone(ctx, d, busy(a.own.domain, "is to be left alone", e.readyIn(a.own)))
+	case a != nil && errors.Is(err, fetch.ErrHostBusy) && !errors.As(err, new(*refusal)): // as a host said in this event
+		e.postpone(ctx, d, busy(a.own.domain, "is to be left alone", e.saidReadyIn(a.own.domain)))
 	default:
 		e.postpone(ctx, d, err)
 	}
 }
 
-// readyIn returns after how long the hosts of a domain may be asked, by what the frontier said when it was leased
-// and what they said since.
-func (e *domainEvent) readyIn(own *lease) time.Duration {
-	return max(own.readyIn(), e.batch.ReadyAt(own.domain).Sub(e.leases.Now()))
+// saidReadyIn returns after how long the hosts of a domain may be asked, by what they said in this event.
+func (e *domainEvent) saidReadyIn(domain string) time.Duration {
+	return e.batch.ReadyAt(domain).Sub(e.leases.Now())
 }
 
 // mayBegin returns why the domain of a delivery has to be left to a later event, if it has to: another event
 // has leased it, this one collected it for so long that it would not live to see the end of one more
-// collection, or its hosts are to be left alone.
+// collection, or the host with which a collection begins is to be left alone. Of the others it may need none.
 func (e *domainEvent) mayBegin(ctx context.Context, d domainDelivery, own *lease) error {
 	var why *refusal
-	switch wait := e.readyIn(own); {
+	switch wait := max(own.readyIn(d.work.Domain), e.saidReadyIn(own.domain)); {
 	case own.under.Err() != nil:
 		why = busy(own.domain, "was given to another", 0)
 	case d.start.Sub(e.start) > latestStart:

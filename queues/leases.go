@@ -243,14 +243,11 @@ func (l *lease) collected(e collector.Evidence) {
 	}
 }
 
-// readyIn returns after how long all hosts that were asked about may be asked.
-func (l *lease) readyIn() (wait time.Duration) {
+// readyIn returns after how long a host may be asked; not positive when it may be now, or was not asked about.
+func (l *lease) readyIn(host string) time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for _, state := range l.hosts {
-		wait = max(wait, readyAt(state).Sub(l.Now()))
-	}
-	return wait
+	return readyAt(l.hosts[host]).Sub(l.Now())
 }
 
 // readyAt returns when a host may be asked. One that is not asked anyway keeps nothing waiting.
@@ -344,10 +341,14 @@ const (
 	// maxJitter is short, since the frontier keeps scrapers from a domain for a collector only so long after it
 	// has become free.
 	maxJitter = 15 * time.Second
+	// maxScheduledWait is for how long after it was due a scheduled collection is requeued. A domain that has to be
+	// left alone for longer would gather one more message every hour, in which the frontier asks for it again.
+	maxScheduledWait = 50 * time.Minute
 )
 
 // requeue sends the message of a domain that may not be asked now again, for when that is worth a try.
-// Unlike a retry this does not count as a delivery, so that no message is given up for it.
+// Unlike a retry this does not count as a delivery, so that no message is given up for it. A scheduled collection is
+// left to the frontier, which asks for it again, once the wait is too long.
 func (e *eventLeases) requeue(ctx context.Context, d domainDelivery, why *refusal) error {
 	body, since := d.Body(), d.work.BusySince
 	if since.IsZero() {
@@ -364,6 +365,10 @@ func (e *eventLeases) requeue(ctx context.Context, d domainDelivery, why *refusa
 		jitter = wait / 4
 	}
 	wait = min(wait+mathrand.N(jitter+time.Second), MaxDelay)
-	e.Log.Info("domain_busy", "registrable_domain", d.work.Domain, "delay_ms", wait.Milliseconds(), "busy_since", since.UTC(), "reason", why.err.Message)
+	requeued := !d.work.Scheduled || e.Now().Add(wait).Sub(d.work.RequestedAt) < maxScheduledWait
+	e.Log.Info("domain_busy", "registrable_domain", d.work.Domain, "delay_ms", wait.Milliseconds(), "busy_since", since.UTC(), "reason", why.err.Message, "requeued", requeued)
+	if !requeued {
+		return nil
+	}
 	return e.Queue.SendOne(ctx, body, wait)
 }
