@@ -89,6 +89,18 @@ demo-info: node_modules/.ready
 bench: build
 	$(node) bench/run.mjs
 
+# seedctl for five platforms, with checksums, in build/release.
+version   = $(shell sed -n 's/^const Version = "\(.*\)"/\1/p' contract/doc.go)
+platforms := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64
+.PHONY: release
+release:
+	rm -rf build/release && mkdir -p build/release
+	for platform in $(platforms); do \
+		name=seedctl_$(version)_$${platform/\//_}; [[ $$platform != windows/* ]] || name=$$name.exe; \
+		CGO_ENABLED=0 GOOS=$${platform%/*} GOARCH=$${platform#*/} go build -trimpath -ldflags='-s -w' -o build/release/$$name ./cmd/seedctl; \
+	done
+	cd build/release && sha256sum seedctl_* > SHA256SUMS
+
 # What an environment needs before its first deploy, each only if it is missing; DRY=1 only prints the commands.
 .PHONY: setup-staging setup-production
 setup-staging: node_modules/.ready

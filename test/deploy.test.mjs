@@ -85,6 +85,23 @@ for (const [env, suffix] of Object.entries(environments)) {
   });
 }
 
+// GitHub's workflow deploys as `make deploy-…` does, with the same wrangler.
+test("the workflow that deploys runs the steps of the Makefile with the project's wrangler", () => {
+  const text = (path) => readFileSync(join(root, path), "utf8");
+  const workflow = text(".github/workflows/deploy.yml");
+  const { wrangler } = JSON.parse(text("package.json")).devDependencies;
+  const commands = [...workflow.matchAll(/^ +command: (.*) --env \$\{\{ env.TARGET \}\}$/gm)].map(([, c]) => c);
+  const recipe = /^deploy-staging: build\n((?:\t.*\n)+)/m.exec(text("Makefile"))[1];
+  assert.deepEqual(
+    commands,
+    [...recipe.matchAll(/^\t\$\(wrangler\) (.*) --env staging$/gm)].map(([, c]) => c),
+  );
+  assert.deepEqual(
+    [...workflow.matchAll(/wranglerVersion: "(.*)"/g)].map(([, v]) => v),
+    commands.map(() => wrangler),
+  );
+});
+
 // What stands in vars is in the repository, and `wrangler deploy` prints it.
 test("no environment has a secret among its variables", () => {
   const [, list] = /^var Secrets = \[\]string\{(.*)\}$/m.exec(readFileSync(join(root, "settings/settings.go"), "utf8"));
