@@ -158,7 +158,10 @@ func (q *DomainQuery) statement() (Statement, error) {
 		if !oneOfStates(state) {
 			return Statement{}, contract.Invalid("state", "%q is not a state; send pending, processed, failed or excluded", state)
 		}
-		c.and(`d.state = '` + state + `'`) // not a parameter: partial indexes are chosen by the text
+		c.and(`d.state = '` + state + `'`)     // not a parameter: partial indexes are chosen by the text
+		if state == string(contract.Pending) { // they have no index
+			c.and(`d.partition IN (SELECT id FROM partitions WHERE domains_pending > 0)`)
+		}
 	}
 	if q.ErrorType != "" {
 		c.and("d.error_type = ?", q.ErrorType)
@@ -212,7 +215,7 @@ func (q *DomainQuery) index(state string) string {
 		name = "domains_without_sitemap"
 	case state == string(contract.Failed) && q.ErrorType != "":
 		name = "domains_failed"
-	case state != "" && state != string(contract.Processed): // most are, so these follow the table's order
+	case state == string(contract.Failed) || state == string(contract.Excluded):
 		name = "domains_by_state"
 	default:
 		return ""

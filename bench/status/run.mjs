@@ -112,6 +112,7 @@ const questions = [
   [`${status}?country=sg&category=category3&by=error_type`, maxStatus],
   [`${list}`, null],
   [`${list}?state=failed`, null],
+  [`${list}?state=pending`, null],
   [`${list}?error_type=timeout_error`, null],
   [`${list}?robots=false`, null],
   [`${list}?sitemap=false`, null],

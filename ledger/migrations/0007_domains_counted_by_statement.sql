@@ -1,7 +1,8 @@
 -- Rows written are the price, and an entry of an index is one more. What a batch changes of domains is now counted
 -- once for all of them, by its statements (ledger/count.go); the triggers count what other writers change.
 --
--- In the minutes of a deploy the version before finds its list of processed domains without the index that it names.
+-- In the minutes of a deploy the version before finds its lists of processed and of pending domains without the index
+-- that it names.
 
 -- Within a batch that counts for itself, what its domains counted before it, as a JSON array; else null.
 ALTER TABLE partitions ADD COLUMN counting TEXT;
@@ -50,10 +51,10 @@ WHEN NEW.collected_at <> OLD.collected_at AND (SELECT counting FROM partitions W
   INSERT INTO finished VALUES (NEW.collected_at, NEW.partition, 0, 0, NEW.reachable, NOT NEW.reachable, NEW.reachable * NEW.duration_ms);
 END;
 
--- Most domains are processed and have no entry here; lists of these follow the table's own order.
+-- Every domain is pending once, and most are processed then: lists of these follow the table's own order, those of
+-- pending ones in the partitions that have any.
 DROP INDEX domains_by_state;
-CREATE INDEX domains_by_state ON domains (state, partition, domain)
-WHERE state = 'pending' OR state = 'failed' OR state = 'excluded';
+CREATE INDEX domains_by_state ON domains (state, partition, domain) WHERE state = 'failed' OR state = 'excluded';
 
 -- A domain is looked up in each partition.
 DROP INDEX domains_by_name;
