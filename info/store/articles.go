@@ -184,8 +184,8 @@ func (s *Store) Page(ctx context.Context, q info.Query) (info.Page, error) {
 		st = s.search(s, searchQuery{q})
 	} else {
 		var c conditions
-		s.filter(&c, &q, "")
-		st = s.statement(`SELECT `+s.columns+` FROM news_articles`+c.where()+order(&q, "")+` LIMIT `+c.arg(int64(q.Limit+1)), c.args...)
+		s.filter(&c, &q, "news_articles.")
+		st = s.statement(`SELECT `+s.columns+` FROM news_articles`+c.where()+order(&q, "news_articles.")+` LIMIT `+c.arg(int64(q.Limit+1)), c.args...)
 	}
 	results, err := s.batch(ctx, op, st)
 	if err != nil {
@@ -204,7 +204,7 @@ func read(op string, r ledger.Result) ([]info.Article, error) {
 	return articles, err
 }
 
-// filter adds the conditions of a query on the columns of table, which is "" or ends with a dot.
+// filter adds the conditions of a query on the columns of table, which ends with a dot.
 func (s *Store) filter(c *conditions, q *info.Query, table string) {
 	c.and(table + s.live)
 	if q.Category != info.All && q.Category != "" {
@@ -225,6 +225,8 @@ func (s *Store) filter(c *conditions, q *info.Query, table string) {
 	}
 }
 
+// order names the table, since PostgreSQL takes a bare published_at for the number of milliseconds that is
+// selected under that name, and would sort the whole table by it.
 func order(q *info.Query, table string) string {
 	direction := " DESC"
 	if q.Newer {
@@ -240,9 +242,9 @@ const MaxCount = 1000
 func (s *Store) Count(ctx context.Context, q info.Query) (int, error) {
 	const op = "store.Count"
 	var c conditions
-	s.filter(&c, &q, "")
+	s.filter(&c, &q, "news_articles.")
 	results, err := s.batch(ctx, op, s.statement(`SELECT count(*) AS n FROM (SELECT 1 FROM news_articles`+c.where()+
-		order(&q, "")+` LIMIT `+c.arg(int64(MaxCount))+`) AS counted`, c.args...))
+		order(&q, "news_articles.")+` LIMIT `+c.arg(int64(MaxCount))+`) AS counted`, c.args...))
 	if err != nil {
 		return 0, err
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/newsfork/seed-engine/info"
 	"github.com/newsfork/seed-engine/ledger"
 )
 
@@ -87,10 +88,36 @@ func vector(grams []string) string {
 // quoted writes a lexeme. Grams are letters and digits, so there is nothing to escape.
 func quoted(gram string) string { return "'" + gram + "'" }
 
+// searchWindow is how many articles next to the cursor a search looks through first.
+const searchWindow = 500
+
+// searchPostgres looks through the articles next to the cursor, where a common word fills a page at once, and only
+// when they are less than a page at all of them, which the index then finds. Without that border PostgreSQL, which
+// takes every word for evenly spread, reads everything in order for a word that was common once.
 func searchPostgres(s *Store, q searchQuery) ledger.Statement {
-	var c conditions
+	const table = "news_articles."
+	var place, c conditions
+	s.filter(&place, &info.Query{From: q.From, Newer: q.Newer}, table)
+	c.args = place.args
+	s.filter(&c, &q.Query, table)
+	c.and("grams @@ " + c.arg(tsquery(q.Search)) + "::tsquery")
+	limit := c.arg(int64(q.Limit+1)) + "::bigint"
+	border, last := ">= coalesce((SELECT at FROM border), '-infinity')", order(&q.Query, table)
+	if q.Newer {
+		border = "<= coalesce((SELECT at FROM border), 'infinity')"
+	}
+	const from = ` FROM news_articles`
+	return s.statement(`WITH border AS MATERIALIZED (SELECT published_at AS at`+from+place.where()+last+fmt.Sprintf(` OFFSET %d LIMIT 1`, searchWindow)+`),
+near AS MATERIALIZED (SELECT *`+from+c.where()+` AND published_at `+border+last+` LIMIT `+limit+`),
+enough AS MATERIALIZED (SELECT count(*) = `+limit+` AS yes FROM near)
+SELECT `+s.columns+` FROM (SELECT * FROM near WHERE (SELECT yes FROM enough)
+UNION ALL (SELECT *`+from+c.where()+` AND NOT (SELECT yes FROM enough) OFFSET 0)) AS news_articles`+last+` LIMIT `+limit, c.args...)
+}
+
+// tsquery writes a search in PostgreSQL's language.
+func tsquery(search info.Search) string {
 	var terms []string
-	for _, t := range q.Search {
+	for _, t := range search {
 		var row []string
 		for i, g := range t.Grams {
 			if g = quoted(g); t.Prefix && i == len(t.Grams)-1 {
@@ -100,7 +127,5 @@ func searchPostgres(s *Store, q searchQuery) ledger.Statement {
 		}
 		terms = append(terms, "("+strings.Join(row, " <-> ")+")")
 	}
-	c.and("grams @@ " + c.arg(strings.Join(terms, " & ")) + "::tsquery")
-	s.filter(&c, &q.Query, "")
-	return s.statement(`SELECT `+s.columns+` FROM news_articles`+c.where()+order(&q.Query, "")+` LIMIT `+c.arg(int64(q.Limit+1))+`::bigint`, c.args...)
+	return strings.Join(terms, " & ")
 }

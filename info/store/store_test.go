@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/info"
@@ -95,23 +96,56 @@ func TestPagesAreReadFromIndexes(t *testing.T) {
 	p := &plans{DB: openD1(t), t: t, prefix: "EXPLAIN QUERY PLAN "}
 	s := store.NewD1(p)
 	from := &info.Cursor{At: 1_769_601_600_000, ID: "naver_1"}
-	for _, c := range []struct {
-		q    info.Query
-		want string
-	}{
-		{info.Query{Category: info.All, From: from}, "SEARCH news_articles USING INDEX news_by_time ((published_at,id)<(?,?))"},
-		{info.Query{Category: info.AI, From: from}, "SEARCH news_articles USING INDEX news_by_category (category=? AND (published_at,id)<(?,?))"},
-		{info.Query{Category: info.All, Source: info.Naver, From: from}, "SEARCH news_articles USING INDEX news_by_source (source=? AND (published_at,id)<(?,?))"},
-		{info.Query{Category: info.All, Source: info.Naver}, "USING INDEX news_by_source (source=?)"},
-		{info.Query{Category: info.All, HasImage: true, From: from}, "SEARCH news_articles USING INDEX news_by_time ((published_at,id)<(?,?))"},
-		{info.Query{Category: info.All, From: from, Newer: true}, "SEARCH news_articles USING INDEX news_by_time ((published_at,id)>(?,?))"},
-	} {
-		c.q.Limit = 10
-		if _, err := s.Page(context.Background(), c.q); err != nil {
+	for _, f := range filters {
+		for _, newer := range []bool{false, true} {
+			q := f.Query
+			q.From, q.Newer, q.Limit = from, newer, 10
+			if _, err := s.Page(context.Background(), q); err != nil {
+				t.Fatal(err)
+			}
+			place := "(published_at,id)<(?,?)"
+			if newer {
+				place = "(published_at,id)>(?,?)"
+			}
+			want := "SEARCH news_articles USING INDEX " + f.index
+			if !strings.HasSuffix(want, "(") {
+				want += " AND "
+			}
+			if !strings.Contains(p.last, want+place) || strings.Contains(p.last, "TEMP B-TREE") {
+				t.Errorf("%s: %s", describe(&q), p.last)
+			}
+		}
+	}
+}
+
+// TestSearchIndexIsKept: what was indexed before the index was made again is found as before.
+func TestSearchIndexIsKept(t *testing.T) {
+	files := fstest.MapFS{"migrations/0002b_articles.sql": {Data: []byte(`
+INSERT INTO news_articles (id, url, url_key, title, snippet, source, source_name, published_at, created_at, updated_at, search_id)
+VALUES ('a', 'u', 'k', '폐배터리를 재활용', '', 'naver', 'n', 5, 1, 1, 5 << 20), ('b', 'v', 'l', 'Solar', '', 'naver', 'n', 6, 1, 1, 6 << 20);
+INSERT INTO news_search (rowid, grams) VALUES (5 << 20, '폐배 배터 터리 리를 를 재활 활용 용'), (6 << 20, 'solar');`)}}
+	names, _ := fs.Glob(store.Migrations, "migrations/*.sql")
+	for _, name := range names {
+		sql, _ := store.Migrations.ReadFile(name)
+		files[name] = &fstest.MapFile{Data: sql}
+	}
+	db, err := sqlite.OpenWith(files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	s := store.NewD1(db)
+	for q, want := range map[string]string{"배터리": "a", "재활": "a", "배터": "a", "를": "a", "리배": "", "solar": "b", "sol*": "b", "sola*": "b", "solar*": "b", "so": ""} {
+		page, err := s.Page(context.Background(), info.Query{Category: info.All, Search: info.ParseSearch(q), Limit: 5})
+		if err != nil {
 			t.Fatal(err)
 		}
-		if !strings.Contains(p.last, c.want) || strings.Contains(p.last, "TEMP B-TREE") {
-			t.Errorf("%+v: %s", c.q, p.last)
+		found := ""
+		for _, a := range page.Articles {
+			found += a.ID
+		}
+		if found != want {
+			t.Errorf("%s: found %q, not %q", q, found, want)
 		}
 	}
 }

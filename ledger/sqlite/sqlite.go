@@ -31,12 +31,19 @@ var _ ledger.DB = (*DB)(nil)
 func Open() (*DB, error) { return OpenWith(ledger.Migrations) }
 
 // OpenWith makes an empty database with the tables of migrations/*.sql. The caller closes it.
-func OpenWith(migrations fs.FS) (*DB, error) {
-	conn, err := sqlite3.Open(":memory:")
+func OpenWith(migrations fs.FS) (*DB, error) { return OpenFile(":memory:", migrations) }
+
+// OpenFile is OpenWith for more than fits into memory: the database is a new file. It is not synced.
+func OpenFile(path string, migrations fs.FS) (*DB, error) {
+	conn, err := sqlite3.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	if err := fts5.Register(conn); err != nil { // D1 has it
+		conn.Close()
+		return nil, err
+	}
+	if err := conn.Exec(`PRAGMA synchronous = OFF; PRAGMA journal_mode = MEMORY; PRAGMA cache_size = -65536`); err != nil {
 		conn.Close()
 		return nil, err
 	}

@@ -1,0 +1,177 @@
+//go:build unix
+
+package store_test
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/newsfork/seed-engine/info"
+	"github.com/newsfork/seed-engine/info/infotest"
+	"github.com/newsfork/seed-engine/info/postgres"
+	"github.com/newsfork/seed-engine/info/store"
+	"github.com/newsfork/seed-engine/ledger/sqlite"
+)
+
+// The bench has 500,000, and has the times judged, too, which says nothing of fewer.
+var (
+	scale = flag.Int("articles", 10_000, "how many articles TestCost stores")
+	timed = flag.Bool("timed", false, "whether TestCost judges times")
+)
+
+const (
+	maxGrowth = 2 // times the first page, for a page at the end
+	maxSearch = 5 // times a page
+)
+
+// filters are all ways to filter, and the index of D1 that a page of each is read from.
+var filters = []struct {
+	info.Query
+	index string
+}{
+	{info.Query{Category: info.All}, "news_by_time ("},
+	{info.Query{Category: info.AI}, "news_by_category (category=?"},
+	{info.Query{Category: info.All, Source: info.Seed}, "news_by_source (source=?"},
+	{info.Query{Category: info.Energy, Source: info.Seed}, "news_by_source_category (source=? AND category=?"},
+	{info.Query{Category: info.AI, Source: info.Seed}, "news_by_source_category (source=? AND category=?"}, // none
+	{info.Query{Category: info.All, HasImage: true}, "news_with_image ("},
+	{info.Query{Category: info.AI, HasImage: true}, "news_with_image_by_category (category=?"},
+	{info.Query{Category: info.All, Source: info.Seed, HasImage: true}, "news_with_image_by_source (source=?"}, // few
+	{info.Query{Category: info.Energy, Source: info.Seed, HasImage: true}, "news_with_image_by_source_category (source=? AND category=?"},
+}
+
+var searches = []string{infotest.Common, infotest.Latin, infotest.Uncommon, infotest.Rare, infotest.Absent, "환", "cli*"}
+
+// hard are searches that may cost more: the lists of their words have to be gone through.
+var hard = []string{"climat*", infotest.Bygone, infotest.Common + " " + infotest.Other, infotest.Common + " " + infotest.Uncommon}
+
+// TestCost: whatever the filter, a page is read from an index and costs the same at the end as at the beginning.
+func TestCost(t *testing.T) {
+	newest := time.Date(2026, 1, 28, 12, 0, 0, 0, time.UTC)
+	fill := func(t *testing.T, s *store.Store) {
+		t.Helper()
+		began := time.Now()
+		for list := range slices.Chunk(slices.Collect(infotest.Corpus(*scale, newest)), 50) {
+			rows := make([]store.New, len(list))
+			for i, a := range list {
+				rows[i].Article = a
+			}
+			if _, err := s.Upsert(context.Background(), rows, newest); err != nil {
+				t.Fatal(err)
+			}
+		}
+		t.Logf("%d articles stored in %v", *scale, time.Since(began).Round(time.Second))
+	}
+	t.Run("d1", func(t *testing.T) {
+		db, err := sqlite.OpenFile(filepath.Join(t.TempDir(), "d1.sqlite"), store.Migrations)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer db.Close()
+		s := store.NewD1(db)
+		fill(t, s)
+		p := &plans{DB: db, t: t, prefix: "EXPLAIN QUERY PLAN "}
+		cost(t, s, store.NewD1(p), newest, func(q *info.Query) {
+			if len(q.Search) == 0 && strings.Contains(p.last, "TEMP B-TREE") || regexp.MustCompile(`"SCAN (a|news_articles)"`).MatchString(p.last) {
+				t.Errorf("%s: %s", describe(q), p.last)
+			}
+		})
+	})
+	t.Run("postgres", func(t *testing.T) {
+		server, url := infotest.Postgres(t)
+		db, err := postgres.New(url, server.Dial)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer db.Close()
+		migrate(t, db)
+		s := store.NewPostgres(db)
+		fill(t, s)
+		if err := db.Script(context.Background(), "VACUUM ANALYZE news_articles"); err != nil { // as its daemon does
+			t.Fatal(err)
+		}
+		p := &plans{DB: db, t: t, prefix: "EXPLAIN ANALYZE "}
+		cost(t, s, store.NewPostgres(p), newest, func(q *info.Query) {
+			const most = 1000 // rows that are read and not shown
+			for _, n := range regexp.MustCompile(`Rows Removed by Filter: (\d+)`).FindAllStringSubmatch(p.last, -1) {
+				if rows, _ := strconv.Atoi(n[1]); rows > most && len(q.Search) == 0 {
+					t.Errorf("%s: %s", describe(q), p.last)
+				}
+			}
+			if strings.Contains(p.last, "Seq Scan") || len(q.Search) == 0 && (!strings.Contains(p.last, "Index Scan using ") || strings.Contains(p.last, "Sort")) {
+				t.Errorf("%s: %s", describe(q), p.last)
+			}
+		})
+	})
+}
+
+func describe(q *info.Query) string {
+	text := fmt.Sprintf("category=%s source=%s has_image=%t", q.Category, q.Source, q.HasImage)
+	for _, term := range q.Search {
+		text += " " + strings.Join(term.Grams, "")
+	}
+	if q.From != nil {
+		text += " behind " + q.From.String()
+	}
+	return text
+}
+
+// cost reads pages, at the beginning and at the end of everything, and has the plan of each looked at.
+func cost(t *testing.T, s, explained *store.Store, newest time.Time, look func(q *info.Query)) {
+	end := info.Cursor{At: newest.Add(-time.Duration(*scale/4-*scale/200) * time.Minute).UnixMilli()}
+	median := func(q info.Query) time.Duration {
+		t.Helper()
+		if _, err := explained.Page(context.Background(), q); err != nil {
+			t.Fatal(err)
+		}
+		look(&q)
+		var times []time.Duration
+		for range 15 {
+			began := time.Now()
+			if _, err := s.Page(context.Background(), q); err != nil {
+				t.Fatal(err)
+			}
+			times = append(times, time.Since(began))
+		}
+		slices.Sort(times)
+		return times[len(times)/2]
+	}
+	row := func(what string, first, last, most time.Duration) {
+		t.Helper()
+		t.Logf("| %s | %.2f | %.2f |", what, ms(first), ms(last))
+		if *timed && most > 0 && max(first, last) > most {
+			t.Errorf("%s: more than %.2f ms", what, ms(most))
+		}
+	}
+	t.Log("| page of 10 | at the beginning, ms | at the end, ms |")
+	var page time.Duration
+	for _, f := range filters {
+		q := f.Query
+		q.Limit = 10
+		first := median(q)
+		q.From = &end
+		last := median(q)
+		page = max(page, first)
+		row(describe(&f.Query), first, last, maxGrowth*page)
+	}
+	for _, words := range append(searches, hard...) {
+		most := maxSearch * page
+		if slices.Contains(hard, words) {
+			most = 0
+		}
+		q := info.Query{Category: info.All, Search: info.ParseSearch(words), Limit: 10}
+		first := median(q)
+		q.From = &end
+		row("q="+words, first, median(q), most)
+	}
+}
+
+func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
