@@ -86,8 +86,13 @@ demo: build
 demo-info: node_modules/.ready
 	$(node) sample/info/demo.mjs
 
-bench: build
+bench: build stores
 	$(node) bench/run.mjs
+
+# The part of it that is the Info service's.
+.PHONY: bench-info
+bench-info: node_modules/.ready stores
+	$(node) bench/info/run.mjs
 
 # seedctl for five platforms, with checksums, in build/release.
 version   = $(shell sed -n 's/^const Version = "\(.*\)"/\1/p' contract/doc.go)

@@ -64,4 +64,9 @@ run("The frontier natively: 200 scrapers, a million URLs of 50,000 hosts", proce
   ...(quick ? ["--quick"] : []),
 ]);
 
+run("The Info service against a plain-JavaScript Worker, and 500,000 articles", process.execPath, [
+  join(here, "info/run.mjs"),
+  ...(quick ? ["--quick"] : []),
+]);
+
 process.exitCode = failed ? 1 : 0;
