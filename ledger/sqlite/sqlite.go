@@ -34,8 +34,8 @@ func Open() (*DB, error) { return OpenWith(ledger.Migrations) }
 func OpenWith(migrations fs.FS) (*DB, error) { return OpenFile(":memory:", migrations) }
 
 // OpenFile is OpenWith for more than fits into memory: the database is a new file. It is not synced.
-func OpenFile(path string, migrations fs.FS) (*DB, error) {
-	conn, err := sqlite3.Open(path)
+func OpenFile(name string, migrations fs.FS) (*DB, error) {
+	conn, err := sqlite3.Open(name)
 	if err != nil {
 		return nil, err
 	}
@@ -56,14 +56,14 @@ func OpenFile(path string, migrations fs.FS) (*DB, error) {
 		conn.Close()
 		return nil, err
 	}
-	for _, name := range names {
-		sql, err := fs.ReadFile(migrations, name)
+	for _, file := range names {
+		sql, err := fs.ReadFile(migrations, file)
 		if err == nil {
-			err = conn.Exec(string(sql) + `; INSERT INTO d1_migrations VALUES ('` + path.Base(name) + `')`)
+			err = conn.Exec(string(sql) + `; INSERT INTO d1_migrations VALUES ('` + path.Base(file) + `')`)
 		}
 		if err != nil {
 			conn.Close()
-			return nil, fmt.Errorf("%s: %w", name, err)
+			return nil, fmt.Errorf("%s: %w", file, err)
 		}
 	}
 	return &DB{conn: conn}, nil
