@@ -115,6 +115,13 @@ class Engine {
   async stop() {
     await end(this.#dev);
   }
+
+  /** The same at once, as a machine that fails: nothing is brought to its end. */
+  async kill() {
+    const ended = new Promise((done) => this.#dev.once("exit", done));
+    kill(this.#dev, "SIGKILL");
+    await ended;
+  }
 }
 
 /** What the Worker and wrangler print, kept in a file and here. */
