@@ -5,6 +5,13 @@ type FeedPage struct {
 	Items      []FeedItem `json:"items"`
 	NextCursor string     `json:"next_cursor"` // also at the end, to go on from later
 	HasMore    bool       `json:"has_more"`
+	Followed
+}
+
+// Followed says what a page lacks.
+type Followed struct {
+	Unavailable []string `json:"unavailable"` // did not answer: what they have comes later
+	Expired      bool     `json:"expired"`       // the cursor is older than what is kept: something after it is gone
 }
 
 // FeedItem is a URL that is new.
@@ -28,6 +35,7 @@ type ChangesPage struct {
 	Items      []ContractChange `json:"items"`
 	NextCursor string           `json:"next_cursor"`
 	HasMore    bool             `json:"has_more"`
+	Followed
 }
 
 // ContractChange is the newest revision of a contract.

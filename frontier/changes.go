@@ -71,6 +71,8 @@ type ChangesPage struct {
 	Items []ChangeItem
 	Next  int64
 	More  bool
+	// Expired: changes after ChangesRequest.After are gone.
+	Expired bool `json:",omitempty"`
 }
 
 // contractRecord is a contract as its domain's row in the table contracts has it.
@@ -220,6 +222,7 @@ func (s *Shard) Changes(now int64, r ChangesRequest) (page ChangesPage, err erro
 		page.Next, page.More, err = c.readLog(changesLog, r.After, func(records []logRecord) (int, error) {
 			return c.followPointers(&page, records, r.Limit)
 		})
+		page.Expired = expired(r.After, c.state.deleted.changes)
 		return err
 	})
 	return page, err

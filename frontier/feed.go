@@ -2,8 +2,10 @@ package frontier
 
 import (
 	"math"
+	"time"
 
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/markup"
 )
 
 // The feed is a log of new URLs, in the order in which the shard was given them. What is added to it is
@@ -46,6 +48,19 @@ type FeedItem struct {
 	Partition contract.Partition
 }
 
+// Shown is the item as readers of the feed see it.
+func (i *FeedItem) Shown() contract.FeedItem {
+	f := contract.FeedItem{
+		URL: i.URL, Domain: i.Domain, Host: markup.HostOf(i.URL), Title: contract.Text(i.Title), Type: i.Type, Priority: i.Priority,
+		FoundAt: contract.Time{Time: time.UnixMilli(i.FoundAt).UTC()}, FoundBy: contract.Text(i.FoundBy),
+		Snippet: contract.Text(i.Snippet), Image: contract.Text(i.Image), Partition: i.Partition,
+	}
+	if i.LastMod > 0 {
+		f.LastMod = contract.At(time.Unix(i.LastMod, 0).UTC())
+	}
+	return f
+}
+
 // FeedRequest asks for the items after a number that match all of what is given.
 type FeedRequest struct {
 	After    int64 // Next of the page before; 0 for the oldest that is kept
@@ -61,6 +76,8 @@ type FeedPage struct {
 	Items []FeedItem
 	Next  int64 // the number up to which items were looked at
 	More  bool  // there may be more after it
+	// Expired: items after FeedRequest.After were older than the feed is kept, and are gone.
+	Expired bool `json:",omitempty"`
 }
 
 // Feed gives new URLs in the order in which they were found.
@@ -89,6 +106,7 @@ func (s *Shard) Feed(now int64, r FeedRequest) (page FeedPage, err error) {
 			}
 			return len(records), nil
 		})
+		page.Expired = expired(r.After, c.state.deleted.feed)
 		return err
 	})
 	return page, err

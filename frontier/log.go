@@ -108,12 +108,38 @@ func (c *call) readLog(log string, after int64, each func([]logRecord) (taken in
 	return last, true, nil
 }
 
+// deletedLogs are the numbers of the last records that were deleted of each log; 0 where none was.
+type deletedLogs struct{ feed, changes int64 }
+
+func (d *deletedLogs) numbers() []*int64 { return []*int64{&d.feed, &d.changes} }
+
+// expired reports whether records after a number were deleted. A reader who begins has missed nothing.
+func expired(after, deleted int64) bool { return after > 0 && after < deleted }
+
 // pruneLogs deletes blocks whose records are all older than the time that logs are kept.
 func (c *call) pruneLogs() error {
 	kept := c.now - c.settings.Retention
-	for _, log := range [...]string{feedLog, changesLog} {
+	for log, deleted := range map[string]*int64{feedLog: &c.state.deleted.feed, changesLog: &c.state.deleted.changes} {
 		// A block was begun after the last record of the one before, so that one is as old.
-		if _, err := c.db.Run("DELETE FROM "+log+" WHERE key < (SELECT max(key) FROM "+log+" WHERE key <= ?1)", kept); err != nil {
+		rows, err := c.db.Run("SELECT key, data FROM "+log+" WHERE key < (SELECT max(key) FROM "+log+" WHERE key <= ?1) ORDER BY key DESC LIMIT 1", kept)
+		if err != nil {
+			return err
+		}
+		if !rows.Next() {
+			if err := rows.Err(); err != nil {
+				return err
+			}
+			continue
+		}
+		key := rows.Int()
+		records, err := logRecords(key, rows.Blob())
+		if err != nil {
+			return err
+		}
+		if n := len(records); n > 0 {
+			*deleted = records[n-1].number
+		}
+		if _, err := c.db.Run("DELETE FROM "+log+" WHERE key <= ?1", key); err != nil {
 			return err
 		}
 	}

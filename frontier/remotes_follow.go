@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/binary"
+	"errors"
 	"slices"
 
 	"github.com/newsfork/seed-engine/contract"
@@ -56,88 +57,133 @@ func (c Cursor) String() string {
 // AllFeed is a page of the feed of all shards.
 type AllFeed struct {
 	Items []FeedItem // by the time at which they were found, as far as the shards' order allows
-	Next  Cursor
-	More  bool
-}
-
-// Feed reads on from a cursor: every item once, whatever is added meanwhile. A shard that does not
-// answer contributes nothing, and is where it was in the cursor; it is an error only if none answers.
-func (r Remotes) Feed(ctx context.Context, from Cursor, f FeedRequest) (AllFeed, error) {
-	items, next, more, err := follow(r, "frontier.Feed", from, f.Limit, func(n int, after int64) (run[FeedItem], error) {
-		request := f
-		request.After = after
-		p, err := r.Shard(n).Feed(ctx, request)
-		return run[FeedItem]{p.Items, p.Next, p.More}, err
-	}, func(i *FeedItem) (int64, int64) { return i.Sequence, i.FoundAt })
-	return AllFeed{items, next, more}, err
+	Followed
 }
 
 // AllChanges is a page of the changes of all shards.
 type AllChanges struct {
 	Items []ChangeItem
-	Next  Cursor
-	More  bool
+	Followed
 }
+
+// Followed is how far a page went.
+type Followed struct {
+	Next    Cursor
+	More    bool
+	Silent  []string // shards that did not answer: what they have comes later
+	Expired bool     // what the cursor had not reached was older than the logs are kept, and is gone
+}
+
+// Feed reads on from a cursor: every item once, whatever is added meanwhile. A shard that does not
+// answer contributes nothing, and is where it was in the cursor; it is an error only if none answers.
+func (r Remotes) Feed(ctx context.Context, from Cursor, f FeedRequest) (AllFeed, error) {
+	items, how, err := follow(r, "frontier.Feed", from, f.Limit, func(n int, after int64) (run[FeedItem], error) {
+		return r.feedOf(ctx, n, after, f)
+	}, FeedItem.place)
+	return AllFeed{items, how}, err
+}
+
+// FeedBetween reads again what is between two cursors, of which a page of at most limit items led from one to the
+// other. All shards that have some of it must answer.
+func (r Remotes) FeedBetween(ctx context.Context, from, to Cursor, limit int) (AllFeed, error) {
+	runs := make([]run[FeedItem], r.Shards)
+	errs := each(r.Shards, func(n int) (err error) {
+		if to[n] <= from[n] {
+			return nil
+		}
+		if runs[n], err = r.feedOf(ctx, n, from[n], FeedRequest{Limit: limit}); err != nil {
+			return err
+		}
+		items := runs[n].items
+		runs[n].items = slices.DeleteFunc(items, func(i FeedItem) bool { return i.Sequence > to[n] })
+		return nil
+	})
+	if err := errors.Join(errs...); err != nil {
+		return AllFeed{}, contract.Wrap(contract.Storage, "frontier.FeedBetween", err)
+	}
+	items, _ := mergeRuns(runs, limit, FeedItem.place)
+	return AllFeed{items, Followed{Next: to, Expired: anyExpired(runs)}}, nil
+}
+
+func (r Remotes) feedOf(ctx context.Context, shard int, after int64, f FeedRequest) (run[FeedItem], error) {
+	f.After = after
+	p, err := r.Shard(shard).Feed(ctx, f)
+	return run[FeedItem]{p.Items, p.Next, p.More, p.Expired}, err
+}
+
+func (i FeedItem) place() (number, time int64) { return i.Sequence, i.FoundAt }
 
 // Changes is Feed for the contracts that changed.
 func (r Remotes) Changes(ctx context.Context, from Cursor, limit int) (AllChanges, error) {
-	items, next, more, err := follow(r, "frontier.Changes", from, limit, func(n int, after int64) (run[ChangeItem], error) {
+	items, how, err := follow(r, "frontier.Changes", from, limit, func(n int, after int64) (run[ChangeItem], error) {
 		p, err := r.Shard(n).Changes(ctx, ChangesRequest{After: after, Limit: limit})
-		return run[ChangeItem]{p.Items, p.Next, p.More}, err
-	}, func(i *ChangeItem) (int64, int64) { return i.Sequence, i.ChangedAt })
-	return AllChanges{items, next, more}, err
+		return run[ChangeItem]{p.Items, p.Next, p.More, p.Expired}, err
+	}, func(i ChangeItem) (int64, int64) { return i.Sequence, i.ChangedAt })
+	return AllChanges{items, how}, err
 }
 
 // run is what a shard gives after a number of its log.
 type run[Item any] struct {
-	items []Item
-	next  int64
-	more  bool
+	items   []Item
+	next    int64
+	more    bool
+	expired bool
+}
+
+func anyExpired[Item any](runs []run[Item]) bool {
+	return slices.ContainsFunc(runs, func(r run[Item]) bool { return r.expired })
 }
 
 // follow reads a log of all shards and merges up to limit items by their time. The cursor moves past what
 // was taken of a shard, or past all that the shard looked at when all was taken.
-func follow[Item any](r Remotes, op string, from Cursor, limit int, ask func(shard int, after int64) (run[Item], error), place func(*Item) (number, time int64)) (items []Item, next Cursor, more bool, err error) {
+func follow[Item any](r Remotes, op string, from Cursor, limit int, ask func(shard int, after int64) (run[Item], error), place func(Item) (number, time int64)) (items []Item, how Followed, err error) {
 	runs := make([]run[Item], r.Shards)
 	errs := each(r.Shards, func(n int) (err error) {
 		runs[n], err = ask(n, from[n])
 		return err
 	})
 	if err := refused(errs); err != nil {
-		return nil, nil, false, err
+		return nil, how, err
 	}
-	answered := slices.Contains(errs, nil)
-	if !answered {
-		return nil, nil, false, errSilent(op, errs...)
+	if !slices.Contains(errs, nil) {
+		return nil, how, errSilent(op, errs...)
 	}
-	next = slices.Clone(from)
-	taken := make([]int, r.Shards)
+	items, taken := mergeRuns(runs, limit, place)
+	how.Next, how.Expired = slices.Clone(from), anyExpired(runs)
+	for n := range runs {
+		switch {
+		case errs[n] != nil:
+			how.Silent = append(how.Silent, shardName(n))
+		case taken[n] < len(runs[n].items):
+			how.More = true
+			if taken[n] > 0 {
+				how.Next[n], _ = place(runs[n].items[taken[n]-1])
+			}
+		default:
+			how.Next[n], how.More = cmp.Or(runs[n].next, from[n]), how.More || runs[n].more
+		}
+	}
+	return items, how, nil
+}
+
+// mergeRuns gives up to limit items of all runs by their time, each run in its order, and how many are of each.
+func mergeRuns[Item any](runs []run[Item], limit int, place func(Item) (number, time int64)) (items []Item, taken []int) {
+	taken = make([]int, len(runs))
 	for len(items) < limit {
 		first, at := -1, int64(0)
 		for n := range runs {
 			if taken[n] == len(runs[n].items) {
 				continue
 			}
-			if _, t := place(&runs[n].items[taken[n]]); first < 0 || t < at {
+			if _, t := place(runs[n].items[taken[n]]); first < 0 || t < at {
 				first, at = n, t
 			}
 		}
 		if first < 0 {
 			break
 		}
-		item := &runs[first].items[taken[first]]
-		next[first], _ = place(item)
-		items = append(items, *item)
+		items = append(items, runs[first].items[taken[first]])
 		taken[first]++
 	}
-	for n := range runs {
-		switch {
-		case errs[n] != nil:
-		case taken[n] < len(runs[n].items):
-			more = true
-		default:
-			next[n], more = cmp.Or(runs[n].next, from[n]), more || runs[n].more
-		}
-	}
-	return items, next, more, nil
+	return items, taken
 }

@@ -5,20 +5,24 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
+	"sync"
 	"testing"
 
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/frontier"
 )
 
-// logs is a frontier of several shards with a clock, some of which may be frozen.
+// logs is a frontier of several shards with a clock, some of which may be frozen. As on the platform, a shard does one
+// call after the other.
 type logs struct {
 	worlds []*world
+	locks  []sync.Mutex
 	frozen map[string]bool
 }
 
 func newLogs(t *testing.T, n int) *logs {
-	s := &logs{frozen: map[string]bool{}}
+	s := &logs{locks: make([]sync.Mutex, n), frozen: map[string]bool{}}
 	for range n {
 		s.worlds = append(s.worlds, newWorld(t))
 	}
@@ -33,12 +37,19 @@ func (s *logs) Call(_ context.Context, shard, operation string, request []byte) 
 	if _, err := fmt.Sscanf(shard, "shard-%d", &n); err != nil {
 		return nil, err
 	}
-	w := s.worlds[n]
-	err = w.db.Transaction(func() error {
+	err = s.do(n, func(w *world) error {
 		answer = w.shard.Serve(w.now, operation, request).Text
 		return nil
 	})
 	return answer, err
+}
+
+// do does an operation of a shard.
+func (s *logs) do(n int, operation func(w *world) error) error {
+	s.locks[n].Lock()
+	defer s.locks[n].Unlock()
+	w := s.worlds[n]
+	return w.db.Transaction(func() error { return operation(w) })
 }
 
 func (s *logs) wait(ms int64) {
@@ -87,6 +98,12 @@ func TestFollow(t *testing.T) {
 				t.Errorf("%d after %d", i.FoundAt, last)
 			}
 			last = max(last, i.FoundAt)
+		}
+		if len(page.Silent) != len(s.frozen) || len(s.frozen) > 0 && !s.frozen[page.Silent[0]] {
+			t.Errorf("%v did not answer, %v are frozen", page.Silent, s.frozen)
+		}
+		if page.Expired {
+			t.Error("nothing was deleted")
 		}
 		if len(page.Items) > limit {
 			t.Errorf("%d items of %d", len(page.Items), limit)
@@ -153,5 +170,105 @@ func TestCursors(t *testing.T) {
 		if _, err := frontier.ParseCursor(wrong, 3); contract.KindOf(err) != contract.Validation {
 			t.Errorf("%q: %v", wrong, err)
 		}
+	}
+}
+
+// TestReadAgain: what is between two cursors is the same however often it is read, whatever was added since.
+func TestReadAgain(t *testing.T) {
+	const n, limit = 3, 5
+	s := newLogs(t, n)
+	all := frontier.Remotes{Caller: s, Shards: n}
+	written := 0
+	write := func() {
+		for range 4 {
+			domain := fmt.Sprintf("a%d.example", written%7)
+			put := frontier.Put{Domain: domain, Partition: partition, Pages: []frontier.NewPage{{URL: fmt.Sprintf("https://%s/%d", domain, written), Fresh: true}}}
+			written++
+			if err := s.do(frontier.ShardOf(domain, n), func(w *world) error { _, err := w.shard.Put(w.now, put); return err }); err != nil {
+				t.Fatal(err)
+			}
+			s.wait(10)
+		}
+	}
+	links := func(page frontier.AllFeed) (urls []string) {
+		for _, i := range page.Items {
+			urls = append(urls, i.URL)
+		}
+		return urls
+	}
+	from, _ := frontier.ParseCursor("", n)
+	read := 0
+	for range 12 {
+		write()
+		s.frozen[fmt.Sprintf("shard-%d", written%n)] = true // its older items come later
+		page, err := all.Feed(t.Context(), from, frontier.FeedRequest{Limit: limit})
+		if err != nil {
+			t.Fatal(err)
+		}
+		clear(s.frozen)
+		write()
+		again, err := all.FeedBetween(t.Context(), from, page.Next, limit)
+		if err != nil || !slices.Equal(links(again), links(page)) || !slices.Equal(again.Next, page.Next) {
+			t.Errorf("%v, then %v, %v", links(page), links(again), err)
+		}
+		for shard := range n {
+			if page.Next[shard] > from[shard] {
+				s.frozen[fmt.Sprintf("shard-%d", shard)] = true
+			}
+		}
+		if _, err := all.FeedBetween(t.Context(), from, page.Next, limit); len(page.Items) > 0 && contract.KindOf(err) != contract.Storage {
+			t.Errorf("a shard that has some of it is away: %v", err)
+		}
+		clear(s.frozen)
+		read += len(page.Items)
+		from = page.Next
+	}
+	if read < 20 {
+		t.Errorf("%d items were read", read)
+	}
+}
+
+// TestReadTooLate: a reader who was away for longer than the logs are kept is told that something is missing, and one
+// who missed nothing is not.
+func TestReadTooLate(t *testing.T) {
+	w := newWorld(t)
+	days := func(n int64) { w.now += n * 86_400_000 }
+	write := func(path string, revision int) {
+		w.put("a.example", []frontier.NewPage{{URL: "https://a.example/" + path, Fresh: true}})
+		changed := frontier.Changed{Domain: "a.example", Changes: []frontier.Change{{Partition: partition, Revision: revision, ChangedAt: w.now}}}
+		w.do(func() error { return w.shard.Changed(w.now, changed) })
+	}
+	prune := func() { w.do(func() error { return w.shard.Stored(w.now, "2026-01-28") }) }
+	read := func(after, changesAfter int64, items int, expired bool) (next, changesNext int64) {
+		t.Helper()
+		w.do(func() error {
+			feed, err := w.shard.Feed(w.now, frontier.FeedRequest{After: after, Limit: 10})
+			if err != nil {
+				return err
+			}
+			changes, err := w.shard.Changes(w.now, frontier.ChangesRequest{After: changesAfter, Limit: 10})
+			if len(feed.Items) != items || feed.Expired != expired || changes.Expired != expired {
+				t.Errorf("after %d: %d items, expired: %t and %t, want %d and %t", after, len(feed.Items), feed.Expired, changes.Expired, items, expired)
+			}
+			next, changesNext = feed.Next, changes.Next
+			return err
+		})
+		return next, changesNext
+	}
+	write("1", 1)
+	early, earlyChange := read(0, 0, 1, false)
+	write("2", 2)
+	second, secondChange := read(early, earlyChange, 1, false)
+	days(13)
+	write("3", 3)
+	prune()
+	read(early, earlyChange, 2, false)
+	days(14)
+	prune()
+	read(early, earlyChange, 1, true)
+	read(second, secondChange, 1, false) // had read all that was deleted
+	read(0, 0, 1, false)                 // begins
+	if n := w.do(func() error { return w.shard.Stored(w.now, "2026-01-29") }); n > 1 {
+		t.Errorf("with nothing to delete %d rows are written", n)
 	}
 }

@@ -41,6 +41,7 @@ const (
 	statePatterns
 	stateSnapshot   // the day of the last one
 	stateRefreshing // counters of refreshes
+	stateDeleted    // how far each log was deleted
 	stateRows
 )
 
@@ -63,6 +64,7 @@ type state struct {
 	excludes *contract.Exclusions
 
 	refreshing refreshing
+	deleted    deletedLogs
 
 	stored [stateRows]string // as they were loaded
 }
@@ -85,6 +87,11 @@ func (s *state) encode() (rows [stateRows][]byte) {
 	if s.refreshing != (refreshing{}) {
 		for _, v := range s.refreshing.counters() {
 			rows[stateRefreshing] = appendUint(rows[stateRefreshing], *v)
+		}
+	}
+	if s.deleted != (deletedLogs{}) {
+		for _, v := range s.deleted.numbers() {
+			rows[stateDeleted] = appendUint(rows[stateDeleted], *v)
 		}
 	}
 	for _, p := range s.patterns {
@@ -117,6 +124,10 @@ func (s *state) decode(key int64, data []byte) error {
 			if d.at < len(d.text) {
 				*v = d.int()
 			}
+		}
+	case stateDeleted:
+		for _, v := range s.deleted.numbers() {
+			*v = d.int()
 		}
 	default:
 		return nil

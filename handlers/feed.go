@@ -11,17 +11,21 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/frontier"
-	"github.com/newsfork/seed-engine/markup"
 )
 
 // Forms in which the feed is given, besides the API's own.
 const (
 	jsonFeed = "application/feed+json"
 	ndjson   = "application/x-ndjson"
+)
+
+// Headers of the feed in any form: what contract.Followed says, for which the other forms have no field.
+const (
+	awayHeader    = "X-Unavailable-Shards"
+	expiredHeader = "X-Expired"
 )
 
 // feed gives new URLs of all domains in the order in which they were found. What operators excluded since
@@ -53,13 +57,15 @@ func (a *API) feed(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return shardAway(w, err)
 	}
-	page := contract.FeedPage{Items: []contract.FeedItem{}, NextCursor: found.Next.String(), HasMore: found.More}
+	page := contract.FeedPage{Items: []contract.FeedItem{}, NextCursor: found.Next.String(), HasMore: found.More, Followed: lacks(&found.Followed)}
 	for i := range found.Items {
 		if !exclusions.URL(found.Items[i].URL) {
-			page.Items = append(page.Items, feedItem(&found.Items[i]))
+			page.Items = append(page.Items, found.Items[i].Shown())
 		}
 	}
 	w.Header().Set("Vary", "Accept")
+	w.Header().Set(awayHeader, strings.Join(page.Unavailable, ","))
+	w.Header().Set(expiredHeader, strconv.FormatBool(page.Expired))
 	switch preferred(r.Header.Get("Accept")) {
 	case jsonFeed:
 		return sendTagged(w, r, jsonFeed, encodeJSON(asJSONFeed(r, &page)))
@@ -93,7 +99,7 @@ func (a *API) changes(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return shardAway(w, err)
 	}
-	page := contract.ChangesPage{Items: []contract.ContractChange{}, NextCursor: found.Next.String(), HasMore: found.More}
+	page := contract.ChangesPage{Items: []contract.ContractChange{}, NextCursor: found.Next.String(), HasMore: found.More, Followed: lacks(&found.Followed)}
 	for _, c := range found.Items {
 		page.Items = append(page.Items, contract.ContractChange{
 			Domain: c.Domain, Partition: c.Partition, Revision: c.Revision, ChangedAt: *moment(max(c.ChangedAt, 1)), Reachable: c.Reachable,
@@ -103,12 +109,8 @@ func (a *API) changes(w http.ResponseWriter, r *http.Request) error {
 	return sendTagged(w, r, "application/json; charset=utf-8", encodeJSON(answer{Success: true, Data: page}))
 }
 
-func feedItem(i *frontier.FeedItem) contract.FeedItem {
-	return contract.FeedItem{
-		URL: i.URL, Domain: i.Domain, Host: markup.HostOf(i.URL), Title: contract.Text(i.Title), Type: i.Type, Priority: i.Priority,
-		LastMod: moment(i.LastMod * 1000), FoundAt: contract.Time{Time: time.UnixMilli(i.FoundAt).UTC()}, FoundBy: contract.Text(i.FoundBy),
-		Snippet: contract.Text(i.Snippet), Image: contract.Text(i.Image), Partition: i.Partition,
-	}
+func lacks(f *frontier.Followed) contract.Followed {
+	return contract.Followed{Unavailable: append([]string{}, f.Silent...), Expired: f.Expired}
 }
 
 func asJSONFeed(r *http.Request, page *contract.FeedPage) *contract.JSONFeed {
@@ -175,9 +177,10 @@ func (q *query) share(name string) float64 {
 
 // sendTagged answers with an ETag, or 304 to a caller who has the same.
 func sendTagged(w http.ResponseWriter, r *http.Request, kind string, body []byte) error {
-	sum := sha256.Sum256(append([]byte(kind+"\n"+w.Header().Get("X-Next-Cursor")+"\n"), body...))
-	tag := `"` + hex.EncodeToString(sum[:16]) + `"`
 	h := w.Header()
+	head := strings.Join([]string{kind, h.Get("X-Next-Cursor"), h.Get(awayHeader), h.Get(expiredHeader), ""}, "\n")
+	sum := sha256.Sum256(append([]byte(head), body...))
+	tag := `"` + hex.EncodeToString(sum[:16]) + `"`
 	h.Set("ETag", tag)
 	h.Set("Cache-Control", "private, no-cache")
 	if matchesTag(r.Header.Get("If-None-Match"), tag) {

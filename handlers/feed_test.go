@@ -3,6 +3,7 @@ package handlers_test
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -169,11 +170,21 @@ func TestFeedOfAFrozenShard(t *testing.T) {
 			read[i.URL]++
 		}
 		cursor = p.NextCursor
+		if !slices.Equal(p.Unavailable, []string{"shard-1"}) || p.Expired {
+			t.Errorf("%v did not answer, expired: %t", p.Unavailable, p.Expired)
+		}
+	}
+	lines := f.raw(t, "GET", "/api/v1/feed?cursor="+cursor, "", "Accept", "application/x-ndjson").Header()
+	if lines.Get("X-Unavailable-Shards") != "shard-1" || lines.Get("X-Expired") != "false" {
+		t.Errorf("%v", lines)
 	}
 	if len(read) == 0 || len(read) == 12 {
 		t.Errorf("with a frozen shard %d were read", len(read))
 	}
 	delete(f.shards.frozen, "shard-1")
+	if w := f.raw(t, "GET", "/api/v1/feed?cursor="+cursor, "", "Accept", "application/x-ndjson", "If-None-Match", lines.Get("ETag")); w.Code != 200 {
+		t.Errorf("once it answers again: %d", w.Code)
+	}
 	for _, i := range get[contract.FeedPage](t, f, "GET", "/api/v1/feed?cursor="+cursor, "").Items {
 		read[i.URL]++
 	}

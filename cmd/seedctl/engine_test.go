@@ -45,6 +45,7 @@ type engine struct {
 	files    map[string]int64                                  // raw files by path of their dataset
 	statuses []contract.Status                                 // given one after the other, the last one again and again
 	paused   bool
+	lacks    contract.Followed // of the pages of feed and changes
 }
 
 // newEngine starts an engine, and lets seedctl find it and its token in the environment.
@@ -225,7 +226,7 @@ func TestSampleAnswers(t *testing.T) {
 		"DeadLetterPage": contract.DeadLetterPage{DeadLetters: sampleDeadLetters()}, "DeadLetterDetail": sampleDeadLetter(),
 		"Exclusion": sampleExclusion(), "Pipeline": samplePipeline(true), "Orchestrated": orchestrator.Result{FilesFound: 3, Sent: 2, Skipped: 1},
 		"FrontierStats": sampleStats(), "FrontierLease": sampleLease(), "FrontierURL": sampleURL(), "FrontierHostPage": contract.FrontierHostPage{Hosts: sampleHosts(), Unavailable: []string{}},
-		"FeedPage": contract.FeedPage{Items: sampleFeed(), NextCursor: "1"}, "ChangesPage": contract.ChangesPage{Items: sampleChanges(), NextCursor: "1"},
+		"FeedPage": contract.FeedPage{Items: sampleFeed(), NextCursor: "1", Followed: contract.Followed{Unavailable: []string{}}}, "ChangesPage": contract.ChangesPage{Items: sampleChanges(), NextCursor: "1", Followed: contract.Followed{Unavailable: []string{"shard-3"}}},
 		"Reconciled": contract.Reconciled{Partition: sg, Done: true}, "Resolved": contract.Resolved{Failed: []contract.Unresolved{}},
 	} {
 		body, err := json.Marshal(v)

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/url"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -71,8 +72,8 @@ func runFeed(args []string, _ io.Reader, out, errOut io.Writer) int {
 			query.Set("min_score", strconv.FormatFloat(*score, 'g', -1, 64))
 		}
 		return follow(ctx, r, f, []string{"feed"}, query,
-			func(p *contract.FeedPage) ([]contract.FeedItem, string, bool) {
-				return p.Items, p.NextCursor, p.HasMore
+			func(p *contract.FeedPage) ([]contract.FeedItem, string, bool, contract.Followed) {
+				return p.Items, p.NextCursor, p.HasMore, p.Followed
 			},
 			"FOUND\tTYPE\tSCORE\tURL\tTITLE", func(i *contract.FeedItem) string {
 				return fmt.Sprintf("%s\t%s\t%.2f\t%s\t%s", moment(&i.FoundAt), plain(i.Type), i.Priority, plain(i.URL), or(i.Title))
@@ -88,8 +89,8 @@ func runChanges(args []string, _ io.Reader, out, errOut io.Writer) int {
 			return err
 		}
 		return follow(ctx, r, f, []string{"seeds", "changes"}, url.Values{},
-			func(p *contract.ChangesPage) ([]contract.ContractChange, string, bool) {
-				return p.Items, p.NextCursor, p.HasMore
+			func(p *contract.ChangesPage) ([]contract.ContractChange, string, bool, contract.Followed) {
+				return p.Items, p.NextCursor, p.HasMore, p.Followed
 			},
 			"CHANGED\tDOMAIN\tPARTITION\tREVISION\tREACHABLE\tEXCLUDED", func(c *contract.ContractChange) string {
 				return fmt.Sprintf("%s\t%s\t%s\t%d\t%s\t%s", moment(&c.ChangedAt), plain(c.Domain), partitionText(&c.Partition), c.Revision, yesNo(&c.Reachable), yesNo(&c.Excluded))
@@ -158,7 +159,7 @@ func (f *following) remember(cursor string) error {
 
 // follow shows what comes after a cursor.
 func follow[Page, Entry any](ctx context.Context, r *remote, f *following, path []string, query url.Values,
-	take func(*Page) (entries []Entry, cursor string, more bool), header string, row func(*Entry) string) error {
+	take func(*Page) (entries []Entry, cursor string, more bool, lacks contract.Followed), header string, row func(*Entry) string) error {
 	if err := f.validate(); err != nil {
 		return err
 	}
@@ -168,6 +169,7 @@ func follow[Page, Entry any](ctx context.Context, r *remote, f *following, path 
 	cursor := f.cursor
 	rows := []string{header}
 	skipping := f.new
+	var said contract.Followed
 	for shown := 0; ; {
 		size := pageSize
 		if !f.follow && f.limit > 0 {
@@ -181,7 +183,8 @@ func follow[Page, Entry any](ctx context.Context, r *remote, f *following, path 
 		if err := r.Call(ctx, client.Request{Method: "GET", Path: path, Query: query}, &page); err != nil {
 			return err
 		}
-		entries, next, more := take(&page)
+		entries, next, more, lacks := take(&page)
+		said = r.lacking(lacks, said)
 		if skipping {
 			entries, skipping = nil, more
 		}
@@ -222,4 +225,15 @@ func follow[Page, Entry any](ctx context.Context, r *remote, f *following, path 
 		case <-time.After(f.interval):
 		}
 	}
+}
+
+// lacking says what a page lacks, unless that of the page before said the same.
+func (r *remote) lacking(now, before contract.Followed) contract.Followed {
+	if len(now.Unavailable) > 0 && !slices.Equal(now.Unavailable, before.Unavailable) {
+		r.complain("%s did not answer; what is there comes later", strings.Join(now.Unavailable, ", "))
+	}
+	if now.Expired && !before.Expired {
+		r.complain("the cursor is older than what the engine keeps: something after it is gone")
+	}
+	return now
 }

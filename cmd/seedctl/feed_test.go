@@ -42,12 +42,24 @@ func followed[T any](query url.Values, all []T) (some []T, next string, more boo
 
 func (e *engine) feed(r *http.Request) (int, any) {
 	items, next, more := followed(r.URL.Query(), sampleFeed())
-	return 200, contract.FeedPage{Items: items, NextCursor: next, HasMore: more}
+	return 200, contract.FeedPage{Items: items, NextCursor: next, HasMore: more, Followed: e.lacks}
 }
 
 func (e *engine) changes(r *http.Request) (int, any) {
 	items, next, more := followed(r.URL.Query(), sampleChanges())
-	return 200, contract.ChangesPage{Items: items, NextCursor: next, HasMore: more}
+	return 200, contract.ChangesPage{Items: items, NextCursor: next, HasMore: more, Followed: e.lacks}
+}
+
+// TestFeedSaysWhatIsMissing: shards that did not answer, and a cursor that is too old, once each.
+func TestFeedSaysWhatIsMissing(t *testing.T) {
+	e := newEngine(t)
+	e.lacks = contract.Followed{Unavailable: []string{"shard-3", "shard-7"}, Expired: true}
+	for _, command := range []string{"feed", "changes"} {
+		code, out, errOut := seedctl("", command, "--limit", "0")
+		if code != exitOK || out == "" || strings.Count(errOut, "shard-3, shard-7 did not answer") != 1 || strings.Count(errOut, "something after it is gone") != 1 {
+			t.Errorf("%s: %d, %q, %q", command, code, out, errOut)
+		}
+	}
 }
 
 // TestFeedGoesOn: a run goes on where the one before ended, by the cursor or by its file.
