@@ -76,9 +76,10 @@ var mayImport = map[string][]string{
 	"deadletters":  {"contract", "ledger", "r2"},
 	"queues":       {"contract", "controls", "deadletters", "fetch", "frontier", "orchestrator", "processor", "collector", "ledger", "r2"},
 	"alarms":       {"contract", "ledger"},
+	"webhook":      {"contract", "frontier", "ledger"},
 	"reconcile":    {"collector", "contract", "frontier", "ledger", "r2"},
 	"handlers":     {"contract", "alarms", "classify", "discovery", "frontier", "markup", "settings", "orchestrator", "processor", "collector", "ledger", "r2"},
-	"engine":       {"alarms", "collector", "contract", "controls", "deadletters", "fetch", "frontier", "handlers", "ledger", "orchestrator", "processor", "queues", "r2", "reconcile", "settings"},
+	"engine":       {"alarms", "collector", "contract", "controls", "deadletters", "fetch", "frontier", "handlers", "ledger", "orchestrator", "processor", "queues", "r2", "reconcile", "settings", "webhook"},
 
 	// The Info service.
 	"info":          {"contract", "markup"},

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -33,7 +34,8 @@ type webhook struct {
 	err    error
 }
 
-func (w *webhook) Post(_ context.Context, url, id string, body []byte, timeout time.Duration) error {
+func (w *webhook) Post(_ context.Context, url string, header http.Header, body []byte, timeout time.Duration) error {
+	id := header.Get("Idempotency-Key")
 	if w.err != nil {
 		return w.err
 	}

@@ -1,11 +1,12 @@
 package alarms
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
-	"errors"
 	"log/slog"
+	"net/http"
 	"time"
 
 	"github.com/newsfork/seed-engine/contract"
@@ -30,11 +31,15 @@ type Records interface {
 	SettleAlarmChanges(ctx context.Context, posted, unposted []string, at time.Time) error
 }
 
-// Webhook posts JSON. It succeeds only with a 2xx answer. id is equal for one change however often
-// it is posted. What the log may show of an error is the Message of a *contract.Error.
+// Webhook posts JSON. It succeeds only with a 2xx answer. What the log may show of an error is the Message of
+// a *contract.Error.
 type Webhook interface {
-	Post(ctx context.Context, url, id string, body []byte, timeout time.Duration) error
+	Post(ctx context.Context, url string, header http.Header, body []byte, timeout time.Duration) error
 }
+
+// unasked is what the log says of a failed post otherwise, never its cause. Messages of the platform repeat the URL,
+// and anyone who has that may post.
+const unasked = "the webhook could not be asked; see that ALERT_WEBHOOK_URL is right"
 
 // Reporter logs and posts when an alarm begins and when it ends, once for each change.
 type Reporter struct {
@@ -59,12 +64,13 @@ func (r *Reporter) Report(ctx context.Context, current []contract.Alarm, saved f
 	var posted, unposted []string
 	for _, n := range notices {
 		if len(unposted) == 0 { // later changes do not overtake one that failed
-			err := r.Webhook.Post(ctx, r.URL, n.ID, []byte(n.Body), postTimeout)
+			header := http.Header{"Idempotency-Key": {n.ID}} // the same for one change however often it is posted
+			err := r.Webhook.Post(ctx, r.URL, header, []byte(n.Body), postTimeout)
 			if err == nil {
 				posted = append(posted, n.ID)
 				continue
 			}
-			r.Log.Error("alarm_webhook_failed", "error_type", contract.KindOf(err), "error", reason(err), "id", n.ID)
+			r.Log.Error("alarm_webhook_failed", "error_type", contract.KindOf(err), "error", cmp.Or(contract.MessageOf(err), unasked), "id", n.ID)
 		}
 		unposted = append(unposted, n.ID)
 	}
@@ -120,14 +126,4 @@ func encode(c contract.AlarmChange) string {
 		panic(err) // it is plain data
 	}
 	return string(body)
-}
-
-// reason is what the log says of a failed post: our own message, never its cause. Messages of the
-// platform repeat the URL, and anyone who has that may post.
-func reason(err error) string {
-	var e *contract.Error
-	if errors.As(err, &e) && e.Message != "" {
-		return e.Message
-	}
-	return "the webhook could not be asked; see that ALERT_WEBHOOK_URL is right"
 }

@@ -59,6 +59,13 @@ var rules = []rule{
 			return &v
 		},
 	},
+	{
+		name: "feed_webhook", subject: "The webhook of the feed has taken nothing", threshold: 3_600_000, unit: milliseconds,
+		value: func(c counts) *float64 {
+			v := float64(c.reading.FeedFailing.Milliseconds())
+			return &v
+		},
+	},
 }
 
 // Units of a value, as a status names them.

@@ -14,19 +14,19 @@ import (
 	"github.com/newsfork/seed-engine/worker"
 )
 
-// Webhook is an alarms.Webhook that posts through the service binding EGRESS where there is
+// Webhook is the webhook of the alarms, and that of the feed, which posts through the service binding EGRESS where there is
 // one, else by the global fetch.
 type Webhook struct{ UserAgent string }
 
 var _ alarms.Webhook = Webhook{}
 
 // Post implements alarms.Webhook.
-func (w Webhook) Post(ctx context.Context, url, id string, body []byte, timeout time.Duration) error {
-	const op = "alarms.Webhook"
-	answer, err := worker.Fetch(ctx, &worker.Request{
-		Method: http.MethodPost, URL: url, Body: body, Timeout: timeout,
-		Header: http.Header{"Content-Type": {"application/json"}, "User-Agent": {w.UserAgent}, "Idempotency-Key": {id}},
-	})
+func (w Webhook) Post(ctx context.Context, url string, header http.Header, body []byte, timeout time.Duration) error {
+	const op = "bindings.Webhook"
+	header = header.Clone()
+	header.Set("Content-Type", "application/json")
+	header.Set("User-Agent", w.UserAgent)
+	answer, err := worker.Fetch(ctx, &worker.Request{Method: http.MethodPost, URL: url, Header: header, Body: body, Timeout: timeout})
 	if err != nil {
 		name := worker.ErrorName(err)
 		kind := contract.Network

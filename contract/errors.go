@@ -92,6 +92,16 @@ func KindOf(err error) Kind {
 	return Internal
 }
 
+// MessageOf returns the Message of err, "" where it has none. Unlike its text, which repeats the cause, it can be shown
+// where the cause may quote a secret.
+func MessageOf(err error) string {
+	var e *Error
+	if errors.As(err, &e) {
+		return e.Message
+	}
+	return ""
+}
+
 // HTTPStatus returns the status of an API answer that failed with kind.
 func HTTPStatus(kind Kind) int {
 	switch kind {

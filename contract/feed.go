@@ -11,7 +11,7 @@ type FeedPage struct {
 // Followed says what a page lacks.
 type Followed struct {
 	Unavailable []string `json:"unavailable"` // did not answer: what they have comes later
-	Expired      bool     `json:"expired"`       // the cursor is older than what is kept: something after it is gone
+	Expired     bool     `json:"expired"`     // the cursor is older than what is kept: something after it is gone
 }
 
 // FeedItem is a URL that is new.
@@ -28,6 +28,16 @@ type FeedItem struct {
 	Snippet   *string   `json:"snippet"`  // of its text, where the source has one
 	Image     *string   `json:"image"`    // a URL, where the source has one
 	Partition Partition `json:"partition_info"`
+}
+
+// FeedDelivery is what is posted to FEED_WEBHOOK_URL.
+type FeedDelivery struct {
+	ID          string     `json:"id"` // the same however often it is posted
+	Items       []FeedItem `json:"items"`
+	Cursor      string     `json:"cursor"`   // next_cursor of the feed after these items
+	HasMore     bool       `json:"has_more"` // another delivery follows at once
+	Expired     bool       `json:"expired"`  // what was to be delivered before these items was too old by then, and is gone
+	Environment string     `json:"environment"`
 }
 
 // ChangesPage answers GET /api/v1/seeds/changes.

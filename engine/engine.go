@@ -78,8 +78,9 @@ func (e *Engine) Consume(ctx context.Context, queue string, messages []queues.Me
 	return nil
 }
 
-// Cron is to run every minute. at is the time for which the run was planned. It judges the alarms, and confirms
-// that the frontier obeys the exclusions. Once an hour the ledger is rid of what is old.
+// Cron is to run every minute. at is the time for which the run was planned. It judges the alarms, confirms
+// that the frontier obeys the exclusions, and delivers what is new to the webhook of the feed. Once an hour the ledger is
+// rid of what is old.
 func (e *Engine) Cron(ctx context.Context, at time.Time) error {
 	p, err := e.configured()
 	if err != nil {
@@ -89,7 +90,7 @@ func (e *Engine) Cron(ctx context.Context, at time.Time) error {
 	if at.Minute() == 0 {
 		err = errors.Join(err, p.ledger.Prune(ctx, at.Add(-p.retention)))
 	}
-	return err
+	return errors.Join(err, p.webhook.Run(ctx)) // the last, since the receiver may be slow
 }
 
 // CallShard runs an operation on the shard of the frontier with a name, which is in db, at once and in one

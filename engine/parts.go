@@ -20,6 +20,7 @@ import (
 	"github.com/newsfork/seed-engine/queues"
 	"github.com/newsfork/seed-engine/reconcile"
 	"github.com/newsfork/seed-engine/settings"
+	"github.com/newsfork/seed-engine/webhook"
 )
 
 // parts is an engine whose settings are right.
@@ -27,6 +28,7 @@ type parts struct {
 	handler   http.Handler
 	consumer  *queues.Consumer
 	alarms    *alarms.Watch
+	webhook   *webhook.Sender
 	excluded  *controls.Shards
 	ledger    *ledger.Ledger
 	retention time.Duration
@@ -75,10 +77,19 @@ func assemble(p Platform) (*parts, error) {
 		Local:       sync.OnceValue(p.Local),
 		Log:         p.Log, Now: now,
 	}
+	post := p.Webhook(s.UserAgent)
 	watch := &alarms.Watch{
-		Ledger: records, Webhook: p.Webhook(s.UserAgent), URL: s.AlertWebhookURL, Environment: s.Environment, Log: p.Log, Now: now,
+		Ledger: records, Webhook: post, URL: s.AlertWebhookURL, Environment: s.Environment, Log: p.Log, Now: now,
 		Frontier: func(ctx context.Context) (ledger.FrontierReading, error) {
 			return readFrontier(ctx, shards, s)
+		},
+	}
+	sender := &webhook.Sender{
+		Frontier: shards, Shards: s.FrontierShards, Ledger: records, Poster: post, URL: s.FeedWebhookURL, Secret: s.FeedWebhookSecret,
+		Environment: s.Environment, Log: p.Log, Now: now,
+		Exclusions: func(ctx context.Context) (*contract.Exclusions, error) {
+			_, exclusions, err := decisions.Read(ctx)
+			return exclusions, err
 		},
 	}
 	shard := frontier.Settings{
@@ -94,7 +105,7 @@ func assemble(p Platform) (*parts, error) {
 	if s.Freshness {
 		shard.PerMinute = int64(s.RefreshesPerMinute)
 	}
-	return &parts{api.Handler(), consumer, watch, exclusions, records, s.LedgerRetention, shard}, nil
+	return &parts{api.Handler(), consumer, watch, sender, exclusions, records, s.LedgerRetention, shard}, nil
 }
 
 // readFrontier reads what the alarms are judged by. Unless entry points are refreshed, none is late.

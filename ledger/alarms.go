@@ -15,6 +15,7 @@ type AlarmReading struct {
 	DeadLetters contract.DeadLetterCounts
 	SavedAlarms []SavedAlarm
 	Frontier    []FrontierReading // of the last hour and a bit, oldest first
+	FeedFailing time.Duration     // for how long the webhook of the feed has taken no delivery
 }
 
 // Window counts what was finished within some time.
@@ -91,6 +92,7 @@ func alarmStatements(at time.Time, windows []int) []Statement {
 		{SQL: selectAlarms},
 		{SQL: selectDeadLetterCounts},
 		{selectReadings, []any{minuteOf(at), int64(keptReadings)}},
+		{selectFeedFailing, []any{at.UnixMilli()}},
 	}
 }
 
@@ -112,6 +114,11 @@ func readAlarms(r *reader, first int) AlarmReading {
 	}
 	reading.DeadLetters = deadLetterCounts(read[stateCount](r, first+2))
 	reading.Frontier = readReadings(r, first+3)
+	for _, row := range read[struct {
+		MS int64 `json:"ms"`
+	}](r, first+4) {
+		reading.FeedFailing = time.Duration(max(row.MS, 0)) * time.Millisecond
+	}
 	return reading
 }
 

@@ -37,6 +37,8 @@ type Settings struct {
 	MinRefresh           time.Duration // bounds of the time between two checks of an entry point
 	MaxRefresh           time.Duration
 	FeedRetention        time.Duration // how long the feed keeps its items
+	FeedWebhookURL       string        // "": the feed is delivered nowhere
+	FeedWebhookSecret    string        // signs deliveries
 	AlertWebhookURL      string
 	LedgerRetention      time.Duration // how long the ledger keeps what does not change any more
 	APIToken             string        // ""; the API answers only in development
@@ -49,7 +51,10 @@ const Development = "development"
 
 // Secrets are the settings whose values stand in no message, log line or configuration file; they are
 // set with `wrangler secret put`. A webhook's URL is one, since anyone who has it may post.
-var Secrets = []string{"ALERT_WEBHOOK_URL", "API_TOKEN", "API_TOKEN_PREVIOUS", "READ_TOKEN"}
+var Secrets = []string{"ALERT_WEBHOOK_URL", "FEED_WEBHOOK_URL", "FEED_WEBHOOK_SECRET", "API_TOKEN", "API_TOKEN_PREVIOUS", "READ_TOKEN"}
+
+// minSecret is how many characters a secret that signs has at least.
+const minSecret = 16
 
 // Read reads all settings through get, which returns the value of a variable and whether it is set.
 func Read(get func(name string) (string, bool)) (*Settings, error) {
@@ -78,6 +83,8 @@ func Read(get func(name string) (string, bool)) (*Settings, error) {
 		MinRefresh:           r.interval("MIN_REFRESH_SECONDS", 5400),
 		MaxRefresh:           r.interval("MAX_REFRESH_SECONDS", 7776000),
 		FeedRetention:        time.Duration(r.number("FEED_RETENTION_DAYS", 14, 1, 365)) * 24 * time.Hour,
+		FeedWebhookURL:       r.webURL("FEED_WEBHOOK_URL"),
+		FeedWebhookSecret:    r.text("FEED_WEBHOOK_SECRET", ""),
 		AlertWebhookURL:      r.webURL("ALERT_WEBHOOK_URL"),
 		LedgerRetention:      time.Duration(r.number("LEDGER_RETENTION_DAYS", 180, 1, 3650)) * 24 * time.Hour,
 		APIToken:             r.text("API_TOKEN", ""),
@@ -86,6 +93,12 @@ func Read(get func(name string) (string, bool)) (*Settings, error) {
 	}
 	if productToken(s.UserAgent) == "" {
 		r.fail("USER_AGENT", s.UserAgent, `a text that begins with a product token of letters, "_" or "-", such as "NewsforkBot/1.0"`)
+	}
+	if u := s.FeedWebhookURL; s.Environment != Development && u != "" && !strings.HasPrefix(strings.ToLower(u), "https://") {
+		r.fail("FEED_WEBHOOK_URL", u, "a URL that begins with https://")
+	}
+	if n := len(s.FeedWebhookSecret); n < minSecret && (n > 0 || s.FeedWebhookURL != "") {
+		r.fail("FEED_WEBHOOK_SECRET", s.FeedWebhookSecret, "at least "+strconv.Itoa(minSecret)+" random characters; deliveries are signed with it")
 	}
 	if s.MaxRefresh < s.MinRefresh {
 		r.fail("MAX_REFRESH_SECONDS", r.text("MAX_REFRESH_SECONDS", ""), "at least MIN_REFRESH_SECONDS")

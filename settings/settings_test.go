@@ -51,6 +51,8 @@ func TestWrongValuesNameTheVariable(t *testing.T) {
 		"RETRY_DELAY_SECONDS":      "ten",
 		"DOMAIN_DEADLINE_MS":       "99999999",
 		"ALERT_WEBHOOK_URL":        "ftp://example.com/",
+		"FEED_WEBHOOK_URL":         "ftp://example.com/",
+		"FEED_WEBHOOK_SECRET":      "tooshort",
 		"LEDGER_RETENTION_DAYS":    "0",
 		"REUSE_WINDOW_MINUTES":     "1441",
 		"FRONTIER_SHARDS":          "0",
@@ -67,6 +69,30 @@ func TestWrongValuesNameTheVariable(t *testing.T) {
 		var e *contract.Error
 		if !errors.As(err, &e) || e.Kind != contract.Validation || e.Field != name {
 			t.Errorf("%s=%s: got %v, want a validation error that names it", name, value, err)
+		}
+	}
+}
+
+// TestFeedWebhook: it is asked over https unless the run is local, and always with a signature.
+func TestFeedWebhook(t *testing.T) {
+	const secret = "0123456789abcdef"
+	for _, c := range []struct{ environment, url, secret, wrong string }{
+		{"production", "https://hooks.example/x", secret, ""},
+		{"production", "HTTPS://hooks.example/x", secret, ""},
+		{"production", "", secret, ""}, // the secret is set first
+		{"production", "https://hooks.example/x", "", "FEED_WEBHOOK_SECRET"},
+		{"production", "https://user:password@hooks.example/x", secret, "FEED_WEBHOOK_URL"},
+		{"staging", "http://hooks.example/x", secret, "FEED_WEBHOOK_URL"},
+		{"development", "http://localhost:9000/x", secret, ""},
+		{"development", "http://localhost:9000/x", secret[1:], "FEED_WEBHOOK_SECRET"},
+	} {
+		s, err := settings.Read(from(map[string]string{"ENVIRONMENT": c.environment, "FEED_WEBHOOK_URL": c.url, "FEED_WEBHOOK_SECRET": c.secret}))
+		var e *contract.Error
+		if errors.As(err, &e); (err != nil) != (c.wrong != "") || err != nil && e.Field != c.wrong {
+			t.Errorf("%+v: %v", c, err)
+		}
+		if err == nil && (s.FeedWebhookURL != c.url || s.FeedWebhookSecret != c.secret) {
+			t.Errorf("%+v: %+v", c, s)
 		}
 	}
 }
@@ -121,7 +147,7 @@ func TestNoSecretInAMessage(t *testing.T) {
 
 func TestEveryTokenIsASecret(t *testing.T) {
 	for _, name := range names(t) {
-		secret := strings.Contains(name, "TOKEN") || strings.Contains(name, "WEBHOOK") || strings.Contains(name, "KEY")
+		secret := strings.Contains(name, "TOKEN") || strings.Contains(name, "SECRET") || strings.Contains(name, "WEBHOOK") || strings.Contains(name, "KEY")
 		if secret != slices.Contains(settings.Secrets, name) {
 			t.Errorf("%s: secret %v, want %v", name, !secret, secret)
 		}

@@ -174,19 +174,24 @@ func (t transport) Do(ctx context.Context, r *fetch.Request) (*fetch.Response, e
 	return t.Web.Do(ctx, r)
 }
 
-// Hooks is the webhook of the alarms.
+// Hooks takes what is posted to a webhook.
 type Hooks struct {
 	Refuse int // how many of the next posts are refused
+	// Answer, when set, decides instead: the error of a post, nil for one that is taken.
+	Answer func(p Post) error
 
 	mu    sync.Mutex
 	posts []Post
 }
 
-// Post is one of a change of an alarm.
+// Post is what was posted once.
 type Post struct {
+	URL    string
 	ID     string
+	Header http.Header
+	Body   []byte
 	Taken  bool
-	Change contract.AlarmChange
+	Change contract.AlarmChange // of an alarm
 }
 
 // Posts returns all posts so far.
@@ -196,18 +201,37 @@ func (h *Hooks) Posts() []Post {
 	return append([]Post(nil), h.posts...)
 }
 
+// poster is the webhook as an instance sees it.
+type poster struct {
+	*Hooks
+	life *life
+}
+
 // Post implements alarms.Webhook.
-func (h *Hooks) Post(_ context.Context, _, id string, body []byte, _ time.Duration) error {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	p := Post{ID: id, Taken: h.Refuse == 0}
-	if err := json.Unmarshal(body, &p.Change); err != nil {
+func (p poster) Post(_ context.Context, url string, header http.Header, body []byte, _ time.Duration) error {
+	if err := p.life.call(); err != nil {
+		return contract.Wrap(contract.Network, "webhook.Post", err)
+	}
+	return p.take(Post{URL: url, ID: header.Get("Idempotency-Key"), Header: header, Body: body})
+}
+
+func (h *Hooks) take(p Post) (err error) {
+	if err := json.Unmarshal(p.Body, &p.Change); err != nil {
 		return err
 	}
-	h.posts = append(h.posts, p)
-	if p.Taken {
-		return nil
+	h.mu.Lock()
+	answer := h.Answer
+	h.mu.Unlock()
+	if answer != nil {
+		err = answer(p) // may take its time
 	}
-	h.Refuse--
-	return &contract.Error{Kind: contract.Network, Op: "alarms.Webhook", Message: "the webhook answered 503"}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if answer == nil && h.Refuse > 0 {
+		h.Refuse--
+		err = &contract.Error{Kind: contract.Network, Op: "webhook.Post", Message: "the webhook answered 503"}
+	}
+	p.Taken = err == nil
+	h.posts = append(h.posts, p)
+	return err
 }

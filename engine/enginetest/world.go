@@ -100,7 +100,7 @@ func (w *World) start() *instance {
 		Frontier:  caller{w.Frontier, &i.life},
 		Transport: transport{w.Web, &i.life},
 		Clock:     fetch.SystemClock(),
-		Webhook:   func(string) alarms.Webhook { return w.Hooks },
+		Webhook:   func(string) alarms.Webhook { return poster{w.Hooks, &i.life} },
 		Variable:  w.variable,
 		Version:   func() string { return "test" },
 		Pool:      func() (handlers.PoolStats, error) { return handlers.PoolStats{}, nil },
@@ -225,6 +225,11 @@ func (w *World) Cron() {
 			w.t.Errorf("cron: %v", err)
 		}
 	})
+}
+
+// CronMayDie is Cron for events that die, whose errors are of no interest.
+func (w *World) CronMayDie() {
+	w.event(w.t.Context(), func(ctx context.Context, i *instance) { _ = i.Cron(ctx, time.Now()) })
 }
 
 // Answer is what the API answers.

@@ -52,7 +52,8 @@ type world struct {
 }
 
 // Post implements alarms.Webhook.
-func (w *world) Post(_ context.Context, url, id string, body []byte, _ time.Duration) error {
+func (w *world) Post(_ context.Context, url string, header http.Header, body []byte, _ time.Duration) error {
+	id := header.Get("Idempotency-Key")
 	if w.away != nil {
 		return w.away
 	}

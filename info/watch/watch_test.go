@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -78,7 +79,7 @@ type hook struct {
 	posted int
 }
 
-func (h *hook) Post(_ context.Context, _, _ string, body []byte, _ time.Duration) error {
+func (h *hook) Post(_ context.Context, _ string, _ http.Header, body []byte, _ time.Duration) error {
 	v, err := jsonschema.UnmarshalJSON(strings.NewReader(string(body)))
 	if err == nil {
 		err = h.schema.Validate(v)

@@ -59,6 +59,7 @@ var Cases = []Case{
 	{"the history of a dead letter", deadLetterHistory},
 	{"reconcile adds, puts right and takes out", reconcile},
 	{"readings of the frontier", frontierReadings},
+	{"how far the feed was delivered", feedDelivery},
 }
 
 var (

@@ -229,6 +229,7 @@ export default {
   "alarm.frontier_behind": "Frontier behind",
   "alarm.refresh_failures": "Failed refreshes",
   "alarm.refresh_ceiling": "Refreshes near their ceiling",
+  "alarm.feed_webhook": "Feed webhook takes nothing",
   "alarm.about.file_failures":
     "Share of the files finished within the window that failed. Their dead letters say why: usually JSON that cannot be read.",
   "alarm.about.domain_failures":
@@ -242,6 +243,8 @@ export default {
     "The share of URLs and entry points without a usable answer among those that were asked within the window.",
   "alarm.about.refresh_ceiling":
     "How much of REFRESHES_PER_DAY is used up today. At 100 % nothing is refreshed until midnight (UTC).",
+  "alarm.about.feed_webhook":
+    "How long FEED_WEBHOOK_URL has taken no delivery of new URLs. They are tried again at least hourly, and kept for FEED_RETENTION_DAYS.",
   "alarm.file_failures.link": "Dead letters of files",
   "alarm.domain_failures.link": "Failed domains",
   "alarm.slow_domains.link": "Slowest domains",

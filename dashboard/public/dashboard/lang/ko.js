@@ -226,6 +226,7 @@ export default {
   "alarm.frontier_behind": "프런티어 지연",
   "alarm.refresh_failures": "갱신 실패",
   "alarm.refresh_ceiling": "갱신 한도 임박",
+  "alarm.feed_webhook": "피드 웹훅 수신 중단",
   "alarm.about.file_failures":
     "기간 안에 끝난 파일 가운데 실패한 비율입니다. 이유는 실패 메시지에 있으며, 대개 읽을 수 없는 JSON입니다.",
   "alarm.about.domain_failures":
@@ -238,6 +239,8 @@ export default {
   "alarm.about.refresh_failures": "기간 안에 요청한 URL과 진입점 중 쓸 수 있는 응답이 없었던 비율입니다.",
   "alarm.about.refresh_ceiling":
     "오늘 사용한 REFRESHES_PER_DAY의 비율입니다. 100%가 되면 자정(UTC)까지 갱신하지 않습니다.",
+  "alarm.about.feed_webhook":
+    "FEED_WEBHOOK_URL이 새 URL을 받지 않은 시간입니다. 적어도 한 시간마다 다시 보내며 FEED_RETENTION_DAYS 동안 보관합니다.",
   "alarm.file_failures.link": "파일의 실패 메시지",
   "alarm.domain_failures.link": "실패한 도메인",
   "alarm.slow_domains.link": "가장 느린 도메인",

@@ -1,0 +1,332 @@
+package engine_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/engine/enginetest"
+	"github.com/newsfork/seed-engine/frontier"
+	"github.com/newsfork/seed-engine/webhook"
+)
+
+const (
+	receiverURL    = "https://receiver.example/new"
+	receiverSecret = "a secret of the receiver"
+)
+
+// receiver is behind the webhook of the feed: it notes each item once, by the delivery's id.
+type receiver struct {
+	*testing.T
+	deliveries []contract.FeedDelivery // as they were posted
+	taken      map[string]string       // the items of deliveries that it answered, by id
+	items      []string                // of deliveries that it had not seen, in order
+	fail       func(n int) error       // what the nth post gets, from 1; it is noted when that is errLate
+}
+
+// errLate is what the engine gets when the receiver has dealt with a delivery, and its answer is lost.
+var errLate = &contract.Error{Kind: contract.Timeout, Message: "the webhook did not answer: TimeoutError"}
+
+var errDown = &contract.Error{Kind: contract.Network, Message: "the webhook answered 500"}
+
+// receive has the webhook of a world take deliveries.
+func receive(t *testing.T, w *enginetest.World) *receiver {
+	r := &receiver{T: t, taken: map[string]string{}}
+	w.Variables["FEED_WEBHOOK_URL"], w.Variables["FEED_WEBHOOK_SECRET"] = receiverURL, receiverSecret
+	w.Hooks.Answer = func(p enginetest.Post) error {
+		if p.URL != receiverURL {
+			return nil
+		}
+		var d contract.FeedDelivery
+		if err := json.Unmarshal(p.Body, &d); err != nil || d.ID != p.ID || d.Environment != "development" {
+			t.Errorf("%s: %v", p.Body, err)
+		}
+		if got := p.Header.Get("X-Newsfork-Signature"); got != webhook.Sign(receiverSecret, time.Now(), p.Body) {
+			t.Errorf("signed %s", got)
+		}
+		r.deliveries = append(r.deliveries, d)
+		var err error
+		if r.fail != nil {
+			err = r.fail(len(r.deliveries))
+		}
+		if err == nil || errors.Is(err, errLate) {
+			r.note(&d)
+		}
+		return err
+	}
+	return r
+}
+
+func (r *receiver) note(d *contract.FeedDelivery) {
+	content := string(contract.Encode(d.Items))
+	if before, again := r.taken[d.ID]; again {
+		if before != content {
+			r.Errorf("%s had %s, then %s", d.ID, before, content)
+		}
+		return
+	}
+	r.taken[d.ID] = content
+	for _, i := range d.Items {
+		r.items = append(r.items, i.URL)
+	}
+}
+
+// articles puts new pages into the frontier, and returns their URLs.
+type articles struct {
+	*testing.T
+	w       *enginetest.World
+	written []string
+}
+
+func (a *articles) write(n int, domains ...string) {
+	a.Helper()
+	for range n {
+		domain := domains[len(a.written)%len(domains)]
+		url := fmt.Sprintf("https://%s/news/%d", domain, len(a.written))
+		_, err := a.w.Frontier.Remotes().Of(domain).Put(a.Context(), frontier.Put{Domain: domain, Partition: day, Pages: []frontier.NewPage{{URL: url, Fresh: true}}})
+		if err != nil {
+			a.Fatal(err)
+		}
+		a.written = append(a.written, url)
+		time.Sleep(time.Millisecond)
+	}
+}
+
+func (a *articles) expect(r *receiver, inOrder bool) {
+	a.Helper()
+	got, want := slices.Clone(r.items), slices.Clone(a.written)
+	if !inOrder {
+		slices.Sort(got)
+		slices.Sort(want)
+	}
+	if !slices.Equal(got, want) {
+		a.Errorf("%d were received, %d written: %.300v", len(got), len(want), got)
+	}
+}
+
+// minutes has the cron run for some minutes, which begin on time.
+func minutes(w *enginetest.World, n int) {
+	for range n {
+		time.Sleep(time.Until(time.Now().Truncate(time.Minute).Add(time.Minute)))
+		w.Cron()
+	}
+}
+
+var publishers = []string{"a.sg", "b.sg", "c.sg", "d.sg", "e.sg"}
+
+// TestTheWebhook: what is new is delivered within a minute, in batches, once and in order; without news nothing is
+// posted or written.
+func TestTheWebhook(t *testing.T) {
+	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
+		r, a := receive(t, w), &articles{T: t, w: w}
+		a.write(250, publishers...)
+		minutes(w, 1)
+		a.expect(r, true)
+		if sizes := fmt.Sprint(len(r.deliveries[0].Items), len(r.deliveries[1].Items), len(r.deliveries[2].Items)); sizes != "100 100 50" {
+			t.Errorf("batches of %s", sizes)
+		}
+		if d := r.deliveries; !d[0].HasMore || d[2].HasMore || d[0].Expired || d[0].Items[0].Domain != "a.sg" {
+			t.Errorf("%+v", d[0])
+		}
+		posts := len(w.Hooks.Posts())
+		minutes(w, 5)
+		if n := len(w.Hooks.Posts()) - posts; n > 0 {
+			t.Errorf("%d posts without news", n)
+		}
+		a.write(3, publishers...)
+		minutes(w, 1)
+		a.expect(r, true)
+		// The cursor of a delivery goes on where it ends.
+		page := enginetest.Data[contract.FeedPage](w, "GET", "/api/v1/feed?cursor="+r.deliveries[1].Cursor, "")
+		if len(page.Items) != 50 || page.Items[0].URL != a.written[200] {
+			t.Errorf("%+v", page)
+		}
+	})
+}
+
+// TestADeadReceiver gets few requests, one batch over and over; an alarm fires after an hour. When it is back, everything
+// comes in order.
+func TestADeadReceiver(t *testing.T) {
+	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
+		r, a := receive(t, w), &articles{T: t, w: w}
+		r.fail = func(int) error { return errDown }
+		a.write(150, publishers...)
+		minutes(w, 60)
+		if n := len(r.deliveries); n < 5 || n > 7 {
+			t.Errorf("%d posts in the first hour", n)
+		}
+		firing := func() bool {
+			for _, alarm := range w.Status("").Alarms {
+				if alarm.Name == "feed_webhook" {
+					return alarm.State == contract.AlarmFiring
+				}
+			}
+			return false
+		}
+		if firing() {
+			t.Error("the alarm fires within an hour")
+		}
+		a.write(150, publishers...)
+		minutes(w, 24*60)
+		if n := len(r.deliveries); n > 7+25 {
+			t.Errorf("%d posts in a day", n)
+		}
+		for _, d := range r.deliveries {
+			if d.ID != r.deliveries[0].ID || len(d.Items) != 100 {
+				t.Errorf("%s with %d items", d.ID, len(d.Items))
+			}
+		}
+		if !firing() {
+			t.Error("the alarm does not fire")
+		}
+		if lines := w.Events("feed_webhook_failed"); len(lines) != len(r.deliveries) || lines[0]["error"] != "the webhook answered 500" || lines[1]["tries"] != 2.0 {
+			t.Errorf("%v", lines[:2])
+		}
+		r.fail = nil
+		minutes(w, 61)
+		a.expect(r, true)
+		if firing() {
+			t.Error("the alarm still fires")
+		}
+	})
+}
+
+// TestAReceiverThatForgets: it deals with deliveries, and its answer is lost. They come again under their ids with the
+// same items, although others were found meanwhile.
+func TestAReceiverThatForgets(t *testing.T) {
+	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
+		r, a := receive(t, w), &articles{T: t, w: w}
+		random := rand.New(rand.NewPCG(1, 2))
+		r.fail = func(int) error { return []error{nil, errLate, errDown}[random.IntN(3)] }
+		for range 40 {
+			a.write(random.IntN(60), publishers...)
+			minutes(w, random.IntN(4))
+		}
+		r.fail = nil
+		minutes(w, 61)
+		a.expect(r, true)
+		if len(r.deliveries) < len(r.taken)+10 {
+			t.Errorf("%d deliveries in %d posts", len(r.taken), len(r.deliveries))
+		}
+	})
+}
+
+// TestRunsThatDie: whichever call kills the event, deliveries come again with the same items; and two runs at once deliver
+// nothing twice.
+func TestRunsThatDie(t *testing.T) {
+	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
+		r, a := receive(t, w), &articles{T: t, w: w}
+		random := rand.New(rand.NewPCG(5, 6))
+		deaths := 0
+		w.Kill = func(int) bool {
+			if random.IntN(25) == 0 {
+				deaths++
+				return true
+			}
+			return false
+		}
+		for range 60 {
+			a.write(random.IntN(250), publishers...)
+			time.Sleep(time.Minute)
+			w.CronMayDie()
+		}
+		w.Kill = nil
+		minutes(w, 5)
+		a.expect(r, true)
+		if deaths < 10 {
+			t.Errorf("%d runs died", deaths)
+		}
+		t.Logf("%d runs died, %d deliveries were posted %d times", deaths, len(r.taken), len(r.deliveries))
+	})
+}
+
+// TestTwoRunsAtOnce deliver nothing twice, even if the receiver is slow.
+func TestTwoRunsAtOnce(t *testing.T) {
+	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
+		r, a := receive(t, w), &articles{T: t, w: w}
+		r.fail = func(int) error { time.Sleep(9 * time.Second); return nil }
+		a.write(900, publishers...)
+		var group sync.WaitGroup
+		for range 4 {
+			for range 2 {
+				group.Go(w.Cron)
+			}
+			time.Sleep(time.Minute)
+		}
+		group.Wait()
+		a.expect(r, true)
+		if len(r.deliveries) != 9 {
+			t.Errorf("%d posts of 9 deliveries", len(r.deliveries))
+		}
+	})
+}
+
+// TestWhatADeliveryLacks: of a shard that is away items come later; a delivery that was begun comes again without it under
+// another id; what operators excluded does not come; and of what became too old for a receiver that was away it is said
+// that it is gone.
+func TestWhatADeliveryLacks(t *testing.T) {
+	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
+		r, a := receive(t, w), &articles{T: t, w: w}
+		a.write(10, publishers...)
+		w.Frontier.Freeze(shardOf("a.sg"))
+		minutes(w, 1)
+		if n := len(r.items); n == 0 || n == 10 {
+			t.Errorf("with a frozen shard: %v", r.items)
+		}
+		w.Frontier.Thaw(shardOf("a.sg"))
+		minutes(w, 1)
+		a.expect(r, false)
+
+		r.fail = func(int) error { return errDown }
+		a.write(10, publishers...)
+		minutes(w, 1)
+		w.Frontier.Freeze(shardOf("b.sg"))
+		r.fail = nil
+		minutes(w, 2)
+		if n := len(r.items); n <= 10 || n == 20 {
+			t.Errorf("with a frozen shard: %v", r.items)
+		}
+		w.Frontier.Thaw(shardOf("b.sg"))
+		minutes(w, 1)
+		a.expect(r, false)
+
+		if e := w.Ask("PUT", "/api/v1/exclusions/domain/c.sg", "{}"); !e.Success {
+			t.Fatalf("%+v", e)
+		}
+		a.write(5, publishers...)
+		a.written = slices.Delete(a.written, 22, 23) // that of c.sg
+		minutes(w, 1)
+		a.expect(r, false)
+
+		r.fail = func(int) error { return errDown }
+		a.write(20, "a.sg", "b.sg")
+		for range 20 {
+			minutes(w, 1)
+			time.Sleep(24*time.Hour - time.Minute)
+			a.write(2, "a.sg", "b.sg")
+			for _, shard := range w.Frontier.Names() {
+				if _, err := w.Alarm(shard); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		r.fail = nil
+		before, tries := len(r.items), len(r.deliveries)
+		minutes(w, 61)
+		first := r.deliveries[tries]
+		if n := len(r.items) - before; n == 0 || n >= 60 || !first.Expired || !slices.Contains(r.items, a.written[len(a.written)-1]) {
+			t.Errorf("after 20 days %d items, expired: %t", n, first.Expired)
+		}
+		a.write(1, "a.sg", "b.sg")
+		minutes(w, 1)
+		if last := r.deliveries[len(r.deliveries)-1]; last.Expired || len(last.Items) != 1 {
+			t.Errorf("%+v", last)
+		}
+	})
+}
