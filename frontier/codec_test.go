@@ -84,7 +84,7 @@ func TestRecordsSurvive(t *testing.T) {
 	if got, err := decodeDomain(3, "a.example", m.encode()); err != nil || !reflect.DeepEqual(got, m) {
 		t.Errorf("got %+v, %v", got, err)
 	}
-	s := state{version: 1, reader: 1, hosts: 5, lease: 1 << 45, tail: "later", classes: []Class{{"kr", "news"}, {"sg", ""}}, patterns: []string{"https://a.example/*"}}
+	s := state{version: 1, reader: 1, hosts: 5, lease: 1 << 45, tail: "later", classes: []Class{{"kr", "news"}, {"sg", ""}}, patterns: []string{"https://a.example/*"}, deleted: deletedLogs{feed: 7, changes: 1 << 41}}
 	var got state
 	for key, data := range s.encode() {
 		if err := got.decode(int64(key), data); err != nil {

@@ -127,7 +127,9 @@ func (s *state) decode(key int64, data []byte) error {
 		}
 	case stateDeleted:
 		for _, v := range s.deleted.numbers() {
-			*v = d.int()
+			if d.at < len(d.text) {
+				*v = d.int()
+			}
 		}
 	default:
 		return nil

@@ -1,0 +1,155 @@
+// What is new as the Worker posts it to the webhook of the feed, by its cron, and the receiver of docs/feed.md. When
+// deliveries are tried again, and that nothing is lost, is tested in engine/.
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { createHmac } from "node:crypto";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { partition, quick, root, startEngine, until } from "./engine.mjs";
+
+const secret = "the-secret-of-these-tests";
+const web = {
+  name: "receiver",
+  main: `${root}/test/workers/receiver.mjs`,
+  compatibility_date: "2026-11-01",
+  no_bundle: true,
+};
+
+let engine;
+before(async () => {
+  const vars = { ...quick, FEED_WEBHOOK_URL: "https://receiver.invalid/new", FEED_WEBHOOK_SECRET: secret };
+  engine = await startEngine({ web, vars });
+});
+after(() => engine?.close());
+
+const tell = async (doing) =>
+  (await engine.web.fetch(`https://control.invalid/?do=${doing}`, { method: "PUT" })).json();
+
+let written = 0;
+async function write(n) {
+  const urls = Array.from({ length: n }, () => ({
+    url: `https://press-${written % 7}.sg/news/${written++}`,
+    lastmod: new Date().toISOString(),
+  }));
+  const answer = await engine.api("POST", "/api/v1/frontier/urls", { urls, partition_info: partition });
+  assert.equal(answer.data?.accepted, n, JSON.stringify(answer));
+}
+
+// A run of the cron, as if the pause after a failure were over.
+async function run() {
+  await engine.rows("UPDATE feed_delivery SET next_at = 0");
+  const { outcome } = await engine.worker.scheduled({ cron: "* * * * *", scheduledTime: new Date() });
+  assert.equal(outcome, "ok");
+}
+
+test("a receiver that fails in any way gets the same delivery again, and then everything once", async () => {
+  await write(130);
+  const tried = [];
+  for (const doing of ["fail", "reset", "redirect", "hang"]) {
+    await tell(doing);
+    const began = Date.now();
+    await run();
+    assert.ok(Date.now() - began < 13_000, `${doing}: ${Date.now() - began} ms`);
+    const posted = await tell("take");
+    assert.equal(posted.length, 1, `${doing}: ${posted.length} posts`);
+    tried.push(posted[0]);
+  }
+  assert.deepEqual([...new Set(tried.map((p) => p.host))], ["receiver.invalid"], "a redirect was followed");
+  assert.equal(new Set(tried.map((p) => p.body)).size, 1);
+  const [state] = await engine.rows("SELECT failures, failing_since > 0 AS failing FROM feed_delivery");
+  assert.deepEqual(state, { failures: 4, failing: 1 });
+
+  await tell("endless"); // what it says is not read
+  await run();
+  const taken = await tell("take");
+  const bodies = taken.map((p) => JSON.parse(p.body));
+  assert.deepEqual(
+    bodies.map((b) => [b.items.length, b.has_more, b.expired, b.environment]),
+    [
+      [100, true, false, "development"],
+      [30, false, false, "development"],
+    ],
+  );
+  assert.equal(bodies[0].id, JSON.parse(tried[0].body).id);
+  assert.equal(new Set(bodies.flatMap((b) => b.items.map((i) => i.url))).size, 130);
+  const page = await engine.api("GET", `/api/v1/feed?cursor=${bodies[0].cursor}`);
+  assert.deepEqual(page.data.items, bodies[1].items);
+  for (const { headers } of taken)
+    assert.deepEqual(
+      [headers["content-type"], headers["user-agent"]],
+      ["application/json", "NewsforkBot/1.0 (+https://newsfork.com/bot)"],
+    );
+  await run();
+  assert.deepEqual(await tell("take"), []);
+});
+
+test("two runs at once deliver nothing twice", async () => {
+  await write(20);
+  await engine.rows("UPDATE feed_delivery SET next_at = 0");
+  await Promise.all(
+    Array.from({ length: 4 }, () => engine.worker.scheduled({ cron: "* * * * *", scheduledTime: new Date() })),
+  );
+  assert.equal((await tell("take")).length, 1);
+});
+
+test("the receiver of docs/feed.md takes what is genuine, once", async () => {
+  await write(3);
+  await run();
+  const [{ headers, body }] = await tell("take");
+
+  const dir = mkdtempSync(join(tmpdir(), "receiver-"));
+  const file = join(dir, "receiver.mjs");
+  const example = readFileSync(join(root, "docs/feed.md"), "utf8").match(/```js\n(.*?)```/s)[1];
+  writeFileSync(file, example);
+  const port = await freePort();
+  const receiver = spawn(process.execPath, [file], {
+    env: { PATH: process.env.PATH, PORT: String(port), FEED_WEBHOOK_SECRET: `the-next-secret-that-is-set ${secret}` },
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  let shown = "";
+  receiver.stdout.setEncoding("utf8").on("data", (text) => (shown += text));
+  const post = async (signature, content) => {
+    const sent = signature === undefined ? {} : { "x-newsfork-signature": signature };
+    return (await fetch(`http://127.0.0.1:${port}/`, { method: "POST", headers: sent, body: content })).status;
+  };
+  try {
+    await until(() => post("", "").catch(() => null), "the receiver");
+    const signature = headers["x-newsfork-signature"];
+    const [time, v1] = signature.match(/\d{10}|[0-9a-f]{64}/g);
+    const hour = 3600;
+    for (const [sent, content] of [
+      [undefined, body],
+      ["", body],
+      [signature, body.replace("press", "Press")],
+      [signature, `${body} `],
+      [signature.replace(/.$/, (c) => (c === "0" ? "1" : "0")), body],
+      [`t=${time},v1=${v1.slice(1)}`, body],
+      [`t=${Number(time) + 1},v1=${v1}`, body],
+      [sign(Number(time) - hour, body), body],
+      [sign(time, body, "another-secret-of-another"), body],
+    ])
+      assert.equal(await post(sent, content), 401, sent);
+    assert.equal(sign(time, body), signature);
+    for (let twice = 0; twice < 2; twice++) assert.equal(await post(signature, body), 204);
+    const { items } = JSON.parse(body);
+    assert.equal(items.length, 3);
+    await until(() => shown === items.map((i) => `${i.url}\n`).join("") || null, "what the receiver shows");
+  } finally {
+    receiver.kill();
+    rmSync(dir, { recursive: true });
+  }
+});
+
+const sign = (time, body, key = secret) =>
+  `t=${time},v1=${createHmac("sha256", key).update(`${time}.${body}`).digest("hex")}`;
+
+async function freePort() {
+  const server = createServer();
+  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}

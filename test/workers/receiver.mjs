@@ -1,0 +1,39 @@
+// A web of nothing but a receiver of deliveries, at https://receiver.invalid/, which does what it is told:
+// PUT https://control.invalid/?do=… ; GET https://control.invalid/ gives what was posted to it since.
+let doing = "take";
+let posted = [];
+
+const megabyte = new Uint8Array(1 << 20);
+
+function answer() {
+  switch (doing) {
+    case "fail":
+      return new Response("broken", { status: 500 });
+    case "redirect":
+      return Response.redirect("https://elsewhere.invalid/", 307);
+    case "hang":
+      return new Promise((resolve) => setTimeout(() => resolve(new Response(null, { status: 204 })), 14_000));
+    case "endless": // a body without an end, behind a good status
+      return new Response(new ReadableStream({ pull: (c) => c.enqueue(megabyte) }), { status: 200 });
+    case "reset":
+      throw new Error("connection reset");
+  }
+  return new Response(null, { status: 204 });
+}
+
+export default {
+  async fetch(request) {
+    const { hostname, searchParams } = new URL(request.url);
+    if (hostname === "control.invalid") {
+      const before = posted;
+      if (request.method === "PUT") {
+        doing = searchParams.get("do");
+        posted = [];
+      }
+      return Response.json(before);
+    }
+    if (request.method === "POST")
+      posted.push({ host: hostname, headers: Object.fromEntries(request.headers), body: await request.text(), doing });
+    return hostname === "receiver.invalid" ? answer() : new Response("not found", { status: 404 });
+  },
+};
