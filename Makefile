@@ -81,9 +81,10 @@ dev-info: node_modules/.ready
 demo: build
 	$(node) sample/demo.mjs
 
-# Both Workers of the Info service on providers that are played; KEEP=1 goes on until Ctrl-C.
+# Both Workers of the Info service on the feed of an engine that runs on the sample web, and on providers that are
+# played; KEEP=1 goes on until Ctrl-C.
 .PHONY: demo-info
-demo-info: node_modules/.ready
+demo-info: build
 	$(node) sample/info/demo.mjs
 
 bench: build stores

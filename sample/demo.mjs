@@ -15,7 +15,7 @@ import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync
 import { join, relative, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { differences, outcome } from "./outcome.mjs";
-import { root, startEngine } from "./local.mjs";
+import { root, sampleVars, startEngine } from "./local.mjs";
 import { endProgress, failure, findings, good, plural, progress, results, step, table } from "./report.mjs";
 import { contentOf } from "./web/origin.mjs";
 
@@ -23,17 +23,6 @@ const live = process.env.LIVE === "1";
 const keep = process.env.KEEP === "1";
 const sample = join(root, "sample");
 
-// So that a run takes seconds: the sample web needs no politeness, and nothing there recovers.
-const sampleVars = {
-  REQUEST_INTERVAL_MS: "20",
-  MAX_CRAWL_DELAY_MS: "3000",
-  ROBOTS_TIMEOUT_MS: "1000",
-  SITEMAP_TIMEOUT_MS: "1000",
-  PAGE_TIMEOUT_MS: "1000",
-  FETCH_RETRIES: "1",
-  FETCH_RETRY_BASE_MS: "20",
-  RETRY_DELAY_SECONDS: "0",
-};
 // The real web is asked as politely as in production; only what waits for a recovery is shorter.
 const liveVars = { FETCH_RETRY_BASE_MS: "250", RETRY_DELAY_SECONDS: "1" };
 

@@ -9,6 +9,18 @@ import { fileURLToPath } from "node:url";
 
 export const root = resolve(fileURLToPath(new URL("..", import.meta.url)));
 
+// So that a run takes seconds: the sample web needs no politeness, and nothing there recovers.
+export const sampleVars = {
+  REQUEST_INTERVAL_MS: "20",
+  MAX_CRAWL_DELAY_MS: "3000",
+  ROBOTS_TIMEOUT_MS: "1000",
+  SITEMAP_TIMEOUT_MS: "1000",
+  PAGE_TIMEOUT_MS: "1000",
+  FETCH_RETRIES: "1",
+  FETCH_RETRY_BASE_MS: "20",
+  RETRY_DELAY_SECONDS: "0",
+};
+
 const node = join(root, "node_modules/.bin/node");
 const wrangler = join(root, "node_modules/wrangler/bin/wrangler.js");
 

@@ -1,6 +1,7 @@
-// The demo of the Info service: both Workers with simulated D1 and KV, and providers that are played
-// (upstreams.mjs). It collects, then scrolls through 500 articles and more by cursor while new ones keep coming,
-// and ends with exit code 0 only if none was missing and none there twice.
+// The demo of the Info service: both of its Workers with simulated D1 and KV, the Seed Engine on the sample web,
+// whose feed they read by a service binding, and the other providers, which are played (upstreams.mjs). It collects,
+// then scrolls through 500 articles and more by cursor while new ones keep coming, the engine's among them, and ends with
+// exit code 0 only if none was missing and none there twice.
 //
 //   node sample/info/demo.mjs           ends after that
 //   KEEP=1 node sample/info/demo.mjs    goes on, collecting every ten seconds, until Ctrl-C
@@ -8,17 +9,20 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import "../../test/home.mjs";
 import { build } from "../../worker/build.mjs";
-import { root } from "../local.mjs";
+import { root, sampleVars } from "../local.mjs";
 import { endProgress, failure, good, plural, progress, step } from "../report.mjs";
 import { createTestHarness, unstable_readConfig as readConfig } from "wrangler";
 
 const enough = 500;
+const press = "daily-press.sg"; // of the sample web
+const firstSeeds = 5;
+const patience = 60_000; // milliseconds for what the engine finds
 const crons = ["*/5 * * * *", "*/30 * * * *"];
 
 /** The demo did not come out as it should; the message is for the user. */
 class Unexpected extends Error {}
 
-function configuration(name, vars) {
+function configuration(name, vars, services = []) {
   build(join(root, "info", name), join(root, `build/info-${name}`));
   const config = readConfig({ config: join(root, `info/${name}/wrangler.jsonc`) }, { hideWarnings: true });
   const { main, compatibility_date, rules, assets, d1_databases, kv_namespaces } = config;
@@ -28,27 +32,47 @@ function configuration(name, vars) {
     d1_databases: d1_databases.map((db) => ({ ...db, migrations_dir })),
     ...(assets && { assets: { ...assets, directory: join(root, "info/api/public") } }),
     vars: { ENVIRONMENT: "development", ...vars },
-    services: [{ binding: "EGRESS", service: "upstreams" }],
+    services: [{ binding: "EGRESS", service: "upstreams" }, ...services],
   };
 }
 
+/** The configuration of the engine or of the sample web, without what is for other environments. */
+function of(path, change) {
+  const config = readConfig({ config: join(root, path) }, { hideWarnings: true });
+  const { name, main, compatibility_date, compatibility_flags, no_bundle, find_additional_modules, rules } = config;
+  return {
+    ...{ name, main, compatibility_date, compatibility_flags, no_bundle, find_additional_modules, rules },
+    ...change?.(config),
+  };
+}
+
+const web = of("sample/web/wrangler.jsonc");
+// What daily-press.sg publishes is found after two seconds, and is in the feed then.
+const engine = of("wrangler.jsonc", ({ r2_buckets, d1_databases, queues, durable_objects, migrations, ...config }) => ({
+  ...{ r2_buckets, d1_databases, queues, durable_objects, migrations, version_metadata: config.version_metadata },
+  vars: { ENVIRONMENT: "development", ...sampleVars, MIN_REFRESH_SECONDS: "2", MAX_REFRESH_SECONDS: "8" },
+  services: [{ binding: "EGRESS", service: web.name }],
+}));
 const api = configuration("api", {});
-const collector = configuration("collector", {
-  FEEDS: [1, 2, 3, 4, 5, 6].map((n) => `https://feed${n}.example/rss`).join("\n"),
-  SEED_ENGINE_URL: "https://seed-engine.example",
-  NAVER_CLIENT_ID: "sample",
-  NAVER_CLIENT_SECRET: "sample",
-  NEWSDATA_API_KEY: "sample",
-});
+const collector = configuration(
+  "collector",
+  {
+    FEEDS: [1, 2, 3, 4, 5, 6].map((n) => `https://feed${n}.example/rss`).join("\n"),
+    NAVER_CLIENT_ID: "sample",
+    NAVER_CLIENT_SECRET: "sample",
+    NEWSDATA_API_KEY: "sample",
+  },
+  [{ binding: "SEED_ENGINE", service: engine.name }],
+);
 const upstreams = {
   name: "upstreams",
   main: join(root, "sample/info/upstreams.mjs"),
   compatibility_date: api.compatibility_date,
 };
-const harness = createTestHarness({ root, workers: [{ config: api }, { config: collector }, { config: upstreams }] });
+const workers = [api, collector, upstreams, engine, web].map((config) => ({ config }));
+const harness = createTestHarness({ root, workers });
 
-let leave = () => process.exit(130);
-for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => leave());
+let leave = () => process.exit(130); // this ends the Workers too
 try {
   await main();
 } catch (error) {
@@ -59,9 +83,15 @@ try {
 }
 
 async function main() {
-  step("start", "both Workers, with simulated D1 and KV; the providers are played");
+  step("start", "both Workers of the Info service and the Seed Engine, all that they are bound to simulated");
   const { url } = await harness.listen();
+  for (const signal of ["SIGINT", "SIGTERM"]) {
+    process.removeAllListeners(signal); // wrangler's, which end the process at once
+    process.on(signal, () => leave());
+  }
   await harness.getWorker(collector.name).applyD1Migrations("INFO_DB");
+  await harness.getWorker(engine.name).applyD1Migrations("METADATA_DB");
+  await startEngine();
   for (const cron of crons) await collect(cron);
   await sources();
 
@@ -74,6 +104,7 @@ async function main() {
   });
   endProgress();
   judge(before, seen);
+  await judgeSeeds(before);
   const newer = await read(`?direction=newer&limit=50&cursor=${seen[0].cursor}`);
   if (newer.articles.length === 0) throw new Unexpected("nothing came while the pages were read");
   good(
@@ -91,6 +122,44 @@ async function main() {
   while (!over) {
     for (let i = 0; i < 10 && !over; i++) await sleep(1000);
     if (!over) await collect(crons[0]);
+  }
+}
+
+/** Has the engine collect a paper that publishes every half second, and waits until what it finds is in its feed. */
+async function startEngine() {
+  const paper = [{ url: `https://${press}/`, source_type: "media" }];
+  await askEngine("PUT", "/api/v1/datasets/sg/news/2026-01-28/raw_0001?orchestrate=true", paper);
+  for (const began = Date.now(); ; await sleep(500)) {
+    const { items } = await askEngine("GET", "/api/v1/feed?limit=200");
+    if (items.length >= firstSeeds) break;
+    if (Date.now() - began > patience)
+      throw new Unexpected(`only ${plural(items.length, "article")} in the engine's feed`);
+  }
+  step("engine", `it reads ${press}, which publishes every half second; its feed has the first ${firstSeeds} articles`);
+}
+
+async function askEngine(method, path, body) {
+  const answer = await harness.getWorker(engine.name).fetch(`https://engine.example${path}`, {
+    method,
+    headers: method === "GET" ? {} : { "content-type": "application/json" },
+    body: body && JSON.stringify(body),
+  });
+  const { success, data, error } = await answer.json();
+  if (!success) throw new Unexpected(`the engine answers ${answer.status} to ${path}: ${error?.message}`);
+  return data;
+}
+
+/** What the engine found is among the articles, also what it found after those in before. */
+async function judgeSeeds(before) {
+  const known = new Set(before.map((a) => a.id));
+  for (const began = Date.now(); ; await sleep(500)) {
+    await collect(crons[0]);
+    const { articles } = await read("?source=seed&limit=50");
+    const wrong = articles.find((a) => new URL(a.url).hostname !== press || !/^Article \d+$/.test(a.title));
+    if (wrong) throw new Unexpected(`${wrong.url} (${wrong.title}) does not come from ${press}`);
+    const came = articles.filter((a) => !known.has(a.id)).length;
+    if (came) return good(`what the engine found is among them: ${plural(came, "article")} since the scroll began`);
+    if (Date.now() - began > patience) throw new Unexpected("nothing came from the engine's feed");
   }
 }
 

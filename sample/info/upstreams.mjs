@@ -1,5 +1,5 @@
-// Plays every provider of the Info service, for its demo: Naver, NewsData.io, six feeds and the Seed Engine's
-// feed. Each request finds a few articles more than the one before, the newest a few seconds old.
+// Plays the providers of the Info service for its demo, all but the Seed Engine: Naver, NewsData.io and six feeds.
+// Each request finds a few articles more than the one before, the newest a few seconds old.
 const minute = 60_000;
 let began; // at the first request: before it, the platform's clock stands at 0
 let requests = 0;
@@ -68,17 +68,6 @@ function feed(name) {
   return new Response(`<rss version="2.0"><channel><title>${name}</title>${items.join("")}</channel></rss>`);
 }
 
-function seed(cursor) {
-  const at = Number(cursor ?? 0);
-  const total = 60 + requests;
-  const items = Array.from({ length: Math.min(40, total - at) }, (_, n) => {
-    const { url, title, at: lastmod } = article("seed", at + n, 60);
-    return { url, title, type: n % 5 ? "news" : "press_release", lastmod, found_at: new Date() };
-  });
-  const next = at + items.length;
-  return Response.json({ success: true, data: { items, next_cursor: String(next), has_more: next < total } });
-}
-
 export default {
   fetch(request) {
     const url = new URL(request.url);
@@ -86,7 +75,6 @@ export default {
     requests++;
     if (url.hostname === "openapi.naver.com") return naver();
     if (url.hostname === "newsdata.io") return newsdata();
-    if (url.hostname === "seed-engine.example") return seed(url.searchParams.get("cursor"));
     const name = /^(feed\d)\.example$/.exec(url.hostname)?.[1];
     if (name && url.pathname === "/rss") return feed(name);
     // The page of an article, which is asked for a picture.
