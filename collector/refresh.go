@@ -29,10 +29,11 @@ import (
 const (
 	maxRefreshTime   = 60 * time.Second // politeness waits left out
 	maxRefreshWall   = 90 * time.Second
-	maxRefreshAsked  = 8              // requests: robots.txt, redirects, sitemaps of an index
-	maxChildren      = 3              // sitemaps of an index that are read
-	maxRefreshPages  = 1000           // URLs that are put into the frontier
-	freshFor         = 48 * time.Hour // a page dated so recently may be new, however often its entry point is asked
+	maxRefreshRun    = 3 * time.Minute // after which no other entry point of the host follows
+	maxRefreshAsked  = 8               // requests: robots.txt, redirects, sitemaps of an index
+	maxChildren      = 3               // sitemaps of an index that are read
+	maxRefreshPages  = 1000            // URLs that are put into the frontier
+	freshFor         = 48 * time.Hour  // a page dated so recently may be new, however often its entry point is asked
 	maxRefreshMemory = 5 * maxRefreshPages
 )
 
@@ -45,52 +46,98 @@ type Refreshed struct {
 	Collect *contract.DomainMessage
 }
 
-// Refresh asks one entry point of a domain for what is new, and puts it into the frontier. Of an error nothing
-// remains: the frontier gives the entry point again.
+// Refresh asks one entry point of a domain for what is new, and puts it into the frontier; then others of its host that
+// are due, one after the other, as long as the frontier gives it the host. Of an error nothing remains: the frontier gives
+// the entry point again.
 func (b *Batch) Refresh(ctx context.Context, r *contract.Refresh) (Refreshed, error) {
 	if r.Method == frontier.MethodCollect {
 		m, err := b.collectAgain(ctx, r)
 		return Refreshed{Collect: m}, err
 	}
-	shard := b.collector.Frontier.Of(r.Domain)
 	owner := rand.Text()
-	begun, err := shard.BeginRefresh(ctx, frontier.RefreshRequest{Domain: r.Domain, URL: r.URL, Owner: owner})
+	begun, err := b.collector.Frontier.Of(r.Domain).BeginRefresh(ctx, frontier.RefreshRequest{Domain: r.Domain, URL: r.URL, Owner: owner})
 	switch {
 	case err != nil || begun.Over:
 		return Refreshed{}, err
 	case !begun.Granted:
 		return Refreshed{Again: time.Duration(begun.RetryIn) * time.Millisecond}, nil
 	}
+	started := b.collector.Clock.Now()
 	f := &refresh{batch: b, message: r, begun: &begun, owner: owner}
-	result, err := f.run(ctx)
-	if err != nil {
-		return Refreshed{}, err
+	for {
+		if b.collector.Clock.Now().Sub(started) < maxRefreshRun {
+			f.next = rand.Text()
+		}
+		next, failure := f.do(ctx)
+		if err = errors.Join(err, failure); next == nil {
+			return Refreshed{Collect: f.collect}, err
+		}
+		f = &refresh{batch: b, begun: &next.Refreshing, owner: f.next, message: &contract.Refresh{
+			Domain: r.Domain, URL: next.URL, Method: next.Method, Partition: next.Partition, QueuedAt: r.QueuedAt,
+		}}
 	}
-	ended, err := shard.EndRefresh(ctx, result)
-	if err != nil {
-		return Refreshed{}, err
-	}
-	b.collector.Log.Info("refresh_complete", "registrable_domain", r.Domain, "url", r.URL, "method", r.Method, "status", result.Status,
-		"changed", ended.Changed, "accepted", ended.Accepted, "added", ended.Added, "announced", ended.Announced, "interval_seconds", ended.Interval)
-	if f.outdated {
-		m, err := b.collectAgain(ctx, r)
-		return Refreshed{Collect: m}, err
-	}
-	if ended.Accepted && differs(&begun.Entry, &ended.Entry) {
-		err = f.rewrite(ctx) // if it fails, the next collection does it
-	}
-	return Refreshed{}, err
 }
 
-// collectAgain is the message that has a domain collected whose turn it is; nil when there is no document.
+// do does a refresh that has begun, and returns the next one of its host if there is one to be done.
+func (f *refresh) do(ctx context.Context) (next *frontier.NextRefresh, err error) {
+	c, r := f.batch.collector, f.message
+	result, err := f.run(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if !f.outdated { // else the whole domain comes next
+		result.Next = f.next
+	}
+	ended, err := c.Frontier.Of(r.Domain).EndRefresh(ctx, result)
+	if err != nil {
+		return nil, err
+	}
+	c.Log.Info("refresh_complete", "registrable_domain", r.Domain, "url", r.URL, "method", r.Method, "status", result.Status,
+		"changed", ended.Changed, "accepted", ended.Accepted, "added", ended.Added, "announced", ended.Announced, "interval_seconds", ended.Interval)
+	if f.outdated {
+		f.collect, err = f.batch.collectAgain(ctx, r)
+		return nil, err
+	}
+	if ended.Accepted && differs(&f.begun.Entry, &ended.Entry) {
+		err = f.rewrite(ctx) // if it fails, the next collection does it
+	}
+	return ended.Next, err
+}
+
+// collectAgain is the message that has a domain collected whose turn it is. Where its document is gone, there is nothing to
+// be kept up to date: the domain leaves the schedule, and there is no message.
 func (b *Batch) collectAgain(ctx context.Context, r *contract.Refresh) (*contract.DomainMessage, error) {
 	doc, _, err := b.store.document(ctx, contract.DomainDir{Partition: r.Partition, Domain: r.Domain})
-	if doc == nil || err != nil {
+	if err != nil {
 		return nil, err
+	}
+	if doc == nil {
+		return nil, b.unschedule(ctx, r)
 	}
 	m := doc.Again(r.Partition, time.UnixMilli(r.QueuedAt).UTC())
 	m.Scheduled = true
 	return m, m.Validate()
+}
+
+// unschedule removes the entry points of a domain whose newest document is gone. Those that a collection has put meanwhile
+// are of another partition, and stay.
+func (b *Batch) unschedule(ctx context.Context, r *contract.Refresh) error {
+	shard := b.collector.Frontier.Of(r.Domain)
+	entries, err := shard.Entries(ctx, r.Domain)
+	if err != nil {
+		return err
+	}
+	put := frontier.Put{Domain: r.Domain, Partition: r.Partition}
+	for _, e := range entries {
+		if e.Partition == r.Partition {
+			put.Entries = append(put.Entries, frontier.NewEntry{NewPage: frontier.NewPage{URL: e.URL}})
+		}
+	}
+	if _, err := shard.Put(ctx, put); err != nil {
+		return err
+	}
+	b.collector.Log.Info("domain_unscheduled", "registrable_domain", r.Domain, "partition_info", r.Partition, "entry_points", len(put.Entries))
+	return nil
 }
 
 // refresh is one refresh under way.
@@ -99,11 +146,13 @@ type refresh struct {
 	message *contract.Refresh
 	begun   *frontier.Refreshing
 	owner   string
+	next    string // owner of the refresh that may follow this one; "" when there is no time for one
 
 	session  *fetch.Session
 	group    *robots.Group // of robots.txt, if it was read now
 	outdated bool          // only a collection can tell what the domain's entry points are now
-	rulings  *rulings      // of what is stored of the domain, once they are needed
+	collect  *contract.DomainMessage
+	rulings  *rulings // of what is stored of the domain, once they are needed
 	analyser *discovery.Analyser
 	children []child
 	pages    []frontier.NewPage

@@ -56,7 +56,7 @@ func randomHost(r *rand.Rand) *host {
 	}
 	h.unpacked = true
 	for range r.IntN(3) {
-		h.entries = append(h.entries, entry{page: randomPage(r), method: "feed", interval: r.Int64N(1e6), etag: `"x"`, digest: "0123456789abcdef", lastStatus: 200,
+		h.entries = append(h.entries, entry{page: randomPage(r), method: "feed", interval: r.Int64N(1e6), etag: `"x"`, digest: "0123456789abcdef", lastStatus: 200, tried: r.Int64N(2) * r.Int64N(1e9),
 			checks: []Check{{At: 1, Status: 304}, {At: 2, Status: 200, Changed: true}}})
 	}
 	return h

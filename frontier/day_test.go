@@ -47,7 +47,7 @@ func TestADayOfRefreshes(t *testing.T) {
 		w.now += 5000
 	}
 	began := w.now
-	var ticks, refreshes, found, collections, rows, articles int
+	var ticks, messages, refreshes, found, collections, rows, articles int
 	for next := w.now; w.now < began+settling+86_400_000; {
 		w.now = max(next, w.now+1000)
 		counted := w.now >= began+settling
@@ -66,24 +66,29 @@ func TestADayOfRefreshes(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			written, added := refreshed(w, m, of[m.Domain])
 			if m.Method == frontier.MethodCollect { // of all days: they come at the same time here
 				collections++
+				w.put(m.Domain, nil, frontier.NewEntry{NewPage: frontier.NewPage{URL: m.URL}, Method: m.Method, Interval: 86_400, Status: 200, SHA256: "00112233445566778899aabbccddeeff"})
 				continue
 			}
+			written, added := refreshed(w, m, of[m.Domain])
 			if !counted {
 				continue
 			}
 			rows += written
-			refreshes++
-			if articles += added; added > 0 {
-				found++
+			messages++
+			refreshes += len(added)
+			for _, n := range added {
+				if articles += n; n > 0 {
+					found++
+				}
 			}
 		}
 	}
 	perMillion := map[string]float64{"rows": 1, "requests": 0.15, "messages": 0.40, "gets": 0.36, "cpu": 0.02}
-	cpu := 10.0 // ms of a refresh, as of a small collection step
-	usd := perMillion["rows"]*float64(rows) + perMillion["requests"]*float64(2*refreshes+ticks) + perMillion["messages"]*float64(3*(refreshes+collections/15)) +
+	cpu := 10.0                              // ms of a refresh, as of a small collection step
+	requests := messages + refreshes + ticks // one begins, one ends
+	usd := perMillion["rows"]*float64(rows) + perMillion["requests"]*float64(requests) + perMillion["messages"]*float64(3*(messages+collections/15)) +
 		perMillion["gets"]*float64(3*found) + perMillion["cpu"]*cpu*float64(refreshes)
 	usd *= shards / 1e6
 	figures := []struct {
@@ -92,7 +97,7 @@ func TestADayOfRefreshes(t *testing.T) {
 	}{
 		{"refreshes", float64(refreshes * shards)}, {"of them, with something new", float64(found * shards)}, {"articles found", float64(articles * shards)},
 		{"whole domains collected again", float64(collections*shards) / 15}, {"rows written", float64(rows * shards)},
-		{"requests to Durable Objects", float64((2*refreshes + ticks) * shards)}, {"queue operations", float64(3 * (refreshes + collections/15) * shards)},
+		{"requests to Durable Objects", float64(requests * shards)}, {"queue operations", float64(3 * (messages + collections/15) * shards)},
 		{"USD a day without the collections", usd},
 	}
 	doc, err := os.ReadFile("../docs/feed.md")
@@ -111,28 +116,33 @@ func TestADayOfRefreshes(t *testing.T) {
 	}
 }
 
-// refreshed plays the refresh of a message, and gives the rows that it wrote and the pages that were new.
-func refreshed(w *world, m *contract.Refresh, r rhythm) (rows, added int) {
+// refreshed plays the refresh of a message and of what follows it, and gives the rows that were written and of each
+// refresh how many pages were new.
+func refreshed(w *world, m *contract.Refresh, r rhythm) (rows int, added []int) {
 	w.Helper()
-	if m.Method == frontier.MethodCollect {
-		return w.put(m.Domain, nil, frontier.NewEntry{NewPage: frontier.NewPage{URL: m.URL}, Method: m.Method, Interval: 86_400, Status: 200, SHA256: "00112233445566778899aabbccddeeff"}), 0
-	}
 	rows = w.do(func() error {
 		begun, err := w.shard.BeginRefresh(w.now, frontier.RefreshRequest{Domain: m.Domain, URL: m.URL, Owner: m.URL})
-		if err != nil || !begun.Granted {
-			return fmt.Errorf("%+v, %v", begun, err)
+		if err == nil && !begun.Granted {
+			err = fmt.Errorf("%+v", begun)
 		}
-		result := frontier.RefreshResult{Domain: m.Domain, URL: m.URL, Owner: m.URL, Status: 304, Visit: frontier.Visit{AskedAt: w.now}}
-		if r.gap > 0 {
-			for n := w.now / 1000 / r.gap; n*r.gap*1000 > begun.Since && len(result.Pages) < 20; n-- {
-				result.Pages = append(result.Pages, frontier.NewPage{URL: fmt.Sprintf("https://%s/news/%d", m.Domain, n), LastMod: n * r.gap, FoundBy: "feed"})
+		next := &frontier.NextRefresh{URL: m.URL, Refreshing: begun}
+		for owner := m.URL; err == nil && next != nil; owner = "next" {
+			result := frontier.RefreshResult{Domain: m.Domain, URL: next.URL, Owner: owner, Status: 304, Visit: frontier.Visit{AskedAt: w.now}, Next: "next"}
+			if r.gap > 0 {
+				for n := w.now / 1000 / r.gap; n*r.gap*1000 > next.Since && len(result.Pages) < 20; n-- {
+					result.Pages = append(result.Pages, frontier.NewPage{URL: fmt.Sprintf("https://%s/news/%d", m.Domain, n), LastMod: n * r.gap, FoundBy: "feed"})
+				}
 			}
+			if len(result.Pages) > 0 {
+				result.Status, result.ETag = 200, strconv.FormatInt(w.now, 10)
+			}
+			var ended frontier.RefreshEnd
+			if ended, err = w.shard.EndRefresh(w.now, result); err == nil && !ended.Accepted {
+				err = fmt.Errorf("%+v", ended)
+			}
+			added = append(added, ended.Announced)
+			next = ended.Next
 		}
-		if len(result.Pages) > 0 {
-			result.Status, result.ETag = 200, strconv.FormatInt(w.now, 10)
-		}
-		ended, err := w.shard.EndRefresh(w.now, result)
-		added = ended.Announced
 		return err
 	})
 	return rows, added

@@ -60,9 +60,19 @@ type refreshing struct {
 	sent   int64 // messages on that day
 	total  int64 // messages since the beginning
 	oldest int64 // since when the entry point of the last messages was due that had been due longest, in seconds
+	given  int64 // refreshes since the last tick that gave any, its own included
 }
 
-func (r *refreshing) counters() []*int64 { return []*int64{&r.day, &r.sent, &r.oldest, &r.total} }
+func (r *refreshing) counters() []*int64 {
+	return []*int64{&r.day, &r.sent, &r.oldest, &r.total, &r.given}
+}
+
+// count counts refreshes that are given.
+func (r *refreshing) count(n int) {
+	r.sent += int64(n)
+	r.total += int64(n)
+	r.given += int64(n)
+}
 
 // ticking is a tick at work.
 type ticking struct {
@@ -74,12 +84,16 @@ type ticking struct {
 	left     bool  // hosts that are due, for the next tick
 }
 
-// budget is how many messages this tick may give.
-func (t *ticking) budget() int {
-	s := &t.c.settings
-	n := max((s.PerMinute*s.tickSpacing()+59_999)/60_000, 1)
-	if s.PerDay > 0 {
-		n = min(n, s.PerDay-t.c.state.refreshing.sent)
+// perTick is how many refreshes may be given from one tick to the next.
+func (c *call) perTick() int64 {
+	return max((c.settings.PerMinute*c.settings.tickSpacing()+59_999)/60_000, 1)
+}
+
+// budget is how many refreshes may be given now, by this tick or in place of one.
+func (c *call) budget() int {
+	n := c.perTick()
+	if c.settings.PerDay > 0 {
+		n = min(n, c.settings.PerDay-c.state.refreshing.sent)
 	}
 	return int(max(n, 0))
 }
@@ -100,7 +114,7 @@ func (s *Settings) lookAgain(method string) int64 {
 
 func (t *ticking) run() error {
 	c := t.c
-	budget := t.budget()
+	budget := c.budget()
 	rows, err := c.db.Run(`SELECT key, data FROM due WHERE key < ?1 ORDER BY key LIMIT ?2`, dueKey(c.seconds()+1), int64(maxTickHosts/maxBlock+1))
 	if err != nil {
 		return err
@@ -132,8 +146,10 @@ func (t *ticking) run() error {
 	if err := c.writeData("due", blocks); err != nil { // move must see what was taken out
 		return err
 	}
-	c.state.refreshing.sent += int64(len(t.messages))
-	c.state.refreshing.total += int64(len(t.messages))
+	if len(t.messages) > 0 {
+		c.state.refreshing.given = 0
+		c.state.refreshing.count(len(t.messages))
+	}
 	return c.moveDue(t.moved)
 }
 
@@ -172,12 +188,12 @@ func (t *ticking) decide(h *host) (at int64) {
 	c := t.c
 	m := c.domains[h.domain]
 	busy := max(c.freeAt(h), h.leaseEnds, m.closed(c.now), h.claimEnds)
-	e := h.firstDue(c)
+	e := c.first(h, nil)
 	switch {
 	case h.excluded || m.excluded || e == nil || !c.owns(m.name):
 		return c.seconds() + excludedAgain
-	case e.due > c.seconds():
-		return c.slot(e.due * 1000)
+	case c.goesAt(e) > c.seconds():
+		return c.slot(c.goesAt(e) * 1000)
 	case busy > c.now:
 		return c.slot(max(busy, c.now+c.settings.tickSpacing()))
 	}
@@ -188,26 +204,41 @@ func (t *ticking) decide(h *host) (at int64) {
 		Domain: m.name, URL: h.url(&e.page), Method: e.method, ETag: e.etag, LastModified: e.modified,
 		SHA256: e.hexDigest(), Partition: c.partition(h, &e.page), QueuedAt: c.now,
 	}})
-	return c.seconds() + c.settings.lookAgain(e.method)
+	at = c.seconds() + c.settings.lookAgain(e.method)
+	if other := c.first(h, e); e.method == MethodCollect && other != nil && c.goesAt(other) < at { // which it does not keep waiting
+		e.tried = c.seconds()
+		c.change(h)
+		at = c.slot(max(c.goesAt(other)*1000, c.now+c.settings.tickSpacing()))
+	}
+	return at
 }
 
-// firstDue gives the entry point that has been due longest, nil when operators excluded all of them.
-func (h *host) firstDue(c *call) *entry {
+// first gives the entry point of a host that goes first, but for one; nil when operators excluded all of them.
+func (c *call) first(h *host, but *entry) *entry {
 	var first *entry
 	for i := range h.entries {
 		e := &h.entries[i]
-		if (first == nil || e.due < first.due) && !c.state.excludes.URL(h.url(&e.page)) {
+		if e != but && (first == nil || c.goesAt(e) < c.goesAt(first)) && !c.state.excludes.URL(h.url(&e.page)) {
 			first = e
 		}
 	}
 	return first
 }
 
+// goesAt is from when on an entry point may be refreshed, in seconds: it is due then, or a refresh of it that
+// has not ended began so long ago that others of its host had their turn.
+func (c *call) goesAt(e *entry) int64 {
+	if e.tried < e.due {
+		return e.due
+	}
+	return e.tried + c.settings.lookAgain(e.method)
+}
+
 // next gives when to tick again, in ms; 0 when nothing will be due.
 func (t *ticking) next() (int64, error) {
 	c := t.c
 	soon := c.now + c.settings.tickSpacing()
-	if t.budget() <= 0 { // for today
+	if c.budget() <= 0 { // for today
 		return max((c.seconds()/86_400+1)*86_400_000, soon), nil
 	}
 	if t.left {
@@ -297,11 +328,15 @@ func dueSecond(key int64) int64 { return key >> blockBits }
 // before the entry points changed, in seconds; -1 when there was none.
 func (c *call) watch(h *host, before int64) {
 	if first := h.nextDue(); first >= 0 && (before < 0 || first < before) {
-		at := c.slot(first * 1000)
-		c.watched[at] = append(c.watched[at], h.id)
-		if alarm := max(at*1000, c.now+c.settings.tickSpacing()); c.settings.PerMinute > 0 && (c.alarm == 0 || alarm < c.alarm) {
-			c.alarm = alarm
-		}
+		c.lookAt(h, c.slot(first*1000))
+	}
+}
+
+// lookAt has a host looked at in a second.
+func (c *call) lookAt(h *host, second int64) {
+	c.watched[second] = append(c.watched[second], h.id)
+	if alarm := max(second*1000, c.now+c.settings.tickSpacing()); c.settings.PerMinute > 0 && (c.alarm == 0 || alarm < c.alarm) {
+		c.alarm = alarm
 	}
 }
 

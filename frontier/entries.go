@@ -7,8 +7,9 @@ const maxListedHosts = 64
 
 // EntryInfo is an entry point of a domain.
 type EntryInfo struct {
-	URL  string
-	Type string // content type of most of what it lists
+	URL       string
+	Type      string             // content type of most of what it lists
+	Partition contract.Partition // the newest one
 	EntryState
 }
 
@@ -39,7 +40,7 @@ func (s *Shard) Entries(now int64, domain string) (answer EntriesOf, err error) 
 			}
 			for i := range h.entries {
 				e := &h.entries[i]
-				answer.Entries = append(answer.Entries, EntryInfo{h.url(&e.page), typeName(e.kind), e.state()})
+				answer.Entries = append(answer.Entries, EntryInfo{h.url(&e.page), typeName(e.kind), c.partition(h, &e.page), e.state()})
 			}
 		}
 		return nil

@@ -17,6 +17,7 @@ type entry struct {
 	checks     []Check
 	changedAt  int64 // seconds; 0 when it never changed
 	lastStatus int64
+	tried      int64 // seconds: when a refresh of it began, or its domain was to be collected; 0 once that has ended
 }
 
 // Check is one look at an entry point.
@@ -49,6 +50,11 @@ func (h *host) unpackEntries() error {
 	for i := range h.entries {
 		h.entries[i] = d.entry()
 	}
+	for i := range h.entries {
+		if d.at < len(d.text) { // since version 4
+			h.entries[i].tried = d.int()
+		}
+	}
 	return d.err
 }
 
@@ -62,6 +68,11 @@ func (h *host) packEntries() string {
 	b := appendUint(nil, int64(len(h.entries)))
 	for i := range h.entries {
 		b = h.entries[i].append(b)
+	}
+	if slices.ContainsFunc(h.entries, func(e entry) bool { return e.tried > 0 }) {
+		for i := range h.entries {
+			b = appendUint(b, h.entries[i].tried)
+		}
 	}
 	return string(b)
 }
@@ -113,7 +124,7 @@ var retries = [...]int64{1, 6, 24, 7 * 24}
 // changed, 50 % later when it had not.
 func (c *call) check(e *entry, r *Result) (changed bool) {
 	now := c.seconds()
-	e.lastStatus = int64(r.Status)
+	e.lastStatus, e.tried = int64(r.Status), 0
 	failed := failedStatus(r.Status)
 	changed = !failed && r.Status != 304 && !r.same && e.differs(r)
 	switch {

@@ -58,15 +58,22 @@ func (s *Shard) BeginRefresh(now int64, r RefreshRequest) (answer Refreshing, er
 		if answer.RetryIn, err = c.refreshBusy(h); err != nil || answer.RetryIn > 0 {
 			return err
 		}
-		answer = Refreshing{
-			Granted: true, Seconds: claimTime / 1000,
-			Host:  h.state(c.domains[h.domain].readyFor("", h, c.now)),
-			Entry: e.state(), SHA256: e.hexDigest(), Since: e.lastRead(), Type: typeName(e.kind), Partition: c.partition(h, &e.page),
-		}
-		c.claim(h, r.Owner)
+		answer = c.begin(h, e, r.Owner)
 		return nil
 	})
 	return answer, err
+}
+
+// begin gives the host of an entry point to its refresh.
+func (c *call) begin(h *host, e *entry, owner string) Refreshing {
+	begun := Refreshing{
+		Granted: true, Seconds: claimTime / 1000,
+		Host:  h.state(c.domains[h.domain].readyFor("", h, c.now)),
+		Entry: e.state(), SHA256: e.hexDigest(), Since: e.lastRead(), Type: typeName(e.kind), Partition: c.partition(h, &e.page),
+	}
+	e.tried = c.seconds()
+	c.claim(h, owner)
+	return begun
 }
 
 // claim gives a host to a refresh. One before it that was lost is forgotten but for the delay after it.
@@ -155,6 +162,9 @@ type RefreshResult struct {
 	Visit        Visit  // of the host
 
 	Pages []NewPage // that it lists and the caller has not seen before, at most maxNewPages
+
+	// Next is the owner of another refresh that the caller would do now; "": it would not.
+	Next string
 }
 
 // RefreshEnd answers a RefreshResult.
@@ -166,6 +176,15 @@ type RefreshEnd struct {
 	DueAt     int64 // ms: when it is refreshed next
 	Added     int   // pages that are new
 	Announced int   // of them, those in the feed
+
+	// Next is what the caller is to refresh now if it asked for more: it has the host again.
+	Next *NextRefresh `json:",omitempty"`
+}
+
+// NextRefresh is a refresh of another entry point of the same host, which began when the one before ended.
+type NextRefresh struct {
+	URL, Method string
+	Refreshing
 }
 
 // EndRefresh takes the outcome of a refresh and puts what it found, in one transaction: that of a refresh
@@ -178,6 +197,9 @@ func (s *Shard) EndRefresh(now int64, r RefreshResult) (answer RefreshEnd, err e
 		if err := checkRange("status", r.Status, 100, 599); err != nil {
 			return answer, err
 		}
+	}
+	if len(r.Next) > maxOwner {
+		return answer, contract.Invalid("next", "an owner has 1 to %d bytes", maxOwner)
 	}
 	err = s.run(now, func(c *call) error {
 		h, e, err := c.findEntry(r.Domain, r.URL)
@@ -197,14 +219,9 @@ func (s *Shard) EndRefresh(now int64, r RefreshResult) (answer RefreshEnd, err e
 			return err
 		}
 		if len(r.Pages) > 0 {
-			put := Put{Domain: r.Domain, Pages: r.Pages}
 			p := c.newPut(r.Domain, partition)
 			p.since = since
-			p.expect(&put)
-			if err := c.preparePuts([]*putting{p}); err != nil {
-				return err
-			}
-			if _, err := p.do(&put); err != nil {
+			if err := p.only(r.Pages); err != nil {
 				return err
 			}
 			answer.Added, answer.Announced = p.added, p.announced
@@ -218,11 +235,46 @@ func (s *Shard) EndRefresh(now int64, r RefreshResult) (answer RefreshEnd, err e
 			same := answer.Added+answer.Announced == 0
 			answer.Changed = c.check(e, &Result{Status: r.Status, ETag: r.ETag, LastModified: r.LastModified, SHA256: r.SHA256, same: same})
 			c.watch(h, before)
+			answer.Next, err = c.goOn(h, e, r.Next)
 		}
 		answer.Interval, answer.DueAt, answer.Entry = e.interval, e.due*1000, e.state()
-		return nil
+		return err
 	})
 	return answer, err
+}
+
+// only puts pages of a domain by themselves.
+func (p *putting) only(pages []NewPage) error {
+	put := Put{Domain: p.name, Pages: pages}
+	p.expect(&put)
+	if err := p.c.preparePuts([]*putting{p}); err != nil {
+		return err
+	}
+	_, err := p.do(&put)
+	return err
+}
+
+// goOn gives the next entry point of a host that is due to the owner that wants it, when the refresh of one has ended:
+// without a message, and with one row less than by itself. Where that may not be now, the host is looked at again as soon
+// as it may be asked.
+func (c *call) goOn(h *host, ended *entry, owner string) (*NextRefresh, error) {
+	m := c.domains[h.domain]
+	e := c.first(h, ended)
+	if e == nil || c.goesAt(e) > c.seconds() || c.settings.PerMinute <= 0 || h.excluded || m.excluded {
+		return nil, nil
+	}
+	if r := &c.state.refreshing; owner != "" && e.method != MethodCollect && m.closed(c.now) == 0 && r.given < c.perTick() && c.budget() > 0 {
+		busy, err := c.refreshBusy(h)
+		if err != nil {
+			return nil, err
+		}
+		if busy == 0 {
+			r.count(1)
+			return &NextRefresh{h.url(&e.page), e.method, c.begin(h, e, owner)}, nil
+		}
+	}
+	c.lookAt(h, c.slot(max(c.freeAt(h), m.closed(c.now))))
+	return nil, nil
 }
 
 // state describes an entry point.

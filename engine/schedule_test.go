@@ -1,0 +1,121 @@
+package engine_test
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/engine/enginetest"
+	"github.com/newsfork/seed-engine/fetch"
+	"github.com/newsfork/seed-engine/fetch/fetchtest"
+	"github.com/newsfork/seed-engine/frontier"
+)
+
+// manyFeeds is a site with feeds that have a new item whenever they are asked.
+type manyFeeds struct {
+	mu    sync.Mutex
+	asked map[string][]time.Time
+	all   []time.Time
+}
+
+func (f *manyFeeds) Serve(r *fetch.Request, _ int) (fetchtest.Page, bool) {
+	path := strings.TrimPrefix(r.URL, "https://many.sg")
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	now := time.Now()
+	f.all = append(f.all, now)
+	switch {
+	case path == "/robots.txt":
+		return fetchtest.Page{Body: "User-agent: *\n", Header: map[string]string{"Content-Type": "text/plain"}}, true
+	case path == "/":
+		return fetchtest.Page{Body: "<html></html>", Header: map[string]string{"Content-Type": "text/html"}}, true
+	case !strings.HasPrefix(path, "/feed-"):
+		return fetchtest.Page{Status: 404}, true
+	}
+	f.asked[path] = append(f.asked[path], now)
+	item := fmt.Sprintf("<item><title>News</title><link>https://many.sg/news%s/%d</link><pubDate>%s</pubDate></item>", path, now.Unix(), now.UTC().Format(time.RFC1123Z))
+	return fetchtest.Page{Body: `<rss version="2.0"><channel><title>A</title>` + item + `</channel></rss>`, Header: map[string]string{"Content-Type": "application/rss+xml"}}, true
+}
+
+// TestManyFeedsOfOneHost: twenty lively feeds of one host are each asked at their interval, one request at a time at the
+// host's pace.
+func TestManyFeedsOfOneHost(t *testing.T) {
+	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
+		const feeds, interval = 20, 90 * time.Minute
+		site := &manyFeeds{asked: map[string][]time.Time{}}
+		w.Variables["REQUEST_INTERVAL_MS"] = "1000"
+		w.Web.Serve = site.Serve
+		upload(t, w, day, 1, `[{"url":"https://many.sg/about"}]`)
+		orchestrate(w, "{}")
+		w.Drain()
+		put := frontier.Put{Domain: "many.sg", Partition: day}
+		for i := range feeds {
+			put.Entries = append(put.Entries, frontier.NewEntry{NewPage: frontier.NewPage{URL: fmt.Sprintf("https://many.sg/feed-%d.xml", i)}, Method: "rss", Interval: int64(interval / time.Second)})
+		}
+		if _, err := w.Frontier.Remotes().Of("many.sg").Put(t.Context(), put); err != nil {
+			t.Fatal(err)
+		}
+		live(t, w, 20*time.Hour)
+		if len(site.asked) != feeds {
+			t.Errorf("%d feeds were asked", len(site.asked))
+		}
+		for path, times := range site.asked {
+			for i := 1; i < len(times); i++ {
+				if gap := times[i].Sub(times[i-1]); gap > interval+interval/4 {
+					t.Errorf("%s was not asked for %s", path, gap)
+				}
+			}
+			if len(times) < 10 {
+				t.Errorf("%s was asked %d times in 20 hours", path, len(times))
+			}
+		}
+		for i := 1; i < len(site.all); i++ {
+			if gap := site.all[i].Sub(site.all[i-1]); gap < time.Second {
+				t.Fatalf("two requests within %s", gap)
+			}
+		}
+	})
+}
+
+// TestADeletedDocument: a domain whose document was deleted leaves the schedule when it is due as a whole. Nothing of it is
+// asked again until it is queued once more.
+func TestADeletedDocument(t *testing.T) {
+	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
+		p := &publisher{articles: 1 << 20, dated: true}
+		startSites(t, w, p, 600, 3600, "live-a.sg", "live-b.sg")
+		asked := func(host string) int { return len(p.asked(host, 200)) + len(p.asked(host, 304)) }
+		live(t, w, 26*time.Hour)
+		if asked("live-a.sg") < 10 {
+			t.Fatalf("it was asked %d times", asked("live-a.sg"))
+		}
+		for _, key := range w.Keys(contract.DomainDir{Partition: day, Domain: "live-a.sg"}.Prefix(), "") {
+			if err := w.Bucket.Delete(t.Context(), key); err != nil {
+				t.Fatal(err)
+			}
+		}
+		live(t, w, 48*time.Hour)
+		before, other := asked("live-a.sg"), asked("live-b.sg")
+		live(t, w, 48*time.Hour)
+		if n := asked("live-a.sg") - before; n > 0 {
+			t.Errorf("%d requests", n)
+		}
+		if asked("live-b.sg") == other {
+			t.Error("the other domain is not asked any more")
+		}
+		if n := len(w.Events("domain_unscheduled")); n != 1 {
+			t.Errorf("%d events say so", n)
+		}
+		if letters := w.Keys("dlq/", ""); len(letters) > 0 {
+			t.Errorf("dead letters: %v", letters)
+		}
+		orchestrate(w, `{"force":true}`)
+		w.Drain()
+		before = asked("live-a.sg")
+		if live(t, w, 4*time.Hour); asked("live-a.sg") == before || w.Document(day, "live-a.sg") == nil {
+			t.Error("it is not asked again after it was queued once more")
+		}
+	})
+}
