@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/newsfork/seed-engine/contract"
 )
 
 // Idle remembers for some seconds which shards had nothing to lease, and which did not answer, so that
@@ -145,6 +147,9 @@ func (l *leasing) ask(ctx context.Context, width int) error {
 	})
 	if err := refused(errs); err != nil {
 		return err
+	}
+	if err := ctx.Err(); err != nil { // the scraper hung up; that says nothing of the shards
+		return contract.Wrap(contract.Timeout, "frontier.Lease", err)
 	}
 	l.shards = append([]int(nil), others...)
 	for i, shard := range asked {
