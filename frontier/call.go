@@ -246,13 +246,21 @@ func (c *call) findDomain(name string) (*domain, int64, error) {
 
 // makeDomain gives a domain by its name, a new one when there is none.
 func (c *call) makeDomain(name string) (*domain, error) {
+	m, err := c.openDomain(name)
+	if err == nil && m.stored == nil {
+		c.changeDomain(m)
+	}
+	return m, err
+}
+
+// openDomain is makeDomain of a domain that is not stored if nothing else changes it.
+func (c *call) openDomain(name string) (*domain, error) {
 	m, id, err := c.findDomain(name)
 	if err != nil || m != nil {
 		return m, err
 	}
 	m = &domain{id: id, name: name}
 	c.domains[id] = m
-	c.changeDomain(m)
 	return m, nil
 }
 

@@ -20,6 +20,8 @@ type Put struct {
 	Owner    string
 	Visits   []Visit
 	MirrorOf string // see Mirror. While it is set, pages are refused, and those that wait are not given out.
+
+	Found bool `json:",omitempty"` // by scrapers, who report it: they may add few hosts
 }
 
 // PutAll is the puts of several domains at once: one call, and few statements however many they are.
@@ -82,7 +84,7 @@ const (
 	Mirrored     Verdict = "mirror"         // the domain shows the pages of another
 	HostFull     Verdict = "host_full"      // the host's queue is at its limit; it may be put later
 	DomainFull   Verdict = "domain_full"    // as many better pages of the domain wait; it may be put later
-	TooManyHosts Verdict = "too_many_hosts" // the domain has maxHosts hosts
+	TooManyHosts Verdict = "too_many_hosts" // the domain has maxHosts hosts, or reports have added as many as they may
 	Unavailable  Verdict = "unavailable"    // its shard does not answer; it may be put again
 )
 
@@ -123,7 +125,7 @@ func (s *Shard) PutAll(now int64, r PutAll) (answers []PutAnswer, err error) {
 				return err
 			}
 			puts[i] = c.newPut(r.Puts[i].Domain, r.Puts[i].Partition)
-			puts[i].since = r.Puts[i].Since
+			puts[i].since, puts[i].found = r.Puts[i].Since, r.Puts[i].Found
 			puts[i].collected = r.Puts[i].Owner != "" || len(r.Puts[i].Entries) > 0
 			puts[i].expect(&r.Puts[i])
 		}
@@ -238,7 +240,7 @@ func (c *call) preparePuts(puts []*putting) error {
 		return err
 	}
 	for _, p := range puts {
-		if p.domain, err = c.makeDomain(p.name); err != nil {
+		if p.domain, err = c.openDomain(p.name); err != nil {
 			return err
 		}
 	}
@@ -343,7 +345,7 @@ func (p *putting) admit(url string) (*host, link, Verdict, error) {
 	case p.domain.excluded || p.c.state.excludes.URL(url):
 		return nil, l, Excluded, nil
 	}
-	h, err := p.c.makeHost(p.domain, l.host)
+	h, err := p.host(l.host)
 	switch {
 	case err != nil:
 		return nil, l, "", err
@@ -355,6 +357,29 @@ func (p *putting) admit(url string) (*host, link, Verdict, error) {
 		return nil, l, Excluded, nil
 	}
 	return h, l, "", nil
+}
+
+// maxFoundHosts is how many hosts the reports of scrapers add to a shard in a day (UTC): who may report is not trusted
+// to decide what is crawled.
+const maxFoundHosts = 1000
+
+// host gives a host of the domain, a new one when there is none; nil when there are too many.
+func (p *putting) host(name string) (*host, error) {
+	if !p.found {
+		return p.c.makeHost(p.domain, name)
+	}
+	if h, err := p.c.findHost(name); h != nil || err != nil {
+		return h, err
+	}
+	s := &p.c.state
+	if today := p.c.seconds() / 86_400; s.foundDay != today {
+		s.foundDay, s.found = today, 0
+	}
+	if s.found >= maxFoundHosts {
+		return nil, nil
+	}
+	s.found++
+	return p.c.makeHost(p.domain, name)
 }
 
 // page judges a page. What it accepts may still turn out to be one too many; see finish.

@@ -1,6 +1,7 @@
 package frontier
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -8,9 +9,21 @@ import (
 	"github.com/newsfork/seed-engine/contract"
 )
 
-// maxFoundDomains is how many registrable domains of other shards may be among the URLs that one result
-// found; the URLs of further ones are dropped. A page that links to more is a list of links.
+// maxFoundDomains is how many other registrable domains of the page's own shard, and of all others together, may be
+// among the URLs that one result found; the URLs of further ones are dropped. A page that links to more is a list of links.
 const maxFoundDomains = 50
+
+// foundDomains are registrable domains other than the page's among the URLs that one result found.
+type foundDomains map[string]bool
+
+// take reports whether URLs of a domain are taken.
+func (d foundDomains) take(domain string) bool {
+	if !d[domain] && len(d) >= maxFoundDomains {
+		return false
+	}
+	d[domain] = true
+	return true
+}
 
 // Reported counts what was reported to all shards.
 type Reported struct {
@@ -97,7 +110,7 @@ func (p *reportingAll) divide() {
 
 // divideFound divides found URLs into those of a shard and of others.
 func (p *reportingAll) divideFound(shard int, found []FoundURL) (here, elsewhere []FoundURL) {
-	domains := map[string]bool{}
+	others := foundDomains{}
 	for _, f := range found {
 		l, ok := parse(f.URL)
 		f.Domain = registrable(l.host)
@@ -105,8 +118,7 @@ func (p *reportingAll) divideFound(shard int, found []FoundURL) (here, elsewhere
 		case !ok || f.Domain == "":
 		case ShardOf(f.Domain, p.remotes.Shards) == shard:
 			here = append(here, f)
-		case domains[f.Domain] || len(domains) < maxFoundDomains:
-			domains[f.Domain] = true
+		case others.take(f.Domain):
 			elsewhere = append(elsewhere, f)
 		}
 	}
@@ -151,9 +163,10 @@ func (p *reportingAll) gather(part *reportPart) {
 		for _, f := range found {
 			there := p.found[f.Domain]
 			if there == nil {
-				there = &foundThere{Put{Domain: f.Domain, Partition: part.answer.Partitions[i]}, map[int]bool{}}
+				there = &foundThere{Put{Domain: f.Domain, Partition: part.answer.Partitions[i], Found: true}, map[int]bool{}}
 				p.found[f.Domain] = there
 			}
+			f.FoundBy = cmp.Or(f.FoundBy, foundByScraper)
 			there.put.Pages = append(there.put.Pages, f.NewPage)
 			there.indexes[part.indexes[i]] = true
 		}

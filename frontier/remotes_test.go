@@ -409,15 +409,71 @@ func TestFoundDomains(t *testing.T) {
 		result.Found = append(result.Found, frontier.FoundURL{NewPage: pageOf(i+1, 7)})
 	}
 	a := must(s.Report(t.Context(), frontier.Report{Lease: l.ID, Results: []frontier.Result{result}}))(t)
-	here := 0
-	for i := range 4000 {
-		if frontier.ShardOf(fmt.Sprintf("d%d.example", i+1), 4) == frontier.ShardOf("d0.example", 4) {
-			here++
+	if a.Added != 50+50 {
+		t.Errorf("added %d, want 50 of its own shard and 50 of the others", a.Added)
+	}
+}
+
+// TestFoundHosts: scrapers that find ever more hosts do not fill a shard, whichever shard they report to; what they find on
+// hosts that are known is taken, and so is what is put.
+func TestFoundHosts(t *testing.T) {
+	s := newShards(t, 2)
+	s.fill(200)
+	next := 1000
+	report := func() (added int) {
+		l := must(s.Lease(t.Context(), s.now, frontier.LeaseRequest{Max: 100, Seconds: 60}))(t)
+		if len(l.Items) < 100 {
+			t.Fatalf("%d items", len(l.Items))
 		}
+		report := frontier.Report{Lease: l.ID}
+		for _, item := range l.Items {
+			result := frontier.Result{ID: item.ID, Status: 200, Found: []frontier.FoundURL{{NewPage: frontier.NewPage{URL: item.URL + "/found"}}}}
+			for range 45 {
+				result.Found = append(result.Found, frontier.FoundURL{NewPage: frontier.NewPage{URL: fmt.Sprintf("https://h%d.%s/", next, []string{item.Domain, fmt.Sprintf("found-%d.example", next)}[next%2])}})
+				next++
+			}
+			report.Results = append(report.Results, result)
+		}
+		before := must(s.Stats(t.Context()))(t).Total.Hosts
+		if a := must(s.Report(t.Context(), report))(t); a.Added < 100 {
+			t.Errorf("added %d of known hosts", a.Added)
+		}
+		return int(must(s.Stats(t.Context()))(t).Total.Hosts - before)
 	}
-	if a.Added != here+50 {
-		t.Errorf("added %d, want the %d of its own shard and 50", a.Added, here)
+	if first, second := report(), report(); first != 2*1000 || second != 0 {
+		t.Errorf("%d hosts were added, then %d", first, second)
 	}
+	if a := must(s.Put(t.Context(), partition, []frontier.NewPage{{URL: "https://put.example/"}}))(t); a.Added != 1 {
+		t.Errorf("%+v", a)
+	}
+	s.now += 86_400_000
+	if n := report(); n != 2*1000 {
+		t.Errorf("%d hosts were added on the next day", n)
+	}
+}
+
+// TestALeaseThatIsGivenUp: a scraper that hangs up leaves no shard as silent.
+func TestALeaseThatIsGivenUp(t *testing.T) {
+	s := newShards(t, 4)
+	s.Idle = new(frontier.Idle)
+	s.fill(20)
+	ctx, hangUp := context.WithCancel(t.Context())
+	hangUp()
+	gone := s.Remotes
+	gone.Caller = callerFunc(func(ctx context.Context) error { return ctx.Err() })
+	if _, err := gone.Lease(ctx, s.now, frontier.LeaseRequest{Max: 100, Seconds: 60}); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
+	}
+	if l := must(s.Lease(t.Context(), s.now, frontier.LeaseRequest{Max: 100, Seconds: 60}))(t); len(l.Items) != 20 {
+		t.Errorf("%d items afterwards", len(l.Items))
+	}
+}
+
+// callerFunc is a Caller that gives no answer.
+type callerFunc func(context.Context) error
+
+func (f callerFunc) Call(ctx context.Context, _, _ string, _ []byte) ([]byte, error) {
+	return nil, f(ctx)
 }
 
 // TestHostsOfAllShards: pages of hosts are in the order that was asked for, whatever their shards, and

@@ -181,18 +181,21 @@ func (p *reporting) prepare(results []Result) error {
 func (p *reporting) prepareFound(results []Result) error {
 	p.puts = map[string]*putting{}
 	for i := range results {
-		for k := range results[i].Found {
-			f := &results[i].Found[k]
-			domain, partition, ok := p.foundBy(&results[i], f)
-			if !ok {
-				continue
+		r := &results[i]
+		own, partition, ok := p.foundOn(r)
+		others := foundDomains{}
+		r.Found = slices.DeleteFunc(r.Found, func(f FoundURL) bool {
+			domain := cmp.Or(f.Domain, own)
+			return !ok || contract.CheckDomain("", domain) != nil || domain != own && !others.take(domain)
+		})
+		for k := range r.Found {
+			f := &r.Found[k]
+			f.Domain, f.FoundBy = cmp.Or(f.Domain, own), cmp.Or(f.FoundBy, foundByScraper)
+			if p.puts[f.Domain] == nil {
+				p.puts[f.Domain] = p.c.newPut(f.Domain, partition)
+				p.puts[f.Domain].found = true
 			}
-			if p.puts[domain] == nil {
-				p.puts[domain] = p.c.newPut(domain, partition)
-				p.puts[domain].found = true
-			}
-			f.FoundBy = cmp.Or(f.FoundBy, foundByScraper)
-			p.puts[domain].expected = append(p.puts[domain].expected, f.URL)
+			p.puts[f.Domain].expected = append(p.puts[f.Domain].expected, f.URL)
 		}
 	}
 	puts := make([]*putting, 0, len(p.puts))
@@ -205,9 +208,9 @@ func (p *reporting) prepareFound(results []Result) error {
 // foundByScraper is how a URL was found that a scraper reports.
 const foundByScraper = "scraper"
 
-// foundBy gives the domain to which a found URL belongs, and the partition of the page on which it
-// was found. It reports false when nobody was given that page, or the domain makes no sense.
-func (p *reporting) foundBy(r *Result, f *FoundURL) (domain string, partition contract.Partition, ok bool) {
+// foundOn gives the domain and the partition of the page on which the URLs of a result were found. It reports false
+// when nobody was given that page.
+func (p *reporting) foundOn(r *Result) (domain string, partition contract.Partition, ok bool) {
 	id, hash, _ := parseItemID(r.ID)
 	h := p.c.hosts[id]
 	if h == nil || p.over(h) {
@@ -221,8 +224,7 @@ func (p *reporting) foundBy(r *Result, f *FoundURL) (domain string, partition co
 	} else {
 		return "", partition, false
 	}
-	domain = cmp.Or(f.Domain, p.c.domains[h.domain].name)
-	return domain, p.c.partition(h, on), contract.CheckDomain("", domain) == nil
+	return p.c.domains[h.domain].name, p.c.partition(h, on), true
 }
 
 // over reports whether the lease of a host is not the reported one, or is no longer.
@@ -333,17 +335,8 @@ func (p *reporting) after(h *host, r *Result) error {
 			return err
 		}
 	}
-	return p.found(h, r)
-}
-
-func (p *reporting) found(h *host, r *Result) error {
 	for i := range r.Found {
-		f := &r.Found[i]
-		put := p.puts[cmp.Or(f.Domain, p.c.domains[h.domain].name)]
-		if put == nil {
-			continue
-		}
-		if err := put.page(&f.NewPage, new(Verdict)); err != nil {
+		if err := p.puts[r.Found[i].Domain].page(&r.Found[i].NewPage, new(Verdict)); err != nil {
 			return err
 		}
 	}

@@ -57,6 +57,7 @@ type state struct {
 	turn            int64 // of the selector
 	firstEnd        int64 // no lease ends before, ms
 	answers, faults int64 // to requests for pages and entry points; those of no use
+	foundDay, found int64 // the last day on which reports added hosts, since 1970, and how many
 	tail            string
 
 	classes  []Class // the class with id i+1
@@ -73,7 +74,8 @@ type state struct {
 const appendedCounters = 11
 
 func (s *state) counters() []*int64 {
-	return []*int64{&s.version, &s.reader, &s.hosts, &s.urls, &s.entries, &s.leased, &s.done, &s.failed, &s.lease, &s.turn, &s.firstEnd, &s.answers, &s.faults}
+	return []*int64{&s.version, &s.reader, &s.hosts, &s.urls, &s.entries, &s.leased, &s.done, &s.failed, &s.lease, &s.turn, &s.firstEnd, &s.answers, &s.faults,
+		&s.foundDay, &s.found}
 }
 
 func (s *state) encode() (rows [stateRows][]byte) {
