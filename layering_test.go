@@ -116,7 +116,7 @@ var mayImport = map[string][]string{
 	"main":                     {"alarms", "bindings", "contract", "engine", "markup", "settings", "worker"},
 	"info/api":                 {"bindings", "contract", "info/service", "worker"},
 	"info/collector":           {"alarms", "bindings", "contract", "info/service", "markup", "settings", "worker"},
-	"cmd/seedctl":              {"classify", "contract", "info", "markup", "orchestrator", "r2", "robots", "sitemap"},
+	"cmd/seedctl":              {"classify", "contract", "discovery", "engine", "fetch", "frontier", "frontier/sqlite", "info", "markup", "orchestrator", "r2", "robots", "sitemap"},
 	"classify/train":           {"classify/hosts", "classify/internal/lexicon", "classify/internal/linear", "classify/internal/urltext"},
 	"bench/info/fill":          {"bindings", "info/cache", "info/infotest", "info/store", "worker"},
 	"bench/runtime/health":     {},

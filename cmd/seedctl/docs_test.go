@@ -76,7 +76,7 @@ func TestDocsExamples(t *testing.T) {
 }
 
 // example runs a command line, after printf and a pipe if it begins so, and gives all that it prints.
-func (e *engine) example(t *testing.T, line string) string {
+func (e *playedEngine) example(t *testing.T, line string) string {
 	in := ""
 	if before, after, piped := strings.Cut(line, " | "); piped {
 		in = strings.ReplaceAll(words(before)[1], `\n`, "\n")

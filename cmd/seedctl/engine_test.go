@@ -36,8 +36,8 @@ func TestMain(m *testing.M) {
 
 const token = "s3cret"
 
-// engine plays the Seed Engine. Every request is checked against the published description of the API.
-type engine struct {
+// playedEngine plays the Seed Engine. Every request is checked against the published description of the API.
+type playedEngine struct {
 	*httptest.Server
 	mu       sync.Mutex
 	requests []string                                          // method, path and query, and body, in order
@@ -49,8 +49,8 @@ type engine struct {
 }
 
 // newEngine starts an engine, and lets seedctl find it and its token in the environment.
-func newEngine(t *testing.T) *engine {
-	e := &engine{files: map[string]int64{"sg/news/2026-01-28/raw_0001": 2}, statuses: []contract.Status{sampleStatus()}}
+func newEngine(t *testing.T) *playedEngine {
+	e := &playedEngine{files: map[string]int64{"sg/news/2026-01-28/raw_0001": 2}, statuses: []contract.Status{sampleStatus()}}
 	mux := http.NewServeMux()
 	for pattern, handle := range map[string]func(*http.Request) (int, any){
 		"PUT /api/v1/datasets/{country}/{category}/{date}/{chunk}": e.put,
@@ -111,14 +111,14 @@ func newEngine(t *testing.T) *engine {
 }
 
 // with changes the engine for another process, of which the race detector sees nothing.
-func (e *engine) with(change func()) {
+func (e *playedEngine) with(change func()) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	change()
 }
 
 // asked gives the requests since the last call.
-func (e *engine) asked() []string {
+func (e *playedEngine) asked() []string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	r := e.requests
@@ -333,7 +333,7 @@ func samplePipeline(paused bool) contract.Pipeline {
 	return contract.Pipeline{Paused: paused, Since: ptr(at("09:00:00")), By: ptr("API_TOKEN"), Reason: ptr("moving the bucket")}
 }
 
-func (e *engine) put(r *http.Request) (int, any) {
+func (e *playedEngine) put(r *http.Request) (int, any) {
 	n, err := io.Copy(io.Discard, r.Body)
 	if err != nil || n != r.ContentLength {
 		return 400, &client.Error{Code: "validation_error", Message: fmt.Sprintf("%d bytes of %d: %v", n, r.ContentLength, err), Field: "body"}
@@ -347,7 +347,7 @@ func (e *engine) put(r *http.Request) (int, any) {
 }
 
 // list gives two files a page.
-func (e *engine) list(r *http.Request) (int, any) {
+func (e *playedEngine) list(r *http.Request) (int, any) {
 	dir := strings.TrimPrefix(r.URL.Path, "/api/v1/datasets/") + "/"
 	var names []string
 	for name := range e.files {
@@ -369,11 +369,11 @@ func (e *engine) list(r *http.Request) (int, any) {
 	return 200, page
 }
 
-func (e *engine) orchestrate(r *http.Request) (int, any) {
+func (e *playedEngine) orchestrate(r *http.Request) (int, any) {
 	return 200, orchestrator.Result{FilesFound: 150, Sent: 149, Skipped: 1}
 }
 
-func (e *engine) status(r *http.Request) (int, any) {
+func (e *playedEngine) status(r *http.Request) (int, any) {
 	s := e.statuses[0]
 	if len(e.statuses) > 1 {
 		e.statuses = e.statuses[1:]
@@ -407,7 +407,7 @@ func pageOf[T any](query url.Values, all []T) (some []T, cursor *string) {
 	return all[from:to], cursor
 }
 
-func (e *engine) domains(r *http.Request) (int, any) {
+func (e *playedEngine) domains(r *http.Request) (int, any) {
 	if country := r.URL.Query().Get("country"); country != "" {
 		var wrong *contract.Error
 		if errors.As(contract.CheckCountry("country", country), &wrong) {
@@ -426,14 +426,14 @@ func (e *engine) domains(r *http.Request) (int, any) {
 	return 200, contract.DomainPage{Domains: some, Cursor: cursor}
 }
 
-func (e *engine) domain(r *http.Request) (int, any) {
+func (e *playedEngine) domain(r *http.Request) (int, any) {
 	if r.PathValue("domain") != "mom.gov.sg" {
 		return 404, &client.Error{Code: "not_found", Message: "there is no such domain", Field: "domain"}
 	}
 	return 200, sampleDomain()
 }
 
-func (e *engine) collect(r *http.Request) (int, any) {
+func (e *playedEngine) collect(r *http.Request) (int, any) {
 	if domain := r.PathValue("domain"); domain != "gone.example" {
 		return 404, &client.Error{Code: "not_found", Message: "nothing is known of " + domain}
 	}
@@ -441,7 +441,7 @@ func (e *engine) collect(r *http.Request) (int, any) {
 }
 
 // reconcile takes two calls.
-func (e *engine) reconcile(r *http.Request) (int, any) {
+func (e *playedEngine) reconcile(r *http.Request) (int, any) {
 	var body struct{ Cursor string }
 	json.NewDecoder(r.Body).Decode(&body)
 	if body.Cursor == "" {
@@ -450,7 +450,7 @@ func (e *engine) reconcile(r *http.Request) (int, any) {
 	return 200, contract.Reconciled{Partition: sg, Files: 50, Domains: 350, DeadLetters: 2, Done: true}
 }
 
-func (e *engine) dlq(r *http.Request) (int, any) {
+func (e *playedEngine) dlq(r *http.Request) (int, any) {
 	all := sampleDeadLetters()
 	if state := r.URL.Query().Get("state"); state != "" {
 		all = slices.DeleteFunc(all, func(d contract.DeadLetterRecord) bool { return string(d.State) != state })
@@ -459,7 +459,7 @@ func (e *engine) dlq(r *http.Request) (int, any) {
 	return 200, contract.DeadLetterPage{DeadLetters: some, Cursor: cursor}
 }
 
-func (e *engine) deadLetter(r *http.Request) (int, any) {
+func (e *playedEngine) deadLetter(r *http.Request) (int, any) {
 	if r.PathValue("id") != "4f1c8d" {
 		return 404, &client.Error{Code: "not_found", Message: "there is no such dead letter"}
 	}
@@ -467,7 +467,7 @@ func (e *engine) deadLetter(r *http.Request) (int, any) {
 }
 
 // resolve accepts the ids of the list.
-func (e *engine) resolve(r *http.Request) (int, any) {
+func (e *playedEngine) resolve(r *http.Request) (int, any) {
 	var choice contract.DeadLetterChoice
 	json.NewDecoder(r.Body).Decode(&choice)
 	answer := contract.Resolved{Failed: []contract.Unresolved{}}
@@ -487,12 +487,12 @@ func (e *engine) resolve(r *http.Request) (int, any) {
 	return 200, answer
 }
 
-func (e *engine) exclusions(r *http.Request) (int, any) {
+func (e *playedEngine) exclusions(r *http.Request) (int, any) {
 	some, cursor := pageOf(r.URL.Query(), []contract.Exclusion{sampleExclusion()})
 	return 200, contract.ExclusionPage{Exclusions: some, Cursor: cursor}
 }
 
-func (e *engine) exclusion(r *http.Request) (int, any) {
+func (e *playedEngine) exclusion(r *http.Request) (int, any) {
 	x := sampleExclusion()
 	x.Kind, x.Value = r.PathValue("kind"), r.PathValue("value")
 	if x.Value == "no.domain" {
@@ -501,7 +501,7 @@ func (e *engine) exclusion(r *http.Request) (int, any) {
 	return 200, x
 }
 
-func (e *engine) control(r *http.Request) (int, any) {
+func (e *playedEngine) control(r *http.Request) (int, any) {
 	e.paused = r.PathValue("verb") == "pause"
 	return 200, samplePipeline(e.paused)
 }

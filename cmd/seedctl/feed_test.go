@@ -40,12 +40,12 @@ func followed[T any](query url.Values, all []T) (some []T, next string, more boo
 	return some, next, cursor != nil
 }
 
-func (e *engine) feed(r *http.Request) (int, any) {
+func (e *playedEngine) feed(r *http.Request) (int, any) {
 	items, next, more := followed(r.URL.Query(), sampleFeed())
 	return 200, contract.FeedPage{Items: items, NextCursor: next, HasMore: more, Followed: e.lacks}
 }
 
-func (e *engine) changes(r *http.Request) (int, any) {
+func (e *playedEngine) changes(r *http.Request) (int, any) {
 	items, next, more := followed(r.URL.Query(), sampleChanges())
 	return 200, contract.ChangesPage{Items: items, NextCursor: next, HasMore: more, Followed: e.lacks}
 }

@@ -21,7 +21,7 @@ func sampleStats() contract.FrontierStats {
 	}
 }
 
-func (e *engine) frontierStats(*http.Request) (int, any) { return 200, sampleStats() }
+func (e *playedEngine) frontierStats(*http.Request) (int, any) { return 200, sampleStats() }
 
 func sampleLease() contract.FrontierLease {
 	item := contract.FrontierItem{
@@ -33,7 +33,7 @@ func sampleLease() contract.FrontierLease {
 	return contract.FrontierLease{LeaseID: ptr("0.mkx1c3b0"), ExpiresAt: ptr(at("09:31:00")), Items: []contract.FrontierItem{item, feed}}
 }
 
-func (e *engine) lease(r *http.Request) (int, any) {
+func (e *playedEngine) lease(r *http.Request) (int, any) {
 	var body leaseBody
 	json.NewDecoder(r.Body).Decode(&body)
 	if body.Country == "kr" {
@@ -42,7 +42,7 @@ func (e *engine) lease(r *http.Request) (int, any) {
 	return 200, sampleLease()
 }
 
-func (e *engine) report(r *http.Request) (int, any) {
+func (e *playedEngine) report(r *http.Request) (int, any) {
 	var body struct {
 		Results []struct {
 			ID   string
@@ -61,7 +61,7 @@ func (e *engine) report(r *http.Request) (int, any) {
 	return 200, answer
 }
 
-func (e *engine) putURLs(r *http.Request) (int, any) {
+func (e *playedEngine) putURLs(r *http.Request) (int, any) {
 	var body struct{ URLs []struct{ URL string } }
 	json.NewDecoder(r.Body).Decode(&body)
 	answer := contract.FrontierPut{Rejected: []contract.RejectedURL{}}
@@ -86,7 +86,7 @@ func sampleURL() contract.FrontierURL {
 	}
 }
 
-func (e *engine) urlState(r *http.Request) (int, any) {
+func (e *playedEngine) urlState(r *http.Request) (int, any) {
 	if url := r.URL.Query().Get("url"); url != sampleURL().URL {
 		return 200, contract.FrontierURL{URL: url, State: "unknown", Checks: []contract.FrontierCheck{}}
 	}
@@ -101,12 +101,12 @@ func sampleHosts() []contract.FrontierHost {
 	}
 }
 
-func (e *engine) hosts(r *http.Request) (int, any) {
+func (e *playedEngine) hosts(r *http.Request) (int, any) {
 	some, cursor := pageOf(r.URL.Query(), sampleHosts())
 	return 200, contract.FrontierHostPage{Hosts: some, Cursor: cursor, Unavailable: []string{}}
 }
 
-func (e *engine) host(r *http.Request) (int, any) {
+func (e *playedEngine) host(r *http.Request) (int, any) {
 	if r.PathValue("host") == "none.example" {
 		return 404, &client.Error{Code: "not_found", Message: "the frontier has no host none.example"}
 	}
@@ -114,7 +114,7 @@ func (e *engine) host(r *http.Request) (int, any) {
 }
 
 // export has two pages.
-func (e *engine) export(r *http.Request) (int, any) {
+func (e *playedEngine) export(r *http.Request) (int, any) {
 	page := contract.FrontierExport{Shard: r.PathValue("shard"), Snapshot: json.RawMessage(`{"version":1,"hosts":[]}`)}
 	if r.URL.Query().Get("cursor") == "" {
 		page.Cursor = ptr("7")
@@ -123,7 +123,7 @@ func (e *engine) export(r *http.Request) (int, any) {
 }
 
 // restore takes two calls.
-func (e *engine) restore(r *http.Request) (int, any) {
+func (e *playedEngine) restore(r *http.Request) (int, any) {
 	var body struct{ Cursor string }
 	json.NewDecoder(r.Body).Decode(&body)
 	if body.Cursor == "" {

@@ -34,6 +34,7 @@ type command struct {
 // (robots.go: runRobots) and is entered here.
 func commands() []command {
 	return []command{
+		{"inspect", "what the engine finds out about a domain, without an engine", runInspect},
 		{"robots", "what a robots.txt file allows, and by which line", runRobots},
 		{"sitemap", "what a sitemap or feed holds, and what is wrong with it", runSitemap},
 		{"classify", "which of 23 content types a URL leads to", runClassify},

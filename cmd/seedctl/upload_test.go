@@ -139,28 +139,28 @@ func TestUploadOrchestrates(t *testing.T) {
 // TestUploadRaces: a number that somebody else takes first, and an answer that gets lost.
 func TestUploadRaces(t *testing.T) {
 	const other, same = "sg/news/2026-01-28/raw_0002", "sg/news/2026-01-28/raw_0002"
-	take := func(e *engine, w http.ResponseWriter, size int64) bool {
+	take := func(e *playedEngine, w http.ResponseWriter, size int64) bool {
 		e.files[other] = size
 		return false
 	}
 	for name, c := range map[string]struct {
 		file   string
-		before func(e *engine, n int, w http.ResponseWriter, r *http.Request) bool // n counts PUTs
+		before func(e *playedEngine, n int, w http.ResponseWriter, r *http.Request) bool // n counts PUTs
 		code   int
 		state  string
 		key    string
 		want   string
 	}{
-		"a free number is taken": {"export.json", func(e *engine, n int, w http.ResponseWriter, r *http.Request) bool {
+		"a free number is taken": {"export.json", func(e *playedEngine, n int, w http.ResponseWriter, r *http.Request) bool {
 			return n == 1 && take(e, w, 2)
 		}, exitOK, stored, "raw_0003", ""},
-		"a fixed number is taken by the same": {"raw_0002.json", func(e *engine, n int, w http.ResponseWriter, r *http.Request) bool {
+		"a fixed number is taken by the same": {"raw_0002.json", func(e *playedEngine, n int, w http.ResponseWriter, r *http.Request) bool {
 			return n == 1 && take(e, w, 2)
 		}, exitOK, exists, "raw_0002", ""},
-		"a fixed number is taken by another": {"raw_0002.json", func(e *engine, n int, w http.ResponseWriter, r *http.Request) bool {
+		"a fixed number is taken by another": {"raw_0002.json", func(e *playedEngine, n int, w http.ResponseWriter, r *http.Request) bool {
 			return n == 1 && take(e, w, 77)
 		}, exitFailed, failed, "raw_0002", "with 77 bytes instead of 2"},
-		"stored, and the answer lost": {"export.json", func(e *engine, n int, w http.ResponseWriter, r *http.Request) bool {
+		"stored, and the answer lost": {"export.json", func(e *playedEngine, n int, w http.ResponseWriter, r *http.Request) bool {
 			if n == 1 {
 				io.Copy(io.Discard, r.Body)
 				e.files[same] = 2
@@ -168,19 +168,19 @@ func TestUploadRaces(t *testing.T) {
 			}
 			return false
 		}, exitOK, stored, "raw_0002", "trying again"},
-		"lost before it was stored": {"export.json", func(e *engine, n int, w http.ResponseWriter, r *http.Request) bool {
+		"lost before it was stored": {"export.json", func(e *playedEngine, n int, w http.ResponseWriter, r *http.Request) bool {
 			if n == 1 {
 				panic(http.ErrAbortHandler)
 			}
 			return false
 		}, exitOK, stored, "raw_0002", "trying again"},
-		"storage down for a moment": {"export.json", func(e *engine, n int, w http.ResponseWriter, r *http.Request) bool {
+		"storage down for a moment": {"export.json", func(e *playedEngine, n int, w http.ResponseWriter, r *http.Request) bool {
 			if n == 1 {
 				respond(w, 503, &client.Error{Code: "storage_error", Message: "down"})
 			}
 			return n == 1
 		}, exitOK, stored, "raw_0002", "trying again"},
-		"always taken, never there": {"export.json", func(e *engine, n int, w http.ResponseWriter, r *http.Request) bool {
+		"always taken, never there": {"export.json", func(e *playedEngine, n int, w http.ResponseWriter, r *http.Request) bool {
 			respond(w, 409, &client.Error{Code: "already_exists", Message: "taken"})
 			return true
 		}, exitFailed, failed, "raw_0002", "taken"},

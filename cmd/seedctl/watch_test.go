@@ -233,7 +233,7 @@ func TestInterrupt(t *testing.T) {
 }
 
 // wait returns once there were n requests.
-func (e *engine) wait(t *testing.T, n int) {
+func (e *playedEngine) wait(t *testing.T, n int) {
 	t.Helper()
 	for range 1000 {
 		e.mu.Lock()

@@ -1,0 +1,81 @@
+package main
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/newsfork/seed-engine/contract"
+)
+
+// inspect runs the command on the saved web.
+func inspect(t *testing.T, args ...string) (code int, out, errOut string) {
+	t.Helper()
+	var o, e strings.Builder
+	code = runInspect(append([]string{"--web", "testdata/web"}, args...), nil, &o, &e)
+	return code, o.String(), e.String()
+}
+
+func TestInspectShowsWhatTheEngineWouldWrite(t *testing.T) {
+	code, out, errOut := inspect(t, "www.council.example.com")
+	if code != exitOK {
+		t.Fatalf("code %d: %s", code, errOut)
+	}
+	for _, want := range []string{
+		"allows crawling, delay 2 s",
+		"https://www.council.example.com/sitemap.xml, urlset, 5 URLs",
+		"https://www.council.example.com/feeds/news.rss",
+		"https://www.council.example.com/news/2026/bridge-reopens",
+	} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q in\n%s", want, out)
+		}
+	}
+	if strings.Contains(out, "/intranet/rota") {
+		t.Errorf("what robots.txt forbids is among the URLs that matter:\n%s", out)
+	}
+}
+
+func TestInspectPrintsTheDocument(t *testing.T) {
+	code, out, errOut := inspect(t, "--json", "--verbose", "https://www.council.example.com/news/")
+	var doc contract.Document
+	if err := json.Unmarshal([]byte(out), &doc); err != nil || code != exitOK {
+		t.Fatalf("code %d, %v: %s%s", code, err, out, errOut)
+	}
+	if doc.Domain != "example.com" || !doc.Robots.Exists || doc.Sitemap.URLCount != 5 || len(doc.URLs) != 1 {
+		t.Errorf("got %+v", doc)
+	}
+	if got := strings.Count(errOut, "/robots.txt: 200"); got != 1 {
+		t.Errorf("robots.txt was asked for %d times:\n%s", got, errOut)
+	}
+}
+
+func TestInspectFailures(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		args []string
+		code int
+		want string
+	}{
+		{"nothing answers", []string{"nowhere.example.org"}, exitFailed, "nothing answered"},
+		{"no registrable domain", []string{"localhost"}, exitFailed, "has no registrable domain"},
+		{"an address", []string{"http://127.0.0.1/"}, exitFailed, "has no registrable domain"},
+		{"no argument", nil, exitUsage, "name one domain"},
+		{"a wrong agent", []string{"--agent", "(compatible)", "www.council.example.com"}, exitFailed, "USER_AGENT"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			code, out, errOut := inspect(t, c.args...)
+			if code != c.code || !strings.Contains(out+errOut, c.want) {
+				t.Errorf("code %d, want %d with %q:\n%s%s", code, c.code, c.want, out, errOut)
+			}
+		})
+	}
+}
+
+// A saved web ends at its directory.
+func TestSavedWebStaysInItsDirectory(t *testing.T) {
+	code, out, errOut := inspect(t, "--json", "--verbose", "https://www.council.example.com/../../web_test.go?../../../../etc/passwd")
+	if code != exitOK || strings.Contains(out+errOut, "root:") {
+		t.Errorf("code %d:\n%s%s", code, out, errOut)
+	}
+}
