@@ -3,6 +3,7 @@
 package classify
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/newsfork/seed-engine/classify/hosts"
@@ -74,8 +75,9 @@ type Context struct {
 
 // Text is what a page is called elsewhere, by which a crawler knows more of it than its URL. What is not known is "".
 type Text struct {
-	Title  string // of the page: in a raw record, a feed's item, a news sitemap
-	Anchor string // of a link to the page or to its section, such as an entry of the home page's menu
+	Title   string // of the page: in a raw record, a feed's item, a news sitemap
+	Anchor  string // of a link to the page, such as an entry of the home page's menu
+	Section string // of a link to the section that the page belongs to; read where there is no Anchor
 }
 
 // Classification is the content type of a URL, with the alternatives and the evidence.
@@ -90,9 +92,21 @@ type Classification struct {
 type Evidence struct {
 	URLPatterns     []string `json:"url_patterns"`     // segments of the path that have a meaning: "/newsroom", "/{year}"
 	KeywordMatches  []string `json:"keyword_matches"`  // words of the lexicon, in the form in which they are compared
+	KeywordSources  []Source `json:"keyword_sources"`  // where each of these words stands
 	StructuralHints []string `json:"structural_hints"` // "depth_3", "year_pattern", "pdf_file"
 	DomainContext   []string `json:"domain_context"`   // "government", "news_media"
 }
+
+// Source is where a word stands by which a page is classified.
+type Source string
+
+// The sources of words.
+const (
+	FromURL    Source = "url"
+	FromTitle  Source = "title"  // Text.Title
+	FromAnchor Source = "anchor" // Text.Anchor
+	FromSite   Source = "site"   // Text.Section
+)
 
 // Classify classifies one URL. For many, use a Classifier.
 func Classify(url string, c Context) Classification {
@@ -138,23 +152,37 @@ func (c *Classifier) EndsInWords(url string) bool {
 }
 
 // BestText is Best for a page of which more than the URL is known.
-func (c *Classifier) BestText(url string, t Text) (Class, float64) {
-	sums := c.textSums(url, t)
-	return c.best(&sums)
-}
+func (c *Classifier) BestText(url string, t Text) (Class, float64) { return c.BestIn(url, t, nil) }
 
 // ClassifyText is Classify for a page of which more than the URL is known.
 func (c *Classifier) ClassifyText(url string, t Text) Classification {
-	sums := c.textSums(url, t)
-	return c.classification(&sums)
+	return c.ClassifyIn(url, t, nil)
 }
 
-func (c *Classifier) textSums(url string, t Text) linear.Sums {
+// BestIn is BestText for a page of a site of which other pages are known; s may be nil.
+func (c *Classifier) BestIn(url string, t Text, s *Site) (Class, float64) {
+	sums := c.sumsIn(url, t, s)
+	return c.best(&sums)
+}
+
+// ClassifyIn is ClassifyText for a page of a site of which other pages are known; s may be nil.
+func (c *Classifier) ClassifyIn(url string, t Text, s *Site) Classification {
+	sums := c.sumsIn(url, t, s)
+	result := c.classification(&sums)
+	words := keywords(&c.reading, t.Anchor == "")
+	result.Evidence.KeywordMatches, result.Evidence.KeywordSources = words.texts, words.sources
+	return result
+}
+
+func (c *Classifier) sumsIn(url string, t Text, s *Site) linear.Sums {
 	sums := c.sums(url)
 	if t != (Text{}) {
-		c.reading.ReadText(t.Title, t.Anchor)
+		c.reading.ReadText(t.Title, cmp.Or(t.Anchor, t.Section))
 		c.reading.ExtractText(&c.features)
 		c.model.Add(&sums, &c.features)
+	}
+	if s != nil {
+		c.model.Shift(&sums, (*[Classes]float64)(s))
 	}
 	return sums
 }

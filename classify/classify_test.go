@@ -62,6 +62,7 @@ func TestClassifyEvidence(t *testing.T) {
 	want := Evidence{
 		URLPatterns:     []string{"/newsroom", "/press-releases", "/{year}"},
 		KeywordMatches:  []string{"newsroom", "press", "releases"},
+		KeywordSources:  []Source{FromURL, FromURL, FromURL},
 		StructuralHints: []string{"depth_3", "year_pattern"},
 		DomainContext:   []string{"government"},
 	}

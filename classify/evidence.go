@@ -22,9 +22,11 @@ const maxEvidence = 20
 // evidence lists what the classification of a URL is based on.
 func evidence(r *urltext.Reading) Evidence {
 	first := func(found []string) []string { return found[:min(len(found), maxEvidence)] }
+	words := keywords(r, false)
 	return Evidence{
 		URLPatterns:     first(patterns(r)),
-		KeywordMatches:  first(keywords(r)),
+		KeywordMatches:  words.texts,
+		KeywordSources:  words.sources,
 		StructuralHints: first(hints(r)),
 		DomainContext:   first(domainContext(r)),
 	}
@@ -44,30 +46,42 @@ func patterns(r *urltext.Reading) []string {
 	return found
 }
 
-func keywords(r *urltext.Reading) []string {
-	found := []string{}
-	add := func(s *urltext.Segment) {
+// words are words of the lexicon with the source of each.
+type words struct {
+	texts   []string
+	sources []Source
+}
+
+// keywords are the words of a URL and of the texts by which its page is known, the first maxEvidence of them. section
+// says that the text of a link is that of one to the page's section.
+func keywords(r *urltext.Reading, section bool) words {
+	found := words{texts: []string{}, sources: []Source{}}
+	add := func(s *urltext.Segment, from Source) {
 		for _, h := range s.Hits {
 			for _, word := range s.WordsOf(h) {
-				if !slices.Contains(found, word) {
-					found = append(found, word)
+				if len(found.texts) < maxEvidence && !slices.Contains(found.texts, word) {
+					found.texts, found.sources = append(found.texts, word), append(found.sources, from)
 				}
 			}
 		}
 	}
 	for i := range r.Sub {
-		add(&r.Sub[i])
+		add(&r.Sub[i], FromURL)
 	}
-	add(&r.Name)
+	add(&r.Name, FromURL)
 	for i := range r.Path {
-		add(&r.Path[i])
+		add(&r.Path[i], FromURL)
 	}
 	for i := range r.Query {
-		add(&r.Query[i].Key)
-		add(&r.Query[i].Value)
+		add(&r.Query[i].Key, FromURL)
+		add(&r.Query[i].Value, FromURL)
 	}
-	add(&r.Title)
-	add(&r.Anchor)
+	add(&r.Title, FromTitle)
+	if section {
+		add(&r.Anchor, FromSite)
+	} else {
+		add(&r.Anchor, FromAnchor)
+	}
 	return found
 }
 

@@ -17,3 +17,10 @@ func (c *Classifier) IsSmallPrint(url string) bool {
 	}
 	return slices.ContainsFunc(path[len(path)-1].Hits, func(h urltext.Hit) bool { return h.Role == lexicon.Legal })
 }
+
+// IsName reports whether a text consists of words of the lexicon alone, as the name of a section does.
+func (c *Classifier) IsName(text string) bool {
+	c.reading.Read("", c.sector)
+	c.reading.ReadText("", text)
+	return c.reading.Anchor.Exact()
+}

@@ -10,7 +10,6 @@ import (
 	"github.com/newsfork/seed-engine/discovery"
 	"github.com/newsfork/seed-engine/feed"
 	"github.com/newsfork/seed-engine/fetch"
-	"github.com/newsfork/seed-engine/markup"
 	"github.com/newsfork/seed-engine/sitemap"
 )
 
@@ -123,24 +122,6 @@ func reply(a *fetch.Answer) discovery.Reply {
 		r.LastModified = t.Time
 	}
 	return r
-}
-
-// pageLinks returns the absolute links of a page, in document order.
-func pageLinks(page []byte, base string) []string {
-	var links []string
-	for i := 0; ; {
-		t, next := markup.NextTag(page, i)
-		if next < 0 {
-			return links
-		}
-		i = next
-		if t.Closing || !t.Is("a") {
-			continue
-		}
-		if u, ok := markup.Resolve(base, []byte(t.Attr("href"))); ok {
-			links = append(links, u)
-		}
-	}
 }
 
 // isPage reports whether an answer is a page whose links may be followed.

@@ -364,7 +364,7 @@ func (f *refresh) read(ctx context.Context, a *fetch.Answer, sum hash.Hash) (why
 	case discovery.HTMLEntry:
 		page, err := readAll(a, sum)
 		for _, link := range pageLinks(page, a.URL) {
-			f.take([]byte(link), nil, time.Time{}, discovery.FromLink)
+			f.take([]byte(link.URL), nil, time.Time{}, discovery.FromLink)
 		}
 		return err, nil
 	default:

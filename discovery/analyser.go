@@ -68,7 +68,9 @@ type Analyser struct {
 	top      top
 	pages    pages
 	title    []byte // of the URL that is being added
-	listings top    // pages that may list news
+	texts    texts
+	survey   *survey // nil while it is out of date
+	listings top     // pages that may list news
 	classes  [classify.Classes]class
 	stats    Stats
 	failures []Failure
@@ -142,6 +144,10 @@ func (a *Analyser) Add(s *Sighting) {
 	} else if r.rank > 0 && (rankOf(s.Method) > r.rank || date > r.lastmod || r.hint.or(s.Hint) != r.hint) {
 		a.improve(r, max(rankOf(s.Method), r.rank), max(date, r.lastmod), r.hint.or(s.Hint))
 	}
+	if r.rank > 0 {
+		a.texts.entitle(key, rankOf(s.Method), s.Title)
+	}
+	a.survey = nil
 	a.pages.entitle(a.buf, s.Title)
 	if s.Source > 0 {
 		a.sources[s.Source-1].note(r, date)
@@ -251,9 +257,10 @@ func (a *Analyser) estimate(p *page, rank uint8, date uint32) candidate {
 	return a.judge(p, class, confidence, rank, date)
 }
 
-// assess scores one of the pages that are listed, classified by its whole URL.
+// assess scores one of the pages that are listed, classified by its whole URL, the texts by which it is known, and
+// the site.
 func (a *Analyser) assess(p *page, rank uint8, date uint32) candidate {
-	class, confidence := a.classifier.Best(p.url)
+	class, confidence := a.classOf(p)
 	return a.judge(p, class, confidence, rank, date)
 }
 

@@ -65,6 +65,9 @@ func site(r *rand.Rand, n int) []Sighting {
 		if r.IntN(3) > 0 {
 			f.Lastmod = at
 		}
+		if r.IntN(2) == 0 {
+			f.Title = []byte(strings.ReplaceAll(title, "-", " ") + []string{"", " | Press releases", " | FAQ"}[r.IntN(3)])
+		}
 		sightings = append(sightings, f)
 	}
 	return sightings
@@ -83,6 +86,7 @@ func outcome(t *testing.T, a *Analyser) string {
 // TestOrderAndMerges: neither the order of the sightings nor when they come, with the state stored in
 // between, changes anything.
 func TestOrderAndMerges(t *testing.T) {
+	menu := []Link{{"https://www.example.gov/reports", "Publications"}, {"https://www.example.gov/bbs/list.do?menuId=3", "Press releases"}, {"https://www.example.gov/services/", "Tenders"}}
 	for seed := range uint64(6) {
 		r := rand.New(rand.NewPCG(seed, 7))
 		sightings := site(r, 3000)
@@ -93,6 +97,7 @@ func TestOrderAndMerges(t *testing.T) {
 			a := NewAnalyser(testOptions())
 			a.Source(Source{Method: RSSEntry, URL: "https://www.example.gov/rss", Read: true})
 			a.Source(Source{Method: SitemapEntry, URL: "https://www.example.gov/sitemap.xml", Read: true})
+			a.learn(menu)
 			return a
 		}
 		whole := begin()

@@ -48,7 +48,7 @@ type Reply struct {
 	ContentType  string
 	URL          string    // after redirects; "" for the URL requested
 	LastModified time.Time // zero for none
-	Links        []string  // absolute, of a body
+	Links        []Link    // of a body, in its order
 }
 
 // isPage reports whether a web page answered.
@@ -72,6 +72,7 @@ func (a *Analyser) Crawl(home string, r Reply) *Crawl {
 	if !r.isPage() {
 		r.Links = nil
 	}
+	a.learn(r.Links)
 	c.extend(r.Links)
 	return c
 }
@@ -112,7 +113,7 @@ func (c *Crawl) Answer(r Reply) {
 		c.taken[p.url] = true
 		at.url = p.url
 	}
-	class, relevance := c.relevance(at.url)
+	class, relevance := c.relevance(at.url, "")
 	if relevance > MinRelevance && !c.full(class) {
 		c.kept++
 		c.ofClass[class]++
@@ -123,14 +124,17 @@ func (c *Crawl) Answer(r Reply) {
 	}
 }
 
-// relevance returns the class of a URL and its worth to the crawl.
-func (c *Crawl) relevance(url string) (class classify.Class, relevance float64) {
-	class, confidence := c.a.classifier.Best(url)
+// relevance returns the class of a URL that a link with a text leads to, and its worth to the crawl.
+func (c *Crawl) relevance(url, text string) (class classify.Class, relevance float64) {
+	p := parsePage(url)
+	t := c.a.textOf(&p)
+	t.Anchor = cmp.Or(t.Anchor, text)
+	class, confidence := c.a.classifier.BestText(url, t)
 	return class, crawlRelevance(class.Type(), confidence)
 }
 
 // extend queues up to newPerPage pages: the most relevant links, then what patterns suggest.
-func (c *Crawl) extend(links []string) {
+func (c *Crawl) extend(links []Link) {
 	type link struct {
 		step
 		relevance float64
@@ -142,12 +146,12 @@ func (c *Crawl) extend(links []string) {
 		if len(listed) == maxWeighed {
 			break
 		}
-		u, ok := c.candidate(l)
+		u, ok := c.candidate(l.URL)
 		if !ok || listed[u] {
 			continue
 		}
 		listed[u] = true
-		if class, relevance := c.relevance(u); relevance > MinRelevance {
+		if class, relevance := c.relevance(u, l.Text); relevance > MinRelevance {
 			found = append(found, link{step{u, FromLink, depth, class}, relevance})
 		}
 	}
@@ -174,7 +178,7 @@ func (c *Crawl) extend(links []string) {
 				return
 			}
 			if u, ok := c.candidate(c.origin + path); ok {
-				class, _ := c.relevance(u)
+				class, _ := c.relevance(u, "")
 				add(step{u, Generated, depth, class})
 			}
 		}

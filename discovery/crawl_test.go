@@ -13,7 +13,15 @@ import (
 
 // htmlPage is a web page with links.
 func htmlPage(links ...string) Reply {
-	return Reply{Status: 200, ContentType: "text/html; charset=utf-8", Links: links}
+	return Reply{Status: 200, ContentType: "text/html; charset=utf-8", Links: untitled(links...)}
+}
+
+// untitled are links without text.
+func untitled(urls ...string) (links []Link) {
+	for _, u := range urls {
+		links = append(links, Link{URL: u})
+	}
+	return links
 }
 
 // TestCrawl: breadth first; five new pages a page; nothing that robots.txt forbids or does not
@@ -96,7 +104,7 @@ func open(string) (allowed, decided bool) { return true, true }
 // TestCrawlFromPatterns: a site whose home page is none is looked at where raw URLs and sitemaps suggest.
 func TestCrawlFromPatterns(t *testing.T) {
 	for name, home := range map[string]Reply{
-		"missing":   {Status: 404, ContentType: "text/html", Links: []string{"https://x.com/news/of-the-error-page"}},
+		"missing":   {Status: 404, ContentType: "text/html", Links: untitled("https://x.com/news/of-the-error-page")},
 		"no page":   {Status: 200, ContentType: "application/json"},
 		"forbidden": {},
 	} {
@@ -213,7 +221,7 @@ func TestCrawlCategories(t *testing.T) {
 			links = append(links, fmt.Sprintf("https://x.com/%s/minister-opens-new-bridge-%d", kind, i))
 		}
 		for len(links) > 0 {
-			c.extend(links[:min(len(links), newPerPage)])
+			c.extend(untitled(links[:min(len(links), newPerPage)]...))
 			links = links[min(len(links), newPerPage):]
 			for _, ok := c.Next(); ok; _, ok = c.Next() {
 				asked++

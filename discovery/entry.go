@@ -174,7 +174,8 @@ func (a *Analyser) htmlEntries() []EntryPoint {
 	frequencies := a.frequencies(a.listings.list, true)
 	entries := []EntryPoint{}
 	for i, c := range a.listings.list {
-		class, confidence := a.classifier.Best(c.url)
+		p := parsePage(c.url)
+		class, confidence := a.classOf(&p)
 		t := class.Type()
 		if confidence < minListing || relevance(t) == 0 || a.forbidden(c.url) || !a.lists(c.url) {
 			continue

@@ -26,7 +26,9 @@ func TestContract(t *testing.T) {
 	add(a, releases, FromResearch, time.Time{})
 	expires := testNow.Add(24 * time.Hour)
 	c := a.Contract(Terms{UserAgent: "Bot/1.0", Allowed: true, CrawlDelay: 1500 * time.Millisecond, RobotsExpires: expires, ContentSignals: map[string]string{"search": "yes"}})
-	listing := listingConfidence(classify.Classify(releases, classify.Context{Authority: "gov"}).Confidence)
+	page := parsePage(releases)
+	_, confidence := a.classOf(&page)
+	listing := listingConfidence(confidence)
 	press, stories := classify.PressRelease, classify.News
 	want := []EntryPoint{
 		{RSSEntry, "https://www.mom.gov.sg/rss/press-releases.xml", &press, 720, 0.9, EntryHistory{}},

@@ -74,6 +74,9 @@ func (a *Analyser) entrant(c candidate) entrant {
 	p := parsePage(c.url)
 	t := c.class.Type()
 	e := entrant{candidate: c, date: c.lastmod, section: p.section(), pattern: a.node(c.url)}
+	if a.isMenu(&p) {
+		e.section = c.url
+	}
 	e.order = e.priority
 	if at := a.dated(&p, 0); at > 0 {
 		e.date = at
@@ -102,10 +105,16 @@ func (a *Analyser) worth(p *page, e entrant) int {
 	return int(score*1000) / worthStep * worthStep
 }
 
-// isListing reports whether a page of a type of news lists a section's news now: it has the name of a section, or
-// is that of this year or month.
+// isListing reports whether a page of a type of news lists a section's news now: the menu leads there, it has the name
+// of a section, or is that of this year or month.
 func (a *Analyser) isListing(p *page) bool {
-	if p.depth == 0 || p.query != "" {
+	if p.depth == 0 {
+		return false
+	}
+	if text := a.texts.anchors[p.url]; text != "" && a.classifier.IsName(text) {
+		return true
+	}
+	if p.query != "" {
 		return false
 	}
 	switch p.kinds[p.depth-1] {

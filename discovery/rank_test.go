@@ -27,9 +27,11 @@ func readRanking(t *testing.T, path string) ranking {
 	}
 	r := ranking{grades: map[string]int{}}
 	var sightings []Sighting
+	var menu []Link
 	for line := range strings.Lines(string(text)) {
 		f := strings.Split(strings.TrimSpace(line), "\t")
 		if f[0] == "menu" {
+			menu = append(menu, Link{f[1], f[2]})
 			continue
 		}
 		if len(f) != 5 {
@@ -55,6 +57,7 @@ func readRanking(t *testing.T, path string) ranking {
 		for i := range sightings {
 			a.Add(&sightings[i])
 		}
+		a.learn(menu)
 	}
 	return r
 }
@@ -101,7 +104,7 @@ func TestRanking(t *testing.T) {
 	for set, sum := range sums {
 		mean := sum / float64(counts[set])
 		t.Logf("nDCG@10 of %d sites (%s): %.3f", counts[set], set, mean)
-		if set == "held" && mean < 0.9 {
+		if mean < 0.9 {
 			t.Errorf("%s: %.3f", set, mean)
 		}
 	}

@@ -103,7 +103,7 @@ func (a *Analyser) discovered(c *candidate, f Frequency) DiscoveredURL {
 	p := parsePage(c.url)
 	d := DiscoveredURL{
 		URL:            c.url,
-		Classification: a.classifier.Classify(c.url),
+		Classification: a.classification(&p),
 		NewsValue:      a.value(&p, c.class.Type(), c.lastmod),
 		Method:         methods[c.rank],
 		ParentCategory: p.parentCategory(),
@@ -164,21 +164,12 @@ type learned struct {
 // to expect of a government that were not found come last. omitted counts those that are not listed.
 func (a *Analyser) patterns() (list []URLPattern, omitted int) {
 	found, all := a.supported()
-	at := map[nodeID]int{}
-	for i := range found {
-		at[found[i].node] = i
-	}
-	byType := make([][classify.Classes]int, len(found))
-	a.seen.all(func(r *record) {
-		if i, ok := at[a.tree.home(r.node)]; ok && r.rank > 0 {
-			byType[i][r.class]++
-		}
-	})
+	own := a.surveyed().own
 	for i := range found {
 		f := &found[i]
 		best := 0
-		for c, n := range byType[i] {
-			if n > byType[i][best] {
+		for c, n := range own[f.node].of {
+			if n > own[f.node].of[best] {
 				best = c
 			}
 		}
@@ -209,14 +200,10 @@ func (a *Analyser) patterns() (list []URLPattern, omitted int) {
 
 // supported returns the patterns with the most URLs, without type, and the number of those that have enough.
 func (a *Analyser) supported() (best []learned, all int) {
-	support := make([]int, len(a.tree.nodes))
-	a.seen.all(func(r *record) {
-		if n := a.tree.home(r.node); n != noNode && r.rank > 0 {
-			support[n]++
-		}
-	})
 	var found []learned
-	for n, s := range support {
+	own := a.surveyed().own
+	for n := range own {
+		s := own[n].total()
 		if s < minSupport {
 			continue
 		}

@@ -31,6 +31,15 @@ type State struct {
 	Sources  []StateSource               `json:"sources"`
 	Failures []Failure                   `json:"failures"`
 	Unlisted int                         `json:"failures_unlisted,omitempty"`
+	Titles   []StateTitle                `json:"titles,omitempty"` // by key; absent in states of earlier versions, as Links
+	Links    []Link                      `json:"links,omitempty"`  // of the home page, in its order
+}
+
+// StateTitle is a title of a page.
+type StateTitle struct {
+	Key  uint64 `json:"k"` // keyOf its URL
+	Rank uint8  `json:"r"` // rankOf the method by which it was found
+	Text string `json:"t"`
 }
 
 // StateNode is a segment of the patterns.
@@ -86,6 +95,11 @@ func (a *Analyser) State() *State {
 			s.Classes[classify.Class(i).Type()] = StateType{c.count, c.priority, storeURLs(c.examples.list)}
 		}
 	}
+	a.texts.trim()
+	for _, key := range a.texts.keys() {
+		s.Titles = append(s.Titles, StateTitle{key, a.texts.titles[key].rank, a.texts.titles[key].text})
+	}
+	s.Links = a.texts.links
 	for i := range a.sources {
 		o := &a.sources[i]
 		stored := StateSource{Source: o.Source, Types: map[classify.Type]int{}, Newest: o.newest}
@@ -158,6 +172,10 @@ func Restore(s *State, o Options) (*Analyser, error) {
 		a.classes[i].count, a.classes[i].priority = stored.Count, stored.Priority
 		a.restoreURLs(stored.Examples, func(_ *page, c candidate) { a.classes[i].examples.offer(c) })
 	}
+	for _, t := range s.Titles {
+		a.texts.entitle(t.Key, t.Rank, []byte(t.Text))
+	}
+	a.learn(s.Links)
 	a.restoreURLs(s.Top, func(_ *page, c candidate) { a.top.offer(c) })
 	a.restoreURLs(s.Listings, func(p *page, c candidate) {
 		c.order -= 1000 * p.depth

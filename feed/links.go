@@ -1,7 +1,6 @@
 package feed
 
 import (
-	"bytes"
 	"slices"
 	"strings"
 
@@ -46,7 +45,7 @@ func Links(page []byte, base string) []Candidate {
 		switch {
 		case t.Closing:
 		case t.Is("script"), t.Is("style"), t.Is("title"), t.Is("noscript"), t.Is("template"):
-			i = behind(page, i, t.Name)
+			i = markup.EndTag(page, i, t.Name)
 		case t.Is("base") && !rebased:
 			if u, ok := markup.Resolve(base, []byte(t.Attr("href"))); ok {
 				base, rebased = u, true
@@ -66,21 +65,6 @@ func Links(page []byte, base string) []Candidate {
 		}
 	}
 	return append(found, comments...)
-}
-
-// behind returns where the content of a raw text element ends: at its end tag, or never.
-func behind(page []byte, i int, name []byte) int {
-	for {
-		end := bytes.Index(page[i:], []byte("</"))
-		if end < 0 {
-			return len(page)
-		}
-		i += end
-		if end := page[i+2:]; len(end) >= len(name) && bytes.EqualFold(end[:len(name)], name) {
-			return i
-		}
-		i += 2
-	}
 }
 
 // declared returns the kind of feed that a link declares, or "".

@@ -45,6 +45,22 @@ func NextTag(b []byte, i int) (t Tag, next int) {
 	}
 }
 
+// EndTag returns where the end tag of an element begins whose content is that of b from i on; the end of b when there
+// is none. So the content of raw text elements (script, style and the like) can be skipped.
+func EndTag(b []byte, i int, name []byte) int {
+	for {
+		at := bytes.Index(b[i:], []byte("</"))
+		if at < 0 {
+			return len(b)
+		}
+		i += at
+		if end := b[i+2:]; len(end) >= len(name) && bytes.EqualFold(end[:len(name)], name) {
+			return i
+		}
+		i += 2
+	}
+}
+
 // Is reports whether the tag has this name, given in lower case.
 func (t *Tag) Is(name string) bool { return EqualFold(t.Name, name) }
 

@@ -1,0 +1,67 @@
+package classify
+
+import "math"
+
+// Site is what the other pages of a site say about a page: for each class the logarithm by which they make it more
+// or less probable. Only the differences count.
+type Site [Classes]float64
+
+// The weight of a page's neighbours. They are no independent witnesses: a layout that misleads the classifier
+// misleads it every time. So their share counts for a part of its logarithm, and a few of them for little.
+const (
+	neighbourWeight   = 0.6
+	neighbourDoubt    = 6   // pages of all classes that are imagined beside them
+	neighbourFurthest = 2.5 // below the class that most of them have
+)
+
+// Lean returns what the classes of the pages beside a page say about it: as many pages of each class as n counts.
+// Pages of class Unknown say nothing unless there are others that say something.
+func Lean(n *[Classes]int32) (s Site) {
+	unknown, _ := ClassOf(Unknown)
+	sum := int32(0)
+	for c, k := range n {
+		if Class(c) != unknown {
+			sum += k
+		}
+	}
+	if sum == 0 {
+		return s
+	}
+	counts := *n
+	counts[unknown] = min(counts[unknown], sum)
+	sum += counts[unknown]
+	top := math.Inf(-1)
+	for c, k := range counts {
+		share := (float64(k) + neighbourDoubt/float64(Classes)) / (float64(sum) + neighbourDoubt)
+		s[c] = neighbourWeight * math.Log(share)
+		top = max(top, s[c])
+	}
+	for c := range s {
+		s[c] = max(s[c]-top, -neighbourFurthest)
+	}
+	return s
+}
+
+// Best returns the class that s makes most probable, the first of equals.
+func (s *Site) Best() Class {
+	best := 0
+	for c := range s {
+		if s[c] > s[best] {
+			best = c
+		}
+	}
+	return Class(best)
+}
+
+// vouching is what it says of a page that a list of news has it, by class.
+var vouching = map[Type]float64{
+	News: 1, PressRelease: 0.8, Announcement: 0.4, Multimedia: 0.2, Unknown: -2, About: -1, Contact: -1, Search: -1, Form: -1, Directory: -1, Archive: -1,
+}
+
+// Vouch adds that a list of news has the page, or pages like it: weight is 1 for a news sitemap, less for a feed.
+func (s *Site) Vouch(weight float64) {
+	for t, x := range vouching {
+		c, _ := ClassOf(t)
+		s[c] += weight * x
+	}
+}

@@ -1,0 +1,158 @@
+package discovery
+
+import (
+	"github.com/newsfork/seed-engine/classify"
+)
+
+// minAlike is the number of URLs of a pattern from which on they say something about each other, and minListed how
+// many of them lists of news must have.
+const (
+	minAlike  = 5
+	minListed = 3
+)
+
+// votes are the URLs of a pattern, by what each of them looks like by itself.
+type votes struct {
+	of    [classify.Classes]int32
+	feeds int32 // that feeds list
+	news  int32 // that news sitemaps list
+}
+
+func (v *votes) add(r *record) {
+	v.of[r.class]++
+	switch methods[r.rank] {
+	case FromFeed:
+		v.feeds++
+	case FromNewsSitemap:
+		v.news++
+	}
+}
+
+func (v *votes) merge(o *votes) {
+	for c, n := range o.of {
+		v.of[c] += n
+	}
+}
+
+func (v *votes) total() (n int) {
+	for _, k := range v.of {
+		n += int(k)
+	}
+	return n
+}
+
+// survey is what the URLs of a domain say of each other, by patterns. It depends on the URLs alone, not on their
+// order, and is made when something asks for it.
+type survey struct {
+	own   []votes // of each node
+	below []votes // of the nodes below it
+	leans map[nodeID]*classify.Site
+}
+
+// survey returns the survey of all URLs so far.
+func (a *Analyser) surveyed() *survey {
+	if a.survey != nil {
+		return a.survey
+	}
+	a.texts.trim()
+	s := &survey{own: make([]votes, len(a.tree.nodes)), below: make([]votes, len(a.tree.nodes)), leans: map[nodeID]*classify.Site{}}
+	a.seen.all(func(r *record) {
+		if n := a.tree.home(r.node); n != noNode && r.rank > 0 {
+			s.own[n].add(r)
+		}
+	})
+	for depth := uint8(maxPatternDepth); depth > 0; depth-- {
+		for i := range a.tree.nodes {
+			n := &a.tree.nodes[i]
+			if n.depth == depth && n.movedTo == noNode && n.parent != noNode {
+				s.below[n.parent].merge(&s.own[i])
+				s.below[n.parent].merge(&s.below[i])
+			}
+		}
+	}
+	a.survey = s
+	return s
+}
+
+// neighbours returns what the pages beside a page say about it, nil for nothing: those of its pattern or, of a page
+// that others stand below, these; and the lists of news that have it, or have pages of its pattern. hints are the
+// evidence.
+func (a *Analyser) neighbours(p *page) (site *classify.Site, hints []string) {
+	r := a.seen.find(keyOf([]byte(p.url)))
+	if r == nil || r.rank == 0 {
+		return nil, nil
+	}
+	s := a.surveyed()
+	n := a.tree.home(r.node)
+	if site = s.lean(n, a.tree); site != nil {
+		hints = append(hints, "neighbours_"+string(site.Best().Type()))
+	}
+	weight, hint := 0.0, ""
+	switch methods[r.rank] {
+	case FromNewsSitemap:
+		weight, hint = vouchedBySitemap, "listed_in_news_sitemap"
+	case FromFeed:
+		weight, hint = vouchedByFeed, "listed_in_feed"
+	default:
+		if n == noNode {
+			break
+		}
+		if own := &s.own[n]; own.news >= minListed {
+			weight, hint = vouchedBySitemap*vouchedBeside, "neighbours_listed_in_news_sitemap"
+		} else if own.feeds >= minListed {
+			weight, hint = vouchedByFeed*vouchedBeside, "neighbours_listed_in_feed"
+		}
+	}
+	if weight == 0 {
+		return site, hints
+	}
+	vouched := classify.Site{}
+	if site != nil {
+		vouched = *site
+	}
+	vouched.Vouch(weight)
+	return &vouched, append(hints, hint)
+}
+
+// classOf returns the class of a page by its URL, the texts by which it is known, and the site.
+func (a *Analyser) classOf(p *page) (classify.Class, float64) {
+	site, _ := a.neighbours(p)
+	return a.classifier.BestIn(p.url, a.textOf(p), site)
+}
+
+// classification is classOf with the evidence.
+func (a *Analyser) classification(p *page) classify.Classification {
+	site, hints := a.neighbours(p)
+	k := a.classifier.ClassifyIn(p.url, a.textOf(p), site)
+	k.Evidence.DomainContext = append(k.Evidence.DomainContext, hints...)
+	return k
+}
+
+// How much lists of news vouch for what they list. Feeds have events and podcasts, too; the pages beside those
+// that a list has are what it had before.
+const (
+	vouchedBySitemap = 1.5
+	vouchedByFeed    = 0.8
+	vouchedBeside    = 0.6
+)
+
+// lean returns what the pages of a pattern say about one of them, nil for nothing.
+func (s *survey) lean(n nodeID, t *tree) *classify.Site {
+	if n == noNode || n == root {
+		return nil
+	}
+	if l, ok := s.leans[n]; ok {
+		return l
+	}
+	v := &s.own[n]
+	if v.total() < minAlike && t.nodes[n].name {
+		v = &s.below[n]
+	}
+	var l *classify.Site
+	if v.total() >= minAlike {
+		site := classify.Lean(&v.of)
+		l = &site
+	}
+	s.leans[n] = l
+	return l
+}

@@ -1,0 +1,193 @@
+package discovery
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/newsfork/seed-engine/classify"
+)
+
+// Link is a link of a page.
+type Link struct {
+	URL  string // absolute
+	Text string // as a reader sees it; "" for none, as of an image
+}
+
+// Bounds of the texts that are kept of a domain, with maxTitle the bytes of each.
+const (
+	maxTitles  = 500 // of pages
+	maxAnchors = 300 // of links of the home page, the first
+	maxAnchor  = 100 // bytes: longer ones are teasers
+)
+
+// titleOf is a title of a page, with the rank of the method by which it was found.
+type titleOf struct {
+	rank uint8
+	text string
+}
+
+// texts are the texts by which pages are known, beside their URLs.
+type texts struct {
+	titles  map[uint64]titleOf // by keyOf the URL
+	links   []Link             // those of the home page that have a text, in canonical form
+	anchors map[string]string  // text of a link, by URL
+	menus   map[string]string  // text of the only link with a field in its query, by the field; "" if there are several
+	paths   map[string]string  // text of a link, by host and path without the name of an index page
+}
+
+// entitle keeps a title of the URL with the key: of several that of the best method, of these the first in
+// alphabetical order. When there are too many, those of the lowest keys stay, so that their order does not matter.
+func (t *texts) entitle(key uint64, rank uint8, title []byte) {
+	if len(title) == 0 {
+		return
+	}
+	if old, ok := t.titles[key]; ok && (old.rank > rank || old.rank == rank && old.text <= string(title)) {
+		return
+	}
+	if t.titles == nil {
+		t.titles = map[uint64]titleOf{}
+	}
+	t.titles[key] = titleOf{rank, shortTitle(title)}
+	if len(t.titles) >= 2*maxTitles {
+		t.trim()
+	}
+}
+
+// trim drops all but maxTitles titles.
+func (t *texts) trim() {
+	if len(t.titles) <= maxTitles {
+		return
+	}
+	for _, key := range t.keys()[maxTitles:] {
+		delete(t.titles, key)
+	}
+}
+
+// keys are the keys of the titles, ascending.
+func (t *texts) keys() []uint64 {
+	keys := make([]uint64, 0, len(t.titles))
+	for key := range t.titles {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// learn reads the links of the home page: its menu names the sections of the site. Links are in canonical form.
+func (t *texts) learn(links []Link) {
+	t.anchors, t.menus, t.paths = map[string]string{}, map[string]string{}, map[string]string{}
+	t.links = nil
+	for _, l := range links {
+		if len(t.links) == maxAnchors {
+			return
+		}
+		if l.Text == "" || len(l.Text) > maxAnchor || t.anchors[l.URL] != "" {
+			continue
+		}
+		t.links = append(t.links, l)
+		t.anchors[l.URL] = l.Text
+		p := parsePage(l.URL)
+		if p.query == "" && !p.isHome() {
+			t.paths[p.host+p.directory(p.depth)] = l.Text
+		}
+		for f := range menuFields(p.query) {
+			if _, again := t.menus[f]; again {
+				t.menus[f] = ""
+			} else {
+				t.menus[f] = l.Text
+			}
+		}
+	}
+}
+
+// section returns the text of the link to the section that a page belongs to, "" when there is none: the menu entry
+// with a field of its query, or with the longest beginning of its path.
+func (t *texts) section(p *page) string {
+	for f := range menuFields(p.query) {
+		if text := t.menus[f]; text != "" {
+			return text
+		}
+	}
+	if len(t.paths) == 0 {
+		return ""
+	}
+	for n := min(p.depth, len(p.segments)) - 1; n > 0; n-- {
+		if text := t.paths[p.host+p.directory(n)]; text != "" {
+			return text
+		}
+	}
+	return ""
+}
+
+// directory is the path of a page's first n segments, without the name of an index page and without an extension.
+func (p *page) directory(n int) string {
+	if n > 0 && n == p.depth && homeNames[strings.ToLower(p.body(n-1))] {
+		n--
+	}
+	var path strings.Builder
+	for i := range min(n, len(p.segments)) {
+		path.WriteByte('/')
+		path.WriteString(p.body(i))
+	}
+	return path.String()
+}
+
+// menuNames are the names of fields that choose the section of a site, in lower case without separators.
+var menuNames = words("mid menuid menuno menucd menucode menukey mcode mno mn mcd key pid pageid bbsid bbsno boardid boardno bid board bname botable" +
+	" cid catid category cat categoryid ctgr code sitecode cmscode section sectionid sec sid n node nodeid channel channelid topic type tab kind div gubun")
+
+// minMenuValue is the length of a value that is unlikely to mean something else elsewhere.
+const minMenuValue = 2
+
+// menuFields yields the fields of a query that may choose a section, as they stand there.
+func menuFields(query string) func(func(string) bool) {
+	return func(yield func(string) bool) {
+		for f := range strings.SplitSeq(query, "&") {
+			name, value, _ := strings.Cut(f, "=")
+			name = strings.NewReplacer("_", "", "-", "").Replace(strings.ToLower(name))
+			if len(value) >= minMenuValue && menuNames[name] && !yield(f) {
+				return
+			}
+		}
+	}
+}
+
+// learn takes the links of the home page that lead to pages of the domain.
+func (a *Analyser) learn(links []Link) {
+	var own []Link
+	for _, l := range links {
+		if len(own) == 2*maxAnchors {
+			break
+		}
+		if l.Text == "" {
+			continue
+		}
+		if valid, inside := a.canonical([]byte(l.URL)); valid && inside && len(a.buf) <= MaxURLLength {
+			own = append(own, Link{string(a.buf), l.Text})
+		}
+	}
+	a.texts.learn(own)
+	a.survey = nil
+}
+
+// textOf returns the texts by which a page is known.
+func (a *Analyser) textOf(p *page) (t classify.Text) {
+	t.Title = a.texts.titles[keyOf([]byte(p.url))].text
+	t.Anchor = a.texts.anchors[p.url]
+	if t.Section = a.texts.section(p); t.Anchor != "" && t.Section != "" && !a.isMenu(p) {
+		// A link of the home page to one page of a section is its title.
+		t.Title, t.Anchor = cmp.Or(t.Title, t.Anchor), ""
+	}
+	return t
+}
+
+// isMenu reports whether the menu entry of a page's section leads to the page.
+func (a *Analyser) isMenu(p *page) bool {
+	for f := range menuFields(p.query) {
+		if a.texts.menus[f] != "" {
+			return a.texts.menus[f] == a.texts.anchors[p.url]
+		}
+	}
+	return false
+}
