@@ -22,8 +22,8 @@ func (g *gathering) analyse() {
 	})
 }
 
-// listed adds an entry of a sitemap to the analysis. source is the entry point that the sitemap belongs to.
-func (g *gathering) listed(e *sitemap.Entry, source discovery.SourceID) {
+// listed adds an entry of the sitemap at base to the analysis. source is the entry point that the sitemap belongs to.
+func (g *gathering) listed(e *sitemap.Entry, base string, source discovery.SourceID) {
 	f := discovery.Sighting{
 		Loc: e.Loc, Lastmod: e.Lastmod, Method: discovery.FromSitemap, Source: source,
 		Hint: discovery.SitemapHint(e.Changefreq, e.Priority), Title: e.Title,
@@ -35,6 +35,7 @@ func (g *gathering) listed(e *sitemap.Entry, source discovery.SourceID) {
 			f.Lastmod = e.News.Date
 		}
 	}
+	g.found.details.note(g.clock.Now(), e.Loc, f.Lastmod, base, e.Summary, e.SummaryText, e.Image)
 	g.take(&f)
 }
 

@@ -67,6 +67,9 @@ func (s *saving) queue(ctx context.Context, old, doc *contract.Document, a *anal
 	if of == nil && doc.Reachable {
 		pages := a.Pages()
 		put.Pages = newPages(pages[:min(len(pages), frontier.MaxPut-len(put.Entries))], put.Since > 0)
+		if s.found != nil {
+			s.found.details.describe(put.Pages)
+		}
 	}
 	if len(put.Pages)+len(put.Entries) > 0 || put.Owner != "" && put.MirrorOf != "" {
 		answer, err := s.batch.put(ctx, put)

@@ -54,6 +54,7 @@ type findings struct {
 	validators   map[string]validators             // of feeds and sitemaps that were read, by URL
 	likeness     likeness
 	mirrorOf     string
+	details      details
 	later        bool // what is left to ask was left to refreshes, see leaveToLater
 }
 

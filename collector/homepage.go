@@ -118,7 +118,8 @@ func (g *gathering) feed(ctx context.Context, link, foundBy string) bool {
 	}
 	var items []discovery.Sighting
 	sum := sha256.New()
-	s, err := feed.Parse(a.Body, a.URL, sitemap.Options{ContentType: a.Header.Get("Content-Type"), MaxBytes: maxFeedBytes, Tee: sum, Now: g.clock.Now()}, func(i *feed.Item) {
+	s, err := feed.Parse(a.Body, a.URL, sitemap.Options{ContentType: a.Header.Get("Content-Type"), MaxBytes: maxFeedBytes, Tee: sum, Now: g.clock.Now(), Details: true}, func(i *feed.Item) {
+		g.found.details.note(g.clock.Now(), i.Link, i.Date, a.URL, i.Summary, i.SummaryText, i.Image)
 		items = append(items, discovery.Sighting{Loc: slices.Clone(i.Link), Lastmod: i.Date, Method: discovery.FromFeed, Title: slices.Clone(i.Title)})
 	})
 	if err != nil {

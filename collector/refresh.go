@@ -347,13 +347,12 @@ func (f *refresh) rules(ctx context.Context, authority *url.URL) (func(link stri
 // read takes the URLs that the entry point lists. why is what is wrong with it; err is the bucket's, or that our time is
 // over.
 func (f *refresh) read(ctx context.Context, a *fetch.Answer, sum hash.Hash) (why, err error) {
-	options := sitemap.Options{ContentType: a.Header.Get("Content-Type"), MaxBytes: f.maxBytes(), Now: f.batch.collector.Clock.Now(), Tee: sum}
+	options := sitemap.Options{ContentType: a.Header.Get("Content-Type"), MaxBytes: f.maxBytes(), Now: f.batch.collector.Clock.Now(), Tee: sum, Details: true}
 	switch m := discovery.EntryMethod(f.message.Method); m {
 	case discovery.RSSEntry, discovery.AtomEntry, discovery.JSONFeedEntry:
-		options.Details = true
 		s, err := feed.Parse(a.Body, a.URL, options, func(i *feed.Item) {
 			if p := f.take(i.Link, i.Title, i.Date, discovery.FromFeed); p != nil {
-				p.Snippet = snippetOf(i)
+				p.Snippet = snippetOf(i.Summary, i.SummaryText)
 				p.Image, _ = markup.Resolve(a.URL, i.Image)
 			}
 		})
@@ -386,7 +385,9 @@ func (f *refresh) readSitemap(a *fetch.Answer, o sitemap.Options, method discove
 			if date.IsZero() {
 				date = e.Lastmod
 			}
-			f.take(e.Loc, e.News.Title, date, discovery.FromNewsSitemap)
+			if p := f.take(e.Loc, e.News.Title, date, discovery.FromNewsSitemap); p != nil {
+				p.Image, _ = markup.Resolve(a.URL, e.Image)
+			}
 		default:
 			f.take(e.Loc, e.Title, e.Lastmod, method)
 		}
@@ -451,7 +452,7 @@ func (f *refresh) readChildren(ctx context.Context) error {
 			return err
 		}
 		if failure == nil && a.Status == http.StatusOK {
-			o := sitemap.Options{ContentType: a.Header.Get("Content-Type"), MaxBytes: c.Limits.MaxSitemapBytes, Now: now}
+			o := sitemap.Options{ContentType: a.Header.Get("Content-Type"), MaxBytes: c.Limits.MaxSitemapBytes, Now: now, Details: true}
 			_ = f.readSitemap(a, o, discovery.FromSitemap) // what is wrong with one is for the next collection to say
 		}
 	}

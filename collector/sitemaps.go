@@ -122,7 +122,7 @@ func (g *gathering) receivedSitemap(ctx context.Context, walk *sitemap.Walk, c s
 			}
 			source = g.found.analyser.Source(entry)
 		}
-		g.listed(e, source)
+		g.listed(e, a.URL, source)
 	})
 	if err != nil {
 		return why, err
@@ -153,7 +153,7 @@ func (g *gathering) receivedSitemap(ctx context.Context, walk *sitemap.Walk, c s
 // first sitemap is, or the first other one after a news sitemap that was found at a well-known path. why is
 // the reason if it cannot be used; err is the bucket's.
 func (g *gathering) read(ctx context.Context, c sitemap.Candidate, a *fetch.Answer, fn func(*sitemap.Entry)) (s *sitemap.Summary, why contract.Failure, err error) {
-	options := sitemap.Options{ContentType: a.Header.Get("Content-Type"), MaxBytes: g.limits.MaxSitemapBytes, Now: g.clock.Now()}
+	options := sitemap.Options{ContentType: a.Header.Get("Content-Type"), MaxBytes: g.limits.MaxSitemapBytes, Now: g.clock.Now(), Details: true}
 	var e *evidence
 	var sum hash.Hash
 	if c.Parent == "" { // the children of an index are no entry points, but for news

@@ -2,19 +2,60 @@ package collector
 
 import (
 	"bytes"
+	"cmp"
 	"strings"
+	"time"
 	"unicode"
 
-	"github.com/newsfork/seed-engine/feed"
+	"github.com/newsfork/seed-engine/frontier"
 	"github.com/newsfork/seed-engine/markup"
 )
 
-// snippetOf is the summary of a feed item as one line of text.
-func snippetOf(i *feed.Item) string {
-	if i.SummaryText {
-		return oneLine(string(i.Summary))
+// detail is what a feed or news sitemap says of a page beside title and date.
+type detail struct{ snippet, image string }
+
+// details are those of pages that may be new, by their canonical URLs.
+type details map[string]detail
+
+// Bounds of what is kept of them until the collection ends. The frontier cuts a snippet further.
+const (
+	maxDetails = 2000
+	maxSnippet = 1000 // bytes
+)
+
+// note takes the summary of a page, HTML unless isText, and the URL of a picture of it, which is resolved against base.
+// What is dated and old is no news.
+func (d *details) note(now time.Time, link []byte, date time.Time, base string, summary []byte, isText bool, picture []byte) {
+	if len(summary)+len(picture) == 0 || len(*d) == maxDetails || !date.IsZero() && date.Before(now.Add(-freshFor)) {
+		return
 	}
-	return oneLine(withoutTags(i.Summary))
+	url, ok := markup.AppendCanonical(nil, link)
+	if !ok {
+		return
+	}
+	if *d == nil {
+		*d = details{}
+	}
+	known := (*d)[string(url)]
+	snippet := snippetOf(summary, isText)
+	image, _ := markup.Resolve(base, picture)
+	(*d)[string(url)] = detail{cmp.Or(known.snippet, strings.Clone(snippet[:min(len(snippet), maxSnippet)])), cmp.Or(known.image, image)}
+}
+
+// describe adds to pages what is known of them.
+func (d details) describe(pages []frontier.NewPage) {
+	for i := range pages {
+		known := d[pages[i].URL]
+		pages[i].Snippet, pages[i].Image = known.snippet, known.image
+	}
+}
+
+// snippetOf is a summary as one line of text.
+func snippetOf(summary []byte, isText bool) string {
+	if isText {
+		return oneLine(string(summary))
+	}
+	return oneLine(withoutTags(summary))
 }
 
 // withoutTags is the text of a piece of HTML. What begins like a tag and does not end is text.

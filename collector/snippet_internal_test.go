@@ -1,10 +1,6 @@
 package collector
 
-import (
-	"testing"
-
-	"github.com/newsfork/seed-engine/feed"
-)
+import "testing"
 
 func TestSnippets(t *testing.T) {
 	for html, want := range map[string]string{
@@ -17,11 +13,11 @@ func TestSnippets(t *testing.T) {
 		"<":                         "<",
 		"<a href='x":                "<a href='x",
 	} {
-		if got := snippetOf(&feed.Item{Summary: []byte(html)}); got != want {
+		if got := snippetOf([]byte(html), false); got != want {
 			t.Errorf("%q: %q, want %q", html, got, want)
 		}
 	}
-	if got := snippetOf(&feed.Item{Summary: []byte("a <b>\n c"), SummaryText: true}); got != "a <b> c" {
+	if got := snippetOf([]byte("a <b>\n c"), true); got != "a <b> c" {
 		t.Errorf("%q", got)
 	}
 }

@@ -3,6 +3,7 @@ package engine_test
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"net/url"
 	"strings"
@@ -202,7 +203,7 @@ func TestAPublishingSite(t *testing.T) {
 					}
 					f.read(t, w)
 				}
-				first, bare := 0, 0
+				first := 0
 				if !dated {
 					first = 20 // what a feed lists at first is not new, unless it says so
 				}
@@ -219,14 +220,11 @@ func TestAPublishingSite(t *testing.T) {
 					if *item.Title != fmt.Sprint("Article article-", n) || *item.FoundBy != "feed" || item.Type != "news" || item.Partition != day {
 						t.Errorf("%+v", item)
 					}
-					if item.Snippet == nil { // found by a collection in between
-						bare++
+					if item.Snippet == nil || item.Image == nil {
+						t.Errorf("%+v", item)
 					} else if *item.Snippet != fmt.Sprintf("About article-%d & more", n) || *item.Image != fmt.Sprintf("https://live-a.sg/article-%d.jpg", n) {
 						t.Errorf("%q %q", *item.Snippet, *item.Image)
 					}
-				}
-				if bare > p.articles/4 {
-					t.Errorf("%d articles have no snippet", bare)
 				}
 				for url := range f.found {
 					if strings.Contains(url, "old-story") {
@@ -369,6 +367,49 @@ func TestUnreachableDomains(t *testing.T) {
 		}
 		if got := stateOf(t, w, "https://live-a.sg/robots.txt"); got != "waiting" && got != "due" {
 			t.Errorf("the domain as a whole is %s", got)
+		}
+	})
+}
+
+// TestWhatSourcesSayOfPages: the first collection of a site takes snippets and pictures from feeds and news sitemaps, too.
+func TestWhatSourcesSayOfPages(t *testing.T) {
+	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
+		p := &publisher{}
+		w.Web.Serve = func(r *fetch.Request, n int) (fetchtest.Page, bool) {
+			now := time.Now().UTC()
+			switch strings.TrimPrefix(r.URL, "https://press.sg") {
+			case "/robots.txt":
+				return fetchtest.Page{Body: "Sitemap: https://press.sg/news.xml\n", Header: map[string]string{"Content-Type": "text/plain"}}, true
+			case "/news.xml":
+				entry := func(n int, at time.Time) string {
+					return fmt.Sprintf(`<url><loc>/news/%d?utm_source=map</loc><news:news><news:publication_date>%s</news:publication_date><news:title>T</news:title></news:news>
+						<image:image><image:loc>/pictures/%d.jpg?a=1&amp;b=2</image:loc></image:image></url>`, n, at.Format(time.RFC3339), n)
+				}
+				return fetchtest.Page{Body: `<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9" xmlns:news="http://www.google.com/schemas/sitemap-news/0.9"
+					xmlns:image="http://www.google.com/schemas/sitemap-image/1.1">` + entry(1, now) + entry(2, now.AddDate(0, 0, -5)) + `</urlset>`, Header: map[string]string{"Content-Type": "application/xml"}}, true
+			case "/feed.xml":
+				item := func(n int) string {
+					return fmt.Sprintf(`<item><title>T</title><link>https://press.sg/news/%d</link><description>About %d</description><pubDate>%s</pubDate></item>`, n, n, now.Format(time.RFC1123Z))
+				}
+				return fetchtest.Page{Body: `<rss version="2.0"><channel>` + item(1) + item(3) + `</channel></rss>`, Header: map[string]string{"Content-Type": "application/rss+xml"}}, true
+			}
+			return p.Serve(r, n)
+		}
+		upload(t, w, day, 1, `[{"url":"https://press.sg/about"}]`)
+		orchestrate(w, "{}")
+		w.Drain()
+		var f follower
+		f.read(t, w)
+		got := map[string]string{}
+		for url, i := range f.found {
+			got[url] = fmt.Sprint(*cmp.Or(i.Snippet, new(string)), "|", *cmp.Or(i.Image, new(string)))
+		}
+		want := map[string]string{
+			"https://press.sg/news/1": "About 1|https://press.sg/pictures/1.jpg?a=1&b=2",
+			"https://press.sg/news/3": "About 3|",
+		}
+		if !maps.Equal(got, want) {
+			t.Errorf("%q", got)
 		}
 	})
 }

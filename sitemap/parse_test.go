@@ -272,6 +272,19 @@ func TestExtensions(t *testing.T) {
 			}
 		})
 	}
+	// A picture of a news entry, before its news or after it; nobody asks for others'.
+	var images []string
+	if _, err := Parse(strings.NewReader(`<urlset xmlns:image="http://www.google.com/schemas/sitemap-image/1.1" xmlns:news="http://www.google.com/schemas/sitemap-news/0.9">
+		<url><loc>/0</loc><image:image><image:loc>/0.jpg</image:loc></image:image></url>
+		<url><loc>/1</loc><news:news><news:title>x</news:title></news:news><image:image><image:loc> /1.jpg?a&amp;b </image:loc><image:loc>/no.jpg</image:loc></image:image></url>
+		<url><image:image><image:title>no</image:title><image:loc>/2.jpg</image:loc></image:image><loc>/2</loc><news:news><news:title>x</news:title></news:news></url>
+		<url><loc>/3</loc><news:news><news:title>x</news:title></news:news><image:image><image:loc/></image:image></url></urlset>`),
+		"https://a.example/s.xml", Options{Details: true}, func(e *Entry) { images = append(images, string(e.Loc)+" "+string(e.Image)) }); err != nil {
+		t.Error(err)
+	}
+	if got := strings.Join(images, ", "); got != "https://a.example/0 , https://a.example/1 /1.jpg?a&b, https://a.example/2 /2.jpg, https://a.example/3 " {
+		t.Error(got)
+	}
 	// What an extension says is not the page's, in any order.
 	e, d := entryOf(t, `<urlset xmlns:i="http://www.google.com/schemas/sitemap-image/1.1"><url>
 		<i:image><i:loc>/1.jpg</i:loc><i:title>no</i:title></i:image><image:image><image:loc>/2.jpg</image:loc><image:image/>

@@ -287,6 +287,11 @@ func (p *parser) pageTag(e element, prefix, attrs []byte, closing, empty bool) {
 	wanted := false
 	switch e {
 	case tagLoc:
+		if p.details && s == imageNS && p.e.Image == nil && (p.e.News.Present || p.sum.NewsEntries > 0) && !closing && !empty {
+			p.commit()
+			p.begin(tagImage)
+			return
+		}
 		wanted = s == ownNS && p.ref == nil
 	case tagLastmod:
 		wanted = s == ownNS && p.e.Lastmod.IsZero()
@@ -485,6 +490,11 @@ func (p *parser) commit() {
 	case tagLoc, tagLink:
 		p.takeRef(v, byLink)
 		return
+	case tagImage:
+		if !p.cut {
+			p.e.Image = v
+			return
+		}
 	case tagGUID:
 		if markup.SchemeEnd(v) > 0 {
 			p.takeRef(v, byGUID)

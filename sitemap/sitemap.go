@@ -55,7 +55,7 @@ type Entry struct {
 	Priority   float32 // 0 to 1; -1 when absent
 	Title      []byte  // of a feed item
 	Summary    []byte  // of a feed item, as HTML unless SummaryText; only with Options.Details
-	Image      []byte  // URL of a picture of the entry, as it stands there; only with Options.Details
+	Image      []byte  // URL of a picture of a feed item or news entry, as it stands there; only with Options.Details
 
 	SummaryText bool
 	News        News
