@@ -115,6 +115,11 @@ setup-staging: node_modules/.ready
 setup-production: node_modules/.ready
 	$(node) deploy/setup.mjs production
 
+# What a domain and a file ask of the platform, and what a million domains cost; JSON=1 prints one JSON object.
+.PHONY: bench-counts
+bench-counts: node_modules/.ready
+	@$(node) bench/counts/run.mjs
+
 deploy-staging: build
 	$(wrangler) d1 migrations apply METADATA_DB --remote --env staging
 	$(wrangler) deploy --env staging

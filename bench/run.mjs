@@ -1,4 +1,4 @@
-// make bench: the runtime, the parsers, the pipeline, the operators' questions and the frontier, each a table.
+// make bench: the runtime, the parsers, the pipeline, its costs, the operators' questions and the frontier, each a table.
 import { execFileSync, spawnSync } from "node:child_process";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -48,6 +48,8 @@ run("Pipeline against the documents' own pseudo-code", process.execPath, [
   join(here, "pipeline/run.mjs"),
   ...(quick ? ["--quick"] : []),
 ]);
+
+run("What a domain and a file ask of the platform", process.execPath, [join(here, "counts/run.mjs")]);
 
 run("A shard of the frontier on workerd", process.execPath, [
   join(here, "frontier/run.mjs"),

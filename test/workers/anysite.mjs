@@ -1,14 +1,24 @@
-// A web in which every host is one small healthy site: robots.txt, a sitemap, a home page. It answers
-// after LATENCY_MS, and lists at https://control.invalid/ when each host was asked for what.
+// A web in which every host is one healthy site: robots.txt, a sitemap, a home page. It answers after LATENCY_MS, and
+// lists at https://control.invalid/ when each host was asked for what. Sites are small, unless PAGES says how many
+// pages each has.
 let log = [];
 
-const pages = (host) => ({
+const small = ["/news", "/news/1", "/news/2"];
+const sections = ["news", "press", "policy", "events"];
+const many = (pages) =>
+  Array.from(
+    { length: pages },
+    (_, i) => `/${sections[i % sections.length]}${i < sections.length ? "" : `/story-${i}`}`,
+  );
+const text = "<p>Home of an organisation that says enough of itself to be told from others.</p>";
+
+const pages = (host, count) => ({
   "/robots.txt": ["text/plain", `User-agent: *\nDisallow: /private\nSitemap: https://${host}/sitemap.xml\n`],
   "/sitemap.xml": [
     "application/xml",
-    `<?xml version="1.0"?><urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">${["", "/1", "/2"].map((page) => `<url><loc>https://${host}/news${page}</loc></url>`).join("")}</urlset>`,
+    `<?xml version="1.0"?><urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">${(count ? many(count) : small).map((page) => `<url><loc>https://${host}${page}</loc></url>`).join("")}</urlset>`,
   ],
-  "/": ["text/html", `<!doctype html><title>${host}</title><p>Hello</p>`],
+  "/": ["text/html", `<!doctype html><title>${host}</title>${count ? text : "<p>Hello</p>"}`],
 });
 
 export default {
@@ -23,7 +33,7 @@ export default {
     log.push(entry);
     if (Number(env.LATENCY_MS)) await scheduler.wait(Number(env.LATENCY_MS));
     entry.end = Date.now();
-    const page = pages(hostname)[pathname];
+    const page = pages(hostname, Number(env.PAGES))[pathname];
     return page
       ? new Response(page[1], { headers: { "content-type": page[0], server: "anysite" } })
       : new Response("not found", { status: 404 });

@@ -1,0 +1,62 @@
+// What one healthy domain and one raw file ask of the platform, counted on workerd, ours and the peer's, and what a
+// million domains cost by that: make bench-counts. JSON=1 prints one JSON object instead of tables.
+import { join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { build } from "../../worker/build.mjs";
+import { count, pagesOfADomain, prices, startCounted } from "../../test/e2e/counts.mjs";
+
+const root = resolve(fileURLToPath(new URL("../..", import.meta.url)));
+build(root, join(root, "build/worker"));
+
+const { log } = console;
+if (process.env.JSON) console.log = console.info = console.error; // what the harness says
+const engine = await startCounted();
+let ours, theirs;
+try {
+  const worker = engine.harness.getWorker("peer");
+  ours = await count(engine, engine.worker, engine.env);
+  theirs = await count(engine, worker, await worker.getEnv());
+} finally {
+  await engine.close();
+}
+
+const labels = {
+  requests: "requests to its hosts",
+  worker_requests: "events of the Worker",
+  subrequests: "subrequests",
+  r2_class_a: "R2 class A",
+  r2_class_b: "R2 class B",
+  d1_queries: "D1 statements",
+  d1_rows_written: "D1 rows written",
+  d1_rows_read: "D1 rows read",
+  queue_operations: "queue operations",
+  do_requests: "Durable Object requests",
+  do_rows_written: "Durable Object rows written",
+  do_rows_read: "Durable Object rows read",
+  crossings: "calls from Go into JavaScript",
+  bytes_to_go: "bytes to Go",
+  bytes_from_go: "bytes from Go",
+  usd_per_million_domains: "**USD a million domains**",
+};
+
+if (process.env.JSON) {
+  log(
+    JSON.stringify({
+      ...ours.domain,
+      file: ours.file,
+      peer: { ...theirs.domain, file: theirs.file },
+      prices: prices(),
+    }),
+  );
+} else {
+  const cell = (counts, name) => (counts[name] === undefined ? "–" : counts[name].toLocaleString("en"));
+  log(`A healthy domain of ${pagesOfADomain} pages, and a raw file without its domains.\n`);
+  log("| | domain | the peer's way | file | the peer's way |\n| --- | --- | --- | --- | --- |");
+  for (const [name, label] of Object.entries(labels))
+    log(
+      `| ${label} | ${[ours.domain, theirs.domain, ours.file, theirs.file].map((counts) => cell(counts, name)).join(" | ")} |`,
+    );
+  const { read, ...price } = prices();
+  const list = Object.entries(price).map(([name, usd]) => `${labels[name]} ${usd}`);
+  log(`\nUSD a million, as published on ${read} (docs/scale.md): ${list.join(", ")}. CPU time is not in it.`);
+}

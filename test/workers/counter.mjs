@@ -1,0 +1,137 @@
+// What a Worker asked of its bindings so far, by binding, method and the first segment of the key or the operation of
+// a shard; what D1 and the shards say they read and wrote; and how often its Go program crossed into JavaScript, and
+// with how many bytes. Import it before what it is to count.
+
+export const counts = {};
+export const add = (name, n = 1) => (counts[name] = (counts[name] ?? 0) + n);
+
+const place = (key) => {
+  const parts = key.split("/");
+  return parts.length > 2 ? `${parts[0]}/…/${parts.at(-1).replace(/\d+/, "N")}` : key;
+};
+
+function watched(binding, note, settled = () => {}) {
+  return new Proxy(binding, {
+    get(target, property) {
+      const value = Reflect.get(target, property, target);
+      if (typeof value !== "function") return value;
+      return (...args) => {
+        note(property, args[0]);
+        const result = value.apply(target, args);
+        if (property === "batch") return result.then((results) => (settled(results), results));
+        return result;
+      };
+    },
+  });
+}
+
+const bucket = (binding) =>
+  watched(binding, (method, key) => add(`R2.${method} ${place(typeof key === "string" ? key : (key?.prefix ?? ""))}`));
+
+const queue = (name, binding) =>
+  watched(binding, (method, messages) => {
+    add(`${name}.calls`);
+    add(`${name}.messages`, method === "sendBatch" ? messages.length : 1);
+  });
+
+const database = (binding) =>
+  watched(
+    binding,
+    (method) => method === "batch" && add("D1.calls"),
+    (results) => {
+      add("D1.queries", results.length);
+      for (const { meta } of results) {
+        add("D1.read", meta.rows_read);
+        add("D1.written", meta.rows_written);
+      }
+    },
+  );
+
+const shards = (namespace) => ({
+  getByName: (name) => ({
+    call: (operation, request) => (add(`FRONTIER.${operation}`), namespace.getByName(name).call(operation, request)),
+  }),
+});
+
+/** The bindings of a Worker, watched. */
+export const counted = (env) => ({
+  ...env,
+  ...(env.FRONTIER && { FRONTIER: shards(env.FRONTIER) }),
+  ...(env.METADATA_DB && { METADATA_DB: database(env.METADATA_DB) }),
+  DATASETS_BUCKET: bucket(env.DATASETS_BUCKET),
+  SEED_QUEUE: queue("SEED_QUEUE", env.SEED_QUEUE),
+  DOMAIN_QUEUE: queue("DOMAIN_QUEUE", env.DOMAIN_QUEUE),
+  EGRESS: watched(env.EGRESS, () => add("requests")),
+});
+
+/** The Worker, counted; GET https://inside.invalid/ lists the counts. */
+export const countedWorker = (worker) => ({
+  fetch: (request, env, ctx) =>
+    new URL(request.url).hostname === "inside.invalid"
+      ? Response.json(counts)
+      : worker.fetch(request, counted(env), ctx),
+  queue: (batch, env, ctx) => (
+    add(`events ${/seed|domain|dlq/.exec(batch.queue)[0]}`),
+    worker.queue(batch, counted(env), ctx)
+  ),
+  scheduled: (event, env, ctx) => worker.scheduled(event, counted(env), ctx),
+});
+
+/** A class of shards that counts its rows. Locally they share the Worker's isolate, and so its counts. */
+export const countedShards = (Shard) =>
+  class extends Shard {
+    #cursors = [];
+
+    constructor(ctx, env) {
+      super(ctx, env);
+      const { sql } = ctx.storage;
+      const exec = sql.exec.bind(sql);
+      sql.exec = (...args) => {
+        const cursor = exec(...args);
+        this.#cursors.push(cursor);
+        return cursor;
+      };
+    }
+
+    call(operation, request) {
+      const answer = super.call(operation, request);
+      for (const { rowsWritten, rowsRead } of this.#cursors.splice(0)) {
+        add(`shards.written ${operation}`, rowsWritten);
+        add(`shards.read ${operation}`, rowsRead);
+      }
+      return answer;
+    }
+  };
+
+// Of the engine's own imports (worker/pool.mjs), which arguments are lengths of what Go gives.
+const lengths = { respond: [2, 4], ask: [2, 4], write: [2], sql: [1, 3], answer: [3], print: [1] };
+
+const crossing = (name, call) =>
+  function (...args) {
+    add("crossings");
+    for (const i of lengths[name] ?? []) add("bytes from Go", args[i]);
+    return call.apply(this, args);
+  };
+
+const { Instance } = WebAssembly;
+WebAssembly.Instance = function (module, imports) {
+  const instance = new Instance(
+    module,
+    Object.fromEntries(
+      Object.entries(imports).map(([from, calls]) => [
+        from,
+        Object.fromEntries(Object.entries(calls).map(([name, call]) => [name, crossing(name, call)])),
+      ]),
+    ),
+  );
+  buffers.push(new WeakRef(instance.exports.mem));
+  return instance;
+};
+WebAssembly.Instance.prototype = Instance.prototype; // for instanceof
+
+const buffers = []; // memories of Go programs; what is copied there is what Go gets
+const { set } = Uint8Array.prototype;
+Uint8Array.prototype.set = function (source, at) {
+  if (buffers.some((memory) => memory.deref()?.buffer === this.buffer)) add("bytes to Go", source.length);
+  return set.call(this, source, at);
+};
