@@ -391,6 +391,16 @@ func (a *Analyser) Score(url string) Scored {
 	return s
 }
 
+// Classify classifies a URL as the list of those that matter does: with the texts and the site that were added.
+// ok is false for what is no URL of the domain.
+func (a *Analyser) Classify(url string) (k classify.Classification, ok bool) {
+	if valid, inside := a.canonical([]byte(url)); !valid || !inside || len(a.buf) > MaxURLLength {
+		return k, false
+	}
+	p := parsePage(string(a.buf))
+	return a.classification(&p), true
+}
+
 // Assess classifies and scores a URL by itself, whatever was added. knownType is its type where the caller knows
 // it, else "". What is no URL is of type Unknown and of priority 0.
 func (a *Analyser) Assess(url string, m Method, lastmod time.Time, knownType classify.Type) (t classify.Type, priority float64) {

@@ -97,7 +97,7 @@ func TestOrderAndMerges(t *testing.T) {
 			a := NewAnalyser(testOptions())
 			a.Source(Source{Method: RSSEntry, URL: "https://www.example.gov/rss", Read: true})
 			a.Source(Source{Method: SitemapEntry, URL: "https://www.example.gov/sitemap.xml", Read: true})
-			a.learn(menu)
+			a.Learn(menu)
 			return a
 		}
 		whole := begin()

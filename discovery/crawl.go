@@ -72,7 +72,7 @@ func (a *Analyser) Crawl(home string, r Reply) *Crawl {
 	if !r.isPage() {
 		r.Links = nil
 	}
-	a.learn(r.Links)
+	a.Learn(r.Links)
 	c.extend(r.Links)
 	return c
 }

@@ -57,7 +57,7 @@ func readRanking(t *testing.T, path string) ranking {
 		for i := range sightings {
 			a.Add(&sightings[i])
 		}
-		a.learn(menu)
+		a.Learn(menu)
 	}
 	return r
 }

@@ -175,7 +175,7 @@ func Restore(s *State, o Options) (*Analyser, error) {
 	for _, t := range s.Titles {
 		a.texts.entitle(t.Key, t.Rank, []byte(t.Text))
 	}
-	a.learn(s.Links)
+	a.Learn(s.Links)
 	a.restoreURLs(s.Top, func(_ *page, c candidate) { a.top.offer(c) })
 	a.restoreURLs(s.Listings, func(p *page, c candidate) {
 		c.order -= 1000 * p.depth

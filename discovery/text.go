@@ -153,8 +153,9 @@ func menuFields(query string) func(func(string) bool) {
 	}
 }
 
-// learn takes the links of the home page that lead to pages of the domain.
-func (a *Analyser) learn(links []Link) {
+// Learn takes the links of the home page, in its order: those to pages of the domain name its sections. Links given
+// before are forgotten.
+func (a *Analyser) Learn(links []Link) {
 	var own []Link
 	for _, l := range links {
 		if len(own) == 2*maxAnchors {

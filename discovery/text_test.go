@@ -66,7 +66,7 @@ func TestTextsAreEvidence(t *testing.T) {
 func TestAmbiguousMenu(t *testing.T) {
 	const host = "https://www.example.go.kr"
 	a := NewAnalyser(Options{Domain: "example.go.kr", Now: testNow})
-	a.learn([]Link{{host + "/a.do?menuId=m10&sub=1", "보도자료"}, {host + "/a.do?menuId=m10&sub=2", "조직도"}, {host + "/b.do?menuId=m20", strings.Repeat("보도자료 ", 100)}})
+	a.Learn([]Link{{host + "/a.do?menuId=m10&sub=1", "보도자료"}, {host + "/a.do?menuId=m10&sub=2", "조직도"}, {host + "/b.do?menuId=m20", strings.Repeat("보도자료 ", 100)}})
 	for _, url := range []string{host + "/view.do?menuId=m10&no=7", host + "/view.do?menuId=m20&no=7"} {
 		p := parsePage(url)
 		if got := a.textOf(&p); got != (classify.Text{}) {
@@ -141,7 +141,7 @@ func TestTextsBounded(t *testing.T) {
 		for i := range n {
 			links = append(links, Link{fmt.Sprintf("https://x.com/menu/%d", i), fmt.Sprintf("Section %d", i)})
 		}
-		a.learn(links)
+		a.Learn(links)
 		return a.State()
 	}
 	one, other := state(1), state(7919)
@@ -159,7 +159,7 @@ func TestTextsBounded(t *testing.T) {
 func TestTextsOfOldStates(t *testing.T) {
 	a := ministry()
 	a.Add(&Sighting{Loc: []byte(releases), Method: FromFeed, Title: []byte("Press releases")})
-	a.learn([]Link{{releases, "Press releases"}})
+	a.Learn([]Link{{releases, "Press releases"}})
 	s := a.State()
 	s.Titles, s.Links = nil, nil
 	b, err := Restore(s, testOptions())

@@ -17,19 +17,28 @@ const classifyHelp = `seedctl classify: which of 23 content types a URL leads to
 Usage:
   seedctl classify [flags] URL…
   seedctl classify --jsonl < lines
+  seedctl classify --site FILE|-
 
-Tells by the URL alone whether it leads to news, a press release, legislation, statistics and so
-on; docs/classification.md explains the types and how often the answer is right. Nothing is fetched.
+Tells by the URL whether it leads to news, a press release, legislation, statistics and so on;
+docs/classification.md explains the types and how often the answer is right. Nothing is fetched.
 
 With --jsonl every line of standard input is a question
-  {"url", "authority"?}
-and every line of the output its answer
+  {"url", "title"?, "anchor"?, "authority"?}
+where title is that of the page and anchor the text of a link to it, and every line of the output
+its answer
   {"url", "primary_type", "secondary_types", "confidence" (0 to 1), "evidence"}
 or {"error"}, after which the exit code is 1 once all others are answered.
 
+With --site every line of FILE is a URL, or
+  {"url", "title"?, "anchor"?, "lastmod"?, "method"?}
+with how it was found (feed, news_sitemap, sitemap, research or link). The URLs of a domain are
+judged together: those of one pattern, those in lists of news, and what the links with an anchor
+name. The answers are those of --jsonl, in the order of the lines, which makes no difference.
+
 Examples:
   seedctl classify https://www.example.gov/newsroom/press-releases/2026
-  jq -c '{url: .loc}' urls.json | seedctl classify --jsonl
+  jq -c '{url: .loc, title: .title}' urls.json | seedctl classify --jsonl
+  seedctl classify --site urls.txt | jq -r '[.primary_type, .url] | @tsv'
 `
 
 // classified is the answer for one URL.
@@ -44,13 +53,21 @@ func runClassify(args []string, in io.Reader, out, errOut io.Writer) int {
 	authority := flags.String("authority", "", "`kind` of the source where the host does not tell: gov, edu or org")
 	asJSON := flags.Bool("json", false, "print one JSON object a URL")
 	lines := flags.Bool("jsonl", false, "answer questions on standard input, one JSON object a line")
+	site := flags.String("site", "", "`file` of URLs, a line each, of which those of a domain are judged together; - is standard input")
 	urls, code, ok := parseArgs(flags, classifyHelp, args, out, errOut)
 	if !ok {
 		return code
 	}
+	if *site != "" {
+		if len(urls) > 0 {
+			fmt.Fprintln(errOut, "seedctl classify: --site takes no URLs; write them into its file")
+			return exitUsage
+		}
+		return classifySite(*site, classify.Context{Authority: *authority}, in, out, errOut)
+	}
 	if *lines {
 		if flags.NFlag() > 1 || len(urls) > 0 {
-			fmt.Fprintln(errOut, "seedctl classify: --jsonl takes no other flags or URLs; send url and authority in each line")
+			fmt.Fprintln(errOut, "seedctl classify: --jsonl takes no other flags or URLs; send url, title and authority in each line")
 			return exitUsage
 		}
 		return answerLines("classify", in, out, errOut, answerClassify())
@@ -105,6 +122,8 @@ func answerClassify() func(line []byte) (any, error) {
 	return func(line []byte) (any, error) {
 		var question struct {
 			URL       *string `json:"url"`
+			Title     string  `json:"title"`
+			Anchor    string  `json:"anchor"`
 			Authority string  `json:"authority"`
 		}
 		if err := json.Unmarshal(line, &question); err != nil {
@@ -117,6 +136,6 @@ func answerClassify() func(line []byte) (any, error) {
 			authority = question.Authority
 			classifier = classify.NewClassifier(classify.Context{Authority: authority})
 		}
-		return classified{*question.URL, classifier.Classify(*question.URL)}, nil
+		return classified{*question.URL, classifier.ClassifyText(*question.URL, classify.Text{Title: question.Title, Anchor: question.Anchor})}, nil
 	}
 }

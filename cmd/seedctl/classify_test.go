@@ -2,6 +2,10 @@ package main
 
 import (
 	"encoding/json"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -64,5 +68,70 @@ nonsense
 	}
 	if !strings.Contains(lines[3], `"contact"`) || !strings.Contains(lines[3], `"government"`) {
 		t.Errorf("%s", lines[3])
+	}
+}
+
+// TestClassifyTexts: a title or the text of a link decides where the URL says nothing.
+func TestClassifyTexts(t *testing.T) {
+	const url = `"url":"https://www.example.go.kr/kor/menu.es?mid=a1010"`
+	code, out, _ := seedctl(`{`+url+`}
+{`+url+`,"title":"보도자료"}
+{`+url+`,"anchor":"공지사항"}`, "classify", "--jsonl")
+	lines := strings.Split(strings.TrimSuffix(out, "\n"), "\n")
+	if code != exitOK || len(lines) != 3 {
+		t.Fatalf("%d\n%s", code, out)
+	}
+	for i, want := range []string{`"primary_type":"unknown"`, `"primary_type":"press_release"`, `"primary_type":"announcement"`} {
+		if !strings.Contains(lines[i], want) {
+			t.Errorf("no %s in %s", want, lines[i])
+		}
+	}
+	if !strings.Contains(lines[1], `"keyword_sources":["title"]`) || !strings.Contains(lines[2], `"keyword_sources":["anchor"]`) {
+		t.Errorf("sources in\n%s", out)
+	}
+}
+
+// TestClassifySite: the URLs of a domain are judged together, in any order of the lines.
+func TestClassifySite(t *testing.T) {
+	lines := []string{
+		`{"url":"https://www.example.go.kr/kor/menu.es?mid=a1010","anchor":"보도자료"}`,
+		`{"url":"https://www.example.go.kr/kor/board.es?mid=a1010&bid=7&act=view&list_no=12"}`,
+		"https://www.example.go.kr/kor/board.es?mid=a1010&bid=7&act=view&list_no=13",
+		`{"url":"https://other.example.com/faq","title":"FAQ","lastmod":"2026-01-28T00:00:00Z","method":"feed"}`,
+		"mailto:nobody",
+		`{"url":""}`,
+	}
+	path := filepath.Join(t.TempDir(), "urls.jsonl")
+	answers := func(lines []string) map[string]string {
+		t.Helper()
+		if err := os.WriteFile(path, []byte(strings.Join(lines, "\n")), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		code, out, errOut := seedctl("", "classify", "--site", path)
+		got := strings.Split(strings.TrimSuffix(out, "\n"), "\n")
+		if code != exitInput || errOut != "" || len(got) != len(lines) {
+			t.Fatalf("%d, %s\n%s", code, errOut, out)
+		}
+		by := map[string]string{}
+		for i, line := range lines {
+			by[line] = got[i]
+		}
+		return by
+	}
+	got := answers(lines)
+	for i, want := range []string{"press_release", "press_release", "press_release", "faq", "", ""} {
+		if answer := got[lines[i]]; want != "" && !strings.Contains(answer, `"primary_type":"`+want+`"`) || want == "" && !strings.HasPrefix(answer, `{"error":`) {
+			t.Errorf("%s: %s", lines[i], answer)
+		}
+	}
+	slices.Reverse(lines)
+	if reversed := answers(lines); !maps.Equal(got, reversed) {
+		t.Errorf("in another order %v, then %v", got, reversed)
+	}
+	if code, _, errOut := seedctl("", "classify", "--site", path, "https://x.com/"); code != exitUsage || !strings.Contains(errOut, "--site") {
+		t.Errorf("with a URL: %d, %s", code, errOut)
+	}
+	if code, _, _ := seedctl("", "classify", "--site", path+".gone"); code != exitInput {
+		t.Errorf("no such file: %d", code)
 	}
 }
