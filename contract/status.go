@@ -110,6 +110,15 @@ type DomainPage struct {
 	Cursor  *string        `json:"cursor"` // ?cursor= of the next page
 }
 
+// URLsPage answers GET /api/v1/seeds/domains/{domain}/urls.
+type URLsPage struct {
+	Domain    string        `json:"domain"`
+	Partition Partition     `json:"partition_info"`
+	Revision  int           `json:"revision"` // of the document; another one may order its URLs differently
+	URLs      []DocumentURL `json:"urls"`     // highest score first
+	Cursor    *string       `json:"cursor"`   // ?cursor= of the next page
+}
+
 // DomainDetail answers GET /api/v1/seeds/domains/{domain}.
 type DomainDetail struct {
 	Domain     string          `json:"domain"`

@@ -260,6 +260,8 @@ func fill(t *testing.T, f *fixture) {
 		t.Fatal(err)
 	}
 	f.store(t, contract.DomainDir{Partition: later, Domain: "a.sg"}.Document(), newestDocument)
+	f.store(t, contract.DomainDir{Partition: later, Domain: "a.sg"}.Robots(), "User-agent: *\nDisallow:\n")
+	f.store(t, contract.DomainDir{Partition: later, Domain: "a.sg"}.Sitemap(), "<urlset/>")
 	if _, err := f.api.Frontier.Put(t.Context(), place, []frontier.NewPage{{URL: "https://a.sg/1"}}); err != nil {
 		t.Fatal(err)
 	}

@@ -64,13 +64,41 @@ func (a *API) showDomain(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	detail.EntryPoints = a.entryPoints(r.Context(), detail.Domain)
-	succeed(w, http.StatusOK, detail)
-	return nil
+	return sendTagged(w, r, "application/json; charset=utf-8", encodeJSON(answer{Success: true, Data: detail}))
 }
 
 // domain gives the record and document of the path's domain in the partition that f names whole, else in the
 // newest of those that it selects.
 func (a *API) domain(r *http.Request, f contract.Filter) (*contract.DomainDetail, error) {
+	detail, err := a.locate(r, f)
+	if err != nil {
+		return nil, err
+	}
+	if detail.Document, err = a.document(r.Context(), detail.Key); err != nil {
+		return nil, err
+	}
+	if detail.Document != nil {
+		_, exclusions, err := a.Controls.Read(r.Context())
+		if err != nil {
+			return nil, err
+		}
+		if !exclusions.None() {
+			detail.Document = collector.Strike(detail.Document, exclusions.URL)
+		}
+	}
+	if detail.Document == nil && detail.Record == nil {
+		return nil, unknownDomain(detail.Domain)
+	}
+	return detail, nil
+}
+
+func unknownDomain(domain string) error {
+	return &failure{http.StatusNotFound, "not_found", "nothing is known of " + domain + " there; GET /api/v1/seeds/domains lists the domains"}
+}
+
+// locate is domain without reading the document. Where f names a partition whole it may be that nothing is
+// there.
+func (a *API) locate(r *http.Request, f contract.Filter) (*contract.DomainDetail, error) {
 	domain, err := sanitizeDomain(r.PathValue("domain"))
 	if err != nil {
 		return nil, err
@@ -89,9 +117,8 @@ func (a *API) domain(r *http.Request, f contract.Filter) (*contract.DomainDetail
 	case len(records) > 0:
 		detail.Partition = records[0].Partition
 	}
-	unknown := &failure{http.StatusNotFound, "not_found", "nothing is known of " + domain + " there; GET /api/v1/seeds/domains lists the domains"}
 	if len(records) == 0 && !whole {
-		return nil, unknown
+		return nil, unknownDomain(domain)
 	}
 	for i := range records {
 		detail.Partitions = append(detail.Partitions, records[i].Partition)
@@ -100,21 +127,6 @@ func (a *API) domain(r *http.Request, f contract.Filter) (*contract.DomainDetail
 		}
 	}
 	detail.Key = contract.DomainDir{Partition: detail.Partition, Domain: domain}.Document()
-	if detail.Document, err = a.document(r.Context(), detail.Key); err != nil {
-		return nil, err
-	}
-	if detail.Document != nil {
-		_, exclusions, err := a.Controls.Read(r.Context())
-		if err != nil {
-			return nil, err
-		}
-		if !exclusions.None() {
-			detail.Document = collector.Strike(detail.Document, exclusions.URL)
-		}
-	}
-	if detail.Document == nil && detail.Record == nil {
-		return nil, unknown
-	}
 	return detail, nil
 }
 

@@ -190,6 +190,9 @@ var requests = map[string][2]request{
 	"status":          {{"/api/v1/seeds/status?by=partition&by=error_type&trend=24&country=sg", ""}},
 	"domains":         {{"/api/v1/seeds/domains?limit=1", ""}},
 	"domain":          {{"/api/v1/seeds/domains/a.sg", ""}, {"/api/v1/seeds/domains/none.sg", ""}},
+	"robots":          {{"/api/v1/seeds/domains/a.sg/robots.txt", ""}, {"/api/v1/seeds/domains/b.sg/robots.txt", ""}},
+	"sitemap":         {{"/api/v1/seeds/domains/a.sg/sitemap.xml", ""}, {"/api/v1/seeds/domains/none.sg/sitemap.xml", ""}},
+	"domainURLs":      {{"/api/v1/seeds/domains/a.sg/urls?min_score=0.1", ""}, {"/api/v1/seeds/domains/b.sg/urls", ""}},
 	"collect":         {{"/api/v1/seeds/domains/a.sg/collect", ""}, {"/api/v1/seeds/domains/b.sg/collect", ""}},
 	"reconcile":       {{"/api/v1/seeds/reconcile", `{"country":"sg","category":"news","date":"2026-01-28"}`}},
 	"restoreFrontier": {{"/api/v1/frontier/restore", `{"shard":"shard-3"}`}},
@@ -278,6 +281,12 @@ func TestEveryDescribedAnswer(t *testing.T) {
 					send(method, ok, header...)
 				case status == "411":
 					send(method, ok, append(header, "Content-Length", "unknown")...)
+				case status == "413" && strings.HasSuffix(o.Responses[status].Ref, "/TooLargeFile"):
+					large := strings.Repeat("#", 8<<20+1)
+					dir := contract.DomainDir{Partition: contract.Partition{Country: "sg", Category: "news", Date: "2026-01-29"}, Domain: "a.sg"}
+					f.store(t, dir.Robots(), large)
+					f.store(t, dir.Sitemap(), large)
+					send(method, ok, header...)
 				case status == "413" && strings.HasSuffix(o.Responses[status].Ref, "/TooLargeList"):
 					send(method, request{ok.target, `{"x":"` + strings.Repeat("x", 1_100_000) + `"}`}, header...)
 				case status == "413":
@@ -310,7 +319,7 @@ func TestFailingStores(t *testing.T) {
 	needs := map[string]string{ // of operations: d1, r2, the frontier's shards
 		"leaseURLs": "r2 shards", "reportURLs": "shards", "putURLs": "r2 shards", "frontierStats": "shards", "frontierURL": "shards", "frontierHosts": "shards",
 		"changeHost": "shards", "exportShard": "shards", "changes": "r2 shards", "feed": "r2 shards",
-		"orchestrate": "r2", "listDataset": "r2", "upload": "r2", "status": "d1 r2", "domains": "d1", "domain": "d1 r2", "collect": "d1 r2", "reconcile": "d1 r2", "restoreFrontier": "r2",
+		"orchestrate": "r2", "listDataset": "r2", "upload": "r2", "status": "d1 r2", "domains": "d1", "domain": "d1 r2", "robots": "d1 r2", "sitemap": "d1 r2", "domainURLs": "d1 r2", "collect": "d1 r2", "reconcile": "d1 r2", "restoreFrontier": "r2",
 		"deadLetters": "d1", "deadLetter": "d1 r2", "replay": "d1", "discard": "d1", "exclusions": "r2", "exclusion": "r2", "exclude": "r2",
 		"include": "r2", "pipeline": "r2", "pause": "r2", "resume": "r2", "ready": "d1 r2",
 	}

@@ -1,0 +1,72 @@
+package handlers
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+
+	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/r2"
+)
+
+// maxFileBytes bounds what is answered from the store: an instance keeps its whole answer in memory.
+const maxFileBytes = 8 << 20
+
+// domainFile gives what a collection stored beside a document, as it was received.
+func (a *API) domainFile(key func(contract.DomainDir) string, kind string) func(http.ResponseWriter, *http.Request) error {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		dir, err := a.domainDir(r)
+		if err != nil {
+			return err
+		}
+		body, err := a.Bucket.Get(r.Context(), key(dir))
+		switch {
+		case errors.Is(err, r2.ErrNotFound):
+			return &failure{http.StatusNotFound, "not_found", dir.Domain + " has no such file; its document says why"}
+		case err != nil:
+			return contract.Wrap(contract.Storage, "handlers.domainFile", err)
+		}
+		defer body.Close()
+		if body.Size > maxFileBytes {
+			return &failure{http.StatusRequestEntityTooLarge, "too_large", fmt.Sprintf("it has %d bytes, more than %d; read the object %s from R2", body.Size, maxFileBytes, body.Key)}
+		}
+		h := w.Header()
+		tag := `"` + body.ETag + `"`
+		h.Set("ETag", tag)
+		h.Set("Cache-Control", "private, no-cache")
+		// It is another site's: a browser is not to run it as a page of ours.
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Content-Security-Policy", "sandbox")
+		if matchesTag(r.Header.Get("If-None-Match"), tag) {
+			w.WriteHeader(http.StatusNotModified)
+			return nil
+		}
+		h.Set("Content-Type", kind)
+		data, err := io.ReadAll(body)
+		if err != nil {
+			return contract.Wrap(contract.Storage, "handlers.domainFile", err)
+		}
+		w.WriteHeader(http.StatusOK)
+		_, err = w.Write(data)
+		return contract.Wrap(contract.Network, "handlers.domainFile", err)
+	}
+}
+
+// domainDir gives the directory of the path's domain in the partition that the query names whole, else in the
+// newest of those that it selects.
+func (a *API) domainDir(r *http.Request) (contract.DomainDir, error) {
+	q, err := readQuery(r, "country", "category", "date")
+	if err != nil {
+		return contract.DomainDir{}, err
+	}
+	f := q.filter()
+	if q.err != nil {
+		return contract.DomainDir{}, q.err
+	}
+	detail, err := a.locate(r, f)
+	if err != nil {
+		return contract.DomainDir{}, err
+	}
+	return contract.DomainDir{Partition: detail.Partition, Domain: detail.Domain}, nil
+}

@@ -1,0 +1,109 @@
+package handlers_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/newsfork/seed-engine/contract"
+)
+
+var laterDir = contract.DomainDir{Partition: contract.Partition{Country: "sg", Category: "news", Date: "2026-01-29"}, Domain: "a.sg"}
+
+// What a collection stored comes as it was received, and not again to those who have it.
+func TestFilesOfADomain(t *testing.T) {
+	f := open(t)
+	for path, want := range map[string][2]string{
+		"robots.txt":  {"text/plain; charset=utf-8", "User-agent: *\nDisallow:\n"},
+		"sitemap.xml": {"application/xml", "<urlset/>"},
+	} {
+		w := f.raw(t, "GET", "/api/v1/seeds/domains/a.sg/"+path, "")
+		if w.Code != 200 || w.Header().Get("Content-Type") != want[0] || w.Body.String() != want[1] || w.Header().Get("Content-Security-Policy") != "sandbox" {
+			t.Errorf("%s: %d %v %q", path, w.Code, w.Header(), w.Body)
+		}
+		again := f.raw(t, "GET", "/api/v1/seeds/domains/a.sg/"+path, "", "If-None-Match", w.Header().Get("ETag"))
+		if again.Code != 304 || again.Body.Len() != 0 {
+			t.Errorf("%s again: %d", path, again.Code)
+		}
+		if w := f.raw(t, "GET", "/api/v1/seeds/domains/a.sg/"+path+"?date=2026-01-28", ""); w.Code != 404 {
+			t.Errorf("%s of the partition before: %d", path, w.Code)
+		}
+	}
+}
+
+// All URLs come once each, best first, whether they stand in the document or in its lists.
+func TestURLsOfADomain(t *testing.T) {
+	f := open(t)
+	random := rand.New(rand.NewPCG(1, 2))
+	allowed, all := true, 0
+	made := func(n int) (list []contract.DocumentURL) {
+		for range n {
+			u := contract.DocumentURL{URL: fmt.Sprintf("https://a.sg/%d/%d", random.IntN(1000), all), Allowed: &allowed}
+			if p := float64(random.IntN(11)) / 10; p > 0 {
+				u.Priority = &p
+			}
+			list = append(list, u)
+			all++
+		}
+		return list
+	}
+	keys := []string{laterDir.SortedList("one"), laterDir.SortedList("two")}
+	doc := contract.Document{Domain: "a.sg", Revision: 3, URLs: append(made(700), contract.DocumentURL{URL: "https://a.sg/private/x"}), URLsFiles: keys}
+	store := func(key string, v any) {
+		t.Helper()
+		data, err := json.Marshal(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.store(t, key, string(data))
+	}
+	for i, key := range keys {
+		store(key, made(4200+i))
+	}
+	store(laterDir.Document(), doc)
+	if r := f.do(t, "PUT", "/api/v1/exclusions/url/https%3A%2F%2Fa.sg%2Fprivate%2F*", "{}"); r.status != 201 && r.status != 200 {
+		t.Fatalf("%d %+v", r.status, r.Error)
+	}
+	scores := func(query string) (got []float64) {
+		cursor := ""
+		last := ""
+		for {
+			page := get[contract.URLsPage](t, f, "GET", "/api/v1/seeds/domains/a.sg/urls?"+query+cursor, "")
+			if page.Revision != 3 || len(page.URLs) > 1000 {
+				t.Fatalf("revision %d, %d URLs", page.Revision, len(page.URLs))
+			}
+			for _, u := range page.URLs {
+				p := 0.0
+				if u.Priority != nil {
+					p = *u.Priority
+				}
+				if n := len(got); n > 0 && (p > got[n-1] || p == got[n-1] && u.URL <= last) {
+					t.Fatalf("%s with %v comes after %s with %v", u.URL, p, last, got[n-1])
+				}
+				got, last = append(got, p), u.URL
+			}
+			if page.Cursor == nil {
+				return got
+			}
+			cursor = "&cursor=" + *page.Cursor
+		}
+	}
+	if got := scores("date=2026-01-29"); len(got) != all {
+		t.Errorf("%d of %d URLs", len(got), all)
+	}
+	if got := scores("min_score=0.5"); len(got) == 0 || got[len(got)-1] < 0.5 {
+		t.Errorf("%d URLs from 0.5 on, the last with %v", len(got), got)
+	}
+	for query, field := range map[string]string{"min_score=2": "min_score", "cursor=x": "cursor", "limit=5": "limit"} {
+		if r := f.do(t, "GET", "/api/v1/seeds/domains/a.sg/urls?"+query, ""); r.status != 400 || r.Error.Field != field {
+			t.Errorf("%s: %d %+v", query, r.status, r.Error)
+		}
+	}
+	if err := f.bucket.Delete(t.Context(), keys[1]); err != nil {
+		t.Fatal(err)
+	}
+	if r := f.do(t, "GET", "/api/v1/seeds/domains/a.sg/urls", ""); r.status != 503 {
+		t.Errorf("without a list: %d %+v", r.status, r.Error)
+	}
+}
