@@ -70,8 +70,16 @@ type FrontierCounts struct {
 // FrontierStats answers GET /api/v1/frontier/stats.
 type FrontierStats struct {
 	FrontierCounts
+	Found       []FrontierFound `json:"found"`       // new URLs of the last 24 hours, oldest first, every hour
 	Shards      []FrontierShard `json:"shards"`      // those that answered, empty ones too
 	Unavailable []string        `json:"unavailable"` // names of those that did not, which count nowhere
+}
+
+// FrontierFound is how many new URLs the feed got within an hour.
+type FrontierFound struct {
+	Hour  Time             `json:"hour"` // its beginning
+	Count int64            `json:"count"`
+	Types map[string]int64 `json:"types"` // by content type, those of which there were some
 }
 
 // FrontierShard is one shard.

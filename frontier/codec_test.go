@@ -84,7 +84,8 @@ func TestRecordsSurvive(t *testing.T) {
 	if got, err := decodeDomain(3, "a.example", m.encode()); err != nil || !reflect.DeepEqual(got, m) {
 		t.Errorf("got %+v, %v", got, err)
 	}
-	s := state{version: 1, reader: 1, hosts: 5, lease: 1 << 45, tail: "later", classes: []Class{{"kr", "news"}, {"sg", ""}}, patterns: []string{"https://a.example/*"}, deleted: deletedLogs{feed: 7, changes: 1 << 41}}
+	s := state{version: 1, reader: 1, hosts: 5, lease: 1 << 45, tail: "later", classes: []Class{{"kr", "news"}, {"sg", ""}}, patterns: []string{"https://a.example/*"}, deleted: deletedLogs{feed: 7, changes: 1 << 41},
+		lately: []foundHour{{hour: 9, types: [maxTypes]int64{1: 300, 22: 1}}, {hour: 11}}}
 	var got state
 	for key, data := range s.encode() {
 		if err := got.decode(int64(key), data); err != nil {
@@ -106,8 +107,9 @@ func TestRecordsSurvive(t *testing.T) {
 			t.Errorf("a domain of an earlier program: %+v, %v", got, err)
 		}
 	}
+	s.lately = nil
 	early := s.encode()[stateCounters]
-	early = early[:len(early)-len(s.tail)-(len(s.counters())-appendedCounters)] // each 0 takes a byte
+	early = early[:len(early)-len(s.tail)-1-(len(s.counters())-appendedCounters)] // each 0, and each empty text, takes a byte
 	got = state{}
 	if err := got.decode(stateCounters, early); err != nil || got.lease != 1<<45 || got.answers != 0 || got.tail != "" {
 		t.Errorf("of the first program: %+v, %v", got, err)

@@ -170,6 +170,7 @@ type announced struct {
 	freshKey
 	host  *host
 	dated bool
+	kind  uint8
 	item  []byte
 }
 
@@ -181,7 +182,7 @@ func (p *putting) announce(h *host, l link, n *NewPage) {
 	if len(n.Image) <= MaxURL {
 		item.image = n.Image
 	}
-	p.news = append(p.news, announced{freshKey{h.id, hash48(l.path)}, h, q.lastmod > 0, item.encode()})
+	p.news = append(p.news, announced{freshKey{h.id, hash48(l.path)}, h, q.lastmod > 0, q.kind, item.encode()})
 }
 
 // publish adds to the feed what was announced. A page for which there was no room in the queues is in the feed
@@ -198,6 +199,7 @@ func (p *putting) publish() error {
 			continue
 		}
 		p.c.news = append(p.c.news, n.item)
+		p.c.state.countFound(p.c.now, n.kind)
 		p.announced++
 		if p.c.seen(n.host, n.hash) {
 			continue

@@ -24,13 +24,15 @@ type Stats struct {
 
 	Due       [lanes]int64 // hosts that stand ready in each front queue, and for an entry point
 	OldestDue [lanes]int64 // since when the first of them does, ms; 0: there is none
+
+	Found []FoundHour // new URLs of the last 24 hours, oldest first; hours without any are left out
 }
 
 // Stats counts. Due may count a host twice that has moved to another queue.
 func (s *Shard) Stats(now int64) (stats Stats, err error) {
 	err = s.run(now, func(c *call) error {
 		n := &c.state
-		stats = Stats{Hosts: n.hosts, URLs: n.urls, Entries: n.entries, Leased: n.leased, Done: n.done, Failed: n.failed, Answers: n.answers + n.refreshing.total, Faults: n.faults}
+		stats = Stats{Found: n.foundLately(c.now), Hosts: n.hosts, URLs: n.urls, Entries: n.entries, Leased: n.leased, Done: n.done, Failed: n.failed, Answers: n.answers + n.refreshing.total, Faults: n.faults}
 		for lane := range lanes {
 			if lane == entryLane && c.settings.PerMinute > 0 {
 				if err := c.statsDue(&stats); err != nil {

@@ -156,6 +156,7 @@ func (s *Stats) add(other *Stats) {
 	s.Entries += other.Entries
 	s.Leased += other.Leased
 	s.Refreshed += other.Refreshed
+	s.Found = mergeFound(s.Found, other.Found)
 	s.Done += other.Done
 	s.Failed += other.Failed
 	s.Answers += other.Answers

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -394,7 +395,7 @@ func TestFoundElsewhere(t *testing.T) {
 			}
 		}
 	}
-	if after := must(s.Stats(t.Context()))(t).Total; after != before {
+	if after := must(s.Stats(t.Context()))(t).Total; !reflect.DeepEqual(after, before) {
 		t.Errorf("%+v became %+v", before, after)
 	}
 }

@@ -53,11 +53,12 @@ type state struct {
 	entries         int64
 	leased          int64 // pages and entry points
 	done, failed    int64
-	lease           int64 // number of the last lease
-	turn            int64 // of the selector
-	firstEnd        int64 // no lease ends before, ms
-	answers, faults int64 // to requests for pages and entry points; those of no use
-	foundDay, found int64 // the last day on which reports added hosts, since 1970, and how many
+	lease           int64       // number of the last lease
+	turn            int64       // of the selector
+	firstEnd        int64       // no lease ends before, ms
+	answers, faults int64       // to requests for pages and entry points; those of no use
+	lately          []foundHour // new URLs of the last hours, oldest first
+	foundDay, found int64       // the last day on which reports added hosts, since 1970, and how many
 	tail            string
 
 	classes  []Class // the class with id i+1
@@ -73,6 +74,7 @@ type state struct {
 // appendedCounters is the index of the first counter that records of earlier programs may lack.
 const appendedCounters = 11
 
+// counters begin the record. It goes on with lately; what is added later stands behind that.
 func (s *state) counters() []*int64 {
 	return []*int64{&s.version, &s.reader, &s.hosts, &s.urls, &s.entries, &s.leased, &s.done, &s.failed, &s.lease, &s.turn, &s.firstEnd, &s.answers, &s.faults,
 		&s.foundDay, &s.found}
@@ -82,6 +84,7 @@ func (s *state) encode() (rows [stateRows][]byte) {
 	for _, v := range s.counters() {
 		rows[stateCounters] = appendUint(rows[stateCounters], *v)
 	}
+	rows[stateCounters] = appendString(rows[stateCounters], string(appendFound(nil, s.lately)))
 	rows[stateCounters] = append(rows[stateCounters], s.tail...)
 	for _, class := range s.classes {
 		rows[stateClasses] = appendString(appendString(rows[stateClasses], class.Country), class.Category)
@@ -111,6 +114,12 @@ func (s *state) decode(key int64, data []byte) error {
 				break
 			}
 			*v = d.int()
+		}
+		if d.err == nil && d.at < len(d.text) {
+			var err error
+			if s.lately, err = decodeFound(d.string()); err != nil {
+				return err
+			}
 		}
 		s.tail = d.text[d.at:]
 	case stateClasses:

@@ -166,12 +166,12 @@ func (a *API) frontierStats(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return shardAway(w, err)
 	}
-	succeed(w, http.StatusOK, statsOf(&all))
+	succeed(w, http.StatusOK, statsOf(&all, a.Now()))
 	return nil
 }
 
-func statsOf(all *frontier.AllStats) contract.FrontierStats {
-	answer := contract.FrontierStats{FrontierCounts: countsOf(&all.Total), Shards: []contract.FrontierShard{}, Unavailable: []string{}}
+func statsOf(all *frontier.AllStats, now time.Time) contract.FrontierStats {
+	answer := contract.FrontierStats{FrontierCounts: countsOf(&all.Total), Found: foundOf(all.Total.Found, now), Shards: []contract.FrontierShard{}, Unavailable: []string{}}
 	for i := range all.Shards {
 		switch s := &all.Shards[i]; {
 		case s.Answered:
@@ -181,6 +181,28 @@ func statsOf(all *frontier.AllStats) contract.FrontierStats {
 		}
 	}
 	return answer
+}
+
+// foundHours is how many hours are listed, the current one included.
+const foundHours = 24
+
+func foundOf(counted []frontier.FoundHour, now time.Time) []contract.FrontierFound {
+	last := now.UTC().Truncate(time.Hour)
+	hours := make([]contract.FrontierFound, foundHours)
+	for i := range hours {
+		hours[i] = contract.FrontierFound{Hour: contract.Time{Time: last.Add(time.Duration(i+1-foundHours) * time.Hour)}, Types: map[string]int64{}}
+	}
+	for _, c := range counted {
+		i := foundHours - 1 - int(last.Sub(time.UnixMilli(c.Hour))/time.Hour)
+		if i < 0 || i >= foundHours {
+			continue
+		}
+		for name, n := range c.Types {
+			hours[i].Types[name] += n
+			hours[i].Count += n
+		}
+	}
+	return hours
 }
 
 func countsOf(s *frontier.Stats) contract.FrontierCounts {

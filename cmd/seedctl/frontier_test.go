@@ -18,6 +18,7 @@ func sampleStats() contract.FrontierStats {
 	full := contract.FrontierCounts{Hosts: 2, URLs: 1840, Entries: 3, Due: 1, Leased: 5, Done: 260, Failed: 4, OldestDue: ptr(at("09:29:30"))}
 	return contract.FrontierStats{
 		FrontierCounts: full, Shards: []contract.FrontierShard{{Name: "shard-0", FrontierCounts: full}, {Name: "shard-1"}}, Unavailable: []string{"shard-2"},
+		Found: []contract.FrontierFound{{Hour: at("09:00:00"), Count: 3, Types: map[string]int64{"news": 2, "event": 1}}},
 	}
 }
 
