@@ -11,10 +11,7 @@ function fetch(request, env, ctx) {
   try {
     const answer = serve(request, id, env, ctx);
     if (!(answer instanceof Promise)) return answer;
-    const job = answer.catch((error) => failed(error, id));
-    // Without this a client that hangs up would end the event at once, and its lease with it.
-    ctx.waitUntil(job);
-    return job;
+    return answer.catch((error) => failed(error, id));
   } catch (error) {
     return failed(error, id);
   }
@@ -22,12 +19,16 @@ function fetch(request, env, ctx) {
 
 function serve(request, id, env, ctx) {
   let lease;
-  const answer = run({ env, ctx, wait: rules.httpWait, deadline: rules.httpDeadline }, (leased) => {
+  let answerEarly;
+  const early = new Promise((resolve) => (answerEarly = resolve));
+  const end = run({ env, ctx, wait: rules.httpWait, deadline: rules.httpDeadline }, (leased) => {
     lease = leased;
     lease.instance.host.request = request;
     lease.respond = (status, head, body) => {
       try {
-        lease.finish(new Response(noBody.has(status) ? null : body, { status, headers: headers(head) }));
+        const answer = new Response(noBody.has(status) ? null : body, { status, headers: headers(head) });
+        if (lease.goesOn) answerEarly((lease.answer = answer));
+        else lease.finish(answer);
       } catch (error) {
         log("handler_failed", error, { request_id: id });
         lease.fail(new Failure("internal_error", 500, "The answer could not be sent."));
@@ -35,8 +36,11 @@ function serve(request, id, env, ctx) {
     };
     lease.instance.request(headOf(request, id));
   });
-  if (answer instanceof Promise) request.signal.addEventListener("abort", () => lease?.clientGone());
-  return answer;
+  if (!(end instanceof Promise)) return end;
+  request.signal.addEventListener("abort", () => lease?.clientGone());
+  // Without this a client that hangs up would end the event at once, and its lease with it.
+  ctx.waitUntil(end.catch(() => {}));
+  return Promise.race([early, end]);
 }
 
 // Method, URL, then names and values of headers, a line each: one string is one crossing into Go.

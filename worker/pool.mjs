@@ -27,6 +27,7 @@ export const rules = {
   unableDelay: 10 * minute, // the same where the program did not start, or could not begin
   refusedRetry: 10 * minute, // the same where they could not be sent again, and the retry costs an attempt
   afterClient: 31_000, // the platform ends an event 30 seconds after its client went away
+  afterAnswer: 29_000, // or after its answer, and without notice
 };
 
 const sweepEvery = 1000; // how often a waiting event looks for permits of events that were cancelled
@@ -106,6 +107,8 @@ class Instance {
       fail: (message) => this.lease.fail(Object.assign(new Failure("internal_error", 500, message), { logged: true })),
       refuse: (why) => this.lease.fail(refused(broken(), why)),
       extend: (ms) => this.lease.extend(ms),
+      goOn: () => this.lease.goOn(),
+      done: () => this.lease.finish(this.lease.answer),
       stats: () => JSON.stringify(stats()),
       recovered: (what) => count(counts.recovered, what),
     };
@@ -316,6 +319,8 @@ function awake() {
 /** The right of one event to one instance until a deadline. */
 class Lease {
   uploading = false; // whether its request is an upload
+  goesOn = false; // whether it does so after its answer
+  answer; // given already, where it goes on
   #outcome; // { value } or { error }
   #settled; // called when there is one
   #timer;
@@ -405,6 +410,12 @@ class Lease {
     if (!this.#timer) return;
     clearTimeout(this.#timer);
     this.#watch();
+  }
+
+  /** The event goes on after its answer, which is given next. */
+  goOn() {
+    this.goesOn = true;
+    this.extend(rules.afterAnswer);
   }
 
   expire() {

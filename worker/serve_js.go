@@ -185,7 +185,15 @@ func serve(h http.Handler) {
 	for length := range requests {
 		w := &response{header: http.Header{}, body: spare}
 		answer(w, h, string(inbox[:length]))
-		w.send()
+		work := after
+		if after = nil; work == nil {
+			w.send()
+		} else {
+			host.Call("goOn")
+			w.send()
+			goOn(work, w.header.Get(requestIDHeader))
+			host.Call("done")
+		}
 		spare = bytes.Buffer{}
 		if w.body.Cap() <= maxKeptResponse {
 			spare = w.body

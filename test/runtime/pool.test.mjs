@@ -310,6 +310,33 @@ test("after its deadline an event does nothing more", async () => {
   assert.equal(await (await fixture.bucket()).head("too-late"), null);
 });
 
+test("work after the answer does not keep the client waiting, and costs no instance", async () => {
+  const bucket = await fixture.bucket();
+  await fixture.text("/health");
+  for (const ms of [0, 1000]) {
+    const { dropped, created } = await change(async () => {
+      assert.equal(await fixture.text(`/after?id=${ms}&ms=${ms}`), "answered");
+      if (ms) assert.equal(await bucket.head(`after/${ms}`), null);
+      assert.ok(await eventually(() => bucket.head(`after/${ms}`)));
+      assert.ok(await eventually(async () => (await fixture.stats()).live === 0));
+    });
+    assert.deepEqual({ dropped, created: created > 1 }, { dropped: {}, created: false });
+  }
+});
+
+test("work after the answer that breaks, or takes too long, harms nobody", async () => {
+  assert.equal(await fixture.text("/after?id=broken&ms=0&panic=1"), "answered");
+  assert.ok(await eventually(() => fixture.logged("handler_failed").some(({ message }) => message === "work broke")));
+  await fixture.rules({ afterAnswer: 300 });
+  const { dropped } = await change(async () => {
+    assert.equal(await fixture.text("/after?id=late&ms=60000"), "answered");
+    assert.ok(await eventually(async () => (await fixture.stats()).live === 0));
+  });
+  assert.deepEqual(dropped, { deadline: 1 });
+  assert.equal(await fixture.text("/health"), "ok");
+  assert.equal(await (await fixture.bucket()).head("after/late"), null);
+});
+
 test("a client that hangs up does not cost the instance", async () => {
   await fixture.text("/health");
   const { created, dropped } = await change(() => fixture.hangUp("/wait?ms=800", 200));
