@@ -92,26 +92,21 @@ func quoted(gram string) string { return "'" + gram + "'" }
 const searchWindow = 500
 
 // searchPostgres looks through the articles next to the cursor, where a common word fills a page at once, and only
-// when they are less than a page at all of them, which the index then finds. Without that border PostgreSQL, which
-// takes every word for evenly spread, reads everything in order for a word that was common once.
+// when that gives less than a page has the index find all articles and sorts them. Left to itself PostgreSQL, which
+// takes every word for evenly spread, reads everything in order for one that was common once; OFFSET 0
+// keeps it from that.
 func searchPostgres(s *Store, q searchQuery) ledger.Statement {
 	const table = "news_articles."
-	var place, c conditions
-	s.filter(&place, &info.Query{From: q.From, Newer: q.Newer}, table)
-	c.args = place.args
+	var c conditions
 	s.filter(&c, &q.Query, table)
-	c.and("grams @@ " + c.arg(tsquery(q.Search)) + "::tsquery")
-	limit := c.arg(int64(q.Limit+1)) + "::bigint"
-	border, last := ">= coalesce((SELECT at FROM border), '-infinity')", order(&q.Query, table)
-	if q.Newer {
-		border = "<= coalesce((SELECT at FROM border), 'infinity')"
-	}
-	const from = ` FROM news_articles`
-	return s.statement(`WITH border AS MATERIALIZED (SELECT published_at AS at`+from+place.where()+last+fmt.Sprintf(` OFFSET %d LIMIT 1`, searchWindow)+`),
-near AS MATERIALIZED (SELECT *`+from+c.where()+` AND published_at `+border+last+` LIMIT `+limit+`),
-enough AS MATERIALIZED (SELECT count(*) = `+limit+` AS yes FROM near)
-SELECT `+s.columns+` FROM (SELECT * FROM near WHERE (SELECT yes FROM enough)
-UNION ALL (SELECT *`+from+c.where()+` AND NOT (SELECT yes FROM enough) OFFSET 0)) AS news_articles`+last+` LIMIT `+limit, c.args...)
+	candidates := ` FROM news_articles` + c.where()
+	found := "grams @@ " + c.arg(tsquery(q.Search)) + "::tsquery"
+	limit, sorted := c.arg(int64(q.Limit+1))+"::bigint", order(&q.Query, table)
+	return s.statement(fmt.Sprintf(`WITH near AS MATERIALIZED (SELECT * FROM (SELECT *%s%s LIMIT %d) AS news_articles WHERE %s%s LIMIT %s),
+enough AS MATERIALIZED (SELECT count(*) = %[6]s AS yes FROM near)
+SELECT %[7]s FROM (SELECT * FROM near WHERE (SELECT yes FROM enough)
+UNION ALL (SELECT *%[1]s AND %[4]s AND NOT (SELECT yes FROM enough) OFFSET 0)) AS news_articles%[2]s LIMIT %[6]s`,
+		candidates, sorted, searchWindow, found, sorted, limit, s.columns), c.args...)
 }
 
 // tsquery writes a search in PostgreSQL's language.
