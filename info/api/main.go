@@ -21,6 +21,7 @@ func main() {
 		Hyperdrive: func() string { return bindings.Hyperdrive("HYPERDRIVE") },
 		Dial:       bindings.Dial,
 		Variable:   bindings.Variable,
+		After:      worker.After,
 		Log:        contract.NewLogger(worker.Console{}),
 		Now:        time.Now,
 	}), nil, nil)

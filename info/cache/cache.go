@@ -16,10 +16,11 @@ const (
 	TTL = time.Hour
 	// articleTTL is how long Redis keeps an article, as the record has it.
 	articleTTL = 24 * time.Hour
-	// Stale is how old a cache is when something must be wrong with the collection: it is refreshed every
-	// Heartbeat even when nothing changes.
+	// Stale is after how long without a collection something must be wrong with it, and after how long without a
+	// refresh readers refresh the cache themselves. The collection does so every Heartbeat even when nothing
+	// changes: at every second of its runs, which are five minutes apart, or nearly.
 	Stale     = 15 * time.Minute
-	Heartbeat = 10 * time.Minute
+	Heartbeat = 9*time.Minute + 30*time.Second
 )
 
 // Feed is a category as it is cached: its newest articles, newest first.
@@ -27,6 +28,8 @@ type Feed struct {
 	Category info.Category
 	Articles []info.Article
 	Complete bool // there are no others
+	// CollectedAt is when a collection last began, as far as what is cached shows it.
+	CollectedAt time.Time
 }
 
 // Item is an article on a page.
@@ -41,6 +44,7 @@ type Answer struct {
 	Complete    bool   // there are no others, neither here nor in the store
 	Total       int    // articles of the category in the cache
 	RefreshedAt time.Time
+	CollectedAt time.Time // see Feed
 	Expires     time.Time
 }
 

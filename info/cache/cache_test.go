@@ -5,6 +5,7 @@ package cache_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"log/slog"
@@ -191,6 +192,110 @@ func (c *counting) Page(ctx context.Context, q info.Query) (info.Page, error) {
 		time.Sleep(10 * time.Millisecond)
 	}
 	return c.Store.Page(ctx, q)
+}
+
+// TestStaleWhileRevalidate: who finds the cache old gets it at once, and one of them all refreshes it
+// afterwards. That is still shown as stale, until there is a collection.
+func TestStaleWhileRevalidate(t *testing.T) {
+	for name, c := range map[string]cache.Cache{"kv": kv(t)(), "redis": onRedis(t)()} {
+		t.Run(name, func(t *testing.T) {
+			s := &counting{Store: d1(t).store}
+			began := time.Now()
+			now := began
+			if _, err := s.Begin(ctx, info.Feed, began); err != nil {
+				t.Fatal(err)
+			}
+			upsert(t, s.Store, infotest.Article(info.Naver, 1, began))
+			if _, err := cache.FillNow(ctx, c, s, "x", began); err != nil {
+				t.Fatal(err)
+			}
+			upsert(t, s.Store, infotest.Article(info.Naver, 2, began))
+			s.fills = 0
+			q := info.Query{Category: info.All, Limit: 10}
+			var mu sync.Mutex
+			var later []func(context.Context)
+			readers := make([]*cache.Reader, 20)
+			for i := range readers {
+				readers[i] = &cache.Reader{Cache: c, Store: s, Kind: "d1", Owner: fmt.Sprint(i), Log: discard(), Now: func() time.Time { return now },
+					Background: func(work func(context.Context)) {
+						mu.Lock()
+						defer mu.Unlock()
+						later = append(later, work)
+					}}
+			}
+			read := func(what string, items int, stale bool) {
+				t.Helper()
+				for _, r := range readers {
+					got, err := r.Page(ctx, q)
+					if err != nil || got.Source != c.Name() || len(got.Items) != items || got.Stale != stale {
+						t.Fatalf("%s: %d from %s, stale %v, %v", what, len(got.Items), got.Source, got.Stale, err)
+					}
+				}
+			}
+			read("at first", 1, false)
+			if len(later) > 0 {
+				t.Errorf("a fresh cache is refreshed %d times", len(later))
+			}
+			now = began.Add(cache.Stale + time.Second)
+			read("an old cache", 1, true)
+			read("an old cache again", 1, true)
+			if len(later) != len(readers) || s.fills > 0 {
+				t.Errorf("%d refreshes were begun, %d pages read before readers had their answer", len(later), s.fills)
+			}
+			var done sync.WaitGroup
+			for _, work := range later {
+				done.Go(func() { work(ctx) })
+			}
+			done.Wait()
+			if s.fills != 4 {
+				t.Errorf("%d pages were read, not four", s.fills)
+			}
+			later = nil
+			read("after the refresh", 2, true)
+			if len(later) > 0 {
+				t.Error("a cache that was just refreshed is refreshed again")
+			}
+			if _, err := s.Begin(ctx, info.Feed, now); err != nil {
+				t.Fatal(err)
+			}
+			if filled, err := cache.Fill(ctx, c, s, "collector", now); err != nil || !filled {
+				t.Fatal(filled, err)
+			}
+			read("after a collection", 2, false)
+		})
+	}
+}
+
+// TestRefreshThatFails: a cache that cannot be written is tried once a minute, not by every reader.
+func TestRefreshThatFails(t *testing.T) {
+	s, m := &counting{Store: d1(t).store}, &cache.Memory{}
+	upsert(t, s.Store, infotest.Article(info.Naver, 1, time.Now()))
+	now, k := time.Now(), cache.NewKV(readOnly{m})
+	r := &cache.Reader{Cache: k, Store: s, Kind: "d1", Owner: "r", Log: discard(), Now: func() time.Time { return now }}
+	read := func(fills int) {
+		t.Helper()
+		for range 20 {
+			if got, err := r.Page(ctx, info.Query{Category: info.All, Limit: 10}); err != nil || got.Source != "d1" || len(got.Items) != 1 {
+				t.Fatal(got, err)
+			}
+		}
+		if s.fills != fills {
+			t.Errorf("%d pages were read to fill the cache, not %d", s.fills, fills)
+		}
+	}
+	read(4)
+	now = now.Add(time.Minute)
+	read(8)
+	now = now.Add(time.Minute)
+	m.Fail = func() error { return errors.New("KV is down") }
+	read(8)
+}
+
+// readOnly is a namespace that cannot be written.
+type readOnly struct{ *cache.Memory }
+
+func (readOnly) Put(context.Context, string, []byte, time.Duration) error {
+	return errors.New("KV PUT failed: 429 Too Many Requests")
 }
 
 // gone is a store that does not answer any more.

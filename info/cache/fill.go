@@ -32,10 +32,10 @@ func Fill(ctx context.Context, c Cache, s Store, owner string, now time.Time) (f
 	return FillNow(ctx, c, s, owner, now)
 }
 
-// fresh reports whether a cache was refreshed within a Heartbeat.
+// fresh reports whether a cache shows a collection that began within a Heartbeat.
 func fresh(ctx context.Context, c Cache, now time.Time) bool {
 	a, err := c.Page(ctx, info.Query{Category: info.All, Limit: 1})
-	return err == nil && a != nil && now.Sub(a.RefreshedAt) < Heartbeat
+	return err == nil && a != nil && now.Sub(a.CollectedAt) < Heartbeat
 }
 
 // FillNow refreshes a cache from the store, unless another is at it.
@@ -57,13 +57,17 @@ func FillNow(ctx context.Context, c Cache, s Store, owner string, now time.Time)
 	if err != nil {
 		return false, err
 	}
+	collected := state.CollectedAt
+	if collected.IsZero() { // the articles came some other way
+		collected = now
+	}
 	var feeds []Feed
 	for _, category := range append([]info.Category{info.All}, info.Categories...) {
 		p, err := s.Page(ctx, info.Query{Category: category, Limit: Size})
 		if err != nil {
 			return false, err
 		}
-		feeds = append(feeds, Feed{category, p.Articles, !p.More})
+		feeds = append(feeds, Feed{category, p.Articles, !p.More, collected})
 	}
 	if err := c.Refresh(ctx, feeds, now); err != nil {
 		return false, err

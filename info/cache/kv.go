@@ -40,8 +40,18 @@ func feedKey(c info.Category) string { return "news:feed:" + string(c) }
 type head struct {
 	Version     int   `json:"v"`
 	RefreshedAt int64 `json:"refreshed_at"`
+	CollectedAt int64 `json:"collected_at"` // 0 in values of the version before
 	Complete    bool  `json:"complete"`
 	Count       int   `json:"count"`
+}
+
+func (h *head) refreshed() time.Time { return time.UnixMilli(h.RefreshedAt).UTC() }
+
+func (h *head) collected() time.Time {
+	if h.CollectedAt == 0 {
+		return h.refreshed()
+	}
+	return time.UnixMilli(h.CollectedAt).UTC()
 }
 
 // kvVersion is that of the lines.
@@ -58,8 +68,7 @@ func (k *KV) Page(ctx context.Context, q info.Query) (*Answer, error) {
 	if !ok || json.Unmarshal(first, &h) != nil || h.Version != kvVersion {
 		return nil, nil
 	}
-	at := time.UnixMilli(h.RefreshedAt).UTC()
-	a := &Answer{Total: h.Count, RefreshedAt: at, Expires: at.Add(TTL)}
+	a := &Answer{Total: h.Count, RefreshedAt: h.refreshed(), CollectedAt: h.collected(), Expires: h.refreshed().Add(TTL)}
 	for len(lines) > 0 {
 		var one []byte
 		one, lines, _ = bytes.Cut(lines, []byte{'\n'})
@@ -89,8 +98,8 @@ func readLine(b []byte, q *info.Query) (item Item, ok bool) {
 	return item, ok && (q.From == nil || q.From.Before(item.Cursor))
 }
 
-// Refresh implements Cache. A category that did not change is written again only after a Heartbeat: writes
-// are what KV costs.
+// Refresh implements Cache. A category that did not change is written again only when its times are older than
+// a Heartbeat: writes are what KV costs.
 func (k *KV) Refresh(ctx context.Context, feeds []Feed, now time.Time) error {
 	for _, f := range feeds {
 		value := encodeFeed(f, now)
@@ -98,7 +107,7 @@ func (k *KV) Refresh(ctx context.Context, feeds []Feed, now time.Time) error {
 		if err != nil {
 			return fault("cache.KV.Refresh", err)
 		}
-		if at, same := compare(before, value); same && now.Sub(at) < Heartbeat {
+		if was, same := compare(before, value); same && now.Sub(was.refreshed()) < Heartbeat && f.CollectedAt.Sub(was.collected()) < Heartbeat {
 			continue
 		}
 		if err := k.namespace.Put(ctx, feedKey(f.Category), value, kvTTL); err != nil {
@@ -109,7 +118,7 @@ func (k *KV) Refresh(ctx context.Context, feeds []Feed, now time.Time) error {
 }
 
 func encodeFeed(f Feed, now time.Time) []byte {
-	first, _ := json.Marshal(head{kvVersion, now.UnixMilli(), f.Complete, len(f.Articles)}) // plain data
+	first, _ := json.Marshal(head{kvVersion, now.UnixMilli(), f.CollectedAt.UnixMilli(), f.Complete, len(f.Articles)}) // plain data
 	value := append(first, '\n')
 	for i := range f.Articles {
 		a := &f.Articles[i]
@@ -127,17 +136,16 @@ func encodeFeed(f Feed, now time.Time) []byte {
 	return value
 }
 
-// compare says when a value was written, and whether another has the same articles.
-func compare(before, after []byte) (at time.Time, same bool) {
+// compare reads the head of a value, and reports whether another has the same articles.
+func compare(before, after []byte) (was head, same bool) {
 	first, articles, _ := bytes.Cut(before, []byte{'\n'})
 	second, others, _ := bytes.Cut(after, []byte{'\n'})
-	var a, b head
-	if json.Unmarshal(first, &a) != nil || json.Unmarshal(second, &b) != nil {
-		return at, false
+	var is head
+	if json.Unmarshal(first, &was) != nil || json.Unmarshal(second, &is) != nil {
+		return was, false
 	}
-	at = time.UnixMilli(a.RefreshedAt)
-	b.RefreshedAt = a.RefreshedAt
-	return at, a == b && bytes.Equal(articles, others)
+	is.RefreshedAt, is.CollectedAt = was.RefreshedAt, was.CollectedAt
+	return was, was == is && bytes.Equal(articles, others)
 }
 
 // Ping implements Cache.

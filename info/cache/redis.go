@@ -61,7 +61,10 @@ func (r *Redis) Page(ctx context.Context, q info.Query) (*Answer, error) {
 	if ttl < 0 && total > 0 {
 		return nil, nil
 	}
-	a := &Answer{Total: total, RefreshedAt: at.UTC(), Expires: at.UTC().Add(TTL)}
+	a := &Answer{Total: total, RefreshedAt: at.UTC(), CollectedAt: at.UTC(), Expires: at.UTC().Add(TTL)}
+	if collected, err := time.Parse(time.RFC3339Nano, meta["last_collected"]); err == nil { // the version before did not write it
+		a.CollectedAt = collected.UTC()
+	}
 	places := behind(words(replies[2]), q.From)
 	for len(places) > 0 && len(a.Items) <= q.Limit {
 		some := places[:min(len(places), q.Limit+1)]
@@ -150,7 +153,7 @@ func refreshCommands(f Feed, now time.Time) [][]string {
 		commands = append(commands, members, []string{"EXPIRE", feed, seconds(TTL)})
 	}
 	return append(commands,
-		[]string{"HSET", meta, "last_refresh", now.UTC().Format(time.RFC3339Nano), "article_count", strconv.Itoa(len(f.Articles)),
+		[]string{"HSET", meta, "last_refresh", now.UTC().Format(time.RFC3339Nano), "last_collected", f.CollectedAt.UTC().Format(time.RFC3339Nano), "article_count", strconv.Itoa(len(f.Articles)),
 			"is_stale", "false", "complete", fmt.Sprint(f.Complete)},
 		[]string{"EXPIRE", meta, seconds(TTL)}, []string{"EXEC"})
 }

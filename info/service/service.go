@@ -40,7 +40,8 @@ type Platform struct {
 	Webhook    func(userAgent string) alarms.Webhook
 	Engine     fetch.Transport // the service binding SEED_ENGINE
 	Variable   func(name string) (value string, ok bool)
-	Local      func(r *http.Request) bool // reports whether a request is made to a local run
+	Local      func(r *http.Request) bool           // reports whether a request is made to a local run
+	After      func(work func(ctx context.Context)) // runs work when the current request is answered; nil: at once
 	Log        *slog.Logger
 	Now        func() time.Time
 }
@@ -111,6 +112,19 @@ func (a *parts) end() {
 	}
 }
 
+// background has the event go on with work after its answer, and closes the connections that the work opens.
+func (a *parts) background() func(work func(ctx context.Context)) {
+	if a.After == nil {
+		return nil
+	}
+	return func(work func(ctx context.Context)) {
+		a.After(func(ctx context.Context) {
+			defer a.end()
+			work(ctx)
+		})
+	}
+}
+
 // once assembles something at the first event, since only events see variables.
 func once[T any](p Platform, build func(*parts) T) func() (*parts, T, error) {
 	type built struct {
@@ -144,7 +158,7 @@ func misconfigured(w http.ResponseWriter, err error) {
 func NewAPI(p Platform) http.Handler {
 	get := once(p, func(a *parts) http.Handler {
 		r := &web.Reading{
-			Pages: &cache.Reader{Cache: a.cache, Store: a.store, Kind: a.store.Name(), Owner: a.owner, Log: p.Log, Now: p.Now},
+			Pages: &cache.Reader{Cache: a.cache, Store: a.store, Kind: a.store.Name(), Owner: a.owner, Background: a.background(), Log: p.Log, Now: p.Now},
 			Store: a.store, Origins: a.settings.Origins, Log: p.Log, Now: p.Now,
 		}
 		return r.Handler()

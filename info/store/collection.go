@@ -310,23 +310,28 @@ func (s *Store) Resolve(ctx context.Context, source, request string) (found bool
 }
 
 // Cached says which changes of articles the cache has: all of them when ChangedAt is not after RefreshedAt.
-type Cached struct{ ChangedAt, RefreshedAt time.Time }
+type Cached struct {
+	ChangedAt, RefreshedAt time.Time
+	CollectedAt            time.Time // when a collection last began; zero: never
+}
 
 // Cached reads the state of the cache.
 func (s *Store) Cached(ctx context.Context) (Cached, error) {
 	const op = "store.Cached"
-	results, err := s.batch(ctx, op, s.statement(`SELECT changed_at, refreshed_at FROM news_cache WHERE name = 'feeds'`))
+	results, err := s.batch(ctx, op, s.statement(`SELECT changed_at, refreshed_at,
+coalesce((SELECT max(started_at) FROM news_sources), 0) AS collected_at FROM news_cache WHERE name = 'feeds'`))
 	if err != nil {
 		return Cached{}, err
 	}
 	rows, err := decode[struct {
 		ChangedAt   int64 `json:"changed_at"`
 		RefreshedAt int64 `json:"refreshed_at"`
+		CollectedAt int64 `json:"collected_at"`
 	}](op, results[0])
 	if err != nil || len(rows) == 0 {
 		return Cached{}, err
 	}
-	return Cached{moment(rows[0].ChangedAt), moment(rows[0].RefreshedAt)}, nil
+	return Cached{moment(rows[0].ChangedAt), moment(rows[0].RefreshedAt), moment(rows[0].CollectedAt)}, nil
 }
 
 // SetRefreshed records that the cache was filled with what was stored at a time.

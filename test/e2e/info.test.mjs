@@ -189,3 +189,21 @@ test("two runs at once collect once", async () => {
   assert.deepEqual(skipped.sort(), ["", "busy"]);
   assert.equal((await asked()).filter((path) => path.startsWith("openapi.naver.com")).length, 1);
 });
+
+test("an old cache is given out at once, and refreshed afterwards", async () => {
+  const { INFO_CACHE: kv } = await reading.getEnv();
+  const value = await kv.get("news:feed:all");
+  const end = value.indexOf("\n");
+  const old = Date.now() - 20 * 60_000;
+  const head = { ...JSON.parse(value.slice(0, end)), refreshed_at: old, collected_at: old };
+  await kv.put("news:feed:all", JSON.stringify(head) + value.slice(end), { expirationTtl: 3600 });
+  const first = await read("/api/v1/info/news?limit=3");
+  assert.deepEqual([first.body.meta.source, first.body.meta.is_stale], ["kv", true]);
+  for (let tries = 0; ; tries++) {
+    const { meta } = (await read("/api/v1/info/news?limit=3")).body;
+    assert.equal(meta.source, "kv");
+    if (!meta.is_stale) break; // there was a collection a moment ago
+    assert.ok(tries < 100, "the cache was not refreshed");
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+});
