@@ -18,7 +18,7 @@ func (a *API) listDeadLetters(w http.ResponseWriter, r *http.Request) error {
 	f := q.filter()
 	want := ledger.DeadLetterQuery{
 		Filter: contract.DeadLetterFilter{
-			Queue: q.oneOf("queue", contract.SeedQueue, contract.DomainQueue), ErrorType: q.text("error_type"),
+			Queue: q.oneOf("queue", contract.SeedQueue, contract.DomainQueue), ErrorType: q.errorType(),
 			Country: f.Country, Category: f.Category, Date: f.Date, Domain: strings.ToLower(q.text("domain")),
 		},
 		State: contract.DeadLetterState(q.oneOf("state", "stored", "replayed", "discarded")),

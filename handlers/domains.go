@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"strings"
 
+	"golang.org/x/net/publicsuffix"
+
 	"github.com/newsfork/seed-engine/collector"
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/ledger"
@@ -22,7 +24,7 @@ func (a *API) listDomains(w http.ResponseWriter, r *http.Request) error {
 	}
 	want := ledger.DomainQuery{
 		Filter: q.filter(), State: contract.DomainState(q.oneOf("state", "pending", "processed", "failed", "excluded")),
-		Robots: q.flag("robots"), Sitemap: q.flag("sitemap"), ErrorType: q.text("error_type"),
+		Robots: q.flag("robots"), Sitemap: q.flag("sitemap"), ErrorType: q.errorType(),
 		SlowerThanMS: q.number("slower_than_ms", 0, 1<<40),
 		Limit:        q.limit(), Cursor: q.text("cursor"),
 	}
@@ -102,6 +104,9 @@ func (a *API) locate(r *http.Request, f contract.Filter) (*contract.DomainDetail
 	domain, err := sanitizeDomain(r.PathValue("domain"))
 	if err != nil {
 		return nil, err
+	}
+	if registrable, err := publicsuffix.EffectiveTLDPlusOne(domain); err == nil { // of a host such as www.example.sg
+		domain = registrable
 	}
 	detail := &contract.DomainDetail{Domain: domain, Partitions: []contract.Partition{}}
 	records, err := a.Ledger.Domain(r.Context(), domain, f)

@@ -135,3 +135,16 @@ func TestADomainIsCollectedAgain(t *testing.T) {
 	get[contract.DomainQueued](t, f, "POST", "/api/v1/seeds/domains/b.sg/collect", `{"country":"sg","category":"news","date":"2026-01-28"}`)
 	sent()
 }
+
+// A host finds its registrable domain, and an error type that there is none of is not taken for one without domains.
+func TestDomainsAreFoundByTheirHosts(t *testing.T) {
+	f := open(t)
+	if d := get[contract.DomainDetail](t, f, "GET", "/api/v1/seeds/domains/www.a.sg", ""); d.Domain != "a.sg" {
+		t.Errorf("got %s", d.Domain)
+	}
+	for _, path := range []string{"/api/v1/seeds/domains", "/api/v1/dlq"} {
+		if r := f.do(t, "GET", path+"?error_type=parse", ""); r.status != 400 || r.Error.Field != "error_type" || !strings.Contains(r.Error.Message, "parse_error") {
+			t.Errorf("%s: %d %+v", path, r.status, r.Error)
+		}
+	}
+}

@@ -156,6 +156,11 @@ func (q *query) oneOf(name string, values ...string) string {
 	return v
 }
 
+// errorType reads one of the kinds of errors.
+func (q *query) errorType() string {
+	return q.oneOf("error_type", string(contract.Validation), string(contract.Parse), string(contract.Network), string(contract.Timeout), string(contract.Storage), string(contract.Internal))
+}
+
 // flag is nil when the parameter is not there.
 func (q *query) flag(name string) *bool {
 	v := q.oneOf(name, "true", "false")

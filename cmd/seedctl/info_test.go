@@ -144,7 +144,7 @@ func TestInfo(t *testing.T) {
 	expect("info status --url http://info.example", exitUsage, "unencrypted", "INFO_COLLECTOR_URL")
 
 	t.Setenv("INFO_COLLECTOR_TOKEN", "wrong")
-	expect("info status", exitDenied, "send the API token")
+	expect("info status", exitDenied, "does not accept the token from INFO_COLLECTOR_TOKEN")
 	expect("info articles --limit 1", exitOK, "there are more") // needs none
 	t.Setenv("INFO_COLLECTOR_TOKEN", token)
 	s.fail.Store(true)

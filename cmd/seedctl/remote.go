@@ -130,11 +130,12 @@ func exitCode(e *client.Error) int {
 }
 
 func (r *remote) connect() error {
-	token := ""
-	if r.target.Token != "" {
-		token = os.Getenv(r.target.Token)
+	token, from := "", r.target.Token
+	if from != "" {
+		token = os.Getenv(from)
 	}
 	if r.tokenFile != "" {
+		from = "the file " + r.tokenFile
 		text, err := os.ReadFile(r.tokenFile)
 		if err != nil {
 			return usageError("--token-file: " + err.Error())
@@ -143,7 +144,7 @@ func (r *remote) connect() error {
 			return usageError("--token-file: " + r.tokenFile + " is empty")
 		}
 	}
-	c, err := client.New(r.target.Service, cmp.Or(r.address, os.Getenv(r.target.Address), r.target.local), strings.TrimSpace(token))
+	c, err := client.New(r.target.Service, cmp.Or(r.address, os.Getenv(r.target.Address), r.target.local), strings.TrimSpace(token), from)
 	if err != nil {
 		return usageError(err.Error())
 	}

@@ -168,7 +168,7 @@ func TestTokens(t *testing.T) {
 		t.Error(code, errOut)
 	}
 	code, _, errOut := seedctl("", "status")
-	if code != exitDenied || !strings.Contains(errOut, "(unauthorized)") || strings.Contains(errOut, "another") {
+	if code != exitDenied || !strings.Contains(errOut, "the token from SEED_API_TOKEN (unauthorized)") || strings.Contains(errOut, "another") {
 		t.Error(code, errOut)
 	}
 	for content, want := range map[string]string{"": "is empty", "a\nb": "holds blanks", "t\u00f6ken": "holds blanks"} {
@@ -207,8 +207,8 @@ func TestErrors(t *testing.T) {
 		{"field", fail(400, "validation_error", `"sgp" is not a country`, "country"), "status --country sgp", exitFailed, 1,
 			"seedctl status: country: \"sgp\" is not a country (validation_error)\n"},
 		{"not found", nil, "domains no.example", exitFailed, 1, "seedctl domains: domain: there is no such domain (not_found)\n"},
-		{"unauthorised", fail(401, "unauthorized", "send the API token", ""), "status", exitDenied, 1, "seedctl status: send the API token (unauthorized)\n"},
-		{"read only", fail(403, "forbidden", "this token may only read", ""), "pause", exitDenied, 1, "seedctl pause: this token may only read (forbidden)\n"},
+		{"unauthorised", fail(401, "unauthorized", "send the API token", ""), "status", exitDenied, 1, "seedctl status: the engine does not accept the token from SEED_API_TOKEN (unauthorized)\n"},
+		{"read only", fail(403, "forbidden", "this token may only read", ""), "pause", exitDenied, 1, "seedctl pause: the token from SEED_API_TOKEN is not enough: this token may only read (forbidden)\n"},
 		{"no token there", fail(503, "token_not_configured", "API_TOKEN is not set", ""), "status", exitDenied, 1, "API_TOKEN is not set (token_not_configured, request r-1)"},
 		{"internal", fail(500, "internal_error", "something went wrong", ""), "status", exitUnreachable, 1, "something went wrong (internal_error, request r-1)"},
 		{"storage", fail(503, "storage_error", "the storage did not answer", ""), "status", exitUnreachable, 5, "trying again in 8ms"},

@@ -71,7 +71,7 @@ func runUpload(args []string, _ io.Reader, out, errOut io.Writer) int {
 	r := newRemote("upload", uploadHelp, out, errOut)
 	var p contract.Partition
 	r.partitionFlags(&p)
-	chunk := r.flags.String("chunk", "", "`NUMBER` of the one file, four digits or more")
+	chunk := r.flags.String("chunk", "", "`NUMBER` of the one file: 1 is 0001")
 	next := r.flags.Bool("next", false, "take the next free number, whatever the files are called")
 	queue := r.flags.Bool("orchestrate", false, "then queue what is not finished in their partitions")
 	return r.run(args, func(ctx context.Context, args []string) error {
@@ -157,8 +157,11 @@ func findRaw(args []string, given contract.Partition, chunk string, next bool) (
 		switch {
 		case chunk != "":
 			digits := contract.RawNumber(chunk)
+			if missing := 4 - len(digits); missing > 0 && digits != "" {
+				digits = strings.Repeat("0", missing) + digits
+			}
 			if !contract.IsRawNumber(digits) {
-				return nil, usageError(fmt.Sprintf("--chunk %q is no number of four to twelve digits, such as 0001", chunk))
+				return nil, usageError(fmt.Sprintf("--chunk %q is no number of up to twelve digits, such as 1 or 0001", chunk))
 			}
 			f.name = contract.RawName(digits)
 		case !next:

@@ -52,6 +52,7 @@ func TestUpload(t *testing.T) {
 		{"first of a day", map[string]string{"export.json": "{}"}, flags + "--date 2026-03-01 export.json", exitOK, "sg/news/2026-03-01/raw_0001", ""},
 		{"names before free numbers", map[string]string{"export.json": "{}", "raw_0002.json": "[]"}, flags + "export.json raw_0002.json", exitOK, "sg/news/2026-01-28/raw_0002 sg/news/2026-01-28/raw_0003", ""},
 		{"chunk", map[string]string{"export.json": "{}"}, flags + "--chunk 0100 export.json", exitOK, "sg/news/2026-01-28/raw_0100", ""},
+		{"a short chunk", map[string]string{"export.json": "{}"}, flags + "--chunk 7 export.json", exitOK, "sg/news/2026-01-28/raw_0007", ""},
 		{"next", map[string]string{day + "raw_0001.json": "[{}]", day + "raw_0009.json": "[]"}, "--next .", exitOK, "sg/news/2026-01-28/raw_0002 sg/news/2026-01-28/raw_0003", ""},
 		{"directory", map[string]string{day + "raw_0002.json": "[]", day + "raw_metadata.json": "{}", day + ".DS_Store": "x", day + "raw_0002.json.success": "",
 			"country=sg/category=news/date=2026-01-29/raw_0001.json": "[]"}, ".", exitOK, "sg/news/2026-01-28/raw_0002 sg/news/2026-01-29/raw_0001", ""},
@@ -62,7 +63,7 @@ func TestUpload(t *testing.T) {
 
 		{"no arguments", nil, "", exitUsage, "", "name raw files or directories"},
 		{"both", map[string]string{"a.json": "[]"}, flags + "--next --chunk 0001 a.json", exitUsage, "", "exclude each other"},
-		{"no number", map[string]string{"a.json": "[]"}, flags + "--chunk 1 a.json", exitUsage, "", `--chunk "1" is no number`},
+		{"no number", map[string]string{"a.json": "[]"}, flags + "--chunk 1a a.json", exitUsage, "", `--chunk "1a" is no number`},
 		{"one chunk, two files", map[string]string{"a.json": "[]", "b.json": "[]"}, flags + "--chunk 0001 a.json b.json", exitUsage, "", "--chunk is for one file"},
 		{"twice", map[string]string{"a/raw_0002.json": "[]", "b/raw_0002.json": "[]"}, flags + ".", exitUsage, "", "are both raw/country=sg/category=news/date=2026-01-28/raw_0002.json"},
 		{"no partition", map[string]string{"raw_0002.json": "[]"}, "raw_0002.json", exitUsage, "", "neither flags nor path say its partition: --country"},

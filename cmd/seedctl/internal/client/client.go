@@ -15,6 +15,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/newsfork/seed-engine/contract"
@@ -61,12 +62,13 @@ type Client struct {
 	service Service
 	base    *url.URL
 	token   string
+	from    string // where the token comes from, for messages
 	http    *http.Client
 }
 
-// New takes the address of a service and its token, which may be empty. Its error says what is wrong
-// with one of them.
-func New(service Service, address, token string) (*Client, error) {
+// New takes the address of a service and its token, which may be empty, and where that comes from. Its error says
+// what is wrong with one of them.
+func New(service Service, address, token, from string) (*Client, error) {
 	base, err := url.Parse(address)
 	switch {
 	case err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "":
@@ -86,6 +88,7 @@ func New(service Service, address, token string) (*Client, error) {
 		service: service,
 		base:    base,
 		token:   token,
+		from:    from,
 		http: &http.Client{
 			// The API never redirects; a server that does is something else, and gets no second request.
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -111,7 +114,7 @@ type Error struct {
 
 // Error gives the message, the code, and the request's id where the engine's log explains more.
 func (e *Error) Error() string {
-	s := clip(e.Message) + " (" + clip(e.Code)
+	s := clip(routes.Replace(e.Message)) + " (" + clip(e.Code)
 	if e.Status >= 500 && e.RequestID != "" {
 		s += ", request " + clip(e.RequestID)
 	}
@@ -120,6 +123,16 @@ func (e *Error) Error() string {
 	}
 	return s + ")"
 }
+
+// routes gives the commands for the routes that messages recommend.
+var routes = strings.NewReplacer(
+	"GET /api/v1/seeds/domains lists", "seedctl domains lists",
+	"GET /api/v1/dlq lists", "seedctl dlq list lists",
+	"GET /api/v1/exclusions lists", "seedctl exclusions list lists",
+	"GET /api/v1/frontier/hosts lists", "seedctl frontier hosts lists",
+	"DELETE /api/v1/exclusions/domain/", "seedctl exclusions remove domain ",
+	"repeat this request, or POST /api/v1/seeds/orchestrate", "repeat this command, or run seedctl orchestrate",
+)
 
 // clip shortens a text from outside.
 func clip(s string) string {
@@ -307,12 +320,26 @@ func (c *Client) receive(r *http.Request) (json.RawMessage, error) {
 		return answer.Data, nil
 	case !answer.Success && response.StatusCode >= 400 && e != nil:
 		e.Status, e.Data, e.RequestID = response.StatusCode, answer.Data, response.Header.Get("X-Request-Id")
+		c.denied(e)
 		if seconds, err := strconv.Atoi(response.Header.Get("Retry-After")); err == nil && seconds > 0 {
 			e.RetryAfter = min(time.Duration(min(seconds, 3600))*time.Second, maxRetryAfter)
 		}
 		return nil, e
 	}
 	return nil, foreign("with other JSON")
+}
+
+// denied replaces what the service says of the token by which one it was: a header means nothing to those who type
+// commands.
+func (c *Client) denied(e *Error) {
+	switch {
+	case e.Status == http.StatusUnauthorized && c.token == "":
+		e.Message = fmt.Sprintf("the %s wants a token: set %s, or name a file that has it with --token-file", c.service.Noun, c.service.Token)
+	case e.Status == http.StatusUnauthorized:
+		e.Message = fmt.Sprintf("the %s does not accept the token from %s", c.service.Noun, c.from)
+	case e.Status == http.StatusForbidden && e.Code == "forbidden":
+		e.Message = fmt.Sprintf("the token from %s is not enough: %s", c.from, e.Message)
+	}
 }
 
 // envelope is an answer as most routes give it.

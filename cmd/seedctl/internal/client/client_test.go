@@ -23,7 +23,7 @@ func engine(t *testing.T, respond http.HandlerFunc) (c *Client, asked *atomic.In
 		respond(w, r)
 	}))
 	t.Cleanup(server.Close)
-	c, err := New(Engine, server.URL, "s3cret")
+	c, err := New(Engine, server.URL, "s3cret", "SEED_API_TOKEN")
 	if err != nil {
 		t.Fatal(err)
 	}
