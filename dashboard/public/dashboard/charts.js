@@ -94,24 +94,7 @@ export function roundUp(n) {
  * looked at, and look(index) is called when it changes.
  */
 export function trendChart(hours, at, look) {
-  const top = roundUp(Math.max(1, ...hours.map((hour) => hour.domains_processed + hour.domains_failed)));
   const slowest = roundUp(Math.max(1, ...hours.map((hour) => hour.avg_processing_time_ms)));
-  const step = 100 / hours.length;
-  const width = step * (hours.length > 60 ? 1 : 0.8);
-  const pointed = (event) => {
-    const box = event.currentTarget.getBoundingClientRect();
-    look(Math.max(0, Math.min(hours.length - 1, Math.floor(((event.clientX - box.left) / box.width) * hours.length))));
-  };
-  const columns = hours.flatMap((hour, i) => {
-    const done = (hour.domains_processed / top) * 100;
-    const failed = (hour.domains_failed / top) * 100;
-    const x = `${i * step + (step - width) / 2}%`;
-    return [
-      done > 0 && h("rect", { class: "tone-good", x, width: `${width}%`, y: `${100 - done}%`, height: `${done}%` }),
-      failed > 0 &&
-        h("rect", { class: "tone-bad", x, width: `${width}%`, y: `${100 - done - failed}%`, height: `${failed}%` }),
-    ];
-  });
   const total = (field) => hours.reduce((sum, hour) => sum + hour[field], 0);
   const hour = hours[at];
   return h(
@@ -132,25 +115,15 @@ export function trendChart(hours, at, look) {
             duration(hours.length * 3_600_000),
           ),
     ),
-    plot(
-      [number(top), number(top / 2), "0"],
-      h(
-        "svg",
-        {
-          class: "columns",
-          role: "img",
-          "aria-label": t(
-            "trend.label",
-            hours.length,
-            number(total("domains_processed")),
-            number(total("domains_failed")),
-          ),
-          on: { pointermove: pointed, pointerdown: pointed, pointerleave: () => look(-1) },
-        },
-        lines(),
-        hour && h("rect", { class: "looked", x: `${at * step}%`, width: `${step}%`, y: "0", height: "100%" }),
-        columns,
-      ),
+    hourColumns(
+      hours,
+      [
+        { tone: "good", value: (hour) => hour.domains_processed },
+        { tone: "bad", value: (hour) => hour.domains_failed },
+      ],
+      at,
+      look,
+      t("trend.label", hours.length, number(total("domains_processed")), number(total("domains_failed"))),
     ),
     h("p", { class: "muted small plot-name" }, t("trend.average")),
     plot(
@@ -161,13 +134,7 @@ export function trendChart(hours, at, look) {
         averageLine(hours, slowest),
       ),
     ),
-    h(
-      "div",
-      { class: "hours muted small", "aria-hidden": "true" },
-      [0, Math.floor(hours.length / 2), hours.length - 1].map((i) =>
-        h("span", null, hours.length > 24 ? dayAndHour(hours[i].hour) : clock(hours[i].hour)),
-      ),
-    ),
+    hourMarks(hours),
     h(
       "details",
       null,
@@ -192,6 +159,109 @@ export function trendChart(hours, at, look) {
     ),
   );
 }
+
+/**
+ * The new URLs of the last hours, in all and by type; at and look as for a trend. type names a type.
+ */
+export function foundChart(hours, at, look, type) {
+  const total = hours.reduce((sum, hour) => sum + hour.count, 0);
+  const hour = hours[at];
+  const types = {};
+  for (const { types: some } of hour ? [hour] : hours)
+    for (const [name, n] of Object.entries(some)) types[name] = (types[name] ?? 0) + n;
+  const sorted = Object.entries(types).sort(([a, m], [b, n]) => n - m || (a < b ? -1 : 1));
+  const most = sorted[0]?.[1] ?? 0;
+  return h(
+    "div",
+    { class: "trend" },
+    h(
+      "p",
+      { class: "readout" },
+      hour
+        ? [h("strong", null, dayAndHour(hour.hour)), ` · ${t("found.of", number(hour.count))}`]
+        : t("found.total", number(total), duration(hours.length * 3_600_000)),
+    ),
+    hourColumns(
+      hours,
+      [{ tone: "good", value: (one) => one.count }],
+      at,
+      look,
+      t("found.total", number(total), duration(hours.length * 3_600_000)),
+    ),
+    hourMarks(hours),
+    sorted.length > 0 &&
+      table({
+        caption: t("found.types"),
+        rows: sorted,
+        key: ([name]) => name,
+        columns: [
+          { head: t("type"), cell: ([name]) => type(name) },
+          { head: t("found.urls"), cell: ([, n]) => score(n, most, number(n)) },
+        ],
+      }),
+    h(
+      "details",
+      null,
+      h("summary", null, t("trend.table")),
+      table({
+        caption: t("found.title"),
+        rows: [...hours].reverse(),
+        key: (row) => row.hour,
+        columns: [
+          { head: t("trend.hour"), cell: (row) => dayAndHour(row.hour) },
+          { head: t("found.urls"), number: true, cell: (row) => number(row.count) },
+        ],
+      }),
+    ),
+  );
+}
+
+/** A column for each hour, of parts on top of each other: [{tone, value(hour)}]. */
+function hourColumns(hours, parts, at, look, words) {
+  const top = roundUp(Math.max(1, ...hours.map((hour) => parts.reduce((sum, part) => sum + part.value(hour), 0))));
+  const step = 100 / hours.length;
+  const width = step * (hours.length > 60 ? 1 : 0.8);
+  const pointed = (event) => {
+    const box = event.currentTarget.getBoundingClientRect();
+    look(Math.max(0, Math.min(hours.length - 1, Math.floor(((event.clientX - box.left) / box.width) * hours.length))));
+  };
+  const columns = hours.flatMap((hour, i) => {
+    const x = `${i * step + (step - width) / 2}%`;
+    let y = 100;
+    return parts.map(({ tone, value }) => {
+      const height = (value(hour) / top) * 100;
+      y -= height;
+      return (
+        height > 0 && h("rect", { class: `tone-${tone}`, x, width: `${width}%`, y: `${y}%`, height: `${height}%` })
+      );
+    });
+  });
+  return plot(
+    [number(top), number(top / 2), "0"],
+    h(
+      "svg",
+      {
+        class: "columns",
+        role: "img",
+        "aria-label": words,
+        on: { pointermove: pointed, pointerdown: pointed, pointerleave: () => look(-1) },
+      },
+      lines(),
+      hours[at] && h("rect", { class: "looked", x: `${at * step}%`, width: `${step}%`, y: "0", height: "100%" }),
+      columns,
+    ),
+  );
+}
+
+/** The first hour, the last one, and one between them. */
+const hourMarks = (hours) =>
+  h(
+    "div",
+    { class: "hours muted small", "aria-hidden": "true" },
+    [0, Math.floor(hours.length / 2), hours.length - 1].map((i) =>
+      h("span", null, hours.length > 24 ? dayAndHour(hours[i].hour) : clock(hours[i].hour)),
+    ),
+  );
 
 const plot = (scale, chart) =>
   h(

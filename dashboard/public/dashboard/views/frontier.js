@@ -1,7 +1,7 @@
 // The frontier: what waits to be fetched, by shard and by host, the state of one URL, and what operators
 // decide about a host.
 import { ApiError, get, post, token } from "../api.js";
-import { tile } from "../charts.js";
+import { foundChart, tile } from "../charts.js";
 import { ask } from "../dialog.js";
 import { h } from "../dom.js";
 import { choice, filterForm } from "../filters.js";
@@ -43,7 +43,7 @@ export default {
     return { stats, hosts, url };
   },
 
-  render({ data: { stats, hosts, url }, route, app }) {
+  render({ data: { stats, hosts, url }, route, state, app }) {
     return [
       stats.unavailable.length > 0 &&
         h(
@@ -52,6 +52,7 @@ export default {
           h("p", null, t("frontier.unavailable", stats.unavailable.join(", "))),
         ),
       totals(stats),
+      stats.found && found(stats.found, state, app), // an engine of an earlier version has none
       finder(route, app),
       route.query.url && urlCard(url, hosts, app),
       hostsCard(hosts, route, app),
@@ -83,6 +84,21 @@ const totals = (stats) =>
       tile(t("frontier.oldest"), dueSince(stats.oldest_due), t("frontier.oldest.note")),
     ),
   );
+
+/** What the feed got in the last hours: whether the engine is alive shows here. */
+function found(hours, state, app) {
+  const look = (at) => {
+    if (state.hour === at) return;
+    state.hour = at;
+    app.redraw();
+  };
+  return card(
+    t("found.title"),
+    hours.some((hour) => hour.count > 0)
+      ? foundChart(hours, state.hour ?? -1, look, (type) => label("type", type))
+      : empty(t("found.none")),
+  );
+}
 
 /** Since when something is due; what is late stands out. */
 const dueSince = (time) => (time && Date.now() - Date.parse(time) > LATE ? badge("bad", since(time)) : since(time));
