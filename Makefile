@@ -69,13 +69,10 @@ dev: build
 	$(wrangler) dev
 
 # The Info service: readers on http://localhost:8788, operators on http://localhost:8789, with simulated D1
-# and KV that both share.
+# and KV that both share; PORT=9000 takes 9000 and 9001.
 .PHONY: dev-info
 dev-info: node_modules/.ready
-	$(wrangler) d1 migrations apply INFO_DB --local -c info/collector/wrangler.jsonc --persist-to .wrangler/state
-	$(wrangler) dev -c info/collector/wrangler.jsonc --persist-to .wrangler/state --port 8789 --inspector-port 9230 & \
-	trap "kill $$!" EXIT; \
-	$(wrangler) dev -c info/api/wrangler.jsonc --persist-to .wrangler/state --port 8788
+	$(node) sample/info/dev/dev.mjs
 
 # The whole pipeline on the sample web. LIVE=1 RAW="file.json …" runs it on the real web.
 demo: build

@@ -134,30 +134,47 @@ func TestReadmeNamesEverySetting(t *testing.T) {
 	}
 }
 
-// TestDevWatchesWhatIsCompiled: `wrangler dev` builds anew when any source of the Worker changes.
+// TestDevWatchesWhatIsCompiled: `wrangler dev` builds anew when any source of a Worker changes, and never because of
+// what it writes itself, which lies beside wrangler.jsonc.
 func TestDevWatchesWhatIsCompiled(t *testing.T) {
-	c := exec.Command("go", "list", "-deps", "-f", "{{if .Module}}{{.ImportPath}}{{end}}", ".")
-	c.Env = append(c.Environ(), "GOOS=js", "GOARCH=wasm")
-	out, err := c.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	there := []string{"main.go", "go.mod"}
-	for _, path := range strings.Fields(string(out)) {
-		if own, is := strings.CutPrefix(path, module); is {
-			there = append(there, strings.SplitN(own, "/", 2)[0])
+	for _, worker := range []string{".", "info/api", "info/collector"} {
+		c := exec.Command("go", "list", "-deps", "-f", "{{if .Module}}{{.ImportPath}}{{end}}", "./"+worker)
+		c.Env = append(c.Environ(), "GOOS=js", "GOARCH=wasm")
+		out, err := c.Output()
+		if err != nil {
+			t.Fatal(err)
 		}
+		there := []string{filepath.Join(worker, "main.go"), "go.mod"}
+		for _, path := range strings.Fields(string(out)) {
+			own, is := strings.CutPrefix(path, module)
+			parts := strings.Split(own, "/")
+			switch {
+			case !is || own == worker:
+			case parts[0] != "info":
+				there = append(there, parts[0])
+			case len(parts) > 1:
+				there = append(there, own)
+			default: // beside the directories of Workers
+				files, err := filepath.Glob("info/*.go")
+				if err != nil {
+					t.Fatal(err)
+				}
+				there = append(there, slices.DeleteFunc(files, func(f string) bool { return strings.HasSuffix(f, "_test.go") })...)
+			}
+		}
+		slices.Sort(there)
+		name := filepath.Join(worker, "wrangler.jsonc")
+		list := regexp.MustCompile(`"watch_dir": \[([^\]]*)\]`).FindStringSubmatch(read(t, name))
+		if list == nil {
+			t.Fatalf("%s has no watch_dir", name)
+		}
+		var watched []string
+		for path := range strings.SplitSeq(list[1], ",") {
+			watched = append(watched, filepath.Join(worker, strings.Trim(path, "\" \n")))
+		}
+		slices.Sort(watched)
+		differ(t, name+", watch_dir", watched, slices.Compact(there))
 	}
-	slices.Sort(there)
-	list := regexp.MustCompile(`"watch_dir": \[([^\]]*)\]`).FindStringSubmatch(read(t, "wrangler.jsonc"))
-	if list == nil {
-		t.Fatal("wrangler.jsonc has no watch_dir")
-	}
-	var watched []string
-	for name := range strings.SplitSeq(list[1], ",") {
-		watched = append(watched, strings.Trim(name, "\" \n"))
-	}
-	differ(t, "wrangler.jsonc, watch_dir", watched, slices.Compact(there))
 }
 
 // The event is the first argument of a logger's method. Others pass it on, but then it ends in _failed.
