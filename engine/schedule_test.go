@@ -119,3 +119,84 @@ func TestADeletedDocument(t *testing.T) {
 		}
 	})
 }
+
+// tickAt has the alarm of the shard of a domain go off at its time, as many times as it takes, until it sends something or
+// a time is over. It returns when it sent, and 0 for never.
+func tickAt(t *testing.T, w *enginetest.World, domain string, next *time.Time, within time.Duration) time.Duration {
+	t.Helper()
+	began := time.Now()
+	for next.Sub(began) <= within {
+		time.Sleep(time.Until(*next))
+		var err error
+		if *next, err = w.Alarm(shardOf(domain)); err != nil {
+			t.Fatal(err)
+		}
+		if len(w.Broker.Waiting(enginetest.Domains)) > 0 {
+			return time.Since(began)
+		}
+	}
+	return 0
+}
+
+// TestSettingsOfRefreshesActWithinAnHour: no object has to be woken when freshness is switched on, or a ceiling raised.
+func TestSettingsOfRefreshesActWithinAnHour(t *testing.T) {
+	for name, c := range map[string]struct{ variable, before, after string }{
+		"switched on": {"FRESHNESS", "off", "on"},
+		"raised":      {"REFRESHES_PER_DAY", "16", "1600"}, // one a shard
+	} {
+		t.Run(name, func(t *testing.T) {
+			enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
+				p := &publisher{articles: 1 << 20, dated: true}
+				startSites(t, w, p, 600, 3600, "live-a.sg")
+				w.Variables[c.variable] = c.before
+				w.Deploy()
+				next := time.Now()
+				for range 6 * 60 { // what little may be sent is sent
+					if tickAt(t, w, "live-a.sg", &next, time.Minute) > 0 {
+						w.Drain()
+					}
+					time.Sleep(time.Minute)
+				}
+				if _, err := w.Frontier.Remotes().Of("live-a.sg").Lease(t.Context(), frontier.LeaseRequest{Max: 1, Seconds: 60, Kinds: []string{"entry"}}); err != nil {
+					t.Fatal(err)
+				}
+				if took := tickAt(t, w, "live-a.sg", &next, 3*time.Hour); took > 0 {
+					t.Fatalf("it is refreshed after %s", took)
+				}
+				w.Variables[c.variable] = c.after
+				w.Deploy()
+				if took := tickAt(t, w, "live-a.sg", &next, time.Hour); took == 0 {
+					t.Errorf("nothing is sent within an hour; the next alarm is in %s", time.Until(next))
+				}
+			})
+		})
+	}
+}
+
+// TestAPauseUsesNothingUp: what is not refreshed in a pause does not count to the ceiling of the day.
+func TestAPauseUsesNothingUp(t *testing.T) {
+	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
+		p := &publisher{articles: 1 << 20, dated: true}
+		startSites(t, w, p, 600, 3600, "live-a.sg", "live-b.sg")
+		live(t, w, 2*time.Hour)
+		refreshed := func() int64 {
+			stats, err := w.Frontier.Remotes().Stats(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			return stats.Total.Refreshed
+		}
+		w.Ask("POST", "/api/v1/pipeline/pause", "{}")
+		live(t, w, time.Minute)
+		w.Drain()
+		before := refreshed()
+		live(t, w, 6*time.Hour)
+		if n := refreshed() - before; before == 0 || n > 0 {
+			t.Errorf("%d refreshes are counted in a pause, after %d", n, before)
+		}
+		w.Ask("POST", "/api/v1/pipeline/resume", "")
+		if live(t, w, 10*time.Minute); refreshed() == before {
+			t.Error("it does not go on within ten minutes")
+		}
+	})
+}

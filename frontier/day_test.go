@@ -89,7 +89,7 @@ func TestADayOfRefreshes(t *testing.T) {
 	cpu := 10.0                              // ms of a refresh, as of a small collection step
 	requests := messages + refreshes + ticks // one begins, one ends
 	usd := perMillion["rows"]*float64(rows) + perMillion["requests"]*float64(requests) + perMillion["messages"]*float64(3*(messages+collections/15)) +
-		perMillion["gets"]*float64(3*found) + perMillion["cpu"]*cpu*float64(refreshes)
+		perMillion["gets"]*float64(3*found+ticks) + perMillion["cpu"]*cpu*float64(refreshes)
 	usd *= shards / 1e6
 	figures := []struct {
 		name  string

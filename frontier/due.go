@@ -24,6 +24,7 @@ const (
 	minLookAgain   = 2      // the same, where intervals are short
 	collectAgain   = 4      // times as long for a whole domain
 	excludedAgain  = 21_600 // seconds after which a domain that operators excluded is looked at again
+	switchedAgain  = 3_600  // seconds after which a host that scrapers refresh is looked at again: the shard may by then
 	maxTickSpacing = 60_000 // ms between two ticks
 	minTickSpacing = 1000   // the same, where intervals are short
 )
@@ -296,7 +297,7 @@ func (c *call) queueDue() error {
 	if err := c.writeData("due", blocks); err != nil {
 		return err
 	}
-	later := c.seconds() + excludedAgain
+	later := c.seconds() + switchedAgain
 	return c.moveDue(map[int64][]int64{later: ids})
 }
 

@@ -9,7 +9,8 @@ import (
 
 // TickRequest is what a shard's alarm asks its program.
 type TickRequest struct {
-	Shard string `json:"shard"` // its name
+	Shard  string `json:"shard"`            // its name
+	Paused bool   `json:"paused,omitempty"` // operators paused the pipeline: nothing is refreshed
 }
 
 // Tick is what the alarm has to do. It does it after the operation, and may fail at any point of it: what
@@ -36,6 +37,10 @@ const snapshotDays = 7
 
 const day = 24 * time.Hour
 
+// maxAlarmGap is the longest time between two ticks of a shard that has anything: what settings allow since the last one
+// is done by then.
+const maxAlarmGap = 3_600_000 // ms
+
 // Tick says what is to be done now.
 func (s *Shard) Tick(now int64, r TickRequest) (tick Tick, err error) {
 	// Shards begin their days at different hours, so that their snapshots are not made all at once.
@@ -50,7 +55,10 @@ func (s *Shard) Tick(now int64, r TickRequest) (tick Tick, err error) {
 		if err := c.sweep(); err != nil {
 			return err
 		}
-		if err := c.refresh(&tick); err != nil {
+		tick.AlarmAt = min(tick.AlarmAt, now+maxAlarmGap)
+		if r.Paused {
+			tick.AlarmAt = now + c.settings.tickSpacing()
+		} else if err := c.refresh(&tick); err != nil {
 			return err
 		}
 		last, err := c.lastSnapshot()

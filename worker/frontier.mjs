@@ -86,10 +86,16 @@ export class Frontier extends DurableObject {
    * at any time: tests do, since they cannot move the platform's clock.
    */
   async tick() {
-    const tick = this.#ask("tick", { shard: this.ctx.id.name });
+    const tick = this.#ask("tick", { shard: this.ctx.id.name, paused: await this.#paused() });
     await this.#send(tick.messages);
     if (tick.snapshot) await this.#store(tick.snapshot);
     return tick.alarm_at;
+  }
+
+  // Whether operators paused the pipeline (controls/). What cannot be read stops the tick, as it stops queue events.
+  async #paused() {
+    const controls = await this.env.DATASETS_BUCKET.get("control/pipeline.json");
+    return controls !== null && (await controls.json()).pipeline?.paused === true;
   }
 
   // Asks the program for what the object needs itself.

@@ -14,6 +14,7 @@ import (
 	"github.com/newsfork/seed-engine/frontier"
 	"github.com/newsfork/seed-engine/frontier/sqlite"
 	"github.com/newsfork/seed-engine/queues"
+	"github.com/newsfork/seed-engine/r2"
 	"github.com/newsfork/seed-engine/settings"
 )
 
@@ -176,8 +177,12 @@ func (w *World) Alarm(name string) (next time.Time, err error) {
 	w.t.Helper()
 	o := w.Frontier.shard(name)
 	died := w.event(w.t.Context(), func(ctx context.Context, i *instance) {
+		var paused bool
+		if paused, err = isPaused(ctx, bucket{w.Bucket, &i.life}); err != nil {
+			return
+		}
 		var tick frontier.Tick
-		if tick, err = ask[frontier.Tick](o, w, "tick", frontier.TickRequest{Shard: name}); err != nil {
+		if tick, err = ask[frontier.Tick](o, w, "tick", frontier.TickRequest{Shard: name, Paused: paused}); err != nil {
 			return
 		}
 		next = time.UnixMilli(tick.AlarmAt)
@@ -190,6 +195,20 @@ func (w *World) Alarm(name string) (next time.Time, err error) {
 		err = errDead
 	}
 	return next, err
+}
+
+func isPaused(ctx context.Context, b bucket) (bool, error) {
+	body, err := b.Get(ctx, contract.ControlsKey)
+	if errors.Is(err, r2.ErrNotFound) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	defer body.Close()
+	var c contract.Controls
+	err = json.NewDecoder(body).Decode(&c)
+	return c.Pipeline.Paused, err
 }
 
 func send(ctx context.Context, to queues.Producer, messages []json.RawMessage) error {
