@@ -181,12 +181,16 @@ func termsOf(how *discovery.FetchContract) string {
 
 // announce tells the readers of changes that the document was written. It may be done twice.
 func (s *saving) announce(ctx context.Context, doc *contract.Document) error {
-	at := max(doc.Processing.ProcessedAt.UnixMilli(), 1)
 	return s.batch.persist(ctx, doc.Domain, func(shard frontier.Remote) error {
-		return shard.Changed(ctx, frontier.Changed{Domain: doc.Domain, Changes: []frontier.Change{
-			{Partition: s.message.Partition, Revision: doc.Revision, ChangedAt: at, Reachable: doc.Reachable},
-		}})
+		return shard.Changed(ctx, Announcement(s.message.Partition, doc))
 	})
+}
+
+// Announcement is what the readers of changes are told of the document of a partition.
+func Announcement(p contract.Partition, doc *contract.Document) frontier.Changed {
+	return frontier.Changed{Domain: doc.Domain, Changes: []frontier.Change{
+		{Partition: p, Revision: doc.Revision, ChangedAt: max(doc.Processing.ProcessedAt.UnixMilli(), 1), Reachable: doc.Reachable},
+	}}
 }
 
 // newPages are pages as the frontier takes them. An item of a feed without a date is new when the domain was collected

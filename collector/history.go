@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"math/bits"
 	"time"
 
 	"github.com/newsfork/seed-engine/contract"
@@ -75,18 +74,9 @@ func (s *saving) dateEntries(old, doc *contract.Document) {
 	doc.Contract = marshal(how)
 }
 
-// failuresShown is after how many checks in a row that failed the contract says so.
-const failuresShown = 3
-
-// differs reports whether a refresh has changed an entry point so much that its contract may have to say so: it
-// fails, or works again, or changes twice or half as often.
-func differs(before, after *frontier.EntryState) bool {
-	return (before.Failures >= failuresShown) != (after.Failures >= failuresShown) ||
-		bits.Len64(uint64(before.Interval)) != bits.Len64(uint64(after.Interval))
-}
-
 // rewrite brings what the newest document says of the domain's entry points up to date, if what scrapers go by has changed.
-func (f *refresh) rewrite(ctx context.Context) error {
+// With again, that was done before, and may have ended before the readers of changes were told.
+func (f *refresh) rewrite(ctx context.Context, again bool) error {
 	entries, err := f.batch.collector.Frontier.Of(f.message.Domain).Entries(ctx, f.message.Domain)
 	if err != nil {
 		return err
@@ -99,7 +89,10 @@ func (f *refresh) rewrite(ctx context.Context) error {
 			return err
 		}
 		if !f.update(doc, entries) {
-			return nil
+			if !again {
+				return nil
+			}
+			return s.announce(ctx, doc)
 		}
 		doc.Revision++
 		doc.Processing.ProcessedAt = contract.Time{Time: f.batch.collector.Clock.Now()}
@@ -136,7 +129,7 @@ func (f *refresh) update(doc *contract.Document, entries []frontier.EntryInfo) (
 			if minutes >= 2*e.IntervalMinutes || 2*minutes <= e.IntervalMinutes {
 				e.IntervalMinutes, changed = minutes, true
 			}
-			changed = changed || failing(e.Checks) != (now.Failures >= failuresShown)
+			changed = changed || failing(e.Checks) != (now.Failures >= frontier.FailuresShown)
 			e.EntryHistory = history(&now.EntryState)
 		}
 	}
@@ -149,10 +142,10 @@ func (f *refresh) update(doc *contract.Document, entries []frontier.EntryInfo) (
 
 // failing reports whether the last checks that a document shows failed.
 func failing(checks []contract.FrontierCheck) bool {
-	if len(checks) < failuresShown {
+	if len(checks) < frontier.FailuresShown {
 		return false
 	}
-	for _, c := range checks[len(checks)-failuresShown:] {
+	for _, c := range checks[len(checks)-frontier.FailuresShown:] {
 		if c.Status != nil && (*c.Status == 304 || *c.Status >= 200 && *c.Status < 300) {
 			return false
 		}

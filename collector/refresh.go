@@ -85,21 +85,25 @@ func (f *refresh) do(ctx context.Context) (next *frontier.NextRefresh, err error
 	if err != nil {
 		return nil, err
 	}
+	if f.begun.Rewrite {
+		err = f.rewrite(ctx, true)
+		result.Rewritten = err == nil
+	}
 	if !f.outdated { // else the whole domain comes next
 		result.Next = f.next
 	}
-	ended, err := c.Frontier.Of(r.Domain).EndRefresh(ctx, result)
-	if err != nil {
-		return nil, err
+	ended, failure := c.Frontier.Of(r.Domain).EndRefresh(ctx, result)
+	if failure != nil {
+		return nil, errors.Join(err, failure)
 	}
 	c.Log.Info("refresh_complete", "registrable_domain", r.Domain, "url", r.URL, "method", r.Method, "status", result.Status,
 		"changed", ended.Changed, "accepted", ended.Accepted, "added", ended.Added, "announced", ended.Announced, "interval_seconds", ended.Interval)
 	if f.outdated {
-		f.collect, err = f.batch.collectAgain(ctx, r)
-		return nil, err
+		f.collect, failure = f.batch.collectAgain(ctx, r)
+		return nil, errors.Join(err, failure)
 	}
-	if ended.Accepted && differs(&f.begun.Entry, &ended.Entry) {
-		err = f.rewrite(ctx) // if it fails, the next collection does it
+	if ended.Rewrite && err == nil {
+		err = f.rewrite(ctx, false) // the next refresh makes sure of it
 	}
 	return ended.Next, err
 }

@@ -200,3 +200,49 @@ func TestAPauseUsesNothingUp(t *testing.T) {
 		}
 	})
 }
+
+// TestARewriteIsAnnouncedAgain: a contract that a refresh rewrote is among the changes after the next refresh, though the
+// shard did not take it the first time.
+func TestARewriteIsAnnouncedAgain(t *testing.T) {
+	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
+		p := &publisher{articles: 1 << 20, dated: true}
+		startSites(t, w, p, 600, 90*86_400, "live-a.sg")
+		revision := func() int { return w.Document(day, "live-a.sg").Revision }
+		refreshes := func() int { return len(w.Events("refresh_complete")) }
+		refused, rewriting := false, false
+		refuse := func(_, operation string) error {
+			rewriting = operation == "entries" || rewriting && operation == "changed" // a collection does not ask for the entry points
+			if operation != "changed" || !rewriting {
+				return nil
+			}
+			refused = true
+			return &contract.Error{Kind: contract.Storage, Op: "frontier.Call", Message: "no answer"}
+		}
+		for tries := 0; ; tries++ {
+			if tries == 20 {
+				t.Fatal("after every refresh that rewrites the contract comes a collection")
+			}
+			w.Frontier.Fail, refused = refuse, false
+			for hours := 0; !refused; hours++ {
+				if live(t, w, time.Hour); hours > 4*24 {
+					t.Fatal("no refresh rewrites the contract")
+				}
+			}
+			w.Frontier.Fail = nil
+			rewritten, before := revision(), refreshes()
+			for refreshes() == before {
+				live(t, w, 10*time.Minute)
+			}
+			if revision() == rewritten {
+				break
+			}
+		}
+		var announced []int
+		for _, c := range enginetest.Data[contract.ChangesPage](w, "GET", "/api/v1/seeds/changes", "").Items {
+			announced = append(announced, c.Revision)
+		}
+		if fmt.Sprint(announced) != fmt.Sprint([]int{revision()}) {
+			t.Errorf("announced %v, the document has revision %d", announced, revision())
+		}
+	})
+}

@@ -98,8 +98,14 @@ func TestRecordsSurvive(t *testing.T) {
 	h := randomHost(r)
 	h.askedAt, h.tail = 0, ""
 	record := h.encode()
-	if got, err := decodeHost(h.id, h.name, h.domain, record[:len(record)-1]); err != nil || !bytes.Equal(got.encode(), record) {
-		t.Errorf("a host of the first program: %v", err)
+	for _, missing := range []int{1, 2} { // the fields that were appended
+		if got, err := decodeHost(h.id, h.name, h.domain, record[:len(record)-missing]); err != nil || !bytes.Equal(got.encode(), record) {
+			t.Errorf("a host of an earlier program: %v", err)
+		}
+	}
+	h.rewrite = true
+	if got, err := decodeHost(h.id, h.name, h.domain, h.encode()); err != nil || !got.rewrite {
+		t.Errorf("%+v, %v", got, err)
 	}
 	m = &domain{id: 1, name: "a.example", owner: "c", hosts: []int64{1}, active: []activeHost{}, parked: []parkedHost{}}
 	for _, missing := range []int{3, 5} { // the fields that were appended, and the evidence and the mirror before them

@@ -51,7 +51,7 @@ func (h *host) unpackEntries() error {
 		h.entries[i] = d.entry()
 	}
 	for i := range h.entries {
-		if d.at < len(d.text) { // since version 4
+		if d.at < len(d.text) { // later in version 3
 			h.entries[i].tried = d.int()
 		}
 	}

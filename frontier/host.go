@@ -45,6 +45,8 @@ type host struct {
 
 	askedAt int64 // the last request of a collector that was told, ms
 
+	rewrite bool // the contract may not say yet what refreshes found
+
 	stored []byte // the record as it was loaded
 	tail   string // what a later version appended to the record; kept as it is
 }
@@ -114,6 +116,11 @@ func (h *host) encode() []byte {
 	b = appendPages(b, h.buffer)
 	b = appendString(b, h.packEntries())
 	b = appendUint(appendUint(appendUint(b, h.claim), h.claimEnds), h.askedAt)
+	rewrite := int64(0)
+	if h.rewrite {
+		rewrite = 1
+	}
+	b = appendUint(b, rewrite)
 	return append(b, h.tail...)
 }
 
@@ -189,6 +196,9 @@ func decodeHost(id int64, name string, domain int64, record []byte) (*host, erro
 	}
 	if d.at < len(d.text) { // since version 3
 		h.askedAt = d.int()
+	}
+	if d.at < len(d.text) { // later in version 3
+		h.rewrite = d.int() != 0
 	}
 	h.tail = d.text[d.at:]
 	return h, d.err

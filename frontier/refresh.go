@@ -2,6 +2,7 @@ package frontier
 
 import (
 	"encoding/hex"
+	"math/bits"
 	"slices"
 
 	"github.com/newsfork/seed-engine/contract"
@@ -36,6 +37,9 @@ type Refreshing struct {
 	Type    string
 	// Partition is the newest one of the entry point.
 	Partition contract.Partition
+	// Rewrite says that the contract was to be rewritten after an earlier refresh of the host, and nobody has said since
+	// that it was, and that it is among the changes.
+	Rewrite bool
 }
 
 // BeginRefresh gives the host of an entry point that is due to its refresh. It writes one row.
@@ -70,6 +74,7 @@ func (c *call) begin(h *host, e *entry, owner string) Refreshing {
 		Granted: true, Seconds: claimTime / 1000,
 		Host:  h.state(c.domains[h.domain].readyFor("", h, c.now)),
 		Entry: e.state(), SHA256: e.hexDigest(), Since: e.lastRead(), Type: typeName(e.kind), Partition: c.partition(h, &e.page),
+		Rewrite: h.rewrite,
 	}
 	e.tried = c.seconds()
 	c.claim(h, owner)
@@ -163,6 +168,9 @@ type RefreshResult struct {
 
 	Pages []NewPage // that it lists and the caller has not seen before, at most maxNewPages
 
+	// Rewritten says that the contract was seen to be as Refreshing.Rewrite asks for.
+	Rewritten bool
+
 	// Next is the owner of another refresh that the caller would do now; "": it would not.
 	Next string
 }
@@ -176,6 +184,9 @@ type RefreshEnd struct {
 	DueAt     int64 // ms: when it is refreshed next
 	Added     int   // pages that are new
 	Announced int   // of them, those in the feed
+
+	// Rewrite says that scrapers who go by the contract should see what became of the host's entry points.
+	Rewrite bool
 
 	// Next is what the caller is to refresh now if it asked for more: it has the host again.
 	Next *NextRefresh `json:",omitempty"`
@@ -226,18 +237,20 @@ func (s *Shard) EndRefresh(now int64, r RefreshResult) (answer RefreshEnd, err e
 			}
 			answer.Added, answer.Announced = p.added, p.announced
 		}
+		h.rewrite = h.rewrite && !r.Rewritten
 		if !r.Skipped {
-			before := h.nextDue()
+			before, was := h.nextDue(), e.state()
 			if failedStatus(r.Status) { // others are counted by the tick, which writes the counters anyway
 				c.state.faults++
 			}
 			// Many a feed is different at every request, if only by the time at which it was made.
 			same := answer.Added+answer.Announced == 0
 			answer.Changed = c.check(e, &Result{Status: r.Status, ETag: r.ETag, LastModified: r.LastModified, SHA256: r.SHA256, same: same})
+			h.rewrite = h.rewrite || was.differs(e.state())
 			c.watch(h, before)
 			answer.Next, err = c.goOn(h, e, r.Next)
 		}
-		answer.Interval, answer.DueAt, answer.Entry = e.interval, e.due*1000, e.state()
+		answer.Interval, answer.DueAt, answer.Entry, answer.Rewrite = e.interval, e.due*1000, e.state(), h.rewrite
 		return err
 	})
 	return answer, err
@@ -280,6 +293,15 @@ func (c *call) goOn(h *host, ended *entry, owner string) (*NextRefresh, error) {
 // state describes an entry point.
 func (e *entry) state() EntryState {
 	return EntryState{e.method, e.interval, e.etag, e.modified, int(e.lastStatus), e.changedAt * 1000, int(e.failures), e.checks, e.due * 1000}
+}
+
+// FailuresShown is after how many checks in a row that failed the contract says so.
+const FailuresShown = 3
+
+// differs reports whether an entry point has changed so much that its contract may have to say so: it fails, or works
+// again, or changes twice or half as often.
+func (s EntryState) differs(now EntryState) bool {
+	return (s.Failures >= FailuresShown) != (now.Failures >= FailuresShown) || bits.Len64(uint64(s.Interval)) != bits.Len64(uint64(now.Interval))
 }
 
 // lastRead is when an entry point was last seen as it was, in ms; 0 when that is not known.

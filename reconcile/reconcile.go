@@ -288,18 +288,23 @@ func domainKey(prefix, key string) (domain, name string, ok bool) {
 	return domain, name, ok && contract.CheckDomain("domain", domain) == nil
 }
 
-// refill puts into the frontier what a document says of it. What is there already stays as it is.
+// refill puts into the frontier what a document says of it, and among the changes that it is there in this revision. What
+// is there already stays as it is.
 func (w *work) refill(ctx context.Context, d *contract.Document) error {
 	if d == nil {
 		return nil
 	}
 	put := collector.Refill(d, w.URLs)
 	put.Partition = w.found.Partition
-	answer, err := w.Frontier.Of(put.Domain).Put(ctx, put)
+	shard := w.Frontier.Of(put.Domain)
+	answer, err := shard.Put(ctx, put)
+	if err == nil {
+		w.queued += int64(answer.Added)
+		err = shard.Changed(ctx, collector.Announcement(w.found.Partition, d))
+	}
 	if contract.KindOf(err) == contract.Validation { // somebody has edited the document
 		return nil
 	}
-	w.queued += int64(answer.Added)
 	return err
 }
 

@@ -15,8 +15,8 @@ import (
 func (f *fixture) contracted(t *testing.T, domain string, n int) {
 	t.Helper()
 	dir := contract.DomainDir{Partition: place, Domain: domain}
-	d := &contract.Document{Domain: domain, Reachable: true, CollectedAt: contract.Time{Time: before}}
-	d.Processing.Partition = place
+	d := &contract.Document{Domain: domain, Revision: 3, Reachable: true, CollectedAt: contract.Time{Time: before}}
+	d.Processing.Partition, d.Processing.ProcessedAt = place, contract.Time{Time: before}
 	action, kind := "scheduled_crawl", "news"
 	for i := range n {
 		priority, allowed := 0.3+0.5*float64(i)/float64(n), i%10 > 0
@@ -95,6 +95,18 @@ func TestTheFrontierIsRefilled(t *testing.T) {
 	}
 	if n := f.queued(t); n != 0 || state("https://small.sg/news/found") != "done" {
 		t.Errorf("again: %d were put back", n)
+	}
+	changes, err := f.Frontier.Changes(t.Context(), make(frontier.Cursor, f.Frontier.Shards), 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := map[string]frontier.Change{}
+	for _, c := range changes.Items {
+		said[c.Domain] = c.Change
+	}
+	want := frontier.Change{Partition: place, Revision: 3, ChangedAt: before.UnixMilli(), Reachable: true}
+	if len(changes.Items) != 2 || said["small.sg"] != want || said["large.sg"] != want { // the third has no revision
+		t.Errorf("changes: %+v", changes.Items)
 	}
 }
 
