@@ -19,12 +19,12 @@ const MethodCollect = "collect"
 
 // Bounds of refreshing.
 const (
-	maxTickHosts   = 2000   // that one tick looks at
+	maxTickHosts   = 2000 // that one tick looks at
+	maxTickBlocks  = maxTickHosts/maxBlock + 1
 	maxLookAgain   = 900    // seconds after which a message that was not answered is sent again
 	minLookAgain   = 2      // the same, where intervals are short
 	collectAgain   = 4      // times as long for a whole domain
-	excludedAgain  = 21_600 // seconds after which a domain that operators excluded is looked at again
-	switchedAgain  = 3_600  // seconds after which a host that scrapers refresh is looked at again: the shard may by then
+	excludedAgain  = 21_600 // seconds after which a domain that operators excluded is looked at again, or a host that scrapers refresh
 	maxTickSpacing = 60_000 // ms between two ticks
 	minTickSpacing = 1000   // the same, where intervals are short
 )
@@ -62,10 +62,11 @@ type refreshing struct {
 	total  int64 // messages since the beginning
 	oldest int64 // since when the entry point of the last messages was due that had been due longest, in seconds
 	given  int64 // refreshes since the last tick that gave any, its own included
+	lent   int64 // the last second to which hosts that are due were moved while scrapers were given them; 0: none were
 }
 
 func (r *refreshing) counters() []*int64 {
-	return []*int64{&r.day, &r.sent, &r.oldest, &r.total, &r.given}
+	return []*int64{&r.day, &r.sent, &r.oldest, &r.total, &r.given, &r.lent}
 }
 
 // count counts refreshes that are given.
@@ -116,7 +117,8 @@ func (s *Settings) lookAgain(method string) int64 {
 func (t *ticking) run() error {
 	c := t.c
 	budget := c.budget()
-	rows, err := c.db.Run(`SELECT key, data FROM due WHERE key < ?1 ORDER BY key LIMIT ?2`, dueKey(c.seconds()+1), int64(maxTickHosts/maxBlock+1))
+	until := max(c.seconds(), c.state.refreshing.lent)
+	rows, err := c.db.Run(`SELECT key, data FROM due WHERE key < ?1 ORDER BY key LIMIT ?2`, dueKey(until+1), int64(maxTickBlocks))
 	if err != nil {
 		return err
 	}
@@ -146,6 +148,9 @@ func (t *ticking) run() error {
 	}
 	if err := c.writeData("due", blocks); err != nil { // move must see what was taken out
 		return err
+	}
+	if t.left = t.left || len(blocks) == maxTickBlocks; !t.left {
+		c.state.refreshing.lent = 0
 	}
 	if len(t.messages) > 0 {
 		c.state.refreshing.given = 0
@@ -261,7 +266,7 @@ func (c *call) queueDue() error {
 	if c.settings.PerMinute > 0 {
 		return nil
 	}
-	rows, err := c.db.Run(`SELECT key, data FROM due WHERE key < ?1 ORDER BY key LIMIT ?2`, dueKey(c.seconds()+1), int64(maxTickHosts/maxBlock+1))
+	rows, err := c.db.Run(`SELECT key, data FROM due WHERE key < ?1 ORDER BY key LIMIT ?2`, dueKey(c.seconds()+1), int64(maxTickBlocks))
 	if err != nil {
 		return err
 	}
@@ -297,7 +302,8 @@ func (c *call) queueDue() error {
 	if err := c.writeData("due", blocks); err != nil {
 		return err
 	}
-	later := c.seconds() + switchedAgain
+	later := c.seconds() + excludedAgain
+	c.state.refreshing.lent = later
 	return c.moveDue(map[int64][]int64{later: ids})
 }
 
