@@ -193,15 +193,16 @@ func (t *ticking) look(ids []int64, budget int) (taken int, err error) {
 func (t *ticking) decide(h *host) (at int64) {
 	c := t.c
 	m := c.domains[h.domain]
-	busy := max(c.freeAt(h), h.leaseEnds, m.closed(c.now), h.claimEnds)
+	busy := max(h.leaseEnds, m.closed(c.now), h.claimEnds)
 	e := c.first(h, nil)
 	switch {
 	case h.excluded || m.excluded || e == nil || !c.owns(m.name):
 		return c.seconds() + excludedAgain
 	case c.goesAt(e) > c.seconds():
 		return c.slot(c.goesAt(e) * 1000)
-	case busy > c.now:
-		return c.slot(max(busy, c.now+c.settings.tickSpacing()))
+	case max(busy, c.freeAt(h)) > c.now: // who has the host may be done with it long before the end of the time
+		busy = min(busy, c.now+1000*c.settings.lookAgain(e.method))
+		return c.slot(max(busy, c.freeAt(h), c.now+c.settings.tickSpacing()))
 	}
 	if t.oldest == 0 || e.due < t.oldest {
 		t.oldest = e.due

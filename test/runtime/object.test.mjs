@@ -204,6 +204,23 @@ test("an alarm stores a snapshot page by page, and deletes the oldest", async ()
   assert.ok(await eventually(async () => near(await alarm("keeper"), 2 * hour)), "it was stored again");
 });
 
+test("an alarm looks whether the pipeline is paused, and does nothing while it cannot tell", async () => {
+  const bucket = await fixture.bucket();
+  const goOff = async (controls, wait) => {
+    if (controls) await bucket.put("control/pipeline.json", controls);
+    else await bucket.delete("control/pipeline.json");
+    await fixture.method("paused", "goOff");
+    assert.ok(await eventually(async () => near(await alarm("paused"), wait)), controls);
+    return (await fixture.method("paused", "sent")).messages.length;
+  };
+  await plan("paused", { messages: [{}], alarm_at: Date.now() + hour });
+  assert.equal(await goOff('{"pipeline":{"paused":true},"exclusions":[]}', hour / 2), 0);
+  assert.equal(await goOff("{", 60_000), 0);
+  assert.equal(fixture.logged("alarm_failed").length, 1);
+  assert.equal(await goOff('{"pipeline":{"paused":false},"exclusions":[]}', hour), 1);
+  assert.equal(await goOff("", hour), 2);
+});
+
 test("an alarm whose program breaks, or whose queue fails, goes off again", async () => {
   await fixture.call("broken", "write"); // has no plan, so its program panics
   await fixture.method("broken", "goOff");
