@@ -4,26 +4,57 @@ package store_test
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"os"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/info"
 	"github.com/newsfork/seed-engine/info/infotest"
 	"github.com/newsfork/seed-engine/info/postgres"
 	"github.com/newsfork/seed-engine/info/store"
+	"github.com/newsfork/seed-engine/ledger"
 )
+
+const upserted = 120 // articles: three transactions
+
+func toUpsert() (list []store.New) {
+	for i := range upserted {
+		list = append(list, store.New{Article: infotest.Article(info.Naver, i, noon)})
+	}
+	return list
+}
+
+var noon = time.Date(2026, 1, 28, 12, 0, 0, 0, time.UTC)
+
+// once checks that every article is listed once, and found once.
+func once(t *testing.T, s *store.Store, when string) {
+	t.Helper()
+	for what, q := range map[string]info.Query{"listed": {Category: info.All}, "found": {Category: info.All, Search: info.ParseSearch("기사")}} {
+		seen := map[string]int{}
+		q.Limit = info.MaxLimit
+		all, _ := infotest.Scroll(func(q info.Query) info.Page {
+			p, err := s.Page(context.Background(), q)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return p
+		}, q, nil)
+		for _, a := range all {
+			seen[a.ID]++
+		}
+		if len(all) != upserted || len(seen) != upserted {
+			t.Errorf("%s: %d articles are %s, %d different ones", when, len(all), what, len(seen))
+		}
+	}
+}
 
 // TestPostgresCrashesDuringAnUpsert: wherever the server goes, and comes back, in the course of three
 // transactions, every article is there once in the end, and is found once.
 func TestPostgresCrashesDuringAnUpsert(t *testing.T) {
-	const articles = 120 // three transactions
-	noon := time.Date(2026, 1, 28, 12, 0, 0, 0, time.UTC)
-	var list []store.New
-	for i := range articles {
-		list = append(list, store.New{Article: infotest.Article(info.Naver, i, noon)})
-	}
 	server, url := infotest.Postgres(t)
 	open := func(crash *infotest.Crash) *postgres.DB {
 		crash.Server = server
@@ -40,32 +71,16 @@ func TestPostgresCrashesDuringAnUpsert(t *testing.T) {
 		infotest.Wipe(t, calm, "postgres")
 		crash := &infotest.Crash{At: at, Signal: []os.Signal{syscall.SIGKILL, syscall.SIGQUIT}[at%2]}
 		s := store.NewPostgres(open(crash))
-		saved, err := s.Upsert(context.Background(), list, noon)
+		saved, err := s.Upsert(context.Background(), toUpsert(), noon)
 		happened := crash.Happened()
 		if err != nil {
-			if _, err = s.Upsert(context.Background(), list, noon); err != nil { // as the next collection does
+			if _, err = s.Upsert(context.Background(), toUpsert(), noon); err != nil { // as the next collection does
 				t.Fatalf("crash at operation %d: %v", at, err)
 			}
 		} else if saved.Updated > 0 {
 			t.Errorf("crash at operation %d: an article that was stored twice changed: %+v", at, saved)
 		}
-		for what, q := range map[string]info.Query{"listed": {Category: info.All}, "found": {Category: info.All, Search: info.ParseSearch("기사")}} {
-			seen := map[string]int{}
-			q.Limit = info.MaxLimit
-			all, _ := infotest.Scroll(func(q info.Query) info.Page {
-				p, err := s.Page(context.Background(), q)
-				if err != nil {
-					t.Fatal(err)
-				}
-				return p
-			}, q, nil)
-			for _, a := range all {
-				seen[a.ID]++
-			}
-			if len(all) != articles || len(seen) != articles {
-				t.Errorf("crash at operation %d: %d articles are %s, %d different ones", at, len(all), what, len(seen))
-			}
-		}
+		once(t, s, fmt.Sprintf("crash at operation %d", at))
 		if !happened {
 			if at < 8 {
 				t.Errorf("only %d operations", at-1)
@@ -73,4 +88,66 @@ func TestPostgresCrashesDuringAnUpsert(t *testing.T) {
 			return
 		}
 	}
+}
+
+// TestPostgresRestartsDuringAStatement: of the transaction that runs when the server is restarted nothing is
+// stored, of those before it everything, and the next collection completes the work.
+func TestPostgresRestartsDuringAStatement(t *testing.T) {
+	server, url := infotest.Postgres(t)
+	db, err := postgres.New(url, server.Dial)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	migrate(t, db)
+	// The hundredth article, in the second transaction, takes until the restart.
+	if err := db.Script(context.Background(), `CREATE FUNCTION stall() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(60); RETURN NEW; END';
+CREATE TRIGGER stall BEFORE INSERT ON news_articles FOR EACH ROW WHEN (NEW.id = 'naver_000099') EXECUTE FUNCTION stall()`); err != nil {
+		t.Fatal(err)
+	}
+	watch, err := postgres.New(url, server.Dial)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer watch.Close()
+	failed := make(chan error)
+	s := store.NewPostgres(db)
+	go func() {
+		_, err := s.Upsert(context.Background(), toUpsert(), noon)
+		failed <- err
+	}()
+	for deadline := time.Now().Add(20 * time.Second); number(t, watch, `SELECT count(*) AS n FROM pg_stat_activity WHERE wait_event = 'PgSleep'`) == 0; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("the statement does not wait")
+		}
+	}
+	server.Stop() // the collector tries once more, in vain
+	if err := <-failed; contract.KindOf(err) != contract.Storage {
+		t.Errorf("%v", err)
+	}
+	server.Start()
+	if n := number(t, watch, `SELECT count(*) AS n FROM news_articles`); n != 50 {
+		t.Errorf("%d articles are stored after the restart", n)
+	}
+	if err := watch.Script(context.Background(), `DROP TRIGGER stall ON news_articles`); err != nil {
+		t.Fatal(err)
+	}
+	saved, err := s.Upsert(context.Background(), toUpsert(), noon)
+	if err != nil || saved != (store.Saved{Inserted: 70}) {
+		t.Errorf("%+v, %v", saved, err)
+	}
+	once(t, s, "after the restart")
+}
+
+func number(t *testing.T, db store.DB, sql string) int {
+	t.Helper()
+	results, err := db.Batch(context.Background(), []ledger.Statement{{SQL: sql}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var rows []struct{ N int }
+	if err := json.Unmarshal(results[0].Rows, &rows); err != nil {
+		t.Fatal(err)
+	}
+	return rows[0].N
 }
