@@ -8,6 +8,7 @@ import { delimiter, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
 const password = "sesame";
+const schema = join(import.meta.dirname, "../../info/store/postgres");
 
 // The program of PATH with a name, or the one of Debian's packages.
 function find(name) {
@@ -104,6 +105,27 @@ export async function startPostgres() {
   const server = new Server(port, [find("postgres"), ["-D", data, "-p", String(port), ...settings], options]);
   await server.start();
   server.url = `postgres://newsfork:${password}@127.0.0.1:${port}/postgres`;
+  // Creates the Info service's tables.
+  server.migrate = async () => {
+    const env = { ...process.env, PGPASSWORD: password };
+    const files = readdirSync(schema)
+      .sort()
+      .flatMap((name) => ["-f", join(schema, name)]);
+    const args = [
+      "-h",
+      "127.0.0.1",
+      "-p",
+      String(port),
+      "-U",
+      "newsfork",
+      "-d",
+      "postgres",
+      "-v",
+      "ON_ERROR_STOP=1",
+      "-q",
+    ];
+    execFileSync(find("psql"), [...args, ...files], { env });
+  };
   server.remove = async () => {
     await server.stop();
     rmSync(dir, { recursive: true, force: true });
