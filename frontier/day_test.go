@@ -25,7 +25,7 @@ var rhythms = []rhythm{
 }
 
 // TestADayOfRefreshes counts what one day costs of 10,000 domains with a feed and a sitemap each, after two weeks
-// in which the intervals have settled. It runs one of the 16 shards. docs/feed.md has the figures.
+// in which the intervals have settled. It runs one of the 16 shards. docs/scale.md has the figures.
 func TestADayOfRefreshes(t *testing.T) {
 	const shards, domains, settling = 16, 10_000 / 16, 14 * 86_400_000
 	w := newWorld(t)
@@ -86,10 +86,10 @@ func TestADayOfRefreshes(t *testing.T) {
 		}
 	}
 	perMillion := map[string]float64{"rows": 1, "requests": 0.15, "messages": 0.40, "gets": 0.36, "cpu": 0.02}
-	cpu := 10.0                              // ms of a refresh, as of a small collection step
+	cpu := cpuUnchanged*float64(refreshes-found) + cpuChanged*float64(found)
 	requests := messages + refreshes + ticks // one begins, one ends
 	usd := perMillion["rows"]*float64(rows) + perMillion["requests"]*float64(requests) + perMillion["messages"]*float64(3*(messages+collections/15)) +
-		perMillion["gets"]*float64(3*found+ticks) + perMillion["cpu"]*cpu*float64(refreshes)
+		perMillion["gets"]*float64(3*found+ticks) + perMillion["cpu"]*cpu
 	usd *= shards / 1e6
 	figures := []struct {
 		name  string
@@ -98,9 +98,9 @@ func TestADayOfRefreshes(t *testing.T) {
 		{"refreshes", float64(refreshes * shards)}, {"of them, with something new", float64(found * shards)}, {"articles found", float64(articles * shards)},
 		{"whole domains collected again", float64(collections*shards) / 15}, {"rows written", float64(rows * shards)},
 		{"requests to Durable Objects", float64(requests * shards)}, {"queue operations", float64(3 * (messages + collections/15) * shards)},
-		{"USD a day without the collections", usd},
+		{"CPU seconds", cpu * shards / 1000}, {"USD a day without the collections", usd},
 	}
-	doc, err := os.ReadFile("../docs/feed.md")
+	doc, err := os.ReadFile("../docs/scale.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,7 +108,7 @@ func TestADayOfRefreshes(t *testing.T) {
 		line := fmt.Sprintf("| %s | %s |", f.name, rounded(f.value))
 		t.Log(line)
 		if !strings.Contains(string(doc), line) {
-			t.Errorf("docs/feed.md lacks %s", line)
+			t.Errorf("docs/scale.md lacks %s", line)
 		}
 	}
 	if most := 1.2 * float64(refreshes); float64(rows) > 2*float64(refreshes)+most+4*float64(found) {

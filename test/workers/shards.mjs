@@ -1,6 +1,6 @@
 // The engine, and at https://inside.invalid/{shard}/{operation} an operation of a shard, with the body of the request.
 // Its alarm goes off when the operation is alarm: the answer is when it wants to go off next. With freeze a shard
-// answers nothing until thaw.
+// answers nothing until thaw. PUT https://inside.invalid/lose?n=…&end=… has the next n puts into R2 of keys with that end fail.
 import engine, { Frontier as Production } from "../../build/worker/entry.mjs";
 
 export class Frontier extends Production {
@@ -17,11 +17,29 @@ export class Frontier extends Production {
   }
 }
 
+let lost = { n: 0, end: "" };
+
+function lose(bucket) {
+  const put = (key, ...more) => {
+    if (lost.n === 0 || !key.endsWith(lost.end)) return bucket.put(key, ...more);
+    lost.n--;
+    return Promise.reject(new Error("put: We encountered an internal error. Please try again. (10001)"));
+  };
+  return new Proxy(bucket, {
+    get: (_, name) => (name === "put" ? put : (...values) => bucket[name](...values)),
+  });
+}
+
 export default {
   ...engine,
+  queue: (batch, env, ctx) => engine.queue(batch, { ...env, DATASETS_BUCKET: lose(env.DATASETS_BUCKET) }, ctx),
   async fetch(request, env, ctx) {
-    const { host, pathname } = new URL(request.url);
+    const { host, pathname, searchParams } = new URL(request.url);
     if (host !== "inside.invalid") return engine.fetch(request, env, ctx);
+    if (pathname === "/lose") {
+      lost = { n: Number(searchParams.get("n")), end: searchParams.get("end") };
+      return Response.json(lost);
+    }
     const [, name, operation] = pathname.split("/");
     const shard = env.FRONTIER.getByName(name);
     if (operation === "alarm") return Response.json({ answer: await shard.tick() });
