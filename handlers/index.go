@@ -22,12 +22,16 @@ func (a *API) index(w http.ResponseWriter, r *http.Request) error {
 		_, y, _ := strings.Cut(b, " ")
 		return cmp.Or(strings.Compare(x, y), strings.Compare(a, b))
 	})
-	succeed(w, http.StatusOK, map[string]any{
+	about := map[string]any{
 		"name":        "newsfork-seed-engine",
 		"version":     contract.Version,
 		"environment": a.Settings.Environment,
 		"endpoints":   endpoints,
-	})
+	}
+	if at := a.Settings.InfoCollectorURL; at != "" {
+		about["info_dashboard"] = strings.TrimRight(at, "/") + "/dashboard/info/"
+	}
+	succeed(w, http.StatusOK, about)
 	return nil
 }
 

@@ -34,6 +34,13 @@ func TestIndexListsEveryRoute(t *testing.T) {
 		t.Fatal(err)
 	}
 	all := strings.Join(d.Endpoints, "\n")
+	if strings.Contains(string(f.do(t, "GET", "/", "").Data), "info_dashboard") {
+		t.Error("there is no Info service")
+	}
+	f = newFixture(t, func(s *settings.Settings) { s.InfoCollectorURL = "https://info-collector.example.com/" })
+	if data := string(f.do(t, "GET", "/", "").Data); !strings.Contains(data, `"info_dashboard":"https://info-collector.example.com/dashboard/info/"`) {
+		t.Errorf("%s", data)
+	}
 	if d.Name != "newsfork-seed-engine" || d.Version == "" || !strings.Contains(all, "POST /api/v1/seeds/orchestrate") || !strings.Contains(all, "GET /health/ready") {
 		t.Errorf("got %+v", d)
 	}

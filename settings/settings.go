@@ -40,6 +40,7 @@ type Settings struct {
 	FeedWebhookURL       string        // "": the feed is delivered nowhere
 	FeedWebhookSecret    string        // signs deliveries
 	AlertWebhookURL      string
+	InfoCollectorURL     string        // of the Info service's collector, to which the dashboard links; "" where there is none
 	LedgerRetention      time.Duration // how long the ledger keeps what does not change any more
 	APIToken             string        // ""; the API answers only in development
 	APITokenPrevious     string
@@ -86,6 +87,7 @@ func Read(get func(name string) (string, bool)) (*Settings, error) {
 		FeedWebhookURL:       r.webURL("FEED_WEBHOOK_URL"),
 		FeedWebhookSecret:    r.text("FEED_WEBHOOK_SECRET", ""),
 		AlertWebhookURL:      r.webURL("ALERT_WEBHOOK_URL"),
+		InfoCollectorURL:     r.webURL("INFO_COLLECTOR_URL"),
 		LedgerRetention:      time.Duration(r.number("LEDGER_RETENTION_DAYS", 180, 1, 3650)) * 24 * time.Hour,
 		APIToken:             r.text("API_TOKEN", ""),
 		APITokenPrevious:     r.text("API_TOKEN_PREVIOUS", ""),

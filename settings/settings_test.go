@@ -51,6 +51,7 @@ func TestWrongValuesNameTheVariable(t *testing.T) {
 		"RETRY_DELAY_SECONDS":      "ten",
 		"DOMAIN_DEADLINE_MS":       "99999999",
 		"ALERT_WEBHOOK_URL":        "ftp://example.com/",
+		"INFO_COLLECTOR_URL":       "info-collector.example.com",
 		"FEED_WEBHOOK_URL":         "ftp://example.com/",
 		"FEED_WEBHOOK_SECRET":      "tooshort",
 		"LEDGER_RETENTION_DAYS":    "0",

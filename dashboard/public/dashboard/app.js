@@ -22,18 +22,24 @@ export class App {
   #root;
   #views;
   #missing;
+  #site;
   #model;
   #poller = new Poller(
     (signal) => this.#load(signal),
     (error, retryIn) => this.#failed(error, retryIn),
   );
 
-  /** Draws into the element root. views are by the name of their route; missing is shown for all other routes. */
-  constructor(root, views, missing) {
+  /**
+   * Draws into the element root. views are by the name of their route; missing is shown for all other routes; site is
+   * one of sites.js.
+   */
+  constructor(root, views, missing, site) {
+    this.#site = site;
     this.#root = root;
     this.#views = views;
     this.#missing = missing;
     this.#model = {
+      site,
       page: this.#pageOf(parse(location.hash)),
       status: null, // GET /api/v1/seeds/status of the whole engine
       pipeline: null, // who paused it and why, while it is paused
@@ -49,7 +55,9 @@ export class App {
     this.redraw();
     this.refresh();
     try {
-      this.#update({ about: await api.get("/") });
+      const about = await api.get("/");
+      if (about.name === this.#site.elsewhere?.name) return location.replace(this.#site.elsewhere.page);
+      this.#update({ about });
     } catch {
       // the header is plainer without it
     }
@@ -60,7 +68,7 @@ export class App {
   redraw() {
     const { page, signingIn } = this.#model;
     document.documentElement.lang = language();
-    document.title = `${signingIn ? t("signin") : page.view.title(page.route)} · ${t("product")}`;
+    document.title = `${signingIn ? t("signin") : page.view.title(page.route)} · ${t(this.#site.name)}`;
     const focused = document.activeElement;
     patch(this.#root, frame(this.#model, this));
     // An element that moved has lost the focus; for one that is gone the title takes it.
@@ -103,7 +111,7 @@ export class App {
 
   async signIn(token) {
     this.#update({ signingIn: { failure: "", busy: true } });
-    const failure = await tryToken(token);
+    const failure = await tryToken(token, this.#site.probe);
     this.#update({ signingIn: failure ? { failure, busy: false } : null });
     if (failure) return focusToken();
     this.focusTitle();
@@ -157,7 +165,7 @@ export class App {
   async #load(signal) {
     const { page } = this.#model;
     const { route, state, view, data: before } = page;
-    const [own, engine] = await Promise.allSettled([view.load?.({ route, state, signal }), readEngine(signal)]);
+    const [own, engine] = await Promise.allSettled([view.load?.({ route, state, signal }), this.#site.read(signal)]);
     if (signal.aborted) return IDLE;
     Object.assign(this.#model, engine.value ?? { status: null, pipeline: null });
     if (own.status === "rejected") throw own.reason;
@@ -173,13 +181,6 @@ export class App {
     Object.assign(this.#model.page, { failure: error, retryIn });
     this.redraw();
   }
-}
-
-/** The status of the whole engine, and of the pipeline while it is paused. */
-async function readEngine(signal) {
-  const status = await api.get("/api/v1/seeds/status", {}, signal);
-  const pipeline = status.paused ? await api.get("/api/v1/pipeline", {}, signal).catch(() => null) : null;
-  return { status, pipeline };
 }
 
 /** Whether the engine has work to do, and may. */

@@ -15,7 +15,7 @@ export function frame(model, app) {
     skipLink(app),
     header(model, app),
     model.signingIn ? signIn(model.signingIn, (value) => app.signIn(value)) : main(model, app),
-    footer(model.about),
+    footer(model),
     h("div", { class: "unseen", role: "status", key: "spoken" }, model.spoken),
   ];
 }
@@ -29,12 +29,12 @@ function skipLink(app) {
   return h("a", { class: "skip", href: "#main", on: { click: skip } }, t("skip"));
 }
 
-function header({ about, page, signingIn, status }, app) {
+function header({ about, page, signingIn, site, status }, app) {
   return h(
     "header",
     { class: "top", key: "header" },
-    brand(about),
-    !signingIn && navigation(page.route.view, status),
+    brand(site, about),
+    !signingIn && navigation(site, about, page.route.view, status),
     h(
       "div",
       { class: "preferences" },
@@ -45,11 +45,11 @@ function header({ about, page, signingIn, status }, app) {
   );
 }
 
-function brand(about) {
+function brand(site, about) {
   return h(
     "div",
     { class: "brand" },
-    h("strong", null, t("product")),
+    h("strong", null, t(site.name)),
     about && badge(about.environment === "production" ? "bad" : "quiet", label("environment", about.environment)),
   );
 }
@@ -57,17 +57,10 @@ function brand(about) {
 /** The entry of the navigation that a view without one belongs to. */
 const sections = { domain: "domains", "dead-letter": "dead-letters" };
 
-function navigation(view, status) {
+function navigation(site, about, view, status) {
   const deadLetters = status?.dead_letters?.stored ?? 0;
   const firing = status?.alarms?.filter((alarm) => alarm.state === "firing").length ?? 0;
-  const entries = [
-    ["overview", null],
-    ["domains", null],
-    ["frontier", null],
-    ["dead-letters", counter(deadLetters, "count")],
-    ["alarms", counter(firing, "count bad")],
-    ["exclusions", null],
-  ];
+  const counts = { "dead-letters": counter(deadLetters, "count"), alarms: counter(firing, "count bad") };
   const current = sections[view] ?? view;
   return h(
     "nav",
@@ -75,7 +68,7 @@ function navigation(view, status) {
     h(
       "ul",
       null,
-      entries.map(([name, count]) =>
+      site.views.map((name) =>
         h(
           "li",
           { key: name },
@@ -83,10 +76,11 @@ function navigation(view, status) {
             "a",
             { href: to(name), "aria-current": name === current ? "page" : null },
             t(`nav.${name}`),
-            count && [" ", count],
+            counts[name] && [" ", counts[name]],
           ),
         ),
       ),
+      about?.info_dashboard && h("li", { key: "info" }, h("a", { href: about.info_dashboard }, t("info"))),
     ),
   );
 }
@@ -198,11 +192,11 @@ function failureBanner({ data, failure, retryIn }, app) {
   );
 }
 
-function footer(about) {
+function footer({ about, site }) {
   return h(
     "footer",
     { class: "muted small", key: "footer" },
-    t("product"),
+    t(site.name),
     about && ` ${about.version}`,
     " · ",
     h("a", { href: "https://newsfork.com/bot" }, "NewsforkBot"),

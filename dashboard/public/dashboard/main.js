@@ -1,6 +1,7 @@
 // Starts the dashboard.
 import { App } from "./app.js";
 import { applyTheme } from "./preferences.js";
+import { engine } from "./sites.js";
 import alarms from "./views/alarms.js";
 import deadLetter from "./views/deadletter.js";
 import deadLetters from "./views/deadletters.js";
@@ -23,4 +24,4 @@ const views = {
 };
 
 applyTheme();
-new App(document.getElementById("app"), views, missing).start();
+new App(document.getElementById("app"), views, missing, engine).start();

@@ -4,12 +4,12 @@ import { h } from "./dom.js";
 import { t } from "./i18n.js";
 import { failureText } from "./pieces.js";
 
-/** Keeps the token if the API accepts it. Gives what is wrong, or "". */
-export async function tryToken(value) {
+/** Keeps the token if the route probe accepts it. Gives what is wrong, or "". */
+export async function tryToken(value, probe) {
   if (!sendable(value)) return t("signin.refused");
   token.set(value);
   try {
-    await get("/api/v1/pipeline");
+    await get(probe);
     return "";
   } catch (error) {
     token.clear();

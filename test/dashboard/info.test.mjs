@@ -1,0 +1,179 @@
+/* global document, axe, innerWidth */
+// The operators' page of the Info service in Chromium, as its collector serves it on workerd.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import "../home.mjs";
+import { languages } from "../../dashboard/public/dashboard/preferences.js";
+import { build } from "../../worker/build.mjs";
+import { openPage, root, settled, shots, skip, startBrowser } from "./browser.mjs";
+import { startFake } from "./fakeapi.mjs";
+import { world } from "./world.mjs";
+import { createTestHarness, unstable_readConfig as readConfig } from "wrangler";
+
+const axeSource = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const rss = `<rss><channel><title>P</title><item><title>Solar power</title><link>https://press.example/1</link><pubDate>${new Date().toUTCString()}</pubDate></item></channel></rss>`;
+const pages = {
+  "openapi.naver.com/v1/search/news.json": {
+    body: readFileSync(join(root, "info/testdata/naver_page1_ok.json"), "utf8"),
+  },
+  "feeds.example/one": { body: rss },
+};
+
+function configuration() {
+  build(join(root, "info/collector"), join(root, "build/info-collector"));
+  const config = readConfig({ config: join(root, "info/collector/wrangler.jsonc") }, { hideWarnings: true });
+  const { name, main, compatibility_date, rules, kv_namespaces, assets } = config;
+  return {
+    ...{ name, main, compatibility_date, rules, kv_namespaces },
+    assets: { ...assets, directory: join(root, "dashboard/public") },
+    d1_databases: config.d1_databases.map((db) => ({ ...db, migrations_dir: join(root, "info/store/migrations") })),
+    services: [{ binding: "EGRESS", service: "newsweb" }],
+    vars: {
+      ENVIRONMENT: "development",
+      FEEDS: "https://feeds.example/one\nhttps://feeds.example/two",
+      NAVER_CLIENT_ID: "id",
+      NAVER_CLIENT_SECRET: "sesame",
+      NAVER_QUERIES: "환경",
+      NAVER_DAILY_LIMIT: "2",
+      API_TOKEN: "secret",
+    },
+  };
+}
+
+describe("the operators' page of the Info service", { skip }, () => {
+  let browser, harness, url, web;
+
+  before(async () => {
+    browser = await startBrowser();
+    const config = configuration();
+    const newsweb = {
+      name: "newsweb",
+      main: join(root, "test/workers/newsweb.mjs"),
+      compatibility_date: "2026-11-01",
+      vars: { PAGES: JSON.stringify(pages) },
+    };
+    harness = createTestHarness({ root, workers: [{ config }, { config: newsweb }] });
+    url = (await harness.listen()).url.origin;
+    await harness.getWorker(config.name).applyD1Migrations("INFO_DB");
+    web = harness.getWorker("newsweb");
+  });
+  after(async () => {
+    await browser?.close();
+    await harness?.close();
+  });
+
+  const open = (options) => openPage(browser, url, { hash: "info/", ...options });
+  const notice = (page, text) => page.locator(".notice", { hasText: text }).waitFor();
+
+  test("asks for a token, collects, replays and discards, by keyboard", async () => {
+    const page = await open({ token: "wrong" });
+    await page.getByText("This token is not accepted.").waitFor();
+    await page.getByLabel("API token").fill("secret");
+    await page.keyboard.press("Enter");
+    await page.getByRole("row", { name: /^Naver/ }).waitFor();
+    assert.match(await page.title(), /^Sources · Info service$/);
+    assert.match(await page.getByRole("row", { name: /^NewsData\.io/ }).textContent(), /off/);
+
+    await page.getByRole("button", { name: "Collect now: Naver" }).focus();
+    await page.keyboard.press("Enter");
+    await page.getByRole("dialog").waitFor();
+    await page.keyboard.press("Escape");
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    await page.getByRole("button", { name: "Collect all now" }).focus();
+    await page.keyboard.press("Enter");
+    await page.getByRole("dialog").getByRole("button", { name: "Collect now" }).focus();
+    await page.keyboard.press("Enter");
+    await notice(page, /Naver: 10 articles, 10 new\. Feeds: 1 article, 1 new\./);
+    const row = page.getByRole("row", { name: /^Naver/ });
+    await page.waitForFunction(() => document.body.textContent.includes("1 of 2"));
+    assert.match(await row.textContent(), /10 articles, 10 new/);
+
+    // The second feed is not there: a dead letter, which fails again, then succeeds, then is discarded.
+    const letter = page.getByRole("row", { name: /feeds\.example\/two/ });
+    await letter.waitFor();
+    assert.match(await letter.textContent(), /refused/);
+    const replay = async (what) => {
+      await page.getByRole("button", { name: "Replay all (1)…" }).click();
+      await page.getByRole("dialog").getByRole("button", { name: "Replay" }).click();
+      await notice(page, what);
+    };
+    await replay(/0 replayed, 1 failed again/);
+    await page.getByRole("button", { name: "Discard https://feeds.example/two" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Discard" }).click();
+    await notice(page, "1 dead letter discarded.");
+    await page.getByText("No request waits to be made again.").waitFor();
+    await page.getByRole("button", { name: "Collect now: Feeds" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Collect now" }).click();
+    await letter.waitFor();
+    await web.fetch("https://control.example/", {
+      method: "POST",
+      body: JSON.stringify({ "feeds.example/two": { body: rss.replace("/1<", "/2<") } }),
+    });
+    await replay(/1 replayed, 0 failed again; 1 new article\./);
+
+    // The last call of Naver's day: its alarm.
+    await page.getByRole("button", { name: "Collect now: Naver" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Collect now" }).click();
+    await page
+      .locator(".banner", { hasText: "Naver: Calls of the day that are used, 100%; the alarm fires from 80%." })
+      .waitFor();
+    assert.deepEqual(page.wrongs, []);
+    await page.context().close();
+  });
+
+  for (const language of Object.keys(languages))
+    for (const colorScheme of ["light", "dark"])
+      test(`axe-core finds nothing, and 320 pixels are enough: ${language}, ${colorScheme}`, async () => {
+        for (const width of [1280, 320]) {
+          const page = await open({ language, colorScheme, width });
+          await settled(page);
+          await page.getByRole("row", { name: /NewsData/ }).waitFor();
+          await page.evaluate(axeSource);
+          const { violations } = await page.evaluate(() =>
+            axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"] }),
+          );
+          assert.deepEqual(
+            violations.map((v) => `${v.id}: ${v.nodes.map((n) => n.html.slice(0, 120)).join(" ")}`),
+            [],
+          );
+          assert.ok(
+            await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth),
+            "it scrolls sideways",
+          );
+          assert.equal(await page.getAttribute("html", "lang"), language);
+          await page.screenshot({ path: join(shots, `info-${language}-${colorScheme}-${width}.png`), fullPage: true });
+          assert.deepEqual(page.wrongs, []);
+          await page.context().close();
+        }
+      });
+
+  test("what the collector serves beside it is as closed as the engine's", async () => {
+    const answer = await fetch(`${url}/dashboard/info/`);
+    assert.match(answer.headers.get("content-security-policy"), /default-src 'none'; .*connect-src 'self'/);
+    assert.equal((await fetch(`${url}/api/v1/info/status`)).status, 401);
+    const page = await openPage(browser, url); // the engine's page, which this is not
+    await page.waitForURL(/\/dashboard\/info\/$/);
+    await page.context().close();
+  });
+
+  test("the engine's page leads to it where INFO_COLLECTOR_URL says where it is", async (t) => {
+    const at = "https://info-collector.example.com/dashboard/info/";
+    for (const address of [at, undefined]) {
+      const fake = await startFake(world(), {
+        alter: (data) => (data.endpoints ? { ...data, info_dashboard: address } : data),
+      });
+      t.after(() => fake.close());
+      const page = await openPage(browser, fake.url);
+      await settled(page);
+      await page.getByText("1.0.0").waitFor(); // the answer with the address
+      const link = page.getByRole("link", { name: "Info service" });
+      assert.equal(await link.count(), address ? 1 : 0);
+      if (address) assert.equal(await link.getAttribute("href"), address);
+      assert.deepEqual(page.wrongs, []);
+      await page.context().close();
+    }
+  });
+});
