@@ -95,8 +95,9 @@ var mayImport = map[string][]string{
 		"info/watch", "info/web", "settings"},
 	"info/infotest": {"contract", "info", "info/cache", "info/store", "ledger"},
 
-	// What Go's crypto/tls is replaced by.
-	"worker/tls": {},
+	// What packages of Go's are replaced by.
+	"worker/idna": {},
+	"worker/tls":  {},
 
 	// Parts of rooms that others use, too.
 	"classify/hosts": {},

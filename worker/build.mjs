@@ -5,7 +5,7 @@
 import { execFileSync, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
-import { dirname, join, relative, resolve } from "node:path";
+import { basename, dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const here = dirname(fileURLToPath(import.meta.url));
@@ -79,16 +79,23 @@ const target = { ...process.env, GOOS: "js", GOARCH: "wasm" };
 const tags = "-tags=nethttpomithttp2";
 const goSource = (...path) => join(execFileSync("go", ["env", "GOROOT"], { encoding: "utf8" }).trim(), "src", ...path);
 
-/** What is compiled in the place of Go's crypto/tls. */
+/** What is compiled in the place of Go's crypto/tls, and of the idna that comes with net/http. */
 export const tls = join(here, "tls/tls.go");
+export const idna = join(here, "idna/idna.go");
+
+/** Has a file compiled in the place of a package of Go's, in a directory of its sources, that net/http uses. */
+function replacing(name, directory, standIn) {
+  const original = goSource(directory);
+  const sources = readdirSync(original).filter((file) => file.endsWith(".go"));
+  const replace = Object.fromEntries(sources.map((file) => [join(original, file), ""]));
+  return { name, user: "net/http", replace: { ...replace, [join(original, basename(standIn))]: standIn } };
+}
 
 /** Leaves crypto/tls out: an eighth of the compressed program, and none of it of use. */
-export function withoutTLS(standIn) {
-  const original = goSource("crypto/tls");
-  const sources = readdirSync(original).filter((name) => name.endsWith(".go"));
-  const replace = Object.fromEntries(sources.map((name) => [join(original, name), ""]));
-  return { name: "crypto/tls", user: "net/http", replace: { ...replace, [join(original, "tls.go")]: standIn } };
-}
+export const withoutTLS = (standIn) => replacing("crypto/tls", "crypto/tls", standIn);
+
+/** Leaves out the idna of net/http with the tables that it needs, which are in the program a second time. */
+export const withoutIDNA = (standIn) => replacing("net/http's idna", "vendor/golang.org/x/net/idna", standIn);
 
 // Sorts of package slices, as package sort has them.
 const sortsByIndex = `
@@ -151,7 +158,13 @@ export function overlay(...standIns) {
 export function compile(dir, file) {
   const next = `${file}.${process.pid}`;
   const plain = notInlined.map((packages) => `-gcflags=${packages}=-l`);
-  const flags = ["-trimpath", "-ldflags=-s -w", tags, ...overlay(withoutTLS(tls), oneSort()), ...plain];
+  const flags = [
+    "-trimpath",
+    "-ldflags=-s -w",
+    tags,
+    ...overlay(withoutTLS(tls), withoutIDNA(idna), oneSort()),
+    ...plain,
+  ];
   execFileSync("go", ["build", ...flags, "-o", next, "."], { cwd: dir, env: target, stdio: "inherit" });
   renameSync(next, file);
 }

@@ -6,7 +6,7 @@ import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { build, oneSort, overlay, supportCode, tls, withoutTLS } from "../../worker/build.mjs";
+import { build, idna, oneSort, overlay, supportCode, tls, withoutIDNA, withoutTLS } from "../../worker/build.mjs";
 
 const here = dirname(fileURLToPath(import.meta.url));
 const out = join(here, "../../build/runtime-fixture");
@@ -38,11 +38,16 @@ test("support code that lacks what the pool relies on is refused", () => {
   }
 });
 
-test("what a Worker has no use for is not in the program: Go's TLS", () => {
+test("what a Worker has no use for is not in the program: Go's TLS, and the idna of net/http", () => {
   build(join(here, "fixture"), out);
   const program = readFileSync(join(out, "app.wasm"));
   assert.ok(program.includes("net/http"));
-  for (const name of ["crypto/x509.", "crypto/ecdsa.", "crypto/internal/fips140/nistec."])
+  for (const name of [
+    "crypto/x509.",
+    "crypto/ecdsa.",
+    "crypto/internal/fips140/nistec.",
+    "vendor/golang.org/x/text/unicode/norm.",
+  ])
     assert.ok(!program.includes(name), name);
 });
 
@@ -59,8 +64,8 @@ test("a Go version for which a stand-in lacks something compiles its own", () =>
   const sort = replaced(overlay(oneSort()));
   assert.equal(sort.length, 1);
   assert.deepEqual(replaced(overlay(withoutTLS(empty), oneSort())), sort);
-  const both = replaced(overlay(withoutTLS(tls), oneSort()));
-  assert.ok(both.length > 10 && both.includes(sort[0]), both.join());
+  const all = replaced(overlay(withoutTLS(tls), withoutIDNA(idna), oneSort()));
+  assert.ok(all.length > 20 && all.includes(sort[0]), all.join());
 });
 
 test("the one sort of all types passes Go's tests of package slices", () => {
