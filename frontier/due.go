@@ -44,7 +44,7 @@ func (c *call) refresh(tick *Tick) error {
 	if err := t.run(); err != nil {
 		return err
 	}
-	r.oldest = t.oldest
+	r.behind(c.seconds(), &t.late)
 	for _, m := range t.messages {
 		tick.Messages = append(tick.Messages, contract.Encode(m))
 	}
@@ -57,16 +57,39 @@ func (c *call) refresh(tick *Tick) error {
 
 // refreshing is what the shard counts of its refreshes.
 type refreshing struct {
-	day    int64 // since 1970, in UTC
-	sent   int64 // messages on that day
-	total  int64 // messages since the beginning
-	oldest int64 // since when the entry point of the last messages was due that had been due longest, in seconds
-	given  int64 // refreshes since the last tick that gave any, its own included
-	lent   int64 // the last second to which hosts that are due were moved while scrapers were given them; 0: none were
+	day   int64 // since 1970, in UTC
+	sent  int64 // messages on that day
+	total int64 // messages since the beginning
+	late
+	given int64 // refreshes since the last tick that gave any, its own included
+	lent  int64 // the last second to which hosts that are due were moved while scrapers were given them; 0: none were
 }
 
 func (r *refreshing) counters() []*int64 {
-	return []*int64{&r.day, &r.sent, &r.oldest, &r.total, &r.given, &r.lent}
+	return []*int64{&r.day, &r.sent, &r.oldest, &r.total, &r.given, &r.lent, &r.at, &r.until}
+}
+
+// late is how late the shard is with its refreshes, by the entry point that had been due longest when it was given.
+// That counts until it is given again if its refresh does not end: else it would be late at that tick alone.
+type late struct {
+	oldest int64 // since when it was due, in seconds; 0: none is late
+	at     int64 // when it was given
+	until  int64 // for how long that counts
+}
+
+// behind takes over how late a tick was, unless one before was later.
+func (l *late) behind(now int64, tick *late) {
+	if now >= l.until || now < l.at || tick.at-tick.oldest >= l.at-l.oldest && tick.oldest > 0 {
+		*l = *tick
+	}
+}
+
+// since is since when something is due, in seconds; 0 when nothing is. Later than at the last tick it may be or not.
+func (l *late) since(now int64) int64 {
+	if l.oldest == 0 || now >= l.until {
+		return 0
+	}
+	return now - (l.at - l.oldest)
 }
 
 // count counts refreshes that are given.
@@ -82,8 +105,8 @@ type ticking struct {
 	seen     map[int64]bool    // hosts
 	moved    map[int64][]int64 // hosts by the second at which they are to be looked at
 	messages []contract.RefreshMessage
-	oldest   int64 // since when the first of them is due, in seconds
-	left     bool  // hosts that are due, for the next tick
+	late     late
+	left     bool // hosts that are due, for the next tick
 }
 
 // perTick is how many refreshes may be given from one tick to the next.
@@ -204,8 +227,9 @@ func (t *ticking) decide(h *host) (at int64) {
 		busy = min(busy, c.now+1000*c.settings.lookAgain(e.method))
 		return c.slot(max(busy, c.freeAt(h), c.now+c.settings.tickSpacing()))
 	}
-	if t.oldest == 0 || e.due < t.oldest {
-		t.oldest = e.due
+	if t.late.oldest == 0 || e.due < t.late.oldest {
+		again := c.settings.lookAgain(e.method) + 2*c.settings.tickSpacing()/1000
+		t.late = late{e.due, c.seconds(), c.seconds() + again}
 	}
 	t.messages = append(t.messages, contract.RefreshMessage{Refresh: contract.Refresh{
 		Domain: m.name, URL: h.url(&e.page), Method: e.method, ETag: e.etag, LastModified: e.modified,
@@ -314,7 +338,7 @@ func (c *call) statsDue(stats *Stats) error {
 	if c.state.refreshing.day != c.seconds()/86_400 {
 		stats.Refreshed = 0
 	}
-	stats.OldestDue[entryLane] = c.state.refreshing.oldest * 1000
+	stats.OldestDue[entryLane] = c.state.refreshing.since(c.seconds()) * 1000
 	rows, err := c.db.Run(`SELECT coalesce(sum(length(data)), 0), coalesce(min(key), 0) FROM due WHERE key < ?1`, dueKey(c.seconds()+1))
 	if err != nil || !rows.Next() {
 		return err
