@@ -162,7 +162,7 @@ func (k *auditor) checkHost(h *host) (parts int) {
 	all := append(slices.Clone(h.buffer), h.leased...)
 	for i := range h.segments {
 		data := c.parts[h.segmentKey(h.segments[i].number)]
-		pages, err := h.segments[i].rest(data)
+		pages, err := h.segments[i].unread(data)
 		if err != nil || len(pages) == 0 {
 			k.errorf("%s: segment of %d bytes with %d pages: %v", h.name, len(data), len(pages), err)
 		}

@@ -141,7 +141,7 @@ func (c *call) waiting(h *host) ([]page, error) {
 	}
 	pages := slices.Clone(h.buffer)
 	for i := range segments {
-		left, err := segments[i].rest(c.parts[keys[i]])
+		left, err := segments[i].unread(c.parts[keys[i]])
 		if err != nil {
 			return nil, err
 		}

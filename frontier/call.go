@@ -158,6 +158,15 @@ func (c *call) loadDomains(ids []int64) ([]*domain, error) {
 	return domains, nil
 }
 
+// loadWithDomains is loadHosts, and loads the domains of the hosts.
+func (c *call) loadWithDomains(ids []int64) ([]*host, error) {
+	hosts, err := c.loadHosts(ids)
+	if err != nil {
+		return nil, err
+	}
+	return hosts, c.domainsOf(hosts)
+}
+
 // domainsOf loads the domains of hosts.
 func (c *call) domainsOf(hosts []*host) error {
 	var ids []int64

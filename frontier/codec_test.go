@@ -135,7 +135,7 @@ func TestSegments(t *testing.T) {
 		for _, p := range pages {
 			left[p.path] = p
 		}
-		if rest, err := s.rest(data); err != nil || len(rest) != len(pages) {
+		if rest, err := s.unread(data); err != nil || len(rest) != len(pages) {
 			t.Fatalf("rest gives %d of %d pages: %v", len(rest), len(pages), err)
 		}
 		for s.left() > 0 {
@@ -206,7 +206,7 @@ func FuzzSegment(f *testing.F) {
 		for n := range s.region {
 			s.region[n].left %= maxSegment + 1
 		}
-		if pages, err := s.rest(data); err == nil && len(pages) != s.left() {
+		if pages, err := s.unread(data); err == nil && len(pages) != s.left() {
 			t.Errorf("%d pages, want %d", len(pages), s.left())
 		}
 	})

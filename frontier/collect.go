@@ -11,7 +11,7 @@ import (
 type AcquireRequest struct {
 	Domain  string
 	Owner   string   // names one attempt at some work; the same owner may ask again
-	Seconds int64    // 1 to maxHold; see Renew
+	Seconds int64    // 1 to maxOwnership; see Renew
 	Hosts   []string // about which the owner wants to know; at most maxAcquire
 	Try     bool     // an owner that does without a busy domain is not waited for
 }
@@ -99,7 +99,7 @@ func (r *AcquireRequest) validate() error {
 			return contract.Invalid("hosts", "%.80q is not a host of %s", host, r.Domain)
 		}
 	}
-	return checkRange("seconds", r.Seconds, 1, maxHold)
+	return checkRange("seconds", r.Seconds, 1, maxOwnership)
 }
 
 // busyUntil gives until when somebody else has the domain, or one of its hosts, in ms; 0 when nobody
@@ -149,7 +149,7 @@ func (c *call) hostStates(m *domain, names []string) ([]HostState, error) {
 // Renew prolongs a collector's time and reports whether it still has the domain. One that has lost
 // it must stop: others may be asking the hosts by now.
 func (s *Shard) Renew(now int64, domain, owner string, seconds int64) (kept bool, err error) {
-	if err := checkRange("seconds", seconds, 1, maxHold); err != nil {
+	if err := checkRange("seconds", seconds, 1, maxOwnership); err != nil {
 		return false, err
 	}
 	err = s.run(now, func(c *call) error {
@@ -181,7 +181,7 @@ type ReleaseRequest struct {
 type Visit struct {
 	Host          string
 	Delay         int64 // ms that its robots.txt asks for, 0: the default. It is never shortened.
-	AskedAt       int64 // ms since 1970, of the last request; 0: it was not asked. The same visit told twice counts once.
+	AskedAt       int64 // ms since 1970, of the last request; 0: it was not asked. The same visit reported twice counts once.
 	RetryAfter    int64 // seconds that the last answer asked to wait
 	Throttled     bool  // its last answer was 429 or 503
 	RobotsExpires int64 // ms since 1970; 0: robots.txt was not asked for

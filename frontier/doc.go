@@ -5,16 +5,16 @@
 // # How a URL travels
 //
 // Put refuses traps and what it has had, and of a domain keeps the best pages. It gives each page a score
-// and thereby one of four bands, and stores it in the back queue of its host. A host with pages stands in the front queue of the band of its best page, at the second from
-// which it may be asked. Lease takes hosts from the front queues by turns (8, 4, 2 and 1 of 15, so
+// and thereby one of four bands, and stores it in the back queue of its host. A host with pages stands in
+// the front queue of the band of its best page, at the second from which it may be asked. Lease takes hosts from the front queues by turns (8, 4, 2 and 1 of 15, so
 // that higher bands are chosen more often and none starves), those ready longest first, and of each
 // host the page whose band's turn it is there. Report ends the lease, sets the time from which the
 // host may be asked again, and puts the host back into a queue. A lease without a report ends by
 // itself: every later Lease or Acquire takes back what is over.
 //
 // Entry points (feeds, sitemaps, listing pages) are asked again and again, at an interval that
-// follows how often they change. The shard refreshes them itself (due.go), or scrapers are given them from
-// a queue of their own.
+// follows how often they change. The shard has them refreshed itself (due.go), or scrapers are given them
+// from a queue of their own.
 //
 // # Who may ask a host
 //
@@ -23,8 +23,11 @@
 //     a name that does not resolve is left alone.
 //   - A collector acquires a registrable domain with all its hosts. While it has the domain, or waits
 //     for it, scrapers get none of them.
-//   - Of one registrable domain at most Settings.HostsPerDomain hosts are leased at once: one server
-//     often stands behind all of them. A domain with more hosts lists the leased ones (domain.active).
+//   - A refresh claims one host, as a lease does.
+//   - Of one registrable domain at most Settings.HostsPerDomain hosts are leased or claimed at once: one
+//     server often stands behind all of them. A domain with more hosts lists those (domain.active, claims).
+//   - A collector or a refresh that never comes back may have asked a host until its time was over, so the
+//     host's interval counts from then (domain.readyFor).
 //   - A host whose turn comes while its domain lets nobody in is parked at the domain, out of the
 //     queues, so that it costs nothing until the domain opens.
 //   - What operators excluded is neither taken in nor given out. Of a domain that is a mirror of another
@@ -43,7 +46,7 @@
 //	due      second<<14 | n → hosts whose entry points are to be looked at then
 //	mirrors  first bits of a digest → which domain showed it first
 //	feed     new pages in the order in which they were found; changes and contracts: contracts that changed
-//	state    0 counters and schema version, 1 classes (country and category), 2 excluded URL patterns, 3 day of the last snapshot
+//	state    counters and schema version, classes (country and category), excluded URL patterns and others: see schema.go
 //
 // Ids are 40 bits of a hash of the name; a name whose id is taken gets the next one that is free (find).
 // Rows of hosts and domains are never deleted, or names behind them would not be found.
@@ -66,7 +69,8 @@
 //
 //   - what a score means, and the turns of the bands: score.go
 //   - delays, slowing down, attempts: politeness.go, expiry.go; intervals of entry points: entry.go
-//   - the order in which hosts are chosen: selector.go, lease.go; where they are queued: queue.go
+//   - the order in which hosts are chosen: selector.go, lease.go; where they are queued: queue.go; which of a
+//     host's pages is given: pick.go
 //   - what is refused: put.go, trap.go, best.go; mirrors: mirror.go
 //   - collectors: collect.go; operators: operate.go, look.go; rebuilding: snapshot.go
 //   - refreshes: tick.go, due.go, refresh.go; what is followed from outside: feed.go, changes.go

@@ -185,11 +185,8 @@ func (t *ticking) run() error {
 // look decides about hosts until there are as many messages as the budget allows.
 func (t *ticking) look(ids []int64, budget int) (taken int, err error) {
 	c := t.c
-	hosts, err := c.loadHosts(ids)
+	hosts, err := c.loadWithDomains(ids)
 	if err != nil {
-		return 0, err
-	}
-	if err := c.domainsOf(hosts); err != nil {
 		return 0, err
 	}
 	for i, h := range hosts {
@@ -307,11 +304,8 @@ func (c *call) queueDue() error {
 	if err := rows.Err(); err != nil || len(ids) == 0 {
 		return err
 	}
-	hosts, err := c.loadHosts(ids)
+	hosts, err := c.loadWithDomains(ids)
 	if err != nil {
-		return err
-	}
-	if err := c.domainsOf(hosts); err != nil {
 		return err
 	}
 	for _, h := range hosts {

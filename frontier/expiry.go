@@ -74,11 +74,8 @@ func (c *call) nextEnd() error {
 
 // expire takes back what hosts were leased for.
 func (c *call) expire(ids []int64, swept map[int64]bool) error {
-	hosts, err := c.loadHosts(ids)
+	hosts, err := c.loadWithDomains(ids)
 	if err != nil {
-		return err
-	}
-	if err := c.domainsOf(hosts); err != nil {
 		return err
 	}
 	for _, h := range hosts {
@@ -89,7 +86,7 @@ func (c *call) expire(ids []int64, swept map[int64]bool) error {
 			c.tryAgain(h, p, 0)
 		}
 		c.state.leased -= int64(len(h.leased) + len(h.asked))
-		// Nobody knows when the last request was, but it was before the end.
+		// When the last request was is not recorded, but it was before the end.
 		if err := c.free(h, h.leaseEnds+h.interval()); err != nil {
 			return err
 		}

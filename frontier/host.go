@@ -43,7 +43,7 @@ type host struct {
 	claim     int64 // whose refresh has the host, see claimOf; 0 when none has
 	claimEnds int64 // until when, ms; 0 when none has
 
-	askedAt int64 // the last request of a collector that was told, ms
+	askedAt int64 // the last request of a collector or a refresh that was reported, ms
 
 	rewrite bool // the contract may not say yet what refreshes found
 

@@ -65,11 +65,8 @@ func (c *call) oldest(lane int) (int64, error) {
 		if err != nil || !ok {
 			return 0, err
 		}
-		hosts, err := c.loadHosts([]int64{k.pointer.host})
+		hosts, err := c.loadWithDomains([]int64{k.pointer.host})
 		if err != nil {
-			return 0, err
-		}
-		if err := c.domainsOf(hosts); err != nil {
 			return 0, err
 		}
 		if h := hosts[0]; h != nil && h.lease == 0 && c.freeAt(h) <= c.now && slices.ContainsFunc(h.places[:], func(p place) bool { return p.queued && p.lane == lane && p.slot == k.slot() }) {
@@ -160,11 +157,8 @@ func (s *Shard) Hosts(now int64, r HostsRequest) (page HostsPage, err error) {
 }
 
 func (c *call) infos(ids []int64) ([]HostInfo, error) {
-	hosts, err := c.loadHosts(ids)
+	hosts, err := c.loadWithDomains(ids)
 	if err != nil {
-		return nil, err
-	}
-	if err := c.domainsOf(hosts); err != nil {
 		return nil, err
 	}
 	infos := make([]HostInfo, len(hosts))
@@ -199,7 +193,7 @@ func (c *call) countDue(h *host) (due int64) {
 	return due
 }
 
-// URLState is what the frontier knows of a URL. Times are ms since 1970, 0 when there is none.
+// URLState is what the frontier has of a URL. Times are ms since 1970, 0 when there is none.
 type URLState struct {
 	State      string // due, waiting, leased, done, excluded or unknown
 	DueAt      int64
@@ -207,7 +201,7 @@ type URLState struct {
 	Entry      *EntryState // nil when it is no entry point
 }
 
-// EntryState is what is known of an entry point.
+// EntryState is what the frontier has of an entry point.
 type EntryState struct {
 	Method       string
 	Interval     int64 // seconds
@@ -285,7 +279,7 @@ func (c *call) waits(h *host, hash uint64) (found bool, due int64, err error) {
 		if err != nil {
 			return false, 0, err
 		}
-		pages, err := s.rest(data)
+		pages, err := s.unread(data)
 		if err != nil {
 			return false, 0, err
 		}

@@ -42,9 +42,8 @@ func appendPointer(b []byte, p pointer) []byte {
 }
 
 func pointerAt(b []byte, at int) pointer {
-	rest := b[at+idBytes:]
-	return pointer{idAt(b, at), int64(rest[0])<<8 | int64(rest[1]),
-		uint32(rest[2])<<24 | uint32(rest[3])<<16 | uint32(rest[4])<<8 | uint32(rest[5])}
+	v := b[at+idBytes:]
+	return pointer{idAt(b, at), int64(v[0])<<8 | int64(v[1]), uint32(v[2])<<24 | uint32(v[3])<<16 | uint32(v[4])<<8 | uint32(v[5])}
 }
 
 // slot is the second at which a host is looked at that may be asked from at (ms) on. What is near is

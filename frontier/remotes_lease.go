@@ -15,8 +15,8 @@ import (
 // scrapers that find little do not ask all of them each time. It is one process's: what another put
 // meanwhile is found when the seconds are over. The zero value is ready.
 type Idle struct {
-	mu    sync.Mutex
-	rests map[idleKey]rest
+	mu     sync.Mutex
+	pauses map[idleKey]pause
 }
 
 // idleKey is a shard and what was wanted of it; "" stands for everything.
@@ -25,8 +25,8 @@ type idleKey struct {
 	wants string
 }
 
-// rest is how long a shard is not asked, and from when on it may have something, ms.
-type rest struct{ until, again int64 }
+// pause is how long a shard is not asked, and from when on it may have something, ms.
+type pause struct{ until, again int64 }
 
 const (
 	maxIdle   = 5000   // ms for which a shard that had nothing is not asked again
@@ -43,24 +43,24 @@ func (i *Idle) left(shard int, wants string, now int64) (ms int64, idle, silent 
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	for _, key := range [...]idleKey{{shard, ""}, {shard, wants}} {
-		r := i.rests[key]
-		if ms := r.until - now; ms > 0 && ms <= silentFor { // more when the clock went back
-			return r.again - now, true, key.wants == ""
+		p := i.pauses[key]
+		if ms := p.until - now; ms > 0 && ms <= silentFor { // more when the clock went back
+			return p.again - now, true, key.wants == ""
 		}
 	}
 	return 0, false, false
 }
 
-func (i *Idle) note(shard int, wants string, r rest) {
+func (i *Idle) note(shard int, wants string, p pause) {
 	if i == nil {
 		return
 	}
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	if i.rests == nil || len(i.rests) >= maxWants {
-		i.rests = map[idleKey]rest{}
+	if i.pauses == nil || len(i.pauses) >= maxWants {
+		i.pauses = map[idleKey]pause{}
 	}
-	i.rests[idleKey{shard, wants}] = r
+	i.pauses[idleKey{shard, wants}] = p
 }
 
 // forget has a shard asked again, since it was given something, or hosts of it are free again.
@@ -70,9 +70,9 @@ func (i *Idle) forget(shard int) {
 	}
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	for key := range i.rests {
+	for key := range i.pauses {
 		if key.shard == shard {
-			delete(i.rests, key)
+			delete(i.pauses, key)
 		}
 	}
 }
@@ -156,13 +156,13 @@ func (l *leasing) ask(ctx context.Context, width int) error {
 		switch {
 		case errs[i] != nil:
 			l.errs = append(l.errs, errs[i])
-			l.remotes.Idle.note(shard, "", rest{l.now + silentFor, l.now + silentFor})
+			l.remotes.Idle.note(shard, "", pause{l.now + silentFor, l.now + silentFor})
 			continue
 		case len(leases[i].Items) == 0 && l.gave[shard]:
 			// It has no more because of this very lease: once that is reported, it may have something at once.
 		case len(leases[i].Items) == 0:
 			again := max(leases[i].RetryAfter, 1) * 1000
-			l.remotes.Idle.note(shard, l.wants, rest{l.now + min(again, maxIdle), l.now + again})
+			l.remotes.Idle.note(shard, l.wants, pause{l.now + min(again, maxIdle), l.now + again})
 			l.again = min(l.again, again)
 		case len(leases[i].Items) == shares[i]:
 			l.shards = append(l.shards, shard)

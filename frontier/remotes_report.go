@@ -33,7 +33,7 @@ type Reported struct {
 	Failed []int
 }
 
-// Report tells the shards what became of the items of a lease, and puts what was found where it
+// Report reports to the shards what became of the items of a lease, and puts what was found where it
 // belongs. When shards do not answer, the error says so and the answer what was not taken; the same
 // report may be sent again as a whole.
 func (r Remotes) Report(ctx context.Context, report Report) (answer Reported, err error) {

@@ -8,7 +8,7 @@ import (
 	"github.com/newsfork/seed-engine/contract"
 )
 
-// Report tells what became of the items of a lease.
+// Report says what became of the items of a lease.
 type Report struct {
 	Lease   string
 	Results []Result
@@ -148,11 +148,7 @@ func (p *reporting) prepare(results []Result) error {
 			ids = append(ids, id)
 		}
 	}
-	hosts, err := c.loadHosts(ids)
-	if err != nil {
-		return err
-	}
-	if err := c.domainsOf(hosts); err != nil {
+	if _, err := c.loadWithDomains(ids); err != nil {
 		return err
 	}
 	var keys []int64

@@ -125,8 +125,8 @@ func (s *segment) take(data []byte, number int) ([]page, error) {
 	return group, d.err
 }
 
-// rest reads all that is left of a segment.
-func (s *segment) rest(data []byte) ([]page, error) {
+// unread reads all that is left of a segment.
+func (s *segment) unread(data []byte) ([]page, error) {
 	copied := *s
 	var pages []page
 	for r := range copied.region {
@@ -188,7 +188,7 @@ func (c *call) extract(h *host, f *filter) (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		pages, err := s.rest(data)
+		pages, err := s.unread(data)
 		if err != nil {
 			return false, err
 		}
@@ -247,7 +247,7 @@ func (c *call) spill(h *host) error {
 			return err
 		}
 		if len(data) < maxSegmentBytes {
-			pages, err := last.rest(data)
+			pages, err := last.unread(data)
 			if err != nil {
 				return err
 			}

@@ -118,8 +118,8 @@ type Answer struct {
 
 // Serve runs an operation that a Remote asked for.
 func (s *Shard) Serve(now int64, name string, request []byte) Answer {
-	run, known := operations[name]
-	if !known {
+	run, ok := operations[name]
+	if !ok {
 		return encodeError(&wireError{Code: codeUnknownOperation, Message: "this version has no such operation"})
 	}
 	answer, err := run(s, now, request)

@@ -59,7 +59,7 @@ const (
 	maxTitle        = 200
 	maxOwner        = 200
 	maxAcquire      = 64   // hosts that a collector names
-	maxHold         = 3600 // seconds for which a collector may have a domain
+	maxOwnership    = 3600 // seconds for which a collector may have a domain
 )
 
 // checkRange reports a number out of its bounds.

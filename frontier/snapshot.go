@@ -114,11 +114,8 @@ FROM hosts h WHERE h.id >= ?1 ORDER BY h.id LIMIT ?2`, from, int64(maxSnapshotHo
 }
 
 func (c *call) export(ids []int64) ([]HostSnapshot, error) {
-	hosts, err := c.loadHosts(ids)
+	hosts, err := c.loadWithDomains(ids)
 	if err != nil {
-		return nil, err
-	}
-	if err := c.domainsOf(hosts); err != nil {
 		return nil, err
 	}
 	list := make([]HostSnapshot, len(hosts))

@@ -41,7 +41,7 @@ type Leases struct {
 // refusal is why a domain or a host may not be asked now.
 type refusal struct {
 	err  *contract.Error // matches fetch.ErrHostBusy or fetch.ErrFrontier
-	wait time.Duration   // until it is worth trying again; 0 when that is not known
+	wait time.Duration   // until it is worth trying again; 0 when nothing says when
 }
 
 func (r *refusal) Error() string { return r.err.Error() }
