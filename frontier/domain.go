@@ -158,7 +158,7 @@ func (m *domain) lost(owner string, now int64) int64 {
 	return m.lostAt
 }
 
-// readyFor is when a host may be asked, for the sake of its delay, by an owner who gets it now, in ms; "" stands for
+// readyFor is when a host may be asked, for the sake of its delay, by an owner that gets it now, in ms; "" stands for
 // scrapers and refreshes. An owner or a refresh that was lost may have asked the host until its time was over.
 func (m *domain) readyFor(owner string, h *host, now int64) int64 {
 	if lost := max(m.lost(owner, now), h.claimEnds); lost > 0 {

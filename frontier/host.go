@@ -223,7 +223,7 @@ func (h *host) dueAt() (at int64) {
 	return at
 }
 
-// state describes the host to an owner, who is not to ask it before ready.
+// state describes the host to an owner that is not to ask it before ready.
 func (h *host) state(ready int64) HostState {
 	return HostState{h.name, h.interval(), ready, h.blocked, h.robotsEnds, h.unresolved, h.excluded}
 }

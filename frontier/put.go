@@ -359,8 +359,8 @@ func (p *putting) admit(url string) (*host, link, Verdict, error) {
 	return h, l, "", nil
 }
 
-// maxFoundHosts is how many hosts the reports of scrapers add to a shard in a day (UTC): who may report is not trusted
-// to decide what is crawled.
+// maxFoundHosts is how many hosts the reports of scrapers add to a shard in a day (UTC): READ_TOKEN suffices for
+// a report, and must not decide what is crawled.
 const maxFoundHosts = 1000
 
 // host gives a host of the domain, a new one when there is none; nil when there are too many.

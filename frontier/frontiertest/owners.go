@@ -8,8 +8,8 @@ import (
 
 // What collectors, refreshes and scrapers owe to one another, and operators may change.
 
-// lostOwners: who dies with a host may have asked it until its time was over, so that whoever comes next, and
-// whatever it asks about later, keeps the delay from then on.
+// lostOwners: an owner that died may have asked its hosts until its time was over, so that the next one keeps their
+// delay from then on, also that of a host about which it asks later.
 func lostOwners(t T, db DB) {
 	s := newFeed(t, db)
 	s.put("a.example", pages("www.a.example", 5, 0.5)...)
