@@ -35,7 +35,7 @@ func (p *prediction) confidence(temperature float64) float64 {
 	return s[p.best()]
 }
 
-// crossValidate predicts every labelled example by a model trained without its fold, with weights quantised
+// crossValidate predicts every example that is measured by a model trained without its fold, with weights quantised
 // like those that are embedded. Folds are independent of each other and run concurrently.
 func crossValidate(examples []*example, set settings) []*prediction {
 	var parts [folds][]*prediction
@@ -48,7 +48,7 @@ func crossValidate(examples []*example, set settings) []*prediction {
 				panic(err) // just written
 			}
 			for _, e := range examples {
-				if e.fold == fold && e.origin == labelled && !e.derived {
+				if e.fold == fold && e.measured() {
 					sums := m.Score(&e.features)
 					parts[fold] = append(parts[fold], &prediction{e, m.Logits(&sums)})
 				}
@@ -59,6 +59,21 @@ func crossValidate(examples []*example, set settings) []*prediction {
 	return slices.Concat(parts[:]...)
 }
 
+// measured reports whether an example is one that models are judged by.
+func (e *example) measured() bool {
+	return !e.derived && (e.origin == labelled || e.origin == pair || e.origin == bare)
+}
+
+// from returns the predictions for examples of an origin.
+func from(o origin, all []*prediction) (found []*prediction) {
+	for _, p := range all {
+		if p.origin == o {
+			found = append(found, p)
+		}
+	}
+	return found
+}
+
 // learningCurve measures the model with none, a quarter, half, three quarters and all of the labelled examples
 // in training, beside all written ones. Predictions are those with all.
 func learningCurve(examples []*example, predictions []*prediction, set settings) []figures {
@@ -66,9 +81,9 @@ func learningCurve(examples []*example, predictions []*prediction, set settings)
 	var curve []figures
 	for step := range steps {
 		part := crossValidate(examples, set.keeping(step, steps))
-		curve = append(curve, measure(part, (*prediction).best))
+		curve = append(curve, measure(from(labelled, part), (*prediction).best))
 	}
-	return append(curve, measure(predictions, (*prediction).best))
+	return append(curve, measure(from(labelled, predictions), (*prediction).best))
 }
 
 // figures are the quality of predictions.

@@ -42,6 +42,8 @@ const (
 	labelled    origin = iota // firstSet and secondSet
 	written                   // train/written
 	fromPattern               // train/patterns
+	pair                      // textSet, with its texts
+	bare                      // textSet, the URLs alone
 )
 
 // The labelled URLs. Those that are held out share no domain with the others, nor with what is written for training.
@@ -49,6 +51,7 @@ const (
 	firstSet  = "testdata/urls.jsonl"
 	secondSet = "testdata/urls2.jsonl"
 	heldOut   = "testdata/heldout.jsonl"
+	textSet   = "testdata/texts.jsonl" // URLs with the title of the page or the text of a link to it
 )
 
 // everyFold is the fold of examples that every fold trains on.
@@ -116,6 +119,11 @@ func readExamples(dir fs.FS) ([]*example, error) {
 		}
 		all = append(all, slices.DeleteFunc(more, func(e *example) bool { return heldDomains[domainOf(e.url)] })...)
 	}
+	texts, err := readTexts(dir, heldDomains)
+	if err != nil {
+		return nil, err
+	}
+	all = append(all, texts...)
 	for _, e := range all {
 		e.fold = foldOf(e.url)
 	}
@@ -153,6 +161,9 @@ func withTexts(all []*example) []*example {
 	var r urltext.Reading
 	var more []*example
 	for _, e := range all {
+		if e.origin == pair || e.origin == bare {
+			continue
+		}
 		r.Read(e.url, hosts.OtherSector)
 		url, text, long, ok := r.WithText()
 		if !ok {
@@ -190,18 +201,37 @@ func readLabelled(dir fs.FS, names ...string) ([]*example, error) {
 	return all, nil
 }
 
+// readTexts reads the URLs with texts, each also without, but for those of domains that are held out.
+func readTexts(dir fs.FS, held map[string]bool) ([]*example, error) {
+	pairs, err := readLabelled(dir, textSet)
+	if err != nil {
+		return nil, err
+	}
+	var all []*example
+	for _, e := range pairs {
+		if held[domainOf(e.url)] {
+			continue
+		}
+		e.origin = pair
+		alone := *e
+		alone.origin, alone.title, alone.anchor = bare, "", ""
+		all = append(all, e, &alone)
+	}
+	return all, nil
+}
+
 func parseLabelled(data []byte) ([]*example, error) {
 	var all []*example
 	for line := range bytes.Lines(data) {
 		var row struct {
-			URL, Label, Lang string
-			Secondary        []string
+			URL, Title, Anchor, Label, Lang string
+			Secondary                       []string
 		}
 		err := json.Unmarshal(line, &row)
 		if err != nil {
 			return nil, err
 		}
-		e := &example{url: row.URL, lang: row.Lang}
+		e := &example{url: row.URL, title: row.Title, anchor: row.Anchor, lang: row.Lang}
 		if e.label, e.secondary, err = types(row.Label, row.Secondary); err != nil {
 			return nil, fmt.Errorf("%s: %w", row.URL, err)
 		}

@@ -14,6 +14,7 @@ type settings struct {
 	tied, combined, dense, structure, hashed float64
 	smooth                                   float64 // share of the target given to secondary types
 	written, pattern                         float64 // weights of written examples and those of patterns; a labelled one has 1
+	pair                                     float64 // weight of URLs with texts, and of these URLs alone
 	text                                     float64 // weight of examples with their words beside the URL
 	rounds                                   int
 	rate                                     float64
@@ -30,7 +31,7 @@ func (set *settings) leftOut(e *example) bool {
 	return set.of > 0 && e.origin == labelled && e.number%set.of >= set.kept
 }
 
-var defaults = settings{tied: 0.1, combined: 0.2, dense: 1.2, structure: 1.2, hashed: 4, smooth: 0.15, written: 0.3, pattern: 0.2, text: 0.1, rounds: 150, rate: 0.07}
+var defaults = settings{tied: 0.1, combined: 0.2, dense: 1.2, structure: 1.2, hashed: 4, smooth: 0.15, written: 0.3, pattern: 0.2, text: 0.1, pair: 0.3, rounds: 150, rate: 0.07}
 
 // fit finds the weights that predict the examples best: full-batch Adam with a cosine schedule. It is
 // deterministic: the same examples always give the same weights.
@@ -104,6 +105,8 @@ func (set *settings) weight(e *example) float64 {
 		return set.written
 	case fromPattern:
 		return set.pattern
+	case pair, bare:
+		return set.pair
 	}
 	return 1
 }

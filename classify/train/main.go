@@ -26,6 +26,7 @@ func main() {
 	flag.Float64Var(&set.written, "written", set.written, "weight of written examples")
 	flag.Float64Var(&set.pattern, "pattern", set.pattern, "weight of URLs made from patterns")
 	flag.Float64Var(&set.text, "text", set.text, "weight of examples with their words beside the URL")
+	flag.Float64Var(&set.pair, "pair", set.pair, "weight of URLs with texts")
 	flag.IntVar(&set.rounds, "rounds", set.rounds, "rounds of training")
 	flag.Parse()
 	examples, err := readExamples(os.DirFS(*dir))
@@ -37,7 +38,7 @@ func main() {
 		printFigures(os.Stdout, predictions, *errors)
 		return
 	}
-	data := linear.Quantise(fit(examples, set), temperature(predictions))
+	data := linear.Quantise(fit(examples, set), temperature(from(labelled, predictions)))
 	if err := os.WriteFile(*dir+weightsFile, data, 0o644); err != nil {
 		log.Fatal(err)
 	}

@@ -33,7 +33,8 @@ func baseline(p *prediction) lexicon.Role {
 }
 
 // printFigures prints the quality of the predictions, and the wrong ones of some folds.
-func printFigures(w io.Writer, all []*prediction, errors string) {
+func printFigures(w io.Writer, predictions []*prediction, errors string) {
+	all := from(labelled, predictions)
 	for fold := range folds {
 		part := filter(all, func(p *prediction) bool { return p.fold == fold })
 		fmt.Fprintf(w, "fold %d  %s\n", fold, measure(part, (*prediction).best))
@@ -43,6 +44,7 @@ func printFigures(w io.Writer, all []*prediction, errors string) {
 		fmt.Fprintf(w, "%s  %s\n", path.Base(set), measure(part, (*prediction).best))
 	}
 	fmt.Fprintf(w, "all     %s  temperature %.2f\n", measure(all, (*prediction).best), temperature(all))
+	fmt.Fprintf(w, "texts   %s\n        %s without them\n", measure(from(pair, predictions), (*prediction).best), measure(from(bare, predictions), (*prediction).best))
 	if errors == "" {
 		return
 	}
@@ -71,8 +73,10 @@ func filter(all []*prediction, keep func(*prediction) bool) []*prediction {
 
 // tables returns the parts of docs/classification.md that training writes, by the names of their marks in the
 // page. Curve is the learning curve: figures by the share of the labelled URLs in training.
-func tables(all []*prediction, curve []figures) map[string]string {
+func tables(predictions []*prediction, curve []figures) map[string]string {
+	all := from(labelled, predictions)
 	return map[string]string{
+		"texts":       textTable(predictions),
 		"summary":     summaryTable(all),
 		"types":       typeTable(all),
 		"languages":   languageTable(all),
@@ -98,6 +102,27 @@ func summaryTable(all []*prediction) string {
 		part := filter(all, func(p *prediction) bool { return p.fold == fold })
 		row(fmt.Sprintf("fold %d (%d URLs)", fold, len(part)), measure(part, (*prediction).best))
 	}
+	return b.String()
+}
+
+// textTable compares the URLs of textSet with their texts and without.
+func textTable(predictions []*prediction) string {
+	var b strings.Builder
+	b.WriteString("| | URLs | accuracy | with secondary | macro-F1 | of the URL alone: accuracy | with secondary | macro-F1 |\n| --- | --- | --- | --- | --- | --- | --- | --- |\n")
+	row := func(name string, keep func(url string) bool) {
+		kept := func(p *prediction) bool { return keep(p.url) }
+		with := measure(filter(from(pair, predictions), kept), (*prediction).best)
+		alone := measure(filter(from(bare, predictions), kept), (*prediction).best)
+		fmt.Fprintf(&b, "| %s | %d | %.3f | %.3f | %.3f | %.3f | %.3f | %.3f |\n",
+			name, with.n, with.accuracy, with.secondary, with.macroF1, alone.accuracy, alone.secondary, alone.macroF1)
+	}
+	titled := map[string]bool{}
+	for _, p := range from(pair, predictions) {
+		titled[p.url] = p.title != ""
+	}
+	row("titles of pages", func(url string) bool { return titled[url] })
+	row("texts of links", func(url string) bool { return !titled[url] })
+	row("all", func(string) bool { return true })
 	return b.String()
 }
 

@@ -21,19 +21,26 @@ func TestTraining(t *testing.T) {
 	predictions := crossValidate(examples, defaults)
 
 	// The present quality, rounded down; docs/classification.md states the goals.
-	all := measure(predictions, (*prediction).best)
+	measured := from(labelled, predictions)
+	all := measure(measured, (*prediction).best)
 	t.Log(all)
 	if all.accuracy < 0.73 || all.secondary < 0.84 || all.macroF1 < 0.74 {
 		t.Errorf("worse than before: %s", all)
 	}
-	if before := measure(predictions, baseline); before.accuracy > 0.2 {
+	if before := measure(measured, baseline); before.accuracy > 0.2 {
 		t.Errorf("the substring rules: %s", before)
+	}
+
+	texts, alone := measure(from(pair, predictions), (*prediction).best), measure(from(bare, predictions), (*prediction).best)
+	t.Logf("with texts %s, without them %s", texts, alone)
+	if texts.n < 600 || texts.accuracy < 0.64 || texts.secondary < 0.73 || texts.accuracy < alone.accuracy+0.03 {
+		t.Errorf("texts: %s, without them %s", texts, alone)
 	}
 
 	// Of the confident predictions at least as many are right as their confidence promises.
 	sure, right := 0.0, 0.0
-	divisor := temperature(predictions)
-	for _, p := range predictions {
+	divisor := temperature(measured)
+	for _, p := range measured {
 		if p.confidence(divisor) >= 0.9 {
 			sure++
 			if p.best() == p.label {
