@@ -227,7 +227,8 @@ func TestSampleAnswers(t *testing.T) {
 		"Exclusion": sampleExclusion(), "Pipeline": samplePipeline(true), "Orchestrated": orchestrator.Result{FilesFound: 3, Sent: 2, Skipped: 1},
 		"FrontierStats": sampleStats(), "FrontierLease": sampleLease(), "FrontierURL": sampleURL(), "FrontierHostPage": contract.FrontierHostPage{Hosts: sampleHosts(), Unavailable: []string{}},
 		"FeedPage": contract.FeedPage{Items: sampleFeed(), NextCursor: "1", Followed: contract.Followed{Unavailable: []string{}}}, "ChangesPage": contract.ChangesPage{Items: sampleChanges(), NextCursor: "1", Followed: contract.Followed{Unavailable: []string{"shard-3"}}},
-		"Reconciled": contract.Reconciled{Partition: sg, Done: true}, "Resolved": contract.Resolved{Failed: []contract.Unresolved{}},
+		"FeedDelivery": contract.FeedDelivery{ID: "9f3c", Items: sampleFeed(), Cursor: "1", Environment: "production"},
+		"Reconciled":   contract.Reconciled{Partition: sg, Done: true}, "Resolved": contract.Resolved{Failed: []contract.Unresolved{}},
 	} {
 		body, err := json.Marshal(v)
 		if err != nil {
