@@ -485,6 +485,62 @@ func TestReplay(t *testing.T) {
 	}
 }
 
+// TestPoisonDoesNotBlock: requests that always fail, however many, keep no other from being made again, and neither do
+// those of a source that was turned off.
+func TestPoisonDoesNotBlock(t *testing.T) {
+	f := &sources.Feeds{URLs: []string{"https://a.example/rss"}}
+	w := newWorld(t, f)
+	var poison []store.Letter
+	for i := range 300 {
+		poison = append(poison, store.Letter{Source: info.Naver, Request: fmt.Sprint(i), Class: "refused", Error: "e"})
+		poison = append(poison, store.Letter{Source: info.Feed, Request: fmt.Sprintf("https://gone.example/%d", i), Class: "refused", Error: "e"})
+	}
+	if err := w.Store.Add(ctx, poison, w.clock); err != nil {
+		t.Fatal(err)
+	}
+	w.clock = w.clock.Add(time.Minute)
+	good := store.Letter{Source: info.Feed, Request: "https://a.example/rss", Class: "upstream_error", Error: "e"}
+	if err := w.Store.Add(ctx, []store.Letter{good}, w.clock); err != nil {
+		t.Fatal(err)
+	}
+	w.pages["https://a.example/rss"] = page{body: `<rss><channel><item><title>t</title><link>https://x.example/</link><pubDate>Sat, 17 Jan 2026 08:00:00 GMT</pubDate></item>
+<item><title>no link</title></item><item><title>bad date</title><link>https://x.example/2</link><pubDate>soon</pubDate></item></channel></rss>`}
+	for range 2 {
+		w.clock = w.clock.Add(24 * time.Hour)
+		if err := w.Daily(ctx); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(w.articles()) != 1 {
+		t.Errorf("%d articles", len(w.articles()))
+	}
+	letters, _ := w.Store.DeadLetters(ctx, info.Feed, 1000)
+	if len(letters) != 300 || letters[0].Class != "refused" || letters[0].Error == "" {
+		t.Errorf("%d letters, %+v", len(letters), letters[0])
+	}
+}
+
+// TestReplayedTwiceAtOnce: nothing is there twice, and nothing is left.
+func TestReplayedTwiceAtOnce(t *testing.T) {
+	f := &sources.Feeds{URLs: []string{"https://a.example/rss"}}
+	w := newWorld(t, f)
+	if err := w.Store.Add(ctx, []store.Letter{{Source: info.Feed, Request: "https://a.example/rss", Class: "upstream_error", Error: "e"}}, w.clock); err != nil {
+		t.Fatal(err)
+	}
+	w.pages["https://a.example/rss"] = page{body: "<rss><channel><item><title>t</title><link>https://x.example/</link><pubDate>Sat, 17 Jan 2026 08:00:00 GMT</pubDate></item></channel></rss>"}
+	var done [2]info.Replayed
+	var running sync.WaitGroup
+	for i := range done {
+		running.Go(func() { done[i], _ = w.Replay(ctx, "") })
+	}
+	running.Wait()
+	again, err := w.Replay(ctx, "")
+	letters, _ := w.Store.DeadLetters(ctx, "", 10)
+	if err != nil || again != (info.Replayed{}) || done[0].Inserted+done[1].Inserted != 1 || len(w.articles()) != 1 || len(letters) != 0 {
+		t.Errorf("%+v, then %+v %v; %d articles, %+v", done, again, err, len(w.articles()), letters)
+	}
+}
+
 func TestRetention(t *testing.T) {
 	w := newWorld(t, naver("x"))
 	w.pages[naverURL] = page{body: fixture(t, "naver_page1_ok.json")}

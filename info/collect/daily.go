@@ -8,55 +8,56 @@ import (
 )
 
 const (
-	maxReplays = 200 // of a day
+	maxReplays = 200 // of a source and day
 	pruneBatch = 500
 	maxPruned  = 20_000 // of a day
 )
 
-// Replay makes failed requests again: of one source, or of all when it is "". A request that succeeds is
-// resolved; one that fails stays, with one attempt more. A source that is spent is left alone.
+// Replay makes failed requests again, those first that failed longest ago: of one source, or of all that are on when
+// it is "". A request that succeeds is resolved; one that fails stays, with one attempt more, and does not keep others
+// from being made. A source that is spent is left alone.
 func (c *Collector) Replay(ctx context.Context, source string) (done info.Replayed, err error) {
-	list, err := c.Store.DeadLetters(ctx, source, maxReplays)
-	if err != nil {
-		return done, err
-	}
-	skip := map[string]bool{}
-	for _, l := range list {
-		s := c.named(l.Source)
-		if s == nil || skip[l.Source] || ctx.Err() != nil {
-			continue
-		}
-		client := c.client(s)
-		now := c.Now()
-		b, err := s.Replay(ctx, client, l.Request, now)
-		if err == nil {
-			merged, _ := info.Merge(b.Articles)
-			saved, _, failure := c.put(ctx, merged)
-			if failure != nil {
-				return done, failure
+	for _, s := range c.Sources {
+		if source == "" || source == s.Name() {
+			if err := c.replay(ctx, s, &done); err != nil {
+				return done, err
 			}
-			done.Inserted += saved.Inserted
-			if _, failure = c.Store.Resolve(ctx, l.Source, l.Request); failure != nil {
-				return done, failure
-			}
-			done.Succeeded++
-			continue
-		}
-		done.Failed++
-		c.warn(s, c.Store.Add(ctx, letters(l.Source, []info.Failure{{Request: l.Request, Err: err}}), now))
-		if class := info.ClassOf(err); class == info.Spent || class == info.Throttled {
-			skip[l.Source] = true
-			c.warn(s, c.Store.Rest(ctx, l.Source, string(class), c.rests(s, err, 0, now)))
 		}
 	}
 	c.Log.Info("info_replayed", "succeeded", done.Succeeded, "failed", done.Failed, "inserted", done.Inserted)
 	return done, nil
 }
 
-func (c *Collector) named(name string) info.Source {
-	for _, s := range c.Sources {
-		if s.Name() == name {
-			return s
+func (c *Collector) replay(ctx context.Context, s info.Source, done *info.Replayed) error {
+	list, err := c.Store.DeadLetters(ctx, s.Name(), maxReplays)
+	if err != nil {
+		return err
+	}
+	client := c.client(s)
+	for _, l := range list {
+		if ctx.Err() != nil {
+			return nil
+		}
+		now := c.Now()
+		b, err := s.Replay(ctx, client, l.Request, now)
+		if err == nil {
+			merged, _ := info.Merge(b.Articles)
+			saved, _, failure := c.put(ctx, merged)
+			if failure != nil {
+				return failure
+			}
+			done.Inserted += saved.Inserted
+			if _, failure = c.Store.Resolve(ctx, s.Name(), l.Request); failure != nil {
+				return failure
+			}
+			done.Succeeded++
+			continue
+		}
+		done.Failed++
+		c.warn(s, c.Store.Add(ctx, letters(s.Name(), []info.Failure{{Request: l.Request, Err: err}}), now))
+		if class := info.ClassOf(err); class == info.Spent || class == info.Throttled {
+			c.warn(s, c.Store.Rest(ctx, s.Name(), string(class), c.rests(s, err, 0, now)))
+			return nil
 		}
 	}
 	return nil

@@ -38,6 +38,7 @@ type world struct {
 	t         *testing.T
 	api       http.Handler
 	collector *service.Collector
+	rebind    func() // both anew, after what is bound changed
 	vars      map[string]string
 	bound     map[string]bool
 	log       bytes.Buffer
@@ -85,7 +86,8 @@ func newWorld(t *testing.T, vars map[string]string) *world {
 		Now:     func() time.Time { return time.Now().Add(w.later) },
 		Webhook: func(string) alarms.Webhook { return w },
 	}
-	w.api, w.collector = service.NewAPI(p), service.NewCollector(p)
+	w.rebind = func() { w.api, w.collector = service.NewAPI(p), service.NewCollector(p) }
+	w.rebind()
 	return w
 }
 
@@ -305,6 +307,46 @@ func TestAlarms(t *testing.T) {
 	}
 	if a := do(w.collector, "POST", "/api/v1/info/collect", ""); a.Code != 415 {
 		t.Errorf("without a token and without JSON: %d", a.Code)
+	}
+}
+
+// TestTiesOfOneMinute: twelve articles of one minute, as Naver dates them, fill pages of 5, 5 and 2.
+func TestTiesOfOneMinute(t *testing.T) {
+	w := newWorld(t, map[string]string{"NAVER_CLIENT_ID": "i", "NAVER_CLIENT_SECRET": "s", "NAVER_QUERIES": "a"})
+	ties, err := os.ReadFile("../testdata/naver_ties_same_minute.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.pages["openapi.naver.com/v1/search/news.json"] = string(ties)
+	if err := w.collector.Cron(context.Background(), "*/5 * * * *"); err != nil {
+		t.Fatal(err)
+	}
+	for _, from := range []string{"kv", "d1"} {
+		w.bound["INFO_CACHE"] = from == "kv"
+		if from == "d1" {
+			w.rebind()
+		}
+		seen, sizes := map[string]bool{}, []int{}
+		for cursor := ""; ; {
+			var page struct {
+				Articles   []struct{ ID string }
+				NextCursor *string `json:"next_cursor"`
+				Meta       struct{ Source string }
+			}
+			if err := json.Unmarshal(do(w.api, "GET", "/api/v1/info/news?limit=5"+cursor, "").Body.Bytes(), &page); err != nil || page.Meta.Source != from {
+				t.Fatal(err, page.Meta.Source)
+			}
+			for _, a := range page.Articles {
+				seen[a.ID] = true
+			}
+			if sizes = append(sizes, len(page.Articles)); page.NextCursor == nil {
+				break
+			}
+			cursor = "&cursor=" + *page.NextCursor
+		}
+		if !slices.Equal(sizes, []int{5, 5, 2}) || len(seen) != 12 {
+			t.Errorf("from %s: pages of %v, %d articles", from, sizes, len(seen))
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package sources
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -156,8 +157,16 @@ func TestNaverEdgeURLs(t *testing.T) {
 }
 
 func TestNewsData(t *testing.T) {
+	var said map[string]string
+	if err := json.Unmarshal(fixture(t, "newsdata_headers_ok.json"), &said); err != nil {
+		t.Fatal(err)
+	}
+	header := http.Header{}
+	for name, v := range said {
+		header.Set(name, v)
+	}
 	u := &upstream{answer: func(info.Call) (*info.Answer, error) {
-		return &info.Answer{Status: 200, Body: fixture(t, "newsdata_page1_free.json"), Header: http.Header{"X-Api-Limit-Remaining": {"187"}, "X-Ratelimit-Remaining": {"29"}}}, nil
+		return &info.Answer{Status: 200, Body: fixture(t, "newsdata_page1_free.json"), Header: header}, nil
 	}}
 	b := collect(t, newsData("climate"), u)
 	if len(b.Articles) != 10 || len(b.Drops) != 0 || !slices.Equal(b.Left, []int{187, 29}) {
@@ -210,6 +219,24 @@ func TestNewsData(t *testing.T) {
 	}
 	if empty := collect(t, newsData("x"), answers(200, fixture(t, "newsdata_empty.json"))); len(empty.Articles) != 0 {
 		t.Errorf("%+v", empty)
+	}
+}
+
+// TestPaidPlan: fields that the free plan has as placeholders and strings are lists there.
+func TestPaidPlan(t *testing.T) {
+	b := collect(t, newsData("x"), answers(200, []byte(`{"status":"success","results":[
+{"article_id":"a1","link":"https://paid.example/1","title":"Quarterly results","pubDate":"2026-01-17 03:00:00","pubDateTZ":"UTC",
+"ai_tag":["renewable energy","markets"],"keywords":["solar","wind"],"category":["business"],"content":"All of it."},
+{"article_id":"a2","link":"https://paid.example/2","title":"More","pubDate":"2026-01-17 03:00:00","pubDateTZ":"UTC","ai_tag":7,"keywords":{"a":1},"category":null}]}`)))
+	if len(b.Articles) != 2 {
+		t.Fatalf("%+v", b)
+	}
+	first, second := b.Articles[0], b.Articles[1]
+	if first.AITag != "renewable energy, markets" || !slices.Equal(first.Keywords, []string{"solar", "wind"}) || first.Category != info.Energy || first.Snippet != "All of it." {
+		t.Errorf("%+v", first)
+	}
+	if second.AITag != "" || second.Keywords != nil || second.Category != "" {
+		t.Errorf("%+v", second)
 	}
 }
 

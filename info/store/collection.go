@@ -274,12 +274,12 @@ func clip(s string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(s[:min(len(s), maxError)], ""), "\x00", "")
 }
 
-// DeadLetters lists the requests that failed, the oldest first, at most limit of them; of one source, or of
-// all when it is "".
+// DeadLetters lists the requests that failed, those first that failed longest ago, at most limit of them; of one
+// source, or of all when it is "".
 func (s *Store) DeadLetters(ctx context.Context, source string, limit int) ([]Letter, error) {
 	const op = "store.DeadLetters"
 	results, err := s.batch(ctx, op, s.statement(`SELECT source, request, error_class, error, attempts, first_at, last_at FROM news_dead_letters
-WHERE ?1 = '' OR source = ?1 ORDER BY first_at, source, request LIMIT ?2`, source, int64(limit)))
+WHERE ?1 = '' OR source = ?1 ORDER BY last_at, source, request LIMIT ?2`, source, int64(limit)))
 	if err != nil {
 		return nil, err
 	}
