@@ -168,16 +168,17 @@ func entryOrder(m EntryMethod) int {
 // minListing is the confidence of its classification that a page needs to be an entry point.
 const minListing = 0.5
 
-// htmlEntries returns the best of the pages that list news. A page does if there are others below it, or if its name
-// means nothing else.
+// htmlEntries returns the best of the pages that list news. A page does if there are others below it, if its name
+// means nothing else, or if the menu of the site calls it so.
 func (a *Analyser) htmlEntries() []EntryPoint {
-	frequencies := a.frequencies(a.listings.list, true)
+	list := slices.Concat(a.listings.list, a.menuPages())
+	frequencies := a.frequencies(list, true)
 	entries := []EntryPoint{}
-	for i, c := range a.listings.list {
+	for i, c := range list {
 		p := parsePage(c.url)
 		class, confidence := a.classOf(&p)
 		t := class.Type()
-		if confidence < minListing || relevance(t) == 0 || a.forbidden(c.url) || !a.lists(c.url) {
+		if confidence < minListing || relevance(t) == 0 || a.forbidden(c.url) || !a.lists(c.url) && !a.named(c.url) {
 			continue
 		}
 		entries = append(entries, EntryPoint{
@@ -190,6 +191,28 @@ func (a *Analyser) htmlEntries() []EntryPoint {
 		}
 	}
 	return entries
+}
+
+// menuPages are the pages that were found and that the menu calls by the name of a section, in the menu's order, but for those that
+// look like lists by their URLs.
+func (a *Analyser) menuPages() (list []candidate) {
+	for _, l := range a.texts.links {
+		r := a.seen.find(keyOf([]byte(l.URL)))
+		if r == nil || r.rank == 0 || !a.named(l.URL) || slices.ContainsFunc(a.listings.list, func(c candidate) bool { return c.url == l.URL }) {
+			continue
+		}
+		p := parsePage(l.URL)
+		if list = append(list, a.assess(&p, r.rank, r.lastmod)); len(list) == maxListings {
+			break
+		}
+	}
+	return list
+}
+
+// named reports whether a link of the home page calls a page by the name of a section.
+func (a *Analyser) named(url string) bool {
+	text := a.texts.anchors[url]
+	return text != "" && a.classifier.IsName(text)
 }
 
 // lists reports whether a page lists others.

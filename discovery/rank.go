@@ -111,7 +111,7 @@ func (a *Analyser) isListing(p *page) bool {
 	if p.depth == 0 {
 		return false
 	}
-	if text := a.texts.anchors[p.url]; text != "" && a.classifier.IsName(text) {
+	if a.named(p.url) {
 		return true
 	}
 	if p.query != "" {

@@ -170,3 +170,26 @@ func TestTextsOfOldStates(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+// TestMenuIsAnEntryPoint: the crawl looks at the pages that the menu names, and those that list news are entry
+// points, whatever their URLs.
+func TestMenuIsAnEntryPoint(t *testing.T) {
+	const host = "https://www.example.go.kr"
+	a := NewAnalyser(Options{Domain: "example.go.kr", Now: testNow, Robots: open})
+	c := a.Crawl(host, Reply{Status: 200, ContentType: "text/html", Links: []Link{
+		{host + "/kor/menu.es?mid=a1011", "개인정보처리방침"}, {host + "/kor/menu.es?mid=a1012", "오시는 길"}, {host + "/kor/menu.es?mid=a1010", "보도자료"},
+	}})
+	first, _ := c.Next()
+	for url, ok := first, true; ok; url, ok = c.Next() {
+		status := 404
+		if strings.Contains(url, "mid=") {
+			status = 200
+		}
+		c.Answer(Reply{Status: status, ContentType: "text/html", URL: url})
+	}
+	const news = host + "/kor/menu.es?mid=a1010"
+	entries := a.Contract(Terms{}).EntryPoints
+	if first != news || len(entries) != 1 || entries[0].URL != news || entries[0].Method != HTMLEntry || *entries[0].ContentType != classify.PressRelease {
+		t.Errorf("%s is looked at first; %+v", first, entries)
+	}
+}
