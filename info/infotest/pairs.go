@@ -62,6 +62,9 @@ func through(t T, r *cache.Reader, q info.Query, between func()) (items []cache.
 	for {
 		p := read(t, r, q)
 		items, from = append(items, p.Items...), append(from, p.Source)
+		if len(p.Items) > 0 && q.From != nil && !q.From.Before(p.Items[0].Cursor) {
+			t.Fatalf("the page behind %s begins with %s", q.From, p.Items[0].Cursor)
+		}
 		if !p.More || len(p.Items) == 0 {
 			return items, from
 		}
@@ -140,14 +143,28 @@ func cacheEdge(t T, s *store.Store, c cache.Cache) {
 	many(t, s, 330, time.Second)
 	fill(t, s, c)
 	r := reader(s, c)
-	for _, limit := range []int{7, 10, 50} {
-		items, from := through(t, r, info.Query{Category: info.All, Limit: limit}, nil)
-		expect(t, fmt.Sprintf("%d a page", limit), cursors(items), whole(t, s, info.Query{Category: info.All}))
-		if from[0] != c.Name() || from[len(from)-1] != s.Name() {
-			t.Errorf("pages came from %v", from)
-		}
+	items, from := through(t, r, info.Query{Category: info.All, Limit: 10}, nil)
+	expect(t, "all pages", cursors(items), whole(t, s, info.Query{Category: info.All}))
+	if from[0] != c.Name() || from[len(from)-1] != s.Name() {
+		t.Errorf("pages came from %v", from)
 	}
-	items, from := through(t, r, info.Query{Category: info.AI, Limit: 10}, nil)
+	// From a little before the edge to a little behind it, in pages of every size.
+	before := items[cache.Size-info.MaxLimit-3].Cursor
+	want := strings.Fields(whole(t, s, info.Query{Category: info.All, From: &before}))
+	for limit := 1; limit <= info.MaxLimit; limit++ {
+		q := info.Query{Category: info.All, From: &before, Limit: limit}
+		var got []string
+		for len(got) < 2*info.MaxLimit {
+			p := read(t, r, q)
+			if len(p.Items) != limit || !p.More {
+				t.Fatalf("%d a page: one of %d behind %d, more %v", limit, len(p.Items), len(got), p.More)
+			}
+			got = append(got, strings.Fields(cursors(p.Items))...)
+			q.From = &p.Items[limit-1].Cursor
+		}
+		expect(t, fmt.Sprintf("%d a page", limit), strings.Join(got, " "), strings.Join(want[:len(got)], " "))
+	}
+	items, from = through(t, r, info.Query{Category: info.AI, Limit: 10}, nil)
 	expect(t, "a category that the cache has whole", cursors(items), whole(t, s, info.Query{Category: info.AI}))
 	expect(t, "its last page comes from", from[len(from)-1], c.Name())
 }
@@ -192,31 +209,54 @@ func refreshes(t T, s *store.Store, c cache.Cache) {
 	must(t, "Acquire", func() error { _, err := cache.FillNow(ctx, c, s, "other", time.Now()); return err }())
 }
 
+// pagesUnderRefresh: an article that is there throughout is on exactly one page, whatever comes, changes and goes,
+// and whenever the cache is refreshed.
 func pagesUnderRefresh(t T, s *store.Store, c cache.Cache) {
 	r := rand.New(rand.NewPCG(3, 4))
 	many(t, s, 300, time.Second)
 	fill(t, s, c)
-	before := strings.Fields(whole(t, s, info.Query{Category: info.All}))
 	n := 1000
-	items, _ := through(t, reader(s, c), info.Query{Category: info.All, Limit: 11}, func() {
-		for range r.IntN(4) {
-			n++
-			put(t, s, Article(info.Feed, n, noon.Add(time.Duration(r.IntN(600)-300)*time.Second)))
+	for round, q := range []info.Query{
+		{Category: info.All, Limit: 11}, {Category: info.All, Limit: 1 + r.IntN(info.MaxLimit)}, {Category: info.Energy, Limit: 7}, {Category: info.All, Source: info.Feed, Limit: 9},
+		{Category: info.All, HasImage: true, Limit: 1 + r.IntN(info.MaxLimit)},
+	} {
+		before := page(t, s, info.Query{Category: q.Category, Source: q.Source, HasImage: q.HasImage, Limit: 5000}).Articles
+		gone := map[string]bool{}
+		items, _ := through(t, reader(s, c), q, func() {
+			for range r.IntN(4) {
+				n++
+				a := Article(info.Feed, n, noon.Add(time.Duration(r.IntN(600)-300)*time.Second))
+				a.Category = info.Energy
+				put(t, s, a)
+			}
+			switch r.IntN(5) {
+			case 0:
+				victim := before[r.IntN(len(before))]
+				_, err := s.SetDeleted(ctx, victim.ID, true)
+				must(t, "SetDeleted", err)
+				gone[victim.ID] = true
+			case 1:
+				a := before[r.IntN(len(before))]
+				a.Snippet, a.ThumbnailURL = "now with text", "https://i.example/late"
+				put(t, s, a)
+			case 2:
+				fill(t, s, c)
+			}
+		})
+		seen := map[string]bool{}
+		for i, item := range items {
+			if seen[item.Cursor.ID] {
+				t.Errorf("round %d: %s is on two pages", round, item.Cursor)
+			}
+			seen[item.Cursor.ID] = true
+			if i > 0 && !items[i-1].Cursor.Before(item.Cursor) {
+				t.Errorf("round %d: %s does not stand before %s", round, items[i-1].Cursor, item.Cursor)
+			}
 		}
-		if r.IntN(3) == 0 {
-			fill(t, s, c)
-		}
-	})
-	seen := map[string]bool{}
-	for _, i := range items {
-		if seen[i.Cursor.String()] {
-			t.Errorf("%s is on two pages", i.Cursor)
-		}
-		seen[i.Cursor.String()] = true
-	}
-	for _, id := range before {
-		if !seen[id] {
-			t.Errorf("%s is on no page", id)
+		for _, a := range before {
+			if !seen[a.ID] && !gone[a.ID] {
+				t.Errorf("round %d, %d a page: %s is on no page", round, q.Limit, a.ID)
+			}
 		}
 	}
 }

@@ -131,7 +131,7 @@ func Scroll(read func(q info.Query) info.Page, q info.Query, between func()) (al
 		p := read(q)
 		all = append(all, p.Articles...)
 		sizes = append(sizes, len(p.Articles))
-		if !p.More || len(p.Articles) == 0 {
+		if !p.More || len(p.Articles) == 0 || q.From != nil && !q.From.Before(info.CursorOf(&p.Articles[0])) { // a page that does not move on
 			return all, sizes
 		}
 		last := info.CursorOf(&p.Articles[len(p.Articles)-1])
