@@ -293,6 +293,9 @@ func ties(t T, s *store.Store) {
 				t.Errorf("page %d of %d has %d", i, limit, size)
 			}
 		}
+		if sizes[len(sizes)-1] == 0 {
+			t.Errorf("%d a page: the one before the last says that there are more", limit)
+		}
 	}
 	whole := info.Cursor{At: noon.UnixMilli() + 1}
 	expect(t, "behind the millisecond after", len(page(t, s, info.Query{Category: info.All, From: &whole, Limit: 50}).Articles), 50)
