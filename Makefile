@@ -124,3 +124,10 @@ deploy-staging: build
 deploy-production: build
 	$(wrangler) d1 migrations apply METADATA_DB --remote --env production
 	$(wrangler) deploy --env production
+
+# The Info service, its migrations first: the Workers need what they add.
+.PHONY: deploy-info-staging deploy-info-production
+deploy-info-staging deploy-info-production: deploy-info-%: node_modules/.ready
+	$(wrangler) d1 migrations apply INFO_DB --remote --env $* -c info/collector/wrangler.jsonc
+	$(wrangler) deploy --env $* -c info/collector/wrangler.jsonc
+	$(wrangler) deploy --env $* -c info/api/wrangler.jsonc

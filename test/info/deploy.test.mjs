@@ -46,6 +46,20 @@ for (const worker of ["collector", "api"]) {
   }
 }
 
+test("make deploy-info-… applies the migrations first, then deploys the collector and the API", () => {
+  for (const env of Object.keys(environments)) {
+    const commands = execFileSync("make", ["-n", `deploy-info-${env}`], { cwd: root, encoding: "utf8" })
+      .split("\n")
+      .map((line) => line.split("wrangler.js ")[1])
+      .filter(Boolean);
+    assert.deepEqual(commands, [
+      `d1 migrations apply INFO_DB --remote --env ${env} -c info/collector/wrangler.jsonc`,
+      `deploy --env ${env} -c info/collector/wrangler.jsonc`,
+      `deploy --env ${env} -c info/api/wrangler.jsonc`,
+    ]);
+  }
+});
+
 describe("both Workers", () => {
   for (const env of [undefined, ...Object.keys(environments)]) {
     test(`name the same database and cache in ${env ?? "development"}`, () => {
