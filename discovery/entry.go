@@ -198,7 +198,7 @@ func (a *Analyser) htmlEntries() []EntryPoint {
 func (a *Analyser) menuPages() (list []candidate) {
 	for _, l := range a.texts.links {
 		r := a.seen.find(keyOf([]byte(l.URL)))
-		if r == nil || r.rank == 0 || !a.named(l.URL) || slices.ContainsFunc(a.listings.list, func(c candidate) bool { return c.url == l.URL }) {
+		if r == nil || r.rank == 0 || a.ruledOut(l.URL) || !a.named(l.URL) || slices.ContainsFunc(a.listings.list, func(c candidate) bool { return c.url == l.URL }) {
 			continue
 		}
 		p := parsePage(l.URL)

@@ -192,4 +192,11 @@ func TestMenuIsAnEntryPoint(t *testing.T) {
 	if first != news || len(entries) != 1 || entries[0].URL != news || entries[0].Method != HTMLEntry || *entries[0].ContentType != classify.PressRelease {
 		t.Errorf("%s is looked at first; %+v", first, entries)
 	}
+	b, err := Restore(a.State(), Options{Robots: open, Excluded: func(url string) bool { return url == news }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if entries := b.Contract(Terms{}).EntryPoints; len(entries) > 0 {
+		t.Errorf("excluded since: %+v", entries)
+	}
 }
