@@ -233,10 +233,9 @@ func (t *ticking) decide(h *host) (at int64) {
 		SHA256: e.hexDigest(), Partition: c.partition(h, &e.page), QueuedAt: c.now,
 	}})
 	at = c.seconds() + c.settings.lookAgain(e.method)
-	if other := c.first(h, e); e.method == MethodCollect && other != nil && c.goesAt(other) < at { // which it does not keep waiting
+	if other := c.first(h, e); e.method == MethodCollect && other != nil && c.goesAt(other) < at { // it waits for the collection, no longer
 		e.tried = c.seconds()
 		c.change(h)
-		at = c.slot(max(c.goesAt(other)*1000, c.now+c.settings.tickSpacing()))
 	}
 	return at
 }

@@ -481,11 +481,14 @@ func (p *putting) update(h *host, e *entry, l link, n *NewEntry) {
 	if !looked {
 		return
 	}
-	interval := e.interval
+	interval, awaited := e.interval, e.method == MethodCollect && e.tried > 0
 	p.c.check(e, &result)
 	if !known && !failedStatus(result.Status) { // there is nothing that it could have changed from
 		e.interval, e.due, e.changedAt = interval, p.c.seconds()+interval, 0
 		e.checks[len(e.checks)-1].Changed = false
+	}
+	if first := p.c.first(h, nil); awaited && first != nil {
+		p.c.lookAt(h, p.c.slot(p.c.goesAt(first)*1000))
 	}
 }
 

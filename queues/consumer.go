@@ -136,10 +136,15 @@ func (c *Consumer) admit(ctx context.Context, queue string, messages []Message) 
 	return exclusions, true
 }
 
-// retryAll fails all messages of a batch with one error.
+// retryAll fails all messages of a batch with one error, but for refreshes, which are given again anyway.
 func (c *Consumer) retryAll(ctx context.Context, queue string, messages []Message, err error) {
 	s := c.newSettlement(queue)
 	for _, m := range messages {
+		if isRefresh(queue, m) {
+			c.logFailure("refresh_failed", m, err)
+			m.Ack()
+			continue
+		}
 		c.logFailure(contract.QueueRole(queue)+"_message_failed", m, err)
 		s.end(m, c.Now(), err)
 	}

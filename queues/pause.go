@@ -25,8 +25,8 @@ func (c *Consumer) requeuePaused(ctx context.Context, queue string, messages []M
 		requeuer = c.Domains
 	}
 	for _, m := range messages {
-		if _, ok, _ := contract.ParseRefresh(m.Body()); ok && role == contract.DomainQueue {
-			m.Ack() // the frontier gives it again
+		if isRefresh(queue, m) {
+			m.Ack()
 			continue
 		}
 		if err := requeuer.SendOne(ctx, contract.AsJSON(m.Body()), delay); err != nil {

@@ -12,6 +12,12 @@ import (
 // given the entry point again.
 const maxRefreshWait = 10 * time.Minute
 
+// isRefresh reports whether a message asks for a refresh. The frontier gives it again, so that it needs no retry.
+func isRefresh(queue string, m Message) bool {
+	_, ok, err := contract.ParseRefresh(m.Body())
+	return ok && err == nil && contract.QueueRole(queue) == contract.DomainQueue
+}
+
 // refreshDelivery is a delivery of a message that asks for a refresh.
 type refreshDelivery struct {
 	Message

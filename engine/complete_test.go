@@ -1,0 +1,216 @@
+package engine_test
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/engine/enginetest"
+)
+
+// asks is how often the feed of a host was asked for.
+func (p *publisher) asks(host string) int { return len(p.asked(host, 200)) + len(p.asked(host, 304)) }
+
+// complete checks that the feed has each article of a host once, and of each contract the newest revision is announced.
+func (p *publisher) complete(t *testing.T, w *enginetest.World, f *follower, host string) {
+	t.Helper()
+	f.read(t, w)
+	missing := 0
+	for n := range p.articles {
+		if _, ok := f.found[fmt.Sprintf("https://%s/news/article-%d", host, n)]; !ok {
+			missing++
+		}
+	}
+	if missing > 0 {
+		t.Errorf("%d of %d articles are not in the feed", missing, p.articles)
+	}
+	for _, c := range enginetest.Data[contract.ChangesPage](w, "GET", "/api/v1/seeds/changes", "").Items {
+		if d := w.Document(c.Partition, c.Domain); d == nil || d.Revision != c.Revision {
+			t.Errorf("announced %+v, which is not what is stored", c)
+		}
+	}
+	if letters := w.Keys("dlq/", ""); len(letters) > 0 || len(w.Broker.Lost()) > 0 {
+		t.Errorf("dead letters %v, lost %v", letters, w.Broker.Lost())
+	}
+}
+
+// TestNothingTwiceNothingLost: a site publishes an article every minute while something is wrong for a while. What it
+// published is in the feed afterwards, each article once, and of what must not be asked nothing was.
+func TestNothingTwiceNothingLost(t *testing.T) {
+	const host = "live-a.sg"
+	ask := func(method, path string) func(*testing.T, *enginetest.World) {
+		return func(t *testing.T, w *enginetest.World) {
+			body := map[string]string{"PUT": "{}", "POST": "{}"}[method]
+			if a := w.Ask(method, path, body); !a.Success {
+				t.Fatalf("%+v", a)
+			}
+		}
+	}
+	excluded := func(kind, value string) (begin, end func(*testing.T, *enginetest.World)) {
+		path := "/api/v1/exclusions/" + kind + "/" + value
+		return ask("PUT", path), ask("DELETE", path)
+	}
+	type fault struct {
+		begin, end func(*testing.T, *enginetest.World)
+		during     func(*testing.T, *enginetest.World) // once a minute
+		quiet      bool                                // nothing may be asked
+		later      time.Duration                       // until all is as before
+		minutes    int                                 // 0: thirty
+	}
+	faults := map[string]fault{
+		"delivered twice": {during: func(t *testing.T, w *enginetest.World) {
+			for _, body := range w.Broker.Waiting(enginetest.Domains) {
+				if err := w.Broker.Producer(enginetest.Domains).SendOne(t.Context(), []byte(body), 0); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}},
+		"paused": {begin: ask("POST", "/api/v1/pipeline/pause"), end: ask("POST", "/api/v1/pipeline/resume"), quiet: true},
+		"D1 away": {
+			begin: func(_ *testing.T, w *enginetest.World) {
+				w.Database.Fail = func() error { return errors.New("D1 is away") }
+			},
+			end: func(_ *testing.T, w *enginetest.World) { w.Database.Fail = nil },
+		},
+		"shard frozen": {
+			begin: func(_ *testing.T, w *enginetest.World) {
+				w.Frontier.Fail = func(string, string) error {
+					return &contract.Error{Kind: contract.Timeout, Op: "frontier.Call", Message: "no answer"}
+				}
+			},
+			end: func(_ *testing.T, w *enginetest.World) { w.Frontier.Fail = nil }, quiet: true,
+		},
+		"answers of the shard get lost": {
+			begin: func(_ *testing.T, w *enginetest.World) {
+				r := rand.New(rand.NewPCG(5, 6))
+				w.Frontier.Lose = func(string, string) bool { return r.IntN(3) == 0 }
+			},
+			end: func(_ *testing.T, w *enginetest.World) { w.Frontier.Lose = nil },
+		},
+		"bucket away": {
+			begin: func(_ *testing.T, w *enginetest.World) {
+				w.Bucket.Fail = func(string, string) error { return errors.New("R2 is away") }
+			},
+			end: func(_ *testing.T, w *enginetest.World) { w.Bucket.Fail = nil }, quiet: true, minutes: 10, // collections are given up after 14
+		},
+	}
+	for kind, value := range map[string]string{"domain": host, "host": host, "url": "https%3A%2F%2Flive-a.sg%2Ffeed*"} {
+		begin, end := excluded(kind, value)
+		faults[kind+" excluded"] = fault{begin: begin, end: end, quiet: true, later: 7 * time.Hour} // what was excluded is looked at every six hours
+	}
+	for name, c := range faults {
+		t.Run(name, func(t *testing.T) {
+			enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
+				p := &publisher{articles: 90, dated: true, listed: 90}
+				startSites(t, w, p, 60, 90, host)
+				var f follower
+				live(t, w, 20*time.Minute)
+				f.read(t, w)
+				if c.begin != nil {
+					c.begin(t, w)
+				}
+				before := p.asks(host)
+				for range cmp.Or(c.minutes, 30) {
+					live(t, w, time.Minute)
+					if c.during != nil {
+						c.during(t, w)
+					}
+				}
+				if n := p.asks(host) - before; c.quiet && n > 0 {
+					t.Errorf("it was asked %d times", n)
+				} else if !c.quiet && n == 0 {
+					t.Error("it was not asked")
+				}
+				if c.end != nil {
+					c.end(t, w)
+				}
+				live(t, w, time.Hour+c.later)
+				p.complete(t, w, &f, host)
+			})
+		})
+	}
+}
+
+// TestRefreshesThatDieAtEachCall: the event of a refresh dies with each call that it makes, one after the other: before the
+// host is its own, between the shard and the document, and between the document and its announcement.
+func TestRefreshesThatDieAtEachCall(t *testing.T) {
+	const host = "live-a.sg"
+	for nth := 1; ; nth++ {
+		died := false
+		enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
+			p := &publisher{articles: 60, dated: true, listed: 60}
+			startSites(t, w, p, 60, 90, host)
+			live(t, w, 5*time.Minute)
+			var f follower
+			f.read(t, w)
+			calls := -1 // of the event, once it has asked for the feed
+			asks := p.asks(host)
+			w.Kill = func(int) bool {
+				if calls < 0 && p.asks(host) > asks {
+					calls = 0
+				}
+				if calls >= 0 {
+					calls++
+				}
+				died = died || calls == nth
+				return calls == nth
+			}
+			live(t, w, 20*time.Minute)
+			w.Kill = nil
+			live(t, w, time.Hour)
+			p.complete(t, w, &f, host)
+		})
+		if t.Failed() || nth == 40 {
+			if t.Failed() {
+				t.Fatalf("killed at call %d after its first request", nth)
+			}
+			return
+		}
+		if !died {
+			t.Fatalf("there is no call %d", nth)
+		}
+	}
+}
+
+// TestCollectionsThatDieAtEachCall: the same of an event that collects a domain once more, when there are new articles: it
+// puts them before it writes the document, and is delivered again.
+func TestCollectionsThatDieAtEachCall(t *testing.T) {
+	const host = "live-a.sg"
+	for nth := 1; ; nth++ {
+		died := false
+		enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
+			w.Variables["FRESHNESS"] = "off"
+			p := &publisher{articles: 12, dated: true}
+			startSites(t, w, p, 60, 90, host)
+			time.Sleep(2 * time.Hour) // longer than evidence is used again
+			if a := w.Ask("POST", "/api/v1/seeds/domains/"+host+"/collect", "{}"); !a.Success {
+				t.Fatalf("%+v", a)
+			}
+			var f follower
+			f.read(t, w)
+			before, calls := w.Calls(), 0
+			w.Kill = func(n int) bool {
+				calls = n - before
+				died = died || calls == nth
+				return calls == nth
+			}
+			w.Drain()
+			w.Kill = nil
+			w.Drain()
+			p.complete(t, w, &f, host)
+		})
+		if t.Failed() {
+			t.Fatalf("killed at call %d", nth)
+		}
+		if !died {
+			if nth < 15 {
+				t.Fatalf("there were %d calls", nth-1)
+			}
+			return
+		}
+	}
+}
