@@ -78,7 +78,7 @@ type Reconciler interface {
 
 // Restorer restores shards of the frontier from their snapshots, a piece at a time; all of them for "".
 type Restorer interface {
-	Run(ctx context.Context, shard, cursor string) (contract.Restored, error)
+	Run(ctx context.Context, shard string, live bool, cursor string) (contract.Restored, error)
 }
 
 // API is everything that the routes work with.

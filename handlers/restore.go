@@ -11,6 +11,7 @@ func (a *API) restore(w http.ResponseWriter, r *http.Request) error {
 	}
 	var body struct {
 		Shard  string `json:"shard"`
+		Live   bool   `json:"live"`
 		Cursor string `json:"cursor"`
 	}
 	if err := readJSON(r, &body); err != nil {
@@ -21,7 +22,7 @@ func (a *API) restore(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 	}
-	done, err := a.Restorer.Run(r.Context(), body.Shard, body.Cursor)
+	done, err := a.Restorer.Run(r.Context(), body.Shard, body.Live, body.Cursor)
 	if err == nil && done.Done { // what was confirmed meanwhile may not have been there yet
 		err = a.excludeAgain(r)
 	}

@@ -8,7 +8,7 @@ import (
 
 func TestRestoreOverHTTP(t *testing.T) {
 	f := newFixture(t, nil)
-	for _, body := range []string{"", "{}", `{"shard":"shard-15"}`} {
+	for _, body := range []string{"", "{}", `{"shard":"shard-15"}`, `{"live":true}`} {
 		if r := get[contract.Restored](t, f, "POST", "/api/v1/frontier/restore", body); !r.Done || r.Pages != 0 || r.Cursor != nil {
 			t.Errorf("%s: %+v", body, r)
 		}

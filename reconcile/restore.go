@@ -36,6 +36,8 @@ type place struct {
 	Day   string `json:"d,omitempty"` // of the snapshot; where Page is 0 an earlier one is to be found
 	Page  int    `json:"p,omitempty"` // to be read next, from 1; 0: there is none yet
 	Taken int64  `json:"t,omitempty"` // see frontier.SnapshotOrder; of the page before
+	Live  bool   `json:"l,omitempty"` // what the shards have now is read, not their snapshots
+	From  int64  `json:"f,omitempty"` // where the next page of that begins
 }
 
 func isShard(name string) bool {
@@ -44,20 +46,21 @@ func isShard(name string) bool {
 }
 
 // Run restores the next pages, from the cursor that the call before gave; for "" from the beginning of one
-// shard, or of all for "".
-func (r *Restorer) Run(ctx context.Context, shard, cursor string) (out contract.Restored, err error) {
+// shard, or of all for "". With live it moves what the shards have now to where it belongs, instead of reading
+// their snapshots.
+func (r *Restorer) Run(ctx context.Context, shard string, live bool, cursor string) (out contract.Restored, err error) {
 	out.Snapshots = []contract.Snapshotted{}
 	if shard != "" && !isShard(shard) {
 		return out, contract.Invalid("shard", "is not the name of a shard; send one like \"shard-3\", or none for all")
 	}
-	at := place{Shard: shard, Only: shard != ""}
+	at := place{Shard: shard, Only: shard != "", Live: live}
 	if cursor != "" {
 		at = place{}
 		b, err := base64.RawURLEncoding.DecodeString(cursor)
 		if err == nil {
 			err = json.Unmarshal(b, &at)
 		}
-		if err != nil || at.Page < 0 || !isShard(at.Shard) || shard != "" && shard != at.Shard {
+		if err != nil || at.Page < 0 || at.From < 0 || at.Live != live || !isShard(at.Shard) || shard != "" && shard != at.Shard {
 			return out, contract.Invalid("cursor", "is not the cursor of an answer; send it as it was given, or none")
 		}
 	}
@@ -85,6 +88,9 @@ func (r *Restorer) step(ctx context.Context, at *place, out *contract.Restored) 
 	if at.Shard == "" {
 		return r.next(ctx, at)
 	}
+	if at.Live {
+		return r.move(ctx, at, out)
+	}
 	if at.Page == 0 {
 		day, err := r.latest(ctx, at.Shard, at.Day)
 		if err != nil || day == "" {
@@ -103,16 +109,31 @@ func (r *Restorer) step(ctx context.Context, at *place, out *contract.Restored) 
 		return false, err
 	}
 	at.Taken = page.Taken
-	restored, err := r.restore(ctx, page)
-	if err != nil {
+	if err := r.restore(ctx, page.Split(r.Frontier.Shards), out); err != nil {
 		return false, err
 	}
-	out.Pages++
-	out.Hosts += int64(restored)
 	if page.Next == 0 {
 		return r.after(ctx, at, nil)
 	}
 	at.Page++
+	return false, nil
+}
+
+// move restores the next page of what a shard has now and other shards should have.
+func (r *Restorer) move(ctx context.Context, at *place, out *contract.Restored) (done bool, err error) {
+	n, _ := frontier.ShardNumber(at.Shard)
+	page, err := r.Frontier.Shard(n).Export(ctx, at.From)
+	if err != nil {
+		return false, err
+	}
+	parts := page.Split(r.Frontier.Shards)
+	delete(parts, n)
+	if err := r.restore(ctx, parts, out); err != nil {
+		return false, err
+	}
+	if at.From = page.Next; page.Next == 0 {
+		return r.after(ctx, at, nil)
+	}
 	return false, nil
 }
 
@@ -133,7 +154,7 @@ func (r *Restorer) next(ctx context.Context, at *place) (done bool, err error) {
 	}
 	for _, dir := range dirs {
 		if at.Shard == "" || dir > contract.SnapshotDir(at.Shard) {
-			*at = place{Shard: strings.TrimSuffix(strings.TrimPrefix(dir, contract.SnapshotRoot), "/")}
+			*at = place{Shard: strings.TrimSuffix(strings.TrimPrefix(dir, contract.SnapshotRoot), "/"), Live: at.Live}
 			return false, nil
 		}
 	}
@@ -190,13 +211,14 @@ func (r *Restorer) read(ctx context.Context, at *place) (page frontier.Snapshot,
 }
 
 // restore sends each host and domain of a page to its shard.
-func (r *Restorer) restore(ctx context.Context, page frontier.Snapshot) (restored int, err error) {
-	for n, part := range page.Split(r.Frontier.Shards) {
-		added, err := r.Frontier.Shard(n).Restore(ctx, part)
+func (r *Restorer) restore(ctx context.Context, parts map[int]frontier.Snapshot, out *contract.Restored) error {
+	out.Pages++
+	for n, part := range parts {
+		restored, err := r.Frontier.Shard(n).Restore(ctx, part)
 		if err != nil {
-			return restored, err
+			return err
 		}
-		restored += added
+		out.Hosts += int64(restored)
 	}
-	return restored, nil
+	return nil
 }

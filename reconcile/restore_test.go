@@ -71,7 +71,7 @@ func TestRestore(t *testing.T) {
 		r := &reconcile.Restorer{Bucket: b, Frontier: frontier.Remotes{Caller: got, Shards: 4}, MaxPages: 2}
 		sum, cursor, calls := contract.Restored{}, "", 0
 		for ; !sum.Done; calls++ {
-			out, err := r.Run(t.Context(), c.shard, cursor)
+			out, err := r.Run(t.Context(), c.shard, false, cursor)
 			if err != nil || out.Done != (out.Cursor == nil) || calls > 20 {
 				t.Fatal(out, err)
 			}
@@ -123,7 +123,7 @@ func TestRestoreOfTwoAttempts(t *testing.T) {
 		r := &reconcile.Restorer{Bucket: b, Frontier: frontier.Remotes{Caller: got, Shards: 1}, MaxPages: pages}
 		var days []string
 		for cursor := ""; ; {
-			out, err := r.Run(t.Context(), "shard-0", cursor)
+			out, err := r.Run(t.Context(), "shard-0", false, cursor)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -151,7 +151,7 @@ func TestRestoreOfADamagedPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := shards{}
-	_, err := (&reconcile.Restorer{Bucket: b, Frontier: frontier.Remotes{Caller: got, Shards: 1}}).Run(t.Context(), "", "")
+	_, err := (&reconcile.Restorer{Bucket: b, Frontier: frontier.Remotes{Caller: got, Shards: 1}}).Run(t.Context(), "", false, "")
 	if contract.KindOf(err) != contract.Storage || !strings.Contains(err.Error(), key) || len(got["shard-0"]) != 1 {
 		t.Error(err, got)
 	}

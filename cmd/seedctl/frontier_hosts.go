@@ -62,13 +62,16 @@ Usage:
 
 Restores a shard that was lost, or all of them, in as many calls as that takes. What a shard has
 already stays as it is, so this may run while the pipeline does, and be repeated. Each host goes to
-the shard that its domain has now. When it is interrupted it says the cursor with which to go on.
+the shard that its domain has now. With --live it moves what the shards have now, instead of what
+their snapshots have: after a change of FRONTIER_SHARDS, while the pipeline is paused. When it is
+interrupted it says the cursor with which to go on.
 
 With --json it prints {"snapshots": [{"shard", "date"}], "pages", "hosts", "done", "cursor"}, summed
 over the calls.
 
 Examples:
   seedctl frontier restore shard-3
+  seedctl frontier restore --all --live
 `
 
 func runFrontierHosts(args []string, _ io.Reader, out, errOut io.Writer) int {
@@ -185,6 +188,7 @@ func (r *remote) export(ctx context.Context, shard string) error {
 func runFrontierRestore(args []string, _ io.Reader, out, errOut io.Writer) int {
 	r := newRemote("frontier restore", frontierRestoreHelp, out, errOut)
 	all := r.flags.Bool("all", false, "all shards")
+	live := r.flags.Bool("live", false, "what shards have now, not their snapshots")
 	cursor := r.flags.String("cursor", "", "`CURSOR` of an interrupted call")
 	return r.run(args, func(ctx context.Context, shards []string) error {
 		if *all != (len(shards) == 0) || len(shards) > 1 {
@@ -192,8 +196,9 @@ func runFrontierRestore(args []string, _ io.Reader, out, errOut io.Writer) int {
 		}
 		body := struct {
 			Shard  string `json:"shard,omitempty"`
+			Live   bool   `json:"live,omitempty"`
 			Cursor string `json:"cursor,omitempty"`
-		}{Cursor: *cursor}
+		}{Live: *live, Cursor: *cursor}
 		if !*all {
 			body.Shard = shards[0]
 		}

@@ -62,6 +62,7 @@ var remoteCommands = []struct {
 		`POST /frontier/hosts/a.example {"block_until":null,"delay_seconds":2.5,"empty":true}`, `POST /frontier/hosts/b.example:8080 {"block_until":null,"delay_seconds":2.5,"empty":true}`}},
 	{"frontier restore shard-3", []string{`POST /frontier/restore {"shard":"shard-3"}`, `POST /frontier/restore {"shard":"shard-3","cursor":"c1"}`}},
 	{"frontier restore --all --cursor c0", []string{`POST /frontier/restore {"cursor":"c0"}`}},
+	{"frontier restore --all --live --cursor c0", []string{`POST /frontier/restore {"live":true,"cursor":"c0"}`}},
 	{"feed --type news,policy --min-score 0.5 --country sg --category news", []string{"GET /feed?category=news&country=sg&limit=50&min_score=0.5&type=news%2Cpolicy"}},
 	{"feed --limit 0", []string{"GET /feed?limit=200"}},
 	{"changes --limit 1 --cursor 1", []string{"GET /seeds/changes?cursor=1&limit=1"}},
