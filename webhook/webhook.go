@@ -28,8 +28,9 @@ const (
 	maxItems = 100
 	// postTimeout is how long the receiver has to answer.
 	postTimeout = 10 * time.Second
-	// maxRun is after how long a run begins no more deliveries; the next minute's run goes on.
-	maxRun = 40 * time.Second
+	// maxRun and maxDeliveries are after how long, and how many, a run begins no more; the next minute's run goes on.
+	maxRun        = 40 * time.Second
+	maxDeliveries = 100
 	// claimTime keeps other runs from delivering what this one delivers, and is over when it was killed. It is longer than
 	// a delivery can take: its posting, and shards and database that answer late.
 	claimTime = 2 * time.Minute
@@ -80,10 +81,7 @@ func (s *Sender) Run(ctx context.Context) error {
 		return err
 	}
 	r := &run{Sender: s, state: d}
-	for err == nil && !r.over {
-		if s.Now().Sub(began) > maxRun {
-			break
-		}
+	for n := 0; err == nil && !r.over && n < maxDeliveries && s.Now().Sub(began) <= maxRun; n++ {
 		err = r.deliver(ctx)
 	}
 	if err == nil && r.claimed {
