@@ -296,10 +296,10 @@ func TestWhatADeliveryLacks(t *testing.T) {
 		minutes(w, 1)
 		a.expect(r, false)
 
+		a.write(5, publishers...)
 		if e := w.Ask("PUT", "/api/v1/exclusions/domain/c.sg", "{}"); !e.Success {
 			t.Fatalf("%+v", e)
 		}
-		a.write(5, publishers...)
 		a.written = slices.Delete(a.written, 22, 23) // that of c.sg
 		minutes(w, 1)
 		a.expect(r, false)
