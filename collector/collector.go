@@ -59,8 +59,9 @@ type Batch struct {
 	silent      map[string]*findings // of domains that did not answer and are not written yet, by checkpoint
 	owners      map[string]string    // of the domains' leases
 	admit       map[string]fetch.Admit
-	evidence    map[string]Evidence // by domain: what may be reused
-	gathered    map[string]Evidence // by domain: what this event has collected itself
+	evidence    map[string]Evidence          // by domain: what may be reused
+	gathered    map[string]Evidence          // by domain: what this event has collected itself
+	deferred    map[string][]frontier.Change // by domain, of those whose changes are not announced at once
 }
 
 // NewBatch starts the collections of one event. URLs for which excluded returns true are not requested.
@@ -69,6 +70,7 @@ func (c *Collector) NewBatch(excluded func(link string) bool) *Batch {
 		collector: c, store: newStore(c.Bucket, c.Clock), excluded: excluded, limiter: fetch.NewLimiter(fetch.MaxWaiting), merging: make(chan struct{}, 1),
 		checkpoints: map[string]time.Time{}, silent: map[string]*findings{}, owners: map[string]string{},
 		admit: map[string]fetch.Admit{}, evidence: map[string]Evidence{}, gathered: map[string]Evidence{},
+		deferred: map[string][]frontier.Change{},
 	}
 }
 

@@ -179,8 +179,42 @@ func termsOf(how *discovery.FetchContract) string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
+// Defer keeps what the collections of a domain rewrite for Changes. Its messages are done only when the frontier
+// has taken it: one that is delivered again announces what it finds.
+func (b *Batch) Defer(domain string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.deferred[domain] = []frontier.Change{}
+}
+
+// Changes returns what was rewritten since Defer, which is over with that.
+func (b *Batch) Changes(domain string) []frontier.Change {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	changes := b.deferred[domain]
+	delete(b.deferred, domain)
+	return changes
+}
+
+// maxDeferred is how many changes of a domain are kept; further ones are announced at once.
+const maxDeferred = 32
+
+func (b *Batch) deferring(change frontier.Changed) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	list, ok := b.deferred[change.Domain]
+	if !ok || len(list)+len(change.Changes) > maxDeferred {
+		return false
+	}
+	b.deferred[change.Domain] = append(list, change.Changes...)
+	return true
+}
+
 // announce tells the readers of changes that the document was written. It may be done twice.
 func (s *saving) announce(ctx context.Context, doc *contract.Document) error {
+	if s.batch.deferring(Announcement(s.message.Partition, doc)) {
+		return nil
+	}
 	return s.batch.persist(ctx, doc.Domain, func(shard frontier.Remote) error {
 		return shard.Changed(ctx, Announcement(s.message.Partition, doc))
 	})

@@ -269,4 +269,13 @@ func reuseSurvives(t *testing.T, w *enginetest.World, seed uint64) {
 	if letters := w.Keys("dlq/", ""); len(letters) > 0 {
 		t.Errorf("dead letters %q", letters)
 	}
+	announced := map[contract.Partition]int{}
+	for _, c := range enginetest.Data[contract.ChangesPage](w, "GET", "/api/v1/seeds/changes?limit=200", "").Items {
+		announced[c.Partition] = c.Revision
+	}
+	for _, p := range partitions {
+		if d := w.Document(p, domain); d != nil && announced[p] != d.Revision {
+			t.Errorf("%s: revision %d was announced, the document has %d", p.Date, announced[p], d.Revision)
+		}
+	}
 }

@@ -9,8 +9,8 @@ import (
 )
 
 // The log of changes says which contracts were rewritten. Its records are pointers: domain and
-// partition. What counts is the row of the domain's contracts, which has of each the number of its
-// newest record; older pointers lead nowhere. So a reader gets the newest revision of a contract, once.
+// partition. What counts is the domain's row, which has of each of its contracts the number of its newest
+// record; older pointers lead nowhere. Versions before had the contracts in a table of their own. So a reader gets the newest revision of a contract, once.
 
 // maxContracts is how many contracts of a domain are remembered, the last ones that changed: a domain
 // that is collected daily has a contract a day.
@@ -35,13 +35,8 @@ func (s *Shard) Changed(now int64, r Changed) error {
 	if err := contract.CheckDomain("domain", r.Domain); err != nil {
 		return err
 	}
-	if err := checkRange("changes", len(r.Changes), 0, maxContracts); err != nil {
+	if err := checkChanges(r.Changes); err != nil {
 		return err
-	}
-	for _, change := range r.Changes {
-		if err := change.Partition.Validate("changes."); err != nil {
-			return err
-		}
 	}
 	return s.run(now, func(c *call) error {
 		m, err := c.makeDomain(r.Domain)
@@ -50,6 +45,18 @@ func (s *Shard) Changed(now int64, r Changed) error {
 		}
 		return c.contractsChanged(m, r.Changes)
 	})
+}
+
+func checkChanges(list []Change) error {
+	if err := checkRange("changes", len(list), 0, maxContracts); err != nil {
+		return err
+	}
+	for i := range list {
+		if err := list[i].Partition.Validate("changes."); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // ChangeItem is the newest revision of a contract.
@@ -75,7 +82,7 @@ type ChangesPage struct {
 	Expired bool `json:",omitempty"`
 }
 
-// contractRecord is a contract as its domain's row in the table contracts has it.
+// contractRecord is a contract as its domain's row has it.
 type contractRecord struct {
 	class, day int64
 	revision   int64
@@ -123,19 +130,45 @@ func decodeContracts(data []byte) ([]contractRecord, error) {
 }
 
 // contracts gives the contracts of domains by the domains' ids.
-func (c *call) contracts(ids []int64) (map[int64][]contractRecord, error) {
-	found := map[int64][]contractRecord{}
+func (c *call) contracts(domains []*domain) (map[int64][]contractRecord, error) {
+	found, ids := map[int64][]contractRecord{}, make([]int64, 0, len(domains))
+	for _, m := range domains {
+		if m == nil {
+			continue
+		}
+		records, err := decodeContracts([]byte(m.contracts))
+		if err != nil {
+			return nil, err
+		}
+		found[m.id], ids = records, append(ids, m.id)
+	}
+	// What a version before has written, or writes again after a rollback.
 	rows, err := c.db.Run(`SELECT key, data FROM contracts WHERE key IN (SELECT value FROM json_each(?1))`, numbers(ids))
 	if err != nil {
 		return nil, err
 	}
 	for rows.Next() {
 		id := rows.Int()
-		if found[id], err = decodeContracts(rows.Blob()); err != nil {
+		before, err := decodeContracts(rows.Blob())
+		if err != nil {
 			return nil, err
 		}
+		found[id] = newer(found[id], before)
 	}
 	return found, rows.Err()
+}
+
+// newer adds to records those of others that are not there, or have a greater number.
+func newer(records, others []contractRecord) []contractRecord {
+	for _, o := range others {
+		at := slices.IndexFunc(records, func(r contractRecord) bool { return r.class == o.class && r.day == o.day })
+		if at < 0 {
+			records = append(records, o)
+		} else if o.number > records[at].number {
+			records[at] = o
+		}
+	}
+	return records
 }
 
 // contractsChanged records that contracts of a domain were rewritten. One that is known in this revision, or a
@@ -144,7 +177,7 @@ func (c *call) contractsChanged(m *domain, changes []Change) error {
 	if len(changes) == 0 {
 		return nil
 	}
-	all, err := c.contracts([]int64{m.id})
+	all, err := c.contracts([]*domain{m})
 	if err != nil {
 		return err
 	}
@@ -176,7 +209,7 @@ func (c *call) contractsChanged(m *domain, changes []Change) error {
 
 // contractsExcluded records that a domain was excluded, or allowed again, for the readers of its contracts.
 func (c *call) contractsExcluded(m *domain) error {
-	all, err := c.contracts([]int64{m.id})
+	all, err := c.contracts([]*domain{m})
 	if err != nil {
 		return err
 	}
@@ -192,7 +225,7 @@ func (c *call) contractsExcluded(m *domain) error {
 	return c.writeContracts(m, records, changed)
 }
 
-// writeContracts appends pointers to the contracts that changed, and writes the row of the domain.
+// writeContracts appends pointers to the contracts that changed, and keeps the contracts with their domain.
 func (c *call) writeContracts(m *domain, records []contractRecord, changed []int) error {
 	if len(changed) == 0 {
 		return nil
@@ -210,7 +243,9 @@ func (c *call) writeContracts(m *domain, records []contractRecord, changed []int
 	}
 	slices.SortFunc(records, func(a, b contractRecord) int { return cmp.Compare(b.number, a.number) })
 	records = records[:min(len(records), maxContracts)]
-	return c.writeData("contracts", map[int64][]byte{m.id: encodeContracts(records)})
+	m.contracts = string(encodeContracts(records))
+	c.changeDomain(m)
+	return nil
 }
 
 // Changes gives the contracts that changed, in the order of their last change.
@@ -247,11 +282,11 @@ func (c *call) followAll(page *ChangesPage, records []logRecord) error {
 			return d.err
 		}
 	}
-	contracts, err := c.contracts(ids)
+	domains, err := c.loadDomains(ids)
 	if err != nil {
 		return err
 	}
-	domains, err := c.loadDomains(ids)
+	contracts, err := c.contracts(domains)
 	if err != nil {
 		return err
 	}

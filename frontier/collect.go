@@ -175,6 +175,8 @@ type ReleaseRequest struct {
 
 	// Evidence is where the collection lies that has just become complete; zero when none has.
 	Evidence Evidence
+	// Changes are contracts of the domain that were rewritten, as Changed takes them, whoever has the domain now.
+	Changes []Change `json:",omitempty"`
 }
 
 // Visit is what a collector learned of a host.
@@ -189,7 +191,7 @@ type Visit struct {
 }
 
 // Release lets others ask the hosts of a domain again, and reports whether the owner still had it.
-// When another has taken it since, nothing changes.
+// When another has taken it since, nothing changes but the contracts that were rewritten.
 func (s *Shard) Release(now int64, r ReleaseRequest) (released bool, err error) {
 	if err := (&AcquireRequest{Domain: r.Domain, Owner: r.Owner, Seconds: 1}).validate(); err != nil {
 		return false, err
@@ -202,8 +204,16 @@ func (s *Shard) Release(now int64, r ReleaseRequest) (released bool, err error) 
 			return false, err
 		}
 	}
+	if err := checkChanges(r.Changes); err != nil {
+		return false, err
+	}
 	err = s.run(now, func(c *call) error {
 		m, _, err := c.findDomain(r.Domain)
+		if err == nil && len(r.Changes) > 0 {
+			if m, err = c.makeDomain(r.Domain); err == nil {
+				err = c.contractsChanged(m, r.Changes)
+			}
+		}
 		if err != nil || m == nil || m.owner != r.Owner {
 			return err
 		}

@@ -45,7 +45,7 @@
 //	leases   number of a lease → its end and hosts; −1−domain → when its parked hosts are looked at
 //	due      second<<14 | n → hosts whose entry points are to be looked at then
 //	mirrors  first bits of a digest → which domain showed it first
-//	feed     new pages in the order in which they were found; changes and contracts: contracts that changed
+//	feed     new pages in the order in which they were found; changes: contracts that changed
 //	state    counters and schema version, classes (country and category), excluded URL patterns and others: see schema.go
 //
 // Ids are 40 bits of a hash of the name; a name whose id is taken gets the next one that is free (find).

@@ -35,8 +35,9 @@ type domain struct {
 	evidence Evidence
 	mirrorOf string // the domain whose pages this one shows: then its own are not queued
 
-	stored []byte // the record as it was loaded
-	tail   string // what a later version appended to the record; kept as it is
+	contracts string // its contracts, see changes.go
+	stored    []byte // the record as it was loaded
+	tail      string // what a later version appended to the record; kept as it is
 }
 
 // Evidence says where the last complete collection of a domain lies: collections of it for other
@@ -84,6 +85,7 @@ func (m *domain) encode() []byte {
 	b = appendString(b, m.mirrorOf)
 	b = appendUint(appendUint(b, m.lostAt), m.refreshWaits)
 	b = appendActive(b, m.claims)
+	b = appendString(b, m.contracts)
 	return append(b, m.tail...)
 }
 
@@ -144,6 +146,9 @@ func decodeDomain(id int64, name string, record []byte) (*domain, error) {
 	if d.at < len(d.text) { // appended to version 3
 		m.lostAt, m.refreshWaits = d.int(), d.int()
 		m.claims = d.active()
+	}
+	if d.at < len(d.text) {
+		m.contracts = d.string()
 	}
 	m.tail = d.text[d.at:]
 	return m, d.err

@@ -19,7 +19,7 @@ var update = flag.Bool("update", false, "add what is new to testdata/wire.txt")
 func TestWire(t *testing.T) {
 	types := map[string][2]any{
 		"put": {Put{}, PutAnswer{}}, "put_all": {PutAll{}, []PutAnswer{}}, "lease": {LeaseRequest{}, Lease{}}, "report": {Report{}, ReportAnswer{}},
-		"acquire": {AcquireRequest{}, Acquired{}}, "renew": {renewRequest{}, false}, "release": {ReleaseRequest{}, false}, "mirror": {MirrorRequest{}, MirrorAnswer{}},
+		"acquire": {AcquireRequest{}, Acquired{}}, "renew": {renewRequest{}, false}, "release": {ReleaseRequest{}, false}, "finish": {ReleaseRequest{}, false}, "mirror": {MirrorRequest{}, MirrorAnswer{}},
 		"stats": {none{}, Stats{}}, "hosts": {HostsRequest{}, HostsPage{}}, "url": {urlRequest{}, URLState{}},
 		"set_host": {setHostRequest{}, false}, "exclude": {excludeRequest{}, none{}}, "export": {exportRequest{}, Snapshot{}},
 		"restore": {Snapshot{}, 0}, "tick": {TickRequest{}, Tick{}}, "stored": {storedRequest{}, none{}},

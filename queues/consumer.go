@@ -63,6 +63,9 @@ type Batch interface {
 	ReadyAt(domain string) time.Time
 	// Visits returns what was learned of the hosts of a registrable domain.
 	Visits(domain string) []frontier.Visit
+	// Defer keeps the contracts that collections of a domain rewrite from being announced, until Changes returns them.
+	Defer(domain string)
+	Changes(domain string) []frontier.Change
 }
 
 // Requeuer sends a message to its queue again.

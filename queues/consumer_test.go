@@ -63,6 +63,8 @@ type steps struct {
 	runs     []contract.Continuation
 	readyAt  time.Time
 	visits   []frontier.Visit
+	deferred []string          // domains
+	changes  []frontier.Change // what their collections rewrote
 	reuse    collector.Evidence
 	gathered collector.Evidence
 	owner    string
@@ -138,6 +140,14 @@ func (s *steps) ask(domain, host string) (fetch.Admission, error) {
 }
 
 func (s *steps) Visits(string) []frontier.Visit { return s.visits }
+
+func (s *steps) Defer(domain string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.deferred = append(s.deferred, domain)
+}
+
+func (s *steps) Changes(string) []frontier.Change { return s.changes }
 
 type fixture struct {
 	*queues.Consumer

@@ -85,6 +85,12 @@ func (e *domainEvent) split(messages []Message) (others []Message, refreshes []r
 	return others, refreshes
 }
 
+// finished is a delivery whose domain was collected, and what the ledger is to record of it.
+type finished struct {
+	delivery domainDelivery
+	change   ledger.DomainChange
+}
+
 // lane is the messages of one domain.
 type lane struct {
 	deliveries []domainDelivery
@@ -140,12 +146,14 @@ func (e *domainEvent) handle(ctx context.Context, l *lane) {
 			e.batch.Admit(domain, a.Admit)
 			if domain == a.own.domain {
 				e.batch.Reuse(domain, a.own.reusable())
+				e.batch.Defer(domain)
+				a.ends = true
 				defer func() {
 					a.own.collected(e.batch.Gathered(domain))
-					a.own.release(ctx)
+					e.finish(ctx, a.finished, a.own.release(ctx, e.batch.Changes(domain)))
 				}()
 			} else { // a message for a domain that is none is collected for itself
-				defer a.own.release(ctx)
+				defer func() { _ = a.own.release(ctx, nil) }()
 			}
 		}
 	}
@@ -193,6 +201,10 @@ func (e *domainEvent) work(ctx context.Context, d domainDelivery, a *access) {
 	case err == nil:
 		change := d.change()
 		change.Outcome, change.SatisfiedUpTo = &outcome, change.RequiredSince
+		if a != nil && a.ends {
+			a.finished = append(a.finished, finished{d, change})
+			return
+		}
 		e.end(d, change, nil)
 	case errors.Is(err, collector.ErrExcluded):
 		e.exclude(d)
@@ -208,6 +220,18 @@ func (e *domainEvent) work(ctx context.Context, d domainDelivery, a *access) {
 // saidReadyIn returns after how long the hosts of a domain may be asked, by what they said in this event.
 func (e *domainEvent) saidReadyIn(domain string) time.Duration {
 	return e.batch.ReadyAt(domain).Sub(e.leases.Now())
+}
+
+// finish ends deliveries whose domain was collected, when its lease was given back with what they changed. With err the
+// frontier did not take that, and they are sent again.
+func (e *domainEvent) finish(ctx context.Context, list []finished, err error) {
+	for _, f := range list {
+		if err != nil {
+			e.postpone(ctx, f.delivery, err)
+		} else {
+			e.end(f.delivery, f.change, nil)
+		}
+	}
 }
 
 // mayBegin returns why the domain of a delivery has to be left to a later event, if it has to: another event

@@ -200,27 +200,60 @@ func (l *lease) lose() {
 }
 
 // release ends the use of the lease by one that took it. With the last one the lease ends, and the shard is
-// told what was learned of the hosts, for those that ask them next.
-func (l *lease) release(ctx context.Context) {
+// told what was learned of the hosts, for those that ask them next. It gives an error when the shard did not take
+// the contracts of the domain that were rewritten under the lease.
+func (l *lease) release(ctx context.Context, changes []frontier.Change) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.users--; l.users > 0 {
-		return
+		return l.announce(ctx, changes)
 	}
 	lost := l.under.Err() != nil
 	l.end()
 	l.keeping.Wait()
-	request := frontier.ReleaseRequest{Domain: l.domain, Owner: l.owner, Hosts: l.visits(l.domain), Evidence: l.evidence}
-	_, err := l.Frontier.Of(l.domain).Release(ctx, request)
-	if err != nil && !lost && l.Sleep(ctx, time.Second) == nil { // else a Retry-After might be lost
-		_, err = l.Frontier.Of(l.domain).Release(ctx, request)
+	request := frontier.ReleaseRequest{Domain: l.domain, Owner: l.owner, Hosts: l.visits(l.domain), Evidence: l.evidence, Changes: changes}
+	tries := 2 // else a Retry-After might be lost
+	if lost && len(changes) == 0 {
+		tries = 1
 	}
-	if err != nil {
-		l.Log.Warn("frontier_failed", "error_type", contract.KindOf(err), "error", err.Error(), "registrable_domain", l.domain)
-	}
+	err := l.call(ctx, tries, func(shard frontier.Remote) error {
+		_, err := shard.Release(ctx, request)
+		return err
+	})
 	if !lost { // what another has is not taken again in this event
 		l.under = nil
 		clear(l.hosts)
+	}
+	switch {
+	case err == nil:
+		return nil
+	case len(changes) > 0:
+		return l.failed(err)
+	}
+	l.Log.Warn("frontier_failed", "error_type", contract.KindOf(err), "error", err.Error(), "registrable_domain", l.domain)
+	return nil // the lease ends by itself
+}
+
+// announce tells the shard of contracts that were rewritten under a lease which others still use.
+func (l *lease) announce(ctx context.Context, changes []frontier.Change) error {
+	if len(changes) == 0 {
+		return nil
+	}
+	err := l.call(ctx, 2, func(shard frontier.Remote) error {
+		return shard.Changed(ctx, frontier.Changed{Domain: l.domain, Changes: changes})
+	})
+	if err != nil {
+		return l.failed(err)
+	}
+	return nil
+}
+
+// call calls the shard of the domain, so many times where that fails.
+func (l *lease) call(ctx context.Context, tries int, do func(frontier.Remote) error) (err error) {
+	for try := 1; ; try++ {
+		if err = do(l.Frontier.Of(l.domain)); err == nil || try == tries || l.Sleep(ctx, time.Second) != nil {
+			return err
+		}
 	}
 }
 
@@ -265,6 +298,9 @@ type access struct {
 	own    *lease
 	taken  []*lease  // of other domains
 	forced time.Time // when an operator asked for the collection; zero when none did
+
+	ends     bool // with the own lease: the deliveries of the lane are done when the frontier has taken what they changed
+	finished []finished
 }
 
 // Admit is the fetch.Admit of the collections. A domain that is not its own it takes when nobody else has it,
@@ -281,7 +317,7 @@ func (a *access) Admit(ctx context.Context, host string) (admission fetch.Admiss
 		return admission, err
 	}
 	if admission, err = l.admission(ctx, host, time.Time{}); err != nil {
-		l.release(ctx)
+		_ = l.release(ctx, nil)
 		return admission, err
 	}
 	a.taken = append(a.taken, l)
@@ -292,7 +328,7 @@ func (a *access) Admit(ctx context.Context, host string) (admission fetch.Admiss
 func (a *access) release(ctx context.Context) {
 	var wg sync.WaitGroup
 	for _, l := range a.taken {
-		wg.Go(func() { l.release(ctx) })
+		wg.Go(func() { _ = l.release(ctx, nil) })
 	}
 	wg.Wait()
 	a.taken = nil

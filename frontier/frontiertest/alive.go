@@ -282,6 +282,40 @@ func changes(t T, db DB) {
 	expect(t, "in pages of one", len(seen), 3)
 }
 
+// changesOnRelease: contracts that were rewritten under a lease come with its end, even when another has the domain
+// by then. A shard of the version before is told of them apart.
+func changesOnRelease(t T, db DB) {
+	s := newShard(t, db)
+	finish := func(owner string, revision int) (released bool) {
+		t.Helper()
+		s.do(func() (err error) {
+			released, err = s.s.Release(ctx, frontier.ReleaseRequest{Domain: "a.example", Owner: owner,
+				Changes: []frontier.Change{{Partition: kr, Revision: revision, ChangedAt: s.now, Reachable: true}}})
+			return err
+		})
+		return released
+	}
+	revisions := func(what string, want ...int) {
+		t.Helper()
+		var got []int
+		for _, c := range s.changes(0, 200).Items {
+			got = append(got, c.Revision)
+		}
+		expect(t, what, got, want)
+	}
+	s.acquire("a.example", "one", 60)
+	expect(t, "released", finish("one", 1), true)
+	revisions("with the release", 1)
+	s.acquire("a.example", "two", 60)
+	expect(t, "released by one who has lost it", finish("one", 2), false)
+	revisions("of the one who has lost it", 2)
+	expect(t, "the other still has it", s.acquire("a.example", "three", 60).Granted, false)
+	s.older = map[string]bool{"finish": true}
+	expect(t, "released at an older shard", finish("two", 3), true)
+	revisions("at an older shard", 3)
+	expect(t, "it is free", s.acquire("a.example", "three", 60).Granted, true)
+}
+
 const feedURL = "https://a.example/feed"
 
 // newFeed is a shard that refreshes, with one feed that was just read.

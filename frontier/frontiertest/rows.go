@@ -50,7 +50,8 @@ func ceiling(t T, what string, rows, most float64) {
 	}
 }
 
-// rowsOfADomain counts what the collection of one domain writes: acquire, look for mirrors, put, release.
+// rowsOfADomain counts what the collection of one domain writes: acquire, look for mirrors, put, release with
+// the contract that was written.
 func rowsOfADomain(t T, db DB) {
 	c := &counted{DB: db}
 	s := newShard(t, c)
@@ -65,11 +66,12 @@ func rowsOfADomain(t T, db DB) {
 	visit := frontier.Visit{Host: "www.a.example", Delay: 2000, AskedAt: s.now, RobotsExpires: s.now + 86_400_000}
 	s.putAs(frontier.Put{Domain: "a.example", Partition: kr, Pages: Articles("www.a.example", 0, 500), Entries: feed, Owner: "c", Visits: []frontier.Visit{visit}})
 	put := c.written()
-	s.releaseWith(frontier.ReleaseRequest{Domain: "a.example", Owner: "c", Hosts: []frontier.Visit{visit}, Evidence: frontier.Evidence{Partition: kr, At: s.now}})
+	s.releaseWith(frontier.ReleaseRequest{Domain: "a.example", Owner: "c", Hosts: []frontier.Visit{visit}, Evidence: frontier.Evidence{Partition: kr, At: s.now},
+		Changes: []frontier.Change{{Partition: kr, Revision: 1, ChangedAt: s.now}}})
 	release := c.written()
 	expect(t, "something was counted", acquire > 0 && mirror > 0 && put > 0 && release > 0, true)
 	ceiling(t, "a put of 500 URLs", float64(put), 10)
-	ceiling(t, "a domain's collection", float64(acquire+mirror+put+release), 10)
+	ceiling(t, "a domain's collection", float64(acquire+mirror+put+release), 11)
 	s.put("a.example", Articles("www.a.example", 0, 500)...)
 	ceiling(t, "the same put again", float64(c.written()), 0)
 	s.put("a.example", Articles("www.a.example", 500, 500)...)
