@@ -31,6 +31,17 @@ type chaos struct {
 	holders map[string]holder            // by host
 	owned   map[string]holder            // by domain
 	asked   map[string]int64             // when a host was asked last
+	lost    map[string]int64             // when the time of an owner of a domain was over that never released it
+}
+
+// mayAsk checks that a host may be asked from ready on, but for its Retry-After and the like.
+func (x *chaos) mayAsk(host, domain string, ready int64) {
+	x.Helper()
+	for _, at := range [...]int64{x.asked[host], x.lost[domain]} {
+		if ready = max(ready, x.now); at <= x.now && ready < at+1000 {
+			x.Errorf("%s was asked %d ms before it may be asked again", host, ready-at)
+		}
+	}
 }
 
 // holder is who may ask a host or domain, by the clock of the shard.
@@ -126,9 +137,7 @@ func (x *chaos) lease() error {
 	}
 	for _, item := range l.Items {
 		x.exclusive("lease "+l.ID, item.Host, item.Domain)
-		if at := x.asked[item.Host]; at <= x.now && x.now < at+1000 {
-			x.Errorf("%s was asked %d ms ago", item.Host, x.now-at)
-		}
+		x.mayAsk(item.Host, item.Domain, x.now)
 		x.out[l.ID][item.ID] = item.Host
 	}
 	for _, item := range l.Items {
@@ -206,6 +215,7 @@ func (x *chaos) collect() error {
 	if a.Granted {
 		x.owners[domain] = owner
 		x.exclusive(owner, "", domain)
+		x.mayAsk(host, domain, a.Hosts[0].ReadyAt)
 		x.owned[domain] = holder{owner, x.now + seconds*1000}
 	}
 	return err
@@ -255,6 +265,7 @@ func (x *chaos) refresh() error {
 			x.refreshes = append(x.refreshes, r)
 			host := strings.Split(r.URL, "/")[2]
 			x.exclusive(r.Owner, host, r.Domain)
+			x.mayAsk(host, r.Domain, a.Host.ReadyAt)
 			x.holders[host] = holder{r.Owner, x.now + a.Seconds*1000}
 		}
 		return err
@@ -301,9 +312,17 @@ func (x *chaos) jump() {
 }
 
 func (x *chaos) step() error {
-	over := func(_ string, h holder) bool { return h.ends <= x.now } // and stays so when the clock goes back
-	maps.DeleteFunc(x.holders, over)
-	maps.DeleteFunc(x.owned, over)
+	over := func(last map[string]int64) func(string, holder) bool {
+		return func(name string, h holder) bool {
+			if h.ends > x.now {
+				return false
+			}
+			last[name] = max(last[name], h.ends)
+			return true // and stays so when the clock goes back
+		}
+	}
+	maps.DeleteFunc(x.holders, over(x.asked))
+	maps.DeleteFunc(x.owned, over(x.lost))
 	switch n := x.random.IntN(100); {
 	case n < 15:
 		return x.put()
@@ -375,7 +394,7 @@ func TestChaos(t *testing.T) {
 	for seed := range *chaosSeeds {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			x := &chaos{world: newWorld(t), random: rand.New(rand.NewPCG(seed, 7)), owners: map[string]string{},
-				out: map[string]map[string]string{}, holders: map[string]holder{}, owned: map[string]holder{}, asked: map[string]int64{}}
+				out: map[string]map[string]string{}, holders: map[string]holder{}, owned: map[string]holder{}, asked: map[string]int64{}, lost: map[string]int64{}}
 			x.shard.Settings.URLsPerDomain = []int64{0, 100, 100_000}[seed%3]
 			x.shard.Settings.PerMinute = []int64{60, 0}[seed%2]
 			x.shard.Settings.MinRefresh = 60
