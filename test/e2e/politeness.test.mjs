@@ -22,13 +22,14 @@ const visits = async (engine) => (await engine.web.fetch("https://control.invali
 
 function assertPolite(log) {
   const last = {};
-  for (const { host, path, start, end } of log.toSorted((a, b) => a.start - b.start)) {
+  for (const visit of log.toSorted((a, b) => a.start - b.start)) {
+    const { host, path, start } = visit;
     if (last[host])
       assert.ok(
-        start - last[host] >= interval,
-        `${host}${path} was asked for ${start - last[host]} ms after the request before it`,
+        start - last[host].end >= interval,
+        `${host}${path} was asked for ${start - last[host].end} ms after ${JSON.stringify(last[host])}: ${JSON.stringify(visit)}`,
       );
-    last[host] = end;
+    last[host] = visit;
   }
 }
 
@@ -41,9 +42,10 @@ async function scrape(engine, over) {
   };
   for (let fetched = 0; ;) {
     if (over()) return fetched;
-    const { lease_id, items } = await ask("lease", { max: 5, lease_seconds: 20 });
+    const { lease_id, expires_at, items } = await ask("lease", { max: 5, lease_seconds: 20 });
     const results = [];
     for (const { id, url } of items) {
+      if (Date.now() >= Date.parse(expires_at)) break; // on a slow machine: others may ask the hosts by now
       const response = await engine.web.fetch(url);
       await response.arrayBuffer();
       results.push({ id, status: response.status });
