@@ -218,20 +218,12 @@ func (s *Shard) EndRefresh(now int64, r RefreshResult) (answer RefreshEnd, err e
 			return err
 		}
 		answer.Accepted = true
-		since, partition := e.lastRead(), c.partition(h, &e.page)
-		h.claim, h.claimEnds = 0, 0
-		c.change(h)
-		m := c.domains[h.domain]
-		c.leave(m, &m.claims, h.id)
-		if r.Visit.Host = h.name; r.Visit.RobotsExpires == 0 { // only robots.txt says what the host asks for
-			r.Visit.Delay = h.delay
-		}
-		if err := c.visited(m, &r.Visit); err != nil {
+		if err := c.unclaim(h, &r.Visit); err != nil {
 			return err
 		}
 		if len(r.Pages) > 0 {
-			p := c.newPut(r.Domain, partition)
-			p.since = since
+			p := c.newPut(r.Domain, c.partition(h, &e.page))
+			p.since = e.lastRead()
 			if err := p.only(r.Pages); err != nil {
 				return err
 			}
@@ -239,21 +231,38 @@ func (s *Shard) EndRefresh(now int64, r RefreshResult) (answer RefreshEnd, err e
 		}
 		h.rewrite = h.rewrite && !r.Rewritten
 		if !r.Skipped {
-			before, was := h.nextDue(), e.state()
-			if failedStatus(r.Status) { // others are counted by the tick, which writes the counters anyway
-				c.state.faults++
-			}
-			// Many a feed is different at every request, if only by the time at which it was made.
-			same := answer.Added+answer.Announced == 0
-			answer.Changed = c.check(e, &Result{Status: r.Status, ETag: r.ETag, LastModified: r.LastModified, SHA256: r.SHA256, same: same})
-			h.rewrite = h.rewrite || was.differs(e.state())
-			c.watch(h, before)
+			answer.Changed = c.refreshed(h, e, &r, answer.Added+answer.Announced)
 			answer.Next, err = c.goOn(h, e, r.Next)
 		}
 		answer.Interval, answer.DueAt, answer.Entry, answer.Rewrite = e.interval, e.due*1000, e.state(), h.rewrite
 		return err
 	})
 	return answer, err
+}
+
+// unclaim takes a host back from its refresh, with what that learned of it.
+func (c *call) unclaim(h *host, v *Visit) error {
+	h.claim, h.claimEnds = 0, 0
+	c.change(h)
+	m := c.domains[h.domain]
+	c.leave(m, &m.claims, h.id)
+	if v.Host = h.name; v.RobotsExpires == 0 { // only robots.txt says what the host asks for
+		v.Delay = h.delay
+	}
+	return c.visited(m, v)
+}
+
+// refreshed records the answer of an entry point, which listed some pages that are new, and when it is asked next.
+func (c *call) refreshed(h *host, e *entry, r *RefreshResult, found int) (changed bool) {
+	before, was := h.nextDue(), e.state()
+	if failedStatus(r.Status) { // others are counted by the tick, which writes the counters anyway
+		c.state.faults++
+	}
+	// Many a feed is different at every request, if only by the time at which it was made.
+	changed = c.check(e, &Result{Status: r.Status, ETag: r.ETag, LastModified: r.LastModified, SHA256: r.SHA256, same: found == 0})
+	h.rewrite = h.rewrite || was.differs(e.state())
+	c.watch(h, before)
+	return changed
 }
 
 // only puts pages of a domain by themselves.

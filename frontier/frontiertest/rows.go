@@ -117,7 +117,7 @@ func rowsOfRefreshes(t T, db DB) {
 		t.Errorf("%d refreshes", refreshes)
 	}
 	ceiling(t, "a refresh that found nothing", float64(one)/float64(refreshes), 2)
-	ceiling(t, "its share of the ticks", float64(ticks)/float64(refreshes), 0.5)
+	ceiling(t, "its share of the ticks", float64(ticks)/float64(refreshes), 0.15)
 }
 
 // rowsOfAURL counts what it costs to lease and report a URL, over whole back queues.
