@@ -12,7 +12,7 @@ import { createTestHarness } from "wrangler";
 const root = resolve(fileURLToPath(new URL("../..", import.meta.url)));
 const quick = process.argv.includes("--quick"); // a smaller run, to see that it works
 const most = 1.5; // times the peer
-const rounds = quick ? 10 : 60;
+const rounds = quick ? 10 : 30;
 const inARow = 40;
 const articles = quick ? 1_000 : 20_000;
 
