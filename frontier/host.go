@@ -230,12 +230,16 @@ func (h *host) state(ready int64) HostState {
 
 // class gives the index of a class among those of the host, and adds it when it is new. Its day is that of
 // its newest document, so only a collection moves it: of what others put it may be a day on which the
-// domain was not collected, and its entry points would be refreshed for a document that does not exist.
+// domain was not collected, and its entry points would be refreshed for a document that does not exist. The
+// first collection of a class sets its day, whatever others took it for.
 func (h *host) class(id, day int64, collected bool) uint8 {
 	for i := range h.classes {
 		if h.classes[i].id == id {
+			if collected && h.inSchedule(uint8(i)) {
+				day = max(h.classes[i].day, day)
+			}
 			if collected {
-				h.classes[i].day = max(h.classes[i].day, day)
+				h.classes[i].day = day
 			}
 			return uint8(i)
 		}
@@ -245,6 +249,14 @@ func (h *host) class(id, day int64, collected bool) uint8 {
 	}
 	h.classes = append(h.classes, hostClass{id, day})
 	return uint8(len(h.classes) - 1)
+}
+
+// inSchedule reports whether the host has entry points of a class, so that its day is that of a collection.
+func (h *host) inSchedule(class uint8) bool {
+	if !h.unpacked {
+		return h.packedEntries != ""
+	}
+	return slices.ContainsFunc(h.entries, func(e entry) bool { return e.method != "" && e.page.class == class })
 }
 
 // maxHostClasses is how many classes a host has; pages of further ones count to its first.

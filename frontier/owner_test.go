@@ -48,8 +48,14 @@ func TestTheDelayOfALostOwner(t *testing.T) {
 	}
 }
 
-// Pages that others put may be of any day; entry points stay those of the newest document.
+// Pages that others put may be of any day; entry points stay those of the newest document, whoever was first.
 func TestTheDayOfADocument(t *testing.T) {
+	for name, first := range map[string]bool{"the host is new": false, "others put pages of the host before": true} {
+		t.Run(name, func(t *testing.T) { testDayOfADocument(t, first) })
+	}
+}
+
+func testDayOfADocument(t *testing.T, othersFirst bool) {
 	db, err := sqlite.Open()
 	if err != nil {
 		t.Fatal(err)
@@ -72,8 +78,15 @@ func TestTheDayOfADocument(t *testing.T) {
 		}
 	}
 	feed := "https://a.example/feed"
-	entries := []frontier.NewEntry{{NewPage: frontier.NewPage{URL: feed}, Method: "rss", Interval: 5400}}
-	put("2026-01-15", entries)
+	entries := []frontier.NewEntry{
+		{NewPage: frontier.NewPage{URL: "https://a.example/index"}, Method: "html", Interval: 5400},
+		{NewPage: frontier.NewPage{URL: feed}, Method: "rss", Interval: 5400},
+	}
+	if othersFirst {
+		put("2026-02-01", nil, "https://a.example/earlier")
+	}
+	put("2026-01-15", entries, "https://a.example/page")
+	put("2026-01-10", entries)
 	put("2026-03-01", nil, "https://a.example/later")
 	var r frontier.Refreshing
 	err = db.Transaction(func() (err error) {
