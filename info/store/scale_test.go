@@ -136,6 +136,9 @@ func cost(t *testing.T, s *store.Store, end func() error, explained *store.Store
 			t.Fatal(err)
 		}
 		look(&q)
+		if err := end(); err != nil {
+			t.Fatal(err)
+		}
 		var times []time.Duration
 		for range 15 {
 			began := time.Now()
