@@ -43,16 +43,10 @@ func crossValidate(examples []*example, set settings) []*prediction {
 	for fold := range folds {
 		wait.Go(func() {
 			training := slices.DeleteFunc(slices.Clone(examples), func(e *example) bool { return e.fold == fold || set.leftOut(e) })
-			m, err := linear.Parse(string(linear.Quantise(fit(training, set), 1)))
-			if err != nil {
-				panic(err) // just written
-			}
-			for _, e := range examples {
-				if e.fold == fold && e.measured() {
-					sums := m.Score(&e.features)
-					parts[fold] = append(parts[fold], &prediction{e, m.Logits(&sums)})
-				}
-			}
+			measured := slices.DeleteFunc(slices.Clone(examples), func(e *example) bool {
+				return e.fold != fold || !e.measured()
+			})
+			parts[fold] = predict(linear.Quantise(fit(training, set), 1), measured)
 		})
 	}
 	wait.Wait()
@@ -72,6 +66,20 @@ func from(o origin, all []*prediction) (found []*prediction) {
 		}
 	}
 	return found
+}
+
+// predict scores examples by a quantised model.
+func predict(weights []byte, examples []*example) []*prediction {
+	m, err := linear.Parse(string(weights))
+	if err != nil {
+		panic(err) // just written
+	}
+	var all []*prediction
+	for _, e := range examples {
+		sums := m.Score(&e.features)
+		all = append(all, &prediction{e, m.Logits(&sums)})
+	}
+	return all
 }
 
 // learningCurve measures the model with none, a quarter, half, three quarters and all of the labelled examples

@@ -220,6 +220,16 @@ func readTexts(dir fs.FS, held map[string]bool) ([]*example, error) {
 	return all, nil
 }
 
+// readHeldOut reads the URLs that are held out.
+func readHeldOut(dir fs.FS) ([]*example, error) {
+	all, err := readLabelled(dir, heldOut)
+	var r urltext.Reading
+	for _, e := range all {
+		e.extract(&r)
+	}
+	return all, err
+}
+
 func parseLabelled(data []byte) ([]*example, error) {
 	var all []*example
 	for line := range bytes.Lines(data) {

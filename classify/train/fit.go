@@ -2,7 +2,6 @@ package main
 
 import (
 	"math"
-	"slices"
 
 	"github.com/newsfork/seed-engine/classify/internal/linear"
 	"github.com/newsfork/seed-engine/classify/internal/urltext"
@@ -16,6 +15,7 @@ type settings struct {
 	written, pattern                         float64 // weights of written examples and those of patterns; a labelled one has 1
 	pair                                     float64 // weight of URLs with texts, and of these URLs alone
 	text                                     float64 // weight of examples with their words beside the URL
+	least                                    int     // examples that a hashed feature must occur in; rarer ones mean nothing
 	rounds                                   int
 	rate                                     float64
 	kept, of                                 int // the share of labelled examples used; all when of is 0
@@ -31,69 +31,134 @@ func (set *settings) leftOut(e *example) bool {
 	return set.of > 0 && e.origin == labelled && e.number%set.of >= set.kept
 }
 
-var defaults = settings{tied: 0.1, combined: 0.2, dense: 1.2, structure: 1.2, hashed: 4, smooth: 0.15, written: 0.3, pattern: 0.2, text: 0.1, pair: 0.3, rounds: 150, rate: 0.07}
+var defaults = settings{tied: 0.1, combined: 0.2, dense: 0.8, structure: 0.5, hashed: 1, smooth: 0.08, written: 0.3, pattern: 0.1, text: 0.1, pair: 0.6, least: 10, rounds: 12, rate: 0.3}
 
-// fit finds the weights that predict the examples best: full-batch Adam with a cosine schedule. It is
-// deterministic: the same examples always give the same weights.
+// fit finds the weights that predict the examples best: AdaGrad, a rate for each feature, over the examples in an order
+// that a generator with a fixed seed shuffles for each round. It is deterministic: the same examples always give the
+// same weights.
 func fit(examples []*example, set settings) *linear.Weights {
-	var used []int
-	seen := make([]bool, urltext.PlainFeatures)
-	total := 0.0
+	d := &descent{set: set, w: &linear.Weights{}, plain: make([]rowState, urltext.PlainFeatures)}
 	for _, e := range examples {
-		total += set.weight(e)
+		d.total += set.weight(e)
+	}
+	for _, e := range examples {
 		for _, p := range e.features.Plain {
-			if !seen[p] {
-				seen[p] = true
-				used = append(used, int(p))
-			}
+			d.plain[p].examples++
 		}
 	}
-	slices.Sort(used)
+	order := make([]*example, len(examples))
+	copy(order, examples)
+	x := expander{state: 7}
+	steps := set.rounds * len(order)
+	for range set.rounds {
+		for i := len(order) - 1; i > 0; i-- {
+			j := x.next(i + 1)
+			order[i], order[j] = order[j], order[i]
+		}
+		for _, e := range order {
+			d.rate = set.rate * (1 - float64(d.step)/float64(steps))
+			d.descend(e)
+			d.step++
+		}
+	}
+	for p := range d.plain {
+		d.decay(p)
+	}
+	return d.w
+}
 
-	w, gradient, m, v := &linear.Weights{}, &linear.Weights{}, &linear.Weights{}, &linear.Weights{}
-	const keepM, keepV = 0.9, 0.999
-	powM, powV := 1.0, 1.0
-	for round := 1; round <= set.rounds; round++ {
-		gradient.Bias = [linear.Classes]float64{}
-		gradient.Tied = [urltext.TiedFeatures]float64{}
-		for _, p := range used {
-			gradient.Plain[p] = [linear.Classes]float64{}
-		}
-		for _, e := range examples {
-			descend(w, gradient, e, set)
-		}
-		powM, powV = float64(powM*keepM), float64(powV*keepV)
-		rate := float64(set.rate*0.5) * (1 + math.Cos(math.Pi*float64(round)/float64(set.rounds)))
-		step := func(w, g, m, v *float64, penalty float64) {
-			gr := (*g + float64(penalty**w)) / total
-			*m = float64(keepM**m) + float64((1-keepM)*gr)
-			*v = float64(keepV**v) + float64((1-keepV)*gr*gr)
-			*w -= rate * (*m / (1 - powM)) / (math.Sqrt(*v/(1-powV)) + 1e-8)
-		}
-		for c := range w.Bias {
-			step(&w.Bias[c], &gradient.Bias[c], &m.Bias[c], &v.Bias[c], 0.1)
-		}
-		for t := range w.Tied {
-			penalty := set.tied
-			if urltext.IsCombined(t) {
-				penalty = set.combined
-			}
-			step(&w.Tied[t], &gradient.Tied[t], &m.Tied[t], &v.Tied[t], penalty)
-		}
-		for _, p := range used {
-			penalty := set.dense
-			switch urltext.GroupOf(p) {
-			case urltext.Structure:
-				penalty = set.structure
-			case urltext.Hashed:
-				penalty = set.hashed
-			}
-			for c := range w.Bias {
-				step(&w.Plain[p][c], &gradient.Plain[p][c], &m.Plain[p][c], &v.Plain[p][c], penalty)
-			}
+// descent is the state of fit.
+type descent struct {
+	set   settings
+	w     *linear.Weights
+	total float64 // weight of all examples
+	rate  float64
+	step  int
+	bias  float64 // sum of squared gradients, as are those of tied
+	tied  [urltext.TiedFeatures]float64
+	plain []rowState
+}
+
+// rowState is the state of a plain feature. Its weights decay when it occurs, for all steps since it last did.
+type rowState struct {
+	squares  float64 // sum of squared gradients
+	seen     int     // the last step that it occurred in, 0 for none
+	examples int
+}
+
+// firstSquares bounds the first steps.
+const firstSquares = 0.1
+
+func (d *descent) penalty(p int) float64 {
+	switch urltext.GroupOf(p) {
+	case urltext.Structure:
+		return d.set.structure
+	case urltext.Hashed:
+		return d.set.hashed
+	}
+	return d.set.dense
+}
+
+func (d *descent) decay(p int) {
+	row := &d.plain[p]
+	if row.seen == 0 {
+		return
+	}
+	by := d.rate / math.Sqrt(row.squares+firstSquares) * d.penalty(p) / d.total * float64(d.step-row.seen)
+	keep := 1 / (1 + by) // between 0 and 1, however long it did not occur
+	for c := range d.w.Plain[p] {
+		d.w.Plain[p][c] *= keep
+	}
+	row.seen = d.step
+}
+
+// descend goes down the gradient of one example's cross entropy.
+func (d *descent) descend(e *example) {
+	for _, p := range e.features.Plain {
+		d.decay(int(p))
+	}
+	s := d.w.Scores(&e.features)
+	linear.Softmax(&s)
+	s[e.label]--
+	if n := len(e.secondary); n > 0 {
+		s[e.label] += d.set.smooth
+		for _, other := range e.secondary {
+			s[other] -= d.set.smooth / float64(n)
 		}
 	}
-	return w
+	weight := d.set.weight(e)
+	squares := 0.0
+	for c := range s {
+		s[c] = float64(s[c] * weight)
+		squares += float64(s[c] * s[c])
+	}
+	d.bias += squares
+	rate := d.rate / math.Sqrt(d.bias+firstSquares)
+	for c := range s {
+		d.w.Bias[c] -= float64(rate * s[c])
+	}
+	for _, t := range e.features.Tied {
+		penalty := d.set.tied
+		if urltext.IsCombined(int(t.At)) {
+			penalty = d.set.combined
+		}
+		w, g := &d.w.Tied[t.At], s[t.For]
+		d.tied[t.At] += float64(g * g)
+		*w -= float64(d.rate / math.Sqrt(d.tied[t.At]+firstSquares) * (g + float64(penalty**w)/d.total))
+	}
+	for _, p := range e.features.Plain {
+		row := &d.plain[p]
+		if row.examples < d.set.least && urltext.GroupOf(int(p)) == urltext.Hashed {
+			continue
+		}
+		row.squares += squares
+		row.seen = max(d.step, 1)
+		rate := d.rate / math.Sqrt(row.squares+firstSquares)
+		weights := &d.w.Plain[p]
+		for c := range s {
+			weights[c] -= float64(rate * s[c])
+		}
+	}
 }
 
 func (set *settings) weight(e *example) float64 {
@@ -109,31 +174,4 @@ func (set *settings) weight(e *example) float64 {
 		return set.pair
 	}
 	return 1
-}
-
-// descend adds the gradient of one example's cross entropy.
-func descend(w, gradient *linear.Weights, e *example, set settings) {
-	s := w.Scores(&e.features)
-	linear.Softmax(&s)
-	s[e.label]--
-	if n := len(e.secondary); n > 0 {
-		s[e.label] += set.smooth
-		for _, other := range e.secondary {
-			s[other] -= set.smooth / float64(n)
-		}
-	}
-	weight := set.weight(e)
-	for c := range s {
-		s[c] = float64(s[c] * weight)
-		gradient.Bias[c] += s[c]
-	}
-	for _, t := range e.features.Tied {
-		gradient.Tied[t.At] += s[t.For]
-	}
-	for _, p := range e.features.Plain {
-		row := &gradient.Plain[p]
-		for c := range s {
-			row[c] += s[c]
-		}
-	}
 }

@@ -27,6 +27,8 @@ func main() {
 	flag.Float64Var(&set.pattern, "pattern", set.pattern, "weight of URLs made from patterns")
 	flag.Float64Var(&set.text, "text", set.text, "weight of examples with their words beside the URL")
 	flag.Float64Var(&set.pair, "pair", set.pair, "weight of URLs with texts")
+	flag.IntVar(&set.least, "least", set.least, "examples that a hashed feature must occur in")
+	flag.Float64Var(&set.rate, "rate", set.rate, "rate of training")
 	flag.IntVar(&set.rounds, "rounds", set.rounds, "rounds of training")
 	flag.Parse()
 	examples, err := readExamples(os.DirFS(*dir))
@@ -42,11 +44,15 @@ func main() {
 	if err := os.WriteFile(*dir+weightsFile, data, 0o644); err != nil {
 		log.Fatal(err)
 	}
+	held, err := readHeldOut(os.DirFS(*dir))
+	if err != nil {
+		log.Fatal(err)
+	}
 	page, err := os.ReadFile(*dir + pageFile)
 	if err != nil {
 		log.Fatal(err)
 	}
-	if page, err = fillIn(page, tables(predictions, learningCurve(examples, predictions, set))); err != nil {
+	if page, err = fillIn(page, tables(predictions, predict(data, held), learningCurve(examples, predictions, set))); err != nil {
 		log.Fatal(err)
 	}
 	if err := os.WriteFile(*dir+pageFile, page, 0o644); err != nil {

@@ -72,21 +72,23 @@ func filter(all []*prediction, keep func(*prediction) bool) []*prediction {
 }
 
 // tables returns the parts of docs/classification.md that training writes, by the names of their marks in the
-// page. Curve is the learning curve: figures by the share of the labelled URLs in training.
-func tables(predictions []*prediction, curve []figures) map[string]string {
+// page. Held are predictions for the URLs that are held out, by the model with its calibration. Curve is the learning
+// curve: figures by the share of the labelled URLs in training.
+func tables(predictions, held []*prediction, curve []figures) map[string]string {
 	all := from(labelled, predictions)
 	return map[string]string{
-		"texts":       textTable(predictions),
-		"summary":     summaryTable(all),
-		"types":       typeTable(all),
-		"languages":   languageTable(all),
-		"reliability": reliabilityTable(all, temperature(all)),
-		"confusion":   confusionTable(all),
-		"curve":       curveTable(curve),
+		"texts":            textTable(predictions),
+		"summary":          summaryTable(all, held),
+		"types":            typeTable(all, held),
+		"languages":        languageTable(all),
+		"reliability":      reliabilityTable(all, temperature(all)),
+		"held reliability": reliabilityTable(held, 1),
+		"confusion":        confusionTable(all),
+		"curve":            curveTable(curve),
 	}
 }
 
-func summaryTable(all []*prediction) string {
+func summaryTable(all, held []*prediction) string {
 	var b strings.Builder
 	b.WriteString("| | accuracy | with secondary | macro-F1 |\n| --- | --- | --- | --- |\n")
 	row := func(name string, f figures) {
@@ -102,6 +104,7 @@ func summaryTable(all []*prediction) string {
 		part := filter(all, func(p *prediction) bool { return p.fold == fold })
 		row(fmt.Sprintf("fold %d (%d URLs)", fold, len(part)), measure(part, (*prediction).best))
 	}
+	row(fmt.Sprintf("**held out** (%d URLs)", len(held)), measure(held, (*prediction).best))
 	return b.String()
 }
 
@@ -126,36 +129,42 @@ func textTable(predictions []*prediction) string {
 	return b.String()
 }
 
-func typeTable(all []*prediction) string {
+func typeTable(all, held []*prediction) string {
 	var b strings.Builder
-	b.WriteString("| type | URLs | precision | recall | F1 | F1 of the substring rules |\n| --- | --- | --- | --- | --- | --- |\n")
+	b.WriteString("| type | URLs | precision | recall | F1 | F1 of the substring rules | held out | F1 |\n| --- | --- | --- | --- | --- | --- | --- | --- |\n")
 	for c := range lexicon.Role(linear.Classes) {
-		score := func(guess func(*prediction) lexicon.Role) (n int, precision, recall, f1 float64) {
-			var both, guessed float64
-			for _, p := range all {
-				g := guess(p)
-				if p.label == c {
-					n++
-					if g == c {
-						both++
-					}
-				}
-				if g == c {
-					guessed++
-				}
-			}
-			return n, both / max(guessed, 1), both / max(float64(n), 1), 2 * both / max(float64(n)+guessed, 1)
-		}
-		n, precision, recall, f1 := score((*prediction).best)
-		_, _, _, before := score(baseline)
-		fmt.Fprintf(&b, "| %s | %d | %.2f | %.2f | %.2f | %.2f |\n", c, n, precision, recall, f1, before)
+		s, before, last := scoreOf(c, all, (*prediction).best), scoreOf(c, all, baseline), scoreOf(c, held, (*prediction).best)
+		fmt.Fprintf(&b, "| %s | %d | %.2f | %.2f | %.2f | %.2f | %d | %.2f |\n", c, s.n, s.precision, s.recall, s.f1, before.f1, last.n, last.f1)
 	}
 	return b.String()
 }
 
+// score is the quality of the predictions of one type, of which there are n URLs.
+type score struct {
+	n                     int
+	precision, recall, f1 float64
+}
+
+func scoreOf(c lexicon.Role, all []*prediction, guess func(*prediction) lexicon.Role) score {
+	var n, both, guessed float64
+	for _, p := range all {
+		g := guess(p)
+		if p.label == c {
+			n++
+			if g == c {
+				both++
+			}
+		}
+		if g == c {
+			guessed++
+		}
+	}
+	return score{int(n), both / max(guessed, 1), both / max(n, 1), 2 * both / max(n+guessed, 1)}
+}
+
 // languageTable has a row for each language with at least minURLs; the others share one.
 func languageTable(all []*prediction) string {
-	const minURLs = 10
+	const minURLs = 25
 	byLang := map[string][]*prediction{}
 	for _, p := range all {
 		byLang[p.lang] = append(byLang[p.lang], p)
@@ -177,10 +186,13 @@ func languageTable(all []*prediction) string {
 		return a > b || a == b && langs[i] < langs[j]
 	})
 	var b strings.Builder
-	b.WriteString("| language | URLs | accuracy | with secondary | accuracy of the substring rules |\n| --- | --- | --- | --- | --- |\n")
+	b.WriteString("| language | URLs | accuracy | with secondary | at 0.9 and more | right of these | accuracy of the substring rules |\n| --- | --- | --- | --- | --- | --- | --- |\n")
+	divisor := temperature(all)
 	row := func(name string, part []*prediction) {
 		ours, before := measure(part, (*prediction).best), measure(part, baseline)
-		fmt.Fprintf(&b, "| %s | %d | %.2f | %.2f | %.2f |\n", name, len(part), ours.accuracy, ours.secondary, before.accuracy)
+		sure := filter(part, func(p *prediction) bool { return p.confidence(divisor) >= 0.9 })
+		right := measure(sure, (*prediction).best).accuracy
+		fmt.Fprintf(&b, "| %s | %d | %.2f | %.2f | %d | %.2f | %.2f |\n", name, len(part), ours.accuracy, ours.secondary, len(sure), right, before.accuracy)
 	}
 	for _, lang := range langs {
 		row(lang, byLang[lang])

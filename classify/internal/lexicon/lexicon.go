@@ -180,7 +180,7 @@ func (l *Lexicon) setFront(word string, which uint8) {
 var General = sync.OnceValue(readGeneral)
 
 func readGeneral() *Lexicon {
-	l := &Lexicon{begin: newTrie(1 << 16), inside: newTrie(1 << 14)}
+	l := &Lexicon{begin: newTrie(1 << 17), inside: newTrie(1 << 14)}
 	for _, text := range []string{english, germanic, romance, slavic, cjk, southeastAsian, others, sites} {
 		l.read(text)
 	}

@@ -75,10 +75,17 @@ func Parse(data string) (*Model, error) {
 
 // levels is the number of steps on either side of zero. A byte has room for more; fewer compress better, and the
 // decisions are the same.
-const levels = 63
+const levels = 31
+
+// The weights below which a feature means nothing, in steps. There are many hashed features, and most of their weights
+// are small.
+const (
+	leastWeight       = 1
+	leastHashedWeight = 1.5
+)
 
 // Quantise encodes w as Parse expects it. Scores are divided by temperature, the result of the calibration,
-// before they become probabilities. Weights of less than a step are dropped.
+// before they become probabilities. Small weights are dropped.
 func Quantise(w *Weights, temperature float64) []byte {
 	top := 0.0
 	for p := range w.Plain {
@@ -103,8 +110,12 @@ func Quantise(w *Weights, temperature float64) []byte {
 		short(x)
 	}
 	for p := range w.Plain {
+		least := unit * leastWeight
+		if urltext.GroupOf(p) == urltext.Hashed {
+			least = unit * leastHashedWeight
+		}
 		for _, x := range w.Plain[p] {
-			if math.Abs(x) < unit {
+			if math.Abs(x) < least {
 				x = 0
 			}
 			data = append(data, byte(int8(math.Round(x/unit))))

@@ -113,7 +113,7 @@ const (
 	plainStructure = plainRolePlace + lexicon.Roles*int(places)
 	structureSize  = 256
 	plainHashed    = plainStructure + structureSize
-	hashedSize     = 4096
+	hashedSize     = 16384
 	// PlainFeatures is the number of plain features.
 	PlainFeatures = plainHashed + hashedSize
 )
@@ -357,8 +357,8 @@ func (r *Reading) tokens(f *Features, v view) {
 	}
 }
 
-// words adds the words of a segment, in the space 's' of titles, 'l' of last segments or 'w'; of long words
-// also their beginning and end, except in titles.
+// words adds the words of a segment, in the space 's' of titles, 'l' of last segments or 'w'; except in titles also
+// their parts, and the beginning and end of long ones.
 func (f *Features) words(s *Segment, space byte) {
 	begin, n := 0, 0
 	for j := 1; j <= len(s.Text); j++ {
@@ -377,10 +377,21 @@ func (f *Features) words(s *Segment, space byte) {
 			continue
 		}
 		f.hashed(space, word)
+		if space != 's' {
+			f.grams(word)
+		}
 		if len(word) >= 6 && space != 's' {
 			f.hashed('4', word[:4])
 			f.hashed('5', word[:5])
 			f.hashed('e', word[len(word)-4:])
 		}
+	}
+}
+
+// grams adds the sequences of letters of a word, in which compounds and inflected words resemble others.
+func (f *Features) grams(word []byte) {
+	const length, limit = 4, 24
+	for i := 0; i+length <= len(word) && i < limit; i++ {
+		f.hashed('g', word[i:i+length])
 	}
 }
