@@ -330,3 +330,27 @@ func TestWhatADeliveryLacks(t *testing.T) {
 		}
 	})
 }
+
+// TestAReceiverThatNeverAnswered: of what became too old before the first delivery was taken it is said that it is gone.
+func TestAReceiverThatNeverAnswered(t *testing.T) {
+	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
+		r, a := receive(t, w), &articles{T: t, w: w}
+		r.fail = func(int) error { return errDown }
+		for range 20 {
+			a.write(2, "a.sg", "b.sg")
+			minutes(w, 1)
+			time.Sleep(24*time.Hour - time.Minute)
+			for _, shard := range w.Frontier.Names() {
+				if _, err := w.Alarm(shard); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		r.fail = nil
+		tries := len(r.deliveries)
+		minutes(w, 61)
+		if len(r.items) == 0 || len(r.items) >= 40 || !r.deliveries[tries].Expired {
+			t.Errorf("after 20 days %d items, expired: %t", len(r.items), r.deliveries[tries].Expired)
+		}
+	})
+}

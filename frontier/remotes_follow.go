@@ -68,6 +68,7 @@ type AllChanges struct {
 
 // Followed is how far a page went.
 type Followed struct {
+	From    Cursor // where it began: of a shard from whose beginning it was read, before the first item that is kept
 	Next    Cursor
 	More    bool
 	Silent  []string // shards that did not answer: what they have comes later
@@ -102,7 +103,7 @@ func (r Remotes) FeedBetween(ctx context.Context, from, to Cursor, limit int) (A
 		return AllFeed{}, contract.Wrap(contract.Storage, "frontier.FeedBetween", err)
 	}
 	items, _ := mergeRuns(runs, limit, FeedItem.place)
-	return AllFeed{items, Followed{Next: to, Expired: anyExpired(runs)}}, nil
+	return AllFeed{items, Followed{From: from, Next: to, Expired: anyExpired(runs)}}, nil
 }
 
 func (r Remotes) feedOf(ctx context.Context, shard int, after int64, f FeedRequest) (run[FeedItem], error) {
@@ -149,7 +150,14 @@ func follow[Item any](r Remotes, op string, from Cursor, limit int, ask func(sha
 		return nil, how, errSilent(op, errs...)
 	}
 	items, taken := mergeRuns(runs, limit, place)
-	how.Next, how.Expired = slices.Clone(from), anyExpired(runs)
+	how.From, how.Expired = slices.Clone(from), anyExpired(runs)
+	for n := range runs {
+		if len(runs[n].items) > 0 && from[n] == 0 { // a reader who is away from now on is told what is gone
+			first, _ := place(runs[n].items[0])
+			how.From[n] = max(first-1, 0)
+		}
+	}
+	how.Next = slices.Clone(how.From)
 	for n := range runs {
 		switch {
 		case errs[n] != nil:

@@ -272,3 +272,53 @@ func TestReadTooLate(t *testing.T) {
 		t.Errorf("with nothing to delete %d rows are written", n)
 	}
 }
+
+// TestReadTooLateFromTheBeginning: a reader who has begun, and was then away for longer than the feed is kept, is told so
+// whatever shard the missing items are of, also one of which the first page had none.
+func TestReadTooLateFromTheBeginning(t *testing.T) {
+	const n = 3
+	s := newLogs(t, n)
+	all := frontier.Remotes{Caller: s, Shards: n}
+	read := func(from frontier.Cursor, limit int) frontier.AllFeed {
+		t.Helper()
+		page, err := all.Feed(t.Context(), from, frontier.FeedRequest{Limit: limit})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return page
+	}
+	put := func(shard int, path string) {
+		for i := 0; ; i++ {
+			if domain := fmt.Sprintf("a%d.example", i); frontier.ShardOf(domain, n) == shard {
+				s.worlds[shard].put(domain, []frontier.NewPage{{URL: "https://" + domain + path, Fresh: true}})
+				return
+			}
+		}
+	}
+	prune := func() {
+		for _, w := range s.worlds {
+			w.do(func() error { return w.shard.Stored(w.now, "2026-01-28") })
+		}
+	}
+	put(0, "/1")
+	s.wait(1000)
+	put(1, "/1")
+	first := read(make(frontier.Cursor, n), 1)
+	if len(first.Items) != 1 || !first.More || first.Expired {
+		t.Fatalf("%+v", first)
+	}
+	s.wait(15 * 86_400_000)
+	put(1, "/2")
+	s.wait(15 * 86_400_000)
+	put(1, "/3")
+	prune()
+	if late := read(first.Next, 10); !late.Expired || len(late.Items) == 0 {
+		t.Errorf("%+v", late)
+	}
+	if late := read(first.From, 10); !late.Expired {
+		t.Errorf("from where it began: %+v", late)
+	}
+	if begins := read(make(frontier.Cursor, n), 10); begins.Expired {
+		t.Errorf("%+v", begins)
+	}
+}

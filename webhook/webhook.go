@@ -142,6 +142,7 @@ func (r *run) next(ctx context.Context) (*contract.FeedDelivery, error) {
 			return nil, nil
 		}
 		page = &fresh
+		from, r.state.Cursor = fresh.From, fresh.From.String() // so that what expires before the first delivery is missed
 	}
 	exclusions, err := r.Exclusions(ctx)
 	if err != nil {
