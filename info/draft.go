@@ -37,6 +37,7 @@ const (
 	BadURL  Drop = "bad_url" // not http or https, with credentials, or too long
 	NoDate  Drop = "no_date"
 	BadDate Drop = "bad_date" // unreadable, impossible or from before the web
+	TooOld  Drop = "too_old"  // from before what is kept
 	// Clamped articles are taken: their date lay in the future and was set to the present.
 	Clamped Drop = "future_date_clamped"
 	// Repeated articles were in the same collection twice.

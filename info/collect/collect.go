@@ -134,13 +134,17 @@ func (c *Collector) source(ctx context.Context, s info.Source) (r info.Report) {
 
 // save stores what a source gave.
 func (c *Collector) save(ctx context.Context, s info.Source, state store.Source, b info.Batch, counts *info.Counts) error {
-	articles, repeated := info.Merge(b.Articles)
+	young, old := c.young(b.Articles)
+	articles, repeated := info.Merge(young)
 	counts.Articles, counts.Drops, counts.Failed = len(articles), b.Drops, len(b.Failures)
 	if counts.Drops == nil {
 		counts.Drops = info.Drops{}
 	}
 	if repeated > 0 {
 		counts.Drops[info.Repeated] += repeated
+	}
+	if old > 0 {
+		counts.Drops[info.TooOld] += old
 	}
 	saved, found, err := c.put(ctx, articles)
 	counts.Inserted, counts.Updated, counts.Thumbnails = saved.Inserted, saved.Updated, found
@@ -155,6 +159,23 @@ func (c *Collector) save(ctx context.Context, s info.Source, state store.Source,
 	c.count(ctx, s, b, now)
 	c.forget(ctx, s, state, b)
 	return nil
+}
+
+// young leaves out what the next day would remove again. Without that an article that was taken down would come back
+// once it is too old to be remembered, if its source still has it.
+func (c *Collector) young(articles []info.Article) (young []info.Article, old int) {
+	if c.Retention <= 0 {
+		return articles, 0
+	}
+	from := c.Now().Add(-c.Retention)
+	for _, a := range articles {
+		if a.PublishedAt.Before(from) {
+			old++
+			continue
+		}
+		young = append(young, a)
+	}
+	return young, old
 }
 
 // put stores articles, with thumbnails of those that lack one and can have it.

@@ -580,3 +580,40 @@ func TestCacheGone(t *testing.T) {
 		t.Errorf("%+v", answer)
 	}
 }
+
+// TestTooOld: what a source still has, although it is older than what is kept, is not stored day after day, and does
+// not come back once it was taken down and removed.
+func TestTooOld(t *testing.T) {
+	feed := "https://f.example/rss"
+	w := newWorld(t, &sources.Feeds{URLs: []string{feed}})
+	w.pages[feed] = page{kind: "application/rss+xml", body: `<rss version="2.0"><channel><title>F</title>
+<item><title>Old</title><link>https://f.example/old</link><pubDate>Mon, 20 Jan 2025 00:00:00 +0000</pubDate></item>
+<item><title>New</title><link>https://f.example/new</link><pubDate>Fri, 16 Jan 2026 00:00:00 +0000</pubDate></item></channel></rss>`}
+	w.run("feed")
+	old := w.articles()[1]
+	if _, err := w.Store.(*store.Store).SetDeleted(ctx, old.ID, true); err != nil {
+		t.Fatal(err)
+	}
+	w.clock = w.clock.Add(10 * 24 * time.Hour)
+	if err := w.Daily(ctx); err != nil {
+		t.Fatal(err)
+	}
+	r := w.run("feed")
+	if list := w.articles(); len(list) != 1 || list[0].Title != "New" || r[0].Counts.Drops[info.TooOld] != 1 {
+		t.Errorf("%+v %+v", list, r)
+	}
+}
+
+// TestCursorOfTheEngineEnds: a cursor that the engine no longer reads is forgotten, so that its articles come again.
+func TestCursorOfTheEngineEnds(t *testing.T) {
+	w := newWorld(t, &sources.Seed{Endpoint: "https://engine.example"})
+	const first, second = "https://engine.example/api/v1/feed?limit=200", "https://engine.example/api/v1/feed?cursor=c1&limit=200"
+	w.pages[first] = page{body: `{"data":{"items":[],"next_cursor":"c1","has_more":false}}`}
+	w.pages[second] = page{status: 400, body: `{"success":false,"error":{"code":"validation_error"}}`}
+	for range 3 {
+		w.run("seed")
+	}
+	if want := []string{first, second, first}; !slices.Equal(w.asked, want) {
+		t.Errorf("asked %q, want %q", w.asked, want)
+	}
+}

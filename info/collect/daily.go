@@ -41,7 +41,8 @@ func (c *Collector) replay(ctx context.Context, s info.Source, done *info.Replay
 		now := c.Now()
 		b, err := s.Replay(ctx, client, l.Request, now)
 		if err == nil {
-			merged, _ := info.Merge(b.Articles)
+			young, _ := c.young(b.Articles)
+			merged, _ := info.Merge(young)
 			saved, _, failure := c.put(ctx, merged)
 			if failure != nil {
 				return failure

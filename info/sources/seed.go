@@ -44,7 +44,7 @@ func (s *Seed) Collect(ctx context.Context, c info.Client, state []byte, now tim
 		case err == nil && !more:
 			return b, nil
 		case err != nil && len(b.State) > 0 && statusOf(err) == http.StatusBadRequest:
-			b.State = nil // a cursor that the engine no longer reads: from the beginning next time
+			b.State = []byte{} // a cursor that the engine no longer reads: from the beginning next time; nil would keep it
 			b.Failures = append(b.Failures, info.Failure{Request: "feed", Err: err})
 			return b, nil
 		case err != nil && string(b.State) == string(state):
