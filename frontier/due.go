@@ -37,7 +37,7 @@ func (c *call) refresh(tick *Tick) error {
 		return nil
 	}
 	r := &c.state.refreshing
-	if today := c.seconds() / 86_400; r.day < today {
+	if today := c.seconds() / 86_400; r.day < today || r.day > today+1 { // a clock may go back, over midnight or from far ahead
 		r.day, r.sent = today, 0
 	}
 	t := &ticking{c: c, seen: map[int64]bool{}, moved: map[int64][]int64{}}

@@ -71,3 +71,36 @@ func (w *world) refreshed(m *contract.Refresh) {
 		return err
 	})
 }
+
+// TestTheDayOfAClockThatJumped: a clock that was far ahead for a moment does not have the refreshes of all days until then
+// count to one; one that goes back over midnight begins no second day.
+func TestTheDayOfAClockThatJumped(t *testing.T) {
+	w := newWorld(t)
+	w.shard.Settings.PerMinute, w.shard.Settings.PerDay = 60, 5
+	for i := range 40 {
+		host := fmt.Sprintf("a%d.example", i)
+		entry := frontier.NewEntry{NewPage: frontier.NewPage{URL: "https://" + host + "/x"}, Method: "rss", Interval: 7200}
+		w.do(func() error {
+			_, err := w.shard.Put(w.now, frontier.Put{Domain: host, Partition: partition, Entries: []frontier.NewEntry{entry}})
+			return err
+		})
+	}
+	tick := func(at int64) (messages int) {
+		w.do(func() error {
+			tick, err := w.shard.Tick(at, frontier.TickRequest{Shard: "shard-0"})
+			messages = len(tick.Messages)
+			return err
+		})
+		return messages
+	}
+	const day = 86_400_000
+	today := w.now/day*day + day
+	for _, at := range []struct {
+		now  int64
+		want int
+	}{{today + 1, 5}, {today - 1, 0}, {today + 400*day, 5}, {today + 2, 5}, {today + 3, 0}, {today + day, 5}} {
+		if got := tick(at.now); got != at.want {
+			t.Errorf("%d messages at %v of the day, want %d", got, time.Duration(at.now-today)*time.Millisecond, at.want)
+		}
+	}
+}
