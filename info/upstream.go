@@ -118,6 +118,7 @@ type Batch struct {
 type Failure struct {
 	Request string
 	Err     error
+	Alone   bool // it says nothing of the source's other requests, which have providers of their own
 }
 
 // Source is where articles come from.

@@ -209,7 +209,7 @@ func (c *Collector) count(ctx context.Context, s info.Source, b info.Batch, now 
 		}
 	}
 	for _, f := range b.Failures {
-		if class := info.ClassOf(f.Err); class == info.Spent || class == info.Throttled {
+		if class := info.ClassOf(f.Err); !f.Alone && (class == info.Spent || class == info.Throttled) {
 			c.warn(s, c.Store.Rest(ctx, s.Name(), string(class), c.rests(s, f.Err, 0, now)))
 		}
 	}
@@ -222,7 +222,7 @@ func (c *Collector) forget(ctx context.Context, s info.Source, state store.Sourc
 	}
 	failed := map[string]bool{}
 	for _, f := range b.Failures {
-		if failed[f.Request] = true; info.ClassOf(f.Err) != info.Broken {
+		if failed[f.Request] = true; !f.Alone && info.ClassOf(f.Err) != info.Broken {
 			return // the requests behind it were not made
 		}
 	}

@@ -617,3 +617,18 @@ func TestCursorOfTheEngineEnds(t *testing.T) {
 		t.Errorf("asked %q, want %q", w.asked, want)
 	}
 }
+
+// TestOneFeedWantsRest: a feed that asks to be left alone is, and the others are asked all the same.
+func TestOneFeedWantsRest(t *testing.T) {
+	const busy, other = "https://busy.example/rss", "https://other.example/rss"
+	w := newWorld(t, &sources.Feeds{URLs: []string{busy, other}})
+	w.pages[busy] = page{status: 429, header: http.Header{"Retry-After": {"3600"}}}
+	w.pages[other] = page{kind: "application/rss+xml", body: `<rss version="2.0"><channel><title>O</title></channel></rss>`}
+	for range 13 { // an hour
+		w.run("feed")
+		w.clock = w.clock.Add(5 * time.Minute)
+	}
+	if w.times(busy) != 2 || w.times(other) != 13 {
+		t.Errorf("the one that wants rest was asked %d times, the other %d times", w.times(busy), w.times(other))
+	}
+}

@@ -2,10 +2,13 @@ package sources
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -35,7 +38,23 @@ const overLimit info.Drop = "over_limit"
 type validators struct {
 	ETag         string `json:"etag,omitempty"`
 	LastModified string `json:"last_modified,omitempty"`
+	// NotBefore is until when the feed wants to be left alone (RFC 9110, 10.2.3), in seconds since 1970.
+	NotBefore int64 `json:"not_before,omitempty"`
 }
+
+// rests reports how long a feed still wants to be left alone.
+func (v validators) rests(now time.Time) time.Duration { return time.Unix(v.NotBefore, 0).Sub(now) }
+
+// leave notes when a feed that failed wants to be asked again, and keeps what was known of its version.
+func (v validators) leave(err error, now time.Time) validators {
+	var e *info.UpstreamError
+	if errors.As(err, &e) && e.RetryAfter > 0 {
+		v.NotBefore = now.Add(e.RetryAfter).Unix()
+	}
+	return v
+}
+
+var errLeftAlone = errors.New("it asked to be left alone for longer")
 
 // Name implements info.Source.
 func (f *Feeds) Name() string { return info.Feed }
@@ -43,7 +62,8 @@ func (f *Feeds) Name() string { return info.Feed }
 // Limits implements info.Source: there are none.
 func (f *Feeds) Limits() []info.Limit { return nil }
 
-// Collect implements info.Source. The state holds the validators by URL.
+// Collect implements info.Source. The state holds the validators by URL. Each feed has a host of its own to care for: one
+// that wants to be left alone does not keep the others from being asked.
 func (f *Feeds) Collect(ctx context.Context, c info.Client, state []byte, now time.Time) (info.Batch, error) {
 	seen := map[string]validators{}
 	if len(state) > 0 {
@@ -73,8 +93,8 @@ func (f *Feeds) Collect(ctx context.Context, c info.Client, state []byte, now ti
 		a := answers[i]
 		versions[url] = a.version
 		if a.err != nil {
-			versions[url] = seen[url]
-			b.Failures = append(b.Failures, info.Failure{Request: url, Err: a.err})
+			versions[url] = seen[url].leave(a.err, now)
+			b.Failures = append(b.Failures, info.Failure{Request: url, Err: a.err, Alone: true})
 			continue
 		}
 		b.Take(info.Feed, now, a.drafts...)
@@ -84,9 +104,21 @@ func (f *Feeds) Collect(ctx context.Context, c info.Client, state []byte, now ti
 	}
 	b.State, _ = json.Marshal(versions) // maps of strings always marshal
 	if len(f.URLs) > 0 && len(b.Failures) == len(f.URLs) {
-		return b, b.Failures[0].Err
+		return b, soonest(b.Failures)
 	}
 	return b, nil
+}
+
+// soonest is the error of the feed that may be asked again first.
+func soonest(failures []info.Failure) error {
+	wait := func(f info.Failure) time.Duration {
+		var e *info.UpstreamError
+		if errors.As(f.Err, &e) {
+			return e.RetryAfter
+		}
+		return 0
+	}
+	return slices.MinFunc(failures, func(a, b info.Failure) int { return cmp.Compare(wait(a), wait(b)) }).Err
 }
 
 // Replay implements info.Source; a request is the URL of a feed.
@@ -107,6 +139,9 @@ type reading struct {
 }
 
 func read(ctx context.Context, c info.Client, url string, known validators, now time.Time) reading {
+	if d := known.rests(now); d > 0 {
+		return reading{err: &info.UpstreamError{Class: info.Throttled, Source: info.Feed, RetryAfter: d, Err: errLeftAlone}}
+	}
 	header := http.Header{"Accept": {"application/rss+xml, application/atom+xml, application/feed+json, application/xml;q=0.9, */*;q=0.5"}}
 	if known.ETag != "" {
 		header.Set("If-None-Match", known.ETag)
@@ -119,6 +154,7 @@ func read(ctx context.Context, c info.Client, url string, known validators, now 
 	case err != nil:
 		return reading{err: err}
 	case answer.Status == http.StatusNotModified:
+		known.NotBefore = 0
 		return reading{version: known}
 	case answer.Status != http.StatusOK:
 		return reading{err: failed(info.Feed, byStatus(answer.Status), answer, "", now)}
@@ -129,7 +165,7 @@ func read(ctx context.Context, c info.Client, url string, known validators, now 
 		e.Err = fmt.Errorf("%s: %s", url, problem)
 		return reading{err: e}
 	}
-	r.version = validators{answer.Header.Get("ETag"), answer.Header.Get("Last-Modified")}
+	r.version = validators{ETag: answer.Header.Get("ETag"), LastModified: answer.Header.Get("Last-Modified")}
 	return r
 }
 
