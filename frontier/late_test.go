@@ -104,3 +104,27 @@ func TestTheDayOfAClockThatJumped(t *testing.T) {
 		}
 	}
 }
+
+// TestARefreshWaitsForTheEndOfABlock: a host whose block is over soon is given to its refresh, which asks it only then.
+func TestARefreshWaitsForTheEndOfABlock(t *testing.T) {
+	w := newWorld(t)
+	const link = "https://a.example/x"
+	w.do(func() error {
+		_, err := w.shard.Put(w.now, frontier.Put{Domain: "a.example", Partition: partition,
+			Entries: []frontier.NewEntry{{NewPage: frontier.NewPage{URL: link}, Method: "rss", Interval: 7200}}})
+		return err
+	})
+	w.now += 8_000_000
+	until := w.now + 20_000
+	w.do(func() error {
+		_, err := w.shard.SetHost(w.now, "a.example", frontier.HostChange{BlockUntil: &until})
+		return err
+	})
+	w.do(func() error {
+		a, err := w.shard.BeginRefresh(w.now, frontier.RefreshRequest{Domain: "a.example", URL: link, Owner: "r"})
+		if !a.Granted || a.Host.ReadyAt != until {
+			t.Errorf("%+v", a)
+		}
+		return err
+	})
+}

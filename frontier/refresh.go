@@ -72,7 +72,7 @@ func (s *Shard) BeginRefresh(now int64, r RefreshRequest) (answer Refreshing, er
 func (c *call) begin(h *host, e *entry, owner string) Refreshing {
 	begun := Refreshing{
 		Granted: true, Seconds: claimTime / 1000,
-		Host:  h.state(c.domains[h.domain].readyFor("", h, c.now)),
+		Host:  h.state(c.freeAt(h)),
 		Entry: e.state(), SHA256: e.hexDigest(), Since: e.lastRead(), Type: typeName(e.kind), Partition: c.partition(h, &e.page),
 		Rewrite: h.rewrite,
 	}
