@@ -31,7 +31,7 @@ func (set *settings) leftOut(e *example) bool {
 	return set.of > 0 && e.origin == labelled && e.number%set.of >= set.kept
 }
 
-var defaults = settings{tied: 0.1, combined: 0.2, dense: 0.8, structure: 0.5, hashed: 1, smooth: 0.08, written: 0.3, pattern: 0.1, text: 0.1, pair: 0.6, least: 10, rounds: 12, rate: 0.3}
+var defaults = settings{tied: 0.1, combined: 0.2, dense: 0.8, structure: 0.5, hashed: 1, smooth: 0.08, written: 0.3, pattern: 0.1, text: 0.1, pair: 0.6, least: 20, rounds: 12, rate: 0.3}
 
 // fit finds the weights that predict the examples best: AdaGrad, a rate for each feature, over the examples in an order
 // that a generator with a fixed seed shuffles for each round. It is deterministic: the same examples always give the
