@@ -95,6 +95,9 @@ func idOf(source, url string) string {
 	return source + "_" + hex.EncodeToString(sum[:])[:12]
 }
 
+// IsID reports whether s can be the id of an article.
+func IsID(s string) bool { return validID(s) }
+
 // validID reports whether an id can be part of a cursor.
 func validID(id string) bool {
 	return id != "" && len(id) <= maxID &&

@@ -23,6 +23,7 @@ type Store interface {
 	Fail(ctx context.Context, source, class, message string, notBefore, now time.Time, failed []store.Letter) error
 	Rest(ctx context.Context, source, class string, notBefore time.Time) error
 	Spend(ctx context.Context, source string, windows []info.Window) (*info.Window, error)
+	Sources(ctx context.Context) ([]store.Source, error)
 	Left(ctx context.Context, source string, w info.Window, left int) error
 	Known(ctx context.Context, keys []string) (map[string]store.Known, error)
 	Upsert(ctx context.Context, articles []store.New, now time.Time) (store.Saved, error)
@@ -146,6 +147,7 @@ func (c *Collector) save(ctx context.Context, s info.Source, state store.Source,
 	if old > 0 {
 		counts.Drops[info.TooOld] += old
 	}
+	asked := c.Now() // in the windows that the answers are about; those of later may be others
 	saved, found, err := c.put(ctx, articles)
 	counts.Inserted, counts.Updated, counts.Thumbnails = saved.Inserted, saved.Updated, found
 	if err != nil {
@@ -156,7 +158,7 @@ func (c *Collector) save(ctx context.Context, s info.Source, state store.Source,
 	if err := c.Store.Succeed(ctx, store.Success{Source: s.Name(), State: b.State, Counts: counts, Failed: failed, Now: now}); err != nil {
 		return err
 	}
-	c.count(ctx, s, b, now)
+	c.count(ctx, s, b, asked)
 	c.forget(ctx, s, state, b)
 	return nil
 }

@@ -632,3 +632,38 @@ func TestOneFeedWantsRest(t *testing.T) {
 		t.Errorf("the one that wants rest was asked %d times, the other %d times", w.times(busy), w.times(other))
 	}
 }
+
+// TestReplayLeavesSpentSourcesAlone: also when it was the provider that said so, and not what was counted here.
+func TestReplayLeavesSpentSourcesAlone(t *testing.T) {
+	w := newWorld(t, naver("x"))
+	w.pages[naverURL] = page{status: 500}
+	w.run(info.Naver)
+	w.clock = w.clock.Add(5 * time.Minute)
+	w.pages[naverURL] = page{status: 429, body: fixture(t, "naver_error_429_quota_010.json")}
+	w.run(info.Naver)
+	before := w.times(naverURL)
+	if done, err := w.Replay(ctx, ""); err != nil || w.times(naverURL) != before || done.Failed != 0 {
+		t.Errorf("%+v %v, %d calls", done, err, w.times(naverURL)-before)
+	}
+}
+
+// TestProvidersCountOfYesterday: what was left before midnight says nothing of the day after, when the articles are stored.
+func TestProvidersCountOfYesterday(t *testing.T) {
+	w := newWorld(t, newsData(200, 30, "a"))
+	w.clock = time.Date(2026, 1, 17, 23, 59, 50, 0, time.UTC)
+	w.Now = func() time.Time {
+		if len(w.asked) > 1 { // pages, for thumbnails
+			return w.clock.Add(time.Minute)
+		}
+		return w.clock
+	}
+	w.pages[newsDataURL] = page{body: fixture(t, "newsdata_page1_free.json"), header: http.Header{"X-Api-Limit-Remaining": {"0"}}}
+	w.run(info.NewsData)
+	if len(w.asked) < 2 {
+		t.Fatal("no page was asked for a thumbnail")
+	}
+	w.clock = w.clock.Add(time.Hour)
+	if r := w.run(info.NewsData)[0]; r.Skipped != "" || r.Counts.Calls != 1 {
+		t.Errorf("%+v", r)
+	}
+}

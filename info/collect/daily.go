@@ -33,6 +33,18 @@ func (c *Collector) replay(ctx context.Context, s info.Source, done *info.Replay
 	if err != nil {
 		return err
 	}
+	if len(list) == 0 {
+		return nil
+	}
+	known, err := c.Store.Sources(ctx)
+	if err != nil {
+		return err
+	}
+	for _, k := range known { // what only failed is tried again: it may be well by now
+		if class := info.Class(k.ErrorClass); k.Name == s.Name() && k.NotBefore.After(c.Now()) && (class == info.Spent || class == info.Throttled) {
+			return nil
+		}
+	}
 	client := c.client(s)
 	for _, l := range list {
 		if ctx.Err() != nil {

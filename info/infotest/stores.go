@@ -624,7 +624,7 @@ func cached(t T, s *store.Store) {
 }
 
 func anyText(t T, s *store.Store) {
-	for i, text := range []string{`'; DROP TABLE news_articles; --`, `{"a": [1]}`, "\\u0000 \\x", "💡" + strings.Repeat("가", 300), "?1 $1 {now} %s", `a"b'c`} {
+	for i, text := range []string{`'; DROP TABLE news_articles; --`, `{"a": [1]}`, "\\u0000 \\x", "💡" + strings.Repeat("가", 300), "?1 $1 {now} %s", `a"b'c`, strings.Repeat("ａ", 900)} { // the last a word longer than PostgreSQL takes
 		a := Article(info.Feed, i, noon.Add(-time.Duration(i)*time.Second))
 		a.Title, a.Snippet, a.SourceName, a.Keywords, a.AITag = text, text, text, []string{text, ""}, text
 		put(t, s, a)

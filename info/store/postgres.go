@@ -75,11 +75,17 @@ RETURNING 1 AS removed`,
 // maxPosition is the last position that a tsvector has; what follows is indexed there.
 const maxPosition = 16383
 
+// maxLexeme is the longest word, in bytes, that a tsvector takes. Readers search for nothing so long.
+const maxLexeme = 2046
+
 // vector writes grams as a tsvector, which PostgreSQL's own parser, whose idea of a letter depends on the
 // locale, has no part in.
 func vector(grams []string) string {
 	var b strings.Builder
 	for i, g := range grams {
+		if len(g) > maxLexeme {
+			continue // else PostgreSQL refuses all articles that are stored with this one
+		}
 		fmt.Fprintf(&b, "%s:%d ", quoted(g), min(i+1, maxPosition))
 	}
 	return b.String()

@@ -356,12 +356,17 @@ func (a *Reading) count(w http.ResponseWriter, r *http.Request) error {
 const maxCount = 1000
 
 func (a *Reading) article(w http.ResponseWriter, r *http.Request) error {
-	found, err := a.Store.Article(r.Context(), r.PathValue("id"))
+	none := &problem{http.StatusNotFound, "NOT_FOUND", "There is no article with this id."}
+	id := r.PathValue("id")
+	if !info.IsID(id) { // some of what is none PostgreSQL would not even compare
+		return none
+	}
+	found, err := a.Store.Article(r.Context(), id)
 	if err != nil {
 		return err
 	}
 	if found == nil {
-		return &problem{http.StatusNotFound, "NOT_FOUND", "There is no article with this id."}
+		return none
 	}
 	body := contract.Encode(found.Public())
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")

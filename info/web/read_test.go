@@ -338,6 +338,12 @@ func TestWrongParameters(t *testing.T) {
 	if w := f.get("/api/v1/info/nothing"); w.Code != 404 || w.Body.String() != `{"detail":"Not Found"}` {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
+	f.db.fail = io.ErrUnexpectedEOF                                       // the database is not asked
+	for _, id := range []string{"%00", "%ff", strings.Repeat("a", 100)} { // of which PostgreSQL takes the first two for no text
+		if w := f.get("/api/v1/info/news/" + id); w.Code != 404 {
+			t.Errorf("%.10s: %d", id, w.Code)
+		}
+	}
 	r := httptest.NewRequest(http.MethodPost, "/api/v1/info/news", nil)
 	w := httptest.NewRecorder()
 	if f.Handler().ServeHTTP(w, r); w.Code != 405 || w.Header().Get("Allow") == "" {
