@@ -91,7 +91,7 @@ func searchID(ms int64, id string) int64 {
 
 // maxBatch is how many articles one transaction takes, so that its parameter stays below D1's limit of 2 MB
 // even with the longest texts.
-const maxBatch = 50
+const maxBatch = 25
 
 // Saved is what became of articles.
 type Saved struct {

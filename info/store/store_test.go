@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+	"time"
 
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/info"
@@ -162,5 +163,19 @@ func TestErrorsHaveAKind(t *testing.T) {
 		if _, err := s.Page(context.Background(), info.Query{Limit: 1}); contract.KindOf(err) != contract.Storage || !errors.Is(err, cause) {
 			t.Errorf("%v", err)
 		}
+	}
+}
+
+// TestLongestTexts: a batch of articles with the longest texts is within what D1 takes.
+func TestLongestTexts(t *testing.T) {
+	var articles []store.New
+	for i := range 50 {
+		a := infotest.Article(info.Feed, i, time.Now())
+		a.Title, a.Snippet = strings.Repeat("\U00020000", info.MaxTitle), strings.Repeat("\U00020001", info.MaxSnippet)
+		a.ThumbnailURL = "https://a.example/" + strings.Repeat("a", info.MaxURL-20)
+		articles = append(articles, store.New{Article: a})
+	}
+	if saved, err := store.NewD1(openD1(t)).Upsert(context.Background(), articles, time.Now()); err != nil || saved.Inserted != 50 {
+		t.Errorf("%+v %v", saved, err)
 	}
 }
