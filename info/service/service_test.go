@@ -73,6 +73,9 @@ func newWorld(t *testing.T, vars map[string]string) *world {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { db.Close() })
+	if vars != nil {
+		vars["INFO_RETENTION_DAYS"] = "3650" // the fixtures are of January 2026
+	}
 	w := &world{t: t, vars: vars, bound: map[string]bool{"INFO_DB": true, "INFO_CACHE": true}, pages: map[string]string{}}
 	p := service.Platform{
 		Bound: func(name string) bool { return w.bound[name] }, D1: db, KV: &cache.Memory{},

@@ -71,6 +71,7 @@ const collector = worker("collector", {
   NAVER_QUERIES: "환경",
   NEWSDATA_QUERIES: "climate",
   API_TOKEN: "token",
+  INFO_RETENTION_DAYS: "3650", // the fixtures are of January 2026
 });
 const api = worker("api", { CORS_ORIGINS: "https://app.example" });
 const newsweb = {
