@@ -209,10 +209,11 @@ func (a *Analyser) menuPages() (list []candidate) {
 	return list
 }
 
-// named reports whether a link of the home page calls a page by the name of a section.
+// named reports whether a link of the home page calls a page by the name of a section. A link may also lead to the
+// newest article by that name: where the path alone names a page, it has to look like that of a list.
 func (a *Analyser) named(url string) bool {
 	text := a.texts.anchors[url]
-	return text != "" && a.classifier.IsName(text)
+	return text != "" && a.classifier.IsName(text) && (strings.Contains(url, "?") || a.lists(url))
 }
 
 // lists reports whether a page lists others.

@@ -200,3 +200,18 @@ func TestMenuIsAnEntryPoint(t *testing.T) {
 		t.Errorf("excluded since: %+v", entries)
 	}
 }
+
+// TestNewestArticleInTheMenu: an article to which the menu leads by the name of its section is none of the entry points.
+func TestNewestArticleInTheMenu(t *testing.T) {
+	const host = "https://www.example.gov.sg"
+	a := NewAnalyser(Options{Domain: "example.gov.sg", Now: testNow, Robots: open})
+	for i := range 9 {
+		a.Add(&Sighting{Loc: fmt.Appendf(nil, "%s/news-and-publications/media-release-%d", host, i+1), Method: FromSitemap, Lastmod: testNow.AddDate(0, 0, -i)})
+	}
+	a.Learn([]Link{{host + "/news-and-publications/media-release-1", "Media"}})
+	for _, e := range a.Contract(Terms{}).EntryPoints {
+		if e.Method == HTMLEntry {
+			t.Errorf("%+v", e)
+		}
+	}
+}
