@@ -43,6 +43,10 @@ type HostState struct {
 // has become free: its message is delivered a little later than that, and in a batch that may wait for a minute.
 const waitGrace = 180_000
 
+// claimLook is after how many ms a collector looks again at a host that a refresh has: most take seconds, and until the
+// collector had its turn nobody else begins.
+const claimLook = 10_000
+
 // Acquire gives a domain to a collector, or says when to ask again.
 func (s *Shard) Acquire(now int64, r AcquireRequest) (answer Acquired, err error) {
 	if err := r.validate(); err != nil {
@@ -102,7 +106,7 @@ func (r *AcquireRequest) validate() error {
 	return checkRange("seconds", r.Seconds, 1, maxOwnership)
 }
 
-// busyUntil gives until when somebody else has the domain, or one of its hosts, in ms; 0 when nobody
+// busyUntil gives until when somebody else has the domain, or one of its hosts, in ms, or when to look again; 0 when nobody
 // has.
 func (c *call) busyUntil(m *domain, owner string) (until int64, err error) {
 	if m.owner != "" && m.owner != owner && m.ownerEnds > c.now {
@@ -124,7 +128,7 @@ func (c *call) busyUntil(m *domain, owner string) (until int64, err error) {
 			until = max(until, h.leaseEnds, c.now+1)
 		}
 		if h != nil && h.claimEnds > c.now { // a refresh has it
-			until = max(until, h.claimEnds)
+			until = max(until, min(h.claimEnds, c.now+claimLook))
 		}
 	}
 	return until, err

@@ -51,7 +51,7 @@ func refreshOfLargeDomain(t T, db DB) {
 		})
 		return a
 	}
-	expect(t, "a collector", busy(), frontier.Acquired{RetryIn: 120_000})
+	expect(t, "a collector", busy(), frontier.Acquired{RetryIn: 10_000}) // though the refresh has it for 120 s
 	l := s.lease(9)
 	expect(t, "hosts for scrapers beside it", len(l.Items), 3)
 	s.settle(l, 200)
