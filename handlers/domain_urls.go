@@ -3,7 +3,6 @@ package handlers
 import (
 	"cmp"
 	"context"
-	"encoding/base64"
 	"encoding/json"
 	"net/http"
 	"slices"
@@ -25,15 +24,19 @@ func (a *API) domainURLs(w http.ResponseWriter, r *http.Request) error {
 	if q.err != nil {
 		return q.err
 	}
-	detail, err := a.domain(r, f)
+	detail, err := a.locate(r, f)
 	if err != nil {
 		return err
 	}
-	if detail.Document == nil {
+	document, err := a.document(r.Context(), detail.Key)
+	if err != nil {
+		return err
+	}
+	if document == nil {
 		return &failure{http.StatusNotFound, "not_found", detail.Domain + " has no document there yet"}
 	}
 	var doc contract.Document
-	if err := json.Unmarshal(detail.Document, &doc); err != nil {
+	if err := json.Unmarshal(document, &doc); err != nil {
 		return &contract.Error{Kind: contract.Internal, Op: "handlers.domainURLs", Field: detail.Key, Message: "the stored document cannot be read; collect the domain again", Err: err}
 	}
 	_, exclusions, err := a.Controls.Read(r.Context())
@@ -60,7 +63,7 @@ func (a *API) domainURLs(w http.ResponseWriter, r *http.Request) error {
 	if len(page.URLs) > urlsPerPage {
 		page.URLs = page.URLs[:urlsPerPage]
 		last := &page.URLs[urlsPerPage-1]
-		page.Cursor = contract.Text(rank{score(last), last.URL}.String())
+		page.Cursor = contract.EncodeCursor(rank{score(last), last.URL})
 	}
 	return sendTagged(w, r, "application/json; charset=utf-8", encodeJSON(answer{Success: true, Data: page}))
 }
@@ -96,27 +99,15 @@ func (r rank) compare(o rank) int {
 	return cmp.Or(cmp.Compare(o.Score, r.Score), cmp.Compare(r.URL, o.URL))
 }
 
-func (r rank) String() string {
-	b, err := json.Marshal(r)
-	if err != nil {
-		panic(err) // scores are from 0 to 1
-	}
-	return base64.RawURLEncoding.EncodeToString(b)
-}
-
 // ranked reads a cursor; nil is that of the first page.
 func (q *query) ranked() *rank {
-	text := q.text("cursor")
-	if text == "" {
+	cursor := q.text("cursor")
+	if cursor == "" {
 		return nil
 	}
 	var r rank
-	b, err := base64.RawURLEncoding.DecodeString(text)
-	if err == nil {
-		err = json.Unmarshal(b, &r)
-	}
-	if err != nil {
-		q.fail(contract.Invalid("cursor", "is not the cursor of an answer; send it as it was given, or none"))
+	if err := contract.DecodeCursor(cursor, &r); err != nil {
+		q.fail(err)
 	}
 	return &r
 }

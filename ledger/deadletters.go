@@ -112,7 +112,7 @@ func (l *Ledger) DeadLetters(ctx context.Context, q DeadLetterQuery) (contract.D
 	}
 	if q.Cursor != "" {
 		var at deadLetterCursor
-		if err := decodeCursor(q.Cursor, &at); err != nil {
+		if err := contract.DecodeCursor(q.Cursor, &at); err != nil {
 			return page, err
 		}
 		c.and("(failed_at, message_id) < (?, ?)", at.FailedAt, at.ID)
@@ -127,7 +127,7 @@ func (l *Ledger) DeadLetters(ctx context.Context, q DeadLetterQuery) (contract.D
 	if len(rows) > q.Limit {
 		rows = rows[:q.Limit]
 		last := rows[q.Limit-1]
-		page.Cursor = encodeCursor(deadLetterCursor{last.FailedAt, last.MessageID})
+		page.Cursor = contract.EncodeCursor(deadLetterCursor{last.FailedAt, last.MessageID})
 	}
 	for _, r := range rows {
 		page.DeadLetters = append(page.DeadLetters, r.record())

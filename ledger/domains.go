@@ -187,7 +187,7 @@ func (q *DomainQuery) statement() (Statement, error) {
 	}
 	if q.Cursor != "" {
 		var at domainCursor
-		if err := decodeCursor(q.Cursor, &at); err != nil {
+		if err := contract.DecodeCursor(q.Cursor, &at); err != nil {
 			return Statement{}, err
 		}
 		if q.SlowestFirst {
@@ -251,7 +251,7 @@ func (l *Ledger) Domains(ctx context.Context, q DomainQuery) (contract.DomainPag
 		if q.SlowestFirst && last.DurationMS != nil {
 			at.DurationMS = *last.DurationMS
 		}
-		page.Cursor = encodeCursor(at)
+		page.Cursor = contract.EncodeCursor(at)
 	}
 	for _, r := range rows {
 		page.Domains = append(page.Domains, r.record())

@@ -1,7 +1,6 @@
 package ledger
 
 import (
-	"encoding/base64"
 	"encoding/json"
 	"strings"
 	"time"
@@ -88,28 +87,6 @@ func (c *conditions) where() string {
 		return ""
 	}
 	return " WHERE " + strings.Join(c.terms, " AND ")
-}
-
-var cursorText = base64.RawURLEncoding
-
-// encodeCursor makes an opaque cursor, which the caller sends back as it is.
-func encodeCursor(v any) *string {
-	b, err := json.Marshal(v)
-	if err != nil {
-		panic(err) // strings and integers always marshal
-	}
-	return contract.Text(cursorText.EncodeToString(b))
-}
-
-func decodeCursor(cursor string, v any) error {
-	b, err := cursorText.DecodeString(cursor)
-	if err == nil {
-		err = json.Unmarshal(b, v)
-	}
-	if err != nil {
-		return contract.Invalid("cursor", "is not the cursor of an answer; send it as it was given, or none")
-	}
-	return nil
 }
 
 // millis is t in milliseconds since 1970; 0 for the zero time.

@@ -1,0 +1,27 @@
+package contract
+
+import (
+	"encoding/base64"
+	"encoding/json"
+)
+
+// EncodeCursor makes an opaque cursor of strings and numbers, which the caller sends back as it is.
+func EncodeCursor(v any) *string {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // strings and finite numbers always marshal
+	}
+	return Text(base64.RawURLEncoding.EncodeToString(b))
+}
+
+// DecodeCursor reads into v what EncodeCursor made a cursor of. What is none is a Validation error of the field cursor.
+func DecodeCursor(cursor string, v any) error {
+	b, err := base64.RawURLEncoding.DecodeString(cursor)
+	if err == nil {
+		err = json.Unmarshal(b, v)
+	}
+	if err != nil {
+		return Invalid("cursor", "is not the cursor of an answer; send it as it was given, or none")
+	}
+	return nil
+}
