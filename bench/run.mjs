@@ -1,4 +1,4 @@
-// make bench: the runtime, the parsers, the pipeline, its costs, the operators' questions and the frontier, each a table.
+// make bench: the runtime, the parsers, the pipeline, also on slow stores, its costs, the operators' questions and the frontier, each a table.
 import { execFileSync, spawnSync } from "node:child_process";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -46,6 +46,11 @@ run(
 
 run("Pipeline against the documents' own pseudo-code", process.execPath, [
   join(here, "pipeline/run.mjs"),
+  ...(quick ? ["--quick"] : []),
+]);
+
+run("The pipeline on stores as far away as in production", process.execPath, [
+  join(here, "latency/run.mjs"),
   ...(quick ? ["--quick"] : []),
 ]);
 

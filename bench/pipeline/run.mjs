@@ -1,15 +1,11 @@
 // The pipeline against the peer, on one workerd in one run:
 // node bench/pipeline/run.mjs [--quick] [--only=orchestrate|file|domains|huge] [--domains=200]
 import { execFileSync } from "node:child_process";
-import { mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { cpus } from "node:os";
-import { join, resolve } from "node:path";
-import { fileURLToPath } from "node:url";
-import { build } from "../../worker/build.mjs";
-import "../../test/home.mjs";
-import { createTestHarness } from "wrangler";
+import { join } from "node:path";
+import { dir, domainMessage, median, partition, ratio, root, round1, start, timed } from "./world.mjs";
 
-const root = resolve(fileURLToPath(new URL("../..", import.meta.url)));
 const quick = process.argv.includes("--quick"); // a smaller run, to see that it works
 const option = (name) => process.argv.find((arg) => arg.startsWith(`--${name}=`))?.split("=")[1];
 const files = quick ? 200 : 2000;
@@ -18,97 +14,16 @@ const hugeBytes = (quick ? 50 : 1024) * 2 ** 20;
 const domains = Number(option("domains") ?? (quick ? 20 : 200));
 const rounds = quick ? 3 : 7;
 
-build(root, join(root, "build/worker"));
-
-const dir = "raw/country=sg/category=news/date=2026-01-28/";
-const partition = { country: "sg", category: "news", date: "2026-01-28" };
-const date = "2026-11-01";
-const bucket = (name) => [{ binding: "DATASETS_BUCKET", bucket_name: `bench-${name}` }];
-// No consumers: the driver delivers, and what the steps send on is dropped.
-const producers = (name) => ({
-  producers: ["SEED", "DOMAIN", "DLQ"].map((q) => ({
-    binding: q === "DLQ" ? q : `${q}_QUEUE`,
-    queue: `${name}-${q.toLowerCase()}`,
-  })),
+const { harness, workers, drive, deliver, bucketOf, workerd } = await start({
+  mains: { engine: "bench/pipeline/observed.mjs", peer: "bench/pipeline/peer.mjs" },
+  latency: 100,
 });
-const side = (name, main, more = {}) => ({
-  name,
-  main: join(root, main),
-  compatibility_date: date,
-  rules: [{ type: "CompiledWasm", globs: ["**/*.wasm"] }],
-  r2_buckets: bucket(name),
-  queues: producers(name),
-  services: [{ binding: "EGRESS", service: "web" }],
-  vars: { REQUEST_INTERVAL_MS: "0" },
-  ...more,
-});
-const d1 = [
-  {
-    binding: "METADATA_DB",
-    database_name: "bench",
-    database_id: "bench",
-    migrations_dir: join(root, "ledger/migrations"),
-  },
-];
-const shards = {
-  durable_objects: { bindings: [{ name: "FRONTIER", class_name: "Frontier" }] },
-  migrations: [{ tag: "v1", new_sqlite_classes: ["Frontier"] }],
-};
-
-const harness = createTestHarness({
-  root,
-  workers: [
-    { config: side("engine", "bench/pipeline/observed.mjs", { d1_databases: d1, ...shards }) },
-    { config: side("peer", "bench/pipeline/peer.mjs") },
-    {
-      config: {
-        name: "driver",
-        main: join(root, "bench/pipeline/driver.mjs"),
-        compatibility_date: date,
-        compatibility_flags: ["service_binding_extra_handlers"],
-        r2_buckets: ["engine", "peer"].map((name) => ({ binding: `${name}_BUCKET`, bucket_name: `bench-${name}` })),
-        services: ["engine", "peer"].map((service) => ({ binding: service, service })),
-      },
-    },
-    {
-      config: {
-        name: "web",
-        main: join(root, "test/workers/anysite.mjs"),
-        compatibility_date: date,
-        vars: { LATENCY_MS: "100" },
-      },
-    },
-  ],
-});
-await harness.listen();
-const workers = Object.fromEntries(["engine", "peer", "driver"].map((name) => [name, harness.getWorker(name)]));
-await workers.engine.applyD1Migrations("METADATA_DB");
-const workerd = process_();
-
-const drive = async (path, query, body) => {
-  const response = await workers.driver.fetch(`${path}?${new URLSearchParams(query)}`, {
-    method: "POST",
-    body: body && JSON.stringify(body),
-  });
-  if (!response.ok) throw new Error(`${path}: ${await response.text()}`);
-  return response.json();
-};
-const deliver = async (name, queue, bodies) => {
-  const result = await drive("/deliver", { side: name }, { queue, bodies });
-  if (result.outcome !== "ok" || result.retried) throw new Error(`${name}: ${JSON.stringify(result)}`);
-};
-const remove = async (name, key) => (await workers[name].getEnv()).DATASETS_BUCKET.delete(key);
+const remove = async (name, key) => (await bucketOf(name)).delete(key);
 
 const results = [];
 const report = (what, goal, values) => {
   results.push({ what, goal, ...values });
   console.error(`  ${what}: ${JSON.stringify(values)}`);
-};
-const median = (list) => list.toSorted((a, b) => a - b)[list.length >> 1];
-const timed = async (work) => {
-  const began = performance.now();
-  await work();
-  return performance.now() - began;
 };
 
 /** Runs work for both sides in turn, the first round not counted. */
@@ -126,8 +41,6 @@ async function alternate(work, n = rounds) {
     ratio: ratio(median(times.engine), median(times.peer)),
   };
 }
-const round1 = (n) => Math.round(n * 10) / 10;
-const ratio = (a, b) => Math.round((a / b) * 1000) / 1000;
 
 async function orchestrate() {
   for (const name of ["engine", "peer"]) await drive("/finished", { side: name, n: files, prefix: dir });
@@ -175,16 +88,7 @@ async function manyDomains() {
     const cpu = workerd.cpu();
     const ms = await timed(async () => {
       for (let i = 0; i < domains; i += 5) {
-        const bodies = Array.from({ length: 5 }, (_, k) => {
-          const domain = `round${round}site${i + k}.sg`;
-          return {
-            domain,
-            domain_id: `media:sg:${domain}`,
-            urls: [{ url: `https://${domain}/a`, title: "A", path: "/a" }],
-            partition_info: partition,
-            source_file_path: `${dir}raw_0001.json`,
-          };
-        });
+        const bodies = Array.from({ length: 5 }, (_, k) => domainMessage(`round${round}site${i + k}.sg`));
         await deliver(name, `newsfork-domain-${name}`, bodies);
       }
     });
@@ -257,38 +161,4 @@ for (const r of results) {
       .join(", ");
   const more = r.linear_mib ? `, linear ${r.linear_mib} MiB, growth ${r.growth_mib} MiB` : "";
   console.log(`| ${r.what} | ${value("engine")}${more} | ${value("peer") || "–"} | ${r.ratio ?? "–"} | ${r.goal} |`);
-}
-
-/** The workerd that the harness started: its memory in bytes and CPU time in milliseconds. */
-function process_() {
-  const pids = readdirSync("/proc").filter((pid) => {
-    try {
-      return (
-        readFileSync(`/proc/${pid}/cmdline`, "utf8").includes("workerd") &&
-        readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1].split(" ")[1] === String(process.pid)
-      );
-    } catch {
-      return false; // it ended
-    }
-  });
-  if (!pids.length) throw new Error("no workerd below this process");
-  const status = (field) =>
-    Math.max(
-      ...pids.map(
-        (pid) => Number(new RegExp(`${field}:\\s+(\\d+)`).exec(readFileSync(`/proc/${pid}/status`, "utf8"))[1]) * 1024,
-      ),
-    );
-  return {
-    /** Forgets the peak; gives what is resident now. */
-    resetPeak() {
-      for (const pid of pids) writeFileSync(`/proc/${pid}/clear_refs`, "5");
-      return status("VmRSS");
-    },
-    peak: () => status("VmHWM"),
-    cpu: () =>
-      pids.reduce((sum, pid) => {
-        const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1].split(" ");
-        return sum + (Number(fields[11]) + Number(fields[12])) * 10; // ticks of 10 ms
-      }, 0),
-  };
 }

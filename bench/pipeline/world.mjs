@@ -1,0 +1,154 @@
+// The engine, its peer, a driver that fills their buckets and delivers batches to them, and a web in which every host is
+// one site, on one workerd.
+import { readFileSync, readdirSync, writeFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { build } from "../../worker/build.mjs";
+import "../../test/home.mjs";
+import { createTestHarness } from "wrangler";
+
+export const root = resolve(fileURLToPath(new URL("../..", import.meta.url)));
+const date = "2026-11-01";
+const bucket = (name) => [{ binding: "DATASETS_BUCKET", bucket_name: `bench-${name}` }];
+// No consumers: the driver delivers, and what the steps send on is dropped.
+const producers = (name) => ({
+  producers: ["SEED", "DOMAIN", "DLQ"].map((q) => ({
+    binding: q === "DLQ" ? q : `${q}_QUEUE`,
+    queue: `${name}-${q.toLowerCase()}`,
+  })),
+});
+const side = (name, main, vars, more = {}) => ({
+  name,
+  main: join(root, main),
+  compatibility_date: date,
+  rules: [{ type: "CompiledWasm", globs: ["**/*.wasm"] }],
+  r2_buckets: bucket(name),
+  queues: producers(name),
+  services: [{ binding: "EGRESS", service: "web" }],
+  vars: { REQUEST_INTERVAL_MS: "0", ...vars },
+  ...more,
+});
+const d1 = [
+  {
+    binding: "METADATA_DB",
+    database_name: "bench",
+    database_id: "bench",
+    migrations_dir: join(root, "ledger/migrations"),
+  },
+];
+const shards = {
+  durable_objects: { bindings: [{ name: "FRONTIER", class_name: "Frontier" }] },
+  migrations: [{ tag: "v1", new_sqlite_classes: ["Frontier"] }],
+};
+
+/**
+ * Starts all of it. mains are the entries of the engine and the peer; latency is that of the web, in ms; others are
+ * the configurations of more Workers.
+ */
+export async function start({ mains, latency, vars = {}, others = [] }) {
+  build(root, join(root, "build/worker"));
+  const harness = createTestHarness({
+    root,
+    workers: [
+      { config: side("engine", mains.engine, vars, { d1_databases: d1, ...shards }) },
+      { config: side("peer", mains.peer, vars) },
+      {
+        config: {
+          name: "driver",
+          main: join(root, "bench/pipeline/driver.mjs"),
+          compatibility_date: date,
+          compatibility_flags: ["service_binding_extra_handlers"],
+          r2_buckets: ["engine", "peer"].map((name) => ({ binding: `${name}_BUCKET`, bucket_name: `bench-${name}` })),
+          services: ["engine", "peer"].map((service) => ({ binding: service, service })),
+        },
+      },
+      {
+        config: {
+          name: "web",
+          main: join(root, "test/workers/anysite.mjs"),
+          compatibility_date: date,
+          vars: { LATENCY_MS: String(latency) },
+        },
+      },
+      ...others.map((config) => ({ config })),
+    ],
+  });
+  await harness.listen();
+  const names = ["engine", "peer", "driver", ...others.map(({ name }) => name)];
+  const workers = Object.fromEntries(names.map((name) => [name, harness.getWorker(name)]));
+  await workers.engine.applyD1Migrations("METADATA_DB");
+
+  /** Asks the driver, or another Worker of the bench, to do something. */
+  const drive = async (path, query, body, worker = workers.driver) => {
+    const response = await worker.fetch(`${path}?${new URLSearchParams(query)}`, {
+      method: "POST",
+      body: body && JSON.stringify(body),
+    });
+    if (!response.ok) throw new Error(`${path}: ${await response.text()}`);
+    return response.json();
+  };
+  /** Delivers a batch to a side. No message of it may be retried. */
+  const deliver = async (name, queue, bodies) => {
+    const result = await drive("/deliver", { side: name }, { queue, bodies });
+    if (result.outcome !== "ok" || result.retried) throw new Error(`${name}: ${JSON.stringify(result)}`);
+  };
+  /** The bucket of a side. */
+  const bucketOf = async (name) => (await workers[name].getEnv()).DATASETS_BUCKET;
+  return { harness, workers, drive, deliver, bucketOf, workerd: process_() };
+}
+
+export const median = (list) => list.toSorted((a, b) => a - b)[list.length >> 1];
+export const round1 = (n) => Math.round(n * 10) / 10;
+export const ratio = (a, b) => Math.round((a / b) * 1000) / 1000;
+
+/** How long work takes, in ms. */
+export async function timed(work) {
+  const began = performance.now();
+  await work();
+  return performance.now() - began;
+}
+
+/** What the driver makes a raw file of, and the message of a domain of it. */
+export const partition = { country: "sg", category: "news", date: "2026-01-28" };
+export const dir = "raw/country=sg/category=news/date=2026-01-28/";
+export const domainMessage = (domain) => ({
+  domain,
+  domain_id: `media:sg:${domain}`,
+  urls: [{ url: `https://${domain}/a`, title: "A", path: "/a" }],
+  partition_info: partition,
+  source_file_path: `${dir}raw_0001.json`,
+});
+
+/** The workerd that the harness started: its memory in bytes and CPU time in milliseconds. */
+function process_() {
+  const pids = readdirSync("/proc").filter((pid) => {
+    try {
+      return (
+        readFileSync(`/proc/${pid}/cmdline`, "utf8").includes("workerd") &&
+        readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1].split(" ")[1] === String(process.pid)
+      );
+    } catch {
+      return false; // it ended
+    }
+  });
+  if (!pids.length) throw new Error("no workerd below this process");
+  const status = (field) =>
+    Math.max(
+      ...pids.map(
+        (pid) => Number(new RegExp(`${field}:\\s+(\\d+)`).exec(readFileSync(`/proc/${pid}/status`, "utf8"))[1]) * 1024,
+      ),
+    );
+  return {
+    /** Forgets the peak; gives what is resident now. */
+    resetPeak() {
+      for (const pid of pids) writeFileSync(`/proc/${pid}/clear_refs`, "5");
+      return status("VmRSS");
+    },
+    peak: () => status("VmHWM"),
+    cpu: () =>
+      pids.reduce((sum, pid) => {
+        const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1].split(" ");
+        return sum + (Number(fields[11]) + Number(fields[12])) * 10; // ticks of 10 ms
+      }, 0),
+  };
+}
