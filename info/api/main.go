@@ -22,6 +22,7 @@ func main() {
 		Dial:       bindings.Dial,
 		Variable:   bindings.Variable,
 		After:      worker.After,
+		Shared:     func(name string) service.Cell { return bindings.Cell(name) },
 		Log:        contract.NewLogger(worker.Console{}),
 		Now:        time.Now,
 	}), nil, nil)

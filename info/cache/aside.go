@@ -21,6 +21,7 @@ type Reader struct {
 	Background func(work func(ctx context.Context))
 	Log        *slog.Logger
 	Now        func() time.Time
+	Pulse      Pulse // of the store
 
 	rests atomic.Int64 // milliseconds since 1970: this reader does not fill the cache before
 }
@@ -47,26 +48,25 @@ func (r *Reader) Page(ctx context.Context, q info.Query) (Result, error) {
 		var err error
 		if a, err = r.Cache.Page(ctx, q); err != nil {
 			r.failed(err)
-		} else if a == nil {
-			missing = true
-		} else if now.Sub(a.RefreshedAt) > Stale {
-			r.revalidate(ctx, now)
 		}
+		missing = a == nil && err == nil
 	}
-	if a != nil && now.Before(a.Expires) && (len(a.Items) > q.Limit || a.Complete) {
+	if a != nil && r.suffices(a, &q, now) {
+		r.lookAfter(ctx, now, now.Sub(a.RefreshedAt) > Stale)
 		return r.cached(a, &q, now), nil
 	}
 	p, err := r.Store.Page(ctx, q)
+	if len(q.Search) == 0 && ctx.Err() == nil { // a search may take too long where a page does not
+		r.Pulse.answered(err, now)
+	}
 	if err != nil {
 		if a == nil || len(a.Items) == 0 {
 			return Result{}, err
 		}
-		r.Log.Warn("info_store_failed", "error_type", contract.KindOf(err), "error", err.Error())
-		result := r.cached(a, &q, now)
-		result.More = result.More || !a.Complete // the store has more, once it answers
-		result.Stale = true
-		return result, nil
+		r.storeFailed(err)
+		return r.cached(a, &q, now), nil
 	}
+	r.lookAfter(ctx, now, missing || a != nil && now.Sub(a.RefreshedAt) > Stale)
 	result := Result{Items: make([]Item, len(p.Articles)), More: p.More, Source: r.Kind}
 	for i := range p.Articles {
 		article := &p.Articles[i]
@@ -75,37 +75,43 @@ func (r *Reader) Page(ctx context.Context, q info.Query) (Result, error) {
 	if a != nil {
 		result.Total, result.RefreshedAt, result.Expires, result.Stale = a.Total, a.RefreshedAt, a.Expires, now.Sub(a.CollectedAt) > Stale
 	}
-	if missing && r.rests.Load() <= now.UnixMilli() {
-		r.fill(ctx, now)
-	}
 	return result, nil
+}
+
+// suffices reports whether a page is made of what the cache has: all of it, and not too old, or, while the store does
+// not answer, any of it.
+func (r *Reader) suffices(a *Answer, q *info.Query, now time.Time) bool {
+	whole := len(a.Items) > q.Limit || a.Complete
+	return whole && now.Before(a.Expires) || len(a.Items) > 0 && r.Pulse.gone(now)
 }
 
 // cached makes a page of what the cache has.
 func (r *Reader) cached(a *Answer, q *info.Query, now time.Time) Result {
-	items := a.Items
-	more := len(items) > q.Limit
-	if more {
-		items = items[:q.Limit]
+	items := a.Items[:min(len(a.Items), q.Limit)]
+	return Result{
+		Items: items, More: len(a.Items) > len(items) || !a.Complete, Source: r.Cache.Name(), Total: a.Total,
+		RefreshedAt: a.RefreshedAt, Expires: a.Expires, Stale: r.Pulse.gone(now) || now.Sub(a.CollectedAt) > Stale,
 	}
-	return Result{Items: items, More: more, Source: r.Cache.Name(), Total: a.Total, RefreshedAt: a.RefreshedAt, Expires: a.Expires, Stale: now.Sub(a.CollectedAt) > Stale}
 }
 
 // settle is how long a refresh may take to be seen by all readers: KV's values may be a minute old.
 const settle = time.Minute
 
-// revalidate refreshes a cache that has become old, in the background: of all readers one a minute, and of
-// those of this instance as well while the store cannot be asked for that.
-func (r *Reader) revalidate(ctx context.Context, now time.Time) {
-	rests := r.rests.Load()
-	if rests > now.UnixMilli() || !r.rests.CompareAndSwap(rests, now.Add(settle).UnixMilli()) {
+// lookAfter refreshes a cache that has become old or is empty, and looks whether the store answers, each only when it
+// is due; the current reader does not wait for it. Of all readers one a minute refreshes, and of those of this instance
+// as well while the store cannot be asked for that.
+func (r *Reader) lookAfter(ctx context.Context, now time.Time, old bool) {
+	refresh := old && claim(&r.rests, now, settle)
+	check := r.Cache != nil && r.Pulse.claim(now)
+	if !refresh && !check {
 		return
 	}
 	work := func(ctx context.Context) {
-		if ok, err := r.Store.Acquire(ctx, "revalidate", r.Owner, settle); err != nil {
-			r.failed(err)
-		} else if ok {
-			r.fill(ctx, now)
+		if check {
+			r.check(ctx, now)
+		}
+		if refresh && !r.Pulse.gone(now) {
+			r.refresh(ctx, now)
 		}
 	}
 	if r.Background == nil {
@@ -115,15 +121,31 @@ func (r *Reader) revalidate(ctx context.Context, now time.Time) {
 	r.Background(work)
 }
 
-// fill makes the next reader find the cache filled. One of many readers who miss it does so; when that fails,
-// this one lets a minute pass before it tries again.
-func (r *Reader) fill(ctx context.Context, now time.Time) {
-	if _, err := FillNow(ctx, r.Cache, r.Store, r.Owner, now); err != nil {
-		r.rests.Store(now.Add(settle).UnixMilli())
+// check looks whether the store gives its newest article.
+func (r *Reader) check(ctx context.Context, now time.Time) {
+	if err := r.Pulse.ask(ctx, now, func(ctx context.Context) error {
+		_, err := r.Store.Page(ctx, info.Query{Category: info.All, Limit: 1})
+		return err
+	}); err != nil {
+		r.storeFailed(err)
+	}
+}
+
+// refresh makes the next reader find the cache filled.
+func (r *Reader) refresh(ctx context.Context, now time.Time) {
+	ok, err := r.Store.Acquire(ctx, "revalidate", r.Owner, settle)
+	if err == nil && ok {
+		_, err = FillNow(ctx, r.Cache, r.Store, r.Owner, now)
+	}
+	if err != nil {
 		r.failed(err)
 	}
 }
 
 func (r *Reader) failed(err error) {
 	r.Log.Warn("info_cache_failed", "error_type", contract.KindOf(err), "error", err.Error())
+}
+
+func (r *Reader) storeFailed(err error) {
+	r.Log.Warn("info_store_failed", "error_type", contract.KindOf(err), "error", err.Error())
 }

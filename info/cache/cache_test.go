@@ -214,6 +214,14 @@ func TestStaleWhileRevalidate(t *testing.T) {
 			q := info.Query{Category: info.All, Limit: 10}
 			var mu sync.Mutex
 			var later []func(context.Context)
+			afterwards := func() { // all at once
+				var done sync.WaitGroup
+				for _, work := range later {
+					done.Go(func() { work(ctx) })
+				}
+				done.Wait()
+				later = nil
+			}
 			readers := make([]*cache.Reader, 20)
 			for i := range readers {
 				readers[i] = &cache.Reader{Cache: c, Store: s, Kind: "d1", Owner: fmt.Sprint(i), Log: discard(), Now: func() time.Time { return now },
@@ -233,8 +241,8 @@ func TestStaleWhileRevalidate(t *testing.T) {
 				}
 			}
 			read("at first", 1, false)
-			if len(later) > 0 {
-				t.Errorf("a fresh cache is refreshed %d times", len(later))
+			if afterwards(); s.fills > 0 {
+				t.Errorf("a fresh cache is refreshed, %d pages read", s.fills)
 			}
 			now = began.Add(cache.Stale + time.Second)
 			read("an old cache", 1, true)
@@ -242,17 +250,11 @@ func TestStaleWhileRevalidate(t *testing.T) {
 			if len(later) != len(readers) || s.fills > 0 {
 				t.Errorf("%d refreshes were begun, %d pages read before readers had their answer", len(later), s.fills)
 			}
-			var done sync.WaitGroup
-			for _, work := range later {
-				done.Go(func() { work(ctx) })
-			}
-			done.Wait()
-			if s.fills != 4 {
+			if afterwards(); s.fills != 4 {
 				t.Errorf("%d pages were read, not four", s.fills)
 			}
-			later = nil
 			read("after the refresh", 2, true)
-			if len(later) > 0 {
+			if afterwards(); s.fills != 4 {
 				t.Error("a cache that was just refreshed is refreshed again")
 			}
 			if _, err := s.Begin(ctx, info.Feed, now); err != nil {
@@ -264,6 +266,105 @@ func TestStaleWhileRevalidate(t *testing.T) {
 			read("after a collection", 2, false)
 		})
 	}
+}
+
+// TestStoreGone: a cache that has all of a page serves it without the store, but not without a word when that is gone.
+func TestStoreGone(t *testing.T) {
+	for name, c := range map[string]cache.Cache{"kv": kv(t)(), "redis": onRedis(t)()} {
+		t.Run(name, func(t *testing.T) {
+			s := &faulty{Store: d1(t).store}
+			upsert(t, s.Store.(*store.Store), infotest.Article(info.Naver, 1, time.Now()))
+			if _, err := cache.FillNow(ctx, c, s, "x", time.Now()); err != nil {
+				t.Fatal(err)
+			}
+			now := time.Now()
+			var later func(context.Context)
+			r := &cache.Reader{Cache: c, Store: s, Kind: "d1", Owner: "r", Log: discard(), Now: func() time.Time { return now },
+				Background: func(work func(context.Context)) { later = work }}
+			read := func(what string, stale bool) {
+				t.Helper()
+				got, err := r.Page(ctx, info.Query{Category: info.All, Limit: 10})
+				if err != nil || got.Source != c.Name() || len(got.Items) != 1 || got.More || got.Stale != stale {
+					t.Errorf("%s: %d from %s, more %v, stale %v, %v", what, len(got.Items), got.Source, got.More, got.Stale, err)
+				}
+			}
+			looks := func(what string) {
+				t.Helper()
+				if later == nil {
+					t.Fatalf("%s: nothing is done after the answer", what)
+				}
+				later(ctx)
+				later = nil
+			}
+			read("at first", false)
+			looks("at first")
+			pages := s.pages
+			for range 5 {
+				read("a second later", false)
+				now = now.Add(time.Second - time.Millisecond)
+			}
+			if later != nil || s.pages != pages {
+				t.Error("the store is asked again within five seconds")
+			}
+			now = now.Add(time.Second)
+			s.err = errGone
+			read("the store is gone, which no one noticed", false)
+			looks("the store is gone")
+			read("the store is gone", true)
+			now = now.Add(2 * cache.TTL)
+			s.err = nil
+			pages = s.pages
+			if read("an old cache, while the store is gone as far as one knows", true); s.pages != pages {
+				t.Error("a reader waited for a store that is gone")
+			}
+			looks("it is back")
+			read("it is back, and the cache was refreshed", false)
+		})
+	}
+}
+
+// TestStoreHangs: a store that does not answer is waited for after the answer, and not for long. What the client that
+// goes away leaves unread says nothing of the store.
+func TestStoreHangs(t *testing.T) {
+	s, k := &faulty{Store: d1(t).store}, kv(t)()
+	upsert(t, s.Store.(*store.Store), infotest.Article(info.Naver, 1, time.Now()))
+	if _, err := cache.FillNow(ctx, k, s, "x", time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	r := &cache.Reader{Cache: k, Store: s, Kind: "d1", Owner: "r", Log: discard(), Now: time.Now}
+	s.hangs = true
+	left, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
+	defer cancel()
+	if got, err := r.Page(left, info.Query{Category: info.All, Limit: 10}); err != nil || got.Stale {
+		t.Errorf("after a client that went away: stale %v, %v", got.Stale, err)
+	}
+	began := time.Now()
+	r = &cache.Reader{Cache: k, Store: s, Kind: "d1", Owner: "r", Log: discard(), Now: time.Now}
+	if got, err := r.Page(ctx, info.Query{Category: info.All, Limit: 10}); err != nil || !got.Stale || time.Since(began) > 10*time.Second {
+		t.Errorf("stale %v after %v, %v", got.Stale, time.Since(began), err)
+	}
+}
+
+var errGone = &contract.Error{Kind: contract.Storage, Message: "gone"}
+
+// faulty is a store that may fail, or never answer, and counts the pages it is asked for.
+type faulty struct {
+	cache.Store
+	err   error
+	hangs bool
+	pages int
+}
+
+func (f *faulty) Page(ctx context.Context, q info.Query) (info.Page, error) {
+	f.pages++
+	if f.hangs {
+		<-ctx.Done()
+		return info.Page{}, &contract.Error{Kind: contract.Storage, Err: ctx.Err()}
+	}
+	if f.err != nil {
+		return info.Page{}, f.err
+	}
+	return f.Store.Page(ctx, q)
 }
 
 // TestRefreshThatFails: a cache that cannot be written is tried once a minute, not by every reader.
@@ -296,13 +397,6 @@ type readOnly struct{ *cache.Memory }
 
 func (readOnly) Put(context.Context, string, []byte, time.Duration) error {
 	return errors.New("KV PUT failed: 429 Too Many Requests")
-}
-
-// gone is a store that does not answer any more.
-type gone struct{ cache.Store }
-
-func (gone) Page(context.Context, info.Query) (info.Page, error) {
-	return info.Page{}, &contract.Error{Kind: contract.Storage, Message: "gone"}
 }
 
 func TestDegraded(t *testing.T) {
@@ -338,7 +432,7 @@ func TestDegraded(t *testing.T) {
 	if got := read("the collector has stopped", nil); !got.Stale || got.Source != "kv" || len(got.Items) != 50 {
 		t.Errorf("stale %v from %s", got.Stale, got.Source)
 	}
-	r.Store = gone{s}
+	r.Store = &faulty{Store: s, err: errGone}
 	now = now.Add(2 * cache.TTL)
 	if got := read("the store is gone", nil); !got.Stale || got.Source != "kv" || !got.More || len(got.Items) != 50 {
 		t.Errorf("stale %v from %s", got.Stale, got.Source)

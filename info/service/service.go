@@ -42,9 +42,13 @@ type Platform struct {
 	Variable   func(name string) (value string, ok bool)
 	Local      func(r *http.Request) bool           // reports whether a request is made to a local run
 	After      func(work func(ctx context.Context)) // runs work when the current request is answered; nil: at once
+	Shared     func(name string) Cell               // a number that all instances in an isolate share; nil: there is but one
 	Log        *slog.Logger
 	Now        func() time.Time
 }
+
+// Cell is a number, 0 at first.
+type Cell = cache.Cell
 
 // The names of bindings.
 const (
@@ -157,10 +161,11 @@ func misconfigured(w http.ResponseWriter, err error) {
 // NewAPI makes the handler of the Worker that readers ask.
 func NewAPI(p Platform) http.Handler {
 	get := once(p, func(a *parts) http.Handler {
-		r := &web.Reading{
-			Pages: &cache.Reader{Cache: a.cache, Store: a.store, Kind: a.store.Name(), Owner: a.owner, Background: a.background(), Log: p.Log, Now: p.Now},
-			Store: a.store, Origins: a.settings.Origins, Log: p.Log, Now: p.Now,
+		pages := &cache.Reader{Cache: a.cache, Store: a.store, Kind: a.store.Name(), Owner: a.owner, Background: a.background(), Log: p.Log, Now: p.Now}
+		if p.Shared != nil {
+			pages.Pulse.Due, pages.Pulse.Silent = p.Shared("infoStoreDue"), p.Shared("infoStoreSilent")
 		}
+		r := &web.Reading{Pages: pages, Store: a.store, Origins: a.settings.Origins, Log: p.Log, Now: p.Now}
 		return r.Handler()
 	})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -1,0 +1,19 @@
+//go:build js && wasm
+
+package bindings
+
+import "syscall/js"
+
+// Cell is a number, 0 at first, that all instances of the program in an isolate share under its name.
+type Cell string
+
+// Load returns the number.
+func (c Cell) Load() int64 {
+	if v := js.Global().Get(string(c)); v.Type() == js.TypeNumber {
+		return int64(v.Float())
+	}
+	return 0
+}
+
+// Store replaces the number.
+func (c Cell) Store(n int64) { js.Global().Set(string(c), n) }
