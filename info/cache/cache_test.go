@@ -154,25 +154,81 @@ func TestKVIsWrittenSparingly(t *testing.T) {
 	}
 }
 
-// TestOneRefresher: of readers that miss the cache at once, one fills it.
+// TestKVShowsTheLastChange: what is taken back within the minute for which KV may show what was there before is not taken
+// for what was never changed.
+func TestKVShowsTheLastChange(t *testing.T) {
+	s, at := d1(t).store, time.Now()
+	m := &cache.Memory{Lag: time.Minute, Now: func() time.Time { return at }}
+	k := cache.NewKV(m)
+	for i := range 2 {
+		upsert(t, s, infotest.Article(info.Naver, i, at.Add(-time.Duration(i)*time.Second)))
+	}
+	change := func(after time.Duration, deleted bool) {
+		t.Helper()
+		at = at.Add(after)
+		if _, err := s.SetDeleted(ctx, "naver_000001", deleted); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := cache.FillNow(ctx, k, s, "x", at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	shown := func(want int) {
+		t.Helper()
+		at = at.Add(time.Minute)
+		if a, err := k.Page(ctx, info.Query{Category: info.All, Limit: 10}); err != nil || a == nil || len(a.Items) != want {
+			t.Errorf("%d articles are shown, not %d: %v", len(a.Items), want, err)
+		}
+	}
+	change(0, false)
+	change(2*time.Minute, true)
+	change(20*time.Second, false)
+	shown(2)
+	change(0, true)
+	change(time.Second, false)
+	change(time.Second, true)
+	shown(1)
+
+	// A refresher that was killed before it recorded what it wrote.
+	change(0, false)
+	at = at.Add(2 * time.Minute)
+	if _, err := s.SetDeleted(ctx, "naver_000001", true); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := cache.FillNow(ctx, k, killed{s}, "x", at); err == nil {
+		t.Fatal("it was not killed")
+	}
+	change(20*time.Second, false)
+	shown(2)
+}
+
+// killed is a store whose user does not get so far as to record that the cache was filled.
+type killed struct{ cache.Store }
+
+func (killed) SetRefreshed(context.Context, time.Time, map[info.Category]string) error {
+	return errGone
+}
+
+// TestOneRefresher: of readers that miss the cache, at once or as long as KV goes on saying that it has nothing, one
+// fills it.
 func TestOneRefresher(t *testing.T) {
-	for name, c := range map[string]cache.Cache{"kv": kv(t)(), "redis": onRedis(t)()} {
+	for name, c := range map[string]cache.Cache{"kv": cache.NewKV(&cache.Memory{Lag: time.Minute}), "redis": onRedis(t)()} {
 		s := &counting{Store: d1(t).store}
 		upsert(t, s.Store, infotest.Article(info.Naver, 1, time.Now()))
-		var done sync.WaitGroup
-		for i := range 20 {
-			done.Add(1)
-			go func() {
-				defer done.Done()
-				r := cache.Reader{Cache: c, Store: s, Kind: "d1", Owner: string(rune('a' + i)), Log: discard(), Now: time.Now}
-				if _, err := r.Page(ctx, info.Query{Category: info.All, Limit: 10}); err != nil {
-					t.Error(err)
-				}
-			}()
+		for wave := range 3 {
+			var done sync.WaitGroup
+			for i := range 20 {
+				done.Go(func() {
+					r := cache.Reader{Cache: c, Store: s, Kind: "d1", Owner: fmt.Sprint(wave, i), Log: discard(), Now: time.Now}
+					if _, err := r.Page(ctx, info.Query{Category: info.All, Limit: 10}); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+			done.Wait()
 		}
-		done.Wait()
-		if s.fills > 8 { // four pages each; a reader that comes when the first is through may fill it once more
-			t.Errorf("%s: %d pages were read to fill the cache", name, s.fills)
+		if s.fills != 4 {
+			t.Errorf("%s: %d pages were read to fill the cache, not four", name, s.fills)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package cache
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/newsfork/seed-engine/info"
@@ -12,7 +13,8 @@ import (
 type Store interface {
 	Page(ctx context.Context, q info.Query) (info.Page, error)
 	Cached(ctx context.Context) (store.Cached, error)
-	SetRefreshed(ctx context.Context, at time.Time) error
+	SetRefreshing(ctx context.Context, categories []info.Category) error
+	SetRefreshed(ctx context.Context, at time.Time, written map[info.Category]string) error
 	Acquire(ctx context.Context, name, owner string, ttl time.Duration) (bool, error)
 	Release(ctx context.Context, name, owner string) error
 }
@@ -62,15 +64,51 @@ func FillNow(ctx context.Context, c Cache, s Store, owner string, now time.Time)
 		collected = now
 	}
 	var feeds []Feed
+	written := map[info.Category]string{}
 	for _, category := range append([]info.Category{info.All}, info.Categories...) {
 		p, err := s.Page(ctx, info.Query{Category: category, Limit: Size})
 		if err != nil {
 			return false, err
 		}
-		feeds = append(feeds, Feed{category, p.Articles, !p.More, collected})
+		f := Feed{category, p.Articles, !p.More, collected}
+		digest := f.digest()
+		same, err := has(ctx, c, f, state.Written[category] == digest, now)
+		if err != nil {
+			return false, err
+		}
+		if !same {
+			feeds, written[category] = append(feeds, f), digest
+		}
 	}
-	if err := c.Refresh(ctx, feeds, now); err != nil {
+	if err := write(ctx, c, s, feeds, now); err != nil {
 		return false, err
 	}
-	return true, s.SetRefreshed(ctx, state.ChangedAt)
+	return true, s.SetRefreshed(ctx, state.ChangedAt, written)
+}
+
+// has reports whether a cache for which writes are dear has a feed already. What it gives may be older than what it
+// was given last, so both must be the feed.
+func has(ctx context.Context, c Cache, f Feed, written bool, now time.Time) (bool, error) {
+	sparing, ok := c.(interface {
+		Has(ctx context.Context, f Feed, now time.Time) (bool, error)
+	})
+	if !ok || !written {
+		return false, nil
+	}
+	return sparing.Has(ctx, f, now)
+}
+
+func write(ctx context.Context, c Cache, s Store, feeds []Feed, now time.Time) error {
+	if len(feeds) == 0 {
+		return nil
+	}
+	var categories []info.Category
+	for _, f := range feeds {
+		categories = append(categories, f.Category)
+	}
+	slices.Sort(categories) // two at once lock the rows in one order
+	if err := s.SetRefreshing(ctx, categories); err != nil {
+		return err
+	}
+	return c.Refresh(ctx, feeds, now)
 }

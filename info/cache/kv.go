@@ -3,7 +3,10 @@ package cache
 import (
 	"bytes"
 	"context"
+	"encoding/hex"
 	"encoding/json"
+	"fmt"
+	"hash/fnv"
 	"time"
 
 	"github.com/newsfork/seed-engine/contract"
@@ -98,18 +101,25 @@ func readLine(b []byte, q *info.Query) (item Item, ok bool) {
 	return item, ok && (q.From == nil || q.From.Before(item.Cursor))
 }
 
-// Refresh implements Cache. A category that did not change is written again only when its times are older than
-// a Heartbeat: writes are what KV costs.
+// Has reports whether the value of a category is a feed, as far as KV says, and younger than a Heartbeat.
+func (k *KV) Has(ctx context.Context, f Feed, now time.Time) (bool, error) {
+	value, err := k.namespace.Get(ctx, feedKey(f.Category))
+	if err != nil {
+		return false, fault("cache.KV.Has", err)
+	}
+	first, lines, _ := bytes.Cut(value, []byte{'\n'})
+	var h head
+	if json.Unmarshal(first, &h) != nil || h != f.head(h.RefreshedAt, h.CollectedAt) || !bytes.Equal(lines, f.lines()) {
+		return false, nil
+	}
+	return now.Sub(h.refreshed()) < Heartbeat && f.CollectedAt.Sub(h.collected()) < Heartbeat, nil
+}
+
+// Refresh implements Cache.
 func (k *KV) Refresh(ctx context.Context, feeds []Feed, now time.Time) error {
 	for _, f := range feeds {
-		value := encodeFeed(f, now)
-		before, err := k.namespace.Get(ctx, feedKey(f.Category))
-		if err != nil {
-			return fault("cache.KV.Refresh", err)
-		}
-		if was, same := compare(before, value); same && now.Sub(was.refreshed()) < Heartbeat && f.CollectedAt.Sub(was.collected()) < Heartbeat {
-			continue
-		}
+		first, _ := json.Marshal(f.head(now.UnixMilli(), f.CollectedAt.UnixMilli())) // plain data
+		value := append(append(first, '\n'), f.lines()...)
 		if err := k.namespace.Put(ctx, feedKey(f.Category), value, kvTTL); err != nil {
 			return fault("cache.KV.Refresh", err)
 		}
@@ -117,35 +127,34 @@ func (k *KV) Refresh(ctx context.Context, feeds []Feed, now time.Time) error {
 	return nil
 }
 
-func encodeFeed(f Feed, now time.Time) []byte {
-	first, _ := json.Marshal(head{kvVersion, now.UnixMilli(), f.CollectedAt.UnixMilli(), f.Complete, len(f.Articles)}) // plain data
-	value := append(first, '\n')
+func (f *Feed) head(refreshed, collected int64) head {
+	return head{kvVersion, refreshed, collected, f.Complete, len(f.Articles)}
+}
+
+// lines are the articles.
+func (f *Feed) lines() (lines []byte) {
 	for i := range f.Articles {
 		a := &f.Articles[i]
-		value = append(value, info.CursorOf(a).String()...)
-		value = append(value, ' ')
-		value = append(value, a.Source...)
+		lines = append(lines, info.CursorOf(a).String()...)
+		lines = append(lines, ' ')
+		lines = append(lines, a.Source...)
 		image := " 0 "
 		if a.ThumbnailURL != "" {
 			image = " 1 "
 		}
-		value = append(value, image...)
-		value = append(value, contract.Encode(a.Public())...) // no line breaks
-		value = append(value, '\n')
+		lines = append(lines, image...)
+		lines = append(lines, contract.Encode(a.Public())...) // no line breaks
+		lines = append(lines, '\n')
 	}
-	return value
+	return lines
 }
 
-// compare reads the head of a value, and reports whether another has the same articles.
-func compare(before, after []byte) (was head, same bool) {
-	first, articles, _ := bytes.Cut(before, []byte{'\n'})
-	second, others, _ := bytes.Cut(after, []byte{'\n'})
-	var is head
-	if json.Unmarshal(first, &was) != nil || json.Unmarshal(second, &is) != nil {
-		return was, false
-	}
-	is.RefreshedAt, is.CollectedAt = was.RefreshedAt, was.CollectedAt
-	return was, was == is && bytes.Equal(articles, others)
+// digest is different for different feeds, whenever they were collected.
+func (f *Feed) digest() string {
+	h := fnv.New128a()
+	fmt.Fprint(h, f.Complete)
+	h.Write(f.lines())
+	return hex.EncodeToString(h.Sum(nil))
 }
 
 // Ping implements Cache.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 )
@@ -15,14 +16,17 @@ type Memory struct {
 	// Now is the clock by which values expire; time.Now when nil.
 	Now func() time.Time
 
+	// Lag is for how long readers may see what was there before a write.
+	Lag time.Duration
+
 	mu     sync.Mutex
-	values map[string]memoryValue
-	Puts   int // how many values were written
+	values map[string][]memoryValue // of a key, in the order in which they were written
+	Puts   int                      // how many values were written
 }
 
 type memoryValue struct {
-	value   []byte
-	expires time.Time
+	value            []byte
+	written, expires time.Time
 }
 
 var _ Namespace = (*Memory)(nil)
@@ -47,8 +51,14 @@ func (m *Memory) Get(_ context.Context, key string) ([]byte, error) {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if v, ok := m.values[key]; ok && now.Before(v.expires) {
-		return bytes.Clone(v.value), nil
+	for _, v := range slices.Backward(m.values[key]) {
+		if now.Before(v.written.Add(m.Lag)) {
+			continue
+		}
+		if now.Before(v.expires) {
+			return bytes.Clone(v.value), nil
+		}
+		break
 	}
 	return nil, nil
 }
@@ -76,9 +86,9 @@ func (m *Memory) Put(_ context.Context, key string, value []byte, ttl time.Durat
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.values == nil {
-		m.values = map[string]memoryValue{}
+		m.values = map[string][]memoryValue{}
 	}
-	m.values[key] = memoryValue{bytes.Clone(value), now.Add(ttl)}
+	m.values[key] = append(m.values[key], memoryValue{bytes.Clone(value), now, now.Add(ttl)})
 	m.Puts++
 	return nil
 }

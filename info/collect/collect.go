@@ -49,6 +49,7 @@ type Collector struct {
 	Owner     string        // names this run where leases are
 	Log       *slog.Logger
 	Now       func() time.Time
+	Sleep     func(ctx context.Context, d time.Duration) error
 }
 
 const (
@@ -80,13 +81,23 @@ func (c *Collector) refresh(ctx context.Context) {
 	}
 }
 
-// Refresh fills the cache with what is stored now.
-func (c *Collector) Refresh(ctx context.Context) error {
+const (
+	refreshTries = 10
+	refreshPause = time.Second // KV takes a value a second
+)
+
+// Refresh fills the cache with what is stored now, once a refresh that has begun before, and may have read what was
+// stored then, is through. done is false when that takes longer than it is waited for; the next collection sees to it.
+func (c *Collector) Refresh(ctx context.Context) (done bool, err error) {
 	if c.Cache == nil {
-		return nil
+		return true, nil
 	}
-	_, err := cache.FillNow(ctx, c.Cache, c.Store, c.Owner, c.Now())
-	return err
+	for try := 1; ; try++ {
+		done, err = cache.FillNow(ctx, c.Cache, c.Store, c.Owner, c.Now())
+		if done && err == nil || try == refreshTries || c.Sleep(ctx, refreshPause) != nil {
+			return done && err == nil, err
+		}
+	}
 }
 
 // source collects from one source, unless another does.

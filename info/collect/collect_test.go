@@ -19,6 +19,7 @@ import (
 	"github.com/newsfork/seed-engine/fetch"
 	"github.com/newsfork/seed-engine/info"
 	"github.com/newsfork/seed-engine/info/cache"
+	"github.com/newsfork/seed-engine/info/infotest"
 	"github.com/newsfork/seed-engine/info/sources"
 	"github.com/newsfork/seed-engine/info/store"
 	"github.com/newsfork/seed-engine/ledger"
@@ -63,6 +64,7 @@ func newWorld(t *testing.T, list ...info.Source) *world {
 	w.Collector = &Collector{
 		Sources: list, Store: store.NewD1(db), Cache: cache.NewKV(w.kv), Transport: w, UserAgent: "NewsforkBot/1.0", Owner: "test",
 		Retention: 365 * 24 * time.Hour, Log: slog.New(slog.NewJSONHandler(&w.log, nil)), Now: func() time.Time { return w.clock },
+		Sleep: func(context.Context, time.Duration) error { return errors.New("nobody was to be waited for") },
 	}
 	return w
 }
@@ -665,5 +667,50 @@ func TestProvidersCountOfYesterday(t *testing.T) {
 	w.clock = w.clock.Add(time.Hour)
 	if r := w.run(info.NewsData)[0]; r.Skipped != "" || r.Counts.Calls != 1 {
 		t.Errorf("%+v", r)
+	}
+}
+
+// TestRefreshAfterAnother: what is refreshed while another refresh, which may have read what was stored before, is under
+// way waits for its end, and says so when that does not come.
+func TestRefreshAfterAnother(t *testing.T) {
+	w := newWorld(t)
+	a := infotest.Article(info.Feed, 1, w.clock)
+	if _, err := w.Store.Upsert(ctx, []store.New{{Article: a}}, w.clock); err != nil {
+		t.Fatal(err)
+	}
+	before, err := w.Store.Page(ctx, info.Query{Category: info.All, Limit: cache.Size})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Store.(*store.Store).SetDeleted(ctx, a.ID, true); err != nil {
+		t.Fatal(err)
+	}
+	if ok, err := w.Store.Acquire(ctx, "refresh", "another", time.Minute); err != nil || !ok {
+		t.Fatal(ok, err)
+	}
+	waits := 0
+	w.Sleep = func(context.Context, time.Duration) error {
+		if waits++; waits == 3 { // the other comes to its end
+			if err := w.Cache.Refresh(ctx, []cache.Feed{{Category: info.All, Articles: before.Articles, Complete: true, CollectedAt: w.clock}}, w.clock); err != nil {
+				t.Fatal(err)
+			}
+			if err := w.Store.Release(ctx, "refresh", "another"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return nil
+	}
+	if done, err := w.Refresh(ctx); err != nil || !done || waits != 3 {
+		t.Errorf("refreshed %v after %d waits, %v", done, waits, err)
+	}
+	if shown, err := w.Cache.Page(ctx, info.Query{Category: info.All, Limit: 10}); err != nil || shown == nil || len(shown.Items) > 0 {
+		t.Errorf("the article that was taken down is shown: %+v, %v", shown, err)
+	}
+
+	if ok, err := w.Store.Acquire(ctx, "refresh", "another", time.Minute); err != nil || !ok {
+		t.Fatal(ok, err)
+	}
+	if done, err := w.Refresh(ctx); err != nil || done || waits > 15 {
+		t.Errorf("refreshed %v after %d waits, %v", done, waits, err)
 	}
 }

@@ -30,6 +30,7 @@ func main() {
 		Variable:   bindings.Variable,
 		Log:        contract.NewLogger(worker.Console{}),
 		Now:        time.Now,
+		Sleep:      bindings.Clock{}.Sleep,
 		Transport:  bindings.Transport{},
 		Webhook:    func(userAgent string) alarms.Webhook { return bindings.Webhook{UserAgent: userAgent} },
 		Engine:     bindings.Transport{Service: "SEED_ENGINE"},

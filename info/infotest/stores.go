@@ -60,7 +60,7 @@ var StoreCases = []StoreCase{
 func Wipe(t T, db store.DB, name string) {
 	t.Helper()
 	var statements []ledger.Statement
-	for _, table := range []string{"news_articles", "news_leases", "news_quotas", "news_sources", "news_dead_letters", "news_alarms", "news_alarm_changes"} {
+	for _, table := range []string{"news_articles", "news_leases", "news_quotas", "news_sources", "news_dead_letters", "news_alarms", "news_alarm_changes", "news_cached"} {
 		statements = append(statements, ledger.Statement{SQL: "DELETE FROM " + table})
 	}
 	statements = append(statements, ledger.Statement{SQL: "UPDATE news_cache SET changed_at = 0, refreshed_at = 0"})
@@ -207,7 +207,9 @@ func deleted(t T, s *store.Store) {
 	must(t, "SetDeleted", err)
 	again, err := s.SetDeleted(ctx, a.ID, true)
 	must(t, "SetDeleted", err)
-	expect(t, "found", []bool{found, again}, []bool{true, false})
+	none, err := s.SetDeleted(ctx, "naver_none", true)
+	must(t, "SetDeleted", err)
+	expect(t, "found", []bool{found, again, none}, []bool{true, true, false})
 	a.Snippet = "more"
 	expect(t, "saved", put(t, s, a), store.Saved{})
 	expect(t, "listed", ids(page(t, s, info.Query{Category: info.All, Limit: 10}).Articles), []string{"naver_000002"})
@@ -612,10 +614,16 @@ func cached(t T, s *store.Store) {
 	if changed.ChangedAt.IsZero() || time.Since(changed.ChangedAt).Abs() > time.Minute {
 		t.Errorf("after an article: %+v", changed)
 	}
-	must(t, "SetRefreshed", s.SetRefreshed(ctx, changed.ChangedAt))
+	must(t, "SetRefreshing", s.SetRefreshing(ctx, []info.Category{info.All, info.AI}))
+	expect(t, "being written", state().Written, map[info.Category]string{info.All: "", info.AI: ""})
+	written := map[info.Category]string{info.All: "a", info.AI: "b"}
+	must(t, "SetRefreshed", s.SetRefreshed(ctx, changed.ChangedAt, written))
 	time.Sleep(2 * time.Millisecond)
 	put(t, s, Article(info.Naver, 1, noon))
-	expect(t, "after the same article", state(), store.Cached{ChangedAt: changed.ChangedAt, RefreshedAt: changed.ChangedAt})
+	expect(t, "after the same article", state(), store.Cached{ChangedAt: changed.ChangedAt, RefreshedAt: changed.ChangedAt, Written: written})
+	must(t, "SetRefreshing", s.SetRefreshing(ctx, []info.Category{info.AI}))
+	must(t, "SetRefreshed", s.SetRefreshed(ctx, changed.ChangedAt, map[info.Category]string{info.AI: "c"}))
+	expect(t, "one of them", state().Written, map[info.Category]string{info.All: "a", info.AI: "c"})
 	_, err := s.SetDeleted(ctx, "naver_000001", true)
 	must(t, "SetDeleted", err)
 	if c := state(); !c.ChangedAt.After(c.RefreshedAt) {

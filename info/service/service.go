@@ -45,6 +45,7 @@ type Platform struct {
 	Shared     func(name string) Cell               // a number that all instances in an isolate share; nil: there is but one
 	Log        *slog.Logger
 	Now        func() time.Time
+	Sleep      func(ctx context.Context, d time.Duration) error
 }
 
 // Cell is a number, 0 at first.
@@ -196,7 +197,7 @@ func NewCollector(p Platform) *Collector {
 		c := &collect.Collector{
 			Sources: a.sources(), Store: a.store, Cache: a.cache, Transport: p.Transport, Via: map[string]fetch.Transport{},
 			UserAgent: a.settings.UserAgent, Default: info.Category(a.settings.CategoryDefault), Retention: a.settings.Retention,
-			Owner: a.owner, Log: p.Log, Now: p.Now,
+			Owner: a.owner, Log: p.Log, Now: p.Now, Sleep: p.Sleep,
 		}
 		if p.Bound(engineBinding) {
 			c.Via[info.Seed] = p.Engine

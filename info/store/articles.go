@@ -271,8 +271,8 @@ func (s *Store) Article(ctx context.Context, id string) (*info.Article, error) {
 	return &articles[0], nil
 }
 
-// SetDeleted deletes an article softly, or brings it back. found is false when there is none with this id, or
-// it was so already.
+// SetDeleted deletes an article softly, or brings it back; one that is so already stays so. found is false when there is
+// none with this id.
 func (s *Store) SetDeleted(ctx context.Context, id string, deleted bool) (found bool, err error) {
 	const op = "store.SetDeleted"
 	from, to := s.live, strings.Replace(s.live, s.no, s.yes, 1)
@@ -281,11 +281,13 @@ func (s *Store) SetDeleted(ctx context.Context, id string, deleted bool) (found 
 	}
 	results, err := s.batch(ctx, op,
 		s.statement(`UPDATE news_articles SET `+to+`, updated_at = `+s.instant("?2")+` WHERE id = ?1 AND `+from, id, time.Now().UnixMilli()),
-		s.statement(`UPDATE news_cache SET changed_at = {now} WHERE name = 'feeds'`))
+		s.statement(`UPDATE news_cache SET changed_at = {now} WHERE name = 'feeds'`),
+		s.statement(`SELECT id FROM news_articles WHERE id = ?1`, id)) // that it was updated says less: this may be run twice
 	if err != nil {
 		return false, err
 	}
-	return results[0].Changes > 0, nil
+	rows, err := decode[struct{}](op, results[2])
+	return len(rows) > 0, err
 }
 
 // Prune removes articles that were published before a time, at most limit of them, the oldest first.

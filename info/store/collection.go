@@ -3,6 +3,8 @@ package store
 import (
 	"context"
 	"encoding/json"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -312,14 +314,16 @@ func (s *Store) Resolve(ctx context.Context, source, request string) (found bool
 // Cached says which changes of articles the cache has: all of them when ChangedAt is not after RefreshedAt.
 type Cached struct {
 	ChangedAt, RefreshedAt time.Time
-	CollectedAt            time.Time // when a collection last began; zero: never
+	CollectedAt            time.Time                // when a collection last began; zero: never
+	Written                map[info.Category]string // what each was last written as; "" when that is uncertain
 }
 
 // Cached reads the state of the cache.
 func (s *Store) Cached(ctx context.Context) (Cached, error) {
 	const op = "store.Cached"
 	results, err := s.batch(ctx, op, s.statement(`SELECT changed_at, refreshed_at,
-coalesce((SELECT max(started_at) FROM news_sources), 0) AS collected_at FROM news_cache WHERE name = 'feeds'`))
+coalesce((SELECT max(started_at) FROM news_sources), 0) AS collected_at FROM news_cache WHERE name = 'feeds'`),
+		s.statement(`SELECT category, digest FROM news_cached`))
 	if err != nil {
 		return Cached{}, err
 	}
@@ -331,13 +335,43 @@ coalesce((SELECT max(started_at) FROM news_sources), 0) AS collected_at FROM new
 	if err != nil || len(rows) == 0 {
 		return Cached{}, err
 	}
-	return Cached{moment(rows[0].ChangedAt), moment(rows[0].RefreshedAt), moment(rows[0].CollectedAt)}, nil
+	written, err := decode[struct {
+		Category info.Category `json:"category"`
+		Digest   string        `json:"digest"`
+	}](op, results[1])
+	c := Cached{ChangedAt: moment(rows[0].ChangedAt), RefreshedAt: moment(rows[0].RefreshedAt), CollectedAt: moment(rows[0].CollectedAt)}
+	for _, w := range written {
+		if c.Written == nil {
+			c.Written = map[info.Category]string{}
+		}
+		c.Written[w.Category] = w.Digest
+	}
+	return c, err
 }
 
-// SetRefreshed records that the cache was filled with what was stored at a time.
-func (s *Store) SetRefreshed(ctx context.Context, at time.Time) error {
-	_, err := s.batch(ctx, "store.SetRefreshed", s.statement(`UPDATE news_cache SET refreshed_at = ?1 WHERE name = 'feeds'`, millis(at)))
+// SetRefreshing records that categories are about to be written to the cache.
+func (s *Store) SetRefreshing(ctx context.Context, categories []info.Category) error {
+	var statements []ledger.Statement
+	for _, c := range categories {
+		statements = append(statements, s.written(c, ""))
+	}
+	_, err := s.batch(ctx, "store.SetRefreshing", statements...)
 	return err
+}
+
+// SetRefreshed records that the cache was filled with what was stored at a time, and what categories were written as.
+func (s *Store) SetRefreshed(ctx context.Context, at time.Time, written map[info.Category]string) error {
+	statements := []ledger.Statement{s.statement(`UPDATE news_cache SET refreshed_at = ?1 WHERE name = 'feeds'`, millis(at))}
+	for _, c := range slices.Sorted(maps.Keys(written)) { // two at once lock the rows in one order
+		statements = append(statements, s.written(c, written[c]))
+	}
+	_, err := s.batch(ctx, "store.SetRefreshed", statements...)
+	return err
+}
+
+func (s *Store) written(c info.Category, digest string) ledger.Statement {
+	return s.statement(`INSERT INTO news_cached (category, digest) VALUES (?1, ?2) ON CONFLICT (category) DO UPDATE SET digest = excluded.digest`,
+		string(c), digest)
 }
 
 // Forget removes what no one needs any more: windows and leases that ended a week ago, and changes of alarms

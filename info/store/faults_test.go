@@ -90,6 +90,38 @@ func TestPostgresCrashesDuringAnUpsert(t *testing.T) {
 	}
 }
 
+// TestPostgresCrashesDuringATakedown: one whose first answer was lost is not taken for one of an article that does not exist.
+func TestPostgresCrashesDuringATakedown(t *testing.T) {
+	server, url := infotest.Postgres(t)
+	open := func(crash *infotest.Crash) *store.Store {
+		crash.Server = server
+		db, err := postgres.New(url, crash.Dial)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { db.Close() })
+		if crash.At == 0 {
+			migrate(t, db)
+		}
+		return store.NewPostgres(db)
+	}
+	calm := open(&infotest.Crash{})
+	for at := 1; ; at++ {
+		a := infotest.Article(info.Feed, at, noon)
+		if _, err := calm.Upsert(context.Background(), []store.New{{Article: a}}, noon); err != nil {
+			t.Fatal(err)
+		}
+		crash := &infotest.Crash{At: at, Signal: syscall.SIGKILL}
+		found, err := open(crash).SetDeleted(context.Background(), a.ID, true)
+		if shown, _ := calm.Article(context.Background(), a.ID); err == nil && (!found || shown != nil) {
+			t.Errorf("crash at operation %d: found %v, shown %v", at, found, shown != nil)
+		}
+		if !crash.Happened() {
+			return
+		}
+	}
+}
+
 // TestPostgresRestartsDuringAStatement: of the transaction that runs when the server is restarted nothing is
 // stored, of those before it everything, and the next collection completes the work.
 func TestPostgresRestartsDuringAStatement(t *testing.T) {

@@ -28,7 +28,7 @@ import (
 type Collector interface {
 	Run(ctx context.Context, names ...string) []info.Report
 	Replay(ctx context.Context, source string) (info.Replayed, error)
-	Refresh(ctx context.Context) error
+	Refresh(ctx context.Context) (done bool, err error)
 }
 
 // Records is what operators read and change.
@@ -238,10 +238,11 @@ func (o *Operating) collect(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (o *Operating) refresh(w http.ResponseWriter, r *http.Request) error {
-	if err := o.Collector.Refresh(r.Context()); err != nil {
+	done, err := o.Collector.Refresh(r.Context())
+	if err != nil {
 		return err
 	}
-	return succeed(w, map[string]bool{"refreshed": true})
+	return succeed(w, map[string]bool{"refreshed": done})
 }
 
 func (o *Operating) letters(w http.ResponseWriter, r *http.Request) error {
@@ -304,7 +305,7 @@ func (o *Operating) restore(w http.ResponseWriter, r *http.Request) error {
 	return o.delete(w, r, false)
 }
 
-// delete takes an article down, or brings it back, and has readers see it at once.
+// delete takes an article down, or brings it back, and says whether readers see it now or after the next collection.
 func (o *Operating) delete(w http.ResponseWriter, r *http.Request, deleted bool) error {
 	id := r.PathValue("id")
 	found, err := o.Records.SetDeleted(r.Context(), id, deleted)
@@ -312,12 +313,13 @@ func (o *Operating) delete(w http.ResponseWriter, r *http.Request, deleted bool)
 		return err
 	}
 	if !found {
-		return &refusal{http.StatusNotFound, "not_found", "there is no article with this id for which that would change anything"}
+		return &refusal{http.StatusNotFound, "not_found", "there is no article with this id"}
 	}
-	if err := o.Collector.Refresh(r.Context()); err != nil {
+	done, err := o.Collector.Refresh(r.Context())
+	if err != nil {
 		o.Log.Warn("info_cache_failed", "error_type", contract.KindOf(err), "error", err.Error())
 	}
-	return succeed(w, map[string]any{"id": id, "is_deleted": deleted})
+	return succeed(w, map[string]any{"id": id, "is_deleted": deleted, "refreshed": done})
 }
 
 // firing are the alarms that operators should look at.
