@@ -55,6 +55,8 @@ type Collector struct {
 const (
 	leaseTTL = 10 * time.Minute // longer than a collection takes
 	deadline = 5 * time.Minute  // of a collection
+	// asking is how long a source may be asked: what came until then is stored in what is left.
+	asking = 3 * time.Minute
 )
 
 // Run collects from the sources with these names, and refreshes the cache if anything changed. A source that
@@ -130,7 +132,9 @@ func (c *Collector) source(ctx context.Context, s info.Source) (r info.Report) {
 		return c.skipped(r, state.NotBefore)
 	}
 	client := c.client(s)
-	b, err := s.Collect(ctx, client, state.State, began)
+	hurried, enough := context.WithTimeout(ctx, asking)
+	defer enough()
+	b, err := s.Collect(hurried, client, state.State, began)
 	r.Counts.Calls = client.calls
 	if err != nil {
 		return c.gaveUp(ctx, s, state, b, err, r)

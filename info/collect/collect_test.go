@@ -14,8 +14,10 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/fetch"
 	"github.com/newsfork/seed-engine/info"
 	"github.com/newsfork/seed-engine/info/cache"
@@ -46,11 +48,13 @@ type world struct {
 }
 
 type page struct {
-	status int
-	kind   string
-	body   string
-	header http.Header
-	err    error
+	status  int
+	kind    string
+	body    string
+	header  http.Header
+	err     error
+	silent  bool // never answers
+	endless bool // begins to answer, and never ends
 }
 
 func newWorld(t *testing.T, list ...info.Source) *world {
@@ -92,6 +96,9 @@ func (w *world) Do(ctx context.Context, r *fetch.Request) (*fetch.Response, erro
 	if !ok {
 		p = page{status: 404}
 	}
+	if p.silent {
+		return nil, late(ctx, r.Timeout)
+	}
 	if p.err != nil {
 		return nil, p.err
 	}
@@ -105,7 +112,41 @@ func (w *world) Do(ctx context.Context, r *fetch.Request) (*fetch.Response, erro
 	if p.kind != "" {
 		header.Set("Content-Type", p.kind)
 	}
-	return &fetch.Response{Status: p.status, Header: header, Body: io.NopCloser(strings.NewReader(p.body))}, nil
+	resp := &fetch.Response{Status: p.status, Header: header, Body: io.NopCloser(strings.NewReader(p.body))}
+	if p.endless {
+		ctx, cancel := context.WithTimeout(ctx, r.Timeout)
+		resp.Body = &endless{ctx, cancel}
+	}
+	return resp, nil
+}
+
+// late waits for what a transport waits for.
+func late(ctx context.Context, timeout time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(timeout):
+		return contract.Wrap(contract.Timeout, "world.Do", errors.New("no answer in time"))
+	}
+}
+
+// endless is a body of which a byte comes every second.
+type endless struct {
+	ctx    context.Context
+	cancel func()
+}
+
+func (e *endless) Read(p []byte) (int, error) {
+	if err := late(e.ctx, time.Second); e.ctx.Err() != nil {
+		return 0, err
+	}
+	p[0] = ' '
+	return 1, nil
+}
+
+func (e *endless) Close() error {
+	e.cancel()
+	return nil
 }
 
 func (w *world) times(prefix string) (n int) {
@@ -713,4 +754,62 @@ func TestRefreshAfterAnother(t *testing.T) {
 	if done, err := w.Refresh(ctx); err != nil || done || waits > 15 {
 		t.Errorf("refreshed %v after %d waits, %v", done, waits, err)
 	}
+}
+
+// TestSlowUpstreams: providers that are silent, or never come to an end, cost what time they are given, and nothing
+// else: the others are collected, and so is what of the same source came in time. Of more than can be asked in that time
+// it is not always the same that are left out.
+func TestSlowUpstreams(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var urls []string
+		good := []int{0, 70, 139}
+		for i := range 140 {
+			urls = append(urls, fmt.Sprintf("https://%d.example/rss", i))
+		}
+		w := newWorld(t, naver("a", "b"), &sources.Feeds{URLs: urls}, &sources.Seed{Endpoint: "https://engine.example"})
+		w.pages[naverURL] = page{endless: true}
+		w.pages["https://engine.example/api/v1/feed"] = page{body: `{"data":{"items":[{"type":"news","url":"https://seed.example/1","title":"Solar","lastmod":"2026-01-17T09:00:00Z"}],"next_cursor":"1","has_more":false}}`}
+		for i, url := range urls {
+			w.pages[url] = page{silent: i%2 == 0, endless: i%2 == 1}
+		}
+		for _, i := range good {
+			w.pages[urls[i]] = page{body: fmt.Sprintf(`<rss><channel><item><title>x</title><link>https://%d.example/a</link><pubDate>Sat, 17 Jan 2026 09:00:00 GMT</pubDate></item></channel></rss>`, i)}
+		}
+		found := map[string]bool{}
+		for run := 1; len(found) < 1+len(good); run++ {
+			began := time.Now()
+			reports := w.run(info.Naver, info.Feed, info.Seed)
+			if took := time.Since(began); took > 11*time.Minute {
+				t.Errorf("a run took %v", took) // the platform ends an event after 13
+			}
+			if run == 1 && (reports[0].Error == "" || reports[1].Error != "" || reports[2].Counts.Inserted != 1) {
+				t.Errorf("%+v", reports)
+			}
+			for _, a := range w.articles() {
+				found[a.ID] = true
+			}
+			if run == 20 {
+				t.Fatalf("after 20 runs %d of %d articles are there", len(found), 1+len(good))
+			}
+			if ok, err := w.Store.Acquire(ctx, "collect:feed", "another", time.Millisecond); err != nil || !ok {
+				t.Fatalf("the lease was not freed: %v, %v", ok, err)
+			}
+			if err := w.Store.Release(ctx, "collect:feed", "another"); err != nil {
+				t.Fatal(err)
+			}
+		}
+
+		// Their dead letters do not keep what is too old from being removed.
+		old := infotest.Article(info.Feed, 1, w.clock.Add(-w.Retention-time.Hour))
+		if _, err := w.Store.Upsert(ctx, []store.New{{Article: old}}, w.clock); err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		if err := w.Daily(ctx); err != nil || time.Since(began) > 11*time.Minute {
+			t.Errorf("%v after %v", err, time.Since(began))
+		}
+		if known, err := w.Store.Known(ctx, []string{old.Key}); err != nil || len(known) > 0 {
+			t.Errorf("an article that is too old is still there: %v", err)
+		}
+	})
 }

@@ -2,24 +2,28 @@ package collect
 
 import (
 	"context"
+	"time"
 
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/info"
 )
 
 const (
-	maxReplays = 200 // of a source and day
+	maxReplays = 200             // of a source and day
+	replaying  = 5 * time.Minute // at most
 	pruneBatch = 500
 	maxPruned  = 20_000 // of a day
 )
 
 // Replay makes failed requests again, those first that failed longest ago: of one source, or of all that are on when
 // it is "". A request that succeeds is resolved; one that fails stays, with one attempt more, and does not keep others
-// from being made. A source that is spent is left alone.
+// from being made. A source that is spent is left alone. What there is no time for is left for the next replay.
 func (c *Collector) Replay(ctx context.Context, source string) (done info.Replayed, err error) {
+	hurried, cancel := context.WithTimeout(ctx, replaying)
+	defer cancel()
 	for _, s := range c.Sources {
 		if source == "" || source == s.Name() {
-			if err := c.replay(ctx, s, &done); err != nil {
+			if err := c.replay(ctx, hurried, s, &done); err != nil {
 				return done, err
 			}
 		}
@@ -28,7 +32,9 @@ func (c *Collector) Replay(ctx context.Context, source string) (done info.Replay
 	return done, nil
 }
 
-func (c *Collector) replay(ctx context.Context, s info.Source, done *info.Replayed) error {
+// replay makes the requests of one source, as long as there is time to ask it, which ends before the time to store what
+// it answers.
+func (c *Collector) replay(ctx, hurried context.Context, s info.Source, done *info.Replayed) error {
 	list, err := c.Store.DeadLetters(ctx, s.Name(), maxReplays)
 	if err != nil {
 		return err
@@ -47,11 +53,11 @@ func (c *Collector) replay(ctx context.Context, s info.Source, done *info.Replay
 	}
 	client := c.client(s)
 	for _, l := range list {
-		if ctx.Err() != nil {
-			return nil
-		}
 		now := c.Now()
-		b, err := s.Replay(ctx, client, l.Request, now)
+		b, err := s.Replay(hurried, client, l.Request, now)
+		if err != nil && hurried.Err() != nil {
+			return nil // which is not the request's fault
+		}
 		if err == nil {
 			young, _ := c.young(b.Articles)
 			merged, _ := info.Merge(young)

@@ -31,6 +31,7 @@ func main() {
 		Log:        contract.NewLogger(worker.Console{}),
 		Now:        time.Now,
 		Sleep:      bindings.Clock{}.Sleep,
+		Extend:     worker.ExtendDeadline,
 		Transport:  bindings.Transport{},
 		Webhook:    func(userAgent string) alarms.Webhook { return bindings.Webhook{UserAgent: userAgent} },
 		Engine:     bindings.Transport{Service: "SEED_ENGINE"},

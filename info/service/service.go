@@ -46,6 +46,7 @@ type Platform struct {
 	Log        *slog.Logger
 	Now        func() time.Time
 	Sleep      func(ctx context.Context, d time.Duration) error
+	Extend     func(d time.Duration) // gives the current event so much time from now
 }
 
 // Cell is a number, 0 at first.
@@ -202,7 +203,7 @@ func NewCollector(p Platform) *Collector {
 		if p.Bound(engineBinding) {
 			c.Via[info.Seed] = p.Engine
 		}
-		o := &web.Operating{Collector: c, Records: a.store, Environment: a.settings.Environment, Log: p.Log, Now: p.Now, Open: func(r *http.Request) bool {
+		o := &web.Operating{Collector: c, Records: a.store, Environment: a.settings.Environment, Log: p.Log, Now: p.Now, Extend: p.Extend, Open: func(r *http.Request) bool {
 			return a.settings.Environment == settings.Development && p.Local(r)
 		}}
 		for _, s := range c.Sources {

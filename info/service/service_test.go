@@ -88,6 +88,7 @@ func newWorld(t *testing.T, vars map[string]string) *world {
 		Local: func(*http.Request) bool { return true }, Log: slog.New(slog.NewJSONHandler(&w.log, nil)),
 		Now:     func() time.Time { return time.Now().Add(w.later) },
 		Sleep:   fetch.SystemClock().Sleep,
+		Extend:  func(time.Duration) {},
 		Webhook: func(string) alarms.Webhook { return w },
 	}
 	w.rebind = func() { w.api, w.collector = service.NewAPI(p), service.NewCollector(p) }

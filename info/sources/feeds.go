@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net/http"
 	"slices"
 	"sync"
@@ -72,7 +73,8 @@ func (f *Feeds) Collect(ctx context.Context, c info.Client, state []byte, now ti
 	answers := make([]reading, len(f.URLs))
 	var running sync.WaitGroup
 	turns := make(chan struct{}, feedsAtOnce)
-	for i, url := range f.URLs {
+	for _, i := range rand.Perm(len(f.URLs)) { // so that it is not always the same for which there is no time left
+		url := f.URLs[i]
 		running.Add(1)
 		turns <- struct{}{}
 		go func() {

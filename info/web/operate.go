@@ -54,7 +54,11 @@ type Operating struct {
 	Environment string
 	Log         *slog.Logger
 	Now         func() time.Time
+	Extend      func(d time.Duration) // gives the current request so much time from now
 }
+
+// asks is how long it may take to ask all sources: as long as a cron has.
+const asks = 13 * time.Minute
 
 // refusal is an error of an operator's request with a status of its own.
 type refusal struct {
@@ -234,6 +238,7 @@ func (o *Operating) collect(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	o.Extend(asks)
 	return succeed(w, info.Collections{Collections: o.Collector.Run(r.Context(), names...)})
 }
 
@@ -271,6 +276,7 @@ func (o *Operating) replay(w http.ResponseWriter, r *http.Request) error {
 	if _, err := o.named(in.Source); err != nil {
 		return err
 	}
+	o.Extend(asks)
 	done, err := o.Collector.Replay(r.Context(), in.Source)
 	if err != nil {
 		return err

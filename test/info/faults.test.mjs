@@ -61,18 +61,20 @@ async function start(bindings, vars = {}) {
       const body = await answer.json();
       return { status: answer.status, titles: body.articles?.map((a) => a.title).join(" "), ...body.meta };
     },
-    async collect(titles) {
-      if (titles)
-        await newsweb.fetch("https://control.example/", {
-          method: "POST",
-          body: JSON.stringify({ [feed]: { body: rss(titles) } }),
-        });
+    publish: (pages) => newsweb.fetch("https://control.example/", { method: "POST", body: JSON.stringify(pages) }),
+    async collections(source) {
       const answer = await collector.fetch("https://collector.example/api/v1/info/collect", {
         method: "POST",
         headers: { authorization: "Bearer token", "content-type": "application/json" },
+        body: JSON.stringify({ source }),
       });
       const { data } = await answer.json();
-      return { status: answer.status, ...data?.collections[0] };
+      return { status: answer.status, list: data?.collections ?? [] };
+    },
+    async collect(titles) {
+      if (titles) await this.publish({ [feed]: { body: rss(titles) } });
+      const { status, list } = await this.collections();
+      return { status, ...list[0] };
     },
   };
 }
@@ -104,7 +106,7 @@ test("PostgreSQL and Redis go and come back", { skip: missing }, async () => {
   assert.equal((await info.page()).status, 503);
 
   await postgres.start();
-  assert.deepEqual(await seen(), { ...good, source: "postgres" });
+  await eventually(seen, { ...good, source: "postgres" }); // it recovers first
   const collected = await info.collect();
   assert.deepEqual([collected.status, collected.error], [200, undefined]);
   assert.deepEqual(await seen(), { ...good, titles: "zero one two", source: "postgres" });
@@ -113,18 +115,20 @@ test("PostgreSQL and Redis go and come back", { skip: missing }, async () => {
   assert.deepEqual(await seen(), { ...good, titles: "zero one two" });
 });
 
+const d1AndKV = {
+  d1_databases: [
+    {
+      binding: "INFO_DB",
+      database_name: "info",
+      database_id: "info",
+      migrations_dir: join(root, "info/store/migrations"),
+    },
+  ],
+  kv_namespaces: [{ binding: "INFO_CACHE", id: "info" }],
+};
+
 test("D1 fails, and the collector with it", async () => {
-  const info = await start({
-    d1_databases: [
-      {
-        binding: "INFO_DB",
-        database_name: "info",
-        database_id: "info",
-        migrations_dir: join(root, "info/store/migrations"),
-      },
-    ],
-    kv_namespaces: [{ binding: "INFO_CACHE", id: "info" }],
-  });
+  const info = await start(d1AndKV);
   await info.collector.applyD1Migrations("INFO_DB");
   const { INFO_DB: db, INFO_CACHE: kv } = await info.api.getEnv();
   const titles = Array.from({ length: 30 }, (_, i) => `t${i}`);
@@ -160,4 +164,59 @@ test("D1 fails, and the collector with it", async () => {
     // The reader who missed it has it filled; after that one in a minute may.
     if (nonsense === null) await eventually(async () => (await info.page("?limit=2")).source, "kv");
   }
+});
+
+test("upstreams are slow: silent, late, trickling, stuck in the middle", async () => {
+  const slow = ["silent", "trickling", "stuck"].map((name) => `${name}.example/rss`);
+  const feeds = [...slow, feed, "late.example/rss"].map((at) => `https://${at}`);
+  const naver = "naver.example/news.json";
+  const info = await start(d1AndKV, {
+    FEEDS: feeds.join("\n"),
+    ...{ NAVER_CLIENT_ID: "i", NAVER_CLIENT_SECRET: "s", NAVER_QUERIES: "a", NAVER_BASE_URL: `https://${naver}` },
+  });
+  await info.collector.applyD1Migrations("INFO_DB");
+  const article = (title) => ({
+    title,
+    link: `https://press.example/${title}`,
+    pubDate: minutesAgo(3),
+    description: "",
+  });
+  const answer = JSON.stringify({ items: [article("naver")] });
+  await info.publish({
+    [feed]: { body: rss(["one"]) },
+    "late.example/rss": { body: rss(["two"]), delay: 5_000 },
+    "silent.example/rss": { body: rss(["never"]), delay: 3_600_000 },
+    "trickling.example/rss": { body: rss(["never"]), pace: 500 },
+    "stuck.example/rss": { body: rss(["never"]), pace: 0, bytes: 200 },
+    [naver]: { body: answer, pace: 3_000 },
+  });
+  const began = Date.now();
+  const [fromNaver, fromFeeds] = await Promise.all(["naver", "feed"].map((source) => info.collections(source)));
+  assert.deepEqual([fromNaver.status, fromFeeds.status], [200, 200]);
+  assert.ok(Date.now() - began < 50_000, `it took ${Date.now() - began} ms, not the 20 seconds that each is given`);
+  assert.match(fromNaver.list[0].error, /no answer within 20000 ms/);
+  const { error, counts } = fromFeeds.list[0];
+  assert.deepEqual([error, counts.inserted, counts.failed_requests], [undefined, 2, 3]);
+  const shown = async () => (await info.page()).titles.split(" ").sort();
+  assert.deepEqual(await shown(), ["one", "two"]);
+
+  const letters = await info.collector.fetch("https://collector.example/api/v1/info/dead-letters", {
+    headers: { authorization: "Bearer token" },
+  });
+  const { data } = await letters.json();
+  assert.deepEqual(
+    data.dead_letters.map(({ source, request }) => `${source} ${request}`).sort(),
+    ["naver a", ...slow.map((at) => `feed https://${at}`)].sort(),
+  );
+
+  // Nothing of them is lost: once they answer, so do the requests that failed.
+  await info.publish(Object.fromEntries(slow.map((at) => [at, { body: rss([at.split(".")[0]]) }])));
+  await info.publish({ [naver]: { body: answer } });
+  const replayed = await info.collector.fetch("https://collector.example/api/v1/info/dead-letters/replay", {
+    method: "POST",
+    headers: { authorization: "Bearer token", "content-type": "application/json" },
+  });
+  assert.deepEqual((await replayed.json()).data, { succeeded: 4, failed: 0, inserted: 4 });
+  assert.equal((await info.collections("feed")).list[0].counts.failed_requests, 0);
+  assert.deepEqual(await shown(), ["naver", "one", "silent", "stuck", "trickling", "two"]);
 });

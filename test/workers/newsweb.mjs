@@ -1,5 +1,6 @@
 // Plays the upstreams of the Info service, behind EGRESS: env.PAGES maps "host/path" to what is answered,
-// and POST https://control.example/ merges other pages into it. GET https://control.example/ tells what was asked.
+// after a delay, and bytes of it at a pace, both in milliseconds; the pace 0 stops after some bytes for ever.
+// POST https://control.example/ merges other pages into it. GET https://control.example/ tells what was asked.
 let pages;
 let asked = [];
 
@@ -17,6 +18,26 @@ export default {
     const page = pages[url.host + url.pathname];
     if (!page) return new Response("no such page", { status: 404 });
     if (page.delay) await scheduler.wait(page.delay);
-    return new Response(page.body, { status: page.status ?? 200, headers: page.headers });
+    const body = page.pace === undefined ? page.body : slowly(page);
+    return new Response(body, { status: page.status ?? 200, headers: page.headers });
   },
 };
+
+/** The body of a page, a byte each time, or some bytes and then nothing. */
+function slowly({ body, pace, bytes }) {
+  const encoded = new TextEncoder().encode(body);
+  const { readable, writable } = new TransformStream();
+  const writer = writable.getWriter();
+  const write = async () => {
+    if (!pace) {
+      await writer.write(encoded.slice(0, bytes));
+      return await scheduler.wait(3_600_000);
+    }
+    for (const byte of encoded) {
+      await writer.write(new Uint8Array([byte]));
+      await scheduler.wait(pace);
+    }
+  };
+  write().catch(() => {}); // who asked has given up
+  return readable;
+}
