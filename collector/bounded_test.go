@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/fetch"
 	"github.com/newsfork/seed-engine/r2"
 )
 
@@ -28,7 +29,7 @@ func numbered(n, length int) []contract.DocumentURL {
 // of them is lost.
 func TestLongURLsAreListedInParts(t *testing.T) {
 	for length, n := range map[int]int{0: contract.MaxInlineURLs + 1, 1000: contract.MaxInlineURLs + 1, 16_000: 600} {
-		s := newStore(r2.NewMemory(), nil)
+		s := newStore(r2.NewMemory(), nil, fetch.NewLimiter(fetch.MaxConnections))
 		added := numbered(n, length)
 		u := &union{s, nil, added}
 		view, err := u.survey(t.Context(), func(*contract.DocumentURL) {})
@@ -68,7 +69,7 @@ func TestLongURLsAreListedInParts(t *testing.T) {
 
 // TestListsOfURLsAreFew: beyond their limit URLs are counted, once while nothing else changes.
 func TestListsOfURLsAreFew(t *testing.T) {
-	s := newStore(r2.NewMemory(), nil)
+	s := newStore(r2.NewMemory(), nil, fetch.NewLimiter(fetch.MaxConnections))
 	u := &union{s, nil, numbered(4*contract.MaxInlineURLs+7, 0)}
 	keys, omitted, err := u.storeLists(t.Context(), testDir, contract.MaxInlineURLs, 2, func(*contract.DocumentURL) {})
 	if err != nil || len(keys) != 2 || omitted != contract.MaxInlineURLs+7 {

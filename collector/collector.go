@@ -45,8 +45,8 @@ type Limits struct {
 	ReuseWindow          time.Duration // how long the evidence of a domain serves other partitions
 }
 
-// Batch runs the collections of one event. They share its connections: at most fetch.MaxWaiting
-// requests and one call to the bucket wait for an answer at once.
+// Batch runs the collections of one event. They share its connections: at most fetch.MaxConnections
+// requests and calls of the bucket wait for an answer at once.
 type Batch struct {
 	collector *Collector
 	store     *store
@@ -66,8 +66,9 @@ type Batch struct {
 
 // NewBatch starts the collections of one event. URLs for which excluded returns true are not requested.
 func (c *Collector) NewBatch(excluded func(link string) bool) *Batch {
+	limiter := fetch.NewLimiter(fetch.MaxConnections)
 	return &Batch{
-		collector: c, store: newStore(c.Bucket, c.Clock), excluded: excluded, limiter: fetch.NewLimiter(fetch.MaxWaiting), merging: make(chan struct{}, 1),
+		collector: c, store: newStore(c.Bucket, c.Clock, limiter), excluded: excluded, limiter: limiter, merging: make(chan struct{}, 1),
 		checkpoints: map[string]time.Time{}, silent: map[string]*findings{}, owners: map[string]string{},
 		admit: map[string]fetch.Admit{}, evidence: map[string]Evidence{}, gathered: map[string]Evidence{},
 		deferred: map[string][]frontier.Change{},

@@ -19,15 +19,14 @@ import (
 // sameKeyPause is a little more than the second that the platform requires between two writes of a key.
 const sameKeyPause = 1100 * time.Millisecond
 
-// store keeps the objects of domains for the collections of one event, which reach the bucket one call at
-// a time.
+// store keeps the objects of domains for the collections of one event, which share its connections.
 type store struct {
 	r2.Bucket
 	clock fetch.Clock
 }
 
-func newStore(bucket r2.Bucket, clock fetch.Clock) *store {
-	return &store{&serialBucket{bucket: bucket, turn: make(chan struct{}, 1)}, clock}
+func newStore(bucket r2.Bucket, clock fetch.Clock, limiter *fetch.Limiter) *store {
+	return &store{&connectedBucket{bucket, limiter}, clock}
 }
 
 // putRetry stores an object, and tries once more if the bucket fails: two messages of one domain may write
@@ -147,67 +146,67 @@ func (s *store) document(ctx context.Context, dir contract.DomainDir) (*contract
 	return d, body.ETag, nil
 }
 
-// serialBucket passes one call at a time to the bucket.
-type serialBucket struct {
-	bucket r2.Bucket
-	turn   chan struct{}
+// connectedBucket waits for a connection before every call of the bucket.
+type connectedBucket struct {
+	bucket  r2.Bucket
+	limiter *fetch.Limiter
 }
 
-func (s *serialBucket) take() (release func()) {
-	s.turn <- struct{}{}
-	return func() { <-s.turn }
+// connected makes a call on a connection.
+func connected[T any](ctx context.Context, l *fetch.Limiter, call func() (T, error)) (result T, err error) {
+	release, err := l.Connect(ctx)
+	if err != nil {
+		return result, err
+	}
+	defer release()
+	return call()
 }
 
-func (s *serialBucket) Head(ctx context.Context, key string) (*r2.Object, error) {
-	defer s.take()()
-	return s.bucket.Head(ctx, key)
+func (b *connectedBucket) Head(ctx context.Context, key string) (*r2.Object, error) {
+	return connected(ctx, b.limiter, func() (*r2.Object, error) { return b.bucket.Head(ctx, key) })
 }
 
-func (s *serialBucket) Get(ctx context.Context, key string) (*r2.Body, error) {
-	defer s.take()()
-	return s.bucket.Get(ctx, key)
+func (b *connectedBucket) Get(ctx context.Context, key string) (*r2.Body, error) {
+	return connected(ctx, b.limiter, func() (*r2.Body, error) { return b.bucket.Get(ctx, key) })
 }
 
-func (s *serialBucket) List(ctx context.Context, o r2.ListOptions) (*r2.Page, error) {
-	defer s.take()()
-	return s.bucket.List(ctx, o)
+func (b *connectedBucket) List(ctx context.Context, o r2.ListOptions) (*r2.Page, error) {
+	return connected(ctx, b.limiter, func() (*r2.Page, error) { return b.bucket.List(ctx, o) })
 }
 
-func (s *serialBucket) Put(ctx context.Context, key string, data []byte, o *r2.PutOptions) (*r2.Object, error) {
-	defer s.take()()
-	return s.bucket.Put(ctx, key, data, o)
+func (b *connectedBucket) Put(ctx context.Context, key string, data []byte, o *r2.PutOptions) (*r2.Object, error) {
+	return connected(ctx, b.limiter, func() (*r2.Object, error) { return b.bucket.Put(ctx, key, data, o) })
 }
 
-func (s *serialBucket) Create(ctx context.Context, key string, o *r2.PutOptions) (r2.Upload, error) {
-	defer s.take()()
-	u, err := s.bucket.Create(ctx, key, o)
+func (b *connectedBucket) Create(ctx context.Context, key string, o *r2.PutOptions) (r2.Upload, error) {
+	u, err := b.bucket.Create(ctx, key, o)
 	if err != nil {
 		return nil, err
 	}
-	return &serialUpload{u, s}, nil
+	return &connectedUpload{u, ctx, b.limiter}, nil
 }
 
-func (s *serialBucket) Delete(ctx context.Context, keys ...string) error {
-	defer s.take()()
-	return s.bucket.Delete(ctx, keys...)
+func (b *connectedBucket) Delete(ctx context.Context, keys ...string) error {
+	_, err := connected(ctx, b.limiter, func() (struct{}, error) { return struct{}{}, b.bucket.Delete(ctx, keys...) })
+	return err
 }
 
-type serialUpload struct {
-	upload r2.Upload
-	bucket *serialBucket
+type connectedUpload struct {
+	upload  r2.Upload
+	ctx     context.Context // of Create
+	limiter *fetch.Limiter
 }
 
-func (u *serialUpload) Write(p []byte) (int, error) {
-	defer u.bucket.take()()
-	return u.upload.Write(p)
+func (u *connectedUpload) Write(p []byte) (int, error) {
+	return connected(u.ctx, u.limiter, func() (int, error) { return u.upload.Write(p) })
 }
 
-func (u *serialUpload) Commit() (*r2.Object, error) {
-	defer u.bucket.take()()
-	return u.upload.Commit()
+func (u *connectedUpload) Commit() (*r2.Object, error) {
+	return connected(u.ctx, u.limiter, u.upload.Commit)
 }
 
-func (u *serialUpload) Abort() error {
-	defer u.bucket.take()()
-	return u.upload.Abort()
+// Abort also ends an upload whose context is over.
+func (u *connectedUpload) Abort() error {
+	_, err := connected(context.WithoutCancel(u.ctx), u.limiter, func() (struct{}, error) { return struct{}{}, u.upload.Abort() })
+	return err
 }

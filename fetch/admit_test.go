@@ -89,7 +89,7 @@ func TestALostAdmission(t *testing.T) {
 				cfg := config()
 				a.configure(&cfg)
 				web := &fetchtest.Web{Clock: fetch.SystemClock(), Pages: map[string]fetchtest.Page{"https://a.example/": page, "https://a.example/2": {}}}
-				s := fetch.NewSession(cfg, web, fetch.SystemClock(), fetch.NewLimiter(1))
+				s := fetch.NewSession(cfg, web, fetch.SystemClock(), fetch.NewLimiter(2))
 				began := time.Now()
 				time.AfterFunc(2*time.Second, lose)
 				if _, err := s.Fetch(t.Context(), fetch.Target{URL: "https://a.example/", Whole: true, Once: true}); err == nil {

@@ -11,23 +11,49 @@ import (
 	"github.com/newsfork/seed-engine/contract"
 )
 
-// MaxWaiting is how many fetches of one event may wait for response headers at once. The platform
-// lets six connections wait and makes the seventh wait in turn, its timeout running; the sixth is
-// left to calls of the stores.
-const MaxWaiting = 5
+// MaxConnections is how many operations of one event may wait for an answer at once: requests for their headers,
+// calls of stores and queues. The platform makes the seventh wait in turn, its timeout running
+// (developers.cloudflare.com/workers/platform/limits/#simultaneous-open-connections).
+const MaxConnections = 6
 
-// Limiter is what the sessions of one event share: the slots of requests that wait for headers,
+// Limiter is what the sessions of one event share: the connections that wait for an answer,
 // and the turns of hosts, so that two domains that redirect to one host do not meet there. It is
 // safe for concurrent use.
 type Limiter struct {
-	slots chan struct{}
-	mu    sync.Mutex // guards hosts and every host's times
-	hosts map[string]*host
+	connections chan struct{}
+	fetches     chan struct{} // of them, those of requests: one is left to the stores, which answer sooner than slow hosts
+	mu          sync.Mutex    // guards hosts and every host's times
+	hosts       map[string]*host
 }
 
-// NewLimiter returns the Limiter of an event with n slots, usually MaxWaiting.
+// NewLimiter returns the Limiter of an event with n connections, usually MaxConnections, and at least two.
 func NewLimiter(n int) *Limiter {
-	return &Limiter{slots: make(chan struct{}, n), hosts: map[string]*host{}}
+	return &Limiter{connections: make(chan struct{}, n), fetches: make(chan struct{}, n-1), hosts: map[string]*host{}}
+}
+
+// Connect waits for a connection for a call that is no request of a session. release gives it back, when the
+// call has its answer.
+func (l *Limiter) Connect(ctx context.Context) (release func(), err error) {
+	if err := acquire(ctx, l.connections); err != nil {
+		return nil, err
+	}
+	return func() { <-l.connections }, nil
+}
+
+// connectFetch is Connect for a request.
+func (l *Limiter) connectFetch(ctx context.Context) (free func(), err error) {
+	if err := acquire(ctx, l.fetches); err != nil {
+		return nil, err
+	}
+	disconnect, err := l.Connect(ctx)
+	if err != nil {
+		release(l.fetches)
+		return nil, err
+	}
+	return func() {
+		disconnect()
+		release(l.fetches)
+	}, nil
 }
 
 // host is the state of one host name during the event. The token in turn is the right to ask it.

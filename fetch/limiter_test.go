@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/fetch"
 	"github.com/newsfork/seed-engine/fetch/fetchtest"
 )
@@ -35,7 +36,7 @@ func (c *counting) Do(ctx context.Context, r *fetch.Request) (*fetch.Response, e
 }
 
 // Twelve sessions of one event, each with a host of its own whose headers take 3 s: five wait at
-// once, and none times out for having waited for its slot.
+// once, and none times out for having waited for its connection.
 func TestSlots(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		clock := fetch.SystemClock()
@@ -43,7 +44,7 @@ func TestSlots(t *testing.T) {
 			return fetchtest.Page{Body: "x", Latency: 3 * time.Second, Reading: 500 * time.Millisecond}, true
 		}}
 		transport := &counting{Transport: web}
-		limiter := fetch.NewLimiter(fetch.MaxWaiting)
+		limiter := fetch.NewLimiter(fetch.MaxConnections)
 		start := time.Now()
 		var wg sync.WaitGroup
 		for i := range 12 {
@@ -75,7 +76,7 @@ func TestSessionsMeetAtOneHost(t *testing.T) {
 			pages[fmt.Sprintf("https://h%d.example/", i)] = fetchtest.Redirect(302, "https://shared.example/")
 		}
 		web := &fetchtest.Web{Clock: clock, Pages: pages}
-		limiter := fetch.NewLimiter(fetch.MaxWaiting)
+		limiter := fetch.NewLimiter(fetch.MaxConnections)
 		start := time.Now()
 		var wg sync.WaitGroup
 		for i := range 8 {
@@ -105,6 +106,59 @@ func TestSessionsMeetAtOneHost(t *testing.T) {
 	})
 }
 
+// Requests never take the last connection: calls of the stores, which answer sooner, get it at once, and wait only for each other.
+func TestConnections(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		clock := fetch.SystemClock()
+		web := &fetchtest.Web{Clock: clock, Serve: func(*fetch.Request, int) (fetchtest.Page, bool) {
+			return fetchtest.Page{Body: "x", Latency: time.Minute}, true
+		}}
+		transport := &counting{Transport: web}
+		limiter := fetch.NewLimiter(fetch.MaxConnections)
+		cfg := config()
+		cfg.Deadline = 0
+		var wg sync.WaitGroup
+		for i := range 2 * fetch.MaxConnections {
+			wg.Go(func() {
+				s := fetch.NewSession(cfg, transport, clock, limiter)
+				defer s.Close()
+				if _, err := s.Fetch(t.Context(), fetch.Target{URL: fmt.Sprintf("https://h%d.example/", i)}); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		synctest.Wait()
+		start := time.Now()
+		for range 10 {
+			wg.Go(func() {
+				release, err := limiter.Connect(t.Context())
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				time.Sleep(time.Second)
+				release()
+			})
+		}
+		time.Sleep(time.Second / 2)
+		short, cancel := context.WithTimeout(t.Context(), time.Second/4)
+		defer cancel()
+		if _, err := limiter.Connect(short); contract.KindOf(err) != contract.Timeout {
+			t.Errorf("a seventh: %v", err)
+		}
+		time.Sleep(10 * time.Second)
+		if release, err := limiter.Connect(t.Context()); err != nil || time.Since(start) > 11*time.Second {
+			t.Errorf("%v after %v", err, time.Since(start))
+		} else {
+			release()
+		}
+		wg.Wait()
+		if transport.maxWaiting != fetch.MaxConnections-1 {
+			t.Errorf("%d requests at once", transport.maxWaiting)
+		}
+	})
+}
+
 // Two sessions that need each other's host while their own answer is open do not deadlock:
 // synctest fails a test whose goroutines all wait.
 func TestNoDeadlock(t *testing.T) {
@@ -114,7 +168,7 @@ func TestNoDeadlock(t *testing.T) {
 			"https://a.example/": {Body: "x"}, "https://b.example/": {Body: "x"},
 			"https://a.example/x": fetchtest.Redirect(301, "https://b.example/"), "https://b.example/x": fetchtest.Redirect(301, "https://a.example/"),
 		}}
-		limiter := fetch.NewLimiter(1)
+		limiter := fetch.NewLimiter(2)
 		var wg sync.WaitGroup
 		for _, own := range []string{"a", "b"} {
 			wg.Go(func() {
@@ -139,7 +193,7 @@ func TestWaitingPastTheWall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		clock := fetch.SystemClock()
 		web := &fetchtest.Web{Clock: clock, Pages: map[string]fetchtest.Page{"https://a.example/": {Body: "x"}}}
-		limiter := fetch.NewLimiter(fetch.MaxWaiting)
+		limiter := fetch.NewLimiter(fetch.MaxConnections)
 		holder := fetch.NewSession(config(), web, clock, limiter)
 		if _, err := holder.Fetch(t.Context(), fetch.Target{URL: "https://a.example/"}); err != nil {
 			t.Fatal(err)
@@ -154,7 +208,7 @@ func TestWaitingPastTheWall(t *testing.T) {
 	})
 }
 
-// A panic under a request, which the event recovers from, leaves no host and no slot taken.
+// A panic under a request, which the event recovers from, leaves no host and no connection taken.
 func TestPanicInTheTransport(t *testing.T) {
 	clock := fetchtest.NewClock(epoch)
 	web := &fetchtest.Web{Clock: clock, Serve: func(_ *fetch.Request, nth int) (fetchtest.Page, bool) {
@@ -163,7 +217,7 @@ func TestPanicInTheTransport(t *testing.T) {
 		}
 		return fetchtest.Page{}, true
 	}}
-	limiter := fetch.NewLimiter(1)
+	limiter := fetch.NewLimiter(2)
 	ask := func() (err error) {
 		defer func() {
 			if recover() != nil {
@@ -184,7 +238,7 @@ func TestWaitingEndsWithItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		clock := fetch.SystemClock()
 		web := &fetchtest.Web{Clock: clock, Pages: map[string]fetchtest.Page{"https://a.example/": {Body: "x"}, "https://b.example/": fetchtest.Hang()}}
-		limiter := fetch.NewLimiter(1)
+		limiter := fetch.NewLimiter(2)
 		holder := fetch.NewSession(config(), web, clock, limiter)
 		if _, err := holder.Fetch(t.Context(), fetch.Target{URL: "https://a.example/"}); err != nil {
 			t.Fatal(err)
@@ -199,7 +253,7 @@ func TestWaitingEndsWithItsContext(t *testing.T) {
 
 		hanging, stop := context.WithCancel(t.Context())
 		var wg sync.WaitGroup
-		wg.Go(func() { // takes the only slot
+		wg.Go(func() { // takes the only connection of requests
 			if _, err := holder.Fetch(hanging, fetch.Target{URL: "https://b.example/"}); err == nil {
 				t.Error("a hanging host answered")
 			}
@@ -208,7 +262,7 @@ func TestWaitingEndsWithItsContext(t *testing.T) {
 		ctx, cancel = context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()
 		if a, err := s.Fetch(ctx, fetch.Target{URL: "https://a.example/"}); err == nil || a.Requests != 0 {
-			t.Errorf("no slot was free: %+v, %v", a, err)
+			t.Errorf("no connection was free: %+v, %v", a, err)
 		}
 		stop()
 		wg.Wait()

@@ -501,7 +501,7 @@ func (s *Session) left() time.Duration {
 	return left
 }
 
-// send makes the request when it has a slot, and measures it.
+// send makes the request when it has a connection, and measures it.
 func (r *run) send(ctx context.Context, link string) (*Response, error) {
 	t := &r.target
 	req := &Request{Method: t.Method, URL: link, Header: http.Header{}, Timeout: t.Timeout}
@@ -517,10 +517,11 @@ func (r *run) send(ctx context.Context, link string) (*Response, error) {
 			req.Header.Set(h[0], h[1])
 		}
 	}
-	if err := acquire(ctx, r.limiter.slots); err != nil {
+	disconnect, err := r.limiter.connectFetch(ctx)
+	if err != nil {
 		return nil, err
 	}
-	defer release(r.limiter.slots)
+	defer disconnect()
 	if left := r.left(); left < forever && (req.Timeout == 0 || left < req.Timeout) {
 		req.Timeout = max(left, time.Millisecond)
 	}

@@ -48,7 +48,7 @@ func newWorld(pages map[string]fetchtest.Page, change ...func(*fetch.Config)) *w
 		f(&cfg)
 	}
 	clock := fetchtest.NewClock(epoch)
-	w := &world{Web: &fetchtest.Web{Clock: clock, Pages: pages}, clock: clock, limiter: fetch.NewLimiter(fetch.MaxWaiting)}
+	w := &world{Web: &fetchtest.Web{Clock: clock, Pages: pages}, clock: clock, limiter: fetch.NewLimiter(fetch.MaxConnections)}
 	w.session = fetch.NewSession(cfg, w.Web, clock, w.limiter)
 	return w
 }
@@ -175,7 +175,7 @@ func TestInterval(t *testing.T) {
 func TestIntervalOnACoarseClock(t *testing.T) {
 	fine := fetchtest.NewClock(epoch.Add(900 * time.Microsecond))
 	web := &fetchtest.Web{Clock: fine, Pages: map[string]fetchtest.Page{"https://a.example/": {Latency: 10500 * time.Microsecond}}}
-	s := fetch.NewSession(config(), web, coarse{fine}, fetch.NewLimiter(1))
+	s := fetch.NewSession(config(), web, coarse{fine}, fetch.NewLimiter(2))
 	for range 5 {
 		if _, err := s.Fetch(t.Context(), fetch.Target{URL: "https://a.example/", Whole: true}); err != nil {
 			t.Fatal(err)

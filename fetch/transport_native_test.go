@@ -34,7 +34,7 @@ func sessionAt(addr string) *Session {
 	})
 	transport.http.DisableKeepAlives = true // so that servers close at once
 	cfg := Config{UserAgent: "TestBot/1.0", MaxRequests: 20, MaxRedirects: 5}
-	return NewSession(cfg, transport, SystemClock(), NewLimiter(MaxWaiting))
+	return NewSession(cfg, transport, SystemClock(), NewLimiter(MaxConnections))
 }
 
 func hang(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
