@@ -56,8 +56,9 @@ type Batch struct {
 
 	mu          sync.Mutex
 	checkpoints map[string]time.Time // when they were written, by key, of those that were seen
+	looked      map[string]time.Time // when one was last looked for, by key
 	silent      map[string]*findings // of domains that did not answer and are not written yet, by checkpoint
-	owners      map[string]string    // of the domains' leases
+	owners      map[string]ownership // by domain
 	admit       map[string]fetch.Admit
 	evidence    map[string]Evidence          // by domain: what may be reused
 	gathered    map[string]Evidence          // by domain: what this event has collected itself
@@ -69,7 +70,7 @@ func (c *Collector) NewBatch(excluded func(link string) bool) *Batch {
 	limiter := fetch.NewLimiter(fetch.MaxConnections)
 	return &Batch{
 		collector: c, store: newStore(c.Bucket, c.Clock, limiter), excluded: excluded, limiter: limiter, merging: make(chan struct{}, 1),
-		checkpoints: map[string]time.Time{}, silent: map[string]*findings{}, owners: map[string]string{},
+		checkpoints: map[string]time.Time{}, looked: map[string]time.Time{}, silent: map[string]*findings{}, owners: map[string]ownership{},
 		admit: map[string]fetch.Admit{}, evidence: map[string]Evidence{}, gathered: map[string]Evidence{},
 		deferred: map[string][]frontier.Change{},
 	}
@@ -139,6 +140,7 @@ func (b *Batch) Collect(ctx context.Context, m *contract.DomainMessage, last boo
 			if s.found, err = b.ask(ctx, m, dir, last); err != nil {
 				return nil, err
 			}
+			defer func() { _ = s.found.storing.wait() }() // as in gather
 		}
 	}
 	if ctx.Err() != nil { // the findings may be those of a lease that was lost half-way
@@ -171,6 +173,11 @@ func (b *Batch) ask(ctx context.Context, m *contract.DomainMessage, dir contract
 	if f == nil {
 		var err error
 		if f, err = b.gather(ctx, m, dir); err != nil {
+			return nil, err
+		}
+	}
+	if f.failure != nil {
+		if err := f.storing.wait(); err != nil {
 			return nil, err
 		}
 	}
@@ -227,22 +234,42 @@ func (b *Batch) urls(ctx context.Context, m *contract.DomainMessage, rawName str
 }
 
 // Done reports whether the domain was collected, for a forced message since it was requested. Collect then
-// only merges URLs and sends no requests. A checkpoint that satisfies a message is remembered for the batch;
-// without one every call looks, since another event may write it until the domain is leased.
+// only merges URLs and sends no requests. What was seen is remembered for the batch: a checkpoint that satisfies the
+// message, and also that there was none, unless another event may have written it before the domain was leased.
 func (b *Batch) Done(ctx context.Context, m *contract.DomainMessage) (bool, error) {
 	key := m.Dir().Checkpoint()
 	b.mu.Lock()
 	written, seen := b.checkpoints[key]
+	at, looked := b.looked[key]
+	looked = looked && b.owners[m.Domain].before.Before(at.Add(-clockError))
 	b.mu.Unlock()
-	if seen && satisfies(written, m) {
+	switch {
+	case seen && satisfies(written, m):
 		return true, nil
+	case looked:
+		return false, nil
 	}
+	return b.Look(ctx, m)
+}
+
+// clockError is by how much the clocks of a shard and of an event may differ.
+const clockError = 10 * time.Second
+
+// Look is Done as the bucket says it now.
+func (b *Batch) Look(ctx context.Context, m *contract.DomainMessage) (bool, error) {
+	key := m.Dir().Checkpoint()
+	began := b.collector.Clock.Now()
 	o, err := b.store.Head(ctx, key)
+	if err == nil || errors.Is(err, r2.ErrNotFound) {
+		b.mu.Lock()
+		b.looked[key] = began
+		b.mu.Unlock()
+	}
 	switch {
 	case errors.Is(err, r2.ErrNotFound):
 		return false, nil
 	case err != nil:
-		return false, contract.Wrap(contract.Storage, "collector.Done", err)
+		return false, contract.Wrap(contract.Storage, "collector.Look", err)
 	}
 	b.checkpointed(key, o.Uploaded)
 	return satisfies(o.Uploaded, m), nil

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"maps"
 	"math/rand/v2"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -954,12 +955,100 @@ func TestDoneInBetween(t *testing.T) {
 			if _, err := other.Collect(t.Context(), theirs, false); err != nil {
 				t.Fatal(err)
 			}
+			b.Leased("example.com", "ours", time.Now())
 			if _, err := b.Collect(t.Context(), ours, false); err != nil {
 				t.Fatal(err)
 			}
 			if n := w.visitsOf("https://example.com/robots.txt"); n != want || len(w.document(t).URLs) != urls {
 				t.Errorf("forced %t: asked %d times, %d URLs; want %d and %d", forced, n, len(w.document(t).URLs), want, urls)
 			}
+		})
+	}
+}
+
+// TestStoredMeanwhile: evidence is stored while the next request waits for its turn, so that a slow bucket takes no time; but
+// the document comes after it, however long it takes, and not at all when it cannot be stored.
+func TestStoredMeanwhile(t *testing.T) {
+	collect := func(t *testing.T, evidence time.Duration, failing string) (took time.Duration, order []string, err error) {
+		w := newWorld(healthy(), nil)
+		var mu sync.Mutex
+		w.bucket.Fail = func(op, key string) error {
+			if op != "put" && op != "commit" {
+				return nil
+			}
+			name := path.Base(key)
+			if strings.HasSuffix(name, ".txt") || strings.HasSuffix(name, ".xml") {
+				time.Sleep(evidence)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			order = append(order, name)
+			if name == failing {
+				return errors.New("away")
+			}
+			return nil
+		}
+		start := time.Now()
+		err = w.collect(t, message(1, "https://example.com/1"), false)
+		return time.Since(start), order, err
+	}
+	stored := []string{"robots.txt", "sitemap.xml", "domain_metadata.json", "domain_metadata.json.success"}
+	synctest.Test(t, func(t *testing.T) {
+		fast, order, err := collect(t, 0, "")
+		if err != nil || !slices.Equal(order, stored) {
+			t.Fatal(order, err)
+		}
+		slow, order, err := collect(t, 900*time.Millisecond, "")
+		if err != nil || !slices.Equal(order, stored) || slow != fast {
+			t.Errorf("%v in %s, which takes %s without waiting for the bucket, %v", order, slow, fast, err)
+		}
+		if _, order, err = collect(t, time.Minute, ""); err != nil || !slices.Equal(order, stored) {
+			t.Errorf("very slow: %v, %v", order, err)
+		}
+		for _, failing := range stored[:2] {
+			_, order, err := collect(t, 900*time.Millisecond, failing)
+			if contract.KindOf(err) != contract.Storage || slices.Contains(order, stored[2]) {
+				t.Errorf("without %s: %v, %v", failing, order, err)
+			}
+		}
+	})
+}
+
+// TestLookedOnce: a checkpoint that was looked for is not looked for again where nobody else had the domain since.
+func TestLookedOnce(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		before time.Duration // when the lease before ended, since the look; 0: there was none
+		looks  int
+	}{{"never leased", 0, 1}, {"leased long before", -time.Minute, 1}, {"leased just before, by a clock that is late", -5 * time.Second, 2}, {"leased in between", time.Millisecond, 2}} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				looks := 0
+				w := newWorld(healthy(), nil)
+				w.bucket.Fail = func(op, key string) error {
+					if op == "head" && strings.HasSuffix(key, ".success") {
+						looks++
+					}
+					return nil
+				}
+				m := message(1, "https://example.com/1")
+				b := w.NewBatch(nil)
+				looked := time.Now()
+				if done, err := b.Done(t.Context(), m); done || err != nil {
+					t.Fatal(done, err)
+				}
+				before := time.Time{}
+				if c.before != 0 {
+					before = looked.Add(c.before)
+				}
+				b.Leased(m.Domain, "ours", before)
+				if _, err := b.Collect(t.Context(), m, false); err != nil {
+					t.Fatal(err)
+				}
+				if looks != c.looks {
+					t.Errorf("looked %d times, want %d", looks, c.looks)
+				}
+			})
 		})
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"hash"
+	"sync/atomic"
 
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/r2"
@@ -16,6 +17,60 @@ type evidence struct {
 	sum    hash.Hash
 	size   int64
 	err    error // of the bucket
+}
+
+// storing stores objects in the background; two of one key in the order in which they came. It is used by one goroutine.
+type storing struct {
+	last   map[string]chan struct{} // by key; closed when the last one is stored
+	failed atomic.Pointer[failure]
+}
+
+// failure is why an object was not stored.
+type failure struct {
+	err      error
+	panicked any
+}
+
+// begin has put store the object of a key.
+func (s *storing) begin(key string, put func() error) {
+	before, done := s.last[key], make(chan struct{})
+	if s.last == nil {
+		s.last = map[string]chan struct{}{}
+	}
+	s.last[key] = done
+	go func() {
+		defer close(done)
+		if before != nil {
+			<-before
+		}
+		f := &failure{}
+		defer func() {
+			if f.panicked = recover(); f.panicked != nil || f.err != nil {
+				s.failed.CompareAndSwap(nil, f)
+			}
+		}()
+		f.err = put()
+	}()
+}
+
+// err returns why an object was not stored, if that is known already.
+func (s *storing) err() error {
+	f := s.failed.Load()
+	if f == nil {
+		return nil
+	}
+	if f.panicked != nil {
+		panic(f.panicked)
+	}
+	return f.err
+}
+
+// wait waits until all objects are stored, and returns the error of the first one that was not.
+func (s *storing) wait() error {
+	for _, stored := range s.last {
+		<-stored
+	}
+	return s.err()
 }
 
 // evidence begins to store a body under a key.

@@ -602,7 +602,7 @@ func TestMirrors(t *testing.T) {
 						t.Fatal(lease, err)
 					}
 					b := w.NewBatch(nil)
-					b.Leased(domain, date)
+					b.Leased(domain, date, time.Time{})
 					d, err := b.Collect(t.Context(), m, false)
 					if err != nil {
 						t.Fatal(err)

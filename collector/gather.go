@@ -55,7 +55,8 @@ type findings struct {
 	likeness     likeness
 	mirrorOf     string
 	details      details
-	later        bool // what is left to ask was left to refreshes, see leaveToLater
+	later        bool    // what is left to ask was left to refreshes, see leaveToLater
+	storing      storing // of the evidence
 }
 
 // gathering is one collection under way.
@@ -75,6 +76,7 @@ type gathering struct {
 	named     []string          // the Sitemap lines of that robots.txt, all of them
 	roots     map[string]string // entry point of each sitemap that was read, by the URL it was asked under
 	found     *findings
+	storing   *storing // of robots.txt and the root sitemap
 
 	slow     bool // the site's own host wants longer pauses than the collection waits
 	newsRoot bool // the root sitemap is a news sitemap that was found at a well-known path
@@ -86,7 +88,7 @@ type gathering struct {
 }
 
 // gather asks the domain for robots.txt, sitemaps, home page and feeds, in this order. Evidence is stored
-// as it comes in. Only failures of the bucket are errors; those of the domain are findings.
+// meanwhile; findings.storing says when it is. Only failures of the bucket are errors; those of the domain are findings.
 func (b *Batch) gather(ctx context.Context, m *contract.DomainMessage, dir contract.DomainDir) (*findings, error) {
 	c, l := b.collector, b.collector.Limits
 	g := &gathering{
@@ -94,6 +96,7 @@ func (b *Batch) gather(ctx context.Context, m *contract.DomainMessage, dir contr
 		message: m, dir: dir, roots: map[string]string{}, unread: map[string]error{},
 		found: &findings{feeds: []contract.Feed{}, likeness: likeness{domain: m.Domain}},
 	}
+	g.storing = &g.found.storing
 	session := fetch.NewSession(fetch.Config{
 		UserAgent: c.UserAgent, Excluded: b.excluded, Rules: g.rules, Admit: b.admission(m.Domain), Interval: l.RequestInterval, MaxCrawlDelay: l.MaxCrawlDelay,
 		MaxRequests: l.MaxRequestsPerDomain, MaxRedirects: maxRedirects,
@@ -105,22 +108,27 @@ func (b *Batch) gather(ctx context.Context, m *contract.DomainMessage, dir contr
 	g.found.began = c.Clock.Now()
 	g.pace = newPace(ctx, c.Clock, session.Expired)
 	g.rulings = newRulings(g.pace)
+	gathered := false
+	defer func() {
+		if !gathered { // also after a panic nothing is left of it when its event ends
+			_ = g.storing.wait()
+		}
+	}()
 	err := g.run(ctx)
 	g.found.rules = g.rulings.store(g.group)
 	g.found.stats = session.Stats()
 	g.found.reachable = g.found.stats.Answered > 0
 	g.found.at = c.Clock.Now()
-	if err == nil {
-		g.found.mirrorOf = b.mirrorOf(ctx, m.Domain, g.found)
+	if err != nil {
+		return nil, err
 	}
-	return g.found, err
+	g.found.mirrorOf = b.mirrorOf(ctx, m.Domain, g.found)
+	gathered = true
+	return g.found, nil
 }
 
 func (g *gathering) run(ctx context.Context) error {
-	open, err := g.robots(ctx)
-	if err != nil {
-		return err
-	}
+	open := g.robots(ctx)
 	g.analyse()
 	g.undiscovered(g.found.origin.Answer.URL, g.found.origin.Answer.Retries, g.found.robots.Failure)
 	if !open {
@@ -139,6 +147,9 @@ func (g *gathering) run(ctx context.Context) error {
 		return err
 	}
 	g.logSitemap()
+	if err := g.storing.err(); err != nil {
+		return err
+	}
 	g.learn(ctx)
 	g.homePage(ctx)
 	if g.slow {

@@ -21,17 +21,24 @@ type Evidence struct {
 	At        time.Time // before the first request
 }
 
-// Leased says under which owner a domain is leased for the batch's collections of it.
-func (b *Batch) Leased(domain, owner string) {
+// ownership is a domain's lease.
+type ownership struct {
+	owner  string
+	before time.Time // when the one before it ended; zero for none
+}
+
+// Leased says under which owner a domain is leased for the batch's collections of it, and when the lease before
+// ended; zero when there was none.
+func (b *Batch) Leased(domain, owner string, before time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.owners[domain] = owner
+	b.owners[domain] = ownership{owner, before}
 }
 
 func (b *Batch) owner(domain string) string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.owners[domain]
+	return b.owners[domain].owner
 }
 
 // Reuse makes the evidence of a domain known to the batch: what its last complete collection left, in whatever

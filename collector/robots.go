@@ -15,7 +15,7 @@ import (
 
 // robots finds where the domain answers by requesting robots.txt, stores the file, and makes the
 // session obey it. It reports whether more requests may be sent.
-func (g *gathering) robots(ctx context.Context) (open bool, err error) {
+func (g *gathering) robots(ctx context.Context) (open bool) {
 	f := g.found
 	origin, failure := g.session.Origin(ctx, g.message.Domain, altHost(g.message), "/robots.txt", g.robotsTarget(""))
 	a := origin.Answer
@@ -46,7 +46,10 @@ func (g *gathering) robots(ctx context.Context) (open bool, err error) {
 			seconds := delay.Seconds()
 			f.robots.CrawlDelaySeconds = &seconds
 		}
-		_, err = g.store.putRetry(ctx, g.dir.Robots(), body, &r2.PutOptions{ContentType: "text/plain"})
+		g.storing.begin(g.dir.Robots(), func() error {
+			_, err := g.store.putRetry(ctx, g.dir.Robots(), body, &r2.PutOptions{ContentType: "text/plain"})
+			return err
+		})
 	case failure != nil:
 		f.robots.Failure = failed(failure)
 	case result.File.IsHTML:
@@ -66,7 +69,7 @@ func (g *gathering) robots(ctx context.Context) (open bool, err error) {
 		g.rulings.standIn(origin.Host, g.group)
 		g.rulings.standIn(g.message.Domain, g.group)
 	}
-	return result.Access != robots.Unreachable && g.leavesAnything(), err
+	return result.Access != robots.Unreachable && g.leavesAnything()
 }
 
 // leavesAnything reports whether robots.txt allows any of the URLs that would be requested next.

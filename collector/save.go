@@ -99,6 +99,11 @@ func (s *saving) write(ctx context.Context, old *contract.Document, etag string)
 		return nil, err
 	}
 	s.dateEntries(old, doc)
+	if s.found != nil {
+		if err := s.found.storing.wait(); err != nil {
+			return nil, err
+		}
+	}
 	doc.Processing.ProcessedAt = contract.Time{Time: s.batch.collector.Clock.Now()}
 	condition := r2.Condition{ETag: etag, Absent: old == nil}
 	if _, err := s.batch.store.putRetry(ctx, s.dir.Document(), encode(doc), &r2.PutOptions{If: condition, ContentType: "application/json"}); err != nil {

@@ -27,7 +27,10 @@ func (g *gathering) sitemaps(ctx context.Context) error {
 		if c, more = walk.Next(); !more {
 			break
 		}
-		var err error
+		err := g.storing.err()
+		if err != nil {
+			return err
+		}
 		if more, err = g.sitemap(ctx, walk, c); err != nil {
 			return err
 		}
@@ -193,7 +196,7 @@ func (g *gathering) read(ctx context.Context, c sitemap.Candidate, a *fetch.Answ
 	default:
 		g.newsRoot = guessed && summary.IsNews()
 		g.found.likeness.list(urls)
-		err = g.root(a, &summary, e)
+		g.root(a, &summary, e)
 	}
 	return &summary, why, err
 }
@@ -214,15 +217,17 @@ func newest(a, b *contract.Time) *contract.Time {
 	return a
 }
 
-// root records the root sitemap, whose content is stored.
-func (g *gathering) root(a *fetch.Answer, s *sitemap.Summary, e *evidence) error {
+// root records the root sitemap, whose content is stored from now on.
+func (g *gathering) root(a *fetch.Answer, s *sitemap.Summary, e *evidence) {
 	f := g.found
 	f.sitemapURL, f.sitemapCode = a.URL, a.Status
 	f.sitemap.Exists, f.sitemap.Size, f.sitemap.Failure = true, e.size, contract.Failure{}
 	f.sitemap.Kind, f.sitemap.SHA256 = contract.Text(string(s.Kind)), digest(e.sum.Sum(nil))
 	f.sitemap.LastModified, f.sitemap.ETag = lastModified(a.Header), contract.ShortText(a.Header.Get("ETag"))
-	_, err := e.upload.Commit()
-	return contract.Wrap(contract.Storage, "collector.sitemap", err)
+	g.storing.begin(g.dir.Sitemap(), func() error {
+		_, err := e.upload.Commit()
+		return contract.Wrap(contract.Storage, "collector.sitemap", err)
+	})
 }
 
 func (g *gathering) logSitemap() {

@@ -80,7 +80,7 @@ func TestRecordsSurvive(t *testing.T) {
 			t.Fatalf("got %+v\nwant %+v", got, h)
 		}
 	}
-	m := &domain{id: 3, name: "a.example", excluded: true, listed: true, owner: "c", ownerEnds: 5, waitEnds: 6, hosts: []int64{1, 1 << 39}, lostAt: 7, refreshWaits: 8, active: []activeHost{{1, 9}}, claims: []activeHost{{2, 10}}, parked: []parkedHost{{2, kindEntry}}, contracts: "some", tail: "later"}
+	m := &domain{id: 3, name: "a.example", excluded: true, listed: true, owner: "c", ownerEnds: 5, waitEnds: 6, hosts: []int64{1, 1 << 39}, lostAt: 7, refreshWaits: 8, active: []activeHost{{1, 9}}, claims: []activeHost{{2, 10}}, parked: []parkedHost{{2, kindEntry}}, contracts: "some", released: 11, tail: "later"}
 	if got, err := decodeDomain(3, "a.example", m.encode()); err != nil || !reflect.DeepEqual(got, m) {
 		t.Errorf("got %+v, %v", got, err)
 	}
@@ -108,7 +108,7 @@ func TestRecordsSurvive(t *testing.T) {
 		t.Errorf("%+v, %v", got, err)
 	}
 	m = &domain{id: 1, name: "a.example", owner: "c", hosts: []int64{1}, active: []activeHost{}, parked: []parkedHost{}}
-	for _, missing := range []int{1, 4, 6} { // the contracts, what was appended before them, and the evidence and the mirror
+	for _, missing := range []int{1, 2, 5, 7} { // the last release, the contracts, what was appended before them, and the evidence and the mirror
 		if got, err := decodeDomain(1, "a.example", m.encode()[:len(m.encode())-missing]); err != nil || len(got.claims) > 0 || !bytes.Equal(got.encode(), m.encode()) {
 			t.Errorf("a domain of an earlier program: %+v, %v", got, err)
 		}

@@ -26,6 +26,9 @@ type Acquired struct {
 	// Evidence is where the last complete collection of the domain lies, granted or not.
 	Evidence Evidence
 	Hosts    []HostState // of the hosts that were named, in the same order
+	// LastOwned is when the last owner of the domain gave it back or lost it, in ms since 1970: no collection of it
+	// ended later. 0 when it had none, or the shard is of a version that does not say.
+	LastOwned int64
 }
 
 // HostState is what a collector must know of a host. Times are ms since 1970, 0 when there is none.
@@ -81,6 +84,7 @@ func (s *Shard) Acquire(now int64, r AcquireRequest) (answer Acquired, err error
 		}
 		answer.Granted = true
 		m.lostAt = m.lost(r.Owner, c.now)
+		answer.LastOwned = max(m.released, m.lostAt)
 		m.owner, m.ownerEnds, m.waitEnds = r.Owner, c.now+r.Seconds*1000, 0
 		answer.Hosts, err = c.hostStates(m, r.Hosts)
 		return err
@@ -222,7 +226,7 @@ func (s *Shard) Release(now int64, r ReleaseRequest) (released bool, err error) 
 			return err
 		}
 		released = m.ownerEnds > c.now
-		m.owner, m.ownerEnds = "", 0
+		m.owner, m.ownerEnds, m.released = "", 0, c.now
 		if at := min(r.Evidence.At, c.now); at > m.evidence.At {
 			m.evidence = Evidence{r.Evidence.Partition, at}
 		}

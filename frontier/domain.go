@@ -36,6 +36,7 @@ type domain struct {
 	mirrorOf string // the domain whose pages this one shows: then its own are not queued
 
 	contracts string // its contracts, see changes.go
+	released  int64  // when an owner last released the domain, ms
 	stored    []byte // the record as it was loaded
 	tail      string // what a later version appended to the record; kept as it is
 }
@@ -85,7 +86,7 @@ func (m *domain) encode() []byte {
 	b = appendString(b, m.mirrorOf)
 	b = appendUint(appendUint(b, m.lostAt), m.refreshWaits)
 	b = appendActive(b, m.claims)
-	b = appendString(b, m.contracts)
+	b = appendUint(appendString(b, m.contracts), m.released)
 	return append(b, m.tail...)
 }
 
@@ -149,6 +150,9 @@ func decodeDomain(id int64, name string, record []byte) (*domain, error) {
 	}
 	if d.at < len(d.text) {
 		m.contracts = d.string()
+	}
+	if d.at < len(d.text) { // appended with the time of the last release
+		m.released = d.int()
 	}
 	m.tail = d.text[d.at:]
 	return m, d.err

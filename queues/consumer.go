@@ -44,13 +44,14 @@ type Processor interface {
 // Collect is never called for one domain twice at the same time; last reports whether this is the
 // message's final delivery. A forced message always has its requested_at.
 type Batch interface {
-	// Done reports whether Collect would not ask the domain for anything now.
+	// Done reports whether Collect would not ask the domain for anything now, and Look finds that out afresh.
 	Done(ctx context.Context, m *contract.DomainMessage) (bool, error)
+	Look(ctx context.Context, m *contract.DomainMessage) (bool, error)
 	Collect(ctx context.Context, m *contract.DomainMessage, last bool) (*contract.Document, error)
 	// Refresh looks at one entry point again.
 	Refresh(ctx context.Context, r *contract.Refresh) (collector.Refreshed, error)
-	// Leased says under which owner a domain is leased.
-	Leased(domain, owner string)
+	// Leased says under which owner a domain is leased, and when the lease before ended.
+	Leased(domain, owner string, before time.Time)
 	// Admit has the collections of a domain ask for the right to send requests to each host.
 	Admit(domain string, admit fetch.Admit)
 	// Reuse and Gathered are the evidence of a domain's last complete collection: what Collect may reuse of others,
@@ -111,9 +112,7 @@ func (c *Consumer) Handle(ctx context.Context, queue string, messages []Message)
 			c.handleSeeds(ctx, queue, messages)
 		}
 	case contract.DomainQueue:
-		if exclusions, ok := c.admit(ctx, queue, messages); ok {
-			c.handleDomains(ctx, queue, messages, exclusions)
-		}
+		c.handleDomains(ctx, queue, messages)
 	case contract.DeadLetterQueue:
 		c.handleDeadLetters(ctx, queue, messages)
 	default:

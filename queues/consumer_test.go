@@ -105,6 +105,7 @@ func (s *steps) Collect(ctx context.Context, m *contract.DomainMessage, last boo
 }
 
 func (s *steps) Done(context.Context, *contract.DomainMessage) (bool, error) { return s.done, nil }
+func (s *steps) Look(context.Context, *contract.DomainMessage) (bool, error) { return s.done, nil }
 func (s *steps) Refresh(_ context.Context, r *contract.Refresh) (collector.Refreshed, error) {
 	s.refreshed = append(s.refreshed, r.URL)
 	return s.refresh, s.err
@@ -114,7 +115,7 @@ func (s *steps) Reuse(_ string, e collector.Evidence) {
 	defer s.mu.Unlock()
 	s.reuse = e
 }
-func (s *steps) Leased(_, owner string) {
+func (s *steps) Leased(_, owner string, _ time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.owner = owner

@@ -19,6 +19,15 @@ type domainDelivery struct {
 	start time.Time
 }
 
+// readDomain reads a message about a domain, on which work begins now.
+func readDomain(m Message, now time.Time) (domainDelivery, error) {
+	work, err := contract.ParseDomain(m.Body())
+	if err == nil && work.Force && work.RequestedAt.IsZero() {
+		work.RequestedAt = firstSent(m, work)
+	}
+	return domainDelivery{m, work, now}, err
+}
+
 // change is what the ledger records of the domain however the delivery ends.
 func (d domainDelivery) change() ledger.DomainChange {
 	return ledger.DomainChange{
@@ -53,36 +62,79 @@ type domainEvent struct {
 // handleDomains collects the domains of a batch in parallel, and the messages of one domain one after
 // another. Domains that have to be asked for anything are leased first; messages of those that may not
 // be asked now are requeued.
-func (c *Consumer) handleDomains(ctx context.Context, queue string, messages []Message, exclusions *contract.Exclusions) {
-	e := &domainEvent{start: c.Now(), consumer: c, exclusions: exclusions, batch: c.NewBatch(exclusions.URL), settlement: c.newSettlement(queue)}
-	messages, refreshes := e.split(messages)
+func (c *Consumer) handleDomains(ctx context.Context, queue string, messages []Message) {
+	e := &domainEvent{start: c.Now(), consumer: c, settlement: c.newSettlement(queue)}
+	e.batch = c.NewBatch(func(link string) bool { return e.exclusions.URL(link) })
+	work := e.read(messages)
+	// What operators decided takes a call of the bucket, and the checkpoints take others.
+	var looks sync.WaitGroup
+	looked := map[string]bool{}
+	for _, d := range work.domains {
+		if key := d.work.Dir().Checkpoint(); !looked[key] {
+			looked[key] = true
+		} else {
+			continue
+		}
+		looks.Go(func() {
+			_ = recovered(func() error { _, err := e.batch.Look(ctx, d.work); return err }) // sort looks again, and says so
+		})
+	}
+	var ok bool
+	e.exclusions, ok = c.admit(ctx, queue, messages)
+	looks.Wait()
+	if !ok {
+		return
+	}
+	for _, f := range work.malformed {
+		c.logFailure(f.event, f.Message, f.err)
+		e.settlement.end(f.Message, e.start, f.err)
+	}
 	e.leases = c.Leases.begin(ctx, e.batch.Visits)
 	var wg sync.WaitGroup
-	for _, d := range refreshes {
+	for _, d := range work.refreshes {
 		wg.Go(func() { e.refresh(ctx, d) })
 	}
-	for _, l := range e.sort(ctx, messages) {
+	for _, l := range e.sort(ctx, work.domains) {
 		wg.Go(func() { e.handle(ctx, l) })
 	}
 	wg.Wait()
 	e.settlement.settle(ctx)
 }
 
-// split separates the refreshes from the other messages. It ends those that are malformed.
-func (e *domainEvent) split(messages []Message) (others []Message, refreshes []refreshDelivery) {
+// domainWork is what a batch asks for.
+type domainWork struct {
+	domains   []domainDelivery
+	refreshes []refreshDelivery
+	malformed []malformed
+}
+
+// malformed is a message that cannot be read.
+type malformed struct {
+	Message
+	event string // of the log
+	err   error
+}
+
+// read reads the messages of a batch.
+func (e *domainEvent) read(messages []Message) (w domainWork) {
 	for _, m := range messages {
-		work, ok, err := contract.ParseRefresh(m.Body())
+		refresh, ok, err := contract.ParseRefresh(m.Body())
 		switch {
-		case !ok:
-			others = append(others, m)
 		case err != nil:
-			e.consumer.logFailure("refresh_failed", m, err)
-			e.settlement.end(m, e.consumer.Now(), err)
-		default:
-			refreshes = append(refreshes, refreshDelivery{m, work})
+			w.malformed = append(w.malformed, malformed{m, "refresh_failed", err})
+			continue
+		case ok:
+			w.refreshes = append(w.refreshes, refreshDelivery{m, refresh})
+			continue
 		}
+		d, err := readDomain(m, e.start)
+		if err != nil {
+			w.malformed = append(w.malformed, malformed{m, "domain_message_failed", err})
+			continue
+		}
+		w.domains = append(w.domains, d)
 	}
-	return others, refreshes
+	return w
 }
 
 // finished is a delivery whose domain was collected, and what the ledger is to record of it.
@@ -97,29 +149,18 @@ type lane struct {
 	unfinished bool // the domain has to be asked for something
 }
 
-// sort groups the messages by domain. It ends messages that need no collection or cannot have one.
-func (e *domainEvent) sort(ctx context.Context, messages []Message) map[string]*lane {
+// sort groups deliveries by domain. It ends those that need no collection or cannot have one.
+func (e *domainEvent) sort(ctx context.Context, list []domainDelivery) map[string]*lane {
 	lanes := map[string]*lane{}
-	for _, m := range messages {
-		start := e.consumer.Now()
-		work, err := contract.ParseDomain(m.Body())
-		if err != nil {
-			e.consumer.logFailure("domain_message_failed", m, err)
-			e.settlement.end(m, start, err)
-			continue
-		}
-		if work.Force && work.RequestedAt.IsZero() {
-			work.RequestedAt = firstSent(m, work)
-		}
-		d := domainDelivery{m, work, start}
-		if e.exclusions.Domain(work.Domain) {
+	for _, d := range list {
+		if e.exclusions.Domain(d.work.Domain) {
 			e.exclude(d)
 			continue
 		}
-		l := lanes[work.Domain]
+		l := lanes[d.work.Domain]
 		unfinished := l != nil && l.unfinished
 		if !unfinished {
-			done, err := e.batch.Done(ctx, work)
+			done, err := e.batch.Done(ctx, d.work)
 			if err != nil {
 				e.fail(d, err)
 				continue
@@ -128,7 +169,7 @@ func (e *domainEvent) sort(ctx context.Context, messages []Message) map[string]*
 		}
 		if l == nil {
 			l = &lane{}
-			lanes[work.Domain] = l
+			lanes[d.work.Domain] = l
 		}
 		l.deliveries, l.unfinished = append(l.deliveries, d), unfinished
 	}
@@ -142,7 +183,7 @@ func (e *domainEvent) handle(ctx context.Context, l *lane) {
 	if l.unfinished {
 		if a, err = e.lease(ctx, l); err == nil {
 			domain := l.deliveries[0].work.Domain
-			e.batch.Leased(domain, e.leases.owner)
+			e.batch.Leased(domain, e.leases.owner, a.own.endBefore())
 			e.batch.Admit(domain, a.Admit)
 			if domain == a.own.domain {
 				e.batch.Reuse(domain, a.own.reusable())

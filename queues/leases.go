@@ -97,6 +97,7 @@ type lease struct {
 	// evidence is where the last complete collection of the domain lies: that of others when the lease began, and
 	// that of this event when it ends.
 	evidence frontier.Evidence
+	before   time.Time // when the lease before this one ended; zero for none
 
 	keeping sync.WaitGroup // renew and watch
 	ends    atomic.Int64   // ms since 1970, by this clock
@@ -141,7 +142,10 @@ func (l *lease) ask(ctx context.Context, hosts []string, waits bool) error {
 	}
 	l.ends.Store(since.Add(leaseTime).UnixMilli())
 	if l.under == nil {
-		l.evidence = answer.Evidence
+		l.evidence, l.before = answer.Evidence, time.Time{}
+		if answer.LastOwned > 0 {
+			l.before = time.UnixMilli(answer.LastOwned)
+		}
 		l.under, l.end = context.WithCancel(l.eventLeases.ctx) // it may outlive the collection that took it
 		l.keeping.Go(l.renew)
 		l.keeping.Go(l.watch)
@@ -265,6 +269,13 @@ func (l *lease) reusable() collector.Evidence {
 		return collector.Evidence{}
 	}
 	return collector.Evidence{Partition: l.evidence.Partition, At: time.UnixMilli(l.evidence.At)}
+}
+
+// endBefore returns when the lease before this one ended; zero where there was none.
+func (l *lease) endBefore() time.Time {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.before
 }
 
 // collected has the release say where the event's own complete collection lies, if there was one.

@@ -112,6 +112,7 @@ async function collect(name, n, round) {
 }
 
 async function domains() {
+  await workers.engine.fetch("/api/v1/frontier/stats"); // every shard is there
   for (const n of [1, 5]) {
     const stored = { engine: [], peer: [] };
     const settled = { engine: [], peer: [] };
