@@ -2,8 +2,9 @@ package markup
 
 import (
 	"bytes"
-	"encoding/binary"
 	"unicode/utf8"
+
+	"github.com/newsfork/seed-engine/swar"
 )
 
 // Location is a document's own URL, against which the references in it are resolved (RFC 3986, 5.2). The
@@ -210,11 +211,11 @@ func removeDots(b []byte, start int) []byte {
 func clean(s []byte) bool {
 	i := 0
 	for ; i+8 <= len(s); i += 8 {
-		x := binary.LittleEndian.Uint64(s[i:])
+		x := swar.Load(s, i)
 		// A byte below 0x21 borrows in x-0x21…, one beyond ASCII has its top bit; either may be a
 		// false alarm next to such a byte, never a miss.
-		bad := x | (x - ones*0x21) | zeroes(x^ones*'<') | zeroes(x^ones*'>') | zeroes(x^ones*'"') | zeroes(x^ones*0x7f)
-		if bad&highs != 0 {
+		bad := x | (x - swar.Ones*0x21) | swar.Zeroes(x^swar.Ones*'<') | swar.Zeroes(x^swar.Ones*'>') | swar.Zeroes(x^swar.Ones*'"') | swar.Zeroes(x^swar.Ones*0x7f)
+		if bad&swar.Highs != 0 {
 			return false
 		}
 	}

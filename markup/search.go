@@ -1,27 +1,12 @@
 package markup
 
-import (
-	"encoding/binary"
-	"math/bits"
-)
-
-const (
-	ones  = 0x0101010101010101
-	highs = 0x8080808080808080
-)
-
-// zeroes marks the zero bytes of x in their top bits.
-func zeroes(x uint64) uint64 { return (x - ones) &^ x }
-
-// Match marks the bytes of w that are c in their top bits. The lowest mark is exact; higher ones may be
-// false alarms.
-func Match(w uint64, c byte) uint64 { return zeroes(w^ones*uint64(c)) & highs }
+import "github.com/newsfork/seed-engine/swar"
 
 // NextLT returns the index of the next "<" from i on, or -1.
 func NextLT(b []byte, i int) int {
 	for ; i+8 <= len(b); i += 8 {
-		if m := Match(binary.LittleEndian.Uint64(b[i:]), '<'); m != 0 {
-			return i + bits.TrailingZeros64(m)>>3
+		if m := swar.Match(swar.Load(b, i), '<'); m != 0 {
+			return i + swar.First(m)
 		}
 	}
 	for ; i < len(b); i++ {
@@ -34,11 +19,11 @@ func NextLT(b []byte, i int) int {
 
 // NextOf returns the index of the next x or y from i on, or -1.
 func NextOf(b []byte, i int, x, y byte) int {
-	xs, ys := ones*uint64(x), ones*uint64(y)
+	xs, ys := swar.Ones*uint64(x), swar.Ones*uint64(y)
 	for ; i+8 <= len(b); i += 8 {
-		w := binary.LittleEndian.Uint64(b[i:])
-		if m := (zeroes(w^xs) | zeroes(w^ys)) & highs; m != 0 {
-			return i + bits.TrailingZeros64(m)>>3
+		w := swar.Load(b, i)
+		if m := (swar.Zeroes(w^xs) | swar.Zeroes(w^ys)) & swar.Highs; m != 0 {
+			return i + swar.First(m)
 		}
 	}
 	for ; i < len(b); i++ {

@@ -2,11 +2,10 @@ package sitemap
 
 import (
 	"bytes"
-	"encoding/binary"
 	"io"
-	"math/bits"
 
 	"github.com/newsfork/seed-engine/markup"
+	"github.com/newsfork/seed-engine/swar"
 )
 
 const (
@@ -213,9 +212,9 @@ func (p *parser) markup(b []byte, last bool) int {
 // begins, behind the prefix, and where it ends.
 func scanName(b []byte, from int) (e element, local, end int) {
 	if len(b)-from >= 8 { // one load for a short name and its ">"
-		w := binary.LittleEndian.Uint64(b[from:])
-		if m := markup.Match(w, '>'); m != 0 {
-			n := bits.TrailingZeros64(m) &^ 7
+		w := swar.Load(b, from)
+		if m := swar.Match(w, '>'); m != 0 {
+			n := 8 * swar.First(m)
 			if e := key(w & (1<<n - 1)).element(nil); e != none {
 				return e, from, from + n/8
 			}
