@@ -8,12 +8,11 @@
 package dataset
 
 import (
-	"encoding/binary"
 	"fmt"
 	"io"
-	"math/bits"
 
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/swar"
 )
 
 const (
@@ -23,7 +22,7 @@ const (
 	maxDepth   = 10_000    // of nesting, as in encoding/json
 	readSize   = 256 << 10 // minimum room offered to one Read
 	windowSize = 2 * readSize
-	padding    = 8 // zero bytes after the window, so that eight bytes can be loaded anywhere
+	padding    = 16 // zero bytes after the window, so that words can be loaded anywhere
 
 	wanted = `upload a JSON array of records or an object with "records"`
 )
@@ -43,44 +42,8 @@ type Reader struct {
 	err     error
 	nesting [(maxDepth + 63) / 64]uint64 // a bit for each open level: 1 is an object
 	record  Record
-	keys    [expectedKeys]expectedKey
-}
-
-// Records of a file mostly have the same keys in the same order. So the keys of the one before are
-// expected again, and compared instead of parsed: that halves the strings.
-const expectedKeys = 24
-
-// expectedKey is what stood between a record's '{' or ',' and the value of a member: quotes, colon
-// and white space included. It is empty when nothing is expected.
-type expectedKey struct {
-	text [40]byte
-	len  uint8
-	name name
-}
-
-// expect keeps the key at the given place of a record for the next one.
-func (r *Reader) expect(i int, key []byte, n name) {
-	if i >= len(r.keys) {
-		return
-	}
-	k := &r.keys[i]
-	k.len = 0
-	if len(key) <= len(k.text) {
-		k.len, k.name = uint8(copy(k.text[:], key)), n
-	}
-}
-
-// expected takes the key at pos if it is the one that is expected there.
-func (r *Reader) expected(i int) (name, bool) {
-	if i >= len(r.keys) {
-		return unknown, false
-	}
-	k := &r.keys[i]
-	if n := int(k.len); n == 0 || r.pos+n > r.end || string(r.buf[r.pos:r.pos+n]) != string(k.text[:n]) {
-		return unknown, false
-	}
-	r.pos += int(k.len)
-	return k.name, true
+	now     *members // of the record that is being read
+	before  *members // of the record before it
 }
 
 // none says that nothing before the next byte is needed any more.
@@ -100,7 +63,12 @@ func (r *Reader) Reset(src io.Reader) {
 		buf = make([]byte, windowSize+padding)
 	}
 	clear(buf[:padding])
-	*r = Reader{src: src, buf: buf, keep: none}
+	now, before := r.now, r.before
+	if now == nil {
+		now, before = &members{}, &members{}
+	}
+	before.count = 0
+	*r = Reader{src: src, buf: buf, keep: none, now: now, before: before}
 }
 
 // Offset is how many bytes of the file were looked at.
@@ -267,7 +235,7 @@ func (r *Reader) member(first bool) (key []byte, more bool, err error) {
 		return nil, false, err
 	}
 	if r.keep != none { // else it is too long to be a name
-		key = r.content(&s)
+		key = r.valueOf(&s)
 	}
 	r.keep = none
 	return key, true, nil
@@ -276,60 +244,25 @@ func (r *Reader) member(first bool) (key []byte, more bool, err error) {
 // object reads a record, whose '{' is at pos, into r.record.
 func (r *Reader) object(depth int) error {
 	r.keep = r.pos
+	r.now.count = 0
 	r.pos++
-	c := r.space()
-	if c == '}' {
-		r.pos++
-	}
-	for i := 0; c != '}'; i++ {
-		n, ok := r.expected(i)
-		if ok {
+	for first := true; ; first = false {
+		r.repeat()
+		first = first && r.now.count == 0
+		c := r.space()
+		if c == '}' {
+			r.pos++
+			break
+		}
+		if !first {
+			if c != ',' {
+				return r.syntax("expected ',' or '}' in a record")
+			}
+			r.pos++
 			c = r.space()
-		} else {
-			if c != '"' {
-				return r.syntax("expected a key")
-			}
-			from := r.Offset()
-			s, err := r.text()
-			if err != nil {
-				return err
-			}
-			if r.keep != none {
-				n = nameOf(r.content(&s))
-			}
-			if c, err = r.colon(); err != nil {
-				return err
-			}
-			if at := int(from - r.base); at >= 0 {
-				r.expect(i, r.buf[at:r.pos], n)
-			}
 		}
-		var s span
-		var err error
-		if c == '"' {
-			s, err = r.text()
-		} else {
-			s = span{start: int32(r.pos - r.keep)}
-			s.kind, err = r.skip(c, depth)
-			s.end = int32(r.pos - r.keep)
-		}
-		if err != nil {
+		if err := r.recordMember(c, depth); err != nil {
 			return err
-		}
-		if n != unknown && r.keep != none {
-			r.record.put(n, s, r.buf[r.keep:r.pos])
-		}
-		switch c = r.space(); c {
-		case ',':
-			r.pos++
-			c = r.space()
-			if c == '}' {
-				return r.syntax("expected a key")
-			}
-		case '}':
-			r.pos++
-		default:
-			return r.syntax("expected ',' or '}' in a record")
 		}
 	}
 	if r.keep == none || r.pos-r.keep > MaxRecordBytes {
@@ -337,13 +270,45 @@ func (r *Reader) object(depth int) error {
 		r.record.good, r.record.bad = 0, 0
 	} else {
 		r.record.raw = r.buf[r.keep:r.pos]
+		r.now.begin = r.keep
+		r.now, r.before = r.before, r.now
 	}
 	r.keep = none
 	return nil
 }
 
-// content is the value of a key.
-func (r *Reader) content(s *span) []byte {
+// recordMember reads a member of a record; its key begins with c at pos.
+func (r *Reader) recordMember(c byte, depth int) error {
+	if c != '"' {
+		return r.syntax("expected a key")
+	}
+	s, err := r.text()
+	if err != nil {
+		return err
+	}
+	n := unknown
+	if r.keep != none {
+		n = nameOf(r.valueOf(&s))
+	}
+	if c, err = r.colon(); err != nil {
+		return err
+	}
+	if c == '"' {
+		s, err = r.text()
+	} else {
+		s = span{start: int32(r.pos - r.keep)}
+		s.kind, err = r.skip(c, depth)
+		s.end = int32(r.pos - r.keep)
+	}
+	if err != nil || r.keep == none {
+		return err
+	}
+	r.take(n, s)
+	return nil
+}
+
+// valueOf is the value of a key.
+func (r *Reader) valueOf(s *span) []byte {
 	raw := r.buf[r.keep:]
 	if s.traits&escaped != 0 {
 		return unquote(raw[s.start-1:s.end+1], s.traits)
@@ -400,25 +365,9 @@ func (r *Reader) text() (span, error) {
 	r.pos++
 	s := span{start: int32(r.pos - r.keep), kind: str}
 	for {
-		// Eight bytes at a time, up to the first special one; the padding ends with one at the latest.
-		b := r.buf[r.pos:]
-		n := 0
-		var all uint64
-		for {
-			x := binary.LittleEndian.Uint64(b[n:])
-			if marks := special(x); marks != 0 {
-				before := bits.TrailingZeros64(marks) &^ 7
-				all |= x & (1<<before - 1)
-				n += before / 8
-				break
-			}
-			all |= x
-			n += 8
-		}
-		r.pos += n
-		if all&highs != 0 {
-			s.traits |= nonASCII
-		}
+		end, seen := plainEnd(r.buf, r.pos)
+		r.pos = end
+		s.traits |= seen
 		switch r.buf[r.pos] {
 		case '"':
 			s.end = int32(r.pos - r.keep)
@@ -439,16 +388,36 @@ func (r *Reader) text() (span, error) {
 	}
 }
 
-const (
-	ones  = 0x0101010101010101
-	highs = 0x80 * ones
-)
+// plainEnd returns where the text from i on stops to be plain: at a quote, a backslash or a control character, of which
+// the padding has one. seen is nonASCII or nothing.
+func plainEnd(b []byte, i int) (end int, seen traits) {
+	var all uint64
+	for {
+		w, v := swar.Load(b, i), swar.Load(b, i+8) // every jump costs more than a word in WebAssembly
+		m, n := special(w), special(v)
+		if m|n == 0 {
+			all |= w | v
+			i += 16
+			continue
+		}
+		if m == 0 {
+			all |= w
+			i += 8
+			w, m = v, n
+		}
+		before := swar.First(m)
+		all |= w & (1<<(8*before) - 1)
+		if all&swar.Highs != 0 {
+			seen = nonASCII
+		}
+		return i + before, seen
+	}
+}
 
 // special marks the quotes, backslashes and control characters among eight bytes with their highest
 // bit. The lowest mark is exact; those above it may come from a borrow.
 func special(x uint64) uint64 {
-	quote, slash := x^'"'*ones, x^'\\'*ones
-	return ((quote-ones)&^quote | (slash-ones)&^slash | (x-' '*ones)&^x) & highs
+	return (swar.Zeroes(x^'"'*swar.Ones) | swar.Zeroes(x^'\\'*swar.Ones) | (x-' '*swar.Ones)&^x) & swar.Highs
 }
 
 // escape reads what follows a backslash, and reports whether it is one half of a surrogate pair.
@@ -636,6 +605,7 @@ func (r *Reader) more() bool {
 		r.end = copy(r.buf, r.buf[from:r.end])
 		r.base += int64(from)
 		r.pos -= from
+		r.before.count = 0 // it is gone
 		if r.keep != none {
 			r.keep = 0
 		}

@@ -48,7 +48,8 @@ const (
 	nameDiscoveredAt
 	nameConfidence
 	nameCount
-	unknown
+	unknown // any other
+	nameKinds
 )
 
 var names = [nameCount]struct {
@@ -132,7 +133,7 @@ type Record struct {
 	Problem string
 
 	raw   []byte
-	spans [nameCount]span // of the names in good
+	spans [nameKinds]span // of the names in good
 	good  nameSet
 	bad   nameSet // names whose values cannot be used
 }
@@ -236,23 +237,42 @@ const (
 	nonASCII                     // may be invalid UTF-8
 )
 
-// put takes the value of a name; one that comes again replaces the one before. raw is the record as
-// far as it was read.
-func (r *Record) put(n name, s span, raw []byte) {
-	r.good &^= n.set()
-	r.bad &^= n.set()
+// use is what a value is good for.
+type use uint8
+
+const (
+	nothing use = iota // null, "", or of no field
+	good
+	bad
+)
+
+// useOf returns what the value of a name is good for; raw is its record as far as it was read.
+func useOf(n name, s span, raw []byte) use {
 	size := s.end - s.start
 	ok := s.kind == str && (size <= MaxFieldBytes || n.set()&(fieldNames[URL]|fieldNames[Title]) != 0)
 	if n == nameConfidence {
 		ok = s.kind == number && size <= MaxFieldBytes && isFinite(raw[s.start:s.end])
 	}
 	switch {
-	case s.kind == null || ok && size == 0:
+	case n == unknown, s.kind == null, ok && size == 0:
+		return nothing
 	case ok:
-		r.spans[n] = s
-		r.good |= n.set()
-	default:
-		r.bad |= n.set()
+		return good
+	}
+	return bad
+}
+
+// put takes the value of a name; one that comes again replaces the one before.
+func (r *Record) put(m *member) {
+	set := m.name.set()
+	r.good &^= set
+	r.bad &^= set
+	switch m.use {
+	case good:
+		r.spans[m.name] = m.span
+		r.good |= set
+	case bad:
+		r.bad |= set
 	}
 }
 
