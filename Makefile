@@ -24,7 +24,7 @@ node_modules/.ready: package-lock.json
 # The race detector leaves out SQLite, a C program of one thread translated to Go: it finds nothing
 # there, and makes each database of the tests 25 times slower. Tests on workerd wait half of their time,
 # so two files run at once.
-test: build lint browser stores
+test: build lint browser stores examples
 	go test -race -gcflags='github.com/ncruces/go-sqlite3-wasm/...=-race=false' ./...
 	$(node) --test --test-concurrency=2 "test/**/*.test.mjs" "sample/**/*.test.mjs"
 
@@ -44,6 +44,18 @@ stores:
 		command -v redis-server >/dev/null && { command -v initdb >/dev/null || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1; } || \
 		{ apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq postgresql redis-server >/dev/null; }; \
 	fi
+
+# What examples/ needs: Debian's Scrapy, and Crawlee with TypeScript. Where Scrapy cannot be installed its test is skipped,
+# but not with CI=true.
+.PHONY: examples
+examples: examples/crawlee/node_modules/.ready
+	@if ! command -v scrapy >/dev/null && command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
+		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends python3-scrapy >/dev/null; \
+	fi
+
+examples/crawlee/node_modules/.ready: examples/crawlee/package-lock.json node_modules/.ready
+	cd examples/crawlee && npm ci --no-audit --no-fund --loglevel=error
+	@touch $@
 
 # The stores and caches of the Info service, against the real servers.
 test-stores: stores

@@ -32,5 +32,6 @@ tool honnef.co/go/tools/cmd/staticcheck
 
 ignore (
 	./build
+	./examples
 	./node_modules
 )

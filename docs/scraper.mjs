@@ -52,10 +52,18 @@ async function visit(items, leaseEnds) {
     if (tired || Date.now() > leaseEnds - 30_000) break;
     if (!rules) results.push({ id: item.id, error: "robots.txt cannot be read" });
     else if (!allowed(rules, item.url)) results.push({ id: item.id, error: "robots_disallowed" });
-    else results.push(await fetchPage(item));
+    else results.push(await follow(await fetchPage(item), item, rules));
   }
   const left = items.slice(results.length).map(({ id }) => ({ id, error: "not_fetched" }));
   return [...results, ...left];
+}
+
+/** Follows a redirect on the same host, as a request of its own: as a found URL, http and https of a page are one. */
+async function follow(result, item, rules) {
+  const url = result.redirected_to;
+  if (!url || !allowed(rules, url)) return result;
+  await sleep(item.crawl_delay_seconds * 1000);
+  return { redirected_to: url, ...(await fetchPage({ ...item, url })) };
 }
 
 /** Fetches a page and says what the frontier wants to know about it. */
@@ -75,7 +83,9 @@ async function fetchPage(item) {
       result.urls = links(page, item.url);
       console.log(JSON.stringify({ url: item.url, type: item.type, bytes: page.length, sha256: result.sha256 }));
     } else if (location && URL.canParse(location, item.url)) {
-      result.urls = [{ url: new URL(location, item.url).href }]; // where it leads is a page of its own
+      const target = new URL(location, item.url);
+      if (target.hostname === item.host) result.redirected_to = target.href;
+      else result.urls = [{ url: target.href }]; // a page of its own
     }
   } catch (error) {
     const why = error.cause?.code === "ENOTFOUND" ? "unresolved" : String(error.message).slice(0, 200);

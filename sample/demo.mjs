@@ -13,11 +13,12 @@
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
+import { scheduler, setTimeout as sleep } from "node:timers/promises";
 import { differences, outcome } from "./outcome.mjs";
 import { root, sampleVars, startEngine } from "./local.mjs";
 import { endProgress, failure, findings, good, plural, progress, results, step, table } from "./report.mjs";
 import { contentOf } from "./web/origin.mjs";
+import { startProxy } from "./web/proxy.mjs";
 
 const live = process.env.LIVE === "1";
 const keep = process.env.KEEP === "1";
@@ -69,8 +70,11 @@ async function main() {
   results(`R2 bucket ${engine.bucket}, simulated in ${relative(root, join(dir, "state"))}`, keys, documents);
   await complete(files);
   if (keep) {
+    const proxy = live ? null : await startProxy(await webInThisProcess());
+    if (proxy) step("proxy", `${proxy.url} leads to the sample web, for the scrapers of examples/`);
     step("dashboard", `${engine.url}/dashboard, without a token; Ctrl-C ends it`);
     await new Promise((asked) => (leave = asked));
+    proxy?.stop();
     return;
   }
   if (live) return;
@@ -92,6 +96,13 @@ async function main() {
   }
   good(`force redoes all ${redone.size} documents`);
   await refreshes();
+}
+
+/** The sample web once more: Wrangler lets nobody but the engine reach the one beside it. */
+async function webInThisProcess() {
+  globalThis.scheduler ??= scheduler; // workerd has it
+  const { default: web } = await import("./web/web.mjs");
+  return (url, init) => web.fetch(new Request(url, init));
 }
 
 // ---- what goes on by itself

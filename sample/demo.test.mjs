@@ -1,9 +1,11 @@
 // The demo is what people run first, so it is run here as they do.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
+import { get } from "node:http";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { after, test } from "node:test";
 import { fileURLToPath } from "node:url";
 
@@ -23,6 +25,9 @@ async function demo(env, see = () => {}) {
   const code = await new Promise((done) => child.once("close", done));
   return { code, output };
 }
+
+const throughProxy = (proxy, url) =>
+  new Promise((done, failed) => get(proxy, { path: url }, (answer) => done(text(answer))).on("error", failed));
 
 test("the sample comes out as expected, and a second run has nothing left to send", { timeout: 300_000 }, async () => {
   const first = await demo({});
@@ -44,18 +49,26 @@ test("the sample comes out as expected, and a second run has nothing left to sen
   assert.match(second.output, /^orchestrate +3 raw files found, 0 sent, 3 skipped$/m);
 });
 
-test("KEEP=1 shows the dashboard until it is interrupted", { timeout: 300_000 }, async () => {
-  let page;
-  const { code, output } = await demo({ KEEP: "1" }, (child, printed) => {
-    const url = printed.match(/^dashboard +(\S+), without a token; Ctrl-C ends it$/m)?.[1];
-    if (url)
-      page ??= fetch(url)
-        .then((answer) => answer.text())
-        .finally(() => child.kill("SIGINT"));
-  });
-  assert.equal(code, 0, output);
-  assert.match(await page, /<title>Seed Engine/);
-});
+test(
+  "KEEP=1 shows the dashboard until it is interrupted, and a proxy to the sample web",
+  { timeout: 300_000 },
+  async () => {
+    let page;
+    let proxied;
+    const { code, output } = await demo({ KEEP: "1" }, (child, printed) => {
+      const proxy = printed.match(/^proxy +(\S+) leads to the sample web/m)?.[1];
+      if (proxy) proxied ??= throughProxy(proxy, "http://plain-http.sg/page-1");
+      const url = printed.match(/^dashboard +(\S+), without a token; Ctrl-C ends it$/m)?.[1];
+      if (url)
+        page ??= fetch(url)
+          .then(async (answer) => (await proxied, answer.text()))
+          .finally(() => child.kill("SIGINT"));
+    });
+    assert.equal(code, 0, output);
+    assert.match(await page, /<title>Seed Engine/);
+    assert.match(await proxied, /<title>page 1</);
+  },
+);
 
 test("where no one answers, LIVE=1 ends with every domain unreachable", { timeout: 300_000 }, async () => {
   // Names under .example never resolve (RFC 6761, 6.5), with a network or without.

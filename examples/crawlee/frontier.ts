@@ -1,0 +1,471 @@
+// The Seed Engine's frontier (docs/frontier.md) as what a Crawlee crawler takes its requests from: copy this file.
+import { AsyncLocalStorage } from "node:async_hooks";
+import { createHash } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import {
+  GotScrapingHttpClient,
+  ProxyConfiguration,
+  Request,
+  type CheerioCrawlerOptions,
+  type CheerioCrawlingContext,
+  type IRequestManager,
+  type RequestProvider,
+} from "@crawlee/cheerio";
+import robotsParser from "robots-parser";
+
+const DAY = 24 * 3_600_000;
+const MARGIN = 30_000; // ms before the end of a lease in which no request begins
+const MAX_LINKS = 200; // reported of one page
+const MAX_PAGE = 5_000_000; // bytes
+const MAX_REDIRECTS = 5;
+const MAX_REPORT = 900_000; // characters; the engine takes 1 MB
+const MAX_ROBOTS = 512_000; // bytes; what comes after them is not read (RFC 9309)
+const MAX_RULES = 10_000; // robots.txt files kept
+const TIMEOUT = 20_000; // ms
+const URL_LENGTH = 2083; // bytes
+
+export interface FrontierOptions {
+  /** Which URLs it wants. */
+  country?: string;
+  category?: string;
+  types?: string[];
+  kinds?: ("page" | "entry")[];
+  /** How many hosts are asked at once, each one request at a time. */
+  hosts?: number;
+  perHost?: number;
+  leaseSeconds?: number;
+  /** Whether to end when nothing is left to fetch in the next half minute. */
+  untilIdle?: boolean;
+  proxyUrl?: string;
+}
+
+interface Item {
+  id: string;
+  url: string;
+  host: string;
+  etag: string | null;
+  last_modified: string | null;
+  crawl_delay_seconds: number;
+  user_agent: string;
+}
+
+interface Lease {
+  lease_id: string;
+  items: Item[];
+  retry_after_seconds: number;
+}
+
+type Result = { id: string } & Record<string, unknown>;
+type Rules = ReturnType<typeof robotsParser>;
+type Headers = Record<string, string | string[] | undefined>;
+
+/** An item on its way through the crawler. */
+interface Page {
+  item: Item;
+  request: Request;
+  ends: number; // of its lease
+  links: Set<string>;
+  result: Record<string, unknown>;
+  settle: () => void;
+}
+
+/** Gives a CheerioCrawler the pages that it leases, when their hosts may be asked, and reports what became of them. */
+export class Frontier implements IRequestManager {
+  readonly #options: FrontierOptions;
+  readonly #engine = (process.env.SEED_API_URL ?? "http://localhost:8787").replace(/\/$/, "");
+  readonly #client = new Client();
+  readonly #rules = new Map<string, { read: number; rules: Rules }>(); // by origin
+  readonly #ready: Page[] = [];
+  readonly #pages = new Map<string, Page>(); // under way, by the request's key
+  readonly #current = new AsyncLocalStorage<Page>(); // the page whose handler runs
+  #visits = 0;
+  #counts = { leased: 0, handled: 0 };
+  #running?: Promise<void>;
+  #over = false;
+  #refused?: Error;
+
+  constructor(options: FrontierOptions = {}) {
+    this.#options = { proxyUrl: process.env.https_proxy ?? process.env.HTTPS_PROXY, ...options };
+  }
+
+  /**
+   * The options of a crawler. The handler is given each HTML or XML page that was received with 200; links that it
+   * enqueues are reported, and come back as leases when their time has come.
+   */
+  options(handler: (context: CheerioCrawlingContext) => Promise<void> | void): CheerioCrawlerOptions {
+    const { hosts = 16, proxyUrl } = this.#options;
+    return {
+      // Of the queue the crawler uses what an IRequestManager has.
+      requestQueue: this as unknown as RequestProvider,
+      httpClient: this.#client,
+      ...(proxyUrl && { proxyConfiguration: new ProxyConfiguration({ proxyUrls: [proxyUrl] }) }),
+      // Hosts set the pace, not the load of this machine.
+      minConcurrency: hosts,
+      maxConcurrency: hosts,
+      autoscaledPoolOptions: { maybeRunIntervalSecs: 0.1 },
+      navigationTimeoutSecs: TIMEOUT / 1000,
+      // A failure is the frontier's to repeat, and its answers are wanted as they are.
+      maxRequestRetries: 0,
+      maxSessionRotations: 0,
+      useSessionPool: false,
+      additionalMimeTypes: ["*/*"],
+      ignoreHttpErrorStatusCodes: Array.from({ length: 100 }, (_, i) => 500 + i),
+      requestHandler: async (context) => {
+        const page = this.#pages.get(context.request.uniqueKey);
+        if (!page || context.response.statusCode !== 200) return;
+        page.result.sha256 = createHash("sha256").update(context.body).digest("hex");
+        if (/html|xml/.test(context.contentType.type)) await this.#current.run(page, async () => handler(context));
+      },
+    };
+  }
+
+  // ---- what the crawler asks
+
+  async fetchNextRequest<T extends Record<string, unknown>>(): Promise<Request<T> | null> {
+    for (let page; (page = this.#ready.shift());) {
+      if (Date.now() < page.ends) {
+        this.#client.onAnswer(page.item.url, page.result);
+        return page.request as Request<T>;
+      }
+      page.result.error = "not_fetched";
+      this.#settle(page);
+    }
+    return null;
+  }
+
+  async isEmpty(): Promise<boolean> {
+    this.#running ??= this.#run().catch((error) => {
+      this.#refused = error;
+    });
+    return this.#ready.length === 0;
+  }
+
+  /** Throws when the engine refuses what it is sent, for want of a token, say. */
+  async isFinished(): Promise<boolean> {
+    if (this.#refused) throw this.#refused;
+    return this.#over;
+  }
+
+  async markRequestHandled(request: Request): Promise<null> {
+    const page = this.#pages.get(request.uniqueKey);
+    if (!page) return null;
+    const { status, broken } = page.result;
+    delete page.result.broken;
+    if (status === undefined || broken) {
+      delete page.result.status;
+      const why = String(broken ?? request.errorMessages.at(-1) ?? "no answer");
+      page.result.error = why.includes("ENOTFOUND") ? "unresolved" : why.split("\n")[0]!.slice(0, 200);
+    }
+    this.#settle(page);
+    return null;
+  }
+
+  /** The frontier repeats what has to be repeated. */
+  async reclaimRequest(request: Request): Promise<null> {
+    return this.markRequestHandled(request);
+  }
+
+  /** Notes a link of the page whose handler runs. */
+  async addRequest(source: string | { url?: string }) {
+    const url = typeof source === "string" ? source : source.url;
+    const links = this.#current.getStore()?.links;
+    if (links && url && links.size < MAX_LINKS && Buffer.byteLength(url) <= URL_LENGTH) links.add(url);
+    return { requestId: "", wasAlreadyPresent: false, wasAlreadyHandled: false, uniqueKey: url ?? "" } as never;
+  }
+
+  async addRequestsBatched(sources: Iterable<string | object> | AsyncIterable<string | object>) {
+    for await (const source of sources) await this.addRequest(source);
+    return { addedRequests: [], waitForAllRequestsToBeAdded: Promise.resolve([]) };
+  }
+
+  async handledCount() {
+    return this.#counts.handled;
+  }
+
+  getTotalCount() {
+    return this.#counts.leased;
+  }
+
+  getPendingCount() {
+    return this.#counts.leased - this.#counts.handled;
+  }
+
+  async *[Symbol.asyncIterator]() {
+    for (let request; (request = await this.fetchNextRequest());) yield request;
+  }
+
+  #settle(page: Page) {
+    this.#pages.delete(page.request.uniqueKey);
+    this.#counts.handled++;
+    page.settle();
+  }
+
+  // ---- leases
+
+  async #run() {
+    const { hosts = 16, perHost = 5, leaseSeconds = 300, untilIdle } = this.#options;
+    const { country, category, types, kinds } = this.#options;
+    for (;;) {
+      if (this.#refused) return;
+      const spare = hosts - this.#visits;
+      if (spare * 4 < hosts) {
+        await sleep(1000); // too few for a call
+        continue;
+      }
+      // Counted from before the call, by this machine's clock: it need not agree with the engine's on expires_at.
+      const ends = Date.now() + leaseSeconds * 1000 - MARGIN;
+      const wanted = { country, category, types, kinds };
+      const limits = { max: spare * perHost, per_host: perHost, lease_seconds: leaseSeconds };
+      const visits = this.#visits;
+      const {
+        lease_id: lease,
+        items,
+        retry_after_seconds: again,
+      } = await this.#call<Lease>("lease", {
+        ...wanted,
+        ...limits,
+      });
+      for (const group of Map.groupBy(items, (item) => item.host).values()) {
+        this.#visits++;
+        this.#visit(lease, group, ends)
+          .catch((error) => (this.#refused = error))
+          .finally(() => this.#visits--);
+      }
+      if (items.length > 0) await sleep(1000);
+      else if (visits > 0) await sleep(Math.min(again, 5) * 1000);
+      else if (untilIdle && again > 30) break;
+      else await sleep(again * 1000);
+    }
+    this.#over = true;
+  }
+
+  /** Fetches the items of one host one after another, and reports them together. */
+  async #visit(lease: string, items: Item[], ends: number) {
+    const host = new Host(items[0]!, ends);
+    const results: Result[] = [];
+    for (const item of items) {
+      const result = await this.#obtain(item, host, ends);
+      if (!result) break;
+      results.push(result);
+      if (result.status === 429 || result.status === 503) break; // it wants to be left alone
+    }
+    const left = items.slice(results.length).map(({ id }) => ({ id, error: "not_fetched" }));
+    await this.#report(lease, [...results, ...left]);
+  }
+
+  /** Fetches an item as robots.txt allows it and the host's delay. Null when the lease is over. */
+  async #obtain(item: Item, host: Host, ends: number): Promise<Result | null> {
+    let target: string | undefined;
+    for (let i = 0; ; i++) {
+      const page = { ...item, url: target ?? item.url };
+      const rules = await this.#robots(page, host);
+      if (rules === "unreadable") return { id: item.id, error: "robots.txt cannot be read" };
+      if (rules?.isDisallowed(page.url, host.product)) return { id: item.id, error: "robots_disallowed" };
+      host.lengthen(rules?.getCrawlDelay(host.product) ?? 0);
+      if (!(await host.turn())) return null;
+      const { location, ...result } = await this.#fetch(page, ends);
+      host.asked();
+      // A redirect on the same host is followed: http and https of a page are the same to the frontier, so to report it as
+      // a link would lose it. Another host's is a link: the frontier says when that host may be asked.
+      const leads = typeof location === "string" ? location : undefined;
+      if (leads && leads !== page.url && new URL(leads).hostname === item.host && i < MAX_REDIRECTS) {
+        target = leads;
+        continue;
+      }
+      return { ...result, ...(leads && { urls: [{ url: leads }] }), redirected_to: target } as Result;
+    }
+  }
+
+  /** Has the crawler fetch a page, and waits for what becomes of it. */
+  async #fetch(item: Item, ends: number): Promise<Result> {
+    const headers = { "If-None-Match": item.etag, "If-Modified-Since": item.last_modified };
+    const sent = Object.entries(headers).filter((header): header is [string, string] => Boolean(header[1]));
+    const request = new Request({
+      url: item.url,
+      uniqueKey: item.id,
+      headers: { "User-Agent": item.user_agent, ...Object.fromEntries(sent) },
+    });
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const page: Page = { item, request, ends, links: new Set(), result: {}, settle: resolve };
+    this.#pages.set(item.id, page);
+    this.#ready.push(page);
+    this.#counts.leased++;
+    await promise;
+    return { id: item.id, ...page.result, urls: Array.from(page.links, (url) => ({ url })) };
+  }
+
+  async #report(lease: string, results: Result[]) {
+    let part: Result[] = [];
+    let size = 0;
+    for (const result of results) {
+      const { length } = Buffer.from(JSON.stringify(result));
+      if (part.length > 0 && size + length > MAX_REPORT) {
+        await this.#call("report", { lease_id: lease, results: part });
+        part = [];
+        size = 0;
+      }
+      part.push(result);
+      size += length;
+    }
+    await this.#call("report", { lease_id: lease, results: part });
+  }
+
+  /** Calls the frontier. A call that got no answer, or 503, is repeated: that does no harm. */
+  async #call<T>(operation: string, body: object): Promise<T> {
+    for (let wait = 1; ; wait = Math.min(wait * 2, 60)) {
+      const answer = await fetch(`${this.#engine}/api/v1/frontier/${operation}`, {
+        method: "POST",
+        headers: { "Content-Type": "application/json", Authorization: `Bearer ${process.env.SEED_API_TOKEN ?? ""}` },
+        body: JSON.stringify(body),
+        signal: AbortSignal.timeout(60_000),
+      }).catch((error: Error) => error);
+      if (answer instanceof Response) {
+        const { success, data, error } = await answer.json().catch(() => ({}));
+        if (success) return data;
+        if (![429, 502, 503, 504].includes(answer.status))
+          throw new Error(`${operation}: ${answer.status} ${error?.field ?? ""} ${error?.message ?? ""}`);
+      }
+      await sleep(wait * 1000);
+    }
+  }
+
+  // ---- robots.txt
+
+  /** The rules for an item, read at most a day ago; null where there is no file, or the lease is over. */
+  async #robots(item: Item, host: Host): Promise<Rules | "unreadable" | null> {
+    const { origin } = new URL(item.url);
+    if (host.unreadable.has(origin)) return "unreadable";
+    const known = this.#rules.get(origin);
+    if (known && Date.now() - known.read < DAY) return known.rules;
+    let text: string | null = null;
+    let url = `${origin}/robots.txt`;
+    for (let i = 0; i <= MAX_REDIRECTS; i++) {
+      if (!(await host.turn())) return null;
+      const answer = await this.#client
+        .text(url, { proxyUrl: this.#options.proxyUrl, headers: { "User-Agent": item.user_agent } })
+        .catch(() => null);
+      host.asked();
+      const location = answer && redirect(answer.statusCode, answer.headers, url);
+      if (location && new URL(location).hostname === new URL(url).hostname) {
+        url = location; // another host was not given to this visit
+        continue;
+      }
+      if (answer?.statusCode === 200) text = answer.body;
+      else if (answer && answer.statusCode >= 400 && answer.statusCode < 500 && answer.statusCode !== 429) text = "";
+      break;
+    }
+    if (text === null) {
+      host.unreadable.add(origin);
+      return "unreadable";
+    }
+    const rules = robotsParser(`${origin}/robots.txt`, text);
+    this.#rules.set(origin, { read: Date.now(), rules });
+    if (this.#rules.size > MAX_RULES) this.#rules.delete(this.#rules.keys().next().value!);
+    return rules;
+  }
+}
+
+/** A host that was leased: when it may be asked, and until when. */
+class Host {
+  readonly product: string; // by which robots.txt names the crawler
+  readonly unreadable = new Set<string>(); // origins
+  readonly #ends: number;
+  #delay: number; // ms
+  #asked = 0;
+
+  constructor({ user_agent: agent, crawl_delay_seconds: delay }: Item, ends: number) {
+    this.product = agent.split("/")[0]!;
+    this.#delay = delay * 1000;
+    this.#ends = ends;
+  }
+
+  lengthen(seconds: number) {
+    this.#delay = Math.max(this.#delay, seconds * 1000);
+  }
+
+  asked() {
+    this.#asked = Date.now();
+  }
+
+  /** Waits until it may be asked. False when the lease is over by then. */
+  async turn(): Promise<boolean> {
+    const free = this.#asked + this.#delay;
+    if (Math.max(free, Date.now()) >= this.#ends) return false;
+    while (Date.now() < free) await sleep(free - Date.now() + 1);
+    return true;
+  }
+}
+
+/** Sends requests as the frontier wants them: by its name, redirects not followed, bounded. */
+class Client extends GotScrapingHttpClient {
+  readonly #answers = new Map<string, Record<string, unknown>>(); // what is noted of the answer to a URL
+
+  /** Has what the answer to a URL says written into result. */
+  onAnswer(url: string, result: Record<string, unknown>) {
+    this.#answers.set(url, result);
+  }
+
+  override async stream(...[request, onRedirect]: Parameters<GotScrapingHttpClient["stream"]>) {
+    const url = String(request.url);
+    const result = this.#answers.get(url) ?? {};
+    this.#answers.delete(url);
+    const plain = { followRedirect: false, useHeaderGenerator: false, throwHttpErrors: false, retry: { limit: 0 } };
+    const response = await super.stream({ ...request, ...plain }, onRedirect);
+    Object.assign(result, noted(response.statusCode, response.headers), {
+      location: redirect(response.statusCode, response.headers, url),
+    });
+    response.stream.on("error", (error) => (result.broken = error.message));
+    response.stream.on("downloadProgress", ({ transferred }: { transferred: number }) => {
+      if (transferred > MAX_PAGE) response.stream.destroy(new Error("the page is too large"));
+    });
+    return response;
+  }
+
+  /** The beginning of a text. */
+  async text(url: string, options: { proxyUrl?: string | undefined; headers: Headers }) {
+    const { proxyUrl, headers } = options;
+    const https = { rejectUnauthorized: false }; // as CheerioCrawler does unless it is told otherwise
+    const {
+      statusCode,
+      headers: answered,
+      stream,
+    } = await this.stream({
+      url,
+      headers,
+      https,
+      timeout: { request: TIMEOUT },
+      ...(proxyUrl && { proxyUrl }),
+    });
+    const chunks: Buffer[] = [];
+    let size = 0;
+    for await (const chunk of stream) {
+      chunks.push(Buffer.from(chunk));
+      if ((size += chunk.length) > MAX_ROBOTS) break;
+    }
+    return { statusCode, headers: answered, body: Buffer.concat(chunks).toString() };
+  }
+}
+
+/** What the frontier wants to know of an answer. */
+function noted(status: number, headers: Headers) {
+  const one = (name: string) => [headers[name]].flat()[0] ?? "";
+  return {
+    status,
+    retry_after_seconds: retryAfter(one("retry-after")),
+    ...(status === 200 && { etag: one("etag"), last_modified: one("last-modified") }),
+  };
+}
+
+/** Where a redirect leads. */
+function redirect(status: number, headers: Headers, url: string): string | undefined {
+  const location = [headers["location"]].flat()[0];
+  if (status < 300 || status >= 400 || !location) return undefined;
+  const target = URL.parse(location, url);
+  return target && target.protocol.startsWith("http") && target.href.length <= URL_LENGTH ? target.href : undefined;
+}
+
+/** Retry-After in seconds: it is a number or a date. */
+function retryAfter(value: string): number | undefined {
+  const seconds = /^\d+$/.test(value) ? Number(value) : Math.ceil((Date.parse(value) - Date.now()) / 1000);
+  return seconds > 0 ? seconds : undefined;
+}

@@ -1,0 +1,341 @@
+"""A Scrapy spider that works from the Seed Engine's frontier (docs/frontier.md): copy this file, and derive from FrontierSpider."""
+
+import hashlib
+import json
+import os
+import threading
+import time
+import urllib.error
+import urllib.request
+from email.utils import parsedate_to_datetime
+from urllib.parse import urlsplit
+
+import scrapy
+from protego import Protego
+from scrapy import signals
+from scrapy.exceptions import DontCloseSpider
+from scrapy.utils.spider import iterate_spider_output
+from twisted.internet.defer import DeferredList
+from twisted.internet.error import DNSLookupError
+from twisted.internet.threads import deferToThread
+
+DAY = 24 * 3600
+MARGIN = 30  # seconds before the end of a lease in which no request begins
+MAX_ROBOTS = 10_000  # files kept
+MAX_REDIRECTS = 5
+MAX_LINKS = 200  # reported of one page
+MAX_URL = 2083  # bytes
+MAX_REPORT = 900_000  # bytes; the engine takes 1 MB
+
+
+class FrontierClient:
+    """Calls the frontier. What got no answer, or 503, is repeated: that does no harm."""
+
+    def __init__(self, engine, token):
+        self.engine, self.token = engine.rstrip("/"), token
+        self.closing = threading.Event()
+
+    def lease(self, **wanted):
+        return self._call("lease", wanted)
+
+    def report(self, lease_id, results):
+        """Reports results, in as many calls as their size needs. Gives how many URLs were new."""
+        added, part, size = 0, [], 0
+        for result in results:
+            length = len(json.dumps(result))
+            if part and size + length > MAX_REPORT:
+                added += self._call("report", {"lease_id": lease_id, "results": part})["added"]
+                part, size = [], 0
+            part.append(result)
+            size += length
+        return added + self._call("report", {"lease_id": lease_id, "results": part})["added"]
+
+    def _call(self, operation, body):
+        request = urllib.request.Request(
+            f"{self.engine}/api/v1/frontier/{operation}",
+            data=json.dumps(body).encode(),
+            headers={"Content-Type": "application/json", "Authorization": f"Bearer {self.token}"},
+        )
+        wait = 1
+        while True:
+            try:
+                with urllib.request.urlopen(request, timeout=60) as answer:
+                    return json.load(answer)["data"]
+            except urllib.error.HTTPError as error:
+                why = error.read(10_000).decode(errors="replace")
+                if error.code not in (429, 502, 503, 504):
+                    raise RuntimeError(f"{operation}: {error.code} {why}") from None
+            except (OSError, ValueError) as error:
+                why = str(error)
+            if self.closing.wait(wait):
+                raise RuntimeError(f"{operation}: {why}")
+            wait = min(wait * 2, 60)
+
+
+class FrontierSpider(scrapy.Spider):
+    """Fetches what it leases, and reports it. parse() is given each page that was received with 200; items that it yields
+    are Scrapy's, requests are links: they are reported to the frontier, which gives them out when their time has come."""
+
+    lease = {}  # which URLs: country, category, types, kinds
+    hosts = 16  # asked at once, each one request at a time
+    per_host = 5
+    lease_seconds = 300
+
+    # One request at a time and the frontier's delay, which Scrapy's own settings cannot express: the spider paces
+    # itself. Redirects, repetitions and robots.txt count as requests, so they are the spider's, too.
+    custom_settings = {
+        "CONCURRENT_REQUESTS": 16,
+        "CONCURRENT_REQUESTS_PER_DOMAIN": 1,
+        "COOKIES_ENABLED": False,
+        "DOWNLOAD_DELAY": 0,
+        "DOWNLOAD_MAXSIZE": 5_000_000,
+        "DOWNLOAD_TIMEOUT": 20,
+        "HTTPCACHE_ENABLED": False,
+        "METAREFRESH_ENABLED": False,
+        "REDIRECT_ENABLED": False,
+        "REFERER_ENABLED": False,
+        "REQUEST_FINGERPRINTER_IMPLEMENTATION": "2.7",
+        "RETRY_ENABLED": False,
+        "ROBOTSTXT_OBEY": False,
+        "TELNETCONSOLE_ENABLED": False,
+    }
+
+    @classmethod
+    def from_crawler(cls, crawler, *args, until_idle="0", **kwargs):
+        spider = super().from_crawler(crawler, *args, **kwargs)
+        engine = os.environ.get("SEED_API_URL", "http://localhost:8787")
+        spider.frontier = FrontierClient(engine, os.environ.get("SEED_API_TOKEN", ""))
+        spider.until_idle = until_idle != "0"
+        spider.robots = {}  # by origin: when it was read, its rules
+        spider.visits, spider.reporting = set(), 0
+        spider.leasing, spider.timer, spider.over = False, None, False
+        crawler.signals.connect(spider._lease, signals.spider_opened)
+        crawler.signals.connect(spider._idle, signals.spider_idle)
+        crawler.signals.connect(spider._close, signals.spider_closed)
+        return spider
+
+    def start_requests(self):
+        return []  # the frontier says where to start
+
+    def _idle(self):
+        if not self.over:
+            raise DontCloseSpider
+
+    def _close(self):
+        """Gives back what was not fetched, so that others need not wait for the end of the lease."""
+        self.over = True
+        self.frontier.closing.set()
+        return DeferredList([visit.finish() for visit in list(self.visits)])
+
+    # ---- leases
+
+    def _lease(self):
+        """Leases URLs when there are hosts enough to spare for a call to be worth it."""
+        spare = self.hosts - len(self.visits)
+        if self.over or self.leasing or spare * 4 < self.hosts:
+            return
+        self.leasing = True
+        sent = time.monotonic()
+        ask = {"max": spare * self.per_host, "per_host": self.per_host, "lease_seconds": self.lease_seconds}
+        leased = deferToThread(self.frontier.lease, **ask, **self.lease)
+        leased.addCallback(self._leased, sent)
+        leased.addErrback(self._fail)
+
+    def _leased(self, lease, sent):
+        self.leasing = False
+        by_host = {}
+        for item in lease["items"]:
+            by_host.setdefault(item["host"], []).append(item)
+        # Counted from before the call, by this machine's clock: it need not agree with the engine's on expires_at.
+        ends = sent + self.lease_seconds - MARGIN
+        for items in by_host.values():
+            visit = Visit(self, lease["lease_id"], items, ends)
+            self.visits.add(visit)
+            visit.next()
+        again = lease["retry_after_seconds"]
+        if by_host:
+            self._lease_in(5)
+        elif self.until_idle and again > 30 and not self.visits and not self.reporting:
+            self.over = True
+        else:
+            self._lease_in(again)
+
+    def _lease_in(self, seconds):
+        if self.timer and self.timer.active():
+            self.timer.cancel()
+        self.timer = self._later(seconds, self._lease)
+
+    def _report(self, lease_id, results):
+        self.reporting += 1
+        reported = deferToThread(self.frontier.report, lease_id, results)
+        reported.addCallback(self._reported, len(results))
+        reported.addErrback(self._fail)
+        return reported
+
+    def _reported(self, added, count):
+        self.reporting -= 1
+        self.logger.info("%d reported, %d new URLs found", count, added)
+        self._lease_in(0)
+
+    def _fail(self, failure):
+        """The engine refuses what it is sent, for want of a token, say: repeating would not help."""
+        self.logger.error(failure.getErrorMessage())
+        if not self.over:
+            self.over = True
+            self.crawler.engine.close_spider(self, "the frontier refused")
+
+    @staticmethod
+    def _later(seconds, call, *args):
+        from twisted.internet import reactor  # not before Scrapy has installed the one of its settings
+
+        return reactor.callLater(seconds, call, *args)
+
+
+class Visit:
+    """The items of one host, fetched one after another and reported together."""
+
+    def __init__(self, spider, lease_id, items, ends):
+        self.spider, self.lease_id, self.items, self.ends = spider, lease_id, items, ends
+        self.results, self.unreadable = [], set()
+        self.asked, self.redirects = float("-inf"), 0  # when it answered last; redirects in a row
+        self.agent = items[0]["user_agent"]
+        self.delay = items[0]["crawl_delay_seconds"]
+
+    def next(self):
+        """Does what is to be done about the next item: nothing, a request for its robots.txt, or one for itself."""
+        while self.items:
+            item = self.items[0]
+            origin = "{0.scheme}://{0.netloc}".format(urlsplit(item["url"]))
+            read, rules = self.spider.robots.get(origin, (-DAY, None))
+            if origin in self.unreadable:
+                self._done({"error": "robots.txt cannot be read"})
+            elif time.monotonic() - read >= DAY:  # expired
+                return self._send(f"{origin}/robots.txt", self._robots, origin)
+            elif not rules.can_fetch(item["url"], product(self.agent)):
+                self._done({"error": "robots_disallowed"})
+            else:
+                self.delay = max(self.delay, rules.crawl_delay(product(self.agent)) or 0)
+                headers = {"If-None-Match": item.get("etag"), "If-Modified-Since": item.get("last_modified")}
+                return self._send(item["url"], self._page, None, headers)
+        self.finish()
+
+    def finish(self):
+        """Reports all items; those that were not fetched go to others."""
+        if self not in self.spider.visits:
+            return
+        self.spider.visits.discard(self)
+        left = [{"id": item["id"], "error": "not_fetched"} for item in self.items]
+        return self.spider._report(self.lease_id, self.results + left)
+
+    def _send(self, url, callback, origin, headers={}):
+        """Sends a request when the host's delay is over, unless the lease is over before."""
+        now = time.monotonic()
+        wait = max(self.asked + self.delay - now, 0)
+        if now + wait >= self.ends:
+            return self.finish()
+        request = scrapy.Request(
+            url,
+            callback,
+            errback=lambda failure: callback(None, failure=failure, origin=origin),
+            cb_kwargs={"origin": origin},
+            headers={"User-Agent": self.agent, **{name: value for name, value in headers.items() if value}},
+            meta={"handle_httpstatus_all": True},
+            dont_filter=True,
+        )
+        self.spider._later(wait, self._crawl, request)
+
+    def _crawl(self, request):
+        slot = self.spider.crawler.engine.slot
+        if slot is None or slot.closing:  # Ctrl-C
+            self.finish()
+        else:
+            self.spider.crawler.engine.crawl(request)
+
+    def _robots(self, response, origin, failure=None):
+        """A robots.txt arrived. Where one cannot be read, nothing may be fetched; where there is none, everything."""
+        self.asked = time.monotonic()
+        status = response.status if response else 500
+        if 300 <= status < 400 and self.redirects < MAX_REDIRECTS:
+            target = redirect(response)
+            if urlsplit(target).hostname == urlsplit(origin).hostname:  # no other host was given to this visit
+                self.redirects += 1
+                return self._send(target, self._robots, origin)
+        self.redirects = 0
+        if status == 429 or status >= 500 or 300 <= status < 400:
+            self.unreadable.add(origin)
+        else:
+            text = response.body.decode(errors="replace") if response.status == 200 else ""
+            cache = self.spider.robots
+            cache[origin] = (time.monotonic(), Protego.parse(text))
+            if len(cache) > MAX_ROBOTS:
+                del cache[next(iter(cache))]
+        self.next()
+
+    def _page(self, response, origin=None, failure=None):
+        """A page arrived: what the spider makes of it is Scrapy's, but for links."""
+        self.asked = time.monotonic()
+        if response is None:
+            self._done({"error": "unresolved" if failure.check(DNSLookupError) else failure.getErrorMessage()[:200]})
+            return self.next()
+        if self._follow(response):
+            return self.next()
+        result = {"status": response.status, "retry_after_seconds": retry_after(response.headers.get("Retry-After"))}
+        links = []
+        try:
+            if response.status == 200:
+                for name, field in (("ETag", "etag"), ("Last-Modified", "last_modified")):
+                    result[field] = (response.headers.get(name) or b"").decode(errors="replace")
+                result["sha256"] = hashlib.sha256(response.body).hexdigest()
+                for output in iterate_spider_output(self.spider.parse(response)):
+                    if isinstance(output, scrapy.Request):
+                        links.append(output.url)
+                    else:
+                        yield output
+            elif 300 <= response.status < 400:
+                links.append(redirect(response))  # to another host: the frontier says when it may be asked
+        finally:  # also when parse() raised: the page was fetched
+            links = [url for url in dict.fromkeys(links) if url.startswith("http") and len(url.encode()) <= MAX_URL]
+            self._done({**result, "urls": [{"url": url} for url in links[:MAX_LINKS]]})
+            if response.status in (429, 503):  # the host wants to be left alone
+                self.finish()
+            else:
+                self.next()
+
+    def _follow(self, response):
+        """Whether a redirect leads to the same host. It is followed as any other request, at the host's delay, if robots.txt
+        allows it. http and https of a page are the same to the frontier, so to report it as a link would lose it."""
+        item, target = self.items[0], redirect(response)
+        leads = 300 <= response.status < 400 and urlsplit(target).hostname == item["host"] and target != response.url
+        if not leads or self.redirects >= MAX_REDIRECTS:
+            self.redirects = 0
+            return False
+        self.redirects += 1
+        item["url"] = item["redirected_to"] = target
+        return True
+
+    def _done(self, result):
+        item = self.items.pop(0)
+        result = {"id": item["id"], "redirected_to": item.get("redirected_to"), **result}
+        self.results.append({name: value for name, value in result.items() if value is not None})
+
+
+def product(agent):
+    """The product token of a User-Agent, by which robots.txt names it."""
+    return agent.split("/")[0]
+
+
+def redirect(response):
+    """Where an answer leads; without a Location, to itself."""
+    return response.urljoin(response.headers.get("Location", b"").decode(errors="replace"))
+
+
+def retry_after(value):
+    """Retry-After in seconds: it is a number or a date."""
+    if not value:
+        return None
+    text = value.decode(errors="replace").strip()
+    try:
+        seconds = int(text) if text.isdigit() else parsedate_to_datetime(text).timestamp() - time.time()
+    except (TypeError, ValueError):
+        return None
+    return int(seconds) + 1 if seconds > 0 else None

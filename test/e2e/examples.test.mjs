@@ -1,0 +1,237 @@
+// The examples for scrapers in Scrapy and Crawlee, run as their READMEs say, before the engine on workerd and the sample
+// web, whose log has what the engine asked and what they asked.
+import assert from "node:assert/strict";
+import { spawn, spawnSync } from "node:child_process";
+import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { text } from "node:stream/consumers";
+import { after, describe, test } from "node:test";
+import { answerOf } from "../../sample/web/origin.mjs";
+import { startProxy } from "../../sample/web/proxy.mjs";
+import { sites } from "../../sample/web/sites.mjs";
+import { partition, quick, root, startEngine, until } from "./engine.mjs";
+
+const INTERVAL = 300; // ms between two requests to a host
+const delays = { "merlion-post.com.sg": 2000 }; // what robots.txt asks for
+const API = { authorization: "Bearer operator" };
+const scratch = mkdtempSync(join(tmpdir(), "examples-"));
+after(() => rmSync(scratch, { recursive: true }));
+
+// Collected before the scraper runs; of each the frontier takes the best six pages.
+const collected = [
+  ...["mom.gov.sg", "www.moh.gov.sg", "merlion-post.com.sg", "harbour-times.sg", "flaky-wire.sg", "bigmap.com.au"],
+  ...["plain-http.sg", "closed-gazette.sg", "picky-daily.sg", "straits-wire.sg", "slowport.sg"],
+];
+// Put by hand, without a look at robots.txt.
+const forbidden = [
+  ...["https://www.mom.gov.sg/eservices/login", "https://closed-gazette.sg/notice-1"],
+  ...["https://picky-daily.sg/story-1", "https://straits-wire.sg/wire-1"],
+];
+const put = [
+  ...forbidden,
+  "https://new-name.sg/story-1", // no collection has seen its robots.txt
+  "https://new-name.sg/missing",
+  "http://new-name.sg/story-2", // redirects to https
+  "https://old-name.sg/story-3", // its robots.txt is that of another host
+  "https://refused-post.sg/a",
+  "https://slowport.sg/shipping-7", // answers 429 once
+  "https://ica.gov.sg/news-and-publications/media-release-1", // excluded
+];
+
+/** The commands of an example's README: its lines that are indented, without comments. */
+function commands(example) {
+  const readme = readFileSync(join(root, "examples", example, "README.md"), "utf8");
+  return readme
+    .split("\n")
+    .filter((line) => /^ {4}\S/.test(line))
+    .map((line) => line.trim());
+}
+
+/** Runs a command of a README in the example's directory, with the sample web behind the proxy. */
+async function run(command, example, env) {
+  const child = spawn("bash", ["-c", command], {
+    cwd: join(root, "examples", example),
+    timeout: 180_000,
+    env: { ...process.env, PATH: `${dirname(process.execPath)}:${process.env.PATH}`, ...env },
+  });
+  const ended = new Promise((done) => child.on("close", done));
+  const [out, errors, code] = await Promise.all([text(child.stdout), text(child.stderr), ended]);
+  return { code, output: out + errors };
+}
+
+/** Which of the paths of a host robots.txt allows, by the engine's own matcher, which the scrapers do not use. */
+function allowed(host, paths) {
+  const site = sites[host];
+  const robots = site && answerOf(site, new URL(`${site.https === "refused" ? "http" : "https"}://${host}/robots.txt`));
+  if (!robots || robots.mode || robots.status >= 500) return [];
+  if (robots.status >= 300) return paths;
+  const judged = spawnSync(join(root, "build/seedctl"), ["robots", "--json", "-", ...paths], { input: robots.body });
+  const { urls } = JSON.parse(judged.stdout);
+  return urls.filter((one) => one.allowed).map((one) => one.url);
+}
+
+async function crawl({ example, command, env }) {
+  const engine = await startEngine({
+    vars: {
+      ...quick,
+      REQUEST_INTERVAL_MS: String(INTERVAL),
+      FRONTIER_URLS_PER_DOMAIN: "6",
+      API_TOKEN: "operator",
+      READ_TOKEN: "reader",
+    },
+  });
+  const proxy = await startProxy((url, init) => engine.web.fetch(url, init));
+  try {
+    const ok = async (method, path, body) => {
+      const { success, data, error } = await engine.api(method, path, body, API);
+      assert.ok(success, `${method} ${path}: ${JSON.stringify(error)}`);
+      return data;
+    };
+    const records = collected.map((domain) => ({ url: `https://${domain}/`, source_type: "media" }));
+    await ok("PUT", "/api/v1/datasets/sg/news/2026-01-28/raw_0001?orchestrate=true", records);
+    await until(() => engine.events("domain_collector_complete").length >= collected.length, "the collections", 120);
+    await ok("POST", "/api/v1/frontier/urls", {
+      urls: put.map((url) => ({ url, priority: 1 })),
+      partition_info: partition,
+    });
+    await ok("PUT", "/api/v1/exclusions/domain/ica.gov.sg", { reason: "asked by the owner" });
+    const fault = { host: "slowport.sg", path: "/shipping-7", mode: "status", status: 429, times: 1, retry_after: 2 };
+    await engine.control("POST", "/fault", fault);
+    const before = (await engine.control("GET", "/log")).requests.length;
+
+    const address = (await engine.harness.listen()).url.origin;
+    const { code, output } = await run(command, example, {
+      ...env,
+      SEED_API_URL: address,
+      SEED_API_TOKEN: "reader",
+      http_proxy: proxy.url,
+      https_proxy: proxy.url,
+      no_proxy: new URL(address).hostname,
+    });
+    const { requests } = await engine.control("GET", "/log");
+    const state = async (url) => (await ok("GET", `/api/v1/frontier/url?url=${encodeURIComponent(url)}`)).state;
+    const states = Object.fromEntries(await Promise.all(put.map(async (url) => [url, await state(url)])));
+    return { code, output, requests, scraped: requests.slice(before), states };
+  } finally {
+    proxy.stop();
+    await engine.close();
+  }
+}
+
+/** What must be true of every scraper: the log of the origin, and what became of the URLs. */
+function assertObedient({ code, output, requests, scraped, states }) {
+  assert.equal(code, 0, output);
+  const hosts = Map.groupBy(requests, (one) => one.host);
+  for (const [host, log] of hosts) {
+    const paths = log.map((one) => one.path).filter((path) => path !== "/robots.txt");
+    const fine = new Set(allowed(host, paths));
+    assert.deepEqual([...new Set(paths.filter((path) => !fine.has(path)))], [], `forbidden on ${host}`);
+    log.sort((a, b) => a.at - b.at);
+    for (let i = 1; i < log.length; i++) {
+      const pause = log[i].at - log[i - 1].at;
+      assert.ok(
+        pause >= (delays[host] ?? INTERVAL),
+        `${log[i].url} came ${pause} ms after ${log[i - 1].url}\n${output}`,
+      );
+      assert.equal(log[i].open, 1, `${log[i].url} came while another request was under way`);
+    }
+  }
+  for (const { url, user_agent: agent } of scraped) assert.match(agent, /^NewsforkBot\//, url);
+
+  const pages = scraped.filter((one) => one.path !== "/robots.txt");
+  const urls = pages.map((one) => one.url);
+  const again = urls.filter((url, i) => urls.indexOf(url) !== i && !url.startsWith("https://refused-post.sg/"));
+  assert.deepEqual(again, ["https://slowport.sg/shipping-7"], "once each, but what was answered with 429");
+  assert.ok(
+    pages.length > 40,
+    `${pages.length} pages of ${new Set(pages.map((one) => one.host)).size} hosts\n${output}`,
+  );
+  assert.ok(!urls.some((url) => url.includes("ica.gov.sg")), "excluded");
+  const [first, second] = pages.filter((one) => one.path === "/shipping-7");
+  assert.ok(second.at - first.at >= 2000, "Retry-After");
+  const robots = scraped.filter((one) => one.url === "https://www.mom.gov.sg/robots.txt");
+  assert.ok(robots.length <= 1, "robots.txt is kept between leases");
+
+  for (const [url, expected] of Object.entries({
+    "https://www.mom.gov.sg/eservices/login": "done",
+    "https://closed-gazette.sg/notice-1": "done",
+    "https://picky-daily.sg/story-1": "done",
+    "https://straits-wire.sg/wire-1": "waiting", // its robots.txt may be readable later
+    "https://new-name.sg/story-1": "done",
+    "https://new-name.sg/missing": "done",
+    "http://new-name.sg/story-2": "done",
+    "https://old-name.sg/story-3": "waiting",
+    "https://refused-post.sg/a": "waiting",
+    "https://slowport.sg/shipping-7": "done",
+    "https://ica.gov.sg/news-and-publications/media-release-1": "excluded",
+  }))
+    assert.equal(states[url], expected, url);
+  // The redirect was followed.
+  assert.ok(urls.includes("https://new-name.sg/story-2"), urls.join("\n"));
+}
+
+/** The items of a run, and that they are the pages that the origin answered with 200. */
+function assertItems(items, { scraped, output }) {
+  const received = scraped.filter((one) => one.outcome === 200 && one.path !== "/robots.txt");
+  assert.deepEqual(items.map((item) => item.url).sort(), received.map((one) => one.url).sort(), output);
+  assert.ok(
+    items.some(({ url, title }) => url.includes("mom.gov.sg") && title),
+    JSON.stringify(items),
+  );
+}
+
+for (const [example, file] of [
+  ["scrapy", "news.py"],
+  ["crawlee", "news.ts"],
+])
+  test(`examples/${example}: a scraper of ten lines, which its README shows`, () => {
+    const readme = readFileSync(join(root, "examples", example, "README.md"), "utf8");
+    const shown = /^```\w+\n([^]*?)^```$/m.exec(readme)[1];
+    assert.equal(shown, readFileSync(join(root, "examples", example, file), "utf8"));
+    assert.ok(shown.split("\n").filter(Boolean).length <= 10, shown);
+  });
+
+const scrapy = spawnSync("scrapy", ["version"]).status === 0;
+describe(
+  "examples/scrapy",
+  { skip: !scrapy && process.env.CI !== "true" && "Scrapy is not installed: make examples" },
+  () => {
+    test("fetches what there is, nothing forbidden, nothing early", { timeout: 300_000 }, async () => {
+      const command = commands("scrapy").find((line) => line.includes("until_idle"));
+      const items = join(scratch, "news.jsonl");
+      const result = await crawl({ example: "scrapy", command: command.replace("news.jsonl", items), env: {} });
+      assertObedient(result);
+      const lines = readFileSync(items, "utf8").trim().split("\n");
+      assertItems(
+        lines.map((line) => JSON.parse(line)),
+        result,
+      );
+    });
+  },
+);
+
+const crawlee = existsSync(join(root, "examples/crawlee/node_modules"));
+describe(
+  "examples/crawlee",
+  { skip: !crawlee && process.env.CI !== "true" && "Crawlee is not installed: make examples" },
+  () => {
+    test("is sound TypeScript", async () => {
+      const { code, output } = await run("node node_modules/typescript/bin/tsc", "crawlee", {});
+      assert.equal(code, 0, output);
+    });
+
+    test("fetches what there is, nothing forbidden, nothing early", { timeout: 300_000 }, async () => {
+      const command = commands("crawlee").find((line) => line.includes("until-idle"));
+      const storage = join(scratch, "storage");
+      const result = await crawl({ example: "crawlee", command, env: { CRAWLEE_STORAGE_DIR: storage } });
+      assertObedient(result);
+      const dataset = join(storage, "datasets/default");
+      const items = readdirSync(dataset).filter((name) => /^\d+\.json$/.test(name));
+      assertItems(
+        items.map((name) => JSON.parse(readFileSync(join(dataset, name), "utf8"))),
+        result,
+      );
+    });
+  },
+);
