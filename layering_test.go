@@ -80,7 +80,7 @@ var mayImport = map[string][]string{
 	"webhook":      {"contract", "frontier", "ledger"},
 	"reconcile":    {"collector", "contract", "frontier", "ledger", "r2"},
 	"handlers":     {"contract", "alarms", "classify", "discovery", "frontier", "markup", "settings", "orchestrator", "processor", "collector", "ledger", "r2"},
-	"engine":       {"alarms", "collector", "contract", "controls", "deadletters", "fetch", "frontier", "handlers", "ledger", "orchestrator", "processor", "queues", "r2", "reconcile", "settings", "webhook"},
+	"engine":       {"alarms", "classify", "collector", "contract", "controls", "deadletters", "fetch", "frontier", "handlers", "ledger", "orchestrator", "processor", "queues", "r2", "reconcile", "settings", "webhook"},
 
 	// The Info service.
 	"info":          {"contract", "markup"},
@@ -101,10 +101,11 @@ var mayImport = map[string][]string{
 	"worker/tls":  {},
 
 	// Parts of rooms that others use, too.
-	"classify/hosts": {},
+	"classify/hosts":    {},
+	"classify/embedded": {"classify"}, // for programs that are no Workers
 
 	// Twins and suites for the tests of others.
-	"engine/enginetest":     {"alarms", "contract", "engine", "fetch", "fetch/fetchtest", "frontier", "frontier/sqlite", "handlers", "ledger", "ledger/sqlite", "queues", "queues/queuestest", "r2", "settings"},
+	"engine/enginetest":     {"alarms", "classify", "classify/embedded", "contract", "engine", "fetch", "fetch/fetchtest", "frontier", "frontier/sqlite", "handlers", "ledger", "ledger/sqlite", "queues", "queues/queuestest", "r2", "settings"},
 	"fetch/fetchtest":       {"fetch"},
 	"frontier/frontiertest": {"contract", "frontier"},
 	"frontier/sqlite":       {"frontier"},
@@ -115,11 +116,11 @@ var mayImport = map[string][]string{
 	"r2/r2test":             {"contract", "r2"},
 
 	// Programs.
-	"main":                     {"alarms", "bindings", "contract", "engine", "markup", "settings", "worker"},
+	"main":                     {"alarms", "bindings", "classify", "contract", "engine", "markup", "settings", "worker"},
 	"info/api":                 {"bindings", "contract", "info/service", "worker"},
 	"info/collector":           {"alarms", "bindings", "contract", "info/service", "markup", "settings", "worker"},
-	"cmd/seedctl":              {"classify", "contract", "discovery", "engine", "fetch", "frontier", "frontier/sqlite", "info", "markup", "orchestrator", "r2", "robots", "sitemap"},
-	"classify/train":           {"classify/hosts", "classify/internal/lexicon", "classify/internal/linear", "classify/internal/urltext"},
+	"cmd/seedctl":              {"classify", "classify/embedded", "contract", "discovery", "engine", "fetch", "frontier", "frontier/sqlite", "info", "markup", "orchestrator", "r2", "robots", "sitemap"},
+	"classify/train":           {"classify", "classify/hosts", "classify/internal/lexicon", "classify/internal/linear", "classify/internal/urltext"},
 	"bench/info/fill":          {"bindings", "info/cache", "info/infotest", "info/store", "worker"},
 	"bench/runtime/health":     {},
 	"bench/runtime/pooled":     {"bench/runtime/health", "worker"},

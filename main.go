@@ -13,6 +13,7 @@ import (
 
 	"github.com/newsfork/seed-engine/alarms"
 	"github.com/newsfork/seed-engine/bindings"
+	"github.com/newsfork/seed-engine/classify"
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/engine"
 	"github.com/newsfork/seed-engine/markup"
@@ -21,6 +22,7 @@ import (
 )
 
 func main() {
+	assets := bindings.Assets("ASSETS")
 	markup.PlatformDecoder = bindings.Decoder
 	e := engine.New(engine.Platform{
 		Bucket:    bindings.NewBucket("DATASETS_BUCKET"),
@@ -31,6 +33,8 @@ func main() {
 		Frontier:  bindings.NewFrontier("FRONTIER"),
 		Transport: bindings.Transport{},
 		Clock:     bindings.Clock{},
+		Model:     classify.NewLoader(assets.Read).Model,
+		Asset:     assets.Read,
 		Webhook:   func(userAgent string) alarms.Webhook { return bindings.Webhook{UserAgent: userAgent} },
 		Variable:  bindings.Variable,
 		Version:   bindings.Version,

@@ -108,22 +108,12 @@ const (
 	FromSite   Source = "site"   // Text.Section
 )
 
-// Classify classifies one URL. For many, use a Classifier.
-func Classify(url string, c Context) Classification {
-	return NewClassifier(c).Classify(url)
-}
-
 // Classifier classifies the URLs of a domain. It reuses its buffers, so it is not safe for concurrent use.
 type Classifier struct {
 	model    *linear.Model
 	sector   hosts.Sector
 	reading  urltext.Reading
 	features urltext.Features
-}
-
-// NewClassifier returns a classifier for the URLs of the domain that c describes.
-func NewClassifier(c Context) *Classifier {
-	return &Classifier{model: linear.Embedded(), sector: hosts.SectorNamed(c.Authority)}
 }
 
 // Type returns the most likely type of a URL, as Classify does, without the evidence.

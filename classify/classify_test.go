@@ -51,14 +51,14 @@ func TestClassifyClearCut(t *testing.T) {
 		"https://www.example.gov.ru/novosti/":                                                        News,
 		"https://www.example.ru/контакты":                                                            Contact,
 	} {
-		if got := Classify(url, Context{}); got.PrimaryType != want {
+		if got := model().Classify(url, Context{}); got.PrimaryType != want {
 			t.Errorf("%s: %s (%.2f, %v), want %s", url, got.PrimaryType, got.Confidence, got.Evidence.KeywordMatches, want)
 		}
 	}
 }
 
 func TestClassifyEvidence(t *testing.T) {
-	got := Classify("https://www.mom.gov.sg/newsroom/press-releases/2026", Context{})
+	got := model().Classify("https://www.mom.gov.sg/newsroom/press-releases/2026", Context{})
 	want := Evidence{
 		URLPatterns:     []string{"/newsroom", "/press-releases", "/{year}"},
 		KeywordMatches:  []string{"newsroom", "press", "releases"},
@@ -69,7 +69,7 @@ func TestClassifyEvidence(t *testing.T) {
 	if !reflect.DeepEqual(got.Evidence, want) {
 		t.Errorf("%+v\nwant %+v", got.Evidence, want)
 	}
-	b, err := json.Marshal(Classify("", Context{}))
+	b, err := json.Marshal(model().Classify("", Context{}))
 	if err != nil || strings.Contains(string(b), "null") {
 		t.Errorf("lists must not be null: %s %v", b, err)
 	}
@@ -78,13 +78,13 @@ func TestClassifyEvidence(t *testing.T) {
 // TestClassifyContext: the authority of the source is used where the host has no sector.
 func TestClassifyContext(t *testing.T) {
 	const url = "https://portal.example.com/a1"
-	if got := Classify(url, Context{Authority: "gov"}).Evidence.DomainContext; len(got) != 1 || got[0] != "government" {
+	if got := model().Classify(url, Context{Authority: "gov"}).Evidence.DomainContext; len(got) != 1 || got[0] != "government" {
 		t.Errorf("%v", got)
 	}
-	if got := Classify(url, Context{}).Evidence.DomainContext; len(got) != 0 {
+	if got := model().Classify(url, Context{}).Evidence.DomainContext; len(got) != 0 {
 		t.Errorf("%v", got)
 	}
-	if got := Classify("https://example.edu/", Context{Authority: "gov"}).Evidence.DomainContext; got[0] != "education" {
+	if got := model().Classify("https://example.edu/", Context{Authority: "gov"}).Evidence.DomainContext; got[0] != "education" {
 		t.Errorf("%v", got)
 	}
 }
@@ -93,7 +93,7 @@ func TestClassifyContext(t *testing.T) {
 // next URL is judged without them.
 func TestClassifyText(t *testing.T) {
 	const url = "https://www.example.go.kr/kor/menu.es?mid=a1010"
-	c := NewClassifier(Context{})
+	c := model().NewClassifier(Context{})
 	alone := c.Classify(url)
 	for text, want := range map[Text]Type{
 		{Anchor: "보도자료"}:                            PressRelease,
@@ -126,10 +126,10 @@ func TestClassifyText(t *testing.T) {
 
 // TestClassifierRepeats: a result depends on the URL only, not on the URLs before.
 func TestClassifierRepeats(t *testing.T) {
-	c := NewClassifier(Context{})
+	c := model().NewClassifier(Context{})
 	for range 2 {
 		for _, u := range benchmarkURLs {
-			fresh := Classify(u, Context{})
+			fresh := model().Classify(u, Context{})
 			if again := c.Classify(u); !reflect.DeepEqual(again, fresh) {
 				t.Errorf("%s: %+v, then %+v", u, fresh, again)
 			}
@@ -154,7 +154,7 @@ func FuzzClassify(f *testing.F) {
 	} {
 		f.Add(u)
 	}
-	c := NewClassifier(Context{})
+	c := model().NewClassifier(Context{})
 	f.Fuzz(func(t *testing.T, u string) {
 		a := c.Classify(u)
 		if a.Confidence < 0 || a.Confidence > 1 || a.PrimaryType == "" || c.Type(u) != a.PrimaryType {
@@ -186,7 +186,7 @@ var benchmarkURLs = []string{
 
 // BenchmarkClassify is the bulk path at its worst: another host with every URL.
 func BenchmarkClassify(b *testing.B) {
-	c := NewClassifier(Context{})
+	c := model().NewClassifier(Context{})
 	c.Type(benchmarkURLs[0])
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {

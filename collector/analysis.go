@@ -52,7 +52,11 @@ func (s *saving) analysis(ctx context.Context, old *contract.Document) (*analysi
 	if err != nil {
 		return nil, err
 	}
-	o := discovery.Options{Robots: r.verdict, Excluded: s.batch.excluded, Pages: s.batch.collector.Limits.URLsPerDomain}
+	model, err := s.batch.model(ctx)
+	if err != nil {
+		return nil, err
+	}
+	o := discovery.Options{Model: model, Robots: r.verdict, Excluded: s.batch.excluded, Pages: s.batch.collector.Limits.URLsPerDomain}
 	a, err := restore(data, o)
 	if err == nil {
 		return &analysis{Analyser: a}, nil

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/newsfork/seed-engine/classify"
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/fetch"
 	"github.com/newsfork/seed-engine/frontier"
@@ -23,6 +24,7 @@ type Collector struct {
 	Transport fetch.Transport
 	Frontier  frontier.Remotes
 	Clock     fetch.Clock
+	Model     func(context.Context) (*classify.Model, error)
 	UserAgent string // sent with every request; its product token picks the group of robots.txt
 	Limits    Limits
 	Log       *slog.Logger
@@ -74,6 +76,12 @@ func (c *Collector) NewBatch(excluded func(link string) bool) *Batch {
 		admit: map[string]fetch.Admit{}, evidence: map[string]Evidence{}, gathered: map[string]Evidence{},
 		deferred: map[string][]frontier.Change{},
 	}
+}
+
+// model returns what the classifier goes by. That it cannot be read is a fault of ours, and no finding about a domain.
+func (b *Batch) model(ctx context.Context) (*classify.Model, error) {
+	m, err := b.collector.Model(ctx)
+	return m, contract.Wrap(contract.Storage, "collector.model", err)
 }
 
 // ReadyAt returns when all hosts of a registrable domain that were asked may be asked again; zero when none was.

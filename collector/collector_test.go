@@ -20,6 +20,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/newsfork/seed-engine/classify/embedded"
 	"github.com/newsfork/seed-engine/collector"
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/discovery"
@@ -64,7 +65,7 @@ func newWorld(pages map[string]fetchtest.Page, change func(*collector.Limits)) *
 	}
 	time.Sleep(time.Until(time.Date(2026, 2, 1, 0, 0, 0, 0, time.UTC)))
 	w := &world{web: &fetchtest.Web{Clock: clock{}, Pages: pages}, bucket: r2.NewMemory(), frontier: &shards{}}
-	w.Collector = &collector.Collector{Bucket: w.bucket, Transport: w.web, Frontier: frontier.Remotes{Caller: w.frontier, Shards: 16}, Clock: clock{}, UserAgent: "NewsforkBot/1.0 (+https://newsfork.com/bot)", Limits: limits, Log: slog.New(slog.DiscardHandler)}
+	w.Collector = &collector.Collector{Bucket: w.bucket, Transport: w.web, Frontier: frontier.Remotes{Caller: w.frontier, Shards: 16}, Clock: clock{}, Model: embedded.Load, UserAgent: "NewsforkBot/1.0 (+https://newsfork.com/bot)", Limits: limits, Log: slog.New(slog.DiscardHandler)}
 	return w
 }
 

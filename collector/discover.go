@@ -16,7 +16,7 @@ import (
 // analyse starts the analysis of the domain, once robots.txt has been read.
 func (g *gathering) analyse() {
 	g.found.analyser = discovery.NewAnalyser(discovery.Options{
-		Domain: g.message.Domain, Now: g.clock.Now(),
+		Domain: g.message.Domain, Now: g.clock.Now(), Model: g.model,
 		Context: classify.Context{Authority: g.message.Authority}, Robots: g.rulings.verdict, Excluded: g.excluded,
 		Pages: g.limits.URLsPerDomain,
 	})

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/newsfork/seed-engine/classify"
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/discovery"
 	"github.com/newsfork/seed-engine/fetch"
@@ -67,6 +68,7 @@ type gathering struct {
 	clock     fetch.Clock
 	log       *slog.Logger
 	excluded  func(link string) bool
+	model     *classify.Model
 	message   *contract.DomainMessage
 	dir       contract.DomainDir
 	session   *fetch.Session
@@ -88,11 +90,15 @@ type gathering struct {
 }
 
 // gather asks the domain for robots.txt, sitemaps, home page and feeds, in this order. Evidence is stored
-// meanwhile; findings.storing says when it is. Only failures of the bucket are errors; those of the domain are findings.
+// meanwhile; findings.storing says when it is. Only failures of our stores are errors; those of the domain are findings.
 func (b *Batch) gather(ctx context.Context, m *contract.DomainMessage, dir contract.DomainDir) (*findings, error) {
 	c, l := b.collector, b.collector.Limits
+	model, err := b.model(ctx)
+	if err != nil {
+		return nil, err
+	}
 	g := &gathering{
-		userAgent: c.UserAgent, limits: l, store: b.store, clock: c.Clock, log: c.Log, excluded: b.excluded,
+		userAgent: c.UserAgent, limits: l, store: b.store, clock: c.Clock, log: c.Log, excluded: b.excluded, model: model,
 		message: m, dir: dir, roots: map[string]string{}, unread: map[string]error{},
 		found: &findings{feeds: []contract.Feed{}, likeness: likeness{domain: m.Domain}},
 	}
@@ -114,7 +120,7 @@ func (b *Batch) gather(ctx context.Context, m *contract.DomainMessage, dir contr
 			_ = g.storing.wait()
 		}
 	}()
-	err := g.run(ctx)
+	err = g.run(ctx)
 	g.found.rules = g.rulings.store(g.group)
 	g.found.stats = session.Stats()
 	g.found.reachable = g.found.stats.Answered > 0

@@ -152,15 +152,15 @@ type refresh struct {
 	owner   string
 	next    string // owner of the refresh that may follow this one; "" when there is no time for one
 
-	session  *fetch.Session
-	group    *robots.Group // of robots.txt, if it was read now
-	outdated bool          // only a collection can tell what the domain's entry points are now
-	collect  *contract.DomainMessage
-	rulings  *rulings // of what is stored of the domain, once they are needed
-	analyser *discovery.Analyser
-	children []child
-	pages    []frontier.NewPage
-	undated  int // of the URLs that the entry point lists
+	session   *fetch.Session
+	group     *robots.Group // of robots.txt, if it was read now
+	outdated  bool          // only a collection can tell what the domain's entry points are now
+	collect   *contract.DomainMessage
+	rulings   *rulings // of what is stored of the domain, once they are needed
+	authority string   // of the domain, as is stored
+	children  []child
+	pages     []frontier.NewPage
+	undated   int // of the URLs that the entry point lists
 }
 
 // child is a sitemap that an index lists.
@@ -479,6 +479,10 @@ func (f *refresh) assess(ctx context.Context) ([]frontier.NewPage, error) {
 	if err != nil {
 		return nil, err
 	}
+	analyser, err := f.analyser(ctx, rulings)
+	if err != nil {
+		return nil, err
+	}
 	chosen := pages[:0]
 	for _, p := range pages {
 		if allowed, ok := rulings.verdict(p.URL); ok && !allowed || f.batch.excluded(p.URL) {
@@ -488,7 +492,7 @@ func (f *refresh) assess(ctx context.Context) ([]frontier.NewPage, error) {
 		if p.LastMod > 0 {
 			lastmod = time.Unix(p.LastMod, 0)
 		}
-		t, priority := f.analyser.Assess(p.URL, discovery.Method(p.FoundBy), lastmod, "")
+		t, priority := analyser.Assess(p.URL, discovery.Method(p.FoundBy), lastmod, "")
 		p.Type, p.Priority = string(t), priority
 		chosen = append(chosen, p)
 	}
@@ -507,7 +511,6 @@ func (f *refresh) stored(ctx context.Context) (*rulings, error) {
 	}
 	c := f.batch.collector
 	r := newRulings(newPace(ctx, c.Clock, f.session.Expired))
-	var authority string
 	if doc != nil {
 		data, err := f.batch.store.storedState(ctx, s.dir, doc)
 		if err != nil {
@@ -517,7 +520,7 @@ func (f *refresh) stored(ctx context.Context) (*rulings, error) {
 			return nil, err
 		}
 		if doc.Authority != nil {
-			authority = *doc.Authority
+			f.authority = *doc.Authority
 		}
 	}
 	if f.group != nil {
@@ -527,10 +530,19 @@ func (f *refresh) stored(ctx context.Context) (*rulings, error) {
 		r.groups[name], r.hosts[markup.HostOf(name)] = f.group, f.group
 	}
 	f.rulings = r
-	f.analyser = discovery.NewAnalyser(discovery.Options{
-		Domain: f.message.Domain, Now: c.Clock.Now(), Context: classify.Context{Authority: authority}, Robots: r.verdict, Excluded: f.batch.excluded,
-	})
 	return r, nil
+}
+
+// analyser returns what assesses the pages of the domain.
+func (f *refresh) analyser(ctx context.Context, r *rulings) (*discovery.Analyser, error) {
+	model, err := f.batch.model(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return discovery.NewAnalyser(discovery.Options{
+		Domain: f.message.Domain, Now: f.batch.collector.Clock.Now(), Context: classify.Context{Authority: f.authority}, Model: model,
+		Robots: r.verdict, Excluded: f.batch.excluded,
+	}), nil
 }
 
 // sameRules reports whether two groups have the same rules in the same order. The rest of a robots.txt, such as the time

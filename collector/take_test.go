@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/newsfork/seed-engine/classify/embedded"
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/discovery"
 )
@@ -14,7 +15,7 @@ func TestTake(t *testing.T) {
 	g := &gathering{
 		log:     slog.New(slog.DiscardHandler),
 		message: &contract.DomainMessage{Domain: "example.com"},
-		found:   &findings{analyser: discovery.NewAnalyser(discovery.Options{Domain: "example.com"})},
+		found:   &findings{analyser: discovery.NewAnalyser(discovery.Options{Model: embedded.Model(), Domain: "example.com"})},
 	}
 	const noSuchSource = 99 // an index out of range
 	g.take(&discovery.Sighting{Loc: []byte("https://example.com/a"), Source: noSuchSource})

@@ -2,8 +2,32 @@ package contract
 
 import (
 	"encoding/json"
+	"slices"
 	"testing"
 )
+
+// TestSchemaNames: every schema is published, and so is the description of the API.
+func TestSchemaNames(t *testing.T) {
+	entries, err := Schemas.ReadDir("schemas")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	if !slices.Equal(names, SchemaNames) {
+		t.Errorf("%q, published are %q", names, SchemaNames)
+	}
+	for _, path := range []string{"/openapi.json", "/schemas/" + names[0]} {
+		if text, err := Published(path); err != nil || !json.Valid(text) {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+	if _, err := Published("/schemas/none.json"); err == nil {
+		t.Error("a schema that does not exist is published")
+	}
+}
 
 // TestListsOfTheSchemaAreBounded: every list of the document has a limit, and so has every object whose
 // names the site or somebody else chooses.

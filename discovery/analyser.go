@@ -33,6 +33,7 @@ type Options struct {
 	Domain  string    // registrable domain; URLs of other domains are excluded
 	Now     time.Time // when the domain is collected; ages count from here
 	Context classify.Context
+	Model   *classify.Model // required
 	// Robots reports whether robots.txt allows a URL. decided is false where that of its host was not fetched, or
 	// where matching takes too long: such a URL is analysed, but never requested. nil decides nothing.
 	Robots func(url string) (allowed, decided bool)
@@ -89,7 +90,7 @@ type class struct {
 
 // NewAnalyser begins the analysis of a domain.
 func NewAnalyser(o Options) *Analyser {
-	c := classify.NewClassifier(o.Context)
+	c := o.Model.NewClassifier(o.Context)
 	a := &Analyser{
 		o:          o,
 		classifier: c,

@@ -9,12 +9,13 @@ import (
 	"time"
 
 	"github.com/newsfork/seed-engine/classify"
+	"github.com/newsfork/seed-engine/classify/embedded"
 )
 
 var testNow = time.Date(2026, 1, 28, 15, 30, 0, 0, time.UTC)
 
 func testOptions() Options {
-	return Options{Domain: "example.gov", Now: testNow, Robots: func(url string) (bool, bool) {
+	return Options{Model: embedded.Model(), Domain: "example.gov", Now: testNow, Robots: func(url string) (bool, bool) {
 		return !strings.Contains(url, "/private/"), strings.HasPrefix(url, "https://www.example.gov/")
 	}}
 }
@@ -188,7 +189,7 @@ func TestHints(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		b, err := Restore(state, Options{Robots: a.o.Robots})
+		b, err := Restore(state, Options{Model: embedded.Model(), Robots: a.o.Robots})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -221,12 +222,12 @@ func TestStateWithoutHints(t *testing.T) {
 	s := a.State()
 	for _, hints := range [][]byte{{0}, {0, 0, 0}, {0, 0xff}, {0, 0x0f}} {
 		s.Hints = hints
-		if _, err := Restore(s, Options{}); err == nil {
+		if _, err := Restore(s, Options{Model: embedded.Model()}); err == nil {
 			t.Errorf("hints %x are taken", hints)
 		}
 	}
 	s.Hints = nil
-	if _, err := Restore(s, Options{}); err != nil {
+	if _, err := Restore(s, Options{Model: embedded.Model()}); err != nil {
 		t.Error(err)
 	}
 }

@@ -5,12 +5,13 @@ import (
 	"time"
 
 	"github.com/newsfork/seed-engine/classify"
+	"github.com/newsfork/seed-engine/classify/embedded"
 )
 
 // TestAssess: a URL by itself gets what it would get as one of the listed pages, and a type that is known counts.
 func TestAssess(t *testing.T) {
 	now := time.Date(2026, 1, 28, 12, 0, 0, 0, time.UTC)
-	a := NewAnalyser(Options{Now: now})
+	a := NewAnalyser(Options{Model: embedded.Model(), Now: now})
 	const url = "https://news.mom.gov.sg/news/article-about-rules"
 	kind, plain := a.Assess(url, FromResearch, time.Time{}, "")
 	if kind != classify.News || plain != a.Score(url).Priority {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/newsfork/seed-engine/classify"
+	"github.com/newsfork/seed-engine/classify/embedded"
 )
 
 // TestOneSector: the evidence shows the sector that the score counts, host by host.
@@ -23,7 +24,7 @@ func TestOneSector(t *testing.T) {
 			t.Errorf("%s: authority %v, want %v", host, got, want)
 		}
 		shown := 0.4
-		for _, word := range classify.Classify("https://"+host+"/news", classify.Context{}).Evidence.DomainContext {
+		for _, word := range embedded.Model().Classify("https://"+host+"/news", classify.Context{}).Evidence.DomainContext {
 			shown = max(shown, named[word])
 		}
 		if shown != want {
@@ -35,7 +36,7 @@ func TestOneSector(t *testing.T) {
 // TestGovernmentPatternsOfEvidence: what the evidence calls a government's has its patterns.
 func TestGovernmentPatternsOfEvidence(t *testing.T) {
 	for _, domain := range []string{"bayern.de", "vlaanderen.be", "mom.gov.sg"} {
-		context := classify.Classify("https://www."+domain+"/", classify.Context{}).Evidence.DomainContext
+		context := embedded.Model().Classify("https://www."+domain+"/", classify.Context{}).Evidence.DomainContext
 		if !slices.Contains(context, "government") || len(governmentPatterns(domain)) == 0 {
 			t.Errorf("%s: %v, %d patterns", domain, context, len(governmentPatterns(domain)))
 		}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/newsfork/seed-engine/classify"
+	"github.com/newsfork/seed-engine/classify/embedded"
 )
 
 // htmlPage is a web page with links.
@@ -31,7 +32,7 @@ func TestCrawl(t *testing.T) {
 	rules := func(url string) (allowed, decided bool) {
 		return !strings.Contains(url, "/news/secret"), strings.HasPrefix(url, "https://www.x.gov/")
 	}
-	o := Options{Domain: "x.gov", Now: testNow, Robots: func(url string) (bool, bool) {
+	o := Options{Model: embedded.Model(), Domain: "x.gov", Now: testNow, Robots: func(url string) (bool, bool) {
 		asked[url] = true
 		return rules(url)
 	}}
@@ -91,7 +92,7 @@ func TestCrawlForbidden(t *testing.T) {
 		"unknown":   nil,
 		"forbidden": func(string) (bool, bool) { return false, true },
 	} {
-		a := NewAnalyser(Options{Domain: "x.gov", Now: testNow, Robots: robots})
+		a := NewAnalyser(Options{Model: embedded.Model(), Domain: "x.gov", Now: testNow, Robots: robots})
 		if r, ok := a.Crawl("https://www.x.gov/", htmlPage("https://www.x.gov/news/a")).Next(); ok {
 			t.Errorf("%s: wants %v", name, r)
 		}
@@ -108,7 +109,7 @@ func TestCrawlFromPatterns(t *testing.T) {
 		"no page":   {Status: 200, ContentType: "application/json"},
 		"forbidden": {},
 	} {
-		a := NewAnalyser(Options{Domain: "x.com", Now: testNow, Robots: func(url string) (bool, bool) {
+		a := NewAnalyser(Options{Model: embedded.Model(), Domain: "x.com", Now: testNow, Robots: func(url string) (bool, bool) {
 			return url != "https://x.com/" && !strings.Contains(url, "/private"), strings.HasPrefix(url, "https://x.com/")
 		}})
 		for i := range 4 {
@@ -146,7 +147,7 @@ func TestCrawlRedirected(t *testing.T) {
 		"https://www.x.gov/news/seen":          "", // seen before
 		"https://elsewhere.example/news":       "",
 	} {
-		a := NewAnalyser(Options{Domain: "x.gov", Now: testNow, Robots: func(url string) (bool, bool) {
+		a := NewAnalyser(Options{Model: embedded.Model(), Domain: "x.gov", Now: testNow, Robots: func(url string) (bool, bool) {
 			return !strings.Contains(url, "/secret"), !strings.HasPrefix(url, "https://data.")
 		}})
 		add(a, "https://www.x.gov/news/seen", FromSitemap, testNow)
@@ -175,7 +176,7 @@ func TestCrawlLastModified(t *testing.T) {
 		at   time.Time
 		want float64
 	}{{ago(2 * day), 0.8}, {ago(60 * day), 0.4}, {time.Time{}, timeliness(time.Time{}, testNow)}, {testNow.Add(100 * day), timeliness(time.Time{}, testNow)}} {
-		a := NewAnalyser(Options{Domain: "x.gov", Now: testNow, Robots: open})
+		a := NewAnalyser(Options{Model: embedded.Model(), Domain: "x.gov", Now: testNow, Robots: open})
 		crawl := a.Crawl("https://x.gov/", htmlPage("https://x.gov/press-releases"))
 		crawl.Next()
 		r := htmlPage()
@@ -189,7 +190,7 @@ func TestCrawlLastModified(t *testing.T) {
 
 // TestCrawlEnds: a site where every page is new cannot keep the crawl going.
 func TestCrawlEnds(t *testing.T) {
-	a := NewAnalyser(Options{Domain: "x.gov", Now: testNow, Robots: open})
+	a := NewAnalyser(Options{Model: embedded.Model(), Domain: "x.gov", Now: testNow, Robots: open})
 	sections := []string{"news", "press-releases", "policies", "reports", "statistics"}
 	links := func(n int) (list []string) {
 		for i := range 50 {
@@ -213,7 +214,7 @@ func TestCrawlEnds(t *testing.T) {
 // TestCrawlCategories: of one category the crawl keeps no more than the contract recommends, and requests
 // no more; there is room for others still.
 func TestCrawlCategories(t *testing.T) {
-	a := NewAnalyser(Options{Domain: "x.com", Now: testNow, Robots: open})
+	a := NewAnalyser(Options{Model: embedded.Model(), Domain: "x.com", Now: testNow, Robots: open})
 	c := a.Crawl("https://x.com/", htmlPage())
 	keep := func(kind string, n int) (asked int) {
 		var links []string
@@ -281,7 +282,7 @@ func TestCrawlManyLinks(t *testing.T) {
 		}
 		least := time.Hour
 		for range 3 {
-			a := NewAnalyser(Options{Domain: "x.gov", Now: testNow, Robots: open})
+			a := NewAnalyser(Options{Model: embedded.Model(), Domain: "x.gov", Now: testNow, Robots: open})
 			began := time.Now()
 			c := a.Crawl("https://x.gov/", htmlPage(links...))
 			least = min(least, time.Since(began))
@@ -302,7 +303,7 @@ func TestCrawlManyLinks(t *testing.T) {
 func TestCrawlWeighsTheFirstLinks(t *testing.T) {
 	const best = "https://x.gov/press-releases/2026/01/15/minister-opens-hospital"
 	for others, want := range map[int]bool{maxWeighed - 1: true, maxWeighed: false} {
-		a := NewAnalyser(Options{Domain: "x.gov", Now: testNow, Robots: open})
+		a := NewAnalyser(Options{Model: embedded.Model(), Domain: "x.gov", Now: testNow, Robots: open})
 		links := make([]string, others)
 		for i := range links {
 			links[i] = fmt.Sprintf("https://x.gov/%d", i)
@@ -319,7 +320,7 @@ func TestCrawlWeighsTheFirstLinks(t *testing.T) {
 // against robots.txt, which may be slow.
 func TestCrawlAsksRobotsOfWhatItTakes(t *testing.T) {
 	asked := 0
-	a := NewAnalyser(Options{Domain: "x.gov", Now: testNow, Robots: func(string) (bool, bool) { asked++; return true, true }})
+	a := NewAnalyser(Options{Model: embedded.Model(), Domain: "x.gov", Now: testNow, Robots: func(string) (bool, bool) { asked++; return true, true }})
 	var links []string
 	for i := range 1_000 {
 		links = append(links, fmt.Sprintf("https://x.gov/news/a-story-%d", i))

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/newsfork/seed-engine/classify"
+	"github.com/newsfork/seed-engine/classify/embedded"
 )
 
 // TestFiveDomains: five domains with 50,000 URLs each are analysed at once in less than 64 MB,
@@ -12,7 +13,7 @@ import (
 func TestFiveDomains(t *testing.T) {
 	const limit = 64_000_000
 	sightings := sitemapSightings(50_000)
-	classify.NewClassifier(classify.Context{}).Type("https://example.com/") // lexicon and model are there in any case
+	embedded.Model().NewClassifier(classify.Context{}).Type("https://example.com/") // lexicon and model are there in any case
 	var m runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&m)

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/newsfork/seed-engine/classify/embedded"
 	"github.com/newsfork/seed-engine/markup"
 )
 
@@ -143,7 +144,7 @@ func FuzzPage(f *testing.F) {
 	f.Add("https://www.x.gov/a/b?c=d#e", "https://x.gov/%ea%b0/2026/01/(S(a))/;x=1")
 	f.Add("HTTP://X.gov:80", "https://x.gov/a/b.tar.gz?&&=&x")
 	f.Fuzz(func(t *testing.T, one, two string) {
-		a := NewAnalyser(Options{Domain: "x.gov", Now: testNow})
+		a := NewAnalyser(Options{Model: embedded.Model(), Domain: "x.gov", Now: testNow})
 		for _, u := range []string{one, two} {
 			c, ok := markup.AppendCanonical(nil, []byte(u))
 			if !ok {
@@ -165,7 +166,7 @@ func FuzzPage(f *testing.F) {
 
 // TestInternationalDomain: hosts in native letters and in A-labels are the same.
 func TestInternationalDomain(t *testing.T) {
-	a := NewAnalyser(Options{Domain: "xn--3e0bj9ghtquur.kr", Now: testNow})
+	a := NewAnalyser(Options{Model: embedded.Model(), Domain: "xn--3e0bj9ghtquur.kr", Now: testNow})
 	for _, u := range []string{"https://한국뉴스.kr/news/1", "https://www.한국뉴스.kr/news/2", "https://xn--3e0bj9ghtquur.kr/news/1", "https://한국.kr/"} {
 		add(a, u, FromSitemap, testNow)
 	}

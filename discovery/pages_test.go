@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/newsfork/seed-engine/classify/embedded"
 	"github.com/newsfork/seed-engine/discovery"
 )
 
@@ -27,7 +28,7 @@ func TestPagesAreTheBest(t *testing.T) {
 	var want []discovery.Page
 	for seed := range uint64(4) {
 		r := rand.New(rand.NewPCG(seed, 1))
-		a := discovery.NewAnalyser(discovery.Options{Domain: "example.com", Now: pagesNow, Pages: kept})
+		a := discovery.NewAnalyser(discovery.Options{Model: embedded.Model(), Domain: "example.com", Now: pagesNow, Pages: kept})
 		for _, n := range r.Perm(all) {
 			s := article(n)
 			a.Add(s)
@@ -65,6 +66,7 @@ func TestPagesAreTheBest(t *testing.T) {
 func TestPagesThatMayBeFetched(t *testing.T) {
 	late := false
 	a := discovery.NewAnalyser(discovery.Options{
+		Model:  embedded.Model(),
 		Domain: "example.com", Now: pagesNow, Pages: 100,
 		Robots: func(url string) (bool, bool) {
 			return !strings.Contains(url, "/private/") && !(late && strings.Contains(url, "/later/")), !strings.Contains(url, "//other.")
@@ -92,7 +94,7 @@ func TestPagesThatMayBeFetched(t *testing.T) {
 
 // TestPagesHaveTitles: a title survives a better sighting without one, and may come from a worse one.
 func TestPagesHaveTitles(t *testing.T) {
-	a := discovery.NewAnalyser(discovery.Options{Domain: "example.com", Now: pagesNow, Pages: 10})
+	a := discovery.NewAnalyser(discovery.Options{Model: embedded.Model(), Domain: "example.com", Now: pagesNow, Pages: 10})
 	add := func(path string, m discovery.Method, title string) {
 		a.Add(&discovery.Sighting{Loc: []byte("https://example.com/news/" + path), Method: m, Title: []byte(title)})
 	}
@@ -114,10 +116,10 @@ func TestPagesHaveTitles(t *testing.T) {
 
 // TestPagesOfAStateAreWhatIsNew: an analysis that goes on lists what it was given since.
 func TestPagesOfAStateAreWhatIsNew(t *testing.T) {
-	o := discovery.Options{Domain: "example.com", Now: pagesNow, Pages: 10}
+	o := discovery.Options{Model: embedded.Model(), Domain: "example.com", Now: pagesNow, Pages: 10}
 	a := discovery.NewAnalyser(o)
 	a.Add(article(1))
-	b, err := discovery.Restore(a.State(), discovery.Options{Pages: 10})
+	b, err := discovery.Restore(a.State(), discovery.Options{Model: embedded.Model(), Pages: 10})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,7 +134,7 @@ func TestPagesOfAStateAreWhatIsNew(t *testing.T) {
 func BenchmarkPages(b *testing.B) {
 	for _, kept := range []int{0, 500} {
 		b.Run(fmt.Sprint(kept), func(b *testing.B) {
-			a := discovery.NewAnalyser(discovery.Options{Domain: "example.com", Now: pagesNow, Pages: kept})
+			a := discovery.NewAnalyser(discovery.Options{Model: embedded.Model(), Domain: "example.com", Now: pagesNow, Pages: kept})
 			for n := 0; b.Loop(); n++ {
 				a.Add(article(50_000 - n%50_000))
 			}

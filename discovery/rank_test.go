@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/newsfork/seed-engine/classify/embedded"
 )
 
 // ranking is a site of testdata/ranking: its pages in an editor's order, each with a grade.
@@ -80,7 +82,7 @@ func TestRanking(t *testing.T) {
 	sums, counts := map[string]float64{}, map[string]int{}
 	for _, path := range paths {
 		r := readRanking(t, path)
-		a := NewAnalyser(Options{Domain: r.domain, Now: testNow})
+		a := NewAnalyser(Options{Model: embedded.Model(), Domain: r.domain, Now: testNow})
 		r.add(a)
 		var got, best []int
 		var shown strings.Builder

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/newsfork/seed-engine/classify"
+	"github.com/newsfork/seed-engine/classify/embedded"
 	"github.com/newsfork/seed-engine/classify/hosts"
 )
 
@@ -19,7 +20,7 @@ func add(a *Analyser, url string, m Method, lastmod time.Time) {
 
 // ministry is mom.gov.sg of contract/domain_metadata.example.json.
 func ministry() *Analyser {
-	return NewAnalyser(Options{Domain: "mom.gov.sg", Now: testNow, Context: classify.Context{Authority: "gov"},
+	return NewAnalyser(Options{Model: embedded.Model(), Domain: "mom.gov.sg", Now: testNow, Context: classify.Context{Authority: "gov"},
 		Robots: func(url string) (bool, bool) { return !strings.Contains(url, "/forbidden"), true }})
 }
 
@@ -32,7 +33,7 @@ func TestMinistry(t *testing.T) {
 	add(a, releases+"/2025", FromSitemap, ago(40*day))
 	d := a.Result()
 	u := d.URLs[0]
-	c := classify.Classify(releases+"/2026", classify.Context{Authority: "gov"})
+	c := embedded.Model().Classify(releases+"/2026", classify.Context{Authority: "gov"})
 	// 0.4 × 0.8 press release, 0.3 × 0.8 two days, 0.2 × 1 gov.sg, 0.1 × 0.8 three segments
 	want := NewsValue{Relevance: 0.8, Timeliness: 0.8, Authority: 1, Accessibility: 0.8, Frequency: Weekly, Overall: 0.84}
 	if c.PrimaryType != classify.PressRelease || u.URL != releases+"/2026" || u.NewsValue != want || !reflect.DeepEqual(u.Classification, c) {
@@ -54,7 +55,7 @@ func TestMinistry(t *testing.T) {
 	}
 	s := a.Score(releases)
 	// Research found it, undated: 0.5 × (0.32 + 0.09 + 0.2 + 0.1) + 0.2 × confidence + 0.2 + 0.09
-	c = classify.Classify(releases, classify.Context{Authority: "gov"})
+	c = embedded.Model().Classify(releases, classify.Context{Authority: "gov"})
 	if p := round(0.355 + 0.2*c.Confidence + 0.29); s.Type != classify.PressRelease || s.Priority != p || s.Action != ImmediateCrawl || s.Allowed == nil || !*s.Allowed {
 		t.Errorf("%+v, want priority %v", s, p)
 	}
@@ -143,7 +144,7 @@ func TestEachInput(t *testing.T) {
 		if !i.lastmod.IsZero() {
 			date = uint32(i.lastmod.Unix())
 		}
-		a := NewAnalyser(Options{Domain: domainOf(i.url), Now: testNow})
+		a := NewAnalyser(Options{Model: embedded.Model(), Domain: domainOf(i.url), Now: testNow})
 		class, _ := classify.ClassOf(i.class)
 		if got := a.judge(&p, class, i.confidence, rankOf(i.method), date); got.priority != c.want {
 			t.Errorf("%s: %d, want %d", c.name, got.priority, c.want)
@@ -154,7 +155,7 @@ func TestEachInput(t *testing.T) {
 // TestInputsMoveTheResult: each input of the scores moves what is shown.
 func TestInputsMoveTheResult(t *testing.T) {
 	score := func(url string, m Method, lastmod time.Time) float64 {
-		a := NewAnalyser(Options{Domain: domainOf(url), Now: testNow})
+		a := NewAnalyser(Options{Model: embedded.Model(), Domain: domainOf(url), Now: testNow})
 		add(a, url, m, lastmod)
 		return a.Result().URLs[0].Priority
 	}
@@ -257,7 +258,7 @@ func TestUnlimited(t *testing.T) {
 	if testing.Short() {
 		t.Skip("250,000 URLs")
 	}
-	a := NewAnalyser(Options{Domain: "x.com", Now: testNow})
+	a := NewAnalyser(Options{Model: embedded.Model(), Domain: "x.com", Now: testNow})
 	n := 250_000
 	for i := range n {
 		add(a, fmt.Sprintf("https://x.com/%d/story-%d", i%1000, i), FromSitemap, testNow)
@@ -306,7 +307,7 @@ func TestStateDamaged(t *testing.T) {
 	} {
 		s := a.State()
 		spoil(s)
-		if _, err := Restore(s, Options{}); err == nil {
+		if _, err := Restore(s, Options{Model: embedded.Model()}); err == nil {
 			t.Errorf("%s: no error", name)
 		}
 	}
@@ -334,7 +335,7 @@ func FuzzState(f *testing.F) {
 		if err != nil {
 			return
 		}
-		a, err := Restore(s, Options{})
+		a, err := Restore(s, Options{Model: embedded.Model()})
 		if err != nil {
 			return
 		}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/newsfork/seed-engine/classify"
+	"github.com/newsfork/seed-engine/classify/embedded"
 	"github.com/newsfork/seed-engine/markup"
 )
 
@@ -17,7 +18,7 @@ func TestShapes(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	c := classify.NewClassifier(classify.Context{})
+	c := embedded.Model().NewClassifier(classify.Context{})
 	s := newShapes(c)
 	n, different := 0, 0
 	for l := bufio.NewScanner(f); l.Scan(); n++ {
@@ -45,7 +46,7 @@ func TestShapes(t *testing.T) {
 // TestTitleBeforeQuery: a URL that ends in a title is the same the first time, when its frame is scored,
 // and later; what follows the title in the URL stays behind it.
 func TestTitleBeforeQuery(t *testing.T) {
-	c := classify.NewClassifier(classify.Context{})
+	c := embedded.Model().NewClassifier(classify.Context{})
 	for _, url := range []string{
 		"https://www.example.gov/news/minister-opens-new-bridge-over-river?id=7",
 		"https://www.example.gov/statistics/minister-opens-new-bridge-over-river?view=print&lang=en",

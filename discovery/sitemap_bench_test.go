@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/newsfork/seed-engine/classify/embedded"
 	"github.com/newsfork/seed-engine/discovery"
 	"github.com/newsfork/seed-engine/robots"
 	"github.com/newsfork/seed-engine/sitemap"
@@ -32,6 +33,7 @@ func BenchmarkSitemapWithDiscovery(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		a := discovery.NewAnalyser(discovery.Options{
+			Model:  embedded.Model(),
 			Domain: "example.gov", Now: now,
 			Robots: func(url string) (bool, bool) { return group.Allowed(url), true },
 		})

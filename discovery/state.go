@@ -133,7 +133,7 @@ func ParseState(data []byte) (*State, error) {
 		Message: "the stored state of the discovery cannot be read; collect the domain again", Err: err}
 }
 
-// Restore continues an analysis. Of o it uses Robots, Excluded and Pages; the other options are in the
+// Restore continues an analysis. Of o it uses Model, Robots, Excluded and Pages; the other options are in the
 // state. Pages lists only URLs that are added from now on.
 func Restore(s *State, o Options) (*Analyser, error) {
 	o.Domain, o.Now, o.Context = s.Domain, s.Now, s.Context

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/newsfork/seed-engine/classify"
+	"github.com/newsfork/seed-engine/classify/embedded"
 )
 
 // found returns what is said of a URL in the list of those that matter.
@@ -47,7 +48,7 @@ func TestTextsAreEvidence(t *testing.T) {
 		{"path", host + "/a1/b2/c3", "", Link{host + "/a1/b2/", "보도자료"}, classify.PressRelease, "보도자료", classify.FromSite},
 		{"index page", host + "/a1/c3.html", "", Link{host + "/a1/index.html", "보도자료"}, classify.PressRelease, "보도자료", classify.FromSite},
 	} {
-		a := NewAnalyser(Options{Domain: "example.go.kr", Now: testNow})
+		a := NewAnalyser(Options{Model: embedded.Model(), Domain: "example.go.kr", Now: testNow})
 		a.Add(&Sighting{Loc: []byte(c.url), Method: FromSitemap, Lastmod: ago(day)})
 		alone := found(t, a, c.url)
 		a.Add(&Sighting{Loc: []byte(c.url), Method: FromSitemap, Title: []byte(c.title)})
@@ -65,7 +66,7 @@ func TestTextsAreEvidence(t *testing.T) {
 // TestAmbiguousMenu: a field of a query that several links have names no section.
 func TestAmbiguousMenu(t *testing.T) {
 	const host = "https://www.example.go.kr"
-	a := NewAnalyser(Options{Domain: "example.go.kr", Now: testNow})
+	a := NewAnalyser(Options{Model: embedded.Model(), Domain: "example.go.kr", Now: testNow})
 	a.Learn([]Link{{host + "/a.do?menuId=m10&sub=1", "보도자료"}, {host + "/a.do?menuId=m10&sub=2", "조직도"}, {host + "/b.do?menuId=m20", strings.Repeat("보도자료 ", 100)}})
 	for _, url := range []string{host + "/view.do?menuId=m10&no=7", host + "/view.do?menuId=m20&no=7"} {
 		p := parsePage(url)
@@ -78,7 +79,7 @@ func TestAmbiguousMenu(t *testing.T) {
 // TestNeighbours: pages of one pattern are judged together, so that a single misleading title changes nothing.
 func TestNeighbours(t *testing.T) {
 	const odd = "https://www.x.com/stories/how-to-apply-for-a-driving-licence"
-	a := NewAnalyser(Options{Domain: "x.com", Now: testNow})
+	a := NewAnalyser(Options{Model: embedded.Model(), Domain: "x.com", Now: testNow})
 	add(a, odd, FromSitemap, ago(day))
 	alone := found(t, a, odd)
 	for i := range 200 {
@@ -92,7 +93,7 @@ func TestNeighbours(t *testing.T) {
 
 // TestListsVouch: a news sitemap vouches for what it lists, and for pages like it.
 func TestListsVouch(t *testing.T) {
-	a := NewAnalyser(Options{Domain: "x.com", Now: testNow})
+	a := NewAnalyser(Options{Model: embedded.Model(), Domain: "x.com", Now: testNow})
 	url := func(i int) string { return fmt.Sprintf("https://www.x.com/item?no=%d", 1000+i) }
 	for i := range 20 {
 		add(a, url(i), FromSitemap, ago(day))
@@ -112,7 +113,7 @@ func TestListsVouch(t *testing.T) {
 
 // TestSectionFront: a page with hundreds of news below it is the front of a section, whatever its name.
 func TestSectionFront(t *testing.T) {
-	a := NewAnalyser(Options{Domain: "x.com", Now: testNow})
+	a := NewAnalyser(Options{Model: embedded.Model(), Domain: "x.com", Now: testNow})
 	const front = "https://www.x.com/lorem"
 	add(a, front, FromSitemap, ago(day))
 	before := found(t, a, front)
@@ -128,7 +129,7 @@ func TestSectionFront(t *testing.T) {
 // their order.
 func TestTextsBounded(t *testing.T) {
 	state := func(step int) *State {
-		a := NewAnalyser(Options{Domain: "x.com", Now: testNow})
+		a := NewAnalyser(Options{Model: embedded.Model(), Domain: "x.com", Now: testNow})
 		const n = 20_000
 		for i := range n {
 			k := (i*step + 1) % n
@@ -175,7 +176,7 @@ func TestTextsOfOldStates(t *testing.T) {
 // points, whatever their URLs.
 func TestMenuIsAnEntryPoint(t *testing.T) {
 	const host = "https://www.example.go.kr"
-	a := NewAnalyser(Options{Domain: "example.go.kr", Now: testNow, Robots: open})
+	a := NewAnalyser(Options{Model: embedded.Model(), Domain: "example.go.kr", Now: testNow, Robots: open})
 	c := a.Crawl(host, Reply{Status: 200, ContentType: "text/html", Links: []Link{
 		{host + "/kor/menu.es?mid=a1011", "개인정보처리방침"}, {host + "/kor/menu.es?mid=a1012", "오시는 길"}, {host + "/kor/menu.es?mid=a1010", "보도자료"},
 	}})
@@ -192,7 +193,7 @@ func TestMenuIsAnEntryPoint(t *testing.T) {
 	if first != news || len(entries) != 1 || entries[0].URL != news || entries[0].Method != HTMLEntry || *entries[0].ContentType != classify.PressRelease {
 		t.Errorf("%s is looked at first; %+v", first, entries)
 	}
-	b, err := Restore(a.State(), Options{Robots: open, Excluded: func(url string) bool { return url == news }})
+	b, err := Restore(a.State(), Options{Model: embedded.Model(), Robots: open, Excluded: func(url string) bool { return url == news }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -204,7 +205,7 @@ func TestMenuIsAnEntryPoint(t *testing.T) {
 // TestNewestArticleInTheMenu: an article to which the menu leads by the name of its section is none of the entry points.
 func TestNewestArticleInTheMenu(t *testing.T) {
 	const host = "https://www.example.gov.sg"
-	a := NewAnalyser(Options{Domain: "example.gov.sg", Now: testNow, Robots: open})
+	a := NewAnalyser(Options{Model: embedded.Model(), Domain: "example.gov.sg", Now: testNow, Robots: open})
 	for i := range 9 {
 		a.Add(&Sighting{Loc: fmt.Appendf(nil, "%s/news-and-publications/media-release-%d", host, i+1), Method: FromSitemap, Lastmod: testNow.AddDate(0, 0, -i)})
 	}

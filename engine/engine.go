@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/newsfork/seed-engine/alarms"
+	"github.com/newsfork/seed-engine/classify"
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/fetch"
 	"github.com/newsfork/seed-engine/frontier"
@@ -34,6 +35,8 @@ type Platform struct {
 	Webhook   func(userAgent string) alarms.Webhook
 	Variable  func(name string) (value string, ok bool) // a variable or secret, and whether it is set
 	Version   func() string                             // of the deployment; "" where it has none
+	Model     func(context.Context) (*classify.Model, error)
+	Asset     func(ctx context.Context, path string) ([]byte, error) // a static file that was deployed with the program
 	Pool      func() (handlers.PoolStats, error)
 	Local     func() bool // reports whether this is a local run, where the API may need no token
 	Log       *slog.Logger

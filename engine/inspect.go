@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"log/slog"
 
+	"github.com/newsfork/seed-engine/classify"
 	"github.com/newsfork/seed-engine/collector"
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/fetch"
@@ -20,6 +21,7 @@ type Inspector struct {
 	Transport fetch.Transport
 	Frontier  frontier.Caller
 	Clock     fetch.Clock
+	Model     func(context.Context) (*classify.Model, error)
 	Variable  func(name string) (value string, ok bool) // see settings.Read
 	Log       *slog.Logger
 }
@@ -37,7 +39,7 @@ func (i *Inspector) Inspect(ctx context.Context, link string) (*contract.Documen
 		return nil, err
 	}
 	c := collector.Collector{
-		Bucket: bucket, Transport: i.Transport, Frontier: frontier.Remotes{Caller: i.Frontier, Shards: 1}, Clock: i.Clock,
+		Bucket: bucket, Transport: i.Transport, Frontier: frontier.Remotes{Caller: i.Frontier, Shards: 1}, Clock: i.Clock, Model: i.Model,
 		UserAgent: s.UserAgent, Limits: limits(s), Log: i.Log,
 	}
 	return c.NewBatch(func(string) bool { return false }).Collect(ctx, m, true)

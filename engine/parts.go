@@ -48,7 +48,8 @@ func assemble(p Platform) (*parts, error) {
 	continued := *steps
 	continued.MaxTime = orchestrator.MaxTimeQueued
 	domains := &collector.Collector{
-		Bucket: p.Bucket, Transport: p.Transport, Frontier: shards, Clock: p.Clock, UserAgent: s.UserAgent, Limits: limits(s), Log: p.Log,
+		Bucket: p.Bucket, Transport: p.Transport, Frontier: shards, Clock: p.Clock, Model: p.Model, UserAgent: s.UserAgent,
+		Limits: limits(s), Log: p.Log,
 	}
 	exclusions := &controls.Shards{Store: decisions, Frontier: shards, Log: p.Log, Now: now}
 	version := cmp.Or(p.Version(), contract.Version)
@@ -72,6 +73,8 @@ func assemble(p Platform) (*parts, error) {
 		Reconciler:  &reconcile.Reconciler{Bucket: p.Bucket, DeadLetters: letters, Ledger: records, Frontier: shards, URLs: s.URLsPerDomain, Now: now},
 		Restorer:    &reconcile.Restorer{Bucket: p.Bucket, Frontier: shards},
 		Frontier:    shards,
+		Model:       p.Model,
+		Asset:       p.Asset,
 		Backlog:     p.backlog,
 		Pool:        p.Pool,
 		Local:       sync.OnceValue(p.Local),

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/newsfork/seed-engine/classify"
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/frontier"
 	"github.com/newsfork/seed-engine/ledger"
@@ -95,6 +96,8 @@ type API struct {
 	Reconciler   Reconciler
 	Restorer     Restorer
 	Frontier     frontier.Remotes
+	Model        func(context.Context) (*classify.Model, error)
+	Asset        func(ctx context.Context, path string) ([]byte, error)           // a static file that is deployed with the program
 	Backlog      func(ctx context.Context, role string) (contract.Backlog, error) // of the queue seed, domain or dlq
 	Pool         func() (PoolStats, error)
 	Local        func() bool // reports whether this is a local run; nil is no

@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/newsfork/seed-engine/classify"
+	"github.com/newsfork/seed-engine/classify/embedded"
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/controls"
 	"github.com/newsfork/seed-engine/deadletters"
@@ -65,6 +67,7 @@ type fixture struct {
 	ledger  *ledger.Ledger
 	shards  *shards
 	obeyed  *obeyed
+	assets  error // of reading static files
 	now     time.Time
 }
 
@@ -115,6 +118,18 @@ func newFixture(t testing.TB, change func(*settings.Settings)) *fixture {
 				return contract.Backlog{}, errors.New("the platform does not say")
 			}
 			return contract.Backlog{Messages: 3, Bytes: 300, Oldest: contract.At(f.now.Add(-time.Minute))}, nil
+		},
+		Model: func(ctx context.Context) (*classify.Model, error) {
+			if f.assets != nil {
+				return nil, f.assets
+			}
+			return embedded.Load(ctx)
+		},
+		Asset: func(_ context.Context, path string) ([]byte, error) {
+			if f.assets != nil {
+				return nil, f.assets
+			}
+			return contract.Published(path)
 		},
 		Pool: func() (handlers.PoolStats, error) {
 			return handlers.PoolStats{Created: 2, Reused: 5, Idle: 2, Memory: []int{1 << 20, 2 << 20}, Dropped: map[string]int{"memory": 1}, Recovered: map[string]int{"handler": 1}}, nil

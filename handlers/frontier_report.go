@@ -67,7 +67,7 @@ func (a *API) readReport(r *http.Request) (report frontier.Report, err error) {
 		return report, err
 	}
 	report.Lease = body.LeaseID
-	assess := a.assessor(discovery.FromLink)
+	assess := a.assessor(r.Context(), discovery.FromLink)
 	found := 0
 	for i := range list {
 		result, err := list[i].result(element("results", i), assess)
@@ -120,7 +120,9 @@ func (p *reportResult) result(field string, assess assessor) (result frontier.Re
 			return result, contract.Invalid(element(field+".urls", i)+".url", "is missing; send an http or https URL")
 		}
 		page := frontier.NewPage{URL: f.URL, Title: f.Title}
-		page.Type, page.Priority = assess(f.URL, "", time.Time{})
+		if page.Type, page.Priority, err = assess(f.URL, "", time.Time{}); err != nil {
+			return result, err
+		}
 		result.Found = append(result.Found, frontier.FoundURL{NewPage: page})
 	}
 	return result, nil

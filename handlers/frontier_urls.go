@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
 	"time"
@@ -76,7 +77,7 @@ func (a *API) readPut(r *http.Request) ([]frontier.NewPage, contract.Partition, 
 	if err != nil {
 		return nil, body.Partition, err
 	}
-	assess := a.assessor(discovery.FromResearch)
+	assess := a.assessor(r.Context(), discovery.FromResearch)
 	pages := make([]frontier.NewPage, n)
 	for i := range list {
 		if pages[i], err = list[i].page(element("urls", i), assess); err != nil {
@@ -119,7 +120,9 @@ func (p *putURL) page(field string, assess assessor) (page frontier.NewPage, err
 		lastmod, page.LastMod = t, max(t.Unix(), 0)
 	}
 	if p.Type == "" || p.Priority == nil {
-		page.Type, page.Priority = assess(p.URL, p.Type, lastmod)
+		if page.Type, page.Priority, err = assess(p.URL, p.Type, lastmod); err != nil {
+			return page, err
+		}
 	}
 	if p.Priority != nil {
 		page.Priority = *p.Priority
@@ -128,12 +131,19 @@ func (p *putURL) page(field string, assess assessor) (page frontier.NewPage, err
 }
 
 // assessor gives the type and the priority of a URL whose type may be known.
-type assessor func(url, knownType string, lastmod time.Time) (contentType string, priority float64)
+type assessor func(url, knownType string, lastmod time.Time) (contentType string, priority float64, err error)
 
-func (a *API) assessor(found discovery.Method) assessor {
-	analyser := discovery.NewAnalyser(discovery.Options{Now: a.Now()})
-	return func(url, knownType string, lastmod time.Time) (string, float64) {
+func (a *API) assessor(ctx context.Context, found discovery.Method) assessor {
+	var analyser *discovery.Analyser // once there is a URL to assess
+	return func(url, knownType string, lastmod time.Time) (string, float64, error) {
+		if analyser == nil {
+			model, err := a.Model(ctx)
+			if err != nil {
+				return "", 0, contract.Wrap(contract.Storage, "handlers.assessor", err)
+			}
+			analyser = discovery.NewAnalyser(discovery.Options{Model: model, Now: a.Now()})
+		}
 		t, priority := analyser.Assess(url, found, lastmod, classify.Type(knownType))
-		return string(t), priority
+		return string(t), priority, nil
 	}
 }

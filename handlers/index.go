@@ -3,7 +3,6 @@ package handlers
 import (
 	"cmp"
 	"net/http"
-	"path"
 	"slices"
 	"strings"
 
@@ -44,32 +43,26 @@ func trimPattern(p string) string {
 
 // schema publishes a JSON Schema.
 func (a *API) schema(w http.ResponseWriter, r *http.Request) error {
-	body, err := contract.Schemas.ReadFile(path.Join("schemas", path.Base(r.PathValue("name"))))
-	if err != nil {
-		return &failure{http.StatusNotFound, "not_found", "there is no such schema; there are " + strings.Join(schemas(), ", ")}
+	name := r.PathValue("name")
+	if !slices.Contains(contract.SchemaNames, name) {
+		return &failure{http.StatusNotFound, "not_found", "there is no such schema; there are " + strings.Join(contract.SchemaNames, ", ")}
 	}
-	w.Header().Set("Content-Type", "application/schema+json")
-	w.Header().Set("Cache-Control", "public, max-age=3600")
-	w.Write(body)
-	return nil
-}
-
-// schemas are the names of what is published.
-func schemas() (names []string) {
-	entries, err := contract.Schemas.ReadDir("schemas")
-	if err != nil {
-		panic(err) // it is part of the program
-	}
-	for _, e := range entries {
-		names = append(names, e.Name())
-	}
-	return names
+	return a.publish(w, r, "application/schema+json")
 }
 
 // openAPI publishes the description of this API.
 func (a *API) openAPI(w http.ResponseWriter, r *http.Request) error {
-	w.Header().Set("Content-Type", "application/json")
+	return a.publish(w, r, "application/json")
+}
+
+// publish answers with the static file that has the path of the request.
+func (a *API) publish(w http.ResponseWriter, r *http.Request, mediaType string) error {
+	body, err := a.Asset(r.Context(), r.URL.Path)
+	if err != nil {
+		return contract.Wrap(contract.Storage, "handlers.publish", err)
+	}
+	w.Header().Set("Content-Type", mediaType)
 	w.Header().Set("Cache-Control", "public, max-age=3600")
-	w.Write(contract.OpenAPI)
+	w.Write(body)
 	return nil
 }

@@ -197,7 +197,7 @@ var requests = map[string][2]request{
 	"reconcile":       {{"/api/v1/seeds/reconcile", `{"country":"sg","category":"news","date":"2026-01-28"}`}},
 	"restoreFrontier": {{"/api/v1/frontier/restore", `{"shard":"shard-3"}`}},
 	"leaseURLs":       {{"/api/v1/frontier/lease", `{"max":1,"lease_seconds":60}`}},
-	"reportURLs":      {{"/api/v1/frontier/report", `{"lease_id":"0.1","results":[{"id":"0.1.0000000001-000000000001","status":200}]}`}},
+	"reportURLs":      {{"/api/v1/frontier/report", `{"lease_id":"0.1","results":[{"id":"0.1.0000000001-000000000001","status":200,"urls":[{"url":"https://a.example/b"}]}]}`}},
 	"putURLs":         {{"/api/v1/frontier/urls", `{"urls":[{"url":"https://b.sg/1"}],"partition_info":{"country":"sg","category":"news","date":"2026-01-28"}}`}},
 	"frontierStats":   {{"/api/v1/frontier/stats", ""}},
 	"frontierURL":     {{"/api/v1/frontier/url?url=https://a.sg/1", ""}},
@@ -316,16 +316,17 @@ func TestEveryDescribedAnswer(t *testing.T) {
 
 // With its stores away every operation says so.
 func TestFailingStores(t *testing.T) {
-	needs := map[string]string{ // of operations: d1, r2, the frontier's shards
-		"leaseURLs": "r2 shards", "reportURLs": "shards", "putURLs": "r2 shards", "frontierStats": "shards", "frontierURL": "shards", "frontierHosts": "shards",
+	needs := map[string]string{ // of operations: d1, r2, the frontier's shards, static files
+		"leaseURLs": "r2 shards", "reportURLs": "shards assets", "putURLs": "r2 shards assets", "frontierStats": "shards", "frontierURL": "shards", "frontierHosts": "shards",
 		"changeHost": "shards", "exportShard": "shards", "changes": "r2 shards", "feed": "r2 shards",
 		"orchestrate": "r2", "listDataset": "r2", "upload": "r2", "status": "d1 r2", "domains": "d1", "domain": "d1 r2", "robots": "d1 r2", "sitemap": "d1 r2", "domainURLs": "d1 r2", "collect": "d1 r2", "reconcile": "d1 r2", "restoreFrontier": "r2",
 		"deadLetters": "d1", "deadLetter": "d1 r2", "replay": "d1", "discard": "d1", "exclusions": "r2", "exclusion": "r2", "exclude": "r2",
+		"openapi": "assets", "schema": "assets",
 		"include": "r2", "pipeline": "r2", "pause": "r2", "resume": "r2", "ready": "d1 r2",
 	}
 	for path, operations := range openAPI().Paths {
 		for method, o := range operations {
-			for _, store := range []string{"d1", "r2", "shards"} {
+			for _, store := range []string{"d1", "r2", "shards", "assets"} {
 				f := filled(t)
 				down := errors.New("down, with a secret in the message")
 				switch store {
@@ -333,6 +334,8 @@ func TestFailingStores(t *testing.T) {
 					f.db.Fail = func() error { return down }
 				case "r2":
 					f.bucket.Fail = func(string, string) error { return down }
+				case "assets":
+					f.assets = down
 				case "shards":
 					f.shards.frozen[""] = true
 				}

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/newsfork/seed-engine/classify/embedded"
 	"github.com/newsfork/seed-engine/collector"
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/fetch"
@@ -49,7 +50,7 @@ func (f *fixture) collecting(t *testing.T, requests int) *fetchtest.Web {
 		MaxRequestsPerDomain: requests, RobotsTimeout: 10 * time.Second, SitemapTimeout: 15 * time.Second, PageTimeout: 5 * time.Second,
 		MaxSitemapBytes: 50 << 20, DomainDeadline: 2 * time.Minute,
 	}
-	c := &collector.Collector{Bucket: f.bucket, Transport: web, Frontier: f.shards.remotes(), Clock: wallClock{}, UserAgent: "NewsforkBot/1.0", Limits: limits, Log: slog.New(slog.DiscardHandler)}
+	c := &collector.Collector{Bucket: f.bucket, Transport: web, Frontier: f.shards.remotes(), Clock: wallClock{}, Model: embedded.Load, UserAgent: "NewsforkBot/1.0", Limits: limits, Log: slog.New(slog.DiscardHandler)}
 	f.NewBatch = func(excluded func(string) bool) queues.Batch { return c.NewBatch(excluded) }
 	return web
 }

@@ -2,10 +2,11 @@
 // exits with 0 even when an environment lacks its bindings, so its table is read here.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { publish } from "../worker/build.mjs";
 import { producerOf } from "../worker/refused.mjs";
 import { home } from "./home.mjs";
 import { unstable_readConfig as readConfig } from "wrangler";
@@ -53,6 +54,7 @@ for (const [env, suffix] of Object.entries(environments)) {
         ["ENVIRONMENT", env],
         ["VERSION_METADATA", ""],
         ["FRONTIER", "Frontier"],
+        ["ASSETS", "Assets"],
       ]) {
         const line = output.split("\n").find((l) => l.includes(`env.${binding} `));
         assert.ok(line?.includes(resource), `${binding}: ${line ?? output}`);
@@ -84,6 +86,34 @@ for (const [env, suffix] of Object.entries(environments)) {
     });
   });
 }
+
+// A text that is in the program by mistake would be there twice, and the module would be larger by it.
+test("the model, the description of the API and the schemas are static files, and not in the module", () => {
+  const { assets } = readConfig({ config: join(root, "wrangler.jsonc") }, { hideWarnings: true });
+  const module = readFileSync(join(root, "build/deploy/app.wasm"));
+  const model = readFileSync(join(root, "classify/model.sum"), "utf8").trim();
+  for (const [path, source] of Object.entries({
+    [`classify/${model}.model`]: "classify/embedded/classifier.model",
+    "openapi.json": "contract/openapi.json",
+    "schemas/domain_metadata.schema.json": "contract/schemas/domain_metadata.schema.json",
+    "schemas/dead_letter.schema.json": "contract/schemas/dead_letter.schema.json",
+    "dashboard/index.html": "dashboard/public/dashboard/index.html",
+    _headers: "dashboard/public/_headers",
+  })) {
+    const text = readFileSync(join(root, source));
+    assert.deepEqual(readFileSync(join(root, assets.directory, path)), text, path);
+    assert.equal(module.indexOf(text.subarray(text.length / 2, text.length / 2 + 100)), -1, path);
+  }
+});
+
+test("static files that are gone are not deployed again", () => {
+  const directory = join(home, "assets");
+  mkdirSync(join(directory, "classify"), { recursive: true });
+  writeFileSync(join(directory, "classify/0123456789abcdef.model"), "the model of an earlier build");
+  publish(directory);
+  assert.ok(!existsSync(join(directory, "classify/0123456789abcdef.model")));
+  assert.ok(existsSync(join(directory, "openapi.json")));
+});
 
 // GitHub's workflow deploys as `make deploy-…` does, with the same wrangler.
 test("the workflow that deploys runs the steps of the Makefile with the project's wrangler", () => {

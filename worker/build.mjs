@@ -1,10 +1,11 @@
-// Builds a Worker: node worker/build.mjs [Go package directory] [output directory]
+// Builds a Worker: node worker/build.mjs [Go package directory, output directory]
 //
 // Writes the compiled program (app.wasm), the support code of the Go version that compiled it
-// (wasm_exec.js), the entry module and the pool to the output directory.
+// (wasm_exec.js), the entry module and the pool to the output directory. Without arguments it builds the engine: in
+// build/deploy as it is deployed, in build/assets its static files, in build/worker with those that it reads in the bundle.
 import { execFileSync, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -169,25 +170,93 @@ export function compile(dir, file) {
   renameSync(next, file);
 }
 
-/** Compiles the Go package in dir and puts a complete Worker into out. */
+/** The static files of the engine, as the configuration of a Worker has them. */
+export const assets = { directory: join(root, "build/assets"), binding: "ASSETS", run_worker_first: true };
+
+/** Where the static files of the engine come from, by their paths. */
+function published() {
+  const files = { "openapi.json": "contract/openapi.json" };
+  const add = (from, to) => {
+    for (const entry of readdirSync(join(root, from), { recursive: true, withFileTypes: true }))
+      if (entry.isFile()) {
+        const path = join(entry.parentPath, entry.name);
+        files[join(to, relative(join(root, from), path))] = relative(root, path);
+      }
+  };
+  add("dashboard/public", "");
+  add("contract/schemas", "schemas");
+  const model = readFileSync(join(root, "classify/model.sum"), "utf8").trim();
+  files[`classify/${model}.model`] = "classify/embedded/classifier.model"; // see classify.ModelPath
+  return files;
+}
+
+/** Puts the static files of the engine into a directory, and nothing else. */
+export function publish(out = assets.directory) {
+  const files = published();
+  for (const [path, source] of Object.entries(files)) {
+    mkdirSync(dirname(join(out, path)), { recursive: true });
+    update(join(out, path), readFileSync(join(root, source)));
+  }
+  for (const entry of readdirSync(out, { recursive: true, withFileTypes: true })) {
+    const path = join(entry.parentPath, entry.name);
+    if (entry.isFile() && !(relative(out, path) in files)) rmSync(path);
+  }
+}
+
+/** The files among the static ones that the program reads, by their paths. */
+const readByTheProgram = (path) => !path.startsWith("dashboard/") && path !== "_headers";
+
+/** Puts a module into out that has the static files that the program reads in the bundle. */
+function bundleFiles(out) {
+  let imports = "";
+  let entries = "";
+  for (const [path, source] of Object.entries(published()).filter(([path]) => readByTheProgram(path))) {
+    const name = basename(source).replace(/\W/g, "_");
+    update(join(out, `${name}.bin`), readFileSync(join(root, source)));
+    imports += `import ${name} from "./${name}.bin";\n`;
+    entries += `  ["/${path}", ${name}],\n`;
+  }
+  update(join(out, bundled), `${imports}export const files = new Map([\n${entries}]);\n`);
+}
+
+/**
+ * Compiles the Go package in dir and puts a complete Worker into out, the engine with the static files that it reads in
+ * the bundle.
+ */
 export function build(dir, out) {
   mkdirSync(out, { recursive: true });
   compile(dir, join(out, "app.wasm"));
   const goroot = execFileSync("go", ["env", "GOROOT"], { cwd: dir, encoding: "utf8" }).trim();
   update(join(out, "wasm_exec.js"), supportCode(readFileSync(join(goroot, "lib/wasm/wasm_exec.js"), "utf8")));
-  for (const name of modules) update(join(out, name), readFileSync(join(here, name), "utf8"));
+  const isEngine = resolve(dir) === root;
+  for (const name of modules)
+    if (!isEngine || name !== bundled) update(join(out, name), readFileSync(join(here, name)));
+  if (isEngine) bundleFiles(out);
+}
+
+/** Puts the engine into out, as build does, and as it is deployed into another directory, beside its static files. */
+export function buildEngine(out = join(root, "build/worker"), deployed = join(root, "build/deploy")) {
+  build(root, out);
+  mkdirSync(deployed, { recursive: true });
+  for (const name of ["app.wasm", "wasm_exec.js", ...modules])
+    update(join(deployed, name), readFileSync(join(name === bundled ? here : out, name)));
+  publish();
 }
 
 // The JavaScript half of the runtime.
 const modules = readdirSync(here).filter((name) => name.endsWith(".mjs") && name !== "build.mjs");
+const bundled = "bundled.mjs";
 
 function update(path, content) {
-  if (!existsSync(path) || readFileSync(path, "utf8") !== content) writeFileSync(path, content);
+  const bytes = Buffer.from(content);
+  if (existsSync(path) && readFileSync(path).equals(bytes)) return;
+  writeFileSync(`${path}.${process.pid}`, bytes);
+  renameSync(`${path}.${process.pid}`, path);
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const dir = resolve(process.argv[2] ?? root);
-  const out = resolve(process.argv[3] ?? join(root, "build/worker"));
-  build(dir, out);
-  console.log(`${relative(process.cwd(), out) || "."}: app.wasm, wasm_exec.js, ${modules.join(", ")}`);
+  const [dir, out] = process.argv.slice(2).map((path) => resolve(path));
+  if (dir) build(dir, out);
+  else buildEngine();
+  console.log(`${dir ? relative(process.cwd(), out) : "build/worker"}: app.wasm, wasm_exec.js, ${modules.join(", ")}`);
 }

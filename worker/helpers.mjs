@@ -7,6 +7,7 @@
 // another event.
 //
 // All are async, so that a binding which is not configured becomes a rejection too.
+import { files } from "./bundled.mjs";
 import { Socket } from "./sockets.mjs";
 import { Stream } from "./streams.mjs";
 
@@ -207,12 +208,23 @@ async function socketExpire({ get }, socket, ms) {
  * covers the body as well. Redirects are not followed, and nothing is cached. Answers the
  * status, 1 if there is a body to read under the number of the exchange, and the headers.
  */
+// The files of the bundle stand in for the binding of those that are deployed.
+const bundle = {
+  fetch(url) {
+    const file = files.get(new URL(url).pathname);
+    return Promise.resolve(new Response(file ?? null, { status: file ? 200 : 404 }));
+  },
+};
+
+const serviceOf = (env, name) =>
+  name === "ASSETS" && !env.ASSETS && files.size ? bundle : bound(env, name, "service");
+
 async function fetchStart({ env, data, get }, exchange, method, url, timeout, service, ...head) {
   const headers = {};
   for (let i = 1; i < head.length; i += 2) headers[head[i - 1]] = head[i];
   const init = { method, headers, redirect: "manual", cache: "no-store" };
   if (data.length) init.body = data.slice();
-  const through = service ? bound(env, service, "service") : env.EGRESS;
+  const through = service ? serviceOf(env, service) : env.EGRESS;
   const send = through ? (...args) => through.fetch(...args) : fetch;
   const response = await get(exchange).start(send, url, init, Number(timeout));
   let answer = `${response.status}\n${response.body ? 1 : 0}`;

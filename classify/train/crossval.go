@@ -70,7 +70,7 @@ func from(o origin, all []*prediction) (found []*prediction) {
 
 // predict scores examples by a quantised model.
 func predict(weights []byte, examples []*example) []*prediction {
-	m, err := linear.Parse(string(weights))
+	m, err := linear.Parse(weights)
 	if err != nil {
 		panic(err) // just written
 	}

@@ -82,6 +82,10 @@ func domainOf(u string) string {
 // readExamples reads the labelled URLs of both sets and the written ones. It rejects written URLs that equal a
 // labelled one up to case, numbers and a final slash, and leaves out those of domains that are held out.
 func readExamples(dir fs.FS) ([]*example, error) {
+	words, err := readLexicon(dir)
+	if err != nil {
+		return nil, err
+	}
 	held, err := readLabelled(dir, heldOut)
 	if err != nil {
 		return nil, err
@@ -132,8 +136,8 @@ func readExamples(dir fs.FS) ([]*example, error) {
 		return nil, err
 	}
 	all = append(all, more...)
-	all = append(all, withTexts(all)...)
-	var r urltext.Reading
+	all = append(all, withTexts(all, words)...)
+	r := urltext.Reading{Words: words}
 	for _, e := range all {
 		e.extract(&r)
 	}
@@ -157,8 +161,8 @@ func (e *example) extract(r *urltext.Reading) {
 
 // withTexts returns the examples again, with the last words of their paths as text beside a URL without them: long
 // ones as the title of the page, short ones as a link's text.
-func withTexts(all []*example) []*example {
-	var r urltext.Reading
+func withTexts(all []*example, words *lexicon.Words) []*example {
+	r := urltext.Reading{Words: words}
 	var more []*example
 	for _, e := range all {
 		if e.origin == pair || e.origin == bare {
@@ -222,12 +226,31 @@ func readTexts(dir fs.FS, held map[string]bool) ([]*example, error) {
 
 // readHeldOut reads the URLs that are held out.
 func readHeldOut(dir fs.FS) ([]*example, error) {
+	words, err := readLexicon(dir)
+	if err != nil {
+		return nil, err
+	}
 	all, err := readLabelled(dir, heldOut)
-	var r urltext.Reading
+	r := urltext.Reading{Words: words}
 	for _, e := range all {
 		e.extract(&r)
 	}
 	return all, err
+}
+
+func readLexicon(dir fs.FS) (*lexicon.Words, error) {
+	general, hosts, err := lexiconTexts(dir)
+	if err != nil {
+		return nil, err
+	}
+	return lexicon.NewWords(general, hosts)
+}
+
+func lexiconTexts(dir fs.FS) (general, hosts string, err error) {
+	if dir, err = fs.Sub(dir, "internal/lexicon"); err != nil {
+		return "", "", err
+	}
+	return lexicon.Texts(dir)
 }
 
 func parseLabelled(data []byte) ([]*example, error) {

@@ -1,4 +1,4 @@
-// Command train makes the weights of the classifier's model from labelled URLs, and the tables of
+// Command train makes the classifier's model from the words of the lexicon and labelled URLs, and the tables of
 // docs/classification.md that show its quality. "go generate ./classify" runs it in the directory of package
 // classify.
 package main
@@ -6,9 +6,11 @@ package main
 import (
 	"flag"
 	"fmt"
+	"io/fs"
 	"log"
 	"os"
 
+	"github.com/newsfork/seed-engine/classify"
 	"github.com/newsfork/seed-engine/classify/internal/linear"
 )
 
@@ -41,7 +43,14 @@ func main() {
 		return
 	}
 	data := linear.Quantise(fit(examples, set), temperature(from(labelled, predictions)))
-	if err := os.WriteFile(*dir+weightsFile, data, 0o644); err != nil {
+	model, err := pack(os.DirFS(*dir), data)
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := os.WriteFile(*dir+modelFile, model, 0o644); err != nil {
+		log.Fatal(err)
+	}
+	if err := os.WriteFile(*dir+sumFile, []byte(classify.ModelSum(model)+"\n"), 0o644); err != nil {
 		log.Fatal(err)
 	}
 	held, err := readHeldOut(os.DirFS(*dir))
@@ -61,8 +70,18 @@ func main() {
 	fmt.Printf("%d examples, %d bytes of weights\n", len(examples), len(data))
 }
 
+// pack returns the file of a model with the words of the lexicon.
+func pack(dir fs.FS, weights []byte) ([]byte, error) {
+	general, hosts, err := lexiconTexts(dir)
+	if err != nil {
+		return nil, err
+	}
+	return classify.PackModel(general, hosts, weights), nil
+}
+
 // Files that training writes, relative to the directory of package classify.
 const (
-	weightsFile = "/internal/linear/weights.bin"
-	pageFile    = "/../docs/classification.md"
+	modelFile = "/embedded/classifier.model"
+	sumFile   = "/model.sum"
+	pageFile  = "/../docs/classification.md"
 )

@@ -5,6 +5,7 @@ import (
 	"os"
 	"testing"
 
+	"github.com/newsfork/seed-engine/classify"
 	"github.com/newsfork/seed-engine/classify/internal/linear"
 )
 
@@ -52,12 +53,15 @@ func TestTraining(t *testing.T) {
 		t.Errorf("of %.0f predictions of 0.9 and more %.3f are right", sure, share)
 	}
 
-	weights, err := os.ReadFile(".." + weightsFile)
+	weights := linear.Quantise(fit(examples, defaults), divisor)
+	model, err := pack(os.DirFS(".."), weights)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !bytes.Equal(weights, linear.Quantise(fit(examples, defaults), divisor)) {
-		t.Errorf("%s is out of date: run go generate ./classify", weightsFile)
+	for name, want := range map[string][]byte{modelFile: model, sumFile: []byte(classify.ModelSum(model) + "\n")} {
+		if got, err := os.ReadFile(".." + name); err != nil || !bytes.Equal(got, want) {
+			t.Errorf("%s is out of date: run go generate ./classify (%v)", name, err)
+		}
 	}
 
 	page, err := os.ReadFile(".." + pageFile)

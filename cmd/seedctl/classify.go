@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/newsfork/seed-engine/classify"
+	"github.com/newsfork/seed-engine/classify/embedded"
 )
 
 const classifyHelp = `seedctl classify: which of 23 content types a URL leads to
@@ -76,7 +77,7 @@ func runClassify(args []string, in io.Reader, out, errOut io.Writer) int {
 		fmt.Fprintln(errOut, "seedctl classify: name a URL (\"seedctl classify --help\" explains)")
 		return exitUsage
 	}
-	classifier := classify.NewClassifier(classify.Context{Authority: *authority})
+	classifier := embedded.Model().NewClassifier(classify.Context{Authority: *authority})
 	w := bufio.NewWriter(out)
 	encoder := json.NewEncoder(w)
 	encoder.SetEscapeHTML(false)
@@ -134,7 +135,7 @@ func answerClassify() func(line []byte) (any, error) {
 		}
 		if classifier == nil || authority != question.Authority {
 			authority = question.Authority
-			classifier = classify.NewClassifier(classify.Context{Authority: authority})
+			classifier = embedded.Model().NewClassifier(classify.Context{Authority: authority})
 		}
 		return classified{*question.URL, classifier.ClassifyText(*question.URL, classify.Text{Title: question.Title, Anchor: question.Anchor})}, nil
 	}

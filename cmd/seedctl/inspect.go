@@ -22,6 +22,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/newsfork/seed-engine/classify/embedded"
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/discovery"
 	"github.com/newsfork/seed-engine/engine"
@@ -86,7 +87,7 @@ func runInspect(args []string, _ io.Reader, out, errOut io.Writer) int {
 	shards := &sqlite.Shards{Settings: frontier.Settings{HostsPerDomain: 4, URLsPerDomain: 500, Shards: 1}}
 	defer shards.Close()
 	inspector := engine.Inspector{
-		Transport: web, Frontier: shards, Clock: clock, Log: slog.New(slog.DiscardHandler),
+		Transport: web, Frontier: shards, Clock: clock, Model: embedded.Load, Log: slog.New(slog.DiscardHandler),
 		Variable: func(name string) (string, bool) { v := variables[name]; return v, v != "" },
 	}
 	link := targets[0]

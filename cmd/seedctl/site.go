@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/newsfork/seed-engine/classify"
+	"github.com/newsfork/seed-engine/classify/embedded"
 	"github.com/newsfork/seed-engine/discovery"
 	"github.com/newsfork/seed-engine/fetch"
 )
@@ -62,7 +63,7 @@ func (s *sites) add(l *siteLine) {
 	}
 	a := s.analysers[domain]
 	if a == nil {
-		a = discovery.NewAnalyser(discovery.Options{Domain: domain, Now: s.now, Context: s.context})
+		a = discovery.NewAnalyser(discovery.Options{Model: embedded.Model(), Domain: domain, Now: s.now, Context: s.context})
 		s.analysers[domain] = a
 	}
 	method := l.Method

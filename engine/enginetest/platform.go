@@ -9,6 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/newsfork/seed-engine/classify"
+	"github.com/newsfork/seed-engine/classify/embedded"
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/fetch"
 	"github.com/newsfork/seed-engine/fetch/fetchtest"
@@ -234,4 +236,14 @@ func (h *Hooks) take(p Post) (err error) {
 	p.Taken = err == nil
 	h.posts = append(h.posts, p)
 	return err
+}
+
+// model is the classifier's, as a static file.
+type model struct{ life *life }
+
+func (m model) load(ctx context.Context) (*classify.Model, error) {
+	if err := m.life.call(); err != nil {
+		return nil, err
+	}
+	return embedded.Load(ctx)
 }

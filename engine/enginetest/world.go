@@ -100,6 +100,8 @@ func (w *World) start() *instance {
 		Frontier:  caller{w.Frontier, &i.life},
 		Transport: transport{w.Web, &i.life},
 		Clock:     fetch.SystemClock(),
+		Model:     model{&i.life}.load,
+		Asset:     func(_ context.Context, path string) ([]byte, error) { return contract.Published(path) },
 		Webhook:   func(string) alarms.Webhook { return poster{w.Hooks, &i.life} },
 		Variable:  w.variable,
 		Version:   func() string { return "test" },

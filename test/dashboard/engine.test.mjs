@@ -9,7 +9,10 @@ import { fixture, quick, root, startEngine, until } from "../e2e/engine.mjs";
 import { openPage, shots, skip, startBrowser } from "./browser.mjs";
 import { staticHeaders } from "./fakeapi.mjs";
 
-const { assets } = readConfig({ config: join(root, "wrangler.jsonc") }, { hideWarnings: true });
+const { main, assets } = readConfig(
+  { config: join(root, "wrangler.jsonc"), env: "production" },
+  { hideWarnings: true },
+);
 const token = "a-token-of-the-tests";
 const authorization = { authorization: `Bearer ${token}` };
 const { partitions } = JSON.parse(fixture("sample/expected.json"));
@@ -19,7 +22,10 @@ describe("the engine's dashboard", () => {
   let engine, url;
 
   before(async () => {
-    engine = await startEngine({ vars: { ...quick, API_TOKEN: token }, change: (config) => ({ ...config, assets }) });
+    engine = await startEngine({
+      vars: { ...quick, API_TOKEN: token },
+      change: (config) => ({ ...config, main, assets }),
+    });
     url = (await engine.harness.listen()).url.origin;
   });
   after(() => engine?.close());

@@ -1,36 +1,11 @@
 package lexicon
 
 import (
-	_ "embed"
+	"fmt"
+	"io/fs"
 	"slices"
 	"strings"
-	"sync"
 	"unicode/utf8"
-)
-
-// The data files. Lines of words under a header "[role]", "[role+]" or "[role?]" (its strength);
-// "#" begins a comment. "word*" matches the beginning of a word, "*word" the end of a compound with
-// its inflection, "*word*" anywhere. A hyphen joins a phrase, whose parts may be written apart in any
-// way or together. Words of scripts without spaces match anywhere.
-var (
-	//go:embed data/english.txt
-	english string
-	//go:embed data/germanic.txt
-	germanic string
-	//go:embed data/romance.txt
-	romance string
-	//go:embed data/slavic.txt
-	slavic string
-	//go:embed data/cjk.txt
-	cjk string
-	//go:embed data/southeast_asian.txt
-	southeastAsian string
-	//go:embed data/others.txt
-	others string
-	//go:embed data/sites.txt
-	sites string
-	//go:embed data/hosts.txt
-	hosts string
 )
 
 // Sense is one meaning of a matched word.
@@ -176,34 +151,69 @@ func (l *Lexicon) setFront(word string, which uint8) {
 	}
 }
 
-// General returns the words of paths and queries.
-var General = sync.OnceValue(readGeneral)
-
-func readGeneral() *Lexicon {
-	l := &Lexicon{begin: newTrie(1 << 17), inside: newTrie(1 << 14)}
-	for _, text := range []string{english, germanic, romance, slavic, cjk, southeastAsian, others, sites} {
-		l.read(text)
-	}
-	return l
+// Words are the words by which URLs are read. They are safe for concurrent use.
+type Words struct {
+	General *Lexicon // of paths and queries
+	Hosts   *Lexicon // that are looked up only in labels of hosts
 }
 
-// Hosts returns the words that are looked up only in labels of hosts.
-var Hosts = sync.OnceValue(func() *Lexicon {
-	l := &Lexicon{begin: newTrie(1 << 13), inside: newTrie(1 << 11)}
-	l.read(hosts)
-	return l
-})
+// NewWords reads words in the form of the files in data: lines of words under a header "[role]", "[role+]" or
+// "[role?]" (its strength); "#" begins a comment. "word*" matches the beginning of a word, "*word" the end of a compound
+// with its inflection, "*word*" anywhere. A hyphen joins a phrase, whose parts may be written apart in any way or
+// together. Words of scripts without spaces match anywhere.
+func NewWords(general, hosts string) (*Words, error) {
+	w := &Words{
+		General: &Lexicon{begin: newTrie(1 << 17), inside: newTrie(1 << 14)},
+		Hosts:   &Lexicon{begin: newTrie(1 << 13), inside: newTrie(1 << 11)},
+	}
+	if err := w.General.read(general); err != nil {
+		return nil, err
+	}
+	return w, w.Hosts.read(hosts)
+}
 
-func (l *Lexicon) read(text string) {
+// files are those of data with the words of paths and queries. A word's first meaning is the one that is read first.
+var files = []string{
+	"english.txt", "germanic.txt", "romance.txt", "slavic.txt", "cjk.txt", "southeast_asian.txt", "others.txt", "sites.txt",
+}
+
+// Texts returns what NewWords takes from the files in data, without their comments. Dir is the directory of this
+// package.
+func Texts(dir fs.FS) (general, hosts string, err error) {
+	for _, name := range files {
+		text, err := wordLines(dir, name)
+		if err != nil {
+			return "", "", err
+		}
+		general += text
+	}
+	hosts, err = wordLines(dir, "hosts.txt")
+	return general, hosts, err
+}
+
+func wordLines(dir fs.FS, name string) (string, error) {
+	data, err := fs.ReadFile(dir, "data/"+name)
+	var text strings.Builder
+	for line := range strings.Lines(string(data)) {
+		if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
+			text.WriteString(line + "\n")
+		}
+	}
+	return text.String(), err
+}
+
+func (l *Lexicon) read(text string) (err error) {
 	var m meaning
 	var buf []byte
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
-		if line == "" || line[0] == '#' {
+		if line == "" {
 			continue
 		}
 		if line[0] == '[' {
-			m.Sense = header(line)
+			if m.Sense, err = header(line); err != nil {
+				return err
+			}
 			continue
 		}
 		for word := range strings.FieldsSeq(line) {
@@ -227,6 +237,7 @@ func (l *Lexicon) read(text string) {
 			}
 		}
 	}
+	return nil
 }
 
 func (l *Lexicon) add(word string, m meaning) {
@@ -239,9 +250,8 @@ func (l *Lexicon) add(word string, m meaning) {
 	l.setFront(word, frontBegin)
 }
 
-// header parses "[role+]". The data is embedded, and a test reads all of it: a role that does not exist is a
-// broken build.
-func header(line string) Sense {
+// header parses "[role+]".
+func header(line string) (Sense, error) {
 	name := strings.Trim(line, "[]")
 	s := Sense{Strength: Normal}
 	if base, ok := strings.CutSuffix(name, "+"); ok {
@@ -251,10 +261,10 @@ func header(line string) Sense {
 	}
 	role, ok := ParseRole(name)
 	if !ok {
-		panic("lexicon: no role " + line)
+		return s, fmt.Errorf("lexicon: no role %.40q", line)
 	}
 	s.Role = role
-	return s
+	return s, nil
 }
 
 // umlauts lists letters that are also written as two, which folding alone does not equate.

@@ -1,6 +1,27 @@
 package lexicon
 
-import "testing"
+import (
+	"os"
+	"testing"
+)
+
+func texts(t testing.TB) (general, hosts string) {
+	t.Helper()
+	general, hosts, err := Texts(os.DirFS("."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return general, hosts
+}
+
+func words(t testing.TB) *Words {
+	t.Helper()
+	w, err := NewWords(texts(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
 
 // senses finds the words of a text with spaces between words, and returns the first sense of each.
 func senses(l *Lexicon, text string) map[string]Role {
@@ -38,6 +59,7 @@ func senses(l *Lexicon, text string) map[string]Role {
 }
 
 func TestFind(t *testing.T) {
+	w := words(t)
 	for text, want := range map[string]struct {
 		word string
 		role Role
@@ -52,14 +74,14 @@ func TestFind(t *testing.T) {
 		"الأسئلة الشائعة":    {"الاسئلهالشائعه", FAQ},
 		"pressemitteilungen": {"pressemitteilung", PressRelease},
 	} {
-		if role, ok := senses(General(), text)[want.word]; !ok || role != want.role {
-			t.Errorf("%q: %v, want %s as %s", text, senses(General(), text), want.word, want.role)
+		if role, ok := senses(w.General, text)[want.word]; !ok || role != want.role {
+			t.Errorf("%q: %v, want %s as %s", text, senses(w.General, text), want.word, want.role)
 		}
 	}
-	if found := senses(General(), "actor"); len(found) != 0 && found["act"] == Legislation {
+	if found := senses(w.General, "actor"); len(found) != 0 && found["act"] == Legislation {
 		t.Errorf("a whole word is found within another: %v", found)
 	}
-	if found := senses(Hosts(), "thetownherald"); found["herald"] != Media {
+	if found := senses(w.Hosts, "thetownherald"); found["herald"] != Media {
 		t.Errorf("hosts: %v", found)
 	}
 }
@@ -98,12 +120,20 @@ func TestRoles(t *testing.T) {
 	if _, ok := ParseRole("nonsense"); ok || Role(Roles).String() != "invalid" {
 		t.Error("a role that does not exist")
 	}
+	for _, texts := range [][2]string{{"[nonsense]\nword", ""}, {"[news]\nword", "[nonsense+]"}} {
+		if _, err := NewWords(texts[0], texts[1]); err == nil {
+			t.Errorf("%q is read", texts)
+		}
+	}
 }
 
 // BenchmarkRead is what the first URL of an instance waits for.
 func BenchmarkRead(b *testing.B) {
 	b.ReportAllocs()
+	general, hosts := texts(b)
 	for b.Loop() {
-		readGeneral()
+		if _, err := NewWords(general, hosts); err != nil {
+			b.Fatal(err)
+		}
 	}
 }

@@ -19,7 +19,7 @@ func TestQuantised(t *testing.T) {
 	for i := range w.Tied {
 		w.Tied[i] = math.Cos(float64(i)) * 3
 	}
-	m, err := Parse(string(Quantise(w, 1)))
+	m, err := Parse(Quantise(w, 1))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +44,7 @@ func TestQuantised(t *testing.T) {
 	if math.Abs(sum-1) > 1e-9 {
 		t.Errorf("probabilities sum to %v", sum)
 	}
-	if _, err := Parse("too short"); err == nil {
+	if _, err := Parse([]byte("too short")); err == nil {
 		t.Error("nonsense is read as a model")
 	}
 }

@@ -1,11 +1,9 @@
 package linear
 
 import (
-	_ "embed"
 	"encoding/binary"
 	"errors"
 	"math"
-	"sync"
 
 	"github.com/newsfork/seed-engine/classify/internal/urltext"
 )
@@ -37,25 +35,13 @@ const (
 	modelSize  = headerSize + shortsSize + Classes*urltext.PlainFeatures
 )
 
-//go:embed weights.bin
-var weights string
-
-// Embedded returns the model of this build.
-var Embedded = sync.OnceValue(func() *Model {
-	m, err := Parse(weights)
-	if err != nil {
-		panic("linear: weights.bin: " + err.Error() + "; run go generate ./classify")
-	}
-	return m
-})
-
 // Parse decodes a model written by Quantise.
-func Parse(data string) (*Model, error) {
-	if len(data) != modelSize || data[:len(magic)] != magic {
+func Parse(data []byte) (*Model, error) {
+	if len(data) != modelSize || string(data[:len(magic)]) != magic {
 		return nil, errors.New("made for another set of features")
 	}
-	m := &Model{unit: float64(math.Float32frombits(binary.LittleEndian.Uint32([]byte(data[len(magic):headerSize]))))}
-	shorts := []byte(data[headerSize : headerSize+shortsSize])
+	m := &Model{unit: float64(math.Float32frombits(binary.LittleEndian.Uint32(data[len(magic):headerSize])))}
+	shorts := data[headerSize : headerSize+shortsSize]
 	short := func(i int) int32 { return int32(int16(binary.LittleEndian.Uint16(shorts[2*i:]))) }
 	for c := range m.bias {
 		m.bias[c] = short(c)

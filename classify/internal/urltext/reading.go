@@ -15,6 +15,7 @@ type Field struct{ Key, Value Segment }
 // Reading is a parsed URL. The next Read reuses its buffers, so that reading allocates nothing once they have
 // grown.
 type Reading struct {
+	Words *lexicon.Words // required
 	Parts
 	Sector  hosts.Sector // of the host, or of its context
 	host    hosts.Parts
@@ -158,7 +159,7 @@ func (r *Reading) readHost() {
 // appendHostSenses appends the senses of a label by the words for hosts. A word that may not match anywhere must
 // be the whole label: "time" is a magazine, "time-tables" is not.
 func (r *Reading) appendHostSenses(dst []lexicon.Sense, s *Segment) []lexicon.Sense {
-	r.match = lexicon.Hosts().Find(r.match[:0], s.Text, s.starts)
+	r.match = r.Words.Hosts.Find(r.match[:0], s.Text, s.starts)
 	for i := range r.match {
 		m := &r.match[i]
 		if !m.Inside() && (m.Start > 0 || m.End < len(s.Text)) {

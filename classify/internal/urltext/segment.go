@@ -228,7 +228,7 @@ func (r *Reading) lookUp(mem *arena, s *Segment) {
 	if len(s.Text) == 0 {
 		return
 	}
-	r.match = lexicon.General().Find(r.match[:0], s.Text, s.starts)
+	r.match = r.Words.General.Find(r.match[:0], s.Text, s.starts)
 	begin := len(mem.hits)
 	body := len(s.Text) - s.extBytes
 	for i := range r.match {

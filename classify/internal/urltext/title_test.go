@@ -19,7 +19,7 @@ func TestTitleAndFrame(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	var r Reading
+	r := Reading{Words: words(t)}
 	var whole, title, frame Features
 	titles := 0
 	for l := bufio.NewScanner(f); l.Scan(); {

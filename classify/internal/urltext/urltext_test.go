@@ -32,7 +32,7 @@ func TestKinds(t *testing.T) {
 		"https://h/news/page/2":                      {Words, Words, Page},
 		"https://h/1984/13":                          {Number, Number},
 	} {
-		var r Reading
+		r := Reading{Words: words(t)}
 		r.Read(url, hosts.OtherSector)
 		var got []Kind
 		for i := range r.Path {
@@ -46,13 +46,13 @@ func TestKinds(t *testing.T) {
 
 func TestSector(t *testing.T) {
 	for host, want := range map[string]hosts.Sector{"www.EPA.gov": hosts.Government, "mit.edu": hosts.Education, "example.com": hosts.OtherSector} {
-		var r Reading
+		r := Reading{Words: words(t)}
 		r.Read("https://"+host+"/", hosts.OtherSector)
 		if r.Sector != want {
 			t.Errorf("%s: %d, want %d", host, r.Sector, want)
 		}
 	}
-	var r Reading
+	r := Reading{Words: words(t)}
 	if r.Read("https://example.com/", hosts.Government); r.Sector != hosts.Government {
 		t.Error("the sector that the context names does not fill in")
 	}
