@@ -29,37 +29,37 @@ const maxMessage = 16 << 20
 const maxIterations = 1_000_000
 
 // connect opens a connection and signs in.
-func (d *DB) connect(ctx context.Context) error {
+func (d *DB) connect(ctx context.Context) (*link, error) {
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
 	conn, err := d.dial(ctx, d.config.address)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	stop := context.AfterFunc(ctx, func() { conn.Close() })
 	defer stop()
-	if err := conn.SetDeadline(time.Now().Add(connectTimeout)); err != nil {
-		conn.Close()
-		return err
+	l := &link{conn, pgproto3.NewFrontend(conn, conn)}
+	l.wire.SetMaxBodyLen(maxMessage)
+	if err = conn.SetDeadline(time.Now().Add(connectTimeout)); err == nil {
+		err = d.signIn(l)
 	}
-	d.conn, d.wire = conn, pgproto3.NewFrontend(conn, conn)
-	d.wire.SetMaxBodyLen(maxMessage)
-	if err = d.signIn(); err != nil {
-		d.close()
+	if err != nil {
+		l.Close()
+		return nil, err
 	}
-	return err
+	return l, nil
 }
 
-func (d *DB) signIn() error {
-	d.wire.Send(&pgproto3.StartupMessage{ProtocolVersion: pgproto3.ProtocolVersion30, Parameters: map[string]string{
+func (d *DB) signIn(l *link) error {
+	l.wire.Send(&pgproto3.StartupMessage{ProtocolVersion: pgproto3.ProtocolVersion30, Parameters: map[string]string{
 		"user": d.config.user, "database": d.config.database, "client_encoding": "UTF8",
 	}})
-	if err := d.wire.Flush(); err != nil {
+	if err := l.wire.Flush(); err != nil {
 		return err
 	}
 	var s *scram
 	for {
-		m, err := d.wire.Receive()
+		m, err := l.wire.Receive()
 		if err != nil {
 			return err
 		}
@@ -91,8 +91,8 @@ func (d *DB) signIn() error {
 			return nil
 		}
 		if answer != nil {
-			d.wire.Send(answer)
-			if err := d.wire.Flush(); err != nil {
+			l.wire.Send(answer)
+			if err := l.wire.Flush(); err != nil {
 				return err
 			}
 		}

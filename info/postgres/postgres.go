@@ -11,11 +11,11 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgproto3"
 
+	"github.com/newsfork/seed-engine/info/connection"
 	"github.com/newsfork/seed-engine/ledger"
 )
 
@@ -28,8 +28,12 @@ type DB struct {
 	dial   func(ctx context.Context, address string) (net.Conn, error)
 	config config
 
-	mu   sync.Mutex
-	conn net.Conn // nil when there is none
+	kept connection.Kept[*link]
+}
+
+// link is a connection, and the protocol on it.
+type link struct {
+	net.Conn
 	wire *pgproto3.Frontend
 }
 
@@ -52,7 +56,9 @@ func New(connection string, dial func(ctx context.Context, address string) (net.
 	if c.database == "" {
 		c.database = c.user
 	}
-	return &DB{dial: dial, config: c}, nil
+	d := &DB{dial: dial, config: c}
+	d.kept.Open, d.kept.Survives = d.connect, survives
+	return d, nil
 }
 
 // Error is what the server says of a statement (www.postgresql.org/docs/current/errcodes-appendix.html).
@@ -60,6 +66,12 @@ type Error struct {
 	Code    string
 	Message string
 	fatal   bool // the server closes the connection
+}
+
+// survives reports whether the connection is good after an error: the server has answered, and does not close it.
+func survives(err error) bool {
+	var server *Error
+	return errors.As(err, &server) && !server.fatal
 }
 
 func (e *Error) Error() string { return "postgres: " + e.Message + " (SQLSTATE " + e.Code + ")" }
@@ -70,40 +82,22 @@ var errProtocol = errors.New("postgres: the server does not keep to the protocol
 // Batch runs statements as one transaction. When the connection is lost it is opened again and they are run
 // once more, although the transaction may have been committed before the answer was lost: statements must
 // bear to be run twice.
-func (d *DB) Batch(ctx context.Context, statements []ledger.Statement) ([]ledger.Result, error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for attempt := 0; ; attempt++ {
-		results, err := d.once(ctx, statements)
-		var server *Error
-		switch {
-		case err == nil, errors.As(err, &server) && !server.fatal:
-			return results, err
-		}
-		d.close()
-		if attempt == 1 || ctx.Err() != nil {
-			return nil, err
-		}
-	}
+func (d *DB) Batch(ctx context.Context, statements []ledger.Statement) (results []ledger.Result, err error) {
+	err = d.kept.Do(ctx, func(l *link) error {
+		results, err = l.run(statements, d.timeout())
+		return err
+	})
+	return results, err
 }
 
 // Close ends the connection. The next batch opens another.
 func (d *DB) Close() error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.conn != nil {
-		d.wire.Send(&pgproto3.Terminate{})
-		d.wire.Flush() // whether the server hears of it does not matter
-		d.close()
+	if l, ok := d.kept.Take(); ok {
+		l.wire.Send(&pgproto3.Terminate{})
+		l.wire.Flush() // whether the server hears of it does not matter
+		l.Close()
 	}
 	return nil
-}
-
-func (d *DB) close() {
-	if d.conn != nil {
-		d.conn.Close()
-	}
-	d.conn, d.wire = nil, nil
 }
 
 func (d *DB) timeout() time.Duration {
@@ -116,38 +110,28 @@ func (d *DB) timeout() time.Duration {
 // grace is how much longer than its timeout the answer to a statement may take on the network.
 const grace = 5 * time.Second
 
-func (d *DB) once(ctx context.Context, statements []ledger.Statement) ([]ledger.Result, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	if d.conn == nil {
-		if err := d.connect(ctx); err != nil {
-			return nil, err
-		}
-	}
-	conn := d.conn
-	stop := context.AfterFunc(ctx, func() { conn.Close() })
-	defer stop()
-	if err := conn.SetDeadline(time.Now().Add(d.timeout() + grace)); err != nil {
+// run runs statements as one transaction.
+func (l *link) run(statements []ledger.Statement, timeout time.Duration) ([]ledger.Result, error) {
+	if err := l.SetDeadline(time.Now().Add(timeout + grace)); err != nil {
 		return nil, err
 	}
 	// Everything up to Sync is one transaction (www.postgresql.org/docs/current/protocol-flow.html, 55.2.3).
-	limit := ledger.Statement{SQL: `SELECT set_config('statement_timeout', $1, true)`, Args: []any{strconv.FormatInt(d.timeout().Milliseconds(), 10)}}
+	limit := ledger.Statement{SQL: `SELECT set_config('statement_timeout', $1, true)`, Args: []any{strconv.FormatInt(timeout.Milliseconds(), 10)}}
 	for _, s := range append([]ledger.Statement{limit}, statements...) {
 		parameters, err := encode(s.Args)
 		if err != nil {
 			return nil, err
 		}
-		d.wire.Send(&pgproto3.Parse{Query: s.SQL})
-		d.wire.Send(&pgproto3.Bind{Parameters: parameters})
-		d.wire.Send(&pgproto3.Describe{ObjectType: 'P'})
-		d.wire.Send(&pgproto3.Execute{})
+		l.wire.Send(&pgproto3.Parse{Query: s.SQL})
+		l.wire.Send(&pgproto3.Bind{Parameters: parameters})
+		l.wire.Send(&pgproto3.Describe{ObjectType: 'P'})
+		l.wire.Send(&pgproto3.Execute{})
 	}
-	d.wire.Send(&pgproto3.Sync{})
-	if err := d.wire.Flush(); err != nil {
+	l.wire.Send(&pgproto3.Sync{})
+	if err := l.wire.Flush(); err != nil {
 		return nil, err
 	}
-	results, err := d.read()
+	results, err := l.read()
 	if err == nil && len(results) != len(statements)+1 {
 		err = errProtocol
 	}
@@ -158,10 +142,10 @@ func (d *DB) once(ctx context.Context, statements []ledger.Statement) ([]ledger.
 }
 
 // read reads the answers to a batch up to the server's being ready for the next one.
-func (d *DB) read() (results []ledger.Result, failure error) {
+func (l *link) read() (results []ledger.Result, failure error) {
 	var r *rows
 	for {
-		m, err := d.wire.Receive()
+		m, err := l.wire.Receive()
 		if err != nil {
 			return nil, err
 		}
@@ -217,24 +201,15 @@ func encode(args []any) ([][]byte, error) {
 
 // Script runs statements without parameters, separated by semicolons, as one transaction.
 func (d *DB) Script(ctx context.Context, sql string) error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.conn == nil {
-		if err := d.connect(ctx); err != nil {
+	return d.kept.Once(ctx, func(l *link) error {
+		if err := l.SetDeadline(time.Now().Add(time.Minute)); err != nil {
 			return err
 		}
-	}
-	if err := d.conn.SetDeadline(time.Now().Add(time.Minute)); err != nil {
+		l.wire.Send(&pgproto3.Query{String: sql})
+		if err := l.wire.Flush(); err != nil {
+			return err
+		}
+		_, err := l.read()
 		return err
-	}
-	d.wire.Send(&pgproto3.Query{String: sql})
-	err := d.wire.Flush()
-	if err == nil {
-		_, err = d.read()
-	}
-	var server *Error
-	if err != nil && (!errors.As(err, &server) || server.fatal) {
-		d.close()
-	}
-	return err
+	})
 }

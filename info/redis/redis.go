@@ -11,8 +11,9 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
+
+	"github.com/newsfork/seed-engine/info/connection"
 )
 
 // Client is a connection to a server, opened when it is needed and again when it was lost. It is safe
@@ -25,12 +26,16 @@ type Client struct {
 	password string
 	database string
 
-	mu   sync.Mutex
-	conn net.Conn // nil when there is none
-	in   *bufio.Reader
+	kept connection.Kept[*link]
 }
 
-// Timeout is how long a call may take.
+// link is a connection, and what came in on it.
+type link struct {
+	net.Conn
+	in *bufio.Reader
+}
+
+// timeout is how long a call may take, and how long opening a connection.
 const timeout = 5 * time.Second
 
 // New makes a client from a URL: redis://user:password@host:port/database, or rediss:// for an encrypted
@@ -46,6 +51,7 @@ func New(address string, dial func(ctx context.Context, address string, encrypte
 	}
 	c := &Client{dial: dial, address: net.JoinHostPort(u.Hostname(), port), tls: u.Scheme == "rediss", user: u.User.Username(), database: strings.Trim(u.Path, "/")}
 	c.password, _ = u.User.Password()
+	c.kept.Open = c.open
 	return c, nil
 }
 
@@ -60,62 +66,43 @@ type Reply any
 // Do sends commands at once and returns their replies. An error of the server to one of them is among the
 // replies. When the connection is lost it is opened again and they are sent once more: commands must bear to
 // be sent twice.
-func (c *Client) Do(ctx context.Context, commands ...[]string) ([]Reply, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for attempt := 0; ; attempt++ {
-		replies, err := c.once(ctx, commands)
-		if err == nil {
-			return replies, nil
-		}
-		c.close()
-		if attempt == 1 || ctx.Err() != nil {
-			return nil, err
-		}
+func (c *Client) Do(ctx context.Context, commands ...[]string) (replies []Reply, err error) {
+	err = c.kept.Do(ctx, func(l *link) error {
+		replies, err = l.exchange(commands)
+		return err
+	})
+	if err != nil {
+		return nil, err
 	}
+	return replies, nil
 }
 
 // Close ends the connection. The next call opens another.
 func (c *Client) Close() error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.close()
+	if l, ok := c.kept.Take(); ok {
+		l.Close()
+	}
 	return nil
 }
 
-func (c *Client) close() {
-	if c.conn != nil {
-		c.conn.Close()
-	}
-	c.conn, c.in = nil, nil
-}
-
-func (c *Client) once(ctx context.Context, commands [][]string) ([]Reply, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
+func (c *Client) open(ctx context.Context) (*link, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	first := c.conn == nil
-	if first {
-		conn, err := c.dial(ctx, c.address, c.tls)
-		if err != nil {
-			return nil, err
-		}
-		c.conn, c.in = conn, bufio.NewReader(conn)
+	conn, err := c.dial(ctx, c.address, c.tls)
+	if err != nil {
+		return nil, err
 	}
-	conn := c.conn
 	stop := context.AfterFunc(ctx, func() { conn.Close() })
 	defer stop()
-	if first {
-		if err := c.signIn(); err != nil {
-			return nil, err
-		}
+	l := &link{conn, bufio.NewReader(conn)}
+	if err := c.signIn(l); err != nil {
+		l.Close()
+		return nil, err
 	}
-	return c.exchange(commands)
+	return l, nil
 }
 
-func (c *Client) signIn() error {
+func (c *Client) signIn(l *link) error {
 	var commands [][]string
 	switch {
 	case c.password != "" && c.user != "":
@@ -129,7 +116,7 @@ func (c *Client) signIn() error {
 	if len(commands) == 0 {
 		return nil
 	}
-	replies, err := c.exchange(commands)
+	replies, err := l.exchange(commands)
 	for _, r := range replies {
 		if e, ok := r.(Error); ok && err == nil {
 			err = e
@@ -138,7 +125,10 @@ func (c *Client) signIn() error {
 	return err
 }
 
-func (c *Client) exchange(commands [][]string) ([]Reply, error) {
+func (l *link) exchange(commands [][]string) ([]Reply, error) {
+	if err := l.SetDeadline(time.Now().Add(timeout)); err != nil {
+		return nil, err
+	}
 	var out []byte
 	for _, command := range commands {
 		out = fmt.Appendf(out, "*%d\r\n", len(command))
@@ -146,13 +136,13 @@ func (c *Client) exchange(commands [][]string) ([]Reply, error) {
 			out = fmt.Appendf(out, "$%d\r\n%s\r\n", len(word), word)
 		}
 	}
-	if _, err := c.conn.Write(out); err != nil {
+	if _, err := l.Write(out); err != nil {
 		return nil, err
 	}
 	replies := make([]Reply, len(commands))
 	for i := range replies {
 		var err error
-		if replies[i], err = c.read(0); err != nil {
+		if replies[i], err = l.read(0); err != nil {
 			return nil, err
 		}
 	}
@@ -169,8 +159,8 @@ const (
 var errProtocol = errors.New("redis: the server does not keep to the protocol")
 
 // read reads one reply (redis.io/docs/latest/develop/reference/protocol-spec/, RESP2).
-func (c *Client) read(depth int) (Reply, error) {
-	line, err := c.in.ReadSlice('\n')
+func (l *link) read(depth int) (Reply, error) {
+	line, err := l.in.ReadSlice('\n')
 	if err != nil {
 		return nil, err
 	}
@@ -194,14 +184,14 @@ func (c *Client) read(depth int) (Reply, error) {
 		return nil, nil
 	case kind == '$' && n >= 0 && n <= maxBulk:
 		b := make([]byte, n+2)
-		if _, err := io.ReadFull(c.in, b); err != nil {
+		if _, err := io.ReadFull(l.in, b); err != nil {
 			return nil, err
 		}
 		return string(b[:n]), nil
 	case kind == '*' && n >= 0 && n <= maxItems:
 		list := []Reply{}
 		for range n {
-			r, err := c.read(depth + 1)
+			r, err := l.read(depth + 1)
 			if err != nil {
 				return nil, err
 			}
