@@ -19,11 +19,8 @@ func NewNamespace(name string) Namespace { return Namespace{name} }
 
 // Get returns the value of a key, nil when there is none.
 func (n Namespace) Get(_ context.Context, key string) ([]byte, error) {
-	value, ok, err := worker.Ask("kvGet", nil, n.name, key)
-	if err != nil || !ok {
-		return nil, err
-	}
-	return []byte(value), nil
+	value, _, err := worker.AskBytes("kvGet", nil, n.name, key)
+	return value, err
 }
 
 // Put writes a value that is gone after ttl.

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/newsfork/seed-engine/contract"
 )
 
 // now of the tests: after all dates of the fixtures that are not meant to lie in the future.
@@ -157,4 +159,25 @@ func TestWindows(t *testing.T) {
 	if w := quarter.Window(at); !w.Ends.Equal(time.Date(2026, 1, 17, 15, 15, 0, 0, time.UTC)) || w.Name == quarter.Window(at.Add(8*time.Minute)).Name {
 		t.Errorf("%+v", w)
 	}
+}
+
+// FuzzAppendPublic: an article is written by hand as it is by reflection.
+func FuzzAppendPublic(f *testing.F) {
+	for _, s := range []string{"", "기사 🌱", `"<b>" \\ &`, "a\nb\x00\x1f\x7f", "\u2028 \u2027 \u2029 “…”", "\xff \xe2\x80", "\xe2\x80\xa8", "\ufffd"} {
+		f.Add(s, int64(1_769_601_600_123))
+	}
+	f.Fuzz(func(t *testing.T, s string, at int64) {
+		if at < 0 || at >= maxCursorTime {
+			return
+		}
+		for _, a := range []Article{
+			{ID: s, Title: s, URL: s, Snippet: s, Source: s, SourceName: s, PublishedAt: time.UnixMilli(at)},
+			{ThumbnailURL: s, Category: Category(s), SourceIconURL: s, VideoURL: s, Keywords: []string{s, "x", s}, AITag: s, PublishedAt: time.UnixMilli(at / 1000 * 1000)},
+			{Keywords: []string{}},
+		} {
+			if got, want := string(a.AppendPublic([]byte("x"))), "x"+string(contract.Encode(a.Public())); got != want {
+				t.Errorf("%s, not %s", got, want)
+			}
+		}
+	})
 }

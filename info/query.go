@@ -3,6 +3,9 @@ package info
 import (
 	"strings"
 	"time"
+	"unicode/utf8"
+
+	"github.com/newsfork/seed-engine/contract"
 )
 
 // Query selects one page of articles. The order is that of cursors.
@@ -66,6 +69,61 @@ func (a *Article) Public() Public {
 		PublishedAt: Timestamp(a.PublishedAt), ThumbnailURL: orNull(a.ThumbnailURL), Category: orNull(string(a.Category)),
 		SourceIconURL: orNull(a.SourceIconURL), VideoURL: orNull(a.VideoURL), Keywords: a.Keywords, AITag: orNull(a.AITag),
 	}
+}
+
+// AppendPublic appends the JSON of Public.
+func (a *Article) AppendPublic(b []byte) []byte {
+	b = appendText(append(b, `{"id":`...), a.ID)
+	b = appendText(append(b, `,"title":`...), a.Title)
+	b = appendText(append(b, `,"url":`...), a.URL)
+	b = appendText(append(b, `,"snippet":`...), a.Snippet)
+	b = appendText(append(b, `,"source":`...), a.Source)
+	b = appendText(append(b, `,"source_name":`...), a.SourceName)
+	b = appendText(append(b, `,"published_at":`...), Timestamp(a.PublishedAt))
+	b = appendOrNull(append(b, `,"thumbnail_url":`...), a.ThumbnailURL)
+	b = appendOrNull(append(b, `,"category":`...), string(a.Category))
+	b = appendOrNull(append(b, `,"source_icon_url":`...), a.SourceIconURL)
+	b = appendOrNull(append(b, `,"video_url":`...), a.VideoURL)
+	b = append(b, `,"keywords":`...)
+	if a.Keywords == nil {
+		b = append(b, "null"...)
+	} else {
+		b = append(b, '[')
+		for i, k := range a.Keywords {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = appendText(b, k)
+		}
+		b = append(b, ']')
+	}
+	return append(appendOrNull(append(b, `,"ai_tag":`...), a.AITag), '}')
+}
+
+func appendOrNull(b []byte, s string) []byte {
+	if s == "" {
+		return append(b, "null"...)
+	}
+	return appendText(b, s)
+}
+
+// appendText appends a string as contract.Encode writes it. Most need no care, and cost no more than to be copied.
+func appendText(b []byte, s string) []byte {
+	if !isPlain(s) {
+		return append(b, contract.Encode(s)...)
+	}
+	return append(append(append(b, '"'), s...), '"')
+}
+
+// isPlain reports whether a string stands in JSON as it is. (U+2028 and U+2029, which are E2 80 A8 and A9, are escaped for
+// the sake of JavaScript.)
+func isPlain(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c == '"' || c == '\\' || c == 0xe2 && i+2 < len(s) && s[i+1] == 0x80 && s[i+2]&^1 == 0xa8 {
+			return false
+		}
+	}
+	return utf8.ValidString(s)
 }
 
 func orNull(s string) *string {

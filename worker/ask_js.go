@@ -20,6 +20,12 @@ func load(id int32, at unsafe.Pointer)
 // data and the arguments, and waits for its promise. It gives the answer; ok is false when there is
 // none. A rejection becomes a *JSError. data may be changed when Ask has returned.
 func Ask(name string, data []byte, args ...string) (answer string, ok bool, err error) {
+	b, ok, err := AskBytes(name, data, args...)
+	return unsafe.String(unsafe.SliceData(b), len(b)), ok, err
+}
+
+// AskBytes is Ask for answers that are bytes.
+func AskBytes(name string, data []byte, args ...string) (answer []byte, ok bool, err error) {
 	text := make([]byte, 0, 256)
 	text = append(text, name...)
 	for _, arg := range args {
@@ -33,14 +39,14 @@ func Ask(name string, data []byte, args ...string) (answer string, ok bool, err 
 	ask(p.id, start(text), int32(len(text)), start(data), int32(len(data)))
 	s, err := p.settlement()
 	if err != nil || s.status == nothing {
-		return "", false, err
+		return nil, false, err
 	}
 	if s.length == 0 {
-		return "", true, nil
+		return []byte{}, true, nil
 	}
-	b := make([]byte, s.length)
-	load(p.id, start(b))
-	return unsafe.String(unsafe.SliceData(b), len(b)), true, nil
+	answer = make([]byte, s.length)
+	load(p.id, start(answer))
+	return answer, true, nil
 }
 
 // Fields reads an answer of a helper that is one field a line.

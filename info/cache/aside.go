@@ -70,7 +70,7 @@ func (r *Reader) Page(ctx context.Context, q info.Query) (Result, error) {
 	result := Result{Items: make([]Item, len(p.Articles)), More: p.More, Source: r.Kind}
 	for i := range p.Articles {
 		article := &p.Articles[i]
-		result.Items[i] = Item{info.CursorOf(article), contract.Encode(article.Public())}
+		result.Items[i] = Item{info.CursorOf(article), article.AppendPublic(nil)}
 	}
 	if a != nil {
 		result.Total, result.RefreshedAt, result.Expires, result.Stale = a.Total, a.RefreshedAt, a.Expires, now.Sub(a.CollectedAt) > Stale

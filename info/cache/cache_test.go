@@ -11,6 +11,8 @@ import (
 	"log/slog"
 	"net"
 	"net/url"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -562,5 +564,46 @@ func TestRedisKeys(t *testing.T) {
 	server.Start()
 	if answer, err := r.Page(ctx, info.Query{Category: info.All, Limit: 5}); err != nil || answer != nil {
 		t.Errorf("%+v, %v", answer, err)
+	}
+}
+
+// TestKVFindsThePlace: whatever the cursor, a page begins with the first article behind it.
+func TestKVFindsThePlace(t *testing.T) {
+	for _, n := range []int{0, 1, 2, 3, 50, cache.Size} {
+		var list []info.Article
+		for i := range n {
+			a := infotest.Article(info.Naver, i, time.UnixMilli(int64(1_700_000_000_000-i/3*1000))) // three of each second
+			a.ID = fmt.Sprintf("a_%03d", 900-i)
+			a.Title = strings.Repeat("x", i%7*100)
+			list = append(list, a)
+		}
+		k := cache.NewKV(&cache.Memory{})
+		if err := k.Refresh(ctx, []cache.Feed{{Category: info.All, Articles: list, Complete: true}}, time.Now()); err != nil {
+			t.Fatal(err)
+		}
+		cursors := []info.Cursor{{At: 0}, {At: 1_900_000_000_000}}
+		for i := range list {
+			c := info.CursorOf(&list[i])
+			cursors = append(cursors, c, info.Cursor{At: c.At, ID: ""}, info.Cursor{At: c.At, ID: c.ID + "z"}, info.Cursor{At: c.At + 1, ID: c.ID})
+		}
+		for _, c := range cursors {
+			var want []info.Cursor
+			for i := range list {
+				if place := info.CursorOf(&list[i]); c.Before(place) && len(want) < 6 {
+					want = append(want, place)
+				}
+			}
+			answer, err := k.Page(ctx, info.Query{Category: info.All, From: &c, Limit: 5})
+			if err != nil || answer == nil {
+				t.Fatal(answer, err)
+			}
+			var got []info.Cursor
+			for _, item := range answer.Items {
+				got = append(got, item.Cursor)
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("%d articles, behind %v: %v, not %v", n, c, got, want)
+			}
+		}
 	}
 }

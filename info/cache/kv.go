@@ -72,7 +72,7 @@ func (k *KV) Page(ctx context.Context, q info.Query) (*Answer, error) {
 		return nil, nil
 	}
 	a := &Answer{Total: h.Count, RefreshedAt: h.refreshed(), CollectedAt: h.collected(), Expires: h.refreshed().Add(TTL)}
-	for len(lines) > 0 {
+	for lines = behindCursor(lines, q.From); len(lines) > 0; {
 		var one []byte
 		one, lines, _ = bytes.Cut(lines, []byte{'\n'})
 		item, ok := readLine(one, &q)
@@ -85,6 +85,30 @@ func (k *KV) Page(ctx context.Context, q info.Query) (*Answer, error) {
 	}
 	a.Complete = h.Complete
 	return a, nil
+}
+
+// behindCursor are the lines that stand behind a cursor: in half of them after half of them the newest line is looked at,
+// which is much less than to look at each.
+func behindCursor(lines []byte, from *info.Cursor) []byte {
+	if from == nil {
+		return lines
+	}
+	low, high := 0, len(lines) // where a line begins; those before low stand before the cursor, those from high on behind it
+	for low < high {
+		middle := low + bytes.LastIndexByte(lines[low:(low+high)/2], '\n') + 1
+		place, _, _ := bytes.Cut(lines[middle:high], []byte{' '})
+		c, ok := info.ParseCursor(string(place))
+		end := bytes.IndexByte(lines[middle:high], '\n')
+		switch {
+		case !ok || end < 0: // it is not ours
+			return lines
+		case from.Before(c):
+			high = middle
+		default:
+			low = middle + end + 1
+		}
+	}
+	return lines[low:]
 }
 
 // readLine reads {milliseconds}_{id} {source} {1: has a thumbnail} {JSON}. ok is false for one that is not
@@ -143,7 +167,7 @@ func (f *Feed) lines() (lines []byte) {
 			image = " 1 "
 		}
 		lines = append(lines, image...)
-		lines = append(lines, contract.Encode(a.Public())...) // no line breaks
+		lines = a.AppendPublic(lines) // no line breaks
 		lines = append(lines, '\n')
 	}
 	return lines

@@ -2,60 +2,40 @@ package store
 
 import (
 	"context"
-	"encoding/json"
+	"errors"
 	"hash/fnv"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/tidwall/gjson"
+
 	"github.com/newsfork/seed-engine/info"
 	"github.com/newsfork/seed-engine/ledger"
 )
 
-// row is an article as statements take and give it.
+// row is an article as statements take it.
 type row struct {
-	ID             string `json:"id"`
-	URL            string `json:"url"`
-	Key            string `json:"url_key"`
-	Title          string `json:"title"`
-	Snippet        string `json:"snippet"`
-	Source         string `json:"source"`
-	SourceName     string `json:"source_name"`
-	SourceIconURL  string `json:"source_icon_url"`
-	ThumbnailURL   string `json:"thumbnail_url"`
-	ThumbnailTried int64  `json:"thumbnail_tried"`
-	VideoURL       string `json:"video_url"`
-	Category       string `json:"category"`
-	Evidence       any    `json:"evidence"`
-	Keywords       texts  `json:"keywords"`
-	AITag          string `json:"ai_tag"`
-	PublishedAt    int64  `json:"published_at"`
+	ID             string   `json:"id"`
+	URL            string   `json:"url"`
+	Key            string   `json:"url_key"`
+	Title          string   `json:"title"`
+	Snippet        string   `json:"snippet"`
+	Source         string   `json:"source"`
+	SourceName     string   `json:"source_name"`
+	SourceIconURL  string   `json:"source_icon_url"`
+	ThumbnailURL   string   `json:"thumbnail_url"`
+	ThumbnailTried int64    `json:"thumbnail_tried"`
+	VideoURL       string   `json:"video_url"`
+	Category       string   `json:"category"`
+	Evidence       any      `json:"evidence"`
+	Keywords       []string `json:"keywords"`
+	AITag          string   `json:"ai_tag"`
+	PublishedAt    int64    `json:"published_at"`
 
 	// Of a new article only.
 	SearchID int64  `json:"search_id,omitempty"`
 	Grams    string `json:"grams,omitempty"`
-}
-
-// texts is a list of strings. SQLite has it as JSON in a string.
-type texts []string
-
-func (t *texts) UnmarshalJSON(b []byte) error {
-	var inner string
-	if json.Unmarshal(b, &inner) == nil {
-		b = []byte(inner)
-	}
-	if len(b) == 0 {
-		return nil
-	}
-	return json.Unmarshal(b, (*[]string)(t))
-}
-
-func (r *row) article() info.Article {
-	return info.Article{
-		ID: r.ID, URL: r.URL, Key: r.Key, Title: r.Title, Snippet: r.Snippet, Source: r.Source, SourceName: r.SourceName,
-		SourceIconURL: r.SourceIconURL, ThumbnailURL: r.ThumbnailURL, VideoURL: r.VideoURL, Category: info.Category(r.Category),
-		Keywords: r.Keywords, AITag: r.AITag, PublishedAt: time.UnixMilli(r.PublishedAt).UTC(),
-	}
 }
 
 // New is an article to be stored. Tried says when its page was asked for a thumbnail; zero: never.
@@ -195,13 +175,70 @@ func (s *Store) Page(ctx context.Context, q info.Query) (info.Page, error) {
 	return q.Cut(articles), err
 }
 
+// read takes articles from rows. They are many and flat, so they are read by hand.
 func read(op string, r ledger.Result) ([]info.Article, error) {
-	rows, err := decode[row](op, r)
-	articles := make([]info.Article, len(rows))
-	for i := range rows {
-		articles[i] = rows[i].article()
+	rows := gjson.ParseBytes(r.Rows)
+	if !rows.IsArray() {
+		return nil, fault(op, errors.New("the rows are no list"))
 	}
-	return articles, err
+	articles := []info.Article{}
+	rows.ForEach(func(_, row gjson.Result) bool {
+		articles = append(articles, articleOf(row))
+		return true
+	})
+	return articles, nil
+}
+
+func articleOf(row gjson.Result) (a info.Article) {
+	row.ForEach(func(name, value gjson.Result) bool {
+		switch name.Str {
+		case "id":
+			a.ID = value.Str
+		case "url":
+			a.URL = value.Str
+		case "url_key":
+			a.Key = value.Str
+		case "title":
+			a.Title = value.Str
+		case "snippet":
+			a.Snippet = value.Str
+		case "source":
+			a.Source = value.Str
+		case "source_name":
+			a.SourceName = value.Str
+		case "source_icon_url":
+			a.SourceIconURL = value.Str
+		case "thumbnail_url":
+			a.ThumbnailURL = value.Str
+		case "video_url":
+			a.VideoURL = value.Str
+		case "category":
+			a.Category = info.Category(value.Str)
+		case "keywords":
+			a.Keywords = keywords(value)
+		case "ai_tag":
+			a.AITag = value.Str
+		case "published_at":
+			a.PublishedAt = time.UnixMilli(value.Int()).UTC()
+		}
+		return true
+	})
+	return a
+}
+
+// keywords reads a list of strings. SQLite has it as JSON in a string.
+func keywords(value gjson.Result) []string {
+	if value.Type == gjson.String {
+		value = gjson.Parse(value.Str)
+	}
+	if !value.IsArray() {
+		return nil
+	}
+	list := []string{}
+	for _, k := range value.Array() {
+		list = append(list, k.Str)
+	}
+	return list
 }
 
 // filter adds the conditions of a query on the columns of table, which ends with a dot.
