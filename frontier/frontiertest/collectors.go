@@ -189,6 +189,20 @@ func learnedWithPut(t T, db DB) {
 	}))
 }
 
+// lastOwned: the next owner learns when the one before gave the domain back or lost it.
+func lastOwned(t T, db DB) {
+	s := newShard(t, db)
+	expect(t, "at first", s.acquire("a.example", "c", 60).LastOwned, int64(0))
+	s.wait(5000)
+	s.releaseWith(frontier.ReleaseRequest{Domain: "a.example", Owner: "c"})
+	returned := s.now
+	s.wait(5000)
+	expect(t, "when it was given back", s.acquire("a.example", "d", 60).LastOwned, returned)
+	s.wait(70_000)
+	expect(t, "when it was lost", s.acquire("a.example", "e", 60).LastOwned, s.now-10_000)
+	expect(t, "of another domain", s.acquire("b.example", "e", 60).LastOwned, int64(0))
+}
+
 func evidence(t T, db DB) {
 	s := newShard(t, db)
 	expect(t, "at first", s.acquire("a.example", "c", 60).Evidence, frontier.Evidence{})

@@ -66,6 +66,7 @@ var Cases = []Case{
 	{"what a collector learned", collectorLearned},
 	{"what a collector learned, with its put", learnedWithPut},
 	{"evidence of a collection", evidence},
+	{"when a domain was last somebody's", lastOwned},
 	{"a digest of several domains", mirrorDigests},
 	{"a domain that is a mirror", mirrorDomain},
 	{"hosts of one domain at once", hostsAtOnce},
