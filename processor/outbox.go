@@ -21,10 +21,11 @@ const (
 	// pieceSize is how many bytes of a URL list are written at once.
 	pieceSize = 256 << 10
 
-	// Calls under way at once. With the raw file itself they stay within the six connections of
-	// an event (developers.cloudflare.com/workers/platform/limits/).
-	sendsAtOnce = 3
-	listsAtOnce = 2
+	// Calls under way at once, as many as an event may have connections that wait for an answer
+	// (developers.cloudflare.com/workers/platform/limits/#simultaneous-open-connections). That of the raw
+	// file has had its own.
+	callsAtOnce = 6
+	listsAtOnce = 2 // of them, since each may have a part of a list in memory
 )
 
 // outbox packs the groups into messages and batches and sends these, several at a time.
@@ -40,6 +41,7 @@ type outbox struct {
 
 	batch   *contract.Batch      // being filled
 	batches chan *contract.Batch // free
+	calls   chan struct{}        // has one element for every call under way
 	putting chan struct{}        // has one element for every URL list on its way
 	sends   sync.WaitGroup
 	puts    sync.WaitGroup
@@ -52,10 +54,11 @@ type outbox struct {
 // start begins a file. No send may be under way.
 func (o *outbox) start(ctx context.Context, store Store, sender Sender, m *contract.SeedMessage, file contract.RawFile) {
 	if o.batches == nil {
-		o.batches = make(chan *contract.Batch, sendsAtOnce)
-		for range sendsAtOnce {
+		o.batches = make(chan *contract.Batch, callsAtOnce)
+		for range callsAtOnce {
 			o.batches <- &contract.Batch{}
 		}
+		o.calls = make(chan struct{}, callsAtOnce)
 		o.putting = make(chan struct{}, listsAtOnce)
 		o.batch = &contract.Batch{}
 	}
@@ -179,9 +182,8 @@ func (o *outbox) send() error {
 	full := o.batch
 	o.batch = next
 	o.sends.Go(func() {
-		err := o.sender.Send(o.ctx, full)
+		o.fail(o.call(func() error { return o.sender.Send(o.ctx, full) }))
 		full.Reset()
-		o.fail(err)
 		o.batches <- full
 	})
 	return nil
@@ -202,14 +204,14 @@ func (o *outbox) put(g *groups, d *group, key string) error {
 		piece = appendEntry(append(piece, separator), e)
 		separator = ','
 		if len(piece) >= pieceSize {
-			if _, err = upload.Write(piece); err != nil {
+			if err = o.write(upload, piece); err != nil {
 				break
 			}
 			piece = piece[:0]
 		}
 	}
 	if err == nil {
-		_, err = upload.Write(append(piece, ']'))
+		err = o.write(upload, append(piece, ']'))
 	}
 	o.message = piece
 	if err != nil {
@@ -217,11 +219,22 @@ func (o *outbox) put(g *groups, d *group, key string) error {
 	}
 	o.putting <- struct{}{}
 	o.puts.Go(func() {
-		_, err := upload.Commit()
-		o.fail(err)
+		o.fail(o.call(func() error { _, err := upload.Commit(); return err }))
 		<-o.putting
 	})
 	return nil
+}
+
+// write adds a piece to a list, which may take a call.
+func (o *outbox) write(upload r2.Upload, piece []byte) error {
+	return o.call(func() error { _, err := upload.Write(piece); return err })
+}
+
+// call makes a call when less than callsAtOnce are under way.
+func (o *outbox) call(do func() error) error {
+	o.calls <- struct{}{}
+	defer func() { <-o.calls }()
+	return do()
 }
 
 // fail records the first failure.

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/newsfork/seed-engine/contract"
@@ -73,24 +74,18 @@ func (p *Processor) Process(ctx context.Context, m *contract.SeedMessage, sender
 	}
 	file := m.RawFile()
 	started := p.now()
-	if !m.Force {
-		switch _, err := p.Store.Head(ctx, file.Checkpoint()); {
-		case err == nil:
-			p.Log.LogAttrs(ctx, slog.LevelInfo, "file_processor_skipped", slog.String("file_path", m.FilePath))
-			return Result{Skipped: true, Duration: p.now().Sub(started)}, nil
-		case !errors.Is(err, r2.ErrNotFound):
-			return Result{}, storage(err)
-		}
+	body, done, err := p.open(ctx, m, file)
+	if body != nil {
+		defer body.Close()
+	}
+	switch {
+	case done:
+		p.Log.LogAttrs(ctx, slog.LevelInfo, "file_processor_skipped", slog.String("file_path", m.FilePath))
+		return Result{Skipped: true, Duration: p.now().Sub(started)}, nil
+	case err != nil:
+		return Result{}, err
 	}
 	p.Log.LogAttrs(ctx, slog.LevelInfo, "file_processor_start", slog.String("file_path", m.FilePath))
-	body, err := p.Store.Get(ctx, m.FilePath)
-	if errors.Is(err, r2.ErrNotFound) {
-		return Result{}, contract.Invalid("file_path", "there is no object %q; upload the file before it is queued", m.FilePath)
-	}
-	if err != nil {
-		return Result{}, storage(err)
-	}
-	defer body.Close()
 
 	result, err := p.stream(ctx, m, file, body, sender)
 	if err != nil {
@@ -107,6 +102,28 @@ func (p *Processor) Process(ctx context.Context, m *contract.SeedMessage, sender
 		slog.Int("urls", result.URLs),
 		slog.Int64("duration_ms", result.Duration.Milliseconds()))
 	return result, nil
+}
+
+// open asks for the file, and at the same time whether it is done: few are. body may be there in any case.
+func (p *Processor) open(ctx context.Context, m *contract.SeedMessage, file contract.RawFile) (body *r2.Body, done bool, err error) {
+	var get sync.WaitGroup
+	var getErr error
+	get.Go(func() { body, getErr = p.Store.Get(ctx, m.FilePath) })
+	if !m.Force {
+		_, err = p.Store.Head(ctx, file.Checkpoint())
+		done = err == nil
+		if errors.Is(err, r2.ErrNotFound) {
+			err = nil
+		}
+	}
+	get.Wait()
+	switch {
+	case done || err != nil:
+		return body, done, storage(err)
+	case errors.Is(getErr, r2.ErrNotFound):
+		return nil, false, contract.Invalid("file_path", "there is no object %q; upload the file before it is queued", m.FilePath)
+	}
+	return body, false, storage(getErr)
 }
 
 // stream reads the file and sends its URLs; when it returns, no send is under way.

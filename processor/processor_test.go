@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/newsfork/seed-engine/contract"
@@ -597,6 +598,61 @@ func TestParts(t *testing.T) {
 }
 
 // TestLargeFile has one part of 16 MiB, and gives back what it took.
+// slowly takes a second for every call, and counts those under way.
+type slowly struct {
+	Sender
+	mu        sync.Mutex
+	now, most int
+}
+
+func (s *slowly) call() {
+	s.mu.Lock()
+	s.now++
+	s.most = max(s.most, s.now)
+	s.mu.Unlock()
+	time.Sleep(time.Second)
+	s.mu.Lock()
+	s.now--
+	s.mu.Unlock()
+}
+
+func (s *slowly) Send(ctx context.Context, b *contract.Batch) error {
+	s.call()
+	return s.Sender.Send(ctx, b)
+}
+
+// TestSlowStores: the checkpoint is looked for while the file is opened, and six calls are under way at once, not more, be
+// they sends or lists that are stored.
+func TestSlowStores(t *testing.T) {
+	for name, c := range map[string]struct {
+		n, domains int
+		took       time.Duration
+	}{
+		"messages":           {4_000, 4_000, 9 * time.Second}, // opening, forty sends by six, the checkpoint
+		"lists and messages": {50_000, 25, 16 * time.Second},  // opening, 25 lists by two, the last send, the checkpoint
+		"one message":        {1, 1, 3 * time.Second},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s := newSite(t, many(c.n, func(i int) string { return fmt.Sprintf("https://www.domain-%d.gov.sg/%d", i%c.domains, i) }))
+			slow := &slowly{Sender: s.queue}
+			s.bucket.Fail = func(op, _ string) error {
+				if op != "read" && op != "create" && op != "write" {
+					slow.call()
+				}
+				return nil
+			}
+			start := time.Now()
+			r, err := s.Process(t.Context(), seed(), slow)
+			if took := time.Since(start); err != nil || r.DomainsSent != c.domains || took > c.took {
+				t.Errorf("%s: %+v in %s, want %s, %v", name, r, took, c.took, err)
+			}
+			if slow.most > callsAtOnce || c.domains > 1000 && slow.most < callsAtOnce {
+				t.Errorf("%s: %d calls at once", name, slow.most)
+			}
+		})
+	}
+}
+
 func TestLargeFile(t *testing.T) {
 	const n = 12_000
 	title := strings.Repeat("x", 1500)
