@@ -149,15 +149,24 @@ async function status() {
 }
 
 async function lease() {
-  await collect("engine", 5, 1000);
+  const urls = Array.from({ length: 4000 }, (_, i) => ({ url: `https://leased${i}.sg/news` }));
+  for (let i = 0; i < urls.length; i += 500) {
+    const answer = await post(workers.engine, "/api/v1/frontier/urls", {
+      urls: urls.slice(i, i + 500),
+      partition_info: partition,
+    });
+    if (answer.status !== 200) throw new Error(await answer.text());
+    await answer.text();
+  }
   const engine = await repeat(() =>
     timed(async () => {
-      const answer = await post(workers.engine, "/api/v1/frontier/lease", { max: 100, lease_seconds: 10 });
-      if (answer.status !== 200) throw new Error(await answer.text());
-      await answer.text();
+      const answer = await (
+        await post(workers.engine, "/api/v1/frontier/lease", { max: 10, lease_seconds: 10 })
+      ).json();
+      if (answer.data?.items.length !== 10) throw new Error(JSON.stringify(answer));
     }),
   );
-  report("a lease from the frontier", "–", { engine_ms: engine });
+  report("a lease of ten URLs from the frontier", "–", { engine_ms: engine });
 }
 
 const parts = { orchestrate, file, domains, status, lease };
