@@ -8,6 +8,7 @@ import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
+import { gzipSync } from "node:zlib";
 
 const here = dirname(fileURLToPath(import.meta.url));
 const root = dirname(here);
@@ -206,17 +207,15 @@ export function publish(out = assets.directory) {
 /** The files among the static ones that the program reads, by their paths. */
 const readByTheProgram = (path) => !path.startsWith("dashboard/") && path !== "_headers";
 
-/** Puts a module into out that has the static files that the program reads in the bundle. */
+/**
+ * Puts a module into out that has the static files that the program reads in the bundle: compressed, as text, so that
+ * nothing has to be configured for them.
+ */
 function bundleFiles(out) {
-  let imports = "";
-  let entries = "";
-  for (const [path, source] of Object.entries(published()).filter(([path]) => readByTheProgram(path))) {
-    const name = basename(source).replace(/\W/g, "_");
-    update(join(out, `${name}.bin`), readFileSync(join(root, source)));
-    imports += `import ${name} from "./${name}.bin";\n`;
-    entries += `  ["/${path}", ${name}],\n`;
-  }
-  update(join(out, bundled), `${imports}export const files = new Map([\n${entries}]);\n`);
+  const entries = Object.entries(published())
+    .filter(([path]) => readByTheProgram(path))
+    .map(([path, source]) => `  ["/${path}", "${gzipSync(readFileSync(join(root, source))).toString("base64")}"],\n`);
+  update(join(out, bundled), `export const files = new Map([\n${entries.join("")}]);\n`);
 }
 
 /**

@@ -212,7 +212,9 @@ async function socketExpire({ get }, socket, ms) {
 const bundle = {
   fetch(url) {
     const file = files.get(new URL(url).pathname);
-    return Promise.resolve(new Response(file ?? null, { status: file ? 200 : 404 }));
+    if (!file) return Promise.resolve(new Response(null, { status: 404 }));
+    const compressed = new Response(Uint8Array.from(atob(file), (c) => c.charCodeAt(0)));
+    return Promise.resolve(new Response(compressed.body.pipeThrough(new DecompressionStream("gzip"))));
   },
 };
 
