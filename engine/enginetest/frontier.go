@@ -279,7 +279,7 @@ type caller struct {
 
 // Call implements frontier.Caller.
 func (c caller) Call(ctx context.Context, shard, operation string, request []byte) ([]byte, error) {
-	if err := c.life.call(); err != nil {
+	if err := c.life.call("object.call"); err != nil {
 		return nil, contract.Wrap(contract.Storage, "frontier.Call", err)
 	}
 	return c.Shards.Call(ctx, shard, operation, request)

@@ -30,12 +30,36 @@ type life struct {
 	mu   sync.Mutex
 	dead bool
 	stop context.CancelFunc
+
+	connections chan struct{} // has one element for every operation that waits for an answer
 }
 
 func (l *life) begin(stop context.CancelFunc) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.stop = stop
+	l.stop, l.connections = stop, make(chan struct{}, fetch.MaxConnections)
+}
+
+// connect waits for a connection, of which an event has six where the world is slow.
+func (l *life) connect() (release func()) {
+	if l.world.Slow == nil {
+		return func() {}
+	}
+	connections := l.connections
+	connections <- struct{}{}
+	return func() { <-connections }
+}
+
+// wait takes the time of an operation. Calls of Durable Objects take no connection, and a request has its own.
+func (l *life) wait(operation string) {
+	slow := l.world.Slow
+	if slow == nil {
+		return
+	}
+	if operation != "object.call" && operation != "fetch" {
+		defer l.connect()()
+	}
+	time.Sleep(slow(operation))
 }
 
 func (l *life) over() bool {
@@ -44,8 +68,10 @@ func (l *life) over() bool {
 	return l.dead
 }
 
-// call counts a call to the platform. It fails when the event is dead, or dies with this call.
-func (l *life) call() error {
+// call counts a call to the platform, of the kind operation, when its time is over. It fails when the event is dead, or dies
+// with this call.
+func (l *life) call(operation string) error {
+	l.wait(operation)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.dead {
@@ -69,35 +95,35 @@ type bucket struct {
 }
 
 func (b bucket) Head(ctx context.Context, key string) (*r2.Object, error) {
-	if err := b.life.call(); err != nil {
+	if err := b.life.call("R2.head"); err != nil {
 		return nil, r2.Fault("r2.Head", key, err)
 	}
 	return b.Memory.Head(ctx, key)
 }
 
 func (b bucket) Get(ctx context.Context, key string) (*r2.Body, error) {
-	if err := b.life.call(); err != nil {
+	if err := b.life.call("R2.get"); err != nil {
 		return nil, r2.Fault("r2.Get", key, err)
 	}
 	return b.Memory.Get(ctx, key)
 }
 
 func (b bucket) List(ctx context.Context, o r2.ListOptions) (*r2.Page, error) {
-	if err := b.life.call(); err != nil {
+	if err := b.life.call("R2.list"); err != nil {
 		return nil, r2.Fault("r2.List", o.Prefix, err)
 	}
 	return b.Memory.List(ctx, o)
 }
 
 func (b bucket) Put(ctx context.Context, key string, data []byte, o *r2.PutOptions) (*r2.Object, error) {
-	if err := b.life.call(); err != nil {
+	if err := b.life.call("R2.put"); err != nil {
 		return nil, r2.Fault("r2.Put", key, err)
 	}
 	return b.Memory.Put(ctx, key, data, o)
 }
 
 func (b bucket) Delete(ctx context.Context, keys ...string) error {
-	if err := b.life.call(); err != nil {
+	if err := b.life.call("R2.delete"); err != nil {
 		return r2.Fault("r2.Delete", keys[0], err)
 	}
 	return b.Memory.Delete(ctx, keys...)
@@ -115,7 +141,7 @@ type upload struct {
 }
 
 func (u upload) Commit() (*r2.Object, error) {
-	if err := u.life.call(); err != nil {
+	if err := u.life.call("R2.put"); err != nil {
 		u.Abort()
 		return nil, r2.Fault("r2.Upload.Commit", "", err)
 	}
@@ -138,7 +164,7 @@ type producer struct {
 
 func (p producer) Send(ctx context.Context, b *contract.Batch) error {
 	if b.Len() > 0 {
-		if err := p.life.call(); err != nil {
+		if err := p.life.call("queue.send"); err != nil {
 			return queues.SendFault("queues.Send", err)
 		}
 	}
@@ -146,7 +172,7 @@ func (p producer) Send(ctx context.Context, b *contract.Batch) error {
 }
 
 func (p producer) SendOne(ctx context.Context, body []byte, delay time.Duration) error {
-	if err := p.life.call(); err != nil {
+	if err := p.life.call("queue.send"); err != nil {
 		return queues.SendFault("queues.SendOne", err)
 	}
 	return p.Producer.SendOne(ctx, body, delay)
@@ -158,7 +184,7 @@ type database struct {
 }
 
 func (d database) Batch(ctx context.Context, statements []ledger.Statement) ([]ledger.Result, error) {
-	if err := d.life.call(); err != nil {
+	if err := d.life.call("D1.batch"); err != nil {
 		return nil, err
 	}
 	return d.DB.Batch(ctx, statements)
@@ -170,7 +196,8 @@ type transport struct {
 }
 
 func (t transport) Do(ctx context.Context, r *fetch.Request) (*fetch.Response, error) {
-	if err := t.life.call(); err != nil {
+	defer t.life.connect()()
+	if err := t.life.call("fetch"); err != nil {
 		return nil, fetch.Failure(nil, err)
 	}
 	return t.Web.Do(ctx, r)
@@ -211,7 +238,7 @@ type poster struct {
 
 // Post implements alarms.Webhook.
 func (p poster) Post(_ context.Context, url string, header http.Header, body []byte, _ time.Duration) error {
-	if err := p.life.call(); err != nil {
+	if err := p.life.call("webhook.post"); err != nil {
 		return contract.Wrap(contract.Network, "webhook.Post", err)
 	}
 	return p.take(Post{URL: url, ID: header.Get("Idempotency-Key"), Header: header, Body: body})
@@ -242,7 +269,7 @@ func (h *Hooks) take(p Post) (err error) {
 type model struct{ life *life }
 
 func (m model) load(ctx context.Context) (*classify.Model, error) {
-	if err := m.life.call(); err != nil {
+	if err := m.life.call("asset.get"); err != nil {
 		return nil, err
 	}
 	return embedded.Load(ctx)

@@ -54,6 +54,9 @@ type World struct {
 	// Kill, when set, reports whether the event that makes the nth call to the platform, from 1, dies with
 	// it. The call has no effect, nor has anything after it.
 	Kill func(nth int) bool
+	// Slow, when set, is how long an operation of the platform takes, such as "R2.put", "D1.batch" or "object.call";
+	// requests take the time of the Web. An event then has six connections at once, as on the platform.
+	Slow func(operation string) time.Duration
 
 	t     *testing.T
 	mu    sync.Mutex
