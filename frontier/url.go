@@ -1,7 +1,6 @@
 package frontier
 
 import (
-	"bytes"
 	"strings"
 	"unicode/utf8"
 
@@ -19,11 +18,11 @@ type link struct {
 // parse takes a URL apart, in its canonical form: all spellings of a URL give the same link. It reports
 // false for what is no URL of the web, or could not be stored.
 func parse(url string) (l link, ok bool) {
-	if len(url) > contract.MaxLinkBytes || strings.ContainsRune(url, utf8.RuneError) { // what is no UTF-8, or what JSON made of it
+	if len(url) > contract.MaxLinkBytes || strings.ContainsFunc(url, unusable) {
 		return l, false
 	}
 	canonical, ok := markup.AppendCanonical(nil, []byte(url))
-	if !ok || bytes.ContainsFunc(canonical, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
+	if !ok {
 		return l, false
 	}
 	scheme, rest, _ := strings.Cut(string(canonical), "://")
@@ -31,6 +30,9 @@ func parse(url string) (l link, ok bool) {
 	l.host, l.path, _ = strings.Cut(rest, "/")
 	return l, checkHost(l.host)
 }
+
+// unusable reports whether a character can be in no URL: what is no UTF-8, or what JSON made of it, among them.
+func unusable(r rune) bool { return r < ' ' || r == 0x7f || r == utf8.RuneError }
 
 // checkHost accepts a host's name in lower-case A-labels, perhaps with a port. Addresses are no hosts.
 func checkHost(host string) bool {

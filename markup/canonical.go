@@ -7,9 +7,12 @@ import (
 )
 
 // AppendCanonical appends the URL that stands for all spellings of loc, an absolute URL: scheme in lower
-// case, host as Host gives it, no default port, no fragment, no parameters that only say where a visitor
-// came from. It reports false for what is no URL of the web, or carries credentials; what it appended
-// then is of no use.
+// case, host as Host gives it, no default port, no fragment, percent-encoded as browsers do, no duplicate
+// slashes, no parameters that only say where a visitor came from; a copy of a page for phones (AMP) or for
+// printers is the page. It reports false for what is no URL of the web, or carries credentials; what it
+// appended then is of no use.
+//
+// URLs are stored and compared in this form. A change of it makes those that it affects look new.
 func AppendCanonical(dst, loc []byte) ([]byte, bool) {
 	if i := bytes.IndexByte(loc, '#'); i >= 0 {
 		loc = loc[:i]
@@ -37,21 +40,17 @@ func AppendCanonical(dst, loc []byte) ([]byte, bool) {
 	if dst, ok = AppendAuthority(dst, authority); !ok {
 		return dst, false
 	}
-	if len(loc) == 0 || loc[0] == '?' {
-		dst = append(dst, '/')
-	}
 	query := bytes.IndexByte(loc, '?')
 	if query < 0 {
-		return append(dst, loc...), true
+		return appendOnePath(dst, loc), true
 	}
-	dst = append(dst, loc[:query]...)
+	dst = appendOnePath(dst, loc[:query])
 	separator := byte('?')
 	for field := range bytes.SplitSeq(loc[query+1:], []byte("&")) {
-		if len(field) == 0 || isTracking(field) {
+		if len(field) == 0 || isIdle(field) {
 			continue
 		}
-		dst = append(dst, separator)
-		dst = append(dst, field...)
+		dst = appendQuery(append(dst, separator), field)
 		separator = '&'
 	}
 	return dst, true
@@ -68,7 +67,7 @@ func split[T string | []byte](url T) (scheme, authority T, ok bool) {
 
 // authorityEnd returns where the authority ends that begins at i.
 func authorityEnd[T string | []byte](url T, i int) int {
-	for i < len(url) && url[i] != '/' && url[i] != '?' && url[i] != '#' {
+	for i < len(url) && url[i] != '/' && url[i] != '\\' && url[i] != '?' && url[i] != '#' {
 		i++
 	}
 	return i
@@ -148,31 +147,4 @@ func HostOf(url string) string {
 		return ""
 	}
 	return host
-}
-
-// maxTracking is more than the length of any of trackingParameters.
-const maxTracking = 16
-
-// trackingParameters record where a visitor came from; the page is the same without them. They
-// stand here in lower case, and in URLs in any.
-var trackingParameters = func() map[string]bool {
-	names := map[string]bool{}
-	for name := range strings.FieldsSeq("gclid gclsrc dclid gbraid wbraid fbclid msclkid yclid twclid ttclid igshid mc_cid mc_eid _ga _gl _hsenc _hsmi" +
-		" mkt_tok vero_id oly_enc_id oly_anon_id wt_mc wt.mc_id at_medium at_campaign cmpid ncid ocid xtor spm ref_src smid sr_share") {
-		names[name] = true
-	}
-	return names
-}()
-
-func isTracking(field []byte) bool {
-	name, _, _ := bytes.Cut(field, []byte("="))
-	if len(name) > maxTracking {
-		name = name[:maxTracking]
-	}
-	var buf [maxTracking]byte
-	name = AppendLower(buf[:0], name)
-	if len(name) > 4 && string(name[:4]) == "utm_" {
-		return true
-	}
-	return trackingParameters[string(name)]
 }

@@ -68,7 +68,7 @@ func splitURL(u []byte) (parts, problem) {
 	case end == 0:
 		p.path = []byte("/")
 	case inPath&rewrite != 0 || inPath&dot != 0 && bytes.Contains(p.path, []byte("/.")):
-		p.path = normalizePath(p.path)
+		p.path = markup.AppendPath(nil, p.path)
 	case p.plain:
 		p.pathAt = len(u) - len(after)
 	}
@@ -106,7 +106,6 @@ const (
 	control      charClass = 1 << iota
 	authorityEnd           // ends the authority: / \ ? #
 	pathEnd                // ends the path: ? #
-	encode                 // is percent-encoded in a path
 	rewrite                // makes a path differ from how it is written, or may do so
 	quoted                 // needs a backslash in a JSON string
 	dot                    // begins a dot segment after a slash
@@ -121,7 +120,7 @@ var class = func() (t [256]charClass) {
 		case c < ' ' || c == 0x7f:
 			t[c] |= control
 		case c > 0x7f || strings.IndexByte(" \"<>^`{}", byte(c)) >= 0:
-			t[c] |= encode | rewrite
+			t[c] |= rewrite
 		case c == '/':
 			t[c] |= authorityEnd
 		case c == '\\':
@@ -136,59 +135,6 @@ var class = func() (t [256]charClass) {
 	}
 	return t
 }()
-
-// normalizePath removes dot segments, turns backslashes into slashes and encodes what a path may not contain.
-func normalizePath(path []byte) []byte {
-	out := make([]byte, 0, len(path)+16)
-	for len(path) > 0 {
-		path = path[1:] // the slash before the segment
-		end := bytes.IndexAny(path, `/\`)
-		if end < 0 {
-			end = len(path)
-		}
-		segment := path[:end]
-		path = path[end:]
-		switch dots(segment) {
-		case 2:
-			out = out[:max(0, bytes.LastIndexByte(out, '/'))]
-			fallthrough
-		case 1:
-			if len(path) == 0 {
-				out = append(out, '/')
-			}
-			continue
-		}
-		out = append(out, '/')
-		for _, c := range segment {
-			if class[c]&encode != 0 {
-				const digits = "0123456789ABCDEF"
-				out = append(out, '%', digits[c>>4], digits[c&15])
-			} else {
-				out = append(out, c)
-			}
-		}
-	}
-	return out
-}
-
-// dots returns the number of dots in a segment of one or two, plain or percent-encoded, and 0 for any other.
-func dots(segment []byte) (n int) {
-	for len(segment) > 0 {
-		switch {
-		case segment[0] == '.':
-			segment = segment[1:]
-		case len(segment) >= 3 && segment[0] == '%' && segment[1] == '2' && segment[2]|0x20 == 'e':
-			segment = segment[3:]
-		default:
-			return 0
-		}
-		n++
-	}
-	if n > 2 {
-		return 0
-	}
-	return n
-}
 
 // registrable returns the registrable domain of an authority in lower-case A-labels: the public
 // suffix (publicsuffix.org) and one label more.

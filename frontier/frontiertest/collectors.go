@@ -353,7 +353,7 @@ func exclusions(t T, db DB) {
 	expect(t, "verdicts", []frontier.Verdict{s.put("a.example", frontier.NewPage{URL: "https://a.example/x"}).Pages[0],
 		s.put("b.example", frontier.NewPage{URL: "https://www.b.example/x"}).Pages[0], s.put("c.example", frontier.NewPage{URL: "https://c.example/articles/x"}).Pages[0]},
 		[]frontier.Verdict{frontier.Excluded, frontier.Excluded, frontier.Excluded})
-	expect(t, "state", s.state("https://a.example/articles//0").State, "excluded")
+	expect(t, "state", s.state("https://a.example/articles/x/0").State, "excluded")
 	exclude(contract.ExcludeDomain, "a.example", "", false)
 	exclude(contract.ExcludeHost, "www.b.example", "b.example", false)
 	exclude(contract.ExcludeURL, "https://c.example/articles/*", "", false)

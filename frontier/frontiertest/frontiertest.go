@@ -237,7 +237,7 @@ func (s *shard) state(url string) (state frontier.URLState) {
 func pages(host string, n int, priority float64) []frontier.NewPage {
 	list := make([]frontier.NewPage, n)
 	for i := range list {
-		list[i] = frontier.NewPage{URL: fmt.Sprintf("https://%s/articles/%s/%d", host, strings.Repeat("x", i%7), i), Type: "news", Priority: priority, Title: "제목"}
+		list[i] = frontier.NewPage{URL: fmt.Sprintf("https://%s/articles/x%s/%d", host, strings.Repeat("x", i%7), i), Type: "news", Priority: priority, Title: "제목"}
 	}
 	return list
 }

@@ -66,7 +66,7 @@ func verdicts(t T, db DB) {
 		list = append(list, frontier.NewPage{URL: url})
 	}
 	bad, foreign, twice := frontier.InvalidURL, frontier.ForeignHost, frontier.Duplicate
-	expect(t, "verdicts", s.put("a.example", list...).Pages, []frontier.Verdict{frontier.Accepted, twice, frontier.Accepted, bad, bad, twice,
+	expect(t, "verdicts", s.put("a.example", list...).Pages, []frontier.Verdict{frontier.Accepted, twice, frontier.Accepted, bad, frontier.Accepted, twice,
 		bad, bad, twice, foreign, frontier.Trapped, bad, bad, bad, bad, bad, twice, twice})
 }
 

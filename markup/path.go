@@ -1,0 +1,146 @@
+package markup
+
+import "bytes"
+
+// byteClass is the set of roles of a byte in a URL.
+type byteClass uint8
+
+const (
+	pathByte  byteClass = 1 << iota // is percent-encoded in a path
+	queryByte                       // is percent-encoded in a query
+	slashByte                       // separates segments
+	backslash
+	dotByte // may begin a dot segment
+	percent // may encode a dot
+)
+
+// classes are those of url.spec.whatwg.org/#percent-encoded-bytes, for special schemes.
+var classes = func() (t [256]byteClass) {
+	for c := range t {
+		switch {
+		case c <= ' ' || c >= 0x7f || c == '"' || c == '<' || c == '>':
+			t[c] = pathByte | queryByte
+		case c == '^' || c == '`' || c == '{' || c == '}':
+			t[c] = pathByte
+		case c == '\'':
+			t[c] = queryByte
+		}
+	}
+	t['/'], t['\\'], t['.'], t['%'] = slashByte, backslash, dotByte, percent
+	return t
+}()
+
+// AppendPath appends the path of an http URL as browsers write it (url.spec.whatwg.org/#path-state): without dot
+// segments, backslashes as slashes, percent-encoded. The path begins with a slash or backslash, or is empty, which
+// is the same as "/".
+func AppendPath(dst, path []byte) []byte {
+	start := len(dst)
+	for len(path) > 0 {
+		path = path[1:] // the slash before the segment
+		end := bytes.IndexAny(path, `/\`)
+		if end < 0 {
+			end = len(path)
+		}
+		segment := path[:end]
+		path = path[end:]
+		switch dots(segment) {
+		case 2:
+			dst = dst[:start+max(0, bytes.LastIndexByte(dst[start:], '/'))]
+			fallthrough
+		case 1:
+			if len(path) == 0 {
+				dst = append(dst, '/')
+			}
+			continue
+		}
+		dst = appendEncoded(append(dst, '/'), segment, pathByte)
+	}
+	if len(dst) == start {
+		dst = append(dst, '/')
+	}
+	return dst
+}
+
+// dots returns the number of dots in a segment of one or two, plain or percent-encoded, and 0 for any other.
+func dots(segment []byte) (n int) {
+	for len(segment) > 0 {
+		switch {
+		case segment[0] == '.':
+			segment = segment[1:]
+		case len(segment) >= 3 && segment[0] == '%' && segment[1] == '2' && segment[2]|0x20 == 'e':
+			segment = segment[3:]
+		default:
+			return 0
+		}
+		n++
+	}
+	if n > 2 {
+		return 0
+	}
+	return n
+}
+
+// appendEncoded appends b with the bytes of a class percent-encoded. Tabs and line breaks, which browsers remove
+// from URLs, are left out.
+func appendEncoded(dst, b []byte, class byteClass) []byte {
+	for _, c := range b {
+		switch {
+		case classes[c]&class == 0:
+			dst = append(dst, c)
+		case c != '\t' && c != '\n' && c != '\r':
+			dst = append(dst, '%', hex[c>>4], hex[c&15])
+		}
+	}
+	return dst
+}
+
+// appendQuery appends a field of a query as browsers write it.
+func appendQuery(dst, field []byte) []byte {
+	for _, c := range field {
+		if classes[c]&queryByte != 0 {
+			return appendEncoded(dst, field, queryByte)
+		}
+	}
+	return append(dst, field...)
+}
+
+// appendOnePath appends the path that stands for all spellings of a path, see AppendCanonical.
+func appendOnePath(dst, path []byte) []byte {
+	var seen, last, both byteClass
+	for _, c := range path {
+		k := classes[c]
+		both |= k & last
+		seen |= k
+		last = k
+	}
+	double := both&slashByte != 0
+	start := len(dst)
+	if len(path) == 0 || seen&(pathByte|backslash) != 0 || seen&dotByte != 0 && bytes.Contains(path, []byte("/.")) || seen&percent != 0 && encodesDot(path) {
+		dst = AppendPath(dst, path)
+		double = true // where dot segments and line breaks were, perhaps
+	} else {
+		dst = append(dst, path...)
+	}
+	if double {
+		dst = dst[:start+singleSlashes(dst[start:])]
+	}
+	return dst[:start+original(dst[start:])]
+}
+
+func encodesDot(path []byte) bool {
+	return bytes.Contains(path, []byte("%2e")) || bytes.Contains(path, []byte("%2E"))
+}
+
+// singleSlashes removes all but the first of consecutive slashes in place, and returns the new length. Those of a
+// URL within the path stay.
+func singleSlashes(path []byte) int {
+	n := 0
+	for _, c := range path {
+		if c == '/' && n > 0 && path[n-1] == '/' && (n < 2 || path[n-2] != ':') {
+			continue
+		}
+		path[n] = c
+		n++
+	}
+	return n
+}
