@@ -19,7 +19,13 @@ type analysis struct {
 }
 
 // see adds a raw URL.
-func (a *analysis) see(e *contract.DocumentURL) { a.Add(researched(e.URL, e.Title)) }
+func (a *analysis) see(e *contract.DocumentURL) {
+	written := e.URL
+	if e.RawURL != nil {
+		written = *e.RawURL
+	}
+	a.Add(researched(written, e.Title, e.Language))
+}
 
 // score writes into an entry how its URL should be treated.
 func (a *analysis) score(e *contract.DocumentURL) {
@@ -136,6 +142,12 @@ func (s *saving) discovered(d *contract.Document, a *analysis) {
 	}
 	if r.CrawlDelaySeconds != nil {
 		terms.CrawlDelay = max(terms.CrawlDelay, time.Duration(*r.CrawlDelaySeconds*float64(time.Second)))
+	}
+	if o := d.Technical.ServerInfo; o.EffectiveHost != nil {
+		terms.Home = "http://" + *o.EffectiveHost + "/"
+		if o.SupportsHTTPS {
+			terms.Home = "https://" + *o.EffectiveHost + "/"
+		}
 	}
 	if d.Robots.FetchedAt != nil && d.Robots.StatusCode != 0 {
 		terms.RobotsExpires = d.Robots.FetchedAt.Add(robots.MaxAge)

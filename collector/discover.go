@@ -29,7 +29,7 @@ func (g *gathering) listed(e *sitemap.Entry, base string, source discovery.Sourc
 		Hint: discovery.SitemapHint(e.Changefreq, e.Priority), Title: e.Title,
 	}
 	if e.News.Present {
-		f.Title = e.News.Title
+		f.Title, f.Language = e.News.Title, string(e.News.Language)
 		f.Method = discovery.FromNewsSitemap
 		if f.Lastmod.IsZero() {
 			f.Lastmod = e.News.Date
@@ -46,7 +46,7 @@ const maxLearned = 5_000
 // too large for a message are enough, and errors are ignored: the whole list is read when the document is
 // written.
 func (g *gathering) learn(ctx context.Context) {
-	see := func(u *contract.URL) { g.take(researched(u.URL, u.Title)) }
+	see := func(u *contract.URL) { g.take(researched(u.URL, u.Title, u.Language)) }
 	for i := range g.message.URLs {
 		see(&g.message.URLs[i])
 	}
@@ -72,10 +72,13 @@ func (g *gathering) learn(ctx context.Context) {
 }
 
 // researched is the sighting of a raw URL.
-func researched(url string, title *string) *discovery.Sighting {
+func researched(url string, title, language *string) *discovery.Sighting {
 	s := &discovery.Sighting{Loc: []byte(url), Method: discovery.FromResearch}
 	if title != nil {
 		s.Title = []byte(*title)
+	}
+	if language != nil {
+		s.Language = *language
 	}
 	return s
 }

@@ -24,19 +24,28 @@ import (
 type validators struct {
 	etag, lastModified string // as received
 	sha256             string // of the content, in hexadecimal
+	charset            string // of the content
 }
 
-// read notes the validators of a feed or sitemap. sum is the digest of its content, nil where it was not
+// canonical is the form of a URL in which a document has it.
+func canonical(link string) string {
+	if b, ok := markup.AppendCanonical(nil, []byte(link)); ok {
+		return string(b)
+	}
+	return link
+}
+
+// read notes the validators of an entry point. sum is the digest of its content, nil where it was not
 // computed; of content that was cut off it says nothing.
-func (f *findings) read(a *fetch.Answer, sum hash.Hash, truncated bool) {
-	v := validators{etag: a.Header.Get("ETag"), lastModified: a.Header.Get("Last-Modified")}
+func (f *findings) read(a *fetch.Answer, sum hash.Hash, charset string, truncated bool) {
+	v := validators{etag: a.Header.Get("ETag"), lastModified: a.Header.Get("Last-Modified"), charset: charset}
 	if sum != nil && !truncated && !a.Body.Truncated() {
 		v.sha256 = hex.EncodeToString(sum.Sum(nil))
 	}
 	if f.validators == nil {
 		f.validators = map[string]validators{}
 	}
-	f.validators[a.URL] = v
+	f.validators[canonical(a.URL)] = v
 }
 
 const (
@@ -260,6 +269,9 @@ func (s *saving) entries(old, doc *contract.Document) []frontier.NewEntry {
 	for _, e := range now {
 		if s.found != nil {
 			v := s.found.validators[e.URL]
+			if e.Method == string(discovery.HTMLEntry) {
+				v = validators{} // what it links to was not taken over
+			}
 			e.ETag, e.LastModified, e.SHA256 = v.etag, v.lastModified, v.sha256
 			if s.found.later && v == (validators{}) {
 				e.Interval = 1 // not read yet: as soon as the frontier's least interval allows
@@ -292,7 +304,7 @@ func entriesOf(d *contract.Document) []frontier.NewEntry {
 		if !within(markup.HostOf(e.URL), d.Domain) {
 			continue
 		}
-		n := frontier.NewEntry{NewPage: frontier.NewPage{URL: e.URL, Priority: e.Confidence}, Method: string(e.Method), Interval: 60 * int64(e.IntervalMinutes)}
+		n := frontier.NewEntry{NewPage: frontier.NewPage{URL: canonical(e.URL), Priority: e.Confidence}, Method: string(e.Method), Interval: 60 * int64(e.IntervalMinutes)}
 		if e.ContentType != nil {
 			n.Type = string(*e.ContentType)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"net/http"
 	"time"
 
 	"github.com/newsfork/seed-engine/contract"
@@ -43,8 +44,17 @@ func ms(at int64) *contract.Time {
 	return contract.At(time.UnixMilli(at).UTC())
 }
 
-// dateEntries writes the history of the entry points into the contract of a document: what the frontier has just said,
-// else what the document before says.
+// answer is validators as a document has them.
+func (v *validators) answer() discovery.EntryAnswer {
+	a := discovery.EntryAnswer{ETag: contract.ShortText(v.etag), Charset: contract.Text(v.charset)}
+	if t, err := http.ParseTime(v.lastModified); err == nil {
+		a.LastModified = contract.At(t)
+	}
+	return a
+}
+
+// dateEntries writes into the contract of a document what its entry points answered, and their history: what was just
+// received and what the frontier has just said, else what the document before says.
 func (s *saving) dateEntries(old, doc *contract.Document) {
 	var how, before discovery.FetchContract
 	if json.Unmarshal(doc.Contract, &how) != nil {
@@ -59,16 +69,23 @@ func (s *saving) dateEntries(old, doc *contract.Document) {
 	for i := range how.EntryPoints {
 		e := &how.EntryPoints[i]
 		e.Checks = []contract.FrontierCheck{}
-		if s.found != nil {
-			if h, ok := s.found.history[e.URL]; ok {
-				e.EntryHistory = h
+		for _, o := range before.EntryPoints {
+			if canonical(o.URL) != e.URL {
 				continue
 			}
-		}
-		for _, o := range before.EntryPoints {
-			if o.URL == e.URL && o.Checks != nil {
+			e.EntryAnswer = o.EntryAnswer
+			if o.Checks != nil {
 				e.EntryHistory = o.EntryHistory
 			}
+		}
+		if s.found == nil {
+			continue
+		}
+		if h, ok := s.found.history[e.URL]; ok {
+			e.EntryHistory = h
+		}
+		if v, ok := s.found.validators[e.URL]; ok {
+			e.EntryAnswer = v.answer()
 		}
 	}
 	doc.Contract = marshal(how)
@@ -122,9 +139,13 @@ func (f *refresh) update(doc *contract.Document, entries []frontier.EntryInfo) (
 		e := &how.EntryPoints[i]
 		for k := range entries {
 			now := &entries[k]
-			if now.URL != e.URL {
+			if now.URL != canonical(e.URL) {
 				continue
 			}
+			answered := validators{etag: now.ETag, lastModified: now.LastModified}
+			charset := e.Charset
+			e.EntryAnswer = answered.answer()
+			e.Charset = charset
 			minutes := int(max((now.Interval+30)/60, 1))
 			if minutes >= 2*e.IntervalMinutes || 2*minutes <= e.IntervalMinutes {
 				e.IntervalMinutes, changed = minutes, true

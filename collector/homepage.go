@@ -1,6 +1,7 @@
 package collector
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/sha256"
@@ -12,6 +13,7 @@ import (
 	"github.com/newsfork/seed-engine/discovery"
 	"github.com/newsfork/seed-engine/feed"
 	"github.com/newsfork/seed-engine/fetch"
+	"github.com/newsfork/seed-engine/markup"
 	"github.com/newsfork/seed-engine/sitemap"
 )
 
@@ -30,6 +32,8 @@ func (g *gathering) homePage(ctx context.Context) {
 	} else {
 		g.undiscovered(base+"/", a.Retries, refusal(a.Status))
 		f.likeness.show(a, f.origin.Host)
+		_, charset := markup.Decode(bytes.NewReader(a.Content), a.Header.Get("Content-Type"))
+		f.read(a, nil, charset, false)
 	}
 	f.server = serverInfo(a.Header)
 	if a.Status == 0 {
@@ -134,7 +138,7 @@ func (g *gathering) feed(ctx context.Context, link, foundBy string) bool {
 			items[i].Source = source
 			g.take(&items[i])
 		}
-		g.found.read(a, sum, s.Truncated)
+		g.found.read(a, sum, s.Charset, s.Truncated)
 		g.noteFeed(contract.Feed{
 			URL: a.URL, Kind: string(s.Kind), Title: contract.ShortText(s.Title), FoundBy: foundBy,
 			ItemCount: s.Items, LastUpdated: contract.At(s.Newest),

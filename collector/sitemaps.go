@@ -187,7 +187,7 @@ func (g *gathering) read(ctx context.Context, c sitemap.Candidate, a *fetch.Answ
 		why = contract.Failure{Error: contract.ShortText(cmp.Or(summary.Problem, "it is not a sitemap")), ErrorType: contract.Text(string(contract.Parse))}
 	}
 	if why.Error == nil {
-		g.found.read(a, sum, summary.Truncated)
+		g.found.read(a, sum, summary.Charset, summary.Truncated)
 	}
 	switch {
 	case e == nil:

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"io"
 	"iter"
+	"slices"
 	"time"
 
 	"github.com/newsfork/seed-engine/contract"
@@ -51,8 +52,8 @@ func (s *store) entries(ctx context.Context, d *contract.Document) iter.Seq2[con
 		if d == nil {
 			return
 		}
-		for _, e := range d.URLs {
-			if !yield(shortened(e), nil) {
+		for _, e := range tidied(slices.Clone(d.URLs)) {
+			if !yield(e, nil) {
 				return
 			}
 		}
@@ -62,8 +63,8 @@ func (s *store) entries(ctx context.Context, d *contract.Document) iter.Seq2[con
 				yield(contract.DocumentURL{}, err)
 				return
 			}
-			for _, e := range list {
-				if !yield(shortened(e), nil) {
+			for _, e := range tidied(list) {
+				if !yield(e, nil) {
 					return
 				}
 			}

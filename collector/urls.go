@@ -14,11 +14,25 @@ import (
 func describe(urls []contract.URL, sourceFile string) []contract.DocumentURL {
 	entries := make([]contract.DocumentURL, 0, len(urls))
 	for _, u := range urls {
-		entries = append(entries, shortened(contract.DocumentURL{
+		entries = append(entries, contract.DocumentURL{
 			URL: u.URL, Title: u.Title, Path: u.Path,
 			DiscoveryMethod: u.DiscoveryMethod, Language: u.Language, DiscoveredAt: u.DiscoveredAt, Confidence: u.Confidence,
 			SourceFile: sourceFile,
-		}))
+		})
+	}
+	return tidied(entries)
+}
+
+// tidied bounds the texts of entries and gives their URLs the canonical form, of which each is there once. Documents
+// that earlier versions wrote have longer texts, and URLs as they are in the raw file.
+func tidied(entries []contract.DocumentURL) []contract.DocumentURL {
+	for i := range entries {
+		e := &entries[i]
+		*e = shortened(*e)
+		if link := canonical(e.URL); link != e.URL {
+			raw := e.URL
+			e.URL, e.RawURL, e.Path = link, &raw, pathOf(link)
+		}
 	}
 	slices.SortFunc(entries, func(a, b contract.DocumentURL) int {
 		if c := strings.Compare(a.URL, b.URL); c != 0 {
@@ -29,7 +43,13 @@ func describe(urls []contract.URL, sourceFile string) []contract.DocumentURL {
 	return slices.CompactFunc(entries, func(a, b contract.DocumentURL) bool { return a.URL == b.URL })
 }
 
-// shortened bounds the texts of an entry: documents that earlier versions wrote have longer ones.
+// pathOf is the path of a URL in canonical form.
+func pathOf(link string) string {
+	path, _, _ := strings.Cut(link[len(authorityOf(link)):], "?")
+	return path
+}
+
+// shortened bounds the texts of an entry.
 func shortened(e contract.DocumentURL) contract.DocumentURL {
 	for _, s := range []**string{&e.Title, &e.DiscoveryMethod, &e.Language, &e.DiscoveredAt} {
 		if *s != nil && len(**s) > contract.MaxTextBytes {
@@ -52,6 +72,9 @@ func precedence(a, b *contract.DocumentURL) int {
 	}
 	if c := compareOptional(a.Confidence, b.Confidence); c != 0 {
 		return c
+	}
+	if c := compareOptional(a.RawURL, b.RawURL); c != 0 {
+		return -c // the canonical form before others
 	}
 	return strings.Compare(a.Path, b.Path)
 }

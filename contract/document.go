@@ -41,7 +41,8 @@ type Document struct {
 
 // DocumentURL is one raw URL of the domain.
 type DocumentURL struct {
-	URL             string   `json:"url"`
+	URL             string   `json:"url"`     // in canonical form (markup.AppendCanonical)
+	RawURL          *string  `json:"raw_url"` // as in the raw file; null for its canonical form
 	Title           *string  `json:"title"`
 	Path            string   `json:"path"`
 	DiscoveryMethod *string  `json:"discovery_method"`

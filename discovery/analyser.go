@@ -49,7 +49,9 @@ type Sighting struct {
 	Method  Method
 	Source  SourceID // the entry point that lists it; zero for none
 	Hint    Hint     // of the sitemap that lists it
-	Title   []byte   // the text by which it is known, if any; read during the call only
+	// The text by which it is known, and the language of the page, if any; read during the call only.
+	Title    []byte
+	Language string
 }
 
 // Analyser finds out which URLs of a domain matter. It takes any number of them in bounded memory. The result does
@@ -68,7 +70,8 @@ type Analyser struct {
 	tree     *tree
 	top      top
 	pages    pages
-	title    []byte // of the URL that is being added
+	title    []byte          // of the URL that is being added
+	said     map[uint64]said // by keyOf a URL
 	texts    texts
 	survey   *survey // nil while it is out of date
 	listings top     // pages that may list news
@@ -138,15 +141,17 @@ func (a *Analyser) Add(s *Sighting) {
 	r := a.seen.find(key)
 	if r == nil {
 		fresh := a.first(rankOf(s.Method), date, s.Hint)
+		r = &fresh
 		if !a.seen.full() {
 			a.seen.put(key, fresh)
+			r = a.seen.find(key)
 		}
-		r = &fresh
 	} else if r.rank > 0 && (rankOf(s.Method) > r.rank || date > r.lastmod || r.hint.or(s.Hint) != r.hint) {
 		a.improve(r, max(rankOf(s.Method), r.rank), max(date, r.lastmod), r.hint.or(s.Hint))
 	}
 	if r.rank > 0 {
 		a.texts.entitle(key, rankOf(s.Method), s.Title)
+		a.hear(key, r, s)
 	}
 	a.survey = nil
 	a.pages.entitle(a.buf, s.Title)
@@ -210,7 +215,7 @@ func (a *Analyser) improve(r *record, rank uint8, date uint32, hint Hint) {
 	c.hint = hint
 	a.count(&c, 1)
 	a.offer(&p, c)
-	r.rank, r.lastmod, r.hint = rank, date, hint
+	r.rank, r.lastmod, r.hint, r.class = rank, date, hint, c.class
 }
 
 // exclude returns the counter of the reason to exclude a URL, nil when there is none.

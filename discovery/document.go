@@ -25,6 +25,11 @@ type Discovery struct {
 // DiscoveredURL is a URL that matters.
 type DiscoveredURL struct {
 	URL            string                  `json:"url"`
+	RawURL         *string                 `json:"raw_url"` // as it stands where it was found; null for its canonical form
+	Allowed        *bool                   `json:"allowed"` // by robots.txt of its host; null where that was not read or takes too long to match
+	Title          *string                 `json:"title"`   // by which a feed, a news sitemap, Research or a link of the home page names it
+	Language       *string                 `json:"language"`
+	Lastmod        *contract.Time          `json:"lastmod"` // as found with it, else the day in the URL
 	Classification classify.Classification `json:"classification"`
 	NewsValue      NewsValue               `json:"news_value"`
 	Method         Method                  `json:"discovery_method"`
@@ -125,11 +130,21 @@ type FetchContract struct {
 // EntryPoint is a document where new URLs of a domain appear.
 type EntryPoint struct {
 	Method          EntryMethod    `json:"method"`
-	URL             string         `json:"url"`
+	URL             string         `json:"url"`          // in canonical form
+	RawURL          *string        `json:"raw_url"`      // as the site writes it; null for its canonical form
+	Allowed         *bool          `json:"allowed"`      // by robots.txt of its host; null where that was not read
 	ContentType     *classify.Type `json:"content_type"` // of most of what it lists; null when that is mixed
 	IntervalMinutes int            `json:"interval_minutes"`
 	Confidence      float64        `json:"confidence"`
+	EntryAnswer
 	EntryHistory
+}
+
+// EntryAnswer is what the collection received from an entry point; all null where it was not read.
+type EntryAnswer struct {
+	ETag         *string        `json:"etag"` // as sent, with its quotes
+	LastModified *contract.Time `json:"last_modified"`
+	Charset      *string        `json:"charset"` // that the content was found to be in, by its WHATWG name
 }
 
 // EntryHistory is how an entry point was found when it was looked at. Documents of earlier versions have none.

@@ -108,6 +108,7 @@ func (s *source) entry(c *classify.Classifier, now time.Time) EntryPoint {
 type Terms struct {
 	UserAgent      string
 	Allowed        bool          // by robots.txt, for "/"
+	Home           string        // URL of the home page; "" for none
 	CrawlDelay     time.Duration // between two requests to one host
 	RobotsExpires  time.Time     // zero when there is no robots.txt to expire
 	ContentSignals map[string]string
@@ -135,9 +136,11 @@ func (a *Analyser) Contract(t Terms) FetchContract {
 		c.ContentSignals = map[string]string{}
 	}
 	for i := range a.sources {
-		if allowed, decided := a.robots(a.sources[i].URL); (allowed || !decided) && !a.Excludes(a.sources[i].URL) {
-			c.EntryPoints = append(c.EntryPoints, a.sources[i].entry(a.classifier, a.o.Now))
-		}
+		c.EntryPoints = append(c.EntryPoints, a.sources[i].entry(a.classifier, a.o.Now))
+	}
+	c.EntryPoints = a.usable(c.EntryPoints)
+	if len(c.EntryPoints) == 0 && t.Allowed && t.Home != "" {
+		c.EntryPoints = a.usable([]EntryPoint{a.homeEntry(t.Home)})
 	}
 	slices.SortFunc(c.EntryPoints, func(x, y EntryPoint) int {
 		return cmp.Or(
@@ -151,6 +154,41 @@ func (a *Analyser) Contract(t Terms) FetchContract {
 	c.EntriesOmitted = len(c.EntryPoints) - listed
 	c.EntryPoints = c.EntryPoints[:listed]
 	return c
+}
+
+// usable returns the entry points that may be asked, in canonical form. Of one that is there in several spellings it
+// returns one that was read, if any was.
+func (a *Analyser) usable(entries []EntryPoint) []EntryPoint {
+	kept := entries[:0]
+	at := map[string]int{}
+	for _, e := range entries {
+		if valid, _ := a.canonical([]byte(e.URL)); valid && string(a.buf) != e.URL {
+			raw := e.URL
+			e.URL, e.RawURL = string(a.buf), &raw
+		}
+		allowed, decided := a.robots(e.URL)
+		if decided {
+			e.Allowed = &allowed
+		}
+		if decided && !allowed || a.ruledOut(e.URL) {
+			continue
+		}
+		if i, twice := at[e.URL]; !twice {
+			at[e.URL] = len(kept)
+			kept = append(kept, e)
+		} else if e.Confidence > kept[i].Confidence {
+			kept[i] = e
+		}
+	}
+	return kept
+}
+
+// homeEntry is the home page as an entry point, for a site without any other.
+func (a *Analyser) homeEntry(home string) EntryPoint {
+	_, confidence := a.classifier.Best(home)
+	return EntryPoint{
+		Method: HTMLEntry, URL: home, IntervalMinutes: intervalMinutes(Irregular), Confidence: listingConfidence(confidence),
+	}
 }
 
 func entryOrder(m EntryMethod) int {

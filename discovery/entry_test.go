@@ -30,12 +30,16 @@ func TestContract(t *testing.T) {
 	_, confidence := a.classOf(&page)
 	listing := listingConfidence(confidence)
 	press, stories := classify.PressRelease, classify.News
+	allowed := true
 	want := []EntryPoint{
-		{RSSEntry, "https://www.mom.gov.sg/rss/press-releases.xml", &press, 720, 0.9, EntryHistory{}},
-		{AtomEntry, "https://www.mom.gov.sg/declared.atom", nil, 4320, 0.5, EntryHistory{}},
-		{NewsSitemapEntry, "https://www.mom.gov.sg/news.xml", &stories, 720, 0.6, EntryHistory{}},
-		{SitemapEntry, "https://www.mom.gov.sg/sitemap.xml", nil, 2880, 0.7, EntryHistory{}},
-		{HTMLEntry, releases, &press, 720, listing, EntryHistory{}},
+		{Method: RSSEntry, URL: "https://www.mom.gov.sg/rss/press-releases.xml", ContentType: &press, IntervalMinutes: 720, Confidence: 0.9},
+		{Method: AtomEntry, URL: "https://www.mom.gov.sg/declared.atom", IntervalMinutes: 4320, Confidence: 0.5},
+		{Method: NewsSitemapEntry, URL: "https://www.mom.gov.sg/news.xml", ContentType: &stories, IntervalMinutes: 720, Confidence: 0.6},
+		{Method: SitemapEntry, URL: "https://www.mom.gov.sg/sitemap.xml", IntervalMinutes: 2880, Confidence: 0.7},
+		{Method: HTMLEntry, URL: releases, ContentType: &press, IntervalMinutes: 720, Confidence: listing},
+	}
+	for i := range want {
+		want[i].Allowed = &allowed
 	}
 	got := text(t, c.EntryPoints)
 	if w := text(t, want); got != w {
@@ -46,6 +50,42 @@ func TestContract(t *testing.T) {
 	}
 	if until := c.ValidUntil(testNow); until != testNow.Add(12*time.Hour) {
 		t.Errorf("valid until %v", until)
+	}
+}
+
+// TestEntrySpellings: an entry point has the canonical form, and its own beside it; in two spellings it is one.
+func TestEntrySpellings(t *testing.T) {
+	a := ministry()
+	a.Source(Source{Method: RSSEntry, URL: "https://www.MOM.gov.sg//rss.xml?utm_source=menu#top"})
+	a.Source(Source{Method: RSSEntry, URL: "https://www.mom.gov.sg/rss.xml", Read: true})
+	a.Source(Source{Method: SitemapEntry, URL: "https://www.mom.gov.sg/map s.xml"})
+	c := a.Contract(Terms{Allowed: true, Home: "https://www.mom.gov.sg/"})
+	if got, want := text(t, c.EntryPoints), `[{"method":"rss","url":"https://www.mom.gov.sg/rss.xml","raw_url":null,"allowed":true,"content_type":null,"interval_minutes":4320,"confidence":0.6,"etag":null,"last_modified":null,"charset":null,"checked_at":null,"changed_at":null,"next_check_at":null,"checks":null},`+
+		`{"method":"sitemap","url":"https://www.mom.gov.sg/map%20s.xml","raw_url":"https://www.mom.gov.sg/map s.xml","allowed":true,"content_type":null,"interval_minutes":4320,"confidence":0.5,"etag":null,"last_modified":null,"charset":null,"checked_at":null,"changed_at":null,"next_check_at":null,"checks":null}]`; got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+// TestHomeIsAnEntryPoint: a site that may be crawled and has nothing better has its home page as an entry point.
+func TestHomeIsAnEntryPoint(t *testing.T) {
+	const home = "https://www.mom.gov.sg/"
+	for name, test := range map[string]struct {
+		change func(*Options)
+		terms  Terms
+		want   int
+	}{
+		"nothing else":   {func(*Options) {}, Terms{Allowed: true, Home: home}, 1},
+		"unknown robots": {func(o *Options) { o.Robots = nil }, Terms{Allowed: true, Home: home}, 1},
+		"forbidden":      {func(*Options) {}, Terms{Home: home}, 0},
+		"no host":        {func(*Options) {}, Terms{Allowed: true}, 0},
+		"excluded":       {func(o *Options) { o.Excluded = func(url string) bool { return url == home } }, Terms{Allowed: true, Home: home}, 0},
+	} {
+		o := testOptions()
+		test.change(&o)
+		c := NewAnalyser(o).Contract(test.terms)
+		if len(c.EntryPoints) != test.want || test.want > 0 && (c.EntryPoints[0].URL != home || c.EntryPoints[0].Method != HTMLEntry || c.EntryPoints[0].IntervalMinutes == 0) {
+			t.Errorf("%s: %+v", name, c.EntryPoints)
+		}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/newsfork/seed-engine/classify"
 	"github.com/newsfork/seed-engine/contract"
@@ -103,6 +104,7 @@ func (a *Analyser) discovered(c *candidate, f Frequency) DiscoveredURL {
 	p := parsePage(c.url)
 	d := DiscoveredURL{
 		URL:            c.url,
+		Title:          contract.Text(a.textOf(&p).Title),
 		Classification: a.classification(&p),
 		NewsValue:      a.value(&p, c.class.Type(), c.lastmod),
 		Method:         methods[c.rank],
@@ -110,8 +112,16 @@ func (a *Analyser) discovered(c *candidate, f Frequency) DiscoveredURL {
 		Changefreq:     contract.Text(c.hint.changefreq()),
 		Priority:       float64(c.priority) / 1000,
 	}
-	if said, ok := c.hint.priority(); ok {
-		d.SitemapPriority = &said
+	if allowed, decided := a.robots(c.url); decided {
+		d.Allowed = &allowed
+	}
+	said := a.said[keyOf([]byte(c.url))]
+	d.RawURL, d.Language = contract.Text(said.raw), contract.Text(cmp.Or(said.language, p.language()))
+	if at := a.dated(&p, c.lastmod); at > 0 {
+		d.Lastmod = contract.At(time.Unix(int64(at), 0))
+	}
+	if stated, ok := c.hint.priority(); ok {
+		d.SitemapPriority = &stated
 	}
 	d.NewsValue.Frequency = f
 	d.Action = action(d.Priority, c.class.Type(), p.isLogin())

@@ -17,6 +17,7 @@ type record struct {
 	lastmod uint32 // seconds since 1970, 0 for none
 	rank    uint8  // rankOf its method, 0 when it was excluded
 	class   classify.Class
+	plain   bool   // some place has it in its canonical form
 	hint    Hint   // of sitemaps
 	node    nodeID // of its pattern
 }
@@ -179,7 +180,7 @@ func (s *seen) decode(b []byte, node func(uint64) (nodeID, bool)) error {
 		if !ok1 || !ok2 || !ok3 || int(r.class) >= classify.Classes || int(r.rank) >= len(methods) || lastmod>>32 != 0 || key>>keyBits != 0 {
 			return errDamaged
 		}
-		r.lastmod, r.node = uint32(lastmod), id
+		r.lastmod, r.node, r.plain = uint32(lastmod), id, true // unless the state says otherwise
 		s.put(key, r)
 	}
 	return nil

@@ -33,6 +33,9 @@ type State struct {
 	Unlisted int                         `json:"failures_unlisted,omitempty"`
 	Titles   []StateTitle                `json:"titles,omitempty"` // by key; absent in states of earlier versions, as Links
 	Links    []Link                      `json:"links,omitempty"`  // of the home page, in its order
+	// By key, the forms of URLs in the places that list them; by rank and language, the keys of URLs, see storeSaid.
+	Raw       []StateTitle      `json:"raw,omitempty"`
+	Languages map[string][]byte `json:"languages,omitempty"`
 }
 
 // StateTitle is a title of a page.
@@ -100,6 +103,7 @@ func (a *Analyser) State() *State {
 		s.Titles = append(s.Titles, StateTitle{key, a.texts.titles[key].rank, a.texts.titles[key].text})
 	}
 	s.Links = a.texts.links
+	a.storeSaid(s)
 	for i := range a.sources {
 		o := &a.sources[i]
 		stored := StateSource{Source: o.Source, Types: map[classify.Type]int{}, Newest: o.newest}
@@ -176,6 +180,9 @@ func Restore(s *State, o Options) (*Analyser, error) {
 		a.texts.entitle(t.Key, t.Rank, []byte(t.Text))
 	}
 	a.Learn(s.Links)
+	if !a.restoreSaid(s) {
+		return damaged(nil)
+	}
 	a.restoreURLs(s.Top, func(_ *page, c candidate) { a.top.offer(c) })
 	a.restoreURLs(s.Listings, func(p *page, c candidate) {
 		c.order -= 1000 * p.depth

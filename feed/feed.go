@@ -26,6 +26,7 @@ type Summary struct {
 	Title     string
 	Items     int       // with or without a link
 	Newest    time.Time // latest date of an item that can be true; zero when none has one
+	Charset   string    // the feed was decoded from, by its WHATWG name
 	Truncated bool      // the feed ended early, or was cut at the limit
 	Problem   string    // what is wrong with the document, if anything
 }
@@ -59,7 +60,7 @@ func Parse(r io.Reader, base string, o sitemap.Options, fn func(*Item)) (Summary
 			fn(&i)
 		}
 	})
-	f := Summary{Title: s.Title, Items: s.URLs + s.Skipped, Newest: s.Newest, Truncated: s.Truncated, Problem: s.Problem}
+	f := Summary{Title: s.Title, Items: s.URLs + s.Skipped, Newest: s.Newest, Charset: s.Charset, Truncated: s.Truncated, Problem: s.Problem}
 	if s.Kind.IsFeed() {
 		f.Kind = Kind(s.Kind)
 	} else {

@@ -1,0 +1,52 @@
+package discovery
+
+import (
+	"math/rand/v2"
+	"testing"
+	"time"
+)
+
+// TestSaid: what the places that list a URL say of it is in the document, whatever their order, and in that of a merge.
+func TestSaid(t *testing.T) {
+	const story = "https://www.mom.gov.sg/newsroom/2026/01/27/story-of-the-year"
+	const copied = "https://www.mom.gov.sg/newsroom/2026/01/26/a-copied-story"
+	places := []Sighting{
+		{Loc: []byte(copied + "/print"), Method: FromLink},
+		{Loc: []byte(copied + "/amp?utm_source=x"), Method: FromFeed, Title: []byte("Copied"), Lastmod: ago(day)},
+		{Loc: []byte(story + "?utm_source=rss#comments"), Method: FromFeed, Title: []byte("The story"), Lastmod: ago(day)},
+		{Loc: []byte(story + "/amp"), Method: FromFeed, Title: []byte("The story"), Lastmod: ago(day)},
+		{Loc: []byte(story), Method: FromSitemap, Lastmod: ago(2 * day), Language: "en-SG"},
+		{Loc: []byte(story + "?print=1"), Method: FromResearch, Language: "ko", Title: []byte("a story")},
+		{Loc: []byte("https://www.mom.gov.sg/ko//newsroom/other-story-of-today"), Method: FromSitemap},
+		{Loc: []byte("https://www.mom.gov.sg/newsroom/2026/01/02/a-third-story-of-today"), Method: FromSitemap, Language: "<b>"},
+	}
+	want := `["` + story + `",null,true,"The story","ko","` + ago(day).UTC().Format(time.RFC3339) + `"]` +
+		`["` + copied + `","` + copied + `/amp?utm_source=x",true,"Copied",null,"` + ago(day).UTC().Format(time.RFC3339) + `"]` +
+		`["https://www.mom.gov.sg/ko/newsroom/other-story-of-today","https://www.mom.gov.sg/ko//newsroom/other-story-of-today",true,null,"ko",null]` +
+		`["https://www.mom.gov.sg/newsroom/2026/01/02/a-third-story-of-today",null,true,null,null,"2026-01-02T00:00:00Z"]`
+	show := func(a *Analyser) string {
+		byURL := map[string]string{}
+		for _, d := range a.Result().URLs {
+			byURL[d.URL] = text(t, []any{d.URL, d.RawURL, d.Allowed, d.Title, d.Language, d.Lastmod})
+		}
+		return byURL[story] + byURL[copied] + byURL["https://www.mom.gov.sg/ko/newsroom/other-story-of-today"] + byURL["https://www.mom.gov.sg/newsroom/2026/01/02/a-third-story-of-today"]
+	}
+	for range 20 {
+		rand.Shuffle(len(places), func(i, j int) { places[i], places[j] = places[j], places[i] })
+		a := ministry()
+		for i := range places {
+			a.Add(&places[i])
+		}
+		if got := show(a); got != want || a.stats.Analyzed != 4 {
+			t.Fatalf("%d URLs, got\n%s\nwant\n%s", a.stats.Analyzed, got, want)
+		}
+		restored, err := Restore(a.State(), a.o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		restored.Add(&places[0])
+		if got := show(restored); got != want {
+			t.Fatalf("restored\n%s\nwant\n%s", got, want)
+		}
+	}
+}
