@@ -92,6 +92,9 @@ func (s *saving) storedRulings(ctx context.Context, d *contract.Document, state 
 		}
 	}
 	r.load(storedRules(state), c.UserAgent)
+	if d.MovedTo != nil && d.Robots.StatusCode != 0 {
+		r.standIn(*d.MovedTo, r.hosts[d.Domain])
+	}
 	return r, nil
 }
 
@@ -143,7 +146,9 @@ func (s *saving) discovered(d *contract.Document, a *analysis) {
 	if r.CrawlDelaySeconds != nil {
 		terms.CrawlDelay = max(terms.CrawlDelay, time.Duration(*r.CrawlDelaySeconds*float64(time.Second)))
 	}
-	if o := d.Technical.ServerInfo; o.EffectiveHost != nil {
+	if o := d.Technical.ServerInfo; d.MovedTo != nil {
+		terms.Home = "https://" + *d.MovedTo + "/"
+	} else if o.EffectiveHost != nil {
 		terms.Home = "http://" + *o.EffectiveHost + "/"
 		if o.SupportsHTTPS {
 			terms.Home = "https://" + *o.EffectiveHost + "/"
@@ -153,6 +158,9 @@ func (s *saving) discovered(d *contract.Document, a *analysis) {
 		terms.RobotsExpires = d.Robots.FetchedAt.Add(robots.MaxAge)
 	}
 	c := a.Contract(terms)
+	if d.Excluded = ruledOut(d, s.batch.excluded); d.Excluded {
+		c.Close()
+	}
 	d.Contract = marshal(c)
 	d.ValidUntil = contract.Time{Time: c.ValidUntil(d.CollectedAt.Time)}
 }

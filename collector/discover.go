@@ -115,6 +115,7 @@ func (g *gathering) crawl(ctx context.Context, home string, a *fetch.Answer) {
 			}
 			continue
 		}
+		g.found.refusals.note(a, true)
 		c.Answer(reply(a))
 	}
 }

@@ -74,7 +74,11 @@ func (s *saving) queue(ctx context.Context, old, doc *contract.Document, a *anal
 		put.Entries = append(put.Entries, s.wholeDomain(old, doc)...)
 	}
 	if of == nil && doc.Reachable {
-		pages := a.Pages()
+		all := a.Pages()
+		if err := s.queueMoved(ctx, doc, all); err != nil {
+			return err
+		}
+		pages := pagesOf(all, doc.Domain)
 		put.Pages = newPages(pages[:min(len(pages), frontier.MaxPut-len(put.Entries))], put.Since > 0)
 		if s.found != nil {
 			s.found.details.describe(put.Pages)
@@ -257,15 +261,15 @@ func (s *saving) entries(old, doc *contract.Document) []frontier.NewEntry {
 	var before []frontier.NewEntry
 	switch {
 	case s.reused != nil: // the same domain, in the same shard
-		before = entriesOf(s.reused.document)
+		before = entriesOf(s.reused.document, doc.Domain)
 	case old != nil:
-		before = entriesOf(old)
+		before = entriesOf(old, doc.Domain)
 	}
 	named := func(list []frontier.NewEntry, url string) bool {
 		return slices.ContainsFunc(list, func(e frontier.NewEntry) bool { return e.URL == url })
 	}
 	var list []frontier.NewEntry
-	now := entriesOf(doc)
+	now := entriesOf(doc, doc.Domain)
 	for _, e := range now {
 		if s.found != nil {
 			v := s.found.validators[e.URL]
@@ -292,16 +296,16 @@ func (s *saving) entries(old, doc *contract.Document) []frontier.NewEntry {
 	return list
 }
 
-// entriesOf returns the entry points in the contract of a document, but for those of other domains, whose
-// shards they are not the business of.
-func entriesOf(d *contract.Document) []frontier.NewEntry {
+// entriesOf returns the entry points in the contract of a document that are on hosts of a registrable domain: those of
+// others are in other shards.
+func entriesOf(d *contract.Document, domain string) []frontier.NewEntry {
 	var how discovery.FetchContract
 	if json.Unmarshal(d.Contract, &how) != nil {
 		return nil
 	}
 	var list []frontier.NewEntry
 	for _, e := range how.EntryPoints {
-		if !within(markup.HostOf(e.URL), d.Domain) {
+		if !within(markup.HostOf(e.URL), domain) {
 			continue
 		}
 		n := frontier.NewEntry{NewPage: frontier.NewPage{URL: canonical(e.URL), Priority: e.Confidence}, Method: string(e.Method), Interval: 60 * int64(e.IntervalMinutes)}
@@ -322,7 +326,7 @@ func Refill(d *contract.Document, limit int) frontier.Put {
 	if !d.Reachable || d.Technical.MirrorOf != nil {
 		return put
 	}
-	put.Entries = append(put.Entries, entriesOf(d)...)
+	put.Entries = append(put.Entries, entriesOf(d, d.Domain)...)
 	var found discovery.Discovery
 	_ = json.Unmarshal(d.Discovery, &found) // none for a document that says nothing
 	at := map[string]int{}

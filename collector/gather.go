@@ -56,6 +56,8 @@ type findings struct {
 	likeness     likeness
 	mirrorOf     string
 	details      details
+	refusals     refusals
+	movedTo      string  // host of another domain to which the site leads for good
 	later        bool    // what is left to ask was left to refreshes, see leaveToLater
 	storing      storing // of the evidence
 }
@@ -75,8 +77,9 @@ type gathering struct {
 	group     *robots.Group // our group of the effective host's robots.txt
 	rulings   *rulings      // of all hosts whose robots.txt was read
 	pace      *pace
-	named     []string          // the Sitemap lines of that robots.txt, all of them
-	roots     map[string]string // entry point of each sitemap that was read, by the URL it was asked under
+	named     []string            // the Sitemap lines of that robots.txt, all of them
+	roots     map[string]string   // entry point of each sitemap that was read, by the URL it was asked under
+	elsewhere map[string][]string // the Sitemap lines of other authorities' robots.txt
 	found     *findings
 	storing   *storing // of robots.txt and the root sitemap
 
@@ -99,7 +102,7 @@ func (b *Batch) gather(ctx context.Context, m *contract.DomainMessage, dir contr
 	}
 	g := &gathering{
 		userAgent: c.UserAgent, limits: l, store: b.store, clock: c.Clock, log: c.Log, excluded: b.excluded, model: model,
-		message: m, dir: dir, roots: map[string]string{}, unread: map[string]error{},
+		message: m, dir: dir, roots: map[string]string{}, elsewhere: map[string][]string{}, unread: map[string]error{},
 		found: &findings{feeds: []contract.Feed{}, likeness: likeness{domain: m.Domain}},
 	}
 	g.storing = &g.found.storing
@@ -136,6 +139,7 @@ func (b *Batch) gather(ctx context.Context, m *contract.DomainMessage, dir contr
 func (g *gathering) run(ctx context.Context) error {
 	open := g.robots(ctx)
 	g.analyse()
+	g.moved(g.found.origin.Answer)
 	g.undiscovered(g.found.origin.Answer.URL, g.found.origin.Answer.Retries, g.found.robots.Failure)
 	if !open {
 		g.found.sitemap.Documents = []contract.SitemapDocument{}
@@ -149,7 +153,7 @@ func (g *gathering) run(ctx context.Context) error {
 		g.logSitemap()
 		return nil
 	}
-	if err := g.sitemaps(ctx); err != nil {
+	if err := g.sitemaps(ctx, g.named); err != nil {
 		return err
 	}
 	g.logSitemap()
@@ -157,7 +161,9 @@ func (g *gathering) run(ctx context.Context) error {
 		return err
 	}
 	g.learn(ctx)
-	g.homePage(ctx)
+	if err := g.homePage(ctx); err != nil {
+		return err
+	}
 	if g.slow {
 		g.leaveToLater()
 	}
@@ -230,6 +236,8 @@ func lastModified(h http.Header) *contract.Time {
 // describe writes the findings into a document.
 func (f *findings) describe(d *contract.Document) {
 	d.Reachable, d.Partial = f.reachable, f.partial
+	d.Blocked, d.BlockedReason = f.refusals.verdict()
+	d.MovedTo = contract.Text(f.movedTo)
 	d.CollectedAt = contract.Time{Time: f.at}
 	d.Robots = contract.RobotsSummary{
 		StatusCode: f.robotsCode, ContentLength: f.robots.Size, Exists: f.robots.Exists,

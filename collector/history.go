@@ -111,11 +111,7 @@ func (f *refresh) rewrite(ctx context.Context, again bool) error {
 			}
 			return s.announce(ctx, doc)
 		}
-		doc.Revision++
-		doc.Processing.ProcessedAt = contract.Time{Time: f.batch.collector.Clock.Now()}
-		condition := r2.Condition{ETag: etag}
-		_, err = f.batch.store.putRetry(ctx, s.dir.Document(), encode(doc), &r2.PutOptions{If: condition, ContentType: "application/json"})
-		if err == nil {
+		if err = f.batch.rewritten(ctx, s.dir, doc, etag); err == nil {
 			return s.announce(ctx, doc)
 		}
 		if !errors.Is(err, r2.ErrPrecondition) {

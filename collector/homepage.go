@@ -20,7 +20,9 @@ import (
 // homePage requests the home page, for what it shows about the server, the feeds it declares and the
 // pages it links to. A site that has neither a sitemap nor a declared feed is asked for feeds at
 // well-known paths.
-func (g *gathering) homePage(ctx context.Context) {
+//
+// Its errors are those of the bucket.
+func (g *gathering) homePage(ctx context.Context) error {
 	f := g.found
 	base := f.origin.Scheme + "://" + f.origin.Host
 	a, failure := g.session.Fetch(ctx, fetch.Target{
@@ -35,16 +37,26 @@ func (g *gathering) homePage(ctx context.Context) {
 		_, charset := markup.Decode(bytes.NewReader(a.Content), a.Header.Get("Content-Type"))
 		f.read(a, nil, charset, false)
 	}
+	f.refusals.note(a, true)
+	if isPage(failure, a) && g.moved(a) && !f.sitemap.Exists {
+		if err := g.sitemaps(ctx, g.elsewhere[authorityOf(a.URL)]); err != nil {
+			return err
+		}
+	}
 	f.server = serverInfo(a.Header)
 	if a.Status == 0 {
 		f.server = serverInfo(f.origin.Answer.Header)
 	}
-	g.findFeeds(ctx, base, a, failure)
+	if blocked, _ := f.refusals.verdict(); blocked {
+		return nil // it was asked often enough
+	}
+	g.findFeeds(ctx, g.base(), a, failure)
 	if mayCrawl(failure, a) {
 		began := g.clock.Now()
-		g.crawl(ctx, base+"/", a)
+		g.crawl(ctx, g.base()+"/", a)
 		f.analysing = g.clock.Now().Sub(began)
 	}
+	return nil
 }
 
 // mayCrawl reports whether pages of a host may be requested after its home page: if the home page answered
@@ -111,6 +123,7 @@ func (g *gathering) feed(ctx context.Context, link, foundBy string) bool {
 		URL: link, Accept: "application/rss+xml, application/atom+xml, application/feed+json, */*;q=0.5",
 		Timeout: g.limits.PageTimeout, MaxBytes: maxFeedBytes,
 	})
+	g.found.refusals.note(a, false)
 	if failure != nil {
 		return g.missed(link, a, failure)
 	}
@@ -133,6 +146,7 @@ func (g *gathering) feed(ctx context.Context, link, foundBy string) bool {
 	case s.Kind == "" && foundBy == declaredBy:
 		g.undiscovered(link, a.Retries, contract.Failure{Error: contract.ShortText(cmp.Or(s.Problem, "it is not a feed")), ErrorType: contract.Text(string(contract.Parse))})
 	case s.Kind != "":
+		g.found.refusals.note(a, true)
 		source := g.found.analyser.Source(discovery.Source{Method: feedMethod(s.Kind), URL: a.URL, Read: true})
 		for i := range items {
 			items[i].Source = source

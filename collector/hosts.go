@@ -208,6 +208,7 @@ func (g *gathering) rules(ctx context.Context, authority *url.URL) (func(link st
 		return nil, g.unread[name]
 	}
 	group := result.File.Agent(g.userAgent)
+	g.elsewhere[name] = result.File.Sitemaps(a.URL)
 	g.adopt(a, group, g.clock.Now().Add(robots.MaxAge))
 	return group.Allowed, nil
 }

@@ -93,6 +93,7 @@ type reused struct {
 func (r *reused) describe(d *contract.Document) {
 	o := r.document
 	d.Reachable, d.Partial, d.CollectedAt, d.ValidUntil = o.Reachable, o.Partial, o.CollectedAt, o.ValidUntil
+	d.Blocked, d.BlockedReason, d.MovedTo = o.Blocked, o.BlockedReason, o.MovedTo
 	d.Robots, d.Sitemap, d.Technical = o.Robots, o.Sitemap, o.Technical
 	d.Technical.ServerInfo.Requests = 0 // none was sent for this document
 	d.Technical.ReusedFrom = &r.from
@@ -120,7 +121,7 @@ func (b *Batch) reuse(ctx context.Context, m *contract.DomainMessage, dir contra
 	if contract.KindOf(err) == contract.Parse {
 		return nil, nil
 	}
-	if err != nil || d == nil || !d.Reachable || d.CollectedAt.Before(e.At.Truncate(time.Second)) || b.ruledOut(d) {
+	if err != nil || d == nil || !d.Reachable || d.CollectedAt.Before(e.At.Truncate(time.Second)) || ruledOut(d, b.excluded) {
 		return nil, err
 	}
 	for _, copyOf := range []func() error{
@@ -137,12 +138,6 @@ func (b *Batch) reuse(ctx context.Context, m *contract.DomainMessage, dir contra
 	}
 	c.Log.Info("evidence_reused", "domain_id", m.DomainID, "registrable_domain", m.Domain, "reused_from", from.Document())
 	return &reused{from.Document(), d, c.Clock.Now().Sub(began)}, nil
-}
-
-// ruledOut reports whether operators have excluded the host that a document is about.
-func (b *Batch) ruledOut(d *contract.Document) bool {
-	host := d.Technical.ServerInfo.EffectiveHost
-	return b.excluded != nil && host != nil && b.excluded("https://"+*host+"/robots.txt")
 }
 
 func (b *Batch) copyRobots(ctx context.Context, from, to contract.DomainDir, d *contract.Document) error {

@@ -26,6 +26,7 @@ type saving struct {
 	added   []contract.DocumentURL // the message's URLs
 	found   *findings              // nil for a merge, and for
 	reused  *reused                // the evidence of another partition
+	again   bool                   // the exclusions have changed: the document is to be made again from what is stored
 	lists   []string               // keys of the URL lists stored so far
 }
 
@@ -85,7 +86,7 @@ func (s *saving) write(ctx context.Context, old *contract.Document, etag string)
 	case s.reused != nil:
 		s.reused.describe(doc)
 	}
-	if s.merging() && !view.changed && slices.Equal(doc.Source.RawFilePaths, old.Source.RawFilePaths) {
+	if s.merging() && !s.again && !view.changed && slices.Equal(doc.Source.RawFilePaths, old.Source.RawFilePaths) {
 		return old, nil
 	}
 	if err := s.score(ctx, doc, urls, view.total, a); err != nil {
@@ -99,6 +100,9 @@ func (s *saving) write(ctx context.Context, old *contract.Document, etag string)
 		return nil, err
 	}
 	s.dateEntries(old, doc)
+	if s.again && same(old, doc) {
+		return old, nil
+	}
 	if s.found != nil {
 		if err := s.found.storing.wait(); err != nil {
 			return nil, err
@@ -110,6 +114,13 @@ func (s *saving) write(ctx context.Context, old *contract.Document, etag string)
 		return nil, err
 	}
 	return doc, s.tidy(ctx, old, doc)
+}
+
+// same reports whether two revisions of a document say the same.
+func same(a, b *contract.Document) bool {
+	c := *b
+	c.Revision, c.Processing.ProcessedAt = a.Revision, a.Processing.ProcessedAt
+	return bytes.Equal(encode(a), encode(&c))
 }
 
 // merging reports whether the document stays what it is but for the URLs.

@@ -14,13 +14,13 @@ import (
 	"github.com/newsfork/seed-engine/sitemap"
 )
 
-// sitemaps reads the sitemaps of the domain: those of robots.txt and the ones they list, else those at
+// sitemaps reads the sitemaps of the domain: those that its robots.txt named and the ones they list, else those at
 // well-known paths. Requests for the home page and feeds are kept in reserve.
-func (g *gathering) sitemaps(ctx context.Context) error {
+func (g *gathering) sitemaps(ctx context.Context, named []string) error {
 	f := g.found
 	f.sitemap.Documents = []contract.SitemapDocument{}
 	f.sitemapCode = http.StatusNotFound
-	walk := sitemap.NewWalk(f.origin.Scheme+"://"+f.origin.Host, g.named, g.limits.MaxRequestsPerDomain, g.clock.Now())
+	walk := sitemap.NewWalk(g.base(), named, g.limits.MaxRequestsPerDomain, g.clock.Now())
 	more := true
 	for more && (len(f.sitemap.Documents) == 0 || g.session.Stats().Requests+afterSitemaps < g.limits.MaxRequestsPerDomain) {
 		var c sitemap.Candidate
@@ -83,6 +83,7 @@ func (g *gathering) sitemap(ctx context.Context, walk *sitemap.Walk, c sitemap.C
 			f.sitemapAt = began
 		}
 	}
+	f.refusals.note(a, why.Error == nil)
 	d.Error = why.Error
 	if more {
 		g.undiscovered(c.URL, a.Retries, why)

@@ -11,20 +11,31 @@ import (
 // points nor discovered, and not allowed. A document without any, or that cannot be read, is returned as it is.
 func Strike(document []byte, excluded func(url string) bool) []byte {
 	var d contract.Document
-	if json.Unmarshal(document, &d) != nil {
+	if json.Unmarshal(document, &d) != nil || !strike(&d, excluded) {
 		return document
 	}
-	changed := strikeExcluded(&d, excluded)
+	return encode(&d)
+}
+
+// strike is Strike for a document that was read. It reports whether there was anything to remove.
+func strike(d *contract.Document, excluded func(url string) bool) (changed bool) {
+	changed = strikeExcluded(d, excluded)
 	for i := range d.URLs {
 		if u := &d.URLs[i]; excluded(u.URL) && (u.Allowed == nil || *u.Allowed) {
 			strikeURL(u)
 			changed = true
 		}
 	}
-	if !changed {
-		return document
+	return changed
+}
+
+// ruledOut reports whether operators excluded the host that a document is about.
+func ruledOut(d *contract.Document, excluded func(url string) bool) bool {
+	host := d.Domain
+	if effective := d.Technical.ServerInfo.EffectiveHost; effective != nil {
+		host = *effective
 	}
-	return encode(&d)
+	return excluded != nil && excluded(robotsOf(host))
 }
 
 // strikeURL marks a raw URL as one that nobody is to fetch.
@@ -41,7 +52,17 @@ func strikeExcluded(d *contract.Document, excluded func(url string) bool) (chang
 		d.Discovery, changed = marshal(found), true
 	}
 	var how discovery.FetchContract
-	if json.Unmarshal(d.Contract, &how) == nil && how.Strike(excluded) {
+	struck := false
+	if out := ruledOut(d, excluded); out != d.Excluded {
+		d.Excluded, changed = out, true
+	}
+	if json.Unmarshal(d.Contract, &how) == nil {
+		if struck = how.Strike(excluded); d.Excluded && (how.Allowed || len(how.EntryPoints) > 0) {
+			how.Close()
+			struck = true
+		}
+	}
+	if struck {
 		d.Contract, changed = marshal(how), true
 	}
 	return changed

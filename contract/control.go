@@ -1,6 +1,7 @@
 package contract
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -107,7 +108,7 @@ func NewExclusions(list []Exclusion) *Exclusions {
 		case ExcludeHost:
 			x.hosts[e.Value] = true
 		case ExcludeURL:
-			x.patterns = append(x.patterns, schemeless(e.Value))
+			x.patterns = append(x.patterns, escaped(schemeless(e.Value)))
 		}
 	}
 	return x
@@ -148,6 +149,19 @@ func (x *Exclusions) URL(link string) bool {
 	}
 	text := host + "/" + strings.TrimPrefix(link[end:], "/")
 	return slices.ContainsFunc(x.patterns, func(p string) bool { return matches(p, text) })
+}
+
+// escaped percent-encodes what is not ASCII, as it is in the URLs that a pattern is compared with.
+func escaped(pattern string) string {
+	var b []byte
+	for i := range len(pattern) {
+		if c := pattern[i]; c < 0x80 {
+			b = append(b, c)
+		} else {
+			b = fmt.Appendf(b, "%%%02X", c)
+		}
+	}
+	return string(b)
 }
 
 func schemeless(link string) string {

@@ -23,6 +23,10 @@ type Document struct {
 	ValidUntil        Time           `json:"valid_until"`            // when to expect the next revision
 	Reachable         bool           `json:"reachable"`              // false: nothing of the domain answered
 	Partial           bool           `json:"partial"`                // true: cut short by a limit or a failure
+	Excluded          bool           `json:"excluded"`               // true: operators of the engine ruled the domain out
+	Blocked           bool           `json:"blocked"`                // true: the site refuses everything but robots.txt
+	BlockedReason     *string        `json:"blocked_reason"`         // what it answered then
+	MovedTo           *string        `json:"moved_to"`               // host of another domain to which its home page leads for good
 	URLs              []DocumentURL  `json:"urls"`                   // sorted by URL, the first MaxInlineURLs
 	URLsFiles         []string       `json:"urls_files"`             // R2 keys of the lists with the others, in order
 	URLsOmitted       int            `json:"urls_omitted,omitempty"` // for which the lists have no room either

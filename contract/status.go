@@ -123,6 +123,7 @@ type URLsPage struct {
 type DomainDetail struct {
 	Domain     string          `json:"domain"`
 	Partition  Partition       `json:"partition_info"`
+	Excluded   bool            `json:"excluded"`   // by operators
 	Key        string          `json:"key"`        // of the document
 	Document   json.RawMessage `json:"document"`   // domain_metadata.json; null before the first collection
 	Record     *DomainRecord   `json:"record"`     // null when the ledger has none

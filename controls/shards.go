@@ -5,7 +5,10 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"time"
+
+	"golang.org/x/net/publicsuffix"
 
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/frontier"
@@ -17,13 +20,21 @@ import (
 type Shards struct {
 	Store    *Store
 	Frontier Frontier
-	Log      *slog.Logger
-	Now      func() time.Time
+	// Documents are the contracts of domains; nil for none.
+	Documents Documents
+	Log       *slog.Logger
+	Now       func() time.Time
 }
 
 // Frontier is frontier.Remotes.
 type Frontier interface {
 	Exclude(ctx context.Context, x frontier.Exclusion, excluded bool) error
+}
+
+// Documents brings the contract of a domain in line with the exclusions, after one was made or, with lifted, taken
+// back. It may be called again.
+type Documents interface {
+	Review(ctx context.Context, domain string, lifted bool) error
 }
 
 const (
@@ -81,7 +92,28 @@ func (s *Shards) Run(ctx context.Context) error {
 }
 
 func (s *Shards) apply(ctx context.Context, c *contract.Controls, kind, value string) error {
-	return s.Frontier.Exclude(ctx, frontier.Exclusion{Kind: kind, Value: value}, c.Excludes(kind, value))
+	excluded := c.Excludes(kind, value)
+	if err := s.Frontier.Exclude(ctx, frontier.Exclusion{Kind: kind, Value: value}, excluded); err != nil {
+		return err
+	}
+	if domain := domainOf(kind, value); domain != "" && s.Documents != nil {
+		return s.Documents.Review(ctx, domain, !excluded)
+	}
+	return nil
+}
+
+// domainOf is the registrable domain that an exclusion is about, "" for a pattern of several.
+func domainOf(kind, value string) string {
+	if kind == contract.ExcludeURL {
+		_, value, _ = strings.Cut(value, "://")
+		value, _, _ = strings.Cut(value, "/")
+		value = strings.TrimPrefix(value, "*.")
+	}
+	domain, err := publicsuffix.EffectiveTLDPlusOne(value)
+	if err != nil || strings.Contains(domain, "*") {
+		return ""
+	}
+	return domain
 }
 
 func (s *Shards) failed(kind, value string, err error) {

@@ -72,6 +72,7 @@ type Analyser struct {
 	pages    pages
 	title    []byte          // of the URL that is being added
 	said     map[uint64]said // by keyOf a URL
+	also     string          // see Include
 	texts    texts
 	survey   *survey // nil while it is out of date
 	listings top     // pages that may list news
@@ -171,9 +172,16 @@ func (a *Analyser) canonical(loc []byte) (valid, inside bool) {
 	if i := bytes.IndexByte(host, ':'); i >= 0 {
 		host = host[:i]
 	}
-	sub, inside := bytes.CutSuffix(host, []byte(a.o.Domain))
-	return true, inside && (len(sub) == 0 || sub[len(sub)-1] == '.')
+	return true, within(host, a.o.Domain) || a.also != "" && within(host, a.also)
 }
+
+func within(host []byte, domain string) bool {
+	sub, inside := bytes.CutSuffix(host, []byte(domain))
+	return inside && (len(sub) == 0 || sub[len(sub)-1] == '.')
+}
+
+// Include has the URLs of another registrable domain count as those of the domain, which has moved there.
+func (a *Analyser) Include(domain string) { a.also = domain }
 
 // first adds the URL of a.buf, which was not seen before.
 func (a *Analyser) first(rank uint8, date uint32, hint Hint) record {

@@ -19,7 +19,8 @@ const stateVersion = 1
 type State struct {
 	Version  int                         `json:"version"`
 	Domain   string                      `json:"domain"`
-	Now      time.Time                   `json:"now"` // when the domain was collected; ages still count from here
+	Also     string                      `json:"also,omitempty"` // see Include
+	Now      time.Time                   `json:"now"`            // when the domain was collected; ages still count from here
 	Context  classify.Context            `json:"context"`
 	Seen     []byte                      `json:"seen"`            // see seen.encode
 	Hints    []byte                      `json:"hints,omitempty"` // Hint of each URL of Seen; absent when all are zero
@@ -80,7 +81,7 @@ type StateSource struct {
 func (a *Analyser) State() *State {
 	nodes, number := a.tree.store()
 	s := &State{
-		Version: stateVersion, Domain: a.o.Domain, Now: a.o.Now.UTC(), Context: a.o.Context,
+		Version: stateVersion, Domain: a.o.Domain, Also: a.also, Now: a.o.Now.UTC(), Context: a.o.Context,
 		Seen: a.seen.encode(func(n nodeID) uint64 {
 			if n = a.tree.home(n); n == noNode {
 				return 0
@@ -142,6 +143,7 @@ func ParseState(data []byte) (*State, error) {
 func Restore(s *State, o Options) (*Analyser, error) {
 	o.Domain, o.Now, o.Context = s.Domain, s.Now, s.Context
 	a := NewAnalyser(o)
+	a.Include(s.Also)
 	damaged := func(err error) (*Analyser, error) {
 		return nil, &contract.Error{Kind: contract.Parse, Op: "discovery.Restore", Field: "discovery.json",
 			Message: "the stored state of the discovery is damaged; collect the domain again", Err: err}

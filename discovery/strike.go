@@ -33,6 +33,11 @@ func (d *Discovery) Strike(excluded func(url string) bool) bool {
 	return changed
 }
 
+// Close leaves nothing that may be fetched.
+func (c *FetchContract) Close() {
+	c.Allowed, c.EntryPoints, c.EntriesOmitted = false, []EntryPoint{}, 0
+}
+
 // Strike removes excluded entry points, and reports whether there were any.
 func (c *FetchContract) Strike(excluded func(url string) bool) bool {
 	n := len(c.EntryPoints)

@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"testing"
@@ -125,6 +126,53 @@ func TestExclusionsReachTheFrontier(t *testing.T) {
 		}
 		if got := stateOf(t, w, first); got != "due" {
 			t.Errorf("allowed again, %s is %s", first, got)
+		}
+	})
+}
+
+// TestExclusionsShowAtOnce: an exclusion is in the document and in what the API answers as soon as it is made, and
+// gone as soon as it is taken back; nothing is asked for that.
+func TestExclusionsShowAtOnce(t *testing.T) {
+	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
+		w.Web.Serve = (&enginetest.Sites{}).Serve
+		upload(t, w, day, 1, plan{"full": 2}.files(1)[0])
+		orchestrate(w, "{}")
+		w.Drain()
+		asked := len(w.Web.URLs())
+		shown := func(document []byte) string {
+			var d struct {
+				Excluded bool `json:"excluded"`
+				Contract struct {
+					Allowed bool              `json:"allowed"`
+					Entries []json.RawMessage `json:"entry_points"`
+				} `json:"fetch_contract"`
+				Discovery struct {
+					URLs []json.RawMessage `json:"discovered_urls"`
+				} `json:"intelligent_discovery"`
+			}
+			if err := json.Unmarshal(document, &d); err != nil {
+				t.Fatal(err)
+			}
+			return fmt.Sprint(d.Excluded, d.Contract.Allowed, len(d.Contract.Entries) > 0, len(d.Discovery.URLs) > 0)
+		}
+		for _, x := range []string{"domain/full-0.sg", "host/full-0.sg", "url/https%3A%2F%2Ffull-0.sg%2F*"} {
+			for _, change := range []struct{ method, want string }{{"PUT", "true false false false"}, {"DELETE", "false true true true"}} {
+				time.Sleep(time.Minute)
+				if a := w.Ask(change.method, "/api/v1/exclusions/"+x, ""); !a.Success {
+					t.Fatalf("%s %s: %d %+v", change.method, x, a.Status, a.Error)
+				}
+				detail := enginetest.Data[contract.DomainDetail](w, "GET", "/api/v1/seeds/domains/full-0.sg", "")
+				if got := shown(detail.Document); got != change.want || detail.Excluded != (change.method == "PUT") {
+					t.Errorf("%s %s: the API shows %s, excluded %v", change.method, x, got, detail.Excluded)
+				}
+				text, _ := w.Text(contract.DomainDir{Partition: day, Domain: "full-0.sg"}.Document())
+				if got := shown([]byte(text)); got != change.want {
+					t.Errorf("%s %s: the document shows %s", change.method, x, got)
+				}
+			}
+		}
+		if n := len(w.Web.URLs()); n != asked {
+			t.Errorf("%d requests", n-asked)
 		}
 	})
 }

@@ -51,7 +51,7 @@ func assemble(p Platform) (*parts, error) {
 		Bucket: p.Bucket, Transport: p.Transport, Frontier: shards, Clock: p.Clock, Model: p.Model, UserAgent: s.UserAgent,
 		Limits: limits(s), Log: p.Log,
 	}
-	exclusions := &controls.Shards{Store: decisions, Frontier: shards, Log: p.Log, Now: now}
+	exclusions := &controls.Shards{Store: decisions, Frontier: shards, Documents: &documents{decisions, records, domains}, Log: p.Log, Now: now}
 	version := cmp.Or(p.Version(), contract.Version)
 	letters := &deadletters.Store{Ledger: records, Bucket: p.Bucket, Version: version, Log: p.Log}
 	consumer := &queues.Consumer{
@@ -109,6 +109,26 @@ func assemble(p Platform) (*parts, error) {
 		shard.PerMinute = int64(s.RefreshesPerMinute)
 	}
 	return &parts{api.Handler(), consumer, watch, sender, exclusions, records, s.LedgerRetention, shard}, nil
+}
+
+// documents are the contracts of domains, for those who change exclusions.
+type documents struct {
+	decisions *controls.Store
+	ledger    *ledger.Ledger
+	domains   *collector.Collector
+}
+
+// Review implements controls.Documents, for the newest document: that is the one which is kept up to date.
+func (d *documents) Review(ctx context.Context, domain string, lifted bool) error {
+	records, err := d.ledger.Domain(ctx, domain, contract.Filter{})
+	if err != nil || len(records) == 0 {
+		return err
+	}
+	_, exclusions, err := d.decisions.Read(ctx)
+	if err != nil {
+		return err
+	}
+	return d.domains.NewBatch(exclusions.URL).Review(ctx, records[0].Partition, domain, lifted)
 }
 
 // readFrontier reads what the alarms are judged by. Unless entry points are refreshed, none is late.

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/tidwall/gjson"
 	"golang.org/x/net/publicsuffix"
 
 	"github.com/newsfork/seed-engine/collector"
@@ -79,17 +80,17 @@ func (a *API) domain(r *http.Request, f contract.Filter) (*contract.DomainDetail
 	if detail.Document, err = a.document(r.Context(), detail.Key); err != nil {
 		return nil, err
 	}
-	if detail.Document != nil {
-		_, exclusions, err := a.Controls.Read(r.Context())
-		if err != nil {
-			return nil, err
-		}
-		if !exclusions.None() {
-			detail.Document = collector.Strike(detail.Document, exclusions.URL)
-		}
-	}
 	if detail.Document == nil && detail.Record == nil {
 		return nil, unknownDomain(detail.Domain)
+	}
+	_, exclusions, err := a.Controls.Read(r.Context())
+	if err != nil {
+		return nil, err
+	}
+	detail.Excluded = exclusions.Domain(detail.Domain)
+	if detail.Document != nil && (!exclusions.None() || gjson.GetBytes(detail.Document, "excluded").Bool()) {
+		detail.Document = collector.Strike(detail.Document, exclusions.URL)
+		detail.Excluded = detail.Excluded || gjson.GetBytes(detail.Document, "excluded").Bool()
 	}
 	return detail, nil
 }

@@ -1,0 +1,51 @@
+package collector
+
+import (
+	"context"
+	"errors"
+
+	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/r2"
+)
+
+// maxReviewedLists is how many lists of URLs a document may have that is made again when an exclusion is lifted. A larger
+// one waits for the next collection of its domain.
+const maxReviewedLists = 10
+
+// Review brings the document of a domain in a partition in line with the exclusions of the batch, after one was made
+// or, with lifted, taken back. It asks the domain for nothing, and may be repeated.
+func (b *Batch) Review(ctx context.Context, p contract.Partition, domain string, lifted bool) error {
+	s := &saving{batch: b, dir: contract.DomainDir{Partition: p, Domain: domain}, again: true}
+	for range maxConflicts {
+		old, etag, err := b.store.document(ctx, s.dir)
+		if old == nil || err != nil {
+			return err
+		}
+		s.message = old.Again(p, b.collector.Clock.Now())
+		doc := old
+		switch {
+		case !lifted && strike(old, b.excluded):
+			err = b.rewritten(ctx, s.dir, old, etag)
+		case lifted && len(old.URLsFiles) <= maxReviewedLists:
+			doc, err = s.write(ctx, old, etag)
+		}
+		if err == nil {
+			return s.announce(ctx, doc)
+		}
+		if !errors.Is(err, r2.ErrPrecondition) {
+			return err
+		}
+		if err := b.collector.Clock.Sleep(ctx, sameKeyPause); err != nil {
+			return err
+		}
+	}
+	return &contract.Error{Kind: contract.Storage, Op: "collector.Review", Field: s.dir.Document(), Message: "other events kept changing the document; it is tried again"}
+}
+
+// rewritten stores the next revision of a document, in place of the one with the ETag.
+func (b *Batch) rewritten(ctx context.Context, dir contract.DomainDir, doc *contract.Document, etag string) error {
+	doc.Revision++
+	doc.Processing.ProcessedAt = contract.Time{Time: b.collector.Clock.Now()}
+	_, err := b.store.putRetry(ctx, dir.Document(), encode(doc), &r2.PutOptions{If: r2.Condition{ETag: etag}, ContentType: "application/json"})
+	return err
+}
