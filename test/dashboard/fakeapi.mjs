@@ -36,6 +36,10 @@ export async function startFake(
   { tokens = { secret: "API_TOKEN" }, reader = "reader", alter = (data) => data, limit = 500, rows = 50 } = {},
 ) {
   const fake = { world, calls: [], failing: null, alter };
+  fake.demote = (token) => {
+    tokens = Object.fromEntries(Object.entries(tokens).filter(([name]) => name !== token));
+    reader = token;
+  };
   const server = createServer(async (request, response) => {
     const url = new URL(request.url, "http://fake");
     if (url.pathname.startsWith("/dashboard")) return sendFile(url.pathname, response);
@@ -137,6 +141,13 @@ function answerOf(fake, request, url, body, token, { tokens, reader, limit, rows
         : ok(world.frontier.url(address));
     },
   };
+  if (path.startsWith("/api/v1/datasets/")) {
+    const [country, category, date, chunk] = path.split("/").slice(4).map(decodeURIComponent);
+    if (method === "GET") return ok({ files: world.chunks({ country, category, date }), cursor: null });
+    return world.upload({ country, category, date }, chunk)
+      ? ok({ key: chunk, size: 1, queued: true }, 201)
+      : fail(409, "already_exists", `raw files are immutable and ${chunk} exists; upload under the next number`);
+  }
   if (routes[`${method} ${path}`]) return routes[`${method} ${path}`]();
   if (method === "POST" && path.startsWith("/api/v1/seeds/domains/")) {
     const queued = world.collect(decodeURIComponent(path.split("/").at(-2)), body);

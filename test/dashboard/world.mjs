@@ -172,6 +172,20 @@ export class World {
     Object.assign(this, state);
   }
 
+  /** The raw files of a partition. */
+  chunks(place) {
+    return this.files
+      .filter(({ partition_info: p }) => Object.keys(place).every((field) => p[field] === place[field]))
+      .map(({ name, state }) => ({ chunk: name, state }));
+  }
+
+  /** Whether a raw file was new. */
+  upload(place, name) {
+    if (this.chunks(place).some(({ chunk }) => chunk === name)) return false;
+    this.files.push({ partition_info: place, name, state: "pending" });
+    return true;
+  }
+
   status(query) {
     const match = within(query);
     const answer = {

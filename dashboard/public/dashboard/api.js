@@ -37,16 +37,57 @@ export const post = (path, body, signal) => call("POST", path, body, signal);
 export const put = (path, body, signal) => call("PUT", path, body, signal);
 export const remove = (path, signal) => call("DELETE", path, undefined, signal);
 
-async function call(method, path, body, signal) {
-  const late = AbortSignal.timeout(PATIENCE);
+/**
+ * PUT of a JSON file. moved(bytes) is called with how many were sent so far; it may take as long as it moves. This is what
+ * XMLHttpRequest is still for: a fetch says nothing of what it sends.
+ */
+export function upload(path, file, moved, signal) {
+  return new Promise((resolve, reject) => {
+    const request = new XMLHttpRequest();
+    const fail = (code) => reject(new ApiError(code, ""));
+    let watch;
+    const move = (sent) => {
+      clearTimeout(watch);
+      watch = setTimeout(() => (fail("timeout"), request.abort()), PATIENCE);
+      moved(sent);
+    };
+    const stop = () => request.abort();
+    request.open("PUT", path);
+    for (const [name, value] of Object.entries(headersOf("PUT"))) request.setRequestHeader(name, value);
+    request.upload.addEventListener("progress", (event) => move(event.loaded));
+    request.addEventListener("load", () => {
+      try {
+        resolve(dataOf(request.status, (name) => request.getResponseHeader(name), request.responseText));
+      } catch (error) {
+        reject(error);
+      }
+    });
+    request.addEventListener("error", () => fail("unreachable"));
+    request.addEventListener("abort", () => reject(signal.reason));
+    request.addEventListener("loadend", () => {
+      clearTimeout(watch);
+      signal.removeEventListener("abort", stop);
+    });
+    signal.addEventListener("abort", stop);
+    move(0);
+    request.send(file);
+  });
+}
+
+function headersOf(method) {
   const headers = { Accept: "application/json" };
   if (token.get()) headers.Authorization = `Bearer ${token.get()}`;
   if (method !== "GET") headers["Content-Type"] = "application/json"; // an engine without a token wants it of an empty body too
+  return headers;
+}
+
+async function call(method, path, body, signal) {
+  const late = AbortSignal.timeout(PATIENCE);
   let response, answer;
   try {
     response = await fetch(path, {
       method,
-      headers,
+      headers: headersOf(method),
       body: body === undefined ? undefined : JSON.stringify(body),
       signal: signal ? AbortSignal.any([signal, late]) : late,
       cache: "no-store",
@@ -58,20 +99,21 @@ async function call(method, path, body, signal) {
     if (signal?.aborted) throw error;
     throw new ApiError(late.aborted ? "timeout" : "unreachable", late.aborted ? "" : error.message);
   }
-  if (response.headers.has("X-Access")) token.readOnly = response.headers.get("X-Access") === "read";
-  const about = {
-    status: response.status,
-    requestId: response.headers.get("X-Request-Id"),
-    retryAfter: Number(response.headers.get("Retry-After")) || 0,
-  };
+  return dataOf(response.status, (name) => response.headers.get(name), answer);
+}
+
+/** What an answer brings; header(name) gives a header of it, or null. */
+function dataOf(status, header, answer) {
+  if (header("X-Access")) token.readOnly = header("X-Access") === "read";
+  const about = { status, requestId: header("X-Request-Id"), retryAfter: Number(header("Retry-After")) || 0 };
   let parsed;
   try {
     parsed = JSON.parse(answer);
   } catch {
-    throw new ApiError("not_json", `HTTP ${response.status}`, about);
+    throw new ApiError("not_json", `HTTP ${status}`, about);
   }
   if (parsed?.success !== true)
-    throw new ApiError(parsed?.error?.code ?? "not_json", parsed?.error?.message ?? `HTTP ${response.status}`, {
+    throw new ApiError(parsed?.error?.code ?? "not_json", parsed?.error?.message ?? `HTTP ${status}`, {
       ...about,
       field: parsed?.error?.field ?? null,
     });

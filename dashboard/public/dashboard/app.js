@@ -11,8 +11,9 @@ import { frame } from "./frame.js";
 import { t } from "./i18n.js";
 import { Poller } from "./poll.js";
 import { language } from "./preferences.js";
-import { parse } from "./routes.js";
+import { parse, partitionOf } from "./routes.js";
 import { tryToken } from "./signin.js";
+import { takeDrops } from "./uploads.js";
 
 // Milliseconds between refreshes: while the engine works, and while it has nothing to do.
 const BUSY = 3_000;
@@ -46,12 +47,14 @@ export class App {
       about: null, // name, version and environment
       signingIn: null, // null, or what the form shows: {failure, busy}
       notice: null, // what the last action did
+      menu: false, // whether the navigation is open, where there is no room to show it always
       spoken: "", // to screen readers
     };
   }
 
   async start() {
     addEventListener("hashchange", () => this.#navigate());
+    if (this.#site.uploads) takeDrops(this, () => partitionOf(this.#model.page.route.query));
     this.redraw();
     this.refresh();
     try {
@@ -94,6 +97,10 @@ export class App {
   }
 
   // What the frame around them does as well.
+
+  toggleMenu() {
+    this.#update({ menu: !this.#model.menu });
+  }
 
   dismissNotice() {
     this.#update({ notice: null });
@@ -152,7 +159,7 @@ export class App {
     const route = parse(location.hash);
     const samePage = route.view === page.route.view && route.id === page.route.id;
     const sameData = samePage && route.query.cursor === page.route.query.cursor;
-    this.#update({ page: samePage ? { ...page, route } : this.#pageOf(route), notice: null });
+    this.#update({ page: samePage ? { ...page, route } : this.#pageOf(route), notice: null, menu: false });
     if (signingIn) return;
     if (!sameData) {
       scrollTo(0, 0);

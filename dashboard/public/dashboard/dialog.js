@@ -6,15 +6,15 @@ import { failureText } from "./pieces.js";
 
 /**
  * Asks, and acts when the operator confirms. body says what will happen; fields are descriptions of
- * form controls, whose values act gets. act(values, report, signal) may report(text) how far it is and
- * should stop when signal is aborted. done(result) words what it returns: a text closes the dialog
+ * form controls, whose values act gets. act(values, report, signal) may report(text, share) how far it is, share being from
+ * 0 to 1 where it can be told, and should stop when signal is aborted. done(result) words what it returns: a text closes the dialog
  * and is returned, a list of descriptions stays until the operator closes it. What it throws is shown,
  * and can be tried again. Gives null when nothing was done.
  */
 export function ask({ title, body, fields = [], confirm, danger = false, act, done }) {
   const dialog = document.createElement("dialog");
   dialog.setAttribute("aria-labelledby", "dialog-title");
-  const state = { busy: false, report: "", failure: "", outcome: null };
+  const state = { busy: false, report: "", share: null, failure: "", outcome: null };
   let stop = null;
   let result = null;
 
@@ -32,19 +32,19 @@ export function ask({ title, body, fields = [], confirm, danger = false, act, do
     } catch (error) {
       state.failure = failureText(error);
     }
-    Object.assign(state, { busy: false, report: "" });
+    Object.assign(state, { busy: false, report: "", share: null });
     draw();
   };
 
-  const report = (text) => {
-    state.report = text;
+  const report = (text, share = null) => {
+    Object.assign(state, { report: text, share });
     draw();
   };
 
   const cancel = () => (state.busy ? stop.abort() : dialog.close());
 
   function draw() {
-    const { busy, report, failure, outcome } = state;
+    const { busy, report, share, failure, outcome } = state;
     patch(dialog, [
       h(
         "form",
@@ -52,6 +52,7 @@ export function ask({ title, body, fields = [], confirm, danger = false, act, do
         h("h2", { id: "dialog-title" }, title),
         outcome ? h("div", { key: "outcome" }, outcome) : h("div", { key: "body" }, body, fields),
         h("p", { role: "status", class: "muted" }, report),
+        share !== null && h("progress", { key: "share", max: "1", value: share, "aria-label": title }),
         h("p", { role: "alert", class: "failure" }, failure),
         h(
           "div",

@@ -1,4 +1,5 @@
 // Filter forms: fields that become the query of the view's address.
+import { countryCode, countryName } from "./countries.js";
 import { h } from "./dom.js";
 import { label, t } from "./i18n.js";
 import { to } from "./routes.js";
@@ -30,8 +31,25 @@ export const choice = (name, kind, values) => ({
     ),
 });
 
+/** A country by its letters or its name; read gives the letters. */
+const country = () => ({
+  name: "country",
+  control: (value) =>
+    text("country", {
+      size: 10,
+      title: /^[a-z]{2}$/i.test(value) ? countryName(value) : t("filter.country.hint"),
+      on: {
+        input: ({ target }) =>
+          target.setCustomValidity(
+            target.value.trim() && !countryCode(target.value) ? t("filter.country.unknown") : "",
+          ),
+      },
+    }).control(value),
+  read: countryCode,
+});
+
 export const partitionFields = () => [
-  text("country", { size: 3, maxlength: 2, pattern: "[A-Za-z]{2}", title: t("filter.country.hint") }),
+  country(),
   text("category", { size: 10, maxlength: 64 }),
   text("date", {
     size: 10,
@@ -42,6 +60,14 @@ export const partitionFields = () => [
   }),
 ];
 
+/** What stands in the fields of a form, as the API wants it. */
+export function valuesOf(form, fields) {
+  const values = new FormData(form);
+  return Object.fromEntries(
+    fields.map(({ name, read = (value) => value }) => [name, read((values.get(name) ?? "").trim())]),
+  );
+}
+
 /** The form; go(hash) leads to the filtered view. Parts of the query without a field stay, but for the cursor. */
 export function filterForm(route, fields, go) {
   const own = new Set(["cursor", ...fields.map((field) => field.name)]);
@@ -49,9 +75,7 @@ export function filterForm(route, fields, go) {
   const filtered = fields.some((field) => route.query[field.name]);
   const submit = (event) => {
     event.preventDefault();
-    const values = Object.fromEntries(
-      [...new FormData(event.currentTarget)].map(([name, value]) => [name, value.trim()]),
-    );
+    const values = valuesOf(event.currentTarget, fields);
     go(to(route.view, { ...others, ...values }, route.id));
   };
   return h(

@@ -3,7 +3,7 @@
 import { token } from "./api.js";
 import { h } from "./dom.js";
 import { date, label, number, t, timeOfDay } from "./i18n.js";
-import { badge, button, failureText, since } from "./pieces.js";
+import { badge, button, failureText, readOnlyTitle, since } from "./pieces.js";
 import { pipelineButton } from "./pipeline.js";
 import { chooseLanguage, chooseTheme, language, languages, theme, themes } from "./preferences.js";
 import { to } from "./routes.js";
@@ -29,17 +29,19 @@ function skipLink(app) {
   return h("a", { class: "skip", href: "#main", on: { click: skip } }, t("skip"));
 }
 
-function header({ about, page, signingIn, site, status }, app) {
+function header({ about, menu, page, signingIn, site, status }, app) {
   return h(
     "header",
-    { class: "top", key: "header" },
+    { class: menu ? "top open" : "top", key: "header" },
     brand(site, about),
+    !signingIn && menuButton(menu, status, app),
     !signingIn && navigation(site, about, page.route.view, status),
     h(
       "div",
       { class: "preferences" },
       languageChoice(app),
       themeChoice(app),
+      !signingIn && token.readOnly && badge("quiet", h("span", readOnlyTitle(), t("readOnly"))),
       !signingIn && token.get() && button(t("signout"), () => app.signOut(), { kind: "plain" }),
     ),
   );
@@ -54,17 +56,36 @@ function brand(site, about) {
   );
 }
 
+/** Opens the navigation on narrow screens; what is firing shows on it too. */
+function menuButton(open, status, app) {
+  const firing = firingOf(status);
+  return h(
+    "button",
+    {
+      type: "button",
+      class: "menu",
+      key: "menu",
+      "aria-expanded": String(open),
+      "aria-controls": "navigation",
+      on: { click: () => app.toggleMenu() },
+    },
+    t("menu"),
+    firing > 0 && [" ", counter(firing, "count bad")],
+  );
+}
+
+const firingOf = (status) => status?.alarms?.filter((alarm) => alarm.state === "firing").length ?? 0;
+
 /** The entry of the navigation that a view without one belongs to. */
 const sections = { domain: "domains", "dead-letter": "dead-letters" };
 
 function navigation(site, about, view, status) {
   const deadLetters = status?.dead_letters?.stored ?? 0;
-  const firing = status?.alarms?.filter((alarm) => alarm.state === "firing").length ?? 0;
-  const counts = { "dead-letters": counter(deadLetters, "count"), alarms: counter(firing, "count bad") };
+  const counts = { "dead-letters": counter(deadLetters, "count"), alarms: counter(firingOf(status), "count bad") };
   const current = sections[view] ?? view;
   return h(
     "nav",
-    { "aria-label": t("nav") },
+    { id: "navigation", "aria-label": t("nav") },
     h(
       "ul",
       null,

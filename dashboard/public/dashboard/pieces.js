@@ -1,4 +1,5 @@
 // The pieces that views are made of.
+import { token } from "./api.js";
 import { h } from "./dom.js";
 import { ago, date, label, t } from "./i18n.js";
 import { partitionOf, to } from "./routes.js";
@@ -83,6 +84,15 @@ export const button = (text, click, { kind = "", disabled = false, label: spoken
     },
     text,
   );
+
+/** A button of what changes something: greyed out with a token that may only read. */
+export const actionButton = (text, click, options = {}) => {
+  const described = button(text, click, { ...options, disabled: options.disabled || token.readOnly });
+  return { ...described, props: { ...described.props, ...readOnlyTitle() } };
+};
+
+/** What a control that changes something says of itself when it may not. */
+export const readOnlyTitle = () => (token.readOnly ? { title: t("readOnly.why") } : {});
 
 /** Why a call failed, for a person. */
 export function failureText(error) {

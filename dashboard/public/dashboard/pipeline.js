@@ -1,9 +1,9 @@
 // What operators do to the pipeline: pause and resume it, queue raw files, and collect a domain again.
-import { post } from "./api.js";
+import { get, post } from "./api.js";
 import { ask, reasonField } from "./dialog.js";
 import { h } from "./dom.js";
 import { number, t } from "./i18n.js";
-import { button, partitionText } from "./pieces.js";
+import { actionButton, failureText, foreign, partitionText } from "./pieces.js";
 import { partitionOf } from "./routes.js";
 
 export function pipelineButton(paused, app) {
@@ -19,7 +19,7 @@ export function pipelineButton(paused, app) {
         done: () => t(`${name}.done`),
       }),
     );
-  return button(t(name), act);
+  return actionButton(t(name), act);
 }
 
 /** Asks for step 1 over a partition, or all of them. */
@@ -62,3 +62,54 @@ export async function collectDomain(app, domain, partition) {
   );
   app.refresh();
 }
+
+/** Asks for step 3 of all failed domains that match. count is how many these are, where that is counted. */
+export async function collectFailed(app, filter, count) {
+  app.announce(
+    await ask({
+      title: count === undefined ? t("collectFailed.matching") : t("collectFailed.title", number(count)),
+      body: h("p", { class: "muted" }, t("collectFailed.body")),
+      confirm: t("collectFailed"),
+      act: (_, report, signal) => collectEach(filter, count, report, signal),
+      done: (sum) => (sum.failed.length ? collectOutcome(sum) : collectSummary(sum)),
+    }),
+  );
+  app.refresh();
+}
+
+/** One domain after another, page by page. A domain without a document is repeated by its dead letter. */
+async function collectEach(filter, count, report, signal) {
+  const sum = { done: 0, without: 0, failed: [] };
+  for (let cursor = ""; cursor !== null;) {
+    const page = await get("/api/v1/seeds/domains", { ...filter, state: "failed", limit: 100, cursor });
+    for (const { domain, partition_info: partition } of page.domains) {
+      if (signal.aborted) return sum;
+      try {
+        await post(`/api/v1/seeds/domains/${encodeURIComponent(domain)}/collect`, partitionOf(partition));
+        sum.done++;
+      } catch (error) {
+        if (error.status === 404) sum.without++;
+        else if (error.status === 409) sum.failed.push({ domain, message: failureText(error) });
+        else throw error;
+      }
+      const handled = sum.done + sum.without + sum.failed.length;
+      report(t("collectFailed.progress", number(sum.done)), count ? Math.min(handled / count, 1) : null);
+    }
+    cursor = page.cursor;
+  }
+  return sum;
+}
+
+const collectSummary = (sum) =>
+  [t("collectFailed.done", number(sum.done)), sum.without && t("collectFailed.without", number(sum.without))]
+    .filter(Boolean)
+    .join(" ");
+
+const collectOutcome = (sum) => [
+  h("p", null, collectSummary(sum)),
+  h(
+    "ul",
+    null,
+    sum.failed.slice(0, 20).map(({ domain, message }) => h("li", null, foreign(domain), ": ", foreign(message))),
+  ),
+];

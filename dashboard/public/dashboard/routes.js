@@ -29,3 +29,16 @@ export const pick = (from, ...names) =>
   Object.fromEntries(names.filter((name) => from?.[name]).map((name) => [name, from[name]]));
 
 export const partitionOf = (from) => pick(from, "country", "category", "date");
+
+/** The host that a text names: a domain, a host, or a URL of it, as they are pasted. */
+export function hostOf(text) {
+  const trimmed = text.trim();
+  const url = /^[a-z][a-z0-9+.-]*:\/\//i.test(trimmed) ? trimmed : `https://${trimmed}`;
+  return URL.canParse(url) ? new URL(url).hostname.replace(/\.$/, "") : trimmed.toLowerCase();
+}
+
+/** A host and those above it, down to two labels: one of them is its registrable domain. */
+export function domainsOf(host) {
+  const labels = host.split(".");
+  return labels.slice(0, Math.max(labels.length - 1, 1)).map((_, i) => labels.slice(i).join("."));
+}

@@ -4,12 +4,13 @@ import { get } from "./api.js";
 
 /**
  * name is the key of its name; views are those of the navigation, in its order; probe is a route that takes the token;
- * read(signal) gives what the frame shows around every view: {status, pipeline}; elsewhere is the page of another service
+ * uploads: whether it takes raw files; read(signal) gives what the frame shows around every view: {status, pipeline}; elsewhere is the page of another service
  * that may serve these files.
  */
 export const engine = {
   name: "product",
   views: ["overview", "domains", "frontier", "dead-letters", "alarms", "exclusions"],
+  uploads: true,
   probe: "/api/v1/pipeline",
   elsewhere: { name: "newsfork-info-collector", page: "info/" },
 

@@ -22,12 +22,16 @@ import { table } from "../table.js";
 
 const STEP = 25; // URLs of a list that are shown at a time
 
-/** Cards for a document. state keeps how much of its lists is shown. */
-export function contract(doc, state, app) {
+/**
+ * Cards for a document. state keeps how much of its lists is shown. Of a domain that does not answer, or is excluded, there
+ * is nothing to say on how to crawl it; what was found stays.
+ */
+export function contract(doc, state, app, excluded) {
   const discovery = doc.intelligent_discovery;
+  const advised = doc.reachable && !excluded;
   return [
-    how(doc),
-    discovery && topUrls(discovery, state, app),
+    advised && how(doc),
+    discovery && advised && topUrls(discovery, state, app),
     h("div", { class: "grid halves", key: "evidence" }, robots(doc), server(doc)),
     sitemaps(doc),
     feeds(doc.technical_metadata),
@@ -143,13 +147,17 @@ const omitted = (left) => left > 0 && h("p", { class: "muted small" }, t("docume
 const failure = ({ error, error_type: kind }) =>
   (error || kind) && [t("failure.reason"), [kind && [h("strong", null, label("error", kind)), " "], foreign(error)]];
 
-function robots({ robots: answer, technical_metadata: { robots_txt: file } }) {
+function robots(doc) {
+  const {
+    robots: answer,
+    technical_metadata: { robots_txt: file },
+  } = doc;
   return card(
     "robots.txt",
     properties(
       [t("exists"), yesNo(file.exists)],
       [t("httpStatus"), answer.status_code || t("noAnswer")],
-      [t("contract.allows"), yesNo(file.allows_crawling)],
+      [t("contract.allows"), doc.reachable ? yesNo(file.allows_crawling) : muted("–")],
       failure(file),
       [t("size"), bytes(file.size)],
       [

@@ -3,7 +3,7 @@ import { get } from "../api.js";
 import { h } from "../dom.js";
 import { duration, label, number, t } from "../i18n.js";
 import {
-  button,
+  actionButton,
   card,
   code,
   domainLink,
@@ -35,6 +35,9 @@ export default {
   render({ data: letter, app }) {
     if (!letter)
       return empty(t("letter.missing"), h("p", null, h("a", { href: to("dead-letters") }, t("nav.dead-letters"))));
+    const does = (action) => (kind) =>
+      actionButton(t(action), () => resolve(app, action, { ids: [letter.id] }, 1, summary(letter)), { kind });
+    const [replay, discard] = [does("replay"), does("discard")];
     return [
       h(
         "p",
@@ -48,12 +51,10 @@ export default {
         h(
           "div",
           { class: "toolbar actions", key: "actions" },
-          button(t("replay"), () => resolve(app, "replay", { ids: [letter.id] }, 1, summary(letter)), {
-            kind: "primary",
-          }),
-          button(t("discard"), () => resolve(app, "discard", { ids: [letter.id] }, 1, summary(letter)), {
-            kind: "danger-text",
-          }),
+          // The bytes of a file that cannot be read stay what they are: a replay fails again.
+          letter.error_type === "parse_error"
+            ? [discard("primary"), replay("")]
+            : [replay("primary"), discard("danger-text")],
         ),
       card(
         t("letter.why"),

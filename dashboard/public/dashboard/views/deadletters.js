@@ -4,7 +4,7 @@ import { get } from "../api.js";
 import { h } from "../dom.js";
 import { choice, errorTypes, filterForm, partitionFields, text } from "../filters.js";
 import { label, number, t } from "../i18n.js";
-import { button, code, empty, foreign, muted, partitionText, since, stateBadge } from "../pieces.js";
+import { actionButton, code, empty, foreign, muted, partitionText, since, stateBadge } from "../pieces.js";
 import { resolve } from "../resolve.js";
 import { pick, to } from "../routes.js";
 import { pager, table } from "../table.js";
@@ -79,7 +79,7 @@ function actions(rows, route, state, app, stored) {
   const chosen = rows.filter((row) => state.selected.has(row.id));
   const both = (text, choice, count, words, disabled) =>
     ["replay", "discard"].map((action) =>
-      button(text(action), () => resolve(app, action, choice, count, words), {
+      actionButton(text(action), () => resolve(app, action, choice, count, words), {
         kind: action === "discard" ? "danger-text" : "",
         disabled,
       }),
@@ -205,7 +205,7 @@ function deadLetterTable(rows, route, state, app) {
                 "div",
                 { class: "actions" },
                 ["replay", "discard"].map((action) =>
-                  button(t(action), () => resolve(app, action, { ids: [row.id] }, 1, summary(row)), {
+                  actionButton(t(action), () => resolve(app, action, { ids: [row.id] }, 1, summary(row)), {
                     kind: action === "discard" ? "danger-text" : "",
                     label: t(`${action}.of`, row.domain ?? row.work),
                   }),

@@ -3,8 +3,8 @@ import { get } from "../api.js";
 import { h } from "../dom.js";
 import { label, t } from "../i18n.js";
 import {
+  actionButton,
   badge,
-  button,
   card,
   empty,
   foreign,
@@ -16,7 +16,7 @@ import {
 } from "../pieces.js";
 import { collectDomain, queueFiles } from "../pipeline.js";
 import { resolve } from "../resolve.js";
-import { partitionOf, to } from "../routes.js";
+import { domainsOf, partitionOf, to } from "../routes.js";
 import { table } from "../table.js";
 import { contract } from "./contract.js";
 import { summary } from "./deadletters.js";
@@ -27,17 +27,12 @@ export default {
   heading: (route) => h("bdi", null, route.id ?? ""),
 
   async load({ route, signal }) {
-    const domain = route.id ?? "";
-    const detail = get(`/api/v1/seeds/domains/${encodeURIComponent(domain)}`, partitionOf(route.query), signal).catch(
-      (error) => {
-        if (error.status === 404) return null;
-        throw error;
-      },
+    const found = await find(route, signal);
+    const { dead_letters: deadLetters } = await get(
+      "/api/v1/dlq",
+      { domain: found?.domain ?? route.id ?? "", limit: 20 },
+      signal,
     );
-    const [found, { dead_letters: deadLetters }] = await Promise.all([
-      detail,
-      get("/api/v1/dlq", { domain, limit: 20 }, signal),
-    ]);
     return { found, deadLetters };
   },
 
@@ -59,14 +54,14 @@ export default {
           h("p", null, t("domain.underWay"), " ", record.queued_at && since(record.queued_at)),
         ),
       failure(found, open, app),
-      record?.state === "excluded" &&
+      isExcluded(found) &&
         h(
           "div",
           { class: "banner", key: "excluded" },
           h("p", null, t("domain.excluded"), " ", h("a", { href: to("exclusions") }, t("nav.exclusions"))),
         ),
       doc
-        ? contract(doc, state, app)
+        ? contract(doc, state, app, isExcluded(found))
         : empty(
             t("domain.pending"),
             record?.queued_at && h("p", { class: "muted" }, t("domain.queued"), " ", since(record.queued_at)),
@@ -81,12 +76,26 @@ export default {
           { class: "button", href: to("exclusions", { add: "domain", value: found.domain }) },
           t("domain.exclude"),
         ),
-        doc && button(t("domain.collect"), () => collectDomain(app, found.domain, found.partition_info)),
-        button(t("domain.queue"), () => queueFiles(app, found.partition_info)),
+        doc && actionButton(t("domain.collect"), () => collectDomain(app, found.domain, found.partition_info)),
+        actionButton(t("domain.queue"), () => queueFiles(app, found.partition_info)),
       ),
     ];
   },
 };
+
+const isExcluded = ({ document: doc, record }) => record?.state === "excluded" || doc?.excluded === true;
+
+/** What the engine has of a domain, or of the one to which a host belongs; null when that is nothing. */
+async function find(route, signal) {
+  for (const domain of domainsOf(route.id ?? "")) {
+    try {
+      return await get(`/api/v1/seeds/domains/${encodeURIComponent(domain)}`, partitionOf(route.query), signal);
+    } catch (error) {
+      if (error.status !== 404) throw error;
+    }
+  }
+  return null;
+}
 
 function lead({ document: doc, record, partition_info: here, partitions, domain }, route) {
   const others = partitions.filter((partition) => partitionText(partition) !== partitionText(here));
@@ -100,6 +109,8 @@ function lead({ document: doc, record, partition_info: here, partitions, domain 
       " ",
       doc && !doc.reachable && badge("bad", t("domain.unreachable")),
       " ",
+      doc?.blocked && badge("bad", t("domain.blocked")),
+      " ",
       doc?.partial && badge("waiting", t("domain.partial")),
       " ",
       partitionText(here),
@@ -110,6 +121,8 @@ function lead({ document: doc, record, partition_info: here, partitions, domain 
         [t("domain.validUntil"), moment(doc.valid_until)],
         [t("domain.revision"), doc.revision],
         [t("domain.authority"), foreign(doc.authority)],
+        doc.moved_to && [t("domain.movedTo"), foreign(doc.moved_to)],
+        doc.blocked_reason && [t("domain.blocked"), foreign(doc.blocked_reason)],
       ),
     others.length > 0 &&
       h(
@@ -143,7 +156,7 @@ function failure({ document: doc, record, partition_info: partition, domain }, o
       "div",
       { class: "actions" },
       open.length > 0 &&
-        button(
+        actionButton(
           t("domain.replay", open.length),
           () => resolve(app, "replay", { ids: open.map((letter) => letter.id) }, open.length, summary(open[0])),
           { kind: "primary" },
@@ -152,8 +165,10 @@ function failure({ document: doc, record, partition_info: partition, domain }, o
       open.length === 0 &&
         doc &&
         record?.state !== "pending" &&
-        button(t("domain.collect"), () => collectDomain(app, domain, partition), { kind: "primary" }),
-      open.length === 0 && !doc && button(t("domain.queue"), () => queueFiles(app, partition), { kind: "primary" }),
+        actionButton(t("domain.collect"), () => collectDomain(app, domain, partition), { kind: "primary" }),
+      open.length === 0 &&
+        !doc &&
+        actionButton(t("domain.queue"), () => queueFiles(app, partition), { kind: "primary" }),
     ),
     open.length === 0 && doc && h("p", { class: "muted small" }, t("domain.noLetter")),
   );
@@ -183,7 +198,7 @@ const deadLettersCard = (deadLetters, app) =>
           head: t("actions"),
           cell: (row) =>
             row.state === "stored"
-              ? button(t("replay"), () => resolve(app, "replay", { ids: [row.id] }, 1, summary(row)), {
+              ? actionButton(t("replay"), () => resolve(app, "replay", { ids: [row.id] }, 1, summary(row)), {
                   label: t("replay.of", row.domain ?? row.work),
                 })
               : "–",

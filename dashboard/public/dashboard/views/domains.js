@@ -3,22 +3,13 @@ import { get } from "../api.js";
 import { h } from "../dom.js";
 import { choice, errorTypes, filterForm, partitionFields, text } from "../filters.js";
 import { duration, label, t } from "../i18n.js";
-import { domainLink, empty, foreign, partitionText, since, stateBadge, yesNo } from "../pieces.js";
-import { partitionOf, pick, to } from "../routes.js";
+import { actionButton, domainLink, empty, foreign, partitionText, since, stateBadge, yesNo } from "../pieces.js";
+import { collectFailed } from "../pipeline.js";
+import { hostOf, partitionOf, pick, to } from "../routes.js";
 import { pager, table } from "../table.js";
 
-const filters = [
-  "country",
-  "category",
-  "date",
-  "state",
-  "error_type",
-  "robots",
-  "sitemap",
-  "slower_than_ms",
-  "sort",
-  "cursor",
-];
+const choices = ["country", "category", "date", "state", "error_type", "robots", "sitemap", "slower_than_ms"];
+const filters = [...choices, "sort", "cursor"];
 
 export default {
   title: () => t("nav.domains"),
@@ -37,6 +28,13 @@ export default {
     ];
     return [
       h("div", { class: "toolbar", key: "toolbar" }, finder(route, app), filterForm(route, fields, app.go)),
+      route.query.state === "failed" &&
+        data.domains.length > 0 &&
+        h(
+          "div",
+          { class: "toolbar actions", key: "actions" },
+          actionButton(t("collectFailed.ask"), () => collectFailed(app, pick(route.query, ...choices))),
+        ),
       data.domains.length === 0
         ? empty(t("domains.none"), h("p", { class: "muted" }, t("domains.none.how")))
         : h(
@@ -79,25 +77,25 @@ export default {
   },
 };
 
-/** Leads to the page of a domain by its name. */
+/** Leads to the page of a domain by its name, or by that of a host or a URL of it. */
 function finder(route, app) {
   const submit = (event) => {
     event.preventDefault();
-    const domain = new FormData(event.currentTarget).get("domain").trim().toLowerCase();
-    if (domain) app.go(to("domain", partitionOf(route.query), domain));
+    const host = hostOf(new FormData(event.currentTarget).get("domain"));
+    if (host) app.go(to("domain", partitionOf(route.query), host));
   };
   return h(
     "form",
     { class: "filters", role: "search", "aria-label": t("domains.find"), on: { submit } },
     h(
       "div",
-      { class: "field" },
+      { class: "field grow" },
       h("label", { for: "find-domain" }, t("domains.find")),
       h("input", {
         id: "find-domain",
         name: "domain",
         type: "text",
-        placeholder: "mom.gov.sg",
+        placeholder: "mom.gov.sg · https://www.mom.gov.sg/news",
         autocomplete: "off",
         spellcheck: "false",
         autocapitalize: "none",

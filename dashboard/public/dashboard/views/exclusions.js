@@ -1,10 +1,10 @@
 // What must not be fetched, and ruling it out or taking that back.
-import { get, put, remove } from "../api.js";
+import { get, put, remove, token } from "../api.js";
 import { ask } from "../dialog.js";
 import { h } from "../dom.js";
 import { choice, filterForm } from "../filters.js";
 import { label, t } from "../i18n.js";
-import { button, card, code, empty, failureText, foreign, since } from "../pieces.js";
+import { actionButton, card, code, empty, failureText, foreign, readOnlyTitle, since } from "../pieces.js";
 import { pick } from "../routes.js";
 import { pager, table } from "../table.js";
 
@@ -42,7 +42,7 @@ export default {
                 {
                   head: t("actions"),
                   cell: (row) =>
-                    button(t("exclusions.remove"), () => takeBack(row, app), {
+                    actionButton(t("exclusions.remove"), () => takeBack(row, app), {
                       kind: "danger-text",
                       label: t("exclusions.remove.of", row.value),
                     }),
@@ -108,7 +108,11 @@ function form(route, state, app) {
       h("label", { for: "exclude-reason" }, t("dialog.reason")),
       h("input", { id: "exclude-reason", name: "reason", maxlength: "500", autocomplete: "off" }),
     ),
-    h("button", { type: "submit", class: "primary" }, t("exclusions.add.do")),
+    h(
+      "button",
+      { type: "submit", class: "primary", disabled: token.readOnly, ...readOnlyTitle() },
+      t("exclusions.add.do"),
+    ),
     h("p", { id: "exclude-failure", class: "failure", role: "alert" }, state.failure),
   );
 }

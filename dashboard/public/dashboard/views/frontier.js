@@ -1,14 +1,14 @@
 // The frontier: what waits to be fetched, by shard and by host, the state of one URL, and what operators
 // decide about a host.
-import { ApiError, get, post, token } from "../api.js";
+import { ApiError, get, post } from "../api.js";
 import { foundChart, tile } from "../charts.js";
 import { ask } from "../dialog.js";
 import { h } from "../dom.js";
 import { choice, filterForm } from "../filters.js";
 import { duration, label, number, t } from "../i18n.js";
 import {
+  actionButton,
   badge,
-  button,
   card,
   domainLink,
   empty,
@@ -216,8 +216,8 @@ function hostsCard(hosts, route, app) {
             { head: t("frontier.due"), number: true, cell: (row) => number(row.due) },
             { head: t("frontier.delay"), number: true, cell: (row) => duration(row.delay_seconds * 1_000) },
             { head: t("frontier.dueAt"), cell: (row) => since(row.due_at) },
-            !token.readOnly && { head: t("actions"), cell: (row) => h("div", { class: "actions" }, actions(row, app)) },
-          ].filter(Boolean),
+            { head: t("actions"), cell: (row) => h("div", { class: "actions" }, actions(row, app)) },
+          ],
         }),
     pager(route, hosts.next_cursor),
   );
@@ -241,11 +241,10 @@ function hostState(row) {
   return badge(row.due > 0 ? "waiting" : "quiet", label("frontier.is", row.due > 0 ? "due" : "idle"));
 }
 
-/** What an operator may do with a host; nothing with a token that may only read. */
+/** What an operator may do with a host. */
 function actions(row, app) {
-  if (token.readOnly) return null;
   const one = (name, act, kind = "") =>
-    button(t(`frontier.${name}`), act, { kind, label: t(`frontier.${name}.of`, row.host) });
+    actionButton(t(`frontier.${name}`), act, { kind, label: t(`frontier.${name}.of`, row.host) });
   return [
     isBlocked(row) ? one("unblock", () => unblock(row.host, app)) : one("block", () => block(row.host, app)),
     one("setDelay", () => setDelay(row, app)),

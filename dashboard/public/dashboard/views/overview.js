@@ -4,10 +4,11 @@ import { legend, score, share, stackedBar, tile, trendChart } from "../charts.js
 import { h } from "../dom.js";
 import { filterForm, partitionFields } from "../filters.js";
 import { duration, label, number, percent, t } from "../i18n.js";
-import { button, card, domainLink, empty, muted, partitionText, since } from "../pieces.js";
-import { pipelineButton, queueFiles } from "../pipeline.js";
+import { actionButton, button, card, domainLink, empty, muted, partitionText, since } from "../pieces.js";
+import { collectFailed, pipelineButton, queueFiles } from "../pipeline.js";
 import { partitionOf, to } from "../routes.js";
 import { table } from "../table.js";
+import { chooseFiles } from "../uploads.js";
 import { alarmLine } from "./alarms.js";
 
 const SPANS = [24, 72, 168]; // hours of the trend
@@ -51,13 +52,15 @@ export default {
         h(
           "div",
           { class: "actions" },
-          button(t("queue.ask"), () => queueFiles(app, filter)),
+          actionButton(t("upload.ask"), () => chooseFiles(app, filter)),
+          actionButton(t("queue.ask"), () => queueFiles(app, filter)),
           !status.paused && pipelineButton(false, app),
         ),
       ),
       nothing
         ? empty(
             t(Object.keys(filter).length ? "overview.none" : "overview.empty"),
+            h("p", null, t("upload.drop")),
             h("p", { class: "muted" }, t("overview.empty.how")),
             h(
               "pre",
@@ -77,7 +80,7 @@ export default {
               "div",
               { class: "grid two-thirds", key: "trend" },
               trend(status.trend ?? [], route, state, app),
-              failures(status.errors ?? [], filter),
+              failures(status, filter, app),
             ),
             h(
               "div",
@@ -209,7 +212,7 @@ function trend(hours, route, state, app) {
   );
 }
 
-function failures(errors, filter) {
+function failures({ errors = [], processing_stats: p }, filter, app) {
   const max = Math.max(1, ...errors.map((error) => error.domains + error.files));
   return card(
     t("failures"),
@@ -254,6 +257,7 @@ function failures(errors, filter) {
           ],
         })
       : empty(t("failures.none")),
+    p.domains_failed > 0 && actionButton(t("collectFailed.ask"), () => collectFailed(app, filter, p.domains_failed)),
   );
 }
 

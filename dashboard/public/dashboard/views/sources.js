@@ -4,7 +4,7 @@ import { score } from "../charts.js";
 import { ask } from "../dialog.js";
 import { h } from "../dom.js";
 import { ago, date, duration, label, number, percent, t } from "../i18n.js";
-import { badge, button, card, code, empty, foreign, muted, since } from "../pieces.js";
+import { actionButton, badge, card, code, empty, foreign, muted, since } from "../pieces.js";
 import { table } from "../table.js";
 
 const NEAR = 0.8; // the share of a quota from which its alarm fires
@@ -32,7 +32,7 @@ export default {
       card(
         t("info.sources"),
         table({ caption: t("info.sources"), rows: data.sources, key: (row) => row.name, columns: columns(app) }),
-        data.sources.some((source) => source.on) && button(t("info.collect.all"), () => collect(app)),
+        data.sources.some((source) => source.on) && actionButton(t("info.collect.all"), () => collect(app)),
         h("p", { class: "muted" }, cacheLine(data.cache)),
       ),
       letters(data.letters, app),
@@ -88,7 +88,7 @@ const columns = (app) => [
     head: t("actions"),
     cell: (row) =>
       row.on
-        ? button(t("info.collect"), () => collect(app, row.name), {
+        ? actionButton(t("info.collect"), () => collect(app, row.name), {
             label: t("info.collect.of", label("info.source", row.name)),
           })
         : muted("–"),
@@ -164,11 +164,14 @@ function letters(list, app) {
         {
           head: t("actions"),
           cell: (row) =>
-            button(t("discard"), () => discard(app, row), { kind: "danger-text", label: t("discard.of", row.request) }),
+            actionButton(t("discard"), () => discard(app, row), {
+              kind: "danger-text",
+              label: t("discard.of", row.request),
+            }),
         },
       ],
     }),
-    button(t("info.replay", number(list.length)), () => replay(app)),
+    actionButton(t("info.replay", number(list.length)), () => replay(app)),
   );
 }
 

@@ -1,0 +1,175 @@
+// Uploading raw files: chosen, or dropped anywhere on the page, with the folders that say where they belong.
+import { get, token, upload } from "./api.js";
+import { ask } from "./dialog.js";
+import { h } from "./dom.js";
+import { countryCode } from "./countries.js";
+import { bytes, number, t } from "./i18n.js";
+import { code, failureText, foreign } from "./pieces.js";
+import { partitionFields } from "./filters.js";
+
+/** Has the operator choose files, and uploads them. */
+export function chooseFiles(app, filter) {
+  const input = document.createElement("input");
+  Object.assign(input, { type: "file", multiple: true, accept: ".json,application/json" });
+  input.addEventListener("change", () =>
+    uploadFiles(
+      app,
+      [...input.files].map((file) => ({ file, path: file.name })),
+      filter,
+    ),
+  );
+  input.click();
+}
+
+/** Takes files that are dropped on the page. filterOf() gives the partition that is looked at. */
+export function takeDrops(app, filterOf) {
+  const welcome = (event) => !token.readOnly && [...event.dataTransfer.types].includes("Files");
+  const mark = (on) => document.documentElement.classList.toggle("dropping", on);
+  addEventListener("dragover", (event) => {
+    event.preventDefault(); // without it the browser would open the file in place of the page
+    event.dataTransfer.dropEffect = welcome(event) ? "copy" : "none";
+    mark(welcome(event));
+  });
+  addEventListener("dragleave", (event) => event.relatedTarget === null && mark(false));
+  addEventListener("drop", async (event) => {
+    event.preventDefault();
+    mark(false);
+    if (!welcome(event) || document.querySelector("dialog")) return;
+    uploadFiles(app, await filesOf(event.dataTransfer.items), filterOf());
+  });
+}
+
+/** The files of what was dropped, those in folders too: [{file, path}]. */
+async function filesOf(items) {
+  const found = [];
+  const walk = async (entry) => {
+    if (entry.isDirectory) for (const child of await childrenOf(entry)) await walk(child);
+    else found.push({ file: await new Promise((done, failed) => entry.file(done, failed)), path: entry.fullPath });
+  };
+  // The list of items is empty after the first wait; what is no entry of a file system may be a file nevertheless.
+  const dropped = [...items].map((item) => ({ entry: item.webkitGetAsEntry(), file: item.getAsFile() }));
+  for (const { entry, file } of dropped) {
+    if (entry) await walk(entry);
+    else if (file) found.push({ file, path: file.name });
+  }
+  return found;
+}
+
+/** A folder is read in parts, until one is empty. */
+async function childrenOf(folder) {
+  const reader = folder.createReader();
+  const children = [];
+  for (let part; part?.length !== 0; children.push(...part))
+    part = await new Promise((done, failed) => reader.readEntries(done, failed));
+  return children;
+}
+
+const PLACE = /country=([a-z]{2})\/category=([a-z0-9][a-z0-9_-]*)\/date=(\d{4}-\d{2}-\d{2})\//;
+
+/** The partition that a path says, or null. */
+function placeOf(path) {
+  const [, country, category, date] = PLACE.exec(path) ?? [];
+  return country ? { country, category, date } : null;
+}
+
+async function uploadFiles(app, all, filter) {
+  const files = all
+    .filter(({ path }) => path.toLowerCase().endsWith(".json"))
+    .map(({ file, path }) => ({ file, path, place: placeOf(path) }))
+    .sort((a, b) => a.path.localeCompare(b.path, "en", { numeric: true }));
+  if (files.length === 0) return app.announce(t("upload.none"));
+  const asked = files.some(({ place }) => !place);
+  const size = files.reduce((sum, { file }) => sum + file.size, 0);
+  app.announce(
+    await ask({
+      title: files.length === 1 ? t("upload.one", files[0].file.name) : t("upload.many", number(files.length)),
+      body: [
+        h("p", { class: "muted" }, bytes(size), " · ", t("upload.body")),
+        asked && h("p", null, t("upload.where")),
+      ],
+      fields: asked ? [h("div", { class: "filters" }, placeFields(filter))] : [],
+      confirm: t("upload"),
+      act: (values, report, signal) => send(files, values, report, signal),
+      done: (sum) => (sum.failed.length ? outcome(sum) : summary(sum)),
+    }),
+  );
+  app.refresh();
+}
+
+/** The fields of a partition, all needed. */
+const placeFields = (filter) =>
+  partitionFields().map(({ name, control }) => {
+    const field = control(filter[name] ?? (name === "date" ? new Date().toISOString().slice(0, 10) : ""));
+    const props = { ...field.props, id: `upload-${name}`, required: true, autofocus: name === "country" };
+    return h("div", { class: "field" }, h("label", { for: props.id }, t(`filter.${name}`)), { ...field, props });
+  });
+
+/** Uploads one file after another. What fails does not stop the others, unless nothing could succeed. */
+async function send(files, values, report, signal) {
+  const sum = { done: 0, there: 0, failed: [] };
+  const place = { ...values, country: countryCode(values.country ?? "") };
+  const total = files.reduce((size, { file }) => size + file.size, 0) || 1;
+  const numbers = new Numbers();
+  let before = 0; // bytes of the files before
+  for (const [i, { file, path, place: own }] of files.entries()) {
+    const show = (sent) =>
+      report(
+        t("upload.progress", file.name, number(i + 1), number(files.length)),
+        Math.min((before + sent) / total, 1),
+      );
+    try {
+      show(0);
+      const partition = own ?? place;
+      const chunk = await numbers.of(partition, path, signal);
+      await upload(`${routeOf(partition)}/${chunk}?orchestrate=true`, file, show, signal);
+      sum.done++;
+    } catch (error) {
+      if (signal.aborted) return sum;
+      if ([401, 403].includes(error.status) || error.code === "unreachable") throw error;
+      if (error.code === "already_exists") sum.there++;
+      else sum.failed.push({ name: file.name, message: failureText(error) });
+    }
+    before += file.size;
+  }
+  return sum;
+}
+
+const routeOf = ({ country, category, date }) =>
+  `/api/v1/datasets/${[country, category, date].map(encodeURIComponent).join("/")}`;
+
+/** The numbers of files: their own in raw_0001.json, else those that follow on the partition's last. */
+class Numbers {
+  #last = new Map(); // by partition
+
+  async of(partition, path, signal) {
+    const own = /raw_(\d{4,12})\.json$/i.exec(path)?.[1];
+    if (own) return `raw_${own}`;
+    const route = routeOf(partition);
+    const last = (this.#last.get(route) ?? (await this.#highest(route, signal))) + 1;
+    this.#last.set(route, last);
+    return `raw_${String(last).padStart(4, "0")}`;
+  }
+
+  async #highest(route, signal) {
+    let highest = 0;
+    for (let cursor = ""; cursor !== null;) {
+      const page = await get(route, { cursor }, signal);
+      for (const { chunk } of page.files) highest = Math.max(highest, Number(chunk.replace("raw_", "")));
+      cursor = page.cursor;
+    }
+    return highest;
+  }
+}
+
+const summary = (sum) =>
+  [t("upload.done", number(sum.done)), sum.there && t("upload.there", number(sum.there))].filter(Boolean).join(" ");
+
+const outcome = (sum) => [
+  h("p", null, summary(sum)),
+  h("p", null, t("upload.failed", number(sum.failed.length))),
+  h(
+    "ul",
+    null,
+    sum.failed.slice(0, 20).map(({ name, message }) => h("li", null, code(name), " ", foreign(message))),
+  ),
+];

@@ -1,0 +1,314 @@
+/* global document, DataTransfer, DragEvent, getComputedStyle, innerWidth */
+// What operators do with many things at once, in Chromium before an API that plays the engine: files that are dropped,
+// failed domains that are all collected again; and finding what they look for.
+import assert from "node:assert/strict";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, afterEach, before, describe, test } from "node:test";
+import { openPage, settled, skip, startBrowser } from "./browser.mjs";
+import { startFake } from "./fakeapi.mjs";
+import { show, views } from "./views.mjs";
+import { emptyWorld, world } from "./world.mjs";
+
+describe("operating", { skip }, () => {
+  const scratch = mkdtempSync(join(tmpdir(), "uploads-"));
+  let browser, fake, page;
+
+  before(async () => (browser = await startBrowser()));
+  after(async () => {
+    rmSync(scratch, { recursive: true });
+    await browser?.close();
+  });
+  afterEach(async () => {
+    const wrongs = page?.wrongs ?? [];
+    await page?.context().close();
+    await fake?.close();
+    page = fake = null;
+    assert.deepEqual(wrongs, []);
+  });
+
+  async function open(hash = "", { engine = world(), api, ...options } = {}) {
+    fake = await startFake(engine, api);
+    page = await openPage(browser, fake.url, { hash, ...options });
+    await settled(page);
+    return page;
+  }
+
+  const button = (name) => page.getByRole("button", { name, exact: true });
+  const dialog = () => page.getByRole("dialog");
+  const notice = (text) => page.locator(".notice", { hasText: text }).waitFor();
+  const sent = (method, prefix) => fake.calls.filter((call) => call.method === method && call.path.startsWith(prefix));
+  const uploads = () => sent("PUT", "/api/v1/datasets/").map(({ path, query }) => path.slice(17) + query);
+  const goTo = (hash) => page.evaluate((to) => (location.hash = to), hash);
+
+  function file(name, records) {
+    const path = join(scratch, name);
+    writeFileSync(path, JSON.stringify(records));
+    return path;
+  }
+
+  async function choose(...paths) {
+    const [chooser] = await Promise.all([page.waitForEvent("filechooser"), button("Upload…").click()]);
+    await chooser.setFiles(paths);
+    await dialog().waitFor();
+  }
+
+  /** Drops files on the middle of the page. */
+  const drop = (...names) =>
+    page.evaluate((all) => {
+      const dataTransfer = new DataTransfer();
+      for (const name of all) dataTransfer.items.add(new File(["[]"], name, { type: "application/json" }));
+      const target = document.querySelector("main");
+      const event = (type) => new DragEvent(type, { dataTransfer, bubbles: true, cancelable: true });
+      const over = event("dragover");
+      target.dispatchEvent(over);
+      const marked = document.documentElement.classList.contains("dropping");
+      const dropped = event("drop");
+      target.dispatchEvent(dropped);
+      return { marked, taken: over.defaultPrevented && dropped.defaultPrevented };
+    }, names);
+
+  describe("uploads", () => {
+    test("chosen files take their own numbers, or those that follow, and are queued", async () => {
+      await open("#/overview?country=sg&category=news", { engine: emptyWorld() });
+      fake.world.upload({ country: "sg", category: "news", date: "2026-01-28" }, "raw_0007");
+      const record = [{ url: "https://www.example.sg/" }];
+      await choose(file("raw_0003.json", record), file("found today.json", record), file("raw_0007.json", record));
+      assert.equal(await dialog().getByLabel("Country").inputValue(), "sg", "of the filter");
+      await dialog().getByLabel("Country").fill("Singapore");
+      await dialog().getByLabel("Date").fill("2026-01-28");
+      await button("Upload").click();
+      await notice("2 files uploaded and queued. 1 was there already.");
+      assert.deepEqual(uploads(), [
+        "sg/news/2026-01-28/raw_0008?orchestrate=true",
+        "sg/news/2026-01-28/raw_0003?orchestrate=true",
+        "sg/news/2026-01-28/raw_0007?orchestrate=true",
+      ]);
+      assert.deepEqual(sent("PUT", "/api/v1/datasets/")[1].body, record, "the file as it is");
+    });
+
+    test("dropped files are uploaded wherever they fall, and the progress shows", async () => {
+      await open("#/alarms");
+      assert.deepEqual(await drop("raw_0901.json", "raw_0902.json", "notes.txt"), { marked: true, taken: true });
+      await dialog().getByRole("heading", { name: "Upload 2 raw files?" }).waitFor();
+      await dialog().getByLabel("Country").fill("kr");
+      await dialog().getByLabel("Category").fill("news");
+      let release;
+      const held = new Promise((go) => (release = go));
+      await page.route("**/raw_0902?*", async (route) => (await held, route.continue()));
+      await button("Upload").click();
+      await dialog().getByText("raw_0902.json, file 2 of 2").waitFor();
+      const progress = dialog().getByRole("progressbar");
+      assert.ok((await progress.evaluate((node) => node.value)) >= 0.5, "half of the bytes are there");
+      release();
+      await notice("2 files uploaded and queued.");
+      assert.equal(await page.evaluate(() => document.documentElement.classList.contains("dropping")), false);
+    });
+
+    test("a folder that is dropped says where its files belong", async () => {
+      await open();
+      const folder = join(scratch, "raw");
+      for (const [place, name] of [
+        ["country=sg/category=news/date=2026-01-28", "raw_0001.json"],
+        ["country=kr/category=government/date=2026-01-29", "raw_0002.json"],
+      ]) {
+        mkdirSync(join(folder, place), { recursive: true });
+        writeFileSync(join(folder, place, name), "[]");
+      }
+      const devtools = await page.context().newCDPSession(page);
+      const data = { items: [], files: [folder], dragOperationsMask: 1 };
+      for (const type of ["dragEnter", "dragOver", "drop"])
+        await devtools.send("Input.dispatchDragEvent", { type, x: 400, y: 400, data });
+      await dialog().getByRole("heading", { name: "Upload 2 raw files?" }).waitFor();
+      assert.equal(await dialog().getByLabel("Country").count(), 0, "nothing is left to ask");
+      await button("Upload").click();
+      await notice("2 files uploaded and queued.");
+      assert.deepEqual(uploads(), [
+        "kr/government/2026-01-29/raw_0002?orchestrate=true",
+        "sg/news/2026-01-28/raw_0001?orchestrate=true",
+      ]);
+    });
+
+    test("an upload can be stopped, and goes no further", async () => {
+      await open();
+      await drop("raw_0901.json", "raw_0902.json");
+      await dialog().getByLabel("Country").fill("kr");
+      await dialog().getByLabel("Category").fill("news");
+      await page.route("**/raw_0901?*", () => {}); // no answer, ever
+      await button("Upload").click();
+      await dialog().getByText("raw_0901.json, file 1 of 2").waitFor();
+      await button("Stop").click();
+      await notice("0 files uploaded and queued.");
+      assert.deepEqual(uploads(), []);
+    });
+
+    test("what is refused is named, and the others go through", async () => {
+      await open();
+      await drop("raw_0901.json", "raw_0902.json");
+      await dialog().getByLabel("Country").fill("kr");
+      await dialog().getByLabel("Category").fill("news");
+      const error = { code: "validation_error", message: "is empty; send the raw file", field: "body" };
+      await page.route("**/raw_0901?*", (route) => route.fulfill({ status: 400, json: { success: false, error } }));
+      await button("Upload").click();
+      await dialog().getByText("raw_0901.json").waitFor();
+      const said = (await dialog().innerText()).replaceAll(/\s+/g, " ");
+      assert.match(said, /1 file uploaded and queued\. 1 file was not taken: raw_0901\.json body: is empty/);
+      assert.deepEqual(uploads().length, 1);
+    });
+
+    test("nothing is taken that is no JSON file, nor with a token that may only read", async () => {
+      await open();
+      await drop("notes.txt");
+      await notice("There is no JSON file among them.");
+      await page.context().close();
+      await fake.close();
+      await open("", { token: "reader" });
+      assert.deepEqual(await drop("raw_0901.json"), { marked: false, taken: true });
+      assert.equal(await dialog().count(), 0);
+    });
+  });
+
+  describe("all failed domains", () => {
+    test("are collected again, page by page; those without a document are left to their dead letters", async () => {
+      await open("#/overview");
+      const failed = fake.world.domains.filter((record) => record.state === "failed").length;
+      await button("Collect all failed…").click();
+      await dialog()
+        .getByRole("heading", { name: `Collect ${failed} failed domains again?` })
+        .waitFor();
+      await button("Collect all failed").click();
+      await page.locator(".notice").waitFor();
+      const said = await page.locator(".notice").innerText();
+      const [, queued, without] = /^(\d+) domains are queued\.(?: (\d+) without a document)?/.exec(said);
+      assert.equal(Number(queued) + Number(without ?? 0), failed, said);
+      const calls = sent("POST", "/api/v1/seeds/domains/");
+      assert.equal(new Set(calls.map((call) => call.path)).size, failed, "each once");
+      assert.ok(calls.every((call) => call.body.country && call.body.date));
+    });
+
+    test("are those of the list's filter", async () => {
+      await open("#/domains?state=failed&error_type=timeout_error");
+      await button("Collect all failed…").click();
+      await button("Collect all failed").click();
+      await page.locator(".notice").waitFor();
+      const wanted = fake.world.domains.filter((record) => record.error_type === "timeout_error").length;
+      const calls = sent("POST", "/api/v1/seeds/domains/");
+      assert.ok(calls.length >= wanted && calls.length < 25, `${calls.length} of ${wanted}`);
+      const listed = sent("GET", "/api/v1/seeds/domains").filter((call) => call.query.includes("limit=100"));
+      assert.ok(listed.every((call) => call.query.includes("error_type=timeout_error")));
+    });
+  });
+
+  describe("finding", () => {
+    test("a URL, a host or a domain that is pasted opens the domain", async () => {
+      await open("#/domains");
+      for (const text of [
+        "https://www.city-council-2.example/news/1?utm_source=x#top",
+        "  CITY-COUNCIL-2.example/ ",
+        "www.city-council-2.example:8443",
+        "city-council-2.example",
+      ]) {
+        await goTo("#/domains");
+        await page.getByRole("textbox", { name: "Open a domain or URL" }).fill(text);
+        await page.keyboard.press("Enter");
+        await page.getByText("sg / government /").first().waitFor();
+        await page.getByRole("region", { name: "Fetch contract" }).waitFor();
+      }
+    });
+
+    test("a country is its name or its letters, in both languages, and a name that is none is not sent", async () => {
+      await open("#/overview");
+      const country = page.getByLabel("Country");
+      for (const [text, code] of [
+        ["Singapore", "sg"],
+        ["south korea", "kr"],
+        ["UK", "gb"],
+        ["Germany", "de"],
+        ["jp", "jp"],
+      ]) {
+        await goTo("#/overview");
+        await country.fill(text);
+        assert.equal(await country.inputValue(), text, "nothing is cut off");
+        await page.keyboard.press("Enter");
+        await page.waitForURL(new RegExp(`country=${code}$`));
+      }
+      await country.fill("Singapura del Sur");
+      await page.keyboard.press("Enter");
+      assert.match(await country.evaluate((node) => node.validationMessage), /There is no such country/);
+      assert.match(page.url(), /country=jp$/);
+      await page.context().close();
+      await fake.close();
+      await open("#/overview", { language: "ko" });
+      await page.getByLabel("국가").fill("대한민국");
+      await page.keyboard.press("Enter");
+      await page.waitForURL(/country=kr$/);
+    });
+  });
+
+  describe("advice on crawling", () => {
+    const contract = () => page.getByRole("region", { name: "Fetch contract" });
+    const altered = (change) => ({ alter: (data) => (data?.document ? change(structuredClone(data)) : data) });
+
+    test("is not given for a site that does not answer", async () => {
+      await open("#/domain/city-council-2.example", {
+        api: altered((data) => ({ ...data, document: { ...data.document, reachable: false } })),
+      });
+      await page.getByText("unreachable", { exact: true }).waitFor();
+      assert.equal(await contract().count(), 0);
+      assert.equal(await page.getByText("crawling allowed").count(), 0);
+      assert.equal(await page.getByRole("region", { name: "URLs that matter most" }).count(), 0);
+    });
+
+    test("is not given for a domain that is excluded, by the ledger or by the document", async () => {
+      for (const exclude of [
+        (data) => ({ ...data, record: { ...data.record, state: "excluded" } }),
+        (data) => ({ ...data, document: { ...data.document, excluded: true } }),
+      ]) {
+        await open("#/domain/city-council-2.example", { api: altered(exclude) });
+        await page.getByText("This domain is ruled out and not fetched.").waitFor();
+        assert.equal(await contract().count(), 0);
+        assert.equal(await page.getByText("crawling allowed").count(), 0);
+        await page.context().close();
+        await fake.close();
+      }
+      page = fake = null;
+    });
+
+    test("is given for others", async () => {
+      await open("#/domain/city-council-2.example");
+      await contract().getByText("crawling allowed").waitFor();
+    });
+  });
+
+  test("at 375 pixels the header is one line, and rows are cards", async () => {
+    await open("#/overview", { width: 375, height: 812 });
+    const height = () => page.locator("header").evaluate((node) => node.getBoundingClientRect().height);
+    assert.ok((await height()) <= 64, `${await height()} px`);
+    assert.equal(await page.getByRole("link", { name: "Domains" }).first().isVisible(), false);
+    const menu = page.getByRole("button", { name: /^Menu/ });
+    assert.equal(await menu.getAttribute("aria-expanded"), "false");
+    await menu.focus();
+    await page.keyboard.press("Enter");
+    assert.equal(await menu.getAttribute("aria-expanded"), "true");
+    await page.getByRole("navigation", { name: "Main" }).getByRole("link", { name: "Domains" }).click();
+    await page.getByRole("heading", { name: "Domains" }).waitFor();
+    assert.equal(await menu.getAttribute("aria-expanded"), "false", "it closes behind you");
+    for (const view of views.filter(({ name }) => ["domains", "dead-letters", "overview"].includes(name))) {
+      await show(page, view);
+      const rows = await page.locator("table.many tbody tr").evaluateAll((all) =>
+        all.map((row) => ({
+          display: getComputedStyle(row).display,
+          names: [...row.querySelectorAll("td[data-head]")].every(
+            (cell, i) => i === 0 || getComputedStyle(cell, "::before").content === `"${cell.dataset.head}"`,
+          ),
+          right: row.getBoundingClientRect().right,
+        })),
+      );
+      assert.ok(rows.length > 0, view.name);
+      for (const row of rows)
+        assert.ok(row.display === "block" && row.names && row.right <= 375, `${view.name} ${JSON.stringify(row)}`);
+    }
+    assert.equal(await page.evaluate(() => document.documentElement.scrollWidth > innerWidth), false);
+  });
+});
