@@ -1,5 +1,5 @@
 // make bench: the runtime, the parsers, the pipeline, also on slow stores, its costs, the operators' questions and the frontier, each a table.
-import { execFileSync, spawnSync } from "node:child_process";
+import { spawnSync } from "node:child_process";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -19,30 +19,9 @@ run("Runtime: a warm GET /health on one workerd", process.execPath, [
   ...(quick ? ["10"] : []),
 ]);
 
-const parsers = [
-  "test",
-  "-run",
-  "^$",
-  "-bench",
-  "Parse|Allowed|Hostile|Reader|Process|Classify|Add$|Sitemap",
-  "-benchtime",
-  quick ? "1x" : "1s",
-  "./robots",
-  "./sitemap",
-  "./dataset",
-  "./processor",
-  "./classify",
-  "./discovery",
-];
-run("Parsers, native", "go", parsers);
-const exec = join(execFileSync("go", ["env", "GOROOT"], { encoding: "utf8" }).trim(), "lib/wasm/go_js_wasm_exec");
-// The processor needs the platform there.
-run(
-  "Parsers, WebAssembly",
-  "go",
-  [...parsers.slice(0, 1), "-exec", exec, ...parsers.slice(1).filter((p) => p !== "./processor")],
-  { GOOS: "js", GOARCH: "wasm" },
-);
+run("Parsers and the classifier", process.execPath, [join(here, "parsers.mjs"), ...(quick ? ["--quick"] : [])]);
+
+run("What the module weighs", process.execPath, [join(here, "module.mjs")]);
 
 run("Pipeline against the documents' own pseudo-code", process.execPath, [
   join(here, "pipeline/run.mjs"),
@@ -75,5 +54,7 @@ run("The Info service against a plain-JavaScript Worker, and 500,000 articles", 
   join(here, "info/run.mjs"),
   ...(quick ? ["--quick"] : []),
 ]);
+
+if (!quick) run("README's table", process.execPath, [join(here, "readme.mjs")]);
 
 process.exitCode = failed ? 1 : 0;

@@ -156,13 +156,16 @@ export function overlay(...standIns) {
   return suiting.length ? flags(Object.assign({}, ...suiting.map(({ replace }) => replace))) : [];
 }
 
-/** Compiles the Go package in dir for WebAssembly. A process that reads the file meanwhile sees the previous one. */
-export function compile(dir, file) {
+/**
+ * Compiles the Go package in dir for WebAssembly, with the names of its functions where they are wanted. A process that
+ * reads the file meanwhile sees the previous one.
+ */
+export function compile(dir, file, names = false) {
   const next = `${file}.${process.pid}`;
   const plain = notInlined.map((packages) => `-gcflags=${packages}=-l`);
   const flags = [
     "-trimpath",
-    "-ldflags=-s -w",
+    names ? "-ldflags=-w" : "-ldflags=-s -w",
     tags,
     ...overlay(withoutTLS(tls), withoutIDNA(idna), oneSort()),
     ...plain,

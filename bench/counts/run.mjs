@@ -3,6 +3,7 @@
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "../../worker/build.mjs";
+import { Rows } from "../rows.mjs";
 import { count, pagesOfADomain, prices, startCounted } from "../../test/e2e/counts.mjs";
 
 const root = resolve(fileURLToPath(new URL("../..", import.meta.url)));
@@ -19,6 +20,12 @@ try {
 } finally {
   await engine.close();
 }
+
+const rows = new Rows("counts");
+rows.report(`operations of a million domains of ${pagesOfADomain} pages, at published prices`, "≤ 36 USD", {
+  engine_usd: ours.domain.usd_per_million_domains,
+  peer_usd: theirs.domain.usd_per_million_domains,
+});
 
 const labels = {
   requests: "requests to its hosts",
@@ -60,3 +67,4 @@ if (process.env.JSON) {
   const list = Object.entries(price).map(([name, usd]) => `${labels[name]} ${usd}`);
   log(`\nUSD a million, as published on ${read} (docs/scale.md): ${list.join(", ")}. CPU time is not in it.`);
 }
+rows.finish({ quick: false });

@@ -5,6 +5,7 @@
 import { spawnSync } from "node:child_process";
 import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
+import { Rows } from "../rows.mjs";
 
 const root = resolve(fileURLToPath(new URL("../..", import.meta.url)));
 const quick = process.argv.includes("--quick"); // the crawl that is a test, without figures
@@ -35,6 +36,17 @@ for (const [, what, got, most] of counted.matchAll(/: (rows [^:\n]*): ([\d.]+) \
   rows.push([what, Number(got), Number(most)]);
 if (rows.length === 0) throw new Error(`nothing was measured: ${counted}`);
 
+const measured = new Map(rows.map(([what, got]) => [what, got]));
+if (!quick) {
+  const table = new Rows("crawl");
+  const of = (unit) => measured.get(goals.find(([name]) => name === unit)[1]);
+  const urls = "1,000,000 URLs on 50,000 hosts, 200 scrapers";
+  table.report(`a lease of 100 URLs natively, of ${urls}`, "≤ 10 ms", { engine_ms: of("lease100-ms") });
+  table.report("impolite requests in this run", "≤ 0", { engine: of("violations") });
+  table.report("rows written for each of these URLs, leased and reported", "≤ 2.2", { engine: of("rows/URL") });
+  table.report("bytes stored for each of them", "≤ 100", { engine: of("bytes/URL") });
+  table.finish({ quick });
+}
 console.log("| what | measured | goal |\n| --- | --- | --- |");
 for (const [what, got, most] of rows) {
   const missed = most !== null && got > most;

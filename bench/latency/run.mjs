@@ -1,6 +1,7 @@
 // The pipeline where every operation of a binding takes as long as in production, which one machine does not show:
 // node bench/latency/run.mjs [--quick] [--only=orchestrate|file|domains|status|lease]
 // DELAYS='{"R2.put": 200}' changes delays (bench/latency/slow.mjs has them all).
+import { Rows } from "../rows.mjs";
 import { dir, domainMessage, median, partition, ratio, root, round1, start, timed } from "../pipeline/world.mjs";
 import { delays } from "./slow.mjs";
 
@@ -30,11 +31,8 @@ const { harness, workers, drive, deliver, bucketOf } = await start({
   ],
 });
 
-const results = [];
-const report = (what, goal, values) => {
-  results.push({ what, goal, ...values });
-  console.error(`  ${what}: ${JSON.stringify(values)}`);
-};
+const rows = new Rows("latency");
+const report = (...row) => rows.report(...row);
 
 /** The median time of work(round), the first round not counted. */
 async function repeat(work, n = rounds) {
@@ -181,6 +179,4 @@ console.log(
     .map(([name, ms]) => `${name} ${ms}`)
     .join(", ")}; at most six at once.\n`,
 );
-console.log("| what | engine | peer | ratio | goal |\n| --- | --- | --- | --- | --- |");
-for (const { what, goal, engine_ms, peer_ms, ratio } of results)
-  console.log(`| ${what} | ${engine_ms} ms | ${peer_ms ? `${peer_ms} ms` : "–"} | ${ratio ?? "–"} | ${goal} |`);
+rows.finish({ quick: quick || Boolean(process.env.DELAYS), complete: !only });

@@ -1,10 +1,7 @@
 // The pipeline against the peer, on one workerd in one run:
 // node bench/pipeline/run.mjs [--quick] [--only=orchestrate|file|domains|huge] [--domains=200]
-import { execFileSync } from "node:child_process";
-import { mkdirSync, writeFileSync } from "node:fs";
-import { cpus } from "node:os";
-import { join } from "node:path";
-import { dir, domainMessage, median, partition, ratio, root, round1, start, timed } from "./world.mjs";
+import { Rows } from "../rows.mjs";
+import { dir, domainMessage, median, partition, ratio, round1, start, timed } from "./world.mjs";
 
 const quick = process.argv.includes("--quick"); // a smaller run, to see that it works
 const option = (name) => process.argv.find((arg) => arg.startsWith(`--${name}=`))?.split("=")[1];
@@ -20,11 +17,8 @@ const { harness, workers, drive, deliver, bucketOf, workerd } = await start({
 });
 const remove = async (name, key) => (await bucketOf(name)).delete(key);
 
-const results = [];
-const report = (what, goal, values) => {
-  results.push({ what, goal, ...values });
-  console.error(`  ${what}: ${JSON.stringify(values)}`);
-};
+const rows = new Rows("pipeline");
+const report = (...row) => rows.report(...row);
 
 /** Runs work for both sides in turn, the first round not counted. */
 async function alternate(work, n = rounds) {
@@ -145,20 +139,4 @@ try {
 } finally {
   await harness.close();
 }
-
-const commit = execFileSync("git", ["rev-parse", "--short", "HEAD"], { cwd: root, encoding: "utf8" }).trim();
-mkdirSync(join(root, "build"), { recursive: true });
-writeFileSync(
-  join(root, "build/bench-pipeline.json"),
-  JSON.stringify({ commit, cpu: cpus()[0].model, cores: cpus().length, results }, null, 2),
-);
-console.log("| what | engine | peer | ratio | goal |\n| --- | --- | --- | --- | --- |");
-for (const r of results) {
-  const value = (name) =>
-    Object.entries(r)
-      .filter(([k]) => k === name || k.startsWith(`${name}_`))
-      .map(([k, v]) => `${v} ${k.split("_")[1] ?? ""}`.trim())
-      .join(", ");
-  const more = r.linear_mib ? `, linear ${r.linear_mib} MiB, growth ${r.growth_mib} MiB` : "";
-  console.log(`| ${r.what} | ${value("engine")}${more} | ${value("peer") || "–"} | ${r.ratio ?? "–"} | ${r.goal} |`);
-}
+rows.finish({ quick, complete: !option("only") && !option("domains") });

@@ -11,6 +11,7 @@ import { Agent, get } from "node:http";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import workerd from "workerd";
+import { Rows } from "../rows.mjs";
 import { build, compile } from "../../worker/build.mjs";
 
 const here = dirname(fileURLToPath(import.meta.url));
@@ -145,6 +146,18 @@ for (const [name, { median_ms, p95_ms, requests }] of Object.entries(results)) {
   };
 }
 console.table(report);
+const { engine } = results;
+if (engine) {
+  const rows = new Rows("runtime");
+  const beside = (other) => ({
+    engine_ms: engine.median_ms,
+    peer_ms: other.median_ms,
+    ratio: Number((engine.median_ms / other.median_ms).toFixed(2)),
+  });
+  rows.report("a warm `GET /health` over HTTP", "≤ 1.1 ×", beside(peer));
+  rows.report("the same beside the stock entry of syumai/workers", "≤ 0.1 ×", beside(stock));
+  rows.finish({ quick: rounds < 100 });
+}
 console.log(
   JSON.stringify({ bench: "runtime", goals: { times_peer: "<= 1.5", faster_than_stock: ">= 10" }, results: report }),
 );

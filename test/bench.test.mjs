@@ -1,0 +1,63 @@
+// README's table of the benchmarks is made of what they recorded, and a goal counts as met only if it was read and holds.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { fillIn, page, recorded, section } from "../bench/readme.mjs";
+import { meets, merge, Rows, table } from "../bench/rows.mjs";
+
+test("README's table is that of bench/results.json: node bench/readme.mjs writes it", () => {
+  const rows = recorded();
+  assert.ok(rows.length >= 15, `${rows.length} rows`);
+  assert.equal(page(), fillIn(page(), section(rows)));
+});
+
+test("a goal is judged by its unit", () => {
+  const row = (goal, values) => meets({ what: "x", goal, ...values });
+  for (const [goal, values, met] of [
+    ["–", {}, true],
+    ["≤ 0.1 × the peer", { engine_ms: 9, ratio: 0.1 }, true],
+    ["≤ 0.1 × the peer", { engine_ms: 9, ratio: 0.101 }, false],
+    ["≥ 4.5 ×", { ratio: 4.4 }, false],
+    ["≤ 15 s, linear memory ≤ 48 MiB", { engine_ms: 14_999, linear_mib: 48 }, true],
+    ["≤ 15 s, linear memory ≤ 48 MiB", { engine_ms: 14_999, linear_mib: 48.1 }, false],
+    ["≤ 15 s, linear memory ≤ 48 MiB", { engine_ms: 15_001, linear_mib: 2 }, false],
+    ["< 50 ms", { engine_ms: 50 }, false],
+    ["≤ 3,072 KiB", { engine_kib: 3072.1 }, false],
+    ["≥ 50,000 a second", { engine_rate: 50_001 }, true],
+    ["≤ 6 µs", { engine_us: 7 }, false],
+    ["≤ 2.2", { engine: 2.2 }, true],
+  ])
+    assert.equal(row(goal, values), met, `${goal} ${JSON.stringify(values)}`);
+  for (const goal of ["fast", "≤ 5 parsecs", "", "≤ 0.1 × the peer, soon"])
+    assert.throws(() => row(goal, { engine_ms: 1, ratio: 0 }), /cannot be judged/, goal);
+  assert.throws(() => row("≤ 0.1 ×", { engine_ms: 1 }), /cannot be judged/, "without a ratio");
+});
+
+test("a table has values with their units, and says which goals are missed", () => {
+  const rows = [
+    { what: "  a file", goal: "≤ 15 s, linear memory ≤ 48 MiB", engine_ms: 16_349, linear_mib: 31.97 },
+    { what: "health", goal: "≤ 1.5 ×", engine_ms: 0.2712, peer_ms: 0.24, ratio: 1.13 },
+  ];
+  assert.equal(
+    table(rows),
+    `| what | engine | peer | ratio | goal |
+| --- | --- | --- | --- | --- |
+| a file | 16.3 s, linear memory 32 MiB | | | ≤ 15 s, linear memory ≤ 48 MiB (missed) |
+| health | 0.271 ms | 0.24 ms | 1.13 | ≤ 1.5 × |`,
+  );
+});
+
+test("a complete run replaces the rows of its part, another those that it repeated", () => {
+  const row = (part, what, engine) => ({ part, what, goal: "–", engine });
+  const before = [row("runtime", "health", 1), row("pipeline", "file", 1), row("pipeline", "domains", 1)];
+  const names = (rows) => rows.map(({ what, engine }) => `${what} ${engine}`);
+  assert.deepEqual(names(merge(before, { pipeline: { complete: true, rows: [row("pipeline", "huge", 2)] } })), [
+    "health 1",
+    "huge 2",
+  ]);
+  assert.deepEqual(names(merge(before, { pipeline: { complete: false, rows: [row("pipeline", "file", 2)] } })), [
+    "health 1",
+    "domains 1",
+    "file 2",
+  ]);
+  assert.throws(() => new Rows("pipelines"), /no part/);
+});
