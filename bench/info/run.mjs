@@ -1,7 +1,7 @@
 // The Info service: node bench/info/run.mjs [--quick] [--pages | --costs]
 //
 // Fails when a warm GET /news takes more than 1.5 times what a plain-JavaScript Worker takes that reads the same D1
-// and KV, and when a page or a search of 500,000 articles costs more than it may (info/store, TestCost).
+// and KV, and when a request for a page or a search of 500,000 articles takes more than it may (info/store, TestCost).
 import { spawnSync } from "node:child_process";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -78,6 +78,7 @@ async function compare(driver) {
   ];
   console.log(`| GET /news, warm | peer ms | info/api ms | times the peer (goal ${most}) |\n| --- | --- | --- | --- |`);
   let missed = false;
+  let request; // ms, for a page from D1
   for (const [what, path, source] of cases) {
     const pages = await Promise.all(["go", "peer"].map(async (side) => (await ask(side, path, 1)).page));
     if (pages.some((p) => p.meta.source !== source || !p.articles.length))
@@ -96,21 +97,24 @@ async function compare(driver) {
     const [go, peer] = [median(times.go), median(times.peer)];
     const ratio = go / peer;
     missed ||= ratio > most;
+    if (source === "d1") request = go;
     console.log(
       `| ${what} | ${peer.toFixed(2)} | ${go.toFixed(2)} | ${ratio.toFixed(2)}${ratio > most ? ": missed" : ""} |`,
     );
   }
-  return missed;
+  return { missed, request };
 }
 
 const only = (half) => !process.argv.some((arg) => ["--pages", "--costs"].includes(arg) && arg !== half);
 
-function costs() {
+function costs(request) {
   console.log("\nPages and searches on SQLite with D1's tables, and on PostgreSQL:\n");
   const cost = ["test", "./info/store", "-run", "^TestCost$", "-count=1", "-v", "-timeout", "60m", "-args"];
   const size = quick ? ["-articles", "20000"] : ["-articles", "500000", "-timed"];
-  return spawnSync("go", [...cost, ...size], { cwd: root, stdio: "inherit" }).status !== 0;
+  const around = request ? ["-request", `${request}ms`] : [];
+  return spawnSync("go", [...cost, ...size, ...around], { cwd: root, stdio: "inherit" }).status !== 0;
 }
 
-const missed = [only("--pages") && (await latency()), only("--costs") && costs()];
-process.exitCode = missed.some(Boolean) ? 1 : 0;
+const { missed, request } = only("--pages") ? await latency() : {};
+const dear = only("--costs") && costs(request);
+process.exitCode = missed || dear ? 1 : 0;

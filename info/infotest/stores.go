@@ -43,6 +43,7 @@ var StoreCases = []StoreCase{
 	{"what is new since a cursor", newer},
 	{"search", search},
 	{"pages of a search", searchPages},
+	{"searches for beginnings", beginnings},
 	{"old articles are removed", prune},
 	{"a lease excludes others", lease},
 	{"of many takers one gets the lease", leaseRace},
@@ -394,6 +395,43 @@ func search(t T, s *store.Store) {
 		}
 		got := page(t, s, info.Query{Category: info.All, Search: info.ParseSearch(q), Limit: 50})
 		expect(t, q, ids(got.Articles), wanted)
+	}
+}
+
+// beginnings: whatever number of words begins so, the newest articles with any of them are found.
+func beginnings(t T, s *store.Store) {
+	var list []info.Article
+	for i := range 40 {
+		a := Article(info.Naver, i, noon.Add(-time.Duration(i*7%40)*time.Minute))
+		a.Title = fmt.Sprintf("climat%02d 배터리", i)
+		if i%2 == 1 {
+			a.Title = fmt.Sprintf("Climat%02d recycling", i)
+		}
+		list = append(list, a)
+	}
+	put(t, s, list...)
+	for q, has := range map[string]func(i int) bool{
+		"climat*":           func(int) bool { return true },
+		"climat1*":          func(i int) bool { return i/10 == 1 },
+		"CLIMAT1* 배터리":      func(i int) bool { return i/10 == 1 && i%2 == 0 },
+		"climat2* recycl*":  func(i int) bool { return i/10 == 2 && i%2 == 1 },
+		"climat07*":         func(i int) bool { return i == 7 },
+		"climat1* climat2*": func(int) bool { return false },
+		"climatx*":          func(int) bool { return false },
+		"zzzzzzzz*":         func(int) bool { return false },
+	} {
+		var want []string
+		for _, a := range page(t, s, info.Query{Category: info.All, Limit: 50}).Articles {
+			var i int
+			if _, err := fmt.Sscanf(strings.ToLower(a.Title), "climat%d", &i); err != nil {
+				t.Fatalf("%s: %v", a.Title, err)
+			}
+			if has(i) {
+				want = append(want, a.ID)
+			}
+		}
+		all, _ := scroll(t, s, info.Query{Category: info.All, Search: info.ParseSearch(q), Limit: 7}, nil)
+		expect(t, q, ids(all), append([]string{}, want...))
 	}
 }
 

@@ -1,7 +1,10 @@
 package store
 
 import (
+	"fmt"
+	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/newsfork/seed-engine/info"
 	"github.com/newsfork/seed-engine/ledger"
@@ -70,7 +73,8 @@ RETURNING 1 AS removed`,
 // put in order.
 func searchD1(s *Store, q searchQuery) ledger.Statement {
 	var c conditions
-	c.and("news_search.grams MATCH " + c.arg(match(q.Search)))
+	terms := match(&c, q.Search)
+	c.and("news_search.grams MATCH (SELECT terms FROM search)")
 	first, last, direction := "min", ">=", "DESC"
 	if q.Newer {
 		first, last, direction = "max", "<", "ASC"
@@ -90,19 +94,42 @@ func searchD1(s *Store, q searchQuery) ledger.Statement {
 	if q.Newer {
 		bound = "(" + bound + ") + 1"
 	}
-	return s.statement(`WITH hits AS (SELECT news_search.rowid AS hit`+from+c.where()+` ORDER BY news_search.rowid `+direction+` LIMIT `+limit+`)
+	return s.statement(`WITH search(terms) AS MATERIALIZED (SELECT `+terms+`), hits AS (SELECT news_search.rowid AS hit`+from+c.where()+` ORDER BY news_search.rowid `+direction+` LIMIT `+limit+`)
 SELECT a.`+strings.ReplaceAll(s.columns, ", ", ", a.")+from+c.where()+` AND news_search.rowid `+last+` ((`+bound+`) << 20)`+order(&q.Query, "a.")+` LIMIT `+limit, c.args...)
 }
 
-// match writes a search in FTS5's language. Terms are quoted, so that nothing in them means anything there.
-func match(search info.Search) string {
+// match writes a search in FTS5's language, as an expression of SQL. Terms are quoted, so that nothing in them means
+// anything there.
+func match(c *conditions, search info.Search) string {
 	var terms []string
 	for _, t := range search {
 		term := `"` + strings.Join(t.Grams, " ") + `"`
 		if t.Prefix {
 			term += " *"
 		}
-		terms = append(terms, term)
+		place := c.arg(term)
+		if beginning := t.Grams[0]; t.Prefix && !slices.Contains(prefixes, utf8.RuneCountInString(beginning)) {
+			place = endings(place, c.arg(beginning))
+		}
+		terms = append(terms, place)
 	}
-	return strings.Join(terms, " AND ")
+	return strings.Join(terms, " || ' AND ' || ")
+}
+
+// prefixes are the lengths, in characters, of the beginnings that have lists in the index, as its migration says.
+var prefixes = []int{1, 3, 4}
+
+// maxEndings is how many words a beginning stands for at most, before all their lists are merged.
+const maxEndings = 30
+
+// endings is the expression for a beginning without a list of its own: one of the words that begin so. FTS5 reads the
+// lists of words as far as a page needs, and would merge them all for a beginning. Each word is found from the one before,
+// since a step costs as much as all the places of a word.
+func endings(term, beginning string) string {
+	const first = `(SELECT term FROM news_search_terms WHERE term >= `
+	const end = ` || char(1114111)` // Unicode's last character
+	return fmt.Sprintf(`(WITH RECURSIVE words(word) AS (SELECT `+first+`%[2]s LIMIT 1)
+UNION ALL SELECT `+first+`word || char(1) LIMIT 1) FROM words WHERE word < %[2]s`+end+` LIMIT %[3]d)
+SELECT CASE WHEN count(*) BETWEEN 1 AND %[4]d THEN '("' || group_concat(word, '" OR "') || '")' ELSE %[1]s END
+FROM words WHERE word < %[2]s`+end+`)`, term, beginning, maxEndings+2, maxEndings)
 }

@@ -113,10 +113,10 @@ async function main() {
   const found = await read(`?q=${encodeURIComponent("태양광")}&limit=3`);
   if (!found.articles.every((a) => a.title.includes("태양광"))) throw new Unexpected("the search found other articles");
   good(`a search for 태양광 finds "${found.articles[0].title}", served by ${found.meta.source}`);
-  step("readers", `${url.origin}/ with the page, ${url.origin}/api/v1/info/news with its data`);
 
-  if (process.env.KEEP !== "1") return;
-  step("keep", `${url.origin}/ collects every ten seconds; Ctrl-C ends it`);
+  if (process.env.KEEP !== "1") return step("readers", "KEEP=1 make demo-info goes on, and shows them their page");
+  step("readers", `${url.origin}/ with the page, ${url.origin}/api/v1/info/news with its data`);
+  step("keep", `collects every ten seconds; Ctrl-C ends it`);
   let over = false;
   leave = () => (over = true);
   while (!over) {
