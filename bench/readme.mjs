@@ -1,10 +1,14 @@
-// Writes what the benchmarks measured since then to bench/results.json, and README's table from it: node bench/readme.mjs
+// Writes what the benchmarks measured since then to bench/results.json, and the tables of README.md and README.ko.md from
+// it: node bench/readme.mjs
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { inKorean } from "./korean.mjs";
 import { latestRuns, meets, merge, root, table } from "./rows.mjs";
 
-const readme = join(root, "README.md");
+/** What stands in the pages that have the table, in their languages. */
+export const pages = { "README.md": (text) => text, "README.ko.md": inKorean };
+
 const results = join(root, "bench/results.json");
 const begin = "<!-- bench: table -->\n";
 const end = "<!-- end -->";
@@ -27,15 +31,16 @@ export function section(rows) {
 export function fillIn(page, text) {
   const from = page.indexOf(begin);
   const to = page.indexOf(end, from);
-  if (from < 0 || to < 0) throw new Error(`README.md has no ${begin.trim()} … ${end}`);
+  if (from < 0 || to < 0) throw new Error(`there is no ${begin.trim()} … ${end}`);
   return page.slice(0, from + begin.length) + text + page.slice(to);
 }
 
 export const recorded = () => JSON.parse(readFileSync(results, "utf8"));
-export const page = () => readFileSync(readme, "utf8");
+export const page = (name) => readFileSync(join(root, name), "utf8");
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const rows = merge(recorded(), latestRuns());
   writeFileSync(results, `[\n${rows.map((row) => `  ${JSON.stringify(row)}`).join(",\n")}\n]\n`);
-  writeFileSync(readme, fillIn(page(), section(rows)));
+  for (const [name, say] of Object.entries(pages))
+    writeFileSync(join(root, name), fillIn(page(name), say(section(rows))));
 }
