@@ -69,6 +69,9 @@ type Analyser struct {
 	seen     seen
 	tree     *tree
 	top      top
+	varied   varied
+	loose    bool            // some page that is worth fetching has no pattern
+	scored   map[nodeID]bool // patterns of raw URLs that are worth fetching
 	pages    pages
 	title    []byte          // of the URL that is being added
 	said     map[uint64]said // by keyOf a URL
@@ -196,6 +199,7 @@ func (a *Analyser) first(rank uint8, date uint32, hint Hint) record {
 	if !a.seen.full() {
 		r.node = a.tree.add(&p)
 	}
+	a.recommend(r.node, &p, &c)
 	a.stats.Analyzed++
 	a.count(&c, 1)
 	a.offer(&p, c)
@@ -221,6 +225,7 @@ func (a *Analyser) improve(r *record, rank uint8, date uint32, hint Hint) {
 	a.count(&old, -1)
 	c := a.estimate(&p, rank, date)
 	c.hint = hint
+	a.recommend(r.node, &p, &c)
 	a.count(&c, 1)
 	a.offer(&p, c)
 	r.rank, r.lastmod, r.hint, r.class = rank, date, hint, c.class
@@ -268,13 +273,18 @@ func (a *Analyser) robots(url string) (allowed, decided bool) {
 // estimate scores one page of many, classified by its shape if possible.
 func (a *Analyser) estimate(p *page, rank uint8, date uint32) candidate {
 	class, confidence := a.shapes.classify(p)
-	return a.judge(p, class, confidence, rank, date)
+	settled, sure := a.settle(p, class, confidence)
+	settled, sure = vouch(settled, sure, rank)
+	c := a.judge(p, settled, sure, rank, date)
+	c.class = class // by which it is counted: that of its pattern, in whatever order its places are found
+	return c
 }
 
 // assess scores one of the pages that are listed, classified by its whole URL, the texts by which it is known, and
 // the site.
 func (a *Analyser) assess(p *page, rank uint8, date uint32) candidate {
 	class, confidence := a.classOf(p)
+	class, confidence = vouch(class, confidence, rank)
 	return a.judge(p, class, confidence, rank, date)
 }
 
@@ -283,9 +293,10 @@ func (a *Analyser) assess(p *page, rank uint8, date uint32) candidate {
 func (a *Analyser) judge(p *page, c classify.Class, confidence float64, rank uint8, date uint32) candidate {
 	v := a.value(p, c.Type(), date)
 	score := priority(v.Overall, confidence, quality(p), methodScore(methods[rank]))
-	j := candidate{url: p.url, lastmod: date, rank: rank, class: c, priority: int(score*1000 + 0.5), confidence: confidence}
+	day := a.dated(p, 0)
+	j := candidate{url: p.url, lastmod: date, date: max(date, day), rank: rank, class: c, priority: int(score*1000 + 0.5), confidence: confidence}
 	j.order = j.priority
-	if best := max(v.Timeliness, undated, a.timelinessOf(a.dated(p, 0))); best > v.Timeliness {
+	if best := max(v.Timeliness, undated, a.timelinessOf(day)); best > v.Timeliness {
 		v.Timeliness = best
 		j.order = int(priority(overall(&v), confidence, quality(p), methodScore(methods[rank]))*1000 + 0.5)
 	}
@@ -349,6 +360,7 @@ func (a *Analyser) count(c *candidate, sign int) {
 // offer offers a URL to the lists of the best.
 func (a *Analyser) offer(p *page, c candidate) {
 	a.top.offer(c)
+	a.varied.offer(p, c)
 	a.pages.offer(c, a.title)
 	a.classes[c.class].examples.offer(c)
 	if p.mayList(c.class.Type()) {
@@ -390,14 +402,20 @@ func (a *Analyser) Score(url string) Scored {
 	if a.ruledOut(p.url) {
 		s.Allowed = new(bool)
 	}
-	rank, date := rankOf(FromResearch), uint32(0)
+	rank, date, hint := rankOf(FromResearch), uint32(0), Hint(0)
 	if r := a.seen.find(keyOf(a.buf)); r != nil {
-		rank, date = max(rank, r.rank), r.lastmod
+		rank, date, hint = max(rank, r.rank), r.lastmod, r.hint
 	}
 	c := a.assess(&p, rank, date)
+	c.hint = hint
 	s.Type = c.class.Type()
 	s.Priority = float64(c.priority) / 1000
-	s.Action = action(s.Priority, s.Type, p.isLogin())
+	if s.Action = c.action(&p); s.Action.isGood() {
+		if a.scored == nil {
+			a.scored = map[nodeID]bool{}
+		}
+		a.scored[a.node(p.url)] = true
+	}
 	forbidden := s.Allowed != nil && !*s.Allowed
 	if !inside || forbidden || len(p.url) > MaxURLLength || p.trapOf(a.o.Now) != markup.NoTrap || assetExtensions[p.extension()] {
 		s.Action = Ignore

@@ -53,10 +53,22 @@ func (s *source) note(r *record, date uint32) {
 	if r.rank == 0 {
 		return
 	}
-	s.types[r.class]++
+	class, _ := vouch(r.class, 0, listRank(s.Method))
+	s.types[class]++
 	if date > 0 {
 		s.newest.add(date)
 	}
+}
+
+// listRank is the rank of what an entry point lists.
+func listRank(m EntryMethod) uint8 {
+	switch m {
+	case RSSEntry, AtomEntry, JSONFeedEntry:
+		return rankOf(FromFeed)
+	case NewsSitemapEntry:
+		return rankOf(FromNewsSitemap)
+	}
+	return rankOf(FromSitemap)
 }
 
 // contentType returns the type of more than half of the URLs that the source lists; for a source that lists none,

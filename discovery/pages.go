@@ -34,7 +34,7 @@ func (a *Analyser) Pages() []Page {
 		}
 		assessed := a.assess(&p, c.rank, c.lastmod)
 		t, priority := assessed.class.Type(), float64(assessed.priority)/1000
-		if action(priority, t, p.isLogin()) == Ignore {
+		if assessed.action(&p) == Ignore {
 			continue
 		}
 		q := Page{URL: c.url, Title: c.title, Type: t, Priority: priority, Method: methods[c.rank]}

@@ -30,6 +30,7 @@ type node struct {
 	names       uint16 // children that are names
 	name        bool   // token is a name
 	variable    bool   // names among its children have become {slug}
+	good        bool   // some page of the pattern is worth fetching
 	depth       uint8
 	examples    [2]string // the two greatest URLs of the pattern, greatest first, "" for none
 }
@@ -147,6 +148,7 @@ func (t *tree) merge(into, from nodeID) {
 		t.exemplify(into, e)
 	}
 	t.nodes[from].examples = [2]string{}
+	t.nodes[into].good = t.nodes[into].good || t.nodes[from].good
 	if t.nodes[from].variable && !t.nodes[into].variable {
 		t.generalise(into)
 	}

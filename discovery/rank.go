@@ -12,7 +12,7 @@ import (
 
 const (
 	maxLeading = 3                 // sections whose current listing leads the list
-	maxAlike   = MaxDiscovered / 3 // URLs of one pattern, unless nothing else is left
+	maxAlike   = MaxDiscovered / 3 // URLs of one section, and of one pattern, unless nothing else is left
 )
 
 // standing is the place that the form of a page gives it in the list.
@@ -36,20 +36,27 @@ type entrant struct {
 
 // ranked returns the MaxDiscovered best of list in the order of an editor: the current listings of up to maxLeading
 // sections; then by priority, the newest first of equals, with nothing that stands aside above a dated article.
-// Of one pattern there are at most maxAlike unless nothing else is left.
+// Of one section, and of one pattern, there are at most maxAlike unless nothing else is left.
 func (a *Analyser) ranked(list []candidate) []candidate {
 	entrants := make([]entrant, len(list))
-	lowest := 0
+	lowest, lowestNews := 0, 0 // of dated articles, and of all news but the lists of it
 	for i, c := range list {
 		e := a.entrant(c)
 		entrants[i] = e
 		if e.standing == article && (lowest == 0 || e.order < lowest) {
 			lowest = e.order
 		}
+		if (e.standing == article || e.standing == ordinary && isNews(e.class)) && (lowestNews == 0 || e.order < lowestNews) {
+			lowestNews = e.order
+		}
 	}
 	for i := range entrants {
-		if e := &entrants[i]; lowest > 0 && e.standing == aside {
+		e := &entrants[i]
+		if lowest > 0 && e.standing == aside {
 			e.order = min(e.order, lowest-1)
+		}
+		if lowestNews > 0 && e.class == archiveClass {
+			e.order = min(e.order, lowestNews-1)
 		}
 	}
 	slices.SortFunc(entrants, before)
@@ -61,6 +68,8 @@ func (a *Analyser) ranked(list []candidate) []candidate {
 	}
 	return best
 }
+
+func isNews(c classify.Class) bool { return relevance(c.Type()) > relevance(classify.Policy) }
 
 func before(x, y entrant) int {
 	if x.order == y.order && x.date != y.date {
@@ -81,7 +90,7 @@ func (a *Analyser) entrant(c candidate) entrant {
 	if at := a.dated(&p, 0); at > 0 {
 		e.date = at
 	}
-	news := relevance(t) > relevance(classify.Policy)
+	news := isNews(c.class)
 	switch {
 	case t == classify.Unknown, t == classify.Archive, p.isHome(), p.isLogin(), p.isPast(a.o.Now.Year()), a.classifier.IsSmallPrint(c.url):
 		e.standing = aside
@@ -149,19 +158,21 @@ func leadWith(sorted []entrant, lowest int) []entrant {
 	return append(leading, others...)
 }
 
-// mixed takes the first MaxDiscovered, at most maxAlike of a pattern; if there are not enough, the first of those
-// that were left out. Their order stays.
+// mixed takes the first MaxDiscovered, at most maxAlike of a section and of a pattern; if there are not enough, the first
+// of those that were left out: of other patterns, then any. Their order stays.
 func mixed(sorted []entrant) []entrant {
-	alike := map[nodeID]int{}
+	patterns, sections := map[nodeID]int{}, map[string]int{}
 	taken := make([]bool, len(sorted))
 	n := 0
-	for _, limit := range [...]int{maxAlike, len(sorted)} {
+	for _, limit := range [...]struct{ pattern, section int }{{maxAlike, maxAlike}, {maxAlike, len(sorted)}, {len(sorted), len(sorted)}} {
 		for i := range sorted {
 			if n == MaxDiscovered {
 				break
 			}
-			if p := sorted[i].pattern; !taken[i] && (p == noNode || alike[p] < limit) {
-				alike[p]++
+			e := &sorted[i]
+			if !taken[i] && (e.pattern == noNode || patterns[e.pattern] < limit.pattern) && sections[e.section] < limit.section {
+				patterns[e.pattern]++
+				sections[e.section]++
 				taken[i] = true
 				n++
 			}
@@ -177,13 +188,15 @@ func mixed(sorted []entrant) []entrant {
 }
 
 // section is the part of a site that a page belongs to: its host and the first segment that is no language.
-func (p *page) section() string {
+func (p *page) section() string { return p.host + "/" + p.sectionName() }
+
+func (p *page) sectionName() string {
 	for i, s := range p.parts() {
 		if p.kinds[i] != langKind {
-			return p.host + "/" + s
+			return s
 		}
 	}
-	return p.host
+	return ""
 }
 
 // isHome reports whether a page is the home page, or that of a language.
@@ -220,6 +233,34 @@ func (p *page) isPast(year int) bool {
 		break
 	}
 	return p.hasPastQuery(year)
+}
+
+// listsPastYear reports whether a page lists what a year before this one brought.
+func (p *page) listsPastYear(year int) bool {
+	for f := range strings.SplitSeq(p.query, "&") {
+		if _, value, _ := strings.Cut(f, "="); kindOfBody(value) == yearKind && number(value) < year {
+			return true
+		}
+	}
+	for last := p.depth - 1; last >= 0 && last < len(p.segments); last-- {
+		switch p.kinds[last] {
+		case yearKind:
+			return number(p.body(last)) < year
+		case monthKind, pageKind:
+			continue
+		case dateKind: // of a month: a day is that of an article, perhaps
+			if len(p.body(last)) <= len("2025-01") {
+				return number(p.body(last)[:4]) < year
+			}
+		case literalKind, idKind:
+			if isPageWord(p.body(last)) {
+				continue
+			}
+			return endsInPast(p.body(last), year)
+		}
+		return false
+	}
+	return false
 }
 
 // hasPastQuery reports whether the query chooses an earlier year, or a later page.

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/newsfork/seed-engine/classify"
 	"github.com/newsfork/seed-engine/classify/embedded"
 )
 
@@ -126,13 +127,123 @@ func TestAside(t *testing.T) {
 	const old = "/news/bridge-over-the-river-opened-to-all"
 	for _, path := range []string{
 		"/", "/en/", "/index.html", "/newsroom/press-releases/2024", "/newsroom/press-releases/2024/11", "/press-releases-2019", "/archive/2021",
-		"/news/page/3", "/news?page=3", "/news?year=2023", "/news/privacy-policy", "/terms-of-use", "/login", "/news/login", "/a/8812",
+		"/news/page/3", "/news?page=3", "/news?year=2023", "/news/privacy-policy", "/terms-of-use", "/login", "/news/login",
 	} {
 		a := ministry()
 		add(a, "https://www.mom.gov.sg"+old, FromSitemap, ago(900*day))
 		add(a, "https://www.mom.gov.sg"+path, FromFeed, ago(time.Hour))
 		if got := shown(a); got[0] != old || got[1] != path {
 			t.Errorf("%q", got)
+		}
+	}
+}
+
+// TestUnknownStandsAside: a page of which nothing says what it is does not stand above a dated article.
+func TestUnknownStandsAside(t *testing.T) {
+	a := ministry()
+	add(a, "https://www.mom.gov.sg/news/bridge-over-the-river-opened-to-all", FromSitemap, ago(900*day))
+	add(a, "https://www.mom.gov.sg/a/8812", FromSitemap, ago(time.Hour))
+	if got := shown(a); got[1] != "/a/8812" {
+		t.Errorf("%q", got)
+	}
+}
+
+// TestFeedItemsAreNews: what a feed or news sitemap lists is never unknown, whatever its URL, in whatever order it is found.
+func TestFeedItemsAreNews(t *testing.T) {
+	for _, m := range []Method{FromFeed, FromNewsSitemap} {
+		for _, order := range [][]Method{{m, FromSitemap}, {FromSitemap, m}} {
+			a := ministry()
+			source := a.Source(Source{Method: RSSEntry, URL: "https://www.mom.gov.sg/rss.xml", Read: true})
+			for _, found := range order {
+				a.Add(&Sighting{Loc: []byte("https://www.mom.gov.sg/a/8812"), Method: found, Lastmod: ago(time.Hour), Source: source})
+			}
+			u := a.Result().URLs[0]
+			s := a.Score(u.URL)
+			e := a.Contract(Terms{}).EntryPoints[0]
+			if u.Classification.PrimaryType != classify.News || s.Type != classify.News || u.NewsValue.Relevance != 0.9 || e.ContentType == nil || *e.ContentType != classify.News {
+				t.Errorf("%v: %+v, %+v, the feed %v", order, u, s, e.ContentType)
+			}
+		}
+	}
+}
+
+// TestPastYears: the list of a past year is an archive, and stands below the releases that it lists, dated or not.
+func TestPastYears(t *testing.T) {
+	for _, list := range []string{"/2024", "?year=2024", "/2024/page/2", "/2024/11", "-2024"} {
+		a := ministry()
+		add(a, releases+list, FromFeed, ago(time.Hour))
+		add(a, releases+"/2024/minister-opens-bridge-over-the-river", FromSitemap, time.Time{})
+		add(a, releases+"/2026", FromSitemap, time.Time{})
+		var got []string
+		for _, u := range a.Result().URLs {
+			got = append(got, strings.TrimPrefix(u.URL, releases)+" "+string(u.Classification.PrimaryType))
+		}
+		if want := []string{"/2026 press_release", "/2024/minister-opens-bridge-over-the-river press_release", list + " archive"}; !slices.Equal(got, want) {
+			t.Errorf("%q, want %q", got, want)
+		}
+		if s := a.Score(releases + list); s.Type != classify.Archive {
+			t.Errorf("%s is %s", list, s.Type)
+		}
+	}
+}
+
+// TestTies: of equals the newest comes first, never the first in alphabetical order.
+func TestTies(t *testing.T) {
+	a := ministry()
+	for i := range 200 {
+		add(a, fmt.Sprintf("https://www.mom.gov.sg/newsroom/story-of-the-town-%03d", i), FromSitemap, ago(2*day+time.Duration(i)*time.Minute))
+		add(a, fmt.Sprintf("https://www.mom.gov.sg/stories/%d/a-story-of-the-town", 1000+i), FromSitemap, time.Time{})
+	}
+	dates, numbers := []string{}, []string{}
+	for _, p := range shown(a) {
+		if strings.HasPrefix(p, "/newsroom/") {
+			dates = append(dates, p)
+		} else {
+			numbers = append(numbers, p)
+		}
+	}
+	if len(dates) == 0 || len(numbers) == 0 || dates[0] != "/newsroom/story-of-the-town-000" || numbers[0] != "/stories/1199/a-story-of-the-town" ||
+		!slices.IsSorted(dates) || !slices.IsSortedFunc(numbers, func(x, y string) int { return strings.Compare(y, x) }) {
+		t.Errorf("%q\n%q", dates, numbers)
+	}
+	b := ministry()
+	for _, name := range strings.Fields("aquarium bridge cathedral dockyard embankment fountain gallery harbour island jetty") {
+		add(b, "https://www.mom.gov.sg/news/the-new-"+name+"-of-the-town", FromSitemap, ago(2*day))
+	}
+	if got := shown(b); slices.IsSorted(got) {
+		t.Errorf("%q", got)
+	}
+}
+
+// TestOneSection: at most a third of the list is of one section, however many pages it has and however they are named.
+func TestOneSection(t *testing.T) {
+	a := ministry()
+	for i := range 60 {
+		for _, desk := range []string{"asia", "europe", "africa"} {
+			add(a, fmt.Sprintf("https://www.mom.gov.sg/world/%s/%d/a-story-of-the-day", desk, i), FromFeed, ago(time.Hour))
+		}
+		add(a, fmt.Sprintf("https://www.mom.gov.sg/local/%d/a-story-of-the-town", i), FromSitemap, ago(900*day))
+		add(a, fmt.Sprintf("https://www.mom.gov.sg/culture/%d/a-concert-of-the-day", i), FromSitemap, ago(900*day))
+		add(a, fmt.Sprintf("https://www.mom.gov.sg/sports/%d/a-match-of-the-day", i), FromSitemap, ago(900*day))
+	}
+	count := map[string]int{}
+	for _, p := range shown(a) {
+		count[strings.Split(p, "/")[1]]++
+	}
+	if count["world"] > MaxDiscovered/3 || len(count) != 4 {
+		t.Errorf("%v", count)
+	}
+}
+
+// TestResearchAloneIsNotUrgent: that Research names a page makes it no page to fetch at once.
+func TestResearchAloneIsNotUrgent(t *testing.T) {
+	for m, want := range map[Method]Action{FromResearch: ScheduledCrawl, FromFeed: ImmediateCrawl} {
+		a := ministry()
+		add(a, releases+"/minister-opens-bridge-over-the-river", m, time.Time{})
+		u := a.Result().URLs[0]
+		pages := a.Score(u.URL)
+		if u.Priority < 0.8 || u.Action != want || pages.Action != want {
+			t.Errorf("%s: %v %s, as a raw URL %s", m, u.Priority, u.Action, pages.Action)
 		}
 	}
 }

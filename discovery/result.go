@@ -15,7 +15,7 @@ const (
 	maxPatterns        = 20
 	consideredPatterns = 200 // those of highest support, of which the most useful are listed
 	minSupport         = 2
-	maxAllowedPatterns = 10
+	maxAllowedPatterns = 50
 )
 
 // Bounds of the crawl, as the contract recommends them to others as well.
@@ -56,11 +56,7 @@ func (a *Analyser) Result() Discovery {
 		}
 		d.Categories[classify.Class(i).Type()] = category
 	}
-	for _, p := range d.Patterns {
-		if len(d.Strategy.AllowedPatterns) < maxAllowedPatterns && typeWeight(p.ContentType) >= 0.5 {
-			d.Strategy.AllowedPatterns = append(d.Strategy.AllowedPatterns, p.Pattern)
-		}
-	}
+	d.Strategy.AllowedPatterns = a.allowedPatterns(d.Patterns, best)
 	if a.o.Excluded != nil { // since the URLs were analysed, perhaps
 		d.Strike(a.o.Excluded)
 	}
@@ -85,6 +81,7 @@ func (a *Analyser) contenders() []candidate {
 		}
 	}
 	take(a.top.list)
+	take(a.varied.candidates())
 	take(a.listings.list)
 	for i := range a.classes {
 		take(a.classes[i].examples.list)
@@ -124,7 +121,7 @@ func (a *Analyser) discovered(c *candidate, f Frequency) DiscoveredURL {
 		d.SitemapPriority = &stated
 	}
 	d.NewsValue.Frequency = f
-	d.Action = action(d.Priority, c.class.Type(), p.isLogin())
+	d.Action = c.action(&p)
 	return d
 }
 

@@ -54,9 +54,9 @@ func TestMinistry(t *testing.T) {
 		t.Errorf("%+v", d.Strategy)
 	}
 	s := a.Score(releases)
-	// Research found it, undated: 0.5 × (0.32 + 0.09 + 0.2 + 0.1) + 0.2 × confidence + 0.2 + 0.09
+	// Research found it, which is no reason to fetch it at once, undated: 0.5 × (0.32 + 0.09 + 0.2 + 0.1) + 0.2 × confidence + 0.2 + 0.09
 	c = embedded.Model().Classify(releases, classify.Context{Authority: "gov"})
-	if p := round(0.355 + 0.2*c.Confidence + 0.29); s.Type != classify.PressRelease || s.Priority != p || s.Action != ImmediateCrawl || s.Allowed == nil || !*s.Allowed {
+	if p := round(0.355 + 0.2*c.Confidence + 0.29); s.Type != classify.PressRelease || s.Priority != p || s.Action != ScheduledCrawl || s.Allowed == nil || !*s.Allowed {
 		t.Errorf("%+v, want priority %v", s, p)
 	}
 }

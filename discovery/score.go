@@ -110,9 +110,12 @@ func methodScore(m Method) float64 {
 	return 0
 }
 
+// methodWeight is the share of the method in a priority.
+const methodWeight = 0.1
+
 // priority weighs news value, confidence of the classification, quality of the URL, and method.
 func priority(overall, confidence, quality, method float64) float64 {
-	return round(0.5*overall + 0.2*confidence + 0.2*quality + 0.1*method)
+	return round(0.5*overall + 0.2*confidence + 0.2*quality + methodWeight*method)
 }
 
 // action returns the action for a priority. Pages for searching, for sending a form and for logging in are never
@@ -124,7 +127,7 @@ func action(priority float64, t classify.Type, login bool) Action {
 		return LowPriority
 	case priority >= 0.8:
 		return ImmediateCrawl
-	case priority >= 0.6:
+	case priority >= scheduledPriority:
 		return ScheduledCrawl
 	case priority >= 0.4:
 		return PeriodicCheck
@@ -133,6 +136,9 @@ func action(priority float64, t classify.Type, login bool) Action {
 	}
 	return Ignore
 }
+
+// scheduledPriority is where the recommendation to fetch a page soon begins.
+const scheduledPriority = 0.6
 
 // High and medium priority begin here.
 const (

@@ -33,10 +33,10 @@ type seen struct {
 const keyBits = 48
 
 // keyOf hashes a canonical URL (FNV-1a, then mixed). Keys are stored, so this may not change.
-func keyOf(url []byte) uint64 {
+func keyOf[T string | []byte](url T) uint64 {
 	h := uint64(14695981039346656037)
-	for _, c := range url {
-		h = (h ^ uint64(c)) * 1099511628211
+	for i := range len(url) {
+		h = (h ^ uint64(url[i])) * 1099511628211
 	}
 	h ^= h >> 32
 	h *= 0x9E3779B97F4A7C15

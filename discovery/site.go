@@ -1,6 +1,8 @@
 package discovery
 
 import (
+	"slices"
+
 	"github.com/newsfork/seed-engine/classify"
 )
 
@@ -117,7 +119,35 @@ func (a *Analyser) neighbours(p *page) (site *classify.Site, hints []string) {
 // classOf returns the class of a page by its URL, the texts by which it is known, and the site.
 func (a *Analyser) classOf(p *page) (classify.Class, float64) {
 	site, _ := a.neighbours(p)
-	return a.classifier.BestIn(p.url, a.textOf(p), site)
+	class, confidence := a.classifier.BestIn(p.url, a.textOf(p), site)
+	return a.settle(p, class, confidence)
+}
+
+var newsClass, archiveClass = classNamed(classify.News), classNamed(classify.Archive)
+
+func classNamed(t classify.Type) classify.Class {
+	c, _ := classify.ClassOf(t)
+	return c
+}
+
+// settle corrects the class of a page by the date of the collection: what lists the news of a past year is an archive.
+func (a *Analyser) settle(p *page, class classify.Class, confidence float64) (classify.Class, float64) {
+	if relevance(class.Type()) > relevance(classify.Policy) && p.listsPastYear(a.o.Now.Year()) {
+		return archiveClass, confidence
+	}
+	return class, confidence
+}
+
+// vouchedConfidence is how sure it is that something is news of which only a list of news says so.
+const vouchedConfidence = 0.5
+
+// vouch corrects the class of a page by where it was found: what feeds and news sitemaps list is news, unless it looks
+// like anything else.
+func vouch(class classify.Class, confidence float64, rank uint8) (classify.Class, float64) {
+	if class.Type() == classify.Unknown && rank >= rankOf(FromNewsSitemap) {
+		return newsClass, vouchedConfidence
+	}
+	return class, confidence
 }
 
 // classification is classOf with the evidence.
@@ -125,6 +155,17 @@ func (a *Analyser) classification(p *page) classify.Classification {
 	site, hints := a.neighbours(p)
 	k := a.classifier.ClassifyIn(p.url, a.textOf(p), site)
 	k.Evidence.DomainContext = append(k.Evidence.DomainContext, hints...)
+	class, _ := classify.ClassOf(k.PrimaryType)
+	settled, confidence := a.settle(p, class, k.Confidence)
+	if settled != class {
+		k.Evidence.StructuralHints = append(k.Evidence.StructuralHints, "past_year")
+	} else if r := a.seen.find(keyOf(p.url)); r != nil {
+		settled, confidence = vouch(class, k.Confidence, r.rank)
+	}
+	if settled != class {
+		k.SecondaryTypes = slices.DeleteFunc(k.SecondaryTypes, func(t classify.Type) bool { return t == settled.Type() })
+		k.PrimaryType, k.Confidence = settled.Type(), confidence
+	}
 	return k
 }
 

@@ -26,8 +26,10 @@ type State struct {
 	Hints    []byte                      `json:"hints,omitempty"` // Hint of each URL of Seen; absent when all are zero
 	Nodes    []StateNode                 `json:"nodes"`           // the tree of patterns; parents before children, children by token
 	Top      []StateURL                  `json:"top"`
+	Varied   []StateURL                  `json:"varied,omitempty"` // those that are in no other list
 	Listings []StateURL                  `json:"listings"`
 	Classes  map[classify.Type]StateType `json:"classes"`
+	Loose    bool                        `json:"loose,omitempty"` // some page that is worth fetching has no pattern
 	Stats    Stats                       `json:"stats"`
 	Sources  []StateSource               `json:"sources"`
 	Failures []Failure                   `json:"failures"`
@@ -52,6 +54,7 @@ type StateNode struct {
 	Token    string   `json:"t"`
 	Name     bool     `json:"n,omitempty"`
 	Variable bool     `json:"v,omitempty"`
+	Good     bool     `json:"g,omitempty"`
 	Examples []string `json:"e,omitempty"`
 }
 
@@ -91,7 +94,7 @@ func (a *Analyser) State() *State {
 		Hints: a.seen.encodeHints(),
 		Nodes: nodes,
 		Top:   storeURLs(a.top.list), Listings: storeURLs(a.listings.list),
-		Classes: map[classify.Type]StateType{}, Stats: a.stats,
+		Classes: map[classify.Type]StateType{}, Loose: a.loose, Stats: a.stats,
 		Sources: []StateSource{}, Failures: append([]Failure{}, a.failures...), Unlisted: a.unlisted,
 	}
 	for i := range a.classes {
@@ -99,6 +102,11 @@ func (a *Analyser) State() *State {
 			s.Classes[classify.Class(i).Type()] = StateType{c.count, c.priority, storeURLs(c.examples.list)}
 		}
 	}
+	others := [][]candidate{a.top.list}
+	for i := range a.classes {
+		others = append(others, a.classes[i].examples.list)
+	}
+	s.Varied = storeURLs(a.varied.candidates(others...))
 	a.texts.trim()
 	for _, key := range a.texts.keys() {
 		s.Titles = append(s.Titles, StateTitle{key, a.texts.titles[key].rank, a.texts.titles[key].text})
@@ -160,6 +168,7 @@ func Restore(s *State, o Options) (*Analyser, error) {
 	if err != nil {
 		return damaged(err)
 	}
+	a.loose = s.Loose
 	a.stats, a.failures, a.unlisted = s.Stats, s.Failures, s.Unlisted
 	for _, o := range s.Sources {
 		restored := source{Source: o.Source, newest: o.Newest}
@@ -176,7 +185,10 @@ func Restore(s *State, o Options) (*Analyser, error) {
 			continue
 		}
 		a.classes[i].count, a.classes[i].priority = stored.Count, stored.Priority
-		a.restoreURLs(stored.Examples, func(_ *page, c candidate) { a.classes[i].examples.offer(c) })
+		a.restoreURLs(stored.Examples, func(p *page, c candidate) {
+			a.classes[i].examples.offer(c)
+			a.varied.offer(p, c)
+		})
 	}
 	for _, t := range s.Titles {
 		a.texts.entitle(t.Key, t.Rank, []byte(t.Text))
@@ -185,7 +197,11 @@ func Restore(s *State, o Options) (*Analyser, error) {
 	if !a.restoreSaid(s) {
 		return damaged(nil)
 	}
-	a.restoreURLs(s.Top, func(_ *page, c candidate) { a.top.offer(c) })
+	a.restoreURLs(s.Top, func(p *page, c candidate) {
+		a.top.offer(c)
+		a.varied.offer(p, c)
+	})
+	a.restoreURLs(s.Varied, func(p *page, c candidate) { a.varied.offer(p, c) })
 	a.restoreURLs(s.Listings, func(p *page, c candidate) {
 		c.order -= 1000 * p.depth
 		a.listings.offer(c)
@@ -217,7 +233,7 @@ func (t *tree) store() ([]StateNode, map[nodeID]int) {
 	var walk func(n nodeID, parent int)
 	walk = func(n nodeID, parent int) {
 		o := &t.nodes[n]
-		s := StateNode{Parent: parent, Token: o.token, Name: o.name, Variable: o.variable}
+		s := StateNode{Parent: parent, Token: o.token, Name: o.name, Variable: o.variable, Good: o.good}
 		for _, e := range o.examples {
 			if e != "" {
 				s.Examples = append(s.Examples, e)
@@ -252,7 +268,7 @@ func (t *tree) restore(stored []StateNode) bool {
 			t.nodes = append(t.nodes, node{token: s.Token, first: noNode, movedTo: noNode, name: s.Name})
 			t.link(nodeID(s.Parent), id)
 		}
-		t.nodes[i].variable = s.Variable
+		t.nodes[i].variable, t.nodes[i].good = s.Variable, s.Good
 		for _, u := range s.Examples {
 			t.exemplify(id, u)
 		}

@@ -1,6 +1,9 @@
 package discovery
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // Strike removes everything that contains excluded URLs, and reports whether there was any. The counts remain as
 // they were when the URLs were analysed.
@@ -11,6 +14,7 @@ func (d *Discovery) Strike(excluded func(url string) bool) bool {
 		changed = changed || len(kept) < len(urls)
 		return kept
 	}
+	origins := d.origins()
 	n := len(d.URLs)
 	d.URLs = slices.DeleteFunc(d.URLs, func(u DiscoveredURL) bool { return excluded(u.URL) })
 	changed = len(d.URLs) < n
@@ -21,16 +25,41 @@ func (d *Discovery) Strike(excluded func(url string) bool) bool {
 	d.Patterns = slices.DeleteFunc(d.Patterns, func(p URLPattern) bool {
 		expected := len(p.Examples) == 0
 		p.Examples = strike(p.Examples)
-		gone := !expected && len(p.Examples) == 0
-		if gone {
-			d.Strategy.AllowedPatterns = slices.DeleteFunc(d.Strategy.AllowedPatterns, func(allowed string) bool { return allowed == p.Pattern })
-		}
-		return gone
+		return !expected && len(p.Examples) == 0
 	})
+	patterns := len(d.Strategy.AllowedPatterns)
+	d.Strategy.AllowedPatterns = slices.DeleteFunc(d.Strategy.AllowedPatterns, func(p string) bool {
+		p = specimen.Replace(p)
+		return len(origins) > 0 && !slices.ContainsFunc(origins, func(origin string) bool { return !excluded(origin + p) })
+	})
+	changed = changed || len(d.Strategy.AllowedPatterns) < patterns
 	for i := range d.Patterns {
 		d.Patterns[i].Examples = strike(d.Patterns[i].Examples)
 	}
 	return changed
+}
+
+// specimen makes a URL of a pattern.
+var specimen = strings.NewReplacer("{", "", "}", "")
+
+// origins are those of the URLs that matter and of the examples.
+func (d *Discovery) origins() (list []string) {
+	add := func(url string) {
+		scheme, rest, _ := strings.Cut(url, "://")
+		host, _, _ := strings.Cut(rest, "/")
+		if origin := scheme + "://" + host; !slices.Contains(list, origin) {
+			list = append(list, origin)
+		}
+	}
+	for i := range d.URLs {
+		add(d.URLs[i].URL)
+	}
+	for i := range d.Patterns {
+		for _, e := range d.Patterns[i].Examples {
+			add(e)
+		}
+	}
+	return list
 }
 
 // Close leaves nothing that may be fetched.

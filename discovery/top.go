@@ -12,6 +12,7 @@ import (
 type candidate struct {
 	url        string
 	lastmod    uint32
+	date       uint32 // of the last change, or the day in the URL if that is later; 0 for none
 	rank       uint8
 	class      classify.Class
 	hint       Hint
@@ -20,18 +21,111 @@ type candidate struct {
 	order      int     // what its list is sorted by
 }
 
-// top keeps the candidates of highest order, ties by the priority that a sitemap states, then in the order of
-// URLs. Further sightings can only raise the order of a URL, so one that was dropped need not be remembered.
+// top keeps the candidates of highest order, of equals the newest. Further sightings can only raise the place of a URL,
+// so one that was dropped need not be remembered.
 type top struct {
 	limit int
 	list  []candidate
 }
 
+// better orders candidates: by order, then the newest, then by the priority that a sitemap states. Where all that is
+// equal, the higher number is usually the newer; the rest has no order that means anything.
 func better(a, b candidate) int {
 	if a.order != b.order {
 		return b.order - a.order
 	}
-	return cmp.Or(int(b.hint&0x0f)-int(a.hint&0x0f), strings.Compare(a.url, b.url))
+	if c := cmp.Or(cmp.Compare(b.date, a.date), int(b.hint&0x0f)-int(a.hint&0x0f)); c != 0 {
+		return c
+	}
+	return cmp.Or(cmp.Compare(lastNumber(b.url), lastNumber(a.url)), cmp.Compare(keyOf(a.url), keyOf(b.url)), strings.Compare(a.url, b.url))
+}
+
+// varied keeps the candidates of highest order, at most maxAlike of a section: the others are not listed as long as
+// there is anything else.
+type varied []sectioned
+
+type sectioned struct {
+	candidate
+	host, section string
+}
+
+// maxVaried leaves room for those that turn out to be worth less than estimated.
+const maxVaried = MaxDiscovered + MaxDiscovered/4
+
+// offer adds c, which is about p, if it is good enough, in place of an older candidate with its URL.
+func (v *varied) offer(p *page, c candidate) {
+	list := *v
+	if len(list) == maxVaried && better(list[maxVaried-1].candidate, c) < 0 {
+		return
+	}
+	section := p.sectionName()
+	alike, out := 0, -1 // out makes room: the older candidate, else the worst of the section if that is full
+	for i := range list {
+		o := &list[i]
+		if o.url == c.url {
+			alike, out = 0, i
+			break
+		}
+		if o.section == section && o.host == p.host {
+			if alike++; alike == maxAlike {
+				out = i
+			}
+		}
+	}
+	switch {
+	case alike == maxAlike && better(list[out].candidate, c) < 0:
+		return
+	case out >= 0:
+		list = slices.Delete(list, out, out+1)
+	case len(list) == maxVaried:
+		list = list[:maxVaried-1]
+	}
+	c.url = strings.Clone(c.url)
+	i, _ := slices.BinarySearchFunc(list, c, func(o sectioned, c candidate) int { return better(o.candidate, c) })
+	*v = slices.Insert(list, i, sectioned{c, strings.Clone(p.host), strings.Clone(section)})
+}
+
+// candidates are those of v that are in none of the lists.
+func (v varied) candidates(others ...[]candidate) (list []candidate) {
+	listed := map[string]bool{}
+	for _, other := range others {
+		for i := range other {
+			listed[other[i].url] = true
+		}
+	}
+	for i := range v {
+		if !listed[v[i].url] {
+			list = append(list, v[i].candidate)
+		}
+	}
+	return list
+}
+
+// lastNumber is the last number in a URL, 0 for none.
+func lastNumber(url string) (n uint64) {
+	end := strings.LastIndexAny(url, "0123456789") + 1
+	begin := end
+	for begin > 0 && isDigit(url[begin-1]) && end-begin < 18 {
+		begin--
+	}
+	for _, c := range []byte(url[begin:end]) {
+		n = 10*n + uint64(c-'0')
+	}
+	return n
+}
+
+// action is what is recommended for a candidate. That Research names a page is no reason to fetch it at once: without
+// that, its priority has to be as high.
+func (c *candidate) action(p *page) Action {
+	a := action(float64(c.priority)/1000, c.class.Type(), p.isLogin())
+	if a != ImmediateCrawl || methods[c.rank] != FromResearch {
+		return a
+	}
+	otherwise := 0.0
+	if _, listed := c.hint.priority(); listed {
+		otherwise = methodScore(FromSitemap)
+	}
+	return action(float64(c.priority)/1000-methodWeight*(methodScore(FromResearch)-otherwise), c.class.Type(), false)
 }
 
 // offer adds c if it is good enough, in place of an older candidate with its URL.

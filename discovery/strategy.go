@@ -1,0 +1,100 @@
+package discovery
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// isGood reports whether an action recommends to fetch a page soon.
+func (a Action) isGood() bool { return a == ImmediateCrawl || a == ScheduledCrawl }
+
+// recommend notes that a page of a pattern is worth fetching, if it is or may become so.
+func (a *Analyser) recommend(n nodeID, p *page, c *candidate) {
+	if c.order < scheduledPriority*1000 || !action(float64(c.order)/1000, c.class.Type(), p.isLogin()).isGood() {
+		return
+	}
+	if n = a.tree.home(n); n == noNode {
+		a.loose = true
+		return
+	}
+	a.tree.nodes[n].good = true
+}
+
+// allowedPatterns are patterns that were found, of which each page that is recommended has one: first the most useful,
+// then those of which there are only few pages. Where there are more than maxAllowedPatterns, names give way to {slug};
+// none at all restricts nothing.
+func (a *Analyser) allowedPatterns(useful []URLPattern, best []candidate) []string {
+	list := []string{}
+	if a.loose || a.scored[noNode] {
+		return list
+	}
+	good := map[string]int{} // with their pages
+	own := a.surveyed().own
+	need := func(n nodeID) { good[a.tree.pattern(n)] += own[n].total() }
+	for n := range a.tree.nodes {
+		if node := &a.tree.nodes[n]; node.movedTo == noNode && (node.good && !a.closed(nodeID(n)) || a.scored[nodeID(n)]) {
+			need(nodeID(n))
+		}
+	}
+	for i := range best {
+		p := parsePage(best[i].url)
+		if !best[i].action(&p).isGood() {
+			continue
+		}
+		n := a.node(p.url)
+		if n == noNode {
+			return list
+		}
+		need(n)
+	}
+	for _, p := range useful {
+		if _, needed := good[p.Pattern]; needed || len(p.Examples) > 0 && typeWeight(p.ContentType) >= 0.5 {
+			list = append(list, p.Pattern)
+			delete(good, p.Pattern)
+		}
+	}
+	others := []string{}
+	for pattern := range good {
+		others = append(others, pattern)
+	}
+	slices.SortFunc(others, func(x, y string) int { return cmp.Or(good[y]-good[x], strings.Compare(x, y)) })
+	list = append(list, others...)
+	for names := 2; len(list) > maxAllowedPatterns; names-- {
+		if names < 0 {
+			return []string{}
+		}
+		list = generalised(list, names)
+	}
+	return list
+}
+
+// closed reports whether no page of a pattern may be fetched, as far as it has examples of all.
+func (a *Analyser) closed(n nodeID) bool {
+	examples := a.tree.nodes[n].examples
+	return a.surveyed().own[n].total() <= len(examples) && !slices.ContainsFunc(examples[:], func(url string) bool {
+		return url != "" && !a.forbidden(url) && !a.ruledOut(url)
+	})
+}
+
+// generalised replaces all but the first names of patterns by {slug}.
+func generalised(patterns []string, names int) (list []string) {
+	seen := map[string]bool{}
+	for _, p := range patterns {
+		path, query, hasQuery := strings.Cut(p, "?")
+		segments := strings.Split(path, "/")
+		for i := range segments {
+			if s := segments[i]; i > names && s != "" && !strings.Contains(s, "{") {
+				segments[i] = slugToken(s)
+			}
+		}
+		if p = strings.Join(segments, "/"); hasQuery {
+			p += "?" + query
+		}
+		if !seen[p] {
+			seen[p] = true
+			list = append(list, p)
+		}
+	}
+	return list
+}

@@ -1,0 +1,149 @@
+package discovery
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/net/publicsuffix"
+
+	"github.com/newsfork/seed-engine/classify/embedded"
+)
+
+var placeholder = regexp.MustCompile(`\\\{[a-z]+\\\}`)
+
+// matchPatterns reports whether a URL has one of the patterns, as docs/contract.md explains them.
+func matchPatterns(patterns []string, url string) bool {
+	p := parsePage(url)
+	path := "/" + strings.Join(p.parts(), "/")
+	return slices.ContainsFunc(patterns, func(pattern string) bool {
+		path := path
+		if strings.Contains(pattern, "?") {
+			path += "?" + p.query
+		}
+		re := placeholder.ReplaceAllString(regexp.QuoteMeta(pattern), "[^/?&]*")
+		return regexp.MustCompile("^" + re + "$").MatchString(path)
+	})
+}
+
+// checkStrategy checks the advice for a site: every pattern was seen there, and no page that is recommended is outside.
+func checkStrategy(t *testing.T, site string, a *Analyser, urls []string) {
+	t.Helper()
+	good := []string{}
+	for _, u := range urls {
+		if a.Score(u).Action.isGood() {
+			a.canonical([]byte(u))
+			good = append(good, string(a.buf))
+		}
+	}
+	d := a.Result()
+	for _, u := range d.URLs {
+		if u.Action.isGood() {
+			good = append(good, u.URL)
+		}
+	}
+	for _, p := range a.Pages() {
+		parsed := parsePage(p.URL)
+		if action(p.Priority, p.Type, parsed.isLogin()).isGood() {
+			good = append(good, p.URL)
+		}
+	}
+	allowed := d.Strategy.AllowedPatterns
+	if len(allowed) == 0 { // which restricts nothing
+		if len(good) > 0 && !a.loose && !a.scored[noNode] {
+			t.Errorf("%s: no patterns for %d pages", site, len(good))
+		}
+		return
+	}
+	if len(allowed) > maxAllowedPatterns {
+		t.Errorf("%s: %d patterns", site, len(allowed))
+	}
+	for _, u := range good {
+		if !matchPatterns(allowed, u) {
+			t.Errorf("%s: %s has none of %q", site, u, allowed)
+		}
+	}
+	all := make([]string, len(urls))
+	for i, u := range urls {
+		a.canonical([]byte(u))
+		all[i] = string(a.buf)
+	}
+	for _, pattern := range allowed {
+		if !slices.ContainsFunc(all, func(u string) bool { return matchPatterns([]string{pattern}, u) }) {
+			t.Errorf("%s: nothing there has %s", site, pattern)
+		}
+	}
+}
+
+// TestStrategy: over the sites of the ranking and those of the labelled URLs, the patterns of the strategy are such that were
+// seen, and no page that is recommended is outside of them.
+func TestStrategy(t *testing.T) {
+	paths, err := filepath.Glob("testdata/ranking/*.tsv")
+	if err != nil || len(paths) == 0 {
+		t.Fatal(paths, err)
+	}
+	for _, path := range paths {
+		r := readRanking(t, path)
+		a := NewAnalyser(Options{Model: embedded.Model(), Domain: r.domain, Now: testNow, Pages: 500})
+		r.add(a)
+		var urls []string
+		for u := range r.grades {
+			urls = append(urls, u)
+		}
+		slices.Sort(urls)
+		checkStrategy(t, path, a, urls)
+	}
+	data, err := os.ReadFile("../classify/testdata/urls.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sites := map[string][]string{}
+	for line := range bytes.Lines(data) {
+		var labelled struct{ URL string }
+		if err := json.Unmarshal(line, &labelled); err != nil {
+			t.Fatal(err)
+		}
+		if domain, err := publicsuffix.EffectiveTLDPlusOne(parsePage(labelled.URL + "/").host); err == nil {
+			sites[domain] = append(sites[domain], labelled.URL)
+		}
+	}
+	for domain, urls := range sites {
+		a := NewAnalyser(Options{Model: embedded.Model(), Domain: domain, Now: testNow, Pages: 500})
+		for i, u := range urls {
+			add(a, u, []Method{FromFeed, FromSitemap, FromResearch}[i%3], ago(time.Duration(i)*time.Hour))
+		}
+		checkStrategy(t, domain, a, urls)
+	}
+	// A site with more sections than there is room for.
+	a := ministry()
+	var urls []string
+	for i := range 200 {
+		urls = append(urls, fmt.Sprintf("https://www.mom.gov.sg/%c%c-news/topic-%c/story-of-the-town-%d.html", 'a'+i%20, 'a'+i%7, 'a'+i%3, i))
+		add(a, urls[i], FromFeed, ago(time.Hour))
+	}
+	checkStrategy(t, "many sections", a, urls)
+	if n := len(a.Result().Strategy.AllowedPatterns); n == 0 {
+		t.Error("many sections: no patterns")
+	}
+}
+
+// TestDeepPagesAreNotExcluded: a page that is worth fetching and too deep for a pattern leaves the strategy without any.
+func TestDeepPagesAreNotExcluded(t *testing.T) {
+	a := ministry()
+	add(a, releases+"/2026", FromFeed, ago(time.Hour))
+	add(a, "https://www.mom.gov.sg/news/a/b/c/d/e/f/g/minister-opens-bridge-over-the-river", FromFeed, ago(time.Hour))
+	if d := a.Result(); len(d.Strategy.AllowedPatterns) != 0 {
+		t.Errorf("%q", d.Strategy.AllowedPatterns)
+	}
+	restored, err := Restore(a.State(), a.o)
+	if err != nil || len(restored.Result().Strategy.AllowedPatterns) != 0 {
+		t.Errorf("restored: %v", err)
+	}
+}
