@@ -1,12 +1,11 @@
 package processor
 
 import (
-	"bytes"
 	"encoding/binary"
-	"hash/maphash"
 	"iter"
 
 	"github.com/newsfork/seed-engine/dataset"
+	"github.com/newsfork/seed-engine/swar"
 )
 
 const (
@@ -15,35 +14,55 @@ const (
 
 	// What stays allocated between files.
 	keptSlabs = 2
-	keptSlots = 1 << 18
+	keptSlots = 1 << 17
+
+	slotCost = 32 // bytes of an index for something in it, roughly
 )
 
 // entries is a set of URLs with the descriptions of their records. They are stored one after another in
 // large slabs, without an allocation each; those of one domain are chained. The zero value is empty.
 type entries struct {
 	slabs   [][]byte
-	current int   // slab that is being filled
-	used    int   // bytes of it
-	slots   []ref // hash table of the entries: ref + 1, or 0
-	count   int
-	seed    maphash.Seed
+	current int // slab that is being filled
+	used    int // bytes of it
+	index       // of the entries by their URLs
+	memory  int // bytes that all of it takes
+	last    description
 }
 
 // ref is where an entry begins: the slab's number and, in the lower slabBits, the offset in it.
 type ref uint32
 
-// An entry is a contract.URL without the names of its members: a header of little-endian numbers, followed
-// by the values. Strings are JSON-escaped, the URL is without quotes, and optional values may be missing.
+// An entry is a contract.URL as JSON, without what it has twice: a header of little-endian numbers, followed by the
+// URL, the title and, when the URL does not contain it, the path. The description is stored once for entries
+// in a row that have the same. Strings are JSON-escaped.
 const (
-	entryNext     = 0  // uint32: ref of the domain's next entry
-	entryHash     = 4  // uint32: of the URL
-	entryURL      = 8  // uint32: bytes of the URL
-	entryTitle    = 12 // uint32: bytes of the title
-	entryPathAt   = 16 // uint16: where in the URL the path begins; 0 when it follows the title
-	entryPath     = 18 // uint16: bytes of the path
-	entryOptional = 20 // uint16 each: bytes of the optional members
-	entryHead     = entryOptional + 2*len(optional)
+	entryNext        = 0  // uint32: ref of the domain's next entry
+	entryDescription = 4  // uint32: ref of the description
+	entryURL         = 8  // uint32: bytes of the URL
+	entryText        = 12 // uint32: bytes of URL and title, with what stands between them
+	entryPathAt      = 16 // uint16: where in the URL the path begins; 0 when it follows the title
+	entryPath        = 18 // uint16: bytes of the path
+	entryHead        = 20
 )
+
+// What stands around the values.
+const (
+	beforeURL   = `{"url":"`
+	beforeTitle = `","title":`
+	beforePath  = `,"path":"`
+	behindPath  = `"`
+)
+
+var noTitle = []byte("null")
+
+// description is the end of a contract.URL, its optional members, as it was stored last. In a slab its length,
+// a uint16, stands before it.
+type description struct {
+	at     ref
+	size   int // bytes, 0 when there is none
+	values [len(optional)][]byte
+}
 
 // optional members of a contract.URL.
 var optional = [...]struct {
@@ -59,13 +78,14 @@ var optional = [...]struct {
 // add stores a URL and its description by the record, unless the set has the URL. u is the URL as in a JSON
 // string, and size the number of bytes of the contract.URL as JSON.
 func (s *entries) add(u []byte, split parts, r *dataset.Record) (at ref, size int, added bool) {
-	slot, hash := s.find(u)
-	if s.slots[slot] != 0 {
+	hash := s.hash(u)
+	slot, found := s.find(u, hash)
+	if found {
 		return 0, 0, false
 	}
-	at, size = s.store(u, split, r, hash)
-	s.slots[slot] = at + 1
-	s.count++
+	at, size = s.store(u, split, r)
+	s.put(slot, hash, uint32(at))
+	s.memory += slotCost
 	return at, size, true
 }
 
@@ -75,15 +95,14 @@ func (s *entries) link(after, next ref) {
 }
 
 // chain iterates over n entries from head on.
-func (s *entries) chain(head ref, n int) iter.Seq[[]byte] {
-	return func(yield func([]byte) bool) {
+func (s *entries) chain(head ref, n int) iter.Seq[ref] {
+	return func(yield func(ref) bool) {
 		r := head
 		for range n {
-			e := s.at(r)
-			if !yield(e) {
+			if !yield(r) {
 				return
 			}
-			r = ref(binary.LittleEndian.Uint32(e[entryNext:]))
+			r = ref(binary.LittleEndian.Uint32(s.at(r)[entryNext:]))
 		}
 	}
 }
@@ -99,10 +118,9 @@ func (s *entries) reset() {
 			break
 		}
 	}
-	if s.count > 0 {
-		clear(s.slots)
-	}
-	s.current, s.used, s.count = 0, 0, 0
+	s.index.reset()
+	s.current, s.used, s.memory = 0, 0, 0
+	s.last = description{}
 }
 
 // release frees the memory of an empty set if it is a lot, and reports whether it freed slabs.
@@ -117,83 +135,84 @@ func (s *entries) release() bool {
 	return true
 }
 
-// find looks for a URL: its slot refers to its entry, or is empty. Hashes only say where to look; URLs are
-// compared byte by byte, so that none is lost.
-func (s *entries) find(u []byte) (slot int, hash uint32) {
-	if 2*s.count >= len(s.slots) {
-		s.rehash()
-	}
-	hash = uint32(maphash.Bytes(s.seed, u))
-	mask := len(s.slots) - 1
-	for slot = int(hash) & mask; s.slots[slot] != 0; slot = (slot + 1) & mask {
-		e := s.at(s.slots[slot] - 1)
-		if binary.LittleEndian.Uint32(e[entryHash:]) == hash && bytes.Equal(urlOf(e), u) {
-			break
+// find looks for a URL, and returns its slot, or the one where it goes.
+func (s *entries) find(u []byte, hash uint32) (slot int, found bool) {
+	for slot = s.next(int(hash), hash); ; slot = s.next(slot+1, hash) {
+		n, taken := s.index.at(slot)
+		if !taken || swar.Equal(urlOf(s.at(ref(n))), u) {
+			return slot, taken
 		}
-	}
-	return slot, hash
-}
-
-// rehash doubles the hash table.
-func (s *entries) rehash() {
-	old := s.slots
-	if old == nil {
-		s.seed = maphash.MakeSeed()
-	}
-	s.slots = make([]ref, max(1<<12, 2*len(old)))
-	mask := len(s.slots) - 1
-	for _, r := range old {
-		if r == 0 {
-			continue
-		}
-		e := s.at(r - 1)
-		slot := int(binary.LittleEndian.Uint32(e[entryHash:])) & mask
-		for s.slots[slot] != 0 {
-			slot = (slot + 1) & mask
-		}
-		s.slots[slot] = r
 	}
 }
 
 // store appends an entry to the slabs.
-func (s *entries) store(u []byte, split parts, r *dataset.Record, hash uint32) (at ref, size int) {
+func (s *entries) store(u []byte, split parts, r *dataset.Record) (at ref, size int) {
+	s.describe(r)
 	title := r.JSON(dataset.Title)
-	values := [len(optional)][]byte{}
-	size = len(`{"url":"","title":,"path":""}`) + len(u) + max(len(title), len("null")) + len(split.path)
-	need := entryHead + len(u) + len(title)
+	if title == nil {
+		title = noTitle
+	}
+	text := len(u) + len(beforeTitle) + len(title)
+	need := entryHead + text
 	if split.pathAt == 0 {
 		need += len(split.path)
 	}
-	for i := range optional {
-		if v := r.JSON(optional[i].field); v != nil {
-			values[i] = v
-			size += len(optional[i].name) + len(v)
-			need += len(v)
-		}
-	}
-	if len(s.slabs) == 0 || s.used+need > len(s.slabs[s.current]) {
-		s.nextSlab(need)
-	}
-	at = ref(s.current<<slabBits | s.used)
-	e := s.slabs[s.current][s.used : s.used+need]
-	s.used += need
+	at, e := s.room(need)
 
-	binary.LittleEndian.PutUint32(e[entryHash:], hash)
+	binary.LittleEndian.PutUint32(e[entryDescription:], uint32(s.last.at))
 	binary.LittleEndian.PutUint32(e[entryURL:], uint32(len(u)))
-	binary.LittleEndian.PutUint32(e[entryTitle:], uint32(len(title)))
+	binary.LittleEndian.PutUint32(e[entryText:], uint32(text))
 	binary.LittleEndian.PutUint16(e[entryPathAt:], uint16(split.pathAt))
 	binary.LittleEndian.PutUint16(e[entryPath:], uint16(len(split.path)))
-	n := entryHead
-	n += copy(e[n:], u)
-	n += copy(e[n:], title)
+	e = append(e[:entryHead], u...)
+	e = append(e, beforeTitle...)
+	e = append(e, title...)
 	if split.pathAt == 0 {
-		n += copy(e[n:], split.path)
+		copy(e[len(e):cap(e)], split.path)
 	}
+	return at, len(beforeURL) + text + len(beforePath) + len(split.path) + s.last.size
+}
+
+// describe makes the description of a record the last one.
+func (s *entries) describe(r *dataset.Record) {
+	d := &s.last
+	same := d.size > 0
+	var values [len(optional)][]byte
+	size := len(behindPath) + len(`}`)
+	for i := range optional {
+		v := r.JSON(optional[i].field)
+		values[i] = v
+		if v != nil {
+			size += len(optional[i].name) + len(v)
+		}
+		same = same && swar.Equal(v, d.values[i])
+	}
+	if same {
+		return
+	}
+	at, b := s.room(2 + size)
+	binary.LittleEndian.PutUint16(b, uint16(size))
+	b = append(b[:2], behindPath...)
 	for i, v := range values {
-		binary.LittleEndian.PutUint16(e[entryOptional+2*i:], uint16(len(v)))
-		n += copy(e[n:], v)
+		d.values[i] = nil
+		if v != nil {
+			b = append(append(b, optional[i].name...), v...)
+			d.values[i] = b[len(b)-len(v):]
+		}
 	}
-	return at, size
+	b[:size+2][size+1] = '}'
+	d.at, d.size = at, size
+}
+
+// room returns the next bytes of a slab.
+func (s *entries) room(n int) (ref, []byte) {
+	if len(s.slabs) == 0 || s.used+n > len(s.slabs[s.current]) {
+		s.nextSlab(n)
+	}
+	from := s.used
+	s.used += n
+	s.memory += n
+	return ref(s.current<<slabBits | from), s.slabs[s.current][from:s.used:s.used]
 }
 
 // nextSlab moves to the next slab of at least size bytes. An entry larger than a slab gets its own.
@@ -211,35 +230,18 @@ func (s *entries) nextSlab(size int) {
 // urlOf returns the URL of an entry, JSON-escaped.
 func urlOf(e []byte) []byte { return e[entryHead:][:binary.LittleEndian.Uint32(e[entryURL:])] }
 
-// appendEntry appends an entry as the JSON of a contract.URL.
-func appendEntry(b, e []byte) []byte {
-	u := urlOf(e)
-	after := e[entryHead+len(u):]
-	take := func(n int) (v []byte) {
-		v, after = after[:n], after[n:]
-		return v
-	}
-	b = append(b, `{"url":"`...)
-	b = append(b, u...)
-	b = append(b, `","title":`...)
-	if n := int(binary.LittleEndian.Uint32(e[entryTitle:])); n > 0 {
-		b = append(b, take(n)...)
-	} else {
-		b = append(b, "null"...)
-	}
-	b = append(b, `,"path":"`...)
-	n := int(binary.LittleEndian.Uint16(e[entryPath:]))
+// appendEntry appends the entry as the JSON of a contract.URL.
+func (s *entries) appendEntry(b []byte, r ref) []byte {
+	e := s.at(r)
+	text := binary.LittleEndian.Uint32(e[entryText:])
+	path := e[entryHead+text:]
 	if at := binary.LittleEndian.Uint16(e[entryPathAt:]); at > 0 {
-		b = append(b, u[at:][:n]...)
-	} else {
-		b = append(b, take(n)...)
+		path = e[entryHead+int(at):]
 	}
-	b = append(b, '"')
-	for i := range optional {
-		if n := int(binary.LittleEndian.Uint16(e[entryOptional+2*i:])); n > 0 {
-			b = append(b, optional[i].name...)
-			b = append(b, take(n)...)
-		}
-	}
-	return append(b, '}')
+	end := s.at(ref(binary.LittleEndian.Uint32(e[entryDescription:])))
+	b = append(b, beforeURL...)
+	b = append(b, e[entryHead:entryHead+text]...)
+	b = append(b, beforePath...)
+	b = append(b, path[:binary.LittleEndian.Uint16(e[entryPath:])]...)
+	return append(b, end[2:2+binary.LittleEndian.Uint16(end)]...)
 }

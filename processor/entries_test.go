@@ -27,8 +27,8 @@ func record(t *testing.T, members string) *dataset.Record {
 // largeTitle makes an entry larger than a slab: what is not UTF-8 grows when it is replaced.
 var largeTitle = `"title":"` + strings.Repeat("\xff", slabSize/2) + `"`
 
-// put adds a URL, and reports whether it was new. The size must be that of the JSON.
-func (s *entries) put(t *testing.T, url, members string) (ref, bool) {
+// insert adds a URL, and reports whether it was new. The size must be that of the JSON.
+func (s *entries) insert(t *testing.T, url, members string) (ref, bool) {
 	t.Helper()
 	split, why := splitURL([]byte(url))
 	if why != "" {
@@ -36,7 +36,7 @@ func (s *entries) put(t *testing.T, url, members string) (ref, bool) {
 	}
 	at, size, added := s.add([]byte(url), split, record(t, members))
 	if added {
-		if have := appendEntry(nil, s.at(at)); len(have) != size {
+		if have := s.appendEntry(nil, at); len(have) != size {
 			t.Errorf("%s has %d bytes, not %d", have, len(have), size)
 		}
 	}
@@ -46,13 +46,14 @@ func (s *entries) put(t *testing.T, url, members string) (ref, bool) {
 func (s *entries) read(t *testing.T, at ref) contract.URL {
 	t.Helper()
 	var u contract.URL
-	if err := json.Unmarshal(appendEntry(nil, s.at(at)), &u); err != nil {
+	if err := json.Unmarshal(s.appendEntry(nil, at), &u); err != nil {
 		t.Fatal(err)
 	}
 	return u
 }
 
 func TestEntriesAreURLs(t *testing.T) {
+	short := "x"
 	title, method, language, at, confidence := `a "b" 한`, "google_search", "ko", "2026-01-28T10:00:00Z", 0.25
 	for _, c := range []struct {
 		url, members string
@@ -60,17 +61,58 @@ func TestEntriesAreURLs(t *testing.T) {
 	}{
 		{"https://a.com/x/y?q=1", "", contract.URL{Path: "/x/y"}},
 		{"https://a.com", "", contract.URL{Path: "/"}},
-		{"https://a.com/x/../y", `"language":"ko"`, contract.URL{Path: "/y", Language: &language}},
+		{"https://a.com/x", `"title":"x"`, contract.URL{Path: "/x", Title: &short}},
+		{"https://a.com/x/../y", `"language":"ko","title":""`, contract.URL{Path: "/y", Language: &language}},
 		{"https://a.com/", `"title":"a \"b\" \ud55c","discovery_method":"google_search","language":"ko","discovered_at":"2026-01-28T10:00:00Z","confidence":0.25`,
 			contract.URL{Path: "/", Title: &title, DiscoveryMethod: &method, Language: &language, DiscoveredAt: &at, Confidence: &confidence}},
 	} {
 		var s entries
 		c.want.URL = c.url
-		ref, _ := s.put(t, c.url, c.members)
+		ref, _ := s.insert(t, c.url, c.members)
 		have, want := string(contract.Encode(s.read(t, ref))), string(contract.Encode(c.want))
 		if have != want {
 			t.Errorf("got %s, want %s", have, want)
 		}
+	}
+}
+
+// TestDescriptions: every entry has the optional members of its own record, also where those before it had others.
+func TestDescriptions(t *testing.T) {
+	var s entries
+	var list []ref
+	var want []string
+	add := func(members string) {
+		i := len(list)
+		at, _ := s.insert(t, fmt.Sprintf("https://a.com/%d", i), members)
+		list = append(list, at)
+		if members != "" {
+			members = "," + members
+		}
+		want = append(want, fmt.Sprintf(`{"url":"https://a.com/%d","title":null,"path":"/%d"%s}`, i, i, members))
+	}
+	for range 2 {
+		for _, members := range []string{
+			"", "", `"language":"ko"`, `"language":"ko"`, `"language":"k"`, `"discovered_at":"ko"`, `"discovered_at":"ko"`,
+			`"discovery_method":"a","language":"b","discovered_at":"c","confidence":1`, `"discovery_method":"a","language":"b","discovered_at":"c","confidence":10`,
+			`"discovery_method":"a","language":"b","discovered_at":"c"`, "",
+		} {
+			add(members)
+		}
+		for i, at := range list {
+			if have := string(s.appendEntry(nil, at)); have != want[i] {
+				t.Errorf("got %s, want %s", have, want[i])
+			}
+		}
+		s.reset()
+		list, want = nil, nil
+	}
+	add(`"language":"ko"`)
+	before := s.memory
+	for range 10 {
+		add(`"language":"ko"`)
+	}
+	if each := (s.memory - before) / 10; each > entryHead+slotCost+len(`https://a.com/10","title":null`) {
+		t.Errorf("%d bytes for each of those with one description", each)
 	}
 }
 
@@ -85,7 +127,7 @@ func TestEntriesAreASet(t *testing.T) {
 		if i%1000 == 500 {
 			members = largeTitle
 		}
-		at, added := s.put(t, url(i), members)
+		at, added := s.insert(t, url(i), members)
 		if !added {
 			t.Fatalf("%d is taken for another", i)
 		}
@@ -95,7 +137,7 @@ func TestEntriesAreASet(t *testing.T) {
 		t.Fatalf("%d slabs", len(s.slabs))
 	}
 	for i := range n {
-		if _, added := s.put(t, url(i), ""); added {
+		if _, added := s.insert(t, url(i), ""); added {
 			t.Errorf("%d is there twice", i)
 		}
 		if u := s.read(t, refs[i]); u.URL != url(i) || (u.Title != nil) != (i%1000 == 500) {
@@ -108,7 +150,7 @@ func TestChain(t *testing.T) {
 	var s entries
 	var a, b []ref
 	for i := range 20 {
-		at, _ := s.put(t, fmt.Sprintf("https://a.com/%d", i), "")
+		at, _ := s.insert(t, fmt.Sprintf("https://a.com/%d", i), "")
 		list := &a
 		if i%3 == 0 {
 			list = &b
@@ -121,7 +163,7 @@ func TestChain(t *testing.T) {
 	for _, list := range [][]ref{a, b} {
 		var have, want [][]byte
 		for e := range s.chain(list[0], len(list)) {
-			have = append(have, urlOf(e))
+			have = append(have, urlOf(s.at(e)))
 		}
 		for _, r := range list {
 			want = append(want, urlOf(s.at(r)))
@@ -139,7 +181,7 @@ func TestEntriesForget(t *testing.T) {
 	fillMore := func(from, to int) {
 		t.Helper()
 		for i := from; i < to; i++ {
-			if _, added := s.put(t, fmt.Sprintf("https://a.com/%d", i), `"title":"`+strings.Repeat("t", 10_000)+`"`); !added {
+			if _, added := s.insert(t, fmt.Sprintf("https://a.com/%d", i), `"title":"`+strings.Repeat("t", 10_000)+`"`); !added {
 				t.Fatalf("%d is there before it was added", i)
 			}
 		}
@@ -155,7 +197,7 @@ func TestEntriesForget(t *testing.T) {
 	if len(s.slabs) != 2 || &s.slabs[0][0] != first {
 		t.Errorf("%d slabs, the first new: %v", len(s.slabs), &s.slabs[0][0] != first)
 	}
-	s.put(t, "https://a.com/large", largeTitle)
+	s.insert(t, "https://a.com/large", largeTitle)
 	if len(s.slabs) != 3 {
 		t.Fatalf("%d slabs", len(s.slabs))
 	}
@@ -164,7 +206,7 @@ func TestEntriesForget(t *testing.T) {
 		t.Errorf("%d slabs after a large entry, want 2", len(s.slabs))
 	}
 	fill(1)
-	s.put(t, "https://a.com/large", largeTitle) // while an empty slab is left
+	s.insert(t, "https://a.com/large", largeTitle) // while an empty slab is left
 	fillMore(1, 100)
 	if len(s.slabs) != 3 {
 		t.Errorf("%d slabs after a large entry between others, want 3", len(s.slabs))
@@ -182,23 +224,20 @@ func TestEntriesForget(t *testing.T) {
 func TestHashCollision(t *testing.T) {
 	var s entries
 	a, b := []byte("https://a.com/1"), []byte("https://a.com/2")
-	entry := func(u []byte, hash uint32) ref {
-		r, _ := s.store(u, parts{path: []byte("/")}, &dataset.Record{}, hash)
-		return r
+	hash := s.hash(b)
+	for _, u := range [][]byte{a, b} { // as if a had the hash of b
+		slot, found := s.find(u, hash)
+		if found {
+			t.Fatalf("%s is taken for another", u)
+		}
+		at, _ := s.store(u, parts{path: []byte("/")}, &dataset.Record{})
+		s.put(slot, hash, uint32(at))
 	}
-	slot, hash := s.find(b)
-	s.slots[slot] = entry(a, hash) + 1 // as if a had the hash of b
-	other, _ := s.find(b)
-	if other == slot || s.slots[other] != 0 {
-		t.Fatalf("b is taken for a: slot %d", other)
-	}
-	s.slots[other] = entry(b, hash) + 1
-	s.count = 2
-	if again, _ := s.find(b); again != other {
-		t.Errorf("b is found at %d, not %d", again, other)
-	}
-	s.rehash()
-	if slot, _ := s.find(b); s.slots[slot] == 0 {
-		t.Error("b is lost when the table grows")
+	for range 2 {
+		slot, found := s.find(b, hash)
+		if n, _ := s.index.at(slot); !found || string(urlOf(s.at(ref(n)))) != string(b) {
+			t.Errorf("b is found at %d: %v", slot, found)
+		}
+		s.grow()
 	}
 }

@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	maxBuffered = 16 << 20 // bytes that are collected before they are sent as a part
+	maxBuffered = 12 << 20 // bytes of memory that are filled before what is in them is sent as a part
 
 	// What a domain and a host cost beside their names, roughly, in bytes.
 	domainCost = 256
@@ -35,19 +35,18 @@ type group struct {
 
 // groups collects the URLs of a file, or of a part of it, by registrable domain.
 type groups struct {
-	limit         int // bytes that are collected before they are sent as a part
+	limit         int // bytes of memory that are filled before a part is sent
 	country       string
 	list          []group          // in the order of the file
 	byDomain      map[string]int32 // index in list
-	byAuthority   map[string]int32 // index in list, or ^index in problems
+	byAuthority   hosts            // index in list, or ^index in problems
 	problems      []problem        // without repetition
 	counted       int              // domains of list that newDomains has returned
 	disagreements int
 
-	entries  entries
-	buffered int // bytes of the URLs as they will be sent, of domains and hosts; at least what they take in memory
-	tables   int // bytes of domains and hosts
-	escaped  []byte
+	entries entries
+	tables  int // bytes of domains and hosts
+	escaped []byte
 }
 
 // start begins a file of a partition of country.
@@ -61,7 +60,7 @@ func (g *groups) start(country string) {
 }
 
 // full reports whether it is time to send what was collected.
-func (g *groups) full() bool { return g.buffered > g.limit }
+func (g *groups) full() bool { return g.entries.memory+g.tables > g.limit }
 
 // forgetURLs empties the groups, after they were sent. The domains stay, so that every part describes them
 // in the same way, unless they are so many that little room would be left.
@@ -73,13 +72,13 @@ func (g *groups) forgetURLs() {
 		g.list[i].urls, g.list[i].size = 0, 0
 	}
 	g.entries.reset()
-	g.buffered = g.tables
 }
 
 func (g *groups) forgetDomains() {
 	clear(g.list)
 	g.list, g.problems = g.list[:0], g.problems[:0]
-	g.byDomain, g.byAuthority = map[string]int32{}, map[string]int32{}
+	g.byDomain = map[string]int32{}
+	g.byAuthority.reset()
 	g.tables, g.counted = 0, 0
 }
 
@@ -90,7 +89,7 @@ func (g *groups) release() {
 	g.forgetDomains()
 	g.forgetURLs()
 	if g.entries.release() {
-		g.list = nil
+		g.list, g.byAuthority = nil, hosts{}
 		runtime.GC()
 	}
 }
@@ -115,7 +114,7 @@ func (g *groups) add(r *dataset.Record) (added bool, why problem) {
 	if why != "" {
 		return false, why
 	}
-	i, ok := g.byAuthority[string(split.authority)]
+	i, ok := g.byAuthority.find(split.authority)
 	if !ok {
 		i = g.lookUp(split.authority)
 	}
@@ -130,11 +129,11 @@ func (g *groups) add(r *dataset.Record) (added bool, why problem) {
 	if !d.sent {
 		if d.authority == "" {
 			d.authority = string(r.Get(dataset.Authority))
-			g.grow(len(d.authority))
+			g.tables += len(d.authority)
 		}
 		if d.id == "" && agrees {
 			d.id = string(r.Get(dataset.DomainID))
-			g.grow(len(d.id))
+			g.tables += len(d.id)
 		}
 	}
 	if !split.plain {
@@ -155,14 +154,12 @@ func (g *groups) add(r *dataset.Record) (added bool, why problem) {
 	d.tail = entry
 	d.urls++
 	d.size += size
-	g.buffered += size
 	return true, ""
 }
 
 // lookUp finds the group of an authority that is new in the file.
 func (g *groups) lookUp(authority []byte) int32 {
-	key := string(authority)
-	g.grow(hostCost + len(key))
+	g.tables += hostCost + len(authority)
 	domain, why := registrable(authority)
 	if why != "" {
 		n := slices.Index(g.problems, why)
@@ -170,7 +167,7 @@ func (g *groups) lookUp(authority []byte) int32 {
 			n = len(g.problems)
 			g.problems = append(g.problems, why)
 		}
-		g.byAuthority[key] = ^int32(n)
+		g.byAuthority.add(authority, ^int32(n))
 		return ^int32(n)
 	}
 	i, ok := g.byDomain[domain]
@@ -178,15 +175,10 @@ func (g *groups) lookUp(authority []byte) int32 {
 		i = int32(len(g.list))
 		g.list = append(g.list, group{domain: domain})
 		g.byDomain[domain] = i
-		g.grow(domainCost + len(domain))
+		g.tables += domainCost + len(domain)
 	}
-	g.byAuthority[key] = i
+	g.byAuthority.add(authority, i)
 	return i
-}
-
-func (g *groups) grow(n int) {
-	g.tables += n
-	g.buffered += n
 }
 
 // agrees reports whether the domain that the record claims fits its URL.
@@ -210,7 +202,7 @@ func canonical(host []byte) string {
 func (g *groups) appendURLs(b []byte, d *group) []byte {
 	b = append(b, '[')
 	for e := range g.entries.chain(d.head, d.urls) {
-		b = append(appendEntry(b, e), ',')
+		b = append(g.entries.appendEntry(b, e), ',')
 	}
 	b[len(b)-1] = ']'
 	return b

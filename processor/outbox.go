@@ -201,7 +201,7 @@ func (o *outbox) put(g *groups, d *group, key string) error {
 	}
 	piece, separator := o.message[:0], byte('[')
 	for e := range g.entries.chain(d.head, d.urls) {
-		piece = appendEntry(append(piece, separator), e)
+		piece = g.entries.appendEntry(append(piece, separator), e)
 		separator = ','
 		if len(piece) >= pieceSize {
 			if err = o.write(upload, piece); err != nil {

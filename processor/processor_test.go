@@ -597,7 +597,6 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// TestLargeFile has one part of 16 MiB, and gives back what it took.
 // slowly takes a second for every call, and counts those under way.
 type slowly struct {
 	Sender
@@ -653,6 +652,7 @@ func TestSlowStores(t *testing.T) {
 	}
 }
 
+// TestLargeFile has one part as large as the memory that it may take, and gives back what it took.
 func TestLargeFile(t *testing.T) {
 	const n = 12_000
 	title := strings.Repeat("x", 1500)

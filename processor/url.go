@@ -9,6 +9,7 @@ import (
 
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/markup"
+	"github.com/newsfork/seed-engine/swar"
 )
 
 // MaxURLBytes is the longest URL that a Worker can fetch
@@ -52,7 +53,7 @@ func splitURL(u []byte) (parts, problem) {
 		return parts{}, badScheme
 	}
 	after = after[3:]
-	authority, _ := until(after, authorityEnd)
+	authority := authorityLength(after)
 	if authority == 0 {
 		return parts{}, noHost
 	}
@@ -75,16 +76,48 @@ func splitURL(u []byte) (parts, problem) {
 	return p, ""
 }
 
-// until counts the bytes before the first of a class, and returns the classes of those.
+// authorityLength counts the bytes before the first that ends an authority.
+func authorityLength(b []byte) int {
+	i := 0
+	for ; i+8 <= len(b); i += 8 {
+		w := swar.Load(b, i)
+		if m := swar.Match(w, '/') | swar.Match(w, '\\') | swar.Match(w, '?') | swar.Match(w, '#'); m != 0 {
+			return i + swar.First(m)
+		}
+	}
+	for ; i < len(b) && class[b[i]]&authorityEnd == 0; i++ {
+	}
+	return i
+}
+
+// until counts the bytes before the first of a class other than authorityEnd, and returns the classes of those.
 func until(b []byte, stop charClass) (n int, seen charClass) {
-	for i, c := range b {
-		k := class[c]
-		if k&stop != 0 {
+	for i := 0; ; {
+		for i+8 <= len(b) && ordinary(swar.Load(b, i)) {
+			i += 8
+		}
+		if i == len(b) {
 			return i, seen
 		}
-		seen |= k
+		for end := min(i+8, len(b)); i < end; i++ {
+			k := class[b[i]]
+			if k&stop != 0 {
+				return i, seen
+			}
+			seen |= k
+		}
 	}
-	return len(b), seen
+}
+
+// ordinary reports whether eight bytes are letters, digits, hyphens and slashes, which have no class but that of the
+// slash. None is looked at for itself, so bytes beyond ASCII are ruled out first.
+func ordinary(w uint64) bool {
+	const ones = swar.Ones
+	lower := w | ones*0x20
+	letters := (lower + ones*(0x80-'a')) &^ (lower + ones*(0x7f-'z'))
+	digits := (w + ones*(0x80-'/')) &^ (w + ones*(0x7f-'9')) // with the slash before them
+	hyphens := ^((w ^ ones*'-') + ones*0x7f)
+	return w&swar.Highs == 0 && (letters|digits|hyphens)&swar.Highs == swar.Highs
 }
 
 func cutPrefixFold(b []byte, prefix string) ([]byte, bool) {

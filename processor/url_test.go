@@ -1,10 +1,12 @@
 package processor
 
 import (
+	"math/rand/v2"
 	"strings"
 	"testing"
 
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/swar"
 )
 
 // The paths are what new URL(u).pathname gives in Node 24.
@@ -163,4 +165,48 @@ func FuzzURL(f *testing.F) {
 			t.Errorf("%q of %q becomes %q %q", domain, p.authority, again, why)
 		}
 	})
+}
+
+// TestOrdinary: eight bytes at a time are taken for ordinary exactly when each of them is.
+func TestOrdinary(t *testing.T) {
+	for at := range 8 {
+		for c := range 256 {
+			b := []byte("a-/Z09zA")
+			b[at] = byte(c)
+			want := strings.IndexByte("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-/", byte(c)) >= 0
+			if ordinary(swar.Load(b, 0)) != want {
+				t.Errorf("%q: %v", b, !want)
+			}
+			if want && class[c]&^authorityEnd != 0 {
+				t.Errorf("%q has class %d", rune(c), class[c])
+			}
+		}
+	}
+}
+
+// TestUntil compares with a loop over bytes.
+func TestUntil(t *testing.T) {
+	const odd = `aaaaaaaaaaaa-/.?#\"%^ ` + "\x00\x7f\x80\xff"
+	rnd := rand.New(rand.NewPCG(1, 2))
+	for range 50_000 {
+		b := make([]byte, rnd.IntN(40))
+		for i := range b {
+			b[i] = odd[max(0, rnd.IntN(3*len(odd))-2*len(odd))]
+		}
+		for _, stop := range []charClass{pathEnd, 0} {
+			n, seen := 0, charClass(0)
+			for ; n < len(b) && class[b[n]]&stop == 0; n++ {
+				seen |= class[b[n]]
+			}
+			if have, classes := until(b, stop); have != n || classes&^authorityEnd != seen&^authorityEnd {
+				t.Fatalf("%q until %d: %d %b, want %d %b", b, stop, have, classes, n, seen)
+			}
+		}
+		n := 0
+		for ; n < len(b) && class[b[n]]&authorityEnd == 0; n++ {
+		}
+		if have := authorityLength(b); have != n {
+			t.Fatalf("the authority of %q has %d bytes, not %d", b, have, n)
+		}
+	}
 }
