@@ -193,14 +193,30 @@ func (p *page) trapOf(now time.Time) markup.Trap {
 
 // isLogin reports whether a page is for accounts.
 func (p *page) isLogin() bool {
+	var word [maxLoginWord]byte
 	for _, s := range p.parts() {
-		s = strings.ToLower(s[:len(s)-extensionLength(s)])
-		if loginWords[strings.NewReplacer("-", "", "_", "").Replace(s)] {
+		n := 0
+		for _, c := range []byte(s[:len(s)-extensionLength(s)]) {
+			if c == '-' || c == '_' {
+				continue
+			}
+			if n++; n > maxLoginWord {
+				break
+			}
+			if 'A' <= c && c <= 'Z' {
+				c |= 0x20
+			}
+			word[n-1] = c
+		}
+		if n <= maxLoginWord && loginWords[string(word[:n])] {
 			return true
 		}
 	}
 	return false
 }
+
+// maxLoginWord is the length of the longest of loginWords.
+const maxLoginWord = 14
 
 var loginWords = words("login logon logout logoff signin signon signup register registration account myaccount useraccount wplogin" +
 	" auth sso password forgotpassword resetpassword lostpassword anmelden anmeldung einloggen connexion seconnecter inscription" +

@@ -177,3 +177,22 @@ func TestInternationalDomain(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 }
+
+func TestIsLogin(t *testing.T) {
+	longest := 0
+	for word := range loginWords {
+		longest = max(longest, len(word))
+	}
+	if longest != maxLoginWord {
+		t.Errorf("the longest word has %d bytes", longest)
+	}
+	for path, want := range map[string]bool{
+		"/login": true, "/Log-In.aspx": true, "/user/sign_up/step": true, "/forgot-password": true, "/forgot-passwords": false,
+		"/news/login-page-of-the-ministry": false, "/": false, "/-": false, "/se-connecter": true, "/forgotpassword1": false,
+	} {
+		p := parsePage("https://example.gov" + path)
+		if p.isLogin() != want {
+			t.Errorf("%s: %v", path, !want)
+		}
+	}
+}

@@ -11,14 +11,13 @@ func (a Action) isGood() bool { return a == ImmediateCrawl || a == ScheduledCraw
 
 // recommend notes that a page of a pattern is worth fetching, if it is or may become so.
 func (a *Analyser) recommend(n nodeID, p *page, c *candidate) {
-	if c.order < scheduledPriority*1000 || !action(float64(c.order)/1000, c.class.Type(), p.isLogin()).isGood() {
-		return
+	good := &a.loose
+	if n = a.tree.home(n); n != noNode {
+		good = &a.tree.nodes[n].good
 	}
-	if n = a.tree.home(n); n == noNode {
-		a.loose = true
-		return
+	if !*good && c.order >= scheduledPriority*1000 {
+		*good = action(float64(c.order)/1000, c.class.Type(), p.isLogin()).isGood()
 	}
-	a.tree.nodes[n].good = true
 }
 
 // allowedPatterns are patterns that were found, of which each page that is recommended has one: first the most useful,
