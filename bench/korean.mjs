@@ -11,6 +11,19 @@ const names = {
   "their CPU time a domain": "도메인당 CPU 시간",
   "a 1 GB raw file, 2,000 domains, the engine alone": "1 GB 원시 파일, 도메인 2,000개, 엔진만",
   "a 1 GB raw file, 20,000 domains, the engine alone": "1 GB 원시 파일, 도메인 20,000개, 엔진만",
+  "slow stores: orchestrate 200 finished files": "느린 저장소: 끝난 파일 200개의 오케스트레이션",
+  "slow stores: a 20 MB raw file, 2,000 domains, beside reading it and sending as many batches":
+    "느린 저장소: 20 MB 원시 파일, 도메인 2,000개, 읽기와 같은 수의 배치 전송만 하는 경우와 비교",
+  "slow stores: a domain, until the checkpoint, beside what the hosts take":
+    "느린 저장소: 도메인 하나, 체크포인트까지, 호스트가 쓰는 시간 제외",
+  "slow stores: a domain, until the message is done, beside what the hosts take":
+    "느린 저장소: 도메인 하나, 메시지 처리 완료까지, 호스트가 쓰는 시간 제외",
+  "slow stores: 5 domains at once, until the checkpoint, beside what the hosts take":
+    "느린 저장소: 도메인 5개 동시에, 체크포인트까지, 호스트가 쓰는 시간 제외",
+  "slow stores: 5 domains at once, until the message is done, beside what the hosts take":
+    "느린 저장소: 도메인 5개 동시에, 메시지 처리 완료까지, 호스트가 쓰는 시간 제외",
+  "slow stores: status": "느린 저장소: status",
+  "slow stores: a lease of ten URLs from the frontier": "느린 저장소: 프런티어에서 URL 10개 임대",
   "a sitemap of 50 MB, parsed in WebAssembly": "WebAssembly에서 50 MB 사이트맵 파싱",
   "a sitemap with discovery, its URLs matched against robots.txt and analysed, in WebAssembly":
     "WebAssembly에서 사이트맵의 URL을 robots.txt와 대조하고 분석",

@@ -4,6 +4,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"github.com/tidwall/gjson"
 )
 
 // RefreshMessage asks for one entry point of a domain to be looked at again (DOMAIN_QUEUE).
@@ -25,6 +27,9 @@ type Refresh struct {
 
 // ParseRefresh decodes a DOMAIN_QUEUE message that is a refresh; ok is false for any other.
 func ParseRefresh(body []byte) (r *Refresh, ok bool, err error) {
+	if !gjson.GetBytes(body, "refresh").Exists() { // others may have 100 KB, which are not worth decoding twice
+		return nil, false, nil
+	}
 	var m struct {
 		Refresh *Refresh `json:"refresh"`
 	}
