@@ -276,9 +276,11 @@ class Visit:
         self.asked = time.monotonic()
         if response is None:
             self._done({"error": "unresolved" if failure.check(DNSLookupError) else failure.getErrorMessage()[:200]})
-            return self.next()
+            self.next()
+            return
         if self._follow(response):
-            return self.next()
+            self.next()
+            return
         result = {"status": response.status, "retry_after_seconds": retry_after(response.headers.get("Retry-After"))}
         links = []
         try:

@@ -6,6 +6,7 @@ import { createServer } from "node:http";
 import { createServer as createSecureServer } from "node:https";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
+import { sites } from "./sites.mjs";
 
 /**
  * Starts the proxy on a port of this machine. ask(url, init) asks the web: it gives a Response, or throws where a
@@ -55,7 +56,7 @@ async function forward(ask, url, request, response) {
   else response.end();
 }
 
-/** A key, and a certificate that it signed itself, valid for a day (X.509 in DER, RFC 5280). */
+/** A key, and a certificate for all sites that it signed itself, valid for a day (X.509 in DER, RFC 5280). */
 function certificate() {
   const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
   const sequence = (...parts) => der(0x30, ...parts);
@@ -67,7 +68,11 @@ function certificate() {
   const validity = sequence(time(Date.now() - day), time(Date.now() + day));
   const serial = der(0x02, Buffer.from([1]));
   const key = publicKey.export({ type: "spki", format: "der" });
-  const signed = sequence(serial, ecdsaWithSHA256, name, validity, name, key);
+  const names = Object.keys(sites).map((host) => der(0x82, Buffer.from(host)));
+  const subjectAltName = sequence(der(0x06, Buffer.from("551d11", "hex")), der(0x04, sequence(...names)));
+  const version3 = der(0xa0, der(0x02, Buffer.from([2])));
+  const extensions = der(0xa3, sequence(subjectAltName));
+  const signed = sequence(version3, serial, ecdsaWithSHA256, name, validity, name, key, extensions);
   const signature = der(0x03, Buffer.from([0]), sign("sha256", signed, privateKey));
   const cert = sequence(signed, ecdsaWithSHA256, signature).toString("base64");
   return {

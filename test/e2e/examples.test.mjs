@@ -202,6 +202,7 @@ describe(
       const items = join(scratch, "news.jsonl");
       const result = await crawl({ example: "scrapy", command: command.replace("news.jsonl", items), env: {} });
       assertObedient(result);
+      assert.doesNotMatch(result.output, /WARNING|ERROR|Traceback/);
       const lines = readFileSync(items, "utf8").trim().split("\n");
       assertItems(
         lines.map((line) => JSON.parse(line)),
