@@ -29,7 +29,7 @@ func postponed(err error) bool {
 // failed describes an error in a document.
 func failed(err error) contract.Failure {
 	var e *contract.Error
-	message := err.Error()
+	message := contract.Reason(err)
 	if errors.As(err, &e) && e.Message != "" {
 		message = e.Message
 	}

@@ -42,21 +42,39 @@ type Error struct {
 // Error returns where, what and why, in that order, leaving out what is empty. An error that only wraps a
 // cause leaves field and kind to it.
 func (e *Error) Error() string {
+	return e.text(e.Op, error.Error)
+}
+
+func (e *Error) text(op string, of func(error) string) string {
 	var parts []string
 	add := func(s string) {
 		if s != "" {
 			parts = append(parts, s)
 		}
 	}
-	add(e.Op)
+	add(op)
 	if e.Message != "" || e.Err == nil {
 		add(e.Field)
 		add(cmp.Or(e.Message, string(e.Kind)))
 	}
 	if e.Err != nil {
-		add(e.Err.Error())
+		add(of(e.Err))
 	}
 	return strings.Join(parts, ": ")
+}
+
+// Reason returns what and why, as Error does, for those who did not write the program: the functions that failed are
+// left out.
+func Reason(err error) string {
+	if e, ok := err.(*Error); ok {
+		return e.text("", Reason)
+	}
+	text := err.Error()
+	var e *Error
+	if errors.As(err, &e) {
+		text = strings.Replace(text, e.Error(), Reason(e), 1)
+	}
+	return text
 }
 
 // Unwrap returns the cause, for errors.Is and errors.As.

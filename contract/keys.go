@@ -15,6 +15,7 @@ const (
 	prodRoot       = "prod/"
 	deadLetterRoot = "dlq/"
 	checkpointExt  = ".success"
+	discardExt     = ".discarded"
 	listExt        = ".json"
 )
 
@@ -36,6 +37,11 @@ func (f RawFile) Key() string { return rawRoot + partitionPath(f.Partition) + f.
 
 // Checkpoint returns the key of the empty object that marks the file as processed.
 func (f RawFile) Checkpoint() string { return f.Key() + checkpointExt }
+
+// DiscardMark returns the key of the empty object that marks the file as one that an operator discarded or deleted. It
+// counts for a file that is not newer than itself, and that has no checkpoint. In the order of keys it stands between
+// the two.
+func (f RawFile) DiscardMark() string { return f.Key() + discardExt }
 
 // ParseRawKey parses the key of a raw file, or of its checkpoint (then checkpoint is true). For any other
 // key, in a partition or not, ok is false.

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"maps"
 	"slices"
 	"time"
 
@@ -46,25 +47,19 @@ type Store struct {
 	Log     *slog.Logger
 }
 
-// Message is a message that was given up, as it came from the dead-letter queue.
+// Message is a message that was given up, as it came from the dead-letter queue, or from the queue where it failed.
 type Message struct {
-	ID   string
-	Body []byte
-	Sent time.Time
+	ID      string
+	Body    []byte
+	Sent    time.Time
+	Failure *ledger.Failure // why, where the caller has seen it; nil: the ledger is asked
 }
 
 // Put stores a batch of the dead-letter queue dlq with the reasons in the ledger, and lists it there. It
 // returns an error for each message, nil for one that was stored. A message may be put again: its key
 // stays the same. While the ledger is unavailable dead letters are stored without a reason.
 func (s *Store) Put(ctx context.Context, dlq string, messages []Message) []error {
-	works := make([][]ledger.Work, len(messages))
-	for i, m := range messages {
-		works[i] = candidates(dlq, m.Body)
-	}
-	reasons, err := s.Ledger.Reasons(ctx, slices.Concat(works...))
-	if err != nil {
-		s.Log.Warn("ledger_failed", "error_type", contract.KindOf(err), "error", err.Error(), "queue", dlq)
-	}
+	works, reasons := s.reasons(ctx, dlq, messages)
 	var c ledger.Changes
 	errs := make([]error, len(messages))
 	for i, m := range messages {
@@ -81,6 +76,31 @@ func (s *Store) Put(ctx context.Context, dlq string, messages []Message) []error
 		s.Log.Warn("ledger_failed", "error_type", contract.KindOf(err), "error", err.Error(), "queue", dlq)
 	}
 	return errs
+}
+
+// reasons returns for each message the works that it may have asked for, and why they failed.
+func (s *Store) reasons(ctx context.Context, dlq string, messages []Message) (works [][]ledger.Work, reasons map[ledger.Work][]ledger.Failure) {
+	works = make([][]ledger.Work, len(messages))
+	reasons = map[ledger.Work][]ledger.Failure{}
+	var unexplained []ledger.Work
+	for i, m := range messages {
+		if m.Failure != nil {
+			works[i] = []ledger.Work{m.Failure.Work}
+			reasons[m.Failure.Work] = []ledger.Failure{*m.Failure}
+			continue
+		}
+		works[i] = candidates(dlq, m.Body)
+		unexplained = append(unexplained, works[i]...)
+	}
+	if len(unexplained) == 0 {
+		return works, reasons
+	}
+	recorded, err := s.Ledger.Reasons(ctx, unexplained)
+	if err != nil {
+		s.Log.Warn("ledger_failed", "error_type", contract.KindOf(err), "error", err.Error(), "queue", dlq)
+	}
+	maps.Copy(reasons, recorded)
+	return works, reasons
 }
 
 // store writes one dead letter to R2, and returns its record for the ledger.

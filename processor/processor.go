@@ -50,6 +50,7 @@ type Processor struct {
 // Result counts what became of a file.
 type Result struct {
 	Skipped       bool // it has a checkpoint
+	Discarded     bool // an operator discarded or deleted it; nothing is left to do
 	TotalRecords  int
 	BadRecords    int // left out: not an object, too large, or without a usable URL
 	BadFields     int // left out: of the wrong type, or too long
@@ -78,17 +79,18 @@ func (p *Processor) Process(ctx context.Context, m *contract.SeedMessage, sender
 	if body != nil {
 		defer body.Close()
 	}
-	switch {
-	case done:
-		p.Log.LogAttrs(ctx, slog.LevelInfo, "file_processor_skipped", slog.String("file_path", m.FilePath))
-		return Result{Skipped: true, Duration: p.now().Sub(started)}, nil
-	case err != nil:
-		return Result{}, err
+	if err != nil || done != (Result{}) {
+		done.Duration = p.now().Sub(started)
+		return done, err
 	}
 	p.Log.LogAttrs(ctx, slog.LevelInfo, "file_processor_start", slog.String("file_path", m.FilePath))
 
 	result, err := p.stream(ctx, m, file, body, sender)
-	if err != nil {
+	if at := (*malformed)(nil); errors.As(err, &at) {
+		body.Close()
+		result.Discarded, err = p.broken(ctx, file, &body.Object, at)
+	}
+	if err != nil || result.Discarded {
 		return result, err
 	}
 	checkpoint := &r2.PutOptions{Metadata: contract.CheckpointMetadata(p.now(), p.Version)}
@@ -104,26 +106,31 @@ func (p *Processor) Process(ctx context.Context, m *contract.SeedMessage, sender
 	return result, nil
 }
 
-// open asks for the file, and at the same time whether it is done: few are. body may be there in any case.
-func (p *Processor) open(ctx context.Context, m *contract.SeedMessage, file contract.RawFile) (body *r2.Body, done bool, err error) {
+// open asks for the file, and at the same time whether it is done: few are. done says why there is nothing to do. body may
+// be there in any case.
+func (p *Processor) open(ctx context.Context, m *contract.SeedMessage, file contract.RawFile) (body *r2.Body, done Result, err error) {
 	var get sync.WaitGroup
 	var getErr error
 	get.Go(func() { body, getErr = p.Store.Get(ctx, m.FilePath) })
 	if !m.Force {
 		_, err = p.Store.Head(ctx, file.Checkpoint())
-		done = err == nil
+		done.Skipped = err == nil
 		if errors.Is(err, r2.ErrNotFound) {
 			err = nil
 		}
 	}
 	get.Wait()
 	switch {
-	case done || err != nil:
+	case err != nil:
 		return body, done, storage(err)
+	case done.Skipped:
+		p.ended(ctx, file)
+		return body, done, nil
 	case errors.Is(getErr, r2.ErrNotFound):
-		return nil, false, contract.Invalid("file_path", "there is no object %q; upload the file before it is queued", m.FilePath)
+		done.Discarded, err = p.missing(ctx, file)
+		return nil, done, err
 	}
-	return body, false, storage(getErr)
+	return body, done, storage(getErr)
 }
 
 // stream reads the file and sends its URLs; when it returns, no send is under way.
@@ -195,7 +202,7 @@ func (p *Processor) readError(err error, size int64) error {
 	if errors.Is(err, io.ErrUnexpectedEOF) && p.reader.Offset() < size {
 		return &contract.Error{Kind: contract.Storage, Op: "processor.Process", Message: "the store ended the file early", Err: err}
 	}
-	return contract.Wrap(contract.Parse, "processor.Process", err)
+	return &malformed{p.reader.Offset(), parse}
 }
 
 func (p *Processor) logRecord(ctx context.Context, event string, m *contract.SeedMessage, r *dataset.Record, attr slog.Attr) {

@@ -267,11 +267,30 @@ func TestBadFiles(t *testing.T) {
 	} {
 		s := newSite(t, c.file)
 		_, err := s.Process(context.Background(), seed(), s.queue)
-		if contract.KindOf(err) != c.kind || !strings.Contains(fmt.Sprint(err), c.message) {
+		if contract.KindOf(err) != c.kind || !strings.Contains(fmt.Sprint(err), ", "+c.message) {
 			t.Errorf("%s: %v, want %q", name, err, c.message)
 		}
 		if s.hasCheckpoint() || len(s.queue.messages) > 0 {
 			t.Errorf("%s: %d messages, checkpoint %v", name, len(s.queue.messages), s.hasCheckpoint())
+		}
+	}
+}
+
+// Editors count lines and characters, not bytes.
+func TestWhereAFileIsBroken(t *testing.T) {
+	many := strings.Repeat(`{"url":"https://mom.gov.sg/뉴스"},`+"\n", 5000)
+	for file, want := range map[string]string{
+		``:                                         "line 1, column 1, byte 0: the file is empty; upload a JSON array of records or an object with \"records\"",
+		"[\n {\"url\": 1},\n {\"url\" 2}]":         "line 3, column 9, byte 23: expected ':' after a key, found '2'",
+		"[\r\n{\"title\":\"한국뉴스\"} 5]":             "line 2, column 18, byte 28: expected ',' or ']' after a record, found '5'",
+		"[" + many + "]":                           "line 5001, column 1, byte 185001: expected a value, found ']'",
+		"[" + many + "{\"url\":\"https://mom.g":    "line 5001, column 22, byte 185022: the JSON ends unfinished; upload the whole file",
+		"[" + strings.Repeat("{},", 50_000) + "x]": "line 1, column 150002, byte 150001: expected a value, found 'x'",
+	} {
+		s := newSite(t, file)
+		_, err := s.Process(context.Background(), seed(), s.queue)
+		if contract.KindOf(err) != contract.Parse || contract.Reason(err) != want {
+			t.Errorf("%.60q: %v, want %q", file, err, want)
 		}
 	}
 }

@@ -52,22 +52,39 @@ func (s *settlement) end(m Message, start time.Time, err error) {
 	s.changes.Finished = append(s.changes.Finished, deadletters.WorkOf(s.queue, m.Body()))
 }
 
-// settle writes to the ledger what was recorded, and why messages failed. Only then it retries the failed messages, so that a dead letter can say why. The ledger being unavailable
-// stops nothing: a dead letter then has no reason.
+// settle writes to the ledger what was recorded, and why messages failed. Only then it retries the failed messages, so
+// that a dead letter can say why. The ledger being unavailable stops nothing: a dead letter then has no reason.
 func (s *settlement) settle(ctx context.Context) {
 	c := s.consumer
-	for _, f := range s.failures {
-		s.changes.Failures = append(s.changes.Failures, ledger.Failure{
+	failures := make([]ledger.Failure, len(s.failures))
+	for i, f := range s.failures {
+		failures[i] = ledger.Failure{
 			Work:      deadletters.WorkOf(s.queue, f.message.Body()),
 			MessageID: f.message.ID(), Attempt: f.message.Attempts(),
-			ErrorType: contract.KindOf(f.err), ErrorMessage: f.err.Error(),
+			ErrorType: contract.KindOf(f.err), ErrorMessage: contract.Reason(f.err),
 			WorkerVersion: c.Version, Duration: f.duration, FailedAt: c.Now(),
-		})
+		}
 	}
+	s.changes.Failures = append(s.changes.Failures, failures...)
 	if err := c.Ledger.Record(ctx, s.changes); err != nil {
 		c.Log.Warn("ledger_failed", "error_type", contract.KindOf(err), "error", err.Error(), "queue", s.queue)
 	}
-	for _, f := range s.failures {
+	for i, f := range s.failures {
+		if failures[i].ErrorType == contract.Parse && s.giveUp(ctx, f.message, &failures[i]) {
+			f.message.Ack()
+			continue
+		}
 		f.message.Retry(min(c.RetryDelay<<min(f.message.Attempts()-1, 10), MaxDelay))
 	}
+}
+
+// giveUp makes a message a dead letter at once, since the same bytes would fail again, and reports whether that
+// succeeded. Done twice, it is one dead letter: it has the message's id.
+func (s *settlement) giveUp(ctx context.Context, m Message, why *ledger.Failure) bool {
+	letter := deadletters.Message{ID: m.ID(), Body: m.Body(), Sent: m.Sent(), Failure: why}
+	err := s.consumer.DeadLetters.Put(ctx, contract.SiblingQueue(s.queue, contract.DeadLetterQueue), []deadletters.Message{letter})[0]
+	if err != nil {
+		s.consumer.logFailure("dead_letter_failed", m, err)
+	}
+	return err == nil
 }
