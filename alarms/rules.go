@@ -84,13 +84,9 @@ type counts struct {
 	reading       *ledger.AlarmReading
 }
 
-// minFinished is how many files or domains must have been finished within the window: a rate or
-// average of fewer means nothing, and does not fire.
-const minFinished = 20
-
 // share is the percentage that failed, with one decimal; nil while too few were finished.
 func share(failed, processed float64) *float64 {
-	if failed+processed < minFinished {
+	if failed+processed < contract.MinFinished {
 		return nil
 	}
 	v := math.Round(failed/(failed+processed)*1000) / 10
@@ -99,7 +95,7 @@ func share(failed, processed float64) *float64 {
 
 // average is nil while too few were finished.
 func average(sum, n float64) *float64 {
-	if n < minFinished {
+	if n < contract.MinFinished {
 		return nil
 	}
 	v := math.Round(sum / n)
@@ -138,6 +134,7 @@ func Judge(reading ledger.AlarmReading) []contract.AlarmState {
 func (r *rule) judge(reading ledger.AlarmReading) contract.AlarmState {
 	s := contract.AlarmState{
 		Name: r.name, State: contract.AlarmOK, Threshold: r.threshold, Unit: r.unit,
+		Since: contract.At(reading.At), // unless the cron has seen it before
 		Value: r.value(counts{reading.Windows[r.window], reading.DeadLetters, &reading}),
 	}
 	if r.window > 0 {
@@ -160,7 +157,7 @@ func (r *rule) sentence(s *contract.AlarmState) string {
 		}
 		return strconv.FormatFloat(v, 'f', -1, 64) + unitTexts[r.unit]
 	}
-	value := "too few finished to tell"
+	value := fmt.Sprintf("fewer than %d finished, too few to tell", contract.MinFinished)
 	if s.Value != nil {
 		value = number(*s.Value)
 	}

@@ -6,15 +6,19 @@ const (
 	AlarmFiring = "firing"
 )
 
+// MinFinished is how many files or domains must have been finished within the window of an alarm: a rate or average of
+// fewer means nothing.
+const MinFinished = 20
+
 // AlarmState is the current state of an alarm.
 type AlarmState struct {
 	Name      string   `json:"name"`
 	State     string   `json:"state"`
-	Value     *float64 `json:"value"`     // null while fewer than 20 were finished within the window
+	Value     *float64 `json:"value"`     // null while fewer than MinFinished were finished within the window
 	Threshold float64  `json:"threshold"` // it fires above this
 	Unit      string   `json:"unit"`      // percent, ms or count
 	Window    *int     `json:"window_minutes"`
-	Since     *Time    `json:"since"` // when the cron first saw the state; null before it ran
+	Since     *Time    `json:"since"` // when the cron first saw the state; before it did, when the answer was given
 }
 
 // Alarm is an alarm as it stands, in words too.

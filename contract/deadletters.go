@@ -3,6 +3,8 @@ package contract
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -160,6 +162,9 @@ func (c *DeadLetterChoice) Validate() error {
 	}
 	if f.Queue != "" && f.Queue != SeedQueue && f.Queue != DomainQueue {
 		return Invalid("filter.queue", "%q is not a queue of the pipeline; send %s or %s", clip(f.Queue), SeedQueue, DomainQueue)
+	}
+	if f.ErrorType != "" && !slices.Contains(Kinds, f.ErrorType) {
+		return Invalid("filter.error_type", "%q is none of them; send %s", clip(f.ErrorType), strings.Join(Kinds, ", "))
 	}
 	return Filter{Country: f.Country, Category: f.Category, Date: f.Date}.Validate("filter.")
 }

@@ -29,6 +29,9 @@ const (
 	Internal Kind = "internal_error"
 )
 
+// Kinds lists all kinds.
+var Kinds = []string{string(Validation), string(Parse), string(Network), string(Timeout), string(Storage), string(Internal)}
+
 // Error is the one error type of the pipeline. Message is safe to show to a caller; Err is the
 // cause, kept for logs.
 type Error struct {

@@ -1,6 +1,9 @@
 package contract
 
-import "time"
+import (
+	"errors"
+	"time"
+)
 
 // Partition names one day of one category of one country: the unit in which raw files arrive and
 // contracts are written (key segments country=, category=, date=).
@@ -29,7 +32,11 @@ func CheckCategory(field, v string) error {
 
 // CheckDate accepts only dates that exist, as YYYY-MM-DD.
 func CheckDate(field, v string) error {
-	if _, err := time.Parse(time.DateOnly, v); err != nil {
+	_, err := time.Parse(time.DateOnly, v)
+	if e := (*time.ParseError)(nil); errors.As(err, &e) && e.Message != "" { // such as ": day out of range"
+		return Invalid(field, "%q is not a date%s", clip(v), e.Message)
+	}
+	if err != nil {
 		return Invalid(field, "%q is not a date; send YYYY-MM-DD, such as %q", clip(v), "2026-01-28")
 	}
 	return nil

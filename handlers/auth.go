@@ -63,6 +63,9 @@ func (a *API) authorise(w http.ResponseWriter, r *http.Request, to access) (by s
 		return "", &failure{http.StatusForbidden, "forbidden", "this token may only read, and lease and report URLs of the frontier; send the API token"}
 	}
 	w.Header().Set("WWW-Authenticate", `Bearer realm="seed-engine"`)
+	if token != "" {
+		return "", &failure{http.StatusUnauthorized, "unauthorized", "the token is neither API_TOKEN nor another secret of this engine; send its API_TOKEN, or its READ_TOKEN to read"}
+	}
 	return "", &failure{http.StatusUnauthorized, "unauthorized", "send the API token as \"Authorization: Bearer …\""}
 }
 

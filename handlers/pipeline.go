@@ -22,7 +22,7 @@ func (a *API) pause(w http.ResponseWriter, r *http.Request) error { return a.set
 
 func (a *API) resume(w http.ResponseWriter, r *http.Request) error { return a.setPaused(w, r, false) }
 
-// setPaused changes nothing when it is so already.
+// setPaused changes nothing when it is so already, but for the reason of a pause.
 func (a *API) setPaused(w http.ResponseWriter, r *http.Request, paused bool) error {
 	if err := onlyQuery(r); err != nil {
 		return err
@@ -32,8 +32,11 @@ func (a *API) setPaused(w http.ResponseWriter, r *http.Request, paused bool) err
 		return err
 	}
 	c, err := a.Controls.Change(r.Context(), func(c *contract.Controls) error {
-		if c.Pipeline.Paused != paused {
+		switch {
+		case c.Pipeline.Paused != paused:
 			c.Pipeline = contract.Pipeline{Paused: paused, Since: contract.At(a.Now().UTC()), By: contract.Text(actor(r)), Reason: why}
+		case paused && why != nil:
+			c.Pipeline.By, c.Pipeline.Reason = contract.Text(actor(r)), why
 		}
 		return nil
 	})

@@ -20,6 +20,10 @@ func TestPauseAndResume(t *testing.T) {
 	if again := get[contract.Pipeline](t, f, "POST", "/api/v1/pipeline/pause", ""); *again.Reason != "maintenance" || again.Since.Unix() != p.Since.Unix() {
 		t.Errorf("paused twice: %+v", again)
 	}
+	f.now = f.now.Add(time.Minute)
+	if again := get[contract.Pipeline](t, f, "POST", "/api/v1/pipeline/pause", `{"reason":"until Monday"}`); *again.Reason != "until Monday" || again.Since.Unix() != p.Since.Unix() {
+		t.Errorf("paused with another reason: %+v", again)
+	}
 	if s := get[contract.Status](t, f, "GET", "/api/v1/seeds/status", ""); !s.Paused {
 		t.Error("the status does not say so")
 	}

@@ -158,7 +158,7 @@ func (q *query) oneOf(name string, values ...string) string {
 
 // errorType reads one of the kinds of errors.
 func (q *query) errorType() string {
-	return q.oneOf("error_type", string(contract.Validation), string(contract.Parse), string(contract.Network), string(contract.Timeout), string(contract.Storage), string(contract.Internal))
+	return q.oneOf("error_type", contract.Kinds...)
 }
 
 // flag is nil when the parameter is not there.

@@ -11,6 +11,7 @@ import (
 
 // AlarmReading is what alarms are judged by, and what was saved of them.
 type AlarmReading struct {
+	At          time.Time
 	Windows     map[int]Window // by their length in minutes
 	DeadLetters contract.DeadLetterCounts
 	SavedAlarms []SavedAlarm
@@ -96,9 +97,9 @@ func alarmStatements(at time.Time, windows []int) []Statement {
 	}
 }
 
-// readAlarms takes the results that begin with the first.
-func readAlarms(r *reader, first int) AlarmReading {
-	reading := AlarmReading{Windows: map[int]Window{}}
+// readAlarms takes the results that begin with the first. They were asked for at a time.
+func readAlarms(r *reader, first int, at time.Time) AlarmReading {
+	reading := AlarmReading{At: at.UTC(), Windows: map[int]Window{}}
 	for _, row := range read[struct {
 		Minutes int `json:"minutes"`
 		Window
@@ -130,7 +131,7 @@ func (l *Ledger) Alarms(ctx context.Context, at time.Time, windows []int) (Alarm
 		return AlarmReading{}, err
 	}
 	r := reader{op: op, results: results}
-	reading := readAlarms(&r, 0)
+	reading := readAlarms(&r, 0, at)
 	return reading, r.err
 }
 

@@ -44,6 +44,7 @@ func TestAlarmReading(t *testing.T) {
 	must(t, l.SaveFrontierReading(ctx, first))
 	must(t, l.SaveFrontierReading(ctx, ledger.FrontierReading{At: noon.Add(-75 * time.Minute)}))
 	want := ledger.AlarmReading{
+		At: noon,
 		Windows: map[int]ledger.Window{
 			1:  {DomainsProcessed: 1, DurationMS: 1000},
 			60: {DomainsProcessed: 3, DomainsFailed: 1, DurationMS: 7000},

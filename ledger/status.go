@@ -124,7 +124,7 @@ FROM hours AS h JOIN partitions AS p ON p.id = h.partition`+trend.where()+` GROU
 		s.Stats = row.stats()
 		s.FilesTimed, s.AvgFileMS = int64(row.FilesTimed), average(row.FilesDurationMS, row.FilesTimed)
 	}
-	s.AlarmReading = readAlarms(&r, 1)
+	s.AlarmReading = readAlarms(&r, 1, q.Now)
 	if byPartition >= 0 {
 		s.Partitions = []contract.PartitionStats{}
 		for _, row := range read[counts](&r, byPartition) {

@@ -34,7 +34,7 @@ Usage:
   seedctl dlq show [flags] ID
 
 Shows why a message was given up, every attempt that is on record for the same work, its other dead
-letters, and the message itself. With --json it is one object, as GET /api/v1/dlq/{id} answers.
+letters, and the message itself. With --json it is a DeadLetterDetail of /openapi.json.
 
 Examples:
   seedctl dlq show 4f1c8d --json | jq .letter.original_message
@@ -78,6 +78,9 @@ Examples:
 // deadLetterFlags adds the flags that select dead letters.
 func (r *remote) deadLetterFlags() *contract.DeadLetterFilter {
 	f := &contract.DeadLetterFilter{}
+	r.selected = func() contract.Partition {
+		return contract.Partition{Country: f.Country, Category: f.Category, Date: f.Date}
+	}
 	r.flags.StringVar(&f.Country, "country", "", "two lower-case `LETTERS`, such as sg")
 	r.flags.StringVar(&f.Category, "category", "", "`NAME` of a category, such as news")
 	r.flags.StringVar(&f.Date, "date", "", "`DAY` as YYYY-MM-DD")
@@ -235,6 +238,9 @@ func resolve(verb, done, help string, args []string, out, errOut io.Writer) int 
 		}
 		for _, u := range sum.Failed {
 			r.complain("%s: %s (%s)", plain(u.ID), plain(u.Message), plain(u.Code))
+		}
+		if len(ids) == 0 && sum.Done == 0 && len(sum.Failed) == 0 {
+			r.hint(ctx)
 		}
 		if len(sum.Failed) > 0 || sum.Remaining > 0 {
 			return errReported

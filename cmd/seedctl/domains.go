@@ -174,6 +174,14 @@ func writeDomain(w io.Writer, d *contract.DomainDetail) error {
 	return table(w, rows...)
 }
 
+// unread says why a file was not read. Where nothing answered there is no status, whatever the document says.
+func unread(status int, f contract.Failure) string {
+	if f.ErrorType != nil && (*f.ErrorType == string(contract.Network) || *f.ErrorType == string(contract.Timeout)) {
+		return or(f.Error)
+	}
+	return fmt.Sprintf("status %d, %s", status, or(f.Error))
+}
+
 // addDocument adds what a document says to a table.
 func addDocument(doc *contract.Document, add func(label, format string, args ...any)) {
 	flags := ""
@@ -187,7 +195,7 @@ func addDocument(doc *contract.Document, add func(label, format string, args ...
 	robots, sitemap, server := doc.Technical.RobotsTxt, doc.Technical.SitemapXML, doc.Technical.ServerInfo
 	switch {
 	case robots.Error != nil:
-		add("robots.txt", "status %d, %s", doc.Robots.StatusCode, or(robots.Error))
+		add("robots.txt", "%s", unread(doc.Robots.StatusCode, robots.Failure))
 	case !robots.Exists:
 		add("robots.txt", "none, status %d", doc.Robots.StatusCode)
 	default:
@@ -198,11 +206,11 @@ func addDocument(doc *contract.Document, add func(label, format string, args ...
 		if robots.CrawlDelaySeconds != nil {
 			verdict += fmt.Sprintf(", delay %g s", *robots.CrawlDelaySeconds)
 		}
-		add("robots.txt", "%d bytes, %s", robots.Size, verdict)
+		add("robots.txt", "%s, %s", count(int(robots.Size), "byte"), verdict)
 	}
 	switch {
 	case sitemap.Error != nil:
-		add("sitemap", "status %d, %s", doc.Sitemap.StatusCode, or(sitemap.Error))
+		add("sitemap", "%s", unread(doc.Sitemap.StatusCode, sitemap.Failure))
 	case !sitemap.Exists:
 		add("sitemap", "none, status %d", doc.Sitemap.StatusCode)
 	default:

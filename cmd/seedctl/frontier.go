@@ -23,7 +23,7 @@ Shows for each shard its hosts, the pages and entry points that wait, the hosts 
 may be fetched now, what is leased, and since when the first of the due hosts waits. Shards that do
 not answer are named.
 
-With --json it prints the data of GET /api/v1/frontier/stats.
+With --json it prints the same as one object, a FrontierStats of /openapi.json.
 
 Examples:
   seedctl frontier stats
@@ -38,8 +38,7 @@ Usage:
 Leases URLs: nobody else is given them until they are reported or --seconds are over. Their hosts
 are to be asked one request after another, with the delay that is shown.
 
-With --json it prints the data of POST /api/v1/frontier/lease: {"lease_id", "expires_at", "items",
-"retry_after_seconds"}.
+With --json it prints {"lease_id", "expires_at", "items", "retry_after_seconds"}.
 
 Examples:
   seedctl frontier lease --max 5 --seconds 60 --country sg
@@ -85,7 +84,7 @@ Usage:
 Shows whether a URL is due, waiting, leased, done, excluded or unknown to the frontier, and of an
 entry point the last checks.
 
-With --json each line is the data of GET /api/v1/frontier/url.
+With --json each line is a URL as /openapi.json describes its state.
 
 Examples:
   seedctl frontier url https://www.mom.gov.sg/newsroom

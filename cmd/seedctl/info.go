@@ -40,7 +40,7 @@ Usage:
 Shows for each source when it last gave something, what came of that, what failed since, how much of
 its provider's quota is used, and how many dead letters it has; then the alarms that fire.
 
-With --json it prints the data of the collector's GET /api/v1/info/status.
+With --json it prints the same as one object.
 
 Examples:
   seedctl info status

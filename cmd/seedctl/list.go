@@ -54,6 +54,9 @@ func list[Page, Entry any](ctx context.Context, r *remote, path []string, query 
 		shown += len(found)
 		switch {
 		case cursor == nil || *cursor == "":
+			if shown == 0 {
+				r.hint(ctx)
+			}
 			return nil
 		case limit > 0 && shown >= limit:
 			if !r.asJSON {

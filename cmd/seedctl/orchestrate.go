@@ -28,7 +28,7 @@ now, if the ledger misses files, or if nothing has moved for --timeout. Ctrl-C e
 not the work.
 
 With --json it prints {"orchestrated": {"files_found", "sent", "skipped", "failed"?,
-"continued"?}, "status": …}; status is that of GET /api/v1/seeds/status, or null without --watch.
+"continued"?}, "status": …}; status is what "seedctl status --json" prints, or null without --watch.
 
 Examples:
   seedctl orchestrate --country sg --category news --date 2026-01-28 --watch
@@ -59,6 +59,9 @@ func runOrchestrate(args []string, _ io.Reader, out, errOut io.Writer) int {
 		result, err := r.orchestrate(ctx, contract.Filter{Country: p.Country, Category: p.Category, Date: p.Date, Force: *force})
 		if err != nil {
 			return err
+		}
+		if result.FilesFound == 0 {
+			r.hint(ctx)
 		}
 		answer := orchestrated{Orchestrated: result}
 		if !*watch || result.FilesFound == 0 {

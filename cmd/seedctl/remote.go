@@ -55,6 +55,7 @@ type remote struct {
 	address     string
 	tokenFile   string
 	progress    *progress
+	selected    func() contract.Partition // by flags; nil where there are none
 }
 
 func newRemote(name, help string, out, errOut io.Writer) *remote {
@@ -178,6 +179,7 @@ func noArgs(args []string) error {
 
 // partitionFlags adds the flags that select partitions.
 func (r *remote) partitionFlags(p *contract.Partition) {
+	r.selected = func() contract.Partition { return *p }
 	r.flags.StringVar(&p.Country, "country", "", "two lower-case `LETTERS`, such as sg")
 	r.flags.StringVar(&p.Category, "category", "", "`NAME` of a category, such as news")
 	r.flags.StringVar(&p.Date, "date", "", "`DAY` as YYYY-MM-DD")

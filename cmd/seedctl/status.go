@@ -24,7 +24,7 @@ Shows how many files and domains of the selected partitions are processed, faile
 rates of robots.txt and sitemaps, and of the whole engine the dead letters, queues and alarms.
 
 With --watch it is shown again whenever something changed, until Ctrl-C, which then is no failure.
-With --json it prints the data of GET /api/v1/seeds/status, with --watch once for each change.
+With --json it prints one object, the Status of /openapi.json, with --watch once for each change.
 
 Examples:
   seedctl status --country sg --by partition
@@ -62,6 +62,9 @@ func runStatus(args []string, _ io.Reader, out, errOut io.Writer) int {
 					return nil
 				}
 				return err
+			}
+			if before == "" && s.Processing == (contract.ProcessingStats{}) {
+				r.hint(ctx)
 			}
 			drawn := *watch && !r.asJSON && isTerminal(r.out)
 			if drawn {
@@ -212,7 +215,7 @@ func tableIf(shown bool, w io.Writer, rows []string) error {
 }
 
 func alarmText(a contract.AlarmState) string {
-	value := "unknown"
+	value := fmt.Sprintf("fewer than %d finished", contract.MinFinished)
 	if a.Value != nil {
 		value = strings.TrimSuffix(fmt.Sprintf("%g %s", *a.Value, plain(a.Unit)), " count")
 	}

@@ -217,8 +217,13 @@ func (f *rawUpload) look(given contract.Partition) error {
 			f.partition.Date = value
 		}
 	}
+	for _, part := range [...]struct{ name, value string }{{"country", f.partition.Country}, {"category", f.partition.Category}, {"date", f.partition.Date}} {
+		if part.value == "" {
+			return usageError(fmt.Sprintf("%s: give --%s, since its path has no %[2]s=…", f.path, part.name))
+		}
+	}
 	if err := f.partition.Validate("--"); err != nil {
-		return usageError(fmt.Sprintf("%s: neither flags nor path say its partition: %v", f.path, err))
+		return usageError(fmt.Sprintf("%s: %v", f.path, err))
 	}
 	info, err := os.Stat(f.path)
 	if err != nil {

@@ -66,7 +66,7 @@ func TestUpload(t *testing.T) {
 		{"no number", map[string]string{"a.json": "[]"}, flags + "--chunk 1a a.json", exitUsage, "", `--chunk "1a" is no number`},
 		{"one chunk, two files", map[string]string{"a.json": "[]", "b.json": "[]"}, flags + "--chunk 0001 a.json b.json", exitUsage, "", "--chunk is for one file"},
 		{"twice", map[string]string{"a/raw_0002.json": "[]", "b/raw_0002.json": "[]"}, flags + ".", exitUsage, "", "are both raw/country=sg/category=news/date=2026-01-28/raw_0002.json"},
-		{"no partition", map[string]string{"raw_0002.json": "[]"}, "raw_0002.json", exitUsage, "", "neither flags nor path say its partition: --country"},
+		{"no partition", map[string]string{"raw_0002.json": "[]"}, "raw_0002.json", exitUsage, "", "raw_0002.json: give --country, since its path has no country=…\n"},
 		{"no such day", map[string]string{"raw_0002.json": "[]"}, flags + "--date 2026-02-30 raw_0002.json", exitUsage, "", "--date"},
 		{"no such file", map[string]string{day + "raw_0002.json": "[]"}, flags + day + "raw_0002.json nothing.json", exitFailed, "", "nothing.json"},
 		{"standard input", nil, flags + "-", exitUsage, "", "no length"},

@@ -1,0 +1,97 @@
+package main
+
+import (
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/newsfork/seed-engine/cmd/seedctl/internal/client"
+	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/orchestrator"
+)
+
+// A selection that matches nothing for want of its category or country gets a hint, and no other does.
+func TestHints(t *testing.T) {
+	e := newEngine(t)
+	s := contract.Status{UpdatedAt: at("09:30:00"), Alarms: []contract.AlarmState{}, Queues: map[string]*contract.Backlog{"seed": nil, "domain": nil, "dlq": nil}}
+	for _, p := range []contract.Partition{{Country: "sg", Category: "sports", Date: "2026-01-28"}, {Country: "sg", Category: "news", Date: "2026-01-28"}, {Country: "kr", Category: "news", Date: "2026-01-27"}} {
+		s.Partitions = append(s.Partitions, contract.PartitionStats{Partition: p, UpdatedAt: at("09:30:00")})
+	}
+	e.before = func(w http.ResponseWriter, r *http.Request) bool {
+		switch r.URL.Path {
+		case "/api/v1/seeds/status":
+			respond(w, 200, s)
+		case "/api/v1/seeds/domains":
+			respond(w, 200, contract.DomainPage{Domains: []contract.DomainRecord{}})
+		case "/api/v1/dlq":
+			respond(w, 200, contract.DeadLetterPage{DeadLetters: []contract.DeadLetterRecord{}})
+		case "/api/v1/dlq/discard":
+			respond(w, 200, contract.Resolved{Failed: []contract.Unresolved{}})
+		case "/api/v1/seeds/orchestrate":
+			respond(w, 200, orchestrator.Result{})
+		default:
+			return false
+		}
+		return true
+	}
+	for line, want := range map[string]string{
+		"domains --category sport":               `there is nothing of the category "sport"; did you mean "sports"?`,
+		"domains --category new --state failed":  `there is nothing of the category "new"; did you mean "news"?`,
+		"orchestrate --category government":      `there is nothing of the category "government", only of news, sports`,
+		"status --country kp":                    `there is nothing of the country "kp"; did you mean "kr"?`,
+		"dlq list --category nwes":               `there is nothing of the category "nwes"; did you mean "news"?`,
+		"dlq discard --country sg --category sp": `there is nothing of the category "sp"; did you mean "sports"?`,
+		"domains --country sg --category news":   "",
+		"domains --date 2026-01-29":              "",
+		"domains":                                "",
+	} {
+		code, _, complaints := seedctl("", strings.Fields(line)...)
+		got := strings.TrimSpace(complaints)
+		if _, after, ok := strings.Cut(got, ": "); ok {
+			got = after
+		}
+		if code != exitOK || got != want {
+			t.Errorf("%s: %d, %q, want %q", line, code, got, want)
+		}
+	}
+}
+
+// The command line names commands, never routes: neither in its own texts, nor in what it passes on of the engine's.
+func TestTheCommandLineSpeaksNoHTTP(t *testing.T) {
+	route := regexp.MustCompile(`\b(GET|POST|PUT|DELETE) (/|…)`)
+	literal := regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
+	for _, room := range []string{"handlers", "contract", "controls", "deadletters", "orchestrator", "reconcile", "frontier", "ledger"} {
+		files, err := filepath.Glob("../../" + room + "/*.go")
+		if err != nil || len(files) == 0 {
+			t.Fatal(room, err)
+		}
+		for _, file := range files {
+			source, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if strings.HasSuffix(file, "_test.go") {
+				continue
+			}
+			for _, quoted := range literal.FindAllString(string(source), -1) {
+				message, err := strconv.Unquote(quoted)
+				if err != nil || !route.MatchString(message) {
+					continue
+				}
+				if said := (&client.Error{Message: message}).Error(); route.MatchString(said) {
+					t.Errorf("%s: %s is passed on as %s", file, quoted, said)
+				}
+			}
+		}
+	}
+	for name := range everyCommand() {
+		code, help, _ := seedctl("", append(strings.Fields(name), "--help")...)
+		if code != exitOK || route.MatchString(help) {
+			t.Errorf("%s --help: %d, %s", name, code, route.FindString(help))
+		}
+	}
+}
