@@ -15,13 +15,20 @@ var _ handlers.Bucket = Bucket{}
 
 // Store implements handlers.Bucket: the body of an upload goes from the request to R2 as a stream,
 // without passing through Go. It fails with handlers.ErrTooManyUploads.
-func (b Bucket) Store(ctx context.Context, key string, r *http.Request) (*r2.Object, error) {
+func (b Bucket) Store(ctx context.Context, key string, r *http.Request, c r2.Condition) (*r2.Object, error) {
 	stream, err := worker.RawBody(r)
 	if err != nil {
 		return nil, handlers.ErrTooManyUploads
 	}
-	return b.PutStream(ctx, key, stream, &r2.PutOptions{
-		If:          r2.Condition{Absent: true},
-		ContentType: "application/json",
-	})
+	return b.PutStream(ctx, key, stream, &r2.PutOptions{If: c, ContentType: "application/json"})
+}
+
+// MD5 implements handlers.Bucket. The body does not pass through Go either.
+func (b Bucket) MD5(ctx context.Context, r *http.Request) (string, error) {
+	stream, err := worker.RawBody(r)
+	if err != nil {
+		return "", handlers.ErrTooManyUploads
+	}
+	sum, _, err := worker.Ask("streamMD5", nil, worker.Keep(stream).String())
+	return sum, err
 }

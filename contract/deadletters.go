@@ -122,6 +122,9 @@ type DeadLetterChoice struct {
 	All    bool              `json:"all,omitempty"`
 }
 
+// MinPrefix is how many characters of an id stand for the whole at least, where no other begins with them.
+const MinPrefix = 4
+
 // MaxResolved is how many dead letters one call replays or discards.
 const MaxResolved = 500
 

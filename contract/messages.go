@@ -12,6 +12,7 @@ type SeedMessage struct {
 	Partition   Partition `json:"partition_info"`
 	Force       bool      `json:"force,omitempty"`
 	RequestedAt time.Time `json:"requested_at,omitzero"` // when the orchestration was requested; when zero, Force counts from when the message was sent
+	ETag        string    `json:"etag,omitempty"`        // of the file, where it is at hand: a checkpoint may be that of another one which it replaced
 }
 
 // Validate reports the first malformed field.
@@ -26,6 +27,12 @@ func (m *SeedMessage) Validate() error {
 func (m *SeedMessage) RawFile() RawFile {
 	f, _, _ := ParseRawKey(m.FilePath)
 	return f
+}
+
+// DoneBy reports whether a checkpoint with this metadata is that of the file of the message.
+func (m *SeedMessage) DoneBy(checkpoint map[string]string) bool {
+	processed := checkpoint[RawETagField] // none in those of earlier versions
+	return m.ETag == "" || processed == "" || m.ETag == processed
 }
 
 // Filter selects raw files by partition; empty parts match everything. It is the body of
@@ -77,7 +84,8 @@ func ParseSeed(body []byte) (SeedWork, error) {
 		Orchestrate *Continuation `json:"orchestrate"`
 		Action      string        `json:"action"`
 		Object      *struct {
-			Key string `json:"key"`
+			Key  string `json:"key"`
+			ETag string `json:"eTag"`
 		} `json:"object"`
 	}
 	if err := decode(body, &m); err != nil {
@@ -91,7 +99,7 @@ func ParseSeed(body []byte) (SeedWork, error) {
 		if !ok || checkpoint || !createsObject(m.Action) {
 			return SeedWork{}, nil
 		}
-		return SeedWork{File: &SeedMessage{FilePath: m.Object.Key, Partition: f.Partition}}, nil
+		return SeedWork{File: &SeedMessage{FilePath: m.Object.Key, Partition: f.Partition, ETag: m.Object.ETag}}, nil
 	case m.FilePath == "":
 		return SeedWork{}, Invalid("file_path", "is missing; send the key of a raw file, \"orchestrate\" or an R2 event notification")
 	}

@@ -13,6 +13,7 @@ type Status struct {
 	UpdatedAt   Time                `json:"updated_at"`           // when the numbers were read
 	Partitions  []PartitionStats    `json:"partitions,omitempty"` // with by=partition: newest date first, at most MaxPartitions
 	Errors      []ErrorCount        `json:"errors,omitempty"`     // with by=error_type: most frequent first
+	Rejections  []FileRejection     `json:"rejections"`           // why records were rejected, examples of the newest partitions, at most MaxRejections
 	Trend       []TrendHour         `json:"trend,omitempty"`      // with trend=N: N hours up to now, oldest first
 }
 
@@ -24,6 +25,10 @@ type Stats struct {
 	Processing ProcessingStats `json:"processing_stats"`
 	Collection CollectionStats `json:"collection_stats"`
 	Excluded   int64           `json:"domains_excluded"` // excluded by operators; in no other number
+	Discarded  int64           `json:"files_discarded"`  // by operators, as broken for good; in no other number
+	// Records are those of the processed files.
+	Records         int64 `json:"records_total"`
+	RecordsRejected int64 `json:"records_rejected"` // of these; nothing is collected for them
 }
 
 // ProcessingStats counts by state: total is the sum of processed, failed and pending.
@@ -82,13 +87,17 @@ type Backlog struct {
 // DomainState is the progress of a domain in a partition.
 type DomainState string
 
-// The states of a domain. Files have the first three.
+// The states of a domain.
 const (
 	Pending   DomainState = "pending"
 	Processed DomainState = "processed"
 	Failed    DomainState = "failed"
 	Excluded  DomainState = "excluded"
 )
+
+// DiscardedFile is the state of a raw file that is broken for good, as an operator decided. Its other states are the
+// first three of a domain.
+const DiscardedFile = "discarded"
 
 // DomainRecord is the ledger's record of one domain in one partition.
 type DomainRecord struct {

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -15,8 +16,8 @@ import (
 	"github.com/newsfork/seed-engine/r2"
 )
 
-// maxReads is how many dead letters are read in parallel, within the six connections of an event.
-const maxReads = 5
+// maxCalls is how many dead letters are worked on in parallel, within the six connections of an event.
+const maxCalls = 5
 
 // ReplayLedger is what the replayer needs of package ledger.
 type ReplayLedger interface {
@@ -58,6 +59,7 @@ func (r *Replayer) Replay(ctx context.Context, choice contract.DeadLetterChoice,
 	}
 	resolution := ledger.Resolution{State: contract.Replayed, By: by, At: r.Now()}
 	originals := r.originals(ctx, records)
+	r.unmark(ctx, originals)
 	send(ctx, r.Seeds, ofQueue(originals, contract.SeedQueue))
 	send(ctx, r.Domains, ofQueue(originals, contract.DomainQueue))
 	for _, o := range originals {
@@ -71,18 +73,84 @@ func (r *Replayer) Replay(ctx context.Context, choice contract.DeadLetterChoice,
 	return r.resolve(ctx, choice, resolution, out)
 }
 
-// Discard marks the chosen dead letters that are stored as not worth a replay. by is the name of the
-// token that asks for it.
+// Discard marks the chosen dead letters that are stored as not worth a replay, which ends their raw files. by is the
+// name of the token that asks for it.
 func (r *Replayer) Discard(ctx context.Context, choice contract.DeadLetterChoice, by string) (contract.Resolved, error) {
 	out, records, err := r.choose(ctx, choice)
 	if err != nil {
 		return out, err
 	}
 	resolution := ledger.Resolution{State: contract.Discarded, By: by, At: r.Now()}
-	for _, l := range records {
+	// Several letters may be about one file, and a key takes one write a second: the newest letter decides.
+	newest := map[string]int{}
+	for i, l := range records {
+		newest[l.Work] = i
+	}
+	ended := make([]bool, len(records))
+	errs := make([]error, len(records))
+	each(len(records), func(i int) {
+		if newest[records[i].Work] == i {
+			ended[i], errs[i] = r.mark(ctx, &records[i], by)
+		}
+	})
+	for i, l := range records {
+		if err := errs[newest[l.Work]]; err != nil {
+			out.Failed = append(out.Failed, unresolved(l.ID, err))
+			continue
+		}
 		resolution.IDs = append(resolution.IDs, l.ID)
+		if ended[i] {
+			raw, _, _ := contract.ParseRawKey(l.Work)
+			resolution.Work.Files = append(resolution.Work.Files, ledger.FileChange{RawFile: raw, Discarded: resolution.At})
+		}
 	}
 	return r.resolve(ctx, choice, resolution, out)
+}
+
+// maxSkew is how far the clocks of R2 and of the Worker may be apart.
+const maxSkew = time.Minute
+
+// mark marks the raw file of a dead letter as discarded, so that it is queued no more, and reports whether it did. It
+// leaves files alone that are gone, were replaced after the failure, or were processed in the end.
+func (r *Replayer) mark(ctx context.Context, l *contract.DeadLetterRecord, by string) (marked bool, err error) {
+	file, _, ok := contract.ParseRawKey(l.Work)
+	if !ok || contract.QueueRole(l.QueueName) != contract.SeedQueue {
+		return false, nil
+	}
+	bucket := r.Store.Bucket
+	switch o, err := bucket.Head(ctx, file.Key()); {
+	case errors.Is(err, r2.ErrNotFound), err == nil && o.Uploaded.After(l.FailedAt.Add(maxSkew)):
+		return false, nil
+	case err != nil:
+		return false, err
+	}
+	switch _, err := bucket.Head(ctx, file.Checkpoint()); {
+	case err == nil:
+		return false, nil
+	case !errors.Is(err, r2.ErrNotFound):
+		return false, err
+	}
+	_, err = bucket.Put(ctx, file.DiscardMark(), nil, &r2.PutOptions{Metadata: contract.DiscardMetadata(by)})
+	return err == nil, err
+}
+
+// unmark takes the marks off the raw files of letters that are replayed: they are to be processed after all.
+func (r *Replayer) unmark(ctx context.Context, originals []*original) {
+	var marks []string
+	files := ofQueue(originals, contract.SeedQueue)
+	for _, o := range files {
+		if raw, _, ok := contract.ParseRawKey(o.record.Work); ok {
+			marks = append(marks, raw.DiscardMark())
+		}
+	}
+	if len(marks) == 0 {
+		return
+	}
+	if err := r.Store.Bucket.Delete(ctx, marks...); err != nil {
+		for _, o := range files {
+			o.err = err
+		}
+	}
 }
 
 // choose returns the chosen dead letters that are stored. It counts those that are not any more, and
@@ -93,10 +161,8 @@ func (r *Replayer) choose(ctx context.Context, choice contract.DeadLetterChoice)
 	if err != nil {
 		return out, nil, err
 	}
-	for _, id := range choice.IDs {
-		if !slices.ContainsFunc(records, func(l contract.DeadLetterRecord) bool { return l.ID == id }) {
-			out.Failed = append(out.Failed, contract.Unresolved{ID: id, Code: "not_found", Message: "there is no dead letter with this id"})
-		}
+	if choice.IDs != nil {
+		records = named(choice.IDs, records, &out)
 	}
 	records = slices.DeleteFunc(records, func(l contract.DeadLetterRecord) bool {
 		if l.State == contract.Stored {
@@ -106,6 +172,33 @@ func (r *Replayer) choose(ctx context.Context, choice contract.DeadLetterChoice)
 		return true
 	})
 	return out, records, nil
+}
+
+// named returns those of the records that ids name, whole or by their beginning. It lists the ids that name none, or
+// several.
+func named(ids []string, records []contract.DeadLetterRecord, out *contract.Resolved) []contract.DeadLetterRecord {
+	chosen := map[string]bool{}
+	for _, id := range ids {
+		found := ""
+		several := false
+		for i := range records {
+			switch {
+			case records[i].ID == id:
+				found, several = id, false
+			case found != id && strings.HasPrefix(records[i].ID, id):
+				found, several = records[i].ID, found != ""
+			}
+		}
+		switch {
+		case several:
+			out.Failed = append(out.Failed, contract.Unresolved{ID: id, Code: string(contract.Validation), Message: "several dead letters have an id that begins so; give more of it"})
+		case found == "":
+			out.Failed = append(out.Failed, contract.Unresolved{ID: id, Code: "not_found", Message: "there is no dead letter with this id"})
+		default:
+			chosen[found] = true
+		}
+	}
+	return slices.DeleteFunc(records, func(l contract.DeadLetterRecord) bool { return !chosen[l.ID] })
 }
 
 func (r *Replayer) resolve(ctx context.Context, choice contract.DeadLetterChoice, resolution ledger.Resolution, out contract.Resolved) (contract.Resolved, error) {
@@ -128,19 +221,26 @@ type original struct {
 // originals reads the messages of dead letters.
 func (r *Replayer) originals(ctx context.Context, records []contract.DeadLetterRecord) []*original {
 	originals := make([]*original, len(records))
-	slots := make(chan struct{}, maxReads)
-	var wg sync.WaitGroup
-	for i := range records {
+	each(len(records), func(i int) {
 		o := &original{record: &records[i]}
+		o.body, o.err = r.message(ctx, o.record)
 		originals[i] = o
+	})
+	return originals
+}
+
+// each calls work for 0 to n-1, several at a time.
+func each(n int, work func(i int)) {
+	slots := make(chan struct{}, maxCalls)
+	var wg sync.WaitGroup
+	for i := range n {
 		wg.Go(func() {
 			slots <- struct{}{}
 			defer func() { <-slots }()
-			o.body, o.err = r.message(ctx, o.record)
+			work(i)
 		})
 	}
 	wg.Wait()
-	return originals
 }
 
 // ofQueue selects the messages for the queue with a role, without those that cannot be sent.
@@ -232,7 +332,7 @@ func addQueued(r *ledger.Resolution, d *contract.DeadLetterRecord) {
 }
 
 func unresolved(id string, err error) contract.Unresolved {
-	u := contract.Unresolved{ID: id, Code: string(contract.KindOf(err)), Message: "it could not be sent; try again"}
+	u := contract.Unresolved{ID: id, Code: string(contract.KindOf(err)), Message: "the store or the queue failed; try again"}
 	var e *contract.Error
 	if errors.As(err, &e) {
 		u.Message = cmp.Or(e.Message, u.Message)

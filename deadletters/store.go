@@ -28,6 +28,8 @@ type Bucket interface {
 	Get(ctx context.Context, key string) (*r2.Body, error)
 	List(ctx context.Context, o r2.ListOptions) (*r2.Page, error)
 	Put(ctx context.Context, key string, data []byte, o *r2.PutOptions) (*r2.Object, error)
+	Head(ctx context.Context, key string) (*r2.Object, error)
+	Delete(ctx context.Context, keys ...string) error
 }
 
 // Metadata of a stored dead letter: its partition, so that the dead letters of a partition are found

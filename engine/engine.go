@@ -45,7 +45,8 @@ type Platform struct {
 // Bucket is the object store, which also takes the body of an upload as it comes.
 type Bucket interface {
 	r2.Bucket
-	Store(ctx context.Context, key string, r *http.Request) (*r2.Object, error)
+	Store(ctx context.Context, key string, r *http.Request, c r2.Condition) (*r2.Object, error)
+	MD5(ctx context.Context, r *http.Request) (string, error)
 }
 
 // Engine is the Seed Engine. It is safe for concurrent use.

@@ -27,13 +27,16 @@ type Orchestrator interface {
 	Run(ctx context.Context, c contract.Continuation) (orchestrator.Result, error)
 }
 
-// Bucket is what the API needs of the object store. Store takes the request's body as it streams
-// in, unless the key exists (r2.ErrPrecondition).
+// Bucket is what the API needs of the object store. Store takes the request's body as it streams in, under a condition
+// (r2.ErrPrecondition); MD5 reads it as well, and returns its digest in hexadecimal.
 type Bucket interface {
 	Head(ctx context.Context, key string) (*r2.Object, error)
 	Get(ctx context.Context, key string) (*r2.Body, error)
 	List(ctx context.Context, o r2.ListOptions) (*r2.Page, error)
-	Store(ctx context.Context, key string, r *http.Request) (*r2.Object, error)
+	Put(ctx context.Context, key string, data []byte, o *r2.PutOptions) (*r2.Object, error)
+	Delete(ctx context.Context, keys ...string) error
+	Store(ctx context.Context, key string, r *http.Request, c r2.Condition) (*r2.Object, error)
+	MD5(ctx context.Context, r *http.Request) (string, error)
 }
 
 // Sender puts messages on a queue.
@@ -45,6 +48,8 @@ type Sender interface {
 type Ledger interface {
 	Ping(ctx context.Context) error
 	Record(ctx context.Context, c ledger.Changes) error
+	Files(ctx context.Context, p contract.Partition, names []string) (map[string]ledger.FileRecord, error)
+	EndFile(ctx context.Context, file contract.RawFile, deleted bool, at time.Time, by string) error
 	InFlight(ctx context.Context, files []contract.RawFile, since, requiredSince time.Time) (map[contract.RawFile]bool, error)
 	Status(ctx context.Context, q ledger.StatusQuery) (*ledger.Status, error)
 	Domains(ctx context.Context, q ledger.DomainQuery) (contract.DomainPage, error)
@@ -156,7 +161,7 @@ func (a *API) routes() []route {
 		{"/api/v1/pipeline/pause", tokens, methods{"POST": a.pause}},
 		{"/api/v1/pipeline/resume", tokens, methods{"POST": a.resume}},
 		{"/api/v1/datasets/{country}/{category}/{date}", tokens, methods{"GET": a.listDataset}},
-		{"/api/v1/datasets/{country}/{category}/{date}/{chunk}", tokens, methods{"PUT": a.upload}},
+		{"/api/v1/datasets/{country}/{category}/{date}/{chunk}", tokens, methods{"PUT": a.upload, "DELETE": a.deleteFile}},
 	}
 }
 

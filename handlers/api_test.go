@@ -2,6 +2,8 @@ package handlers_test
 
 import (
 	"context"
+	"crypto/md5"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"io"
@@ -32,12 +34,18 @@ import (
 // bucket stores uploads in the memory twin.
 type bucket struct{ *r2.Memory }
 
-func (b bucket) Store(ctx context.Context, key string, r *http.Request) (*r2.Object, error) {
+func (b bucket) Store(ctx context.Context, key string, r *http.Request, c r2.Condition) (*r2.Object, error) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		return nil, err
 	}
-	return b.Put(ctx, key, body, &r2.PutOptions{If: r2.Condition{Absent: true}})
+	return b.Put(ctx, key, body, &r2.PutOptions{If: c})
+}
+
+func (b bucket) MD5(_ context.Context, r *http.Request) (string, error) {
+	sum := md5.New()
+	_, err := io.Copy(sum, r.Body)
+	return hex.EncodeToString(sum.Sum(nil)), err
 }
 
 type seeds struct {
@@ -274,6 +282,7 @@ func fill(t *testing.T, f *fixture) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	f.store(t, contract.RawFile{Partition: place, Name: "raw_0002"}.Key(), "broken")
 	f.store(t, contract.DomainDir{Partition: later, Domain: "a.sg"}.Document(), newestDocument)
 	f.store(t, contract.DomainDir{Partition: later, Domain: "a.sg"}.Robots(), "User-agent: *\nDisallow:\n")
 	f.store(t, contract.DomainDir{Partition: later, Domain: "a.sg"}.Sitemap(), "<urlset/>")

@@ -187,6 +187,7 @@ var requests = map[string][2]request{
 	"orchestrate":     {{"/api/v1/seeds/orchestrate", "{}"}},
 	"listDataset":     {{"/api/v1/datasets/sg/news/2026-01-28", ""}},
 	"upload":          {{"/api/v1/datasets/sg/news/2026-01-28/raw_0009", "[]"}},
+	"deleteRawFile":   {{"/api/v1/datasets/sg/news/2026-01-28/raw_0002", ""}, {"/api/v1/datasets/sg/news/2026-01-28/raw_0099", ""}},
 	"status":          {{"/api/v1/seeds/status?by=partition&by=error_type&trend=24&country=sg", ""}},
 	"domains":         {{"/api/v1/seeds/domains?limit=1", ""}},
 	"domain":          {{"/api/v1/seeds/domains/a.sg", ""}, {"/api/v1/seeds/domains/none.sg", ""}},
@@ -254,6 +255,12 @@ func TestEveryDescribedAnswer(t *testing.T) {
 				switch {
 				case slices.Contains(runtimeOnly, status):
 					continue
+				case status == "200" && o.OperationID == "upload":
+					send(method, ok, header...)
+					send(method, request{ok.target + "?replace=true", ok.body}, header...)
+				case status == "409" && o.OperationID == "deleteRawFile":
+					f.store(t, contract.RawFile{Partition: place, Name: "raw_0002"}.Checkpoint(), "")
+					send(method, ok, header...)
 				case status == "200" && o.OperationID == "exclude":
 					send(method, ok, header...)
 					send(method, ok, header...)
@@ -319,7 +326,7 @@ func TestFailingStores(t *testing.T) {
 	needs := map[string]string{ // of operations: d1, r2, the frontier's shards, static files
 		"leaseURLs": "r2 shards", "reportURLs": "shards assets", "putURLs": "r2 shards assets", "frontierStats": "shards", "frontierURL": "shards", "frontierHosts": "shards",
 		"changeHost": "shards", "exportShard": "shards", "changes": "r2 shards", "feed": "r2 shards",
-		"orchestrate": "r2", "listDataset": "r2", "upload": "r2", "status": "d1 r2", "domains": "d1", "domain": "d1 r2", "robots": "d1 r2", "sitemap": "d1 r2", "domainURLs": "d1 r2", "collect": "d1 r2", "reconcile": "d1 r2", "restoreFrontier": "r2",
+		"orchestrate": "r2", "listDataset": "r2", "upload": "r2", "deleteRawFile": "r2", "status": "d1 r2", "domains": "d1", "domain": "d1 r2", "robots": "d1 r2", "sitemap": "d1 r2", "domainURLs": "d1 r2", "collect": "d1 r2", "reconcile": "d1 r2", "restoreFrontier": "r2",
 		"deadLetters": "d1", "deadLetter": "d1 r2", "replay": "d1", "discard": "d1", "exclusions": "r2", "exclusion": "r2", "exclude": "r2",
 		"openapi": "assets", "schema": "assets",
 		"include": "r2", "pipeline": "r2", "pause": "r2", "resume": "r2", "ready": "d1 r2",

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/newsfork/seed-engine/contract"
@@ -138,13 +139,21 @@ func (l *Ledger) DeadLetters(ctx context.Context, q DeadLetterQuery) (contract.D
 // maxHistory is how many dead letters and attempts of one work DeadLetter returns.
 const maxHistory = 100
 
-// DeadLetter gives one dead letter with the history of its work; nil when there is none.
+// begins restricts a column of ids to a value and what begins with it. Fewer than contract.MinPrefix characters stand for
+// themselves alone.
+func begins(column, value string) string {
+	return fmt.Sprintf(`%[1]s >= %[2]s AND %[1]s < %[2]s || iif(length(%[2]s) < %[3]d, char(0), '~')`, column, value, contract.MinPrefix)
+}
+
+// DeadLetter gives one dead letter with the history of its work; nil when there is none. The beginning of its id is
+// enough where no other begins so: at least contract.MinPrefix characters.
 func (l *Ledger) DeadLetter(ctx context.Context, id string) (*contract.DeadLetterDetail, error) {
 	const op = "ledger.DeadLetter"
-	const same = `(SELECT queue_name, work FROM dead_letters WHERE message_id = ?1)`
+	whole := `(SELECT message_id FROM dead_letters WHERE ` + begins("message_id", "?1") + ` ORDER BY message_id LIMIT 1)`
+	same := `(SELECT queue_name, work FROM dead_letters WHERE message_id = ` + whole + `)`
 	results, err := l.batch(ctx, op,
-		Statement{`SELECT ` + deadLetterColumns + ` FROM dead_letters WHERE message_id = ?1`, []any{id}},
-		Statement{`SELECT ` + deadLetterColumns + ` FROM dead_letters WHERE (queue_name, work) IN ` + same + ` AND message_id <> ?1 ORDER BY failed_at, message_id LIMIT ?2`, []any{id, int64(maxHistory)}},
+		Statement{`SELECT ` + deadLetterColumns + ` FROM dead_letters WHERE ` + begins("message_id", "?1") + ` ORDER BY message_id LIMIT 2`, []any{id}},
+		Statement{`SELECT ` + deadLetterColumns + ` FROM dead_letters WHERE (queue_name, work) IN ` + same + ` AND message_id <> ` + whole + ` ORDER BY failed_at, message_id LIMIT ?2`, []any{id, int64(maxHistory)}},
 		Statement{`SELECT queue, work, message_id, attempt, error_type, error_message, worker_version, duration_ms, failed_at
 FROM failures WHERE (queue, work) IN ` + same + ` ORDER BY failed_at, attempt, message_id LIMIT ?2`, []any{id, int64(maxHistory)}})
 	if err != nil {
@@ -154,6 +163,9 @@ FROM failures WHERE (queue, work) IN ` + same + ` ORDER BY failed_at, attempt, m
 	rows := read[deadLetterRow](&r, 0)
 	if r.err != nil || len(rows) == 0 {
 		return nil, r.err
+	}
+	if len(rows) > 1 && rows[0].MessageID != id { // an id sorts before what it begins
+		return nil, contract.Invalid("id", "several dead letters have an id that begins with %q; send more of it", id)
 	}
 	d := &contract.DeadLetterDetail{DeadLetterRecord: rows[0].record(), Attempts: []contract.Attempt{}, History: []contract.DeadLetterRecord{}}
 	for _, row := range read[deadLetterRow](&r, 1) {
@@ -175,13 +187,13 @@ func chosen(choice contract.DeadLetterChoice) *conditions {
 	case choice.Filter != nil:
 		c = deadLetterConditions(*choice.Filter)
 	case !choice.All:
-		c.and("message_id IN (SELECT value FROM json_each(?))", statement("", choice.IDs).Args[0])
+		c.and("message_id IN (SELECT d.message_id FROM json_each(?) AS i CROSS JOIN dead_letters AS d ON "+begins("d.message_id", "i.value")+")", statement("", choice.IDs).Args[0])
 	}
 	return c
 }
 
 // ChooseDeadLetters gives up to contract.MaxResolved dead letters of a choice, oldest first: those
-// that are stored, and of ids also those that are not any more.
+// that are stored, and of ids, which may be cut short as those of DeadLetter, also those that are not any more.
 func (l *Ledger) ChooseDeadLetters(ctx context.Context, choice contract.DeadLetterChoice) ([]contract.DeadLetterRecord, error) {
 	const op = "ledger.ChooseDeadLetters"
 	c := chosen(choice)

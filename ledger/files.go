@@ -14,9 +14,12 @@ type FileChange struct {
 	Processed     time.Time     // when it was processed
 	SatisfiedUpTo time.Time     // requests made up to then are satisfied
 	Duration      time.Duration // of the processing; 0 when it was not measured
-	GaveUp        time.Time     // when its message was given up
+	Records       contract.RecordCounts
+	GaveUp        time.Time // when its message was given up
 	ErrorType     contract.Kind
 	ErrorMessage  string
+	Replaced      time.Time // when another file was stored under its name
+	Discarded     time.Time // when an operator discarded its dead letter
 }
 
 // Rows are written as those of domains are.
@@ -25,13 +28,20 @@ const (
 INSERT INTO files (partition, name, queued_at, needed_at, processed_at, met_at, gave_up_at)
 SELECT q.id, n.value, q.queued_at, q.needed_at, 0, 0, 0 FROM q JOIN json_each(q.names) AS n WHERE true` + laterQueued
 
-	fileRows = `INSERT INTO files (partition, name, queued_at, needed_at, processed_at, met_at, gave_up_at, duration_ms, error_type, error_message)
+	fileRows = `INSERT INTO files (partition, name, queued_at, needed_at, processed_at, met_at, gave_up_at, duration_ms, error_type, error_message,
+  replaced_at, discarded_at, records, rejected, rejections)
 SELECT p.id, value->>'name', value->>'queued_at', 0, value->>'processed_at', value->>'met_at', value->>'gave_up_at',
-  value->>'duration_ms', value->>'error_type', value->>'error_message'
+  value->>'duration_ms', value->>'error_type', value->>'error_message',
+  value->>'replaced_at', value->>'discarded_at', value->>'records', value->>'rejected', value->>'rejections'
 FROM json_each(?1) JOIN partitions AS p ON p.country = value->>'country' AND p.category = value->>'category' AND p.date = value->>'date' WHERE true
 ON CONFLICT DO UPDATE SET
   queued_at = max(queued_at, excluded.queued_at),
   met_at = max(met_at, excluded.met_at),
+  replaced_at = max(replaced_at, excluded.replaced_at),
+  discarded_at = max(discarded_at, excluded.discarded_at),
+  records = CASE WHEN excluded.processed_at > processed_at THEN excluded.records ELSE records END,
+  rejected = CASE WHEN excluded.processed_at > processed_at THEN excluded.rejected ELSE rejected END,
+  rejections = CASE WHEN excluded.processed_at > processed_at THEN excluded.rejections ELSE rejections END,
   error_type = CASE WHEN excluded.gave_up_at > gave_up_at THEN excluded.error_type ELSE error_type END,
   error_message = CASE WHEN excluded.gave_up_at > gave_up_at THEN excluded.error_message ELSE error_message END,
   gave_up_at = max(gave_up_at, excluded.gave_up_at),
@@ -60,6 +70,11 @@ type fileRow struct {
 	DurationMS    *int64  `json:"duration_ms"`
 	ErrorType     *string `json:"error_type"`
 	ErrorMessage  *string `json:"error_message"`
+	ReplacedAt    int64   `json:"replaced_at"`
+	DiscardedAt   int64   `json:"discarded_at"`
+	Records       int64   `json:"records"`
+	Rejected      int64   `json:"rejected"`
+	Rejections    *string `json:"rejections"`
 }
 
 func (c FileChange) row() fileRow {
@@ -67,6 +82,10 @@ func (c FileChange) row() fileRow {
 		Partition: c.Partition, Name: c.Name,
 		QueuedAt: millis(c.Queued), ProcessedAt: millis(c.Processed), SatisfiedUpTo: max(millis(c.SatisfiedUpTo), millis(c.Processed)), GaveUpAt: millis(c.GaveUp),
 		ErrorType: contract.Text(string(c.ErrorType)), ErrorMessage: contract.Text(clip(c.ErrorMessage)),
+		ReplacedAt: millis(c.Replaced), DiscardedAt: millis(c.Discarded), Records: c.Records.Total, Rejected: c.Records.Rejected,
+	}
+	if len(c.Records.First) > 0 {
+		r.Rejections = contract.Text(string(contract.Encode(c.Records.First)))
 	}
 	if c.Duration > 0 {
 		ms := c.Duration.Milliseconds()
@@ -110,4 +129,52 @@ func (l *Ledger) InFlight(ctx context.Context, files []contract.RawFile, since, 
 		inFlight[contract.RawFile{Partition: r.Partition, Name: r.Name}] = true
 	}
 	return inFlight, err
+}
+
+const (
+	deleteFile = `DELETE FROM files WHERE partition = (SELECT id FROM partitions WHERE country = ?1 AND category = ?2 AND date = ?3) AND name = ?4`
+
+	discardLetters = `UPDATE dead_letters SET state = 'discarded', resolved_at = ?3, resolved_by = ?4
+WHERE queue_name LIKE ?1 AND work = ?2 AND state = 'stored'`
+
+	selectFiles = `SELECT f.name, f.state, f.error_type, f.error_message
+FROM partitions AS p JOIN files AS f ON f.partition = p.id
+WHERE p.country = ?2 AND p.category = ?3 AND p.date = ?4 AND f.name IN (SELECT value FROM json_each(?1))`
+)
+
+// EndFile records that an operator replaced a raw file by another one, or deleted it, which settles the dead letters of
+// the file that was. by is the name of the token.
+func (l *Ledger) EndFile(ctx context.Context, file contract.RawFile, deleted bool, at time.Time, by string) error {
+	p := file.Partition
+	statements := []Statement{{deleteFile, []any{p.Country, p.Category, p.Date, file.Name}}}
+	if !deleted {
+		c := Changes{Files: []FileChange{{RawFile: file, Replaced: at}}}
+		statements = c.statements()
+	}
+	letters := []any{contract.QueueName(contract.SeedQueue, "%"), file.Key(), millis(at), by}
+	_, err := l.batch(ctx, "ledger.EndFile", append(statements, Statement{discardLetters, letters})...)
+	return err
+}
+
+// FileRecord is what the ledger has of a raw file.
+type FileRecord struct {
+	Name         string  `json:"name"`
+	State        string  `json:"state"`
+	ErrorType    *string `json:"error_type"`
+	ErrorMessage *string `json:"error_message"`
+}
+
+// Files gives what the ledger has of raw files of a partition, by name.
+func (l *Ledger) Files(ctx context.Context, p contract.Partition, names []string) (map[string]FileRecord, error) {
+	const op = "ledger.Files"
+	results, err := l.batch(ctx, op, statement(selectFiles, names, p.Country, p.Category, p.Date))
+	if err != nil {
+		return nil, err
+	}
+	rows, err := decode[FileRecord](op, results[0])
+	records := make(map[string]FileRecord, len(rows))
+	for _, r := range rows {
+		records[r.Name] = r
+	}
+	return records, err
 }

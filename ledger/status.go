@@ -22,6 +22,7 @@ type StatusQuery struct {
 
 const (
 	partitionSums = `total(p.files_processed) AS files_processed, total(p.files_failed) AS files_failed, total(p.files_pending) AS files_pending,
+  total(p.files_discarded) AS files_discarded, total(p.records) AS records, total(p.records_rejected) AS records_rejected,
   total(p.files_timed) AS files_timed, total(p.files_duration_ms) AS files_duration_ms,
   total(p.domains_processed) AS domains_processed, total(p.domains_failed) AS domains_failed, total(p.domains_pending) AS domains_pending,
   total(p.domains_excluded) AS domains_excluded, total(p.robots_found) AS robots_found, total(p.sitemaps_found) AS sitemaps_found,
@@ -34,6 +35,9 @@ type counts struct {
 	FilesProcessed    float64 `json:"files_processed"`
 	FilesFailed       float64 `json:"files_failed"`
 	FilesPending      float64 `json:"files_pending"`
+	FilesDiscarded    float64 `json:"files_discarded"`
+	Records           float64 `json:"records"`
+	RecordsRejected   float64 `json:"records_rejected"`
 	FilesTimed        float64 `json:"files_timed"`
 	FilesDurationMS   float64 `json:"files_duration_ms"`
 	DomainsProcessed  float64 `json:"domains_processed"`
@@ -58,7 +62,8 @@ func (c *counts) stats() contract.Stats {
 			RobotsFound: int64(c.RobotsFound), SitemapFound: int64(c.SitemapsFound),
 			AvgProcessingMS: average(c.DomainsDurationMS, c.DomainsProcessed),
 		},
-		Excluded: int64(c.DomainsExcluded),
+		Excluded: int64(c.DomainsExcluded), Discarded: int64(c.FilesDiscarded),
+		Records: int64(c.Records), RecordsRejected: int64(c.RecordsRejected),
 	}
 	if n := float64(s.Processing.DomainsTotal); n > 0 {
 		s.Collection.RobotsRate, s.Collection.SitemapRate = rate(c.RobotsFound/n), rate(c.SitemapsFound/n)
@@ -85,6 +90,7 @@ type Status struct {
 	Partitions []contract.PartitionStats
 	Errors     []contract.ErrorCount
 	Trend      []contract.TrendHour
+	Rejections []contract.FileRejection
 }
 
 // Status reads the numbers of the partitions that the filter selects.
@@ -110,15 +116,21 @@ FROM partitions AS p JOIN error_counts AS e ON e.partition = p.id`+where+` GROUP
 	first := hour - int64(q.TrendHours) + 1
 	trend := c
 	trend.and("h.hour >= ?", first)
+	rejected := c
+	rejected.terms = append(slices.Clone(c.terms), "p.records_rejected > 0")
+	rejected.and("f.rejected > 0")
 	byHour := add(q.TrendHours > 0, `SELECT h.hour, total(h.files_processed) AS files_processed, total(h.files_failed) AS files_failed,
   total(h.domains_processed) AS domains_processed, total(h.domains_failed) AS domains_failed, total(h.duration_ms) AS duration_ms
 FROM hours AS h JOIN partitions AS p ON p.id = h.partition`+trend.where()+` GROUP BY h.hour`, trend.args...)
+
+	byFile := add(true, `SELECT p.country, p.category, p.date, f.name, f.rejections FROM partitions AS p CROSS JOIN files AS f INDEXED BY files_rejected ON f.partition = p.id`+
+		rejected.where()+` ORDER BY p.id DESC, f.name LIMIT ?`, append(rejected.args, int64(contract.MaxRejections))...)
 
 	results, err := l.batch(ctx, op, statements...)
 	if err != nil {
 		return nil, err
 	}
-	s := &Status{}
+	s := &Status{Rejections: []contract.FileRejection{}}
 	r := reader{op: op, results: results}
 	for _, row := range read[counts](&r, 0) {
 		s.Stats = row.stats()
@@ -154,7 +166,25 @@ FROM hours AS h JOIN partitions AS p ON p.id = h.partition`+trend.where()+` GROU
 			}
 		}
 	}
+	for _, row := range read[rejectionRow](&r, byFile) {
+		s.Rejections = append(s.Rejections, row.list()...)
+	}
+	s.Rejections = s.Rejections[:min(len(s.Rejections), contract.MaxRejections)]
 	return s, r.err
+}
+
+// rejectionRow is a raw file with rejected records.
+type rejectionRow struct {
+	contract.Partition
+	Name       string `json:"name"`
+	Rejections string `json:"rejections"`
+}
+
+func (row *rejectionRow) list() (list []contract.FileRejection) {
+	for _, r := range contract.ParseRejections(row.Rejections) {
+		list = append(list, contract.FileRejection{Partition: row.Partition, Chunk: row.Name, Rejection: r})
+	}
+	return list
 }
 
 type errorCount struct {

@@ -23,15 +23,16 @@ func TestQueryPlans(t *testing.T) {
 	status := func(q ledger.StatusQuery) func(*ledger.Ledger) error {
 		return func(l *ledger.Ledger) error { q.Now = noon; _, err := l.Status(ctx, q); return err }
 	}
+	const rejected = `SEARCH f USING INDEX files_rejected \(partition=\?\)` // of the few files that have any
 	for _, c := range []struct {
 		what  string
 		run   func(*ledger.Ledger) error
 		index string // how the table of files or domains is found; "" for not at all
 	}{
-		{"status", status(ledger.StatusQuery{}), ""},
-		{"status of a partition", status(ledger.StatusQuery{Filter: filter, TrendHours: 24}), ""},
-		{"status by partition", status(ledger.StatusQuery{ByPartition: true, TrendHours: 168}), ""},
-		{"status by error", status(ledger.StatusQuery{ByError: true}), ""},
+		{"status", status(ledger.StatusQuery{}), rejected},
+		{"status of a partition", status(ledger.StatusQuery{Filter: filter, TrendHours: 24}), rejected},
+		{"status by partition", status(ledger.StatusQuery{ByPartition: true, TrendHours: 168}), rejected},
+		{"status by error", status(ledger.StatusQuery{ByError: true}), rejected},
 		{"domains", domains(ledger.DomainQuery{}), "d USING INTEGER PRIMARY KEY|d USING PRIMARY KEY|SCAN d"},
 		{"the next domains", domains(ledger.DomainQuery{Cursor: cursor}), "SEARCH d USING PRIMARY KEY"},
 		{"domains of a partition", domains(ledger.DomainQuery{Filter: filter}), "SEARCH d USING PRIMARY KEY"},
@@ -47,6 +48,10 @@ func TestQueryPlans(t *testing.T) {
 		{"the slowest", domains(ledger.DomainQuery{SlowestFirst: true}), "d USING (COVERING )?INDEX domains_by_duration"},
 		{"the slowest of a partition", domains(ledger.DomainQuery{SlowestFirst: true, Filter: filter}), "SEARCH d USING PRIMARY KEY"},
 		{"one domain", func(l *ledger.Ledger) error { _, err := l.Domain(ctx, "a.sg", contract.Filter{}); return err }, "SEARCH d USING PRIMARY KEY"},
+		{"files of a page", func(l *ledger.Ledger) error {
+			_, err := l.Files(ctx, contract.Partition{}, []string{"raw_0001"})
+			return err
+		}, "SEARCH f USING PRIMARY KEY"},
 		{"files in flight", func(l *ledger.Ledger) error {
 			_, err := l.InFlight(ctx, []contract.RawFile{{}}, noon, noon)
 			return err

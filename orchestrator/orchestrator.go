@@ -76,7 +76,7 @@ type Orchestrator struct {
 type Result struct {
 	FilesFound int  `json:"files_found"`
 	Sent       int  `json:"sent"`
-	Skipped    int  `json:"skipped"` // finished already, or in flight
+	Skipped    int  `json:"skipped"` // finished already, discarded, or in flight
 	Failed     int  `json:"failed,omitempty"`
 	Continued  bool `json:"continued,omitempty"` // the remaining files follow in another event
 }
@@ -136,6 +136,8 @@ type run struct {
 	full     bool              // calls or time ran out
 	after    string            // every key up to this one is dealt with
 	pending  *contract.RawFile // its checkpoint would come next in the listing
+	uploaded time.Time         // when the pending file was
+	ended    bool              // an operator discarded the pending file
 	found    []foundFile       // on this page
 	batch    contract.Batch
 	inBatch  []contract.RawFile
@@ -146,6 +148,7 @@ type run struct {
 type foundFile struct {
 	contract.RawFile
 	finished bool
+	ended    bool // by an operator, who discarded it: neither finished nor to be queued
 }
 
 type level struct{ name, value string }
@@ -200,7 +203,7 @@ func (r *run) list(ctx context.Context, prefix string) error {
 		}
 		before := r.after
 		for i := range page.Objects {
-			r.add(page.Objects[i].Key)
+			r.add(&page.Objects[i])
 		}
 		if !page.Truncated {
 			r.settle()
@@ -226,17 +229,20 @@ func (r *run) page(ctx context.Context, options r2.ListOptions, calls int) (*r2.
 // late reports whether the run has to end, since its time is over or its caller is gone.
 func (r *run) late() bool { return r.caller.Err() != nil || !r.Now().Before(r.deadline) }
 
-func (r *run) add(key string) {
+func (r *run) add(o *r2.Object) {
+	key := o.Key
 	file, checkpoint, ok := contract.ParseRawKey(key)
 	switch {
 	case ok && checkpoint && r.pending != nil && file == *r.pending:
-		r.found = append(r.found, foundFile{file, true})
+		r.found = append(r.found, foundFile{RawFile: file, finished: true})
 		r.pending, r.after = nil, key
+	case r.pending != nil && key == r.pending.DiscardMark():
+		r.ended = !o.Uploaded.Before(r.uploaded)
 	case r.pending != nil && strings.HasPrefix(key, r.pending.Key()):
 		// Neither, but sorts before the checkpoint, which may still come.
 	case ok && !checkpoint:
 		r.settle()
-		r.pending = &file
+		r.pending, r.uploaded, r.ended = &file, o.Uploaded, false
 	default:
 		r.settle()
 		r.after = key
@@ -246,7 +252,7 @@ func (r *run) add(key string) {
 // settle takes the pending raw file for one to be queued: no checkpoint followed it.
 func (r *run) settle() {
 	if r.pending != nil {
-		r.found = append(r.found, foundFile{*r.pending, false})
+		r.found = append(r.found, foundFile{RawFile: *r.pending, ended: r.ended})
 		r.after, r.pending = r.pending.Key(), nil
 	}
 }
@@ -259,7 +265,7 @@ func (r *run) queueFound(ctx context.Context, before string) {
 	inFlight := r.inFlight(ctx, found)
 	for i, file := range found {
 		switch {
-		case file.finished && !r.Force, inFlight[file.RawFile]:
+		case file.finished && !r.Force, file.ended, inFlight[file.RawFile]:
 			r.Skipped++
 		case !r.queue(ctx, file.RawFile):
 			r.full, r.pending, r.after = true, nil, before
@@ -277,7 +283,7 @@ func (r *run) queueFound(ctx context.Context, before string) {
 func (r *run) inFlight(ctx context.Context, found []foundFile) map[contract.RawFile]bool {
 	var files []contract.RawFile
 	for _, file := range found {
-		if r.Force || !file.finished {
+		if !file.ended && (r.Force || !file.finished) {
 			files = append(files, file.RawFile)
 		}
 	}

@@ -27,7 +27,7 @@ func (m *malformed) Unwrap() error { return m.cause }
 func (p *Processor) broken(ctx context.Context, file contract.RawFile, read *r2.Object, at *malformed) (discarded bool, err error) {
 	switch mark, err := p.Store.Head(ctx, file.DiscardMark()); {
 	case err == nil && !mark.Uploaded.Before(read.Uploaded):
-		p.ended(ctx, file)
+		p.ended(ctx, file, "discarded")
 		return true, nil
 	case err != nil && !errors.Is(err, r2.ErrNotFound):
 		return false, storage(err)
@@ -39,16 +39,16 @@ func (p *Processor) broken(ctx context.Context, file contract.RawFile, read *r2.
 	return false, &contract.Error{Kind: contract.Parse, Op: "processor.Process", Message: fmt.Sprintf("line %d, column %d, %s", line, column, at.cause.Message)}
 }
 
-// ended logs that there is nothing to do for a file, since an operator discarded or deleted it.
-func (p *Processor) ended(ctx context.Context, file contract.RawFile) {
-	p.Log.LogAttrs(ctx, slog.LevelInfo, "file_processor_skipped", slog.String("file_path", file.Key()), slog.String("reason", "discarded"))
+// ended logs that there is nothing to do for a file, and why.
+func (p *Processor) ended(ctx context.Context, file contract.RawFile, reason string) {
+	p.Log.LogAttrs(ctx, slog.LevelInfo, "file_processor_skipped", slog.String("file_path", file.Key()), slog.String("reason", reason))
 }
 
 // missing ends the work on a file that does not exist. An operator may have deleted it since it was queued.
-func (p *Processor) missing(ctx context.Context, file contract.RawFile) (discarded bool, err error) {
+func (p *Processor) missing(ctx context.Context, file contract.RawFile) (deleted bool, err error) {
 	switch _, err := p.Store.Head(ctx, file.DiscardMark()); {
 	case err == nil:
-		p.ended(ctx, file)
+		p.ended(ctx, file, "deleted")
 		return true, nil
 	case !errors.Is(err, r2.ErrNotFound):
 		return false, storage(err)

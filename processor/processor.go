@@ -19,7 +19,7 @@ import (
 )
 
 // maxLogged is how many bad records of a file, and how many with bad fields, are logged one by one.
-const maxLogged = 10
+const maxLogged = contract.MaxRejections
 
 // Store is what the processor needs of the object store; see r2.Bucket.
 type Store interface {
@@ -50,7 +50,8 @@ type Processor struct {
 // Result counts what became of a file.
 type Result struct {
 	Skipped       bool // it has a checkpoint
-	Discarded     bool // an operator discarded or deleted it; nothing is left to do
+	Discarded     bool // it is broken, and an operator has discarded it
+	Deleted       bool // by an operator; there is nothing to process
 	TotalRecords  int
 	BadRecords    int // left out: not an object, too large, or without a usable URL
 	BadFields     int // left out: of the wrong type, or too long
@@ -60,6 +61,12 @@ type Result struct {
 	UniqueDomains int // a domain that returns after tens of thousands of others may count again
 	DomainsSent   int // messages: more than UniqueDomains when the file was sent in parts
 	Duration      time.Duration
+	Rejected      []contract.Rejection // the first of the bad records
+}
+
+// Records are the counts as they are recorded.
+func (r *Result) Records() contract.RecordCounts {
+	return contract.RecordCounts{Total: int64(r.TotalRecords), Rejected: int64(r.BadRecords), First: r.Rejected}
 }
 
 // Process sends the domains of one raw file through sender and writes the file's checkpoint. The result
@@ -79,7 +86,7 @@ func (p *Processor) Process(ctx context.Context, m *contract.SeedMessage, sender
 	if body != nil {
 		defer body.Close()
 	}
-	if err != nil || done != (Result{}) {
+	if err != nil || done.Skipped || done.Deleted {
 		done.Duration = p.now().Sub(started)
 		return done, err
 	}
@@ -94,6 +101,8 @@ func (p *Processor) Process(ctx context.Context, m *contract.SeedMessage, sender
 		return result, err
 	}
 	checkpoint := &r2.PutOptions{Metadata: contract.CheckpointMetadata(p.now(), p.Version)}
+	result.Records().AddTo(checkpoint.Metadata)
+	checkpoint.Metadata[contract.RawETagField] = body.ETag
 	if _, err := p.Store.Put(ctx, file.Checkpoint(), nil, checkpoint); err != nil {
 		return result, storage(err)
 	}
@@ -106,16 +115,20 @@ func (p *Processor) Process(ctx context.Context, m *contract.SeedMessage, sender
 	return result, nil
 }
 
-// open asks for the file, and at the same time whether it is done: few are. done says why there is nothing to do. body may
-// be there in any case.
+// open asks for the file, and at the same time whether it is done: few are. done says so, or that there is nothing to do
+// for another reason; it is zero otherwise. body may be there in any case.
 func (p *Processor) open(ctx context.Context, m *contract.SeedMessage, file contract.RawFile) (body *r2.Body, done Result, err error) {
 	var get sync.WaitGroup
 	var getErr error
 	get.Go(func() { body, getErr = p.Store.Get(ctx, m.FilePath) })
 	if !m.Force {
-		_, err = p.Store.Head(ctx, file.Checkpoint())
-		done.Skipped = err == nil
-		if errors.Is(err, r2.ErrNotFound) {
+		var checkpoint *r2.Object
+		checkpoint, err = p.Store.Head(ctx, file.Checkpoint())
+		switch {
+		case err == nil && m.DoneBy(checkpoint.Metadata):
+			counts := contract.RecordCountsOf(checkpoint.Metadata)
+			done = Result{Skipped: true, TotalRecords: int(counts.Total), BadRecords: int(counts.Rejected), Rejected: counts.First}
+		case errors.Is(err, r2.ErrNotFound):
 			err = nil
 		}
 	}
@@ -124,10 +137,10 @@ func (p *Processor) open(ctx context.Context, m *contract.SeedMessage, file cont
 	case err != nil:
 		return body, done, storage(err)
 	case done.Skipped:
-		p.ended(ctx, file)
+		p.ended(ctx, file, "processed")
 		return body, done, nil
 	case errors.Is(getErr, r2.ErrNotFound):
-		done.Discarded, err = p.missing(ctx, file)
+		done.Deleted, err = p.missing(ctx, file)
 		return nil, done, err
 	}
 	return body, done, storage(getErr)
@@ -168,6 +181,7 @@ func (p *Processor) stream(ctx context.Context, m *contract.SeedMessage, file co
 		case why != "":
 			if result.BadRecords < maxLogged {
 				p.logRecord(ctx, "record_rejected", m, record, slog.String("reason", string(why)))
+				result.Rejected = append(result.Rejected, contract.Rejection{Record: record.Number, Offset: record.Offset, Reason: string(why)})
 			}
 			result.BadRecords++
 		case !added:

@@ -5,6 +5,7 @@ import (
 
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/ledger"
+	"github.com/newsfork/seed-engine/processor"
 )
 
 // handleSeeds works on the messages of a batch of SEED_QUEUE one after another.
@@ -51,22 +52,28 @@ func (c *Consumer) file(ctx context.Context, s *settlement, m Message, work *con
 	required := requiredSince(work.Force, work.RequestedAt)
 	sender := c.newSender(ledger.Queued{Partition: work.Partition, At: c.Now(), RequiredSince: required})
 	change := ledger.FileChange{RawFile: raw, Queued: m.Sent()}
-	skipped := false
+	var result processor.Result
 	defer func() { // also after a panic: what was sent before it was sent
 		s.record(func(l *ledger.Changes) {
 			l.QueuedDomains = append(l.QueuedDomains, sender.unrecorded()...)
-			if skipped {
+			switch {
+			case result.Deleted: // there is nothing to keep a record of
+			case result.Skipped:
 				l.FoundFiles = append(l.FoundFiles, change)
-			} else {
+			default:
 				l.Files = append(l.Files, change)
 			}
 		})
 	}()
-	result, err := c.Processor.Process(ctx, work, sender)
-	if err != nil {
+	var err error
+	if result, err = c.Processor.Process(ctx, work, sender); err != nil {
 		return err
 	}
-	skipped = result.Skipped
+	if result.Discarded {
+		change.Discarded = c.Now()
+		return nil
+	}
+	change.Records = result.Records()
 	change.Processed, change.SatisfiedUpTo, change.Duration = c.Now(), required, result.Duration
 	return nil
 }

@@ -23,6 +23,7 @@ import (
 const (
 	maxPages     = 5   // of keys
 	maxDocuments = 200 // documents read, each of which may cost a put
+	maxOfAFile   = 10  // keys that begin with that of a raw file
 )
 
 // Bucket shows what is stored.
@@ -168,15 +169,22 @@ func (w *work) walk(ctx context.Context, prefix string, see func(o *r2.Object) (
 func (w *work) files(ctx context.Context) error {
 	p, c := w.found.Partition, &w.found.Changes
 	w.found.Files.After = w.at.Recorded
-	end, err := w.walk(ctx, contract.RawPrefix(p.Country, p.Category, p.Date), func(o *r2.Object) (bool, error) {
+	var last r2.Object // the raw file that was seen last
+	see := func(o *r2.Object) {
 		raw, checkpoint, ok := contract.ParseRawKey(o.Key)
 		n := len(c.Files)
 		switch {
 		case ok && !checkpoint:
-			c.Files = append(c.Files, ledger.FileChange{RawFile: raw})
-		case ok && n > 0 && c.Files[n-1].RawFile == raw:
+			c.Files, last = append(c.Files, ledger.FileChange{RawFile: raw}), *o
+		case n == 0:
+		case o.Key == c.Files[n-1].DiscardMark() && !o.Uploaded.Before(last.Uploaded):
+			c.Files[n-1].Discarded = o.Uploaded
+		case o.Key == c.Files[n-1].Checkpoint() && (&contract.SeedMessage{ETag: last.ETag}).DoneBy(o.Metadata):
 			w.processed(o)
 		}
+	}
+	end, err := w.walk(ctx, contract.RawPrefix(p.Country, p.Category, p.Date), func(o *r2.Object) (bool, error) {
+		see(o)
 		return true, nil
 	})
 	if err != nil {
@@ -187,13 +195,13 @@ func (w *work) files(ctx context.Context) error {
 		w.at = position{Stage: domains}
 		return nil
 	}
-	if n := len(c.Files); n > 0 && w.at.After == c.Files[n-1].RawFile.Key() { // its checkpoint would be the next key
-		page, err := w.Bucket.List(ctx, r2.ListOptions{Prefix: c.Files[n-1].RawFile.Checkpoint(), Limit: 1, Metadata: true})
+	if n := len(c.Files); n > 0 && strings.HasPrefix(w.at.After, last.Key) { // what became of it would be the next keys
+		page, err := w.Bucket.List(ctx, r2.ListOptions{Prefix: last.Key, StartAfter: w.at.After, Limit: maxOfAFile, Metadata: true})
 		if err != nil {
 			return contract.Wrap(contract.Storage, "reconcile.Run", err)
 		}
-		if len(page.Objects) > 0 {
-			w.processed(&page.Objects[0])
+		for i := range page.Objects {
+			see(&page.Objects[i])
 		}
 	}
 	w.at.Recorded = lastName(w.at.Recorded, c.Files, c.FoundFiles)
@@ -207,6 +215,7 @@ func (w *work) processed(checkpoint *r2.Object) {
 	last := len(c.Files) - 1
 	f := c.Files[last]
 	f.Processed, f.SatisfiedUpTo = processedAt(checkpoint), checkpoint.Uploaded
+	f.Records = contract.RecordCountsOf(checkpoint.Metadata)
 	c.Files, c.FoundFiles = c.Files[:last], append(c.FoundFiles, f)
 }
 

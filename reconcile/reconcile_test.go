@@ -269,3 +269,34 @@ func TestFaults(t *testing.T) {
 		t.Errorf("with two broken documents: %+v", sum)
 	}
 }
+
+// What operators discarded, and which records were rejected, comes back too, wherever a listing breaks off.
+func TestDiscardedAndRejected(t *testing.T) {
+	for limit := 1; limit <= 7; limit++ {
+		f := newFixture(t, limit)
+		clock := before
+		f.bucket.Now = func() time.Time { clock = clock.Add(2 * time.Second); return clock }
+		raw := func(n int) contract.RawFile {
+			return contract.RawFile{Partition: place, Name: fmt.Sprintf("raw_%04d", n)}
+		}
+		m := contract.CheckpointMetadata(before, "1")
+		contract.RecordCounts{Total: 9, Rejected: 1, First: []contract.Rejection{{Record: 2, Reason: "has no url"}}}.AddTo(m)
+		f.put(t, raw(1).Key(), "x", nil)
+		f.put(t, raw(1).DiscardMark(), "", nil)
+		f.put(t, raw(2).Key(), "x", nil)
+		f.put(t, raw(2).DiscardMark(), "", nil)
+		f.put(t, raw(2).Checkpoint(), "", m) // processed in the end
+		f.put(t, raw(3).DiscardMark(), "", nil)
+		f.put(t, raw(3).Key(), "x", nil)        // replaced
+		f.put(t, raw(4).DiscardMark(), "", nil) // deleted
+		f.put(t, raw(5).Key(), "x", nil)
+		f.put(t, raw(5).Checkpoint(), "", map[string]string{contract.RawETagField: "of the file before"})
+		if sum, _ := f.run(t); sum.Files != 4 {
+			t.Errorf("limit %d: %+v", limit, sum)
+		}
+		s := f.stats(t)
+		if p := s.Processing; s.Discarded != 1 || p.FilesProcessed != 1 || p.FilesPending != 2 || p.FilesTotal != 3 || s.Records != 9 || s.RecordsRejected != 1 {
+			t.Errorf("limit %d: %+v", limit, s)
+		}
+	}
+}

@@ -61,6 +61,13 @@ async function r2PutStream({ env, get }, bucket, key, stream, options) {
   return orNull(await r2(env, bucket).put(key, get(stream) ?? "", JSON.parse(options)));
 }
 
+/** Answers the MD5 of a stream in hexadecimal. */
+async function streamMD5({ get }, stream) {
+  const sum = new crypto.DigestStream("MD5");
+  await get(stream).pipeTo(sum);
+  return Array.from(new Uint8Array(await sum.digest), (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
 async function r2Delete({ env }, bucket, ...keys) {
   await r2(env, bucket).delete(keys);
 }
@@ -244,6 +251,7 @@ export const helpers = {
   r2List,
   r2Put,
   r2PutStream,
+  streamMD5,
   r2Delete,
   r2Begin,
   r2Part,

@@ -33,6 +33,8 @@ const dlqShowHelp = `seedctl dlq show: one dead letter with its reason, message 
 Usage:
   seedctl dlq show [flags] ID
 
+The first characters of the ID are enough, four at least, where no other begins so.
+
 Shows why a message was given up, every attempt that is on record for the same work, its other dead
 letters, and the message itself. With --json it is a DeadLetterDetail of /openapi.json.
 
@@ -65,7 +67,9 @@ Usage:
   seedctl dlq discard [flags] --all
 
 Marks the dead letters with these ids, or the stored ones that the flags select, or all stored ones.
-They stay on the list as discarded, and no longer count for the alarm.
+They stay on the list as discarded, and no longer count for the alarm. The raw file of one is
+discarded with it: it is queued no more, not even with --force, until "seedctl upload --replace"
+mends it.
 
 With --json it prints {"done", "skipped", "failed": [{"id", "code", "message"}], "remaining"}. If
 one failed, or some remain, the exit code is 1.

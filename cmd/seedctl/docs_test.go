@@ -41,7 +41,7 @@ func TestDocsExamples(t *testing.T) {
 		t.Fatal(err)
 	}
 	e := newEngine(t)
-	e.files = map[string]int64{}
+	e.files = map[string]playedFile{}
 	newInfoService(t)
 	ran := 0
 	block := regexp.MustCompile("(?s)\n```console\n(.*?)```\n")

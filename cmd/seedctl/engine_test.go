@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"crypto/md5"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -42,43 +43,52 @@ type playedEngine struct {
 	mu       sync.Mutex
 	requests []string                                          // method, path and query, and body, in order
 	before   func(w http.ResponseWriter, r *http.Request) bool // true: it answered in place of the engine
-	files    map[string]int64                                  // raw files by path of their dataset
+	files    map[string]playedFile                             // raw files by path of their dataset
 	statuses []contract.Status                                 // given one after the other, the last one again and again
 	paused   bool
 	lacks    contract.Followed // of the pages of feed and changes
 }
 
+// playedFile is a raw file: its size, and the MD5 of its content, if the store has it.
+type playedFile struct {
+	size int64
+	md5  string
+}
+
+func md5Text(content string) string { return fmt.Sprintf("%x", md5.Sum([]byte(content))) }
+
 // newEngine starts an engine, and lets seedctl find it and its token in the environment.
 func newEngine(t *testing.T) *playedEngine {
-	e := &playedEngine{files: map[string]int64{"sg/news/2026-01-28/raw_0001": 2}, statuses: []contract.Status{sampleStatus()}}
+	e := &playedEngine{files: map[string]playedFile{"sg/news/2026-01-28/raw_0001": {2, md5Text("[]")}}, statuses: []contract.Status{sampleStatus()}}
 	mux := http.NewServeMux()
 	for pattern, handle := range map[string]func(*http.Request) (int, any){
-		"PUT /api/v1/datasets/{country}/{category}/{date}/{chunk}": e.put,
-		"GET /api/v1/datasets/{country}/{category}/{date}":         e.list,
-		"POST /api/v1/seeds/orchestrate":                           e.orchestrate,
-		"GET /api/v1/seeds/status":                                 e.status,
-		"GET /api/v1/seeds/domains":                                e.domains,
-		"GET /api/v1/seeds/changes":                                e.changes,
-		"GET /api/v1/feed":                                         e.feed,
-		"GET /api/v1/seeds/domains/{domain}":                       e.domain,
-		"POST /api/v1/seeds/domains/{domain}/collect":              e.collect,
-		"POST /api/v1/seeds/reconcile":                             e.reconcile,
-		"GET /api/v1/dlq":                                          e.dlq,
-		"GET /api/v1/dlq/{id}":                                     e.deadLetter,
-		"POST /api/v1/dlq/{verb}":                                  e.resolve,
-		"GET /api/v1/exclusions":                                   e.exclusions,
-		"PUT /api/v1/exclusions/{kind}/{value}":                    e.exclusion,
-		"DELETE /api/v1/exclusions/{kind}/{value}":                 e.exclusion,
-		"POST /api/v1/pipeline/{verb}":                             e.control,
-		"GET /api/v1/frontier/stats":                               e.frontierStats,
-		"POST /api/v1/frontier/lease":                              e.lease,
-		"POST /api/v1/frontier/report":                             e.report,
-		"POST /api/v1/frontier/urls":                               e.putURLs,
-		"GET /api/v1/frontier/url":                                 e.urlState,
-		"GET /api/v1/frontier/hosts":                               e.hosts,
-		"POST /api/v1/frontier/hosts/{host}":                       e.host,
-		"GET /api/v1/frontier/shards/{shard}/export":               e.export,
-		"POST /api/v1/frontier/restore":                            e.restore,
+		"PUT /api/v1/datasets/{country}/{category}/{date}/{chunk}":    e.put,
+		"DELETE /api/v1/datasets/{country}/{category}/{date}/{chunk}": e.deleteFile,
+		"GET /api/v1/datasets/{country}/{category}/{date}":            e.list,
+		"POST /api/v1/seeds/orchestrate":                              e.orchestrate,
+		"GET /api/v1/seeds/status":                                    e.status,
+		"GET /api/v1/seeds/domains":                                   e.domains,
+		"GET /api/v1/seeds/changes":                                   e.changes,
+		"GET /api/v1/feed":                                            e.feed,
+		"GET /api/v1/seeds/domains/{domain}":                          e.domain,
+		"POST /api/v1/seeds/domains/{domain}/collect":                 e.collect,
+		"POST /api/v1/seeds/reconcile":                                e.reconcile,
+		"GET /api/v1/dlq":                                             e.dlq,
+		"GET /api/v1/dlq/{id}":                                        e.deadLetter,
+		"POST /api/v1/dlq/{verb}":                                     e.resolve,
+		"GET /api/v1/exclusions":                                      e.exclusions,
+		"PUT /api/v1/exclusions/{kind}/{value}":                       e.exclusion,
+		"DELETE /api/v1/exclusions/{kind}/{value}":                    e.exclusion,
+		"POST /api/v1/pipeline/{verb}":                                e.control,
+		"GET /api/v1/frontier/stats":                                  e.frontierStats,
+		"POST /api/v1/frontier/lease":                                 e.lease,
+		"POST /api/v1/frontier/report":                                e.report,
+		"POST /api/v1/frontier/urls":                                  e.putURLs,
+		"GET /api/v1/frontier/url":                                    e.urlState,
+		"GET /api/v1/frontier/hosts":                                  e.hosts,
+		"POST /api/v1/frontier/hosts/{host}":                          e.host,
+		"GET /api/v1/frontier/shards/{shard}/export":                  e.export,
+		"POST /api/v1/frontier/restore":                               e.restore,
 	} {
 		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 			status, data := handle(r)
@@ -256,11 +266,12 @@ func sampleStatus() contract.Status {
 	stats := contract.Stats{
 		Processing: contract.ProcessingStats{FilesTotal: 150, FilesProcessed: 148, FilesFailed: 1, FilesPending: 1, DomainsTotal: 1250, DomainsProcessed: 1200, DomainsFailed: 20, DomainsPending: 30},
 		Collection: contract.CollectionStats{RobotsFound: 1100, RobotsRate: 0.88, SitemapFound: 950, SitemapRate: 0.76, AvgProcessingMS: 2340},
-		Excluded:   3,
+		Excluded:   3, Records: 8250, RecordsRejected: 12,
 	}
 	return contract.Status{
 		Stats:       stats,
 		DeadLetters: contract.DeadLetterCounts{Stored: 2, Replayed: 1},
+		Rejections:  []contract.FileRejection{{Partition: sg, Chunk: "raw_0001", Rejection: contract.Rejection{Record: 7, Offset: 1204, Reason: "has no url"}}},
 		Alarms: []contract.AlarmState{
 			{Name: "file_failures", State: contract.AlarmOK, Value: ptr(0.67), Threshold: 5, Unit: "percent", Window: ptr(60), Since: ptr(at("08:00:00"))},
 			{Name: "domain_failures", State: contract.AlarmOK, Value: ptr(1.64), Threshold: 10, Unit: "percent", Window: ptr(60), Since: ptr(at("08:00:00"))},
@@ -335,16 +346,40 @@ func samplePipeline(paused bool) contract.Pipeline {
 }
 
 func (e *playedEngine) put(r *http.Request) (int, any) {
-	n, err := io.Copy(io.Discard, r.Body)
+	sum := md5.New()
+	n, err := io.Copy(sum, r.Body)
 	if err != nil || n != r.ContentLength {
 		return 400, &client.Error{Code: "validation_error", Message: fmt.Sprintf("%d bytes of %d: %v", n, r.ContentLength, err), Field: "body"}
 	}
 	name := strings.TrimPrefix(r.URL.Path, "/api/v1/datasets/")
-	if _, taken := e.files[name]; taken {
+	_, taken := e.files[name]
+	replace := r.URL.Query().Get("replace") == "true"
+	if taken && !replace {
 		return 409, &client.Error{Code: "already_exists", Message: "raw files are immutable"}
 	}
-	e.files[name] = n
-	return 201, map[string]any{"key": name, "size": n, "queued": false}
+	if taken && strings.HasSuffix(name, "raw_0666") {
+		return 409, &client.Error{Code: "already_processed", Message: "raw_0666 was processed"}
+	}
+	e.files[name] = playedFile{n, fmt.Sprintf("%x", sum.Sum(nil))}
+	answer := map[string]any{"key": name, "size": n, "queued": false}
+	if taken {
+		answer["replaced"] = true
+		return 200, answer
+	}
+	return 201, answer
+}
+
+func (e *playedEngine) deleteFile(r *http.Request) (int, any) {
+	name := strings.TrimPrefix(r.URL.Path, "/api/v1/datasets/")
+	f, ok := e.files[name]
+	if !ok {
+		return 404, &client.Error{Code: "not_found", Message: "there is no raw file " + name}
+	}
+	if name != "sg/news/2026-01-28/raw_0001" { // which other commands need
+		delete(e.files, name)
+	}
+	p := contract.Partition{Country: r.PathValue("country"), Category: r.PathValue("category"), Date: r.PathValue("date")}
+	return 200, map[string]any{"key": contract.RawFile{Partition: p, Name: r.PathValue("chunk")}.Key(), "size": f.size}
 }
 
 // list gives two files a page.
@@ -362,9 +397,18 @@ func (e *playedEngine) list(r *http.Request) (int, any) {
 		names = names[:2]
 		page["cursor"] = names[1]
 	}
-	chunks := []map[string]any{}
+	chunks := []rawFile{}
 	for _, n := range names {
-		chunks = append(chunks, map[string]any{"chunk": n, "size": e.files[dir+n], "key": "raw/…", "state": "pending"})
+		f := e.files[dir+n]
+		c := rawFile{Chunk: n, Key: "raw/…", Size: f.size, MD5: contract.Text(f.md5), UploadedAt: at("08:00:00"), State: "pending", Rejections: []contract.Rejection{}}
+		switch n {
+		case "raw_0001":
+			c.State, c.ProcessedAt, c.Records, c.Rejected = "processed", ptr("2026-01-28T09:00:00Z"), ptr(int64(40)), ptr(int64(2))
+			c.Rejections = []contract.Rejection{{Record: 7, Offset: 1204, Reason: "has no url"}, {Record: 31, Offset: 6120, Reason: "url is not an absolute http or https URL"}}
+		case "raw_0002":
+			c.State, c.ErrorType, c.ErrorMessage = "failed", ptr("parse_error"), ptr("line 12, column 3, byte 812: expected ',' or ']' after a record, found '{'")
+		}
+		chunks = append(chunks, c)
 	}
 	page["files"] = chunks
 	return 200, page

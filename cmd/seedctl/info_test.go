@@ -86,6 +86,7 @@ func newInfoService(t *testing.T) *infoService {
 		Transport: s, Webhook: func(string) alarms.Webhook { return nil },
 		Variable: func(name string) (string, bool) { v, ok := vars[name]; return v, ok },
 		Local:    func(*http.Request) bool { return false }, Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return noon },
+		Extend: func(time.Duration) {},
 	}
 	s.collector = service.NewCollector(p)
 	for variable, h := range map[string]http.Handler{"INFO_COLLECTOR_URL": s.collector, "INFO_API_URL": service.NewAPI(p)} {

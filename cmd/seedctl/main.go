@@ -39,6 +39,7 @@ func commands() []command {
 		{"sitemap", "what a sitemap or feed holds, and what is wrong with it", runSitemap},
 		{"classify", "which of 23 content types a URL leads to", runClassify},
 		{"upload", "store raw files in the engine's bucket", runUpload},
+		{"files", "raw files: their states, and removing one", group("files", "raw files")},
 		{"orchestrate", "queue raw files that are not finished, and watch them", runOrchestrate},
 		{"status", "how far the pipeline is, its alarms and queues", runStatus},
 		{"domains", "domains and how they ended; the document of one", runDomains},
@@ -60,6 +61,11 @@ func commands() []command {
 // subcommands lists the commands below a command that has some.
 func subcommands(name string) []command {
 	switch name {
+	case "files":
+		return []command{
+			{"list", "raw files of a partition, their states, and rejected records", runFilesList},
+			{"delete", "remove raw files that were not processed", runFilesDelete},
+		}
 	case "dlq":
 		return []command{
 			{"list", "dead letters, newest first", runDLQList},

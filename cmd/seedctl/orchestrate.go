@@ -18,8 +18,8 @@ const orchestrateHelp = `seedctl orchestrate: queue raw files that are not finis
 Usage:
   seedctl orchestrate [flags]
 
-Queues the raw files that the flags select, all without any, and leaves out what is finished or was
-queued less than ten minutes ago. With --force what is finished is done again.
+Queues the raw files that the flags select, all without any, and leaves out what is finished, was
+discarded, or was queued less than ten minutes ago. With --force what is finished is done again.
 
 With --watch it stays until nothing of the selection is pending, with a progress bar on a terminal
 and a line every ten seconds elsewhere, both on standard error. It then ends with 0 only if every
@@ -143,7 +143,7 @@ func (r *remote) watch(ctx context.Context, p contract.Partition, o orchestrator
 			r.progress.show()
 		}
 
-		complete := now.FilesTotal >= int64(o.FilesFound)
+		complete := now.FilesTotal+s.Discarded >= int64(o.FilesFound)
 		enough := looks
 		if !complete || o.Continued {
 			enough = manyLooks
@@ -151,7 +151,7 @@ func (r *remote) watch(ctx context.Context, p contract.Partition, o orchestrator
 		pending := now.FilesPending > 0 || now.DomainsPending > 0
 		switch {
 		case !pending && same >= enough && !complete:
-			return s, fmt.Errorf("the ledger knows %d of the %s; \"seedctl reconcile\" completes it", now.FilesTotal, count(o.FilesFound, "raw file"))
+			return s, fmt.Errorf("the ledger knows %d of the %s; \"seedctl reconcile\" completes it", now.FilesTotal+s.Discarded, count(o.FilesFound, "raw file"))
 		case !pending && same >= enough && now.FilesFailed+now.DomainsFailed > 0:
 			return s, fmt.Errorf("%s and %s failed; \"seedctl dlq list\" and \"seedctl domains --state failed\" say why", count(int(now.FilesFailed), "file"), count(int(now.DomainsFailed), "domain"))
 		case !pending && same >= enough:

@@ -31,6 +31,8 @@ var remoteCommands = []struct {
 	{"orchestrate", []string{"POST /seeds/orchestrate {}"}},
 	{"orchestrate --country sg --category news --date 2026-01-28 --force",
 		[]string{`POST /seeds/orchestrate {"country":"sg","category":"news","date":"2026-01-28","force":true}`}},
+	{"files list --country sg --category news --date 2026-01-28", []string{"GET /datasets/sg/news/2026-01-28"}},
+	{"files delete --country sg --category news --date 2026-01-28 1", []string{"DELETE /datasets/sg/news/2026-01-28/raw_0001"}},
 	{"domains", []string{"GET /seeds/domains?limit=50"}},
 	{"domains --limit 0", []string{"GET /seeds/domains?limit=200"}},
 	{"domains --country sg --state failed --robots false --sitemap true --error-type timeout_error --slower-than 1.5s --sort duration --limit 7",

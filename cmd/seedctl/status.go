@@ -162,6 +162,8 @@ func writeStatus(w io.Writer, s *contract.Status) error {
 
 	rows = []string{""}
 	add("excluded\t%s", count(int(s.Excluded), "domain"))
+	add("discarded\t%s", count(int(s.Discarded), "raw file"))
+	add("rejected\t%d of %s", s.RecordsRejected, count(int(s.Records), "record"))
 	add("robots.txt\t%d found, %.0f %%", c.RobotsFound, 100*c.RobotsRate)
 	add("sitemap\t%d found, %.0f %%", c.SitemapFound, 100*c.SitemapRate)
 	add("average\t%d ms a domain", c.AvgProcessingMS)
@@ -182,6 +184,14 @@ func writeStatus(w io.Writer, s *contract.Status) error {
 	}
 	add("updated\t%s UTC", moment(&s.UpdatedAt))
 	if err := table(w, rows...); err != nil {
+		return err
+	}
+
+	rows = []string{"", "FILE\tRECORD\tOFFSET\tREASON"}
+	for _, x := range s.Rejections {
+		rows = append(rows, rejectionRow(partitionText(&x.Partition)+"/"+x.Chunk, x.Rejection))
+	}
+	if err := tableIf(len(s.Rejections) > 0, w, rows); err != nil {
 		return err
 	}
 

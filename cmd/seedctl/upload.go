@@ -3,6 +3,8 @@ package main
 import (
 	"bytes"
 	"context"
+	"crypto/md5"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -30,11 +32,13 @@ partition comes from --country, --category and --date; what they do not say is r
 …/country=sg/category=news/date=2026-01-28/raw_0001.json. The number is --chunk, else that of the
 name, else the next one that is free, which --next takes for all files.
 
-Raw files are never replaced. One that is there already with the same size is left alone, so that an
-interrupted upload can be repeated; with another size it is a failure. Nothing is sent before
-all the files have been looked at.
+One that is there already with the same content is left alone, so that an interrupted upload can be
+repeated; with another content it is a failure, unless --replace stores the new one in its place.
+That is possible as long as it was not processed, and ends the old one, discarded or not. Nothing is
+sent before all the files have been looked at.
 
-With --json each line is a file {"file", "key", "size", "state": "stored", "exists" or "failed",
+With --json each line is a file {"file", "key", "size", "state": "stored", "replaced", "exists" or
+"failed",
 "error": {"code", "message", "field"?} or null}, followed with --orchestrate by a line for each
 partition {"partition_info", "files_found", "sent", "skipped", …}.
 
@@ -47,6 +51,7 @@ Examples:
 type rawUpload struct {
 	path      string
 	size      int64
+	md5       string // of the content, in hexadecimal; "" before it is needed
 	partition contract.Partition
 	name      string // raw_NNNN, or "" for the next that is free
 }
@@ -62,9 +67,10 @@ type uploaded struct {
 
 // The states of an upload.
 const (
-	stored = "stored"
-	exists = "exists" // before, with the same size
-	failed = "failed"
+	stored   = "stored"
+	replaced = "replaced"
+	exists   = "exists" // before, with the same content
+	failed   = "failed"
 )
 
 func runUpload(args []string, _ io.Reader, out, errOut io.Writer) int {
@@ -73,6 +79,7 @@ func runUpload(args []string, _ io.Reader, out, errOut io.Writer) int {
 	r.partitionFlags(&p)
 	chunk := r.flags.String("chunk", "", "`NUMBER` of the one file: 1 is 0001")
 	next := r.flags.Bool("next", false, "take the next free number, whatever the files are called")
+	replace := r.flags.Bool("replace", false, "store in place of files that are there and not processed")
 	queue := r.flags.Bool("orchestrate", false, "then queue what is not finished in their partitions")
 	return r.run(args, func(ctx context.Context, args []string) error {
 		if len(args) == 0 {
@@ -85,7 +92,7 @@ func runUpload(args []string, _ io.Reader, out, errOut io.Writer) int {
 		if err != nil {
 			return err
 		}
-		u := &uploader{remote: r, sizes: map[contract.Partition]map[string]int64{}}
+		u := &uploader{remote: r, replace: *replace, there: map[contract.Partition]map[string]storedFile{}}
 		for _, f := range files {
 			u.total += f.size
 		}
@@ -156,14 +163,10 @@ func findRaw(args []string, given contract.Partition, chunk string, next bool) (
 		}
 		switch {
 		case chunk != "":
-			digits := contract.RawNumber(chunk)
-			if missing := 4 - len(digits); missing > 0 && digits != "" {
-				digits = strings.Repeat("0", missing) + digits
-			}
-			if !contract.IsRawNumber(digits) {
+			var ok bool
+			if f.name, ok = chunkName(chunk); !ok {
 				return nil, usageError(fmt.Sprintf("--chunk %q is no number of up to twelve digits, such as 1 or 0001", chunk))
 			}
-			f.name = contract.RawName(digits)
 		case !next:
 			f.name = rawName(f.path)
 		}
@@ -179,6 +182,15 @@ func findRaw(args []string, given contract.Partition, chunk string, next bool) (
 	named := slices.DeleteFunc(slices.Clone(files), func(f rawUpload) bool { return f.name == "" })
 	unnamed := slices.DeleteFunc(files, func(f rawUpload) bool { return f.name != "" })
 	return append(named, unnamed...), nil
+}
+
+// chunkName gives raw_NNNN for a number as people type it: 1 is raw_0001, as are 0001, raw_0001 and raw_0001.json.
+func chunkName(number string) (name string, ok bool) {
+	digits := contract.RawNumber(strings.TrimSuffix(number, ".json"))
+	if missing := 4 - len(digits); missing > 0 && digits != "" {
+		digits = strings.Repeat("0", missing) + digits
+	}
+	return contract.RawName(digits), contract.IsRawNumber(digits)
 }
 
 // rawName gives raw_NNNN for a path that ends in raw_NNNN.json, else "".
@@ -253,10 +265,38 @@ func (f *rawUpload) look(given contract.Partition) error {
 // uploader uploads files one after another.
 type uploader struct {
 	*remote
-	sizes map[contract.Partition]map[string]int64 // of the raw files that are there
-	total int64                                   // bytes of all files
-	sent  int64                                   // bytes of those that are finished
-	label string                                  // the file being sent
+	replace bool
+	there   map[contract.Partition]map[string]storedFile // the raw files, by name
+	total   int64                                        // bytes of all files
+	sent    int64                                        // bytes of those that are finished
+	label   string                                       // the file being sent
+}
+
+// storedFile is a raw file that the engine has.
+type storedFile struct {
+	Chunk string  `json:"chunk"`
+	Size  int64   `json:"size"`
+	MD5   *string `json:"md5"` // nil where the store has none
+}
+
+// is reports whether a file has the content of the stored one. Where the store has no digest their size decides.
+func (s storedFile) is(f *rawUpload) (bool, error) {
+	if s.Size != f.size || s.MD5 == nil {
+		return s.Size == f.size, nil
+	}
+	if f.md5 == "" {
+		file, err := os.Open(f.path)
+		if err != nil {
+			return false, unreadable(err)
+		}
+		defer file.Close()
+		sum := md5.New()
+		if _, err := io.Copy(sum, file); err != nil {
+			return false, unreadable(err)
+		}
+		f.md5 = hex.EncodeToString(sum.Sum(nil))
+	}
+	return f.md5 == *s.MD5, nil
 }
 
 // all uploads files and gives the partitions that they are in. It goes on after a file that is
@@ -296,30 +336,41 @@ func (u *uploader) all(ctx context.Context, files []rawUpload) (ready []contract
 // by the same file.
 func (u *uploader) one(ctx context.Context, f *rawUpload) (state string, err error) {
 	anyNumber := f.name == ""
-	sizes, err := u.list(ctx, f.partition, false)
+	there, err := u.list(ctx, f.partition, false)
 	for try := 0; err == nil; try++ {
 		if anyNumber {
-			f.name = nextName(sizes)
+			f.name = nextName(there)
 		}
-		if size, there := sizes[f.name]; there && size == f.size {
-			return exists, nil
-		} else if there {
-			return "", &client.Error{Code: "already_exists", Message: fmt.Sprintf("%s is there with %d bytes instead of %d, and raw files are never replaced; --next takes the next free number", f.key(), size, f.size)}
+		state = stored
+		if old, taken := there[f.name]; taken {
+			switch same, err := old.is(f); {
+			case err != nil:
+				return "", err
+			case same:
+				return exists, nil
+			case !u.replace:
+				return "", &client.Error{Code: "already_exists", Message: f.key() + " is there with another content; --next takes the next free number, --replace stores this one in its place"}
+			}
+			state = replaced
 		}
-		unsure, putErr := u.put(ctx, f)
+		unsure, putErr := u.put(ctx, f, state == replaced)
 		var answer *client.Error
 		if putErr == nil {
-			sizes[f.name] = f.size
-			return stored, nil
+			there[f.name] = storedFile{Chunk: f.name, Size: f.size}
+			return state, nil
 		}
-		if !errors.As(putErr, &answer) || answer.Status != http.StatusConflict || try == 9 {
+		if !errors.As(putErr, &answer) || answer.Status != http.StatusConflict || answer.Code == "already_processed" || try == 9 {
 			return "", putErr
 		}
 		// Another upload was faster, unless an attempt whose answer got lost was our own.
-		sizes, err = u.list(ctx, f.partition, true)
-		if size, there := sizes[f.name]; unsure && there && size == f.size {
-			return stored, nil
-		} else if err == nil && !there {
+		there, err = u.list(ctx, f.partition, true)
+		now, taken := there[f.name]
+		if unsure && taken {
+			if same, err := now.is(f); err != nil || same {
+				return state, err
+			}
+		}
+		if err == nil && !taken {
 			return "", putErr // neither to be stored nor to be seen
 		}
 	}
@@ -327,9 +378,12 @@ func (u *uploader) one(ctx context.Context, f *rawUpload) (state string, err err
 }
 
 // put sends a file until there is an answer. unsure: an attempt that got lost may have stored it.
-func (u *uploader) put(ctx context.Context, f *rawUpload) (unsure bool, err error) {
+func (u *uploader) put(ctx context.Context, f *rawUpload, replace bool) (unsure bool, err error) {
 	p := f.partition
 	rq := client.Request{Method: "PUT", Path: []string{"datasets", p.Country, p.Category, p.Date, f.name}}
+	if replace {
+		rq.Query = queryOf("replace", "true")
+	}
 	lost := false
 	err = u.Repeat(ctx, false, func() error {
 		unsure = unsure || lost
@@ -352,42 +406,49 @@ func (u *uploader) put(ctx context.Context, f *rawUpload) (unsure bool, err erro
 
 func unreadable(err error) error { return &client.Error{Code: "unreadable", Message: err.Error()} }
 
-// list gives the sizes of the raw files of a partition, from the last listing unless refresh is set.
-func (u *uploader) list(ctx context.Context, p contract.Partition, refresh bool) (map[string]int64, error) {
-	if sizes, ok := u.sizes[p]; ok && !refresh {
-		return sizes, nil
+// list gives the raw files of a partition by name, from the last listing unless refresh is set.
+func (u *uploader) list(ctx context.Context, p contract.Partition, refresh bool) (map[string]storedFile, error) {
+	if there, ok := u.there[p]; ok && !refresh {
+		return there, nil
 	}
-	sizes := map[string]int64{}
+	there := map[string]storedFile{}
+	err := eachFile(ctx, u.remote, p, func(f storedFile) error { there[f.Chunk] = f; return nil })
+	if err == nil {
+		u.there[p] = there
+	}
+	return there, err
+}
+
+// eachFile calls see for the raw files of a partition, in the order of their numbers.
+func eachFile[File any](ctx context.Context, r *remote, p contract.Partition, see func(File) error) error {
 	query := url.Values{}
 	for {
 		var page struct {
-			Files []struct {
-				Chunk string `json:"chunk"`
-				Size  int64  `json:"size"`
-			} `json:"files"`
+			Files  []File  `json:"files"`
 			Cursor *string `json:"cursor"`
 		}
-		if err := u.Call(ctx, client.Request{Method: "GET", Path: []string{"datasets", p.Country, p.Category, p.Date}, Query: query}, &page); err != nil {
-			return nil, err
+		if err := r.Call(ctx, client.Request{Method: "GET", Path: []string{"datasets", p.Country, p.Category, p.Date}, Query: query}, &page); err != nil {
+			return err
 		}
-		for _, c := range page.Files {
-			sizes[c.Chunk] = c.Size
+		for _, f := range page.Files {
+			if err := see(f); err != nil {
+				return err
+			}
 		}
 		switch {
 		case page.Cursor == nil:
-			u.sizes[p] = sizes
-			return sizes, nil
+			return nil
 		case *page.Cursor == query.Get("cursor"):
-			return nil, u.Unexpected(samePage)
+			return r.Unexpected(samePage)
 		}
 		query.Set("cursor", *page.Cursor)
 	}
 }
 
 // nextName is the number after the highest.
-func nextName(sizes map[string]int64) string {
+func nextName(there map[string]storedFile) string {
 	highest := int64(0)
-	for name := range sizes {
+	for name := range there {
 		if n, err := strconv.ParseInt(contract.RawNumber(name), 10, 64); err == nil {
 			highest = max(highest, n)
 		}

@@ -58,7 +58,7 @@ func TestUpload(t *testing.T) {
 			"country=sg/category=news/date=2026-01-29/raw_0001.json": "[]"}, ".", exitOK, "sg/news/2026-01-28/raw_0002 sg/news/2026-01-29/raw_0001", ""},
 		{"there already", map[string]string{day + "raw_0001.json": "[]", day + "raw_0002.json": "[]"}, ".", exitOK, "sg/news/2026-01-28/raw_0002", ""},
 		{"there, but another", map[string]string{day + "raw_0001.json": "[{}]", day + "raw_0002.json": "[]"}, ".", exitFailed, "sg/news/2026-01-28/raw_0002",
-			"raw_0001.json is there with 2 bytes instead of 4, and raw files are never replaced; --next takes the next free number (already_exists)"},
+			"raw_0001.json is there with another content; --next takes the next free number, --replace stores this one in its place (already_exists)"},
 		{"refused", map[string]string{"country=xx/category=news/date=2026-01-28/raw_0001.json": "[]", day + "raw_0002.json": "[]"}, ".", exitFailed, "sg/news/2026-01-28/raw_0002", "country: "},
 
 		{"no arguments", nil, "", exitUsage, "", "name raw files or directories"},
@@ -137,11 +137,38 @@ func TestUploadOrchestrates(t *testing.T) {
 	}
 }
 
+// The content decides whether a file is there already; its size only where the store has no digest.
+func TestUploadTheSameOrReplace(t *testing.T) {
+	e := newEngine(t)
+	t.Chdir(lay(t, map[string]string{day + "raw_0001.json": "{}", day + "raw_0003.json": "[1]"}))
+	if code, _, errOut := seedctl("", "upload", "."); code != exitFailed || !strings.Contains(errOut, "raw_0001.json is there with another content") {
+		t.Errorf("another file of the same size: %d %s", code, errOut)
+	}
+	e.with(func() { e.files["sg/news/2026-01-28/raw_0001"] = playedFile{size: 2} })
+	if code, out, errOut := seedctl("", "upload", "."); code != exitOK || strings.Count(out, "exists") != 2 {
+		t.Errorf("without a digest: %d %s%s", code, out, errOut)
+	}
+	e.with(func() { e.files["sg/news/2026-01-28/raw_0001"] = playedFile{2, md5Text("[]")} })
+	e.asked()
+	code, out, errOut := seedctl("", "upload", "--replace", ".")
+	if code != exitOK || !strings.HasPrefix(out, "replaced  raw/country=sg/category=news/date=2026-01-28/raw_0001.json") || !strings.Contains(out, "exists  raw/") {
+		t.Errorf("%d %s%s", code, out, errOut)
+	}
+	if asked := e.asked(); len(asked) != 2 || !strings.HasPrefix(asked[1], "PUT /datasets/sg/news/2026-01-28/raw_0001?replace=true") {
+		t.Errorf("asked %q", asked)
+	}
+	e.with(func() { e.files["sg/news/2026-01-28/raw_0666"] = playedFile{2, md5Text("[]")} })
+	t.Chdir(lay(t, map[string]string{day + "raw_0666.json": "{}"}))
+	if code, _, errOut := seedctl("", "upload", "--replace", "."); code != exitFailed || !strings.Contains(errOut, "raw_0666 was processed") {
+		t.Errorf("a processed one: %d %s", code, errOut)
+	}
+}
+
 // TestUploadRaces: a number that somebody else takes first, and an answer that gets lost.
 func TestUploadRaces(t *testing.T) {
 	const other, same = "sg/news/2026-01-28/raw_0002", "sg/news/2026-01-28/raw_0002"
-	take := func(e *playedEngine, w http.ResponseWriter, size int64) bool {
-		e.files[other] = size
+	take := func(e *playedEngine, w http.ResponseWriter, content string) bool {
+		e.files[other] = playedFile{int64(len(content)), md5Text(content)}
 		return false
 	}
 	for name, c := range map[string]struct {
@@ -153,18 +180,18 @@ func TestUploadRaces(t *testing.T) {
 		want   string
 	}{
 		"a free number is taken": {"export.json", func(e *playedEngine, n int, w http.ResponseWriter, r *http.Request) bool {
-			return n == 1 && take(e, w, 2)
+			return n == 1 && take(e, w, "[]")
 		}, exitOK, stored, "raw_0003", ""},
 		"a fixed number is taken by the same": {"raw_0002.json", func(e *playedEngine, n int, w http.ResponseWriter, r *http.Request) bool {
-			return n == 1 && take(e, w, 2)
+			return n == 1 && take(e, w, "[]")
 		}, exitOK, exists, "raw_0002", ""},
 		"a fixed number is taken by another": {"raw_0002.json", func(e *playedEngine, n int, w http.ResponseWriter, r *http.Request) bool {
-			return n == 1 && take(e, w, 77)
-		}, exitFailed, failed, "raw_0002", "with 77 bytes instead of 2"},
+			return n == 1 && take(e, w, "{}")
+		}, exitFailed, failed, "raw_0002", "is there with another content"},
 		"stored, and the answer lost": {"export.json", func(e *playedEngine, n int, w http.ResponseWriter, r *http.Request) bool {
 			if n == 1 {
 				io.Copy(io.Discard, r.Body)
-				e.files[same] = 2
+				e.files[same] = playedFile{2, md5Text("[]")}
 				panic(http.ErrAbortHandler)
 			}
 			return false
@@ -239,7 +266,7 @@ func TestUploadStreams(t *testing.T) {
 	runtime.ReadMemStats(&before)
 	code, out, errOut := seedctl("", line...)
 	runtime.ReadMemStats(&after)
-	if code != exitOK || e.files["sg/news/2026-01-28/raw_0002"] != size {
+	if code != exitOK || e.files["sg/news/2026-01-28/raw_0002"].size != size {
 		t.Error(code, out, errOut)
 	}
 	if allocated := after.TotalAlloc - before.TotalAlloc; allocated > 8<<20 { // client and server together

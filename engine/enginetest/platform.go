@@ -2,6 +2,8 @@ package enginetest
 
 import (
 	"context"
+	"crypto/md5"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"io"
@@ -149,12 +151,19 @@ func (u upload) Commit() (*r2.Object, error) {
 }
 
 // Store implements engine.Bucket.
-func (b bucket) Store(ctx context.Context, key string, r *http.Request) (*r2.Object, error) {
+func (b bucket) Store(ctx context.Context, key string, r *http.Request, c r2.Condition) (*r2.Object, error) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		return nil, err
 	}
-	return b.Put(ctx, key, body, &r2.PutOptions{If: r2.Condition{Absent: true}, ContentType: "application/json"})
+	return b.Put(ctx, key, body, &r2.PutOptions{If: c, ContentType: "application/json"})
+}
+
+// MD5 implements engine.Bucket.
+func (b bucket) MD5(_ context.Context, r *http.Request) (string, error) {
+	sum := md5.New()
+	_, err := io.Copy(sum, r.Body)
+	return hex.EncodeToString(sum.Sum(nil)), err
 }
 
 type producer struct {

@@ -127,3 +127,45 @@ func deadLetterHistory(t T, db ledger.DB, name string) {
 	must(t, "DeadLetter", err)
 	expect(t, "an unknown dead letter", d == nil, true)
 }
+
+func deadLetterPrefix(t T, db ledger.DB, name string) {
+	l := ledger.New(db)
+	ids := []string{"aa11", "aa112", "aa13", "b"}
+	var c ledger.Changes
+	for i, id := range ids {
+		d := deadLetter(name, id)
+		d.WorkKey, d.FailedAt = name+id, at(i)
+		c.DeadLetters = append(c.DeadLetters, d)
+	}
+	record(t, db, c)
+	for id, want := range map[string]string{"aa11": "aa11", "aa112": "aa112", "aa13": "aa13", "b": "b", "aa": "several", "aa1": "several", "aa14": "", "c": ""} {
+		d, err := l.DeadLetter(ctx, name+id)
+		got := ""
+		switch {
+		case err != nil && contract.KindOf(err) == contract.Validation:
+			got = "several"
+		case err != nil:
+			t.Errorf("%s: %v", id, err)
+		case d != nil:
+			got = strings.TrimPrefix(d.ID, name)
+		}
+		expect(t, "one that begins with "+id, got, want)
+	}
+	choose := func(ids ...string) (chosen []string) {
+		t.Helper()
+		for i := range ids {
+			ids[i] = name + ids[i]
+		}
+		records, err := l.ChooseDeadLetters(ctx, contract.DeadLetterChoice{IDs: ids})
+		must(t, "ChooseDeadLetters", err)
+		for _, d := range records {
+			chosen = append(chosen, strings.TrimPrefix(d.ID, name))
+		}
+		return chosen
+	}
+	expect(t, "chosen", choose("aa13", "b"), []string{"aa13", "b"})
+	expect(t, "all that begin so", choose("aa1"), []string{"aa11", "aa112", "aa13"})
+	d, err := l.DeadLetter(ctx, name[:3])
+	must(t, "DeadLetter", err)
+	expect(t, "fewer characters than stand for more", d == nil, true)
+}

@@ -41,6 +41,84 @@ func fileLife(t T, db ledger.DB, name string) {
 	expect(t, "files finished in the hour", []int64{s.Trend[0].FilesProcessed, s.Trend[0].FilesFailed}, []int64{3, 1})
 }
 
+// An operator discards a file, replaces it, and deletes it; records may come late, and twice.
+func fileEnded(t T, db ledger.DB, name string) {
+	l := ledger.New(db)
+	p := place(name, "2026-01-28")
+	file := contract.RawFile{Partition: p, Name: "raw_0001"}
+	counts := contract.RecordCounts{Total: 7, Rejected: 2, First: []contract.Rejection{{Record: 2, Offset: 5, Reason: "has no url"}}}
+	letter := deadLetter(name, "letter")
+	letter.WorkKey, letter.FailedAt = file.Key(), at(20)
+	change := func(f ledger.FileChange) func() {
+		f.RawFile = file
+		return func() { record(t, db, ledger.Changes{Files: []ledger.FileChange{f}}) }
+	}
+	end := func(deleted bool, minute int) func() {
+		return func() { must(t, "EndFile", l.EndFile(ctx, file, deleted, at(minute), "API_TOKEN")) }
+	}
+	for _, step := range []struct {
+		what  string
+		do    func()
+		state string // "" for no file
+	}{
+		{"queued", change(ledger.FileChange{Queued: at(10)}), "pending"},
+		{"given up", func() {
+			record(t, db, ledger.Changes{Files: []ledger.FileChange{{RawFile: file, GaveUp: at(20), ErrorType: contract.Parse, ErrorMessage: "line 1"}}, DeadLetters: []ledger.DeadLetter{letter}})
+		}, "failed"},
+		{"discarded", change(ledger.FileChange{Discarded: at(30)}), "discarded"},
+		{"discarded twice", change(ledger.FileChange{Discarded: at(30)}), "discarded"},
+		{"a late message of it was given up", change(ledger.FileChange{GaveUp: at(35), ErrorType: contract.Parse}), "discarded"},
+		{"replayed", change(ledger.FileChange{Queued: at(40)}), "pending"},
+		{"discarded again", change(ledger.FileChange{Discarded: at(50)}), "discarded"},
+		{"replaced", end(false, 60), "pending"},
+		{"a late record of the file before", change(ledger.FileChange{GaveUp: at(59), Discarded: at(58), Processed: at(57)}), "pending"},
+		{"processed", change(ledger.FileChange{Processed: at(70), Records: counts}), "processed"},
+		{"found processed", func() {
+			record(t, db, ledger.Changes{FoundFiles: []ledger.FileChange{{RawFile: file, Processed: at(80), Records: counts}}})
+		}, "processed"},
+		{"discarded although it was processed", change(ledger.FileChange{Discarded: at(90)}), "processed"},
+		{"deleted", end(true, 100), ""},
+		{"deleted twice", end(true, 100), ""},
+	} {
+		step.do()
+		files, err := l.Files(ctx, p, []string{"raw_0001", "raw_0002"})
+		must(t, "Files", err)
+		s := stats(t, db, name)
+		one := func(state string) (n int64) {
+			if step.state == state {
+				n = 1
+			}
+			return n
+		}
+		expect(t, step.what, files["raw_0001"].State, step.state)
+		expect(t, step.what+", counted", []int64{s.Processing.FilesPending, s.Processing.FilesFailed, s.Processing.FilesProcessed, s.Discarded},
+			[]int64{one("pending"), one("failed"), one("processed"), one("discarded")})
+		expect(t, step.what+", its records", []int64{s.Records, s.RecordsRejected}, []int64{7 * one("processed"), 2 * one("processed")})
+	}
+	rows := query(t, db, `SELECT state, resolved_at, resolved_by FROM dead_letters WHERE message_id = ?1`, letter.MessageID)
+	expect(t, "its dead letter", rows, []map[string]any{{"state": "discarded", "resolved_at": float64(at(60).UnixMilli()), "resolved_by": "API_TOKEN"}})
+}
+
+// The status gives examples of rejected records, of the selected partitions and not too many.
+func fileRejections(t T, db ledger.DB, name string) {
+	var c ledger.Changes
+	for day := 1; day <= 3; day++ {
+		counts := contract.RecordCounts{Total: 10, Rejected: 8}
+		for i := range 6 {
+			counts.First = append(counts.First, contract.Rejection{Record: i + 1, Reason: "has no url"})
+		}
+		c.Files = append(c.Files, ledger.FileChange{RawFile: contract.RawFile{Partition: place(name, fmt.Sprintf("2026-01-%02d", day)), Name: "raw_0001"}, Processed: at(1), Records: counts})
+	}
+	c.Files = append(c.Files, ledger.FileChange{RawFile: contract.RawFile{Partition: place(name, "2026-01-04"), Name: "raw_0001"}, Processed: at(1), Records: contract.RecordCounts{Total: 10}})
+	record(t, db, c)
+	s := status(t, db, ledger.StatusQuery{Filter: contract.Filter{Category: name}, Now: noon})
+	expect(t, "records", []int64{s.Records, s.RecordsRejected}, []int64{40, 24})
+	expect(t, "examples", len(s.Rejections), contract.MaxRejections)
+	expect(t, "the first", s.Rejections[0], contract.FileRejection{Partition: place(name, "2026-01-03"), Chunk: "raw_0001", Rejection: contract.Rejection{Record: 1, Reason: "has no url"}})
+	s = status(t, db, ledger.StatusQuery{Filter: contract.Filter{Category: name, Date: "2026-01-01"}, Now: noon})
+	expect(t, "examples of a partition", len(s.Rejections), 6)
+}
+
 func filesInFlight(t T, db ledger.DB, name string) {
 	l := ledger.New(db)
 	p, other := place(name, "2026-01-28"), place(name, "2026-01-29")

@@ -1,0 +1,139 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/newsfork/seed-engine/cmd/seedctl/internal/client"
+	"github.com/newsfork/seed-engine/contract"
+)
+
+const filesListHelp = `seedctl files list: the raw files of a partition, their states, and rejected records
+
+Usage:
+  seedctl files list --country LETTERS --category NAME --date DAY [flags]
+
+A file is pending, processed, failed (it has a dead letter) or discarded (an operator discarded
+that; it is queued no more until another file replaces it). Of processed ones it shows how many of their
+records were rejected, and below them why, of each the first ten.
+
+With --json each line is a file {"chunk", "key", "size", "md5", "uploaded_at", "state",
+"processed_at", "error_type", "error_message", "records_total", "records_rejected",
+"rejections": [{"record", "offset", "reason"}]}.
+
+Examples:
+  seedctl files list --country sg --category news --date 2026-01-28
+`
+
+const filesDeleteHelp = `seedctl files delete: remove raw files that were not processed
+
+Usage:
+  seedctl files delete --country LETTERS --category NAME --date DAY [flags] NUMBER…
+
+A file is named by its number: 1, 0001 or raw_0001. One that was processed stays, since contracts
+may depend on it. Messages of a deleted file that are still queued end without a dead letter, and
+those it has are discarded. "seedctl upload --replace" stores another file in its place instead.
+
+With --json each line is a file {"key", "size"}.
+
+Examples:
+  seedctl files delete --country sg --category news --date 2026-01-28 7
+`
+
+// rawFile is a raw file as the engine lists it.
+type rawFile struct {
+	Chunk        string               `json:"chunk"`
+	Key          string               `json:"key"`
+	Size         int64                `json:"size"`
+	MD5          *string              `json:"md5"`
+	UploadedAt   contract.Time        `json:"uploaded_at"`
+	State        string               `json:"state"`
+	ProcessedAt  *string              `json:"processed_at"`
+	ErrorType    *string              `json:"error_type"`
+	ErrorMessage *string              `json:"error_message"`
+	Records      *int64               `json:"records_total"`
+	Rejected     *int64               `json:"records_rejected"`
+	Rejections   []contract.Rejection `json:"rejections"`
+}
+
+func runFilesList(args []string, _ io.Reader, out, errOut io.Writer) int {
+	r := newRemote("files list", filesListHelp, out, errOut)
+	var p contract.Partition
+	r.partitionFlags(&p)
+	return r.run(args, func(ctx context.Context, args []string) error {
+		if err := noArgs(args); err != nil {
+			return err
+		}
+		if err := p.Validate("--"); err != nil {
+			return usageError(err.Error())
+		}
+		rows := []string{"FILE\tSTATE\tSIZE\tUPLOADED\tRECORDS\tREJECTED\tERROR"}
+		rejected := []string{"", "FILE\tRECORD\tOFFSET\tREASON"}
+		err := eachFile(ctx, r, p, func(f rawFile) error {
+			if r.asJSON {
+				return writeJSON(r.out, f)
+			}
+			why := or(f.ErrorType)
+			if f.ErrorMessage != nil {
+				why += ": " + or(f.ErrorMessage)
+			}
+			rows = append(rows, fmt.Sprintf("%s\t%s\t%s\t%s\t%s\t%s\t%s", plain(f.Chunk), plain(f.State), bytesText(f.Size), moment(&f.UploadedAt), number(f.Records), number(f.Rejected), why))
+			for _, x := range f.Rejections {
+				rejected = append(rejected, rejectionRow(f.Chunk, x))
+			}
+			return nil
+		})
+		if err != nil || r.asJSON {
+			return err
+		}
+		if len(rows) == 1 {
+			r.hint(ctx)
+		}
+		if err := table(out, rows...); err != nil {
+			return err
+		}
+		return tableIf(len(rejected) > 2, out, rejected)
+	})
+}
+
+func rejectionRow(file string, x contract.Rejection) string {
+	return fmt.Sprintf("%s\t%d\t%d\t%s", plain(file), x.Record, x.Offset, plain(x.Reason))
+}
+
+func runFilesDelete(args []string, _ io.Reader, out, errOut io.Writer) int {
+	r := newRemote("files delete", filesDeleteHelp, out, errOut)
+	var p contract.Partition
+	r.partitionFlags(&p)
+	return r.run(args, func(ctx context.Context, numbers []string) error {
+		if err := p.Validate("--"); err != nil {
+			return usageError(err.Error())
+		}
+		if len(numbers) == 0 {
+			return usageError("name files by their numbers, such as 1 or raw_0001")
+		}
+		names := make([]string, len(numbers))
+		for i, n := range numbers {
+			var ok bool
+			if names[i], ok = chunkName(n); !ok {
+				return usageError(fmt.Sprintf("%q is no number of up to twelve digits, such as 1 or raw_0001", n))
+			}
+		}
+		for _, name := range names {
+			var gone struct {
+				Key  string `json:"key"`
+				Size int64  `json:"size"`
+			}
+			if err := r.Call(ctx, client.Request{Method: "DELETE", Path: []string{"datasets", p.Country, p.Category, p.Date, name}}, &gone); err != nil {
+				return err
+			}
+			if err := r.show(gone, func(w io.Writer) error {
+				_, err := fmt.Fprintf(w, "deleted  %s  %s\n", plain(gone.Key), bytesText(gone.Size))
+				return err
+			}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}

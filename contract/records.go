@@ -1,0 +1,68 @@
+package contract
+
+import (
+	"encoding/json"
+	"strconv"
+)
+
+// MaxRejections is how many rejected records of a raw file, or in a status, are listed.
+const MaxRejections = 10
+
+// Rejection is why a record of a raw file was left out.
+type Rejection struct {
+	Record int    `json:"record"` // its number in the file, from 1
+	Offset int64  `json:"offset"` // of its first byte
+	Reason string `json:"reason"`
+}
+
+// FileRejection is a Rejection with its file.
+type FileRejection struct {
+	Partition Partition `json:"partition_info"`
+	Chunk     string    `json:"chunk"` // raw_NNNN
+	Rejection
+}
+
+// RecordCounts counts the records of a processed raw file. The metadata of its checkpoint has them too, so that a
+// listing is enough to show them.
+type RecordCounts struct {
+	Total    int64
+	Rejected int64
+	First    []Rejection // the first that were rejected, at most MaxRejections
+}
+
+// Names of the custom metadata of the checkpoint of a raw file.
+const (
+	totalField      = "total_records"
+	rejectedField   = "rejected_records"
+	rejectionsField = "rejections"
+	// RawETagField is the ETag of the file that was processed: another one may have replaced it since.
+	RawETagField = "raw_etag"
+)
+
+// AddTo adds the counts to the metadata of a checkpoint.
+func (c RecordCounts) AddTo(metadata map[string]string) {
+	metadata[totalField] = strconv.FormatInt(c.Total, 10)
+	metadata[rejectedField] = strconv.FormatInt(c.Rejected, 10)
+	if len(c.First) > 0 {
+		metadata[rejectionsField] = string(Encode(c.First))
+	}
+}
+
+// RecordCountsOf reads what AddTo wrote; zero counts where the metadata has none, as in checkpoints of earlier versions.
+func RecordCountsOf(metadata map[string]string) (c RecordCounts) {
+	c.Total, _ = strconv.ParseInt(metadata[totalField], 10, 64)
+	c.Rejected, _ = strconv.ParseInt(metadata[rejectedField], 10, 64)
+	c.First = ParseRejections(metadata[rejectionsField])
+	return c
+}
+
+// ParseRejections parses a JSON array of them; nil for anything else.
+func ParseRejections(text string) (list []Rejection) {
+	if json.Unmarshal([]byte(text), &list) != nil {
+		return nil
+	}
+	return list
+}
+
+// DiscardMetadata is the metadata of a RawFile.DiscardMark. by is the name of the token.
+func DiscardMetadata(by string) map[string]string { return map[string]string{"discarded_by": by} }

@@ -1,0 +1,295 @@
+package handlers
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/ledger"
+	"github.com/newsfork/seed-engine/orchestrator"
+	"github.com/newsfork/seed-engine/r2"
+)
+
+// uploaded is what an upload answers.
+type uploaded struct {
+	Key      string `json:"key"`
+	Size     int64  `json:"size"`
+	Queued   bool   `json:"queued"`         // by this request
+	Same     *bool  `json:"same,omitempty"` // whether the file that exists already has this content; left out where that is unclear
+	Replaced bool   `json:"replaced,omitempty"`
+}
+
+// ErrTooManyUploads is the error of Bucket.Store while it takes no more bodies at once.
+var ErrTooManyUploads = errors.New("too many uploads are under way")
+
+// upload stores a raw file, once, or with replace in place of one that was not processed. The body streams into the bucket.
+func (a *API) upload(w http.ResponseWriter, r *http.Request) error {
+	u, err := checkUpload(r)
+	if err != nil {
+		return err
+	}
+	o, err := a.Bucket.Head(r.Context(), u.file.Key())
+	switch {
+	case err == nil && u.replace:
+		err = a.replace(w, r, u, o)
+	case err == nil:
+		err = a.uploadAgain(w, r, u, o)
+	case errors.Is(err, r2.ErrNotFound):
+		err = a.store(w, r, u)
+	}
+	if errors.Is(err, ErrTooManyUploads) {
+		w.Header().Set("Retry-After", "5")
+		return &failure{http.StatusServiceUnavailable, "busy", "too many files are being uploaded; try again in a few seconds"}
+	}
+	return contract.Wrap(contract.Storage, "handlers.upload", err)
+}
+
+// store stores a file that did not exist a moment ago.
+func (a *API) store(w http.ResponseWriter, r *http.Request, u uploading) error {
+	const op = "handlers.upload"
+	key := u.file.Key()
+	// Marks of a file that was deleted are not about this one.
+	if err := a.Bucket.Delete(r.Context(), u.file.DiscardMark(), u.file.Checkpoint()); err != nil {
+		return contract.Wrap(contract.Storage, op, err)
+	}
+	o, err := a.Bucket.Store(r.Context(), key, r, r2.Condition{Absent: true})
+	if errors.Is(err, r2.ErrPrecondition) { // another request was faster
+		if o, err = a.Bucket.Head(r.Context(), key); err == nil {
+			return a.uploadAgain(w, r, u, o)
+		}
+	}
+	if err != nil {
+		return contract.Wrap(contract.Storage, op, err)
+	}
+	w.Header().Set("Location", r.URL.Path)
+	return a.stored(w, r, u, o, http.StatusCreated)
+}
+
+// stored answers that a file was stored. It is queued and on record even if the client has hung up.
+func (a *API) stored(w http.ResponseWriter, r *http.Request, u uploading, o *r2.Object, status int) error {
+	done := uploaded{Key: u.file.Key(), Size: o.Size, Replaced: status == http.StatusOK}
+	ctx := context.WithoutCancel(r.Context())
+	if !u.queue {
+		a.record(ctx, ledger.Changes{Files: []ledger.FileChange{{RawFile: u.file}}})
+	} else if err := a.queueFile(ctx, u.file, o.ETag); err != nil {
+		fail(w, r, a.Log, err, done)
+		return nil
+	}
+	done.Queued = u.queue
+	succeed(w, status, done)
+	return nil
+}
+
+// replace stores a file in place of old, which no checkpoint may depend on. An event may be working on old: what it
+// sends is merged with what the new file brings, and the checkpoint that it writes names old, so that the message of the new
+// file does not take it for its own.
+func (a *API) replace(w http.ResponseWriter, r *http.Request, u uploading, old *r2.Object) error {
+	const op = "handlers.replace"
+	if err := a.unprocessed(r.Context(), u.file, old); err != nil {
+		return err
+	}
+	o, err := a.Bucket.Store(r.Context(), u.file.Key(), r, r2.Condition{ETag: old.ETag})
+	if errors.Is(err, r2.ErrPrecondition) {
+		return &failure{http.StatusConflict, "conflict", "the file was replaced or deleted meanwhile; look at it, then send this again"}
+	}
+	if err != nil {
+		return contract.Wrap(contract.Storage, op, err)
+	}
+	ctx := context.WithoutCancel(r.Context())
+	// The mark is older than the file by now, and counts no more; a checkpoint was written meanwhile, for old.
+	if err := a.Bucket.Delete(ctx, u.file.DiscardMark(), u.file.Checkpoint()); err != nil {
+		return contract.Wrap(contract.Storage, op, err)
+	}
+	a.endFile(ctx, r, u.file, false)
+	a.Log.Info("file_replaced", "file_path", u.file.Key(), "by", actor(r))
+	return a.stored(w, r, u, o, http.StatusOK)
+}
+
+// deleteFile removes a raw file that no checkpoint depends on. A message of it that is still under way finds the mark
+// that it was discarded, and ends.
+func (a *API) deleteFile(w http.ResponseWriter, r *http.Request) error {
+	const op = "handlers.deleteFile"
+	if err := onlyQuery(r); err != nil {
+		return err
+	}
+	file, err := rawFile(r)
+	if err != nil {
+		return err
+	}
+	o, err := a.Bucket.Head(r.Context(), file.Key())
+	if errors.Is(err, r2.ErrNotFound) {
+		return &failure{http.StatusNotFound, "not_found", "there is no raw file " + file.Key()}
+	}
+	if err != nil {
+		return contract.Wrap(contract.Storage, op, err)
+	}
+	if err := a.unprocessed(r.Context(), file, o); err != nil {
+		return err
+	}
+	ctx := context.WithoutCancel(r.Context())
+	if _, err := a.Bucket.Put(ctx, file.DiscardMark(), nil, &r2.PutOptions{Metadata: contract.DiscardMetadata(actor(r))}); err != nil {
+		return contract.Wrap(contract.Storage, op, err)
+	}
+	if err := a.Bucket.Delete(ctx, file.Key(), file.Checkpoint()); err != nil {
+		return contract.Wrap(contract.Storage, op, err)
+	}
+	a.endFile(ctx, r, file, true)
+	a.Log.Info("file_deleted", "file_path", file.Key(), "by", actor(r))
+	succeed(w, http.StatusOK, deletedFile{file.Key(), o.Size})
+	return nil
+}
+
+// deletedFile is what a deletion answers.
+type deletedFile struct {
+	Key  string `json:"key"`
+	Size int64  `json:"size"`
+}
+
+// unprocessed refuses a file of which a checkpoint says that it was processed.
+func (a *API) unprocessed(ctx context.Context, file contract.RawFile, o *r2.Object) error {
+	checkpoint, err := a.Bucket.Head(ctx, file.Checkpoint())
+	m := contract.SeedMessage{ETag: o.ETag}
+	switch {
+	case err == nil && m.DoneBy(checkpoint.Metadata):
+		return &failure{http.StatusConflict, "already_processed", file.Name + " was processed, and contracts may depend on it; upload under the next number instead"}
+	case err != nil && !errors.Is(err, r2.ErrNotFound):
+		return contract.Wrap(contract.Storage, "handlers.unprocessed", err)
+	}
+	return nil
+}
+
+// endFile has the ledger record that a file was replaced or deleted. It stays done if that fails.
+func (a *API) endFile(ctx context.Context, r *http.Request, file contract.RawFile, deleted bool) {
+	if err := a.Ledger.EndFile(ctx, file, deleted, a.Now(), actor(r)); err != nil {
+		a.Log.Warn("ledger_failed", "error_type", contract.KindOf(err), "error", err.Error())
+	}
+}
+
+// uploading is what an upload asks for.
+type uploading struct {
+	file           contract.RawFile
+	queue, replace bool
+}
+
+// rawFile reads which raw file the path names.
+func rawFile(r *http.Request) (file contract.RawFile, err error) {
+	if file.Partition, err = partition(r); err != nil {
+		return file, err
+	}
+	digits := strings.TrimSuffix(contract.RawNumber(r.PathValue("chunk")), ".json")
+	if !contract.IsRawNumber(digits) {
+		return file, contract.Invalid("chunk", "%q is not the number of a raw file; send four or more digits, such as %q", digits, "raw_0001")
+	}
+	file.Name = contract.RawName(digits)
+	return file, nil
+}
+
+// checkUpload reads what an upload asks for.
+func checkUpload(r *http.Request) (u uploading, err error) {
+	q, err := readQuery(r, "orchestrate", "replace")
+	if err != nil {
+		return u, err
+	}
+	if u.file, err = rawFile(r); err != nil {
+		return u, err
+	}
+	for name, to := range map[string]*bool{"orchestrate": &u.queue, "replace": &u.replace} {
+		if v := q.flag(name); v != nil {
+			*to = *v
+		}
+	}
+	if q.err != nil {
+		return u, q.err
+	}
+	if err := wantJSON(r); err != nil {
+		return u, err
+	}
+	if r.ContentLength < 0 {
+		return u, &failure{http.StatusLengthRequired, "length_required", "the length of the file is unknown; send Content-Length"}
+	}
+	if r.ContentLength == 0 {
+		return u, contract.Invalid("body", "is empty; send the raw file: a JSON array of records, or an object with \"records\"")
+	}
+	return u, nil
+}
+
+// uploadAgain answers the upload of a raw file that is stored already. A client repeats an upload when it
+// missed the first answer, or could not have the file queued. So the file is queued, if it is neither
+// finished nor in flight.
+func (a *API) uploadAgain(w http.ResponseWriter, r *http.Request, u uploading, o *r2.Object) error {
+	done := uploaded{Key: o.Key, Size: o.Size}
+	ctx := context.WithoutCancel(r.Context())
+	var err error
+	if done.Same, err = a.same(r, o); err != nil {
+		return err
+	}
+	if u.queue {
+		var waiting bool
+		if waiting, err = a.waiting(ctx, u.file, o); err == nil && waiting {
+			err = a.queueFile(ctx, u.file, o.ETag)
+			done.Queued = err == nil
+		}
+	}
+	if err == nil {
+		message := o.Key + " exists; upload under the next number, or replace it while it is not processed"
+		if done.Same != nil && *done.Same {
+			message = o.Key + " exists with this very content; it was left alone"
+		}
+		err = &failure{http.StatusConflict, "already_exists", message}
+	}
+	fail(w, r, a.Log, err, done)
+	return nil
+}
+
+// same reports whether the body of a request is what o has; nil where the store does not say what that is. The body is not kept.
+func (a *API) same(r *http.Request, o *r2.Object) (*bool, error) {
+	stored := md5Of(o)
+	if stored == nil || r.ContentLength != o.Size {
+		same := false
+		if stored == nil && r.ContentLength == o.Size {
+			return nil, nil
+		}
+		return &same, nil
+	}
+	sum, err := a.Bucket.MD5(r.Context(), r)
+	if err != nil {
+		return nil, contract.Wrap(contract.Storage, "handlers.upload", err)
+	}
+	same := sum == *stored
+	return &same, nil
+}
+
+// waiting reports whether a stored raw file is neither finished, nor discarded, nor in flight. When the ledger is away it
+// counts as not in flight: a file that is queued twice is processed once.
+func (a *API) waiting(ctx context.Context, file contract.RawFile, o *r2.Object) (bool, error) {
+	for _, key := range []string{file.Checkpoint(), file.DiscardMark()} {
+		switch mark, err := a.Bucket.Head(ctx, key); {
+		case err == nil && (key == file.Checkpoint() || !mark.Uploaded.Before(o.Uploaded)):
+			return false, nil
+		case err != nil && !errors.Is(err, r2.ErrNotFound):
+			return false, contract.Wrap(contract.Storage, "handlers.upload", err)
+		}
+	}
+	inFlight, err := a.Ledger.InFlight(ctx, []contract.RawFile{file}, a.Now().Add(-orchestrator.InFlight), time.Time{})
+	if err != nil {
+		a.Log.Warn("ledger_failed", "error_type", contract.KindOf(err), "error", err.Error())
+	}
+	return !inFlight[file], nil
+}
+
+// queueFile queues a stored raw file, and has the ledger note that the file is there, queued or not.
+func (a *API) queueFile(ctx context.Context, file contract.RawFile, etag string) error {
+	change := ledger.FileChange{RawFile: file, Queued: a.Now()}
+	var b contract.Batch
+	b.Add(contract.Encode(contract.SeedMessage{FilePath: file.Key(), Partition: file.Partition, RequestedAt: change.Queued.UTC(), ETag: etag}))
+	err := a.Seeds.Send(ctx, &b)
+	if err != nil {
+		change.Queued = time.Time{}
+		err = &contract.Error{Kind: contract.Storage, Op: "handlers.upload", Message: "the file is stored but could not be queued; repeat this request, or POST /api/v1/seeds/orchestrate", Err: err}
+	}
+	a.record(ctx, ledger.Changes{Files: []ledger.FileChange{change}})
+	return err
+}
