@@ -15,8 +15,8 @@ Usage:
   seedctl files list --country LETTERS --category NAME --date DAY [flags]
 
 A file is pending, processed, failed (it has a dead letter) or discarded (an operator discarded
-that; it is queued no more until another file replaces it). Of processed ones it shows how many of their
-records were rejected, and below them why, of each the first ten.
+that; it is queued no more until another file replaces it). Of processed ones it shows how many of
+their records were rejected, and below them why, of each the first ten.
 
 With --json each line is a file {"chunk", "key", "size", "md5", "uploaded_at", "state",
 "processed_at", "error_type", "error_message", "records_total", "records_rejected",

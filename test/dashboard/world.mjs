@@ -204,6 +204,16 @@ export class World {
       },
       paused: this.pipeline.paused,
       updated_at: iso(Date.now()),
+      rejections: this.files
+        .filter((one) => match(one) && one.state === "processed")
+        .slice(-3)
+        .map(({ partition_info, name }, i) => ({
+          partition_info,
+          chunk: name,
+          record: 7 * (i + 1),
+          offset: 1204 * (i + 1),
+          reason: ["has no url", "url is not an absolute http or https URL", "url has no host"][i],
+        })),
     };
     const by = query.getAll("by");
     if (by.includes("partition")) {
@@ -260,6 +270,9 @@ export class World {
         avg_processing_time_ms: average(done),
       },
       domains_excluded: count(domains, "excluded"),
+      files_discarded: 0,
+      records_total: 240 * count(files, "processed"),
+      records_rejected: 3 * count(files, "processed"),
     };
   }
 

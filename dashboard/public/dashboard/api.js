@@ -5,9 +5,9 @@ const PATIENCE = 30_000; // milliseconds for one answer
 
 /** Why a call failed. code is that of the API, or "unreachable", "timeout" or "not_json". */
 export class ApiError extends Error {
-  constructor(code, message, { status = 0, field = null, requestId = null, retryAfter = 0 } = {}) {
+  constructor(code, message, { status = 0, field = null, requestId = null, retryAfter = 0, data = null } = {}) {
     super(message);
-    Object.assign(this, { code, status, field, requestId, retryAfter });
+    Object.assign(this, { code, status, field, requestId, retryAfter, data });
   }
 }
 
@@ -116,6 +116,7 @@ function dataOf(status, header, answer) {
     throw new ApiError(parsed?.error?.code ?? "not_json", parsed?.error?.message ?? `HTTP ${status}`, {
       ...about,
       field: parsed?.error?.field ?? null,
+      data: parsed?.data ?? null, // what was done before the error
     });
   return parsed.data;
 }

@@ -126,7 +126,7 @@ async function send(files, values, report, signal) {
     } catch (error) {
       if (signal.aborted) return sum;
       if ([401, 403].includes(error.status) || error.code === "unreachable") throw error;
-      if (error.code === "already_exists") sum.there++;
+      if (error.code === "already_exists" && error.data?.same !== false) sum.there++;
       else sum.failed.push({ name: file.name, message: failureText(error) });
     }
     before += file.size;

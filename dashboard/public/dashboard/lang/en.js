@@ -206,7 +206,8 @@ export default {
   "why.storage_error": "R2, D1 or a queue failed.",
   "why.internal_error": "a panic or a broken invariant in the engine.",
   "todo.validation_error": "Correct what sent the message and discard it; a replay alone fails again.",
-  "todo.parse_error": "Upload the file again, corrected, under a new number, and discard this; raw files never change.",
+  "todo.parse_error":
+    "Correct the file and upload it with seedctl upload --replace, which settles this; or discard this: nothing queues the file then.",
   "todo.network_error":
     "See whether the site answers in a browser. If it does, try again: replay, or collect again. If it is gone for good, exclude it.",
   "todo.timeout_error": "The site is slow or hangs. Try again later: replay, or collect again.",
@@ -235,6 +236,12 @@ export default {
   "rates.letters.note": (replayed, discarded) => `${replayed} replayed, ${discarded} discarded`,
   "rates.excluded": "Excluded",
   "rates.excluded.note": "domains, in no other number",
+  "rates.discarded": "Discarded",
+  "rates.discarded.note": "raw files, in no other number",
+  "rates.rejected": "Records rejected",
+  rejections: "Why records were rejected",
+  "rejections.record": "Record",
+  "rejections.count": (n) => `${plural(n, "record", "records")} rejected`,
   "trend.title": "Domains an hour",
   "trend.total": (done, failed, span) => `${done} processed, ${failed} failed in ${span}`,
   "trend.of": (done, failed, average) => `${done} processed, ${failed} failed, average ${average}`,
@@ -573,7 +580,7 @@ export default {
   "discard.many": (n) => `Discard ${n} dead letters?`,
   "discard.matching": "Discard all dead letters that match?",
   "discard.body":
-    "It is marked as not worth a replay, and no alarm counts it any more. The message stays in the bucket.",
+    "It is marked as not worth a replay, and no alarm counts it any more. The message stays in the bucket. A raw file is queued no more, until another one replaces it.",
   "discard.done": (n) => `${plural(n, "dead letter", "dead letters")} discarded.`,
   "discard.selected": (n) => `Discard selected (${n})`,
   "discard.filter": "Discard all that match…",

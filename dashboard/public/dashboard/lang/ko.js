@@ -202,7 +202,8 @@ export default {
   "why.storage_error": "R2, D1 또는 큐가 실패했습니다.",
   "why.internal_error": "엔진에서 패닉이나 불변 조건 위반이 발생했습니다.",
   "todo.validation_error": "메시지를 보낸 쪽을 고치고 폐기하세요. 재처리만 하면 다시 실패합니다.",
-  "todo.parse_error": "고친 파일을 새 번호로 올리고 이 메시지는 폐기하세요. 원시 파일은 바뀌지 않습니다.",
+  "todo.parse_error":
+    "고친 파일을 seedctl upload --replace로 올리면 이 메시지도 정리됩니다. 아니면 폐기하세요. 그 파일은 더는 큐에 들어가지 않습니다.",
   "todo.network_error":
     "브라우저에서 사이트가 열리는지 보고, 열리면 재처리하거나 다시 수집하세요. 없어진 사이트라면 제외하세요.",
   "todo.timeout_error": "사이트가 느리거나 멈췄습니다. 나중에 재처리하거나 다시 수집하세요.",
@@ -231,6 +232,12 @@ export default {
   "rates.letters.note": (replayed, discarded) => `재처리 ${replayed}, 폐기 ${discarded}`,
   "rates.excluded": "제외",
   "rates.excluded.note": "다른 수치에 포함되지 않는 도메인",
+  "rates.discarded": "폐기",
+  "rates.discarded.note": "다른 수치에 포함되지 않는 원시 파일",
+  "rates.rejected": "거부된 레코드",
+  rejections: "레코드가 거부된 이유",
+  "rejections.record": "레코드",
+  "rejections.count": (n) => `레코드 ${n}개 거부`,
   "trend.title": "시간당 도메인",
   "trend.total": (done, failed, span) => `${span} 동안 완료 ${done}, 실패 ${failed}`,
   "trend.of": (done, failed, average) => `완료 ${done}, 실패 ${failed}, 평균 ${average}`,
@@ -566,7 +573,8 @@ export default {
   "discard.one": "이 실패 메시지를 폐기할까요?",
   "discard.many": (n) => `실패 메시지 ${n}개를 폐기할까요?`,
   "discard.matching": "필터에 맞는 실패 메시지를 모두 폐기할까요?",
-  "discard.body": "재처리하지 않을 것으로 표시하며 알람에서 더는 세지 않습니다. 메시지는 버킷에 남습니다.",
+  "discard.body":
+    "재처리하지 않을 것으로 표시하며 알람에서 더는 세지 않습니다. 메시지는 버킷에 남습니다. 원시 파일은 다른 파일로 바꿀 때까지 큐에 들어가지 않습니다.",
   "discard.done": (n) => `실패 메시지 ${n}개를 폐기했습니다.`,
   "discard.selected": (n) => `선택 항목 폐기 (${n})`,
   "discard.filter": "필터 결과 모두 폐기…",

@@ -204,7 +204,8 @@ function deadLetterTable(rows, route, state, app) {
             ? h(
                 "div",
                 { class: "actions" },
-                ["replay", "discard"].map((action) =>
+                // As on the page of the letter: a file that cannot be read fails again.
+                (row.error_type === "parse_error" ? ["discard", "replay"] : ["replay", "discard"]).map((action) =>
                   actionButton(t(action), () => resolve(app, action, { ids: [row.id] }, 1, summary(row)), {
                     kind: action === "discard" ? "danger-text" : "",
                     label: t(`${action}.of`, row.domain ?? row.work),

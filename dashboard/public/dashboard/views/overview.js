@@ -4,7 +4,18 @@ import { legend, score, share, stackedBar, tile, trendChart } from "../charts.js
 import { h } from "../dom.js";
 import { filterForm, partitionFields } from "../filters.js";
 import { duration, label, number, percent, t } from "../i18n.js";
-import { actionButton, button, card, domainLink, empty, muted, partitionText, since } from "../pieces.js";
+import {
+  actionButton,
+  button,
+  card,
+  code,
+  domainLink,
+  empty,
+  foreign,
+  muted,
+  partitionText,
+  since,
+} from "../pieces.js";
 import { collectFailed, pipelineButton, queueFiles } from "../pipeline.js";
 import { partitionOf, to } from "../routes.js";
 import { table } from "../table.js";
@@ -144,6 +155,10 @@ function rates({
   queues,
   dead_letters: deadLetters,
   domains_excluded: excluded,
+  files_discarded: discarded,
+  records_total: records,
+  records_rejected: rejected,
+  rejections = [],
 }) {
   const backlog = (role) => (queues[role] ? number(queues[role].messages) : "–");
   const oldest = Object.values(queues)
@@ -180,9 +195,30 @@ function rates({
         t("rates.letters.note", number(deadLetters.replayed), number(deadLetters.discarded)),
       ),
       excluded > 0 && tile(t("rates.excluded"), number(excluded), t("rates.excluded.note")),
+      discarded > 0 && tile(t("rates.discarded"), number(discarded), t("rates.discarded.note")),
+      rejected > 0 && tile(t("rates.rejected"), number(rejected), t("of", number(rejected), number(records))),
     ),
+    rejections.length > 0 && rejectedRecords(rejections),
   );
 }
+
+/** Examples of records that were left out, with the reason. */
+const rejectedRecords = (rows) =>
+  h(
+    "details",
+    null,
+    h("summary", null, t("rejections")),
+    table({
+      caption: t("rejections"),
+      rows,
+      key: (row) => `${partitionText(row.partition_info)} ${row.chunk} ${row.record}`,
+      columns: [
+        { head: t("files"), cell: (row) => [code(row.chunk), " ", muted(partitionText(row.partition_info))] },
+        { head: t("rejections.record"), number: true, cell: (row) => number(row.record) },
+        { head: t("failure.reason"), wide: true, cell: (row) => foreign(row.reason) },
+      ],
+    }),
+  );
 
 function trend(hours, route, state, app) {
   const now = hoursOf(route);
@@ -317,9 +353,10 @@ function partitions(rows, filter, state, app) {
         {
           head: t("files"),
           number: true,
-          cell: ({ processing_stats: p }) => [
+          cell: ({ processing_stats: p, records_rejected: rejected }) => [
             number(p.files_total - p.files_pending),
             muted(` / ${number(p.files_total)}`),
+            rejected > 0 && h("div", { class: "muted small" }, t("rejections.count", number(rejected))),
           ],
         },
         { head: t("domains"), number: true, cell: ({ processing_stats: p }) => domainsOf(p) },
