@@ -150,7 +150,7 @@ func TestReview(t *testing.T) {
 		none := contract.NewExclusions(nil)
 		asked := len(w.web.Visits())
 		for range 2 {
-			if err := w.NewBatch(out.URL).Review(t.Context(), partition, "example.com", false); err != nil {
+			if _, err := w.NewBatch(out.URL).Review(t.Context(), partition, "example.com", false); err != nil {
 				t.Fatal(err)
 			}
 			d := w.document(t)
@@ -160,7 +160,7 @@ func TestReview(t *testing.T) {
 			}
 		}
 		for range 2 {
-			if err := w.NewBatch(none.URL).Review(t.Context(), partition, "example.com", true); err != nil {
+			if _, err := w.NewBatch(none.URL).Review(t.Context(), partition, "example.com", true); err != nil {
 				t.Fatal(err)
 			}
 			d := w.document(t)
@@ -173,8 +173,8 @@ func TestReview(t *testing.T) {
 		if n := len(w.web.Visits()); n != asked {
 			t.Errorf("%d requests", n-asked)
 		}
-		if err := w.NewBatch(out.URL).Review(t.Context(), partition, "missing.example", false); err != nil {
-			t.Error(err)
+		if doc, err := w.NewBatch(out.URL).Review(t.Context(), partition, "missing.example", false); err != nil || doc != nil {
+			t.Error(doc, err)
 		}
 	})
 }

@@ -109,9 +109,11 @@ func (f *refresh) rewrite(ctx context.Context, again bool) error {
 			if !again {
 				return nil
 			}
+			f.rewritten = doc
 			return s.announce(ctx, doc)
 		}
 		if err = f.batch.rewritten(ctx, s.dir, doc, etag); err == nil {
+			f.rewritten = doc
 			return s.announce(ctx, doc)
 		}
 		if !errors.Is(err, r2.ErrPrecondition) {

@@ -44,6 +44,8 @@ type Refreshed struct {
 	Again time.Duration
 	// Collect is to be queued: the domain is due as a whole, or its robots.txt is another one than its document says.
 	Collect *contract.DomainMessage
+	// Rewritten are the documents that were written.
+	Rewritten []*contract.Document
 }
 
 // Refresh asks one entry point of a domain for what is new, and puts it into the frontier; then others of its host that
@@ -63,14 +65,18 @@ func (b *Batch) Refresh(ctx context.Context, r *contract.Refresh) (Refreshed, er
 		return Refreshed{Again: time.Duration(begun.RetryIn) * time.Millisecond}, nil
 	}
 	started := b.collector.Clock.Now()
+	var rewritten []*contract.Document
 	f := &refresh{batch: b, message: r, begun: &begun, owner: owner}
 	for {
 		if b.collector.Clock.Now().Sub(started) < maxRefreshRun {
 			f.next = rand.Text()
 		}
 		next, failure := f.do(ctx)
+		if f.rewritten != nil {
+			rewritten = append(rewritten, f.rewritten)
+		}
 		if err = errors.Join(err, failure); next == nil {
-			return Refreshed{Collect: f.collect}, err
+			return Refreshed{Collect: f.collect, Rewritten: rewritten}, err
 		}
 		f = &refresh{batch: b, begun: &next.Refreshing, owner: f.next, message: &contract.Refresh{
 			Domain: r.Domain, URL: next.URL, Method: next.Method, Partition: next.Partition, QueuedAt: r.QueuedAt,
@@ -160,6 +166,7 @@ type refresh struct {
 	authority string   // of the domain, as is stored
 	children  []child
 	pages     []frontier.NewPage
+	rewritten *contract.Document
 	undated   int // of the URLs that the entry point lists
 }
 

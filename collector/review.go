@@ -14,12 +14,14 @@ const maxReviewedLists = 10
 
 // Review brings the document of a domain in a partition in line with the exclusions of the batch, after one was made
 // or, with lifted, taken back. It asks the domain for nothing, and may be repeated.
-func (b *Batch) Review(ctx context.Context, p contract.Partition, domain string, lifted bool) error {
+//
+// It returns the document; nil when there is none.
+func (b *Batch) Review(ctx context.Context, p contract.Partition, domain string, lifted bool) (*contract.Document, error) {
 	s := &saving{batch: b, dir: contract.DomainDir{Partition: p, Domain: domain}, again: true}
 	for range maxConflicts {
 		old, etag, err := b.store.document(ctx, s.dir)
 		if old == nil || err != nil {
-			return err
+			return nil, err
 		}
 		s.message = old.Again(p, b.collector.Clock.Now())
 		doc := old
@@ -30,16 +32,16 @@ func (b *Batch) Review(ctx context.Context, p contract.Partition, domain string,
 			doc, err = s.write(ctx, old, etag)
 		}
 		if err == nil {
-			return s.announce(ctx, doc)
+			return doc, s.announce(ctx, doc)
 		}
 		if !errors.Is(err, r2.ErrPrecondition) {
-			return err
+			return nil, err
 		}
 		if err := b.collector.Clock.Sleep(ctx, sameKeyPause); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	return &contract.Error{Kind: contract.Storage, Op: "collector.Review", Field: s.dir.Document(), Message: "other events kept changing the document; it is tried again"}
+	return nil, &contract.Error{Kind: contract.Storage, Op: "collector.Review", Field: s.dir.Document(), Message: "other events kept changing the document; it is tried again"}
 }
 
 // rewritten stores the next revision of a document, in place of the one with the ETag.

@@ -16,6 +16,8 @@ type Outcome struct {
 	Duration     time.Duration // of the processing, politeness waits left out
 	ErrorType    string        // why nothing answered; "" when reachable
 	ErrorMessage string
+	Revision     int       // of the document
+	ChangedAt    time.Time // when that was written; zero where it is not known
 }
 
 // maxOutcomeError keeps an error within an object's metadata, in bytes.
@@ -27,6 +29,7 @@ func OutcomeOf(d *Document) Outcome {
 		CollectedAt: d.CollectedAt.UTC().Truncate(time.Second), Reachable: d.Reachable,
 		Robots: d.Robots.Exists, Sitemap: d.Sitemap.Exists,
 		Duration: time.Duration(d.Processing.ProcessingDurationMS) * time.Millisecond,
+		Revision: d.Revision, ChangedAt: d.Processing.ProcessedAt.UTC(),
 	}
 	if !d.Reachable {
 		o.ErrorType = string(Network)
@@ -61,6 +64,9 @@ func (o Outcome) Metadata() map[string]string {
 		"sitemap_exists":         strconv.FormatBool(o.Sitemap),
 		"processing_duration_ms": strconv.FormatInt(o.Duration.Milliseconds(), 10),
 	}
+	if !o.ChangedAt.IsZero() {
+		m["revision"], m["changed_at"] = strconv.Itoa(o.Revision), o.ChangedAt.UTC().Format(time.RFC3339Nano)
+	}
 	if !o.Reachable {
 		m["error_type"], m["error"] = o.ErrorType, o.ErrorMessage
 	}
@@ -80,6 +86,11 @@ func ParseOutcome(m map[string]string) (o Outcome, ok bool) {
 	o = Outcome{
 		CollectedAt: at, Reachable: flag("reachable"), Robots: flag("robots_exists"), Sitemap: flag("sitemap_exists"),
 		Duration: time.Duration(ms) * time.Millisecond, ErrorType: m["error_type"], ErrorMessage: m["error"],
+	}
+	if at, err := time.Parse(time.RFC3339Nano, m["changed_at"]); err == nil { // not of earlier versions
+		if n, err := strconv.Atoi(m["revision"]); err == nil && n > 0 {
+			o.Revision, o.ChangedAt = n, at
+		}
 	}
 	return o, ok
 }

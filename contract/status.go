@@ -109,6 +109,9 @@ type DomainRecord struct {
 	DurationMS   *int64      `json:"processing_duration_ms"` // politeness waits left out
 	CollectedAt  *Time       `json:"collected_at"`
 	QueuedAt     *Time       `json:"queued_at"`     // when it was last queued
+	Revision     *int        `json:"revision"`      // of its document; null before the first, and for what earlier versions recorded
+	ChangedAt    *Time       `json:"changed_at"`    // when that was written
+	Excluded     *bool       `json:"excluded"`      // operators rule the domain out now; null where their decisions could not be read
 	ErrorType    *string     `json:"error_type"`    // of a failed domain
 	ErrorMessage *string     `json:"error_message"` // of a failed domain
 }

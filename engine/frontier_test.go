@@ -176,3 +176,49 @@ func TestExclusionsShowAtOnce(t *testing.T) {
 		}
 	})
 }
+
+// TestRevisionsInTheList: the list of domains has the revision of each document, and selects what was written since.
+func TestRevisionsInTheList(t *testing.T) {
+	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
+		w.Web.Serve = (&enginetest.Sites{}).Serve
+		listed := func(query string) (list []string) {
+			page := enginetest.Data[contract.DomainPage](w, "GET", "/api/v1/seeds/domains"+query, "")
+			for _, d := range page.Domains {
+				revision := 0
+				if d.Revision != nil {
+					revision = *d.Revision
+				}
+				list = append(list, fmt.Sprint(d.Domain, " ", revision, " ", d.Excluded != nil && *d.Excluded))
+			}
+			return list
+		}
+		upload(t, w, day, 1, records("full-0.sg", "full-1.sg"))
+		orchestrate(w, "{}")
+		if got := fmt.Sprint(listed("")); got != "[]" {
+			t.Errorf("before: %s", got)
+		}
+		w.Drain()
+		if got := fmt.Sprint(listed("")); got != "[full-0.sg 1 false full-1.sg 1 false]" {
+			t.Errorf("collected: %s", got)
+		}
+		time.Sleep(time.Minute)
+		since := "?changed_since=" + time.Now().UTC().Format(time.RFC3339)
+		time.Sleep(time.Minute)
+		if got := fmt.Sprint(listed(since)); got != "[]" {
+			t.Errorf("nothing changed: %s", got)
+		}
+		w.Ask("PUT", "/api/v1/exclusions/domain/full-1.sg", "")
+		if got := fmt.Sprint(listed(since)); got != "[full-1.sg 2 true]" {
+			t.Errorf("excluded: %s", got)
+		}
+		upload(t, w, day, 2, records("full-0.sg"))
+		orchestrate(w, "{}")
+		w.Drain()
+		if got := fmt.Sprint(listed(since)); got != "[full-0.sg 2 false full-1.sg 2 true]" {
+			t.Errorf("a second raw file: %s", got)
+		}
+		if a := w.Ask("GET", "/api/v1/seeds/domains?changed_since=yesterday", ""); a.Status != 400 {
+			t.Errorf("a wrong time: %d", a.Status)
+		}
+	})
+}

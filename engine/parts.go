@@ -128,7 +128,14 @@ func (d *documents) Review(ctx context.Context, domain string, lifted bool) erro
 	if err != nil {
 		return err
 	}
-	return d.domains.NewBatch(exclusions.URL).Review(ctx, records[0].Partition, domain, lifted)
+	p := records[0].Partition
+	doc, err := d.domains.NewBatch(exclusions.URL).Review(ctx, p, domain, lifted)
+	if err != nil || doc == nil {
+		return err
+	}
+	return d.ledger.Record(ctx, ledger.Changes{Domains: []ledger.DomainChange{
+		{Partition: p, Domain: domain, Revision: doc.Revision, ChangedAt: doc.Processing.ProcessedAt.Time},
+	}})
 }
 
 // readFrontier reads what the alarms are judged by. Unless entry points are refreshed, none is late.

@@ -56,11 +56,10 @@ func (a *API) domainFile(key func(contract.DomainDir) string, kind string) func(
 // domainDir gives the directory of the path's domain in the partition that the query names whole, else in the
 // newest of those that it selects.
 func (a *API) domainDir(r *http.Request) (contract.DomainDir, error) {
-	q, err := readQuery(r, "country", "category", "date")
+	q, f, err := readPartition(r)
 	if err != nil {
 		return contract.DomainDir{}, err
 	}
-	f := q.filter()
 	if q.err != nil {
 		return contract.DomainDir{}, q.err
 	}

@@ -107,3 +107,28 @@ func TestURLsOfADomain(t *testing.T) {
 		t.Errorf("without a list: %d %+v", r.status, r.Error)
 	}
 }
+
+// TestPartitionOfADomain: a partition may be named in one parameter, as in a key or in short.
+func TestPartitionOfADomain(t *testing.T) {
+	f := open(t)
+	const domain = "/api/v1/seeds/domains/a.sg"
+	for _, route := range []string{"", "/robots.txt", "/sitemap.xml", "/urls"} {
+		for query, status := range map[string]int{
+			"?partition=sg/news/2026-01-29":                             200,
+			"?partition=SG/news/2026-01-29/":                            200,
+			"?partition=country=sg/category=news/date=2026-01-29":       200,
+			"?partition=sg/news/2020-01-01":                             404,
+			"?partition=sg/news":                                        400,
+			"?partition=sg/news/2026-13-29":                             400,
+			"?partition=sg/news/2026-01-29&date=2026-01-29":             400,
+			"?partition=sg/news/2026-01-29&partition=sg/news/2026-01-2": 400,
+		} {
+			if w := f.raw(t, "GET", domain+route+query, ""); w.Code != status {
+				t.Errorf("%s%s: %d, want %d: %.200s", route, query, w.Code, status, w.Body)
+			}
+		}
+	}
+	if d := get[contract.DomainDetail](t, f, "GET", domain+"?partition=sg/news/2026-01-29", ""); d.Partition != laterDir.Partition {
+		t.Errorf("%+v", d.Partition)
+	}
+}

@@ -16,11 +16,11 @@ const urlsPerPage = 1000
 // domainURLs gives all URLs of a document by score, those for which it has no room included, without what operators
 // excluded. A page reads the document's lists anew, one at a time.
 func (a *API) domainURLs(w http.ResponseWriter, r *http.Request) error {
-	q, err := readQuery(r, "country", "category", "date", "min_score", "cursor")
+	q, f, err := readPartition(r, "min_score", "cursor")
 	if err != nil {
 		return err
 	}
-	f, min, from := q.filter(), q.share("min_score"), q.ranked()
+	min, from := q.share("min_score"), q.ranked()
 	if q.err != nil {
 		return q.err
 	}

@@ -19,15 +19,15 @@ import (
 
 // listDomains shows one page of the ledger's domains.
 func (a *API) listDomains(w http.ResponseWriter, r *http.Request) error {
-	q, err := readQuery(r, "country", "category", "date", "state", "robots", "sitemap", "error_type", "slower_than_ms", "sort", "limit", "cursor")
+	q, err := readQuery(r, "country", "category", "date", "state", "robots", "sitemap", "error_type", "slower_than_ms", "changed_since", "sort", "limit", "cursor")
 	if err != nil {
 		return err
 	}
 	want := ledger.DomainQuery{
 		Filter: q.filter(), State: contract.DomainState(q.oneOf("state", "pending", "processed", "failed", "excluded")),
 		Robots: q.flag("robots"), Sitemap: q.flag("sitemap"), ErrorType: q.errorType(),
-		SlowerThanMS: q.number("slower_than_ms", 0, 1<<40),
-		Limit:        q.limit(), Cursor: q.text("cursor"),
+		SlowerThanMS: q.number("slower_than_ms", 0, 1<<40), ChangedSince: q.time("changed_since"),
+		Limit: q.limit(), Cursor: q.text("cursor"),
 	}
 	switch q.oneOf("sort", "domain", "duration") {
 	case "duration":
@@ -48,17 +48,26 @@ func (a *API) listDomains(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	_, exclusions, err := a.Controls.Read(r.Context())
+	if err != nil { // the list shows all else
+		a.Log.Warn("controls_failed", "error_type", contract.KindOf(err), "error", err.Error())
+	}
+	for i := range page.Domains {
+		if err == nil {
+			out := exclusions.Domain(page.Domains[i].Domain)
+			page.Domains[i].Excluded = &out
+		}
+	}
 	succeed(w, http.StatusOK, page)
 	return nil
 }
 
 // showDomain shows one domain of one partition: the one that the query names, else the newest one.
 func (a *API) showDomain(w http.ResponseWriter, r *http.Request) error {
-	q, err := readQuery(r, "country", "category", "date")
+	q, f, err := readPartition(r)
 	if err != nil {
 		return err
 	}
-	f := q.filter()
 	if q.err != nil {
 		return q.err
 	}

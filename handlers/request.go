@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/newsfork/seed-engine/contract"
 )
@@ -146,6 +147,60 @@ func (q *query) filter() contract.Filter {
 		q.fail(err)
 	}
 	return f
+}
+
+// partition reads a partition as in a key, "country=sg/category=news/date=2026-01-28", or in short, "sg/news/2026-01-28".
+func (q *query) partition() (f contract.Filter) {
+	text := q.text("partition")
+	if text == "" {
+		return f
+	}
+	parts := strings.Split(strings.Trim(text, "/"), "/")
+	if len(parts) != 3 {
+		q.fail(contract.Invalid("partition", "%q is no partition; send country, category and date, such as sg/news/2026-01-28", text))
+		return f
+	}
+	for i, name := range []string{"country=", "category=", "date="} {
+		parts[i] = strings.TrimPrefix(parts[i], name)
+	}
+	f = contract.Filter{Country: strings.ToLower(parts[0]), Category: parts[1], Date: parts[2]}
+	if err := f.Validate("partition."); err != nil {
+		q.fail(err)
+	}
+	return f
+}
+
+// readPartition reads the query of a route about one domain, which has these parameters, too: partition, or any of
+// country, category and date. Errors are in the query.
+func readPartition(r *http.Request, names ...string) (*query, contract.Filter, error) {
+	q, err := readQuery(r, append(names, "country", "category", "date", "partition")...)
+	if err != nil {
+		return nil, contract.Filter{}, err
+	}
+	f, whole := q.filter(), q.partition()
+	switch {
+	case whole == contract.Filter{}:
+		return q, f, nil
+	case f != contract.Filter{}:
+		q.fail(contract.Invalid("partition", "names country, category and date; leave those out"))
+	}
+	return q, whole, nil
+}
+
+// time reads a time, zero when the parameter is not there.
+func (q *query) time(name string) time.Time {
+	v := q.text(name)
+	if v == "" {
+		return time.Time{}
+	}
+	at, err := time.Parse(time.RFC3339, v)
+	if err != nil {
+		at, err = time.Parse(time.DateOnly, v)
+	}
+	if err != nil {
+		q.fail(contract.Invalid(name, "%q is no time; send one such as 2026-01-28T10:00:00Z", v))
+	}
+	return at
 }
 
 func (q *query) oneOf(name string, values ...string) string {

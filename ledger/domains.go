@@ -19,6 +19,8 @@ type DomainChange struct {
 	GaveUp        time.Time         // when a message was given up
 	ErrorType     contract.Kind     // of what was given up
 	ErrorMessage  string
+	Revision      int       // of its document, where that was rewritten without a collection
+	ChangedAt     time.Time // when that revision was written
 }
 
 // Rows are written so that records may arrive in any order and any number of times: every time
@@ -29,9 +31,9 @@ const (
 INSERT INTO domains (partition, domain, queued_at, needed_at, collected_at, met_at, gave_up_at, excluded_at)
 SELECT q.id, n.value, q.queued_at, q.needed_at, 0, 0, 0, 0 FROM q JOIN json_each(q.names) AS n WHERE true` + laterQueued
 
-	changeDomains = `INSERT INTO domains (partition, domain, queued_at, needed_at, collected_at, met_at, gave_up_at, excluded_at, reachable, robots, sitemap, duration_ms, error_type, error_message)
+	changeDomains = `INSERT INTO domains (partition, domain, queued_at, needed_at, collected_at, met_at, gave_up_at, excluded_at, reachable, robots, sitemap, duration_ms, error_type, error_message, revision, changed_at)
 SELECT p.id, value->>'domain', value->>'queued_at', value->>'needed_at', value->>'collected_at', value->>'met_at', value->>'gave_up_at', value->>'excluded_at',
-  value->>'reachable', value->>'robots', value->>'sitemap', value->>'duration_ms', value->>'error_type', value->>'error_message'
+  value->>'reachable', value->>'robots', value->>'sitemap', value->>'duration_ms', value->>'error_type', value->>'error_message', value->>'revision', value->>'changed_at'
 FROM json_each(?1) JOIN partitions AS p ON p.country = value->>'country' AND p.category = value->>'category' AND p.date = value->>'date' WHERE true
 ON CONFLICT DO UPDATE SET
   queued_at = max(queued_at, excluded.queued_at),
@@ -45,6 +47,8 @@ ON CONFLICT DO UPDATE SET
   error_type = CASE WHEN max(excluded.collected_at, excluded.gave_up_at) > max(collected_at, gave_up_at) THEN excluded.error_type ELSE error_type END,
   error_message = CASE WHEN max(excluded.collected_at, excluded.gave_up_at) > max(collected_at, gave_up_at) THEN excluded.error_message ELSE error_message END,
   gave_up_at = max(gave_up_at, excluded.gave_up_at),
+  revision = CASE WHEN excluded.changed_at > changed_at THEN excluded.revision ELSE revision END,
+  changed_at = max(changed_at, excluded.changed_at),
   collected_at = max(collected_at, excluded.collected_at)`
 )
 
@@ -63,6 +67,8 @@ type domainRow struct {
 	DurationMS    *int64  `json:"duration_ms"`
 	ErrorType     *string `json:"error_type"`
 	ErrorMessage  *string `json:"error_message"`
+	Revision      int     `json:"revision"`
+	ChangedAt     int64   `json:"changed_at"`
 }
 
 func (c DomainChange) row() domainRow {
@@ -70,10 +76,14 @@ func (c DomainChange) row() domainRow {
 		Partition: c.Partition, Domain: c.Domain,
 		QueuedAt: millis(c.Queued), RequiredSince: millis(c.RequiredSince), SatisfiedUpTo: millis(c.SatisfiedUpTo), GaveUpAt: millis(c.GaveUp), ExcludedAt: millis(c.Excluded),
 		ErrorType: contract.Text(string(c.ErrorType)), ErrorMessage: contract.Text(clip(c.ErrorMessage)),
+		Revision: c.Revision, ChangedAt: millis(c.ChangedAt),
 	}
 	if o := c.Outcome; o != nil {
 		ms := o.Duration.Milliseconds()
 		r.CollectedAt = millis(o.CollectedAt)
+		if !o.ChangedAt.IsZero() {
+			r.Revision, r.ChangedAt = o.Revision, millis(o.ChangedAt)
+		}
 		r.SatisfiedUpTo = max(r.SatisfiedUpTo, r.CollectedAt)
 		r.Reachable, r.Robots, r.Sitemap, r.DurationMS = bit(o.Reachable), bit(o.Robots), bit(o.Sitemap), &ms
 		if c.GaveUp.IsZero() {
@@ -90,8 +100,9 @@ type DomainQuery struct {
 	Robots       *bool
 	Sitemap      *bool
 	ErrorType    string
-	SlowerThanMS *int64 // processed, and took longer
-	SlowestFirst bool   // else by partition, in the order in which the ledger first saw them, and domain
+	SlowerThanMS *int64    // processed, and took longer
+	ChangedSince time.Time // whose document was written then or later; no index serves this
+	SlowestFirst bool      // else by partition, in the order in which the ledger first saw them, and domain
 	Limit        int
 	Cursor       string // of the page before
 }
@@ -103,7 +114,7 @@ type domainCursor struct {
 	Domain     string `json:"d"`
 }
 
-const domainColumns = `p.country, p.category, p.date, d.partition, d.domain, d.state, d.reachable, d.robots, d.sitemap, d.duration_ms, d.collected_at, d.queued_at, d.error_type, d.error_message`
+const domainColumns = `p.country, p.category, p.date, d.partition, d.domain, d.state, d.reachable, d.robots, d.sitemap, d.duration_ms, d.collected_at, d.queued_at, d.error_type, d.error_message, d.revision, d.changed_at`
 
 type domainRecordRow struct {
 	contract.Partition
@@ -118,6 +129,8 @@ type domainRecordRow struct {
 	QueuedAt     int64   `json:"queued_at"`
 	ErrorType    *string `json:"error_type"`
 	ErrorMessage *string `json:"error_message"`
+	Revision     *int    `json:"revision"`
+	ChangedAt    int64   `json:"changed_at"`
 }
 
 func (r *domainRecordRow) record() contract.DomainRecord {
@@ -131,7 +144,10 @@ func (r *domainRecordRow) record() contract.DomainRecord {
 	d := contract.DomainRecord{
 		Domain: r.Domain, Partition: r.Partition, State: contract.DomainState(r.State),
 		Robots: flag(r.Robots), Sitemap: flag(r.Sitemap), DurationMS: r.DurationMS,
-		CollectedAt: moment(r.CollectedAt), QueuedAt: moment(r.QueuedAt),
+		CollectedAt: moment(r.CollectedAt), QueuedAt: moment(r.QueuedAt), ChangedAt: moment(r.ChangedAt),
+	}
+	if r.ChangedAt > 0 {
+		d.Revision = r.Revision
 	}
 	if d.State == contract.Failed {
 		d.ErrorType, d.ErrorMessage = r.ErrorType, r.ErrorMessage
@@ -177,6 +193,9 @@ func (q *DomainQuery) statement() (Statement, error) {
 		default:
 			c.and(flag.column + " = 0")
 		}
+	}
+	if !q.ChangedSince.IsZero() {
+		c.and("d.changed_at >= ?", millis(q.ChangedSince))
 	}
 	if q.SlowerThanMS != nil {
 		c.and("d.duration_ms > ?", *q.SlowerThanMS)

@@ -54,7 +54,7 @@ type Ledger struct{ db DB }
 func New(db DB) *Ledger { return &Ledger{db} }
 
 // newest is the last of Migrations. They are not embedded in the Worker, only in tests.
-const newest = "0009_discarded_files.sql"
+const newest = "0010_domain_revisions.sql"
 
 // ErrNotMigrated is in the error of Ping for a database that lacks migrations which this version needs.
 var ErrNotMigrated = errors.New("D1 lacks the migration " + newest)

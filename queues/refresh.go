@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/ledger"
 )
 
 // maxRefreshWait is how long a refresh may be requeued because its host is busy. After that the frontier has
@@ -34,6 +35,13 @@ func (e *domainEvent) refresh(ctx context.Context, d refreshDelivery) {
 	}
 	err := recovered(func() error {
 		done, err := e.batch.Refresh(ctx, d.work)
+		for _, doc := range done.Rewritten {
+			e.settlement.record(func(l *ledger.Changes) {
+				l.Domains = append(l.Domains, ledger.DomainChange{
+					Partition: doc.Processing.Partition, Domain: doc.Domain, Revision: doc.Revision, ChangedAt: doc.Processing.ProcessedAt.Time,
+				})
+			})
+		}
 		switch {
 		case err != nil:
 			return err

@@ -167,6 +167,9 @@ func domainPages(t T, db ledger.DB, name string) {
 			d.Outcome = outcome(1+i/10, true) // several with one duration
 			d.Outcome.Robots, d.Outcome.Sitemap = i%6 != 3, i%6 == 5
 		}
+		if i%6 > 2 {
+			d.Revision, d.ChangedAt = i, at(i)
+		}
 		changes = append(changes, d)
 	}
 	record(t, db, ledger.Changes{Domains: changes})
@@ -189,6 +192,8 @@ func domainPages(t T, db ledger.DB, name string) {
 		{"slowest first", ledger.DomainQuery{SlowestFirst: true}, func(i int) bool { return i%6 > 2 }},
 		{"of a date", ledger.DomainQuery{Filter: contract.Filter{Date: "2026-01-02"}}, func(i int) bool { return i%3 == 1 }},
 		{"failed of a date", ledger.DomainQuery{Filter: contract.Filter{Country: "sg", Date: "2026-01-02"}, State: contract.Failed}, func(i int) bool { return i%3 == 1 && i%6 == 1 }},
+		{"changed", ledger.DomainQuery{ChangedSince: at(30)}, func(i int) bool { return i >= 30 && i%6 > 2 }},
+		{"failed, changed", ledger.DomainQuery{ChangedSince: at(30), State: contract.Failed}, func(int) bool { return false }},
 		{"none", ledger.DomainQuery{State: contract.Excluded}, func(int) bool { return false }},
 	} {
 		var want []string
@@ -228,6 +233,30 @@ func domainPages(t T, db ledger.DB, name string) {
 	}
 	_, err := ledger.New(db).Domains(ctx, ledger.DomainQuery{Limit: 1, Cursor: "not a cursor"})
 	expect(t, "kind of a wrong cursor", contract.KindOf(err), contract.Validation)
+}
+
+// domainRevisions: the newest revision counts, in whatever order records arrive; what a refresh rewrote changes nothing else.
+func domainRevisions(t T, db ledger.DB, name string) {
+	p, domain := place(name, "2026-01-28"), strings.ReplaceAll(name, " ", "-")+"-r.sg"
+	collected := outcome(5, true)
+	collected.Revision, collected.ChangedAt = 3, at(6)
+	changes := []ledger.DomainChange{
+		{Partition: p, Domain: domain, Outcome: collected},
+		{Partition: p, Domain: domain, Revision: 5, ChangedAt: at(9)},
+		{Partition: p, Domain: domain, Revision: 4, ChangedAt: at(7)},
+		{Partition: p, Domain: domain, Queued: at(8)},
+	}
+	for _, order := range [][]int{{0, 1, 2, 3}, {3, 2, 1, 0}, {1, 0, 3, 2, 1}} {
+		query(t, db, `DELETE FROM domains WHERE partition IN (SELECT id FROM partitions WHERE category = ?1)`, name)
+		for _, i := range order {
+			record(t, db, ledger.Changes{Domains: changes[i : i+1]})
+		}
+		records, err := ledger.New(db).Domain(ctx, domain, contract.Filter{})
+		must(t, "Domain", err)
+		if len(records) != 1 || records[0].Revision == nil || *records[0].Revision != 5 || !records[0].ChangedAt.Equal(at(9)) || records[0].State != contract.Processed {
+			t.Errorf("%v: %+v", order, records)
+		}
+	}
 }
 
 func domainPartitions(t T, db ledger.DB, name string) {

@@ -55,6 +55,7 @@ var Cases = []Case{
 	{"domains of a batch are counted once", counted},
 	{"more domains than a parameter holds", manyDomains},
 	{"pages of domains", domainPages},
+	{"revisions of domains", domainRevisions},
 	{"one domain in several partitions", domainPartitions},
 	{"numbers of partitions, hours and errors", numbers},
 	{"lists, choices and resolutions of dead letters", deadLettersResolved},
