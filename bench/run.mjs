@@ -19,6 +19,11 @@ run("Runtime: a warm GET /health on one workerd", process.execPath, [
   ...(quick ? ["10"] : []),
 ]);
 
+run("Routes beside a plain-JavaScript Worker, and the first request of an isolate", process.execPath, [
+  join(here, "routes/run.mjs"),
+  ...(quick ? ["--quick"] : []),
+]);
+
 run("Parsers and the classifier", process.execPath, [join(here, "parsers.mjs"), ...(quick ? ["--quick"] : [])]);
 
 run("What the module weighs", process.execPath, [join(here, "module.mjs")]);

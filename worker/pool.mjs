@@ -121,9 +121,9 @@ class Instance {
       ...this.#go.importObject,
       workers: { ready: () => (ready = true) },
       worker: {
-        respond: (status, headAt, headLength, bodyAt, bodyLength) => {
+        respond: (status, headAt, headLength, bodyAt, bodyLength, constant) => {
           const head = decoder.decode(this.#view(headAt, headLength));
-          this.lease.respond(status, head, this.#view(bodyAt, bodyLength)); // a Response copies it
+          this.lease.respond(status, head, this.#view(bodyAt, bodyLength), constant === 1); // a Response copies it
         },
         ask: (id, textAt, textLength, dataAt, dataLength) =>
           this.#ask(id, this.#view(textAt, textLength), this.#view(dataAt, dataLength)),

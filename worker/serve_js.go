@@ -70,9 +70,10 @@ func (b *requestBody) Close() error {
 
 // response records what a handler answers.
 type response struct {
-	header http.Header
-	status int
-	body   bytes.Buffer
+	header   http.Header
+	status   int
+	body     bytes.Buffer
+	constant bool // it is the answer to all further requests for this URL
 }
 
 func (w *response) Header() http.Header { return w.header }
@@ -110,10 +111,10 @@ func (w *response) fail(kind contract.Kind, message string) {
 }
 
 // respond hands an answer to JavaScript, which copies it at once: names and values of the headers,
-// a line each, and the body.
+// a line each, and the body; and whether it is constant.
 //
 //go:wasmimport worker respond
-func respond(status int32, head unsafe.Pointer, headLength int32, body unsafe.Pointer, bodyLength int32)
+func respond(status int32, head unsafe.Pointer, headLength int32, body unsafe.Pointer, bodyLength int32, constant int32)
 
 // send answers the request.
 func (w *response) send() {
@@ -123,7 +124,11 @@ func (w *response) send() {
 	bodyLength := w.body.Len()
 	writeHeader(&w.body, w.header) // behind the body in the same buffer
 	body, head := w.body.Bytes()[:bodyLength], w.body.Bytes()[bodyLength:]
-	respond(int32(w.status), start(head), int32(len(head)), start(body), int32(len(body)))
+	constant := int32(0)
+	if w.constant {
+		constant = 1
+	}
+	respond(int32(w.status), start(head), int32(len(head)), start(body), int32(len(body)), constant)
 }
 
 // writeHeader writes names and values, a line each, without a line break at the end.
@@ -166,17 +171,13 @@ func inboxFor(length int32) unsafe.Pointer {
 	return start(inbox)
 }
 
-// request tells that a request of the given length is in the inbox, and reports whether it is
-// answered already.
+// request tells that a request of the given length is in the inbox.
 //
 //go:wasmexport worker_request
-func request(length int32) bool {
-	if answerAgain(inbox[:length]) {
-		return true
-	}
-	requests <- int(length)
-	return false
-}
+func request(length int32) { requests <- int(length) }
+
+// constants are the paths to which the answer does not depend on the request. The entry module keeps it.
+var constants = map[string]bool{}
 
 // serve answers requests with h, one after the other. It is one goroutine for all of them, since a
 // new one would have to grow its stack each time.
@@ -243,7 +244,7 @@ func answer(w *response, h http.Handler, head string) {
 		}
 	}()
 	h.ServeHTTP(w, r.WithContext(ctx))
-	remember(r, w)
+	w.constant = constants[uri] && method == http.MethodGet && w.status == http.StatusOK
 	if r.Method == http.MethodHead && w.header.Get("Content-Length") == "" {
 		w.header.Set("Content-Length", strconv.Itoa(w.body.Len()))
 	}

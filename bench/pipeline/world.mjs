@@ -94,7 +94,7 @@ export async function start({ mains, latency, vars = {}, others = [] }) {
   };
   /** The bucket of a side. */
   const bucketOf = async (name) => (await workers[name].getEnv()).DATASETS_BUCKET;
-  return { harness, workers, drive, deliver, bucketOf, workerd: process_() };
+  return { harness, workers, drive, deliver, bucketOf, workerd: runningWorkerd() };
 }
 
 export const median = (list) => list.toSorted((a, b) => a - b)[list.length >> 1];
@@ -120,7 +120,7 @@ export const domainMessage = (domain) => ({
 });
 
 /** The workerd that the harness started: its memory in bytes and CPU time in milliseconds. */
-function process_() {
+export function runningWorkerd() {
   const pids = readdirSync("/proc").filter((pid) => {
     try {
       return (

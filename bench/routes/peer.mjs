@@ -1,0 +1,50 @@
+// A Worker in plain JavaScript that asks D1, R2 and the queues for what the engine's routes ask them, and answers with
+// what they say. It is given the engine's statements by POST /statements.
+let statements = [];
+
+const json = (request, data) =>
+  Response.json(
+    { success: true, data },
+    { headers: { "x-request-id": request.headers.get("x-request-id") ?? crypto.randomUUID(), "cache-control": "no-store" } },
+  );
+
+async function status(env) {
+  const [results, controls, ...waiting] = await Promise.all([
+    env.METADATA_DB.batch(statements.map(([sql, parameters]) => env.METADATA_DB.prepare(sql).bind(...parameters))),
+    env.DATASETS_BUCKET.head("control/pipeline.json"), // what it says was read when it changed
+    ...[env.SEED_QUEUE, env.DOMAIN_QUEUE, env.DLQ].map((queue) => queue.metrics()),
+  ]);
+  return {
+    statistics: results.map(({ results }) => results),
+    paused: controls !== null,
+    queues: waiting.map(({ backlogCount, backlogBytes }) => ({ messages: backlogCount, bytes: backlogBytes })),
+    updated_at: new Date(),
+  };
+}
+
+async function dataset(env, [country, category, date]) {
+  const prefix = `raw/country=${country}/category=${category}/date=${date}/`;
+  const page = await env.DATASETS_BUCKET.list({ prefix, include: ["customMetadata"] });
+  const files = new Map();
+  for (const { key, size, uploaded, customMetadata } of page.objects) {
+    const file = files.get(key.replace(/\.success$/, ""));
+    if (file) Object.assign(file, { state: "processed", processed_at: customMetadata.processed_at ?? null });
+    else files.set(key, { key, size, uploaded_at: uploaded, state: "pending", processed_at: null });
+  }
+  return { files: [...files.values()], cursor: page.truncated ? page.objects.at(-1).key : null };
+}
+
+export default {
+  async fetch(request, env) {
+    const { pathname } = new URL(request.url);
+    const route = pathname.split("/");
+    if (pathname === "/statements") {
+      statements = await request.json();
+      return new Response();
+    }
+    if (pathname === "/health") return json(request, { status: "ok", service: "newsfork-seed-engine" });
+    if (pathname === "/api/v1/seeds/status") return json(request, await status(env));
+    if (pathname.startsWith("/api/v1/datasets/")) return json(request, await dataset(env, route.slice(4)));
+    return new Response("not found", { status: 404 });
+  },
+};
