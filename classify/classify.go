@@ -170,6 +170,7 @@ func (c *Classifier) sumsIn(url string, t Text, s *Site) linear.Sums {
 		c.reading.ReadText(t.Title, cmp.Or(t.Anchor, t.Section))
 		c.reading.ExtractText(&c.features)
 		c.model.Add(&sums, &c.features)
+		c.model.Temper(&sums)
 	}
 	if s != nil {
 		c.model.Shift(&sums, (*[Classes]float64)(s))

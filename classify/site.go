@@ -9,9 +9,9 @@ type Site [Classes]float64
 // The weight of a page's neighbours. They are no independent witnesses: a layout that misleads the classifier
 // misleads it every time. So their share counts for a part of its logarithm, and a few of them for little.
 const (
-	neighbourWeight   = 0.6
-	neighbourDoubt    = 6   // pages of all classes that are imagined beside them
-	neighbourFurthest = 2.5 // below the class that most of them have
+	neighbourWeight   = 0.7
+	neighbourDoubt    = 6 // pages of all classes that are imagined beside them
+	neighbourFurthest = 5 // below the class that most of them have
 )
 
 // Lean returns what the classes of the pages beside a page say about it: as many pages of each class as n counts.

@@ -46,7 +46,7 @@ func crossValidate(examples []*example, set settings) []*prediction {
 			measured := slices.DeleteFunc(slices.Clone(examples), func(e *example) bool {
 				return e.fold != fold || !e.measured()
 			})
-			parts[fold] = predict(linear.Quantise(fit(training, set), 1), measured)
+			parts[fold] = predict(linear.Quantise(fit(training, set), linear.Temperatures{URL: 1, Text: 1}), measured)
 		})
 	}
 	wait.Wait()
@@ -77,6 +77,9 @@ func predict(weights []byte, examples []*example) []*prediction {
 	var all []*prediction
 	for _, e := range examples {
 		sums := m.Score(&e.features)
+		if e.hasText() {
+			m.Temper(&sums)
+		}
 		all = append(all, &prediction{e, m.Logits(&sums)})
 	}
 	return all
@@ -84,14 +87,20 @@ func predict(weights []byte, examples []*example) []*prediction {
 
 // learningCurve measures the model with none, a quarter, half, three quarters and all of the labelled examples
 // in training, beside all written ones. Predictions are those with all.
-func learningCurve(examples []*example, predictions []*prediction, set settings) []figures {
+func learningCurve(examples []*example, predictions []*prediction, set settings) []point {
 	const steps = 4
-	var curve []figures
+	var curve []point
 	for step := range steps {
-		part := crossValidate(examples, set.keeping(step, steps))
-		curve = append(curve, measure(from(labelled, part), (*prediction).best))
+		curve = append(curve, pointOf(crossValidate(examples, set.keeping(step, steps))))
 	}
-	return append(curve, measure(from(labelled, predictions), (*prediction).best))
+	return append(curve, pointOf(predictions))
+}
+
+// point is a point of the learning curve.
+type point struct{ labelled, texts figures }
+
+func pointOf(all []*prediction) point {
+	return point{measure(from(labelled, all), (*prediction).best), measure(from(pair, all), (*prediction).best)}
 }
 
 // figures are the quality of predictions.
@@ -133,6 +142,15 @@ func measure(all []*prediction, guess func(*prediction) lexicon.Role) figures {
 	f.secondary /= float64(max(f.n, 1))
 	f.macroF1 /= max(types, 1)
 	return f
+}
+
+// temperatures returns the calibration of a model by predictions of models that were trained without the domains. It
+// counts URLs from the web at large beside those of offices, as both are met.
+func temperatures(all []*prediction) linear.Temperatures {
+	return linear.Temperatures{
+		URL:  temperature(append(from(labelled, all), from(bare, all)...)),
+		Text: temperature(from(pair, all)),
+	}
 }
 
 // temperature returns the divisor of the scores that calibrates the probabilities best (minimal cross entropy)

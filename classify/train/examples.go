@@ -29,6 +29,7 @@ type example struct {
 	secondary []lexicon.Role // other types that would be right as well
 	origin    origin
 	set       string // the file of labelled URLs, "" for others
+	drawn     string // how it was chosen, if it has a text
 	derived   bool   // made from another, by withTexts
 	number    int    // of its line
 	fold      int    // everyFold for URLs made from patterns, whose hosts are invented
@@ -42,8 +43,9 @@ const (
 	labelled    origin = iota // firstSet and secondSet
 	written                   // train/written
 	fromPattern               // train/patterns
-	pair                      // textSet, with its texts
-	bare                      // textSet, the URLs alone
+	pair                      // firstTexts and secondTexts, and those held out
+	bare                      // the URLs of pairs alone
+	inferred                  // inferredTexts
 )
 
 // The labelled URLs. Those that are held out share no domain with the others, nor with what is written for training.
@@ -51,8 +53,14 @@ const (
 	firstSet  = "testdata/urls.jsonl"
 	secondSet = "testdata/urls2.jsonl"
 	heldOut   = "testdata/heldout.jsonl"
-	textSet   = "testdata/texts.jsonl" // URLs with the title of the page or the text of a link to it
+	// URLs with the title of the page or the text of a link to it
+	firstTexts  = "testdata/texts.jsonl"
+	secondTexts = "testdata/texts2.jsonl"
 )
+
+// inferredTexts are titles and texts of links without labels. An earlier model inferred the type of each from the URL
+// alone with a confidence of at least 0.85; a model learns from them what pages of a type are called.
+const inferredTexts = "train/inferred.tsv"
 
 // everyFold is the fold of examples that every fold trains on.
 const everyFold = -1
@@ -128,10 +136,15 @@ func readExamples(dir fs.FS) ([]*example, error) {
 		return nil, err
 	}
 	all = append(all, texts...)
+	more, err := readInferred(dir, heldDomains)
+	if err != nil {
+		return nil, err
+	}
+	all = append(all, more...)
 	for _, e := range all {
 		e.fold = foldOf(e.url)
 	}
-	more, err := readPatterns(dir)
+	more, err = readPatterns(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -144,11 +157,13 @@ func readExamples(dir fs.FS) ([]*example, error) {
 	return all, nil
 }
 
+func (e *example) hasText() bool { return e.title != "" || e.anchor != "" }
+
 // extract sets the features of the URL and, if it has a text, of both.
 func (e *example) extract(r *urltext.Reading) {
 	r.Read(e.url, hosts.OtherSector)
 	r.Extract(&e.features)
-	if e.title == "" && e.anchor == "" {
+	if !e.hasText() {
 		return
 	}
 	alone := e.features
@@ -165,7 +180,7 @@ func withTexts(all []*example, words *lexicon.Words) []*example {
 	r := urltext.Reading{Words: words}
 	var more []*example
 	for _, e := range all {
-		if e.origin == pair || e.origin == bare {
+		if e.origin == pair || e.origin == bare || e.origin == inferred {
 			continue
 		}
 		r.Read(e.url, hosts.OtherSector)
@@ -205,32 +220,67 @@ func readLabelled(dir fs.FS, names ...string) ([]*example, error) {
 	return all, nil
 }
 
-// readTexts reads the URLs with texts, each also without, but for those of domains that are held out.
+// readTexts reads the URLs with texts, each also without.
 func readTexts(dir fs.FS, held map[string]bool) ([]*example, error) {
-	pairs, err := readLabelled(dir, textSet)
+	pairs, err := readLabelled(dir, firstTexts, secondTexts)
 	if err != nil {
 		return nil, err
 	}
-	var all []*example
 	for _, e := range pairs {
 		if held[domainOf(e.url)] {
-			continue
+			return nil, fmt.Errorf("%s: %s: its domain is held out", e.set, e.url)
 		}
+	}
+	return withAndWithout(pairs), nil
+}
+
+// withAndWithout returns URLs with texts, each followed by the URL alone.
+func withAndWithout(pairs []*example) (all []*example) {
+	for _, e := range pairs {
 		e.origin = pair
 		alone := *e
 		alone.origin, alone.title, alone.anchor = bare, "", ""
 		all = append(all, e, &alone)
 	}
+	return all
+}
+
+// readInferred reads inferredTexts, lines of "type, title or anchor, host, text", as texts beside URLs that say nothing.
+func readInferred(dir fs.FS, held map[string]bool) ([]*example, error) {
+	data, err := fs.ReadFile(dir, inferredTexts)
+	if err != nil {
+		return nil, err
+	}
+	var all []*example
+	n := 0
+	for line := range strings.Lines(string(data)) {
+		n++
+		fields := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
+		if len(fields) != 4 {
+			return nil, fmt.Errorf("%s:%d: not four fields", inferredTexts, n)
+		}
+		e := &example{url: "https://" + fields[2] + "/a1010", origin: inferred}
+		if e.label, _, err = types(fields[0], nil); err != nil {
+			return nil, fmt.Errorf("%s:%d: %w", inferredTexts, n, err)
+		}
+		if e.title = fields[3]; fields[1] == "anchor" {
+			e.title, e.anchor = "", e.title
+		}
+		if !held[domainOf(e.url)] {
+			all = append(all, e)
+		}
+	}
 	return all, nil
 }
 
-// readHeldOut reads the URLs that are held out.
+// readHeldOut reads the URLs that are held out, each with its text and once more without.
 func readHeldOut(dir fs.FS) ([]*example, error) {
 	words, err := readLexicon(dir)
 	if err != nil {
 		return nil, err
 	}
-	all, err := readLabelled(dir, heldOut)
+	pairs, err := readLabelled(dir, heldOut)
+	all := withAndWithout(pairs)
 	r := urltext.Reading{Words: words}
 	for _, e := range all {
 		e.extract(&r)
@@ -257,14 +307,14 @@ func parseLabelled(data []byte) ([]*example, error) {
 	var all []*example
 	for line := range bytes.Lines(data) {
 		var row struct {
-			URL, Title, Anchor, Label, Lang string
-			Secondary                       []string
+			URL, Title, Anchor, Label, Lang, Drawn string
+			Secondary                              []string
 		}
 		err := json.Unmarshal(line, &row)
 		if err != nil {
 			return nil, err
 		}
-		e := &example{url: row.URL, title: row.Title, anchor: row.Anchor, lang: row.Lang}
+		e := &example{url: row.URL, title: row.Title, anchor: row.Anchor, lang: row.Lang, drawn: row.Drawn}
 		if e.label, e.secondary, err = types(row.Label, row.Secondary); err != nil {
 			return nil, fmt.Errorf("%s: %w", row.URL, err)
 		}

@@ -15,6 +15,7 @@ type settings struct {
 	written, pattern                         float64 // weights of written examples and those of patterns; a labelled one has 1
 	pair                                     float64 // weight of URLs with texts, and of these URLs alone
 	text                                     float64 // weight of examples with their words beside the URL
+	inferred                                 float64 // weight of texts whose type an earlier model inferred
 	least                                    int     // examples that a hashed feature must occur in; rarer ones mean nothing
 	rounds                                   int
 	rate                                     float64
@@ -28,10 +29,10 @@ func (set settings) keeping(kept, of int) settings {
 }
 
 func (set *settings) leftOut(e *example) bool {
-	return set.of > 0 && e.origin == labelled && e.number%set.of >= set.kept
+	return set.of > 0 && e.set != "" && e.number%set.of >= set.kept
 }
 
-var defaults = settings{tied: 0.1, combined: 0.2, dense: 0.8, structure: 0.5, hashed: 1, smooth: 0.08, written: 0.3, pattern: 0.1, text: 0.1, pair: 0.6, least: 20, rounds: 12, rate: 0.3}
+var defaults = settings{tied: 0.1, combined: 0.2, dense: 0.8, structure: 0.5, hashed: 1, smooth: 0.08, written: 0.3, pattern: 0.1, text: 0.1, pair: 0.6, inferred: 0.08, least: 20, rounds: 12, rate: 0.3}
 
 // fit finds the weights that predict the examples best: AdaGrad, a rate for each feature, over the examples in an order
 // that a generator with a fixed seed shuffles for each round. It is deterministic: the same examples always give the
@@ -172,6 +173,8 @@ func (set *settings) weight(e *example) float64 {
 		return set.pattern
 	case pair, bare:
 		return set.pair
+	case inferred:
+		return set.inferred
 	}
 	return 1
 }

@@ -28,6 +28,7 @@ func main() {
 	flag.Float64Var(&set.written, "written", set.written, "weight of written examples")
 	flag.Float64Var(&set.pattern, "pattern", set.pattern, "weight of URLs made from patterns")
 	flag.Float64Var(&set.text, "text", set.text, "weight of examples with their words beside the URL")
+	flag.Float64Var(&set.inferred, "inferred", set.inferred, "weight of texts whose type an earlier model inferred")
 	flag.Float64Var(&set.pair, "pair", set.pair, "weight of URLs with texts")
 	flag.IntVar(&set.least, "least", set.least, "examples that a hashed feature must occur in")
 	flag.Float64Var(&set.rate, "rate", set.rate, "rate of training")
@@ -42,7 +43,7 @@ func main() {
 		printFigures(os.Stdout, predictions, *errors)
 		return
 	}
-	data := linear.Quantise(fit(examples, set), temperature(from(labelled, predictions)))
+	data := linear.Quantise(fit(examples, set), temperatures(predictions))
 	model, err := pack(os.DirFS(*dir), data)
 	if err != nil {
 		log.Fatal(err)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"path"
+	"slices"
 	"sort"
 	"strings"
 
@@ -40,25 +41,34 @@ func printFigures(w io.Writer, predictions []*prediction, errors string) {
 		fmt.Fprintf(w, "fold %d  %s\n", fold, measure(part, (*prediction).best))
 	}
 	for _, set := range []string{firstSet, secondSet} {
-		part := filter(all, func(p *prediction) bool { return p.set == set })
+		part := filter(all, inSet(set))
 		fmt.Fprintf(w, "%s  %s\n", path.Base(set), measure(part, (*prediction).best))
 	}
 	fmt.Fprintf(w, "all     %s  temperature %.2f\n", measure(all, (*prediction).best), temperature(all))
-	fmt.Fprintf(w, "texts   %s\n        %s without them\n", measure(from(pair, predictions), (*prediction).best), measure(from(bare, predictions), (*prediction).best))
+	for _, set := range []string{firstTexts, secondTexts} {
+		pairs, alone := filter(from(pair, predictions), inSet(set)), filter(from(bare, predictions), inSet(set))
+		fmt.Fprintf(w, "%s  %s  temperature %.2f\n        %s  temperature %.2f without them\n", path.Base(set),
+			measure(pairs, (*prediction).best), temperature(pairs), measure(alone, (*prediction).best), temperature(alone))
+	}
 	if errors == "" {
 		return
 	}
-	wrong := filter(all, func(p *prediction) bool {
+	wrong := filter(append(all, from(pair, predictions)...), func(p *prediction) bool {
 		return p.best() != p.label && strings.Contains(errors, fmt.Sprint(p.fold))
 	})
 	sort.SliceStable(wrong, func(i, j int) bool { return wrong[i].label < wrong[j].label })
 	for _, p := range wrong {
-		fmt.Fprintf(w, "%s %v → %s %.2f %s\n", p.label, p.secondary, p.best(), p.confidence(1), p.url)
+		fmt.Fprintf(w, "%s %v → %s %.2f %s %s%s\n", p.label, p.secondary, p.best(), p.confidence(1), p.url, p.title, p.anchor)
 	}
 }
 
 func (f figures) String() string {
 	return fmt.Sprintf("n=%3d  accuracy %.3f  with secondary %.3f  macro-F1 %.3f", f.n, f.accuracy, f.secondary, f.macroF1)
+}
+
+// inSet reports whether a prediction is for an example of a set.
+func inSet(set string) func(*prediction) bool {
+	return func(p *prediction) bool { return p.set == set }
 }
 
 func filter(all []*prediction, keep func(*prediction) bool) []*prediction {
@@ -72,18 +82,21 @@ func filter(all []*prediction, keep func(*prediction) bool) []*prediction {
 }
 
 // tables returns the parts of docs/classification.md that training writes, by the names of their marks in the
-// page. Held are predictions for the URLs that are held out, by the model with its calibration. Curve is the learning
-// curve: figures by the share of the labelled URLs in training.
-func tables(predictions, held []*prediction, curve []figures) map[string]string {
+// page. Held are predictions for the URLs that are held out, by the model with its calibration.
+func tables(predictions, held []*prediction, curve []point) map[string]string {
 	all := from(labelled, predictions)
+	t := temperatures(predictions)
 	return map[string]string{
 		"texts":            textTable(predictions),
+		"held texts":       textTable(held),
 		"summary":          summaryTable(all, held),
-		"types":            typeTable(all, held),
-		"languages":        languageTable(all),
-		"reliability":      reliabilityTable(all, temperature(all)),
-		"held reliability": reliabilityTable(held, 1),
+		"types":            typeTable(all, predictions, held),
+		"languages":        languageTable(all, t.URL),
+		"text languages":   languageTable(from(pair, predictions), t.Text),
+		"reliability":      reliabilityTable(slices.Concat(all, from(bare, predictions)), from(pair, predictions), t),
+		"held reliability": reliabilityTable(from(bare, held), from(pair, held), linear.Temperatures{URL: 1, Text: 1}),
 		"confusion":        confusionTable(all),
+		"held confusion":   confusionTable(from(pair, held)),
 		"curve":            curveTable(curve),
 	}
 }
@@ -97,44 +110,53 @@ func summaryTable(all, held []*prediction) string {
 	row("substring rules", measure(all, baseline))
 	row("classifier, all folds", measure(all, (*prediction).best))
 	for i, set := range []string{firstSet, secondSet} {
-		part := filter(all, func(p *prediction) bool { return p.set == set })
+		part := filter(all, inSet(set))
 		row(fmt.Sprintf("set %d (%d URLs)", i+1, len(part)), measure(part, (*prediction).best))
 	}
 	for fold := range folds {
 		part := filter(all, func(p *prediction) bool { return p.fold == fold })
 		row(fmt.Sprintf("fold %d (%d URLs)", fold, len(part)), measure(part, (*prediction).best))
 	}
-	row(fmt.Sprintf("**held out** (%d URLs)", len(held)), measure(held, (*prediction).best))
+	alone, pairs := from(bare, held), from(pair, held)
+	row("held out, substring rules", measure(alone, baseline))
+	row(fmt.Sprintf("**held out** (%d), URL alone", len(alone)), measure(alone, (*prediction).best))
+	row(fmt.Sprintf("**held out** (%d), with its text", len(pairs)), measure(pairs, (*prediction).best))
 	return b.String()
 }
 
-// textTable compares the URLs of textSet with their texts and without.
+// textTable compares URLs with their texts and without, by how they were chosen.
 func textTable(predictions []*prediction) string {
 	var b strings.Builder
 	b.WriteString("| | URLs | accuracy | with secondary | macro-F1 | of the URL alone: accuracy | with secondary | macro-F1 |\n| --- | --- | --- | --- | --- | --- | --- | --- |\n")
-	row := func(name string, keep func(url string) bool) {
-		kept := func(p *prediction) bool { return keep(p.url) }
+	row := func(name string, kept func(p *prediction) bool) {
 		with := measure(filter(from(pair, predictions), kept), (*prediction).best)
 		alone := measure(filter(from(bare, predictions), kept), (*prediction).best)
 		fmt.Fprintf(&b, "| %s | %d | %.3f | %.3f | %.3f | %.3f | %.3f | %.3f |\n",
 			name, with.n, with.accuracy, with.secondary, with.macroF1, alone.accuracy, alone.secondary, alone.macroF1)
 	}
-	titled := map[string]bool{}
-	for _, p := range from(pair, predictions) {
-		titled[p.url] = p.title != ""
+	var ways []string
+	for _, p := range predictions {
+		if p.drawn != "" && !slices.Contains(ways, p.drawn) {
+			ways = append(ways, p.drawn)
+		}
 	}
-	row("titles of pages", func(url string) bool { return titled[url] })
-	row("texts of links", func(url string) bool { return !titled[url] })
-	row("all", func(string) bool { return true })
+	sort.Strings(ways)
+	for _, way := range ways {
+		row("drawn "+way, func(p *prediction) bool { return p.drawn == way })
+	}
+	row("all", func(*prediction) bool { return true })
 	return b.String()
 }
 
-func typeTable(all, held []*prediction) string {
+func typeTable(all, predictions, held []*prediction) string {
 	var b strings.Builder
-	b.WriteString("| type | URLs | precision | recall | F1 | F1 of the substring rules | held out | F1 |\n| --- | --- | --- | --- | --- | --- | --- | --- |\n")
+	b.WriteString("| type | URLs | precision | recall | F1 | F1 of the substring rules | URLs with texts | F1 | held out | F1 of the URL alone | F1 with text |\n| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n")
 	for c := range lexicon.Role(linear.Classes) {
-		s, before, last := scoreOf(c, all, (*prediction).best), scoreOf(c, all, baseline), scoreOf(c, held, (*prediction).best)
-		fmt.Fprintf(&b, "| %s | %d | %.2f | %.2f | %.2f | %.2f | %d | %.2f |\n", c, s.n, s.precision, s.recall, s.f1, before.f1, last.n, last.f1)
+		of := func(part []*prediction) score { return scoreOf(c, part, (*prediction).best) }
+		s, before, texts := of(all), scoreOf(c, all, baseline), of(from(pair, predictions))
+		alone, with := of(from(bare, held)), of(from(pair, held))
+		fmt.Fprintf(&b, "| %s | %d | %.2f | %.2f | %.2f | %.2f | %d | %.2f | %d | %.2f | %.2f |\n",
+			c, s.n, s.precision, s.recall, s.f1, before.f1, texts.n, texts.f1, with.n, alone.f1, with.f1)
 	}
 	return b.String()
 }
@@ -163,7 +185,7 @@ func scoreOf(c lexicon.Role, all []*prediction, guess func(*prediction) lexicon.
 }
 
 // languageTable has a row for each language with at least minURLs; the others share one.
-func languageTable(all []*prediction) string {
+func languageTable(all []*prediction, divisor float64) string {
 	const minURLs = 25
 	byLang := map[string][]*prediction{}
 	for _, p := range all {
@@ -187,7 +209,6 @@ func languageTable(all []*prediction) string {
 	})
 	var b strings.Builder
 	b.WriteString("| language | URLs | accuracy | with secondary | at 0.9 and more | right of these | accuracy of the substring rules |\n| --- | --- | --- | --- | --- | --- | --- |\n")
-	divisor := temperature(all)
 	row := func(name string, part []*prediction) {
 		ours, before := measure(part, (*prediction).best), measure(part, baseline)
 		sure := filter(part, func(p *prediction) bool { return p.confidence(divisor) >= 0.9 })
@@ -201,21 +222,25 @@ func languageTable(all []*prediction) string {
 	return b.String()
 }
 
-func reliabilityTable(all []*prediction, temperature float64) string {
+// reliabilityTable compares the confidence of predictions with the share that is right, of URLs alone and with texts.
+func reliabilityTable(alone, pairs []*prediction, t linear.Temperatures) string {
 	var b strings.Builder
-	b.WriteString("| confidence | URLs | mean confidence | right |\n| --- | --- | --- | --- |\n")
+	b.WriteString("| confidence | URLs alone | mean confidence | right | with texts | mean confidence | right |\n| --- | --- | --- | --- | --- | --- | --- |\n")
 	for _, bin := range [][2]float64{{0, 0.3}, {0.3, 0.5}, {0.5, 0.7}, {0.7, 0.8}, {0.8, 0.9}, {0.9, 1.01}} {
-		var n, sum, right float64
-		for _, p := range all {
-			if c := p.confidence(temperature); c >= bin[0] && c < bin[1] {
-				n++
-				sum += c
-				if p.best() == p.label {
-					right++
+		cells := func(all []*prediction, temperature float64) string {
+			var n, sum, right float64
+			for _, p := range all {
+				if c := p.confidence(temperature); c >= bin[0] && c < bin[1] {
+					n++
+					sum += c
+					if p.best() == p.label {
+						right++
+					}
 				}
 			}
+			return fmt.Sprintf("%.0f | %.2f | %.2f", n, sum/max(n, 1), right/max(n, 1))
 		}
-		fmt.Fprintf(&b, "| %.1f to %.1f | %.0f | %.2f | %.2f |\n", bin[0], min(bin[1], 1), n, sum/max(n, 1), right/max(n, 1))
+		fmt.Fprintf(&b, "| %.1f to %.1f | %s | %s |\n", bin[0], min(bin[1], 1), cells(alone, t.URL), cells(pairs, t.Text))
 	}
 	return b.String()
 }
@@ -257,11 +282,12 @@ func confusionTable(all []*prediction) string {
 	return b.String()
 }
 
-func curveTable(curve []figures) string {
+func curveTable(curve []point) string {
 	var b strings.Builder
-	b.WriteString("| labelled URLs in training | accuracy | with secondary | macro-F1 |\n| --- | --- | --- | --- |\n")
-	for i, f := range curve {
-		fmt.Fprintf(&b, "| %d %% | %.3f | %.3f | %.3f |\n", i*100/(len(curve)-1), f.accuracy, f.secondary, f.macroF1)
+	b.WriteString("| labelled URLs in training | accuracy | with secondary | macro-F1 | of URLs with texts: accuracy | with secondary | macro-F1 |\n| --- | --- | --- | --- | --- | --- | --- |\n")
+	for i, p := range curve {
+		fmt.Fprintf(&b, "| %d %% | %.3f | %.3f | %.3f | %.3f | %.3f | %.3f |\n", i*100/(len(curve)-1),
+			p.labelled.accuracy, p.labelled.secondary, p.labelled.macroF1, p.texts.accuracy, p.texts.secondary, p.texts.macroF1)
 	}
 	return b.String()
 }

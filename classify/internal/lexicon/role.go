@@ -1,4 +1,4 @@
-// Package lexicon maps words in URLs to meanings: some 18,000 words in about 50 languages, each with the kind of
+// Package lexicon maps words in URLs to meanings: some 20,000 words in about 50 languages, each with the kind of
 // content that it indicates. It finds such words in a segment of a path or a label of a host. The words are in
 // data/, one file for each group of languages.
 package lexicon

@@ -19,7 +19,7 @@ func TestQuantised(t *testing.T) {
 	for i := range w.Tied {
 		w.Tied[i] = math.Cos(float64(i)) * 3
 	}
-	m, err := Parse(Quantise(w, 1))
+	m, err := Parse(Quantise(w, Temperatures{URL: 1, Text: 2}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,6 +36,10 @@ func TestQuantised(t *testing.T) {
 	p := m.Probabilities(&sums)
 	if c := m.Confidence(&sums, sums.Best()); math.Abs(c-p[sums.Best()]) > 1e-5 {
 		t.Errorf("confidence %v, probability %v", c, p[sums.Best()])
+	}
+	sums[0], sums[1] = 1000, -501
+	if m.Temper(&sums); sums[0] != 500 || sums[1] != -251 {
+		t.Errorf("with a text, 1000 and -501 become %d and %d", sums[0], sums[1])
 	}
 	sum := 0.0
 	for _, x := range p {

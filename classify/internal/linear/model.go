@@ -12,6 +12,7 @@ import (
 // in the unit stated in the header; those of tied features and the bias, which are few, take two.
 type Model struct {
 	unit  float64 // value of a weight of 1, divided by the temperature of the calibration
+	text  float64 // temperature of URLs alone, divided by that of URLs with texts
 	bias  [Classes]int32
 	tied  [urltext.TiedFeatures]int32
 	plain [][lanes]uint64
@@ -29,8 +30,8 @@ const (
 type Sums [Classes]int32
 
 const (
-	magic      = "nsc1"
-	headerSize = len(magic) + 4
+	magic      = "nsc2"
+	headerSize = len(magic) + 2*4
 	shortsSize = 2 * (Classes + urltext.TiedFeatures)
 	modelSize  = headerSize + shortsSize + Classes*urltext.PlainFeatures
 )
@@ -40,7 +41,7 @@ func Parse(data []byte) (*Model, error) {
 	if len(data) != modelSize || string(data[:len(magic)]) != magic {
 		return nil, errors.New("made for another set of features")
 	}
-	m := &Model{unit: float64(math.Float32frombits(binary.LittleEndian.Uint32(data[len(magic):headerSize])))}
+	m := &Model{unit: float(data[len(magic):]), text: float(data[len(magic)+4:])}
 	shorts := data[headerSize : headerSize+shortsSize]
 	short := func(i int) int32 { return int32(int16(binary.LittleEndian.Uint16(shorts[2*i:]))) }
 	for c := range m.bias {
@@ -59,20 +60,21 @@ func Parse(data []byte) (*Model, error) {
 	return m, nil
 }
 
-// levels is the number of steps on either side of zero. A byte has room for more; fewer compress better, and the
-// decisions are the same.
-const levels = 31
+func float(data []byte) float64 {
+	return float64(math.Float32frombits(binary.LittleEndian.Uint32(data)))
+}
 
-// The weights below which a feature means nothing, in steps. There are many hashed features, and most of their weights
-// are small.
-const (
-	leastWeight       = 1
-	leastHashedWeight = 1.5
-)
+// levels is the number of steps on either side of zero.
+const levels = 127
 
-// Quantise encodes w as Parse expects it. Scores are divided by temperature, the result of the calibration,
-// before they become probabilities. Small weights are dropped.
-func Quantise(w *Weights, temperature float64) []byte {
+// Temperatures are the results of the calibration: scores are divided by them before they become probabilities.
+type Temperatures struct {
+	URL  float64 // of URLs alone
+	Text float64 // of URLs with texts
+}
+
+// Quantise encodes w as Parse expects it.
+func Quantise(w *Weights, t Temperatures) []byte {
 	top := 0.0
 	for p := range w.Plain {
 		for _, x := range w.Plain[p] {
@@ -84,7 +86,8 @@ func Quantise(w *Weights, temperature float64) []byte {
 		unit = 1
 	}
 	data := append(make([]byte, 0, modelSize), magic...)
-	data = binary.LittleEndian.AppendUint32(data, math.Float32bits(float32(unit/temperature)))
+	data = binary.LittleEndian.AppendUint32(data, math.Float32bits(float32(unit/t.URL)))
+	data = binary.LittleEndian.AppendUint32(data, math.Float32bits(float32(t.URL/t.Text)))
 	short := func(x float64) {
 		q := math.Round(x / unit)
 		data = binary.LittleEndian.AppendUint16(data, uint16(int16(max(-32768, min(32767, q)))))
@@ -96,14 +99,7 @@ func Quantise(w *Weights, temperature float64) []byte {
 		short(x)
 	}
 	for p := range w.Plain {
-		least := unit * leastWeight
-		if urltext.GroupOf(p) == urltext.Hashed {
-			least = unit * leastHashedWeight
-		}
 		for _, x := range w.Plain[p] {
-			if math.Abs(x) < least {
-				x = 0
-			}
 			data = append(data, byte(int8(math.Round(x/unit))))
 		}
 	}
@@ -135,6 +131,14 @@ func (m *Model) Add(s *Sums, f *urltext.Features) {
 		for c := range s {
 			s[c] += int32(sum[c/4]>>(16*(c%4))&0xFFFF) - int32(laneBias*len(part))
 		}
+	}
+}
+
+// Temper calibrates the scores of a URL with texts, which are as sure of themselves as those of a URL alone without being
+// right as often.
+func (m *Model) Temper(s *Sums) {
+	for c := range s {
+		s[c] = int32(math.Round(float64(s[c]) * m.text))
 	}
 }
 

@@ -13,12 +13,13 @@ func (r *Reading) ReadText(title, anchor string) {
 func (r *Reading) ExtractText(f *Features) {
 	f.reset()
 	f.host = r.hostKind()
-	f.text(&r.Title, flagTitle, titleWhole, 'T')
-	f.text(&r.Anchor, flagAnchor, anchorWhole, 'A')
+	v := r.view()
+	f.text(&r.Title, v, flagTitle, titleWhole, 'T')
+	f.text(&r.Anchor, v, flagAnchor, anchorWhole, 'A')
 }
 
 // text adds the words of a text. Its places are in the order whole, head, part.
-func (f *Features) text(s *Segment, flag int, whole place, space byte) {
+func (f *Features) text(s *Segment, v view, flag int, whole place, space byte) {
 	if len(s.Text) == 0 {
 		return
 	}
@@ -37,6 +38,48 @@ func (f *Features) text(s *Segment, flag int, whole place, space byte) {
 		}
 	}
 	f.words(s, space)
+	f.shape(s, v, space)
+}
+
+// shape adds the form of a text, and how its words go with those of the URL.
+func (f *Features) shape(s *Segment, v view, space byte) {
+	length := byte(min(s.Letters/8, 15))
+	f.cross('L', space, length)
+	f.cross('Q', space, marks(s.Raw))
+	const none = 255
+	first, last, right := byte(none), byte(none), byte(none)
+	for _, h := range s.Hits {
+		if t, ok := typeOf(h.Role); ok {
+			if first == none {
+				first = byte(t)
+			}
+			last = byte(t)
+		}
+	}
+	if v.rightSet {
+		right = byte(v.right.Role)
+	}
+	f.cross('R', space, first, right)
+	f.cross('V', space, first, last)
+	f.cross('Z', space, length/2, right)
+	f.cross('Y', space, first, byte(v.trailing), byte(f.host))
+}
+
+// marks are signs of a text: a question, a year, a colon, a reference to a paragraph.
+func marks(text string) (m byte) {
+	if strings.ContainsAny(text, "?？") {
+		m |= 1
+	}
+	if strings.ContainsAny(text, ":：") {
+		m |= 2
+	}
+	if strings.ContainsAny(text, "§№") {
+		m |= 4
+	}
+	if strings.ContainsAny(text, "0123456789") {
+		m |= 8
+	}
+	return m
 }
 
 // WithText returns a URL like that last read, in which a key stands for the last words of the path, and these words
