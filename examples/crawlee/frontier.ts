@@ -20,7 +20,8 @@ const MAX_PAGE = 5_000_000; // bytes
 const MAX_REDIRECTS = 5;
 const MAX_REPORT = 900_000; // characters; the engine takes 1 MB
 const MAX_ROBOTS = 512_000; // bytes; what comes after them is not read (RFC 9309)
-const MAX_RULES = 10_000; // robots.txt files kept
+const MAX_KEPT = 10_000; // robots.txt files, and hosts with the time of their last answer
+const MAX_LEASE = 500; // items
 const TIMEOUT = 20_000; // ms
 const URL_LENGTH = 2083; // bytes
 
@@ -75,6 +76,7 @@ export class Frontier implements IRequestManager {
   readonly #engine = (process.env.SEED_API_URL ?? "http://localhost:8787").replace(/\/$/, "");
   readonly #client = new Client();
   readonly #rules = new Map<string, { read: number; rules: Rules }>(); // by origin
+  readonly #asked = new Map<string, number>(); // by host: when it answered last
   readonly #ready: Page[] = [];
   readonly #pages = new Map<string, Page>(); // under way, by the request's key
   readonly #current = new AsyncLocalStorage<Page>(); // the page whose handler runs
@@ -215,7 +217,7 @@ export class Frontier implements IRequestManager {
       // Counted from before the call, by this machine's clock: it need not agree with the engine's on expires_at.
       const ends = Date.now() + leaseSeconds * 1000 - MARGIN;
       const wanted = { country, category, types, kinds };
-      const limits = { max: spare * perHost, per_host: perHost, lease_seconds: leaseSeconds };
+      const limits = { max: Math.min(spare * perHost, MAX_LEASE), per_host: perHost, lease_seconds: leaseSeconds };
       const visits = this.#visits;
       const {
         lease_id: lease,
@@ -241,7 +243,7 @@ export class Frontier implements IRequestManager {
 
   /** Fetches the items of one host one after another, and reports them together. */
   async #visit(lease: string, items: Item[], ends: number) {
-    const host = new Host(items[0]!, ends);
+    const host = new Host(items[0]!, ends, this.#asked);
     const results: Result[] = [];
     for (const item of items) {
       const result = await this.#obtain(item, host, ends);
@@ -359,8 +361,7 @@ export class Frontier implements IRequestManager {
       return "unreadable";
     }
     const rules = robotsParser(`${origin}/robots.txt`, text);
-    this.#rules.set(origin, { read: Date.now(), rules });
-    if (this.#rules.size > MAX_RULES) this.#rules.delete(this.#rules.keys().next().value!);
+    keep(this.#rules, origin, { read: Date.now(), rules });
     return rules;
   }
 }
@@ -369,14 +370,21 @@ export class Frontier implements IRequestManager {
 class Host {
   readonly product: string; // by which robots.txt names the crawler
   readonly unreadable = new Set<string>(); // origins
+  readonly #host: string;
   readonly #ends: number;
+  readonly #answered: Map<string, number>;
   #delay: number; // ms
-  #asked = 0;
 
-  constructor({ user_agent: agent, crawl_delay_seconds: delay }: Item, ends: number) {
+  constructor(
+    { host, user_agent: agent, crawl_delay_seconds: delay }: Item,
+    ends: number,
+    answered: Map<string, number>,
+  ) {
     this.product = agent.split("/")[0]!;
+    this.#host = host;
     this.#delay = delay * 1000;
     this.#ends = ends;
+    this.#answered = answered;
   }
 
   lengthen(seconds: number) {
@@ -384,16 +392,26 @@ class Host {
   }
 
   asked() {
-    this.#asked = Date.now();
+    keep(this.#answered, this.#host, Date.now());
   }
 
-  /** Waits until it may be asked. False when the lease is over by then. */
+  /**
+   * Waits until it may be asked. False when the lease is over by then, at its end: nobody could ask the host sooner, and
+   * it would only be leased once more.
+   */
   async turn(): Promise<boolean> {
-    const free = this.#asked + this.#delay;
-    if (Math.max(free, Date.now()) >= this.#ends) return false;
-    while (Date.now() < free) await sleep(free - Date.now() + 1);
-    return true;
+    const free = (this.#answered.get(this.#host) ?? 0) + this.#delay;
+    const until = Math.min(free, this.#ends);
+    while (Date.now() < until) await sleep(until - Date.now() + 1);
+    return Date.now() < this.#ends;
   }
+}
+
+/** Puts a value into a cache of bounded size, as its newest. */
+function keep<V>(cache: Map<string, V>, key: string, value: V) {
+  cache.delete(key);
+  cache.set(key, value);
+  if (cache.size > MAX_KEPT) cache.delete(cache.keys().next().value!);
 }
 
 /** Sends requests as the frontier wants them: by its name, redirects not followed, bounded. */

@@ -21,11 +21,31 @@ from twisted.internet.threads import deferToThread
 
 DAY = 24 * 3600
 MARGIN = 30  # seconds before the end of a lease in which no request begins
-MAX_ROBOTS = 10_000  # files kept
+MAX_KEPT = 10_000  # robots.txt files, and hosts with the time of their last answer
+MAX_LEASE = 500  # items
 MAX_REDIRECTS = 5
 MAX_LINKS = 200  # reported of one page
 MAX_URL = 2083  # bytes
 MAX_REPORT = 900_000  # bytes; the engine takes 1 MB
+
+
+# One request at a time and the frontier's delay, which Scrapy's own settings cannot express: the spider paces itself.
+# Redirects, repetitions and robots.txt count as requests, so they are the spider's, too.
+SETTINGS = {
+    "CONCURRENT_REQUESTS_PER_DOMAIN": 1,
+    "COOKIES_ENABLED": False,
+    "DOWNLOAD_DELAY": 0,
+    "DOWNLOAD_MAXSIZE": 5_000_000,
+    "DOWNLOAD_TIMEOUT": 20,
+    "HTTPCACHE_ENABLED": False,
+    "METAREFRESH_ENABLED": False,
+    "REDIRECT_ENABLED": False,
+    "REFERER_ENABLED": False,
+    "REQUEST_FINGERPRINTER_IMPLEMENTATION": "2.7",
+    "RETRY_ENABLED": False,
+    "ROBOTSTXT_OBEY": False,
+    "TELNETCONSOLE_ENABLED": False,
+}
 
 
 class FrontierClient:
@@ -81,24 +101,10 @@ class FrontierSpider(scrapy.Spider):
     per_host = 5
     lease_seconds = 300
 
-    # One request at a time and the frontier's delay, which Scrapy's own settings cannot express: the spider paces
-    # itself. Redirects, repetitions and robots.txt count as requests, so they are the spider's, too.
-    custom_settings = {
-        "CONCURRENT_REQUESTS": 16,
-        "CONCURRENT_REQUESTS_PER_DOMAIN": 1,
-        "COOKIES_ENABLED": False,
-        "DOWNLOAD_DELAY": 0,
-        "DOWNLOAD_MAXSIZE": 5_000_000,
-        "DOWNLOAD_TIMEOUT": 20,
-        "HTTPCACHE_ENABLED": False,
-        "METAREFRESH_ENABLED": False,
-        "REDIRECT_ENABLED": False,
-        "REFERER_ENABLED": False,
-        "REQUEST_FINGERPRINTER_IMPLEMENTATION": "2.7",
-        "RETRY_ENABLED": False,
-        "ROBOTSTXT_OBEY": False,
-        "TELNETCONSOLE_ENABLED": False,
-    }
+    @classmethod
+    def update_settings(cls, settings):
+        super().update_settings(settings)
+        settings.setdict({**SETTINGS, "CONCURRENT_REQUESTS": cls.hosts}, priority="spider")
 
     @classmethod
     def from_crawler(cls, crawler, *args, until_idle="0", **kwargs):
@@ -107,6 +113,7 @@ class FrontierSpider(scrapy.Spider):
         spider.frontier = FrontierClient(engine, os.environ.get("SEED_API_TOKEN", ""))
         spider.until_idle = until_idle != "0"
         spider.robots = {}  # by origin: when it was read, its rules
+        spider.asked = {}  # by host: when it answered last
         spider.visits, spider.reporting = set(), 0
         spider.leasing, spider.timer, spider.over = False, None, False
         crawler.signals.connect(spider._lease, signals.spider_opened)
@@ -136,7 +143,7 @@ class FrontierSpider(scrapy.Spider):
             return
         self.leasing = True
         sent = time.monotonic()
-        ask = {"max": spare * self.per_host, "per_host": self.per_host, "lease_seconds": self.lease_seconds}
+        ask = {"max": min(spare * self.per_host, MAX_LEASE), "per_host": self.per_host, "lease_seconds": self.lease_seconds}
         leased = deferToThread(self.frontier.lease, **ask, **self.lease)
         leased.addCallback(self._leased, sent)
         leased.addErrback(self._fail)
@@ -197,8 +204,8 @@ class Visit:
     def __init__(self, spider, lease_id, items, ends):
         self.spider, self.lease_id, self.items, self.ends = spider, lease_id, items, ends
         self.results, self.unreadable = [], set()
-        self.asked, self.redirects = float("-inf"), 0  # when it answered last; redirects in a row
-        self.agent = items[0]["user_agent"]
+        self.redirects = 0  # in a row
+        self.host, self.agent = items[0]["host"], items[0]["user_agent"]
         self.delay = items[0]["crawl_delay_seconds"]
 
     def next(self):
@@ -228,11 +235,12 @@ class Visit:
         return self.spider._report(self.lease_id, self.results + left)
 
     def _send(self, url, callback, origin, headers={}):
-        """Sends a request when the host's delay is over, unless the lease is over before."""
+        """Sends a request when the host's delay is over, unless the lease is over before. Then the host is given back at
+        the end of the lease: nobody could ask it sooner, and it would only be leased once more."""
         now = time.monotonic()
-        wait = max(self.asked + self.delay - now, 0)
+        wait = max(self.spider.asked.get(self.host, float("-inf")) + self.delay - now, 0)
         if now + wait >= self.ends:
-            return self.finish()
+            return self.spider._later(max(self.ends - now, 0), self.finish)
         request = scrapy.Request(
             url,
             callback,
@@ -253,7 +261,7 @@ class Visit:
 
     def _robots(self, response, origin, failure=None):
         """A robots.txt arrived. Where one cannot be read, nothing may be fetched; where there is none, everything."""
-        self.asked = time.monotonic()
+        keep(self.spider.asked, self.host, time.monotonic())
         status = response.status if response else 500
         if 300 <= status < 400 and self.redirects < MAX_REDIRECTS:
             target = redirect(response)
@@ -265,15 +273,12 @@ class Visit:
             self.unreadable.add(origin)
         else:
             text = response.body.decode(errors="replace") if response.status == 200 else ""
-            cache = self.spider.robots
-            cache[origin] = (time.monotonic(), Protego.parse(text))
-            if len(cache) > MAX_ROBOTS:
-                del cache[next(iter(cache))]
+            keep(self.spider.robots, origin, (time.monotonic(), Protego.parse(text)))
         self.next()
 
     def _page(self, response, origin=None, failure=None):
         """A page arrived: what the spider makes of it is Scrapy's, but for links."""
-        self.asked = time.monotonic()
+        keep(self.spider.asked, self.host, time.monotonic())
         if response is None:
             self._done({"error": "unresolved" if failure.check(DNSLookupError) else failure.getErrorMessage()[:200]})
             self.next()
@@ -319,6 +324,14 @@ class Visit:
         item = self.items.pop(0)
         result = {"id": item["id"], "redirected_to": item.get("redirected_to"), **result}
         self.results.append({name: value for name, value in result.items() if value is not None})
+
+
+def keep(cache, key, value):
+    """Puts a value into a cache of bounded size, as its newest."""
+    cache.pop(key, None)
+    cache[key] = value
+    if len(cache) > MAX_KEPT:
+        del cache[next(iter(cache))]
 
 
 def product(agent):

@@ -271,6 +271,34 @@ describe("the engine's dashboard", () => {
       assert.equal((await status()).paused, false);
     });
 
+    test("a raw file is uploaded from the page, and its domains are collected", async () => {
+      await goTo("#/overview");
+      const choosing = page.waitForEvent("filechooser");
+      await page.getByRole("button", { name: "Upload…" }).click();
+      const content = JSON.stringify([{ url: "https://feeds-only.sg/news/item-1", source_type: "media" }]);
+      const file = { name: "found.json", mimeType: "application/json", buffer: Buffer.from(content) };
+      await (await choosing).setFiles(file);
+      const dialog = page.getByRole("dialog");
+      for (const [field, value] of [
+        ["Country", "Singapore"],
+        ["Category", "uploads"],
+        ["Date", "2026-01-29"],
+      ])
+        await dialog.getByLabel(field).fill(value);
+      await dialog.getByRole("button", { name: "Upload", exact: true }).click();
+      await page.locator(".notice", { hasText: "1 file uploaded and queued." }).waitFor();
+      const uploaded = () => ask("GET", "/api/v1/datasets/sg/uploads/2026-01-29");
+      assert.deepEqual(
+        (await uploaded()).files.map(({ chunk, size }) => [chunk, size]),
+        [["raw_0001", content.length]],
+      );
+      await until(async () => (await uploaded()).files[0].state === "processed", "the file to be processed");
+      await until(
+        async () => (await ask("GET", "/api/v1/seeds/domains?category=uploads&state=processed")).domains.length === 1,
+        "its domain to be collected",
+      );
+    });
+
     test("nothing went wrong in the page meanwhile", () => assert.deepEqual(page.wrongs, []));
   });
 });
