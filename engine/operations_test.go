@@ -87,6 +87,7 @@ func TestTheDashboardExample(t *testing.T) {
 				DomainsTotal: 1250, DomainsProcessed: 1180, DomainsFailed: 25, DomainsPending: 45,
 			},
 			Collection: contract.CollectionStats{RobotsFound: 1050, RobotsRate: 0.84, SitemapFound: 890, SitemapRate: 0.71, AvgProcessingMS: 1250},
+			Records:    1250, // one of each domain
 		}
 		if s.Stats != want {
 			t.Errorf("got  %+v\nwant %+v", s.Stats, want)
@@ -151,6 +152,7 @@ func TestWithoutTheLedger(t *testing.T) {
 		want := contract.Stats{
 			Processing: contract.ProcessingStats{FilesTotal: 5, FilesProcessed: 4, FilesFailed: 1, DomainsTotal: 29, DomainsProcessed: 26, DomainsFailed: 3},
 			Collection: contract.CollectionStats{RobotsFound: 18, RobotsRate: 0.62, SitemapFound: 16, SitemapRate: 0.55, AvgProcessingMS: whole.Collection.AvgProcessingMS},
+			Records:    29,
 		}
 		if whole != want || whole.Collection.AvgProcessingMS < 750 || whole.Collection.AvgProcessingMS > 1750 {
 			t.Errorf("got  %+v\nwant %+v", whole, want)

@@ -176,7 +176,55 @@ describe("the API on workerd", () => {
     assert.equal(first.data.size, Buffer.byteLength(content));
     assert.equal(await engine.text(raw(1)), content);
     const second = await engine.api("PUT", "/api/v1/datasets/sg/news/2026-01-28/raw_0001", "[]", authorization);
-    assert.deepEqual([second.status, second.error.code], [409, "already_exists"]);
+    assert.deepEqual([second.status, second.error.code, second.data.same], [409, "already_exists", false]);
+    // Again, and with one byte changed: the digest is taken of the stream, so size alone does not decide.
+    for (const [body, same] of [
+      [content, true],
+      [content.replace("/49999", "/49998"), false],
+    ]) {
+      const again = await engine.api("PUT", "/api/v1/datasets/sg/news/2026-01-28/raw_0001", body, authorization);
+      assert.deepEqual([again.status, again.error.code, again.data.same], [409, "already_exists", same]);
+    }
+    assert.equal(await engine.text(raw(1)), content);
+  });
+
+  test("a broken raw file is discarded, replaced, and another one deleted", async () => {
+    const route = "/api/v1/datasets/sg/news/2026-01-28/raw_0007";
+    const call = async (method, path, body) => {
+      const answer = await engine.api(method, path, body, authorization);
+      assert.ok(answer.success, `${method} ${path}: ${answer.status} ${JSON.stringify(answer.error)}`);
+      return answer.data;
+    };
+    const file = async () =>
+      (await call("GET", "/api/v1/datasets/sg/news/2026-01-28")).files.find(({ chunk }) => chunk === "raw_0007");
+    await call("PUT", `${route}?orchestrate=true`, '[{"url":"https://ica.gov.sg/a"},\n{"url" "https://ica.gov.sg/b"}]');
+    const stored = async () => (await call("GET", "/api/v1/dlq?state=stored&error_type=parse_error")).dead_letters[0];
+    const letter = await until(stored, "the dead letter");
+    assert.match(letter.error_message, /^line 2, column 8, byte \d+: expected ':' after a key/);
+    assert.equal(letter.retry_count, 0);
+    assert.equal((await file()).state, "failed");
+
+    const discarded = await call("POST", "/api/v1/dlq/discard", JSON.stringify({ ids: [letter.id.slice(0, 12)] }));
+    assert.deepEqual([discarded.done, discarded.failed], [1, []]);
+    assert.equal((await file()).state, "discarded");
+    const place = '"country":"sg","category":"news","date":"2026-01-28"';
+    await call("DELETE", "/api/v1/datasets/sg/news/2026-01-28/raw_0001");
+    const again = await call("POST", "/api/v1/seeds/orchestrate", `{${place},"force":true}`);
+    assert.deepEqual([again.files_found, again.sent, again.skipped], [1, 0, 1]);
+    const status = await call("GET", "/api/v1/seeds/status");
+    assert.deepEqual([status.files_discarded, status.processing_stats.files_total], [1, 0]);
+
+    const replaced = await call("PUT", `${route}?replace=true&orchestrate=true`, '[{"url":"https://ica.gov.sg/a"},{}]');
+    assert.deepEqual([replaced.replaced, replaced.queued], [true, true]);
+    const processed = await until(async () => {
+      const now = await file();
+      return now.state === "processed" && now;
+    }, "the replaced file");
+    assert.deepEqual([processed.records_total, processed.records_rejected], [2, 1]);
+    assert.deepEqual(processed.rejections, [{ record: 2, offset: 32, reason: "has no url" }]);
+    const late = await engine.api("DELETE", route, undefined, authorization);
+    assert.deepEqual([late.status, late.error.code], [409, "already_processed"]);
+    assert.deepEqual((await call("GET", "/api/v1/seeds/status")).rejections[0].reason, "has no url");
   });
 
   test("wrong requests say what to send instead", async () => {
