@@ -74,7 +74,7 @@ func TestWhatIsSaidOfURLs(t *testing.T) {
 			Body: `<urlset xmlns:n="http://www.google.com/schemas/sitemap-news/0.9"><url><loc>` + story + `/amp</loc><n:news><n:publication><n:name>x</n:name><n:language>en</n:language></n:publication>` +
 				`<n:publication_date>2026-01-31</n:publication_date><n:title>The story</n:title></n:news></url></urlset>`}
 		pages["https://example.com/feed"] = fetchtest.Page{Header: map[string]string{"Content-Type": "application/rss+xml"},
-			Body: "<?xml version=\"1.0\" encoding=\"euc-kr\"?><rss><channel><item><title>\xb1\xe2\xbb\xe7</title><link>https://example.com/news/second-story-of-the-day</link></item></channel></rss>"}
+			Body: "<?xml version=\"1.0\" encoding=\"euc-kr\"?><rss><channel><title>x</title><language>ko-KR</language><item><title>\xb1\xe2\xbb\xe7</title><link>https://example.com/news/second-story-of-the-day</link></item></channel></rss>"}
 		pages["https://example.com/"] = fetchtest.Page{Header: map[string]string{"Content-Type": "text/html"},
 			Body: `<link rel="alternate" type="application/rss+xml" href="//EXAMPLE.com//feed?utm_medium=x">`}
 		pages["https://example.com//feed?utm_medium=x"] = pages["https://example.com/feed"]
@@ -99,7 +99,7 @@ func TestWhatIsSaidOfURLs(t *testing.T) {
 			}
 			for url, want := range map[string]string{
 				story: `["` + story + `/amp",true,"The story","en","2026-01-31T00:00:00Z"]`,
-				"https://example.com/news/second-story-of-the-day": `[null,true,"기사",null,null]`,
+				"https://example.com/news/second-story-of-the-day": `[null,true,"기사","ko-kr",null]`,
 				"https://example.com/sitemap.xml":                  `["news_sitemap",null,true,"\"s1\"","2026-01-31T09:00:00Z","utf-8"]`,
 				"https://example.com/feed":                         `["rss","https://example.com//feed?utm_medium=x",true,null,null,"euc-kr"]`,
 			} {

@@ -149,7 +149,7 @@ func (g *gathering) feed(ctx context.Context, link, foundBy string) bool {
 		g.found.refusals.note(a, true)
 		source := g.found.analyser.Source(discovery.Source{Method: feedMethod(s.Kind), URL: a.URL, Read: true})
 		for i := range items {
-			items[i].Source = source
+			items[i].Source, items[i].Language = source, s.Language
 			g.take(&items[i])
 		}
 		g.found.read(a, sum, s.Charset, s.Truncated)

@@ -24,6 +24,7 @@ const (
 type Summary struct {
 	Kind      Kind // "" for what is no feed: Problem says what it is
 	Title     string
+	Language  string    // as the feed states it; "" where it does not
 	Items     int       // with or without a link
 	Newest    time.Time // latest date of an item that can be true; zero when none has one
 	Charset   string    // the feed was decoded from, by its WHATWG name
@@ -60,7 +61,7 @@ func Parse(r io.Reader, base string, o sitemap.Options, fn func(*Item)) (Summary
 			fn(&i)
 		}
 	})
-	f := Summary{Title: s.Title, Items: s.URLs + s.Skipped, Newest: s.Newest, Charset: s.Charset, Truncated: s.Truncated, Problem: s.Problem}
+	f := Summary{Title: s.Title, Items: s.URLs + s.Skipped, Newest: s.Newest, Charset: s.Charset, Language: s.Language, Truncated: s.Truncated, Problem: s.Problem}
 	if s.Kind.IsFeed() {
 		f.Kind = Kind(s.Kind)
 	} else {

@@ -14,7 +14,7 @@ import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
 import { scheduler, setTimeout as sleep } from "node:timers/promises";
-import { differences, outcome } from "./outcome.mjs";
+import { contradictions, differences, outcome } from "./outcome.mjs";
 import { root, sampleVars, startEngine } from "./local.mjs";
 import { endProgress, failure, findings, good, plural, progress, results, step, table } from "./report.mjs";
 import { contentOf } from "./web/origin.mjs";
@@ -351,6 +351,7 @@ async function judge(documents, expected) {
     else
       wrong.push(
         ...differences(wanted.get(dir), outcome(documents.get(dir)), `${dir}: `),
+        ...contradictions(documents.get(dir)).map((line) => `${dir}: ${line}`),
         ...(await evidence(dir, documents.get(dir))),
       );
   }

@@ -31,6 +31,35 @@ export function outcome(document) {
   };
 }
 
+/** What no document may say, whatever its domain: a line each. */
+export function contradictions(document) {
+  const { fetch_contract: how, intelligent_discovery: found } = document;
+  const lines = [];
+  if (document.reachable && how.allowed && !document.excluded && how.entry_points.length === 0)
+    lines.push("it has no entry point");
+  for (const u of [...document.urls, ...found.discovered_urls, ...how.entry_points]) {
+    if (u.allowed === undefined || u.raw_url === undefined) lines.push(`${u.url} has no allowed or raw_url`);
+    if (new URL(u.url).href !== u.url || u.url.includes("#")) lines.push(`${u.url} is not canonical`);
+  }
+  const patterns = found.crawl_strategy.allowed_patterns;
+  for (const u of found.discovered_urls) {
+    const { pathname, search } = new URL(u.url);
+    const good = ["immediate_crawl", "scheduled_crawl"].includes(u.recommended_action);
+    if (good && patterns.length && !patterns.some((p) => hasPattern(p, pathname, search)))
+      lines.push(`${u.url} is recommended, and outside of ${patterns.join(" ")}`);
+    if (u.discovery_method === "feed" && u.classification.primary_type === "unknown")
+      lines.push(`${u.url} is of a feed and unknown`);
+  }
+  return lines;
+}
+
+/** Whether a URL has a pattern of url_patterns, as docs/contract.md explains them. */
+function hasPattern(pattern, pathname, search) {
+  const text = pathname.replace(/(.)\/$/, "$1") + (pattern.includes("?") ? search : "");
+  const quoted = pattern.replace(/[.*+?^$()|[\]\\]/g, "\\$&").replace(/\{[a-z]+\}/g, "[^/?&]*");
+  return new RegExp(`^${quoted}$`).test(text);
+}
+
 /** What differs from the expectation, a line each; what the expectation leaves out may be anything. */
 export function differences(expected, actual, path = "") {
   return Object.entries(expected).flatMap(([key, want]) => {

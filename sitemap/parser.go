@@ -374,9 +374,9 @@ func (p *parser) feedTag(e element, local, prefix, attrs []byte, closing, empty 
 		}
 	case e == tagEnclosure || e == tagThumbnail:
 		p.picture(e, attrs)
-	case p.entry == none: // only the feed's own title
+	case p.entry == none: // only the feed's own title and language
 		p.buf = p.buf[:0]
-		wanted = e == tagTitle && s == ownNS && p.open && p.sum.Title == ""
+		wanted = s == ownNS && p.open && (e == tagTitle && p.sum.Title == "" || e == tagLanguage && p.sum.Language == "")
 	case e == tagTitle:
 		wanted = s == ownNS && p.e.Title == nil
 	case e == tagLink:
@@ -516,7 +516,11 @@ func (p *parser) commit() {
 		p.e.News.Name = p.text(v)
 		return
 	case tagLanguage:
-		p.e.News.Language = p.text(v)
+		if p.isFeed() {
+			p.sum.Language = string(p.text(v))
+		} else {
+			p.e.News.Language = p.text(v)
+		}
 		return
 	case tagLastmod:
 		p.e.Lastmod, _ = markup.ParseDate(v)

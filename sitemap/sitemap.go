@@ -98,6 +98,7 @@ type Summary struct {
 	ItemTitles                 int    // feed items with a title
 	OverlongLocs               int    // locs of 2,048 characters and more
 	Title                      string // of a feed
+	Language                   string // of a feed, as it states it
 
 	Bytes     int64  // read, uncompressed
 	Charset   string // the document was decoded from, by its WHATWG name

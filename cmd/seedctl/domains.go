@@ -192,6 +192,15 @@ func addDocument(doc *contract.Document, add func(label, format string, args ...
 		flags += ", cut short"
 	}
 	add("document", "revision %d, valid until %s%s", doc.Revision, moment(&doc.ValidUntil), flags)
+	switch {
+	case doc.Excluded:
+		add("excluded", "by operators of the engine: nobody is to fetch anything")
+	case doc.Blocked:
+		add("blocked", "it refuses everything but robots.txt: %s", or(doc.BlockedReason))
+	}
+	if doc.MovedTo != nil {
+		add("moved to", "%s", plain(*doc.MovedTo))
+	}
 	robots, sitemap, server := doc.Technical.RobotsTxt, doc.Technical.SitemapXML, doc.Technical.ServerInfo
 	switch {
 	case robots.Error != nil:
