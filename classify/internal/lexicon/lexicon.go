@@ -119,9 +119,10 @@ func (t *trie) add(word string, m meaning) {
 type Lexicon struct {
 	begin  *trie // words that begin where a word begins
 	inside *trie // words that begin anywhere
-	// front has flags by a hash of three bytes: whether words of begin and of inside can start with them. At most
-	// positions of a text it saves the search.
-	front [frontBits]uint8
+	// Flags by a hash: whether words of begin and of inside with up to three bytes can start with these, and longer ones
+	// with these four. At most positions of a text they save the search.
+	short [frontBits]uint8
+	long  [frontBits]uint8
 }
 
 const (
@@ -130,8 +131,12 @@ const (
 	frontInside = 2
 )
 
-func frontOf(a, b, c byte) uint32 {
+func shortFront(a, b, c byte) uint32 {
 	return (uint32(a)<<10 ^ uint32(b)<<5 ^ uint32(c)) % frontBits
+}
+
+func longFront(a, b, c, d byte) uint32 {
+	return (uint32(a) | uint32(b)<<8 | uint32(c)<<16 | uint32(d)<<24) * 0x9E3779B1 >> 7 % frontBits
 }
 
 // setFront records how a word begins; a short one may be followed by anything.
@@ -144,10 +149,12 @@ func (l *Lexicon) setFront(word string, which uint8) {
 		}
 	case 2:
 		for c := range 256 {
-			l.front[frontOf(word[0], word[1], byte(c))] |= which
+			l.setFront(word+string([]byte{byte(c)}), which)
 		}
+	case 3:
+		l.short[shortFront(word[0], word[1], word[2])] |= which
 	default:
-		l.front[frontOf(word[0], word[1], word[2])] |= which
+		l.long[longFront(word[0], word[1], word[2], word[3])] |= which
 	}
 }
 
@@ -356,7 +363,10 @@ func (l *Lexicon) Find(dst []Match, text []byte, starts []bool) []Match {
 	for i := 0; i < len(text); {
 		front := uint8(frontBegin | frontInside)
 		if i+2 < len(text) {
-			front = l.front[frontOf(text[i], text[i+1], text[i+2])]
+			front = l.short[shortFront(text[i], text[i+1], text[i+2])]
+		}
+		if i+3 < len(text) {
+			front |= l.long[longFront(text[i], text[i+1], text[i+2], text[i+3])]
 		}
 		if !starts[i] {
 			front &^= frontBegin

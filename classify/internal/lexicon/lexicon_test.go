@@ -1,7 +1,9 @@
 package lexicon
 
 import (
+	"maps"
 	"os"
+	"strings"
 	"testing"
 )
 
@@ -135,5 +137,33 @@ func BenchmarkRead(b *testing.B) {
 		if _, err := NewWords(general, hosts); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+// TestFronts: what saves the search at most positions of a text hides no word.
+func TestFronts(t *testing.T) {
+	general := words(t).General
+	searching := *general
+	for i := range frontBits {
+		searching.short[i], searching.long[i] = frontBegin|frontInside, frontBegin|frontInside
+	}
+	text, _ := texts(t)
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		for _, text := range []string{line, strings.ReplaceAll(line, " ", ""), "x" + line + lines[len(lines)-1-i]} {
+			if have, want := senses(general, text), senses(&searching, text); !maps.Equal(have, want) {
+				t.Errorf("%.60s: %d words, want %d", text, len(have), len(want))
+			}
+		}
+	}
+	skipped, all := 0, 0
+	for i := range frontBits {
+		all++
+		if general.long[i]&frontBegin == 0 {
+			skipped++
+		}
+	}
+	if 2*skipped < all {
+		t.Errorf("%d of %d fronts are free: too few to save much", skipped, all)
 	}
 }
