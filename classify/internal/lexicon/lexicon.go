@@ -30,15 +30,18 @@ type meaning struct {
 	anchor anchor
 }
 
-// trie finds words by their bytes. Nodes are numbered; the edges of all nodes share one hash table
-// with linear probing, so that a step costs the same in nodes with many children (Han, hangul).
+// trie finds words by their bytes. Nodes are numbered. Most have one child, which is mostly the node after it; all other
+// edges share one hash table with linear probing, so that a step costs the same in nodes with many children
+// (Han, hangul).
 type trie struct {
-	edges []edge // a power of two long, at most half full
-	nodes uint32
-	first [256]uint32 // the children of the root, which every search begins with
-	list  []uint32    // by node: 1 + index into lists, 0: no word ends here
-	lists [][]meaning
-	spare []meaning // slab for new lists, so that most words need no allocation
+	follow []byte      // by node: the byte that leads to the node after it, 0 for none
+	forks  []bool      // by node: whether other edges lead from it
+	edges  []edge      // a power of two long, at most half full
+	count  int         // of edges
+	first  [256]uint32 // the children of the root, which every search begins with
+	list   []uint32    // by node: 1 + index into lists, 0: no word ends here
+	lists  [][]meaning
+	spare  []meaning // slab for new lists, so that most words need no allocation
 }
 
 // edge leads from a node by a byte to a child. Key is node<<8 | byte, and child 0 a free slot: no
@@ -47,7 +50,18 @@ type edge struct{ key, child uint32 }
 
 // newTrie returns a trie with room for about the number of nodes, which must be a power of two.
 func newTrie(nodes int) *trie {
-	return &trie{edges: make([]edge, 2*nodes), nodes: 1, list: append(make([]uint32, 0, nodes), 0), spare: make([]meaning, nodes/8)}
+	t := &trie{
+		follow: make([]byte, 0, nodes), forks: make([]bool, 0, nodes), list: make([]uint32, 0, nodes),
+		edges: make([]edge, nodes/2), spare: make([]meaning, nodes/8),
+	}
+	t.addNode()
+	return t
+}
+
+// addNode adds a node without edges.
+func (t *trie) addNode() (node uint32) {
+	t.follow, t.forks, t.list = append(t.follow, 0), append(t.forks, false), append(t.list, 0)
+	return uint32(len(t.list) - 1)
 }
 
 // slot is the index of the edge with a key, or of the free slot for it.
@@ -62,7 +76,29 @@ func (t *trie) slot(key uint32) uint32 {
 
 // step returns the child of a node by a byte, 0 when there is none.
 func (t *trie) step(node uint32, b byte) uint32 {
-	return t.edges[t.slot(node<<8|uint32(b))].child
+	switch {
+	case t.follow[node] == b:
+		return node + 1
+	case t.forks[node]:
+		return t.edges[t.slot(node<<8|uint32(b))].child
+	}
+	return 0
+}
+
+// branch adds a child of a node by a byte.
+func (t *trie) branch(node uint32, b byte) (child uint32) {
+	child = t.addNode()
+	if child == node+1 {
+		t.follow[node] = b
+		return child
+	}
+	t.forks[node] = true
+	if t.count++; 2*t.count > len(t.edges) {
+		t.grow()
+	}
+	key := node<<8 | uint32(b)
+	t.edges[t.slot(key)] = edge{key, child}
+	return child
 }
 
 func (t *trie) grow() {
@@ -75,25 +111,18 @@ func (t *trie) grow() {
 	}
 }
 
+// add adds a word, which has no byte 0.
 func (t *trie) add(word string, m meaning) {
 	node := uint32(0)
 	for i := range len(word) {
-		key := node<<8 | uint32(word[i])
-		e := &t.edges[t.slot(key)]
-		if e.child == 0 {
-			*e = edge{key, t.nodes}
+		child := t.step(node, word[i])
+		if child == 0 {
+			child = t.branch(node, word[i])
 			if i == 0 {
-				t.first[word[0]] = t.nodes
+				t.first[word[0]] = child
 			}
-			node = t.nodes
-			t.nodes++
-			t.list = append(t.list, 0)
-			if int(t.nodes)*2 > len(t.edges) {
-				t.grow()
-			}
-			continue
 		}
-		node = e.child
+		node = child
 	}
 	if t.list[node] == 0 {
 		if len(t.spare) == 0 {
