@@ -72,6 +72,9 @@ func withoutFirst(path []byte) int {
 	if !isCopyName(path[1:end]) || !namesPage(lastSegment(path[end:])) {
 		return len(path)
 	}
+	if end == len("/print") && bytes.IndexByte(path[end+1:], '/') < 0 { // the number of a page elsewhere, or an edition
+		return len(path)
+	}
 	return copy(path, path[end:])
 }
 

@@ -88,6 +88,8 @@ func TestCanonicalCopies(t *testing.T) {
 		"https://a.example/guides/print":                "https://a.example/guides/print",
 		"https://a.example/amp":                         "https://a.example/amp https://a.example//amp",
 		"https://a.example/print/":                      "https://a.example/print/",
+		"https://a.example/print/2026-01-28":            "https://a.example/print/2026-01-28",
+		"https://a.example/36523341-a-rule.html":        "https://a.example/amp/36523341-a-rule.html",
 		"https://a.example/x?q=print&amp=cables":        "https://a.example/x?q=print&amp=cables",
 		"https://a.example/x?mode=fast":                 "https://a.example/x?mode=fast",
 		"https://a.example/web/2020/http://b.example/c": "https://a.example/web/2020/http://b.example/c https://a.example/web//2020/http://b.example//c",
