@@ -3,6 +3,7 @@ package frontier
 import (
 	"errors"
 	"slices"
+	"strings"
 
 	"github.com/newsfork/seed-engine/contract"
 )
@@ -151,10 +152,7 @@ func (s *state) decode(key int64, data []byte) error {
 
 // open loads the shard's state, and creates or migrates its tables.
 func (c *call) open() error {
-	if _, err := c.db.Run(`CREATE TABLE IF NOT EXISTS state (key INTEGER PRIMARY KEY, data BLOB NOT NULL)`); err != nil {
-		return err
-	}
-	rows, err := c.db.Run(`SELECT key, data FROM state`)
+	rows, err := c.loadState()
 	if err != nil {
 		return err
 	}
@@ -177,6 +175,19 @@ func (c *call) open() error {
 	}
 	s.exclude(s.patterns)
 	return rows.Err()
+}
+
+// loadState gives the rows of the state. The table is missing in the first call only, which is not worth a statement in each.
+func (c *call) loadState() (*Rows, error) {
+	const load = `SELECT key, data FROM state`
+	rows, err := c.db.Run(load)
+	if err == nil || !strings.Contains(err.Error(), "no such table") { // as SQLite says it
+		return rows, err
+	}
+	if _, err := c.db.Run(`CREATE TABLE state (key INTEGER PRIMARY KEY, data BLOB NOT NULL)`); err != nil {
+		return nil, err
+	}
+	return c.db.Run(load)
 }
 
 // exclude makes the patterns of excluded URLs ready to be asked.
