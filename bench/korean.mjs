@@ -9,6 +9,8 @@ const names = {
   "its growth of the runtime's memory": "그때 늘어난 런타임 메모리",
   "60 domains at 100 ms, 3 requests each, domains a second": "100 ms 걸리는 도메인 60개에 요청 3번씩, 초당 도메인",
   "their CPU time a domain": "도메인당 CPU 시간",
+  "a 1 GB raw file read by a Worker in JavaScript, which does nothing with it":
+    "1 GB 원시 파일을 아무 처리 없이 읽기만 하는 JavaScript Worker",
   "a 1 GB raw file, 2,000 domains, the engine alone": "1 GB 원시 파일, 도메인 2,000개, 엔진만",
   "a 1 GB raw file, 20,000 domains, the engine alone": "1 GB 원시 파일, 도메인 20,000개, 엔진만",
   "slow stores: orchestrate 200 finished files": "느린 저장소: 끝난 파일 200개의 오케스트레이션",
@@ -47,6 +49,7 @@ const words = [
   [" (missed)", " (미달)"],
   ["linear memory", "선형 메모리"],
   ["× the peer", "× 비교 대상"],
+  ["× reading it", "× 읽기만 하는 시간"],
   [" a second", "/초"],
 ];
 

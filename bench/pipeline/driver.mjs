@@ -70,6 +70,12 @@ export default {
             Number(searchParams.get("domains")),
           ),
         );
+      case "/read": {
+        // A whole object, as a Worker in JavaScript reads it that has to do with its bytes.
+        let bytes = 0;
+        for await (const chunk of (await bucket.get(searchParams.get("key"))).body) bytes += chunk.length;
+        return Response.json(bytes);
+      }
       case "/finished": {
         // Raw files that are done, for the orchestrator to skip.
         const n = Number(searchParams.get("n"));
