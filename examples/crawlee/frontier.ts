@@ -35,6 +35,8 @@ export interface FrontierOptions {
   hosts?: number;
   perHost?: number;
   leaseSeconds?: number;
+  /** How long a robots.txt is good for, a day at most. */
+  robotsSeconds?: number;
   /** Whether to end when nothing is left to fetch in the next half minute. */
   untilIdle?: boolean;
   proxyUrl?: string;
@@ -338,7 +340,8 @@ export class Frontier implements IRequestManager {
     const { origin } = new URL(item.url);
     if (host.unreadable.has(origin)) return "unreadable";
     const known = this.#rules.get(origin);
-    if (known && Date.now() - known.read < DAY) return known.rules;
+    const good = Math.min((this.#options.robotsSeconds ?? Infinity) * 1000, DAY);
+    if (known && (Date.now() - known.read < good || host.read.has(origin))) return known.rules;
     let text: string | null = null;
     let url = `${origin}/robots.txt`;
     for (let i = 0; i <= MAX_REDIRECTS; i++) {
@@ -361,6 +364,7 @@ export class Frontier implements IRequestManager {
       return "unreadable";
     }
     const rules = robotsParser(`${origin}/robots.txt`, text);
+    host.read.add(origin);
     keep(this.#rules, origin, { read: Date.now(), rules });
     return rules;
   }
@@ -370,6 +374,7 @@ export class Frontier implements IRequestManager {
 class Host {
   readonly product: string; // by which robots.txt names the crawler
   readonly unreadable = new Set<string>(); // origins
+  readonly read = new Set<string>(); // origins whose robots.txt was read in this visit
   readonly #host: string;
   readonly #ends: number;
   readonly #answered: Map<string, number>;

@@ -100,6 +100,7 @@ class FrontierSpider(scrapy.Spider):
     hosts = 16  # asked at once, each one request at a time
     per_host = 5
     lease_seconds = 300
+    robots_seconds = DAY  # how long a robots.txt is good for, a day at most
 
     @classmethod
     def update_settings(cls, settings):
@@ -143,7 +144,7 @@ class FrontierSpider(scrapy.Spider):
             return
         self.leasing = True
         sent = time.monotonic()
-        ask = {"max": min(spare * self.per_host, MAX_LEASE), "per_host": self.per_host, "lease_seconds": self.lease_seconds}
+        ask = {"max": min(spare * self.per_host, MAX_LEASE), "per_host": self.per_host, "lease_seconds": int(self.lease_seconds)}
         leased = deferToThread(self.frontier.lease, **ask, **self.lease)
         leased.addCallback(self._leased, sent)
         leased.addErrback(self._fail)
@@ -154,7 +155,7 @@ class FrontierSpider(scrapy.Spider):
         for item in lease["items"]:
             by_host.setdefault(item["host"], []).append(item)
         # Counted from before the call, by this machine's clock: it need not agree with the engine's on expires_at.
-        ends = sent + self.lease_seconds - MARGIN
+        ends = sent + int(self.lease_seconds) - MARGIN
         for items in by_host.values():
             visit = Visit(self, lease["lease_id"], items, ends)
             self.visits.add(visit)
@@ -203,7 +204,7 @@ class Visit:
 
     def __init__(self, spider, lease_id, items, ends):
         self.spider, self.lease_id, self.items, self.ends = spider, lease_id, items, ends
-        self.results, self.unreadable = [], set()
+        self.results, self.unreadable, self.read = [], set(), set()
         self.redirects = 0  # in a row
         self.host, self.agent = items[0]["host"], items[0]["user_agent"]
         self.delay = items[0]["crawl_delay_seconds"]
@@ -213,10 +214,11 @@ class Visit:
         while self.items:
             item = self.items[0]
             origin = "{0.scheme}://{0.netloc}".format(urlsplit(item["url"]))
-            read, rules = self.spider.robots.get(origin, (-DAY, None))
+            read, rules = self.spider.robots.get(origin, (None, None))
+            expired = read is None or time.monotonic() - read >= min(float(self.spider.robots_seconds), DAY)
             if origin in self.unreadable:
                 self._done({"error": "robots.txt cannot be read"})
-            elif time.monotonic() - read >= DAY:  # expired
+            elif expired and origin not in self.read:
                 return self._send(f"{origin}/robots.txt", self._robots, origin)
             elif not rules.can_fetch(item["url"], product(self.agent)):
                 self._done({"error": "robots_disallowed"})
@@ -273,6 +275,7 @@ class Visit:
             self.unreadable.add(origin)
         else:
             text = response.body.decode(errors="replace") if response.status == 200 else ""
+            self.read.add(origin)
             keep(self.spider.robots, origin, (time.monotonic(), Protego.parse(text)))
         self.next()
 

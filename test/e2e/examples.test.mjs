@@ -3,9 +3,10 @@
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
+import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { text } from "node:stream/consumers";
+import { json, text } from "node:stream/consumers";
 import { after, describe, test } from "node:test";
 import { answerOf } from "../../sample/web/origin.mjs";
 import { startProxy } from "../../sample/web/proxy.mjs";
@@ -192,6 +193,89 @@ for (const [example, file] of [
     assert.ok(shown.split("\n").filter(Boolean).length <= 10, shown);
   });
 
+/** An engine whose answers are written down, and the one site that it leases. */
+async function playEngine(leases, faults) {
+  const played = { asked: [], calls: [], reports: [], leased: 0 };
+  const server = createServer(async (request, response) => {
+    if (request.method === "GET") {
+      played.asked.push({ path: request.url, at: Date.now() });
+      const robots = request.url === "/robots.txt";
+      response.writeHead(200, { "content-type": robots ? "text/plain" : "text/html" });
+      return response.end(robots ? "User-agent: *\nDisallow: /private\n" : "<title>A page</title>");
+    }
+    const operation = request.url.split("/").at(-1);
+    const body = await json(request);
+    played.calls.push(operation);
+    const fault = faults[operation]?.shift();
+    if (fault === "lost") return request.socket.destroy(); // after it was taken
+    if (fault) return response.writeHead(fault).end("<h1>no JSON</h1>");
+    if (operation === "report") played.reports.push(body);
+    const out = operation === "lease" && played.leased > played.reports.length; // the host is somebody's
+    const paths = operation === "lease" && !out ? (leases.shift() ?? []) : [];
+    if (paths.length > 0) played.leased++;
+    const items = paths.map((path) => ({
+      ...{ id: path, url: `${played.url}${path}`, host: "127.0.0.1", domain: "127.0.0.1", kind: "page" },
+      ...{ crawl_delay_seconds: 0.3, user_agent: "NewsforkBot/1.0", etag: null, last_modified: null },
+    }));
+    const data = { lease_id: `lease ${leases.length}`, items, retry_after_seconds: items.length ? null : out ? 1 : 60 };
+    const answer = operation === "lease" ? data : { accepted: body.results.length, unknown: 0, added: 0 };
+    response
+      .writeHead(200, { "content-type": "application/json" })
+      .end(JSON.stringify({ success: true, data: answer }));
+  });
+  await new Promise((listening) => server.listen(0, "127.0.0.1", listening));
+  played.url = `http://127.0.0.1:${server.address().port}`;
+  played.close = () => (server.closeAllConnections(), server.close());
+  return played;
+}
+
+/** A scraper before an engine whose answers get lost; command runs it with a robots.txt that is good for no time. */
+async function assertPatient(example, commandOf) {
+  const leases = [["/a", "/private/x", "/b"], ["/c"]];
+  const engine = await playEngine(leases, { lease: [503, "lost"], report: ["lost", 502] });
+  const env = { SEED_API_URL: engine.url, SEED_API_TOKEN: "", CRAWLEE_STORAGE_DIR: join(scratch, "patient") };
+  try {
+    const { code, output } = await run(commandOf({}), example, env);
+    assert.equal(code, 0, output);
+    assert.deepEqual(
+      engine.asked.map(({ path }) => path),
+      ["/robots.txt", "/a", "/b", "/robots.txt", "/c"],
+      "each once, and robots.txt again once it has expired",
+    );
+    for (const [i, { at, path }] of engine.asked.entries())
+      assert.ok(i === 0 || at - engine.asked[i - 1].at >= 300, `${path} came early`);
+    const results = engine.reports.flatMap((report) => report.results);
+    assert.deepEqual(
+      results.map(({ id, status, error }) => [id, status ?? error]),
+      [
+        ["/a", 200],
+        ["/private/x", "robots_disallowed"],
+        ["/b", 200],
+        ["/c", 200],
+      ],
+      output,
+    );
+    assert.ok(engine.calls.filter((call) => call === "report").length >= 4, "lost reports are repeated");
+  } finally {
+    engine.close();
+  }
+
+  // A lease of 31 s leaves one for requests: what does not fit into it is given back, and nothing is asked after its end.
+  const short = await playEngine([Array.from({ length: 9 }, (_, i) => `/${i}`)], {});
+  try {
+    const { code, output } = await run(commandOf({ short: true }), example, { ...env, SEED_API_URL: short.url });
+    assert.equal(code, 0, output);
+    const [first, last] = [short.asked[0].at, short.asked.at(-1).at];
+    assert.ok(short.asked.length >= 2 && last - first <= 1200, JSON.stringify(short.asked));
+    const results = short.reports.flatMap((report) => report.results);
+    assert.equal(results.length, 9);
+    const back = results.filter(({ error }) => error === "not_fetched");
+    assert.equal(back.length, 9 - (short.asked.length - 1), output);
+  } finally {
+    short.close();
+  }
+}
+
 const scrapy = spawnSync("scrapy", ["version"]).status === 0;
 describe(
   "examples/scrapy",
@@ -207,6 +291,14 @@ describe(
       assertItems(
         lines.map((line) => JSON.parse(line)),
         result,
+      );
+    });
+
+    test("repeats what gets lost, reads robots.txt again, and stops in time", { timeout: 180_000 }, async () => {
+      const command = "scrapy runspider news.py -a until_idle=1";
+      await assertPatient(
+        "scrapy",
+        ({ short }) => `${command} ${short ? "-a lease_seconds=31" : "-a robots_seconds=0"}`,
       );
     });
   },
@@ -233,6 +325,17 @@ describe(
         items.map((name) => JSON.parse(readFileSync(join(dataset, name), "utf8"))),
         result,
       );
+    });
+
+    test("repeats what gets lost, reads robots.txt again, and stops in time", { timeout: 180_000 }, async () => {
+      await assertPatient("crawlee", ({ short }) => {
+        const options = { untilIdle: true, ...(short ? { leaseSeconds: 31 } : { robotsSeconds: 0 }) };
+        const program = `
+          import { CheerioCrawler } from "@crawlee/cheerio";
+          import { Frontier } from "./frontier.ts";
+          await new CheerioCrawler(new Frontier(${JSON.stringify(options)}).options(() => {})).run();`;
+        return `node --input-type=module -e '${program}'`;
+      });
     });
   },
 );
