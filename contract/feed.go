@@ -24,7 +24,7 @@ type FeedItem struct {
 	Priority  float64   `json:"priority_score"` // when it was found
 	LastMod   *Time     `json:"lastmod"`
 	FoundAt   Time      `json:"found_at"`
-	FoundBy   *string   `json:"found_by"` // feed, news_sitemap, sitemap, link, research, scraper …
+	FoundBy   *string   `json:"found_by"` // feed, news_sitemap, sitemap, link, research, scraper; null of a URL that was put
 	Snippet   *string   `json:"snippet"`  // of its text, where the source has one
 	Image     *string   `json:"image"`    // a URL, where the source has one
 	Partition Partition `json:"partition_info"`

@@ -71,7 +71,11 @@ async function main() {
   await complete(files);
   if (keep) {
     const proxy = live ? null : await startProxy(await webInThisProcess());
-    if (proxy) step("proxy", `${proxy.url} leads to the sample web, for the scrapers of examples/`);
+    if (proxy)
+      step(
+        "proxy",
+        `${proxy.url} leads to the sample web, for the scrapers of examples/ (its certificate is signed by nobody: curl -k)`,
+      );
     step("dashboard", `${engine.url}/dashboard, without a token; Ctrl-C ends it`);
     await new Promise((asked) => (leave = asked));
     proxy?.stop();
