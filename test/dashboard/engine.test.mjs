@@ -206,7 +206,7 @@ describe("the engine's dashboard", () => {
       await page.getByRole("link", { name: "raw_0001.json" }).click();
       await page.getByRole("heading", { name: "Why it was given up" }).waitFor();
       assert.match(await said(page.getByRole("region", { name: "Why it was given up" })), /Unreadable/);
-      assert.equal(await page.getByRole("table", { name: "Attempts" }).locator("tbody tr").count(), 4);
+      assert.equal(await page.getByRole("table", { name: "Attempts" }).locator("tbody tr").count(), 1); // the same bytes would fail again
       assert.equal(JSON.parse(await page.locator("pre").innerText()).file_path, key);
 
       // Replayed as it is, it fails again.
