@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -93,5 +94,23 @@ func TestTheCommandLineSpeaksNoHTTP(t *testing.T) {
 		if code != exitOK || route.MatchString(help) {
 			t.Errorf("%s --help: %d, %s", name, code, route.FindString(help))
 		}
+	}
+}
+
+// Of a name that does not resolve no status is shown, although the document has one (404, as the workflow document wants it).
+func TestWhatDidNotAnswerHasNoStatus(t *testing.T) {
+	lines := func(kind contract.Kind) (text string) {
+		doc := sampleDocument()
+		why := contract.Failure{Error: ptr("the name does not resolve"), ErrorType: ptr(string(kind))}
+		doc.Reachable, doc.Sitemap.StatusCode, doc.Robots.StatusCode = false, 404, 0
+		doc.Technical.RobotsTxt, doc.Technical.SitemapXML = contract.RobotsTxt{Failure: why}, contract.SitemapXML{Failure: why}
+		addDocument(&doc, func(label, format string, args ...any) { text += label + " " + fmt.Sprintf(format, args...) + "\n" })
+		return text
+	}
+	if text := lines(contract.Network); strings.Contains(text, "404") || !strings.Contains(text, "sitemap the name does not resolve\n") || !strings.Contains(text, "robots.txt the name does not resolve\n") {
+		t.Error(text)
+	}
+	if text := lines(contract.Parse); !strings.Contains(text, "sitemap status 404, the name") {
+		t.Error(text)
 	}
 }
