@@ -246,19 +246,17 @@ func (a *API) uploadAgain(w http.ResponseWriter, r *http.Request, u uploading, o
 
 // same reports whether the body of a request is what o has; nil where the store does not say what that is. The body is not kept.
 func (a *API) same(r *http.Request, o *r2.Object) (*bool, error) {
-	stored := md5Of(o)
-	if stored == nil || r.ContentLength != o.Size {
-		same := false
-		if stored == nil && r.ContentLength == o.Size {
-			return nil, nil
+	stored, same := md5Of(o), r.ContentLength == o.Size
+	switch {
+	case same && stored == nil:
+		return nil, nil
+	case same:
+		sum, err := a.Bucket.MD5(r.Context(), r)
+		if err != nil {
+			return nil, contract.Wrap(contract.Storage, "handlers.upload", err)
 		}
-		return &same, nil
+		same = sum == *stored
 	}
-	sum, err := a.Bucket.MD5(r.Context(), r)
-	if err != nil {
-		return nil, contract.Wrap(contract.Storage, "handlers.upload", err)
-	}
-	same := sum == *stored
 	return &same, nil
 }
 
