@@ -108,6 +108,45 @@ func TestURLsOfADomain(t *testing.T) {
 	}
 }
 
+// TestDiscoveredURLsOfADomain: what a collection found stands among the URLs of Research, a page once.
+func TestDiscoveredURLsOfADomain(t *testing.T) {
+	f := open(t)
+	document := func(discovered string) {
+		f.store(t, laterDir.Document(), `{"domain": "a.sg", "revision": 4, "urls": [
+			{"url": "https://a.sg/news/both", "title": "As Research has it", "path": "/news/both", "confidence": 0.5, "type": "news", "priority_score": 0.7},
+			{"url": "https://a.sg/about", "path": "/about", "priority_score": 0.2}], "intelligent_discovery": `+discovered+`}`)
+	}
+	document(`{"discovered_urls": [
+		{"url": "https://a.sg/news/caf%C3%A9?id=1", "raw_url": "https://a.sg/news/café?id=1", "allowed": false, "title": "Found", "language": "en",
+		 "lastmod": "2026-01-28T00:00:00Z", "classification": {"primary_type": "press_release"}, "discovery_method": "sitemap",
+		 "priority_score": 0.9, "recommended_action": "ignore"},
+		{"url": "https://a.sg/news/both", "title": "As found", "classification": {"primary_type": "faq"}, "priority_score": 0.8},
+		{"url": "https://a.sg/private/x", "classification": {"primary_type": "news"}, "priority_score": 0.9},
+		{"url": "https://a.sg/low", "classification": {"primary_type": "unknown"}, "priority_score": 0.1}]}`)
+	if r := f.do(t, "PUT", "/api/v1/exclusions/url/https%3A%2F%2Fa.sg%2Fprivate%2F*", "{}"); r.status != 201 && r.status != 200 {
+		t.Fatalf("%d %+v", r.status, r.Error)
+	}
+	const route = "/api/v1/seeds/domains/a.sg/urls"
+	page := get[contract.URLsPage](t, f, "GET", route+"?min_score=0.2", "")
+	got, err := json.Marshal(page.URLs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = `[{"url":"https://a.sg/news/caf%C3%A9?id=1","raw_url":"https://a.sg/news/café?id=1","title":"Found","path":"/news/caf%C3%A9",` +
+		`"discovery_method":"sitemap","language":"en","discovered_at":null,"confidence":null,"type":"press_release","priority_score":0.9,"recommended_action":"ignore","allowed":false},` +
+		`{"url":"https://a.sg/news/both","raw_url":null,"title":"As Research has it","path":"/news/both","discovery_method":null,"language":null,"discovered_at":null,"confidence":0.5,` +
+		`"type":"news","priority_score":0.7,"recommended_action":null,"allowed":null},` +
+		`{"url":"https://a.sg/about","raw_url":null,"title":null,"path":"/about","discovery_method":null,"language":null,"discovered_at":null,"confidence":null,` +
+		`"type":null,"priority_score":0.2,"recommended_action":null,"allowed":null}]`
+	if string(got) != want {
+		t.Errorf("%s", got)
+	}
+	document(`{"discovered_urls": 1}`)
+	if r := f.do(t, "GET", route, ""); r.status != 500 {
+		t.Errorf("with a list that cannot be read: %d %+v", r.status, r.Error)
+	}
+}
+
 // TestPartitionOfADomain: a partition may be named in one parameter, as in a key or in short.
 func TestPartitionOfADomain(t *testing.T) {
 	f := open(t)

@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"maps"
 	"net/http"
+	"net/url"
 	"slices"
 
 	"github.com/newsfork/seed-engine/contract"
@@ -13,8 +15,9 @@ import (
 // urlsPerPage is how many URLs of a domain one answer has.
 const urlsPerPage = 1000
 
-// domainURLs gives all URLs of a document by score, those for which it has no room included, without what operators
-// excluded. A page reads the document's lists anew, one at a time.
+// domainURLs gives all URLs of a document by score: those of Research, with the lists for which the document has no room,
+// and the others among discovered_urls; without what operators excluded. A page reads the document's lists again, one at
+// a time.
 func (a *API) domainURLs(w http.ResponseWriter, r *http.Request) error {
 	q, f, err := readPartition(r, "min_score", "cursor")
 	if err != nil {
@@ -43,9 +46,14 @@ func (a *API) domainURLs(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	discovered, err := discoveredURLs(&doc)
+	if err != nil {
+		return err
+	}
 	best := ranking{from: from, limit: urlsPerPage + 1}
 	take := func(list []contract.DocumentURL) {
 		for _, u := range list {
+			delete(discovered, u.URL) // it is one page, as Research describes it
 			if score(&u) >= min && !exclusions.URL(u.URL) {
 				best.add(u)
 			}
@@ -59,6 +67,7 @@ func (a *API) domainURLs(w http.ResponseWriter, r *http.Request) error {
 		}
 		take(list)
 	}
+	take(slices.Collect(maps.Values(discovered)))
 	page := contract.URLsPage{Domain: detail.Domain, Partition: detail.Partition, Revision: doc.Revision, URLs: best.sorted()}
 	if len(page.URLs) > urlsPerPage {
 		page.URLs = page.URLs[:urlsPerPage]
@@ -66,6 +75,33 @@ func (a *API) domainURLs(w http.ResponseWriter, r *http.Request) error {
 		page.Cursor = contract.EncodeCursor(rank{score(last), last.URL})
 	}
 	return sendTagged(w, r, "application/json; charset=utf-8", encodeJSON(answer{Success: true, Data: page}))
+}
+
+// discoveredURLs are a document's discovered_urls in the form of its raw URLs, by URL. What only Research says is null.
+func discoveredURLs(doc *contract.Document) (map[string]contract.DocumentURL, error) {
+	var d struct {
+		URLs []struct {
+			contract.DocumentURL
+			Classification struct {
+				Type string `json:"primary_type"`
+			} `json:"classification"`
+		} `json:"discovered_urls"`
+	}
+	if len(doc.Discovery) > 0 {
+		if err := json.Unmarshal(doc.Discovery, &d); err != nil {
+			return nil, &contract.Error{Kind: contract.Internal, Op: "handlers.discoveredURLs", Field: doc.Domain, Message: "the stored document cannot be read; collect the domain again", Err: err}
+		}
+	}
+	urls := make(map[string]contract.DocumentURL, len(d.URLs))
+	for i := range d.URLs {
+		u := d.URLs[i].DocumentURL
+		u.Type = contract.Text(d.URLs[i].Classification.Type)
+		if at, err := url.Parse(u.URL); err == nil {
+			u.Path = at.EscapedPath()
+		}
+		urls[u.URL] = u
+	}
+	return urls, nil
 }
 
 // urlList reads one of a document's lists. A rewritten document has other lists, so one that is gone means that the
