@@ -4,6 +4,16 @@
 const names = {
   "a warm `GET /health` over HTTP": "워밍된 `GET /health`(HTTP)",
   "the same beside the stock entry of syumai/workers": "syumai/workers의 기본 엔트리와 비교한 같은 요청",
+  "the first request of a cold isolate, more than the peer's: compiling, starting, answering":
+    "콜드 아이솔레이트의 첫 요청, 비교 대상보다 더 걸린 시간: 컴파일, 시작, 응답",
+  "of which compiling the program": "그중 프로그램 컴파일",
+  "of which starting it and answering": "그중 시작과 응답",
+  "`GET /health`, from another Worker": "다른 Worker에서 부른 `GET /health`",
+  "CPU time of that, with the stores'": "그때의 CPU 시간, 저장소 포함",
+  "`GET /api/v1/seeds/status`, warm, beside the same calls to D1, R2 and the queues":
+    "워밍된 `GET /api/v1/seeds/status`, D1, R2, 큐를 똑같이 부르는 Worker와 비교",
+  "`GET /api/v1/datasets/…` of 100 files, warm, beside the same call to R2":
+    "워밍된 `GET /api/v1/datasets/…`, 파일 100개, R2를 똑같이 부르는 Worker와 비교",
   "orchestrate 2000 finished files, warm": "끝난 파일 2000개의 오케스트레이션, 워밍된 상태",
   "a 20 MB raw file, 2,000 domains": "20 MB 원시 파일, 도메인 2,000개",
   "its growth of the runtime's memory": "그때 늘어난 런타임 메모리",

@@ -86,7 +86,7 @@ export function table(rows, note = () => "") {
     const engine = [cell(row, "engine"), row.linear_mib && `linear memory ${cell(row, "linear")}`].filter(Boolean);
     const goal = row.goal === "–" ? "" : row.goal + (meets(row) ? "" : " (missed)");
     const cells = [row.what.trim() + note(row), engine.join(", "), cell(row, "peer"), row.ratio ?? "", goal];
-    return `| ${cells.join(" | ").replace(/\s+/g, " ")} |`;
+    return `| ${cells.join(" | ")} |`.replace(/\s+/g, " ");
   });
   return ["| what | engine | peer | ratio | goal |", "| --- | --- | --- | --- | --- |", ...lines].join("\n");
 }

@@ -5,7 +5,12 @@ let statements = [];
 const json = (request, data) =>
   Response.json(
     { success: true, data },
-    { headers: { "x-request-id": request.headers.get("x-request-id") ?? crypto.randomUUID(), "cache-control": "no-store" } },
+    {
+      headers: {
+        "x-request-id": request.headers.get("x-request-id") ?? crypto.randomUUID(),
+        "cache-control": "no-store",
+      },
+    },
   );
 
 async function status(env) {

@@ -81,7 +81,11 @@ try {
   for (const [what, path, goal] of [
     ["`GET /health`, from another Worker", "/health", "–"],
     ["`GET /api/v1/seeds/status`, warm, beside the same calls to D1, R2 and the queues", status, "≤ 1.5 ×"],
-    [`\`GET /api/v1/datasets/…\` of ${files} files, warm, beside the same call to R2`, `/api/v1/datasets/${partition}`, "≤ 1.5 ×"],
+    [
+      `\`GET /api/v1/datasets/…\` of ${files} files, warm, beside the same call to R2`,
+      `/api/v1/datasets/${partition}`,
+      "≤ 1.5 ×",
+    ],
   ]) {
     const times = { engine: [], peer: [] };
     const cpu = { engine: 0, peer: 0 };
@@ -95,7 +99,7 @@ try {
       }
     const [ours, theirs] = [median(times.engine), median(times.peer)];
     rows.report(what, goal, { engine_ms: ours, peer_ms: theirs, ratio: ratio(ours, theirs) });
-    rows.report(`its CPU time, with that of the stores, ${path.split("/").at(-1)}`, "–", {
+    rows.report("  CPU time of that, with the stores'", "–", {
       engine_ms: round1(cpu.engine / rounds / requests),
       peer_ms: round1(cpu.peer / rounds / requests),
       ratio: ratio(cpu.engine, cpu.peer),

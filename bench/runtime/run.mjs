@@ -39,14 +39,14 @@ function makeStock(dir) {
 
 const kind = (file) => ({ mjs: "esModule", js: "esModule", wasm: "wasm" })[file.split(".").pop()];
 
-function config() {
+function config(names) {
   const worker = ([name, { entry }]) => {
     const others = readdirSync(join(out, name)).filter((file) => file !== entry && kind(file));
     const list = [entry, ...others].map((file) => `(name = "${file}", ${kind(file)} = embed "${name}/${file}")`);
     return `(name = "${name}", worker = (compatibilityDate = "2026-11-01", modules = [${list.join(", ")}],
       bindings = [(name = "ENVIRONMENT", text = "development")]))`;
   };
-  const all = Object.entries(sides);
+  const all = Object.entries(sides).filter(([name]) => names.includes(name));
   return `using Workerd = import "/workerd/workerd.capnp";
 const config :Workerd.Config = (
   services = [${all.map(worker).join(",\n")}],
@@ -55,8 +55,10 @@ const config :Workerd.Config = (
 `;
 }
 
-// Starts workerd and resolves to its process and the port of each side.
-async function serve(path) {
+// Starts workerd with some of the sides and resolves to its process and their ports.
+async function serve(...names) {
+  const path = join(out, "config.capnp");
+  writeFileSync(path, config(names));
   const child = spawn(workerd.default ?? workerd, ["serve", "--control-fd=3", path], {
     stdio: ["ignore", "inherit", "inherit", "pipe"],
   });
@@ -71,10 +73,15 @@ async function serve(path) {
         const { socket, port } = JSON.parse(line);
         ports[socket] = port;
       }
-      if (Object.keys(ports).length === Object.keys(sides).length) resolve();
+      if (Object.keys(ports).length === names.length) resolve();
     });
   });
-  return { child, ports };
+  rmSync(path);
+  const stop = () => {
+    child.removeAllListeners("exit");
+    child.kill();
+  };
+  return { stop, ports };
 }
 
 function request(port, agent) {
@@ -90,6 +97,33 @@ function request(port, agent) {
       });
     }).on("error", reject);
   });
+}
+
+/**
+ * The first requests of an isolate in a workerd of its own, in ms: from the start of workerd until it listens, which
+ * includes that it compiles the program, and until each of two answers.
+ */
+async function cold(name) {
+  const began = performance.now();
+  const { stop, ports } = await serve(name);
+  const listening = performance.now() - began;
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  try {
+    const [first, second] = [await request(ports[name], agent), await request(ports[name], agent)];
+    return { listening, first, second, all: listening + first };
+  } finally {
+    agent.destroy();
+    stop();
+  }
+}
+
+/** The medians of cold starts of the engine and the peer in turn. */
+async function coldStarts() {
+  const seen = { engine: [], peer: [] };
+  for (let round = 0; round < (rounds < 100 ? 3 : 9); round++)
+    for (const name of ["engine", "peer"]) seen[name].push(await cold(name));
+  const middle = (list, what) => list.map((one) => one[what]).toSorted((a, b) => a - b)[list.length >> 1];
+  return (name, what) => middle(seen[name], what);
 }
 
 const quantile = (sorted, q) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * q))];
@@ -120,16 +154,12 @@ for (const [name, side] of Object.entries(sides)) {
   mkdirSync(dir, { recursive: true });
   side.make(dir);
 }
-const path = join(out, "config.capnp");
-writeFileSync(path, config());
-const { child, ports } = await serve(path);
+const { stop, ports } = await serve(...Object.keys(sides));
 let results;
 try {
   results = await measure(ports);
 } finally {
-  child.removeAllListeners("exit");
-  child.kill();
-  rmSync(path);
+  stop();
 }
 
 const { peer, stock } = results;
@@ -156,6 +186,17 @@ if (engine) {
   });
   rows.report("a warm `GET /health` over HTTP", "≤ 1.1 ×", beside(peer));
   rows.report("the same beside the stock entry of syumai/workers", "≤ 0.1 ×", beside(stock));
+  const ms = await coldStarts();
+  rows.report("the first request of a cold isolate, more than the peer's: compiling, starting, answering", "≤ 250 ms", {
+    engine_ms: ms("engine", "all") - ms("peer", "all"),
+  });
+  rows.report("of which compiling the program", "–", {
+    engine_ms: ms("engine", "listening") - ms("peer", "listening"),
+  });
+  rows.report("of which starting it and answering", "–", {
+    engine_ms: ms("engine", "first"),
+    peer_ms: ms("peer", "first"),
+  });
   rows.finish({ quick: rounds < 100 });
 }
 console.log(
