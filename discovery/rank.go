@@ -30,12 +30,15 @@ type entrant struct {
 	candidate
 	standing standing
 	date     uint32 // the day it is about, else when it was changed; 0 for none
+	undated  int    // the order of a listing as if it had no date
+	unread   bool   // robots.txt of its host was not, so it may be forbidden
 	section  string
 	pattern  nodeID
 }
 
 // ranked returns the MaxDiscovered best of list in the order of an editor: the current listings of up to maxLeading
-// sections; then by priority, the newest first of equals, with nothing that stands aside above a dated article.
+// sections; then by priority, the newest first of equals, with nothing that stands aside above a dated article, and
+// with the listings of further sections as if they had no date.
 // Of one section, and of one pattern, there are at most maxAlike unless nothing else is left.
 func (a *Analyser) ranked(list []candidate) []candidate {
 	entrants := make([]entrant, len(list))
@@ -96,6 +99,11 @@ func (a *Analyser) entrant(c candidate) entrant {
 		e.standing = aside
 	case news && a.isListing(&p):
 		e.standing = listing
+		e.undated = a.withoutDate(&p, e)
+		if a.o.Robots != nil {
+			_, decided := a.robots(c.url)
+			e.unread = !decided
+		}
 	case news && e.date > 0:
 		e.standing = article
 		e.order = a.worth(&p, e)
@@ -112,6 +120,13 @@ func (a *Analyser) worth(p *page, e entrant) int {
 	v := a.value(p, e.class.Type(), e.date)
 	score := priority(v.Overall, (1+e.confidence)/2, quality(p), methodScore(methods[e.rank]))
 	return int(score*1000) / worthStep * worthStep
+}
+
+// withoutDate is the priority of a listing without its date: many are made as they are asked for, and so always changed just
+// now, however old what they list is.
+func (a *Analyser) withoutDate(p *page, e entrant) int {
+	v := a.value(p, e.class.Type(), 0)
+	return min(e.order, int(priority(v.Overall, e.confidence, quality(p), methodScore(methods[e.rank]))*1000+0.5))
 }
 
 // isListing reports whether a page of a type of news lists a section's news now: the menu leads there, it has the name
@@ -135,24 +150,34 @@ func (a *Analyser) isListing(p *page) bool {
 	return false
 }
 
-// leadWith moves the best listings of the first sections to the front. The other listings of a section that leads
-// repeat it: they stand aside.
+// listsNews reports whether a page may lead: lists of announcements, as of tenders and vacancies, do not.
+func (e *entrant) listsNews() bool {
+	return e.standing == listing && e.class.Type() != classify.Announcement
+}
+
+// leadWith moves the best listings of the first sections that may be fetched to the front. The other listings of a
+// section that leads repeat it: they stand aside. Those of further sections stand where they would without a date.
 func leadWith(sorted []entrant, lowest int) []entrant {
 	var leading, others []entrant
 	led := map[string]bool{}
 	for _, e := range sorted {
-		switch {
-		case e.standing != listing || e.class.Type() == classify.Announcement:
+		if e.listsNews() && !e.unread && !led[e.section] && len(led) < maxLeading {
+			led[e.section] = true
+			leading = append(leading, e)
+		} else {
+			others = append(others, e)
+		}
+	}
+	for i := range others {
+		switch e := &others[i]; {
+		case !e.listsNews():
 		case led[e.section]:
 			if lowest > 0 {
 				e.order = min(e.order, lowest-1)
 			}
-		case len(led) < maxLeading:
-			led[e.section] = true
-			leading = append(leading, e)
-			continue
+		default:
+			e.order = e.undated
 		}
-		others = append(others, e)
 	}
 	slices.SortStableFunc(others, before)
 	return append(leading, others...)
@@ -187,8 +212,9 @@ func mixed(sorted []entrant) []entrant {
 	return kept
 }
 
-// section is the part of a site that a page belongs to: its host and the first segment that is no language.
-func (p *page) section() string { return p.host + "/" + p.sectionName() }
+// section is the part of a site that a page belongs to: its host, with or without www., and the first segment that is no
+// language.
+func (p *page) section() string { return strings.TrimPrefix(p.host, "www.") + "/" + p.sectionName() }
 
 func (p *page) sectionName() string {
 	for i, s := range p.parts() {

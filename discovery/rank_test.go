@@ -310,3 +310,50 @@ func TestMixed(t *testing.T) {
 		t.Errorf("%d of one pattern, want %d", n, maxAlike)
 	}
 }
+
+// harbourTimes is a newspaper whose stories are dated by their paths, and whose home page has a menu of sections.
+func harbourTimes(robots func(string) (bool, bool)) *Analyser {
+	const home = "https://harbour-times.sg/"
+	a := NewAnalyser(Options{Model: embedded.Model(), Domain: "harbour-times.sg", Now: testNow, Robots: robots})
+	for i := range 20 {
+		for _, desk := range []string{"singapore", "business"} {
+			add(a, fmt.Sprintf("%s2026/01/%s-story-%d", home, desk, i+1), FromFeed, ago(time.Duration(i+1)*day+time.Hour))
+		}
+	}
+	var menu []Link
+	for _, name := range []string{"singapore", "asia", "business", "opinion", "sport", "arts"} {
+		add(a, home+name, FromSitemap, ago(time.Minute)) // made as it is asked for
+		menu = append(menu, Link{home + name, name})
+	}
+	add(a, "https://www.harbour-times.sg/opinion", FromFeed, ago(time.Minute))
+	add(a, home, FromSitemap, time.Time{})
+	a.Learn(menu)
+	return a
+}
+
+// TestLeadingOfANewspaper: no more than three listings stand above its stories, though it has more sections and all of
+// them changed just now; that with www. is the same section, and does not lead where its robots.txt was not read.
+func TestLeadingOfANewspaper(t *testing.T) {
+	for name, robots := range map[string]func(string) (bool, bool){
+		"www not read": func(url string) (bool, bool) { return true, !strings.HasPrefix(url, "https://www.") },
+		"both read":    func(string) (bool, bool) { return true, true },
+		"none asked":   nil,
+	} {
+		urls := harbourTimes(robots).Result().URLs
+		sections := map[string]bool{}
+		for i, u := range urls[:15] {
+			if story := strings.Contains(u.URL, "-story-"); story != (i >= maxLeading) {
+				t.Errorf("%s: %s at %d", name, u.URL, i)
+			}
+			if robots != nil && i < maxLeading && u.Allowed == nil {
+				t.Errorf("%s: %s leads", name, u.URL)
+			}
+			if p := parsePage(u.URL); i < maxLeading {
+				sections[p.sectionName()] = true
+			}
+		}
+		if len(sections) != maxLeading {
+			t.Errorf("%s: sections %v lead", name, sections)
+		}
+	}
+}
