@@ -16,6 +16,7 @@ import (
 
 	"github.com/newsfork/seed-engine/collector"
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/discovery"
 	"github.com/newsfork/seed-engine/fetch"
 	"github.com/newsfork/seed-engine/fetch/fetchtest"
 	"github.com/newsfork/seed-engine/frontier"
@@ -142,7 +143,7 @@ func TestFrontierTakesTheBest(t *testing.T) {
 		}
 		titled := false
 		for _, i := range lease.Items {
-			if i.Type != "news" || strings.Contains(i.URL, "/private/") || i.Partition != partition {
+			if raw := i.URL == "https://example.com/raw/minister-opens-bridge"; (i.Type != "news") != raw || strings.Contains(i.URL, "/private/") || i.Partition != partition {
 				t.Errorf("leased %+v", i)
 			}
 			titled = titled || i.Title == "The third story"
@@ -164,6 +165,45 @@ func TestFrontierTakesTheBest(t *testing.T) {
 		}
 		if m := got["https://example.com/sitemap.xml"]; m.Method != "sitemap" || m.ETag != `"s1"` || m.LastModified != "Thu, 29 Jan 2026 09:00:00 GMT" {
 			t.Errorf("sitemap %+v", m)
+		}
+	})
+}
+
+// TestFrontierHasWhatTheDocumentNames: the URLs of the document are put, although the sections to which they belong have
+// fewer pages than others that look the same.
+func TestFrontierHasWhatTheDocumentNames(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		pages := healthy()
+		var urls strings.Builder
+		for i := range 3000 {
+			day := time.Date(2026, 1, 31, 0, 0, 0, 0, time.UTC).Add(-time.Duration(i) * time.Hour)
+			section := []string{"national", "world", "sport"}[i/1000]
+			fmt.Fprintf(&urls, "<url><loc>https://example.com/%s/story-%d</loc><lastmod>%s</lastmod></url>", section, 1+i%1000, day.Format(time.DateOnly))
+		}
+		pages["https://example.com/sitemap.xml"] = fetchtest.Page{Body: "<urlset>" + urls.String() + "</urlset>", Header: map[string]string{"Content-Type": "application/xml"}}
+		w := newWorld(pages, nil)
+		w.frontier.open(t)
+		raw := []string{"https://example.com/national/story-1", "https://example.com/sport/story-999", "https://example.com/about/what-we-do"}
+		if err := w.collect(t, message(1, raw...), false); err != nil {
+			t.Fatal(err)
+		}
+		if s := w.stats(t, "example.com"); s.URLs != 500 {
+			t.Errorf("%d pages wait", s.URLs)
+		}
+		doc := w.document(t)
+		var found discovery.Discovery
+		if err := json.Unmarshal(doc.Discovery, &found); err != nil || len(found.URLs) != 50 {
+			t.Fatal(len(found.URLs), err)
+		}
+		for _, u := range found.URLs {
+			if got := w.state(t, "example.com", u.URL); u.Action != discovery.Ignore && got.State == "unknown" {
+				t.Errorf("%s, of priority %v, is unknown to the frontier", u.URL, u.Priority)
+			}
+		}
+		for _, u := range doc.URLs {
+			if got := w.state(t, "example.com", u.URL); *u.Action != "ignore" && got.State == "unknown" {
+				t.Errorf("%s, a raw URL, is unknown to the frontier", u.URL)
+			}
 		}
 	})
 }

@@ -66,23 +66,27 @@ type Analyser struct {
 	host       string          // the last one
 	authority  float64
 
-	seen     seen
-	tree     *tree
-	top      top
-	varied   varied
-	loose    bool            // some page that is worth fetching has no pattern
-	scored   map[nodeID]bool // patterns of raw URLs that are worth fetching
-	pages    pages
-	title    []byte          // of the URL that is being added
-	said     map[uint64]said // by keyOf a URL
-	also     string          // see Include
-	texts    texts
-	survey   *survey // nil while it is out of date
-	listings top     // pages that may list news
-	classes  [classify.Classes]class
-	stats    Stats
-	failures []Failure
-	unlisted int // failures beyond MaxFailures
+	seen   seen
+	tree   *tree
+	top    top
+	varied varied
+	loose  bool            // some page that is worth fetching has no pattern
+	scored map[nodeID]bool // patterns of raw URLs that are worth fetching
+	pages  pool
+	title  []byte // of the URL that is being added
+
+	researched pages           // the best that Score was given, by priority: they leave half of Pages to others
+	best       []candidate     // those of Result; nil while it is out of date
+	since      map[uint64]bool // keys of what was offered since Restore; nil without
+	said       map[uint64]said // by keyOf a URL
+	also       string          // see Include
+	texts      texts
+	survey     *survey // nil while it is out of date
+	listings   top     // pages that may list news
+	classes    [classify.Classes]class
+	stats      Stats
+	failures   []Failure
+	unlisted   int // failures beyond MaxFailures
 
 	sources   []source
 	sourceIDs map[string]SourceID // by URL
@@ -104,7 +108,8 @@ func NewAnalyser(o Options) *Analyser {
 		shapes:     newShapes(c),
 		tree:       newTree(),
 		top:        top{limit: 2 * MaxDiscovered}, // estimated; the best of them are assessed
-		pages:      pages{limit: o.Pages, at: map[string]int{}},
+		pages:      newPool(o.Pages),
+		researched: newPages((o.Pages + 1) / 2),
 		listings:   top{limit: maxListings},
 		sourceIDs:  map[string]SourceID{},
 	}
@@ -157,7 +162,7 @@ func (a *Analyser) Add(s *Sighting) {
 		a.texts.entitle(key, rankOf(s.Method), s.Title)
 		a.hear(key, r, s)
 	}
-	a.survey = nil
+	a.survey, a.best = nil, nil
 	a.pages.entitle(a.buf, s.Title)
 	if s.Source > 0 {
 		a.sources[s.Source-1].note(r, date)
@@ -361,7 +366,10 @@ func (a *Analyser) count(c *candidate, sign int) {
 func (a *Analyser) offer(p *page, c candidate) {
 	a.top.offer(c)
 	a.varied.offer(p, c)
-	a.pages.offer(c, a.title)
+	a.pages.offer(p, c, a.title)
+	if a.since != nil {
+		a.since[keyOf(c.url)] = true
+	}
 	a.classes[c.class].examples.offer(c)
 	if p.mayList(c.class.Type()) {
 		c.order -= 1000 * p.depth // those near the root first
@@ -419,6 +427,10 @@ func (a *Analyser) Score(url string) Scored {
 	forbidden := s.Allowed != nil && !*s.Allowed
 	if !inside || forbidden || len(p.url) > MaxURLLength || p.trapOf(a.o.Now) != markup.NoTrap || assetExtensions[p.extension()] {
 		s.Action = Ignore
+	}
+	if s.Action != Ignore {
+		c.order = c.priority
+		a.researched.offer(c, nil)
 	}
 	return s
 }

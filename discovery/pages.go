@@ -1,6 +1,7 @@
 package discovery
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -21,29 +22,134 @@ type Page struct {
 // maxTitle bounds the title of a Page, in bytes.
 const maxTitle = 200
 
-// Pages returns the Options.Pages of highest priority among the URLs that Add was given, highest first,
-// but for those that robots.txt forbids, operators exclude, or nobody should fetch (Ignore).
-func (a *Analyser) Pages() []Page {
-	list := slices.Clone(a.pages.heap)
-	slices.SortFunc(list, func(x, y titled) int { return better(x.candidate, y.candidate) })
-	found := make([]Page, 0, len(list))
-	for _, c := range list {
-		p := parsePage(c.url)
-		if a.forbidden(c.url) || a.ruledOut(c.url) {
-			continue
-		}
-		assessed := a.assess(&p, c.rank, c.lastmod)
-		t, priority := assessed.class.Type(), float64(assessed.priority)/1000
-		if assessed.action(&p) == Ignore {
-			continue
-		}
-		q := Page{URL: c.url, Title: c.title, Type: t, Priority: priority, Method: methods[c.rank]}
-		if c.lastmod > 0 {
-			q.Lastmod = time.Unix(int64(c.lastmod), 0)
-		}
-		found = append(found, q)
+// pageSections is in how many parts the sections of a site are divided, of each of which pages are kept beside the
+// best of all: pages of one section are often estimated alike, and would keep out those of all others.
+const pageSections = 8
+
+// pool keeps the pages from which Pages chooses. What it keeps does not depend on their order.
+type pool struct {
+	best     pages
+	sections [pageSections]pages
+}
+
+func newPool(limit int) pool {
+	p := pool{best: newPages(limit)}
+	for i := range p.sections {
+		p.sections[i] = newPages((limit + 3) / 4)
 	}
-	return found
+	return p
+}
+
+// offer adds c, which is about p. How certain its type is counts half: the pages beside it, which are not known yet,
+// mostly leave no doubt.
+func (o *pool) offer(p *page, c candidate, title []byte) {
+	c.order += int(100 * (1 - c.confidence))
+	o.best.offer(c, title)
+	o.sections[(keyOf(p.host)^keyOf(p.sectionName()))%pageSections].offer(c, title)
+}
+
+// entitle gives a title to a candidate that has none.
+func (o *pool) entitle(url, title []byte) {
+	if len(title) == 0 {
+		return
+	}
+	o.best.entitle(url, title)
+	for i := range o.sections {
+		o.sections[i].entitle(url, title)
+	}
+}
+
+// title is that of a candidate, "" for none.
+func (o *pool) title(url string) string {
+	title := o.best.title(url)
+	for i := range o.sections {
+		title = cmp.Or(title, o.sections[i].title(url))
+	}
+	return title
+}
+
+// chosen returns the best of the pool, best first, at most a third of them of one section unless nothing else is left.
+func (o *pool) chosen() []candidate {
+	all := o.best.ordered()
+	for i := range o.sections {
+		for _, c := range o.sections[i].heap {
+			if _, there := o.best.at[c.url]; !there {
+				all = append(all, c.candidate)
+			}
+		}
+	}
+	limit := o.best.limit
+	if len(all) <= limit {
+		return all
+	}
+	slices.SortFunc(all, better)
+	var chosen, others []candidate
+	alike := map[string]int{}
+	for _, c := range all {
+		p := parsePage(c.url)
+		section := p.section()
+		if alike[section]++; alike[section] <= (limit+2)/3 {
+			chosen = append(chosen, c)
+		} else {
+			others = append(others, c)
+		}
+	}
+	return slices.Concat(chosen, others)[:limit]
+}
+
+// Pages returns the pages of the domain that are worth fetching, at most Options.Pages, highest priority first and of
+// equals the newest: those that Result lists, those that Score was given (the best half as many as Options.Pages), and the
+// best of the others that Add was given, of several sections where there are so many. Those that robots.txt forbids, operators exclude, or nobody should fetch
+// (Ignore) are left out. After Restore it is those that were added since.
+func (a *Analyser) Pages() []Page {
+	var found []candidate
+	taken := map[string]bool{}
+	take := func(c candidate) {
+		p := parsePage(c.url)
+		if len(found) < a.o.Pages && !taken[c.url] && !a.forbidden(c.url) && !a.ruledOut(c.url) && c.action(&p) != Ignore {
+			taken[c.url] = true
+			found = append(found, c)
+		}
+	}
+	for _, c := range slices.Concat(a.listed(), a.researched.ordered()) {
+		if a.isNew(c.url) {
+			take(c)
+		}
+	}
+	for _, c := range a.pages.chosen() {
+		if len(found) == a.o.Pages {
+			break
+		}
+		if p := parsePage(c.url); !taken[c.url] {
+			take(a.assess(&p, c.rank, c.lastmod))
+		}
+	}
+	slices.SortFunc(found, func(x, y candidate) int {
+		return cmp.Or(y.priority-x.priority, cmp.Compare(y.date, x.date), better(x, y))
+	})
+	list := make([]Page, len(found))
+	for i, c := range found {
+		list[i] = Page{URL: c.url, Title: a.titleOf(c.url), Type: c.class.Type(), Priority: float64(c.priority) / 1000, Method: methods[c.rank]}
+		if c.lastmod > 0 {
+			list[i].Lastmod = time.Unix(int64(c.lastmod), 0)
+		}
+	}
+	return list
+}
+
+// listed are the URLs of Result.
+func (a *Analyser) listed() []candidate {
+	if a.best == nil {
+		a.best = a.ranked(a.contenders())
+	}
+	return a.best
+}
+
+// isNew reports whether a URL was added since Restore, or with a better method or a later date.
+func (a *Analyser) isNew(url string) bool { return a.since == nil || a.since[keyOf(url)] }
+
+func (a *Analyser) titleOf(url string) string {
+	return cmp.Or(a.pages.title(url), a.texts.titles[keyOf(url)].text)
 }
 
 // titled is a candidate with the text by which it is known.
@@ -58,6 +164,26 @@ type pages struct {
 	limit int
 	heap  []titled
 	at    map[string]int // index in heap, by URL
+}
+
+func newPages(limit int) pages { return pages{limit: limit, at: map[string]int{}} }
+
+// ordered are the candidates, best first.
+func (h *pages) ordered() []candidate {
+	list := make([]candidate, len(h.heap))
+	for i := range h.heap {
+		list[i] = h.heap[i].candidate
+	}
+	slices.SortFunc(list, better)
+	return list
+}
+
+// title is that of a candidate, "" for none.
+func (h *pages) title(url string) string {
+	if i, found := h.at[url]; found {
+		return h.heap[i].title
+	}
+	return ""
 }
 
 // offer adds c if it is good enough, in place of an older candidate with its URL.
@@ -88,9 +214,6 @@ func (h *pages) offer(c candidate, title []byte) {
 
 // entitle gives a title to a candidate that has none.
 func (h *pages) entitle(url, title []byte) {
-	if len(title) == 0 {
-		return
-	}
 	if i, found := h.at[string(url)]; found && h.heap[i].title == "" {
 		h.heap[i].title = shortTitle(title)
 	}

@@ -1,6 +1,7 @@
 package discovery_test
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -58,6 +59,66 @@ func TestPagesAreTheBest(t *testing.T) {
 	}
 	if age := pagesNow.Sub(oldest); age > 30*24*time.Hour {
 		t.Errorf("a page of %v is among the best, although there are enough newer ones", age)
+	}
+}
+
+// TestPagesOfAllSections: a section whose URLs look surer does not keep out the others, the listed and the raw URLs are
+// among the pages, and the order in which they come makes no difference.
+func TestPagesOfAllSections(t *testing.T) {
+	const kept = 300
+	type sighting struct {
+		url string
+		at  time.Time
+	}
+	var all []sighting
+	for i := range 3000 {
+		section := []string{"national", "world", "sport"}[i/1000]
+		all = append(all, sighting{fmt.Sprintf("https://example.com/%s/story-%d", section, 1+i%1000), pagesNow.Add(-time.Duration(i) * time.Hour)})
+	}
+	raw := []string{"https://example.com/sport/story-1000", "https://example.com/world/story-900"}
+	var want []discovery.Page
+	for seed := range uint64(3) {
+		a := discovery.NewAnalyser(discovery.Options{Model: embedded.Model(), Domain: "example.com", Now: pagesNow, Pages: kept})
+		for _, n := range rand.New(rand.NewPCG(seed, 1)).Perm(len(all)) {
+			a.Add(&discovery.Sighting{Loc: []byte(all[n].url), Lastmod: all[n].at, Method: discovery.FromSitemap})
+		}
+		for _, url := range raw {
+			a.Add(&discovery.Sighting{Loc: []byte(url), Method: discovery.FromResearch})
+			a.Score(url)
+		}
+		listed := a.Result().URLs
+		got := a.Pages()
+		if len(got) != kept {
+			t.Fatalf("%d pages", len(got))
+		}
+		sections, has := map[string]int{}, map[string]bool{}
+		for _, p := range got {
+			sections[strings.Split(p.URL, "/")[3]]++
+			has[p.URL] = true
+		}
+		if sections["national"] < kept/5 || sections["world"] < kept/5 || sections["sport"] < kept/5 {
+			t.Errorf("of the sections: %v", sections)
+		}
+		for _, url := range raw {
+			if !has[url] {
+				t.Errorf("%s, a raw URL, is not among the pages", url)
+			}
+		}
+		for _, u := range listed {
+			if !has[u.URL] {
+				t.Errorf("%s, which is listed, is not among the pages", u.URL)
+			}
+		}
+		if !slices.IsSortedFunc(got, func(x, y discovery.Page) int {
+			return cmp.Or(cmp.Compare(y.Priority, x.Priority), y.Lastmod.Compare(x.Lastmod))
+		}) {
+			t.Error("they are not in the order of their priorities, the newest first of equals")
+		}
+		if want == nil {
+			want = got
+		} else if !slices.Equal(got, want) {
+			t.Errorf("seed %d: other pages", seed)
+		}
 	}
 }
 

@@ -37,7 +37,8 @@ func (a *Analyser) Result() Discovery {
 		Errors: append([]Failure{}, a.failures...), ErrorsOmitted: a.unlisted,
 	}
 	d.Patterns, d.PatternsOmitted = a.patterns()
-	best := a.ranked(a.contenders())
+	a.best = nil
+	best := a.listed()
 	frequencies := a.frequencies(best, false)
 	for i := range best {
 		d.URLs = append(d.URLs, a.discovered(&best[i], frequencies[i]))

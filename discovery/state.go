@@ -206,6 +206,7 @@ func Restore(s *State, o Options) (*Analyser, error) {
 		c.order -= 1000 * p.depth
 		a.listings.offer(c)
 	})
+	a.since = map[uint64]bool{}
 	return a, nil
 }
 

@@ -169,7 +169,7 @@ func (a *Analyser) Learn(links []Link) {
 		}
 	}
 	a.texts.learn(own)
-	a.survey = nil
+	a.survey, a.best = nil, nil
 }
 
 // textOf returns the texts by which a page is known.
