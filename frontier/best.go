@@ -18,10 +18,11 @@ const (
 
 // rival is a page that competes for a place.
 type rival struct {
-	rank  int        // twice the score, and one more if it waits: of equal ones the fresh one goes
-	fresh *freshPage // nil: it waits
-	host  *host
-	hash  uint64
+	rank    int        // twice the score, and one more if it waits: of equal ones the fresh one goes
+	lastmod int64      // of those of equal rank the oldest goes
+	fresh   *freshPage // nil: it waits
+	host    *host
+	hash    uint64
 }
 
 // choose takes out what is too much: fresh pages, which are refused and may be put again, and waiting
@@ -41,7 +42,10 @@ func (p *putting) choose() error {
 	if err != nil {
 		return err
 	}
-	slices.SortStableFunc(rivals, func(a, b rival) int { return cmp.Compare(a.rank, b.rank) })
+	slices.Reverse(rivals) // puts have their best pages first
+	slices.SortStableFunc(rivals, func(a, b rival) int {
+		return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.lastmod, b.lastmod))
+	})
 	out := map[int64]map[uint64]bool{}
 	for _, r := range rivals[:min(over, int64(len(rivals)))] {
 		switch {
@@ -89,11 +93,11 @@ func (p *putting) rivals() (list []rival, err error) {
 			return nil, err
 		}
 		for i := range pages {
-			list = append(list, rival{2*pages[i].score(now) + 1, nil, h, hash48(pages[i].path)})
+			list = append(list, rival{2*pages[i].score(now) + 1, pages[i].lastmod, nil, h, hash48(pages[i].path)})
 		}
 	}
 	for i := range p.fresh {
-		list = append(list, rival{2 * p.fresh[i].page.score(now), &p.fresh[i], nil, 0})
+		list = append(list, rival{2 * p.fresh[i].page.score(now), p.fresh[i].page.lastmod, &p.fresh[i], nil, 0})
 	}
 	return list, nil
 }

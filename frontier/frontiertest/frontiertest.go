@@ -40,6 +40,7 @@ var Cases = []Case{
 	{"verdicts of a put", verdicts},
 	{"puts of several domains at once", putAll},
 	{"the best pages of a domain", bestOfDomain},
+	{"the newest of equal pages", newestOfEquals},
 	{"the best pages of a domain with many hosts", bestOfHosts},
 	{"one page of a host at a time", oneOfAHost},
 	{"several pages of a host", severalOfAHost},

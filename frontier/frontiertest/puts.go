@@ -95,6 +95,21 @@ func bestOfDomain(t T, db DB) {
 	expect(t, "left, fetched", []int64{stats.URLs, stats.Done}, []int64{0, 900})
 }
 
+// newestOfEquals: of pages of one score the newest stay, then those that were put first.
+func newestOfEquals(t T, db DB) {
+	s := newShard(t, db)
+	s.local.Settings.URLsPerDomain = 500
+	alike := make([]frontier.NewPage, 700)
+	for i := range alike {
+		alike[i] = frontier.NewPage{URL: fmt.Sprintf("https://c.example/alike/%d", i), Priority: 0.5, LastMod: s.now/1000 - 9*86_400}
+		if i >= 600 {
+			alike[i].LastMod += 86_400
+		}
+	}
+	got := s.put("c.example", alike...).Pages
+	expect(t, "the first, the last, the newer of equals", []int{count(got[:400], frontier.Accepted), count(got[400:600], frontier.Accepted), count(got[600:], frontier.Accepted)}, []int{400, 0, 100})
+}
+
 func bestOfHosts(t T, db DB) {
 	s := newShard(t, db)
 	s.local.Settings.URLsPerDomain = 500
