@@ -36,6 +36,16 @@ func (v *votes) merge(o *votes) {
 	}
 }
 
+// anyNews reports whether any of the pages is news.
+func (v *votes) anyNews() bool {
+	for c, k := range v.of {
+		if k > 0 && isNews(classify.Class(c)) {
+			return true
+		}
+	}
+	return v.feeds > 0 || v.news > 0
+}
+
 func (v *votes) total() (n int) {
 	for _, k := range v.of {
 		n += int(k)

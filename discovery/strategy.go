@@ -21,8 +21,8 @@ func (a *Analyser) recommend(n nodeID, p *page, c *candidate) {
 }
 
 // allowedPatterns are patterns that were found, of which each page that is recommended has one: first the most useful,
-// then those of which there are only few pages. Where there are more than maxAllowedPatterns, names give way to {slug};
-// none at all restricts nothing.
+// then those of which there are only few pages. The names of articles give way to {slug}, so that the next article has
+// the pattern too, and where there are more than maxAllowedPatterns those of sections; none at all restricts nothing.
 func (a *Analyser) allowedPatterns(useful []URLPattern, best []candidate) []string {
 	list := []string{}
 	if a.loose || a.scored[noNode] {
@@ -30,7 +30,11 @@ func (a *Analyser) allowedPatterns(useful []URLPattern, best []candidate) []stri
 	}
 	good := map[string]int{} // with their pages
 	own := a.surveyed().own
-	need := func(n nodeID) { good[a.tree.pattern(n)] += own[n].total() }
+	var needed []nodeID
+	need := func(n nodeID) {
+		good[a.tree.pattern(n)] += own[n].total()
+		needed = append(needed, n)
+	}
 	for n := range a.tree.nodes {
 		if node := &a.tree.nodes[n]; node.movedTo == noNode && (node.good && !a.closed(nodeID(n)) || a.scored[nodeID(n)]) {
 			need(nodeID(n))
@@ -59,11 +63,68 @@ func (a *Analyser) allowedPatterns(useful []URLPattern, best []candidate) []stri
 	}
 	slices.SortFunc(others, func(x, y string) int { return cmp.Or(good[y]-good[x], strings.Compare(x, y)) })
 	list = append(list, others...)
+	list = withoutNames(list, a.articles(needed))
 	for names := 2; len(list) > maxAllowedPatterns; names-- {
 		if names < 0 {
 			return []string{}
 		}
 		list = generalised(list, names)
+	}
+	return list
+}
+
+// minNumbered is how many pages of the first level have to be numbered alike, as "post-1", to be taken for articles: a
+// section may have a number in its name.
+const minNumbered = 3
+
+// articles are those patterns of nodes that end in the name of one article: no list, in a section in which it is news or
+// not the only one.
+func (a *Analyser) articles(nodes []nodeID) map[string]bool {
+	slices.Sort(nodes)
+	beside := map[nodeID]int{} // by their parents
+	var leaves []nodeID
+	for _, n := range slices.Compact(nodes) {
+		if a.isLeaf(n) {
+			leaves = append(leaves, n)
+			beside[a.tree.nodes[n].parent]++
+		}
+	}
+	patterns := map[string]bool{}
+	for _, n := range leaves {
+		parent, news := a.tree.nodes[n].parent, a.surveyed().own[n].anyNews()
+		if parent != root && (news || beside[parent] > 1) || beside[parent] >= minNumbered {
+			patterns[a.tree.pattern(n)] = true
+		}
+	}
+	return patterns
+}
+
+// isLeaf reports whether a node is a name below which there is nothing, and that does not look like that of a list; on
+// the first level, where sections are, it is numbered too.
+func (a *Analyser) isLeaf(n nodeID) bool {
+	node := &a.tree.nodes[n]
+	if !node.name || node.first != noNode || strings.Contains(node.token, "?") {
+		return false
+	}
+	if node.parent == root && !strings.ContainsAny(node.token, "0123456789") {
+		return false
+	}
+	return !a.classifier.EndsInWords("https://" + a.o.Domain + a.tree.pattern(n))
+}
+
+// withoutNames replaces the last name of some patterns by {slug}.
+func withoutNames(patterns []string, some map[string]bool) (list []string) {
+	list = []string{}
+	seen := map[string]bool{}
+	for _, p := range patterns {
+		if some[p] {
+			at := strings.LastIndexByte(p, '/') + 1
+			p = p[:at] + slugToken(p[at:])
+		}
+		if !seen[p] {
+			seen[p] = true
+			list = append(list, p)
+		}
 	}
 	return list
 }

@@ -134,6 +134,38 @@ func TestStrategy(t *testing.T) {
 	}
 }
 
+// TestNextArticle: the patterns of a site with few pages have room for the article of tomorrow, and for no section that
+// was not seen.
+func TestNextArticle(t *testing.T) {
+	a := ministry()
+	var urls []string
+	see := func(path string) {
+		urls = append(urls, "https://www.mom.gov.sg"+path)
+		add(a, urls[len(urls)-1], FromFeed, ago(time.Hour))
+	}
+	for i := range 10 {
+		see(fmt.Sprintf("/faq/question-%d", i+1))
+		see(fmt.Sprintf("/post-%d.html", i+1))
+	}
+	for _, path := range []string{
+		"/news", "/news/2026/bridge-reopens", "/news/2026/ferry-runs", "/newsroom/press-releases", "/newsroom/press-releases/2026/01/tunnel-opens",
+		"/stories/mayor-resigns.html", "/updates",
+	} {
+		see(path)
+	}
+	checkStrategy(t, "few pages", a, urls)
+	got := a.Result().Strategy.AllowedPatterns
+	for path, want := range map[string]bool{
+		"/faq/question-11": true, "/post-11.html": true, "/news/2027/school-opens": true, "/newsroom/press-releases/2026/02/road-closes": true,
+		"/stories/mayor-elected.html": true, "/news": true, "/newsroom/press-releases": true, "/updates": true,
+		"/downloads": false, "/downloads/form-1": false, "/newsroom/speeches": false, "/stories/mayor-elected.pdf": false, "/about": false,
+	} {
+		if matchPatterns(got, "https://www.mom.gov.sg"+path) != want {
+			t.Errorf("%s: want %t of %q", path, want, got)
+		}
+	}
+}
+
 // TestDeepPagesAreNotExcluded: a page that is worth fetching and too deep for a pattern leaves the strategy without any.
 func TestDeepPagesAreNotExcluded(t *testing.T) {
 	a := ministry()
