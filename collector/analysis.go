@@ -31,7 +31,7 @@ func (a *analysis) see(e *contract.DocumentURL) {
 func (a *analysis) score(e *contract.DocumentURL) {
 	if a.rebuilt && e.Type != nil {
 		if a.Excludes(e.URL) {
-			strikeURL(e)
+			StrikeURL(e)
 		}
 		return
 	}

@@ -22,7 +22,7 @@ func strike(d *contract.Document, excluded func(url string) bool) (changed bool)
 	changed = strikeExcluded(d, excluded)
 	for i := range d.URLs {
 		if u := &d.URLs[i]; excluded(u.URL) && (u.Allowed == nil || *u.Allowed) {
-			strikeURL(u)
+			StrikeURL(u)
 			changed = true
 		}
 	}
@@ -38,8 +38,8 @@ func ruledOut(d *contract.Document, excluded func(url string) bool) bool {
 	return excluded != nil && excluded(robotsOf(host))
 }
 
-// strikeURL marks a raw URL as one that nobody is to fetch.
-func strikeURL(u *contract.DocumentURL) {
+// StrikeURL marks a raw URL as one that nobody is to fetch.
+func StrikeURL(u *contract.DocumentURL) {
 	ignore := string(discovery.Ignore)
 	u.Action, u.Allowed = &ignore, new(bool)
 }

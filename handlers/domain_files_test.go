@@ -49,7 +49,8 @@ func TestURLsOfADomain(t *testing.T) {
 		return list
 	}
 	keys := []string{laterDir.SortedList("one"), laterDir.SortedList("two")}
-	doc := contract.Document{Domain: "a.sg", Revision: 3, URLs: append(made(700), contract.DocumentURL{URL: "https://a.sg/private/x"}), URLsFiles: keys}
+	doc := contract.Document{Domain: "a.sg", Revision: 3, URLs: append(made(700), contract.DocumentURL{URL: "https://a.sg/private/x", Allowed: &allowed}), URLsFiles: keys}
+	all++
 	store := func(key string, v any) {
 		t.Helper()
 		data, err := json.Marshal(v)
@@ -77,6 +78,9 @@ func TestURLsOfADomain(t *testing.T) {
 				p := 0.0
 				if u.Priority != nil {
 					p = *u.Priority
+				}
+				if private := u.URL == "https://a.sg/private/x"; *u.Allowed == private || private && *u.Action != "ignore" {
+					t.Errorf("%s, allowed %v", u.URL, *u.Allowed)
 				}
 				if n := len(got); n > 0 && (p > got[n-1] || p == got[n-1] && u.URL <= last) {
 					t.Fatalf("%s with %v comes after %s with %v", u.URL, p, last, got[n-1])

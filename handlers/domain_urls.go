@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"slices"
 
+	"github.com/newsfork/seed-engine/collector"
 	"github.com/newsfork/seed-engine/contract"
 )
 
@@ -16,8 +17,8 @@ import (
 const urlsPerPage = 1000
 
 // domainURLs gives all URLs of a document by score: those of Research, with the lists for which the document has no room,
-// and the others among discovered_urls; without what operators excluded. A page reads the document's lists again, one at
-// a time.
+// and the others among discovered_urls. What operators excluded is as in the document: among the first it is marked, of
+// the others it is left out. A page reads the document's lists again, one at a time.
 func (a *API) domainURLs(w http.ResponseWriter, r *http.Request) error {
 	q, f, err := readPartition(r, "min_score", "cursor")
 	if err != nil {
@@ -50,11 +51,15 @@ func (a *API) domainURLs(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	maps.DeleteFunc(discovered, func(url string, _ contract.DocumentURL) bool { return exclusions.URL(url) })
 	best := ranking{from: from, limit: urlsPerPage + 1}
 	take := func(list []contract.DocumentURL) {
 		for _, u := range list {
 			delete(discovered, u.URL) // it is one page, as Research describes it
-			if score(&u) >= min && !exclusions.URL(u.URL) {
+			if exclusions.URL(u.URL) {
+				collector.StrikeURL(&u)
+			}
+			if score(&u) >= min {
 				best.add(u)
 			}
 		}

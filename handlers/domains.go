@@ -71,37 +71,40 @@ func (a *API) showDomain(w http.ResponseWriter, r *http.Request) error {
 	if q.err != nil {
 		return q.err
 	}
-	detail, err := a.domain(r, f)
+	detail, exclusions, err := a.domain(r, f)
 	if err != nil {
 		return err
 	}
-	detail.EntryPoints = a.entryPoints(r.Context(), detail.Domain)
+	detail.EntryPoints = []contract.EntryHistory{}
+	if !detail.Excluded {
+		detail.EntryPoints = a.entryPoints(r.Context(), detail.Domain, exclusions)
+	}
 	return sendTagged(w, r, "application/json; charset=utf-8", encodeJSON(answer{Success: true, Data: detail}))
 }
 
 // domain gives the record and document of the path's domain in the partition that f names whole, else in the
-// newest of those that it selects.
-func (a *API) domain(r *http.Request, f contract.Filter) (*contract.DomainDetail, error) {
+// newest of those that it selects, and what operators exclude.
+func (a *API) domain(r *http.Request, f contract.Filter) (*contract.DomainDetail, *contract.Exclusions, error) {
 	detail, err := a.locate(r, f)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if detail.Document, err = a.document(r.Context(), detail.Key); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if detail.Document == nil && detail.Record == nil {
-		return nil, unknownDomain(detail.Domain)
+		return nil, nil, unknownDomain(detail.Domain)
 	}
 	_, exclusions, err := a.Controls.Read(r.Context())
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	detail.Excluded = exclusions.Domain(detail.Domain)
 	if detail.Document != nil && (!exclusions.None() || gjson.GetBytes(detail.Document, "excluded").Bool()) {
 		detail.Document = collector.Strike(detail.Document, exclusions.URL)
 		detail.Excluded = detail.Excluded || gjson.GetBytes(detail.Document, "excluded").Bool()
 	}
-	return detail, nil
+	return detail, exclusions, nil
 }
 
 func unknownDomain(domain string) error {
@@ -180,7 +183,7 @@ func (a *API) collect(w http.ResponseWriter, r *http.Request) error {
 	if err := f.Validate(""); err != nil {
 		return err
 	}
-	found, err := a.domain(r, f)
+	found, _, err := a.domain(r, f)
 	if err != nil {
 		return err
 	}

@@ -149,6 +149,13 @@ func TestEntryPointsOfADomain(t *testing.T) {
 		!d.EntryPoints[0].NextCheckAt.Equal(f.now.Add(2*time.Hour)) || len(d.EntryPoints[0].Checks) != 1 {
 		t.Errorf("%+v", d.EntryPoints)
 	}
+	for _, exclusion := range []string{"url/https%3A%2F%2Fa.sg%2Ffeed", "domain/a.sg"} {
+		f.do(t, "PUT", "/api/v1/exclusions/"+exclusion, "")
+		if d := get[contract.DomainDetail](t, f, "GET", "/api/v1/seeds/domains/a.sg", ""); d.EntryPoints == nil || len(d.EntryPoints) != 0 {
+			t.Errorf("with the exclusion %s: %+v", exclusion, d.EntryPoints)
+		}
+		f.do(t, "DELETE", "/api/v1/exclusions/"+exclusion, "")
+	}
 	f.shards.frozen[""] = true
 	if d := get[contract.DomainDetail](t, f, "GET", "/api/v1/seeds/domains/a.sg", ""); d.EntryPoints != nil || d.Record == nil {
 		t.Errorf("with a frozen shard: %+v", d)

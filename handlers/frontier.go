@@ -258,7 +258,7 @@ func checksOf(e *frontier.EntryState) []contract.FrontierCheck {
 }
 
 // entryPoints are those of a domain as its shard has them; nil where it does not answer.
-func (a *API) entryPoints(ctx context.Context, domain string) []contract.EntryHistory {
+func (a *API) entryPoints(ctx context.Context, domain string, exclusions *contract.Exclusions) []contract.EntryHistory {
 	entries, err := a.Frontier.Of(domain).Entries(ctx, domain)
 	if err != nil {
 		a.Log.Warn("frontier_failed", "error_type", contract.KindOf(err), "error", err.Error(), "registrable_domain", domain)
@@ -267,6 +267,9 @@ func (a *API) entryPoints(ctx context.Context, domain string) []contract.EntryHi
 	list := []contract.EntryHistory{}
 	for i := range entries {
 		e := &entries[i]
+		if exclusions.URL(e.URL) {
+			continue // it is asked no more
+		}
 		h := contract.EntryHistory{
 			URL: e.URL, Method: e.Method, Interval: e.Interval, ChangedAt: moment(e.ChangedAt), NextCheckAt: moment(e.DueAt), Failures: e.Failures, Checks: checksOf(&e.EntryState),
 		}
