@@ -75,6 +75,7 @@ func TestExclusions(t *testing.T) {
 func TestExclusionsLeaveTheContract(t *testing.T) {
 	f := newFixture(t, nil)
 	const key = "prod/country=sg/category=news/date=2026-01-28/a.sg/domain_metadata.json"
+	const route = "/api/v1/seeds/domains/a.sg?country=sg&category=news&date=2026-01-28"
 	const stored = `{"domain":"a.sg","urls":[{"url":"https://a.sg/private/1","allowed":true,"recommended_action":"scheduled_crawl"},{"url":"https://a.sg/news/1","allowed":true,"recommended_action":"scheduled_crawl"}],` +
 		`"intelligent_discovery":{"discovered_urls":[{"url":"https://a.sg/private/1"},{"url":"https://a.sg/news/1"}]},` +
 		`"fetch_contract":{"entry_points":[{"method":"rss","url":"https://a.sg/private/feed"},{"method":"rss","url":"https://a.sg/feed"}]}}`
@@ -92,16 +93,23 @@ func TestExclusionsLeaveTheContract(t *testing.T) {
 	}
 	show := func() (d document) {
 		t.Helper()
-		shown := get[contract.DomainDetail](t, f, "GET", "/api/v1/seeds/domains/a.sg?country=sg&category=news&date=2026-01-28", "")
+		shown := get[contract.DomainDetail](t, f, "GET", route, "")
 		if err := json.Unmarshal(shown.Document, &d); err != nil {
 			t.Fatal(err)
 		}
 		return d
 	}
+	tag := f.raw(t, "GET", route, "").Header().Get("ETag")
+	if w := f.raw(t, "GET", route, "", "If-None-Match", tag); w.Code != 304 {
+		t.Fatalf("before, to those who have it: %d", w.Code)
+	}
 	if d := show(); len(d.Intelligent_discovery.Discovered_urls) != 2 || len(d.Fetch_contract.Entry_points) != 2 {
 		t.Fatalf("before: %+v", d)
 	}
 	f.do(t, "PUT", "/api/v1/exclusions/url/https%3A%2F%2Fa.sg%2Fprivate%2F*", "")
+	if w := f.raw(t, "GET", route, "", "If-None-Match", tag); w.Code != 200 { // under the same revision, perhaps
+		t.Errorf("to those who have what was there before: %d", w.Code)
+	}
 	d := show()
 	if l := d.Intelligent_discovery.Discovered_urls; len(l) != 1 || l[0].URL != "https://a.sg/news/1" {
 		t.Errorf("discovered: %+v", l)
