@@ -139,7 +139,7 @@ type DomainDetail struct {
 	Key        string          `json:"key"`        // of the document
 	Document   json.RawMessage `json:"document"`   // domain_metadata.json; null before the first collection
 	Record     *DomainRecord   `json:"record"`     // null when the ledger has none
-	Partitions []Partition     `json:"partitions"` // in which the ledger has the domain, newest first, at most 100
+	Partitions []Partition     `json:"partitions"` // in which the ledger has the domain, of those that the query selects, newest first, at most 100
 	// EntryPoints are those of the domain as the frontier has them now; null where its shard does not answer.
 	EntryPoints []EntryHistory `json:"entry_points"`
 }
