@@ -74,7 +74,7 @@ type RobotsSummary struct {
 
 // SitemapSummary is the outcome of fetching the root sitemap, as the workflow document names it.
 type SitemapSummary struct {
-	StatusCode    int     `json:"status_code"`    // of the root sitemap, else of the request that Error is about; 404 when nothing answered
+	StatusCode    int     `json:"status_code"`    // of the root sitemap, else of the request that Error is about; 404 with an ErrorType when nothing was asked, or nothing answered
 	ContentLength int64   `json:"content_length"` // bytes, decompressed
 	Exists        bool    `json:"exists"`
 	FetchedAt     *Time   `json:"fetched_at"`
