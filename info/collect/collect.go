@@ -264,7 +264,7 @@ func (c *Collector) warn(s info.Source, err error) {
 func letters(source string, failures []info.Failure) (list []store.Letter) {
 	for _, f := range failures {
 		if class := info.ClassOf(f.Err); class == info.Broken || class == info.Refused {
-			list = append(list, store.Letter{Source: source, Request: f.Request, Class: string(class), Error: f.Err.Error()})
+			list = append(list, store.Letter{Source: source, Request: f.Request, Class: string(class), Error: contract.Reason(f.Err)})
 		}
 	}
 	return list
@@ -285,8 +285,8 @@ func (c *Collector) gaveUp(ctx context.Context, s info.Source, state store.Sourc
 		c.warn(s, c.Store.Rest(ctx, s.Name(), string(class), until))
 		return c.skipped(r, until)
 	}
-	c.warn(s, c.Store.Fail(ctx, s.Name(), string(class), err.Error(), until, now, letters(s.Name(), b.Failures)))
-	r.Error = err.Error()
+	c.warn(s, c.Store.Fail(ctx, s.Name(), string(class), contract.Reason(err), until, now, letters(s.Name(), b.Failures)))
+	r.Error = contract.Reason(err)
 	r.Counts.Failed = len(b.Failures)
 	c.Log.Error("info_collect_failed", "error_type", info.Kind(err), "source", s.Name(), "class", class, "error", err.Error(), "not_before", until)
 	return r
@@ -330,7 +330,7 @@ func (c *Collector) skipped(r info.Report, until time.Time) info.Report {
 
 // failed reports that the store failed: the next collection begins where this one did.
 func (c *Collector) failed(r info.Report, err error) info.Report {
-	r.Error = err.Error()
+	r.Error = contract.Reason(err)
 	c.Log.Error("info_collect_failed", "error_type", contract.KindOf(err), "source", r.Source, "error", err.Error())
 	return r
 }

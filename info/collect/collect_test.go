@@ -334,8 +334,12 @@ func TestUpstreamFailures(t *testing.T) {
 			if err != nil || s[0].ErrorClass != string(c.class) || !s[0].NotBefore.Equal(c.again) || s[0].Failures != 1 {
 				t.Errorf("%+v %v", s, err)
 			}
-			if letters, _ := w.Store.DeadLetters(ctx, "", 10); (len(letters) == 1) != c.letter {
+			letters, _ := w.Store.DeadLetters(ctx, "", 10)
+			if (len(letters) == 1) != c.letter {
 				t.Errorf("%+v", letters)
+			}
+			if said := fmt.Sprint(r, s, letters); strings.Contains(said, "fetch.Transport") {
+				t.Errorf("operators read the name of a function: %s", said)
 			}
 			w.clock = c.again.Add(-time.Second)
 			if r := w.run(info.Naver)[0]; r.Skipped != string(c.class) || len(w.asked) != 1 {
