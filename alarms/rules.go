@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/ledger"
@@ -15,7 +14,7 @@ type rule struct {
 	name      string
 	subject   string // of the sentence that is posted
 	threshold float64
-	unit      string // a key of unitTexts
+	unit      string // one of contract.Percent, Milliseconds and Count
 	window    int    // minutes over which its value is taken; 0 where it is what stands now
 	value     func(counts) *float64
 }
@@ -25,34 +24,34 @@ type rule struct {
 // (alarm.NAME and alarm.about.NAME), and a line in docs/operations.md; a test compares them.
 var rules = []rule{
 	{
-		name: "file_failures", subject: "Files that fail", threshold: 5, unit: percent, window: 60,
+		name: "file_failures", subject: "Files that fail", threshold: 5, unit: contract.Percent, window: 60,
 		value: func(c counts) *float64 { return share(c.FilesFailed, c.FilesProcessed) },
 	},
 	{
-		name: "domain_failures", subject: "Domains that fail", threshold: 10, unit: percent, window: 60,
+		name: "domain_failures", subject: "Domains that fail", threshold: 10, unit: contract.Percent, window: 60,
 		value: func(c counts) *float64 { return share(c.DomainsFailed, c.DomainsProcessed) },
 	},
 	{
-		name: "slow_domains", subject: "Average processing of a domain", threshold: 5000, unit: milliseconds, window: 60,
+		name: "slow_domains", subject: "Average processing of a domain", threshold: 5000, unit: contract.Milliseconds, window: 60,
 		value: func(c counts) *float64 { return average(c.DurationMS, c.DomainsProcessed) },
 	},
 	{
-		name: "dead_letters", subject: "Dead letters neither replayed nor discarded", threshold: 100, unit: count,
+		name: "dead_letters", subject: "Dead letters neither replayed nor discarded", threshold: 100, unit: contract.Count,
 		value: func(c counts) *float64 { n := float64(c.DeadLetters.Stored); return &n },
 	},
 	{
-		name: "frontier_behind", subject: "The entry point that is due longest waits", threshold: 3_600_000, unit: milliseconds,
+		name: "frontier_behind", subject: "The entry point that is due longest waits", threshold: 3_600_000, unit: contract.Milliseconds,
 		value: func(c counts) *float64 { return late(c.reading) },
 	},
 	{
-		name: "refresh_failures", subject: "Reported URLs and entry points that failed", threshold: 20, unit: percent, window: 60,
+		name: "refresh_failures", subject: "Reported URLs and entry points that failed", threshold: 20, unit: contract.Percent, window: 60,
 		value: func(c counts) *float64 {
 			answers, faults := c.reading.FrontierWindow(60)
 			return share(float64(faults), float64(answers-faults))
 		},
 	},
 	{
-		name: "refresh_ceiling", subject: "The day's refreshes that are used up", threshold: 80, unit: percent,
+		name: "refresh_ceiling", subject: "The day's refreshes that are used up", threshold: 80, unit: contract.Percent,
 		value: func(c counts) *float64 {
 			last, _ := c.reading.NewestFrontier()
 			v := float64(last.Used) / 10
@@ -60,22 +59,13 @@ var rules = []rule{
 		},
 	},
 	{
-		name: "feed_webhook", subject: "The webhook of the feed has taken nothing", threshold: 3_600_000, unit: milliseconds,
+		name: "feed_webhook", subject: "The webhook of the feed has taken nothing", threshold: 3_600_000, unit: contract.Milliseconds,
 		value: func(c counts) *float64 {
 			v := float64(c.reading.FeedFailing.Milliseconds())
 			return &v
 		},
 	},
 }
-
-// Units of a value, as a status names them.
-const (
-	percent      = "percent"
-	milliseconds = "ms"
-	count        = "count"
-)
-
-var unitTexts = map[string]string{percent: " %", milliseconds: " ms", count: ""}
 
 // counts are what the value of a rule is taken from.
 type counts struct {
@@ -151,19 +141,13 @@ func (r *rule) judge(reading ledger.AlarmReading) contract.AlarmState {
 
 // sentence describes for people how the alarm stands.
 func (r *rule) sentence(s *contract.AlarmState) string {
-	number := func(v float64) string {
-		if r.unit == milliseconds && r.threshold >= 60_000 { // nobody counts hours in milliseconds
-			return strconv.FormatFloat(math.Floor(v/60_000), 'f', -1, 64) + " minutes"
-		}
-		return strconv.FormatFloat(v, 'f', -1, 64) + unitTexts[r.unit]
-	}
 	value := fmt.Sprintf("fewer than %d finished, too few to tell", contract.MinFinished)
 	if s.Value != nil {
-		value = number(*s.Value)
+		value = s.Number(*s.Value)
 	}
 	over := ""
 	if r.window > 0 {
 		over = fmt.Sprintf(" over the last %d minutes", r.window)
 	}
-	return fmt.Sprintf("%s: %s%s; the limit is %s.", r.subject, value, over, number(r.threshold))
+	return fmt.Sprintf("%s: %s%s; the limit is %s.", r.subject, value, over, s.Number(s.Threshold))
 }

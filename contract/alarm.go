@@ -1,5 +1,10 @@
 package contract
 
+import (
+	"math"
+	"strconv"
+)
+
 // States of an alarm.
 const (
 	AlarmOK     = "ok"
@@ -19,6 +24,27 @@ type AlarmState struct {
 	Unit      string   `json:"unit"`      // percent, ms or count
 	Window    *int     `json:"window_minutes"`
 	Since     *Time    `json:"since"` // when the cron first saw the state; before it did, when the answer was given
+}
+
+// Units of the value of an alarm.
+const (
+	Percent      = "percent"
+	Milliseconds = "ms"
+	Count        = "count"
+)
+
+// Number writes a value of the alarm, or its threshold, with its unit for people.
+func (s *AlarmState) Number(v float64) string {
+	unit := ""
+	switch {
+	case s.Unit == Milliseconds && s.Threshold >= 60_000: // nobody counts hours in milliseconds
+		v, unit = math.Floor(v/60_000), " minutes"
+	case s.Unit == Milliseconds:
+		unit = " ms"
+	case s.Unit == Percent:
+		unit = " %"
+	}
+	return strconv.FormatFloat(v, 'f', -1, 64) + unit
 }
 
 // Alarm is an alarm as it stands, in words too.

@@ -227,9 +227,9 @@ func tableIf(shown bool, w io.Writer, rows []string) error {
 func alarmText(a contract.AlarmState) string {
 	value := fmt.Sprintf("fewer than %d finished", contract.MinFinished)
 	if a.Value != nil {
-		value = strings.TrimSuffix(fmt.Sprintf("%g %s", *a.Value, plain(a.Unit)), " count")
+		value = a.Number(*a.Value)
 	}
-	text := fmt.Sprintf("%s %s: %s, fires above %g", plain(a.Name), plain(a.State), value, a.Threshold)
+	text := fmt.Sprintf("%s %s: %s, fires above %s", plain(a.Name), plain(a.State), value, a.Number(a.Threshold))
 	if a.Window != nil {
 		text += fmt.Sprintf(" over %d minutes", *a.Window)
 	}
