@@ -174,9 +174,10 @@ func writeDomain(w io.Writer, d *contract.DomainDetail) error {
 	return table(w, rows...)
 }
 
-// unread says why a file was not read. Where nothing answered there is no status, whatever the document says.
+// unread says why a file was not read. Only an answer that cannot be used has a status, whatever the document says: else
+// nothing answered, nothing was asked, or the reason names it.
 func unread(status int, f contract.Failure) string {
-	if f.ErrorType != nil && (*f.ErrorType == string(contract.Network) || *f.ErrorType == string(contract.Timeout)) {
+	if f.ErrorType != nil && *f.ErrorType != string(contract.Parse) {
 		return or(f.Error)
 	}
 	return fmt.Sprintf("status %d, %s", status, or(f.Error))
@@ -218,6 +219,8 @@ func addDocument(doc *contract.Document, add func(label, format string, args ...
 		add("robots.txt", "%s, %s", count(int(robots.Size), "byte"), verdict)
 	}
 	switch {
+	case sitemap.Error != nil && robots.Error != nil && *sitemap.Error == *robots.Error:
+		add("sitemap", "not asked for, since robots.txt could not be read")
 	case sitemap.Error != nil:
 		add("sitemap", "%s", unread(doc.Sitemap.StatusCode, sitemap.Failure))
 	case !sitemap.Exists:

@@ -103,12 +103,17 @@ func TestWhatDidNotAnswerHasNoStatus(t *testing.T) {
 		doc := sampleDocument()
 		why := contract.Failure{Error: ptr("the name does not resolve"), ErrorType: ptr(string(kind))}
 		doc.Reachable, doc.Sitemap.StatusCode, doc.Robots.StatusCode = false, 404, 0
-		doc.Technical.RobotsTxt, doc.Technical.SitemapXML = contract.RobotsTxt{Failure: why}, contract.SitemapXML{Failure: why}
+		doc.Technical.RobotsTxt, doc.Technical.SitemapXML = contract.RobotsTxt{Failure: contract.Failure{Error: ptr("robots.txt: the name does not resolve"), ErrorType: why.ErrorType}}, contract.SitemapXML{Failure: why}
 		addDocument(&doc, func(label, format string, args ...any) { text += label + " " + fmt.Sprintf(format, args...) + "\n" })
 		return text
 	}
-	if text := lines(contract.Network); strings.Contains(text, "404") || !strings.Contains(text, "sitemap the name does not resolve\n") || !strings.Contains(text, "robots.txt the name does not resolve\n") {
+	if text := lines(contract.Network); strings.Contains(text, "404") || !strings.Contains(text, "sitemap the name does not resolve\n") || !strings.Contains(text, "robots.txt robots.txt: the name does not resolve\n") {
 		t.Error(text)
+	}
+	for _, kind := range []contract.Kind{contract.Validation, "disallowed"} { // nothing was asked
+		if text := lines(kind); strings.Contains(text, "404") || strings.Contains(text, "status 0") {
+			t.Error(text)
+		}
 	}
 	if text := lines(contract.Parse); !strings.Contains(text, "sitemap status 404, the name") {
 		t.Error(text)

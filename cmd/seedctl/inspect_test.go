@@ -79,3 +79,11 @@ func TestSavedWebStaysInItsDirectory(t *testing.T) {
 		t.Errorf("code %d:\n%s%s", code, out, errOut)
 	}
 }
+
+// Of a name that is not asked there is no status, and its sitemap is not robots.txt.
+func TestInspectOfANameThatIsNotAsked(t *testing.T) {
+	_, out, _ := inspect(t, "nosuch.invalid")
+	if strings.Contains(out, "status") || strings.Count(out, "/robots.txt") != 1 || !strings.Contains(out, "sitemap     not asked for, since robots.txt could not be read\n") {
+		t.Error(out)
+	}
+}
