@@ -248,6 +248,12 @@ describe("operating", { skip }, () => {
 
   describe("advice on crawling", () => {
     const contract = () => page.getByRole("region", { name: "Fetch contract" });
+    const headings = (name) => page.getByRole("table", { name }).locator("th").allInnerTexts();
+    const unscored = async () => {
+      assert.deepEqual(await headings("Raw URLs"), ["URL", "Language", "Found by", "Type"]);
+      assert.deepEqual(await headings("Content types"), ["Type", "URLs"]);
+      assert.doesNotMatch(await page.getByRole("region", { name: "Discovery" }).innerText(), /priority|score/i);
+    };
     const altered = (change) => ({ alter: (data) => (data?.document ? change(structuredClone(data)) : data) });
 
     test("is not given for a site that does not answer", async () => {
@@ -258,6 +264,16 @@ describe("operating", { skip }, () => {
       assert.equal(await contract().count(), 0);
       assert.equal(await page.getByText("crawling allowed").count(), 0);
       assert.equal(await page.getByRole("region", { name: "URLs that matter most" }).count(), 0);
+      await unscored();
+    });
+
+    test("a failure without a dead letter does not ask for a replay", async () => {
+      const engine = world();
+      engine.deadLetters = engine.deadLetters.filter(({ record }) => record.domain !== "rail-news-158.example");
+      await open("#/domain/rail-news-158.example", { engine });
+      const why = page.getByRole("region", { name: "Why it failed" });
+      await why.getByText("There is no dead letter").waitFor();
+      assert.doesNotMatch(await why.innerText(), /replay/i);
     });
 
     test("is not given for a domain that is excluded, by the ledger or by the document", async () => {
@@ -269,6 +285,7 @@ describe("operating", { skip }, () => {
         await page.getByText("This domain is ruled out and not fetched.").waitFor();
         assert.equal(await contract().count(), 0);
         assert.equal(await page.getByText("crawling allowed").count(), 0);
+        await unscored();
         await page.context().close();
         await fake.close();
       }
@@ -278,6 +295,8 @@ describe("operating", { skip }, () => {
     test("is given for others", async () => {
       await open("#/domain/city-council-2.example");
       await contract().getByText("crawling allowed").waitFor();
+      assert.ok((await headings("Raw URLs")).includes("Action"));
+      await page.getByText("High priority").waitFor();
     });
   });
 

@@ -209,10 +209,10 @@ export default {
   "todo.parse_error":
     "Correct the file and upload it with seedctl upload --replace, which settles this; or discard this: nothing queues the file then.",
   "todo.network_error":
-    "See whether the site answers in a browser. If it does, try again: replay, or collect again. If it is gone for good, exclude it.",
-  "todo.timeout_error": "The site is slow or hangs. Try again later: replay, or collect again.",
-  "todo.storage_error": "These pass. Look whether the platform reports trouble, then replay.",
-  "todo.internal_error": "Look in the log for the same time and domain. Replay after the repair is deployed.",
+    "See whether the site answers in a browser. If it does, try again. If it is gone for good, exclude it.",
+  "todo.timeout_error": "The site is slow or hangs. Try again later.",
+  "todo.storage_error": "These pass. Look whether the platform reports trouble, then try again.",
+  "todo.internal_error": "Look in the log for the same time and domain. Try again after the repair is deployed.",
 
   "overview.empty": "No raw files yet.",
   "overview.none": "Nothing matches the filter.",

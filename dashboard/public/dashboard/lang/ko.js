@@ -204,11 +204,10 @@ export default {
   "todo.validation_error": "메시지를 보낸 쪽을 고치고 폐기하세요. 재처리만 하면 다시 실패합니다.",
   "todo.parse_error":
     "고친 파일을 seedctl upload --replace로 올리면 이 메시지도 정리됩니다. 아니면 폐기하세요. 그 파일은 더는 큐에 들어가지 않습니다.",
-  "todo.network_error":
-    "브라우저에서 사이트가 열리는지 보고, 열리면 재처리하거나 다시 수집하세요. 없어진 사이트라면 제외하세요.",
-  "todo.timeout_error": "사이트가 느리거나 멈췄습니다. 나중에 재처리하거나 다시 수집하세요.",
-  "todo.storage_error": "대개 일시적입니다. 플랫폼 장애 공지를 확인한 뒤 재처리하세요.",
-  "todo.internal_error": "같은 시각과 도메인의 로그를 확인하고, 수정본을 배포한 뒤 재처리하세요.",
+  "todo.network_error": "브라우저에서 사이트가 열리는지 보고, 열리면 다시 시도하세요. 없어진 사이트라면 제외하세요.",
+  "todo.timeout_error": "사이트가 느리거나 멈췄습니다. 나중에 다시 시도하세요.",
+  "todo.storage_error": "대개 일시적입니다. 플랫폼 장애 공지를 확인한 뒤 다시 시도하세요.",
+  "todo.internal_error": "같은 시각과 도메인의 로그를 확인하고, 수정본을 배포한 뒤 다시 시도하세요.",
 
   "overview.empty": "아직 원시 파일이 없습니다.",
   "overview.none": "필터에 맞는 항목이 없습니다.",

@@ -35,8 +35,8 @@ export function contract(doc, state, app, excluded) {
     h("div", { class: "grid halves", key: "evidence" }, robots(doc), server(doc)),
     sitemaps(doc),
     feeds(doc.technical_metadata),
-    discovery && analysis(discovery),
-    rawUrls(doc, state, app),
+    discovery && analysis(discovery, advised),
+    rawUrls(doc, state, app, advised),
     provenance(doc),
   ];
 }
@@ -262,20 +262,17 @@ const feeds = ({ feeds: rows, feeds_omitted: left }) =>
     omitted(left),
   );
 
-function analysis({
-  url_patterns: patterns,
-  discovery_stats: stats,
-  content_categories: categories,
-  errors,
-  errors_omitted: left,
-}) {
+function analysis(
+  { url_patterns: patterns, discovery_stats: stats, content_categories: categories, errors, errors_omitted: left },
+  advised,
+) {
   return card(
     t("discovery"),
     properties(
       [t("discovery.analysed"), number(stats.total_urls_analyzed)],
-      [t("discovery.high"), number(stats.high_priority_urls)],
-      [t("discovery.medium"), number(stats.medium_priority_urls)],
-      [t("discovery.low"), number(stats.low_priority_urls)],
+      advised && [t("discovery.high"), number(stats.high_priority_urls)],
+      advised && [t("discovery.medium"), number(stats.medium_priority_urls)],
+      advised && [t("discovery.low"), number(stats.low_priority_urls)],
       [
         t("discovery.excluded"),
         Object.entries(stats.excluded_urls)
@@ -287,7 +284,7 @@ function analysis({
     h(
       "div",
       { class: "grid halves" },
-      Object.keys(categories).length > 0 && types(categories),
+      Object.keys(categories).length > 0 && types(categories, advised),
       patterns.length > 0 && expected(patterns),
     ),
     errors.length > 0 && [
@@ -312,7 +309,7 @@ function analysis({
   );
 }
 
-const types = (categories) =>
+const types = (categories, advised) =>
   h(
     "div",
     null,
@@ -324,7 +321,9 @@ const types = (categories) =>
       columns: [
         { head: t("type"), wide: true, cell: ([name]) => type(name) },
         { head: t("urls"), number: true, cell: ([, category]) => number(category.count) },
-        { head: t("priority"), number: true, cell: ([, category]) => score(category.avg_priority) },
+        ...(advised
+          ? [{ head: t("priority"), number: true, cell: ([, category]) => score(category.avg_priority) }]
+          : []),
       ],
     }),
   );
@@ -346,7 +345,7 @@ const expected = (patterns) =>
     }),
   );
 
-function rawUrls(doc, state, app) {
+function rawUrls(doc, state, app, advised) {
   const wanted = (state.search ?? "").toLowerCase();
   const rows = doc.urls.filter(
     (row) => !wanted || row.url.toLowerCase().includes(wanted) || row.title?.toLowerCase().includes(wanted),
@@ -394,9 +393,9 @@ function rawUrls(doc, state, app) {
               head: t("foundBy"),
               cell: (row) => (row.discovery_method ? label("found", row.discovery_method) : muted("–")),
             },
-            ...(scored
+            ...(scored ? [{ head: t("type"), cell: (row) => type(row.type) }] : []),
+            ...(scored && advised
               ? [
-                  { head: t("type"), cell: (row) => type(row.type) },
                   { head: t("priority"), number: true, cell: (row) => score(row.priority_score) },
                   { head: t("action"), cell: (row) => action(row.recommended_action) },
                   { head: t("allowed"), cell: (row) => yesNo(row.allowed) },
