@@ -156,6 +156,20 @@ func TestReplaceSettlesDeadLetters(t *testing.T) {
 	}
 }
 
+// A replacement is queued although the file before it was a minute ago.
+func TestReplaceEndsWhatIsInFlight(t *testing.T) {
+	f := newFixture(t, nil)
+	f.brokenFile(t)
+	f.now = f.now.Add(time.Second)
+	f.do(t, "PUT", chunkPath+"?replace=true", "[]")
+	for i, sent := range []int{1, 0} {
+		f.now = f.now.Add(time.Second)
+		if d := get[map[string]int](t, f, "POST", "/api/v1/seeds/orchestrate", "{}"); d["sent"] != sent {
+			t.Errorf("orchestrate %d after the replacement: %v", i+1, d)
+		}
+	}
+}
+
 func must(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {

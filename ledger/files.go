@@ -57,7 +57,7 @@ ON CONFLICT DO UPDATE SET
 FROM json_each(?1)
 JOIN partitions AS p ON p.country = value->>'country' AND p.category = value->>'category' AND p.date = value->>'date'
 JOIN files AS f ON f.partition = p.id AND f.name = value->>'name'
-WHERE f.state = 'pending' AND f.queued_at > ?2 AND f.needed_at >= ?3`
+WHERE f.state = 'pending' AND f.queued_at > ?2 AND f.queued_at >= f.replaced_at AND f.needed_at >= ?3`
 )
 
 type fileRow struct {
@@ -107,7 +107,7 @@ func (l *Ledger) Queued(ctx context.Context, files []contract.RawFile, at, requi
 	return l.Record(ctx, c)
 }
 
-// InFlight gives those of the files that were queued after since and are not finished. Where
+// InFlight gives those of the files that were queued after since, not replaced since then, and are not finished. Where
 // requiredSince is not zero, they were queued by a request that was forced then or later.
 func (l *Ledger) InFlight(ctx context.Context, files []contract.RawFile, since, requiredSince time.Time) (map[contract.RawFile]bool, error) {
 	const op = "ledger.InFlight"

@@ -130,9 +130,11 @@ func filesInFlight(t T, db ledger.DB, name string) {
 	must(t, "Queued", l.Queued(ctx, []contract.RawFile{file(other, 2)}, at(70), at(65)))
 	record(t, db, ledger.Changes{Files: []ledger.FileChange{
 		{RawFile: file(p, 2), Processed: at(5)}, {RawFile: file(p, 3), GaveUp: at(5)}, {RawFile: file(p, 6)},
+		{RawFile: file(p, 8), Queued: at(80), Replaced: at(85)}, // the message was about the file before
+		{RawFile: file(p, 9), Queued: at(60), Replaced: at(60)},
 	}})
 	asked := []contract.RawFile{file(other, 1), file(other, 2), file(other, 9)}
-	for n := 1; n <= 7; n++ {
+	for n := 1; n <= 9; n++ {
 		asked = append(asked, file(p, n))
 	}
 	for _, c := range []struct {
@@ -140,8 +142,8 @@ func filesInFlight(t T, db ledger.DB, name string) {
 		requiredSince time.Time
 		want          []contract.RawFile
 	}{
-		{-1, time.Time{}, []contract.RawFile{file(p, 1), file(p, 4), file(p, 5), file(other, 1), file(other, 2)}},
-		{0, time.Time{}, []contract.RawFile{file(p, 5), file(other, 1), file(other, 2)}},
+		{-1, time.Time{}, []contract.RawFile{file(p, 1), file(p, 4), file(p, 5), file(p, 9), file(other, 1), file(other, 2)}},
+		{0, time.Time{}, []contract.RawFile{file(p, 5), file(p, 9), file(other, 1), file(other, 2)}},
 		{60, time.Time{}, []contract.RawFile{file(other, 2)}},
 		{70, time.Time{}, nil},
 		{-1, at(65), []contract.RawFile{file(other, 2)}},
