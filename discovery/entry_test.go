@@ -170,23 +170,24 @@ func text(t *testing.T, v any) string {
 // with all others, which would make four times as many cost some 16 times as much.
 func TestManySources(t *testing.T) {
 	cost := func(n int) time.Duration {
-		fastest := time.Hour
-		for range 5 {
-			a := NewAnalyser(testOptions())
-			began := time.Now()
-			for i := range n {
-				a.Source(Source{Method: RSSEntry, URL: fmt.Sprintf("https://x.gov/feeds/%d.xml", i)})
-			}
-			fastest = min(fastest, time.Since(began))
-			if id := a.Source(Source{Method: AtomEntry, URL: "https://x.gov/feeds/7.xml", Read: true}); id != 8 || len(a.sources) != n || a.sources[7].Method != AtomEntry {
-				t.Fatalf("a feed found again is source %d of %d", id, len(a.sources))
-			}
+		a := NewAnalyser(testOptions())
+		began := time.Now()
+		for i := range n {
+			a.Source(Source{Method: RSSEntry, URL: fmt.Sprintf("https://x.gov/feeds/%d.xml", i)})
 		}
-		return fastest
+		took := time.Since(began)
+		if id := a.Source(Source{Method: AtomEntry, URL: "https://x.gov/feeds/7.xml", Read: true}); id != 8 || len(a.sources) != n || a.sources[7].Method != AtomEntry {
+			t.Fatalf("a feed found again is source %d of %d", id, len(a.sources))
+		}
+		return took
 	}
+	// The fastest of several runs of both: other work on the machine makes a run slower, never faster.
 	few, many := cost(14_400), cost(57_600)
-	t.Logf("14,400 sources %v, 57,600 sources %v", few, many)
-	if many > 10*few {
-		t.Errorf("4 times the sources take %.0f times as long", float64(many)/float64(few))
+	for range 15 {
+		if many <= 10*few {
+			return
+		}
+		few, many = min(few, cost(14_400)), min(many, cost(57_600))
 	}
+	t.Errorf("4 times the sources take %.0f times as long: %v and %v", float64(many)/float64(few), few, many)
 }
