@@ -13,8 +13,10 @@ import (
 type Report struct {
 	Source  string `json:"source"`
 	Skipped string `json:"skipped,omitempty"` // why nothing was asked: busy, or the class of what it rests from
-	Error   string `json:"error,omitempty"`
-	Counts  Counts `json:"counts"`
+	// NotBefore is until when the source rests; null where it does not, or is busy.
+	NotBefore *contract.Time `json:"not_before,omitempty"`
+	Error     string         `json:"error,omitempty"`
+	Counts    Counts         `json:"counts"`
 }
 
 // Counts are the numbers of a collection.

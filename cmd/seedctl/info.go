@@ -56,7 +56,7 @@ Collects from these sources (naver, newsdata, feed, seed), or from all that are 
 rests, because its quota is spent or it failed, and one that is being collected are skipped, which
 is no failure. If a source failed, the exit code is 1.
 
-With --json each line is a collection {"source", "skipped", "error", "counts"}.
+With --json each line is a collection {"source", "skipped"?, "not_before"?, "error"?, "counts"}.
 
 Examples:
   seedctl info collect
@@ -207,6 +207,8 @@ func note(one *info.Report) string {
 	switch {
 	case one.Error != "":
 		return plain(one.Error)
+	case one.Skipped != "" && one.NotBefore != nil:
+		return "skipped: " + plain(one.Skipped) + ", rests until " + moment(one.NotBefore)
 	case one.Skipped != "":
 		return "skipped: " + plain(one.Skipped)
 	}

@@ -115,7 +115,7 @@ func TestInfo(t *testing.T) {
 	}
 	expect("info status", exitOK, "newsdata  off", "cache    has every change")
 	expect("info collect", exitFailed, "naver   1      2         2    0        1", "feed: refused, status 404")
-	expect("info collect feed", exitOK, "skipped: refused") // it rests
+	expect("info collect feed", exitOK, "skipped: refused, rests until 20") // it rests
 	expect("info collect newsdata", exitFailed, "newsdata is off")
 	expect("info collect radio", exitUsage, `"radio" is no source`)
 	for line := range strings.Lines(expect("info collect naver --json", exitOK)) {

@@ -323,7 +323,9 @@ func doubled(d time.Duration, times int, most time.Duration) time.Duration {
 	return min(d, most)
 }
 
+// skipped reports that a source was not asked; until is zero where it does not rest.
 func (c *Collector) skipped(r info.Report, until time.Time) info.Report {
+	r.NotBefore = contract.At(until.UTC())
 	c.Log.Info("info_source_skipped", "source", r.Source, "reason", r.Skipped, "until", until)
 	return r
 }

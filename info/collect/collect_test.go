@@ -342,7 +342,7 @@ func TestUpstreamFailures(t *testing.T) {
 				t.Errorf("operators read the name of a function: %s", said)
 			}
 			w.clock = c.again.Add(-time.Second)
-			if r := w.run(info.Naver)[0]; r.Skipped != string(c.class) || len(w.asked) != 1 {
+			if r := w.run(info.Naver)[0]; r.Skipped != string(c.class) || r.NotBefore == nil || !r.NotBefore.Equal(c.again) || len(w.asked) != 1 {
 				t.Errorf("while it rests: %+v after %d requests", r, len(w.asked))
 			}
 			w.clock = c.again
