@@ -7,6 +7,8 @@ import (
 	"path"
 	"slices"
 
+	"golang.org/x/net/publicsuffix"
+
 	"github.com/newsfork/seed-engine/cmd/seedctl/internal/client"
 	"github.com/newsfork/seed-engine/contract"
 )
@@ -90,7 +92,13 @@ func (r *remote) deadLetterFlags() *contract.DeadLetterFilter {
 	r.flags.StringVar(&f.Date, "date", "", "`DAY` as YYYY-MM-DD")
 	r.flags.StringVar(&f.Queue, "queue", "", "`QUEUE` of the message: seed or domain")
 	r.flags.StringVar(&f.ErrorType, "error-type", "", "`TYPE` of the error, such as timeout_error")
-	r.flags.StringVar(&f.Domain, "domain", "", "registrable `DOMAIN` of the message")
+	r.flags.Func("domain", "`DOMAIN` of the message, or a host of it", func(name string) error {
+		f.Domain = hostOf(name)
+		if registrable, err := publicsuffix.EffectiveTLDPlusOne(f.Domain); err == nil {
+			f.Domain = registrable
+		}
+		return nil
+	})
 	return f
 }
 
@@ -128,6 +136,9 @@ func runDLQShow(args []string, _ io.Reader, out, errOut io.Writer) int {
 	return r.run(args, func(ctx context.Context, args []string) error {
 		if len(args) != 1 {
 			return usageError("name the ID of one dead letter; \"seedctl dlq list\" shows them")
+		}
+		if len(args[0]) < 4 {
+			return usageError("give at least the first four characters of the ID")
 		}
 		var d contract.DeadLetterDetail
 		if err := r.Call(ctx, client.Request{Method: "GET", Path: []string{"dlq", args[0]}}, &d); err != nil {

@@ -52,7 +52,7 @@ func runDomains(args []string, _ io.Reader, out, errOut io.Writer) int {
 		switch len(args) {
 		case 0:
 		case 1:
-			return r.domain(ctx, args[0], query, *history)
+			return r.domain(ctx, hostOf(args[0]), query, *history)
 		default:
 			return usageError("one DOMAIN at a time")
 		}

@@ -65,8 +65,8 @@ func runFilesList(args []string, _ io.Reader, out, errOut io.Writer) int {
 		if err := noArgs(args); err != nil {
 			return err
 		}
-		if err := p.Validate("--"); err != nil {
-			return usageError(err.Error())
+		if err := wholePartition(p); err != nil {
+			return err
 		}
 		rows := []string{"FILE\tSTATE\tSIZE\tUPLOADED\tRECORDS\tREJECTED\tERROR"}
 		rejected := []string{"", "FILE\tRECORD\tOFFSET\tREASON"}
@@ -106,8 +106,8 @@ func runFilesDelete(args []string, _ io.Reader, out, errOut io.Writer) int {
 	var p contract.Partition
 	r.partitionFlags(&p)
 	return r.run(args, func(ctx context.Context, numbers []string) error {
-		if err := p.Validate("--"); err != nil {
-			return usageError(err.Error())
+		if err := wholePartition(p); err != nil {
+			return err
 		}
 		if len(numbers) == 0 {
 			return usageError("name files by their numbers, such as 1 or raw_0001")

@@ -215,8 +215,8 @@ func runFrontierPut(args []string, in io.Reader, out, errOut io.Writer) int {
 	var p contract.Partition
 	r.partitionFlags(&p)
 	return r.run(args, func(ctx context.Context, files []string) error {
-		if err := p.Validate("--"); err != nil {
-			return usageError(err.Error())
+		if err := wholePartition(p); err != nil {
+			return err
 		}
 		sum := contract.FrontierPut{Rejected: []contract.RejectedURL{}}
 		err := batches(files, in, "urls", 1000, func(lines []json.RawMessage) error {

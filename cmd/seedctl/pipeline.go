@@ -87,8 +87,8 @@ func runReconcile(args []string, _ io.Reader, out, errOut io.Writer) int {
 		if err := noArgs(args); err != nil {
 			return err
 		}
-		if err := p.Validate("--"); err != nil {
-			return usageError(err.Error())
+		if err := wholePartition(p); err != nil {
+			return err
 		}
 		sum := contract.Reconciled{Partition: p, Cursor: contract.Text(*cursor)}
 		for !sum.Done {

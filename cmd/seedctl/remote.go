@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"net/url"
 	"os"
 	"os/signal"
 	"strings"
@@ -90,7 +91,10 @@ func (r *remote) run(args []string, action func(ctx context.Context, args []stri
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the program at once
 
-	err := r.connect()
+	err := r.checkSelection()
+	if err == nil {
+		err = r.connect()
+	}
 	if err == nil {
 		err = action(ctx, remaining)
 	}
@@ -183,6 +187,34 @@ func (r *remote) partitionFlags(p *contract.Partition) {
 	r.flags.StringVar(&p.Country, "country", "", "two lower-case `LETTERS`, such as sg")
 	r.flags.StringVar(&p.Category, "category", "", "`NAME` of a category, such as news")
 	r.flags.StringVar(&p.Date, "date", "", "`DAY` as YYYY-MM-DD")
+}
+
+// checkSelection refuses flags that select partitions and can match none, such as a day that does not exist.
+func (r *remote) checkSelection() error {
+	if r.selected == nil {
+		return nil
+	}
+	p := r.selected()
+	if err := (contract.Filter{Country: p.Country, Category: p.Category, Date: p.Date}).Validate("--"); err != nil {
+		return usageError(err.Error())
+	}
+	return nil
+}
+
+// wholePartition refuses the flags of a command that is about one partition where one of them is missing.
+func wholePartition(p contract.Partition) error {
+	if p.Country == "" || p.Category == "" || p.Date == "" {
+		return usageError("name a whole partition with --country, --category and --date")
+	}
+	return nil
+}
+
+// hostOf returns the host of a URL, and anything else as it is: people paste what their browser shows.
+func hostOf(name string) string {
+	if u, err := url.Parse(name); err == nil && u.Host != "" {
+		return u.Hostname()
+	}
+	return name
 }
 
 // sleep waits unless ctx ends first; then it returns false.
