@@ -15,7 +15,9 @@ test("make demo-info KEEP=1 scrolls without gap or duplicate, then shows the pag
   for (const stream of [child.stdout, child.stderr])
     stream.setEncoding("utf8").on("data", (chunk) => {
       output += chunk;
-      const url = output.match(/^keep +(\S+) collects every ten seconds; Ctrl-C ends it$/m)?.[1];
+      const url = output.match(
+        /^readers +(\S+) with the page, .*\n^keep +collects every ten seconds; Ctrl-C ends it$/m,
+      )?.[1];
       if (url)
         page ??= fetch(url)
           .then((answer) => answer.text())
