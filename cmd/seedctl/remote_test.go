@@ -43,7 +43,7 @@ var remoteCommands = []struct {
 	{"dlq list", []string{"GET /dlq?limit=50"}},
 	{"dlq list --state stored --queue domain --error-type storage_error --country sg --category news --date 2026-01-28 --domain gone.example",
 		[]string{"GET /dlq?category=news&country=sg&date=2026-01-28&domain=gone.example&error_type=storage_error&limit=50&queue=domain&state=stored"}},
-	{"domains https://gone.example/x?y=1", []string{"GET /seeds/domains/gone.example"}},
+	{"domains https://mom.gov.sg/x?y=1", []string{"GET /seeds/domains/mom.gov.sg"}},
 	{"dlq list --domain https://www.gone.example/", []string{"GET /dlq?domain=gone.example&limit=50"}},
 	{"dlq list --domain www.gone.co.uk", []string{"GET /dlq?domain=gone.co.uk&limit=50"}},
 	{"dlq show 4f1c8d", []string{"GET /dlq/4f1c8d"}},
