@@ -37,8 +37,11 @@ describe("the dashboard", { skip }, () => {
 
   test("shows the numbers of the documents' example", async () => {
     await open();
-    assert.match(await said(card("Files")), /145 \/ 150\s+97%\s+processed 142\s+failed 3\s+pending 5/);
-    assert.match(await said(card("Domains")), /1,205 \/ 1,250\s+96%\s+processed 1,180\s+failed 25\s+pending 45/);
+    assert.match(await said(card("Files")), /145 \/ 150 finished\s+97%\s+processed 142\s+failed 3\s+pending 5/);
+    assert.match(
+      await said(card("Domains")),
+      /1,205 \/ 1,250 finished\s+96%\s+processed 1,180\s+failed 25\s+pending 45/,
+    );
     assert.match(
       await said(card("Rates")),
       /robots.txt found\s+84%\s+1,050 of 1,250\s+Sitemap found\s+71%\s+890 of 1,250\s+Domains failed\s+2.1%\s+25 of 1,205\s+Average time\s+1.25 sec/,
@@ -47,6 +50,25 @@ describe("the dashboard", { skip }, () => {
     assert.match(await said(card("Failures by error type")), /Network[\s\S]+12[\s\S]+Unreadable[\s\S]+3/);
     assert.equal(await card("Slowest domains").locator("tbody tr").count(), 10);
     assert.equal(await card("Domains an hour").locator(".columns rect.tone-good").count(), 24);
+  });
+
+  test("failed files show in the row of their partition, and what a filter does not touch says so", async () => {
+    const engine = world();
+    const { partition_info: place } = engine.files[0];
+    const files = engine.files.filter((file) => file.partition_info === place);
+    for (const file of files) file.state = "processed";
+    for (const file of files.slice(0, 3)) file.state = "failed";
+    await open("", { engine });
+    const name = Object.values(place).join(" / ");
+    const row = card("Partitions").getByRole("row", { name: new RegExp(name) });
+    const link = row.getByRole("link", { name: "3 files" });
+    assert.match(await said(row), new RegExp(`${files.length} / ${files.length}.*3 files`));
+    assert.match(await link.getAttribute("href"), /^#\/dead-letters\?country=.*queue=seed/);
+    assert.doesNotMatch(await said(card("Rates")), /whole engine/);
+    await row.getByRole("link", { name }).click();
+    await page.waitForURL(/country=/);
+    await card("Rates").getByText("whole engine").first().waitFor();
+    assert.match(await said(card("Rates")), /Waiting messages[^W]*whole engine.*Dead letters[^W]*whole engine/);
   });
 
   test("is served with the headers of _headers", async () => {

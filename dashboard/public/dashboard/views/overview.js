@@ -86,7 +86,7 @@ export default {
               progress(t("files"), p, "files", {}),
               progress(t("domains"), p, "domains", filter, speed(state.samples, p)),
             ),
-            rates(status),
+            rates(status, Object.keys(filter).length > 0),
             h(
               "div",
               { class: "grid two-thirds", key: "trend" },
@@ -140,7 +140,7 @@ function progress(name, p, kind, filter, note) {
       "p",
       { class: "large" },
       h("strong", null, number(total - pending)),
-      h("span", { class: "muted" }, ` / ${number(total)}`),
+      h("span", { class: "muted" }, ` / ${number(total)} ${t("finished")}`),
       h("span", { class: "share" }, share(total - pending, total)),
     ),
     stackedBar(parts),
@@ -149,17 +149,22 @@ function progress(name, p, kind, filter, note) {
   );
 }
 
-function rates({
-  collection_stats: c,
-  processing_stats: p,
-  queues,
-  dead_letters: deadLetters,
-  domains_excluded: excluded,
-  files_discarded: discarded,
-  records_total: records,
-  records_rejected: rejected,
-  rejections = [],
-}) {
+/** Rates and counts. Queues and dead letters are those of the whole engine, which is said where the rest is filtered. */
+function rates(
+  {
+    collection_stats: c,
+    processing_stats: p,
+    queues,
+    dead_letters: deadLetters,
+    domains_excluded: excluded,
+    files_discarded: discarded,
+    records_total: records,
+    records_rejected: rejected,
+    rejections = [],
+  },
+  filtered,
+) {
+  const whole = filtered && h("div", null, t("rates.whole"));
   const backlog = (role) => (queues[role] ? number(queues[role].messages) : "–");
   const oldest = Object.values(queues)
     .map((queue) => queue?.oldest)
@@ -184,16 +189,14 @@ function rates({
       ),
       tile(t("rates.failed"), share(p.domains_failed, finished), t("of", number(p.domains_failed), number(finished))),
       tile(t("rates.average"), p.domains_processed ? duration(c.avg_processing_time_ms) : "–", t("rates.average.note")),
-      tile(
-        t("rates.queues"),
-        `${backlog("seed")} · ${backlog("domain")} · ${backlog("dlq")}`,
+      tile(t("rates.queues"), `${backlog("seed")} · ${backlog("domain")} · ${backlog("dlq")}`, [
         oldest ? [t("rates.oldest"), " ", since(oldest)] : t("rates.queues.note"),
-      ),
-      tile(
-        t("rates.letters"),
-        h("a", { href: to("dead-letters") }, number(deadLetters.stored)),
+        whole,
+      ]),
+      tile(t("rates.letters"), h("a", { href: to("dead-letters") }, number(deadLetters.stored)), [
         t("rates.letters.note", number(deadLetters.replayed), number(deadLetters.discarded)),
-      ),
+        whole,
+      ]),
       excluded > 0 && tile(t("rates.excluded"), number(excluded), t("rates.excluded.note")),
       discarded > 0 && tile(t("rates.discarded"), number(discarded), t("rates.discarded.note")),
       rejected > 0 && tile(t("rates.rejected"), number(rejected), t("of", number(rejected), number(records))),
@@ -354,23 +357,15 @@ function partitions(rows, filter, state, app) {
           head: t("files"),
           number: true,
           cell: ({ processing_stats: p, records_rejected: rejected }) => [
-            number(p.files_total - p.files_pending),
-            muted(` / ${number(p.files_total)}`),
+            finished(p, "files"),
             rejected > 0 && h("div", { class: "muted small" }, t("rejections.count", number(rejected))),
           ],
         },
-        { head: t("domains"), number: true, cell: ({ processing_stats: p }) => domainsOf(p) },
+        { head: t("domains"), number: true, cell: ({ processing_stats: p }) => finished(p, "domains") },
         {
           head: t("failed"),
           number: true,
-          cell: (row) =>
-            row.processing_stats.domains_failed
-              ? h(
-                  "a",
-                  { href: to("domains", { ...partitionOf(row.partition_info), state: "failed" }) },
-                  number(row.processing_stats.domains_failed),
-                )
-              : muted("0"),
+          cell: failedOf,
         },
         { head: t("robots"), number: true, cell: (row) => rate(row, "robots_txt_found") },
         { head: t("sitemap"), number: true, cell: (row) => rate(row, "sitemap_xml_found") },
@@ -389,18 +384,48 @@ function partitions(rows, filter, state, app) {
 const rate = ({ collection_stats: c, processing_stats: p }, field) =>
   p.domains_total ? percent(c[field] / p.domains_total) : "–";
 
-function domainsOf(p) {
+/** How many files or domains of a partition are finished, with a bar of how. */
+function finished(p, kind) {
+  const [total, pending] = [p[`${kind}_total`], p[`${kind}_pending`]];
   const parts = [
-    { name: label("state", "processed"), value: p.domains_processed, tone: "good" },
-    { name: label("state", "failed"), value: p.domains_failed, tone: "bad" },
-    { name: label("state", "pending"), value: p.domains_pending, tone: "waiting" },
+    { name: label("state", "processed"), value: p[`${kind}_processed`], tone: "good" },
+    { name: label("state", "failed"), value: p[`${kind}_failed`], tone: "bad" },
+    { name: label("state", "pending"), value: pending, tone: "waiting" },
   ];
   return h(
     "span",
     { class: "score" },
     stackedBar(parts, { thin: true }),
-    h("span", null, number(p.domains_total - p.domains_pending), muted(` / ${number(p.domains_total)}`)),
+    h("span", null, number(total - pending), muted(` / ${number(total)}`)),
   );
+}
+
+/** What failed of a partition: files, which keep all their domains back, and domains. */
+function failedOf({ partition_info: partition, processing_stats: { files_failed: files, domains_failed: domains } }) {
+  const filter = partitionOf(partition);
+  if (files + domains === 0) return muted("0");
+  return [
+    files > 0 &&
+      h(
+        "div",
+        null,
+        h(
+          "a",
+          { class: "line", href: to("dead-letters", { ...filter, queue: "seed" }) },
+          t("failed.files", number(files)),
+        ),
+      ),
+    domains > 0 &&
+      h(
+        "div",
+        null,
+        h(
+          "a",
+          { class: "line", href: to("domains", { ...filter, state: "failed" }) },
+          t("failed.domains", number(domains)),
+        ),
+      ),
+  ];
 }
 
 // ---- the present speed, from what this page saw
