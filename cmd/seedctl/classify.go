@@ -7,6 +7,8 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"net/url"
+	"strconv"
 	"strings"
 
 	"github.com/newsfork/seed-engine/classify"
@@ -81,7 +83,13 @@ func runClassify(args []string, in io.Reader, out, errOut io.Writer) int {
 	w := bufio.NewWriter(out)
 	encoder := json.NewEncoder(w)
 	encoder.SetEscapeHTML(false)
+	code = exitOK
 	for _, u := range urls {
+		if parsed, err := url.Parse(u); err != nil || parsed.Scheme != "http" && parsed.Scheme != "https" || parsed.Host == "" {
+			fmt.Fprintf(errOut, "seedctl classify: %s is not an http or https URL\n", plain(strconv.Quote(u)))
+			code = exitInput
+			continue
+		}
 		answer := classified{u, classifier.Classify(u)}
 		if *asJSON {
 			encoder.Encode(answer) // an error of w stays with it until Flush
@@ -93,7 +101,7 @@ func runClassify(args []string, in io.Reader, out, errOut io.Writer) int {
 		fmt.Fprintln(errOut, "seedctl classify:", err)
 		return exitInput
 	}
-	return exitOK
+	return code
 }
 
 // print writes the answer for a person.

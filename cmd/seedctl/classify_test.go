@@ -28,6 +28,10 @@ func TestClassify(t *testing.T) {
 		t.Errorf("%d\n%s", code, out)
 	}
 
+	code, out, errOut = seedctl("", "classify", "notaurl", "https://example.com/faq")
+	if code != exitInput || !strings.Contains(errOut, `"notaurl" is not an http or https URL`) || strings.Contains(out, "notaurl") || !strings.Contains(out, "/faq") {
+		t.Errorf("%d, %q, %q", code, out, errOut)
+	}
 	if code, _, errOut := seedctl("", "classify"); code != exitUsage || !strings.Contains(errOut, "name a URL") {
 		t.Errorf("without a URL: %d, %s", code, errOut)
 	}
