@@ -295,7 +295,7 @@ func TestUnreachable(t *testing.T) {
 	listener.Close()
 	for _, line := range []string{"status", "orchestrate --force", "upload --country sg --category news --date 2026-01-28 ../../sample/raw/country=sg/category=news/date=2026-01-28/raw_0001.json"} {
 		code, _, errOut := seedctl("", append(strings.Fields(line), "--url", address)...)
-		if code != exitUnreachable || strings.Count(errOut, "trying again") != client.MaxRetries || !strings.Contains(errOut, "connection refused") {
+		if code != exitUnreachable || strings.Count(errOut, "trying again") != client.MaxRetries || !strings.Contains(errOut, "the connection was refused") || strings.Contains(errOut, "dial tcp") {
 			t.Errorf("%s: %d, %s", line, code, errOut)
 		}
 	}

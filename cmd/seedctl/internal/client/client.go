@@ -16,9 +16,11 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/fetch"
 )
 
 // MaxRetries is how often a request is repeated.
@@ -291,7 +293,7 @@ func (c *Client) receive(r *http.Request) (json.RawMessage, error) {
 		if errors.As(err, &wrapped) {
 			err = wrapped.Err
 		}
-		return nil, c.lost(fmt.Errorf("could not be reached: %w", err), !permanent(err))
+		return nil, c.lost(&unreached{err}, !permanent(err))
 	}
 	defer response.Body.Close()
 
@@ -385,6 +387,23 @@ func (c *Client) open(status int, body []byte) (answer envelope, err error) {
 	}
 	return answer, nil
 }
+
+// unreached is the error of a request that got no answer, in the words of the engine's own fetches where they have some.
+type unreached struct{ err error }
+
+func (u *unreached) Error() string {
+	what := u.err
+	var name *net.DNSError
+	switch {
+	case errors.Is(u.err, syscall.ECONNREFUSED):
+		what = fetch.ErrConnRefused
+	case errors.As(u.err, &name) && name.IsNotFound:
+		what = fetch.ErrNotResolved
+	}
+	return "could not be reached: " + what.Error()
+}
+
+func (u *unreached) Unwrap() error { return u.err }
 
 // permanent reports whether no repetition mends a failure.
 func permanent(err error) bool {
