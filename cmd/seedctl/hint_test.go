@@ -34,21 +34,24 @@ func TestHints(t *testing.T) {
 			respond(w, 200, contract.Resolved{Failed: []contract.Unresolved{}})
 		case "/api/v1/seeds/orchestrate":
 			respond(w, 200, orchestrator.Result{})
+		case "/api/v1/seeds/reconcile":
+			respond(w, 200, contract.Reconciled{Done: true})
 		default:
 			return false
 		}
 		return true
 	}
 	for line, want := range map[string]string{
-		"domains --category sport":               `there is nothing of the category "sport"; did you mean "sports"?`,
-		"domains --category new --state failed":  `there is nothing of the category "new"; did you mean "news"?`,
-		"orchestrate --category government":      `there is nothing of the category "government", only of news, sports`,
-		"status --country kp":                    `there is nothing of the country "kp"; did you mean "kr"?`,
-		"dlq list --category nwes":               `there is nothing of the category "nwes"; did you mean "news"?`,
-		"dlq discard --country sg --category sp": `there is nothing of the category "sp"; did you mean "sports"?`,
-		"domains --country sg --category news":   "",
-		"domains --date 2026-01-29":              "",
-		"domains":                                "",
+		"domains --category sport":                                  `there is nothing of the category "sport"; did you mean "sports"?`,
+		"domains --category new --state failed":                     `there is nothing of the category "new"; did you mean "news"?`,
+		"orchestrate --category government":                         `there is nothing of the category "government", only of news, sports`,
+		"status --country kp":                                       `there is nothing of the country "kp"; did you mean "kr"?`,
+		"dlq list --category nwes":                                  `there is nothing of the category "nwes"; did you mean "news"?`,
+		"dlq discard --country sg --category sp":                    `there is nothing of the category "sp"; did you mean "sports"?`,
+		"reconcile --country sg --category sport --date 2026-01-28": `there is nothing of the category "sport"; did you mean "sports"?`,
+		"domains --country sg --category news":                      "",
+		"domains --date 2026-01-29":                                 "",
+		"domains":                                                   "",
 	} {
 		code, _, complaints := seedctl("", strings.Fields(line)...)
 		got := strings.TrimSpace(complaints)

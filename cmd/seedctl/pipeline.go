@@ -114,6 +114,9 @@ func runReconcile(args []string, _ io.Reader, out, errOut io.Writer) int {
 			r.progress.update(-1, reconciledText(&sum))
 		}
 		r.progress.clear()
+		if sum.Files+sum.Domains+sum.DeadLetters == 0 {
+			r.hint(ctx)
+		}
 		return r.show(sum, func(w io.Writer) error {
 			_, err := fmt.Fprintln(w, reconciledText(&sum))
 			return err
