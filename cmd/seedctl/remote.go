@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/url"
 	"os"
 	"os/signal"
@@ -110,7 +111,7 @@ func (r *remote) run(args []string, action func(ctx context.Context, args []stri
 		r.complain("interrupted")
 		return exitInterrupted
 	}
-	r.complain("%v", err)
+	r.complain("%s", inWords(err))
 	switch {
 	case errors.As(err, &usage):
 		fmt.Fprintf(r.errOut, "\"seedctl %s --help\" explains.\n", r.flags.Name())
@@ -121,6 +122,15 @@ func (r *remote) run(args []string, action func(ctx context.Context, args []stri
 		return exitCode(answer)
 	}
 	return exitFailed
+}
+
+// inWords is the text of an error without the system call that failed on a file.
+func inWords(err error) string {
+	var file *fs.PathError
+	if !errors.As(err, &file) {
+		return err.Error()
+	}
+	return strings.Replace(err.Error(), file.Error(), file.Path+": "+file.Err.Error(), 1)
 }
 
 // exitCode is the code for an answer of the engine.
@@ -143,7 +153,7 @@ func (r *remote) connect() error {
 		from = "the file " + r.tokenFile
 		text, err := os.ReadFile(r.tokenFile)
 		if err != nil {
-			return usageError("--token-file: " + err.Error())
+			return usageError("--token-file: " + inWords(err))
 		}
 		if token = strings.TrimSpace(string(text)); token == "" {
 			return usageError("--token-file: " + r.tokenFile + " is empty")

@@ -68,7 +68,7 @@ func TestUpload(t *testing.T) {
 		{"twice", map[string]string{"a/raw_0002.json": "[]", "b/raw_0002.json": "[]"}, flags + ".", exitUsage, "", "are both raw/country=sg/category=news/date=2026-01-28/raw_0002.json"},
 		{"no partition", map[string]string{"raw_0002.json": "[]"}, "raw_0002.json", exitUsage, "", "raw_0002.json: give --country, since its path has no country=…\n"},
 		{"no such day", map[string]string{"raw_0002.json": "[]"}, flags + "--date 2026-02-30 raw_0002.json", exitUsage, "", "--date"},
-		{"no such file", map[string]string{day + "raw_0002.json": "[]"}, flags + day + "raw_0002.json nothing.json", exitFailed, "", "nothing.json"},
+		{"no such file", map[string]string{day + "raw_0002.json": "[]"}, flags + day + "raw_0002.json nothing.json", exitFailed, "", "seedctl upload: nothing.json: no such file"},
 		{"standard input", nil, flags + "-", exitUsage, "", "no length"},
 		{"nothing in it", map[string]string{"a/b.json": "[]"}, flags + "a", exitFailed, "", "a holds no files called raw_NNNN.json"},
 		{"no JSON", map[string]string{day + "raw_0002.json": "[]", day + "raw_0003.json": "\x1f\x8b\x08"}, ".", exitFailed, "", "raw_0003.json is no raw file"},
