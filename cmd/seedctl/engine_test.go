@@ -79,6 +79,7 @@ func newEngine(t *testing.T) *playedEngine {
 		"GET /api/v1/exclusions":                                      e.exclusions,
 		"PUT /api/v1/exclusions/{kind}/{value}":                       e.exclusion,
 		"DELETE /api/v1/exclusions/{kind}/{value}":                    e.exclusion,
+		"GET /api/v1/pipeline":                                        e.pipeline,
 		"POST /api/v1/pipeline/{verb}":                                e.control,
 		"GET /api/v1/frontier/stats":                                  e.frontierStats,
 		"POST /api/v1/frontier/lease":                                 e.lease,
@@ -545,6 +546,8 @@ func (e *playedEngine) exclusion(r *http.Request) (int, any) {
 	}
 	return 200, x
 }
+
+func (e *playedEngine) pipeline(*http.Request) (int, any) { return 200, samplePipeline(e.paused) }
 
 func (e *playedEngine) control(r *http.Request) (int, any) {
 	e.paused = r.PathValue("verb") == "pause"

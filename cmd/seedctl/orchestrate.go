@@ -80,7 +80,7 @@ func runOrchestrate(args []string, _ io.Reader, out, errOut io.Writer) int {
 		if answer.Status == nil {
 			return verdict
 		}
-		if err := r.show(answer, func(w io.Writer) error { return writeStatus(w, answer.Status) }); err != nil {
+		if err := r.show(answer, func(w io.Writer) error { return r.writeStatus(ctx, w, answer.Status) }); err != nil {
 			return err
 		}
 		return verdict

@@ -52,14 +52,18 @@ func control(verb, help string, args []string, out, errOut io.Writer) int {
 			return err
 		}
 		return r.show(p, func(w io.Writer) error {
-			state := "running"
-			if p.Paused {
-				state = "paused"
-			}
-			_, err := fmt.Fprintf(w, "%s since %s, by %s, reason: %s\n", state, moment(p.Since), or(p.By), or(p.Reason))
+			_, err := fmt.Fprintln(w, pipelineText(&p))
 			return err
 		})
 	})
+}
+
+func pipelineText(p *contract.Pipeline) string {
+	state := "running"
+	if p.Paused {
+		state = "paused"
+	}
+	return fmt.Sprintf("%s since %s, by %s, reason: %s", state, moment(p.Since), or(p.By), or(p.Reason))
 }
 
 const reconcileHelp = `seedctl reconcile: rebuild the ledger of a partition from the bucket, and refill the frontier

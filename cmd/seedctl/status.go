@@ -72,7 +72,7 @@ func runStatus(args []string, _ io.Reader, out, errOut io.Writer) int {
 			}
 			if now := numbers(*s); now != before || drawn {
 				before = now
-				if err := r.show(s, func(w io.Writer) error { return writeStatus(w, s) }); err != nil {
+				if err := r.show(s, func(w io.Writer) error { return r.writeStatus(ctx, w, s) }); err != nil {
 					return err
 				}
 			}
@@ -146,11 +146,16 @@ func progressLine(s *contract.Status, elapsed time.Duration) string {
 }
 
 // writeStatus is the status for people.
-func writeStatus(w io.Writer, s *contract.Status) error {
+func (r *remote) writeStatus(ctx context.Context, w io.Writer, s *contract.Status) error {
 	p, c := s.Processing, s.Collection
 	state := "running"
 	if s.Paused {
-		state = "paused; \"seedctl resume\" lets it go on"
+		state = "paused"
+		var why contract.Pipeline
+		if r.Call(ctx, client.Request{Method: "GET", Path: []string{"pipeline"}}, &why) == nil && why.Paused {
+			state = pipelineText(&why)
+		}
+		state += "; \"seedctl resume\" lets it go on"
 	}
 	rows := []string{"\ttotal\tprocessed\tfailed\tpending"}
 	add := func(format string, args ...any) { rows = append(rows, fmt.Sprintf(format, args...)) }

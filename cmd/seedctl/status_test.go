@@ -1,6 +1,7 @@
 package main
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/newsfork/seed-engine/contract"
@@ -19,5 +20,14 @@ func TestAlarmText(t *testing.T) {
 		if got := alarmText(a); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
+	}
+}
+
+// A pause has a reason, which is what operators look for when nothing moves.
+func TestStatusSaysWhyItIsPaused(t *testing.T) {
+	newEngine(t).paused = true
+	code, out, errOut := seedctl("", "status")
+	if code != exitOK || !strings.Contains(out, `paused since 2026-01-28 09:00:00, by API_TOKEN, reason: moving the bucket; "seedctl resume" lets it go on`) {
+		t.Error(code, out, errOut)
 	}
 }
