@@ -3,6 +3,7 @@ package contract
 import (
 	"encoding/json"
 	"strconv"
+	"time"
 )
 
 // MaxRejections is how many rejected records of a raw file, or in a status, are listed.
@@ -14,6 +15,15 @@ type Rejection struct {
 	Offset int64  `json:"offset"` // of its first byte
 	Reason string `json:"reason"`
 }
+
+// FileStanding is why a raw file without a checkpoint need not be queued.
+type FileStanding struct {
+	InFlight bool      // it was queued a short while ago
+	BrokenAt time.Time // when it was found malformed; zero otherwise
+}
+
+// Broken reports whether the file was found malformed as it is, since it was uploaded.
+func (s FileStanding) Broken(uploaded time.Time) bool { return s.BrokenAt.After(uploaded) }
 
 // FileRejection is a Rejection with its file.
 type FileRejection struct {

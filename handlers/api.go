@@ -50,7 +50,7 @@ type Ledger interface {
 	Record(ctx context.Context, c ledger.Changes) error
 	Files(ctx context.Context, p contract.Partition, names []string) (map[string]ledger.FileRecord, error)
 	EndFile(ctx context.Context, file contract.RawFile, deleted bool, at time.Time, by string) error
-	InFlight(ctx context.Context, files []contract.RawFile, since, requiredSince time.Time) (map[contract.RawFile]bool, error)
+	Standings(ctx context.Context, files []contract.RawFile, since, requiredSince time.Time) (map[contract.RawFile]contract.FileStanding, error)
 	Status(ctx context.Context, q ledger.StatusQuery) (*ledger.Status, error)
 	Domains(ctx context.Context, q ledger.DomainQuery) (contract.DomainPage, error)
 	Domain(ctx context.Context, domain string, f contract.Filter) ([]contract.DomainRecord, error)

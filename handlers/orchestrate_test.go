@@ -52,7 +52,7 @@ func TestOrchestrateAnswers(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if r := f.do(t, "POST", "/api/v1/seeds/orchestrate", ""); r.status != 200 || string(r.Data) != `{"files_found":2,"sent":1,"skipped":1}` {
+	if r := f.do(t, "POST", "/api/v1/seeds/orchestrate", ""); r.status != 200 || string(r.Data) != `{"files_found":2,"sent":1,"skipped":1,"finished":1}` {
 		t.Errorf("got %d %s", r.status, r.Data)
 	}
 	if r := f.do(t, "POST", "/api/v1/seeds/orchestrate", `{"country":"SG","force":true}`, "Content-Type", "application/json; charset=utf-8"); string(r.Data) != `{"files_found":2,"sent":2,"skipped":0}` {
@@ -62,13 +62,13 @@ func TestOrchestrateAnswers(t *testing.T) {
 	if err := json.Unmarshal([]byte(f.seeds.sent[1]), &m); err != nil || !m.Force || m.RequestedAt.IsZero() {
 		t.Errorf("force or requested_at is lost: %s", f.seeds.sent[1])
 	}
-	if r := f.do(t, "POST", "/api/v1/seeds/orchestrate", "{}"); string(r.Data) != `{"files_found":2,"sent":0,"skipped":2}` {
+	if r := f.do(t, "POST", "/api/v1/seeds/orchestrate", "{}"); string(r.Data) != `{"files_found":2,"sent":0,"skipped":2,"finished":1,"in_flight":1}` {
 		t.Errorf("with a file in flight: %d %s", r.status, r.Data)
 	}
 	f.now = f.now.Add(orchestrator.InFlight)
 	f.seeds.err = errors.New("down")
 	r := f.do(t, "POST", "/api/v1/seeds/orchestrate", "{}")
-	if r.status != 503 || r.Error.Code != "storage_error" || string(r.Data) != `{"files_found":2,"sent":0,"skipped":1,"failed":1}` {
+	if r.status != 503 || r.Error.Code != "storage_error" || string(r.Data) != `{"files_found":2,"sent":0,"skipped":1,"finished":1,"failed":1}` {
 		t.Errorf("failing queue: %d %s %+v", r.status, r.Data, r.Error)
 	}
 }

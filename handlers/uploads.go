@@ -217,8 +217,7 @@ func checkUpload(r *http.Request) (u uploading, err error) {
 }
 
 // uploadAgain answers the upload of a raw file that is stored already. A client repeats an upload when it
-// missed the first answer, or could not have the file queued. So the file is queued, if it is neither
-// finished nor in flight.
+// missed the first answer, or could not have the file queued. So the file is queued, if it is waiting for that.
 func (a *API) uploadAgain(w http.ResponseWriter, r *http.Request, u uploading, o *r2.Object) error {
 	done := uploaded{Key: o.Key, Size: o.Size}
 	ctx := context.WithoutCancel(r.Context())
@@ -260,8 +259,8 @@ func (a *API) same(r *http.Request, o *r2.Object) (*bool, error) {
 	return &same, nil
 }
 
-// waiting reports whether a stored raw file is neither finished, nor discarded, nor in flight. When the ledger is away it
-// counts as not in flight: a file that is queued twice is processed once.
+// waiting reports whether a stored raw file is neither finished, nor discarded, nor in flight, nor malformed. When the ledger is away it
+// counts as neither of the last two: a file that is queued twice is processed once.
 func (a *API) waiting(ctx context.Context, file contract.RawFile, o *r2.Object) (bool, error) {
 	for _, key := range []string{file.Checkpoint(), file.DiscardMark()} {
 		switch mark, err := a.Bucket.Head(ctx, key); {
@@ -271,11 +270,12 @@ func (a *API) waiting(ctx context.Context, file contract.RawFile, o *r2.Object) 
 			return false, contract.Wrap(contract.Storage, "handlers.upload", err)
 		}
 	}
-	inFlight, err := a.Ledger.InFlight(ctx, []contract.RawFile{file}, a.Now().Add(-orchestrator.InFlight), time.Time{})
+	standings, err := a.Ledger.Standings(ctx, []contract.RawFile{file}, a.Now().Add(-orchestrator.InFlight), time.Time{})
 	if err != nil {
 		a.Log.Warn("ledger_failed", "error_type", contract.KindOf(err), "error", err.Error())
 	}
-	return !inFlight[file], nil
+	standing := standings[file]
+	return !standing.InFlight && !standing.Broken(o.Uploaded), nil
 }
 
 // queueFile queues a stored raw file, and has the ledger note that the file is there, queued or not.

@@ -156,6 +156,22 @@ func TestReplaceSettlesDeadLetters(t *testing.T) {
 	}
 }
 
+// What cannot be parsed is queued again only by force.
+func TestBrokenFilesAreNotQueuedAgain(t *testing.T) {
+	f := newFixture(t, nil)
+	f.brokenFile(t)
+	f.now = f.now.Add(time.Second)
+	if d := get[map[string]int](t, f, "POST", "/api/v1/seeds/orchestrate", "{}"); d["sent"] != 0 || d["broken"] != 1 {
+		t.Errorf("orchestrate: %v", d)
+	}
+	if r := f.do(t, "PUT", chunkPath+"?orchestrate=true", "broken"); r.status != 409 || len(f.seeds.sent) != 1 {
+		t.Errorf("uploaded again: %d, %d messages", r.status, len(f.seeds.sent))
+	}
+	if d := get[map[string]int](t, f, "POST", "/api/v1/seeds/orchestrate", `{"force":true}`); d["sent"] != 1 {
+		t.Errorf("with force: %v", d)
+	}
+}
+
 // A replacement is queued although the file before it was a minute ago.
 func TestReplaceEndsWhatIsInFlight(t *testing.T) {
 	f := newFixture(t, nil)

@@ -53,11 +53,12 @@ ON CONFLICT DO UPDATE SET
 	// A file that is found processed counts as processed once more only if the ledger had no record of it.
 	findFiles = fileRows + `processed_at = CASE WHEN processed_at = 0 THEN excluded.processed_at ELSE processed_at END`
 
-	selectInFlight = `SELECT p.country, p.category, p.date, f.name
+	selectStandings = `SELECT p.country, p.category, p.date, f.name, iif(f.state = 'failed', f.gave_up_at, 0) AS broken_at
 FROM json_each(?1)
 JOIN partitions AS p ON p.country = value->>'country' AND p.category = value->>'category' AND p.date = value->>'date'
 JOIN files AS f ON f.partition = p.id AND f.name = value->>'name'
-WHERE f.state = 'pending' AND f.queued_at > ?2 AND f.queued_at >= f.replaced_at AND f.needed_at >= ?3`
+WHERE f.state = 'failed' AND f.error_type = ?4
+  OR f.state = 'pending' AND f.queued_at > ?2 AND f.queued_at >= f.replaced_at AND f.needed_at >= ?3`
 )
 
 type fileRow struct {
@@ -107,28 +108,33 @@ func (l *Ledger) Queued(ctx context.Context, files []contract.RawFile, at, requi
 	return l.Record(ctx, c)
 }
 
-// InFlight gives those of the files that were queued after since, not replaced since then, and are not finished. Where
-// requiredSince is not zero, they were queued by a request that was forced then or later.
-func (l *Ledger) InFlight(ctx context.Context, files []contract.RawFile, since, requiredSince time.Time) (map[contract.RawFile]bool, error) {
-	const op = "ledger.InFlight"
-	type name struct {
+// Standings gives those of the files that are in flight or malformed. In flight is what was queued after since, not replaced
+// since then, and is not finished. Where requiredSince is not zero, it was queued by a request that was forced then or later.
+func (l *Ledger) Standings(ctx context.Context, files []contract.RawFile, since, requiredSince time.Time) (map[contract.RawFile]contract.FileStanding, error) {
+	const op = "ledger.Standings"
+	type row struct {
 		contract.Partition
-		Name string `json:"name"`
+		Name     string `json:"name"`
+		BrokenAt int64  `json:"broken_at,omitempty"`
 	}
-	names := make([]name, len(files))
+	names := make([]row, len(files))
 	for i, f := range files {
-		names[i] = name{f.Partition, f.Name}
+		names[i] = row{Partition: f.Partition, Name: f.Name}
 	}
-	results, err := l.batch(ctx, op, statement(selectInFlight, names, millis(since), millis(requiredSince)))
+	results, err := l.batch(ctx, op, statement(selectStandings, names, millis(since), millis(requiredSince), string(contract.Parse)))
 	if err != nil {
 		return nil, err
 	}
-	rows, err := decode[name](op, results[0])
-	inFlight := make(map[contract.RawFile]bool, len(rows))
+	rows, err := decode[row](op, results[0])
+	standings := make(map[contract.RawFile]contract.FileStanding, len(rows))
 	for _, r := range rows {
-		inFlight[contract.RawFile{Partition: r.Partition, Name: r.Name}] = true
+		s := contract.FileStanding{InFlight: r.BrokenAt == 0}
+		if !s.InFlight {
+			s.BrokenAt = time.UnixMilli(r.BrokenAt)
+		}
+		standings[contract.RawFile{Partition: r.Partition, Name: r.Name}] = s
 	}
-	return inFlight, err
+	return standings, err
 }
 
 const (

@@ -52,8 +52,8 @@ func TestQueryPlans(t *testing.T) {
 			_, err := l.Files(ctx, contract.Partition{}, []string{"raw_0001"})
 			return err
 		}, "SEARCH f USING PRIMARY KEY"},
-		{"files in flight", func(l *ledger.Ledger) error {
-			_, err := l.InFlight(ctx, []contract.RawFile{{}}, noon, noon)
+		{"standings of files", func(l *ledger.Ledger) error {
+			_, err := l.Standings(ctx, []contract.RawFile{{}}, noon, noon)
 			return err
 		}, "SEARCH f USING PRIMARY KEY"},
 	} {

@@ -1,5 +1,5 @@
 // Package orchestrator is step 1 of the pipeline: it lists the raw files of the chosen partitions and
-// queues those without a checkpoint, unless they were queued a short while ago.
+// queues those without a checkpoint, unless they were queued a short while ago or are malformed.
 package orchestrator
 
 import (
@@ -53,9 +53,9 @@ type Sender interface {
 // Ledger records which files were queued. When it is away, files in flight are sent again, which is
 // harmless.
 type Ledger interface {
-	// InFlight gives those of the files that were queued after since and are not finished. Where
-	// requiredSince is not zero, they were queued by a request that was forced then or later.
-	InFlight(ctx context.Context, files []contract.RawFile, since, requiredSince time.Time) (map[contract.RawFile]bool, error)
+	// Standings gives those of the files that are malformed, or were queued after since and are not finished. Where
+	// requiredSince is not zero, these were queued by a request that was forced then or later.
+	Standings(ctx context.Context, files []contract.RawFile, since, requiredSince time.Time) (map[contract.RawFile]contract.FileStanding, error)
 	// Queued records that files were sent. requiredSince is zero except for forced requests.
 	Queued(ctx context.Context, files []contract.RawFile, at, requiredSince time.Time) error
 }
@@ -76,7 +76,11 @@ type Orchestrator struct {
 type Result struct {
 	FilesFound int  `json:"files_found"`
 	Sent       int  `json:"sent"`
-	Skipped    int  `json:"skipped"` // finished already, discarded, or in flight
+	Skipped    int  `json:"skipped"` // the sum of the next four
+	Finished   int  `json:"finished,omitempty"`
+	Discarded  int  `json:"discarded,omitempty"`
+	InFlight   int  `json:"in_flight,omitempty"` // queued less than InFlight ago
+	Broken     int  `json:"broken,omitempty"`    // found malformed, and not replaced since then
 	Failed     int  `json:"failed,omitempty"`
 	Continued  bool `json:"continued,omitempty"` // the remaining files follow in another event
 }
@@ -147,6 +151,7 @@ type run struct {
 
 type foundFile struct {
 	contract.RawFile
+	uploaded time.Time
 	finished bool
 	ended    bool // by an operator, who discarded it: neither finished nor to be queued
 }
@@ -234,7 +239,7 @@ func (r *run) add(o *r2.Object) {
 	file, checkpoint, ok := contract.ParseRawKey(key)
 	switch {
 	case ok && checkpoint && r.pending != nil && file == *r.pending:
-		r.found = append(r.found, foundFile{RawFile: file, finished: true})
+		r.found = append(r.found, foundFile{RawFile: file, uploaded: r.uploaded, finished: true})
 		r.pending, r.after = nil, key
 	case r.pending != nil && key == r.pending.DiscardMark():
 		r.ended = !o.Uploaded.Before(r.uploaded)
@@ -252,20 +257,22 @@ func (r *run) add(o *r2.Object) {
 // settle takes the pending raw file for one to be queued: no checkpoint followed it.
 func (r *run) settle() {
 	if r.pending != nil {
-		r.found = append(r.found, foundFile{RawFile: *r.pending, ended: r.ended})
+		r.found = append(r.found, foundFile{RawFile: *r.pending, uploaded: r.uploaded, ended: r.ended})
 		r.after, r.pending = r.pending.Key(), nil
 	}
 }
 
-// queueFound queues the files of a page, but for those that are finished or in flight. before is
+// queueFound queues the files of a page, but for those that need not be. before is
 // what after was when the page was asked for. When time runs out on the way, the run ends there.
 func (r *run) queueFound(ctx context.Context, before string) {
 	found := r.found
 	r.found = r.found[:0]
-	inFlight := r.inFlight(ctx, found)
+	standings := r.standings(ctx, found)
 	for i, file := range found {
+		skipped := r.skipped(file, standings[file.RawFile])
 		switch {
-		case file.finished && !r.Force, file.ended, inFlight[file.RawFile]:
+		case skipped != nil:
+			*skipped++
 			r.Skipped++
 		case !r.queue(ctx, file.RawFile):
 			r.full, r.pending, r.after = true, nil, before
@@ -278,9 +285,25 @@ func (r *run) queueFound(ctx context.Context, before string) {
 	}
 }
 
-// inFlight gives those of the files that were queued a short while ago, of a forced orchestration
-// those that it queued itself in an event before.
-func (r *run) inFlight(ctx context.Context, found []foundFile) map[contract.RawFile]bool {
+// skipped gives the count of those that are skipped for the same reason as the file; nil for a file to queue. With force
+// a malformed file is tried again: the engine may be a newer one.
+func (r *run) skipped(file foundFile, s contract.FileStanding) *int {
+	switch {
+	case file.ended:
+		return &r.Discarded
+	case file.finished && !r.Force:
+		return &r.Finished
+	case s.InFlight:
+		return &r.InFlight
+	case s.Broken(file.uploaded) && !r.Force:
+		return &r.Broken
+	}
+	return nil
+}
+
+// standings gives what the ledger has of the files that may have to be queued. Of a forced orchestration those are in
+// flight that it queued itself in an event before.
+func (r *run) standings(ctx context.Context, found []foundFile) map[contract.RawFile]contract.FileStanding {
 	var files []contract.RawFile
 	for _, file := range found {
 		if !file.ended && (r.Force || !file.finished) {
@@ -291,12 +314,12 @@ func (r *run) inFlight(ctx context.Context, found []foundFile) map[contract.RawF
 		return nil
 	}
 	r.calls--
-	inFlight, err := r.Ledger.InFlight(ctx, files, r.started.Add(-InFlight), r.requiredSince())
+	standings, err := r.Ledger.Standings(ctx, files, r.started.Add(-InFlight), r.requiredSince())
 	if err != nil {
 		r.Log.Warn("ledger_failed", "error_type", contract.KindOf(err), "error", err.Error())
 		return nil
 	}
-	return inFlight
+	return standings
 }
 
 // requiredSince is when a forced orchestration was requested; zero for any other.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -50,18 +51,22 @@ func (q *queue) Send(_ context.Context, b *contract.Batch) error {
 // inFlight plays the ledger: it records which files were sent, and when.
 type inFlight struct {
 	at            map[contract.RawFile]time.Time
+	broken        map[contract.RawFile]time.Time
 	requiredSince time.Time
 	asked         int
 	writes        int
 	err           error
 }
 
-func (l *inFlight) InFlight(_ context.Context, files []contract.RawFile, since, requiredSince time.Time) (map[contract.RawFile]bool, error) {
+func (l *inFlight) Standings(_ context.Context, files []contract.RawFile, since, requiredSince time.Time) (map[contract.RawFile]contract.FileStanding, error) {
 	l.asked++
-	found := map[contract.RawFile]bool{}
+	found := map[contract.RawFile]contract.FileStanding{}
+	for f, at := range l.broken {
+		found[f] = contract.FileStanding{BrokenAt: at}
+	}
 	for _, f := range files {
 		if l.at[f].After(since) && !l.requiredSince.Before(requiredSince) {
-			found[f] = true
+			found[f] = contract.FileStanding{InFlight: true}
 		}
 	}
 	return found, l.err
@@ -155,7 +160,7 @@ func TestFinishedFilesAreSkippedUnlessForced(t *testing.T) {
 		// Sorts between a raw file and its checkpoint.
 		key("sg", "news", "2026-01-28", 1)+"-copy", key("sg", "news", "2026-01-28", 3)+".success")
 	q := &queue{}
-	if r := run(t, b, q, contract.Filter{}); r != (orchestrator.Result{FilesFound: 2, Sent: 1, Skipped: 1}) {
+	if r := run(t, b, q, contract.Filter{}); r != (orchestrator.Result{FilesFound: 2, Sent: 1, Skipped: 1, Finished: 1}) {
 		t.Errorf("got %+v", r)
 	}
 	q = &queue{}
@@ -434,6 +439,43 @@ func TestFilesInFlightAreSkipped(t *testing.T) {
 	l.err = errors.New("D1 is away")
 	if r, err := o.Run(t.Context(), contract.Continuation{}); err != nil || r.Sent != 250 {
 		t.Errorf("without the ledger: %+v, %v", r, err)
+	}
+}
+
+// A file that cannot be parsed is not queued again, unless it is another one by now; and the counts say why what was
+// skipped was.
+func TestWhyFilesAreSkipped(t *testing.T) {
+	b := bucketOf(t)
+	clock := time.Date(2026, 1, 28, 10, 0, 0, 0, time.UTC)
+	b.Now = func() time.Time { clock = clock.Add(2 * time.Second); return clock }
+	file := func(n int) string { return key("sg", "news", "2026-01-28", n) }
+	raw := func(n int) contract.RawFile {
+		f, _, _ := contract.ParseRawKey(file(n))
+		return f
+	}
+	for _, k := range []string{file(1), file(1) + ".success", file(2), file(2) + ".discarded", file(3), file(4)} {
+		if _, err := b.Put(t.Context(), k, nil, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	l := &inFlight{at: map[contract.RawFile]time.Time{raw(3): clock}, broken: map[contract.RawFile]time.Time{raw(4): clock.Add(time.Second), raw(5): clock.Add(time.Second)}}
+	if _, err := b.Put(t.Context(), file(5), nil, nil); err != nil { // in place of the one that was broken
+		t.Fatal(err)
+	}
+	for force, want := range map[bool]orchestrator.Result{
+		false: {FilesFound: 5, Sent: 1, Skipped: 4, Finished: 1, Discarded: 1, InFlight: 1, Broken: 1},
+		true:  {FilesFound: 5, Sent: 4, Skipped: 1, Discarded: 1},
+	} {
+		q := &queue{}
+		before := &inFlight{at: maps.Clone(l.at), broken: l.broken}
+		o := &orchestrator.Orchestrator{Bucket: b, Queue: q, Ledger: before, Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return clock }, Sleep: noSleep}
+		r, err := o.Run(t.Context(), contract.Continuation{Filter: contract.Filter{Force: force}})
+		if err != nil || r != want {
+			t.Errorf("force %v: %+v, %v", force, r, err)
+		}
+		if !force && !slices.Equal(q.files, []string{file(5)}) {
+			t.Errorf("queued: %v", q.files)
+		}
 	}
 }
 

@@ -416,7 +416,7 @@ func (e *playedEngine) list(r *http.Request) (int, any) {
 }
 
 func (e *playedEngine) orchestrate(r *http.Request) (int, any) {
-	return 200, orchestrator.Result{FilesFound: 150, Sent: 149, Skipped: 1}
+	return 200, orchestrator.Result{FilesFound: 150, Sent: 149, Skipped: 1, Finished: 1}
 }
 
 func (e *playedEngine) status(r *http.Request) (int, any) {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/newsfork/seed-engine/cmd/seedctl/internal/client"
@@ -19,7 +20,9 @@ Usage:
   seedctl orchestrate [flags]
 
 Queues the raw files that the flags select, all without any, and leaves out what is finished, was
-discarded, or was queued less than ten minutes ago. With --force what is finished is done again.
+discarded, is in flight (queued less than ten minutes ago) or broken (it could not be parsed, and is
+the same file). With --force what is finished is done again, and what is in flight or broken is
+queued again, such as after a restart of "make dev", whose queues are lost with it.
 
 With --watch it stays until nothing of the selection is pending, with a progress bar on a terminal
 and a line every ten seconds elsewhere, both on standard error. It then ends with 0 only if every
@@ -27,8 +30,9 @@ file and domain of the selection is processed, and with 1 if one stands as faile
 now, if the ledger misses files, or if nothing has moved for --timeout. Ctrl-C ends the watching,
 not the work.
 
-With --json it prints {"orchestrated": {"files_found", "sent", "skipped", "failed"?,
-"continued"?}, "status": …}; status is what "seedctl status --json" prints, or null without --watch.
+With --json it prints {"orchestrated": {"files_found", "sent", "skipped", "finished"?,
+"discarded"?, "in_flight"?, "broken"?, "failed"?, "continued"?}, "status": …}; status is what
+"seedctl status --json" prints, or null without --watch.
 
 Examples:
   seedctl orchestrate --country sg --category news --date 2026-01-28 --watch
@@ -102,6 +106,18 @@ func orchestratedText(o orchestrator.Result) string {
 		return "no raw files there"
 	}
 	s := fmt.Sprintf("%s found, %d queued, %d skipped", count(o.FilesFound, "raw file"), o.Sent, o.Skipped)
+	var why []string
+	for _, c := range []struct {
+		n    int
+		what string
+	}{{o.Finished, "finished"}, {o.Discarded, "discarded"}, {o.InFlight, "in flight"}, {o.Broken, "broken"}} {
+		if c.n > 0 {
+			why = append(why, fmt.Sprintf("%d %s", c.n, c.what))
+		}
+	}
+	if len(why) > 0 {
+		s += " (" + strings.Join(why, ", ") + ")"
+	}
 	if o.Failed > 0 {
 		s += fmt.Sprintf(", %d failed", o.Failed)
 	}

@@ -125,14 +125,14 @@ func TestUploadOrchestrates(t *testing.T) {
 		return false
 	}
 	code, out, errOut := seedctl("", "upload", "--orchestrate", dir)
-	if code != exitFailed || !strings.Contains(out, "sg/news/2026-01-28: 150 raw files found, 149 queued, 1 skipped\n") || !strings.Contains(errOut, "category: bad (validation_error)") {
+	if code != exitFailed || !strings.Contains(out, "sg/news/2026-01-28: 150 raw files found, 149 queued, 1 skipped (1 finished)\n") || !strings.Contains(errOut, "category: bad (validation_error)") {
 		t.Error(code, out, errOut)
 	}
 	asked := slices.DeleteFunc(e.asked(), func(s string) bool { return !strings.HasPrefix(s, "POST") })
 	if want := []string{`POST /seeds/orchestrate {"country":"sg","category":"gov","date":"2026-01-28"}`, `POST /seeds/orchestrate {"country":"sg","category":"news","date":"2026-01-28"}`}; !slices.Equal(asked, want) {
 		t.Error(asked)
 	}
-	if _, out, _ = seedctl("", "upload", "--orchestrate", "--json", dir); !strings.HasSuffix(out, `{"partition_info":{"country":"sg","category":"news","date":"2026-01-28"},"files_found":150,"sent":149,"skipped":1}`+"\n") {
+	if _, out, _ = seedctl("", "upload", "--orchestrate", "--json", dir); !strings.HasSuffix(out, `{"partition_info":{"country":"sg","category":"news","date":"2026-01-28"},"files_found":150,"sent":149,"skipped":1,"finished":1}`+"\n") {
 		t.Error(out)
 	}
 }

@@ -67,7 +67,7 @@ func TestWatch(t *testing.T) {
 			args := append(strings.Fields("orchestrate --country sg --watch --interval 1ms"), strings.Fields(c.args)...)
 			code, out, errOut := seedctl("", args...)
 			asked := e.asked()
-			if code != c.code || len(asked)-1 < c.looks || !strings.Contains(errOut, c.want) || !strings.HasPrefix(out, "150 raw files found, 149 queued, 1 skipped\n") {
+			if code != c.code || len(asked)-1 < c.looks || !strings.Contains(errOut, c.want) || !strings.HasPrefix(out, "150 raw files found, 149 queued, 1 skipped (1 finished)\n") {
 				t.Errorf("%d after %d looks: %s%s", code, len(asked)-1, out, errOut)
 			}
 			if asked[0] != `POST /seeds/orchestrate {"country":"sg"}` || asked[1] != "GET /seeds/status?country=sg" {
@@ -128,12 +128,12 @@ func TestNothingToWatch(t *testing.T) {
 func TestPartlyQueued(t *testing.T) {
 	e := newEngine(t)
 	e.before = func(w http.ResponseWriter, r *http.Request) bool {
-		data, _ := json.Marshal(orchestrator.Result{FilesFound: 10, Sent: 6, Failed: 4})
+		data, _ := json.Marshal(orchestrator.Result{FilesFound: 10, Sent: 1, Skipped: 5, Discarded: 1, InFlight: 2, Broken: 2, Failed: 4})
 		respond(w, 503, &client.Error{Code: "storage_error", Message: "4 messages could not be sent", Data: data})
 		return true
 	}
 	code, out, errOut := seedctl("", "orchestrate")
-	if code != exitUnreachable || out != "" || len(e.asked()) != 1+client.MaxRetries || !strings.Contains(errOut, "10 raw files found, 6 queued, 0 skipped, 4 failed before the error") {
+	if code != exitUnreachable || out != "" || len(e.asked()) != 1+client.MaxRetries || !strings.Contains(errOut, "10 raw files found, 1 queued, 5 skipped (1 discarded, 2 in flight, 2 broken), 4 failed before the error") {
 		t.Error(code, out, errOut)
 	}
 }

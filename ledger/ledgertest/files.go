@@ -132,9 +132,12 @@ func filesInFlight(t T, db ledger.DB, name string) {
 		{RawFile: file(p, 2), Processed: at(5)}, {RawFile: file(p, 3), GaveUp: at(5)}, {RawFile: file(p, 6)},
 		{RawFile: file(p, 8), Queued: at(80), Replaced: at(85)}, // the message was about the file before
 		{RawFile: file(p, 9), Queued: at(60), Replaced: at(60)},
+		{RawFile: file(p, 10), Queued: at(60), GaveUp: at(65), ErrorType: contract.Parse},
+		{RawFile: file(p, 11), Queued: at(0), GaveUp: at(65), ErrorType: contract.Storage},
+		{RawFile: file(p, 12), Queued: at(-60), GaveUp: at(-50), ErrorType: contract.Parse, Replaced: at(-40)},
 	}})
 	asked := []contract.RawFile{file(other, 1), file(other, 2), file(other, 9)}
-	for n := 1; n <= 9; n++ {
+	for n := 1; n <= 12; n++ {
 		asked = append(asked, file(p, n))
 	}
 	for _, c := range []struct {
@@ -149,11 +152,15 @@ func filesInFlight(t T, db ledger.DB, name string) {
 		{-1, at(65), []contract.RawFile{file(other, 2)}},
 		{-1, at(66), nil},
 	} {
-		got, err := l.InFlight(ctx, asked, at(c.since), c.requiredSince)
-		must(t, "InFlight", err)
-		want := map[contract.RawFile]bool{}
+		got, err := l.Standings(ctx, asked, at(c.since), c.requiredSince)
+		must(t, "Standings", err)
+		want := map[contract.RawFile]contract.FileStanding{file(p, 10): {BrokenAt: at(65)}}
 		for _, f := range c.want {
-			want[f] = true
+			want[f] = contract.FileStanding{InFlight: true}
+		}
+		for f, s := range got {
+			s.BrokenAt = s.BrokenAt.UTC()
+			got[f] = s
 		}
 		expect(t, fmt.Sprint("in flight since ", c.since), got, want)
 	}

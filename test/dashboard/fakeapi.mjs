@@ -88,7 +88,9 @@ function sendFile(path, response) {
 
 function queued(files) {
   const sent = files.filter((file) => file.state === "pending").length;
-  return { files_found: files.length, sent, skipped: files.length - sent };
+  const finished = files.filter((file) => file.state === "processed").length;
+  const skipped = files.length - sent;
+  return { files_found: files.length, sent, skipped, finished, broken: skipped - finished };
 }
 
 function answerOf(fake, request, url, body, token, { tokens, reader, limit, rows }) {

@@ -164,7 +164,12 @@ describe("the pipeline on the sample", () => {
   test("a second orchestration sends nothing and asks no one", async () => {
     await engine.control("DELETE", "/log");
     const answer = await engine.api("POST", "/api/v1/seeds/orchestrate", {});
-    assert.deepEqual(answer.data, { files_found: files.length, sent: 0, skipped: files.length });
+    assert.deepEqual(answer.data, {
+      files_found: files.length,
+      sent: 0,
+      skipped: files.length,
+      finished: files.length,
+    });
     assert.deepEqual((await engine.control("GET", "/log")).requests, []);
   });
 

@@ -22,6 +22,13 @@ export function pipelineButton(paused, app) {
   return actionButton(t(name), act);
 }
 
+/** Why files were skipped, in words. */
+const reasons = (data) =>
+  ["finished", "discarded", "in_flight", "broken"]
+    .filter((reason) => data[reason])
+    .map((reason) => t(`queue.${reason}`, number(data[reason])))
+    .join(", ");
+
 /** Asks for step 1 over a partition, or all of them. */
 export async function queueFiles(app, filter) {
   const selected = partitionOf(filter);
@@ -43,7 +50,7 @@ export async function queueFiles(app, filter) {
       confirm: t("queue"),
       act: ({ force }) => post("/api/v1/seeds/orchestrate", { ...selected, ...(force && { force: true }) }),
       done: (data) =>
-        t("queue.done", number(data.files_found), number(data.sent), number(data.skipped)) +
+        t("queue.done", number(data.files_found), number(data.sent), number(data.skipped), reasons(data)) +
         (data.continued ? ` ${t("queue.continued")}` : ""),
     }),
   );

@@ -83,10 +83,15 @@ export default {
   "queue.title": "Queue raw files?",
   "queue.all": "Raw files of all partitions that are not finished.",
   "queue.partition": (partition) => `Raw files of ${partition} that are not finished.`,
-  "queue.body": "Queuing twice is harmless: what is finished, or was queued within ten minutes, is skipped.",
+  "queue.body":
+    "Queuing twice is harmless: what is finished, or was queued within ten minutes or cannot be parsed, is skipped.",
   "queue.force": "Finished ones too: collect every domain of them again",
-  "queue.done": (found, sent, skipped) =>
-    `${plural(found, "file", "files")} found, ${sent} queued, ${skipped} skipped.`,
+  "queue.done": (found, sent, skipped, why) =>
+    `${plural(found, "file", "files")} found, ${sent} queued, ${skipped} skipped${why && ` (${why})`}.`,
+  "queue.finished": (n) => `${n} finished`,
+  "queue.discarded": (n) => `${n} discarded`,
+  "queue.in_flight": (n) => `${n} in flight`,
+  "queue.broken": (n) => `${n} broken`,
   "queue.continued": "The rest follows by itself.",
   upload: "Upload",
   "upload.ask": "Upload…",
