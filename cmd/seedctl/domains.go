@@ -75,8 +75,16 @@ func domainRow(d *contract.DomainRecord) string {
 	if d.ErrorMessage != nil {
 		why += ": " + or(d.ErrorMessage)
 	}
-	return fmt.Sprintf("%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s", plain(d.Domain), partitionText(&d.Partition), plain(string(d.State)),
+	return fmt.Sprintf("%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s", plain(d.Domain), partitionText(&d.Partition), stateText(d),
 		yesNo(d.Robots), yesNo(d.Sitemap), number(d.DurationMS), moment(d.CollectedAt), why)
+}
+
+// stateText is the state of a domain; what operators rule out now is excluded, also where no message of it was dropped yet.
+func stateText(d *contract.DomainRecord) string {
+	if d.Excluded != nil && *d.Excluded {
+		return string(contract.Excluded)
+	}
+	return plain(string(d.State))
 }
 
 func yesNo(b *bool) string {
@@ -210,7 +218,10 @@ func addDocument(doc *contract.Document, add func(label, format string, args ...
 		add("robots.txt", "none, status %d", doc.Robots.StatusCode)
 	default:
 		verdict := "forbids crawling"
-		if robots.AllowsCrawling {
+		switch {
+		case doc.Excluded:
+			verdict = "moot while excluded"
+		case robots.AllowsCrawling:
 			verdict = "allows crawling"
 		}
 		if robots.CrawlDelaySeconds != nil {

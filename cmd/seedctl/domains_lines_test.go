@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/newsfork/seed-engine/contract"
@@ -21,6 +22,17 @@ func TestWhatAScraperShouldKnowFirst(t *testing.T) {
 	} {
 		if got := lines(d); !slices.Contains(got, want) {
 			t.Errorf("%q lacks %q", got, want)
+		}
+	}
+	out := true
+	if got := domainRow(&contract.DomainRecord{Domain: "a.example", State: contract.Processed, Excluded: &out}); !strings.Contains(got, "\texcluded\t") {
+		t.Errorf("of an excluded domain: %s", got)
+	}
+	d := contract.Document{Excluded: true}
+	d.Technical.RobotsTxt.Exists, d.Technical.RobotsTxt.AllowsCrawling = true, true
+	for _, line := range lines(d) {
+		if strings.Contains(line, "allows crawling") {
+			t.Errorf("of an excluded domain: %s", line)
 		}
 	}
 }

@@ -280,12 +280,18 @@ describe("operating", { skip }, () => {
       for (const exclude of [
         (data) => ({ ...data, record: { ...data.record, state: "excluded" } }),
         (data) => ({ ...data, document: { ...data.document, excluded: true } }),
+        (data) => ({ ...data, excluded: true }),
       ]) {
         await open("#/domain/city-council-2.example", { api: altered(exclude) });
         await page.getByText("This domain is ruled out and not fetched.").waitFor();
         assert.equal(await contract().count(), 0);
         assert.equal(await page.getByText("crawling allowed").count(), 0);
         await unscored();
+        const state = page.getByRole("region", { name: "State", exact: true });
+        assert.match(await state.innerText(), /excluded/);
+        assert.doesNotMatch(await state.innerText(), /processed|Next expected/);
+        assert.equal(await page.getByRole("button", { name: "Collect again…" }).count(), 0);
+        assert.equal(await page.getByRole("link", { name: "Exclude…" }).count(), 0);
         await page.context().close();
         await fake.close();
       }

@@ -32,7 +32,7 @@ export function contract(doc, state, app, excluded) {
   return [
     advised && how(doc),
     discovery && advised && topUrls(discovery, state, app),
-    h("div", { class: "grid halves", key: "evidence" }, robots(doc), server(doc)),
+    h("div", { class: "grid halves", key: "evidence" }, robots(doc, advised), server(doc)),
     sitemaps(doc),
     feeds(doc.technical_metadata),
     discovery && analysis(discovery, advised),
@@ -147,7 +147,7 @@ const omitted = (left) => left > 0 && h("p", { class: "muted small" }, t("docume
 const failure = ({ error, error_type: kind }) =>
   (error || kind) && [t("failure.reason"), [kind && [h("strong", null, label("error", kind)), " "], foreign(error)]];
 
-function robots(doc) {
+function robots(doc, advised) {
   const {
     robots: answer,
     technical_metadata: { robots_txt: file },
@@ -157,7 +157,7 @@ function robots(doc) {
     properties(
       [t("exists"), yesNo(file.exists)],
       [t("httpStatus"), answer.status_code || t("noAnswer")],
-      [t("contract.allows"), doc.reachable ? yesNo(file.allows_crawling) : muted("–")],
+      [t("contract.allows"), advised ? yesNo(file.allows_crawling) : muted("–")],
       failure(file),
       [t("size"), bytes(file.size)],
       [

@@ -66,24 +66,28 @@ export default {
             t("domain.pending"),
             record?.queued_at && h("p", { class: "muted" }, t("domain.queued"), " ", since(record.queued_at)),
           ),
-      doc && freshness(found.entry_points),
+      doc && !isExcluded(found) && freshness(found.entry_points),
       deadLettersCard(deadLetters, app),
       h(
         "div",
         { class: "toolbar actions", key: "actions" },
-        h(
-          "a",
-          { class: "button", href: to("exclusions", { add: "domain", value: found.domain }) },
-          t("domain.exclude"),
-        ),
-        doc && actionButton(t("domain.collect"), () => collectDomain(app, found.domain, found.partition_info)),
+        !isExcluded(found) &&
+          h(
+            "a",
+            { class: "button", href: to("exclusions", { add: "domain", value: found.domain }) },
+            t("domain.exclude"),
+          ),
+        doc &&
+          !isExcluded(found) &&
+          actionButton(t("domain.collect"), () => collectDomain(app, found.domain, found.partition_info)),
         actionButton(t("domain.queue"), () => queueFiles(app, found.partition_info)),
       ),
     ];
   },
 };
 
-const isExcluded = ({ document: doc, record }) => record?.state === "excluded" || doc?.excluded === true;
+const isExcluded = ({ document: doc, excluded, record }) =>
+  excluded || record?.state === "excluded" || doc?.excluded === true;
 
 /** What the engine has of a domain, or of the one to which a host belongs; null when that is nothing. */
 async function find(route, signal) {
@@ -97,7 +101,9 @@ async function find(route, signal) {
   return null;
 }
 
-function lead({ document: doc, record, partition_info: here, partitions, domain }, route) {
+function lead(found, route) {
+  const { document: doc, record, partition_info: here, partitions, domain } = found;
+  const excluded = isExcluded(found);
   const others = partitions.filter((partition) => partitionText(partition) !== partitionText(here));
   return h(
     "section",
@@ -105,7 +111,7 @@ function lead({ document: doc, record, partition_info: here, partitions, domain 
     h(
       "p",
       null,
-      record ? stateBadge(record.state) : null,
+      excluded ? stateBadge("excluded") : record && stateBadge(record.state),
       " ",
       doc && !doc.reachable && badge("bad", t("domain.unreachable")),
       " ",
@@ -118,7 +124,7 @@ function lead({ document: doc, record, partition_info: here, partitions, domain 
     doc &&
       properties(
         [t("collected"), since(doc.collected_at)],
-        [t("domain.validUntil"), moment(doc.valid_until)],
+        !excluded && [t("domain.validUntil"), moment(doc.valid_until)],
         [t("domain.revision"), doc.revision],
         [t("domain.authority"), foreign(doc.authority)],
         doc.moved_to && [t("domain.movedTo"), foreign(doc.moved_to)],
@@ -141,7 +147,9 @@ function lead({ document: doc, record, partition_info: here, partitions, domain 
 }
 
 /** Why the domain failed and what can be done, in words. */
-function failure({ document: doc, record, partition_info: partition, domain }, open, app) {
+function failure(found, open, app) {
+  const { document: doc, record, partition_info: partition, domain } = found;
+  const excluded = isExcluded(found);
   if (record?.state !== "failed" && doc?.reachable !== false && open.length === 0) return null;
   const type = record?.error_type ?? doc?.robots?.error_type ?? open[0]?.error_type;
   const message = record?.error_message ?? doc?.robots?.error ?? open[0]?.error_message;
@@ -164,6 +172,7 @@ function failure({ document: doc, record, partition_info: partition, domain }, o
       open.length > 0 && h("a", { class: "button", href: to("dead-letter", {}, open[0].id) }, t("letter")),
       open.length === 0 &&
         doc &&
+        !excluded &&
         record?.state !== "pending" &&
         actionButton(t("domain.collect"), () => collectDomain(app, domain, partition), { kind: "primary" }),
       open.length === 0 &&

@@ -53,7 +53,7 @@ export default {
                     h("div", { class: "muted small" }, partitionText(row.partition_info)),
                   ],
                 },
-                { head: t("state"), cell: (row) => stateBadge(row.state) },
+                { head: t("state"), cell: (row) => stateBadge(row.excluded ? "excluded" : row.state) },
                 { head: t("robots"), cell: (row) => yesNo(row.robots_exists) },
                 { head: t("sitemap"), cell: (row) => yesNo(row.sitemap_exists) },
                 { head: t("time"), number: true, cell: (row) => duration(row.processing_duration_ms ?? NaN) },
