@@ -88,6 +88,14 @@ describe("operating", { skip }, () => {
       assert.deepEqual(sent("PUT", "/api/v1/datasets/")[1].body, record, "the file as it is");
     });
 
+    test("a drop with a token that may only read says why nothing happens", async () => {
+      await open("#/overview", { token: "reader" });
+      await page.getByText("read only").waitFor();
+      await drop("raw_0901.json");
+      await page.getByText("This token may only read").first().waitFor();
+      assert.equal(await page.getByRole("dialog").count(), 0);
+    });
+
     test("dropped files are uploaded wherever they fall, and the progress shows", async () => {
       await open("#/alarms");
       assert.deepEqual(await drop("raw_0901.json", "raw_0902.json", "notes.txt"), { marked: true, taken: true });

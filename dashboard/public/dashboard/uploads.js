@@ -23,7 +23,7 @@ export function chooseFiles(app, filter) {
 
 /** Takes files that are dropped on the page. filterOf() gives the partition that is looked at. */
 export function takeDrops(app, filterOf) {
-  const welcome = (event) => !token.readOnly && [...event.dataTransfer.types].includes("Files");
+  const welcome = (event) => [...event.dataTransfer.types].includes("Files");
   const mark = (on) => document.documentElement.classList.toggle("dropping", on);
   addEventListener("dragover", (event) => {
     event.preventDefault(); // without it the browser would open the file in place of the page
@@ -35,6 +35,7 @@ export function takeDrops(app, filterOf) {
     event.preventDefault();
     mark(false);
     if (!welcome(event) || document.querySelector("dialog")) return;
+    if (token.readOnly) return app.announce(t("readOnly.why"));
     uploadFiles(app, await filesOf(event.dataTransfer.items), filterOf());
   });
 }
