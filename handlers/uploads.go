@@ -88,7 +88,7 @@ func (a *API) stored(w http.ResponseWriter, r *http.Request, u uploading, o *r2.
 // file does not take it for its own.
 func (a *API) replace(w http.ResponseWriter, r *http.Request, u uploading, old *r2.Object) error {
 	const op = "handlers.replace"
-	if err := a.unprocessed(r.Context(), u.file, old); err != nil {
+	if err := a.unprocessed(r.Context(), u.file, old, "; upload under the next number instead"); err != nil {
 		return err
 	}
 	o, err := a.Bucket.Store(r.Context(), u.file.Key(), r, r2.Condition{ETag: old.ETag})
@@ -126,7 +126,7 @@ func (a *API) deleteFile(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return contract.Wrap(contract.Storage, op, err)
 	}
-	if err := a.unprocessed(r.Context(), file, o); err != nil {
+	if err := a.unprocessed(r.Context(), file, o, ""); err != nil {
 		return err
 	}
 	ctx := context.WithoutCancel(r.Context())
@@ -149,12 +149,12 @@ type deletedFile struct {
 }
 
 // unprocessed refuses a file of which a checkpoint says that it was processed.
-func (a *API) unprocessed(ctx context.Context, file contract.RawFile, o *r2.Object) error {
+func (a *API) unprocessed(ctx context.Context, file contract.RawFile, o *r2.Object, advice string) error {
 	checkpoint, err := a.Bucket.Head(ctx, file.Checkpoint())
 	m := contract.SeedMessage{ETag: o.ETag}
 	switch {
 	case err == nil && m.DoneBy(checkpoint.Metadata):
-		return &failure{http.StatusConflict, "already_processed", file.Name + " was processed, and contracts may depend on it; upload under the next number instead"}
+		return &failure{http.StatusConflict, "already_processed", file.Name + " was processed, and contracts may depend on it" + advice}
 	case err != nil && !errors.Is(err, r2.ErrNotFound):
 		return contract.Wrap(contract.Storage, "handlers.unprocessed", err)
 	}
@@ -221,21 +221,26 @@ func checkUpload(r *http.Request) (u uploading, err error) {
 func (a *API) uploadAgain(w http.ResponseWriter, r *http.Request, u uploading, o *r2.Object) error {
 	done := uploaded{Key: o.Key, Size: o.Size}
 	ctx := context.WithoutCancel(r.Context())
-	var err error
+	ended, err := a.ended(ctx, u.file, o)
+	if err != nil {
+		return err
+	}
 	if done.Same, err = a.same(r, o); err != nil {
 		return err
 	}
-	if u.queue {
-		var waiting bool
-		if waiting, err = a.waiting(ctx, u.file, o); err == nil && waiting {
-			err = a.queueFile(ctx, u.file, o.ETag)
-			done.Queued = err == nil
-		}
+	if u.queue && ended == "" && a.waiting(ctx, u.file, o) {
+		err = a.queueFile(ctx, u.file, o.ETag)
+		done.Queued = err == nil
 	}
 	if err == nil {
 		message := o.Key + " exists; upload under the next number, or replace it while it is not processed"
-		if done.Same != nil && *done.Same {
+		switch same := done.Same != nil && *done.Same; {
+		case ended == contract.DiscardedFile:
+			message = o.Key + " exists and is discarded; upload under the next number, or replace it"
+		case same:
 			message = o.Key + " exists with this very content; it was left alone"
+		case ended != "":
+			message = o.Key + " exists and was processed; upload under the next number"
 		}
 		err = &failure{http.StatusConflict, "already_exists", message}
 	}
@@ -259,23 +264,32 @@ func (a *API) same(r *http.Request, o *r2.Object) (*bool, error) {
 	return &same, nil
 }
 
-// waiting reports whether a stored raw file is neither finished, nor discarded, nor in flight, nor malformed. When the ledger is away it
-// counts as neither of the last two: a file that is queued twice is processed once.
-func (a *API) waiting(ctx context.Context, file contract.RawFile, o *r2.Object) (bool, error) {
-	for _, key := range []string{file.Checkpoint(), file.DiscardMark()} {
+// ended gives the state of a stored raw file that is processed or discarded; "" for any other.
+func (a *API) ended(ctx context.Context, file contract.RawFile, o *r2.Object) (string, error) {
+	for _, state := range []string{string(contract.Processed), contract.DiscardedFile} {
+		key := file.Checkpoint()
+		if state == contract.DiscardedFile {
+			key = file.DiscardMark()
+		}
 		switch mark, err := a.Bucket.Head(ctx, key); {
 		case err == nil && (key == file.Checkpoint() || !mark.Uploaded.Before(o.Uploaded)):
-			return false, nil
+			return state, nil
 		case err != nil && !errors.Is(err, r2.ErrNotFound):
-			return false, contract.Wrap(contract.Storage, "handlers.upload", err)
+			return "", contract.Wrap(contract.Storage, "handlers.upload", err)
 		}
 	}
+	return "", nil
+}
+
+// waiting reports whether a stored raw file that has not ended is neither in flight nor malformed. When the ledger is away it
+// is waiting: a file that is queued twice is processed once.
+func (a *API) waiting(ctx context.Context, file contract.RawFile, o *r2.Object) bool {
 	standings, err := a.Ledger.Standings(ctx, []contract.RawFile{file}, a.Now().Add(-orchestrator.InFlight), time.Time{})
 	if err != nil {
 		a.Log.Warn("ledger_failed", "error_type", contract.KindOf(err), "error", err.Error())
 	}
 	standing := standings[file]
-	return !standing.InFlight && !standing.Broken(o.Uploaded), nil
+	return !standing.InFlight && !standing.Broken(o.Uploaded)
 }
 
 // queueFile queues a stored raw file, and has the ledger note that the file is there, queued or not.

@@ -104,7 +104,7 @@ func TestDiscardAndReplace(t *testing.T) {
 			t.Errorf("orchestrate %s: %v", body, d)
 		}
 	}
-	if r := f.do(t, "PUT", chunkPath+"?orchestrate=true", "broken"); r.status != 409 || len(f.seeds.sent) != sent {
+	if r := f.do(t, "PUT", chunkPath+"?orchestrate=true", "broken"); r.status != 409 || len(f.seeds.sent) != sent || !strings.Contains(r.Error.Message, "is discarded") {
 		t.Errorf("uploaded again: %d, sent %d", r.status, len(f.seeds.sent)-sent)
 	}
 	f.db.Fail = func() error { return errors.New("D1 is away") }
@@ -198,6 +198,11 @@ func TestReplaceAndDeleteRefuse(t *testing.T) {
 	f := newFixture(t, nil)
 	f.do(t, "PUT", chunkPath, "[1]")
 	f.store(t, rawFile.Checkpoint(), "")
+	for method, want := range map[string]string{"PUT": "was processed; upload under the next number", "DELETE": "contracts may depend on it"} {
+		if r := f.do(t, method, chunkPath, map[string]string{"PUT": "[2]"}[method]); r.status != 409 || !strings.HasSuffix(r.Error.Message, want) {
+			t.Errorf("%s: %d %+v", method, r.status, r.Error)
+		}
+	}
 	for _, rq := range []struct{ method, query, body string }{{"PUT", "?replace=true", "[2]"}, {"DELETE", "", ""}} {
 		if r := f.do(t, rq.method, chunkPath+rq.query, rq.body); r.status != 409 || r.Error.Code != "already_processed" {
 			t.Errorf("%s: %d %+v", rq.method, r.status, r.Error)
