@@ -318,7 +318,7 @@ describe("operating", { skip }, () => {
     await open("#/overview", { width: 375, height: 812 });
     const height = () => page.locator("header").evaluate((node) => node.getBoundingClientRect().height);
     assert.ok((await height()) <= 64, `${await height()} px`);
-    assert.equal(await page.getByRole("link", { name: "Domains" }).first().isVisible(), false);
+    assert.equal(await page.getByRole("link", { name: "Domains", exact: true }).first().isVisible(), false);
     const menu = page.getByRole("button", { name: /^Menu/ });
     assert.equal(await menu.getAttribute("aria-expanded"), "false");
     await menu.focus();

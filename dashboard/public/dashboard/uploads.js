@@ -28,7 +28,7 @@ export function takeDrops(app, filterOf) {
   addEventListener("dragover", (event) => {
     event.preventDefault(); // without it the browser would open the file in place of the page
     event.dataTransfer.dropEffect = welcome(event) ? "copy" : "none";
-    mark(welcome(event));
+    mark(welcome(event) && !token.readOnly); // dropping is allowed all the same, to be answered: see below
   });
   addEventListener("dragleave", (event) => event.relatedTarget === null && mark(false));
   addEventListener("drop", async (event) => {
