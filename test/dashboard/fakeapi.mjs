@@ -90,7 +90,8 @@ function queued(files) {
   const sent = files.filter((file) => file.state === "pending").length;
   const finished = files.filter((file) => file.state === "processed").length;
   const skipped = files.length - sent;
-  return { files_found: files.length, sent, skipped, finished, broken: skipped - finished };
+  const broken = skipped - finished;
+  return { files_found: files.length, sent, skipped, ...(finished && { finished }), ...(broken && { broken }) };
 }
 
 function answerOf(fake, request, url, body, token, { tokens, reader, limit, rows }) {

@@ -34,7 +34,7 @@ describe("texts", () => {
       assert.deepEqual(Object.keys(texts).sort(), Object.keys(en).sort(), language);
       for (const [key, text] of Object.entries(texts)) {
         assert.equal(typeof text, typeof en[key], `${language}: ${key}`);
-        const shown = typeof text === "function" ? text("1", "2", "3") : text;
+        const shown = typeof text === "function" ? text("1", "2", "3", "4") : text;
         assert.ok(
           typeof shown === "string" && shown.trim() !== "" && !/undefined|null/.test(shown),
           `${language}: ${key}`,
