@@ -22,8 +22,10 @@ type FileStanding struct {
 	BrokenAt time.Time // when it was found malformed; zero otherwise
 }
 
-// Broken reports whether the file was found malformed as it is, since it was uploaded.
-func (s FileStanding) Broken(uploaded time.Time) bool { return s.BrokenAt.After(uploaded) }
+// Broken reports whether the file was found malformed as it is, since it was uploaded. Both times are of milliseconds.
+func (s FileStanding) Broken(uploaded time.Time) bool {
+	return !s.BrokenAt.IsZero() && !s.BrokenAt.Before(uploaded.Truncate(time.Millisecond))
+}
 
 // FileRejection is a Rejection with its file.
 type FileRejection struct {

@@ -96,7 +96,7 @@ func TestFromUploadToStatus(t *testing.T) {
 		}
 
 		asked := len(w.Web.Visits())
-		if got, want := orchestrate(w, "{}"), (orchestrator.Result{FilesFound: 3, Sent: 1, Skipped: 2}); got != want {
+		if got, want := orchestrate(w, "{}"), (orchestrator.Result{FilesFound: 3, Skipped: 3, Finished: 2, Broken: 1}); got != want {
 			t.Errorf("a second time: %+v", got)
 		}
 		w.Drain()
