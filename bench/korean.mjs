@@ -17,7 +17,7 @@ const names = {
   "orchestrate 2000 finished files, warm": "끝난 파일 2000개의 오케스트레이션, 워밍된 상태",
   "a 20 MB raw file, 2,000 domains": "20 MB 원시 파일, 도메인 2,000개",
   "its growth of the runtime's memory": "그때 늘어난 런타임 메모리",
-  "60 domains at 100 ms, 3 requests each, domains a second": "100 ms 걸리는 도메인 60개에 요청 3번씩, 초당 도메인",
+  "200 domains at 100 ms, 3 requests each, domains a second": "100 ms 걸리는 도메인 200개에 요청 3번씩, 초당 도메인",
   "their CPU time a domain": "도메인당 CPU 시간",
   "a 1 GB raw file read by a Worker in JavaScript, which does nothing with it":
     "1 GB 원시 파일을 아무 처리 없이 읽기만 하는 JavaScript Worker",
@@ -35,7 +35,7 @@ const names = {
   "slow stores: 5 domains at once, until the message is done, beside what the hosts take":
     "느린 저장소: 도메인 5개 동시에, 메시지 처리 완료까지, 호스트가 쓰는 시간 제외",
   "slow stores: status": "느린 저장소: status",
-  "slow stores: a lease of ten URLs from the frontier": "느린 저장소: 프런티어에서 URL 10개 임대",
+  "slow stores: a lease of ten URLs from the frontier": "느린 저장소: 프런티어에서 URL 열 개 임대",
   "a sitemap of 50 MB, parsed in WebAssembly": "WebAssembly에서 50 MB 사이트맵 파싱",
   "a sitemap with discovery, its URLs matched against robots.txt and analysed, in WebAssembly":
     "WebAssembly에서 사이트맵의 URL을 robots.txt와 대조하고 분석",
