@@ -121,25 +121,27 @@ describe("killed half-way through a domain", { concurrency: true }, () => {
   test("the runtime: started again on the same storage, it waits for the lease that the dead one had", async (t) => {
     const { log, url } = await startSite(t);
     const dir = mkdtempSync(join(tmpdir(), "killed-"));
-    t.after(() => rmSync(dir, { recursive: true, force: true }));
     const config = join(dir, "relay.json");
     writeFileSync(config, JSON.stringify(relay(url)));
+    let engine;
+    t.after(async () => {
+      await engine?.stop(); // first: it writes to the directory for as long as it runs
+      rmSync(dir, { recursive: true, force: true, maxRetries: 5 });
+    });
     const start = async () => {
-      const engine = await startLocally({ dir, vars, web: { name: "relay", config } });
-      t.after(() => engine.stop());
-      return engine;
+      engine = await startLocally({ dir, vars, web: { name: "relay", config } });
     };
 
-    const first = await start();
+    await start();
     const raw = [{ url: `https://${domain}/a`, title: "A", source_type: "gov" }];
-    const { status } = await first.api("PUT", "/api/v1/datasets/sg/news/2026-01-28/raw_0001?orchestrate=true", raw);
+    const { status } = await engine.api("PUT", "/api/v1/datasets/sg/news/2026-01-28/raw_0001?orchestrate=true", raw);
     assert.equal(status, 201);
     await halfway(log);
     const died = Date.now();
-    await first.kill();
+    await engine.kill();
     const before = log.length;
 
-    const engine = await start();
+    await start();
     const resumed = Date.now();
     assert.equal(await engine.read(prod(domain)), null);
     // A real queue delivers the message again; the simulated one died with the runtime, so it is sent again.
