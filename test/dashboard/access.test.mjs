@@ -1,18 +1,14 @@
-/* global document, getComputedStyle, axe, innerWidth */
+/* global document, getComputedStyle, innerWidth */
 // The dashboard for everyone: no violations that axe-core finds, no sideways scrolling at 320 px
 // (1,280 px at 400 %), and everything by keyboard. Screenshots of every view stay in build/dashboard.
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { languages } from "../../dashboard/public/dashboard/preferences.js";
-import { openPage, settled, shots, skip, startBrowser } from "./browser.mjs";
+import { openPage, settled, shots, skip, startBrowser, violations } from "./browser.mjs";
 import { startFake } from "./fakeapi.mjs";
 import { lively, show, views } from "./views.mjs";
 import { emptyWorld, world } from "./world.mjs";
-
-const axeSource = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
 describe("the dashboard for everyone", { skip }, () => {
   let browser, fake;
@@ -25,17 +21,6 @@ describe("the dashboard for everyone", { skip }, () => {
     await browser?.close();
     await fake?.close();
   });
-
-  /** What axe-core finds: one line a violation and element. */
-  async function violations(page) {
-    if (!(await page.evaluate(() => "axe" in globalThis))) await page.evaluate(axeSource);
-    const { violations: found } = await page.evaluate(() =>
-      axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"] }),
-    );
-    return found.flatMap(({ id, nodes }) =>
-      nodes.map((node) => `${id}: ${node.target} ${node.html.slice(0, 160)} ${node.failureSummary}`),
-    );
-  }
 
   describe("axe-core finds nothing", { concurrency: 2 }, () => {
     for (const language of Object.keys(languages)) {

@@ -1,11 +1,16 @@
 // Real Chromium for tests of the dashboard. Where it is absent the tests are skipped with a line that
 // says why; CI=true forbids that.
-/* global document */
-import { existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+/* global document, axe */
+import assert from "node:assert/strict";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
+import { after, afterEach, before } from "node:test";
 import { fileURLToPath } from "node:url";
 import { chromium } from "playwright-core";
+import { startFake } from "./fakeapi.mjs";
+import { world } from "./world.mjs";
 
 export const root = fileURLToPath(new URL("../..", import.meta.url));
 
@@ -99,3 +104,54 @@ export async function openPage(
 /** Waits until what is shown has been loaded. */
 export const settled = (page) =>
   page.waitForFunction(() => document.querySelector("main") && !document.querySelector(".loading"));
+
+/** The text of an element as it is read: white space is one space. */
+export const said = async (locator) => (await locator.innerText()).replaceAll(/\s+/g, " ");
+
+/**
+ * The dashboard before an API that plays the engine, for the tests of the describe that calls it. open(hash, {engine, api,
+ * …}) gives {page, fake}, where engine is a world, api is what startFake takes and the rest what openPage takes. It closes
+ * what was open before, as the end of a test does, and nothing may have gone wrong in it. The other functions look for
+ * something on the page.
+ */
+export function stage() {
+  let browser, page, fake;
+  const leave = async () => {
+    const wrongs = page?.wrongs ?? [];
+    await page?.context().close();
+    await fake?.close();
+    page = fake = null;
+    assert.deepEqual(wrongs, []);
+  };
+  before(async () => (browser = await startBrowser()));
+  after(() => browser?.close());
+  afterEach(leave);
+  return {
+    async open(hash = "", { engine = world(), api, ...options } = {}) {
+      await leave();
+      fake = await startFake(engine, api);
+      page = await openPage(browser, fake.url, { hash, ...options });
+      await settled(page);
+      return { page, fake };
+    },
+    goTo: (hash) => page.evaluate((to) => (location.hash = to), hash),
+    card: (name) => page.getByRole("region", { name, exact: true }),
+    button: (name) => page.getByRole("button", { name, exact: true }),
+    dialog: () => page.getByRole("dialog"),
+    notice: (text) => page.locator(".notice", { hasText: text }).waitFor(),
+    sent: (method, path) => fake.calls.filter((call) => call.method === method && call.path.startsWith(path)),
+  };
+}
+
+const axeSource = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+/** What axe-core finds in a page: one line a violation and element. */
+export async function violations(page) {
+  if (!(await page.evaluate(() => "axe" in globalThis))) await page.evaluate(axeSource);
+  const { violations: found } = await page.evaluate(() =>
+    axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"] }),
+  );
+  return found.flatMap(({ id, nodes }) =>
+    nodes.map((node) => `${id}: ${node.target} ${node.html.slice(0, 160)} ${node.failureSummary}`),
+  );
+}

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { unstable_readConfig as readConfig } from "wrangler";
 import { fixture, quick, root, startEngine, until } from "../e2e/engine.mjs";
-import { openPage, shots, skip, startBrowser } from "./browser.mjs";
+import { openPage, said, shots, skip, startBrowser } from "./browser.mjs";
 import { staticHeaders } from "./fakeapi.mjs";
 
 const { main, assets } = readConfig(
@@ -70,7 +70,6 @@ describe("the engine's dashboard", () => {
     });
     after(() => browser?.close());
 
-    const said = async (locator) => (await locator.innerText()).replaceAll(/\s+/g, " ");
     const goTo = (hash) => page.evaluate((to) => (location.hash = to), hash);
     const ask = async (method, route, body) => {
       const answer = await engine.api(method, route, body, authorization);

@@ -2,9 +2,9 @@
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { extname, join, normalize } from "node:path";
-import { root } from "./browser.mjs";
+import { fileURLToPath } from "node:url";
 
-const files = join(root, "dashboard/public");
+const files = fileURLToPath(new URL("../../dashboard/public", import.meta.url));
 const types = {
   ".html": "text/html; charset=utf-8",
   ".js": "text/javascript; charset=utf-8",

@@ -5,42 +5,20 @@ import assert from "node:assert/strict";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, afterEach, before, describe, test } from "node:test";
-import { openPage, settled, skip, startBrowser } from "./browser.mjs";
-import { startFake } from "./fakeapi.mjs";
+import { after, describe, test } from "node:test";
+import { said, skip, stage } from "./browser.mjs";
 import { show, views } from "./views.mjs";
 import { emptyWorld, world } from "./world.mjs";
 
 describe("operating", { skip }, () => {
   const scratch = mkdtempSync(join(tmpdir(), "uploads-"));
-  let browser, fake, page;
+  after(() => rmSync(scratch, { recursive: true }));
 
-  before(async () => (browser = await startBrowser()));
-  after(async () => {
-    rmSync(scratch, { recursive: true });
-    await browser?.close();
-  });
-  afterEach(async () => {
-    const wrongs = page?.wrongs ?? [];
-    await page?.context().close();
-    await fake?.close();
-    page = fake = null;
-    assert.deepEqual(wrongs, []);
-  });
+  const { open: openOn, button, card, dialog, goTo, notice, sent } = stage();
+  let fake, page;
+  const open = async (...args) => ({ fake, page } = await openOn(...args));
 
-  async function open(hash = "", { engine = world(), api, ...options } = {}) {
-    fake = await startFake(engine, api);
-    page = await openPage(browser, fake.url, { hash, ...options });
-    await settled(page);
-    return page;
-  }
-
-  const button = (name) => page.getByRole("button", { name, exact: true });
-  const dialog = () => page.getByRole("dialog");
-  const notice = (text) => page.locator(".notice", { hasText: text }).waitFor();
-  const sent = (method, prefix) => fake.calls.filter((call) => call.method === method && call.path.startsWith(prefix));
   const uploads = () => sent("PUT", "/api/v1/datasets/").map(({ path, query }) => path.slice(17) + query);
-  const goTo = (hash) => page.evaluate((to) => (location.hash = to), hash);
 
   function file(name, records) {
     const path = join(scratch, name);
@@ -160,8 +138,8 @@ describe("operating", { skip }, () => {
       await page.route("**/raw_0901?*", (route) => route.fulfill({ status: 400, json: { success: false, error } }));
       await button("Upload").click();
       await dialog().getByText("raw_0901.json").waitFor();
-      const said = (await dialog().innerText()).replaceAll(/\s+/g, " ");
-      assert.match(said, /1 file uploaded and queued\. 1 file was not taken: raw_0901\.json body: is empty/);
+      const text = await said(dialog());
+      assert.match(text, /1 file uploaded and queued\. 1 file was not taken: raw_0901\.json body: is empty/);
       assert.deepEqual(uploads().length, 1);
     });
 
@@ -169,8 +147,6 @@ describe("operating", { skip }, () => {
       await open();
       await drop("notes.txt");
       await notice("There is no JSON file among them.");
-      await page.context().close();
-      await fake.close();
       await open("", { token: "reader" });
       assert.deepEqual(await drop("raw_0901.json"), { marked: false, taken: true });
       assert.equal(await dialog().count(), 0);
@@ -245,8 +221,6 @@ describe("operating", { skip }, () => {
       await page.keyboard.press("Enter");
       assert.match(await country.evaluate((node) => node.validationMessage), /There is no such country/);
       assert.match(page.url(), /country=jp$/);
-      await page.context().close();
-      await fake.close();
       await open("#/overview", { language: "ko" });
       await page.getByLabel("국가").fill("대한민국");
       await page.keyboard.press("Enter");
@@ -255,7 +229,7 @@ describe("operating", { skip }, () => {
   });
 
   describe("advice on crawling", () => {
-    const contract = () => page.getByRole("region", { name: "Fetch contract" });
+    const contract = () => card("Fetch contract");
     const headings = (name) => page.getByRole("table", { name }).locator("th").allInnerTexts();
     const unscored = async () => {
       assert.deepEqual(await headings("Raw URLs"), ["URL", "Language", "Found by", "Type"]);
@@ -300,10 +274,7 @@ describe("operating", { skip }, () => {
         assert.doesNotMatch(await state.innerText(), /processed|Next expected/);
         assert.equal(await page.getByRole("button", { name: "Collect again…" }).count(), 0);
         assert.equal(await page.getByRole("link", { name: "Exclude…" }).count(), 0);
-        await page.context().close();
-        await fake.close();
       }
-      page = fake = null;
     });
 
     test("is given for others", async () => {

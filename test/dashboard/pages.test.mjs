@@ -2,38 +2,18 @@
 // The dashboard in Chromium, before an API that plays the engine.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { after, afterEach, before, describe, test } from "node:test";
-import { openPage, settled, skip, startBrowser } from "./browser.mjs";
-import { startFake, staticHeaders } from "./fakeapi.mjs";
+import { describe, test } from "node:test";
+import { said, settled, skip, stage } from "./browser.mjs";
+import { staticHeaders } from "./fakeapi.mjs";
 import { emptyWorld, world } from "./world.mjs";
 
 describe("the dashboard", { skip }, () => {
-  let browser, fake, page;
+  const { open: openOn, button, card, dialog, goTo, notice, sent: calls } = stage();
+  let fake, page;
+  const open = async (...args) => ({ fake, page } = await openOn(...args));
 
-  before(async () => (browser = await startBrowser()));
-  after(() => browser?.close());
-  afterEach(async () => {
-    const wrongs = page?.wrongs ?? [];
-    await page?.context().close();
-    await fake?.close();
-    page = fake = null;
-    assert.deepEqual(wrongs, []);
-  });
-
-  async function open(hash = "", { engine = world(), api, ...options } = {}) {
-    fake = await startFake(engine, api);
-    page = await openPage(browser, fake.url, { hash, ...options });
-    if (options.token !== "" && options.token !== "wrong") await settled(page);
-    return page;
-  }
-
-  const said = async (locator) => (await locator.innerText()).replaceAll(/\s+/g, " ");
   const text = (selector) => said(page.locator(selector));
-  const card = (name) => page.getByRole("region", { name, exact: true });
-  const button = (name) => page.getByRole("button", { name, exact: true });
-  const dialog = () => page.getByRole("dialog");
-  const sent = (method, path) =>
-    fake.calls.filter((call) => call.method === method && call.path === path).map((call) => call.body);
+  const sent = (method, path) => calls(method, path).map((call) => call.body);
 
   test("shows the numbers of the documents' example", async () => {
     await open();
@@ -208,7 +188,7 @@ describe("the dashboard", { skip }, () => {
         ["#/frontier", ["Block www.harbour-times-1.example", "Empty the queue of www.harbour-times-1.example"]],
         ["#/exclusions", ["Exclude"]],
       ]) {
-        await page.evaluate((to) => (location.hash = to), hash);
+        await goTo(hash);
         for (const name of names) {
           const one = button(name).first();
           await one.waitFor();
@@ -276,7 +256,7 @@ describe("the dashboard", { skip }, () => {
         ["#/dead-letter/none", "There is no such dead letter."],
         ["#/nowhere", "This address leads nowhere."],
       ]) {
-        await page.evaluate((to) => (location.hash = to), hash);
+        await goTo(hash);
         await page.locator(".empty").filter({ hasText: words }).waitFor();
       }
     });
@@ -344,7 +324,7 @@ describe("the dashboard", { skip }, () => {
     );
     await why.getByRole("button", { name: "Replay the dead letter" }).click();
     await dialog().getByRole("button", { name: "Replay" }).click();
-    await page.locator(".notice", { hasText: "1 dead letter replayed." }).waitFor();
+    await notice("1 dead letter replayed.");
     assert.deepEqual(sent("POST", "/api/v1/dlq/replay"), [{ ids: ["m-001"] }]);
     await why.waitFor({ state: "detached" });
   });
@@ -356,7 +336,7 @@ describe("the dashboard", { skip }, () => {
     assert.match(await said(why), /What to do: The site is slow or hangs\.[\s\S]+There is no dead letter/);
     await why.getByRole("button", { name: "Collect again…" }).click();
     await dialog().getByRole("button", { name: "Collect again" }).click();
-    await page.locator(".notice", { hasText: "rail-news-8.example is queued." }).waitFor();
+    await notice("rail-news-8.example is queued.");
     const { partition_info } = fake.world.domains[7];
     assert.deepEqual(sent("POST", "/api/v1/seeds/domains/rail-news-8.example/collect"), [partition_info]);
     await page.getByText("It is being collected again; what is shown is the last outcome.").waitFor();
@@ -374,9 +354,7 @@ describe("the dashboard", { skip }, () => {
     await button("Queue its partition…").click();
     await dialog().getByLabel("Finished ones too").check();
     await dialog().getByRole("button", { name: "Queue files" }).click();
-    await page
-      .locator(".notice", { hasText: "150 files found, 5 queued, 145 skipped (142 finished, 3 broken)." })
-      .waitFor();
+    await notice("150 files found, 5 queued, 145 skipped (142 finished, 3 broken).");
     const { partition_info } = fake.world.domains.find((one) => one.domain === "city-council-2.example");
     assert.deepEqual(sent("POST", "/api/v1/seeds/orchestrate"), [{ ...partition_info, force: true }]);
     assert.deepEqual(sent("POST", "/api/v1/seeds/domains/city-council-2.example/collect"), []);
@@ -418,7 +396,7 @@ describe("the dashboard", { skip }, () => {
       assert.deepEqual(sent("POST", "/api/v1/dlq/replay"), []);
       await page.getByRole("button", { name: "Replay rail-news-158.example" }).click();
       await dialog().getByRole("button", { name: "Replay" }).click();
-      await page.locator(".notice", { hasText: "1 dead letter replayed." }).waitFor();
+      await notice("1 dead letter replayed.");
       await page.getByRole("link", { name: "rail-news-158.example", exact: true }).waitFor({ state: "detached" });
       assert.equal(
         await page.evaluate(() => document.activeElement.tagName),
@@ -444,7 +422,7 @@ describe("the dashboard", { skip }, () => {
         "what cannot be undone is not the default",
       );
       await dialog().getByRole("button", { name: "Discard" }).click();
-      await page.locator(".notice", { hasText: "2 dead letters discarded." }).waitFor();
+      await notice("2 dead letters discarded.");
       assert.deepEqual(sent("POST", "/api/v1/dlq/discard"), [{ ids: ["m-001", "m-002"] }]);
       await button("Discard selected (0)").waitFor();
       await page.getByLabel("Select all on this page").check();
@@ -456,7 +434,7 @@ describe("the dashboard", { skip }, () => {
       await button("Replay all that match…").click();
       assert.match(await said(dialog()), /Queue: domain\s+Error type: Storage/);
       await dialog().getByRole("button", { name: "Replay" }).click();
-      await page.locator(".notice", { hasText: "6 dead letters replayed." }).waitFor();
+      await notice("6 dead letters replayed.");
       const filter = { queue: "domain", error_type: "storage_error" };
       assert.deepEqual(sent("POST", "/api/v1/dlq/replay"), [{ filter }, { filter }]);
       await page.getByText("No dead letters.").waitFor();
@@ -466,7 +444,7 @@ describe("the dashboard", { skip }, () => {
       await open("#/dead-letters");
       await button("Discard all (9)…").click();
       await dialog().getByRole("button", { name: "Discard" }).click();
-      await page.locator(".notice", { hasText: "9 dead letters discarded." }).waitFor();
+      await notice("9 dead letters discarded.");
       assert.deepEqual(sent("POST", "/api/v1/dlq/discard"), [{ all: true }]);
     });
 
@@ -646,7 +624,7 @@ describe("the dashboard", { skip }, () => {
       await dialog().getByLabel("For").selectOption({ label: "7 days" });
       const before = Date.now();
       await dialog().getByRole("button", { name: "Block" }).click();
-      await page.locator(".notice", { hasText: `${host} is blocked.` }).waitFor();
+      await notice(`${host} is blocked.`);
       const until = Date.parse(sent("POST", path)[0].block_until) - 7 * 86_400_000;
       assert.ok(until >= before && until <= Date.now(), "for as long as was chosen");
       await button(`Unblock ${host}`).click();
@@ -655,13 +633,13 @@ describe("the dashboard", { skip }, () => {
       await button(`Delay of ${host}`).click();
       await dialog().getByLabel("Seconds").fill("7.5");
       await page.keyboard.press("Enter");
-      await page.locator(".notice", { hasText: `The delay of ${host} is set.` }).waitFor();
+      await notice(`The delay of ${host} is set.`);
       assert.match(await said(row(host)), /7\.5 sec/);
       await button(`Empty the queue of ${host}`).click();
       await dialog().getByRole("button", { name: "Cancel" }).click();
       await button(`Empty the queue of ${host}`).click();
       await dialog().getByRole("button", { name: "Empty queue" }).click();
-      await page.locator(".notice", { hasText: `The queue of ${host} is empty.` }).waitFor();
+      await notice(`The queue of ${host} is empty.`);
       assert.deepEqual(sent("POST", path).slice(1), [{ block_until: null }, { delay_seconds: 7.5 }, { empty: true }]);
     });
 
