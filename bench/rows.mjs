@@ -1,7 +1,7 @@
 // The rows of the benchmarks: what was measured, and against which goal. The programs of the benchmarks report them, and
 // README's table is made of them (bench/readme.mjs).
 import { execFileSync } from "node:child_process";
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { cpus } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -94,12 +94,14 @@ export function table(rows, note = () => "") {
 /** The rows of one part of the benchmarks, as they come in. */
 export class Rows {
   #part;
+  #dir;
   #rows = [];
 
-  /** part is one of parts. */
-  constructor(part) {
+  /** part is one of parts; dir is where the rows are left. */
+  constructor(part, dir = latest) {
     if (!parts.includes(part)) throw new Error(`${part} is no part of the benchmarks`);
     this.#part = part;
+    this.#dir = dir;
   }
 
   /** Adds a row: what was measured, its goal ("–" for none), and values such as engine_ms, peer_ms, ratio. */
@@ -110,7 +112,10 @@ export class Rows {
     console.error(`  ${what}: ${JSON.stringify(values)}`);
   }
 
-  /** Prints the rows and leaves them for README's table. Those of a quick run are only printed. */
+  /**
+   * Prints the rows and leaves them for README's table, beside those of the run before if this one repeated only some of
+   * its part. Those of a quick run are only printed.
+   */
   finish({ quick, complete = true }) {
     console.log(table(this.#rows));
     if (quick) return;
@@ -120,33 +125,40 @@ export class Rows {
       machine: `${cpus()[0].model}, ${cpus().length} cores`,
       commit,
     };
-    mkdirSync(latest, { recursive: true });
-    writeFileSync(
-      join(latest, `${this.#part}.json`),
-      JSON.stringify({ complete, rows: this.#rows.map((row) => ({ part: this.#part, ...row, ...run })) }, null, 2),
-    );
+    mkdirSync(this.#dir, { recursive: true });
+    const rows = this.#rows.map((row) => ({ part: this.#part, ...row, ...run }));
+    const all = followed(runOf(this.#part, this.#dir), { complete, rows });
+    writeFileSync(join(this.#dir, `${this.#part}.json`), JSON.stringify(all, null, 2));
   }
+}
+
+/** What the last runs of a part left, or undefined. */
+function runOf(part, dir) {
+  const file = join(dir, `${part}.json`);
+  return existsSync(file) ? JSON.parse(readFileSync(file, "utf8")) : undefined;
+}
+
+/** A run after another of the same part, which it replaces if it was complete. */
+const followed = (before, run) =>
+  run.complete || !before ? run : { complete: before.complete, rows: repeated(before.rows, run.rows) };
+
+/** Rows with later ones in the place of those of the same name, and what is new behind them. */
+function repeated(rows, later) {
+  const byName = new Map(later.map((row) => [row.what, row]));
+  const fresh = later.filter(({ what }) => !rows.some((row) => row.what === what));
+  return [...rows.map((row) => byName.get(row.what) ?? row), ...fresh];
 }
 
 /** What runs since then left, by their parts. */
-export function latestRuns() {
-  const found = {};
-  for (const part of parts) {
-    const name = `${part}.json`;
-    if (readdirSync(latest).includes(name)) found[part] = JSON.parse(readFileSync(join(latest, name), "utf8"));
-  }
-  return found;
-}
+export const latestRuns = (dir = latest) =>
+  Object.fromEntries(parts.map((part) => [part, runOf(part, dir)]).filter(([, run]) => run));
 
 /**
- * Rows with those of later runs in the place of the same ones: a run that was complete replaces all of its part, another
- * those that it repeated.
+ * Rows with those of later runs, by their parts: a run that was complete replaces all of its part, another those that it
+ * repeated. Each row keeps the date, machine and commit of its own run.
  */
-export function merge(rows, runs) {
-  const kept = rows.filter(({ part, what }) => {
-    const run = runs[part];
-    return !run || (!run.complete && !run.rows.some((row) => row.what === what));
+export const merge = (rows, runs) =>
+  parts.flatMap((part) => {
+    const before = { complete: true, rows: rows.filter((row) => row.part === part) };
+    return (runs[part] ? followed(before, runs[part]) : before).rows;
   });
-  const all = [...kept, ...Object.values(runs).flatMap((run) => run.rows)];
-  return parts.flatMap((part) => all.filter((row) => row.part === part));
-}

@@ -1,8 +1,11 @@
 // README's table of the benchmarks is made of what they recorded, and a goal counts as met only if it was read and holds.
 import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { test } from "node:test";
 import { fillIn, page, pages, recorded, section } from "../bench/readme.mjs";
-import { meets, merge, Rows, table } from "../bench/rows.mjs";
+import { latestRuns, meets, merge, Rows, table } from "../bench/rows.mjs";
 
 test("README's table is that of bench/results.json: node bench/readme.mjs writes it", () => {
   const rows = recorded();
@@ -57,8 +60,36 @@ test("a complete run replaces the rows of its part, another those that it repeat
   ]);
   assert.deepEqual(names(merge(before, { pipeline: { complete: false, rows: [row("pipeline", "file", 2)] } })), [
     "health 1",
-    "domains 1",
     "file 2",
+    "domains 1",
   ]);
   assert.throws(() => new Rows("pipelines"), /no part/);
+});
+
+test("a run of some rows leaves the others of its part as the run before left them", (t) => {
+  const dir = mkdtempSync(join(tmpdir(), "bench-"));
+  t.after(() => rmSync(dir, { recursive: true }));
+  t.mock.method(console, "log", () => {});
+  t.mock.method(console, "error", () => {});
+  const run = (values, how) => {
+    const rows = new Rows("pipeline", dir);
+    for (const [what, engine] of Object.entries(values)) rows.report(what, "–", { engine });
+    rows.finish(how);
+  };
+  const left = () => {
+    const { pipeline } = latestRuns(dir);
+    return [pipeline.complete, ...pipeline.rows.map(({ what, engine }) => `${what} ${engine}`)];
+  };
+  run({ file: 1 }, { complete: false });
+  assert.deepEqual(left(), [false, "file 1"]);
+  run({ domains: 2 }, { complete: false });
+  assert.deepEqual(left(), [false, "file 1", "domains 2"]);
+  run({ file: 3, domains: 3, huge: 3 }, {});
+  assert.deepEqual(left(), [true, "file 3", "domains 3", "huge 3"]);
+  run({ domains: 4, more: 4 }, { complete: false });
+  assert.deepEqual(left(), [true, "file 3", "domains 4", "huge 3", "more 4"], "the part is complete still");
+  run({ file: 5 }, { quick: true, complete: false });
+  assert.equal(left()[1], "file 3", "a quick run leaves nothing");
+  run({ file: 6 }, {});
+  assert.deepEqual(left(), [true, "file 6"], "a complete run replaces all");
 });
