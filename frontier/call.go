@@ -134,6 +134,7 @@ func (c *call) loadDomains(ids []int64) ([]*domain, error) {
 		}
 	}
 	if len(missing) > 0 {
+		var loaded []*domain
 		rows, err := c.db.Run(`SELECT id, domain, record FROM domains WHERE id IN (SELECT value FROM json_each(?1))`, numbers(missing))
 		if err != nil {
 			return nil, err
@@ -146,8 +147,12 @@ func (c *call) loadDomains(ids []int64) ([]*domain, error) {
 			}
 			m.stored = record
 			c.domains[m.id] = m
+			loaded = append(loaded, m)
 		}
 		if err := rows.Err(); err != nil {
+			return nil, err
+		}
+		if err := c.adopt(loaded); err != nil {
 			return nil, err
 		}
 	}
@@ -294,7 +299,11 @@ func (c *call) makeHost(m *domain, name string) (*host, error) {
 	c.parts[h.id<<partBits] = nil // there is nothing to load
 	c.change(h)
 	m.hosts = append(m.hosts, h.id)
-	c.changeDomain(m)
+	if at := slices.Index(m.expected, h.id); at >= 0 { // what is stored says so already
+		m.expected = slices.Delete(m.expected, at, at+1)
+	} else {
+		c.changeDomain(m)
+	}
 	c.state.hosts++
 	return h, c.list(m)
 }

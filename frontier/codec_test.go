@@ -80,7 +80,7 @@ func TestRecordsSurvive(t *testing.T) {
 			t.Fatalf("got %+v\nwant %+v", got, h)
 		}
 	}
-	m := &domain{id: 3, name: "a.example", excluded: true, listed: true, owner: "c", ownerEnds: 5, waitEnds: 6, hosts: []int64{1, 1 << 39}, lostAt: 7, refreshWaits: 8, active: []activeHost{{1, 9}}, claims: []activeHost{{2, 10}}, parked: []parkedHost{{2, kindEntry}}, contracts: "some", released: 11, tail: "later"}
+	m := &domain{id: 3, name: "a.example", excluded: true, listed: true, owner: "c", ownerEnds: 5, waitEnds: 6, hosts: []int64{1, 1 << 39}, lostAt: 7, refreshWaits: 8, active: []activeHost{{1, 9}}, claims: []activeHost{{2, 10}}, parked: []parkedHost{{2, kindEntry}}, contracts: "some", released: 11, expected: []int64{12, 1 << 38}, tail: "later"}
 	if got, err := decodeDomain(3, "a.example", m.encode()); err != nil || !reflect.DeepEqual(got, m) {
 		t.Errorf("got %+v, %v", got, err)
 	}
@@ -108,7 +108,7 @@ func TestRecordsSurvive(t *testing.T) {
 		t.Errorf("%+v, %v", got, err)
 	}
 	m = &domain{id: 1, name: "a.example", owner: "c", hosts: []int64{1}, active: []activeHost{}, parked: []parkedHost{}}
-	for _, missing := range []int{1, 2, 5, 7} { // the last release, the contracts, what was appended before them, and the evidence and the mirror
+	for _, missing := range []int{1, 2, 3, 6, 8} { // the expected hosts, the last release, the contracts, what was appended before them, and the evidence and the mirror
 		if got, err := decodeDomain(1, "a.example", m.encode()[:len(m.encode())-missing]); err != nil || len(got.claims) > 0 || !bytes.Equal(got.encode(), m.encode()) {
 			t.Errorf("a domain of an earlier program: %+v, %v", got, err)
 		}
@@ -213,7 +213,7 @@ func FuzzSegment(f *testing.F) {
 }
 
 func FuzzDomain(f *testing.F) {
-	f.Add((&domain{mirrorOf: "b.example", evidence: Evidence{contract.Partition{Country: "kr", Category: "news", Date: "2026-01-28"}, 5}}).encode())
+	f.Add((&domain{mirrorOf: "b.example", evidence: Evidence{contract.Partition{Country: "kr", Category: "news", Date: "2026-01-28"}, 5}, expected: []int64{3}}).encode())
 	f.Add((&domain{owner: "c", hosts: []int64{1, 2}, active: []activeHost{{1, 9}}, parked: []parkedHost{{2, 1}}}).encode())
 	f.Fuzz(func(t *testing.T, record []byte) {
 		if m, err := decodeDomain(1, "a.example", record); err == nil {

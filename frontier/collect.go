@@ -84,6 +84,9 @@ func (s *Shard) Acquire(now int64, r AcquireRequest) (answer Acquired, err error
 		}
 		answer.Granted = true
 		m.lostAt = m.lost(r.Owner, c.now)
+		if m.owner != r.Owner {
+			m.expected = nil
+		}
 		answer.LastOwned = max(m.released, m.lostAt)
 		m.owner, m.ownerEnds, m.waitEnds = r.Owner, c.now+r.Seconds*1000, 0
 		answer.Hosts, err = c.hostStates(m, r.Hosts)
@@ -140,13 +143,14 @@ func (c *call) busyUntil(m *domain, owner string) (until int64, err error) {
 
 // hostStates describes hosts of a domain to its owner.
 func (c *call) hostStates(m *domain, names []string) ([]HostState, error) {
-	hosts, _, err := c.findHosts(names)
+	hosts, ids, err := c.findHosts(names)
 	if err != nil {
 		return nil, err
 	}
 	states := make([]HostState, len(hosts))
 	for i, h := range hosts {
 		if h == nil {
+			m.expect(ids[i])
 			h = &host{name: names[i], delay: c.settings.Delay}
 		}
 		states[i] = h.state(m.readyFor(m.owner, h, c.now))
@@ -226,7 +230,7 @@ func (s *Shard) Release(now int64, r ReleaseRequest) (released bool, err error) 
 			return err
 		}
 		released = m.ownerEnds > c.now
-		m.owner, m.ownerEnds, m.released = "", 0, c.now
+		m.owner, m.ownerEnds, m.released, m.expected = "", 0, c.now, nil
 		if at := min(r.Evidence.At, c.now); at > m.evidence.At {
 			m.evidence = Evidence{r.Evidence.Partition, at}
 		}

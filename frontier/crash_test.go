@@ -99,6 +99,18 @@ func TestCrash(t *testing.T) {
 			_, err := w.shard.Mirror(w.now, frontier.MirrorRequest{Domain: "a.example", Digest: strings.Repeat("ab", 32)})
 			return err
 		}},
+		{"acquire of a domain whose hosts are new", 0, func() error {
+			_, err := w.shard.Acquire(w.now, frontier.AcquireRequest{Domain: "c.example", Owner: "c", Seconds: 60, Hosts: []string{"www.c.example", "c.example"}})
+			return err
+		}},
+		{"put that makes one of them", 0, func() error {
+			_, err := w.shard.Put(w.now, frontier.Put{Domain: "c.example", Partition: partition, Owner: "c", Pages: articles("www.c.example", 0, 100)})
+			return err
+		}},
+		{"acquire after that owner was lost", 61_000, func() error {
+			_, err := w.shard.Acquire(w.now, frontier.AcquireRequest{Domain: "c.example", Owner: "d", Seconds: 60, Hosts: []string{"c.example"}})
+			return err
+		}},
 		{"put into a full domain", 0, func() error {
 			w.shard.Settings.URLsPerDomain = 500
 			defer func() { w.shard.Settings.URLsPerDomain = 0 }()

@@ -37,8 +37,13 @@ type domain struct {
 
 	contracts string // its contracts, see changes.go
 	released  int64  // when an owner last released the domain, ms
-	stored    []byte // the record as it was loaded
-	tail      string // what a later version appended to the record; kept as it is
+
+	// expected are ids of hosts about which the owner asked before they had a row. Those that have one by now are
+	// hosts of the domain: loadDomains moves them to hosts, so that the put that makes them need not write this row.
+	expected []int64
+
+	stored []byte // the record as it was loaded
+	tail   string // what a later version appended to the record; kept as it is
 }
 
 // Evidence says where the last complete collection of a domain lies: collections of it for other
@@ -73,10 +78,7 @@ func (m *domain) encode() []byte {
 	b := []byte{domainVersion, flags}
 	b = appendString(b, m.owner)
 	b = appendUint(appendUint(b, m.ownerEnds), m.waitEnds)
-	b = appendUint(b, int64(len(m.hosts)))
-	for _, id := range m.hosts {
-		b = appendID(b, id)
-	}
+	b = appendIDs(b, m.hosts)
 	b = appendActive(b, m.active)
 	b = appendUint(b, int64(len(m.parked)))
 	for _, p := range m.parked {
@@ -87,7 +89,24 @@ func (m *domain) encode() []byte {
 	b = appendUint(appendUint(b, m.lostAt), m.refreshWaits)
 	b = appendActive(b, m.claims)
 	b = appendUint(appendString(b, m.contracts), m.released)
+	b = appendIDs(b, m.expected)
 	return append(b, m.tail...)
+}
+
+func appendIDs(b []byte, ids []int64) []byte {
+	b = appendUint(b, int64(len(ids)))
+	for _, id := range ids {
+		b = appendID(b, id)
+	}
+	return b
+}
+
+func (d *decoder) ids() []int64 {
+	ids := make([]int64, d.count(idBytes))
+	for i := range ids {
+		ids[i] = d.id()
+	}
+	return ids
 }
 
 func appendActive(b []byte, list []activeHost) []byte {
@@ -132,10 +151,7 @@ func decodeDomain(id int64, name string, record []byte) (*domain, error) {
 	flags := d.byte()
 	m.excluded, m.listed = flags&domainExcluded != 0, flags&domainListed != 0
 	m.owner, m.ownerEnds, m.waitEnds = d.string(), d.int(), d.int()
-	m.hosts = make([]int64, d.count(idBytes))
-	for i := range m.hosts {
-		m.hosts[i] = d.id()
-	}
+	m.hosts = d.ids()
 	m.active = d.active()
 	m.parked = make([]parkedHost, d.count(idBytes+1))
 	for i := range m.parked {
@@ -154,8 +170,40 @@ func decodeDomain(id int64, name string, record []byte) (*domain, error) {
 	if d.at < len(d.text) { // appended with the time of the last release
 		m.released = d.int()
 	}
+	if d.at < len(d.text) { // appended with the hosts that an owner asked about
+		m.expected = d.ids()
+	}
 	m.tail = d.text[d.at:]
 	return m, d.err
+}
+
+// expect notes the id of a host that has no row yet.
+func (m *domain) expect(id int64) {
+	if len(m.expected) < maxAcquire && !slices.Contains(m.expected, id) {
+		m.expected = append(m.expected, id)
+	}
+}
+
+// adopt takes the expected hosts of domains that have a row by now among their hosts. Nothing has changed by that:
+// the rows of the domains say it in other words.
+func (c *call) adopt(domains []*domain) error {
+	var ids []int64
+	for _, m := range domains {
+		ids = append(ids, m.expected...)
+	}
+	if _, err := c.loadHosts(ids); err != nil {
+		return err
+	}
+	for _, m := range domains {
+		m.expected = slices.DeleteFunc(m.expected, func(id int64) bool {
+			h := c.hosts[id]
+			if h != nil && h.domain == m.id && !slices.Contains(m.hosts, id) {
+				m.hosts = append(m.hosts, id)
+			}
+			return h != nil
+		})
+	}
+	return nil
 }
 
 // lost is when the time of the last owner but the given one was over that never released the domain, in ms; 0

@@ -1,6 +1,8 @@
 package frontier_test
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/newsfork/seed-engine/contract"
@@ -96,4 +98,67 @@ func testDayOfADocument(t *testing.T, othersFirst bool) {
 	if err != nil || !r.Granted || r.Partition.Date != "2026-01-15" {
 		t.Errorf("%+v, %v", r, err)
 	}
+}
+
+// TestExpectedHosts: a host that an owner asked about belongs to its domain from the put that makes it, though that put
+// does not write the domain's row: for scrapers, for the next owner if this one is lost, and after a release.
+func TestExpectedHosts(t *testing.T) {
+	for _, end := range []string{"released", "lost", "asked again"} {
+		t.Run(end, func(t *testing.T) {
+			w := newWorld(t)
+			acquire := func(owner string, hosts ...string) (a frontier.Acquired) {
+				w.do(func() (err error) {
+					a, err = w.shard.Acquire(w.now, frontier.AcquireRequest{Domain: "a.example", Owner: owner, Seconds: 60, Hosts: hosts})
+					return err
+				})
+				return a
+			}
+			acquire("one", "a.example", "www.a.example")
+			w.invariants()
+			before := w.dump()
+			w.do(func() error {
+				_, err := w.shard.Put(w.now, frontier.Put{Domain: "a.example", Partition: partition, Owner: "one", Pages: articles("www.a.example", 0, 20)})
+				return err
+			})
+			if got, want := domainRows(w.dump()), domainRows(before); len(want) != 1 || !slices.Equal(got, want) {
+				t.Errorf("the put wrote the domain: %q, before %q", got, want)
+			}
+			w.invariants()
+			switch end {
+			case "released":
+				w.do(func() error {
+					_, err := w.shard.Release(w.now, frontier.ReleaseRequest{Domain: "a.example", Owner: "one"})
+					return err
+				})
+			case "asked again":
+				acquire("one", "b.a.example")
+				w.do(func() error {
+					_, err := w.shard.Put(w.now, frontier.Put{Domain: "a.example", Partition: partition, Owner: "one", Pages: articles("b.a.example", 0, 20)})
+					return err
+				})
+				w.invariants()
+				fallthrough
+			case "lost":
+				w.now += 70_000
+			}
+			l, _ := w.lease(frontier.LeaseRequest{Max: 5})
+			if len(l.Items) == 0 {
+				t.Fatal("a scraper is given nothing")
+			}
+			w.invariants()
+			if a := acquire("two", "a.example"); a.Granted {
+				t.Error("the domain is given to a collector while a scraper has its host")
+			}
+			w.report(l, 200)
+			if a := acquire("two", "a.example"); !a.Granted {
+				t.Errorf("%+v", a)
+			}
+			w.invariants()
+		})
+	}
+}
+
+// domainRows are the rows of domains in a dump.
+func domainRows(dump []string) []string {
+	return slices.DeleteFunc(dump, func(row string) bool { return !strings.HasPrefix(row, "domain") })
 }

@@ -11,6 +11,7 @@ const documented = (row) => Number(new RegExp(`^\\| ${row} \\| ([\\d.]+)`, "m").
 /** The counts that are no integers because events and statements serve several domains. */
 const most = {
   d1_queries: 1.5,
+  do_rows_written: 10,
   subrequests: 14,
   crossings: 300,
   bytes_to_go: 250_000,
