@@ -11,8 +11,8 @@ import (
 const maxShapes = 4096
 
 // shapes classifies the URLs of a domain when there are many. Those that differ only in numbers share a shape, which
-// is classified once; the numbers change the type of less than one URL in two hundred (TestShapes). A URL that ends
-// in a title is classified by its title and the shape of its frame, which is everything else.
+// is classified once. A URL that ends in a title is classified by the shape of its frame, which is everything else, and by
+// its title where the frame leaves doubt. Less than one URL in two hundred has another type by itself (TestShapes).
 type shapes struct {
 	classifier *classify.Classifier
 	titles     *classify.Titles
@@ -51,10 +51,11 @@ func (s *shapes) classify(p *page) (class classify.Class, confidence float64) {
 // titled classifies a page whose URL ends in a title.
 func (s *shapes) titled(p *page) (class classify.Class, confidence float64, ok bool) {
 	title := p.segments[p.depth-1]
-	s.buf = appendShape(s.buf[:0], p, p.depth-1)
-	return s.titles.Best(s.buf, title, func() string {
-		s.buf = append(appendFrame(s.buf[:0], p, p.depth-1), '/')
-		return string(appendShapeEnd(append(s.buf, title...), p))
+	extension := title[p.bodies[p.depth-1]:]
+	s.buf = append(append(appendShape(s.buf[:0], p, p.depth-1), 0), extension...)
+	return s.titles.Best(s.buf, title, extension, func(last string) string {
+		url := append(appendFrame(nil, p, p.depth-1), '/')
+		return string(appendShapeEnd(append(url, last...), p))
 	})
 }
 
