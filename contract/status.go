@@ -124,11 +124,22 @@ type DomainPage struct {
 
 // URLsPage answers GET /api/v1/seeds/domains/{domain}/urls.
 type URLsPage struct {
-	Domain    string        `json:"domain"`
-	Partition Partition     `json:"partition_info"`
-	Revision  int           `json:"revision"` // of the document; another one may order its URLs differently
-	URLs      []DocumentURL `json:"urls"`     // highest score first
-	Cursor    *string       `json:"cursor"`   // ?cursor= of the next page
+	Domain    string      `json:"domain"`
+	Partition Partition   `json:"partition_info"`
+	Revision  int         `json:"revision"`     // of the document; another one may order its URLs differently
+	Total     int         `json:"total"`        // URLs on all pages
+	Omitted   *int        `json:"urls_omitted"` // URLs that were found and are on no page, since nothing stored names them; null where nobody can say
+	URLs      []ListedURL `json:"urls"`         // highest score first
+	// Unavailable names the shard of the frontier that did not answer: URLs that only it has are missing. Else it is empty.
+	Unavailable []string `json:"unavailable"`
+	Cursor      *string  `json:"cursor"` // ?cursor= of the next page
+}
+
+// ListedURL is one of all URLs of a domain: one of its document, or described in the same way.
+type ListedURL struct {
+	DocumentURL
+	Source  string `json:"source"`  // research, discovery, sitemap or frontier: the first of these that has it
+	Lastmod *Time  `json:"lastmod"` // null when nothing says it
 }
 
 // DomainDetail answers GET /api/v1/seeds/domains/{domain}.

@@ -402,14 +402,8 @@ func (a *Analyser) Score(url string) Scored {
 	if !valid {
 		return Scored{Type: classify.Unknown, Action: Ignore}
 	}
-	var s Scored
 	p := parsePage(string(a.buf))
-	if allowed, decided := a.robots(p.url); decided {
-		s.Allowed = &allowed
-	}
-	if a.ruledOut(p.url) {
-		s.Allowed = new(bool)
-	}
+	s := Scored{Allowed: a.ruling(p.url)}
 	rank, date, hint := rankOf(FromResearch), uint32(0), Hint(0)
 	if r := a.seen.find(keyOf(a.buf)); r != nil {
 		rank, date, hint = max(rank, r.rank), r.lastmod, r.hint

@@ -70,6 +70,7 @@ func assemble(p Platform) (*parts, error) {
 		DeadLetters: &deadletters.Replayer{Ledger: records, Store: letters, Seeds: p.Seeds, Domains: p.Domains, Now: now},
 		Controls:    decisions,
 		Exclusions:  exclusions,
+		Evidence:    domains,
 		Reconciler:  &reconcile.Reconciler{Bucket: p.Bucket, DeadLetters: letters, Ledger: records, Frontier: shards, URLs: s.URLsPerDomain, Now: now},
 		Restorer:    &reconcile.Restorer{Bucket: p.Bucket, Frontier: shards},
 		Frontier:    shards,

@@ -134,8 +134,10 @@ func (h *host) thinnedSegments() []segment {
 }
 
 // waiting gives the pages of a host's buffer and newest segments.
-func (c *call) waiting(h *host) ([]page, error) {
-	segments := h.thinnedSegments()
+func (c *call) waiting(h *host) ([]page, error) { return c.unread(h, h.thinnedSegments()) }
+
+// unread gives the pages of a host's buffer and of some of its segments.
+func (c *call) unread(h *host, segments []segment) ([]page, error) {
 	keys := make([]int64, len(segments))
 	for i := range segments {
 		keys[i] = h.segmentKey(segments[i].number)

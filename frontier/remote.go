@@ -53,6 +53,9 @@ type Remote struct {
 	name   string
 }
 
+// Name is the name of the shard.
+func (r Remote) Name() string { return r.name }
+
 // ErrUnknownOperation is given when the shard runs an older version that lacks the operation, as for
 // some minutes of a deploy.
 var ErrUnknownOperation = errors.New("frontier: the shard runs an older version, which lacks the operation")
@@ -162,6 +165,12 @@ func (r Remote) Changed(ctx context.Context, c Changed) error {
 func (r Remote) Entries(ctx context.Context, domain string) ([]EntryInfo, error) {
 	answer, err := ask[EntriesOf](ctx, r, "entries", entriesRequest{domain})
 	return answer.Entries, err
+}
+
+// Pages is Shard.Pages.
+func (r Remote) Pages(ctx context.Context, p PagesRequest) ([]PageInfo, error) {
+	answer, err := ask[PagesOf](ctx, r, "pages", p)
+	return answer.Pages, err
 }
 
 // BeginRefresh is Shard.BeginRefresh.

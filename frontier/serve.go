@@ -90,6 +90,7 @@ var operations = map[string]func(s *Shard, now int64, request []byte) (answer []
 	"tick":    operation((*Shard).Tick),
 	"stored":  operation(func(s *Shard, now int64, r storedRequest) (none, error) { return none{}, s.Stored(now, r.Date) }),
 
+	"pages":   operation((*Shard).Pages),
 	"entries": operation(func(s *Shard, now int64, r entriesRequest) (EntriesOf, error) { return s.Entries(now, r.Domain) }),
 
 	"begin_refresh": operation((*Shard).BeginRefresh),

@@ -24,7 +24,7 @@ func TestWire(t *testing.T) {
 		"set_host": {setHostRequest{}, false}, "exclude": {excludeRequest{}, none{}}, "export": {exportRequest{}, Snapshot{}},
 		"restore": {Snapshot{}, 0}, "tick": {TickRequest{}, Tick{}}, "stored": {storedRequest{}, none{}},
 		"feed": {FeedRequest{}, FeedPage{}}, "changes": {ChangesRequest{}, ChangesPage{}}, "changed": {Changed{}, none{}},
-		"entries":       {entriesRequest{}, EntriesOf{}},
+		"entries": {entriesRequest{}, EntriesOf{}}, "pages": {PagesRequest{}, PagesOf{}},
 		"begin_refresh": {RefreshRequest{}, Refreshing{}}, "end_refresh": {RefreshResult{}, RefreshEnd{}},
 	}
 	var lines []string

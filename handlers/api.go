@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/newsfork/seed-engine/classify"
+	"github.com/newsfork/seed-engine/collector"
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/frontier"
 	"github.com/newsfork/seed-engine/ledger"
@@ -77,6 +78,11 @@ type Obeyed interface {
 	Apply(ctx context.Context, kind, value string)
 }
 
+// Evidence reads what a collection stored beside a document. URLs for which excluded returns true are left out.
+type Evidence interface {
+	Stored(ctx context.Context, dir contract.DomainDir, doc *contract.Document, excluded func(url string) bool) (*collector.Stored, error)
+}
+
 // Reconciler rebuilds the ledger of a partition, a piece at a time.
 type Reconciler interface {
 	Run(ctx context.Context, p contract.Partition, cursor string) (contract.Reconciled, error)
@@ -98,6 +104,7 @@ type API struct {
 	DeadLetters  DeadLetters
 	Controls     Controls
 	Exclusions   Obeyed
+	Evidence     Evidence
 	Reconciler   Reconciler
 	Restorer     Restorer
 	Frontier     frontier.Remotes

@@ -17,9 +17,11 @@ import (
 
 	"github.com/newsfork/seed-engine/classify"
 	"github.com/newsfork/seed-engine/classify/embedded"
+	"github.com/newsfork/seed-engine/collector"
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/controls"
 	"github.com/newsfork/seed-engine/deadletters"
+	"github.com/newsfork/seed-engine/fetch"
 	"github.com/newsfork/seed-engine/frontier"
 	frontiersqlite "github.com/newsfork/seed-engine/frontier/sqlite"
 	"github.com/newsfork/seed-engine/handlers"
@@ -118,6 +120,7 @@ func newFixture(t testing.TB, change func(*settings.Settings)) *fixture {
 		DeadLetters:  &deadletters.Replayer{Ledger: f.ledger, Store: deadLetters, Seeds: f.seeds, Domains: f.domains, Now: now},
 		Controls:     &controls.Store{Bucket: f.bucket, Sleep: sleep},
 		Exclusions:   f.obeyed,
+		Evidence:     &collector.Collector{Bucket: f.bucket, Clock: fetch.SystemClock(), Model: embedded.Load, UserAgent: s.UserAgent, Log: log},
 		Reconciler:   &reconcile.Reconciler{Bucket: f.bucket, DeadLetters: deadLetters, Ledger: f.ledger, Now: now},
 		Restorer:     &reconcile.Restorer{Bucket: f.bucket},
 		Frontier:     frontier.Remotes{Caller: f.shards, Shards: 3},

@@ -82,6 +82,7 @@ var Cases = []Case{
 	{"entry points", entryPoints},
 	{"stats and hosts", statsAndHosts},
 	{"the state of a URL", urlState},
+	{"the pages of a domain", domainPages},
 	{"snapshot and restore", snapshot},
 	{"wrong requests", wrongRequests},
 	{"more than fits a row", large},

@@ -42,6 +42,21 @@ describe("the frontier over HTTP", () => {
     const listed = (await engine.text(prod("ica.gov.sg", "sitemap.xml"))).match(/(?<=<loc>)[^<]+/g);
     assert.ok(listed.length >= 9);
 
+    const { country, category, date } = partition;
+    const everything = await engine.api(
+      "GET",
+      `/api/v1/seeds/domains/ica.gov.sg/urls?partition=${country}/${category}/${date}`,
+      undefined,
+      { authorization: `Bearer ${tokens.READ_TOKEN}` },
+    );
+    assert.equal(everything.status, 200, JSON.stringify(everything));
+    assert.deepEqual([everything.data.urls_omitted, everything.data.unavailable], [0, []]);
+    assert.deepEqual(
+      everything.data.urls.map((u) => u.url).sort(),
+      [...listed, "https://ica.gov.sg/"].sort(),
+      "everything that is stored of the domain",
+    );
+
     const leased = new Map(); // by URL: in which round
     const foundIn = new Map(); // by URL: in which round a page linked to it
     for (let round = 1; ; round++) {

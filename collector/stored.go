@@ -1,0 +1,69 @@
+package collector
+
+import (
+	"context"
+	"errors"
+
+	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/discovery"
+	"github.com/newsfork/seed-engine/markup"
+	"github.com/newsfork/seed-engine/r2"
+	"github.com/newsfork/seed-engine/sitemap"
+)
+
+// Stored is what a collection stored beside a document: by it URLs can be assessed for which the document has no room.
+type Stored struct {
+	*discovery.Analyser
+	// Lost reports that what was stored of the analysis cannot be read: then it has the URLs of the document alone.
+	Lost bool
+
+	store *store
+	dir   contract.DomainDir
+	doc   *contract.Document
+	pace  *pace
+}
+
+// Stored reads what is stored beside a document of a directory. URLs for which excluded returns true are not listed.
+func (c *Collector) Stored(ctx context.Context, dir contract.DomainDir, doc *contract.Document, excluded func(link string) bool) (*Stored, error) {
+	b := c.NewBatch(excluded)
+	s := &saving{batch: b, dir: dir}
+	a, err := s.analysis(ctx, doc)
+	if err != nil {
+		return nil, err
+	}
+	return &Stored{a.Analyser, a.rebuilt, b.store, dir, doc, newPace(ctx, c.Clock, func() error { return nil })}, nil
+}
+
+// Sitemap calls fn for the pages that the root sitemap names, in canonical form, as often as it names them: the first
+// sitemap.MaxEntries. An index names none: the sitemaps that it lists are not stored.
+func (s *Stored) Sitemap(ctx context.Context, fn func(url string)) error {
+	t := &s.doc.Technical.SitemapXML
+	if !t.Exists || t.Kind != nil && *t.Kind == string(sitemap.Index) {
+		return nil
+	}
+	body, err := s.store.Get(ctx, s.dir.Sitemap())
+	if errors.Is(err, r2.ErrNotFound) {
+		return nil // of a partition whose evidence was deleted, say
+	}
+	if err != nil {
+		return contract.Wrap(contract.Storage, "collector.Stored.Sitemap", err)
+	}
+	defer body.Close()
+	base := ""
+	if s.doc.Sitemap.URL != nil {
+		base = *s.doc.Sitemap.URL
+	}
+	var buf []byte
+	named := 0
+	_, err = sitemap.Parse(&paced{body, s.pace}, base, sitemap.Options{Now: s.doc.CollectedAt.Time}, func(e *sitemap.Entry) {
+		s.pace.spend(stepsPerURL)
+		if named++; e.Child || named > sitemap.MaxEntries {
+			return
+		}
+		ok := false
+		if buf, ok = markup.AppendCanonical(buf[:0], e.Loc); ok {
+			fn(string(buf))
+		}
+	})
+	return contract.Wrap(contract.Storage, "collector.Stored.Sitemap", err)
+}
