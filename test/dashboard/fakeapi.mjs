@@ -98,9 +98,9 @@ function answerOf(fake, request, url, body, token, { tokens, reader, limit, rows
   const { world } = fake;
   const { method } = request;
   const ok = (data, status = 200) => [status, { success: true, data: fake.alter(data) }];
-  const fail = (status, code, message, field) => [
+  const fail = (status, code, message, field, data) => [
     status,
-    { success: false, error: { code, message, ...(field && { field }) } },
+    { success: false, error: { code, message, ...(field && { field }) }, ...(data && { data }) },
   ];
   const path = url.pathname;
   if (path === "/")
@@ -147,16 +147,28 @@ function answerOf(fake, request, url, body, token, { tokens, reader, limit, rows
   if (path.startsWith("/api/v1/datasets/")) {
     const [country, category, date, chunk] = path.split("/").slice(4).map(decodeURIComponent);
     if (method === "GET") return ok({ files: world.chunks({ country, category, date }), cursor: null });
-    return world.upload({ country, category, date }, chunk)
-      ? ok({ key: chunk, size: 1, queued: true }, 201)
-      : fail(409, "already_exists", `raw files are immutable and ${chunk} exists; upload under the next number`);
+    const place = { country, category, date };
+    if (world.upload(place, chunk)) return ok({ key: chunk, size: 1, queued: true }, 201);
+    const [{ state }] = world.chunks(place).filter((one) => one.chunk === chunk);
+    if (url.searchParams.get("replace") !== "true")
+      return fail(409, "already_exists", `${chunk} exists; upload under the next number`, undefined, {
+        same: !world.differing.has(chunk),
+      });
+    return state === "processed"
+      ? fail(409, "already_processed", `${chunk} was processed; upload under the next number instead`)
+      : ok({ key: chunk, size: 1, queued: true, replaced: true });
   }
   if (routes[`${method} ${path}`]) return routes[`${method} ${path}`]();
   if (method === "POST" && path.startsWith("/api/v1/seeds/domains/")) {
     const queued = world.collect(decodeURIComponent(path.split("/").at(-2)), body);
     return queued ? ok(queued, 202) : missing;
   }
-  if (path.startsWith("/api/v1/seeds/domains/")) return orMissing(world.domain(last, url.searchParams));
+  if (path.startsWith("/api/v1/seeds/domains/")) {
+    const domain = last.toLowerCase().split(".").slice(-2).join("."); // of a host too
+    return /^[a-z0-9-]+\.[a-z]+$/.test(domain)
+      ? orMissing(world.domain(domain, url.searchParams))
+      : fail(400, "validation_error", `"${last}" is not a registrable domain`, "domain");
+  }
   if (method === "POST" && path.startsWith("/api/v1/frontier/hosts/"))
     return orMissing(world.frontier.change(last, body));
   if (path.startsWith("/api/v1/dlq/")) return orMissing(world.letter(last));

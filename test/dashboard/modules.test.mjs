@@ -20,6 +20,34 @@ const modules = readdirSync(source, { recursive: true })
   .map((path) => ({ path, text: readFileSync(join(source, path), "utf8") }));
 const code = modules.filter(({ path }) => !path.startsWith("lang"));
 
+/** The forms of a text: more than one where it depends on a count. */
+const formsOf = (text) => (typeof text === "object" ? Object.values(text) : [text]);
+
+/** The names of a text's values. */
+const valuesOf = (text) =>
+  formsOf(text)
+    .map((form) =>
+      typeof form === "function" ? /^\(([^)]*)\)/.exec(form.toString())[1].split(/, */).filter(Boolean) : [],
+    )
+    .reduce((a, b) => (b.length > a.length ? b : a));
+
+/** The values of texts that are counts, and those that are words. */
+const counts = new Set(
+  "n found sent skipped total done failed part whole seconds rate replayed discarded articles inserted succeeded".split(
+    " ",
+  ),
+);
+const words = new Set(
+  "name host who when why span average threshold value left partition names domain source error".split(" "),
+);
+
+/** What may follow a number and is no noun that is counted. */
+const uncounted = new Set(
+  "a new of found queued skipped finished discarded in broken uploaded without replayed failed processed news could had more selected still s".split(
+    " ",
+  ),
+);
+
 describe("texts", () => {
   test("the languages that can be chosen are those that there are texts of", () => {
     const files = readdirSync(join(source, "lang")).map((name) => name.replace(/\.js$/, ""));
@@ -32,15 +60,68 @@ describe("texts", () => {
     for (const language of Object.keys(languages)) {
       const { default: texts } = await import(`../../dashboard/public/dashboard/lang/${language}.js`);
       assert.deepEqual(Object.keys(texts).sort(), Object.keys(en).sort(), language);
+      const { pluralCategories } = new Intl.PluralRules(language).resolvedOptions();
       for (const [key, text] of Object.entries(texts)) {
-        assert.equal(typeof text, typeof en[key], `${language}: ${key}`);
-        const shown = typeof text === "function" ? text("1", "2", "3", "4") : text;
-        assert.ok(
-          typeof shown === "string" && shown.trim() !== "" && !/undefined|null/.test(shown),
-          `${language}: ${key}`,
-        );
+        if (typeof text === "object")
+          assert.deepEqual(Object.keys(text).sort(), pluralCategories.toSorted(), `${language}: ${key}`);
+        for (const form of formsOf(text)) {
+          const shown = typeof form === "function" ? form("1", "2", "3", "4") : form;
+          assert.ok(
+            typeof shown === "string" && shown.trim() !== "" && !/undefined|null/.test(shown),
+            `${language}: ${key}`,
+          );
+        }
+        assert.deepEqual(valuesOf(text), valuesOf(en[key]), `${language}: ${key} has its values in another order`);
       }
     }
+  });
+
+  describe("whatever is counted", () => {
+    const counted = (texts, n) =>
+      Object.entries(texts)
+        .map(([key, text]) => [key, valuesOf(text)])
+        .filter(([, names]) => names.some((name) => counts.has(name)))
+        .map(([key, names]) => {
+          const values = names.map((name) =>
+            counts.has(name) ? n : words.has(name) ? "X" : assert.fail(`${key}: ${name}`),
+          );
+          return [key, i18n.t(key, ...values)];
+        });
+    const speak = (t, language) => t.mock.getter(navigator, "languages", () => [language]);
+
+    test("has the word that goes with its number, in English", (t) => {
+      speak(t, "en");
+      const behind = (n, shown) =>
+        [...shown.matchAll(new RegExp(`(?<![\\d.,])${n}(?: (?:raw|new|dead|failed(?= domain)))? ([a-z]+)`, "gi"))].map(
+          ([, word]) => word,
+        );
+      const one = counted(en, 1);
+      assert.ok(one.length > 50, `${one.length} texts`);
+      for (const many of [0, 2, 5]) {
+        for (const [i, [key, shown]] of counted(en, many).entries()) {
+          const singular = behind(1, one[i][1]);
+          for (const [at, word] of behind(many, shown).entries())
+            assert.ok(
+              uncounted.has(word) ? singular[at] === word : singular[at] !== word,
+              `${key}: "${one[i][1]}" and "${shown}"`,
+            );
+        }
+      }
+    });
+
+    test("has a counter behind its number, in Korean", async (t) => {
+      speak(t, "ko");
+      const { default: ko } = await import("../../dashboard/public/dashboard/lang/ko.js");
+      for (const n of [0, 1, 2, 5, 1250])
+        for (const [key, shown] of counted(ko, n))
+          for (const [, number, counter] of shown.matchAll(/(\d[\d,]*)(\S?)/g))
+            assert.match(counter, /[개건회초번]/, `${key}: ${number} in "${shown}"`);
+    });
+
+    test("is given as a number, so that its form can be chosen", () => {
+      for (const { path, text } of code)
+        assert.doesNotMatch(text, /\bt\(("[^"]+"|`[^`]+`)(, [\w.]+)*,\s*number\([^,()]*(\([^()]*\))?[^,()]*\)/, path);
+    });
   });
 
   test("every text that the modules ask for exists, and none is left over", () => {

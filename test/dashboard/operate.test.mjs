@@ -143,6 +143,31 @@ describe("operating", { skip }, () => {
       assert.deepEqual(uploads().length, 1);
     });
 
+    test("a number that has another content already is offered for replacing, unless contracts depend on it", async () => {
+      await open("#/overview");
+      const [{ partition_info: place }] = fake.world.files;
+      const here = fake.world.files.filter((one) => one.partition_info === place);
+      here.at(-1).state = "failed";
+      const [done, broken] = [here[0].name, here.at(-1).name];
+      for (const name of [done, broken]) fake.world.differing.add(name);
+      await goTo(`#/overview?${new URLSearchParams(place)}`);
+      await page.waitForFunction(
+        (category) => document.querySelector("#filter-category")?.value === category,
+        place.category,
+      );
+      await drop(`${done}.json`, `${broken}.json`, "raw_0901.json");
+      await button("Upload").click();
+      await button("Replace 1 file").waitFor();
+      const text = await said(dialog());
+      assert.match(text, /1 file uploaded and queued\. 1 file was not taken, since its number is taken/);
+      assert.match(text, new RegExp(`${broken}\\.json .*1 file was not taken: ${done}\\.json .*under the next number`));
+      await button("Replace 1 file").click();
+      await notice("1 file uploaded and queued.");
+      assert.equal(uploads().at(-1), `${Object.values(place).join("/")}/${broken}?orchestrate=true&replace=true`);
+      assert.equal(uploads().length, 4);
+      assert.equal(sent("GET", "/api/v1/datasets/").length, 1, "the partition was listed once");
+    });
+
     test("nothing is taken that is no JSON file, nor with a token that may only read", async () => {
       await open();
       await drop("notes.txt");
@@ -198,6 +223,51 @@ describe("operating", { skip }, () => {
         await page.keyboard.press("Enter");
         await page.getByText("sg / government /").first().waitFor();
         await page.getByRole("region", { name: "Fetch contract" }).waitFor();
+      }
+    });
+
+    test("a name that is no domain, or an unknown one, is answered in words with what was perhaps meant", async () => {
+      await open("#/domains");
+      const search = async (text) => {
+        await goTo("#/domains");
+        await page.getByRole("textbox", { name: "Open a domain or URL" }).fill(text);
+        await page.keyboard.press("Enter");
+        await page.getByRole("heading", { name: text }).waitFor();
+      };
+      const empty = page.locator(".empty");
+      await search("council-2");
+      await empty.filter({ hasText: "council-2 is not a domain. One looks like example.com" }).waitFor();
+      assert.doesNotMatch(await page.locator("main").innerText(), /request r-1|seed|domain:/);
+      await search("city-counsil-2.example");
+      await empty.filter({ hasText: "The engine has nothing of city-counsil-2.example." }).waitFor();
+      const meant = empty.getByRole("link", { name: "city-council-2.example", exact: true });
+      await meant.click();
+      await page.getByRole("heading", { name: "city-council-2.example" }).waitFor();
+      await card("Fetch contract").waitFor();
+      await search("zzzzzzzz.example");
+      await empty.filter({ hasText: "The engine has nothing of zzzzzzzz.example." }).waitFor();
+      assert.doesNotMatch(await said(empty), /Did you mean/);
+    });
+
+    test("the page of a host is that of its domain, and says so", async () => {
+      await open("#/domain/www.city-council-2.example");
+      await page.getByRole("heading", { name: "city-council-2.example", exact: true }).waitFor();
+      await page.getByText("www.city-council-2.example belongs to this domain.").waitFor();
+      assert.equal(await page.title(), "Domain city-council-2.example · Seed Engine");
+      await goTo("#/domain/city-council-2.example");
+      await page.getByText("belongs to this domain").waitFor({ state: "detached" });
+    });
+
+    test("an address with a name that its view has no use for leads to the page of that name, or nowhere", async () => {
+      await open("#/domains/city-council-2.example");
+      await card("Fetch contract").waitFor();
+      await goTo("#/dead-letters/m-002/");
+      await card("Why it was given up").waitFor();
+      for (const hash of ["#/overview/x", "#/alarms/x", "#/domain", "#/domains/x/y", "#/constructor/x"]) {
+        await goTo(hash);
+        await page.getByText("This address leads nowhere.").waitFor();
+        await goTo("#/alarms");
+        await page.getByRole("heading", { name: "Alarms" }).waitFor();
       }
     });
 
@@ -261,11 +331,12 @@ describe("operating", { skip }, () => {
     test("is not given for a domain that is excluded, by the ledger or by the document", async () => {
       for (const exclude of [
         (data) => ({ ...data, record: { ...data.record, state: "excluded" } }),
+        (data) => ({ ...data, record: { ...data.record, excluded: true } }),
         (data) => ({ ...data, document: { ...data.document, excluded: true } }),
         (data) => ({ ...data, excluded: true }),
       ]) {
         await open("#/domain/city-council-2.example", { api: altered(exclude) });
-        await page.getByText("This domain is ruled out and not fetched.").waitFor();
+        await page.getByText("This domain is excluded and not fetched.").waitFor();
         assert.equal(await contract().count(), 0);
         assert.equal(await page.getByText("crawling allowed").count(), 0);
         await unscored();
@@ -275,6 +346,37 @@ describe("operating", { skip }, () => {
         assert.equal(await page.getByRole("button", { name: "Collect again…" }).count(), 0);
         assert.equal(await page.getByRole("link", { name: "Exclude…" }).count(), 0);
       }
+    });
+
+    test("an excluded domain's dead letter is discarded, or the exclusion taken back; a replay is not offered", async () => {
+      await open("#/domain/rail-news-158.example", {
+        api: { alter: (data) => (data?.record ? { ...data, excluded: true } : data) },
+      });
+      const why = card("Why it failed");
+      await why.getByText("While the domain is excluded a replay fetches nothing.").waitFor();
+      assert.doesNotMatch(await why.innerText(), /try again/i);
+      assert.equal(await page.getByRole("button", { name: /^Replay/ }).count(), 0);
+      await button("Discard rail-news-158.example").click();
+      await dialog().getByRole("button", { name: "Discard" }).click();
+      await notice("1 dead letter discarded.");
+    });
+
+    test("patterns that only sites of its kind have are not shown as its own", async () => {
+      const pattern = (text, examples) => ({ pattern: text, content_type: "news", confidence: 0.5, examples });
+      const patterns = [pattern("/news/{slug}", ["https://a.example/news/x"]), pattern("/press-room/{slug}", [])];
+      const api = altered((data) => {
+        data.document.intelligent_discovery.url_patterns = patterns;
+        return data;
+      });
+      await open("#/domain/city-council-2.example", { api });
+      const rows = page.getByRole("table", { name: "URL patterns" }).locator("tbody tr");
+      assert.deepEqual(
+        (await rows.allInnerTexts()).map((text) => text.split(/\s/)[0]),
+        ["/news/{slug}"],
+      );
+      patterns.shift();
+      await button("Refresh").click();
+      await page.getByRole("table", { name: "URL patterns" }).waitFor({ state: "detached" });
     });
 
     test("is given for others", async () => {

@@ -252,7 +252,7 @@ describe("the dashboard", { skip }, () => {
         ["#/domains", "No domain matches."],
         ["#/dead-letters", "No dead letters."],
         ["#/exclusions", "Nothing is excluded."],
-        ["#/domain/nobody.example", "The engine does not know this domain."],
+        ["#/domain/nobody.example", "The engine has nothing of nobody.example."],
         ["#/dead-letter/none", "There is no such dead letter."],
         ["#/nowhere", "This address leads nowhere."],
       ]) {

@@ -179,6 +179,8 @@ export class World {
       .map(({ name, state }) => ({ chunk: name, state }));
   }
 
+  differing = new Set(); // names of raw files that are uploaded with other content than what is there
+
   /** Whether a raw file was new. */
   upload(place, name) {
     if (this.chunks(place).some(({ chunk }) => chunk === name)) return false;

@@ -1,6 +1,7 @@
 // Runs the dashboard: moves between the views, refreshes what they show, and signs in and out.
 //
-// A view is an object: title(route) names it, and heading(route), if it has one, is its heading instead;
+// A view is an object: title(route, data) names it, and heading(route, data), if it has one, is its heading instead; one
+// says that it shows a single thing, which the route's id names;
 // load({route, state, signal}) gets its data, at every refresh; render({data, route, state, app, status})
 // describes it; news(data, before) gives a text for screen readers when a refresh brought something
 // worth announcing; every is the least number of milliseconds between its refreshes, where they cost
@@ -71,7 +72,7 @@ export class App {
   redraw() {
     const { page, signingIn } = this.#model;
     document.documentElement.lang = language();
-    document.title = `${signingIn ? t("signin") : page.view.title(page.route)} · ${t(this.#site.name)}`;
+    document.title = `${signingIn ? t("signin") : page.view.title(page.route, page.data)} · ${t(this.#site.name)}`;
     const focused = document.activeElement;
     patch(this.#root, frame(this.#model, this));
     // An element that moved has lost the focus; for one that is gone the title takes it.
@@ -150,7 +151,8 @@ export class App {
 
   /** A page that shows nothing yet: failure and retryIn are of the last refresh, at is when one succeeded. */
   #pageOf(route) {
-    const view = Object.hasOwn(this.#views, route.view) ? this.#views[route.view] : this.#missing;
+    const named = Object.hasOwn(this.#views, route.view) ? this.#views[route.view] : this.#missing;
+    const view = Boolean(named.one) === (route.id !== null) ? named : this.#missing;
     return { route, view, data: undefined, failure: null, retryIn: 0, at: null, state: {} };
   }
 

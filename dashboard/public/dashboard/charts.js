@@ -96,24 +96,15 @@ export function roundUp(n) {
 export function trendChart(hours, at, look) {
   const slowest = roundUp(Math.max(1, ...hours.map((hour) => hour.avg_processing_time_ms)));
   const total = (field) => hours.reduce((sum, hour) => sum + hour[field], 0);
-  const hour = hours[at];
+  const sums = [total("domains_processed"), total("domains_failed")];
+  const average = (hour) => duration(hour.domains_processed ? hour.avg_processing_time_ms : NaN);
   return h(
     "div",
     { class: "trend" },
-    h(
-      "p",
-      { class: "readout" },
-      hour
-        ? [
-            h("strong", null, dayAndHour(hour.hour)),
-            ` · ${t("trend.of", number(hour.domains_processed), number(hour.domains_failed), duration(hour.domains_processed ? hour.avg_processing_time_ms : NaN))}`,
-          ]
-        : t(
-            "trend.total",
-            number(total("domains_processed")),
-            number(total("domains_failed")),
-            duration(hours.length * 3_600_000),
-          ),
+    readout(
+      hours[at],
+      (hour) => t("trend.of", hour.domains_processed, hour.domains_failed, average(hour)),
+      t("trend.total", ...sums, spanOf(hours)),
     ),
     hourColumns(
       hours,
@@ -123,7 +114,7 @@ export function trendChart(hours, at, look) {
       ],
       at,
       look,
-      t("trend.label", hours.length, number(total("domains_processed")), number(total("domains_failed"))),
+      t("trend.label", spanOf(hours), ...sums),
     ),
     h("p", { class: "muted small plot-name" }, t("trend.average")),
     plot(
@@ -135,36 +126,42 @@ export function trendChart(hours, at, look) {
       ),
     ),
     hourMarks(hours),
-    h(
-      "details",
-      null,
-      h("summary", null, t("trend.table")),
-      table({
-        caption: t("trend.title"),
-        rows: [...hours].reverse(),
-        key: (row) => row.hour,
-        columns: [
-          { head: t("trend.hour"), cell: (row) => dayAndHour(row.hour) },
-          { head: t("domains.processed"), number: true, cell: (row) => number(row.domains_processed) },
-          { head: t("domains.failed"), number: true, cell: (row) => number(row.domains_failed) },
-          { head: t("files.processed"), number: true, cell: (row) => number(row.files_processed) },
-          { head: t("files.failed"), number: true, cell: (row) => number(row.files_failed) },
-          {
-            head: t("average"),
-            number: true,
-            cell: (row) => duration(row.domains_processed ? row.avg_processing_time_ms : NaN),
-          },
-        ],
-      }),
-    ),
+    hourTable(t("trend.title"), hours, [
+      { head: t("domains.processed"), number: true, cell: (row) => number(row.domains_processed) },
+      { head: t("domains.failed"), number: true, cell: (row) => number(row.domains_failed) },
+      { head: t("files.processed"), number: true, cell: (row) => number(row.files_processed) },
+      { head: t("files.failed"), number: true, cell: (row) => number(row.files_failed) },
+      { head: t("average"), number: true, cell: average },
+    ]),
   );
 }
+
+/** The hour that is looked at, as words(hour) has it; else what all hours come to. */
+const readout = (hour, words, all) =>
+  h("p", { class: "readout" }, hour ? [h("strong", null, dayAndHour(hour.hour)), ` · ${words(hour)}`] : all);
+
+const spanOf = (hours) => duration(hours.length * 3_600_000);
+
+/** What a chart of hours shows, as numbers, the last hour first. */
+const hourTable = (caption, hours, columns) =>
+  h(
+    "details",
+    null,
+    h("summary", null, t("trend.table")),
+    table({
+      caption,
+      rows: hours.toReversed(),
+      key: (row) => row.hour,
+      columns: [{ head: t("trend.hour"), cell: (row) => dayAndHour(row.hour) }, ...columns],
+    }),
+  );
 
 /**
  * The new URLs of the last hours, in all and by type; at and look as for a trend. type names a type.
  */
 export function foundChart(hours, at, look, type) {
   const total = hours.reduce((sum, hour) => sum + hour.count, 0);
+  const inAll = t("found.total", total, spanOf(hours));
   const hour = hours[at];
   const types = {};
   for (const { types: some } of hour ? [hour] : hours)
@@ -174,20 +171,8 @@ export function foundChart(hours, at, look, type) {
   return h(
     "div",
     { class: "trend" },
-    h(
-      "p",
-      { class: "readout" },
-      hour
-        ? [h("strong", null, dayAndHour(hour.hour)), ` · ${t("found.of", number(hour.count))}`]
-        : t("found.total", number(total), duration(hours.length * 3_600_000)),
-    ),
-    hourColumns(
-      hours,
-      [{ tone: "good", value: (one) => one.count }],
-      at,
-      look,
-      t("found.total", number(total), duration(hours.length * 3_600_000)),
-    ),
+    readout(hour, ({ count }) => t("found.of", count), inAll),
+    hourColumns(hours, [{ tone: "good", value: (one) => one.count }], at, look, inAll),
     hourMarks(hours),
     sorted.length > 0 &&
       table({
@@ -199,20 +184,7 @@ export function foundChart(hours, at, look, type) {
           { head: t("found.urls"), cell: ([, n]) => score(n, most, number(n)) },
         ],
       }),
-    h(
-      "details",
-      null,
-      h("summary", null, t("trend.table")),
-      table({
-        caption: t("found.title"),
-        rows: [...hours].reverse(),
-        key: (row) => row.hour,
-        columns: [
-          { head: t("trend.hour"), cell: (row) => dayAndHour(row.hour) },
-          { head: t("found.urls"), number: true, cell: (row) => number(row.count) },
-        ],
-      }),
-    ),
+    hourTable(t("found.title"), hours, [{ head: t("found.urls"), number: true, cell: (row) => number(row.count) }]),
   );
 }
 

@@ -7,14 +7,14 @@ import { failureText } from "./pieces.js";
 /**
  * Asks, and acts when the operator confirms. body says what will happen; fields are descriptions of
  * form controls, whose values act gets. act(values, report, signal) may report(text, share) how far it is, share being from
- * 0 to 1 where it can be told, and should stop when signal is aborted. done(result) words what it returns: a text closes the dialog
- * and is returned, a list of descriptions stays until the operator closes it. What it throws is shown,
- * and can be tried again. Gives null when nothing was done.
+ * 0 to 1 where that is clear, and should stop when signal is aborted. done(result) words what it returns: a text closes the dialog
+ * and is returned, a list of descriptions stays until the operator closes it, or does what next(result) offers then: {confirm,
+ * act} again, or null. What it throws is shown, and can be tried again. Gives null when nothing was done.
  */
-export function ask({ title, body, fields = [], confirm, danger = false, act, done }) {
+export function ask({ title, body, fields = [], danger = false, done, next = () => null, ...first }) {
   const dialog = document.createElement("dialog");
   dialog.setAttribute("aria-labelledby", "dialog-title");
-  const state = { busy: false, report: "", share: null, failure: "", outcome: null };
+  const state = { busy: false, report: "", share: null, failure: "", outcome: null, step: first };
   let stop = null;
   let result = null;
 
@@ -26,11 +26,12 @@ export function ask({ title, body, fields = [], confirm, danger = false, act, do
     Object.assign(state, { busy: true, report: t("dialog.working"), failure: "" });
     draw();
     try {
-      result = done(await act(values, report, stop.signal));
+      const answer = await state.step.act(values, report, stop.signal);
+      result = done(answer);
       if (typeof result === "string") return dialog.close();
-      state.outcome = result;
+      Object.assign(state, { outcome: result, step: next(answer) });
     } catch (error) {
-      state.failure = failureText(error);
+      state.failure = stop.signal.aborted ? "" : failureText(error);
     }
     Object.assign(state, { busy: false, report: "", share: null });
     draw();
@@ -44,7 +45,7 @@ export function ask({ title, body, fields = [], confirm, danger = false, act, do
   const cancel = () => (state.busy ? stop.abort() : dialog.close());
 
   function draw() {
-    const { busy, report, share, failure, outcome } = state;
+    const { busy, report, share, failure, outcome, step } = state;
     patch(dialog, [
       h(
         "form",
@@ -60,9 +61,9 @@ export function ask({ title, body, fields = [], confirm, danger = false, act, do
           h(
             "button",
             { type: "button", autofocus: danger && fields.length === 0, on: { click: cancel } },
-            outcome ? t("dialog.close") : busy ? t("dialog.stop") : t("dialog.cancel"),
+            busy ? t("dialog.stop") : outcome ? t("dialog.close") : t("dialog.cancel"),
           ),
-          !outcome &&
+          step &&
             h(
               "button",
               {
@@ -71,7 +72,7 @@ export function ask({ title, body, fields = [], confirm, danger = false, act, do
                 "aria-disabled": busy ? "true" : null,
                 autofocus: !danger && fields.length === 0,
               },
-              confirm,
+              step.confirm,
             ),
         ),
       ),

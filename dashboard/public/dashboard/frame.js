@@ -136,7 +136,7 @@ function main({ notice, page, pipeline, status }, app) {
     h(
       "div",
       { class: "title", key: "title" },
-      h("h1", { tabindex: "-1" }, view.heading?.(route) ?? view.title(route)),
+      h("h1", { tabindex: "-1" }, view.heading?.(route, page.data) ?? view.title(route, page.data)),
       view.load && freshness(page.at, app),
     ),
     page.failure && failureBanner(page, app),
@@ -159,7 +159,12 @@ function pausedBanner(pipeline, app) {
       null,
       h("strong", null, t("paused")),
       " ",
-      pipeline && [t("paused.by", pipeline.by ?? "–"), " ", since(pipeline.since), reason],
+      pipeline && [
+        pipeline.by && t("paused.by", pipeline.by),
+        pipeline.by && pipeline.since && ", ",
+        pipeline.since && since(pipeline.since),
+        reason,
+      ],
     ),
     pipelineButton(true, app),
   );

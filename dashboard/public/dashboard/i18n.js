@@ -5,10 +5,22 @@ import ko from "./lang/ko.js";
 
 const texts = { en, ko };
 
-/** The text of a key; texts with values in them are functions. */
+/**
+ * The text of a key. Texts with values in them are functions, which get numbers as they are written in the language. A text
+ * whose words depend on a count has a form for each plural category of the language (Intl.PluralRules); the first number
+ * among the values is what is counted.
+ */
 export function t(key, ...values) {
-  const text = texts[language()][key];
-  return typeof text === "function" ? text(...values) : text;
+  const text = formOf(texts[language()][key], values);
+  return typeof text === "function"
+    ? text(...values.map((value) => (typeof value === "number" ? number(value, 1) : value)))
+    : text;
+}
+
+function formOf(text, values) {
+  if (typeof text !== "object") return text;
+  const count = values.find((value) => typeof value === "number");
+  return text[format(Intl.PluralRules).select(count)] ?? text.other;
 }
 
 /** The text for a value of the API, such as an error type; a value without one stands for itself. */

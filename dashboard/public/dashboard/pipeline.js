@@ -2,7 +2,7 @@
 import { get, post } from "./api.js";
 import { ask, reasonField } from "./dialog.js";
 import { h } from "./dom.js";
-import { number, t } from "./i18n.js";
+import { t } from "./i18n.js";
 import { actionButton, failureText, foreign, partitionText } from "./pieces.js";
 import { partitionOf } from "./routes.js";
 
@@ -26,7 +26,7 @@ export function pipelineButton(paused, app) {
 const reasons = (data) =>
   ["finished", "discarded", "in_flight", "broken"]
     .filter((reason) => data[reason])
-    .map((reason) => t(`queue.${reason}`, number(data[reason])))
+    .map((reason) => t(`queue.${reason}`, data[reason]))
     .join(", ");
 
 /** Asks for step 1 over a partition, or all of them. */
@@ -50,7 +50,7 @@ export async function queueFiles(app, filter) {
       confirm: t("queue"),
       act: ({ force }) => post("/api/v1/seeds/orchestrate", { ...selected, ...(force && { force: true }) }),
       done: (data) =>
-        t("queue.done", number(data.files_found), number(data.sent), number(data.skipped), reasons(data)) +
+        t("queue.done", data.files_found, data.sent, data.skipped, reasons(data)) +
         (data.continued ? ` ${t("queue.continued")}` : ""),
     }),
   );
@@ -74,7 +74,7 @@ export async function collectDomain(app, domain, partition) {
 export async function collectFailed(app, filter, count) {
   app.announce(
     await ask({
-      title: count === undefined ? t("collectFailed.matching") : t("collectFailed.title", number(count)),
+      title: count === undefined ? t("collectFailed.matching") : t("collectFailed.title", count),
       body: h("p", { class: "muted" }, t("collectFailed.body")),
       confirm: t("collectFailed"),
       act: (_, report, signal) => collectEach(filter, count, report, signal),
@@ -100,7 +100,7 @@ async function collectEach(filter, count, report, signal) {
         else throw error;
       }
       const handled = sum.done + sum.without + sum.failed.length;
-      report(t("collectFailed.progress", number(sum.done)), count ? Math.min(handled / count, 1) : null);
+      report(t("collectFailed.progress", sum.done), count ? Math.min(handled / count, 1) : null);
     }
     cursor = page.cursor;
   }
@@ -108,9 +108,7 @@ async function collectEach(filter, count, report, signal) {
 }
 
 const collectSummary = (sum) =>
-  [t("collectFailed.done", number(sum.done)), sum.without && t("collectFailed.without", number(sum.without))]
-    .filter(Boolean)
-    .join(" ");
+  [t("collectFailed.done", sum.done), sum.without && t("collectFailed.without", sum.without)].filter(Boolean).join(" ");
 
 const collectOutcome = (sum) => [
   h("p", null, collectSummary(sum)),

@@ -2,7 +2,7 @@
 import { post } from "./api.js";
 import { ask } from "./dialog.js";
 import { h } from "./dom.js";
-import { number, t } from "./i18n.js";
+import { t } from "./i18n.js";
 import { foreign } from "./pieces.js";
 
 /**
@@ -12,12 +12,7 @@ import { foreign } from "./pieces.js";
 export async function resolve(app, action, choice, count, words) {
   app.announce(
     await ask({
-      title:
-        count === 1
-          ? t(`${action}.one`)
-          : count === undefined
-            ? t(`${action}.matching`)
-            : t(`${action}.many`, number(count)),
+      title: count === undefined ? t(`${action}.matching`) : t(`${action}.many`, count),
       body: [words, h("p", { class: "muted" }, t(`${action}.body`))],
       confirm: t(action),
       danger: action === "discard",
@@ -39,23 +34,23 @@ async function all(action, choice, report, signal) {
     sum.skipped += answer.skipped;
     sum.failed.push(...answer.failed);
     sum.remaining = choice.ids ? 0 : answer.remaining;
-    report(t("resolve.progress", number(sum.done), number(Math.max(total, sum.done))));
+    report(t("resolve.progress", sum.done, Math.max(total, sum.done)));
     if (choice.ids || answer.remaining === 0 || answer.done === 0 || sum.done >= total || signal.aborted) return sum;
   }
 }
 
 const summary = (action, sum) =>
   [
-    t(`${action}.done`, number(sum.done)),
-    sum.skipped && t("resolve.skipped", number(sum.skipped)),
-    sum.remaining && t("resolve.remaining", number(sum.remaining)),
+    t(`${action}.done`, sum.done),
+    sum.skipped && t("resolve.skipped", sum.skipped),
+    sum.remaining && t("resolve.remaining", sum.remaining),
   ]
     .filter(Boolean)
     .join(" ");
 
 const outcome = (action, sum) => [
   h("p", null, summary(action, sum)),
-  h("p", null, t("resolve.failed", number(sum.failed.length))),
+  h("p", null, t("resolve.failed", sum.failed.length)),
   h(
     "ul",
     null,

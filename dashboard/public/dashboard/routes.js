@@ -1,13 +1,16 @@
 // Addresses within the dashboard: #/view/id?query, so that every view can be linked and the browser's
 // back button works.
 
+/** The views of one thing, by those of all of them: #/domains/example.com is what many would type. */
+const single = { domains: "domain", "dead-letters": "dead-letter" };
+
 /** The view, id and query of a location's hash. What cannot be decoded is a view that does not exist. */
 export function parse(hash) {
   const [path, search = ""] = hash.replace(/^#\/?/, "").split(/\?(.*)/s);
-  const [view, id, ...more] = path.split("/");
+  const [view, id, ...more] = path.replace(/\/$/, "").split("/");
   try {
     return {
-      view: more.length ? "?" : view || "overview",
+      view: more.length ? "?" : id !== undefined && Object.hasOwn(single, view) ? single[view] : view || "overview",
       id: id === undefined ? null : decodeURIComponent(id),
       query: Object.fromEntries(new URLSearchParams(search)),
     };
@@ -35,10 +38,4 @@ export function hostOf(text) {
   const trimmed = text.trim();
   const url = /^[a-z][a-z0-9+.-]*:\/\//i.test(trimmed) ? trimmed : `https://${trimmed}`;
   return URL.canParse(url) ? new URL(url).hostname.replace(/\.$/, "") : trimmed.toLowerCase();
-}
-
-/** A host and those above it, down to two labels: one of them is its registrable domain. */
-export function domainsOf(host) {
-  const labels = host.split(".");
-  return labels.slice(0, Math.max(labels.length - 1, 1)).map((_, i) => labels.slice(i).join("."));
 }

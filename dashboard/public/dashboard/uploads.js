@@ -3,8 +3,8 @@ import { get, token, upload } from "./api.js";
 import { ask } from "./dialog.js";
 import { h } from "./dom.js";
 import { countryCode } from "./countries.js";
-import { bytes, number, t } from "./i18n.js";
-import { code, failureText, foreign } from "./pieces.js";
+import { bytes, t } from "./i18n.js";
+import { code, failureText, foreign, muted, partitionText } from "./pieces.js";
 import { partitionFields } from "./filters.js";
 
 /** Has the operator choose files, and uploads them. */
@@ -83,15 +83,20 @@ async function uploadFiles(app, all, filter) {
   const size = files.reduce((sum, { file }) => sum + file.size, 0);
   app.announce(
     await ask({
-      title: files.length === 1 ? t("upload.one", files[0].file.name) : t("upload.many", number(files.length)),
+      title: files.length === 1 ? t("upload.one", files[0].file.name) : t("upload.many", files.length),
       body: [
         h("p", { class: "muted" }, bytes(size), " · ", t("upload.body")),
         asked && h("p", null, t("upload.where")),
       ],
       fields: asked ? [h("div", { class: "filters" }, placeFields(filter))] : [],
       confirm: t("upload"),
-      act: (values, report, signal) => send(files, values, report, signal),
-      done: (sum) => (sum.failed.length ? outcome(sum) : summary(sum)),
+      act: async (values, report, signal) => send(await placed(files, values, signal), false, report, signal),
+      done: (sum) => (sum.failed.length || sum.taken.length ? outcome(sum) : summary(sum)),
+      next: ({ taken }) =>
+        taken.length > 0 && {
+          confirm: t("upload.replace", taken.length),
+          act: (_, report, signal) => send(taken, true, report, signal),
+        },
     }),
   );
   app.refresh();
@@ -105,29 +110,41 @@ const placeFields = (filter) =>
     return h("div", { class: "field" }, h("label", { for: props.id }, t(`filter.${name}`)), { ...field, props });
   });
 
-/** Uploads one file after another. What fails does not stop the others, unless nothing could succeed. */
-async function send(files, values, report, signal) {
-  const sum = { done: 0, there: 0, failed: [] };
+/** The files, each with the partition and the number under which it is stored. */
+async function placed(files, values, signal) {
   const place = { ...values, country: countryCode(values.country ?? "") };
+  const stored = new Stored(signal);
+  const all = [];
+  for (const { file, path, place: own } of files) {
+    const partition = own ?? place;
+    all.push({ file, partition, chunk: await stored.chunkFor(partition, path) });
+  }
+  return all;
+}
+
+/**
+ * Uploads one file after another, with replace in the place of those that are there. What fails does not stop the others,
+ * unless nothing could succeed. taken are those whose number has another file that may be replaced.
+ */
+async function send(files, replace, report, signal) {
+  const sum = { done: 0, there: 0, taken: [], failed: [] };
+  const stored = new Stored(signal);
+  const query = replace ? "?orchestrate=true&replace=true" : "?orchestrate=true";
   const total = files.reduce((size, { file }) => size + file.size, 0) || 1;
-  const numbers = new Numbers();
   let before = 0; // bytes of the files before
-  for (const [i, { file, path, place: own }] of files.entries()) {
+  for (const [i, one] of files.entries()) {
+    const { file, partition, chunk } = one;
     const show = (sent) =>
-      report(
-        t("upload.progress", file.name, number(i + 1), number(files.length)),
-        Math.min((before + sent) / total, 1),
-      );
+      report(t("upload.progress", file.name, i + 1, files.length), Math.min((before + sent) / total, 1));
     try {
       show(0);
-      const partition = own ?? place;
-      const chunk = await numbers.of(partition, path, signal);
-      await upload(`${routeOf(partition)}/${chunk}?orchestrate=true`, file, show, signal);
+      await upload(`${routeOf(partition)}/${chunk}${query}`, file, show, signal);
       sum.done++;
     } catch (error) {
       if (signal.aborted) return sum;
       if ([401, 403].includes(error.status) || error.code === "unreachable") throw error;
       if (error.code === "already_exists" && error.data?.same !== false) sum.there++;
+      else if (CONFLICTS.has(error.code) && (await stored.replaceable(one))) sum.taken.push(one);
       else sum.failed.push({ name: file.name, message: failureText(error) });
     }
     before += file.size;
@@ -135,42 +152,80 @@ async function send(files, values, report, signal) {
   return sum;
 }
 
+/** What the API says where another file has the number, or got it at the same time. */
+const CONFLICTS = new Set(["already_exists", "conflict"]);
+
 const routeOf = ({ country, category, date }) =>
   `/api/v1/datasets/${[country, category, date].map(encodeURIComponent).join("/")}`;
 
-/** The numbers of files: their own in raw_0001.json, else those that follow on the partition's last. */
-class Numbers {
-  #last = new Map(); // by partition
+/** The raw files that are stored, each partition listed once. */
+class Stored {
+  #signal;
+  #lists = new Map(); // by route
+  #last = new Map(); // the last number that was given, by route
 
-  async of(partition, path, signal) {
+  constructor(signal) {
+    this.#signal = signal;
+  }
+
+  /** The number of a file: its own in raw_0001.json, else the one that follows on the partition's last. */
+  async chunkFor(partition, path) {
     const own = /raw_(\d{4,12})\.json$/i.exec(path)?.[1];
     if (own) return `raw_${own}`;
     const route = routeOf(partition);
-    const last = (this.#last.get(route) ?? (await this.#highest(route, signal))) + 1;
+    const last = (this.#last.get(route) ?? (await this.#highest(route))) + 1;
     this.#last.set(route, last);
     return `raw_${String(last).padStart(4, "0")}`;
   }
 
-  async #highest(route, signal) {
-    let highest = 0;
+  /** Whether a raw file may be replaced: contracts depend on one that was processed. */
+  async replaceable({ partition, chunk }) {
+    const files = await this.#list(routeOf(partition));
+    return files.some((one) => one.chunk === chunk && one.state !== "processed");
+  }
+
+  async #highest(route) {
+    const numbers = (await this.#list(route)).map(({ chunk }) => Number(chunk.replace("raw_", "")));
+    return numbers.reduce((a, b) => Math.max(a, b), 0);
+  }
+
+  async #list(route) {
+    if (this.#lists.has(route)) return this.#lists.get(route);
+    const files = [];
     for (let cursor = ""; cursor !== null;) {
-      const page = await get(route, { cursor }, signal);
-      for (const { chunk } of page.files) highest = Math.max(highest, Number(chunk.replace("raw_", "")));
+      const page = await get(route, { cursor }, this.#signal);
+      files.push(...page.files);
       cursor = page.cursor;
     }
-    return highest;
+    this.#lists.set(route, files);
+    return files;
   }
 }
 
 const summary = (sum) =>
-  [t("upload.done", number(sum.done)), sum.there && t("upload.there", number(sum.there))].filter(Boolean).join(" ");
+  [t("upload.done", sum.done), sum.there && t("upload.there", sum.there)].filter(Boolean).join(" ");
 
 const outcome = (sum) => [
   h("p", null, summary(sum)),
-  h("p", null, t("upload.failed", number(sum.failed.length))),
+  sum.taken.length > 0 && [
+    h("p", null, t("upload.taken", sum.taken.length)),
+    listed(sum.taken, ({ file, partition, chunk }) => [
+      code(file.name),
+      " ",
+      muted(partitionText(partition), " / ", chunk),
+    ]),
+    h("p", { class: "muted" }, t("upload.replace.body")),
+  ],
+  sum.failed.length > 0 && [
+    h("p", null, t("upload.failed", sum.failed.length)),
+    listed(sum.failed, ({ name, message }) => [code(name), " ", foreign(message)]),
+  ],
+];
+
+const listed = (rows, words) =>
   h(
     "ul",
     null,
-    sum.failed.slice(0, 20).map(({ name, message }) => h("li", null, code(name), " ", foreign(message))),
-  ),
-];
+    rows.slice(0, 20).map((row) => h("li", null, words(row))),
+    rows.length > 20 && h("li", null, t("document.more", rows.length - 20)),
+  );

@@ -1,5 +1,4 @@
-// English texts. The other languages have the same keys.
-const plural = (n, one, many) => `${n} ${n === "1" ? one : many}`;
+// English texts. The other languages have the same keys. What depends on a count is {one, other}.
 
 export default {
   product: "Seed Engine",
@@ -69,7 +68,7 @@ export default {
   "dialog.reason": "Reason",
 
   paused: "The pipeline is paused.",
-  "paused.by": (who) => `By ${who},`,
+  "paused.by": (who) => `By ${who}`,
   pause: "Pause pipeline",
   "pause.title": "Pause the pipeline?",
   "pause.body": "Messages wait in their queues until it goes on. Nothing is lost, and what is under way ends.",
@@ -84,10 +83,13 @@ export default {
   "queue.all": "Raw files of all partitions that are not finished.",
   "queue.partition": (partition) => `Raw files of ${partition} that are not finished.`,
   "queue.body":
-    "Queuing twice is harmless: what is finished, or was queued within ten minutes or cannot be parsed, is skipped.",
+    "Queuing twice is harmless: what is finished, was queued less than ten minutes ago, or cannot be parsed, is skipped.",
   "queue.force": "Finished ones too: collect every domain of them again",
-  "queue.done": (found, sent, skipped, why) =>
-    `${plural(found, "file", "files")} found, ${sent} queued, ${skipped} skipped${why && ` (${why})`}.`,
+  "queue.done": {
+    one: (found, sent, skipped, why) => `${found} file found, ${sent} queued, ${skipped} skipped${why && ` (${why})`}.`,
+    other: (found, sent, skipped, why) =>
+      `${found} files found, ${sent} queued, ${skipped} skipped${why && ` (${why})`}.`,
+  },
   "queue.finished": (n) => `${n} finished`,
   "queue.discarded": (n) => `${n} discarded`,
   "queue.in_flight": (n) => `${n} in flight`,
@@ -96,7 +98,7 @@ export default {
   upload: "Upload",
   "upload.ask": "Upload…",
   "upload.one": (name) => `Upload ${name}?`,
-  "upload.many": (n) => `Upload ${n} raw files?`,
+  "upload.many": { one: (n) => `Upload ${n} raw file?`, other: (n) => `Upload ${n} raw files?` },
   "upload.body":
     "Each is queued as soon as it is there. Raw files never change: a number that is taken stays as it is.",
   "upload.where":
@@ -104,24 +106,39 @@ export default {
   "upload.drop": "Drop raw files anywhere on this page, or choose them with Upload.",
   "upload.none": "There is no JSON file among them.",
   "upload.progress": (name, n, total) => `${name}, file ${n} of ${total}`,
-  "upload.done": (n) => `${plural(n, "file", "files")} uploaded and queued.`,
-  "upload.there": (n) => `${n} ${n === "1" ? "was" : "were"} there already.`,
-  "upload.failed": (n) => `${plural(n, "file was", "files were")} not taken:`,
+  "upload.done": {
+    one: (n) => `${n} file uploaded and queued.`,
+    other: (n) => `${n} files uploaded and queued.`,
+  },
+  "upload.there": { one: (n) => `${n} was there already.`, other: (n) => `${n} were there already.` },
+  "upload.taken": {
+    one: (n) => `${n} file was not taken, since its number is taken by a file with other content:`,
+    other: (n) => `${n} files were not taken, since their numbers are taken by files with other content:`,
+  },
+  "upload.failed": { one: (n) => `${n} file was not taken:`, other: (n) => `${n} files were not taken:` },
+  "upload.replace": { one: (n) => `Replace ${n} file`, other: (n) => `Replace ${n} files` },
+  "upload.replace.body":
+    "What is there was not processed yet. Replacing it ends its dead letters, and the new content is queued.",
   collect: "Collect again",
   "collect.title": (domain) => `Collect ${domain} again?`,
   "collect.body":
-    "robots.txt, sitemaps, home page and feeds are asked for anew. Its URLs stay; the document gets a new revision.",
+    "robots.txt, sitemaps, home page and feeds are asked for once more. Its URLs stay; the document gets a new revision.",
   "collect.done": (domain) => `${domain} is queued. This page shows the new outcome as soon as it is there.`,
   collectFailed: "Collect all failed",
   "collectFailed.ask": "Collect all failed…",
-  "collectFailed.title": (n) => `Collect ${plural(n, "failed domain", "failed domains")} again?`,
+  "collectFailed.title": {
+    one: (n) => `Collect ${n} failed domain again?`,
+    other: (n) => `Collect ${n} failed domains again?`,
+  },
   "collectFailed.matching": "Collect all failed domains that match again?",
   "collectFailed.body":
     "Each is queued and asked once more, as politely as ever. Those without a document are left out: their dead letters are replayed instead.",
   "collectFailed.progress": (n) => `${n} queued`,
-  "collectFailed.done": (n) => `${plural(n, "domain is", "domains are")} queued.`,
-  "collectFailed.without": (n) =>
-    `${n} without a document: replay ${n === "1" ? "its dead letter" : "their dead letters"}.`,
+  "collectFailed.done": { one: (n) => `${n} domain is queued.`, other: (n) => `${n} domains are queued.` },
+  "collectFailed.without": {
+    one: (n) => `${n} without a document: replay its dead letter.`,
+    other: (n) => `${n} without a document: replay their dead letters.`,
+  },
 
   filter: "Filter",
   "filter.apply": "Apply",
@@ -170,8 +187,8 @@ export default {
   errorType: "Error type",
   collected: "Collected",
   failed: "Failed",
-  "failed.files": (n) => plural(n, "file", "files"),
-  "failed.domains": (n) => plural(n, "domain", "domains"),
+  "failed.files": { one: (n) => `${n} file`, other: (n) => `${n} files` },
+  "failed.domains": { one: (n) => `${n} domain`, other: (n) => `${n} domains` },
   finished: "finished",
   version: "Version",
   retries: "Retries",
@@ -225,8 +242,14 @@ export default {
   "overview.empty": "No raw files yet.",
   "overview.none": "Nothing matches the filter.",
   "overview.empty.how": "A file appears here when it is uploaded and queued:",
-  "overview.speed": (rate, left) => `${rate} domains a minute now, about ${left} left`,
-  "overview.news": (done, total, failed) => `${done} of ${total} domains finished, ${failed} failed.`,
+  "overview.speed": {
+    one: (rate, left) => `${rate} domain a minute now, about ${left} left`,
+    other: (rate, left) => `${rate} domains a minute now, about ${left} left`,
+  },
+  "overview.news": {
+    one: (total, done, failed) => `${done} of ${total} domain finished, ${failed} failed.`,
+    other: (total, done, failed) => `${done} of ${total} domains finished, ${failed} failed.`,
+  },
   "files.processed": "Files processed",
   "files.failed": "Files failed",
   "domains.processed": "Processed",
@@ -250,12 +273,12 @@ export default {
   "rates.rejected": "Records rejected",
   rejections: "Why records were rejected",
   "rejections.record": "Record",
-  "rejections.count": (n) => `${plural(n, "record", "records")} rejected`,
+  "rejections.count": { one: (n) => `${n} record rejected`, other: (n) => `${n} records rejected` },
   "trend.title": "Domains an hour",
   "trend.total": (done, failed, span) => `${done} processed, ${failed} failed in ${span}`,
   "trend.of": (done, failed, average) => `${done} processed, ${failed} failed, average ${average}`,
-  "trend.label": (hours, done, failed) =>
-    `Domains an hour over ${hours} hours: ${done} processed, ${failed} failed. The table below has the numbers.`,
+  "trend.label": (span, done, failed) =>
+    `Domains an hour over ${span}: ${done} processed, ${failed} failed. The table below has the numbers.`,
   "trend.average": "Average time of a domain",
   "trend.table": "Numbers",
   "trend.hour": "Hour",
@@ -311,10 +334,16 @@ export default {
   "domains.none": "No domain matches.",
   "domains.none.how": "Domains appear when the raw file that names them is processed.",
   "domain.lead": "State",
-  "domain.unknown": "The engine does not know this domain.",
+  "domain.unknown": (name) => `The engine has nothing of ${name}.`,
+  "domain.unknown.how": "A domain appears when a raw file with one of its URLs is processed.",
+  "domain.noDomain": (name) => `${name} is not a domain. One looks like example.com; a URL of it will do.`,
+  "domain.near": "Did you mean:",
+  "domain.ofHost": (host) => `${host} belongs to this domain.`,
   "domain.pending": "Not collected yet.",
   "domain.queued": "Queued",
-  "domain.excluded": "This domain is ruled out and not fetched.",
+  "domain.excluded": "This domain is excluded and not fetched.",
+  "domain.excludedLetter":
+    "While the domain is excluded a replay fetches nothing. Take the exclusion back first, or discard the dead letter.",
   "domain.unreachable": "unreachable",
   "domain.blocked": "refuses robots",
   "domain.movedTo": "Moved to",
@@ -325,7 +354,7 @@ export default {
   "domain.id": "Domain id",
   "domain.partitions": "Also in",
   "domain.why": "Why it failed",
-  "domain.replay": (n) => (n === 1 ? "Replay the dead letter" : `Replay ${n} dead letters`),
+  "domain.replay": { one: () => "Replay the dead letter", other: (n) => `Replay ${n} dead letters` },
   "domain.noLetter":
     "There is no dead letter: every attempt was made, and the outcome is in the document. When the site answers again, have it collected again.",
   "domain.underWay": "It is being collected again; what is shown is the last outcome. Queued",
@@ -350,7 +379,8 @@ export default {
   "entryPoints.method": "Method",
   "entryPoints.interval": "Every",
   freshness: "Kept fresh",
-  "freshness.about": "Entry points as the engine asks them again. A tall column is a look that found something new.",
+  "freshness.about":
+    "Entry points as the engine asks them again. A tall column is a look that found something new; a red one failed.",
   "freshness.away": "The frontier does not answer.",
   "freshness.none": "Nothing of this domain is asked again.",
   "freshness.checks": "Last looks",
@@ -368,7 +398,7 @@ export default {
   "method.sitemap": "sitemap",
   "method.html": "listing page",
   confidence: "Confidence",
-  "confidence.of": (n) => `confidence ${n}`,
+  "confidence.of": (value) => `confidence ${value}`,
   topUrls: "URLs that matter most",
   "topUrls.none": "None was worth keeping.",
   newsValue: "News value",
@@ -458,8 +488,11 @@ export default {
   patterns: "URL patterns",
   pattern: "Pattern",
   rawUrls: "Raw URLs",
-  "rawUrls.total": (n) => `${plural(n, "URL", "URLs")} from the raw files.`,
-  "rawUrls.files": (n) => `The first are shown; the rest is in ${plural(n, "object", "objects")} of the bucket.`,
+  "rawUrls.total": { one: (n) => `${n} URL from the raw files.`, other: (n) => `${n} URLs from the raw files.` },
+  "rawUrls.files": {
+    one: (n) => `The first are shown; the rest is in ${n} object of the bucket.`,
+    other: (n) => `The first are shown; the rest is in ${n} objects of the bucket.`,
+  },
   "rawUrls.none": "None.",
   "rawUrls.search": "Search in URLs and titles",
   "rawUrls.found": (n) => `${n} found`,
@@ -474,7 +507,7 @@ export default {
 
   "frontier.totals": "In all",
   "frontier.hosts": "Hosts",
-  "frontier.hosts.note": (n) => `in ${plural(n, "shard", "shards")}`,
+  "frontier.hosts.note": { one: (n) => `in ${n} shard`, other: (n) => `in ${n} shards` },
   "frontier.hosts.none": "No hosts yet. They appear when a domain is collected, or when URLs are put.",
   "frontier.hosts.noneBlocked": "No host is blocked.",
   "frontier.urls": "URLs",
@@ -486,8 +519,8 @@ export default {
   "frontier.oldest": "Oldest due",
   "frontier.oldest.note": "over an hour is late",
   "found.title": "New URLs an hour",
-  "found.total": (n, span) => `${plural(n, "new URL", "new URLs")} in ${span}`,
-  "found.of": (n) => plural(n, "new URL", "new URLs"),
+  "found.total": { one: (n, span) => `${n} new URL in ${span}`, other: (n, span) => `${n} new URLs in ${span}` },
+  "found.of": { one: (n) => `${n} new URL`, other: (n) => `${n} new URLs` },
   "found.types": "New URLs by type",
   "found.urls": "URLs",
   "found.none": "The feed got nothing in the last 24 hours.",
@@ -518,7 +551,7 @@ export default {
     "It waits: for its host's delay, for a Retry-After, for a block to end, or for its own next check.",
   "frontier.about.leased": "A scraper has it. If nobody reports it, it comes back when the lease is over.",
   "frontier.about.done": "It was fetched, refused for good, or given up, and does not come back.",
-  "frontier.about.excluded": "An operator ruled it out, or its host or domain. It is not given out.",
+  "frontier.about.excluded": "An operator excluded it, its host or its domain. It is not given out.",
   "frontier.about.unknown": "Nobody put it, or it was not among the best of its domain.",
   "frontier.block": "Block…",
   "frontier.block.of": (host) => `Block ${host}`,
@@ -575,33 +608,34 @@ export default {
   "letter.gone": "The stored message is gone from the bucket.",
   replay: "Replay",
   "replay.of": (name) => `Replay ${name}`,
-  "replay.one": "Replay this dead letter?",
-  "replay.many": (n) => `Replay ${n} dead letters?`,
+  "replay.many": { one: () => "Replay this dead letter?", other: (n) => `Replay ${n} dead letters?` },
   "replay.matching": "Replay all dead letters that match?",
-  "replay.body": "The original message goes to its queue again. If it fails again, a new dead letter tells why.",
-  "replay.done": (n) => `${plural(n, "dead letter", "dead letters")} replayed.`,
+  "replay.body": "The original message goes to its queue again. If it fails again, a new dead letter says why.",
+  "replay.done": { one: (n) => `${n} dead letter replayed.`, other: (n) => `${n} dead letters replayed.` },
   "replay.selected": (n) => `Replay selected (${n})`,
   "replay.filter": "Replay all that match…",
   "replay.all": (n) => `Replay all (${n})…`,
   discard: "Discard",
   "discard.of": (name) => `Discard ${name}`,
-  "discard.one": "Discard this dead letter?",
-  "discard.many": (n) => `Discard ${n} dead letters?`,
+  "discard.many": { one: () => "Discard this dead letter?", other: (n) => `Discard ${n} dead letters?` },
   "discard.matching": "Discard all dead letters that match?",
   "discard.body":
     "It is marked as not worth a replay, and no alarm counts it any more. The message stays in the bucket. A raw file is queued no more, until another one replaces it.",
-  "discard.done": (n) => `${plural(n, "dead letter", "dead letters")} discarded.`,
+  "discard.done": { one: (n) => `${n} dead letter discarded.`, other: (n) => `${n} dead letters discarded.` },
   "discard.selected": (n) => `Discard selected (${n})`,
   "discard.filter": "Discard all that match…",
   "discard.all": (n) => `Discard all (${n})…`,
   "resolve.progress": (done, total) => `${done} of ${total}`,
   "resolve.skipped": (n) => `${n} had been replayed or discarded before.`,
-  "resolve.remaining": (n) => `${n} still match.`,
-  "resolve.failed": (n) => `${n} could not be handled and stay as they were:`,
+  "resolve.remaining": { one: (n) => `${n} still matches.`, other: (n) => `${n} still match.` },
+  "resolve.failed": {
+    one: (n) => `${n} could not be handled and stays as it was:`,
+    other: (n) => `${n} could not be handled and stay as they were:`,
+  },
 
   "exclusions.how":
     "What is listed here is acknowledged, counted and never fetched. Taking an entry back lets later messages through.",
-  "exclusions.add": "Rule out",
+  "exclusions.add": "Add an exclusion",
   "exclusions.add.do": "Exclude",
   "exclusions.added": (value) => `${value} is excluded from now on.`,
   "exclusions.value": "Domain, host or URL pattern",
@@ -626,9 +660,12 @@ export default {
   "info.off": "off",
   "info.succeeded": "Last success",
   "info.last": "What came of it",
-  "info.last.counts": (articles, inserted) => `${plural(articles, "article", "articles")}, ${inserted} new`,
+  "info.last.counts": {
+    one: (articles, inserted) => `${articles} article, ${inserted} new`,
+    other: (articles, inserted) => `${articles} articles, ${inserted} new`,
+  },
   "info.error": "Error",
-  "info.failures": (n) => `${plural(n, "failure", "failures")} in a row`,
+  "info.failures": { one: (n) => `${n} failure in a row`, other: (n) => `${n} failures in a row` },
   "info.rests": "asked again",
   "info.quota": "Quota of the provider",
   "info.day": "day",
@@ -641,8 +678,10 @@ export default {
   "info.collect.all": "Collect all now",
   "info.collect.body":
     "What rests, or is being collected already, is skipped. It may take minutes, and goes on if this page does not wait.",
-  "info.collected": (source, inserted, articles) =>
-    `${source}: ${plural(articles, "article", "articles")}, ${inserted} new.`,
+  "info.collected": {
+    one: (source, articles, inserted) => `${source}: ${articles} article, ${inserted} new.`,
+    other: (source, articles, inserted) => `${source}: ${articles} articles, ${inserted} new.`,
+  },
   "info.collected.skipped": (source, why) => `${source}: skipped, ${why}.`,
   "info.collected.failed": (source, error) => `${source}: failed, ${error}.`,
   "info.collected.none": "No source is on.",
@@ -659,7 +698,9 @@ export default {
   "info.replay": (n) => `Replay all (${n})…`,
   "info.replay.all": "Replay all dead letters?",
   "info.replay.body": "Each request is made again. One that fails stays; a source whose quota is spent is left alone.",
-  "info.replayed": (succeeded, failed, inserted) =>
-    `${succeeded} replayed, ${failed} failed again; ${plural(inserted, "new article", "new articles")}.`,
+  "info.replayed": {
+    one: (inserted, succeeded, failed) => `${succeeded} replayed, ${failed} failed again; ${inserted} new article.`,
+    other: (inserted, succeeded, failed) => `${succeeded} replayed, ${failed} failed again; ${inserted} new articles.`,
+  },
   "info.discard.body": "The request is not made again, unless it fails once more.",
 };

@@ -57,7 +57,7 @@ export default {
                 t("alarm.window"),
                 alarm.window_minutes === null ? t("alarm.always") : duration(alarm.window_minutes * 60_000),
               ],
-              [t("alarm.since"), since(alarm.since)],
+              alarm.since && [t("alarm.since"), since(alarm.since)],
             ),
             Object.hasOwn(leads, alarm.name) && h("p", null, leads[alarm.name]()),
           ),

@@ -137,11 +137,11 @@ function more(rows, name, state, app) {
     state[name] = shown + STEP;
     app.redraw();
   };
-  return shown < rows.length && button(t("more", number(Math.min(STEP, rows.length - shown))), show);
+  return shown < rows.length && button(t("more", Math.min(STEP, rows.length - shown)), show);
 }
 
 /** How much a list leaves out, when it does. */
-const omitted = (left) => left > 0 && h("p", { class: "muted small" }, t("document.more", number(left)));
+const omitted = (left) => left > 0 && h("p", { class: "muted small" }, t("document.more", left));
 
 /** Why there is nothing, when there is nothing. */
 const failure = ({ error, error_type: kind }) =>
@@ -172,7 +172,7 @@ function robots(doc, advised) {
           ? h("ul", { class: "plain" }, [
               file.sitemap_urls.map((url) => h("li", null, outside(url))),
               file.sitemap_urls_omitted > 0 &&
-                h("li", { class: "muted" }, t("document.more", number(file.sitemap_urls_omitted))),
+                h("li", { class: "muted" }, t("document.more", file.sitemap_urls_omitted)),
             ])
           : muted("–"),
       ],
@@ -227,7 +227,7 @@ function sitemaps({ sitemap, technical_metadata: { sitemap_xml: root } }) {
             number: true,
             cell: (row) => [
               number(row.url_count),
-              row.news_count > 0 && h("div", { class: "muted small" }, t("sitemaps.news", number(row.news_count))),
+              row.news_count > 0 && h("div", { class: "muted small" }, t("sitemaps.news", row.news_count)),
             ],
           },
           { head: t("lastUpdated"), cell: (row) => since(row.last_updated) },
@@ -266,6 +266,7 @@ function analysis(
   { url_patterns: patterns, discovery_stats: stats, content_categories: categories, errors, errors_omitted: left },
   advised,
 ) {
+  const seen = patterns.filter(({ examples }) => examples.length > 0); // the others are what a site of this kind may have
   return card(
     t("discovery"),
     properties(
@@ -285,7 +286,7 @@ function analysis(
       "div",
       { class: "grid halves" },
       Object.keys(categories).length > 0 && types(categories, advised),
-      patterns.length > 0 && expected(patterns),
+      seen.length > 0 && found(seen),
     ),
     errors.length > 0 && [
       h("h3", null, t("discovery.errors")),
@@ -328,7 +329,7 @@ const types = (categories, advised) =>
     }),
   );
 
-const expected = (patterns) =>
+const found = (patterns) =>
   h(
     "div",
     null,
@@ -360,8 +361,8 @@ function rawUrls(doc, state, app, advised) {
     h(
       "p",
       { class: "muted" },
-      t("rawUrls.total", number(doc.processing_metadata.total_urls)),
-      doc.urls_files.length > 0 && ` ${t("rawUrls.files", number(doc.urls_files.length))}`,
+      t("rawUrls.total", doc.processing_metadata.total_urls),
+      doc.urls_files.length > 0 && ` ${t("rawUrls.files", doc.urls_files.length)}`,
     ),
     doc.urls.length > 10 &&
       h(
@@ -403,7 +404,7 @@ function rawUrls(doc, state, app, advised) {
               : []),
           ],
         }),
-    h("p", { role: "status", class: "muted small" }, wanted && t("rawUrls.found", number(rows.length))),
+    h("p", { role: "status", class: "muted small" }, wanted && t("rawUrls.found", rows.length)),
     more(rows, "rawShown", state, app),
   );
 }
@@ -424,8 +425,7 @@ function provenance(doc) {
           "ul",
           { class: "plain" },
           source.raw_file_paths.slice(0, 10).map((path) => h("li", null, code(path))),
-          source.raw_file_paths.length > 10 &&
-            h("li", null, t("document.more", number(source.raw_file_paths.length - 10))),
+          source.raw_file_paths.length > 10 && h("li", null, t("document.more", source.raw_file_paths.length - 10)),
         ),
       ],
     ),

@@ -24,6 +24,7 @@ import { table } from "../table.js";
 import { subject, summary } from "./deadletters.js";
 
 export default {
+  one: true,
   title: () => t("letter"),
 
   load: ({ route, signal }) =>

@@ -105,7 +105,7 @@ function actions(rows, route, state, app, stored) {
       }),
       h("span", null, t("letters.select.all")),
     ),
-    both((action) => t(`${action}.selected`, number(ids.length)), { ids }, ids.length, names, ids.length === 0),
+    both((action) => t(`${action}.selected`, ids.length), { ids }, ids.length, names, ids.length === 0),
     h("span", { class: "separator", "aria-hidden": "true" }),
     filtered
       ? both(
@@ -115,7 +115,7 @@ function actions(rows, route, state, app, stored) {
           h("p", null, described(filter)),
           rows.length === 0,
         )
-      : both((action) => t(`${action}.all`, number(stored)), { all: true }, stored, null, false),
+      : both((action) => t(`${action}.all`, stored), { all: true }, stored, null, false),
   );
 }
 

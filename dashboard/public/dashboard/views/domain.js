@@ -6,6 +6,7 @@ import {
   actionButton,
   badge,
   card,
+  domainLink,
   empty,
   foreign,
   moment,
@@ -16,33 +17,35 @@ import {
 } from "../pieces.js";
 import { collectDomain, queueFiles } from "../pipeline.js";
 import { resolve } from "../resolve.js";
-import { domainsOf, partitionOf, to } from "../routes.js";
+import { nearest } from "../nearest.js";
+import { partitionOf, to } from "../routes.js";
 import { table } from "../table.js";
 import { contract } from "./contract.js";
 import { summary } from "./deadletters.js";
 import { freshness } from "./freshness.js";
 
-export default {
-  title: (route) => `${t("domain")} ${route.id ?? ""}`,
-  heading: (route) => h("bdi", null, route.id ?? ""),
+const NEAR = 5; // pages of domains among which an unknown one is looked for
 
-  async load({ route, signal }) {
-    const found = await find(route, signal);
-    const { dead_letters: deadLetters } = await get(
-      "/api/v1/dlq",
-      { domain: found?.domain ?? route.id ?? "", limit: 20 },
-      signal,
-    );
-    return { found, deadLetters };
+/** The domain that is shown; until it was looked up, the name that was asked for. */
+const nameOf = (route, data) => data?.found?.domain ?? route.id;
+
+export default {
+  one: true,
+  title: (route, data) => `${t("domain")} ${nameOf(route, data)}`,
+  heading: (route, data) => h("bdi", null, nameOf(route, data)),
+
+  async load({ route, state, signal }) {
+    const { found, invalid } = await find(route, signal);
+    const [{ dead_letters: deadLetters }] = await Promise.all([
+      get("/api/v1/dlq", { domain: nameOf(route, { found }), limit: 20 }, signal),
+      found ? null : (state.near ??= await near(route.id, signal)),
+    ]);
+    return { found, invalid, deadLetters };
   },
 
-  render({ data: { found, deadLetters }, route, state, app }) {
+  render({ data: { found, invalid, deadLetters }, route, state, app }) {
     const open = deadLetters.filter((letter) => letter.state === "stored");
-    if (!found)
-      return [
-        empty(t("domain.unknown"), h("p", null, h("a", { href: to("domains") }, t("nav.domains")))),
-        deadLettersCard(deadLetters, app),
-      ];
+    if (!found) return [unknown(route.id, invalid, state.near), deadLettersCard(deadLetters, "replay", app)];
     const { document: doc, record } = found;
     return [
       lead(found, route),
@@ -67,7 +70,7 @@ export default {
             record?.queued_at && h("p", { class: "muted" }, t("domain.queued"), " ", since(record.queued_at)),
           ),
       doc && !isExcluded(found) && freshness(found.entry_points),
-      deadLettersCard(deadLetters, app),
+      deadLettersCard(deadLetters, isExcluded(found) ? "discard" : "replay", app),
       h(
         "div",
         { class: "toolbar actions", key: "actions" },
@@ -87,19 +90,44 @@ export default {
 };
 
 const isExcluded = ({ document: doc, excluded, record }) =>
-  excluded || record?.state === "excluded" || doc?.excluded === true;
+  Boolean(excluded || record?.excluded || record?.state === "excluded" || doc?.excluded);
 
-/** What the engine has of a domain, or of the one to which a host belongs; null when that is nothing. */
+/** What the engine has of a domain, or of the one to which a host belongs: {found}, which is null when that is nothing, and whether the name is none. */
 async function find(route, signal) {
-  for (const domain of domainsOf(route.id ?? "")) {
-    try {
-      return await get(`/api/v1/seeds/domains/${encodeURIComponent(domain)}`, partitionOf(route.query), signal);
-    } catch (error) {
-      if (error.status !== 404) throw error;
-    }
+  try {
+    const path = `/api/v1/seeds/domains/${encodeURIComponent(route.id)}`;
+    return { found: await get(path, partitionOf(route.query), signal), invalid: false };
+  } catch (error) {
+    const invalid = error.field === "domain";
+    if (error.status !== 404 && !invalid) throw error;
+    return { found: null, invalid };
   }
-  return null;
 }
+
+/** Domains of which one was perhaps meant. Of an engine with very many only the first are looked at. */
+async function near(name, signal) {
+  const names = new Set();
+  for (let page = 0, cursor = ""; page < NEAR && cursor !== null; page++) {
+    const answer = await get("/api/v1/seeds/domains", { limit: 200, cursor }, signal);
+    for (const { domain } of answer.domains) names.add(domain);
+    cursor = answer.cursor;
+  }
+  return nearest(name, [...names]);
+}
+
+const unknown = (name, invalid, near) =>
+  empty(
+    t(invalid ? "domain.noDomain" : "domain.unknown", name),
+    near.length > 0 &&
+      h(
+        "p",
+        null,
+        t("domain.near"),
+        near.map((domain) => [" ", domainLink(domain)]),
+      ),
+    !invalid && h("p", { class: "muted" }, t("domain.unknown.how")),
+    h("p", null, h("a", { href: to("domains") }, t("nav.domains"))),
+  );
 
 function lead(found, route) {
   const { document: doc, record, partition_info: here, partitions, domain } = found;
@@ -121,6 +149,7 @@ function lead(found, route) {
       " ",
       partitionText(here),
     ),
+    route.id.toLowerCase().endsWith(`.${domain}`) && h("p", { class: "muted" }, t("domain.ofHost", route.id)),
     doc &&
       properties(
         [t("collected"), since(doc.collected_at)],
@@ -159,11 +188,12 @@ function failure(found, open, app) {
     h("h2", null, t("domain.why")),
     type && h("p", null, h("strong", null, label("error", type)), " – ", label("why", type)),
     h("blockquote", null, foreign(message)),
-    type && h("p", null, h("strong", null, t("letter.todo")), " ", label("todo", type)),
+    type && !excluded && h("p", null, h("strong", null, t("letter.todo")), " ", label("todo", type)),
     h(
       "div",
       { class: "actions" },
       open.length > 0 &&
+        !excluded &&
         actionButton(
           t("domain.replay", open.length),
           () => resolve(app, "replay", { ids: open.map((letter) => letter.id) }, open.length, summary(open[0])),
@@ -179,11 +209,13 @@ function failure(found, open, app) {
         !doc &&
         actionButton(t("domain.queue"), () => queueFiles(app, partition), { kind: "primary" }),
     ),
-    open.length === 0 && doc && h("p", { class: "muted small" }, t("domain.noLetter")),
+    open.length === 0 && doc && !excluded && h("p", { class: "muted small" }, t("domain.noLetter")),
+    open.length > 0 && excluded && h("p", { class: "muted small" }, t("domain.excludedLetter")),
   );
 }
 
-const deadLettersCard = (deadLetters, app) =>
+/** The dead letters of a domain, with a button that does "replay" or "discard": of what is excluded a replay fetches nothing. */
+const deadLettersCard = (deadLetters, does, app) =>
   deadLetters.length > 0 &&
   card(
     t("nav.dead-letters"),
@@ -207,8 +239,8 @@ const deadLettersCard = (deadLetters, app) =>
           head: t("actions"),
           cell: (row) =>
             row.state === "stored"
-              ? actionButton(t("replay"), () => resolve(app, "replay", { ids: [row.id] }, 1, summary(row)), {
-                  label: t("replay.of", row.domain ?? row.work),
+              ? actionButton(t(does), () => resolve(app, does, { ids: [row.id] }, 1, summary(row)), {
+                  label: t(`${does}.of`, row.domain ?? row.work),
                 })
               : "–",
         },

@@ -77,7 +77,7 @@ const totals = (stats) =>
     h(
       "dl",
       { class: "tiles" },
-      tile(t("frontier.hosts"), number(stats.hosts), t("frontier.hosts.note", number(stats.shards.length))),
+      tile(t("frontier.hosts"), number(stats.hosts), t("frontier.hosts.note", stats.shards.length)),
       tile(t("frontier.urls"), number(stats.urls), t("frontier.urls.note")),
       tile(t("frontier.due"), number(stats.due), t("frontier.due.note")),
       tile(t("frontier.leased"), number(stats.leased), t("frontier.leased.note")),

@@ -110,12 +110,7 @@ export default {
       p.domains_total ? Math.floor(((p.domains_total - p.domains_pending) / p.domains_total) * 10) : 0;
     if (tenths(data) === tenths(before)) return null;
     const p = data.status.processing_stats;
-    return t(
-      "overview.news",
-      number(p.domains_total - p.domains_pending),
-      number(p.domains_total),
-      number(p.domains_failed),
-    );
+    return t("overview.news", p.domains_total, p.domains_total - p.domains_pending, p.domains_failed);
   },
 };
 
@@ -177,29 +172,25 @@ function rates(
     h(
       "dl",
       { class: "tiles" },
-      tile(
-        t("rates.robots"),
-        share(c.robots_txt_found, p.domains_total),
-        t("of", number(c.robots_txt_found), number(p.domains_total)),
-      ),
+      tile(t("rates.robots"), share(c.robots_txt_found, p.domains_total), t("of", c.robots_txt_found, p.domains_total)),
       tile(
         t("rates.sitemap"),
         share(c.sitemap_xml_found, p.domains_total),
-        t("of", number(c.sitemap_xml_found), number(p.domains_total)),
+        t("of", c.sitemap_xml_found, p.domains_total),
       ),
-      tile(t("rates.failed"), share(p.domains_failed, finished), t("of", number(p.domains_failed), number(finished))),
+      tile(t("rates.failed"), share(p.domains_failed, finished), t("of", p.domains_failed, finished)),
       tile(t("rates.average"), p.domains_processed ? duration(c.avg_processing_time_ms) : "–", t("rates.average.note")),
       tile(t("rates.queues"), `${backlog("seed")} · ${backlog("domain")} · ${backlog("dlq")}`, [
         oldest ? [t("rates.oldest"), " ", since(oldest)] : t("rates.queues.note"),
         whole,
       ]),
       tile(t("rates.letters"), h("a", { href: to("dead-letters") }, number(deadLetters.stored)), [
-        t("rates.letters.note", number(deadLetters.replayed), number(deadLetters.discarded)),
+        t("rates.letters.note", deadLetters.replayed, deadLetters.discarded),
         whole,
       ]),
       excluded > 0 && tile(t("rates.excluded"), number(excluded), t("rates.excluded.note")),
       discarded > 0 && tile(t("rates.discarded"), number(discarded), t("rates.discarded.note")),
-      rejected > 0 && tile(t("rates.rejected"), number(rejected), t("of", number(rejected), number(records))),
+      rejected > 0 && tile(t("rates.rejected"), number(rejected), t("of", rejected, records)),
     ),
     rejections.length > 0 && rejectedRecords(rejections),
   );
@@ -358,7 +349,7 @@ function partitions(rows, filter, state, app) {
           number: true,
           cell: ({ processing_stats: p, records_rejected: rejected }) => [
             finished(p, "files"),
-            rejected > 0 && h("div", { class: "muted small" }, t("rejections.count", number(rejected))),
+            rejected > 0 && h("div", { class: "muted small" }, t("rejections.count", rejected)),
           ],
         },
         { head: t("domains"), number: true, cell: ({ processing_stats: p }) => finished(p, "domains") },
@@ -377,7 +368,7 @@ function partitions(rows, filter, state, app) {
         },
       ],
     }),
-    shown.length < rows.length && button(t("partitions.all", number(rows.length)), showAll),
+    shown.length < rows.length && button(t("partitions.all", rows.length), showAll),
   );
 }
 
@@ -409,21 +400,13 @@ function failedOf({ partition_info: partition, processing_stats: { files_failed:
       h(
         "div",
         null,
-        h(
-          "a",
-          { class: "line", href: to("dead-letters", { ...filter, queue: "seed" }) },
-          t("failed.files", number(files)),
-        ),
+        h("a", { class: "line", href: to("dead-letters", { ...filter, queue: "seed" }) }, t("failed.files", files)),
       ),
     domains > 0 &&
       h(
         "div",
         null,
-        h(
-          "a",
-          { class: "line", href: to("domains", { ...filter, state: "failed" }) },
-          t("failed.domains", number(domains)),
-        ),
+        h("a", { class: "line", href: to("domains", { ...filter, state: "failed" }) }, t("failed.domains", domains)),
       ),
   ];
 }
@@ -446,7 +429,7 @@ function speed(samples, p) {
   const perMinute = (last.finished - first.finished) / minutes;
   return t(
     "overview.speed",
-    number(perMinute, perMinute < 10 ? 1 : 0),
+    perMinute < 10 ? Math.round(perMinute * 10) / 10 : Math.round(perMinute),
     duration((p.domains_pending / perMinute) * 60_000),
   );
 }

@@ -69,8 +69,7 @@ const columns = (app) => [
   { head: t("info.succeeded"), cell: (row) => since(row.succeeded_at) },
   {
     head: t("info.last"),
-    cell: (row) =>
-      row.last ? t("info.last.counts", number(row.last.articles), number(row.last.inserted)) : muted("–"),
+    cell: (row) => (row.last ? t("info.last.counts", row.last.articles, row.last.inserted) : muted("–")),
   },
   {
     head: t("info.error"),
@@ -97,7 +96,7 @@ const columns = (app) => [
 
 const state = (row) =>
   row.failures
-    ? badge("bad", t("info.failures", number(row.failures)))
+    ? badge("bad", t("info.failures", row.failures))
     : row.succeeded_at
       ? badge("good", t("state.ok"))
       : null;
@@ -113,7 +112,7 @@ function quota({ period, used, allowed, ends_at: ends }) {
     h(
       "div",
       { class: "small", title: date(ends) },
-      `${t("of", number(used), number(allowed))} · ${window}, ${t("info.renewed", ago(ends))}`,
+      `${t("of", used, allowed)} · ${window}, ${t("info.renewed", ago(ends))}`,
     ),
   );
 }
@@ -139,7 +138,7 @@ const collected = ({ source, skipped, error, counts }) => {
   const name = label("info.source", source);
   if (error) return t("info.collected.failed", name, error);
   if (skipped) return t("info.collected.skipped", name, label("info.class", skipped));
-  return t("info.collected", name, number(counts.inserted), number(counts.articles));
+  return t("info.collected", name, counts.articles, counts.inserted);
 };
 
 function letters(list, app) {
@@ -171,7 +170,7 @@ function letters(list, app) {
         },
       ],
     }),
-    actionButton(t("info.replay", number(list.length)), () => replay(app)),
+    actionButton(t("info.replay", list.length), () => replay(app)),
   );
 }
 
@@ -183,7 +182,7 @@ async function replay(app) {
       body: h("p", { class: "muted" }, t("info.replay.body")),
       confirm: t("replay"),
       act: () => post("/api/v1/info/dead-letters/replay", {}),
-      done: (sum) => t("info.replayed", number(sum.succeeded), number(sum.failed), number(sum.inserted)),
+      done: (sum) => t("info.replayed", sum.inserted, sum.succeeded, sum.failed),
     }),
   );
   app.refresh();
@@ -192,12 +191,12 @@ async function replay(app) {
 async function discard(app, { source, request }) {
   app.announce(
     await ask({
-      title: t("discard.one"),
+      title: t("discard.many", 1),
       body: [code(request), h("p", { class: "muted" }, t("info.discard.body"))],
       confirm: t("discard"),
       danger: true,
       act: () => post("/api/v1/info/dead-letters/discard", { source, request }),
-      done: () => t("discard.done", number(1)),
+      done: () => t("discard.done", 1),
     }),
   );
   app.refresh();
