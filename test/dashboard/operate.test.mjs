@@ -397,6 +397,11 @@ describe("operating", { skip }, () => {
     await menu.focus();
     await page.keyboard.press("Enter");
     assert.equal(await menu.getAttribute("aria-expanded"), "true");
+    await page.keyboard.press("Tab");
+    await page.keyboard.press("Escape");
+    assert.equal(await menu.getAttribute("aria-expanded"), "false");
+    assert.match(await page.evaluate(() => document.activeElement.innerText), /^Menu/, "the focus is where it was");
+    await page.keyboard.press("Enter");
     await page.getByRole("navigation", { name: "Main" }).getByRole("link", { name: "Domains" }).click();
     await page.getByRole("heading", { name: "Domains" }).waitFor();
     assert.equal(await menu.getAttribute("aria-expanded"), "false", "it closes behind you");

@@ -19,14 +19,14 @@ export const text = (name, props = {}) => ({
     h("input", { name, id: `filter-${name}`, type: "text", value, autocomplete: "off", spellcheck: "false", ...props }),
 });
 
-/** A choice of values, and of the present one if that is another; kind is that of their labels. */
-export const choice = (name, kind, values) => ({
+/** A choice of values, of the present one if that is another, and of none; kind is that of their labels. */
+export const choice = (name, kind, values, none = "any") => ({
   name,
   control: (value) =>
     h(
       "select",
       { name, id: `filter-${name}`, value },
-      h("option", { value: "" }, t("any")),
+      h("option", { value: "" }, t(none)),
       [...new Set([...values, ...(value ? [value] : [])])].map((v) => h("option", { value: v }, label(kind, v))),
     ),
 });

@@ -30,9 +30,14 @@ function skipLink(app) {
 }
 
 function header({ about, menu, page, signingIn, site, status }, app) {
+  const escape = (event) => {
+    if (!menu || event.key !== "Escape") return;
+    event.currentTarget.querySelector(".menu").focus(); // the link that has the focus is about to be hidden
+    app.toggleMenu();
+  };
   return h(
     "header",
-    { class: menu ? "top open" : "top", key: "header" },
+    { class: menu ? "top open" : "top", key: "header", on: { keydown: escape } },
     brand(site, about),
     !signingIn && menuButton(menu, status, app),
     !signingIn && navigation(site, about, page.route.view, status),

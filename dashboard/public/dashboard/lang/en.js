@@ -164,6 +164,7 @@ export default {
   "robots.false": "missing",
   "sitemap.true": "exists",
   "sitemap.false": "missing",
+  "sort.none": "usual",
   "sort.domain": "by name",
   "sort.duration": "slowest first",
   "sort.due": "due longest first",
@@ -646,7 +647,7 @@ export default {
   "exclusions.remove.title": "Take this exclusion back?",
   "exclusions.remove.body": "Messages that arrive from now on are fetched again.",
   "exclusions.removed": (value) => `${value} is not excluded any more.`,
-  "kind.domain": "domain with all its hosts",
+  "kind.domain": "whole domain",
   "kind.host": "one host",
   "kind.url": "URL pattern",
 

@@ -147,6 +147,7 @@ export default {
   "robots.false": "없음",
   "sitemap.true": "있음",
   "sitemap.false": "없음",
+  "sort.none": "기본",
   "sort.domain": "이름순",
   "sort.duration": "느린 순",
   "sort.due": "오래 기다린 순",
@@ -614,7 +615,7 @@ export default {
   "exclusions.remove.title": "제외를 취소할까요?",
   "exclusions.remove.body": "지금부터 오는 메시지는 다시 가져옵니다.",
   "exclusions.removed": (value) => `${value}: 더는 제외하지 않습니다.`,
-  "kind.domain": "도메인과 모든 호스트",
+  "kind.domain": "도메인 전체",
   "kind.host": "호스트 하나",
   "kind.url": "URL 패턴",
 

@@ -159,7 +159,7 @@ function robots(doc, advised) {
       [t("httpStatus"), answer.status_code || t("noAnswer")],
       [t("contract.allows"), advised ? yesNo(file.allows_crawling) : muted("–")],
       failure(file),
-      [t("size"), bytes(file.size)],
+      file.exists && [t("size"), bytes(file.size)],
       [
         t("contract.delay"),
         typeof file.crawl_delay_seconds === "number" ? duration(file.crawl_delay_seconds * 1_000) : muted("–"),
@@ -180,12 +180,12 @@ function robots(doc, advised) {
   );
 }
 
-function server({ technical_metadata: { server_info: info, reused_from: reused, mirror_of: mirror } }) {
+function server({ reachable, technical_metadata: { server_info: info, reused_from: reused, mirror_of: mirror } }) {
   return card(
     t("server"),
     properties(
       [t("server.host"), foreign(info.effective_host)],
-      ["HTTPS", yesNo(info.supports_https)],
+      reachable && ["HTTPS", yesNo(info.supports_https)],
       [t("server.software"), foreign(info.server)],
       [t("server.encoding"), foreign(info.content_encoding)],
       [t("server.response"), duration(info.response_time_avg_ms ?? NaN)],
@@ -202,9 +202,9 @@ function sitemaps({ sitemap, technical_metadata: { sitemap_xml: root } }) {
     properties(
       [t("exists"), yesNo(root.exists)],
       failure(root),
-      [t("urls"), number(sitemap.url_count)],
+      root.exists && [t("urls"), number(sitemap.url_count)],
       root.kind && [t("kind"), foreign(root.kind)],
-      [t("size"), bytes(root.size)],
+      root.exists && [t("size"), bytes(root.size)],
       [t("lastUpdated"), moment(root.last_updated)],
       root.truncated && [t("truncated"), t("yes")],
       root.sitemaps_not_read > 0 && [t("sitemaps.notRead"), number(root.sitemaps_not_read)],

@@ -24,7 +24,7 @@ export default {
       choice("robots", "robots", ["true", "false"]),
       choice("sitemap", "sitemap", ["true", "false"]),
       text("slower_than_ms", { size: 6, inputmode: "numeric", pattern: "[0-9]*" }),
-      choice("sort", "sort", ["domain", "duration"]),
+      choice("sort", "sort", ["domain", "duration"], "sort.none"),
     ];
     return [
       h("div", { class: "toolbar", key: "toolbar" }, finder(route, app), filterForm(route, fields, app.go)),

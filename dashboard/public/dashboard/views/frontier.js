@@ -193,7 +193,7 @@ const hostOf = (url) => (URL.canParse(url) ? new URL(url).host : "");
 
 function hostsCard(hosts, route, app) {
   const title = t("frontier.hosts");
-  const fields = [choice("sort", "sort", ["due", "size"]), choice("blocked", "blocked", ["true"])];
+  const fields = [choice("sort", "sort", ["due", "size"], "sort.none"), choice("blocked", "blocked", ["true"])];
   const filters = h("div", { class: "toolbar" }, filterForm(route, fields, app.go));
   if (hosts.failure) return card(title, filters, failed(hosts.failure));
   return card(

@@ -400,13 +400,13 @@ function failedOf({ partition_info: partition, processing_stats: { files_failed:
       h(
         "div",
         null,
-        h("a", { class: "line", href: to("dead-letters", { ...filter, queue: "seed" }) }, t("failed.files", files)),
+        h("a", { class: "alone", href: to("dead-letters", { ...filter, queue: "seed" }) }, t("failed.files", files)),
       ),
     domains > 0 &&
       h(
         "div",
         null,
-        h("a", { class: "line", href: to("domains", { ...filter, state: "failed" }) }, t("failed.domains", domains)),
+        h("a", { class: "alone", href: to("domains", { ...filter, state: "failed" }) }, t("failed.domains", domains)),
       ),
   ];
 }
