@@ -2,6 +2,7 @@ package contract
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -117,8 +118,30 @@ func NewExclusions(list []Exclusion) *Exclusions {
 // None reports whether nothing is excluded.
 func (x *Exclusions) None() bool { return len(x.domains)+len(x.hosts)+len(x.patterns) == 0 }
 
-// Domain reports whether a registrable domain is excluded with all its hosts.
-func (x *Exclusions) Domain(domain string) bool { return x.domains[domain] }
+// Domain reports whether a registrable domain is excluded as a whole: by its name or that of a domain above it, or because
+// neither of its usual hosts may be asked even for robots.txt.
+func (x *Exclusions) Domain(domain string) bool {
+	return x.URL("https://"+domain+"/robots.txt") && x.URL("https://www."+domain+"/robots.txt")
+}
+
+// Reach says where to look for the domains that Domain reports: each has one of the names, or a name with one of the
+// ends ("" is the end of all).
+func (x *Exclusions) Reach() (names, ends []string) {
+	names, ends = slices.Sorted(maps.Keys(x.domains)), []string{}
+	for _, name := range names {
+		ends = append(ends, "."+name)
+	}
+	names = append(names, slices.Sorted(maps.Keys(x.hosts))...)
+	for _, p := range x.patterns {
+		host, _, _ := strings.Cut(p, "/")
+		if star := strings.LastIndexByte(host, '*'); star >= 0 {
+			ends = append(ends, host[star+1:])
+		} else {
+			names = append(names, host)
+		}
+	}
+	return names, ends
+}
 
 // URL reports whether an absolute URL, whose host is in A-labels, is excluded by its domain, its host or a
 // pattern. A URL without a host is excluded too.

@@ -3,6 +3,7 @@ package contract_test
 import (
 	"errors"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -65,6 +66,42 @@ func TestExclusions(t *testing.T) {
 	}
 	if none := exclusions(t); none.URL("https://out.sg/") || none.Domain("out.sg") {
 		t.Error("nothing is excluded, and yet it is")
+	}
+}
+
+// TestExcludedDomains: a domain is excluded as a whole whatever excludes it, and is within reach of the exclusions then.
+func TestExcludedDomains(t *testing.T) {
+	for _, c := range []struct {
+		exclusions string
+		excluded   string // of a.gov.sg, b.gov.sg and c.sg
+	}{
+		{"domain a.gov.sg", "a.gov.sg"},
+		{"domain gov.sg", "a.gov.sg b.gov.sg"},
+		{"host a.gov.sg", ""},
+		{"host a.gov.sg, host www.a.gov.sg", "a.gov.sg"},
+		{"host c.sg, url http://www.c.sg/*", "c.sg"},
+		{"url https://c.sg/*", ""},
+		{"url https://*c.sg/*", "c.sg"},
+		{"url https://*.c.sg/*", ""},
+		{"url https://*.gov.sg/*", "a.gov.sg b.gov.sg"},
+		{"url https://*/news/*", ""},
+		{"url https://*/*", "a.gov.sg b.gov.sg c.sg"},
+	} {
+		x := exclusions(t, strings.Split(c.exclusions, ", ")...)
+		names, ends := x.Reach()
+		var excluded []string
+		for _, domain := range []string{"a.gov.sg", "b.gov.sg", "c.sg"} {
+			if !x.Domain(domain) {
+				continue
+			}
+			excluded = append(excluded, domain)
+			if !slices.Contains(names, domain) && !slices.ContainsFunc(ends, func(end string) bool { return strings.HasSuffix(domain, end) }) {
+				t.Errorf("%s: %s is out of reach: %q, %q", c.exclusions, domain, names, ends)
+			}
+		}
+		if got := strings.Join(excluded, " "); got != c.excluded {
+			t.Errorf("%s: %q, want %q", c.exclusions, got, c.excluded)
+		}
 	}
 }
 

@@ -74,11 +74,15 @@ type DeadLetterRecord struct {
 	Work       string          `json:"work"`        // what the message requested; the same for a message and its replays
 	Partition  *Partition      `json:"partition_info"`
 	Domain     *string         `json:"domain"`
+	Excluded   *bool           `json:"excluded"`   // operators rule its domain out: it is not replayed; null where their decisions could not be read
 	Key        string          `json:"key"`        // of the stored dead letter
 	QueueRole  *string         `json:"queue_role"` // the role of QueueName; null when it is none of the pipeline's
 	DeadLetterError
 	DeadLetterContext
 }
+
+// About reports whether a dead letter is about a domain that is excluded.
+func (d *DeadLetterRecord) About(x *Exclusions) bool { return d.Domain != nil && x.Domain(*d.Domain) }
 
 // DeadLetterPage answers GET /api/v1/dlq.
 type DeadLetterPage struct {
@@ -139,7 +143,7 @@ type Resolved struct {
 // Unresolved is a dead letter that could not be replayed or discarded.
 type Unresolved struct {
 	ID      string `json:"id"`
-	Code    string `json:"code"` // not_found or an error type
+	Code    string `json:"code"` // not_found, excluded or an error type
 	Message string `json:"message"`
 }
 

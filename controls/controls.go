@@ -56,6 +56,12 @@ func (s *Store) Read(ctx context.Context) (contract.Controls, *contract.Exclusio
 	return s.cached, s.exclusions, contract.Wrap(contract.Storage, "controls.Store", err)
 }
 
+// Exclusions is Read without what else was decided.
+func (s *Store) Exclusions(ctx context.Context) (*contract.Exclusions, error) {
+	_, exclusions, err := s.Read(ctx)
+	return exclusions, err
+}
+
 func (s *Store) load(ctx context.Context) error {
 	body, err := s.Bucket.Get(ctx, contract.ControlsKey)
 	if errors.Is(err, r2.ErrNotFound) {

@@ -1,6 +1,7 @@
 package deadletters_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"log/slog"
@@ -41,6 +42,11 @@ type fixture struct {
 	seeds    *queues.Memory
 	domains  *queues.Memory
 	now      time.Time
+	excluded []contract.Exclusion
+}
+
+func (f *fixture) exclusions(context.Context) (*contract.Exclusions, error) {
+	return contract.NewExclusions(f.excluded), nil
 }
 
 func newFixture(t *testing.T) *fixture {
@@ -54,7 +60,7 @@ func newFixture(t *testing.T) *fixture {
 	writes := 0
 	f.bucket.Now = func() time.Time { writes++; return f.now.Add(time.Duration(2*writes) * time.Second) } // one key takes one write a second
 	f.store = &deadletters.Store{Ledger: f.ledger, Bucket: f.bucket, Version: "v1", Log: slog.New(slog.DiscardHandler)}
-	f.replayer = &deadletters.Replayer{Ledger: f.ledger, Store: f.store, Seeds: f.seeds, Domains: f.domains, Now: func() time.Time { return f.now }}
+	f.replayer = &deadletters.Replayer{Ledger: f.ledger, Store: f.store, Seeds: f.seeds, Domains: f.domains, Exclusions: f.exclusions, Now: func() time.Time { return f.now }}
 	return f
 }
 

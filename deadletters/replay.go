@@ -38,7 +38,9 @@ type Replayer struct {
 	Store   *Store
 	Seeds   Sender
 	Domains Sender
-	Now     func() time.Time
+	// Exclusions gives what operators exclude.
+	Exclusions func(ctx context.Context) (*contract.Exclusions, error)
+	Now        func() time.Time
 }
 
 // Read returns a stored dead letter, or nil when it no longer exists.
@@ -57,6 +59,17 @@ func (r *Replayer) Replay(ctx context.Context, choice contract.DeadLetterChoice,
 	if err != nil {
 		return out, err
 	}
+	exclusions, err := r.Exclusions(ctx)
+	if err != nil {
+		return out, err
+	}
+	records = slices.DeleteFunc(records, func(l contract.DeadLetterRecord) bool {
+		if !l.About(exclusions) {
+			return false
+		}
+		out.Failed = append(out.Failed, contract.Unresolved{ID: l.ID, Code: string(contract.Excluded), Message: *l.Domain + " is excluded: take that back first, or discard the letter"})
+		return true
+	})
 	resolution := ledger.Resolution{State: contract.Replayed, By: by, At: r.Now()}
 	originals := r.originals(ctx, records)
 	r.unmark(ctx, originals)

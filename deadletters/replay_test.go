@@ -70,6 +70,26 @@ func TestReplay(t *testing.T) {
 	}
 }
 
+// TestExcludedDomainsAreNotReplayed: their letters stay until that is taken back, or they are discarded.
+func TestExcludedDomainsAreNotReplayed(t *testing.T) {
+	f := newFixture(t)
+	f.giveUpTwo(t)
+	f.excluded = []contract.Exclusion{{Kind: contract.ExcludeDomain, Value: "a.sg"}}
+	got, err := f.replayer.Replay(t.Context(), contract.DeadLetterChoice{All: true}, "API_TOKEN")
+	if err != nil || got.Done != 1 || got.Remaining != 1 || len(got.Failed) != 1 || got.Failed[0].ID != "domain" || got.Failed[0].Code != "excluded" || len(f.domains.Sent()) != 0 {
+		t.Errorf("%+v, %v, sent %d", got, err, len(f.domains.Sent()))
+	}
+	f.excluded = nil
+	if got, err := f.replayer.Replay(t.Context(), contract.DeadLetterChoice{IDs: []string{"domain"}}, "API_TOKEN"); err != nil || got.Done != 1 || len(f.domains.Sent()) != 1 {
+		t.Errorf("taken back: %+v, %v", got, err)
+	}
+	f.giveUp(t, "newsfork-domain-dev", "again", domainBody("a.sg"), contract.Network)
+	f.excluded = []contract.Exclusion{{Kind: contract.ExcludeDomain, Value: "a.sg"}}
+	if got, err := f.replayer.Discard(t.Context(), contract.DeadLetterChoice{All: true}, "API_TOKEN"); err != nil || got.Done != 1 {
+		t.Errorf("discarded: %+v, %v", got, err)
+	}
+}
+
 func TestReplayThatFailsKeepsTheLetter(t *testing.T) {
 	f := newFixture(t)
 	f.giveUpTwo(t)

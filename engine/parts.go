@@ -67,7 +67,7 @@ func assemble(p Platform) (*parts, error) {
 	api := &handlers.API{
 		Settings: s, Orchestrator: steps, Bucket: p.Bucket, Seeds: p.Seeds, Domains: p.Domains,
 		Ledger:      records,
-		DeadLetters: &deadletters.Replayer{Ledger: records, Store: letters, Seeds: p.Seeds, Domains: p.Domains, Now: now},
+		DeadLetters: &deadletters.Replayer{Ledger: records, Store: letters, Seeds: p.Seeds, Domains: p.Domains, Exclusions: decisions.Exclusions, Now: now},
 		Controls:    decisions,
 		Exclusions:  exclusions,
 		Evidence:    domains,
@@ -91,10 +91,7 @@ func assemble(p Platform) (*parts, error) {
 	sender := &webhook.Sender{
 		Frontier: shards, Shards: s.FrontierShards, Ledger: records, Poster: post, URL: s.FeedWebhookURL, Secret: s.FeedWebhookSecret,
 		Environment: s.Environment, Log: p.Log, Now: now,
-		Exclusions: func(ctx context.Context) (*contract.Exclusions, error) {
-			_, exclusions, err := decisions.Read(ctx)
-			return exclusions, err
-		},
+		Exclusions: decisions.Exclusions,
 	}
 	shard := frontier.Settings{
 		Delay:          s.RequestInterval.Milliseconds(),
@@ -125,7 +122,7 @@ func (d *documents) Review(ctx context.Context, domain string, lifted bool) erro
 	if err != nil || len(records) == 0 {
 		return err
 	}
-	_, exclusions, err := d.decisions.Read(ctx)
+	exclusions, err := d.decisions.Exclusions(ctx)
 	if err != nil {
 		return err
 	}

@@ -113,12 +113,13 @@ func newFixture(t testing.TB, change func(*settings.Settings)) *fixture {
 	now := func() time.Time { return f.now }
 	sleep := func(context.Context, time.Duration) error { return nil }
 	deadLetters := &deadletters.Store{Ledger: f.ledger, Bucket: f.bucket, Version: "v1", Log: log}
+	decisions := &controls.Store{Bucket: f.bucket, Sleep: sleep}
 	f.api = &handlers.API{
 		Settings: s, Bucket: f.bucket, Seeds: f.seeds, Domains: f.domains, Log: log,
 		Orchestrator: &orchestrator.Orchestrator{Bucket: f.bucket, Queue: f.seeds, Ledger: f.ledger, Log: log, Now: now, Sleep: sleep},
 		Ledger:       f.ledger,
-		DeadLetters:  &deadletters.Replayer{Ledger: f.ledger, Store: deadLetters, Seeds: f.seeds, Domains: f.domains, Now: now},
-		Controls:     &controls.Store{Bucket: f.bucket, Sleep: sleep},
+		DeadLetters:  &deadletters.Replayer{Ledger: f.ledger, Store: deadLetters, Seeds: f.seeds, Domains: f.domains, Exclusions: decisions.Exclusions, Now: now},
+		Controls:     decisions,
 		Exclusions:   f.obeyed,
 		Evidence:     &collector.Collector{Bucket: f.bucket, Clock: fetch.SystemClock(), Model: embedded.Load, UserAgent: s.UserAgent, Log: log},
 		Reconciler:   &reconcile.Reconciler{Bucket: f.bucket, DeadLetters: deadLetters, Ledger: f.ledger, Now: now},

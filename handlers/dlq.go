@@ -31,6 +31,10 @@ func (a *API) listDeadLetters(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	x := a.excluded(r.Context())
+	for i := range page.DeadLetters {
+		markLetter(&page.DeadLetters[i], x)
+	}
 	succeed(w, http.StatusOK, page)
 	return nil
 }
@@ -50,8 +54,21 @@ func (a *API) showDeadLetter(w http.ResponseWriter, r *http.Request) error {
 	if detail.Letter, err = a.DeadLetters.Read(r.Context(), detail.Key); err != nil {
 		return err
 	}
+	x := a.excluded(r.Context())
+	markLetter(&detail.DeadLetterRecord, x)
+	for i := range detail.History {
+		markLetter(&detail.History[i], x)
+	}
 	succeed(w, http.StatusOK, detail)
 	return nil
+}
+
+// markLetter says whether the domain of a dead letter is excluded; x is nil where nobody can say.
+func markLetter(d *contract.DeadLetterRecord, x *contract.Exclusions) {
+	if x != nil {
+		out := d.About(x)
+		d.Excluded = &out
+	}
 }
 
 func (a *API) replay(w http.ResponseWriter, r *http.Request) error {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/tidwall/gjson"
@@ -44,22 +45,48 @@ func (a *API) listDomains(w http.ResponseWriter, r *http.Request) error {
 	if q.err != nil {
 		return q.err
 	}
+	x := a.excluded(r.Context())
+	if x != nil && want.State == contract.Excluded {
+		want.Also = excludedNames(x)
+	}
 	page, err := a.Ledger.Domains(r.Context(), want)
 	if err != nil {
 		return err
 	}
-	_, exclusions, err := a.Controls.Read(r.Context())
-	if err != nil { // the list shows all else
-		a.Log.Warn("controls_failed", "error_type", contract.KindOf(err), "error", err.Error())
-	}
-	for i := range page.Domains {
-		if err == nil {
-			out := exclusions.Domain(page.Domains[i].Domain)
-			page.Domains[i].Excluded = &out
+	if x != nil {
+		for i := range page.Domains {
+			markExcluded(&page.Domains[i], x.Domain(page.Domains[i].Domain))
 		}
+		page.Domains = slices.DeleteFunc(page.Domains, func(d contract.DomainRecord) bool { // within reach of a pattern, and not excluded
+			return want.State == contract.Excluded && d.State != contract.Excluded && !*d.Excluded
+		})
 	}
 	succeed(w, http.StatusOK, page)
 	return nil
+}
+
+// excluded is what operators exclude; nil where that cannot be read, and a list shows all else.
+func (a *API) excluded(ctx context.Context) *contract.Exclusions {
+	_, x, err := a.Controls.Read(ctx)
+	if err != nil {
+		a.Log.Warn("controls_failed", "error_type", contract.KindOf(err), "error", err.Error())
+		return nil
+	}
+	return x
+}
+
+func markExcluded(d *contract.DomainRecord, excluded bool) { d.Excluded = &excluded }
+
+// excludedNames are the names of domains that operators may rule out. No registrable domain has one that ends in a dot and
+// another registrable domain.
+func excludedNames(x *contract.Exclusions) *ledger.Named {
+	names, ends := x.Reach()
+	ends = slices.DeleteFunc(ends, func(end string) bool {
+		above, whole := strings.CutPrefix(end, ".")
+		_, err := publicsuffix.EffectiveTLDPlusOne(above)
+		return whole && err == nil
+	})
+	return &ledger.Named{Names: names, Ends: ends}
 }
 
 // showDomain shows one domain of one partition: the one that the query names, else the newest one.
@@ -103,6 +130,9 @@ func (a *API) domain(r *http.Request, f contract.Filter) (*contract.DomainDetail
 	if detail.Document != nil && (!exclusions.None() || gjson.GetBytes(detail.Document, "excluded").Bool()) {
 		detail.Document = collector.Strike(detail.Document, exclusions.URL)
 		detail.Excluded = detail.Excluded || gjson.GetBytes(detail.Document, "excluded").Bool()
+	}
+	if detail.Record != nil {
+		markExcluded(detail.Record, detail.Excluded)
 	}
 	return detail, exclusions, nil
 }
@@ -187,11 +217,9 @@ func (a *API) collect(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	switch _, exclusions, err := a.Controls.Read(r.Context()); {
-	case err != nil:
-		return err
-	case exclusions.Domain(found.Domain):
-		return &failure{http.StatusConflict, "excluded", found.Domain + " is excluded; DELETE /api/v1/exclusions/domain/" + found.Domain + " takes it back"}
+	switch {
+	case found.Excluded:
+		return &failure{http.StatusConflict, "excluded", found.Domain + " is excluded; GET /api/v1/exclusions lists what excludes it: take that back first"}
 	case found.Document == nil:
 		return &failure{http.StatusNotFound, "not_found", found.Domain + " has no document there yet; replay its dead letter, or orchestrate its partition with force"}
 	}

@@ -47,6 +47,48 @@ func TestDomainsAreListed(t *testing.T) {
 	}
 }
 
+// TestExcludedDomainsAreListed: what operators rule out now is excluded in the list, in one domain and among dead letters,
+// whatever excludes it, and is neither collected nor replayed.
+func TestExcludedDomainsAreListed(t *testing.T) {
+	for name, exclusion := range map[string]string{
+		"by name":            "domain/a.sg",
+		"by a public suffix": "domain/sg.example",
+		"by a pattern":       "url/https%3A%2F%2F*a.sg%2F*",
+		"by another pattern": "url/https%3A%2F%2F*%2Fnews%2F*",
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := open(t)
+			f.do(t, "PUT", "/api/v1/exclusions/"+exclusion, "{}")
+			want := "a.sg out.sg a.sg"
+			if strings.HasPrefix(name, "by a public") || name == "by another pattern" {
+				want = "out.sg"
+			}
+			excluded := want != "out.sg"
+			var names []string
+			cursor := ""
+			for {
+				page := get[contract.DomainPage](t, f, "GET", "/api/v1/seeds/domains?limit=1&state=excluded"+cursor, "")
+				for _, d := range page.Domains {
+					names = append(names, d.Domain)
+				}
+				if page.Cursor == nil {
+					break
+				}
+				cursor = "&cursor=" + *page.Cursor
+			}
+			if got := strings.Join(names, " "); got != want {
+				t.Errorf("%s, want %s", got, want)
+			}
+			if d := get[contract.DomainDetail](t, f, "GET", "/api/v1/seeds/domains/a.sg", ""); d.Excluded != excluded || *d.Record.Excluded != excluded {
+				t.Errorf("one domain: %v, its record: %v", d.Excluded, *d.Record.Excluded)
+			}
+			if r := f.do(t, "POST", "/api/v1/seeds/domains/a.sg/collect", "{}"); (r.status == 409) != excluded {
+				t.Errorf("collected: %d", r.status)
+			}
+		})
+	}
+}
+
 func TestOneDomain(t *testing.T) {
 	f := open(t)
 	d := get[contract.DomainDetail](t, f, "GET", "/api/v1/seeds/domains/A.sg", "")

@@ -327,7 +327,7 @@ func TestFailingStores(t *testing.T) {
 		"leaseURLs": "r2 shards", "reportURLs": "shards assets", "putURLs": "r2 shards assets", "frontierStats": "shards", "frontierURL": "shards", "frontierHosts": "shards",
 		"changeHost": "shards", "exportShard": "shards", "changes": "r2 shards", "feed": "r2 shards",
 		"orchestrate": "r2", "listDataset": "r2", "upload": "r2", "deleteRawFile": "r2", "status": "d1 r2", "domains": "d1", "domain": "d1 r2", "robots": "d1 r2", "sitemap": "d1 r2", "domainURLs": "d1 r2", "collect": "d1 r2", "reconcile": "d1 r2", "restoreFrontier": "r2",
-		"deadLetters": "d1", "deadLetter": "d1 r2", "replay": "d1", "discard": "d1", "exclusions": "r2", "exclusion": "r2", "exclude": "r2",
+		"deadLetters": "d1", "deadLetter": "d1 r2", "replay": "d1 r2", "discard": "d1", "exclusions": "r2", "exclusion": "r2", "exclude": "r2",
 		"openapi": "assets", "schema": "assets",
 		"include": "r2", "pipeline": "r2", "pause": "r2", "resume": "r2", "ready": "d1 r2",
 	}

@@ -102,10 +102,14 @@ type DomainQuery struct {
 	ErrorType    string
 	SlowerThanMS *int64    // processed, and took longer
 	ChangedSince time.Time // whose document was written then or later; no index serves this
+	Also         *Named    // besides those in State these, in whatever state; not with SlowestFirst
 	SlowestFirst bool      // else by partition, in the order in which the ledger first saw them, and domain
 	Limit        int
 	Cursor       string // of the page before
 }
+
+// Named selects domains by their names: those that are listed, and those with one of the ends, which no index serves.
+type Named struct{ Names, Ends []string }
 
 // domainCursor is where a page of domains ends.
 type domainCursor struct {
@@ -170,14 +174,8 @@ func (q *DomainQuery) statement() (Statement, error) {
 	case (q.Robots != nil || q.Sitemap != nil || q.SlowerThanMS != nil || q.SlowestFirst) && state == "":
 		state = string(contract.Processed)
 	}
-	if state != "" {
-		if !oneOfStates(state) {
-			return Statement{}, contract.Invalid("state", "%q is not a state; send pending, processed, failed or excluded", state)
-		}
-		c.and(`d.state = '` + state + `'`)     // not a parameter: partial indexes are chosen by the text
-		if state == string(contract.Pending) { // they have no index
-			c.and(`d.partition IN (SELECT id FROM partitions WHERE domains_pending > 0)`)
-		}
+	if state != "" && !oneOfStates(state) {
+		return Statement{}, contract.Invalid("state", "%q is not a state; send pending, processed, failed or excluded", state)
 	}
 	if q.ErrorType != "" {
 		c.and("d.error_type = ?", q.ErrorType)
@@ -216,9 +214,38 @@ func (q *DomainQuery) statement() (Statement, error) {
 			c.and("(d.partition, d.domain) > (?, ?)", at.Partition, at.Domain)
 		}
 	}
+	if state == "" {
+		return c.page(` FROM domains AS d JOIN partitions AS p ON p.id = d.partition`, order, q.Limit), nil
+	}
+	others := c.clone()
+	c.and(`d.state = '` + state + `'`)     // not a parameter: partial indexes are chosen by the text
+	if state == string(contract.Pending) { // they have no index
+		c.and(`d.partition IN (SELECT id FROM partitions WHERE domains_pending > 0)`)
+	}
 	from := ` FROM domains AS d` + q.index(state) + ` JOIN partitions AS p ON p.id = d.partition`
-	sql := `SELECT ` + domainColumns + from + c.where() + ` ORDER BY ` + order + ` LIMIT ?`
-	return Statement{sql, append(c.args, int64(q.Limit)+1)}, nil
+	if q.Also == nil {
+		return c.page(from, order, q.Limit), nil
+	}
+	others.and(`d.state <> ?`, state)
+	also := q.Also.from(&others)
+	sql := `SELECT ` + domainColumns + from + c.where() + ` UNION ALL SELECT ` + domainColumns + also + others.where() + ` ORDER BY partition, domain LIMIT ?`
+	return Statement{sql, append(append(c.args, others.args...), int64(q.Limit)+1)}, nil
+}
+
+// page is the statement for a page of domains.
+func (c *conditions) page(from, order string, limit int) Statement {
+	return Statement{`SELECT ` + domainColumns + from + c.where() + ` ORDER BY ` + order + ` LIMIT ?`, append(c.args, int64(limit)+1)}
+}
+
+// from gives what is read for domains by their names, and restricts it to them.
+func (n *Named) from(c *conditions) string {
+	if len(n.Ends) == 0 { // in each partition by its key
+		c.and(`d.domain IN (SELECT value FROM json_each(?))`, encodeList(n.Names))
+		return ` FROM partitions AS p CROSS JOIN domains AS d ON d.partition = p.id`
+	}
+	c.and(`(d.domain IN (SELECT value FROM json_each(?)) OR EXISTS (SELECT 1 FROM json_each(?) WHERE substr(d.domain, length(d.domain) - length(value) + 1) = value))`,
+		encodeList(n.Names), encodeList(n.Ends))
+	return ` FROM domains AS d JOIN partitions AS p ON p.id = d.partition`
 }
 
 // index names the index that serves the query best, which SQLite does not find without statistics.

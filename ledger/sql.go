@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"time"
 
@@ -15,11 +16,16 @@ const now = `CAST(unixepoch('subsec') * 1000 AS INTEGER)`
 // statement makes list the first parameter, as JSON: a statement takes at most MaxParameters, but any
 // JSON.
 func statement(sql string, list any, args ...any) Statement {
+	return Statement{sql, append([]any{encodeList(list)}, args...)}
+}
+
+// encodeList is a list as a parameter.
+func encodeList(list any) string {
 	b, err := json.Marshal(list)
 	if err != nil {
 		panic(err) // strings and integers always marshal
 	}
-	return Statement{sql, append([]any{string(b)}, args...)}
+	return string(b)
 }
 
 // maxPiece is about how many bytes of a list travel in one parameter, well below MaxStringBytes.
@@ -65,6 +71,11 @@ func rowsOf[Record interface{ row() Row }, Row any](records []Record) []Row {
 type conditions struct {
 	terms []string
 	args  []any
+}
+
+// clone gives conditions that are extended apart.
+func (c *conditions) clone() conditions {
+	return conditions{slices.Clone(c.terms), slices.Clone(c.args)}
 }
 
 // and adds a term in which ? stands for each of the values.

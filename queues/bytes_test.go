@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/controls"
 	"github.com/newsfork/seed-engine/deadletters"
 	"github.com/newsfork/seed-engine/ledger"
 	"github.com/newsfork/seed-engine/queues"
@@ -70,7 +71,7 @@ func TestMessagesKeepTheirBytes(t *testing.T) {
 			f.giveUp(t, "newsfork-domain-dev", "m1", c.body)
 			key := "dlq/queue=newsfork-domain-dev/date=2026-01-28/m1.json"
 			same("as a dead letter", string(f.letter(t, key).OriginalMessage), c.body)
-			r := &deadletters.Replayer{Ledger: ledger.New(f.db), Store: f.DeadLetters, Seeds: f.seeds, Domains: f.domains, Now: f.Now}
+			r := &deadletters.Replayer{Ledger: ledger.New(f.db), Store: f.DeadLetters, Seeds: f.seeds, Domains: f.domains, Exclusions: (&controls.Store{Bucket: f.bucket}).Exclusions, Now: f.Now}
 			if l, err := r.Read(t.Context(), key); err != nil {
 				t.Error(err)
 			} else {

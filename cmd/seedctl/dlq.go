@@ -22,8 +22,8 @@ A dead letter is a message that was given up after its last attempt. Those that 
 are "stored"; --state stored shows them alone.
 
 With --json each line is a dead letter {"id", "state", "resolved_at", "resolved_by", "work",
-"partition_info", "domain", "key", "error_type", "error_message", "retry_count", "failed_at",
-"queue_name", "queue_role", "worker_version", "processing_duration_ms"}.
+"partition_info", "domain", "excluded", "key", "error_type", "error_message", "retry_count",
+"failed_at", "queue_name", "queue_role", "worker_version", "processing_duration_ms"}.
 
 Examples:
   seedctl dlq list --state stored
@@ -51,7 +51,8 @@ Usage:
   seedctl dlq replay [flags] --all
 
 Sends the dead letters with these ids, or the stored ones that the flags select, or all stored ones.
-What was replayed or discarded before is skipped, so that a replay twice is harmless. A message
+What was replayed or discarded before is skipped, so that a replay twice is harmless. A letter about
+an excluded domain stays: take the exclusion back first, or discard the letter. A message
 that fails again becomes a new dead letter that knows its history.
 
 With --json it prints {"done", "skipped", "failed": [{"id", "code", "message"}], "remaining"}. If
@@ -127,7 +128,11 @@ func deadLetterRow(d *contract.DeadLetterRecord) string {
 	if d.Domain != nil {
 		work = *d.Domain
 	}
-	return fmt.Sprintf("%s\t%s\t%s\t%s\t%s\t%s\t%d\t%s: %s", plain(d.ID), plain(string(d.State)), moment(contract.At(d.FailedAt)), plain(d.QueueName),
+	state := plain(string(d.State))
+	if d.State == contract.Stored && d.Excluded != nil && *d.Excluded { // not replayed
+		state += ", " + string(contract.Excluded)
+	}
+	return fmt.Sprintf("%s\t%s\t%s\t%s\t%s\t%s\t%d\t%s: %s", plain(d.ID), state, moment(contract.At(d.FailedAt)), plain(d.QueueName),
 		partitionText(d.Partition), plain(work), d.RetryCount, plain(string(d.ErrorType)), plain(d.ErrorMessage))
 }
 

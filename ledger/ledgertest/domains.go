@@ -195,6 +195,9 @@ func domainPages(t T, db ledger.DB, name string) {
 		{"changed", ledger.DomainQuery{ChangedSince: at(30)}, func(i int) bool { return i >= 30 && i%6 > 2 }},
 		{"failed, changed", ledger.DomainQuery{ChangedSince: at(30), State: contract.Failed}, func(int) bool { return false }},
 		{"none", ledger.DomainQuery{State: contract.Excluded}, func(int) bool { return false }},
+		{"excluded by name", ledger.DomainQuery{State: contract.Excluded, Also: &ledger.Named{Names: []string{"d07.sg", "d30.sg", "other.sg"}}}, func(i int) bool { return i == 7 || i == 30 }},
+		{"excluded by end", ledger.DomainQuery{State: contract.Failed, Also: &ledger.Named{Names: []string{"d30.sg"}, Ends: []string{"9.sg", "longer-than-all.sg"}}},
+			func(i int) bool { return i%6 == 1 || i%6 == 2 || i == 30 || i%10 == 9 }},
 	} {
 		var want []string
 		for i := range 60 {

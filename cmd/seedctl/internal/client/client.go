@@ -133,7 +133,6 @@ var routes = strings.NewReplacer(
 	"GET /api/v1/dlq lists", "seedctl dlq list lists",
 	"GET /api/v1/exclusions lists", "seedctl exclusions list lists",
 	"GET /api/v1/frontier/hosts lists", "seedctl frontier hosts lists",
-	"DELETE /api/v1/exclusions/domain/", "seedctl exclusions remove domain ",
 	"repeat this request, or POST /api/v1/seeds/orchestrate", "repeat this command, or run seedctl orchestrate",
 )
 

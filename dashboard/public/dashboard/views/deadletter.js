@@ -21,7 +21,7 @@ import {
 import { resolve } from "../resolve.js";
 import { to } from "../routes.js";
 import { table } from "../table.js";
-import { subject, summary } from "./deadletters.js";
+import { offered, subject, summary } from "./deadletters.js";
 
 export default {
   one: true,
@@ -36,9 +36,6 @@ export default {
   render({ data: letter, app }) {
     if (!letter)
       return empty(t("letter.missing"), h("p", null, h("a", { href: to("dead-letters") }, t("nav.dead-letters"))));
-    const does = (action) => (kind) =>
-      actionButton(t(action), () => resolve(app, action, { ids: [letter.id] }, 1, summary(letter)), { kind });
-    const [replay, discard] = [does("replay"), does("discard")];
     return [
       h(
         "p",
@@ -46,16 +43,18 @@ export default {
         h("strong", null, subject(letter)),
         " ",
         stateBadge(letter.state),
+        letter.excluded && [" ", stateBadge("excluded")],
         letter.resolved_at && [" ", muted(since(letter.resolved_at), " · ", foreign(letter.resolved_by))],
       ),
       letter.state === "stored" &&
         h(
           "div",
           { class: "toolbar actions", key: "actions" },
-          // The bytes of a file that cannot be read stay what they are: a replay fails again.
-          letter.error_type === "parse_error"
-            ? [discard("primary"), replay("")]
-            : [replay("primary"), discard("danger-text")],
+          offered(letter).map((action, place) =>
+            actionButton(t(action), () => resolve(app, action, { ids: [letter.id] }, 1, summary(letter)), {
+              kind: place === 0 ? "primary" : action === "discard" ? "danger-text" : "",
+            }),
+          ),
         ),
       card(
         t("letter.why"),

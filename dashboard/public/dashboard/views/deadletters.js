@@ -194,6 +194,7 @@ function deadLetterTable(rows, route, state, app) {
         head: t("state"),
         cell: (row) => [
           stateBadge(row.state),
+          row.excluded && stateBadge("excluded"),
           row.resolved_at && h("div", { class: "muted small" }, since(row.resolved_at), " ", foreign(row.resolved_by)),
         ],
       },
@@ -204,8 +205,7 @@ function deadLetterTable(rows, route, state, app) {
             ? h(
                 "div",
                 { class: "actions" },
-                // As on the page of the letter: a file that cannot be read fails again.
-                (row.error_type === "parse_error" ? ["discard", "replay"] : ["replay", "discard"]).map((action) =>
+                offered(row).map((action) =>
                   actionButton(t(action), () => resolve(app, action, { ids: [row.id] }, 1, summary(row)), {
                     kind: action === "discard" ? "danger-text" : "",
                     label: t(`${action}.of`, row.domain ?? row.work),
@@ -217,6 +217,10 @@ function deadLetterTable(rows, route, state, app) {
     ].filter(Boolean),
   });
 }
+
+/** What can be done with a dead letter, the best first: a file that cannot be read fails again, an excluded domain is not asked. */
+export const offered = (row) =>
+  row.excluded ? ["discard"] : row.error_type === "parse_error" ? ["discard", "replay"] : ["replay", "discard"];
 
 /** A dead letter, as a question shows it. */
 export const summary = (row) =>
