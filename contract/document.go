@@ -198,8 +198,11 @@ func At(t time.Time) *Time {
 }
 
 // MarshalJSON writes RFC 3339 UTC without fractions.
-func (t Time) MarshalJSON() ([]byte, error) {
-	return []byte(t.UTC().Format(`"` + time.RFC3339 + `"`)), nil
+func (t Time) MarshalJSON() ([]byte, error) { return t.Append(nil), nil }
+
+// Append appends what MarshalJSON writes.
+func (t Time) Append(b []byte) []byte {
+	return append(t.UTC().AppendFormat(append(b, '"'), time.RFC3339), '"')
 }
 
 // Text gives s for a nullable field: nil when it is empty.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/tidwall/gjson"
 )
@@ -25,6 +26,33 @@ func Encode(v any) []byte {
 		panic(err)
 	}
 	return bytes.TrimSuffix(out.Bytes(), []byte("\n"))
+}
+
+// AppendText appends a string as Encode writes it. Most need no care, and cost no more than to be copied.
+func AppendText(b []byte, s string) []byte {
+	if !isPlain(s) {
+		return append(b, Encode(s)...)
+	}
+	return append(append(append(b, '"'), s...), '"')
+}
+
+// AppendTextOrNull is AppendText of a nullable field.
+func AppendTextOrNull(b []byte, s *string) []byte {
+	if s == nil {
+		return append(b, "null"...)
+	}
+	return AppendText(b, *s)
+}
+
+// isPlain reports whether a string stands in JSON as it is. (U+2028 and U+2029, which are E2 80 A8 and A9, are escaped for
+// the sake of JavaScript.)
+func isPlain(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c == '"' || c == '\\' || c == 0xe2 && i+2 < len(s) && s[i+1] == 0x80 && s[i+2]&^1 == 0xa8 {
+			return false
+		}
+	}
+	return utf8.ValidString(s)
 }
 
 // AsJSON returns a message as JSON: unchanged, or as a string if it is not JSON.

@@ -62,6 +62,9 @@ func (c RecordCounts) AddTo(metadata map[string]string) {
 
 // RecordCountsOf reads what AddTo wrote; zero counts where the metadata has none, as in checkpoints of earlier versions.
 func RecordCountsOf(metadata map[string]string) (c RecordCounts) {
+	if metadata[totalField] == "" {
+		return c
+	}
 	c.Total, _ = strconv.ParseInt(metadata[totalField], 10, 64)
 	c.Rejected, _ = strconv.ParseInt(metadata[rejectedField], 10, 64)
 	c.First = ParseRejections(metadata[rejectionsField])

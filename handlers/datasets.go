@@ -3,6 +3,8 @@ package handlers
 import (
 	"context"
 	"net/http"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/newsfork/seed-engine/contract"
@@ -63,7 +65,7 @@ func (a *API) listDataset(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return contract.Wrap(contract.Storage, "handlers.listDataset", err)
 	}
-	out := listing{Partition: p, Files: []chunk{}}
+	out := listing{Partition: p, Files: make([]chunk, 0, len(page.Objects))}
 	var before, last string // the keys seen before the last file, and last of all
 	for i := range page.Objects {
 		o := &page.Objects[i]
@@ -72,8 +74,11 @@ func (a *API) listDataset(w http.ResponseWriter, r *http.Request) error {
 		case ok && !checkpoint:
 			before = last
 			out.Files = append(out.Files, chunk{Chunk: file.Name, Key: o.Key, Size: o.Size, MD5: md5Of(o), UploadedAt: contract.Time{Time: o.Uploaded}, State: string(contract.Pending), Rejections: []contract.Rejection{}})
-		case n > 0 && strings.HasPrefix(o.Key, out.Files[n-1].Key):
-			out.Files[n-1].see(p, o)
+		case n == 0:
+		case ok && file.Name == out.Files[n-1].Chunk:
+			out.Files[n-1].finished(o)
+		case strings.HasPrefix(o.Key, out.Files[n-1].Key) && o.Key == (contract.RawFile{Partition: p, Name: out.Files[n-1].Chunk}).DiscardMark():
+			out.Files[n-1].discarded(o)
 		}
 		last = o.Key
 	}
@@ -89,25 +94,63 @@ func (a *API) listDataset(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// see takes from an object that follows a raw file what became of the file.
-func (c *chunk) see(p contract.Partition, o *r2.Object) {
-	file := contract.RawFile{Partition: p, Name: c.Chunk}
-	switch o.Key {
-	case file.DiscardMark():
-		if !o.Uploaded.Before(c.UploadedAt.Time) {
-			c.State = contract.DiscardedFile
-		}
-	case file.Checkpoint():
-		if etag := o.Metadata[contract.RawETagField]; c.MD5 != nil && etag != "" && etag != *c.MD5 {
-			return // of a file that this one replaced
-		}
-		c.State = string(contract.Processed)
-		c.ProcessedAt = contract.Text(o.Metadata["processed_at"])
-		if counts := contract.RecordCountsOf(o.Metadata); counts.Total > 0 {
-			c.Records, c.Rejected = &counts.Total, &counts.Rejected
-			c.Rejections = append(c.Rejections, counts.First...)
-		}
+// finished takes from the checkpoint of the file what became of it.
+func (c *chunk) finished(checkpoint *r2.Object) {
+	if etag := checkpoint.Metadata[contract.RawETagField]; c.MD5 != nil && etag != "" && etag != *c.MD5 {
+		return // of a file that this one replaced
 	}
+	c.State = string(contract.Processed)
+	c.ProcessedAt = contract.Text(checkpoint.Metadata["processed_at"])
+	if counts := contract.RecordCountsOf(checkpoint.Metadata); counts.Total > 0 {
+		c.Records, c.Rejected = &counts.Total, &counts.Rejected
+		c.Rejections = append(c.Rejections, counts.First...)
+	}
+}
+
+// discarded takes over that an operator discarded the file, unless it was uploaded since.
+func (c *chunk) discarded(mark *r2.Object) {
+	if !mark.Uploaded.Before(c.UploadedAt.Time) {
+		c.State = contract.DiscardedFile
+	}
+}
+
+// AppendJSON appends what json.Marshal gives. A page has up to a thousand files, and by reflection a file takes ten times as long.
+func (l listing) AppendJSON(b []byte) []byte {
+	b = slices.Grow(b, 512*(len(l.Files)+1))
+	b = append(append(append(b, `{"partition_info":`...), contract.Encode(l.Partition)...), `,"files":[`...)
+	for i := range l.Files {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = l.Files[i].appendJSON(b)
+	}
+	return append(contract.AppendTextOrNull(append(b, `],"cursor":`...), l.Cursor), '}')
+}
+
+func (c *chunk) appendJSON(b []byte) []byte {
+	b = contract.AppendText(append(b, `{"chunk":`...), c.Chunk)
+	b = contract.AppendText(append(b, `,"key":`...), c.Key)
+	b = strconv.AppendInt(append(b, `,"size":`...), c.Size, 10)
+	b = contract.AppendTextOrNull(append(b, `,"md5":`...), c.MD5)
+	b = c.UploadedAt.Append(append(b, `,"uploaded_at":`...))
+	b = contract.AppendText(append(b, `,"state":`...), c.State)
+	b = contract.AppendTextOrNull(append(b, `,"processed_at":`...), c.ProcessedAt)
+	b = contract.AppendTextOrNull(append(b, `,"error_type":`...), c.ErrorType)
+	b = contract.AppendTextOrNull(append(b, `,"error_message":`...), c.ErrorMessage)
+	b = appendIntOrNull(append(b, `,"records_total":`...), c.Records)
+	b = appendIntOrNull(append(b, `,"records_rejected":`...), c.Rejected)
+	b = append(b, `,"rejections":`...)
+	if len(c.Rejections) == 0 {
+		return append(b, "[]}"...)
+	}
+	return append(append(b, contract.Encode(c.Rejections)...), '}')
+}
+
+func appendIntOrNull(b []byte, n *int64) []byte {
+	if n == nil {
+		return append(b, "null"...)
+	}
+	return strconv.AppendInt(b, *n, 10)
 }
 
 // addRecords adds what the ledger alone has: which files failed, and why.

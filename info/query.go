@@ -3,7 +3,6 @@ package info
 import (
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/newsfork/seed-engine/contract"
 )
@@ -73,13 +72,13 @@ func (a *Article) Public() Public {
 
 // AppendPublic appends the JSON of Public.
 func (a *Article) AppendPublic(b []byte) []byte {
-	b = appendText(append(b, `{"id":`...), a.ID)
-	b = appendText(append(b, `,"title":`...), a.Title)
-	b = appendText(append(b, `,"url":`...), a.URL)
-	b = appendText(append(b, `,"snippet":`...), a.Snippet)
-	b = appendText(append(b, `,"source":`...), a.Source)
-	b = appendText(append(b, `,"source_name":`...), a.SourceName)
-	b = appendText(append(b, `,"published_at":`...), Timestamp(a.PublishedAt))
+	b = contract.AppendText(append(b, `{"id":`...), a.ID)
+	b = contract.AppendText(append(b, `,"title":`...), a.Title)
+	b = contract.AppendText(append(b, `,"url":`...), a.URL)
+	b = contract.AppendText(append(b, `,"snippet":`...), a.Snippet)
+	b = contract.AppendText(append(b, `,"source":`...), a.Source)
+	b = contract.AppendText(append(b, `,"source_name":`...), a.SourceName)
+	b = contract.AppendText(append(b, `,"published_at":`...), Timestamp(a.PublishedAt))
 	b = appendOrNull(append(b, `,"thumbnail_url":`...), a.ThumbnailURL)
 	b = appendOrNull(append(b, `,"category":`...), string(a.Category))
 	b = appendOrNull(append(b, `,"source_icon_url":`...), a.SourceIconURL)
@@ -93,7 +92,7 @@ func (a *Article) AppendPublic(b []byte) []byte {
 			if i > 0 {
 				b = append(b, ',')
 			}
-			b = appendText(b, k)
+			b = contract.AppendText(b, k)
 		}
 		b = append(b, ']')
 	}
@@ -104,26 +103,7 @@ func appendOrNull(b []byte, s string) []byte {
 	if s == "" {
 		return append(b, "null"...)
 	}
-	return appendText(b, s)
-}
-
-// appendText appends a string as contract.Encode writes it. Most need no care, and cost no more than to be copied.
-func appendText(b []byte, s string) []byte {
-	if !isPlain(s) {
-		return append(b, contract.Encode(s)...)
-	}
-	return append(append(append(b, '"'), s...), '"')
-}
-
-// isPlain reports whether a string stands in JSON as it is. (U+2028 and U+2029, which are E2 80 A8 and A9, are escaped for
-// the sake of JavaScript.)
-func isPlain(s string) bool {
-	for i := range len(s) {
-		if c := s[i]; c < ' ' || c == '"' || c == '\\' || c == 0xe2 && i+2 < len(s) && s[i+1] == 0x80 && s[i+2]&^1 == 0xa8 {
-			return false
-		}
-	}
-	return utf8.ValidString(s)
+	return contract.AppendText(b, s)
 }
 
 func orNull(s string) *string {

@@ -1,6 +1,9 @@
 // A Worker in plain JavaScript that asks D1, R2 and the queues for what the engine's routes ask them, and answers with
-// what they say. It is given the engine's statements by POST /statements.
-let statements = [];
+// what they say. It is given the engine's statements for a path by POST /statements?path=.
+const statements = new Map();
+
+const ask = (db, path) =>
+  db.batch(statements.get(path).map(([sql, parameters]) => db.prepare(sql).bind(...parameters)));
 
 const json = (request, data) =>
   Response.json(
@@ -13,9 +16,9 @@ const json = (request, data) =>
     },
   );
 
-async function status(env) {
+async function status(env, path) {
   const [results, controls, ...waiting] = await Promise.all([
-    env.METADATA_DB.batch(statements.map(([sql, parameters]) => env.METADATA_DB.prepare(sql).bind(...parameters))),
+    ask(env.METADATA_DB, path),
     env.DATASETS_BUCKET.head("control/pipeline.json"), // what it says was read when it changed
     ...[env.SEED_QUEUE, env.DOMAIN_QUEUE, env.DLQ].map((queue) => queue.metrics()),
   ]);
@@ -27,7 +30,8 @@ async function status(env) {
   };
 }
 
-async function dataset(env, [country, category, date]) {
+async function dataset(env, path) {
+  const [country, category, date] = path.split("/").slice(4);
   const prefix = `raw/country=${country}/category=${category}/date=${date}/`;
   const page = await env.DATASETS_BUCKET.list({ prefix, include: ["customMetadata"] });
   const files = new Map();
@@ -36,20 +40,23 @@ async function dataset(env, [country, category, date]) {
     if (file) Object.assign(file, { state: "processed", processed_at: customMetadata.processed_at ?? null });
     else files.set(key, { key, size, uploaded_at: uploaded, state: "pending", processed_at: null });
   }
+  // What became of those without a checkpoint.
+  const [{ results }] = await ask(env.METADATA_DB, path);
+  for (const { name, state, error_type, error_message } of results)
+    Object.assign(files.get(`${prefix}${name}.json`) ?? {}, { state, error_type, error_message });
   return { files: [...files.values()], cursor: page.truncated ? page.objects.at(-1).key : null };
 }
 
 export default {
   async fetch(request, env) {
-    const { pathname } = new URL(request.url);
-    const route = pathname.split("/");
+    const { pathname, searchParams } = new URL(request.url);
     if (pathname === "/statements") {
-      statements = await request.json();
+      statements.set(searchParams.get("path"), await request.json());
       return new Response();
     }
     if (pathname === "/health") return json(request, { status: "ok", service: "newsfork-seed-engine" });
-    if (pathname === "/api/v1/seeds/status") return json(request, await status(env));
-    if (pathname.startsWith("/api/v1/datasets/")) return json(request, await dataset(env, route.slice(4)));
+    if (pathname === "/api/v1/seeds/status") return json(request, await status(env, pathname));
+    if (pathname.startsWith("/api/v1/datasets/")) return json(request, await dataset(env, pathname));
     return new Response("not found", { status: 404 });
   },
 };
