@@ -165,7 +165,13 @@ describe("operating", { skip }, () => {
       await notice("1 file uploaded and queued.");
       assert.equal(uploads().at(-1), `${Object.values(place).join("/")}/${broken}?orchestrate=true&replace=true`);
       assert.equal(uploads().length, 4);
-      assert.equal(sent("GET", "/api/v1/datasets/").length, 1, "the partition was listed once");
+      await drop(`${done}.json`);
+      await button("Upload").click();
+      await dialog().getByText("1 file was not taken:").waitFor();
+      assert.doesNotMatch(await said(dialog()), /0 files|request r-1/);
+      assert.equal(await page.getByRole("button", { name: /^Replace/ }).count(), 0);
+      await button("Close").click();
+      assert.equal(sent("GET", "/api/v1/datasets/").length, 2, "the partition is listed once an upload");
     });
 
     test("nothing is taken that is no JSON file, nor with a token that may only read", async () => {
@@ -244,6 +250,8 @@ describe("operating", { skip }, () => {
       await meant.click();
       await page.getByRole("heading", { name: "city-council-2.example" }).waitFor();
       await card("Fetch contract").waitFor();
+      await search("city council");
+      await empty.filter({ hasText: "city council is not a domain." }).waitFor();
       await search("zzzzzzzz.example");
       await empty.filter({ hasText: "The engine has nothing of zzzzzzzz.example." }).waitFor();
       assert.doesNotMatch(await said(empty), /Did you mean/);

@@ -94,14 +94,18 @@ export const actionButton = (text, click, options = {}) => {
 /** What a control that changes something says of itself when it may not. */
 export const readOnlyTitle = () => (token.readOnly ? { title: t("readOnly.why") } : {});
 
-/** Why a call failed, for a person. */
+/** Why a call failed, for a person; with the request's number in the log where the engine is to blame. */
 export function failureText(error) {
   const text = label("failure", error.code);
   const said =
     text === error.code
       ? error.message
       : [text, error.code === "unauthorized" ? "" : error.message].filter(Boolean).join(" ");
-  return [error.field && `${error.field}: `, said, error.requestId && ` (${t("requestId")} ${error.requestId})`]
+  return [
+    error.field && `${error.field}: `,
+    said,
+    error.status >= 500 && error.requestId && ` (${t("requestId")} ${error.requestId})`,
+  ]
     .filter(Boolean)
     .join("");
 }

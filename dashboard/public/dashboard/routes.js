@@ -37,5 +37,6 @@ export const partitionOf = (from) => pick(from, "country", "category", "date");
 export function hostOf(text) {
   const trimmed = text.trim();
   const url = /^[a-z][a-z0-9+.-]*:\/\//i.test(trimmed) ? trimmed : `https://${trimmed}`;
-  return URL.canParse(url) ? new URL(url).hostname.replace(/\.$/, "") : trimmed.toLowerCase();
+  const host = URL.canParse(url) ? new URL(url).hostname.replace(/\.$/, "") : "%";
+  return host.includes("%") ? trimmed.toLowerCase() : host; // what URLs escape is in no host
 }

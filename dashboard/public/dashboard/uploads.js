@@ -206,7 +206,7 @@ const summary = (sum) =>
   [t("upload.done", sum.done), sum.there && t("upload.there", sum.there)].filter(Boolean).join(" ");
 
 const outcome = (sum) => [
-  h("p", null, summary(sum)),
+  sum.done + sum.there > 0 && h("p", null, summary(sum)),
   sum.taken.length > 0 && [
     h("p", null, t("upload.taken", sum.taken.length)),
     listed(sum.taken, ({ file, partition, chunk }) => [
