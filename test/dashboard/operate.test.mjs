@@ -369,6 +369,26 @@ describe("operating", { skip }, () => {
       await notice("1 dead letter discarded.");
     });
 
+    test("so does the dead letter itself say, and the list of them", async () => {
+      const engine = world();
+      const domain = "rail-news-158.example";
+      engine.exclusions.push({
+        kind: "domain",
+        value: domain,
+        reason: null,
+        created_at: "2026-01-28T10:00:00Z",
+        created_by: "x",
+      });
+      await open("#/dead-letter/m-001", { engine });
+      await card("Why it was given up").getByText("While the domain is excluded a replay fetches nothing.").waitFor();
+      assert.equal(await button("Replay").count(), 0);
+      await button("Discard").waitFor();
+      await goTo("#/dead-letters");
+      await button(`Discard ${domain}`).waitFor();
+      assert.equal(await button(`Replay ${domain}`).count(), 0);
+      assert.ok((await page.getByRole("button", { name: /^Replay rail/ }).count()) > 0, "the others are");
+    });
+
     test("patterns that only sites of its kind have are not shown as its own", async () => {
       const pattern = (text, examples) => ({ pattern: text, content_type: "news", confidence: 0.5, examples });
       const patterns = [pattern("/news/{slug}", ["https://a.example/news/x"]), pattern("/press-room/{slug}", [])];

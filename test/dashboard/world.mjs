@@ -381,9 +381,15 @@ export class World {
         ({ record }) =>
           chosen(record, Object.fromEntries(query)) && (!query.get("state") || record.state === query.get("state")),
       )
-      .map(({ record }) => record);
+      .map(({ record }) => this.#letter(record));
     const { page, cursor } = paged(rows, query, length);
     return { dead_letters: page, cursor };
+  }
+
+  /** A dead letter as it is listed. */
+  #letter(record) {
+    const excluded = this.exclusions.some(({ kind, value }) => kind === "domain" && value === record.domain);
+    return { ...record, excluded };
   }
 
   letter(id) {
@@ -391,8 +397,8 @@ export class World {
     if (!found) return null;
     const history = this.deadLetters
       .filter(({ record }) => record.work === found.record.work && record.id !== id)
-      .map(({ record }) => record);
-    return { ...found.record, letter: found.letter, attempts: found.attempts, history };
+      .map(({ record }) => this.#letter(record));
+    return { ...this.#letter(found.record), letter: found.letter, attempts: found.attempts, history };
   }
 
   /** Replays or discards; a call resolves up to limit of what a filter or all selects. */

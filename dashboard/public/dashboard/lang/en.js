@@ -343,8 +343,6 @@ export default {
   "domain.pending": "Not collected yet.",
   "domain.queued": "Queued",
   "domain.excluded": "This domain is excluded and not fetched.",
-  "domain.excludedLetter":
-    "While the domain is excluded a replay fetches nothing. Take the exclusion back first, or discard the dead letter.",
   "domain.unreachable": "unreachable",
   "domain.blocked": "refuses robots",
   "domain.movedTo": "Moved to",
@@ -596,6 +594,8 @@ export default {
   "letter.missing": "There is no such dead letter.",
   "letter.why": "Why it was given up",
   "letter.todo": "What to do:",
+  "letter.excluded":
+    "While the domain is excluded a replay fetches nothing. Take the exclusion back first, or discard the dead letter.",
   "letter.work": "Work",
   "letter.duration": "Processing time",
   "letter.key": "Stored as",

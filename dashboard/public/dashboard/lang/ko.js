@@ -318,8 +318,6 @@ export default {
   "domain.pending": "아직 수집되지 않았습니다.",
   "domain.queued": "큐에 넣은 시각",
   "domain.excluded": "제외되어 가져오지 않는 도메인입니다.",
-  "domain.excludedLetter":
-    "제외된 동안에는 재처리해도 아무것도 가져오지 않습니다. 먼저 제외를 취소하거나 실패 메시지를 폐기하세요.",
   "domain.unreachable": "응답 없음",
   "domain.blocked": "로봇 차단",
   "domain.movedTo": "옮겨 간 곳",
@@ -567,6 +565,8 @@ export default {
   "letter.missing": "그런 실패 메시지가 없습니다.",
   "letter.why": "실패한 이유",
   "letter.todo": "할 일:",
+  "letter.excluded":
+    "제외된 동안에는 재처리해도 아무것도 가져오지 않습니다. 먼저 제외를 취소하거나 실패 메시지를 폐기하세요.",
   "letter.work": "작업",
   "letter.duration": "처리 시간",
   "letter.key": "저장 위치",

@@ -60,7 +60,13 @@ export default {
         t("letter.why"),
         h("p", null, h("strong", null, label("error", letter.error_type)), " – ", label("why", letter.error_type)),
         h("blockquote", null, foreign(letter.error_message)),
-        h("p", null, h("strong", null, t("letter.todo")), " ", label("todo", letter.error_type)),
+        h(
+          "p",
+          null,
+          h("strong", null, t("letter.todo")),
+          " ",
+          letter.excluded ? t("letter.excluded") : label("todo", letter.error_type),
+        ),
         properties(
           [t("failed"), moment(letter.failed_at)],
           [t("retries"), number(letter.retry_count)],

@@ -21,7 +21,7 @@ import { nearest } from "../nearest.js";
 import { partitionOf, to } from "../routes.js";
 import { table } from "../table.js";
 import { contract } from "./contract.js";
-import { summary } from "./deadletters.js";
+import { offered, summary } from "./deadletters.js";
 import { freshness } from "./freshness.js";
 
 const NEAR = 5; // pages of domains among which an unknown one is looked for
@@ -45,7 +45,7 @@ export default {
 
   render({ data: { found, invalid, deadLetters }, route, state, app }) {
     const open = deadLetters.filter((letter) => letter.state === "stored");
-    if (!found) return [unknown(route.id, invalid, state.near), deadLettersCard(deadLetters, "replay", app)];
+    if (!found) return [unknown(route.id, invalid, state.near), deadLettersCard(deadLetters, false, app)];
     const { document: doc, record } = found;
     return [
       lead(found, route),
@@ -70,7 +70,7 @@ export default {
             record?.queued_at && h("p", { class: "muted" }, t("domain.queued"), " ", since(record.queued_at)),
           ),
       doc && !isExcluded(found) && freshness(found.entry_points),
-      deadLettersCard(deadLetters, isExcluded(found) ? "discard" : "replay", app),
+      deadLettersCard(deadLetters, isExcluded(found), app),
       h(
         "div",
         { class: "toolbar actions", key: "actions" },
@@ -210,12 +210,12 @@ function failure(found, open, app) {
         actionButton(t("domain.queue"), () => queueFiles(app, partition), { kind: "primary" }),
     ),
     open.length === 0 && doc && !excluded && h("p", { class: "muted small" }, t("domain.noLetter")),
-    open.length > 0 && excluded && h("p", { class: "muted small" }, t("domain.excludedLetter")),
+    open.length > 0 && excluded && h("p", { class: "muted small" }, t("letter.excluded")),
   );
 }
 
-/** The dead letters of a domain, with a button that does "replay" or "discard": of what is excluded a replay fetches nothing. */
-const deadLettersCard = (deadLetters, does, app) =>
+/** The dead letters of a domain, each with what is done best with it. */
+const deadLettersCard = (deadLetters, excluded, app) =>
   deadLetters.length > 0 &&
   card(
     t("nav.dead-letters"),
@@ -237,12 +237,13 @@ const deadLettersCard = (deadLetters, does, app) =>
         { head: t("state"), cell: (row) => stateBadge(row.state) },
         {
           head: t("actions"),
-          cell: (row) =>
-            row.state === "stored"
-              ? actionButton(t(does), () => resolve(app, does, { ids: [row.id] }, 1, summary(row)), {
-                  label: t(`${does}.of`, row.domain ?? row.work),
-                })
-              : "–",
+          cell: (row) => {
+            if (row.state !== "stored") return "–";
+            const [action] = offered({ ...row, excluded: excluded || row.excluded });
+            return actionButton(t(action), () => resolve(app, action, { ids: [row.id] }, 1, summary(row)), {
+              label: t(`${action}.of`, row.domain ?? row.work),
+            });
+          },
         },
       ],
     }),
