@@ -448,6 +448,21 @@ describe("the dashboard", { skip }, () => {
       assert.deepEqual(sent("POST", "/api/v1/dlq/discard"), [{ all: true }]);
     });
 
+    test("those of excluded domains stay, named once, however many calls it takes", async () => {
+      const engine = world();
+      engine.exclusions.push({ kind: "domain", value: "rail-news-158.example" });
+      await open("#/dead-letters", { engine, api: { limit: 3 } });
+      await button("Replay all (9)…").click();
+      await dialog().getByRole("button", { name: "Replay" }).click();
+      await button("Close").waitFor();
+      assert.match(
+        await said(dialog()),
+        /8 dead letters replayed\. 1 could not be handled and stays as it was: m-001 rail-news-158\.example is excluded/,
+      );
+      assert.equal(await dialog().getByRole("listitem").count(), 1);
+      await button("Close").click();
+    });
+
     test("those that could not be replayed are named", async () => {
       await open("#/dead-letter/m-001");
       fake.alter = (data) =>

@@ -407,7 +407,9 @@ export class World {
       ? ids.map((id) => this.deadLetters.find(({ record }) => record.id === id))
       : this.deadLetters.filter(({ record }) => record.state === "stored" && chosen(record, filter ?? {}));
     const stored = wanted.filter((one) => one?.record.state === "stored");
-    const now = ids ? stored : stored.slice(0, limit);
+    const barred = stored.filter(({ record }) => state === "replayed" && this.#letter(record).excluded);
+    const able = stored.filter((one) => !barred.includes(one));
+    const now = ids ? able : able.slice(0, limit);
     for (const { record } of now) {
       Object.assign(record, { state, resolved_at: iso(Date.now()), resolved_by: by });
       const domain = state === "replayed" && this.domains.find((one) => one.domain === record.domain);
@@ -421,7 +423,10 @@ export class World {
     return {
       done: now.length,
       skipped: ids ? wanted.filter(Boolean).length - stored.length : 0,
-      failed: missing,
+      failed: [
+        ...missing,
+        ...barred.map(({ record: { id, domain } }) => ({ id, code: "excluded", message: `${domain} is excluded` })),
+      ],
       remaining: stored.length - now.length,
     };
   }

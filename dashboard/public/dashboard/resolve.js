@@ -32,8 +32,9 @@ async function all(action, choice, report, signal) {
     total ??= answer.done + answer.remaining;
     sum.done += answer.done;
     sum.skipped += answer.skipped;
-    sum.failed.push(...answer.failed);
-    sum.remaining = choice.ids ? 0 : answer.remaining;
+    // What fails still matches, and fails again in the next call.
+    sum.failed.push(...answer.failed.filter(({ id }) => !sum.failed.some((one) => one.id === id)));
+    sum.remaining = choice.ids ? 0 : Math.max(0, answer.remaining - sum.failed.length);
     report(t("resolve.progress", sum.done, Math.max(total, sum.done)));
     if (choice.ids || answer.remaining === 0 || answer.done === 0 || sum.done >= total || signal.aborted) return sum;
   }

@@ -28,7 +28,7 @@ export default {
   title: () => t("letter"),
 
   load: ({ route, signal }) =>
-    get(`/api/v1/dlq/${encodeURIComponent(route.id ?? "")}`, {}, signal).catch((error) => {
+    get(`/api/v1/dlq/${encodeURIComponent(route.id)}`, {}, signal).catch((error) => {
       if (error.status === 404) return null;
       throw error;
     }),
