@@ -207,7 +207,7 @@ func CheckDomain(field, v string) error {
 		ok = ok && (isLower(c) || c >= '0' && c <= '9' || c == '.' || c == '-')
 	}
 	if !ok {
-		return Invalid(field, "%q is not a domain; send lower-case ASCII labels (IDNA A-labels) such as %q", clip(v), "mom.gov.sg")
+		return Invalid(field, "%q is not the name of a domain; send one such as %q, in lower case and A-labels", clip(v), "mom.gov.sg")
 	}
 	return nil
 }

@@ -138,7 +138,7 @@ func (a *API) domain(r *http.Request, f contract.Filter) (*contract.DomainDetail
 }
 
 func unknownDomain(domain string) error {
-	return &failure{http.StatusNotFound, "not_found", "nothing is known of " + domain + " there; GET /api/v1/seeds/domains lists the domains"}
+	return &failure{http.StatusNotFound, "not_found", "there is no domain " + domain + " there; GET /api/v1/seeds/domains lists the domains"}
 }
 
 // locate is domain without reading the document. Where f names a partition whole it may be that nothing is

@@ -22,7 +22,7 @@ func exclusion(r *http.Request) (kind, value string, err error) {
 	kind, value = r.PathValue("kind"), r.PathValue("value")
 	if kind == contract.ExcludeDomain || kind == contract.ExcludeHost {
 		if value, err = sanitizeDomain(value); err != nil {
-			return "", "", contract.Invalid("value", "%q is not a domain; send lower-case ASCII labels such as %q", r.PathValue("value"), "mom.gov.sg")
+			return "", "", contract.Invalid("value", "%q is not the name of a domain; send one such as %q", r.PathValue("value"), "mom.gov.sg")
 		}
 	}
 	value, err = contract.CheckExclusion(kind, asciiHosts(value))

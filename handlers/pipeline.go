@@ -22,7 +22,7 @@ func (a *API) pause(w http.ResponseWriter, r *http.Request) error { return a.set
 
 func (a *API) resume(w http.ResponseWriter, r *http.Request) error { return a.setPaused(w, r, false) }
 
-// setPaused changes nothing when it is so already, but for the reason of a pause.
+// setPaused changes nothing when it is so already, but for the reason if there is one.
 func (a *API) setPaused(w http.ResponseWriter, r *http.Request, paused bool) error {
 	if err := onlyQuery(r); err != nil {
 		return err
@@ -35,7 +35,7 @@ func (a *API) setPaused(w http.ResponseWriter, r *http.Request, paused bool) err
 		switch {
 		case c.Pipeline.Paused != paused:
 			c.Pipeline = contract.Pipeline{Paused: paused, Since: contract.At(a.Now().UTC()), By: contract.Text(actor(r)), Reason: why}
-		case paused && why != nil:
+		case why != nil:
 			c.Pipeline.By, c.Pipeline.Reason = contract.Text(actor(r)), why
 		}
 		return nil

@@ -27,7 +27,12 @@ func TestPauseAndResume(t *testing.T) {
 	if s := get[contract.Status](t, f, "GET", "/api/v1/seeds/status", ""); !s.Paused {
 		t.Error("the status does not say so")
 	}
-	if p := get[contract.Pipeline](t, f, "POST", "/api/v1/pipeline/resume", ""); p.Paused || p.Since.Unix() != f.now.Unix() {
+	p = get[contract.Pipeline](t, f, "POST", "/api/v1/pipeline/resume", "")
+	if p.Paused || p.Since.Unix() != f.now.Unix() || p.Reason != nil {
 		t.Errorf("resumed: %+v", p)
+	}
+	f.now = f.now.Add(time.Minute)
+	if again := get[contract.Pipeline](t, f, "POST", "/api/v1/pipeline/resume", `{"reason":"the bucket was moved"}`); again.Paused || *again.Reason != "the bucket was moved" || again.Since.Unix() != p.Since.Unix() {
+		t.Errorf("resumed with a reason while it runs: %+v", again)
 	}
 }

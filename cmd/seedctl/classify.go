@@ -98,8 +98,7 @@ func runClassify(args []string, in io.Reader, out, errOut io.Writer) int {
 		answer.print(w)
 	}
 	if err := w.Flush(); err != nil {
-		fmt.Fprintln(errOut, "seedctl classify:", err)
-		return exitInput
+		return unusable(errOut, "classify", err)
 	}
 	return code
 }

@@ -108,7 +108,7 @@ func number(n *int64) string {
 func (r *remote) domain(ctx context.Context, name string, query map[string][]string, history bool) error {
 	var d contract.DomainDetail
 	if err := r.Call(ctx, client.Request{Method: "GET", Path: []string{"seeds", "domains", name}, Query: query}, &d); err != nil {
-		return err
+		return r.perhaps(ctx, name, err)
 	}
 	return r.show(d, func(w io.Writer) error {
 		if history {

@@ -481,7 +481,7 @@ func (e *playedEngine) domain(r *http.Request) (int, any) {
 
 func (e *playedEngine) collect(r *http.Request) (int, any) {
 	if domain := r.PathValue("domain"); domain != "gone.example" {
-		return 404, &client.Error{Code: "not_found", Message: "nothing is known of " + domain}
+		return 404, &client.Error{Code: "not_found", Message: "there is no domain " + domain + " there"}
 	}
 	return 202, contract.DomainQueued{Domain: "gone.example", Partition: sg, RequestedAt: *ptr(at("09:30:00"))}
 }

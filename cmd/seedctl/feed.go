@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/url"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -139,7 +140,8 @@ func (f *following) recall() error {
 	}
 	text, err := os.ReadFile(f.file)
 	if errors.Is(err, os.ErrNotExist) {
-		return nil
+		_, err = os.Stat(filepath.Dir(f.file)) // the file is made there in the end
+		return err
 	}
 	f.cursor = strings.TrimSpace(string(text))
 	return err
@@ -164,7 +166,7 @@ func follow[Page, Entry any](ctx context.Context, r *remote, f *following, path 
 		return err
 	}
 	if err := f.recall(); err != nil {
-		return usageError("--cursor-file: " + err.Error())
+		return usageError("--cursor-file: " + inWords(err))
 	}
 	cursor := f.cursor
 	rows := []string{header}

@@ -2,10 +2,12 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/newsfork/seed-engine/cmd/seedctl/internal/client"
 	"github.com/newsfork/seed-engine/contract"
 )
 
@@ -44,6 +46,40 @@ func (r *remote) hint(ctx context.Context) {
 		}
 		r.complain("%s", text)
 	}
+}
+
+// maxLooked is how many domains are looked at for one that was meant.
+const maxLooked = 1000
+
+// perhaps adds to the error that there is no such domain the name of one that was probably meant.
+func (r *remote) perhaps(ctx context.Context, name string, err error) error {
+	var answer *client.Error
+	if !errors.As(err, &answer) || answer.Code != "not_found" && answer.Field != "domain" {
+		return err
+	}
+	var names []string
+	query := queryOf("limit", "200")
+	for len(names) < maxLooked {
+		var page contract.DomainPage
+		if r.Call(ctx, client.Request{Method: "GET", Path: []string{"seeds", "domains"}, Query: query}, &page) != nil {
+			break // the error is told without
+		}
+		for i := range page.Domains {
+			names = append(names, page.Domains[i].Domain)
+		}
+		if page.Cursor == nil || len(page.Domains) == 0 {
+			break
+		}
+		query.Set("cursor", *page.Cursor)
+	}
+	if slices.Contains(names, name) { // in another partition
+		return err
+	}
+	// The ends of names are often alike, so a few letters decide.
+	if best := nearest(name, names); strings.HasPrefix(best, name) || best != "" && editDistance(name, best) <= 2 {
+		answer.Message += fmt.Sprintf("; did you mean %q?", best)
+	}
+	return err
 }
 
 // nearest returns the word that s was probably meant to be; "" if none is close.

@@ -100,6 +100,36 @@ func TestTheCommandLineSpeaksNoHTTP(t *testing.T) {
 	}
 }
 
+// A domain that is not there, or is none, is answered with the one that was probably meant.
+func TestDomainsThatWereMeant(t *testing.T) {
+	newEngine(t)
+	for line, want := range map[string]string{
+		"domains mom":          `did you mean "mom.gov.sg"?`,
+		"domains mom.gov.s":    `did you mean "mom.gov.sg"?`,
+		"collect mom.gov.gs":   `did you mean "mom.gov.sg"?`,
+		"domains example.test": "",
+	} {
+		code, _, complaints := seedctl("", strings.Fields(line)...)
+		if code != exitFailed || (want == "") == strings.Contains(complaints, "did you mean") || !strings.Contains(complaints, want) {
+			t.Errorf("%s: %d, %s, want %s", line, code, complaints, want)
+		}
+	}
+}
+
+// TestPipelineInWords: what was never paused has no time since when.
+func TestPipelineInWords(t *testing.T) {
+	for want, p := range map[string]contract.Pipeline{
+		"running, and never paused":                                      {},
+		"running, and never paused, by API_TOKEN, reason: all is well":   {By: ptr("API_TOKEN"), Reason: ptr("all is well")},
+		"running since 2026-01-28 09:30:00, by API_TOKEN, reason: -":     {Since: ptr(at("09:30:00")), By: ptr("API_TOKEN")},
+		"paused since 2026-01-28 09:30:00, by API_TOKEN, reason: a move": {Paused: true, Since: ptr(at("09:30:00")), By: ptr("API_TOKEN"), Reason: ptr("a move")},
+	} {
+		if got := pipelineText(&p); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
 // Of a name that does not resolve no status is shown, although the document has one (404, as the workflow document wants it).
 func TestWhatDidNotAnswerHasNoStatus(t *testing.T) {
 	lines := func(kind contract.Kind) (text string) {

@@ -75,8 +75,7 @@ func runInspect(args []string, _ io.Reader, out, errOut io.Writer) int {
 	if *saved != "" {
 		root, err := os.OpenRoot(*saved)
 		if err != nil {
-			fmt.Fprintln(errOut, "seedctl inspect:", err)
-			return exitInput
+			return unusable(errOut, "inspect", err)
 		}
 		defer root.Close()
 		web, clock = savedWeb{root}, &impatient{}

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"io"
 )
 
@@ -21,7 +20,7 @@ func answerLines(command string, in io.Reader, out, errOut io.Writer, answer fun
 		if line = bytes.TrimSpace(line); len(line) > 0 {
 			reply, err := answer(line)
 			if err != nil {
-				reply, code = map[string]string{"error": err.Error()}, exitInput
+				reply, code = map[string]string{"error": inWords(err)}, exitInput
 			}
 			if err := encoder.Encode(reply); err != nil {
 				readErr = err
@@ -36,8 +35,7 @@ func answerLines(command string, in io.Reader, out, errOut io.Writer, answer fun
 		case readErr == io.EOF:
 			return code
 		case readErr != nil:
-			fmt.Fprintf(errOut, "seedctl %s: %v\n", command, readErr)
-			return exitInput
+			return unusable(errOut, command, readErr)
 		}
 	}
 }

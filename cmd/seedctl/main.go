@@ -155,8 +155,8 @@ func usage(w io.Writer, name, title string, commands []command) {
 // parseArgs parses flags wherever they stand among the arguments and returns the others. If it
 // returns false, the command ends with the code: help was asked for, or a flag is wrong.
 func parseArgs(flags *flag.FlagSet, help string, args []string, out, errOut io.Writer) (remaining []string, code int, ok bool) {
-	flags.SetOutput(errOut)
-	flags.Usage = func() {} // the error alone, or the help on the right stream
+	flags.SetOutput(io.Discard) // errors are said in other words, and the help goes to the right stream
+	flags.Usage = func() {}
 	for {
 		err := flags.Parse(args)
 		switch {
@@ -166,7 +166,7 @@ func parseArgs(flags *flag.FlagSet, help string, args []string, out, errOut io.W
 			flags.PrintDefaults()
 			return nil, exitOK, false
 		case err != nil:
-			fmt.Fprintf(errOut, "\"seedctl %s --help\" explains the flags.\n", flags.Name())
+			fmt.Fprintf(errOut, "seedctl %[1]s: %[2]s\n\"seedctl %[1]s --help\" explains the flags.\n", flags.Name(), harmless(flagWords(flags, err)))
 			return nil, exitUsage, false
 		}
 		if args = flags.Args(); len(args) == 0 {

@@ -63,6 +63,13 @@ func pipelineText(p *contract.Pipeline) string {
 	if p.Paused {
 		state = "paused"
 	}
+	if p.Since == nil {
+		state = "running, and never paused"
+		if p.Reason == nil {
+			return state
+		}
+		return fmt.Sprintf("%s, by %s, reason: %s", state, or(p.By), or(p.Reason))
+	}
 	return fmt.Sprintf("%s since %s, by %s, reason: %s", state, moment(p.Since), or(p.By), or(p.Reason))
 }
 

@@ -7,7 +7,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"io/fs"
 	"net/url"
 	"os"
 	"os/signal"
@@ -122,15 +121,6 @@ func (r *remote) run(args []string, action func(ctx context.Context, args []stri
 		return exitCode(answer)
 	}
 	return exitFailed
-}
-
-// inWords is the text of an error without the system call that failed on a file.
-func inWords(err error) string {
-	var file *fs.PathError
-	if !errors.As(err, &file) {
-		return err.Error()
-	}
-	return strings.Replace(err.Error(), file.Error(), file.Path+": "+file.Err.Error(), 1)
 }
 
 // exitCode is the code for an answer of the engine.

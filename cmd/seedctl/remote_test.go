@@ -219,7 +219,8 @@ func TestErrors(t *testing.T) {
 	}{
 		{"field", fail(400, "validation_error", `"x" is not a number`, "by"), "status --by x", exitFailed, 1,
 			"seedctl status: by: \"x\" is not a number (validation_error)\n"},
-		{"not found", nil, "domains no.example", exitFailed, 1, "seedctl domains: domain: there is no such domain (not_found)\n"},
+		{"not found", nil, "domains absent.example", exitFailed, 2, // and the list, for one that was meant
+			"seedctl domains: domain: there is no such domain (not_found)\n"},
 		{"unauthorised", fail(401, "unauthorized", "send the API token", ""), "status", exitDenied, 1, "seedctl status: the engine does not accept the token from SEED_API_TOKEN (unauthorized)\n"},
 		{"read only", fail(403, "forbidden", "this token may only read", ""), "pause", exitDenied, 1, "seedctl pause: the token from SEED_API_TOKEN is not enough: this token may only read (forbidden)\n"},
 		{"no token there", fail(503, "token_not_configured", "API_TOKEN is not set", ""), "status", exitDenied, 1, "API_TOKEN is not set (token_not_configured, request r-1)"},
@@ -410,7 +411,7 @@ func TestHostile(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(poisoned))
 	defer server.Close()
 	t.Setenv("SEED_API_URL", server.URL)
-	lines := []string{"domains no.example", "collect no.example", "dlq show no", "dlq replay no", "exclusions remove domain no.domain", "status --by no", "upload --country xx --category news --date 2026-01-28 ../../sample/raw/country=sg/category=news/date=2026-01-28/raw_0001.json"}
+	lines := []string{"domains absent.example", "collect no.example", "dlq show no", "dlq replay no", "exclusions remove domain no.domain", "status --by no", "upload --country xx --category news --date 2026-01-28 ../../sample/raw/country=sg/category=news/date=2026-01-28/raw_0001.json"}
 	for _, c := range remoteCommands {
 		lines = append(lines, c.line)
 	}

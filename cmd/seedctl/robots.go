@@ -65,8 +65,7 @@ func runRobots(args []string, in io.Reader, out, errOut io.Writer) int {
 
 	body, err := readInput(remaining[0], in)
 	if err != nil {
-		fmt.Fprintln(errOut, "seedctl robots:", err)
-		return exitInput
+		return unusable(errOut, "robots", err)
 	}
 	report := reportRobots(remaining[0], body, *agent, *base, remaining[1:], *compare)
 	if *asJSON {
@@ -77,8 +76,7 @@ func runRobots(args []string, in io.Reader, out, errOut io.Writer) int {
 		_, err = io.WriteString(out, report.text())
 	}
 	if err != nil {
-		fmt.Fprintln(errOut, "seedctl robots:", err)
-		return exitInput
+		return unusable(errOut, "robots", err)
 	}
 	return exitOK
 }

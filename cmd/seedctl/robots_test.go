@@ -158,8 +158,8 @@ func TestRobotsJSONL(t *testing.T) {
 		{"null is no file", `{"robots_txt":null,"agent":"Bot"}`, missing},
 		{"no agent", `{"robots_txt":""}`, `{"error":"agent: missing; send a User-Agent or product token"}`},
 		{"no base64", `{"robots_txt_b64":"*","agent":"Bot"}`, `{"error":"not a question: illegal base64 data at input byte 0"}`},
-		{"no JSON", `{"robots_txt":`, `{"error":"not a question: unexpected end of JSON input"}`},
-		{"another type", `{"robots_txt":1,"agent":"Bot"}`, `{"error":"not a question: json: cannot unmarshal number into Go struct field robotsQuestion.robots_txt of type string"}`},
+		{"no JSON", `{"robots_txt":`, `{"error":"not a question: it ends too early to be JSON"}`},
+		{"another type", `{"robots_txt":1,"agent":"Bot"}`, `{"error":"not a question: \"robots_txt\" cannot be a number"}`},
 	} {
 		code, out, _ := seedctl(c.question+"\n", "robots", "--jsonl")
 		wantCode := exitOK

@@ -94,16 +94,14 @@ func classifySite(file string, c classify.Context, in io.Reader, out, errOut io.
 	if file != "-" {
 		f, err := os.Open(file)
 		if err != nil {
-			fmt.Fprintln(errOut, "seedctl classify:", err)
-			return exitInput
+			return unusable(errOut, "classify", err)
 		}
 		defer f.Close()
 		in = f
 	}
 	text, err := io.ReadAll(in)
 	if err != nil {
-		fmt.Fprintln(errOut, "seedctl classify:", err)
-		return exitInput
+		return unusable(errOut, "classify", err)
 	}
 	s := sites{context: c, now: time.Now(), analysers: map[string]*discovery.Analyser{}, links: map[string][]discovery.Link{}}
 	for line := range bytes.Lines(text) {

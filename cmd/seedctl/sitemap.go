@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"sync"
 	"text/tabwriter"
 	"time"
 
@@ -56,12 +57,11 @@ func runSitemap(args []string, in io.Reader, out, errOut io.Writer) int {
 	encoder := json.NewEncoder(out)
 	encoder.SetEscapeHTML(false)
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	if !*asJSON {
+	header := sync.OnceFunc(func() {
 		fmt.Fprintln(table, "FILE\tKIND\tURLS\tSITEMAPS\tNEWS\tOLDEST\tNEWEST\tNOTES")
-	}
+	})
 	fail := func(err error) {
-		fmt.Fprintln(errOut, "seedctl sitemap:", err)
-		code = exitInput
+		code = unusable(errOut, "sitemap", err)
 	}
 	for _, name := range files {
 		report, err := readSitemap(name, *base, in)
@@ -70,6 +70,7 @@ func runSitemap(args []string, in io.Reader, out, errOut io.Writer) int {
 			continue
 		}
 		if !*asJSON {
+			header() // once there is a row
 			fmt.Fprintln(table, report.row())
 			continue
 		}
