@@ -2,6 +2,7 @@ package discovery
 
 import (
 	"bytes"
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -65,6 +66,7 @@ type Analyser struct {
 	urls       strings.Builder // see url
 	host       string          // the last one
 	authority  float64
+	now        int64 // o.Now in nanoseconds since 1970
 
 	seen   seen
 	tree   *tree
@@ -104,6 +106,7 @@ func NewAnalyser(o Options) *Analyser {
 	c := o.Model.NewClassifier(o.Context)
 	a := &Analyser{
 		o:          o,
+		now:        o.Now.UnixNano(),
 		classifier: c,
 		shapes:     newShapes(c),
 		tree:       newTree(),
@@ -244,7 +247,7 @@ func (a *Analyser) exclude(p *page) *int {
 		s.Excluded.Trap++
 		return reasons[t]
 	}
-	if assetExtensions[p.extension()] {
+	if p.ext != "" && assetExtensions[p.ext] {
 		return &s.Excluded.Asset
 	}
 	if a.ruledOut(p.url) {
@@ -296,9 +299,9 @@ func (a *Analyser) assess(p *page, rank uint8, date uint32) candidate {
 // judge scores a page of a class. Its order among others is as if it had no date where its date is old: a date that
 // is found later may lower the priority of a page, but not its order.
 func (a *Analyser) judge(p *page, c classify.Class, confidence float64, rank uint8, date uint32) candidate {
-	v := a.value(p, c.Type(), date)
-	score := priority(v.Overall, confidence, quality(p), methodScore(methods[rank]))
 	day := a.dated(p, 0)
+	v := a.valueAt(p, c, cmp.Or(date, day))
+	score := priority(v.Overall, confidence, quality(p), methodScore(methods[rank]))
 	j := candidate{url: p.url, lastmod: date, date: max(date, day), rank: rank, class: c, priority: int(score*1000 + 0.5), confidence: confidence}
 	j.order = j.priority
 	if best := max(v.Timeliness, undated, a.timelinessOf(day)); best > v.Timeliness {
@@ -310,10 +313,11 @@ func (a *Analyser) judge(p *page, c classify.Class, confidence float64, rank uin
 
 // timelinessOf is timeliness for seconds since 1970, 0 for none.
 func (a *Analyser) timelinessOf(date uint32) float64 {
-	if date == 0 {
+	age := time.Duration(a.now - int64(date)*int64(time.Second))
+	if int64(date) <= firstPage || age <= -day {
 		return undated
 	}
-	return timeliness(time.Unix(int64(date), 0), a.o.Now)
+	return timelinessAt(age)
 }
 
 // authorityOf is authority, cached for consecutive URLs of one host.
@@ -324,11 +328,16 @@ func (a *Analyser) authorityOf(host string) float64 {
 	return a.authority
 }
 
-// value returns the news value of a page, except its frequency.
-func (a *Analyser) value(p *page, t classify.Type, date uint32) NewsValue {
+// value returns the news value of a page that was found with a date, 0 for none, except its frequency.
+func (a *Analyser) value(p *page, c classify.Class, found uint32) NewsValue {
+	return a.valueAt(p, c, a.dated(p, found))
+}
+
+// valueAt is value for a page with a date, whatever it comes from.
+func (a *Analyser) valueAt(p *page, c classify.Class, date uint32) NewsValue {
 	v := NewsValue{
-		Relevance:     relevance(t),
-		Timeliness:    a.timelinessOf(a.dated(p, date)),
+		Relevance:     relevanceOf[c],
+		Timeliness:    a.timelinessOf(date),
 		Authority:     a.authorityOf(p.host),
 		Accessibility: accessibility(p.depth),
 	}
@@ -383,8 +392,7 @@ func (p *page) mayList(t classify.Type) bool {
 	if t != classify.News && t != classify.PressRelease && t != classify.Announcement || p.query != "" || p.depth < 1 || p.depth > 4 {
 		return false
 	}
-	e := p.extension()
-	return (e == "" || pageExtensions[e]) && kindOf(p.segments[p.depth-1]) == literalKind
+	return (p.ext == "" || pageExtensions[p.ext]) && kindOf(p.segments[p.depth-1]) == literalKind
 }
 
 // Scored is the assessment of a raw URL. Its fields are those of urls[].
@@ -419,7 +427,7 @@ func (a *Analyser) Score(url string) Scored {
 		a.scored[a.node(p.url)] = true
 	}
 	forbidden := s.Allowed != nil && !*s.Allowed
-	if !inside || forbidden || len(p.url) > MaxURLLength || p.trapOf(a.o.Now) != markup.NoTrap || assetExtensions[p.extension()] {
+	if !inside || forbidden || len(p.url) > MaxURLLength || p.trapOf(a.o.Now) != markup.NoTrap || assetExtensions[p.ext] {
 		s.Action = Ignore
 	}
 	if s.Action != Ignore {

@@ -201,7 +201,7 @@ func (c *Crawl) fresh(url string) (p page, ok bool) {
 	if c.taken[p.url] || p.trapOf(c.a.o.Now) != markup.NoTrap || p.isLogin() {
 		return p, false
 	}
-	e := p.extension()
+	e := p.ext
 	return p, e == "" || pageExtensions[e]
 }
 

@@ -24,6 +24,7 @@ type page struct {
 	kinds    [MaxSegments]kind
 	bodies   [MaxSegments]uint16 // bytes of the segments before their extension
 	hostAt   int                 // where in url the host begins
+	ext      string              // extension of the file name in lower case, "" when it is not recognised
 }
 
 // parsePage parses a canonical URL. segments has only the first segments of a path that is too deep; depth counts
@@ -58,6 +59,9 @@ func parsePage(url string) (p page) {
 		i = end
 	}
 	p.setKinds()
+	if n := p.depth; n > 0 && n <= MaxSegments && int(p.bodies[n-1]) < len(p.segments[n-1]) {
+		p.ext = extensionOf(p.segments[n-1])
+	}
 	return p
 }
 
@@ -107,18 +111,6 @@ var fileExtensions = words("pdf doc docx odt rtf txt epub hwp hwpx ppt pptx odp 
 // assetExtensions are the extensions of parts of pages, and of files that are played rather than read.
 var assetExtensions = words("jpg jpeg png gif svg webp avif bmp tif tiff ico css js mjs map woff woff2 ttf otf eot" +
 	" mp3 mp4 m4a m4v avi mov wmv flv webm ogg ogv wav wma mpg mpeg m3u8 ts swf")
-
-// extension returns the extension of the file name in lower case, "" when it is not recognised.
-func (p *page) extension() string {
-	if p.depth == 0 || p.depth > MaxSegments {
-		return ""
-	}
-	s := p.segments[p.depth-1]
-	if int(p.bodies[p.depth-1]) == len(s) {
-		return ""
-	}
-	return extensionOf(s)
-}
 
 // body is a segment without its extension.
 func (p *page) body(i int) string { return p.segments[i][:p.bodies[i]] }

@@ -72,7 +72,7 @@ func (a *Analyser) ranked(list []candidate) []candidate {
 	return best
 }
 
-func isNews(c classify.Class) bool { return relevance(c.Type()) > relevance(classify.Policy) }
+func isNews(c classify.Class) bool { return relevanceOf[c] > relevance(classify.Policy) }
 
 func before(x, y entrant) int {
 	if x.order == y.order && x.date != y.date {
@@ -117,7 +117,7 @@ const worthStep = 25
 // worth is the priority of an article to an editor: by the day in its URL, which is that of its publication, where a
 // site has since touched all its pages; how certain its type is counts half; and small differences do not.
 func (a *Analyser) worth(p *page, e entrant) int {
-	v := a.value(p, e.class.Type(), e.date)
+	v := a.value(p, e.class, e.date)
 	score := priority(v.Overall, (1+e.confidence)/2, quality(p), methodScore(methods[e.rank]))
 	return int(score*1000) / worthStep * worthStep
 }
@@ -125,7 +125,7 @@ func (a *Analyser) worth(p *page, e entrant) int {
 // withoutDate is the priority of a listing without its date: many are made as they are asked for, and so always changed just
 // now, however old what they list is.
 func (a *Analyser) withoutDate(p *page, e entrant) int {
-	v := a.value(p, e.class.Type(), 0)
+	v := a.value(p, e.class, 0)
 	return min(e.order, int(priority(v.Overall, e.confidence, quality(p), methodScore(methods[e.rank]))*1000+0.5))
 }
 

@@ -104,7 +104,7 @@ func (a *Analyser) discovered(c *candidate, f Frequency) DiscoveredURL {
 		URL:            c.url,
 		Title:          contract.Text(a.textOf(&p).Title),
 		Classification: a.classification(&p),
-		NewsValue:      a.value(&p, c.class.Type(), c.lastmod),
+		NewsValue:      a.value(&p, c.class, c.lastmod),
 		Method:         methods[c.rank],
 		ParentCategory: p.parentCategory(),
 		Changefreq:     contract.Text(c.hint.changefreq()),

@@ -28,6 +28,14 @@ func relevance(t classify.Type) float64 {
 	return 0
 }
 
+// relevanceOf is relevance by class.
+var relevanceOf = func() (t [classify.Classes]float64) {
+	for c := range t {
+		t[c] = relevance(classify.Class(c).Type())
+	}
+	return t
+}()
+
 const day = 24 * time.Hour
 
 // undated is the timeliness of a page without a plausible date: it is not taken for one of the oldest.
@@ -38,7 +46,15 @@ func timeliness(lastmod, now time.Time) float64 {
 	if !markup.Plausible(lastmod, now) {
 		return undated
 	}
-	switch age := now.Sub(lastmod); {
+	return timelinessAt(now.Sub(lastmod))
+}
+
+// firstPage is markup.FirstPage in seconds since 1970.
+var firstPage = markup.FirstPage.Unix()
+
+// timelinessAt is the timeliness of a page of an age.
+func timelinessAt(age time.Duration) float64 {
+	switch {
 	case age < day:
 		return 1
 	case age < 7*day:
@@ -84,7 +100,7 @@ func quality(p *page) float64 {
 	if !p.hasWord() {
 		q -= 0.2
 	}
-	if e := p.extension(); e != "" && !pageExtensions[e] {
+	if p.ext != "" && !pageExtensions[p.ext] {
 		q -= 0.1
 	}
 	if len(p.url) > 200 {

@@ -142,7 +142,7 @@ func classNamed(t classify.Type) classify.Class {
 
 // settle corrects the class of a page by the date of the collection: what lists the news of a past year is an archive.
 func (a *Analyser) settle(p *page, class classify.Class, confidence float64) (classify.Class, float64) {
-	if relevance(class.Type()) > relevance(classify.Policy) && p.listsPastYear(a.o.Now.Year()) {
+	if isNews(class) && p.listsPastYear(a.o.Now.Year()) {
 		return archiveClass, confidence
 	}
 	return class, confidence

@@ -30,10 +30,10 @@ func TrapOf(segments []string, query string, now time.Time) Trap {
 	if len(segments) > MaxSegments {
 		return DeepTrap
 	}
-	for i, s := range segments {
-		n := 0
-		for _, other := range segments[i:] {
-			if other == s {
+	for i := range len(segments) - maxRepeats {
+		n := 1
+		for _, other := range segments[i+1:] {
+			if other == segments[i] {
 				n++
 			}
 		}
@@ -69,8 +69,8 @@ func hasSession(segments []string, query string) bool {
 		if len(s) > 5 && s[0] == '(' && (s[1] == 'S' || s[1] == 's') && s[2] == '(' {
 			return true
 		}
-		if _, parameter, ok := strings.Cut(s, ";"); ok {
-			name, _, _ := strings.Cut(parameter, "=")
+		if i := strings.IndexByte(s, ';'); i >= 0 {
+			name, _, _ := strings.Cut(s[i+1:], "=")
 			if slices.Contains(sessionParameters, strings.ToLower(name)) {
 				return true
 			}
