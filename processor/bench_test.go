@@ -107,6 +107,24 @@ func BenchmarkProcess(b *testing.B) {
 	}
 }
 
+// BenchmarkManyDomains processes a large file in which tens of thousands of domains take turns, part by part.
+func BenchmarkManyDomains(b *testing.B) {
+	const size, domains = 200_000_000, 20_000
+	b.SetBytes(size)
+	s := &sink{}
+	p := &Processor{Store: s, Log: slog.New(slog.DiscardHandler)}
+	for b.Loop() {
+		s.file, s.sent = &rawFile{size: size, domains: domains}, 0
+		if _, err := p.Process(context.Background(), seed(), s); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(s.sent), "messages")
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	b.ReportMetric(float64(m.Sys)/(1<<20), "MiB-sys")
+}
+
 // BenchmarkMemory processes files that are made while they are read, each with the same processor,
 // and reports how much memory the runtime took from the system: in WASM, the linear memory.
 func BenchmarkMemory(b *testing.B) {

@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	maxBuffered = 12 << 20 // bytes of memory that are filled before what is in them is sent as a part
+	maxBuffered = 16 << 20 // bytes of memory that are filled before what is in them is sent as a part
 
 	// What a domain and a host cost beside their names, roughly, in bytes.
 	domainCost = 256
@@ -63,9 +63,9 @@ func (g *groups) start(country string) {
 func (g *groups) full() bool { return g.entries.memory+g.tables > g.limit }
 
 // forgetURLs empties the groups, after they were sent. The domains stay, so that every part describes them
-// in the same way, unless they are so many that little room would be left.
+// in the same way and looks none up again, unless they are so many that a part of other domains would have more room.
 func (g *groups) forgetURLs() {
-	if g.tables > g.limit/4 {
+	if g.tables > g.limit/3*2 {
 		g.forgetDomains()
 	}
 	for i := range g.list {

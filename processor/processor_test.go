@@ -588,7 +588,7 @@ func parted(domains int) string {
 }
 
 func TestParts(t *testing.T) {
-	for _, domains := range []int{1, 2, partedURLs} {
+	for _, domains := range []int{1, 2, 400, partedURLs} {
 		s := newParted(t, parted(domains))
 		r := s.process(t)
 		list := s.domains(t)
