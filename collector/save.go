@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"math/rand/v2"
 	"slices"
@@ -239,12 +238,6 @@ func compose(old *contract.Document, m *contract.DomainMessage, view *overview) 
 
 // encode writes a document as the workflow documents show it, indented by two spaces.
 func encode(d *contract.Document) []byte {
-	var out bytes.Buffer
-	e := json.NewEncoder(&out)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	if err := e.Encode(d); err != nil {
-		panic(err) // the document is plain data
-	}
-	return out.Bytes()
+	compact := contract.Encode(d)
+	return append(appendIndented(make([]byte, 0, 2*len(compact)), compact), '\n')
 }
