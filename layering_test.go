@@ -115,6 +115,7 @@ var mayImport = map[string][]string{
 	"queues/producertest":   {"contract", "queues"},
 	"queues/queuestest":     {"contract", "queues"},
 	"r2/r2test":             {"contract", "r2"},
+	"test/cases":            {},
 
 	// Programs.
 	"main":                     {"alarms", "bindings", "classify", "contract", "engine", "markup", "settings", "worker"},
@@ -126,8 +127,8 @@ var mayImport = map[string][]string{
 	"bench/runtime/health":     {},
 	"bench/runtime/pooled":     {"bench/runtime/health", "worker"},
 	"bench/runtime/stock":      {"bench/runtime/health"},
-	"test/conformance/fixture": {"bindings", "contract", "frontier", "frontier/frontiertest", "ledger", "ledger/ledgertest", "queues", "queues/producertest", "r2", "r2/r2test", "worker"},
-	"test/info/fixture":        {"bindings", "info/cache", "info/infotest", "info/postgres", "info/redis", "info/store", "worker"},
+	"test/conformance/fixture": {"bindings", "contract", "frontier", "frontier/frontiertest", "ledger", "ledger/ledgertest", "queues", "queues/producertest", "r2", "r2/r2test", "test/cases", "worker"},
+	"test/info/fixture":        {"bindings", "info/cache", "info/infotest", "info/postgres", "info/redis", "info/store", "test/cases", "worker"},
 	"test/runtime/fixture":     {"bindings", "contract", "worker"},
 }
 
