@@ -8,7 +8,8 @@ import { to } from "../routes.js";
 
 const amounts = { percent: (n) => percent(n / 100), ms: duration, count: number };
 
-const amount = (n, unit) =>
+/** The value of an alarm in its unit. */
+export const amount = (n, unit) =>
   n === null || n === undefined ? "–" : (Object.hasOwn(amounts, unit) ? amounts[unit] : number)(n);
 
 /** An alarm in one sentence. */

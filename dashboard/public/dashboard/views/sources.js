@@ -3,9 +3,10 @@ import { get, post } from "../api.js";
 import { score } from "../charts.js";
 import { ask } from "../dialog.js";
 import { h } from "../dom.js";
-import { ago, date, duration, label, number, percent, t } from "../i18n.js";
+import { ago, date, duration, label, number, t } from "../i18n.js";
 import { actionButton, badge, card, code, empty, foreign, muted, since } from "../pieces.js";
 import { table } from "../table.js";
+import { amount } from "./alarms.js";
 
 const NEAR = 0.8; // the share of a quota from which its alarm fires
 
@@ -50,12 +51,8 @@ export default {
   },
 };
 
-const amounts = { percent: (n) => percent(n / 100), ms: duration, count: number };
-
-const alarmLine = ({ name, source, value, unit, threshold }) => {
-  const amount = Object.hasOwn(amounts, unit) ? amounts[unit] : number;
-  return `${label("info.source", source)}: ${t("info.alarm.line", label("alarm", name), amount(value), amount(threshold))}`;
-};
+const alarmLine = ({ name, source, value, unit, threshold }) =>
+  `${label("info.source", source)}: ${t("info.alarm.line", label("alarm", name), amount(value, unit), amount(threshold, unit))}`;
 
 const columns = (app) => [
   {
