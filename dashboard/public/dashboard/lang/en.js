@@ -233,7 +233,7 @@ export default {
   "why.internal_error": "a panic or a broken invariant in the engine.",
   "todo.validation_error": "Correct what sent the message and discard it; a replay alone fails again.",
   "todo.parse_error":
-    "Correct the file and upload it with seedctl upload --replace, which settles this; or discard this: nothing queues the file then.",
+    "Correct the file and upload it under its number, here or with seedctl upload --replace, which settles this; or discard this: nothing queues the file then.",
   "todo.network_error":
     "See whether the site answers in a browser. If it does, try again. If it is gone for good, exclude it.",
   "todo.timeout_error": "The site is slow or hangs. Try again later.",

@@ -216,7 +216,7 @@ export default {
   "why.internal_error": "엔진에서 패닉이나 불변 조건 위반이 발생했습니다.",
   "todo.validation_error": "메시지를 보낸 쪽을 고치고 폐기하세요. 재처리만 하면 다시 실패합니다.",
   "todo.parse_error":
-    "고친 파일을 seedctl upload --replace로 올리면 이 메시지도 정리됩니다. 아니면 폐기하세요. 그 파일은 더는 큐에 들어가지 않습니다.",
+    "고친 파일을 같은 번호로 여기에서 또는 seedctl upload --replace로 올리면 이 메시지도 정리됩니다. 아니면 폐기하세요. 그 파일은 더는 큐에 들어가지 않습니다.",
   "todo.network_error": "브라우저에서 사이트가 열리는지 보고, 열리면 다시 시도하세요. 없어진 사이트라면 제외하세요.",
   "todo.timeout_error": "사이트가 느리거나 멈췄습니다. 나중에 다시 시도하세요.",
   "todo.storage_error": "대개 일시적입니다. 플랫폼 장애 공지를 확인한 뒤 다시 시도하세요.",
