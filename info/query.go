@@ -27,7 +27,9 @@ func (q *Query) Plain() bool { return !q.Newer && len(q.Search) == 0 }
 // Page is an answer to a Query.
 type Page struct {
 	Articles []Article
-	More     bool // further articles match, on the side to which the query looks
+	More     bool // further articles match, on the side to which the query looks, or may match
+	// Next is set on a page that is short because its search looked far enough for one request: it goes on there.
+	Next *Cursor
 }
 
 // Cut makes a page of what was read of one article more than the limit.
@@ -41,7 +43,7 @@ func (q *Query) Cut(articles []Article) Page {
 			articles[i], articles[j] = articles[j], articles[i]
 		}
 	}
-	return Page{articles, more}
+	return Page{Articles: articles, More: more}
 }
 
 // Public is an article as the API shows it, field for field the original service's.

@@ -30,9 +30,10 @@ type Reader struct {
 type Result struct {
 	Items       []Item
 	More        bool
-	Source      string    // kv, redis, d1 or postgres
-	Total       int       // articles of the category in the cache; 0 when that is unknown
-	RefreshedAt time.Time // of the cache; zero when that is unknown
+	Next        *info.Cursor // see info.Page
+	Source      string       // kv, redis, d1 or postgres
+	Total       int          // articles of the category in the cache; 0 when that is unknown
+	RefreshedAt time.Time    // of the cache; zero when that is unknown
 	Expires     time.Time
 	// Stale: there has been no collection for so long that something must be wrong, or the store does not
 	// answer and this is what the cache still has.
@@ -67,7 +68,7 @@ func (r *Reader) Page(ctx context.Context, q info.Query) (Result, error) {
 		return r.cached(a, &q, now), nil
 	}
 	r.lookAfter(ctx, now, missing || a != nil && now.Sub(a.RefreshedAt) > Stale)
-	result := Result{Items: make([]Item, len(p.Articles)), More: p.More, Source: r.Kind}
+	result := Result{Items: make([]Item, len(p.Articles)), More: p.More, Next: p.Next, Source: r.Kind}
 	for i := range p.Articles {
 		article := &p.Articles[i]
 		result.Items[i] = Item{info.CursorOf(article), article.AppendPublic(nil)}

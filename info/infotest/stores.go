@@ -44,6 +44,7 @@ var StoreCases = []StoreCase{
 	{"search", search},
 	{"pages of a search", searchPages},
 	{"searches for beginnings", beginnings},
+	{"a search that takes many looks", manyLooks},
 	{"old articles are removed", prune},
 	{"a lease excludes others", lease},
 	{"of many takers one gets the lease", leaseRace},
@@ -132,11 +133,15 @@ func Scroll(read func(q info.Query) info.Page, q info.Query, between func()) (al
 		p := read(q)
 		all = append(all, p.Articles...)
 		sizes = append(sizes, len(p.Articles))
-		if !p.More || len(p.Articles) == 0 || q.From != nil && !q.From.Before(info.CursorOf(&p.Articles[0])) { // a page that does not move on
+		next := p.Next
+		if len(p.Articles) > 0 && next == nil {
+			last := info.CursorOf(&p.Articles[len(p.Articles)-1])
+			next = &last
+		}
+		if !p.More || next == nil || q.From != nil && !q.From.Before(*next) { // a page that does not move on
 			return all, sizes
 		}
-		last := info.CursorOf(&p.Articles[len(p.Articles)-1])
-		q.From = &last
+		q.From = next
 		if between != nil {
 			between()
 		}
@@ -466,6 +471,65 @@ func searchPages(t T, s *store.Store) {
 			}
 		}
 		expect(t, "newer", ids(page(t, s, q).Articles), want[at-4:at])
+	}
+}
+
+// manyLooks: what a search finds is the same however many pages it takes, some of which may be short, or empty.
+func manyLooks(t T, s *store.Store) {
+	var chars []rune
+	for i := range 60 {
+		chars = append(chars, '가'+rune(28*i))
+	}
+	whole, apart := string(chars), string(chars[:30])+" "+string(chars[29:]) // the same grams, in one row and in two
+	var list []info.Article
+	for i := range 500 {
+		a := Article(info.Sources[i%4], i, noon.Add(-time.Duration(i*i/3)*time.Minute)) // an hour has many, then less and less
+		if a.Title = apart; i%77 == 76 || i == 499 {
+			a.Title = whole
+		}
+		if i%7 == 0 {
+			a.ThumbnailURL = "https://i.example/"
+		}
+		list = append(list, a)
+	}
+	for i := range 300 { // one second
+		list = append(list, Article(info.Feed, 1000+i, noon.Add(-time.Hour+time.Duration(i)*time.Millisecond)))
+		list[len(list)-1].Title = apart
+	}
+	put(t, s, list...)
+	_, err := s.SetDeleted(ctx, list[153].ID, true) // one of those found
+	must(t, "SetDeleted", err)
+	all := page(t, s, info.Query{Category: info.All, Limit: 1000}).Articles
+	for _, q := range []info.Query{{}, {Source: info.Naver}, {HasImage: true}, {Source: info.Seed, HasImage: true}} {
+		var want []string
+		for _, a := range all {
+			if a.Title == whole && (q.Source == "" || a.Source == q.Source) && (!q.HasImage || a.ThumbnailURL != "") {
+				want = append(want, a.ID)
+			}
+		}
+		q.Category, q.Search = info.All, info.ParseSearch(whole)
+		for _, q.Limit = range []int{2, 50} {
+			found, _ := scroll(t, s, q, nil)
+			expect(t, fmt.Sprintf("%q, image %t, %d a page", q.Source, q.HasImage, q.Limit), ids(found), append([]string{}, want...))
+		}
+		newer := q
+		newer.Newer, newer.From, newer.Limit = true, &info.Cursor{}, 2
+		var found []string
+		for range 2000 {
+			p := page(t, s, newer)
+			found = append(ids(p.Articles), found...)
+			switch {
+			case p.Next != nil:
+				newer.From = p.Next
+			case len(p.Articles) > 0:
+				first := info.CursorOf(&p.Articles[0])
+				newer.From = &first
+			}
+			if !p.More {
+				break
+			}
+		}
+		expect(t, fmt.Sprintf("%q, image %t, upwards", q.Source, q.HasImage), append([]string{}, found...), append([]string{}, want...))
 	}
 }
 

@@ -54,7 +54,7 @@ func (s *Store) rowOf(n *New) row {
 		r.Evidence = n.Evidence
 	}
 	r.SearchID = searchID(r.PublishedAt, r.ID)
-	r.Grams = s.indexed(info.Grams(n.Searchable()))
+	r.Grams = s.indexed(info.Grams(n.Searchable()), r.PublishedAt)
 	return r
 }
 
@@ -159,15 +159,12 @@ func (s *Store) Known(ctx context.Context, keys []string) (known map[string]Know
 // Page reads one page.
 func (s *Store) Page(ctx context.Context, q info.Query) (info.Page, error) {
 	const op = "store.Page"
-	var st ledger.Statement
 	if len(q.Search) > 0 {
-		st = s.search(s, searchQuery{q})
-	} else {
-		var c conditions
-		s.filter(&c, &q, "news_articles.")
-		st = s.statement(`SELECT `+s.columns+` FROM news_articles`+c.where()+order(&q, "news_articles.")+` LIMIT `+c.arg(int64(q.Limit+1)), c.args...)
+		return s.searched(ctx, q)
 	}
-	results, err := s.batch(ctx, op, st)
+	var c conditions
+	s.filter(&c, &q, "news_articles.")
+	results, err := s.batch(ctx, op, s.statement(`SELECT `+s.columns+` FROM news_articles`+c.where()+order(&q, "news_articles.")+` LIMIT `+c.arg(int64(q.Limit+1)), c.args...))
 	if err != nil {
 		return info.Page{}, err
 	}
@@ -341,5 +338,3 @@ func (s *Store) Prune(ctx context.Context, before time.Time, limit int) (removed
 	rows, err := decode[struct{}](op, results[len(results)-1]) // D1 counts what the search index changed, too
 	return len(rows), err
 }
-
-type searchQuery struct{ info.Query }

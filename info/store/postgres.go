@@ -2,6 +2,7 @@ package store
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/newsfork/seed-engine/info"
@@ -29,7 +30,7 @@ var postgres = dialect{
 		return "(" + pgEpoch + placeholder + "::bigint * interval '1 millisecond')"
 	},
 	tried:   func() string { return "coalesce((extract(epoch from thumbnail_tried) * 1000)::bigint, 0)" },
-	indexed: vector,
+	indexed: func(grams []string, _ int64) string { return vector(grams) },
 	search:  searchPostgres,
 	upsert: []string{
 		// In the order of keys, so that two transactions wait for each other's rows in the same order.
@@ -94,25 +95,78 @@ func vector(grams []string) string {
 // quoted writes a lexeme. Grams are letters and digits, so there is nothing to escape.
 func quoted(gram string) string { return "'" + gram + "'" }
 
-// searchWindow is how many articles next to the cursor a search looks through first.
-const searchWindow = 500
+// Bounds of a search.
+const (
+	maxRead  = 3_000 // articles
+	maxFound = 200   // articles of one stretch, unless it is of the shortest
+	minSteps = 4     // stretches, whatever they take
+	maxSteps = 160   // stretches
+	maxTime  = 10    // milliseconds, after which no other stretch is looked through
+	quick    = 1     // milliseconds, for a stretch after which a longer one follows
+)
 
-// searchPostgres looks through the articles next to the cursor, where a common word fills a page at once, and only
-// when that gives less than a page has the index find all articles and sorts them. Left to itself PostgreSQL, which
-// takes every word for evenly spread, reads everything in order for one that was common once; OFFSET 0
-// keeps it from that.
-func searchPostgres(s *Store, q searchQuery) ledger.Statement {
+// searchPostgres looks through stretches of time from the cursor on until a page is full: longer ones as long as that is quick,
+// shorter ones where there is more than is worth sorting, and none in which no article passes the filter. PostgreSQL's
+// index has no order, so all that it finds in a stretch is read; and no places, so articles with all grams are read before it
+// is clear whether these stand in a row.
+func searchPostgres(s *Store, q *info.Query) ledger.Statement {
 	const table = "news_articles."
-	var c conditions
-	s.filter(&c, &q.Query, table)
-	candidates := ` FROM news_articles` + c.where()
-	found := "grams @@ " + c.arg(tsquery(q.Search)) + "::tsquery"
-	limit, sorted := c.arg(int64(q.Limit+1))+"::bigint", order(&q.Query, table)
-	return s.statement(fmt.Sprintf(`WITH near AS MATERIALIZED (SELECT * FROM (SELECT *%s%s LIMIT %d) AS news_articles WHERE %s%s LIMIT %s),
-enough AS MATERIALIZED (SELECT count(*) = %[6]s AS yes FROM near)
-SELECT %[7]s FROM (SELECT * FROM near WHERE (SELECT yes FROM enough)
-UNION ALL (SELECT *%[1]s AND %[4]s AND NOT (SELECT yes FROM enough) OFFSET 0)) AS news_articles%[2]s LIMIT %[6]s`,
-		candidates, sorted, searchWindow, found, sorted, limit, s.columns), c.args...)
+	filter := *q
+	filter.From = nil
+	var c, f conditions
+	s.filter(&c, q, table)
+	f.args = c.args
+	s.filter(&f, &filter, table)
+	exact := f.arg(tsquery(q.Search)) + "::tsquery"
+	edge, side, behind := "timestamptz 'infinity'", "<", "k"
+	if q.Newer {
+		side, behind = ">=", "k + 1"
+	}
+	if q.From != nil {
+		at := q.From.At
+		if !q.Newer {
+			at++ // of the cursor's millisecond, too
+		}
+		edge = s.instant(f.arg(at))
+	}
+	return s.statement(strings.NewReplacer(
+		"{edge}", edge, "{side}", side, "{behind}", behind, "{limit}", f.arg(int64(q.Limit+1))+"::bigint", "{columns}", s.columns,
+		"{passing}", strings.Join(f.terms, " AND "), "{order}", order(q, table), "{matching}", exact+" AND "+strings.Join(c.terms, " AND "),
+		"{terms}", f.arg(indexed(q.Search)),
+	).Replace(fmt.Sprintf(`WITH RECURSIVE look AS (
+SELECT 0 AS step, 1 AS level, 0::bigint AS read, {edge} AS edge, '{}'::text[] COLLATE "C" AS found, FALSE AS through, clock_timestamp() AS clock
+UNION ALL SELECT step + 1,
+CASE WHEN crowded THEN level - 1 WHEN clock_timestamp() > clock + %[1]d * interval '1 millisecond' THEN level ELSE least(level + 1, 3) END,
+look.read + stretch.read,
+CASE WHEN k IS NULL OR crowded THEN edge ELSE timestamptz 'epoch' + (({behind}) << (9 + 3 * level)) * interval '1 second' END,
+CASE WHEN crowded THEN found ELSE found || ids END, k IS NULL, clock_timestamp()
+FROM look LEFT JOIN LATERAL (SELECT floor(extract(epoch FROM published_at))::bigint >> (9 + 3 * level) AS k
+FROM news_articles WHERE {passing} AND published_at {side} look.edge{order} LIMIT 1) AS next ON TRUE,
+LATERAL (SELECT count(*) AS read, count(*) > %[2]d AND level > 0 AS crowded, coalesce(array_agg(id) FILTER (WHERE matches), '{}') AS ids
+FROM (SELECT id, grams @@ {matching} AND published_at {side} look.edge AS matches FROM news_articles
+WHERE news_terms(grams, published_at) @@ ({terms} || ' & ' || chr(57344 + level) || k)::tsquery LIMIT CASE level WHEN 0 THEN NULL ELSE %[2]d + 1 END) AS found) AS stretch
+WHERE NOT through AND cardinality(found) < {limit} AND look.read < %[3]d
+AND (step < %[4]d OR step < %[5]d AND clock < statement_timestamp() + %[6]d * interval '1 millisecond'))
+SELECT CASE WHEN NOT through THEN (extract(epoch FROM edge) * 1000)::bigint END AS edge, news_articles.*
+FROM (SELECT * FROM look ORDER BY step DESC LIMIT 1) AS last
+LEFT JOIN LATERAL (SELECT {columns} FROM news_articles WHERE id = ANY (found){order} LIMIT {limit}) AS news_articles ON TRUE{order}`,
+		quick, maxFound, maxRead, minSteps, maxSteps, maxTime)), f.args...)
+}
+
+// indexed writes what the index judges of a search: which grams and beginnings of grams an article has.
+func indexed(search info.Search) string {
+	var terms []string
+	for _, t := range search {
+		if t.Prefix {
+			beginning := []rune(t.Grams[0])
+			terms = append(terms, quoted("\uE004"+string(beginning[:min(len(beginning), slices.Max(prefixes))])))
+			continue
+		}
+		for _, g := range t.Grams {
+			terms = append(terms, quoted(g))
+		}
+	}
+	return strings.Join(terms, " & ")
 }
 
 // tsquery writes a search in PostgreSQL's language.

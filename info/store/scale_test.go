@@ -51,14 +51,14 @@ var filters = []struct {
 	{info.Query{Category: info.Energy, Source: info.Seed, HasImage: true}, "news_with_image_by_source_category (source=? AND category=?"},
 }
 
-var searches = []string{infotest.Common, infotest.Latin, infotest.Uncommon, infotest.Rare, infotest.Absent, "환", "cli*"}
-
-// Of dearer searches the database may make more, as long as readers, who wait for a whole request, wait no more than
-// maxSearch times as long. Hard ones are shown only: the lists of their words have to be gone through.
-var (
-	dearer = []string{"climat*", infotest.Common + " " + infotest.Uncommon}
-	hard   = []string{infotest.Bygone, infotest.Common + " " + infotest.Other}
-)
+// searches are of all kinds, those included whose words are common and hardly meet, or were common once.
+var searches = []string{
+	infotest.Common, infotest.Latin, infotest.Uncommon, infotest.Rare, infotest.Absent, "환", "cli*", "climat*",
+	infotest.Common + " " + infotest.Uncommon, infotest.Bygone, infotest.Common + " " + infotest.Bygone,
+	infotest.Common + " " + infotest.Other, infotest.Common + " " + infotest.Other + " " + infotest.Latin,
+	"정부산", // its parts stand in most articles, and never in a row
+	"정부 부산 환경 풍력 climate report market 기술", // as many words as there may be
+}
 
 // TestCost: whatever the filter, a page is read from an index and costs the same at the end as at the beginning.
 func TestCost(t *testing.T) {
@@ -81,7 +81,9 @@ func TestCost(t *testing.T) {
 				}
 			})
 		}
-		for list := range slices.Chunk(slices.Collect(infotest.Corpus(*scale, newest)), 50) {
+		corpus := slices.Collect(infotest.Corpus(*scale, newest))
+		slices.Reverse(corpus) // as articles come
+		for list := range slices.Chunk(corpus, 50) {
 			pieces <- list
 		}
 		close(pieces)
@@ -194,18 +196,30 @@ func cost(t *testing.T, s *store.Store, end func() error, explained *store.Store
 		}
 		row(describe(&f.Query), first, fastest(q), maxGrowth*page)
 	}
-	for _, words := range slices.Concat(searches, dearer, hard) {
-		most := maxSearch * page
-		switch {
-		case slices.Contains(dearer, words):
-			most = page + (maxSearch-1)*max(*request, page)
-		case slices.Contains(hard, words):
-			most = 0
+	// Readers wait for a whole request, of which a search may take maxSearch times as long as a page.
+	most := page + (maxSearch-1)*max(*request, page)
+	for _, words := range searches {
+		for _, f := range []info.Query{{}, {Source: info.Seed, HasImage: true}} { // all, and few
+			q := info.Query{Category: info.All, Source: f.Source, HasImage: f.HasImage, Search: info.ParseSearch(words), Limit: 10}
+			first := fastest(q)
+			q.From = &last
+			row(describe(&q), first, fastest(q), most)
 		}
-		q := info.Query{Category: info.All, Search: info.ParseSearch(words), Limit: 10}
-		first := fastest(q)
-		q.From = &last
-		row("q="+words, first, fastest(q), most)
+	}
+	for words, want := range map[string]int{infotest.Rare: *scale / 25_000, infotest.Common + " " + infotest.Other: 0, "정부산": 0} {
+		began, found, looks := time.Now(), 0, 0
+		infotest.Scroll(func(q info.Query) info.Page {
+			p, err := s.Page(context.Background(), q)
+			if err != nil {
+				t.Fatal(err)
+			}
+			found, looks = found+len(p.Articles), looks+1
+			return p
+		}, info.Query{Category: info.All, Search: info.ParseSearch(words), Limit: 10}, func() { end() })
+		t.Logf("All %d of %q are found in %d requests, %.0f ms.", found, words, looks, ms(time.Since(began)))
+		if found != want {
+			t.Errorf("%d of %q found, not %d", found, words, want)
+		}
 	}
 }
 

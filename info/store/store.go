@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/info"
 	"github.com/newsfork/seed-engine/ledger"
 )
 
@@ -95,10 +96,10 @@ type dialect struct {
 	live    string // a condition: the article is not deleted
 	no, yes string
 	tried   func() string
-	indexed func(grams []string) string // a text as the search index takes it
-	list    string                      // the values of a JSON list of strings, in a column "value"
+	indexed func(grams []string, ms int64) string // a text of a time as the search index takes it
+	list    string                                // the values of a JSON list of strings, in a column "value"
 	instant func(placeholder string) string
-	search  func(s *Store, q searchQuery) ledger.Statement
+	search  func(s *Store, q *info.Query) ledger.Statement // see searched
 }
 
 var placeholders = regexp.MustCompile(`\?(\d+)`)

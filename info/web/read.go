@@ -275,11 +275,18 @@ func render(p *cache.Result, newer bool) []byte {
 		b = append(b, item.JSON...)
 	}
 	next, prev := "null", "null"
+	quote := func(c info.Cursor) string { return `"` + c.String() + `"` }
 	if n := len(p.Items); n > 0 {
 		if p.More || newer {
-			next = `"` + p.Items[n-1].Cursor.String() + `"`
+			next = quote(p.Items[n-1].Cursor)
 		}
-		prev = `"` + p.Items[0].Cursor.String() + `"`
+		prev = quote(p.Items[0].Cursor)
+	}
+	switch {
+	case p.Next != nil && newer:
+		prev = quote(*p.Next)
+	case p.Next != nil:
+		next = quote(*p.Next)
 	}
 	return fmt.Appendf(b, `],"next_cursor":%s,"prev_cursor":%s,"has_more":%t`, next, prev, p.More)
 }

@@ -114,6 +114,30 @@ func (f *fixture) page(query string) (p page) {
 	return p
 }
 
+// TestSearchGoesOn: a page whose search looked far enough says where the next one goes on, in either direction.
+func TestSearchGoesOn(t *testing.T) {
+	at := time.Date(2026, 1, 28, 12, 0, 0, 0, time.UTC)
+	place := &info.Cursor{At: 1769500000000}
+	items := []cache.Item{{Cursor: info.Cursor{At: at.UnixMilli(), ID: "a"}, JSON: []byte("{}")}, {Cursor: info.Cursor{At: at.UnixMilli() - 1, ID: "b"}, JSON: []byte("{}")}}
+	for _, c := range []struct {
+		result     cache.Result
+		newer      bool
+		next, prev string
+	}{
+		{cache.Result{Items: items, More: true}, false, `"1769601599999_b"`, `"1769601600000_a"`},
+		{cache.Result{Items: items, More: true, Next: place}, false, `"1769500000000"`, `"1769601600000_a"`},
+		{cache.Result{More: true, Next: place}, false, `"1769500000000"`, "null"},
+		{cache.Result{Items: items, More: true, Next: place}, true, `"1769601599999_b"`, `"1769500000000"`},
+		{cache.Result{More: true, Next: place}, true, "null", `"1769500000000"`},
+		{cache.Result{}, false, "null", "null"},
+	} {
+		want := fmt.Sprintf(`],"next_cursor":%s,"prev_cursor":%s,"has_more":%t`, c.next, c.prev, c.result.More)
+		if got := string(render(&c.result, c.newer)); !strings.HasSuffix(got, want) {
+			t.Errorf("%+v: %s, not %s", c, got, want)
+		}
+	}
+}
+
 // described compares an answer with the description of its route.
 func described(t *testing.T, r *http.Request, w *httptest.ResponseRecorder) {
 	t.Helper()
