@@ -137,6 +137,9 @@ func (p *page) directory(n int) string {
 var menuNames = words("mid menuid menuno menucd menucode menukey mcode mno mn mcd key pid pageid bbsid bbsno boardid boardno bid board bname botable" +
 	" cid catid category cat categoryid ctgr code sitecode cmscode section sectionid sec sid n node nodeid channel channelid topic type tab kind div gubun")
 
+// separators stand in names of fields or not.
+var separators = strings.NewReplacer("_", "", "-", "")
+
 // minMenuValue is the length of a value that is unlikely to mean something else elsewhere.
 const minMenuValue = 2
 
@@ -145,8 +148,7 @@ func menuFields(query string) func(func(string) bool) {
 	return func(yield func(string) bool) {
 		for f := range strings.SplitSeq(query, "&") {
 			name, value, _ := strings.Cut(f, "=")
-			name = strings.NewReplacer("_", "", "-", "").Replace(strings.ToLower(name))
-			if len(value) >= minMenuValue && menuNames[name] && !yield(f) {
+			if len(value) >= minMenuValue && menuNames[separators.Replace(strings.ToLower(name))] && !yield(f) {
 				return
 			}
 		}
