@@ -367,7 +367,7 @@ describe("the dashboard", { skip }, () => {
       await page.getByRole("heading", { name: "Why it was given up" }).waitFor();
       assert.match(
         await said(card("Why it was given up")),
-        /Unreadable[\s\S]+is not JSON: invalid character '<'[\s\S]+upload it with seedctl upload --replace/,
+        /Unreadable[\s\S]+is not JSON: invalid character '<'[\s\S]+upload it under its number, here or with seedctl upload --replace/,
       );
       assert.equal(await card("Attempts").locator("tbody tr").count(), 4);
       assert.deepEqual(JSON.parse(await text("pre")), fake.world.letter("f-1").letter.original_message);
