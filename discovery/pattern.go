@@ -3,10 +3,12 @@ package discovery
 import "strings"
 
 // Bounds of the tree of patterns. More than maxNames different names below a node are generalised to one variable,
-// {slug}. So the tree stays small regardless of the number of pages, and its final form does not depend on their
-// order.
+// {slug}, and where more than maxQueries queries differ, as with numbers that keep pages from being cached, names and
+// queries give way. So the tree stays small regardless of the number of pages, and its final form does not depend on
+// their order.
 const (
 	maxPatternDepth = 8
+	maxQueries      = 256
 	maxNodes        = 1 << 15 // only a hostile site gets there; further pages have no pattern
 )
 
@@ -30,6 +32,8 @@ type node struct {
 	names       uint16 // children that are names
 	name        bool   // token is a name
 	variable    bool   // names among its children have become {slug}
+	queries     uint16 // children that are placeholders with a query
+	plain       bool   // variable, and its children have no queries any more
 	good        bool   // some page of the pattern is worth fetching
 	depth       uint8
 	examples    [2]string // the two greatest URLs of the pattern, greatest first, "" for none
@@ -63,7 +67,7 @@ func (t *tree) add(p *page) nodeID {
 		} else {
 			t.token = append(append(t.token[:0], placeholders[k]...), e...)
 		}
-		if i == p.depth-1 && p.query != "" {
+		if i == p.depth-1 && p.query != "" && !t.nodes[at].plain {
 			t.token = appendQueryPattern(t.token, p.query)
 		}
 		if at = t.child(at, name); at == noNode {
@@ -95,30 +99,34 @@ func (t *tree) link(parent, c nodeID) {
 	n := &t.nodes[c]
 	n.parent, n.next, n.depth = parent, t.nodes[parent].first, t.nodes[parent].depth+1
 	t.nodes[parent].first = c
-	if !n.name {
-		return
-	}
-	t.nodes[parent].names++
-	if t.nodes[parent].names > maxNames[t.nodes[parent].depth] {
-		t.generalise(parent)
+	switch above := &t.nodes[parent]; {
+	case n.name:
+		if above.names++; above.names > maxNames[above.depth] {
+			t.generalise(parent, false)
+		}
+	case strings.Contains(n.token, "?"):
+		if above.queries++; above.queries > maxQueries {
+			t.generalise(parent, true)
+		}
 	}
 }
 
-// generalise replaces the names below parent by one {slug}, or one for each extension.
-func (t *tree) generalise(parent nodeID) {
-	c := t.nodes[parent].first
-	t.nodes[parent].first, t.nodes[parent].names, t.nodes[parent].variable = noNode, 0, true
-	var names []nodeID
+// generalise replaces the names below parent by one {slug}, or one for each extension and query; plain: without queries.
+func (t *tree) generalise(parent nodeID, plain bool) {
+	above := &t.nodes[parent]
+	c := above.first
+	above.first, above.names, above.queries, above.variable, above.plain = noNode, 0, 0, true, above.plain || plain
+	var others []nodeID
 	for c != noNode {
 		next := t.nodes[c].next
-		if t.nodes[c].name {
-			names = append(names, c)
+		if n := &t.nodes[c]; n.name || plain && strings.Contains(n.token, "?") {
+			others = append(others, c)
 		} else {
 			t.link(parent, c)
 		}
 		c = next
 	}
-	for _, c := range names {
+	for _, c := range others {
 		t.join(parent, c)
 	}
 }
@@ -130,6 +138,9 @@ func (t *tree) join(parent, c nodeID) {
 	token, name := n.token, n.name
 	if name && t.nodes[parent].variable {
 		token, name = slugToken(token), false
+	}
+	if t.nodes[parent].plain {
+		token, _, _ = strings.Cut(token, "?")
 	}
 	for into := t.nodes[parent].first; into != noNode; into = t.nodes[into].next {
 		if t.nodes[into].token == token {
@@ -149,8 +160,8 @@ func (t *tree) merge(into, from nodeID) {
 	}
 	t.nodes[from].examples = [2]string{}
 	t.nodes[into].good = t.nodes[into].good || t.nodes[from].good
-	if t.nodes[from].variable && !t.nodes[into].variable {
-		t.generalise(into)
+	if f, i := &t.nodes[from], &t.nodes[into]; f.variable && !i.variable || f.plain && !i.plain {
+		t.generalise(into, f.plain)
 	}
 	for c := t.nodes[from].first; c != noNode; {
 		next := t.nodes[c].next

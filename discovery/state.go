@@ -54,6 +54,7 @@ type StateNode struct {
 	Token    string   `json:"t"`
 	Name     bool     `json:"n,omitempty"`
 	Variable bool     `json:"v,omitempty"`
+	Plain    bool     `json:"q,omitempty"`
 	Good     bool     `json:"g,omitempty"`
 	Examples []string `json:"e,omitempty"`
 }
@@ -234,7 +235,7 @@ func (t *tree) store() ([]StateNode, map[nodeID]int) {
 	var walk func(n nodeID, parent int)
 	walk = func(n nodeID, parent int) {
 		o := &t.nodes[n]
-		s := StateNode{Parent: parent, Token: o.token, Name: o.name, Variable: o.variable, Good: o.good}
+		s := StateNode{Parent: parent, Token: o.token, Name: o.name, Variable: o.variable, Plain: o.plain, Good: o.good}
 		for _, e := range o.examples {
 			if e != "" {
 				s.Examples = append(s.Examples, e)
@@ -267,9 +268,9 @@ func (t *tree) restore(stored []StateNode) bool {
 				return false
 			}
 			t.nodes = append(t.nodes, node{token: s.Token, first: noNode, movedTo: noNode, name: s.Name})
-			t.link(nodeID(s.Parent), id)
+			t.link(t.home(nodeID(s.Parent)), id) // a state of a version before may have had more queries
 		}
-		t.nodes[i].variable, t.nodes[i].good = s.Variable, s.Good
+		t.nodes[i].variable, t.nodes[i].plain, t.nodes[i].good = s.Variable, s.Plain, s.Good
 		for _, u := range s.Examples {
 			t.exemplify(id, u)
 		}

@@ -53,8 +53,9 @@ type Collector struct {
 }
 
 const (
-	leaseTTL = 10 * time.Minute // longer than a collection takes
-	deadline = 5 * time.Minute  // of a collection
+	deadline = 5 * time.Minute // of a collection
+	// leaseTTL is a little longer than a collection takes, so that after one that was killed the next but one collects.
+	leaseTTL = deadline + time.Minute
 	// asking is how long a source may be asked: what came until then is stored in what is left.
 	asking = 3 * time.Minute
 )

@@ -20,6 +20,7 @@ class Api {
   articles = [];
   failing = false;
   stale = false;
+  patience = Infinity; // how many articles a search looks at for a page
   #n = 0;
 
   clear() {
@@ -53,8 +54,11 @@ class Api {
     const ahead = (a) => a.at > at || (a.at === at && a.id > id);
     const category = query.get("category");
     const q = query.get("q");
-    let matching = this.articles.filter((a) => (!category || a.category === category) && (!q || a.title.includes(q)));
-    if (cursor) matching = matching.filter(newer ? ahead : behind);
+    let looked = this.articles;
+    if (cursor) looked = looked.filter(newer ? ahead : behind);
+    const last = q ? looked[this.patience] : undefined; // the first one that is not looked at
+    if (last) looked = looked.slice(0, this.patience);
+    const matching = looked.filter((a) => (!category || a.category === category) && (!q || a.title.includes(q)));
     const list = newer ? matching.slice(-limit) : matching.slice(0, limit);
     const place = (a) => a && `${a.at}_${a.id}`;
     const more = matching.length > limit;
@@ -72,9 +76,9 @@ class Api {
           thumbnail_url: a.image,
           category: a.category,
         })),
-        next_cursor: more || newer ? (place(list.at(-1)) ?? null) : null,
+        next_cursor: more || newer ? (place(list.at(-1)) ?? null) : last ? `${last.at}_~` : null,
         prev_cursor: place(list[0]) ?? null,
-        has_more: more,
+        has_more: more || Boolean(last),
         meta: { total_cached: 0, cache_expires_in: 0, source: "d1", is_stale: this.stale },
       },
     };
@@ -196,6 +200,29 @@ test("categories, search and the way back", { skip }, async () => {
   await page.goBack();
   await page.waitForFunction(() => document.querySelectorAll("#articles > article").length >= 20);
   assert.equal(await page.getAttribute('nav a[data-category="energy"]', "aria-current"), "page");
+  assert.deepEqual(page.wrongs, []);
+  await page.context().close();
+});
+
+test("a search that goes on over short and empty pages", { skip }, async () => {
+  api.clear();
+  api.add(600);
+  const page = await open();
+  await page.waitForSelector("#articles > article");
+  api.patience = 50;
+  try {
+    await page.fill("#q", "기사 5"); // 5, 50 to 59, and the oldest hundred
+    await page.press("#q", "Enter");
+    await toEnd(page, async () => (await page.$eval("#end", (end) => end.dataset.state)) === "end");
+    const all = api.articles.filter((a) => a.title.includes("기사 5")).map((a) => a.id);
+    assert.equal(all.length, 111);
+    assert.deepEqual(await ids(page), all);
+    await page.fill("#q", "nothing");
+    await page.press("#q", "Enter");
+    await page.waitForSelector('#end[data-state="none"]'); // without scrolling
+  } finally {
+    api.patience = Infinity;
+  }
   assert.deepEqual(page.wrongs, []);
   await page.context().close();
 });
