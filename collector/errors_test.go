@@ -92,6 +92,36 @@ func TestErrorsOfEveryDocument(t *testing.T) {
 	}
 }
 
+// TestAFeedIsAskedOnce: one that is declared at a path where feeds are looked for is neither asked nor listed twice.
+func TestAFeedIsAskedOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		pages := healthy()
+		delete(pages, "https://example.com/sitemap.xml")
+		const declared = "https://example.com/feed.xml"
+		pages["https://example.com/"] = fetchtest.Page{Body: `<link rel="alternate" type="application/rss+xml" href="/feed.xml">`, Header: map[string]string{"Content-Type": "text/html"}}
+		pages[declared] = fetchtest.Redirect(301, "http://10.0.0.8/feed.xml")
+		w := newWorld(pages, nil)
+		if err := w.collect(t, message(1, "https://example.com/a"), false); err != nil {
+			t.Fatal(err)
+		}
+		errors := 0
+		for _, e := range discoveryErrors(t, w.document(t)) {
+			if e.URL == declared {
+				errors++
+			}
+		}
+		requests := 0
+		for _, link := range w.web.URLs() {
+			if link == declared {
+				requests++
+			}
+		}
+		if errors != 1 || requests != 1 {
+			t.Errorf("%d errors of %d requests", errors, requests)
+		}
+	})
+}
+
 // TestErrorsAreBounded: a site where everything fails, with names as long as they get.
 func TestErrorsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

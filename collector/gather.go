@@ -86,6 +86,7 @@ type gathering struct {
 	slow     bool // the site's own host wants longer pauses than the collection waits
 	newsRoot bool // the root sitemap is a news sitemap that was found at a well-known path
 
+	asked      []string         // feeds that were requested, as they were named
 	unread     map[string]error // why robots.txt of other authorities could not be read
 	otherHosts int              // authorities beside the site's own whose robots.txt was requested
 	reserve    int              // requests kept for later steps

@@ -116,9 +116,10 @@ func feedMethod(k feed.Kind) discovery.EntryMethod {
 
 // feed requests a feed and records it if it is one. It reports whether more requests may be sent.
 func (g *gathering) feed(ctx context.Context, link, foundBy string) bool {
-	if g.hasFeed(link) {
+	if g.hasFeed(link) || slices.Contains(g.asked, link) {
 		return true
 	}
+	g.asked = append(g.asked, link)
 	a, failure := g.session.Fetch(ctx, fetch.Target{
 		URL: link, Accept: "application/rss+xml, application/atom+xml, application/feed+json, */*;q=0.5",
 		Timeout: g.limits.PageTimeout, MaxBytes: maxFeedBytes,

@@ -84,6 +84,10 @@ func TestPattern(t *testing.T) {
 	for path, want := range map[string]string{
 		"/newsroom/press-releases/2026":              "/newsroom/press-releases/{year}",
 		"/news/2026/01/28/minister-opens-a-bridge":   "/news/{year}/{month}/{day}/{slug}",
+		"/actualites/2026/janvier/28":                "/actualites/{year}/{month}/{day}",
+		"/noticias/2026/septiembre/3":                "/noticias/{year}/{month}/{day}",
+		"/berita/2026/ogos/berita-utama":             "/berita/{year}/{month}/berita-utama",
+		"/2026/market":                               "/{year}/market",
 		"/news/2026/jan/28":                          "/news/{year}/{month}/{day}",
 		"/news/2026-01-28/x":                         "/news/{date}/x",
 		"/news/20260128-1.html":                      "/news/{id}.html",

@@ -182,21 +182,15 @@ func isDate(s string) bool {
 
 func isMonthName(s string) bool { return monthOf(s) > 0 }
 
-// monthOf returns the month of a number or English name, 0 for what is none.
+// monthOf returns the month of a number or name, 0 for what is none.
 func monthOf(s string) time.Month {
 	if between(s, 1, 12) {
 		return time.Month(number(s))
 	}
-	if len(s) < 3 || len(s) > 9 {
+	if len(s) < 3 || len(s) > len("septiembre") {
 		return 0
 	}
-	s = strings.ToLower(s)
-	for i, m := range monthNames {
-		if s == m || s == m[:3] {
-			return time.Month(i + 1)
-		}
-	}
-	return 0
+	return monthNames[strings.ToLower(s)]
 }
 
 // number is the value of up to nine digits.
@@ -248,7 +242,29 @@ func dayOf(year int, month time.Month, day int) (time.Time, bool) {
 	return at, month > 0 && at.Day() == day
 }
 
-var monthNames = [...]string{"january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december"}
+// monthNames are the months as paths have them, in the languages whose months the classifier's lexicon has.
+var monthNames = func() map[string]time.Month {
+	names := map[string]time.Month{}
+	for i, month := range [...]string{
+		"january jan januar januari janvier enero gennaio janeiro",
+		"february feb februar februari fevrier febrero febbraio fevereiro",
+		"march mar maerz maart mars marzo marco maret mac",
+		"april apr avril abril aprile",
+		"may mai mei mayo maggio maio",
+		"june jun juni juin junio giugno junho",
+		"july jul juli juillet julio luglio julho julai",
+		"august aug augustus aout agosto agustus ogos",
+		"september sep sept septembre septiembre setiembre settembre setembro",
+		"october oct oktober okt octobre octubre ottobre outubro",
+		"november nov novembre noviembre novembro",
+		"december dec dezember dez decembre diciembre dicembre dezembro desember disember",
+	} {
+		for _, name := range strings.Fields(month) {
+			names[name] = time.Month(i + 1)
+		}
+	}
+	return names
+}()
 
 func isPageWord(s string) bool {
 	if s == "" || len(s) > len("stranka") {
