@@ -50,7 +50,7 @@ async function visit(items, leaseEnds) {
     await sleep(item.crawl_delay_seconds * 1000); // since the request before, the first of which was for robots.txt
     const tired = [429, 503].includes(results.at(-1)?.status); // the host wants to be left alone
     if (tired || Date.now() > leaseEnds - 30_000) break;
-    if (!rules) results.push({ id: item.id, error: "robots.txt cannot be read" });
+    if (!rules) results.push({ id: item.id, error: "robots_unknown" });
     else if (!allowed(rules, item.url)) results.push({ id: item.id, error: "robots_disallowed" });
     else results.push(await follow(await fetchPage(item), item, rules));
   }

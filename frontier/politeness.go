@@ -13,6 +13,10 @@ const (
 	calmAnswers   = 8
 	unresolvedFor = 3_600_000 // ms
 
+	// noRobotsFor is how long a host is left alone whose robots.txt cannot be read: everything is forbidden then (RFC 9309,
+	// 2.3.1.4), which is no fault of its pages.
+	noRobotsFor = 3_600_000 // ms
+
 	// retryBase is after how many seconds a page is tried again whose host answered 5xx or not at
 	// all; each time it is 2^retryShift times as long.
 	retryBase  = 60
@@ -37,6 +41,13 @@ func (c *call) answered(h *host, r *Result) outcome {
 		return postponed
 	case r.Forbidden:
 		return gone
+	case r.NoRobots:
+		wait := r.RetryAfter * 1000
+		if wait == 0 {
+			wait = noRobotsFor
+		}
+		h.ready = max(h.ready, c.now+wait)
+		return postponed
 	case r.Unresolved:
 		h.unresolved = c.now + unresolvedFor
 		return failed

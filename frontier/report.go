@@ -24,6 +24,7 @@ type Result struct {
 	Unresolved   bool  // there was none because the host's name does not resolve
 	NotFetched   bool  // nobody asked, for want of time: it comes back
 	Forbidden    bool  // nobody asked, since robots.txt forbids it
+	NoRobots     bool  `json:",omitempty"` // nobody asked, since robots.txt cannot be read: it comes back, the host later
 	RetryAfter   int64 // seconds that the answer asked to wait; 0: it did not
 	ETag         string
 	LastModified string
@@ -262,7 +263,7 @@ func (p *reporting) page(h *host, at int, r *Result) error {
 	q := h.leased[at]
 	h.leased = append(h.leased[:at:at], h.leased[at+1:]...)
 	p.settled()
-	if !r.NotFetched && !r.Forbidden {
+	if !r.NotFetched && !r.Forbidden && !r.NoRobots {
 		c.state.answers++
 	}
 	switch c.answered(h, r) {
@@ -293,7 +294,7 @@ func (p *reporting) entry(h *host, at int, r *Result) error {
 	if err := h.unpackEntries(); err != nil {
 		return err
 	}
-	if i := h.entry(hash); i >= 0 && !r.NotFetched { // it may have been removed meanwhile
+	if i := h.entry(hash); i >= 0 && !r.NotFetched && !r.NoRobots { // it may have been removed meanwhile
 		c.check(&h.entries[i], r)
 		c.state.answers++
 		if failedStatus(r.Status) {

@@ -35,6 +35,7 @@ func (a *API) reportURLs(w http.ResponseWriter, r *http.Request) error {
 const (
 	unresolved = "unresolved"        // the host's name has no address
 	forbidden  = "robots_disallowed" // robots.txt forbids the URL, so nobody asked
+	noRobots   = "robots_unknown"    // robots.txt cannot be read, so nobody asked
 	notFetched = "not_fetched"       // there was no time, so nobody asked
 )
 
@@ -106,7 +107,7 @@ func (p *reportResult) result(field string, assess assessor) (result frontier.Re
 	if p.Status != nil {
 		result.Status = *p.Status
 	} else {
-		result.Unresolved, result.Forbidden, result.NotFetched = *p.Error == unresolved, *p.Error == forbidden, *p.Error == notFetched
+		result.Unresolved, result.Forbidden, result.NoRobots, result.NotFetched = *p.Error == unresolved, *p.Error == forbidden, *p.Error == noRobots, *p.Error == notFetched
 	}
 	if p.RetryAfter != nil {
 		result.RetryAfter = *p.RetryAfter

@@ -212,10 +212,10 @@ func TestReportsAreIdempotent(t *testing.T) {
 // TestErrorsOfReports: some errors say more than that there was no answer.
 func TestErrorsOfReports(t *testing.T) {
 	f := newFixture(t, nil)
-	urls := hosts(4)
+	urls := hosts(5)
 	put(t, f, urls...)
-	l := lease(t, f, `{"max":4,"lease_seconds":60}`)
-	errs := map[string]string{urls[0]: "unresolved", urls[1]: "robots_disallowed", urls[2]: "not_fetched", urls[3]: "connection reset"}
+	l := lease(t, f, `{"max":5,"lease_seconds":60}`)
+	errs := map[string]string{urls[0]: "unresolved", urls[1]: "robots_disallowed", urls[2]: "not_fetched", urls[3]: "connection reset", urls[4]: "robots_unknown"}
 	results := make([]map[string]any, len(l.Items))
 	for i, item := range l.Items {
 		results[i] = map[string]any{"id": item.ID, "error": errs[item.URL]}
@@ -233,7 +233,7 @@ func TestErrorsOfReports(t *testing.T) {
 	if got := again(2 * time.Minute); !slices.Equal(got, []string{urls[3]}) {
 		t.Errorf("after minutes: %v", got)
 	}
-	if got := again(2 * time.Hour); !slices.Contains(got, urls[0]) || slices.Contains(got, urls[1]) {
+	if got := again(2 * time.Hour); !slices.Contains(got, urls[0]) || !slices.Contains(got, urls[4]) || slices.Contains(got, urls[1]) {
 		t.Errorf("after hours: %v", got)
 	}
 }

@@ -263,7 +263,7 @@ export class Frontier implements IRequestManager {
     for (let i = 0; ; i++) {
       const page = { ...item, url: target ?? item.url };
       const rules = await this.#robots(page, host);
-      if (rules === "unreadable") return { id: item.id, error: "robots.txt cannot be read" };
+      if (rules === "unreadable") return { id: item.id, error: "robots_unknown" };
       if (rules?.isDisallowed(page.url, host.product)) return { id: item.id, error: "robots_disallowed" };
       host.lengthen(rules?.getCrawlDelay(host.product) ?? 0);
       if (!(await host.turn())) return null;

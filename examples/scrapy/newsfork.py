@@ -217,7 +217,7 @@ class Visit:
             read, rules = self.spider.robots.get(origin, (None, None))
             expired = read is None or time.monotonic() - read >= min(float(self.spider.robots_seconds), DAY)
             if origin in self.unreadable:
-                self._done({"error": "robots.txt cannot be read"})
+                self._done({"error": "robots_unknown"})
             elif expired and origin not in self.read:
                 return self._send(f"{origin}/robots.txt", self._robots, origin)
             elif not rules.can_fetch(item["url"], product(self.agent)):

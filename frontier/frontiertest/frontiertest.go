@@ -50,6 +50,7 @@ var Cases = []Case{
 	{"429 slows a host down, which recovers slowly", slowDown},
 	{"a page that fails", failingPage},
 	{"a host that does not resolve", unresolvedHost},
+	{"a robots.txt that cannot be read", noRobots},
 	{"pages that were not fetched", notFetched},
 	{"a lease that is over", expiredLease},
 	{"a report that is repeated, late or foreign", reportTwice},

@@ -200,6 +200,37 @@ func failingPage(t T, db DB) {
 	expect(t, "its state", s.state(pages("a.example", 1, 0)[0].URL).State, "done")
 }
 
+// noRobots: a page whose robots.txt cannot be read comes back however often, an hour later or when the host says so.
+func noRobots(t T, db DB) {
+	s := newShard(t, db)
+	s.put("a.example", pages("a.example", 2, 0.5)...)
+	for range 5 {
+		l := s.lease(1)
+		expect(t, "leased", len(l.Items), 1)
+		s.report(l, frontier.Result{ID: l.Items[0].ID, NoRobots: true})
+		s.wait(3_500_000)
+		expect(t, "before the hour is over", len(s.lease(1).Items), 0)
+		s.wait(700_000)
+	}
+	l := s.lease(1)
+	s.report(l, frontier.Result{ID: l.Items[0].ID, NoRobots: true, RetryAfter: 120})
+	s.wait(240_000)
+	l = s.lease(1)
+	expect(t, "after its Retry-After", len(l.Items), 1)
+	s.settle(l, 200)
+	stats := s.stats()
+	expect(t, "URLs, answers and faults", []int64{stats.URLs, stats.Answers, stats.Faults, stats.Failed}, []int64{1, 1, 0, 0})
+
+	s.putIn(kr, "b.example", nil, []frontier.NewEntry{{NewPage: frontier.NewPage{URL: "https://b.example/feed"}, Method: "rss", Interval: 7200}})
+	s.wait(8_200_000)
+	l = s.request(frontier.LeaseRequest{Max: 1, Kinds: []string{frontier.KindEntry}})
+	expect(t, "entry points", urls(l), []string{"https://b.example/feed"})
+	s.report(l, frontier.Result{ID: l.Items[0].ID, NoRobots: true})
+	if e := s.state("https://b.example/feed"); e.Entry == nil || e.Entry.Failures != 0 || len(e.Entry.Checks) != 0 {
+		t.Errorf("the entry point: %+v", e.Entry)
+	}
+}
+
 func unresolvedHost(t T, db DB) {
 	s := newShard(t, db)
 	s.put("a.example", pages("a.example", 2, 0.5)...)
