@@ -276,6 +276,18 @@ describe("the dashboard", { skip }, () => {
       await said(page.locator("tbody tr").first()),
       /rail-news-8\.example[\s\S]+failed[\s\S]+Timeout\s+https:\/\/www\.rail-news-8\.example\/robots\.txt: no answer within 10 s/,
     );
+    const before = page.url();
+    await page.getByLabel("Order").selectOption("duration");
+    await button("Apply").click();
+    const refusal = (name) => page.getByLabel(name, { exact: true }).evaluate((node) => node.validationMessage);
+    assert.match(await refusal("Order"), /^Only processed domains have a time/);
+    await page.getByLabel("State").selectOption("processed");
+    await button("Apply").click();
+    assert.match(await refusal("Error type"), /^Only failed domains have an error type/);
+    assert.equal(page.url(), before, "nothing is asked that the API refuses");
+    await page.getByLabel("Error type").selectOption("");
+    await button("Apply").click();
+    await page.waitForURL(/state=processed&sort=duration$/);
     await page.getByRole("textbox", { name: "Open a domain" }).fill("City-Council-2.example");
     await page.keyboard.press("Enter");
     await page.getByRole("heading", { name: "city-council-2.example" }).waitFor();
@@ -519,7 +531,7 @@ describe("the dashboard", { skip }, () => {
     assert.equal(await value.inputValue(), "city-council-2.example");
     await value.fill("nonsense");
     await button("Exclude").click();
-    await page.getByRole("alert").filter({ hasText: "value: is not a registrable domain" }).waitFor();
+    await page.getByRole("alert").filter({ hasText: "Value: is not a registrable domain" }).waitFor();
     await page.getByLabel("Kind").first().selectOption("url");
     await value.fill("https://city-council-2.example/a/*?b=c#d");
     await page.getByLabel("Reason").fill("Asked by the owner");
@@ -649,7 +661,7 @@ describe("the dashboard", { skip }, () => {
       await dialog().getByLabel("Seconds").fill("7.5");
       await page.keyboard.press("Enter");
       await notice(`The delay of ${host} is set.`);
-      assert.match(await said(row(host)), /7\.5 sec/);
+      await row(host).filter({ hasText: "7.5 sec" }).waitFor();
       await button(`Empty the queue of ${host}`).click();
       await dialog().getByRole("button", { name: "Cancel" }).click();
       await button(`Empty the queue of ${host}`).click();
@@ -677,11 +689,13 @@ describe("the dashboard", { skip }, () => {
       assert.match(await said(found), /A scraper has it\./);
       await found.getByRole("button", { name: "Block www.city-council-2.example" }).click();
       await page.keyboard.press("Escape");
+      await look("www.city-council-2.example/news/due");
+      await found.getByText("https://www.city-council-2.example/news/due").waitFor();
       await look("https://elsewhere.example/");
       await found.getByText("not in the frontier", { exact: true }).waitFor();
       assert.equal(await found.getByRole("button").count(), 0);
       await look("no address at all");
-      await found.getByRole("alert").filter({ hasText: "url: is not an http or https URL" }).waitFor();
+      await found.getByRole("alert").filter({ hasText: "URL: is not an http or https URL" }).waitFor();
       await page.getByRole("link", { name: "Clear" }).click();
       await found.waitFor({ state: "detached" });
       assert.equal(await card("Shards").count(), 1);

@@ -68,19 +68,27 @@ export function valuesOf(form, fields) {
   );
 }
 
-/** The form; go(hash) leads to the filtered view. Parts of the query without a field stay, but for the cursor. */
-export function filterForm(route, fields, go) {
+/**
+ * The form; go(hash) leads to the filtered view. Parts of the query without a field stay, but for the cursor. rules are what
+ * the fields must keep together, [{name, broken(values), text}]: the field of that name says the text where one is broken.
+ */
+export function filterForm(route, fields, go, rules = []) {
   const own = new Set(["cursor", ...fields.map((field) => field.name)]);
   const others = Object.fromEntries(Object.entries(route.query).filter(([name]) => !own.has(name)));
   const filtered = fields.some((field) => route.query[field.name]);
   const submit = (event) => {
     event.preventDefault();
     const values = valuesOf(event.currentTarget, fields);
+    const rule = rules.find(({ broken }) => broken(values));
+    if (rule) return complain(event.currentTarget.elements[rule.name], rule.text);
     go(to(route.view, { ...others, ...values }, route.id));
+  };
+  const forgive = ({ currentTarget: form }) => {
+    for (const { name } of rules) form.elements[name].setCustomValidity("");
   };
   return h(
     "form",
-    { class: "filters", role: "search", "aria-label": t("filter"), key: "filters", on: { submit } },
+    { class: "filters", role: "search", "aria-label": t("filter"), key: "filters", on: { submit, input: forgive } },
     fields.map((field) =>
       h(
         "div",
@@ -92,4 +100,9 @@ export function filterForm(route, fields, go) {
     h("button", { type: "submit" }, t("filter.apply")),
     filtered && h("a", { class: "button plain", href: to(route.view, others, route.id) }, t("filter.clear")),
   );
+}
+
+function complain(control, text) {
+  control.setCustomValidity(text);
+  control.reportValidity();
 }

@@ -102,7 +102,7 @@ export function failureText(error) {
       ? error.message
       : [text, error.code === "unauthorized" ? "" : error.message].filter(Boolean).join(" ");
   return [
-    error.field && `${error.field}: `,
+    error.field && `${label("filter", error.field)}: `,
     said,
     error.status >= 500 && error.requestId && ` (${t("requestId")} ${error.requestId})`,
   ]

@@ -33,10 +33,16 @@ export const pick = (from, ...names) =>
 
 export const partitionOf = (from) => pick(from, "country", "category", "date");
 
+/** A URL as it is pasted, which may lack the scheme. */
+export function urlOf(text) {
+  const trimmed = text.trim();
+  return trimmed === "" || /^[a-z][a-z0-9+.-]*:\/\//i.test(trimmed) ? trimmed : `https://${trimmed}`;
+}
+
 /** The host that a text names: a domain, a host, or a URL of it, as they are pasted. */
 export function hostOf(text) {
   const trimmed = text.trim();
-  const url = /^[a-z][a-z0-9+.-]*:\/\//i.test(trimmed) ? trimmed : `https://${trimmed}`;
+  const url = urlOf(text);
   const host = URL.canParse(url) ? new URL(url).hostname.replace(/\.$/, "") : "%";
   return host.includes("%") ? trimmed.toLowerCase() : host; // what URLs escape is in no host
 }

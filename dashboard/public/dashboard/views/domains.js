@@ -27,7 +27,7 @@ export default {
       choice("sort", "sort", ["domain", "duration"], "sort.none"),
     ];
     return [
-      h("div", { class: "toolbar", key: "toolbar" }, finder(route, app), filterForm(route, fields, app.go)),
+      h("div", { class: "toolbar", key: "toolbar" }, finder(route, app), filterForm(route, fields, app.go, rules())),
       route.query.state === "failed" &&
         data.domains.length > 0 &&
         h(
@@ -76,6 +76,20 @@ export default {
     ];
   },
 };
+
+/** What the API refuses: only failed domains have an error type, only processed ones a time. */
+const rules = () => [
+  {
+    name: "error_type",
+    broken: ({ error_type: type, state }) => type && state && state !== "failed",
+    text: t("filter.error_type.failed"),
+  },
+  {
+    name: "sort",
+    broken: ({ sort, state }) => sort === "duration" && state && state !== "processed",
+    text: t("filter.sort.processed"),
+  },
+];
 
 /** Leads to the page of a domain by its name, or by that of a host or a URL of it. */
 function finder(route, app) {

@@ -21,7 +21,7 @@ import {
   stateBadge,
   yesNo,
 } from "../pieces.js";
-import { pick, to } from "../routes.js";
+import { pick, to, urlOf } from "../routes.js";
 import { pager, table } from "../table.js";
 
 const LATE = 3_600_000; // milliseconds after which what is due is late, as the alarm counts
@@ -125,7 +125,7 @@ const shards = (stats) =>
 function finder(route, app) {
   const submit = (event) => {
     event.preventDefault();
-    const url = new FormData(event.currentTarget).get("url").trim();
+    const url = urlOf(new FormData(event.currentTarget).get("url"));
     app.go(to("frontier", { ...route.query, url }));
   };
   return h(
