@@ -34,15 +34,23 @@ type meaning struct {
 // edges share one hash table with linear probing, so that a step costs the same in nodes with many children
 // (Han, hangul).
 type trie struct {
-	follow []byte      // by node: the byte that leads to the node after it, 0 for none
-	forks  []bool      // by node: whether other edges lead from it
-	edges  []edge      // a power of two long, at most half full
-	count  int         // of edges
-	first  [256]uint32 // the children of the root, which every search begins with
-	list   []uint32    // by node: 1 + index into lists, 0: no word ends here
-	lists  [][]meaning
-	spare  []meaning // slab for new lists, so that most words need no allocation
+	nodes []nodeBits
+	edges []edge      // a power of two long, at most half full
+	count int         // of edges
+	first [256]uint32 // the children of the root, which every search begins with
+	lists [][]meaning
+	spare []meaning // slab for new lists, so that most words need no allocation
 }
+
+// nodeBits are what a search needs of a node, in one load: the byte that leads to the node after it, 0 for none; whether other
+// edges lead from it; and, from listShift on, 1 + the index in lists of the word that ends here, 0 for none.
+type nodeBits uint32
+
+const (
+	followByte = 0xFF
+	forks      = 1 << 8
+	listShift  = 9
+)
 
 // edge leads from a node by a byte to a child. Key is node<<8 | byte, and child 0 a free slot: no
 // edge leads to the root.
@@ -51,8 +59,7 @@ type edge struct{ key, child uint32 }
 // newTrie returns a trie with room for about the number of nodes, which must be a power of two.
 func newTrie(nodes int) *trie {
 	t := &trie{
-		follow: make([]byte, 0, nodes), forks: make([]bool, 0, nodes), list: make([]uint32, 0, nodes),
-		edges: make([]edge, nodes/2), spare: make([]meaning, nodes/8),
+		nodes: make([]nodeBits, 0, nodes), edges: make([]edge, nodes/2), spare: make([]meaning, nodes/8),
 	}
 	t.addNode()
 	return t
@@ -60,8 +67,8 @@ func newTrie(nodes int) *trie {
 
 // addNode adds a node without edges.
 func (t *trie) addNode() (node uint32) {
-	t.follow, t.forks, t.list = append(t.follow, 0), append(t.forks, false), append(t.list, 0)
-	return uint32(len(t.list) - 1)
+	t.nodes = append(t.nodes, 0)
+	return uint32(len(t.nodes) - 1)
 }
 
 // slot is the index of the edge with a key, or of the free slot for it.
@@ -75,11 +82,14 @@ func (t *trie) slot(key uint32) uint32 {
 }
 
 // step returns the child of a node by a byte, 0 when there is none.
-func (t *trie) step(node uint32, b byte) uint32 {
+func (t *trie) step(node uint32, b byte) uint32 { return t.child(node, t.nodes[node], b) }
+
+// child is step for a node with these bits.
+func (t *trie) child(node uint32, n nodeBits, b byte) uint32 {
 	switch {
-	case t.follow[node] == b:
+	case byte(n&followByte) == b:
 		return node + 1
-	case t.forks[node]:
+	case n&forks != 0:
 		return t.edges[t.slot(node<<8|uint32(b))].child
 	}
 	return 0
@@ -89,10 +99,10 @@ func (t *trie) step(node uint32, b byte) uint32 {
 func (t *trie) branch(node uint32, b byte) (child uint32) {
 	child = t.addNode()
 	if child == node+1 {
-		t.follow[node] = b
+		t.nodes[node] |= nodeBits(b)
 		return child
 	}
-	t.forks[node] = true
+	t.nodes[node] |= forks
 	if t.count++; 2*t.count > len(t.edges) {
 		t.grow()
 	}
@@ -124,17 +134,17 @@ func (t *trie) add(word string, m meaning) {
 		}
 		node = child
 	}
-	if t.list[node] == 0 {
+	if t.nodes[node]>>listShift == 0 {
 		if len(t.spare) == 0 {
 			t.spare = make([]meaning, 1024)
 		}
 		t.spare[0] = m
 		t.lists = append(t.lists, t.spare[:1:1])
 		t.spare = t.spare[1:]
-		t.list[node] = uint32(len(t.lists))
+		t.nodes[node] |= nodeBits(len(t.lists)) << listShift
 		return
 	}
-	l := &t.lists[t.list[node]-1]
+	l := &t.lists[t.nodes[node]>>listShift-1]
 	for i, old := range *l {
 		if old.Role == m.Role && old.anchor == m.anchor {
 			(*l)[i].Strength = max(old.Strength, m.Strength)
@@ -425,8 +435,9 @@ func (l *Lexicon) Find(dst []Match, text []byte, starts []bool) []Match {
 func (t *trie) longest(text []byte, starts []bool, from int, best *Match) {
 	node := t.first[text[from]]
 	for i := from + 1; node != 0; i++ {
-		if n := t.list[node]; n != 0 && i > best.End {
-			list := t.lists[n-1]
+		n := t.nodes[node]
+		if at := n >> listShift; at != 0 && i > best.End {
+			list := t.lists[at-1]
 			ends := endingsAt(text, starts, i, i-from)
 			if ends&endWord != 0 || hasOpenEnd(list) {
 				*best = Match{Start: from, End: i, list: list, ends: ends}
@@ -435,7 +446,7 @@ func (t *trie) longest(text []byte, starts []bool, from int, best *Match) {
 		if i == len(text) {
 			return
 		}
-		node = t.step(node, text[i])
+		node = t.child(node, n, text[i])
 	}
 }
 
