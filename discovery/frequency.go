@@ -12,12 +12,23 @@ import (
 // minDates is the number of distinct dates needed to compute a frequency.
 const minDates = 5
 
-// frequency computes how often pages change from the dates of their last changes: seconds since 1970, ascending,
-// distinct, all plausible. Equal dates count once, because a site that stamps all pages alike dates none of them.
-// With fewer than minDates the hint of a sitemap decides, or else the type.
+// frequency computes how often pages change from the dates of their last changes. With fewer than minDates the hint of
+// a sitemap decides, or else the type.
 func frequency(dates []uint32, now time.Time, t classify.Type, h Hint) Frequency {
+	return frequencyOf(rhythm(dates, now), t, h)
+}
+
+// frequencyOf is frequency for pages of a rhythm.
+func frequencyOf(rhythm Frequency, t classify.Type, h Hint) Frequency {
+	return cmp.Or(rhythm, h.frequency(), usualFrequency(t))
+}
+
+// rhythm is how often pages change by the dates of their last changes alone, "" for fewer than minDates: seconds since
+// 1970, ascending, distinct, all plausible. Equal dates count once, because a site that stamps all pages alike dates
+// none of them.
+func rhythm(dates []uint32, now time.Time) Frequency {
 	if len(dates) < minDates {
-		return cmp.Or(h.frequency(), usualFrequency(t))
+		return ""
 	}
 	if newest := time.Unix(int64(dates[len(dates)-1]), 0); now.Sub(newest) > 2*365*day {
 		return Static

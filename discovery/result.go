@@ -150,13 +150,14 @@ func (a *Analyser) frequencies(list []candidate, below bool) []Frequency {
 			}
 		}
 	})
+	rhythms := map[nodeID]Frequency{}
 	for n, d := range dates {
 		slices.Sort(d)
-		dates[n] = slices.Compact(d)
+		rhythms[n] = rhythm(slices.Compact(d), a.o.Now)
 	}
 	frequencies := make([]Frequency, len(list))
 	for i := range list {
-		frequencies[i] = frequency(dates[nodes[i]], a.o.Now, list[i].class.Type(), list[i].hint)
+		frequencies[i] = frequencyOf(rhythms[nodes[i]], list[i].class.Type(), list[i].hint)
 	}
 	return frequencies
 }
