@@ -67,6 +67,10 @@ type Analyser struct {
 	host       string          // the last one
 	authority  float64
 	now        int64 // o.Now in nanoseconds since 1970
+	day        struct {
+		on   date
+		date uint32 // seconds since 1970, 0 where that cannot be
+	} // the last one in a URL
 
 	seen   seen
 	tree   *tree
@@ -350,10 +354,17 @@ func (a *Analyser) dated(p *page, found uint32) uint32 {
 	if found > 0 {
 		return found
 	}
-	if at, ok := p.date(); ok && markup.Plausible(at, a.o.Now) {
-		return uint32(at.Unix())
+	on, ok := p.day()
+	if !ok {
+		return 0
 	}
-	return 0
+	if on != a.day.on { // many pages in a row have the same
+		a.day.on, a.day.date = on, 0
+		if at, ok := on.time(); ok && markup.Plausible(at, a.o.Now) {
+			a.day.date = uint32(at.Unix())
+		}
+	}
+	return a.day.date
 }
 
 // count adds a URL to the sums (sign 1), or removes it (-1).

@@ -45,7 +45,7 @@ func newPool(limit int) pool {
 func (o *pool) offer(p *page, c candidate, title []byte) {
 	c.order += int(100 * (1 - c.confidence))
 	o.best.offer(c, title)
-	o.sections[(keyOf(p.host)^keyOf(p.sectionName()))%pageSections].offer(c, title)
+	o.sections[p.sectionKey()%pageSections].offer(c, title)
 }
 
 // entitle gives a title to a candidate that has none.
@@ -188,6 +188,9 @@ func (h *pages) title(url string) string {
 
 // offer adds c if it is good enough, in place of an older candidate with its URL.
 func (h *pages) offer(c candidate, title []byte) {
+	if h.limit == 0 || len(h.heap) == h.limit && better(h.heap[0].candidate, c) < 0 {
+		return
+	}
 	i, found := h.at[c.url]
 	switch {
 	case found:
@@ -203,7 +206,7 @@ func (h *pages) offer(c candidate, title []byte) {
 		h.heap = append(h.heap, titled{c, shortTitle(title)})
 		h.at[c.url] = len(h.heap) - 1
 		h.up(len(h.heap) - 1)
-	case h.limit > 0 && better(c, h.heap[0].candidate) < 0:
+	default:
 		delete(h.at, h.heap[0].url)
 		c.url = strings.Clone(c.url)
 		h.heap[0] = titled{c, shortTitle(title)}

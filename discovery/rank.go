@@ -216,6 +216,9 @@ func mixed(sorted []entrant) []entrant {
 // language.
 func (p *page) section() string { return strings.TrimPrefix(p.host, "www.") + "/" + p.sectionName() }
 
+// sectionKey identifies host and section of a page. Two of a site share one with a chance of 1 in 2^48.
+func (p *page) sectionKey() uint64 { return keyOf(p.host) ^ keyOf(p.sectionName()) }
+
 func (p *page) sectionName() string {
 	for i, s := range p.parts() {
 		if p.kinds[i] != langKind {

@@ -201,45 +201,48 @@ func number(s string) (n int) {
 	return n
 }
 
-// date returns the date in the path of a page, as of articles in /2026/01/28/ or /20260128/; a month alone counts from
+// date is a day as a URL states it, which need not exist.
+type date struct{ year, month, day int }
+
+// day returns the date in the path of a page, as of articles in /2026/01/28/ or /20260128/; a month alone counts from
 // its first day, a year alone is no date.
-func (p *page) date() (at time.Time, ok bool) {
+func (p *page) day() (on date, ok bool) {
 	for i := range p.parts() {
 		switch body := p.body(i); p.kinds[i] {
 		case dateKind:
-			return dateOf(body)
+			return dateOf(body), true
 		case monthKind: // only after a year
 			day := 1
 			if i+1 < len(p.parts()) && p.kinds[i+1] == dayKind {
 				day = number(p.body(i + 1))
 			}
-			return dayOf(number(p.body(i-1)), monthOf(body), day)
+			return date{number(p.body(i - 1)), int(monthOf(body)), day}, true
 		}
 	}
-	return at, false
+	return on, false
 }
 
 // dateOf reads what isDate accepts.
-func dateOf(s string) (time.Time, bool) {
+func dateOf(s string) date {
 	switch {
 	case len(s) == 6:
-		return dayOf(number(s[:4]), time.Month(number(s[4:])), 1)
+		return date{number(s[:4]), number(s[4:]), 1}
 	case len(s) == 7:
-		return dayOf(number(s[:4]), time.Month(number(s[5:])), 1)
+		return date{number(s[:4]), number(s[5:]), 1}
 	case len(s) == 8 && between(s[:4], 1985, 2039) && between(s[4:6], 1, 12) && between(s[6:], 1, 31):
-		return dayOf(number(s[:4]), time.Month(number(s[4:6])), number(s[6:]))
+		return date{number(s[:4]), number(s[4:6]), number(s[6:])}
 	case len(s) == 8:
-		return dayOf(number(s[4:]), time.Month(number(s[2:4])), number(s[:2]))
+		return date{number(s[4:]), number(s[2:4]), number(s[:2])}
 	case !isDigit(s[4]):
-		return dayOf(number(s[:4]), time.Month(number(s[5:7])), number(s[8:]))
+		return date{number(s[:4]), number(s[5:7]), number(s[8:])}
 	}
-	return dayOf(number(s[6:]), time.Month(number(s[3:5])), number(s[:2]))
+	return date{number(s[6:]), number(s[3:5]), number(s[:2])}
 }
 
-// dayOf reports whether there is such a day: 30 February is none.
-func dayOf(year int, month time.Month, day int) (time.Time, bool) {
-	at := time.Date(year, month, day, 0, 0, 0, 0, time.UTC)
-	return at, month > 0 && at.Day() == day
+// time reports whether there is such a day: 30 February is none.
+func (d date) time() (time.Time, bool) {
+	at := time.Date(d.year, time.Month(d.month), d.day, 0, 0, 0, 0, time.UTC)
+	return at, d.month > 0 && at.Day() == d.day
 }
 
 // monthNames are the months as paths have them, in the languages whose months the classifier's lexicon has.

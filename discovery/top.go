@@ -46,7 +46,7 @@ type varied []sectioned
 
 type sectioned struct {
 	candidate
-	host, section string
+	section uint64 // sectionKey
 }
 
 // maxVaried leaves room for those that turn out to be worth less than estimated.
@@ -58,23 +58,22 @@ func (v *varied) offer(p *page, c candidate) {
 	if len(list) == maxVaried && better(list[maxVaried-1].candidate, c) < 0 {
 		return
 	}
-	section := p.sectionName()
+	section := p.sectionKey()
 	alike, out := 0, -1 // out makes room: the older candidate, else the worst of the section if that is full
 	for i := range list {
-		o := &list[i]
-		if o.url == c.url {
-			alike, out = 0, i
-			break
-		}
-		if o.section == section && o.host == p.host {
+		if list[i].section == section {
 			if alike++; alike == maxAlike {
 				out = i
 			}
 		}
 	}
-	switch {
-	case alike == maxAlike && better(list[out].candidate, c) < 0:
+	if out >= 0 && better(list[out].candidate, c) < 0 {
 		return
+	}
+	if i := slices.IndexFunc(list, func(o sectioned) bool { return o.section == section && o.url == c.url }); i >= 0 {
+		out = i
+	}
+	switch {
 	case out >= 0:
 		list = slices.Delete(list, out, out+1)
 	case len(list) == maxVaried:
@@ -82,7 +81,7 @@ func (v *varied) offer(p *page, c candidate) {
 	}
 	c.url = strings.Clone(c.url)
 	i, _ := slices.BinarySearchFunc(list, c, func(o sectioned, c candidate) int { return better(o.candidate, c) })
-	*v = slices.Insert(list, i, sectioned{c, strings.Clone(p.host), strings.Clone(section)})
+	*v = slices.Insert(list, i, sectioned{c, section})
 }
 
 // candidates are those of v that are in none of the lists.

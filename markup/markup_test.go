@@ -105,6 +105,19 @@ func TestCanonicalCopies(t *testing.T) {
 	}
 }
 
+// TestCopyNamesAreFound: the first look at a path misses no name of a copy, in any case and with what browsers remove.
+func TestCopyNamesAreFound(t *testing.T) {
+	const want = "https://a.example/news/story-7"
+	for _, name := range []string{"amp", "AMP", "aMp", "print", "PRINT", "pRint", "p\trint", "pr\nint", "a\tmp", "am\rp"} {
+		for _, url := range []string{"/news/story-7/" + name, "/news/story-7/" + name + "/", "/" + name + "/news/story-7", "/news/x/../story-7/" + name} {
+			got, ok := AppendCanonical(nil, []byte("https://a.example"+url))
+			if !ok || strings.TrimSuffix(string(got), "/") != want {
+				t.Errorf("%q: %s", url, got)
+			}
+		}
+	}
+}
+
 // TestCanonicalStays: URLs are stored in canonical form, so what is in that form stays as it is: of all labelled URLs
 // only those that have a duplicate slash or are copies change.
 func TestCanonicalStays(t *testing.T) {

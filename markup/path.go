@@ -10,8 +10,10 @@ const (
 	queryByte                       // is percent-encoded in a query
 	slashByte                       // separates segments
 	backslash
-	dotByte // may begin a dot segment
-	percent // may encode a dot
+	dotByte  // may begin a dot segment
+	percent  // may encode a dot
+	copyHead // m or p: with the byte after it perhaps within the name of a copy, "amp" or "print"
+	copyTail // p or r
 )
 
 // classes are those of url.spec.whatwg.org/#percent-encoded-bytes, for special schemes.
@@ -27,6 +29,12 @@ var classes = func() (t [256]byteClass) {
 		}
 	}
 	t['/'], t['\\'], t['.'], t['%'] = slashByte, backslash, dotByte, percent
+	for _, c := range "mMpP" {
+		t[c] |= copyHead
+	}
+	for _, c := range "pPrR" {
+		t[c] |= copyTail
+	}
 	return t
 }()
 
@@ -106,25 +114,29 @@ func appendQuery(dst, field []byte) []byte {
 
 // appendOnePath appends the path that stands for all spellings of a path, see AppendCanonical.
 func appendOnePath(dst, path []byte) []byte {
-	var seen, last, both byteClass
+	var seen, last, both, named byteClass
 	for _, c := range path {
 		k := classes[c]
 		both |= k & last
+		named |= k & (last << 1)
 		seen |= k
 		last = k
 	}
-	double := both&slashByte != 0
+	double, copied := both&slashByte != 0, named&copyTail != 0
 	start := len(dst)
 	if len(path) == 0 || seen&(pathByte|backslash) != 0 || seen&dotByte != 0 && bytes.Contains(path, []byte("/.")) || seen&percent != 0 && encodesDot(path) {
 		dst = AppendPath(dst, path)
-		double = true // where dot segments and line breaks were, perhaps
+		double, copied = true, true // where dot segments and line breaks were, perhaps
 	} else {
 		dst = append(dst, path...)
 	}
 	if double {
 		dst = dst[:start+singleSlashes(dst[start:])]
 	}
-	return dst[:start+original(dst[start:])]
+	if copied {
+		dst = dst[:start+original(dst[start:])]
+	}
+	return dst
 }
 
 func encodesDot(path []byte) bool {

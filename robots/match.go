@@ -33,9 +33,12 @@ func pathOf(url string) string {
 	if scheme := strings.Index(url, "://"); scheme >= 0 && !strings.ContainsAny(url[:scheme], "/?;") {
 		url = url[scheme+len("://"):]
 	}
-	start := strings.IndexAny(url, "/?;")
+	start := 0
+	for start < len(url) && url[start] != '/' && url[start] != '?' && url[start] != ';' {
+		start++
+	}
 	switch {
-	case start < 0:
+	case start == len(url):
 		return "/"
 	case url[start] != '/':
 		return "/" + url[start:]
