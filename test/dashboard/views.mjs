@@ -6,6 +6,7 @@ export const views = [
   { name: "domain", hash: "#/domain/city-council-2.example" },
   { name: "domain-failed", hash: "#/domain/rail-news-158.example" },
   { name: "domain-pending", hash: "#/domain/labour-office-1224.example" },
+  { name: "domain-unknown", hash: "#/domain/city-counsil-2.example" },
   { name: "frontier", hash: "#/frontier?sort=size" },
   {
     name: "frontier-url",
