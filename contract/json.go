@@ -145,7 +145,7 @@ func JSONError(err error) error {
 	case errors.As(err, &e):
 		return err
 	case errors.As(err, &wrong):
-		return Invalid(wrong.Field, "is a JSON %s; send a %s", wrong.Value, jsonType(wrong.Type.Kind().String()))
+		return Invalid(wrong.Field, "is a JSON %s; send %s", wrong.Value, jsonType(wrong.Type.Kind().String()))
 	}
 	return &Error{Kind: Parse, Field: "body", Message: "is not valid JSON; send one JSON object", Err: err}
 }
@@ -153,15 +153,15 @@ func JSONError(err error) error {
 func jsonType(kind string) string {
 	switch {
 	case kind == "struct", kind == "map", kind == "ptr":
-		return "JSON object"
+		return "a JSON object"
 	case kind == "slice":
-		return "JSON array"
+		return "a JSON array"
 	case kind == "bool":
 		return "true or false"
 	case strings.HasPrefix(kind, "int"):
-		return "whole number"
+		return "a whole number"
 	case strings.HasPrefix(kind, "float"):
-		return "number"
+		return "a number"
 	}
-	return "string"
+	return "a string"
 }

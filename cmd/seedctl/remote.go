@@ -154,7 +154,7 @@ func (r *remote) connect() error {
 		return usageError(err.Error())
 	}
 	c.Limits = limits
-	c.OnRetry = func(wait time.Duration, err error) { r.complain("%v; trying again in %v", err, wait) }
+	c.OnRetry = func(wait time.Duration, err error) { r.complain("%s; trying again in %v", inWords(err), wait) }
 	r.Client = c
 	return nil
 }

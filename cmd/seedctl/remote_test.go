@@ -240,13 +240,13 @@ func TestErrors(t *testing.T) {
 			http.Redirect(w, r, "https://login.example/", http.StatusFound)
 			return true
 		}, "status", exitUnreachable, 1, "redirects to https://login.example/"},
-		{"hang-up", func(w http.ResponseWriter, r *http.Request) bool { panic(http.ErrAbortHandler) }, "status", exitUnreachable, 5, "could not be reached: EOF"},
-		{"hang-up, force", func(w http.ResponseWriter, r *http.Request) bool { panic(http.ErrAbortHandler) }, "orchestrate --force", exitUnreachable, 1, "could not be reached: EOF"},
+		{"hang-up", func(w http.ResponseWriter, r *http.Request) bool { panic(http.ErrAbortHandler) }, "status", exitUnreachable, 5, "could not be reached: the connection was closed"},
+		{"hang-up, force", func(w http.ResponseWriter, r *http.Request) bool { panic(http.ErrAbortHandler) }, "orchestrate --force", exitUnreachable, 1, "could not be reached: the connection was closed"},
 		{"gateway, force", raw(502, "text/html", "<p>bad gateway"), "orchestrate --force", exitUnreachable, 1, "answered 502"},
 		{"cut short", func(w http.ResponseWriter, r *http.Request) bool {
 			w.Header().Set("Content-Length", "100")
 			return raw(200, "application/json", `{"succ`)(w, r)
-		}, "status", exitUnreachable, 5, "broke off its answer: unexpected EOF"},
+		}, "status", exitUnreachable, 5, "broke off its answer: the connection ended too early"},
 		{"endless list", func(w http.ResponseWriter, r *http.Request) bool {
 			respond(w, 200, contract.DomainPage{Cursor: ptr("again")})
 			return true

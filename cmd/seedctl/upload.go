@@ -174,7 +174,7 @@ func findRaw(args []string, given contract.Partition, chunk string, next bool) (
 			continue
 		}
 		if other, twice := keys[f.key()]; twice {
-			return nil, usageError(fmt.Sprintf("%s and %s are both %s; --next numbers them anew", other, f.path, f.key()))
+			return nil, usageError(fmt.Sprintf("%s and %s are both %s; --next gives them new numbers", other, f.path, f.key()))
 		}
 		keys[f.key()] = f.path
 	}

@@ -56,7 +56,7 @@ func TestWatch(t *testing.T) {
 		"gap between a file and its domains": {[]contract.Status{stats(three{150, 0, 0}, three{}), stats(three{150, 0, 0}, three{}), stats(three{150, 0, 0}, three{0, 0, 4}), stats(three{150, 0, 0}, three{4, 0, 0})}, "", exitOK, 6, ""},
 		"a domain failed":                    {[]contract.Status{stats(three{150, 0, 0}, three{399, 1, 0})}, "", exitFailed, 3, "0 files and 1 domain failed"},
 		"a file failed":                      {[]contract.Status{stats(three{149, 1, 0}, three{399, 0, 0})}, "", exitFailed, 3, "1 file and 0 domains failed"},
-		"the ledger is behind":               {[]contract.Status{stats(three{0, 0, 0}, three{}), stats(three{149, 0, 0}, three{10, 0, 0})}, "", exitFailed, manyLooks, "the ledger knows 149 of the 150 raw files"},
+		"the ledger is behind":               {[]contract.Status{stats(three{0, 0, 0}, three{}), stats(three{149, 0, 0}, three{10, 0, 0})}, "", exitFailed, manyLooks, "the ledger has 149 of the 150 raw files"},
 		"a discarded file is no failure":     {[]contract.Status{discarded(stats(three{149, 0, 0}, three{399, 0, 0}))}, "", exitOK, 3, ""},
 		"it catches up":                      {[]contract.Status{stats(three{0, 0, 0}, three{}), stats(three{0, 0, 0}, three{}), stats(three{0, 0, 0}, three{}), stats(three{0, 0, 0}, three{}), stats(three{150, 0, 0}, three{10, 0, 0})}, "", exitOK, 7, ""},
 		"nothing moves":                      {[]contract.Status{stats(three{149, 0, 1}, three{10, 0, 0})}, "--timeout 50ms", exitFailed, 3, "nothing has moved for 50ms"},

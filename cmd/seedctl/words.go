@@ -29,6 +29,10 @@ func inWords(err error) string {
 		return in(syntax, "it ends too early to be JSON")
 	case errors.As(err, &syntax):
 		return in(syntax, fmt.Sprintf("it is not JSON from byte %d on", syntax.Offset))
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return in(io.ErrUnexpectedEOF, "the connection ended too early")
+	case errors.Is(err, io.EOF):
+		return in(io.EOF, "the connection was closed")
 	case errors.As(err, &kind) && kind.Field == "":
 		return in(kind, "it is a "+kind.Value+", not an object")
 	case errors.As(err, &kind):
