@@ -1,6 +1,7 @@
 package frontier
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -288,6 +289,7 @@ func (p *putting) do(r *Put) (answer PutAnswer, err error) {
 			return answer, err
 		}
 	}
+	p.fresh = slices.Grow(p.fresh, len(r.Pages))
 	for i := range r.Pages {
 		if err := p.page(&r.Pages[i], &answer.Pages[i]); err != nil {
 			return answer, err
@@ -494,7 +496,9 @@ func (p *putting) update(h *host, e *entry, l link, n *NewEntry) {
 
 func (p *putting) touch(h *host) {
 	p.c.change(h)
-	p.touched = append(p.touched, h)
+	if n := len(p.touched); n == 0 || p.touched[n-1] != h { // most pages of a put are of one host
+		p.touched = append(p.touched, h)
+	}
 }
 
 // finish queues the fresh pages, the best ones if there is not room for all, and their hosts.
