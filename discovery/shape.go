@@ -17,6 +17,7 @@ type shapes struct {
 	classifier *classify.Classifier
 	titles     *classify.Titles
 	classes    map[string]shapeClass
+	run        run // the last one
 	buf        []byte
 }
 
@@ -52,11 +53,31 @@ func (s *shapes) classify(p *page) (class classify.Class, confidence float64) {
 func (s *shapes) titled(p *page) (class classify.Class, confidence float64, ok bool) {
 	title := p.segments[p.depth-1]
 	extension := title[p.bodies[p.depth-1]:]
+	frame, ends := strings.CutSuffix(p.url, title)
+	if ends && frame == string(s.run.frame) && extension == string(s.run.extension) {
+		return s.run.class, s.run.confidence, true
+	}
 	s.buf = append(append(appendShape(s.buf[:0], p, p.depth-1), 0), extension...)
-	return s.titles.Best(s.buf, title, extension, func(last string) string {
+	url := func(last string) string {
 		url := append(appendFrame(nil, p, p.depth-1), '/')
 		return string(appendShapeEnd(append(url, last...), p))
-	})
+	}
+	class, confidence, ok = s.titles.Sure(s.buf, extension, url)
+	switch {
+	case !ok:
+		return s.titles.Best(s.buf, title, url)
+	case ends:
+		r := &s.run
+		r.frame, r.extension = append(r.frame[:0], frame...), append(r.extension[:0], extension...)
+		r.shapeClass = shapeClass{class, confidence}
+	}
+	return class, confidence, true
+}
+
+// run is of URLs in a row that are the same up to a title, all of one class.
+type run struct {
+	frame, extension []byte // none at the beginning: no URL has an empty frame
+	shapeClass
 }
 
 // specimens replace segments and values of digits or hexadecimal digits in a shape.

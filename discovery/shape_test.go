@@ -54,6 +54,7 @@ func TestSureFrames(t *testing.T) {
 		"https://www.herald.example/news/2026/01/28/minister-opens-new-bridge-over-river",
 		"https://www.herald.example/news/2026/01/28/frequently-asked-questions-about-the-new-bridge",
 		"https://www.herald.example/news/2025/11/02/annual-report-of-the-ministry-of-health",
+		"https://www.herald.example/news/2026/01/28/annual-report-of-the-ministry-of-health",
 	}
 	for i := range sure {
 		s := newShapes(c)
@@ -68,7 +69,10 @@ func TestSureFrames(t *testing.T) {
 		}
 	}
 	s := newShapes(c)
+	p := parsePage(sure[0]) // is not of the run of those that follow
+	s.classify(&p)
 	for _, url := range []string{
+		"https://www.herald.example/news/2026/01/28/minister-opens-new-bridge-over-river.pdf",
 		"https://www.example.gov/frequently-asked-questions-about-the-new-bridge",
 		"https://www.example.gov/annual-report-of-the-ministry-of-health",
 		"https://www.herald.example/news/2026/01/28/annual-report-of-the-ministry-of-health.pdf", // judged together with its path
