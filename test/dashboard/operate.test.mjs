@@ -255,6 +255,11 @@ describe("operating", { skip }, () => {
       await search("zzzzzzzz.example");
       await empty.filter({ hasText: "The engine has nothing of zzzzzzzz.example." }).waitFor();
       assert.doesNotMatch(await said(empty), /Did you mean/);
+      await goTo("#/domain/city-council-2.example?country=kr");
+      await empty.filter({ hasText: "There is nothing of city-council-2.example in kr." }).waitFor();
+      assert.match(await said(empty), /In other partitions: city-council-2\.example/);
+      await meant.click();
+      await card("Fetch contract").waitFor();
     });
 
     test("the page of a host is that of its domain, and says so", async () => {

@@ -340,6 +340,8 @@ export default {
   "domains.none.how": "Domains appear when the raw file that names them is processed.",
   "domain.lead": "State",
   "domain.unknown": (name) => `The engine has nothing of ${name}.`,
+  "domain.notThere": (name, partition) => `There is nothing of ${name} in ${partition}.`,
+  "domain.elsewhere": "In other partitions:",
   "domain.unknown.how": "A domain appears when a raw file with one of its URLs is processed.",
   "domain.noDomain": (name) => `${name} is not a domain. One looks like example.com; a URL of it will do.`,
   "domain.near": "Did you mean:",

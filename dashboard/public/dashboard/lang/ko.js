@@ -315,6 +315,8 @@ export default {
   "domains.none.how": "도메인은 그 도메인이 들어 있는 원시 파일이 처리되면 나타납니다.",
   "domain.lead": "상태",
   "domain.unknown": (name) => `엔진에 ${name} 도메인의 자료가 없습니다.`,
+  "domain.notThere": (name, partition) => `${partition}에는 ${name} 도메인의 자료가 없습니다.`,
+  "domain.elsewhere": "다른 파티션:",
   "domain.unknown.how": "그 도메인의 URL이 든 원시 파일이 처리되면 나타납니다.",
   "domain.noDomain": (name) => `도메인이 아닙니다: ${name}. example.com 같은 도메인이나 그 URL을 입력하세요.`,
   "domain.near": "혹시 이 도메인인가요?",

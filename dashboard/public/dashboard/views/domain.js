@@ -36,16 +36,15 @@ export default {
 
   async load({ route, state, signal }) {
     const { found, invalid } = await find(route, signal);
-    const [{ dead_letters: deadLetters }] = await Promise.all([
-      get("/api/v1/dlq", { domain: nameOf(route, { found }), limit: 20 }, signal),
-      found ? null : (state.near ??= await near(route.id, signal)),
-    ]);
+    if (!found) state.near ??= await near(route.id, signal);
+    const query = { domain: nameOf(route, { found }), limit: 20 };
+    const { dead_letters: deadLetters } = await get("/api/v1/dlq", query, signal);
     return { found, invalid, deadLetters };
   },
 
   render({ data: { found, invalid, deadLetters }, route, state, app }) {
     const open = deadLetters.filter((letter) => letter.state === "stored");
-    if (!found) return [unknown(route.id, invalid, state.near), deadLettersCard(deadLetters, false, app)];
+    if (!found) return [unknown(route, invalid, state.near), deadLettersCard(deadLetters, false, app)];
     const { document: doc, record } = found;
     return [
       lead(found, route),
@@ -115,19 +114,22 @@ async function near(name, signal) {
   return nearest(name, [...names]);
 }
 
-const unknown = (name, invalid, near) =>
-  empty(
-    t(invalid ? "domain.noDomain" : "domain.unknown", name),
+function unknown({ id, query }, invalid, near) {
+  const place = partitionText(partitionOf(query));
+  const elsewhere = near.includes(id);
+  return empty(
+    invalid ? t("domain.noDomain", id) : place ? t("domain.notThere", id, place) : t("domain.unknown", id),
     near.length > 0 &&
       h(
         "p",
         null,
-        t("domain.near"),
-        near.map((domain) => [" ", domainLink(domain)]),
+        t(elsewhere ? "domain.elsewhere" : "domain.near"),
+        (elsewhere ? [id] : near).map((domain) => [" ", domainLink(domain)]),
       ),
-    !invalid && h("p", { class: "muted" }, t("domain.unknown.how")),
+    !invalid && !elsewhere && h("p", { class: "muted" }, t("domain.unknown.how")),
     h("p", null, h("a", { href: to("domains") }, t("nav.domains"))),
   );
+}
 
 function lead(found, route) {
   const { document: doc, record, partition_info: here, partitions, domain } = found;
