@@ -151,14 +151,14 @@ func writeDomain(w io.Writer, d *contract.DomainDetail) error {
 	add("domain", "%s", plain(d.Domain))
 	add("partition", "%s", partitionText(&d.Partition))
 	if e := d.Record; e != nil {
-		add("state", "%s", plain(string(e.State)))
+		add("state", "%s", stateText(e))
 		if e.ErrorType != nil || e.ErrorMessage != nil {
 			add("error", "%s: %s", or(e.ErrorType), or(e.ErrorMessage))
 		}
 		add("queued", "%s", moment(e.QueuedAt))
 		add("collected", "%s, in %s ms", moment(e.CollectedAt), number(e.DurationMS))
 	} else {
-		add("state", "the ledger does not know it; \"seedctl reconcile\" completes it")
+		add("state", "the ledger lacks it; \"seedctl reconcile\" completes it")
 	}
 	var doc *contract.Document
 	switch err := json.Unmarshal(d.Document, &doc); {

@@ -75,8 +75,13 @@ func (r *remote) perhaps(ctx context.Context, name string, err error) error {
 	if slices.Contains(names, name) { // in another partition
 		return err
 	}
-	// The ends of names are often alike, so a few letters decide.
-	if best := nearest(name, names); strings.HasPrefix(best, name) || best != "" && editDistance(name, best) <= 2 {
+	best := nearest(name, names)
+	if within := slices.IndexFunc(names, func(n string) bool { return strings.Contains(n, name) }); within >= 0 {
+		best = names[within]
+	} else if best != "" && editDistance(name, best) > 2 { // the ends of names are often alike
+		best = ""
+	}
+	if best != "" {
 		answer.Message += fmt.Sprintf("; did you mean %q?", best)
 	}
 	return err

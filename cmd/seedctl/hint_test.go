@@ -105,6 +105,7 @@ func TestDomainsThatWereMeant(t *testing.T) {
 	newEngine(t)
 	for line, want := range map[string]string{
 		"domains mom":          `did you mean "mom.gov.sg"?`,
+		"domains gov.s":        `did you mean "mom.gov.sg"?`,
 		"domains mom.gov.s":    `did you mean "mom.gov.sg"?`,
 		"collect mom.gov.gs":   `did you mean "mom.gov.sg"?`,
 		"domains example.test": "",
