@@ -68,17 +68,18 @@ RETURNING 1 AS removed`,
 	},
 }
 
-// Of the lists of the index, a search looks through so many entries, each gram's through its share: nearReach at first, and
-// where that gives less than a page farReach, or filteredReach when each article found may have to be read for nothing.
+// Bounds of a search: so many entries of the lists of the index are looked through, of each gram's its share; fewer when each
+// article found may have to be read for nothing. How far that reaches is asked of a few lists: any will do, since all
+// grams must be there.
 const (
-	nearReach     = 200
-	farReach      = 6_000
-	filteredReach = 1_000
+	maxEntries  = 4_000
+	maxFiltered = 400
+	maxLists    = 2
 )
 
 // searchD1 reads the index from the newest row on, as far as the page needs: a common word costs no more than a rare one.
 // Common words that hardly ever meet would have their lists read to the end, as would a filter that few articles pass; so it
-// looks no further than the list of one of its grams does with its share of the reach. A rare word's ends before
+// looks no further than the list of one of its grams does with its share of entries. A rare word's ends before
 // that, and everything was looked at.
 //
 // It looks at whole milliseconds, whose rows are in no order in the index: the page is cut after they were put in order.
@@ -87,52 +88,47 @@ func searchD1(s *Store, q *info.Query) ledger.Statement {
 	terms, lists := match(&c, q.Search)
 	f.args = c.args
 	s.filter(&f, q, "a.")
-	limit := f.arg(int64(q.Limit + 1))
-	grams := 0
+	grams, entries := 0, maxEntries
 	for _, t := range q.Search {
 		grams += len(t.Grams)
 	}
-	share := func(reach int) string { return f.arg(int64(max(reach/grams, 1))) }
-	l := look{older: !q.Newer}
-	near, far := l.reach(share(nearReach)), l.reach(share(farReach))
-	switch filtered := q.Category != info.All && q.Category != "" || q.Source != "" || q.HasImage; {
-	case filtered:
-		far = l.reach(share(filteredReach))
-	case grams == 1: // what its list has is found
-		near = `CASE WHEN max(begin) >= 0 THEN ` + l.end() + ` END`
+	filtered := q.Category != info.All && q.Category != "" || q.Source != "" || q.HasImage
+	if filtered {
+		entries = maxFiltered
+	}
+	l := look{older: !q.Newer, share: f.arg(int64(max(entries/grams, 1))), limit: f.arg(int64(q.Limit + 1))}
+	far := l.far()
+	if grams == 1 && !filtered { // what its list has is found
+		far = `SELECT begin, ` + l.end() + ` FROM passing`
 	}
 	// Tables of one row follow, each made of those before it. SQLite makes a table once if it is joined, and for each use
 	// if it is asked for a value; it keeps to the order of the index if what bounds it is not joined.
-	look := func(columns, begin, edge string) string {
+	found := func(columns, begin, edge string) string {
 		expression := `(SELECT terms FROM search)`
 		if grams > 1 {
 			expression = l.stretches(begin, edge) + " || " + expression
 		}
 		return columns + ` news_search CROSS JOIN news_articles AS a ON a.search_id = news_search.rowid` + f.where() + ` AND news_search.grams MATCH
-CASE WHEN ` + edge + ` IS NULL THEN '""' ELSE ` + expression + ` END AND news_search.rowid ` + l.choose("<", ">=") + ` ` + begin +
-			` << 20 AND news_search.rowid ` + l.choose(">=", "<") + ` ` + edge + ` << 20`
-	}
-	hits := func(begin, edge string) string {
-		return `(SELECT json_group_array(hit) FROM (` + look(`SELECT news_search.rowid AS hit FROM`, begin, edge) + ` ORDER BY news_search.rowid` + l.direction() + ` LIMIT ` + limit + `))`
+CASE WHEN ` + edge + ` IS NULL THEN '""' ELSE ` + expression + ` END AND news_search.rowid` + l.choose(" < ", " >= ") + begin + ` << 20 AND news_search.rowid` + l.choose(" >= ", " < ") + edge + ` << 20`
 	}
 	columns := "a." + strings.ReplaceAll(s.columns, ", ", ", a.")
 	return s.statement(`WITH search(terms) AS MATERIALIZED (SELECT `+terms+`),
 lists(list) AS MATERIALIZED (`+lists+`),
-place(begin) AS MATERIALIZED (SELECT `+l.begin()+` FROM news_articles AS a`+f.where()+order(q, "a.")+` LIMIT 1),
-near(begin, edge) AS MATERIALIZED (SELECT max(begin), `+near+` FROM lists, place),
-first(hits) AS MATERIALIZED (SELECT `+hits("near.begin", "near.edge")+` FROM near),
-far(begin, edge) AS MATERIALIZED (SELECT near.edge, CASE WHEN near.edge = `+l.end()+` OR json_array_length(first.hits) = `+limit+`
-THEN near.edge ELSE (SELECT `+far+` FROM lists, place) END FROM near, first),
-second(hits) AS MATERIALIZED (SELECT `+hits("far.begin", "far.edge")+` FROM far),
-last(begin, edge) AS MATERIALIZED (SELECT place.begin, (SELECT `+l.farthest("value")+`
-FROM (SELECT value FROM json_each(first.hits) UNION ALL SELECT value FROM json_each(second.hits))) FROM place, first, second),
-page AS MATERIALIZED (`+look(`SELECT `+columns+` FROM last CROSS JOIN`, "last.begin", "last.edge")+order(q, "a.")+` LIMIT `+limit+`)
-SELECT nullif(far.edge, `+l.end()+`) AS edge, page.* FROM far LEFT JOIN page ON true`+order(q, "page."), f.args...)
+passing(begin) AS MATERIALIZED (SELECT a.published_at`+l.choose(" + 1", "")+` FROM news_articles AS a`+f.where()+order(q, "a.")+` LIMIT 1),
+far(begin, edge) AS MATERIALIZED (`+far+`),
+hits(list) AS MATERIALIZED (SELECT (SELECT json_group_array(hit) FROM (`+found(`SELECT news_search.rowid AS hit FROM`, "far.begin", "far.edge")+
+		` ORDER BY news_search.rowid`+l.choose(" DESC", "")+` LIMIT `+l.limit+`)) FROM far),
+last(begin, edge) AS MATERIALIZED (SELECT far.begin, (SELECT `+l.behind("value")+` FROM json_each(hits.list)) FROM far, hits),
+page AS MATERIALIZED (`+found(`SELECT `+columns+` FROM last CROSS JOIN`, "last.begin", "last.edge")+order(q, "a.")+` LIMIT `+l.limit+`)
+SELECT nullif(far.edge, `+l.end()+`) AS edge, page.* FROM search LEFT JOIN far ON true LEFT JOIN page ON true`+order(q, "page."), f.args...)
 }
 
-// look writes the parts of a search that depend on its direction. Rows are numbered by time; an edge is a time in milliseconds, up to
-// which the rows on the side of the beginning are looked at.
-type look struct{ older bool }
+// look writes the parts of a search that depend on its direction. Rows are numbered by time; an edge is a time in milliseconds,
+// before which stand the rows on the side of the beginning.
+type look struct {
+	older        bool
+	share, limit string // entries of a list, articles
+}
 
 func (l look) choose(older, newer string) string {
 	if l.older {
@@ -141,38 +137,37 @@ func (l look) choose(older, newer string) string {
 	return newer
 }
 
-func (l look) direction() string { return l.choose(" DESC", " ASC") }
-
 // end is the edge of having looked at everything.
 func (l look) end() string { return l.choose("0", "4398046511104") }
 
-// begin is the edge before an article.
-func (l look) begin() string { return "a.published_at" + l.choose(" + 1", "") }
-
-// farthest is the edge behind the last one of rows.
-func (l look) farthest(row string) string {
+// behind is the edge behind the last one of rows.
+func (l look) behind(row string) string {
 	return l.choose("min("+row+") >> 20", "(max("+row+") >> 20) + 1")
 }
 
-// reach is the edge behind the nth entry of that one of all lists in which it is the farthest.
-func (l look) reach(n string) string {
-	return l.farthest(`coalesce((SELECT rowid FROM news_search WHERE grams MATCH list AND rowid ` + l.choose("<", ">=") +
-		` begin << 20 ORDER BY rowid` + l.direction() + ` LIMIT 1 OFFSET ` + n + `), ` + l.choose("0", "4398046511103 << 20") + `)`)
+// far makes the edges between which to look of the first and the last entries of lists that count: nothing with all grams stands
+// before the first one of any list.
+func (l look) far() string {
+	first, last := l.choose("max", "min"), l.choose("min", "max")
+	return `SELECT ` + l.choose("(min(span->>0) >> 20) + 1", "max(span->>0) >> 20") + `, ` +
+		l.behind(`iif(span->>2 < `+l.share+`, `+l.choose("0", "4398046511103 << 20")+`, span->>1)`) + `
+FROM (SELECT (SELECT json_array(` + first + `(row), ` + last + `(row), count(*)) FROM (SELECT rowid AS row FROM news_search WHERE grams MATCH list
+AND rowid` + l.choose(" < ", " >= ") + `begin << 20 ORDER BY rowid` + l.choose(" DESC", "") + ` LIMIT ` + l.share + `)) AS span FROM lists, passing)
+HAVING count(*) > 0 AND count(*) = count(span->>0)`
 }
 
 // stretches is the expression that no row matches outside of the stretches of time between two edges, the shortest of
 // which there are few enough. FTS5, which minds bounds of rowid only where it finds something, then looks no further either.
 // Where there would be too many, words are rare.
 func (l look) stretches(begin, end string) string {
-	everything := end + ` = ` + l.end()
 	outermost := `(SELECT published_at FROM news_articles WHERE is_deleted = 0 ORDER BY published_at` + l.choose("", " DESC") + ` LIMIT 1)`
 	end = l.choose(`max(`+end+`, `+outermost+`)`, `min(`+end+`, `+outermost+` + 1)`)
 	return fmt.Sprintf(`(WITH RECURSIVE span(first, last) AS MATERIALIZED (SELECT %s / 1000, (%s - 1) / 1000),
 size(bits) AS (SELECT CASE WHEN (last >> 9) - (first >> 9) < 16 THEN 9 WHEN (last >> 12) - (first >> 12) < 16 THEN 12
-WHEN (last >> 15) - (first >> 15) < 16 THEN 15 WHEN (last >> 18) - (first >> 18) < iif(%s, 8, 32) THEN 18 END FROM span),
+WHEN (last >> 15) - (first >> 15) < 16 THEN 15 WHEN (last >> 18) - (first >> 18) < 4 THEN 18 END FROM span),
 stretch(n) AS (SELECT first >> bits FROM span, size UNION ALL SELECT n + 1 FROM stretch, span, size WHERE n < last >> bits)
 SELECT CASE WHEN bits THEN '(' || group_concat('"' || char(57341 + bits / 3) || n || '"', ' OR ') || ') AND ' ELSE '' END
-FROM stretch, size)`, l.choose(end, begin), l.choose(begin, end), everything)
+FROM stretch, size)`, l.choose(end, begin), l.choose(begin, end))
 }
 
 // stretchesOf are the grams by which rows are found that an expression of stretches matches, of a time in milliseconds: characters for
@@ -206,7 +201,7 @@ func match(c *conditions, search info.Search) (terms, lists string) {
 		}
 		all = append(all, place)
 	}
-	lists = `SELECT '"' || value || '"' FROM json_each(` + c.arg(encode(grams)) + `)` + strings.Join(beginnings, "")
+	lists = `SELECT '"' || value || '"' AS list FROM json_each(` + c.arg(encode(grams)) + `)` + strings.Join(beginnings, "") + fmt.Sprintf(` LIMIT %d`, maxLists)
 	return strings.Join(all, " || ' AND ' || "), lists
 }
 
