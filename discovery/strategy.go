@@ -28,16 +28,10 @@ func (a *Analyser) allowedPatterns(useful []URLPattern, best []candidate) []stri
 	if a.loose || a.scored[noNode] {
 		return list
 	}
-	good := map[string]int{} // with their pages
-	own := a.surveyed().own
 	var needed []nodeID
-	need := func(n nodeID) {
-		good[a.tree.pattern(n)] += own[n].total()
-		needed = append(needed, n)
-	}
 	for n := range a.tree.nodes {
 		if node := &a.tree.nodes[n]; node.movedTo == noNode && (node.good && !a.closed(nodeID(n)) || a.scored[nodeID(n)]) {
-			need(nodeID(n))
+			needed = append(needed, nodeID(n))
 		}
 	}
 	for i := range best {
@@ -49,7 +43,14 @@ func (a *Analyser) allowedPatterns(useful []URLPattern, best []candidate) []stri
 		if n == noNode {
 			return list
 		}
-		need(n)
+		needed = append(needed, n)
+	}
+	slices.Sort(needed)
+	needed = slices.Compact(needed)
+	good := map[string]int{} // with their pages
+	own := a.surveyed().own
+	for _, n := range needed {
+		good[a.tree.pattern(n)] += own[n].total()
 	}
 	for _, p := range useful {
 		if _, needed := good[p.Pattern]; needed || len(p.Examples) > 0 && typeWeight(p.ContentType) >= 0.5 {
@@ -80,10 +81,9 @@ const minNumbered = 3
 // articles are those patterns of nodes that end in the name of one article: no list, in a section in which it is news or
 // not the only one.
 func (a *Analyser) articles(nodes []nodeID) map[string]bool {
-	slices.Sort(nodes)
 	beside := map[nodeID]int{} // by their parents
 	var leaves []nodeID
-	for _, n := range slices.Compact(nodes) {
+	for _, n := range nodes {
 		if a.isLeaf(n) {
 			leaves = append(leaves, n)
 			beside[a.tree.nodes[n].parent]++

@@ -33,6 +33,28 @@ func matchPatterns(patterns []string, url string) bool {
 	})
 }
 
+// TestPatternsByPages: patterns stand in the order of how many pages they have, however many of those are listed.
+func TestPatternsByPages(t *testing.T) {
+	a := NewAnalyser(testOptions())
+	var press []candidate
+	add := func(section string, pages int) {
+		for i := range pages {
+			u := fmt.Sprintf("https://www.example.gov/%s/%d", section, 1000+i)
+			a.Add(&Sighting{Loc: []byte(u), Lastmod: testNow, Method: FromFeed})
+			a.Score(u)
+			if section == "press" {
+				p := parsePage(u)
+				press = append(press, a.assess(&p, rankOf(FromFeed), uint32(testNow.Unix())))
+			}
+		}
+	}
+	add("news", 4)
+	add("press", 3)
+	if got := a.allowedPatterns(nil, press); !slices.Equal(got, []string{"/news/{id}", "/press/{id}"}) {
+		t.Errorf("%q", got)
+	}
+}
+
 // checkStrategy checks the advice for a site: every pattern was seen there, and no page that is recommended is outside.
 func checkStrategy(t *testing.T, site string, a *Analyser, urls []string) {
 	t.Helper()
