@@ -144,12 +144,13 @@ func (p *page) hasWord() bool {
 	return false
 }
 
-// extensionLength returns the length of the extension in bytes, with its dot.
+// extensionLength returns the length of the extension in bytes, with its dot and the parameters behind it.
 func extensionLength(segment string) int {
 	if extensionOf(segment) == "" {
 		return 0
 	}
-	return len(segment) - strings.LastIndexByte(segment, '.')
+	file, _, _ := strings.Cut(segment, ";")
+	return len(segment) - strings.LastIndexByte(file, '.')
 }
 
 // containsWord reports whether there are three letters in a row, or one that is not ASCII.

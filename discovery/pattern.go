@@ -57,7 +57,7 @@ func (t *tree) add(p *page) nodeID {
 	at := root
 	for i, s := range p.parts() {
 		k := p.kinds[i]
-		e := s[p.bodies[i]:]
+		e, _, _ := strings.Cut(s[p.bodies[i]:], ";") // parameters differ from URL to URL
 		name := k == literalKind
 		if name && t.nodes[at].variable {
 			k, name = slugKind, false
@@ -177,7 +177,8 @@ func slugToken(token string) string {
 	if i := strings.IndexByte(token, '?'); i >= 0 {
 		token, query = token[:i], token[i:]
 	}
-	return placeholders[slugKind] + token[len(token)-extensionLength(token):] + query
+	extension, _, _ := strings.Cut(token[len(token)-extensionLength(token):], ";")
+	return placeholders[slugKind] + extension + query
 }
 
 // home is the node that has the pages of a node now.
