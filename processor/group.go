@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	maxBuffered = 16 << 20 // bytes of memory that are filled before what is in them is sent as a part
+	maxBuffered = 12 << 20 // bytes of memory that URLs fill before they are sent as a part; domains count half
 
 	// What a domain and a host cost beside their names, roughly, in bytes.
 	domainCost = 256
@@ -35,7 +35,7 @@ type group struct {
 
 // groups collects the URLs of a file, or of a part of it, by registrable domain.
 type groups struct {
-	limit         int // bytes of memory that are filled before a part is sent
+	limit         int // see maxBuffered
 	country       string
 	list          []group          // in the order of the file
 	byDomain      map[string]int32 // index in list
@@ -59,8 +59,9 @@ func (g *groups) start(country string) {
 	g.forgetURLs()
 }
 
-// full reports whether it is time to send what was collected.
-func (g *groups) full() bool { return g.entries.memory+g.tables > g.limit }
+// full reports whether it is time to send what was collected. Domains count half, since their messages take as much
+// however few URLs a part has of them.
+func (g *groups) full() bool { return g.entries.memory+g.tables/2 > g.limit }
 
 // forgetURLs empties the groups, after they were sent. The domains stay, so that every part describes them
 // in the same way and looks none up again, unless they are so many that a part of other domains would have more room.
