@@ -9,9 +9,9 @@ type Site [Classes]float64
 // The weight of a page's neighbours. They are no independent witnesses: a layout that misleads the classifier
 // misleads it every time. So their share counts for a part of its logarithm, and a few of them for little.
 const (
-	neighbourWeight   = 0.7
+	neighbourWeight   = 0.9
 	neighbourDoubt    = 6 // pages of all classes that are imagined beside them
-	neighbourFurthest = 5 // below the class that most of them have
+	neighbourFurthest = 6 // below the class that most of them have
 )
 
 // Lean returns what the classes of the pages beside a page say about it: as many pages of each class as n counts.
@@ -53,15 +53,18 @@ func (s *Site) Best() Class {
 	return Class(best)
 }
 
-// vouching is what it says of a page that a list of news has it, by class.
-var vouching = map[Type]float64{
-	News: 1, PressRelease: 0.8, Announcement: 0.4, Multimedia: 0.2, Unknown: -2, About: -1, Contact: -1, Search: -1, Form: -1, Directory: -1, Archive: -1,
-}
+// vouching is what it says of a page that a list of news has it, by class; unlisted is the same of the others.
+var vouching = map[Type]float64{News: 1, PressRelease: 0.8, Announcement: 0.4, Multimedia: 0.2, Event: 0, Unknown: -2}
+
+const unlisted = -1
 
 // Vouch adds that a list of news has the page, or pages like it: weight is 1 for a news sitemap, less for a feed.
 func (s *Site) Vouch(weight float64) {
-	for t, x := range vouching {
-		c, _ := ClassOf(t)
+	for c, t := range types {
+		x, ok := vouching[t]
+		if !ok {
+			x = unlisted
+		}
 		s[c] += weight * x
 	}
 }

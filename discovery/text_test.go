@@ -44,7 +44,7 @@ func TestTextsAreEvidence(t *testing.T) {
 	}{
 		{"title", host + "/kor/view.do?q1=88", "보도자료", Link{}, classify.PressRelease, "보도자료", classify.FromTitle},
 		{"anchor", host + "/kor/menu.es?mid=a1010", "", Link{host + "/kor/menu.es?mid=a1010", "공지사항"}, classify.Announcement, "공지사항", classify.FromAnchor},
-		{"menu key", host + "/kor/board.es?mid=a1010&bid=7&act=view&list_no=12", "", Link{host + "/kor/menu.es?mid=a1010", "보도자료"}, classify.PressRelease, "보도자료", classify.FromSite},
+		{"menu key", host + "/kor/board.es?mid=a1010&bid=7&act=view&list_no=12", "", Link{host + "/kor/menu.es?mid=a1010", "공지사항"}, classify.Announcement, "공지사항", classify.FromSite},
 		{"path", host + "/a1/b2/c3", "", Link{host + "/a1/b2/", "보도자료"}, classify.PressRelease, "보도자료", classify.FromSite},
 		{"index page", host + "/a1/c3.html", "", Link{host + "/a1/index.html", "보도자료"}, classify.PressRelease, "보도자료", classify.FromSite},
 	} {

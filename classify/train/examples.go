@@ -43,7 +43,7 @@ const (
 	labelled    origin = iota // firstSet and secondSet
 	written                   // train/written
 	fromPattern               // train/patterns
-	pair                      // firstTexts and secondTexts, and those held out
+	pair                      // firstTexts, secondTexts and thirdTexts, and those held out
 	bare                      // the URLs of pairs alone
 	inferred                  // inferredTexts
 )
@@ -56,10 +56,12 @@ const (
 	// URLs with the title of the page or the text of a link to it
 	firstTexts  = "testdata/texts.jsonl"
 	secondTexts = "testdata/texts2.jsonl"
+	thirdTexts  = "testdata/texts3.jsonl"
 )
 
-// inferredTexts are titles and texts of links without labels. An earlier model inferred the type of each from the URL
-// alone with a confidence of at least 0.85; a model learns from them what pages of a type are called.
+// inferredTexts are titles, texts of links and URLs without labels. An earlier model inferred the type of each text from
+// the URL alone, that of each URL from the text alone, with a confidence of at least 0.85; a model learns from them what
+// pages of a type are called.
 const inferredTexts = "train/inferred.tsv"
 
 // everyFold is the fold of examples that every fold trains on.
@@ -222,7 +224,7 @@ func readLabelled(dir fs.FS, names ...string) ([]*example, error) {
 
 // readTexts reads the URLs with texts, each also without.
 func readTexts(dir fs.FS, held map[string]bool) ([]*example, error) {
-	pairs, err := readLabelled(dir, firstTexts, secondTexts)
+	pairs, err := readLabelled(dir, firstTexts, secondTexts, thirdTexts)
 	if err != nil {
 		return nil, err
 	}
@@ -234,18 +236,22 @@ func readTexts(dir fs.FS, held map[string]bool) ([]*example, error) {
 	return withAndWithout(pairs), nil
 }
 
-// withAndWithout returns URLs with texts, each followed by the URL alone.
+// withAndWithout returns URLs with texts, each followed by the URL alone, and those that have none.
 func withAndWithout(pairs []*example) (all []*example) {
 	for _, e := range pairs {
-		e.origin = pair
 		alone := *e
 		alone.origin, alone.title, alone.anchor = bare, "", ""
-		all = append(all, e, &alone)
+		if e.hasText() {
+			e.origin = pair
+			all = append(all, e)
+		}
+		all = append(all, &alone)
 	}
 	return all
 }
 
-// readInferred reads inferredTexts, lines of "type, title or anchor, host, text", as texts beside URLs that say nothing.
+// readInferred reads inferredTexts, lines of "type, title or anchor, host, text", as texts beside URLs that say nothing,
+// and of "type, url, host, URL".
 func readInferred(dir fs.FS, held map[string]bool) ([]*example, error) {
 	data, err := fs.ReadFile(dir, inferredTexts)
 	if err != nil {
@@ -263,8 +269,13 @@ func readInferred(dir fs.FS, held map[string]bool) ([]*example, error) {
 		if e.label, _, err = types(fields[0], nil); err != nil {
 			return nil, fmt.Errorf("%s:%d: %w", inferredTexts, n, err)
 		}
-		if e.title = fields[3]; fields[1] == "anchor" {
-			e.title, e.anchor = "", e.title
+		switch fields[1] {
+		case "title":
+			e.title = fields[3]
+		case "anchor":
+			e.anchor = fields[3]
+		case "url":
+			e.url = fields[3]
 		}
 		if !held[domainOf(e.url)] {
 			all = append(all, e)

@@ -13,8 +13,9 @@ type settings struct {
 	tied, combined, dense, structure, hashed float64
 	smooth                                   float64 // share of the target given to secondary types
 	written, pattern                         float64 // weights of written examples and those of patterns; a labelled one has 1
-	pair                                     float64 // weight of URLs with texts, and of these URLs alone
+	pair                                     float64 // weight of URLs with texts
 	text                                     float64 // weight of examples with their words beside the URL
+	bare                                     float64 // weight of these URLs alone
 	inferred                                 float64 // weight of texts whose type an earlier model inferred
 	least                                    int     // examples that a hashed feature must occur in; rarer ones mean nothing
 	rounds                                   int
@@ -32,7 +33,7 @@ func (set *settings) leftOut(e *example) bool {
 	return set.of > 0 && e.set != "" && e.number%set.of >= set.kept
 }
 
-var defaults = settings{tied: 0.1, combined: 0.2, dense: 0.8, structure: 0.5, hashed: 1, smooth: 0.08, written: 0.3, pattern: 0.1, text: 0.1, pair: 0.6, inferred: 0.08, least: 20, rounds: 12, rate: 0.3}
+var defaults = settings{tied: 0.1, combined: 0.2, dense: 0.8, structure: 0.5, hashed: 2, smooth: 0.08, written: 0.3, pattern: 0.1, text: 0.1, pair: 0.7, bare: 0.2, inferred: 0.1, least: 8, rounds: 12, rate: 0.3}
 
 // fit finds the weights that predict the examples best: AdaGrad, a rate for each feature, over the examples in an order
 // that a generator with a fixed seed shuffles for each round. It is deterministic: the same examples always give the
@@ -171,8 +172,10 @@ func (set *settings) weight(e *example) float64 {
 		return set.written
 	case fromPattern:
 		return set.pattern
-	case pair, bare:
+	case pair:
 		return set.pair
+	case bare:
+		return set.bare
 	case inferred:
 		return set.inferred
 	}

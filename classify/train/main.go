@@ -30,6 +30,7 @@ func main() {
 	flag.Float64Var(&set.text, "text", set.text, "weight of examples with their words beside the URL")
 	flag.Float64Var(&set.inferred, "inferred", set.inferred, "weight of texts whose type an earlier model inferred")
 	flag.Float64Var(&set.pair, "pair", set.pair, "weight of URLs with texts")
+	flag.Float64Var(&set.bare, "bare", set.bare, "weight of these URLs alone")
 	flag.IntVar(&set.least, "least", set.least, "examples that a hashed feature must occur in")
 	flag.Float64Var(&set.rate, "rate", set.rate, "rate of training")
 	flag.IntVar(&set.rounds, "rounds", set.rounds, "rounds of training")

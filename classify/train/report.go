@@ -45,7 +45,7 @@ func printFigures(w io.Writer, predictions []*prediction, errors string) {
 		fmt.Fprintf(w, "%s  %s\n", path.Base(set), measure(part, (*prediction).best))
 	}
 	fmt.Fprintf(w, "all     %s  temperature %.2f\n", measure(all, (*prediction).best), temperature(all))
-	for _, set := range []string{firstTexts, secondTexts} {
+	for _, set := range []string{firstTexts, secondTexts, thirdTexts} {
 		pairs, alone := filter(from(pair, predictions), inSet(set)), filter(from(bare, predictions), inSet(set))
 		fmt.Fprintf(w, "%s  %s  temperature %.2f\n        %s  temperature %.2f without them\n", path.Base(set),
 			measure(pairs, (*prediction).best), temperature(pairs), measure(alone, (*prediction).best), temperature(alone))

@@ -68,6 +68,7 @@ const (
 	anchorWhole
 	anchorHead
 	anchorPart
+	afterTitle // in what follows the title: names of sections and of the site
 	places
 )
 
@@ -95,8 +96,9 @@ const (
 	withWords = withExt + int(places)*extGroups       // the length of the title
 	withOrder = withWords + int(places)*wordsMax      // not a place: order of the types from the right
 	tiedRule  = withOrder + ordersMax*3*2             // a rule of rules.go implies the type, by kind
+	tiedURL   = tiedRule + rules                      // from here on the same of URLs with a text beside them
 	// TiedFeatures is the number of tied features.
-	TiedFeatures = tiedRule + rules
+	TiedFeatures = 2 * tiedURL
 )
 
 const (
@@ -112,8 +114,9 @@ const (
 	plainRolePlace = 0
 	plainStructure = plainRolePlace + lexicon.Roles*int(places)
 	structureSize  = 256
-	plainHashed    = plainStructure + structureSize
-	hashedSize     = 16384
+	plainURL       = plainStructure + structureSize // from here on the same of URLs with a text beside them
+	plainHashed    = 2 * plainURL
+	hashedSize     = 61440
 	// PlainFeatures is the number of plain features.
 	PlainFeatures = plainHashed + hashedSize
 )
@@ -129,14 +132,17 @@ const (
 )
 
 // IsCombined reports whether a tied feature combines the place of a word with its surroundings.
-func IsCombined(tied int) bool { return tied >= withHost && tied < tiedRule }
+func IsCombined(tied int) bool {
+	tied %= tiedURL
+	return tied >= withHost && tied < tiedRule
+}
 
 // GroupOf returns the group of a plain feature.
 func GroupOf(feature int) Group {
 	switch {
 	case feature >= plainHashed:
 		return Hashed
-	case feature >= plainStructure:
+	case feature%plainURL >= plainStructure:
 		return Structure
 	}
 	return RolePlace
@@ -388,10 +394,40 @@ func (f *Features) words(s *Segment, space byte) {
 	}
 }
 
-// grams adds the sequences of letters of a word, in which compounds and inflected words resemble others.
+// grams adds the sequences of letters of a word, in which compounds and inflected words resemble others: four letters,
+// or two of a script that does not set words apart.
 func (f *Features) grams(word []byte) {
-	const length, limit = 4, 24
-	for i := 0; i+length <= len(word) && i < limit; i++ {
-		f.hashed('g', word[i:i+length])
+	const limit = 24
+	length := 4
+	if lexiconUnspaced(word) {
+		length = 2
 	}
+	begin, end := 0, 0
+	for ; length > 0 && end < len(word); length-- {
+		end += runeSize(word[end])
+	}
+	if length > 0 {
+		return
+	}
+	for range limit {
+		f.hashed('g', word[begin:end])
+		if end == len(word) {
+			return
+		}
+		begin += runeSize(word[begin])
+		end += runeSize(word[end])
+	}
+}
+
+// runeSize is the number of bytes of the rune that begins with a byte.
+func runeSize(first byte) int {
+	switch {
+	case first < 0x80:
+		return 1
+	case first < 0xE0:
+		return 2
+	case first < 0xF0:
+		return 3
+	}
+	return 4
 }

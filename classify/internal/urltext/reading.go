@@ -26,6 +26,7 @@ type Reading struct {
 	Query   []Field
 	Slash   bool    // the path ends in a slash
 	Title   Segment // of the page, by ReadText
+	After   Segment // what follows the title: names of sections and of the site
 	Anchor  Segment // of links to the page or its section, by ReadText
 
 	subSenses, nameSenses []lexicon.Sense // of Sub and Name, by the words for hosts
@@ -54,7 +55,7 @@ func (r *Reading) Read(url string, sector hosts.Sector) {
 		r.Sector = sector
 	}
 	r.mem.reset()
-	r.Title, r.Anchor = Segment{}, Segment{}
+	r.Title, r.After, r.Anchor = Segment{}, Segment{}, Segment{}
 	r.Path = r.Path[:0]
 	path := r.Parts.Path
 	r.Slash = len(path) > 1 && path[len(path)-1] == '/'

@@ -1,21 +1,61 @@
 package urltext
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/newsfork/seed-engine/classify/internal/lexicon"
+)
 
 // ReadText reads the texts by which other pages call the page whose URL was read last: its title, and the text of
 // a link to it or to its section. Either may be "".
 func (r *Reading) ReadText(title, anchor string) {
-	r.readSegment(&r.mem, &r.Title, clip(title, maxSegmentBytes), false)
+	title, after := cutTitle(clip(title, maxSegmentBytes))
+	r.readSegment(&r.mem, &r.Title, title, false)
+	r.readSegment(&r.mem, &r.After, after, false)
 	r.readSegment(&r.mem, &r.Anchor, clip(anchor, maxSegmentBytes), false)
 }
 
-// ExtractText sets f to the features of the texts that ReadText has read, which are added to those of the URL.
+// separators stand between the title of a page and the names of its sections and its site.
+var separators = [...]string{" | ", " - ", " – ", " — ", " • ", " · ", " » ", " « ", " › ", " ‹ ", " > ", " < ", " :: ", " : ", " / ", "｜"}
+
+// cutTitle takes a title apart from what follows it.
+func cutTitle(title string) (own, after string) {
+	at, size := len(title), 0
+	for _, s := range separators {
+		if i := strings.Index(title, s); i > 0 && i < at {
+			at, size = i, len(s)
+		}
+	}
+	return title[:at], title[at+size:]
+}
+
+// ExtractText sets f, which has the features of the URL, to those that the URL has in addition because of the texts
+// that ReadText has read.
 func (r *Reading) ExtractText(f *Features) {
-	f.reset()
-	f.host = r.hostKind()
 	v := r.view()
+	f.beside()
 	f.text(&r.Title, v, flagTitle, titleWhole, 'T')
 	f.text(&r.Anchor, v, flagAnchor, anchorWhole, 'A')
+	for _, h := range r.After.Hits {
+		if t, ok := f.hit(h.Sense, afterTitle); ok {
+			f.tied(t, withCover+int(afterTitle)*covers+r.After.cover(h))
+		}
+	}
+}
+
+// beside replaces the features of a URL, but for the hashed ones, by those for a URL with a text beside it: it has
+// less to say then, and a key says nothing.
+func (f *Features) beside() {
+	plain, tied := f.Plain, f.Tied
+	f.reset()
+	for _, p := range plain {
+		if int(p) < plainURL {
+			f.plain(plainURL + int(p))
+		}
+	}
+	for _, t := range tied {
+		f.tied(lexicon.Role(t.For), tiedURL+int(t.At))
+	}
 }
 
 // text adds the words of a text. Its places are in the order whole, head, part.
