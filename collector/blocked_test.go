@@ -142,6 +142,7 @@ func TestMoved(t *testing.T) {
 func TestReview(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(healthy(), nil)
+		w.frontier.open(t)
 		if err := w.collect(t, message(1, "https://example.com/a"), false); err != nil {
 			t.Fatal(err)
 		}
@@ -168,6 +169,13 @@ func TestReview(t *testing.T) {
 			_, was := found(t, before)
 			if d.Revision != 3 || d.Excluded || asJSON(d.URLs) != asJSON(before.URLs) || !how.Allowed || fmt.Sprint(entryURLs(how)) != fmt.Sprint(entryURLs(was)) || asJSON(d.Discovery) != asJSON(before.Discovery) {
 				t.Errorf("revision %d, taken back:\n%s\nwant\n%s", d.Revision, asJSON(d), asJSON(before))
+			}
+			for i, e := range how.EntryPoints {
+				want := was.EntryPoints[i]
+				want.Charset = nil // it is nowhere but in the document that had it
+				if asJSON(e) != asJSON(want) || e.NextCheckAt == nil || len(e.Checks) != 1 {
+					t.Errorf("taken back:\n%s\nwant\n%s", asJSON(e), asJSON(want))
+				}
 			}
 		}
 		if n := len(w.web.Visits()); n != asked {

@@ -443,9 +443,9 @@ func TestFailuresAreRecorded(t *testing.T) {
 		errorType string // of the sitemap
 		asked     int    // sitemaps
 	}{
-		{"the sitemap's server fails", root, fetchtest.Page{Status: 500}, false, false, 500, "network_error", 11},
-		{"the sitemap hangs", root, fetchtest.Hang(), false, false, 404, "timeout_error", 11},
-		{"the sitemap stalls", root, fetchtest.Page{Body: "<urlset>", Reading: time.Hour}, false, false, 200, "timeout_error", 11},
+		{"the sitemap's server fails", root, fetchtest.Page{Status: 500}, true, false, 500, "network_error", 11},
+		{"the sitemap hangs", root, fetchtest.Hang(), true, false, 404, "timeout_error", 11},
+		{"the sitemap stalls", root, fetchtest.Page{Body: "<urlset>", Reading: time.Hour}, true, false, 200, "timeout_error", 11},
 		{"the sitemap is none", root, fetchtest.Page{Body: "<html>"}, false, false, 200, "parse_error", 11},
 		{"the sitemap ends early", root, fetchtest.Page{Body: "<urlset><url><loc>https://example.com/a</loc>"}, false, true, 200, "", 1},
 		{"the sitemap is a list beyond the limit", root, fetchtest.Page{Body: strings.Repeat("https://example.com/abcdef\n", 50)}, false, true, 200, "", 1},

@@ -89,12 +89,10 @@ func (s *saving) queue(ctx context.Context, old, doc *contract.Document, a *anal
 		if err != nil {
 			return err
 		}
-		if s.found != nil {
-			s.found.history = historyOf(put.Entries, answer.States)
-		}
+		s.states = statesOf(put.Entries, answer.States)
 	}
 	if s.found != nil {
-		s.found.queued = true
+		s.found.queued, s.found.states = true, s.states
 	}
 	return nil
 }
@@ -164,16 +162,21 @@ func (s *saving) wholeDomain(old, doc *contract.Document) []frontier.NewEntry {
 
 // collectEntry is the entry point by which a domain that was collected at a time is collected again, and its contract.
 func collectEntry(doc *contract.Document, at time.Time) (e frontier.NewEntry, how discovery.FetchContract) {
-	e = frontier.NewEntry{NewPage: frontier.NewPage{URL: robotsOf(doc.Domain)}, Method: frontier.MethodCollect}
-	if host := doc.Technical.ServerInfo.EffectiveHost; host != nil {
-		e.URL = robotsOf(*host)
-	}
+	e = frontier.NewEntry{NewPage: frontier.NewPage{URL: collectURL(doc)}, Method: frontier.MethodCollect}
 	valid := doc.ValidUntil.Sub(at)
 	if json.Unmarshal(doc.Contract, &how) == nil && len(how.EntryPoints) > 0 {
 		valid = max(valid, leastCollected)
 	}
 	e.Interval = int64(min(max(valid, time.Second), mostCollected) / time.Second)
 	return e, how
+}
+
+// collectURL is the URL of the entry point that stands for the whole domain.
+func collectURL(doc *contract.Document) string {
+	if host := doc.Technical.ServerInfo.EffectiveHost; host != nil {
+		return robotsOf(*host)
+	}
+	return robotsOf(doc.Domain)
 }
 
 func robotsOf(host string) string { return "https://" + host + "/robots.txt" }

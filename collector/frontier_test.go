@@ -324,11 +324,19 @@ func TestUnreachableQueuesNothing(t *testing.T) {
 		if err := w.collect(t, message(1, "https://example.com/news/story"), true); err != nil {
 			t.Fatal(err)
 		}
-		if d := w.document(t); d.Reachable || w.stats(t, "example.com").URLs != 0 {
-			t.Errorf("reachable %v, %+v", d.Reachable, w.stats(t, "example.com"))
+		inAnHour := time.Now().Add(time.Hour)
+		if d := w.document(t); d.Reachable || w.stats(t, "example.com").URLs != 0 || !d.ValidUntil.Equal(inAnHour.Truncate(time.Second)) {
+			t.Errorf("reachable %v, valid until %v, %+v", d.Reachable, d.ValidUntil, w.stats(t, "example.com"))
 		}
-		if e := w.state(t, "example.com", "https://example.com/robots.txt"); e.Entry == nil || e.Entry.Method != frontier.MethodCollect || e.DueAt != time.Now().Add(time.Hour).UnixMilli() {
+		if e := w.state(t, "example.com", "https://example.com/robots.txt"); e.Entry == nil || e.Entry.Method != frontier.MethodCollect || e.DueAt != inAnHour.UnixMilli() {
 			t.Errorf("it is to be asked again in an hour: %+v", e)
+		}
+		// A merge does not promise anything else.
+		if err := w.collect(t, message(2, "https://example.com/news/another"), true); err != nil {
+			t.Fatal(err)
+		}
+		if d := w.document(t); d.Revision != 2 || !d.ValidUntil.Equal(inAnHour.Truncate(time.Second)) {
+			t.Errorf("revision %d, valid until %v", d.Revision, d.ValidUntil)
 		}
 	})
 }

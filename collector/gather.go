@@ -12,6 +12,7 @@ import (
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/discovery"
 	"github.com/newsfork/seed-engine/fetch"
+	"github.com/newsfork/seed-engine/frontier"
 	"github.com/newsfork/seed-engine/robots"
 )
 
@@ -46,13 +47,13 @@ type findings struct {
 	server       contract.ServerInfo
 	stats        fetch.Stats
 	analyser     *discovery.Analyser
-	analysing    time.Duration                     // spent on pages that only discovery needed
-	rules        map[string]string                 // of other hosts, see rulings.store
-	state        []byte                            // see storeState; nil: it was not made yet
-	stored       bool                              // it was written as discovery.json
-	history      map[string]discovery.EntryHistory // of entry points, by URL
-	queued       bool                              // pages and entry points were put into the frontier
-	validators   map[string]validators             // of feeds and sitemaps that were read, by URL
+	analysing    time.Duration                  // spent on pages that only discovery needed
+	rules        map[string]string              // of other hosts, see rulings.store
+	state        []byte                         // see storeState; nil: it was not made yet
+	stored       bool                           // it was written as discovery.json
+	states       map[string]frontier.EntryState // of entry points, by URL
+	queued       bool                           // pages and entry points were put into the frontier
+	validators   map[string]validators          // of feeds and sitemaps that were read, by URL
 	likeness     likeness
 	mirrorOf     string
 	details      details

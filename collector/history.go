@@ -13,15 +13,15 @@ import (
 	"github.com/newsfork/seed-engine/r2"
 )
 
-// historyOf is the history of entry points, by URL, as the frontier has it.
-func historyOf(entries []frontier.NewEntry, states []frontier.EntryState) map[string]discovery.EntryHistory {
-	known := map[string]discovery.EntryHistory{}
+// statesOf are the states of entry points, by URL, as the frontier gives them.
+func statesOf(entries []frontier.NewEntry, states []frontier.EntryState) map[string]frontier.EntryState {
+	byURL := map[string]frontier.EntryState{}
 	for i := range min(len(entries), len(states)) { // a shard of an older version gives none
 		if states[i].Method != "" {
-			known[entries[i].URL] = history(&states[i])
+			byURL[entries[i].URL] = states[i]
 		}
 	}
-	return known
+	return byURL
 }
 
 func history(e *frontier.EntryState) discovery.EntryHistory {
@@ -53,6 +53,14 @@ func (v *validators) answer() discovery.EntryAnswer {
 	return a
 }
 
+// answered is what an entry point answered last, of which the frontier does not keep the charset.
+func answered(e *frontier.EntryState, charset *string) discovery.EntryAnswer {
+	v := validators{etag: e.ETag, lastModified: e.LastModified}
+	a := v.answer()
+	a.Charset = charset
+	return a
+}
+
 // dateEntries writes into the contract of a document what its entry points answered, and their history: what was just
 // received and what the frontier has just said, else what the document before says.
 func (s *saving) dateEntries(old, doc *contract.Document) {
@@ -78,17 +86,36 @@ func (s *saving) dateEntries(old, doc *contract.Document) {
 				e.EntryHistory = o.EntryHistory
 			}
 		}
+		states := s.states
+		if s.found != nil {
+			states = s.found.states
+		}
+		if state, ok := states[e.URL]; ok {
+			e.EntryHistory = history(&state)
+			e.EntryAnswer = answered(&state, e.Charset)
+		}
 		if s.found == nil {
 			continue
-		}
-		if h, ok := s.found.history[e.URL]; ok {
-			e.EntryHistory = h
 		}
 		if v, ok := s.found.validators[e.URL]; ok {
 			e.EntryAnswer = v.answer()
 		}
 	}
 	doc.Contract = marshal(how)
+}
+
+// dateFailed has the document of an unreachable domain expire when the domain is asked again, as the frontier said when it
+// was put, else when the document before says.
+func (s *saving) dateFailed(old, doc *contract.Document) {
+	switch {
+	case doc.Reachable:
+	case s.found == nil && old != nil:
+		doc.ValidUntil = old.ValidUntil
+	case s.found != nil:
+		if state, ok := s.found.states[collectURL(doc)]; ok {
+			doc.ValidUntil = *ms(state.DueAt)
+		}
+	}
 }
 
 // rewrite brings what the newest document says of the domain's entry points up to date, if what scrapers go by has changed.
@@ -140,10 +167,7 @@ func (f *refresh) update(doc *contract.Document, entries []frontier.EntryInfo) (
 			if now.URL != canonical(e.URL) {
 				continue
 			}
-			answered := validators{etag: now.ETag, lastModified: now.LastModified}
-			charset := e.Charset
-			e.EntryAnswer = answered.answer()
-			e.Charset = charset
+			e.EntryAnswer = answered(&now.EntryState, e.Charset)
 			minutes := int(max((now.Interval+30)/60, 1))
 			if minutes >= 2*e.IntervalMinutes || 2*minutes <= e.IntervalMinutes {
 				e.IntervalMinutes, changed = minutes, true

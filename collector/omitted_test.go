@@ -220,3 +220,37 @@ func TestFeedsNamedAsSitemapsAreCapped(t *testing.T) {
 		}
 	})
 }
+
+// TestFailedSitemapIsPartial: a sitemap that may list URLs but could not be read leaves a gap. One that is missing does
+// not, nor does an error for a path that was only guessed.
+func TestFailedSitemapIsPartial(t *testing.T) {
+	const index = `<sitemapindex xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"><sitemap><loc>https://example.com/child.xml</loc></sitemap></sitemapindex>`
+	const robots = "User-agent: *\nSitemap: https://example.com/map.xml\n"
+	xml := map[string]string{"Content-Type": "application/xml"}
+	for name, c := range map[string]struct {
+		pages   map[string]fetchtest.Page
+		partial bool
+	}{
+		"child 500":   {map[string]fetchtest.Page{"robots.txt": {Body: robots}, "map.xml": {Body: index, Header: xml}, "child.xml": {Status: 500}}, true},
+		"child 429":   {map[string]fetchtest.Page{"robots.txt": {Body: robots}, "map.xml": {Body: index, Header: xml}, "child.xml": {Status: 429}}, true},
+		"child 404":   {map[string]fetchtest.Page{"robots.txt": {Body: robots}, "map.xml": {Body: index, Header: xml}}, false},
+		"named reset": {map[string]fetchtest.Page{"robots.txt": {Body: robots}, "map.xml": fetchtest.Fail(fetch.ErrReset)}, true},
+		"guess reset": {map[string]fetchtest.Page{"sitemap.xml": fetchtest.Fail(fetch.ErrReset)}, true},
+		"guess 500":   {map[string]fetchtest.Page{"sitemap.xml": {Status: 500}}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(map[string]fetchtest.Page{"https://example.com/": {Body: "<title>News</title>"}}, func(l *collector.Limits) { l.FetchRetries = 0 })
+				for path, page := range c.pages {
+					w.web.Pages["https://example.com/"+path] = page
+				}
+				if err := w.collect(t, message(1, "https://example.com/a"), false); err != nil {
+					t.Fatal(err)
+				}
+				if d := w.document(t); d.Partial != c.partial {
+					t.Errorf("partial %v, %s", d.Partial, asJSON(d.Technical.SitemapXML))
+				}
+			})
+		})
+	}
+}

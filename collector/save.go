@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/frontier"
 	"github.com/newsfork/seed-engine/r2"
 )
 
@@ -22,11 +23,12 @@ type saving struct {
 	batch   *Batch
 	dir     contract.DomainDir
 	message *contract.DomainMessage
-	added   []contract.DocumentURL // the message's URLs
-	found   *findings              // nil for a merge, and for
-	reused  *reused                // the evidence of another partition
-	again   bool                   // the exclusions have changed: the document is to be made again from what is stored
-	lists   []string               // keys of the URL lists stored so far
+	added   []contract.DocumentURL         // the message's URLs
+	found   *findings                      // nil for a merge, and for
+	reused  *reused                        // the evidence of another partition
+	again   bool                           // the exclusions have changed: the document is to be made again from what is stored
+	states  map[string]frontier.EntryState // of the entry points that were put, by URL
+	lists   []string                       // keys of the URL lists stored so far
 }
 
 // save writes the document, from the findings or for a merge from the stored document, with the URLs of
@@ -99,6 +101,7 @@ func (s *saving) write(ctx context.Context, old *contract.Document, etag string)
 		return nil, err
 	}
 	s.dateEntries(old, doc)
+	s.dateFailed(old, doc)
 	if s.again && same(old, doc) {
 		return old, nil
 	}

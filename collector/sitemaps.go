@@ -89,13 +89,21 @@ func (g *gathering) sitemap(ctx context.Context, walk *sitemap.Walk, c sitemap.C
 		g.undiscovered(c.URL, a.Retries, why)
 	}
 	f.noteSitemap(d)
-	f.partial = f.partial || errors.Is(failure, fetch.ErrRobotsUnknown) || postponed(failure)
+	f.partial = f.partial || errors.Is(failure, fetch.ErrRobotsUnknown) || postponed(failure) || unanswered(failure) || c.Source != sitemap.FromWellKnown && withheld(a.Status, why)
 	f.failed = f.failed || more && unanswered(failure)
 	// Of several failures the last is the most telling, except that a missing file does not replace another.
 	if !f.sitemap.Exists && (f.sitemap.Error == nil || why.ErrorType != nil) {
 		f.sitemap.Failure, f.sitemapCode = why, cmp.Or(a.Status, http.StatusNotFound)
 	}
 	return more, nil
+}
+
+// withheld reports whether a sitemap that the site names may well list URLs, but its server would not give it, or not to its end.
+func withheld(status int, why contract.Failure) bool {
+	if status == http.StatusTooManyRequests {
+		return true
+	}
+	return why.ErrorType != nil && (*why.ErrorType == string(contract.Network) || *why.ErrorType == string(contract.Timeout))
 }
 
 // sitemapNotRead records a sitemap that was not requested because of a limit.
