@@ -9,6 +9,7 @@ const engine = process.env.SEED_API_URL ?? "http://localhost:8787";
 const untilIdle = process.argv.includes("--until-idle");
 const MAX_PAGE = 5_000_000; // bytes
 const MAX_LINKS = 200; // reported of one page
+const MAX_REDIRECTS = 5; // of a robots.txt
 
 for (;;) {
   const lease = await call("lease", { max: 50, per_host: 5, lease_seconds: 300 });
@@ -131,11 +132,19 @@ function links(html, base) {
 
 /**
  * The rules of a host's robots.txt that are for us (RFC 9309); null when the host forbids everything by not
- * answering. Use a library in earnest, and ask once a day rather than for every lease.
+ * answering, or has it on another host, which nobody gave us. Use a library in earnest, and ask once a day rather than
+ * for every lease.
  */
-async function robots({ url, user_agent: agent }) {
+async function robots({ url, host, user_agent: agent, crawl_delay_seconds: delay }) {
   try {
-    const answer = await ask(new URL("/robots.txt", url), agent);
+    let from = new URL("/robots.txt", url);
+    let answer = await ask(from, agent);
+    for (let i = 0; answer.status >= 300 && answer.status < 400; i++) {
+      from = new URL(answer.headers.get("Location"), from);
+      if (from.hostname !== host || i === MAX_REDIRECTS) return null;
+      await sleep(delay * 1000);
+      answer = await ask(from, agent);
+    }
     if (answer.status >= 500 || answer.status === 429) return null;
     return answer.status === 200 ? rulesFor(await textOf(answer), agent.split("/")[0].toLowerCase()) : [];
   } catch {

@@ -34,6 +34,11 @@ const sites = {
   "b.example/target": page(),
   "busy.example/limited": () => (asked("busy.example/limited") > 1 ? page() : [429, { "retry-after": "2" }, ""]),
   "down.example/robots.txt": [503, {}, ""],
+  "elsewhere.example/robots.txt": [301, { location: "https://c.example/robots.txt" }, ""],
+  "elsewhere.example/x": page(),
+  "renamed.example/robots.txt": [301, { location: "/rules" }, ""],
+  "renamed.example/rules": [200, {}, "User-agent: *\nDisallow: /private\n"],
+  "renamed.example/x": page("/private/y"),
 };
 const fetched = [
   "www.a.example/",
@@ -43,6 +48,7 @@ const fetched = [
   "b.example/start",
   "b.example/target",
   "busy.example/limited",
+  "renamed.example/x",
 ];
 
 const log = []; // {url, host, agent, began, ended}
@@ -110,6 +116,8 @@ test("the documented scraper fetches all there is, politely, and no more", { tim
     "busy.example/limited",
     "gone.example/x",
     "down.example/x",
+    "elsewhere.example/x",
+    "renamed.example/x",
   ];
   const put = await engine.api(
     "POST",
@@ -133,6 +141,9 @@ test("the documented scraper fetches all there is, politely, and no more", { tim
   );
   assert.equal(asked("www.a.example/private/x"), 0, "robots.txt is obeyed");
   assert.equal(asked("down.example/x"), 0, "no robots.txt, no fetch");
+  assert.equal(asked("elsewhere.example/x"), 0, "nor where it is on a host that nobody gave");
+  assert.equal(asked("c.example/robots.txt"), 0, "which is not asked for it");
+  assert.equal(asked("renamed.example/private/y"), 0, "a redirect on the same host is followed");
   for (const url of fetched) assert.equal(asked(url), url === "busy.example/limited" ? 2 : 1, url);
   for (const host of new Set(log.map((one) => one.host))) {
     const requests = log.filter((one) => one.host === host);
@@ -147,7 +158,8 @@ test("the documented scraper fetches all there is, politely, and no more", { tim
 
   for (const url of [...fetched, "www.a.example/missing", "www.a.example/moved", "www.a.example/private/x"])
     assert.equal(await state(`https://${url}`), "done", url);
-  for (const url of ["gone.example/x", "down.example/x"]) assert.equal(await state(`https://${url}`), "waiting", url);
+  for (const url of ["gone.example/x", "down.example/x", "elsewhere.example/x"])
+    assert.equal(await state(`https://${url}`), "waiting", url);
 });
 
 test("it says what is wrong with its token", async () => {
