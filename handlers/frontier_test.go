@@ -569,6 +569,25 @@ func TestFrontierOperators(t *testing.T) {
 	}
 }
 
+// TestDoneURLs: how a page ended is in the counts of its host, since the frontier keeps no more of it than that it was seen.
+func TestDoneURLs(t *testing.T) {
+	f := newFixture(t, nil)
+	for host, status := range map[string]int{"fine.example": 200, "refused.example": 403} {
+		url := "https://" + host + "/1"
+		put(t, f, url)
+		report(t, f, lease(t, f, `{"max":1,"lease_seconds":60}`), status)
+		s := get[contract.FrontierURL](t, f, "GET", "/api/v1/frontier/url?url="+url, "")
+		if s.State != "done" || s.LastStatus != nil || len(s.Checks) > 0 || s.Entry != nil {
+			t.Errorf("after %d: %+v", status, s)
+		}
+	}
+	for _, h := range get[contract.FrontierHostPage](t, f, "GET", "/api/v1/frontier/hosts", "").Hosts {
+		if want := map[string][2]int64{"fine.example": {1, 0}, "refused.example": {0, 1}}[h.Host]; h.Done != want[0] || h.Failed != want[1] {
+			t.Errorf("%s: %d done, %d failed", h.Host, h.Done, h.Failed)
+		}
+	}
+}
+
 // TestExport: pages of all shards hold every host, and can be restored.
 func TestExport(t *testing.T) {
 	f, other := newFixture(t, nil), newFixture(t, nil)
