@@ -89,14 +89,36 @@ func (a *Analyser) articles(nodes []nodeID) map[string]bool {
 			beside[a.tree.nodes[n].parent]++
 		}
 	}
+	alike := a.numbered()
 	patterns := map[string]bool{}
 	for _, n := range leaves {
 		parent, news := a.tree.nodes[n].parent, a.surveyed().own[n].anyNews()
-		if parent != root && (news || beside[parent] > 1) || beside[parent] >= minNumbered {
+		if parent != root && (news || beside[parent] > 1) || parent == root && alike[series(a.tree.nodes[n].token)] >= minNumbered {
 			patterns[a.tree.pattern(n)] = true
 		}
 	}
 	return patterns
+}
+
+// numbered counts the numbered names of the first level by their series, whether recommended or not.
+func (a *Analyser) numbered() map[string]int {
+	count := map[string]int{}
+	for n := a.tree.nodes[root].first; n != noNode; n = a.tree.nodes[n].next {
+		if a.isLeaf(n) {
+			count[series(a.tree.nodes[n].token)]++
+		}
+	}
+	return count
+}
+
+// series is a name without its digits, by which "post-1" and "post-13" are alike.
+func series(token string) string {
+	return strings.Map(func(r rune) rune {
+		if '0' <= r && r <= '9' {
+			return -1
+		}
+		return r
+	}, token)
 }
 
 // isLeaf reports whether a node is a name below which there is nothing, and that does not look like that of a list; on

@@ -188,6 +188,33 @@ func TestNextArticle(t *testing.T) {
 	}
 }
 
+// TestNumberedArticles: numbered names of the first level are articles if there are three of one series, recommended or not.
+func TestNumberedArticles(t *testing.T) {
+	a := NewAnalyser(testOptions())
+	var best []candidate
+	see := func(path string, recommended bool) {
+		u := "https://www.example.gov" + path
+		a.Add(&Sighting{Loc: []byte(u), Lastmod: testNow, Method: FromSitemap})
+		if recommended {
+			best = append(best, candidate{url: u, class: newsClass, priority: 700, confidence: 0.9, order: 700})
+		}
+	}
+	for i := range 8 {
+		see(fmt.Sprintf("/shipping-%d", i+1), i < 2)
+	}
+	for i, path := range []string{"/area-1", "/mp3", "/web-2"} {
+		see(path, i < 2)
+	}
+	for n := range a.tree.nodes {
+		a.tree.nodes[n].good = false
+	}
+	got := a.allowedPatterns(nil, best)
+	slices.Sort(got)
+	if !slices.Equal(got, []string{"/area-1", "/mp3", "/{slug}"}) {
+		t.Errorf("%q", got)
+	}
+}
+
 // TestDeepPagesAreNotExcluded: a page that is worth fetching and too deep for a pattern leaves the strategy without any.
 func TestDeepPagesAreNotExcluded(t *testing.T) {
 	a := ministry()
