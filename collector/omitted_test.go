@@ -1,6 +1,7 @@
 package collector_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"runtime"
 	"slices"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/newsfork/seed-engine/collector"
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/discovery"
 	"github.com/newsfork/seed-engine/fetch"
 	"github.com/newsfork/seed-engine/fetch/fetchtest"
 )
@@ -88,6 +90,40 @@ func TestSitemapsNotRead(t *testing.T) {
 }
 
 // TestNewsAtWellKnownPath: a news sitemap does not stand for the site's sitemap, which is looked for on and
+// TestGuessesAreNoErrors: what a site answers at well-known paths that it never named is no failure unless the answer is
+// cut short.
+func TestGuessesAreNoErrors(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		named  bool
+		page   fetchtest.Page
+		errors int
+	}{
+		{"a page for every path", false, fetchtest.Page{Body: "<html><body>Oops</body></html>"}, 0},
+		{"a page at a path that is named", true, fetchtest.Page{Body: "<html><body>Oops</body></html>"}, 1},
+		{"a sitemap that stalls", false, fetchtest.Page{Body: "<urlset>", Reading: time.Hour}, 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				pages := healthy()
+				if !c.named {
+					pages["https://example.com/robots.txt"] = fetchtest.Page{Body: "User-agent: *\nDisallow: /private\n"}
+				}
+				pages["https://example.com/sitemap.xml"] = c.page
+				w := newWorld(pages, nil)
+				if err := w.collect(t, message(1, "https://example.com/a"), false); err != nil {
+					t.Fatal(err)
+				}
+				d := w.document(t)
+				var found discovery.Discovery
+				if err := json.Unmarshal(d.Discovery, &found); err != nil || len(found.Errors) != c.errors || d.Sitemap.ErrorType == nil {
+					t.Errorf("errors %+v, want %d; sitemap %s", found.Errors, c.errors, asJSON(d.Sitemap))
+				}
+			})
+		})
+	}
+}
+
 // becomes the root.
 func TestNewsAtWellKnownPath(t *testing.T) {
 	const news = `<urlset xmlns:news="http://www.google.com/schemas/sitemap-news/0.9"><url><loc>https://example.com/today</loc><news:news><news:title>Today</news:title></news:news></url></urlset>`

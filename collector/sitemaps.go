@@ -68,6 +68,7 @@ func (g *gathering) sitemap(ctx context.Context, walk *sitemap.Walk, c sitemap.C
 	}
 	d := contract.SitemapDocument{URL: c.URL, FoundBy: string(c.Source), StatusCode: a.Status}
 	var why contract.Failure
+	other := false // than a sitemap is what came
 	switch {
 	case failure != nil:
 		why = failed(failure)
@@ -76,7 +77,7 @@ func (g *gathering) sitemap(ctx context.Context, walk *sitemap.Walk, c sitemap.C
 	case !walk.Redirect(c, a.URL):
 		return true, nil // it redirects to one that was read
 	default:
-		if why, err = g.receivedSitemap(ctx, walk, c, a, &d); err != nil {
+		if why, other, err = g.receivedSitemap(ctx, walk, c, a, &d); err != nil {
 			return false, err
 		}
 		if f.sitemapURL == a.URL {
@@ -85,7 +86,8 @@ func (g *gathering) sitemap(ctx context.Context, walk *sitemap.Walk, c sitemap.C
 	}
 	f.refusals.note(a, why.Error == nil)
 	d.Error = why.Error
-	if more {
+	// A guess that is answered with something else, as by a site with a page for every path, is merely missing.
+	if missing := other && c.Source == sitemap.FromWellKnown; more && !missing {
 		g.undiscovered(c.URL, a.Retries, why)
 	}
 	f.noteSitemap(d)
@@ -118,8 +120,8 @@ func (g *gathering) sitemapNotRead(c sitemap.Candidate, why contract.Failure) {
 }
 
 // receivedSitemap reads a sitemap and completes d. Its entries go to the walk and the analysis. why is the
-// reason if it cannot be used; err is the bucket's.
-func (g *gathering) receivedSitemap(ctx context.Context, walk *sitemap.Walk, c sitemap.Candidate, a *fetch.Answer, d *contract.SitemapDocument) (why contract.Failure, err error) {
+// reason if it cannot be used, other whether what came is no sitemap at all rather than a broken one; err is the bucket's.
+func (g *gathering) receivedSitemap(ctx context.Context, walk *sitemap.Walk, c sitemap.Candidate, a *fetch.Answer, d *contract.SitemapDocument) (why contract.Failure, other bool, err error) {
 	// The entries of an index's children count for the index.
 	entry := discovery.Source{Method: discovery.SitemapEntry, URL: cmp.Or(g.roots[c.Parent], a.URL), Read: true}
 	var source discovery.SourceID
@@ -137,11 +139,11 @@ func (g *gathering) receivedSitemap(ctx context.Context, walk *sitemap.Walk, c s
 		g.listed(e, a.URL, source)
 	})
 	if err != nil {
-		return why, err
+		return why, false, err
 	}
 	d.Kind, d.URLCount, d.NewsCount, d.LastUpdated = contract.Text(string(s.Kind)), s.URLs, s.NewsTitles, contract.At(s.Newest)
 	if why != (contract.Failure{}) {
-		return why, nil
+		return why, s.Problem != "" && why.Error != nil && *why.Error == *contract.ShortText(s.Problem), nil
 	}
 	walk.Read(c, s)
 	g.roots[c.URL] = entry.URL
@@ -158,7 +160,7 @@ func (g *gathering) receivedSitemap(ctx context.Context, walk *sitemap.Walk, c s
 	f.URLCount += s.URLs
 	f.Truncated = f.Truncated || s.Truncated || a.Body.Truncated()
 	f.LastUpdated = newest(f.LastUpdated, d.LastUpdated)
-	return why, nil
+	return why, false, nil
 }
 
 // read parses the answer to c. If it may be the root sitemap it stores it as evidence at the same time: the
