@@ -33,3 +33,22 @@ func TestAssess(t *testing.T) {
 		t.Errorf("%d were added", n)
 	}
 }
+
+// TestDayOf: a day, or the first of a month, that stands in a URL and can be.
+func TestDayOf(t *testing.T) {
+	now := time.Date(2026, 1, 28, 12, 0, 0, 0, time.UTC)
+	for url, want := range map[string]time.Time{
+		"https://a.example/2026/01/28/bridge": time.Date(2026, 1, 28, 0, 0, 0, 0, time.UTC),
+		"https://a.example/news/20260127":     time.Date(2026, 1, 27, 0, 0, 0, 0, time.UTC),
+		"https://a.example/2026/01/bridge":    time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC),
+		"https://a.example/2026/bridge":       {},
+		"https://a.example/2026/02/30/bridge": {},
+		"https://a.example/2031/01/28/bridge": {},
+		"https://a.example/bridge":            {},
+		"mailto:2026/01/28/@a.example":        {},
+	} {
+		if got := DayOf(url, now); !got.Equal(want) {
+			t.Errorf("%s: %s, want %s", url, got, want)
+		}
+	}
+}

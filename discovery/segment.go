@@ -3,6 +3,8 @@ package discovery
 import (
 	"strings"
 	"time"
+
+	"github.com/newsfork/seed-engine/markup"
 )
 
 // kind is the form of a path segment.
@@ -220,6 +222,20 @@ func (p *page) day() (on date, ok bool) {
 		}
 	}
 	return on, false
+}
+
+// DayOf returns the day that stands in a URL, as of articles in /2026/01/28/; zero for none, and for one that cannot be.
+func DayOf(url string, now time.Time) time.Time {
+	canonical, ok := markup.AppendCanonical(nil, []byte(url))
+	if !ok {
+		return time.Time{}
+	}
+	p := parsePage(string(canonical))
+	on, _ := p.day()
+	if at, ok := on.time(); ok && markup.Plausible(at, now) {
+		return at
+	}
+	return time.Time{}
 }
 
 // dateOf reads what isDate accepts.

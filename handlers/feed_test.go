@@ -37,6 +37,22 @@ func linksOf(p contract.FeedPage) (urls []string) {
 	return urls
 }
 
+// TestReportedNews: what scrapers report is new by the day in its URL, the only date that they can give.
+func TestReportedNews(t *testing.T) {
+	f := open(t)
+	put := `{"urls":[{"url":"https://www.a.sg/list","type":"news"}],"partition_info":{"country":"sg","category":"news","date":"2026-01-28"}}`
+	get[contract.FrontierPut](t, f, "POST", "/api/v1/frontier/urls", put)
+	l := lease(t, f, `{"max":1,"lease_seconds":60}`)
+	today, old := "https://www.a.sg/"+f.now.Format("2006/01/02")+"/bridge-opens", "https://www.a.sg/2025/11/02/bridge-closes"
+	get[contract.FrontierReported](t, f, "POST", "/api/v1/frontier/report", encode(t, map[string]any{"lease_id": l.LeaseID, "results": []any{
+		map[string]any{"id": l.Items[0].ID, "status": 200, "urls": []any{map[string]any{"url": today}, map[string]any{"url": old}, map[string]any{"url": "https://www.a.sg/undated"}}},
+	}}))
+	p := get[contract.FeedPage](t, f, "GET", "/api/v1/feed", "")
+	if got := linksOf(p); len(got) != 1 || got[0] != today || p.Items[0].FoundBy == nil || *p.Items[0].FoundBy != "scraper" {
+		t.Errorf("%+v", p.Items)
+	}
+}
+
 func TestFeed(t *testing.T) {
 	f := open(t)
 	empty := get[contract.FeedPage](t, f, "GET", "/api/v1/feed", "")

@@ -71,7 +71,7 @@ func (a *API) readReport(r *http.Request) (report frontier.Report, err error) {
 	assess := a.assessor(r.Context(), discovery.FromLink)
 	found := 0
 	for i := range list {
-		result, err := list[i].result(element("results", i), assess)
+		result, err := list[i].result(element("results", i), assess, a.Now())
 		if err != nil {
 			return report, err
 		}
@@ -97,7 +97,7 @@ type reportResult struct {
 	URLs         []json.RawMessage `json:"urls"`
 }
 
-func (p *reportResult) result(field string, assess assessor) (result frontier.Result, err error) {
+func (p *reportResult) result(field string, assess assessor, now time.Time) (result frontier.Result, err error) {
 	if err := p.check(field + "."); err != nil {
 		return result, err
 	}
@@ -123,6 +123,9 @@ func (p *reportResult) result(field string, assess assessor) (result frontier.Re
 		page := frontier.NewPage{URL: f.URL, Title: f.Title}
 		if page.Type, page.Priority, err = assess(f.URL, "", time.Time{}); err != nil {
 			return result, err
+		}
+		if day := discovery.DayOf(f.URL, now); !day.IsZero() {
+			page.LastMod = day.Unix() // which makes it new to the feed, or old
 		}
 		result.Found = append(result.Found, frontier.FoundURL{NewPage: page})
 	}
