@@ -13,7 +13,7 @@ import (
 
 // partition reads and checks the partition of a dataset's path.
 func partition(r *http.Request) (contract.Partition, error) {
-	p := contract.Partition{Country: strings.ToLower(r.PathValue("country")), Category: r.PathValue("category"), Date: r.PathValue("date")}
+	p := contract.Partition{Country: country(r.PathValue("country")), Category: r.PathValue("category"), Date: r.PathValue("date")}
 	return p, p.Validate("")
 }
 

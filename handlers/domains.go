@@ -209,7 +209,7 @@ func (a *API) collect(w http.ResponseWriter, r *http.Request) error {
 	if err := readJSON(r, &body); err != nil {
 		return err
 	}
-	f := contract.Filter{Country: strings.ToLower(body.Country), Category: body.Category, Date: body.Date}
+	f := contract.Filter{Country: country(body.Country), Category: body.Category, Date: body.Date}
 	if err := f.Validate(""); err != nil {
 		return err
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net/http"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/newsfork/seed-engine/classify"
@@ -72,7 +71,7 @@ func readLease(r *http.Request) (want frontier.LeaseRequest, err error) {
 		body.PerHost = &one
 	}
 	types, kinds := len(body.Types), len(body.Kinds) // bounded, since what was asked for is remembered for a while
-	f := contract.Filter{Country: strings.ToLower(body.Country), Category: body.Category}
+	f := contract.Filter{Country: country(body.Country), Category: body.Category}
 	if err := firstError(
 		within("max", body.Max, 1, frontier.MaxLease),
 		within("lease_seconds", body.Seconds, frontier.MinLeaseSeconds, frontier.MaxLeaseSeconds),

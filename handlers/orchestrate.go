@@ -2,7 +2,6 @@ package handlers
 
 import (
 	"net/http"
-	"strings"
 
 	"github.com/newsfork/seed-engine/contract"
 )
@@ -16,7 +15,7 @@ func (a *API) orchestrate(w http.ResponseWriter, r *http.Request) error {
 	if err := readJSON(r, &f); err != nil {
 		return err
 	}
-	f.Country = strings.ToLower(f.Country)
+	f.Country = country(f.Country)
 	if err := f.Validate(""); err != nil {
 		return err
 	}

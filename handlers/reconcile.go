@@ -2,7 +2,6 @@ package handlers
 
 import (
 	"net/http"
-	"strings"
 
 	"github.com/newsfork/seed-engine/contract"
 )
@@ -19,7 +18,7 @@ func (a *API) reconcile(w http.ResponseWriter, r *http.Request) error {
 	if err := readJSON(r, &body); err != nil {
 		return err
 	}
-	body.Country = strings.ToLower(body.Country)
+	body.Country = country(body.Country)
 	if err := body.Validate(""); err != nil {
 		return err
 	}

@@ -142,7 +142,7 @@ func (q *query) text(name string) string {
 
 // filter reads country, category and date.
 func (q *query) filter() contract.Filter {
-	f := contract.Filter{Country: strings.ToLower(q.text("country")), Category: q.text("category"), Date: q.text("date")}
+	f := contract.Filter{Country: country(q.text("country")), Category: q.text("category"), Date: q.text("date")}
 	if err := f.Validate(""); err != nil {
 		q.fail(err)
 	}
@@ -265,4 +265,12 @@ func reason(r *http.Request) (*string, error) {
 		return nil, contract.Invalid("reason", "is longer than %d characters; say it in fewer", maxReason)
 	}
 	return contract.Text(body.Reason), nil
+}
+
+// country takes a code in either case. What is none stays as it was sent, for the message that refuses it.
+func country(code string) string {
+	if len(code) != 2 {
+		return code
+	}
+	return strings.ToLower(code)
 }

@@ -2,6 +2,8 @@ package handlers_test
 
 import (
 	"encoding/json"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/newsfork/seed-engine/contract"
@@ -40,6 +42,8 @@ func TestStatusIsTheDocumentedJSON(t *testing.T) {
 	} {
 		if r := f.do(t, "GET", "/api/v1/seeds/status?"+query, ""); r.status != 400 || r.Error.Field != field {
 			t.Errorf("%s: %d %+v", query, r.status, r.Error)
+		} else if sent, named := strings.CutPrefix(query, "country="); named && !strings.Contains(r.Error.Message, strconv.Quote(sent)) {
+			t.Errorf("%s is not quoted as it was sent: %s", query, r.Error.Message)
 		}
 	}
 }

@@ -133,7 +133,7 @@ func showInspection(out io.Writer, doc *contract.Document, asJSON bool) error {
 		if i == inspectTop || !doc.Reachable { // of an unreachable domain they are those that were asked about
 			break
 		}
-		urls = append(urls, fmt.Sprintf("%.2f\t%s\t%s\t%s", u.Priority, plain(string(u.Classification.PrimaryType)), plain(string(u.Action)), plain(u.URL)))
+		urls = append(urls, fmt.Sprintf("%.3f\t%s\t%s\t%s", u.Priority, plain(string(u.Classification.PrimaryType)), plain(string(u.Action)), plain(u.URL)))
 	}
 	return errors.Join(
 		table(out, about...),
