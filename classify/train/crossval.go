@@ -12,7 +12,8 @@ import (
 // prediction is the scores of an example by a model that was trained without its domain.
 type prediction struct {
 	*example
-	scores [linear.Classes]float64
+	scores      [linear.Classes]float64
+	temperature float64 // of its calibration
 }
 
 func (p *prediction) best() lexicon.Role {
@@ -26,13 +27,18 @@ func (p *prediction) best() lexicon.Role {
 }
 
 // confidence is the probability of the best type.
-func (p *prediction) confidence(temperature float64) float64 {
+func (p *prediction) confidence() float64 {
+	s := p.probabilities(p.temperature)
+	return s[p.best()]
+}
+
+func (p *prediction) probabilities(temperature float64) [linear.Classes]float64 {
 	s := p.scores
 	for c := range s {
 		s[c] /= temperature
 	}
 	linear.Softmax(&s)
-	return s[p.best()]
+	return s
 }
 
 // crossValidate predicts every example that is measured by a model trained without its fold, with weights quantised
@@ -80,7 +86,7 @@ func predict(weights []byte, examples []*example) []*prediction {
 		if e.hasText() {
 			m.Temper(&sums)
 		}
-		all = append(all, &prediction{e, m.Logits(&sums)})
+		all = append(all, &prediction{e, m.Logits(&sums), 1})
 	}
 	return all
 }
@@ -144,33 +150,80 @@ func measure(all []*prediction, guess func(*prediction) lexicon.Role) figures {
 	return f
 }
 
-// temperatures returns the calibration of a model by predictions of models that were trained without the domains. It
-// counts URLs from the web at large beside those of offices, as both are met.
-func temperatures(all []*prediction) linear.Temperatures {
-	return linear.Temperatures{
-		URL:  temperature(append(from(labelled, all), from(bare, all)...)),
-		Text: temperature(from(pair, all)),
+// calibrate gives the predictions of each fold the temperatures by those of the other folds, and returns those by all.
+func calibrate(all []*prediction) linear.Temperatures {
+	for fold := range folds {
+		t := temperatures(filter(all, func(p *prediction) bool { return p.fold != fold }))
+		for _, p := range all {
+			if p.fold == fold {
+				p.temperature = temperatureOf(p, t)
+			}
+		}
 	}
+	return temperatures(all)
 }
 
-// temperature returns the divisor of the scores that calibrates the probabilities best (minimal cross entropy)
-// on predictions of models that were trained without the domains.
-func temperature(all []*prediction) float64 {
-	best, minLoss := 1.0, math.Inf(1)
-	for i := 50; i <= 300; i++ {
-		t := float64(i) / 100
-		loss := 0.0
-		for _, p := range all {
-			s := p.scores
-			for c := range s {
-				s[c] /= t
-			}
-			linear.Softmax(&s)
-			loss -= math.Log(max(s[p.label], 1e-9))
-		}
-		if loss < minLoss {
-			best, minLoss = t, loss
-		}
+func temperatureOf(p *prediction, t linear.Temperatures) float64 {
+	if p.hasText() {
+		return t.OfText(&p.scores)
 	}
-	return best
+	return t.URL
+}
+
+// temperatures returns the calibration of a model by predictions of models that were trained without the domains: the
+// minimum of the cross entropy. It counts URLs from the web at large beside those of offices, as both are met.
+func temperatures(all []*prediction) linear.Temperatures {
+	alone, pairs := append(from(labelled, all), from(bare, all)...), from(pair, all)
+	url := lowest([]int{100}, func(at []int) float64 {
+		return crossEntropy(alone, linear.Temperatures{URL: hundredths(at[0])})
+	})
+	text := lowest([]int{100, 0}, func(at []int) float64 {
+		return crossEntropy(pairs, linear.Temperatures{Text: hundredths(at[0]), Spread: hundredths(at[1])})
+	})
+	return linear.Temperatures{URL: hundredths(url[0]), Text: hundredths(text[0]), Spread: hundredths(text[1])}
+}
+
+func hundredths(n int) float64 { return float64(n) / 100 }
+
+func crossEntropy(all []*prediction, t linear.Temperatures) float64 {
+	loss := 0.0
+	for _, p := range all {
+		s := p.probabilities(temperatureOf(p, t))
+		loss -= math.Log(max(s[p.label], 1e-9))
+	}
+	return loss
+}
+
+// lowest goes down a function of whole numbers, from 0 on for all but the first, which is 5 at least, as long as a step in
+// one of them or in two against each other leads further down; steps become smaller.
+func lowest(at []int, f func([]int) float64) []int {
+	least := f(at)
+	for step := 16; step > 0; {
+		next := slices.Clone(at)
+		for _, by := range steps(len(at), step) {
+			to := slices.Clone(at)
+			for i := range to {
+				to[i] += by[i]
+			}
+			if to[0] < 5 || slices.Min(to) < 0 {
+				continue
+			}
+			if x := f(to); x < least {
+				next, least = to, x
+			}
+		}
+		if slices.Equal(next, at) {
+			step /= 2
+		}
+		at = next
+	}
+	return at
+}
+
+// steps are those from one place to its neighbours in n dimensions, one or two.
+func steps(n, step int) [][]int {
+	if n == 1 {
+		return [][]int{{step}, {-step}}
+	}
+	return [][]int{{step, 0}, {-step, 0}, {0, step}, {0, -step}, {step, -step}, {-step, step}}
 }

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"net/url"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -277,6 +278,9 @@ func readInferred(dir fs.FS, held map[string]bool) ([]*example, error) {
 		case "url":
 			e.url = fields[3]
 		}
+		if err := e.refuseAddress(); err != nil {
+			return nil, fmt.Errorf("%s:%d: %w", inferredTexts, n, err)
+		}
 		if !held[domainOf(e.url)] {
 			all = append(all, e)
 		}
@@ -329,9 +333,25 @@ func parseLabelled(data []byte) ([]*example, error) {
 		if e.label, e.secondary, err = types(row.Label, row.Secondary); err != nil {
 			return nil, fmt.Errorf("%s: %w", row.URL, err)
 		}
+		if err := e.refuseAddress(); err != nil {
+			return nil, err
+		}
 		all = append(all, e)
 	}
 	return all, nil
+}
+
+// addresses are those of mailboxes, and telephone numbers in links to a messenger.
+var addresses = regexp.MustCompile(`[\pL\pN._%+-]+(@|%40)[\pL\pN-]+\.\pL{2,}|mailto:|//wa\.me/`)
+
+// refuseAddress fails for an example that has the address of a person: the files are public, and nothing is learned from it.
+func (e *example) refuseAddress() error {
+	for _, text := range []string{e.url, e.title, e.anchor} {
+		if addresses.MatchString(text) {
+			return fmt.Errorf("%s: a mail address or telephone number", e.url)
+		}
+	}
+	return nil
 }
 
 // readWritten reads a file of lines "language URL [other types]" under headers "[type]".

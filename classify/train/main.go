@@ -44,7 +44,7 @@ func main() {
 		printFigures(os.Stdout, predictions, *errors)
 		return
 	}
-	data := linear.Quantise(fit(examples, set), temperatures(predictions))
+	data := linear.Quantise(fit(examples, set), calibrate(predictions))
 	model, err := pack(os.DirFS(*dir), data)
 	if err != nil {
 		log.Fatal(err)

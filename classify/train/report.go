@@ -44,12 +44,13 @@ func printFigures(w io.Writer, predictions []*prediction, errors string) {
 		part := filter(all, inSet(set))
 		fmt.Fprintf(w, "%s  %s\n", path.Base(set), measure(part, (*prediction).best))
 	}
-	fmt.Fprintf(w, "all     %s  temperature %.2f\n", measure(all, (*prediction).best), temperature(all))
+	fmt.Fprintf(w, "all     %s\n", measure(all, (*prediction).best))
 	for _, set := range []string{firstTexts, secondTexts, thirdTexts} {
 		pairs, alone := filter(from(pair, predictions), inSet(set)), filter(from(bare, predictions), inSet(set))
-		fmt.Fprintf(w, "%s  %s  temperature %.2f\n        %s  temperature %.2f without them\n", path.Base(set),
-			measure(pairs, (*prediction).best), temperature(pairs), measure(alone, (*prediction).best), temperature(alone))
+		fmt.Fprintf(w, "%s  %s\n        %s  without them\n", path.Base(set), measure(pairs, (*prediction).best), measure(alone, (*prediction).best))
 	}
+	fmt.Fprintf(w, "temperatures %+v\n%s%s", calibrate(predictions),
+		reliabilityTable(slices.Concat(all, from(bare, predictions)), from(pair, predictions)), languageTable(from(pair, predictions)))
 	if errors == "" {
 		return
 	}
@@ -58,7 +59,7 @@ func printFigures(w io.Writer, predictions []*prediction, errors string) {
 	})
 	sort.SliceStable(wrong, func(i, j int) bool { return wrong[i].label < wrong[j].label })
 	for _, p := range wrong {
-		fmt.Fprintf(w, "%s %v → %s %.2f %s %s%s\n", p.label, p.secondary, p.best(), p.confidence(1), p.url, p.title, p.anchor)
+		fmt.Fprintf(w, "%s %v → %s %.2f %s %s%s\n", p.label, p.secondary, p.best(), p.confidence(), p.url, p.title, p.anchor)
 	}
 }
 
@@ -82,19 +83,18 @@ func filter(all []*prediction, keep func(*prediction) bool) []*prediction {
 }
 
 // tables returns the parts of docs/classification.md that training writes, by the names of their marks in the
-// page. Held are predictions for the URLs that are held out, by the model with its calibration.
+// page. Predictions are calibrated; held are those for the URLs that are held out, by the model with its calibration.
 func tables(predictions, held []*prediction, curve []point) map[string]string {
 	all := from(labelled, predictions)
-	t := temperatures(predictions)
 	return map[string]string{
 		"texts":            textTable(predictions),
 		"held texts":       textTable(held),
 		"summary":          summaryTable(all, held),
 		"types":            typeTable(all, predictions, held),
-		"languages":        languageTable(all, t.URL),
-		"text languages":   languageTable(from(pair, predictions), t.Text),
-		"reliability":      reliabilityTable(slices.Concat(all, from(bare, predictions)), from(pair, predictions), t),
-		"held reliability": reliabilityTable(from(bare, held), from(pair, held), linear.Temperatures{URL: 1, Text: 1}),
+		"languages":        languageTable(all),
+		"text languages":   languageTable(from(pair, predictions)),
+		"reliability":      reliabilityTable(slices.Concat(all, from(bare, predictions)), from(pair, predictions)),
+		"held reliability": reliabilityTable(from(bare, held), from(pair, held)),
 		"confusion":        confusionTable(all),
 		"held confusion":   confusionTable(from(pair, held)),
 		"curve":            curveTable(curve),
@@ -185,7 +185,7 @@ func scoreOf(c lexicon.Role, all []*prediction, guess func(*prediction) lexicon.
 }
 
 // languageTable has a row for each language with at least minURLs; the others share one.
-func languageTable(all []*prediction, divisor float64) string {
+func languageTable(all []*prediction) string {
 	const minURLs = 25
 	byLang := map[string][]*prediction{}
 	for _, p := range all {
@@ -211,7 +211,7 @@ func languageTable(all []*prediction, divisor float64) string {
 	b.WriteString("| language | URLs | accuracy | with secondary | at 0.9 and more | right of these | accuracy of the substring rules |\n| --- | --- | --- | --- | --- | --- | --- |\n")
 	row := func(name string, part []*prediction) {
 		ours, before := measure(part, (*prediction).best), measure(part, baseline)
-		sure := filter(part, func(p *prediction) bool { return p.confidence(divisor) >= 0.9 })
+		sure := filter(part, func(p *prediction) bool { return p.confidence() >= 0.9 })
 		right := measure(sure, (*prediction).best).accuracy
 		fmt.Fprintf(&b, "| %s | %d | %.2f | %.2f | %d | %.2f | %.2f |\n", name, len(part), ours.accuracy, ours.secondary, len(sure), right, before.accuracy)
 	}
@@ -223,14 +223,14 @@ func languageTable(all []*prediction, divisor float64) string {
 }
 
 // reliabilityTable compares the confidence of predictions with the share that is right, of URLs alone and with texts.
-func reliabilityTable(alone, pairs []*prediction, t linear.Temperatures) string {
+func reliabilityTable(alone, pairs []*prediction) string {
 	var b strings.Builder
 	b.WriteString("| confidence | URLs alone | mean confidence | right | with texts | mean confidence | right |\n| --- | --- | --- | --- | --- | --- | --- |\n")
 	for _, bin := range [][2]float64{{0, 0.3}, {0.3, 0.5}, {0.5, 0.7}, {0.7, 0.8}, {0.8, 0.9}, {0.9, 1.01}} {
-		cells := func(all []*prediction, temperature float64) string {
+		cells := func(all []*prediction) string {
 			var n, sum, right float64
 			for _, p := range all {
-				if c := p.confidence(temperature); c >= bin[0] && c < bin[1] {
+				if c := p.confidence(); c >= bin[0] && c < bin[1] {
 					n++
 					sum += c
 					if p.best() == p.label {
@@ -240,7 +240,7 @@ func reliabilityTable(alone, pairs []*prediction, t linear.Temperatures) string 
 			}
 			return fmt.Sprintf("%.0f | %.2f | %.2f", n, sum/max(n, 1), right/max(n, 1))
 		}
-		fmt.Fprintf(&b, "| %.1f to %.1f | %s | %s |\n", bin[0], min(bin[1], 1), cells(alone, t.URL), cells(pairs, t.Text))
+		fmt.Fprintf(&b, "| %.1f to %.1f | %s | %s |\n", bin[0], min(bin[1], 1), cells(alone), cells(pairs))
 	}
 	return b.String()
 }

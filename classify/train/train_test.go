@@ -2,6 +2,8 @@ package main
 
 import (
 	"bytes"
+	"fmt"
+	"math"
 	"os"
 	"testing"
 
@@ -50,22 +52,8 @@ func TestTraining(t *testing.T) {
 		}
 	}
 
-	// Of the confident predictions at least as many are right as their confidence promises.
-	sure, right := 0.0, 0.0
-	divisors := temperatures(predictions)
-	for _, p := range measured {
-		if p.confidence(divisors.URL) >= 0.9 {
-			sure++
-			if p.best() == p.label {
-				right++
-			}
-		}
-	}
-	if share := right / sure; sure < 100 || share < 0.9 {
-		t.Errorf("of %.0f predictions of 0.9 and more %.3f are right", sure, share)
-	}
-
-	weights := linear.Quantise(fit(examples, defaults), divisors)
+	weights := linear.Quantise(fit(examples, defaults), calibrate(predictions))
+	testCalibrated(t, predictions)
 	model, err := pack(os.DirFS(".."), weights)
 	if err != nil {
 		t.Fatal(err)
@@ -92,6 +80,54 @@ func TestTraining(t *testing.T) {
 	}
 	if !bytes.Equal(page, filled) {
 		t.Errorf("the tables of %s are out of date: run go generate ./classify", pageFile)
+	}
+}
+
+// testCalibrated: of the confident predictions at least as many are right as their confidence promises, of URLs alone and
+// with texts; in each language with 50 of these, and ten of the confident ones, up to one standard error.
+func testCalibrated(t *testing.T, predictions []*prediction) {
+	for _, o := range []origin{labelled, pair} {
+		all := from(o, predictions)
+		urls, sure := map[string]int{}, filter(all, func(p *prediction) bool { return p.confidence() >= 0.9 })
+		for _, p := range all {
+			urls[p.lang]++
+		}
+		if f := measure(sure, (*prediction).best); f.n < 1000 || f.accuracy < 0.91 {
+			t.Errorf("of predictions of 0.9 and more: %s", f)
+		}
+		for lang, n := range urls {
+			f := measure(filter(sure, func(p *prediction) bool { return p.lang == lang }), (*prediction).best)
+			if deviation := math.Sqrt(0.9 * 0.1 / float64(max(f.n, 1))); n >= 50 && f.n >= 10 && f.accuracy < 0.9-deviation {
+				t.Errorf("of predictions of 0.9 and more in %s: %s", lang, f)
+			}
+		}
+	}
+}
+
+// TestAddressesAreRefused: nothing is learned from rows that name a person's mailbox or telephone.
+func TestAddressesAreRefused(t *testing.T) {
+	row := func(url, title, anchor string) []byte {
+		return fmt.Appendf(nil, `{"url": %q, "title": %q, "anchor": %q, "label": "contact"}`, url, title, anchor)
+	}
+	for _, bad := range [][]byte{
+		row("https://example.org/contacts/a.person@example.org", "", ""),
+		row("https://example.org/?to=a.person%40example.org", "", ""),
+		row("https://example.org/contact", "Write to a.person@mail.example.org", ""),
+		row("https://example.org/contact", "", "förnamn@example.no"),
+		row("mailto:someone", "", ""),
+		row("https://wa.me/15550100", "", ""),
+	} {
+		if _, err := parseLabelled(bad); err == nil {
+			t.Errorf("%s is learned from", bad)
+		}
+	}
+	for _, good := range [][]byte{
+		row("https://social.example.org/@office", "Careers@Office", "Follow us @office"),
+		row("https://example.org/information.htm?id=12027@morfOrgScience", "", ""),
+	} {
+		if _, err := parseLabelled(good); err != nil {
+			t.Error(err)
+		}
 	}
 }
 

@@ -19,7 +19,7 @@ func TestQuantised(t *testing.T) {
 	for i := range w.Tied {
 		w.Tied[i] = math.Cos(float64(i)) * 3
 	}
-	m, err := Parse(Quantise(w, Temperatures{URL: 1, Text: 2}))
+	m, err := Parse(Quantise(w, Temperatures{URL: 2, Text: 3, Spread: 0.5}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,7 +29,7 @@ func TestQuantised(t *testing.T) {
 	}
 	exact, sums := w.Scores(f), m.Score(f)
 	for c := range exact {
-		if got := float64(sums[c]) * m.unit; math.Abs(got-exact[c]) > 603*m.unit/2 || math.Abs(got-exact[c]) > 1 {
+		if got := float64(sums[c]) * m.unit * 2; math.Abs(got-exact[c]) > 603*m.unit || math.Abs(got-exact[c]) > 1 {
 			t.Errorf("class %d: %.3f, want %.3f", c, got, exact[c])
 		}
 	}
@@ -37,10 +37,7 @@ func TestQuantised(t *testing.T) {
 	if c := m.Confidence(&sums, sums.Best()); math.Abs(c-p[sums.Best()]) > 1e-5 {
 		t.Errorf("confidence %v, probability %v", c, p[sums.Best()])
 	}
-	sums[0], sums[1] = 1000, -501
-	if m.Temper(&sums); sums[0] != 500 || sums[1] != -251 {
-		t.Errorf("with a text, 1000 and -501 become %d and %d", sums[0], sums[1])
-	}
+	testTemper(t, m)
 	sum := 0.0
 	for _, x := range p {
 		sum += x
@@ -50,6 +47,26 @@ func TestQuantised(t *testing.T) {
 	}
 	if _, err := Parse([]byte("too short")); err == nil {
 		t.Error("nonsense is read as a model")
+	}
+}
+
+// testTemper: scores with texts are divided by a temperature that grows with their standard deviation.
+func testTemper(t *testing.T, m *Model) {
+	var even Sums
+	for c := range even {
+		even[c] = 1500
+	}
+	if m.Temper(&even); even[0] != 1000 || even[22] != 1000 {
+		t.Errorf("scores of 1500 that do not differ become %d with temperatures of 2 and 3", even[0])
+	}
+	for _, apart := range []float64{1, 2, 4} { // of the natural scores, divided by 2
+		var s Sums
+		s[0] = int32(math.Round(apart / m.unit))
+		deviation := apart * math.Sqrt(22) / 23
+		want := apart / (1.5 + 0.5*deviation)
+		if m.Temper(&s); math.Abs(float64(s[0])*m.unit-want) > m.unit || s[1] != 0 {
+			t.Errorf("with a text, %v becomes %v, want %v", apart, float64(s[0])*m.unit, want)
+		}
 	}
 }
 

@@ -11,11 +11,12 @@ import (
 // Model is a model with quantised weights, as the classifier uses it. Weights of plain features take a byte each,
 // in the unit stated in the header; those of tied features and the bias, which are few, take two.
 type Model struct {
-	unit  float64 // value of a weight of 1, divided by the temperature of the calibration
-	text  float64 // temperature of URLs alone, divided by that of URLs with texts
-	bias  [Classes]int32
-	tied  [urltext.TiedFeatures]int32
-	plain [][lanes]uint64
+	unit   float64 // value of a weight of 1, divided by the temperature of the calibration
+	text   float64 // Temperatures.Text, divided by that of URLs alone
+	spread float64 // Temperatures.Spread
+	bias   [Classes]int32
+	tied   [urltext.TiedFeatures]int32
+	plain  [][lanes]uint64
 }
 
 // The weights of a plain feature are stored four classes to a word, in lanes of 16 bits, with 128 added so that
@@ -30,8 +31,8 @@ const (
 type Sums [Classes]int32
 
 const (
-	magic      = "nsc2"
-	headerSize = len(magic) + 2*4
+	magic      = "nsc3"
+	headerSize = len(magic) + 3*4
 	shortsSize = 2 * (Classes + urltext.TiedFeatures)
 	modelSize  = headerSize + shortsSize + Classes*urltext.PlainFeatures
 )
@@ -41,7 +42,7 @@ func Parse(data []byte) (*Model, error) {
 	if len(data) != modelSize || string(data[:len(magic)]) != magic {
 		return nil, errors.New("made for another set of features")
 	}
-	m := &Model{unit: float(data[len(magic):]), text: float(data[len(magic)+4:])}
+	m := &Model{unit: float(data[len(magic):]), text: float(data[len(magic)+4:]), spread: float(data[len(magic)+8:])}
 	shorts := data[headerSize : headerSize+shortsSize]
 	short := func(i int) int32 { return int32(int16(binary.LittleEndian.Uint16(shorts[2*i:]))) }
 	for c := range m.bias {
@@ -69,8 +70,26 @@ const levels = 127
 
 // Temperatures are the results of the calibration: scores are divided by them before they become probabilities.
 type Temperatures struct {
-	URL  float64 // of URLs alone
-	Text float64 // of URLs with texts
+	URL    float64 // of URLs alone
+	Text   float64 // of URLs with texts, for scores that do not differ
+	Spread float64 // what this grows by with the spread of the scores
+}
+
+// OfText returns the temperature for the scores of a URL with texts.
+func (t Temperatures) OfText(s *[Classes]float64) float64 {
+	return t.Text + float64(t.Spread*spread(s))
+}
+
+// spread is the standard deviation of scores.
+func spread(s *[Classes]float64) float64 {
+	mean, squares := 0.0, 0.0
+	for _, x := range s {
+		mean += x / float64(Classes)
+	}
+	for _, x := range s {
+		squares += float64((x - mean) * (x - mean))
+	}
+	return math.Sqrt(squares / float64(Classes))
 }
 
 // Quantise encodes w as Parse expects it.
@@ -87,7 +106,8 @@ func Quantise(w *Weights, t Temperatures) []byte {
 	}
 	data := append(make([]byte, 0, modelSize), magic...)
 	data = binary.LittleEndian.AppendUint32(data, math.Float32bits(float32(unit/t.URL)))
-	data = binary.LittleEndian.AppendUint32(data, math.Float32bits(float32(t.URL/t.Text)))
+	data = binary.LittleEndian.AppendUint32(data, math.Float32bits(float32(t.Text/t.URL)))
+	data = binary.LittleEndian.AppendUint32(data, math.Float32bits(float32(t.Spread)))
 	short := func(x float64) {
 		q := math.Round(x / unit)
 		data = binary.LittleEndian.AppendUint16(data, uint16(int16(max(-32768, min(32767, q)))))
@@ -135,10 +155,12 @@ func (m *Model) Add(s *Sums, f *urltext.Features) {
 }
 
 // Temper calibrates the scores of a URL with texts, which are as sure of themselves as those of a URL alone without being
-// right as often.
+// right as often: the less so the further the scores are apart, as those of long texts are, whose words repeat each other.
 func (m *Model) Temper(s *Sums) {
+	l := m.Logits(s)
+	t := Temperatures{Text: m.text, Spread: m.spread}.OfText(&l)
 	for c := range s {
-		s[c] = int32(math.Round(float64(s[c]) * m.text))
+		s[c] = int32(math.Round(float64(s[c]) / t))
 	}
 }
 
