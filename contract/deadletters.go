@@ -134,7 +134,7 @@ const MaxResolved = 500
 
 // Resolved answers POST /api/v1/dlq/replay and …/discard.
 type Resolved struct {
-	Done      int64        `json:"done"`      // replayed or discarded by this call
+	Done      int64        `json:"done"`      // replayed or discarded by this call, with those that were discarded because their raw file ended
 	Skipped   int64        `json:"skipped"`   // of the ids: replayed or discarded before
 	Failed    []Unresolved `json:"failed"`    // these stay as they were
 	Remaining int64        `json:"remaining"` // still stored and matching: call again

@@ -22,7 +22,7 @@ const maxCalls = 5
 // ReplayLedger is what the replayer needs of package ledger.
 type ReplayLedger interface {
 	ChooseDeadLetters(ctx context.Context, choice contract.DeadLetterChoice) ([]contract.DeadLetterRecord, error)
-	Resolve(ctx context.Context, choice contract.DeadLetterChoice, r ledger.Resolution) (remaining int64, err error)
+	Resolve(ctx context.Context, choice contract.DeadLetterChoice, r ledger.Resolution) (beside, remaining int64, err error)
 }
 
 // Sender sends a batch of messages to a queue.
@@ -86,8 +86,9 @@ func (r *Replayer) Replay(ctx context.Context, choice contract.DeadLetterChoice,
 	return r.resolve(ctx, choice, resolution, out)
 }
 
-// Discard marks the chosen dead letters that are stored as not worth a replay, which ends their raw files. by is the
-// name of the token that asks for it.
+// Discard marks the chosen dead letters that are stored as not worth a replay, which ends their raw files. The other
+// letters of a file that ends are discarded with it: each replayed, it would be queued again. by is the name of the token
+// that asks for it.
 func (r *Replayer) Discard(ctx context.Context, choice contract.DeadLetterChoice, by string) (contract.Resolved, error) {
 	out, records, err := r.choose(ctx, choice)
 	if err != nil {
@@ -115,6 +116,7 @@ func (r *Replayer) Discard(ctx context.Context, choice contract.DeadLetterChoice
 		if ended[i] {
 			raw, _, _ := contract.ParseRawKey(l.Work)
 			resolution.Work.Files = append(resolution.Work.Files, ledger.FileChange{RawFile: raw, Discarded: resolution.At})
+			resolution.Ended = append(resolution.Ended, l.ID)
 		}
 	}
 	return r.resolve(ctx, choice, resolution, out)
@@ -215,12 +217,11 @@ func named(ids []string, records []contract.DeadLetterRecord, out *contract.Reso
 }
 
 func (r *Replayer) resolve(ctx context.Context, choice contract.DeadLetterChoice, resolution ledger.Resolution, out contract.Resolved) (contract.Resolved, error) {
-	var err error
-	out.Remaining, err = r.Ledger.Resolve(ctx, choice, resolution)
+	beside, remaining, err := r.Ledger.Resolve(ctx, choice, resolution)
 	if err != nil {
 		return out, err
 	}
-	out.Done = int64(len(resolution.IDs))
+	out.Done, out.Remaining = int64(len(resolution.IDs))+beside, remaining
 	return out, nil
 }
 

@@ -90,6 +90,55 @@ func TestExcludedDomainsAreNotReplayed(t *testing.T) {
 	}
 }
 
+// TestDiscardSettlesEveryLetterOfAFile: a forced repeat of a broken file leaves a second letter, by which a replay would
+// queue the file again that the operator ended.
+func TestDiscardSettlesEveryLetterOfAFile(t *testing.T) {
+	f := newFixture(t)
+	if _, err := f.bucket.Put(t.Context(), rawKey, []byte("broken"), nil); err != nil {
+		t.Fatal(err)
+	}
+	f.giveUpTwo(t)
+	f.now = f.now.Add(time.Hour)
+	f.giveUp(t, "newsfork-seed-dev", "seed2", seedBody(), contract.Parse)
+	f.giveUp(t, "newsfork-domain-dev", "domain2", domainBody("a.sg"), contract.Storage)
+	f.now = f.now.Add(time.Hour)
+	for i, id := range []string{"seed2", "domain2"} {
+		got, err := f.replayer.Discard(t.Context(), contract.DeadLetterChoice{IDs: []string{id}}, "API_TOKEN")
+		if err != nil || got.Done != int64(2-i) || len(got.Failed) != 0 {
+			t.Fatalf("discard %s: %+v, %v", id, got, err)
+		}
+	}
+	if d, err := f.ledger.DeadLetter(t.Context(), "seed"); err != nil || d.State != contract.Discarded || *d.ResolvedBy != "API_TOKEN" {
+		t.Errorf("the older letter of the file: %+v, %v", d, err)
+	}
+	if d, err := f.ledger.DeadLetter(t.Context(), "domain"); err != nil || d.State != contract.Stored {
+		t.Errorf("the older letter of the domain, which nothing ended: %+v, %v", d, err)
+	}
+	if got, err := f.replayer.Replay(t.Context(), contract.DeadLetterChoice{All: true}, "API_TOKEN"); err != nil || got.Done != 1 || len(f.seeds.Sent()) != 0 {
+		t.Errorf("replay of all: %+v, %v, %d files queued", got, err, len(f.seeds.Sent()))
+	}
+	if s := f.processing(t); s.FilesPending != 0 {
+		t.Errorf("the discarded file is pending again: %+v", s)
+	}
+}
+
+// TestLettersOfAFileThatWasMendedStay: a letter that ends no file settles no other.
+func TestLettersOfAFileThatWasMendedStay(t *testing.T) {
+	f := newFixture(t)
+	f.giveUp(t, "newsfork-seed-dev", "seed", seedBody(), contract.Parse)
+	f.giveUp(t, "newsfork-seed-dev", "seed2", seedBody(), contract.Parse)
+	f.now = f.now.Add(time.Hour)
+	if _, err := f.bucket.Put(t.Context(), rawKey, []byte("[]"), nil); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := f.replayer.Discard(t.Context(), contract.DeadLetterChoice{IDs: []string{"seed"}}, "API_TOKEN"); err != nil || got.Done != 1 {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	if d, err := f.ledger.DeadLetter(t.Context(), "seed2"); err != nil || d.State != contract.Stored {
+		t.Errorf("%+v, %v", d, err)
+	}
+}
+
 func TestReplayThatFailsKeepsTheLetter(t *testing.T) {
 	f := newFixture(t)
 	f.giveUpTwo(t)

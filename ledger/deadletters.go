@@ -220,30 +220,46 @@ type Resolution struct {
 	State contract.DeadLetterState // Replayed or Discarded
 	By    string                   // the name of the token that asked for it
 	At    time.Time
-	Work  Changes // what was sent again
+	Work  Changes // what was sent again, or ended
+	// Ended are those of the IDs that end what they are about: the other stored letters of the same work get the state too.
+	Ended []string
 }
 
 const resolveDeadLetters = `UPDATE dead_letters SET state = ?2, resolved_at = ?3, resolved_by = ?4
 WHERE message_id IN (SELECT value FROM json_each(?1)) AND state = 'stored'`
 
-// Resolve marks dead letters that are stored, and counts what is left of the choice.
-func (l *Ledger) Resolve(ctx context.Context, choice contract.DeadLetterChoice, r Resolution) (remaining int64, err error) {
+// resolveSameWork runs after resolveDeadLetters, so what it changes is not among the ids.
+const resolveSameWork = `UPDATE dead_letters SET state = ?2, resolved_at = ?3, resolved_by = ?4
+WHERE (queue_name, work) IN (SELECT d.queue_name, d.work FROM json_each(?1) AS i JOIN dead_letters AS d ON d.message_id = i.value) AND state = 'stored'
+RETURNING message_id`
+
+// Resolve marks dead letters that are stored. It counts those that were resolved beside the IDs, and what is left of the choice.
+func (l *Ledger) Resolve(ctx context.Context, choice contract.DeadLetterChoice, r Resolution) (beside, remaining int64, err error) {
 	const op = "ledger.Resolve"
-	statements := append(r.Work.statements(), statement(resolveDeadLetters, r.IDs, string(r.State), r.At.UnixMilli(), r.By))
+	resolve := func(sql string, ids []string) Statement {
+		return statement(sql, ids, string(r.State), r.At.UnixMilli(), r.By)
+	}
+	statements := append(r.Work.statements(), resolve(resolveDeadLetters, r.IDs))
+	if len(r.Ended) > 0 {
+		statements = append(statements, resolve(resolveSameWork, r.Ended))
+	}
 	c := chosen(choice)
 	c.and("state = 'stored'")
 	statements = append(statements, Statement{`SELECT count(*) AS count FROM dead_letters` + c.where(), c.args})
 	results, err := l.batch(ctx, op, statements...)
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
-	rows, err := decode[struct {
+	reader := reader{op: op, results: results}
+	if len(r.Ended) > 0 {
+		beside = int64(len(read[struct{}](&reader, len(results)-2)))
+	}
+	for _, row := range read[struct {
 		Count int64 `json:"count"`
-	}](op, results[len(results)-1])
-	if len(rows) > 0 {
-		remaining = rows[0].Count
+	}](&reader, len(results)-1) {
+		remaining = row.Count
 	}
-	return remaining, err
+	return beside, remaining, reader.err
 }
 
 type stateCount struct {

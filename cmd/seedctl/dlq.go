@@ -71,8 +71,8 @@ Usage:
 
 Marks the dead letters with these ids, or the stored ones that the flags select, or all stored ones.
 They stay on the list as discarded, and no longer count for the alarm. The raw file of one is
-discarded with it: it is queued no more, not even with --force, until "seedctl upload --replace"
-mends it.
+discarded with it, and all other letters of that file: it is queued no more, not even with --force,
+until "seedctl upload --replace" mends it.
 
 With --json it prints {"done", "skipped", "failed": [{"id", "code", "message"}], "remaining"}. If
 one failed, or some remain, the exit code is 1.

@@ -83,12 +83,12 @@ func deadLettersResolved(t T, db ledger.DB, name string) {
 	}
 	inCase := contract.DeadLetterChoice{Filter: &contract.DeadLetterFilter{Category: name}}
 	expect(t, "chosen", choose(inCase), []string{"0", "1", "2", "3", "4", "5", "6", "7", "8"})
-	remaining, err := l.Resolve(ctx, inCase, ledger.Resolution{IDs: []string{name + "1", name + "2"}, State: contract.Replayed, By: "API_TOKEN", At: at(100),
+	_, remaining, err := l.Resolve(ctx, inCase, ledger.Resolution{IDs: []string{name + "1", name + "2"}, State: contract.Replayed, By: "API_TOKEN", At: at(100),
 		Work: ledger.Changes{Domains: []ledger.DomainChange{{Partition: place(name, "2026-01-28"), Domain: "d1.sg", Queued: at(100)}}}})
 	must(t, "Resolve", err)
 	expect(t, "remaining", remaining, int64(7))
 	expect(t, "pending after a replay", stats(t, db, name).Processing.DomainsPending, int64(1))
-	_, err = l.Resolve(ctx, inCase, ledger.Resolution{IDs: []string{name + "2", name + "3"}, State: contract.Discarded, By: "READ", At: at(200)})
+	_, _, err = l.Resolve(ctx, inCase, ledger.Resolution{IDs: []string{name + "2", name + "3"}, State: contract.Discarded, By: "READ", At: at(200)})
 	must(t, "Resolve", err)
 	expect(t, "stored", choose(inCase), []string{"0", "4", "5", "6", "7", "8"})
 	expect(t, "chosen by ids", choose(contract.DeadLetterChoice{IDs: []string{name + "4", name + "1", name + "none"}}), []string{"1", "4"})
@@ -112,7 +112,7 @@ func deadLetterHistory(t T, db ledger.DB, name string) {
 	other := deadLetter(name, "other")
 	failed := failure(ledger.Work{Queue: "newsfork-seed-" + name, Key: name + "work"}, "again", 2)
 	record(t, db, ledger.Changes{DeadLetters: []ledger.DeadLetter{work("first", 1), other}})
-	_, err := l.Resolve(ctx, contract.DeadLetterChoice{IDs: []string{name + "first"}}, ledger.Resolution{IDs: []string{name + "first"}, State: contract.Replayed, By: "API_TOKEN", At: at(5)})
+	_, _, err := l.Resolve(ctx, contract.DeadLetterChoice{IDs: []string{name + "first"}}, ledger.Resolution{IDs: []string{name + "first"}, State: contract.Replayed, By: "API_TOKEN", At: at(5)})
 	must(t, "Resolve", err)
 	record(t, db, ledger.Changes{Failures: []ledger.Failure{failed}, DeadLetters: []ledger.DeadLetter{work("again", 10)}})
 	d, err := l.DeadLetter(ctx, name+"again")
@@ -122,6 +122,16 @@ func deadLetterHistory(t T, db ledger.DB, name string) {
 	}
 	if d == nil || len(d.Attempts) != 1 || d.Attempts[0].Attempt != 2 || d.Attempts[0].ErrorMessage != failed.ErrorMessage || d.Attempts[0].DurationMS != 3000 {
 		t.Errorf("attempts: %+v", d)
+	}
+	record(t, db, ledger.Changes{DeadLetters: []ledger.DeadLetter{work("last", 20)}})
+	ended := []string{name + "again"}
+	beside, _, err := l.Resolve(ctx, contract.DeadLetterChoice{IDs: ended}, ledger.Resolution{IDs: ended, Ended: ended, State: contract.Discarded, By: "API_TOKEN", At: at(30)})
+	must(t, "Resolve", err)
+	expect(t, "stored letters of the same work beside the one that ended it", beside, int64(1))
+	for id, want := range map[string]contract.DeadLetterState{"first": contract.Replayed, "last": contract.Discarded, "other": contract.Stored} {
+		d, err = l.DeadLetter(ctx, name+id)
+		must(t, "DeadLetter", err)
+		expect(t, id+", after its work ended", d != nil && d.State == want, true)
 	}
 	d, err = l.DeadLetter(ctx, name+"none")
 	must(t, "DeadLetter", err)
