@@ -141,7 +141,7 @@ func (r *rule) judge(reading ledger.AlarmReading) contract.AlarmState {
 
 // sentence describes for people how the alarm stands.
 func (r *rule) sentence(s *contract.AlarmState) string {
-	value := fmt.Sprintf("fewer than %d finished, too few to tell", contract.MinFinished)
+	value := fmt.Sprintf("fewer than %d finished or reported, too few to tell", contract.MinFinished)
 	if s.Value != nil {
 		value = s.Number(*s.Value)
 	}

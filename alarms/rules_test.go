@@ -113,7 +113,7 @@ func TestAlarmsFireAndRecover(t *testing.T) {
 	}
 	w.record(c)
 	w.expect("files and dead letters", noon.Add(2*time.Hour), "dead_letters firing", "file_failures firing")
-	if _, err := w.Resolve(t.Context(), contract.DeadLetterChoice{All: true}, ledger.Resolution{IDs: []string{"7"}, State: contract.Discarded, At: noon}); err != nil {
+	if _, _, err := w.Resolve(t.Context(), contract.DeadLetterChoice{All: true}, ledger.Resolution{IDs: []string{"7"}, State: contract.Discarded, At: noon}); err != nil {
 		t.Fatal(err)
 	}
 	w.expect("one was discarded", noon.Add(2*time.Hour), "dead_letters ok")
@@ -182,8 +182,8 @@ func TestSentences(t *testing.T) {
 		"ALARM (staging): Average processing of a domain: 6250 ms over the last 60 minutes; the limit is 5000 ms.",
 		"ALARM (staging): Domains that fail: 25.9 % over the last 60 minutes; the limit is 10 %.",
 		"ALARM (staging): The entry point that is due longest waits: 65 minutes; the limit is 60 minutes.",
-		"Recovered (staging): Average processing of a domain: fewer than 20 finished, too few to tell over the last 60 minutes; the limit is 5000 ms.",
-		"Recovered (staging): Domains that fail: fewer than 20 finished, too few to tell over the last 60 minutes; the limit is 10 %.",
+		"Recovered (staging): Average processing of a domain: fewer than 20 finished or reported, too few to tell over the last 60 minutes; the limit is 5000 ms.",
+		"Recovered (staging): Domains that fail: fewer than 20 finished or reported, too few to tell over the last 60 minutes; the limit is 10 %.",
 	}
 	if !slices.Equal(texts, want) {
 		t.Errorf("%s", strings.Join(texts, "\n"))

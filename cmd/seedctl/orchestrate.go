@@ -69,10 +69,14 @@ func runOrchestrate(args []string, _ io.Reader, out, errOut io.Writer) int {
 		}
 		answer := orchestrated{Orchestrated: result}
 		if !*watch || result.FilesFound == 0 {
-			return r.show(answer, func(w io.Writer) error {
+			if err := r.show(answer, func(w io.Writer) error {
 				_, err := fmt.Fprintln(w, orchestratedText(result))
 				return err
-			})
+			}); err != nil {
+				return err
+			}
+			r.sayWhyNothingMoves(ctx, p, result)
+			return nil
 		}
 		if !r.asJSON {
 			if _, err := fmt.Fprintln(r.out, orchestratedText(result)); err != nil {
@@ -99,6 +103,35 @@ func (r *remote) orchestrate(ctx context.Context, f contract.Filter) (result orc
 		r.complain("%s before the error", orchestratedText(result))
 	}
 	return result, err
+}
+
+// sayWhyNothingMoves complains about what keeps the work of a partition from going on: a pause; or messages that are lost,
+// as with the queues of "make dev", of files that are finished, which only a forced request queues again.
+func (r *remote) sayWhyNothingMoves(ctx context.Context, p contract.Partition, o orchestrator.Result) {
+	if o.FilesFound == 0 {
+		return
+	}
+	s, err := r.status(ctx, partitionQuery(p))
+	if err != nil {
+		return // the answer was shown, and this is only a hint
+	}
+	pending := s.Processing.DomainsPending
+	switch {
+	case s.Paused && o.Sent+o.InFlight+int(s.Processing.FilesPending+pending) > 0:
+		r.complain("the pipeline is paused, so they wait; \"seedctl resume\" lets it go on")
+	case pending > 0 && o.Sent+o.InFlight == 0 && !waiting(s.Queues):
+		r.complain("%s pending; if nothing works on that, as when the queue was lost, --force queues it again", count(int(pending), "domain"))
+	}
+}
+
+// waiting reports whether the platform says of a queue that it has messages.
+func waiting(queues map[string]*contract.Backlog) bool {
+	for role, b := range queues {
+		if role != contract.DeadLetterQueue && b != nil && b.Messages > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 func orchestratedText(o orchestrator.Result) string {
@@ -175,7 +208,7 @@ func (r *remote) watch(ctx context.Context, p contract.Partition, o orchestrator
 		case time.Since(moved) > timeout && s.Paused:
 			return s, errors.New("the pipeline is paused; \"seedctl resume\" lets it go on")
 		case time.Since(moved) > timeout:
-			return s, fmt.Errorf("nothing has moved for %v", timeout)
+			return s, fmt.Errorf("nothing has moved for %v; what queues lost, --force queues again", timeout)
 		}
 		if !sleep(ctx, interval) {
 			r.complain("the pipeline goes on; \"seedctl status --watch\" looks again")

@@ -105,9 +105,14 @@ func queryOf(pairs ...string) url.Values {
 	return query
 }
 
-// numbers is equal for statuses that differ in nothing but the time.
+// numbers is equal for statuses that differ in nothing but the time. That of an alarm changes with its state alone, or
+// while no cron has seen it yet.
 func numbers(s contract.Status) string {
 	s.UpdatedAt = contract.Time{}
+	s.Alarms = slices.Clone(s.Alarms)
+	for i := range s.Alarms {
+		s.Alarms[i].Since = nil
+	}
 	var b strings.Builder
 	writeJSON(&b, s) // cannot fail
 	return b.String()
@@ -185,6 +190,9 @@ func (r *remote) writeStatus(ctx context.Context, w io.Writer, s *contract.Statu
 	}
 	add("pipeline\t%s", state)
 	for _, a := range s.Alarms {
+		if a.Since != nil && a.Since.Equal(s.UpdatedAt.Time) {
+			a.Since = nil // no cron has seen it yet
+		}
 		add("alarm\t%s", alarmText(a))
 	}
 	add("updated\t%s UTC", moment(&s.UpdatedAt))
@@ -230,7 +238,7 @@ func tableIf(shown bool, w io.Writer, rows []string) error {
 }
 
 func alarmText(a contract.AlarmState) string {
-	value := fmt.Sprintf("fewer than %d finished", contract.MinFinished)
+	value := fmt.Sprintf("fewer than %d finished or reported", contract.MinFinished)
 	if a.Value != nil {
 		value = a.Number(*a.Value)
 	}

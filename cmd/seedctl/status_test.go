@@ -10,16 +10,44 @@ import (
 // Values and thresholds of alarms have units that people count in.
 func TestAlarmText(t *testing.T) {
 	for want, a := range map[string]contract.AlarmState{
-		"frontier_behind ok: 0 minutes, fires above 60 minutes":                 {Name: "frontier_behind", State: contract.AlarmOK, Value: ptr(0.0), Threshold: 3_600_000, Unit: contract.Milliseconds},
-		"feed_webhook firing: 75 minutes, fires above 60 minutes":               {Name: "feed_webhook", State: contract.AlarmFiring, Value: ptr(4_530_000.0), Threshold: 3_600_000, Unit: contract.Milliseconds},
-		"slow_domains firing: 12345678 ms, fires above 5000 ms over 60 minutes": {Name: "slow_domains", State: contract.AlarmFiring, Value: ptr(12345678.0), Threshold: 5000, Unit: contract.Milliseconds, Window: ptr(60)},
-		"file_failures ok: 0.5 %, fires above 5 % over 60 minutes":              {Name: "file_failures", State: contract.AlarmOK, Value: ptr(0.5), Threshold: 5, Unit: contract.Percent, Window: ptr(60)},
-		"dead_letters ok: 3, fires above 100":                                   {Name: "dead_letters", State: contract.AlarmOK, Value: ptr(3.0), Threshold: 100, Unit: contract.Count},
-		"x ok: fewer than 20 finished, fires above 3 % over 60 minutes":         {Name: "x", State: contract.AlarmOK, Threshold: 3, Unit: contract.Percent, Window: ptr(60)},
+		"frontier_behind ok: 0 minutes, fires above 60 minutes":                     {Name: "frontier_behind", State: contract.AlarmOK, Value: ptr(0.0), Threshold: 3_600_000, Unit: contract.Milliseconds},
+		"feed_webhook firing: 75 minutes, fires above 60 minutes":                   {Name: "feed_webhook", State: contract.AlarmFiring, Value: ptr(4_530_000.0), Threshold: 3_600_000, Unit: contract.Milliseconds},
+		"slow_domains firing: 12345678 ms, fires above 5000 ms over 60 minutes":     {Name: "slow_domains", State: contract.AlarmFiring, Value: ptr(12345678.0), Threshold: 5000, Unit: contract.Milliseconds, Window: ptr(60)},
+		"file_failures ok: 0.5 %, fires above 5 % over 60 minutes":                  {Name: "file_failures", State: contract.AlarmOK, Value: ptr(0.5), Threshold: 5, Unit: contract.Percent, Window: ptr(60)},
+		"dead_letters ok: 3, fires above 100":                                       {Name: "dead_letters", State: contract.AlarmOK, Value: ptr(3.0), Threshold: 100, Unit: contract.Count},
+		"x ok: fewer than 20 finished or reported, fires above 3 % over 60 minutes": {Name: "x", State: contract.AlarmOK, Threshold: 3, Unit: contract.Percent, Window: ptr(60)},
 	} {
 		if got := alarmText(a); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
+	}
+}
+
+// Until the cron has seen an alarm its time is that of the answer, so it is no change, and no news.
+func TestAlarmsThatNoCronSawAreNoNews(t *testing.T) {
+	status := func(clock string) contract.Status {
+		s := sampleStatus()
+		s.UpdatedAt = at(clock)
+		for i := range s.Alarms {
+			s.Alarms[i].Since = ptr(at(clock))
+		}
+		return s
+	}
+	first, second := status("09:30:00"), status("09:30:02")
+	if numbers(first) != numbers(second) {
+		t.Errorf("%s\n%s", numbers(first), numbers(second))
+	}
+	if first.Alarms[0].Since == nil {
+		t.Error("comparing changed the status")
+	}
+	second.Alarms[0].State = contract.AlarmFiring
+	if numbers(first) == numbers(second) {
+		t.Error("an alarm that fires is no news")
+	}
+	e := newEngine(t)
+	e.statuses = []contract.Status{first}
+	if code, out, errOut := seedctl("", "status"); code != exitOK || strings.Contains(out, "since") {
+		t.Error(code, out, errOut)
 	}
 }
 

@@ -118,6 +118,7 @@ func runUpload(args []string, _ io.Reader, out, errOut io.Writer) int {
 			}); err != nil {
 				return err
 			}
+			r.sayWhyNothingMoves(ctx, p, result)
 		}
 		return uploadErr
 	})

@@ -124,6 +124,50 @@ func TestNothingToWatch(t *testing.T) {
 	}
 }
 
+// TestOrchestrateSaysWhyNothingMoves: what is queued waits while the pipeline is paused, and what queues lost is queued
+// again only by force.
+func TestOrchestrateSaysWhyNothingMoves(t *testing.T) {
+	skipped := orchestrator.Result{FilesFound: 3, Skipped: 3, Finished: 3}
+	stuck := stats(three{3, 0, 0}, three{2, 0, 31})
+	stuck.Queues = map[string]*contract.Backlog{"seed": {}, "domain": {}, "dlq": {Messages: 1}}
+	unknown := stuck
+	unknown.Queues = map[string]*contract.Backlog{"seed": nil, "domain": nil}
+	busy := stuck
+	busy.Queues = map[string]*contract.Backlog{"domain": {Messages: 31}}
+	for name, c := range map[string]struct {
+		line   string
+		result orchestrator.Result
+		status contract.Status
+		paused bool
+		want   string
+	}{
+		"paused":            {"orchestrate", orchestrator.Result{FilesFound: 3, Sent: 3}, stats(three{0, 0, 3}, three{}), true, "the pipeline is paused, so they wait; \"seedctl resume\" lets it go on\n"},
+		"it runs":           {"orchestrate", orchestrator.Result{FilesFound: 3, Sent: 3}, stats(three{0, 0, 3}, three{}), false, ""},
+		"the queue is lost": {"orchestrate", skipped, stuck, false, "31 domains pending; if nothing works on that, as when the queue was lost, --force queues it again\n"},
+		"paused and lost":   {"orchestrate", skipped, stuck, true, "the pipeline is paused, so they wait; \"seedctl resume\" lets it go on\n"},
+		"backlog unknown":   {"orchestrate", skipped, unknown, false, "31 domains pending; if"},
+		"they are queued":   {"orchestrate", skipped, busy, false, ""},
+		"in flight":         {"orchestrate", orchestrator.Result{FilesFound: 3, Skipped: 3, InFlight: 3}, stuck, false, ""},
+		"all is done":       {"orchestrate", skipped, stats(three{3, 0, 0}, three{33, 0, 0}), false, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := newEngine(t)
+			e.paused = c.paused
+			e.statuses = []contract.Status{c.status}
+			e.before = func(w http.ResponseWriter, r *http.Request) bool {
+				if r.Method == "POST" {
+					respond(w, 200, c.result)
+				}
+				return r.Method == "POST"
+			}
+			code, out, errOut := seedctl("", strings.Fields(c.line)...)
+			if code != exitOK || !strings.HasPrefix(out, "3 raw files found") || (c.want == "") != (errOut == "") || !strings.Contains(errOut, c.want) {
+				t.Errorf("%d, %q, %q", code, out, errOut)
+			}
+		})
+	}
+}
+
 // TestPartlyQueued: an engine that failed half-way is asked again; what it did is said.
 func TestPartlyQueued(t *testing.T) {
 	e := newEngine(t)
