@@ -7,7 +7,7 @@
 //   KEEP=1 node sample/info/demo.mjs    goes on, collecting every ten seconds, until Ctrl-C
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import "../../test/home.mjs";
+import { home } from "../../test/home.mjs";
 import { build } from "../../worker/build.mjs";
 import { root, sampleVars } from "../local.mjs";
 import { endProgress, failure, good, plural, progress, step } from "../report.mjs";
@@ -49,7 +49,8 @@ function of(path, change) {
 const web = of("sample/web/wrangler.jsonc");
 // What daily-press.sg publishes is found after two seconds, and is in the feed then.
 const engine = of("wrangler.jsonc", ({ r2_buckets, d1_databases, queues, durable_objects, migrations, ...config }) => ({
-  ...{ r2_buckets, d1_databases, queues, durable_objects, migrations, version_metadata: config.version_metadata },
+  ...{ r2_buckets, queues, durable_objects, migrations, version_metadata: config.version_metadata },
+  d1_databases: d1_databases.map((db) => ({ ...db, migrations_dir: join(root, "ledger/migrations") })),
   vars: { ENVIRONMENT: "development", ...sampleVars, MIN_REFRESH_SECONDS: "2", MAX_REFRESH_SECONDS: "8" },
   services: [{ binding: "EGRESS", service: web.name }],
 }));
@@ -70,7 +71,8 @@ const upstreams = {
   compatibility_date: api.compatibility_date,
 };
 const workers = [api, collector, upstreams, engine, web].map((config) => ({ config }));
-const harness = createTestHarness({ root, workers });
+// Not from the root, whose .dev.vars and .env have the secrets and settings of make dev.
+const harness = createTestHarness({ root: home, workers });
 
 let leave = () => process.exit(130); // this ends the Workers too
 try {
