@@ -43,6 +43,7 @@ var (
 	ErrReset       = errors.New("the connection was reset")
 	ErrTLS         = errors.New("the TLS handshake failed")
 	errNetwork     = errors.New("the connection failed or was lost")
+	errUnnamed     = errors.New("the connection failed, or the host name does not resolve") // workerd does not say which
 	errTimeout     = errors.New("there was no answer in time")
 )
 
@@ -74,14 +75,14 @@ func (c *cause) Unwrap() []error { return []error{c.what, c.detail} }
 
 // ScriptFailure turns the name and message of a JavaScript error into a Failure or NoAnswer. Only words
 // distinguish the causes, and often not even these: workerd says "Network connection lost." of a refused
-// connection as of a reset one, and "internal error; reference = …" of a name that does not resolve.
+// connection as of a reset one, and "internal error; reference = …" of a name that does not resolve, among others.
 func ScriptFailure(name, message string, err error) *contract.Error {
 	if name == "TimeoutError" || name == "AbortError" {
 		return NoAnswer(err)
 	}
 	m := strings.ToLower(message)
 	if strings.HasPrefix(m, "internal error") { // its reference may spell anything
-		return Failure(nil, err)
+		return Failure(errUnnamed, err)
 	}
 	for _, s := range symptoms {
 		if strings.Contains(m, s.words) {

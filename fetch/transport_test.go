@@ -19,7 +19,7 @@ func TestDescribed(t *testing.T) {
 		{"Error", "the connection timed out", contract.Timeout, nil},
 		{"Error", "The Workers runtime canceled this request because it detected that your Worker's code had hung and would never generate a response.", contract.Timeout, nil},
 		{"Error", "Network connection lost.", contract.Network, errNetwork},
-		{"Error", "internal error; reference = dnstlsreset0", contract.Network, errNetwork},
+		{"Error", "internal error; reference = dnstlsreset0", contract.Network, errUnnamed},
 		{"Error", "getaddrinfo ENOTFOUND nowhere.sg", contract.Network, ErrNotResolved},
 		{"TypeError", "DNS lookup failed.", contract.Network, ErrNotResolved},
 		{"Error", "Could not resolve host", contract.Network, ErrNotResolved},
