@@ -10,7 +10,7 @@ import (
 	"github.com/newsfork/seed-engine/markup"
 )
 
-// refusals count what a site answers: one that refuses everything but robots.txt is blocked.
+// refusals count what a site answers: one that refuses everything, robots.txt apart, is blocked.
 type refusals struct {
 	refused int
 	served  int    // what was asked for, or is not there

@@ -21,7 +21,7 @@ func entryURLs(how discovery.FetchContract) (urls []string) {
 	return urls
 }
 
-// TestBlocked: a site that refuses everything but robots.txt is blocked, and says with what; one that serves anything is not.
+// TestBlocked: a site that refuses everything, robots.txt apart, is blocked, and says with what; one that serves anything is not.
 func TestBlocked(t *testing.T) {
 	html := map[string]string{"Content-Type": "text/html"}
 	refusal := func(status int, body string) fetchtest.Page {

@@ -24,7 +24,7 @@ type Document struct {
 	Reachable         bool           `json:"reachable"`              // false: nothing of the domain answered
 	Partial           bool           `json:"partial"`                // true: cut short by a limit or a failure
 	Excluded          bool           `json:"excluded"`               // true: operators of the engine ruled the domain out
-	Blocked           bool           `json:"blocked"`                // true: the site refuses everything but robots.txt
+	Blocked           bool           `json:"blocked"`                // true: the site refuses every page, sitemap and feed that was asked for
 	BlockedReason     *string        `json:"blocked_reason"`         // what it answered then
 	MovedTo           *string        `json:"moved_to"`               // host of another domain to which its home page leads for good
 	URLs              []DocumentURL  `json:"urls"`                   // sorted by URL, the first MaxInlineURLs

@@ -63,14 +63,16 @@ export function table(documents, expected) {
   say();
 }
 
+const verdict = (blocked, { allows_crawling: allows }) => (blocked ? "site refuses" : allows ? "allows" : "forbids");
+
 function cells(
-  { domain, reachable, robots, sitemap, technical_metadata: technical, processing_metadata: processing },
+  { domain, reachable, blocked, robots, sitemap, technical_metadata: technical, processing_metadata: processing },
   expected,
 ) {
   return [
     domain,
     String(processing.total_urls),
-    reachable ? `${robots.status_code} ${technical.robots_txt.allows_crawling ? "allows" : "forbids"}` : "-",
+    reachable ? `${robots.status_code} ${verdict(blocked, technical.robots_txt)}` : "-",
     sitemap.exists
       ? `${technical.sitemap_xml.kind}, ${plural(sitemap.url_count, "URL")}`
       : (sitemap.error_type ?? "none"),

@@ -168,6 +168,7 @@ func writeDomain(w io.Writer, d *contract.DomainDetail) error {
 		add("document", "none yet")
 	default:
 		addDocument(doc, add)
+		add("urls", "%d from %s", doc.Processing.TotalURLs, count(len(doc.Source.RawFilePaths), "raw file"))
 	}
 	add("key", "%s", plain(d.Key))
 	var others []string
@@ -188,7 +189,10 @@ func unread(status int, f contract.Failure) string {
 	if f.ErrorType != nil && *f.ErrorType != string(contract.Parse) {
 		return or(f.Error)
 	}
-	return fmt.Sprintf("status %d, %s", status, or(f.Error))
+	if text := or(f.Error); text != fmt.Sprintf("HTTP %d", status) {
+		return fmt.Sprintf("status %d, %s", status, text)
+	}
+	return fmt.Sprintf("status %d", status)
 }
 
 // addDocument adds what a document says to a table.
@@ -205,7 +209,7 @@ func addDocument(doc *contract.Document, add func(label, format string, args ...
 	case doc.Excluded:
 		add("excluded", "by operators of the engine: nobody is to fetch anything")
 	case doc.Blocked:
-		add("blocked", "it refuses everything but robots.txt: %s", or(doc.BlockedReason))
+		add("blocked", "it refuses every page, sitemap and feed that was asked for: %s", or(doc.BlockedReason))
 	}
 	if doc.MovedTo != nil {
 		add("moved to", "%s", plain(*doc.MovedTo))
@@ -213,7 +217,11 @@ func addDocument(doc *contract.Document, add func(label, format string, args ...
 	robots, sitemap, server := doc.Technical.RobotsTxt, doc.Technical.SitemapXML, doc.Technical.ServerInfo
 	switch {
 	case robots.Error != nil:
-		add("robots.txt", "%s", unread(doc.Robots.StatusCode, robots.Failure))
+		why := unread(doc.Robots.StatusCode, robots.Failure)
+		if robots.AllowsCrawling { // RFC 9309, section 2.3.1.3
+			why += ", which forbids nothing"
+		}
+		add("robots.txt", "%s", why)
 	case !robots.Exists:
 		add("robots.txt", "none, status %d", doc.Robots.StatusCode)
 	default:
@@ -230,7 +238,7 @@ func addDocument(doc *contract.Document, add func(label, format string, args ...
 		add("robots.txt", "%s, %s", count(int(robots.Size), "byte"), verdict)
 	}
 	switch {
-	case sitemap.Error != nil && robots.Error != nil && *sitemap.Error == *robots.Error:
+	case sitemap.Error != nil && robots.Error != nil && doc.Robots.StatusCode == 0 && *sitemap.Error == *robots.Error:
 		add("sitemap", "not asked for, since robots.txt could not be read")
 	case sitemap.Error != nil:
 		add("sitemap", "%s", unread(doc.Sitemap.StatusCode, sitemap.Failure))
@@ -250,6 +258,10 @@ func addDocument(doc *contract.Document, add func(label, format string, args ...
 	if server.SupportsHTTPS {
 		https = "https"
 	}
-	add("server", "%s at %s, %s, %s ms, %s", or(server.Server), or(server.EffectiveHost), https, number(server.ResponseTimeAvgMS), count(server.Requests, "request"))
-	add("urls", "%d from %s", doc.Processing.TotalURLs, count(len(doc.Source.RawFilePaths), "raw file"))
+	requests := count(server.Requests, "request")
+	if !doc.Reachable {
+		add("server", "nothing answered %s", requests)
+		return
+	}
+	add("server", "%s at %s, %s, %s ms, %s", or(server.Server), or(server.EffectiveHost), https, number(server.ResponseTimeAvgMS), requests)
 }

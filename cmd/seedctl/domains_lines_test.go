@@ -16,9 +16,9 @@ func TestWhatAScraperShouldKnowFirst(t *testing.T) {
 		return list
 	}
 	for want, d := range map[string]contract.Document{
-		"excluded: by operators of the engine: nobody is to fetch anything": {Excluded: true, Blocked: true},
-		"blocked: it refuses everything but robots.txt: HTTP 403: No":       {Blocked: true, BlockedReason: contract.Text("HTTP 403: No")},
-		"moved to: www.new.example":                                         {MovedTo: contract.Text("www.new.example")},
+		"excluded: by operators of the engine: nobody is to fetch anything":                 {Excluded: true, Blocked: true},
+		"blocked: it refuses every page, sitemap and feed that was asked for: HTTP 403: No": {Blocked: true, BlockedReason: contract.Text("HTTP 403: No")},
+		"moved to: www.new.example": {MovedTo: contract.Text("www.new.example")},
 	} {
 		if got := lines(d); !slices.Contains(got, want) {
 			t.Errorf("%q lacks %q", got, want)
@@ -34,5 +34,48 @@ func TestWhatAScraperShouldKnowFirst(t *testing.T) {
 		if strings.Contains(line, "allows crawling") {
 			t.Errorf("of an excluded domain: %s", line)
 		}
+	}
+}
+
+// TestARefusedRobotsTxtIsNoRobotsTxtWithoutAnAnswer: where robots.txt is refused as the rest is, sitemaps were asked for.
+// Only where nothing answered they were not.
+func TestARefusedRobotsTxtIsNoRobotsTxtWithoutAnAnswer(t *testing.T) {
+	document := func(status int, f contract.Failure) *contract.Document {
+		return &contract.Document{
+			Robots: contract.RobotsSummary{StatusCode: status}, Sitemap: contract.SitemapSummary{StatusCode: max(status, 404)},
+			Technical: contract.Technical{RobotsTxt: contract.RobotsTxt{AllowsCrawling: status != 0, Failure: f}, SitemapXML: contract.SitemapXML{Failure: f}},
+		}
+	}
+	refused := document(403, contract.Failure{Error: contract.Text("HTTP 403")})
+	refused.Sitemap.StatusCode = 403
+	for want, doc := range map[string]*contract.Document{
+		"robots.txt: status 403, which forbids nothing|sitemap: status 403": refused,
+		"robots.txt: too slow|sitemap: not asked for, since robots.txt could not be read": document(0, contract.Failure{
+			Error: contract.Text("too slow"), ErrorType: contract.Text(string(contract.Timeout)),
+		}),
+		"robots.txt: status 200, a web page is served in its place, which forbids nothing|sitemap: status 404, a web page is served in its place": document(200, contract.Failure{
+			Error: contract.Text("a web page is served in its place"),
+		}),
+	} {
+		var got []string
+		addDocument(doc, func(label, format string, args ...any) {
+			if label == "robots.txt" || label == "sitemap" {
+				got = append(got, label+": "+fmt.Sprintf(format, args...))
+			}
+		})
+		if text := strings.Join(got, "|"); text != want {
+			t.Errorf("got %q, want %q", text, want)
+		}
+	}
+}
+
+// TestOfAHostThatDoesNotAnswerThereIsNoServer: neither its name nor a time was measured.
+func TestOfAHostThatDoesNotAnswerThereIsNoServer(t *testing.T) {
+	var text string
+	addDocument(&contract.Document{Technical: contract.Technical{ServerInfo: contract.ServerInfo{Requests: 5}}}, func(label, format string, args ...any) {
+		text += label + ": " + fmt.Sprintf(format, args...) + "\n"
+	})
+	if !strings.Contains(text, "server: nothing answered 5 requests\n") {
+		t.Error(text)
 	}
 }
