@@ -332,6 +332,21 @@ describe("operating", { skip }, () => {
       await unscored();
     });
 
+    test("is not given for a site that refuses everything, whatever its robots.txt", async () => {
+      await open("#/domain/city-council-2.example", {
+        api: altered((data) => ({
+          ...data,
+          document: { ...data.document, blocked: true, blocked_reason: "HTTP 403: Access denied" },
+        })),
+      });
+      await page.getByText("site refuses requests", { exact: true }).waitFor();
+      await page.getByText("HTTP 403: Access denied").waitFor();
+      await page.getByText("Every page, sitemap and feed that was asked for was refused").waitFor();
+      assert.equal(await contract().count(), 0);
+      assert.equal(await page.getByText("crawling allowed").count(), 0);
+      await unscored();
+    });
+
     test("a failure without a dead letter does not ask for a replay", async () => {
       const engine = world();
       engine.deadLetters = engine.deadLetters.filter(({ record }) => record.domain !== "rail-news-158.example");

@@ -50,10 +50,8 @@ export function percent(share) {
   return format(Intl.NumberFormat, { style: "percent", maximumFractionDigits: digits }).format(shown);
 }
 
-const unit = (name, n, digits = 0) =>
-  format(Intl.NumberFormat, { style: "unit", unit: name, unitDisplay: "short", maximumFractionDigits: digits }).format(
-    n,
-  );
+const unit = (name, n, digits = 0, unitDisplay = "short") =>
+  format(Intl.NumberFormat, { style: "unit", unit: name, unitDisplay, maximumFractionDigits: digits }).format(n);
 
 /** A duration in the unit that suits it. */
 export function duration(ms) {
@@ -67,7 +65,7 @@ export function duration(ms) {
 
 export function bytes(n) {
   if (!Number.isFinite(n)) return DASH;
-  if (n < 1_000) return unit("byte", n);
+  if (n < 1_000) return unit("byte", n, 0, "long"); // the short form is "66 byte"
   if (n < 1_000_000) return unit("kilobyte", n / 1_000, 1);
   return unit("megabyte", n / 1_000_000, 1);
 }

@@ -100,7 +100,7 @@ export default {
   "upload.one": (name) => `Upload ${name}?`,
   "upload.many": { one: (n) => `Upload ${n} raw file?`, other: (n) => `Upload ${n} raw files?` },
   "upload.body":
-    "Each is queued as soon as it is there. Raw files never change: a number that is taken stays as it is.",
+    "Each is queued as soon as it is there. Where a number has another content already, you are asked whether to replace it.",
   "upload.where":
     "Where do they belong? Files in folders such as country=sg/category=news/date=2026-01-28 need no answer.",
   "upload.drop": "Drop raw files anywhere on this page, or choose them with Upload.",
@@ -350,7 +350,10 @@ export default {
   "domain.queued": "Queued",
   "domain.excluded": "This domain is excluded and not fetched.",
   "domain.unreachable": "unreachable",
-  "domain.blocked": "refuses robots",
+  "domain.blocked": "site refuses requests",
+  "domain.blocked.reason": "What it answered",
+  "domain.blocked.how":
+    "Every page, sitemap and feed that was asked for was refused. A scraper will probably meet the same, so there is no advice on crawling.",
   "domain.movedTo": "Moved to",
   "domain.partial": "partial",
   "domain.validUntil": "Next expected",

@@ -96,7 +96,7 @@ export default {
   "upload.one": (name) => `${name} 파일을 업로드할까요?`,
   "upload.many": (n) => `원시 파일 ${n}개를 업로드할까요?`,
   "upload.body":
-    "업로드가 끝난 파일부터 바로 큐에 들어갑니다. 원시 파일은 바뀌지 않으므로 이미 있는 번호는 그대로 둡니다.",
+    "업로드가 끝난 파일부터 바로 큐에 들어갑니다. 같은 번호에 내용이 다른 파일이 이미 있으면 바꿀지 묻습니다.",
   "upload.where":
     "어느 파티션의 파일인가요? country=sg/category=news/date=2026-01-28 같은 폴더에 든 파일은 폴더 이름을 따릅니다.",
   "upload.drop": "원시 파일을 이 페이지 아무 곳에나 끌어다 놓거나 [업로드]로 고르세요.",
@@ -325,7 +325,10 @@ export default {
   "domain.queued": "큐에 넣은 시각",
   "domain.excluded": "제외되어 가져오지 않는 도메인입니다.",
   "domain.unreachable": "응답 없음",
-  "domain.blocked": "로봇 차단",
+  "domain.blocked": "사이트가 요청 거부",
+  "domain.blocked.reason": "사이트의 응답",
+  "domain.blocked.how":
+    "요청한 페이지, 사이트맵, 피드가 모두 거부되었습니다. 스크레이퍼도 같은 응답을 받을 가능성이 크므로 크롤링 방법은 제안하지 않습니다.",
   "domain.movedTo": "옮겨 간 곳",
   "domain.partial": "일부만 수집",
   "domain.validUntil": "다음 예정",

@@ -23,12 +23,12 @@ import { table } from "../table.js";
 const STEP = 25; // URLs of a list that are shown at a time
 
 /**
- * Cards for a document. state keeps how much of its lists is shown. Of a domain that does not answer, or is excluded, there
- * is nothing to say on how to crawl it; what was found stays.
+ * Cards for a document. state keeps how much of its lists is shown. Of a domain that does not answer, refuses everything or
+ * is excluded, there is nothing to say on how to crawl it; what was found stays.
  */
 export function contract(doc, state, app, excluded) {
   const discovery = doc.intelligent_discovery;
-  const advised = doc.reachable && !excluded;
+  const advised = doc.reachable && !doc.blocked && !excluded;
   return [
     advised && how(doc),
     discovery && advised && topUrls(discovery, state, app),

@@ -62,6 +62,9 @@ export default {
           { class: "banner", key: "excluded" },
           h("p", null, t("domain.excluded"), " ", h("a", { href: to("exclusions") }, t("nav.exclusions"))),
         ),
+      doc?.blocked &&
+        !isExcluded(found) &&
+        h("div", { class: "banner", key: "blocked" }, h("p", null, t("domain.blocked.how"))),
       doc
         ? contract(doc, state, app, isExcluded(found))
         : empty(
@@ -159,7 +162,7 @@ function lead(found, route) {
         [t("domain.revision"), doc.revision],
         [t("domain.authority"), foreign(doc.authority)],
         doc.moved_to && [t("domain.movedTo"), foreign(doc.moved_to)],
-        doc.blocked_reason && [t("domain.blocked"), foreign(doc.blocked_reason)],
+        doc.blocked_reason && [t("domain.blocked.reason"), foreign(doc.blocked_reason)],
       ),
     others.length > 0 &&
       h(
