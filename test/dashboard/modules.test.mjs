@@ -181,6 +181,10 @@ test("numbers, rates and durations", () => {
     [0, 245, 1250, 61_000, 7_200_000, 604_800_000, NaN].map((ms) => i18n.duration(ms)),
     ["0 ms", "245 ms", "1.25 sec", "61 sec", "2 hr", "7 days", "–"],
   );
+  assert.deepEqual(
+    [1, 66, 1250, NaN].map((n) => i18n.bytes(n)),
+    ["1 byte", "66 bytes", "1.3 kB", "–"],
+  );
   const now = Date.parse("2026-01-28T10:00:00Z");
   assert.deepEqual(
     ["2026-01-28T09:59:30Z", "2026-01-28T08:30:00Z", "2026-01-29T10:00:00Z", "soon", null].map((time) =>
