@@ -416,7 +416,7 @@ func (r *run) obey(u *url.URL, link string) error {
 }
 
 func (r *run) spent(link string) error {
-	return stop(contract.Validation, ErrBudget, "%s is not asked: %d requests were made, as MAX_REQUESTS_PER_DOMAIN allows", link, r.requests)
+	return stop(contract.Validation, ErrBudget, "%s is not asked: the domain's requests are spent, of which MAX_REQUESTS_PER_DOMAIN allows %d", link, r.requests)
 }
 
 // turn waits until h may be asked, and takes its turn.

@@ -91,8 +91,8 @@ func (r *remote) deadLetterFlags() *contract.DeadLetterFilter {
 	r.flags.StringVar(&f.Country, "country", "", "two lower-case `LETTERS`, such as sg")
 	r.flags.StringVar(&f.Category, "category", "", "`NAME` of a category, such as news")
 	r.flags.StringVar(&f.Date, "date", "", "`DAY` as YYYY-MM-DD")
-	r.flags.StringVar(&f.Queue, "queue", "", "`QUEUE` of the message: seed or domain")
-	r.flags.StringVar(&f.ErrorType, "error-type", "", "`TYPE` of the error, such as timeout_error")
+	r.choice(&f.Queue, "queue", "`QUEUE` of the message: seed or domain", contract.SeedQueue, contract.DomainQueue)
+	r.choice(&f.ErrorType, "error-type", "`TYPE` of the error, such as timeout_error", contract.Kinds...)
 	r.flags.Func("domain", "`DOMAIN` of the message, or a host of it", func(name string) error {
 		f.Domain = hostOf(name)
 		if registrable, err := publicsuffix.EffectiveTLDPlusOne(f.Domain); err == nil {
@@ -106,13 +106,14 @@ func (r *remote) deadLetterFlags() *contract.DeadLetterFilter {
 func runDLQList(args []string, _ io.Reader, out, errOut io.Writer) int {
 	r := newRemote("dlq list", dlqListHelp, out, errOut)
 	f := r.deadLetterFlags()
-	state := r.flags.String("state", "", "`STATE`: stored, replayed or discarded")
+	var state string
+	r.choice(&state, "state", "`STATE`: stored, replayed or discarded", "stored", "replayed", "discarded")
 	limit := r.limitFlag()
 	return r.run(args, func(ctx context.Context, args []string) error {
 		if err := noArgs(args); err != nil {
 			return err
 		}
-		query := queryOf("state", *state, "queue", f.Queue, "error_type", f.ErrorType, "country", f.Country, "category", f.Category, "date", f.Date, "domain", f.Domain)
+		query := queryOf("state", state, "queue", f.Queue, "error_type", f.ErrorType, "country", f.Country, "category", f.Category, "date", f.Date, "domain", f.Domain)
 		return list(ctx, r, []string{"dlq"}, query, *limit,
 			func(p *contract.DeadLetterPage) ([]contract.DeadLetterRecord, *string) {
 				return p.DeadLetters, p.Cursor

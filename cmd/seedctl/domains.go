@@ -39,12 +39,13 @@ func runDomains(args []string, _ io.Reader, out, errOut io.Writer) int {
 	r := newRemote("domains", domainsHelp, out, errOut)
 	var p contract.Partition
 	r.partitionFlags(&p)
-	state := r.flags.String("state", "", "`STATE`: pending, processed, failed or excluded")
-	robots := r.flags.String("robots", "", "`true` or false: with or without robots.txt")
-	sitemap := r.flags.String("sitemap", "", "`true` or false: with or without a sitemap")
-	errorType := r.flags.String("error-type", "", "`TYPE` of the error of failed domains, such as timeout_error")
+	var state, robots, sitemap, errorType, sort string
+	r.choice(&state, "state", "`STATE`: pending, processed, failed or excluded", "pending", "processed", "failed", "excluded")
+	r.choice(&robots, "robots", "`true` or false: with or without robots.txt", "true", "false")
+	r.choice(&sitemap, "sitemap", "`true` or false: with or without a sitemap", "true", "false")
+	r.choice(&errorType, "error-type", "`TYPE` of the error of failed domains, such as timeout_error", contract.Kinds...)
 	slower := r.flags.Duration("slower-than", 0, "processed, and took longer than this `TIME`, such as 5s")
-	sort := r.flags.String("sort", "", "`ORDER`: domain, or duration with the slowest first")
+	r.choice(&sort, "sort", "`ORDER`: domain, or duration with the slowest first", "domain", "duration")
 	history := r.flags.Bool("history", false, "of a DOMAIN, when its entry points were looked at and what they answered")
 	limit := r.limitFlag()
 	return r.run(args, func(ctx context.Context, args []string) error {
@@ -56,7 +57,7 @@ func runDomains(args []string, _ io.Reader, out, errOut io.Writer) int {
 		default:
 			return usageError("one DOMAIN at a time")
 		}
-		for name, value := range map[string]string{"state": *state, "robots": *robots, "sitemap": *sitemap, "error_type": *errorType, "sort": *sort} {
+		for name, value := range map[string]string{"state": state, "robots": robots, "sitemap": sitemap, "error_type": errorType, "sort": sort} {
 			if value != "" {
 				query.Set(name, value)
 			}

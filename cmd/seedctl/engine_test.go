@@ -372,15 +372,16 @@ func (e *playedEngine) put(r *http.Request) (int, any) {
 
 func (e *playedEngine) deleteFile(r *http.Request) (int, any) {
 	name := strings.TrimPrefix(r.URL.Path, "/api/v1/datasets/")
+	p := contract.Partition{Country: r.PathValue("country"), Category: r.PathValue("category"), Date: r.PathValue("date")}
+	key := contract.RawFile{Partition: p, Name: r.PathValue("chunk")}.Key()
 	f, ok := e.files[name]
 	if !ok {
-		return 404, &client.Error{Code: "not_found", Message: "there is no raw file " + name}
+		return 404, &client.Error{Code: "not_found", Message: "there is no raw file " + key}
 	}
 	if name != "sg/news/2026-01-28/raw_0001" { // which other commands need
 		delete(e.files, name)
 	}
-	p := contract.Partition{Country: r.PathValue("country"), Category: r.PathValue("category"), Date: r.PathValue("date")}
-	return 200, map[string]any{"key": contract.RawFile{Partition: p, Name: r.PathValue("chunk")}.Key(), "size": f.size}
+	return 200, map[string]any{"key": key, "size": f.size}
 }
 
 // list gives two files a page.

@@ -76,14 +76,15 @@ Examples:
 
 func runFrontierHosts(args []string, _ io.Reader, out, errOut io.Writer) int {
 	r := newRemote("frontier hosts", frontierHostsHelp, out, errOut)
-	sort := r.flags.String("sort", "", "`ORDER`: due or size")
+	var sort string
+	r.choice(&sort, "sort", "`ORDER`: due or size", "due", "size")
 	blocked := r.flags.Bool("blocked", false, "only those that an operator blocked")
 	limit := r.limitFlag()
 	return r.run(args, func(ctx context.Context, args []string) error {
 		if err := noArgs(args); err != nil {
 			return err
 		}
-		query := queryOf("sort", *sort)
+		query := queryOf("sort", sort)
 		if *blocked {
 			query.Set("blocked", "true")
 		}

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 )
 
 // Exit codes, the same for every subcommand.
@@ -136,6 +137,9 @@ func dispatch(name, title string, commands []command, args []string, in io.Reade
 	}
 	switch args[0] {
 	case "help", "-h", "-help", "--help":
+		if len(args) > 1 { // of the command that follows
+			return dispatch(name, title, commands, append(slices.Clone(args[1:]), "--help"), in, out, errOut)
+		}
 		usage(out, name, title, commands)
 		return exitOK
 	}

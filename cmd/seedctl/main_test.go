@@ -29,6 +29,14 @@ func TestCommands(t *testing.T) {
 			}
 		}
 	}
+	for line, want := range map[string]string{"help upload": "seedctl upload: ", "help dlq": "  replay ", "help dlq list": "seedctl dlq list: ", "dlq help list": "seedctl dlq list: "} {
+		if code, out, errOut := seedctl("", strings.Fields(line)...); code != exitOK || errOut != "" || !strings.Contains(out, want) {
+			t.Errorf("%s: %d, %s%s", line, code, out, errOut)
+		}
+	}
+	if code, _, errOut := seedctl("", "help", "robot"); code != exitUsage || !strings.Contains(errOut, `no command "robot"`) {
+		t.Errorf("help for an unknown command: %d, %s", code, errOut)
+	}
 	if code, out, errOut := seedctl(""); code != exitUsage || out != "" || !strings.Contains(errOut, "Usage:") {
 		t.Errorf("no arguments: %d, %s, %s", code, out, errOut)
 	}

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -187,6 +188,21 @@ func (r *remote) partitionFlags(p *contract.Partition) {
 	r.flags.StringVar(&p.Country, "country", "", "two lower-case `LETTERS`, such as sg")
 	r.flags.StringVar(&p.Category, "category", "", "`NAME` of a category, such as news")
 	r.flags.StringVar(&p.Date, "date", "", "`DAY` as YYYY-MM-DD")
+}
+
+// choice adds a flag that takes one of some values.
+func (r *remote) choice(p *string, name, usage string, values ...string) {
+	r.flags.Func(name, usage, func(v string) error {
+		if v == "" || slices.Contains(values, v) {
+			*p = v
+			return nil
+		}
+		if best := nearest(v, values); best != "" {
+			return fmt.Errorf("did you mean %s?", best)
+		}
+		last := len(values) - 1
+		return fmt.Errorf("send %s or %s", strings.Join(values[:last], ", "), values[last])
+	})
 }
 
 // checkSelection refuses flags that select partitions and can match none, such as a day that does not exist.

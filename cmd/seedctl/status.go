@@ -174,9 +174,16 @@ func (r *remote) writeStatus(ctx context.Context, w io.Writer, s *contract.Statu
 	add("excluded\t%s", count(int(s.Excluded), "domain"))
 	add("discarded\t%s", count(int(s.Discarded), "raw file"))
 	add("rejected\t%d of %s", s.RecordsRejected, count(int(s.Records), "record"))
-	add("robots.txt\t%d found, %.0f %%", c.RobotsFound, 100*c.RobotsRate)
-	add("sitemap\t%d found, %.0f %%", c.SitemapFound, 100*c.SitemapRate)
-	add("average\t%d ms a domain", c.AvgProcessingMS)
+	robots, sitemap, average := "-", "-", "-" // of nothing there are none
+	if p.DomainsTotal > 0 {
+		robots, sitemap = found(c.RobotsFound, c.RobotsRate), found(c.SitemapFound, c.SitemapRate)
+	}
+	if p.DomainsProcessed > 0 {
+		average = fmt.Sprintf("%d ms a domain", c.AvgProcessingMS)
+	}
+	add("robots.txt\t%s", robots)
+	add("sitemap\t%s", sitemap)
+	add("average\t%s", average)
 	add("dead letters\t%d stored, %d replayed, %d discarded", s.DeadLetters.Stored, s.DeadLetters.Replayed, s.DeadLetters.Discarded)
 	for _, name := range slices.Sorted(maps.Keys(s.Queues)) {
 		switch b := s.Queues[name]; {
@@ -229,6 +236,8 @@ func (r *remote) writeStatus(ctx context.Context, w io.Writer, s *contract.Statu
 	}
 	return tableIf(len(s.Trend) > 0, w, rows)
 }
+
+func found(n int64, rate float64) string { return fmt.Sprintf("%d found, %.0f %%", n, 100*rate) }
 
 func tableIf(shown bool, w io.Writer, rows []string) error {
 	if !shown {

@@ -52,6 +52,15 @@ func TestAlarmsThatNoCronSawAreNoNews(t *testing.T) {
 }
 
 // A pause has a reason, which is what operators look for when nothing moves.
+// TestStatusOfNothing: of no domain there is neither a share nor an average.
+func TestStatusOfNothing(t *testing.T) {
+	newEngine(t).statuses = []contract.Status{{}}
+	code, out, _ := seedctl("", "status")
+	if code != exitOK || strings.Contains(out, "%") || strings.Contains(out, " ms") {
+		t.Error(code, out)
+	}
+}
+
 func TestStatusSaysWhyItIsPaused(t *testing.T) {
 	newEngine(t).paused = true
 	code, out, errOut := seedctl("", "status")

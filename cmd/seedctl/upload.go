@@ -278,6 +278,7 @@ type storedFile struct {
 	Chunk string  `json:"chunk"`
 	Size  int64   `json:"size"`
 	MD5   *string `json:"md5"` // nil where the store has none
+	State string  `json:"state"`
 }
 
 // is reports whether a file has the content of the stored one. Where the store has no digest their size decides.
@@ -350,7 +351,7 @@ func (u *uploader) one(ctx context.Context, f *rawUpload) (state string, err err
 			case same:
 				return exists, nil
 			case !u.replace:
-				return "", &client.Error{Code: "already_exists", Message: f.key() + " is there with another content; --next takes the next free number, --replace stores this one in its place"}
+				return "", f.conflict(old)
 			}
 			state = replaced
 		}
@@ -376,6 +377,17 @@ func (u *uploader) one(ctx context.Context, f *rawUpload) (state string, err err
 		}
 	}
 	return "", err
+}
+
+// conflict is the error for a file whose number has another content, with the ways out that there are.
+func (f *rawUpload) conflict(old storedFile) error {
+	advice := "; --next takes the next free number"
+	if old.State == "processed" {
+		advice = ", and was processed" + advice
+	} else {
+		advice += ", --replace stores this one in its place"
+	}
+	return &client.Error{Code: "already_exists", Message: f.key() + " is there with another content" + advice}
 }
 
 // put sends a file until there is an answer. unsure: an attempt that got lost may have stored it.

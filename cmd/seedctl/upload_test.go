@@ -58,7 +58,7 @@ func TestUpload(t *testing.T) {
 			"country=sg/category=news/date=2026-01-29/raw_0001.json": "[]"}, ".", exitOK, "sg/news/2026-01-28/raw_0002 sg/news/2026-01-29/raw_0001", ""},
 		{"there already", map[string]string{day + "raw_0001.json": "[]", day + "raw_0002.json": "[]"}, ".", exitOK, "sg/news/2026-01-28/raw_0002", ""},
 		{"there, but another", map[string]string{day + "raw_0001.json": "[{}]", day + "raw_0002.json": "[]"}, ".", exitFailed, "sg/news/2026-01-28/raw_0002",
-			"raw_0001.json is there with another content; --next takes the next free number, --replace stores this one in its place (already_exists)"},
+			"raw_0001.json is there with another content, and was processed; --next takes the next free number (already_exists)"},
 		{"refused", map[string]string{"country=xx/category=news/date=2026-01-28/raw_0001.json": "[]", day + "raw_0002.json": "[]"}, ".", exitFailed, "sg/news/2026-01-28/raw_0002", "country: "},
 
 		{"no arguments", nil, "", exitUsage, "", "name raw files or directories"},
@@ -156,6 +156,12 @@ func TestUploadTheSameOrReplace(t *testing.T) {
 	}
 	if asked := e.asked(); len(asked) != 2 || !strings.HasPrefix(asked[1], "PUT /datasets/sg/news/2026-01-28/raw_0001?replace=true") {
 		t.Errorf("asked %q", asked)
+	}
+	e.with(func() { e.files["sg/news/2026-01-28/raw_0005"] = playedFile{2, md5Text("[]")} })
+	t.Chdir(lay(t, map[string]string{day + "raw_0005.json": "{}"}))
+	if code, _, errOut := seedctl("", "upload", "."); code != exitFailed || !strings.Contains(errOut,
+		"raw_0005.json is there with another content; --next takes the next free number, --replace stores this one in its place (already_exists)") {
+		t.Errorf("one that was not processed: %d %s", code, errOut)
 	}
 	e.with(func() { e.files["sg/news/2026-01-28/raw_0666"] = playedFile{2, md5Text("[]")} })
 	t.Chdir(lay(t, map[string]string{day + "raw_0666.json": "{}"}))

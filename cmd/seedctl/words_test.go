@@ -60,14 +60,20 @@ func TestFilesThatCannotBeRead(t *testing.T) {
 func TestFlagsInWords(t *testing.T) {
 	newEngine(t)
 	for line, want := range map[string]string{
-		"domains --stat failed":    "seedctl domains: there is no flag --stat; did you mean --state?",
-		"domains --qqq":            "seedctl domains: there is no flag --qqq",
-		"domains --country":        "seedctl domains: --country needs a value",
-		"domains --limit x":        `seedctl domains: --limit "x": send a whole number`,
-		"domains --slower-than 5":  `seedctl domains: --slower-than "5": send a time with its unit, such as 5s`,
-		"domains --json=perhaps":   `seedctl domains: --json "perhaps": send true or false`,
-		"feed --interval x":        `seedctl feed: --interval "x": send a time with its unit, such as `,
-		"feed --min-score perhaps": `seedctl feed: --min-score "perhaps": send a number`,
+		"domains --stat failed":          "seedctl domains: there is no flag --stat; did you mean --state?",
+		"domains --qqq":                  "seedctl domains: there is no flag --qqq",
+		"domains --country":              "seedctl domains: --country needs a value",
+		"domains --limit x":              `seedctl domains: --limit "x": send a whole number`,
+		"domains --slower-than 5":        `seedctl domains: --slower-than "5": send a time with its unit, such as 5s`,
+		"domains --json=perhaps":         `seedctl domains: --json "perhaps": send true or false`,
+		"feed --interval x":              `seedctl feed: --interval "x": send a time with its unit, such as `,
+		"dlq list --error-type parse":    `seedctl dlq list: --error-type "parse": did you mean parse_error?`,
+		"domains --error-type qqqqqqqqq": `seedctl domains: --error-type "qqqqqqqqq": send validation_error, parse_error,`,
+		"domains --state done":           `seedctl domains: --state "done": send pending, processed, failed or excluded`,
+		"domains --robots maybe":         `seedctl domains: --robots "maybe": send true or false`,
+		"dlq replay --queue sed":         `seedctl dlq replay: --queue "sed": did you mean seed?`,
+		"exclusions list --kind site":    `seedctl exclusions list: --kind "site": send domain, host or url`,
+		"feed --min-score perhaps":       `seedctl feed: --min-score "perhaps": send a number`,
 	} {
 		code, _, complaints := seedctl("", strings.Fields(line)...)
 		if first, _, _ := strings.Cut(complaints, "\n"); code != exitUsage || !strings.HasPrefix(first, want) {

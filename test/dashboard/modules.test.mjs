@@ -177,6 +177,8 @@ test("numbers, rates and durations", () => {
     [0, 0.004, 0.84, 0.999, 1].map((share) => i18n.percent(share)),
     ["0%", "0.4%", "84%", "99%", "100%"],
   );
+  // What is over a limit is not shown as the limit.
+  assert.deepEqual([i18n.percent(0.104, 1), i18n.percent(0.1, 1)], ["10.4%", "10%"]);
   assert.deepEqual(
     [0, 245, 1250, 61_000, 7_200_000, 604_800_000, NaN].map((ms) => i18n.duration(ms)),
     ["0 ms", "245 ms", "1.25 sec", "61 sec", "2 hr", "7 days", "–"],

@@ -340,7 +340,7 @@ describe("operating", { skip }, () => {
         })),
       });
       await page.getByText("site refuses requests", { exact: true }).waitFor();
-      await page.getByText("HTTP 403: Access denied").waitFor();
+      await page.getByText("HTTP 403: Access denied", { exact: true }).waitFor();
       await page.getByText("Every page, sitemap and feed that was asked for was refused").waitFor();
       assert.equal(await contract().count(), 0);
       assert.equal(await page.getByText("crawling allowed").count(), 0);

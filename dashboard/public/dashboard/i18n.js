@@ -43,9 +43,8 @@ export const number = (n, digits = 0) =>
   Number.isFinite(n) ? format(Intl.NumberFormat, { maximumFractionDigits: digits }).format(n) : DASH;
 
 /** A share of 1 in percent. Only what is complete is 100 %, only nothing is 0 %. */
-export function percent(share) {
+export function percent(share, digits = share > 0 && share < 0.1 ? 1 : 0) {
   if (!Number.isFinite(share)) return DASH;
-  const digits = share > 0 && share < 0.1 ? 1 : 0;
   const shown = share > 0.99 && share < 1 ? 0.99 : share;
   return format(Intl.NumberFormat, { style: "percent", maximumFractionDigits: digits }).format(shown);
 }

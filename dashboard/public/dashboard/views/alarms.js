@@ -6,7 +6,7 @@ import { duration, label, number, percent, t } from "../i18n.js";
 import { empty, muted, properties, since, stateBadge } from "../pieces.js";
 import { to } from "../routes.js";
 
-const amounts = { percent: (n) => percent(n / 100), ms: duration, count: number };
+const amounts = { percent: (n) => percent(n / 100, 1), ms: duration, count: number };
 
 /** The value of an alarm in its unit. */
 export const amount = (n, unit) =>
