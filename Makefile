@@ -7,6 +7,8 @@ wrangler := $(node) node_modules/wrangler/bin/wrangler.js
 prettier := $(node) node_modules/prettier/bin/prettier.cjs
 
 export WRANGLER_SEND_METRICS := false
+# Request.cf is made up, rather than fetched: without a network that ends in a warning with a stack.
+export CLOUDFLARE_CF_FETCH_ENABLED := false
 export NO_UPDATE_NOTIFIER    := 1
 export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 

@@ -22,7 +22,11 @@ func exclusion(r *http.Request) (kind, value string, err error) {
 	kind, value = r.PathValue("kind"), r.PathValue("value")
 	if kind == contract.ExcludeDomain || kind == contract.ExcludeHost {
 		if value, err = sanitizeDomain(value); err != nil {
-			return "", "", contract.Invalid("value", "%q is not the name of a domain; send one such as %q", r.PathValue("value"), "mom.gov.sg")
+			name := "domain"
+			if kind == contract.ExcludeHost {
+				name = "host"
+			}
+			return "", "", contract.Invalid("value", "%q is not the name of a %s; send one such as %q, without a scheme or path", r.PathValue("value"), name, "mom.gov.sg")
 		}
 	}
 	value, err = contract.CheckExclusion(kind, asciiHosts(value))
@@ -78,8 +82,11 @@ func (a *API) exclude(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if kind == contract.ExcludeDomain {
-		if registrable, err := publicsuffix.EffectiveTLDPlusOne(value); err != nil || registrable != value {
-			return contract.Invalid("value", "%q is not a registrable domain; send that, or exclude the host", value)
+		switch registrable, err := publicsuffix.EffectiveTLDPlusOne(value); {
+		case err != nil:
+			return contract.Invalid("value", "%q is not a registrable domain: names below it are; send one of them, such as %q", value, "example."+value)
+		case registrable != value:
+			return contract.Invalid("value", "%q is not a registrable domain; send %q, or exclude the host", value, registrable)
 		}
 	}
 	why, err := reason(r)

@@ -22,6 +22,16 @@ func TestExclusions(t *testing.T) {
 			t.Errorf("%s: %d %+v", target, r.status, r.Error)
 		}
 	}
+	for target, want := range map[string]string{
+		"domain/co.uk":                         `"co.uk" is not a registrable domain: names below it are; send one of them, such as "example.co.uk"`,
+		"domain/www.a.sg":                      `"www.a.sg" is not a registrable domain; send "a.sg", or exclude the host`,
+		"host/https%3A%2F%2Fwww.x.sg%2F":       `"https://www.x.sg/" is not the name of a host; send one such as "mom.gov.sg", without a scheme or path`,
+		"domain/https%3A%2F%2Fwww.x.sg%2Fnews": `"https://www.x.sg/news" is not the name of a domain; send one such as "mom.gov.sg", without a scheme or path`,
+	} {
+		if r := f.do(t, "PUT", "/api/v1/exclusions/"+target, ""); r.status != 400 || r.Error.Message != want {
+			t.Errorf("%s: %d %+v", target, r.status, r.Error)
+		}
+	}
 	const native, ascii = "/api/v1/exclusions/url/https%3A%2F%2F*.%ED%95%9C%EA%B5%AD.kr%2Fprivate%2F*", "/api/v1/exclusions/url/https%3A%2F%2F*.xn--3e0b707e.kr%2Fprivate%2F*"
 	if e := get[entry](t, f, "PUT", native, ""); e.Value != "https://*.xn--3e0b707e.kr/private/*" {
 		t.Errorf("the pattern is kept as %q, and URLs have A-labels", e.Value)
