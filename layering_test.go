@@ -123,7 +123,7 @@ var mayImport = map[string][]string{
 	"info/collector":           {"alarms", "bindings", "contract", "info/service", "markup", "settings", "worker"},
 	"cmd/seedctl":              {"classify", "classify/embedded", "contract", "discovery", "engine", "fetch", "frontier", "frontier/sqlite", "info", "markup", "orchestrator", "r2", "robots", "sitemap"},
 	"classify/train":           {"classify", "classify/hosts", "classify/internal/lexicon", "classify/internal/linear", "classify/internal/urltext"},
-	"bench/info/fill":          {"bindings", "info/cache", "info/infotest", "info/store", "worker"},
+	"bench/info/fill":          {"bindings", "info", "info/cache", "info/infotest", "info/store", "worker"},
 	"bench/runtime/health":     {},
 	"bench/runtime/pooled":     {"bench/runtime/health", "worker"},
 	"bench/runtime/stock":      {"bench/runtime/health"},
