@@ -451,7 +451,7 @@ describe("operating", { skip }, () => {
     assert.match(await page.evaluate(() => document.activeElement.innerText), /^Menu/, "the focus is where it was");
     await page.keyboard.press("Enter");
     await page.getByRole("navigation", { name: "Main" }).getByRole("link", { name: "Domains" }).click();
-    await page.getByRole("heading", { name: "Domains" }).waitFor();
+    await page.getByRole("heading", { name: "Domains", exact: true }).waitFor();
     assert.equal(await menu.getAttribute("aria-expanded"), "false", "it closes behind you");
     for (const view of views.filter(({ name }) => ["domains", "dead-letters", "overview"].includes(name))) {
       await show(page, view);
