@@ -12,8 +12,6 @@ const names = {
   "CPU time of that, with the stores'": "그때의 CPU 시간, 저장소 포함",
   "`GET /api/v1/seeds/status`, warm, beside the same calls to D1, R2 and the queues":
     "워밍된 `GET /api/v1/seeds/status`, D1, R2, 큐를 똑같이 부르는 Worker와 비교",
-  "`GET /api/v1/datasets/…` of 100 files, warm, beside the same call to R2":
-    "워밍된 `GET /api/v1/datasets/…`, 파일 100개, R2를 똑같이 부르는 Worker와 비교",
   "`GET /api/v1/datasets/…` of 100 files, warm, beside the same calls to R2 and D1":
     "워밍된 `GET /api/v1/datasets/…`, 파일 100개, R2와 D1을 똑같이 부르는 Worker와 비교",
   "orchestrate 2000 finished files, warm": "끝난 파일 2000개의 오케스트레이션, 워밍된 상태",
