@@ -2,6 +2,7 @@ package discovery
 
 import (
 	"fmt"
+	"iter"
 	"math"
 	"os"
 	"path/filepath"
@@ -17,6 +18,7 @@ import (
 
 // ranking is a site of testdata/ranking: its pages in an editor's order, each with a grade.
 type ranking struct {
+	path   string
 	domain string
 	grades map[string]int
 	add    func(*Analyser)
@@ -28,7 +30,7 @@ func readRanking(t *testing.T, path string) ranking {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := ranking{grades: map[string]int{}}
+	r := ranking{path: path, grades: map[string]int{}}
 	var sightings []Sighting
 	var menu []Link
 	for line := range strings.Lines(string(text)) {
@@ -73,18 +75,30 @@ func gain(grades []int) (sum float64) {
 	return sum
 }
 
-// TestRanking: the list of what matters is close to an editor's, by the normalised discounted cumulative gain of its
-// first ten URLs.
-func TestRanking(t *testing.T) {
+// rankings are the sites of testdata/ranking, each with an analyser that has its pages.
+func rankings(t *testing.T, pages int) iter.Seq2[ranking, *Analyser] {
+	t.Helper()
 	paths, err := filepath.Glob("testdata/ranking/*.tsv")
 	if err != nil || len(paths) < 12 {
 		t.Fatal(paths, err)
 	}
+	return func(yield func(ranking, *Analyser) bool) {
+		for _, path := range paths {
+			r := readRanking(t, path)
+			a := NewAnalyser(Options{Model: embedded.Model(), Domain: r.domain, Now: testNow, Pages: pages})
+			r.add(a)
+			if !yield(r, a) {
+				return
+			}
+		}
+	}
+}
+
+// TestRanking: the list of what matters is close to an editor's, by the normalised discounted cumulative gain of its
+// first ten URLs.
+func TestRanking(t *testing.T) {
 	sums, counts := map[string]float64{}, map[string]int{}
-	for _, path := range paths {
-		r := readRanking(t, path)
-		a := NewAnalyser(Options{Model: embedded.Model(), Domain: r.domain, Now: testNow})
-		r.add(a)
+	for r, a := range rankings(t, 0) {
 		var got, best []int
 		var shown strings.Builder
 		for i, u := range a.Result().URLs {
@@ -98,7 +112,7 @@ func TestRanking(t *testing.T) {
 		}
 		slices.SortFunc(best, func(x, y int) int { return y - x })
 		score := gain(got) / gain(best)
-		name := filepath.Base(path)
+		name := filepath.Base(r.path)
 		set, _, _ := strings.Cut(name, "-")
 		sums[set] += score
 		counts[set]++

@@ -3,7 +3,6 @@ package discovery
 import (
 	"encoding/json"
 	"fmt"
-	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -354,14 +353,7 @@ func FuzzState(f *testing.F) {
 // TestCategoriesAgreeWithList: a listed URL counts for the type with which it is listed, and is an example of no other.
 func TestCategoriesAgreeWithList(t *testing.T) {
 	contradicted := 0
-	paths, err := filepath.Glob("testdata/ranking/*.tsv")
-	if err != nil || len(paths) == 0 {
-		t.Fatal(paths, err)
-	}
-	for _, path := range paths {
-		r := readRanking(t, path)
-		a := NewAnalyser(Options{Model: embedded.Model(), Domain: r.domain, Now: testNow, Pages: 500})
-		r.add(a)
+	for r, a := range rankings(t, 500) {
 		d := a.Result()
 		types, listed, total := map[string]classify.Type{}, map[classify.Type]int{}, 0
 		for _, u := range d.URLs {
@@ -374,16 +366,16 @@ func TestCategoriesAgreeWithList(t *testing.T) {
 		for kind, c := range d.Categories {
 			total += c.Count
 			if c.Count < listed[kind] || c.AveragePriority <= 0 || c.AveragePriority > 1 {
-				t.Errorf("%s: %s has %+v, of which %d are listed", path, kind, c, listed[kind])
+				t.Errorf("%s: %s has %+v, of which %d are listed", r.path, kind, c, listed[kind])
 			}
 			for _, e := range c.Examples {
 				if is, ok := types[e]; ok && is != kind {
-					t.Errorf("%s: %s is an example of %s, listed as %s", path, e, kind, is)
+					t.Errorf("%s: %s is an example of %s, listed as %s", r.path, e, kind, is)
 				}
 			}
 		}
 		if total != d.Stats.Analyzed {
-			t.Errorf("%s: %d in categories of %d", path, total, d.Stats.Analyzed)
+			t.Errorf("%s: %d in categories of %d", r.path, total, d.Stats.Analyzed)
 		}
 	}
 	if contradicted == 0 {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -107,20 +106,13 @@ func checkStrategy(t *testing.T, site string, a *Analyser, urls []string) {
 // TestStrategy: over the sites of the ranking and those of the labelled URLs, the patterns of the strategy are such that were
 // seen, and no page that is recommended is outside of them.
 func TestStrategy(t *testing.T) {
-	paths, err := filepath.Glob("testdata/ranking/*.tsv")
-	if err != nil || len(paths) == 0 {
-		t.Fatal(paths, err)
-	}
-	for _, path := range paths {
-		r := readRanking(t, path)
-		a := NewAnalyser(Options{Model: embedded.Model(), Domain: r.domain, Now: testNow, Pages: 500})
-		r.add(a)
+	for r, a := range rankings(t, 500) {
 		var urls []string
 		for u := range r.grades {
 			urls = append(urls, u)
 		}
 		slices.Sort(urls)
-		checkStrategy(t, path, a, urls)
+		checkStrategy(t, r.path, a, urls)
 	}
 	data, err := os.ReadFile("../classify/testdata/urls.jsonl")
 	if err != nil {
