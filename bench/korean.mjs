@@ -17,6 +17,8 @@ const names = {
   "orchestrate 2000 finished files, warm": "끝난 파일 2000개의 오케스트레이션, 워밍된 상태",
   "a 20 MB raw file, 2,000 domains": "20 MB 원시 파일, 도메인 2,000개",
   "its growth of the runtime's memory": "그때 늘어난 런타임 메모리",
+  "the same file uploaded in parts, which take the simulator longer":
+    "같은 파일을 나누어 업로드한 경우(시뮬레이터가 더 오래 걸림)",
   "200 domains at 100 ms, 3 requests each, domains a second": "100 ms 걸리는 도메인 200개에 요청 3번씩, 초당 도메인",
   "their CPU time a domain": "도메인당 CPU 시간",
   "a 1 GB raw file read by a Worker in JavaScript, which does nothing with it":
