@@ -67,7 +67,7 @@ func (r *Reader) Reset(src io.Reader) {
 	if now == nil {
 		now, before = &members{}, &members{}
 	}
-	before.count = 0
+	before.start()
 	*r = Reader{src: src, buf: buf, keep: none, now: now, before: before}
 }
 
@@ -111,7 +111,7 @@ func (r *Reader) next() error {
 	r.record.Number++
 	r.record.Offset = r.Offset()
 	r.record.Problem = ""
-	r.record.good, r.record.bad = 0, 0
+	r.record.good, r.record.bad, r.record.same, r.record.before = 0, 0, 0, 0
 	depth := 2
 	if r.wrapped {
 		depth = 3
@@ -244,7 +244,7 @@ func (r *Reader) member(first bool) (key []byte, more bool, err error) {
 // object reads a record, whose '{' is at pos, into r.record.
 func (r *Reader) object(depth int) error {
 	r.keep = r.pos
-	r.now.count = 0
+	r.now.start()
 	r.pos++
 	for first := true; ; first = false {
 		r.repeat()
@@ -270,7 +270,8 @@ func (r *Reader) object(depth int) error {
 		r.record.good, r.record.bad = 0, 0
 	} else {
 		r.record.raw = r.buf[r.keep:r.pos]
-		r.now.begin = r.keep
+		r.now.end(&r.record, r.keep, r.before)
+		r.record.before, r.record.goodBefore, r.record.doubled = r.before.number, r.before.good, r.before.doubled|r.now.doubled
 		r.now, r.before = r.before, r.now
 	}
 	r.keep = none

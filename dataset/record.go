@@ -136,6 +136,25 @@ type Record struct {
 	spans [nameKinds]span // of the names in good
 	good  nameSet
 	bad   nameSet // names whose values cannot be used
+
+	before     int     // number of the record that it was compared with; 0 for none
+	goodBefore nameSet // good of that one
+	same       nameSet // names whose values were seen to be those of that one
+	doubled    nameSet // names that may come more than once, in either
+}
+
+// Fields is a set of fields.
+type Fields struct{ names nameSet }
+
+// Add puts a field into the set.
+func (s *Fields) Add(f Field) { s.names |= fieldNames[f] }
+
+// SameAs reports whether the fields are written as in the record with a number, so that Get and JSON give the same for
+// both. False says nothing: records are compared with the one before them only, as far as that is cheap.
+func (r *Record) SameAs(number int, fields Fields) bool {
+	return r.before == number && number > 0 &&
+		(r.good^r.goodBefore)&fields.names == 0 &&
+		r.good&fields.names&(r.doubled|^r.same) == 0
 }
 
 // Get returns a field as UTF-8, unescaped as encoding/json does it. It is nil when the record has

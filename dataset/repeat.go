@@ -11,9 +11,42 @@ const maxMembers = 32
 
 // members are those of one record, the first maxMembers of them.
 type members struct {
-	begin int // of the record in the window
-	count int
-	list  [maxMembers]member
+	number  int // of the record; 0 is none
+	begin   int // of the record in the window
+	good    nameSet
+	doubled nameSet // that may come more than once in it
+	parsed  bool    // some of them; all others are in their places as in the record before
+	beyond  nameSet // of those that are not in the list
+	count   int
+	list    [maxMembers]member
+}
+
+// start begins a record.
+func (m *members) start() { m.number, m.count, m.parsed, m.beyond = 0, 0, false, 0 }
+
+// add adds a member that was parsed.
+func (m *members) add(v *member) {
+	m.parsed = true
+	if m.count == maxMembers {
+		m.beyond |= v.name.set()
+		return
+	}
+	m.list[m.count] = *v
+	m.count++
+}
+
+// end ends a record, which was compared with the one before.
+func (m *members) end(r *Record, begin int, before *members) {
+	m.number, m.begin, m.good = r.Number, begin, r.good
+	m.doubled = before.doubled
+	if m.parsed || m.count < before.count {
+		m.doubled = m.beyond
+		seen := nameSet(0)
+		for i := range m.count {
+			m.doubled |= seen & m.list[i].name.set()
+			seen |= m.list[i].name.set()
+		}
+	}
 }
 
 // member is one member of a record.
@@ -35,10 +68,7 @@ func (m *member) after() int {
 func (r *Reader) take(n name, s span) {
 	m := member{span: s, name: n, use: useOf(n, s, r.buf[r.keep:])}
 	r.record.put(&m)
-	if r.now.count < maxMembers {
-		r.now.list[r.now.count] = m
-		r.now.count++
-	}
+	r.now.add(&m)
 }
 
 // repeat takes the next members as long as they differ from those of the record before in the values of strings at
@@ -82,6 +112,7 @@ func (r *Reader) repeat() {
 			now.start += int32(move)
 			now.end += int32(move)
 			rec.put(now)
+			rec.same |= m.name.set()
 			from = m.after()
 			if count++; count == before.count {
 				break

@@ -148,11 +148,76 @@ func TestRepeats(t *testing.T) {
 	}
 }
 
+// wrongSameAs reads a file and returns what SameAs says wrongly of a record and the one before it; "" if nothing. equal
+// counts the fields that both have and write alike, said those of which SameAs says so.
+func wrongSameAs(r *Reader, src io.Reader) (wrong string, equal, said int) {
+	type value struct{ json, text []byte }
+	var before [fieldCount]value
+	numberBefore := 0
+	r.Reset(src)
+	for {
+		rec, err := r.Next()
+		if err != nil {
+			return "", equal, said
+		}
+		for f := range fieldCount {
+			now := value{bytes.Clone(rec.JSON(f)), bytes.Clone(rec.Get(f))}
+			alike := bytes.Equal(now.json, before[f].json) && bytes.Equal(now.text, before[f].text) && (now.json == nil) == (before[f].json == nil)
+			if alike && now.json != nil {
+				equal++
+			}
+			var set Fields
+			set.Add(f)
+			if rec.SameAs(numberBefore, set) {
+				if !alike {
+					return fmt.Sprintf("record %d: %s is not as before, %s", rec.Number, now.json, before[f].json), equal, said
+				}
+				if now.json != nil {
+					said++
+				}
+			}
+			if rec.SameAs(numberBefore-1, set) && numberBefore > 1 || rec.SameAs(rec.Number, set) {
+				return fmt.Sprintf("record %d: compared with another than %d", rec.Number, numberBefore), equal, said
+			}
+			before[f] = now
+		}
+		numberBefore = rec.Number
+	}
+}
+
+// TestSameAs: what is said to be as in the record before is so, also where keys come twice and where the window moves, and
+// most of what is so is said to be.
+func TestSameAs(t *testing.T) {
+	a := &alike{Rand: rand.New(rand.NewPCG(3, 3))}
+	r := NewReader(nil)
+	for range 1000 {
+		file := a.file(1 + a.IntN(12))
+		for _, src := range []io.Reader{bytes.NewReader(file), &pieces{file, a.Rand}} {
+			if wrong, _, _ := wrongSameAs(r, src); wrong != "" {
+				t.Fatalf("%s: %s", file, wrong)
+			}
+		}
+	}
+	file := sample(2<<20, func(i int) string { return fmt.Sprintf("Press Release %d", i/3) })
+	wrong, equal, said := wrongSameAs(r, bytes.NewReader(file))
+	if wrong != "" || said < equal*9/10 || equal == 0 {
+		t.Errorf("%s; %d of %d", wrong, said, equal)
+	}
+	// A key that comes again outweighs what is the same at its first place.
+	twice := `{"language":"a","x":1,"language":"b"},{"language":"a"},{"language":"a"},{"language":"a","language":"b"},{"language":"a","language":"b"}`
+	if wrong, _, said := wrongSameAs(r, strings.NewReader("["+twice+"]")); wrong != "" || said != 1 {
+		t.Errorf("%s; %d", wrong, said)
+	}
+}
+
 func FuzzRecordsAlike(f *testing.F) {
 	r := NewReader(nil)
 	f.Fuzz(func(t *testing.T, seed uint64, n uint8) {
 		a := &alike{Rand: rand.New(rand.NewPCG(seed, 1))}
 		file := a.file(1 + int(n%32))
+		if wrong, _, _ := wrongSameAs(r, bytes.NewReader(file)); wrong != "" {
+			t.Fatalf("%s: %s", file, wrong)
+		}
 		if diff := same(r, file, bytes.NewReader(file)); diff != "" {
 			t.Fatalf("%s: %s", file, diff)
 		}

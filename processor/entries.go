@@ -61,6 +61,7 @@ var noTitle = []byte("null")
 type description struct {
 	at     ref
 	size   int // bytes, 0 when there is none
+	record int // number of the last one that has it
 	values [len(optional)][]byte
 }
 
@@ -74,6 +75,13 @@ var optional = [...]struct {
 	{dataset.DiscoveredAt, `,"discovered_at":`},
 	{dataset.Confidence, `,"confidence":`},
 }
+
+var optionalFields = func() (set dataset.Fields) {
+	for _, member := range optional {
+		set.Add(member.field)
+	}
+	return set
+}()
 
 // add stores a URL and its description by the record, unless the set has the URL. u is the URL as in a JSON
 // string, and size the number of bytes of the contract.URL as JSON.
@@ -159,11 +167,8 @@ func (s *entries) store(u []byte, split parts, r *dataset.Record) (at ref, size 
 	}
 	at, e := s.room(need)
 
-	binary.LittleEndian.PutUint32(e[entryDescription:], uint32(s.last.at))
-	binary.LittleEndian.PutUint32(e[entryURL:], uint32(len(u)))
-	binary.LittleEndian.PutUint32(e[entryText:], uint32(text))
-	binary.LittleEndian.PutUint16(e[entryPathAt:], uint16(split.pathAt))
-	binary.LittleEndian.PutUint16(e[entryPath:], uint16(len(split.path)))
+	swar.Store(e, entryDescription, uint64(s.last.at)|uint64(len(u))<<32)
+	swar.Store(e, entryText, uint64(text)|uint64(split.pathAt)<<32|uint64(len(split.path))<<48)
 	e = append(e[:entryHead], u...)
 	e = append(e, beforeTitle...)
 	e = append(e, title...)
@@ -177,6 +182,11 @@ func (s *entries) store(u []byte, split parts, r *dataset.Record) (at ref, size 
 func (s *entries) describe(r *dataset.Record) {
 	d := &s.last
 	same := d.size > 0
+	if same && r.SameAs(d.record, optionalFields) {
+		d.record = r.Number
+		return
+	}
+	d.record = r.Number
 	var values [len(optional)][]byte
 	size := len(behindPath) + len(`}`)
 	for i := range optional {
@@ -233,15 +243,16 @@ func urlOf(e []byte) []byte { return e[entryHead:][:binary.LittleEndian.Uint32(e
 // appendEntry appends the entry as the JSON of a contract.URL.
 func (s *entries) appendEntry(b []byte, r ref) []byte {
 	e := s.at(r)
-	text := binary.LittleEndian.Uint32(e[entryText:])
+	sizes := swar.Load(e, entryText)
+	text, pathAt, pathSize := int(uint32(sizes)), int(uint16(sizes>>32)), int(sizes>>48)
 	path := e[entryHead+text:]
-	if at := binary.LittleEndian.Uint16(e[entryPathAt:]); at > 0 {
-		path = e[entryHead+int(at):]
+	if pathAt > 0 {
+		path = e[entryHead+pathAt:]
 	}
-	end := s.at(ref(binary.LittleEndian.Uint32(e[entryDescription:])))
+	end := s.at(ref(uint32(swar.Load(e, entryDescription))))
 	b = append(b, beforeURL...)
 	b = append(b, e[entryHead:entryHead+text]...)
 	b = append(b, beforePath...)
-	b = append(b, path[:binary.LittleEndian.Uint16(e[entryPath:])]...)
+	b = append(b, path[:pathSize]...)
 	return append(b, end[2:2+binary.LittleEndian.Uint16(end)]...)
 }

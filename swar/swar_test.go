@@ -26,6 +26,23 @@ func TestLoad(t *testing.T) {
 	}
 }
 
+func TestStore(t *testing.T) {
+	for _, i := range []int{-1, 0, 3, 8, 9, 16} {
+		b := bytes.Repeat([]byte{'x'}, 16)
+		func() {
+			defer func() {
+				if fits := i >= 0 && i <= 8; fits != (recover() == nil) {
+					t.Errorf("eight bytes stored at %d of 16: %v", i, !fits)
+				}
+			}()
+			Store(b, i, 0x6867666564636261)
+			if want := "xxxxxxxxxxxxxxxx"[:i] + "abcdefgh" + "xxxxxxxx"[:8-i]; string(b) != want {
+				t.Errorf("at %d: %s, not %s", i, b, want)
+			}
+		}()
+	}
+}
+
 // TestEqual compares with loops over bytes.
 func TestEqual(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
