@@ -159,8 +159,7 @@ func (a *Analyser) Add(s *Sighting) {
 		fresh := a.first(rankOf(s.Method), date, s.Hint)
 		r = &fresh
 		if !a.seen.full() {
-			a.seen.put(key, fresh)
-			r = a.seen.find(key)
+			r = a.seen.put(key, fresh)
 		}
 	} else if r.rank > 0 && (rankOf(s.Method) > r.rank || date > r.lastmod || r.hint.or(s.Hint) != r.hint) {
 		a.improve(r, max(rankOf(s.Method), r.rank), max(date, r.lastmod), r.hint.or(s.Hint))

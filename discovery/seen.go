@@ -3,6 +3,8 @@ package discovery
 import (
 	"encoding/binary"
 	"errors"
+	"math/bits"
+	"math/rand/v2"
 	"slices"
 
 	"github.com/newsfork/seed-engine/classify"
@@ -27,6 +29,10 @@ type seen struct {
 	keys    []uint64 // 0 is free
 	records []record
 	count   int
+	// The place of a key is the top bits of its product with a random odd number, as many as a table of this size needs.
+	// Anyone can compute keys, but not make a sitemap of URLs whose keys all fall into one place.
+	factor uint64
+	shift  int
 }
 
 // keyBits is the length of a key: two of 100,000 URLs share one with a chance of 1 in 50,000.
@@ -63,9 +69,10 @@ func (s *seen) find(key uint64) *record {
 }
 
 func (s *seen) slot(key uint64) int {
-	mask := len(s.keys) - 1
-	i := int(key) & mask
-	for s.keys[i] != 0 && s.keys[i] != key {
+	keys := s.keys
+	mask := len(keys) - 1
+	i := int(key * s.factor >> s.shift)
+	for keys[i] != 0 && keys[i] != key {
 		i = (i + 1) & mask
 	}
 	return i
@@ -73,22 +80,29 @@ func (s *seen) slot(key uint64) int {
 
 func (s *seen) full() bool { return s.count >= maxSeen }
 
-// put adds a record for a key that is not there. It must not be called when s is full.
-func (s *seen) put(key uint64, r record) {
+// put adds a record for a key that is not there, and returns where it is kept until the next is added. It must not be
+// called when s is full.
+func (s *seen) put(key uint64, r record) *record {
 	if s.count >= len(s.keys)/8*7 {
-		old := *s
-		size := max(2*len(old.keys), 256)
-		s.keys, s.records = make([]uint64, size), make([]record, size)
-		for i, k := range old.keys {
-			if k != 0 {
-				j := s.slot(k)
-				s.keys[j], s.records[j] = k, old.records[i]
-			}
-		}
+		s.grow()
 	}
 	i := s.slot(key)
 	s.keys[i], s.records[i] = key, r
 	s.count++
+	return &s.records[i]
+}
+
+func (s *seen) grow() {
+	old := *s
+	size := max(2*len(old.keys), 256)
+	s.keys, s.records = make([]uint64, size), make([]record, size)
+	s.factor, s.shift = rand.Uint64()|1, bits.LeadingZeros64(uint64(size))+1
+	for i, k := range old.keys {
+		if k != 0 {
+			j := s.slot(k)
+			s.keys[j], s.records[j] = k, old.records[i]
+		}
+	}
 }
 
 // all calls fn for every record, in no particular order.

@@ -19,3 +19,30 @@ func TestKeys(t *testing.T) {
 		}
 	}
 }
+
+// TestCraftedKeys: keys chosen so that they agree in their lowest or highest bits, as a hostile sitemap could have them, do
+// not gather in one place of the table.
+func TestCraftedKeys(t *testing.T) {
+	const n = 20_000
+	for name, key := range map[string]func(i uint64) uint64{
+		"lowest":  func(i uint64) uint64 { return i << 20 },
+		"highest": func(i uint64) uint64 { return i },
+		"middle":  func(i uint64) uint64 { return i<<40&(1<<keyBits-1) | i>>8 | 1 },
+	} {
+		var s seen
+		for i := range uint64(n) {
+			if s.find(key(i+1)) == nil {
+				s.put(key(i+1), record{})
+			}
+		}
+		mask, steps := len(s.keys)-1, 0
+		for i, k := range s.keys {
+			if k != 0 {
+				steps += (i - int(k*s.factor>>s.shift)) & mask
+			}
+		}
+		if steps > 20*s.count {
+			t.Errorf("%s: a look-up of one of %d keys takes %d steps on average", name, s.count, steps/s.count)
+		}
+	}
+}
