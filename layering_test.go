@@ -67,7 +67,7 @@ var mayImport = map[string][]string{
 	"sitemap":      {"markup", "swar"},
 	"feed":         {"markup", "sitemap"},
 	"classify":     {"classify/hosts"},
-	"discovery":    {"classify", "classify/hosts", "contract", "markup"},
+	"discovery":    {"classify", "classify/hosts", "contract", "markup", "swar"},
 	"frontier":     {"contract", "markup"},
 	"fetch":        {"contract", "markup", "robots"},
 	"orchestrator": {"contract", "r2"},

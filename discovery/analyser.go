@@ -63,6 +63,7 @@ type Analyser struct {
 	classifier *classify.Classifier
 	shapes     *shapes
 	buf        []byte
+	page       page            // of the URL that was added last
 	urls       strings.Builder // see url
 	host       string          // the last one
 	authority  float64
@@ -199,21 +200,22 @@ func (a *Analyser) Include(domain string) { a.also = domain }
 
 // first adds the URL of a.buf, which was not seen before.
 func (a *Analyser) first(rank uint8, date uint32, hint Hint) record {
-	p := parsePage(a.url())
-	if reason := a.exclude(&p); reason != nil {
+	p := &a.page
+	p.parse(a.url())
+	if reason := a.exclude(p); reason != nil {
 		*reason++
 		return record{node: noNode}
 	}
-	c := a.estimate(&p, rank, date)
+	c := a.estimate(p, rank, date)
 	c.hint = hint
 	r := record{lastmod: date, rank: rank, class: c.class, hint: hint, node: noNode}
 	if !a.seen.full() {
-		r.node = a.tree.add(&p)
+		r.node = a.tree.add(p)
 	}
-	a.recommend(r.node, &p, &c)
+	a.recommend(r.node, p, &c)
 	a.stats.Analyzed++
 	a.count(&c, 1)
-	a.offer(&p, c)
+	a.offer(p, c)
 	return r
 }
 
@@ -231,14 +233,15 @@ func (a *Analyser) url() string {
 
 // improve updates the URL of a.buf, which was seen before, to a better method, date or hint.
 func (a *Analyser) improve(r *record, rank uint8, date uint32, hint Hint) {
-	p := parsePage(a.url())
-	old := a.estimate(&p, r.rank, r.lastmod)
+	p := &a.page
+	p.parse(a.url())
+	old := a.estimate(p, r.rank, r.lastmod)
 	a.count(&old, -1)
-	c := a.estimate(&p, rank, date)
+	c := a.estimate(p, rank, date)
 	c.hint = hint
-	a.recommend(r.node, &p, &c)
+	a.recommend(r.node, p, &c)
 	a.count(&c, 1)
-	a.offer(&p, c)
+	a.offer(p, c)
 	r.rank, r.lastmod, r.hint, r.class = rank, date, hint, c.class
 }
 

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/newsfork/seed-engine/markup"
+	"github.com/newsfork/seed-engine/swar"
 )
 
 // Limits beyond which a URL is a trap rather than a page.
@@ -13,7 +14,7 @@ const (
 	MaxSegments  = markup.MaxSegments
 )
 
-// page is a parsed URL. Its strings are substrings of url.
+// page is a parsed URL. Its strings are substrings of url, or of an earlier one that begins alike.
 type page struct {
 	url      string
 	host     string // without port
@@ -23,46 +24,88 @@ type page struct {
 	segments [MaxSegments]string
 	kinds    [MaxSegments]kind
 	bodies   [MaxSegments]uint16 // bytes of the segments before their extension
+	ends     [MaxSegments]int32  // where in url the segments end
 	hostAt   int                 // where in url the host begins
+	pathAt   int                 // where in url the path begins
 	ext      string              // extension of the file name in lower case, "" when it is not recognised
 }
 
 // parsePage parses a canonical URL. segments has only the first segments of a path that is too deep; depth counts
 // all.
 func parsePage(url string) (p page) {
-	p.url = url
+	p.parse(url)
+	return p
+}
+
+// parse parses a canonical URL in place of that of p. Consecutive URLs of a sitemap mostly share host and directories,
+// and what was parsed of those stays. It returns the number of these directories.
+func (p *page) parse(url string) (shared int) {
+	if shared = p.sharedWith(url); !p.parseFrom(url, shared) {
+		shared = 0
+		p.parseFrom(url, 0)
+	}
+	return shared
+}
+
+// sharedWith returns how many directories of p begin the path of a URL on the same host, too.
+func (p *page) sharedWith(url string) int {
+	common := swar.Common([]byte(p.url), []byte(url))
+	n := 0
+	for n < min(p.depth, len(p.segments))-1 && int(p.ends[n]) < common {
+		n++
+	}
+	return n
+}
+
+// parseFrom parses a URL that begins with n directories of p. It reports whether there is anything behind them: the
+// last segment of a path is read in another way than directories are.
+func (p *page) parseFrom(url string, n int) bool {
+	if n == 0 {
+		p.parseHost(url)
+	}
+	p.url, p.query, p.ext, p.depth = url, "", "", n
+	i := p.pathAt
+	if n > 0 {
+		i = int(p.ends[n-1])
+	}
+	for i < len(url) && url[i] != '?' {
+		begin := i + 1
+		for i = begin; i < len(url) && url[i] != '/' && url[i] != '?'; {
+			i++
+		}
+		if i == begin {
+			continue
+		}
+		if p.depth < len(p.segments) {
+			p.segments[p.depth], p.ends[p.depth] = url[begin:i], int32(i)
+		}
+		p.depth++
+	}
+	p.path = url[p.pathAt:i]
+	if i < len(url) {
+		p.query = url[i+1:]
+	}
+	if p.depth == n {
+		return n == 0
+	}
+	p.setKinds(n)
+	if last := p.depth - 1; last < len(p.segments) && int(p.bodies[last]) < len(p.segments[last]) {
+		p.ext = extensionOf(p.segments[last])
+	}
+	return true
+}
+
+func (p *page) parseHost(url string) {
 	p.hostAt = len("http://")
 	if url[4] == 's' {
 		p.hostAt++
 	}
-	rest := url[p.hostAt:]
-	slash := strings.IndexByte(rest, '/')
-	p.host, p.path = rest[:slash], rest[slash:]
+	p.host = url[p.hostAt:]
+	p.host = p.host[:strings.IndexByte(p.host, '/')]
+	p.pathAt = p.hostAt + len(p.host)
 	if i := strings.IndexByte(p.host, ':'); i >= 0 {
 		p.host = p.host[:i]
 	}
-	if i := strings.IndexByte(p.path, '?'); i >= 0 {
-		p.path, p.query = p.path[:i], p.path[i+1:]
-	}
-	for i := 1; i < len(p.path); i++ {
-		if p.path[i] == '/' {
-			continue
-		}
-		end := len(p.path)
-		if n := strings.IndexByte(p.path[i:], '/'); n >= 0 {
-			end = i + n
-		}
-		if p.depth < len(p.segments) {
-			p.segments[p.depth] = p.path[i:end]
-		}
-		p.depth++
-		i = end
-	}
-	p.setKinds()
-	if n := p.depth; n > 0 && n <= MaxSegments && int(p.bodies[n-1]) < len(p.segments[n-1]) {
-		p.ext = extensionOf(p.segments[n-1])
-	}
-	return p
 }
 
 func (p *page) parts() []string { return p.segments[:min(p.depth, len(p.segments))] }
@@ -76,9 +119,7 @@ func (p *page) parentCategory() string {
 }
 
 // origin is the scheme and host to which a robots.txt applies.
-func (p *page) origin() string {
-	return p.url[:p.hostAt+strings.IndexByte(p.url[p.hostAt:], '/')]
-}
+func (p *page) origin() string { return p.url[:p.pathAt] }
 
 func (p *page) parameters() int {
 	n := 0

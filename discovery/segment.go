@@ -29,15 +29,13 @@ var placeholders = [...]string{
 	langKind: "{lang}", pageKind: "{page}", monthKind: "{month}", dayKind: "{day}",
 }
 
-// setKinds determines the kinds of the segments of a page; months, days, page numbers and languages depend on their
-// neighbours or position.
-func (p *page) setKinds() {
-	files := strings.IndexByte(p.path, '.') >= 0
-	for i, s := range p.parts() {
-		body := s
-		if files {
-			body = s[:len(s)-extensionLength(s)]
-		}
+// setKinds determines the kinds of the segments of a page but for the first n, which have theirs; months, days, page
+// numbers and languages depend on their neighbours or position.
+func (p *page) setKinds(n int) {
+	parts := p.parts()
+	for i := n; i < len(parts); i++ {
+		s := parts[i]
+		body := s[:len(s)-extensionLength(s)]
 		p.bodies[i] = uint16(len(body))
 		k := kindOfBody(body)
 		if i > 0 {
@@ -55,7 +53,7 @@ func (p *page) setKinds() {
 		switch {
 		case i < 2 && isLanguage(s):
 			k = langKind
-		case k == slugKind && i < len(p.parts())-1:
+		case k == slugKind && i < len(parts)-1:
 			k = literalKind // a section with a long name, until it has too many siblings
 		}
 		p.kinds[i] = k

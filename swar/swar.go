@@ -35,3 +35,17 @@ func Equal(a, b []byte) bool {
 	}
 	return Load(a, last) == Load(b, last)
 }
+
+// Common returns how many bytes a and b have in common at their beginnings.
+func Common(a, b []byte) int {
+	n, i := min(len(a), len(b)), 0
+	for ; i+8 <= n; i += 8 {
+		if x := Load(a, i) ^ Load(b, i); x != 0 {
+			return i + First(x)
+		}
+	}
+	for i < n && a[i] == b[i] {
+		i++
+	}
+	return i
+}

@@ -80,3 +80,27 @@ func TestMarks(t *testing.T) {
 		}
 	}
 }
+
+// TestCommon compares with a loop over bytes.
+func TestCommon(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(5, 6))
+	for range 20_000 {
+		a := make([]byte, rnd.IntN(40))
+		for i := range a {
+			a[i] = byte(rnd.IntN(3)) * 127
+		}
+		b := bytes.Clone(a[:rnd.IntN(len(a)+1)])
+		for range rnd.IntN(3) {
+			if len(b) > 0 {
+				b[rnd.IntN(len(b))] ^= 1 << rnd.IntN(8)
+			}
+		}
+		want := 0
+		for want < min(len(a), len(b)) && a[want] == b[want] {
+			want++
+		}
+		if got := Common(a, b); got != want {
+			t.Fatalf("%x and %x: %d, not %d", a, b, got, want)
+		}
+	}
+}
