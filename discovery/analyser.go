@@ -62,7 +62,9 @@ type Analyser struct {
 	o          Options
 	classifier *classify.Classifier
 	shapes     *shapes
-	buf        []byte
+	canoniser  markup.Canoniser
+	buf        []byte          // the URL of Analyser.canonical
+	inside     []byte          // origin of the last one of the domain, with the "/" behind it
 	page       page            // of the URL that was added last
 	urls       strings.Builder // see url
 	host       string          // the last one
@@ -179,15 +181,23 @@ func (a *Analyser) Add(s *Sighting) {
 // canonical writes the canonical form of loc to a.buf, and reports whether loc is a URL, and one of
 // the domain.
 func (a *Analyser) canonical(loc []byte) (valid, inside bool) {
-	if a.buf, valid = markup.AppendCanonical(a.buf[:0], loc); !valid {
+	if a.buf, valid = a.canoniser.Append(a.buf[:0], loc); !valid {
 		return false, false
 	}
-	host := a.buf[bytes.IndexByte(a.buf, ':')+3:]
+	if n := len(a.inside); n > 0 && bytes.HasPrefix(a.buf, a.inside) {
+		return true, true
+	}
+	begin := bytes.IndexByte(a.buf, ':') + len("://")
+	host := a.buf[begin:]
 	host = host[:bytes.IndexByte(host, '/')]
+	end := begin + len(host)
 	if i := bytes.IndexByte(host, ':'); i >= 0 {
 		host = host[:i]
 	}
-	return true, within(host, a.o.Domain) || a.also != "" && within(host, a.also)
+	if inside = within(host, a.o.Domain) || a.also != "" && within(host, a.also); inside {
+		a.inside = append(a.inside[:0], a.buf[:end+1]...)
+	}
+	return true, inside
 }
 
 func within(host []byte, domain string) bool {
@@ -196,7 +206,7 @@ func within(host []byte, domain string) bool {
 }
 
 // Include has the URLs of another registrable domain count as those of the domain, which has moved there.
-func (a *Analyser) Include(domain string) { a.also = domain }
+func (a *Analyser) Include(domain string) { a.also, a.inside = domain, nil }
 
 // first adds the URL of a.buf, which was not seen before.
 func (a *Analyser) first(rank uint8, date uint32, hint Hint) record {

@@ -3,6 +3,7 @@ package markup
 import (
 	"bytes"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -14,15 +15,51 @@ import (
 //
 // URLs are stored and compared in this form. A change of it makes those that it affects look new.
 func AppendCanonical(dst, loc []byte) ([]byte, bool) {
-	if i := bytes.IndexByte(loc, '#'); i >= 0 {
-		loc = loc[:i]
-	}
-	loc = bytes.TrimSpace(loc)
-	scheme, authority, ok := split(loc)
+	loc = withoutFragment(loc)
+	dst, n, ok := appendOrigin(dst, loc)
 	if !ok {
 		return dst, false
 	}
-	loc = loc[len(scheme)+len("://")+len(authority):]
+	return appendRest(dst, loc[n:]), true
+}
+
+// Canoniser is AppendCanonical for the URLs of a sitemap, which mostly have the origin of the one before.
+type Canoniser struct {
+	written, origin []byte // of that one: with the "/" behind it as it was written, and without it in canonical form
+}
+
+// Append is AppendCanonical.
+func (c *Canoniser) Append(dst, loc []byte) ([]byte, bool) {
+	if n := len(c.written); n > 0 && bytes.HasPrefix(loc, c.written) {
+		return appendRest(append(dst, c.origin...), loc[n-1:]), true
+	}
+	loc = withoutFragment(loc)
+	start := len(dst)
+	dst, n, ok := appendOrigin(dst, loc)
+	if !ok {
+		return dst, false
+	}
+	if n < len(loc) && loc[n] == '/' {
+		c.written, c.origin = append(c.written[:0], loc[:n+1]...), append(c.origin[:0], dst[start:]...)
+	}
+	return appendRest(dst, loc[n:]), true
+}
+
+func withoutFragment(loc []byte) []byte {
+	if i := bytes.IndexByte(loc, '#'); i >= 0 {
+		loc = loc[:i]
+	}
+	return bytes.TrimSpace(loc)
+}
+
+// appendOrigin appends scheme and authority of loc as AppendCanonical does, and returns where they end in loc. ok is
+// false for what is no URL of the web.
+func appendOrigin(dst, loc []byte) (_ []byte, end int, ok bool) {
+	scheme, authority, ok := split(loc)
+	if !ok {
+		return dst, 0, false
+	}
+	end = len(scheme) + len("://") + len(authority)
 	for _, c := range scheme {
 		dst = append(dst, c|0x20)
 	}
@@ -35,25 +72,43 @@ func AppendCanonical(dst, loc []byte) ([]byte, bool) {
 		authority = authority[:len(authority)-len(port)]
 	}
 	if bytes.IndexByte(authority, '@') >= 0 {
-		return dst, false
+		return dst, 0, false
 	}
-	if dst, ok = AppendAuthority(dst, authority); !ok {
-		return dst, false
+	dst, ok = AppendAuthority(dst, authority)
+	return dst, end, ok
+}
+
+// appendRest appends path and query of a URL as AppendCanonical does.
+func appendRest(dst, rest []byte) []byte {
+	end := NextOf(rest, 0, '?', '#')
+	if end < 0 {
+		return appendOnePath(dst, trimEnd(rest))
 	}
-	query := bytes.IndexByte(loc, '?')
-	if query < 0 {
-		return appendOnePath(dst, loc), true
+	if rest[end] == '#' {
+		return appendOnePath(dst, trimEnd(rest[:end]))
 	}
-	dst = appendOnePath(dst, loc[:query])
+	dst = appendOnePath(dst, rest[:end])
+	query := rest[end+1:]
+	if i := bytes.IndexByte(query, '#'); i >= 0 {
+		query = query[:i]
+	}
 	separator := byte('?')
-	for field := range bytes.SplitSeq(loc[query+1:], []byte("&")) {
+	for field := range bytes.SplitSeq(trimEnd(query), []byte("&")) {
 		if len(field) == 0 || isIdle(field) {
 			continue
 		}
 		dst = appendQuery(append(dst, separator), field)
 		separator = '&'
 	}
-	return dst, true
+	return dst
+}
+
+// trimEnd cuts off white space at the end.
+func trimEnd(b []byte) []byte {
+	if n := len(b); n == 0 || ' ' < b[n-1] && b[n-1] < utf8.RuneSelf {
+		return b
+	}
+	return bytes.TrimRightFunc(b, unicode.IsSpace)
 }
 
 // split takes scheme and authority from an absolute http or https URL.

@@ -171,9 +171,9 @@ func TestEndsInNumber(t *testing.T) {
 	}
 }
 
-// FuzzCanonical: a URL in canonical form is its own.
+// FuzzCanonical: a URL in canonical form is its own, and a Canoniser, which has seen others of its origin, agrees.
 func FuzzCanonical(f *testing.F) {
-	for _, u := range []string{"https://한국뉴스.kr/a?b&utm_x=1#c", "HTTP://a.:80", "https://m%C3%BCnchen.de/", "https://[::1]/", "https://a@b/", "https://a.b/amp/x-story/print/amp//?amp&print=1", "https://a.b/x.amp.print.html/../../.", "https://a.b/a-story/./amp\t/"} {
+	for _, u := range []string{"https://한국뉴스.kr/a?b&utm_x=1#c", "HTTP://a.:80", "https://m%C3%BCnchen.de/", "https://[::1]/", "https://a@b/", "https://a.b/amp/x-story/print/amp//?amp&print=1", "https://a.b/x.amp.print.html/../../.", "https://a.b/a-story/./amp\t/", "https://a.b/a?b#c?d ", " https://a.b:443/a \u00a0#"} {
 		f.Add(u)
 	}
 	f.Fuzz(func(t *testing.T, u string) {
@@ -184,6 +184,13 @@ func FuzzCanonical(f *testing.F) {
 		twice, ok := AppendCanonical(nil, once)
 		if !ok || string(once) != string(twice) {
 			t.Errorf("%q becomes %q, then %q %v", u, once, twice, ok)
+		}
+		var c Canoniser
+		for _, before := range []string{u, string(once), "https://a.b/", u} {
+			c.Append(nil, []byte(before))
+			if got, ok := c.Append(nil, []byte(u)); !ok || string(got) != string(once) {
+				t.Errorf("%q becomes %q behind %q, and %q by itself", u, got, before, once)
+			}
 		}
 	})
 }

@@ -6,15 +6,18 @@ import "bytes"
 type byteClass uint8
 
 const (
-	pathByte  byteClass = 1 << iota // is percent-encoded in a path
-	queryByte                       // is percent-encoded in a query
-	slashByte                       // separates segments
+	pathByte      byteClass = 1 << iota // is percent-encoded in a path
+	queryByte                           // is percent-encoded in a query
+	slashByte                           // separates segments
+	dotByte                             // may begin a dot segment, and an extension
+	copySegment                         // behind a slash, it may begin the name of a copy, "amp" or "print"
+	copyExtension                       // the same behind a dot
+	percent                             // may encode a dot
 	backslash
-	dotByte  // may begin a dot segment
-	percent  // may encode a dot
-	copyHead // m or p: with the byte after it perhaps within the name of a copy, "amp" or "print"
-	copyTail // p or r
 )
+
+// behind moves slashByte and dotByte to copySegment and copyExtension.
+const behind = 2
 
 // classes are those of url.spec.whatwg.org/#percent-encoded-bytes, for special schemes.
 var classes = func() (t [256]byteClass) {
@@ -29,11 +32,8 @@ var classes = func() (t [256]byteClass) {
 		}
 	}
 	t['/'], t['\\'], t['.'], t['%'] = slashByte, backslash, dotByte, percent
-	for _, c := range "mMpP" {
-		t[c] |= copyHead
-	}
-	for _, c := range "pPrR" {
-		t[c] |= copyTail
+	for _, c := range "aApP" {
+		t[c] |= copySegment | copyExtension
 	}
 	return t
 }()
@@ -114,17 +114,18 @@ func appendQuery(dst, field []byte) []byte {
 
 // appendOnePath appends the path that stands for all spellings of a path, see AppendCanonical.
 func appendOnePath(dst, path []byte) []byte {
-	var seen, last, both, named byteClass
+	var seen, last, twice, dotted, named byteClass
 	for _, c := range path {
 		k := classes[c]
-		both |= k & last
-		named |= k & (last << 1)
+		twice |= k & last
+		dotted |= k & (last << 1)
+		named |= k & (last << behind)
 		seen |= k
 		last = k
 	}
-	double, copied := both&slashByte != 0, named&copyTail != 0
+	double, copied := twice&slashByte != 0, named&(copySegment|copyExtension) != 0
 	start := len(dst)
-	if len(path) == 0 || seen&(pathByte|backslash) != 0 || seen&dotByte != 0 && bytes.Contains(path, []byte("/.")) || seen&percent != 0 && encodesDot(path) {
+	if len(path) == 0 || seen&(pathByte|backslash) != 0 || dotted&dotByte != 0 || seen&percent != 0 && encodesDot(path) {
 		dst = AppendPath(dst, path)
 		double, copied = true, true // where dot segments and line breaks were, perhaps
 	} else {
