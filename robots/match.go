@@ -29,6 +29,9 @@ func pathOf(url string) string {
 	if i := strings.IndexByte(url, '#'); i >= 0 {
 		url = url[:i]
 	}
+	if path, ok := pathOfHTTP(url); ok {
+		return path
+	}
 	url, _ = strings.CutPrefix(url, "//")
 	if scheme := strings.Index(url, "://"); scheme >= 0 && !strings.ContainsAny(url[:scheme], "/?;") {
 		url = url[scheme+len("://"):]
@@ -46,6 +49,19 @@ func pathOf(url string) string {
 	return url[start:]
 }
 
+// pathOfHTTP is pathOf for an http URL without fragment that has a path, as most have.
+func pathOfHTTP(url string) (path string, ok bool) {
+	rest, ok := strings.CutPrefix(url, "https://")
+	if !ok {
+		rest, ok = strings.CutPrefix(url, "http://")
+	}
+	slash := strings.IndexByte(rest, '/')
+	if !ok || slash < 0 || strings.IndexByte(rest[:slash], '?') >= 0 || strings.IndexByte(rest[:slash], ';') >= 0 {
+		return "", false
+	}
+	return rest[slash:], true
+}
+
 // canonical makes paths and patterns comparable (RFC 9309 section 2.2.2): unreserved octets are
 // unescaped, octets outside of ASCII are escaped, escapes are upper case. All other octets stay as
 // they are, also those that no URI may contain: a backslash or brace in a pattern is not the escaped one of
@@ -53,6 +69,9 @@ func pathOf(url string) string {
 // 2.2.3). It returns s itself where there is nothing to do.
 func canonical(s string, isPattern bool) string {
 	i := 0
+	for i+4 <= len(s) && class[s[i]]|class[s[i+1]]|class[s[i+2]]|class[s[i+3]] == plain { // jumps are dear in WebAssembly
+		i += 4
+	}
 	for i < len(s) && class[s[i]] == plain {
 		i++
 	}

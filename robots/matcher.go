@@ -16,6 +16,7 @@ import (
 type matcher struct {
 	begins table      // patterns without wildcard, and the starts of chains
 	ends   table      // those of "/*x$", backwards
+	end    int        // length of the longest of them
 	words  *automaton // those of "/*x", and the parts of chains; nil when there are none
 
 	// chains are the other patterns, as sequences: number of the start, then the parts.
@@ -124,6 +125,9 @@ func (b *builder) word(text string) *word {
 
 func (b *builder) matcher() *matcher {
 	m := &matcher{ends: newTable(b.ends)}
+	for i := range m.ends {
+		m.end = max(m.end, len(m.ends[i].text))
+	}
 	if len(b.words) > 0 {
 		m.words = newAutomaton(b.words)
 	}
@@ -200,6 +204,18 @@ func backwards(b []byte, s string) []byte {
 	return b
 }
 
+// matchEnd looks up the rules that say how a path ends, and gives the rank of the best of them.
+func (m *matcher) matchEnd(path string) int32 {
+	if len(m.ends) == 0 {
+		return unmatched
+	}
+	var buf [64]byte
+	if e := find(m.ends, backwards(buf[:0], path[max(1, len(path)-m.end):])); e >= 0 {
+		return m.ends[e].begins
+	}
+	return unmatched
+}
+
 // match gives the rank of the rule that decides about a path, which begins with a slash, and how many
 // steps that took.
 func (m *matcher) match(path string) (rank int32, steps int) {
@@ -211,7 +227,8 @@ func (m *matcher) match(path string) (rank int32, steps int) {
 			best = min(best, e.equals)
 		}
 	}
-	if len(m.ends) == 0 && m.words == nil {
+	best = min(best, m.matchEnd(path))
+	if m.words == nil {
 		return best, len(path)
 	}
 	s, ok := m.pool.Get().(*search)
@@ -220,11 +237,8 @@ func (m *matcher) match(path string) (rank int32, steps int) {
 	}
 	defer m.pool.Put(s)
 	s.path, s.best, s.steps = path, best, len(path)
-	s.matchEnd()
-	if m.words != nil {
-		s.findWords()
-		s.matchChains(start)
-		s.forget()
-	}
+	s.findWords()
+	s.matchChains(start)
+	s.forget()
 	return s.best, s.steps
 }

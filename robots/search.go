@@ -11,9 +11,8 @@ type search struct {
 	path string
 	best int32 // rank of the best rule so far
 
-	steps  int // of Group.Cost
-	buffer []byte
-	ends   []int32 // longest word that ends at each byte of the path but the first, or -1
+	steps int     // of Group.Cost
+	ends  []int32 // longest word that ends at each byte of the path but the first, or -1
 
 	// The words of chains that occur, and by the number of a word where it first and last begins. That is
 	// never at 0, where the path has its slash.
@@ -30,17 +29,6 @@ type list struct{ from, number int32 }
 
 // visit is a node of the chains to go on from: the parts up to there end at a place.
 type visit struct{ node, at int32 }
-
-// matchEnd looks up rules that say how a path ends.
-func (s *search) matchEnd() {
-	if len(s.m.ends) == 0 {
-		return
-	}
-	s.buffer = backwards(s.buffer[:0], s.path[1:])
-	if e := find(s.m.ends, s.buffer); e >= 0 {
-		s.best = min(s.best, s.m.ends[e].begins)
-	}
-}
 
 // findWords runs through the path. Where a word of chains was met, those that it ends with were too.
 func (s *search) findWords() {
