@@ -16,7 +16,6 @@ var host = js.Global().Get("context")
 
 var (
 	uint8Array = js.Global().Get("Uint8Array")
-	scheduler  = js.Global().Get("scheduler")
 	waitFn     = host.Get("wait")
 	takeFn     = host.Get("take")
 	waits      = map[int32]chan settlement{}
@@ -149,20 +148,28 @@ func ErrorName(err error) string {
 	return ""
 }
 
+//go:wasmimport worker sleep
+func sleep(id int32, ms float64)
+
+//go:wasmimport worker wake
+func wake(id int32) int32
+
 // Sleep waits for d on the platform's clock, or until ctx is done. Go's own timers are bound to the
 // event in which they were set, so waiting code uses this.
 func Sleep(ctx context.Context, d time.Duration) error {
 	if err := ctx.Err(); err != nil || d <= 0 {
 		return err
 	}
-	abort := js.Global().Get("AbortController").New()
-	stop := context.AfterFunc(ctx, func() { abort.Call("abort") })
-	defer stop()
-	_, err := Call(scheduler, "wait", d.Milliseconds(), map[string]any{"signal": abort.Get("signal")})
-	if ctx.Err() != nil {
-		return ctx.Err()
+	p := promised()
+	sleep(p.id, float64(d.Milliseconds()))
+	select {
+	case <-p.settled:
+	case <-ctx.Done():
+		if wake(p.id) != 0 { // else it has just ended
+			delete(waits, p.id)
+		}
 	}
-	return err
+	return ctx.Err()
 }
 
 // Bytes copies a Uint8Array into Go.

@@ -171,17 +171,14 @@ async function objectCall({ env, data }, binding, name, operation, timeout) {
 }
 
 async function within(ms, promise) {
-  const answered = new AbortController();
-  const late = scheduler.wait(ms, { signal: answered.signal }).then(
-    () => {
-      throw new DOMException(`no answer within ${ms} ms`, "TimeoutError");
-    },
-    () => {},
-  );
+  let timer;
+  const late = new Promise((_, reject) => {
+    timer = setTimeout(() => reject(new DOMException(`no answer within ${ms} ms`, "TimeoutError")), ms);
+  });
   try {
     return await Promise.race([promise, late]);
   } finally {
-    answered.abort();
+    clearTimeout(timer);
   }
 }
 

@@ -67,7 +67,8 @@ class Instance {
   #results = new Map(); // values of promises that Go has yet to take, by id
   #handles = new Map(); // what Go names by number: streams, exchanges, uploads
   #handle = 0; // the last number given
-  #pending = 0; // promises that Go waits for
+  #pending = 0; // promises and timers that Go waits for
+  #sleeping = new Map(); // timers of these, by id
   #goroutines; // how many there are when no event runs
 
   constructor() {
@@ -131,6 +132,8 @@ class Instance {
           const bytes = this.#take(id);
           this.#view(at, bytes.length).set(bytes);
         },
+        sleep: (id, ms) => this.#sleep(id, ms),
+        wake: (id) => this.#wake(id),
         open: () => this.#keep(new Exchange()),
         read: (id, handle) => this.#read(id, handle),
         copy: (handle, at, length) => this.#handles.get(handle).copy(this.#view(at, length)),
@@ -227,6 +230,7 @@ class Instance {
     if (this.fault) return;
     this.fault = { reason, detail };
     this.park();
+    for (const timer of this.#sleeping.values()) clearTimeout(timer);
     this.#go._scheduledTimeouts.clear(); // of an event that goes on a timer may still fire
     this.#go = this.#exports = null; // what still refers to this instance must not keep the program
     this.host = {};
@@ -266,6 +270,24 @@ class Instance {
       (value) => this.#settle(id, ...fulfilled(value)),
       (error) => this.#settle(id, 0, 0, error ?? null),
     );
+  }
+
+  // Has Go wait for a timer. One of the event's own, since an AbortSignal costs more than all else of a pause.
+  #sleep(id, ms) {
+    this.#pending++;
+    const wake = () => {
+      this.#sleeping.delete(id);
+      this.#settle(id, 1, 0);
+    };
+    this.#sleeping.set(id, setTimeout(wake, ms));
+  }
+
+  // Ends a pause early. Reports whether it had not ended.
+  #wake(id) {
+    clearTimeout(this.#sleeping.get(id));
+    if (!this.#sleeping.delete(id)) return 0;
+    this.#pending--;
+    return 1;
   }
 
   // Calls a helper. What its promise gives is a string or bytes, which Go loads, or nothing.
