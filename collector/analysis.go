@@ -123,12 +123,12 @@ func rebuild(d *contract.Document, o discovery.Options) *discovery.Analyser {
 	return a
 }
 
-// discovered writes the results of the analysis into a document, and how to fetch the domain. A merge sends no
-// requests, so the time that discovery took stays that of the collection.
-func (s *saving) discovered(d *contract.Document, a *analysis) {
+// discovered writes the results of the analysis into a document, and returns how to fetch the domain, which dateEntries
+// adds; nil where nothing says so. A merge sends no requests, so the time that discovery took stays that of the collection.
+func (s *saving) discovered(d *contract.Document, a *analysis) *discovery.FetchContract {
 	if a.rebuilt {
 		strikeExcluded(d, a.Excludes)
-		return
+		return howToFetch(d)
 	}
 	found := a.Result()
 	if s.found != nil {
@@ -161,8 +161,17 @@ func (s *saving) discovered(d *contract.Document, a *analysis) {
 	if d.Excluded = ruledOut(d, s.batch.excluded); d.Excluded {
 		c.Close()
 	}
-	d.Contract = marshal(c)
 	d.ValidUntil = contract.Time{Time: c.ValidUntil(d.CollectedAt.Time)}
+	return &c
+}
+
+// howToFetch is what a stored document says about how to fetch the domain; nil where it cannot be read.
+func howToFetch(d *contract.Document) *discovery.FetchContract {
+	how := &discovery.FetchContract{}
+	if json.Unmarshal(d.Contract, how) != nil {
+		return nil
+	}
+	return how
 }
 
 // processingTime returns the processing_time_ms of an intelligent_discovery.

@@ -57,7 +57,7 @@ const (
 // queue puts the best pages of the analysis and the entry points of the document into the frontier: those of
 // the collection, or for a merge what it adds. It comes before the document, or a merge that is killed
 // in between would find nothing to add when it is repeated; the frontier recognises what it was given.
-func (s *saving) queue(ctx context.Context, old, doc *contract.Document, a *analysis) error {
+func (s *saving) queue(ctx context.Context, old, doc *contract.Document, how *discovery.FetchContract, a *analysis) error {
 	if s.found != nil && s.found.queued {
 		return nil
 	}
@@ -67,15 +67,15 @@ func (s *saving) queue(ctx context.Context, old, doc *contract.Document, a *anal
 	case of != nil:
 		put.MirrorOf = *of // its pages are fetched there
 	case doc.Reachable:
-		put.Entries = s.entries(old, doc)
+		put.Entries = s.entries(old, doc, how)
 	}
 	if s.found != nil {
 		put.Owner, put.Visits = s.batch.owner(doc.Domain), s.batch.Visits(doc.Domain)
-		put.Entries = append(put.Entries, s.wholeDomain(old, doc)...)
+		put.Entries = append(put.Entries, s.wholeDomain(old, doc, how)...)
 	}
 	if of == nil && doc.Reachable {
 		all := a.Pages()
-		if err := s.queueMoved(ctx, doc, all); err != nil {
+		if err := s.queueMoved(ctx, doc, how, all); err != nil {
 			return err
 		}
 		pages := pagesOf(all, doc.Domain)
@@ -149,10 +149,10 @@ const (
 
 // wholeDomain is the entry point that stands for the domain: it is collected again when the document expires,
 // or, while its entry points are refreshed, when robots.txt does. What could not be reached is tried sooner.
-func (s *saving) wholeDomain(old, doc *contract.Document) []frontier.NewEntry {
-	e, how := collectEntry(doc, s.found.at)
+func (s *saving) wholeDomain(old, doc *contract.Document, how *discovery.FetchContract) []frontier.NewEntry {
+	e := collectEntry(doc, how, s.found.at)
 	if e.Failed = !doc.Reachable; !e.Failed {
-		e.Status, e.SHA256 = http.StatusOK, termsOf(&how)
+		e.Status, e.SHA256 = http.StatusOK, termsOf(how)
 	}
 	if bare := robotsOf(doc.Domain); old != nil && !old.Reachable && e.URL != bare {
 		return []frontier.NewEntry{e, {NewPage: frontier.NewPage{URL: bare}}} // another host answers now
@@ -160,15 +160,15 @@ func (s *saving) wholeDomain(old, doc *contract.Document) []frontier.NewEntry {
 	return []frontier.NewEntry{e}
 }
 
-// collectEntry is the entry point by which a domain that was collected at a time is collected again, and its contract.
-func collectEntry(doc *contract.Document, at time.Time) (e frontier.NewEntry, how discovery.FetchContract) {
-	e = frontier.NewEntry{NewPage: frontier.NewPage{URL: collectURL(doc)}, Method: frontier.MethodCollect}
+// collectEntry is the entry point by which a domain that was collected at a time is collected again.
+func collectEntry(doc *contract.Document, how *discovery.FetchContract, at time.Time) frontier.NewEntry {
+	e := frontier.NewEntry{NewPage: frontier.NewPage{URL: collectURL(doc)}, Method: frontier.MethodCollect}
 	valid := doc.ValidUntil.Sub(at)
-	if json.Unmarshal(doc.Contract, &how) == nil && len(how.EntryPoints) > 0 {
+	if how != nil && len(how.EntryPoints) > 0 {
 		valid = max(valid, leastCollected)
 	}
 	e.Interval = int64(min(max(valid, time.Second), mostCollected) / time.Second)
-	return e, how
+	return e
 }
 
 // collectURL is the URL of the entry point that stands for the whole domain.
@@ -260,19 +260,19 @@ func newPages(pages []discovery.Page, before bool) []frontier.NewPage {
 
 // entries are the entry points of a document that the frontier does not have from the document before, and
 // after a complete collection also those that are gone since.
-func (s *saving) entries(old, doc *contract.Document) []frontier.NewEntry {
+func (s *saving) entries(old, doc *contract.Document, how *discovery.FetchContract) []frontier.NewEntry {
 	var before []frontier.NewEntry
 	switch {
 	case s.reused != nil: // the same domain, in the same shard
-		before = entriesOf(s.reused.document, doc.Domain)
+		before = entriesOf(howToFetch(s.reused.document), doc.Domain)
 	case old != nil:
-		before = entriesOf(old, doc.Domain)
+		before = entriesOf(howToFetch(old), doc.Domain)
 	}
 	named := func(list []frontier.NewEntry, url string) bool {
 		return slices.ContainsFunc(list, func(e frontier.NewEntry) bool { return e.URL == url })
 	}
 	var list []frontier.NewEntry
-	now := entriesOf(doc, doc.Domain)
+	now := entriesOf(how, doc.Domain)
 	for _, e := range now {
 		if s.found != nil {
 			v := s.found.validators[e.URL]
@@ -299,11 +299,10 @@ func (s *saving) entries(old, doc *contract.Document) []frontier.NewEntry {
 	return list
 }
 
-// entriesOf returns the entry points in the contract of a document that are on hosts of a registrable domain: those of
-// others are in other shards.
-func entriesOf(d *contract.Document, domain string) []frontier.NewEntry {
-	var how discovery.FetchContract
-	if json.Unmarshal(d.Contract, &how) != nil {
+// entriesOf returns the entry points of a contract that are on hosts of a registrable domain: those of others are in other
+// shards.
+func entriesOf(how *discovery.FetchContract, domain string) []frontier.NewEntry {
+	if how == nil {
 		return nil
 	}
 	var list []frontier.NewEntry
@@ -324,12 +323,12 @@ func entriesOf(d *contract.Document, domain string) []frontier.NewEntry {
 // the best of its URLs, at most limit. Of a domain that did not answer, or is a mirror, it is only the first.
 func Refill(d *contract.Document, limit int) frontier.Put {
 	put := frontier.Put{Domain: d.Domain, Partition: d.Processing.Partition}
-	again, _ := collectEntry(d, d.CollectedAt.Time)
-	put.Entries = []frontier.NewEntry{again}
+	how := howToFetch(d)
+	put.Entries = []frontier.NewEntry{collectEntry(d, how, d.CollectedAt.Time)}
 	if !d.Reachable || d.Technical.MirrorOf != nil {
 		return put
 	}
-	put.Entries = append(put.Entries, entriesOf(d, d.Domain)...)
+	put.Entries = append(put.Entries, entriesOf(how, d.Domain)...)
 	var found discovery.Discovery
 	_ = json.Unmarshal(d.Discovery, &found) // none for a document that says nothing
 	at := map[string]int{}

@@ -2,7 +2,6 @@ package collector
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"net/http"
 	"time"
@@ -61,23 +60,25 @@ func answered(e *frontier.EntryState, charset *string) discovery.EntryAnswer {
 	return a
 }
 
-// dateEntries writes into the contract of a document what its entry points answered, and their history: what was just
+// dateEntries writes the contract into a document, with what its entry points answered and their history: what was just
 // received and what the frontier has just said, else what the document before says.
-func (s *saving) dateEntries(old, doc *contract.Document) {
-	var how, before discovery.FetchContract
-	if json.Unmarshal(doc.Contract, &how) != nil {
+func (s *saving) dateEntries(old, doc *contract.Document, how *discovery.FetchContract) {
+	if how == nil {
 		return
 	}
 	if s.reused != nil {
 		old = s.reused.document
 	}
+	var before []discovery.EntryPoint // without them there is no history
 	if old != nil {
-		_ = json.Unmarshal(old.Contract, &before) // without it there is no history
+		if how := howToFetch(old); how != nil {
+			before = how.EntryPoints
+		}
 	}
 	for i := range how.EntryPoints {
 		e := &how.EntryPoints[i]
 		e.Checks = []contract.FrontierCheck{}
-		for _, o := range before.EntryPoints {
+		for _, o := range before {
 			if canonical(o.URL) != e.URL {
 				continue
 			}
@@ -156,8 +157,8 @@ func (f *refresh) rewrite(ctx context.Context, again bool) error {
 // update writes the state of the entry points into a document. It reports whether scrapers should know: the interval
 // that the document states is half or twice that of now, or an entry point began to fail, or ceased to.
 func (f *refresh) update(doc *contract.Document, entries []frontier.EntryInfo) (changed bool) {
-	var how discovery.FetchContract
-	if json.Unmarshal(doc.Contract, &how) != nil {
+	how := howToFetch(doc)
+	if how == nil {
 		return false
 	}
 	for i := range how.EntryPoints {

@@ -35,12 +35,12 @@ func (g *gathering) moved(a *fetch.Answer) bool {
 }
 
 // queueMoved puts what a site has on the host to which it has moved into the frontier, where another shard may have it.
-func (s *saving) queueMoved(ctx context.Context, doc *contract.Document, pages []discovery.Page) error {
+func (s *saving) queueMoved(ctx context.Context, doc *contract.Document, how *discovery.FetchContract, pages []discovery.Page) error {
 	if doc.MovedTo == nil || s.found == nil {
 		return nil
 	}
 	put := frontier.Put{Domain: fetch.Registrable(*doc.MovedTo), Partition: s.message.Partition}
-	put.Entries = entriesOf(doc, put.Domain)
+	put.Entries = entriesOf(how, put.Domain)
 	pages = pagesOf(pages, put.Domain)
 	put.Pages = newPages(pages[:min(len(pages), frontier.MaxPut-len(put.Entries))], false)
 	if len(put.Entries)+len(put.Pages) == 0 {

@@ -93,14 +93,14 @@ func (s *saving) write(ctx context.Context, old *contract.Document, etag string)
 	if err := s.score(ctx, doc, urls, view.total, a); err != nil {
 		return nil, err
 	}
-	s.discovered(doc, a)
+	how := s.discovered(doc, a)
 	if err := s.storeState(ctx, doc, a); err != nil {
 		return nil, err
 	}
-	if err := s.queue(ctx, old, doc, a); err != nil {
+	if err := s.queue(ctx, old, doc, how, a); err != nil {
 		return nil, err
 	}
-	s.dateEntries(old, doc)
+	s.dateEntries(old, doc, how)
 	s.dateFailed(old, doc)
 	if s.again && same(old, doc) {
 		return old, nil
