@@ -20,10 +20,15 @@ func WorkOf(queue string, body []byte) ledger.Work {
 		}
 	case contract.DomainQueue:
 		if m, err := contract.ParseDomain(body); err == nil {
-			key = m.Dir().URLList(m.SourceFile().Name, m.Part)
+			return WorkOfDomain(queue, m)
 		}
 	}
 	return ledger.Work{Queue: queue, Key: key}
+}
+
+// WorkOfDomain is WorkOf of a message about a domain that was read.
+func WorkOfDomain(queue string, m *contract.DomainMessage) ledger.Work {
+	return ledger.Work{Queue: queue, Key: m.Dir().URLList(m.SourceFile().Name, m.Part)}
 }
 
 // subject returns the partition that a message is about, and the domain in it; zero values when the

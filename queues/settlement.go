@@ -49,7 +49,15 @@ func (s *settlement) end(m Message, start time.Time, err error) {
 		return
 	}
 	m.Ack()
-	s.changes.Finished = append(s.changes.Finished, deadletters.WorkOf(s.queue, m.Body()))
+	s.changes.Finished = append(s.changes.Finished, s.workOf(m))
+}
+
+// workOf is what a message asks for. One about a domain may have 100 KB, and is not read twice.
+func (s *settlement) workOf(m Message) ledger.Work {
+	if d, ok := m.(domainDelivery); ok {
+		return deadletters.WorkOfDomain(s.queue, d.work)
+	}
+	return deadletters.WorkOf(s.queue, m.Body())
 }
 
 // settle writes to the ledger what was recorded, and why messages failed. Only then it retries the failed messages, so
@@ -59,7 +67,7 @@ func (s *settlement) settle(ctx context.Context) {
 	failures := make([]ledger.Failure, len(s.failures))
 	for i, f := range s.failures {
 		failures[i] = ledger.Failure{
-			Work:      deadletters.WorkOf(s.queue, f.message.Body()),
+			Work:      s.workOf(f.message),
 			MessageID: f.message.ID(), Attempt: f.message.Attempts(),
 			ErrorType: contract.KindOf(f.err), ErrorMessage: contract.Reason(f.err),
 			WorkerVersion: c.Version, Duration: f.duration, FailedAt: c.Now(),
