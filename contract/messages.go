@@ -44,6 +44,9 @@ type Filter struct {
 	Force    bool   `json:"force,omitempty"`
 }
 
+// Whole reports whether the filter selects a single partition.
+func (f Filter) Whole() bool { return f.Country != "" && f.Category != "" && f.Date != "" }
+
 // Validate reports the first malformed field; prefix stands before its name.
 func (f Filter) Validate(prefix string) error {
 	if f.Country != "" {

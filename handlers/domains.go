@@ -153,7 +153,7 @@ func (a *API) locate(r *http.Request, f contract.Filter) (*contract.DomainDetail
 	}
 	detail := &contract.DomainDetail{Domain: domain, Partitions: []contract.Partition{}}
 	records, err := a.Ledger.Domain(r.Context(), domain, f)
-	whole := f.Country != "" && f.Category != "" && f.Date != ""
+	whole := f.Whole()
 	switch {
 	case whole: // the ledger is not needed to find the document
 		detail.Partition = contract.Partition{Country: f.Country, Category: f.Category, Date: f.Date}

@@ -162,11 +162,6 @@ func (r *domainRecordRow) record() contract.DomainRecord {
 // statement gives the query of one page, which reads one row more than the page has.
 func (q *DomainQuery) statement() (Statement, error) {
 	var c conditions
-	if f := q.Filter; f.Country != "" || f.Category != "" || f.Date != "" {
-		var chosen conditions
-		chosen.partition(f)
-		c.and(`d.partition IN (SELECT p.id FROM partitions AS p`+chosen.where()+`)`, chosen.args...)
-	}
 	state := string(q.State)
 	switch { // a condition that applies to one state alone names it, so that its index is used
 	case q.ErrorType != "" && state == "":
@@ -198,6 +193,14 @@ func (q *DomainQuery) statement() (Statement, error) {
 	if q.SlowerThanMS != nil {
 		c.and("d.duration_ms > ?", *q.SlowerThanMS)
 	}
+	pending := state == string(contract.Pending) // they have no index, so the partitions that have any are read one by one
+	if f := q.Filter; pending {
+		c.partition(f)
+	} else if f.Country != "" || f.Category != "" || f.Date != "" {
+		var chosen conditions
+		chosen.partition(f)
+		c.and(`d.partition IN (SELECT p.id FROM partitions AS p`+chosen.where()+`)`, chosen.args...)
+	}
 	order := `d.partition, d.domain`
 	if q.SlowestFirst {
 		order = `d.duration_ms DESC, d.partition, d.domain`
@@ -213,16 +216,20 @@ func (q *DomainQuery) statement() (Statement, error) {
 		} else {
 			c.and("(d.partition, d.domain) > (?, ?)", at.Partition, at.Domain)
 		}
+		if pending {
+			c.and("p.id >= ?", at.Partition)
+		}
 	}
 	if state == "" {
 		return c.page(` FROM domains AS d JOIN partitions AS p ON p.id = d.partition`, order, q.Limit), nil
 	}
 	others := c.clone()
-	c.and(`d.state = '` + state + `'`)     // not a parameter: partial indexes are chosen by the text
-	if state == string(contract.Pending) { // they have no index
-		c.and(`d.partition IN (SELECT id FROM partitions WHERE domains_pending > 0)`)
-	}
+	c.and(`d.state = '` + state + `'`) // not a parameter: partial indexes are chosen by the text
 	from := ` FROM domains AS d` + q.index(state) + ` JOIN partitions AS p ON p.id = d.partition`
+	if pending {
+		c.and(`p.domains_pending > 0`)
+		from, order = pendingFrom(q.Filter), `p.id, d.domain`
+	}
 	if q.Also == nil {
 		return c.page(from, order, q.Limit), nil
 	}
@@ -248,12 +255,20 @@ func (n *Named) from(c *conditions) string {
 	return ` FROM domains AS d JOIN partitions AS p ON p.id = d.partition`
 }
 
+// pendingFrom gives what is read for pending domains: partitions in the order of their ids, each in the order of its key, so
+// that a page ends the reading. An index of partitions is of use for a single one alone.
+func pendingFrom(f contract.Filter) string {
+	if f.Whole() {
+		return ` FROM partitions AS p CROSS JOIN domains AS d ON d.partition = p.id`
+	}
+	return ` FROM partitions AS p NOT INDEXED CROSS JOIN domains AS d ON d.partition = p.id`
+}
+
 // index names the index that serves the query best, which SQLite does not find without statistics.
 func (q *DomainQuery) index(state string) string {
-	whole := q.Filter.Country != "" && q.Filter.Category != "" && q.Filter.Date != ""
 	name := ""
 	switch {
-	case state == string(contract.Processed) && (q.SlowestFirst || q.SlowerThanMS != nil) && !whole: // one partition is sorted soon
+	case state == string(contract.Processed) && (q.SlowestFirst || q.SlowerThanMS != nil) && !q.Filter.Whole(): // one partition is sorted soon
 		name = "domains_by_duration"
 	case state == string(contract.Processed) && q.Robots != nil && !*q.Robots:
 		name = "domains_without_robots"

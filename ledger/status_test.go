@@ -39,6 +39,8 @@ func TestQueryPlans(t *testing.T) {
 		{"failed", domains(ledger.DomainQuery{State: contract.Failed, Cursor: cursor}), "SEARCH d USING (COVERING )?INDEX (domains_by_state|domains_failed)"},
 		{"pending of a partition", domains(ledger.DomainQuery{State: contract.Pending, Filter: filter}), "SEARCH d USING PRIMARY KEY"},
 		{"pending", domains(ledger.DomainQuery{State: contract.Pending, Cursor: cursor}), "SEARCH d USING PRIMARY KEY"},
+		{"the first pending", domains(ledger.DomainQuery{State: contract.Pending}), "SEARCH d USING PRIMARY KEY"},
+		{"pending of a country", domains(ledger.DomainQuery{State: contract.Pending, Filter: contract.Filter{Country: "sg"}}), "SEARCH d USING PRIMARY KEY"},
 		{"processed", domains(ledger.DomainQuery{State: contract.Processed, Cursor: cursor}), "SEARCH d USING PRIMARY KEY"},
 		{"excluded", domains(ledger.DomainQuery{State: contract.Excluded, Cursor: cursor}), "SEARCH d USING (COVERING )?INDEX domains_by_state"},
 		{"excluded by name", domains(ledger.DomainQuery{State: contract.Excluded, Cursor: cursor, Also: &ledger.Named{Names: []string{"a.sg"}}}), "SEARCH d USING (PRIMARY KEY|INDEX domains_by_state|COVERING INDEX domains_by_state)"},
@@ -75,6 +77,9 @@ func TestQueryPlans(t *testing.T) {
 		}
 		if c.index != "" && len(touched) == 0 {
 			t.Errorf("%s: no table was found in\n%s", c.what, text)
+		}
+		if strings.Contains(c.what, "pending") && (strings.Contains(text, "SUBQUERY") || strings.Index(text, " p") > strings.Index(text, " d ")) {
+			t.Errorf("%s: partitions are not read one by one:\n%s", c.what, text)
 		}
 		few := strings.HasPrefix(c.what, "status") || c.what == "one domain" || c.what == "excluded by name" || c.what == "the slowest of a partition"
 		if strings.Contains(text, "TEMP B-TREE FOR ORDER BY") && !few {

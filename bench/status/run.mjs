@@ -90,8 +90,8 @@ SELECT CAST(?1 AS INTEGER) || '-' || i, 'newsfork-domain-dev', 'work-' || i, 'st
   }
 }
 
-// Tables that are read whole: partitions and their error counts, which a status sums, and those of a handful of rows.
-const small = new Set(["p", "e", "alarms", "dead_letter_counts"]);
+// Tables that are read whole: partitions and their error counts, which a status sums, and those of a handful of rows, or one.
+const small = new Set(["p", "e", "alarms", "dead_letter_counts", "feed_delivery"]);
 
 /** What is wrong with a line of a query plan; "" when nothing is. */
 function fault(detail, sql, plan) {
@@ -114,6 +114,7 @@ const questions = [
   [`${list}`, null],
   [`${list}?state=failed`, null],
   [`${list}?state=pending`, null],
+  [`${list}?state=pending&country=sg`, null],
   [`${list}?error_type=timeout_error`, null],
   [`${list}?robots=false`, null],
   [`${list}?sitemap=false`, null],
