@@ -1,6 +1,7 @@
 package discovery
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/newsfork/seed-engine/classify"
 	"github.com/newsfork/seed-engine/classify/embedded"
+	"github.com/newsfork/seed-engine/markup"
 )
 
 var testNow = time.Date(2026, 1, 28, 15, 30, 0, 0, time.UTC)
@@ -230,4 +232,60 @@ func TestStateWithoutHints(t *testing.T) {
 	if _, err := Restore(s, Options{Model: embedded.Model()}); err != nil {
 		t.Error(err)
 	}
+}
+
+// TestURLsInARow: what an analyser keeps of a URL for those behind it changes no result.
+func TestURLsInARow(t *testing.T) {
+	for seed := range uint64(20) {
+		rnd := rand.New(rand.NewPCG(seed, 4))
+		o := Options{
+			Model: embedded.Model(), Domain: "a.gov", Now: testNow,
+			Robots:   func(url string) (allowed, decided bool) { return !strings.Contains(url, "/print"), true },
+			Excluded: func(url string) bool { return strings.HasSuffix(url, "/x") },
+		}
+		kept, forgetful := NewAnalyser(o), NewAnalyser(o)
+		urls := rowOf(rnd, 300)
+		for i, url := range urls {
+			if i == 200 {
+				kept.Include("b.gov")
+				forgetful.Include("b.gov")
+			}
+			forgetful.canoniser, forgetful.inside, forgetful.page, forgetful.shapes.run = markup.Canoniser{}, nil, page{}, run{}
+			s := Sighting{Loc: []byte(url), Method: methods[rnd.IntN(len(methods))], Lastmod: ago(day * 3)}
+			kept.Add(&s)
+			forgetful.Add(&s)
+			if i%16 == 0 {
+				kept.Score(urls[rnd.IntN(i+1)])
+			}
+		}
+		if have, want := stateText(t, kept), stateText(t, forgetful); !bytes.Equal(have, want) {
+			t.Fatalf("%d:\n%s\nnot\n%s\nof\n%s", seed, have, want, strings.Join(urls, "\n"))
+		}
+	}
+}
+
+func stateText(t *testing.T, a *Analyser) []byte {
+	b, err := json.Marshal([]any{a.State(), a.Result().Stats})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// rowOf makes URLs each of which differs from the one before in little.
+func rowOf(rnd *rand.Rand, n int) []string {
+	one := func(list ...string) string { return list[rnd.IntN(len(list))] }
+	host, path := "https://a.gov", []string{}
+	urls := make([]string, n)
+	for i := range urls {
+		if rnd.IntN(6) == 0 {
+			host = one("http", "https", "HTTPS", " https") + "://" + one("a.gov", "www.a.gov", "A.gov", "a.gov.", "a.gov:443", "a.gov:80", "a.gov:8080", "b.gov", "xa.gov", "u@a.gov", "a.gov:", "%61.gov", "한국.a.gov")
+		}
+		path = path[:min(len(path), rnd.IntN(10))]
+		for range rnd.IntN(4) {
+			path = append(path, one("news", "2026", "01", "28", "page", "2", "en", "ko", "a-headline-of-five-words", "amp", "print", "story-7.html", "x", "", ".", "..", "%2e", "a b", "é", "\xff", "x.amp.html", "http:", "%ea%b0%80", "art12345", "a;b=c.pdf", strings.Repeat("d/", 12)))
+		}
+		urls[i] = fmt.Sprint(host, one("/", "/", "/", "\\", ""), strings.Join(path, "/"), one("", "", "/", "//"), one("", "", "?a=1/2", "?", "?utm_x=1", "? ", "?a#b"), one("", "", "#", "#a?b/c", " ", "\t", "\u00a0", "\x85"))
+	}
+	return urls
 }

@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"maps"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -930,4 +931,84 @@ func FuzzProcess(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestDescriptionsInARow: in files whose records differ in few optional members, every URL keeps those of its own record, also
+// behind records that are left out, and from one file to the next.
+func TestDescriptionsInARow(t *testing.T) {
+	s := newSite(t, "[]") // one processor for all
+	for n := range uint64(100) {
+		rnd := rand.New(rand.NewPCG(n, 3))
+		one := func(list ...string) string { return list[rnd.IntN(len(list))] }
+		s.groups.limit = 1 << (12 + rnd.IntN(4)) // in parts
+		var records []string
+		want := map[string]contract.URL{}
+		members := []string{`"language":"en"`, `"discovery_method":"search"`}
+		for i := range rnd.IntN(80) {
+			for range rnd.IntN(3) {
+				members = members[:min(len(members), 2+rnd.IntN(5))]
+				at := rnd.IntN(len(members) + 1)
+				changed := one(`"language":"en"`, `"language":"ko"`, `"language":""`, `"language":"\u006bo"`, `"l\u0061nguage":"de"`, `"language":null`, `"language":7`,
+					`"discovery_method":"search"`, `"discovery_method":"한국"`, `"discovered_at":"2026-01-28"`, `"confidence":0.5`, `"confidence":1e-9`, `"confidence":"x"`, `"x":{"language":"fr"}`)
+				if at == len(members) {
+					members = append(members, changed)
+				} else {
+					members[at] = changed
+				}
+			}
+			url := fmt.Sprintf("https://d%d.com/%d/%d", rnd.IntN(3), n, i)
+			switch rnd.IntN(8) {
+			case 0: // left out
+				url = one("mailto:a@b.c", "https://d0.com/again", "")
+			case 1:
+				records = append(records, one("5", "{}", `{"language":"ko"}`, strings.Repeat("[", 9)+strings.Repeat("]", 9)))
+			}
+			record := "{" + strings.Join(append([]string{`"url":"` + url + `"`}, members...), ",") + "}"
+			records = append(records, record)
+			if _, ok := want[url]; !ok && strings.HasPrefix(url, "https:") {
+				want[url] = described(t, url, record)
+			}
+		}
+		m := seed()
+		m.FilePath = fmt.Sprintf("raw/country=sg/category=news/date=2026-01-28/raw_%04d.json", n+10)
+		s.upload(t, m.FilePath, "["+strings.Join(records, ",")+"]")
+		s.queue.messages = nil
+		if _, err := s.Process(context.Background(), m, s.queue); err != nil {
+			t.Fatal(err)
+		}
+		have := map[string]contract.URL{}
+		for _, d := range s.domains(t) {
+			for _, u := range d.URLs {
+				if _, ok := have[u.URL]; !ok { // parts may have it again
+					u.Path = ""
+					have[u.URL] = u
+				}
+			}
+		}
+		for url, w := range want {
+			if h := have[url]; url != "https://d0.com/again" && !reflect.DeepEqual(h, w) {
+				t.Fatalf("file %d: %s is not %s in\n%s", n, contract.Encode(h), contract.Encode(w), strings.Join(records, "\n"))
+			}
+		}
+	}
+}
+
+// described is the URL of a record as encoding/json reads it.
+func described(t *testing.T, url, record string) contract.URL {
+	t.Helper()
+	var m map[string]any
+	if err := json.Unmarshal([]byte(record), &m); err != nil {
+		t.Fatal(err)
+	}
+	text := func(name string) *string {
+		if s, _ := m[name].(string); s != "" {
+			return &s
+		}
+		return nil
+	}
+	u := contract.URL{URL: url, DiscoveryMethod: text("discovery_method"), Language: text("language"), DiscoveredAt: text("discovered_at")}
+	if c, ok := m["confidence"].(float64); ok {
+		u.Confidence = &c
+	}
+	return u
 }
