@@ -6,8 +6,10 @@ import (
 	"errors"
 	"hash"
 	"sync/atomic"
+	"time"
 
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/fetch"
 	"github.com/newsfork/seed-engine/r2"
 )
 
@@ -31,8 +33,12 @@ type failure struct {
 	panicked any
 }
 
-// begin has put store the object of a key.
-func (s *storing) begin(key string, put func() error) {
+// evidencePause lets the requests of the event that can go out now do so first: their answers are what it waits for, and
+// there is one thread.
+const evidencePause = time.Millisecond
+
+// begin has put store the object of a key, soon.
+func (s *storing) begin(ctx context.Context, clock fetch.Clock, key string, put func() error) {
 	before, done := s.last[key], make(chan struct{})
 	if s.last == nil {
 		s.last = map[string]chan struct{}{}
@@ -49,6 +55,7 @@ func (s *storing) begin(key string, put func() error) {
 				s.failed.CompareAndSwap(nil, f)
 			}
 		}()
+		_ = clock.Sleep(ctx, evidencePause) // put fails, too, when ctx is over
 		f.err = put()
 	}()
 }

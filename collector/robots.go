@@ -46,7 +46,7 @@ func (g *gathering) robots(ctx context.Context) (open bool) {
 			seconds := delay.Seconds()
 			f.robots.CrawlDelaySeconds = &seconds
 		}
-		g.storing.begin(g.dir.Robots(), func() error {
+		g.storing.begin(ctx, g.clock, g.dir.Robots(), func() error {
 			_, err := g.store.putRetry(ctx, g.dir.Robots(), body, &r2.PutOptions{ContentType: "text/plain"})
 			return err
 		})

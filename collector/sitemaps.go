@@ -207,7 +207,7 @@ func (g *gathering) read(ctx context.Context, c sitemap.Candidate, a *fetch.Answ
 	default:
 		g.newsRoot = guessed && summary.IsNews()
 		g.found.likeness.list(urls)
-		g.root(a, &summary, e)
+		g.root(ctx, a, &summary, e)
 	}
 	return &summary, why, err
 }
@@ -229,13 +229,13 @@ func newest(a, b *contract.Time) *contract.Time {
 }
 
 // root records the root sitemap, whose content is stored from now on.
-func (g *gathering) root(a *fetch.Answer, s *sitemap.Summary, e *evidence) {
+func (g *gathering) root(ctx context.Context, a *fetch.Answer, s *sitemap.Summary, e *evidence) {
 	f := g.found
 	f.sitemapURL, f.sitemapCode = a.URL, a.Status
 	f.sitemap.Exists, f.sitemap.Size, f.sitemap.Failure = true, e.size, contract.Failure{}
 	f.sitemap.Kind, f.sitemap.SHA256 = contract.Text(string(s.Kind)), digest(e.sum.Sum(nil))
 	f.sitemap.LastModified, f.sitemap.ETag = lastModified(a.Header), contract.ShortText(a.Header.Get("ETag"))
-	g.storing.begin(g.dir.Sitemap(), func() error {
+	g.storing.begin(ctx, g.clock, g.dir.Sitemap(), func() error {
 		_, err := e.upload.Commit()
 		return contract.Wrap(contract.Storage, "collector.sitemap", err)
 	})
