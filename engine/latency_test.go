@@ -71,17 +71,17 @@ func healthyMessage(domain string) *contract.DomainMessage {
 
 // TestCriticalPath: how long a domain takes where every operation takes as long as in production, beside the answers and waits
 // of its hosts, with no time for computing. It is what has to come one after the other: the checkpoint that
-// may be there, the lease, what the frontier takes, document, checkpoint; then the release and the ledger. Where hosts are asked
+// may be there with the lease beside it, what the frontier takes, document, checkpoint; then the release and the ledger. Where hosts are asked
 // without an interval, there is not always time enough to store the evidence meanwhile.
 func TestCriticalPath(t *testing.T) {
 	for _, c := range []struct {
 		domains, interval int // ms
 		stored, settled   time.Duration
 	}{
-		{1, 0, 315 * time.Millisecond, 355 * time.Millisecond},
-		{5, 0, 535 * time.Millisecond, 575 * time.Millisecond},
-		{1, 1000, 310 * time.Millisecond, 350 * time.Millisecond},
-		{5, 1000, 310 * time.Millisecond, 350 * time.Millisecond},
+		{1, 0, 301 * time.Millisecond, 341 * time.Millisecond},
+		{5, 0, 520 * time.Millisecond, 560 * time.Millisecond},
+		{1, 1000, 295 * time.Millisecond, 335 * time.Millisecond},
+		{5, 1000, 295 * time.Millisecond, 335 * time.Millisecond},
 	} {
 		t.Run(fmt.Sprintf("%d domains, an interval of %d ms", c.domains, c.interval), func(t *testing.T) {
 			enginetest.Run(t, func(t *testing.T, w *enginetest.World) {

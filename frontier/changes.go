@@ -171,6 +171,12 @@ func newer(records, others []contractRecord) []contractRecord {
 	return records
 }
 
+// hasContract reports whether a domain has a contract in a partition that this version, or a later one, has written.
+func (c *call) hasContract(m *domain, p contract.Partition) (bool, error) {
+	records, err := decodeContracts([]byte(m.contracts))
+	return slices.ContainsFunc(records, func(r contractRecord) bool { return c.partitionOf(r.class, r.day) == p }), err
+}
+
 // contractsChanged records that contracts of a domain were rewritten. One that is known in this revision, or a
 // later one, has not changed.
 func (c *call) contractsChanged(m *domain, changes []Change) error {

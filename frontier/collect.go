@@ -14,12 +14,17 @@ type AcquireRequest struct {
 	Seconds int64    // 1 to maxOwnership; see Renew
 	Hosts   []string // about which the owner wants to know; at most maxAcquire
 	Try     bool     // an owner that does without a busy domain is not waited for
+
+	// Unless has the domain not granted where its contract in that partition is written: the answer is then Collected,
+	// and nothing is. An older version grants it.
+	Unless *contract.Partition `json:",omitempty"`
 }
 
 // Acquired answers an AcquireRequest.
 type Acquired struct {
-	Granted  bool
-	Excluded bool // an operator excluded the domain: it will not be granted
+	Granted   bool
+	Excluded  bool // an operator excluded the domain: it will not be granted
+	Collected bool `json:",omitempty"` // see AcquireRequest.Unless
 	// RetryIn is for how many ms somebody else has the domain, or some of its hosts. Until it has had
 	// its turn the caller is counted as waiting, and no scraper is given a host of the domain.
 	RetryIn int64
@@ -70,6 +75,11 @@ func (s *Shard) Acquire(now int64, r AcquireRequest) (answer Acquired, err error
 			return nil
 		}
 		answer.Evidence = m.evidence
+		if r.Unless != nil {
+			if answer.Collected, err = c.hasContract(m, *r.Unless); answer.Collected || err != nil {
+				return err
+			}
+		}
 		busy, err := c.busyUntil(m, r.Owner)
 		if err != nil {
 			return err

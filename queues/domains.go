@@ -3,6 +3,7 @@ package queues
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -79,22 +80,27 @@ func (c *Consumer) handleDomains(ctx context.Context, queue string, messages []M
 			_ = recovered(func() error { _, err := e.batch.Look(ctx, d.work); return err }) // sort looks again, and says so
 		})
 	}
+	e.leases = c.Leases.begin(ctx, e.batch.Visits)
+	lanes := e.venture(ctx, work.domains)
 	var ok bool
 	e.exclusions, ok = c.admit(ctx, queue, messages)
 	looks.Wait()
 	if !ok {
+		for _, l := range lanes {
+			_ = l.abandon(ctx)
+		}
 		return
 	}
 	for _, f := range work.malformed {
 		c.logFailure(f.event, f.Message, f.err)
 		e.settlement.end(f.Message, e.start, f.err)
 	}
-	e.leases = c.Leases.begin(ctx, e.batch.Visits)
 	var wg sync.WaitGroup
 	for _, d := range work.refreshes {
 		wg.Go(func() { e.refresh(ctx, d) })
 	}
-	for _, l := range e.sort(ctx, work.domains) {
+	for _, l := range lanes {
+		e.sort(ctx, l)
 		wg.Go(func() { e.handle(ctx, l) })
 	}
 	wg.Wait()
@@ -147,33 +153,93 @@ type finished struct {
 type lane struct {
 	deliveries []domainDelivery
 	unfinished bool // the domain has to be asked for something
+
+	// What became of the lease that was asked for at a venture, once ventured is closed; nil for none.
+	own      *lease
+	ventured chan struct{}
+	err      error
 }
 
-// sort groups deliveries by domain. It ends those that need no collection or cannot have one.
-func (e *domainEvent) sort(ctx context.Context, list []domainDelivery) map[string]*lane {
-	lanes := map[string]*lane{}
+// venture groups deliveries by domain, and asks for the leases of the domains while it is being found out which of them
+// are needed. A domain that has its contract is not leased, which costs the shard no row.
+func (e *domainEvent) venture(ctx context.Context, list []domainDelivery) (lanes []*lane) {
+	of := map[string]*lane{}
+	for _, d := range list {
+		l := of[d.work.Domain]
+		if l == nil {
+			l = &lane{}
+			of[d.work.Domain], lanes = l, append(lanes, l)
+		}
+		l.deliveries = append(l.deliveries, d)
+	}
+	for _, l := range lanes {
+		work := l.deliveries[0].work
+		if fetch.Registrable(work.Domain) != work.Domain {
+			continue
+		}
+		t := taking{hosts: l.hosts(work.Domain), waits: true}
+		if !slices.ContainsFunc(l.deliveries, func(d domainDelivery) bool { return d.work.Force || d.work.Partition != work.Partition }) {
+			t.unless = &work.Partition
+		}
+		l.own, l.ventured = e.leases.of(work.Domain), make(chan struct{})
+		go func() {
+			defer close(l.ventured)
+			l.err = recovered(func() error { return l.own.take(ctx, t) })
+		}()
+	}
+	return lanes
+}
+
+// lease waits for the lease that was asked for at a venture. own is nil where there is none.
+func (l *lane) lease() (own *lease, err error) {
+	if l.own == nil {
+		return nil, nil
+	}
+	if <-l.ventured; errors.Is(l.err, errCollected) {
+		return nil, nil // its contract was deleted since, or is to be made again
+	}
+	return l.own, l.err
+}
+
+// abandon gives the lease back that was asked for at a venture.
+func (l *lane) abandon(ctx context.Context) error {
+	if own, err := l.lease(); own != nil && err == nil {
+		return own.release(ctx, nil)
+	}
+	return nil
+}
+
+// hosts are those of a registrable domain that its messages name.
+func (l *lane) hosts(domain string) []string {
+	hosts := []string{domain, "www." + domain}
+	for _, d := range l.deliveries {
+		hosts = append(hosts, d.work.Domain)
+		if u, err := fetch.Guard(d.work.DomainURL); err == nil && fetch.Registrable(u.Hostname()) == domain {
+			hosts = append(hosts, u.Hostname())
+		}
+	}
+	return askable(hosts...)
+}
+
+// sort ends the deliveries of a lane that need no collection or cannot have one.
+func (e *domainEvent) sort(ctx context.Context, l *lane) {
+	list := l.deliveries
+	l.deliveries = nil
 	for _, d := range list {
 		if e.exclusions.Domain(d.work.Domain) {
 			e.exclude(d)
 			continue
 		}
-		l := lanes[d.work.Domain]
-		unfinished := l != nil && l.unfinished
-		if !unfinished {
+		if !l.unfinished {
 			done, err := e.batch.Done(ctx, d.work)
 			if err != nil {
 				e.fail(d, err)
 				continue
 			}
-			unfinished = !done
+			l.unfinished = !done
 		}
-		if l == nil {
-			l = &lane{}
-			lanes[d.work.Domain] = l
-		}
-		l.deliveries, l.unfinished = append(l.deliveries, d), unfinished
+		l.deliveries = append(l.deliveries, d)
 	}
-	return lanes
 }
 
 // handle works through a lane, with a lease of its domain if that has to be asked for anything.
@@ -197,6 +263,13 @@ func (e *domainEvent) handle(ctx context.Context, l *lane) {
 				defer func() { _ = a.own.release(ctx, nil) }()
 			}
 		}
+	} else {
+		abandoned := make(chan struct{})
+		go func() {
+			defer close(abandoned)
+			_ = recovered(func() error { return l.abandon(ctx) })
+		}()
+		defer func() { <-abandoned }()
 	}
 	for _, d := range l.deliveries {
 		d.start = e.consumer.Now()
@@ -208,18 +281,15 @@ func (e *domainEvent) handle(ctx context.Context, l *lane) {
 	}
 }
 
-// lease leases the registrable domain of a lane.
+// lease leases the registrable domain of a lane, unless that was done at a venture.
 func (e *domainEvent) lease(ctx context.Context, l *lane) (*access, error) {
-	domain := fetch.Registrable(l.deliveries[0].work.Domain)
-	hosts := []string{domain, "www." + domain}
-	for _, d := range l.deliveries {
-		hosts = append(hosts, d.work.Domain)
-		if u, err := fetch.Guard(d.work.DomainURL); err == nil && fetch.Registrable(u.Hostname()) == domain {
-			hosts = append(hosts, u.Hostname())
-		}
+	own, err := l.lease()
+	if own == nil && err == nil {
+		domain := fetch.Registrable(l.deliveries[0].work.Domain)
+		own = e.leases.of(domain)
+		err = recovered(func() error { return own.take(ctx, taking{hosts: l.hosts(domain), waits: true}) })
 	}
-	own := e.leases.of(domain)
-	if err := recovered(func() error { return own.take(ctx, askable(hosts...), true) }); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	return &access{leases: e.leases, own: own}, nil

@@ -103,12 +103,22 @@ type lease struct {
 	ends    atomic.Int64   // ms since 1970, by this clock
 }
 
+// errCollected says that a domain was not leased because it has its contract.
+var errCollected = errors.New("the domain was collected")
+
+// taking is how a lease is taken.
+type taking struct {
+	hosts  []string
+	waits  bool                // scrapers leave a busy domain to the next collector
+	unless *contract.Partition // where the domain is not leased if it has its contract there: errCollected
+}
+
 // take makes the caller a user of the lease, which begins with the first one, and asks about hosts that
-// were not asked about. With waits, scrapers leave a busy domain to the next collector.
-func (l *lease) take(ctx context.Context, hosts []string, waits bool) error {
+// were not asked about.
+func (l *lease) take(ctx context.Context, t taking) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if err := l.ask(ctx, hosts, waits); err != nil {
+	if err := l.ask(ctx, t); err != nil {
 		return err
 	}
 	l.users++
@@ -116,24 +126,26 @@ func (l *lease) take(ctx context.Context, hosts []string, waits bool) error {
 }
 
 // ask calls the shard unless there is a lease and the hosts were asked about.
-func (l *lease) ask(ctx context.Context, hosts []string, waits bool) error {
+func (l *lease) ask(ctx context.Context, t taking) error {
 	if l.under != nil {
 		if l.under.Err() != nil {
 			return busy(l.domain, "was given to another", 0)
 		}
-		if !slices.ContainsFunc(hosts, func(host string) bool { _, asked := l.hosts[host]; return !asked }) {
+		if !slices.ContainsFunc(t.hosts, func(host string) bool { _, asked := l.hosts[host]; return !asked }) {
 			return nil
 		}
 	}
 	since := l.Now()
 	answer, err := l.Frontier.Of(l.domain).Acquire(ctx, frontier.AcquireRequest{
-		Domain: l.domain, Owner: l.owner, Seconds: int64(leaseTime / time.Second), Hosts: hosts, Try: !waits,
+		Domain: l.domain, Owner: l.owner, Seconds: int64(leaseTime / time.Second), Hosts: t.hosts, Try: !t.waits, Unless: t.unless,
 	})
 	switch {
 	case err != nil:
 		return l.failed(err)
 	case answer.Excluded: // since the event began, or no longer: the next event decides by what operators say then
 		return busy(l.domain, "is excluded from the frontier", 0)
+	case answer.Collected:
+		return errCollected
 	case !answer.Granted:
 		return busy(l.domain, "is being asked by another", time.Duration(answer.RetryIn)*time.Millisecond)
 	}
@@ -324,7 +336,7 @@ func (a *access) Admit(ctx context.Context, host string) (admission fetch.Admiss
 	case slices.Contains(a.taken, l):
 		return l.admission(ctx, host, time.Time{})
 	}
-	if err := l.take(ctx, askable(host), false); err != nil {
+	if err := l.take(ctx, taking{hosts: askable(host)}); err != nil {
 		return admission, err
 	}
 	if admission, err = l.admission(ctx, host, time.Time{}); err != nil {
@@ -353,7 +365,7 @@ const unresolvedFor = time.Hour
 func (l *lease) admission(ctx context.Context, host string, forced time.Time) (a fetch.Admission, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if err := l.ask(ctx, askable(host), false); err != nil {
+	if err := l.ask(ctx, taking{hosts: askable(host)}); err != nil {
 		return a, err
 	}
 	state, now := l.hosts[host], l.Now()

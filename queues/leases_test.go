@@ -88,15 +88,69 @@ func TestLeasesLastAsLongAsTheWork(t *testing.T) {
 	}
 }
 
-// TestWhatIsCollectedIsNotLeased: a merge asks the domain for nothing.
+// TestWhatIsCollectedIsNotLeased: a merge asks the domain for nothing. Its lease is asked for at a venture; the shard gives
+// none for a domain that has its contract, and takes it back where it did not know.
 func TestWhatIsCollectedIsNotLeased(t *testing.T) {
 	f := newFixture(t)
 	f.steps.done = true
 	f.steps.collect = func(*contract.DomainMessage, bool) error { return nil }
+	for n, known := range []bool{false, true} {
+		clear(f.shards.calls)
+		m := &message{id: fmt.Sprint(n), body: domainBody("a.sg"), attempts: 1}
+		work, err := contract.ParseDomain([]byte(m.body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if known {
+			change := frontier.Change{Partition: work.Partition, Revision: 1, ChangedAt: 1}
+			if err := f.shards.remotes().Of("a.sg").Changed(t.Context(), frontier.Changed{Domain: "a.sg", Changes: []frontier.Change{change}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		f.handle(t, domainQueue, m)
+		if m.settled != "ack" || f.shards.calls["acquire"] != 1 || (f.shards.calls["release"] != 0) == known {
+			t.Errorf("known to have its contract: %t: %s, calls %v", known, m.settled, f.shards.calls)
+		}
+		if !f.shards.acquire(t, "a.sg").Granted {
+			t.Error("it is leased afterwards")
+		}
+		f.shards.release(t, "a.sg")
+	}
+}
+
+// TestALeaseAtAVentureIsGivenBack: when nothing may be worked on, and where operators excluded the domain since.
+func TestALeaseAtAVentureIsGivenBack(t *testing.T) {
+	for name, decide := range map[string]func(*contract.Controls){
+		"paused":   func(c *contract.Controls) { c.Pipeline.Paused = true },
+		"excluded": func(c *contract.Controls) { c.Exclusions = []contract.Exclusion{{Kind: "domain", Value: "a.sg"}} },
+	} {
+		f := newFixture(t)
+		f.change(t, decide)
+		f.steps.collect = func(*contract.DomainMessage, bool) error { t.Error("it was collected"); return nil }
+		f.handle(t, domainQueue, &message{id: "1", body: domainBody("a.sg"), attempts: 1})
+		if c := f.shards.calls; c["acquire"] != 1 || c["release"] != 1 {
+			t.Errorf("%s: calls %v", name, c)
+		}
+	}
+}
+
+// TestACollectedDomainIsCollectedAgain: its contract was deleted, so the shard is asked once more.
+func TestACollectedDomainIsCollectedAgain(t *testing.T) {
+	f := newFixture(t)
+	collected := 0
+	f.steps.collect = func(*contract.DomainMessage, bool) error { collected++; return nil }
 	m := &message{id: "1", body: domainBody("a.sg"), attempts: 1}
+	work, err := contract.ParseDomain([]byte(m.body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	change := frontier.Change{Partition: work.Partition, Revision: 1, ChangedAt: 1}
+	if err := f.shards.remotes().Of("a.sg").Changed(t.Context(), frontier.Changed{Domain: "a.sg", Changes: []frontier.Change{change}}); err != nil {
+		t.Fatal(err)
+	}
 	f.handle(t, domainQueue, m)
-	if m.settled != "ack" || len(f.shards.calls) != 0 {
-		t.Errorf("%s, calls %v", m.settled, f.shards.calls)
+	if c := f.shards.calls; m.settled != "ack" || collected != 1 || c["acquire"] != 2 || c["release"] != 1 {
+		t.Errorf("%s, collected %d times, calls %v", m.settled, collected, c)
 	}
 }
 

@@ -579,3 +579,31 @@ func snapshot(t T, db DB) {
 		t.Errorf("%d URLs are left, %d were leased", left, done)
 	}
 }
+
+// unlessCollected: a domain that has its contract in a partition is not granted for that partition, at no row.
+func unlessCollected(t T, db DB) {
+	c := &counted{DB: db}
+	s := newShard(t, c)
+	acquire := func(owner string, unless contract.Partition) (a frontier.Acquired) {
+		s.do(func() (err error) {
+			a, err = s.s.Acquire(ctx, frontier.AcquireRequest{Domain: "a.example", Owner: owner, Seconds: 60, Unless: &unless})
+			return err
+		})
+		return a
+	}
+	a := acquire("c", kr)
+	expect(t, "before it was collected", a.Granted && !a.Collected, true)
+	s.releaseWith(frontier.ReleaseRequest{Domain: "a.example", Owner: "c", Changes: []frontier.Change{{Partition: kr, Revision: 1, ChangedAt: s.now}}})
+	c.written()
+	a = acquire("d", kr)
+	expect(t, "collected", !a.Granted && a.Collected && a.RetryIn == 0, true)
+	expect(t, "rows written", c.written(), 0)
+	expect(t, "to any other collector it is free", s.acquire("a.example", "e", 60).Granted, true)
+	c.written()
+	expect(t, "collected, while another has it", acquire("d", kr).Collected, true)
+	expect(t, "rows written for it", c.written(), 0)
+	another := kr
+	another.Date = "2020-02-02"
+	a = acquire("d", another)
+	expect(t, "in another partition it is busy", !a.Granted && !a.Collected && a.RetryIn > 0, true)
+}

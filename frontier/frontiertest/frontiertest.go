@@ -69,6 +69,7 @@ var Cases = []Case{
 	{"what a collector learned, with its put", learnedWithPut},
 	{"evidence of a collection", evidence},
 	{"when a domain was last somebody's", lastOwned},
+	{"a domain that has its contract", unlessCollected},
 	{"a digest of several domains", mirrorDigests},
 	{"a domain that is a mirror", mirrorDomain},
 	{"hosts of one domain at once", hostsAtOnce},
