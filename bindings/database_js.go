@@ -23,19 +23,7 @@ func NewDatabase(name string) Database { return Database{name} }
 
 // Batch implements ledger.DB. Statements and rows cross as one JSON text each.
 func (d Database) Batch(_ context.Context, statements []ledger.Statement) ([]ledger.Result, error) {
-	list := make([][2]any, len(statements))
-	for i, s := range statements {
-		args := s.Args
-		if args == nil {
-			args = []any{}
-		}
-		list[i] = [2]any{s.SQL, args}
-	}
-	text, err := json.Marshal(list)
-	if err != nil {
-		return nil, err
-	}
-	answer, _, err := worker.Ask("d1Batch", text, d.name)
+	answer, _, err := worker.Ask("d1Batch", ledger.AppendStatements(nil, statements), d.name)
 	if err != nil {
 		return nil, err
 	}

@@ -89,6 +89,9 @@ func (l *Ledger) batch(ctx context.Context, op string, statements ...Statement) 
 }
 
 func decode[Row any](op string, r Result) (rows []Row, err error) {
+	if string(r.Rows) == "[]" { // as most are of a status
+		return nil, nil
+	}
 	err = json.Unmarshal(r.Rows, &rows)
 	return rows, fault(op, err)
 }

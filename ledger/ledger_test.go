@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io/fs"
 	"path"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -142,4 +143,30 @@ type recorder struct {
 func (r *recorder) Batch(ctx context.Context, statements []ledger.Statement) ([]ledger.Result, error) {
 	r.statements = append(r.statements, statements...)
 	return r.DB.Batch(ctx, statements)
+}
+
+// TestAppendStatements: statements cross as the JSON of pairs.
+func TestAppendStatements(t *testing.T) {
+	statements := []ledger.Statement{
+		{SQL: "SELECT '\"' || ?1,\n\t'\\' <> ?2 & ?3"},
+		{SQL: `SELECT ?1`, Args: []any{"한국 \x00\x1f <&> \u2028 \"quoted\" \\"}},
+		{SQL: `SELECT ?1, ?2, ?3, ?4`, Args: []any{int64(-1 << 62), nil, "", `[{"a":1}]`}},
+	}
+	type pair [2]any
+	want := []pair{}
+	for n := range len(statements) + 1 {
+		var have any
+		if err := json.Unmarshal(ledger.AppendStatements([]byte(" "), statements[:n]), &have); err != nil {
+			t.Fatal(err)
+		}
+		var same any
+		b, _ := json.Marshal(want)
+		must(t, json.Unmarshal(b, &same))
+		if !reflect.DeepEqual(have, same) {
+			t.Errorf("got %v, want %v", have, same)
+		}
+		if n < len(statements) {
+			want = append(want, pair{statements[n].SQL, append([]any{}, statements[n].Args...)})
+		}
+	}
 }

@@ -3,8 +3,11 @@ package ledger
 import (
 	"encoding/json"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
+
+	"github.com/tidwall/gjson"
 
 	"github.com/newsfork/seed-engine/contract"
 )
@@ -17,6 +20,32 @@ const now = `CAST(unixepoch('subsec') * 1000 AS INTEGER)`
 // JSON.
 func statement(sql string, list any, args ...any) Statement {
 	return Statement{sql, append([]any{encodeList(list)}, args...)}
+}
+
+// AppendStatements appends the JSON of statements, [[sql, [parameter…]]…], without reflection: every call of the database is one.
+func AppendStatements(b []byte, statements []Statement) []byte {
+	b = append(b, '[')
+	for i, s := range statements {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(gjson.AppendJSONString(append(b, '['), s.SQL), ",["...)
+		for i, arg := range s.Args {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			switch arg := arg.(type) {
+			case string:
+				b = gjson.AppendJSONString(b, arg)
+			case int64:
+				b = strconv.AppendInt(b, arg, 10)
+			default:
+				b = append(b, contract.Encode(arg)...)
+			}
+		}
+		b = append(b, "]]"...)
+	}
+	return append(b, ']')
 }
 
 // encodeList is a list as a parameter.
