@@ -56,6 +56,13 @@ func (s *Store) Read(ctx context.Context) (contract.Controls, *contract.Exclusio
 	return s.cached, s.exclusions, contract.Wrap(contract.Storage, "controls.Store", err)
 }
 
+// WasPaused reports whether the pipeline was paused when Read was last called, for what begins beside the next call.
+func (s *Store) WasPaused() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.cached.Pipeline.Paused
+}
+
 // Exclusions is Read without what else was decided.
 func (s *Store) Exclusions(ctx context.Context) (*contract.Exclusions, error) {
 	_, exclusions, err := s.Read(ctx)

@@ -161,7 +161,8 @@ type lane struct {
 }
 
 // venture groups deliveries by domain, and asks for the leases of the domains while it is being found out which of them
-// are needed. A domain that has its contract is not leased, which costs the shard no row.
+// are needed. A domain that has its contract is not leased, which costs the shard no row. While the pipeline is paused, messages
+// come again and again: then none is asked for.
 func (e *domainEvent) venture(ctx context.Context, list []domainDelivery) (lanes []*lane) {
 	of := map[string]*lane{}
 	for _, d := range list {
@@ -171,6 +172,9 @@ func (e *domainEvent) venture(ctx context.Context, list []domainDelivery) (lanes
 			of[d.work.Domain], lanes = l, append(lanes, l)
 		}
 		l.deliveries = append(l.deliveries, d)
+	}
+	if e.consumer.Controls.WasPaused() {
+		return lanes
 	}
 	for _, l := range lanes {
 		work := l.deliveries[0].work

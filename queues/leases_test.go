@@ -13,6 +13,7 @@ import (
 
 	"github.com/newsfork/seed-engine/collector"
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/controls"
 	"github.com/newsfork/seed-engine/fetch"
 	"github.com/newsfork/seed-engine/frontier"
 	"github.com/newsfork/seed-engine/queues"
@@ -126,10 +127,13 @@ func TestALeaseAtAVentureIsGivenBack(t *testing.T) {
 	} {
 		f := newFixture(t)
 		f.change(t, decide)
+		f.Controls = &controls.Store{Bucket: f.bucket} // another instance
 		f.steps.collect = func(*contract.DomainMessage, bool) error { t.Error("it was collected"); return nil }
-		f.handle(t, domainQueue, &message{id: "1", body: domainBody("a.sg"), attempts: 1})
-		if c := f.shards.calls; c["acquire"] != 1 || c["release"] != 1 {
-			t.Errorf("%s: calls %v", name, c)
+		for n, want := range map[string][]int{"paused": {1, 1}, "excluded": {1, 2}}[name] { // what was paused before need not be asked for
+			f.handle(t, domainQueue, &message{id: fmt.Sprint(n), body: domainBody("a.sg"), attempts: 1})
+			if c := f.shards.calls; c["acquire"] != want || c["release"] != want {
+				t.Errorf("%s, the time %d: calls %v", name, n+1, c)
+			}
 		}
 	}
 }
