@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/tidwall/gjson"
+
 	"github.com/newsfork/seed-engine/contract"
 )
 
@@ -21,11 +23,40 @@ type AlarmReading struct {
 
 // Window counts what was finished within some time.
 type Window struct {
-	FilesProcessed   float64 `json:"files_processed"`
-	FilesFailed      float64 `json:"files_failed"`
-	DomainsProcessed float64 `json:"domains_processed"`
-	DomainsFailed    float64 `json:"domains_failed"`
-	DurationMS       float64 `json:"duration_ms"` // of the processed domains, politeness waits left out
+	FilesProcessed   float64
+	FilesFailed      float64
+	DomainsProcessed float64
+	DomainsFailed    float64
+	DurationMS       float64 // of the processed domains, politeness waits left out
+}
+
+func (w *Window) set(column string, v gjson.Result) {
+	switch column {
+	case "files_processed":
+		w.FilesProcessed = v.Num
+	case "files_failed":
+		w.FilesFailed = v.Num
+	case "domains_processed":
+		w.DomainsProcessed = v.Num
+	case "domains_failed":
+		w.DomainsFailed = v.Num
+	case "duration_ms":
+		w.DurationMS = v.Num
+	}
+}
+
+// windowRow is a Window with its length.
+type windowRow struct {
+	Minutes int64
+	Window
+}
+
+func (row *windowRow) set(column string, v gjson.Result) {
+	if column == "minutes" {
+		row.Minutes = v.Int()
+		return
+	}
+	row.Window.set(column, v)
 }
 
 // SavedAlarm is the state of an alarm as SaveAlarms was given it last.
@@ -100,11 +131,8 @@ func alarmStatements(at time.Time, windows []int) []Statement {
 // readAlarms takes the results that begin with the first. They were asked for at a time.
 func readAlarms(r *reader, first int, at time.Time) AlarmReading {
 	reading := AlarmReading{At: at.UTC(), Windows: map[int]Window{}}
-	for _, row := range read[struct {
-		Minutes int `json:"minutes"`
-		Window
-	}](r, first) {
-		reading.Windows[row.Minutes] = row.Window
+	for _, row := range readColumns[windowRow](r, first) {
+		reading.Windows[int(row.Minutes)] = row.Window
 	}
 	for _, row := range read[struct {
 		Name  string `json:"name"`

@@ -6,12 +6,15 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
 	"embed"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/tidwall/gjson"
 
 	"github.com/newsfork/seed-engine/contract"
 )
@@ -108,6 +111,33 @@ func read[Row any](r *reader, i int) []Row {
 	if r.err == nil {
 		r.err = err
 	}
+	return rows
+}
+
+// columns are rows that take their columns one by one, which is several times as quick as by reflection.
+type columns[Row any] interface {
+	*Row
+	set(column string, v gjson.Result)
+}
+
+// readColumns is read for such rows.
+func readColumns[Row any, Columns columns[Row]](r *reader, i int) (rows []Row) {
+	text := r.results[i].Rows
+	if !gjson.ValidBytes(text) {
+		r.err = cmp.Or(r.err, fault(r.op, errors.New("the database gave rows that are not JSON")))
+	}
+	if r.err != nil {
+		return nil
+	}
+	gjson.ParseBytes(text).ForEach(func(_, object gjson.Result) bool {
+		var row Row
+		object.ForEach(func(column, v gjson.Result) bool {
+			Columns(&row).set(column.Str, v)
+			return true
+		})
+		rows = append(rows, row)
+		return true
+	})
 	return rows
 }
 

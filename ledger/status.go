@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/tidwall/gjson"
+
 	"github.com/newsfork/seed-engine/contract"
 )
 
@@ -32,22 +34,65 @@ const (
 // counts is a row of partitionSums.
 type counts struct {
 	contract.Partition
-	FilesProcessed    float64 `json:"files_processed"`
-	FilesFailed       float64 `json:"files_failed"`
-	FilesPending      float64 `json:"files_pending"`
-	FilesDiscarded    float64 `json:"files_discarded"`
-	Records           float64 `json:"records"`
-	RecordsRejected   float64 `json:"records_rejected"`
-	FilesTimed        float64 `json:"files_timed"`
-	FilesDurationMS   float64 `json:"files_duration_ms"`
-	DomainsProcessed  float64 `json:"domains_processed"`
-	DomainsFailed     float64 `json:"domains_failed"`
-	DomainsPending    float64 `json:"domains_pending"`
-	DomainsExcluded   float64 `json:"domains_excluded"`
-	RobotsFound       float64 `json:"robots_found"`
-	SitemapsFound     float64 `json:"sitemaps_found"`
-	DomainsDurationMS float64 `json:"domains_duration_ms"`
-	UpdatedAt         int64   `json:"updated_at"`
+	FilesProcessed    float64
+	FilesFailed       float64
+	FilesPending      float64
+	FilesDiscarded    float64
+	Records           float64
+	RecordsRejected   float64
+	FilesTimed        float64
+	FilesDurationMS   float64
+	DomainsProcessed  float64
+	DomainsFailed     float64
+	DomainsPending    float64
+	DomainsExcluded   float64
+	RobotsFound       float64
+	SitemapsFound     float64
+	DomainsDurationMS float64
+	UpdatedAt         int64
+}
+
+func (c *counts) set(column string, v gjson.Result) {
+	switch column {
+	case "country":
+		c.Country = v.Str
+	case "category":
+		c.Category = v.Str
+	case "date":
+		c.Date = v.Str
+	case "files_processed":
+		c.FilesProcessed = v.Num
+	case "files_failed":
+		c.FilesFailed = v.Num
+	case "files_pending":
+		c.FilesPending = v.Num
+	case "files_discarded":
+		c.FilesDiscarded = v.Num
+	case "records":
+		c.Records = v.Num
+	case "records_rejected":
+		c.RecordsRejected = v.Num
+	case "files_timed":
+		c.FilesTimed = v.Num
+	case "files_duration_ms":
+		c.FilesDurationMS = v.Num
+	case "domains_processed":
+		c.DomainsProcessed = v.Num
+	case "domains_failed":
+		c.DomainsFailed = v.Num
+	case "domains_pending":
+		c.DomainsPending = v.Num
+	case "domains_excluded":
+		c.DomainsExcluded = v.Num
+	case "robots_found":
+		c.RobotsFound = v.Num
+	case "sitemaps_found":
+		c.SitemapsFound = v.Num
+	case "domains_duration_ms":
+		c.DomainsDurationMS = v.Num
+	case "updated_at":
+		c.UpdatedAt = v.Int()
+	}
 }
 
 func (c *counts) stats() contract.Stats {
@@ -132,14 +177,14 @@ FROM hours AS h JOIN partitions AS p ON p.id = h.partition`+trend.where()+` GROU
 	}
 	s := &Status{Rejections: []contract.FileRejection{}}
 	r := reader{op: op, results: results}
-	for _, row := range read[counts](&r, 0) {
+	for _, row := range readColumns[counts](&r, 0) {
 		s.Stats = row.stats()
 		s.FilesTimed, s.AvgFileMS = int64(row.FilesTimed), average(row.FilesDurationMS, row.FilesTimed)
 	}
 	s.AlarmReading = readAlarms(&r, 1, q.Now)
 	if byPartition >= 0 {
 		s.Partitions = []contract.PartitionStats{}
-		for _, row := range read[counts](&r, byPartition) {
+		for _, row := range readColumns[counts](&r, byPartition) {
 			s.Partitions = append(s.Partitions, contract.PartitionStats{Partition: row.Partition, Stats: row.stats(), UpdatedAt: *moment(row.UpdatedAt)})
 		}
 	}
@@ -157,7 +202,7 @@ FROM hours AS h JOIN partitions AS p ON p.id = h.partition`+trend.where()+` GROU
 		for i := range s.Trend {
 			s.Trend[i].Hour = contract.Time{Time: time.UnixMilli((first + int64(i)) * time.Hour.Milliseconds()).UTC()}
 		}
-		for _, row := range read[hourRow](&r, byHour) {
+		for _, row := range readColumns[hourRow](&r, byHour) {
 			if i := row.Hour - first; i < int64(len(s.Trend)) { // a clock that is ahead may have counted beyond
 				h := &s.Trend[i]
 				h.FilesProcessed, h.FilesFailed = int64(row.FilesProcessed), int64(row.FilesFailed)
@@ -194,6 +239,14 @@ type errorCount struct {
 }
 
 type hourRow struct {
-	Hour int64 `json:"hour"`
+	Hour int64
 	Window
+}
+
+func (row *hourRow) set(column string, v gjson.Result) {
+	if column == "hour" {
+		row.Hour = v.Int()
+		return
+	}
+	row.Window.set(column, v)
 }

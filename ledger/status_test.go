@@ -1,6 +1,8 @@
 package ledger_test
 
 import (
+	"context"
+	"encoding/json"
 	"regexp"
 	"strings"
 	"testing"
@@ -85,6 +87,30 @@ func TestQueryPlans(t *testing.T) {
 		if strings.Contains(text, "TEMP B-TREE FOR ORDER BY") && !few {
 			t.Errorf("%s is sorted after it was read:\n%s", c.what, text)
 		}
+	}
+}
+
+// garbled is a database that answers every statement with the same rows.
+type garbled struct{ rows string }
+
+func (g garbled) Batch(_ context.Context, statements []ledger.Statement) ([]ledger.Result, error) {
+	results := make([]ledger.Result, len(statements))
+	for i := range results {
+		results[i].Rows = json.RawMessage(g.rows)
+	}
+	return results, nil
+}
+
+// TestGarbledRows: rows that are no JSON are a fault of the database, whatever reads them.
+func TestGarbledRows(t *testing.T) {
+	for _, rows := range []string{"", "nonsense", `[{"files_processed":1}`, `[{"files_processed":1}]]`, `[{"minutes":`} {
+		_, err := ledger.New(garbled{rows}).Status(ctx, ledger.StatusQuery{Now: noon, ByPartition: true, ByError: true, TrendHours: 24})
+		if contract.KindOf(err) != contract.Storage {
+			t.Errorf("%s: %v", rows, err)
+		}
+	}
+	if _, err := ledger.New(garbled{"[]"}).Status(ctx, ledger.StatusQuery{Now: noon, ByPartition: true}); err != nil {
+		t.Error(err)
 	}
 }
 
