@@ -181,7 +181,7 @@ func (e *domainEvent) venture(ctx context.Context, list []domainDelivery) (lanes
 		if fetch.Registrable(work.Domain) != work.Domain {
 			continue
 		}
-		t := taking{hosts: l.hosts(work.Domain), waits: true}
+		t := taking{hosts: l.hosts(work.Domain)} // only one that is needed is waited for
 		if !slices.ContainsFunc(l.deliveries, func(d domainDelivery) bool { return d.work.Force || d.work.Partition != work.Partition }) {
 			t.unless = &work.Partition
 		}
@@ -194,13 +194,14 @@ func (e *domainEvent) venture(ctx context.Context, list []domainDelivery) (lanes
 	return lanes
 }
 
-// lease waits for the lease that was asked for at a venture. own is nil where there is none.
+// lease waits for the lease that was asked for at a venture. own is nil where there is none, and it may be asked for: since
+// the contract that the domain has was deleted, or is to be made again, or for scrapers to leave a busy domain to this event.
 func (l *lane) lease() (own *lease, err error) {
 	if l.own == nil {
 		return nil, nil
 	}
-	if <-l.ventured; errors.Is(l.err, errCollected) {
-		return nil, nil // its contract was deleted since, or is to be made again
+	if <-l.ventured; errors.Is(l.err, errCollected) || errors.Is(l.err, fetch.ErrHostBusy) {
+		return nil, nil
 	}
 	return l.own, l.err
 }

@@ -138,6 +138,34 @@ func TestALeaseAtAVentureIsGivenBack(t *testing.T) {
 	}
 }
 
+// TestAVentureKeepsNoScraperAway: an event that finds a domain busy, and turns out not to need it, is not waited for, as one
+// is that needs it.
+func TestAVentureKeepsNoScraperAway(t *testing.T) {
+	for name, c := range map[string]struct {
+		done, paused, waits bool
+	}{"a merge": {done: true}, "a pause": {paused: true}, "a collection": {waits: true}} {
+		f := newFixture(t)
+		f.steps.done = c.done
+		f.steps.collect = func(*contract.DomainMessage, bool) error { return nil }
+		if c.paused {
+			f.change(t, func(c *contract.Controls) { c.Pipeline.Paused = true })
+			f.Controls = &controls.Store{Bucket: f.bucket} // another instance, which has yet to find out
+		}
+		shard := f.shards.remotes().Of("a.sg")
+		page := frontier.NewPage{URL: "https://a.sg/news/1", Type: "news", Priority: 1}
+		if _, err := shard.Put(t.Context(), frontier.Put{Domain: "a.sg", Partition: contract.Partition{Country: "sg", Category: "news", Date: "2026-01-28"}, Pages: []frontier.NewPage{page}}); err != nil {
+			t.Fatal(err)
+		}
+		f.lease(t, "a.sg")
+		f.handle(t, domainQueue, &message{id: "1", body: domainBody("a.sg"), attempts: 1})
+		f.shards.release(t, "a.sg")
+		given, err := shard.Lease(t.Context(), frontier.LeaseRequest{Max: 1, Seconds: frontier.MinLeaseSeconds})
+		if err != nil || (len(given.Items) == 0) != c.waits {
+			t.Errorf("%s: scrapers are given %v, %v", name, given.Items, err)
+		}
+	}
+}
+
 // TestACollectedDomainIsCollectedAgain: its contract was deleted, so the shard is asked once more.
 func TestACollectedDomainIsCollectedAgain(t *testing.T) {
 	f := newFixture(t)
