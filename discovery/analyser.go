@@ -66,6 +66,7 @@ type Analyser struct {
 	buf        []byte          // the URL of Analyser.canonical
 	inside     []byte          // origin of the last one of the domain, with the "/" behind it
 	page       page            // of the URL that was added last
+	estimated  estimate        // the last one, if it was of page or of one before that page is alike; zero otherwise
 	urls       strings.Builder // see url
 	host       string          // the last one
 	authority  float64
@@ -210,8 +211,7 @@ func (a *Analyser) Include(domain string) { a.also, a.inside = domain, nil }
 
 // first adds the URL of a.buf, which was not seen before.
 func (a *Analyser) first(rank uint8, date uint32, hint Hint) record {
-	p := &a.page
-	p.parse(a.url())
+	p := a.parse()
 	if reason := a.exclude(p); reason != nil {
 		*reason++
 		return record{node: noNode}
@@ -229,6 +229,14 @@ func (a *Analyser) first(rank uint8, date uint32, hint Hint) record {
 	return r
 }
 
+// parse parses the URL of a.buf, and returns a.page.
+func (a *Analyser) parse() *page {
+	if a.page.parse(a.url()); !a.page.alike {
+		a.estimated = estimate{}
+	}
+	return &a.page
+}
+
 // url is a.buf as a string. Many share one allocation, which lives as long as any of them: a string that is kept
 // must be cloned.
 func (a *Analyser) url() string {
@@ -243,8 +251,7 @@ func (a *Analyser) url() string {
 
 // improve updates the URL of a.buf, which was seen before, to a better method, date or hint.
 func (a *Analyser) improve(r *record, rank uint8, date uint32, hint Hint) {
-	p := &a.page
-	p.parse(a.url())
+	p := a.parse()
 	old := a.estimate(p, r.rank, r.lastmod)
 	a.count(&old, -1)
 	c := a.estimate(p, rank, date)
@@ -297,11 +304,27 @@ func (a *Analyser) robots(url string) (allowed, decided bool) {
 // estimate scores one page of many, classified by its shape if possible.
 func (a *Analyser) estimate(p *page, rank uint8, date uint32) candidate {
 	class, confidence := a.shapes.classify(p)
+	last := &a.estimated
+	if p.alike && last.class == class && last.certainty == confidence && last.rank == rank && last.timeliness == a.timelinessOf(cmp.Or(date, last.day)) {
+		c := last.candidate
+		c.url, c.lastmod, c.date = p.url, date, max(date, last.day)
+		return c
+	}
 	settled, sure := a.settle(p, class, confidence)
 	settled, sure = vouch(settled, sure, rank)
 	c := a.judge(p, settled, sure, rank, date)
 	c.class = class // by which it is counted: that of its pattern, in whatever order its places are found
+	day := a.dated(p, 0)
+	*last = estimate{candidate: c, certainty: confidence, day: day, timeliness: a.timelinessOf(cmp.Or(date, day))}
 	return c
+}
+
+// estimate is a candidate that was estimated, with what its scores are made of: those of a page that is alike have no other.
+type estimate struct {
+	candidate
+	certainty  float64 // confidence in the class of its shape
+	day        uint32  // in the URL, see dated
+	timeliness float64
 }
 
 // assess scores one of the pages that are listed, classified by its whole URL, the texts by which it is known, and
@@ -317,15 +340,18 @@ func (a *Analyser) assess(p *page, rank uint8, date uint32) candidate {
 func (a *Analyser) judge(p *page, c classify.Class, confidence float64, rank uint8, date uint32) candidate {
 	day := a.dated(p, 0)
 	v := a.valueAt(p, c, cmp.Or(date, day))
-	score := priority(v.Overall, confidence, quality(p), methodScore(methods[rank]))
-	j := candidate{url: p.url, lastmod: date, date: max(date, day), rank: rank, class: c, priority: int(score*1000 + 0.5), confidence: confidence}
+	q, method := quality(p), methodScore(methods[rank])
+	j := candidate{url: p.url, lastmod: date, date: max(date, day), rank: rank, class: c, confidence: confidence}
+	j.priority = thousandths(priority(v.Overall, confidence, q, method))
 	j.order = j.priority
 	if best := max(v.Timeliness, undated, a.timelinessOf(day)); best > v.Timeliness {
 		v.Timeliness = best
-		j.order = int(priority(overall(&v), confidence, quality(p), methodScore(methods[rank]))*1000 + 0.5)
+		j.order = thousandths(priority(overall(&v), confidence, q, method))
 	}
 	return j
 }
+
+func thousandths(score float64) int { return int(score*1000 + 0.5) }
 
 // timelinessOf is timeliness for seconds since 1970, 0 for none.
 func (a *Analyser) timelinessOf(date uint32) float64 {

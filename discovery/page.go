@@ -28,6 +28,13 @@ type page struct {
 	hostAt   int                 // where in url the host begins
 	pathAt   int                 // where in url the path begins
 	ext      string              // extension of the file name in lower case, "" when it is not recognised
+
+	alike  bool                    // it differs from the one before in nothing but a title, see parse
+	placed int                     // directories whose node in the tree of patterns is known, see tree.add
+	places [maxPatternDepth]nodeID // these
+	growth int                     // tree.growth when they were found
+	key    uint64                  // see sectionKey
+	keyed  int                     // segments that decide about key, 0 before it is known
 }
 
 // parsePage parses a canonical URL. segments has only the first segments of a path that is too deep; depth counts
@@ -38,14 +45,30 @@ func parsePage(url string) (p page) {
 }
 
 // parse parses a canonical URL in place of that of p. Consecutive URLs of a sitemap mostly share host and directories,
-// and what was parsed of those stays. It returns the number of these directories.
-func (p *page) parse(url string) (shared int) {
-	if shared = p.sharedWith(url); !p.parseFrom(url, shared) {
+// and what was found out about those stays.
+func (p *page) parse(url string) {
+	before, ext, long := p.depth, p.ext, p.isLong()
+	titled := p.endsInTitle()
+	shared := p.sharedWith(url)
+	if !p.parseFrom(url, shared) {
 		shared = 0
 		p.parseFrom(url, 0)
 	}
-	return shared
+	p.placed = min(p.placed, shared)
+	if p.keyed > shared {
+		p.keyed = 0
+	}
+	p.alike = titled && shared > 0 && shared == before-1 && p.depth == before && p.endsInTitle() && p.ext == ext && p.isLong() == long
 }
+
+// endsInTitle reports whether the URL ends in a title that has a word.
+func (p *page) endsInTitle() bool {
+	last := p.depth - 1
+	return last >= 0 && last < len(p.segments) && p.kinds[last] == slugKind && p.query == "" && containsWord(p.body(last))
+}
+
+// isLong reports whether a URL is longer than readers like.
+func (p *page) isLong() bool { return len(p.url) > 200 }
 
 // sharedWith returns how many directories of p begin the path of a URL on the same host, too.
 func (p *page) sharedWith(url string) int {

@@ -2,7 +2,11 @@ package discovery
 
 import (
 	"bytes"
+	"fmt"
+	"strconv"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/newsfork/seed-engine/markup"
 )
@@ -23,7 +27,7 @@ func FuzzFollowing(f *testing.F) {
 			}
 			before := p.url
 			p.parse(string(url))
-			if want := parsePage(string(url)); p.meaning() != want.meaning() {
+			if want := parsePage(string(url)); p.meaning() != want.meaning() || p.sectionKey() != want.sectionKey() {
 				t.Fatalf("%s behind %s:\n%+v\nnot\n%+v", url, before, p.meaning(), want.meaning())
 			}
 		}
@@ -33,8 +37,36 @@ func FuzzFollowing(f *testing.F) {
 // meaning is p without what earlier pages left in the fields of segments that it has not.
 func (p *page) meaning() page {
 	m := *p
+	m.alike, m.placed, m.places, m.growth, m.key, m.keyed = false, 0, [maxPatternDepth]nodeID{}, 0, 0, 0
 	for i := len(p.parts()); i < MaxSegments; i++ {
 		m.segments[i], m.kinds[i], m.bodies[i], m.ends[i] = "", 0, 0, 0
 	}
 	return m
+}
+
+// FuzzAddFollowing: what an Analyser makes of a URL does not depend on what it remembers of the one before.
+func FuzzAddFollowing(f *testing.F) {
+	f.Add([]byte("https://www.example.gov/news/2026/01/28/a-story-of-four-words 1\nhttps://www.example.gov/news/2026/01/28/another-story-of-more-words 900\n" +
+		"https://www.example.gov/news/2026/01/28/a-b-c-d 2\nhttps://www.example.gov/news/2026/01/28/the-last-story-of-all.pdf 3\nhttps://www.example.gov/private/a-b-c-d-e 4"))
+	f.Add([]byte("https://www.example.gov/x/minister-opens-new-bridge 5\nhttps://www.example.gov/x/annual-report-of-the-year?a=b 5\nhttps://www.example.gov/x/budget-for-schools-and-roads 500"))
+	f.Add([]byte("https://www.example.gov/x/private/a-story-of-four-words 5\nhttps://data.example.gov/x/a-story-of-five-more-words 5\nhttps://www.example.gov/private/x 5"))
+	var many strings.Builder
+	for i := range 60 {
+		fmt.Fprintf(&many, "https://www.example.gov/s%c%c/t%c/a-story-of-four-words 7\n", 'a'+i%26, 'a'+i%7, 'a'+i%25)
+	}
+	f.Add([]byte(many.String()))
+	f.Fuzz(func(t *testing.T, lines []byte) {
+		following, alone := NewAnalyser(testOptions()), NewAnalyser(testOptions())
+		for line := range bytes.SplitSeq(lines, []byte("\n")) {
+			loc, number, _ := bytes.Cut(line, []byte(" "))
+			n, _ := strconv.Atoi(string(number))
+			s := Sighting{Loc: loc, Method: methods[1+(n&0xff)%(len(methods)-1)], Lastmod: testNow.Add(-time.Duration(n) * time.Hour)}
+			following.Add(&s)
+			alone.page, alone.estimated, alone.canoniser, alone.inside = page{}, estimate{}, markup.Canoniser{}, nil
+			alone.Add(&s)
+		}
+		if got, want := outcome(t, following), outcome(t, alone); got != want {
+			t.Fatal(firstDifference(got, want))
+		}
+	})
 }

@@ -41,8 +41,9 @@ type node struct {
 
 // tree learns the patterns of a domain: paths in which segments that differ are generalised.
 type tree struct {
-	nodes []node
-	token []byte
+	nodes  []node
+	token  []byte
+	growth int // how often names became variables: pages of a node may have another since
 }
 
 func newTree() *tree {
@@ -54,9 +55,15 @@ func (t *tree) add(p *page) nodeID {
 	if p.depth > maxPatternDepth {
 		return noNode
 	}
-	at := root
-	for i, s := range p.parts() {
-		k := p.kinds[i]
+	if p.growth != t.growth {
+		p.placed = 0
+	}
+	at, parts := root, p.parts()
+	if p.placed > 0 {
+		at = p.places[p.placed-1]
+	}
+	for i := p.placed; i < len(parts); i++ {
+		s, k := parts[i], p.kinds[i]
 		e, _, _ := strings.Cut(s[p.bodies[i]:], ";") // parameters differ from URL to URL
 		name := k == literalKind
 		if name && t.nodes[at].variable {
@@ -73,7 +80,11 @@ func (t *tree) add(p *page) nodeID {
 		if at = t.child(at, name); at == noNode {
 			return noNode
 		}
+		if i < len(parts)-1 {
+			p.places[i], p.placed = at, i+1
+		}
 	}
+	p.growth = t.growth
 	t.exemplify(at, p.url)
 	return at
 }
@@ -113,6 +124,7 @@ func (t *tree) link(parent, c nodeID) {
 
 // generalise replaces the names below parent by one {slug}, or one for each extension and query; plain: without queries.
 func (t *tree) generalise(parent nodeID, plain bool) {
+	t.growth++
 	above := &t.nodes[parent]
 	c := above.first
 	above.first, above.names, above.queries, above.variable, above.plain = noNode, 0, 0, true, above.plain || plain

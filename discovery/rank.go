@@ -217,15 +217,27 @@ func mixed(sorted []entrant) []entrant {
 func (p *page) section() string { return strings.TrimPrefix(p.host, "www.") + "/" + p.sectionName() }
 
 // sectionKey identifies host and section of a page. Two of a site share one with a chance of 1 in 2^48.
-func (p *page) sectionKey() uint64 { return keyOf(p.host) ^ keyOf(p.sectionName()) }
+func (p *page) sectionKey() uint64 {
+	if p.keyed == 0 {
+		p.key, p.keyed = keyOf(p.host)^keyOf(p.sectionName()), p.sectionAt()+1
+	}
+	return p.key
+}
 
 func (p *page) sectionName() string {
-	for i, s := range p.parts() {
-		if p.kinds[i] != langKind {
-			return s
-		}
+	if i := p.sectionAt(); i < len(p.parts()) {
+		return p.segments[i]
 	}
 	return ""
+}
+
+// sectionAt is the first segment that is no language, or how many there are.
+func (p *page) sectionAt() int {
+	i := 0
+	for i < len(p.parts()) && p.kinds[i] == langKind {
+		i++
+	}
+	return i
 }
 
 // isHome reports whether a page is the home page, or that of a language.

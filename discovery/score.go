@@ -103,7 +103,7 @@ func quality(p *page) float64 {
 	if p.ext != "" && !pageExtensions[p.ext] {
 		q -= 0.1
 	}
-	if len(p.url) > 200 {
+	if p.isLong() {
 		q -= 0.2
 	}
 	return round(max(q, 0))
