@@ -66,7 +66,7 @@ type Analyser struct {
 	buf        []byte          // the URL of Analyser.canonical
 	inside     []byte          // origin of the last one of the domain, with the "/" behind it
 	page       page            // of the URL that was added last
-	estimated  estimate        // the last one, if it was of page or of one before that page is alike; zero otherwise
+	estimated  estimate        // of page, or of one before that it is like
 	urls       strings.Builder // see url
 	host       string          // the last one
 	authority  float64
@@ -232,7 +232,7 @@ func (a *Analyser) first(rank uint8, date uint32, hint Hint) record {
 // parse parses the URL of a.buf, and returns a.page.
 func (a *Analyser) parse() *page {
 	if a.page.parse(a.url()); !a.page.alike {
-		a.estimated = estimate{}
+		a.estimated.timeliness = -1
 	}
 	return &a.page
 }
@@ -306,25 +306,30 @@ func (a *Analyser) estimate(p *page, rank uint8, date uint32) candidate {
 	class, confidence := a.shapes.classify(p)
 	last := &a.estimated
 	if p.alike && last.class == class && last.certainty == confidence && last.rank == rank && last.timeliness == a.timelinessOf(cmp.Or(date, last.day)) {
-		c := last.candidate
-		c.url, c.lastmod, c.date = p.url, date, max(date, last.day)
-		return c
+		return candidate{url: p.url, lastmod: date, date: max(date, last.day), rank: rank, class: class,
+			priority: last.priority, confidence: last.confidence, order: last.order}
 	}
 	settled, sure := a.settle(p, class, confidence)
 	settled, sure = vouch(settled, sure, rank)
 	c := a.judge(p, settled, sure, rank, date)
 	c.class = class // by which it is counted: that of its pattern, in whatever order its places are found
-	day := a.dated(p, 0)
-	*last = estimate{candidate: c, certainty: confidence, day: day, timeliness: a.timelinessOf(cmp.Or(date, day))}
+	last.class, last.certainty, last.rank, last.confidence = class, confidence, rank, sure
+	last.day = a.dated(p, 0)
+	last.timeliness = a.timelinessOf(cmp.Or(date, last.day))
+	last.priority, last.order = c.priority, c.order
 	return c
 }
 
-// estimate is a candidate that was estimated, with what its scores are made of: those of a page that is alike have no other.
+// estimate is what estimate made of a page and from what: a page that is alike has no other scores.
 type estimate struct {
-	candidate
-	certainty  float64 // confidence in the class of its shape
+	class      classify.Class
+	rank       uint8
 	day        uint32  // in the URL, see dated
-	timeliness float64
+	certainty  float64 // confidence in the class
+	timeliness float64 // -1 where nothing was estimated
+
+	priority, order int
+	confidence      float64
 }
 
 // assess scores one of the pages that are listed, classified by its whole URL, the texts by which it is known, and

@@ -188,7 +188,7 @@ func (h *pages) title(url string) string {
 
 // offer adds c if it is good enough, in place of an older candidate with its URL.
 func (h *pages) offer(c candidate, title []byte) {
-	if h.limit == 0 || len(h.heap) == h.limit && better(h.heap[0].candidate, c) < 0 {
+	if h.limit == 0 || len(h.heap) == h.limit && c.below(&h.heap[0].candidate) {
 		return
 	}
 	i, found := h.at[c.url]

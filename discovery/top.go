@@ -40,6 +40,11 @@ func better(a, b candidate) int {
 	return cmp.Or(cmp.Compare(lastNumber(b.url), lastNumber(a.url)), cmp.Compare(keyOf(a.url), keyOf(b.url)), strings.Compare(a.url, b.url))
 }
 
+// below reports whether c is not good enough for a list of which worst is the last, as nearly all are.
+func (c *candidate) below(worst *candidate) bool {
+	return c.order < worst.order || c.order == worst.order && better(*worst, *c) < 0
+}
+
 // varied keeps the candidates of highest order, at most maxAlike of a section: the others are not listed as long as
 // there is anything else.
 type varied []sectioned
@@ -55,7 +60,7 @@ const maxVaried = MaxDiscovered + MaxDiscovered/4
 // offer adds c, which is about p, if it is good enough, in place of an older candidate with its URL.
 func (v *varied) offer(p *page, c candidate) {
 	list := *v
-	if len(list) == maxVaried && better(list[maxVaried-1].candidate, c) < 0 {
+	if len(list) == maxVaried && c.below(&list[maxVaried-1].candidate) {
 		return
 	}
 	section := p.sectionKey()
@@ -129,7 +134,7 @@ func (c *candidate) action(p *page) Action {
 
 // offer adds c if it is good enough, in place of an older candidate with its URL.
 func (t *top) offer(c candidate) {
-	if len(t.list) == t.limit && better(t.list[t.limit-1], c) < 0 {
+	if len(t.list) == t.limit && c.below(&t.list[t.limit-1]) {
 		return
 	}
 	if i := slices.IndexFunc(t.list, func(o candidate) bool { return o.url == c.url }); i >= 0 {

@@ -10,8 +10,11 @@ import "github.com/newsfork/seed-engine/classify/internal/lexicon"
 func (r *Reading) ReadTitle(segment string) bool {
 	r.mem.reset()
 	r.Query = r.Query[:0]
-	r.Path = append(r.Path[:0], Segment{})
-	s := &r.Path[0]
+	if len(r.Path) == 0 {
+		r.Path = append(r.Path, Segment{})
+	}
+	r.Path = r.Path[:1]
+	s := &r.Path[0] // readSegment clears it, which is dear
 	for i := range len(segment) {
 		if segment[i] == ';' {
 			return false
