@@ -446,6 +446,9 @@ func (p *page) mayList(t classify.Type) bool {
 	if t != classify.News && t != classify.PressRelease && t != classify.Announcement || p.query != "" || p.depth < 1 || p.depth > 4 {
 		return false
 	}
+	if p.kinds[p.depth-1] == slugKind {
+		return false
+	}
 	return (p.ext == "" || pageExtensions[p.ext]) && kindOf(p.segments[p.depth-1]) == literalKind
 }
 

@@ -112,9 +112,6 @@ func (p *page) parseFrom(url string, n int) bool {
 		return n == 0
 	}
 	p.setKinds(n)
-	if last := p.depth - 1; last < len(p.segments) && int(p.bodies[last]) < len(p.segments[last]) {
-		p.ext = extensionOf(p.segments[last])
-	}
 	return true
 }
 
@@ -179,21 +176,29 @@ var assetExtensions = words("jpg jpeg png gif svg webp avif bmp tif tiff ico css
 // body is a segment without its extension.
 func (p *page) body(i int) string { return p.segments[i][:p.bodies[i]] }
 
-func extensionOf(segment string) string {
+// extension returns the extension of a segment in lower case, and where its dot is; "" and the end of the segment when
+// there is none that is recognised.
+func extension(segment string) (name string, dot int) {
 	if strings.IndexByte(segment, '.') < 0 {
-		return ""
+		return "", len(segment)
 	}
-	segment, _, _ = strings.Cut(segment, ";")
-	i := strings.LastIndexByte(segment, '.')
-	if i <= 0 || len(segment)-i > 8 {
-		return ""
+	file := segment
+	if i := strings.IndexByte(segment, ';'); i >= 0 {
+		file = segment[:i]
 	}
-	e := strings.ToLower(segment[i+1:])
-	if pageExtensions[e] || fileExtensions[e] || assetExtensions[e] {
-		return e
+	dot = strings.LastIndexByte(file, '.')
+	if dot <= 0 || len(file)-dot > maxExtension+1 {
+		return "", len(segment)
 	}
-	return ""
+	name = strings.ToLower(file[dot+1:])
+	if pageExtensions[name] || fileExtensions[name] || assetExtensions[name] {
+		return name, dot
+	}
+	return "", len(segment)
 }
+
+// maxExtension is the length of the longest extension.
+const maxExtension = 7
 
 // hasWord reports whether a segment consists of words rather than numbers and keys.
 func (p *page) hasWord() bool {
@@ -210,11 +215,8 @@ func (p *page) hasWord() bool {
 
 // extensionLength returns the length of the extension in bytes, with its dot and the parameters behind it.
 func extensionLength(segment string) int {
-	if extensionOf(segment) == "" {
-		return 0
-	}
-	file, _, _ := strings.Cut(segment, ";")
-	return len(segment) - strings.LastIndexByte(file, '.')
+	_, dot := extension(segment)
+	return len(segment) - dot
 }
 
 // containsWord reports whether there are three letters in a row, or one that is not ASCII.

@@ -64,7 +64,10 @@ func (t *tree) add(p *page) nodeID {
 	}
 	for i := p.placed; i < len(parts); i++ {
 		s, k := parts[i], p.kinds[i]
-		e, _, _ := strings.Cut(s[p.bodies[i]:], ";") // parameters differ from URL to URL
+		e := s[p.bodies[i]:]
+		if e != "" {
+			e, _, _ = strings.Cut(e, ";") // parameters differ from URL to URL
+		}
 		name := k == literalKind
 		if name && t.nodes[at].variable {
 			k, name = slugKind, false

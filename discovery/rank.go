@@ -278,6 +278,9 @@ func (p *page) isPast(year int) bool {
 
 // listsPastYear reports whether a page lists what a year before this one brought.
 func (p *page) listsPastYear(year int) bool {
+	if p.query == "" && p.depth > 0 && p.depth <= len(p.segments) && p.kinds[p.depth-1] == slugKind {
+		return false // most pages
+	}
 	for f := range strings.SplitSeq(p.query, "&") {
 		if _, value, _ := strings.Cut(f, "="); kindOfBody(value) == yearKind && number(value) < year {
 			return true

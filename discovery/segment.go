@@ -29,14 +29,18 @@ var placeholders = [...]string{
 	langKind: "{lang}", pageKind: "{page}", monthKind: "{month}", dayKind: "{day}",
 }
 
-// setKinds determines the kinds of the segments of a page but for the first n, which have theirs; months, days, page
-// numbers and languages depend on their neighbours or position.
+// setKinds determines the kinds of the segments of a page but for the first n, which have theirs, and the extension of the
+// last; months, days, page numbers and languages depend on their neighbours or position.
 func (p *page) setKinds(n int) {
 	parts := p.parts()
 	for i := n; i < len(parts); i++ {
 		s := parts[i]
-		body := s[:len(s)-extensionLength(s)]
-		p.bodies[i] = uint16(len(body))
+		ext, dot := extension(s)
+		if i == p.depth-1 {
+			p.ext = ext
+		}
+		body := s[:dot]
+		p.bodies[i] = uint16(dot)
 		k := kindOfBody(body)
 		if i > 0 {
 			switch previous := p.kinds[i-1]; {
