@@ -28,6 +28,9 @@ type rulings struct {
 	hosts  map[string]*robots.Group // by host name: the first one read of its authorities
 	pace   *pace
 	steps  int // left for verdicts
+
+	last  *robots.Group // of the URLs that begin with its
+	begin string        // authority, with the "/" behind it; "" for none
 }
 
 func newRulings(p *pace) *rulings {
@@ -40,7 +43,7 @@ func (r *rulings) exhausted() bool { return r.steps <= 0 }
 // add records the group of an authority, unless it has one.
 func (r *rulings) add(authority string, group *robots.Group) {
 	if r.groups[authority] == nil {
-		r.groups[authority] = group
+		r.groups[authority], r.begin = group, ""
 		r.standIn(markup.HostOf(authority), group)
 	}
 }
@@ -48,18 +51,34 @@ func (r *rulings) add(authority string, group *robots.Group) {
 // standIn makes a group apply to the URLs of a host without one.
 func (r *rulings) standIn(host string, group *robots.Group) {
 	if r.hosts[host] == nil {
-		r.hosts[host] = group
+		r.hosts[host], r.begin = group, ""
 	}
+}
+
+// replace records the group of an authority, and of its host, in place of that which it had.
+func (r *rulings) replace(authority string, group *robots.Group) {
+	r.groups[authority], r.hosts[markup.HostOf(authority)], r.begin = group, group, ""
+}
+
+// groupOf returns the group that applies to a URL in canonical form, nil for none. Those of a sitemap mostly have one
+// authority.
+func (r *rulings) groupOf(link string) *robots.Group {
+	if r.begin != "" && strings.HasPrefix(link, r.begin) {
+		return r.last
+	}
+	authority := authorityOf(link)
+	r.begin, r.last = authority+"/", r.groups[authority]
+	if r.last == nil {
+		r.last = r.hosts[markup.HostOf(link)]
+	}
+	return r.last
 }
 
 // verdict returns whether robots.txt allows a URL in canonical form. If that of its authority was not
 // read, another one of the host applies; ok is false if there is none, or the rulings are exhausted. It
 // may yield.
 func (r *rulings) verdict(link string) (allowed, ok bool) {
-	group := r.groups[authorityOf(link)]
-	if group == nil {
-		group = r.hosts[markup.HostOf(link)]
-	}
+	group := r.groupOf(link)
 	if group == nil || r.exhausted() {
 		r.pace.spend(stepsPerURL)
 		return false, false

@@ -534,7 +534,7 @@ func (f *refresh) stored(ctx context.Context) (*rulings, error) {
 		name := authorityOf(f.message.URL)
 		before := cmp.Or(r.groups[name], r.hosts[markup.HostOf(name)])
 		f.outdated = before != nil && !sameRules(before, f.group)
-		r.groups[name], r.hosts[markup.HostOf(name)] = f.group, f.group
+		r.replace(name, f.group)
 	}
 	f.rulings = r
 	return r, nil
