@@ -94,7 +94,7 @@ func TestNeighbours(t *testing.T) {
 // TestListsVouch: a news sitemap vouches for what it lists, and for pages like it.
 func TestListsVouch(t *testing.T) {
 	a := NewAnalyser(Options{Model: embedded.Model(), Domain: "x.com", Now: testNow})
-	url := func(i int) string { return fmt.Sprintf("https://www.x.com/item?no=%d", 1000+i) }
+	url := func(i int) string { return fmt.Sprintf("https://www.x.com/view?no=%d", 1000+i) }
 	for i := range 20 {
 		add(a, url(i), FromSitemap, ago(day))
 	}

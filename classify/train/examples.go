@@ -31,11 +31,16 @@ type example struct {
 	origin    origin
 	set       string // the file of labelled URLs, "" for others
 	drawn     string // how it was chosen, if it has a text
+	people    people // only of URLs that are held out
 	derived   bool   // made from another, by withTexts
+	lone      bool   // bare, and was labelled without a text
 	number    int    // of its line
 	fold      int    // everyFold for URLs made from patterns, whose hosts are invented
 	features  urltext.Features
 }
+
+// people are the types that annotators gave a page without seeing each other's: two by its URL and text, one by its URL alone.
+type people struct{ first, second, alone lexicon.Role }
 
 // origin is where an example comes from. Only labelled ones are measured, the others are for training only.
 type origin uint8
@@ -44,8 +49,8 @@ const (
 	labelled    origin = iota // firstSet and secondSet
 	written                   // train/written
 	fromPattern               // train/patterns
-	pair                      // firstTexts, secondTexts and thirdTexts, and those held out
-	bare                      // the URLs of pairs alone
+	pair                      // firstTexts to fourthTexts, and those held out
+	bare                      // the URLs of pairs alone, and those of their files that have no text
 	inferred                  // inferredTexts
 )
 
@@ -58,6 +63,8 @@ const (
 	firstTexts  = "testdata/texts.jsonl"
 	secondTexts = "testdata/texts2.jsonl"
 	thirdTexts  = "testdata/texts3.jsonl"
+	fourthTexts = "testdata/texts4.jsonl"
+	thirdSet    = "testdata/urls3.jsonl" // collected together with fourthTexts, and read as its URLs without texts are
 )
 
 // inferredTexts are titles, texts of links and URLs without labels. An earlier model inferred the type of each text from
@@ -225,7 +232,7 @@ func readLabelled(dir fs.FS, names ...string) ([]*example, error) {
 
 // readTexts reads the URLs with texts, each also without.
 func readTexts(dir fs.FS, held map[string]bool) ([]*example, error) {
-	pairs, err := readLabelled(dir, firstTexts, secondTexts, thirdTexts)
+	pairs, err := readLabelled(dir, firstTexts, secondTexts, thirdTexts, fourthTexts, thirdSet)
 	if err != nil {
 		return nil, err
 	}
@@ -241,7 +248,7 @@ func readTexts(dir fs.FS, held map[string]bool) ([]*example, error) {
 func withAndWithout(pairs []*example) (all []*example) {
 	for _, e := range pairs {
 		alone := *e
-		alone.origin, alone.title, alone.anchor = bare, "", ""
+		alone.origin, alone.title, alone.anchor, alone.lone = bare, "", "", !e.hasText()
 		if e.hasText() {
 			e.origin = pair
 			all = append(all, e)
@@ -324,6 +331,7 @@ func parseLabelled(data []byte) ([]*example, error) {
 		var row struct {
 			URL, Title, Anchor, Label, Lang, Drawn string
 			Secondary                              []string
+			First, Second, Alone                   string
 		}
 		err := json.Unmarshal(line, &row)
 		if err != nil {
@@ -333,12 +341,26 @@ func parseLabelled(data []byte) ([]*example, error) {
 		if e.label, e.secondary, err = types(row.Label, row.Secondary); err != nil {
 			return nil, fmt.Errorf("%s: %w", row.URL, err)
 		}
+		if row.Alone != "" {
+			if e.people, err = peopleOf(row.First, row.Second, row.Alone); err != nil {
+				return nil, fmt.Errorf("%s: %w", row.URL, err)
+			}
+		}
 		if err := e.refuseAddress(); err != nil {
 			return nil, err
 		}
 		all = append(all, e)
 	}
 	return all, nil
+}
+
+func peopleOf(first, second, alone string) (p people, err error) {
+	for of, name := range map[*lexicon.Role]string{&p.first: first, &p.second: second, &p.alone: alone} {
+		if *of, _, err = types(name, nil); err != nil {
+			return p, err
+		}
+	}
+	return p, nil
 }
 
 // addresses are those of mailboxes, and telephone numbers in links to a messenger.

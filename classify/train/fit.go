@@ -16,9 +16,11 @@ type settings struct {
 	pair                                     float64 // weight of URLs with texts
 	text                                     float64 // weight of examples with their words beside the URL
 	bare                                     float64 // weight of these URLs alone
+	lone                                     float64 // weight of those that were labelled without a text
 	inferred                                 float64 // weight of texts whose type an earlier model inferred
 	least                                    int     // examples that a hashed feature must occur in; rarer ones mean nothing
 	rounds                                   int
+	dropout                                  float64 // share of an example's features that a step leaves out, by chance
 	rate                                     float64
 	kept, of                                 int // the share of labelled examples used; all when of is 0
 }
@@ -33,7 +35,7 @@ func (set *settings) leftOut(e *example) bool {
 	return set.of > 0 && e.set != "" && e.number%set.of >= set.kept
 }
 
-var defaults = settings{tied: 0.1, combined: 0.2, dense: 0.8, structure: 0.5, hashed: 2, smooth: 0.08, written: 0.3, pattern: 0.1, text: 0.1, pair: 0.7, bare: 0.2, inferred: 0.1, least: 8, rounds: 12, rate: 0.3}
+var defaults = settings{tied: 0.1, combined: 0.2, dense: 0.8, structure: 0.5, hashed: 0.5, smooth: 0.08, written: 0.3, pattern: 0.1, text: 0.1, pair: 0.7, bare: 0.2, lone: 0.5, inferred: 0.1, least: 8, rounds: 10, rate: 0.3, dropout: 0.35}
 
 // fit finds the weights that predict the examples best: AdaGrad, a rate for each feature, over the examples in an order
 // that a generator with a fixed seed shuffles for each round. It is deterministic: the same examples always give the
@@ -43,11 +45,7 @@ func fit(examples []*example, set settings) *linear.Weights {
 	for _, e := range examples {
 		d.total += set.weight(e)
 	}
-	for _, e := range examples {
-		for _, p := range e.features.Plain {
-			d.plain[p].examples++
-		}
-	}
+	d.common = common(examples, set.least)
 	order := make([]*example, len(examples))
 	copy(order, examples)
 	x := expander{state: 7}
@@ -59,7 +57,7 @@ func fit(examples []*example, set settings) *linear.Weights {
 		}
 		for _, e := range order {
 			d.rate = set.rate * (1 - float64(d.step)/float64(steps))
-			d.descend(e)
+			d.descend(e, d.thinned(&e.features, &x))
 			d.step++
 		}
 	}
@@ -79,18 +77,36 @@ type descent struct {
 	bias  float64 // sum of squared gradients, as are those of tied
 	tied  [urltext.TiedFeatures]float64
 	plain []rowState
+
+	common []bool // the plain features that may have weights
+	thin   urltext.Features
+}
+
+// common returns which plain features mean something: of the hashed ones those that occur in least examples.
+func common(examples []*example, least int) []bool {
+	counts := make([]int, urltext.PlainFeatures)
+	for _, e := range examples {
+		for _, p := range e.features.Plain {
+			counts[p]++
+		}
+	}
+	all := make([]bool, len(counts))
+	for p, n := range counts {
+		all[p] = n >= least || urltext.GroupOf(p) != urltext.Hashed
+	}
+	return all
 }
 
 // rowState is the state of a plain feature. Its weights decay when it occurs, for all steps since it last did.
 type rowState struct {
-	squares  float64 // sum of squared gradients
-	seen     int     // the last step that it occurred in, 0 for none
-	examples int
+	squares float64 // sum of squared gradients
+	seen    int     // the last step that it occurred in, 0 for none
 }
 
 // firstSquares bounds the first steps.
 const firstSquares = 0.1
 
+//go:norace
 func (d *descent) penalty(p int) float64 {
 	switch urltext.GroupOf(p) {
 	case urltext.Structure:
@@ -101,6 +117,7 @@ func (d *descent) penalty(p int) float64 {
 	return d.set.dense
 }
 
+//go:norace
 func (d *descent) decay(p int) {
 	row := &d.plain[p]
 	if row.seen == 0 {
@@ -114,12 +131,36 @@ func (d *descent) decay(p int) {
 	row.seen = d.step
 }
 
-// descend goes down the gradient of one example's cross entropy.
-func (d *descent) descend(e *example) {
-	for _, p := range e.features.Plain {
+// thinned returns features without those that are too rare to mean something, and without the share that the settings leave
+// out, so that no weight relies on another beside it: the words of a page say much the same. The result is valid until the
+// next call.
+//
+//go:norace
+func (d *descent) thinned(f *urltext.Features, x *expander) *urltext.Features {
+	out := uint64(d.set.dropout*(1<<32)) << 32
+	d.thin.Plain, d.thin.Tied = d.thin.Plain[:0], d.thin.Tied[:0]
+	for _, p := range f.Plain {
+		if d.common[p] && x.bits() >= out {
+			d.thin.Plain = append(d.thin.Plain, p)
+		}
+	}
+	for _, t := range f.Tied {
+		if x.bits() >= out {
+			d.thin.Tied = append(d.thin.Tied, t)
+		}
+	}
+	return &d.thin
+}
+
+// descend goes down the gradient of one example's cross entropy, with the features f of it. It is most of the time of
+// training, which has no shared memory, and several times slower under the race detector.
+//
+//go:norace
+func (d *descent) descend(e *example, f *urltext.Features) {
+	for _, p := range f.Plain {
 		d.decay(int(p))
 	}
-	s := d.w.Scores(&e.features)
+	s := d.w.Scores(f)
 	linear.Softmax(&s)
 	s[e.label]--
 	if n := len(e.secondary); n > 0 {
@@ -139,7 +180,7 @@ func (d *descent) descend(e *example) {
 	for c := range s {
 		d.w.Bias[c] -= float64(rate * s[c])
 	}
-	for _, t := range e.features.Tied {
+	for _, t := range f.Tied {
 		penalty := d.set.tied
 		if urltext.IsCombined(int(t.At)) {
 			penalty = d.set.combined
@@ -148,11 +189,8 @@ func (d *descent) descend(e *example) {
 		d.tied[t.At] += float64(g * g)
 		*w -= float64(d.rate / math.Sqrt(d.tied[t.At]+firstSquares) * (g + float64(penalty**w)/d.total))
 	}
-	for _, p := range e.features.Plain {
+	for _, p := range f.Plain {
 		row := &d.plain[p]
-		if row.examples < d.set.least && urltext.GroupOf(int(p)) == urltext.Hashed {
-			continue
-		}
 		row.squares += squares
 		row.seen = max(d.step, 1)
 		rate := d.rate / math.Sqrt(row.squares+firstSquares)
@@ -163,6 +201,7 @@ func (d *descent) descend(e *example) {
 	}
 }
 
+//go:norace
 func (set *settings) weight(e *example) float64 {
 	if e.derived {
 		return set.text
@@ -175,6 +214,9 @@ func (set *settings) weight(e *example) float64 {
 	case pair:
 		return set.pair
 	case bare:
+		if e.lone {
+			return set.lone
+		}
 		return set.bare
 	case inferred:
 		return set.inferred

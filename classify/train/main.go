@@ -19,6 +19,7 @@ func main() {
 	dir := flag.String("dir", ".", "directory of package classify")
 	check := flag.Bool("check", false, "cross-validate and print the figures; write nothing")
 	errors := flag.String("errors", "", "with -check: folds whose wrong predictions are printed, such as 012")
+	withCurve := flag.Bool("curve", true, "measure the learning curve, which trains twenty models more; without it the page keeps that of the last time")
 	set := defaults
 	flag.Float64Var(&set.tied, "tied", set.tied, "penalty of tied features")
 	flag.Float64Var(&set.dense, "dense", set.dense, "penalty of roles at places")
@@ -31,8 +32,10 @@ func main() {
 	flag.Float64Var(&set.inferred, "inferred", set.inferred, "weight of texts whose type an earlier model inferred")
 	flag.Float64Var(&set.pair, "pair", set.pair, "weight of URLs with texts")
 	flag.Float64Var(&set.bare, "bare", set.bare, "weight of these URLs alone")
+	flag.Float64Var(&set.lone, "lone", set.lone, "weight of URLs that were labelled without a text")
 	flag.IntVar(&set.least, "least", set.least, "examples that a hashed feature must occur in")
 	flag.Float64Var(&set.rate, "rate", set.rate, "rate of training")
+	flag.Float64Var(&set.dropout, "dropout", set.dropout, "share of an example's features that a step leaves out")
 	flag.IntVar(&set.rounds, "rounds", set.rounds, "rounds of training")
 	flag.Parse()
 	examples, err := readExamples(os.DirFS(*dir))
@@ -63,7 +66,11 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	if page, err = fillIn(page, tables(predictions, predict(data, held), learningCurve(examples, predictions, set))); err != nil {
+	parts := tables(predictions, predict(data, held))
+	if *withCurve {
+		parts["curve"] = curveTable(learningCurve(examples, predictions, set))
+	}
+	if page, err = fillIn(page, parts); err != nil {
 		log.Fatal(err)
 	}
 	if err := os.WriteFile(*dir+pageFile, page, 0o644); err != nil {

@@ -149,12 +149,15 @@ func wordLines(dir fs.FS, name string) ([]string, error) {
 }
 
 // next returns a random number below n (SplitMix64).
-func (x *expander) next(n int) int {
+func (x *expander) next(n int) int { return int(x.bits() % uint64(n)) }
+
+//go:norace
+func (x *expander) bits() uint64 {
 	x.state += 0x9E3779B97F4A7C15
 	z := x.state
 	z = (z ^ z>>30) * 0xBF58476D1CE4E5B9
 	z = (z ^ z>>27) * 0x94D049BB133111EB
-	return int((z ^ z>>31) % uint64(n))
+	return z ^ z>>31
 }
 
 func (x *expander) pick(from []string) string { return from[x.next(len(from))] }

@@ -45,9 +45,12 @@ func printFigures(w io.Writer, predictions []*prediction, errors string) {
 		fmt.Fprintf(w, "%s  %s\n", path.Base(set), measure(part, (*prediction).best))
 	}
 	fmt.Fprintf(w, "all     %s\n", measure(all, (*prediction).best))
-	for _, set := range []string{firstTexts, secondTexts, thirdTexts} {
+	for _, set := range []string{firstTexts, secondTexts, thirdTexts, fourthTexts, thirdSet} {
 		pairs, alone := filter(from(pair, predictions), inSet(set)), filter(from(bare, predictions), inSet(set))
 		fmt.Fprintf(w, "%s  %s\n        %s  without them\n", path.Base(set), measure(pairs, (*prediction).best), measure(alone, (*prediction).best))
+	}
+	for name, o := range map[string]origin{"pairs": pair, "alone": bare} {
+		fmt.Fprintf(w, "%s   %s\n", name, measure(from(o, predictions), (*prediction).best))
 	}
 	fmt.Fprintf(w, "temperatures %+v\n%s%s", calibrate(predictions),
 		reliabilityTable(slices.Concat(all, from(bare, predictions)), from(pair, predictions)), languageTable(from(pair, predictions)))
@@ -84,7 +87,7 @@ func filter(all []*prediction, keep func(*prediction) bool) []*prediction {
 
 // tables returns the parts of docs/classification.md that training writes, by the names of their marks in the
 // page. Predictions are calibrated; held are those for the URLs that are held out, by the model with its calibration.
-func tables(predictions, held []*prediction, curve []point) map[string]string {
+func tables(predictions, held []*prediction) map[string]string {
 	all := from(labelled, predictions)
 	return map[string]string{
 		"texts":            textTable(predictions),
@@ -94,10 +97,10 @@ func tables(predictions, held []*prediction, curve []point) map[string]string {
 		"languages":        languageTable(all),
 		"text languages":   languageTable(from(pair, predictions)),
 		"reliability":      reliabilityTable(slices.Concat(all, from(bare, predictions)), from(pair, predictions)),
+		"held people":      peopleTable(held),
 		"held reliability": reliabilityTable(from(bare, held), from(pair, held)),
 		"confusion":        confusionTable(all),
 		"held confusion":   confusionTable(from(pair, held)),
-		"curve":            curveTable(curve),
 	}
 }
 
@@ -145,6 +148,30 @@ func textTable(predictions []*prediction) string {
 		row("drawn "+way, func(p *prediction) bool { return p.drawn == way })
 	}
 	row("all", func(*prediction) bool { return true })
+	return b.String()
+}
+
+// peopleTable compares the model with annotators on the URLs that are held out, whose labels were decided between two of
+// them.
+func peopleTable(held []*prediction) string {
+	var b strings.Builder
+	b.WriteString("| held out | accuracy | with secondary | macro-F1 |\n| --- | --- | --- | --- |\n")
+	pairs, alone := from(pair, held), from(bare, held)
+	first := func(p *prediction) lexicon.Role { return p.people.first }
+	second := func(p *prediction) lexicon.Role { return p.people.second }
+	person := func(p *prediction) lexicon.Role { return p.people.alone }
+	row := func(name string, f figures) {
+		fmt.Fprintf(&b, "| %s | %.3f | %.3f | %.3f |\n", name, f.accuracy, f.secondary, f.macroF1)
+	}
+	row("first annotator, URL and text", measure(pairs, first))
+	row("second annotator, URL and text", measure(pairs, second))
+	row("the model, URL and text", measure(pairs, (*prediction).best))
+	row("a person, URL alone", measure(alone, person))
+	row("the model, URL alone", measure(alone, (*prediction).best))
+	wrong := func(p *prediction) bool { return p.best() != p.label }
+	row("a person, where the model is wrong from the URL alone", measure(filter(alone, wrong), person))
+	row("a person, where it is right", measure(filter(alone, func(p *prediction) bool { return !wrong(p) }), person))
+	row("the model, where a person is right from the URL alone", measure(filter(alone, func(p *prediction) bool { return person(p) == p.label }), (*prediction).best))
 	return b.String()
 }
 

@@ -10,7 +10,7 @@ import (
 // learned once for all types; a plain feature has a weight for each type.
 type Features struct {
 	Tied  []Tied
-	Plain []uint16 // in no particular order, without duplicates
+	Plain []uint16 // in no particular order; only words of titles occur twice
 	host  HostKind
 
 	seen     [PlainFeatures/64 + 1]uint64
@@ -181,12 +181,26 @@ func (f *Features) hashed(space byte, text []byte) { f.plain(plainHashed + bucke
 // cross adds a feature for things that occur together.
 func (f *Features) cross(space byte, parts ...byte) { f.hashed(space, parts) }
 
-func bucket(space byte, text []byte) int {
-	h := uint32(2166136261)
-	h = (h ^ uint32(space)) * 16777619
+// hashedPair adds a feature for two texts in their order.
+func (f *Features) hashedPair(space byte, first, second []byte) {
+	h := appendHash(appendHash(spaceHash(space), first)*fnvPrime, second)
+	f.plain(plainHashed + bucketOf(h))
+}
+
+func bucket(space byte, text []byte) int { return bucketOf(appendHash(spaceHash(space), text)) }
+
+const fnvPrime = 16777619
+
+func spaceHash(space byte) uint32 { return (2166136261 ^ uint32(space)) * fnvPrime }
+
+func appendHash(h uint32, text []byte) uint32 {
 	for _, c := range text {
-		h = (h ^ uint32(c)) * 16777619
+		h = (h ^ uint32(c)) * fnvPrime
 	}
+	return h
+}
+
+func bucketOf(h uint32) int {
 	h ^= h >> 15
 	return int(h % hashedSize)
 }
@@ -352,10 +366,11 @@ func (r *Reading) tokens(f *Features, v view) {
 		if s.Kind == Number || s.Kind == ID || s.Kind == Date || i == v.last && v.title {
 			continue
 		}
+		r.beforeKey(f, i)
 		if i >= v.last {
-			f.words(s, 'l')
+			f.words(s, lastSpace)
 		} else {
-			f.words(s, 'w')
+			f.words(s, beforeSpace)
 		}
 	}
 	for i := range r.Sub {
@@ -363,9 +378,59 @@ func (r *Reading) tokens(f *Features, v view) {
 	}
 }
 
-// words adds the words of a segment, in the space 's' of titles, 'l' of last segments or 'w'; except in titles also
-// their parts, and the beginning and end of long ones.
+// beforeKey adds a segment before a number, a date or a key, together with the kinds of that and of the last segment:
+// "/article/123", "/node/7/edit".
+func (r *Reading) beforeKey(f *Features, i int) {
+	n := len(r.Path) - 1
+	if i == n || meaningful(r.Path[i+1].Kind) && i+1 < n || !meaningful(r.Path[i].Kind) {
+		return
+	}
+	f.hashedPair('P', r.Path[i].Text, []byte{byte(r.Path[i+1].Kind), byte(r.Path[n].Kind)})
+}
+
+// The spaces of hashed words: each counts where it stands, and once more wherever it stands.
+const (
+	lastSpace   = 'l' // last segments
+	beforeSpace = 'w' // the segments before
+	titleSpace  = 'T' // titles of pages
+	anchorSpace = 'A' // texts of links
+	anySpace    = 'u'
+)
+
+// words adds the words of a segment or text in a space and anywhere, pairs of neighbours, their parts, and the beginning
+// and end of long ones.
 func (f *Features) words(s *Segment, space byte) {
+	previous := []byte(nil)
+	for word := range s.tokens() {
+		f.hashed(space, word)
+		f.hashed(anySpace, word)
+		if previous != nil {
+			f.hashedPair('B', previous, word)
+		}
+		previous = word
+		f.grams(word)
+		if len(word) >= 6 {
+			f.hashed('4', word[:4])
+			f.hashed('5', word[:5])
+			f.hashed('e', word[len(word)-4:])
+		}
+	}
+}
+
+// titleWords adds the words of a title at the end of a URL. They count beside equal ones elsewhere in the URL, so that
+// the title and its frame add up to the whole.
+func (f *Features) titleWords(s *Segment) {
+	for word := range s.tokens() {
+		f.Plain = append(f.Plain, uint16(plainHashed+bucket(anySpace, word)))
+	}
+}
+
+// tokens yields the first words of a segment but for numbers and short ones.
+func (s *Segment) tokens() func(func([]byte) bool) {
+	return func(yield func([]byte) bool) { s.eachToken(yield) }
+}
+
+func (s *Segment) eachToken(yield func([]byte) bool) {
 	begin, n := 0, 0
 	for j := 1; j <= len(s.Text); j++ {
 		if !s.starts[j] {
@@ -382,14 +447,8 @@ func (f *Features) words(s *Segment, space byte) {
 		if len(word) < 3 {
 			continue
 		}
-		f.hashed(space, word)
-		if space != 's' {
-			f.grams(word)
-		}
-		if len(word) >= 6 && space != 's' {
-			f.hashed('4', word[:4])
-			f.hashed('5', word[:5])
-			f.hashed('e', word[len(word)-4:])
+		if !yield(word) {
+			return
 		}
 	}
 }

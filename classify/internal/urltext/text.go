@@ -2,6 +2,7 @@ package urltext
 
 import (
 	"strings"
+	"unicode"
 
 	"github.com/newsfork/seed-engine/classify/internal/lexicon"
 )
@@ -34,8 +35,8 @@ func cutTitle(title string) (own, after string) {
 func (r *Reading) ExtractText(f *Features) {
 	v := r.view()
 	f.beside()
-	f.text(&r.Title, v, flagTitle, titleWhole, 'T')
-	f.text(&r.Anchor, v, flagAnchor, anchorWhole, 'A')
+	f.text(&r.Title, v, flagTitle, titleWhole, titleSpace)
+	f.text(&r.Anchor, v, flagAnchor, anchorWhole, anchorSpace)
 	for _, h := range r.After.Hits {
 		if t, ok := f.hit(h.Sense, afterTitle); ok {
 			f.tied(t, withCover+int(afterTitle)*covers+r.After.cover(h))
@@ -86,6 +87,9 @@ func (f *Features) shape(s *Segment, v view, space byte) {
 	length := byte(min(s.Letters/8, 15))
 	f.cross('L', space, length)
 	f.cross('Q', space, marks(s.Raw))
+	written := capitals(s.Raw)
+	f.cross('C', space, written, byte(min(s.Words, 9)))
+	f.cross('c', space, written, byte(f.host))
 	const none = 255
 	first, last, right := byte(none), byte(none), byte(none)
 	for _, h := range s.Hits {
@@ -120,6 +124,52 @@ func marks(text string) (m byte) {
 		m |= 8
 	}
 	return m
+}
+
+// capitals are how the words of a text begin: the first one with a small letter, as in the middle of a sentence, with a
+// capital, or a letter that is neither; and of all words none, few, most, or all with a capital, or every letter is one.
+func capitals(text string) byte {
+	const (
+		small = 1 + iota
+		capital
+		neither
+	)
+	var first, uppers, lowers byte
+	begins, shouted := true, true
+	for _, c := range text {
+		lower, upper := unicode.IsLower(c), unicode.IsUpper(c)
+		if begins && unicode.IsLetter(c) {
+			switch {
+			case lower:
+				lowers = min(lowers+1, 99)
+			case upper:
+				uppers = min(uppers+1, 99)
+			}
+			if first == 0 {
+				first = neither
+				if lower {
+					first = small
+				} else if upper {
+					first = capital
+				}
+			}
+		}
+		shouted = shouted && !lower
+		begins = c == ' '
+	}
+	share := byte(0)
+	switch {
+	case first == 0 || first == neither:
+	case shouted:
+		share = 4
+	case uppers > 1 && lowers == 0:
+		share = 3
+	case uppers > lowers:
+		share = 2
+	case uppers > 1:
+		share = 1
+	}
+	return first + 4*share
 }
 
 // WithText returns a URL like that last read, in which a key stands for the last words of the path, and these words

@@ -66,3 +66,21 @@ func TestGrams(t *testing.T) {
 		}
 	}
 }
+
+// TestCapitals: how the words of a text begin.
+func TestCapitals(t *testing.T) {
+	seen := map[byte]string{}
+	for _, text := range []string{
+		"machine-readable format, in the chart", "Minister opens bridge", "The Minister of Health opens the bridge",
+		"Governor Brown Fills Court Vacancy", "The Governor Fills a Court Vacancy", "ANNUAL REPORT", "보도자료", "2021",
+	} {
+		c := capitals(text)
+		if other, ok := seen[c]; ok {
+			t.Errorf("%q and %q are alike", text, other)
+		}
+		seen[c] = text
+	}
+	if capitals("Der Rat der Stadt") != capitals("Die Lage des Landes") {
+		t.Error("two titles with as many capitals differ")
+	}
+}

@@ -74,7 +74,7 @@ func (r *Reading) titleFeatures(f *Features, s *Segment) {
 			f.tied(t, withWords+int(p)*wordsMax+min(s.Words/2, wordsMax-1))
 		}
 	}
-	f.words(s, 's')
+	f.titleWords(s)
 }
 
 func startsEscaped(s *Segment) bool { return len(s.Raw) > 2 && s.Raw[0] == '%' }
