@@ -70,18 +70,3 @@ func FuzzAddFollowing(f *testing.F) {
 		}
 	})
 }
-
-// FuzzForm: the form of a segment is the same by sets as byte by byte.
-func FuzzForm(f *testing.F) {
-	for _, s := range []string{"minister-opens-new-bridge-12345", "a1b2c3d4-e5f6", "20260128-1", "abc123def4ab55555x", "PAGE-1234", "@[`{/:09azAZ", strings.Repeat("a1-", 21)} {
-		f.Add(s)
-	}
-	f.Fuzz(func(t *testing.T, s string) {
-		got, ok := plainForm(s)
-		want := countedForm(s)
-		want.longest = min(want.longest, longRun)
-		if ok && got != want {
-			t.Errorf("%q: %+v, not %+v", s, got, want)
-		}
-	})
-}

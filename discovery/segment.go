@@ -1,12 +1,10 @@
 package discovery
 
 import (
-	"math/bits"
 	"strings"
 	"time"
 
 	"github.com/newsfork/seed-engine/markup"
-	"github.com/newsfork/seed-engine/swar"
 )
 
 // kind is the form of a path segment.
@@ -71,21 +69,21 @@ func kindOf(segment string) kind {
 	return kindOfBody(segment[:len(segment)-extensionLength(segment)])
 }
 
-// countedForm counts what a segment consists of, byte by byte.
-func countedForm(s string) (f form) {
+func kindOfBody(s string) kind {
+	var digits, letters, hex, words, foreign, longest int
 	inWord, run := false, 0
 	for i := 0; i < len(s); i++ {
 		begin := i
 		for i < len(s) && 'a' <= s[i] && s[i] <= 'z' {
 			if s[i] <= 'f' {
-				f.hex++
+				hex++
 			}
 			i++
 		}
 		if i > begin {
-			f.letters += i - begin
+			letters += i - begin
 			if !inWord {
-				f.words, inWord = f.words+1, true
+				words, inWord = words+1, true
 			}
 			run = 0
 			if i == len(s) {
@@ -95,25 +93,25 @@ func countedForm(s string) (f form) {
 		c := s[i]
 		switch {
 		case isDigit(c):
-			f.digits++
-			f.hex++
-			if run++; run > f.longest {
-				f.longest = run
+			digits++
+			hex++
+			if run++; run > longest {
+				longest = run
 			}
 			continue
 		case isLetter(c):
-			f.letters++
+			letters++
 			if c|0x20 <= 'f' {
-				f.hex++
+				hex++
 			}
 			if !inWord {
-				f.words++
+				words++
 			}
 			inWord = true
 		case c >= 0x80, c == '%' && i+2 < len(s) && s[i+1] >= '8':
-			f.foreign++
+			foreign++
 			if !inWord {
-				f.words++
+				words++
 			}
 			inWord = true
 			if c == '%' {
@@ -127,77 +125,29 @@ func countedForm(s string) (f form) {
 		}
 		run = 0
 	}
-	return f
-}
-
-// form is what a segment consists of.
-type form struct {
-	digits, letters int
-	hex             int // digits and letters of hexadecimal numbers
-	words           int // of letters, also where digits stand in them
-	foreign         int // bytes or escapes beyond ASCII
-	longest         int // run of digits; plainForm does not count beyond longRun
-}
-
-// longRun is the length from which on a number beside words looks like that of an article.
-const longRun = 5
-
-// plainForm is countedForm for a segment of 8 to 64 bytes of ASCII without escapes, as most titles are; ok is false for others.
-// It makes sets of the places of letters and digits, eight bytes at a time.
-func plainForm(s string) (f form, ok bool) {
-	if len(s) < 8 || len(s) > 64 {
-		return f, false
-	}
-	var letters, digits, hex uint64
-	for i := 0; i < len(s); i += 8 {
-		w := swar.Load([]byte(s), min(i, len(s)-8)) >> (8 * max(i+8-len(s), 0))
-		if (w|swar.Match(w, '%'))&swar.Highs != 0 {
-			return f, false
-		}
-		low := w | swar.Ones*0x20
-		l := (low + swar.Ones*(0x80-'a')) &^ (low + swar.Ones*(0x7f-'z')) & swar.Highs
-		d := (w + swar.Ones*(0x80-'0')) &^ (w + swar.Ones*(0x7f-'9')) & swar.Highs
-		letters |= swar.Bits(l) << i
-		digits |= swar.Bits(d) << i
-		hex |= swar.Bits(d|l&^(low+swar.Ones*(0x7f-'f'))) << i
-	}
-	within := digits &^ (digits + letters<<1&digits) // those that follow letters: the sum carries through them
-	f.letters, f.digits, f.hex = bits.OnesCount64(letters), bits.OnesCount64(digits), bits.OnesCount64(hex)
-	f.words = bits.OnesCount64(letters &^ ((letters | within) << 1))
-	for run := digits; run != 0 && f.longest < longRun; run &= run >> 1 {
-		f.longest++
-	}
-	return f, true
-}
-
-func kindOfBody(s string) kind {
-	f, ok := plainForm(s)
-	if !ok {
-		f = countedForm(s)
-	}
-	if f.letters == 0 && f.foreign == 0 {
+	if letters == 0 && foreign == 0 {
 		switch {
-		case f.digits == 0:
+		case digits == 0:
 			return literalKind
-		case f.digits == len(s) && len(s) == 4 && between(s, 1985, 2039):
+		case digits == len(s) && len(s) == 4 && between(s, 1985, 2039):
 			return yearKind
 		case isDate(s):
 			return dateKind
-		case f.digits == len(s):
+		case digits == len(s):
 			return numberKind
 		}
 		return idKind // 12-345
 	}
 	switch {
-	case f.letters == 4 && f.digits > 0 && f.foreign == 0 && len(s) <= 9 && strings.HasPrefix(strings.ToLower(s), "page"):
+	case letters == 4 && digits > 0 && foreign == 0 && len(s) <= 9 && strings.HasPrefix(strings.ToLower(s), "page"):
 		return pageKind
-	case f.foreign == 0 && f.digits > 0 && f.hex == f.digits+f.letters && len(s) >= 12 && f.hex+strings.Count(s, "-") == len(s):
+	case foreign == 0 && digits > 0 && hex == digits+letters && len(s) >= 12 && hex+strings.Count(s, "-") == len(s):
 		return idKind // hexadecimal, UUID
-	case f.foreign == 0 && f.digits >= 3 && (f.letters <= 3 || f.words <= 2 && f.digits > f.letters):
+	case foreign == 0 && digits >= 3 && (letters <= 3 || words <= 2 && digits > letters):
 		return idKind // art12345, KA-2024-113
-	case f.words >= 4, f.words >= 2 && f.longest >= longRun, f.foreign >= 18 && f.words >= 2, f.foreign >= 30:
+	case words >= 4, words >= 2 && longest >= 5, foreign >= 18 && words >= 2, foreign >= 30:
 		return slugKind // foreign letters take two or three bytes
-	case f.words <= 2 && f.letters >= 10 && f.digits >= 4 && f.digits*4 >= f.letters:
+	case words <= 2 && letters >= 10 && digits >= 4 && digits*4 >= letters:
 		return idKind // BBSMSTR_0000000031
 	}
 	return literalKind

@@ -19,9 +19,6 @@ func Match(w uint64, c byte) uint64 { return Zeroes(w^Ones*uint64(c)) & Highs }
 // First returns which of the eight bytes has the lowest mark, 8 when there is none.
 func First(marks uint64) int { return bits.TrailingZeros64(marks) >> 3 }
 
-// Bits gathers the marks of a word in its lowest eight bits, that of the first byte at the bottom.
-func Bits(marks uint64) uint64 { return marks >> 7 * 0x0102040810204080 >> 56 }
-
 // Equal reports whether a and b are the same, as bytes.Equal does. That compares byte by byte in WebAssembly.
 func Equal(a, b []byte) bool {
 	if len(a) != len(b) {

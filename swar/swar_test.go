@@ -104,15 +104,3 @@ func TestCommon(t *testing.T) {
 		}
 	}
 }
-
-func TestBits(t *testing.T) {
-	for want := range uint64(256) {
-		marks := uint64(0)
-		for i := range 8 {
-			marks |= want >> i & 1 << (8*i + 7)
-		}
-		if got := Bits(marks); got != want {
-			t.Errorf("%016x: %08b, not %08b", marks, got, want)
-		}
-	}
-}
