@@ -3,6 +3,7 @@ package main
 import (
 	"math"
 
+	"github.com/newsfork/seed-engine/classify/internal/lexicon"
 	"github.com/newsfork/seed-engine/classify/internal/linear"
 	"github.com/newsfork/seed-engine/classify/internal/urltext"
 )
@@ -35,15 +36,16 @@ func (set *settings) leftOut(e *example) bool {
 	return set.of > 0 && e.set != "" && e.number%set.of >= set.kept
 }
 
-var defaults = settings{tied: 0.1, combined: 0.2, dense: 0.8, structure: 0.5, hashed: 0.5, smooth: 0.08, written: 0.3, pattern: 0.1, text: 0.1, pair: 0.7, bare: 0.2, lone: 0.5, inferred: 0.1, least: 8, rounds: 10, rate: 0.3, dropout: 0.35}
+var defaults = settings{tied: 0.1, combined: 0.2, dense: 0.8, structure: 0.5, hashed: 0.5, smooth: 0.08, written: 0.3, pattern: 0.1, text: 0.1, pair: 0.7, bare: 0.1, lone: 0.15, inferred: 0.1, least: 8, rounds: 10, rate: 0.3, dropout: 0.35}
 
 // fit finds the weights that predict the examples best: AdaGrad, a rate for each feature, over the examples in an order
 // that a generator with a fixed seed shuffles for each round. It is deterministic: the same examples always give the
 // same weights.
 func fit(examples []*example, set settings) *linear.Weights {
 	d := &descent{set: set, w: &linear.Weights{}, plain: make([]rowState, urltext.PlainFeatures)}
+	d.evening = evening(examples)
 	for _, e := range examples {
-		d.total += set.weight(e)
+		d.total += d.weight(e)
 	}
 	d.common = common(examples, set.least)
 	order := make([]*example, len(examples))
@@ -78,8 +80,9 @@ type descent struct {
 	tied  [urltext.TiedFeatures]float64
 	plain []rowState
 
-	common []bool // the plain features that may have weights
-	thin   urltext.Features
+	common  []bool // the plain features that may have weights
+	evening [lexicon.Types]float64
+	thin    urltext.Features
 }
 
 // common returns which plain features mean something: of the hashed ones those that occur in least examples.
@@ -95,6 +98,23 @@ func common(examples []*example, least int) []bool {
 		all[p] = n >= least || urltext.GroupOf(p) != urltext.Hashed
 	}
 	return all
+}
+
+// evening returns by type what the weights of URLs without texts are multiplied by. They were drawn as pages occur, and nearly half
+// have one of three types; both sets were drawn so that the others occur as often.
+func evening(examples []*example) (by [lexicon.Types]float64) {
+	var counts [lexicon.Types]float64
+	total := 0.0
+	for _, e := range examples {
+		if e.origin == bare {
+			counts[e.label]++
+			total++
+		}
+	}
+	for c, n := range counts {
+		by[c] = math.Sqrt(total / float64(lexicon.Types) / max(n, 1))
+	}
+	return by
 }
 
 // rowState is the state of a plain feature. Its weights decay when it occurs, for all steps since it last did.
@@ -169,7 +189,7 @@ func (d *descent) descend(e *example, f *urltext.Features) {
 			s[other] -= d.set.smooth / float64(n)
 		}
 	}
-	weight := d.set.weight(e)
+	weight := d.weight(e)
 	squares := 0.0
 	for c := range s {
 		s[c] = float64(s[c] * weight)
@@ -199,6 +219,15 @@ func (d *descent) descend(e *example, f *urltext.Features) {
 			weights[c] -= float64(rate * s[c])
 		}
 	}
+}
+
+//go:norace
+func (d *descent) weight(e *example) float64 {
+	weight := d.set.weight(e)
+	if e.origin == bare && !e.derived {
+		weight *= d.evening[e.label]
+	}
+	return weight
 }
 
 //go:norace

@@ -29,7 +29,7 @@ func TestTraining(t *testing.T) {
 	measured := from(labelled, predictions)
 	all := measure(measured, (*prediction).best)
 	t.Log(all)
-	if all.accuracy < 0.755 || all.secondary < 0.85 || all.macroF1 < 0.765 {
+	if all.accuracy < 0.765 || all.secondary < 0.855 || all.macroF1 < 0.775 {
 		t.Errorf("worse than before: %s", all)
 	}
 	if before := measure(measured, baseline); before.accuracy > 0.2 {
@@ -40,7 +40,7 @@ func TestTraining(t *testing.T) {
 		figures
 		gain float64 // of the texts over the URLs alone
 	}{
-		firstTexts:  {figures{n: 600, accuracy: 0.63, secondary: 0.73}, 0.02},
+		firstTexts:  {figures{n: 600, accuracy: 0.64, secondary: 0.73}, 0.02},
 		secondTexts: {figures{n: 1200, accuracy: 0.61, secondary: 0.75}, 0.08},
 		thirdTexts:  {figures{n: 4900, accuracy: 0.635, secondary: 0.755}, 0.02},
 		fourthTexts: {figures{n: 9000, accuracy: 0.635, secondary: 0.755}, 0.04},
