@@ -82,6 +82,9 @@ const (
 	maxSnapshotDomains = 500
 )
 
+// MaxExport is the last place where a page of a snapshot may begin.
+const MaxExport = 1 << 52
+
 // Export gives a page of a snapshot, which begins at 0. Hosts that change between two pages are
 // exported as they are when their page is.
 func (s *Shard) Export(now, from int64) (page Snapshot, err error) {

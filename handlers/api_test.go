@@ -123,7 +123,7 @@ func newFixture(t testing.TB, change func(*settings.Settings)) *fixture {
 		Exclusions:   f.obeyed,
 		Evidence:     &collector.Collector{Bucket: f.bucket, Clock: fetch.SystemClock(), Model: embedded.Load, UserAgent: s.UserAgent, Log: log},
 		Reconciler:   &reconcile.Reconciler{Bucket: f.bucket, DeadLetters: deadLetters, Ledger: f.ledger, Now: now},
-		Restorer:     &reconcile.Restorer{Bucket: f.bucket},
+		Restorer:     &reconcile.Restorer{Bucket: f.bucket, Frontier: frontier.Remotes{Caller: f.shards, Shards: 3}},
 		Frontier:     frontier.Remotes{Caller: f.shards, Shards: 3},
 		Backlog: func(_ context.Context, role string) (contract.Backlog, error) {
 			if role == "dlq" {

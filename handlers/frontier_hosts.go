@@ -128,7 +128,7 @@ func (a *API) exportShard(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	from := int64(0)
-	if n := q.number("cursor", 0, 1<<52); n != nil {
+	if n := q.number("cursor", 0, frontier.MaxExport); n != nil {
 		from = *n
 	}
 	if q.err != nil {

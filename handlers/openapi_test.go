@@ -24,7 +24,8 @@ import (
 type described struct {
 	Paths      map[string]map[string]operation
 	Components struct {
-		Responses map[string]response
+		Responses  map[string]response
+		Parameters map[string]parameter
 	}
 }
 
@@ -32,7 +33,14 @@ type operation struct {
 	OperationID string `json:"operationId"`
 	Security    *[]any
 	RequestBody any `json:"requestBody"`
+	Parameters  []parameter
 	Responses   map[string]response
+}
+
+type parameter struct {
+	Ref  string `json:"$ref"`
+	Name string
+	In   string
 }
 
 type response struct {

@@ -60,7 +60,7 @@ func (r *Restorer) Run(ctx context.Context, shard string, live bool, cursor stri
 		if err == nil {
 			err = json.Unmarshal(b, &at)
 		}
-		if err != nil || at.Page < 0 || at.From < 0 || at.Live != live || !isShard(at.Shard) || shard != "" && shard != at.Shard {
+		if err != nil || at.Page < 0 || at.From < 0 || at.From > frontier.MaxExport || at.Live != live || !isShard(at.Shard) || shard != "" && shard != at.Shard {
 			return out, contract.Invalid("cursor", "is not the cursor of an answer; send it as it was given, or none")
 		}
 	}
