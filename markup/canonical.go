@@ -93,7 +93,7 @@ func appendRest(dst, rest []byte) []byte {
 		query = query[:i]
 	}
 	separator := byte('?')
-	for field := range bytes.SplitSeq(trimEnd(query), []byte("&")) {
+	for field := range bytes.SplitSeq(withoutBreaks(trimEnd(query)), []byte("&")) {
 		if len(field) == 0 || isIdle(field) {
 			continue
 		}

@@ -118,6 +118,22 @@ func TestCopyNamesAreFound(t *testing.T) {
 	}
 }
 
+// TestCanonicalWithoutBreaks: what browsers remove from a URL hides no dot segment, name of a copy or tracking parameter.
+func TestCanonicalWithoutBreaks(t *testing.T) {
+	for loc, want := range map[string]string{
+		"https://a.example/x/.\t./private":               "https://a.example/private",
+		"https://a.example/x/%2\ne%\r2e/private":         "https://a.example/private",
+		"https://a.example/\t.":                          "https://a.example/",
+		"https://a.example/x/\t/y":                       "https://a.example/x/y",
+		"https://a.example/a-story?u\ttm_source=x&a\n=1": "https://a.example/a-story?a=1",
+		"https://a.example/a-story?\t&a=%2\r0":           "https://a.example/a-story?a=%20",
+	} {
+		if got, ok := AppendCanonical(nil, []byte(loc)); !ok || string(got) != want {
+			t.Errorf("%q: %s, want %s", loc, got, want)
+		}
+	}
+}
+
 // TestCanonicalStays: URLs are stored in canonical form, so what is in that form stays as it is: of all labelled URLs
 // only those that have a duplicate slash or are copies change.
 func TestCanonicalStays(t *testing.T) {

@@ -1,6 +1,9 @@
 package markup
 
-import "bytes"
+import (
+	"bytes"
+	"slices"
+)
 
 // byteClass is the set of roles of a byte in a URL.
 type byteClass uint8
@@ -42,6 +45,7 @@ var classes = func() (t [256]byteClass) {
 // segments, backslashes as slashes, percent-encoded. The path begins with a slash or backslash, or is empty, which
 // is the same as "/".
 func AppendPath(dst, path []byte) []byte {
+	path = withoutBreaks(path)
 	start := len(dst)
 	for len(path) > 0 {
 		path = path[1:] // the slash before the segment
@@ -88,14 +92,23 @@ func dots(segment []byte) (n int) {
 	return n
 }
 
-// appendEncoded appends b with the bytes of a class percent-encoded. Tabs and line breaks, which browsers remove
-// from URLs, are left out.
+// withoutBreaks returns part of a URL without tabs and line breaks. Browsers remove them before they look for anything: dots
+// with a tab between them are a dot segment.
+func withoutBreaks(b []byte) []byte {
+	if !slices.ContainsFunc(b, isBreak) {
+		return b
+	}
+	return slices.DeleteFunc(slices.Clone(b), isBreak)
+}
+
+func isBreak(c byte) bool { return c == '\t' || c == '\n' || c == '\r' }
+
+// appendEncoded appends b with the bytes of a class percent-encoded.
 func appendEncoded(dst, b []byte, class byteClass) []byte {
 	for _, c := range b {
-		switch {
-		case classes[c]&class == 0:
+		if classes[c]&class == 0 {
 			dst = append(dst, c)
-		case c != '\t' && c != '\n' && c != '\r':
+		} else {
 			dst = append(dst, '%', hex[c>>4], hex[c&15])
 		}
 	}
