@@ -49,7 +49,8 @@ type listing struct {
 
 // listDataset shows one page of a partition's raw files with their state.
 func (a *API) listDataset(w http.ResponseWriter, r *http.Request) error {
-	if err := onlyQuery(r, "cursor"); err != nil {
+	q, err := readQuery(r, "cursor")
+	if err != nil {
 		return err
 	}
 	p, err := partition(r)
@@ -58,8 +59,14 @@ func (a *API) listDataset(w http.ResponseWriter, r *http.Request) error {
 	}
 	prefix := contract.RawPrefix(p.Country, p.Category, p.Date)
 	options := r2.ListOptions{Prefix: prefix, Metadata: true}
-	if c := r.URL.Query().Get("cursor"); c != "" {
-		options.StartAfter = prefix + c
+	if cursor := q.text("cursor"); cursor != "" {
+		options.StartAfter = prefix + cursor
+	}
+	if len(options.StartAfter) > r2.MaxKeyBytes {
+		q.fail(contract.Invalid("cursor", "is not the cursor of an answer; send it as it was given, or none"))
+	}
+	if q.err != nil {
+		return q.err
 	}
 	page, err := a.Bucket.List(r.Context(), options)
 	if err != nil {

@@ -28,6 +28,8 @@ func TestUpload(t *testing.T) {
 		{"0001.json", "[1]", nil, 409, "already_exists"},
 		{"0002", "[]", []string{"Content-Type", "application/json"}, 201, ""},
 		{"raw_0003", "[]", []string{"Content-Type", "text/csv"}, 415, "unsupported_media_type"},
+		{"raw_0003", "\x1f\x8b", []string{"Content-Encoding", "gzip"}, 415, "unsupported_media_type"},
+		{"raw_0003", "[]", []string{"Content-Encoding", "Identity, br"}, 415, "unsupported_media_type"},
 		{"raw_0003", "[]", []string{"Content-Length", "unknown"}, 411, "length_required"},
 		{"raw_0003", "", nil, 400, "validation_error"},
 		{"raw_3", "[]", nil, 400, "validation_error"},

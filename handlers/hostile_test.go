@@ -139,6 +139,13 @@ func TestHostileRequests(t *testing.T) {
 						check(f.raw(t, method, target, r.body, "Authorization", "Bearer secret"), target, "")
 					}
 				}
+				if _, strict := o.Responses["400"]; strict {
+					for _, query := range []string{"cursor=%zz", "limit=1;cursor=x", "limit=%", "%", ";", "state=fai%led"} {
+						if w := f.raw(t, method, base+"?"+query, r.body, "Authorization", "Bearer secret"); w.Code != 400 {
+							t.Errorf("%s %s?%s: %d", method, base, query, w.Code)
+						}
+					}
+				}
 				// What stands in the path.
 				want, got := strings.Split(path, "/"), strings.Split(base, "/")
 				for i := range want {

@@ -93,8 +93,12 @@ func decodeList[T any](list []json.RawMessage, field string) ([]T, error) {
 // element names an element of a list.
 func element(list string, i int) string { return list + "[" + strconv.Itoa(i) + "]" }
 
-// wantJSON accepts a missing Content-Type, which plain clients leave out.
+// wantJSON accepts a missing Content-Type, which plain clients leave out. Nobody decompresses bodies: as a raw file, one would
+// be stored as it is.
 func wantJSON(r *http.Request) error {
+	if coding := r.Header.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
+		return &failure{http.StatusUnsupportedMediaType, "unsupported_media_type", "the body must not be compressed; send it as it is, without Content-Encoding"}
+	}
 	t := r.Header.Get("Content-Type")
 	if t == "" {
 		return nil
@@ -107,12 +111,8 @@ func wantJSON(r *http.Request) error {
 
 // onlyQuery rejects query parameters other than names.
 func onlyQuery(r *http.Request, names ...string) error {
-	for name := range r.URL.Query() {
-		if !slices.Contains(names, name) {
-			return contract.Invalid(name, "is not a query parameter of this route; leave it out")
-		}
-	}
-	return nil
+	_, err := readQuery(r, names...)
+	return err
 }
 
 const (
@@ -246,9 +246,19 @@ func (q *query) limit() int {
 	return defaultLimit
 }
 
-// readQuery reads the query of a route that has these parameters alone.
+// readQuery reads the query of a route that has these parameters alone. A parameter that cannot be read is not as good as
+// none: without its cursor or filter the caller would be given something else than it asked for.
 func readQuery(r *http.Request, names ...string) (*query, error) {
-	return &query{values: r.URL.Query()}, onlyQuery(r, names...)
+	values, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		return nil, contract.Invalid("query", "cannot be read; percent-encode special characters, and put \"&\" between parameters")
+	}
+	for name := range values {
+		if !slices.Contains(names, name) {
+			return nil, contract.Invalid(name, "is not a query parameter of this route; leave it out")
+		}
+	}
+	return &query{values: values}, nil
 }
 
 const maxReason = 500 // characters
