@@ -1,14 +1,11 @@
 // A shard of the frontier as a Durable Object on workerd: node bench/frontier/run.mjs [--quick]
 //
 // Fails when half of the leases of 100 URLs take 10 ms or more.
-import { join, resolve } from "node:path";
-import { fileURLToPath } from "node:url";
+import { join } from "node:path";
 import { build } from "../../worker/build.mjs";
-import "../../test/home.mjs";
-import { createTestHarness } from "wrangler";
-import { Rows } from "../rows.mjs";
+import { harnessOf } from "../../test/harness.mjs";
+import { root, Rows } from "../rows.mjs";
 
-const root = resolve(fileURLToPath(new URL("../..", import.meta.url)));
 const quick = process.argv.includes("--quick"); // a smaller run, to see that it works
 const domains = quick ? 500 : 5000;
 const each = 20; // URLs of a domain
@@ -16,21 +13,14 @@ const rounds = quick ? 20 : 200;
 const maxLease = 10; // ms
 
 build(root, join(root, "build/worker"));
-const harness = createTestHarness({
-  root,
-  workers: [
-    {
-      config: {
-        name: "engine",
-        main: join(root, "bench/frontier/inside.mjs"),
-        compatibility_date: "2026-11-01",
-        rules: [{ type: "CompiledWasm", globs: ["**/*.wasm"] }],
-        vars: { REQUEST_INTERVAL_MS: "0", FRONTIER_SHARDS: "1" },
-        durable_objects: { bindings: [{ name: "FRONTIER", class_name: "Frontier" }] },
-        migrations: [{ tag: "v1", new_sqlite_classes: ["Frontier"] }],
-      },
-    },
-  ],
+const harness = harnessOf({
+  name: "engine",
+  main: join(root, "bench/frontier/inside.mjs"),
+  compatibility_date: "2026-11-01",
+  rules: [{ type: "CompiledWasm", globs: ["**/*.wasm"] }],
+  vars: { REQUEST_INTERVAL_MS: "0", FRONTIER_SHARDS: "1" },
+  durable_objects: { bindings: [{ name: "FRONTIER", class_name: "Frontier" }] },
+  migrations: [{ tag: "v1", new_sqlite_classes: ["Frontier"] }],
 });
 await harness.listen();
 const worker = harness.getWorker("engine");

@@ -7,8 +7,7 @@ import { spawnSync } from "node:child_process";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "../../worker/build.mjs";
-import "../../test/home.mjs";
-import { createTestHarness } from "wrangler";
+import { harnessOf } from "../../test/harness.mjs";
 
 const root = resolve(fileURLToPath(new URL("../..", import.meta.url)));
 const quick = process.argv.includes("--quick"); // a smaller run, to see that it works
@@ -38,21 +37,18 @@ const shared = {
 async function latency() {
   build(join(root, "info/api"), join(root, "build/info-api"));
   build(join(root, "bench/info/fill"), join(root, "build/bench-info-fill"));
-  const worker = (name, main, more = {}) => ({ config: { name, main: join(root, main), ...shared, ...more } });
-  const harness = createTestHarness({
-    root,
-    workers: [
-      worker("driver", "bench/info/driver.mjs", {
-        services: [
-          { binding: "go", service: "api" },
-          { binding: "peer", service: "peer" },
-        ],
-      }),
-      worker("api", "build/info-api/entry.mjs"),
-      worker("peer", "bench/info/peer.mjs"),
-      worker("fill", "build/bench-info-fill/entry.mjs"),
-    ],
-  });
+  const worker = (name, main, more = {}) => ({ name, main: join(root, main), ...shared, ...more });
+  const harness = harnessOf(
+    worker("driver", "bench/info/driver.mjs", {
+      services: [
+        { binding: "go", service: "api" },
+        { binding: "peer", service: "peer" },
+      ],
+    }),
+    worker("api", "build/info-api/entry.mjs"),
+    worker("peer", "bench/info/peer.mjs"),
+    worker("fill", "build/bench-info-fill/entry.mjs"),
+  );
   await harness.listen();
   try {
     const fill = harness.getWorker("fill");

@@ -4,8 +4,7 @@ import { readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "../../worker/build.mjs";
-import "../../test/home.mjs";
-import { createTestHarness } from "wrangler";
+import { harnessOf } from "../../test/harness.mjs";
 
 export const root = resolve(fileURLToPath(new URL("../..", import.meta.url)));
 const date = "2026-11-01";
@@ -47,32 +46,25 @@ const shards = {
  */
 export async function start({ mains, latency, vars = {}, others = [] }) {
   build(root, join(root, "build/worker"));
-  const harness = createTestHarness({
-    root,
-    workers: [
-      { config: side("engine", mains.engine, vars, { d1_databases: d1, ...shards }) },
-      { config: side("peer", mains.peer, vars) },
-      {
-        config: {
-          name: "driver",
-          main: join(root, "bench/pipeline/driver.mjs"),
-          compatibility_date: date,
-          compatibility_flags: ["service_binding_extra_handlers"],
-          r2_buckets: ["engine", "peer"].map((name) => ({ binding: `${name}_BUCKET`, bucket_name: `bench-${name}` })),
-          services: ["engine", "peer"].map((service) => ({ binding: service, service })),
-        },
-      },
-      {
-        config: {
-          name: "web",
-          main: join(root, "test/workers/anysite.mjs"),
-          compatibility_date: date,
-          vars: { LATENCY_MS: String(latency) },
-        },
-      },
-      ...others.map((config) => ({ config })),
-    ],
-  });
+  const harness = harnessOf(
+    side("engine", mains.engine, vars, { d1_databases: d1, ...shards }),
+    side("peer", mains.peer, vars),
+    {
+      name: "driver",
+      main: join(root, "bench/pipeline/driver.mjs"),
+      compatibility_date: date,
+      compatibility_flags: ["service_binding_extra_handlers"],
+      r2_buckets: ["engine", "peer"].map((name) => ({ binding: `${name}_BUCKET`, bucket_name: `bench-${name}` })),
+      services: ["engine", "peer"].map((service) => ({ binding: service, service })),
+    },
+    {
+      name: "web",
+      main: join(root, "test/workers/anysite.mjs"),
+      compatibility_date: date,
+      vars: { LATENCY_MS: String(latency) },
+    },
+    ...others,
+  );
   await harness.listen();
   const names = ["engine", "peer", "driver", ...others.map(({ name }) => name)];
   const workers = Object.fromEntries(names.map((name) => [name, harness.getWorker(name)]));

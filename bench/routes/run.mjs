@@ -2,8 +2,7 @@
 // request of an isolate: node bench/routes/run.mjs [--quick]
 import { join } from "node:path";
 import { buildEngine } from "../../worker/build.mjs";
-import "../../test/home.mjs";
-import { createTestHarness } from "wrangler";
+import { harnessOf } from "../../test/harness.mjs";
 import { median, ratio, round1, runningWorkerd } from "../pipeline/world.mjs";
 import { root, Rows } from "../rows.mjs";
 
@@ -39,20 +38,11 @@ const shards = {
   durable_objects: { bindings: [{ name: "FRONTIER", class_name: "Frontier" }] },
   migrations: [{ tag: "v1", new_sqlite_classes: ["Frontier"] }],
 };
-const harness = createTestHarness({
-  root,
-  workers: [
-    { config: { ...side("engine"), ...shards } },
-    { config: side("peer") },
-    {
-      config: {
-        name: "driver",
-        main: join(root, "bench/routes/driver.mjs"),
-        compatibility_date: date,
-        services: ["engine", "peer"].map((service) => ({ binding: service, service })),
-      },
-    },
-  ],
+const harness = harnessOf({ ...side("engine"), ...shards }, side("peer"), {
+  name: "driver",
+  main: join(root, "bench/routes/driver.mjs"),
+  compatibility_date: date,
+  services: ["engine", "peer"].map((service) => ({ binding: service, service })),
 });
 await harness.listen();
 const [engine, peer, driver] = ["engine", "peer", "driver"].map((name) => harness.getWorker(name));

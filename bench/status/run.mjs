@@ -2,14 +2,11 @@
 //
 // Fails when a status takes 50 ms or more, and when a statement reads a table from one end to the other
 // that grows with files, domains or dead letters.
-import { join, resolve } from "node:path";
-import { fileURLToPath } from "node:url";
+import { join } from "node:path";
 import { build } from "../../worker/build.mjs";
-import "../../test/home.mjs";
-import { createTestHarness } from "wrangler";
-import { Rows } from "../rows.mjs";
+import { harnessOf } from "../../test/harness.mjs";
+import { root, Rows } from "../rows.mjs";
 
-const root = resolve(fileURLToPath(new URL("../..", import.meta.url)));
 const quick = process.argv.includes("--quick"); // a smaller run, to see that it works
 const domains = quick ? 50_000 : 1_000_000;
 const partitions = 1000;
@@ -17,33 +14,26 @@ const rounds = quick ? 20 : 100;
 const maxStatus = 50; // ms
 
 build(root, join(root, "build/worker"));
-const harness = createTestHarness({
-  root,
-  workers: [
+const harness = harnessOf({
+  name: "engine",
+  main: join(root, "bench/status/observed.mjs"),
+  compatibility_date: "2026-11-01",
+  rules: [{ type: "CompiledWasm", globs: ["**/*.wasm"] }],
+  r2_buckets: [{ binding: "DATASETS_BUCKET", bucket_name: "bench-status" }],
+  queues: {
+    producers: ["SEED_QUEUE", "DOMAIN_QUEUE", "DLQ"].map((binding) => ({
+      binding,
+      queue: `status-${binding.toLowerCase().replace("_", "-")}`,
+    })),
+  },
+  durable_objects: { bindings: [{ name: "FRONTIER", class_name: "Frontier" }] },
+  migrations: [{ tag: "v1", new_sqlite_classes: ["Frontier"] }],
+  d1_databases: [
     {
-      config: {
-        name: "engine",
-        main: join(root, "bench/status/observed.mjs"),
-        compatibility_date: "2026-11-01",
-        rules: [{ type: "CompiledWasm", globs: ["**/*.wasm"] }],
-        r2_buckets: [{ binding: "DATASETS_BUCKET", bucket_name: "bench-status" }],
-        queues: {
-          producers: ["SEED_QUEUE", "DOMAIN_QUEUE", "DLQ"].map((binding) => ({
-            binding,
-            queue: `status-${binding.toLowerCase().replace("_", "-")}`,
-          })),
-        },
-        durable_objects: { bindings: [{ name: "FRONTIER", class_name: "Frontier" }] },
-        migrations: [{ tag: "v1", new_sqlite_classes: ["Frontier"] }],
-        d1_databases: [
-          {
-            binding: "METADATA_DB",
-            database_name: "status",
-            database_id: "status",
-            migrations_dir: join(root, "ledger/migrations"),
-          },
-        ],
-      },
+      binding: "METADATA_DB",
+      database_name: "status",
+      database_id: "status",
+      migrations_dir: join(root, "ledger/migrations"),
     },
   ],
 });

@@ -7,11 +7,11 @@
 //   KEEP=1 node sample/info/demo.mjs    goes on, collecting every ten seconds, until Ctrl-C
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { home } from "../../test/home.mjs";
+import { harnessOf } from "../../test/harness.mjs";
 import { build } from "../../worker/build.mjs";
 import { root, sampleVars } from "../local.mjs";
 import { endProgress, failure, good, plural, progress, step } from "../report.mjs";
-import { createTestHarness, unstable_readConfig as readConfig } from "wrangler";
+import { unstable_readConfig as readConfig } from "wrangler";
 
 const enough = 500;
 const press = "daily-press.sg"; // of the sample web
@@ -70,9 +70,7 @@ const upstreams = {
   main: join(root, "sample/info/upstreams.mjs"),
   compatibility_date: api.compatibility_date,
 };
-const workers = [api, collector, upstreams, engine, web].map((config) => ({ config }));
-// Not from the root, whose .dev.vars and .env have the secrets and settings of make dev.
-const harness = createTestHarness({ root: home, workers });
+const harness = harnessOf(api, collector, upstreams, engine, web);
 
 let leave = () => process.exit(130); // this ends the Workers too
 try {

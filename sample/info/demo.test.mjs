@@ -1,18 +1,12 @@
 // The demo of the Info service, run as people run it, until they have seen its page.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { existsSync, rmSync, writeFileSync } from "node:fs";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-
-// The secrets of make dev, with which an engine refuses callers that send no token. Those of a developer stay as they are.
-const devVars = fileURLToPath(new URL("../../.dev.vars", import.meta.url));
+import { setDevelopersToken } from "../../test/harness.mjs";
 
 test("make demo-info KEEP=1 scrolls without gap or duplicate, then shows the page", { timeout: 300_000 }, async (t) => {
-  if (!existsSync(devVars)) {
-    writeFileSync(devVars, "API_TOKEN=of-make-dev\n", { flag: "wx" });
-    t.after(() => rmSync(devVars));
-  }
+  setDevelopersToken(t); // with which an engine refuses callers that send none
   const script = fileURLToPath(new URL("demo.mjs", import.meta.url));
   const child = spawn(process.execPath, [script], {
     env: { ...process.env, KEEP: "1" },

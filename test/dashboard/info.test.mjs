@@ -4,13 +4,13 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import "../home.mjs";
+import { harnessOf } from "../harness.mjs";
 import { languages } from "../../dashboard/public/dashboard/preferences.js";
 import { build } from "../../worker/build.mjs";
 import { openPage, root, settled, shots, skip, startBrowser, violations } from "./browser.mjs";
 import { startFake } from "./fakeapi.mjs";
 import { world } from "./world.mjs";
-import { createTestHarness, unstable_readConfig as readConfig } from "wrangler";
+import { unstable_readConfig as readConfig } from "wrangler";
 
 const rss = `<rss><channel><title>P</title><item><title>Solar power</title><link>https://press.example/1</link><pubDate>${new Date().toUTCString()}</pubDate></item></channel></rss>`;
 const pages = {
@@ -53,7 +53,7 @@ describe("the operators' page of the Info service", { skip }, () => {
       compatibility_date: "2026-11-01",
       vars: { PAGES: JSON.stringify(pages) },
     };
-    harness = createTestHarness({ root, workers: [{ config }, { config: newsweb }] });
+    harness = harnessOf(config, newsweb);
     url = (await harness.listen()).url.origin;
     await harness.getWorker(config.name).applyD1Migrations("INFO_DB");
     web = harness.getWorker("newsweb");

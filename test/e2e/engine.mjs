@@ -4,8 +4,8 @@ import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import "../home.mjs";
-import { createTestHarness, unstable_readConfig as readConfig } from "wrangler";
+import { harnessOf } from "../harness.mjs";
+import { unstable_readConfig as readConfig } from "wrangler";
 
 export const root = resolve(fileURLToPath(new URL("../..", import.meta.url)));
 
@@ -31,15 +31,7 @@ export async function startEngine({ vars = quick, change = (config) => config, w
     vars: { ENVIRONMENT: "development", ...vars },
     services: [{ binding: "EGRESS", service: web.name }],
   });
-  const harness = createTestHarness({
-    root,
-    workers: [
-      { config },
-      { config: web },
-      { config: caller(config.name) },
-      ...others.map((other) => ({ config: other })),
-    ],
-  });
+  const harness = harnessOf(config, web, caller(config.name), ...others);
   await harness.listen();
   const engine = new Engine(harness, config.name, web.name);
   if (config.d1_databases?.length) await harness.getWorker(config.name).applyD1Migrations("METADATA_DB");
@@ -49,8 +41,10 @@ export async function startEngine({ vars = quick, change = (config) => config, w
 
 function development() {
   const config = readConfig({ config: join(root, "wrangler.jsonc") }, { hideWarnings: true });
-  const { name, main, compatibility_date, rules, r2_buckets, d1_databases } = config;
-  const { queues, version_metadata, durable_objects, migrations } = config;
+  const { name, main, compatibility_date, rules, r2_buckets, queues, version_metadata } = config;
+  const { durable_objects, migrations } = config;
+  const migrations_dir = join(root, "ledger/migrations");
+  const d1_databases = config.d1_databases.map((db) => ({ ...db, migrations_dir }));
   const stores = { r2_buckets, d1_databases, durable_objects, migrations };
   return { name, main, compatibility_date, rules, queues, version_metadata, ...stores };
 }

@@ -5,8 +5,9 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { root } from "./engine.mjs";
+import { harnessOf } from "../harness.mjs";
 import { build } from "../../worker/build.mjs";
-import { createTestHarness, unstable_readConfig as readConfig } from "wrangler";
+import { unstable_readConfig as readConfig } from "wrangler";
 
 const fixture = (name) => readFileSync(join(root, "info/testdata", name), "utf8");
 
@@ -80,7 +81,7 @@ const newsweb = {
   compatibility_date: "2026-11-01",
   vars: { PAGES: JSON.stringify(pages) },
 };
-const harness = createTestHarness({ root, workers: [{ config: api }, { config: collector }, { config: newsweb }] });
+const harness = harnessOf(api, collector, newsweb);
 after(() => harness.close());
 await harness.listen();
 const reading = harness.getWorker(api.name);

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { root, startEngine } from "./engine.mjs";
+import { setDevelopersToken } from "../harness.mjs";
 
 const status = "/api/v1/seeds/status";
 const ray = { "cf-ray": "8d1f0a2b3c4d5e6f-SIN" };
@@ -85,4 +86,11 @@ test("a development Worker that was deployed answers nobody without a token", as
   } finally {
     await engine.close();
   }
+});
+
+test("the secrets of make dev are not those of the tests", async (t) => {
+  setDevelopersToken(t);
+  const engine = await startEngine();
+  t.after(() => engine.close());
+  assert.equal((await engine.api("GET", status)).status, 200);
 });

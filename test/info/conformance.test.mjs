@@ -4,10 +4,9 @@ import assert from "node:assert/strict";
 import { dirname, join, resolve } from "node:path";
 import { after, suite, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import "../home.mjs";
+import { harnessOf } from "../harness.mjs";
 import { build } from "../../worker/build.mjs";
 import { missing, startPostgres, startRedis } from "./servers.mjs";
-import { createTestHarness } from "wrangler";
 
 const here = dirname(fileURLToPath(import.meta.url));
 const root = resolve(here, "../..");
@@ -36,7 +35,7 @@ async function conformance() {
     kv_namespaces: [{ binding: "INFO_CACHE", id: "info" }],
     hyperdrive: [{ binding: "HYPERDRIVE", id: "info", localConnectionString: postgres.url }],
   };
-  const harness = createTestHarness({ root, workers: [{ config }] });
+  const harness = harnessOf(config);
   after(async () => {
     await harness.close();
     await Promise.all([postgres.remove(), redis.remove()]);

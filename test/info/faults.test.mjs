@@ -5,10 +5,10 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { isDeepStrictEqual } from "node:util";
 import { root } from "../e2e/engine.mjs";
+import { harnessOf } from "../harness.mjs";
 import { build } from "../../worker/build.mjs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { missing, startPostgres, startRedis } from "./servers.mjs";
-import { createTestHarness } from "wrangler";
 
 const minutesAgo = (n) => new Date(Date.now() - n * 60_000).toUTCString();
 const rss = (titles) =>
@@ -35,21 +35,17 @@ async function eventually(ask, expected) {
 async function start(bindings, vars = {}, names = ["api", "collector"]) {
   const shared = { compatibility_date: "2026-11-01", rules: [{ type: "CompiledWasm", globs: ["**/*.wasm"] }] };
   const worker = (name) => ({
-    config: {
-      ...{ name, main: join(root, `build/info-${name}/entry.mjs`), ...shared, ...bindings },
-      vars: { ENVIRONMENT: "development", FEEDS: `https://${feed}`, API_TOKEN: "token", ...vars },
-      services: [{ binding: "EGRESS", service: "newsweb" }],
-    },
+    ...{ name, main: join(root, `build/info-${name}/entry.mjs`), ...shared, ...bindings },
+    vars: { ENVIRONMENT: "development", FEEDS: `https://${feed}`, API_TOKEN: "token", ...vars },
+    services: [{ binding: "EGRESS", service: "newsweb" }],
   });
   const web = {
-    config: {
-      name: "newsweb",
-      main: join(root, "test/workers/newsweb.mjs"),
-      compatibility_date: "2026-11-01",
-      vars: { PAGES: "{}" },
-    },
+    name: "newsweb",
+    main: join(root, "test/workers/newsweb.mjs"),
+    compatibility_date: "2026-11-01",
+    vars: { PAGES: "{}" },
   };
-  const harness = createTestHarness({ root, workers: [...names.map(worker), web] });
+  const harness = harnessOf(...names.map(worker), web);
   let closed;
   const stop = () => (closed ??= harness.close());
   after(stop);
