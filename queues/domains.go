@@ -66,28 +66,18 @@ type domainEvent struct {
 func (c *Consumer) handleDomains(ctx context.Context, queue string, messages []Message) {
 	e := &domainEvent{start: c.Now(), consumer: c, settlement: c.newSettlement(queue)}
 	e.batch = c.NewBatch(func(link string) bool { return e.exclusions.URL(link) })
-	work := e.read(messages)
-	// What operators decided takes a call of the bucket, and the checkpoints take others.
-	var looks sync.WaitGroup
-	looked := map[string]bool{}
-	for _, d := range work.domains {
-		if key := d.work.Dir().Checkpoint(); !looked[key] {
-			looked[key] = true
-		} else {
-			continue
-		}
-		looks.Go(func() {
-			_ = recovered(func() error { _, err := e.batch.Look(ctx, d.work); return err }) // sort looks again, and says so
-		})
-	}
 	e.leases = c.Leases.begin(ctx, e.batch.Visits)
-	lanes := e.venture(ctx, work.domains)
+	work := e.read(messages)
+	// Looked for at the same time: the checkpoints, the leases, and what operators decided.
+	looked := e.lookForCheckpoints(ctx, work.domains)
+	lanes := lanesOf(work.domains)
+	e.speculate(ctx, lanes)
 	var ok bool
 	e.exclusions, ok = c.admit(ctx, queue, messages)
-	looks.Wait()
+	looked.Wait()
 	if !ok {
 		for _, l := range lanes {
-			_ = l.abandon(ctx)
+			l.abandon(ctx)
 		}
 		return
 	}
@@ -143,6 +133,24 @@ func (e *domainEvent) read(messages []Message) (w domainWork) {
 	return w
 }
 
+// lookForCheckpoints begins to look for the checkpoints of deliveries, each once. sort asks for what that found, and reports
+// its errors.
+func (e *domainEvent) lookForCheckpoints(ctx context.Context, list []domainDelivery) *sync.WaitGroup {
+	looks := new(sync.WaitGroup)
+	sought := map[string]bool{}
+	for _, d := range list {
+		key := d.work.Dir().Checkpoint()
+		if sought[key] {
+			continue
+		}
+		sought[key] = true
+		looks.Go(func() {
+			_ = recovered(func() error { _, err := e.batch.Look(ctx, d.work); return err })
+		})
+	}
+	return looks
+}
+
 // finished is a delivery whose domain was collected, and what the ledger is to record of it.
 type finished struct {
 	delivery domainDelivery
@@ -154,16 +162,15 @@ type lane struct {
 	deliveries []domainDelivery
 	unfinished bool // the domain has to be asked for something
 
-	// What became of the lease that was asked for at a venture, once ventured is closed; nil for none.
-	own      *lease
-	ventured chan struct{}
-	err      error
+	// The lease that was asked for in case it is needed, and why there is none, once answered is closed; nil where none was
+	// asked for.
+	speculative *lease
+	err         error
+	answered    chan struct{}
 }
 
-// venture groups deliveries by domain, and asks for the leases of the domains while it is being found out which of them
-// are needed. A domain that has its contract is not leased, which costs the shard no row. While the pipeline is paused, messages
-// come again and again: then none is asked for.
-func (e *domainEvent) venture(ctx context.Context, list []domainDelivery) (lanes []*lane) {
+// lanesOf groups deliveries by domain.
+func lanesOf(list []domainDelivery) (lanes []*lane) {
 	of := map[string]*lane{}
 	for _, d := range list {
 		l := of[d.work.Domain]
@@ -173,8 +180,15 @@ func (e *domainEvent) venture(ctx context.Context, list []domainDelivery) (lanes
 		}
 		l.deliveries = append(l.deliveries, d)
 	}
+	return lanes
+}
+
+// speculate asks for the leases of the domains while it is being found out which of them are needed. A domain that has
+// its contract is not leased, which costs the shard no row. While the pipeline is paused, messages come again and
+// again: then none is asked for.
+func (e *domainEvent) speculate(ctx context.Context, lanes []*lane) {
 	if e.consumer.Controls.WasPaused() {
-		return lanes
+		return
 	}
 	for _, l := range lanes {
 		work := l.deliveries[0].work
@@ -185,33 +199,34 @@ func (e *domainEvent) venture(ctx context.Context, list []domainDelivery) (lanes
 		if !slices.ContainsFunc(l.deliveries, func(d domainDelivery) bool { return d.work.Force || d.work.Partition != work.Partition }) {
 			t.unless = &work.Partition
 		}
-		l.own, l.ventured = e.leases.of(work.Domain), make(chan struct{})
+		l.speculative, l.answered = e.leases.of(work.Domain), make(chan struct{})
 		go func() {
-			defer close(l.ventured)
-			l.err = recovered(func() error { return l.own.take(ctx, t) })
+			defer close(l.answered)
+			l.err = recovered(func() error { return l.speculative.take(ctx, t) })
 		}()
 	}
-	return lanes
 }
 
-// lease waits for the lease that was asked for at a venture. own is nil where there is none, and it may be asked for: since
-// the contract that the domain has was deleted, or is to be made again, or for scrapers to leave a busy domain to this event.
-func (l *lane) lease() (own *lease, err error) {
-	if l.own == nil {
+// taken waits for the speculative lease. own is nil where there is none, and it may be asked for: since the contract
+// that the domain has was deleted, or is to be made again, or for scrapers to leave a busy domain to this event.
+func (l *lane) taken() (own *lease, err error) {
+	if l.speculative == nil {
 		return nil, nil
 	}
-	if <-l.ventured; errors.Is(l.err, errCollected) || errors.Is(l.err, fetch.ErrHostBusy) {
+	if <-l.answered; errors.Is(l.err, errCollected) || errors.Is(l.err, fetch.ErrHostBusy) {
 		return nil, nil
 	}
-	return l.own, l.err
+	return l.speculative, l.err
 }
 
-// abandon gives the lease back that was asked for at a venture.
-func (l *lane) abandon(ctx context.Context) error {
-	if own, err := l.lease(); own != nil && err == nil {
-		return own.release(ctx, nil)
-	}
-	return nil
+// abandon gives the speculative lease back. Where that fails, it ends by itself.
+func (l *lane) abandon(ctx context.Context) {
+	_ = recovered(func() error {
+		if own, err := l.taken(); own != nil && err == nil {
+			return own.release(ctx, nil)
+		}
+		return nil
+	})
 }
 
 // hosts are those of a registrable domain that its messages name.
@@ -269,12 +284,9 @@ func (e *domainEvent) handle(ctx context.Context, l *lane) {
 			}
 		}
 	} else {
-		abandoned := make(chan struct{})
-		go func() {
-			defer close(abandoned)
-			_ = recovered(func() error { return l.abandon(ctx) })
-		}()
-		defer func() { <-abandoned }()
+		var abandoned sync.WaitGroup
+		abandoned.Go(func() { l.abandon(ctx) })
+		defer abandoned.Wait()
 	}
 	for _, d := range l.deliveries {
 		d.start = e.consumer.Now()
@@ -286,9 +298,9 @@ func (e *domainEvent) handle(ctx context.Context, l *lane) {
 	}
 }
 
-// lease leases the registrable domain of a lane, unless that was done at a venture.
+// lease leases the registrable domain of a lane, unless it has its speculative lease.
 func (e *domainEvent) lease(ctx context.Context, l *lane) (*access, error) {
-	own, err := l.lease()
+	own, err := l.taken()
 	if own == nil && err == nil {
 		domain := fetch.Registrable(l.deliveries[0].work.Domain)
 		own = e.leases.of(domain)

@@ -89,7 +89,7 @@ func TestLeasesLastAsLongAsTheWork(t *testing.T) {
 	}
 }
 
-// TestWhatIsCollectedIsNotLeased: a merge asks the domain for nothing. Its lease is asked for at a venture; the shard gives
+// TestWhatIsCollectedIsNotLeased: a merge asks the domain for nothing. Its lease is asked for speculatively; the shard gives
 // none for a domain that has its contract, and takes it back where it did not know.
 func TestWhatIsCollectedIsNotLeased(t *testing.T) {
 	f := newFixture(t)
@@ -119,8 +119,8 @@ func TestWhatIsCollectedIsNotLeased(t *testing.T) {
 	}
 }
 
-// TestALeaseAtAVentureIsGivenBack: when nothing may be worked on, and where operators excluded the domain since.
-func TestALeaseAtAVentureIsGivenBack(t *testing.T) {
+// TestASpeculativeLeaseIsGivenBack: when nothing may be worked on, and where operators excluded the domain since.
+func TestASpeculativeLeaseIsGivenBack(t *testing.T) {
 	for name, decide := range map[string]func(*contract.Controls){
 		"paused":   func(c *contract.Controls) { c.Pipeline.Paused = true },
 		"excluded": func(c *contract.Controls) { c.Exclusions = []contract.Exclusion{{Kind: "domain", Value: "a.sg"}} },
@@ -138,9 +138,9 @@ func TestALeaseAtAVentureIsGivenBack(t *testing.T) {
 	}
 }
 
-// TestAVentureKeepsNoScraperAway: an event that finds a domain busy, and turns out not to need it, is not waited for, as one
+// TestASpeculativeLeaseKeepsNoScraperAway: an event that finds a domain busy, and turns out not to need it, is not waited for, as one
 // is that needs it.
-func TestAVentureKeepsNoScraperAway(t *testing.T) {
+func TestASpeculativeLeaseKeepsNoScraperAway(t *testing.T) {
 	for name, c := range map[string]struct {
 		done, paused, waits bool
 	}{"a merge": {done: true}, "a pause": {paused: true}, "a collection": {waits: true}} {
