@@ -359,29 +359,22 @@ func (o *Operating) status(w http.ResponseWriter, r *http.Request) error {
 	}
 	return succeed(w, info.Status{
 		Sources: sources, Alarms: o.firing(list, saved), UpdatedAt: contract.At(now.UTC()),
-		Cache: info.CacheStatus{ChangedAt: at(cached.ChangedAt), RefreshedAt: at(cached.RefreshedAt)},
+		Cache: info.CacheStatus{ChangedAt: contract.At(cached.ChangedAt), RefreshedAt: contract.At(cached.RefreshedAt)},
 	})
 }
 
 func describe(s store.Source, on bool, now time.Time) info.SourceStatus {
 	d := info.SourceStatus{
-		Name: s.Name, On: on, StartedAt: at(s.StartedAt), SucceededAt: at(s.SucceededAt), FailedAt: at(s.FailedAt), Failures: s.Failures,
+		Name: s.Name, On: on, StartedAt: contract.At(s.StartedAt), SucceededAt: contract.At(s.SucceededAt), FailedAt: contract.At(s.FailedAt), Failures: s.Failures,
 		ErrorClass: contract.Text(s.ErrorClass), Error: contract.Text(s.Error), Last: s.Counts, Quotas: s.Quotas, DeadLetters: s.DeadLetters,
 	}
 	if s.NotBefore.After(now) {
-		d.NotBefore = at(s.NotBefore)
+		d.NotBefore = contract.At(s.NotBefore)
 	}
 	if d.Quotas == nil {
 		d.Quotas = []info.Quota{}
 	}
 	return d
-}
-
-func at(t time.Time) *contract.Time {
-	if t.IsZero() {
-		return nil
-	}
-	return contract.At(t)
 }
 
 // metrics answers in Prometheus' text format.
