@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"log/slog"
 	"net/http"
 	"time"
@@ -91,7 +90,7 @@ func (r *Reporter) saveChanges(ctx context.Context, current []contract.Alarm, sa
 		u := ledger.AlarmUpdate{Name: a.Key(), State: a.State}
 		if ok || a.State == contract.AlarmFiring { // that an alarm is well from the start is no news
 			c := r.change(a, at)
-			u.Notice = &ledger.AlarmNotice{ID: c.ID, Body: encode(c), At: at.UnixMilli()}
+			u.Notice = &ledger.AlarmNotice{ID: c.ID, Body: string(contract.Encode(c)), At: at.UnixMilli()}
 			changes = append(changes, c)
 		}
 		updates = append(updates, u)
@@ -118,12 +117,4 @@ func (r *Reporter) change(a *contract.Alarm, at time.Time) contract.AlarmChange 
 		ID: rand.Text(), Alarm: a.Name, Source: a.Source, State: a.State, Value: a.Value, Threshold: a.Threshold, Unit: a.Unit, Window: a.Window,
 		At: contract.Time{Time: at.UTC()}, Environment: r.Environment, Text: verb + " (" + r.Environment + "): " + a.Text,
 	}
-}
-
-func encode(c contract.AlarmChange) string {
-	body, err := json.Marshal(c)
-	if err != nil {
-		panic(err) // it is plain data
-	}
-	return string(body)
 }

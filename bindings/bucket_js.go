@@ -4,12 +4,12 @@ package bindings
 
 import (
 	"context"
-	"encoding/json"
 	"io"
 	"strconv"
 	"syscall/js"
 	"time"
 
+	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/r2"
 	"github.com/newsfork/seed-engine/worker"
 )
@@ -311,7 +311,7 @@ func putOptions(o *r2.PutOptions) string {
 		options.HTTPMetadata = &headers{o.ContentType}
 	}
 	options.CustomMetadata = o.Metadata
-	return marshal(options)
+	return string(contract.Encode(options))
 }
 
 // listOptions is the JSON of R2ListOptions.
@@ -327,13 +327,5 @@ func listOptions(o r2.ListOptions) string {
 	if o.Metadata {
 		options.Include = []string{"customMetadata"}
 	}
-	return marshal(options)
-}
-
-func marshal(v any) string {
-	b, err := json.Marshal(v)
-	if err != nil {
-		panic(err) // strings and numbers always marshal
-	}
-	return string(b)
+	return string(contract.Encode(options))
 }

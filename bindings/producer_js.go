@@ -61,9 +61,5 @@ func (p Producer) Backlog(ctx context.Context) (queues.Backlog, error) {
 			return queues.Backlog{}, queues.SendFault("queues.Backlog", err)
 		}
 	}
-	b := queues.Backlog{Messages: numbers[0], Bytes: numbers[1]}
-	if numbers[2] > 0 {
-		b.Oldest = time.UnixMilli(numbers[2]).UTC()
-	}
-	return b, nil
+	return queues.Backlog{Messages: numbers[0], Bytes: numbers[1], Oldest: contract.FromMillis(numbers[2])}, nil
 }

@@ -98,19 +98,11 @@ func (b *Batch) Visits(domain string) (visits []frontier.Visit) {
 	for _, v := range b.limiter.Visits(func(host string) bool { return within(host, domain) && contract.CheckDomain("", host) == nil }) {
 		retry := v.RetryAt.Sub(now)
 		visits = append(visits, frontier.Visit{
-			Host: v.Host, Delay: v.Delay.Milliseconds(), AskedAt: millis(v.AskedAt), RetryAfter: int64(max(0, (retry+time.Second-1)/time.Second)),
-			Throttled: v.Throttled, RobotsExpires: millis(v.RobotsExpires), Unresolved: v.Unresolved,
+			Host: v.Host, Delay: v.Delay.Milliseconds(), AskedAt: contract.Millis(v.AskedAt), RetryAfter: int64(max(0, (retry+time.Second-1)/time.Second)),
+			Throttled: v.Throttled, RobotsExpires: contract.Millis(v.RobotsExpires), Unresolved: v.Unresolved,
 		})
 	}
 	return visits[:min(len(visits), maxVisits)]
-}
-
-// millis is a time in the frontier: ms since 1970, 0 for none.
-func millis(t time.Time) int64 {
-	if t.IsZero() {
-		return 0
-	}
-	return t.UnixMilli()
 }
 
 // Admit has the collections of a domain ask for the right to send requests to each host, its own among them.

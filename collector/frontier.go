@@ -135,10 +135,7 @@ func (b *Batch) lookedAt(old, doc *contract.Document) int64 {
 	if old != nil && old.Reachable && old.CollectedAt.After(at) {
 		at = old.CollectedAt.Time
 	}
-	if at.IsZero() {
-		return 0
-	}
-	return at.UnixMilli()
+	return contract.Millis(at)
 }
 
 // Bounds of the time after which a domain is collected again, if it did not change in between.

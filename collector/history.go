@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"time"
 
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/discovery"
@@ -24,23 +23,15 @@ func statesOf(entries []frontier.NewEntry, states []frontier.EntryState) map[str
 }
 
 func history(e *frontier.EntryState) discovery.EntryHistory {
-	h := discovery.EntryHistory{ChangedAt: ms(e.ChangedAt), NextCheckAt: ms(e.DueAt), Checks: []contract.FrontierCheck{}}
+	h := discovery.EntryHistory{ChangedAt: contract.AtMillis(e.ChangedAt), NextCheckAt: contract.AtMillis(e.DueAt), Checks: []contract.FrontierCheck{}}
 	for _, c := range e.Checks {
-		check := contract.FrontierCheck{At: *ms(max(c.At, 1) * 1000), Changed: c.Changed}
+		check := contract.FrontierCheck{At: *contract.AtMillis(max(c.At, 1) * 1000), Changed: c.Changed}
 		if status := c.Status; status != 0 {
 			check.Status = &status
 		}
 		h.Checks, h.CheckedAt = append(h.Checks, check), &check.At
 	}
 	return h
-}
-
-// ms is a time in milliseconds since 1970, nil for 0.
-func ms(at int64) *contract.Time {
-	if at == 0 {
-		return nil
-	}
-	return contract.At(time.UnixMilli(at).UTC())
 }
 
 // answer is validators as a document has them.
@@ -114,7 +105,7 @@ func (s *saving) dateFailed(old, doc *contract.Document) {
 		doc.ValidUntil = old.ValidUntil
 	case s.found != nil:
 		if state, ok := s.found.states[collectURL(doc)]; ok {
-			doc.ValidUntil = *ms(state.DueAt)
+			doc.ValidUntil = *contract.AtMillis(state.DueAt)
 		}
 	}
 }

@@ -309,7 +309,7 @@ func (f *refresh) robots(ctx context.Context, result *frontier.RefreshResult) (a
 		expires = c.Clock.Now().Add(robots.MaxAge)
 	}
 	delay, _ := f.group.CrawlDelay()
-	result.Visit.RobotsExpires, result.Visit.Delay = millis(expires), delay.Milliseconds()
+	result.Visit.RobotsExpires, result.Visit.Delay = contract.Millis(expires), delay.Milliseconds()
 	f.session.SetRobots(markup.HostOf(f.message.URL), delay, expires)
 	f.session.SetRules(authority, f.group.Allowed)
 	if !allowed {

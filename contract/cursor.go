@@ -7,11 +7,7 @@ import (
 
 // EncodeCursor makes an opaque cursor of strings and numbers, which the caller sends back as it is.
 func EncodeCursor(v any) *string {
-	b, err := json.Marshal(v)
-	if err != nil {
-		panic(err) // strings and finite numbers always marshal
-	}
-	return Text(base64.RawURLEncoding.EncodeToString(b))
+	return Text(base64.RawURLEncoding.EncodeToString(Encode(v)))
 }
 
 // DecodeCursor reads into v what EncodeCursor made a cursor of. What is none is a Validation error of the field cursor.

@@ -197,6 +197,25 @@ func At(t time.Time) *Time {
 	return &Time{t}
 }
 
+// AtMillis is At for a moment as stores keep it, see Millis.
+func AtMillis(ms int64) *Time { return At(FromMillis(ms)) }
+
+// Millis gives t as stores keep it: in milliseconds since 1970, 0 for the zero time.
+func Millis(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMilli()
+}
+
+// FromMillis is the inverse of Millis, in UTC.
+func FromMillis(ms int64) time.Time {
+	if ms == 0 {
+		return time.Time{}
+	}
+	return time.UnixMilli(ms).UTC()
+}
+
 // MarshalJSON writes RFC 3339 UTC without fractions.
 func (t Time) MarshalJSON() ([]byte, error) { return t.Append(nil), nil }
 

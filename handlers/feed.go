@@ -102,7 +102,7 @@ func (a *API) changes(w http.ResponseWriter, r *http.Request) error {
 	page := contract.ChangesPage{Items: []contract.ContractChange{}, NextCursor: found.Next.String(), HasMore: found.More, Followed: lacks(&found.Followed)}
 	for _, c := range found.Items {
 		page.Items = append(page.Items, contract.ContractChange{
-			Domain: c.Domain, Partition: c.Partition, Revision: c.Revision, ChangedAt: *moment(max(c.ChangedAt, 1)), Reachable: c.Reachable,
+			Domain: c.Domain, Partition: c.Partition, Revision: c.Revision, ChangedAt: *contract.AtMillis(max(c.ChangedAt, 1)), Reachable: c.Reachable,
 			Excluded: c.Excluded || exclusions.Domain(c.Domain), Key: contract.DomainDir{Partition: c.Partition, Domain: c.Domain}.Document(),
 		})
 	}

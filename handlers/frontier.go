@@ -43,7 +43,7 @@ func (a *API) leaseURLs(w http.ResponseWriter, r *http.Request) error {
 		}
 		answer.LeaseID, wait = contract.Text(lease.ID), max(lease.RetryAfter, 1)
 		if lease.ID != "" {
-			answer.ExpiresAt = moment(lease.ExpiresAt)
+			answer.ExpiresAt = contract.AtMillis(lease.ExpiresAt)
 		}
 	}
 	if len(answer.Items) == 0 {
@@ -100,7 +100,7 @@ func readLease(r *http.Request) (want frontier.LeaseRequest, err error) {
 func (a *API) item(i *frontier.Item) contract.FrontierItem {
 	return contract.FrontierItem{
 		ID: i.ID, URL: i.URL, Host: i.Host, Domain: i.Domain, Kind: i.Kind, Method: contract.Text(i.Method), Type: i.Type, Priority: i.Priority,
-		Title: contract.Text(i.Title), LastMod: moment(i.LastMod * 1000), ETag: contract.Text(i.ETag), LastModified: contract.Text(i.LastModified),
+		Title: contract.Text(i.Title), LastMod: contract.AtMillis(i.LastMod * 1000), ETag: contract.Text(i.ETag), LastModified: contract.Text(i.LastModified),
 		CrawlDelay: seconds(i.CrawlDelay), UserAgent: a.Settings.UserAgent, Partition: i.Partition,
 	}
 }
@@ -144,14 +144,6 @@ func firstError(errs ...error) error {
 		}
 	}
 	return nil
-}
-
-// moment is a time in milliseconds since 1970, 0 for none.
-func moment(ms int64) *contract.Time {
-	if ms == 0 {
-		return nil
-	}
-	return contract.At(time.UnixMilli(ms).UTC())
 }
 
 func seconds(ms int64) float64 { return float64(ms) / 1000 }
@@ -213,7 +205,7 @@ func countsOf(s *frontier.Stats) contract.FrontierCounts {
 			oldest = at
 		}
 	}
-	n.OldestDue = moment(oldest)
+	n.OldestDue = contract.AtMillis(oldest)
 	return n
 }
 
@@ -234,11 +226,11 @@ func (a *API) frontierURL(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return shardAway(w, err)
 	}
-	answer := contract.FrontierURL{URL: url, State: s.State, DueAt: moment(s.DueAt), LeaseUntil: moment(s.LeaseUntil), Checks: []contract.FrontierCheck{}}
+	answer := contract.FrontierURL{URL: url, State: s.State, DueAt: contract.AtMillis(s.DueAt), LeaseUntil: contract.AtMillis(s.LeaseUntil), Checks: []contract.FrontierCheck{}}
 	if e := s.Entry; e != nil {
 		answer.Entry = &contract.FrontierEntry{
 			Method: e.Method, Interval: e.Interval, ETag: contract.Text(e.ETag), LastModified: contract.Text(e.LastModified),
-			ChangedAt: moment(e.ChangedAt), Failures: e.Failures,
+			ChangedAt: contract.AtMillis(e.ChangedAt), Failures: e.Failures,
 		}
 		answer.LastStatus = statusOf(e.LastStatus)
 		answer.Checks = checksOf(e)
@@ -251,7 +243,7 @@ func (a *API) frontierURL(w http.ResponseWriter, r *http.Request) error {
 func checksOf(e *frontier.EntryState) []contract.FrontierCheck {
 	checks := []contract.FrontierCheck{}
 	for _, c := range e.Checks {
-		checks = append(checks, contract.FrontierCheck{At: *moment(max(c.At, 1) * 1000), Status: statusOf(c.Status), Changed: c.Changed})
+		checks = append(checks, contract.FrontierCheck{At: *contract.AtMillis(max(c.At, 1) * 1000), Status: statusOf(c.Status), Changed: c.Changed})
 	}
 	return checks
 }
@@ -270,7 +262,7 @@ func (a *API) entryPoints(ctx context.Context, domain string, exclusions *contra
 			continue // it is asked no more
 		}
 		h := contract.EntryHistory{
-			URL: e.URL, Method: e.Method, Interval: e.Interval, ChangedAt: moment(e.ChangedAt), NextCheckAt: moment(e.DueAt), Failures: e.Failures, Checks: checksOf(&e.EntryState),
+			URL: e.URL, Method: e.Method, Interval: e.Interval, ChangedAt: contract.AtMillis(e.ChangedAt), NextCheckAt: contract.AtMillis(e.DueAt), Failures: e.Failures, Checks: checksOf(&e.EntryState),
 		}
 		if n := len(h.Checks); n > 0 {
 			h.CheckedAt = &h.Checks[n-1].At

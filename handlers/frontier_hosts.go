@@ -41,8 +41,8 @@ func (a *API) frontierHosts(w http.ResponseWriter, r *http.Request) error {
 func hostOf(h *frontier.HostInfo) contract.FrontierHost {
 	return contract.FrontierHost{
 		Host: h.Host, Domain: h.Domain, URLs: h.URLs, Entries: h.Entries, Due: h.Due, Done: h.Done, Failed: h.Failed, Delay: seconds(h.Delay),
-		ReadyAt: moment(h.ReadyAt), DueAt: moment(h.DueAt), LeasedUntil: moment(h.LeasedUntil), BlockedUntil: moment(h.BlockedUntil),
-		RobotsExpiresAt: moment(h.RobotsExpires), UnresolvedUntil: moment(h.Unresolved), Excluded: h.Excluded,
+		ReadyAt: contract.AtMillis(h.ReadyAt), DueAt: contract.AtMillis(h.DueAt), LeasedUntil: contract.AtMillis(h.LeasedUntil), BlockedUntil: contract.AtMillis(h.BlockedUntil),
+		RobotsExpiresAt: contract.AtMillis(h.RobotsExpires), UnresolvedUntil: contract.AtMillis(h.Unresolved), Excluded: h.Excluded,
 	}
 }
 

@@ -102,7 +102,7 @@ const maxNames = 2000
 func queuedRows(list []Queued) (rows []queuedRow) {
 	for _, q := range list {
 		for names := range slices.Chunk(q.Names, maxNames) {
-			rows = append(rows, queuedRow{q.Partition, names, millis(q.At), millis(q.RequiredSince)})
+			rows = append(rows, queuedRow{q.Partition, names, contract.Millis(q.At), contract.Millis(q.RequiredSince)})
 		}
 	}
 	return rows

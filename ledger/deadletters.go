@@ -80,7 +80,7 @@ func (r *deadLetterRow) record() contract.DeadLetterRecord {
 		DeadLetterContext: contract.DeadLetterContext{QueueName: r.Queue, WorkerVersion: r.Version, ProcessingDurationMS: r.DurationMS},
 	}
 	if r.ResolvedAt != nil {
-		d.ResolvedAt = moment(*r.ResolvedAt)
+		d.ResolvedAt = contract.AtMillis(*r.ResolvedAt)
 	}
 	if r.Country != nil && r.Category != nil && r.Date != nil {
 		d.Partition = &contract.Partition{Country: *r.Country, Category: *r.Category, Date: *r.Date}
@@ -174,7 +174,7 @@ FROM failures WHERE (queue, work) IN ` + same + ` ORDER BY failed_at, attempt, m
 	for _, f := range read[failureRow](&r, 2) {
 		d.Attempts = append(d.Attempts, contract.Attempt{
 			MessageID: f.MessageID, Attempt: f.Attempt, ErrorType: contract.Kind(f.ErrorType), ErrorMessage: f.ErrorMessage,
-			FailedAt: *moment(f.FailedAt), DurationMS: f.DurationMS, Version: f.Version,
+			FailedAt: *contract.AtMillis(f.FailedAt), DurationMS: f.DurationMS, Version: f.Version,
 		})
 	}
 	return d, r.err

@@ -74,15 +74,15 @@ type domainRow struct {
 func (c DomainChange) row() domainRow {
 	r := domainRow{
 		Partition: c.Partition, Domain: c.Domain,
-		QueuedAt: millis(c.Queued), RequiredSince: millis(c.RequiredSince), SatisfiedUpTo: millis(c.SatisfiedUpTo), GaveUpAt: millis(c.GaveUp), ExcludedAt: millis(c.Excluded),
+		QueuedAt: contract.Millis(c.Queued), RequiredSince: contract.Millis(c.RequiredSince), SatisfiedUpTo: contract.Millis(c.SatisfiedUpTo), GaveUpAt: contract.Millis(c.GaveUp), ExcludedAt: contract.Millis(c.Excluded),
 		ErrorType: contract.Text(string(c.ErrorType)), ErrorMessage: contract.Text(clip(c.ErrorMessage)),
-		Revision: c.Revision, ChangedAt: millis(c.ChangedAt),
+		Revision: c.Revision, ChangedAt: contract.Millis(c.ChangedAt),
 	}
 	if o := c.Outcome; o != nil {
 		ms := o.Duration.Milliseconds()
-		r.CollectedAt = millis(o.CollectedAt)
+		r.CollectedAt = contract.Millis(o.CollectedAt)
 		if !o.ChangedAt.IsZero() {
-			r.Revision, r.ChangedAt = o.Revision, millis(o.ChangedAt)
+			r.Revision, r.ChangedAt = o.Revision, contract.Millis(o.ChangedAt)
 		}
 		r.SatisfiedUpTo = max(r.SatisfiedUpTo, r.CollectedAt)
 		r.Reachable, r.Robots, r.Sitemap, r.DurationMS = bit(o.Reachable), bit(o.Robots), bit(o.Sitemap), &ms
@@ -148,7 +148,7 @@ func (r *domainRecordRow) record() contract.DomainRecord {
 	d := contract.DomainRecord{
 		Domain: r.Domain, Partition: r.Partition, State: contract.DomainState(r.State),
 		Robots: flag(r.Robots), Sitemap: flag(r.Sitemap), DurationMS: r.DurationMS,
-		CollectedAt: moment(r.CollectedAt), QueuedAt: moment(r.QueuedAt), ChangedAt: moment(r.ChangedAt),
+		CollectedAt: contract.AtMillis(r.CollectedAt), QueuedAt: contract.AtMillis(r.QueuedAt), ChangedAt: contract.AtMillis(r.ChangedAt),
 	}
 	if r.ChangedAt > 0 {
 		d.Revision = r.Revision
@@ -188,7 +188,7 @@ func (q *DomainQuery) statement() (Statement, error) {
 		}
 	}
 	if !q.ChangedSince.IsZero() {
-		c.and("d.changed_at >= ?", millis(q.ChangedSince))
+		c.and("d.changed_at >= ?", contract.Millis(q.ChangedSince))
 	}
 	if q.SlowerThanMS != nil {
 		c.and("d.duration_ms > ?", *q.SlowerThanMS)
@@ -247,11 +247,11 @@ func (c *conditions) page(from, order string, limit int) Statement {
 // from gives what is read for domains by their names, and restricts it to them.
 func (n *Named) from(c *conditions) string {
 	if len(n.Ends) == 0 { // in each partition by its key
-		c.and(`d.domain IN (SELECT value FROM json_each(?))`, encodeList(n.Names))
+		c.and(`d.domain IN (SELECT value FROM json_each(?))`, string(contract.Encode(n.Names)))
 		return ` FROM partitions AS p CROSS JOIN domains AS d ON d.partition = p.id`
 	}
 	c.and(`(d.domain IN (SELECT value FROM json_each(?)) OR EXISTS (SELECT 1 FROM json_each(?) WHERE substr(d.domain, length(d.domain) - length(value) + 1) = value))`,
-		encodeList(n.Names), encodeList(n.Ends))
+		string(contract.Encode(n.Names)), string(contract.Encode(n.Ends)))
 	return ` FROM domains AS d JOIN partitions AS p ON p.id = d.partition`
 }
 

@@ -3,6 +3,8 @@ package ledger
 import (
 	"context"
 	"time"
+
+	"github.com/newsfork/seed-engine/contract"
 )
 
 // FeedDelivery is how far the feed was delivered to the webhook.
@@ -46,7 +48,7 @@ func (l *Ledger) FeedDelivery(ctx context.Context) (d FeedDelivery, err error) {
 		FailingSince int64  `json:"failing_since"`
 	}](op, results[0])
 	for _, row := range rows {
-		d = FeedDelivery{row.Cursor, row.Pending, row.Failures, timeOf(row.NextAt), timeOf(row.FailingSince), row.Version}
+		d = FeedDelivery{row.Cursor, row.Pending, row.Failures, contract.FromMillis(row.NextAt), contract.FromMillis(row.FailingSince), row.Version}
 	}
 	return d, err
 }
@@ -58,19 +60,11 @@ func (l *Ledger) SaveFeedDelivery(ctx context.Context, d *FeedDelivery) (saved b
 	if d.version == 0 {
 		sql = insertFeedDelivery
 	}
-	args := []any{d.version + 1, d.Cursor, d.Pending, int64(d.Failures), millis(d.NextAt), millis(d.FailingSince)}
+	args := []any{d.version + 1, d.Cursor, d.Pending, int64(d.Failures), contract.Millis(d.NextAt), contract.Millis(d.FailingSince)}
 	results, err := l.batch(ctx, "ledger.SaveFeedDelivery", Statement{sql, args})
 	if err != nil || results[0].Changes == 0 {
 		return false, err
 	}
 	d.version++
 	return true, nil
-}
-
-// timeOf is the time of milliseconds; zero for 0.
-func timeOf(ms int64) time.Time {
-	if ms == 0 {
-		return time.Time{}
-	}
-	return time.UnixMilli(ms).UTC()
 }

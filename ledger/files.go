@@ -81,9 +81,9 @@ type fileRow struct {
 func (c FileChange) row() fileRow {
 	r := fileRow{
 		Partition: c.Partition, Name: c.Name,
-		QueuedAt: millis(c.Queued), ProcessedAt: millis(c.Processed), SatisfiedUpTo: max(millis(c.SatisfiedUpTo), millis(c.Processed)), GaveUpAt: millis(c.GaveUp),
+		QueuedAt: contract.Millis(c.Queued), ProcessedAt: contract.Millis(c.Processed), SatisfiedUpTo: max(contract.Millis(c.SatisfiedUpTo), contract.Millis(c.Processed)), GaveUpAt: contract.Millis(c.GaveUp),
 		ErrorType: contract.Text(string(c.ErrorType)), ErrorMessage: contract.Text(clip(c.ErrorMessage)),
-		ReplacedAt: millis(c.Replaced), DiscardedAt: millis(c.Discarded), Records: c.Records.Total, Rejected: c.Records.Rejected,
+		ReplacedAt: contract.Millis(c.Replaced), DiscardedAt: contract.Millis(c.Discarded), Records: c.Records.Total, Rejected: c.Records.Rejected,
 	}
 	if len(c.Records.First) > 0 {
 		r.Rejections = contract.Text(string(contract.Encode(c.Records.First)))
@@ -121,7 +121,7 @@ func (l *Ledger) Standings(ctx context.Context, files []contract.RawFile, since,
 	for i, f := range files {
 		names[i] = row{Partition: f.Partition, Name: f.Name}
 	}
-	results, err := l.batch(ctx, op, statement(selectStandings, names, millis(since), millis(requiredSince), string(contract.Parse)))
+	results, err := l.batch(ctx, op, statement(selectStandings, names, contract.Millis(since), contract.Millis(requiredSince), string(contract.Parse)))
 	if err != nil {
 		return nil, err
 	}
@@ -157,7 +157,7 @@ func (l *Ledger) EndFile(ctx context.Context, file contract.RawFile, deleted boo
 		c := Changes{Files: []FileChange{{RawFile: file, Replaced: at}}}
 		statements = c.statements()
 	}
-	letters := []any{contract.QueueName(contract.SeedQueue, "%"), file.Key(), millis(at), by}
+	letters := []any{contract.QueueName(contract.SeedQueue, "%"), file.Key(), contract.Millis(at), by}
 	_, err := l.batch(ctx, "ledger.EndFile", append(statements, Statement{discardLetters, letters})...)
 	return err
 }

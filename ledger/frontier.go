@@ -4,6 +4,8 @@ import (
 	"context"
 	"slices"
 	"time"
+
+	"github.com/newsfork/seed-engine/contract"
 )
 
 // FrontierReading is what the shards of the frontier said at a time.
@@ -29,11 +31,7 @@ const (
 
 // SaveFrontierReading keeps a reading. Of two in a minute the first stays.
 func (l *Ledger) SaveFrontierReading(ctx context.Context, r FrontierReading) error {
-	var oldest int64
-	if !r.OldestEntry.IsZero() {
-		oldest = r.OldestEntry.UnixMilli()
-	}
-	args := []any{minuteOf(r.At), oldest, nil, nil, r.Used}
+	args := []any{minuteOf(r.At), contract.Millis(r.OldestEntry), nil, nil, r.Used}
 	if r.Complete {
 		args[2], args[3] = r.Answers, r.Faults
 	}
@@ -53,9 +51,10 @@ func readReadings(r *reader, result int) []FrontierReading {
 		Faults  *int64 `json:"faults"`
 		Used    int64  `json:"used"`
 	}](r, result) {
-		reading := FrontierReading{At: time.UnixMilli(row.Minute * time.Minute.Milliseconds()).UTC(), Used: row.Used}
-		if row.Oldest > 0 {
-			reading.OldestEntry = time.UnixMilli(row.Oldest).UTC()
+		reading := FrontierReading{
+			At:          time.UnixMilli(row.Minute * time.Minute.Milliseconds()).UTC(),
+			OldestEntry: contract.FromMillis(row.Oldest),
+			Used:        row.Used,
 		}
 		if row.Answers != nil && row.Faults != nil {
 			reading.Complete, reading.Answers, reading.Faults = true, *row.Answers, *row.Faults

@@ -68,13 +68,13 @@ func (l *Ledger) Ping(ctx context.Context) error {
 	results, err := l.batch(ctx, op, Statement{SQL: `SELECT name FROM d1_migrations WHERE name >= ?1 LIMIT 1`, Args: []any{newest}})
 	if err != nil {
 		if strings.Contains(err.Error(), "no such table") {
-			err = fault(op, fmt.Errorf("%w: %w", ErrNotMigrated, err))
+			err = Fault(op, fmt.Errorf("%w: %w", ErrNotMigrated, err))
 		}
 		return err
 	}
 	names, err := decode[struct{ Name string }](op, results[0])
 	if err == nil && len(names) == 0 {
-		err = fault(op, ErrNotMigrated)
+		err = Fault(op, ErrNotMigrated)
 	}
 	return err
 }
@@ -88,7 +88,7 @@ func (l *Ledger) batch(ctx context.Context, op string, statements ...Statement) 
 	if err == nil && len(results) != len(statements) {
 		err = fmt.Errorf("%d results for %d statements", len(results), len(statements))
 	}
-	return results, fault(op, err)
+	return results, Fault(op, err)
 }
 
 func decode[Row any](op string, r Result) (rows []Row, err error) {
@@ -96,7 +96,7 @@ func decode[Row any](op string, r Result) (rows []Row, err error) {
 		return nil, nil
 	}
 	err = json.Unmarshal(r.Rows, &rows)
-	return rows, fault(op, err)
+	return rows, Fault(op, err)
 }
 
 // reader decodes results and keeps the first error.
@@ -124,7 +124,7 @@ type columns[Row any] interface {
 func readColumns[Row any, Columns columns[Row]](r *reader, i int) (rows []Row) {
 	text := r.results[i].Rows
 	if !gjson.ValidBytes(text) {
-		r.err = cmp.Or(r.err, fault(r.op, errors.New("the database gave rows that are not JSON")))
+		r.err = cmp.Or(r.err, Fault(r.op, errors.New("the database gave rows that are not JSON")))
 	}
 	if r.err != nil {
 		return nil
@@ -141,7 +141,8 @@ func readColumns[Row any, Columns columns[Row]](r *reader, i int) (rows []Row) {
 	return rows
 }
 
-func fault(op string, err error) error {
+// Fault is what a failure of the database, which may be nil, is to the callers of the operation.
+func Fault(op string, err error) error {
 	if err == nil {
 		return nil
 	}

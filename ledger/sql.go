@@ -1,11 +1,9 @@
 package ledger
 
 import (
-	"encoding/json"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/tidwall/gjson"
 
@@ -19,7 +17,7 @@ const now = `CAST(unixepoch('subsec') * 1000 AS INTEGER)`
 // statement makes list the first parameter, as JSON: a statement takes at most MaxParameters, but any
 // JSON.
 func statement(sql string, list any, args ...any) Statement {
-	return Statement{sql, append([]any{encodeList(list)}, args...)}
+	return Statement{sql, append([]any{string(contract.Encode(list))}, args...)}
 }
 
 // AppendStatements appends the JSON of statements, [[sql, [parameter…]]…], without reflection: every call of the database is one.
@@ -48,15 +46,6 @@ func AppendStatements(b []byte, statements []Statement) []byte {
 	return append(b, ']')
 }
 
-// encodeList is a list as a parameter.
-func encodeList(list any) string {
-	b, err := json.Marshal(list)
-	if err != nil {
-		panic(err) // strings and integers always marshal
-	}
-	return string(b)
-}
-
 // maxPiece is about how many bytes of a list travel in one parameter, well below MaxStringBytes.
 const maxPiece = MaxStringBytes / 4
 
@@ -75,11 +64,7 @@ func pieces[Row any](sql string, list []Row) (statements []Statement) {
 		if len(piece) > 1 {
 			piece = append(piece, ',')
 		}
-		b, err := json.Marshal(row)
-		if err != nil {
-			panic(err) // strings and integers always marshal
-		}
-		piece = append(piece, b...)
+		piece = append(piece, contract.Encode(row)...)
 	}
 	if len(piece) > 1 {
 		flush()
@@ -127,22 +112,6 @@ func (c *conditions) where() string {
 		return ""
 	}
 	return " WHERE " + strings.Join(c.terms, " AND ")
-}
-
-// millis is t in milliseconds since 1970; 0 for the zero time.
-func millis(t time.Time) int64 {
-	if t.IsZero() {
-		return 0
-	}
-	return t.UnixMilli()
-}
-
-// moment is the time of milliseconds; nil for 0.
-func moment(ms int64) *contract.Time {
-	if ms == 0 {
-		return nil
-	}
-	return contract.At(time.UnixMilli(ms).UTC())
 }
 
 func bit(b bool) *int64 {

@@ -185,7 +185,7 @@ FROM hours AS h JOIN partitions AS p ON p.id = h.partition`+trend.where()+` GROU
 	if byPartition >= 0 {
 		s.Partitions = []contract.PartitionStats{}
 		for _, row := range readColumns[counts](&r, byPartition) {
-			s.Partitions = append(s.Partitions, contract.PartitionStats{Partition: row.Partition, Stats: row.stats(), UpdatedAt: *moment(row.UpdatedAt)})
+			s.Partitions = append(s.Partitions, contract.PartitionStats{Partition: row.Partition, Stats: row.stats(), UpdatedAt: *contract.AtMillis(row.UpdatedAt)})
 		}
 	}
 	if byError >= 0 {

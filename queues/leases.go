@@ -154,10 +154,7 @@ func (l *lease) ask(ctx context.Context, t taking) error {
 	}
 	l.ends.Store(since.Add(leaseTime).UnixMilli())
 	if l.under == nil {
-		l.evidence, l.before = answer.Evidence, time.Time{}
-		if answer.LastOwned > 0 {
-			l.before = time.UnixMilli(answer.LastOwned)
-		}
+		l.evidence, l.before = answer.Evidence, contract.FromMillis(answer.LastOwned)
 		l.under, l.end = context.WithCancel(l.eventLeases.ctx) // it may outlive the collection that took it
 		l.keeping.Go(l.renew)
 		l.keeping.Go(l.watch)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/ledger"
 )
 
@@ -37,7 +38,7 @@ func (s *Store) Alarms(ctx context.Context) ([]ledger.SavedAlarm, error) {
 	}](op, results[0])
 	var saved []ledger.SavedAlarm
 	for _, r := range rows {
-		saved = append(saved, ledger.SavedAlarm{Name: r.Name, State: r.State, Since: moment(r.Since)})
+		saved = append(saved, ledger.SavedAlarm{Name: r.Name, State: r.State, Since: contract.FromMillis(r.Since)})
 	}
 	return saved, err
 }

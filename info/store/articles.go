@@ -10,6 +10,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
+	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/info"
 	"github.com/newsfork/seed-engine/ledger"
 )
@@ -47,7 +48,7 @@ type New struct {
 func (s *Store) rowOf(n *New) row {
 	r := row{
 		ID: n.ID, URL: n.URL, Key: n.Key, Title: n.Title, Snippet: n.Snippet, Source: n.Source, SourceName: n.SourceName,
-		SourceIconURL: n.SourceIconURL, ThumbnailURL: n.ThumbnailURL, ThumbnailTried: millis(n.Tried), VideoURL: n.VideoURL,
+		SourceIconURL: n.SourceIconURL, ThumbnailURL: n.ThumbnailURL, ThumbnailTried: contract.Millis(n.Tried), VideoURL: n.VideoURL,
 		Category: string(n.Category), Keywords: n.Keywords, AITag: n.AITag, PublishedAt: n.PublishedAt.UnixMilli(),
 	}
 	if len(n.Evidence) > 0 {
@@ -151,7 +152,7 @@ func (s *Store) Known(ctx context.Context, keys []string) (known map[string]Know
 	}](op, results[0])
 	known = make(map[string]Known, len(rows))
 	for _, r := range rows {
-		known[r.Key] = Known{bool(r.Has), moment(r.Tried)}
+		known[r.Key] = Known{bool(r.Has), contract.FromMillis(r.Tried)}
 	}
 	return known, err
 }
@@ -176,7 +177,7 @@ func (s *Store) Page(ctx context.Context, q info.Query) (info.Page, error) {
 func read(op string, r ledger.Result) ([]info.Article, error) {
 	rows := gjson.ParseBytes(r.Rows)
 	if !rows.IsArray() {
-		return nil, fault(op, errors.New("the rows are no list"))
+		return nil, ledger.Fault(op, errors.New("the rows are no list"))
 	}
 	articles := []info.Article{}
 	rows.ForEach(func(_, row gjson.Result) bool {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/info"
 	"github.com/newsfork/seed-engine/ledger"
 )
@@ -154,8 +155,8 @@ func (s *Store) Sources(ctx context.Context) ([]Source, error) {
 	var sources []Source
 	for _, r := range rows {
 		one := Source{
-			Name: r.Source, ExpectedAt: moment(r.ExpectedAt), StartedAt: moment(r.StartedAt), SucceededAt: moment(r.SucceededAt), FailedAt: moment(r.FailedAt),
-			Failures: r.Failures, ErrorClass: text(r.ErrorClass), Error: text(r.Error), NotBefore: moment(r.NotBefore),
+			Name: r.Source, ExpectedAt: contract.FromMillis(r.ExpectedAt), StartedAt: contract.FromMillis(r.StartedAt), SucceededAt: contract.FromMillis(r.SucceededAt), FailedAt: contract.FromMillis(r.FailedAt),
+			Failures: r.Failures, ErrorClass: text(r.ErrorClass), Error: text(r.Error), NotBefore: contract.FromMillis(r.NotBefore),
 		}
 		if r.State != nil {
 			one.State = []byte(*r.State)
@@ -165,7 +166,7 @@ func (s *Store) Sources(ctx context.Context) ([]Source, error) {
 		}
 		for _, q := range quotas {
 			if q.Source == r.Source {
-				one.Quotas = append(one.Quotas, info.Quota{Period: q.Period, Used: q.Used, Allowed: q.Allowed, Ends: moment(q.EndsAt)})
+				one.Quotas = append(one.Quotas, info.Quota{Period: q.Period, Used: q.Used, Allowed: q.Allowed, Ends: contract.FromMillis(q.EndsAt)})
 			}
 		}
 		for _, l := range letters {
@@ -237,7 +238,7 @@ func (s *Store) Fail(ctx context.Context, source, class, message string, notBefo
 VALUES (?1, CAST(?2 AS BIGINT), 1, ?3, ?4, CAST(?5 AS BIGINT))
 ON CONFLICT (source) DO UPDATE SET failed_at = excluded.failed_at, failures = news_sources.failures + 1,
 error_class = excluded.error_class, error = excluded.error, not_before = excluded.not_before`,
-		source, now.UnixMilli(), class, clip(message), millis(notBefore))}
+		source, now.UnixMilli(), class, clip(message), contract.Millis(notBefore))}
 	_, err := s.batch(ctx, "store.Fail", append(statements, s.letters(failed, now)...)...)
 	return err
 }
@@ -245,7 +246,7 @@ error_class = excluded.error_class, error = excluded.error, not_before = exclude
 // Rest keeps a source from being asked before a time, which is no failure of it.
 func (s *Store) Rest(ctx context.Context, source, class string, notBefore time.Time) error {
 	_, err := s.batch(ctx, "store.Rest", s.statement(`INSERT INTO news_sources (source, error_class, not_before) VALUES (?1, ?2, CAST(?3 AS BIGINT))
-ON CONFLICT (source) DO UPDATE SET error_class = excluded.error_class, not_before = excluded.not_before`, source, class, millis(notBefore)))
+ON CONFLICT (source) DO UPDATE SET error_class = excluded.error_class, not_before = excluded.not_before`, source, class, contract.Millis(notBefore)))
 	return err
 }
 
@@ -296,7 +297,7 @@ WHERE ?1 = '' OR source = ?1 ORDER BY last_at, source, request LIMIT ?2`, source
 	}](op, results[0])
 	var letters []Letter
 	for _, r := range rows {
-		letters = append(letters, Letter{r.Source, r.Request, r.Class, r.Error, r.Attempts, moment(r.FirstAt), moment(r.LastAt)})
+		letters = append(letters, Letter{r.Source, r.Request, r.Class, r.Error, r.Attempts, contract.FromMillis(r.FirstAt), contract.FromMillis(r.LastAt)})
 	}
 	return letters, err
 }
@@ -339,7 +340,7 @@ coalesce((SELECT max(started_at) FROM news_sources), 0) AS collected_at FROM new
 		Category info.Category `json:"category"`
 		Digest   string        `json:"digest"`
 	}](op, results[1])
-	c := Cached{ChangedAt: moment(rows[0].ChangedAt), RefreshedAt: moment(rows[0].RefreshedAt), CollectedAt: moment(rows[0].CollectedAt)}
+	c := Cached{ChangedAt: contract.FromMillis(rows[0].ChangedAt), RefreshedAt: contract.FromMillis(rows[0].RefreshedAt), CollectedAt: contract.FromMillis(rows[0].CollectedAt)}
 	for _, w := range written {
 		if c.Written == nil {
 			c.Written = map[info.Category]string{}
@@ -361,7 +362,7 @@ func (s *Store) SetRefreshing(ctx context.Context, categories []info.Category) e
 
 // SetRefreshed records that the cache was filled with what was stored at a time, and what categories were written as.
 func (s *Store) SetRefreshed(ctx context.Context, at time.Time, written map[info.Category]string) error {
-	statements := []ledger.Statement{s.statement(`UPDATE news_cache SET refreshed_at = ?1 WHERE name = 'feeds'`, millis(at))}
+	statements := []ledger.Statement{s.statement(`UPDATE news_cache SET refreshed_at = ?1 WHERE name = 'feeds'`, contract.Millis(at))}
 	for _, c := range slices.Sorted(maps.Keys(written)) { // two at once lock the rows in one order
 		statements = append(statements, s.written(c, written[c]))
 	}

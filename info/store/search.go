@@ -7,6 +7,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/newsfork/seed-engine/info"
+	"github.com/newsfork/seed-engine/ledger"
 )
 
 // searched reads one page of a search. So that no search costs more than another however its words are spread, each looks
@@ -23,7 +24,7 @@ func (s *Store) searched(ctx context.Context, q info.Query) (info.Page, error) {
 	}
 	edge := gjson.GetBytes(results[0].Rows, "0.edge")
 	if !edge.Exists() {
-		return info.Page{}, fault(op, errors.New("the search does not say how far it looked"))
+		return info.Page{}, ledger.Fault(op, errors.New("the search does not say how far it looked"))
 	}
 	articles, err := read(op, results[0])
 	if len(articles) == 1 && articles[0].ID == "" {

@@ -10,7 +10,6 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/info"
@@ -59,29 +58,16 @@ func (s *Store) batch(ctx context.Context, op string, statements ...ledger.State
 	if err == nil && len(results) != len(statements) {
 		err = fmt.Errorf("%d results for %d statements", len(results), len(statements))
 	}
-	return results, fault(op, err)
-}
-
-func fault(op string, err error) error {
-	if err == nil {
-		return nil
-	}
-	return &contract.Error{Kind: contract.Storage, Op: op, Message: "the database failed; try again", Err: err}
+	return results, ledger.Fault(op, err)
 }
 
 func decode[Row any](op string, r ledger.Result) (rows []Row, err error) {
 	err = json.Unmarshal(r.Rows, &rows)
-	return rows, fault(op, err)
+	return rows, ledger.Fault(op, err)
 }
 
 // encode returns a list as the JSON that a statement takes as one parameter.
-func encode(list any) string {
-	b, err := json.Marshal(list)
-	if err != nil {
-		panic(err) // strings, integers and lists of them always marshal
-	}
-	return string(b)
-}
+func encode(list any) string { return string(contract.Encode(list)) }
 
 // dialect is what SQLite and PostgreSQL write differently.
 type dialect struct {
@@ -134,17 +120,3 @@ func (c *conditions) arg(v any) string {
 func (c *conditions) and(term string) { c.terms = append(c.terms, term) }
 
 func (c *conditions) where() string { return " WHERE " + strings.Join(c.terms, " AND ") }
-
-func moment(ms int64) time.Time {
-	if ms == 0 {
-		return time.Time{}
-	}
-	return time.UnixMilli(ms).UTC()
-}
-
-func millis(t time.Time) int64 {
-	if t.IsZero() {
-		return 0
-	}
-	return t.UnixMilli()
-}
