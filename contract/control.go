@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -109,7 +110,7 @@ func NewExclusions(list []Exclusion) *Exclusions {
 		case ExcludeHost:
 			x.hosts[e.Value] = true
 		case ExcludeURL:
-			x.patterns = append(x.patterns, escaped(schemeless(e.Value)))
+			x.patterns = append(x.patterns, spelled(schemeless(e.Value)))
 		}
 	}
 	return x
@@ -170,22 +171,37 @@ func (x *Exclusions) URL(link string) bool {
 	if len(x.patterns) == 0 {
 		return false
 	}
-	text := host + "/" + strings.TrimPrefix(link[end:], "/")
+	text := spelled(host + "/" + strings.TrimPrefix(link[end:], "/"))
 	return slices.ContainsFunc(x.patterns, func(p string) bool { return matches(p, text) })
 }
 
-// escaped percent-encodes what is not ASCII, as it is in the URLs that a pattern is compared with.
-func escaped(pattern string) string {
-	var b []byte
-	for i := range len(pattern) {
-		if c := pattern[i]; c < 0x80 {
-			b = append(b, c)
-		} else {
-			b = fmt.Appendf(b, "%%%02X", c)
+// spelled gives a pattern or a URL the one spelling in which they are compared: percent-encoded is only what means something
+// else as it is, in capitals. A site may write "%ed%95%9c" or "%70rivate" for what an operator excluded.
+func spelled(s string) string {
+	if strings.IndexByte(s, '%') < 0 {
+		return s
+	}
+	b := make([]byte, 0, len(s))
+	for i := 0; i < len(s); i++ {
+		if s[i] == '%' && i+2 < len(s) {
+			if v, err := strconv.ParseUint(s[i+1:i+3], 16, 8); err == nil {
+				i += 2
+				if strings.IndexByte(reserved, byte(v)) >= 0 {
+					b = fmt.Appendf(b, "%%%02X", v)
+				} else {
+					b = append(b, byte(v))
+				}
+				continue
+			}
 		}
+		b = append(b, s[i])
 	}
 	return string(b)
 }
+
+// reserved are the characters that separate parts of a URL (RFC 3986, 2.2), but for the apostrophe, which browsers encode in
+// queries alone, and the one that encodes.
+const reserved = "%:/?#[]@!$&()*+,;="
 
 func schemeless(link string) string {
 	_, link, _ = strings.Cut(link, "://")

@@ -118,6 +118,33 @@ func TestCheckExclusion(t *testing.T) {
 	}
 }
 
+// TestSpellingsOfExcludedURLs: however a site percent-encodes a path, it is the path that an operator excluded.
+func TestSpellingsOfExcludedURLs(t *testing.T) {
+	for pattern, spellings := range map[string][]string{
+		"/한국/*":         {"/%ED%95%9C%EA%B5%AD/x", "/%ed%95%9c%ea%b5%ad/x"},
+		"/%ed%95%9C/*":  {"/%ED%95%9C/x", "/%ed%95%9c/x"},
+		"/private/*":    {"/%70rivate/x", "/priv%61te/%2e"},
+		"/a b{c}/*":     {"/a%20b%7Bc%7D/", "/a%20b%7bc%7d/"},
+		"/x?q='a'*":     {"/x?q=%27a%27"},
+		"/x%2fy":        {"/x%2Fy"},
+		"/100%*":        {"/100%", "/100%25", "/100%zz"},
+		"/files/*%2A*":  {"/files/a%2a"},
+		"/%70rivate2/*": {"/private2/x"},
+	} {
+		x := exclusions(t, "url https://a.kr"+pattern)
+		for _, path := range spellings {
+			if !x.URL("https://a.kr" + path) {
+				t.Errorf("%s does not exclude %s", pattern, path)
+			}
+		}
+		for _, path := range []string{"/x/y", "/%2570rivate/x", "/private%2Fx", "/files/a", "/files/a*"} {
+			if x.URL("https://a.kr" + path) {
+				t.Errorf("%s excludes %s", pattern, path)
+			}
+		}
+	}
+}
+
 // FuzzExclusionPattern compares with a regular expression of the same meaning.
 func FuzzExclusionPattern(f *testing.F) {
 	for _, s := range [][2]string{{"*", "a/b"}, {"a*b*c", "aXbXbc"}, {"*a", "aaab"}, {"a**b", "ab"}, {"", "x"}, {"x*y*", "xy"}, {"*ab*ab", "abab"}} {
