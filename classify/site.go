@@ -68,3 +68,19 @@ func (s *Site) Vouch(weight float64) {
 		s[c] += weight * x
 	}
 }
+
+// streamWeight is less than the weight of a feed, since pages that are edited one by one may be dated day by day, too.
+const streamWeight = 2
+
+// streaming is how far a class consists of items that appear day by day, rather than of pages that stay and are edited.
+var streaming = map[Type]float64{
+	News: 1, PressRelease: 1, Announcement: 1, Event: 1,
+	Publication: 0.5, Report: 0.5, Statistics: 0.5, Multimedia: 0.5, Regulation: 0.5,
+}
+
+// Stream adds that the pages beside it are dated day by day: weight is 1 where they leave no doubt about that, less where they do.
+func (s *Site) Stream(weight float64) {
+	for c, t := range types {
+		s[c] += streamWeight * weight * streaming[t]
+	}
+}
