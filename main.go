@@ -25,10 +25,13 @@ func main() {
 	assets := bindings.Assets("ASSETS")
 	markup.PlatformDecoder = bindings.Decoder
 	e := engine.New(engine.Platform{
-		Bucket:    bindings.NewBucket("DATASETS_BUCKET"),
-		Seeds:     bindings.NewProducer("SEED_QUEUE"),
-		Domains:   bindings.NewProducer("DOMAIN_QUEUE"),
-		DLQ:       bindings.NewProducer("DLQ"),
+		Bucket:  bindings.NewBucket("DATASETS_BUCKET"),
+		Seeds:   bindings.NewProducer("SEED_QUEUE"),
+		Domains: bindings.NewProducer("DOMAIN_QUEUE"),
+		DLQ:     bindings.NewProducer("DLQ"),
+		Backlogs: func(context.Context) ([]contract.Backlog, []error) {
+			return bindings.Backlogs("SEED_QUEUE", "DOMAIN_QUEUE", "DLQ")
+		},
 		Database:  bindings.NewDatabase("METADATA_DB"),
 		Frontier:  bindings.NewFrontier("FRONTIER"),
 		Transport: bindings.Transport{},

@@ -4,8 +4,8 @@ package bindings
 
 import (
 	"context"
+	"errors"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/newsfork/seed-engine/contract"
@@ -49,17 +49,29 @@ func (p Producer) SendOne(ctx context.Context, body []byte, delay time.Duration)
 	return queues.SendFault("queues.SendOne", err)
 }
 
-// Backlog implements queues.Producer: it asks the platform.
-func (p Producer) Backlog(ctx context.Context) (queues.Backlog, error) {
-	answer, err := p.ask(ctx, "queueMetrics", nil)
-	if err != nil {
-		return queues.Backlog{}, queues.SendFault("queues.Backlog", err)
-	}
-	var numbers [3]int64
-	for i, field := range strings.Split(answer, "\n") {
-		if numbers[i], err = strconv.ParseInt(field, 10, 64); err != nil {
-			return queues.Backlog{}, queues.SendFault("queues.Backlog", err)
+// Backlogs gives what waits in the queues bound under names, in their order, as the platform says, and for each the error
+// of asking for it, if there was one. They are asked at the same time, in one crossing.
+func Backlogs(names ...string) (list []contract.Backlog, errs []error) {
+	list, errs = make([]contract.Backlog, len(names)), make([]error, len(names))
+	answer, _, err := worker.Ask("queueMetrics", nil, names...)
+	fields := worker.Fields{Rest: answer}
+	for i := range names {
+		errs[i] = contract.Wrap(contract.Storage, "queues.Backlogs", err)
+		if err == nil {
+			list[i], errs[i] = readBacklog(&fields)
 		}
 	}
-	return queues.Backlog{Messages: numbers[0], Bytes: numbers[1], Oldest: contract.FromMillis(numbers[2])}, nil
+	return list, errs
+}
+
+// readBacklog reads the four fields of a queue, the last of which is why it gave no numbers.
+func readBacklog(fields *worker.Fields) (b contract.Backlog, err error) {
+	var numbers [3]int64
+	for i := range numbers {
+		numbers[i], _ = strconv.ParseInt(fields.Next(), 10, 64)
+	}
+	if reason := fields.Next(); reason != "" {
+		return b, contract.Wrap(contract.Storage, "queues.Backlogs", errors.New(reason))
+	}
+	return contract.Backlog{Messages: numbers[0], Bytes: numbers[1], Oldest: contract.At(contract.FromMillis(numbers[2]))}, nil
 }

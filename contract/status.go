@@ -77,11 +77,11 @@ type TrendHour struct {
 	AvgProcessingMS  int64 `json:"avg_processing_time_ms"` // of the domains processed in it
 }
 
-// Backlog is what is waiting in a queue.
+// Backlog is what is waiting in a queue, as the platform last counted it.
 type Backlog struct {
 	Messages int64 `json:"messages"`
 	Bytes    int64 `json:"bytes"`
-	Oldest   *Time `json:"oldest"` // when the oldest message was sent
+	Oldest   *Time `json:"oldest"` // when the oldest message was sent; nil when there is none or the platform does not say
 }
 
 // DomainState is the progress of a domain in a partition.

@@ -28,6 +28,7 @@ type Platform struct {
 	Seeds     queues.Producer
 	Domains   queues.Producer
 	DLQ       queues.Producer
+	Backlogs  func(context.Context) ([]contract.Backlog, []error) // what waits in them: of contract.QueueRoles, or for each why it is not to be had
 	Database  ledger.DB
 	Frontier  frontier.Caller // its shards answer by CallShard
 	Transport fetch.Transport

@@ -76,7 +76,7 @@ func assemble(p Platform) (*parts, error) {
 		Frontier:    shards,
 		Model:       p.Model,
 		Asset:       p.Asset,
-		Backlog:     p.backlog,
+		Backlogs:    p.Backlogs,
 		Pool:        p.Pool,
 		Local:       sync.OnceValue(p.Local),
 		Log:         p.Log, Now: now,
@@ -161,11 +161,4 @@ func limits(s *settings.Settings) collector.Limits {
 		FetchRetries: s.FetchRetries, FetchRetryBase: s.FetchRetryBase, DomainDeadline: s.DomainDeadline,
 		URLsPerDomain: s.URLsPerDomain, ReuseWindow: s.ReuseWindow,
 	}
-}
-
-// backlog is what waits in the queue of a role, as the API shows it.
-func (p Platform) backlog(ctx context.Context, role string) (contract.Backlog, error) {
-	queue := map[string]queues.Producer{contract.SeedQueue: p.Seeds, contract.DomainQueue: p.Domains, contract.DeadLetterQueue: p.DLQ}[role]
-	b, err := queue.Backlog(ctx)
-	return contract.Backlog{Messages: b.Messages, Bytes: b.Bytes, Oldest: contract.At(b.Oldest)}, err
 }

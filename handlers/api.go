@@ -109,8 +109,8 @@ type API struct {
 	Restorer     Restorer
 	Frontier     frontier.Remotes
 	Model        func(context.Context) (*classify.Model, error)
-	Asset        func(ctx context.Context, path string) ([]byte, error)           // a static file that is deployed with the program
-	Backlog      func(ctx context.Context, role string) (contract.Backlog, error) // of the queue seed, domain or dlq
+	Asset        func(ctx context.Context, path string) ([]byte, error) // a static file that is deployed with the program
+	Backlogs     func(context.Context) ([]contract.Backlog, []error)    // of contract.QueueRoles; see engine.Platform
 	Pool         func() (PoolStats, error)
 	Local        func() bool // reports whether this is a local run; nil is no
 	Log          *slog.Logger

@@ -125,11 +125,9 @@ func newFixture(t testing.TB, change func(*settings.Settings)) *fixture {
 		Reconciler:   &reconcile.Reconciler{Bucket: f.bucket, DeadLetters: deadLetters, Ledger: f.ledger, Now: now},
 		Restorer:     &reconcile.Restorer{Bucket: f.bucket, Frontier: frontier.Remotes{Caller: f.shards, Shards: 3}},
 		Frontier:     frontier.Remotes{Caller: f.shards, Shards: 3},
-		Backlog: func(_ context.Context, role string) (contract.Backlog, error) {
-			if role == "dlq" {
-				return contract.Backlog{}, errors.New("the platform does not say")
-			}
-			return contract.Backlog{Messages: 3, Bytes: 300, Oldest: contract.At(f.now.Add(-time.Minute))}, nil
+		Backlogs: func(context.Context) ([]contract.Backlog, []error) {
+			three := contract.Backlog{Messages: 3, Bytes: 300, Oldest: contract.At(f.now.Add(-time.Minute))}
+			return []contract.Backlog{three, three, {}}, []error{nil, nil, errors.New("the platform does not say")}
 		},
 		Model: func(ctx context.Context) (*classify.Model, error) {
 			if f.assets != nil {

@@ -59,22 +59,15 @@ func (a *API) status(w http.ResponseWriter, r *http.Request) error {
 
 // backlogs asks the platform what waits in each queue; nil for one for which it has no answer.
 func (a *API) backlogs(ctx context.Context) map[string]*contract.Backlog {
-	all := make([]*contract.Backlog, len(contract.QueueRoles))
-	var wg sync.WaitGroup
+	list, errs := a.Backlogs(ctx)
+	backlogs := make(map[string]*contract.Backlog, len(list))
 	for i, role := range contract.QueueRoles {
-		wg.Go(func() {
-			b, err := a.Backlog(ctx, role)
-			if err != nil {
-				a.Log.Warn("backlog_failed", "error_type", contract.KindOf(err), "error", err.Error(), "queue", role)
-				return
-			}
-			all[i] = &b
-		})
-	}
-	wg.Wait()
-	backlogs := map[string]*contract.Backlog{}
-	for i, role := range contract.QueueRoles {
-		backlogs[role] = all[i]
+		backlogs[role] = nil
+		if err := errs[i]; err != nil {
+			a.Log.Warn("backlog_failed", "error_type", contract.KindOf(err), "error", err.Error(), "queue", role)
+			continue
+		}
+		backlogs[role] = &list[i]
 	}
 	return backlogs
 }

@@ -12,13 +12,6 @@ import (
 // (developers.cloudflare.com/queues/platform/limits/).
 const MaxDelay = 24 * time.Hour
 
-// Backlog is what waits in a queue, as the platform last counted it.
-type Backlog struct {
-	Messages int64
-	Bytes    int64
-	Oldest   time.Time // when the oldest message was sent; zero when there is none or the platform does not say
-}
-
 // Producer sends JSON messages to a queue. Errors have the kind contract.Storage, or
 // contract.Validation for what the platform would not take.
 type Producer interface {
@@ -26,8 +19,6 @@ type Producer interface {
 	Send(ctx context.Context, b *contract.Batch) error
 	// SendOne sends one message that is delivered after delay, in whole seconds and at most MaxDelay.
 	SendOne(ctx context.Context, body []byte, delay time.Duration) error
-	// Backlog returns what waits in the queue.
-	Backlog(ctx context.Context) (Backlog, error)
 }
 
 // Check refuses what the platform would not take as a message.

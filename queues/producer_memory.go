@@ -81,17 +81,3 @@ func (m *Memory) send(ctx context.Context, messages []Sent) error {
 	m.sent = append(m.sent, messages...)
 	return nil
 }
-
-// Backlog implements Producer: nothing ever leaves this queue.
-func (m *Memory) Backlog(ctx context.Context) (Backlog, error) {
-	if err := ctx.Err(); err != nil {
-		return Backlog{}, SendFault("queues.Backlog", err)
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	b := Backlog{Messages: int64(len(m.sent))}
-	for _, message := range m.sent {
-		b.Bytes += int64(len(message.Body))
-	}
-	return b, nil
-}

@@ -48,19 +48,6 @@ func TestMemoryProducerDelay(t *testing.T) {
 	}
 }
 
-func TestMemoryProducerBacklog(t *testing.T) {
-	m := queues.NewMemory()
-	for _, body := range []string{`1`, `"three"`} {
-		if err := m.SendOne(context.Background(), []byte(body), 0); err != nil {
-			t.Fatal(err)
-		}
-	}
-	got, err := m.Backlog(context.Background())
-	if want := (queues.Backlog{Messages: 2, Bytes: 8}); err != nil || got != want {
-		t.Errorf("got %+v, %v, want %+v", got, err, want)
-	}
-}
-
 func TestMemoryProducerFail(t *testing.T) {
 	broken := errors.New("broken")
 	m := queues.NewMemory()

@@ -150,18 +150,29 @@ async function queueSend({ env, data }, name, delaySeconds) {
   await queue(env, name).send(decoder.decode(data), { contentType: "text", delaySeconds: Number(delaySeconds) });
 }
 
-/** Answers the number of messages and of bytes that wait, and the time of the oldest in ms (0: none). */
-async function queueMetrics({ env }, name) {
-  const { backlogCount, backlogBytes, oldestMessageTimestamp } = await queue(env, name).metrics();
-  return `${backlogCount}\n${backlogBytes}\n${Number(oldestMessageTimestamp ?? 0)}`;
+/**
+ * Answers for each of the queues the number of messages and of bytes that wait, the time of the oldest in ms (0: none), and
+ * an empty line, or why it gave no numbers.
+ */
+async function queueMetrics({ env }, ...names) {
+  const backlog = async (name) => {
+    const { backlogCount, backlogBytes, oldestMessageTimestamp } = await queue(env, name).metrics();
+    return `${backlogCount}\n${backlogBytes}\n${Number(oldestMessageTimestamp ?? 0)}\n`;
+  };
+  const unanswered = (error) => `0\n0\n0\n${line(String(error))}`;
+  return (await Promise.all(names.map((name) => backlog(name).catch(unanswered)))).join("\n");
 }
 
-/** data is the JSON of [[sql, [parameter…]]…]. Answers the JSON of [{changes, rows}…]. */
+/**
+ * data is the statements, each with the ASCII record separator behind it, and the JSON of their parameters. Answers for each
+ * the number of rows that it changed, and the JSON of those that it gave, a line each.
+ */
 async function d1Batch({ env, data }, name) {
-  const statements = JSON.parse(decoder.decode(data));
+  const statements = decoder.decode(data).split("\x1e");
+  const parameters = JSON.parse(statements.pop());
   const db = bound(env, name, "D1");
-  const results = await db.batch(statements.map(([sql, parameters]) => db.prepare(sql).bind(...parameters)));
-  return JSON.stringify(results.map(({ meta, results }) => ({ changes: meta.changes, rows: results })));
+  const results = await db.batch(statements.map((sql, i) => db.prepare(sql).bind(...parameters[i])));
+  return results.map(({ meta, results }) => `${meta.changes}\n${JSON.stringify(results)}`).join("\n");
 }
 
 /** Has the Durable Object with the name run an operation. When no answer comes within timeout ms, that is a TimeoutError. */

@@ -95,10 +95,13 @@ func (w *World) start() *instance {
 	i := &instance{life: life{world: w}}
 	producer := func(queue string) queues.Producer { return producer{w.Broker.Producer(queue), &i.life} }
 	i.Engine = engine.New(engine.Platform{
-		Bucket:    bucket{w.Bucket, &i.life},
-		Seeds:     producer(Seeds),
-		Domains:   producer(Domains),
-		DLQ:       producer(DLQ),
+		Bucket:  bucket{w.Bucket, &i.life},
+		Seeds:   producer(Seeds),
+		Domains: producer(Domains),
+		DLQ:     producer(DLQ),
+		Backlogs: func(context.Context) ([]contract.Backlog, []error) {
+			return []contract.Backlog{w.Broker.Backlog(Seeds), w.Broker.Backlog(Domains), w.Broker.Backlog(DLQ)}, make([]error, 3)
+		},
 		Database:  database{w.Database, &i.life},
 		Frontier:  caller{w.Frontier, &i.life},
 		Transport: transport{w.Web, &i.life},

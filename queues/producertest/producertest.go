@@ -178,6 +178,4 @@ func contextDone(t T, p queues.Producer, received Received, mark string) {
 	b.Add([]byte(m))
 	expectKind(t, "Send", p.Send(done, &b), contract.Storage)
 	expectKind(t, "SendOne", p.SendOne(done, []byte(m), 0), contract.Storage)
-	_, err := p.Backlog(done)
-	expectKind(t, "Backlog", err, contract.Storage)
 }

@@ -243,22 +243,18 @@ func (p producer) send(ctx context.Context, bodies [][]byte, delay time.Duration
 	return nil
 }
 
-// Backlog implements queues.Producer.
-func (p producer) Backlog(ctx context.Context) (queues.Backlog, error) {
-	if err := ctx.Err(); err != nil {
-		return queues.Backlog{}, queues.SendFault("queues.Backlog", err)
-	}
-	p.broker.mu.Lock()
-	defer p.broker.mu.Unlock()
-	var b queues.Backlog
-	for _, m := range p.broker.waiting[p.queue] {
-		b.Messages++
-		b.Bytes += int64(len(m.body))
-		if b.Oldest.IsZero() || m.sent.Before(b.Oldest) {
-			b.Oldest = m.sent
+// Backlog returns what waits in a queue.
+func (b *Broker) Backlog(queue string) (waiting contract.Backlog) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, m := range b.waiting[queue] {
+		waiting.Messages++
+		waiting.Bytes += int64(len(m.body))
+		if waiting.Oldest == nil || m.sent.Before(waiting.Oldest.Time) {
+			waiting.Oldest = contract.At(m.sent)
 		}
 	}
-	return b, nil
+	return waiting
 }
 
 // How a message was settled.
