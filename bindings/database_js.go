@@ -5,8 +5,8 @@ package bindings
 import (
 	"context"
 	"encoding/json"
-
-	"github.com/tidwall/gjson"
+	"strconv"
+	"strings"
 
 	"github.com/newsfork/seed-engine/ledger"
 	"github.com/newsfork/seed-engine/worker"
@@ -21,17 +21,22 @@ var _ ledger.DB = Database{}
 // event brings its own.
 func NewDatabase(name string) Database { return Database{name} }
 
-// Batch implements ledger.DB. Statements and rows cross as one JSON text each.
+// Batch implements ledger.DB. Statements and rows cross as one text each.
 func (d Database) Batch(_ context.Context, statements []ledger.Statement) ([]ledger.Result, error) {
 	answer, _, err := worker.Ask("d1Batch", ledger.AppendStatements(nil, statements), d.name)
 	if err != nil {
 		return nil, err
 	}
-	// JSON.stringify made it, so there is nothing to validate before the rows are decoded.
-	var results []ledger.Result
-	gjson.Parse(answer).ForEach(func(_, r gjson.Result) bool {
-		results = append(results, ledger.Result{Changes: r.Get("changes").Int(), Rows: json.RawMessage(r.Get("rows").Raw)})
-		return true
-	})
+	results := make([]ledger.Result, 0, len(statements))
+	for answer != "" {
+		var changes, rows string
+		changes, answer, _ = strings.Cut(answer, "\n")
+		rows, answer, _ = strings.Cut(answer, "\n")
+		n, err := strconv.ParseInt(changes, 10, 64)
+		if err != nil {
+			return nil, err
+		}
+		results = append(results, ledger.Result{Changes: n, Rows: json.RawMessage(rows)})
+	}
 	return results, nil
 }

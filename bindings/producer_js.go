@@ -73,5 +73,5 @@ func readBacklog(fields *worker.Fields) (b contract.Backlog, err error) {
 	if reason := fields.Next(); reason != "" {
 		return b, contract.Wrap(contract.Storage, "queues.Backlogs", errors.New(reason))
 	}
-	return contract.Backlog{Messages: numbers[0], Bytes: numbers[1], Oldest: contract.At(contract.FromMillis(numbers[2]))}, nil
+	return contract.Backlog{Messages: numbers[0], Bytes: numbers[1], Oldest: contract.AtMillis(numbers[2])}, nil
 }

@@ -66,6 +66,17 @@ type SavedAlarm struct {
 	Since time.Time
 }
 
+func (a *SavedAlarm) set(column string, v gjson.Result) {
+	switch column {
+	case "name":
+		a.Name = v.Str
+	case "state":
+		a.State = v.Str
+	case "since":
+		a.Since = time.UnixMilli(v.Int()).UTC()
+	}
+}
+
 // Saved gives what was saved of an alarm, if anything was.
 func (r *AlarmReading) Saved(name string) (SavedAlarm, bool) {
 	i := slices.IndexFunc(r.SavedAlarms, func(s SavedAlarm) bool { return s.Name == name })
@@ -134,14 +145,8 @@ func readAlarms(r *reader, first int, at time.Time) AlarmReading {
 	for _, row := range readColumns[windowRow](r, first) {
 		reading.Windows[int(row.Minutes)] = row.Window
 	}
-	for _, row := range read[struct {
-		Name  string `json:"name"`
-		State string `json:"state"`
-		Since int64  `json:"since"`
-	}](r, first+1) {
-		reading.SavedAlarms = append(reading.SavedAlarms, SavedAlarm{row.Name, row.State, time.UnixMilli(row.Since).UTC()})
-	}
-	reading.DeadLetters = deadLetterCounts(read[stateCount](r, first+2))
+	reading.SavedAlarms = readColumns[SavedAlarm](r, first+1)
+	reading.DeadLetters = deadLetterCounts(readColumns[stateCount](r, first+2))
 	reading.Frontier = readReadings(r, first+3)
 	for _, row := range read[struct {
 		MS int64 `json:"ms"`

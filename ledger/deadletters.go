@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/tidwall/gjson"
+
 	"github.com/newsfork/seed-engine/contract"
 )
 
@@ -263,8 +265,17 @@ func (l *Ledger) Resolve(ctx context.Context, choice contract.DeadLetterChoice, 
 }
 
 type stateCount struct {
-	State string `json:"state"`
-	Count int64  `json:"count"`
+	State string
+	Count int64
+}
+
+func (row *stateCount) set(column string, v gjson.Result) {
+	switch column {
+	case "state":
+		row.State = v.Str
+	case "count":
+		row.Count = v.Int()
+	}
 }
 
 func deadLetterCounts(rows []stateCount) (c contract.DeadLetterCounts) {

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/tidwall/gjson"
+
 	"github.com/newsfork/seed-engine/contract"
 )
 
@@ -44,24 +46,39 @@ func minuteOf(at time.Time) int64 { return at.UnixMilli() / time.Minute.Millisec
 // readReadings takes readings from a result of selectReadings, oldest first.
 func readReadings(r *reader, result int) []FrontierReading {
 	var readings []FrontierReading
-	for _, row := range read[struct {
-		Minute  int64  `json:"minute"`
-		Oldest  int64  `json:"oldest_entry"`
-		Answers *int64 `json:"answers"`
-		Faults  *int64 `json:"faults"`
-		Used    int64  `json:"used"`
-	}](r, result) {
+	for _, row := range readColumns[readingRow](r, result) {
 		reading := FrontierReading{
-			At:          time.UnixMilli(row.Minute * time.Minute.Milliseconds()).UTC(),
-			OldestEntry: contract.FromMillis(row.Oldest),
-			Used:        row.Used,
+			At:          time.UnixMilli(row.minute * time.Minute.Milliseconds()).UTC(),
+			OldestEntry: contract.FromMillis(row.oldest),
+			Used:        row.used,
 		}
-		if row.Answers != nil && row.Faults != nil {
-			reading.Complete, reading.Answers, reading.Faults = true, *row.Answers, *row.Faults
+		if row.complete {
+			reading.Complete, reading.Answers, reading.Faults = true, row.answers, row.faults
 		}
 		readings = append(readings, reading)
 	}
 	return readings
+}
+
+// readingRow is a row of frontier_readings. Of an incomplete reading answers and faults are null.
+type readingRow struct {
+	minute, oldest, answers, faults, used int64
+	complete                              bool
+}
+
+func (row *readingRow) set(column string, v gjson.Result) {
+	switch column {
+	case "minute":
+		row.minute = v.Int()
+	case "oldest_entry":
+		row.oldest = v.Int()
+	case "answers":
+		row.answers, row.complete = v.Int(), v.Type == gjson.Number
+	case "faults":
+		row.faults = v.Int()
+	case "used":
+		row.used = v.Int()
+	}
 }
 
 // NewestFrontier gives the last reading, if there is one.

@@ -145,28 +145,28 @@ func (r *recorder) Batch(ctx context.Context, statements []ledger.Statement) ([]
 	return r.DB.Batch(ctx, statements)
 }
 
-// TestAppendStatements: statements cross as the JSON of pairs.
+// TestAppendStatements: statements cross as their texts and the JSON of their parameters.
 func TestAppendStatements(t *testing.T) {
 	statements := []ledger.Statement{
 		{SQL: "SELECT '\"' || ?1,\n\t'\\' <> ?2 & ?3"},
-		{SQL: `SELECT ?1`, Args: []any{"한국 \x00\x1f <&> \u2028 \"quoted\" \\"}},
+		{SQL: `SELECT ?1`, Args: []any{"한국 \x00\x1e\x1f <&> \u2028 \"quoted\" \\"}},
 		{SQL: `SELECT ?1, ?2, ?3, ?4`, Args: []any{int64(-1 << 62), nil, "", `[{"a":1}]`}},
 	}
-	type pair [2]any
-	want := []pair{}
 	for n := range len(statements) + 1 {
-		var have any
-		if err := json.Unmarshal(ledger.AppendStatements([]byte(" "), statements[:n]), &have); err != nil {
-			t.Fatal(err)
+		texts := strings.Split(string(ledger.AppendStatements(nil, statements[:n])), "\x1e")
+		var have, want any
+		must(t, json.Unmarshal([]byte(texts[n]), &have))
+		parameters := [][]any{}
+		for i, s := range statements[:n] {
+			if texts[i] != s.SQL {
+				t.Errorf("got %q, want %q", texts[i], s.SQL)
+			}
+			parameters = append(parameters, append([]any{}, s.Args...))
 		}
-		var same any
-		b, _ := json.Marshal(want)
-		must(t, json.Unmarshal(b, &same))
-		if !reflect.DeepEqual(have, same) {
-			t.Errorf("got %v, want %v", have, same)
-		}
-		if n < len(statements) {
-			want = append(want, pair{statements[n].SQL, append([]any{}, statements[n].Args...)})
+		b, _ := json.Marshal(parameters)
+		must(t, json.Unmarshal(b, &want))
+		if !reflect.DeepEqual(have, want) {
+			t.Errorf("got %v, want %v", have, want)
 		}
 	}
 }

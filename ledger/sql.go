@@ -20,14 +20,22 @@ func statement(sql string, list any, args ...any) Statement {
 	return Statement{sql, append([]any{string(contract.Encode(list))}, args...)}
 }
 
-// AppendStatements appends the JSON of statements, [[sql, [parameter…]]…], without reflection: every call of the database is one.
+// separator ends the text of each statement on its way to the database. It is in none: what could contain it is a
+// parameter.
+const separator = '\x1e'
+
+// AppendStatements appends the texts of statements as they are, each with the separator behind it, and then the JSON of their
+// parameters, [[parameter…]…]. It does without reflection, since every call of the database is one.
 func AppendStatements(b []byte, statements []Statement) []byte {
+	for _, s := range statements {
+		b = append(append(b, s.SQL...), separator)
+	}
 	b = append(b, '[')
 	for i, s := range statements {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = append(gjson.AppendJSONString(append(b, '['), s.SQL), ",["...)
+		b = append(b, '[')
 		for i, arg := range s.Args {
 			if i > 0 {
 				b = append(b, ',')
@@ -41,7 +49,7 @@ func AppendStatements(b []byte, statements []Statement) []byte {
 				b = append(b, contract.Encode(arg)...)
 			}
 		}
-		b = append(b, "]]"...)
+		b = append(b, ']')
 	}
 	return append(b, ']')
 }
