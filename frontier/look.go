@@ -123,7 +123,7 @@ func (s *Shard) Hosts(now int64, r HostsRequest) (page HostsPage, err error) {
 		var err1, err2 error
 		value, err1 = strconv.ParseInt(left, 10, 53)
 		if id, err2 = strconv.ParseInt(right, 10, 53); err1 != nil || err2 != nil {
-			return page, contract.Invalid("cursor", "send the cursor of the page before")
+			return page, contract.BadCursor()
 		}
 	}
 	where := "(" + order + ", id) > (?1, ?2)"

@@ -3,8 +3,6 @@ package frontier
 import (
 	"cmp"
 	"context"
-	"encoding/base64"
-	"encoding/json"
 	"slices"
 
 	"github.com/newsfork/seed-engine/contract"
@@ -53,15 +51,14 @@ func (r Remotes) Hosts(ctx context.Context, request HostsRequest) (page AllHosts
 // ended stands in a cursor for a shard that has no more hosts.
 const ended = "-"
 
-// hostCursors takes a cursor apart: the cursors of the shards, as a JSON array in base64.
+// hostCursors takes a cursor apart: those of the shards.
 func (r Remotes) hostCursors(cursor string) ([]string, error) {
 	cursors := make([]string, r.Shards)
 	if cursor == "" {
 		return cursors, nil
 	}
-	text, err := base64.RawURLEncoding.DecodeString(cursor)
-	if err != nil || json.Unmarshal(text, &cursors) != nil || len(cursors) != r.Shards {
-		return nil, contract.Invalid("cursor", "send the cursor of the page before")
+	if err := contract.DecodeCursor(cursor, &cursors); err != nil || len(cursors) != r.Shards {
+		return nil, contract.BadCursor()
 	}
 	return cursors, nil
 }
@@ -89,8 +86,7 @@ func merge(pages []HostsPage, cursors []string, request *HostsRequest, errs []er
 		}
 	}
 	if slices.ContainsFunc(cursors, func(c string) bool { return c != ended }) {
-		text, _ := json.Marshal(cursors) // strings always encode
-		merged.Next = base64.RawURLEncoding.EncodeToString(text)
+		merged.Next = *contract.EncodeCursor(cursors)
 	}
 	return merged
 }

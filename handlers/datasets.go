@@ -63,7 +63,7 @@ func (a *API) listDataset(w http.ResponseWriter, r *http.Request) error {
 		options.StartAfter = prefix + cursor
 	}
 	if len(options.StartAfter) > r2.MaxKeyBytes {
-		q.fail(contract.Invalid("cursor", "is not the cursor of an answer; send it as it was given, or none"))
+		q.fail(contract.BadCursor())
 	}
 	if q.err != nil {
 		return q.err

@@ -165,7 +165,7 @@ func (a *API) listExclusions(w http.ResponseWriter, r *http.Request) error {
 	kind, limit, cursor := q.oneOf("kind", contract.ExcludeDomain, contract.ExcludeHost, contract.ExcludeURL), q.limit(), q.text("cursor")
 	after, err := base64.RawURLEncoding.DecodeString(cursor)
 	if err != nil {
-		q.fail(contract.Invalid("cursor", "is not the cursor of an answer; send it as it was given, or none"))
+		q.fail(contract.BadCursor())
 	}
 	if q.err != nil {
 		return q.err

@@ -5,7 +5,6 @@ package reconcile
 
 import (
 	"context"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"io"
@@ -78,12 +77,8 @@ func (r *Reconciler) Run(ctx context.Context, p contract.Partition, cursor strin
 	at := position{Stage: files}
 	if cursor != "" {
 		at = position{}
-		b, err := base64.RawURLEncoding.DecodeString(cursor)
-		if err == nil {
-			err = json.Unmarshal(b, &at)
-		}
-		if err != nil || at.Stage != files && at.Stage != domains && at.Stage != deadLetters {
-			return out, contract.Invalid("cursor", "is not the cursor of an answer; send it as it was given, or none")
+		if err := contract.DecodeCursor(cursor, &at); err != nil || at.Stage != files && at.Stage != domains && at.Stage != deadLetters {
+			return out, contract.BadCursor()
 		}
 	}
 	w := &work{Reconciler: r, at: at, found: ledger.Found{Partition: p, Started: r.Now()}, pages: r.MaxPages}
@@ -109,11 +104,7 @@ func (r *Reconciler) Run(ctx context.Context, p contract.Partition, cursor strin
 		out.Done = true
 		return out, nil
 	}
-	b, err := json.Marshal(w.at)
-	if err != nil {
-		panic(err) // it is plain data
-	}
-	out.Cursor = contract.Text(base64.RawURLEncoding.EncodeToString(b))
+	out.Cursor = contract.EncodeCursor(w.at)
 	return out, nil
 }
 

@@ -2,7 +2,6 @@ package reconcile
 
 import (
 	"context"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"io"
@@ -56,12 +55,8 @@ func (r *Restorer) Run(ctx context.Context, shard string, live bool, cursor stri
 	at := place{Shard: shard, Only: shard != "", Live: live}
 	if cursor != "" {
 		at = place{}
-		b, err := base64.RawURLEncoding.DecodeString(cursor)
-		if err == nil {
-			err = json.Unmarshal(b, &at)
-		}
-		if err != nil || at.Page < 0 || at.From < 0 || at.From > frontier.MaxExport || at.Live != live || !isShard(at.Shard) || shard != "" && shard != at.Shard {
-			return out, contract.Invalid("cursor", "is not the cursor of an answer; send it as it was given, or none")
+		if err := contract.DecodeCursor(cursor, &at); err != nil || at.Page < 0 || at.From < 0 || at.From > frontier.MaxExport || at.Live != live || !isShard(at.Shard) || shard != "" && shard != at.Shard {
+			return out, contract.BadCursor()
 		}
 	}
 	pages := r.MaxPages
@@ -74,11 +69,7 @@ func (r *Restorer) Run(ctx context.Context, shard string, live bool, cursor stri
 		}
 	}
 	if !out.Done {
-		b, err := json.Marshal(at)
-		if err != nil {
-			panic(err) // it is plain data
-		}
-		out.Cursor = contract.Text(base64.RawURLEncoding.EncodeToString(b))
+		out.Cursor = contract.EncodeCursor(at)
 	}
 	return out, nil
 }
@@ -192,7 +183,7 @@ func (r *Restorer) read(ctx context.Context, at *place) (page frontier.Snapshot,
 	const op = "reconcile.Restore"
 	day, err := time.Parse(time.DateOnly, at.Day)
 	if err != nil {
-		return page, contract.Invalid("cursor", "is not the cursor of an answer; send it as it was given, or none")
+		return page, contract.BadCursor()
 	}
 	key := contract.SnapshotPage(contract.Snapshot(at.Shard, day), at.Page)
 	body, err := r.Bucket.Get(ctx, key)
