@@ -154,6 +154,10 @@ func runDLQShow(args []string, _ io.Reader, out, errOut io.Writer) int {
 	})
 }
 
+func attemptRow(a *contract.Attempt) string {
+	return fmt.Sprintf("%d\t%s\t%d\t%s\t%s: %s", a.Attempt, moment(&a.FailedAt), a.DurationMS, plain(a.MessageID), plain(string(a.ErrorType)), plain(a.ErrorMessage))
+}
+
 func writeDeadLetter(w io.Writer, d *contract.DeadLetterDetail) error {
 	var rows []string
 	add := func(label, format string, args ...any) { rows = append(rows, label+"\t"+fmt.Sprintf(format, args...)) }
@@ -171,22 +175,11 @@ func writeDeadLetter(w io.Writer, d *contract.DeadLetterDetail) error {
 	add("partition", "%s", partitionText(d.Partition))
 	add("domain", "%s", or(d.Domain))
 	add("key", "%s", plain(d.Key))
-	if err := table(w, rows...); err != nil {
-		return err
-	}
-
-	rows = []string{"", "ATTEMPT\tFAILED\tMS\tMESSAGE\tERROR"}
-	for _, a := range d.Attempts {
-		rows = append(rows, fmt.Sprintf("%d\t%s\t%d\t%s\t%s: %s", a.Attempt, moment(&a.FailedAt), a.DurationMS, plain(a.MessageID), plain(string(a.ErrorType)), plain(a.ErrorMessage)))
-	}
-	if err := tableIf(len(d.Attempts) > 0, w, rows); err != nil {
-		return err
-	}
-	rows = []string{"", deadLetterHeader}
-	for i := range d.History {
-		rows = append(rows, deadLetterRow(&d.History[i]))
-	}
-	if err := tableIf(len(d.History) > 0, w, rows); err != nil {
+	err := tables(w, rows,
+		listTable("ATTEMPT\tFAILED\tMS\tMESSAGE\tERROR", d.Attempts, attemptRow),
+		listTable(deadLetterHeader, d.History, deadLetterRow),
+	)
+	if err != nil {
 		return err
 	}
 	if d.Letter == nil {

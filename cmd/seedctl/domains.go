@@ -215,46 +215,12 @@ func addDocument(doc *contract.Document, add func(label, format string, args ...
 	if doc.MovedTo != nil {
 		add("moved to", "%s", plain(*doc.MovedTo))
 	}
-	robots, sitemap, server := doc.Technical.RobotsTxt, doc.Technical.SitemapXML, doc.Technical.ServerInfo
-	switch {
-	case robots.Error != nil:
-		why := unread(doc.Robots.StatusCode, robots.Failure)
-		if robots.AllowsCrawling { // RFC 9309, section 2.3.1.3
-			why += ", which forbids nothing"
-		}
-		add("robots.txt", "%s", why)
-	case !robots.Exists:
-		add("robots.txt", "none, status %d", doc.Robots.StatusCode)
-	default:
-		verdict := "forbids crawling"
-		switch {
-		case doc.Excluded:
-			verdict = "moot while excluded"
-		case robots.AllowsCrawling:
-			verdict = "allows crawling"
-		}
-		if robots.CrawlDelaySeconds != nil {
-			verdict += fmt.Sprintf(", delay %g s", *robots.CrawlDelaySeconds)
-		}
-		add("robots.txt", "%s, %s", count(int(robots.Size), "byte"), verdict)
-	}
-	switch {
-	case sitemap.Error != nil && robots.Error != nil && doc.Robots.StatusCode == 0 && *sitemap.Error == *robots.Error:
-		add("sitemap", "not asked for, since robots.txt could not be read")
-	case sitemap.Error != nil:
-		add("sitemap", "%s", unread(doc.Sitemap.StatusCode, sitemap.Failure))
-	case !sitemap.Exists:
-		add("sitemap", "none, status %d", doc.Sitemap.StatusCode)
-	default:
-		notRead := ""
-		if sitemap.NotRead > 0 {
-			notRead = ", " + count(sitemap.NotRead, "sitemap") + " not read"
-		}
-		add("sitemap", "%s, %s, %s, updated %s%s", or(doc.Sitemap.URL), or(sitemap.Kind), count(sitemap.URLCount, "URL"), moment(sitemap.LastUpdated), notRead)
-	}
+	add("robots.txt", "%s", robotsText(doc))
+	add("sitemap", "%s", sitemapText(doc))
 	for _, f := range doc.Technical.Feeds {
 		add("feed", "%s, %s, %s, updated %s", plain(f.URL), plain(f.Kind), count(f.ItemCount, "item"), moment(f.LastUpdated))
 	}
+	server := doc.Technical.ServerInfo
 	https := "no https"
 	if server.SupportsHTTPS {
 		https = "https"
@@ -265,4 +231,46 @@ func addDocument(doc *contract.Document, add func(label, format string, args ...
 		return
 	}
 	add("server", "%s at %s, %s, %s ms, %s", or(server.Server), or(server.EffectiveHost), https, number(server.ResponseTimeAvgMS), requests)
+}
+
+func robotsText(doc *contract.Document) string {
+	robots := doc.Technical.RobotsTxt
+	switch {
+	case robots.Error != nil:
+		why := unread(doc.Robots.StatusCode, robots.Failure)
+		if robots.AllowsCrawling { // RFC 9309, section 2.3.1.3
+			why += ", which forbids nothing"
+		}
+		return why
+	case !robots.Exists:
+		return fmt.Sprintf("none, status %d", doc.Robots.StatusCode)
+	}
+	verdict := "forbids crawling"
+	switch {
+	case doc.Excluded:
+		verdict = "moot while excluded"
+	case robots.AllowsCrawling:
+		verdict = "allows crawling"
+	}
+	if robots.CrawlDelaySeconds != nil {
+		verdict += fmt.Sprintf(", delay %g s", *robots.CrawlDelaySeconds)
+	}
+	return count(int(robots.Size), "byte") + ", " + verdict
+}
+
+func sitemapText(doc *contract.Document) string {
+	robots, sitemap := doc.Technical.RobotsTxt, doc.Technical.SitemapXML
+	switch {
+	case sitemap.Error != nil && robots.Error != nil && doc.Robots.StatusCode == 0 && *sitemap.Error == *robots.Error:
+		return "not asked for, since robots.txt could not be read"
+	case sitemap.Error != nil:
+		return unread(doc.Sitemap.StatusCode, sitemap.Failure)
+	case !sitemap.Exists:
+		return fmt.Sprintf("none, status %d", doc.Sitemap.StatusCode)
+	}
+	notRead := ""
+	if sitemap.NotRead > 0 {
+		notRead = ", " + count(sitemap.NotRead, "sitemap") + " not read"
+	}
+	return fmt.Sprintf("%s, %s, %s, updated %s%s", or(doc.Sitemap.URL), or(sitemap.Kind), count(sitemap.URLCount, "URL"), moment(sitemap.LastUpdated), notRead)
 }

@@ -152,89 +152,116 @@ func progressLine(s *contract.Status, elapsed time.Duration) string {
 
 // writeStatus is the status for people.
 func (r *remote) writeStatus(ctx context.Context, w io.Writer, s *contract.Status) error {
-	p, c := s.Processing, s.Collection
-	state := "running"
-	if s.Paused {
-		state = "paused"
-		var why contract.Pipeline
-		if r.Call(ctx, client.Request{Method: "GET", Path: []string{"pipeline"}}, &why) == nil && why.Paused {
-			state = pipelineText(&why)
-		}
-		state += "; \"seedctl resume\" lets it go on"
-	}
-	rows := []string{"\ttotal\tprocessed\tfailed\tpending"}
-	add := func(format string, args ...any) { rows = append(rows, fmt.Sprintf(format, args...)) }
-	add("files\t%d\t%d\t%d\t%d", p.FilesTotal, p.FilesProcessed, p.FilesFailed, p.FilesPending)
-	add("domains\t%d\t%d\t%d\t%d", p.DomainsTotal, p.DomainsProcessed, p.DomainsFailed, p.DomainsPending)
-	if err := table(w, rows...); err != nil {
-		return err
-	}
+	return tables(w,
+		totals(&s.Processing),
+		r.numbers(ctx, s),
+		listTable("FILE\tRECORD\tOFFSET\tREASON", s.Rejections, rejectedIn),
+		listTable("PARTITION\tFILES\tFAILED\tPENDING\tDOMAINS\tFAILED\tPENDING\tUPDATED", s.Partitions, partitionRow),
+		listTable("ERROR\tFILES\tDOMAINS", s.Errors, errorRow),
+		listTable("HOUR\tFILES\tFAILED\tDOMAINS\tFAILED\tAVERAGE MS", s.Trend, hourRow),
+	)
+}
 
-	rows = []string{""}
-	add("excluded\t%s", count(int(s.Excluded), "domain"))
-	add("discarded\t%s", count(int(s.Discarded), "raw file"))
-	add("rejected\t%d of %s", s.RecordsRejected, count(int(s.Records), "record"))
+// lines are those of a table; one without any is not shown.
+type lines []string
+
+func (l *lines) add(format string, args ...any) { *l = append(*l, fmt.Sprintf(format, args...)) }
+
+func totals(p *contract.ProcessingStats) lines {
+	t := lines{"\ttotal\tprocessed\tfailed\tpending"}
+	t.add("files\t%d\t%d\t%d\t%d", p.FilesTotal, p.FilesProcessed, p.FilesFailed, p.FilesPending)
+	t.add("domains\t%d\t%d\t%d\t%d", p.DomainsTotal, p.DomainsProcessed, p.DomainsFailed, p.DomainsPending)
+	return t
+}
+
+// numbers are all that stand alone: rates, queues, the pipeline, alarms.
+func (r *remote) numbers(ctx context.Context, s *contract.Status) lines {
+	t := lines{""}
+	t.add("excluded\t%s", count(int(s.Excluded), "domain"))
+	t.add("discarded\t%s", count(int(s.Discarded), "raw file"))
+	t.add("rejected\t%d of %s", s.RecordsRejected, count(int(s.Records), "record"))
 	robots, sitemap, average := "-", "-", "-" // of nothing there are none
-	if p.DomainsTotal > 0 {
+	if c := s.Collection; s.Processing.DomainsTotal > 0 {
 		robots, sitemap = found(c.RobotsFound, c.RobotsRate), found(c.SitemapFound, c.SitemapRate)
 	}
-	if p.DomainsProcessed > 0 {
-		average = fmt.Sprintf("%d ms a domain", c.AvgProcessingMS)
+	if s.Processing.DomainsProcessed > 0 {
+		average = fmt.Sprintf("%d ms a domain", s.Collection.AvgProcessingMS)
 	}
-	add("robots.txt\t%s", robots)
-	add("sitemap\t%s", sitemap)
-	add("average\t%s", average)
-	add("dead letters\t%d stored, %d replayed, %d discarded", s.DeadLetters.Stored, s.DeadLetters.Replayed, s.DeadLetters.Discarded)
+	t.add("robots.txt\t%s", robots)
+	t.add("sitemap\t%s", sitemap)
+	t.add("average\t%s", average)
+	t.add("dead letters\t%d stored, %d replayed, %d discarded", s.DeadLetters.Stored, s.DeadLetters.Replayed, s.DeadLetters.Discarded)
 	for _, name := range slices.Sorted(maps.Keys(s.Queues)) {
 		switch b := s.Queues[name]; {
 		case b == nil:
-			add("queue %s\tunknown", plain(name))
+			t.add("queue %s\tunknown", plain(name))
 		case b.Oldest == nil:
-			add("queue %s\t%s", plain(name), count(int(b.Messages), "message"))
+			t.add("queue %s\t%s", plain(name), count(int(b.Messages), "message"))
 		default:
-			add("queue %s\t%s, the oldest from %s", plain(name), count(int(b.Messages), "message"), moment(b.Oldest))
+			t.add("queue %s\t%s, the oldest from %s", plain(name), count(int(b.Messages), "message"), moment(b.Oldest))
 		}
 	}
-	add("pipeline\t%s", state)
+	t.add("pipeline\t%s", r.pipelineState(ctx, s.Paused))
 	for _, a := range s.Alarms {
 		if a.Since != nil && a.Since.Equal(s.UpdatedAt.Time) {
 			a.Since = nil // no cron has seen it yet
 		}
-		add("alarm\t%s", alarmText(a))
+		t.add("alarm\t%s", alarmText(a))
 	}
-	add("updated\t%s UTC", moment(&s.UpdatedAt))
-	if err := table(w, rows...); err != nil {
-		return err
-	}
+	t.add("updated\t%s UTC", moment(&s.UpdatedAt))
+	return t
+}
 
-	rows = []string{"", "FILE\tRECORD\tOFFSET\tREASON"}
-	for _, x := range s.Rejections {
-		rows = append(rows, rejectionRow(partitionText(&x.Partition)+"/"+x.Chunk, x.Rejection))
+// pipelineState asks for the reason of a pause, which is shown without it where that fails.
+func (r *remote) pipelineState(ctx context.Context, paused bool) string {
+	if !paused {
+		return "running"
 	}
-	if err := tableIf(len(s.Rejections) > 0, w, rows); err != nil {
-		return err
+	state := "paused"
+	var why contract.Pipeline
+	if r.Call(ctx, client.Request{Method: "GET", Path: []string{"pipeline"}}, &why) == nil && why.Paused {
+		state = pipelineText(&why)
 	}
+	return state + "; \"seedctl resume\" lets it go on"
+}
 
-	rows = []string{"", "PARTITION\tFILES\tFAILED\tPENDING\tDOMAINS\tFAILED\tPENDING\tUPDATED"}
-	for _, s := range s.Partitions {
-		p := s.Processing
-		add("%s\t%d\t%d\t%d\t%d\t%d\t%d\t%s", partitionText(&s.Partition), p.FilesTotal, p.FilesFailed, p.FilesPending, p.DomainsTotal, p.DomainsFailed, p.DomainsPending, moment(&s.UpdatedAt))
+// tables writes tables one after the other.
+func tables(w io.Writer, list ...lines) error {
+	for _, t := range list {
+		if err := tableIf(len(t) > 0, w, t); err != nil {
+			return err
+		}
 	}
-	if err := tableIf(len(s.Partitions) > 0, w, rows); err != nil {
-		return err
+	return nil
+}
+
+// listTable is a table with a row for each element; none for an empty list.
+func listTable[Element any](header string, list []Element, row func(*Element) string) lines {
+	if len(list) == 0 {
+		return nil
 	}
-	rows = []string{"", "ERROR\tFILES\tDOMAINS"}
-	for _, e := range s.Errors {
-		add("%s\t%d\t%d", plain(e.ErrorType), e.Files, e.Domains)
+	t := lines{"", header}
+	for i := range list {
+		t = append(t, row(&list[i]))
 	}
-	if err := tableIf(len(s.Errors) > 0, w, rows); err != nil {
-		return err
-	}
-	rows = []string{"", "HOUR\tFILES\tFAILED\tDOMAINS\tFAILED\tAVERAGE MS"}
-	for _, t := range s.Trend {
-		add("%s\t%d\t%d\t%d\t%d\t%d", moment(&t.Hour), t.FilesProcessed, t.FilesFailed, t.DomainsProcessed, t.DomainsFailed, t.AvgProcessingMS)
-	}
-	return tableIf(len(s.Trend) > 0, w, rows)
+	return t
+}
+
+func rejectedIn(x *contract.FileRejection) string {
+	return rejectionRow(partitionText(&x.Partition)+"/"+x.Chunk, x.Rejection)
+}
+
+func partitionRow(s *contract.PartitionStats) string {
+	p := s.Processing
+	return fmt.Sprintf("%s\t%d\t%d\t%d\t%d\t%d\t%d\t%s", partitionText(&s.Partition), p.FilesTotal, p.FilesFailed, p.FilesPending, p.DomainsTotal, p.DomainsFailed, p.DomainsPending, moment(&s.UpdatedAt))
+}
+
+func errorRow(e *contract.ErrorCount) string {
+	return fmt.Sprintf("%s\t%d\t%d", plain(e.ErrorType), e.Files, e.Domains)
+}
+
+func hourRow(h *contract.TrendHour) string {
+	return fmt.Sprintf("%s\t%d\t%d\t%d\t%d\t%d", moment(&h.Hour), h.FilesProcessed, h.FilesFailed, h.DomainsProcessed, h.DomainsFailed, h.AvgProcessingMS)
 }
 
 func found(n int64, rate float64) string { return fmt.Sprintf("%d found, %.0f %%", n, 100*rate) }
