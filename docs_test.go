@@ -134,7 +134,7 @@ func TestReadmeNamesEverySetting(t *testing.T) {
 	}
 }
 
-// TestDevWatchesWhatIsCompiled: `wrangler dev` builds anew when any source of a Worker changes, and never because of
+// TestDevWatchesWhatIsCompiled: `wrangler dev` builds again when any source of a Worker changes, and never because of
 // what it writes itself, which lies beside wrangler.jsonc.
 func TestDevWatchesWhatIsCompiled(t *testing.T) {
 	for _, worker := range []string{".", "info/api", "info/collector"} {

@@ -161,7 +161,7 @@ func TestLayers(t *testing.T) {
 	}
 }
 
-// edge are the packages that know the platform: the runtime, and what connects the core to it.
+// edge are the packages of the platform: the runtime, and what connects the core to it.
 var edge = []string{"worker", "bindings"}
 
 // TestPlatformStaysAtTheEdge: of the project's packages, listed above or not, only those of edge and the
@@ -173,7 +173,7 @@ func TestPlatformStaysAtTheEdge(t *testing.T) {
 	platform := func(p listed) bool {
 		return !p.Standard && slices.Contains(p.Imports, "syscall/js") || strings.HasPrefix(p.ImportPath, "github.com/syumai/workers")
 	}
-	reached := map[string]bool{} // import paths of what knows the platform
+	reached := map[string]bool{} // import paths of what reaches the platform
 	for _, packages := range []map[string]listed{own, others} {
 		for name, p := range packages {
 			if platform(p) || slices.Contains(edge, name) {

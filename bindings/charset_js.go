@@ -24,7 +24,7 @@ type charsetDecoder struct {
 	charset string
 	decoder js.Value
 	pending []byte // decoded, not handed out yet
-	flushed bool   // the decoder knows of the end
+	flushed bool   // the decoder has been given the end
 }
 
 func (d *charsetDecoder) Reset() {

@@ -73,7 +73,7 @@ type Context struct {
 	Authority string
 }
 
-// Text is what a page is called elsewhere, by which a crawler knows more of it than its URL. What is not known is "".
+// Text is what a page is called elsewhere, by which there is more to go by than its URL. What nothing says is "".
 type Text struct {
 	Title   string // of the page: in a raw record, a feed's item, a news sitemap
 	Anchor  string // of a link to the page, such as an entry of the home page's menu

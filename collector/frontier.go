@@ -127,7 +127,7 @@ func (b *Batch) persist(ctx context.Context, domain string, call func(frontier.R
 	}
 }
 
-// lookedAt is when the domain was collected before, in ms; 0 when it never was, or nobody remembers.
+// lookedAt is when the domain was collected before, in ms; 0 when it never was, or there is no record of it.
 func (b *Batch) lookedAt(old, doc *contract.Document) int64 {
 	b.mu.Lock()
 	at := b.evidence[doc.Domain].At
@@ -223,7 +223,7 @@ func (b *Batch) deferring(change frontier.Changed) bool {
 	return true
 }
 
-// announce tells the readers of changes that the document was written. It may be done twice.
+// announce lists the document among the changes that readers follow. It may be done twice.
 func (s *saving) announce(ctx context.Context, doc *contract.Document) error {
 	if s.batch.deferring(Announcement(s.message.Partition, doc)) {
 		return nil

@@ -51,7 +51,7 @@ func (s *shards) freeze(operation string) {
 	}
 }
 
-// state asks what the frontier knows of a URL.
+// state asks what the frontier has of a URL.
 func (w *world) state(t *testing.T, domain, url string) frontier.URLState {
 	t.Helper()
 	u, err := w.Frontier.Of(domain).URL(t.Context(), url)

@@ -94,7 +94,7 @@ func TestLimits(t *testing.T) {
 	})
 }
 
-// TestForbiddenIsNoticed: the check of TestLimits tells a forbidden request from others.
+// TestForbiddenIsNoticed: the check of TestLimits finds a forbidden request.
 func TestForbiddenIsNoticed(t *testing.T) {
 	for u, want := range map[string]bool{
 		"https://example.gov.sg/newsroom/2026": true, "https://example.gov.sg/news/closed/1": true, "https://example.gov.sg/part-1-secret.xml": true,

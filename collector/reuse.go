@@ -41,8 +41,7 @@ func (b *Batch) owner(domain string) string {
 	return b.owners[domain].owner
 }
 
-// Reuse makes the evidence of a domain known to the batch: what its last complete collection left, in whatever
-// event that was.
+// Reuse gives the batch the evidence of a domain: what its last complete collection left, in this event or one before.
 func (b *Batch) Reuse(domain string, e Evidence) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

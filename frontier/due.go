@@ -220,7 +220,7 @@ func (t *ticking) decide(h *host) (at int64) {
 		return c.seconds() + excludedAgain
 	case c.goesAt(e) > c.seconds():
 		return c.slot(c.goesAt(e) * 1000)
-	case max(busy, c.freeAt(h)) > c.now: // who has the host may be done with it long before the end of the time
+	case max(busy, c.freeAt(h)) > c.now: // its owner may be done with it long before the end of the time
 		busy = min(busy, c.now+1000*c.settings.lookAgain(e.method))
 		return c.slot(max(busy, c.freeAt(h), c.now+c.settings.tickSpacing()))
 	}

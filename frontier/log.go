@@ -113,7 +113,7 @@ type deletedLogs struct{ feed, changes int64 }
 
 func (d *deletedLogs) numbers() []*int64 { return []*int64{&d.feed, &d.changes} }
 
-// expired reports whether records after a number were deleted. A reader who begins has missed nothing.
+// expired reports whether records after a number were deleted. A reader that begins has missed nothing.
 func expired(after, deleted int64) bool { return after > 0 && after < deleted }
 
 // pruneLogs deletes blocks whose records are all older than the time that logs are kept.

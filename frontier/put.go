@@ -22,7 +22,7 @@ type Put struct {
 	Visits   []Visit
 	MirrorOf string // see Mirror. While it is set, pages are refused, and those that wait are not given out.
 
-	Found bool `json:",omitempty"` // by scrapers, who report it: they may add few hosts
+	Found bool `json:",omitempty"` // reported by scrapers, which may add few hosts
 }
 
 // PutAll is the puts of several domains at once: one call, and few statements however many they are.
@@ -468,7 +468,7 @@ func (p *putting) entry(n *NewEntry) (Verdict, error) {
 	return verdict, nil
 }
 
-// update takes over what is given of an entry point. Who has just looked at it sets its clock.
+// update takes over what is given of an entry point. A caller that has just looked at it sets its clock.
 func (p *putting) update(h *host, e *entry, l link, n *NewEntry) {
 	due, known := e.due, e.method != ""
 	e.page = p.newPage(h, l, &n.NewPage)

@@ -185,7 +185,7 @@ type RefreshEnd struct {
 	Added     int   // pages that are new
 	Announced int   // of them, those in the feed
 
-	// Rewrite says that scrapers who go by the contract should see what became of the host's entry points.
+	// Rewrite says that scrapers which go by the contract should see what became of the host's entry points.
 	Rewrite bool
 
 	// Next is what the caller is to refresh now if it asked for more: it has the host again.

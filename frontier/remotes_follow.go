@@ -152,7 +152,7 @@ func follow[Item any](r Remotes, op string, from Cursor, limit int, ask func(sha
 	items, taken := mergeRuns(runs, limit, place)
 	how.From, how.Expired = slices.Clone(from), anyExpired(runs)
 	for n := range runs {
-		if len(runs[n].items) > 0 && from[n] == 0 { // a reader who is away from now on is told what is gone
+		if len(runs[n].items) > 0 && from[n] == 0 { // for a reader that is away from now on to learn what is gone
 			first, _ := place(runs[n].items[0])
 			how.From[n] = max(first-1, 0)
 		}

@@ -11,7 +11,7 @@ import (
 
 var laterDir = contract.DomainDir{Partition: contract.Partition{Country: "sg", Category: "news", Date: "2026-01-29"}, Domain: "a.sg"}
 
-// What a collection stored comes as it was received, and not again to those who have it.
+// What a collection stored comes as it was received, and not again to a caller that has it.
 func TestFilesOfADomain(t *testing.T) {
 	f := open(t)
 	for path, want := range map[string][2]string{

@@ -175,7 +175,7 @@ func (q *query) share(name string) float64 {
 	return n
 }
 
-// sendTagged answers with an ETag, or 304 to a caller who has the same.
+// sendTagged answers with an ETag, or 304 to a caller that has the same.
 func sendTagged(w http.ResponseWriter, r *http.Request, kind string, body []byte) error {
 	h := w.Header()
 	head := strings.Join([]string{kind, h.Get("X-Next-Cursor"), h.Get(awayHeader), h.Get(expiredHeader), ""}, "\n")

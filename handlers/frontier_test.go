@@ -37,7 +37,7 @@ func encode(t *testing.T, v any) string {
 	return string(b)
 }
 
-// report tells of every item of a lease that it was answered with a status.
+// report reports every item of a lease as answered with a status.
 func report(t *testing.T, f *fixture, l contract.FrontierLease, status int) contract.FrontierReported {
 	t.Helper()
 	return get[contract.FrontierReported](t, f, "POST", "/api/v1/frontier/report", reportBody(t, l, status))

@@ -60,7 +60,7 @@ func (a *API) checkStores(ctx context.Context) map[string]string {
 	if now := a.Now(); last.checks != nil && now.Sub(last.at) < ReadinessAge && !now.Before(last.at) {
 		return last.checks
 	}
-	ctx = context.WithoutCancel(ctx) // or those who hang up at once would have the stores asked each time
+	ctx = context.WithoutCancel(ctx) // or callers that hang up at once would have the stores asked each time
 	checks := map[string]string{}
 	for name, check := range map[string]func(context.Context) error{
 		"r2": func(ctx context.Context) error {

@@ -103,7 +103,7 @@ func (r *AlarmReading) FrontierWindow(minutes int) (answers, faults int64) {
 			first = f
 		}
 	}
-	if last.Answers < first.Answers || last.Faults < first.Faults { // a shard was made anew
+	if last.Answers < first.Answers || last.Faults < first.Faults { // a shard was made again
 		return 0, 0
 	}
 	return last.Answers - first.Answers, last.Faults - first.Faults

@@ -784,7 +784,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestCutShort tells a transfer that ended early, which is worth a retry, from a file that is cut short.
+// TestCutShort: a transfer that ended early is worth a retry, a file that is cut short is not.
 func TestCutShort(t *testing.T) {
 	s := newSite(t, `[{"url":"https://a.com/"}]`)
 	s.Store = cutShort{s.bucket}

@@ -212,8 +212,8 @@ func (l *lease) lose() {
 	l.end()
 }
 
-// release ends the use of the lease by one that took it. With the last one the lease ends, and the shard is
-// told what was learned of the hosts, for those that ask them next. It gives an error when the shard did not take
+// release ends the use of the lease by one that took it. With the last one the lease ends, and the shard
+// gets what was learned of the hosts, for those that ask them next. It gives an error when the shard did not take
 // the contracts of the domain that were rewritten under the lease.
 func (l *lease) release(ctx context.Context, changes []frontier.Change) error {
 	l.mu.Lock()
@@ -247,7 +247,7 @@ func (l *lease) release(ctx context.Context, changes []frontier.Change) error {
 	return nil // the lease ends by itself
 }
 
-// announce tells the shard of contracts that were rewritten under a lease which others still use.
+// announce sends the shard the contracts that were rewritten under a lease which others still use.
 func (l *lease) announce(ctx context.Context, changes []frontier.Change) error {
 	if len(changes) == 0 {
 		return nil
@@ -378,7 +378,7 @@ func (l *lease) admission(ctx context.Context, host string, forced time.Time) (a
 	return fetch.Admission{Lease: l.under, Delay: time.Duration(state.Delay) * time.Millisecond, ReadyAt: ready}, nil
 }
 
-// askable lists the hosts of which the frontier may know something: it has none whose names are no domains
+// askable lists the hosts that the frontier may have: it has none whose names are no domains
 // of the DNS's letters, digits and hyphens.
 func askable(hosts ...string) (list []string) {
 	for _, host := range hosts {

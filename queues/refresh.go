@@ -25,7 +25,7 @@ type refreshDelivery struct {
 	work *contract.Refresh
 }
 
-// refresh looks at one entry point. Whatever comes of it, the message is done: the frontier gives an entry point
+// refresh looks at one entry point. The message is done in any case: the frontier gives an entry point
 // again whose refresh did not end, so that none needs a retry or ends in the dead letters.
 func (e *domainEvent) refresh(ctx context.Context, d refreshDelivery) {
 	c := e.consumer

@@ -108,7 +108,7 @@ func names(t *testing.T) []string {
 	return asked
 }
 
-// Whatever is wrong with a setting, its message never quotes a secret, and of others not more than a line.
+// TestNoSecretInAMessage: a message about a wrong setting quotes no secret, and of other values at most a line.
 func TestNoSecretInAMessage(t *testing.T) {
 	const marker = "MARKER"
 	wrong := []string{

@@ -38,7 +38,7 @@ const (
 	last      = 2 // of a chunk: none follows
 )
 
-// settle tells how a promise was settled.
+// settle is called when a promise was settled, and says how.
 //
 //go:wasmexport worker_settle
 func settle(id, status, length int32) {

@@ -34,7 +34,7 @@ func HandleCalls(c Callee) {
 
 var calls = make(chan int, 1) // lengths of what is in inbox
 
-// call tells that a call of the given length is in the inbox.
+// call takes a call of the given length from the inbox. Its answer follows later.
 //
 //go:wasmexport worker_call
 func call(length int32) bool {

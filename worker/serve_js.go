@@ -171,7 +171,7 @@ func inboxFor(length int32) unsafe.Pointer {
 	return start(inbox)
 }
 
-// request tells that a request of the given length is in the inbox.
+// request takes a request of the given length from the inbox.
 //
 //go:wasmexport worker_request
 func request(length int32) { requests <- int(length) }

@@ -22,7 +22,7 @@ import (
 	"github.com/newsfork/seed-engine/r2"
 )
 
-// errDead is what an event gets from the platform after its death: whatever it still does has no effect.
+// errDead is what an event gets from the platform after its death: nothing that it still does has an effect.
 var errDead = errors.New("the event is dead")
 
 // life is that of the event to which an instance belongs at the moment.

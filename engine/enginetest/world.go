@@ -142,7 +142,7 @@ func (w *World) giveBack(i *instance) {
 	w.idle = append(w.idle, i)
 }
 
-// Deploy has later events served by new instances, which read the settings anew.
+// Deploy has later events served by new instances, which read the settings again.
 func (w *World) Deploy() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -13,9 +13,9 @@ type rows struct {
 }
 
 type column struct {
-	name  []byte // with what stands around it
-	plain bool   // the text of a value is JSON
-	truth bool   // it is t or f
+	name   []byte // with what stands around it
+	plain  bool   // the text of a value is JSON
+	isBool bool   // it is t or f
 }
 
 // The types whose text is JSON, by their numbers in pg_type.
@@ -40,7 +40,7 @@ func newRows(fields []pgproto3.FieldDescription) *rows {
 		case oidInt2, oidInt4, oidInt8, oidJSON, oidJSONB:
 			c.plain = true
 		case oidBool:
-			c.truth = true
+			c.isBool = true
 		}
 		r.columns = append(r.columns, c)
 	}
@@ -60,12 +60,12 @@ func (r *rows) add(values [][]byte) {
 			r.text = append(r.text, "null"...)
 		case c.plain:
 			r.text = append(r.text, v...)
-		case c.truth:
-			truth := "false"
+		case c.isBool:
+			text := "false"
 			if string(v) == "t" {
-				truth = "true"
+				text = "true"
 			}
-			r.text = append(r.text, truth...)
+			r.text = append(r.text, text...)
 		default:
 			text, _ := json.Marshal(string(v)) // strings always marshal
 			r.text = append(r.text, text...)

@@ -38,7 +38,7 @@ type world struct {
 	t         *testing.T
 	api       http.Handler
 	collector *service.Collector
-	rebind    func() // both anew, after what is bound changed
+	rebind    func() // both again, after what is bound changed
 	vars      map[string]string
 	bound     map[string]bool
 	log       bytes.Buffer

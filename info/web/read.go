@@ -203,7 +203,7 @@ func query(values url.Values) (q info.Query, err error) {
 		}
 	}
 	if v, ok := last("has_image"); ok {
-		yes, valid := truth[strings.ToLower(v)]
+		yes, valid := booleans[strings.ToLower(v)]
 		if q.HasImage = yes; !valid { // false filters nothing
 			wrong = append(wrong, parameterError{Type: "bool_parsing", Loc: [2]string{"query", "has_image"}, Msg: "Input should be a valid boolean, unable to interpret input", Input: clip(v)})
 		}
@@ -214,8 +214,8 @@ func query(values url.Values) (q info.Query, err error) {
 	return q, nil
 }
 
-// truth is what the original's framework takes for a boolean.
-var truth = map[string]bool{
+// booleans are the words that the original's framework takes for a boolean.
+var booleans = map[string]bool{
 	"true": true, "1": true, "yes": true, "on": true, "t": true, "y": true,
 	"false": false, "0": false, "no": false, "off": false, "f": false, "n": false,
 }
@@ -306,7 +306,7 @@ const (
 	stale = "public, max-age=5, stale-while-revalidate=60, stale-if-error=86400"
 )
 
-// unchanged gives an answer its validator, and answers a caller who has it already.
+// unchanged gives an answer its validator, and answers a caller that has it already.
 func (a *Reading) unchanged(w http.ResponseWriter, r *http.Request, content []byte, p *cache.Result) bool {
 	h := fnv.New64a() // 128 bits cost WebAssembly ten times as much
 	h.Write(content)

@@ -1,5 +1,5 @@
 // The frontier over HTTP on workerd: scrapers that lease, fetch from the sample web and report, many of them at
-// once, and callers who mean harm.
+// once, and hostile callers.
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { domainMessage, partition, prod, quick, startEngine, until } from "./engine.mjs";
@@ -216,7 +216,7 @@ describe("the frontier over HTTP", () => {
     });
     assert.deepEqual(bogus, { accepted: 0, unknown: ids.length, added: 0 });
 
-    // A leased page that links to whatever: what is no URL is dropped, the others are queued as text.
+    // A leased page that links to anything: what is no URL is dropped, the others are queued as text.
     const { lease_id, items } = await scraper("lease", { max: 1, lease_seconds: 60, country: "sg" });
     const reported = await scraper("report", {
       lease_id,

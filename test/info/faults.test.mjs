@@ -161,7 +161,7 @@ test("D1 fails, and the collector with it", async () => {
     await (nonsense === null ? kv.delete("news:feed:all") : kv.put("news:feed:all", nonsense));
     const { status, source, titles: shown } = await info.page("?limit=2");
     assert.deepEqual([status, source, shown], [200, "d1", "new t0"], JSON.stringify(nonsense));
-    // The reader who missed it has it filled; after that one in a minute may.
+    // The reader that missed it has it filled; after that one in a minute may.
     if (nonsense === null) await eventually(async () => (await info.page("?limit=2")).source, "kv");
   }
 });

@@ -1,6 +1,6 @@
 // Plays the upstreams of the Info service, behind EGRESS: env.PAGES maps "host/path" to what is answered,
 // after a delay, and bytes of it at a pace, both in milliseconds; the pace 0 stops after some bytes for ever.
-// POST https://control.example/ merges other pages into it. GET https://control.example/ tells what was asked.
+// POST https://control.example/ merges other pages into it. GET https://control.example/ lists what was asked.
 let pages;
 let asked = [];
 
@@ -38,6 +38,6 @@ function slowly({ body, pace, bytes }) {
       await scheduler.wait(pace);
     }
   };
-  write().catch(() => {}); // who asked has given up
+  write().catch(() => {}); // the caller has given up
   return readable;
 }

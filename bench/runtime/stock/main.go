@@ -1,7 +1,7 @@
 //go:build js && wasm
 
 // Command stock serves the benchmark's handler through the entry of github.com/syumai/workers,
-// which starts the program anew for every request. It imports what the runtime imports of the
+// which starts the program again for every request. It imports what the runtime imports of the
 // library, so that both programs are about the same size.
 package main
 

@@ -229,7 +229,7 @@ class Reader {
     this.#watch();
   }
 
-  // Observed anew after each page: an end that is in sight before and after says nothing in between.
+  // Observed again after each page: an end that is in sight before and after says nothing in between.
   #watch() {
     this.#observer.disconnect();
     this.#observer.observe(byId("end"));

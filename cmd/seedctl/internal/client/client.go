@@ -331,8 +331,8 @@ func (c *Client) receive(r *http.Request) (json.RawMessage, error) {
 	return nil, foreign("with other JSON")
 }
 
-// denied replaces what the service says of the token by which one it was: a header means nothing to those who type
-// commands.
+// denied replaces what the service says of the token by which one it was: a header means nothing to people at
+// a command line.
 func (c *Client) denied(e *Error) {
 	switch {
 	case e.Status == http.StatusUnauthorized && c.token == "":
