@@ -110,7 +110,8 @@ func NewExclusions(list []Exclusion) *Exclusions {
 		case ExcludeHost:
 			x.hosts[e.Value] = true
 		case ExcludeURL:
-			x.patterns = append(x.patterns, spelled(schemeless(e.Value)))
+			authority, path, _ := strings.Cut(schemeless(e.Value), "/")
+			x.patterns = append(x.patterns, spelled(hostIn(authority)+"/"+path))
 		}
 	}
 	return x
@@ -156,11 +157,8 @@ func (x *Exclusions) URL(link string) bool {
 	if end < 0 {
 		end = len(link)
 	}
-	host := strings.ToLower(link[strings.LastIndexByte(link[:end], '@')+1 : end])
-	if port := strings.LastIndexByte(host, ':'); port >= 0 {
-		host = host[:port]
-	}
-	if host = strings.TrimSuffix(host, "."); host == "" || x.hosts[host] {
+	host := hostIn(link[:end])
+	if host == "" || x.hosts[host] {
 		return true
 	}
 	for above := host; above != ""; _, above, _ = strings.Cut(above, ".") {
@@ -173,6 +171,15 @@ func (x *Exclusions) URL(link string) bool {
 	}
 	text := spelled(host + "/" + strings.TrimPrefix(link[end:], "/"))
 	return slices.ContainsFunc(x.patterns, func(p string) bool { return matches(p, text) })
+}
+
+// hostIn is the host of an authority: nobody is excluded for one port alone.
+func hostIn(authority string) string {
+	host := strings.ToLower(authority[strings.LastIndexByte(authority, '@')+1:])
+	if port := strings.LastIndexByte(host, ':'); port >= 0 {
+		host = host[:port]
+	}
+	return strings.TrimSuffix(host, ".")
 }
 
 // spelled gives a pattern or a URL the one spelling in which they are compared: percent-encoded is only what means something

@@ -118,6 +118,18 @@ func TestCheckExclusion(t *testing.T) {
 	}
 }
 
+// TestPortsOfExcludedURLs: a pattern is for a host, whatever port it names.
+func TestPortsOfExcludedURLs(t *testing.T) {
+	x := exclusions(t, "url https://a.sg:443/private/*", "url http://b.sg.:8080/*", "url https://*.c.sg:*/x")
+	for link, want := range map[string]bool{
+		"https://a.sg/private/x": true, "http://a.sg:80/private/": true, "https://a.sg/": false, "https://b.sg/": true, "https://www.c.sg/x": true, "https://c.sg/x": false,
+	} {
+		if got := x.URL(link); got != want {
+			t.Errorf("%s: excluded is %v, want %v", link, got, want)
+		}
+	}
+}
+
 // TestSpellingsOfExcludedURLs: however a site percent-encodes a path, it is the path that an operator excluded.
 func TestSpellingsOfExcludedURLs(t *testing.T) {
 	for pattern, spellings := range map[string][]string{
