@@ -96,10 +96,24 @@ func guarded(u *url.URL, raw string) (*url.URL, error) {
 	if g.Path == "" {
 		g.Path = "/"
 	}
+	withoutDots(&g)
 	if len(g.String()) > maxURL {
 		return nil, refuse(raw, tooLong)
 	}
 	return &g, nil
+}
+
+// withoutDots removes the dot segments of a path, encoded ones too, as the platform does when it sends the request. What
+// robots.txt and operators forbid is looked for in the path that will be asked for.
+func withoutDots(u *url.URL) {
+	path := u.EscapedPath()
+	if !strings.Contains(path, "/.") && !strings.Contains(strings.ToLower(path), "/%2e") {
+		return
+	}
+	path = string(markup.AppendPath(nil, []byte(path)))
+	if plain, err := url.PathUnescape(path); err == nil {
+		u.Path, u.RawPath = plain, path
+	}
 }
 
 // canonicalHost returns the host in lower-case A-labels, or why it is none.

@@ -496,7 +496,7 @@ func TestRules(t *testing.T) {
 	})
 	w.session.SetRules("https://a.example", func(url string) bool { return !strings.HasPrefix(url, "https://a.example/private") })
 	w.fetch(t, "https://a.example/ok")
-	for _, url := range []string{"https://a.example/private", "https://b.example/to-a"} {
+	for _, url := range []string{"https://a.example/private", "https://b.example/to-a", "https://a.example/ok/../private", "https://a.example/ok/%2e%2E/private"} {
 		a, err := w.session.Fetch(t.Context(), fetch.Target{URL: url})
 		if !errors.Is(err, fetch.ErrDisallowed) || contract.KindOf(err) != contract.Validation {
 			t.Errorf("%s: %+v, %v", url, a, err)
