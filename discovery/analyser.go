@@ -9,6 +9,7 @@ import (
 
 	"github.com/newsfork/seed-engine/classify"
 	"github.com/newsfork/seed-engine/markup"
+	"github.com/newsfork/seed-engine/swar"
 )
 
 // MaxDiscovered is the number of URLs of a domain that are listed as those that matter.
@@ -185,7 +186,7 @@ func (a *Analyser) canonical(loc []byte) (valid, inside bool) {
 	if a.buf, valid = a.canoniser.Append(a.buf[:0], loc); !valid {
 		return false, false
 	}
-	if n := len(a.inside); n > 0 && bytes.HasPrefix(a.buf, a.inside) {
+	if n := len(a.inside); n > 0 && swar.HasPrefix(a.buf, a.inside) {
 		return true, true
 	}
 	begin := bytes.IndexByte(a.buf, ':') + len("://")

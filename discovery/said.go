@@ -1,13 +1,14 @@
 package discovery
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/binary"
 	"maps"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/newsfork/seed-engine/swar"
 )
 
 // said is what the places that list a URL say of it beside its date and title. Their order does not matter.
@@ -22,7 +23,7 @@ const maxSaid = 500
 
 // hear notes what a place says of the URL of a.buf, which has the key.
 func (a *Analyser) hear(key uint64, r *record, s *Sighting) {
-	plain := bytes.Equal(s.Loc, a.buf)
+	plain := swar.Equal(s.Loc, a.buf)
 	if r.plain = r.plain || plain; plain && s.Language == "" && len(a.said) == 0 {
 		return
 	}

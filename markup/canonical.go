@@ -5,6 +5,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/newsfork/seed-engine/swar"
 )
 
 // AppendCanonical appends the URL that stands for all spellings of loc, an absolute URL: scheme in lower
@@ -30,7 +32,7 @@ type Canoniser struct {
 
 // Append is AppendCanonical.
 func (c *Canoniser) Append(dst, loc []byte) ([]byte, bool) {
-	if n := len(c.written); n > 0 && bytes.HasPrefix(loc, c.written) {
+	if n := len(c.written); n > 0 && swar.HasPrefix(loc, c.written) {
 		return appendRest(append(dst, c.origin...), loc[n-1:]), true
 	}
 	loc = withoutFragment(loc)

@@ -36,6 +36,9 @@ func Equal(a, b []byte) bool {
 	return Load(a, last) == Load(b, last)
 }
 
+// HasPrefix reports whether b begins with prefix, as bytes.HasPrefix does.
+func HasPrefix(b, prefix []byte) bool { return len(b) >= len(prefix) && Equal(b[:len(prefix)], prefix) }
+
 // Common returns how many bytes a and b have in common at their beginnings.
 func Common(a, b []byte) int {
 	n, i := min(len(a), len(b)), 0
