@@ -36,57 +36,20 @@ func (a *Analyser) Result() Discovery {
 		Errors: append([]Failure{}, a.failures...), ErrorsOmitted: a.unlisted,
 	}
 	d.Patterns, d.PatternsOmitted = a.patterns()
-	a.best = nil
-	best := a.listed()
+	assessed := a.contenders()
+	best := a.ranked(assessed)
+	a.best = best
 	frequencies := a.frequencies(best, false)
 	for i := range best {
 		d.URLs = append(d.URLs, a.discovered(&best[i], frequencies[i]))
 	}
 	d.URLsOmitted = a.stats.Analyzed - len(d.URLs)
-	d.Categories = a.categories(best)
+	d.Categories = a.categories(assessed)
 	d.Strategy.AllowedPatterns = a.allowedPatterns(d.Patterns, best)
 	if a.o.Excluded != nil { // since the URLs were analysed, perhaps
 		d.Strike(a.o.Excluded)
 	}
 	return d
-}
-
-// categories sum up by type: the listed URLs by the type that they are listed with, all others by that of their shape.
-func (a *Analyser) categories(listed []candidate) map[classify.Type]Category {
-	classes := a.classes
-	movedTo := map[string]classify.Class{}
-	for i := range listed {
-		to := &listed[i]
-		r := a.seen.find(keyOf([]byte(to.url)))
-		if r == nil || r.class == to.class {
-			continue
-		}
-		p := parsePage(to.url)
-		from := a.estimate(&p, r.rank, r.lastmod)
-		classes[r.class].count--
-		classes[r.class].priority -= from.priority
-		classes[to.class].count++
-		classes[to.class].priority += to.priority
-		classes[to.class].examples.list = append(slices.Clip(classes[to.class].examples.list), *to)
-		movedTo[to.url] = to.class
-	}
-	list := map[classify.Type]Category{}
-	for i := range classes {
-		c, t := &classes[i], classify.Class(i).Type()
-		if c.count == 0 {
-			continue
-		}
-		average := float64(c.priority) / 1000 / float64(c.count)
-		category := Category{Count: c.count, AveragePriority: round(min(max(average, 0), 1)), Examples: []string{}} // another model may have made the sum
-		for _, e := range c.examples.list {
-			to, moved := movedTo[e.url]
-			if stays := !moved || to == classify.Class(i); stays && len(category.Examples) < categoryExamples && !a.forbidden(e.url) {
-				category.Examples = append(category.Examples, e.url)
-			}
-		}
-		list[t] = category
-	}
-	return list
 }
 
 // contenders are the URLs of which the list of those that matter is made, assessed one by one: the best, and the best

@@ -382,3 +382,43 @@ func TestCategoriesAgreeWithList(t *testing.T) {
 		t.Error("no URL is listed with another type than that of its shape: the test shows nothing")
 	}
 }
+
+// TestCategoriesOfTexts: the pages of a section count by what is known of it, those that are not listed too.
+func TestCategoriesOfTexts(t *testing.T) {
+	const board = "https://www.example.go.kr/b7/"
+	count := func(learn bool, pages int) map[classify.Type]Category {
+		a := NewAnalyser(Options{Model: embedded.Model(), Domain: "example.go.kr", Now: testNow})
+		for i := range pages {
+			add(a, fmt.Sprintf("%s%d", board, 88000+i), FromSitemap, ago(day))
+		}
+		if learn {
+			a.Learn([]Link{{board, "보도자료"}})
+		}
+		return a.Result().Categories
+	}
+	if alone := count(false, 400); alone[classify.PressRelease].Count > 0 {
+		t.Fatalf("without the menu %+v", alone)
+	}
+	for _, pages := range []int{1, 2, 40, 400} {
+		got := count(true, pages)
+		if k := got[classify.PressRelease]; len(got) != 1 || k.Count != pages || len(k.Examples) != min(pages, categoryExamples) || k.AveragePriority < 0.6 || k.AveragePriority > 0.9 {
+			t.Errorf("%d pages: %+v", pages, got)
+		}
+	}
+}
+
+// TestCategoriesOfMixedSections: where the assessed pages are of several types, those of the others remain as their
+// URLs say.
+func TestCategoriesOfMixedSections(t *testing.T) {
+	a := NewAnalyser(Options{Model: embedded.Model(), Domain: "example.go.kr", Now: testNow})
+	g := group{root, newsClass}
+	for _, found := range []map[classify.Class]int{{}, {archiveClass: 2}, {archiveClass: 2, newsClass: 2}} {
+		var n [classify.Classes]int
+		for c, k := range found {
+			n[c] = k
+		}
+		if to, others := a.usual(g, &n); to != newsClass || others != 0 {
+			t.Errorf("%v: %d of %s", found, others, to.Type())
+		}
+	}
+}

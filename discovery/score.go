@@ -126,8 +126,11 @@ func methodScore(m Method) float64 {
 	return 0
 }
 
-// methodWeight is the share of the method in a priority.
-const methodWeight = 0.1
+// methodWeight is the share of the method in a priority, relevanceWeight that of the relevance, by way of the news value.
+const (
+	methodWeight    = 0.1
+	relevanceWeight = 0.5 * 0.4
+)
 
 // priority weighs news value, confidence of the classification, quality of the URL, and method.
 func priority(overall, confidence, quality, method float64) float64 {
