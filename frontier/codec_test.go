@@ -217,7 +217,8 @@ func FuzzDomain(f *testing.F) {
 	f.Add((&domain{owner: "c", hosts: []int64{1, 2}, active: []activeHost{{1, 9}}, parked: []parkedHost{{2, 1}}}).encode())
 	f.Fuzz(func(t *testing.T, record []byte) {
 		if m, err := decodeDomain(1, "a.example", record); err == nil {
-			if again, err := decodeDomain(1, "a.example", m.encode()); err != nil || !reflect.DeepEqual(m, again) {
+			// A list that an older version did not write is nil, and empty when it was written.
+			if again, err := decodeDomain(1, "a.example", m.encode()); err != nil || fmt.Sprintf("%+v", m) != fmt.Sprintf("%+v", again) {
 				t.Errorf("%+v became %+v, %v", m, again, err)
 			}
 		}
