@@ -16,36 +16,90 @@ type group struct {
 	class classify.Class
 }
 
-// categories sum up by type. The assessed URLs count by the type that they have with the texts by which they are known, and
-// the site. There are too many others to be assessed: where most of the assessed ones of their group are of another type
-// than the group, they count as these do, else by their shapes.
-func (a *Analyser) categories(assessed []candidate) map[classify.Type]Category {
-	sums := a.classes
-	var examples [classify.Classes][]candidate
-	groups := map[group]*[classify.Classes]int{}
+// outcomes count the assessed URLs of each group by the classes that they turned out to be of.
+type outcomes map[group]*[classify.Classes]int
+
+// outcomesOf returns the outcomes of the assessed URLs.
+func (a *Analyser) outcomesOf(assessed []candidate) outcomes {
+	o := outcomes{}
 	for i := range assessed {
-		c := &assessed[i]
-		examples[c.class] = append(examples[c.class], *c)
-		r := a.seen.find(keyOf(c.url))
+		r := a.seen.find(keyOf(assessed[i].url))
 		if r == nil {
 			continue
 		}
 		g := group{a.tree.home(r.node), r.class}
-		if groups[g] == nil {
-			groups[g] = new([classify.Classes]int)
+		if o[g] == nil {
+			o[g] = new([classify.Classes]int)
 		}
-		groups[g][c.class]++
-		if r.class != c.class {
+		o[g][assessed[i].class]++
+	}
+	return o
+}
+
+// usual returns the class of most of the assessed URLs of a group of a number of URLs, its own if there is none, and how
+// many of them were not assessed.
+func (o outcomes) usual(g group, size int) (most classify.Class, others int) {
+	found, assessed := o[g], 0
+	if found == nil {
+		return g.class, 0
+	}
+	for c, n := range found {
+		assessed += n
+		if n > found[most] {
+			most = classify.Class(c)
+		}
+	}
+	if assessed < minAssessed || 2*found[most] <= assessed {
+		return g.class, 0
+	}
+	return most, max(size-assessed, 0)
+}
+
+// classOf returns the class of most of a pattern's URLs, of which own are by their shapes.
+func (o outcomes) classOf(n nodeID, own *votes) classify.Class {
+	of := own.of
+	for c, k := range own.of {
+		g := group{n, classify.Class(c)}
+		to, others := o.usual(g, int(k))
+		of[c] -= int32(others)
+		of[to] += int32(others)
+		if found := o[g]; found != nil {
+			for to, k := range found {
+				of[c] -= int32(k)
+				of[to] += int32(k)
+			}
+		}
+	}
+	best := 0
+	for c, k := range of {
+		if k > of[best] {
+			best = c
+		}
+	}
+	return classify.Class(best)
+}
+
+// categories sum up by type. The assessed URLs count by the type that they have with the texts by which they are known, and
+// the site. There are too many others to be assessed: where most of the assessed ones of their group are of another type
+// than the group, they count as these do, else by their shapes.
+func (a *Analyser) categories(assessed []candidate, o outcomes) map[classify.Type]Category {
+	sums := a.classes
+	var examples [classify.Classes][]candidate
+	for i := range assessed {
+		c := &assessed[i]
+		examples[c.class] = append(examples[c.class], *c)
+		if r := a.seen.find(keyOf(c.url)); r != nil && r.class != c.class {
 			p := parsePage(c.url)
 			from := a.estimate(&p, r.rank, r.lastmod)
 			sums[r.class].move(&sums[c.class], 1, from.priority, c.priority)
 		}
 	}
-	for g, found := range groups {
-		to, others := a.usual(g, found)
-		if to == g.class || others <= 0 {
+	own := a.surveyed().own
+	for g := range o {
+		if g.node == noNode {
 			continue
 		}
+		to, others := o.usual(g, int(own[g.node].of[g.class]))
 		from := &a.classes[g.class]
 		average := from.priority / max(from.count, 1)
 		gain := thousandths(relevanceOf[to]*relevanceWeight) - thousandths(relevanceOf[g.class]*relevanceWeight)
@@ -72,20 +126,4 @@ func (a *Analyser) categories(assessed []candidate) map[classify.Type]Category {
 func (k *class) move(to *class, n, before, after int) {
 	k.count, k.priority = k.count-n, k.priority-n*before
 	to.count, to.priority = to.count+n, to.priority+n*after
-}
-
-// usual returns the class of most of the assessed URLs of a group, its own if there is none, and the number of its URLs
-// that were not assessed. found counts those that were, by class.
-func (a *Analyser) usual(g group, found *[classify.Classes]int) (most classify.Class, others int) {
-	assessed := 0
-	for c, n := range found {
-		assessed += n
-		if n > found[most] {
-			most = classify.Class(c)
-		}
-	}
-	if g.node == noNode || assessed < minAssessed || 2*found[most] <= assessed {
-		return g.class, 0
-	}
-	return most, int(a.surveyed().own[g.node].of[g.class]) - assessed
 }

@@ -61,7 +61,7 @@ func (r *Reply) isPage() bool {
 // learned so far. If r is not a page, it begins with the patterns alone.
 func (a *Analyser) Crawl(home string, r Reply) *Crawl {
 	c := &Crawl{a: a, taken: map[string]bool{}}
-	c.patterns, _ = a.patterns()
+	c.patterns, _ = a.patterns(nil)
 	valid, _ := a.canonical([]byte(home))
 	if !valid {
 		return c

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/newsfork/seed-engine/classify"
 	"github.com/newsfork/seed-engine/contract"
 )
 
@@ -35,8 +34,9 @@ func (a *Analyser) Result() Discovery {
 		Stats:  a.stats,
 		Errors: append([]Failure{}, a.failures...), ErrorsOmitted: a.unlisted,
 	}
-	d.Patterns, d.PatternsOmitted = a.patterns()
 	assessed := a.contenders()
+	o := a.outcomesOf(assessed)
+	d.Patterns, d.PatternsOmitted = a.patterns(o)
 	best := a.ranked(assessed)
 	a.best = best
 	frequencies := a.frequencies(best, false)
@@ -44,7 +44,7 @@ func (a *Analyser) Result() Discovery {
 		d.URLs = append(d.URLs, a.discovered(&best[i], frequencies[i]))
 	}
 	d.URLsOmitted = a.stats.Analyzed - len(d.URLs)
-	d.Categories = a.categories(assessed)
+	d.Categories = a.categories(assessed, o)
 	d.Strategy.AllowedPatterns = a.allowedPatterns(d.Patterns, best)
 	if a.o.Excluded != nil { // since the URLs were analysed, perhaps
 		d.Strike(a.o.Excluded)
@@ -158,19 +158,14 @@ type learned struct {
 }
 
 // patterns returns the most useful patterns: those of the types that matter most to a reader of news first. Patterns
-// to expect of a government that were not found come last. omitted counts those that are not listed.
-func (a *Analyser) patterns() (list []URLPattern, omitted int) {
+// to expect of a government that were not found come last. omitted counts those that are not listed. Without outcomes the
+// URLs are of the types of their shapes.
+func (a *Analyser) patterns(o outcomes) (list []URLPattern, omitted int) {
 	found, all := a.supported()
 	own := a.surveyed().own
 	for i := range found {
 		f := &found[i]
-		best := 0
-		for c, n := range own[f.node].of {
-			if n > own[f.node].of[best] {
-				best = c
-			}
-		}
-		f.ContentType = classify.Class(best).Type()
+		f.ContentType = o.classOf(f.node, &own[f.node]).Type()
 		f.Confidence = patternConfidence(f.support)
 		f.Examples = []string{}
 		for _, e := range a.tree.nodes[f.node].examples {

@@ -383,10 +383,11 @@ func TestCategoriesAgreeWithList(t *testing.T) {
 	}
 }
 
-// TestCategoriesOfTexts: the pages of a section count by what is known of it, those that are not listed too.
+// TestCategoriesOfTexts: the pages of a section count by what is known of it, those that are not listed too, and so does
+// their pattern.
 func TestCategoriesOfTexts(t *testing.T) {
 	const board = "https://www.example.go.kr/b7/"
-	count := func(learn bool, pages int) map[classify.Type]Category {
+	result := func(learn bool, pages int) Discovery {
 		a := NewAnalyser(Options{Model: embedded.Model(), Domain: "example.go.kr", Now: testNow})
 		for i := range pages {
 			add(a, fmt.Sprintf("%s%d", board, 88000+i), FromSitemap, ago(day))
@@ -394,31 +395,43 @@ func TestCategoriesOfTexts(t *testing.T) {
 		if learn {
 			a.Learn([]Link{{board, "보도자료"}})
 		}
-		return a.Result().Categories
+		return a.Result()
 	}
-	if alone := count(false, 400); alone[classify.PressRelease].Count > 0 {
-		t.Fatalf("without the menu %+v", alone)
+	if alone := result(false, 400); alone.Categories[classify.PressRelease].Count > 0 || alone.Patterns[0].ContentType == classify.PressRelease {
+		t.Fatalf("without the menu %+v, %+v", alone.Categories, alone.Patterns[0])
 	}
-	for _, pages := range []int{1, 2, 40, 400} {
-		got := count(true, pages)
-		if k := got[classify.PressRelease]; len(got) != 1 || k.Count != pages || len(k.Examples) != min(pages, categoryExamples) || k.AveragePriority < 0.6 || k.AveragePriority > 0.9 {
-			t.Errorf("%d pages: %+v", pages, got)
+	for _, pages := range []int{2, 4, 40, 400} {
+		got := result(true, pages)
+		if k := got.Categories[classify.PressRelease]; len(got.Categories) != 1 || k.Count != pages || len(k.Examples) != min(pages, categoryExamples) || k.AveragePriority < 0.6 || k.AveragePriority > 0.9 {
+			t.Errorf("%d pages: %+v", pages, got.Categories)
+		}
+		if p := got.Patterns[0]; p.Pattern != "/b7/{id}" || p.ContentType != classify.PressRelease {
+			t.Errorf("%d pages: %+v", pages, p)
 		}
 	}
 }
 
-// TestCategoriesOfMixedSections: where the assessed pages are of several types, those of the others remain as their
-// URLs say.
-func TestCategoriesOfMixedSections(t *testing.T) {
-	a := NewAnalyser(Options{Model: embedded.Model(), Domain: "example.go.kr", Now: testNow})
-	g := group{root, newsClass}
-	for _, found := range []map[classify.Class]int{{}, {archiveClass: 2}, {archiveClass: 2, newsClass: 2}} {
-		var n [classify.Classes]int
-		for c, k := range found {
-			n[c] = k
+// TestUsual: the URLs of a group that were not assessed are of the class of most of those that were, from three on.
+func TestUsual(t *testing.T) {
+	for _, c := range []struct {
+		found  map[classify.Class]int
+		to     classify.Class
+		others int
+	}{
+		{nil, newsClass, 0},
+		{map[classify.Class]int{archiveClass: 2}, newsClass, 0},
+		{map[classify.Class]int{archiveClass: 2, newsClass: 2}, newsClass, 0},
+		{map[classify.Class]int{archiveClass: 3}, archiveClass, 7},
+		{map[classify.Class]int{archiveClass: 3, newsClass: 2}, archiveClass, 5},
+		{map[classify.Class]int{archiveClass: 12}, archiveClass, 0},
+	} {
+		g := group{root, newsClass}
+		o := outcomes{g: new([classify.Classes]int)}
+		for class, n := range c.found {
+			o[g][class] = n
 		}
-		if to, others := a.usual(g, &n); to != newsClass || others != 0 {
-			t.Errorf("%v: %d of %s", found, others, to.Type())
+		if to, others := o.usual(g, 10); to != c.to || others != c.others {
+			t.Errorf("%v: %d of %s", c.found, others, to.Type())
 		}
 	}
 }
