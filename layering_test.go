@@ -95,7 +95,7 @@ var mayImport = map[string][]string{
 	"info/web":        {"contract", "info", "info/cache", "info/store", "info/watch", "ledger"},
 	"info/service": {"alarms", "contract", "fetch", "info", "info/cache", "info/collect", "info/postgres", "info/redis", "info/sources", "info/store",
 		"info/watch", "info/web", "settings"},
-	"info/infotest": {"contract", "info", "info/cache", "info/store", "ledger"},
+	"info/infotest": {"contract", "info", "info/cache", "info/store", "ledger", "test/cases"},
 
 	// What packages of Go's are replaced by.
 	"worker/idna": {},
@@ -108,14 +108,14 @@ var mayImport = map[string][]string{
 	// Twins and suites for the tests of others.
 	"engine/enginetest":     {"alarms", "classify", "classify/embedded", "contract", "engine", "fetch", "fetch/fetchtest", "frontier", "frontier/sqlite", "handlers", "ledger", "ledger/sqlite", "queues", "queues/queuestest", "r2", "settings"},
 	"fetch/fetchtest":       {"fetch"},
-	"frontier/frontiertest": {"contract", "frontier"},
+	"frontier/frontiertest": {"contract", "frontier", "test/cases"},
 	"frontier/sqlite":       {"frontier"},
-	"ledger/ledgertest":     {"contract", "ledger"},
+	"ledger/ledgertest":     {"contract", "ledger", "test/cases"},
 	"ledger/sqlite":         {"ledger"},
-	"queues/producertest":   {"contract", "queues"},
+	"queues/producertest":   {"contract", "queues", "test/cases"},
 	"queues/queuestest":     {"contract", "queues"},
-	"r2/r2test":             {"contract", "r2"},
-	"test/cases":            {},
+	"r2/r2test":             {"contract", "r2", "test/cases"},
+	"test/cases":            {"contract"},
 
 	// Programs.
 	"main":                     {"alarms", "bindings", "classify", "contract", "engine", "markup", "settings", "worker"},

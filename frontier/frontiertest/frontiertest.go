@@ -6,19 +6,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"reflect"
 	"strings"
 
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/frontier"
+	"github.com/newsfork/seed-engine/test/cases"
 )
 
-// T is the part of *testing.T that the suite needs; it also runs where there is no testing.
-type T interface {
-	Helper()
-	Errorf(format string, args ...any)
-	Fatalf(format string, args ...any)
-}
+// T is what a case reports to.
+type T = cases.T
+
+var expect = cases.Expect
 
 // DB is a database with its transactions.
 type DB interface {
@@ -251,13 +249,6 @@ func urls(l frontier.Lease) (list []string) {
 		list = append(list, item.URL)
 	}
 	return list
-}
-
-func expect(t T, what string, got, want any) {
-	t.Helper()
-	if !reflect.DeepEqual(got, want) {
-		t.Errorf("%s: got %+v, want %+v", what, got, want)
-	}
 }
 
 func expectInvalid(t T, what string, err error) {

@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -16,14 +15,13 @@ import (
 	"github.com/newsfork/seed-engine/info"
 	"github.com/newsfork/seed-engine/info/store"
 	"github.com/newsfork/seed-engine/ledger"
+	"github.com/newsfork/seed-engine/test/cases"
 )
 
-// T is the part of *testing.T that the suites need; they also run where there is no testing.
-type T interface {
-	Helper()
-	Errorf(format string, args ...any)
-	Fatalf(format string, args ...any)
-}
+// T is what a case reports to.
+type T = cases.T
+
+var must, expect = cases.Must, cases.Expect
 
 // StoreCase is one property of a store. It begins with an empty one.
 type StoreCase struct {
@@ -77,20 +75,6 @@ var (
 	ctx  = context.Background()
 	noon = time.Date(2026, 1, 28, 12, 0, 0, 123e6, time.UTC)
 )
-
-func must(t T, what string, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatalf("%s: %v", what, err)
-	}
-}
-
-func expect(t T, what string, got, want any) {
-	t.Helper()
-	if !reflect.DeepEqual(got, want) {
-		t.Errorf("%s: got %+v, want %+v", what, got, want)
-	}
-}
 
 // Article makes article n of a source, published at a time.
 func Article(source string, n int, at time.Time) info.Article {

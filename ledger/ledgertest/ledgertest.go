@@ -5,23 +5,20 @@ package ledgertest
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/ledger"
+	"github.com/newsfork/seed-engine/test/cases"
 )
 
-// T is the part of *testing.T that the suite needs; it also runs where there is no testing.
-type T interface {
-	Helper()
-	Errorf(format string, args ...any)
-	Fatalf(format string, args ...any)
-}
+// T is what a case reports to.
+type T = cases.T
+
+var must, expect = cases.Must, cases.Expect
 
 // Case is one property. Every string that it stores begins with name, which nothing else may use.
 type Case struct {
@@ -71,26 +68,9 @@ var (
 	noon = time.Date(2026, 1, 28, 12, 0, 0, 123e6, time.UTC)
 )
 
-func expect(t T, what string, got, want any) {
-	t.Helper()
-	if !reflect.DeepEqual(got, want) {
-		t.Errorf("%s: got %+v, want %+v", what, got, want)
-	}
-}
-
-func must(t T, what string, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatalf("%s: %v", what, err)
-	}
-}
-
 func expectStorage(t T, what string, err error) {
 	t.Helper()
-	var e *contract.Error
-	if !errors.As(err, &e) || e.Kind != contract.Storage {
-		t.Errorf("%s: got error %v, want one of kind %s", what, err, contract.Storage)
-	}
+	cases.ExpectKind(t, what, err, contract.Storage)
 }
 
 // query runs one statement and gives its rows.

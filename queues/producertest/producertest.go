@@ -6,21 +6,19 @@ package producertest
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/queues"
+	"github.com/newsfork/seed-engine/test/cases"
 )
 
-// T is the part of *testing.T that the suite needs; it also runs where there is no testing.
-type T interface {
-	Helper()
-	Errorf(format string, args ...any)
-	Fatalf(format string, args ...any)
-}
+// T is what a case reports to.
+type T = cases.T
+
+var expectKind = cases.ExpectKind
 
 // Received gives the bodies of the delivered messages that contain mark, as soon as there are n, or
 // those there are when no more come.
@@ -45,14 +43,6 @@ var Cases = []Case{
 }
 
 var ctx = context.Background()
-
-func expectKind(t T, what string, err error, want contract.Kind) {
-	t.Helper()
-	var e *contract.Error
-	if !errors.As(err, &e) || e.Kind != want {
-		t.Errorf("%s: got error %v, want one of kind %s", what, err, want)
-	}
-}
 
 // expect compares messages in any order, as the platform keeps none.
 func expect(t T, got, want []string) {

@@ -18,14 +18,13 @@ import (
 
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/r2"
+	"github.com/newsfork/seed-engine/test/cases"
 )
 
-// T is the part of *testing.T that the suite needs; it also runs where there is no testing.
-type T interface {
-	Helper()
-	Errorf(format string, args ...any)
-	Fatalf(format string, args ...any)
-}
+// T is what a case reports to.
+type T = cases.T
+
+var expectKind = cases.ExpectKind
 
 // Case is one property. It writes only under the prefix dir, which nothing else may use. The bucket
 // has to accept writes of one key in quick succession.
@@ -129,14 +128,6 @@ func expectErr(t T, what string, err, want error) {
 	t.Helper()
 	if !errors.Is(err, want) {
 		t.Errorf("%s: got error %v, want %v", what, err, want)
-	}
-}
-
-func expectKind(t T, what string, err error, want contract.Kind) {
-	t.Helper()
-	var e *contract.Error
-	if !errors.As(err, &e) || e.Kind != want {
-		t.Errorf("%s: got error %v, want one of kind %s", what, err, want)
 	}
 }
 
