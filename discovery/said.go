@@ -18,7 +18,8 @@ type said struct {
 	rank     uint8  // of that method
 }
 
-// maxSaid is of how many URLs that is kept. When there are more, those of the lowest keys stay.
+// maxSaid is of how many URLs that is kept: of those that some place has in another form than the canonical one, or with a
+// language. When there are more, those of the lowest keys stay.
 const maxSaid = 500
 
 // hear notes what a place says of the URL of a.buf, which has the key.
@@ -27,7 +28,11 @@ func (a *Analyser) hear(key uint64, r *record, s *Sighting) {
 	if r.plain = r.plain || plain; plain && s.Language == "" && len(a.said) == 0 {
 		return
 	}
+	tag := languageTag(s.Language)
 	old, known := a.said[key]
+	if !known && plain && tag == "" {
+		return
+	}
 	now := old
 	switch {
 	case r.plain:
@@ -35,10 +40,10 @@ func (a *Analyser) hear(key uint64, r *record, s *Sighting) {
 	case now.raw == "" || string(s.Loc) < now.raw:
 		now.raw = string(s.Loc)
 	}
-	if tag := languageTag(s.Language); tag != "" && cmp.Or(int(now.rank)-int(rankOf(s.Method)), strings.Compare(tag, now.language)) < 0 {
+	if tag != "" && cmp.Or(int(now.rank)-int(rankOf(s.Method)), strings.Compare(tag, now.language)) < 0 {
 		now.language, now.rank = strings.Clone(tag), rankOf(s.Method)
 	}
-	if now == old && (known || now == (said{})) {
+	if known && now == old {
 		return
 	}
 	if a.said == nil {
@@ -59,6 +64,7 @@ func (a *Analyser) trimSaid() {
 }
 
 // storeSaid stores what was said of URLs: the keys of one language as differences, since most pages of a site share it.
+// URLs of which nothing is left to say, as some place has them in their canonical form, are those of language "".
 func (a *Analyser) storeSaid(s *State) {
 	a.trimSaid()
 	last := map[string]uint64{}
@@ -67,7 +73,7 @@ func (a *Analyser) storeSaid(s *State) {
 		if o.raw != "" {
 			s.Raw = append(s.Raw, StateTitle{Key: key, Text: o.raw})
 		}
-		if o.language == "" {
+		if o.language == "" && o.raw != "" {
 			continue
 		}
 		if s.Languages == nil {

@@ -1,6 +1,7 @@
 package discovery
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"testing"
 	"time"
@@ -47,6 +48,45 @@ func TestSaid(t *testing.T) {
 		restored.Add(&places[0])
 		if got := show(restored); got != want {
 			t.Fatalf("restored\n%s\nwant\n%s", got, want)
+		}
+	}
+}
+
+// TestSaidOfMany: what is said of URLs does not depend on the order of the places that list them when there are more than
+// are kept, nor on where the analysis was stored.
+func TestSaidOfMany(t *testing.T) {
+	var places []Sighting
+	for i := range 4 * maxSaid {
+		url := fmt.Sprintf("https://www.mom.gov.sg/newsroom/a-story-of-the-town-%d", i)
+		places = append(places, Sighting{Loc: []byte(url + "?utm_source=rss"), Method: FromFeed})
+		if i%2 == 0 {
+			places = append(places, Sighting{Loc: []byte(url), Method: FromSitemap})
+		}
+		if i%3 == 0 {
+			places = append(places, Sighting{Loc: []byte(url + "#top"), Method: FromSitemap, Language: "en"})
+		}
+	}
+	want := ""
+	for range 6 {
+		rand.Shuffle(len(places), func(i, j int) { places[i], places[j] = places[j], places[i] })
+		a := ministry()
+		for i := range places {
+			if i%900 == 899 {
+				restored, err := Restore(a.State(), a.o)
+				if err != nil {
+					t.Fatal(err)
+				}
+				a = restored
+			}
+			a.Add(&places[i])
+		}
+		s := a.State()
+		got := text(t, []any{s.Raw, s.Languages})
+		if want == "" {
+			want = got
+		}
+		if got != want {
+			t.Fatalf("got\n%.400s\nwant\n%.400s", got, want)
 		}
 	}
 }
