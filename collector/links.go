@@ -12,27 +12,37 @@ const maxAnchorMarkup = 2048
 // title or the description of its image. What scripts write is not read.
 func pageLinks(page []byte, base string) []discovery.Link {
 	var links []discovery.Link
+	var open markup.Tag // the link whose content begins at from; that of the next one does not belong to it
+	from := -1
+	end := func(at int) {
+		if from >= 0 {
+			links[len(links)-1].Text = linkText(page[from:min(at, from+maxAnchorMarkup)], &open)
+		}
+		from = -1
+	}
 	for i := 0; ; {
 		t, next := markup.NextTag(page, i)
 		if next < 0 {
+			end(len(page))
 			return links
 		}
 		i = next
 		switch {
+		case t.Is("a"):
+			end(next)
+			if u, ok := markup.Resolve(base, []byte(t.Attr("href"))); ok && !t.Closing {
+				links = append(links, discovery.Link{URL: u})
+				open, from = t, next
+			}
 		case t.Closing:
 		case t.Is("script"), t.Is("style"), t.Is("template"):
 			i = markup.EndTag(page, next, t.Name)
-		case t.Is("a"):
-			if u, ok := markup.Resolve(base, []byte(t.Attr("href"))); ok {
-				links = append(links, discovery.Link{URL: u, Text: linkText(page[next:min(len(page), next+maxAnchorMarkup)], &t)})
-			}
 		}
 	}
 }
 
-// linkText returns the text of a link whose content begins b.
-func linkText(b []byte, a *markup.Tag) string {
-	content := b[:markup.EndTag(b, 0, []byte("a"))]
+// linkText returns the text of a link with this content, to which the tag that ends it may belong.
+func linkText(content []byte, a *markup.Tag) string {
 	if text := oneLine(withoutTags(content)); text != "" {
 		return text
 	}

@@ -67,10 +67,13 @@ func withoutTags(html []byte) string {
 			break
 		}
 		next := html[start+1] | 0x20
-		end := bytes.IndexByte(html[start:], '>')
-		if isTag := next >= 'a' && next <= 'z' || html[start+1] == '/' || html[start+1] == '!'; !isTag || end < 0 {
+		if isTag := next >= 'a' && next <= 'z' || html[start+1] == '/' || html[start+1] == '!'; !isTag {
 			text, html = append(text, html[:start+1]...), html[start+1:]
 			continue
+		}
+		end := bytes.IndexByte(html[start:], '>')
+		if end < 0 { // nor does any other
+			break
 		}
 		text, html = append(append(text, html[:start]...), ' '), html[start+end+1:]
 	}
