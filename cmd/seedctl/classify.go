@@ -35,8 +35,9 @@ or {"error"}, after which the exit code is 1 once all others are answered.
 With --site every line of FILE is a URL, or
   {"url", "title"?, "anchor"?, "lastmod"?, "method"?}
 with how it was found (feed, news_sitemap, sitemap, research or link). The URLs of a domain are
-judged together: those of one pattern, those in lists of news, and what the links with an anchor
-name. The answers are those of --jsonl, in the order of the lines, which makes no difference.
+judged together: those of one pattern with the rhythm of their dates, those in lists of news, and
+what the links with an anchor name. The answers are those of --jsonl, in the order of the lines,
+which makes no difference.
 
 Examples:
   seedctl classify https://www.example.gov/newsroom/press-releases/2026
