@@ -60,6 +60,13 @@ export const partitionText = (p) => (p ? [p.country, p.category, p.date].filter(
 export const domainLink = (domain, partition) =>
   h("a", { href: to("domain", partitionOf(partition), domain) }, h("bdi", null, domain));
 
+/** The domain of a row and its partition, and its key among others. */
+export const domainCell = (row) => [
+  domainLink(row.domain, row.partition_info),
+  h("div", { class: "muted small" }, partitionText(row.partition_info)),
+];
+export const domainKey = (row) => `${row.domain} ${partitionText(row.partition_info)}`;
+
 /** Names and values: [[name, value], …]; a pair that is false is left out. */
 export const properties = (...pairs) =>
   h(

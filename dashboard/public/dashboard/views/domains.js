@@ -3,7 +3,7 @@ import { get } from "../api.js";
 import { h } from "../dom.js";
 import { choice, errorTypes, filterForm, partitionFields, text } from "../filters.js";
 import { duration, label, t } from "../i18n.js";
-import { actionButton, domainLink, empty, foreign, partitionText, since, stateBadge, yesNo } from "../pieces.js";
+import { actionButton, domainCell, domainKey, empty, foreign, since, stateBadge, yesNo } from "../pieces.js";
 import { collectFailed } from "../pipeline.js";
 import { hostOf, partitionOf, pick, to } from "../routes.js";
 import { pager, table } from "../table.js";
@@ -43,15 +43,12 @@ export default {
             table({
               caption: t("nav.domains"),
               rows: data.domains,
-              key: (row) => `${row.domain} ${partitionText(row.partition_info)}`,
+              key: domainKey,
               columns: [
                 {
                   head: t("domain"),
                   wide: true,
-                  cell: (row) => [
-                    domainLink(row.domain, row.partition_info),
-                    h("div", { class: "muted small" }, partitionText(row.partition_info)),
-                  ],
+                  cell: domainCell,
                 },
                 { head: t("state"), cell: (row) => stateBadge(row.excluded ? "excluded" : row.state) },
                 { head: t("robots"), cell: (row) => yesNo(row.robots_exists) },

@@ -9,7 +9,8 @@ import {
   button,
   card,
   code,
-  domainLink,
+  domainCell,
+  domainKey,
   empty,
   foreign,
   muted,
@@ -300,15 +301,12 @@ function slowest(domains, filter) {
           table({
             caption: t("slowest"),
             rows: domains,
-            key: (row) => `${row.domain} ${partitionText(row.partition_info)}`,
+            key: domainKey,
             columns: [
               {
                 head: t("domain"),
                 wide: true,
-                cell: (row) => [
-                  domainLink(row.domain, row.partition_info),
-                  h("div", { class: "muted small" }, partitionText(row.partition_info)),
-                ],
+                cell: domainCell,
               },
               {
                 head: t("time"),
