@@ -80,16 +80,16 @@ func (s *source) contentType(c *classify.Classifier) *classify.Type {
 			best = classify.Class(i)
 		}
 	}
-	t := best.Type()
-	if sum == 0 {
+	switch {
+	case sum == 0:
 		var confidence float64
 		if best, confidence = c.Best(s.URL); confidence < 0.5 {
 			return nil
 		}
-		t = best.Type()
-	} else if 2*s.types[best] <= sum {
+	case 2*s.types[best] <= sum:
 		return nil
 	}
+	t := best.Type()
 	if t == classify.Unknown {
 		return nil
 	}
@@ -185,7 +185,7 @@ func (a *Analyser) usable(entries []EntryPoint) []EntryPoint {
 		if decided && !allowed || a.ruledOut(e.URL) {
 			continue
 		}
-		if i, twice := at[e.URL]; !twice {
+		if i, found := at[e.URL]; !found {
 			at[e.URL] = len(kept)
 			kept = append(kept, e)
 		} else if e.Confidence > kept[i].Confidence {

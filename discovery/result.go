@@ -101,8 +101,8 @@ func (a *Analyser) discovered(c *candidate, f Frequency) DiscoveredURL {
 	if allowed, decided := a.robots(c.url); decided {
 		d.Allowed = &allowed
 	}
-	said := a.said[keyOf([]byte(c.url))]
-	d.RawURL, d.Language = contract.Text(said.raw), contract.Text(cmp.Or(said.language, p.language()))
+	heard := a.said[keyOf([]byte(c.url))]
+	d.RawURL, d.Language = contract.Text(heard.raw), contract.Text(cmp.Or(heard.language, p.language()))
 	if at := a.dated(&p, c.lastmod); at > 0 {
 		d.Lastmod = contract.At(time.Unix(int64(at), 0))
 	}

@@ -171,26 +171,8 @@ func Restore(s *State, o Options) (*Analyser, error) {
 	}
 	a.loose = s.Loose
 	a.stats, a.failures, a.unlisted = s.Stats, s.Failures, s.Unlisted
-	for _, o := range s.Sources {
-		restored := source{Source: o.Source, newest: o.Newest}
-		for t, n := range o.Types {
-			if i, ok := classify.ClassOf(t); ok {
-				restored.types[i] = n
-			}
-		}
-		a.addSource(restored)
-	}
-	for t, stored := range s.Classes {
-		i, ok := classify.ClassOf(t)
-		if !ok {
-			continue
-		}
-		a.classes[i].count, a.classes[i].priority = stored.Count, stored.Priority
-		a.restoreURLs(stored.Examples, func(p *page, c candidate) {
-			a.classes[i].examples.offer(c)
-			a.varied.offer(p, c)
-		})
-	}
+	a.restoreSources(s.Sources)
+	a.restoreClasses(s.Classes)
 	for _, t := range s.Titles {
 		a.texts.entitle(t.Key, t.Rank, []byte(t.Text))
 	}
@@ -209,6 +191,33 @@ func Restore(s *State, o Options) (*Analyser, error) {
 	})
 	a.since = map[uint64]bool{}
 	return a, nil
+}
+
+func (a *Analyser) restoreSources(stored []StateSource) {
+	for _, s := range stored {
+		restored := source{Source: s.Source, newest: s.Newest}
+		for t, n := range s.Types {
+			if c, ok := classify.ClassOf(t); ok {
+				restored.types[c] = n
+			}
+		}
+		a.addSource(restored)
+	}
+}
+
+func (a *Analyser) restoreClasses(stored map[classify.Type]StateType) {
+	for t, s := range stored {
+		i, ok := classify.ClassOf(t)
+		if !ok {
+			continue
+		}
+		k := &a.classes[i]
+		k.count, k.priority = s.Count, s.Priority
+		a.restoreURLs(s.Examples, func(p *page, c candidate) {
+			k.examples.offer(c)
+			a.varied.offer(p, c)
+		})
+	}
 }
 
 // restoreURLs scores stored URLs again, except those that were excluded since.
