@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"io/fs"
@@ -377,39 +378,46 @@ func (e *example) refuseAddress() error {
 }
 
 // readWritten reads a file of lines "language URL [other types]" under headers "[type]".
-func readWritten(dir fs.FS, name string) ([]*example, error) {
-	f, err := dir.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	var all []*example
-	label := ""
-	lines := bufio.NewScanner(f)
-	for n := 1; lines.Scan(); n++ {
-		line := strings.TrimSpace(lines.Text())
-		switch {
-		case line == "" || line[0] == '#':
-			continue
-		case line[0] == '[':
-			label = strings.Trim(line, "[]")
-			continue
-		}
+func readWritten(dir fs.FS, name string) (all []*example, err error) {
+	err = readSections(dir, name, func(header []string, line string) error {
 		before, others, _ := strings.Cut(line, " [")
 		words := strings.Fields(before)
 		if len(words) != 2 {
-			return nil, fmt.Errorf("%s:%d: not \"language URL [types]\"", path.Base(name), n)
+			return errors.New("not \"language URL [types]\"")
 		}
 		e := &example{lang: words[0], url: words[1], origin: written}
 		if !strings.Contains(e.url, "://") {
 			e.url = "https://" + e.url
 		}
-		if e.label, e.secondary, err = types(label, strings.Fields(strings.Trim(others, "]"))); err != nil {
-			return nil, fmt.Errorf("%s:%d: %w", path.Base(name), n, err)
-		}
 		all = append(all, e)
+		e.label, e.secondary, err = types(strings.Join(header, " "), strings.Fields(strings.Trim(others, "]")))
+		return err
+	})
+	return all, err
+}
+
+// readSections calls take with each line of a file and the words of the header "[…]" above it. Empty lines and comments
+// are left out.
+func readSections(dir fs.FS, name string, take func(header []string, line string) error) error {
+	f, err := dir.Open(name)
+	if err != nil {
+		return err
 	}
-	return all, lines.Err()
+	defer f.Close()
+	var header []string
+	lines := bufio.NewScanner(f)
+	for n := 1; lines.Scan(); n++ {
+		switch line := strings.TrimSpace(lines.Text()); {
+		case line == "" || line[0] == '#':
+		case line[0] == '[':
+			header = strings.Fields(strings.Trim(line, "[]"))
+		default:
+			if err := take(header, line); err != nil {
+				return fmt.Errorf("%s:%d: %w", path.Base(name), n, err)
+			}
+		}
+	}
+	return lines.Err()
 }
 
 func types(label string, secondary []string) (lexicon.Role, []lexicon.Role, error) {

@@ -1,7 +1,7 @@
 package main
 
 import (
-	"bufio"
+	"errors"
 	"fmt"
 	"io/fs"
 	"path"
@@ -38,43 +38,29 @@ func readPatterns(dir fs.FS) ([]*example, error) {
 	}
 	var all []*example
 	for _, name := range files {
-		f, err := dir.Open(name)
-		if err != nil {
-			return nil, err
-		}
-		defer f.Close()
-		var labels []string
-		lines := bufio.NewScanner(f)
-		for n := 1; lines.Scan(); n++ {
-			line := strings.TrimSpace(lines.Text())
-			switch {
-			case line == "" || line[0] == '#':
-				continue
-			case line[0] == '[':
-				labels = strings.Fields(strings.Trim(line, "[]"))
-				continue
-			}
+		err := readSections(dir, name, func(labels []string, line string) error {
 			before, others, _ := strings.Cut(line, " [")
 			host, pattern, ok := strings.Cut(before, " ")
 			if !ok {
-				return nil, fmt.Errorf("%s:%d: not \"host /path [types]\"", path.Base(name), n)
+				return errors.New("not \"host /path [types]\"")
 			}
 			for _, label := range labels {
 				first, secondary, err := types(label, strings.Fields(strings.Trim(others, "]")))
 				if err != nil {
-					return nil, fmt.Errorf("%s:%d: %w", path.Base(name), n, err)
+					return err
 				}
 				own := strings.NewReplacer("{type}", "{"+label+"}", ":type}", ":"+label+"}")
 				for range copies {
 					url, err := x.expand(host, own.Replace(pattern))
 					if err != nil {
-						return nil, fmt.Errorf("%s:%d: %w", path.Base(name), n, err)
+						return err
 					}
 					all = append(all, &example{url: url, label: first, secondary: secondary, origin: fromPattern, fold: everyFold})
 				}
 			}
-		}
-		if err := lines.Err(); err != nil {
+			return nil
+		})
+		if err != nil {
 			return nil, err
 		}
 	}
