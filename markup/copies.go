@@ -67,15 +67,23 @@ func isCopyName(s []byte) bool {
 	return len(s) == 3 && bytes.EqualFold(s, []byte("amp")) || len(s) == 5 && bytes.EqualFold(s, []byte("print"))
 }
 
+// withoutFirst removes names of copies from the beginning of a path.
 func withoutFirst(path []byte) int {
-	end := 1 + max(bytes.IndexByte(path[1:], '/'), 0)
-	if !isCopyName(path[1:end]) || !namesPage(lastSegment(path[end:])) {
+	rest := path
+	for {
+		end := 1 + max(bytes.IndexByte(rest[1:min(len(rest), len("/print/"))], '/'), 0)
+		if !isCopyName(rest[1:end]) || len(rest) == len(path) && !namesPage(lastSegment(path[end:])) {
+			break
+		}
+		if end == len("/print") && bytes.IndexByte(rest[end+1:], '/') < 0 { // the number of a page elsewhere, or an edition
+			break
+		}
+		rest = rest[end:]
+	}
+	if len(rest) == len(path) {
 		return len(path)
 	}
-	if end == len("/print") && bytes.IndexByte(path[end+1:], '/') < 0 { // the number of a page elsewhere, or an edition
-		return len(path)
-	}
-	return copy(path, path[end:])
+	return copy(path, rest)
 }
 
 func withoutLast(path []byte) int {
@@ -93,25 +101,25 @@ func withoutLast(path []byte) int {
 	return slash - 1
 }
 
-// withoutExtension cuts "amp" or "print" out of the extensions of a file name.
+// withoutExtension cuts "amp" and "print" out of the extensions of a file name.
 func withoutExtension(path []byte) int {
 	name := path[bytes.LastIndexByte(path, '/')+1:]
 	dot := bytes.IndexByte(name, '.')
-	for dot > 0 {
-		end := bytes.IndexByte(name[dot+1:], '.')
+	if dot <= 0 {
+		return len(path)
+	}
+	kept := dot
+	for dot < len(name) {
 		next := len(name)
-		if end >= 0 {
+		if end := bytes.IndexByte(name[dot+1:], '.'); end >= 0 {
 			next = dot + 1 + end
 		}
-		if isCopyName(name[dot+1 : next]) {
-			return len(path) - len(name) + dot + copy(name[dot:], name[next:])
-		}
-		if next == len(name) {
-			break
+		if !isCopyName(name[dot+1 : next]) {
+			kept += copy(name[kept:], name[dot:next])
 		}
 		dot = next
 	}
-	return len(path)
+	return len(path) - len(name) + kept
 }
 
 // lastSegment is the last segment of a path that is not empty.

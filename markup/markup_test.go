@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestHost(t *testing.T) {
@@ -130,6 +131,27 @@ func TestCanonicalWithoutBreaks(t *testing.T) {
 	} {
 		if got, ok := AppendCanonical(nil, []byte(loc)); !ok || string(got) != want {
 			t.Errorf("%q: %s, want %s", loc, got, want)
+		}
+	}
+}
+
+// TestCanonicalOfLongURLs: a URL of a megabyte, which a feed may have, costs in proportion to its length.
+func TestCanonicalOfLongURLs(t *testing.T) {
+	const size = 1 << 20
+	took := func(url string) time.Duration {
+		start := time.Now()
+		AppendCanonical(nil, []byte("https://a.example/"+url))
+		return time.Since(start)
+	}
+	many := func(piece string) string { return strings.Repeat(piece, size/len(piece)) }
+	plain := max(took(many("news/./story-7/")), took(many("news/./story-7/")))
+	for name, url := range map[string]string{
+		"extensions": "story-7" + many(".amp"), "extensions of two": "story-7" + many(".x.print"), "first": many("amp/") + "story-7", "first print": many("print/") + "x/story-7",
+		"first before a long name": many("amp/") + many("story-7"), "last": "story-7" + many("/amp"), "last with extensions": many("x") + "/story-7" + many("/amp.print"),
+		"dots": many("a/../"), "encoded dots": many("%2e%2E/"), "slashes": many("/"), "breaks": many("\t/"), "query": "?" + many("&amp"), "tracking": "?" + many("utm_x=1&"),
+	} {
+		if d := took(url); d > 50*plain {
+			t.Errorf("%s: %v, a plain one %v", name, d, plain)
 		}
 	}
 }
