@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/newsfork/seed-engine/contract"
 )
 
 // Info are the variables of the Info service's Workers; docs/info.md gives their meaning.
@@ -81,19 +79,12 @@ func ReadInfo(get func(name string) (string, bool)) (*Info, error) {
 		Retention:          time.Duration(r.number("INFO_RETENTION_DAYS", 365, 1, 3650)) * 24 * time.Hour,
 	}
 	if (s.NaverID == "") != (s.NaverSecret == "") {
-		r.secret("NAVER_CLIENT_SECRET", "a value together with NAVER_CLIENT_ID, or neither")
+		r.fail("NAVER_CLIENT_SECRET", s.NaverSecret, "a value together with NAVER_CLIENT_ID, or neither")
 	}
 	if s.RedisURL != "" && !strings.HasPrefix(s.RedisURL, "redis://") && !strings.HasPrefix(s.RedisURL, "rediss://") {
-		r.secret("REDIS_URL", "redis://:password@host:port, or rediss:// for an encrypted connection")
+		r.fail("REDIS_URL", s.RedisURL, "redis://:password@host:port, or rediss:// for an encrypted connection")
 	}
 	return s, r.err
-}
-
-// secret fails without quoting the value.
-func (r *reader) secret(name, want string) {
-	if r.err == nil {
-		r.err = contract.Invalid(name, "its value is not valid; set it to %s", want)
-	}
 }
 
 // lines reads a list with one entry a line.

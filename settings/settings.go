@@ -124,7 +124,7 @@ func (r *reader) fail(name, v, want string) {
 	if r.err != nil {
 		return
 	}
-	if slices.Contains(Secrets, name) {
+	if slices.Contains(Secrets, name) || slices.Contains(InfoSecrets, name) {
 		r.err = contract.Invalid(name, "its value is not valid; set it to %s", want)
 		return
 	}
