@@ -359,7 +359,7 @@ func (a *Analyser) judge(p *page, c classify.Class, confidence float64, rank uin
 
 func thousandths(score float64) int { return int(score*1000 + 0.5) }
 
-// timelinessOf is timeliness for seconds since 1970, 0 for none.
+// timelinessOf is the timeliness of a page with a date in seconds since 1970, 0 for none; undated where it is not plausible.
 func (a *Analyser) timelinessOf(date uint32) float64 {
 	age := time.Duration(a.now - int64(date)*int64(time.Second))
 	if int64(date) <= firstPage || age <= -day {

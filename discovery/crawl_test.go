@@ -175,7 +175,7 @@ func TestCrawlLastModified(t *testing.T) {
 	for _, c := range []struct {
 		at   time.Time
 		want float64
-	}{{ago(2 * day), 0.8}, {ago(60 * day), 0.4}, {time.Time{}, timeliness(time.Time{}, testNow)}, {testNow.Add(100 * day), timeliness(time.Time{}, testNow)}} {
+	}{{ago(2 * day), 0.8}, {ago(60 * day), 0.4}, {time.Time{}, undated}, {testNow.Add(100 * day), undated}} {
 		a := NewAnalyser(Options{Model: embedded.Model(), Domain: "x.gov", Now: testNow, Robots: open})
 		crawl := a.Crawl("https://x.gov/", htmlPage("https://x.gov/press-releases"))
 		crawl.Next()

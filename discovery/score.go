@@ -41,18 +41,10 @@ const day = 24 * time.Hour
 // undated is the timeliness of a page without a plausible date: it is not taken for one of the oldest.
 const undated = 0.3
 
-// timeliness falls with the age of the last change.
-func timeliness(lastmod, now time.Time) float64 {
-	if !markup.Plausible(lastmod, now) {
-		return undated
-	}
-	return timelinessAt(now.Sub(lastmod))
-}
-
 // firstPage is markup.FirstPage in seconds since 1970.
 var firstPage = markup.FirstPage.Unix()
 
-// timelinessAt is the timeliness of a page of an age.
+// timelinessAt is the timeliness of a page of an age: it falls with that of the last change.
 func timelinessAt(age time.Duration) float64 {
 	switch {
 	case age < day:

@@ -21,6 +21,7 @@ func TestRelevance(t *testing.T) {
 }
 
 func TestTimeliness(t *testing.T) {
+	a := NewAnalyser(testOptions())
 	for _, c := range []struct {
 		at   time.Time
 		want float64
@@ -32,7 +33,7 @@ func TestTimeliness(t *testing.T) {
 		{ago(30 * day), 0.4}, {ago(90*day - time.Second), 0.4},
 		{ago(90 * day), 0.2}, {ago(3000 * day), 0.2},
 	} {
-		if got := timeliness(c.at, testNow); got != c.want {
+		if got := a.timelinessOf(uint32(max(c.at.Unix(), 0))); got != c.want {
 			t.Errorf("%v: %v, want %v", c.at, got, c.want)
 		}
 	}
