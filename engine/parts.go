@@ -93,6 +93,11 @@ func assemble(p Platform) (*parts, error) {
 		Environment: s.Environment, Log: p.Log, Now: now,
 		Exclusions: decisions.Exclusions,
 	}
+	return &parts{api.Handler(), consumer, watch, sender, exclusions, records, s.LedgerRetention, shardSettings(s)}, nil
+}
+
+// shardSettings are those of one shard of the frontier.
+func shardSettings(s *settings.Settings) frontier.Settings {
 	shard := frontier.Settings{
 		Delay:          s.RequestInterval.Milliseconds(),
 		HostsPerDomain: s.MaxHostsPerDomain,
@@ -106,7 +111,7 @@ func assemble(p Platform) (*parts, error) {
 	if s.Freshness {
 		shard.PerMinute = int64(s.RefreshesPerMinute)
 	}
-	return &parts{api.Handler(), consumer, watch, sender, exclusions, records, s.LedgerRetention, shard}, nil
+	return shard
 }
 
 // documents are the contracts of domains, for those who change exclusions.
