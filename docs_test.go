@@ -104,12 +104,11 @@ func TestReadmeNamesEveryRoom(t *testing.T) {
 		if rest == "" || room[0] == '.' || room == "docs" {
 			continue
 		}
-		if name := room + "/"; room == "cmd" {
-			name = "cmd/" + strings.SplitN(rest, "/", 2)[0] + "/"
-			there = append(there, name)
-		} else {
-			there = append(there, name)
+		if room == "cmd" {
+			program, _, _ := strings.Cut(rest, "/")
+			room += "/" + program
 		}
+		there = append(there, room+"/")
 	}
 	slices.Sort(there)
 	differ(t, "README.md, Find your way", firstCells(t, "README.md", "## Find your way"), slices.Compact(there))
@@ -387,4 +386,22 @@ func checkIdentifiers(t *testing.T, guide, item string, identifiers, named []str
 func written(t *testing.T, what string, files []string, end string) bool {
 	t.Helper()
 	return slices.ContainsFunc(files, func(path string) bool { return strings.HasSuffix(path, end) && strings.Contains(read(t, path), what) })
+}
+
+// TestReferencesToSections: a comment that names a section of a document names one that is there.
+func TestReferencesToSections(t *testing.T) {
+	reference := regexp.MustCompile(`(docs/\w+\.md), "([^"]+)"`)
+	found := 0
+	for _, file := range tracked(t) {
+		if extension := filepath.Ext(file); extension != ".go" && extension != ".mjs" {
+			continue
+		}
+		for _, m := range reference.FindAllStringSubmatch(read(t, file), -1) {
+			found++
+			section(t, m[1], "## "+m[2])
+		}
+	}
+	if found == 0 {
+		t.Error("no comment names a section, so this test looked at nothing")
+	}
 }
