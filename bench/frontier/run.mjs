@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { build } from "../../worker/build.mjs";
 import { harnessOf } from "../../test/harness.mjs";
 import { root, Rows } from "../rows.mjs";
+import { shards, worker } from "../workers.mjs";
 
 const quick = process.argv.includes("--quick"); // a smaller run, to see that it works
 const domains = quick ? 500 : 5000;
@@ -13,21 +14,18 @@ const rounds = quick ? 20 : 200;
 const maxLease = 10; // ms
 
 build(root, join(root, "build/worker"));
-const harness = harnessOf({
-  name: "engine",
-  main: join(root, "bench/frontier/inside.mjs"),
-  compatibility_date: "2026-11-01",
-  rules: [{ type: "CompiledWasm", globs: ["**/*.wasm"] }],
-  vars: { REQUEST_INTERVAL_MS: "0", FRONTIER_SHARDS: "1" },
-  durable_objects: { bindings: [{ name: "FRONTIER", class_name: "Frontier" }] },
-  migrations: [{ tag: "v1", new_sqlite_classes: ["Frontier"] }],
-});
+const harness = harnessOf(
+  worker("engine", "bench/frontier/inside.mjs", {
+    vars: { REQUEST_INTERVAL_MS: "0", FRONTIER_SHARDS: "1" },
+    ...shards,
+  }),
+);
 await harness.listen();
-const worker = harness.getWorker("engine");
+const engine = harness.getWorker("engine");
 const times = { put: [], lease: [], report: [] };
 
 async function call(operation, request) {
-  const answer = await worker.fetch(`https://inside.invalid/${operation}`, {
+  const answer = await engine.fetch(`https://inside.invalid/${operation}`, {
     method: "POST",
     body: JSON.stringify(request),
   });

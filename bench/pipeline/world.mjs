@@ -1,44 +1,21 @@
 // The engine, its peer, a driver that fills their buckets and delivers batches to them, and a web in which every host is
 // one site, on one workerd.
 import { readFileSync, readdirSync, writeFileSync } from "node:fs";
-import { join, resolve } from "node:path";
-import { fileURLToPath } from "node:url";
+import { join } from "node:path";
 import { build } from "../../worker/build.mjs";
 import { harnessOf } from "../../test/harness.mjs";
+import { root } from "../rows.mjs";
+import { ledger, shards, sides, stores, worker } from "../workers.mjs";
 
-export const root = resolve(fileURLToPath(new URL("../..", import.meta.url)));
-const date = "2026-11-01";
-const bucket = (name) => [{ binding: "DATASETS_BUCKET", bucket_name: `bench-${name}` }];
-// No consumers: the driver delivers, and what the steps send on is dropped.
-const producers = (name) => ({
-  producers: ["SEED", "DOMAIN", "DLQ"].map((q) => ({
-    binding: q === "DLQ" ? q : `${q}_QUEUE`,
-    queue: `${name}-${q.toLowerCase()}`,
-  })),
-});
-const side = (name, main, vars, more = {}) => ({
-  name,
-  main: join(root, main),
-  compatibility_date: date,
-  rules: [{ type: "CompiledWasm", globs: ["**/*.wasm"] }],
-  r2_buckets: bucket(name),
-  queues: producers(name),
-  services: [{ binding: "EGRESS", service: "web" }],
-  vars: { REQUEST_INTERVAL_MS: "0", ...vars },
-  ...more,
-});
-const d1 = [
-  {
-    binding: "METADATA_DB",
-    database_name: "bench",
-    database_id: "bench",
-    migrations_dir: join(root, "ledger/migrations"),
-  },
-];
-const shards = {
-  durable_objects: { bindings: [{ name: "FRONTIER", class_name: "Frontier" }] },
-  migrations: [{ tag: "v1", new_sqlite_classes: ["Frontier"] }],
-};
+export { root };
+
+const side = (name, main, vars, more) =>
+  worker(name, main, {
+    ...stores(name),
+    services: [{ binding: "EGRESS", service: "web" }],
+    vars: { REQUEST_INTERVAL_MS: "0", ...vars },
+    ...more,
+  });
 
 /**
  * Starts all of it. mains are the entries of the engine and the peer; latency is that of the web, in ms; others are
@@ -47,22 +24,14 @@ const shards = {
 export async function start({ mains, latency, vars = {}, others = [] }) {
   build(root, join(root, "build/worker"));
   const harness = harnessOf(
-    side("engine", mains.engine, vars, { d1_databases: d1, ...shards }),
+    side("engine", mains.engine, vars, { ...ledger("engine"), ...shards }),
     side("peer", mains.peer, vars),
-    {
-      name: "driver",
-      main: join(root, "bench/pipeline/driver.mjs"),
-      compatibility_date: date,
+    worker("driver", "bench/pipeline/driver.mjs", {
       compatibility_flags: ["service_binding_extra_handlers"],
       r2_buckets: ["engine", "peer"].map((name) => ({ binding: `${name}_BUCKET`, bucket_name: `bench-${name}` })),
-      services: ["engine", "peer"].map((service) => ({ binding: service, service })),
-    },
-    {
-      name: "web",
-      main: join(root, "test/workers/anysite.mjs"),
-      compatibility_date: date,
-      vars: { LATENCY_MS: String(latency) },
-    },
+      services: sides("engine", "peer"),
+    }),
+    worker("web", "test/workers/anysite.mjs", { vars: { LATENCY_MS: String(latency) } }),
     ...others,
   );
   await harness.listen();

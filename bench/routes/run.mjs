@@ -1,49 +1,24 @@
 // Warm routes beside a Worker in plain JavaScript that makes the same calls to D1, R2 and the queues, and the first
 // request of an isolate: node bench/routes/run.mjs [--quick]
-import { join } from "node:path";
 import { buildEngine } from "../../worker/build.mjs";
 import { harnessOf } from "../../test/harness.mjs";
 import { median, ratio, round1, runningWorkerd } from "../pipeline/world.mjs";
-import { root, Rows } from "../rows.mjs";
+import { Rows } from "../rows.mjs";
+import { ledger, shards, sides, stores, worker } from "../workers.mjs";
 
 const quick = process.argv.includes("--quick"); // a smaller run, to see that it works
 const rounds = quick ? 4 : 40;
 const requests = 25; // of a round
 const files = 100; // of the partition that is listed, half of them finished
-const date = "2026-11-01";
 
 buildEngine();
-const side = (name) => ({
-  name,
-  main: join(root, `bench/routes/${name}.mjs`),
-  compatibility_date: date,
-  rules: [{ type: "CompiledWasm", globs: ["**/*.wasm"] }],
-  r2_buckets: [{ binding: "DATASETS_BUCKET", bucket_name: "bench-routes" }],
-  d1_databases: [
-    {
-      binding: "METADATA_DB",
-      database_name: "bench",
-      database_id: "bench",
-      migrations_dir: join(root, "ledger/migrations"),
-    },
-  ],
-  queues: {
-    producers: ["SEED_QUEUE", "DOMAIN_QUEUE", "DLQ"].map((binding) => ({
-      binding,
-      queue: `routes-${binding.toLowerCase().replace("_", "-")}`,
-    })),
-  },
-});
-const shards = {
-  durable_objects: { bindings: [{ name: "FRONTIER", class_name: "Frontier" }] },
-  migrations: [{ tag: "v1", new_sqlite_classes: ["Frontier"] }],
-};
-const harness = harnessOf({ ...side("engine"), ...shards }, side("peer"), {
-  name: "driver",
-  main: join(root, "bench/routes/driver.mjs"),
-  compatibility_date: date,
-  services: ["engine", "peer"].map((service) => ({ binding: service, service })),
-});
+const side = (name, more) =>
+  worker(name, `bench/routes/${name}.mjs`, { ...stores("routes"), ...ledger("routes"), ...more });
+const harness = harnessOf(
+  side("engine", shards),
+  side("peer"),
+  worker("driver", "bench/routes/driver.mjs", { services: sides("engine", "peer") }),
+);
 await harness.listen();
 const [engine, peer, driver] = ["engine", "peer", "driver"].map((name) => harness.getWorker(name));
 const workerd = runningWorkerd();

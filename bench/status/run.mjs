@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { build } from "../../worker/build.mjs";
 import { harnessOf } from "../../test/harness.mjs";
 import { root, Rows } from "../rows.mjs";
+import { ledger, shards, stores, worker } from "../workers.mjs";
 
 const quick = process.argv.includes("--quick"); // a smaller run, to see that it works
 const domains = quick ? 50_000 : 1_000_000;
@@ -14,33 +15,13 @@ const rounds = quick ? 20 : 100;
 const maxStatus = 50; // ms
 
 build(root, join(root, "build/worker"));
-const harness = harnessOf({
-  name: "engine",
-  main: join(root, "bench/status/observed.mjs"),
-  compatibility_date: "2026-11-01",
-  rules: [{ type: "CompiledWasm", globs: ["**/*.wasm"] }],
-  r2_buckets: [{ binding: "DATASETS_BUCKET", bucket_name: "bench-status" }],
-  queues: {
-    producers: ["SEED_QUEUE", "DOMAIN_QUEUE", "DLQ"].map((binding) => ({
-      binding,
-      queue: `status-${binding.toLowerCase().replace("_", "-")}`,
-    })),
-  },
-  durable_objects: { bindings: [{ name: "FRONTIER", class_name: "Frontier" }] },
-  migrations: [{ tag: "v1", new_sqlite_classes: ["Frontier"] }],
-  d1_databases: [
-    {
-      binding: "METADATA_DB",
-      database_name: "status",
-      database_id: "status",
-      migrations_dir: join(root, "ledger/migrations"),
-    },
-  ],
-});
+const harness = harnessOf(
+  worker("engine", "bench/status/observed.mjs", { ...stores("status"), ...ledger("status"), ...shards }),
+);
 await harness.listen();
-const worker = harness.getWorker("engine");
-await worker.applyD1Migrations("METADATA_DB");
-const { METADATA_DB: db } = await worker.getEnv();
+const engine = harness.getWorker("engine");
+await engine.applyD1Migrations("METADATA_DB");
+const { METADATA_DB: db } = await engine.getEnv();
 
 /** Fills the ledger through its own triggers: of a hundred domains 95 processed, 3 failed, 2 pending. */
 async function fill() {
@@ -130,7 +111,7 @@ try {
     const times = [];
     for (let i = 0; i < rounds + 5; i++) {
       const start = performance.now();
-      const answer = await worker.fetch(path);
+      const answer = await engine.fetch(path);
       await answer.text();
       if (i >= 5) times.push(performance.now() - start);
       if (answer.status !== 200) throw new Error(`${path}: ${answer.status}`);
@@ -144,7 +125,7 @@ try {
     console.log(
       `| ${path} | ${median(times).toFixed(1)} | ${percentile95(times).toFixed(1)} | ${limit ? `under ${limit}${slow ? ": missed" : ""}` : "–"} |`,
     );
-    for (const [sql, parameters] of await (await worker.fetch("https://inside.invalid/")).json())
+    for (const [sql, parameters] of await (await engine.fetch("https://inside.invalid/")).json())
       plans.set(sql, parameters);
   }
   console.log("\nQuery plans of the statements that were run:\n");
