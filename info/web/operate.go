@@ -251,7 +251,7 @@ func (o *Operating) refresh(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (o *Operating) letters(w http.ResponseWriter, r *http.Request) error {
-	source := r.URL.Query().Get("source")
+	source := parameters(r).Get("source")
 	if source != "" && !info.IsSource(source) {
 		return contract.Invalid("source", "%.40q is none; send one of %s", source, strings.Join(info.Sources, ", "))
 	}

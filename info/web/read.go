@@ -155,6 +155,24 @@ func writeJSON(w http.ResponseWriter, status int, v any) {
 	w.Write(contract.Encode(v))
 }
 
+// parameters are those of a request. What is wrongly encoded stays as it is, as in the original: it is refused for what it is,
+// and not left out, which for a cursor would be the first page.
+func parameters(r *http.Request) url.Values {
+	values := url.Values{}
+	for field := range strings.SplitSeq(r.URL.RawQuery, "&") {
+		name, value, _ := strings.Cut(field, "=")
+		values.Add(unescaped(name), unescaped(value))
+	}
+	return values
+}
+
+func unescaped(s string) string {
+	if text, err := url.QueryUnescape(s); err == nil {
+		return text
+	}
+	return s
+}
+
 // query reads the parameters of a page. Of one that is sent twice the last counts, as in the original.
 func query(values url.Values) (q info.Query, err error) {
 	last := func(name string) (string, bool) {
@@ -248,7 +266,7 @@ func clip(v string) string {
 }
 
 func (a *Reading) news(w http.ResponseWriter, r *http.Request) error {
-	q, err := query(r.URL.Query())
+	q, err := query(parameters(r))
 	if err != nil {
 		return err
 	}
@@ -339,7 +357,7 @@ func matches(headers []string, tag string) bool {
 
 // count answers how many articles came since a cursor.
 func (a *Reading) count(w http.ResponseWriter, r *http.Request) error {
-	values := r.URL.Query()
+	values := parameters(r)
 	q, err := query(values)
 	switch {
 	case err != nil:
