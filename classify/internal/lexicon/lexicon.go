@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/newsfork/seed-engine/swar"
 )
 
 // Sense is one meaning of a matched word.
@@ -158,43 +160,82 @@ func (t *trie) add(word string, m meaning) {
 type Lexicon struct {
 	begin  *trie // words that begin where a word begins
 	inside *trie // words that begin anywhere
-	// Flags by a hash: whether words of begin and of inside with up to three bytes can start with these, and longer ones
-	// with these four. At most positions of a text they save the search.
-	short [frontBits]uint8
-	long  [frontBits]uint8
+	// How words begin: those of up to three bytes by these three, of four and five by these four, and longer ones by these six;
+	// and all those of inside by four. At most positions of a text they save the search.
+	short, medium, long, inner fronts
 }
 
+// fronts is a set of hashes, small enough to stay in the processor's nearest cache.
+type fronts [1 << frontBits / 64]uint64
+
+const frontBits = 16
+
+func (f *fronts) has(front uint64) bool {
+	h := hashOf(front)
+	return f[h/64]>>(h%64)&1 != 0
+}
+
+func (f *fronts) add(front uint64) {
+	h := hashOf(front)
+	f[h/64] |= 1 << (h % 64)
+}
+
+func hashOf(front uint64) uint64 { return front * 0x9E3779B97F4A7C15 >> (64 - frontBits) }
+
+// How much of a window decides about words of a length.
 const (
-	frontBits   = 1 << 15 // number of hashes
-	frontBegin  = 1
-	frontInside = 2
+	shortFront  = 1<<24 - 1
+	mediumFront = 1<<32 - 1
+	longFront   = 1<<48 - 1
 )
 
-func shortFront(a, b, c byte) uint32 {
-	return (uint32(a)<<10 ^ uint32(b)<<5 ^ uint32(c)) % frontBits
-}
-
-func longFront(a, b, c, d byte) uint32 {
-	return (uint32(a) | uint32(b)<<8 | uint32(c)<<16 | uint32(d)<<24) * 0x9E3779B1 >> 7 % frontBits
-}
-
-// setFront records how a word begins; a short one may be followed by anything.
-func (l *Lexicon) setFront(word string, which uint8) {
-	switch len(word) {
-	case 0:
-	case 1:
-		for b := range 256 {
-			l.setFront(word+string([]byte{byte(b)}), which)
-		}
-	case 2:
-		for c := range 256 {
-			l.setFront(word+string([]byte{byte(c)}), which)
-		}
-	case 3:
-		l.short[shortFront(word[0], word[1], word[2])] |= which
-	default:
-		l.long[longFront(word[0], word[1], word[2], word[3])] |= which
+// window returns the eight bytes of a text from i on, the first of them lowest, with zeroes behind its end.
+func window(text []byte, i int) (w uint64) {
+	switch n := len(text); {
+	case i+8 <= n:
+		return swar.Load(text, i)
+	case n >= 8:
+		return swar.Load(text, n-8) >> (8 * (i + 8 - n))
 	}
+	for j := len(text) - 1; j >= i; j-- {
+		w = w<<8 | uint64(text[j])
+	}
+	return w
+}
+
+// addFront records how a word begins. A short one may be followed by anything, unless it matches as a whole word only: those
+// are looked for wherever a word of a text is as short.
+func (l *Lexicon) addFront(word string, inside bool, a anchor) {
+	n, w := len(word), window([]byte(word), 0)
+	switch {
+	case n == 0, n < 3 && a == wholeWord:
+		return
+	case n < 3:
+		for b := range 256 {
+			l.addFront(word+string([]byte{byte(b)}), inside, a)
+		}
+		return
+	case n == 3:
+		l.short.add(w)
+	case n < 6:
+		l.medium.add(w & mediumFront)
+	default:
+		l.long.add(w & longFront)
+	}
+	switch {
+	case !inside:
+	case n > 3:
+		l.inner.add(w & mediumFront)
+	default:
+		for b := range uint64(256) {
+			l.inner.add(w | b<<24)
+		}
+	}
+}
+
+// begins reports whether a word of the lexicon may begin as a window does.
+func (l *Lexicon) begins(w uint64) bool {
+	return l.short.has(w&shortFront) || l.medium.has(w&mediumFront) || l.long.has(w&longFront)
 }
 
 // Words are the words by which URLs are read. They are safe for concurrent use.
@@ -289,11 +330,11 @@ func (l *Lexicon) read(text string) (err error) {
 func (l *Lexicon) add(word string, m meaning) {
 	if m.anchor == suffix || m.anchor == anywhere {
 		l.inside.add(word, m)
-		l.setFront(word, frontInside)
+		l.addFront(word, true, m.anchor)
 		return
 	}
 	l.begin.add(word, m)
-	l.setFront(word, frontBegin)
+	l.addFront(word, false, m.anchor)
 }
 
 // header parses "[role+]".
@@ -399,37 +440,113 @@ func (m *Match) Inside() bool {
 // overlapping. Text is folded and consists of word runes; starts[i] reports whether a word begins at byte i. It is
 // one longer than the text, and its last element is true.
 func (l *Lexicon) Find(dst []Match, text []byte, starts []bool) []Match {
+	w := window(text, 0)
 	for i := 0; i < len(text); {
-		front := uint8(frontBegin | frontInside)
-		if i+2 < len(text) {
-			front = l.short[shortFront(text[i], text[i+1], text[i+2])]
-		}
-		if i+3 < len(text) {
-			front |= l.long[longFront(text[i], text[i+1], text[i+2], text[i+3])]
-		}
-		if !starts[i] {
-			front &^= frontBegin
-		}
-		if front != 0 {
+		inner := l.inner.has(w & mediumFront)
+		if (inner || starts[i]) && l.begins(w) || starts[i] && (starts[i+1] || starts[i+2]) {
 			var best Match
-			if front&frontBegin != 0 {
+			if starts[i] {
 				l.begin.longest(text, starts, i, &best)
 			}
-			if front&frontInside != 0 {
+			if inner {
 				l.inside.longest(text, starts, i, &best)
 			}
 			if best.End > i {
 				dst = append(dst, best)
 				i = best.End
+				w = window(text, i)
 				continue
 			}
 		}
-		i++
-		for i < len(text) && !utf8.RuneStart(text[i]) {
-			i++
+		for i++; i < len(text); i++ {
+			w >>= 8
+			if i+7 < len(text) {
+				w |= uint64(text[i+7]) << 56
+			}
+			if utf8.RuneStart(text[i]) {
+				break
+			}
 		}
 	}
 	return dst
+}
+
+// Reach is where the searches for words that begin in a word stand at its end.
+type Reach struct{ begin, inside uint32 } // nodes, 0 for none that goes on
+
+// ReachOf returns the reach of a word. ok is false where too many words go on from its middle.
+func (l *Lexicon) ReachOf(word []byte) (r Reach, ok bool) {
+	r.begin = l.begin.walk(word)
+	for i := 0; i+crossing < len(word); i++ {
+		node := l.inside.walk(word[i:])
+		if node != 0 && r.inside != 0 {
+			return r, false
+		}
+		r.inside = max(r.inside, node)
+	}
+	return r, true
+}
+
+// crossing is the number of letters at the end of a word in which words that begin anywhere are looked for when it is clear
+// what follows.
+const crossing = 3
+
+// MayCross reports whether a word of the lexicon may begin in the word text[begin:end], which has a reach, and end behind it.
+func (l *Lexicon) MayCross(text []byte, begin, end int, r Reach) bool {
+	if r.begin != 0 && l.begin.ends(r.begin, text[end:]) || r.inside != 0 && l.inside.ends(r.inside, text[end:]) {
+		return true
+	}
+	for i := max(begin, end-crossing); i < end; i++ {
+		if w := window(text, i); l.inner.has(w&mediumFront) && l.begins(w) {
+			return true
+		}
+	}
+	return false
+}
+
+// Crosses is MayCross without doubt: it finds the words as Find does, with the same starts.
+func (l *Lexicon) Crosses(text []byte, starts []bool, begin, end int) bool {
+	var best Match
+	l.begin.longest(text, starts, begin, &best)
+	for i := begin; i < end && best.End <= end; i++ {
+		l.inside.longest(text, starts, i, &best)
+	}
+	return best.End > end
+}
+
+// Begins reports whether a word of the lexicon may begin in the word text[begin:end].
+func (l *Lexicon) Begins(text []byte, begin, end int) bool {
+	for i := begin; i < end; i++ {
+		if l.inside.ends(0, text[i:]) {
+			return true
+		}
+	}
+	return l.begin.ends(0, text[begin:])
+}
+
+// walk returns the node that a word leads to, 0 where there is none, or nothing behind it.
+func (t *trie) walk(word []byte) uint32 {
+	node := t.first[word[0]]
+	for i := 1; i < len(word) && node != 0; i++ {
+		node = t.step(node, word[i])
+	}
+	if t.nodes[node]&(followByte|forks) == 0 {
+		return 0
+	}
+	return node
+}
+
+// ends reports whether a word ends on the way from a node along a text; 0 is the root.
+func (t *trie) ends(node uint32, text []byte) bool {
+	for i := 0; i < len(text); i++ {
+		if node = t.step(node, text[i]); node == 0 {
+			return false
+		}
+		if t.nodes[node]>>listShift != 0 {
+			return true
+		}
+	}
+	return false
 }
 
 func (t *trie) longest(text []byte, starts []bool, from int, best *Match) {
