@@ -421,14 +421,21 @@ func (f *Features) words(s *Segment, space byte) {
 // the title and its frame add up to the whole.
 func (f *Features) titleWords(s *Segment) {
 	for word := range s.tokens() {
-		f.Plain = append(f.Plain, uint16(plainHashed+bucket(anySpace, word)))
+		f.Plain = append(f.Plain, titleFeature(word))
 	}
 }
+
+func titleFeature(word []byte) uint16 { return uint16(plainHashed + bucket(anySpace, word)) }
 
 // tokens yields the first words of a segment but for numbers and short ones.
 func (s *Segment) tokens() func(func([]byte) bool) {
 	return func(yield func([]byte) bool) { s.eachToken(yield) }
 }
+
+const (
+	maxTokens = 8
+	minToken  = 3 // bytes
+)
 
 func (s *Segment) eachToken(yield func([]byte) bool) {
 	begin, n := 0, 0
@@ -441,10 +448,10 @@ func (s *Segment) eachToken(yield func([]byte) bool) {
 		if c := word[0]; '0' <= c && c <= '9' {
 			continue
 		}
-		if n++; n > 8 {
+		if n++; n > maxTokens {
 			return
 		}
-		if len(word) < 3 {
+		if len(word) < minToken {
 			continue
 		}
 		if !yield(word) {

@@ -36,6 +36,8 @@ type Reading struct {
 	mem     arena
 	match   []lexicon.Match
 	scratch []byte
+	words   *titleWords // of titles that were read, nil before the first
+	titled  bool        // the last thing read is a title, by words
 }
 
 // Limits of what is read: longer URLs are traps or carry state, and their first parts suffice.
@@ -55,6 +57,7 @@ func (r *Reading) Read(url string, sector hosts.Sector) {
 		r.Sector = sector
 	}
 	r.mem.reset()
+	r.titled = false
 	r.Title, r.After, r.Anchor = Segment{}, Segment{}, Segment{}
 	r.Path = r.Path[:0]
 	path := r.Parts.Path

@@ -54,22 +54,27 @@ func (s *Segment) WordsOf(h Hit) []string {
 
 // readSegment folds raw, marks its words and looks them up. With file, it looks for an extension.
 func (r *Reading) readSegment(mem *arena, s *Segment, raw string, file bool) {
+	text, extAt := r.unescape(mem, s, raw, file)
+	s.fold(mem, text, extAt)
+	r.lookUp(mem, s)
+}
+
+// unescape begins a segment. It returns its text, which is not folded, and where in it the extension begins.
+func (r *Reading) unescape(mem *arena, s *Segment, raw string, file bool) (text []byte, extAt int) {
 	*s = Segment{Raw: raw}
 	r.scratch = appendUnescaped(r.scratch[:0], raw, !file)
 	if len(raw) > 4 && (raw[0] == 'x' || raw[0] == 'X') && mem == &r.hostMem {
 		r.scratch = appendPunycode(r.scratch[:0], raw)
 	}
-	text := r.scratch
-	extAt := len(text)
+	text = r.scratch
 	if file {
 		if i := extension(text); i < len(text) {
 			if s.Ext, s.extClass = extensionClass(text[i:]); s.Ext != "" {
-				extAt = i
+				return text, i
 			}
 		}
 	}
-	s.fold(mem, text, extAt)
-	r.lookUp(mem, s)
+	return text, len(text)
 }
 
 // fold appends the words of text to mem, folded, marks where each begins, and counts words, letters and digits.

@@ -20,7 +20,11 @@ func (r *Reading) ReadTitle(segment string) bool {
 			return false
 		}
 	}
-	r.readSegment(&r.mem, s, clip(segment, maxSegmentBytes), true)
+	text, extAt := r.unescape(&r.mem, s, clip(segment, maxSegmentBytes), true)
+	if r.titled = r.readWords(s, text, extAt); !r.titled {
+		s.fold(&r.mem, text, extAt)
+		r.lookUp(&r.mem, s)
+	}
 	s.Kind = s.shape()
 	return s.Kind == Slug && !isDocument(s.extClass)
 }
@@ -73,6 +77,10 @@ func (r *Reading) titleFeatures(f *Features, s *Segment) {
 		if t, ok := f.hit(h.Sense, p); ok {
 			f.tied(t, withWords+int(p)*wordsMax+min(s.Words/2, wordsMax-1))
 		}
+	}
+	if r.titled {
+		f.Plain = append(f.Plain, r.words.features...)
+		return
 	}
 	f.titleWords(s)
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // words returns those of the lexicon.
-func words(t *testing.T) *lexicon.Words {
+func words(t testing.TB) *lexicon.Words {
 	t.Helper()
 	general, hosts, err := lexicon.Texts(os.DirFS("../lexicon"))
 	if err != nil {
