@@ -37,10 +37,10 @@ type wordHit struct {
 
 // titleWords are the words of titles. Each has one slot, which it loses to the next word that hashes there.
 type titleWords struct {
-	slots    [1 << wordSlotBits]titleWord
-	parts    []part   // of the last title
-	features []uint16 // of the last title, see titleFeature
-	title    uint32   // number of the last title
+	slots    []titleWord // 1 << wordSlotBits
+	parts    []part      // of the last title
+	features []uint16    // of the last title, see titleFeature
+	title    uint32      // number of the last title
 }
 
 // part is a word of a title, a number, or the extension.
@@ -53,7 +53,7 @@ type part struct {
 // false, and leaves s as it is, for any other.
 func (r *Reading) readWords(s *Segment, text []byte, extAt int) bool {
 	if r.words == nil {
-		r.words = &titleWords{}
+		r.words = &titleWords{slots: make([]titleWord, 1<<wordSlotBits)}
 	}
 	if !r.breakWords(s, text, extAt) {
 		return false
