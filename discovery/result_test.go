@@ -273,9 +273,13 @@ func TestUnlimited(t *testing.T) {
 }
 
 func TestGovernmentLibrary(t *testing.T) {
-	suffixes := 0
-	for suffix, expected := range governmentLibrary {
-		suffixes++
+	seen := map[string]bool{}
+	for _, g := range governmentLibrary {
+		suffix, expected := g.suffix, g.patterns
+		if seen[suffix] {
+			t.Errorf("%s twice", suffix)
+		}
+		seen[suffix] = true
 		if hosts.SectorOf("ministry."+suffix) != hosts.Government {
 			t.Errorf("%s is no government's", suffix)
 		}
@@ -290,8 +294,8 @@ func TestGovernmentLibrary(t *testing.T) {
 			}
 		}
 	}
-	if suffixes < 24 {
-		t.Errorf("only %d suffixes", suffixes)
+	if len(seen) < 24 {
+		t.Errorf("only %d suffixes", len(seen))
 	}
 	if governmentPatterns("example.com") != nil || len(governmentPatterns("ministry.gov.fj")) != len(everyGovernment) {
 		t.Error("patterns for the wrong domains")
