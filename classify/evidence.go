@@ -56,33 +56,37 @@ type words struct {
 // says that the text of a link is that of one to the page's section.
 func keywords(r *urltext.Reading, section bool) words {
 	found := words{texts: []string{}, sources: []Source{}}
-	add := func(s *urltext.Segment, from Source) {
-		for _, h := range s.Hits {
-			for _, word := range s.WordsOf(h) {
-				if len(found.texts) < maxEvidence && !slices.Contains(found.texts, word) {
-					found.texts, found.sources = append(found.texts, word), append(found.sources, from)
-				}
+	for i := range r.Sub {
+		found.add(&r.Sub[i], FromURL)
+	}
+	found.add(&r.Name, FromURL)
+	for i := range r.Path {
+		found.add(&r.Path[i], FromURL)
+	}
+	for i := range r.Query {
+		found.add(&r.Query[i].Key, FromURL)
+		found.add(&r.Query[i].Value, FromURL)
+	}
+	found.add(&r.Title, FromTitle)
+	if section {
+		found.add(&r.Anchor, FromSite)
+	} else {
+		found.add(&r.Anchor, FromAnchor)
+	}
+	return found
+}
+
+// add adds the words of a segment. Written out wherever it is called, it would be 25 KB of the module.
+//
+//go:noinline
+func (w *words) add(s *urltext.Segment, from Source) {
+	for _, h := range s.Hits {
+		for _, word := range s.WordsOf(h) {
+			if len(w.texts) < maxEvidence && !slices.Contains(w.texts, word) {
+				w.texts, w.sources = append(w.texts, word), append(w.sources, from)
 			}
 		}
 	}
-	for i := range r.Sub {
-		add(&r.Sub[i], FromURL)
-	}
-	add(&r.Name, FromURL)
-	for i := range r.Path {
-		add(&r.Path[i], FromURL)
-	}
-	for i := range r.Query {
-		add(&r.Query[i].Key, FromURL)
-		add(&r.Query[i].Value, FromURL)
-	}
-	add(&r.Title, FromTitle)
-	if section {
-		add(&r.Anchor, FromSite)
-	} else {
-		add(&r.Anchor, FromAnchor)
-	}
-	return found
 }
 
 func hints(r *urltext.Reading) []string {
