@@ -32,6 +32,8 @@ const names = {
     "느린 저장소: 도메인 하나, 체크포인트까지, 호스트가 쓰는 시간 제외",
   "slow stores: a domain, until the message is done, beside what the hosts take":
     "느린 저장소: 도메인 하나, 메시지 처리 완료까지, 호스트가 쓰는 시간 제외",
+  "slow stores: a domain's calls in the same order by a Worker that computes nothing, beside what the hosts take":
+    "느린 저장소: 아무것도 계산하지 않는 Worker가 도메인 하나의 호출을 같은 순서로 할 때, 호스트가 쓰는 시간 제외",
   "slow stores: 5 domains at once, until the checkpoint, beside what the hosts take":
     "느린 저장소: 도메인 5개 동시에, 체크포인트까지, 호스트가 쓰는 시간 제외",
   "slow stores: 5 domains at once, until the message is done, beside what the hosts take":

@@ -32,6 +32,8 @@ const { harness, workers, drive, deliver, bucketOf } = await start({
       vars,
       r2_buckets: [{ binding: "DATASETS_BUCKET", bucket_name: "bench-engine" }],
       queues: { producers: [{ binding: "DOMAIN_QUEUE", queue: "floor" }] },
+      services: [{ binding: "EGRESS", service: "web" }],
+      durable_objects: { bindings: [{ name: "FRONTIER", class_name: "Frontier", script_name: "engine" }] },
     },
   ],
 });
@@ -134,7 +136,20 @@ async function domains() {
     const what = n === 1 ? "a domain" : `${n} domains at once`;
     report(`${what}, until the checkpoint, beside what the hosts take`, `≤ ${own} ms`, beside(stored));
     report(`${what}, until the message is done, beside what the hosts take`, "–", beside(settled));
+    if (n === 1) await leastOfADomain();
   }
+}
+
+/** What the order of a domain's calls takes by itself here, with the simulated stores and timers. */
+async function leastOfADomain() {
+  const times = [];
+  for (let round = -1; round < rounds; round++) {
+    const ms = await drive("/domain", { host: `floor${round + 1}.sg` }, undefined, workers.floor);
+    if (round >= 0) times.push(ms);
+  }
+  report("a domain's calls in the same order by a Worker that computes nothing, beside what the hosts take", "–", {
+    peer_ms: round1(median(times) - ofHosts.engine),
+  });
 }
 
 async function status() {
