@@ -45,7 +45,7 @@ export function ask({ title, body, fields = [], danger = false, done, next = () 
   const cancel = () => (state.busy ? stop.abort() : dialog.close());
 
   function draw() {
-    const { busy, report, share, failure, outcome, step } = state;
+    const { report, share, failure, outcome } = state;
     patch(dialog, [
       h(
         "form",
@@ -55,26 +55,7 @@ export function ask({ title, body, fields = [], danger = false, done, next = () 
         h("p", { role: "status", class: "muted" }, report),
         share !== null && h("progress", { key: "share", max: "1", value: share, "aria-label": title }),
         h("p", { role: "alert", class: "failure" }, failure),
-        h(
-          "div",
-          { class: "actions" },
-          h(
-            "button",
-            { type: "button", autofocus: danger && fields.length === 0, on: { click: cancel } },
-            busy ? t("dialog.stop") : outcome ? t("dialog.close") : t("dialog.cancel"),
-          ),
-          step &&
-            h(
-              "button",
-              {
-                type: "submit",
-                class: danger ? "danger" : "primary",
-                "aria-disabled": busy ? "true" : null,
-                autofocus: !danger && fields.length === 0,
-              },
-              step.confirm,
-            ),
-        ),
+        buttons(state, { danger, focused: fields.length === 0, cancel }),
       ),
     ]);
   }
@@ -94,6 +75,29 @@ export function ask({ title, body, fields = [], danger = false, done, next = () 
     }),
   );
 }
+
+/** The buttons of a dialog. Where they are focused, it is the one that does no harm. */
+const buttons = ({ busy, outcome, step }, { danger, focused, cancel }) =>
+  h(
+    "div",
+    { class: "actions" },
+    h(
+      "button",
+      { type: "button", autofocus: danger && focused, on: { click: cancel } },
+      busy ? t("dialog.stop") : outcome ? t("dialog.close") : t("dialog.cancel"),
+    ),
+    step &&
+      h(
+        "button",
+        {
+          type: "submit",
+          class: danger ? "danger" : "primary",
+          "aria-disabled": busy ? "true" : null,
+          autofocus: !danger && focused,
+        },
+        step.confirm,
+      ),
+  );
 
 export const reasonField = () =>
   h(
