@@ -89,7 +89,6 @@ func TestSitemapsNotRead(t *testing.T) {
 	}
 }
 
-// TestNewsAtWellKnownPath: a news sitemap does not stand for the site's sitemap, which is looked for on and
 // TestGuessesAreNoErrors: what a site answers at well-known paths that it never named is no failure unless the answer is
 // cut short.
 func TestGuessesAreNoErrors(t *testing.T) {
@@ -124,6 +123,7 @@ func TestGuessesAreNoErrors(t *testing.T) {
 	}
 }
 
+// TestNewsAtWellKnownPath: a news sitemap does not stand for the site's sitemap, which is looked for on and
 // becomes the root.
 func TestNewsAtWellKnownPath(t *testing.T) {
 	const news = `<urlset xmlns:news="http://www.google.com/schemas/sitemap-news/0.9"><url><loc>https://example.com/today</loc><news:news><news:title>Today</news:title></news:news></url></urlset>`

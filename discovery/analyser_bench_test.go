@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// sitemapFacts are the URLs of a sitemap as publishing systems write them: articles by date, articles
+// sitemapSightings are the URLs of a sitemap as publishing systems write them: articles by date, articles
 // with a number, articles at the root, records of a database, pages in sections.
 func sitemapSightings(n int) []Sighting {
 	r := rand.New(rand.NewPCG(3, 3))

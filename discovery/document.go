@@ -3,9 +3,8 @@
 package discovery
 
 import (
-	"github.com/newsfork/seed-engine/contract"
-
 	"github.com/newsfork/seed-engine/classify"
+	"github.com/newsfork/seed-engine/contract"
 )
 
 // Discovery is intelligent_discovery of domain_metadata.json: which URLs of a domain matter. No list

@@ -77,7 +77,7 @@ type lean struct {
 	stream bool // they are dated day by day
 }
 
-// survey returns the survey of all URLs so far.
+// surveyed returns the survey of all URLs so far.
 func (a *Analyser) surveyed() *survey {
 	if a.survey != nil {
 		return a.survey

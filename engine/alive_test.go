@@ -122,7 +122,7 @@ func live(t *testing.T, w *enginetest.World, d time.Duration) {
 	}
 }
 
-// follow reads the feed to its end and gives the items by URL. Each must come once.
+// follower reads the feed on, each time to its end, and keeps the items by URL. Each must come once.
 type follower struct {
 	cursor string
 	found  map[string]contract.FeedItem

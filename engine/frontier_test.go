@@ -48,7 +48,7 @@ func TestCollectionsFillTheFrontier(t *testing.T) {
 	})
 }
 
-// TestKilledBeforeTheCheckpoint: whichever call kills the event, the frontier gets everything in the end.
+// TestTheFrontierIsFilledThoughEventsDie: whichever call kills the event, the frontier gets everything in the end.
 func TestTheFrontierIsFilledThoughEventsDie(t *testing.T) {
 	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
 		w.Web.Serve = (&enginetest.Sites{}).Serve

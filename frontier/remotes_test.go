@@ -81,7 +81,7 @@ func must[T any](v T, err error) func(t testing.TB) T {
 	}
 }
 
-// page makes a page of domain number i, with a number of its own.
+// pageOf makes a page of domain number i, with a number of its own.
 func pageOf(i, n int) frontier.NewPage {
 	return frontier.NewPage{URL: fmt.Sprintf("https://www.d%d.example/page-%d", i, n), Type: "news", Priority: 0.5}
 }

@@ -72,7 +72,7 @@ func (s *segment) append(b []byte) []byte {
 	return b
 }
 
-// encodeSegment packs pages and fills in the segment's entry.
+// encode packs pages and fills in the segment's entry.
 func (s *segment) encode(pages []page, now int64) []byte {
 	var lists [regions][]page
 	for _, p := range pages {
