@@ -66,7 +66,7 @@ var mayImport = map[string][]string{
 	"robots":       {"contract"},
 	"sitemap":      {"markup", "swar"},
 	"feed":         {"markup", "sitemap"},
-	"classify":     {"classify/hosts"},
+	"classify":     {"classify/hosts", "swar"},
 	"discovery":    {"classify", "classify/hosts", "contract", "markup", "swar"},
 	"frontier":     {"contract", "markup"},
 	"fetch":        {"contract", "markup", "robots"},
