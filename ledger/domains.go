@@ -175,18 +175,8 @@ func (q *DomainQuery) statement() (Statement, error) {
 	if q.ErrorType != "" {
 		c.and("d.error_type = ?", q.ErrorType)
 	}
-	for _, flag := range []struct {
-		column string
-		want   *bool
-	}{{"d.robots", q.Robots}, {"d.sitemap", q.Sitemap}} {
-		switch {
-		case flag.want == nil:
-		case *flag.want:
-			c.and(flag.column + " = 1")
-		default:
-			c.and(flag.column + " = 0")
-		}
-	}
+	c.flag("d.robots", q.Robots)
+	c.flag("d.sitemap", q.Sitemap)
 	if !q.ChangedSince.IsZero() {
 		c.and("d.changed_at >= ?", contract.Millis(q.ChangedSince))
 	}
@@ -237,6 +227,17 @@ func (q *DomainQuery) statement() (Statement, error) {
 	also := q.Also.from(&others)
 	sql := `SELECT ` + domainColumns + from + c.where() + ` UNION ALL SELECT ` + domainColumns + also + others.where() + ` ORDER BY partition, domain LIMIT ?`
 	return Statement{sql, append(append(c.args, others.args...), int64(q.Limit)+1)}, nil
+}
+
+// flag wants a column to be 1 or 0, or anything where want is nil.
+func (c *conditions) flag(column string, want *bool) {
+	switch {
+	case want == nil:
+	case *want:
+		c.and(column + " = 1")
+	default:
+		c.and(column + " = 0")
+	}
 }
 
 // page is the statement for a page of domains.

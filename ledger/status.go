@@ -189,33 +189,45 @@ FROM hours AS h JOIN partitions AS p ON p.id = h.partition`+trend.where()+` GROU
 		}
 	}
 	if byError >= 0 {
-		s.Errors = []contract.ErrorCount{}
-		for _, row := range read[errorCount](&r, byError) {
-			s.Errors = append(s.Errors, contract.ErrorCount{ErrorType: row.ErrorType, Files: int64(row.Files), Domains: int64(row.Domains)})
-		}
-		slices.SortFunc(s.Errors, func(a, b contract.ErrorCount) int { // the most frequent first
-			return cmp.Or(cmp.Compare(b.Files+b.Domains, a.Files+a.Domains), cmp.Compare(a.ErrorType, b.ErrorType))
-		})
+		s.Errors = readErrors(&r, byError)
 	}
 	if byHour >= 0 {
-		s.Trend = make([]contract.TrendHour, q.TrendHours)
-		for i := range s.Trend {
-			s.Trend[i].Hour = contract.Time{Time: time.UnixMilli((first + int64(i)) * time.Hour.Milliseconds()).UTC()}
-		}
-		for _, row := range readColumns[hourRow](&r, byHour) {
-			if i := row.Hour - first; i < int64(len(s.Trend)) { // a clock that is ahead may have counted beyond
-				h := &s.Trend[i]
-				h.FilesProcessed, h.FilesFailed = int64(row.FilesProcessed), int64(row.FilesFailed)
-				h.DomainsProcessed, h.DomainsFailed = int64(row.DomainsProcessed), int64(row.DomainsFailed)
-				h.AvgProcessingMS = average(row.DurationMS, row.DomainsProcessed)
-			}
-		}
+		s.Trend = readTrend(&r, byHour, first, q.TrendHours)
 	}
 	for _, row := range read[rejectionRow](&r, byFile) {
 		s.Rejections = append(s.Rejections, row.list()...)
 	}
 	s.Rejections = s.Rejections[:min(len(s.Rejections), contract.MaxRejections)]
 	return s, r.err
+}
+
+// readErrors takes the counts by type of error from a result, the most frequent first.
+func readErrors(r *reader, result int) []contract.ErrorCount {
+	list := []contract.ErrorCount{}
+	for _, row := range read[errorCount](r, result) {
+		list = append(list, contract.ErrorCount{ErrorType: row.ErrorType, Files: int64(row.Files), Domains: int64(row.Domains)})
+	}
+	slices.SortFunc(list, func(a, b contract.ErrorCount) int {
+		return cmp.Or(cmp.Compare(b.Files+b.Domains, a.Files+a.Domains), cmp.Compare(a.ErrorType, b.ErrorType))
+	})
+	return list
+}
+
+// readTrend takes n hours from a result, beginning with the first, which is counted since 1970. Those without a row are zero.
+func readTrend(r *reader, result int, first int64, n int) []contract.TrendHour {
+	trend := make([]contract.TrendHour, n)
+	for i := range trend {
+		trend[i].Hour = contract.Time{Time: time.UnixMilli((first + int64(i)) * time.Hour.Milliseconds()).UTC()}
+	}
+	for _, row := range readColumns[hourRow](r, result) {
+		if i := row.Hour - first; i < int64(n) { // a clock that is ahead may have counted beyond
+			h := &trend[i]
+			h.FilesProcessed, h.FilesFailed = int64(row.FilesProcessed), int64(row.FilesFailed)
+			h.DomainsProcessed, h.DomainsFailed = int64(row.DomainsProcessed), int64(row.DomainsFailed)
+			h.AvgProcessingMS = average(row.DurationMS, row.DomainsProcessed)
+		}
+	}
+	return trend
 }
 
 // rejectionRow is a raw file with rejected records.
