@@ -34,7 +34,7 @@ describe("the static files of a deployment", () => {
           name: "files",
           main: join(root, "test/workers/files.mjs"),
           compatibility_date: "2026-11-01",
-          assets: { directory: assets.directory, binding: "FILES", run_worker_first: true },
+          assets: { directory: join(root, assets.directory), binding: "FILES", run_worker_first: true },
         },
       ],
     });
