@@ -93,8 +93,8 @@ func (p *page) parseFrom(url string, n int) bool {
 	}
 	for i < len(url) && url[i] != '?' {
 		begin := i + 1
-		for i = begin; i < len(url) && url[i] != '/' && url[i] != '?'; {
-			i++
+		if i = markup.NextOf([]byte(url), begin, '/', '?'); i < 0 {
+			i = len(url)
 		}
 		if i == begin {
 			continue

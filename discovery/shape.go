@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/newsfork/seed-engine/classify"
+	"github.com/newsfork/seed-engine/swar"
 )
 
 // maxShapes bounds the memory of shapes. What is stored depends on the shape alone, so results do not change when
@@ -53,8 +54,9 @@ func (s *shapes) classify(p *page) (class classify.Class, confidence float64) {
 func (s *shapes) titled(p *page) (class classify.Class, confidence float64, ok bool) {
 	title := p.segments[p.depth-1]
 	extension := title[p.bodies[p.depth-1]:]
-	frame, ends := strings.CutSuffix(p.url, title)
-	if ends && frame == string(s.run.frame) && extension == string(s.run.extension) {
+	end := int(p.ends[p.depth-1])
+	frame, ends := p.url[:end-len(title)], end == len(p.url)
+	if ends && swar.Equal([]byte(frame), s.run.frame) && extension == string(s.run.extension) {
 		return s.run.class, s.run.confidence, true
 	}
 	s.buf = append(append(appendShape(s.buf[:0], p, p.depth-1), 0), extension...)

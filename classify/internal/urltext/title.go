@@ -1,6 +1,10 @@
 package urltext
 
-import "github.com/newsfork/seed-engine/classify/internal/lexicon"
+import (
+	"strings"
+
+	"github.com/newsfork/seed-engine/classify/internal/lexicon"
+)
 
 // The features of a URL that ends in a title are those of the title (its words and their types) and those of
 // everything else, its frame. Sites have many titles but few frames.
@@ -15,10 +19,8 @@ func (r *Reading) ReadTitle(segment string) bool {
 	}
 	r.Path = r.Path[:1]
 	s := &r.Path[0] // readSegment clears it, which is dear
-	for i := range len(segment) {
-		if segment[i] == ';' {
-			return false
-		}
+	if strings.IndexByte(segment, ';') >= 0 {
+		return false
 	}
 	text, extAt := r.unescape(&r.mem, s, clip(segment, maxSegmentBytes), true)
 	if r.titled = r.readWords(s, text, extAt); !r.titled {
