@@ -25,6 +25,7 @@ const (
 
 // Result returns the discovery so far. ProcessingTimeMS is left to the caller.
 func (a *Analyser) Result() Discovery {
+	a.trimSaid()
 	d := Discovery{
 		URLs: []DiscoveredURL{},
 		Strategy: CrawlStrategy{

@@ -90,3 +90,27 @@ func TestSaidOfMany(t *testing.T) {
 		}
 	}
 }
+
+// TestSaidOfManyInResult: of which URLs it is kept what places say does not depend on their order where there are too many.
+func TestSaidOfManyInResult(t *testing.T) {
+	places := make([]Sighting, 5*maxSaid/2)
+	for i := range places {
+		loc := fmt.Sprintf("https://www.mom.gov.sg/newsroom/2026/01/27/story-of-the-year-%d", i)
+		places[i] = Sighting{Loc: []byte(loc), Method: FromSitemap, Language: "ko"}
+	}
+	want := ""
+	for range 3 {
+		rand.Shuffle(len(places), func(i, j int) { places[i], places[j] = places[j], places[i] })
+		a := ministry()
+		for i := range places {
+			a.Add(&places[i])
+		}
+		got := text(t, a.Result().URLs)
+		if want == "" {
+			want = got
+		}
+		if got != want {
+			t.Fatal(firstDifference(got, want))
+		}
+	}
+}
