@@ -24,7 +24,7 @@ describe("the engine's dashboard", () => {
   before(async () => {
     engine = await startEngine({
       vars: { ...quick, API_TOKEN: token },
-      change: (config) => ({ ...config, main, assets }),
+      change: (config) => ({ ...config, main, assets: { ...assets, directory: join(root, assets.directory) } }),
     });
     url = (await engine.harness.listen()).url.origin;
   });
