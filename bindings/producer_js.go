@@ -68,10 +68,14 @@ func Backlogs(names ...string) (list []contract.Backlog, errs []error) {
 func readBacklog(fields *worker.Fields) (b contract.Backlog, err error) {
 	var numbers [3]int64
 	for i := range numbers {
-		numbers[i], _ = strconv.ParseInt(fields.Next(), 10, 64)
+		n, unreadable := strconv.ParseInt(fields.Next(), 10, 64)
+		numbers[i], err = n, errors.Join(err, unreadable)
 	}
 	if reason := fields.Next(); reason != "" {
-		return b, contract.Wrap(contract.Storage, "queues.Backlogs", errors.New(reason))
+		err = errors.New(reason)
+	}
+	if err != nil {
+		return b, contract.Wrap(contract.Storage, "queues.Backlogs", err)
 	}
 	return contract.Backlog{Messages: numbers[0], Bytes: numbers[1], Oldest: contract.AtMillis(numbers[2])}, nil
 }
