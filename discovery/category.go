@@ -17,7 +17,7 @@ type group struct {
 }
 
 // outcomes count the assessed URLs of each group by the classes that they turned out to be of.
-type outcomes map[group]*[classify.Classes]int
+type outcomes map[group]*perClass
 
 // outcomesOf returns the outcomes of the assessed URLs.
 func (a *Analyser) outcomesOf(assessed []candidate) outcomes {
@@ -29,7 +29,7 @@ func (a *Analyser) outcomesOf(assessed []candidate) outcomes {
 		}
 		g := group{a.tree.home(r.node), r.class}
 		if o[g] == nil {
-			o[g] = new([classify.Classes]int)
+			o[g] = new(perClass)
 		}
 		o[g][assessed[i].class]++
 	}
@@ -39,17 +39,12 @@ func (a *Analyser) outcomesOf(assessed []candidate) outcomes {
 // usual returns the class of most of the assessed URLs of a group of a number of URLs, its own if there is none, and how
 // many of them were not assessed.
 func (o outcomes) usual(g group, size int) (most classify.Class, others int) {
-	found, assessed := o[g], 0
+	found := o[g]
 	if found == nil {
 		return g.class, 0
 	}
-	for c, n := range found {
-		assessed += n
-		if n > found[most] {
-			most = classify.Class(c)
-		}
-	}
-	if assessed < minAssessed || 2*found[most] <= assessed {
+	assessed, most := found.total(), found.most()
+	if assessed < minAssessed || 2*int(found[most]) <= assessed {
 		return g.class, 0
 	}
 	return most, max(size-assessed, 0)
@@ -65,18 +60,12 @@ func (o outcomes) classOf(n nodeID, own *votes) classify.Class {
 		of[to] += int32(others)
 		if found := o[g]; found != nil {
 			for to, k := range found {
-				of[c] -= int32(k)
-				of[to] += int32(k)
+				of[c] -= k
+				of[to] += k
 			}
 		}
 	}
-	best := 0
-	for c, k := range of {
-		if k > of[best] {
-			best = c
-		}
-	}
-	return classify.Class(best)
+	return of.most()
 }
 
 // categories sum up by type. The assessed URLs count by the type that they have with the texts by which they are known, and

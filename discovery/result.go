@@ -196,7 +196,7 @@ func (a *Analyser) supported() (best []learned, all int) {
 	var found []learned
 	own := a.surveyed().own
 	for n := range own {
-		s := own[n].total()
+		s := own[n].of.total()
 		if s < minSupport {
 			continue
 		}

@@ -418,19 +418,19 @@ func TestCategoriesOfTexts(t *testing.T) {
 // TestUsual: the URLs of a group that were not assessed are of the class of most of those that were, from three on.
 func TestUsual(t *testing.T) {
 	for _, c := range []struct {
-		found  map[classify.Class]int
+		found  map[classify.Class]int32
 		to     classify.Class
 		others int
 	}{
 		{nil, newsClass, 0},
-		{map[classify.Class]int{archiveClass: 2}, newsClass, 0},
-		{map[classify.Class]int{archiveClass: 2, newsClass: 2}, newsClass, 0},
-		{map[classify.Class]int{archiveClass: 3}, archiveClass, 7},
-		{map[classify.Class]int{archiveClass: 3, newsClass: 2}, archiveClass, 5},
-		{map[classify.Class]int{archiveClass: 12}, archiveClass, 0},
+		{map[classify.Class]int32{archiveClass: 2}, newsClass, 0},
+		{map[classify.Class]int32{archiveClass: 2, newsClass: 2}, newsClass, 0},
+		{map[classify.Class]int32{archiveClass: 3}, archiveClass, 7},
+		{map[classify.Class]int32{archiveClass: 3, newsClass: 2}, archiveClass, 5},
+		{map[classify.Class]int32{archiveClass: 12}, archiveClass, 0},
 	} {
 		g := group{root, newsClass}
-		o := outcomes{g: new([classify.Classes]int)}
+		o := outcomes{g: new(perClass)}
 		for class, n := range c.found {
 			o[g][class] = n
 		}

@@ -22,9 +22,29 @@ const (
 	streamShare = 0.6 // here and above, they are those of a stream
 )
 
+// perClass counts URLs by their class.
+type perClass [classify.Classes]int32
+
+func (n *perClass) total() (sum int) {
+	for _, k := range n {
+		sum += int(k)
+	}
+	return sum
+}
+
+// most is the class of most URLs, the first of equals.
+func (n *perClass) most() (most classify.Class) {
+	for c, k := range n {
+		if k > n[most] {
+			most = classify.Class(c)
+		}
+	}
+	return most
+}
+
 // votes are the URLs of a pattern, by what each of them looks like by itself.
 type votes struct {
-	of    [classify.Classes]int32
+	of    perClass
 	feeds int32 // that feeds list
 	news  int32 // that news sitemaps list
 }
@@ -53,13 +73,6 @@ func (v *votes) anyNews() bool {
 		}
 	}
 	return v.feeds > 0 || v.news > 0
-}
-
-func (v *votes) total() (n int) {
-	for _, k := range v.of {
-		n += int(k)
-	}
-	return n
 }
 
 // survey is what the URLs of a domain say of each other, by patterns. It depends on the URLs alone, not on their
@@ -222,12 +235,12 @@ func (s *survey) lean(n nodeID, t *tree) *lean {
 		return l
 	}
 	v := &s.own[n]
-	if v.total() < minAlike && t.nodes[n].name {
+	if v.of.total() < minAlike && t.nodes[n].name {
 		v = &s.below[n]
 	}
 	var l *lean
-	if v.total() >= minAlike {
-		l = &lean{site: classify.Lean(&v.of)}
+	if v.of.total() >= minAlike {
+		l = &lean{site: classify.Lean((*[classify.Classes]int32)(&v.of))}
 		if weight := s.rhythm(n); weight > 0 {
 			l.site.Stream(weight)
 			l.stream = true
@@ -244,7 +257,7 @@ func (s *survey) rhythm(n nodeID) float64 {
 	if days < minDays {
 		return 0
 	}
-	perPage := days / float64(s.own[n].total())
+	perPage := days / float64(s.own[n].of.total())
 	return min(max((perPage-editedShare)/(streamShare-editedShare), 0), 1)
 }
 

@@ -50,7 +50,7 @@ func (a *Analyser) allowedPatterns(useful []URLPattern, best []candidate) []stri
 	good := map[string]int{} // with their pages
 	own := a.surveyed().own
 	for _, n := range needed {
-		good[a.tree.pattern(n)] += own[n].total()
+		good[a.tree.pattern(n)] += own[n].of.total()
 	}
 	for _, p := range useful {
 		if _, needed := good[p.Pattern]; needed || len(p.Examples) > 0 && typeWeight(p.ContentType) >= 0.5 {
@@ -154,7 +154,7 @@ func withoutNames(patterns []string, some map[string]bool) (list []string) {
 // closed reports whether no page of a pattern may be fetched, as far as it has examples of all.
 func (a *Analyser) closed(n nodeID) bool {
 	examples := a.tree.nodes[n].examples
-	return a.surveyed().own[n].total() <= len(examples) && !slices.ContainsFunc(examples[:], func(url string) bool {
+	return a.surveyed().own[n].of.total() <= len(examples) && !slices.ContainsFunc(examples[:], func(url string) bool {
 		return url != "" && !a.forbidden(url) && !a.ruledOut(url)
 	})
 }

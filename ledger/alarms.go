@@ -45,18 +45,21 @@ func (w *Window) set(column string, v gjson.Result) {
 	}
 }
 
-// windowRow is a Window with its length.
+// windowRow is a Window with its length in minutes, or with the hour since 1970 that it is.
 type windowRow struct {
-	Minutes int64
+	length, hour int64
 	Window
 }
 
 func (row *windowRow) set(column string, v gjson.Result) {
-	if column == "minutes" {
-		row.Minutes = v.Int()
-		return
+	switch column {
+	case "minutes":
+		row.length = v.Int()
+	case "hour":
+		row.hour = v.Int()
+	default:
+		row.Window.set(column, v)
 	}
-	row.Window.set(column, v)
 }
 
 // SavedAlarm is the state of an alarm as SaveAlarms was given it last.
@@ -143,7 +146,7 @@ func alarmStatements(at time.Time, windows []int) []Statement {
 func readAlarms(r *reader, first int, at time.Time) AlarmReading {
 	reading := AlarmReading{At: at.UTC(), Windows: map[int]Window{}}
 	for _, row := range readColumns[windowRow](r, first) {
-		reading.Windows[int(row.Minutes)] = row.Window
+		reading.Windows[int(row.length)] = row.Window
 	}
 	reading.SavedAlarms = readColumns[SavedAlarm](r, first+1)
 	reading.DeadLetters = deadLetterCounts(readColumns[stateCount](r, first+2))

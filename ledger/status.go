@@ -219,8 +219,8 @@ func readTrend(r *reader, result int, first int64, n int) []contract.TrendHour {
 	for i := range trend {
 		trend[i].Hour = contract.Time{Time: time.UnixMilli((first + int64(i)) * time.Hour.Milliseconds()).UTC()}
 	}
-	for _, row := range readColumns[hourRow](r, result) {
-		if i := row.Hour - first; i < int64(n) { // a clock that is ahead may have counted beyond
+	for _, row := range readColumns[windowRow](r, result) {
+		if i := row.hour - first; i < int64(n) { // a clock that is ahead may have counted beyond
 			h := &trend[i]
 			h.FilesProcessed, h.FilesFailed = int64(row.FilesProcessed), int64(row.FilesFailed)
 			h.DomainsProcessed, h.DomainsFailed = int64(row.DomainsProcessed), int64(row.DomainsFailed)
@@ -248,17 +248,4 @@ type errorCount struct {
 	ErrorType string  `json:"error_type"`
 	Files     float64 `json:"files"`
 	Domains   float64 `json:"domains"`
-}
-
-type hourRow struct {
-	Hour int64
-	Window
-}
-
-func (row *hourRow) set(column string, v gjson.Result) {
-	if column == "hour" {
-		row.Hour = v.Int()
-		return
-	}
-	row.Window.set(column, v)
 }
