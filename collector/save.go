@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tidwall/pretty"
+
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/frontier"
 	"github.com/newsfork/seed-engine/r2"
@@ -239,8 +241,8 @@ func compose(old *contract.Document, m *contract.DomainMessage, view *overview) 
 	return d
 }
 
-// encode writes a document as the workflow documents show it, indented by two spaces.
-func encode(d *contract.Document) []byte {
-	compact := contract.Encode(d)
-	return append(appendIndented(make([]byte, 0, 2*len(compact)), compact), '\n')
-}
+// layout is that of the documents in the workflow's specification: two spaces, and every member on a line of its own.
+var layout = &pretty.Options{Indent: "  "}
+
+// encode writes a document as indented JSON.
+func encode(d *contract.Document) []byte { return pretty.PrettyOptions(contract.Encode(d), layout) }
