@@ -170,7 +170,7 @@ func (w *world) exists(t *testing.T, key string) bool {
 
 func (w *world) collect(t *testing.T, m *contract.DomainMessage, last bool) error {
 	t.Helper()
-	_, err := w.NewBatch(nil).Collect(t.Context(), m, last)
+	_, err := w.NewBatch(nil).Visit("example.com").Collect(t.Context(), m, last)
 	return err
 }
 
@@ -493,25 +493,26 @@ func TestVisits(t *testing.T) {
 		pages["https://example.com/robots.txt"] = fetchtest.Page{Body: "User-agent: *\nCrawl-delay: 5\n"}
 		pages["https://example.com/"] = fetchtest.Page{Status: 429, Header: map[string]string{"Retry-After": "600"}}
 		b := newWorld(pages, nil).NewBatch(nil)
+		v := b.Visit("example.com")
 		began := time.Now()
-		if _, err := b.Collect(t.Context(), message(1, "https://example.com/a"), false); err != nil {
+		if _, err := v.Collect(t.Context(), message(1, "https://example.com/a"), false); err != nil {
 			t.Fatal(err)
 		}
-		if got := time.Until(b.ReadyAt("example.com")); got.Round(time.Minute) != 10*time.Minute || !b.ReadyAt("example.org").IsZero() {
+		if got := time.Until(v.ReadyAt()); got.Round(time.Minute) != 10*time.Minute || !b.Visit("example.org").ReadyAt().IsZero() {
 			t.Errorf("ready in %v", got)
 		}
-		got := b.Visits("example.com")
-		if len(got) != 1 || b.Visits("example.org") != nil {
+		got := b.Hosts("example.com")
+		if len(got) != 1 || b.Hosts("example.org") != nil {
 			t.Fatalf("%+v", got)
 		}
-		v := got[0]
-		if v.Host != "example.com" || v.Delay != 5000 || v.RetryAfter != 600 || !v.Throttled || v.Unresolved {
-			t.Errorf("%+v", v)
+		host := got[0]
+		if host.Host != "example.com" || host.Delay != 5000 || host.RetryAfter != 600 || !host.Throttled || host.Unresolved {
+			t.Errorf("%+v", host)
 		}
-		if expires := time.UnixMilli(v.RobotsExpires).Sub(began).Round(time.Minute); expires != 24*time.Hour {
+		if expires := time.UnixMilli(host.RobotsExpires).Sub(began).Round(time.Minute); expires != 24*time.Hour {
 			t.Errorf("robots.txt expires in %v", expires)
 		}
-		if asked := time.Since(time.UnixMilli(v.AskedAt)); asked < 0 || asked > time.Second {
+		if asked := time.Since(time.UnixMilli(host.AskedAt)); asked < 0 || asked > time.Second {
 			t.Errorf("asked %v ago", asked)
 		}
 	})
@@ -571,14 +572,14 @@ func TestHostsThatAreBusy(t *testing.T) {
 				pages["https://example.com/"] = fetchtest.Page{Body: `<link rel="alternate" type="application/rss+xml" href="https://cdn.example/rss">`}
 				pages["https://cdn.example/rss"] = fetchtest.Page{Body: "<rss><channel></channel></rss>"}
 				w := newWorld(pages, nil)
-				b := w.NewBatch(nil)
-				b.Admit("example.com", func(_ context.Context, host string) (fetch.Admission, error) {
+				v := w.NewBatch(nil).Visit("example.com")
+				v.Begin(collector.Lease{Admit: func(_ context.Context, host string) (fetch.Admission, error) {
 					if host == "cdn.example" {
 						return fetch.Admission{}, refused
 					}
 					return fetch.Admission{}, nil
-				})
-				if _, err := b.Collect(t.Context(), message(1, "https://example.com/a"), false); err != nil {
+				}})
+				if _, err := v.Collect(t.Context(), message(1, "https://example.com/a"), false); err != nil {
 					t.Fatal(err)
 				}
 				d := w.document(t)
@@ -608,14 +609,14 @@ func TestARobotsTxtOnABusyHost(t *testing.T) {
 		pages["https://example.com/robots.txt"] = fetchtest.Redirect(301, "https://other.example/robots.txt")
 		w := newWorld(pages, nil)
 		for _, last := range []bool{false, true} {
-			b := w.NewBatch(nil)
-			b.Admit("example.com", func(_ context.Context, host string) (fetch.Admission, error) {
+			v := w.NewBatch(nil).Visit("example.com")
+			v.Begin(collector.Lease{Admit: func(_ context.Context, host string) (fetch.Admission, error) {
 				if host == "other.example" {
 					return fetch.Admission{}, &contract.Error{Kind: contract.Timeout, Message: "host busy", Err: fetch.ErrHostBusy}
 				}
 				return fetch.Admission{}, nil
-			})
-			_, err := b.Collect(t.Context(), message(1, "https://example.com/a"), last)
+			}})
+			_, err := v.Collect(t.Context(), message(1, "https://example.com/a"), last)
 			if (err == nil) != last || errors.Is(err, fetch.ErrHostBusy) {
 				t.Errorf("last %v: %v", last, err)
 			}
@@ -632,11 +633,11 @@ func TestLastAttemptAtABusyDomain(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld(healthy(), nil)
-				b := w.NewBatch(nil)
-				b.Admit("example.com", func(context.Context, string) (fetch.Admission, error) {
+				v := w.NewBatch(nil).Visit("example.com")
+				v.Begin(collector.Lease{Admit: func(context.Context, string) (fetch.Admission, error) {
 					return fetch.Admission{}, &contract.Error{Kind: contract.Timeout, Message: name, Err: refused}
-				})
-				if _, err := b.Collect(t.Context(), message(1, "https://example.com/a"), true); !errors.Is(err, refused) {
+				}})
+				if _, err := v.Collect(t.Context(), message(1, "https://example.com/a"), true); !errors.Is(err, refused) {
 					t.Errorf("got %v", err)
 				}
 				if _, err := w.bucket.Head(t.Context(), dir.Document()); !errors.Is(err, r2.ErrNotFound) {
@@ -815,7 +816,7 @@ func anyOrder(t *testing.T, seed uint64) {
 			wg.Go(func() {
 				for i := e; i < len(deliveries); i += events {
 					for attempt := 1; ; attempt++ {
-						if _, err := w.NewBatch(nil).Collect(t.Context(), deliveries[i], false); err == nil {
+						if _, err := w.NewBatch(nil).Visit("example.com").Collect(t.Context(), deliveries[i], false); err == nil {
 							break
 						} else if attempt == 100 {
 							t.Errorf("still failing after %d deliveries: %v", attempt, err)
@@ -898,7 +899,7 @@ func TestABatchAsksOnce(t *testing.T) {
 					asked++
 				}
 				time.Sleep(2 * time.Minute)
-				b := w.NewBatch(nil)
+				v := w.NewBatch(nil).Visit("example.com")
 				var messages []*contract.DomainMessage
 				for i, at := range c.forced {
 					m := message(i+1, fmt.Sprint("https://example.com/", i+1))
@@ -908,15 +909,15 @@ func TestABatchAsksOnce(t *testing.T) {
 					messages = append(messages, m)
 				}
 				for _, m := range messages { // as the consumer does before it leases
-					if _, err := b.Done(t.Context(), m); err != nil {
+					if _, err := v.Done(t.Context(), m); err != nil {
 						t.Fatal(err)
 					}
 				}
 				for _, m := range messages {
-					if _, err := b.Collect(t.Context(), m, false); err != nil {
+					if _, err := v.Collect(t.Context(), m, false); err != nil {
 						t.Fatal(err)
 					}
-					if done, err := b.Done(t.Context(), m); err != nil || !done {
+					if done, err := v.Done(t.Context(), m); err != nil || !done {
 						t.Errorf("after its collection a message is not done: %v", err)
 					}
 				}
@@ -949,15 +950,15 @@ func TestDoneInBetween(t *testing.T) {
 					m.Force, m.RequestedAt = true, time.Now()
 				}
 			}
-			b, other := w.NewBatch(nil), w.NewBatch(nil)
-			if done, err := b.Done(t.Context(), ours); done || err != nil {
+			v, other := w.NewBatch(nil).Visit("example.com"), w.NewBatch(nil).Visit("example.com")
+			if done, err := v.Done(t.Context(), ours); done || err != nil {
 				t.Fatal(done, err)
 			}
 			if _, err := other.Collect(t.Context(), theirs, false); err != nil {
 				t.Fatal(err)
 			}
-			b.Leased("example.com", "ours", time.Now())
-			if _, err := b.Collect(t.Context(), ours, false); err != nil {
+			v.Begin(collector.Lease{Owner: "ours", LastOwned: time.Now()})
+			if _, err := v.Collect(t.Context(), ours, false); err != nil {
 				t.Fatal(err)
 			}
 			if n := w.visitsOf("https://example.com/robots.txt"); n != want || len(w.document(t).URLs) != urls {
@@ -1033,17 +1034,17 @@ func TestLookedOnce(t *testing.T) {
 					return nil
 				}
 				m := message(1, "https://example.com/1")
-				b := w.NewBatch(nil)
+				v := w.NewBatch(nil).Visit("example.com")
 				looked := time.Now()
-				if done, err := b.Done(t.Context(), m); done || err != nil {
+				if done, err := v.Done(t.Context(), m); done || err != nil {
 					t.Fatal(done, err)
 				}
 				before := time.Time{}
 				if c.before != 0 {
 					before = looked.Add(c.before)
 				}
-				b.Leased(m.Domain, "ours", before)
-				if _, err := b.Collect(t.Context(), m, false); err != nil {
+				v.Begin(collector.Lease{Owner: "ours", LastOwned: before})
+				if _, err := v.Collect(t.Context(), m, false); err != nil {
 					t.Fatal(err)
 				}
 				if looks != c.looks {
@@ -1076,11 +1077,11 @@ func TestLargeListsWaitForNoDomain(t *testing.T) {
 			}
 		}
 		start := time.Now()
-		b := w.NewBatch(nil)
+		v := w.NewBatch(nil).Visit("example.com")
 		var wg sync.WaitGroup
 		for _, m := range messages {
 			wg.Go(func() {
-				if doc, err := b.Collect(t.Context(), m, false); err != nil || len(doc.URLs) != 1 {
+				if doc, err := v.Collect(t.Context(), m, false); err != nil || len(doc.URLs) != 1 {
 					t.Errorf("%s: %+v, %v", m.Domain, doc, err)
 				}
 			})
@@ -1110,21 +1111,21 @@ func TestWaitForALargeListEnds(t *testing.T) {
 			}
 			return nil
 		}
-		b := w.NewBatch(nil)
+		v := w.NewBatch(nil).Visit("example.com")
 		var wg sync.WaitGroup
 		wg.Go(func() {
-			if _, err := b.Collect(t.Context(), m, false); err != nil {
+			if _, err := v.Collect(t.Context(), m, false); err != nil {
 				t.Error(err)
 			}
 		})
 		time.Sleep(time.Minute)
-		if done, err := b.Done(t.Context(), m); !done || err != nil {
+		if done, err := v.Done(t.Context(), m); !done || err != nil {
 			t.Fatal(done, err)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		start := time.Now()
-		if _, err := b.Collect(ctx, m, false); err == nil || time.Since(start) > 2*time.Second {
+		if _, err := v.Collect(ctx, m, false); err == nil || time.Since(start) > 2*time.Second {
 			t.Errorf("ended after %s: %v", time.Since(start), err)
 		}
 		wg.Wait()
@@ -1149,9 +1150,9 @@ func TestAMissingListCostsNoRequest(t *testing.T) {
 func TestUnreachableDomainIsAskedOnceABatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(nil, nil)
-		b := w.NewBatch(nil)
+		v := w.NewBatch(nil).Visit("example.com")
 		collect := func(n int, last bool) error {
-			_, err := b.Collect(t.Context(), message(n, fmt.Sprint("https://example.com/", n)), last)
+			_, err := v.Collect(t.Context(), message(n, fmt.Sprint("https://example.com/", n)), last)
 			return err
 		}
 		first := collect(1, false)
@@ -1176,7 +1177,7 @@ func TestUnreachableDomainIsAskedOnceABatch(t *testing.T) {
 		again := message(6)
 		again.Force, again.RequestedAt = true, time.Now().Add(time.Second)
 		time.Sleep(2 * time.Second)
-		if _, err := b.Collect(t.Context(), again, true); err != nil {
+		if _, err := v.Collect(t.Context(), again, true); err != nil {
 			t.Fatal(err)
 		}
 		if n := len(w.web.Visits()); n != 2*asked {

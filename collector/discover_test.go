@@ -50,7 +50,7 @@ func TestInternationalHosts(t *testing.T) {
 		for _, u := range []string{"https://" + native + "/news/2026/01/b", "https://" + native + "/private/c", "https://%ED%95%9C%EA%B5%AD%EB%89%B4%EC%8A%A4.kr/news/2026/01/d"} {
 			m.URLs = append(m.URLs, contract.URL{URL: u, Path: "/"})
 		}
-		doc, err := w.NewBatch(nil).Collect(t.Context(), m, false)
+		doc, err := w.NewBatch(nil).Visit("example.com").Collect(t.Context(), m, false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -455,7 +455,7 @@ func TestExclusionsReachTheContract(t *testing.T) {
 						}
 					}
 				}
-				if _, err := w.NewBatch(blog).Collect(t.Context(), message(2, "https://example.com/blog/news/raw-three"), false); err != nil {
+				if _, err := w.NewBatch(blog).Visit("example.com").Collect(t.Context(), message(2, "https://example.com/blog/news/raw-three"), false); err != nil {
 					t.Fatal(err)
 				}
 				if n := named(); n > 0 {
@@ -466,7 +466,7 @@ func TestExclusionsReachTheContract(t *testing.T) {
 				visits := len(w.web.Visits())
 				m := message(3, "https://example.com/blog/news/raw-four")
 				m.Force, m.RequestedAt = true, time.Now()
-				if _, err := w.NewBatch(blog).Collect(t.Context(), m, false); err != nil {
+				if _, err := w.NewBatch(blog).Visit("example.com").Collect(t.Context(), m, false); err != nil {
 					t.Fatal(err)
 				}
 				if n := named(); n > 0 {
@@ -495,7 +495,7 @@ func TestExcludedHost(t *testing.T) {
 	for _, last := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			w := newWorld(healthy(), nil)
-			_, err := w.NewBatch(excludes("https://example.com/*")).Collect(t.Context(), message(1, "https://example.com/a"), last)
+			_, err := w.NewBatch(excludes("https://example.com/*")).Visit("example.com").Collect(t.Context(), message(1, "https://example.com/a"), last)
 			if !errors.Is(err, collector.ErrExcluded) {
 				t.Errorf("got %v", err)
 			}
@@ -510,7 +510,7 @@ func TestExcludedHost(t *testing.T) {
 func TestExcludedSitemap(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(healthy(), nil)
-		if _, err := w.NewBatch(excludes("https://example.com/*.xml", "https://example.com/sitemap*")).Collect(t.Context(), message(1, "https://example.com/a"), false); err != nil {
+		if _, err := w.NewBatch(excludes("https://example.com/*.xml", "https://example.com/sitemap*")).Visit("example.com").Collect(t.Context(), message(1, "https://example.com/a"), false); err != nil {
 			t.Fatal(err)
 		}
 		d := w.document(t)

@@ -61,7 +61,7 @@ func (s *saving) queue(ctx context.Context, old, doc *contract.Document, how *di
 	if s.found != nil && s.found.queued {
 		return nil
 	}
-	put := frontier.Put{Domain: doc.Domain, Partition: s.message.Partition, Since: s.batch.lookedAt(old, doc)}
+	put := frontier.Put{Domain: doc.Domain, Partition: s.message.Partition, Since: s.lookedAt(old, doc)}
 	of := doc.Technical.MirrorOf
 	switch {
 	case of != nil:
@@ -70,7 +70,7 @@ func (s *saving) queue(ctx context.Context, old, doc *contract.Document, how *di
 		put.Entries = s.entries(old, doc, how)
 	}
 	if s.found != nil {
-		put.Owner, put.Visits = s.batch.owner(doc.Domain), s.batch.Visits(doc.Domain)
+		put.Owner, put.Visits = s.visit.lease.Owner, s.batch.Hosts(doc.Domain)
 		put.Entries = append(put.Entries, s.wholeDomain(old, doc, how)...)
 	}
 	if of == nil && doc.Reachable {
@@ -128,10 +128,11 @@ func (b *Batch) persist(ctx context.Context, domain string, call func(frontier.R
 }
 
 // lookedAt is when the domain was collected before, in ms; 0 when it never was, or there is no record of it.
-func (b *Batch) lookedAt(old, doc *contract.Document) int64 {
-	b.mu.Lock()
-	at := b.evidence[doc.Domain].At
-	b.mu.Unlock()
+func (s *saving) lookedAt(old, doc *contract.Document) int64 {
+	var at time.Time
+	if s.visit != nil {
+		at = s.visit.evidence.At
+	}
 	if old != nil && old.Reachable && old.CollectedAt.After(at) {
 		at = old.CollectedAt.Time
 	}
@@ -192,44 +193,14 @@ func termsOf(how *discovery.FetchContract) string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// Defer keeps what the collections of a domain rewrite for Changes. Its messages are done only when the frontier
-// has taken it: one that is delivered again announces what it finds.
-func (b *Batch) Defer(domain string) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.deferred[domain] = []frontier.Change{}
-}
-
-// Changes returns what was rewritten since Defer, which is over with that.
-func (b *Batch) Changes(domain string) []frontier.Change {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	changes := b.deferred[domain]
-	delete(b.deferred, domain)
-	return changes
-}
-
-// maxDeferred is how many changes of a domain are kept; further ones are announced at once.
-const maxDeferred = 32
-
-func (b *Batch) deferring(change frontier.Changed) bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	list, ok := b.deferred[change.Domain]
-	if !ok || len(list)+len(change.Changes) > maxDeferred {
-		return false
-	}
-	b.deferred[change.Domain] = append(list, change.Changes...)
-	return true
-}
-
 // announce lists the document among the changes that readers follow. It may be done twice.
 func (s *saving) announce(ctx context.Context, doc *contract.Document) error {
-	if s.batch.deferring(Announcement(s.message.Partition, doc)) {
+	change := Announcement(s.message.Partition, doc)
+	if s.visit.deferred(change) {
 		return nil
 	}
 	return s.batch.persist(ctx, doc.Domain, func(shard frontier.Remote) error {
-		return shard.Changed(ctx, Announcement(s.message.Partition, doc))
+		return shard.Changed(ctx, change)
 	})
 }
 

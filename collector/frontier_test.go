@@ -353,20 +353,20 @@ func TestReuse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(newsSite(3), nil)
 		w.frontier.open(t)
-		b := w.NewBatch(nil)
-		if _, err := b.Collect(t.Context(), message(1, "https://example.com/news/of-the-28th"), false); err != nil {
+		v := w.NewBatch(nil).Visit("example.com")
+		if _, err := v.Collect(t.Context(), message(1, "https://example.com/news/of-the-28th"), false); err != nil {
 			t.Fatal(err)
 		}
 		source, requests := w.document(t), len(w.web.Visits())
-		e := b.Gathered("example.com")
+		e := v.End().Evidence
 		if e.Partition != partition || e.At.IsZero() {
 			t.Fatalf("gathered %+v", e)
 		}
 		time.Sleep(59 * time.Minute)
-		b = w.NewBatch(nil)
-		b.Reuse("example.com", e)
+		v = w.NewBatch(nil).Visit("example.com")
+		v.Begin(collector.Lease{Domain: "example.com", Evidence: e})
 		m := reusing(message(1, "https://example.com/news/of-the-29th", "https://example.com/private/29"), "2026-01-29")
-		got, err := b.Collect(t.Context(), m, false)
+		got, err := v.Collect(t.Context(), m, false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -404,12 +404,12 @@ func TestReuse(t *testing.T) {
 		if s := w.state(t, "example.com", "https://example.com/news/of-the-29th"); s.State == "unknown" {
 			t.Errorf("its own URL is not in the frontier: %+v", s)
 		}
-		if e := b.Gathered("example.com"); !e.At.IsZero() {
+		if e := v.End().Evidence; !e.At.IsZero() {
 			t.Errorf("copying counts as a collection: %+v", e)
 		}
 		// A further raw file of that partition is merged as always.
 		second := reusing(message(2, "https://example.com/news/more-of-the-29th"), "2026-01-29")
-		if got, err = w.NewBatch(nil).Collect(t.Context(), second, false); err != nil || len(got.URLs) != 3 || got.Technical.ReusedFrom == nil {
+		if got, err = w.NewBatch(nil).Visit("example.com").Collect(t.Context(), second, false); err != nil || len(got.URLs) != 3 || got.Technical.ReusedFrom == nil {
 			t.Errorf("%v %+v", err, got)
 		}
 	})
@@ -420,9 +420,9 @@ func TestReuseWithinABatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(newsSite(3), nil)
 		w.frontier.open(t)
-		b := w.NewBatch(nil)
+		v := w.NewBatch(nil).Visit("example.com")
 		for day := 1; day <= 28; day++ {
-			if _, err := b.Collect(t.Context(), reusing(message(1), fmt.Sprintf("2026-01-%02d", day)), false); err != nil {
+			if _, err := v.Collect(t.Context(), reusing(message(1), fmt.Sprintf("2026-01-%02d", day)), false); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -454,21 +454,21 @@ func TestNotReused(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld(newsSite(3), nil)
 				w.frontier.open(t)
-				b := w.NewBatch(nil)
-				if _, err := b.Collect(t.Context(), message(1), false); err != nil {
+				v := w.NewBatch(nil).Visit("example.com")
+				if _, err := v.Collect(t.Context(), message(1), false); err != nil {
 					t.Fatal(err)
 				}
 				time.Sleep(time.Second)
-				e, requests := b.Gathered("example.com"), len(w.web.Visits())
+				e, requests := v.End().Evidence, len(w.web.Visits())
 				m := reusing(message(1, "https://example.com/news/story"), "2026-01-29")
 				change(t, w, m)
-				b = w.NewBatch(nil)
-				b.Reuse("example.com", e)
-				got, err := b.Collect(t.Context(), m, false)
+				v = w.NewBatch(nil).Visit("example.com")
+				v.Begin(collector.Lease{Domain: "example.com", Evidence: e})
+				got, err := v.Collect(t.Context(), m, false)
 				if err != nil || got.Technical.ReusedFrom != nil || len(w.web.Visits()) != 2*requests {
 					t.Errorf("%v, reused from %v, %d requests", err, got.Technical.ReusedFrom, len(w.web.Visits())-requests)
 				}
-				if again := b.Gathered("example.com"); again.Partition != m.Partition || !again.At.After(e.At) {
+				if again := v.End().Evidence; again.Partition != m.Partition || !again.At.After(e.At) {
 					t.Errorf("gathered %+v", again)
 				}
 			})
@@ -485,15 +485,15 @@ func TestReuseAfterAFailure(t *testing.T) {
 		site["https://example.com/feed.xml"] = fetchtest.Fail(fetch.ErrReset)
 		w := newWorld(site, func(l *collector.Limits) { l.FetchRetries = 0 })
 		w.frontier.open(t)
-		b := w.NewBatch(nil)
-		if _, err := b.Collect(t.Context(), message(1), false); err != nil {
+		v := w.NewBatch(nil).Visit("example.com")
+		if _, err := v.Collect(t.Context(), message(1), false); err != nil {
 			t.Fatal(err)
 		}
-		if e := b.Gathered("example.com"); !e.At.IsZero() {
+		if e := v.End().Evidence; !e.At.IsZero() {
 			t.Errorf("gathered %+v", e)
 		}
 		site["https://example.com/feed.xml"] = feed
-		got, err := b.Collect(t.Context(), reusing(message(1), "2026-01-29"), false)
+		got, err := v.Collect(t.Context(), reusing(message(1), "2026-01-29"), false)
 		if err != nil || len(got.Technical.Feeds) != 1 {
 			t.Errorf("%v %+v", err, got)
 		}
@@ -505,27 +505,27 @@ func TestReuseWhatIsExcluded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(newsSite(3), nil)
 		w.frontier.open(t)
-		b := w.NewBatch(nil)
-		if _, err := b.Collect(t.Context(), message(1), false); err != nil {
+		v := w.NewBatch(nil).Visit("example.com")
+		if _, err := v.Collect(t.Context(), message(1), false); err != nil {
 			t.Fatal(err)
 		}
-		e := b.Gathered("example.com")
-		b = w.NewBatch(func(link string) bool {
+		e := v.End().Evidence
+		v = w.NewBatch(func(link string) bool {
 			return strings.Contains(link, "/feed.xml") || strings.Contains(link, "story-number-1")
-		})
-		b.Reuse("example.com", e)
-		got, err := b.Collect(t.Context(), reusing(message(1), "2026-01-29"), false)
+		}).Visit("example.com")
+		v.Begin(collector.Lease{Domain: "example.com", Evidence: e})
+		got, err := v.Collect(t.Context(), reusing(message(1), "2026-01-29"), false)
 		if err != nil || got.Technical.ReusedFrom == nil {
 			t.Fatal(err, got)
 		}
 		if strings.Contains(string(got.Contract), "feed.xml") || strings.Contains(string(got.Discovery), "story-number-1\"") {
 			t.Errorf("%s\n%s", got.Contract, got.Discovery)
 		}
-		b = w.NewBatch(func(link string) bool {
+		v = w.NewBatch(func(link string) bool {
 			return strings.HasPrefix(link, "https://example.com/") || strings.HasPrefix(link, "http://example.com/")
-		})
-		b.Reuse("example.com", e)
-		if _, err := b.Collect(t.Context(), reusing(message(1), "2026-01-30"), false); !errors.Is(err, collector.ErrExcluded) {
+		}).Visit("example.com")
+		v.Begin(collector.Lease{Domain: "example.com", Evidence: e})
+		if _, err := v.Collect(t.Context(), reusing(message(1), "2026-01-30"), false); !errors.Is(err, collector.ErrExcluded) {
 			t.Errorf("an excluded host: %v", err)
 		}
 	})
@@ -537,11 +537,11 @@ func TestReuseStorageFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(newsSite(3), nil)
 		w.frontier.open(t)
-		b := w.NewBatch(nil)
-		if _, err := b.Collect(t.Context(), message(1), false); err != nil {
+		v := w.NewBatch(nil).Visit("example.com")
+		if _, err := v.Collect(t.Context(), message(1), false); err != nil {
 			t.Fatal(err)
 		}
-		e, requests := b.Gathered("example.com"), len(w.web.Visits())
+		e, requests := v.End().Evidence, len(w.web.Visits())
 		left := 0
 		w.bucket.Fail = func(op, key string) error {
 			if left--; left < 0 {
@@ -553,9 +553,9 @@ func TestReuseStorageFails(t *testing.T) {
 		for n := 0; ; n++ {
 			left = n
 			time.Sleep(2 * time.Second)
-			b = w.NewBatch(nil)
-			b.Reuse("example.com", e)
-			_, err := b.Collect(t.Context(), reusing(message(1), "2026-01-29"), false)
+			v = w.NewBatch(nil).Visit("example.com")
+			v.Begin(collector.Lease{Domain: "example.com", Evidence: e})
+			_, err := v.Collect(t.Context(), reusing(message(1), "2026-01-29"), false)
 			if err == nil {
 				break
 			}
@@ -649,9 +649,9 @@ func TestMirrors(t *testing.T) {
 					if err != nil || !lease.Granted {
 						t.Fatal(lease, err)
 					}
-					b := w.NewBatch(nil)
-					b.Leased(domain, date, time.Time{})
-					d, err := b.Collect(t.Context(), m, false)
+					v := w.NewBatch(nil).Visit(domain)
+					v.Begin(collector.Lease{Owner: date})
+					d, err := v.Collect(t.Context(), m, false)
 					if err != nil {
 						t.Fatal(err)
 					}

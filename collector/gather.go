@@ -96,20 +96,20 @@ type gathering struct {
 
 // gather asks the domain for robots.txt, sitemaps, home page and feeds, in this order. Evidence is stored
 // meanwhile; findings.storing says when it is. Only failures of our stores are errors; those of the domain are findings.
-func (b *Batch) gather(ctx context.Context, m *contract.DomainMessage, dir contract.DomainDir) (*findings, error) {
-	c, l := b.collector, b.collector.Limits
+func (v *Visit) gather(ctx context.Context, m *contract.DomainMessage) (*findings, error) {
+	b, c, l := v.batch, v.batch.collector, v.batch.collector.Limits
 	model, err := b.model(ctx)
 	if err != nil {
 		return nil, err
 	}
 	g := &gathering{
 		userAgent: c.UserAgent, limits: l, store: b.store, clock: c.Clock, log: c.Log, excluded: b.excluded, model: model,
-		message: m, dir: dir, roots: map[string]string{}, elsewhere: map[string][]string{}, unread: map[string]error{},
+		message: m, dir: m.Dir(), roots: map[string]string{}, elsewhere: map[string][]string{}, unread: map[string]error{},
 		found: &findings{feeds: []contract.Feed{}, likeness: likeness{domain: m.Domain}},
 	}
 	g.storing = &g.found.storing
 	session := fetch.NewSession(fetch.Config{
-		UserAgent: c.UserAgent, Excluded: b.excluded, Rules: g.rules, Admit: b.admission(m.Domain), Interval: l.RequestInterval, MaxCrawlDelay: l.MaxCrawlDelay,
+		UserAgent: c.UserAgent, Excluded: b.excluded, Rules: g.rules, Admit: v.lease.Admit, Interval: l.RequestInterval, MaxCrawlDelay: l.MaxCrawlDelay,
 		MaxRequests: l.MaxRequestsPerDomain, MaxRedirects: maxRedirects,
 		Retries: l.FetchRetries, RetryBase: l.FetchRetryBase,
 		Deadline: l.DomainDeadline, MaxWall: maxWall,

@@ -253,8 +253,8 @@ func TestPoliteToOtherHosts(t *testing.T) {
 func TestExcludedHostsAreLeftAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(scattered(), patient)
-		b := w.NewBatch(func(link string) bool { return strings.Contains(link, "cdn.example.net") })
-		if _, err := b.Collect(t.Context(), message(1, "https://example.com/a"), false); err != nil {
+		v := w.NewBatch(func(link string) bool { return strings.Contains(link, "cdn.example.net") }).Visit("example.com")
+		if _, err := v.Collect(t.Context(), message(1, "https://example.com/a"), false); err != nil {
 			t.Fatal(err)
 		}
 		for _, v := range w.web.Visits() {

@@ -18,7 +18,7 @@ func TestNoModel(t *testing.T) {
 		w := newWorld(healthy(), nil)
 		missing := func(context.Context) (*classify.Model, error) { return nil, errors.New("404") }
 		collect := func(n int) error {
-			_, err := w.NewBatch(func(string) bool { return false }).Collect(t.Context(), message(n, "https://example.com/c"), true)
+			_, err := w.NewBatch(func(string) bool { return false }).Visit("example.com").Collect(t.Context(), message(n, "https://example.com/c"), true)
 			return err
 		}
 		w.Model = missing

@@ -51,7 +51,7 @@ func TestLongWorkRests(t *testing.T) {
 		w := newWorld(long(40_000), nil)
 		c := &yields{}
 		w.Clock = c
-		if _, err := w.NewBatch(nil).Collect(t.Context(), message(1), false); err != nil {
+		if _, err := w.NewBatch(nil).Visit("example.com").Collect(t.Context(), message(1), false); err != nil {
 			t.Fatal(err)
 		}
 		if c.count < 8 || c.count > 40 {
@@ -62,7 +62,7 @@ func TestLongWorkRests(t *testing.T) {
 		for i := range 30_000 {
 			m.URLs = append(m.URLs, contract.URL{URL: fmt.Sprintf("https://example.com/press/%d", i)})
 		}
-		if _, err := w.NewBatch(nil).Collect(t.Context(), m, false); err != nil {
+		if _, err := w.NewBatch(nil).Visit("example.com").Collect(t.Context(), m, false); err != nil {
 			t.Fatal(err)
 		}
 		if c.count < 5 {
@@ -81,7 +81,7 @@ func TestLongWorkEnds(t *testing.T) {
 				time.Sleep(w.Limits.DomainDeadline)
 			}
 		}}
-		doc, err := w.NewBatch(nil).Collect(t.Context(), message(1), false)
+		doc, err := w.NewBatch(nil).Visit("example.com").Collect(t.Context(), message(1), false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -102,7 +102,7 @@ func TestLongWorkEnds(t *testing.T) {
 			}
 		}}
 		w.Clock = c
-		if _, err := w.NewBatch(nil).Collect(ctx, message(1), false); err == nil {
+		if _, err := w.NewBatch(nil).Visit("example.com").Collect(ctx, message(1), false); err == nil {
 			t.Error("a domain was collected whose lease was lost")
 		}
 		if c.count > 4 {
@@ -139,7 +139,7 @@ func TestSlowRules(t *testing.T) {
 		pages["https://example.com/sitemap.xml"] = fetchtest.Page{Body: urls.String()}
 		pages["https://example.com/"] = fetchtest.Page{Header: map[string]string{"Content-Type": "text/html"}, Body: `<a href="/news/today">x</a>`}
 		w := newWorld(pages, nil)
-		doc, err := w.NewBatch(nil).Collect(t.Context(), message(1, "https://example.com/private/raw"), false)
+		doc, err := w.NewBatch(nil).Visit("example.com").Collect(t.Context(), message(1, "https://example.com/private/raw"), false)
 		if err != nil {
 			t.Fatal(err)
 		}

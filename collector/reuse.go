@@ -21,60 +21,11 @@ type Evidence struct {
 	At        time.Time // before the first request
 }
 
-// ownership is a domain's lease.
-type ownership struct {
-	owner  string
-	before time.Time // when the one before it ended; zero for none
-}
-
-// Leased says under which owner a domain is leased for the batch's collections of it, and when the lease before
-// ended; zero when there was none.
-func (b *Batch) Leased(domain, owner string, before time.Time) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.owners[domain] = ownership{owner, before}
-}
-
-func (b *Batch) owner(domain string) string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.owners[domain].owner
-}
-
-// Reuse gives the batch the evidence of a domain: what its last complete collection left, in this event or one before.
-func (b *Batch) Reuse(domain string, e Evidence) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if e.At.After(b.evidence[domain].At) {
-		b.evidence[domain] = e
-	}
-}
-
-// Gathered returns the evidence of the last complete collection of a domain by this batch; zero when there was
-// none.
-func (b *Batch) Gathered(domain string) Evidence {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.gathered[domain]
-}
-
 // MayReuse reports whether there is evidence of another partition that is recent enough for a message. Collect
-// then asks the domain only if what is stored there has changed.
-func (b *Batch) MayReuse(m *contract.DomainMessage) bool {
-	b.mu.Lock()
-	e := b.evidence[m.Domain]
-	b.mu.Unlock()
-	c := b.collector
+// then sends requests only if what is stored there has changed.
+func (v *Visit) MayReuse(m *contract.DomainMessage) bool {
+	e, c := v.evidence, v.batch.collector
 	return !e.At.IsZero() && e.Partition != m.Partition && c.Clock.Now().Sub(e.At) <= c.Limits.ReuseWindow && !(m.Force && e.At.Before(m.RequestedAt))
-}
-
-// collected notes the evidence of a collection whose checkpoint is written.
-func (b *Batch) collected(m *contract.DomainMessage, f *findings) {
-	e := Evidence{m.Partition, f.began}
-	b.Reuse(m.Domain, e)
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.gathered[m.Domain] = e
 }
 
 // complete reports whether asking the domain once more would come to the same: a limit may have ended the
@@ -106,14 +57,11 @@ var errChanged = errors.New("collector: the evidence has changed")
 // reuse copies the evidence of the domain's last complete collection, of another partition, into that of the
 // message. It returns nil when there is none that is recent enough, or it has been changed or deleted
 // since: the domain is then to be asked.
-func (b *Batch) reuse(ctx context.Context, m *contract.DomainMessage, dir contract.DomainDir) (*reused, error) {
-	if !b.MayReuse(m) {
+func (v *Visit) reuse(ctx context.Context, m *contract.DomainMessage) (*reused, error) {
+	if !v.MayReuse(m) {
 		return nil, nil
 	}
-	c := b.collector
-	b.mu.Lock()
-	e := b.evidence[m.Domain]
-	b.mu.Unlock()
+	b, c, e, dir := v.batch, v.batch.collector, v.evidence, m.Dir()
 	began := c.Clock.Now()
 	from := contract.DomainDir{Partition: e.Partition, Domain: m.Domain}
 	d, _, err := b.store.document(ctx, from)

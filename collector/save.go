@@ -23,6 +23,7 @@ const maxConflicts = 8
 // saving writes the document of one message.
 type saving struct {
 	batch   *Batch
+	visit   *Visit // nil for a document that is rewritten without a message
 	dir     contract.DomainDir
 	message *contract.DomainMessage
 	added   []contract.DocumentURL         // the message's URLs

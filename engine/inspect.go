@@ -42,7 +42,7 @@ func (i *Inspector) Inspect(ctx context.Context, link string) (*contract.Documen
 		Bucket: bucket, Transport: i.Transport, Frontier: frontier.Remotes{Caller: i.Frontier, Shards: 1}, Clock: i.Clock, Model: i.Model,
 		UserAgent: s.UserAgent, Limits: limits(s), Log: i.Log,
 	}
-	return c.NewBatch(func(string) bool { return false }).Collect(ctx, m, true)
+	return c.NewBatch(func(string) bool { return false }).Visit(m.Domain).Collect(ctx, m, true)
 }
 
 // message is what step 2 makes of a raw file with one URL.

@@ -57,7 +57,7 @@ func assemble(p Platform) (*parts, error) {
 	consumer := &queues.Consumer{
 		Orchestrator: &continued,
 		Processor:    &processor.Processor{Store: p.Bucket, Log: p.Log, Version: contract.Version},
-		NewBatch:     func(excluded func(string) bool) queues.Batch { return domains.NewBatch(excluded) },
+		NewBatch:     queues.Collections(domains),
 		DeadLetters:  letters,
 		Ledger:       records,
 		Leases:       &queues.Leases{Frontier: shards, Queue: p.Domains, Sleep: sleep, Log: p.Log, Now: now},

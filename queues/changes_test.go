@@ -31,8 +31,8 @@ func TestChangesTravelWithTheRelease(t *testing.T) {
 			m := &message{id: "1", body: domainBody("a.sg"), attempts: 1}
 			f.handle(t, domainQueue, m)
 			page, err := f.shards.remotes().Shard(0).Changes(t.Context(), frontier.ChangesRequest{Limit: 10})
-			if err != nil || m.settled != "ack" || len(f.steps.deferred) != 1 {
-				t.Fatal(err, m.settled, f.steps.deferred)
+			if err != nil || m.settled != "ack" || len(f.steps.begun) != 1 {
+				t.Fatal(err, m.settled, f.steps.begun)
 			}
 			sent, n := len(f.domains.Sent()), processed(t, f)
 			if away {

@@ -13,7 +13,6 @@ import (
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/controls"
 	"github.com/newsfork/seed-engine/deadletters"
-	"github.com/newsfork/seed-engine/fetch"
 	"github.com/newsfork/seed-engine/frontier"
 	"github.com/newsfork/seed-engine/ledger"
 	"github.com/newsfork/seed-engine/orchestrator"
@@ -40,34 +39,42 @@ type Processor interface {
 	Process(ctx context.Context, m *contract.SeedMessage, sender processor.Sender) (processor.Result, error)
 }
 
-// Batch is step 3 for the messages of one event: they share connections and the turns of hosts.
-// Collect is never called for one domain twice at the same time; last reports whether this is the
-// message's final delivery. A forced message always has its requested_at.
+// Batch is step 3 for the messages of one event. Its visits and refreshes share connections and the turns of hosts.
 type Batch interface {
-	// Done reports whether Collect would not ask the domain for anything now, and Look finds that out afresh.
-	Done(ctx context.Context, m *contract.DomainMessage) (bool, error)
-	Look(ctx context.Context, m *contract.DomainMessage) (bool, error)
-	Collect(ctx context.Context, m *contract.DomainMessage, last bool) (*contract.Document, error)
+	// Visit starts the work on a domain, once a batch.
+	Visit(domain string) Visit
+	// Hosts returns what the event learned about the hosts of a registrable domain.
+	Hosts(domain string) []frontier.Visit
 	// Refresh looks at one entry point again.
 	Refresh(ctx context.Context, r *contract.Refresh) (collector.Refreshed, error)
-	// Leased says under which owner a domain is leased, and when the lease before ended.
-	Leased(domain, owner string, before time.Time)
-	// Admit has the collections of a domain ask for the right to send requests to each host.
-	Admit(domain string, admit fetch.Admit)
-	// Reuse and Gathered are the evidence of a domain's last complete collection: what Collect may reuse of others,
-	// and what it leaves to them; zero for none.
-	Reuse(domain string, e collector.Evidence)
-	Gathered(domain string) collector.Evidence
-	// MayReuse reports whether Collect may well not ask the domain for anything, although it is not done.
-	MayReuse(m *contract.DomainMessage) bool
-	// ReadyAt returns when the hosts of a registrable domain that were asked may be asked again.
-	ReadyAt(domain string) time.Time
-	// Visits returns what was learned of the hosts of a registrable domain.
-	Visits(domain string) []frontier.Visit
-	// Defer keeps the contracts that collections of a domain rewrite from being announced, until Changes returns them.
-	Defer(domain string)
-	Changes(domain string) []frontier.Change
 }
+
+// Visit is the work of one event on one domain; see collector.Visit. A forced message always has its requested_at.
+type Visit interface {
+	// Done reports whether Collect would send no request for the message. It may be called before Begin, and at once for
+	// messages of several partitions.
+	Done(ctx context.Context, m *contract.DomainMessage) (bool, error)
+	// Begin gives the visit the domain's lease. Without it Collect may only be called for messages that are done.
+	Begin(l collector.Lease)
+	// MayReuse reports whether Collect may well send no request, although the message is not done.
+	MayReuse(m *contract.DomainMessage) bool
+	// ReadyAt returns when the hosts to which the event sent requests are ready for the next one.
+	ReadyAt() time.Time
+	// Collect works on one message. last is true on its final delivery.
+	Collect(ctx context.Context, m *contract.DomainMessage, last bool) (*contract.Document, error)
+	// End returns what the release of the lease reports.
+	End() collector.Outcome
+}
+
+// Collections returns a Consumer's NewBatch for a collector.
+func Collections(c *collector.Collector) func(excluded func(link string) bool) Batch {
+	return func(excluded func(link string) bool) Batch { return collections{c.NewBatch(excluded)} }
+}
+
+// collections is a collector.Batch whose visits are Visits.
+type collections struct{ *collector.Batch }
+
+func (c collections) Visit(domain string) Visit { return c.Batch.Visit(domain) }
 
 // Requeuer sends a message to its queue again.
 type Requeuer interface {

@@ -63,7 +63,7 @@ type steps struct {
 	runs     []contract.Continuation
 	readyAt  time.Time
 	visits   []frontier.Visit
-	deferred []string          // domains
+	begun    []string          // domains
 	changes  []frontier.Change // what their collections rewrote
 	reuse    collector.Evidence
 	gathered collector.Evidence
@@ -104,32 +104,37 @@ func (s *steps) Collect(ctx context.Context, m *contract.DomainMessage, last boo
 	return &contract.Document{}, s.collect(m, last)
 }
 
-func (s *steps) Done(context.Context, *contract.DomainMessage) (bool, error) { return s.done, nil }
-func (s *steps) Look(context.Context, *contract.DomainMessage) (bool, error) { return s.done, nil }
 func (s *steps) Refresh(_ context.Context, r *contract.Refresh) (collector.Refreshed, error) {
 	s.refreshed = append(s.refreshed, r.URL)
 	return s.refresh, s.err
 }
-func (s *steps) Reuse(_ string, e collector.Evidence) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.reuse = e
+
+func (s *steps) Hosts(string) []frontier.Visit { return s.visits }
+
+func (s *steps) Visit(domain string) queues.Visit { return visit{s, domain} }
+
+// visit plays the visit to a domain.
+type visit struct {
+	*steps
+	domain string
 }
-func (s *steps) Leased(_, owner string, _ time.Time) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.owner = owner
+
+func (v visit) Done(context.Context, *contract.DomainMessage) (bool, error) { return v.done, nil }
+func (v visit) MayReuse(*contract.DomainMessage) bool                       { return false }
+func (v visit) ReadyAt() time.Time                                          { return v.readyAt }
+func (v visit) End() collector.Outcome {
+	return collector.Outcome{Evidence: v.gathered, Changes: v.changes}
 }
-func (s *steps) Gathered(string) collector.Evidence    { return s.gathered }
-func (s *steps) MayReuse(*contract.DomainMessage) bool { return false }
-func (s *steps) ReadyAt(string) time.Time              { return s.readyAt }
-func (s *steps) Admit(domain string, admit fetch.Admit) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.admit == nil {
-		s.admit = map[string]fetch.Admit{}
+
+func (v visit) Begin(l collector.Lease) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.begun = append(v.begun, v.domain)
+	v.owner, v.reuse = l.Owner, l.Evidence
+	if v.admit == nil {
+		v.admit = map[string]fetch.Admit{}
 	}
-	s.admit[domain] = admit
+	v.admit[v.domain] = l.Admit
 }
 
 // ask is for the right to a host, as a collection of a domain asks for it.
@@ -139,16 +144,6 @@ func (s *steps) ask(domain, host string) (fetch.Admission, error) {
 	s.mu.Unlock()
 	return admit(ctx, host)
 }
-
-func (s *steps) Visits(string) []frontier.Visit { return s.visits }
-
-func (s *steps) Defer(domain string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.deferred = append(s.deferred, domain)
-}
-
-func (s *steps) Changes(string) []frontier.Change { return s.changes }
 
 type fixture struct {
 	*queues.Consumer

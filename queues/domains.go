@@ -66,11 +66,11 @@ type domainEvent struct {
 func (c *Consumer) handleDomains(ctx context.Context, queue string, messages []Message) {
 	e := &domainEvent{start: c.Now(), consumer: c, settlement: c.newSettlement(queue)}
 	e.batch = c.NewBatch(func(link string) bool { return e.exclusions.URL(link) })
-	e.leases = c.Leases.begin(ctx, e.batch.Visits)
+	e.leases = c.Leases.begin(ctx, e.batch.Hosts)
 	work := e.read(messages)
-	// Looked for at the same time: the checkpoints, the leases, and what operators decided.
-	looked := e.lookForCheckpoints(ctx, work.domains)
-	lanes := lanesOf(work.domains)
+	lanes := e.lanes(work.domains)
+	// Read at the same time: the checkpoints, the leases, and what operators decided.
+	looked := lookForCheckpoints(ctx, lanes)
 	e.speculate(ctx, lanes)
 	var ok bool
 	e.exclusions, ok = c.admit(ctx, queue, messages)
@@ -133,20 +133,21 @@ func (e *domainEvent) read(messages []Message) (w domainWork) {
 	return w
 }
 
-// lookForCheckpoints begins to look for the checkpoints of deliveries, each once. sort asks for what that found, and reports
-// its errors.
-func (e *domainEvent) lookForCheckpoints(ctx context.Context, list []domainDelivery) *sync.WaitGroup {
+// lookForCheckpoints starts reading the checkpoints of all deliveries, each once. The visits remember them, and sort
+// reports the errors.
+func lookForCheckpoints(ctx context.Context, lanes []*lane) *sync.WaitGroup {
 	looks := new(sync.WaitGroup)
-	sought := map[string]bool{}
-	for _, d := range list {
-		key := d.work.Dir().Checkpoint()
-		if sought[key] {
-			continue
+	for _, l := range lanes {
+		seen := map[contract.Partition]bool{}
+		for _, d := range l.deliveries {
+			if seen[d.work.Partition] {
+				continue
+			}
+			seen[d.work.Partition] = true
+			looks.Go(func() {
+				_ = recovered(func() error { _, err := l.visit.Done(ctx, d.work); return err })
+			})
 		}
-		sought[key] = true
-		looks.Go(func() {
-			_ = recovered(func() error { _, err := e.batch.Look(ctx, d.work); return err })
-		})
 	}
 	return looks
 }
@@ -157,26 +158,30 @@ type finished struct {
 	change   ledger.DomainChange
 }
 
-// lane is the messages of one domain.
+// lane is the messages of one domain, and the visit to it.
 type lane struct {
+	domain     string
+	visit      Visit
 	deliveries []domainDelivery
-	unfinished bool // the domain has to be asked for something
+	unfinished bool       // some message needs the lease
+	access     *access    // under the lease; nil without one
+	finished   []finished // done once the frontier has taken what the release reports
 
-	// The lease that was asked for in case it is needed, and why there is none, once answered is closed; nil where none was
-	// asked for.
+	// speculative is the lease that was requested in case it is needed; nil if none was. Once answered is closed, err is
+	// why it was not granted.
 	speculative *lease
 	err         error
 	answered    chan struct{}
 }
 
-// lanesOf groups deliveries by domain.
-func lanesOf(list []domainDelivery) (lanes []*lane) {
+// lanes groups deliveries by domain.
+func (e *domainEvent) lanes(list []domainDelivery) (lanes []*lane) {
 	of := map[string]*lane{}
 	for _, d := range list {
 		l := of[d.work.Domain]
 		if l == nil {
-			l = &lane{}
-			of[d.work.Domain], lanes = l, append(lanes, l)
+			l = &lane{domain: d.work.Domain, visit: e.batch.Visit(d.work.Domain)}
+			of[l.domain], lanes = l, append(lanes, l)
 		}
 		l.deliveries = append(l.deliveries, d)
 	}
@@ -210,10 +215,10 @@ func (e *domainEvent) speculate(ctx context.Context, lanes []*lane) {
 // taken waits for the speculative lease. own is nil where there is none, and it may be asked for: since the contract
 // that the domain has was deleted, or is to be made again, or for scrapers to leave a busy domain to this event.
 func (l *lane) taken() (own *lease, err error) {
-	if l.speculative == nil {
-		return nil, nil
+	if l.speculative != nil {
+		<-l.answered
 	}
-	if <-l.answered; errors.Is(l.err, errCollected) || errors.Is(l.err, fetch.ErrHostBusy) {
+	if errors.Is(l.err, errCollected) || errors.Is(l.err, fetch.ErrHostBusy) {
 		return nil, nil
 	}
 	return l.speculative, l.err
@@ -223,7 +228,7 @@ func (l *lane) taken() (own *lease, err error) {
 func (l *lane) abandon(ctx context.Context) {
 	_ = recovered(func() error {
 		if own, err := l.taken(); own != nil && err == nil {
-			return own.release(ctx, nil)
+			return own.release(ctx, collector.Outcome{})
 		}
 		return nil
 	})
@@ -241,151 +246,162 @@ func (l *lane) hosts(domain string) []string {
 	return askable(hosts...)
 }
 
-// sort ends the deliveries of a lane that need no collection or cannot have one.
+// sort settles the deliveries of a lane that operators excluded, or whose checkpoint cannot be read.
 func (e *domainEvent) sort(ctx context.Context, l *lane) {
 	list := l.deliveries
 	l.deliveries = nil
 	for _, d := range list {
-		if e.exclusions.Domain(d.work.Domain) {
-			e.exclude(d)
-			continue
+		var err error
+		switch {
+		case e.exclusions.Domain(l.domain):
+			err = collector.ErrExcluded
+		case !l.unfinished:
+			var done bool
+			done, err = l.visit.Done(ctx, d.work)
+			l.unfinished = err == nil && !done
 		}
-		if !l.unfinished {
-			done, err := e.batch.Done(ctx, d.work)
-			if err != nil {
-				e.fail(d, err)
-				continue
-			}
-			l.unfinished = !done
+		if err == nil {
+			l.deliveries = append(l.deliveries, d)
+		} else {
+			e.settle(ctx, d, err)
 		}
-		l.deliveries = append(l.deliveries, d)
 	}
 }
 
-// handle works through a lane, with a lease of its domain if that has to be asked for anything.
+// handle works through a lane: merges need no lease; a collection begins with one, and its messages are done when the
+// frontier has taken what the release reports.
 func (e *domainEvent) handle(ctx context.Context, l *lane) {
-	var a *access
 	var err error
+	var abandoned sync.WaitGroup
 	if l.unfinished {
-		if a, err = e.lease(ctx, l); err == nil {
-			domain := l.deliveries[0].work.Domain
-			e.batch.Leased(domain, e.leases.owner, a.own.endBefore())
-			e.batch.Admit(domain, a.Admit)
-			if domain == a.own.domain {
-				e.batch.Reuse(domain, a.own.reusable())
-				e.batch.Defer(domain)
-				a.ends = true
-				defer func() {
-					a.own.collected(e.batch.Gathered(domain))
-					e.finish(ctx, a.finished, a.own.release(ctx, e.batch.Changes(domain)))
-				}()
-			} else { // a message for a domain that is none is collected for itself
-				defer func() { _ = a.own.release(ctx, nil) }()
-			}
-		}
+		err = e.begin(ctx, l)
 	} else {
-		var abandoned sync.WaitGroup
 		abandoned.Go(func() { l.abandon(ctx) })
-		defer abandoned.Wait()
 	}
 	for _, d := range l.deliveries {
 		d.start = e.consumer.Now()
 		if err != nil {
-			e.postpone(ctx, d, err)
-			continue
+			e.settle(ctx, d, err)
+		} else {
+			e.work(ctx, l, d)
 		}
-		e.work(ctx, d, a)
 	}
+	if l.access != nil {
+		e.end(ctx, l)
+	}
+	abandoned.Wait()
 }
 
-// lease leases the registrable domain of a lane, unless it has its speculative lease.
-func (e *domainEvent) lease(ctx context.Context, l *lane) (*access, error) {
+// begin leases the registrable domain of a lane for the visit. The speculative lease serves if there is one.
+func (e *domainEvent) begin(ctx context.Context, l *lane) error {
 	own, err := l.taken()
 	if own == nil && err == nil {
-		domain := fetch.Registrable(l.deliveries[0].work.Domain)
+		domain := fetch.Registrable(l.domain)
 		own = e.leases.of(domain)
 		err = recovered(func() error { return own.take(ctx, taking{hosts: l.hosts(domain), waits: true}) })
 	}
-	if err != nil {
-		return nil, err
+	if err == nil {
+		l.access = &access{leases: e.leases, own: own}
+		l.visit.Begin(own.granted(l.access.Admit))
 	}
-	return &access{leases: e.leases, own: own}, nil
+	return err
 }
 
-// work does what a delivery asks for. a is nil when its domain was collected before.
-func (e *domainEvent) work(ctx context.Context, d domainDelivery, a *access) {
-	under := ctx
-	if a != nil {
-		under = a.own.under
-		if err := e.mayBegin(ctx, d, a.own); err != nil {
-			e.postpone(ctx, d, err)
-			return
-		}
-		a.forced = requiredSince(d.work.Force, d.work.RequestedAt)
-		defer a.release(ctx)
+// end releases the lease of a lane, and settles the deliveries that waited for that: if the frontier did not take their
+// changes, they are sent again.
+func (e *domainEvent) end(ctx context.Context, l *lane) {
+	var outcome collector.Outcome
+	if l.whole() {
+		outcome = l.visit.End()
 	}
-	outcome, err := e.collect(under, d)
-	switch {
-	case err == nil:
-		change := d.change()
-		change.Outcome, change.SatisfiedUpTo = &outcome, change.RequiredSince
-		if a != nil && a.ends {
-			a.finished = append(a.finished, finished{d, change})
-			return
-		}
-		e.end(d, change, nil)
-	case errors.Is(err, collector.ErrExcluded):
-		e.exclude(d)
-	case under.Err() != nil && ctx.Err() == nil:
-		e.postpone(ctx, d, busy(a.own.domain, "was given to another", 0))
-	case a != nil && errors.Is(err, fetch.ErrHostBusy) && !errors.As(err, new(*refusal)): // as a host said in this event
-		e.postpone(ctx, d, busy(a.own.domain, "is to be left alone", e.saidReadyIn(a.own.domain)))
-	default:
-		e.postpone(ctx, d, err)
-	}
-}
-
-// saidReadyIn returns after how long the hosts of a domain may be asked, by what they said in this event.
-func (e *domainEvent) saidReadyIn(domain string) time.Duration {
-	return e.batch.ReadyAt(domain).Sub(e.leases.Now())
-}
-
-// finish ends deliveries whose domain was collected, when its lease was given back with what they changed. With err the
-// frontier did not take that, and they are sent again.
-func (e *domainEvent) finish(ctx context.Context, list []finished, err error) {
-	for _, f := range list {
+	err := l.access.own.release(ctx, outcome)
+	for _, f := range l.finished {
 		if err != nil {
-			e.postpone(ctx, f.delivery, err)
+			e.settle(ctx, f.delivery, err)
 		} else {
-			e.end(f.delivery, f.change, nil)
+			e.finish(f.delivery, f.change, nil)
 		}
 	}
 }
 
-// mayBegin returns why the domain of a delivery has to be left to a later event, if it has to: another event
-// has leased it, this one collected it for so long that it would not live to see the end of one more
-// collection, or the host with which a collection begins is to be left alone. Of the others it may need none.
-func (e *domainEvent) mayBegin(ctx context.Context, d domainDelivery, own *lease) error {
-	var why *refusal
-	switch wait := max(own.readyIn(d.work.Domain), e.saidReadyIn(own.domain)); {
-	case own.under.Err() != nil:
-		why = busy(own.domain, "was given to another", 0)
-	case d.start.Sub(e.start) > latestStart:
-		why = busy(own.domain, "was asked for so long that there is no time for more", leaseTime)
-	case wait > maxReadyWait && !e.batch.MayReuse(d.work):
-		why = busy(own.domain, "is to be left alone for that long", wait)
+// whole reports whether the lane's domain is the leased one. A domain that is not registrable is collected under the
+// lease of another, which reports nothing about it.
+func (l *lane) whole() bool { return l.access != nil && l.access.own.domain == l.domain }
+
+// work does what a delivery asks for.
+func (e *domainEvent) work(ctx context.Context, l *lane, d domainDelivery) {
+	under := ctx
+	change := d.change()
+	var err error
+	if l.access != nil {
+		under = l.access.own.under
+		l.access.forced = change.RequiredSince
+		err = e.mayBegin(ctx, l, d)
+	}
+	if err == nil {
+		err = recovered(func() error {
+			document, err := l.visit.Collect(under, d.work, d.Attempts() > contract.MaxRetries)
+			if err == nil {
+				outcome := contract.OutcomeOf(document)
+				change.Outcome, change.SatisfiedUpTo = &outcome, change.RequiredSince
+			}
+			return err
+		})
+		err = e.refusalOf(ctx, l, err)
+	}
+	if l.access != nil {
+		l.access.release(ctx)
+	}
+	switch {
+	case err != nil:
+		e.settle(ctx, d, err)
+	case l.whole():
+		l.finished = append(l.finished, finished{d, change})
 	default:
-		return nil
+		e.finish(d, change, nil)
 	}
-	if done, err := e.batch.Done(ctx, d.work); done || err != nil {
-		return err
-	}
-	return why
 }
 
-// postpone ends a delivery that could not be worked on: its message is sent again when its domain may not be
-// asked now, and retried after any other error.
-func (e *domainEvent) postpone(ctx context.Context, d domainDelivery, err error) {
+// mayBegin returns why a collection has to be left to a later event, if it has to: another event has leased the domain,
+// this one has worked on it for so long that it would not live to see the end of one more collection, or the host with
+// which a collection begins is not ready for long. A message that is done needs none of this.
+func (e *domainEvent) mayBegin(ctx context.Context, l *lane, d domainDelivery) (err error) {
+	own := l.access.own
+	switch wait := max(own.readyIn(l.domain), e.readyIn(l)); {
+	case own.under.Err() != nil:
+		err = busy(own.domain, "was given to another", 0)
+	case d.start.Sub(e.start) > latestStart:
+		err = busy(own.domain, "was asked for so long that there is no time for more", leaseTime)
+	case wait > maxReadyWait && !l.visit.MayReuse(d.work):
+		err = busy(own.domain, "is to be left alone for that long", wait)
+	}
+	if err != nil {
+		if done, failure := l.visit.Done(ctx, d.work); done || failure != nil {
+			err = failure
+		}
+	}
+	return err
+}
+
+// readyIn returns how long the hosts of a lane's domain are to be left alone by what they said in this event.
+func (e *domainEvent) readyIn(l *lane) time.Duration { return l.visit.ReadyAt().Sub(e.leases.Now()) }
+
+// refusalOf returns the error of a collection as a refusal if its lease was lost, or a host said in this event that it is
+// to be left alone.
+func (e *domainEvent) refusalOf(ctx context.Context, l *lane, err error) error {
+	switch {
+	case err == nil, l.access == nil, errors.Is(err, collector.ErrExcluded):
+	case l.access.own.under.Err() != nil && ctx.Err() == nil:
+		err = busy(l.access.own.domain, "was given to another", 0)
+	case errors.Is(err, fetch.ErrHostBusy) && !errors.As(err, new(*refusal)):
+		err = busy(l.access.own.domain, "is to be left alone", e.readyIn(l))
+	}
+	return err
+}
+
+// settle ends a delivery that was not collected: it is excluded, its message is sent again if the domain is refused now,
+// or it is retried.
+func (e *domainEvent) settle(ctx context.Context, d domainDelivery, err error) {
 	var why *refusal
 	if !errors.As(err, &why) && errors.Is(err, fetch.ErrFrontier) {
 		why = unavailable(d.work.Domain)
@@ -393,23 +409,14 @@ func (e *domainEvent) postpone(ctx context.Context, d domainDelivery, err error)
 	if why != nil {
 		err = recovered(func() error { return e.leases.requeue(ctx, d, why) })
 	}
-	if err != nil {
+	switch {
+	case errors.Is(err, collector.ErrExcluded):
+		e.exclude(d)
+	case err != nil:
 		e.fail(d, err)
-		return
+	default:
+		d.Ack() // another message stands for its work now
 	}
-	d.Ack() // another message stands for its work now
-}
-
-// collect collects a domain, unless its lease is lost before it is done.
-func (e *domainEvent) collect(ctx context.Context, d domainDelivery) (outcome contract.Outcome, err error) {
-	err = recovered(func() error {
-		document, err := e.batch.Collect(ctx, d.work, d.Attempts() > contract.MaxRetries)
-		if err == nil {
-			outcome = contract.OutcomeOf(document)
-		}
-		return err
-	})
-	return outcome, err
 }
 
 // exclude ends a delivery whose domain operators excluded.
@@ -417,16 +424,17 @@ func (e *domainEvent) exclude(d domainDelivery) {
 	e.consumer.Log.Info("domain_excluded", "domain_id", d.work.DomainID, "registrable_domain", d.work.Domain)
 	change := d.change()
 	change.Excluded = e.consumer.Now()
-	e.end(d, change, nil)
+	e.finish(d, change, nil)
 }
 
 // fail ends a delivery that is to be retried.
 func (e *domainEvent) fail(d domainDelivery, err error) {
 	e.consumer.logFailure("domain_collector_failed", d, err, "domain_id", d.work.DomainID, "registrable_domain", d.work.Domain)
-	e.end(d, d.change(), err)
+	e.finish(d, d.change(), err)
 }
 
-func (e *domainEvent) end(d domainDelivery, change ledger.DomainChange, err error) {
+// finish settles a delivery, and records what the ledger is to know about its domain.
+func (e *domainEvent) finish(d domainDelivery, change ledger.DomainChange, err error) {
 	e.settlement.record(func(l *ledger.Changes) { l.Domains = append(l.Domains, change) })
 	e.settlement.end(d, d.start, err)
 }

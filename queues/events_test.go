@@ -51,7 +51,7 @@ func (f *fixture) collecting(t *testing.T, requests int) *fetchtest.Web {
 		MaxSitemapBytes: 50 << 20, DomainDeadline: 2 * time.Minute,
 	}
 	c := &collector.Collector{Bucket: f.bucket, Transport: web, Frontier: f.shards.remotes(), Clock: wallClock{}, Model: embedded.Load, UserAgent: "NewsforkBot/1.0", Limits: limits, Log: slog.New(slog.DiscardHandler)}
-	f.NewBatch = func(excluded func(string) bool) queues.Batch { return c.NewBatch(excluded) }
+	f.NewBatch = queues.Collections(c)
 	return web
 }
 

@@ -215,9 +215,13 @@ func (l *lease) lose() {
 // release ends the use of the lease by one that took it. With the last one the lease ends, and the shard
 // gets what was learned of the hosts, for those that ask them next. It gives an error when the shard did not take
 // the contracts of the domain that were rewritten under the lease.
-func (l *lease) release(ctx context.Context, changes []frontier.Change) error {
+func (l *lease) release(ctx context.Context, o collector.Outcome) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	changes := o.Changes
+	if !o.Evidence.At.IsZero() {
+		l.evidence = frontier.Evidence{Partition: o.Evidence.Partition, At: o.Evidence.At.UnixMilli()}
+	}
 	if l.users--; l.users > 0 {
 		return l.announce(ctx, changes)
 	}
@@ -270,30 +274,15 @@ func (l *lease) call(ctx context.Context, tries int, do func(frontier.Remote) er
 	}
 }
 
-// reusable returns where the last complete collection of the domain lies; zero where there was none.
-func (l *lease) reusable() collector.Evidence {
+// granted describes the lease to a visit, whose requests ask admit.
+func (l *lease) granted(admit fetch.Admit) collector.Lease {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.evidence.At == 0 {
-		return collector.Evidence{}
+	g := collector.Lease{Domain: l.domain, Owner: l.owner, LastOwned: l.before, Admit: admit}
+	if l.evidence.At != 0 {
+		g.Evidence = collector.Evidence{Partition: l.evidence.Partition, At: time.UnixMilli(l.evidence.At)}
 	}
-	return collector.Evidence{Partition: l.evidence.Partition, At: time.UnixMilli(l.evidence.At)}
-}
-
-// endBefore returns when the lease before this one ended; zero where there was none.
-func (l *lease) endBefore() time.Time {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.before
-}
-
-// collected has the release say where the event's own complete collection lies, if there was one.
-func (l *lease) collected(e collector.Evidence) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if !e.At.IsZero() {
-		l.evidence = frontier.Evidence{Partition: e.Partition, At: e.At.UnixMilli()}
-	}
+	return g
 }
 
 // readyIn returns after how long a host may be asked; not positive when it may be now, or was not asked about.
@@ -318,9 +307,6 @@ type access struct {
 	own    *lease
 	taken  []*lease  // of other domains
 	forced time.Time // when an operator asked for the collection; zero when none did
-
-	ends     bool // with the own lease: the deliveries of the lane are done when the frontier has taken what they changed
-	finished []finished
 }
 
 // Admit is the fetch.Admit of the collections. A domain that is not its own it takes when nobody else has it,
@@ -337,7 +323,7 @@ func (a *access) Admit(ctx context.Context, host string) (admission fetch.Admiss
 		return admission, err
 	}
 	if admission, err = l.admission(ctx, host, time.Time{}); err != nil {
-		_ = l.release(ctx, nil)
+		_ = l.release(ctx, collector.Outcome{})
 		return admission, err
 	}
 	a.taken = append(a.taken, l)
@@ -348,7 +334,7 @@ func (a *access) Admit(ctx context.Context, host string) (admission fetch.Admiss
 func (a *access) release(ctx context.Context) {
 	var wg sync.WaitGroup
 	for _, l := range a.taken {
-		wg.Go(func() { _ = l.release(ctx, nil) })
+		wg.Go(func() { _ = l.release(ctx, collector.Outcome{}) })
 	}
 	wg.Wait()
 	a.taken = nil

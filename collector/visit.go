@@ -1,0 +1,273 @@
+package collector
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"sync"
+	"time"
+
+	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/fetch"
+	"github.com/newsfork/seed-engine/frontier"
+	"github.com/newsfork/seed-engine/r2"
+)
+
+// Visit is the work of one event on one domain. Done may be called at any time; Begin gives it the domain's lease,
+// under which Collect is called for one message after the other; End returns what the release reports.
+type Visit struct {
+	batch  *Batch
+	domain string
+	lease  Lease
+
+	evidence  Evidence          // newest that other partitions may reuse: the lease's, then the visit's own
+	collected Evidence          // of the visit's last complete collection
+	changes   []frontier.Change // deferred until End
+
+	mu          sync.Mutex
+	checkpoints map[string]*checkpoint // by key
+}
+
+// checkpoint is what a visit knows about the domain in one partition.
+type checkpoint struct {
+	written time.Time // zero if none was seen
+	looked  time.Time // when the bucket was last asked for it; zero if never
+	silent  *findings // of a collection that got no answer and was not written
+}
+
+// Lease is the right to collect a domain, as the frontier granted it.
+type Lease struct {
+	Domain    string // registrable
+	Owner     string
+	LastOwned time.Time   // when the lease before this one ended; zero if there was none
+	Evidence  Evidence    // of the domain's last complete collection
+	Admit     fetch.Admit // asks for the right to send requests to a host
+}
+
+// Visit starts the work on a domain. Without a lease it may send requests to every host.
+func (b *Batch) Visit(domain string) *Visit {
+	return &Visit{batch: b, domain: domain, checkpoints: map[string]*checkpoint{}}
+}
+
+// Begin gives the visit its lease.
+func (v *Visit) Begin(l Lease) {
+	v.lease = l
+	if v.whole() {
+		v.evidence = l.Evidence
+	}
+}
+
+// whole reports whether the visit has the lease of its own domain. A domain that is not registrable is collected under
+// the lease of another.
+func (v *Visit) whole() bool { return v.lease.Domain == v.domain }
+
+// Outcome is what the release of a lease reports to the frontier.
+type Outcome struct {
+	Evidence Evidence          // of the last complete collection; zero if there was none
+	Changes  []frontier.Change // contracts that were rewritten and not announced yet
+}
+
+// End ends the visit. Its messages are done only when the frontier has taken the outcome: one that is redelivered
+// announces the document that it finds.
+func (v *Visit) End() Outcome { return Outcome{v.collected, v.changes} }
+
+// maxDeferred caps the changes that wait for End; further ones are announced at once.
+const maxDeferred = 32
+
+// deferred keeps an announcement until End, and reports whether it did.
+func (v *Visit) deferred(c frontier.Changed) bool {
+	if v == nil || !v.whole() || len(v.changes)+len(c.Changes) > maxDeferred {
+		return false
+	}
+	v.changes = append(v.changes, c.Changes...)
+	return true
+}
+
+// ReadyAt returns when every host of the domain to which this event sent requests is ready for the next one.
+func (v *Visit) ReadyAt() time.Time {
+	b, domain := v.batch, v.domain
+	if v.lease.Domain != "" {
+		domain = v.lease.Domain
+	}
+	return b.limiter.ReadyAt(b.collector.Limits.RequestInterval, func(host string) bool { return within(host, domain) })
+}
+
+// Collect brings the document of the message's domain up to date, and returns it as stored. It fails with the cause if no
+// request got an HTTP response, or robots.txt is on a host that is not ready, so that an outage does not become a
+// contract. On the last attempt it writes what it has instead, unless the cause is ErrExcluded or the domain's own hosts
+// are not ready.
+func (v *Visit) Collect(ctx context.Context, m *contract.DomainMessage, last bool) (*contract.Document, error) {
+	c := v.batch.collector
+	c.Log.Info("domain_collector_start", "domain_id", m.DomainID, "registrable_domain", m.Domain)
+	s := &saving{batch: v.batch, visit: v, dir: m.Dir(), message: m}
+	doc, err := v.bringUpToDate(ctx, s, last)
+	if err != nil {
+		return nil, err
+	}
+	if f := s.found; f != nil && !f.reachable {
+		c.Log.Error("domain_unreachable_failed", "error_type", contract.KindOf(f.failure), "domain_id", m.DomainID, "registrable_domain", m.Domain)
+	}
+	c.Log.Info("domain_collector_complete", "domain_id", doc.DomainID, "robots_exists", doc.Robots.Exists, "sitemap_exists", doc.Sitemap.Exists,
+		"total_urls", doc.Processing.TotalURLs, "merged", s.merging(), "reachable", doc.Reachable)
+	return doc, nil
+}
+
+// bringUpToDate merges the message into the domain's document if there is one, or writes one from the evidence of
+// another partition, or else from what the domain answers now.
+func (v *Visit) bringUpToDate(ctx context.Context, s *saving, last bool) (doc *contract.Document, err error) {
+	defer func() {
+		if s.found != nil { // after a panic, too, nothing goes on in the background
+			_ = s.found.storing.wait()
+		}
+	}()
+	done, err := v.Done(ctx, s.message)
+	if err == nil && !done {
+		s.reused, err = v.reuse(ctx, s.message)
+		if err == nil && s.reused == nil {
+			s.found, err = v.ask(ctx, s.message, last)
+		}
+	}
+	if err == nil && ctx.Err() != nil { // the findings may be those of a lease that was lost half-way
+		err = contract.Wrap(contract.Timeout, "collector.Collect", ctx.Err())
+	}
+	if err == nil {
+		doc, err = v.update(ctx, s)
+	}
+	return doc, err
+}
+
+// ask collects the findings about the domain. A domain that does not answer is asked once per visit: its
+// other messages share the failure.
+func (v *Visit) ask(ctx context.Context, m *contract.DomainMessage, last bool) (*findings, error) {
+	if m.URLsPath != "" { // a missing list should not cost the domain a request
+		if _, err := v.batch.store.Head(ctx, m.URLsPath); err != nil {
+			return nil, missingList(m.URLsPath, err)
+		}
+	}
+	known := v.checkpoint(m)
+	f := known.silent
+	if f == nil {
+		var err error
+		if f, err = v.gather(ctx, m); err != nil {
+			return nil, err
+		}
+	}
+	if f.failure == nil {
+		return f, nil
+	}
+	if err := f.storing.wait(); err != nil {
+		return nil, err
+	}
+	if last && !errors.Is(f.failure, ErrExcluded) && !postponed(f.failure) {
+		return f, nil
+	}
+	if ctx.Err() == nil { // if our own time ran out, the domain may well answer
+		known.silent = f
+	}
+	return nil, f.failure
+}
+
+// update saves the document with the message's URLs, and then the checkpoint unless it is there already. URL lists
+// too large for a message are in memory one at a time; a collection waits for its turn after the domain was
+// asked, which may take minutes.
+func (v *Visit) update(ctx context.Context, s *saving) (*contract.Document, error) {
+	b, m := v.batch, s.message
+	if m.URLsPath != "" {
+		select {
+		case b.merging <- struct{}{}:
+			defer func() { <-b.merging }()
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	var err error
+	if s.added, err = b.urls(ctx, m, m.SourceFile().Name); err != nil {
+		return nil, err
+	}
+	doc, err := s.save(ctx)
+	if err != nil || s.merging() {
+		return doc, err
+	}
+	if err := v.storeCheckpoint(ctx, m, doc); err != nil {
+		return nil, err
+	}
+	if s.found != nil && s.found.complete() {
+		v.collected = Evidence{m.Partition, s.found.began}
+		if v.collected.At.After(v.evidence.At) {
+			v.evidence = v.collected
+		}
+	}
+	return doc, nil
+}
+
+// urls returns the message's URLs as entries of a document, from the message or from the store.
+func (b *Batch) urls(ctx context.Context, m *contract.DomainMessage, rawName string) ([]contract.DocumentURL, error) {
+	list := m.URLs
+	if m.URLsPath != "" {
+		if err := b.store.readJSON(ctx, m.URLsPath, &list); err != nil {
+			return nil, err
+		}
+	}
+	return describe(list, rawName), nil
+}
+
+// checkpoint returns what is known about the checkpoint of a message.
+func (v *Visit) checkpoint(m *contract.DomainMessage) *checkpoint {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	key := m.Dir().Checkpoint()
+	c := v.checkpoints[key]
+	if c == nil {
+		c = &checkpoint{}
+		v.checkpoints[key] = c
+	}
+	return c
+}
+
+// clockError is by how much the clocks of a shard and of an event may differ.
+const clockError = 10 * time.Second
+
+// Done reports whether the domain was collected, for a forced message since it was requested: Collect then only merges
+// URLs and sends no requests. A visit remembers a checkpoint that it saw. It remembers that there was none unless another
+// event may have written one before the domain was leased.
+func (v *Visit) Done(ctx context.Context, m *contract.DomainMessage) (bool, error) {
+	c := v.checkpoint(m)
+	done := !c.written.IsZero() && satisfies(c.written, m)
+	if current := !c.looked.IsZero() && v.lease.LastOwned.Before(c.looked.Add(-clockError)); done || current {
+		return done, nil
+	}
+	return v.look(ctx, m, c)
+}
+
+// look is Done by what the bucket says now.
+func (v *Visit) look(ctx context.Context, m *contract.DomainMessage, c *checkpoint) (bool, error) {
+	began := v.batch.collector.Clock.Now()
+	o, err := v.batch.store.Head(ctx, m.Dir().Checkpoint())
+	switch {
+	case err == nil:
+		c.looked, c.written, c.silent = began, o.Uploaded, nil
+	case errors.Is(err, r2.ErrNotFound):
+		c.looked = began
+		return false, nil
+	default:
+		return false, contract.Wrap(contract.Storage, "collector.Done", err)
+	}
+	return satisfies(o.Uploaded, m), nil
+}
+
+// satisfies reports whether a checkpoint written then is recent enough for a message.
+func satisfies(written time.Time, m *contract.DomainMessage) bool {
+	return !m.Force || !written.Before(m.RequestedAt)
+}
+
+// storeCheckpoint marks the domain as collected.
+func (v *Visit) storeCheckpoint(ctx context.Context, m *contract.DomainMessage, d *contract.Document) error {
+	metadata := contract.CheckpointMetadata(v.batch.collector.Clock.Now(), contract.Version)
+	maps.Copy(metadata, contract.OutcomeOf(d).Metadata())
+	o, err := v.batch.store.putRetry(ctx, m.Dir().Checkpoint(), nil, &r2.PutOptions{Metadata: metadata})
+	if err == nil {
+		c := v.checkpoint(m)
+		c.written, c.silent = o.Uploaded, nil
+	}
+	return err
+}
