@@ -58,6 +58,8 @@ var mayImport = map[string][]string{
 	"contract":     {},
 	"swar":         {},
 	"markup":       {"swar"},
+	"httpapi":      {"contract"},
+	"prometheus":   {},
 	"settings":     {"contract"},
 	"worker":       {"contract"},
 	"bindings":     {"alarms", "contract", "fetch", "frontier", "handlers", "ledger", "queues", "r2", "worker"},
@@ -80,8 +82,8 @@ var mayImport = map[string][]string{
 	"alarms":       {"contract", "ledger"},
 	"webhook":      {"contract", "frontier", "ledger"},
 	"reconcile":    {"collector", "contract", "frontier", "ledger", "r2"},
-	"handlers":     {"contract", "alarms", "classify", "discovery", "frontier", "markup", "settings", "orchestrator", "processor", "collector", "ledger", "r2"},
-	"engine":       {"alarms", "classify", "collector", "contract", "controls", "deadletters", "fetch", "frontier", "handlers", "ledger", "orchestrator", "processor", "queues", "r2", "reconcile", "settings", "webhook"},
+	"handlers":     {"contract", "alarms", "classify", "discovery", "frontier", "httpapi", "markup", "prometheus", "settings", "orchestrator", "processor", "collector", "ledger", "r2"},
+	"engine":       {"alarms", "classify", "collector", "contract", "controls", "deadletters", "fetch", "frontier", "handlers", "httpapi", "ledger", "orchestrator", "processor", "queues", "r2", "reconcile", "settings", "webhook"},
 
 	// The Info service.
 	"info":            {"contract", "markup"},
@@ -93,8 +95,8 @@ var mayImport = map[string][]string{
 	"info/redis":      {"info/connection"},
 	"info/collect":    {"contract", "fetch", "info", "info/cache", "info/store", "markup"},
 	"info/watch":      {"alarms", "contract", "info", "info/store", "ledger"},
-	"info/web":        {"contract", "info", "info/cache", "info/store", "info/watch", "ledger"},
-	"info/service": {"alarms", "contract", "fetch", "info", "info/cache", "info/collect", "info/postgres", "info/redis", "info/sources", "info/store",
+	"info/web":        {"contract", "httpapi", "info", "info/cache", "info/store", "info/watch", "ledger", "prometheus"},
+	"info/service": {"alarms", "contract", "fetch", "httpapi", "info", "info/cache", "info/collect", "info/postgres", "info/redis", "info/sources", "info/store",
 		"info/watch", "info/web", "settings"},
 	"info/infotest": {"contract", "info", "info/cache", "info/store", "ledger", "test/cases"},
 

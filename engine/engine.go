@@ -17,6 +17,7 @@ import (
 	"github.com/newsfork/seed-engine/fetch"
 	"github.com/newsfork/seed-engine/frontier"
 	"github.com/newsfork/seed-engine/handlers"
+	"github.com/newsfork/seed-engine/httpapi"
 	"github.com/newsfork/seed-engine/ledger"
 	"github.com/newsfork/seed-engine/queues"
 	"github.com/newsfork/seed-engine/r2"
@@ -66,7 +67,7 @@ func New(p Platform) *Engine {
 func (e *Engine) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p, err := e.configured()
 	if err != nil {
-		handlers.Misconfigured(w, err)
+		httpapi.Misconfigured(w, err)
 		return
 	}
 	p.handler.ServeHTTP(w, r)

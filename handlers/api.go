@@ -5,18 +5,15 @@ package handlers
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"log/slog"
 	"net/http"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/newsfork/seed-engine/classify"
 	"github.com/newsfork/seed-engine/collector"
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/frontier"
+	"github.com/newsfork/seed-engine/httpapi"
 	"github.com/newsfork/seed-engine/ledger"
 	"github.com/newsfork/seed-engine/orchestrator"
 	"github.com/newsfork/seed-engine/r2"
@@ -119,119 +116,63 @@ type API struct {
 	readiness readiness
 }
 
-const requestID = "X-Request-Id"
-
-// route maps a path to its methods.
-type route struct {
-	path    string
-	access  access
-	methods map[string]func(http.ResponseWriter, *http.Request) error
-}
-
-func (a *API) routes() []route {
-	type methods = map[string]func(http.ResponseWriter, *http.Request) error
-	return []route{
-		{"/{$}", everybody, methods{"GET": a.index}},
-		{"/health", everybody, methods{"GET": a.live}},
-		{"/health/live", everybody, methods{"GET": a.live}},
-		{"/health/ready", everybody, methods{"GET": a.ready}},
-		{"/schemas/{name}", everybody, methods{"GET": a.schema}},
-		{"/openapi.json", everybody, methods{"GET": a.openAPI}},
-		{"/metrics", tokens, methods{"GET": a.metrics}},
-		{"/api/v1/seeds/orchestrate", tokens, methods{"POST": a.orchestrate}},
-		{"/api/v1/seeds/status", tokens, methods{"GET": a.status}},
-		{"/api/v1/seeds/domains", tokens, methods{"GET": a.listDomains}},
-		{"/api/v1/seeds/domains/{domain}", tokens, methods{"GET": a.showDomain}},
-		{"/api/v1/seeds/domains/{domain}/robots.txt", tokens, methods{"GET": a.domainFile(contract.DomainDir.Robots, "text/plain; charset=utf-8")}},
-		{"/api/v1/seeds/domains/{domain}/sitemap.xml", tokens, methods{"GET": a.domainFile(contract.DomainDir.Sitemap, "application/xml")}},
-		{"/api/v1/seeds/domains/{domain}/urls", tokens, methods{"GET": a.domainURLs}},
-		{"/api/v1/seeds/domains/{domain}/collect", tokens, methods{"POST": a.collect}},
-		{"/api/v1/seeds/reconcile", tokens, methods{"POST": a.reconcile}},
-		{"/api/v1/seeds/changes", tokens, methods{"GET": a.changes}},
-		{"/api/v1/feed", tokens, methods{"GET": a.feed}},
-		{"/api/v1/dlq", tokens, methods{"GET": a.listDeadLetters}},
-		{"/api/v1/dlq/{id}", tokens, methods{"GET": a.showDeadLetter}},
-		{"/api/v1/dlq/replay", tokens, methods{"POST": a.replay}},
-		{"/api/v1/dlq/discard", tokens, methods{"POST": a.discard}},
-		{"/api/v1/exclusions", tokens, methods{"GET": a.listExclusions}},
-		{"/api/v1/exclusions/{kind}/{value}", tokens, methods{"GET": a.showExclusion, "PUT": a.exclude, "DELETE": a.include}},
-		{"/api/v1/frontier/restore", tokens, methods{"POST": a.restore}},
-		{"/api/v1/frontier/lease", scrapers, methods{"POST": a.leaseURLs}},
-		{"/api/v1/frontier/report", scrapers, methods{"POST": a.reportURLs}},
-		{"/api/v1/frontier/urls", tokens, methods{"POST": a.putURLs}},
-		{"/api/v1/frontier/stats", tokens, methods{"GET": a.frontierStats}},
-		{"/api/v1/frontier/url", tokens, methods{"GET": a.frontierURL}},
-		{"/api/v1/frontier/hosts", tokens, methods{"GET": a.frontierHosts}},
-		{"/api/v1/frontier/hosts/{host}", tokens, methods{"POST": a.changeHost}},
-		{"/api/v1/frontier/shards/{shard}/export", operators, methods{"GET": a.exportShard}},
-		{"/api/v1/pipeline", tokens, methods{"GET": a.pipeline}},
-		{"/api/v1/pipeline/pause", tokens, methods{"POST": a.pause}},
-		{"/api/v1/pipeline/resume", tokens, methods{"POST": a.resume}},
-		{"/api/v1/datasets/{country}/{category}/{date}", tokens, methods{"GET": a.listDataset}},
-		{"/api/v1/datasets/{country}/{category}/{date}/{chunk}", tokens, methods{"PUT": a.upload, "DELETE": a.deleteFile}},
+func (a *API) routes() []httpapi.Route {
+	type methods = httpapi.Methods
+	return []httpapi.Route{
+		{Path: "/{$}", Access: httpapi.Public, Methods: methods{"GET": a.index}},
+		{Path: "/health", Access: httpapi.Public, Methods: methods{"GET": a.live}},
+		{Path: "/health/live", Access: httpapi.Public, Methods: methods{"GET": a.live}},
+		{Path: "/health/ready", Access: httpapi.Public, Methods: methods{"GET": a.ready}},
+		{Path: "/schemas/{name}", Access: httpapi.Public, Methods: methods{"GET": a.schema}},
+		{Path: "/openapi.json", Access: httpapi.Public, Methods: methods{"GET": a.openAPI}},
+		{Path: "/metrics", Access: httpapi.Readers, Methods: methods{"GET": a.metrics}},
+		{Path: "/api/v1/seeds/orchestrate", Access: httpapi.Readers, Methods: methods{"POST": a.orchestrate}},
+		{Path: "/api/v1/seeds/status", Access: httpapi.Readers, Methods: methods{"GET": a.status}},
+		{Path: "/api/v1/seeds/domains", Access: httpapi.Readers, Methods: methods{"GET": a.listDomains}},
+		{Path: "/api/v1/seeds/domains/{domain}", Access: httpapi.Readers, Methods: methods{"GET": a.showDomain}},
+		{Path: "/api/v1/seeds/domains/{domain}/robots.txt", Access: httpapi.Readers, Methods: methods{"GET": a.domainFile(contract.DomainDir.Robots, "text/plain; charset=utf-8")}},
+		{Path: "/api/v1/seeds/domains/{domain}/sitemap.xml", Access: httpapi.Readers, Methods: methods{"GET": a.domainFile(contract.DomainDir.Sitemap, "application/xml")}},
+		{Path: "/api/v1/seeds/domains/{domain}/urls", Access: httpapi.Readers, Methods: methods{"GET": a.domainURLs}},
+		{Path: "/api/v1/seeds/domains/{domain}/collect", Access: httpapi.Readers, Methods: methods{"POST": a.collect}},
+		{Path: "/api/v1/seeds/reconcile", Access: httpapi.Readers, Methods: methods{"POST": a.reconcile}},
+		{Path: "/api/v1/seeds/changes", Access: httpapi.Readers, Methods: methods{"GET": a.changes}},
+		{Path: "/api/v1/feed", Access: httpapi.Readers, Methods: methods{"GET": a.feed}},
+		{Path: "/api/v1/dlq", Access: httpapi.Readers, Methods: methods{"GET": a.listDeadLetters}},
+		{Path: "/api/v1/dlq/{id}", Access: httpapi.Readers, Methods: methods{"GET": a.showDeadLetter}},
+		{Path: "/api/v1/dlq/replay", Access: httpapi.Readers, Methods: methods{"POST": a.replay}},
+		{Path: "/api/v1/dlq/discard", Access: httpapi.Readers, Methods: methods{"POST": a.discard}},
+		{Path: "/api/v1/exclusions", Access: httpapi.Readers, Methods: methods{"GET": a.listExclusions}},
+		{Path: "/api/v1/exclusions/{kind}/{value}", Access: httpapi.Readers, Methods: methods{"GET": a.showExclusion, "PUT": a.exclude, "DELETE": a.include}},
+		{Path: "/api/v1/frontier/restore", Access: httpapi.Readers, Methods: methods{"POST": a.restore}},
+		{Path: "/api/v1/frontier/lease", Access: httpapi.Scrapers, Methods: methods{"POST": a.leaseURLs}},
+		{Path: "/api/v1/frontier/report", Access: httpapi.Scrapers, Methods: methods{"POST": a.reportURLs}},
+		{Path: "/api/v1/frontier/urls", Access: httpapi.Readers, Methods: methods{"POST": a.putURLs}},
+		{Path: "/api/v1/frontier/stats", Access: httpapi.Readers, Methods: methods{"GET": a.frontierStats}},
+		{Path: "/api/v1/frontier/url", Access: httpapi.Readers, Methods: methods{"GET": a.frontierURL}},
+		{Path: "/api/v1/frontier/hosts", Access: httpapi.Readers, Methods: methods{"GET": a.frontierHosts}},
+		{Path: "/api/v1/frontier/hosts/{host}", Access: httpapi.Readers, Methods: methods{"POST": a.changeHost}},
+		{Path: "/api/v1/frontier/shards/{shard}/export", Access: httpapi.Operators, Methods: methods{"GET": a.exportShard}},
+		{Path: "/api/v1/pipeline", Access: httpapi.Readers, Methods: methods{"GET": a.pipeline}},
+		{Path: "/api/v1/pipeline/pause", Access: httpapi.Readers, Methods: methods{"POST": a.pause}},
+		{Path: "/api/v1/pipeline/resume", Access: httpapi.Readers, Methods: methods{"POST": a.resume}},
+		{Path: "/api/v1/datasets/{country}/{category}/{date}", Access: httpapi.Readers, Methods: methods{"GET": a.listDataset}},
+		{Path: "/api/v1/datasets/{country}/{category}/{date}/{chunk}", Access: httpapi.Readers, Methods: methods{"PUT": a.upload, "DELETE": a.deleteFile}},
 	}
 }
 
 // Handler serves the API.
-func (a *API) Handler() http.Handler {
-	mux := http.NewServeMux()
-	for _, rt := range a.routes() {
-		mux.HandleFunc(rt.path, func(w http.ResponseWriter, r *http.Request) {
-			if err := a.dispatch(w, r, rt); err != nil {
-				fail(w, r, a.Log, err, nil)
-			}
-		})
-	}
-	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		fail(w, r, a.Log, &failure{http.StatusNotFound, "not_found", "there is nothing at this path; GET / lists the endpoints"}, nil)
-	})
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set(requestID, idOf(r))
-		mux.ServeHTTP(w, r)
-	})
-}
+func (a *API) Handler() http.Handler { return a.server().Handler(a.routes()) }
 
-func (a *API) dispatch(w http.ResponseWriter, r *http.Request, rt route) error {
-	method := r.Method
-	if method == http.MethodHead {
-		method = http.MethodGet
+func (a *API) server() *httpapi.Server {
+	s := a.Settings
+	return &httpapi.Server{
+		Guard: httpapi.Guard{
+			Realm: "seed-engine", Token: s.APIToken, Previous: s.APITokenPrevious, Read: s.ReadToken,
+			Local: func() bool { return s.Environment == settings.Development && a.Local != nil && a.Local() },
+		},
+		Log:      a.Log,
+		LogEvent: "request_failed",
 	}
-	var by string
-	if rt.access != everybody {
-		var err error
-		if by, err = a.authorise(w, r, rt.access); err != nil {
-			return err
-		}
-		w.Header().Set(accessHeader, mayDo(by))
-		r = r.WithContext(context.WithValue(r.Context(), actorKey{}, by))
-	}
-	handle := rt.methods[method]
-	if handle == nil {
-		var allowed []string
-		for m := range rt.methods {
-			allowed = append(allowed, m)
-		}
-		slices.Sort(allowed)
-		w.Header().Set("Allow", strings.Join(allowed, ", "))
-		return &failure{http.StatusMethodNotAllowed, "method_not_allowed", r.Method + " is not possible here; send " + strings.Join(allowed, " or ")}
-	}
-	if by == settings.Development && method != http.MethodGet {
-		if err := refuseForeignPage(r); err != nil {
-			return err
-		}
-	}
-	return handle(w, r)
-}
-
-// idOf repeats the caller's request id when it is a plain token, else makes one.
-func idOf(r *http.Request) string {
-	id := r.Header.Get(requestID)
-	if id != "" && len(id) <= 128 && strings.Trim(id, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-") == "" {
-		return id
-	}
-	var b [16]byte
-	rand.Read(b[:])
-	return hex.EncodeToString(b[:])
 }
 
 // record writes to the ledger what was done. It stays done if that fails.

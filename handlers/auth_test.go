@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/newsfork/seed-engine/contract"
-	"github.com/newsfork/seed-engine/handlers"
+	"github.com/newsfork/seed-engine/httpapi"
 	"github.com/newsfork/seed-engine/settings"
 )
 
@@ -179,7 +179,7 @@ func TestAWrongSettingShowsNoSecret(t *testing.T) {
 			continue // any text is a token
 		}
 		w := httptest.NewRecorder()
-		handlers.Misconfigured(w, err)
+		httpapi.Misconfigured(w, err)
 		var answer struct {
 			Error struct{ Code, Field, Message string }
 		}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/httpapi"
 	"github.com/newsfork/seed-engine/r2"
 )
 
@@ -97,7 +98,7 @@ func (a *API) listDataset(w http.ResponseWriter, r *http.Request) error {
 		out.Cursor = contract.Text(strings.TrimPrefix(last, prefix))
 	}
 	a.addRecords(r.Context(), &out)
-	succeed(w, http.StatusOK, out)
+	httpapi.Succeed(w, http.StatusOK, out)
 	return nil
 }
 

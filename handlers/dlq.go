@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/httpapi"
 	"github.com/newsfork/seed-engine/ledger"
 )
 
@@ -35,7 +36,7 @@ func (a *API) listDeadLetters(w http.ResponseWriter, r *http.Request) error {
 	for i := range page.DeadLetters {
 		markLetter(&page.DeadLetters[i], x)
 	}
-	succeed(w, http.StatusOK, page)
+	httpapi.Succeed(w, http.StatusOK, page)
 	return nil
 }
 
@@ -49,7 +50,7 @@ func (a *API) showDeadLetter(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if detail == nil {
-		return &failure{http.StatusNotFound, "not_found", "there is no dead letter with this id; GET /api/v1/dlq lists them"}
+		return httpapi.NotFound("no dead letter has this id; GET /api/v1/dlq lists them")
 	}
 	if detail.Letter, err = a.DeadLetters.Read(r.Context(), detail.Key); err != nil {
 		return err
@@ -59,7 +60,7 @@ func (a *API) showDeadLetter(w http.ResponseWriter, r *http.Request) error {
 	for i := range detail.History {
 		markLetter(&detail.History[i], x)
 	}
-	succeed(w, http.StatusOK, detail)
+	httpapi.Succeed(w, http.StatusOK, detail)
 	return nil
 }
 
@@ -85,16 +86,16 @@ func (a *API) resolve(w http.ResponseWriter, r *http.Request, do func(ctx contex
 		return err
 	}
 	var choice contract.DeadLetterChoice
-	if err := readJSON(r, &choice); err != nil {
+	if err := httpapi.ReadJSON(r, &choice); err != nil {
 		return err
 	}
 	if err := choice.Validate(); err != nil {
 		return err
 	}
-	done, err := do(r.Context(), choice, actor(r))
+	done, err := do(r.Context(), choice, httpapi.Actor(r))
 	if err != nil {
 		return err
 	}
-	succeed(w, http.StatusOK, done)
+	httpapi.Succeed(w, http.StatusOK, done)
 	return nil
 }

@@ -2,11 +2,11 @@ package handlers
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/httpapi"
 	"github.com/newsfork/seed-engine/r2"
 )
 
@@ -23,13 +23,14 @@ func (a *API) domainFile(key func(contract.DomainDir) string, kind string) func(
 		body, err := a.Bucket.Get(r.Context(), key(dir))
 		switch {
 		case errors.Is(err, r2.ErrNotFound):
-			return &failure{http.StatusNotFound, "not_found", dir.Domain + " has no such file; its document says why"}
+			return httpapi.NotFound("%s has no such file; see its document for the reason", dir.Domain)
 		case err != nil:
 			return contract.Wrap(contract.Storage, "handlers.domainFile", err)
 		}
 		defer body.Close()
 		if body.Size > maxFileBytes {
-			return &failure{http.StatusRequestEntityTooLarge, "too_large", fmt.Sprintf("it has %d bytes, more than %d; read the object %s from R2", body.Size, maxFileBytes, body.Key)}
+			return httpapi.Errorf(http.StatusRequestEntityTooLarge, "too_large",
+				"the file has %d bytes, more than %d; read the object %s from R2", body.Size, maxFileBytes, body.Key)
 		}
 		h := w.Header()
 		tag := `"` + body.ETag + `"`

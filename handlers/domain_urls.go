@@ -14,6 +14,7 @@ import (
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/discovery"
 	"github.com/newsfork/seed-engine/frontier"
+	"github.com/newsfork/seed-engine/httpapi"
 )
 
 // urlsPerPage is how many URLs of a domain one answer has.
@@ -41,7 +42,7 @@ func (a *API) domainURLs(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if document == nil {
-		return &failure{http.StatusNotFound, "not_found", detail.Domain + " has no document there yet"}
+		return httpapi.NotFound("%s has no document in this partition yet", detail.Domain)
 	}
 	var doc contract.Document
 	if err := json.Unmarshal(document, &doc); err != nil {
@@ -62,7 +63,7 @@ func (a *API) domainURLs(w http.ResponseWriter, r *http.Request) error {
 		last := &page.URLs[urlsPerPage-1]
 		page.Cursor = contract.EncodeCursor(rank{score(last), last.URL})
 	}
-	return sendTagged(w, r, "application/json; charset=utf-8", encodeJSON(answer{Success: true, Data: page}))
+	return sendTagged(w, r, "application/json; charset=utf-8", encodeJSON(httpapi.Envelope{Success: true, Data: page}))
 }
 
 // gather fills a list. It returns the shard of the frontier that did not answer, if so.

@@ -9,13 +9,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tidwall/gjson"
-	"golang.org/x/net/publicsuffix"
-
 	"github.com/newsfork/seed-engine/collector"
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/httpapi"
 	"github.com/newsfork/seed-engine/ledger"
 	"github.com/newsfork/seed-engine/r2"
+	"github.com/tidwall/gjson"
+	"golang.org/x/net/publicsuffix"
 )
 
 // listDomains shows one page of the ledger's domains.
@@ -61,7 +61,7 @@ func (a *API) listDomains(w http.ResponseWriter, r *http.Request) error {
 			return want.State == contract.Excluded && d.State != contract.Excluded && !*d.Excluded
 		})
 	}
-	succeed(w, http.StatusOK, page)
+	httpapi.Succeed(w, http.StatusOK, page)
 	return nil
 }
 
@@ -106,7 +106,7 @@ func (a *API) showDomain(w http.ResponseWriter, r *http.Request) error {
 	if !detail.Excluded {
 		detail.EntryPoints = a.entryPoints(r.Context(), detail.Domain, exclusions)
 	}
-	return sendTagged(w, r, "application/json; charset=utf-8", encodeJSON(answer{Success: true, Data: detail}))
+	return sendTagged(w, r, "application/json; charset=utf-8", encodeJSON(httpapi.Envelope{Success: true, Data: detail}))
 }
 
 // domain gives the record and document of the path's domain in the partition that f names whole, else in the
@@ -138,7 +138,7 @@ func (a *API) domain(r *http.Request, f contract.Filter) (*contract.DomainDetail
 }
 
 func unknownDomain(domain string) error {
-	return &failure{http.StatusNotFound, "not_found", "there is no domain " + domain + " there; GET /api/v1/seeds/domains lists the domains"}
+	return httpapi.NotFound("no domain %s found; GET /api/v1/seeds/domains lists the domains", domain)
 }
 
 // locate is domain without reading the document. Where f names a partition whole it may be that nothing is
@@ -206,7 +206,7 @@ func (a *API) collect(w http.ResponseWriter, r *http.Request) error {
 		Category string `json:"category"`
 		Date     string `json:"date"`
 	}
-	if err := readJSON(r, &body); err != nil {
+	if err := httpapi.ReadJSON(r, &body); err != nil {
 		return err
 	}
 	f := contract.Filter{Country: country(body.Country), Category: body.Category, Date: body.Date}
@@ -219,9 +219,11 @@ func (a *API) collect(w http.ResponseWriter, r *http.Request) error {
 	}
 	switch {
 	case found.Excluded:
-		return &failure{http.StatusConflict, "excluded", found.Domain + " is excluded; GET /api/v1/exclusions lists what excludes it: take that back first"}
+		return httpapi.Errorf(http.StatusConflict, "excluded",
+			"%s is excluded; GET /api/v1/exclusions lists the exclusions: delete the one that covers it first", found.Domain)
 	case found.Document == nil:
-		return &failure{http.StatusNotFound, "not_found", found.Domain + " has no document there yet; replay its dead letter, or orchestrate its partition with force"}
+		return httpapi.NotFound(
+			"%s has no document in this partition yet; replay its dead letter, or orchestrate the partition with force", found.Domain)
 	}
 	var doc contract.Document
 	if err := json.Unmarshal(found.Document, &doc); err != nil {
@@ -239,7 +241,7 @@ func (a *API) collect(w http.ResponseWriter, r *http.Request) error {
 	a.record(r.Context(), ledger.Changes{Domains: []ledger.DomainChange{
 		{Partition: found.Partition, Domain: found.Domain, Queued: message.RequestedAt, RequiredSince: message.RequestedAt},
 	}})
-	a.Log.Info("domain_queued", "registrable_domain", found.Domain, "partition_info", found.Partition, "by", actor(r))
-	succeed(w, http.StatusAccepted, contract.DomainQueued{Domain: found.Domain, Partition: found.Partition, RequestedAt: contract.Time{Time: message.RequestedAt}})
+	a.Log.Info("domain_queued", "registrable_domain", found.Domain, "partition_info", found.Partition, "by", httpapi.Actor(r))
+	httpapi.Succeed(w, http.StatusAccepted, contract.DomainQueued{Domain: found.Domain, Partition: found.Partition, RequestedAt: contract.Time{Time: message.RequestedAt}})
 	return nil
 }

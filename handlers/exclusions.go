@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/httpapi"
 	"github.com/newsfork/seed-engine/markup"
 	"golang.org/x/net/publicsuffix"
 )
@@ -56,7 +57,7 @@ func find(list []contract.Exclusion, kind, value string) (int, bool) {
 }
 
 func missing(kind, value string) error {
-	return &failure{http.StatusNotFound, "not_found", "the " + kind + " " + value + " is not excluded; GET /api/v1/exclusions lists what is"}
+	return httpapi.NotFound("the %s %s is not excluded; GET /api/v1/exclusions lists the exclusions", kind, value)
 }
 
 func (a *API) showExclusion(w http.ResponseWriter, r *http.Request) error {
@@ -72,7 +73,7 @@ func (a *API) showExclusion(w http.ResponseWriter, r *http.Request) error {
 	if !ok {
 		return missing(kind, value)
 	}
-	succeed(w, http.StatusOK, c.Exclusions[i])
+	httpapi.Succeed(w, http.StatusOK, c.Exclusions[i])
 	return nil
 }
 
@@ -106,7 +107,7 @@ func (a *API) exclude(w http.ResponseWriter, r *http.Request) error {
 		case !ok:
 			status = http.StatusCreated
 			c.Exclusions = slices.Insert(c.Exclusions, i, contract.Exclusion{
-				Kind: kind, Value: value, Reason: why, CreatedAt: contract.Time{Time: a.Now().UTC()}, CreatedBy: actor(r),
+				Kind: kind, Value: value, Reason: why, CreatedAt: contract.Time{Time: a.Now().UTC()}, CreatedBy: httpapi.Actor(r),
 			})
 			c.Note(kind, value, a.Now())
 		}
@@ -116,9 +117,9 @@ func (a *API) exclude(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	a.Log.Warn("exclusion_changed", "kind", kind, "value", value, "excluded", true, "by", actor(r))
+	a.Log.Warn("exclusion_changed", "kind", kind, "value", value, "excluded", true, "by", httpapi.Actor(r))
 	a.Exclusions.Apply(r.Context(), kind, value)
-	succeed(w, status, entry)
+	httpapi.Succeed(w, status, entry)
 	return nil
 }
 
@@ -141,9 +142,9 @@ func (a *API) include(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	a.Log.Warn("exclusion_changed", "kind", kind, "value", value, "excluded", false, "by", actor(r))
+	a.Log.Warn("exclusion_changed", "kind", kind, "value", value, "excluded", false, "by", httpapi.Actor(r))
 	a.Exclusions.Apply(r.Context(), kind, value)
-	succeed(w, http.StatusOK, entry)
+	httpapi.Succeed(w, http.StatusOK, entry)
 	return nil
 }
 
@@ -187,6 +188,6 @@ func (a *API) listExclusions(w http.ResponseWriter, r *http.Request) error {
 		}
 		page.Exclusions = append(page.Exclusions, e)
 	}
-	succeed(w, http.StatusOK, page)
+	httpapi.Succeed(w, http.StatusOK, page)
 	return nil
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/frontier"
+	"github.com/newsfork/seed-engine/httpapi"
 )
 
 // Forms in which the feed is given, besides the API's own.
@@ -78,7 +79,7 @@ func (a *API) feed(w http.ResponseWriter, r *http.Request) error {
 		}
 		return sendTagged(w, r, ndjson, lines)
 	}
-	return sendTagged(w, r, "application/json; charset=utf-8", encodeJSON(answer{Success: true, Data: page}))
+	return sendTagged(w, r, "application/json; charset=utf-8", encodeJSON(httpapi.Envelope{Success: true, Data: page}))
 }
 
 // changes gives the contracts that were rewritten, each in its newest revision.
@@ -106,7 +107,7 @@ func (a *API) changes(w http.ResponseWriter, r *http.Request) error {
 			Excluded: c.Excluded || exclusions.Domain(c.Domain), Key: contract.DomainDir{Partition: c.Partition, Domain: c.Domain}.Document(),
 		})
 	}
-	return sendTagged(w, r, "application/json; charset=utf-8", encodeJSON(answer{Success: true, Data: page}))
+	return sendTagged(w, r, "application/json; charset=utf-8", encodeJSON(httpapi.Envelope{Success: true, Data: page}))
 }
 
 func lacks(f *frontier.Followed) contract.Followed {

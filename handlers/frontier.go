@@ -10,6 +10,7 @@ import (
 	"github.com/newsfork/seed-engine/classify"
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/frontier"
+	"github.com/newsfork/seed-engine/httpapi"
 )
 
 // pausedWait is after how many seconds scrapers ask again while the pipeline is paused.
@@ -49,7 +50,7 @@ func (a *API) leaseURLs(w http.ResponseWriter, r *http.Request) error {
 	if len(answer.Items) == 0 {
 		answer.RetryAfter = &wait
 	}
-	succeed(w, http.StatusOK, answer)
+	httpapi.Succeed(w, http.StatusOK, answer)
 	return nil
 }
 
@@ -63,7 +64,7 @@ func readLease(r *http.Request) (want frontier.LeaseRequest, err error) {
 		Kinds    []string `json:"kinds"`
 		PerHost  *int     `json:"per_host"`
 	}
-	if err := readJSON(r, &body); err != nil {
+	if err := httpapi.ReadJSON(r, &body); err != nil {
 		return want, err
 	}
 	one := 1
@@ -83,13 +84,13 @@ func readLease(r *http.Request) (want frontier.LeaseRequest, err error) {
 		return want, err
 	}
 	for i, t := range body.Types {
-		if err := checkType(element("types", i), t); err != nil {
+		if err := checkType(httpapi.Element("types", i), t); err != nil {
 			return want, err
 		}
 	}
 	for i, kind := range body.Kinds {
 		if kind != frontier.KindPage && kind != frontier.KindEntry {
-			return want, contract.Invalid(element("kinds", i), "%.80q is not a kind; send %q or %q", kind, frontier.KindPage, frontier.KindEntry)
+			return want, contract.Invalid(httpapi.Element("kinds", i), "%.80q is not a kind; send %q or %q", kind, frontier.KindPage, frontier.KindEntry)
 		}
 	}
 	return frontier.LeaseRequest{
@@ -157,7 +158,7 @@ func (a *API) frontierStats(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return shardAway(w, err)
 	}
-	succeed(w, http.StatusOK, statsOf(&all, a.Now()))
+	httpapi.Succeed(w, http.StatusOK, statsOf(&all, a.Now()))
 	return nil
 }
 
@@ -235,7 +236,7 @@ func (a *API) frontierURL(w http.ResponseWriter, r *http.Request) error {
 		answer.LastStatus = statusOf(e.LastStatus)
 		answer.Checks = checksOf(e)
 	}
-	succeed(w, http.StatusOK, answer)
+	httpapi.Succeed(w, http.StatusOK, answer)
 	return nil
 }
 

@@ -2,7 +2,6 @@ package handlers
 
 import (
 	"encoding/json"
-	"fmt"
 	"math"
 	"net/http"
 	"strconv"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/frontier"
+	"github.com/newsfork/seed-engine/httpapi"
 )
 
 // frontierHosts shows one page of the hosts.
@@ -34,7 +34,7 @@ func (a *API) frontierHosts(w http.ResponseWriter, r *http.Request) error {
 	for i := range page.Hosts {
 		answer.Hosts[i] = hostOf(&page.Hosts[i])
 	}
-	succeed(w, http.StatusOK, answer)
+	httpapi.Succeed(w, http.StatusOK, answer)
 	return nil
 }
 
@@ -64,10 +64,10 @@ func (a *API) changeHost(w http.ResponseWriter, r *http.Request) error {
 		return shardAway(w, err)
 	}
 	if !found {
-		return &failure{http.StatusNotFound, "not_found", "the frontier has no host " + host + "; GET /api/v1/frontier/hosts lists them"}
+		return httpapi.NotFound("the frontier has no host %s; GET /api/v1/frontier/hosts lists all hosts", host)
 	}
-	a.Log.Warn("host_changed", "host", host, "blocked", change.BlockUntil != nil, "delayed", change.Delay != nil, "emptied", change.Empty, "by", actor(r))
-	succeed(w, http.StatusOK, contract.FrontierHostChanged{Host: host})
+	a.Log.Warn("host_changed", "host", host, "blocked", change.BlockUntil != nil, "delayed", change.Delay != nil, "emptied", change.Empty, "by", httpapi.Actor(r))
+	httpapi.Succeed(w, http.StatusOK, contract.FrontierHostChanged{Host: host})
 	return nil
 }
 
@@ -93,7 +93,7 @@ func readHostChange(r *http.Request) (change frontier.HostChange, err error) {
 		Delay      *float64        `json:"delay_seconds"`
 		Empty      bool            `json:"empty"`
 	}
-	if err := readJSON(r, &body); err != nil {
+	if err := httpapi.ReadJSON(r, &body); err != nil {
 		return change, err
 	}
 	if body.BlockUntil == nil && body.Delay == nil && !body.Empty {
@@ -137,7 +137,7 @@ func (a *API) exportShard(w http.ResponseWriter, r *http.Request) error {
 	name := r.PathValue("shard")
 	n, err := strconv.Atoi(strings.TrimPrefix(name, "shard-"))
 	if err != nil || n < 0 || n >= a.Frontier.Shards || name != "shard-"+strconv.Itoa(n) {
-		return &failure{http.StatusNotFound, "not_found", fmt.Sprintf("there is no such shard; their names are shard-0 to shard-%d", a.Frontier.Shards-1)}
+		return httpapi.NotFound("no such shard; use shard-0 to shard-%d", a.Frontier.Shards-1)
 	}
 	page, err := a.Frontier.Shard(n).Export(r.Context(), from)
 	if err != nil {
@@ -150,6 +150,6 @@ func (a *API) exportShard(w http.ResponseWriter, r *http.Request) error {
 	if page.Next > 0 {
 		answer.Cursor = contract.Text(strconv.FormatInt(page.Next, 10))
 	}
-	succeed(w, http.StatusOK, answer)
+	httpapi.Succeed(w, http.StatusOK, answer)
 	return nil
 }

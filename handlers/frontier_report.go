@@ -9,6 +9,7 @@ import (
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/discovery"
 	"github.com/newsfork/seed-engine/frontier"
+	"github.com/newsfork/seed-engine/httpapi"
 )
 
 // reportURLs takes what became of the items of a lease. What was reported before, or comes after the
@@ -24,10 +25,10 @@ func (a *API) reportURLs(w http.ResponseWriter, r *http.Request) error {
 		answer.NotTaken = append(answer.NotTaken, report.Results[i].ID)
 	}
 	if err != nil {
-		fail(w, r, a.Log, shardAway(w, err), answer)
+		a.server().Fail(w, r, shardAway(w, err), answer)
 		return nil
 	}
-	succeed(w, http.StatusOK, answer)
+	httpapi.Succeed(w, http.StatusOK, answer)
 	return nil
 }
 
@@ -50,7 +51,7 @@ func (a *API) readReport(r *http.Request) (report frontier.Report, err error) {
 		LeaseID string             `json:"lease_id"`
 		Results *[]json.RawMessage `json:"results"`
 	}
-	if err := readJSONUpTo(r, maxURLsBytes, &body); err != nil {
+	if err := httpapi.ReadJSONUpTo(r, maxURLsBytes, &body); err != nil {
 		return report, err
 	}
 	if body.LeaseID == "" {
@@ -63,7 +64,7 @@ func (a *API) readReport(r *http.Request) (report frontier.Report, err error) {
 	if err := within("results", &n, 0, frontier.MaxResults); err != nil {
 		return report, err
 	}
-	list, err := decodeList[reportResult](*body.Results, "results")
+	list, err := httpapi.DecodeList[reportResult](*body.Results, "results")
 	if err != nil {
 		return report, err
 	}
@@ -71,12 +72,12 @@ func (a *API) readReport(r *http.Request) (report frontier.Report, err error) {
 	assess := a.assessor(r.Context(), discovery.FromLink)
 	found := 0
 	for i := range list {
-		result, err := list[i].result(element("results", i), assess, a.Now())
+		result, err := list[i].result(httpapi.Element("results", i), assess, a.Now())
 		if err != nil {
 			return report, err
 		}
 		if found += len(result.Found); found > frontier.MaxFound {
-			return report, contract.Invalid(element("results", i)+".urls", "makes more than %d URLs together; report the others later", frontier.MaxFound)
+			return report, contract.Invalid(httpapi.Element("results", i)+".urls", "makes more than %d URLs together; report the others later", frontier.MaxFound)
 		}
 		report.Results = append(report.Results, result)
 	}
@@ -112,13 +113,13 @@ func (p *reportResult) result(field string, assess assessor, now time.Time) (res
 	if p.RetryAfter != nil {
 		result.RetryAfter = *p.RetryAfter
 	}
-	list, err := decodeList[foundURL](p.URLs, field+".urls")
+	list, err := httpapi.DecodeList[foundURL](p.URLs, field+".urls")
 	if err != nil {
 		return result, err
 	}
 	for i, f := range list {
 		if f.URL == "" {
-			return result, contract.Invalid(element(field+".urls", i)+".url", "is missing; send an http or https URL")
+			return result, contract.Invalid(httpapi.Element(field+".urls", i)+".url", "is missing; send an http or https URL")
 		}
 		page := frontier.NewPage{URL: f.URL, Title: f.Title}
 		if page.Type, page.Priority, err = assess(f.URL, "", time.Time{}); err != nil {

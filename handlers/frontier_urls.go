@@ -10,6 +10,7 @@ import (
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/discovery"
 	"github.com/newsfork/seed-engine/frontier"
+	"github.com/newsfork/seed-engine/httpapi"
 	"github.com/newsfork/seed-engine/markup"
 )
 
@@ -54,10 +55,10 @@ func (a *API) putURLs(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	if err != nil {
-		fail(w, r, a.Log, shardAway(w, err), answer)
+		a.server().Fail(w, r, shardAway(w, err), answer)
 		return nil
 	}
-	succeed(w, http.StatusOK, answer)
+	httpapi.Succeed(w, http.StatusOK, answer)
 	return nil
 }
 
@@ -66,21 +67,21 @@ func (a *API) readPut(r *http.Request) ([]frontier.NewPage, contract.Partition, 
 		URLs      []json.RawMessage  `json:"urls"`
 		Partition contract.Partition `json:"partition_info"`
 	}
-	if err := readJSONUpTo(r, maxURLsBytes, &body); err != nil {
+	if err := httpapi.ReadJSONUpTo(r, maxURLsBytes, &body); err != nil {
 		return nil, body.Partition, err
 	}
 	n := len(body.URLs)
 	if err := firstError(within("urls", &n, 1, maxPut), body.Partition.Validate("partition_info.")); err != nil {
 		return nil, body.Partition, err
 	}
-	list, err := decodeList[putURL](body.URLs, "urls")
+	list, err := httpapi.DecodeList[putURL](body.URLs, "urls")
 	if err != nil {
 		return nil, body.Partition, err
 	}
 	assess := a.assessor(r.Context(), discovery.FromResearch)
 	pages := make([]frontier.NewPage, n)
 	for i := range list {
-		if pages[i], err = list[i].page(element("urls", i), assess); err != nil {
+		if pages[i], err = list[i].page(httpapi.Element("urls", i), assess); err != nil {
 			return nil, body.Partition, err
 		}
 	}

@@ -8,13 +8,14 @@ import (
 	"time"
 
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/httpapi"
 	"github.com/newsfork/seed-engine/ledger"
 	"github.com/newsfork/seed-engine/r2"
 )
 
 // live says that the Worker answers at all.
 func (a *API) live(w http.ResponseWriter, r *http.Request) error {
-	succeed(w, http.StatusOK, struct {
+	httpapi.Succeed(w, http.StatusOK, struct {
 		Status  string `json:"status"`
 		Version string `json:"version"`
 	}{"ok", contract.Version})
@@ -42,14 +43,14 @@ func (a *API) ready(w http.ResponseWriter, r *http.Request) error {
 			if checks["d1"] == "not_migrated" {
 				message = ledger.ErrNotMigrated.Error() + "; make deploy-staging and make deploy-production apply it, or npx wrangler d1 migrations apply METADATA_DB"
 			}
-			send(w, http.StatusServiceUnavailable, answer{
+			httpapi.Send(w, http.StatusServiceUnavailable, httpapi.Envelope{
 				Data:  map[string]any{"status": "not_ready", "checks": checks},
-				Error: &errorBody{Code: string(contract.Storage), Message: message},
+				Error: &httpapi.ErrorBody{Code: string(contract.Storage), Message: message},
 			})
 			return nil
 		}
 	}
-	succeed(w, http.StatusOK, map[string]any{"status": "ready", "checks": checks})
+	httpapi.Succeed(w, http.StatusOK, map[string]any{"status": "ready", "checks": checks})
 	return nil
 }
 

@@ -7,13 +7,14 @@ import (
 	"strings"
 
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/httpapi"
 )
 
 func (a *API) index(w http.ResponseWriter, r *http.Request) error {
 	var endpoints []string
 	for _, rt := range a.routes() {
-		for m := range rt.methods {
-			endpoints = append(endpoints, m+" "+trimPattern(rt.path))
+		for m := range rt.Methods {
+			endpoints = append(endpoints, m+" "+trimPattern(rt.Path))
 		}
 	}
 	slices.SortFunc(endpoints, func(a, b string) int { // by path
@@ -30,7 +31,7 @@ func (a *API) index(w http.ResponseWriter, r *http.Request) error {
 	if at := a.Settings.InfoCollectorURL; at != "" {
 		about["info_dashboard"] = strings.TrimRight(at, "/") + "/dashboard/info/"
 	}
-	succeed(w, http.StatusOK, about)
+	httpapi.Succeed(w, http.StatusOK, about)
 	return nil
 }
 
@@ -45,7 +46,7 @@ func trimPattern(p string) string {
 func (a *API) schema(w http.ResponseWriter, r *http.Request) error {
 	name := r.PathValue("name")
 	if !slices.Contains(contract.SchemaNames, name) {
-		return &failure{http.StatusNotFound, "not_found", "there is no such schema; there are " + strings.Join(contract.SchemaNames, ", ")}
+		return httpapi.NotFound("no such schema; use %s", strings.Join(contract.SchemaNames, ", "))
 	}
 	return a.publish(w, r, "application/schema+json")
 }

@@ -1,19 +1,16 @@
 package handlers
 
 import (
-	"bytes"
-	"fmt"
 	"maps"
 	"net/http"
 	"slices"
-	"strconv"
-	"strings"
 	"sync"
 
 	"github.com/newsfork/seed-engine/alarms"
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/frontier"
 	"github.com/newsfork/seed-engine/ledger"
+	"github.com/newsfork/seed-engine/prometheus"
 )
 
 // PoolStats are the counters and the state of the answering isolate's instance pool; see worker.Stats.
@@ -56,18 +53,18 @@ func (a *API) metrics(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	e := &exposition{}
-	e.family("newsfork_seed_info", "gauge", "The program and where it runs.")
-	e.sample(1, "version", contract.Version, "environment", a.Settings.Environment)
-	e.family("newsfork_seed_ledger_up", "gauge", "1 when the ledger answered; without it its numbers are missing.")
-	e.sample(flagValue(statusErr == nil))
+	e.Family("newsfork_seed_info", "gauge", "The program and where it runs.")
+	e.Sample(1, "version", contract.Version, "environment", a.Settings.Environment)
+	e.Family("newsfork_seed_ledger_up", "gauge", "1 when the ledger answered; without it its numbers are missing.")
+	e.Sample(prometheus.Flag(statusErr == nil))
 	if statusErr == nil {
 		e.status(status)
 	}
 	if controlsErr == nil {
-		e.family("newsfork_seed_paused", "gauge", "1 while the pipeline is paused.")
-		e.sample(flagValue(controls.Pipeline.Paused))
-		e.family("newsfork_seed_exclusions", "gauge", "Exclusions in force.")
-		e.sample(float64(len(controls.Exclusions)))
+		e.Family("newsfork_seed_paused", "gauge", "1 while the pipeline is paused.")
+		e.Sample(prometheus.Flag(controls.Pipeline.Paused))
+		e.Family("newsfork_seed_exclusions", "gauge", "Exclusions in force.")
+		e.Sample(float64(len(controls.Exclusions)))
 	}
 	e.shards(&stats)
 	if frontierErr == nil {
@@ -80,99 +77,62 @@ func (a *API) metrics(w http.ResponseWriter, r *http.Request) error {
 	} else {
 		e.pool(pool)
 	}
-	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
-	w.Header().Set("Cache-Control", "no-store")
-	w.Write(e.text.Bytes())
+	e.WriteAnswer(w)
 	return nil
 }
 
-// exposition is a text of metrics.
-type exposition struct {
-	text bytes.Buffer
-	name string // of the family at hand
-}
-
-func (e *exposition) family(name, kind, help string) {
-	e.name = name
-	fmt.Fprintf(&e.text, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, kind)
-}
-
-// sample writes one value, with names and values of labels.
-func (e *exposition) sample(value float64, labels ...string) {
-	e.text.WriteString(e.name)
-	for i := 0; i < len(labels); i += 2 {
-		open := ","
-		if i == 0 {
-			open = "{"
-		}
-		fmt.Fprintf(&e.text, `%s%s="%s"`, open, labels[i], labelText.Replace(labels[i+1]))
-	}
-	if len(labels) > 0 {
-		e.text.WriteByte('}')
-	}
-	e.text.WriteByte(' ')
-	e.text.WriteString(strconv.FormatFloat(value, 'f', -1, 64))
-	e.text.WriteByte('\n')
-}
-
-var labelText = strings.NewReplacer(`\`, `\\`, "\n", `\n`, `"`, `\"`)
-
-func flagValue(b bool) float64 {
-	if b {
-		return 1
-	}
-	return 0
-}
+// exposition writes the metrics of the engine.
+type exposition struct{ prometheus.Text }
 
 func (e *exposition) status(s *ledger.Status) {
 	p, c := s.Processing, s.Collection
-	e.family("newsfork_seed_files", "gauge", "Raw files by state.")
-	e.sample(float64(p.FilesProcessed), "state", "processed")
-	e.sample(float64(p.FilesFailed), "state", "failed")
-	e.sample(float64(p.FilesPending), "state", "pending")
-	e.sample(float64(s.Discarded), "state", "discarded")
-	e.family("newsfork_seed_records", "gauge", "Records of the processed raw files.")
-	e.sample(float64(s.Records))
-	e.family("newsfork_seed_records_rejected", "gauge", "Records of the processed raw files that were rejected; a listing of the files says why.")
-	e.sample(float64(s.RecordsRejected))
-	e.family("newsfork_seed_domains", "gauge", "Domains of partitions by state.")
-	e.sample(float64(p.DomainsProcessed), "state", "processed")
-	e.sample(float64(p.DomainsFailed), "state", "failed")
-	e.sample(float64(p.DomainsPending), "state", "pending")
-	e.sample(float64(s.Excluded), "state", "excluded")
-	e.family("newsfork_seed_robots_txt_found", "gauge", "Processed domains with robots.txt.")
-	e.sample(float64(c.RobotsFound))
-	e.family("newsfork_seed_sitemap_xml_found", "gauge", "Processed domains with a sitemap.")
-	e.sample(float64(c.SitemapFound))
-	e.family("newsfork_seed_domain_processing_average_seconds", "gauge", "Average processing of a processed domain, politeness waits left out.")
-	e.sample(float64(c.AvgProcessingMS) / 1000)
-	e.family("newsfork_seed_file_processing_average_seconds", "gauge", "Average processing of a processed raw file whose duration is known.")
-	e.sample(float64(s.AvgFileMS) / 1000)
-	e.family("newsfork_seed_dead_letters", "gauge", "Dead letters by state.")
-	e.sample(float64(s.DeadLetters.Stored), "state", "stored")
-	e.sample(float64(s.DeadLetters.Replayed), "state", "replayed")
-	e.sample(float64(s.DeadLetters.Discarded), "state", "discarded")
-	e.family("newsfork_seed_alarm_firing", "gauge", "1 while the alarm fires.")
+	e.Family("newsfork_seed_files", "gauge", "Raw files by state.")
+	e.Sample(float64(p.FilesProcessed), "state", "processed")
+	e.Sample(float64(p.FilesFailed), "state", "failed")
+	e.Sample(float64(p.FilesPending), "state", "pending")
+	e.Sample(float64(s.Discarded), "state", "discarded")
+	e.Family("newsfork_seed_records", "gauge", "Records of the processed raw files.")
+	e.Sample(float64(s.Records))
+	e.Family("newsfork_seed_records_rejected", "gauge", "Records of the processed raw files that were rejected; a listing of the files says why.")
+	e.Sample(float64(s.RecordsRejected))
+	e.Family("newsfork_seed_domains", "gauge", "Domains of partitions by state.")
+	e.Sample(float64(p.DomainsProcessed), "state", "processed")
+	e.Sample(float64(p.DomainsFailed), "state", "failed")
+	e.Sample(float64(p.DomainsPending), "state", "pending")
+	e.Sample(float64(s.Excluded), "state", "excluded")
+	e.Family("newsfork_seed_robots_txt_found", "gauge", "Processed domains with robots.txt.")
+	e.Sample(float64(c.RobotsFound))
+	e.Family("newsfork_seed_sitemap_xml_found", "gauge", "Processed domains with a sitemap.")
+	e.Sample(float64(c.SitemapFound))
+	e.Family("newsfork_seed_domain_processing_average_seconds", "gauge", "Average processing of a processed domain, politeness waits left out.")
+	e.Sample(float64(c.AvgProcessingMS) / 1000)
+	e.Family("newsfork_seed_file_processing_average_seconds", "gauge", "Average processing of a processed raw file whose duration is known.")
+	e.Sample(float64(s.AvgFileMS) / 1000)
+	e.Family("newsfork_seed_dead_letters", "gauge", "Dead letters by state.")
+	e.Sample(float64(s.DeadLetters.Stored), "state", "stored")
+	e.Sample(float64(s.DeadLetters.Replayed), "state", "replayed")
+	e.Sample(float64(s.DeadLetters.Discarded), "state", "discarded")
+	e.Family("newsfork_seed_alarm_firing", "gauge", "1 while the alarm fires.")
 	for _, alarm := range alarms.Judge(s.AlarmReading) {
-		e.sample(flagValue(alarm.State == contract.AlarmFiring), "alarm", alarm.Name)
+		e.Sample(prometheus.Flag(alarm.State == contract.AlarmFiring), "alarm", alarm.Name)
 	}
 }
 
 func (e *exposition) shards(all *frontier.AllStats) {
-	e.family("newsfork_seed_frontier_shard_up", "gauge", "1 when a shard of the frontier answered; without it its numbers are missing.")
+	e.Family("newsfork_seed_frontier_shard_up", "gauge", "1 when a shard of the frontier answered; without it its numbers are missing.")
 	for _, s := range all.Shards {
-		e.sample(flagValue(s.Answered), "shard", s.Name)
+		e.Sample(prometheus.Flag(s.Answered), "shard", s.Name)
 	}
 }
 
 func (e *exposition) frontier(total *frontier.Stats, nowMS int64) {
-	e.family("newsfork_seed_frontier_hosts", "gauge", "Hosts of the frontier.")
-	e.sample(float64(total.Hosts))
-	e.family("newsfork_seed_frontier_urls", "gauge", "What the frontier has: pages that wait or are leased, and entry points.")
-	e.sample(float64(total.URLs), "kind", frontier.KindPage)
-	e.sample(float64(total.Entries), "kind", frontier.KindEntry)
-	e.family("newsfork_seed_frontier_leased", "gauge", "Pages and entry points that are leased.")
-	e.sample(float64(total.Leased))
+	e.Family("newsfork_seed_frontier_hosts", "gauge", "Hosts of the frontier.")
+	e.Sample(float64(total.Hosts))
+	e.Family("newsfork_seed_frontier_urls", "gauge", "What the frontier has: pages that wait or are leased, and entry points.")
+	e.Sample(float64(total.URLs), "kind", frontier.KindPage)
+	e.Sample(float64(total.Entries), "kind", frontier.KindEntry)
+	e.Family("newsfork_seed_frontier_leased", "gauge", "Pages and entry points that are leased.")
+	e.Sample(float64(total.Leased))
 	kind := func(lane int) string {
 		if lane < frontier.Bands {
 			return frontier.KindPage
@@ -186,19 +146,19 @@ func (e *exposition) frontier(total *frontier.Stats, nowMS int64) {
 			oldest[kind(lane)] = max(oldest[kind(lane)], nowMS-at)
 		}
 	}
-	e.family("newsfork_seed_frontier_due", "gauge", "Hosts of which something may be fetched now.")
-	e.sample(float64(due[frontier.KindPage]), "kind", frontier.KindPage)
-	e.sample(float64(due[frontier.KindEntry]), "kind", frontier.KindEntry)
-	e.family("newsfork_seed_frontier_oldest_due_seconds", "gauge", "For how long the first of them has waited; 0 when nothing is due.")
-	e.sample(float64(oldest[frontier.KindPage])/1000, "kind", frontier.KindPage)
-	e.sample(float64(oldest[frontier.KindEntry])/1000, "kind", frontier.KindEntry)
-	e.family("newsfork_seed_frontier_pages_total", "counter", "Pages that came to an end, by how.")
-	e.sample(float64(total.Done), "state", "done")
-	e.sample(float64(total.Failed), "state", "failed")
-	e.family("newsfork_seed_frontier_answers_total", "counter", "Answers that were reported.")
-	e.sample(float64(total.Answers))
-	e.family("newsfork_seed_frontier_faults_total", "counter", "Those of no use: none came, 5xx, or of an entry point anything that is no success.")
-	e.sample(float64(total.Faults))
+	e.Family("newsfork_seed_frontier_due", "gauge", "Hosts of which something may be fetched now.")
+	e.Sample(float64(due[frontier.KindPage]), "kind", frontier.KindPage)
+	e.Sample(float64(due[frontier.KindEntry]), "kind", frontier.KindEntry)
+	e.Family("newsfork_seed_frontier_oldest_due_seconds", "gauge", "For how long the first of them has waited; 0 when nothing is due.")
+	e.Sample(float64(oldest[frontier.KindPage])/1000, "kind", frontier.KindPage)
+	e.Sample(float64(oldest[frontier.KindEntry])/1000, "kind", frontier.KindEntry)
+	e.Family("newsfork_seed_frontier_pages_total", "counter", "Pages that came to an end, by how.")
+	e.Sample(float64(total.Done), "state", "done")
+	e.Sample(float64(total.Failed), "state", "failed")
+	e.Family("newsfork_seed_frontier_answers_total", "counter", "Answers that were reported.")
+	e.Sample(float64(total.Answers))
+	e.Family("newsfork_seed_frontier_faults_total", "counter", "Those of no use: none came, 5xx, or of an entry point anything that is no success.")
+	e.Sample(float64(total.Faults))
 }
 
 func (e *exposition) backlogs(backlogs map[string]*contract.Backlog, nowMS int64) {
@@ -215,10 +175,10 @@ func (e *exposition) backlogs(backlogs map[string]*contract.Backlog, nowMS int64
 			return float64(max(0, nowMS-b.Oldest.UnixMilli())) / 1000
 		}},
 	} {
-		e.family(f.name, "gauge", f.help)
+		e.Family(f.name, "gauge", f.help)
 		for _, role := range contract.QueueRoles {
 			if b := backlogs[role]; b != nil {
-				e.sample(f.value(b), "queue", role)
+				e.Sample(f.value(b), "queue", role)
 			}
 		}
 	}
@@ -226,31 +186,31 @@ func (e *exposition) backlogs(backlogs map[string]*contract.Backlog, nowMS int64
 
 // pool writes counters of one isolate: the platform runs many, and restarts them.
 func (e *exposition) pool(s PoolStats) {
-	e.family("newsfork_seed_pool_events_total", "counter", "Events of the answering isolate, by how they came to a Go instance.")
-	e.sample(float64(s.Created), "instance", "created")
-	e.sample(float64(s.Reused), "instance", "reused")
-	e.sample(float64(s.Refused), "instance", "refused")
-	e.family("newsfork_seed_pool_waited_total", "counter", "Events of the answering isolate that waited for an instance.")
-	e.sample(float64(s.Waited))
-	e.family("newsfork_seed_pool_dropped_total", "counter", "Instances not used again, by reason.")
+	e.Family("newsfork_seed_pool_events_total", "counter", "Events of the answering isolate, by how they came to a Go instance.")
+	e.Sample(float64(s.Created), "instance", "created")
+	e.Sample(float64(s.Reused), "instance", "reused")
+	e.Sample(float64(s.Refused), "instance", "refused")
+	e.Family("newsfork_seed_pool_waited_total", "counter", "Events of the answering isolate that waited for an instance.")
+	e.Sample(float64(s.Waited))
+	e.Family("newsfork_seed_pool_dropped_total", "counter", "Instances not used again, by reason.")
 	e.counts("reason", s.Dropped)
-	e.family("newsfork_seed_pool_panics_total", "counter", "Panics recovered, by where.")
+	e.Family("newsfork_seed_pool_panics_total", "counter", "Panics recovered, by where.")
 	e.counts("where", s.Recovered)
-	e.family("newsfork_seed_pool_instances", "gauge", "Instances of the answering isolate.")
-	e.sample(float64(s.Live), "state", "live")
-	e.sample(float64(s.Idle), "state", "idle")
-	e.family("newsfork_seed_pool_waiting", "gauge", "Events that wait for an instance.")
-	e.sample(float64(s.Waiting))
-	e.family("newsfork_seed_pool_memory_bytes", "gauge", "Linear memory of all instances of the answering isolate.")
+	e.Family("newsfork_seed_pool_instances", "gauge", "Instances of the answering isolate.")
+	e.Sample(float64(s.Live), "state", "live")
+	e.Sample(float64(s.Idle), "state", "idle")
+	e.Family("newsfork_seed_pool_waiting", "gauge", "Events that wait for an instance.")
+	e.Sample(float64(s.Waiting))
+	e.Family("newsfork_seed_pool_memory_bytes", "gauge", "Linear memory of all instances of the answering isolate.")
 	memory := 0
 	for _, n := range s.Memory {
 		memory += n
 	}
-	e.sample(float64(memory))
+	e.Sample(float64(memory))
 }
 
 func (e *exposition) counts(label string, counts map[string]int) {
 	for _, name := range slices.Sorted(maps.Keys(counts)) {
-		e.sample(float64(counts[name]), label, name)
+		e.Sample(float64(counts[name]), label, name)
 	}
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/newsfork/seed-engine/contract"
-	"github.com/newsfork/seed-engine/handlers"
+	"github.com/newsfork/seed-engine/httpapi"
 	"github.com/newsfork/seed-engine/settings"
 )
 
@@ -373,7 +373,7 @@ func TestFailingStores(t *testing.T) {
 
 func TestMisconfiguredIsDescribed(t *testing.T) {
 	w := httptest.NewRecorder()
-	handlers.Misconfigured(w, contract.Invalid("FETCH_RETRIES", "%q is not valid", "many"))
+	httpapi.Misconfigured(w, contract.Invalid("FETCH_RETRIES", "%q is not valid", "many"))
 	conforms(t, httptest.NewRequest("GET", "/health", nil), w)
 	if w.Code != 500 {
 		t.Errorf("got %d", w.Code)

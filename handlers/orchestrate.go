@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/httpapi"
 )
 
 // orchestrate runs step 1 over the partitions of its filter.
@@ -12,7 +13,7 @@ func (a *API) orchestrate(w http.ResponseWriter, r *http.Request) error {
 	if err := onlyQuery(r); err != nil {
 		return err
 	}
-	if err := readJSON(r, &f); err != nil {
+	if err := httpapi.ReadJSON(r, &f); err != nil {
 		return err
 	}
 	f.Country = country(f.Country)
@@ -21,9 +22,9 @@ func (a *API) orchestrate(w http.ResponseWriter, r *http.Request) error {
 	}
 	result, err := a.Orchestrator.Run(r.Context(), contract.Continuation{Filter: f, RequestedAt: a.Now().UTC()})
 	if err != nil {
-		fail(w, r, a.Log, err, result)
+		a.server().Fail(w, r, err, result)
 		return nil
 	}
-	succeed(w, http.StatusOK, result)
+	httpapi.Succeed(w, http.StatusOK, result)
 	return nil
 }

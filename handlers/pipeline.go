@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/httpapi"
 )
 
 func (a *API) pipeline(w http.ResponseWriter, r *http.Request) error {
@@ -14,7 +15,7 @@ func (a *API) pipeline(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	succeed(w, http.StatusOK, c.Pipeline)
+	httpapi.Succeed(w, http.StatusOK, c.Pipeline)
 	return nil
 }
 
@@ -34,16 +35,16 @@ func (a *API) setPaused(w http.ResponseWriter, r *http.Request, paused bool) err
 	c, err := a.Controls.Change(r.Context(), func(c *contract.Controls) error {
 		switch {
 		case c.Pipeline.Paused != paused:
-			c.Pipeline = contract.Pipeline{Paused: paused, Since: contract.At(a.Now().UTC()), By: contract.Text(actor(r)), Reason: why}
+			c.Pipeline = contract.Pipeline{Paused: paused, Since: contract.At(a.Now().UTC()), By: contract.Text(httpapi.Actor(r)), Reason: why}
 		case why != nil:
-			c.Pipeline.By, c.Pipeline.Reason = contract.Text(actor(r)), why
+			c.Pipeline.By, c.Pipeline.Reason = contract.Text(httpapi.Actor(r)), why
 		}
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	a.Log.Warn("pipeline_changed", "paused", c.Pipeline.Paused, "by", actor(r))
-	succeed(w, http.StatusOK, c.Pipeline)
+	a.Log.Warn("pipeline_changed", "paused", c.Pipeline.Paused, "by", httpapi.Actor(r))
+	httpapi.Succeed(w, http.StatusOK, c.Pipeline)
 	return nil
 }

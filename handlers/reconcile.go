@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/httpapi"
 )
 
 // reconcile does the next piece of work of rebuilding a partition's ledger.
@@ -15,7 +16,7 @@ func (a *API) reconcile(w http.ResponseWriter, r *http.Request) error {
 		contract.Partition
 		Cursor string `json:"cursor"`
 	}
-	if err := readJSON(r, &body); err != nil {
+	if err := httpapi.ReadJSON(r, &body); err != nil {
 		return err
 	}
 	body.Country = country(body.Country)
@@ -31,6 +32,6 @@ func (a *API) reconcile(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	succeed(w, http.StatusOK, done)
+	httpapi.Succeed(w, http.StatusOK, done)
 	return nil
 }

@@ -1,13 +1,6 @@
 package handlers
 
 import (
-	"bytes"
-	"cmp"
-	"encoding/json"
-	"errors"
-	"fmt"
-	"io"
-	"mime"
 	"net/http"
 	"net/url"
 	"slices"
@@ -16,98 +9,11 @@ import (
 	"time"
 
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/httpapi"
 )
 
-// Sizes of bodies.
-const (
-	maxBodyBytes = 64 << 10
-	maxURLsBytes = 1 << 20 // with lists of URLs
-)
-
-// readJSON decodes the body into v, which is left alone when there is none.
-func readJSON(r *http.Request, v any) error { return readJSONUpTo(r, maxBodyBytes, v) }
-
-func readJSONUpTo(r *http.Request, most int64, v any) error {
-	body, err := io.ReadAll(io.LimitReader(r.Body, most+1))
-	if err != nil {
-		return contract.Wrap(contract.Network, "handlers.readJSON", err)
-	}
-	if int64(len(body)) > most {
-		return &failure{http.StatusRequestEntityTooLarge, "payload_too_large", fmt.Sprintf("the body is larger than %d KB; send less", most>>10)}
-	}
-	body = bytes.TrimSpace(body)
-	if len(body) == 0 {
-		return nil
-	}
-	if err := wantJSON(r); err != nil {
-		return err
-	}
-	return decodeObject(body, "", v)
-}
-
-// decodeObject decodes one JSON object into v. field is where it stands in the body, "" for the body itself;
-// errors name what is wrong below it.
-func decodeObject(data []byte, field string, v any) error {
-	if data[0] != '{' {
-		return contract.Invalid(cmp.Or(field, "body"), "is not a JSON object; send one, such as %s", `{"country":"sg"}`)
-	}
-	within := func(name string) string {
-		switch {
-		case field == "":
-			return name
-		case name == "":
-			return field
-		}
-		return field + "." + name
-	}
-	d := json.NewDecoder(bytes.NewReader(data))
-	d.DisallowUnknownFields()
-	if err := d.Decode(v); err != nil {
-		if name, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
-			return contract.Invalid(within(strings.Trim(name, `"`)), "is not a field of this request; leave it out")
-		}
-		err = contract.JSONError(err)
-		var e *contract.Error
-		if field != "" && errors.As(err, &e) {
-			e.Field = within(e.Field)
-		}
-		return err
-	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return &contract.Error{Kind: contract.Parse, Field: "body", Message: "has more after its JSON object; send exactly one"}
-	}
-	return nil
-}
-
-// decodeList decodes the objects of a list one by one, so that an error names the first that is wrong.
-func decodeList[T any](list []json.RawMessage, field string) ([]T, error) {
-	decoded := make([]T, len(list))
-	for i, data := range list {
-		if err := decodeObject(data, element(field, i), &decoded[i]); err != nil {
-			return nil, err
-		}
-	}
-	return decoded, nil
-}
-
-// element names an element of a list.
-func element(list string, i int) string { return list + "[" + strconv.Itoa(i) + "]" }
-
-// wantJSON accepts a missing Content-Type, which plain clients leave out. Nobody decompresses bodies: as a raw file, one would
-// be stored as it is.
-func wantJSON(r *http.Request) error {
-	if coding := r.Header.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
-		return &failure{http.StatusUnsupportedMediaType, "unsupported_media_type", "the body must not be compressed; send it as it is, without Content-Encoding"}
-	}
-	t := r.Header.Get("Content-Type")
-	if t == "" {
-		return nil
-	}
-	if m, _, err := mime.ParseMediaType(t); err != nil || m != "application/json" {
-		return &failure{http.StatusUnsupportedMediaType, "unsupported_media_type", "the body must be JSON; send \"Content-Type: application/json\""}
-	}
-	return nil
-}
+// maxURLsBytes limits bodies with lists of URLs.
+const maxURLsBytes = 1 << 20
 
 // onlyQuery rejects query parameters other than names.
 func onlyQuery(r *http.Request, names ...string) error {
@@ -268,7 +174,7 @@ func reason(r *http.Request) (*string, error) {
 	var body struct {
 		Reason string `json:"reason"`
 	}
-	if err := readJSON(r, &body); err != nil {
+	if err := httpapi.ReadJSON(r, &body); err != nil {
 		return nil, err
 	}
 	if len([]rune(body.Reason)) > maxReason {

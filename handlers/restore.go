@@ -2,6 +2,8 @@ package handlers
 
 import (
 	"net/http"
+
+	"github.com/newsfork/seed-engine/httpapi"
 )
 
 // restore does the next piece of work of restoring shards of the frontier from their snapshots.
@@ -14,7 +16,7 @@ func (a *API) restore(w http.ResponseWriter, r *http.Request) error {
 		Live   bool   `json:"live"`
 		Cursor string `json:"cursor"`
 	}
-	if err := readJSON(r, &body); err != nil {
+	if err := httpapi.ReadJSON(r, &body); err != nil {
 		return err
 	}
 	if body.Cursor == "" {
@@ -29,6 +31,6 @@ func (a *API) restore(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	succeed(w, http.StatusOK, done)
+	httpapi.Succeed(w, http.StatusOK, done)
 	return nil
 }

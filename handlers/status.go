@@ -8,6 +8,7 @@ import (
 
 	"github.com/newsfork/seed-engine/alarms"
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/httpapi"
 	"github.com/newsfork/seed-engine/ledger"
 )
 
@@ -50,7 +51,7 @@ func (a *API) status(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	succeed(w, http.StatusOK, contract.Status{
+	httpapi.Succeed(w, http.StatusOK, contract.Status{
 		Stats: s.Stats, DeadLetters: s.DeadLetters, Alarms: alarms.Judge(s.AlarmReading), Queues: backlogs, Paused: controls.Pipeline.Paused,
 		UpdatedAt: contract.Time{Time: want.Now}, Partitions: s.Partitions, Errors: s.Errors, Trend: s.Trend, Rejections: s.Rejections,
 	})

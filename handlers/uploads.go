@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/httpapi"
 	"github.com/newsfork/seed-engine/ledger"
 	"github.com/newsfork/seed-engine/orchestrator"
 	"github.com/newsfork/seed-engine/r2"
@@ -42,7 +43,7 @@ func (a *API) upload(w http.ResponseWriter, r *http.Request) error {
 	}
 	if errors.Is(err, ErrTooManyUploads) {
 		w.Header().Set("Retry-After", "5")
-		return &failure{http.StatusServiceUnavailable, "busy", "too many files are being uploaded; try again in a few seconds"}
+		return httpapi.Errorf(http.StatusServiceUnavailable, "busy", "too many uploads at once; try again in a few seconds")
 	}
 	return contract.Wrap(contract.Storage, "handlers.upload", err)
 }
@@ -75,11 +76,11 @@ func (a *API) stored(w http.ResponseWriter, r *http.Request, u uploading, o *r2.
 	if !u.queue {
 		a.record(ctx, ledger.Changes{Files: []ledger.FileChange{{RawFile: u.file}}})
 	} else if err := a.queueFile(ctx, u.file, o.ETag); err != nil {
-		fail(w, r, a.Log, err, done)
+		a.server().Fail(w, r, err, done)
 		return nil
 	}
 	done.Queued = u.queue
-	succeed(w, status, done)
+	httpapi.Succeed(w, status, done)
 	return nil
 }
 
@@ -93,7 +94,7 @@ func (a *API) replace(w http.ResponseWriter, r *http.Request, u uploading, old *
 	}
 	o, err := a.Bucket.Store(r.Context(), u.file.Key(), r, r2.Condition{ETag: old.ETag})
 	if errors.Is(err, r2.ErrPrecondition) {
-		return &failure{http.StatusConflict, "conflict", "the file was replaced or deleted meanwhile; look at it, then send this again"}
+		return httpapi.Errorf(http.StatusConflict, "conflict", "another request replaced or deleted the file meanwhile; check it, then try again")
 	}
 	if err != nil {
 		return contract.Wrap(contract.Storage, op, err)
@@ -104,7 +105,7 @@ func (a *API) replace(w http.ResponseWriter, r *http.Request, u uploading, old *
 		return contract.Wrap(contract.Storage, op, err)
 	}
 	a.endFile(ctx, r, u.file, false)
-	a.Log.Info("file_replaced", "file_path", u.file.Key(), "by", actor(r))
+	a.Log.Info("file_replaced", "file_path", u.file.Key(), "by", httpapi.Actor(r))
 	return a.stored(w, r, u, o, http.StatusOK)
 }
 
@@ -121,7 +122,7 @@ func (a *API) deleteFile(w http.ResponseWriter, r *http.Request) error {
 	}
 	o, err := a.Bucket.Head(r.Context(), file.Key())
 	if errors.Is(err, r2.ErrNotFound) {
-		return &failure{http.StatusNotFound, "not_found", "there is no raw file " + file.Key()}
+		return httpapi.NotFound("there is no raw file %s", file.Key())
 	}
 	if err != nil {
 		return contract.Wrap(contract.Storage, op, err)
@@ -130,15 +131,15 @@ func (a *API) deleteFile(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	ctx := context.WithoutCancel(r.Context())
-	if _, err := a.Bucket.Put(ctx, file.DiscardMark(), nil, &r2.PutOptions{Metadata: contract.DiscardMetadata(actor(r))}); err != nil {
+	if _, err := a.Bucket.Put(ctx, file.DiscardMark(), nil, &r2.PutOptions{Metadata: contract.DiscardMetadata(httpapi.Actor(r))}); err != nil {
 		return contract.Wrap(contract.Storage, op, err)
 	}
 	if err := a.Bucket.Delete(ctx, file.Key(), file.Checkpoint()); err != nil {
 		return contract.Wrap(contract.Storage, op, err)
 	}
 	a.endFile(ctx, r, file, true)
-	a.Log.Info("file_deleted", "file_path", file.Key(), "by", actor(r))
-	succeed(w, http.StatusOK, deletedFile{file.Key(), o.Size})
+	a.Log.Info("file_deleted", "file_path", file.Key(), "by", httpapi.Actor(r))
+	httpapi.Succeed(w, http.StatusOK, deletedFile{file.Key(), o.Size})
 	return nil
 }
 
@@ -154,7 +155,8 @@ func (a *API) unprocessed(ctx context.Context, file contract.RawFile, o *r2.Obje
 	m := contract.SeedMessage{ETag: o.ETag}
 	switch {
 	case err == nil && m.DoneBy(checkpoint.Metadata):
-		return &failure{http.StatusConflict, "already_processed", file.Name + " was processed, and contracts may depend on it" + advice}
+		return httpapi.Errorf(http.StatusConflict, "already_processed",
+			"%s was processed, and contracts may depend on it%s", file.Name, advice)
 	case err != nil && !errors.Is(err, r2.ErrNotFound):
 		return contract.Wrap(contract.Storage, "handlers.unprocessed", err)
 	}
@@ -163,7 +165,7 @@ func (a *API) unprocessed(ctx context.Context, file contract.RawFile, o *r2.Obje
 
 // endFile has the ledger record that a file was replaced or deleted. It stays done if that fails.
 func (a *API) endFile(ctx context.Context, r *http.Request, file contract.RawFile, deleted bool) {
-	if err := a.Ledger.EndFile(ctx, file, deleted, a.Now(), actor(r)); err != nil {
+	if err := a.Ledger.EndFile(ctx, file, deleted, a.Now(), httpapi.Actor(r)); err != nil {
 		a.Log.Warn("ledger_failed", "error_type", contract.KindOf(err), "error", err.Error())
 	}
 }
@@ -204,11 +206,11 @@ func checkUpload(r *http.Request) (u uploading, err error) {
 	if q.err != nil {
 		return u, q.err
 	}
-	if err := wantJSON(r); err != nil {
+	if err := httpapi.RequireJSON(r); err != nil {
 		return u, err
 	}
 	if r.ContentLength < 0 {
-		return u, &failure{http.StatusLengthRequired, "length_required", "the length of the file is unknown; send Content-Length"}
+		return u, httpapi.Errorf(http.StatusLengthRequired, "length_required", "the file needs a length; send Content-Length")
 	}
 	if r.ContentLength == 0 {
 		return u, contract.Invalid("body", "is empty; send the raw file: a JSON array of records, or an object with \"records\"")
@@ -242,9 +244,9 @@ func (a *API) uploadAgain(w http.ResponseWriter, r *http.Request, u uploading, o
 		case ended != "":
 			message = o.Key + " exists and was processed; upload under the next number"
 		}
-		err = &failure{http.StatusConflict, "already_exists", message}
+		err = httpapi.Errorf(http.StatusConflict, "already_exists", "%s", message)
 	}
-	fail(w, r, a.Log, err, done)
+	a.server().Fail(w, r, err, done)
 	return nil
 }
 

@@ -85,7 +85,7 @@ func newInfoService(t *testing.T) *infoService {
 		Bound: func(name string) bool { return name == "INFO_DB" || name == "INFO_CACHE" }, D1: stopped{db, noon}, KV: &cache.Memory{},
 		Transport: s, Webhook: func(string) alarms.Webhook { return nil },
 		Variable: func(name string) (string, bool) { v, ok := vars[name]; return v, ok },
-		Local:    func(*http.Request) bool { return false }, Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return noon },
+		Local:    func() bool { return false }, Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return noon },
 		Extend: func(time.Duration) {},
 	}
 	s.collector = service.NewCollector(p)

@@ -5,7 +5,6 @@ package main
 
 import (
 	"context"
-	"net/http"
 	"time"
 
 	"github.com/syumai/workers/cloudflare/cron"
@@ -35,7 +34,7 @@ func main() {
 		Transport:  bindings.Transport{},
 		Webhook:    func(userAgent string) alarms.Webhook { return bindings.Webhook{UserAgent: userAgent} },
 		Engine:     bindings.Transport{Service: "SEED_ENGINE"},
-		Local:      func(r *http.Request) bool { return settings.Local(time.Now) && r.Header.Get("CF-Ray") == "" },
+		Local:      func() bool { return settings.Local(time.Now) },
 	})
 	worker.Run(c, nil, func(ctx context.Context, event *cron.Event) error { return c.Cron(ctx, event.Cron) }, "/health")
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/newsfork/seed-engine/alarms"
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/fetch"
+	"github.com/newsfork/seed-engine/httpapi"
 	"github.com/newsfork/seed-engine/info"
 	"github.com/newsfork/seed-engine/info/cache"
 	"github.com/newsfork/seed-engine/info/collect"
@@ -40,7 +41,7 @@ type Platform struct {
 	Webhook    func(userAgent string) alarms.Webhook
 	Engine     fetch.Transport // the service binding SEED_ENGINE
 	Variable   func(name string) (value string, ok bool)
-	Local      func(r *http.Request) bool           // reports whether a request is made to a local run
+	Local      func() bool                          // reports whether this is a local run
 	After      func(work func(ctx context.Context)) // runs work when the current request is answered; nil: at once
 	Shared     func(name string) Cell               // a number that all instances in an isolate share; nil: there is but one
 	Log        *slog.Logger
@@ -203,16 +204,15 @@ func NewCollector(p Platform) *Collector {
 		if p.Bound(engineBinding) {
 			c.Via[info.Seed] = p.Engine
 		}
-		o := &web.Operating{Collector: c, Records: a.store, Environment: a.settings.Environment, Log: p.Log, Now: p.Now, Extend: p.Extend, Open: func(r *http.Request) bool {
-			return a.settings.Environment == settings.Development && p.Local(r)
-		}}
+		o := &web.Operating{
+			Collector: c, Records: a.store, Environment: a.settings.Environment, Log: p.Log, Now: p.Now, Extend: p.Extend,
+			Guard: httpapi.Guard{
+				Realm: "info-collector", Token: a.settings.APIToken, Previous: a.settings.APITokenPrevious,
+				Local: func() bool { return a.settings.Environment == settings.Development && p.Local() },
+			},
+		}
 		for _, s := range c.Sources {
 			o.Configured = append(o.Configured, s.Name())
-		}
-		for _, t := range []string{a.settings.APIToken, a.settings.APITokenPrevious} {
-			if t != "" {
-				o.Tokens = append(o.Tokens, t)
-			}
 		}
 		o.Intervals = watch.Sources{}
 		for _, s := range a.crons() {
@@ -272,7 +272,7 @@ func (a *parts) crons() []start {
 func (c *Collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	a, it, err := c.get()
 	if err != nil {
-		web.Misconfigured(w, err)
+		httpapi.Misconfigured(w, err)
 		return
 	}
 	defer a.end()

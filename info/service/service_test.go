@@ -85,7 +85,7 @@ func newWorld(t *testing.T, vars map[string]string) *world {
 			return d.DialContext(ctx, "tcp", address)
 		},
 		Transport: w, Engine: engine{w}, Variable: func(name string) (string, bool) { v, ok := w.vars[name]; return v, ok },
-		Local: func(*http.Request) bool { return true }, Log: slog.New(slog.NewJSONHandler(&w.log, nil)),
+		Local: func() bool { return true }, Log: slog.New(slog.NewJSONHandler(&w.log, nil)),
 		Now:     func() time.Time { return time.Now().Add(w.later) },
 		Sleep:   fetch.SystemClock().Sleep,
 		Extend:  func(time.Duration) {},

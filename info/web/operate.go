@@ -2,26 +2,20 @@ package web
 
 import (
 	"context"
-	"crypto/sha256"
-	"crypto/subtle"
-	"encoding/json"
-	"errors"
-	"fmt"
-	"io"
 	"log/slog"
-	"maps"
-	"mime"
+	"math"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/httpapi"
 	"github.com/newsfork/seed-engine/info"
 	"github.com/newsfork/seed-engine/info/store"
 	"github.com/newsfork/seed-engine/info/watch"
 	"github.com/newsfork/seed-engine/ledger"
+	"github.com/newsfork/seed-engine/prometheus"
 )
 
 // Collector is what operators start.
@@ -42,165 +36,43 @@ type Records interface {
 	Ping(ctx context.Context) error
 }
 
-// Operating serves operators. Every answer is {"success": true, "data": …} or {"success": false, "error":
-// {"code", "message", "field"?}}.
+// Operating serves operators.
 type Operating struct {
 	Collector   Collector
 	Records     Records
-	Configured  []string                   // names of the sources that are on
-	Intervals   watch.Sources              // how often these are collected
-	Tokens      []string                   // API_TOKEN and API_TOKEN_PREVIOUS
-	Open        func(r *http.Request) bool // reports whether a request needs no token: a local run without one
+	Configured  []string      // names of the sources that are on
+	Intervals   watch.Sources // how often these are collected
+	Guard       httpapi.Guard
 	Environment string
 	Log         *slog.Logger
 	Now         func() time.Time
-	Extend      func(d time.Duration) // gives the current request so much time from now
+	Extend      func(d time.Duration) // moves the current request's deadline to d from now
 }
 
-// asks is how long it may take to ask all sources: as long as a cron has.
-const asks = 13 * time.Minute
-
-// refusal is an error of an operator's request with a status of its own.
-type refusal struct {
-	status        int
-	code, message string
-}
-
-func (f *refusal) Error() string { return f.message }
+// collectTimeout limits the collection of all sources to the duration of a cron run.
+const collectTimeout = 13 * time.Minute
 
 // Handler serves the routes.
 func (o *Operating) Handler() http.Handler {
-	mux := http.NewServeMux()
-	type methods map[string]handler
-	for pattern, m := range map[string]methods{
-		"/{$}":                              {"GET": o.index},
-		"/health":                           {"GET": o.health},
-		"/api/v1/info/status":               {"GET": o.status},
-		"/api/v1/info/collect":              {"POST": o.collect},
-		"/api/v1/info/cache/refresh":        {"POST": o.refresh},
-		"/api/v1/info/dead-letters":         {"GET": o.letters},
-		"/api/v1/info/dead-letters/replay":  {"POST": o.replay},
-		"/api/v1/info/dead-letters/discard": {"POST": o.discard},
-		"/api/v1/info/news/{id}":            {"DELETE": o.remove},
-		"/api/v1/info/news/{id}/restore":    {"POST": o.restore},
-		"/metrics":                          {"GET": o.metrics},
-	} {
-		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
-			if err := o.dispatch(w, r, m, pattern == "/{$}" || pattern == "/health"); err != nil {
-				o.fail(w, r, err)
-			}
-		})
-	}
-	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		o.fail(w, r, &refusal{http.StatusNotFound, "not_found", "there is nothing at this path"})
+	type methods = httpapi.Methods
+	server := &httpapi.Server{Guard: o.Guard, Log: o.Log, LogEvent: "info_request_failed"}
+	return server.Handler([]httpapi.Route{
+		{Path: "/{$}", Access: httpapi.Public, Methods: methods{"GET": o.index}},
+		{Path: "/health", Access: httpapi.Public, Methods: methods{"GET": o.health}},
+		{Path: "/api/v1/info/status", Access: httpapi.Operators, Methods: methods{"GET": o.status}},
+		{Path: "/api/v1/info/collect", Access: httpapi.Operators, Methods: methods{"POST": o.collect}},
+		{Path: "/api/v1/info/cache/refresh", Access: httpapi.Operators, Methods: methods{"POST": o.refresh}},
+		{Path: "/api/v1/info/dead-letters", Access: httpapi.Operators, Methods: methods{"GET": o.letters}},
+		{Path: "/api/v1/info/dead-letters/replay", Access: httpapi.Operators, Methods: methods{"POST": o.replay}},
+		{Path: "/api/v1/info/dead-letters/discard", Access: httpapi.Operators, Methods: methods{"POST": o.discard}},
+		{Path: "/api/v1/info/news/{id}", Access: httpapi.Operators, Methods: methods{"DELETE": o.remove}},
+		{Path: "/api/v1/info/news/{id}/restore", Access: httpapi.Operators, Methods: methods{"POST": o.restore}},
+		{Path: "/metrics", Access: httpapi.Operators, Methods: methods{"GET": o.metrics}},
 	})
-	return mux
-}
-
-func (o *Operating) dispatch(w http.ResponseWriter, r *http.Request, methods map[string]handler, public bool) error {
-	if !public {
-		if err := o.authorise(w, r); err != nil {
-			return err
-		}
-	}
-	method := r.Method
-	if method == http.MethodHead {
-		method = http.MethodGet
-	}
-	h := methods[method]
-	if h == nil {
-		allowed := strings.Join(slices.Sorted(maps.Keys(methods)), ", ")
-		w.Header().Set("Allow", allowed)
-		return &refusal{http.StatusMethodNotAllowed, "method_not_allowed", r.Method + " is not possible here; send " + allowed}
-	}
-	w.Header().Set("Cache-Control", "no-store")
-	return h(w, r)
-}
-
-// authorise compares the bearer token in constant time. Without API_TOKEN only a local run answers, and what
-// changes something then needs the content type of JSON, which a page of another site cannot send.
-func (o *Operating) authorise(w http.ResponseWriter, r *http.Request) error {
-	if len(o.Tokens) == 0 {
-		if !o.Open(r) {
-			return &refusal{http.StatusServiceUnavailable, "token_not_configured", "the secret API_TOKEN is not set; run `wrangler secret put API_TOKEN`"}
-		}
-		if kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); r.Method != http.MethodGet && r.Method != http.MethodHead && kind != "application/json" {
-			return &refusal{http.StatusUnsupportedMediaType, "unsupported_media_type", "without a token, send \"Content-Type: application/json\""}
-		}
-		return nil
-	}
-	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-	equal := 0
-	if strings.EqualFold(scheme, "Bearer") {
-		given := sha256.Sum256([]byte(strings.TrimSpace(token)))
-		for _, t := range o.Tokens { // all, so that the time taken says nothing
-			want := sha256.Sum256([]byte(t))
-			equal |= subtle.ConstantTimeCompare(given[:], want[:])
-		}
-	}
-	if equal == 1 {
-		return nil
-	}
-	w.Header().Set("WWW-Authenticate", `Bearer realm="info-collector"`)
-	return &refusal{http.StatusUnauthorized, "unauthorized", "send the API token as \"Authorization: Bearer …\""}
-}
-
-func (o *Operating) fail(w http.ResponseWriter, r *http.Request, err error) {
-	body := map[string]string{}
-	var f *refusal
-	var e *contract.Error
-	status := 0
-	switch {
-	case errors.As(err, &f):
-		status, body["code"], body["message"] = f.status, f.code, f.message
-	default:
-		kind := contract.KindOf(err)
-		status, body["code"], body["message"] = contract.HTTPStatus(kind), string(kind), "something went wrong; the log has the details"
-		if errors.As(err, &e) && e.Message != "" {
-			body["message"] = e.Message
-			if e.Field != "" {
-				body["field"] = e.Field
-			}
-		}
-		if status >= 500 {
-			o.Log.Error("info_request_failed", "error_type", kind, "error", err.Error(), "method", r.Method, "path", r.URL.Path)
-		}
-	}
-	w.Header().Set("Cache-Control", "no-store")
-	writeJSON(w, status, map[string]any{"success": false, "error": body})
-}
-
-// Misconfigured answers what can be answered while a setting is wrong: which.
-func Misconfigured(w http.ResponseWriter, err error) {
-	w.Header().Set("Cache-Control", "no-store")
-	writeJSON(w, http.StatusInternalServerError, map[string]any{"success": false, "error": map[string]string{"code": string(contract.KindOf(err)), "message": err.Error()}})
 }
 
 func succeed(w http.ResponseWriter, data any) error {
-	writeJSON(w, http.StatusOK, map[string]any{"success": true, "data": data})
-	return nil
-}
-
-// body reads a JSON object of at most 64 KB; none is an empty one.
-func body(r *http.Request, v any) error {
-	const most = 64 << 10
-	b, err := io.ReadAll(io.LimitReader(r.Body, most+1))
-	switch {
-	case err != nil:
-		return contract.Wrap(contract.Network, "web.body", err)
-	case len(b) > most:
-		return &refusal{http.StatusRequestEntityTooLarge, "payload_too_large", "the body is larger than 64 KB; send less"}
-	case len(strings.TrimSpace(string(b))) == 0:
-		return nil
-	}
-	d := json.NewDecoder(strings.NewReader(string(b)))
-	d.DisallowUnknownFields()
-	if err := d.Decode(v); err != nil {
-		if name, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
-			return contract.Invalid(strings.Trim(name, `"`), "is not a field of this request; leave it out")
-		}
-		return contract.JSONError(err)
-	}
+	httpapi.Succeed(w, http.StatusOK, data)
 	return nil
 }
 
@@ -220,9 +92,13 @@ func (o *Operating) named(source string) ([]string, error) {
 	case slices.Contains(o.Configured, source):
 		return []string{source}, nil
 	case info.IsSource(source):
-		return nil, contract.Invalid("source", "%s is off: its key or URL is not set", source)
+		return nil, contract.Invalid("source", "%s is off; set its key or URL", source)
 	}
-	return nil, contract.Invalid("source", "%.40q is none; send one of %s", source, strings.Join(info.Sources, ", "))
+	return nil, unknownSource(source)
+}
+
+func unknownSource(source string) error {
+	return contract.Invalid("source", "%.40q is not a source; use %s", source, strings.Join(info.Sources, ", "))
 }
 
 type sourceBody struct {
@@ -231,14 +107,14 @@ type sourceBody struct {
 
 func (o *Operating) collect(w http.ResponseWriter, r *http.Request) error {
 	var in sourceBody
-	if err := body(r, &in); err != nil {
+	if err := httpapi.ReadJSON(r, &in); err != nil {
 		return err
 	}
 	names, err := o.named(in.Source)
 	if err != nil {
 		return err
 	}
-	o.Extend(asks)
+	o.Extend(collectTimeout)
 	return succeed(w, info.Collections{Collections: o.Collector.Run(r.Context(), names...)})
 }
 
@@ -253,7 +129,7 @@ func (o *Operating) refresh(w http.ResponseWriter, r *http.Request) error {
 func (o *Operating) letters(w http.ResponseWriter, r *http.Request) error {
 	source := parameters(r).Get("source")
 	if source != "" && !info.IsSource(source) {
-		return contract.Invalid("source", "%.40q is none; send one of %s", source, strings.Join(info.Sources, ", "))
+		return unknownSource(source)
 	}
 	list, err := o.Records.DeadLetters(r.Context(), source, 500)
 	if err != nil {
@@ -270,13 +146,13 @@ func (o *Operating) letters(w http.ResponseWriter, r *http.Request) error {
 
 func (o *Operating) replay(w http.ResponseWriter, r *http.Request) error {
 	var in sourceBody
-	if err := body(r, &in); err != nil {
+	if err := httpapi.ReadJSON(r, &in); err != nil {
 		return err
 	}
 	if _, err := o.named(in.Source); err != nil {
 		return err
 	}
-	o.Extend(asks)
+	o.Extend(collectTimeout)
 	done, err := o.Collector.Replay(r.Context(), in.Source)
 	if err != nil {
 		return err
@@ -289,18 +165,18 @@ func (o *Operating) discard(w http.ResponseWriter, r *http.Request) error {
 		Source  string `json:"source"`
 		Request string `json:"request"`
 	}
-	if err := body(r, &in); err != nil {
+	if err := httpapi.ReadJSON(r, &in); err != nil {
 		return err
 	}
 	if in.Source == "" || in.Request == "" {
-		return contract.Invalid("request", "is needed, and source: send both as the list of dead letters has them")
+		return contract.Invalid("request", "source and request are required; GET /api/v1/info/dead-letters lists both")
 	}
 	found, err := o.Records.Resolve(r.Context(), in.Source, in.Request)
 	if err != nil {
 		return err
 	}
 	if !found {
-		return &refusal{http.StatusNotFound, "not_found", "there is no such dead letter"}
+		return httpapi.NotFound("no such dead letter; GET /api/v1/info/dead-letters lists them")
 	}
 	return succeed(w, map[string]bool{"discarded": true})
 }
@@ -319,7 +195,7 @@ func (o *Operating) delete(w http.ResponseWriter, r *http.Request, deleted bool)
 		return err
 	}
 	if !found {
-		return &refusal{http.StatusNotFound, "not_found", "there is no article with this id"}
+		return httpapi.NotFound("no article has this id")
 	}
 	done, err := o.Collector.Refresh(r.Context())
 	if err != nil {
@@ -388,45 +264,38 @@ func (o *Operating) metrics(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	now := o.Now()
-	var b strings.Builder
-	family := func(name, help string, value func(s *store.Source) []string) {
-		fmt.Fprintf(&b, "# HELP newsfork_info_%s %s\n# TYPE newsfork_info_%s gauge\n", name, help, name)
-		for i := range list {
-			for _, sample := range value(&list[i]) {
-				labels, v, _ := strings.Cut(sample, " ")
-				fmt.Fprintf(&b, "newsfork_info_%s{source=%q%s} %s\n", name, list[i].Name, labels, v)
-			}
+	var text prometheus.Text
+	family := func(name, help string) { text.Family("newsfork_info_"+name, "gauge", help) }
+	family("seconds_since_success", "Time since the source was collected.")
+	for _, s := range list {
+		if !s.SucceededAt.IsZero() {
+			text.Sample(math.Trunc(now.Sub(s.SucceededAt).Seconds()), "source", s.Name)
 		}
 	}
-	seconds := func(t time.Time) []string {
-		if t.IsZero() {
-			return nil
-		}
-		return []string{" " + strconv.FormatInt(int64(now.Sub(t).Seconds()), 10)}
+	family("failures", "Failed collections in a row.")
+	for _, s := range list {
+		text.Sample(float64(s.Failures), "source", s.Name)
 	}
-	family("seconds_since_success", "Time since the source was collected.", func(s *store.Source) []string { return seconds(s.SucceededAt) })
-	family("failures", "Failed collections in a row.", func(s *store.Source) []string { return []string{" " + strconv.Itoa(s.Failures)} })
-	family("dead_letters", "Requests that failed and were neither replayed nor discarded.", func(s *store.Source) []string { return []string{" " + strconv.Itoa(s.DeadLetters)} })
-	quota := func(value func(info.Quota) int) func(s *store.Source) []string {
-		return func(s *store.Source) (samples []string) {
+	family("dead_letters", "Requests that failed and were neither replayed nor discarded.")
+	for _, s := range list {
+		text.Sample(float64(s.DeadLetters), "source", s.Name)
+	}
+	quotas := func(value func(info.Quota) int) {
+		for _, s := range list {
 			for _, q := range s.Quotas {
-				kind, _, _ := strings.Cut(q.Period, ":")
-				samples = append(samples, fmt.Sprintf(",window=%q %d", kind, value(q)))
+				window, _, _ := strings.Cut(q.Period, ":")
+				text.Sample(float64(value(q)), "source", s.Name, "window", window)
 			}
-			return samples
 		}
 	}
-	family("calls_used", "Calls counted in the provider's window.", quota(func(q info.Quota) int { return q.Used }))
-	family("calls_allowed", "Calls that the provider's window allows.", quota(func(q info.Quota) int { return q.Allowed }))
-	b.WriteString("# HELP newsfork_info_alarm_firing 1 while the alarm fires.\n# TYPE newsfork_info_alarm_firing gauge\n")
+	family("calls_used", "Calls counted in the provider's window.")
+	quotas(func(q info.Quota) int { return q.Used })
+	family("calls_allowed", "Calls that the provider's window allows.")
+	quotas(func(q info.Quota) int { return q.Allowed })
+	family("alarm_firing", "1 while the alarm fires.")
 	for _, a := range watch.Judge(o.Intervals, list, saved, now) {
-		fires := 0
-		if a.State == contract.AlarmFiring {
-			fires = 1
-		}
-		fmt.Fprintf(&b, "newsfork_info_alarm_firing{alarm=%q,source=%q} %d\n", a.Name, a.Source, fires)
+		text.Sample(prometheus.Flag(a.State == contract.AlarmFiring), "alarm", a.Name, "source", a.Source)
 	}
-	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
-	io.WriteString(w, b.String())
+	text.WriteAnswer(w)
 	return nil
 }

@@ -165,5 +165,5 @@ test("the documented scraper fetches all there is, politely, and no more", { tim
 test("it says what is wrong with its token", async () => {
   const { errors, code } = await scrape("guess");
   assert.equal(code, 1);
-  assert.match(errors, /lease: .*the token is neither API_TOKEN nor .*; send its API_TOKEN/);
+  assert.match(errors, /lease: .*the token is not valid here; send the API_TOKEN/);
 });

@@ -128,7 +128,7 @@ func (e *Error) Error() string {
 
 // routes gives the commands for the routes that messages recommend.
 var routes = strings.NewReplacer(
-	"there is nothing at this path; GET / lists the endpoints", "the engine has nothing there; it may be older than this seedctl",
+	"no route has this path; GET / describes this service", "the engine has no such route; it may be older than this seedctl",
 	"GET /api/v1/seeds/domains lists", "seedctl domains lists",
 	"GET /api/v1/dlq lists", "seedctl dlq list lists",
 	"GET /api/v1/exclusions lists", "seedctl exclusions list lists",
