@@ -49,7 +49,8 @@ func (w *Watch) Run(ctx context.Context) error {
 	for i, s := range Judge(reading) {
 		current[i] = contract.Alarm{AlarmState: s, Text: rules[i].sentence(&s)}
 	}
-	r := Reporter{Records: w.Ledger, Webhook: w.Webhook, URL: w.URL, Environment: w.Environment, Log: w.Log, Now: w.Now}
+	r := Reporter{Records: w.Ledger, Webhook: w.Webhook, URL: w.URL, Environment: w.Environment, Log: w.Log,
+		Now: w.Now}
 	return r.Report(ctx, current, reading.Saved)
 }
 

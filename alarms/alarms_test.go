@@ -109,7 +109,8 @@ func TestEveryChangeIsPostedOnce(t *testing.T) {
 		var c ledger.Changes
 		for i := range n {
 			o := &contract.Outcome{CollectedAt: now, ErrorType: "network_error"}
-			c.Domains = append(c.Domains, ledger.DomainChange{Partition: contract.Partition{Country: "sg", Category: "news", Date: "2026-01-28"}, Domain: fmt.Sprintf("d%d-%d.sg", now.Unix(), i), Outcome: o})
+			c.Domains = append(c.Domains, ledger.DomainChange{Partition: contract.Partition{Country: "sg",
+				Category: "news", Date: "2026-01-28"}, Domain: fmt.Sprintf("d%d-%d.sg", now.Unix(), i), Outcome: o})
 		}
 		if err := l.Record(t.Context(), c); err != nil {
 			t.Fatal(err)
@@ -157,8 +158,10 @@ func TestTheWebhooksURLIsNotLogged(t *testing.T) {
 	}{
 		{errors.New("Invalid URL: " + secret), `"error_type":"internal_error"`},
 		{&url.Error{Op: "Post", URL: secret, Err: errors.New("connection refused")}, `"error_type":"internal_error"`},
-		{&contract.Error{Kind: contract.Timeout, Message: "the webhook did not answer in time", Err: errors.New(secret)}, `"error":"the webhook did not answer in time"`},
-		{fmt.Errorf("%s: %w", secret, &contract.Error{Kind: contract.Network, Message: "the webhook answered 503"}), `"error":"the webhook answered 503"`},
+		{&contract.Error{Kind: contract.Timeout, Message: "the webhook did not answer in time",
+			Err: errors.New(secret)}, `"error":"the webhook did not answer in time"`},
+		{fmt.Errorf("%s: %w", secret, &contract.Error{Kind: contract.Network, Message: "the webhook answered 503"}),
+			`"error":"the webhook answered 503"`},
 	} {
 		db, err := sqlite.Open()
 		if err != nil {
@@ -169,7 +172,9 @@ func TestTheWebhooksURLIsNotLogged(t *testing.T) {
 		var changes ledger.Changes
 		for i := range 20 {
 			o := &contract.Outcome{CollectedAt: noon, ErrorType: "network_error"}
-			changes.Domains = append(changes.Domains, ledger.DomainChange{Partition: contract.Partition{Country: "sg", Category: "news", Date: "2026-01-28"}, Domain: fmt.Sprintf("d%d.sg", i), Outcome: o})
+			changes.Domains = append(changes.Domains,
+				ledger.DomainChange{Partition: contract.Partition{Country: "sg", Category: "news",
+					Date: "2026-01-28"}, Domain: fmt.Sprintf("d%d.sg", i), Outcome: o})
 		}
 		if err := l.Record(t.Context(), changes); err != nil {
 			t.Fatal(err)
@@ -182,7 +187,8 @@ func TestTheWebhooksURLIsNotLogged(t *testing.T) {
 		if err := w.Run(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if text := lines.String(); !strings.Contains(text, "alarm_webhook_failed") || !strings.Contains(text, c.want) {
+		if text := lines.String(); !strings.Contains(text, "alarm_webhook_failed") ||
+			!strings.Contains(text, c.want) {
 			t.Errorf("%v: the log lacks %s:\n%s", c.err, c.want, text)
 		} else if strings.Contains(text, "s3cret") || strings.Contains(text, "pass@") {
 			t.Errorf("%v: the log shows the URL:\n%s", c.err, text)

@@ -52,7 +52,8 @@ type Reporter struct {
 
 // Report records which alarms changed since they were saved, and posts what was not posted yet, oldest first.
 // What the webhook does not take is tried again by the next Report; that is no error.
-func (r *Reporter) Report(ctx context.Context, current []contract.Alarm, saved func(key string) (ledger.SavedAlarm, bool)) error {
+func (r *Reporter) Report(ctx context.Context, current []contract.Alarm,
+	saved func(key string) (ledger.SavedAlarm, bool)) error {
 	if err := r.saveChanges(ctx, current, saved); err != nil || r.URL == "" {
 		return err
 	}
@@ -69,7 +70,8 @@ func (r *Reporter) Report(ctx context.Context, current []contract.Alarm, saved f
 				posted = append(posted, n.ID)
 				continue
 			}
-			r.Log.Error("alarm_webhook_failed", "error_type", contract.KindOf(err), "error", cmp.Or(contract.MessageOf(err), unasked), "id", n.ID)
+			r.Log.Error("alarm_webhook_failed", "error_type", contract.KindOf(err), "error",
+				cmp.Or(contract.MessageOf(err), unasked), "id", n.ID)
 		}
 		unposted = append(unposted, n.ID)
 	}
@@ -77,7 +79,8 @@ func (r *Reporter) Report(ctx context.Context, current []contract.Alarm, saved f
 }
 
 // saveChanges compares every alarm with its saved state, and saves and logs what changed.
-func (r *Reporter) saveChanges(ctx context.Context, current []contract.Alarm, saved func(key string) (ledger.SavedAlarm, bool)) error {
+func (r *Reporter) saveChanges(ctx context.Context, current []contract.Alarm,
+	saved func(key string) (ledger.SavedAlarm, bool)) error {
 	at := r.Now()
 	var updates []ledger.AlarmUpdate
 	var changes []contract.AlarmChange
@@ -114,7 +117,9 @@ func (r *Reporter) change(a *contract.Alarm, at time.Time) contract.AlarmChange 
 		verb = "Recovered"
 	}
 	return contract.AlarmChange{
-		ID: rand.Text(), Alarm: a.Name, Source: a.Source, State: a.State, Value: a.Value, Threshold: a.Threshold, Unit: a.Unit, Window: a.Window,
-		At: contract.Time{Time: at.UTC()}, Environment: r.Environment, Text: verb + " (" + r.Environment + "): " + a.Text,
+		ID: rand.Text(), Alarm: a.Name, Source: a.Source, State: a.State, Value: a.Value, Threshold: a.Threshold,
+		Unit: a.Unit, Window: a.Window,
+		At: contract.Time{Time: at.UTC()}, Environment: r.Environment, Text: verb + " (" + r.Environment + "): " +
+			a.Text,
 	}
 }

@@ -32,26 +32,31 @@ var rules = []rule{
 		value: func(c counts) *float64 { return share(c.DomainsFailed, c.DomainsProcessed) },
 	},
 	{
-		name: "slow_domains", subject: "Average processing of a domain", threshold: 5000, unit: contract.Milliseconds, window: 60,
-		value: func(c counts) *float64 { return average(c.DurationMS, c.DomainsProcessed) },
+		name: "slow_domains", subject: "Average processing of a domain", threshold: 5000, unit: contract.Milliseconds,
+		window: 60,
+		value:  func(c counts) *float64 { return average(c.DurationMS, c.DomainsProcessed) },
 	},
 	{
-		name: "dead_letters", subject: "Dead letters neither replayed nor discarded", threshold: 100, unit: contract.Count,
+		name: "dead_letters", subject: "Dead letters neither replayed nor discarded", threshold: 100,
+		unit:  contract.Count,
 		value: func(c counts) *float64 { n := float64(c.DeadLetters.Stored); return &n },
 	},
 	{
-		name: "frontier_behind", subject: "The entry point that is due longest waits", threshold: 3_600_000, unit: contract.Milliseconds,
+		name: "frontier_behind", subject: "The entry point that is due longest waits", threshold: 3_600_000,
+		unit:  contract.Milliseconds,
 		value: func(c counts) *float64 { return late(c.reading) },
 	},
 	{
-		name: "refresh_failures", subject: "Reported URLs and entry points that failed", threshold: 20, unit: contract.Percent, window: 60,
+		name: "refresh_failures", subject: "Reported URLs and entry points that failed", threshold: 20,
+		unit: contract.Percent, window: 60,
 		value: func(c counts) *float64 {
 			answers, faults := c.reading.FrontierWindow(60)
 			return share(float64(faults), float64(answers-faults))
 		},
 	},
 	{
-		name: "refresh_ceiling", subject: "The day's refreshes that are used up", threshold: 80, unit: contract.Percent,
+		name: "refresh_ceiling", subject: "The day's refreshes that are used up", threshold: 80,
+		unit: contract.Percent,
 		value: func(c counts) *float64 {
 			last, _ := c.reading.NewestFrontier()
 			v := float64(last.Used) / 10
@@ -59,7 +64,8 @@ var rules = []rule{
 		},
 	},
 	{
-		name: "feed_webhook", subject: "The webhook of the feed has taken nothing", threshold: 3_600_000, unit: contract.Milliseconds,
+		name: "feed_webhook", subject: "The webhook of the feed has taken nothing", threshold: 3_600_000,
+		unit: contract.Milliseconds,
 		value: func(c counts) *float64 {
 			v := float64(c.reading.FeedFailing.Milliseconds())
 			return &v

@@ -57,7 +57,8 @@ func (w *world) finish(at time.Time, good, bad int, duration time.Duration) {
 	var c ledger.Changes
 	for i := range good + bad {
 		o := &contract.Outcome{CollectedAt: at, Reachable: i < good, Duration: duration}
-		c.Domains = append(c.Domains, ledger.DomainChange{Partition: place, Domain: fmt.Sprintf("d%d-%d.sg", at.Unix(), i), Outcome: o})
+		c.Domains = append(c.Domains, ledger.DomainChange{Partition: place,
+			Domain: fmt.Sprintf("d%d-%d.sg", at.Unix(), i), Outcome: o})
 	}
 	w.record(c)
 }
@@ -109,11 +110,14 @@ func TestAlarmsFireAndRecover(t *testing.T) {
 		c.Files = append(c.Files, f)
 	}
 	for i := range 101 {
-		c.DeadLetters = append(c.DeadLetters, ledger.DeadLetter{MessageID: fmt.Sprint(i), DeadLetterContext: contract.DeadLetterContext{QueueName: "q"}})
+		c.DeadLetters = append(c.DeadLetters,
+			ledger.DeadLetter{MessageID: fmt.Sprint(i),
+				DeadLetterContext: contract.DeadLetterContext{QueueName: "q"}})
 	}
 	w.record(c)
 	w.expect("files and dead letters", noon.Add(2*time.Hour), "dead_letters firing", "file_failures firing")
-	if _, _, err := w.Resolve(t.Context(), contract.DeadLetterChoice{All: true}, ledger.Resolution{IDs: []string{"7"}, State: contract.Discarded, At: noon}); err != nil {
+	if _, _, err := w.Resolve(t.Context(), contract.DeadLetterChoice{All: true},
+		ledger.Resolution{IDs: []string{"7"}, State: contract.Discarded, At: noon}); err != nil {
 		t.Fatal(err)
 	}
 	w.expect("one was discarded", noon.Add(2*time.Hour), "dead_letters ok")
@@ -126,7 +130,8 @@ func TestAlarmsFireAndRecover(t *testing.T) {
 	for _, a := range alarms.Judge(s.AlarmReading) {
 		got[a.Name] = fmt.Sprint(a.State, " since ", a.Since)
 	}
-	if got["file_failures"] != "firing since 2026-01-28 14:00:00 +0000 UTC" || got["domain_failures"] != "ok since 2026-01-28 13:10:00 +0000 UTC" {
+	if got["file_failures"] != "firing since 2026-01-28 14:00:00 +0000 UTC" ||
+		got["domain_failures"] != "ok since 2026-01-28 13:10:00 +0000 UTC" {
 		t.Errorf("alarms in the status: %v", got)
 	}
 }
@@ -182,8 +187,10 @@ func TestSentences(t *testing.T) {
 		"ALARM (staging): Average processing of a domain: 6250 ms over the last 60 minutes; the limit is 5000 ms.",
 		"ALARM (staging): Domains that fail: 25.9 % over the last 60 minutes; the limit is 10 %.",
 		"ALARM (staging): The entry point that is due longest waits: 65 minutes; the limit is 60 minutes.",
-		"Recovered (staging): Average processing of a domain: fewer than 20 finished or reported, too few to tell over the last 60 minutes; the limit is 5000 ms.",
-		"Recovered (staging): Domains that fail: fewer than 20 finished or reported, too few to tell over the last 60 minutes; the limit is 10 %.",
+		"Recovered (staging): Average processing of a domain: fewer than 20 finished or reported, too few to tell " +
+			"over the last 60 minutes; the limit is 5000 ms.",
+		"Recovered (staging): Domains that fail: fewer than 20 finished or reported, too few to tell over the " +
+			"last 60 minutes; the limit is 10 %.",
 	}
 	if !slices.Equal(texts, want) {
 		t.Errorf("%s", strings.Join(texts, "\n"))

@@ -11,8 +11,8 @@ const (
 	AlarmFiring = "firing"
 )
 
-// MinFinished is how many files or domains must have been finished within the window of an alarm: a rate or average of
-// fewer means nothing.
+// MinFinished is how many files or domains must have been finished within the window of an alarm: a rate or average
+// of fewer means nothing.
 const MinFinished = 20
 
 // AlarmState is the current state of an alarm.

@@ -26,13 +26,15 @@ type ExclusionChange struct {
 
 // Note records that an exclusion has changed, in place of an earlier change of the same one.
 func (c *Controls) Note(kind, value string, at time.Time) {
-	list := slices.DeleteFunc(slices.Clone(c.Unconfirmed), func(x ExclusionChange) bool { return x.Kind == kind && x.Value == value })
+	list := slices.DeleteFunc(slices.Clone(c.Unconfirmed),
+		func(x ExclusionChange) bool { return x.Kind == kind && x.Value == value })
 	c.Unconfirmed = append(list, ExclusionChange{kind, value, Time{at.UTC().Truncate(time.Second)}})
 }
 
 // NoteAll records that all exclusions may not be obeyed any more.
 func (c *Controls) NoteAll(at time.Time) {
-	list := slices.DeleteFunc(slices.Clone(c.Unconfirmed), func(x ExclusionChange) bool { return c.Excludes(x.Kind, x.Value) })
+	list := slices.DeleteFunc(slices.Clone(c.Unconfirmed),
+		func(x ExclusionChange) bool { return c.Excludes(x.Kind, x.Value) })
 	for _, x := range c.Exclusions {
 		list = append(list, ExclusionChange{x.Kind, x.Value, Time{at.UTC().Truncate(time.Second)}})
 	}
@@ -86,8 +88,10 @@ func CheckExclusion(kind, value string) (string, error) {
 	case ExcludeURL:
 		scheme, address, ok := strings.Cut(value, "://")
 		host, path, hasPath := strings.Cut(address, "/")
-		if !ok || !strings.EqualFold(scheme, "http") && !strings.EqualFold(scheme, "https") || host == "" || !hasPath || len(value) > maxPattern {
-			return "", Invalid("value", "%q is not a URL pattern; send an http or https URL with a path, in which * stands for any characters, such as %q", clip(value), "https://example.sg/private/*")
+		if !ok || !strings.EqualFold(scheme, "http") && !strings.EqualFold(scheme, "https") || host == "" ||
+			!hasPath || len(value) > maxPattern {
+			return "", Invalid("value", "%q is not a URL pattern; send an http or https URL with a path, in which "+
+				"* stands for any characters, such as %q", clip(value), "https://example.sg/private/*")
 		}
 		return strings.ToLower(scheme) + "://" + strings.ToLower(host) + "/" + path, nil
 	}
@@ -120,8 +124,8 @@ func NewExclusions(list []Exclusion) *Exclusions {
 // None reports whether nothing is excluded.
 func (x *Exclusions) None() bool { return len(x.domains)+len(x.hosts)+len(x.patterns) == 0 }
 
-// Domain reports whether a registrable domain is excluded as a whole: by its name or that of a domain above it, or because
-// neither of its usual hosts may be asked even for robots.txt.
+// Domain reports whether a registrable domain is excluded as a whole: by its name or that of a domain above it, or
+// because neither of its usual hosts may be asked even for robots.txt.
 func (x *Exclusions) Domain(domain string) bool {
 	return x.URL("https://"+domain+"/robots.txt") && x.URL("https://www."+domain+"/robots.txt")
 }
@@ -182,8 +186,8 @@ func hostIn(authority string) string {
 	return strings.TrimSuffix(host, ".")
 }
 
-// spelled gives a pattern or a URL the one spelling in which they are compared: percent-encoded is only what means something
-// else as it is, in capitals. A site may write "%ed%95%9c" or "%70rivate" for what an operator excluded.
+// spelled gives a pattern or a URL the one spelling in which they are compared: percent-encoded is only what means
+// something else as it is, in capitals. A site may write "%ed%95%9c" or "%70rivate" for what an operator excluded.
 func spelled(s string) string {
 	if strings.IndexByte(s, '%') < 0 {
 		return s
@@ -206,8 +210,8 @@ func spelled(s string) string {
 	return string(b)
 }
 
-// reserved are the characters that separate parts of a URL (RFC 3986, 2.2), but for the apostrophe, which browsers encode in
-// queries alone, and the one that encodes.
+// reserved are the characters that separate parts of a URL (RFC 3986, 2.2), but for the apostrophe, which browsers
+// encode in queries alone, and the one that encodes.
 const reserved = "%:/?#[]@!$&()*+,;="
 
 func schemeless(link string) string {

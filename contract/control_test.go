@@ -25,7 +25,8 @@ func exclusions(t testing.TB, entries ...string) *contract.Exclusions {
 }
 
 func TestExclusions(t *testing.T) {
-	x := exclusions(t, "domain out.sg", "host www.half.sg", "url https://HALF.sg/private/*", "url http://*.half.sg/*.pdf", "url https://half.sg/exact", "host www.xn--3e0b707e.kr")
+	x := exclusions(t, "domain out.sg", "host www.half.sg", "url https://HALF.sg/private/*",
+		"url http://*.half.sg/*.pdf", "url https://half.sg/exact", "host www.xn--3e0b707e.kr")
 	for link, want := range map[string]bool{
 		"https://out.sg/":                    true,
 		"http://www.out.sg/a":                true,
@@ -69,7 +70,8 @@ func TestExclusions(t *testing.T) {
 	}
 }
 
-// TestExcludedDomains: a domain is excluded as a whole whatever excludes it, and is within reach of the exclusions then.
+// TestExcludedDomains: a domain is excluded as a whole whatever excludes it, and is within reach of the exclusions
+// then.
 func TestExcludedDomains(t *testing.T) {
 	for _, c := range []struct {
 		exclusions string
@@ -95,7 +97,8 @@ func TestExcludedDomains(t *testing.T) {
 				continue
 			}
 			excluded = append(excluded, domain)
-			if !slices.Contains(names, domain) && !slices.ContainsFunc(ends, func(end string) bool { return strings.HasSuffix(domain, end) }) {
+			if !slices.Contains(names, domain) &&
+				!slices.ContainsFunc(ends, func(end string) bool { return strings.HasSuffix(domain, end) }) {
 				t.Errorf("%s: %s is out of reach: %q, %q", c.exclusions, domain, names, ends)
 			}
 		}
@@ -108,11 +111,13 @@ func TestExcludedDomains(t *testing.T) {
 func TestCheckExclusion(t *testing.T) {
 	for _, c := range [][2]string{
 		{"domain", "OUT.sg"}, {"domain", "sg"}, {"domain", ""}, {"host", "a b.sg"}, {"host", "https://a.sg"},
-		{"url", "a.sg/x"}, {"url", "ftp://a.sg/"}, {"url", "https://a.sg"}, {"url", "https:///x"}, {"url", "https://a.sg/" + strings.Repeat("x", 2000)},
+		{"url", "a.sg/x"}, {"url", "ftp://a.sg/"}, {"url", "https://a.sg"}, {"url", "https:///x"},
+		{"url", "https://a.sg/" + strings.Repeat("x", 2000)},
 		{"path", "/x"}, {"", ""},
 	} {
 		var e *contract.Error
-		if _, err := contract.CheckExclusion(c[0], c[1]); !errors.As(err, &e) || e.Kind != contract.Validation || e.Field == "" {
+		if _, err := contract.CheckExclusion(c[0], c[1]); !errors.As(err, &e) || e.Kind != contract.Validation ||
+			e.Field == "" {
 			t.Errorf("%q: %v", c, err)
 		}
 	}
@@ -122,7 +127,8 @@ func TestCheckExclusion(t *testing.T) {
 func TestPortsOfExcludedURLs(t *testing.T) {
 	x := exclusions(t, "url https://a.sg:443/private/*", "url http://b.sg.:8080/*", "url https://*.c.sg:*/x")
 	for link, want := range map[string]bool{
-		"https://a.sg/private/x": true, "http://a.sg:80/private/": true, "https://a.sg/": false, "https://b.sg/": true, "https://www.c.sg/x": true, "https://c.sg/x": false,
+		"https://a.sg/private/x": true, "http://a.sg:80/private/": true, "https://a.sg/": false,
+		"https://b.sg/": true, "https://www.c.sg/x": true, "https://c.sg/x": false,
 	} {
 		if got := x.URL(link); got != want {
 			t.Errorf("%s: excluded is %v, want %v", link, got, want)
@@ -159,7 +165,8 @@ func TestSpellingsOfExcludedURLs(t *testing.T) {
 
 // FuzzExclusionPattern compares with a regular expression of the same meaning.
 func FuzzExclusionPattern(f *testing.F) {
-	for _, s := range [][2]string{{"*", "a/b"}, {"a*b*c", "aXbXbc"}, {"*a", "aaab"}, {"a**b", "ab"}, {"", "x"}, {"x*y*", "xy"}, {"*ab*ab", "abab"}} {
+	for _, s := range [][2]string{{"*", "a/b"}, {"a*b*c", "aXbXbc"}, {"*a", "aaab"}, {"a**b", "ab"}, {"", "x"},
+		{"x*y*", "xy"}, {"*ab*ab", "abab"}} {
 		f.Add(s[0], s[1])
 	}
 	f.Fuzz(func(t *testing.T, pattern, path string) {
@@ -172,7 +179,8 @@ func FuzzExclusionPattern(f *testing.F) {
 			}
 		}
 		x := exclusions(t, "url https://a.sg/"+pattern)
-		want := regexp.MustCompile(`^` + strings.ReplaceAll(regexp.QuoteMeta(pattern), `\*`, `.*`) + `$`).MatchString(path)
+		want := regexp.MustCompile(`^` + strings.ReplaceAll(regexp.QuoteMeta(pattern), `\*`, `.*`) +
+			`$`).MatchString(path)
 		if got := x.URL("https://a.sg/" + path); got != want {
 			t.Errorf("%q on %q: %v, want %v", pattern, path, got, want)
 		}
@@ -191,7 +199,8 @@ func TestOutcomeSurvivesItsMetadata(t *testing.T) {
 			t.Errorf("got %+v, %v; want %+v", got, ok, want)
 		}
 		for name, v := range want.Metadata() {
-			if strings.Trim(v, " !\"#$%&'()*+,-./0123456789:;<=>?@ABCDEFGHIJKLMNOPQRSTUVWXYZ[\\]^_`abcdefghijklmnopqrstuvwxyz{|}~") != "" {
+			if strings.Trim(v,
+				" !\"#$%&'()*+,-./0123456789:;<=>?@ABCDEFGHIJKLMNOPQRSTUVWXYZ[\\]^_`abcdefghijklmnopqrstuvwxyz{|}~") != "" {
 				t.Errorf("%s: %q cannot travel as a header", name, v)
 			}
 			if name == "error" || name == "error_type" {

@@ -71,12 +71,14 @@ type DeadLetterRecord struct {
 	State      DeadLetterState `json:"state"`
 	ResolvedAt *Time           `json:"resolved_at"` // when it was replayed or discarded
 	ResolvedBy *string         `json:"resolved_by"` // the name of the token it was requested with
-	Work       string          `json:"work"`        // what the message requested; the same for a message and its replays
-	Partition  *Partition      `json:"partition_info"`
-	Domain     *string         `json:"domain"`
-	Excluded   *bool           `json:"excluded"`   // operators rule its domain out: it is not replayed; null where their decisions could not be read
-	Key        string          `json:"key"`        // of the stored dead letter
-	QueueRole  *string         `json:"queue_role"` // the role of QueueName; null when it is none of the pipeline's
+	// what the message requested; the same for a message and its replays
+	Work      string     `json:"work"`
+	Partition *Partition `json:"partition_info"`
+	Domain    *string    `json:"domain"`
+	// operators rule its domain out: it is not replayed; null where their decisions could not be read
+	Excluded  *bool   `json:"excluded"`
+	Key       string  `json:"key"`        // of the stored dead letter
+	QueueRole *string `json:"queue_role"` // the role of QueueName; null when it is none of the pipeline's
 	DeadLetterError
 	DeadLetterContext
 }
@@ -93,7 +95,8 @@ type DeadLetterPage struct {
 // DeadLetterDetail answers GET /api/v1/dlq/{id}.
 type DeadLetterDetail struct {
 	DeadLetterRecord
-	Letter   *DeadLetter        `json:"letter"`   // as stored, with the original message; null when it is gone from R2
+	// as stored, with the original message; null when it is gone from R2
+	Letter   *DeadLetter        `json:"letter"`
 	Attempts []Attempt          `json:"attempts"` // recorded failures of the same work, oldest first
 	History  []DeadLetterRecord `json:"history"`  // the other dead letters of the same work, oldest first
 }
@@ -134,7 +137,8 @@ const MaxResolved = 500
 
 // Resolved answers POST /api/v1/dlq/replay and …/discard.
 type Resolved struct {
-	Done      int64        `json:"done"`      // replayed or discarded by this call, with those that were discarded because their raw file ended
+	// replayed or discarded by this call, with those that were discarded because their raw file ended
+	Done      int64        `json:"done"`
 	Skipped   int64        `json:"skipped"`   // of the ids: replayed or discarded before
 	Failed    []Unresolved `json:"failed"`    // these stay as they were
 	Remaining int64        `json:"remaining"` // still stored and matching: call again
@@ -157,7 +161,8 @@ func (c *DeadLetterChoice) Validate() error {
 	}
 	switch {
 	case ways != 1:
-		return Invalid("ids", "exactly one of ids, filter and all chooses dead letters; send %s", `{"ids":["…"]}, {"filter":{…}} or {"all":true}`)
+		return Invalid("ids", "exactly one of ids, filter and all chooses dead letters; send %s",
+			`{"ids":["…"]}, {"filter":{…}} or {"all":true}`)
 	case c.IDs != nil && (len(c.IDs) == 0 || len(c.IDs) > MaxResolved):
 		return Invalid("ids", "has %d ids; send 1 to %d", len(c.IDs), MaxResolved)
 	case c.Filter == nil:
@@ -168,10 +173,12 @@ func (c *DeadLetterChoice) Validate() error {
 		return Invalid("filter", "is empty; send what to choose by, or %s", `{"all":true}`)
 	}
 	if f.Queue != "" && f.Queue != SeedQueue && f.Queue != DomainQueue {
-		return Invalid("filter.queue", "%q is not a queue of the pipeline; send %s or %s", clip(f.Queue), SeedQueue, DomainQueue)
+		return Invalid("filter.queue", "%q is not a queue of the pipeline; send %s or %s", clip(f.Queue), SeedQueue,
+			DomainQueue)
 	}
 	if f.ErrorType != "" && !slices.Contains(Kinds, f.ErrorType) {
-		return Invalid("filter.error_type", "%q is none of them; send %s", clip(f.ErrorType), strings.Join(Kinds, ", "))
+		return Invalid("filter.error_type", "%q is none of them; send %s", clip(f.ErrorType),
+			strings.Join(Kinds, ", "))
 	}
 	return Filter{Country: f.Country, Category: f.Category, Date: f.Date}.Validate("filter.")
 }

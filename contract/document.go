@@ -11,29 +11,32 @@ const SchemaVersion = "1.0"
 // Document is domain_metadata.json: the findings about one domain, for the scrapers that fetch it. Its JSON
 // Schema is schemas/domain_metadata.schema.json. Absent values are null, never "".
 type Document struct {
-	SchemaVersion     string         `json:"schema_version"`
-	Revision          int            `json:"revision"` // grows by one with every rewrite
-	Domain            string         `json:"domain"`
-	DomainID          string         `json:"domain_id"`
-	RegistrableDomain string         `json:"registrable_domain"`
-	Authority         *string        `json:"authority"`
-	Country           string         `json:"country"` // upper case
-	Category          string         `json:"category"`
-	CollectedAt       Time           `json:"collected_at"`
-	ValidUntil        Time           `json:"valid_until"`            // when to expect the next revision
-	Reachable         bool           `json:"reachable"`              // false: nothing of the domain answered
-	Partial           bool           `json:"partial"`                // true: cut short by a limit or a failure
-	Excluded          bool           `json:"excluded"`               // true: operators of the engine ruled the domain out
-	Blocked           bool           `json:"blocked"`                // true: the site refuses every page, sitemap and feed that was asked for
-	BlockedReason     *string        `json:"blocked_reason"`         // what it answered then
-	MovedTo           *string        `json:"moved_to"`               // host of another domain to which its home page leads for good
-	URLs              []DocumentURL  `json:"urls"`                   // sorted by URL, the first MaxInlineURLs
-	URLsFiles         []string       `json:"urls_files"`             // R2 keys of the lists with the others, in order
-	URLsOmitted       int            `json:"urls_omitted,omitempty"` // for which the lists have no room either
-	Robots            RobotsSummary  `json:"robots"`
-	Sitemap           SitemapSummary `json:"sitemap"`
-	Source            Source         `json:"source"`
-	Technical         Technical      `json:"technical_metadata"`
+	SchemaVersion     string  `json:"schema_version"`
+	Revision          int     `json:"revision"` // grows by one with every rewrite
+	Domain            string  `json:"domain"`
+	DomainID          string  `json:"domain_id"`
+	RegistrableDomain string  `json:"registrable_domain"`
+	Authority         *string `json:"authority"`
+	Country           string  `json:"country"` // upper case
+	Category          string  `json:"category"`
+	CollectedAt       Time    `json:"collected_at"`
+	ValidUntil        Time    `json:"valid_until"` // when to expect the next revision
+	Reachable         bool    `json:"reachable"`   // false: nothing of the domain answered
+	Partial           bool    `json:"partial"`     // true: cut short by a limit or a failure
+	// true: operators of the engine ruled the domain out
+	Excluded bool `json:"excluded"`
+	// true: the site refuses every page, sitemap and feed that was asked for
+	Blocked       bool    `json:"blocked"`
+	BlockedReason *string `json:"blocked_reason"` // what it answered then
+	// host of another domain to which its home page leads for good
+	MovedTo     *string        `json:"moved_to"`
+	URLs        []DocumentURL  `json:"urls"`                   // sorted by URL, the first MaxInlineURLs
+	URLsFiles   []string       `json:"urls_files"`             // R2 keys of the lists with the others, in order
+	URLsOmitted int            `json:"urls_omitted,omitempty"` // for which the lists have no room either
+	Robots      RobotsSummary  `json:"robots"`
+	Sitemap     SitemapSummary `json:"sitemap"`
+	Source      Source         `json:"source"`
+	Technical   Technical      `json:"technical_metadata"`
 	// Discovery and Contract are made by package discovery: which URLs matter, and how to fetch them.
 	Discovery  json.RawMessage `json:"intelligent_discovery"`
 	Contract   json.RawMessage `json:"fetch_contract"`
@@ -58,7 +61,9 @@ type DocumentURL struct {
 	Type     *string  `json:"type"`               // content type
 	Priority *float64 `json:"priority_score"`     // 0 to 1
 	Action   *string  `json:"recommended_action"` // what a scraper should do with it
-	Allowed  *bool    `json:"allowed"`            // by robots.txt; null if that of its host was not fetched or takes too long to match; false if operators excluded it
+	// by robots.txt; null if that of its host was not fetched or takes too long to match; false if operators excluded
+	// it
+	Allowed *bool `json:"allowed"`
 }
 
 // RobotsSummary is the outcome of fetching robots.txt, as the workflow document names it.
@@ -74,7 +79,9 @@ type RobotsSummary struct {
 
 // SitemapSummary is the outcome of fetching the root sitemap, as the workflow document names it.
 type SitemapSummary struct {
-	StatusCode    int     `json:"status_code"`    // of the root sitemap, else of the request that Error is about; 404 with an ErrorType when nothing was asked, or nothing answered
+	// of the root sitemap, else of the request that Error is about; 404 with an ErrorType when nothing was asked, or
+	// nothing answered
+	StatusCode    int     `json:"status_code"`
 	ContentLength int64   `json:"content_length"` // bytes, decompressed
 	Exists        bool    `json:"exists"`
 	FetchedAt     *Time   `json:"fetched_at"`
@@ -106,7 +113,8 @@ type Technical struct {
 	FeedsOmitted int        `json:"feeds_omitted,omitempty"`
 	ServerInfo   ServerInfo `json:"server_info"`
 	ReusedFrom   *string    `json:"reused_from"` // key of the document whose evidence was reused
-	MirrorOf     *string    `json:"mirror_of"`   // domain that showed the same home page and sitemap before; documents of earlier versions lack it
+	// domain that showed the same home page and sitemap before; documents of earlier versions lack it
+	MirrorOf *string `json:"mirror_of"`
 }
 
 // RobotsTxt describes robots.txt and its verdict for this crawler.

@@ -30,7 +30,8 @@ const (
 )
 
 // Kinds lists all kinds.
-var Kinds = []string{string(Validation), string(Parse), string(Network), string(Timeout), string(Storage), string(Internal)}
+var Kinds = []string{string(Validation), string(Parse), string(Network), string(Timeout), string(Storage),
+	string(Internal)}
 
 // Error is the one error type of the pipeline. Message is safe to show to a caller; Err is the
 // cause, kept for logs.
@@ -113,8 +114,8 @@ func KindOf(err error) Kind {
 	return Internal
 }
 
-// MessageOf returns the Message of err, "" where it has none. Unlike its text, which repeats the cause, it can be shown
-// where the cause may quote a secret.
+// MessageOf returns the Message of err, "" where it has none. Unlike its text, which repeats the cause, it can be
+// shown where the cause may quote a secret.
 func MessageOf(err error) string {
 	var e *Error
 	if errors.As(err, &e) {

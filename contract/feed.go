@@ -16,28 +16,30 @@ type Followed struct {
 
 // FeedItem is a URL that is new.
 type FeedItem struct {
-	URL       string    `json:"url"`
-	Domain    string    `json:"domain"` // its registrable domain
-	Host      string    `json:"host"`
-	Title     *string   `json:"title"`
-	Type      string    `json:"type"`           // one of the 23 content types
-	Priority  float64   `json:"priority_score"` // when it was found
-	LastMod   *Time     `json:"lastmod"`
-	FoundAt   Time      `json:"found_at"`
-	FoundBy   *string   `json:"found_by"` // feed, news_sitemap, sitemap, link, research, scraper; null of a URL that was put
-	Snippet   *string   `json:"snippet"`  // of its text, where the source has one
-	Image     *string   `json:"image"`    // a URL, where the source has one
+	URL      string  `json:"url"`
+	Domain   string  `json:"domain"` // its registrable domain
+	Host     string  `json:"host"`
+	Title    *string `json:"title"`
+	Type     string  `json:"type"`           // one of the 23 content types
+	Priority float64 `json:"priority_score"` // when it was found
+	LastMod  *Time   `json:"lastmod"`
+	FoundAt  Time    `json:"found_at"`
+	// feed, news_sitemap, sitemap, link, research, scraper; null of a URL that was put
+	FoundBy   *string   `json:"found_by"`
+	Snippet   *string   `json:"snippet"` // of its text, where the source has one
+	Image     *string   `json:"image"`   // a URL, where the source has one
 	Partition Partition `json:"partition_info"`
 }
 
 // FeedDelivery is what is posted to FEED_WEBHOOK_URL.
 type FeedDelivery struct {
-	ID          string     `json:"id"` // the same however often it is posted
-	Items       []FeedItem `json:"items"`
-	Cursor      string     `json:"cursor"`   // next_cursor of the feed after these items
-	HasMore     bool       `json:"has_more"` // another delivery follows at once
-	Expired     bool       `json:"expired"`  // what was to be delivered before these items was too old by then, and is gone
-	Environment string     `json:"environment"`
+	ID      string     `json:"id"` // the same however often it is posted
+	Items   []FeedItem `json:"items"`
+	Cursor  string     `json:"cursor"`   // next_cursor of the feed after these items
+	HasMore bool       `json:"has_more"` // another delivery follows at once
+	// what was to be delivered before these items was too old by then, and is gone
+	Expired     bool   `json:"expired"`
+	Environment string `json:"environment"`
 }
 
 // ChangesPage answers GET /api/v1/seeds/changes.

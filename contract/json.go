@@ -44,11 +44,12 @@ func AppendTextOrNull(b []byte, s *string) []byte {
 	return AppendText(b, *s)
 }
 
-// isPlain reports whether a string stands in JSON as it is. (U+2028 and U+2029, which are E2 80 A8 and A9, are escaped for
-// the sake of JavaScript.)
+// isPlain reports whether a string stands in JSON as it is. (U+2028 and U+2029, which are E2 80 A8 and A9, are
+// escaped for the sake of JavaScript.)
 func isPlain(s string) bool {
 	for i := range len(s) {
-		if c := s[i]; c < ' ' || c == '"' || c == '\\' || c == 0xe2 && i+2 < len(s) && s[i+1] == 0x80 && s[i+2]&^1 == 0xa8 {
+		if c := s[i]; c < ' ' || c == '"' || c == '\\' || c == 0xe2 && i+2 < len(s) && s[i+1] == 0x80 &&
+			s[i+2]&^1 == 0xa8 {
 			return false
 		}
 	}

@@ -15,14 +15,18 @@ func TestBusySince(t *testing.T) {
 	const field = `"busy_since":"2026-01-28T10:00:00.123Z"`
 	for _, c := range []struct{ message, with, without string }{
 		{`{"domain":"a.sg"}`, `{` + field + `,"domain":"a.sg"}`, `{"domain":"a.sg"}`},
-		{` { "a" : "&<\u003e\u2028` + "\u2028" + `" ,` + "\r\n\t" + `"b":1E400 } `, ` {` + field + `, "a" : "&<\u003e\u2028` + "\u2028" + `" ,` + "\r\n\t" + `"b":1E400 } `, ""},
+		{` { "a" : "&<\u003e\u2028` + "\u2028" + `" ,` + "\r\n\t" + `"b":1E400 } `, ` {` + field +
+			`, "a" : "&<\u003e\u2028` + "\u2028" + `" ,` + "\r\n\t" + `"b":1E400 } `, ""},
 		{`{}`, `{` + field + `}`, `{}`},
 		{"{ \n}", "{" + field + " \n}", "{ \n}"},
 		{`{"busy_since":"x"}`, `{` + field + `}`, `{}`},
 		{`{ "busy_since" : null , "a":1}`, `{` + field + `,  "a":1}`, `{  "a":1}`},
-		{`{"a":{"busy_since":1}, "busy_since" : "x" }`, `{` + field + `,"a":{"busy_since":1} }`, `{"a":{"busy_since":1} }`},
-		{`{"a":[1,{"busy_since":2}],"busy_since":"x","b":2}`, `{` + field + `,"a":[1,{"busy_since":2}],"b":2}`, `{"a":[1,{"busy_since":2}],"b":2}`},
-		{`{"busy_since":"x","BUSY_SINCE":"y","a":"busy_since","busy\u005fsince":{"a":[]}}`, `{` + field + `,"a":"busy_since"}`, `{"a":"busy_since"}`},
+		{`{"a":{"busy_since":1}, "busy_since" : "x" }`, `{` + field + `,"a":{"busy_since":1} }`,
+			`{"a":{"busy_since":1} }`},
+		{`{"a":[1,{"busy_since":2}],"busy_since":"x","b":2}`, `{` + field + `,"a":[1,{"busy_since":2}],"b":2}`,
+			`{"a":[1,{"busy_since":2}],"b":2}`},
+		{`{"busy_since":"x","BUSY_SINCE":"y","a":"busy_since","busy\u005fsince":{"a":[]}}`, `{` + field +
+			`,"a":"busy_since"}`, `{"a":"busy_since"}`},
 		{`{"busy_\u017fince":"x","a":1}`, `{` + field + `,"a":1}`, `{"a":1}`},
 	} {
 		if c.without == "" {
@@ -49,7 +53,8 @@ func TestBusySince(t *testing.T) {
 // FuzzBusySince: without the field there is nothing of it that encoding/json would read, and everything
 // else is as it was.
 func FuzzBusySince(f *testing.F) {
-	for _, message := range []string{`{"a":1,"busy_since":"2026-01-28T10:00:00Z"}`, `{"busy_since":1,"BUSY_since":[],"b":{"busy_since":2}}`, "{\t}", `{"b\u0075sy_since":"\"}"}`, `[1]`} {
+	for _, message := range []string{`{"a":1,"busy_since":"2026-01-28T10:00:00Z"}`,
+		`{"busy_since":1,"BUSY_since":[],"b":{"busy_since":2}}`, "{\t}", `{"b\u0075sy_since":"\"}"}`, `[1]`} {
 		f.Add(message)
 	}
 	f.Fuzz(func(t *testing.T, message string) {

@@ -38,9 +38,9 @@ func (f RawFile) Key() string { return rawRoot + partitionPath(f.Partition) + f.
 // Checkpoint returns the key of the empty object that marks the file as processed.
 func (f RawFile) Checkpoint() string { return f.Key() + checkpointExt }
 
-// DiscardMark returns the key of the empty object that marks the file as one that an operator discarded or deleted. It
-// counts for a file that is not newer than itself, and that has no checkpoint. In the order of keys it stands between
-// the two.
+// DiscardMark returns the key of the empty object that marks the file as one that an operator discarded or deleted.
+// It counts for a file that is not newer than itself, and that has no checkpoint. In the order of keys it stands
+// between the two.
 func (f RawFile) DiscardMark() string { return f.Key() + discardExt }
 
 // ParseRawKey parses the key of a raw file, or of its checkpoint (then checkpoint is true). For any other
@@ -60,7 +60,8 @@ func ParseRawKey(key string) (f RawFile, checkpoint, ok bool) {
 // checkRawKey accepts the key of a raw file in partition p.
 func checkRawKey(field, key string, p Partition) error {
 	if f, checkpoint, ok := ParseRawKey(key); !ok || checkpoint || f.Partition != p {
-		return Invalid(field, "%q is not a raw file of that partition; send a key like %q", clip(key), RawFile{p, "raw_0001"}.Key())
+		return Invalid(field, "%q is not a raw file of that partition; send a key like %q", clip(key),
+			RawFile{p, "raw_0001"}.Key())
 	}
 	return nil
 }
@@ -170,7 +171,8 @@ func ParseDeadLetterKey(key string) (k DeadLetterKey, ok bool) {
 	queue, path, hasQueue := strings.Cut(path, "/"+DateDir)
 	date, path, hasDate := strings.Cut(path, "/")
 	id, isJSON := strings.CutSuffix(path, ".json")
-	if !inRoot || !hasQueue || !hasDate || !isJSON || !isToken(queue) || !isToken(id) || CheckDate("date", date) != nil {
+	if !inRoot || !hasQueue || !hasDate || !isJSON || !isToken(queue) || !isToken(id) ||
+		CheckDate("date", date) != nil {
 		return DeadLetterKey{}, false
 	}
 	return DeadLetterKey{queue, date, id}, true

@@ -13,7 +13,8 @@ var news = contract.Partition{Country: "sg", Category: "news", Date: "2026-01-28
 func TestKeys(t *testing.T) {
 	raw := contract.RawFile{Partition: news, Name: "raw_0001"}
 	dir := contract.DomainDir{Partition: news, Domain: "mom.gov.sg"}
-	letter, err := contract.NewDeadLetterKey("newsfork-seed-dev", time.Date(2026, 1, 28, 23, 30, 0, 0, time.FixedZone("", -3600)), "0a-B_9")
+	letter, err := contract.NewDeadLetterKey("newsfork-seed-dev",
+		time.Date(2026, 1, 28, 23, 30, 0, 0, time.FixedZone("", -3600)), "0a-B_9")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +97,8 @@ func TestParseRawKey(t *testing.T) {
 		if !ok {
 			m.Partition = news
 		}
-		if err := m.Validate(); (err == nil) != (c.what == "f") || err != nil && contract.KindOf(err) != contract.Validation {
+		if err := m.Validate(); (err == nil) != (c.what == "f") || err != nil &&
+			contract.KindOf(err) != contract.Validation {
 			t.Errorf("a message of the file %q: %v", c.key, err)
 		}
 		notice := contract.Encode(map[string]any{"action": "PutObject", "object": map[string]string{"key": c.key}})
@@ -150,7 +152,8 @@ func TestParseDeadLetterKey(t *testing.T) {
 			t.Errorf("%q: %v, want %v", c.key, ok, c.ok)
 		}
 	}
-	for _, c := range [][2]string{{"", "id"}, {"queue", ""}, {"queue", "a/b"}, {"../queue", "id"}, {"queue", strings.Repeat("i", 129)}} {
+	for _, c := range [][2]string{{"", "id"}, {"queue", ""}, {"queue", "a/b"}, {"../queue", "id"},
+		{"queue", strings.Repeat("i", 129)}} {
 		_, err := contract.NewDeadLetterKey(c[0], time.Now(), c[1])
 		if contract.KindOf(err) != contract.Validation {
 			t.Errorf("the dead letter %q of the queue %q: %v", c[1], c[0], err)
@@ -171,7 +174,8 @@ func FuzzParseDeadLetterKey(f *testing.F) {
 
 func TestCheckpointMetadata(t *testing.T) {
 	m := contract.CheckpointMetadata(time.Date(2026, 1, 28, 13, 0, 0, 0, time.FixedZone("", 3600)), "v1")
-	if len(m) != 3 || m["processed_at"] != "2026-01-28T12:00:00Z" || m["processor"] != "seed-engine" || m["version"] != "v1" {
+	if len(m) != 3 || m["processed_at"] != "2026-01-28T12:00:00Z" || m["processor"] != "seed-engine" ||
+		m["version"] != "v1" {
 		t.Errorf("got %v", m)
 	}
 }

@@ -8,12 +8,14 @@ import (
 // How much of a domain its document contains. Every list has a limit, and a field with the suffix _omitted
 // that counts what is left out; it is absent if nothing is. The schema states the same limits.
 const (
-	MaxInlineURLs       = 5000    // URLs in the document itself; the others are in the lists of urls_files, as many in each
-	MaxInlineBytes      = 4 << 20 // of these URLs, and of each list, with their descriptions
-	MaxURLLists         = 2000
-	MaxRawFiles         = 1000
-	MaxSitemapURLs      = 500  // Sitemap lines of robots.txt
-	MaxSitemapURLBytes  = 2048 // longer ones are left out: the protocol forbids them (sitemaps.org/protocol.html#locdef)
+	// URLs in the document itself; the others are in the lists of urls_files, as many in each
+	MaxInlineURLs  = 5000
+	MaxInlineBytes = 4 << 20 // of these URLs, and of each list, with their descriptions
+	MaxURLLists    = 2000
+	MaxRawFiles    = 1000
+	MaxSitemapURLs = 500 // Sitemap lines of robots.txt
+	// longer ones are left out: the protocol forbids them (sitemaps.org/protocol.html#locdef)
+	MaxSitemapURLBytes  = 2048
 	MaxSitemapDocuments = 100
 	MaxFeeds            = 20
 	MaxContentSignals   = 20

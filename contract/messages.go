@@ -8,11 +8,13 @@ import (
 
 // SeedMessage asks step 2 to process one raw file (SEED_QUEUE).
 type SeedMessage struct {
-	FilePath    string    `json:"file_path"`
-	Partition   Partition `json:"partition_info"`
-	Force       bool      `json:"force,omitempty"`
-	RequestedAt time.Time `json:"requested_at,omitzero"` // when the orchestration was requested; when zero, Force counts from when the message was sent
-	ETag        string    `json:"etag,omitempty"`        // of the file, where it is at hand: a checkpoint may be that of another one which it replaced
+	FilePath  string    `json:"file_path"`
+	Partition Partition `json:"partition_info"`
+	Force     bool      `json:"force,omitempty"`
+	// when the orchestration was requested; when zero, Force counts from when the message was sent
+	RequestedAt time.Time `json:"requested_at,omitzero"`
+	// of the file, where it is at hand: a checkpoint may be that of another one which it replaced
+	ETag string `json:"etag,omitempty"`
 }
 
 // Validate reports the first malformed field.
@@ -104,7 +106,8 @@ func ParseSeed(body []byte) (SeedWork, error) {
 		}
 		return SeedWork{File: &SeedMessage{FilePath: m.Object.Key, Partition: f.Partition, ETag: m.Object.ETag}}, nil
 	case m.FilePath == "":
-		return SeedWork{}, Invalid("file_path", "is missing; send the key of a raw file, \"orchestrate\" or an R2 event notification")
+		return SeedWork{}, Invalid("file_path",
+			"is missing; send the key of a raw file, \"orchestrate\" or an R2 event notification")
 	}
 	return SeedWork{File: &m.SeedMessage}, m.Validate()
 }
@@ -126,21 +129,26 @@ type URL struct {
 
 // DomainMessage asks step 3 to collect one domain, or to merge more URLs into it (DOMAIN_QUEUE).
 type DomainMessage struct {
-	Domain            string    `json:"domain"` // the registrable domain, lower-case A-labels
-	DomainID          string    `json:"domain_id"`
-	DomainURL         string    `json:"domain_url"` // the first URL seen; its host is tried when the bare domain does not answer
+	Domain   string `json:"domain"` // the registrable domain, lower-case A-labels
+	DomainID string `json:"domain_id"`
+	// the first URL seen; its host is tried when the bare domain does not answer
+	DomainURL         string    `json:"domain_url"`
 	RegistrableDomain string    `json:"registrable_domain"`
 	Authority         string    `json:"authority"` // source type such as gov; "" when unknown
 	URLs              []URL     `json:"urls"`
 	Partition         Partition `json:"partition_info"`
 	SourceFilePath    string    `json:"source_file_path"`
-	Part              int       `json:"part,omitempty"`       // 1, 2, … when a file's URLs of the domain came in several messages
-	URLsPath          string    `json:"urls_path,omitempty"`  // key of the URL list when it is too large for a message
-	URLsCount         int       `json:"urls_count,omitempty"` // length of that list
-	Force             bool      `json:"force,omitempty"`
-	RequestedAt       time.Time `json:"requested_at,omitzero"` // as that of SeedMessage
-	BusySince         time.Time `json:"busy_since,omitzero"`   // when another event was first found working on the domain
-	Scheduled         bool      `json:"scheduled,omitempty"`   // the frontier asks for it, and again until the domain was collected
+	// 1, 2, … when a file's URLs of the domain came in several messages
+	Part int `json:"part,omitempty"`
+	// key of the URL list when it is too large for a message
+	URLsPath    string    `json:"urls_path,omitempty"`
+	URLsCount   int       `json:"urls_count,omitempty"` // length of that list
+	Force       bool      `json:"force,omitempty"`
+	RequestedAt time.Time `json:"requested_at,omitzero"` // as that of SeedMessage
+	// when another event was first found working on the domain
+	BusySince time.Time `json:"busy_since,omitzero"`
+	// the frontier asks for it, and again until the domain was collected
+	Scheduled bool `json:"scheduled,omitempty"`
 }
 
 // Dir returns the directory of the contract of the domain.
@@ -180,7 +188,8 @@ func (m *DomainMessage) Validate() error {
 		return err
 	}
 	if m.RegistrableDomain != m.Domain {
-		return Invalid("registrable_domain", "%q differs from domain %q; send the registrable domain in both", clip(m.RegistrableDomain), m.Domain)
+		return Invalid("registrable_domain", "%q differs from domain %q; send the registrable domain in both",
+			clip(m.RegistrableDomain), m.Domain)
 	}
 	if err := m.Partition.Validate("partition_info."); err != nil {
 		return err
@@ -189,7 +198,8 @@ func (m *DomainMessage) Validate() error {
 		return err
 	}
 	if lists := m.Dir().URLListPrefix(); m.URLsPath != "" && !strings.HasPrefix(m.URLsPath, lists) {
-		return Invalid("urls_path", "%q is not a URL list of this domain; send a key under %q", clip(m.URLsPath), lists)
+		return Invalid("urls_path", "%q is not a URL list of this domain; send a key under %q", clip(m.URLsPath),
+			lists)
 	}
 	for i := range m.URLs {
 		if m.URLs[i].URL == "" {
@@ -210,7 +220,8 @@ func CheckDomain(field, v string) error {
 		ok = ok && (isLower(c) || c >= '0' && c <= '9' || c == '.' || c == '-')
 	}
 	if !ok {
-		return Invalid(field, "%q is not the name of a domain; send one such as %q, in lower case and A-labels", clip(v), "mom.gov.sg")
+		return Invalid(field, "%q is not the name of a domain; send one such as %q, in lower case and A-labels",
+			clip(v), "mom.gov.sg")
 	}
 	return nil
 }

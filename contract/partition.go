@@ -25,7 +25,8 @@ func CheckCountry(field, v string) error {
 // CheckCategory accepts 1 to 64 lower-case letters, digits, "_" and "-".
 func CheckCategory(field, v string) error {
 	if !isCategory(v) {
-		return Invalid(field, "%q is not a category; send lower-case letters, digits, \"_\" or \"-\", such as %q", clip(v), "news")
+		return Invalid(field, "%q is not a category; send lower-case letters, digits, \"_\" or \"-\", such as %q",
+			clip(v), "news")
 	}
 	return nil
 }

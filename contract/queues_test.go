@@ -23,7 +23,8 @@ func TestQueueNames(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]string{
-		"newsfork-dlq-prod": "newsfork-seed-prod", "newsfork-domain-eu-1": "newsfork-seed-eu-1", "newsfork-dlq": "newsfork-seed",
+		"newsfork-dlq-prod": "newsfork-seed-prod", "newsfork-domain-eu-1": "newsfork-seed-eu-1",
+		"newsfork-dlq": "newsfork-seed",
 	} {
 		if got := SiblingQueue(name, SeedQueue); got != want {
 			t.Errorf("beside %q is %q, want %q", name, got, want)

@@ -22,7 +22,8 @@ type FileStanding struct {
 	BrokenAt time.Time // when it was found malformed; zero otherwise
 }
 
-// Broken reports whether the file was found malformed as it is, since it was uploaded. Both times are of milliseconds.
+// Broken reports whether the file was found malformed as it is, since it was uploaded. Both times are of
+// milliseconds.
 func (s FileStanding) Broken(uploaded time.Time) bool {
 	return !s.BrokenAt.IsZero() && !s.BrokenAt.Before(uploaded.Truncate(time.Millisecond))
 }
@@ -60,7 +61,8 @@ func (c RecordCounts) AddTo(metadata map[string]string) {
 	}
 }
 
-// RecordCountsOf reads what AddTo wrote; zero counts where the metadata has none, as in checkpoints of earlier versions.
+// RecordCountsOf reads what AddTo wrote; zero counts where the metadata has none, as in checkpoints of earlier
+// versions.
 func RecordCountsOf(metadata map[string]string) (c RecordCounts) {
 	if metadata[totalField] == "" {
 		return c

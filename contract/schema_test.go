@@ -50,7 +50,8 @@ func TestListsOfTheSchemaAreBounded(t *testing.T) {
 					t.Errorf("%s has no maxItems", at)
 				}
 			}
-			if open, ok := node["additionalProperties"].(map[string]any); ok && node["maxProperties"] == nil && node["propertyNames"] == nil {
+			if open, ok := node["additionalProperties"].(map[string]any); ok && node["maxProperties"] == nil &&
+				node["propertyNames"] == nil {
 				t.Errorf("%s has no maxProperties: %v", at, open)
 			}
 			for name, child := range node {

@@ -6,15 +6,18 @@ import "encoding/json"
 // selects.
 type Status struct {
 	Stats
-	DeadLetters DeadLetterCounts    `json:"dead_letters"` // of the whole engine, whatever the filter
-	Alarms      []AlarmState        `json:"alarms"`       // every alarm, firing or not, in a fixed order
-	Queues      map[string]*Backlog `json:"queues"`       // by role: seed, domain, dlq; null when the platform does not report it
-	Paused      bool                `json:"paused"`
-	UpdatedAt   Time                `json:"updated_at"`           // when the numbers were read
-	Partitions  []PartitionStats    `json:"partitions,omitempty"` // with by=partition: newest date first, at most MaxPartitions
-	Errors      []ErrorCount        `json:"errors,omitempty"`     // with by=error_type: most frequent first
-	Rejections  []FileRejection     `json:"rejections"`           // why records were rejected, examples of the newest partitions, at most MaxRejections
-	Trend       []TrendHour         `json:"trend,omitempty"`      // with trend=N: N hours up to now, oldest first
+	DeadLetters DeadLetterCounts `json:"dead_letters"` // of the whole engine, whatever the filter
+	Alarms      []AlarmState     `json:"alarms"`       // every alarm, firing or not, in a fixed order
+	// by role: seed, domain, dlq; null when the platform does not report it
+	Queues    map[string]*Backlog `json:"queues"`
+	Paused    bool                `json:"paused"`
+	UpdatedAt Time                `json:"updated_at"` // when the numbers were read
+	// with by=partition: newest date first, at most MaxPartitions
+	Partitions []PartitionStats `json:"partitions,omitempty"`
+	Errors     []ErrorCount     `json:"errors,omitempty"` // with by=error_type: most frequent first
+	// why records were rejected, examples of the newest partitions, at most MaxRejections
+	Rejections []FileRejection `json:"rejections"`
+	Trend      []TrendHour     `json:"trend,omitempty"` // with trend=N: N hours up to now, oldest first
 }
 
 // MaxPartitions is how many partitions a Status lists.
@@ -46,11 +49,12 @@ type ProcessingStats struct {
 // CollectionStats is about the processed domains. Rates divide by domains_total and have two
 // decimals; they are 0 when there are no domains.
 type CollectionStats struct {
-	RobotsFound     int64   `json:"robots_txt_found"`
-	RobotsRate      float64 `json:"robots_txt_rate"`
-	SitemapFound    int64   `json:"sitemap_xml_found"`
-	SitemapRate     float64 `json:"sitemap_xml_rate"`
-	AvgProcessingMS int64   `json:"avg_processing_time_ms"` // of a domain, politeness waits left out; 0 when none is processed
+	RobotsFound  int64   `json:"robots_txt_found"`
+	RobotsRate   float64 `json:"robots_txt_rate"`
+	SitemapFound int64   `json:"sitemap_xml_found"`
+	SitemapRate  float64 `json:"sitemap_xml_rate"`
+	// of a domain, politeness waits left out; 0 when none is processed
+	AvgProcessingMS int64 `json:"avg_processing_time_ms"`
 }
 
 // PartitionStats is the Stats of one partition.
@@ -81,7 +85,8 @@ type TrendHour struct {
 type Backlog struct {
 	Messages int64 `json:"messages"`
 	Bytes    int64 `json:"bytes"`
-	Oldest   *Time `json:"oldest"` // when the oldest message was sent; nil when there is none or the platform does not say
+	// when the oldest message was sent; nil when there is none or the platform does not say
+	Oldest *Time `json:"oldest"`
 }
 
 // DomainState is the progress of a domain in a partition.
@@ -101,19 +106,21 @@ const DiscardedFile = "discarded"
 
 // DomainRecord is the ledger's record of one domain in one partition.
 type DomainRecord struct {
-	Domain       string      `json:"domain"`
-	Partition    Partition   `json:"partition_info"`
-	State        DomainState `json:"state"`
-	Robots       *bool       `json:"robots_exists"` // these three are null before the first collection
-	Sitemap      *bool       `json:"sitemap_exists"`
-	DurationMS   *int64      `json:"processing_duration_ms"` // politeness waits left out
-	CollectedAt  *Time       `json:"collected_at"`
-	QueuedAt     *Time       `json:"queued_at"`     // when it was last queued
-	Revision     *int        `json:"revision"`      // of its document; null before the first, and for what earlier versions recorded
-	ChangedAt    *Time       `json:"changed_at"`    // when that was written
-	Excluded     *bool       `json:"excluded"`      // operators rule the domain out now; null where their decisions could not be read
-	ErrorType    *string     `json:"error_type"`    // of a failed domain
-	ErrorMessage *string     `json:"error_message"` // of a failed domain
+	Domain      string      `json:"domain"`
+	Partition   Partition   `json:"partition_info"`
+	State       DomainState `json:"state"`
+	Robots      *bool       `json:"robots_exists"` // these three are null before the first collection
+	Sitemap     *bool       `json:"sitemap_exists"`
+	DurationMS  *int64      `json:"processing_duration_ms"` // politeness waits left out
+	CollectedAt *Time       `json:"collected_at"`
+	QueuedAt    *Time       `json:"queued_at"` // when it was last queued
+	// of its document; null before the first, and for what earlier versions recorded
+	Revision  *int  `json:"revision"`
+	ChangedAt *Time `json:"changed_at"` // when that was written
+	// operators rule the domain out now; null where their decisions could not be read
+	Excluded     *bool   `json:"excluded"`
+	ErrorType    *string `json:"error_type"`    // of a failed domain
+	ErrorMessage *string `json:"error_message"` // of a failed domain
 }
 
 // DomainPage answers GET /api/v1/seeds/domains.
@@ -124,13 +131,15 @@ type DomainPage struct {
 
 // URLsPage answers GET /api/v1/seeds/domains/{domain}/urls.
 type URLsPage struct {
-	Domain    string      `json:"domain"`
-	Partition Partition   `json:"partition_info"`
-	Revision  int         `json:"revision"`     // of the document; another one may order its URLs differently
-	Total     int         `json:"total"`        // URLs on all pages
-	Omitted   *int        `json:"urls_omitted"` // URLs that were found and are on no page, since nothing stored names them; null where nobody can say
-	URLs      []ListedURL `json:"urls"`         // highest score first
-	// Unavailable names the shard of the frontier that did not answer: URLs that only it has are missing. Else it is empty.
+	Domain    string    `json:"domain"`
+	Partition Partition `json:"partition_info"`
+	Revision  int       `json:"revision"` // of the document; another one may order its URLs differently
+	Total     int       `json:"total"`    // URLs on all pages
+	// URLs that were found and are on no page, since nothing stored names them; null where nobody can say
+	Omitted *int        `json:"urls_omitted"`
+	URLs    []ListedURL `json:"urls"` // highest score first
+	// Unavailable names the shard of the frontier that did not answer: URLs that only it has are missing. Else it is
+	// empty.
 	Unavailable []string `json:"unavailable"`
 	Cursor      *string  `json:"cursor"` // ?cursor= of the next page
 }
@@ -144,13 +153,14 @@ type ListedURL struct {
 
 // DomainDetail answers GET /api/v1/seeds/domains/{domain}.
 type DomainDetail struct {
-	Domain     string          `json:"domain"`
-	Partition  Partition       `json:"partition_info"`
-	Excluded   bool            `json:"excluded"`   // by operators
-	Key        string          `json:"key"`        // of the document
-	Document   json.RawMessage `json:"document"`   // domain_metadata.json; null before the first collection
-	Record     *DomainRecord   `json:"record"`     // null when the ledger has none
-	Partitions []Partition     `json:"partitions"` // in which the ledger has the domain, of those that the query selects, newest first, at most 100
+	Domain    string          `json:"domain"`
+	Partition Partition       `json:"partition_info"`
+	Excluded  bool            `json:"excluded"` // by operators
+	Key       string          `json:"key"`      // of the document
+	Document  json.RawMessage `json:"document"` // domain_metadata.json; null before the first collection
+	Record    *DomainRecord   `json:"record"`   // null when the ledger has none
+	// in which the ledger has the domain, of those that the query selects, newest first, at most 100
+	Partitions []Partition `json:"partitions"`
 	// EntryPoints are those of the domain as the frontier has them now; null where its shard does not answer.
 	EntryPoints []EntryHistory `json:"entry_points"`
 }

@@ -7,8 +7,8 @@ import (
 	"strconv"
 )
 
-// AppendJSON appends what Encode gives, with lists and maps that are empty rather than null. The members that every answer has
-// are written without reflection, which takes several times as long; lists that only some have are not.
+// AppendJSON appends what Encode gives, with lists and maps that are empty rather than null. The members that every
+// answer has are written without reflection, which takes several times as long; lists that only some have are not.
 func (s Status) AppendJSON(b []byte) []byte {
 	b = s.Stats.append(append(slices.Grow(b, 4096), '{'))
 	b = appendInt(b, `,"dead_letters":{"stored":`, s.DeadLetters.Stored)

@@ -25,8 +25,8 @@ type Orchestrator interface {
 	Run(ctx context.Context, c contract.Continuation) (orchestrator.Result, error)
 }
 
-// Bucket is what the API needs of the object store. Store takes the request's body as it streams in, under a condition
-// (r2.ErrPrecondition); MD5 reads it as well, and returns its digest in hexadecimal.
+// Bucket is what the API needs of the object store. Store takes the request's body as it streams in, under a
+// condition (r2.ErrPrecondition); MD5 reads it as well, and returns its digest in hexadecimal.
 type Bucket interface {
 	Head(ctx context.Context, key string) (*r2.Object, error)
 	Get(ctx context.Context, key string) (*r2.Body, error)
@@ -48,7 +48,8 @@ type Ledger interface {
 	Record(ctx context.Context, c ledger.Changes) error
 	Files(ctx context.Context, p contract.Partition, names []string) (map[string]ledger.FileRecord, error)
 	EndFile(ctx context.Context, file contract.RawFile, deleted bool, at time.Time, by string) error
-	Standings(ctx context.Context, files []contract.RawFile, since, requiredSince time.Time) (map[contract.RawFile]contract.FileStanding, error)
+	Standings(ctx context.Context, files []contract.RawFile, since,
+		requiredSince time.Time) (map[contract.RawFile]contract.FileStanding, error)
 	Status(ctx context.Context, q ledger.StatusQuery) (*ledger.Status, error)
 	Domains(ctx context.Context, q ledger.DomainQuery) (contract.DomainPage, error)
 	Domain(ctx context.Context, domain string, f contract.Filter) ([]contract.DomainRecord, error)
@@ -77,7 +78,8 @@ type Obeyed interface {
 
 // Evidence reads what a collection stored beside a document. URLs for which excluded returns true are left out.
 type Evidence interface {
-	Stored(ctx context.Context, dir contract.DomainDir, doc *contract.Document, excluded func(url string) bool) (*collector.Stored, error)
+	Stored(ctx context.Context, dir contract.DomainDir, doc *contract.Document,
+		excluded func(url string) bool) (*collector.Stored, error)
 }
 
 // Reconciler rebuilds the ledger of a partition, a piece at a time.
@@ -106,12 +108,13 @@ type API struct {
 	Restorer     Restorer
 	Frontier     frontier.Remotes
 	Model        func(context.Context) (*classify.Model, error)
-	Asset        func(ctx context.Context, path string) ([]byte, error) // a static file that is deployed with the program
-	Backlogs     func(context.Context) ([]contract.Backlog, []error)    // of contract.QueueRoles; see engine.Platform
-	Pool         func() (PoolStats, error)
-	Local        func() bool // reports whether this is a local run; nil is no
-	Log          *slog.Logger
-	Now          func() time.Time
+	// a static file that is deployed with the program
+	Asset    func(ctx context.Context, path string) ([]byte, error)
+	Backlogs func(context.Context) ([]contract.Backlog, []error) // of contract.QueueRoles; see engine.Platform
+	Pool     func() (PoolStats, error)
+	Local    func() bool // reports whether this is a local run; nil is no
+	Log      *slog.Logger
+	Now      func() time.Time
 
 	readiness readiness
 }
@@ -130,10 +133,13 @@ func (a *API) routes() []httpapi.Route {
 		{Path: "/api/v1/seeds/status", Access: httpapi.Readers, Methods: methods{"GET": a.status}},
 		{Path: "/api/v1/seeds/domains", Access: httpapi.Readers, Methods: methods{"GET": a.listDomains}},
 		{Path: "/api/v1/seeds/domains/{domain}", Access: httpapi.Readers, Methods: methods{"GET": a.showDomain}},
-		{Path: "/api/v1/seeds/domains/{domain}/robots.txt", Access: httpapi.Readers, Methods: methods{"GET": a.domainFile(contract.DomainDir.Robots, "text/plain; charset=utf-8")}},
-		{Path: "/api/v1/seeds/domains/{domain}/sitemap.xml", Access: httpapi.Readers, Methods: methods{"GET": a.domainFile(contract.DomainDir.Sitemap, "application/xml")}},
+		{Path: "/api/v1/seeds/domains/{domain}/robots.txt", Access: httpapi.Readers,
+			Methods: methods{"GET": a.domainFile(contract.DomainDir.Robots, "text/plain; charset=utf-8")}},
+		{Path: "/api/v1/seeds/domains/{domain}/sitemap.xml", Access: httpapi.Readers,
+			Methods: methods{"GET": a.domainFile(contract.DomainDir.Sitemap, "application/xml")}},
 		{Path: "/api/v1/seeds/domains/{domain}/urls", Access: httpapi.Readers, Methods: methods{"GET": a.domainURLs}},
-		{Path: "/api/v1/seeds/domains/{domain}/collect", Access: httpapi.Readers, Methods: methods{"POST": a.collect}},
+		{Path: "/api/v1/seeds/domains/{domain}/collect", Access: httpapi.Readers,
+			Methods: methods{"POST": a.collect}},
 		{Path: "/api/v1/seeds/reconcile", Access: httpapi.Readers, Methods: methods{"POST": a.reconcile}},
 		{Path: "/api/v1/seeds/changes", Access: httpapi.Readers, Methods: methods{"GET": a.changes}},
 		{Path: "/api/v1/feed", Access: httpapi.Readers, Methods: methods{"GET": a.feed}},
@@ -142,7 +148,8 @@ func (a *API) routes() []httpapi.Route {
 		{Path: "/api/v1/dlq/replay", Access: httpapi.Readers, Methods: methods{"POST": a.replay}},
 		{Path: "/api/v1/dlq/discard", Access: httpapi.Readers, Methods: methods{"POST": a.discard}},
 		{Path: "/api/v1/exclusions", Access: httpapi.Readers, Methods: methods{"GET": a.listExclusions}},
-		{Path: "/api/v1/exclusions/{kind}/{value}", Access: httpapi.Readers, Methods: methods{"GET": a.showExclusion, "PUT": a.exclude, "DELETE": a.include}},
+		{Path: "/api/v1/exclusions/{kind}/{value}", Access: httpapi.Readers,
+			Methods: methods{"GET": a.showExclusion, "PUT": a.exclude, "DELETE": a.include}},
 		{Path: "/api/v1/frontier/restore", Access: httpapi.Readers, Methods: methods{"POST": a.restore}},
 		{Path: "/api/v1/frontier/lease", Access: httpapi.Scrapers, Methods: methods{"POST": a.leaseURLs}},
 		{Path: "/api/v1/frontier/report", Access: httpapi.Scrapers, Methods: methods{"POST": a.reportURLs}},
@@ -151,12 +158,15 @@ func (a *API) routes() []httpapi.Route {
 		{Path: "/api/v1/frontier/url", Access: httpapi.Readers, Methods: methods{"GET": a.frontierURL}},
 		{Path: "/api/v1/frontier/hosts", Access: httpapi.Readers, Methods: methods{"GET": a.frontierHosts}},
 		{Path: "/api/v1/frontier/hosts/{host}", Access: httpapi.Readers, Methods: methods{"POST": a.changeHost}},
-		{Path: "/api/v1/frontier/shards/{shard}/export", Access: httpapi.Operators, Methods: methods{"GET": a.exportShard}},
+		{Path: "/api/v1/frontier/shards/{shard}/export", Access: httpapi.Operators,
+			Methods: methods{"GET": a.exportShard}},
 		{Path: "/api/v1/pipeline", Access: httpapi.Readers, Methods: methods{"GET": a.pipeline}},
 		{Path: "/api/v1/pipeline/pause", Access: httpapi.Readers, Methods: methods{"POST": a.pause}},
 		{Path: "/api/v1/pipeline/resume", Access: httpapi.Readers, Methods: methods{"POST": a.resume}},
-		{Path: "/api/v1/datasets/{country}/{category}/{date}", Access: httpapi.Readers, Methods: methods{"GET": a.listDataset}},
-		{Path: "/api/v1/datasets/{country}/{category}/{date}/{chunk}", Access: httpapi.Readers, Methods: methods{"PUT": a.upload, "DELETE": a.deleteFile}},
+		{Path: "/api/v1/datasets/{country}/{category}/{date}", Access: httpapi.Readers,
+			Methods: methods{"GET": a.listDataset}},
+		{Path: "/api/v1/datasets/{country}/{category}/{date}/{chunk}", Access: httpapi.Readers,
+			Methods: methods{"PUT": a.upload, "DELETE": a.deleteFile}},
 	}
 }
 

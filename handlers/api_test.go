@@ -103,12 +103,14 @@ func newFixture(t testing.TB, change func(*settings.Settings)) *fixture {
 	}
 	t.Cleanup(func() { db.Close() })
 	f := &fixture{
-		bucket: bucket{r2.NewMemory()}, seeds: &seeds{}, domains: &seeds{}, db: db, ledger: ledger.New(db), obeyed: &obeyed{},
-		now: time.Date(2026, 1, 28, 10, 0, 0, 0, time.UTC),
+		bucket: bucket{r2.NewMemory()}, seeds: &seeds{}, domains: &seeds{}, db: db, ledger: ledger.New(db),
+		obeyed: &obeyed{},
+		now:    time.Date(2026, 1, 28, 10, 0, 0, 0, time.UTC),
 	}
 	f.shards = &shards{fixture: f, t: t, databases: map[string]*frontiersqlite.DB{}, frozen: map[string]bool{}}
 	var writes time.Duration
-	f.bucket.Now = func() time.Time { writes += 2 * time.Second; return f.now.Add(writes) } // one key takes one write a second
+	// one key takes one write a second
+	f.bucket.Now = func() time.Time { writes += 2 * time.Second; return f.now.Add(writes) }
 	log := slog.New(slog.DiscardHandler)
 	now := func() time.Time { return f.now }
 	sleep := func(context.Context, time.Duration) error { return nil }
@@ -116,15 +118,18 @@ func newFixture(t testing.TB, change func(*settings.Settings)) *fixture {
 	decisions := &controls.Store{Bucket: f.bucket, Sleep: sleep}
 	f.api = &handlers.API{
 		Settings: s, Bucket: f.bucket, Seeds: f.seeds, Domains: f.domains, Log: log,
-		Orchestrator: &orchestrator.Orchestrator{Bucket: f.bucket, Queue: f.seeds, Ledger: f.ledger, Log: log, Now: now, Sleep: sleep},
-		Ledger:       f.ledger,
-		DeadLetters:  &deadletters.Replayer{Ledger: f.ledger, Store: deadLetters, Seeds: f.seeds, Domains: f.domains, Exclusions: decisions.Exclusions, Now: now},
-		Controls:     decisions,
-		Exclusions:   f.obeyed,
-		Evidence:     &collector.Collector{Bucket: f.bucket, Clock: fetch.SystemClock(), Model: embedded.Load, UserAgent: s.UserAgent, Log: log},
-		Reconciler:   &reconcile.Reconciler{Bucket: f.bucket, DeadLetters: deadLetters, Ledger: f.ledger, Now: now},
-		Restorer:     &reconcile.Restorer{Bucket: f.bucket, Frontier: frontier.Remotes{Caller: f.shards, Shards: 3}},
-		Frontier:     frontier.Remotes{Caller: f.shards, Shards: 3},
+		Orchestrator: &orchestrator.Orchestrator{Bucket: f.bucket, Queue: f.seeds, Ledger: f.ledger, Log: log,
+			Now: now, Sleep: sleep},
+		Ledger: f.ledger,
+		DeadLetters: &deadletters.Replayer{Ledger: f.ledger, Store: deadLetters, Seeds: f.seeds, Domains: f.domains,
+			Exclusions: decisions.Exclusions, Now: now},
+		Controls:   decisions,
+		Exclusions: f.obeyed,
+		Evidence: &collector.Collector{Bucket: f.bucket, Clock: fetch.SystemClock(), Model: embedded.Load,
+			UserAgent: s.UserAgent, Log: log},
+		Reconciler: &reconcile.Reconciler{Bucket: f.bucket, DeadLetters: deadLetters, Ledger: f.ledger, Now: now},
+		Restorer:   &reconcile.Restorer{Bucket: f.bucket, Frontier: frontier.Remotes{Caller: f.shards, Shards: 3}},
+		Frontier:   frontier.Remotes{Caller: f.shards, Shards: 3},
 		Backlogs: func(context.Context) ([]contract.Backlog, []error) {
 			three := contract.Backlog{Messages: 3, Bytes: 300, Oldest: contract.At(f.now.Add(-time.Minute))}
 			return []contract.Backlog{three, three, {}}, []error{nil, nil, errors.New("the platform does not say")}
@@ -142,7 +147,8 @@ func newFixture(t testing.TB, change func(*settings.Settings)) *fixture {
 			return contract.Published(path)
 		},
 		Pool: func() (handlers.PoolStats, error) {
-			return handlers.PoolStats{Created: 2, Reused: 5, Idle: 2, Memory: []int{1 << 20, 2 << 20}, Dropped: map[string]int{"memory": 1}, Recovered: map[string]int{"handler": 1}}, nil
+			return handlers.PoolStats{Created: 2, Reused: 5, Idle: 2, Memory: []int{1 << 20, 2 << 20},
+				Dropped: map[string]int{"memory": 1}, Recovered: map[string]int{"handler": 1}}, nil
 		},
 		Local: func() bool { return true },
 		Now:   now,
@@ -169,7 +175,8 @@ func (s *shards) Call(_ context.Context, name, operation string, request []byte)
 	defer s.mu.Unlock()
 	s.calls++
 	if s.frozen[name] || s.frozen[""] {
-		return nil, &contract.Error{Kind: contract.Timeout, Op: "shards.Call", Message: "no answer, and a secret in the message"}
+		return nil, &contract.Error{Kind: contract.Timeout, Op: "shards.Call",
+			Message: "no answer, and a secret in the message"}
 	}
 	db := s.databases[name]
 	if db == nil {
@@ -209,7 +216,8 @@ func (f *fixture) raw(t *testing.T, method, target, body string, header ...strin
 	return f.rawWith(t, t.Context(), method, target, body, header...)
 }
 
-func (f *fixture) rawWith(t *testing.T, ctx context.Context, method, target, body string, header ...string) *httptest.ResponseRecorder {
+func (f *fixture) rawWith(t *testing.T, ctx context.Context, method, target, body string,
+	header ...string) *httptest.ResponseRecorder {
 	t.Helper()
 	r := httptest.NewRequestWithContext(ctx, method, target, strings.NewReader(body))
 	if method != "GET" && method != "HEAD" {
@@ -259,11 +267,14 @@ func fill(t *testing.T, f *fixture) {
 	bad := contract.Outcome{CollectedAt: at, ErrorType: "network_error", ErrorMessage: "refused"}
 	deadLetter := func(id, queue string, p contract.Partition, domain string) ledger.DeadLetter {
 		l := ledger.DeadLetter{
-			MessageID: id, WorkKey: contract.RawFile{Partition: place, Name: "raw_0002"}.Key(), R2Key: "dlq/queue=" + queue + "/date=2026-01-28/" + id + ".json", Partition: p, Domain: domain,
-			DeadLetterError:   contract.DeadLetterError{ErrorType: contract.Parse, ErrorMessage: "not JSON", RetryCount: 3, FailedAt: at},
+			MessageID: id, WorkKey: contract.RawFile{Partition: place, Name: "raw_0002"}.Key(), R2Key: "dlq/queue=" +
+				queue + "/date=2026-01-28/" + id + ".json", Partition: p, Domain: domain,
+			DeadLetterError: contract.DeadLetterError{ErrorType: contract.Parse, ErrorMessage: "not JSON",
+				RetryCount: 3, FailedAt: at},
 			DeadLetterContext: contract.DeadLetterContext{QueueName: queue, WorkerVersion: "v1"},
 		}
-		body, err := json.Marshal(contract.DeadLetter{OriginalMessage: json.RawMessage(`{"id":"` + id + `"}`), ErrorInfo: l.DeadLetterError, Context: l.DeadLetterContext})
+		body, err := json.Marshal(contract.DeadLetter{OriginalMessage: json.RawMessage(`{"id":"` + id + `"}`),
+			ErrorInfo: l.DeadLetterError, Context: l.DeadLetterContext})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -272,14 +283,19 @@ func fill(t *testing.T, f *fixture) {
 	}
 	err := f.ledger.Record(t.Context(), ledger.Changes{
 		Files: []ledger.FileChange{
-			{RawFile: contract.RawFile{Partition: place, Name: "raw_0001"}, Processed: at, Duration: 400 * time.Millisecond},
-			{RawFile: contract.RawFile{Partition: place, Name: "raw_0002"}, GaveUp: at, ErrorType: contract.Parse, ErrorMessage: "not JSON"},
+			{RawFile: contract.RawFile{Partition: place, Name: "raw_0001"}, Processed: at,
+				Duration: 400 * time.Millisecond},
+			{RawFile: contract.RawFile{Partition: place, Name: "raw_0002"}, GaveUp: at, ErrorType: contract.Parse,
+				ErrorMessage: "not JSON"},
 		},
 		Domains: []ledger.DomainChange{
-			{Partition: place, Domain: "a.sg", Outcome: &good}, {Partition: later, Domain: "a.sg", Outcome: &good}, {Partition: place, Domain: "b.sg", Outcome: &bad},
+			{Partition: place, Domain: "a.sg", Outcome: &good}, {Partition: later, Domain: "a.sg", Outcome: &good},
+			{Partition: place, Domain: "b.sg", Outcome: &bad},
 			{Partition: place, Domain: "c.sg", Queued: at}, {Partition: place, Domain: "out.sg", Excluded: at},
 		},
-		DeadLetters: []ledger.DeadLetter{deadLetter("m1", "newsfork-seed-dev", place, ""), deadLetter("m2", "newsfork-domain-dev", later, "a.sg"), deadLetter("m3", "newsfork-seed-dev", contract.Partition{}, "")},
+		DeadLetters: []ledger.DeadLetter{deadLetter("m1", "newsfork-seed-dev", place, ""),
+			deadLetter("m2", "newsfork-domain-dev", later, "a.sg"),
+			deadLetter("m3", "newsfork-seed-dev", contract.Partition{}, "")},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -293,7 +309,9 @@ func fill(t *testing.T, f *fixture) {
 	}
 	_, err = f.api.Controls.Change(t.Context(), func(c *contract.Controls) error {
 		for _, e := range [][2]string{{"domain", "out.sg"}, {"host", "www.out.sg"}} {
-			c.Exclusions = append(c.Exclusions, contract.Exclusion{Kind: e[0], Value: e[1], CreatedAt: contract.Time{Time: at}, CreatedBy: "API_TOKEN"})
+			c.Exclusions = append(c.Exclusions,
+				contract.Exclusion{Kind: e[0], Value: e[1], CreatedAt: contract.Time{Time: at},
+					CreatedBy: "API_TOKEN"})
 		}
 		return nil
 	})

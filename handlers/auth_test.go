@@ -20,7 +20,8 @@ func TestAuthorisation(t *testing.T) {
 		t.Errorf("development without a token: %d", r.status)
 	}
 	bare := newFixture(t, func(s *settings.Settings) { s.Environment = "staging" })
-	if r := bare.do(t, "GET", path, "", "Authorization", "Bearer "); r.status != 503 || r.Error.Code != "token_not_configured" {
+	if r := bare.do(t, "GET", path, "", "Authorization", "Bearer "); r.status != 503 ||
+		r.Error.Code != "token_not_configured" {
 		t.Errorf("staging without a token: %d %+v", r.status, r.Error)
 	}
 	f := newFixture(t, func(s *settings.Settings) {
@@ -164,7 +165,8 @@ func TestWithATokenNoContentTypeIsNeeded(t *testing.T) {
 	for name, r := range changing(t) {
 		method, _, _ := strings.Cut(name, " ")
 		f := filled(t)
-		w := f.raw(t, method, r.target, r.body, "Authorization", "Bearer secret", "Content-Type", "", "Origin", "https://ops.example")
+		w := f.raw(t, method, r.target, r.body, "Authorization", "Bearer secret", "Content-Type", "", "Origin",
+			"https://ops.example")
 		if w.Code > 299 {
 			t.Errorf("%s: %d %s", name, w.Code, w.Body)
 		}
@@ -186,7 +188,8 @@ func TestAWrongSettingShowsNoSecret(t *testing.T) {
 		if err := json.Unmarshal(w.Body.Bytes(), &answer); err != nil {
 			t.Fatal(err)
 		}
-		if w.Code != http.StatusInternalServerError || answer.Error.Code != string(contract.Validation) || answer.Error.Field != name || strings.Contains(w.Body.String(), "MARKER") {
+		if w.Code != http.StatusInternalServerError || answer.Error.Code != string(contract.Validation) ||
+			answer.Error.Field != name || strings.Contains(w.Body.String(), "MARKER") {
 			t.Errorf("%s: %d %s", name, w.Code, w.Body)
 		}
 		if text := fmt.Sprint(err); strings.Contains(text, "MARKER") {

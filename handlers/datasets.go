@@ -14,7 +14,8 @@ import (
 
 // partition reads and checks the partition of a dataset's path.
 func partition(r *http.Request) (contract.Partition, error) {
-	p := contract.Partition{Country: country(r.PathValue("country")), Category: r.PathValue("category"), Date: r.PathValue("date")}
+	p := contract.Partition{Country: country(r.PathValue("country")), Category: r.PathValue("category"),
+		Date: r.PathValue("date")}
 	return p, p.Validate("")
 }
 
@@ -81,11 +82,14 @@ func (a *API) listDataset(w http.ResponseWriter, r *http.Request) error {
 		switch n := len(out.Files); {
 		case ok && !checkpoint:
 			before = last
-			out.Files = append(out.Files, chunk{Chunk: file.Name, Key: o.Key, Size: o.Size, MD5: md5Of(o), UploadedAt: contract.Time{Time: o.Uploaded}, State: string(contract.Pending), Rejections: []contract.Rejection{}})
+			out.Files = append(out.Files, chunk{Chunk: file.Name, Key: o.Key, Size: o.Size, MD5: md5Of(o),
+				UploadedAt: contract.Time{Time: o.Uploaded}, State: string(contract.Pending),
+				Rejections: []contract.Rejection{}})
 		case n == 0:
 		case ok && file.Name == out.Files[n-1].Chunk:
 			out.Files[n-1].finished(o)
-		case strings.HasPrefix(o.Key, out.Files[n-1].Key) && o.Key == (contract.RawFile{Partition: p, Name: out.Files[n-1].Chunk}).DiscardMark():
+		case strings.HasPrefix(o.Key, out.Files[n-1].Key) &&
+			o.Key == (contract.RawFile{Partition: p, Name: out.Files[n-1].Chunk}).DiscardMark():
 			out.Files[n-1].discarded(o)
 		}
 		last = o.Key
@@ -122,7 +126,8 @@ func (c *chunk) discarded(mark *r2.Object) {
 	}
 }
 
-// AppendJSON appends what json.Marshal gives. A page has up to a thousand files, and by reflection a file takes ten times as long.
+// AppendJSON appends what json.Marshal gives. A page has up to a thousand files, and by reflection a file takes ten
+// times as long.
 func (l listing) AppendJSON(b []byte) []byte {
 	b = slices.Grow(b, 512*(len(l.Files)+1))
 	b = append(append(append(b, `{"partition_info":`...), contract.Encode(l.Partition)...), `,"files":[`...)

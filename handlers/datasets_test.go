@@ -55,12 +55,14 @@ func TestUpload(t *testing.T) {
 		}
 		return nil
 	}
-	if r := f.do(t, "PUT", path+"raw_0004", "[]"); r.status != 503 || r.Error.Code != "busy" || r.header.Get("Retry-After") == "" {
+	if r := f.do(t, "PUT", path+"raw_0004", "[]"); r.status != 503 || r.Error.Code != "busy" ||
+		r.header.Get("Retry-After") == "" {
 		t.Errorf("too many uploads: %d %+v %v", r.status, r.Error, r.header)
 	}
 	f.bucket.Fail = nil
 	f.seeds.err = errors.New("down")
-	if r := f.do(t, "PUT", path+"raw_0004?orchestrate=true", "[]"); r.status != 503 || !strings.Contains(string(r.Data), `"queued":false`) {
+	if r := f.do(t, "PUT", path+"raw_0004?orchestrate=true", "[]"); r.status != 503 ||
+		!strings.Contains(string(r.Data), `"queued":false`) {
 		t.Errorf("stored, not queued: %d %s", r.status, r.Data)
 	}
 	f.bucket.Fail = func(op, _ string) error {
@@ -78,7 +80,8 @@ func TestUpload(t *testing.T) {
 // lost: the file must be queued all the same, and once.
 func TestUploadRepeated(t *testing.T) {
 	f := newFixture(t, nil)
-	const path, key = "/api/v1/datasets/sg/news/2026-01-28/raw_0001", "raw/country=sg/category=news/date=2026-01-28/raw_0001.json"
+	const path, key = "/api/v1/datasets/sg/news/2026-01-28/raw_0001",
+		"raw/country=sg/category=news/date=2026-01-28/raw_0001.json"
 	put := func(what, query string, status int, code, data string, sent int) {
 		t.Helper()
 		r := f.do(t, "PUT", path+query, "[1]")
@@ -89,10 +92,12 @@ func TestUploadRepeated(t *testing.T) {
 			t.Errorf("%s: %d messages were sent, want %d", what, len(f.seeds.sent), sent)
 		}
 	}
-	const queued, notQueued = `{"key":"` + key + `","size":3,"queued":true,"same":true}`, `{"key":"` + key + `","size":3,"queued":false,"same":true}`
+	const queued, notQueued = `{"key":"` + key + `","size":3,"queued":true,"same":true}`, `{"key":"` + key +
+		`","size":3,"queued":false,"same":true}`
 
 	f.seeds.err = errors.New("down")
-	put("stored, not queued", "?orchestrate=true", 503, "storage_error", `{"key":"`+key+`","size":3,"queued":false}`, 0)
+	put("stored, not queued", "?orchestrate=true", 503, "storage_error", `{"key":"`+key+`","size":3,"queued":false}`,
+		0)
 	put("again, the queue is still down", "?orchestrate=true", 503, "storage_error", notQueued, 0)
 	f.seeds.err = nil
 	put("without orchestrate", "", 409, "already_exists", notQueued, 0)
@@ -120,7 +125,8 @@ func TestUploadCallerGone(t *testing.T) {
 		}
 		return nil
 	}
-	r := httptest.NewRequestWithContext(ctx, "PUT", "/api/v1/datasets/sg/news/2026-01-28/raw_0001?orchestrate=true", strings.NewReader("[]"))
+	r := httptest.NewRequestWithContext(ctx, "PUT", "/api/v1/datasets/sg/news/2026-01-28/raw_0001?orchestrate=true",
+		strings.NewReader("[]"))
 	r.Header.Set("Content-Type", "application/json")
 	w := httptest.NewRecorder()
 	f.api.Handler().ServeHTTP(w, r)
@@ -135,7 +141,8 @@ func TestListDataset(t *testing.T) {
 	for _, k := range []string{"raw_0001.json", "raw_0002.json", "raw_metadata.json"} {
 		f.bucket.Put(t.Context(), dir+k, []byte("[]"), nil)
 	}
-	f.bucket.Put(t.Context(), dir+"raw_0001.json.success", nil, &r2.PutOptions{Metadata: map[string]string{"processed_at": "2026-01-28T10:00:00Z"}})
+	f.bucket.Put(t.Context(), dir+"raw_0001.json.success", nil,
+		&r2.PutOptions{Metadata: map[string]string{"processed_at": "2026-01-28T10:00:00Z"}})
 	var d struct {
 		Files []struct {
 			Chunk, State string
@@ -147,7 +154,8 @@ func TestListDataset(t *testing.T) {
 	if err := json.Unmarshal(f.do(t, "GET", "/api/v1/datasets/sg/news/2026-01-28", "").Data, &d); err != nil {
 		t.Fatal(err)
 	}
-	if len(d.Files) != 2 || d.Files[0].State != "processed" || d.Files[0].ProcessedAt == nil || d.Files[1].State != "pending" || d.Files[1].Size != 2 || d.Cursor != nil {
+	if len(d.Files) != 2 || d.Files[0].State != "processed" || d.Files[0].ProcessedAt == nil ||
+		d.Files[1].State != "pending" || d.Files[1].Size != 2 || d.Cursor != nil {
 		t.Errorf("got %+v", d)
 	}
 	if r := f.do(t, "GET", "/api/v1/datasets/sg/news/today", ""); r.status != 400 || r.Error.Field != "date" {
@@ -159,7 +167,8 @@ func TestListDatasetPages(t *testing.T) {
 	f := newFixture(t, nil)
 	const n = 250
 	for i := range n {
-		k := contract.RawFile{Partition: contract.Partition{Country: "sg", Category: "news", Date: "2026-01-28"}, Name: "raw_" + string([]byte{'1', byte('0' + i/100), byte('0' + i/10%10), byte('0' + i%10)})}
+		k := contract.RawFile{Partition: contract.Partition{Country: "sg", Category: "news", Date: "2026-01-28"},
+			Name: "raw_" + string([]byte{'1', byte('0' + i/100), byte('0' + i/10%10), byte('0' + i%10)})}
 		f.bucket.Put(t.Context(), k.Key(), nil, nil)
 		if i%2 == 0 {
 			f.bucket.Put(t.Context(), k.Checkpoint(), nil, nil)
@@ -172,7 +181,8 @@ func TestListDatasetPages(t *testing.T) {
 			Files  []struct{ Chunk, State string }
 			Cursor *string
 		}
-		if err := json.Unmarshal(f.do(t, "GET", "/api/v1/datasets/sg/news/2026-01-28"+cursor, "").Data, &d); err != nil {
+		if err := json.Unmarshal(f.do(t, "GET", "/api/v1/datasets/sg/news/2026-01-28"+cursor, "").Data,
+			&d); err != nil {
 			t.Fatal(err)
 		}
 		for _, c := range d.Files {
@@ -204,7 +214,8 @@ func TestUploadsAreKnown(t *testing.T) {
 	if s := get[contract.Status](t, f, "GET", "/api/v1/seeds/status", ""); s.Processing.FilesPending != 2 {
 		t.Errorf("after two uploads: %+v", s.Processing)
 	}
-	if d := get[map[string]int](t, f, "POST", "/api/v1/seeds/orchestrate", "{}"); d["sent"] != 1 || d["skipped"] != 1 {
+	if d := get[map[string]int](t, f, "POST", "/api/v1/seeds/orchestrate", "{}"); d["sent"] != 1 ||
+		d["skipped"] != 1 {
 		t.Errorf("one of them is in flight: %v", d)
 	}
 	f.db.Fail = func() error { return errors.New("D1 is away") }

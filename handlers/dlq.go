@@ -81,7 +81,8 @@ func (a *API) discard(w http.ResponseWriter, r *http.Request) error {
 }
 
 // resolve replays or discards the dead letters that the body chooses.
-func (a *API) resolve(w http.ResponseWriter, r *http.Request, do func(ctx context.Context, choice contract.DeadLetterChoice, by string) (contract.Resolved, error)) error {
+func (a *API) resolve(w http.ResponseWriter, r *http.Request,
+	do func(ctx context.Context, choice contract.DeadLetterChoice, by string) (contract.Resolved, error)) error {
 	if err := onlyQuery(r); err != nil {
 		return err
 	}

@@ -22,7 +22,9 @@ func TestDeadLettersAreShownAndResolved(t *testing.T) {
 	}
 	var d contract.DeadLetterDetail
 	data(call("GET", "/api/v1/dlq/m1", "", "new"), &d)
-	if d.ID != "m1" || d.State != contract.Stored || d.Letter == nil || string(d.Letter.OriginalMessage) != `{"id":"m1"}` || d.Partition == nil || *d.Partition != place || d.ErrorMessage != "not JSON" || len(d.History) != 1 {
+	if d.ID != "m1" || d.State != contract.Stored || d.Letter == nil ||
+		string(d.Letter.OriginalMessage) != `{"id":"m1"}` || d.Partition == nil || *d.Partition != place ||
+		d.ErrorMessage != "not JSON" || len(d.History) != 1 {
 		t.Errorf("m1: %+v", d)
 	}
 	if err := f.bucket.Delete(t.Context(), "dlq/queue=newsfork-domain-dev/date=2026-01-28/m2.json"); err != nil {
@@ -54,7 +56,8 @@ func TestDeadLettersAreShownAndResolved(t *testing.T) {
 	if d.State != contract.Replayed || *d.ResolvedBy != "API_TOKEN_PREVIOUS" || d.ResolvedAt.Unix() != f.now.Unix() {
 		t.Errorf("resolved by: %+v", d.DeadLetterRecord)
 	}
-	for query, field := range map[string]string{"queue=dlq": "queue", "state=gone": "state", "limit=x": "limit", "cursor=x": "cursor", "date=x": "date"} {
+	for query, field := range map[string]string{"queue=dlq": "queue", "state=gone": "state", "limit=x": "limit",
+		"cursor=x": "cursor", "date=x": "date"} {
 		if r := call("GET", "/api/v1/dlq?"+query, "", "new"); r.status != 400 || r.Error.Field != field {
 			t.Errorf("%s: %d %+v", query, r.status, r.Error)
 		}

@@ -14,7 +14,8 @@ import (
 const maxFileBytes = 8 << 20
 
 // domainFile gives what a collection stored beside a document, as it was received.
-func (a *API) domainFile(key func(contract.DomainDir) string, kind string) func(http.ResponseWriter, *http.Request) error {
+func (a *API) domainFile(key func(contract.DomainDir) string, kind string) func(http.ResponseWriter,
+	*http.Request) error {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		dir, err := a.domainDir(r)
 		if err != nil {

@@ -9,7 +9,8 @@ import (
 	"github.com/newsfork/seed-engine/contract"
 )
 
-var laterDir = contract.DomainDir{Partition: contract.Partition{Country: "sg", Category: "news", Date: "2026-01-29"}, Domain: "a.sg"}
+var laterDir = contract.DomainDir{Partition: contract.Partition{Country: "sg", Category: "news", Date: "2026-01-29"},
+	Domain: "a.sg"}
 
 // What a collection stored comes as it was received, and not again to a caller that has it.
 func TestFilesOfADomain(t *testing.T) {
@@ -19,7 +20,8 @@ func TestFilesOfADomain(t *testing.T) {
 		"sitemap.xml": {"application/xml", "<urlset/>"},
 	} {
 		w := f.raw(t, "GET", "/api/v1/seeds/domains/a.sg/"+path, "")
-		if w.Code != 200 || w.Header().Get("Content-Type") != want[0] || w.Body.String() != want[1] || w.Header().Get("Content-Security-Policy") != "sandbox" {
+		if w.Code != 200 || w.Header().Get("Content-Type") != want[0] || w.Body.String() != want[1] ||
+			w.Header().Get("Content-Security-Policy") != "sandbox" {
 			t.Errorf("%s: %d %v %q", path, w.Code, w.Header(), w.Body)
 		}
 		again := f.raw(t, "GET", "/api/v1/seeds/domains/a.sg/"+path, "", "If-None-Match", w.Header().Get("ETag"))
@@ -39,7 +41,8 @@ func TestURLsOfADomain(t *testing.T) {
 	allowed, all := true, 0
 	made := func(n int) (list []contract.DocumentURL) {
 		for range n {
-			u := contract.DocumentURL{URL: fmt.Sprintf("https://a.sg/%d/%d", random.IntN(1000), all), Allowed: &allowed}
+			u := contract.DocumentURL{URL: fmt.Sprintf("https://a.sg/%d/%d", random.IntN(1000), all),
+				Allowed: &allowed}
 			if p := float64(random.IntN(11)) / 10; p > 0 {
 				u.Priority = &p
 			}
@@ -49,7 +52,9 @@ func TestURLsOfADomain(t *testing.T) {
 		return list
 	}
 	keys := []string{laterDir.SortedList("one"), laterDir.SortedList("two")}
-	doc := contract.Document{Domain: "a.sg", Revision: 3, URLs: append(made(700), contract.DocumentURL{URL: "https://a.sg/private/x", Allowed: &allowed}), URLsFiles: keys}
+	doc := contract.Document{Domain: "a.sg", Revision: 3,
+		URLs:      append(made(700), contract.DocumentURL{URL: "https://a.sg/private/x", Allowed: &allowed}),
+		URLsFiles: keys}
 	all++
 	store := func(key string, v any) {
 		t.Helper()
@@ -63,7 +68,8 @@ func TestURLsOfADomain(t *testing.T) {
 		store(key, made(4200+i))
 	}
 	store(laterDir.Document(), doc)
-	if r := f.do(t, "PUT", "/api/v1/exclusions/url/https%3A%2F%2Fa.sg%2Fprivate%2F*", "{}"); r.status != 201 && r.status != 200 {
+	if r := f.do(t, "PUT", "/api/v1/exclusions/url/https%3A%2F%2Fa.sg%2Fprivate%2F*", "{}"); r.status != 201 &&
+		r.status != 200 {
 		t.Fatalf("%d %+v", r.status, r.Error)
 	}
 	scores := func(query string) (got []float64) {
@@ -83,7 +89,8 @@ func TestURLsOfADomain(t *testing.T) {
 					if u.URL != "https://a.sg/1" || u.Allowed != nil { // the fixture's; no robots.txt was read
 						t.Errorf("%+v", u)
 					}
-				} else if private := u.URL == "https://a.sg/private/x"; *u.Allowed == private || private && *u.Action != "ignore" {
+				} else if private := u.URL == "https://a.sg/private/x"; *u.Allowed == private || private &&
+					*u.Action != "ignore" {
 					t.Errorf("%s, allowed %v", u.URL, *u.Allowed)
 				}
 				if n := len(got); n > 0 && (p > got[n-1] || p == got[n-1] && u.URL <= last) {
@@ -103,8 +110,10 @@ func TestURLsOfADomain(t *testing.T) {
 	if got := scores("min_score=0.5"); len(got) == 0 || got[len(got)-1] < 0.5 {
 		t.Errorf("%d URLs from 0.5 on, the last with %v", len(got), got)
 	}
-	for query, field := range map[string]string{"min_score=2": "min_score", "cursor=x": "cursor", "limit=5": "limit"} {
-		if r := f.do(t, "GET", "/api/v1/seeds/domains/a.sg/urls?"+query, ""); r.status != 400 || r.Error.Field != field {
+	for query, field := range map[string]string{"min_score=2": "min_score", "cursor=x": "cursor",
+		"limit=5": "limit"} {
+		if r := f.do(t, "GET", "/api/v1/seeds/domains/a.sg/urls?"+query, ""); r.status != 400 ||
+			r.Error.Field != field {
 			t.Errorf("%s: %d %+v", query, r.status, r.Error)
 		}
 	}
@@ -131,14 +140,16 @@ func TestDiscoveredURLsOfADomain(t *testing.T) {
 		{"url": "https://a.sg/news/both", "title": "As found", "classification": {"primary_type": "faq"}, "priority_score": 0.8},
 		{"url": "https://a.sg/private/x", "classification": {"primary_type": "news"}, "priority_score": 0.9},
 		{"url": "https://a.sg/low", "classification": {"primary_type": "unknown"}, "priority_score": 0.1}]}`)
-	if r := f.do(t, "PUT", "/api/v1/exclusions/url/https%3A%2F%2Fa.sg%2Fprivate%2F*", "{}"); r.status != 201 && r.status != 200 {
+	if r := f.do(t, "PUT", "/api/v1/exclusions/url/https%3A%2F%2Fa.sg%2Fprivate%2F*", "{}"); r.status != 201 &&
+		r.status != 200 {
 		t.Fatalf("%d %+v", r.status, r.Error)
 	}
 	const route = "/api/v1/seeds/domains/a.sg/urls"
 	f.shards.frozen[""] = true // what waits there is not of this test
 	page := get[contract.URLsPage](t, f, "GET", route+"?min_score=0.2", "")
 	if len(page.Unavailable) != 1 || page.Omitted != nil || page.Total != 3 {
-		t.Errorf("unavailable %v, omitted %v, total %d: the state of this document is lost", page.Unavailable, page.Omitted, page.Total)
+		t.Errorf("unavailable %v, omitted %v, total %d: the state of this document is lost", page.Unavailable,
+			page.Omitted, page.Total)
 	}
 	got, err := json.Marshal(page.URLs)
 	if err != nil {
@@ -179,7 +190,8 @@ func TestPartitionOfADomain(t *testing.T) {
 			}
 		}
 	}
-	if d := get[contract.DomainDetail](t, f, "GET", domain+"?partition=sg/news/2026-01-29", ""); d.Partition != laterDir.Partition {
+	if d := get[contract.DomainDetail](t, f, "GET", domain+"?partition=sg/news/2026-01-29",
+		""); d.Partition != laterDir.Partition {
 		t.Errorf("%+v", d.Partition)
 	}
 }

@@ -20,10 +20,10 @@ import (
 // urlsPerPage is how many URLs of a domain one answer has.
 const urlsPerPage = 1000
 
-// domainURLs gives all URLs of a domain by score, a page once: those of Research, with the lists for which the document
-// has no room, the others among discovered_urls, what the stored sitemap names, and what waits in the frontier. What
-// operators excluded is as in the document: among the first it is marked, of the others it is left out, and so is what
-// robots.txt forbids. A page reads everything again, the document's lists one at a time.
+// domainURLs gives all URLs of a domain by score, a page once: those of Research, with the lists for which the
+// document has no room, the others among discovered_urls, what the stored sitemap names, and what waits in the
+// frontier. What operators excluded is as in the document: among the first it is marked, of the others it is left
+// out, and so is what robots.txt forbids. A page reads everything again, the document's lists one at a time.
 func (a *API) domainURLs(w http.ResponseWriter, r *http.Request) error {
 	q, f, err := readPartition(r, "min_score", "cursor")
 	if err != nil {
@@ -46,7 +46,8 @@ func (a *API) domainURLs(w http.ResponseWriter, r *http.Request) error {
 	}
 	var doc contract.Document
 	if err := json.Unmarshal(document, &doc); err != nil {
-		return &contract.Error{Kind: contract.Internal, Op: "handlers.domainURLs", Field: detail.Key, Message: "the stored document cannot be read; collect the domain again", Err: err}
+		return &contract.Error{Kind: contract.Internal, Op: "handlers.domainURLs", Field: detail.Key,
+			Message: "the stored document cannot be read; collect the domain again", Err: err}
 	}
 	_, exclusions, err := a.Controls.Read(r.Context())
 	if err != nil {
@@ -54,7 +55,8 @@ func (a *API) domainURLs(w http.ResponseWriter, r *http.Request) error {
 	}
 	page := contract.URLsPage{Domain: detail.Domain, Partition: detail.Partition, Revision: doc.Revision}
 	all := &domainList{excluded: exclusions.URL, min: min, best: ranking{from: from, limit: urlsPerPage + 1}}
-	if page.Unavailable, err = a.gather(r.Context(), all, contract.DomainDir{Partition: detail.Partition, Domain: detail.Domain}, &doc); err != nil {
+	if page.Unavailable, err = a.gather(r.Context(), all,
+		contract.DomainDir{Partition: detail.Partition, Domain: detail.Domain}, &doc); err != nil {
 		return err
 	}
 	page.Total, page.Omitted, page.URLs = all.total, all.omitted(), all.best.sorted()
@@ -63,11 +65,13 @@ func (a *API) domainURLs(w http.ResponseWriter, r *http.Request) error {
 		last := &page.URLs[urlsPerPage-1]
 		page.Cursor = contract.EncodeCursor(rank{score(last), last.URL})
 	}
-	return sendTagged(w, r, "application/json; charset=utf-8", encodeJSON(httpapi.Envelope{Success: true, Data: page}))
+	return sendTagged(w, r, "application/json; charset=utf-8",
+		encodeJSON(httpapi.Envelope{Success: true, Data: page}))
 }
 
 // gather fills a list. It returns the shard of the frontier that did not answer, if so.
-func (a *API) gather(ctx context.Context, all *domainList, dir contract.DomainDir, doc *contract.Document) (unavailable []string, err error) {
+func (a *API) gather(ctx context.Context, all *domainList, dir contract.DomainDir,
+	doc *contract.Document) (unavailable []string, err error) {
 	if all.stored, err = a.Evidence.Stored(ctx, dir, doc, all.excluded); err != nil {
 		return nil, err
 	}
@@ -82,7 +86,8 @@ func (a *API) gather(ctx context.Context, all *domainList, dir contract.DomainDi
 	shard := a.Frontier.Of(dir.Domain)
 	waiting, err := shard.Pages(ctx, frontier.PagesRequest{Domain: dir.Domain, At: doc.CollectedAt.Unix()})
 	if err != nil {
-		a.Log.Warn("frontier_failed", "error_type", contract.KindOf(err), "error", err.Error(), "registrable_domain", dir.Domain)
+		a.Log.Warn("frontier_failed", "error_type", contract.KindOf(err), "error", err.Error(), "registrable_domain",
+			dir.Domain)
 		unavailable = append(unavailable, shard.Name())
 	}
 	all.waiting = make(map[string]frontier.PageInfo, len(waiting))
@@ -200,7 +205,8 @@ func (l *domainList) omitted() *int {
 // assessed is what the frontier says of a page that the analysis has no record of: scrapers found it, or a refresh.
 func assessed(p *frontier.PageInfo, allowed *bool) discovery.Look {
 	t := classify.Type(p.Type)
-	look := discovery.Look{Scored: discovery.Scored{Type: t, Priority: p.Priority, Action: discovery.Advise(p.URL, t, p.Priority), Allowed: allowed}, Title: contract.Text(p.Title)}
+	look := discovery.Look{Scored: discovery.Scored{Type: t, Priority: p.Priority,
+		Action: discovery.Advise(p.URL, t, p.Priority), Allowed: allowed}, Title: contract.Text(p.Title)}
 	if p.LastMod > 0 {
 		look.Lastmod = time.Unix(p.LastMod, 0)
 	}
@@ -240,7 +246,8 @@ func discoveredURLs(doc *contract.Document) (map[string]contract.ListedURL, erro
 	}
 	if len(doc.Discovery) > 0 {
 		if err := json.Unmarshal(doc.Discovery, &d); err != nil {
-			return nil, &contract.Error{Kind: contract.Internal, Op: "handlers.discoveredURLs", Field: doc.Domain, Message: "the stored document cannot be read; collect the domain again", Err: err}
+			return nil, &contract.Error{Kind: contract.Internal, Op: "handlers.discoveredURLs", Field: doc.Domain,
+				Message: "the stored document cannot be read; collect the domain again", Err: err}
 		}
 	}
 	urls := make(map[string]contract.ListedURL, len(d.URLs))
@@ -261,7 +268,8 @@ func (a *API) urlList(ctx context.Context, key string) (list []contract.Document
 		return nil, err
 	}
 	if data == nil || json.Unmarshal(data, &list) != nil {
-		return nil, &contract.Error{Kind: contract.Storage, Op: "handlers.urlList", Field: key, Message: "a list of the document is not there; it is being rewritten: ask again"}
+		return nil, &contract.Error{Kind: contract.Storage, Op: "handlers.urlList", Field: key,
+			Message: "a list of the document is not there; it is being rewritten: ask again"}
 	}
 	return list, nil
 }

@@ -20,12 +20,14 @@ import (
 
 // listDomains shows one page of the ledger's domains.
 func (a *API) listDomains(w http.ResponseWriter, r *http.Request) error {
-	q, err := readQuery(r, "country", "category", "date", "state", "robots", "sitemap", "error_type", "slower_than_ms", "changed_since", "sort", "limit", "cursor")
+	q, err := readQuery(r, "country", "category", "date", "state", "robots", "sitemap", "error_type",
+		"slower_than_ms", "changed_since", "sort", "limit", "cursor")
 	if err != nil {
 		return err
 	}
 	want := ledger.DomainQuery{
-		Filter: q.filter(), State: contract.DomainState(q.oneOf("state", "pending", "processed", "failed", "excluded")),
+		Filter: q.filter(), State: contract.DomainState(q.oneOf("state", "pending", "processed", "failed",
+			"excluded")),
 		Robots: q.flag("robots"), Sitemap: q.flag("sitemap"), ErrorType: q.errorType(),
 		SlowerThanMS: q.number("slower_than_ms", 0, 1<<40), ChangedSince: q.time("changed_since"),
 		Limit: q.limit(), Cursor: q.text("cursor"),
@@ -57,7 +59,8 @@ func (a *API) listDomains(w http.ResponseWriter, r *http.Request) error {
 		for i := range page.Domains {
 			markExcluded(&page.Domains[i], x.Domain(page.Domains[i].Domain))
 		}
-		page.Domains = slices.DeleteFunc(page.Domains, func(d contract.DomainRecord) bool { // within reach of a pattern, and not excluded
+		// within reach of a pattern, and not excluded
+		page.Domains = slices.DeleteFunc(page.Domains, func(d contract.DomainRecord) bool {
 			return want.State == contract.Excluded && d.State != contract.Excluded && !*d.Excluded
 		})
 	}
@@ -77,8 +80,8 @@ func (a *API) excluded(ctx context.Context) *contract.Exclusions {
 
 func markExcluded(d *contract.DomainRecord, excluded bool) { d.Excluded = &excluded }
 
-// excludedNames are the names of domains that operators may rule out. No registrable domain has one that ends in a dot and
-// another registrable domain.
+// excludedNames are the names of domains that operators may rule out. No registrable domain has one that ends in a
+// dot and another registrable domain.
 func excludedNames(x *contract.Exclusions) *ledger.Named {
 	names, ends := x.Reach()
 	ends = slices.DeleteFunc(ends, func(end string) bool {
@@ -106,7 +109,8 @@ func (a *API) showDomain(w http.ResponseWriter, r *http.Request) error {
 	if !detail.Excluded {
 		detail.EntryPoints = a.entryPoints(r.Context(), detail.Domain, exclusions)
 	}
-	return sendTagged(w, r, "application/json; charset=utf-8", encodeJSON(httpapi.Envelope{Success: true, Data: detail}))
+	return sendTagged(w, r, "application/json; charset=utf-8",
+		encodeJSON(httpapi.Envelope{Success: true, Data: detail}))
 }
 
 // domain gives the record and document of the path's domain in the partition that f names whole, else in the
@@ -220,18 +224,22 @@ func (a *API) collect(w http.ResponseWriter, r *http.Request) error {
 	switch {
 	case found.Excluded:
 		return httpapi.Errorf(http.StatusConflict, "excluded",
-			"%s is excluded; GET /api/v1/exclusions lists the exclusions: delete the one that covers it first", found.Domain)
+			"%s is excluded; GET /api/v1/exclusions lists the exclusions: delete the one that covers it first",
+			found.Domain)
 	case found.Document == nil:
 		return httpapi.NotFound(
 			"%s has no document in this partition yet; replay its dead letter, or orchestrate the partition with force", found.Domain)
 	}
 	var doc contract.Document
 	if err := json.Unmarshal(found.Document, &doc); err != nil {
-		return &contract.Error{Kind: contract.Internal, Op: "handlers.collect", Field: found.Key, Message: "the stored document cannot be read; delete it and orchestrate its partition with force", Err: err}
+		return &contract.Error{Kind: contract.Internal, Op: "handlers.collect", Field: found.Key,
+			Message: "the stored document cannot be read; delete it and orchestrate its partition with force",
+			Err:     err}
 	}
 	message := doc.Again(found.Partition, a.Now().UTC())
 	if err := message.Validate(); err != nil {
-		return &contract.Error{Kind: contract.Internal, Op: "handlers.collect", Field: found.Key, Message: "the stored document is not whole; orchestrate its partition with force", Err: err}
+		return &contract.Error{Kind: contract.Internal, Op: "handlers.collect", Field: found.Key,
+			Message: "the stored document is not whole; orchestrate its partition with force", Err: err}
 	}
 	var b contract.Batch
 	b.Add(contract.Encode(message))
@@ -239,9 +247,13 @@ func (a *API) collect(w http.ResponseWriter, r *http.Request) error {
 		return contract.Wrap(contract.Storage, "handlers.collect", err)
 	}
 	a.record(r.Context(), ledger.Changes{Domains: []ledger.DomainChange{
-		{Partition: found.Partition, Domain: found.Domain, Queued: message.RequestedAt, RequiredSince: message.RequestedAt},
+		{Partition: found.Partition, Domain: found.Domain, Queued: message.RequestedAt,
+			RequiredSince: message.RequestedAt},
 	}})
-	a.Log.Info("domain_queued", "registrable_domain", found.Domain, "partition_info", found.Partition, "by", httpapi.Actor(r))
-	httpapi.Succeed(w, http.StatusAccepted, contract.DomainQueued{Domain: found.Domain, Partition: found.Partition, RequestedAt: contract.Time{Time: message.RequestedAt}})
+	a.Log.Info("domain_queued", "registrable_domain", found.Domain, "partition_info", found.Partition, "by",
+		httpapi.Actor(r))
+	httpapi.Succeed(w, http.StatusAccepted,
+		contract.DomainQueued{Domain: found.Domain, Partition: found.Partition,
+			RequestedAt: contract.Time{Time: message.RequestedAt}})
 	return nil
 }

@@ -38,8 +38,10 @@ func TestDomainsAreListed(t *testing.T) {
 		}
 	}
 	for query, field := range map[string]string{
-		"state=done": "state", "robots=yes": "robots", "limit=0": "limit", "limit=201": "limit", "cursor=x": "cursor", "sort=name": "sort",
-		"error_type=x&state=pending": "error_type", "sort=duration&state=failed": "sort", "slower_than_ms=-1": "slower_than_ms",
+		"state=done": "state", "robots=yes": "robots", "limit=0": "limit", "limit=201": "limit", "cursor=x": "cursor",
+		"sort=name":                  "sort",
+		"error_type=x&state=pending": "error_type", "sort=duration&state=failed": "sort",
+		"slower_than_ms=-1": "slower_than_ms",
 	} {
 		if r := f.do(t, "GET", "/api/v1/seeds/domains?"+query, ""); r.status != 400 || r.Error.Field != field {
 			t.Errorf("%s: %d %+v", query, r.status, r.Error)
@@ -47,8 +49,8 @@ func TestDomainsAreListed(t *testing.T) {
 	}
 }
 
-// TestExcludedDomainsAreListed: what operators rule out now is excluded in the list, in one domain and among dead letters,
-// whatever excludes it, and is neither collected nor replayed.
+// TestExcludedDomainsAreListed: what operators rule out now is excluded in the list, in one domain and among dead
+// letters, whatever excludes it, and is neither collected nor replayed.
 func TestExcludedDomainsAreListed(t *testing.T) {
 	for name, exclusion := range map[string]string{
 		"by name":            "domain/a.sg",
@@ -67,7 +69,8 @@ func TestExcludedDomainsAreListed(t *testing.T) {
 			var names []string
 			cursor := ""
 			for {
-				page := get[contract.DomainPage](t, f, "GET", "/api/v1/seeds/domains?limit=1&state=excluded"+cursor, "")
+				page := get[contract.DomainPage](t, f, "GET", "/api/v1/seeds/domains?limit=1&state=excluded"+cursor,
+					"")
 				for _, d := range page.Domains {
 					names = append(names, d.Domain)
 				}
@@ -79,7 +82,8 @@ func TestExcludedDomainsAreListed(t *testing.T) {
 			if got := strings.Join(names, " "); got != want {
 				t.Errorf("%s, want %s", got, want)
 			}
-			if d := get[contract.DomainDetail](t, f, "GET", "/api/v1/seeds/domains/a.sg", ""); d.Excluded != excluded || *d.Record.Excluded != excluded {
+			if d := get[contract.DomainDetail](t, f, "GET", "/api/v1/seeds/domains/a.sg",
+				""); d.Excluded != excluded || *d.Record.Excluded != excluded {
 				t.Errorf("one domain: %v, its record: %v", d.Excluded, *d.Record.Excluded)
 			}
 			if r := f.do(t, "POST", "/api/v1/seeds/domains/a.sg/collect", "{}"); (r.status == 409) != excluded {
@@ -92,11 +96,13 @@ func TestExcludedDomainsAreListed(t *testing.T) {
 func TestOneDomain(t *testing.T) {
 	f := open(t)
 	d := get[contract.DomainDetail](t, f, "GET", "/api/v1/seeds/domains/A.sg", "")
-	if d.Partition.Date != "2026-01-29" || string(d.Document) != newestDocument || d.Record == nil || d.Record.State != contract.Processed || len(d.Partitions) != 2 {
+	if d.Partition.Date != "2026-01-29" || string(d.Document) != newestDocument || d.Record == nil ||
+		d.Record.State != contract.Processed || len(d.Partitions) != 2 {
 		t.Errorf("the newest: %+v", d)
 	}
 	const whole = "?country=sg&category=news&date=2026-01-28"
-	if d := get[contract.DomainDetail](t, f, "GET", "/api/v1/seeds/domains/b.sg"+whole, ""); d.Record == nil || *d.Record.ErrorMessage != "refused" || string(d.Document) != "null" {
+	if d := get[contract.DomainDetail](t, f, "GET", "/api/v1/seeds/domains/b.sg"+whole, ""); d.Record == nil ||
+		*d.Record.ErrorMessage != "refused" || string(d.Document) != "null" {
 		t.Errorf("without a document: %+v", d)
 	}
 	if r := f.do(t, "GET", "/api/v1/seeds/domains/a.sg?date=2026-01-30", ""); r.status != 404 {
@@ -106,7 +112,9 @@ func TestOneDomain(t *testing.T) {
 		t.Errorf("no domain: %d %+v", r.status, r.Error)
 	}
 	f.db.Fail = func() error { return errors.New("D1 is away") }
-	if d := get[contract.DomainDetail](t, f, "GET", "/api/v1/seeds/domains/a.sg?country=sg&category=news&date=2026-01-29", ""); d.Record != nil || len(d.Document) < 10 {
+	if d := get[contract.DomainDetail](t, f, "GET",
+		"/api/v1/seeds/domains/a.sg?country=sg&category=news&date=2026-01-29", ""); d.Record != nil ||
+		len(d.Document) < 10 {
 		t.Errorf("without the ledger: %+v", d)
 	}
 	if r := f.do(t, "GET", "/api/v1/seeds/domains/b.sg"+whole, ""); r.status != 404 {
@@ -136,45 +144,57 @@ func TestADomainIsCollectedAgain(t *testing.T) {
 		t.Errorf("the newest: %+v", q)
 	}
 	m := sent()
-	if m.Domain != "a.sg" || m.DomainID != "gov:sg:a.sg" || m.Authority != "gov" || m.Partition != later || len(m.URLs) != 0 || !m.Force || !m.RequestedAt.Equal(f.now) ||
-		m.SourceFilePath != "raw/country=sg/category=news/date=2026-01-29/raw_0003.json" || m.DomainURL != "https://www.a.sg/2" {
+	if m.Domain != "a.sg" || m.DomainID != "gov:sg:a.sg" || m.Authority != "gov" || m.Partition != later ||
+		len(m.URLs) != 0 || !m.Force || !m.RequestedAt.Equal(f.now) ||
+		m.SourceFilePath != "raw/country=sg/category=news/date=2026-01-29/raw_0003.json" ||
+		m.DomainURL != "https://www.a.sg/2" {
 		t.Errorf("sent %+v", m)
 	}
-	if d := get[contract.DomainDetail](t, f, "GET", "/api/v1/seeds/domains/a.sg", ""); d.Record.State != contract.Pending {
+	if d := get[contract.DomainDetail](t, f, "GET", "/api/v1/seeds/domains/a.sg",
+		""); d.Record.State != contract.Pending {
 		t.Errorf("once queued it is %s", d.Record.State)
 	}
 
 	// Of a document that says more, and of the partition that was asked for.
-	f.store(t, contract.DomainDir{Partition: place, Domain: "b.sg"}.Document(), strings.NewReplacer("a.sg", "b.sg", "-29", "-28",
-		`"revision":7`, `"revision":7,"technical_metadata":{"server_info":{"effective_host":"m.b.sg"}}`).Replace(newestDocument))
-	q = get[contract.DomainQueued](t, f, "POST", "/api/v1/seeds/domains/b.sg/collect", `{"country":"SG","category":"news","date":"2026-01-28"}`)
+	f.store(t, contract.DomainDir{Partition: place, Domain: "b.sg"}.Document(),
+		strings.NewReplacer("a.sg", "b.sg", "-29", "-28",
+			`"revision":7`, `"revision":7,"technical_metadata":{"server_info":{"effective_host":"m.b.sg"}}`).Replace(
+			newestDocument))
+	q = get[contract.DomainQueued](t, f, "POST", "/api/v1/seeds/domains/b.sg/collect",
+		`{"country":"SG","category":"news","date":"2026-01-28"}`)
 	if m := sent(); q.Partition != place || m.Partition != place || m.DomainURL != "https://m.b.sg/" {
 		t.Errorf("of one partition: %+v, sent %+v", q, m)
 	}
 
 	f.store(t, contract.DomainDir{Partition: place, Domain: "c.sg"}.Document(), `{"domain":"c.sg"}`)
 	for target, want := range map[string]string{
-		"none.sg": "404 not_found", "out.sg": "409 excluded", "not_a_domain": "400 validation_error", "c.sg": "500 internal_error",
+		"none.sg": "404 not_found", "out.sg": "409 excluded", "not_a_domain": "400 validation_error",
+		"c.sg":                         "500 internal_error",
 		"a.sg/collect?date=2026-01-28": "400 validation_error",
 	} {
 		target, query, _ := strings.Cut(target, "/collect")
-		if r := f.do(t, "POST", "/api/v1/seeds/domains/"+target+"/collect"+query, ""); fmt.Sprint(r.status, " ", r.Error.Code) != want {
+		if r := f.do(t, "POST", "/api/v1/seeds/domains/"+target+"/collect"+query, ""); fmt.Sprint(r.status, " ",
+			r.Error.Code) != want {
 			t.Errorf("%s: %d %+v, want %s", target, r.status, r.Error, want)
 		}
 	}
-	if r := f.do(t, "POST", "/api/v1/seeds/domains/a.sg/collect", `{"country":"sg","category":"news","date":"2026-01-28"}`); r.status != 404 {
+	if r := f.do(t, "POST", "/api/v1/seeds/domains/a.sg/collect",
+		`{"country":"sg","category":"news","date":"2026-01-28"}`); r.status != 404 {
 		t.Errorf("where it has no document: %d", r.status)
 	}
 	f.domains.err = errors.New("the queue is away")
 	if r := f.do(t, "POST", "/api/v1/seeds/domains/b.sg/collect", ""); r.status != 503 {
 		t.Errorf("when nothing can be sent: %d", r.status)
 	}
-	if d := get[contract.DomainDetail](t, f, "GET", "/api/v1/seeds/domains/b.sg", ""); d.Record.State != contract.Pending { // since the first time
+	// since the first time
+	if d := get[contract.DomainDetail](t, f, "GET", "/api/v1/seeds/domains/b.sg",
+		""); d.Record.State != contract.Pending {
 		t.Errorf("b.sg is %s", d.Record.State)
 	}
 	f.domains.err = nil
 	f.db.Fail = func() error { return errors.New("D1 is away") }
-	get[contract.DomainQueued](t, f, "POST", "/api/v1/seeds/domains/b.sg/collect", `{"country":"sg","category":"news","date":"2026-01-28"}`)
+	get[contract.DomainQueued](t, f, "POST", "/api/v1/seeds/domains/b.sg/collect",
+		`{"country":"sg","category":"news","date":"2026-01-28"}`)
 	sent()
 }
 
@@ -185,7 +205,8 @@ func TestDomainsAreFoundByTheirHosts(t *testing.T) {
 		t.Errorf("got %s", d.Domain)
 	}
 	for _, path := range []string{"/api/v1/seeds/domains", "/api/v1/dlq"} {
-		if r := f.do(t, "GET", path+"?error_type=parse", ""); r.status != 400 || r.Error.Field != "error_type" || !strings.Contains(r.Error.Message, "parse_error") {
+		if r := f.do(t, "GET", path+"?error_type=parse", ""); r.status != 400 || r.Error.Field != "error_type" ||
+			!strings.Contains(r.Error.Message, "parse_error") {
 			t.Errorf("%s: %d %+v", path, r.status, r.Error)
 		}
 	}

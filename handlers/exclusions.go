@@ -27,7 +27,9 @@ func exclusion(r *http.Request) (kind, value string, err error) {
 			if kind == contract.ExcludeHost {
 				name = "host"
 			}
-			return "", "", contract.Invalid("value", "%q is not the name of a %s; send one such as %q, without a scheme or path", r.PathValue("value"), name, "mom.gov.sg")
+			return "", "", contract.Invalid("value",
+				"%q is not the name of a %s; send one such as %q, without a scheme or path", r.PathValue("value"),
+				name, "mom.gov.sg")
 		}
 	}
 	value, err = contract.CheckExclusion(kind, asciiHosts(value))
@@ -85,9 +87,12 @@ func (a *API) exclude(w http.ResponseWriter, r *http.Request) error {
 	if kind == contract.ExcludeDomain {
 		switch registrable, err := publicsuffix.EffectiveTLDPlusOne(value); {
 		case err != nil:
-			return contract.Invalid("value", "%q is not a registrable domain: names below it are; send one of them, such as %q", value, "example."+value)
+			return contract.Invalid("value",
+				"%q is not a registrable domain: names below it are; send one of them, such as %q", value,
+				"example."+value)
 		case registrable != value:
-			return contract.Invalid("value", "%q is not a registrable domain; send %q, or exclude the host", value, registrable)
+			return contract.Invalid("value", "%q is not a registrable domain; send %q, or exclude the host", value,
+				registrable)
 		}
 	}
 	why, err := reason(r)
@@ -103,11 +108,13 @@ func (a *API) exclude(w http.ResponseWriter, r *http.Request) error {
 		case ok && why != nil:
 			c.Exclusions[i].Reason = why
 		case !ok && len(c.Exclusions) >= maxExclusions:
-			return contract.Invalid("value", "there are %d exclusions, the most possible; remove some first", maxExclusions)
+			return contract.Invalid("value", "there are %d exclusions, the most possible; remove some first",
+				maxExclusions)
 		case !ok:
 			status = http.StatusCreated
 			c.Exclusions = slices.Insert(c.Exclusions, i, contract.Exclusion{
-				Kind: kind, Value: value, Reason: why, CreatedAt: contract.Time{Time: a.Now().UTC()}, CreatedBy: httpapi.Actor(r),
+				Kind: kind, Value: value, Reason: why, CreatedAt: contract.Time{Time: a.Now().UTC()},
+				CreatedBy: httpapi.Actor(r),
 			})
 			c.Note(kind, value, a.Now())
 		}
@@ -163,7 +170,8 @@ func (a *API) listExclusions(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	kind, limit, cursor := q.oneOf("kind", contract.ExcludeDomain, contract.ExcludeHost, contract.ExcludeURL), q.limit(), q.text("cursor")
+	kind, limit, cursor := q.oneOf("kind", contract.ExcludeDomain, contract.ExcludeHost, contract.ExcludeURL),
+		q.limit(), q.text("cursor")
 	after, err := base64.RawURLEncoding.DecodeString(cursor)
 	if err != nil {
 		q.fail(contract.BadCursor())

@@ -37,7 +37,8 @@ func (a *API) feed(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	f := q.filter()
-	want := frontier.FeedRequest{Limit: q.limit(), Country: f.Country, Category: f.Category, MinScore: q.share("min_score")}
+	want := frontier.FeedRequest{Limit: q.limit(), Country: f.Country, Category: f.Category,
+		MinScore: q.share("min_score")}
 	if t := q.text("type"); t != "" {
 		want.Types = strings.Split(t, ",")
 	}
@@ -58,7 +59,8 @@ func (a *API) feed(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return shardAway(w, err)
 	}
-	page := contract.FeedPage{Items: []contract.FeedItem{}, NextCursor: found.Next.String(), HasMore: found.More, Followed: lacks(&found.Followed)}
+	page := contract.FeedPage{Items: []contract.FeedItem{}, NextCursor: found.Next.String(), HasMore: found.More,
+		Followed: lacks(&found.Followed)}
 	for i := range found.Items {
 		if !exclusions.URL(found.Items[i].URL) {
 			page.Items = append(page.Items, found.Items[i].Shown())
@@ -79,7 +81,8 @@ func (a *API) feed(w http.ResponseWriter, r *http.Request) error {
 		}
 		return sendTagged(w, r, ndjson, lines)
 	}
-	return sendTagged(w, r, "application/json; charset=utf-8", encodeJSON(httpapi.Envelope{Success: true, Data: page}))
+	return sendTagged(w, r, "application/json; charset=utf-8",
+		encodeJSON(httpapi.Envelope{Success: true, Data: page}))
 }
 
 // changes gives the contracts that were rewritten, each in its newest revision.
@@ -100,14 +103,18 @@ func (a *API) changes(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return shardAway(w, err)
 	}
-	page := contract.ChangesPage{Items: []contract.ContractChange{}, NextCursor: found.Next.String(), HasMore: found.More, Followed: lacks(&found.Followed)}
+	page := contract.ChangesPage{Items: []contract.ContractChange{}, NextCursor: found.Next.String(),
+		HasMore: found.More, Followed: lacks(&found.Followed)}
 	for _, c := range found.Items {
 		page.Items = append(page.Items, contract.ContractChange{
-			Domain: c.Domain, Partition: c.Partition, Revision: c.Revision, ChangedAt: *contract.AtMillis(max(c.ChangedAt, 1)), Reachable: c.Reachable,
-			Excluded: c.Excluded || exclusions.Domain(c.Domain), Key: contract.DomainDir{Partition: c.Partition, Domain: c.Domain}.Document(),
+			Domain: c.Domain, Partition: c.Partition, Revision: c.Revision,
+			ChangedAt: *contract.AtMillis(max(c.ChangedAt, 1)), Reachable: c.Reachable,
+			Excluded: c.Excluded || exclusions.Domain(c.Domain),
+			Key:      contract.DomainDir{Partition: c.Partition, Domain: c.Domain}.Document(),
 		})
 	}
-	return sendTagged(w, r, "application/json; charset=utf-8", encodeJSON(httpapi.Envelope{Success: true, Data: page}))
+	return sendTagged(w, r, "application/json; charset=utf-8",
+		encodeJSON(httpapi.Envelope{Success: true, Data: page}))
 }
 
 func lacks(f *frontier.Followed) contract.Followed {
@@ -116,15 +123,18 @@ func lacks(f *frontier.Followed) contract.Followed {
 
 func asJSONFeed(r *http.Request, page *contract.FeedPage) *contract.JSONFeed {
 	next := url.URL{Scheme: "https", Host: r.Host, Path: r.URL.Path}
-	if r.TLS == nil && (r.URL.Scheme == "http" || strings.HasPrefix(r.Host, "localhost") || strings.HasPrefix(r.Host, "127.")) {
+	if r.TLS == nil && (r.URL.Scheme == "http" || strings.HasPrefix(r.Host, "localhost") ||
+		strings.HasPrefix(r.Host, "127.")) {
 		next.Scheme = "http"
 	}
 	query := r.URL.Query()
 	query.Set("cursor", page.NextCursor)
 	next.RawQuery = query.Encode()
 	f := &contract.JSONFeed{
-		Version: "https://jsonfeed.org/version/1.1", Title: "Newsfork: new URLs", NextURL: next.String(), Items: []contract.JSONFeedItem{},
-		Description: "URLs that the Seed Engine found, in this order. next_url is there at the end too: it gives what is found later.",
+		Version: "https://jsonfeed.org/version/1.1", Title: "Newsfork: new URLs", NextURL: next.String(),
+		Items: []contract.JSONFeedItem{},
+		Description: "URLs that the Seed Engine found, in this order. next_url is there at the end too: it gives " +
+			"what is found later.",
 	}
 	text := func(s *string) string {
 		if s == nil {
@@ -134,7 +144,8 @@ func asJSONFeed(r *http.Request, page *contract.FeedPage) *contract.JSONFeed {
 	}
 	for _, i := range page.Items {
 		f.Items = append(f.Items, contract.JSONFeedItem{
-			ID: i.URL, URL: i.URL, Title: text(i.Title), ContentText: cmp.Or(text(i.Snippet), text(i.Title)), Image: text(i.Image),
+			ID: i.URL, URL: i.URL, Title: text(i.Title), ContentText: cmp.Or(text(i.Snippet), text(i.Title)),
+			Image:         text(i.Image),
 			DatePublished: i.LastMod, Tags: []string{i.Type}, Newsfork: i,
 		})
 	}

@@ -90,19 +90,23 @@ func readLease(r *http.Request) (want frontier.LeaseRequest, err error) {
 	}
 	for i, kind := range body.Kinds {
 		if kind != frontier.KindPage && kind != frontier.KindEntry {
-			return want, contract.Invalid(httpapi.Element("kinds", i), "%.80q is not a kind; send %q or %q", kind, frontier.KindPage, frontier.KindEntry)
+			return want, contract.Invalid(httpapi.Element("kinds", i), "%.80q is not a kind; send %q or %q", kind,
+				frontier.KindPage, frontier.KindEntry)
 		}
 	}
 	return frontier.LeaseRequest{
-		Max: *body.Max, Seconds: *body.Seconds, PerHost: *body.PerHost, Country: f.Country, Category: f.Category, Types: body.Types, Kinds: body.Kinds,
+		Max: *body.Max, Seconds: *body.Seconds, PerHost: *body.PerHost, Country: f.Country, Category: f.Category,
+		Types: body.Types, Kinds: body.Kinds,
 	}, nil
 }
 
 func (a *API) item(i *frontier.Item) contract.FrontierItem {
 	return contract.FrontierItem{
-		ID: i.ID, URL: i.URL, Host: i.Host, Domain: i.Domain, Kind: i.Kind, Method: contract.Text(i.Method), Type: i.Type, Priority: i.Priority,
-		Title: contract.Text(i.Title), LastMod: contract.AtMillis(i.LastMod * 1000), ETag: contract.Text(i.ETag), LastModified: contract.Text(i.LastModified),
-		CrawlDelay: seconds(i.CrawlDelay), UserAgent: a.Settings.UserAgent, Partition: i.Partition,
+		ID: i.ID, URL: i.URL, Host: i.Host, Domain: i.Domain, Kind: i.Kind, Method: contract.Text(i.Method),
+		Type: i.Type, Priority: i.Priority,
+		Title: contract.Text(i.Title), LastMod: contract.AtMillis(i.LastMod * 1000), ETag: contract.Text(i.ETag),
+		LastModified: contract.Text(i.LastModified),
+		CrawlDelay:   seconds(i.CrawlDelay), UserAgent: a.Settings.UserAgent, Partition: i.Partition,
 	}
 }
 
@@ -116,7 +120,8 @@ func shardAway(w http.ResponseWriter, err error) error {
 		return err
 	}
 	w.Header().Set("Retry-After", strconv.Itoa(shardWait))
-	return &contract.Error{Kind: contract.Storage, Op: "handlers.frontier", Message: "a shard of the frontier did not answer; send the request again", Err: errors.New(err.Error())}
+	return &contract.Error{Kind: contract.Storage, Op: "handlers.frontier",
+		Message: "a shard of the frontier did not answer; send the request again", Err: errors.New(err.Error())}
 }
 
 // within checks a number that must be there.
@@ -163,11 +168,13 @@ func (a *API) frontierStats(w http.ResponseWriter, r *http.Request) error {
 }
 
 func statsOf(all *frontier.AllStats, now time.Time) contract.FrontierStats {
-	answer := contract.FrontierStats{FrontierCounts: countsOf(&all.Total), Found: foundOf(all.Total.Found, now), Shards: []contract.FrontierShard{}, Unavailable: []string{}}
+	answer := contract.FrontierStats{FrontierCounts: countsOf(&all.Total), Found: foundOf(all.Total.Found, now),
+		Shards: []contract.FrontierShard{}, Unavailable: []string{}}
 	for i := range all.Shards {
 		switch s := &all.Shards[i]; {
 		case s.Answered:
-			answer.Shards = append(answer.Shards, contract.FrontierShard{Name: s.Name, FrontierCounts: countsOf(&s.Stats)})
+			answer.Shards = append(answer.Shards,
+				contract.FrontierShard{Name: s.Name, FrontierCounts: countsOf(&s.Stats)})
 		default:
 			answer.Unavailable = append(answer.Unavailable, s.Name)
 		}
@@ -182,7 +189,8 @@ func foundOf(counted []frontier.FoundHour, now time.Time) []contract.FrontierFou
 	last := now.UTC().Truncate(time.Hour)
 	hours := make([]contract.FrontierFound, foundHours)
 	for i := range hours {
-		hours[i] = contract.FrontierFound{Hour: contract.Time{Time: last.Add(time.Duration(i+1-foundHours) * time.Hour)}, Types: map[string]int64{}}
+		hours[i] = contract.FrontierFound{
+			Hour: contract.Time{Time: last.Add(time.Duration(i+1-foundHours) * time.Hour)}, Types: map[string]int64{}}
 	}
 	for _, c := range counted {
 		i := foundHours - 1 - int(last.Sub(time.UnixMilli(c.Hour))/time.Hour)
@@ -198,7 +206,8 @@ func foundOf(counted []frontier.FoundHour, now time.Time) []contract.FrontierFou
 }
 
 func countsOf(s *frontier.Stats) contract.FrontierCounts {
-	n := contract.FrontierCounts{Hosts: s.Hosts, URLs: s.URLs, Entries: s.Entries, Leased: s.Leased, Done: s.Done, Failed: s.Failed}
+	n := contract.FrontierCounts{Hosts: s.Hosts, URLs: s.URLs, Entries: s.Entries, Leased: s.Leased, Done: s.Done,
+		Failed: s.Failed}
 	oldest := int64(0)
 	for lane, due := range s.Due {
 		n.Due += due
@@ -227,11 +236,13 @@ func (a *API) frontierURL(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return shardAway(w, err)
 	}
-	answer := contract.FrontierURL{URL: url, State: s.State, DueAt: contract.AtMillis(s.DueAt), LeaseUntil: contract.AtMillis(s.LeaseUntil), Checks: []contract.FrontierCheck{}}
+	answer := contract.FrontierURL{URL: url, State: s.State, DueAt: contract.AtMillis(s.DueAt),
+		LeaseUntil: contract.AtMillis(s.LeaseUntil), Checks: []contract.FrontierCheck{}}
 	if e := s.Entry; e != nil {
 		answer.Entry = &contract.FrontierEntry{
-			Method: e.Method, Interval: e.Interval, ETag: contract.Text(e.ETag), LastModified: contract.Text(e.LastModified),
-			ChangedAt: contract.AtMillis(e.ChangedAt), Failures: e.Failures,
+			Method: e.Method, Interval: e.Interval, ETag: contract.Text(e.ETag),
+			LastModified: contract.Text(e.LastModified),
+			ChangedAt:    contract.AtMillis(e.ChangedAt), Failures: e.Failures,
 		}
 		answer.LastStatus = statusOf(e.LastStatus)
 		answer.Checks = checksOf(e)
@@ -244,16 +255,19 @@ func (a *API) frontierURL(w http.ResponseWriter, r *http.Request) error {
 func checksOf(e *frontier.EntryState) []contract.FrontierCheck {
 	checks := []contract.FrontierCheck{}
 	for _, c := range e.Checks {
-		checks = append(checks, contract.FrontierCheck{At: *contract.AtMillis(max(c.At, 1) * 1000), Status: statusOf(c.Status), Changed: c.Changed})
+		checks = append(checks, contract.FrontierCheck{At: *contract.AtMillis(max(c.At, 1) * 1000),
+			Status: statusOf(c.Status), Changed: c.Changed})
 	}
 	return checks
 }
 
 // entryPoints are those of a domain as its shard has them; nil where it does not answer.
-func (a *API) entryPoints(ctx context.Context, domain string, exclusions *contract.Exclusions) []contract.EntryHistory {
+func (a *API) entryPoints(ctx context.Context, domain string,
+	exclusions *contract.Exclusions) []contract.EntryHistory {
 	entries, err := a.Frontier.Of(domain).Entries(ctx, domain)
 	if err != nil {
-		a.Log.Warn("frontier_failed", "error_type", contract.KindOf(err), "error", err.Error(), "registrable_domain", domain)
+		a.Log.Warn("frontier_failed", "error_type", contract.KindOf(err), "error", err.Error(), "registrable_domain",
+			domain)
 		return nil
 	}
 	list := []contract.EntryHistory{}
@@ -263,7 +277,8 @@ func (a *API) entryPoints(ctx context.Context, domain string, exclusions *contra
 			continue // it is asked no more
 		}
 		h := contract.EntryHistory{
-			URL: e.URL, Method: e.Method, Interval: e.Interval, ChangedAt: contract.AtMillis(e.ChangedAt), NextCheckAt: contract.AtMillis(e.DueAt), Failures: e.Failures, Checks: checksOf(&e.EntryState),
+			URL: e.URL, Method: e.Method, Interval: e.Interval, ChangedAt: contract.AtMillis(e.ChangedAt),
+			NextCheckAt: contract.AtMillis(e.DueAt), Failures: e.Failures, Checks: checksOf(&e.EntryState),
 		}
 		if n := len(h.Checks); n > 0 {
 			h.CheckedAt = &h.Checks[n-1].At

@@ -30,7 +30,8 @@ func (a *API) frontierHosts(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return shardAway(w, err)
 	}
-	answer := contract.FrontierHostPage{Hosts: make([]contract.FrontierHost, len(page.Hosts)), Cursor: contract.Text(page.Next), Unavailable: append([]string{}, page.Missing...)}
+	answer := contract.FrontierHostPage{Hosts: make([]contract.FrontierHost, len(page.Hosts)),
+		Cursor: contract.Text(page.Next), Unavailable: append([]string{}, page.Missing...)}
 	for i := range page.Hosts {
 		answer.Hosts[i] = hostOf(&page.Hosts[i])
 	}
@@ -40,9 +41,12 @@ func (a *API) frontierHosts(w http.ResponseWriter, r *http.Request) error {
 
 func hostOf(h *frontier.HostInfo) contract.FrontierHost {
 	return contract.FrontierHost{
-		Host: h.Host, Domain: h.Domain, URLs: h.URLs, Entries: h.Entries, Due: h.Due, Done: h.Done, Failed: h.Failed, Delay: seconds(h.Delay),
-		ReadyAt: contract.AtMillis(h.ReadyAt), DueAt: contract.AtMillis(h.DueAt), LeasedUntil: contract.AtMillis(h.LeasedUntil), BlockedUntil: contract.AtMillis(h.BlockedUntil),
-		RobotsExpiresAt: contract.AtMillis(h.RobotsExpires), UnresolvedUntil: contract.AtMillis(h.Unresolved), Excluded: h.Excluded,
+		Host: h.Host, Domain: h.Domain, URLs: h.URLs, Entries: h.Entries, Due: h.Due, Done: h.Done, Failed: h.Failed,
+		Delay:   seconds(h.Delay),
+		ReadyAt: contract.AtMillis(h.ReadyAt), DueAt: contract.AtMillis(h.DueAt),
+		LeasedUntil: contract.AtMillis(h.LeasedUntil), BlockedUntil: contract.AtMillis(h.BlockedUntil),
+		RobotsExpiresAt: contract.AtMillis(h.RobotsExpires), UnresolvedUntil: contract.AtMillis(h.Unresolved),
+		Excluded: h.Excluded,
 	}
 }
 
@@ -66,7 +70,8 @@ func (a *API) changeHost(w http.ResponseWriter, r *http.Request) error {
 	if !found {
 		return httpapi.NotFound("the frontier has no host %s; GET /api/v1/frontier/hosts lists all hosts", host)
 	}
-	a.Log.Warn("host_changed", "host", host, "blocked", change.BlockUntil != nil, "delayed", change.Delay != nil, "emptied", change.Empty, "by", httpapi.Actor(r))
+	a.Log.Warn("host_changed", "host", host, "blocked", change.BlockUntil != nil, "delayed", change.Delay != nil,
+		"emptied", change.Empty, "by", httpapi.Actor(r))
 	httpapi.Succeed(w, http.StatusOK, contract.FrontierHostChanged{Host: host})
 	return nil
 }
@@ -76,7 +81,8 @@ func frontierHost(name string) (string, error) {
 	name, port, hasPort := strings.Cut(name, ":")
 	host, err := sanitizeDomain(name)
 	if n, bad := strconv.Atoi(port); err != nil || hasPort && (bad != nil || n < 1 || n > 65535) {
-		return "", contract.Invalid("host", "%.80q is not a host; send lower-case ASCII labels such as %q", name, "www.mom.gov.sg")
+		return "", contract.Invalid("host", "%.80q is not a host; send lower-case ASCII labels such as %q", name,
+			"www.mom.gov.sg")
 	}
 	if hasPort {
 		host += ":" + port
@@ -110,7 +116,8 @@ func readHostChange(r *http.Request) (change frontier.HostChange, err error) {
 	if body.BlockUntil != nil {
 		var until *time.Time
 		if err := json.Unmarshal(body.BlockUntil, &until); err != nil {
-			return change, contract.Invalid("block_until", "is not a time; send one such as %q, or null to end a block", "2026-01-28T09:00:00Z")
+			return change, contract.Invalid("block_until",
+				"is not a time; send one such as %q, or null to end a block", "2026-01-28T09:00:00Z")
 		}
 		ms := int64(0)
 		if until != nil {

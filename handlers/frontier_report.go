@@ -77,7 +77,8 @@ func (a *API) readReport(r *http.Request) (report frontier.Report, err error) {
 			return report, err
 		}
 		if found += len(result.Found); found > frontier.MaxFound {
-			return report, contract.Invalid(httpapi.Element("results", i)+".urls", "makes more than %d URLs together; report the others later", frontier.MaxFound)
+			return report, contract.Invalid(httpapi.Element("results", i)+".urls",
+				"makes more than %d URLs together; report the others later", frontier.MaxFound)
 		}
 		report.Results = append(report.Results, result)
 	}
@@ -108,7 +109,8 @@ func (p *reportResult) result(field string, assess assessor, now time.Time) (res
 	if p.Status != nil {
 		result.Status = *p.Status
 	} else {
-		result.Unresolved, result.Forbidden, result.NoRobots, result.NotFetched = *p.Error == unresolved, *p.Error == forbidden, *p.Error == noRobots, *p.Error == notFetched
+		result.Unresolved, result.Forbidden, result.NoRobots, result.NotFetched = *p.Error == unresolved,
+			*p.Error == forbidden, *p.Error == noRobots, *p.Error == notFetched
 	}
 	if p.RetryAfter != nil {
 		result.RetryAfter = *p.RetryAfter
@@ -119,7 +121,8 @@ func (p *reportResult) result(field string, assess assessor, now time.Time) (res
 	}
 	for i, f := range list {
 		if f.URL == "" {
-			return result, contract.Invalid(httpapi.Element(field+".urls", i)+".url", "is missing; send an http or https URL")
+			return result, contract.Invalid(httpapi.Element(field+".urls", i)+".url",
+				"is missing; send an http or https URL")
 		}
 		page := frontier.NewPage{URL: f.URL, Title: f.Title}
 		if page.Type, page.Priority, err = assess(f.URL, "", time.Time{}); err != nil {
@@ -144,7 +147,8 @@ func (p *reportResult) check(field string) error {
 	case p.ID == "":
 		return contract.Invalid(field+"id", "is missing; send that of the item")
 	case p.Status == nil && (p.Error == nil || *p.Error == ""):
-		return contract.Invalid(field+"status", "is missing; send the status of the answer, or an error where there was none")
+		return contract.Invalid(field+"status",
+			"is missing; send the status of the answer, or an error where there was none")
 	case p.Status != nil && p.Error != nil:
 		return contract.Invalid(field+"error", "comes with a status; send one of the two")
 	case p.Error != nil && len(*p.Error) > maxErrorText:
@@ -160,7 +164,8 @@ func (p *reportResult) check(field string) error {
 	}
 	if p.FetchedAt != nil {
 		if _, err := time.Parse(time.RFC3339, *p.FetchedAt); err != nil {
-			return contract.Invalid(field+"fetched_at", "%.80q is not a time; send one such as %q", *p.FetchedAt, "2026-01-28T09:00:00Z")
+			return contract.Invalid(field+"fetched_at", "%.80q is not a time; send one such as %q", *p.FetchedAt,
+				"2026-01-28T09:00:00Z")
 		}
 	}
 	if p.SHA256 != "" {

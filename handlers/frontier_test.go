@@ -20,7 +20,8 @@ func put(t *testing.T, f *fixture, urls ...string) contract.FrontierPut {
 	for i, u := range urls {
 		list[i] = map[string]string{"url": u}
 	}
-	return get[contract.FrontierPut](t, f, "POST", "/api/v1/frontier/urls", encode(t, map[string]any{"urls": list, "partition_info": place}))
+	return get[contract.FrontierPut](t, f, "POST", "/api/v1/frontier/urls",
+		encode(t, map[string]any{"urls": list, "partition_info": place}))
 }
 
 func lease(t *testing.T, f *fixture, body string) contract.FrontierLease {
@@ -73,7 +74,8 @@ func hosts(n int) []string {
 // TestScraper goes through what a scraper does: lease, fetch, report, and lease what it found.
 func TestScraper(t *testing.T) {
 	f := newFixture(t, nil)
-	if l := lease(t, f, `{"max":10,"lease_seconds":60}`); len(l.Items) != 0 || l.LeaseID != nil || l.ExpiresAt != nil || l.RetryAfter == nil || *l.RetryAfter < 1 {
+	if l := lease(t, f, `{"max":10,"lease_seconds":60}`); len(l.Items) != 0 || l.LeaseID != nil ||
+		l.ExpiresAt != nil || l.RetryAfter == nil || *l.RetryAfter < 1 {
 		t.Errorf("of an empty frontier: %+v", l)
 	}
 	body := `{"urls":[
@@ -84,15 +86,19 @@ func TestScraper(t *testing.T) {
 		{"url":"https://10.0.0.1/"}],
 		"partition_info":{"country":"sg","category":"news","date":"2026-01-28"}}`
 	added := get[contract.FrontierPut](t, f, "POST", "/api/v1/frontier/urls", body)
-	if added.Accepted != 2 || added.Duplicates != 1 || len(added.Rejected) != 2 || added.Rejected[0] != (contract.RejectedURL{URL: "ftp://news.example/file", Reason: "invalid_url"}) {
+	if added.Accepted != 2 || added.Duplicates != 1 || len(added.Rejected) != 2 ||
+		added.Rejected[0] != (contract.RejectedURL{URL: "ftp://news.example/file", Reason: "invalid_url"}) {
 		t.Errorf("put: %+v", added)
 	}
-	if again := get[contract.FrontierPut](t, f, "POST", "/api/v1/frontier/urls", body); again.Accepted != 0 || again.Duplicates != 3 {
+	if again := get[contract.FrontierPut](t, f, "POST", "/api/v1/frontier/urls", body); again.Accepted != 0 ||
+		again.Duplicates != 3 {
 		t.Errorf("put again: %+v", again)
 	}
 
 	l := lease(t, f, `{"max":10,"lease_seconds":60,"country":"SG","category":"news"}`)
-	if got := urlsOf(l); !slices.Equal(got, []string{"https://news.example/news/2026/01/28/article", "https://www.mom.gov.sg/newsroom/press-releases/2026/rules"}) {
+	if got := urlsOf(l); !slices.Equal(got,
+		[]string{"https://news.example/news/2026/01/28/article",
+			"https://www.mom.gov.sg/newsroom/press-releases/2026/rules"}) {
 		t.Fatalf("leased %v", got)
 	}
 	if l.LeaseID == nil || l.ExpiresAt == nil || !l.ExpiresAt.Equal(f.now.Add(time.Minute)) || l.RetryAfter != nil {
@@ -103,40 +109,51 @@ func TestScraper(t *testing.T) {
 	item.ID = ""
 	lastmod := contract.Time{Time: time.Date(2026, 1, 27, 0, 0, 0, 0, time.UTC)}
 	want := contract.FrontierItem{
-		URL: "https://www.mom.gov.sg/newsroom/press-releases/2026/rules", Host: "www.mom.gov.sg", Domain: "mom.gov.sg", Kind: "page", Type: "press_release",
-		Priority: 0.75, Title: contract.Text("Rules"), LastMod: &lastmod, CrawlDelay: 1, UserAgent: f.api.Settings.UserAgent, Partition: place,
+		URL: "https://www.mom.gov.sg/newsroom/press-releases/2026/rules", Host: "www.mom.gov.sg",
+		Domain: "mom.gov.sg", Kind: "page", Type: "press_release",
+		Priority: 0.75, Title: contract.Text("Rules"), LastMod: &lastmod, CrawlDelay: 1,
+		UserAgent: f.api.Settings.UserAgent, Partition: place,
 	}
 	if encode(t, item) != encode(t, want) {
 		t.Errorf("item: %s\nwant %s", encode(t, item), encode(t, want))
 	}
-	if other := l.Items[1]; other.Type != "news" || other.Priority < 0.5 || other.Title != nil || other.LastMod != nil {
+	if other := l.Items[1]; other.Type != "news" || other.Priority < 0.5 || other.Title != nil ||
+		other.LastMod != nil {
 		t.Errorf("classified and scored: %+v", other)
 	}
 	if others := lease(t, f, `{"max":10,"lease_seconds":60}`); len(others.Items) != 0 {
 		t.Errorf("given twice: %+v", others)
 	}
 
-	reported := get[contract.FrontierReported](t, f, "POST", "/api/v1/frontier/report", encode(t, map[string]any{"lease_id": l.LeaseID, "results": []any{
-		map[string]any{"id": l.Items[0].ID, "status": 200, "fetched_at": "2026-01-28T10:00:01+09:00", "etag": `"1"`, "last_modified": "x", "sha256": strings.Repeat("aB", 32), "retry_after_seconds": 0,
-			"redirected_to": "https://www.mom.gov.sg/newsroom/rules", "urls": []any{
-				map[string]any{"url": "https://www.mom.gov.sg/newsroom/press-releases/2026/more", "title": "More"},
-				map[string]any{"url": "https://www.mom.gov.sg/newsroom/rules"},
-				map[string]any{"url": "https://elsewhere.example/news/2026/found"},
-				map[string]any{"url": "mailto:a@b.example"},
-			}},
-		map[string]any{"id": l.Items[1].ID, "error": "timeout_error"},
-		map[string]any{"id": "7.x.0000000001-000000000001", "status": 200},
-		map[string]any{"id": "nonsense", "error": "unresolved"},
-	}}))
+	reported := get[contract.FrontierReported](t, f, "POST", "/api/v1/frontier/report",
+		encode(t, map[string]any{"lease_id": l.LeaseID, "results": []any{
+			map[string]any{"id": l.Items[0].ID, "status": 200, "fetched_at": "2026-01-28T10:00:01+09:00",
+				"etag":          `"1"`,
+				"last_modified": "x", "sha256": strings.Repeat("aB", 32), "retry_after_seconds": 0,
+				"redirected_to": "https://www.mom.gov.sg/newsroom/rules", "urls": []any{
+					map[string]any{"url": "https://www.mom.gov.sg/newsroom/press-releases/2026/more",
+						"title": "More"},
+					map[string]any{"url": "https://www.mom.gov.sg/newsroom/rules"},
+					map[string]any{"url": "https://elsewhere.example/news/2026/found"},
+					map[string]any{"url": "mailto:a@b.example"},
+				}},
+			map[string]any{"id": l.Items[1].ID, "error": "timeout_error"},
+			map[string]any{"id": "7.x.0000000001-000000000001", "status": 200},
+			map[string]any{"id": "nonsense", "error": "unresolved"},
+		}}))
 	if reported.Accepted != 2 || reported.Unknown != 2 || reported.Added != 2 {
 		t.Errorf("reported: %+v", reported)
 	}
 	f.now = f.now.Add(2 * time.Second)
 	found := lease(t, f, `{"max":10,"lease_seconds":60}`)
-	if got := urlsOf(found); !slices.Equal(got, []string{"https://elsewhere.example/news/2026/found", "https://www.mom.gov.sg/newsroom/press-releases/2026/more"}) {
+	if got := urlsOf(found); !slices.Equal(got,
+		[]string{"https://elsewhere.example/news/2026/found",
+			"https://www.mom.gov.sg/newsroom/press-releases/2026/more"}) {
 		t.Errorf("leased what was found: %v", got)
 	}
-	if title := found.Items[slices.IndexFunc(found.Items, func(i contract.FrontierItem) bool { return i.Domain == "mom.gov.sg" })].Title; title == nil || *title != "More" {
+	if title := found.Items[slices.IndexFunc(found.Items,
+		func(i contract.FrontierItem) bool { return i.Domain == "mom.gov.sg" })].Title; title == nil ||
+		*title != "More" {
 		t.Errorf("title of what was found: %v", title)
 	}
 }
@@ -146,9 +163,12 @@ func TestLeaseFilters(t *testing.T) {
 	f := newFixture(t, nil)
 	kr := contract.Partition{Country: "kr", Category: "government", Date: "2026-01-28"}
 	for i, p := range []contract.Partition{place, kr} {
-		get[contract.FrontierPut](t, f, "POST", "/api/v1/frontier/urls", encode(t, map[string]any{"partition_info": p, "urls": []any{
-			map[string]any{"url": fmt.Sprintf("https://a%d.example/1", i), "type": "news"}, map[string]any{"url": fmt.Sprintf("https://a%d.example/2", i), "type": "news"}, map[string]any{"url": fmt.Sprintf("https://b%d.example/1", i), "type": "faq"},
-		}}))
+		get[contract.FrontierPut](t, f, "POST", "/api/v1/frontier/urls",
+			encode(t, map[string]any{"partition_info": p, "urls": []any{
+				map[string]any{"url": fmt.Sprintf("https://a%d.example/1", i), "type": "news"},
+				map[string]any{"url": fmt.Sprintf("https://a%d.example/2", i), "type": "news"},
+				map[string]any{"url": fmt.Sprintf("https://b%d.example/1", i), "type": "faq"},
+			}}))
 	}
 	for _, c := range []struct {
 		body string
@@ -158,8 +178,10 @@ func TestLeaseFilters(t *testing.T) {
 		{`{"max":9,"lease_seconds":60,"kinds":["entry"]}`, []string{}},
 		{`{"max":9,"lease_seconds":60,"country":"kr","category":"news"}`, []string{}},
 		{`{"max":9,"lease_seconds":60,"types":["event"]}`, []string{}},
-		{`{"max":9,"lease_seconds":60,"category":"government","per_host":5}`, []string{"https://a1.example/1", "https://a1.example/2"}},
-		{`{"max":9,"lease_seconds":60,"types":["news","event"],"kinds":["page","entry"]}`, []string{"https://a0.example/1"}},
+		{`{"max":9,"lease_seconds":60,"category":"government","per_host":5}`,
+			[]string{"https://a1.example/1", "https://a1.example/2"}},
+		{`{"max":9,"lease_seconds":60,"types":["news","event"],"kinds":["page","entry"]}`,
+			[]string{"https://a0.example/1"}},
 	} {
 		got := urlsOf(lease(t, f, c.body))
 		if c.body[len(c.body)-10:] == `"entry"]}` && len(got) == 1 { // either page of the host
@@ -188,7 +210,8 @@ func TestReportsAreIdempotent(t *testing.T) {
 	if late := report(t, f, first, 200); late.Accepted+late.Unknown != 4 {
 		t.Errorf("after the lease: %+v", late)
 	}
-	if after := get[contract.FrontierStats](t, f, "GET", "/api/v1/frontier/stats", ""); after.Done != before.Done || after.Leased != before.Leased || after.URLs != before.URLs {
+	if after := get[contract.FrontierStats](t, f, "GET", "/api/v1/frontier/stats", ""); after.Done != before.Done ||
+		after.Leased != before.Leased || after.URLs != before.URLs {
 		t.Errorf("a late report changes %+v to %+v", before, after)
 	}
 	stolen := second
@@ -204,7 +227,8 @@ func TestReportsAreIdempotent(t *testing.T) {
 	if s := get[contract.FrontierStats](t, f, "GET", "/api/v1/frontier/stats", ""); s.Done != 2 || s.URLs != 2 {
 		t.Errorf("after two reports of two pages: %+v", s)
 	}
-	if got := get[contract.FrontierReported](t, f, "POST", "/api/v1/frontier/report", `{"lease_id":"never given","results":[]}`); got.Accepted != 0 || got.Unknown != 0 {
+	if got := get[contract.FrontierReported](t, f, "POST", "/api/v1/frontier/report",
+		`{"lease_id":"never given","results":[]}`); got.Accepted != 0 || got.Unknown != 0 {
 		t.Errorf("nothing of no lease: %+v", got)
 	}
 }
@@ -215,12 +239,14 @@ func TestErrorsOfReports(t *testing.T) {
 	urls := hosts(5)
 	put(t, f, urls...)
 	l := lease(t, f, `{"max":5,"lease_seconds":60}`)
-	errs := map[string]string{urls[0]: "unresolved", urls[1]: "robots_disallowed", urls[2]: "not_fetched", urls[3]: "connection reset", urls[4]: "robots_unknown"}
+	errs := map[string]string{urls[0]: "unresolved", urls[1]: "robots_disallowed", urls[2]: "not_fetched",
+		urls[3]: "connection reset", urls[4]: "robots_unknown"}
 	results := make([]map[string]any, len(l.Items))
 	for i, item := range l.Items {
 		results[i] = map[string]any{"id": item.ID, "error": errs[item.URL]}
 	}
-	get[contract.FrontierReported](t, f, "POST", "/api/v1/frontier/report", encode(t, map[string]any{"lease_id": l.LeaseID, "results": results}))
+	get[contract.FrontierReported](t, f, "POST", "/api/v1/frontier/report",
+		encode(t, map[string]any{"lease_id": l.LeaseID, "results": results}))
 	again := func(after time.Duration) []string {
 		t.Helper()
 		f.now = f.now.Add(after)
@@ -233,7 +259,8 @@ func TestErrorsOfReports(t *testing.T) {
 	if got := again(2 * time.Minute); !slices.Equal(got, []string{urls[3]}) {
 		t.Errorf("after minutes: %v", got)
 	}
-	if got := again(2 * time.Hour); !slices.Contains(got, urls[0]) || !slices.Contains(got, urls[4]) || slices.Contains(got, urls[1]) {
+	if got := again(2 * time.Hour); !slices.Contains(got, urls[0]) || !slices.Contains(got, urls[4]) ||
+		slices.Contains(got, urls[1]) {
 		t.Errorf("after hours: %v", got)
 	}
 }
@@ -242,14 +269,17 @@ func TestErrorsOfReports(t *testing.T) {
 func TestExcludedURLsAreNotGivenOut(t *testing.T) {
 	f := newFixture(t, nil)
 	put(t, f, "https://a.example/1", "https://www.b.example/1", "https://c.example/private/1", "https://d.example/1")
-	for _, x := range []string{"domain/a.example", "host/www.b.example", "url/https%3A%2F%2Fc.example%2Fprivate%2F*"} {
+	for _, x := range []string{"domain/a.example", "host/www.b.example",
+		"url/https%3A%2F%2Fc.example%2Fprivate%2F*"} {
 		f.do(t, "PUT", "/api/v1/exclusions/"+x, "")
 	}
-	if got := urlsOf(lease(t, f, `{"max":10,"lease_seconds":60}`)); !slices.Equal(got, []string{"https://d.example/1"}) {
+	if got := urlsOf(lease(t, f, `{"max":10,"lease_seconds":60}`)); !slices.Equal(got,
+		[]string{"https://d.example/1"}) {
 		t.Errorf("leased %v", got)
 	}
 	added := put(t, f, "https://a.example/2", "https://C.example/private/2", "https://d.example/2")
-	if added.Accepted != 1 || len(added.Rejected) != 2 || added.Rejected[1] != (contract.RejectedURL{URL: "https://C.example/private/2", Reason: "excluded"}) {
+	if added.Accepted != 1 || len(added.Rejected) != 2 ||
+		added.Rejected[1] != (contract.RejectedURL{URL: "https://C.example/private/2", Reason: "excluded"}) {
 		t.Errorf("put: %+v", added)
 	}
 	f.now = f.now.Add(2 * time.Minute)
@@ -265,7 +295,8 @@ func TestPausedFrontier(t *testing.T) {
 	l := lease(t, f, `{"max":1,"lease_seconds":60}`)
 	f.do(t, "POST", "/api/v1/pipeline/pause", "")
 	calls := f.shards.calls
-	if none := lease(t, f, `{"max":9,"lease_seconds":60}`); len(none.Items) != 0 || none.LeaseID != nil || *none.RetryAfter != 60 || f.shards.calls != calls {
+	if none := lease(t, f, `{"max":9,"lease_seconds":60}`); len(none.Items) != 0 || none.LeaseID != nil ||
+		*none.RetryAfter != 60 || f.shards.calls != calls {
 		t.Errorf("leased %+v", none)
 	}
 	if got := report(t, f, l, 200); got.Accepted != 1 {
@@ -284,7 +315,8 @@ func TestFrontierRequests(t *testing.T) {
 		return `{"lease_id":"0.1","results":[{"id":"a","status":200},{"id":"b","error":"x"},` + s + `]}`
 	}
 	urls := func(s string) string {
-		return `{"urls":[{"url":"https://a.example/"},` + s + `],"partition_info":{"country":"sg","category":"news","date":"2026-01-28"}}`
+		return `{"urls":[{"url":"https://a.example/"},` + s +
+			`],"partition_info":{"country":"sg","category":"news","date":"2026-01-28"}}`
 	}
 	for _, c := range []struct{ route, body, field string }{
 		{"lease", ``, "max"},
@@ -312,7 +344,8 @@ func TestFrontierRequests(t *testing.T) {
 		{"report", `{"lease_id":7,"results":[]}`, "lease_id"},
 		{"report", `{"lease_id":"0.1"}`, "results"},
 		{"report", `{"lease_id":"0.1","results":{}}`, "results"},
-		{"report", `{"lease_id":"0.1","results":[` + strings.Repeat(`{"id":"a","status":200},`, 500) + `{"id":"a","status":200}]}`, "results"},
+		{"report", `{"lease_id":"0.1","results":[` + strings.Repeat(`{"id":"a","status":200},`, 500) +
+			`{"id":"a","status":200}]}`, "results"},
 		{"report", result(`{"status":200}`), "results[2].id"},
 		{"report", result(`{"id":"a"}`), "results[2].status"},
 		{"report", result(`{"id":"a","status":99}`), "results[2].status"},
@@ -325,13 +358,18 @@ func TestFrontierRequests(t *testing.T) {
 		{"report", result(`{"id":"a","status":200,"sha256":"abc"}`), "results[2].sha256"},
 		{"report", result(`{"id":"a","status":200,"retry_after_seconds":-1}`), "results[2].retry_after_seconds"},
 		{"report", result(`{"id":"a","status":200,"nonsense":1}`), "results[2].nonsense"},
-		{"report", result(`{"id":"a","status":200,"urls":[{"url":"https://a.example/"},{"title":"x"}]}`), "results[2].urls[1].url"},
-		{"report", result(`{"id":"a","status":200,"urls":[{"url":"https://a.example/"},{"url":1}]}`), "results[2].urls[1].url"},
-		{"report", result(`{"id":"a","status":200,"urls":[{"url":"https://a.example/","href":"x"}]}`), "results[2].urls[0].href"},
+		{"report", result(`{"id":"a","status":200,"urls":[{"url":"https://a.example/"},{"title":"x"}]}`),
+			"results[2].urls[1].url"},
+		{"report", result(`{"id":"a","status":200,"urls":[{"url":"https://a.example/"},{"url":1}]}`),
+			"results[2].urls[1].url"},
+		{"report", result(`{"id":"a","status":200,"urls":[{"url":"https://a.example/","href":"x"}]}`),
+			"results[2].urls[0].href"},
 		{"report", result(`{"id":"a","status":200,"urls":["https://a.example/"]}`), "results[2].urls[0]"},
 		{"report", result(`7`), "results[2]"},
 		{"report", result(`null`), "results[2]"},
-		{"report", `{"lease_id":"0.1","results":[{"id":"a","status":200,"urls":[` + strings.Repeat(`{"url":"https://a.example/"},`, 5000) + `{"url":"https://a.example/"}]}]}`, "results[0].urls"},
+		{"report", `{"lease_id":"0.1","results":[{"id":"a","status":200,"urls":[` +
+			strings.Repeat(`{"url":"https://a.example/"},`, 5000) + `{"url":"https://a.example/"}]}]}`,
+			"results[0].urls"},
 		{"urls", `{"partition_info":{"country":"sg","category":"news","date":"2026-01-28"}}`, "urls"},
 		{"urls", `{"urls":[],"partition_info":{"country":"sg","category":"news","date":"2026-01-28"}}`, "urls"},
 		{"urls", `{"urls":[{"url":"https://a.example/"}]}`, "partition_info.country"},
@@ -362,14 +400,17 @@ func TestFrontierRequests(t *testing.T) {
 		}
 	}
 	for target, field := range map[string]string{
-		"url": "url", "url?url=ftp%3A%2F%2Fa.example%2F": "url", "url?url=a&url=b": "url", "hosts?sort=name": "sort", "hosts?blocked=maybe": "blocked", "hosts?limit=201": "limit",
-		"hosts?cursor=nonsense": "cursor", "stats?x=1": "x", "shards/shard-0/export?cursor=-1": "cursor", "shards/shard-0/export?from=1": "from",
+		"url": "url", "url?url=ftp%3A%2F%2Fa.example%2F": "url", "url?url=a&url=b": "url", "hosts?sort=name": "sort",
+		"hosts?blocked=maybe": "blocked", "hosts?limit=201": "limit",
+		"hosts?cursor=nonsense": "cursor", "stats?x=1": "x", "shards/shard-0/export?cursor=-1": "cursor",
+		"shards/shard-0/export?from=1": "from",
 	} {
 		if r := f.do(t, "GET", "/api/v1/frontier/"+target, ""); r.status != 400 || r.Error.Field != field {
 			t.Errorf("%s: %d %+v", target, r.status, r.Error)
 		}
 	}
-	for _, target := range []string{"shards/shard-3/export", "shards/shard--1/export", "shards/shard-00/export", "shards/1/export"} {
+	for _, target := range []string{"shards/shard-3/export", "shards/shard--1/export", "shards/shard-00/export",
+		"shards/1/export"} {
 		if r := f.do(t, "GET", "/api/v1/frontier/"+target, ""); r.status != 404 {
 			t.Errorf("%s: %d", target, r.status)
 		}
@@ -387,7 +428,10 @@ func TestFrontierRequests(t *testing.T) {
 
 // TestFrontierTokens: scrapers need no more than READ_TOKEN.
 func TestFrontierTokens(t *testing.T) {
-	f := newFixture(t, func(s *settings.Settings) { s.Environment, s.APIToken, s.ReadToken = "production", "secret", "reader" })
+	f := newFixture(t, func(s *settings.Settings) {
+		s.Environment, s.APIToken, s.ReadToken = "production", "secret",
+			"reader"
+	})
 	l := encode(t, map[string]any{"max": 1, "lease_seconds": 60})
 	for _, c := range []struct {
 		method, target, body string
@@ -395,7 +439,8 @@ func TestFrontierTokens(t *testing.T) {
 	}{
 		{"POST", "lease", l, 200},
 		{"POST", "report", `{"lease_id":"0.1","results":[]}`, 200},
-		{"POST", "urls", `{"urls":[{"url":"https://a.example/1"}],"partition_info":{"country":"sg","category":"news","date":"2026-01-28"}}`, 403},
+		{"POST", "urls",
+			`{"urls":[{"url":"https://a.example/1"}],"partition_info":{"country":"sg","category":"news","date":"2026-01-28"}}`, 403},
 		{"GET", "stats", "", 200},
 		{"GET", "url?url=https://a.example/1", "", 200},
 		{"GET", "hosts", "", 200},
@@ -432,7 +477,8 @@ func TestFrozenShard(t *testing.T) {
 	}
 	away := func(r reply) {
 		t.Helper()
-		if r.status != 503 || r.Error.Code != "storage_error" || r.header.Get("Retry-After") != "5" || strings.Contains(r.Error.Message, "secret") {
+		if r.status != 503 || r.Error.Code != "storage_error" || r.header.Get("Retry-After") != "5" ||
+			strings.Contains(r.Error.Message, "secret") {
 			t.Errorf("without a shard: %d %+v %v", r.status, r.Error, r.header)
 		}
 	}
@@ -440,7 +486,8 @@ func TestFrozenShard(t *testing.T) {
 	r := f.do(t, "POST", "/api/v1/frontier/report", body)
 	away(r)
 	var reported contract.FrontierReported
-	if err := json.Unmarshal(r.Data, &reported); err != nil || reported.Accepted != 30-there || len(reported.NotTaken) != there || reported.Unknown != 0 {
+	if err := json.Unmarshal(r.Data, &reported); err != nil || reported.Accepted != 30-there ||
+		len(reported.NotTaken) != there || reported.Unknown != 0 {
 		t.Errorf("reported: %s", r.Data)
 	}
 	next := make([]string, len(urls))
@@ -455,7 +502,8 @@ func TestFrozenShard(t *testing.T) {
 	r = f.do(t, "POST", "/api/v1/frontier/urls", again)
 	away(r)
 	var added contract.FrontierPut
-	if err := json.Unmarshal(r.Data, &added); err != nil || added.Accepted != 30-there || len(added.NotTaken) != there {
+	if err := json.Unmarshal(r.Data, &added); err != nil || added.Accepted != 30-there ||
+		len(added.NotTaken) != there {
 		t.Errorf("put: %s", r.Data)
 	}
 	f.now = f.now.Add(2 * time.Second)
@@ -464,7 +512,8 @@ func TestFrozenShard(t *testing.T) {
 		t.Errorf("leased %d without the shard", len(some.Items))
 	}
 	stats := get[contract.FrontierStats](t, f, "GET", "/api/v1/frontier/stats", "")
-	if len(stats.Shards) != 2 || !slices.Equal(stats.Unavailable, []string{"shard-1"}) || stats.Leased != int64(30-there) {
+	if len(stats.Shards) != 2 || !slices.Equal(stats.Unavailable, []string{"shard-1"}) ||
+		stats.Leased != int64(30-there) {
 		t.Errorf("stats: %+v", stats)
 	}
 	page := get[contract.FrontierHostPage](t, f, "GET", "/api/v1/frontier/hosts?limit=200", "")
@@ -473,19 +522,23 @@ func TestFrozenShard(t *testing.T) {
 	}
 
 	f.shards.frozen["shard-1"] = false // and the scraper repeats what it sent
-	if got := get[contract.FrontierReported](t, f, "POST", "/api/v1/frontier/report", body); got.Accepted != 30 || got.NotTaken != nil {
+	if got := get[contract.FrontierReported](t, f, "POST", "/api/v1/frontier/report", body); got.Accepted != 30 ||
+		got.NotTaken != nil {
 		t.Errorf("reported again: %+v", got)
 	}
-	if got := get[contract.FrontierPut](t, f, "POST", "/api/v1/frontier/urls", again); got.Accepted != there || got.Duplicates != 30-there {
+	if got := get[contract.FrontierPut](t, f, "POST", "/api/v1/frontier/urls", again); got.Accepted != there ||
+		got.Duplicates != 30-there {
 		t.Errorf("put again: %+v", got)
 	}
-	if s := get[contract.FrontierStats](t, f, "GET", "/api/v1/frontier/stats", ""); s.Done != 30 || s.URLs != 30 || s.Leased != int64(30-there) {
+	if s := get[contract.FrontierStats](t, f, "GET", "/api/v1/frontier/stats", ""); s.Done != 30 || s.URLs != 30 ||
+		s.Leased != int64(30-there) {
 		t.Errorf("nothing is lost and nothing done twice: %+v", s)
 	}
 
 	f.shards.frozen[""] = true
 	for _, c := range [][3]string{
-		{"POST", "lease", `{"max":1,"lease_seconds":60}`}, {"POST", "report", reportBody(t, some, 200)}, {"POST", "urls", again}, {"GET", "stats", ""}, {"GET", "url?url=https://a.example/", ""},
+		{"POST", "lease", `{"max":1,"lease_seconds":60}`}, {"POST", "report", reportBody(t, some, 200)},
+		{"POST", "urls", again}, {"GET", "stats", ""}, {"GET", "url?url=https://a.example/", ""},
 		{"GET", "hosts", ""}, {"POST", "hosts/a.example", `{"empty":true}`}, {"GET", "shards/shard-2/export", ""},
 	} {
 		away(f.do(t, c[0], "/api/v1/frontier/"+c[1], c[2]))
@@ -496,25 +549,31 @@ func TestFrozenShard(t *testing.T) {
 func TestFrontierOperators(t *testing.T) {
 	f := newFixture(t, nil)
 	stats := get[contract.FrontierStats](t, f, "GET", "/api/v1/frontier/stats", "")
-	if len(stats.Shards) != 3 || stats.Shards[2].Name != "shard-2" || stats.Hosts != 0 || stats.OldestDue != nil || stats.Unavailable == nil {
+	if len(stats.Shards) != 3 || stats.Shards[2].Name != "shard-2" || stats.Hosts != 0 || stats.OldestDue != nil ||
+		stats.Unavailable == nil {
 		t.Errorf("empty shards are listed: %+v", stats)
 	}
-	put(t, f, "https://big.example/1", "https://big.example/2", "https://big.example/3", "https://mid.example/1", "https://mid.example/2", "https://small.example/1")
-	_, err := f.api.Frontier.Of("small.example").Put(t.Context(), frontier.Put{Domain: "small.example", Partition: place,
-		Entries: []frontier.NewEntry{{NewPage: frontier.NewPage{URL: "https://small.example/feed"}, Method: "rss", Interval: 7200, ETag: `"1"`}}})
+	put(t, f, "https://big.example/1", "https://big.example/2", "https://big.example/3", "https://mid.example/1",
+		"https://mid.example/2", "https://small.example/1")
+	_, err := f.api.Frontier.Of("small.example").Put(t.Context(),
+		frontier.Put{Domain: "small.example", Partition: place,
+			Entries: []frontier.NewEntry{{NewPage: frontier.NewPage{URL: "https://small.example/feed"}, Method: "rss",
+				Interval: 7200, ETag: `"1"`}}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	start := f.now
 	f.now = f.now.Add(time.Minute)
 	stats = get[contract.FrontierStats](t, f, "GET", "/api/v1/frontier/stats", "")
-	if stats.Hosts != 3 || stats.URLs != 6 || stats.Entries != 1 || stats.Due != 3 || stats.OldestDue == nil || !stats.OldestDue.Equal(start) {
+	if stats.Hosts != 3 || stats.URLs != 6 || stats.Entries != 1 || stats.Due != 3 || stats.OldestDue == nil ||
+		!stats.OldestDue.Equal(start) {
 		t.Errorf("stats: %+v", stats)
 	}
 
 	var names []string
 	for cursor, pages := "", 0; pages == 0 || cursor != ""; pages++ {
-		page := get[contract.FrontierHostPage](t, f, "GET", "/api/v1/frontier/hosts?sort=size&limit=1&cursor="+cursor, "")
+		page := get[contract.FrontierHostPage](t, f, "GET", "/api/v1/frontier/hosts?sort=size&limit=1&cursor="+cursor,
+			"")
 		for _, h := range page.Hosts {
 			names = append(names, fmt.Sprint(h.Host, " ", h.URLs, " ", h.Due))
 		}
@@ -540,31 +599,38 @@ func TestFrontierOperators(t *testing.T) {
 	change("mid.example", `{"empty":true}`, 200)
 	change("none.example", `{"empty":true}`, 404)
 	blocked := get[contract.FrontierHostPage](t, f, "GET", "/api/v1/frontier/hosts?blocked=true", "")
-	if len(blocked.Hosts) != 1 || blocked.Hosts[0].Host != "big.example" || blocked.Hosts[0].Delay != 2.5 || !blocked.Hosts[0].BlockedUntil.Equal(until) {
+	if len(blocked.Hosts) != 1 || blocked.Hosts[0].Host != "big.example" || blocked.Hosts[0].Delay != 2.5 ||
+		!blocked.Hosts[0].BlockedUntil.Equal(until) {
 		t.Errorf("blocked: %+v", blocked.Hosts)
 	}
-	if got := urlsOf(lease(t, f, `{"max":9,"lease_seconds":60}`)); !slices.Equal(got, []string{"https://small.example/1"}) {
+	if got := urlsOf(lease(t, f, `{"max":9,"lease_seconds":60}`)); !slices.Equal(got,
+		[]string{"https://small.example/1"}) {
 		t.Errorf("leased %v", got)
 	}
 	change("big.example", `{"block_until":null}`, 200)
-	if got := urlsOf(lease(t, f, `{"max":9,"lease_seconds":60}`)); len(got) != 1 || !strings.HasPrefix(got[0], "https://big.example/") {
+	if got := urlsOf(lease(t, f, `{"max":9,"lease_seconds":60}`)); len(got) != 1 ||
+		!strings.HasPrefix(got[0], "https://big.example/") {
 		t.Errorf("leased %v", got)
 	}
 
-	for url, want := range map[string]string{"https://small.example/1": "leased", "https://mid.example/1": "done", "https://none.example/": "unknown", "https://small.example/feed": "waiting"} {
+	for url, want := range map[string]string{"https://small.example/1": "leased", "https://mid.example/1": "done",
+		"https://none.example/": "unknown", "https://small.example/feed": "waiting"} {
 		s := get[contract.FrontierURL](t, f, "GET", "/api/v1/frontier/url?url="+url, "")
-		if s.State != want || s.URL != url || (s.LeaseUntil != nil) != (want == "leased") || (s.DueAt != nil) != (want == "waiting") || (s.Entry != nil) != strings.HasSuffix(url, "feed") {
+		if s.State != want || s.URL != url || (s.LeaseUntil != nil) != (want == "leased") ||
+			(s.DueAt != nil) != (want == "waiting") || (s.Entry != nil) != strings.HasSuffix(url, "feed") {
 			t.Errorf("%s: %+v", url, s)
 		}
 	}
 	f.now = f.now.Add(2 * time.Hour)
 	entry := lease(t, f, `{"max":9,"lease_seconds":60,"kinds":["entry"]}`)
-	if len(entry.Items) != 1 || *entry.Items[0].Method != "rss" || *entry.Items[0].ETag != `"1"` || entry.Items[0].Kind != "entry" {
+	if len(entry.Items) != 1 || *entry.Items[0].Method != "rss" || *entry.Items[0].ETag != `"1"` ||
+		entry.Items[0].Kind != "entry" {
 		t.Fatalf("entry points: %+v", entry)
 	}
 	report(t, f, entry, 304)
 	s := get[contract.FrontierURL](t, f, "GET", "/api/v1/frontier/url?url=https://small.example/feed", "")
-	if last := len(s.Checks) - 1; *s.LastStatus != 304 || last < 0 || *s.Checks[last].Status != 304 || s.Checks[last].Changed || s.Entry.Interval != 10_800 || s.Entry.Failures != 0 {
+	if last := len(s.Checks) - 1; *s.LastStatus != 304 || last < 0 || *s.Checks[last].Status != 304 ||
+		s.Checks[last].Changed || s.Entry.Interval != 10_800 || s.Entry.Failures != 0 {
 		t.Errorf("after a check: %+v %+v", s, s.Entry)
 	}
 }
@@ -582,7 +648,8 @@ func TestDoneURLs(t *testing.T) {
 		}
 	}
 	for _, h := range get[contract.FrontierHostPage](t, f, "GET", "/api/v1/frontier/hosts", "").Hosts {
-		if want := map[string][2]int64{"fine.example": {1, 0}, "refused.example": {0, 1}}[h.Host]; h.Done != want[0] || h.Failed != want[1] {
+		if want := map[string][2]int64{"fine.example": {1, 0},
+			"refused.example": {0, 1}}[h.Host]; h.Done != want[0] || h.Failed != want[1] {
 			t.Errorf("%s: %d done, %d failed", h.Host, h.Done, h.Failed)
 		}
 	}
@@ -599,7 +666,8 @@ func TestExport(t *testing.T) {
 	restored := 0
 	for n := range 3 {
 		for cursor, pages := "", 0; pages == 0 || cursor != ""; pages++ {
-			e := get[contract.FrontierExport](t, f, "GET", fmt.Sprintf("/api/v1/frontier/shards/shard-%d/export?cursor=%s", n, cursor), "")
+			e := get[contract.FrontierExport](t, f, "GET",
+				fmt.Sprintf("/api/v1/frontier/shards/shard-%d/export?cursor=%s", n, cursor), "")
 			var snapshot frontier.Snapshot
 			if err := json.Unmarshal(e.Snapshot, &snapshot); err != nil || e.Shard != fmt.Sprint("shard-", n) {
 				t.Fatal(e.Shard, err)

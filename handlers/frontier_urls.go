@@ -35,7 +35,8 @@ func (a *API) putURLs(w http.ResponseWriter, r *http.Request) error {
 	for _, p := range pages {
 		canonical, ok := markup.AppendCanonical(nil, []byte(p.URL))
 		if ok && exclusions.URL(string(canonical)) {
-			answer.Rejected = append(answer.Rejected, contract.RejectedURL{URL: p.URL, Reason: string(frontier.Excluded)})
+			answer.Rejected = append(answer.Rejected,
+				contract.RejectedURL{URL: p.URL, Reason: string(frontier.Excluded)})
 			continue
 		}
 		allowed = append(allowed, p)
@@ -116,7 +117,8 @@ func (p *putURL) page(field string, assess assessor) (page frontier.NewPage, err
 	if p.LastMod != "" {
 		t, ok := markup.ParseDate([]byte(p.LastMod))
 		if !ok {
-			return page, contract.Invalid(field+".lastmod", "%.80q is not a date; send one such as %q", p.LastMod, "2026-01-28T09:00:00Z")
+			return page, contract.Invalid(field+".lastmod", "%.80q is not a date; send one such as %q", p.LastMod,
+				"2026-01-28T09:00:00Z")
 		}
 		lastmod, page.LastMod = t, max(t.Unix(), 0)
 	}

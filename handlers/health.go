@@ -41,7 +41,9 @@ func (a *API) ready(w http.ResponseWriter, r *http.Request) error {
 		if state != "ok" {
 			message := "a store does not answer; see data.checks"
 			if checks["d1"] == "not_migrated" {
-				message = ledger.ErrNotMigrated.Error() + "; make deploy-staging and make deploy-production apply it, or npx wrangler d1 migrations apply METADATA_DB"
+				message = ledger.ErrNotMigrated.Error() +
+					"; make deploy-staging and make deploy-production apply it, or npx wrangler d1 migrations " +
+					"apply METADATA_DB"
 			}
 			httpapi.Send(w, http.StatusServiceUnavailable, httpapi.Envelope{
 				Data:  map[string]any{"status": "not_ready", "checks": checks},

@@ -18,18 +18,21 @@ func TestReadinessNamesWhatFails(t *testing.T) {
 	f := newFixture(t, nil)
 	f.db.Fail = func() error { return errors.New("no such binding") }
 	r := f.do(t, "GET", "/health/ready", "")
-	if r.status != 503 || r.Error.Code != "storage_error" || !strings.Contains(string(r.Data), `"d1":"failed"`) || !strings.Contains(string(r.Data), `"r2":"ok"`) {
+	if r.status != 503 || r.Error.Code != "storage_error" || !strings.Contains(string(r.Data), `"d1":"failed"`) ||
+		!strings.Contains(string(r.Data), `"r2":"ok"`) {
 		t.Errorf("got %d %s %+v", r.status, r.Data, r.Error)
 	}
 }
 
 func TestReadinessSaysThatMigrationsAreMissing(t *testing.T) {
 	f := newFixture(t, nil)
-	if _, err := f.db.Batch(t.Context(), []ledger.Statement{{SQL: `DELETE FROM d1_migrations WHERE name > '0003'`}}); err != nil {
+	if _, err := f.db.Batch(t.Context(), []ledger.Statement{
+		{SQL: `DELETE FROM d1_migrations WHERE name > '0003'`}}); err != nil {
 		t.Fatal(err)
 	}
 	r := f.do(t, "GET", "/health/ready", "")
-	if r.status != 503 || !strings.Contains(r.Error.Message, "make deploy-staging") || !strings.Contains(string(r.Data), `"d1":"not_migrated"`) {
+	if r.status != 503 || !strings.Contains(r.Error.Message, "make deploy-staging") ||
+		!strings.Contains(string(r.Data), `"d1":"not_migrated"`) {
 		t.Errorf("got %d %s %+v", r.status, r.Data, r.Error)
 	}
 }

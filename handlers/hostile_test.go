@@ -27,7 +27,8 @@ func (o *operation) parameters() (names []string) {
 
 // hostileTexts are values that no parameter expects, and the ends of what some do.
 var hostileTexts = append(hostileCursors, []string{
-	"", " ", "\x00", "'", `"`, `' OR 1=1 --`, "%", "%00", "..", "../..", "\xff\xfe", "\u2028", "é", "a\nb", "*", "null", "true", "false", "NaN", "Infinity", "-0", "0x1p9",
+	"", " ", "\x00", "'", `"`, `' OR 1=1 --`, "%", "%00", "..", "../..", "\xff\xfe", "\u2028", "é", "a\nb", "*",
+	"null", "true", "false", "NaN", "Infinity", "-0", "0x1p9",
 	"-1", "0", "1", "2", "200", "201", "1000", "1001", "1e309", "9007199254740993", "9223372036854775807", "9223372036854775808", "-9223372036854775808",
 	"sg", "SG", "news", "2026-02-30", "0000-01-01", "0000-01-01T00:00:00Z", "9999-12-31T23:59:59.999999999Z", "2026-01-28T10:00:00+23:59",
 	"domain", "duration", "pending", "processed", "failed", "excluded", "stored", "due", "size", "partition", "url", "seed", "storage_error",

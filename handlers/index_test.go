@@ -15,7 +15,8 @@ func TestPublicRoutes(t *testing.T) {
 		if r := f.do(t, "GET", path, ""); r.status != 200 {
 			t.Errorf("GET %s: %d", path, r.status)
 		}
-		if r := f.do(t, "POST", path, "{}"); r.status != 405 || r.Error.Code != "method_not_allowed" || r.header.Get("Allow") != "GET" {
+		if r := f.do(t, "POST", path, "{}"); r.status != 405 || r.Error.Code != "method_not_allowed" ||
+			r.header.Get("Allow") != "GET" {
 			t.Errorf("POST %s: %d, %+v, Allow %q", path, r.status, r.Error, r.header.Get("Allow"))
 		}
 	}
@@ -38,10 +39,12 @@ func TestIndexListsEveryRoute(t *testing.T) {
 		t.Error("there is no Info service")
 	}
 	f = newFixture(t, func(s *settings.Settings) { s.InfoCollectorURL = "https://info-collector.example.com/" })
-	if data := string(f.do(t, "GET", "/", "").Data); !strings.Contains(data, `"info_dashboard":"https://info-collector.example.com/dashboard/info/"`) {
+	if data := string(f.do(t, "GET", "/", "").Data); !strings.Contains(data,
+		`"info_dashboard":"https://info-collector.example.com/dashboard/info/"`) {
 		t.Errorf("%s", data)
 	}
-	if d.Name != "newsfork-seed-engine" || d.Version == "" || !strings.Contains(all, "POST /api/v1/seeds/orchestrate") || !strings.Contains(all, "GET /health/ready") {
+	if d.Name != "newsfork-seed-engine" || d.Version == "" ||
+		!strings.Contains(all, "POST /api/v1/seeds/orchestrate") || !strings.Contains(all, "GET /health/ready") {
 		t.Errorf("got %+v", d)
 	}
 }
@@ -54,7 +57,8 @@ func TestSchemasArePublished(t *testing.T) {
 	if w.Code != 200 || w.Header().Get("Content-Type") != "application/schema+json" || !json.Valid(w.Body.Bytes()) {
 		t.Errorf("got %d, %s", w.Code, w.Header())
 	}
-	if r := f.do(t, "GET", "/schemas/..%2Fdoc.go", ""); r.status != 404 || !strings.Contains(r.Error.Message, "alarm_change.schema.json") {
+	if r := f.do(t, "GET", "/schemas/..%2Fdoc.go", ""); r.status != 404 ||
+		!strings.Contains(r.Error.Message, "alarm_change.schema.json") {
 		t.Errorf("a path that climbs out answers %d %+v", r.status, r.Error)
 	}
 }

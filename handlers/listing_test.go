@@ -26,11 +26,14 @@ func TestListingJSON(t *testing.T) {
 		return nil
 	}
 	for range 200 {
-		l := listing{Partition: contract.Partition{Country: "sg", Category: "news", Date: "2026-01-28"}, Files: []chunk{}, Cursor: maybe("raw_0001.json")}
+		l := listing{Partition: contract.Partition{Country: "sg", Category: "news", Date: "2026-01-28"},
+			Files: []chunk{}, Cursor: maybe("raw_0001.json")}
 		for range r.IntN(4) {
-			c := chunk{Chunk: "raw_0001", Key: "raw/…/raw_0001.json", Size: r.Int64(), MD5: maybe("d751"), UploadedAt: contract.Time{Time: time.UnixMilli(r.Int64N(4e12))},
-				State: "failed", ProcessedAt: maybe("2026-01-28T10:00:00Z\n"), ErrorType: maybe(`a "<b>" & \ c`), ErrorMessage: maybe("줄\u2028\xff 1\r\n2"),
-				Records: number(), Rejected: number(), Rejections: []contract.Rejection{}}
+			c := chunk{Chunk: "raw_0001", Key: "raw/…/raw_0001.json", Size: r.Int64(), MD5: maybe("d751"),
+				UploadedAt: contract.Time{Time: time.UnixMilli(r.Int64N(4e12))},
+				State:      "failed", ProcessedAt: maybe("2026-01-28T10:00:00Z\n"), ErrorType: maybe(`a "<b>" & \ c`),
+				ErrorMessage: maybe("줄\u2028\xff 1\r\n2"),
+				Records:      number(), Rejected: number(), Rejections: []contract.Rejection{}}
 			for range r.IntN(3) {
 				c.Rejections = append(c.Rejections, contract.Rejection{Record: 1, Offset: 2, Reason: `has no "url"`})
 			}

@@ -47,7 +47,8 @@ func (a *API) metrics(w http.ResponseWriter, r *http.Request) error {
 	wg.Go(func() { controls, _, controlsErr = a.Controls.Read(r.Context()) })
 	wg.Go(func() { backlogs = a.backlogs(r.Context()) })
 	wg.Wait()
-	for what, err := range map[string]error{"ledger_failed": statusErr, "controls_failed": controlsErr, "frontier_failed": frontierErr} {
+	for what, err := range map[string]error{"ledger_failed": statusErr, "controls_failed": controlsErr,
+		"frontier_failed": frontierErr} {
 		if err != nil {
 			a.Log.Warn(what, "error_type", contract.KindOf(err), "error", err.Error())
 		}
@@ -93,7 +94,8 @@ func (e *exposition) status(s *ledger.Status) {
 	e.Sample(float64(s.Discarded), "state", "discarded")
 	e.Family("newsfork_seed_records", "gauge", "Records of the processed raw files.")
 	e.Sample(float64(s.Records))
-	e.Family("newsfork_seed_records_rejected", "gauge", "Records of the processed raw files that were rejected; a listing of the files says why.")
+	e.Family("newsfork_seed_records_rejected", "gauge",
+		"Records of the processed raw files that were rejected; a listing of the files says why.")
 	e.Sample(float64(s.RecordsRejected))
 	e.Family("newsfork_seed_domains", "gauge", "Domains of partitions by state.")
 	e.Sample(float64(p.DomainsProcessed), "state", "processed")
@@ -104,9 +106,11 @@ func (e *exposition) status(s *ledger.Status) {
 	e.Sample(float64(c.RobotsFound))
 	e.Family("newsfork_seed_sitemap_xml_found", "gauge", "Processed domains with a sitemap.")
 	e.Sample(float64(c.SitemapFound))
-	e.Family("newsfork_seed_domain_processing_average_seconds", "gauge", "Average processing of a processed domain, politeness waits left out.")
+	e.Family("newsfork_seed_domain_processing_average_seconds", "gauge",
+		"Average processing of a processed domain, politeness waits left out.")
 	e.Sample(float64(c.AvgProcessingMS) / 1000)
-	e.Family("newsfork_seed_file_processing_average_seconds", "gauge", "Average processing of a processed raw file whose duration is known.")
+	e.Family("newsfork_seed_file_processing_average_seconds", "gauge",
+		"Average processing of a processed raw file whose duration is known.")
 	e.Sample(float64(s.AvgFileMS) / 1000)
 	e.Family("newsfork_seed_dead_letters", "gauge", "Dead letters by state.")
 	e.Sample(float64(s.DeadLetters.Stored), "state", "stored")
@@ -119,7 +123,8 @@ func (e *exposition) status(s *ledger.Status) {
 }
 
 func (e *exposition) shards(all *frontier.AllStats) {
-	e.Family("newsfork_seed_frontier_shard_up", "gauge", "1 when a shard of the frontier answered; without it its numbers are missing.")
+	e.Family("newsfork_seed_frontier_shard_up", "gauge",
+		"1 when a shard of the frontier answered; without it its numbers are missing.")
 	for _, s := range all.Shards {
 		e.Sample(prometheus.Flag(s.Answered), "shard", s.Name)
 	}
@@ -128,7 +133,8 @@ func (e *exposition) shards(all *frontier.AllStats) {
 func (e *exposition) frontier(total *frontier.Stats, nowMS int64) {
 	e.Family("newsfork_seed_frontier_hosts", "gauge", "Hosts of the frontier.")
 	e.Sample(float64(total.Hosts))
-	e.Family("newsfork_seed_frontier_urls", "gauge", "What the frontier has: pages that wait or are leased, and entry points.")
+	e.Family("newsfork_seed_frontier_urls", "gauge",
+		"What the frontier has: pages that wait or are leased, and entry points.")
 	e.Sample(float64(total.URLs), "kind", frontier.KindPage)
 	e.Sample(float64(total.Entries), "kind", frontier.KindEntry)
 	e.Family("newsfork_seed_frontier_leased", "gauge", "Pages and entry points that are leased.")
@@ -149,7 +155,8 @@ func (e *exposition) frontier(total *frontier.Stats, nowMS int64) {
 	e.Family("newsfork_seed_frontier_due", "gauge", "Hosts of which something may be fetched now.")
 	e.Sample(float64(due[frontier.KindPage]), "kind", frontier.KindPage)
 	e.Sample(float64(due[frontier.KindEntry]), "kind", frontier.KindEntry)
-	e.Family("newsfork_seed_frontier_oldest_due_seconds", "gauge", "For how long the first of them has waited; 0 when nothing is due.")
+	e.Family("newsfork_seed_frontier_oldest_due_seconds", "gauge",
+		"For how long the first of them has waited; 0 when nothing is due.")
 	e.Sample(float64(oldest[frontier.KindPage])/1000, "kind", frontier.KindPage)
 	e.Sample(float64(oldest[frontier.KindEntry])/1000, "kind", frontier.KindEntry)
 	e.Family("newsfork_seed_frontier_pages_total", "counter", "Pages that came to an end, by how.")
@@ -157,7 +164,8 @@ func (e *exposition) frontier(total *frontier.Stats, nowMS int64) {
 	e.Sample(float64(total.Failed), "state", "failed")
 	e.Family("newsfork_seed_frontier_answers_total", "counter", "Answers that were reported.")
 	e.Sample(float64(total.Answers))
-	e.Family("newsfork_seed_frontier_faults_total", "counter", "Those of no use: none came, 5xx, or of an entry point anything that is no success.")
+	e.Family("newsfork_seed_frontier_faults_total", "counter",
+		"Those of no use: none came, 5xx, or of an entry point anything that is no success.")
 	e.Sample(float64(total.Faults))
 }
 
@@ -166,14 +174,17 @@ func (e *exposition) backlogs(backlogs map[string]*contract.Backlog, nowMS int64
 		name, help string
 		value      func(b *contract.Backlog) float64
 	}{
-		{"newsfork_seed_queue_messages", "Messages that wait in a queue.", func(b *contract.Backlog) float64 { return float64(b.Messages) }},
-		{"newsfork_seed_queue_bytes", "Bytes that wait in a queue.", func(b *contract.Backlog) float64 { return float64(b.Bytes) }},
-		{"newsfork_seed_queue_oldest_seconds", "Age of the oldest message of a queue; 0 when it is empty.", func(b *contract.Backlog) float64 {
-			if b.Oldest == nil {
-				return 0
-			}
-			return float64(max(0, nowMS-b.Oldest.UnixMilli())) / 1000
-		}},
+		{"newsfork_seed_queue_messages", "Messages that wait in a queue.",
+			func(b *contract.Backlog) float64 { return float64(b.Messages) }},
+		{"newsfork_seed_queue_bytes", "Bytes that wait in a queue.",
+			func(b *contract.Backlog) float64 { return float64(b.Bytes) }},
+		{"newsfork_seed_queue_oldest_seconds", "Age of the oldest message of a queue; 0 when it is empty.",
+			func(b *contract.Backlog) float64 {
+				if b.Oldest == nil {
+					return 0
+				}
+				return float64(max(0, nowMS-b.Oldest.UnixMilli())) / 1000
+			}},
 	} {
 		e.Family(f.name, "gauge", f.help)
 		for _, role := range contract.QueueRoles {
@@ -186,11 +197,13 @@ func (e *exposition) backlogs(backlogs map[string]*contract.Backlog, nowMS int64
 
 // pool writes counters of one isolate: the platform runs many, and restarts them.
 func (e *exposition) pool(s PoolStats) {
-	e.Family("newsfork_seed_pool_events_total", "counter", "Events of the answering isolate, by how they came to a Go instance.")
+	e.Family("newsfork_seed_pool_events_total", "counter",
+		"Events of the answering isolate, by how they came to a Go instance.")
 	e.Sample(float64(s.Created), "instance", "created")
 	e.Sample(float64(s.Reused), "instance", "reused")
 	e.Sample(float64(s.Refused), "instance", "refused")
-	e.Family("newsfork_seed_pool_waited_total", "counter", "Events of the answering isolate that waited for an instance.")
+	e.Family("newsfork_seed_pool_waited_total", "counter",
+		"Events of the answering isolate that waited for an instance.")
 	e.Sample(float64(s.Waited))
 	e.Family("newsfork_seed_pool_dropped_total", "counter", "Instances not used again, by reason.")
 	e.counts("reason", s.Dropped)

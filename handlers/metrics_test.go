@@ -38,13 +38,21 @@ func TestMetrics(t *testing.T) {
 		}
 	}
 	for _, line := range []string{
-		`newsfork_seed_ledger_up 1`, `newsfork_seed_files{state="failed"} 1`, `newsfork_seed_domains{state="excluded"} 1`, `newsfork_seed_dead_letters{state="stored"} 3`,
-		`newsfork_seed_domain_processing_average_seconds 1.25`, `newsfork_seed_file_processing_average_seconds 0.4`, `newsfork_seed_alarm_firing{alarm="dead_letters"} 0`,
-		`newsfork_seed_queue_messages{queue="seed"} 3`, `newsfork_seed_queue_oldest_seconds{queue="domain"} 60`, `newsfork_seed_exclusions 2`, `newsfork_seed_paused 0`,
-		`newsfork_seed_pool_events_total{instance="reused"} 5`, `newsfork_seed_pool_dropped_total{reason="memory"} 1`, `newsfork_seed_pool_memory_bytes 3145728`,
-		`newsfork_seed_frontier_shard_up{shard="shard-0"} 1`, `newsfork_seed_frontier_hosts 1`, `newsfork_seed_frontier_urls{kind="page"} 1`, `newsfork_seed_frontier_urls{kind="entry"} 0`,
-		`newsfork_seed_frontier_due{kind="page"} 1`, `newsfork_seed_frontier_leased 0`, `newsfork_seed_frontier_oldest_due_seconds{kind="page"} 90`, `newsfork_seed_frontier_oldest_due_seconds{kind="entry"} 0`,
-		`newsfork_seed_frontier_pages_total{state="done"} 0`, `newsfork_seed_frontier_answers_total 0`, `newsfork_seed_frontier_faults_total 0`,
+		`newsfork_seed_ledger_up 1`, `newsfork_seed_files{state="failed"} 1`,
+		`newsfork_seed_domains{state="excluded"} 1`, `newsfork_seed_dead_letters{state="stored"} 3`,
+		`newsfork_seed_domain_processing_average_seconds 1.25`, `newsfork_seed_file_processing_average_seconds 0.4`,
+		`newsfork_seed_alarm_firing{alarm="dead_letters"} 0`,
+		`newsfork_seed_queue_messages{queue="seed"} 3`, `newsfork_seed_queue_oldest_seconds{queue="domain"} 60`,
+		`newsfork_seed_exclusions 2`, `newsfork_seed_paused 0`,
+		`newsfork_seed_pool_events_total{instance="reused"} 5`, `newsfork_seed_pool_dropped_total{reason="memory"} 1`,
+		`newsfork_seed_pool_memory_bytes 3145728`,
+		`newsfork_seed_frontier_shard_up{shard="shard-0"} 1`, `newsfork_seed_frontier_hosts 1`,
+		`newsfork_seed_frontier_urls{kind="page"} 1`, `newsfork_seed_frontier_urls{kind="entry"} 0`,
+		`newsfork_seed_frontier_due{kind="page"} 1`, `newsfork_seed_frontier_leased 0`,
+		`newsfork_seed_frontier_oldest_due_seconds{kind="page"} 90`,
+		`newsfork_seed_frontier_oldest_due_seconds{kind="entry"} 0`,
+		`newsfork_seed_frontier_pages_total{state="done"} 0`, `newsfork_seed_frontier_answers_total 0`,
+		`newsfork_seed_frontier_faults_total 0`,
 		`newsfork_seed_info{version="` + contract.Version + `",environment="development"} 1`,
 	} {
 		if !strings.Contains(all, "\n"+line+"\n") {
@@ -55,16 +63,20 @@ func TestMetrics(t *testing.T) {
 		t.Error("a queue without a backlog from the platform is there")
 	}
 	f.shards.frozen["shard-1"] = true
-	if all := text(); !strings.Contains(all, `newsfork_seed_frontier_shard_up{shard="shard-1"} 0`) || !strings.Contains(all, "\nnewsfork_seed_frontier_hosts ") {
+	if all := text(); !strings.Contains(all, `newsfork_seed_frontier_shard_up{shard="shard-1"} 0`) ||
+		!strings.Contains(all, "\nnewsfork_seed_frontier_hosts ") {
 		t.Errorf("without a shard: %s", all)
 	}
 	f.shards.frozen[""] = true
-	if all := text(); !strings.Contains(all, `newsfork_seed_frontier_shard_up{shard="shard-0"} 0`) || strings.Contains(all, "newsfork_seed_frontier_hosts") {
+	if all := text(); !strings.Contains(all, `newsfork_seed_frontier_shard_up{shard="shard-0"} 0`) ||
+		strings.Contains(all, "newsfork_seed_frontier_hosts") {
 		t.Errorf("without any shard: %s", all)
 	}
 	f.db.Fail = func() error { return errors.New("D1 is away") }
 	f.api.Pool = func() (handlers.PoolStats, error) { return handlers.PoolStats{}, errors.New("no pool") }
-	if all := text(); !strings.Contains(all, "newsfork_seed_ledger_up 0\n") || strings.Contains(all, "newsfork_seed_files") || strings.Contains(all, "pool") || !strings.Contains(all, "newsfork_seed_queue_messages") {
+	if all := text(); !strings.Contains(all, "newsfork_seed_ledger_up 0\n") ||
+		strings.Contains(all, "newsfork_seed_files") || strings.Contains(all, "pool") ||
+		!strings.Contains(all, "newsfork_seed_queue_messages") {
 		t.Errorf("without the ledger: %s", all)
 	}
 }

@@ -113,7 +113,8 @@ func conforms(t testing.TB, r *http.Request, w *httptest.ResponseRecorder) {
 	method := strings.ToLower(r.Method)
 	operations := openAPI().Paths[path]
 	if _, ok := operations[method]; !ok {
-		if w.Code == http.StatusMethodNotAllowed || w.Code == http.StatusUnauthorized || w.Code == http.StatusForbidden || w.Code == http.StatusServiceUnavailable {
+		if w.Code == http.StatusMethodNotAllowed || w.Code == http.StatusUnauthorized ||
+			w.Code == http.StatusForbidden || w.Code == http.StatusServiceUnavailable {
 			return
 		}
 		t.Errorf("%s %s is not described and answers %d", r.Method, path, w.Code)
@@ -185,47 +186,54 @@ type request struct{ target, body string }
 
 // requests has a request for every operation that succeeds, and for those with a 404 one that does not.
 var requests = map[string][2]request{
-	"index":           {{"/", ""}},
-	"health":          {{"/health", ""}},
-	"live":            {{"/health/live", ""}},
-	"ready":           {{"/health/ready", ""}},
-	"schema":          {{"/schemas/alarm_change.schema.json", ""}, {"/schemas/none", ""}},
-	"openapi":         {{"/openapi.json", ""}},
-	"metrics":         {{"/metrics", ""}},
-	"orchestrate":     {{"/api/v1/seeds/orchestrate", "{}"}},
-	"listDataset":     {{"/api/v1/datasets/sg/news/2026-01-28", ""}},
-	"upload":          {{"/api/v1/datasets/sg/news/2026-01-28/raw_0009", "[]"}},
-	"deleteRawFile":   {{"/api/v1/datasets/sg/news/2026-01-28/raw_0002", ""}, {"/api/v1/datasets/sg/news/2026-01-28/raw_0099", ""}},
-	"status":          {{"/api/v1/seeds/status?by=partition&by=error_type&trend=24&country=sg", ""}},
-	"domains":         {{"/api/v1/seeds/domains?limit=1", ""}},
-	"domain":          {{"/api/v1/seeds/domains/a.sg", ""}, {"/api/v1/seeds/domains/none.sg", ""}},
-	"robots":          {{"/api/v1/seeds/domains/a.sg/robots.txt", ""}, {"/api/v1/seeds/domains/b.sg/robots.txt", ""}},
-	"sitemap":         {{"/api/v1/seeds/domains/a.sg/sitemap.xml", ""}, {"/api/v1/seeds/domains/none.sg/sitemap.xml", ""}},
-	"domainURLs":      {{"/api/v1/seeds/domains/a.sg/urls?min_score=0.1", ""}, {"/api/v1/seeds/domains/b.sg/urls", ""}},
+	"index":       {{"/", ""}},
+	"health":      {{"/health", ""}},
+	"live":        {{"/health/live", ""}},
+	"ready":       {{"/health/ready", ""}},
+	"schema":      {{"/schemas/alarm_change.schema.json", ""}, {"/schemas/none", ""}},
+	"openapi":     {{"/openapi.json", ""}},
+	"metrics":     {{"/metrics", ""}},
+	"orchestrate": {{"/api/v1/seeds/orchestrate", "{}"}},
+	"listDataset": {{"/api/v1/datasets/sg/news/2026-01-28", ""}},
+	"upload":      {{"/api/v1/datasets/sg/news/2026-01-28/raw_0009", "[]"}},
+	"deleteRawFile": {{"/api/v1/datasets/sg/news/2026-01-28/raw_0002", ""},
+		{"/api/v1/datasets/sg/news/2026-01-28/raw_0099", ""}},
+	"status":  {{"/api/v1/seeds/status?by=partition&by=error_type&trend=24&country=sg", ""}},
+	"domains": {{"/api/v1/seeds/domains?limit=1", ""}},
+	"domain":  {{"/api/v1/seeds/domains/a.sg", ""}, {"/api/v1/seeds/domains/none.sg", ""}},
+	"robots":  {{"/api/v1/seeds/domains/a.sg/robots.txt", ""}, {"/api/v1/seeds/domains/b.sg/robots.txt", ""}},
+	"sitemap": {{"/api/v1/seeds/domains/a.sg/sitemap.xml", ""},
+		{"/api/v1/seeds/domains/none.sg/sitemap.xml", ""}},
+	"domainURLs": {{"/api/v1/seeds/domains/a.sg/urls?min_score=0.1", ""},
+		{"/api/v1/seeds/domains/b.sg/urls", ""}},
 	"collect":         {{"/api/v1/seeds/domains/a.sg/collect", ""}, {"/api/v1/seeds/domains/b.sg/collect", ""}},
 	"reconcile":       {{"/api/v1/seeds/reconcile", `{"country":"sg","category":"news","date":"2026-01-28"}`}},
 	"restoreFrontier": {{"/api/v1/frontier/restore", `{"shard":"shard-3"}`}},
 	"leaseURLs":       {{"/api/v1/frontier/lease", `{"max":1,"lease_seconds":60}`}},
-	"reportURLs":      {{"/api/v1/frontier/report", `{"lease_id":"0.1","results":[{"id":"0.1.0000000001-000000000001","status":200,"urls":[{"url":"https://a.example/b"}]}]}`}},
-	"putURLs":         {{"/api/v1/frontier/urls", `{"urls":[{"url":"https://b.sg/1"}],"partition_info":{"country":"sg","category":"news","date":"2026-01-28"}}`}},
-	"frontierStats":   {{"/api/v1/frontier/stats", ""}},
-	"frontierURL":     {{"/api/v1/frontier/url?url=https://a.sg/1", ""}},
-	"frontierHosts":   {{"/api/v1/frontier/hosts?sort=due&limit=1", ""}},
-	"changeHost":      {{"/api/v1/frontier/hosts/a.sg", `{"delay_seconds":2}`}, {"/api/v1/frontier/hosts/none.sg", `{"delay_seconds":2}`}},
-	"exportShard":     {{"/api/v1/frontier/shards/shard-0/export", ""}, {"/api/v1/frontier/shards/shard-3/export", ""}},
-	"changes":         {{"/api/v1/seeds/changes?limit=1", ""}},
-	"feed":            {{"/api/v1/feed?limit=1&type=news,policy&min_score=0&country=sg&category=news", ""}},
-	"deadLetters":     {{"/api/v1/dlq?limit=1", ""}},
-	"deadLetter":      {{"/api/v1/dlq/m1", ""}, {"/api/v1/dlq/none", ""}},
-	"replay":          {{"/api/v1/dlq/replay", `{"ids":["m1","none"]}`}},
-	"discard":         {{"/api/v1/dlq/discard", `{"all":true}`}},
-	"exclusions":      {{"/api/v1/exclusions?limit=1", ""}},
-	"exclusion":       {{"/api/v1/exclusions/domain/out.sg", ""}, {"/api/v1/exclusions/domain/none.sg", ""}},
-	"exclude":         {{"/api/v1/exclusions/url/https%3A%2F%2Fa.sg%2Fprivate%2F*", `{"reason":"asked for"}`}},
-	"include":         {{"/api/v1/exclusions/host/www.out.sg", ""}, {"/api/v1/exclusions/host/none.sg", ""}},
-	"pipeline":        {{"/api/v1/pipeline", ""}},
-	"pause":           {{"/api/v1/pipeline/pause", `{"reason":"maintenance"}`}},
-	"resume":          {{"/api/v1/pipeline/resume", ""}},
+	"reportURLs": {{"/api/v1/frontier/report",
+		`{"lease_id":"0.1","results":[{"id":"0.1.0000000001-000000000001","status":200,"urls":[{"url":"https://a.example/b"}]}]}`}},
+	"putURLs": {{"/api/v1/frontier/urls",
+		`{"urls":[{"url":"https://b.sg/1"}],"partition_info":{"country":"sg","category":"news","date":"2026-01-28"}}`}},
+	"frontierStats": {{"/api/v1/frontier/stats", ""}},
+	"frontierURL":   {{"/api/v1/frontier/url?url=https://a.sg/1", ""}},
+	"frontierHosts": {{"/api/v1/frontier/hosts?sort=due&limit=1", ""}},
+	"changeHost": {{"/api/v1/frontier/hosts/a.sg", `{"delay_seconds":2}`},
+		{"/api/v1/frontier/hosts/none.sg", `{"delay_seconds":2}`}},
+	"exportShard": {{"/api/v1/frontier/shards/shard-0/export", ""},
+		{"/api/v1/frontier/shards/shard-3/export", ""}},
+	"changes":     {{"/api/v1/seeds/changes?limit=1", ""}},
+	"feed":        {{"/api/v1/feed?limit=1&type=news,policy&min_score=0&country=sg&category=news", ""}},
+	"deadLetters": {{"/api/v1/dlq?limit=1", ""}},
+	"deadLetter":  {{"/api/v1/dlq/m1", ""}, {"/api/v1/dlq/none", ""}},
+	"replay":      {{"/api/v1/dlq/replay", `{"ids":["m1","none"]}`}},
+	"discard":     {{"/api/v1/dlq/discard", `{"all":true}`}},
+	"exclusions":  {{"/api/v1/exclusions?limit=1", ""}},
+	"exclusion":   {{"/api/v1/exclusions/domain/out.sg", ""}, {"/api/v1/exclusions/domain/none.sg", ""}},
+	"exclude":     {{"/api/v1/exclusions/url/https%3A%2F%2Fa.sg%2Fprivate%2F*", `{"reason":"asked for"}`}},
+	"include":     {{"/api/v1/exclusions/host/www.out.sg", ""}, {"/api/v1/exclusions/host/none.sg", ""}},
+	"pipeline":    {{"/api/v1/pipeline", ""}},
+	"pause":       {{"/api/v1/pipeline/pause", `{"reason":"maintenance"}`}},
+	"resume":      {{"/api/v1/pipeline/resume", ""}},
 }
 
 // filled is an engine with something of everything.
@@ -277,7 +285,9 @@ func TestEveryDescribedAnswer(t *testing.T) {
 				case status[0] == '2':
 					send(method, ok, header...)
 				case status == "400":
-					send(method, request{ok.target + map[bool]string{true: "&", false: "?"}[strings.Contains(ok.target, "?")] + "nonsense=1", ok.body}, header...)
+					send(method, request{ok.target +
+						map[bool]string{true: "&", false: "?"}[strings.Contains(ok.target, "?")] + "nonsense=1",
+						ok.body}, header...)
 				case status == "401":
 					send(method, ok)
 				case status == "403" && strings.HasSuffix(o.Responses[status].Ref, "/ForeignOrigin"):
@@ -298,7 +308,8 @@ func TestEveryDescribedAnswer(t *testing.T) {
 					send(method, ok, append(header, "Content-Length", "unknown")...)
 				case status == "413" && strings.HasSuffix(o.Responses[status].Ref, "/TooLargeFile"):
 					large := strings.Repeat("#", 8<<20+1)
-					dir := contract.DomainDir{Partition: contract.Partition{Country: "sg", Category: "news", Date: "2026-01-29"}, Domain: "a.sg"}
+					dir := contract.DomainDir{Partition: contract.Partition{Country: "sg", Category: "news",
+						Date: "2026-01-29"}, Domain: "a.sg"}
 					f.store(t, dir.Robots(), large)
 					f.store(t, dir.Sitemap(), large)
 					send(method, ok, header...)
@@ -332,10 +343,14 @@ func TestEveryDescribedAnswer(t *testing.T) {
 // With its stores away every operation says so.
 func TestFailingStores(t *testing.T) {
 	needs := map[string]string{ // of operations: d1, r2, the frontier's shards, static files
-		"leaseURLs": "r2 shards", "reportURLs": "shards assets", "putURLs": "r2 shards assets", "frontierStats": "shards", "frontierURL": "shards", "frontierHosts": "shards",
+		"leaseURLs": "r2 shards", "reportURLs": "shards assets", "putURLs": "r2 shards assets",
+		"frontierStats": "shards", "frontierURL": "shards", "frontierHosts": "shards",
 		"changeHost": "shards", "exportShard": "shards", "changes": "r2 shards", "feed": "r2 shards",
-		"orchestrate": "r2", "listDataset": "r2", "upload": "r2", "deleteRawFile": "r2", "status": "d1 r2", "domains": "d1", "domain": "d1 r2", "robots": "d1 r2", "sitemap": "d1 r2", "domainURLs": "d1 r2", "collect": "d1 r2", "reconcile": "d1 r2", "restoreFrontier": "r2",
-		"deadLetters": "d1", "deadLetter": "d1 r2", "replay": "d1 r2", "discard": "d1", "exclusions": "r2", "exclusion": "r2", "exclude": "r2",
+		"orchestrate": "r2", "listDataset": "r2", "upload": "r2", "deleteRawFile": "r2", "status": "d1 r2",
+		"domains": "d1", "domain": "d1 r2", "robots": "d1 r2", "sitemap": "d1 r2", "domainURLs": "d1 r2",
+		"collect": "d1 r2", "reconcile": "d1 r2", "restoreFrontier": "r2",
+		"deadLetters": "d1", "deadLetter": "d1 r2", "replay": "d1 r2", "discard": "d1", "exclusions": "r2",
+		"exclusion": "r2", "exclude": "r2",
 		"openapi": "assets", "schema": "assets",
 		"include": "r2", "pipeline": "r2", "pause": "r2", "resume": "r2", "ready": "d1 r2",
 	}
@@ -384,8 +399,10 @@ func TestMisconfiguredIsDescribed(t *testing.T) {
 func TestChoicesOfDeadLetters(t *testing.T) {
 	schema := compile(t, "/components/schemas/DeadLetterChoice")
 	for body, want := range map[string]bool{
-		`{"all":true}`: true, `{"ids":["a"]}`: true, `{"filter":{"queue":"seed"}}`: true, `{"filter":{"country":"sg","date":"2026-01-28"}}`: true,
-		`{}`: false, `{"all":false}`: false, `{"ids":[]}`: false, `{"all":true,"ids":["a"]}`: false, `{"filter":{"queue":"dlq"}}`: false, `{"ids":"a"}`: false,
+		`{"all":true}`: true, `{"ids":["a"]}`: true, `{"filter":{"queue":"seed"}}`: true,
+		`{"filter":{"country":"sg","date":"2026-01-28"}}`: true,
+		`{}`: false, `{"all":false}`: false, `{"ids":[]}`: false, `{"all":true,"ids":["a"]}`: false,
+		`{"filter":{"queue":"dlq"}}`: false, `{"ids":"a"}`: false,
 		`{"ids":[` + strings.Repeat(`"x",`, 500) + `"x"]}`: false, `{"filter":{"none":1}}`: false,
 	} {
 		v, err := jsonschema.UnmarshalJSON(strings.NewReader(body))
@@ -422,7 +439,8 @@ func TestExamplesFit(t *testing.T) {
 				continue
 			}
 			examples++
-			if err := compile(t, pointer+"/content/"+pointerText.Replace(kind)+"/schema").Validate(example); err != nil {
+			if err := compile(t, pointer+"/content/"+pointerText.Replace(kind)+"/schema").Validate(
+				example); err != nil {
 				t.Errorf("%s: %v", pointer, err)
 			}
 		}
@@ -447,7 +465,8 @@ func TestFrontierRequestsAreDescribed(t *testing.T) {
 		name, target, body string
 		fits               bool
 	}{
-		{"FrontierLeaseRequest", "lease", `{"max":500,"lease_seconds":900,"country":"SG","category":"news","types":["news","unknown"],"kinds":["page","entry"],"per_host":20}`, true},
+		{"FrontierLeaseRequest", "lease",
+			`{"max":500,"lease_seconds":900,"country":"SG","category":"news","types":["news","unknown"],"kinds":["page","entry"],"per_host":20}`, true},
 		{"FrontierLeaseRequest", "lease", `{"max":501,"lease_seconds":900}`, false},
 		{"FrontierLeaseRequest", "lease", `{"max":1,"lease_seconds":60,"types":["newz"]}`, false},
 		{"FrontierLeaseRequest", "lease", `{"max":1}`, false},
@@ -456,9 +475,12 @@ func TestFrontierRequestsAreDescribed(t *testing.T) {
 		{"FrontierReport", "report", `{"lease_id":"0.1","results":[{"id":"a","status":200,"error":"x"}]}`, false},
 		{"FrontierReport", "report", `{"lease_id":"0.1","results":[{"id":"a"}]}`, false},
 		{"FrontierReport", "report", `{"lease_id":"0.1","results":[{"id":"a","status":200,"sha256":"1"}]}`, false},
-		{"FrontierPutRequest", "urls", `{"urls":[{"url":"https://a.sg/","priority":0,"lastmod":"2026"}],"partition_info":{"country":"sg","category":"news","date":"2026-01-28"}}`, true},
-		{"FrontierPutRequest", "urls", `{"urls":[],"partition_info":{"country":"sg","category":"news","date":"2026-01-28"}}`, false},
-		{"FrontierPutRequest", "urls", `{"urls":[{"url":"https://a.sg/","priority":2}],"partition_info":{"country":"sg","category":"news","date":"2026-01-28"}}`, false},
+		{"FrontierPutRequest", "urls",
+			`{"urls":[{"url":"https://a.sg/","priority":0,"lastmod":"2026"}],"partition_info":{"country":"sg","category":"news","date":"2026-01-28"}}`, true},
+		{"FrontierPutRequest", "urls",
+			`{"urls":[],"partition_info":{"country":"sg","category":"news","date":"2026-01-28"}}`, false},
+		{"FrontierPutRequest", "urls",
+			`{"urls":[{"url":"https://a.sg/","priority":2}],"partition_info":{"country":"sg","category":"news","date":"2026-01-28"}}`, false},
 		{"FrontierHostChange", "hosts/a.sg", `{"block_until":null}`, true},
 		{"FrontierHostChange", "hosts/a.sg", `{"delay_seconds":86400,"empty":true}`, true},
 		{"FrontierHostChange", "hosts/a.sg", `{}`, false},
@@ -470,7 +492,8 @@ func TestFrontierRequestsAreDescribed(t *testing.T) {
 		}
 		f := filled(t)
 		w := f.raw(t, "POST", "/api/v1/frontier/"+c.target, c.body, "Authorization", "Bearer secret")
-		if described := compile(t, "/components/schemas/"+c.name).Validate(v) == nil; described != c.fits || (w.Code == 200) != c.fits {
+		if described := compile(t, "/components/schemas/"+c.name).Validate(v) == nil; described != c.fits ||
+			(w.Code == 200) != c.fits {
 			t.Errorf("%s: described as right %v, answered %d %s", c.body, described, w.Code, w.Body)
 		}
 	}

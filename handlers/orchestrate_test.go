@@ -33,7 +33,8 @@ func TestOrchestrateRejects(t *testing.T) {
 		{`{"country":"` + strings.Repeat("s", 70_000) + `"}`, json, 413, "payload_too_large", ""},
 	} {
 		r := f.do(t, "POST", path, c.body, "Content-Type", c.contentType)
-		if r.status != c.status || r.Error == nil || r.Error.Code != c.code || r.Error.Field != c.field || r.Error.Message == "" {
+		if r.status != c.status || r.Error == nil || r.Error.Code != c.code || r.Error.Field != c.field ||
+			r.Error.Message == "" {
 			t.Errorf("%.40s: %d %+v, want %d %s %q", c.body, r.status, r.Error, c.status, c.code, c.field)
 		}
 	}
@@ -48,27 +49,32 @@ func TestOrchestrateRejects(t *testing.T) {
 func TestOrchestrateAnswers(t *testing.T) {
 	f := newFixture(t, nil)
 	for _, k := range []string{"raw_0001.json", "raw_0001.json.success", "raw_0002.json"} {
-		if _, err := f.bucket.Put(t.Context(), "raw/country=sg/category=news/date=2026-01-28/"+k, nil, nil); err != nil {
+		if _, err := f.bucket.Put(t.Context(), "raw/country=sg/category=news/date=2026-01-28/"+k, nil,
+			nil); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if r := f.do(t, "POST", "/api/v1/seeds/orchestrate", ""); r.status != 200 || string(r.Data) != `{"files_found":2,"sent":1,"skipped":1,"finished":1}` {
+	if r := f.do(t, "POST", "/api/v1/seeds/orchestrate", ""); r.status != 200 ||
+		string(r.Data) != `{"files_found":2,"sent":1,"skipped":1,"finished":1}` {
 		t.Errorf("got %d %s", r.status, r.Data)
 	}
-	if r := f.do(t, "POST", "/api/v1/seeds/orchestrate", `{"country":"SG","force":true}`, "Content-Type", "application/json; charset=utf-8"); string(r.Data) != `{"files_found":2,"sent":2,"skipped":0}` {
+	if r := f.do(t, "POST", "/api/v1/seeds/orchestrate", `{"country":"SG","force":true}`, "Content-Type",
+		"application/json; charset=utf-8"); string(r.Data) != `{"files_found":2,"sent":2,"skipped":0}` {
 		t.Errorf("got %d %s", r.status, r.Data)
 	}
 	var m contract.SeedMessage
 	if err := json.Unmarshal([]byte(f.seeds.sent[1]), &m); err != nil || !m.Force || m.RequestedAt.IsZero() {
 		t.Errorf("force or requested_at is lost: %s", f.seeds.sent[1])
 	}
-	if r := f.do(t, "POST", "/api/v1/seeds/orchestrate", "{}"); string(r.Data) != `{"files_found":2,"sent":0,"skipped":2,"finished":1,"in_flight":1}` {
+	if r := f.do(t, "POST", "/api/v1/seeds/orchestrate",
+		"{}"); string(r.Data) != `{"files_found":2,"sent":0,"skipped":2,"finished":1,"in_flight":1}` {
 		t.Errorf("with a file in flight: %d %s", r.status, r.Data)
 	}
 	f.now = f.now.Add(orchestrator.InFlight)
 	f.seeds.err = errors.New("down")
 	r := f.do(t, "POST", "/api/v1/seeds/orchestrate", "{}")
-	if r.status != 503 || r.Error.Code != "storage_error" || string(r.Data) != `{"files_found":2,"sent":0,"skipped":1,"finished":1,"failed":1}` {
+	if r.status != 503 || r.Error.Code != "storage_error" ||
+		string(r.Data) != `{"files_found":2,"sent":0,"skipped":1,"finished":1,"failed":1}` {
 		t.Errorf("failing queue: %d %s %+v", r.status, r.Data, r.Error)
 	}
 }

@@ -35,7 +35,8 @@ func (a *API) setPaused(w http.ResponseWriter, r *http.Request, paused bool) err
 	c, err := a.Controls.Change(r.Context(), func(c *contract.Controls) error {
 		switch {
 		case c.Pipeline.Paused != paused:
-			c.Pipeline = contract.Pipeline{Paused: paused, Since: contract.At(a.Now().UTC()), By: contract.Text(httpapi.Actor(r)), Reason: why}
+			c.Pipeline = contract.Pipeline{Paused: paused, Since: contract.At(a.Now().UTC()),
+				By: contract.Text(httpapi.Actor(r)), Reason: why}
 		case why != nil:
 			c.Pipeline.By, c.Pipeline.Reason = contract.Text(httpapi.Actor(r)), why
 		}

@@ -17,11 +17,13 @@ func TestPauseAndResume(t *testing.T) {
 		t.Errorf("paused: %+v", p)
 	}
 	f.now = f.now.Add(time.Hour)
-	if again := get[contract.Pipeline](t, f, "POST", "/api/v1/pipeline/pause", ""); *again.Reason != "maintenance" || again.Since.Unix() != p.Since.Unix() {
+	if again := get[contract.Pipeline](t, f, "POST", "/api/v1/pipeline/pause", ""); *again.Reason != "maintenance" ||
+		again.Since.Unix() != p.Since.Unix() {
 		t.Errorf("paused twice: %+v", again)
 	}
 	f.now = f.now.Add(time.Minute)
-	if again := get[contract.Pipeline](t, f, "POST", "/api/v1/pipeline/pause", `{"reason":"until Monday"}`); *again.Reason != "until Monday" || again.Since.Unix() != p.Since.Unix() {
+	if again := get[contract.Pipeline](t, f, "POST", "/api/v1/pipeline/pause",
+		`{"reason":"until Monday"}`); *again.Reason != "until Monday" || again.Since.Unix() != p.Since.Unix() {
 		t.Errorf("paused with another reason: %+v", again)
 	}
 	if s := get[contract.Status](t, f, "GET", "/api/v1/seeds/status", ""); !s.Paused {
@@ -32,7 +34,9 @@ func TestPauseAndResume(t *testing.T) {
 		t.Errorf("resumed: %+v", p)
 	}
 	f.now = f.now.Add(time.Minute)
-	if again := get[contract.Pipeline](t, f, "POST", "/api/v1/pipeline/resume", `{"reason":"the bucket was moved"}`); again.Paused || *again.Reason != "the bucket was moved" || again.Since.Unix() != p.Since.Unix() {
+	if again := get[contract.Pipeline](t, f, "POST", "/api/v1/pipeline/resume",
+		`{"reason":"the bucket was moved"}`); again.Paused || *again.Reason != "the bucket was moved" ||
+		again.Since.Unix() != p.Since.Unix() {
 		t.Errorf("resumed with a reason while it runs: %+v", again)
 	}
 }

@@ -55,7 +55,8 @@ func (q *query) filter() contract.Filter {
 	return f
 }
 
-// partition reads a partition as in a key, "country=sg/category=news/date=2026-01-28", or in short, "sg/news/2026-01-28".
+// partition reads a partition as in a key, "country=sg/category=news/date=2026-01-28", or in short,
+// "sg/news/2026-01-28".
 func (q *query) partition() (f contract.Filter) {
 	text := q.text("partition")
 	if text == "" {
@@ -63,7 +64,8 @@ func (q *query) partition() (f contract.Filter) {
 	}
 	parts := strings.Split(strings.Trim(text, "/"), "/")
 	if len(parts) != 3 {
-		q.fail(contract.Invalid("partition", "%q is no partition; send country, category and date, such as sg/news/2026-01-28", text))
+		q.fail(contract.Invalid("partition",
+			"%q is no partition; send country, category and date, such as sg/news/2026-01-28", text))
 		return f
 	}
 	for i, name := range []string{"country=", "category=", "date="} {
@@ -152,12 +154,13 @@ func (q *query) limit() int {
 	return defaultLimit
 }
 
-// readQuery reads the query of a route that has these parameters alone. A parameter that cannot be read is not as good as
-// none: without its cursor or filter the caller would be given something else than it asked for.
+// readQuery reads the query of a route that has these parameters alone. A parameter that cannot be read is not as
+// good as none: without its cursor or filter the caller would be given something else than it asked for.
 func readQuery(r *http.Request, names ...string) (*query, error) {
 	values, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
-		return nil, contract.Invalid("query", "cannot be read; percent-encode special characters, and put \"&\" between parameters")
+		return nil, contract.Invalid("query",
+			"cannot be read; percent-encode special characters, and put \"&\" between parameters")
 	}
 	for name := range values {
 		if !slices.Contains(names, name) {

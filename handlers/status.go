@@ -52,8 +52,10 @@ func (a *API) status(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	httpapi.Succeed(w, http.StatusOK, contract.Status{
-		Stats: s.Stats, DeadLetters: s.DeadLetters, Alarms: alarms.Judge(s.AlarmReading), Queues: backlogs, Paused: controls.Pipeline.Paused,
-		UpdatedAt: contract.Time{Time: want.Now}, Partitions: s.Partitions, Errors: s.Errors, Trend: s.Trend, Rejections: s.Rejections,
+		Stats: s.Stats, DeadLetters: s.DeadLetters, Alarms: alarms.Judge(s.AlarmReading), Queues: backlogs,
+		Paused:    controls.Pipeline.Paused,
+		UpdatedAt: contract.Time{Time: want.Now}, Partitions: s.Partitions, Errors: s.Errors, Trend: s.Trend,
+		Rejections: s.Rejections,
 	})
 	return nil
 }

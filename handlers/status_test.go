@@ -33,16 +33,19 @@ func TestStatusIsTheDocumentedJSON(t *testing.T) {
 		t.Errorf("of one partition: %+v", one.Processing)
 	}
 	more := get[contract.Status](t, f, "GET", "/api/v1/seeds/status?by=partition,error_type&trend=2", "")
-	if len(more.Partitions) != 2 || more.Partitions[0].Partition.Date != "2026-01-29" || len(more.Trend) != 2 || more.Trend[0].DomainsProcessed != 2 || len(more.Errors) != 2 {
+	if len(more.Partitions) != 2 || more.Partitions[0].Partition.Date != "2026-01-29" || len(more.Trend) != 2 ||
+		more.Trend[0].DomainsProcessed != 2 || len(more.Errors) != 2 {
 		t.Errorf("with all extras: %+v", more)
 	}
 	for query, field := range map[string]string{
-		"country=Singapore": "country", "date=2026-02-30": "date", "by=domain": "by", "trend=0": "trend", "trend=169": "trend", "trend=many": "trend",
+		"country=Singapore": "country", "date=2026-02-30": "date", "by=domain": "by", "trend=0": "trend",
+		"trend=169": "trend", "trend=many": "trend",
 		"category=a&category=b": "category", "x=1": "x",
 	} {
 		if r := f.do(t, "GET", "/api/v1/seeds/status?"+query, ""); r.status != 400 || r.Error.Field != field {
 			t.Errorf("%s: %d %+v", query, r.status, r.Error)
-		} else if sent, named := strings.CutPrefix(query, "country="); named && !strings.Contains(r.Error.Message, strconv.Quote(sent)) {
+		} else if sent, named := strings.CutPrefix(query, "country="); named &&
+			!strings.Contains(r.Error.Message, strconv.Quote(sent)) {
 			t.Errorf("%s is not quoted as it was sent: %s", query, r.Error.Message)
 		}
 	}

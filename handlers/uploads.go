@@ -16,17 +16,19 @@ import (
 
 // uploaded is what an upload answers.
 type uploaded struct {
-	Key      string `json:"key"`
-	Size     int64  `json:"size"`
-	Queued   bool   `json:"queued"`         // by this request
-	Same     *bool  `json:"same,omitempty"` // whether the file that exists already has this content; left out where that is unclear
-	Replaced bool   `json:"replaced,omitempty"`
+	Key    string `json:"key"`
+	Size   int64  `json:"size"`
+	Queued bool   `json:"queued"` // by this request
+	// whether the file that exists already has this content; left out where that is unclear
+	Same     *bool `json:"same,omitempty"`
+	Replaced bool  `json:"replaced,omitempty"`
 }
 
 // ErrTooManyUploads is the error of Bucket.Store while it takes no more bodies at once.
 var ErrTooManyUploads = errors.New("too many uploads are under way")
 
-// upload stores a raw file, once, or with replace in place of one that was not processed. The body streams into the bucket.
+// upload stores a raw file, once, or with replace in place of one that was not processed. The body streams into the
+// bucket.
 func (a *API) upload(w http.ResponseWriter, r *http.Request) error {
 	u, err := checkUpload(r)
 	if err != nil {
@@ -43,7 +45,8 @@ func (a *API) upload(w http.ResponseWriter, r *http.Request) error {
 	}
 	if errors.Is(err, ErrTooManyUploads) {
 		w.Header().Set("Retry-After", "5")
-		return httpapi.Errorf(http.StatusServiceUnavailable, "busy", "too many uploads at once; try again in a few seconds")
+		return httpapi.Errorf(http.StatusServiceUnavailable, "busy",
+			"too many uploads at once; try again in a few seconds")
 	}
 	return contract.Wrap(contract.Storage, "handlers.upload", err)
 }
@@ -85,8 +88,8 @@ func (a *API) stored(w http.ResponseWriter, r *http.Request, u uploading, o *r2.
 }
 
 // replace stores a file in place of old, which no checkpoint may depend on. An event may be working on old: what it
-// sends is merged with what the new file brings, and the checkpoint that it writes names old, so that the message of the new
-// file does not take it for its own.
+// sends is merged with what the new file brings, and the checkpoint that it writes names old, so that the message of
+// the new file does not take it for its own.
 func (a *API) replace(w http.ResponseWriter, r *http.Request, u uploading, old *r2.Object) error {
 	const op = "handlers.replace"
 	if err := a.unprocessed(r.Context(), u.file, old, "; upload under the next number instead"); err != nil {
@@ -94,7 +97,8 @@ func (a *API) replace(w http.ResponseWriter, r *http.Request, u uploading, old *
 	}
 	o, err := a.Bucket.Store(r.Context(), u.file.Key(), r, r2.Condition{ETag: old.ETag})
 	if errors.Is(err, r2.ErrPrecondition) {
-		return httpapi.Errorf(http.StatusConflict, "conflict", "another request replaced or deleted the file meanwhile; check it, then try again")
+		return httpapi.Errorf(http.StatusConflict, "conflict",
+			"another request replaced or deleted the file meanwhile; check it, then try again")
 	}
 	if err != nil {
 		return contract.Wrap(contract.Storage, op, err)
@@ -131,7 +135,8 @@ func (a *API) deleteFile(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	ctx := context.WithoutCancel(r.Context())
-	if _, err := a.Bucket.Put(ctx, file.DiscardMark(), nil, &r2.PutOptions{Metadata: contract.DiscardMetadata(httpapi.Actor(r))}); err != nil {
+	if _, err := a.Bucket.Put(ctx, file.DiscardMark(), nil,
+		&r2.PutOptions{Metadata: contract.DiscardMetadata(httpapi.Actor(r))}); err != nil {
 		return contract.Wrap(contract.Storage, op, err)
 	}
 	if err := a.Bucket.Delete(ctx, file.Key(), file.Checkpoint()); err != nil {
@@ -183,7 +188,8 @@ func rawFile(r *http.Request) (file contract.RawFile, err error) {
 	}
 	digits := strings.TrimSuffix(contract.RawNumber(r.PathValue("chunk")), ".json")
 	if !contract.IsRawNumber(digits) {
-		return file, contract.Invalid("chunk", "%q is not the number of a raw file; send four or more digits, such as %q", digits, "raw_0001")
+		return file, contract.Invalid("chunk",
+			"%q is not the number of a raw file; send four or more digits, such as %q", digits, "raw_0001")
 	}
 	file.Name = contract.RawName(digits)
 	return file, nil
@@ -210,10 +216,12 @@ func checkUpload(r *http.Request) (u uploading, err error) {
 		return u, err
 	}
 	if r.ContentLength < 0 {
-		return u, httpapi.Errorf(http.StatusLengthRequired, "length_required", "the file needs a length; send Content-Length")
+		return u, httpapi.Errorf(http.StatusLengthRequired, "length_required",
+			"the file needs a length; send Content-Length")
 	}
 	if r.ContentLength == 0 {
-		return u, contract.Invalid("body", "is empty; send the raw file: a JSON array of records, or an object with \"records\"")
+		return u, contract.Invalid("body",
+			"is empty; send the raw file: a JSON array of records, or an object with \"records\"")
 	}
 	return u, nil
 }
@@ -250,7 +258,8 @@ func (a *API) uploadAgain(w http.ResponseWriter, r *http.Request, u uploading, o
 	return nil
 }
 
-// same reports whether the body of a request is what o has; nil where the store does not say what that is. The body is not kept.
+// same reports whether the body of a request is what o has; nil where the store does not say what that is. The body
+// is not kept.
 func (a *API) same(r *http.Request, o *r2.Object) (*bool, error) {
 	stored, same := md5Of(o), r.ContentLength == o.Size
 	switch {
@@ -283,10 +292,11 @@ func (a *API) ended(ctx context.Context, file contract.RawFile, o *r2.Object) (s
 	return "", nil
 }
 
-// waiting reports whether a stored raw file that has not ended is neither in flight nor malformed. When the ledger is away it
-// is waiting: a file that is queued twice is processed once.
+// waiting reports whether a stored raw file that has not ended is neither in flight nor malformed. When the ledger is
+// away it is waiting: a file that is queued twice is processed once.
 func (a *API) waiting(ctx context.Context, file contract.RawFile, o *r2.Object) bool {
-	standings, err := a.Ledger.Standings(ctx, []contract.RawFile{file}, a.Now().Add(-orchestrator.InFlight), time.Time{})
+	standings, err := a.Ledger.Standings(ctx, []contract.RawFile{file}, a.Now().Add(-orchestrator.InFlight),
+		time.Time{})
 	if err != nil {
 		a.Log.Warn("ledger_failed", "error_type", contract.KindOf(err), "error", err.Error())
 	}
@@ -298,11 +308,14 @@ func (a *API) waiting(ctx context.Context, file contract.RawFile, o *r2.Object) 
 func (a *API) queueFile(ctx context.Context, file contract.RawFile, etag string) error {
 	change := ledger.FileChange{RawFile: file, Queued: a.Now()}
 	var b contract.Batch
-	b.Add(contract.Encode(contract.SeedMessage{FilePath: file.Key(), Partition: file.Partition, RequestedAt: change.Queued.UTC(), ETag: etag}))
+	b.Add(contract.Encode(contract.SeedMessage{FilePath: file.Key(), Partition: file.Partition,
+		RequestedAt: change.Queued.UTC(), ETag: etag}))
 	err := a.Seeds.Send(ctx, &b)
 	if err != nil {
 		change.Queued = time.Time{}
-		err = &contract.Error{Kind: contract.Storage, Op: "handlers.upload", Message: "the file is stored but could not be queued; repeat this request, or POST /api/v1/seeds/orchestrate", Err: err}
+		err = &contract.Error{Kind: contract.Storage, Op: "handlers.upload",
+			Message: "the file is stored but could not be queued; repeat this request, or POST " +
+				"/api/v1/seeds/orchestrate", Err: err}
 	}
 	a.record(ctx, ledger.Changes{Files: []ledger.FileChange{change}})
 	return err

@@ -22,9 +22,11 @@ var rawFile = contract.RawFile{Partition: place, Name: "raw_0001"}
 func TestTheSameUploadTwice(t *testing.T) {
 	f := newFixture(t, nil)
 	f.do(t, "PUT", chunkPath, `[{"a":1}]`)
-	for body, want := range map[string]string{`[{"a":1}]`: `"same":true`, `[{"a":2}]`: `"same":false`, `[]`: `"same":false`} {
+	for body, want := range map[string]string{`[{"a":1}]`: `"same":true`, `[{"a":2}]`: `"same":false`,
+		`[]`: `"same":false`} {
 		r := f.do(t, "PUT", chunkPath, body)
-		if r.status != 409 || r.Error.Code != "already_exists" || !strings.Contains(string(r.Data), want) || strings.Contains(r.Error.Message, "left alone") != (want == `"same":true`) {
+		if r.status != 409 || r.Error.Code != "already_exists" || !strings.Contains(string(r.Data), want) ||
+			strings.Contains(r.Error.Message, "left alone") != (want == `"same":true`) {
 			t.Errorf("%s: %d %s %+v", body, r.status, r.Data, r.Error)
 		}
 	}
@@ -64,10 +66,13 @@ func (f *fixture) brokenFile(t *testing.T) {
 	f.do(t, "PUT", chunkPath+"?orchestrate=true", "broken")
 	f.now = f.now.Add(time.Minute)
 	err := f.ledger.Record(t.Context(), ledger.Changes{
-		Files: []ledger.FileChange{{RawFile: rawFile, GaveUp: f.now, ErrorType: contract.Parse, ErrorMessage: "line 1, column 1"}},
+		Files: []ledger.FileChange{{RawFile: rawFile, GaveUp: f.now, ErrorType: contract.Parse,
+			ErrorMessage: "line 1, column 1"}},
 		DeadLetters: []ledger.DeadLetter{{
-			MessageID: "m123456", WorkKey: rawFile.Key(), R2Key: "dlq/queue=newsfork-seed-dev/date=2026-01-28/m123456.json", Partition: place,
-			DeadLetterError:   contract.DeadLetterError{ErrorType: contract.Parse, ErrorMessage: "line 1, column 1", FailedAt: f.now},
+			MessageID: "m123456", WorkKey: rawFile.Key(),
+			R2Key: "dlq/queue=newsfork-seed-dev/date=2026-01-28/m123456.json", Partition: place,
+			DeadLetterError: contract.DeadLetterError{ErrorType: contract.Parse, ErrorMessage: "line 1, column 1",
+				FailedAt: f.now},
 			DeadLetterContext: contract.DeadLetterContext{QueueName: "newsfork-seed-dev"},
 		}},
 	})
@@ -85,26 +90,31 @@ func (f *fixture) stats(t *testing.T) contract.Status {
 func TestDiscardAndReplace(t *testing.T) {
 	f := newFixture(t, nil)
 	f.brokenFile(t)
-	if got := f.files(t); len(got) != 1 || got[0].State != "failed" || *got[0].ErrorType != "parse_error" || *got[0].ErrorMessage != "line 1, column 1" {
+	if got := f.files(t); len(got) != 1 || got[0].State != "failed" || *got[0].ErrorType != "parse_error" ||
+		*got[0].ErrorMessage != "line 1, column 1" {
 		t.Errorf("given up: %+v", got)
 	}
-	if d := get[contract.Resolved](t, f, "POST", "/api/v1/dlq/discard", `{"ids":["m1234"]}`); d.Done != 1 || len(d.Failed) > 0 {
+	if d := get[contract.Resolved](t, f, "POST", "/api/v1/dlq/discard", `{"ids":["m1234"]}`); d.Done != 1 ||
+		len(d.Failed) > 0 {
 		t.Fatalf("discarded by the beginning of its id: %+v", d)
 	}
 	if got := f.files(t); got[0].State != contract.DiscardedFile || *got[0].ErrorType != "parse_error" {
 		t.Errorf("discarded: %+v", got)
 	}
-	if s := f.stats(t); s.Discarded != 1 || s.Processing != (contract.ProcessingStats{}) || s.DeadLetters.Discarded != 1 {
+	if s := f.stats(t); s.Discarded != 1 || s.Processing != (contract.ProcessingStats{}) ||
+		s.DeadLetters.Discarded != 1 {
 		t.Errorf("status: %+v", s)
 	}
 	f.now = f.now.Add(time.Hour)
 	sent := len(f.seeds.sent)
 	for _, body := range []string{"{}", `{"force":true}`} {
-		if d := get[map[string]int](t, f, "POST", "/api/v1/seeds/orchestrate", body); d["sent"] != 0 || d["skipped"] != 1 {
+		if d := get[map[string]int](t, f, "POST", "/api/v1/seeds/orchestrate", body); d["sent"] != 0 ||
+			d["skipped"] != 1 {
 			t.Errorf("orchestrate %s: %v", body, d)
 		}
 	}
-	if r := f.do(t, "PUT", chunkPath+"?orchestrate=true", "broken"); r.status != 409 || len(f.seeds.sent) != sent || !strings.Contains(r.Error.Message, "is discarded") {
+	if r := f.do(t, "PUT", chunkPath+"?orchestrate=true", "broken"); r.status != 409 || len(f.seeds.sent) != sent ||
+		!strings.Contains(r.Error.Message, "is discarded") {
 		t.Errorf("uploaded again: %d, sent %d", r.status, len(f.seeds.sent)-sent)
 	}
 	f.db.Fail = func() error { return errors.New("D1 is away") }
@@ -133,7 +143,8 @@ func TestReplaceSettlesDeadLetters(t *testing.T) {
 	f := newFixture(t, nil)
 	f.brokenFile(t)
 	f.now = f.now.Add(time.Hour)
-	if r := f.do(t, "PUT", chunkPath+"?replace=true&orchestrate=true", "[]"); r.status != 200 || !strings.Contains(string(r.Data), `"queued":true`) || len(f.seeds.sent) != 2 {
+	if r := f.do(t, "PUT", chunkPath+"?replace=true&orchestrate=true", "[]"); r.status != 200 ||
+		!strings.Contains(string(r.Data), `"queued":true`) || len(f.seeds.sent) != 2 {
 		t.Fatalf("%d %s", r.status, r.Data)
 	}
 	if w, err := contract.ParseSeed([]byte(f.seeds.sent[1])); err != nil || w.File.ETag == "" {
@@ -198,17 +209,21 @@ func TestReplaceAndDeleteRefuse(t *testing.T) {
 	f := newFixture(t, nil)
 	f.do(t, "PUT", chunkPath, "[1]")
 	f.store(t, rawFile.Checkpoint(), "")
-	for method, want := range map[string]string{"PUT": "was processed; upload under the next number", "DELETE": "contracts may depend on it"} {
-		if r := f.do(t, method, chunkPath, map[string]string{"PUT": "[2]"}[method]); r.status != 409 || !strings.HasSuffix(r.Error.Message, want) {
+	for method, want := range map[string]string{"PUT": "was processed; upload under the next number",
+		"DELETE": "contracts may depend on it"} {
+		if r := f.do(t, method, chunkPath, map[string]string{"PUT": "[2]"}[method]); r.status != 409 ||
+			!strings.HasSuffix(r.Error.Message, want) {
 			t.Errorf("%s: %d %+v", method, r.status, r.Error)
 		}
 	}
 	for _, rq := range []struct{ method, query, body string }{{"PUT", "?replace=true", "[2]"}, {"DELETE", "", ""}} {
-		if r := f.do(t, rq.method, chunkPath+rq.query, rq.body); r.status != 409 || r.Error.Code != "already_processed" {
+		if r := f.do(t, rq.method, chunkPath+rq.query, rq.body); r.status != 409 ||
+			r.Error.Code != "already_processed" {
 			t.Errorf("%s: %d %+v", rq.method, r.status, r.Error)
 		}
 	}
-	if _, err := f.bucket.Put(t.Context(), rawFile.Checkpoint(), nil, &r2.PutOptions{Metadata: map[string]string{contract.RawETagField: "of another"}}); err != nil {
+	if _, err := f.bucket.Put(t.Context(), rawFile.Checkpoint(), nil,
+		&r2.PutOptions{Metadata: map[string]string{contract.RawETagField: "of another"}}); err != nil {
 		t.Fatal(err)
 	}
 	if got := f.files(t); got[0].State != "pending" {
@@ -220,7 +235,8 @@ func TestReplaceAndDeleteRefuse(t *testing.T) {
 	if _, err := f.bucket.Head(t.Context(), rawFile.Checkpoint()); !errors.Is(err, r2.ErrNotFound) {
 		t.Errorf("the checkpoint of the file before is there: %v", err)
 	}
-	if r := f.do(t, "PUT", "/api/v1/datasets/sg/news/2026-01-28/raw_0002?replace=true", "[2]"); r.status != 201 || strings.Contains(string(r.Data), "replaced") {
+	if r := f.do(t, "PUT", "/api/v1/datasets/sg/news/2026-01-28/raw_0002?replace=true", "[2]"); r.status != 201 ||
+		strings.Contains(string(r.Data), "replaced") {
 		t.Errorf("nothing to replace: %d %s", r.status, r.Data)
 	}
 
@@ -253,7 +269,8 @@ func TestDeleteARawFile(t *testing.T) {
 	if r.status != 200 || string(r.Data) != `{"key":"`+rawFile.Key()+`","size":6}` {
 		t.Fatalf("%d %s %+v", r.status, r.Data, r.Error)
 	}
-	if s := f.stats(t); s.Processing.FilesTotal != 0 || s.Discarded != 0 || s.DeadLetters.Stored != 0 || len(f.files(t)) != 0 {
+	if s := f.stats(t); s.Processing.FilesTotal != 0 || s.Discarded != 0 || s.DeadLetters.Stored != 0 ||
+		len(f.files(t)) != 0 {
 		t.Errorf("%+v, %v", s, f.files(t))
 	}
 	if r := f.do(t, "DELETE", chunkPath, ""); r.status != 404 || r.Error.Code != "not_found" {
@@ -279,33 +296,42 @@ func TestDeleteARawFile(t *testing.T) {
 func TestRejectedRecords(t *testing.T) {
 	f := newFixture(t, nil)
 	f.do(t, "PUT", chunkPath, "[1]")
-	counts := contract.RecordCounts{Total: 12, Rejected: 2, First: []contract.Rejection{{Record: 3, Offset: 40, Reason: "has no url"}, {Record: 9, Offset: 99, Reason: "url has no host"}}}
+	counts := contract.RecordCounts{Total: 12, Rejected: 2,
+		First: []contract.Rejection{{Record: 3, Offset: 40, Reason: "has no url"},
+			{Record: 9, Offset: 99, Reason: "url has no host"}}}
 	m := contract.CheckpointMetadata(f.now, "v1")
 	counts.AddTo(m)
 	if _, err := f.bucket.Put(t.Context(), rawFile.Checkpoint(), nil, &r2.PutOptions{Metadata: m}); err != nil {
 		t.Fatal(err)
 	}
-	must(t, f.ledger.Record(t.Context(), ledger.Changes{Files: []ledger.FileChange{{RawFile: rawFile, Processed: f.now, Records: counts}}}))
+	must(t, f.ledger.Record(t.Context(), ledger.Changes{
+		Files: []ledger.FileChange{{RawFile: rawFile, Processed: f.now, Records: counts}}}))
 	got := f.files(t)
-	if len(got) != 1 || *got[0].Records != 12 || *got[0].Rejected != 2 || !reflect.DeepEqual(got[0].Rejections, counts.First) {
+	if len(got) != 1 || *got[0].Records != 12 || *got[0].Rejected != 2 ||
+		!reflect.DeepEqual(got[0].Rejections, counts.First) {
 		t.Errorf("listed: %+v", got)
 	}
 	s := get[contract.Status](t, f, "GET", "/api/v1/seeds/status?by=partition", "")
-	want := []contract.FileRejection{{Partition: place, Chunk: "raw_0001", Rejection: counts.First[0]}, {Partition: place, Chunk: "raw_0001", Rejection: counts.First[1]}}
-	if s.Records != 12 || s.RecordsRejected != 2 || !reflect.DeepEqual(s.Rejections, want) || s.Partitions[0].RecordsRejected != 2 {
+	want := []contract.FileRejection{{Partition: place, Chunk: "raw_0001", Rejection: counts.First[0]},
+		{Partition: place, Chunk: "raw_0001", Rejection: counts.First[1]}}
+	if s.Records != 12 || s.RecordsRejected != 2 || !reflect.DeepEqual(s.Rejections, want) ||
+		s.Partitions[0].RecordsRejected != 2 {
 		t.Errorf("status: %+v", s)
 	}
-	if other := get[contract.Status](t, f, "GET", "/api/v1/seeds/status?country=kr", ""); len(other.Rejections) != 0 || other.RecordsRejected != 0 {
+	if other := get[contract.Status](t, f, "GET", "/api/v1/seeds/status?country=kr",
+		""); len(other.Rejections) != 0 || other.RecordsRejected != 0 {
 		t.Errorf("status of another country: %+v", other)
 	}
 	text := f.raw(t, "GET", "/metrics", "").Body.String()
-	for _, line := range []string{"\nnewsfork_seed_records 12\n", "\nnewsfork_seed_records_rejected 2\n", "\nnewsfork_seed_files{state=\"discarded\"} 0\n"} {
+	for _, line := range []string{"\nnewsfork_seed_records 12\n", "\nnewsfork_seed_records_rejected 2\n",
+		"\nnewsfork_seed_files{state=\"discarded\"} 0\n"} {
 		if !strings.Contains(text, line) {
 			t.Errorf("no %q in\n%s", line, text)
 		}
 	}
 	var raw json.RawMessage
-	if raw = f.do(t, "GET", "/api/v1/datasets/sg/news/2026-01-28", "").Data; !strings.Contains(string(raw), `"rejections":[{"record":3,"offset":40,"reason":"has no url"}`) {
+	if raw = f.do(t, "GET", "/api/v1/datasets/sg/news/2026-01-28", "").Data; !strings.Contains(string(raw),
+		`"rejections":[{"record":3,"offset":40,"reason":"has no url"}`) {
 		t.Errorf("%s", raw)
 	}
 }

@@ -65,8 +65,8 @@ func Succeed(w http.ResponseWriter, status int, data any) {
 	Send(w, status, Envelope{Success: true, Data: data})
 }
 
-// Fail answers with err; data, unless nil, is what was done before it. Causes of server errors go to the log, never to
-// the caller.
+// Fail answers with err; data, unless nil, is what was done before it. Causes of server errors go to the log, never
+// to the caller.
 func (s *Server) Fail(w http.ResponseWriter, r *http.Request, err error, data any) {
 	var own *Error
 	if errors.As(err, &own) {

@@ -105,7 +105,8 @@ func refuseForeignPage(r *http.Request) error {
 	}
 	if origin := r.Header.Get("Origin"); origin != "" && !isOwnOrigin(origin, r.Host) {
 		return Errorf(http.StatusForbidden, "foreign_origin",
-			"pages of other sites cannot change anything without a token; open this service's own address, or set API_TOKEN")
+			"pages of other sites cannot change anything without a token; open this service's own address, or set "+
+				"API_TOKEN")
 	}
 	return nil
 }

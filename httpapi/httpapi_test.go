@@ -75,7 +75,8 @@ func TestServer(t *testing.T) {
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, r)
 		if w.Code != c.status || !strings.Contains(w.Body.String(), c.want) {
-			t.Errorf("%s with %q and %s: %d %s, want %d %s", c.request, c.token, c.body, w.Code, w.Body, c.status, c.want)
+			t.Errorf("%s with %q and %s: %d %s, want %d %s", c.request, c.token, c.body, w.Code, w.Body, c.status,
+				c.want)
 		}
 		if w.Header().Get("X-Request-Id") == "" {
 			t.Errorf("%s has no request id", c.request)

@@ -1,6 +1,6 @@
-// Package httpapi is what the HTTP APIs of this module have in common: routes with bearer tokens, request ids, limited
-// JSON bodies, and answers that are {"success": true, "data": …} or
-// {"success": false, "error": {"code", "message", "field"?}}.
+// Package httpapi is what the HTTP APIs of this module have in common: routes with bearer tokens, request ids,
+// limited JSON bodies, and answers that are {"success": true, "data": …} or {"success": false, "error": {"code",
+// "message", "field"?}}.
 package httpapi
 
 import (

@@ -14,10 +14,13 @@ var now = time.Date(2026, 1, 17, 10, 10, 0, 0, time.UTC)
 
 func TestKey(t *testing.T) {
 	for _, same := range [][]string{
-		{"https://www.a.example/x", "http://a.example/x/", "https://a.example:443/x?utm_source=n&UTM_Medium=m#top", "HTTPS://WWW.A.Example/x?fbclid=1"},
+		{"https://www.a.example/x", "http://a.example/x/", "https://a.example:443/x?utm_source=n&UTM_Medium=m#top",
+			"HTTPS://WWW.A.Example/x?fbclid=1"},
 		{"https://a.example", "https://a.example/", "http://www.a.example/#x"},
-		{"https://a.example/n?idxno=7&gclid=b", "https://a.example/n?utm_campaign=z&idxno=7", "http://a.example/n/?idxno=7"},
-		{"https://한국신문.example/기사?제목=가", "https://xn--3e0bp5x81f0uu.example/%EA%B8%B0%EC%82%AC?%EC%A0%9C%EB%AA%A9=%EA%B0%80"},
+		{"https://a.example/n?idxno=7&gclid=b", "https://a.example/n?utm_campaign=z&idxno=7",
+			"http://a.example/n/?idxno=7"},
+		{"https://한국신문.example/기사?제목=가",
+			"https://xn--3e0bp5x81f0uu.example/%EA%B8%B0%EC%82%AC?%EC%A0%9C%EB%AA%A9=%EA%B0%80"},
 	} {
 		for _, u := range same[1:] {
 			if Key(u) != Key(same[0]) || Key(u) == "" {
@@ -35,7 +38,8 @@ func TestKey(t *testing.T) {
 			t.Errorf("%q and %q have the same key", pair[0], pair[1])
 		}
 	}
-	for _, u := range []string{"", "javascript:alert(1)", "data:text/html,x", "/relative", "ftp://a.example/", "https://u:p@a.example/", "https://"} {
+	for _, u := range []string{"", "javascript:alert(1)", "data:text/html,x", "/relative", "ftp://a.example/",
+		"https://u:p@a.example/", "https://"} {
 		if k := Key(u); k != "" {
 			t.Errorf("%q has the key %q", u, k)
 		}
@@ -70,7 +74,8 @@ func TestDraftDates(t *testing.T) {
 			got = a.PublishedAt.Format(time.RFC3339Nano)
 		}
 		if got != c.want || clamped != c.clamped || drop != c.drop {
-			t.Errorf("%q in %q: %q %v %q, not %q %v %q", c.published, c.zone, got, clamped, drop, c.want, c.clamped, c.drop)
+			t.Errorf("%q in %q: %q %v %q, not %q %v %q", c.published, c.zone, got, clamped, drop, c.want, c.clamped,
+				c.drop)
 		}
 	}
 }
@@ -80,9 +85,11 @@ func TestDraftURLs(t *testing.T) {
 		url, want string
 		drop      Drop
 	}{
-		{"https://A.example:443/x?b=1&a=2&utm_source=n#f", "https://A.example:443/x?b=1&a=2&utm_source=n#f", ""}, // byte for byte
+		// byte for byte
+		{"https://A.example:443/x?b=1&a=2&utm_source=n#f", "https://A.example:443/x?b=1&a=2&utm_source=n#f", ""},
 		{"//noscheme.example/a", "https://noscheme.example/a", ""},
-		{"http://169.254.169.254/latest/meta-data/", "http://169.254.169.254/latest/meta-data/", ""}, // listed, never fetched
+		// listed, never fetched
+		{"http://169.254.169.254/latest/meta-data/", "http://169.254.169.254/latest/meta-data/", ""},
 		{"javascript:alert(1)", "", BadURL},
 		{"https://user:secret@a.example/", "", BadURL},
 		{"https://a.example/" + strings.Repeat("x", MaxURL), "", BadURL},
@@ -99,7 +106,8 @@ func TestDraftURLs(t *testing.T) {
 		URL: "https://www.a.example/news/x", Title: "x", Published: "2026-01-17T03:00:00Z", ID: "has/slash",
 		ThumbnailURL: "//cdn.example/i.jpg", SourceIconURL: "/icon.png", VideoURL: "data:video/mp4;base64,x",
 	}.Article(Seed, now)
-	if a.ThumbnailURL != "https://cdn.example/i.jpg" || a.SourceIconURL != "https://www.a.example/icon.png" || a.VideoURL != "" || a.SourceName != "a.example" {
+	if a.ThumbnailURL != "https://cdn.example/i.jpg" || a.SourceIconURL != "https://www.a.example/icon.png" ||
+		a.VideoURL != "" || a.SourceName != "a.example" {
 		t.Errorf("%+v", a)
 	}
 	if !strings.HasPrefix(a.ID, "seed_") || !validID(a.ID) {
@@ -112,11 +120,13 @@ func TestMerge(t *testing.T) {
 	merged, repeated := Merge([]Article{
 		{ID: "naver_1", Key: "a.example/x", URL: "http://a.example/x", Title: "One", PublishedAt: at},
 		{ID: "n2", Key: "a.example/y", Title: "Two"},
-		{ID: "n1", Key: "a.example/x", URL: "https://www.a.example/x", Title: "Uno", Snippet: "s", ThumbnailURL: "https://i.example/", Keywords: []string{"k"}, Category: AI, PublishedAt: now},
+		{ID: "n1", Key: "a.example/x", URL: "https://www.a.example/x", Title: "Uno", Snippet: "s",
+			ThumbnailURL: "https://i.example/", Keywords: []string{"k"}, Category: AI, PublishedAt: now},
 		{ID: "n2", Key: "a.example/z", Title: "Two elsewhere", VideoURL: "https://v.example/"},
 	})
 	want := []Article{
-		{ID: "naver_1", Key: "a.example/x", URL: "http://a.example/x", Title: "One", Snippet: "s", ThumbnailURL: "https://i.example/", Keywords: []string{"k"}, Category: AI, PublishedAt: at},
+		{ID: "naver_1", Key: "a.example/x", URL: "http://a.example/x", Title: "One", Snippet: "s",
+			ThumbnailURL: "https://i.example/", Keywords: []string{"k"}, Category: AI, PublishedAt: at},
 		{ID: "n2", Key: "a.example/y", Title: "Two", VideoURL: "https://v.example/"},
 	}
 	if repeated != 2 || !reflect.DeepEqual(merged, want) {
@@ -125,13 +135,15 @@ func TestMerge(t *testing.T) {
 }
 
 func TestCursor(t *testing.T) {
-	for _, s := range []string{"1737100800000_naver_abc123", "1737100800000", "0_a", "1737100800000_9f3c1a77d2e4b6508c1d2e3f4b5b6e10", "1_a_b_c"} {
+	for _, s := range []string{"1737100800000_naver_abc123", "1737100800000", "0_a",
+		"1737100800000_9f3c1a77d2e4b6508c1d2e3f4b5b6e10", "1_a_b_c"} {
 		c, ok := ParseCursor(s)
 		if !ok || c.String() != s {
 			t.Errorf("%q: %+v, %v", s, c, ok)
 		}
 	}
-	for _, s := range []string{"", "_", "abc", "-1_a", "+1_a", "1_", "1_a b", "1_a'", "1.5_a", "99999999999999999999_a", "253402300800000_a", "1737100800000_" + strings.Repeat("a", 65)} {
+	for _, s := range []string{"", "_", "abc", "-1_a", "+1_a", "1_", "1_a b", "1_a'", "1.5_a",
+		"99999999999999999999_a", "253402300800000_a", "1737100800000_" + strings.Repeat("a", 65)} {
 		if c, ok := ParseCursor(s); ok {
 			t.Errorf("%q is the cursor %+v", s, c)
 		}
@@ -149,21 +161,25 @@ func TestCursor(t *testing.T) {
 func TestWindows(t *testing.T) {
 	at := time.Date(2026, 1, 17, 15, 7, 0, 0, time.UTC) // past midnight in Korea
 	day := Limit{Calls: 25000, Zone: Korea}.Window(at)
-	if day.Name != "day:2026-01-18" || !day.Ends.Equal(time.Date(2026, 1, 18, 15, 0, 0, 0, time.UTC)) || day.Calls != 25000 {
+	if day.Name != "day:2026-01-18" || !day.Ends.Equal(time.Date(2026, 1, 18, 15, 0, 0, 0, time.UTC)) ||
+		day.Calls != 25000 {
 		t.Errorf("%+v", day)
 	}
-	if utc := (Limit{Calls: 200}).Window(at); utc.Name != "day:2026-01-17" || !utc.Ends.Equal(time.Date(2026, 1, 18, 0, 0, 0, 0, time.UTC)) {
+	if utc := (Limit{Calls: 200}).Window(at); utc.Name != "day:2026-01-17" ||
+		!utc.Ends.Equal(time.Date(2026, 1, 18, 0, 0, 0, 0, time.UTC)) {
 		t.Errorf("%+v", utc)
 	}
 	quarter := Limit{Calls: 30, Length: 15 * time.Minute}
-	if w := quarter.Window(at); !w.Ends.Equal(time.Date(2026, 1, 17, 15, 15, 0, 0, time.UTC)) || w.Name == quarter.Window(at.Add(8*time.Minute)).Name {
+	if w := quarter.Window(at); !w.Ends.Equal(time.Date(2026, 1, 17, 15, 15, 0, 0, time.UTC)) ||
+		w.Name == quarter.Window(at.Add(8*time.Minute)).Name {
 		t.Errorf("%+v", w)
 	}
 }
 
 // FuzzAppendPublic: an article is written by hand as it is by reflection.
 func FuzzAppendPublic(f *testing.F) {
-	for _, s := range []string{"", "기사 🌱", `"<b>" \\ &`, "a\nb\x00\x1f\x7f", "\u2028 \u2027 \u2029 “…”", "\xff \xe2\x80", "\xe2\x80\xa8", "\ufffd"} {
+	for _, s := range []string{"", "기사 🌱", `"<b>" \\ &`, "a\nb\x00\x1f\x7f", "\u2028 \u2027 \u2029 “…”",
+		"\xff \xe2\x80", "\xe2\x80\xa8", "\ufffd"} {
 		f.Add(s, int64(1_769_601_600_123))
 	}
 	f.Fuzz(func(t *testing.T, s string, at int64) {
@@ -172,10 +188,12 @@ func FuzzAppendPublic(f *testing.F) {
 		}
 		for _, a := range []Article{
 			{ID: s, Title: s, URL: s, Snippet: s, Source: s, SourceName: s, PublishedAt: time.UnixMilli(at)},
-			{ThumbnailURL: s, Category: Category(s), SourceIconURL: s, VideoURL: s, Keywords: []string{s, "x", s}, AITag: s, PublishedAt: time.UnixMilli(at / 1000 * 1000)},
+			{ThumbnailURL: s, Category: Category(s), SourceIconURL: s, VideoURL: s, Keywords: []string{s, "x", s},
+				AITag: s, PublishedAt: time.UnixMilli(at / 1000 * 1000)},
 			{Keywords: []string{}},
 		} {
-			if got, want := string(a.AppendPublic([]byte("x"))), "x"+string(contract.Encode(a.Public())); got != want {
+			if got, want := string(a.AppendPublic([]byte("x"))),
+				"x"+string(contract.Encode(a.Public())); got != want {
 				t.Errorf("%s, not %s", got, want)
 			}
 		}

@@ -30,7 +30,8 @@ const enough = 2
 
 // sourceCategories are the categories of sources that mean one of ours. Most do not: "technology" is not AI,
 // nor "science" energy.
-var sourceCategories = map[string]Category{"environment": Environment, "energy": Energy, "artificial intelligence": AI}
+var sourceCategories = map[string]Category{"environment": Environment, "energy": Energy,
+	"artificial intelligence": AI}
 
 // Classify returns the category with the most points, and all that speaks for it; "" when none has enough.
 // In a tie the points of the title decide, then the order of Categories.
@@ -40,7 +41,8 @@ func Classify(s Subject) (Category, []Match) {
 		name, text string
 		factor     int
 	}{
-		{"title", s.Title, 2}, {"snippet", s.Snippet, 1}, {"keywords", strings.Join(s.Keywords, " | "), 1}, {"tag", s.Tag, 2},
+		{"title", s.Title, 2}, {"snippet", s.Snippet, 1}, {"keywords", strings.Join(s.Keywords, " | "), 1},
+		{"tag", s.Tag, 2},
 	} {
 		w := words(f.text)
 		for _, k := range keywords {

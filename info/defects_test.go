@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestDefectsHaveTests: what docs/info.md names as ruling out the original's eleven defects is there, and every fixture
-// is used.
+// TestDefectsHaveTests: what docs/info.md names as ruling out the original's eleven defects is there, and every
+// fixture is used.
 func TestDefectsHaveTests(t *testing.T) {
 	doc, err := os.ReadFile("../docs/info.md")
 	if err != nil {
@@ -18,7 +18,8 @@ func TestDefectsHaveTests(t *testing.T) {
 	}
 	var tests strings.Builder
 	err = filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || filepath.Ext(path) != ".go" || path == "defects_test.go" || !strings.HasSuffix(path, "_test.go") && !strings.HasPrefix(path, "infotest/") {
+		if err != nil || d.IsDir() || filepath.Ext(path) != ".go" || path == "defects_test.go" ||
+			!strings.HasSuffix(path, "_test.go") && !strings.HasPrefix(path, "infotest/") {
 			return err
 		}
 		text, err := os.ReadFile(path)
@@ -53,7 +54,8 @@ func TestDefectsHaveTests(t *testing.T) {
 	}
 	for _, path := range fixtures {
 		name := filepath.Base(path)
-		if !strings.Contains(tests.String(), name) && !strings.Contains(tests.String(), `"`+strings.TrimSuffix(name, filepath.Ext(name))+`"`) {
+		if !strings.Contains(tests.String(), name) &&
+			!strings.Contains(tests.String(), `"`+strings.TrimSuffix(name, filepath.Ext(name))+`"`) {
 			t.Errorf("no test reads %s", name)
 		}
 	}

@@ -88,7 +88,8 @@ func (d Draft) Article(source string, now time.Time) (a Article, clamped bool, d
 			a.Keywords = append(a.Keywords, k)
 		}
 	}
-	a.Category, a.Evidence = Classify(Subject{Title: a.Title, Snippet: a.Snippet, Keywords: a.Keywords, Tag: a.AITag, Categories: d.Categories})
+	a.Category, a.Evidence = Classify(Subject{Title: a.Title, Snippet: a.Snippet, Keywords: a.Keywords, Tag: a.AITag,
+		Categories: d.Categories})
 	return a, clamped, ""
 }
 
@@ -143,8 +144,10 @@ func named(text string) bool {
 // fixedZones are zones without daylight saving time, in hours ahead of UTC. A Worker has no database of
 // zones.
 var fixedZones = map[string]int{
-	"Etc/UTC": 0, "GMT": 0, "Asia/Seoul": 9, "Asia/Pyongyang": 9, "Asia/Tokyo": 9, "Asia/Shanghai": 8, "Asia/Hong_Kong": 8, "Asia/Taipei": 8,
-	"Asia/Singapore": 8, "Asia/Kuala_Lumpur": 8, "Asia/Manila": 8, "Asia/Bangkok": 7, "Asia/Jakarta": 7, "Asia/Ho_Chi_Minh": 7, "Asia/Dubai": 4,
+	"Etc/UTC": 0, "GMT": 0, "Asia/Seoul": 9, "Asia/Pyongyang": 9, "Asia/Tokyo": 9, "Asia/Shanghai": 8,
+	"Asia/Hong_Kong": 8, "Asia/Taipei": 8,
+	"Asia/Singapore": 8, "Asia/Kuala_Lumpur": 8, "Asia/Manila": 8, "Asia/Bangkok": 7, "Asia/Jakarta": 7,
+	"Asia/Ho_Chi_Minh": 7, "Asia/Dubai": 4,
 }
 
 // Location returns a zone by its name; ok is false where it is not known here.

@@ -67,8 +67,10 @@ type Public struct {
 func (a *Article) Public() Public {
 	return Public{
 		ID: a.ID, Title: a.Title, URL: a.URL, Snippet: a.Snippet, Source: a.Source, SourceName: a.SourceName,
-		PublishedAt: Timestamp(a.PublishedAt), ThumbnailURL: orNull(a.ThumbnailURL), Category: orNull(string(a.Category)),
-		SourceIconURL: orNull(a.SourceIconURL), VideoURL: orNull(a.VideoURL), Keywords: a.Keywords, AITag: orNull(a.AITag),
+		PublishedAt: Timestamp(a.PublishedAt), ThumbnailURL: orNull(a.ThumbnailURL),
+		Category:      orNull(string(a.Category)),
+		SourceIconURL: orNull(a.SourceIconURL), VideoURL: orNull(a.VideoURL), Keywords: a.Keywords,
+		AITag: orNull(a.AITag),
 	}
 }
 

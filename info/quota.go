@@ -33,7 +33,8 @@ func (l Limit) Window(now time.Time) Window {
 		zone = time.UTC
 	}
 	y, m, d := now.In(zone).Date()
-	return Window{fmt.Sprintf(DayWindow+"%04d-%02d-%02d", y, m, d), time.Date(y, m, d+1, 0, 0, 0, 0, zone).UTC(), l.Calls}
+	return Window{fmt.Sprintf(DayWindow+"%04d-%02d-%02d", y, m, d), time.Date(y, m, d+1, 0, 0, 0, 0, zone).UTC(),
+		l.Calls}
 }
 
 // Korea is the zone of Naver's quota day.

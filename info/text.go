@@ -99,7 +99,8 @@ func element(b []byte) (name string, length int) {
 		n++
 	}
 	name = strings.ToLower(string(b[i:n]))
-	known := elements[name] || inline[name] || b[1] == '!' && (name == "doctype" || bytes.HasPrefix(b, []byte("<![CDATA[")))
+	known := elements[name] || inline[name] || b[1] == '!' &&
+		(name == "doctype" || bytes.HasPrefix(b, []byte("<![CDATA[")))
 	if !known || n < len(b) && b[n] > ' ' && b[n] != '>' && b[n] != '/' && b[n] != '[' {
 		return "", 0
 	}
@@ -127,11 +128,15 @@ func rawEnd(b []byte, name string, open int) int {
 }
 
 // inline are the elements around which no space is: they stand within words.
-var inline = set("a abbr acronym b bdi bdo big cite code data del dfn em font i ins kbd mark q s samp small span strike strong sub sup time tt u var wbr")
+var inline = set("a abbr acronym b bdi bdo big cite code data del dfn em font i ins kbd mark q s samp small span " +
+	"strike strong sub sup time tt u var wbr")
 
-var elements = set("address article aside audio blockquote body br button caption center col colgroup dd details dialog div dl dt embed fieldset" +
-	" figcaption figure footer form h1 h2 h3 h4 h5 h6 head header hgroup hr html iframe img input label legend li link main map meta nav" +
-	" noscript object ol optgroup option p param picture pre progress ruby rp rt script section select source style summary svg table" +
+var elements = set("address article aside audio blockquote body br button caption center col colgroup dd details " +
+	"dialog div dl dt embed fieldset" +
+	" figcaption figure footer form h1 h2 h3 h4 h5 h6 head header hgroup hr html iframe img input label legend li " +
+	"link main map meta nav" +
+	" noscript object ol optgroup option p param picture pre progress ruby rp rt script section select source " +
+	"style summary svg table" +
 	" tbody td template textarea tfoot th thead title tr track ul video")
 
 func set(words string) map[string]bool {

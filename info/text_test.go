@@ -48,7 +48,8 @@ func TestTextIsCutBetweenCharacters(t *testing.T) {
 }
 
 func FuzzText(f *testing.F) {
-	for _, s := range []string{"<b>x</b>", "<script>", "<!--", "a&amp;lt;", "<", "</", "<!", "<style>x</sty", "\xff<p"} {
+	for _, s := range []string{"<b>x</b>", "<script>", "<!--", "a&amp;lt;", "<", "</", "<!", "<style>x</sty",
+		"\xff<p"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {

@@ -104,8 +104,8 @@ type Client interface {
 type Batch struct {
 	Articles []Article
 	Drops    Drops
-	// State is what the source wants to be given next time, such as a cursor. It is saved together with the
-	// articles, so that what was lost with them is asked for again. Nil keeps what it was given; an empty one forgets it.
+	// State is what the source wants to be given next time, such as a cursor. It is saved together with the articles,
+	// so that what was lost with them is asked for again. Nil keeps what it was given; an empty one forgets it.
 	State []byte
 	// Left is how many calls the provider says are left in the windows of its limits, in their order; -1
 	// where it does not say.

@@ -201,7 +201,10 @@ func (l *Ledger) ClaimAlarmChanges(ctx context.Context, n int, ttl time.Duration
 		return nil, err
 	}
 	notices, err := decode[AlarmNotice](op, results[0])
-	slices.SortFunc(notices, func(a, b AlarmNotice) int { return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.ID, b.ID)) })
+	slices.SortFunc(notices, func(a, b AlarmNotice) int {
+		return cmp.Or(cmp.Compare(a.At, b.At),
+			cmp.Compare(a.ID, b.ID))
+	})
 	return notices, err
 }
 

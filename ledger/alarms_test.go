@@ -18,14 +18,16 @@ func finish(t *testing.T, l *ledger.Ledger, at time.Time, good, bad int, duratio
 	var c ledger.Changes
 	for i := range good + bad {
 		o := &contract.Outcome{CollectedAt: at, Reachable: i < good, Duration: duration}
-		c.Domains = append(c.Domains, ledger.DomainChange{Partition: place, Domain: fmt.Sprintf("d%d-%d.sg", at.Unix(), i), Outcome: o})
+		c.Domains = append(c.Domains, ledger.DomainChange{Partition: place,
+			Domain: fmt.Sprintf("d%d-%d.sg", at.Unix(), i), Outcome: o})
 	}
 	must(t, l.Record(ctx, c))
 }
 
 // update is a change of an alarm to state, with a notice.
 func update(name, state, id string, at time.Time) []ledger.AlarmUpdate {
-	return []ledger.AlarmUpdate{{Name: name, State: state, Notice: &ledger.AlarmNotice{ID: id, Body: `{"id":"` + id + `"}`, At: at.UnixMilli()}}}
+	return []ledger.AlarmUpdate{{Name: name, State: state,
+		Notice: &ledger.AlarmNotice{ID: id, Body: `{"id":"` + id + `"}`, At: at.UnixMilli()}}}
 }
 
 func TestAlarmReading(t *testing.T) {
@@ -33,7 +35,8 @@ func TestAlarmReading(t *testing.T) {
 	finish(t, l, noon.Add(-59*time.Minute), 2, 1, 3*time.Second)
 	finish(t, l, noon.Add(-60*time.Minute), 4, 0, time.Second)
 	finish(t, l, noon, 1, 0, time.Second)
-	must(t, l.Record(ctx, ledger.Changes{DeadLetters: []ledger.DeadLetter{{MessageID: "1", DeadLetterContext: contract.DeadLetterContext{QueueName: "q"}}}}))
+	must(t, l.Record(ctx, ledger.Changes{DeadLetters: []ledger.DeadLetter{{MessageID: "1",
+		DeadLetterContext: contract.DeadLetterContext{QueueName: "q"}}}}))
 	must(t, l.SaveAlarms(ctx, noon, update("domain_failures", "firing", "a", noon), true))
 	must(t, l.SaveAlarms(ctx, noon.Add(time.Minute), update("domain_failures", "firing", "b", noon), true))
 	first := ledger.FrontierReading{At: noon.Add(-74 * time.Minute), Complete: true, Answers: 100, Faults: 10}
@@ -85,7 +88,8 @@ func TestAlarmChangesArePostedOnce(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range 5 {
 		wg.Go(func() {
-			if err := l.SaveAlarms(ctx, noon, update("domain_failures", "firing", fmt.Sprint(i), noon), true); err != nil {
+			if err := l.SaveAlarms(ctx, noon, update("domain_failures", "firing", fmt.Sprint(i), noon),
+				true); err != nil {
 				t.Error(err)
 			}
 		})
@@ -123,7 +127,8 @@ func TestAlarmChangesArePostedOnce(t *testing.T) {
 // TestFrontierWindow: counters since the beginning become what was reported within a time.
 func TestFrontierWindow(t *testing.T) {
 	at := func(minute int, answers, faults int64) ledger.FrontierReading {
-		return ledger.FrontierReading{At: noon.Add(time.Duration(minute) * time.Minute), Complete: true, Answers: answers, Faults: faults}
+		return ledger.FrontierReading{At: noon.Add(time.Duration(minute) * time.Minute), Complete: true,
+			Answers: answers, Faults: faults}
 	}
 	lost := at(10, 0, 0)
 	lost.Complete = false
@@ -135,8 +140,10 @@ func TestFrontierWindow(t *testing.T) {
 		{"nothing", nil, 0, 0},
 		{"one", []ledger.FrontierReading{at(0, 100, 50)}, 0, 0},
 		{"within the hour", []ledger.FrontierReading{at(0, 100, 50), at(5, 130, 51)}, 30, 1},
-		{"from an hour ago", []ledger.FrontierReading{at(-70, 10, 1), at(-60, 100, 50), at(-55, 110, 50), at(0, 130, 55)}, 30, 5},
-		{"the hour between two readings", []ledger.FrontierReading{at(-62, 100, 50), at(-57, 110, 50), at(0, 130, 55)}, 30, 5},
+		{"from an hour ago", []ledger.FrontierReading{at(-70, 10, 1), at(-60, 100, 50), at(-55, 110, 50),
+			at(0, 130, 55)}, 30, 5},
+		{"the hour between two readings", []ledger.FrontierReading{at(-62, 100, 50), at(-57, 110, 50),
+			at(0, 130, 55)}, 30, 5},
 		{"a shard that did not answer", []ledger.FrontierReading{at(0, 100, 50), at(5, 130, 55), lost}, 30, 5},
 		{"a shard made anew", []ledger.FrontierReading{at(0, 100, 50), at(5, 90, 40)}, 0, 0},
 	} {

@@ -69,7 +69,8 @@ func (c *Changes) partitions() []contract.Partition {
 		named[d.Partition] = true
 	}
 	return slices.SortedFunc(maps.Keys(named), func(a, b contract.Partition) int {
-		return cmp.Or(strings.Compare(a.Country, b.Country), strings.Compare(a.Category, b.Category), strings.Compare(a.Date, b.Date))
+		return cmp.Or(strings.Compare(a.Country, b.Country), strings.Compare(a.Category, b.Category),
+			strings.Compare(a.Date, b.Date))
 	})
 }
 
@@ -102,7 +103,8 @@ const maxNames = 2000
 func queuedRows(list []Queued) (rows []queuedRow) {
 	for _, q := range list {
 		for names := range slices.Chunk(q.Names, maxNames) {
-			rows = append(rows, queuedRow{q.Partition, names, contract.Millis(q.At), contract.Millis(q.RequiredSince)})
+			rows = append(rows, queuedRow{q.Partition, names, contract.Millis(q.At),
+				contract.Millis(q.RequiredSince)})
 		}
 	}
 	return rows

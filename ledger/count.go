@@ -9,7 +9,8 @@ const (
   SELECT DISTINCT p.id AS partition, value->>'domain' AS domain
   FROM json_each(?1) JOIN partitions AS p ON p.country = value->>'country' AND p.category = value->>'category' AND p.date = value->>'date')`
 
-	namedQueued = queued + `, named AS MATERIALIZED (SELECT DISTINCT q.id AS partition, n.value AS domain FROM q JOIN json_each(q.names) AS n)`
+	namedQueued = queued +
+		`, named AS MATERIALIZED (SELECT DISTINCT q.id AS partition, n.value AS domain FROM q JOIN json_each(q.names) AS n)`
 
 	// counted is what the named domains of each partition count now.
 	counted = `(

@@ -50,9 +50,12 @@ type deadLetterRow struct {
 
 func (d DeadLetter) row() deadLetterRow {
 	return deadLetterRow{
-		MessageID: d.MessageID, Queue: d.QueueName, Work: d.WorkKey, ErrorType: string(d.ErrorType), ErrorMessage: clip(d.ErrorMessage),
-		RetryCount: d.RetryCount, FailedAt: d.FailedAt.UnixMilli(), Version: d.WorkerVersion, DurationMS: d.ProcessingDurationMS, R2Key: d.R2Key,
-		Country: contract.Text(d.Partition.Country), Category: contract.Text(d.Partition.Category), Date: contract.Text(d.Partition.Date), Domain: contract.Text(d.Domain),
+		MessageID: d.MessageID, Queue: d.QueueName, Work: d.WorkKey, ErrorType: string(d.ErrorType),
+		ErrorMessage: clip(d.ErrorMessage),
+		RetryCount:   d.RetryCount, FailedAt: d.FailedAt.UnixMilli(), Version: d.WorkerVersion,
+		DurationMS: d.ProcessingDurationMS, R2Key: d.R2Key,
+		Country: contract.Text(d.Partition.Country), Category: contract.Text(d.Partition.Category),
+		Date: contract.Text(d.Partition.Date), Domain: contract.Text(d.Domain),
 	}
 }
 
@@ -74,12 +77,15 @@ const deadLetterColumns = `message_id, queue_name, work, error_type, error_messa
 
 func (r *deadLetterRow) record() contract.DeadLetterRecord {
 	d := contract.DeadLetterRecord{
-		ID: r.MessageID, State: contract.DeadLetterState(r.State), ResolvedBy: r.ResolvedBy, Work: r.Work, Domain: r.Domain, Key: r.R2Key,
+		ID: r.MessageID, State: contract.DeadLetterState(r.State), ResolvedBy: r.ResolvedBy, Work: r.Work,
+		Domain: r.Domain, Key: r.R2Key,
 		QueueRole: contract.Text(contract.QueueRole(r.Queue)),
 		DeadLetterError: contract.DeadLetterError{
-			ErrorType: contract.Kind(r.ErrorType), ErrorMessage: r.ErrorMessage, RetryCount: r.RetryCount, FailedAt: time.UnixMilli(r.FailedAt).UTC(),
+			ErrorType: contract.Kind(r.ErrorType), ErrorMessage: r.ErrorMessage, RetryCount: r.RetryCount,
+			FailedAt: time.UnixMilli(r.FailedAt).UTC(),
 		},
-		DeadLetterContext: contract.DeadLetterContext{QueueName: r.Queue, WorkerVersion: r.Version, ProcessingDurationMS: r.DurationMS},
+		DeadLetterContext: contract.DeadLetterContext{QueueName: r.Queue, WorkerVersion: r.Version,
+			ProcessingDurationMS: r.DurationMS},
 	}
 	if r.ResolvedAt != nil {
 		d.ResolvedAt = contract.AtMillis(*r.ResolvedAt)
@@ -96,7 +102,8 @@ func deadLetterConditions(f contract.DeadLetterFilter) *conditions {
 		c.and("queue_name LIKE ?", contract.QueueName(f.Queue, "%"))
 	}
 	for _, term := range [...]struct{ column, value string }{
-		{"error_type", f.ErrorType}, {"country", f.Country}, {"category", f.Category}, {"date", f.Date}, {"domain", f.Domain},
+		{"error_type", f.ErrorType}, {"country", f.Country}, {"category", f.Category}, {"date", f.Date},
+		{"domain", f.Domain},
 	} {
 		if term.value != "" {
 			c.and(term.column+" = ?", term.value)
@@ -121,7 +128,8 @@ func (l *Ledger) DeadLetters(ctx context.Context, q DeadLetterQuery) (contract.D
 		c.and("(failed_at, message_id) < (?, ?)", at.FailedAt, at.ID)
 	}
 	results, err := l.batch(ctx, op, Statement{
-		`SELECT ` + deadLetterColumns + ` FROM dead_letters` + c.where() + ` ORDER BY failed_at DESC, message_id DESC LIMIT ?`, append(c.args, int64(q.Limit)+1),
+		`SELECT ` + deadLetterColumns + ` FROM dead_letters` + c.where() +
+			` ORDER BY failed_at DESC, message_id DESC LIMIT ?`, append(c.args, int64(q.Limit)+1),
 	})
 	if err != nil {
 		return page, err
@@ -144,18 +152,22 @@ const maxHistory = 100
 // begins restricts a column of ids to a value and what begins with it. Fewer than contract.MinPrefix characters stand for
 // themselves alone.
 func begins(column, value string) string {
-	return fmt.Sprintf(`%[1]s >= %[2]s AND %[1]s < %[2]s || iif(length(%[2]s) < %[3]d, char(0), '~')`, column, value, contract.MinPrefix)
+	return fmt.Sprintf(`%[1]s >= %[2]s AND %[1]s < %[2]s || iif(length(%[2]s) < %[3]d, char(0), '~')`, column, value,
+		contract.MinPrefix)
 }
 
 // DeadLetter gives one dead letter with the history of its work; nil when there is none. The beginning of its id is
 // enough where no other begins so: at least contract.MinPrefix characters.
 func (l *Ledger) DeadLetter(ctx context.Context, id string) (*contract.DeadLetterDetail, error) {
 	const op = "ledger.DeadLetter"
-	whole := `(SELECT message_id FROM dead_letters WHERE ` + begins("message_id", "?1") + ` ORDER BY message_id LIMIT 1)`
+	whole := `(SELECT message_id FROM dead_letters WHERE ` + begins("message_id", "?1") +
+		` ORDER BY message_id LIMIT 1)`
 	same := `(SELECT queue_name, work FROM dead_letters WHERE message_id = ` + whole + `)`
 	results, err := l.batch(ctx, op,
-		Statement{`SELECT ` + deadLetterColumns + ` FROM dead_letters WHERE ` + begins("message_id", "?1") + ` ORDER BY message_id LIMIT 2`, []any{id}},
-		Statement{`SELECT ` + deadLetterColumns + ` FROM dead_letters WHERE (queue_name, work) IN ` + same + ` AND message_id <> ` + whole + ` ORDER BY failed_at, message_id LIMIT ?2`, []any{id, int64(maxHistory)}},
+		Statement{`SELECT ` + deadLetterColumns + ` FROM dead_letters WHERE ` + begins("message_id", "?1") +
+			` ORDER BY message_id LIMIT 2`, []any{id}},
+		Statement{`SELECT ` + deadLetterColumns + ` FROM dead_letters WHERE (queue_name, work) IN ` + same +
+			` AND message_id <> ` + whole + ` ORDER BY failed_at, message_id LIMIT ?2`, []any{id, int64(maxHistory)}},
 		Statement{`SELECT queue, work, message_id, attempt, error_type, error_message, worker_version, duration_ms, failed_at
 FROM failures WHERE (queue, work) IN ` + same + ` ORDER BY failed_at, attempt, message_id LIMIT ?2`, []any{id, int64(maxHistory)}})
 	if err != nil {
@@ -169,14 +181,16 @@ FROM failures WHERE (queue, work) IN ` + same + ` ORDER BY failed_at, attempt, m
 	if len(rows) > 1 && rows[0].MessageID != id { // an id sorts before what it begins
 		return nil, contract.Invalid("id", "several dead letters have an id that begins with %q; send more of it", id)
 	}
-	d := &contract.DeadLetterDetail{DeadLetterRecord: rows[0].record(), Attempts: []contract.Attempt{}, History: []contract.DeadLetterRecord{}}
+	d := &contract.DeadLetterDetail{DeadLetterRecord: rows[0].record(), Attempts: []contract.Attempt{},
+		History: []contract.DeadLetterRecord{}}
 	for _, row := range read[deadLetterRow](&r, 1) {
 		d.History = append(d.History, row.record())
 	}
 	for _, f := range read[failureRow](&r, 2) {
 		d.Attempts = append(d.Attempts, contract.Attempt{
-			MessageID: f.MessageID, Attempt: f.Attempt, ErrorType: contract.Kind(f.ErrorType), ErrorMessage: f.ErrorMessage,
-			FailedAt: *contract.AtMillis(f.FailedAt), DurationMS: f.DurationMS, Version: f.Version,
+			MessageID: f.MessageID, Attempt: f.Attempt, ErrorType: contract.Kind(f.ErrorType),
+			ErrorMessage: f.ErrorMessage,
+			FailedAt:     *contract.AtMillis(f.FailedAt), DurationMS: f.DurationMS, Version: f.Version,
 		})
 	}
 	return d, r.err
@@ -189,21 +203,24 @@ func chosen(choice contract.DeadLetterChoice) *conditions {
 	case choice.Filter != nil:
 		c = deadLetterConditions(*choice.Filter)
 	case !choice.All:
-		c.and("message_id IN (SELECT d.message_id FROM json_each(?) AS i CROSS JOIN dead_letters AS d ON "+begins("d.message_id", "i.value")+")", statement("", choice.IDs).Args[0])
+		c.and("message_id IN (SELECT d.message_id FROM json_each(?) AS i CROSS JOIN dead_letters AS d ON "+begins(
+			"d.message_id", "i.value")+")", statement("", choice.IDs).Args[0])
 	}
 	return c
 }
 
 // ChooseDeadLetters gives up to contract.MaxResolved dead letters of a choice, oldest first: those
 // that are stored, and of ids, which may be cut short as those of DeadLetter, also those that are not any more.
-func (l *Ledger) ChooseDeadLetters(ctx context.Context, choice contract.DeadLetterChoice) ([]contract.DeadLetterRecord, error) {
+func (l *Ledger) ChooseDeadLetters(ctx context.Context,
+	choice contract.DeadLetterChoice) ([]contract.DeadLetterRecord, error) {
 	const op = "ledger.ChooseDeadLetters"
 	c := chosen(choice)
 	if len(choice.IDs) == 0 {
 		c.and("state = 'stored'")
 	}
 	results, err := l.batch(ctx, op, Statement{
-		`SELECT ` + deadLetterColumns + ` FROM dead_letters` + c.where() + ` ORDER BY failed_at, message_id LIMIT ?`, append(c.args, int64(contract.MaxResolved)),
+		`SELECT ` + deadLetterColumns + ` FROM dead_letters` + c.where() + ` ORDER BY failed_at, message_id LIMIT ?`,
+		append(c.args, int64(contract.MaxResolved)),
 	})
 	if err != nil {
 		return nil, err
@@ -236,7 +253,8 @@ WHERE (queue_name, work) IN (SELECT d.queue_name, d.work FROM json_each(?1) AS i
 RETURNING message_id`
 
 // Resolve marks dead letters that are stored. It counts those that were resolved beside the IDs, and what is left of the choice.
-func (l *Ledger) Resolve(ctx context.Context, choice contract.DeadLetterChoice, r Resolution) (beside, remaining int64, err error) {
+func (l *Ledger) Resolve(ctx context.Context, choice contract.DeadLetterChoice, r Resolution) (beside,
+	remaining int64, err error) {
 	const op = "ledger.Resolve"
 	resolve := func(sql string, ids []string) Statement {
 		return statement(sql, ids, string(r.State), r.At.UnixMilli(), r.By)

@@ -74,8 +74,10 @@ type domainRow struct {
 func (c DomainChange) row() domainRow {
 	r := domainRow{
 		Partition: c.Partition, Domain: c.Domain,
-		QueuedAt: contract.Millis(c.Queued), RequiredSince: contract.Millis(c.RequiredSince), SatisfiedUpTo: contract.Millis(c.SatisfiedUpTo), GaveUpAt: contract.Millis(c.GaveUp), ExcludedAt: contract.Millis(c.Excluded),
-		ErrorType: contract.Text(string(c.ErrorType)), ErrorMessage: contract.Text(clip(c.ErrorMessage)),
+		QueuedAt: contract.Millis(c.Queued), RequiredSince: contract.Millis(c.RequiredSince),
+		SatisfiedUpTo: contract.Millis(c.SatisfiedUpTo), GaveUpAt: contract.Millis(c.GaveUp),
+		ExcludedAt: contract.Millis(c.Excluded),
+		ErrorType:  contract.Text(string(c.ErrorType)), ErrorMessage: contract.Text(clip(c.ErrorMessage)),
 		Revision: c.Revision, ChangedAt: contract.Millis(c.ChangedAt),
 	}
 	if o := c.Outcome; o != nil {
@@ -148,7 +150,8 @@ func (r *domainRecordRow) record() contract.DomainRecord {
 	d := contract.DomainRecord{
 		Domain: r.Domain, Partition: r.Partition, State: contract.DomainState(r.State),
 		Robots: flag(r.Robots), Sitemap: flag(r.Sitemap), DurationMS: r.DurationMS,
-		CollectedAt: contract.AtMillis(r.CollectedAt), QueuedAt: contract.AtMillis(r.QueuedAt), ChangedAt: contract.AtMillis(r.ChangedAt),
+		CollectedAt: contract.AtMillis(r.CollectedAt), QueuedAt: contract.AtMillis(r.QueuedAt),
+		ChangedAt: contract.AtMillis(r.ChangedAt),
 	}
 	if r.ChangedAt > 0 {
 		d.Revision = r.Revision
@@ -170,7 +173,8 @@ func (q *DomainQuery) statement() (Statement, error) {
 		state = string(contract.Processed)
 	}
 	if state != "" && !oneOfStates(state) {
-		return Statement{}, contract.Invalid("state", "%q is not a state; send pending, processed, failed or excluded", state)
+		return Statement{}, contract.Invalid("state",
+			"%q is not a state; send pending, processed, failed or excluded", state)
 	}
 	if q.ErrorType != "" {
 		c.and("d.error_type = ?", q.ErrorType)
@@ -183,7 +187,8 @@ func (q *DomainQuery) statement() (Statement, error) {
 	if q.SlowerThanMS != nil {
 		c.and("d.duration_ms > ?", *q.SlowerThanMS)
 	}
-	pending := state == string(contract.Pending) // they have no index, so the partitions that have any are read one by one
+	// they have no index, so the partitions that have any are read one by one
+	pending := state == string(contract.Pending)
 	if f := q.Filter; pending {
 		c.partition(f)
 	} else if f.Country != "" || f.Category != "" || f.Date != "" {
@@ -225,7 +230,8 @@ func (q *DomainQuery) statement() (Statement, error) {
 	}
 	others.and(`d.state <> ?`, state)
 	also := q.Also.from(&others)
-	sql := `SELECT ` + domainColumns + from + c.where() + ` UNION ALL SELECT ` + domainColumns + also + others.where() + ` ORDER BY partition, domain LIMIT ?`
+	sql := `SELECT ` + domainColumns + from + c.where() + ` UNION ALL SELECT ` + domainColumns + also +
+		others.where() + ` ORDER BY partition, domain LIMIT ?`
 	return Statement{sql, append(append(c.args, others.args...), int64(q.Limit)+1)}, nil
 }
 
@@ -242,7 +248,8 @@ func (c *conditions) flag(column string, want *bool) {
 
 // page is the statement for a page of domains.
 func (c *conditions) page(from, order string, limit int) Statement {
-	return Statement{`SELECT ` + domainColumns + from + c.where() + ` ORDER BY ` + order + ` LIMIT ?`, append(c.args, int64(limit)+1)}
+	return Statement{`SELECT ` + domainColumns + from + c.where() + ` ORDER BY ` + order + ` LIMIT ?`,
+		append(c.args, int64(limit)+1)}
 }
 
 // from gives what is read for domains by their names, and restricts it to them.
@@ -269,7 +276,8 @@ func pendingFrom(f contract.Filter) string {
 func (q *DomainQuery) index(state string) string {
 	name := ""
 	switch {
-	case state == string(contract.Processed) && (q.SlowestFirst || q.SlowerThanMS != nil) && !q.Filter.Whole(): // one partition is sorted soon
+	// one partition is sorted soon
+	case state == string(contract.Processed) && (q.SlowestFirst || q.SlowerThanMS != nil) && !q.Filter.Whole():
 		name = "domains_by_duration"
 	case state == string(contract.Processed) && q.Robots != nil && !*q.Robots:
 		name = "domains_without_robots"
@@ -332,7 +340,8 @@ func (l *Ledger) Domain(ctx context.Context, domain string, f contract.Filter) (
 	c.and("d.domain = ?", domain)
 	c.partition(f)
 	results, err := l.batch(ctx, op, Statement{
-		`SELECT ` + domainColumns + ` FROM partitions AS p CROSS JOIN domains AS d ON d.partition = p.id` + c.where() +
+		`SELECT ` + domainColumns + ` FROM partitions AS p CROSS JOIN domains AS d ON d.partition = p.id` +
+			c.where() +
 			` ORDER BY p.date DESC, d.collected_at DESC, p.id LIMIT ?`, append(c.args, int64(maxPartitionsOfDomain)),
 	})
 	if err != nil {

@@ -21,7 +21,8 @@ func TestCountsAreExactUnderConcurrency(t *testing.T) {
 				d := ledger.DomainChange{Partition: place, Domain: fmt.Sprintf("d%d.sg", (worker+i)%20), Queued: noon}
 				switch (worker * i) % 3 {
 				case 1:
-					d.Outcome = &contract.Outcome{CollectedAt: noon.Add(time.Duration(worker*i) * time.Second), Reachable: i%2 == 0, Robots: true, Duration: time.Duration(i) * time.Millisecond}
+					d.Outcome = &contract.Outcome{CollectedAt: noon.Add(time.Duration(worker*i) * time.Second),
+						Reachable: i%2 == 0, Robots: true, Duration: time.Duration(i) * time.Millisecond}
 				case 2:
 					d.GaveUp = noon.Add(time.Duration(i) * time.Second)
 				}

@@ -50,7 +50,8 @@ type failureRow struct {
 }
 
 func (f Failure) row() failureRow {
-	return failureRow{f.Work, f.MessageID, f.Attempt, string(f.ErrorType), clip(f.ErrorMessage), f.WorkerVersion, f.Duration.Milliseconds(), f.FailedAt.UnixMilli()}
+	return failureRow{f.Work, f.MessageID, f.Attempt, string(f.ErrorType), clip(f.ErrorMessage), f.WorkerVersion,
+		f.Duration.Milliseconds(), f.FailedAt.UnixMilli()}
 }
 
 // Reasons gives the failures recorded for each work, oldest first. Work without any is not in the map.

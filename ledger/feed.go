@@ -48,7 +48,8 @@ func (l *Ledger) FeedDelivery(ctx context.Context) (d FeedDelivery, err error) {
 		FailingSince int64  `json:"failing_since"`
 	}](op, results[0])
 	for _, row := range rows {
-		d = FeedDelivery{row.Cursor, row.Pending, row.Failures, contract.FromMillis(row.NextAt), contract.FromMillis(row.FailingSince), row.Version}
+		d = FeedDelivery{row.Cursor, row.Pending, row.Failures, contract.FromMillis(row.NextAt),
+			contract.FromMillis(row.FailingSince), row.Version}
 	}
 	return d, err
 }
@@ -60,7 +61,8 @@ func (l *Ledger) SaveFeedDelivery(ctx context.Context, d *FeedDelivery) (saved b
 	if d.version == 0 {
 		sql = insertFeedDelivery
 	}
-	args := []any{d.version + 1, d.Cursor, d.Pending, int64(d.Failures), contract.Millis(d.NextAt), contract.Millis(d.FailingSince)}
+	args := []any{d.version + 1, d.Cursor, d.Pending, int64(d.Failures), contract.Millis(d.NextAt),
+		contract.Millis(d.FailingSince)}
 	results, err := l.batch(ctx, "ledger.SaveFeedDelivery", Statement{sql, args})
 	if err != nil || results[0].Changes == 0 {
 		return false, err

@@ -51,7 +51,8 @@ ON CONFLICT DO UPDATE SET
   processed_at = max(processed_at, excluded.processed_at)`
 
 	// A file that is found processed counts as processed once more only if the ledger had no record of it.
-	findFiles = fileRows + `processed_at = CASE WHEN processed_at = 0 THEN excluded.processed_at ELSE processed_at END`
+	findFiles = fileRows +
+		`processed_at = CASE WHEN processed_at = 0 THEN excluded.processed_at ELSE processed_at END`
 
 	selectStandings = `SELECT p.country, p.category, p.date, f.name, iif(f.state = 'failed', f.gave_up_at, 0) AS broken_at
 FROM json_each(?1)
@@ -81,9 +82,12 @@ type fileRow struct {
 func (c FileChange) row() fileRow {
 	r := fileRow{
 		Partition: c.Partition, Name: c.Name,
-		QueuedAt: contract.Millis(c.Queued), ProcessedAt: contract.Millis(c.Processed), SatisfiedUpTo: max(contract.Millis(c.SatisfiedUpTo), contract.Millis(c.Processed)), GaveUpAt: contract.Millis(c.GaveUp),
-		ErrorType: contract.Text(string(c.ErrorType)), ErrorMessage: contract.Text(clip(c.ErrorMessage)),
-		ReplacedAt: contract.Millis(c.Replaced), DiscardedAt: contract.Millis(c.Discarded), Records: c.Records.Total, Rejected: c.Records.Rejected,
+		QueuedAt: contract.Millis(c.Queued), ProcessedAt: contract.Millis(c.Processed),
+		SatisfiedUpTo: max(contract.Millis(c.SatisfiedUpTo), contract.Millis(c.Processed)),
+		GaveUpAt:      contract.Millis(c.GaveUp),
+		ErrorType:     contract.Text(string(c.ErrorType)), ErrorMessage: contract.Text(clip(c.ErrorMessage)),
+		ReplacedAt: contract.Millis(c.Replaced), DiscardedAt: contract.Millis(c.Discarded), Records: c.Records.Total,
+		Rejected: c.Records.Rejected,
 	}
 	if len(c.Records.First) > 0 {
 		r.Rejections = contract.Text(string(contract.Encode(c.Records.First)))
@@ -110,7 +114,8 @@ func (l *Ledger) Queued(ctx context.Context, files []contract.RawFile, at, requi
 
 // Standings gives those of the files that are in flight or malformed. In flight is what was queued after since, not replaced
 // since then, and is not finished. Where requiredSince is not zero, it was queued by a request that was forced then or later.
-func (l *Ledger) Standings(ctx context.Context, files []contract.RawFile, since, requiredSince time.Time) (map[contract.RawFile]contract.FileStanding, error) {
+func (l *Ledger) Standings(ctx context.Context, files []contract.RawFile, since,
+	requiredSince time.Time) (map[contract.RawFile]contract.FileStanding, error) {
 	const op = "ledger.Standings"
 	type row struct {
 		contract.Partition
@@ -121,7 +126,8 @@ func (l *Ledger) Standings(ctx context.Context, files []contract.RawFile, since,
 	for i, f := range files {
 		names[i] = row{Partition: f.Partition, Name: f.Name}
 	}
-	results, err := l.batch(ctx, op, statement(selectStandings, names, contract.Millis(since), contract.Millis(requiredSince), string(contract.Parse)))
+	results, err := l.batch(ctx, op, statement(selectStandings, names, contract.Millis(since),
+		contract.Millis(requiredSince), string(contract.Parse)))
 	if err != nil {
 		return nil, err
 	}

@@ -65,7 +65,8 @@ var ErrNotMigrated = errors.New("D1 lacks the migration " + newest)
 // Ping reports whether the database answers and has all migrations, by the table that wrangler keeps of them.
 func (l *Ledger) Ping(ctx context.Context) error {
 	const op = "ledger.Ping"
-	results, err := l.batch(ctx, op, Statement{SQL: `SELECT name FROM d1_migrations WHERE name >= ?1 LIMIT 1`, Args: []any{newest}})
+	results, err := l.batch(ctx, op, Statement{SQL: `SELECT name FROM d1_migrations WHERE name >= ?1 LIMIT 1`,
+		Args: []any{newest}})
 	if err != nil {
 		if strings.Contains(err.Error(), "no such table") {
 			err = Fault(op, fmt.Errorf("%w: %w", ErrNotMigrated, err))

@@ -63,7 +63,8 @@ func TestSQLiteConforms(t *testing.T) {
 // The simulator of D1 takes longer parameters than the platform, so this is not in the suite.
 func TestSQLiteLimitsParameters(t *testing.T) {
 	long := strings.Repeat("x", ledger.MaxStringBytes+1)
-	if _, err := open(t).Batch(ctx, []ledger.Statement{{SQL: `SELECT length(?1) AS n`, Args: []any{long}}}); err == nil {
+	if _, err := open(t).Batch(ctx, []ledger.Statement{{SQL: `SELECT length(?1) AS n`,
+		Args: []any{long}}}); err == nil {
 		t.Error("a longer parameter gave no error")
 	}
 	if _, err := open(t).Batch(ctx, []ledger.Statement{{SQL: `SELECT ?1 AS n`, Args: []any{1.5}}}); err == nil {

@@ -45,7 +45,8 @@ AND domain || '/' > ?6 AND domain || '/' <= ?7 AND domain NOT IN (SELECT value F
 func (l *Ledger) Reconcile(ctx context.Context, f Found) error {
 	statements := f.Changes.statements()
 	args := func(more ...any) []any {
-		return append([]any{f.Partition.Country, f.Partition.Category, f.Partition.Date, f.Started.UnixMilli()}, more...)
+		return append([]any{f.Partition.Country, f.Partition.Category, f.Partition.Date, f.Started.UnixMilli()},
+			more...)
 	}
 	if f.Files != (Range{}) {
 		open, all := []string{}, []string{}

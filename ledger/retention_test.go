@@ -17,13 +17,17 @@ func TestPrune(t *testing.T) {
 	old.Date = "2025-01-28"
 	var c ledger.Changes
 	for i := range 6_000 {
-		c.Domains = append(c.Domains, ledger.DomainChange{Partition: old, Domain: fmt.Sprintf("d%d.sg", i), Queued: noon})
+		c.Domains = append(c.Domains, ledger.DomainChange{Partition: old, Domain: fmt.Sprintf("d%d.sg", i),
+			Queued: noon})
 	}
 	for _, p := range []contract.Partition{old, young} {
-		c.Files = append(c.Files, ledger.FileChange{RawFile: contract.RawFile{Partition: p, Name: "raw_0001"}, Processed: noon})
-		c.Domains = append(c.Domains, ledger.DomainChange{Partition: p, Domain: "a.sg", Outcome: &contract.Outcome{CollectedAt: noon, Reachable: true}})
+		c.Files = append(c.Files, ledger.FileChange{RawFile: contract.RawFile{Partition: p, Name: "raw_0001"},
+			Processed: noon})
+		c.Domains = append(c.Domains, ledger.DomainChange{Partition: p, Domain: "a.sg",
+			Outcome: &contract.Outcome{CollectedAt: noon, Reachable: true}})
 	}
-	c.Domains = append(c.Domains, ledger.DomainChange{Partition: old, Domain: "failed.sg", GaveUp: noon, ErrorType: contract.Storage})
+	c.Domains = append(c.Domains, ledger.DomainChange{Partition: old, Domain: "failed.sg", GaveUp: noon,
+		ErrorType: contract.Storage})
 	c.DeadLetters = []ledger.DeadLetter{
 		{MessageID: "old", DeadLetterError: contract.DeadLetterError{FailedAt: noon}},
 		{MessageID: "young", DeadLetterError: contract.DeadLetterError{FailedAt: time.Now()}},

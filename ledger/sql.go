@@ -24,8 +24,8 @@ func statement(sql string, list any, args ...any) Statement {
 // parameter.
 const separator = '\x1e'
 
-// AppendStatements appends the texts of statements as they are, each with the separator behind it, and then the JSON of their
-// parameters, [[parameter…]…]. It does without reflection, since every call of the database is one.
+// AppendStatements appends the texts of statements as they are, each with the separator behind it, and then the JSON
+// of their parameters, [[parameter…]…]. It does without reflection, since every call of the database is one.
 func AppendStatements(b []byte, statements []Statement) []byte {
 	for _, s := range statements {
 		b = append(append(b, s.SQL...), separator)
@@ -100,7 +100,8 @@ func (c *conditions) clone() conditions {
 	return conditions{slices.Clone(c.terms), slices.Clone(c.args)}
 }
 
-// and adds a term in which ? stands for each of the values. Written out wherever it is called, it would be 20 KB of the module.
+// and adds a term in which ? stands for each of the values. Written out wherever it is called, it would be 20 KB of
+// the module.
 //
 //go:noinline
 func (c *conditions) and(term string, values ...any) {

@@ -99,9 +99,11 @@ func (c *counts) stats() contract.Stats {
 	s := contract.Stats{
 		Processing: contract.ProcessingStats{
 			FilesTotal:     int64(c.FilesProcessed + c.FilesFailed + c.FilesPending),
-			FilesProcessed: int64(c.FilesProcessed), FilesFailed: int64(c.FilesFailed), FilesPending: int64(c.FilesPending),
+			FilesProcessed: int64(c.FilesProcessed), FilesFailed: int64(c.FilesFailed),
+			FilesPending:     int64(c.FilesPending),
 			DomainsTotal:     int64(c.DomainsProcessed + c.DomainsFailed + c.DomainsPending),
-			DomainsProcessed: int64(c.DomainsProcessed), DomainsFailed: int64(c.DomainsFailed), DomainsPending: int64(c.DomainsPending),
+			DomainsProcessed: int64(c.DomainsProcessed), DomainsFailed: int64(c.DomainsFailed),
+			DomainsPending: int64(c.DomainsPending),
 		},
 		Collection: contract.CollectionStats{
 			RobotsFound: int64(c.RobotsFound), SitemapFound: int64(c.SitemapsFound),
@@ -144,7 +146,8 @@ func (l *Ledger) Status(ctx context.Context, q StatusQuery) (*Status, error) {
 	var c conditions
 	c.partition(q.Filter)
 	where := c.where()
-	statements := append([]Statement{{SQL: `SELECT ` + partitionSums + ` FROM partitions AS p` + where, Args: c.args}},
+	statements := append([]Statement{{SQL: `SELECT ` + partitionSums + ` FROM partitions AS p` + where,
+		Args: c.args}},
 		alarmStatements(q.Now, q.Windows)...)
 	add := func(wanted bool, sql string, args ...any) (index int) {
 		if !wanted {
@@ -154,7 +157,8 @@ func (l *Ledger) Status(ctx context.Context, q StatusQuery) (*Status, error) {
 		return len(statements) - 1
 	}
 	byPartition := add(q.ByPartition, `SELECT p.country, p.category, p.date, p.updated_at, `+partitionSums+
-		` FROM partitions AS p`+where+` GROUP BY p.id ORDER BY p.date DESC, p.country, p.category LIMIT ?`, append(c.args[:len(c.args):len(c.args)], int64(contract.MaxPartitions))...)
+		` FROM partitions AS p`+where+` GROUP BY p.id ORDER BY p.date DESC, p.country, p.category LIMIT ?`,
+		append(c.args[:len(c.args):len(c.args)], int64(contract.MaxPartitions))...)
 	byError := add(q.ByError, `SELECT e.error_type, total(e.files) AS files, total(e.domains) AS domains
 FROM partitions AS p JOIN error_counts AS e ON e.partition = p.id`+where+` GROUP BY e.error_type HAVING total(e.files) + total(e.domains) > 0`, c.args...)
 	hour := q.Now.UnixMilli() / time.Hour.Milliseconds()
@@ -169,7 +173,8 @@ FROM partitions AS p JOIN error_counts AS e ON e.partition = p.id`+where+` GROUP
 FROM hours AS h JOIN partitions AS p ON p.id = h.partition`+trend.where()+` GROUP BY h.hour`, trend.args...)
 
 	byFile := add(true, `SELECT p.country, p.category, p.date, f.name, f.rejections FROM partitions AS p CROSS JOIN files AS f INDEXED BY files_rejected ON f.partition = p.id`+
-		rejected.where()+` ORDER BY p.id DESC, f.name LIMIT ?`, append(rejected.args, int64(contract.MaxRejections))...)
+		rejected.where()+` ORDER BY p.id DESC, f.name LIMIT ?`,
+		append(rejected.args, int64(contract.MaxRejections))...)
 
 	results, err := l.batch(ctx, op, statements...)
 	if err != nil {
@@ -185,7 +190,9 @@ FROM hours AS h JOIN partitions AS p ON p.id = h.partition`+trend.where()+` GROU
 	if byPartition >= 0 {
 		s.Partitions = []contract.PartitionStats{}
 		for _, row := range readColumns[counts](&r, byPartition) {
-			s.Partitions = append(s.Partitions, contract.PartitionStats{Partition: row.Partition, Stats: row.stats(), UpdatedAt: *contract.AtMillis(row.UpdatedAt)})
+			s.Partitions = append(s.Partitions,
+				contract.PartitionStats{Partition: row.Partition, Stats: row.stats(),
+					UpdatedAt: *contract.AtMillis(row.UpdatedAt)})
 		}
 	}
 	if byError >= 0 {
@@ -205,7 +212,8 @@ FROM hours AS h JOIN partitions AS p ON p.id = h.partition`+trend.where()+` GROU
 func readErrors(r *reader, result int) []contract.ErrorCount {
 	list := []contract.ErrorCount{}
 	for _, row := range read[errorCount](r, result) {
-		list = append(list, contract.ErrorCount{ErrorType: row.ErrorType, Files: int64(row.Files), Domains: int64(row.Domains)})
+		list = append(list, contract.ErrorCount{ErrorType: row.ErrorType, Files: int64(row.Files),
+			Domains: int64(row.Domains)})
 	}
 	slices.SortFunc(list, func(a, b contract.ErrorCount) int {
 		return cmp.Or(cmp.Compare(b.Files+b.Domains, a.Files+a.Domains), cmp.Compare(a.ErrorType, b.ErrorType))

@@ -38,21 +38,39 @@ func TestQueryPlans(t *testing.T) {
 		{"domains", domains(ledger.DomainQuery{}), "d USING INTEGER PRIMARY KEY|d USING PRIMARY KEY|SCAN d"},
 		{"the next domains", domains(ledger.DomainQuery{Cursor: cursor}), "SEARCH d USING PRIMARY KEY"},
 		{"domains of a partition", domains(ledger.DomainQuery{Filter: filter}), "SEARCH d USING PRIMARY KEY"},
-		{"failed", domains(ledger.DomainQuery{State: contract.Failed, Cursor: cursor}), "SEARCH d USING (COVERING )?INDEX (domains_by_state|domains_failed)"},
-		{"pending of a partition", domains(ledger.DomainQuery{State: contract.Pending, Filter: filter}), "SEARCH d USING PRIMARY KEY"},
-		{"pending", domains(ledger.DomainQuery{State: contract.Pending, Cursor: cursor}), "SEARCH d USING PRIMARY KEY"},
+		{"failed", domains(ledger.DomainQuery{State: contract.Failed, Cursor: cursor}),
+			"SEARCH d USING (COVERING )?INDEX (domains_by_state|domains_failed)"},
+		{"pending of a partition", domains(ledger.DomainQuery{State: contract.Pending, Filter: filter}),
+			"SEARCH d USING PRIMARY KEY"},
+		{"pending", domains(ledger.DomainQuery{State: contract.Pending, Cursor: cursor}),
+			"SEARCH d USING PRIMARY KEY"},
 		{"the first pending", domains(ledger.DomainQuery{State: contract.Pending}), "SEARCH d USING PRIMARY KEY"},
-		{"pending of a country", domains(ledger.DomainQuery{State: contract.Pending, Filter: contract.Filter{Country: "sg"}}), "SEARCH d USING PRIMARY KEY"},
-		{"processed", domains(ledger.DomainQuery{State: contract.Processed, Cursor: cursor}), "SEARCH d USING PRIMARY KEY"},
-		{"excluded", domains(ledger.DomainQuery{State: contract.Excluded, Cursor: cursor}), "SEARCH d USING (COVERING )?INDEX domains_by_state"},
-		{"excluded by name", domains(ledger.DomainQuery{State: contract.Excluded, Cursor: cursor, Also: &ledger.Named{Names: []string{"a.sg"}}}), "SEARCH d USING (PRIMARY KEY|INDEX domains_by_state|COVERING INDEX domains_by_state)"},
-		{"without robots.txt", domains(ledger.DomainQuery{Robots: &no, Cursor: cursor}), "d USING (COVERING )?INDEX domains_without_robots"},
-		{"without sitemap", domains(ledger.DomainQuery{Sitemap: &no, Cursor: cursor}), "d USING (COVERING )?INDEX domains_without_sitemap"},
-		{"of an error", domains(ledger.DomainQuery{ErrorType: "network_error", Cursor: cursor}), "SEARCH d USING (COVERING )?INDEX domains_failed"},
-		{"slow ones", domains(ledger.DomainQuery{SlowerThanMS: &slow, SlowestFirst: true, Cursor: cursor}), "SEARCH d USING (COVERING )?INDEX domains_by_duration"},
-		{"the slowest", domains(ledger.DomainQuery{SlowestFirst: true}), "d USING (COVERING )?INDEX domains_by_duration"},
-		{"the slowest of a partition", domains(ledger.DomainQuery{SlowestFirst: true, Filter: filter}), "SEARCH d USING PRIMARY KEY"},
-		{"one domain", func(l *ledger.Ledger) error { _, err := l.Domain(ctx, "a.sg", contract.Filter{}); return err }, "SEARCH d USING PRIMARY KEY"},
+		{"pending of a country", domains(ledger.DomainQuery{State: contract.Pending,
+			Filter: contract.Filter{Country: "sg"}}), "SEARCH d USING PRIMARY KEY"},
+		{"processed", domains(ledger.DomainQuery{State: contract.Processed, Cursor: cursor}),
+			"SEARCH d USING PRIMARY KEY"},
+		{"excluded", domains(ledger.DomainQuery{State: contract.Excluded, Cursor: cursor}),
+			"SEARCH d USING (COVERING )?INDEX domains_by_state"},
+		{"excluded by name", domains(ledger.DomainQuery{State: contract.Excluded, Cursor: cursor,
+			Also: &ledger.Named{Names: []string{"a.sg"}}}),
+			"SEARCH d USING (PRIMARY KEY|INDEX domains_by_state|COVERING INDEX domains_by_state)"},
+		{"without robots.txt", domains(ledger.DomainQuery{Robots: &no, Cursor: cursor}),
+			"d USING (COVERING )?INDEX domains_without_robots"},
+		{"without sitemap", domains(ledger.DomainQuery{Sitemap: &no, Cursor: cursor}),
+			"d USING (COVERING )?INDEX domains_without_sitemap"},
+		{"of an error", domains(ledger.DomainQuery{ErrorType: "network_error", Cursor: cursor}),
+			"SEARCH d USING (COVERING )?INDEX domains_failed"},
+		{"slow ones", domains(ledger.DomainQuery{SlowerThanMS: &slow, SlowestFirst: true, Cursor: cursor}),
+			"SEARCH d USING (COVERING )?INDEX domains_by_duration"},
+		{"the slowest", domains(ledger.DomainQuery{SlowestFirst: true}),
+			"d USING (COVERING )?INDEX domains_by_duration"},
+		{"the slowest of a partition", domains(ledger.DomainQuery{SlowestFirst: true, Filter: filter}),
+			"SEARCH d USING PRIMARY KEY"},
+		{"one domain", func(l *ledger.Ledger) error {
+			_,
+				err := l.Domain(ctx, "a.sg", contract.Filter{})
+			return err
+		}, "SEARCH d USING PRIMARY KEY"},
 		{"files of a page", func(l *ledger.Ledger) error {
 			_, err := l.Files(ctx, contract.Partition{}, []string{"raw_0001"})
 			return err
@@ -80,10 +98,12 @@ func TestQueryPlans(t *testing.T) {
 		if c.index != "" && len(touched) == 0 {
 			t.Errorf("%s: no table was found in\n%s", c.what, text)
 		}
-		if strings.Contains(c.what, "pending") && (strings.Contains(text, "SUBQUERY") || strings.Index(text, " p") > strings.Index(text, " d ")) {
+		if strings.Contains(c.what, "pending") &&
+			(strings.Contains(text, "SUBQUERY") || strings.Index(text, " p") > strings.Index(text, " d ")) {
 			t.Errorf("%s: partitions are not read one by one:\n%s", c.what, text)
 		}
-		few := strings.HasPrefix(c.what, "status") || c.what == "one domain" || c.what == "excluded by name" || c.what == "the slowest of a partition"
+		few := strings.HasPrefix(c.what, "status") || c.what == "one domain" || c.what == "excluded by name" ||
+			c.what == "the slowest of a partition"
 		if strings.Contains(text, "TEMP B-TREE FOR ORDER BY") && !few {
 			t.Errorf("%s is sorted after it was read:\n%s", c.what, text)
 		}
@@ -103,8 +123,10 @@ func (g garbled) Batch(_ context.Context, statements []ledger.Statement) ([]ledg
 
 // TestGarbledRows: rows that are no JSON are a fault of the database, whatever reads them.
 func TestGarbledRows(t *testing.T) {
-	for _, rows := range []string{"", "nonsense", `[{"files_processed":1}`, `[{"files_processed":1}]]`, `[{"minutes":`} {
-		_, err := ledger.New(garbled{rows}).Status(ctx, ledger.StatusQuery{Now: noon, ByPartition: true, ByError: true, TrendHours: 24})
+	for _, rows := range []string{"", "nonsense", `[{"files_processed":1}`, `[{"files_processed":1}]]`,
+		`[{"minutes":`} {
+		_, err := ledger.New(garbled{rows}).Status(ctx,
+			ledger.StatusQuery{Now: noon, ByPartition: true, ByError: true, TrendHours: 24})
 		if contract.KindOf(err) != contract.Storage {
 			t.Errorf("%s: %v", rows, err)
 		}
@@ -135,7 +157,8 @@ SELECT i % ?2 + 1, 'd' || i || '.sg', 1, 0, 1 + i, 1 + i, 0, 0, i % 10 > 0, i % 
 			s, err := l.Status(ctx, ledger.StatusQuery{Now: noon, ByPartition: true, ByError: true, TrendHours: 24})
 			best = min(best, time.Since(started))
 			must(t, err)
-			if s.Processing.DomainsTotal != partitions*each || len(s.Partitions) != partitions || s.Errors[0].Domains != partitions*each/10 {
+			if s.Processing.DomainsTotal != partitions*each || len(s.Partitions) != partitions ||
+				s.Errors[0].Domains != partitions*each/10 {
 				t.Fatalf("%+v", s.Processing)
 			}
 		}

@@ -82,7 +82,9 @@ func Fault(op, key string, err error) error {
 		named.Op = op
 		return &named
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		return &contract.Error{Kind: contract.Timeout, Op: op, Field: key, Message: "the time for this was over", Err: err}
+		return &contract.Error{Kind: contract.Timeout, Op: op, Field: key, Message: "the time for this was over",
+			Err: err}
 	}
-	return &contract.Error{Kind: contract.Storage, Op: op, Field: key, Message: "the object store failed; try again", Err: err}
+	return &contract.Error{Kind: contract.Storage, Op: op, Field: key, Message: "the object store failed; try again",
+		Err: err}
 }

@@ -41,7 +41,8 @@ type Info struct {
 }
 
 // InfoSecrets are those of the Info service's settings that are secrets, as Secrets are.
-var InfoSecrets = []string{"ALERT_WEBHOOK_URL", "API_TOKEN", "API_TOKEN_PREVIOUS", "NAVER_CLIENT_ID", "NAVER_CLIENT_SECRET", "NEWSDATA_API_KEY", "SEED_ENGINE_TOKEN", "REDIS_URL"}
+var InfoSecrets = []string{"ALERT_WEBHOOK_URL", "API_TOKEN", "API_TOKEN_PREVIOUS", "NAVER_CLIENT_ID",
+	"NAVER_CLIENT_SECRET", "NEWSDATA_API_KEY", "SEED_ENGINE_TOKEN", "REDIS_URL"}
 
 // maxLines is how many feeds or queries a variable may list.
 const maxLines = 200
@@ -50,23 +51,25 @@ const maxLines = 200
 func ReadInfo(get func(name string) (string, bool)) (*Info, error) {
 	r := reader{get: get}
 	s := &Info{
-		Environment:        r.oneOf("ENVIRONMENT", Development, "staging", "production"),
-		UserAgent:          r.text("USER_AGENT", "NewsforkBot/1.0 (+https://newsfork.com/bot)"),
-		APIToken:           r.text("API_TOKEN", ""),
-		APITokenPrevious:   r.text("API_TOKEN_PREVIOUS", ""),
-		AlertWebhookURL:    r.webURL("ALERT_WEBHOOK_URL"),
-		Feeds:              r.urls("FEEDS"),
-		NaverURL:           r.webURLOr("NAVER_BASE_URL", "https://openapi.naver.com/v1/search/news.json"),
-		NaverIDHeader:      r.header("NAVER_ID_HEADER", "X-Naver-Client-Id"),
-		NaverSecretHeader:  r.header("NAVER_SECRET_HEADER", "X-Naver-Client-Secret"),
-		NaverID:            r.text("NAVER_CLIENT_ID", ""),
-		NaverSecret:        r.text("NAVER_CLIENT_SECRET", ""),
-		NaverQueries:       r.lines("NAVER_QUERIES", "환경 재활용\n기후변화\n재생에너지\n인공지능"),
-		NaverDailyLimit:    int(r.number("NAVER_DAILY_LIMIT", 25000, 1, 1_000_000)),
-		NaverCron:          r.text("COLLECT_NAVER_CRON", "*/5 * * * *"),
-		NewsDataURL:        r.webURLOr("NEWSDATA_BASE_URL", "https://newsdata.io/api/1/latest"),
-		NewsDataKey:        r.text("NEWSDATA_API_KEY", ""),
-		NewsDataQueries:    r.lines("NEWSDATA_QUERIES", "environment OR recycling OR climate\n\"renewable energy\" OR solar OR battery\n\"artificial intelligence\""),
+		Environment:       r.oneOf("ENVIRONMENT", Development, "staging", "production"),
+		UserAgent:         r.text("USER_AGENT", "NewsforkBot/1.0 (+https://newsfork.com/bot)"),
+		APIToken:          r.text("API_TOKEN", ""),
+		APITokenPrevious:  r.text("API_TOKEN_PREVIOUS", ""),
+		AlertWebhookURL:   r.webURL("ALERT_WEBHOOK_URL"),
+		Feeds:             r.urls("FEEDS"),
+		NaverURL:          r.webURLOr("NAVER_BASE_URL", "https://openapi.naver.com/v1/search/news.json"),
+		NaverIDHeader:     r.header("NAVER_ID_HEADER", "X-Naver-Client-Id"),
+		NaverSecretHeader: r.header("NAVER_SECRET_HEADER", "X-Naver-Client-Secret"),
+		NaverID:           r.text("NAVER_CLIENT_ID", ""),
+		NaverSecret:       r.text("NAVER_CLIENT_SECRET", ""),
+		NaverQueries:      r.lines("NAVER_QUERIES", "환경 재활용\n기후변화\n재생에너지\n인공지능"),
+		NaverDailyLimit:   int(r.number("NAVER_DAILY_LIMIT", 25000, 1, 1_000_000)),
+		NaverCron:         r.text("COLLECT_NAVER_CRON", "*/5 * * * *"),
+		NewsDataURL:       r.webURLOr("NEWSDATA_BASE_URL", "https://newsdata.io/api/1/latest"),
+		NewsDataKey:       r.text("NEWSDATA_API_KEY", ""),
+		NewsDataQueries: r.lines("NEWSDATA_QUERIES",
+			"environment OR recycling OR climate\n\"renewable energy\" OR solar OR battery\n\"artificial "+
+				"intelligence\""),
 		NewsDataDailyLimit: int(r.number("NEWSDATA_DAILY_LIMIT", 200, 1, 1_000_000)),
 		NewsDataWindow:     int(r.number("NEWSDATA_WINDOW_LIMIT", 30, 1, 1_000_000)),
 		NewsDataCron:       r.text("COLLECT_NEWSDATA_CRON", "*/30 * * * *"),
@@ -112,7 +115,8 @@ func (r *reader) urls(name string) []string {
 
 // origins reads what CORS calls an origin: scheme and host, or "*".
 func (r *reader) origins(name string) (list []string) {
-	for _, v := range strings.FieldsFunc(r.text(name, ""), func(c rune) bool { return c == ',' || c == ' ' || c == '\n' }) {
+	for _, v := range strings.FieldsFunc(r.text(name, ""),
+		func(c rune) bool { return c == ',' || c == ' ' || c == '\n' }) {
 		u, err := url.Parse(v)
 		if v != "*" && (err != nil || !isWebURL(v) || v != u.Scheme+"://"+u.Host) {
 			r.fail(name, v, "origins such as https://app.example.com, separated by commas, or *")

@@ -19,9 +19,12 @@ func TestInfoDefaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.NaverURL != "https://openapi.naver.com/v1/search/news.json" || s.NaverIDHeader != "X-Naver-Client-Id" || s.NaverDailyLimit != 25000 || len(s.NaverQueries) != 4 ||
-		s.NewsDataURL != "https://newsdata.io/api/1/latest" || s.NewsDataDailyLimit != 200 || s.NewsDataWindow != 30 || len(s.NewsDataQueries) != 3 ||
-		s.NaverCron != "*/5 * * * *" || s.NewsDataCron != "*/30 * * * *" || s.FeedsCron != "*/5 * * * *" || s.Retention != 365*24*time.Hour ||
+	if s.NaverURL != "https://openapi.naver.com/v1/search/news.json" || s.NaverIDHeader != "X-Naver-Client-Id" ||
+		s.NaverDailyLimit != 25000 || len(s.NaverQueries) != 4 ||
+		s.NewsDataURL != "https://newsdata.io/api/1/latest" || s.NewsDataDailyLimit != 200 ||
+		s.NewsDataWindow != 30 || len(s.NewsDataQueries) != 3 ||
+		s.NaverCron != "*/5 * * * *" || s.NewsDataCron != "*/30 * * * *" || s.FeedsCron != "*/5 * * * *" ||
+		s.Retention != 365*24*time.Hour ||
 		s.Feeds != nil || s.Origins != nil || s.CategoryDefault != "" || s.Environment != Development {
 		t.Errorf("%+v", s)
 	}
@@ -33,19 +36,25 @@ func TestInfoDefaults(t *testing.T) {
 
 func TestInfoValues(t *testing.T) {
 	s, err := infoOf(map[string]string{
-		"FEEDS": " https://a.example/rss \n\nhttps://b.example/x\nhttps://a.example/rss\n", "CORS_ORIGINS": "https://a.example, http://localhost:5173",
-		"INFO_CATEGORY_DEFAULT": "environment", "REDIS_URL": "redis://:p@h:1", "NAVER_CLIENT_ID": "i", "NAVER_CLIENT_SECRET": "s",
+		"FEEDS":                 " https://a.example/rss \n\nhttps://b.example/x\nhttps://a.example/rss\n",
+		"CORS_ORIGINS":          "https://a.example, http://localhost:5173",
+		"INFO_CATEGORY_DEFAULT": "environment", "REDIS_URL": "redis://:p@h:1", "NAVER_CLIENT_ID": "i",
+		"NAVER_CLIENT_SECRET": "s",
 	})
-	if err != nil || !reflect.DeepEqual(s.Feeds, []string{"https://a.example/rss", "https://b.example/x"}) || len(s.Origins) != 2 || s.CategoryDefault != "environment" {
+	if err != nil || !reflect.DeepEqual(s.Feeds, []string{"https://a.example/rss", "https://b.example/x"}) ||
+		len(s.Origins) != 2 || s.CategoryDefault != "environment" {
 		t.Errorf("%+v %v", s, err)
 	}
 }
 
 func TestInfoWrongValuesNameTheVariable(t *testing.T) {
 	for name, v := range map[string]string{
-		"FEEDS": "ftp://a.example", "NAVER_BASE_URL": "naver", "NEWSDATA_BASE_URL": "https://u:p@x/", "SEED_ENGINE_URL": "x", "CORS_ORIGINS": "https://a.example/path",
-		"NAVER_ID_HEADER": "X: y", "NAVER_DAILY_LIMIT": "0", "NEWSDATA_DAILY_LIMIT": "-1", "NEWSDATA_WINDOW_LIMIT": "many", "INFO_RETENTION_DAYS": "0",
-		"INFO_CATEGORY_DEFAULT": "sports", "REDIS_URL": "sesame", "NAVER_CLIENT_SECRET": "sesame", "ALERT_WEBHOOK_URL": "hooks.example/sesame",
+		"FEEDS": "ftp://a.example", "NAVER_BASE_URL": "naver", "NEWSDATA_BASE_URL": "https://u:p@x/",
+		"SEED_ENGINE_URL": "x", "CORS_ORIGINS": "https://a.example/path",
+		"NAVER_ID_HEADER": "X: y", "NAVER_DAILY_LIMIT": "0", "NEWSDATA_DAILY_LIMIT": "-1",
+		"NEWSDATA_WINDOW_LIMIT": "many", "INFO_RETENTION_DAYS": "0",
+		"INFO_CATEGORY_DEFAULT": "sports", "REDIS_URL": "sesame", "NAVER_CLIENT_SECRET": "sesame",
+		"ALERT_WEBHOOK_URL": "hooks.example/sesame",
 	} {
 		_, err := infoOf(map[string]string{name: v})
 		var e *contract.Error

@@ -40,11 +40,12 @@ type Settings struct {
 	FeedWebhookURL       string        // "": the feed is delivered nowhere
 	FeedWebhookSecret    string        // signs deliveries
 	AlertWebhookURL      string
-	InfoCollectorURL     string        // of the Info service's collector, to which the dashboard links; "" where there is none
-	LedgerRetention      time.Duration // how long the ledger keeps what does not change any more
-	APIToken             string        // ""; the API answers only in development
-	APITokenPrevious     string
-	ReadToken            string
+	// of the Info service's collector, to which the dashboard links; "" where there is none
+	InfoCollectorURL string
+	LedgerRetention  time.Duration // how long the ledger keeps what does not change any more
+	APIToken         string        // ""; the API answers only in development
+	APITokenPrevious string
+	ReadToken        string
 }
 
 // Development is the environment in which the API needs no token.
@@ -52,7 +53,8 @@ const Development = "development"
 
 // Secrets are the settings whose values stand in no message, log line or configuration file; they are
 // set with `wrangler secret put`. A webhook's URL is one, since anyone who has it may post.
-var Secrets = []string{"ALERT_WEBHOOK_URL", "FEED_WEBHOOK_URL", "FEED_WEBHOOK_SECRET", "API_TOKEN", "API_TOKEN_PREVIOUS", "READ_TOKEN"}
+var Secrets = []string{"ALERT_WEBHOOK_URL", "FEED_WEBHOOK_URL", "FEED_WEBHOOK_SECRET", "API_TOKEN",
+	"API_TOKEN_PREVIOUS", "READ_TOKEN"}
 
 // minSecret is how many characters a secret that signs has at least.
 const minSecret = 16
@@ -94,13 +96,16 @@ func Read(get func(name string) (string, bool)) (*Settings, error) {
 		ReadToken:            r.text("READ_TOKEN", ""),
 	}
 	if productToken(s.UserAgent) == "" {
-		r.fail("USER_AGENT", s.UserAgent, `a text that begins with a product token of letters, "_" or "-", such as "NewsforkBot/1.0"`)
+		r.fail("USER_AGENT", s.UserAgent,
+			`a text that begins with a product token of letters, "_" or "-", such as "NewsforkBot/1.0"`)
 	}
-	if u := s.FeedWebhookURL; s.Environment != Development && u != "" && !strings.HasPrefix(strings.ToLower(u), "https://") {
+	if u := s.FeedWebhookURL; s.Environment != Development && u != "" &&
+		!strings.HasPrefix(strings.ToLower(u), "https://") {
 		r.fail("FEED_WEBHOOK_URL", u, "a URL that begins with https://")
 	}
 	if n := len(s.FeedWebhookSecret); n < minSecret && (n > 0 || s.FeedWebhookURL != "") {
-		r.fail("FEED_WEBHOOK_SECRET", s.FeedWebhookSecret, "at least "+strconv.Itoa(minSecret)+" random characters; deliveries are signed with it")
+		r.fail("FEED_WEBHOOK_SECRET", s.FeedWebhookSecret,
+			"at least "+strconv.Itoa(minSecret)+" random characters; deliveries are signed with it")
 	}
 	if s.MaxRefresh < s.MinRefresh {
 		r.fail("MAX_REFRESH_SECONDS", r.text("MAX_REFRESH_SECONDS", ""), "at least MIN_REFRESH_SECONDS")
@@ -110,7 +115,8 @@ func Read(get func(name string) (string, bool)) (*Settings, error) {
 
 // productToken is the part of a User-Agent that picks the group of robots.txt (RFC 9309, 2.2.1).
 func productToken(userAgent string) string {
-	return userAgent[:len(userAgent)-len(strings.TrimLeft(userAgent, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_-"))]
+	return userAgent[:len(userAgent)-len(strings.TrimLeft(userAgent,
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_-"))]
 }
 
 // reader keeps the first error, so that Read reads like the table it is.
@@ -187,7 +193,8 @@ func (r *reader) interval(name string, fallback int64) time.Duration {
 
 func (r *reader) webURL(name string) string {
 	v := r.text(name, "")
-	if u, err := url.Parse(v); v != "" && (err != nil || u.Host == "" || u.User != nil || u.Scheme != "https" && u.Scheme != "http") {
+	if u, err := url.Parse(v); v != "" && (err != nil || u.Host == "" || u.User != nil || u.Scheme != "https" &&
+		u.Scheme != "http") {
 		r.fail(name, v, "an absolute http or https URL without a user name")
 	}
 	return v

@@ -26,13 +26,15 @@ func TestDefaults(t *testing.T) {
 		s.MaxSitemapBytes != 52428800 || s.FetchRetries != 3 || s.FetchRetryBase != time.Second ||
 		s.RetryDelay != 2*time.Minute || s.DomainDeadline != 2*time.Minute || s.LedgerRetention != 180*24*time.Hour ||
 		s.ReuseWindow != time.Hour || s.FrontierShards != 16 || s.URLsPerDomain != 500 || s.MaxHostsPerDomain != 4 ||
-		!s.Freshness || s.RefreshesPerMinute != 60 || s.RefreshesPerDay != 500_000 || s.FeedRetention != 14*24*time.Hour || s.MinRefresh != 90*time.Minute || s.MaxRefresh != 90*24*time.Hour {
+		!s.Freshness || s.RefreshesPerMinute != 60 || s.RefreshesPerDay != 500_000 ||
+		s.FeedRetention != 14*24*time.Hour || s.MinRefresh != 90*time.Minute || s.MaxRefresh != 90*24*time.Hour {
 		t.Errorf("defaults differ from the documented ones: %+v", s)
 	}
 }
 
 func TestZeroIntervalsAndRetries(t *testing.T) {
-	s, err := settings.Read(from(map[string]string{"REQUEST_INTERVAL_MS": "0", "FETCH_RETRIES": "0", "RETRY_DELAY_SECONDS": "0", "FETCH_RETRY_BASE_MS": "0"}))
+	s, err := settings.Read(from(map[string]string{"REQUEST_INTERVAL_MS": "0", "FETCH_RETRIES": "0",
+		"RETRY_DELAY_SECONDS": "0", "FETCH_RETRY_BASE_MS": "0"}))
 	if err != nil || s.RequestInterval != 0 || s.FetchRetries != 0 || s.RetryDelay != 0 || s.FetchRetryBase != 0 {
 		t.Errorf("got %+v, %v", s, err)
 	}
@@ -87,7 +89,8 @@ func TestFeedWebhook(t *testing.T) {
 		{"development", "http://localhost:9000/x", secret, ""},
 		{"development", "http://localhost:9000/x", secret[1:], "FEED_WEBHOOK_SECRET"},
 	} {
-		s, err := settings.Read(from(map[string]string{"ENVIRONMENT": c.environment, "FEED_WEBHOOK_URL": c.url, "FEED_WEBHOOK_SECRET": c.secret}))
+		s, err := settings.Read(from(map[string]string{"ENVIRONMENT": c.environment, "FEED_WEBHOOK_URL": c.url,
+			"FEED_WEBHOOK_SECRET": c.secret}))
 		var e *contract.Error
 		if errors.As(err, &e); (err != nil) != (c.wrong != "") || err != nil && e.Field != c.wrong {
 			t.Errorf("%+v: %v", c, err)
@@ -103,8 +106,10 @@ var services = map[string]struct {
 	read    func(get func(string) (string, bool)) error
 	secrets []string
 }{
-	"the engine":       {func(get func(string) (string, bool)) error { _, err := settings.Read(get); return err }, settings.Secrets},
-	"the Info service": {func(get func(string) (string, bool)) error { _, err := settings.ReadInfo(get); return err }, settings.InfoSecrets},
+	"the engine": {func(get func(string) (string, bool)) error { _, err := settings.Read(get); return err },
+		settings.Secrets},
+	"the Info service": {func(get func(string) (string, bool)) error { _, err := settings.ReadInfo(get); return err },
+		settings.InfoSecrets},
 }
 
 // names are all variables that a service asks for.
@@ -121,7 +126,8 @@ func names(t *testing.T, read func(get func(string) (string, bool)) error) []str
 func TestNoSecretInAMessage(t *testing.T) {
 	const marker = "MARKER"
 	wrong := []string{
-		marker, " " + marker, "1" + marker, marker + "\n", "ftp://" + marker, "http://[" + marker, "https://user:" + marker + "@:bad/%zz", "https:///" + marker,
+		marker, " " + marker, "1" + marker, marker + "\n", "ftp://" + marker, "http://[" + marker, "https://user:" +
+			marker + "@:bad/%zz", "https:///" + marker,
 		"ftp://hooks.example/" + strings.Repeat("x", 10_000) + marker, strings.Repeat("1", 10_000) + marker,
 	}
 	for service, s := range services {
@@ -161,7 +167,8 @@ func TestEveryTokenIsASecret(t *testing.T) {
 	for service, s := range services {
 		for _, name := range names(t, s.read) {
 			secret := name == "NAVER_CLIENT_ID" || name == "REDIS_URL" || !strings.HasSuffix(name, "_HEADER") &&
-				(strings.Contains(name, "TOKEN") || strings.Contains(name, "SECRET") || strings.Contains(name, "WEBHOOK") || strings.Contains(name, "KEY"))
+				(strings.Contains(name, "TOKEN") || strings.Contains(name, "SECRET") ||
+					strings.Contains(name, "WEBHOOK") || strings.Contains(name, "KEY"))
 			if secret != slices.Contains(s.secrets, name) {
 				t.Errorf("%s of %s: secret %v, want %v", name, service, !secret, secret)
 			}

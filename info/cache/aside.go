@@ -74,7 +74,8 @@ func (r *Reader) Page(ctx context.Context, q info.Query) (Result, error) {
 		result.Items[i] = Item{info.CursorOf(article), article.AppendPublic(nil)}
 	}
 	if a != nil {
-		result.Total, result.RefreshedAt, result.Expires, result.Stale = a.Total, a.RefreshedAt, a.Expires, now.Sub(a.CollectedAt) > Stale
+		result.Total, result.RefreshedAt, result.Expires, result.Stale = a.Total, a.RefreshedAt, a.Expires,
+			now.Sub(a.CollectedAt) > Stale
 	}
 	return result, nil
 }
@@ -99,8 +100,8 @@ func (r *Reader) cached(a *Answer, q *info.Query, now time.Time) Result {
 const settle = time.Minute
 
 // lookAfter refreshes a cache that has become old or is empty, and looks whether the store answers, each only when it
-// is due; the current reader does not wait for it. Of all readers one a minute refreshes, and of those of this instance
-// as well while the store cannot be asked for that.
+// is due; the current reader does not wait for it. Of all readers one a minute refreshes, and of those of this
+// instance as well while the store cannot be asked for that.
 func (r *Reader) lookAfter(ctx context.Context, now time.Time, old bool) {
 	refresh := old && claim(&r.rests, now, settle)
 	check := r.Cache != nil && r.Pulse.claim(now)

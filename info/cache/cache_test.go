@@ -73,7 +73,10 @@ func redisURL(s *infotest.Server) string {
 
 func client(t *testing.T, s *infotest.Server) *redis.Client {
 	t.Helper()
-	c, err := redis.New(redisURL(s), func(ctx context.Context, address string, _ bool) (net.Conn, error) { return s.Dial(ctx, address) })
+	c, err := redis.New(redisURL(s), func(ctx context.Context, address string, _ bool) (net.Conn,
+		error) {
+		return s.Dial(ctx, address)
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,7 +143,8 @@ func TestKVIsWrittenSparingly(t *testing.T) {
 		after time.Duration
 		add   info.Category
 		puts  int
-	}{{0, "", 4}, {time.Minute, "", 0}, {2 * time.Minute, info.AI, 2}, {3 * time.Minute, "", 0}, {11 * time.Minute, "", 2}, {12 * time.Minute, "", 2}} {
+	}{{0, "", 4}, {time.Minute, "", 0}, {2 * time.Minute, info.AI, 2}, {3 * time.Minute, "", 0},
+		{11 * time.Minute, "", 2}, {12 * time.Minute, "", 2}} {
 		if c.add != "" {
 			b := infotest.Article(info.Naver, 2, at)
 			b.Category = c.add
@@ -156,8 +160,8 @@ func TestKVIsWrittenSparingly(t *testing.T) {
 	}
 }
 
-// TestKVShowsTheLastChange: what is taken back within the minute for which KV may show what was there before is not taken
-// for what was never changed.
+// TestKVShowsTheLastChange: what is taken back within the minute for which KV may show what was there before is not
+// taken for what was never changed.
 func TestKVShowsTheLastChange(t *testing.T) {
 	s, at := d1(t).store, time.Now()
 	m := &cache.Memory{Lag: time.Minute, Now: func() time.Time { return at }}
@@ -178,7 +182,8 @@ func TestKVShowsTheLastChange(t *testing.T) {
 	shown := func(want int) {
 		t.Helper()
 		at = at.Add(time.Minute)
-		if a, err := k.Page(ctx, info.Query{Category: info.All, Limit: 10}); err != nil || a == nil || len(a.Items) != want {
+		if a, err := k.Page(ctx, info.Query{Category: info.All, Limit: 10}); err != nil || a == nil ||
+			len(a.Items) != want {
 			t.Errorf("%d articles are shown, not %d: %v", len(a.Items), want, err)
 		}
 	}
@@ -214,14 +219,16 @@ func (killed) SetRefreshed(context.Context, time.Time, map[info.Category]string)
 // TestOneRefresher: of readers that miss the cache, at once or as long as KV goes on saying that it has nothing, one
 // fills it.
 func TestOneRefresher(t *testing.T) {
-	for name, c := range map[string]cache.Cache{"kv": cache.NewKV(&cache.Memory{Lag: time.Minute}), "redis": onRedis(t)()} {
+	for name, c := range map[string]cache.Cache{"kv": cache.NewKV(&cache.Memory{Lag: time.Minute}),
+		"redis": onRedis(t)()} {
 		s := &counting{Store: d1(t).store}
 		upsert(t, s.Store, infotest.Article(info.Naver, 1, time.Now()))
 		for wave := range 3 {
 			var done sync.WaitGroup
 			for i := range 20 {
 				done.Go(func() {
-					r := cache.Reader{Cache: c, Store: s, Kind: "d1", Owner: fmt.Sprint(wave, i), Log: discard(), Now: time.Now}
+					r := cache.Reader{Cache: c, Store: s, Kind: "d1", Owner: fmt.Sprint(wave, i), Log: discard(),
+						Now: time.Now}
 					if _, err := r.Page(ctx, info.Query{Category: info.All, Limit: 10}); err != nil {
 						t.Error(err)
 					}
@@ -282,7 +289,8 @@ func TestStaleWhileRevalidate(t *testing.T) {
 			}
 			readers := make([]*cache.Reader, 20)
 			for i := range readers {
-				readers[i] = &cache.Reader{Cache: c, Store: s, Kind: "d1", Owner: fmt.Sprint(i), Log: discard(), Now: func() time.Time { return now },
+				readers[i] = &cache.Reader{Cache: c, Store: s, Kind: "d1", Owner: fmt.Sprint(i), Log: discard(),
+					Now: func() time.Time { return now },
 					Background: func(work func(context.Context)) {
 						mu.Lock()
 						defer mu.Unlock()
@@ -306,7 +314,8 @@ func TestStaleWhileRevalidate(t *testing.T) {
 			read("an old cache", 1, true)
 			read("an old cache again", 1, true)
 			if len(later) != len(readers) || s.fills > 0 {
-				t.Errorf("%d refreshes were begun, %d pages read before readers had their answer", len(later), s.fills)
+				t.Errorf("%d refreshes were begun, %d pages read before readers had their answer", len(later),
+					s.fills)
 			}
 			if afterwards(); s.fills != 4 {
 				t.Errorf("%d pages were read, not four", s.fills)
@@ -326,7 +335,8 @@ func TestStaleWhileRevalidate(t *testing.T) {
 	}
 }
 
-// TestStoreGone: a cache that has all of a page serves it without the store, but not without a word when that is gone.
+// TestStoreGone: a cache that has all of a page serves it without the store, but not without a word when that is
+// gone.
 func TestStoreGone(t *testing.T) {
 	for name, c := range map[string]cache.Cache{"kv": kv(t)(), "redis": onRedis(t)()} {
 		t.Run(name, func(t *testing.T) {
@@ -337,13 +347,15 @@ func TestStoreGone(t *testing.T) {
 			}
 			now := time.Now()
 			var later func(context.Context)
-			r := &cache.Reader{Cache: c, Store: s, Kind: "d1", Owner: "r", Log: discard(), Now: func() time.Time { return now },
+			r := &cache.Reader{Cache: c, Store: s, Kind: "d1", Owner: "r", Log: discard(),
+				Now:        func() time.Time { return now },
 				Background: func(work func(context.Context)) { later = work }}
 			read := func(what string, stale bool) {
 				t.Helper()
 				got, err := r.Page(ctx, info.Query{Category: info.All, Limit: 10})
 				if err != nil || got.Source != c.Name() || len(got.Items) != 1 || got.More || got.Stale != stale {
-					t.Errorf("%s: %d from %s, more %v, stale %v, %v", what, len(got.Items), got.Source, got.More, got.Stale, err)
+					t.Errorf("%s: %d from %s, more %v, stale %v, %v", what, len(got.Items), got.Source, got.More,
+						got.Stale, err)
 				}
 			}
 			looks := func(what string) {
@@ -398,7 +410,8 @@ func TestStoreHangs(t *testing.T) {
 	}
 	began := time.Now()
 	r = &cache.Reader{Cache: k, Store: s, Kind: "d1", Owner: "r", Log: discard(), Now: time.Now}
-	if got, err := r.Page(ctx, info.Query{Category: info.All, Limit: 10}); err != nil || !got.Stale || time.Since(began) > 10*time.Second {
+	if got, err := r.Page(ctx, info.Query{Category: info.All, Limit: 10}); err != nil || !got.Stale ||
+		time.Since(began) > 10*time.Second {
 		t.Errorf("stale %v after %v, %v", got.Stale, time.Since(began), err)
 	}
 }
@@ -430,11 +443,13 @@ func TestRefreshThatFails(t *testing.T) {
 	s, m := &counting{Store: d1(t).store}, &cache.Memory{}
 	upsert(t, s.Store, infotest.Article(info.Naver, 1, time.Now()))
 	now, k := time.Now(), cache.NewKV(readOnly{m})
-	r := &cache.Reader{Cache: k, Store: s, Kind: "d1", Owner: "r", Log: discard(), Now: func() time.Time { return now }}
+	r := &cache.Reader{Cache: k, Store: s, Kind: "d1", Owner: "r", Log: discard(),
+		Now: func() time.Time { return now }}
 	read := func(fills int) {
 		t.Helper()
 		for range 20 {
-			if got, err := r.Page(ctx, info.Query{Category: info.All, Limit: 10}); err != nil || got.Source != "d1" || len(got.Items) != 1 {
+			if got, err := r.Page(ctx, info.Query{Category: info.All, Limit: 10}); err != nil || got.Source != "d1" ||
+				len(got.Items) != 1 {
 				t.Fatal(got, err)
 			}
 		}
@@ -470,7 +485,8 @@ func TestDegraded(t *testing.T) {
 		t.Fatal(err)
 	}
 	now := time.Now()
-	r := cache.Reader{Cache: k, Store: s, Kind: "d1", Owner: "r", Log: discard(), Now: func() time.Time { return now }}
+	r := cache.Reader{Cache: k, Store: s, Kind: "d1", Owner: "r", Log: discard(),
+		Now: func() time.Time { return now }}
 	page := func(from *info.Cursor) (cache.Result, error) {
 		return r.Page(ctx, info.Query{Category: info.All, From: from, Limit: 50})
 	}
@@ -524,7 +540,8 @@ func TestRedisKeys(t *testing.T) {
 	for key, want := range map[string]struct {
 		kind string
 		ttl  int64
-	}{"news:feed:all": {"zset", 3600}, "news:feed:energy": {"zset", 3600}, "news:article:" + a.ID: {"hash", 86400}, "news:meta:all": {"hash", 3600}, "news:feed:ai": {"none", -2}, "news:lock:all": {"none", -2}} {
+	}{"news:feed:all": {"zset", 3600}, "news:feed:energy": {"zset", 3600}, "news:article:" + a.ID: {"hash", 86400},
+		"news:meta:all": {"hash", 3600}, "news:feed:ai": {"none", -2}, "news:lock:all": {"none", -2}} {
 		replies, err := c.Do(ctx, []string{"TYPE", key}, []string{"TTL", key})
 		if err != nil {
 			t.Fatal(err)
@@ -572,19 +589,22 @@ func TestKVFindsThePlace(t *testing.T) {
 	for _, n := range []int{0, 1, 2, 3, 50, cache.Size} {
 		var list []info.Article
 		for i := range n {
-			a := infotest.Article(info.Naver, i, time.UnixMilli(int64(1_700_000_000_000-i/3*1000))) // three of each second
+			// three of each second
+			a := infotest.Article(info.Naver, i, time.UnixMilli(int64(1_700_000_000_000-i/3*1000)))
 			a.ID = fmt.Sprintf("a_%03d", 900-i)
 			a.Title = strings.Repeat("x", i%7*100)
 			list = append(list, a)
 		}
 		k := cache.NewKV(&cache.Memory{})
-		if err := k.Refresh(ctx, []cache.Feed{{Category: info.All, Articles: list, Complete: true}}, time.Now()); err != nil {
+		if err := k.Refresh(ctx, []cache.Feed{{Category: info.All, Articles: list, Complete: true}},
+			time.Now()); err != nil {
 			t.Fatal(err)
 		}
 		cursors := []info.Cursor{{At: 0}, {At: 1_900_000_000_000}}
 		for i := range list {
 			c := info.CursorOf(&list[i])
-			cursors = append(cursors, c, info.Cursor{At: c.At, ID: ""}, info.Cursor{At: c.At, ID: c.ID + "z"}, info.Cursor{At: c.At + 1, ID: c.ID})
+			cursors = append(cursors, c, info.Cursor{At: c.At, ID: ""}, info.Cursor{At: c.At, ID: c.ID + "z"},
+				info.Cursor{At: c.At + 1, ID: c.ID})
 		}
 		for _, c := range cursors {
 			var want []info.Cursor

@@ -26,7 +26,8 @@ func TestRedisCrashesDuringACommand(t *testing.T) {
 	upsert(t, s, list...)
 	connect := func(crash *infotest.Crash) *redis.Client {
 		crash.Server = server
-		c, err := redis.New(redisURL(server), func(ctx context.Context, address string, _ bool) (net.Conn, error) { return crash.Dial(ctx, address) })
+		c, err := redis.New(redisURL(server),
+			func(ctx context.Context, address string, _ bool) (net.Conn, error) { return crash.Dial(ctx, address) })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -46,7 +47,8 @@ func TestRedisCrashesDuringACommand(t *testing.T) {
 		r := cache.Reader{Cache: c, Store: s, Kind: "d1", Owner: "reader", Log: discard(), Now: time.Now}
 		for range 3 {
 			got, err := r.Page(ctx, info.Query{Category: info.All, Limit: 20})
-			if err != nil || len(got.Items) != 20 || !got.More || got.Items[0].Cursor != info.CursorOf(&list[0]) || got.Items[19].Cursor != info.CursorOf(&list[19]) {
+			if err != nil || len(got.Items) != 20 || !got.More || got.Items[0].Cursor != info.CursorOf(&list[0]) ||
+				got.Items[19].Cursor != info.CursorOf(&list[19]) {
 				t.Fatalf("crash at operation %d: %d items from %s, %v", at, len(got.Items), got.Source, err)
 			}
 		}

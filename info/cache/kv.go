@@ -71,7 +71,8 @@ func (k *KV) Page(ctx context.Context, q info.Query) (*Answer, error) {
 	if !ok || json.Unmarshal(first, &h) != nil || h.Version != kvVersion {
 		return nil, nil
 	}
-	a := &Answer{Total: h.Count, RefreshedAt: h.refreshed(), CollectedAt: h.collected(), Expires: h.refreshed().Add(TTL)}
+	a := &Answer{Total: h.Count, RefreshedAt: h.refreshed(), CollectedAt: h.collected(),
+		Expires: h.refreshed().Add(TTL)}
 	for lines = behindCursor(lines, q.From); len(lines) > 0; {
 		var one []byte
 		one, lines, _ = bytes.Cut(lines, []byte{'\n'})
@@ -87,13 +88,14 @@ func (k *KV) Page(ctx context.Context, q info.Query) (*Answer, error) {
 	return a, nil
 }
 
-// behindCursor are the lines that stand behind a cursor: in half of them after half of them the newest line is looked at,
-// which is much less than to look at each.
+// behindCursor are the lines that stand behind a cursor: in half of them after half of them the newest line is looked
+// at, which is much less than to look at each.
 func behindCursor(lines []byte, from *info.Cursor) []byte {
 	if from == nil {
 		return lines
 	}
-	low, high := 0, len(lines) // where a line begins; those before low stand before the cursor, those from high on behind it
+	// where a line begins; those before low stand before the cursor, those from high on behind it
+	low, high := 0, len(lines)
 	for low < high {
 		middle := low + bytes.LastIndexByte(lines[low:(low+high)/2], '\n') + 1
 		place, _, _ := bytes.Cut(lines[middle:high], []byte{' '})
@@ -133,7 +135,8 @@ func (k *KV) Has(ctx context.Context, f Feed, now time.Time) (bool, error) {
 	}
 	first, lines, _ := bytes.Cut(value, []byte{'\n'})
 	var h head
-	if json.Unmarshal(first, &h) != nil || h != f.head(h.RefreshedAt, h.CollectedAt) || !bytes.Equal(lines, f.lines()) {
+	if json.Unmarshal(first, &h) != nil || h != f.head(h.RefreshedAt, h.CollectedAt) ||
+		!bytes.Equal(lines, f.lines()) {
 		return false, nil
 	}
 	return now.Sub(h.refreshed()) < Heartbeat && f.CollectedAt.Sub(h.collected()) < Heartbeat, nil

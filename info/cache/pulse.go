@@ -19,11 +19,11 @@ type Cell interface {
 	Store(n int64)
 }
 
-// Pulse is whether the store answers, as far as readers have noticed. Its zero value is good for one Reader; with cells
-// that readers share, all of them notice what one does.
+// Pulse is whether the store answers, as far as readers have noticed. Its zero value is good for one Reader; with
+// cells that readers share, all of them notice what one does.
 type Pulse struct {
-	// Due is from when on the store is to be asked, and Silent since when it is asked in vain, 0 when it answers; both in
-	// milliseconds since 1970.
+	// Due is from when on the store is to be asked, and Silent since when it is asked in vain, 0 when it answers;
+	// both in milliseconds since 1970.
 	Due, Silent Cell
 
 	due, silent atomic.Int64
@@ -49,8 +49,8 @@ func (p *Pulse) claim(now time.Time) bool {
 	return claim(due, now, every)
 }
 
-// ask asks the store. Whoever looks meanwhile sees it silent once it has taken too long, also if this instance does not
-// live to see an answer.
+// ask asks the store. Whoever looks meanwhile sees it silent once it has taken too long, also if this instance does
+// not live to see an answer.
 func (p *Pulse) ask(ctx context.Context, now time.Time, question func(ctx context.Context) error) error {
 	_, silent := p.cells()
 	before := silent.Load()

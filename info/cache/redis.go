@@ -62,7 +62,8 @@ func (r *Redis) Page(ctx context.Context, q info.Query) (*Answer, error) {
 		return nil, nil
 	}
 	a := &Answer{Total: total, RefreshedAt: at.UTC(), CollectedAt: at.UTC(), Expires: at.UTC().Add(TTL)}
-	if collected, err := time.Parse(time.RFC3339Nano, meta["last_collected"]); err == nil { // the version before did not write it
+	// the version before did not write it
+	if collected, err := time.Parse(time.RFC3339Nano, meta["last_collected"]); err == nil {
 		a.CollectedAt = collected.UTC()
 	}
 	places := behind(words(replies[2]), q.From)
@@ -121,9 +122,11 @@ func (r *Redis) articles(ctx context.Context, places []info.Cursor, q *info.Quer
 // public makes an article of the fields of its hash; "" is null.
 func public(fields map[string]string, ms int64) info.Public {
 	a := info.Article{
-		ID: fields["id"], Title: fields["title"], URL: fields["url"], Snippet: fields["snippet"], Source: fields["source"],
+		ID: fields["id"], Title: fields["title"], URL: fields["url"], Snippet: fields["snippet"],
+		Source:     fields["source"],
 		SourceName: fields["source_name"], PublishedAt: time.UnixMilli(ms), ThumbnailURL: fields["thumbnail_url"],
-		Category: info.Category(fields["category"]), SourceIconURL: fields["source_icon_url"], VideoURL: fields["video_url"], AITag: fields["ai_tag"],
+		Category: info.Category(fields["category"]), SourceIconURL: fields["source_icon_url"],
+		VideoURL: fields["video_url"], AITag: fields["ai_tag"],
 	}
 	_ = json.Unmarshal([]byte(fields["keywords"]), &a.Keywords) // none when it is not JSON
 	return a.Public()
@@ -153,7 +156,8 @@ func refreshCommands(f Feed, now time.Time) [][]string {
 		commands = append(commands, members, []string{"EXPIRE", feed, seconds(TTL)})
 	}
 	return append(commands,
-		[]string{"HSET", meta, "last_refresh", now.UTC().Format(time.RFC3339Nano), "last_collected", f.CollectedAt.UTC().Format(time.RFC3339Nano), "article_count", strconv.Itoa(len(f.Articles)),
+		[]string{"HSET", meta, "last_refresh", now.UTC().Format(time.RFC3339Nano), "last_collected",
+			f.CollectedAt.UTC().Format(time.RFC3339Nano), "article_count", strconv.Itoa(len(f.Articles)),
 			"is_stale", "false", "complete", fmt.Sprint(f.Complete)},
 		[]string{"EXPIRE", meta, seconds(TTL)}, []string{"EXEC"})
 }
@@ -164,8 +168,10 @@ func hash(a *info.Article) []string {
 		keywords = string(contract.Encode(a.Keywords))
 	}
 	return []string{
-		"HSET", articleKey(a.ID), "id", a.ID, "title", a.Title, "url", a.URL, "snippet", a.Snippet, "source", a.Source, "source_name", a.SourceName,
-		"published_at", info.Timestamp(a.PublishedAt), "thumbnail_url", a.ThumbnailURL, "category", string(a.Category),
+		"HSET", articleKey(a.ID), "id", a.ID, "title", a.Title, "url", a.URL, "snippet", a.Snippet, "source",
+		a.Source, "source_name", a.SourceName,
+		"published_at", info.Timestamp(a.PublishedAt), "thumbnail_url", a.ThumbnailURL, "category",
+		string(a.Category),
 		"source_icon_url", a.SourceIconURL, "video_url", a.VideoURL, "keywords", keywords, "ai_tag", a.AITag,
 	}
 }
@@ -179,7 +185,8 @@ const lockTTL = 30 * time.Second
 // Lock keeps others from refreshing the cache for as long as that should take. ok is false when another is
 // at it.
 func (r *Redis) Lock(ctx context.Context, owner string) (ok bool, err error) {
-	replies, err := r.do(ctx, "cache.Redis.Lock", []string{"SET", lockKey, owner, "NX", "EX", strconv.Itoa(int(lockTTL.Seconds()))})
+	replies, err := r.do(ctx, "cache.Redis.Lock",
+		[]string{"SET", lockKey, owner, "NX", "EX", strconv.Itoa(int(lockTTL.Seconds()))})
 	if err != nil {
 		return false, err
 	}

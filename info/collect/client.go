@@ -100,7 +100,8 @@ func (c *client) once(ctx context.Context, target string, call info.Call) (*info
 		header = http.Header{}
 	}
 	header.Set("User-Agent", c.collector.UserAgent)
-	resp, err := c.transport.Do(ctx, &fetch.Request{Method: http.MethodGet, URL: target, Header: header, Timeout: callTimeout})
+	resp, err := c.transport.Do(ctx, &fetch.Request{Method: http.MethodGet, URL: target, Header: header,
+		Timeout: callTimeout})
 	if err != nil {
 		return nil, err
 	}
@@ -118,7 +119,8 @@ func (c *client) once(ctx context.Context, target string, call info.Call) (*info
 // location is where an answer redirects to, "" when it does not.
 func location(from string, a *info.Answer) string {
 	switch a.Status {
-	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
+	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect,
+		http.StatusPermanentRedirect:
 		base, err := url.Parse(from)
 		if err != nil {
 			return ""

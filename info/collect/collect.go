@@ -54,7 +54,8 @@ type Collector struct {
 
 const (
 	deadline = 5 * time.Minute // of a collection
-	// leaseTTL is a little longer than a collection takes, so that after one that was killed the next but one collects.
+	// leaseTTL is a little longer than a collection takes, so that after one that was killed the next but one
+	// collects.
 	leaseTTL = deadline + time.Minute
 	// asking is how long a source may be asked: what came until then is stored in what is left.
 	asking = 3 * time.Minute
@@ -90,7 +91,8 @@ const (
 )
 
 // Refresh fills the cache with what is stored now, once a refresh that has begun before, and may have read what was
-// stored then, is through. done is false when that takes longer than it is waited for; the next collection sees to it.
+// stored then, is through. done is false when that takes longer than it is waited for; the next collection sees to
+// it.
 func (c *Collector) Refresh(ctx context.Context) (done bool, err error) {
 	if c.Cache == nil {
 		return true, nil
@@ -121,7 +123,8 @@ func (c *Collector) source(ctx context.Context, s info.Source) (r info.Report) {
 	defer func() {
 		// Also when the time is over: else the next collection waits for the lease to end.
 		if err := c.Store.Release(context.WithoutCancel(ctx), name, c.Owner); err != nil {
-			c.Log.Warn("info_store_failed", "error_type", contract.KindOf(err), "error", err.Error(), "source", s.Name())
+			c.Log.Warn("info_store_failed", "error_type", contract.KindOf(err), "error", err.Error(), "source",
+				s.Name())
 		}
 	}()
 	state, err := c.Store.Begin(ctx, s.Name(), began)
@@ -143,14 +146,17 @@ func (c *Collector) source(ctx context.Context, s info.Source) (r info.Report) {
 	if err := c.save(ctx, s, state, b, &r.Counts); err != nil {
 		return c.failed(r, err)
 	}
-	c.Log.Info("info_collected", "source", r.Source, "calls", r.Counts.Calls, "articles", r.Counts.Articles, "inserted", r.Counts.Inserted,
-		"updated", r.Counts.Updated, "dropped", r.Counts.Drops, "thumbnails", r.Counts.Thumbnails, "failed_requests", r.Counts.Failed,
+	c.Log.Info("info_collected", "source", r.Source, "calls", r.Counts.Calls, "articles", r.Counts.Articles,
+		"inserted", r.Counts.Inserted,
+		"updated", r.Counts.Updated, "dropped", r.Counts.Drops, "thumbnails", r.Counts.Thumbnails, "failed_requests",
+		r.Counts.Failed,
 		"duration_ms", c.Now().Sub(began).Milliseconds())
 	return r
 }
 
 // save stores what a source gave.
-func (c *Collector) save(ctx context.Context, s info.Source, state store.Source, b info.Batch, counts *info.Counts) error {
+func (c *Collector) save(ctx context.Context, s info.Source, state store.Source, b info.Batch,
+	counts *info.Counts) error {
 	young, old := c.young(b.Articles)
 	articles, repeated := info.Merge(young)
 	counts.Articles, counts.Drops, counts.Failed = len(articles), b.Drops, len(b.Failures)
@@ -171,7 +177,8 @@ func (c *Collector) save(ctx context.Context, s info.Source, state store.Source,
 	}
 	now := c.Now()
 	failed := letters(s.Name(), b.Failures)
-	if err := c.Store.Succeed(ctx, store.Success{Source: s.Name(), State: b.State, Counts: counts, Failed: failed, Now: now}); err != nil {
+	if err := c.Store.Succeed(ctx, store.Success{Source: s.Name(), State: b.State, Counts: counts, Failed: failed,
+		Now: now}); err != nil {
 		return err
 	}
 	c.count(ctx, s, b, asked)
@@ -265,14 +272,16 @@ func (c *Collector) warn(s info.Source, err error) {
 func letters(source string, failures []info.Failure) (list []store.Letter) {
 	for _, f := range failures {
 		if class := info.ClassOf(f.Err); class == info.Broken || class == info.Refused {
-			list = append(list, store.Letter{Source: source, Request: f.Request, Class: string(class), Error: contract.Reason(f.Err)})
+			list = append(list, store.Letter{Source: source, Request: f.Request, Class: string(class),
+				Error: contract.Reason(f.Err)})
 		}
 	}
 	return list
 }
 
 // gaveUp records a collection of which nothing came.
-func (c *Collector) gaveUp(ctx context.Context, s info.Source, state store.Source, b info.Batch, err error, r info.Report) info.Report {
+func (c *Collector) gaveUp(ctx context.Context, s info.Source, state store.Source, b info.Batch, err error,
+	r info.Report) info.Report {
 	var storage *contract.Error
 	if errors.As(err, &storage) && storage.Kind == contract.Storage {
 		return c.failed(r, err) // the quota could not be counted, so nothing was asked
@@ -286,10 +295,12 @@ func (c *Collector) gaveUp(ctx context.Context, s info.Source, state store.Sourc
 		c.warn(s, c.Store.Rest(ctx, s.Name(), string(class), until))
 		return c.skipped(r, until)
 	}
-	c.warn(s, c.Store.Fail(ctx, s.Name(), string(class), contract.Reason(err), until, now, letters(s.Name(), b.Failures)))
+	c.warn(s, c.Store.Fail(ctx, s.Name(), string(class), contract.Reason(err), until, now,
+		letters(s.Name(), b.Failures)))
 	r.Error = contract.Reason(err)
 	r.Counts.Failed = len(b.Failures)
-	c.Log.Error("info_collect_failed", "error_type", info.Kind(err), "source", s.Name(), "class", class, "error", err.Error(), "not_before", until)
+	c.Log.Error("info_collect_failed", "error_type", info.Kind(err), "source", s.Name(), "class", class, "error",
+		err.Error(), "not_before", until)
 	return r
 }
 

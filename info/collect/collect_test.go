@@ -64,10 +64,13 @@ func newWorld(t *testing.T, list ...info.Source) *world {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { db.Close() })
-	w := &world{t: t, db: db, kv: &cache.Memory{}, clock: time.Date(2026, 1, 17, 10, 10, 0, 0, time.UTC), pages: map[string]page{}}
+	w := &world{t: t, db: db, kv: &cache.Memory{}, clock: time.Date(2026, 1, 17, 10, 10, 0, 0, time.UTC),
+		pages: map[string]page{}}
 	w.Collector = &Collector{
-		Sources: list, Store: store.NewD1(db), Cache: cache.NewKV(w.kv), Transport: w, UserAgent: "NewsforkBot/1.0", Owner: "test",
-		Retention: 365 * 24 * time.Hour, Log: slog.New(slog.NewJSONHandler(&w.log, nil)), Now: func() time.Time { return w.clock },
+		Sources: list, Store: store.NewD1(db), Cache: cache.NewKV(w.kv), Transport: w, UserAgent: "NewsforkBot/1.0",
+		Owner:     "test",
+		Retention: 365 * 24 * time.Hour, Log: slog.New(slog.NewJSONHandler(&w.log, nil)),
+		Now:   func() time.Time { return w.clock },
 		Sleep: func(context.Context, time.Duration) error { return errors.New("nobody was to be waited for") },
 	}
 	return w
@@ -187,7 +190,8 @@ const (
 )
 
 func naver(queries ...string) *sources.Naver {
-	return &sources.Naver{Endpoint: naverURL, IDHeader: "X-Naver-Client-Id", SecretHeader: "X-Naver-Client-Secret", ID: "i", Secret: "sesame", Queries: queries, Daily: 25000}
+	return &sources.Naver{Endpoint: naverURL, IDHeader: "X-Naver-Client-Id", SecretHeader: "X-Naver-Client-Secret",
+		ID: "i", Secret: "sesame", Queries: queries, Daily: 25000}
 }
 
 func newsData(daily, window int, queries ...string) *sources.NewsData {
@@ -198,10 +202,12 @@ func TestCollect(t *testing.T) {
 	w := newWorld(t, naver("환경"), newsData(200, 30, "climate"))
 	w.pages[naverURL] = page{body: fixture(t, "naver_page1_ok.json")}
 	w.pages[newsDataURL] = page{body: fixture(t, "newsdata_page1_free.json")}
-	w.pages["https://www.yna.example/view/AKR20260117050000003"] = page{kind: "text/html; charset=utf-8", body: fixture(t, "og_basic.html")}
+	w.pages["https://www.yna.example/view/AKR20260117050000003"] = page{kind: "text/html; charset=utf-8",
+		body: fixture(t, "og_basic.html")}
 
 	reports := w.run(info.Naver)
-	if len(reports) != 1 || reports[0].Counts.Inserted != 10 || reports[0].Counts.Thumbnails != 1 || reports[0].Counts.Calls != 1 {
+	if len(reports) != 1 || reports[0].Counts.Inserted != 10 || reports[0].Counts.Thumbnails != 1 ||
+		reports[0].Counts.Calls != 1 {
 		t.Fatalf("%+v", reports)
 	}
 	if w.times(newsDataURL) != 0 {
@@ -212,7 +218,8 @@ func TestCollect(t *testing.T) {
 	if len(got) != 10 || got[i].ThumbnailURL != "https://img.example/basic.jpg" {
 		t.Errorf("%d articles, %+v", len(got), got[i])
 	}
-	if answer, err := w.Cache.Page(ctx, info.Query{Category: info.All, Limit: 50}); err != nil || answer == nil || len(answer.Items) != 10 || !answer.Complete {
+	if answer, err := w.Cache.Page(ctx, info.Query{Category: info.All, Limit: 50}); err != nil || answer == nil ||
+		len(answer.Items) != 10 || !answer.Complete {
 		t.Errorf("cached: %+v, %v", answer, err)
 	}
 
@@ -237,7 +244,8 @@ func TestCollect(t *testing.T) {
 	if r.Counts.Articles != 10 || r.Counts.Inserted != 10 {
 		t.Errorf("%+v", r)
 	}
-	if !strings.Contains(w.log.String(), `"msg":"info_collected","source":"naver"`) || strings.Contains(w.log.String(), "sesame") {
+	if !strings.Contains(w.log.String(), `"msg":"info_collected","source":"naver"`) ||
+		strings.Contains(w.log.String(), "sesame") {
 		t.Errorf("%s", w.log.String())
 	}
 }
@@ -284,7 +292,8 @@ func TestQuotas(t *testing.T) {
 		calls int
 		note  string
 	}{
-		{"10:00", 2, "the window ends after two"}, {"10:05", 2, "it rests"}, {"10:15", 4, "the next window"}, {"10:30", 5, "the day ends after five"},
+		{"10:00", 2, "the window ends after two"}, {"10:05", 2, "it rests"}, {"10:15", 4, "the next window"},
+		{"10:30", 5, "the day ends after five"},
 		{"10:45", 5, "it rests"}, {"23:55", 5, "until midnight"}, {"24:00", 7, "the next day"},
 	}
 	for _, step := range steps {
@@ -312,16 +321,22 @@ func TestUpstreamFailures(t *testing.T) {
 		again  time.Time // when it is asked again
 		letter bool
 	}{
-		"the quota of the day": {page{status: 429, body: fixture(t, "naver_error_429_quota_010.json")}, info.Spent, time.Date(2026, 1, 17, 15, 0, 0, 0, time.UTC), false},
-		"too fast":             {page{status: 429, body: fixture(t, "naver_error_429_rate_012.json")}, info.Throttled, at.Add(time.Minute), false},
-		"Retry-After":          {page{status: 429, header: http.Header{"Retry-After": {"90"}}}, info.Throttled, at.Add(90 * time.Second), false},
-		"a wrong key":          {page{status: 401, body: fixture(t, "naver_error_401.json")}, info.Refused, at.Add(5 * time.Minute), true},
-		"500":                  {page{status: 500, body: "<html>"}, info.Broken, at.Add(time.Minute), true},
-		"HTML with 200":        {page{body: "<html>"}, info.Broken, at.Add(time.Minute), true},
-		"truncated":            {page{body: fixture(t, "naver_page1_ok.json")[:500]}, info.Broken, at.Add(time.Minute), true},
-		"too long":             {page{body: strings.Repeat(" ", 5<<20)}, info.Broken, at.Add(time.Minute), true},
-		"no answer":            {page{err: fetch.NoAnswer(nil)}, info.Broken, at.Add(time.Minute), true},
-		"a redirect":           {page{status: 302, header: http.Header{"Location": {"https://elsewhere.example/"}}}, info.Broken, at.Add(time.Minute), true},
+		"the quota of the day": {page{status: 429, body: fixture(t, "naver_error_429_quota_010.json")}, info.Spent,
+			time.Date(2026, 1, 17, 15, 0, 0, 0, time.UTC), false},
+		"too fast": {page{status: 429, body: fixture(t, "naver_error_429_rate_012.json")}, info.Throttled,
+			at.Add(time.Minute), false},
+		"Retry-After": {page{status: 429, header: http.Header{"Retry-After": {"90"}}}, info.Throttled,
+			at.Add(90 * time.Second), false},
+		"a wrong key": {page{status: 401, body: fixture(t, "naver_error_401.json")}, info.Refused,
+			at.Add(5 * time.Minute), true},
+		"500":           {page{status: 500, body: "<html>"}, info.Broken, at.Add(time.Minute), true},
+		"HTML with 200": {page{body: "<html>"}, info.Broken, at.Add(time.Minute), true},
+		"truncated": {page{body: fixture(t, "naver_page1_ok.json")[:500]}, info.Broken,
+			at.Add(time.Minute), true},
+		"too long":  {page{body: strings.Repeat(" ", 5<<20)}, info.Broken, at.Add(time.Minute), true},
+		"no answer": {page{err: fetch.NoAnswer(nil)}, info.Broken, at.Add(time.Minute), true},
+		"a redirect": {page{status: 302, header: http.Header{"Location": {"https://elsewhere.example/"}}},
+			info.Broken, at.Add(time.Minute), true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, naver("환경"))
@@ -331,7 +346,8 @@ func TestUpstreamFailures(t *testing.T) {
 				t.Errorf("%+v after %d requests", r, len(w.asked))
 			}
 			s, err := w.Store.(*store.Store).Sources(ctx)
-			if err != nil || s[0].ErrorClass != string(c.class) || !s[0].NotBefore.Equal(c.again) || s[0].Failures != 1 {
+			if err != nil || s[0].ErrorClass != string(c.class) || !s[0].NotBefore.Equal(c.again) ||
+				s[0].Failures != 1 {
 				t.Errorf("%+v %v", s, err)
 			}
 			letters, _ := w.Store.DeadLetters(ctx, "", 10)
@@ -342,7 +358,8 @@ func TestUpstreamFailures(t *testing.T) {
 				t.Errorf("operators read the name of a function: %s", said)
 			}
 			w.clock = c.again.Add(-time.Second)
-			if r := w.run(info.Naver)[0]; r.Skipped != string(c.class) || r.NotBefore == nil || !r.NotBefore.Equal(c.again) || len(w.asked) != 1 {
+			if r := w.run(info.Naver)[0]; r.Skipped != string(c.class) || r.NotBefore == nil ||
+				!r.NotBefore.Equal(c.again) || len(w.asked) != 1 {
 				t.Errorf("while it rests: %+v after %d requests", r, len(w.asked))
 			}
 			w.clock = c.again
@@ -401,12 +418,15 @@ func TestTwoAtOnce(t *testing.T) {
 func TestThumbnailsArePolite(t *testing.T) {
 	var items []string
 	add := func(link string) {
-		items = append(items, fmt.Sprintf(`{"title":"t","originallink":%q,"link":"","description":"","pubDate":"Sat, 17 Jan 2026 10:00:00 +0900"}`, link))
+		items = append(items, fmt.Sprintf(
+			`{"title":"t","originallink":%q,"link":"","description":"","pubDate":"Sat, 17 Jan 2026 10:00:00 +0900"}`,
+			link))
 	}
 	for i := range 40 {
 		add(fmt.Sprintf("https://h%d.example/%d", i%20, i))
 	}
-	for _, u := range []string{"http://169.254.169.254/latest/meta-data/", "http://localhost/x", "http://10.0.0.1/x", "http://[::1]/x", "https://intranet/x", "https://a.example:8080/x"} {
+	for _, u := range []string{"http://169.254.169.254/latest/meta-data/", "http://localhost/x", "http://10.0.0.1/x",
+		"http://[::1]/x", "https://intranet/x", "https://a.example:8080/x"} {
 		add(u)
 	}
 	add("https://moved.example/x")
@@ -416,7 +436,8 @@ func TestThumbnailsArePolite(t *testing.T) {
 	}
 	w := newWorld(t, naver("x"))
 	w.pages[naverURL] = page{body: `{"items":[` + strings.Join(items, ",") + `]}`}
-	w.pages["https://moved.example/x"] = page{status: 302, header: http.Header{"Location": {"http://169.254.169.254/"}}}
+	w.pages["https://moved.example/x"] = page{status: 302,
+		header: http.Header{"Location": {"http://169.254.169.254/"}}}
 	w.pages["https://pdf.example/x"] = page{kind: "application/pdf", body: fixture(t, "og_basic.html")}
 	w.slow = 5 * time.Millisecond
 	perHost, host := map[string]int{}, map[string]int{}
@@ -462,7 +483,8 @@ func (f *failing) Batch(ctx context.Context, statements []ledger.Statement) ([]l
 func TestKilledAnywhere(t *testing.T) {
 	rss := `<rss><channel><title>F</title>`
 	for i := range 120 { // three transactions of articles
-		rss += fmt.Sprintf("<item><title>t%d</title><link>https://f.example/%d</link><pubDate>Sat, 17 Jan 2026 08:00:00 GMT</pubDate></item>", i, i)
+		rss += fmt.Sprintf("<item><title>t%d</title><link>https://f.example/%d</link><pubDate>Sat, 17 Jan 2026 "+
+			"08:00:00 GMT</pubDate></item>", i, i)
 	}
 	for last := 0; ; last++ {
 		w := newWorld(t, &sources.Feeds{URLs: []string{"https://f.example/rss"}})
@@ -482,7 +504,8 @@ func TestKilledAnywhere(t *testing.T) {
 		if got := len(w.articles()); got != 120 {
 			t.Fatalf("killed after %d statements: %d articles", last, got)
 		}
-		if answer, err := w.Cache.Page(ctx, info.Query{Category: info.All, Limit: 50}); err != nil || answer == nil || answer.Total != 120 {
+		if answer, err := w.Cache.Page(ctx, info.Query{Category: info.All, Limit: 50}); err != nil || answer == nil ||
+			answer.Total != 120 {
 			t.Fatalf("killed after %d statements: cached %+v", last, answer)
 		}
 		if reached <= last {
@@ -498,7 +521,9 @@ func TestReplay(t *testing.T) {
 	f := &sources.Feeds{URLs: []string{"https://a.example/rss", "https://b.example/rss"}}
 	w := newWorld(t, f, naver("환경"))
 	feed := func(n int) page {
-		return page{body: fmt.Sprintf("<rss><channel><item><title>t</title><link>https://x%d.example/</link><pubDate>Sat, 17 Jan 2026 08:00:00 GMT</pubDate></item></channel></rss>", n)}
+		return page{body: fmt.Sprintf(
+			"<rss><channel><item><title>t</title><link>https://x%d.example/</link><pubDate>Sat, 17 Jan 2026 "+
+				"08:00:00 GMT</pubDate></item></channel></rss>", n)}
 	}
 	w.pages["https://a.example/rss"] = feed(1)
 	w.pages["https://b.example/rss"] = page{status: 500}
@@ -539,8 +564,10 @@ func TestPoisonDoesNotBlock(t *testing.T) {
 	w := newWorld(t, f)
 	var poison []store.Letter
 	for i := range 300 {
-		poison = append(poison, store.Letter{Source: info.Naver, Request: fmt.Sprint(i), Class: "refused", Error: "e"})
-		poison = append(poison, store.Letter{Source: info.Feed, Request: fmt.Sprintf("https://gone.example/%d", i), Class: "refused", Error: "e"})
+		poison = append(poison, store.Letter{Source: info.Naver, Request: fmt.Sprint(i), Class: "refused",
+			Error: "e"})
+		poison = append(poison, store.Letter{Source: info.Feed, Request: fmt.Sprintf("https://gone.example/%d", i),
+			Class: "refused", Error: "e"})
 	}
 	if err := w.Store.Add(ctx, poison, w.clock); err != nil {
 		t.Fatal(err)
@@ -571,10 +598,13 @@ func TestPoisonDoesNotBlock(t *testing.T) {
 func TestReplayedTwiceAtOnce(t *testing.T) {
 	f := &sources.Feeds{URLs: []string{"https://a.example/rss"}}
 	w := newWorld(t, f)
-	if err := w.Store.Add(ctx, []store.Letter{{Source: info.Feed, Request: "https://a.example/rss", Class: "upstream_error", Error: "e"}}, w.clock); err != nil {
+	if err := w.Store.Add(ctx, []store.Letter{{Source: info.Feed, Request: "https://a.example/rss",
+		Class: "upstream_error", Error: "e"}}, w.clock); err != nil {
 		t.Fatal(err)
 	}
-	w.pages["https://a.example/rss"] = page{body: "<rss><channel><item><title>t</title><link>https://x.example/</link><pubDate>Sat, 17 Jan 2026 08:00:00 GMT</pubDate></item></channel></rss>"}
+	w.pages["https://a.example/rss"] = page{
+		body: "<rss><channel><item><title>t</title><link>https://x.example/</link><pubDate>Sat, 17 Jan 2026 " +
+			"08:00:00 GMT</pubDate></item></channel></rss>"}
 	var done [2]info.Replayed
 	var running sync.WaitGroup
 	for i := range done {
@@ -583,7 +613,8 @@ func TestReplayedTwiceAtOnce(t *testing.T) {
 	running.Wait()
 	again, err := w.Replay(ctx, "")
 	letters, _ := w.Store.DeadLetters(ctx, "", 10)
-	if err != nil || again != (info.Replayed{}) || done[0].Inserted+done[1].Inserted != 1 || len(w.articles()) != 1 || len(letters) != 0 {
+	if err != nil || again != (info.Replayed{}) || done[0].Inserted+done[1].Inserted != 1 || len(w.articles()) != 1 ||
+		len(letters) != 0 {
 		t.Errorf("%+v, then %+v %v; %d articles, %+v", done, again, err, len(w.articles()), letters)
 	}
 }
@@ -605,7 +636,8 @@ func TestRetention(t *testing.T) {
 // TestProvidersCount: when others use the same key, the provider's count is the one that holds.
 func TestProvidersCount(t *testing.T) {
 	w := newWorld(t, newsData(200, 30, "a"))
-	w.pages[newsDataURL] = page{body: fixture(t, "newsdata_empty.json"), header: http.Header{"X-Api-Limit-Remaining": {"0"}, "X-Ratelimit-Remaining": {"29"}}}
+	w.pages[newsDataURL] = page{body: fixture(t, "newsdata_empty.json"),
+		header: http.Header{"X-Api-Limit-Remaining": {"0"}, "X-Ratelimit-Remaining": {"29"}}}
 	w.run(info.NewsData)
 	w.clock = w.clock.Add(time.Hour)
 	if r := w.run(info.NewsData)[0]; r.Skipped != string(info.Spent) || w.times(newsDataURL) != 1 {
@@ -623,7 +655,8 @@ func TestCacheGone(t *testing.T) {
 	w.kv.Fail = nil
 	w.clock = w.clock.Add(5 * time.Minute)
 	w.run(info.Naver) // nothing new, but the cache has not got what came before
-	if answer, _ := w.Cache.Page(ctx, info.Query{Category: info.All, Limit: 50}); answer == nil || len(answer.Items) != 10 {
+	if answer, _ := w.Cache.Page(ctx, info.Query{Category: info.All, Limit: 50}); answer == nil ||
+		len(answer.Items) != 10 {
 		t.Errorf("%+v", answer)
 	}
 }
@@ -654,7 +687,8 @@ func TestTooOld(t *testing.T) {
 // TestCursorOfTheEngineEnds: a cursor that the engine no longer reads is forgotten, so that its articles come again.
 func TestCursorOfTheEngineEnds(t *testing.T) {
 	w := newWorld(t, &sources.Seed{Endpoint: "https://engine.example"})
-	const first, second = "https://engine.example/api/v1/feed?limit=200", "https://engine.example/api/v1/feed?cursor=c1&limit=200"
+	const first, second = "https://engine.example/api/v1/feed?limit=200",
+		"https://engine.example/api/v1/feed?cursor=c1&limit=200"
 	w.pages[first] = page{body: `{"data":{"items":[],"next_cursor":"c1","has_more":false}}`}
 	w.pages[second] = page{status: 400, body: `{"success":false,"error":{"code":"validation_error"}}`}
 	for range 3 {
@@ -670,7 +704,8 @@ func TestOneFeedWantsRest(t *testing.T) {
 	const busy, other = "https://busy.example/rss", "https://other.example/rss"
 	w := newWorld(t, &sources.Feeds{URLs: []string{busy, other}})
 	w.pages[busy] = page{status: 429, header: http.Header{"Retry-After": {"3600"}}}
-	w.pages[other] = page{kind: "application/rss+xml", body: `<rss version="2.0"><channel><title>O</title></channel></rss>`}
+	w.pages[other] = page{kind: "application/rss+xml",
+		body: `<rss version="2.0"><channel><title>O</title></channel></rss>`}
 	for range 13 { // an hour
 		w.run("feed")
 		w.clock = w.clock.Add(5 * time.Minute)
@@ -704,7 +739,8 @@ func TestProvidersCountOfYesterday(t *testing.T) {
 		}
 		return w.clock
 	}
-	w.pages[newsDataURL] = page{body: fixture(t, "newsdata_page1_free.json"), header: http.Header{"X-Api-Limit-Remaining": {"0"}}}
+	w.pages[newsDataURL] = page{body: fixture(t, "newsdata_page1_free.json"),
+		header: http.Header{"X-Api-Limit-Remaining": {"0"}}}
 	w.run(info.NewsData)
 	if len(w.asked) < 2 {
 		t.Fatal("no page was asked for a thumbnail")
@@ -736,7 +772,9 @@ func TestRefreshAfterAnother(t *testing.T) {
 	waits := 0
 	w.Sleep = func(context.Context, time.Duration) error {
 		if waits++; waits == 3 { // the other comes to its end
-			if err := w.Cache.Refresh(ctx, []cache.Feed{{Category: info.All, Articles: before.Articles, Complete: true, CollectedAt: w.clock}}, w.clock); err != nil {
+			if err := w.Cache.Refresh(ctx,
+				[]cache.Feed{{Category: info.All, Articles: before.Articles, Complete: true, CollectedAt: w.clock}},
+				w.clock); err != nil {
 				t.Fatal(err)
 			}
 			if err := w.Store.Release(ctx, "refresh", "another"); err != nil {
@@ -748,7 +786,8 @@ func TestRefreshAfterAnother(t *testing.T) {
 	if done, err := w.Refresh(ctx); err != nil || !done || waits != 3 {
 		t.Errorf("refreshed %v after %d waits, %v", done, waits, err)
 	}
-	if shown, err := w.Cache.Page(ctx, info.Query{Category: info.All, Limit: 10}); err != nil || shown == nil || len(shown.Items) > 0 {
+	if shown, err := w.Cache.Page(ctx, info.Query{Category: info.All, Limit: 10}); err != nil || shown == nil ||
+		len(shown.Items) > 0 {
 		t.Errorf("the article that was taken down is shown: %+v, %v", shown, err)
 	}
 
@@ -770,14 +809,17 @@ func TestSlowUpstreams(t *testing.T) {
 		for i := range 140 {
 			urls = append(urls, fmt.Sprintf("https://%d.example/rss", i))
 		}
-		w := newWorld(t, naver("a", "b"), &sources.Feeds{URLs: urls}, &sources.Seed{Endpoint: "https://engine.example"})
+		w := newWorld(t, naver("a", "b"), &sources.Feeds{URLs: urls},
+			&sources.Seed{Endpoint: "https://engine.example"})
 		w.pages[naverURL] = page{endless: true}
-		w.pages["https://engine.example/api/v1/feed"] = page{body: `{"data":{"items":[{"type":"news","url":"https://seed.example/1","title":"Solar","lastmod":"2026-01-17T09:00:00Z"}],"next_cursor":"1","has_more":false}}`}
+		w.pages["https://engine.example/api/v1/feed"] = page{
+			body: `{"data":{"items":[{"type":"news","url":"https://seed.example/1","title":"Solar","lastmod":"2026-01-17T09:00:00Z"}],"next_cursor":"1","has_more":false}}`}
 		for i, url := range urls {
 			w.pages[url] = page{silent: i%2 == 0, endless: i%2 == 1}
 		}
 		for _, i := range good {
-			w.pages[urls[i]] = page{body: fmt.Sprintf(`<rss><channel><item><title>x</title><link>https://%d.example/a</link><pubDate>Sat, 17 Jan 2026 09:00:00 GMT</pubDate></item></channel></rss>`, i)}
+			w.pages[urls[i]] = page{body: fmt.Sprintf(
+				`<rss><channel><item><title>x</title><link>https://%d.example/a</link><pubDate>Sat, 17 Jan 2026 09:00:00 GMT</pubDate></item></channel></rss>`, i)}
 		}
 		found := map[string]bool{}
 		for run := 1; len(found) < 1+len(good); run++ {

@@ -16,8 +16,9 @@ const (
 )
 
 // Replay makes failed requests again, those first that failed longest ago: of one source, or of all that are on when
-// it is "". A request that succeeds is resolved; one that fails stays, with one attempt more, and does not keep others
-// from being made. A source that is spent is left alone. What there is no time for is left for the next replay.
+// it is "". A request that succeeds is resolved; one that fails stays, with one attempt more, and does not keep
+// others from being made. A source that is spent is left alone. What there is no time for is left for the next
+// replay.
 func (c *Collector) Replay(ctx context.Context, source string) (done info.Replayed, err error) {
 	hurried, cancel := context.WithTimeout(ctx, replaying)
 	defer cancel()
@@ -32,8 +33,8 @@ func (c *Collector) Replay(ctx context.Context, source string) (done info.Replay
 	return done, nil
 }
 
-// replay makes the requests of one source, as long as there is time to ask it, which ends before the time to store what
-// it answers.
+// replay makes the requests of one source, as long as there is time to ask it, which ends before the time to store
+// what it answers.
 func (c *Collector) replay(ctx, hurried context.Context, s info.Source, done *info.Replayed) error {
 	list, err := c.Store.DeadLetters(ctx, s.Name(), maxReplays)
 	if err != nil {
@@ -47,7 +48,8 @@ func (c *Collector) replay(ctx, hurried context.Context, s info.Source, done *in
 		return err
 	}
 	for _, k := range known { // what only failed is tried again: it may be well by now
-		if class := info.Class(k.ErrorClass); k.Name == s.Name() && k.NotBefore.After(c.Now()) && (class == info.Spent || class == info.Throttled) {
+		if class := info.Class(k.ErrorClass); k.Name == s.Name() && k.NotBefore.After(c.Now()) &&
+			(class == info.Spent || class == info.Throttled) {
 			return nil
 		}
 	}

@@ -61,7 +61,8 @@ func (c *Collector) thumbnails(ctx context.Context, articles []store.New, known 
 }
 
 // wanting are the articles that may have a thumbnail, by host.
-func (c *Collector) wanting(articles []store.New, known map[string]store.Known, now time.Time) (hosts [][]*store.New) {
+func (c *Collector) wanting(articles []store.New, known map[string]store.Known,
+	now time.Time) (hosts [][]*store.New) {
 	place := map[string]int{}
 	pages := 0
 	for i := range articles {

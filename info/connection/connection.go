@@ -18,9 +18,9 @@ type Kept[C io.Closer] struct {
 	conn *C // nil when there is none
 }
 
-// Do makes a call, on a connection that is opened when there is none. When the connection is lost, another is opened and the
-// call is made once more, although what it asked for may have been done before the answer was lost: it must bear that. A
-// connection is closed when ctx ends during a call.
+// Do makes a call, on a connection that is opened when there is none. When the connection is lost, another is opened
+// and the call is made once more, although what it asked for may have been done before the answer was lost: it must
+// bear that. A connection is closed when ctx ends during a call.
 func (k *Kept[C]) Do(ctx context.Context, call func(c C) error) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()

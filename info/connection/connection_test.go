@@ -39,7 +39,8 @@ func TestKept(t *testing.T) {
 			}
 		}
 		if err != want || len(opened) != lines || len(opened)-closed != open {
-			t.Errorf("%s: %v, not %v; %d connections, not %d; %d open, not %d", what, err, want, len(opened), lines, len(opened)-closed, open)
+			t.Errorf("%s: %v, not %v; %d connections, not %d; %d open, not %d", what, err, want, len(opened), lines,
+				len(opened)-closed, open)
 		}
 	}
 	answers := func(errs ...error) func(*line) error {

@@ -34,13 +34,14 @@ func Deep(n int, newest time.Time) time.Time {
 	return newest.Add(-time.Duration(n/4-n/200) * time.Minute)
 }
 
-// Corpus gives n articles, oldest first as they come, a minute apart in fours: as real ones they share words, sources,
-// topics and minutes unevenly. Few of the Seed Engine's have a picture, and none of its is on AI.
+// Corpus gives n articles, oldest first as they come, a minute apart in fours: as real ones they share words,
+// sources, topics and minutes unevenly. Few of the Seed Engine's have a picture, and none of its is on AI.
 func Corpus(n int, newest time.Time) iter.Seq[info.Article] { return Part(n, 0, n, newest) }
 
 // Part gives those articles of a Corpus of n that come after the first ones, up to the last.
 func Part(n, first, last int, newest time.Time) iter.Seq[info.Article] {
-	fill := strings.Fields("정부 발표 지원 사업 기업 시장 전망 기술 개발 협약 plan market report policy company growth 서울 부산 지역 주민 산업 투자 규모 올해")
+	fill := strings.Fields("정부 발표 지원 사업 기업 시장 전망 기술 개발 협약 plan market report policy company growth 서울 부산 지역 주민 산업 " +
+		"투자 규모 올해")
 	return func(yield func(info.Article) bool) {
 		for i := n - 1 - first; i >= n-last; i-- {
 			r := uint32(i) * 2654435761 >> 7 // scatters without a pattern that an index could follow

@@ -32,7 +32,8 @@ var PairCases = []PairCase{
 }
 
 func reader(s *store.Store, c cache.Cache) *cache.Reader {
-	return &cache.Reader{Cache: c, Store: s, Kind: s.Name(), Owner: "reader", Log: slog.New(slog.NewTextHandler(io.Discard, nil)), Now: time.Now}
+	return &cache.Reader{Cache: c, Store: s, Kind: s.Name(), Owner: "reader",
+		Log: slog.New(slog.NewTextHandler(io.Discard, nil)), Now: time.Now}
 }
 
 func fill(t T, s *store.Store, c cache.Cache) {
@@ -112,14 +113,17 @@ func emptyCache(t T, s *store.Store, c cache.Cache) {
 	expect(t, "from the store", read(t, r, info.Query{Category: info.All, Limit: 10}).Source, s.Name())
 	expect(t, "filled by the first reader", read(t, r, info.Query{Category: info.All, Limit: 10}).Source, c.Name())
 	none := read(t, r, info.Query{Category: info.AI, Limit: 10})
-	expect(t, "a category without articles", []any{none.Source, len(none.Items), none.More}, []any{c.Name(), 0, false})
+	expect(t, "a category without articles", []any{none.Source, len(none.Items), none.More},
+		[]any{c.Name(), 0, false})
 }
 
 func cachedArticles(t T, s *store.Store, c cache.Cache) {
 	full := info.Article{
-		ID: "9f3c", Key: "a.example/x", URL: "https://a.example/x?a=1&b=<2>", Title: "한글 \"&\" <b> \\ 🌱", Snippet: "x", Source: info.NewsData, SourceName: "A",
-		SourceIconURL: "https://a.example/i", ThumbnailURL: "https://a.example/t", VideoURL: "https://a.example/v", PublishedAt: noon,
-		Category: info.Energy, Keywords: []string{"a, b", `"c"`}, AITag: "tag",
+		ID: "9f3c", Key: "a.example/x", URL: "https://a.example/x?a=1&b=<2>", Title: "한글 \"&\" <b> \\ 🌱",
+		Snippet: "x", Source: info.NewsData, SourceName: "A",
+		SourceIconURL: "https://a.example/i", ThumbnailURL: "https://a.example/t", VideoURL: "https://a.example/v",
+		PublishedAt: noon,
+		Category:    info.Energy, Keywords: []string{"a, b", `"c"`}, AITag: "tag",
 	}
 	bare := Article(info.Naver, 1, noon.Add(-time.Minute))
 	put(t, s, full, bare)
@@ -134,7 +138,8 @@ func cachedArticles(t T, s *store.Store, c cache.Cache) {
 	}
 	expect(t, "first", string(got.Items[0].JSON), string(contract.Encode(full.Public())))
 	expect(t, "total", got.Total, 2)
-	if age := time.Since(got.RefreshedAt); age < 0 || age > time.Minute || got.Expires.Sub(got.RefreshedAt) != cache.TTL || got.Stale {
+	if age := time.Since(got.RefreshedAt); age < 0 || age > time.Minute ||
+		got.Expires.Sub(got.RefreshedAt) != cache.TTL || got.Stale {
 		t.Errorf("refreshed at %v, expires at %v, stale %v", got.RefreshedAt, got.Expires, got.Stale)
 	}
 }
@@ -174,7 +179,8 @@ func cacheFilters(t T, s *store.Store, c cache.Cache) {
 	fill(t, s, c)
 	r := reader(s, c)
 	for _, q := range []info.Query{
-		{Category: info.All, Source: info.Feed}, {Category: info.All, HasImage: true}, {Category: info.Energy, Source: info.NewsData, HasImage: true}, {Category: info.AI, Source: info.Naver},
+		{Category: info.All, Source: info.Feed}, {Category: info.All, HasImage: true},
+		{Category: info.Energy, Source: info.NewsData, HasImage: true}, {Category: info.AI, Source: info.Naver},
 	} {
 		q.Limit = 9
 		items, _ := through(t, r, q, nil)
@@ -205,7 +211,8 @@ func refreshes(t T, s *store.Store, c cache.Cache) {
 	_, err := s.SetDeleted(ctx, "naver_000000", true)
 	must(t, "SetDeleted", err)
 	expect(t, "a deletion", filled(), true)
-	expect(t, "cached", cursors(read(t, reader(s, c), info.Query{Category: info.All, Limit: 10}).Items), whole(t, s, info.Query{Category: info.All}))
+	expect(t, "cached", cursors(read(t, reader(s, c), info.Query{Category: info.All, Limit: 10}).Items),
+		whole(t, s, info.Query{Category: info.All}))
 	must(t, "Acquire", func() error { _, err := cache.FillNow(ctx, c, s, "other", time.Now()); return err }())
 }
 
@@ -217,10 +224,12 @@ func pagesUnderRefresh(t T, s *store.Store, c cache.Cache) {
 	fill(t, s, c)
 	n := 1000
 	for round, q := range []info.Query{
-		{Category: info.All, Limit: 11}, {Category: info.All, Limit: 1 + r.IntN(info.MaxLimit)}, {Category: info.Energy, Limit: 7}, {Category: info.All, Source: info.Feed, Limit: 9},
+		{Category: info.All, Limit: 11}, {Category: info.All, Limit: 1 + r.IntN(info.MaxLimit)},
+		{Category: info.Energy, Limit: 7}, {Category: info.All, Source: info.Feed, Limit: 9},
 		{Category: info.All, HasImage: true, Limit: 1 + r.IntN(info.MaxLimit)},
 	} {
-		before := page(t, s, info.Query{Category: q.Category, Source: q.Source, HasImage: q.HasImage, Limit: 5000}).Articles
+		before := page(t, s, info.Query{Category: q.Category, Source: q.Source, HasImage: q.HasImage,
+			Limit: 5000}).Articles
 		gone := map[string]bool{}
 		items, _ := through(t, reader(s, c), q, func() {
 			for range r.IntN(4) {

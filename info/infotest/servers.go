@@ -156,12 +156,14 @@ func Postgres(t *testing.T) (*Server, string) {
 		t.Fatal(err)
 	}
 	// A locale in which text is not compared byte by byte, where there is one: ids and cursors must not depend on it.
-	c := run(initdb, "-D", data, "-U", "newsfork", "-A", "scram-sha-256", "--pwfile", secret, "-E", "UTF8", "--locale-provider=icu", "--icu-locale=en", "--no-sync")
+	c := run(initdb, "-D", data, "-U", "newsfork", "-A", "scram-sha-256", "--pwfile", secret, "-E", "UTF8",
+		"--locale-provider=icu", "--icu-locale=en", "--no-sync")
 	if out, err := c.CombinedOutput(); err != nil {
 		t.Fatalf("initdb: %v\n%s", err, out)
 	}
 	s.command = func() *exec.Cmd {
-		return run(program, "-D", data, "-p", strconv.Itoa(port), "-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=", "-c", "fsync=off", "-c", "shared_buffers=64MB")
+		return run(program, "-D", data, "-p", strconv.Itoa(port), "-c", "listen_addresses=127.0.0.1", "-c",
+			"unix_socket_directories=", "-c", "fsync=off", "-c", "shared_buffers=64MB")
 	}
 	s.ready = func() error {
 		conn, err := net.DialTimeout("tcp", s.Address, time.Second)
@@ -196,7 +198,8 @@ func Redis(t *testing.T) *Server {
 	port := freePort(t)
 	s := newServer(t, port)
 	s.command = func() *exec.Cmd {
-		return exec.Command(program, "--port", strconv.Itoa(port), "--bind", "127.0.0.1", "--dir", s.dir, "--save", "", "--appendonly", "no", "--requirepass", Password)
+		return exec.Command(program, "--port", strconv.Itoa(port), "--bind", "127.0.0.1", "--dir", s.dir, "--save",
+			"", "--appendonly", "no", "--requirepass", Password)
 	}
 	s.ready = func() error {
 		conn, err := net.DialTimeout("tcp", s.Address, time.Second)

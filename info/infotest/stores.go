@@ -60,12 +60,14 @@ var StoreCases = []StoreCase{
 func Wipe(t T, db store.DB, name string) {
 	t.Helper()
 	var statements []ledger.Statement
-	for _, table := range []string{"news_articles", "news_leases", "news_quotas", "news_sources", "news_dead_letters", "news_alarms", "news_alarm_changes", "news_cached"} {
+	for _, table := range []string{"news_articles", "news_leases", "news_quotas", "news_sources", "news_dead_letters",
+		"news_alarms", "news_alarm_changes", "news_cached"} {
 		statements = append(statements, ledger.Statement{SQL: "DELETE FROM " + table})
 	}
 	statements = append(statements, ledger.Statement{SQL: "UPDATE news_cache SET changed_at = 0, refreshed_at = 0"})
 	if name == "d1" {
-		statements = append(statements, ledger.Statement{SQL: "INSERT INTO news_search (news_search) VALUES ('delete-all')"})
+		statements = append(statements, ledger.Statement{
+			SQL: "INSERT INTO news_search (news_search) VALUES ('delete-all')"})
 	}
 	_, err := db.Batch(ctx, statements)
 	must(t, "wipe", err)
@@ -80,7 +82,8 @@ var (
 func Article(source string, n int, at time.Time) info.Article {
 	url := fmt.Sprintf("https://%s.example/%d", source, n)
 	return info.Article{
-		ID: fmt.Sprintf("%s_%06d", source, n), Key: info.Key(url), URL: url, Title: fmt.Sprintf("기사 %d", n), Source: source, SourceName: source,
+		ID: fmt.Sprintf("%s_%06d", source, n), Key: info.Key(url), URL: url, Title: fmt.Sprintf("기사 %d", n),
+		Source: source, SourceName: source,
 		PublishedAt: at.UTC().Truncate(time.Millisecond),
 	}
 }
@@ -139,16 +142,20 @@ func scroll(t T, s *store.Store, q info.Query, between func()) (all []info.Artic
 
 func roundTrip(t T, s *store.Store) {
 	full := info.Article{
-		ID: "9f3c1a77d2e4b6508c1d2e3f4b5b6e10", Key: "a.example/x", URL: "HTTPS://www.A.example:443/x?utm_source=n#f", Title: `"Quoted" & 'so' <b>🌱`,
+		ID: "9f3c1a77d2e4b6508c1d2e3f4b5b6e10", Key: "a.example/x", URL: "HTTPS://www.A.example:443/x?utm_source=n#f",
+		Title:   `"Quoted" & 'so' <b>🌱`,
 		Snippet: "한글 \\ {} $1 ?1", Source: info.NewsData, SourceName: "A", SourceIconURL: "https://a.example/i.png",
-		ThumbnailURL: "https://a.example/t.jpg", VideoURL: "https://a.example/v.mp4", PublishedAt: noon, Category: info.Energy,
+		ThumbnailURL: "https://a.example/t.jpg", VideoURL: "https://a.example/v.mp4", PublishedAt: noon,
+		Category: info.Energy,
 		Keywords: []string{"a, b", `"c"`, "한글", `\d`}, AITag: "tag",
 	}
-	bare := info.Article{ID: "naver_1", Key: "b.example", URL: "http://b.example", Title: "T", Source: info.Naver, SourceName: "b.example", PublishedAt: noon.Add(-time.Millisecond)}
+	bare := info.Article{ID: "naver_1", Key: "b.example", URL: "http://b.example", Title: "T", Source: info.Naver,
+		SourceName: "b.example", PublishedAt: noon.Add(-time.Millisecond)}
 	with := full
 	with.Evidence = []info.Match{{Category: info.Energy, Keyword: "solar", Field: "title", Points: 4}}
 	expect(t, "saved", put(t, s, with, bare), store.Saved{Inserted: 2})
-	expect(t, "page", page(t, s, info.Query{Category: info.All, Limit: 10}), info.Page{Articles: []info.Article{full, bare}})
+	expect(t, "page", page(t, s, info.Query{Category: info.All, Limit: 10}),
+		info.Page{Articles: []info.Article{full, bare}})
 	one, err := s.Article(ctx, full.ID)
 	must(t, "Article", err)
 	expect(t, "one article", one, &full)
@@ -163,7 +170,8 @@ func completes(t T, s *store.Store) {
 	a := Article(info.Naver, 1, noon)
 	put(t, s, a)
 	b := Article(info.NewsData, 1, noon.Add(time.Hour))
-	b.Key, b.Title, b.Snippet, b.ThumbnailURL, b.Keywords, b.Category = a.Key, "Another", "Snippet", "https://i.example/", []string{"k"}, info.AI
+	b.Key, b.Title, b.Snippet, b.ThumbnailURL, b.Keywords, b.Category = a.Key, "Another", "Snippet",
+		"https://i.example/", []string{"k"}, info.AI
 	tried := noon.Add(time.Hour)
 	saved, err := s.Upsert(ctx, []store.New{{Article: b, Tried: tried}}, time.Now())
 	must(t, "Upsert", err)
@@ -179,7 +187,8 @@ func completes(t T, s *store.Store) {
 	expect(t, "the same again", put(t, s, a, Article(info.Naver, 2, noon)), store.Saved{Inserted: 1})
 	known, err := s.Known(ctx, []string{a.Key, Article(info.Naver, 2, noon).Key, "new.example"})
 	must(t, "Known", err)
-	expect(t, "known", known, map[string]store.Known{a.Key: {Thumbnail: true, Tried: tried.UTC()}, Article(info.Naver, 2, noon).Key: {}})
+	expect(t, "known", known, map[string]store.Known{a.Key: {Thumbnail: true, Tried: tried.UTC()},
+		Article(info.Naver, 2, noon).Key: {}})
 }
 
 func sameID(t T, s *store.Store) {
@@ -211,7 +220,8 @@ func deleted(t T, s *store.Store) {
 	}
 	back, err := s.SetDeleted(ctx, a.ID, false)
 	must(t, "SetDeleted", err)
-	expect(t, "back", []any{back, len(page(t, s, info.Query{Category: info.All, Limit: 10}).Articles)}, []any{true, 2})
+	expect(t, "back", []any{back, len(page(t, s, info.Query{Category: info.All, Limit: 10}).Articles)},
+		[]any{true, 2})
 }
 
 // pagesUnderChange: an article that is there throughout is on exactly one page, whatever else happens.
@@ -290,9 +300,11 @@ func ties(t T, s *store.Store) {
 		}
 	}
 	whole := info.Cursor{At: noon.UnixMilli() + 1}
-	expect(t, "behind the millisecond after", len(page(t, s, info.Query{Category: info.All, From: &whole, Limit: 50}).Articles), 50)
+	expect(t, "behind the millisecond after",
+		len(page(t, s, info.Query{Category: info.All, From: &whole, Limit: 50}).Articles), 50)
 	at := info.Cursor{At: noon.UnixMilli()}
-	expect(t, "behind the millisecond", len(page(t, s, info.Query{Category: info.All, From: &at, Limit: 50}).Articles), 0)
+	expect(t, "behind the millisecond", len(page(t, s,
+		info.Query{Category: info.All, From: &at, Limit: 50}).Articles), 0)
 }
 
 func filters(t T, s *store.Store) {
@@ -307,12 +319,14 @@ func filters(t T, s *store.Store) {
 	}
 	put(t, s, list...)
 	for _, q := range []info.Query{
-		{Category: info.Energy}, {Category: info.All, Source: info.Feed}, {Category: info.AI, Source: info.Naver}, {Category: info.All, HasImage: true},
+		{Category: info.Energy}, {Category: info.All, Source: info.Feed}, {Category: info.AI, Source: info.Naver},
+		{Category: info.All, HasImage: true},
 		{Category: info.Environment, Source: info.Seed, HasImage: true}, {Category: info.All},
 	} {
 		var want []string
 		for _, a := range list {
-			if (q.Category == info.All || a.Category == q.Category) && (q.Source == "" || a.Source == q.Source) && (!q.HasImage || a.ThumbnailURL != "") {
+			if (q.Category == info.All || a.Category == q.Category) && (q.Source == "" || a.Source == q.Source) &&
+				(!q.HasImage || a.ThumbnailURL != "") {
 				want = append(want, a.ID)
 			}
 		}
@@ -427,7 +441,8 @@ func beginnings(t T, s *store.Store) {
 func searchPages(t T, s *store.Store) {
 	var list []info.Article
 	for i := range 60 {
-		a := Article(info.Sources[i%2], i, noon.Add(-time.Duration(i/20)*time.Millisecond)) // three milliseconds of 20
+		// three milliseconds of 20
+		a := Article(info.Sources[i%2], i, noon.Add(-time.Duration(i/20)*time.Millisecond))
 		a.Title = "태양광 발전"
 		if i%3 == 0 {
 			a.Title = "풍력"
@@ -443,7 +458,8 @@ func searchPages(t T, s *store.Store) {
 			}
 		}
 		for _, limit := range []int{1, 3, 7, 50} {
-			all, _ := scroll(t, s, info.Query{Category: info.All, Source: source, Search: info.ParseSearch("태양광"), Limit: limit}, nil)
+			all, _ := scroll(t, s, info.Query{Category: info.All, Source: source, Search: info.ParseSearch("태양광"),
+				Limit: limit}, nil)
 			expect(t, fmt.Sprintf("%q, %d a page", source, limit), ids(all), want)
 		}
 		q := info.Query{Category: info.All, Source: source, Search: info.ParseSearch("태양광"), Newer: true, Limit: 4}
@@ -467,7 +483,8 @@ func manyLooks(t T, s *store.Store) {
 	whole, apart := string(chars), string(chars[:30])+" "+string(chars[29:]) // the same grams, in one row and in two
 	var list []info.Article
 	for i := range 500 {
-		a := Article(info.Sources[i%4], i, noon.Add(-time.Duration(i*i/3)*time.Minute)) // an hour has many, then less and less
+		// an hour has many, then less and less
+		a := Article(info.Sources[i%4], i, noon.Add(-time.Duration(i*i/3)*time.Minute))
 		if a.Title = apart; i%77 == 76 || i == 499 {
 			a.Title = whole
 		}
@@ -494,7 +511,8 @@ func manyLooks(t T, s *store.Store) {
 		q.Category, q.Search = info.All, info.ParseSearch(whole)
 		for _, q.Limit = range []int{2, 50} {
 			found, _ := scroll(t, s, q, nil)
-			expect(t, fmt.Sprintf("%q, image %t, %d a page", q.Source, q.HasImage, q.Limit), ids(found), append([]string{}, want...))
+			expect(t, fmt.Sprintf("%q, image %t, %d a page", q.Source, q.HasImage, q.Limit), ids(found),
+				append([]string{}, want...))
 		}
 		newer := q
 		newer.Newer, newer.From, newer.Limit = true, &info.Cursor{}, 2
@@ -513,7 +531,8 @@ func manyLooks(t T, s *store.Store) {
 				break
 			}
 		}
-		expect(t, fmt.Sprintf("%q, image %t, upwards", q.Source, q.HasImage), append([]string{}, found...), append([]string{}, want...))
+		expect(t, fmt.Sprintf("%q, image %t, upwards", q.Source, q.HasImage), append([]string{}, found...),
+			append([]string{}, want...))
 	}
 }
 
@@ -532,9 +551,11 @@ func prune(t T, s *store.Store) {
 	}
 	expect(t, "removed", removed, []int{3, 1, 0})
 	expect(t, "left", ids(page(t, s, info.Query{Category: info.All, Limit: 50}).Articles), ids(list[:6]))
-	expect(t, "found", len(page(t, s, info.Query{Category: info.All, Search: info.ParseSearch("기사"), Limit: 50}).Articles), 6)
+	expect(t, "found", len(page(t, s, info.Query{Category: info.All, Search: info.ParseSearch("기사"),
+		Limit: 50}).Articles), 6)
 	expect(t, "stored again", put(t, s, list[9]), store.Saved{Inserted: 1})
-	expect(t, "found again", len(page(t, s, info.Query{Category: info.All, Search: info.ParseSearch("기사"), Limit: 50}).Articles), 7)
+	expect(t, "found again", len(page(t, s,
+		info.Query{Category: info.All, Search: info.ParseSearch("기사"), Limit: 50}).Articles), 7)
 }
 
 func acquire(t T, s *store.Store, name, owner string, ttl time.Duration) bool {
@@ -589,7 +610,8 @@ func leaseRace(t T, s *store.Store) {
 func quotas(t T, s *store.Store) {
 	ends := time.Now().Add(time.Hour).Truncate(time.Millisecond).UTC()
 	day := info.Window{Name: "day:1", Ends: ends.Add(time.Hour), Calls: 5}
-	first, second := info.Window{Name: "900s:1", Ends: ends, Calls: 2}, info.Window{Name: "900s:2", Ends: ends, Calls: 9}
+	first, second := info.Window{Name: "900s:1", Ends: ends, Calls: 2},
+		info.Window{Name: "900s:2", Ends: ends, Calls: 9}
 	spend := func(windows ...info.Window) string {
 		t.Helper()
 		full, err := s.Spend(ctx, info.NewsData, windows)
@@ -614,11 +636,13 @@ func quotas(t T, s *store.Store) {
 	src, err := s.Begin(ctx, info.NewsData, noon)
 	must(t, "Begin", err)
 	expect(t, "used", src.Quotas, []info.Quota{
-		{Period: "900s:1", Used: 2, Allowed: 2, Ends: ends}, {Period: "900s:2", Used: 3, Allowed: 9, Ends: ends}, {Period: "day:1", Used: 5, Allowed: 5, Ends: ends.Add(time.Hour)},
+		{Period: "900s:1", Used: 2, Allowed: 2, Ends: ends}, {Period: "900s:2", Used: 3, Allowed: 9, Ends: ends},
+		{Period: "day:1", Used: 5, Allowed: 5, Ends: ends.Add(time.Hour)},
 	})
 	all, err := s.Sources(ctx)
 	must(t, "Sources", err)
-	expect(t, "as the provider counts", all[0].Quotas, []info.Quota{{Period: "day:1", Used: 70, Allowed: 100, Ends: ends}})
+	expect(t, "as the provider counts", all[0].Quotas,
+		[]info.Quota{{Period: "day:1", Used: 70, Allowed: 100, Ends: ends}})
 	expect(t, "no limits", spend(), "")
 	expect(t, "a limit that was raised", spend(info.Window{Name: "day:1", Ends: day.Ends, Calls: 6}), "")
 }
@@ -644,21 +668,26 @@ func sources(t T, s *store.Store) {
 	first, err := s.Begin(ctx, info.Feed, noon)
 	must(t, "Begin", err)
 	expect(t, "at first", first, store.Source{Name: info.Feed, StartedAt: noon})
-	must(t, "Fail", s.Fail(ctx, info.Feed, string(info.Broken), "it did not answer", noon.Add(time.Minute), noon, nil))
-	must(t, "Fail", s.Fail(ctx, info.Feed, string(info.Broken), "nor now", noon.Add(2*time.Minute), noon.Add(time.Second), nil))
+	must(t, "Fail", s.Fail(ctx, info.Feed, string(info.Broken), "it did not answer", noon.Add(time.Minute), noon,
+		nil))
+	must(t, "Fail", s.Fail(ctx, info.Feed, string(info.Broken), "nor now", noon.Add(2*time.Minute),
+		noon.Add(time.Second), nil))
 	failed, err := s.Begin(ctx, info.Feed, noon.Add(time.Minute))
 	must(t, "Begin", err)
 	expect(t, "failed", failed, store.Source{
 		Name: info.Feed, StartedAt: noon.Add(time.Minute), FailedAt: noon.Add(time.Second), Failures: 2,
 		ErrorClass: string(info.Broken), Error: "nor now", NotBefore: noon.Add(2 * time.Minute),
 	})
-	must(t, "Succeed", s.Succeed(ctx, store.Success{Source: info.Feed, State: []byte(`{"a":1}`), Counts: map[string]int{"inserted": 3}, Now: noon.Add(time.Hour)}))
-	must(t, "Succeed", s.Succeed(ctx, store.Success{Source: info.Feed, Counts: map[string]int{"inserted": 0}, Now: noon.Add(2 * time.Hour)}))
+	must(t, "Succeed", s.Succeed(ctx, store.Success{Source: info.Feed, State: []byte(`{"a":1}`),
+		Counts: map[string]int{"inserted": 3}, Now: noon.Add(time.Hour)}))
+	must(t, "Succeed", s.Succeed(ctx, store.Success{Source: info.Feed, Counts: map[string]int{"inserted": 0},
+		Now: noon.Add(2 * time.Hour)}))
 	must(t, "Rest", s.Rest(ctx, info.Feed, string(info.Spent), noon.Add(3*time.Hour)))
 	all, err := s.Sources(ctx)
 	must(t, "Sources", err)
 	expect(t, "succeeded", all, []store.Source{{
-		Name: info.Feed, State: []byte(`{"a":1}`), StartedAt: noon.Add(time.Minute), SucceededAt: noon.Add(2 * time.Hour), FailedAt: noon.Add(time.Second),
+		Name: info.Feed, State: []byte(`{"a":1}`), StartedAt: noon.Add(time.Minute),
+		SucceededAt: noon.Add(2 * time.Hour), FailedAt: noon.Add(time.Second),
 		ErrorClass: string(info.Spent), NotBefore: noon.Add(3 * time.Hour), Counts: []byte(`{"inserted":0}`),
 	}})
 }
@@ -667,13 +696,17 @@ func letters(t T, s *store.Store) {
 	letter := func(request string) store.Letter {
 		return store.Letter{Source: info.Naver, Request: request, Class: string(info.Broken), Error: "500"}
 	}
-	must(t, "Fail", s.Fail(ctx, info.Naver, string(info.Broken), "500", noon, noon, []store.Letter{letter("환경"), letter("a")}))
-	must(t, "Succeed", s.Succeed(ctx, store.Success{Source: info.Naver, Failed: []store.Letter{letter("환경")}, Now: noon.Add(time.Hour)}))
+	must(t, "Fail", s.Fail(ctx, info.Naver, string(info.Broken), "500", noon, noon,
+		[]store.Letter{letter("환경"), letter("a")}))
+	must(t, "Succeed", s.Succeed(ctx, store.Success{Source: info.Naver, Failed: []store.Letter{letter("환경")},
+		Now: noon.Add(time.Hour)}))
 	list, err := s.DeadLetters(ctx, "", 10)
 	must(t, "DeadLetters", err)
 	expect(t, "letters", list, []store.Letter{
-		{Source: info.Naver, Request: "a", Class: string(info.Broken), Error: "500", Attempts: 1, FirstAt: noon, LastAt: noon},
-		{Source: info.Naver, Request: "환경", Class: string(info.Broken), Error: "500", Attempts: 2, FirstAt: noon, LastAt: noon.Add(time.Hour)},
+		{Source: info.Naver, Request: "a", Class: string(info.Broken), Error: "500", Attempts: 1, FirstAt: noon,
+			LastAt: noon},
+		{Source: info.Naver, Request: "환경", Class: string(info.Broken), Error: "500", Attempts: 2, FirstAt: noon,
+			LastAt: noon.Add(time.Hour)},
 	})
 	found, err := s.Resolve(ctx, info.Naver, "환경")
 	must(t, "Resolve", err)
@@ -706,7 +739,8 @@ func cached(t T, s *store.Store) {
 	must(t, "SetRefreshed", s.SetRefreshed(ctx, changed.ChangedAt, written))
 	time.Sleep(2 * time.Millisecond)
 	put(t, s, Article(info.Naver, 1, noon))
-	expect(t, "after the same article", state(), store.Cached{ChangedAt: changed.ChangedAt, RefreshedAt: changed.ChangedAt, Written: written})
+	expect(t, "after the same article", state(),
+		store.Cached{ChangedAt: changed.ChangedAt, RefreshedAt: changed.ChangedAt, Written: written})
 	must(t, "SetRefreshing", s.SetRefreshing(ctx, []info.Category{info.AI}))
 	must(t, "SetRefreshed", s.SetRefreshed(ctx, changed.ChangedAt, map[info.Category]string{info.AI: "c"}))
 	expect(t, "one of them", state().Written, map[info.Category]string{info.All: "a", info.AI: "c"})
@@ -718,7 +752,9 @@ func cached(t T, s *store.Store) {
 }
 
 func anyText(t T, s *store.Store) {
-	for i, text := range []string{`'; DROP TABLE news_articles; --`, `{"a": [1]}`, "\\u0000 \\x", "💡" + strings.Repeat("가", 300), "?1 $1 {now} %s", `a"b'c`, strings.Repeat("ａ", 900)} { // the last a word longer than PostgreSQL takes
+	// the last a word longer than PostgreSQL takes
+	for i, text := range []string{`'; DROP TABLE news_articles; --`, `{"a": [1]}`, "\\u0000 \\x", "💡" +
+		strings.Repeat("가", 300), "?1 $1 {now} %s", `a"b'c`, strings.Repeat("ａ", 900)} {
 		a := Article(info.Feed, i, noon.Add(-time.Duration(i)*time.Second))
 		a.Title, a.Snippet, a.SourceName, a.Keywords, a.AITag = text, text, text, []string{text, ""}, text
 		put(t, s, a)

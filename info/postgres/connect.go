@@ -68,7 +68,8 @@ func (d *DB) signIn(l *link) error {
 		case *pgproto3.AuthenticationCleartextPassword:
 			answer = &pgproto3.PasswordMessage{Password: d.config.password}
 		case *pgproto3.AuthenticationMD5Password:
-			answer = &pgproto3.PasswordMessage{Password: "md5" + hexMD5(hexMD5(d.config.password+d.config.user)+string(m.Salt[:]))}
+			answer = &pgproto3.PasswordMessage{Password: "md5" +
+				hexMD5(hexMD5(d.config.password+d.config.user)+string(m.Salt[:]))}
 		case *pgproto3.AuthenticationSASL:
 			if !slices.Contains(m.AuthMechanisms, scramMechanism) {
 				return errors.New("postgres: the server offers no way to sign in that is known here")
@@ -137,7 +138,8 @@ func (s *scram) final(challenge string) (string, error) {
 	}
 	salt, err := base64.StdEncoding.DecodeString(fields["s"])
 	iterations, err2 := strconv.Atoi(fields["i"])
-	if err != nil || err2 != nil || iterations < 1 || iterations > maxIterations || !strings.HasPrefix(fields["r"], s.nonce) || fields["r"] == s.nonce {
+	if err != nil || err2 != nil || iterations < 1 || iterations > maxIterations ||
+		!strings.HasPrefix(fields["r"], s.nonce) || fields["r"] == s.nonce {
 		return "", errScram
 	}
 	salted, err := pbkdf2.Key(sha256.New, s.password, salt, iterations, sha256.Size)

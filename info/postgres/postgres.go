@@ -44,14 +44,16 @@ type config struct{ address, user, password, database string }
 // connection; encrypting it is its business. Errors do not quote the string.
 func New(connection string, dial func(ctx context.Context, address string) (net.Conn, error)) (*DB, error) {
 	u, err := url.Parse(connection)
-	if err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql" || u.Hostname() == "" || u.User.Username() == "" {
+	if err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql" || u.Hostname() == "" ||
+		u.User.Username() == "" {
 		return nil, errors.New("the connection string is not postgres://user:password@host:port/database")
 	}
 	port := u.Port()
 	if port == "" {
 		port = "5432"
 	}
-	c := config{address: net.JoinHostPort(u.Hostname(), port), user: u.User.Username(), database: strings.TrimPrefix(u.Path, "/")}
+	c := config{address: net.JoinHostPort(u.Hostname(), port), user: u.User.Username(),
+		database: strings.TrimPrefix(u.Path, "/")}
 	c.password, _ = u.User.Password()
 	if c.database == "" {
 		c.database = c.user
@@ -116,7 +118,8 @@ func (l *link) run(statements []ledger.Statement, timeout time.Duration) ([]ledg
 		return nil, err
 	}
 	// Everything up to Sync is one transaction (www.postgresql.org/docs/current/protocol-flow.html, 55.2.3).
-	limit := ledger.Statement{SQL: `SELECT set_config('statement_timeout', $1, true)`, Args: []any{strconv.FormatInt(timeout.Milliseconds(), 10)}}
+	limit := ledger.Statement{SQL: `SELECT set_config('statement_timeout', $1, true)`,
+		Args: []any{strconv.FormatInt(timeout.Milliseconds(), 10)}}
 	for _, s := range append([]ledger.Statement{limit}, statements...) {
 		parameters, err := encode(s.Args)
 		if err != nil {

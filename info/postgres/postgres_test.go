@@ -44,7 +44,8 @@ func TestServer(t *testing.T) {
 	defer db.Close()
 
 	t.Run("values", func(t *testing.T) {
-		r := batch(t, db, `SELECT $1::text AS "a""b", $2::bigint AS n, $3::text AS none, true AS yes, '{"x": [1]}'::jsonb AS j, 'q"' AS q, 1.5::numeric AS d`, "한글\n", int64(-7), nil)
+		r := batch(t, db,
+			`SELECT $1::text AS "a""b", $2::bigint AS n, $3::text AS none, true AS yes, '{"x": [1]}'::jsonb AS j, 'q"' AS q, 1.5::numeric AS d`, "한글\n", int64(-7), nil)
 		if got := string(r.Rows); got != `[{"a\"b":"한글\n","n":-7,"none":null,"yes":true,"j":{"x": [1]},"q":"q\"","d":"1.5"}]` {
 			t.Errorf("%s", got)
 		}

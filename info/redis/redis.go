@@ -40,7 +40,8 @@ const timeout = 5 * time.Second
 
 // New makes a client from a URL: redis://user:password@host:port/database, or rediss:// for an encrypted
 // connection. dial opens a connection. Errors do not quote the URL.
-func New(address string, dial func(ctx context.Context, address string, encrypted bool) (net.Conn, error)) (*Client, error) {
+func New(address string, dial func(ctx context.Context, address string, encrypted bool) (net.Conn, error)) (*Client,
+	error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "redis" && u.Scheme != "rediss" || u.Hostname() == "" {
 		return nil, errors.New("the URL is not redis://user:password@host:port/database")
@@ -49,7 +50,8 @@ func New(address string, dial func(ctx context.Context, address string, encrypte
 	if port == "" {
 		port = "6379"
 	}
-	c := &Client{dial: dial, address: net.JoinHostPort(u.Hostname(), port), tls: u.Scheme == "rediss", user: u.User.Username(), database: strings.Trim(u.Path, "/")}
+	c := &Client{dial: dial, address: net.JoinHostPort(u.Hostname(), port), tls: u.Scheme == "rediss",
+		user: u.User.Username(), database: strings.Trim(u.Path, "/")}
 	c.password, _ = u.User.Password()
 	c.kept.Open = c.open
 	return c, nil

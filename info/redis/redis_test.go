@@ -41,7 +41,8 @@ func TestReplies(t *testing.T) {
 // TestServersThatLie: whatever answers, a call fails in finite time and memory.
 func TestServersThatLie(t *testing.T) {
 	for _, speech := range []string{
-		"", "+OK", "+OK\n", "?\r\n", "$9999999999\r\n", "$-2\r\n", "*2000000000\r\n", "$3\r\nab", ":x\r\n", "HTTP/1.1 400 Bad Request\r\n\r\n",
+		"", "+OK", "+OK\n", "?\r\n", "$9999999999\r\n", "$-2\r\n", "*2000000000\r\n", "$3\r\nab", ":x\r\n",
+		"HTTP/1.1 400 Bad Request\r\n\r\n",
 		strings.Repeat("*1\r\n", 100), "+" + strings.Repeat("x", 100_000),
 	} {
 		if got, err := speaking(t, speech).Do(context.Background(), []string{"PING"}); err == nil {

@@ -43,11 +43,12 @@ type Platform struct {
 	Variable   func(name string) (value string, ok bool)
 	Local      func() bool                          // reports whether this is a local run
 	After      func(work func(ctx context.Context)) // runs work when the current request is answered; nil: at once
-	Shared     func(name string) Cell               // a number that all instances in an isolate share; nil: there is but one
-	Log        *slog.Logger
-	Now        func() time.Time
-	Sleep      func(ctx context.Context, d time.Duration) error
-	Extend     func(d time.Duration) // gives the current event so much time from now
+	// a number that all instances in an isolate share; nil: there is but one
+	Shared func(name string) Cell
+	Log    *slog.Logger
+	Now    func() time.Time
+	Sleep  func(ctx context.Context, d time.Duration) error
+	Extend func(d time.Duration) // gives the current event so much time from now
 }
 
 // Cell is a number, 0 at first.
@@ -80,7 +81,8 @@ func assemble(p Platform) (*parts, error) {
 	a := &parts{Platform: p, settings: s, owner: unique()}
 	switch {
 	case p.Bound(hyperdriveBinding):
-		db, err := postgres.New(p.Hyperdrive(), func(ctx context.Context, address string) (net.Conn, error) { return p.Dial(ctx, address, false) })
+		db, err := postgres.New(p.Hyperdrive(),
+			func(ctx context.Context, address string) (net.Conn, error) { return p.Dial(ctx, address, false) })
 		if err != nil {
 			return nil, contract.Invalid(hyperdriveBinding, "%s", err.Error())
 		}
@@ -89,7 +91,8 @@ func assemble(p Platform) (*parts, error) {
 	case p.Bound(d1Binding):
 		a.store = store.NewD1(p.D1)
 	default:
-		return nil, contract.Invalid(d1Binding, "is not bound, and neither is %s: bind one of them", hyperdriveBinding)
+		return nil, contract.Invalid(d1Binding, "is not bound, and neither is %s: bind one of them",
+			hyperdriveBinding)
 	}
 	switch {
 	case s.RedisURL != "":
@@ -164,7 +167,8 @@ func misconfigured(w http.ResponseWriter, err error) {
 // NewAPI makes the handler of the Worker that readers ask.
 func NewAPI(p Platform) http.Handler {
 	get := once(p, func(a *parts) http.Handler {
-		pages := &cache.Reader{Cache: a.cache, Store: a.store, Kind: a.store.Name(), Owner: a.owner, Background: a.background(), Log: p.Log, Now: p.Now}
+		pages := &cache.Reader{Cache: a.cache, Store: a.store, Kind: a.store.Name(), Owner: a.owner,
+			Background: a.background(), Log: p.Log, Now: p.Now}
 		if p.Shared != nil {
 			pages.Pulse.Due, pages.Pulse.Silent = p.Shared("infoStoreDue"), p.Shared("infoStoreSilent")
 		}
@@ -197,15 +201,18 @@ type collecting struct {
 func NewCollector(p Platform) *Collector {
 	return &Collector{once(p, func(a *parts) *collecting {
 		c := &collect.Collector{
-			Sources: a.sources(), Store: a.store, Cache: a.cache, Transport: p.Transport, Via: map[string]fetch.Transport{},
-			UserAgent: a.settings.UserAgent, Default: info.Category(a.settings.CategoryDefault), Retention: a.settings.Retention,
-			Owner: a.owner, Log: p.Log, Now: p.Now, Sleep: p.Sleep,
+			Sources: a.sources(), Store: a.store, Cache: a.cache, Transport: p.Transport,
+			Via:       map[string]fetch.Transport{},
+			UserAgent: a.settings.UserAgent, Default: info.Category(a.settings.CategoryDefault),
+			Retention: a.settings.Retention,
+			Owner:     a.owner, Log: p.Log, Now: p.Now, Sleep: p.Sleep,
 		}
 		if p.Bound(engineBinding) {
 			c.Via[info.Seed] = p.Engine
 		}
 		o := &web.Operating{
-			Collector: c, Records: a.store, Environment: a.settings.Environment, Log: p.Log, Now: p.Now, Extend: p.Extend,
+			Collector: c, Records: a.store, Environment: a.settings.Environment, Log: p.Log, Now: p.Now,
+			Extend: p.Extend,
 			Guard: httpapi.Guard{
 				Realm: "info-collector", Token: a.settings.APIToken, Previous: a.settings.APITokenPrevious,
 				Local: func() bool { return a.settings.Environment == settings.Development && p.Local() },
@@ -223,7 +230,8 @@ func NewCollector(p Platform) *Collector {
 			}
 		}
 		return &collecting{c, o.Handler(), &watch.Watch{
-			Sources: o.Intervals, Store: a.store, Webhook: p.Webhook(a.settings.UserAgent), URL: a.settings.AlertWebhookURL,
+			Sources: o.Intervals, Store: a.store, Webhook: p.Webhook(a.settings.UserAgent),
+			URL:         a.settings.AlertWebhookURL,
 			Environment: a.settings.Environment, Owner: a.owner, Log: p.Log, Now: p.Now,
 		}}
 	})}
@@ -234,12 +242,14 @@ func (a *parts) sources() (list []info.Source) {
 	s := a.settings
 	if s.NaverID != "" {
 		list = append(list, &sources.Naver{
-			Endpoint: s.NaverURL, IDHeader: s.NaverIDHeader, SecretHeader: s.NaverSecretHeader, ID: s.NaverID, Secret: s.NaverSecret,
+			Endpoint: s.NaverURL, IDHeader: s.NaverIDHeader, SecretHeader: s.NaverSecretHeader, ID: s.NaverID,
+			Secret:  s.NaverSecret,
 			Queries: s.NaverQueries, Daily: s.NaverDailyLimit,
 		})
 	}
 	if s.NewsDataKey != "" {
-		list = append(list, &sources.NewsData{Endpoint: s.NewsDataURL, Key: s.NewsDataKey, Queries: s.NewsDataQueries, Daily: s.NewsDataDailyLimit, Window: s.NewsDataWindow})
+		list = append(list, &sources.NewsData{Endpoint: s.NewsDataURL, Key: s.NewsDataKey, Queries: s.NewsDataQueries,
+			Daily: s.NewsDataDailyLimit, Window: s.NewsDataWindow})
 	}
 	if len(s.Feeds) > 0 {
 		list = append(list, &sources.Feeds{URLs: s.Feeds})

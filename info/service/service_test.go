@@ -76,7 +76,8 @@ func newWorld(t *testing.T, vars map[string]string) *world {
 	if vars != nil {
 		vars["INFO_RETENTION_DAYS"] = "3650" // the fixtures are of January 2026
 	}
-	w := &world{t: t, vars: vars, bound: map[string]bool{"INFO_DB": true, "INFO_CACHE": true}, pages: map[string]string{}}
+	w := &world{t: t, vars: vars, bound: map[string]bool{"INFO_DB": true, "INFO_CACHE": true},
+		pages: map[string]string{}}
 	p := service.Platform{
 		Bound: func(name string) bool { return w.bound[name] }, D1: db, KV: &cache.Memory{},
 		Hyperdrive: func() string { return w.vars["HYPERDRIVE"] },
@@ -84,7 +85,11 @@ func newWorld(t *testing.T, vars map[string]string) *world {
 			var d net.Dialer
 			return d.DialContext(ctx, "tcp", address)
 		},
-		Transport: w, Engine: engine{w}, Variable: func(name string) (string, bool) { v, ok := w.vars[name]; return v, ok },
+		Transport: w, Engine: engine{w}, Variable: func(name string) (string, bool) {
+			v, ok := w.vars[name]
+			return v,
+				ok
+		},
 		Local: func() bool { return true }, Log: slog.New(slog.NewJSONHandler(&w.log, nil)),
 		Now:     func() time.Time { return time.Now().Add(w.later) },
 		Sleep:   fetch.SystemClock().Sleep,
@@ -151,7 +156,8 @@ func feed(titles ...string) string {
 	items := ""
 	for i, t := range titles {
 		at := time.Now().Add(-time.Duration(i+1) * time.Minute).UTC().Format(time.RFC1123)
-		items += fmt.Sprintf("<item><title>%s</title><link>https://press.example/%s</link><pubDate>%s</pubDate></item>", t, t, at)
+		items += fmt.Sprintf(
+			"<item><title>%s</title><link>https://press.example/%s</link><pubDate>%s</pubDate></item>", t, t, at)
 	}
 	return "<rss><channel><title>P</title>" + items + "</channel></rss>"
 }
@@ -168,7 +174,8 @@ func naver(t *testing.T) string {
 // TestCrons: each starts its sources, and nothing else.
 func TestCrons(t *testing.T) {
 	w := newWorld(t, map[string]string{
-		"FEEDS": "https://feeds.example/rss", "NAVER_CLIENT_ID": "i", "NAVER_CLIENT_SECRET": "s", "NEWSDATA_API_KEY": "k", "NAVER_QUERIES": "a", "NEWSDATA_QUERIES": "a",
+		"FEEDS": "https://feeds.example/rss", "NAVER_CLIENT_ID": "i", "NAVER_CLIENT_SECRET": "s",
+		"NEWSDATA_API_KEY": "k", "NAVER_QUERIES": "a", "NEWSDATA_QUERIES": "a",
 		"COLLECT_FEEDS_CRON": "*/10 * * * *",
 	})
 	w.bound["SEED_ENGINE"] = true
@@ -204,11 +211,15 @@ func TestCollectorNeverTouchesReaders(t *testing.T) {
 	}
 	check("at first")
 	w.vars["NAVER_DAILY_LIMIT"] = "wrong"
-	broken := service.NewCollector(service.Platform{Bound: func(string) bool { return true }, Variable: func(n string) (string, bool) { v, ok := w.vars[n]; return v, ok }, Log: slog.New(slog.NewTextHandler(io.Discard, nil))})
-	if err := broken.Cron(context.Background(), "*/5 * * * *"); err == nil || !strings.Contains(err.Error(), "NAVER_DAILY_LIMIT") {
+	broken := service.NewCollector(service.Platform{Bound: func(string) bool { return true },
+		Variable: func(n string) (string, bool) { v, ok := w.vars[n]; return v, ok },
+		Log:      slog.New(slog.NewTextHandler(io.Discard, nil))})
+	if err := broken.Cron(context.Background(), "*/5 * * * *"); err == nil ||
+		!strings.Contains(err.Error(), "NAVER_DAILY_LIMIT") {
 		t.Errorf("%v", err)
 	}
-	if a := do(broken, "GET", "/api/v1/info/status", ""); a.Code != 500 || !strings.Contains(a.Body.String(), "NAVER_DAILY_LIMIT") {
+	if a := do(broken, "GET", "/api/v1/info/status", ""); a.Code != 500 ||
+		!strings.Contains(a.Body.String(), "NAVER_DAILY_LIMIT") {
 		t.Errorf("%d %s", a.Code, a.Body)
 	}
 	delete(w.vars, "NAVER_DAILY_LIMIT")
@@ -222,7 +233,8 @@ func TestCollectorNeverTouchesReaders(t *testing.T) {
 
 func TestOperators(t *testing.T) {
 	w := newWorld(t, map[string]string{
-		"FEEDS": "https://feeds.example/rss", "NAVER_CLIENT_ID": "i", "NAVER_CLIENT_SECRET": "sesame", "NAVER_QUERIES": "a", "API_TOKEN": "t", "API_TOKEN_PREVIOUS": "old",
+		"FEEDS": "https://feeds.example/rss", "NAVER_CLIENT_ID": "i", "NAVER_CLIENT_SECRET": "sesame",
+		"NAVER_QUERIES": "a", "API_TOKEN": "t", "API_TOKEN_PREVIOUS": "old",
 	})
 	ask := func(method, path, body string, want int) string {
 		t.Helper()
@@ -255,12 +267,15 @@ func TestOperators(t *testing.T) {
 		t.Errorf("%s", got)
 	}
 	status := ask("GET", "/api/v1/info/status", "", 200)
-	for _, want := range []string{`"name":"naver","on":true`, `"name":"newsdata","on":false`, `"used":1,"allowed":25000`, `"alarms":[]`, `"inserted":10`} {
+	for _, want := range []string{`"name":"naver","on":true`, `"name":"newsdata","on":false`,
+		`"used":1,"allowed":25000`, `"alarms":[]`, `"inserted":10`} {
 		if !strings.Contains(status, want) {
 			t.Errorf("status lacks %s: %s", want, status)
 		}
 	}
-	if got := ask("GET", "/metrics", "", 200); !strings.Contains(got, `newsfork_info_calls_used{source="naver",window="day"} 1`) || !strings.Contains(got, `newsfork_info_seconds_since_success{source="feed"} `) {
+	if got := ask("GET", "/metrics", "", 200); !strings.Contains(got,
+		`newsfork_info_calls_used{source="naver",window="day"} 1`) ||
+		!strings.Contains(got, `newsfork_info_seconds_since_success{source="feed"} `) {
 		t.Errorf("%s", got)
 	}
 
@@ -268,7 +283,8 @@ func TestOperators(t *testing.T) {
 	for range 2 {
 		ask("POST", "/api/v1/info/collect", `{"source":"feed"}`, 200) // the second finds it resting
 	}
-	if got := ask("GET", "/api/v1/info/dead-letters", "", 200); !strings.Contains(got, `"request":"https://feeds.example/rss"`) {
+	if got := ask("GET", "/api/v1/info/dead-letters", "", 200); !strings.Contains(got,
+		`"request":"https://feeds.example/rss"`) {
 		t.Errorf("%s", got)
 	}
 	if got := ask("POST", "/api/v1/info/dead-letters/replay", ``, 200); !strings.Contains(got, `"failed":1`) {
@@ -285,12 +301,14 @@ func TestOperators(t *testing.T) {
 	var page struct {
 		Articles []struct{ ID string }
 	}
-	if err := json.Unmarshal(do(w.api, "GET", "/api/v1/info/news?limit=50", "").Body.Bytes(), &page); err != nil || len(page.Articles) != 12 {
+	if err := json.Unmarshal(do(w.api, "GET", "/api/v1/info/news?limit=50", "").Body.Bytes(), &page); err != nil ||
+		len(page.Articles) != 12 {
 		t.Fatal(err, len(page.Articles))
 	}
 	id := page.Articles[3].ID
 	for range 2 { // the second time because the first answer was lost
-		if got := ask("DELETE", "/api/v1/info/news/"+id, "", 200); !strings.Contains(got, `"is_deleted":true,"refreshed":true`) {
+		if got := ask("DELETE", "/api/v1/info/news/"+id, "", 200); !strings.Contains(got,
+			`"is_deleted":true,"refreshed":true`) {
 			t.Errorf("%s", got)
 		}
 	}
@@ -305,13 +323,15 @@ func TestOperators(t *testing.T) {
 }
 
 func TestAlarms(t *testing.T) {
-	w := newWorld(t, map[string]string{"NAVER_CLIENT_ID": "i", "NAVER_CLIENT_SECRET": "s", "NAVER_QUERIES": "a\nb\nc\nd", "NAVER_DAILY_LIMIT": "5"})
+	w := newWorld(t, map[string]string{"NAVER_CLIENT_ID": "i", "NAVER_CLIENT_SECRET": "s",
+		"NAVER_QUERIES": "a\nb\nc\nd", "NAVER_DAILY_LIMIT": "5"})
 	w.pages["openapi.naver.com/v1/search/news.json"] = naver(t)
 	if err := w.collector.Cron(context.Background(), "*/5 * * * *"); err != nil {
 		t.Fatal(err)
 	}
 	a := do(w.collector, "GET", "/api/v1/info/status", "")
-	if !strings.Contains(a.Body.String(), `"name":"quota_nearly_spent","state":"firing","value":80,"threshold":80,"unit":"percent"`) {
+	if !strings.Contains(a.Body.String(),
+		`"name":"quota_nearly_spent","state":"firing","value":80,"threshold":80,"unit":"percent"`) {
 		t.Errorf("%s", a.Body)
 	}
 	if a := do(w.collector, "POST", "/api/v1/info/collect", ""); a.Code != 415 {
@@ -342,7 +362,8 @@ func TestTiesOfOneMinute(t *testing.T) {
 				NextCursor *string `json:"next_cursor"`
 				Meta       struct{ Source string }
 			}
-			if err := json.Unmarshal(do(w.api, "GET", "/api/v1/info/news?limit=5"+cursor, "").Body.Bytes(), &page); err != nil || page.Meta.Source != from {
+			if err := json.Unmarshal(do(w.api, "GET", "/api/v1/info/news?limit=5"+cursor, "").Body.Bytes(),
+				&page); err != nil || page.Meta.Source != from {
 				t.Fatal(err, page.Meta.Source)
 			}
 			for _, a := range page.Articles {
@@ -361,7 +382,8 @@ func TestTiesOfOneMinute(t *testing.T) {
 
 // TestAlarmsArePostedOnce: when they begin and when they end, after each cron.
 func TestAlarmsArePostedOnce(t *testing.T) {
-	w := newWorld(t, map[string]string{"FEEDS": "https://feeds.example/rss", "ALERT_WEBHOOK_URL": "https://hooks.example/s3cret"})
+	w := newWorld(t, map[string]string{"FEEDS": "https://feeds.example/rss",
+		"ALERT_WEBHOOK_URL": "https://hooks.example/s3cret"})
 	cron := func(what string, want ...string) {
 		t.Helper()
 		w.posted = nil
@@ -387,14 +409,16 @@ func TestAlarmsArePostedOnce(t *testing.T) {
 	w.later += time.Minute
 	cron("nothing changed")
 	metrics := do(w.collector, "GET", "/metrics", "").Body.String()
-	if !strings.Contains(metrics, `newsfork_info_alarm_firing{alarm="source_failing",source="feed"} 1`) || !strings.Contains(metrics, `newsfork_info_alarm_firing{alarm="source_failing",source="naver"} 0`) {
+	if !strings.Contains(metrics, `newsfork_info_alarm_firing{alarm="source_failing",source="feed"} 1`) ||
+		!strings.Contains(metrics, `newsfork_info_alarm_firing{alarm="source_failing",source="naver"} 0`) {
 		t.Errorf("%s", metrics)
 	}
 	w.pages["feeds.example/rss"] = feed("one")
 	w.later += 2 * time.Hour
 	cron("it is back", "source_failing feed ok", "source_stale feed ok")
 	if !slices.ContainsFunc(w.posted, func(c contract.AlarmChange) bool {
-		return c.Text == "Recovered (development): Info service, feed: no failed collection since the last that succeeded"
+		return c.Text == "Recovered (development): Info service, feed: no failed collection since the last that "+
+			"succeeded"
 	}) {
 		t.Errorf("%+v", w.posted)
 	}
@@ -406,7 +430,8 @@ func TestAlarmsArePostedOnce(t *testing.T) {
 func TestNothingBound(t *testing.T) {
 	w := newWorld(t, nil)
 	w.bound = map[string]bool{}
-	if a := do(w.api, "GET", "/api/v1/info/news", ""); a.Code != 500 || !strings.Contains(a.Body.String(), "INFO_DB") {
+	if a := do(w.api, "GET", "/api/v1/info/news", ""); a.Code != 500 ||
+		!strings.Contains(a.Body.String(), "INFO_DB") {
 		t.Errorf("%d %s", a.Code, a.Body)
 	}
 }
@@ -427,7 +452,8 @@ func TestOnPostgresAndRedis(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	w := newWorld(t, map[string]string{"FEEDS": "https://feeds.example/rss", "HYPERDRIVE": address, "REDIS_URL": "redis://:" + url.QueryEscape(infotest.Password) + "@" + r.Address})
+	w := newWorld(t, map[string]string{"FEEDS": "https://feeds.example/rss", "HYPERDRIVE": address,
+		"REDIS_URL": "redis://:" + url.QueryEscape(infotest.Password) + "@" + r.Address})
 	w.bound["HYPERDRIVE"] = true
 	w.pages["feeds.example/rss"] = feed("one", "two")
 	if err := w.collector.Cron(context.Background(), "*/5 * * * *"); err != nil {

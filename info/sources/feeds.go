@@ -63,8 +63,8 @@ func (f *Feeds) Name() string { return info.Feed }
 // Limits implements info.Source: there are none.
 func (f *Feeds) Limits() []info.Limit { return nil }
 
-// Collect implements info.Source. The state holds the validators by URL. Each feed has a host of its own to care for: one
-// that wants to be left alone does not keep the others from being asked.
+// Collect implements info.Source. The state holds the validators by URL. Each feed has a host of its own to care for:
+// one that wants to be left alone does not keep the others from being asked.
 func (f *Feeds) Collect(ctx context.Context, c info.Client, state []byte, now time.Time) (info.Batch, error) {
 	seen := map[string]validators{}
 	if len(state) > 0 {
@@ -142,9 +142,11 @@ type reading struct {
 
 func read(ctx context.Context, c info.Client, url string, known validators, now time.Time) reading {
 	if d := known.rests(now); d > 0 {
-		return reading{err: &info.UpstreamError{Class: info.Throttled, Source: info.Feed, RetryAfter: d, Err: errLeftAlone}}
+		return reading{err: &info.UpstreamError{Class: info.Throttled, Source: info.Feed, RetryAfter: d,
+			Err: errLeftAlone}}
 	}
-	header := http.Header{"Accept": {"application/rss+xml, application/atom+xml, application/feed+json, application/xml;q=0.9, */*;q=0.5"}}
+	header := http.Header{"Accept": {"application/rss+xml, application/atom+xml, application/feed+json, " +
+		"application/xml;q=0.9, */*;q=0.5"}}
 	if known.ETag != "" {
 		header.Set("If-None-Match", known.ETag)
 	}
@@ -181,9 +183,11 @@ func parse(a *info.Answer, now time.Time) (r reading, problem string) {
 			r.beyond++
 		}
 	}
-	if body := bytes.TrimLeft(bytes.TrimPrefix(a.Body, []byte("\ufeff")), " \t\r\n"); len(body) > 0 && body[0] == '{' {
+	if body := bytes.TrimLeft(bytes.TrimPrefix(a.Body, []byte("\ufeff")), " \t\r\n"); len(body) > 0 &&
+		body[0] == '{' {
 		s, _ := feed.Parse(bytes.NewReader(a.Body), a.URL, options, func(i *feed.Item) {
-			take(info.Draft{Plain: true, URL: string(i.Link), Title: string(i.Title), PublishedAt: i.Date, Snippet: snippet(i.Summary, i.SummaryText), ThumbnailURL: string(i.Image)})
+			take(info.Draft{Plain: true, URL: string(i.Link), Title: string(i.Title), PublishedAt: i.Date,
+				Snippet: snippet(i.Summary, i.SummaryText), ThumbnailURL: string(i.Image)})
 		})
 		r.name(s.Title)
 		return r, s.Problem
@@ -192,7 +196,8 @@ func parse(a *info.Answer, now time.Time) (r reading, problem string) {
 		if e.Child {
 			return
 		}
-		d := info.Draft{Plain: true, URL: string(e.Loc), Title: string(e.Title), PublishedAt: e.Lastmod, Snippet: snippet(e.Summary, e.SummaryText), ThumbnailURL: string(e.Image)}
+		d := info.Draft{Plain: true, URL: string(e.Loc), Title: string(e.Title), PublishedAt: e.Lastmod,
+			Snippet: snippet(e.Summary, e.SummaryText), ThumbnailURL: string(e.Image)}
 		if e.News.Present {
 			d.Title, d.SourceName = string(e.News.Title), string(e.News.Name)
 			if !e.News.Date.IsZero() {

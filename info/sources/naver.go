@@ -47,8 +47,10 @@ func (n *Naver) Replay(ctx context.Context, c info.Client, query string, now tim
 
 func (n *Naver) search(ctx context.Context, c info.Client, query string, now time.Time, b *info.Batch) error {
 	answer, err := c.Do(ctx, info.Call{
-		URL:      withQuery(n.Endpoint, url.Values{"query": {query}, "display": {"100"}, "start": {"1"}, "sort": {"date"}}),
-		Header:   http.Header{http.CanonicalHeaderKey(n.IDHeader): {n.ID}, http.CanonicalHeaderKey(n.SecretHeader): {n.Secret}},
+		URL: withQuery(n.Endpoint, url.Values{"query": {query}, "display": {"100"}, "start": {"1"},
+			"sort": {"date"}}),
+		Header: http.Header{http.CanonicalHeaderKey(n.IDHeader): {n.ID},
+			http.CanonicalHeaderKey(n.SecretHeader): {n.Secret}},
 		MaxBytes: maxAnswer, Trusted: true,
 	})
 	if err != nil {

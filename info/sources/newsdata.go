@@ -68,7 +68,8 @@ func (n *NewsData) search(ctx context.Context, c info.Client, query string, now 
 		b.Take(info.NewsData, now, draft(r))
 		return true
 	})
-	b.Left = []int{remaining(answer.Header, "X-Api-Limit-Remaining"), remaining(answer.Header, "X-Ratelimit-Remaining")}
+	b.Left = []int{remaining(answer.Header, "X-Api-Limit-Remaining"),
+		remaining(answer.Header, "X-Ratelimit-Remaining")}
 	return nil
 }
 
@@ -78,7 +79,8 @@ func draft(r gjson.Result) info.Draft {
 		SourceName: text(r, "source_name"), SourceIconURL: text(r, "source_icon"),
 		ThumbnailURL: text(r, "image_url"), VideoURL: text(r, "video_url"),
 		Published: text(r, "pubDate"), Zone: text(r, "pubDateTZ"),
-		Keywords: texts(r, "keywords"), Categories: texts(r, "category"), AITag: strings.Join(texts(r, "ai_tag"), ", "),
+		Keywords: texts(r, "keywords"), Categories: texts(r, "category"),
+		AITag: strings.Join(texts(r, "ai_tag"), ", "),
 	}
 	if d.Snippet == "" {
 		d.Snippet = text(r, "content")

@@ -44,7 +44,8 @@ func (s *Seed) Collect(ctx context.Context, c info.Client, state []byte, now tim
 		case err == nil && !more:
 			return b, nil
 		case err != nil && len(b.State) > 0 && statusOf(err) == http.StatusBadRequest:
-			b.State = []byte{} // a cursor that the engine no longer reads: from the beginning next time; nil would keep it
+			// a cursor that the engine no longer reads: from the beginning next time; nil would keep it
+			b.State = []byte{}
 			b.Failures = append(b.Failures, info.Failure{Request: "feed", Err: err})
 			return b, nil
 		case err != nil && string(b.State) == string(state):
@@ -62,7 +63,8 @@ func (s *Seed) Replay(ctx context.Context, c info.Client, _ string, now time.Tim
 	return info.Batch{}, nil
 }
 
-func (s *Seed) page(ctx context.Context, c info.Client, cursor string, now time.Time, b *info.Batch) (more bool, err error) {
+func (s *Seed) page(ctx context.Context, c info.Client, cursor string, now time.Time, b *info.Batch) (more bool,
+	err error) {
 	query := url.Values{"limit": {strconv.Itoa(seedPage)}}
 	if cursor != "" {
 		query.Set("cursor", cursor)

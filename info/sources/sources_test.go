@@ -54,18 +54,23 @@ func (u *upstream) Do(_ context.Context, c info.Call) (*info.Answer, error) {
 
 // answers gives the same answer to every call.
 func answers(status int, body []byte) *upstream {
-	return &upstream{answer: func(info.Call) (*info.Answer, error) { return &info.Answer{Status: status, Body: body}, nil }}
+	return &upstream{answer: func(info.Call) (*info.Answer, error) {
+		return &info.Answer{Status: status, Body: body},
+			nil
+	}}
 }
 
 func naver(queries ...string) *Naver {
 	return &Naver{
-		Endpoint: "https://openapi.naver.com/v1/search/news.json", IDHeader: "X-Naver-Client-Id", SecretHeader: "X-Naver-Client-Secret",
-		ID: "id", Secret: "secret", Queries: queries, Daily: 25000,
+		Endpoint: "https://openapi.naver.com/v1/search/news.json", IDHeader: "X-Naver-Client-Id",
+		SecretHeader: "X-Naver-Client-Secret",
+		ID:           "id", Secret: "secret", Queries: queries, Daily: 25000,
 	}
 }
 
 func newsData(queries ...string) *NewsData {
-	return &NewsData{Endpoint: "https://newsdata.io/api/1/latest", Key: "key", Queries: queries, Daily: 200, Window: 30}
+	return &NewsData{Endpoint: "https://newsdata.io/api/1/latest", Key: "key", Queries: queries, Daily: 200,
+		Window: 30}
 }
 
 func collect(t *testing.T, s info.Source, c info.Client) info.Batch {
@@ -92,7 +97,8 @@ func TestNaver(t *testing.T) {
 		t.Fatalf("%d articles, drops %v", len(b.Articles), b.Drops)
 	}
 	call, _ := url.Parse(u.calls[0].URL)
-	if q := call.Query(); q.Get("query") != "환경 재활용" || q.Get("sort") != "date" || q.Get("display") != "100" || q.Get("start") != "1" {
+	if q := call.Query(); q.Get("query") != "환경 재활용" || q.Get("sort") != "date" || q.Get("display") != "100" ||
+		q.Get("start") != "1" {
 		t.Errorf("%s", u.calls[0].URL)
 	}
 	if h := u.calls[0].Header; h.Get("X-Naver-Client-Id") != "id" || h.Get("X-Naver-Client-Secret") != "secret" {
@@ -100,16 +106,19 @@ func TestNaver(t *testing.T) {
 	}
 	first := b.Articles[0]
 	if first.Title != `환경부, 분리배출 표시 기준 전면 개편…"투명 페트병 별도 수거 확대"` || first.Category != info.Environment ||
-		!first.PublishedAt.Equal(time.Date(2026, 1, 17, 10, 0, 0, 0, time.UTC)) || first.SourceName != "hani.example" {
+		!first.PublishedAt.Equal(time.Date(2026, 1, 17, 10, 0, 0, 0, time.UTC)) ||
+		first.SourceName != "hani.example" {
 		t.Errorf("%+v", first)
 	}
-	if b.Articles[2].Title != "태양광 REC 가격 3% 하락 → <재생에너지 고시> 개정 영향?" || b.Articles[2].URL != "https://biz.energytimes.example/news/articleView.html?idxno=190233&fbclid=IwAR0test" {
+	if b.Articles[2].Title != "태양광 REC 가격 3% 하락 → <재생에너지 고시> 개정 영향?" ||
+		b.Articles[2].URL != "https://biz.energytimes.example/news/articleView.html?idxno=190233&fbclid=IwAR0test" {
 		t.Errorf("%+v", b.Articles[2])
 	}
 	if sixth := b.Articles[5]; sixth.URL != "https://n.news.naver.com/mnews/article/055/0001220006?sid=102" {
 		t.Errorf("without an originallink: %s", sixth.URL)
 	}
-	if eighth := b.Articles[7]; eighth.URL != "https://WWW.SeoulDaily.example:443/News/2026/0117/77812.html#reply" || eighth.Key != "seouldaily.example/News/2026/0117/77812.html" {
+	if eighth := b.Articles[7]; eighth.URL != "https://WWW.SeoulDaily.example:443/News/2026/0117/77812.html#reply" ||
+		eighth.Key != "seouldaily.example/News/2026/0117/77812.html" {
 		t.Errorf("%s %s", eighth.URL, eighth.Key)
 	}
 
@@ -124,10 +133,12 @@ func TestNaver(t *testing.T) {
 
 func TestNaverHub(t *testing.T) {
 	n := naver("x")
-	n.Endpoint, n.IDHeader, n.SecretHeader = "https://naverapihub.apigw.ntruss.com/search/v1/news?format=json", "X-NCP-APIGW-API-KEY-ID", "X-NCP-APIGW-API-KEY"
+	n.Endpoint, n.IDHeader, n.SecretHeader = "https://naverapihub.apigw.ntruss.com/search/v1/news?format=json",
+		"X-NCP-APIGW-API-KEY-ID", "X-NCP-APIGW-API-KEY"
 	u := answers(200, fixture(t, "naver_page1_ok.json"))
 	collect(t, n, u)
-	if h := u.calls[0].Header; h.Get("X-NCP-APIGW-API-KEY-ID") != "id" || h.Get("X-NCP-APIGW-API-KEY") != "secret" || !strings.Contains(u.calls[0].URL, "format=json&") {
+	if h := u.calls[0].Header; h.Get("X-NCP-APIGW-API-KEY-ID") != "id" || h.Get("X-NCP-APIGW-API-KEY") != "secret" ||
+		!strings.Contains(u.calls[0].URL, "format=json&") {
 		t.Errorf("%s %v", u.calls[0].URL, h)
 	}
 }
@@ -149,7 +160,8 @@ func TestNaverEdgeURLs(t *testing.T) {
 		t.Errorf("ids %v", ids) // the last is that of every empty link
 	}
 	articles := byURL(merged)
-	for _, u := range []string{"https://noscheme.example/a", "http://plain.example/a?x=1&y=2", "https://한국신문.example/기사/환경?제목=가나", "https://track.example/n?idxno=8"} {
+	for _, u := range []string{"https://noscheme.example/a", "http://plain.example/a?x=1&y=2",
+		"https://한국신문.example/기사/환경?제목=가나", "https://track.example/n?idxno=8"} {
 		if _, ok := articles[u]; !ok {
 			t.Errorf("%s is missing", u)
 		}
@@ -195,14 +207,17 @@ func TestNewsData(t *testing.T) {
 		}
 	}
 	cbam := articles["https://www.globalwire.example/eu-cbam"]
-	if cbam.Snippet != "Steel makers face a carbon levy. Read more" || cbam.ThumbnailURL != "https://cdn.globalwire.example/x.jpg" || cbam.VideoURL == "" {
+	if cbam.Snippet != "Steel makers face a carbon levy. Read more" ||
+		cbam.ThumbnailURL != "https://cdn.globalwire.example/x.jpg" || cbam.VideoURL == "" {
 		t.Errorf("%+v", cbam)
 	}
 	model := articles["https://technews.example/2026/01/ai-recycling"]
-	if !slices.Equal(model.Keywords, []string{"ai", "recycling, ml"}) || model.Snippet != "Researchers & engineers said “the model reads labels”." || model.SourceIconURL != "" {
+	if !slices.Equal(model.Keywords, []string{"ai", "recycling, ml"}) ||
+		model.Snippet != "Researchers & engineers said “the model reads labels”." || model.SourceIconURL != "" {
 		t.Errorf("%+v", model)
 	}
-	if first := b.Articles[0]; first.ID != "9f3c1a77d2e4b6508c1d2e3f4b5b6e10" || first.SourceName != "Korea Press" || first.SourceIconURL == "" {
+	if first := b.Articles[0]; first.ID != "9f3c1a77d2e4b6508c1d2e3f4b5b6e10" || first.SourceName != "Korea Press" ||
+		first.SourceIconURL == "" {
 		t.Errorf("%+v", first)
 	}
 
@@ -232,7 +247,8 @@ func TestPaidPlan(t *testing.T) {
 		t.Fatalf("%+v", b)
 	}
 	first, second := b.Articles[0], b.Articles[1]
-	if first.AITag != "renewable energy, markets" || !slices.Equal(first.Keywords, []string{"solar", "wind"}) || first.Category != info.Energy || first.Snippet != "All of it." {
+	if first.AITag != "renewable energy, markets" || !slices.Equal(first.Keywords, []string{"solar", "wind"}) ||
+		first.Category != info.Energy || first.Snippet != "All of it." {
 		t.Errorf("%+v", first)
 	}
 	if second.AITag != "" || second.Keywords != nil || second.Category != "" {
@@ -242,14 +258,17 @@ func TestPaidPlan(t *testing.T) {
 
 func TestNewsDataEdges(t *testing.T) {
 	b := collect(t, newsData("x"), answers(200, fixture(t, "newsdata_edge.json")))
-	if b.Drops[info.NoTitle] != 1 || b.Drops[info.NoURL] != 1 || b.Drops[info.BadDate] < 2 || b.Drops[info.NoDate] < 2 {
+	if b.Drops[info.NoTitle] != 1 || b.Drops[info.NoURL] != 1 || b.Drops[info.BadDate] < 2 ||
+		b.Drops[info.NoDate] < 2 {
 		t.Errorf("%v", b.Drops)
 	}
 	articles := byURL(b.Articles)
-	if a := articles["https://edge.example/nd/d5"]; !a.PublishedAt.Equal(time.Date(2026, 1, 17, 3, 0, 0, 0, time.UTC)) {
+	if a := articles["https://edge.example/nd/d5"]; !a.PublishedAt.Equal(time.Date(2026, 1, 17, 3, 0, 0, 0,
+		time.UTC)) {
 		t.Errorf("pubDateTZ: %s", a.PublishedAt)
 	}
-	if a := articles["https://edge.example/nd/d6"]; !a.PublishedAt.Equal(time.Date(2026, 1, 17, 3, 0, 9, 0, time.UTC)) {
+	if a := articles["https://edge.example/nd/d6"]; !a.PublishedAt.Equal(time.Date(2026, 1, 17, 3, 0, 9, 0,
+		time.UTC)) {
 		t.Errorf("ISO: %s", a.PublishedAt)
 	}
 	if a := articles["https://edge.example/nd/types"]; !slices.Equal(a.Keywords, []string{"climate", "energy"}) {
@@ -258,7 +277,8 @@ func TestNewsDataEdges(t *testing.T) {
 	if a := articles["https://edge.example/nd/noid"]; !strings.HasPrefix(a.ID, "newsdata_") {
 		t.Errorf("%q", a.ID)
 	}
-	if a := articles["https://edge.example/nd/img"]; a.ThumbnailURL != "" || a.SourceIconURL != "http://icons.example/a.ico" {
+	if a := articles["https://edge.example/nd/img"]; a.ThumbnailURL != "" ||
+		a.SourceIconURL != "http://icons.example/a.ico" {
 		t.Errorf("%+v", a)
 	}
 	plans := 0
@@ -314,10 +334,12 @@ func TestFailures(t *testing.T) {
 		{newsData("x"), 401, "newsdata_error_401.json", nil, info.Refused, "Unauthorized"},
 		{newsData("x"), 403, "newsdata_error_403.json", nil, info.Refused, "AccessDenied"},
 		{newsData("x"), 422, "newsdata_error_422_object.json", nil, info.Refused, "UnsupportedQuery"},
-		{newsData("x"), 422, "", []byte(`{"status":"error","results":[{"message":"no","code":"UnsupportedQuery"}]}`), info.Refused, "UnsupportedQuery"},
+		{newsData("x"), 422, "", []byte(`{"status":"error","results":[{"message":"no","code":"UnsupportedQuery"}]}`),
+			info.Refused, "UnsupportedQuery"},
 		{newsData("x"), 429, "newsdata_error_429_quota.json", nil, info.Spent, "ApiLimitExceeded"},
 		{newsData("x"), 429, "newsdata_error_429_transient.json", nil, info.Throttled, "RateLimitExceeded"},
-		{newsData("x"), 429, "", []byte(`{"status":"error","message":"You have exceeded your assigned API credits."}`), info.Spent, ""},
+		{newsData("x"), 429, "", []byte(
+			`{"status":"error","message":"You have exceeded your assigned API credits."}`), info.Spent, ""},
 		{newsData("x"), 429, "", []byte(`{"status":"error","message":"Slow down."}`), info.Throttled, ""},
 		{newsData("x"), 500, "newsdata_error_500.json", nil, info.Broken, "InternalServerError"},
 		{newsData("x"), 200, "newsdata_error_200_in_band.json", nil, info.Refused, "UnsupportedFilter"},
@@ -355,11 +377,13 @@ func TestQueriesOneByOne(t *testing.T) {
 		return &info.Answer{Status: 200, Body: page}, nil
 	}}
 	b, err := naver("a", "b", "c").Collect(context.Background(), flaky, nil, now)
-	if err != nil || len(b.Articles) != 20 || len(b.Failures) != 1 || b.Failures[0].Request != "b" || len(flaky.calls) != 3 {
+	if err != nil || len(b.Articles) != 20 || len(b.Failures) != 1 || b.Failures[0].Request != "b" ||
+		len(flaky.calls) != 3 {
 		t.Errorf("%v %d %v", err, len(b.Articles), b.Failures)
 	}
 	spent := answers(429, fixture(t, "naver_error_429_quota_010.json"))
-	if _, err := naver("a", "b", "c").Collect(context.Background(), spent, nil, now); info.ClassOf(err) != info.Spent || len(spent.calls) != 1 {
+	if _, err := naver("a", "b", "c").Collect(context.Background(), spent, nil,
+		now); info.ClassOf(err) != info.Spent || len(spent.calls) != 1 {
 		t.Errorf("%v after %d calls", err, len(spent.calls))
 	}
 	late := &upstream{answer: func(info.Call) (*info.Answer, error) {
@@ -408,7 +432,8 @@ func TestFeeds(t *testing.T) {
 	for _, a := range b.Articles {
 		got = append(got, fmt.Sprintf("%s|%s|%s|%s", a.URL, a.Title, a.SourceName, a.PublishedAt.Format("15:04")))
 	}
-	want := []string{"https://a.example/1|AI & law|The A|08:00", "https://b.example/1|Solar & wind|The B|08:00", "https://c.example/x|3 < 5|The C|07:00"}
+	want := []string{"https://a.example/1|AI & law|The A|08:00", "https://b.example/1|Solar & wind|The B|08:00",
+		"https://c.example/x|3 < 5|The C|07:00"}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q", got)
 	}
@@ -423,7 +448,8 @@ func TestFeeds(t *testing.T) {
 	if err != nil || len(again.Articles) != 0 || string(again.State) != string(b.State) {
 		t.Errorf("nothing new: %v, %d articles, %s", err, len(again.Articles), again.State)
 	}
-	if _, err := (&Feeds{URLs: []string{"https://gone.example/"}}).Collect(context.Background(), u, nil, now); info.ClassOf(err) != info.Refused {
+	if _, err := (&Feeds{URLs: []string{"https://gone.example/"}}).Collect(context.Background(), u, nil,
+		now); info.ClassOf(err) != info.Refused {
 		t.Errorf("%v", err)
 	}
 	one, err := f.Replay(context.Background(), u, "https://a.example/rss", now)
@@ -435,7 +461,8 @@ func TestFeeds(t *testing.T) {
 func TestFeedsHaveALimit(t *testing.T) {
 	var items strings.Builder
 	for i := range maxItems + 7 {
-		fmt.Fprintf(&items, "<item><title>%d</title><link>https://a.example/%d</link><pubDate>Sat, 17 Jan 2026 08:00:00 GMT</pubDate></item>", i, i)
+		fmt.Fprintf(&items, "<item><title>%d</title><link>https://a.example/%d</link><pubDate>Sat, 17 Jan 2026 "+
+			"08:00:00 GMT</pubDate></item>", i, i)
 	}
 	f := &Feeds{URLs: []string{"https://a.example/rss"}}
 	b := collect(t, f, answers(200, []byte("<rss><channel>"+items.String()+"</channel></rss>")))
@@ -456,29 +483,35 @@ func TestSeed(t *testing.T) {
 		at, _ := url.Parse(c.URL)
 		page, ok := pages[at.Query().Get("cursor")]
 		if !ok {
-			return &info.Answer{Status: 400, Body: []byte(`{"success":false,"error":{"code":"validation_error"}}`)}, nil
+			return &info.Answer{Status: 400, Body: []byte(`{"success":false,"error":{"code":"validation_error"}}`)},
+				nil
 		}
 		return &info.Answer{Status: 200, Body: []byte(page)}, nil
 	}}
 	s := &Seed{Endpoint: "https://engine.example/", Token: "t"}
 	b := collect(t, s, u)
-	if len(b.Articles) != 2 || string(b.State) != "c2" || b.Articles[0].Snippet != "s" || b.Articles[0].ThumbnailURL != "https://a.example/i.jpg" ||
+	if len(b.Articles) != 2 || string(b.State) != "c2" || b.Articles[0].Snippet != "s" ||
+		b.Articles[0].ThumbnailURL != "https://a.example/i.jpg" ||
 		!b.Articles[1].PublishedAt.Equal(time.Date(2026, 1, 17, 9, 30, 0, 0, time.UTC)) {
 		t.Errorf("%s %+v", b.State, b.Articles)
 	}
-	if u.calls[0].Header.Get("Authorization") != "Bearer t" || !strings.HasPrefix(u.calls[0].URL, "https://engine.example/api/v1/feed?") {
+	if u.calls[0].Header.Get("Authorization") != "Bearer t" ||
+		!strings.HasPrefix(u.calls[0].URL, "https://engine.example/api/v1/feed?") {
 		t.Errorf("%+v", u.calls[0])
 	}
-	if b, err := s.Collect(context.Background(), u, []byte("c2"), now); err != nil || len(b.Articles) != 0 || string(b.State) != "c2" {
+	if b, err := s.Collect(context.Background(), u, []byte("c2"), now); err != nil || len(b.Articles) != 0 ||
+		string(b.State) != "c2" {
 		t.Errorf("%v %s", err, b.State)
 	}
-	if b, err := s.Collect(context.Background(), u, []byte("expired"), now); err != nil || b.State == nil || len(b.State) > 0 || len(b.Failures) != 1 {
+	if b, err := s.Collect(context.Background(), u, []byte("expired"), now); err != nil || b.State == nil ||
+		len(b.State) > 0 || len(b.Failures) != 1 {
 		t.Errorf("%v %s", err, b.State)
 	}
 	// What was read before a failure is kept, and the next collection goes on behind it.
 	delete(pages, "c1")
 	pages["c1"] = "<html>"
-	if b, err := s.Collect(context.Background(), u, nil, now); err != nil || len(b.Articles) != 1 || string(b.State) != "c1" || len(b.Failures) != 1 {
+	if b, err := s.Collect(context.Background(), u, nil, now); err != nil || len(b.Articles) != 1 ||
+		string(b.State) != "c1" || len(b.Failures) != 1 {
 		t.Errorf("%v %s %d", err, b.State, len(b.Articles))
 	}
 }

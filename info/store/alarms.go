@@ -77,7 +77,10 @@ RETURNING id, body, at`, ttl.Milliseconds(), int64(n)))
 		return nil, err
 	}
 	notices, err := decode[ledger.AlarmNotice](op, results[0])
-	slices.SortFunc(notices, func(a, b ledger.AlarmNotice) int { return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.ID, b.ID)) })
+	slices.SortFunc(notices, func(a, b ledger.AlarmNotice) int {
+		return cmp.Or(cmp.Compare(a.At, b.At),
+			cmp.Compare(a.ID, b.ID))
+	})
 	return notices, err
 }
 
@@ -85,10 +88,14 @@ RETURNING id, body, at`, ttl.Milliseconds(), int64(n)))
 func (s *Store) SettleAlarmChanges(ctx context.Context, posted, unposted []string, at time.Time) error {
 	var statements []ledger.Statement
 	if len(posted) > 0 {
-		statements = append(statements, s.statement(`UPDATE news_alarm_changes SET sent_at = CAST(?2 AS BIGINT), claimed_until = 0 WHERE id IN (`+s.list+`)`, encode(posted), at.UnixMilli()))
+		statements = append(statements, s.statement(
+			`UPDATE news_alarm_changes SET sent_at = CAST(?2 AS BIGINT), claimed_until = 0 WHERE id IN (`+s.list+`)`,
+			encode(posted), at.UnixMilli()))
 	}
 	if len(unposted) > 0 {
-		statements = append(statements, s.statement(`UPDATE news_alarm_changes SET claimed_until = 0 WHERE sent_at = 0 AND id IN (`+s.list+`)`, encode(unposted)))
+		statements = append(statements, s.statement(
+			`UPDATE news_alarm_changes SET claimed_until = 0 WHERE sent_at = 0 AND id IN (`+s.list+`)`,
+			encode(unposted)))
 	}
 	if len(statements) == 0 {
 		return nil

@@ -47,8 +47,10 @@ type New struct {
 
 func (s *Store) rowOf(n *New) row {
 	r := row{
-		ID: n.ID, URL: n.URL, Key: n.Key, Title: n.Title, Snippet: n.Snippet, Source: n.Source, SourceName: n.SourceName,
-		SourceIconURL: n.SourceIconURL, ThumbnailURL: n.ThumbnailURL, ThumbnailTried: contract.Millis(n.Tried), VideoURL: n.VideoURL,
+		ID: n.ID, URL: n.URL, Key: n.Key, Title: n.Title, Snippet: n.Snippet, Source: n.Source,
+		SourceName:    n.SourceName,
+		SourceIconURL: n.SourceIconURL, ThumbnailURL: n.ThumbnailURL, ThumbnailTried: contract.Millis(n.Tried),
+		VideoURL: n.VideoURL,
 		Category: string(n.Category), Keywords: n.Keywords, AITag: n.AITag, PublishedAt: n.PublishedAt.UnixMilli(),
 	}
 	if len(n.Evidence) > 0 {
@@ -140,8 +142,9 @@ type Known struct {
 // Known looks up articles by key. Those that are not in known are new.
 func (s *Store) Known(ctx context.Context, keys []string) (known map[string]Known, err error) {
 	const op = "store.Known"
-	results, err := s.batch(ctx, op, s.statement(`SELECT url_key, thumbnail_url IS NOT NULL OR NOT `+s.live+` AS has, `+
-		s.tried()+` AS tried FROM news_articles WHERE url_key IN (`+s.list+`)`, encode(keys)))
+	results, err := s.batch(ctx, op, s.statement(
+		`SELECT url_key, thumbnail_url IS NOT NULL OR NOT `+s.live+` AS has, `+
+			s.tried()+` AS tried FROM news_articles WHERE url_key IN (`+s.list+`)`, encode(keys)))
 	if err != nil {
 		return nil, err
 	}
@@ -165,7 +168,8 @@ func (s *Store) Page(ctx context.Context, q info.Query) (info.Page, error) {
 	}
 	var c conditions
 	s.filter(&c, &q, "news_articles.")
-	results, err := s.batch(ctx, op, s.statement(`SELECT `+s.columns+` FROM news_articles`+c.where()+order(&q, "news_articles.")+` LIMIT `+c.arg(int64(q.Limit+1)), c.args...))
+	results, err := s.batch(ctx, op, s.statement(`SELECT `+s.columns+` FROM news_articles`+c.where()+order(&q,
+		"news_articles.")+` LIMIT `+c.arg(int64(q.Limit+1)), c.args...))
 	if err != nil {
 		return info.Page{}, err
 	}
@@ -256,7 +260,8 @@ func (s *Store) filter(c *conditions, q *info.Query, table string) {
 		if q.Newer {
 			comparison = ">"
 		}
-		c.and("(" + table + "published_at, " + table + "id) " + comparison + " (" + s.instant(c.arg(q.From.At)) + ", " + c.arg(q.From.ID) + ")")
+		c.and("(" + table + "published_at, " + table + "id) " + comparison + " (" + s.instant(c.arg(q.From.At)) +
+			", " + c.arg(q.From.ID) + ")")
 	}
 }
 
@@ -295,7 +300,8 @@ func (s *Store) Count(ctx context.Context, q info.Query) (int, error) {
 // Article reads one article; nil when there is none, or it is deleted.
 func (s *Store) Article(ctx context.Context, id string) (*info.Article, error) {
 	const op = "store.Article"
-	results, err := s.batch(ctx, op, s.statement(`SELECT `+s.columns+` FROM news_articles WHERE id = ?1 AND `+s.live, id))
+	results, err := s.batch(ctx, op, s.statement(`SELECT `+s.columns+` FROM news_articles WHERE id = ?1 AND `+s.live,
+		id))
 	if err != nil {
 		return nil, err
 	}
@@ -306,8 +312,8 @@ func (s *Store) Article(ctx context.Context, id string) (*info.Article, error) {
 	return &articles[0], nil
 }
 
-// SetDeleted deletes an article softly, or brings it back; one that is so already stays so. found is false when there is
-// none with this id.
+// SetDeleted deletes an article softly, or brings it back; one that is so already stays so. found is false when there
+// is none with this id.
 func (s *Store) SetDeleted(ctx context.Context, id string, deleted bool) (found bool, err error) {
 	const op = "store.SetDeleted"
 	from, to := s.live, strings.Replace(s.live, s.no, s.yes, 1)
@@ -315,9 +321,11 @@ func (s *Store) SetDeleted(ctx context.Context, id string, deleted bool) (found 
 		from, to = to, from
 	}
 	results, err := s.batch(ctx, op,
-		s.statement(`UPDATE news_articles SET `+to+`, updated_at = `+s.instant("?2")+` WHERE id = ?1 AND `+from, id, time.Now().UnixMilli()),
+		s.statement(`UPDATE news_articles SET `+to+`, updated_at = `+s.instant("?2")+` WHERE id = ?1 AND `+from, id,
+			time.Now().UnixMilli()),
 		s.statement(`UPDATE news_cache SET changed_at = {now} WHERE name = 'feeds'`),
-		s.statement(`SELECT id FROM news_articles WHERE id = ?1`, id)) // that it was updated says less: this may be run twice
+		// that it was updated says less: this may be run twice
+		s.statement(`SELECT id FROM news_articles WHERE id = ?1`, id))
 	if err != nil {
 		return false, err
 	}

@@ -27,7 +27,8 @@ WHERE news_leases.owner = excluded.owner OR news_leases.expires_at <= {now}`, na
 
 // Release ends a lease of owner's.
 func (s *Store) Release(ctx context.Context, name, owner string) error {
-	_, err := s.batch(ctx, "store.Release", s.statement(`DELETE FROM news_leases WHERE name = ?1 AND owner = ?2`, name, owner))
+	_, err := s.batch(ctx, "store.Release",
+		s.statement(`DELETE FROM news_leases WHERE name = ?1 AND owner = ?2`, name, owner))
 	return err
 }
 
@@ -52,7 +53,8 @@ ON CONFLICT (source, period) DO UPDATE SET allowed = excluded.allowed WHERE news
 		s.statement(`UPDATE news_quotas SET used = used + 1 WHERE source = ?2 AND period IN (`+s.list+`)
 AND used < allowed AND NOT EXISTS (SELECT 1 FROM news_quotas AS other WHERE other.source = ?2 AND other.period IN (`+s.list+`) AND other.used >= other.allowed)`,
 			encode(periods), source),
-		s.statement(`SELECT period FROM news_quotas WHERE source = ?2 AND period IN (`+s.list+`) AND used >= allowed`, encode(periods), source))
+		s.statement(`SELECT period FROM news_quotas WHERE source = ?2 AND period IN (`+s.list+`) AND used >= allowed`,
+			encode(periods), source))
 	results, err := s.batch(ctx, op, statements...)
 	if err != nil || results[len(windows)].Changes == int64(len(windows)) {
 		return nil, err
@@ -155,8 +157,11 @@ func (s *Store) Sources(ctx context.Context) ([]Source, error) {
 	var sources []Source
 	for _, r := range rows {
 		one := Source{
-			Name: r.Source, ExpectedAt: contract.FromMillis(r.ExpectedAt), StartedAt: contract.FromMillis(r.StartedAt), SucceededAt: contract.FromMillis(r.SucceededAt), FailedAt: contract.FromMillis(r.FailedAt),
-			Failures: r.Failures, ErrorClass: text(r.ErrorClass), Error: text(r.Error), NotBefore: contract.FromMillis(r.NotBefore),
+			Name: r.Source, ExpectedAt: contract.FromMillis(r.ExpectedAt),
+			StartedAt: contract.FromMillis(r.StartedAt), SucceededAt: contract.FromMillis(r.SucceededAt),
+			FailedAt: contract.FromMillis(r.FailedAt),
+			Failures: r.Failures, ErrorClass: text(r.ErrorClass), Error: text(r.Error),
+			NotBefore: contract.FromMillis(r.NotBefore),
 		}
 		if r.State != nil {
 			one.State = []byte(*r.State)
@@ -166,7 +171,9 @@ func (s *Store) Sources(ctx context.Context) ([]Source, error) {
 		}
 		for _, q := range quotas {
 			if q.Source == r.Source {
-				one.Quotas = append(one.Quotas, info.Quota{Period: q.Period, Used: q.Used, Allowed: q.Allowed, Ends: contract.FromMillis(q.EndsAt)})
+				one.Quotas = append(one.Quotas,
+					info.Quota{Period: q.Period, Used: q.Used, Allowed: q.Allowed,
+						Ends: contract.FromMillis(q.EndsAt)})
 			}
 		}
 		for _, l := range letters {
@@ -233,7 +240,8 @@ failures = 0, error_class = NULL, error = NULL, not_before = 0, counts = exclude
 }
 
 // Fail records a collection of which nothing came. The source rests until notBefore.
-func (s *Store) Fail(ctx context.Context, source, class, message string, notBefore, now time.Time, failed []Letter) error {
+func (s *Store) Fail(ctx context.Context, source, class, message string, notBefore, now time.Time,
+	failed []Letter) error {
 	statements := []ledger.Statement{s.statement(`INSERT INTO news_sources (source, failed_at, failures, error_class, error, not_before)
 VALUES (?1, CAST(?2 AS BIGINT), 1, ?3, ?4, CAST(?5 AS BIGINT))
 ON CONFLICT (source) DO UPDATE SET failed_at = excluded.failed_at, failures = news_sources.failures + 1,
@@ -297,7 +305,8 @@ WHERE ?1 = '' OR source = ?1 ORDER BY last_at, source, request LIMIT ?2`, source
 	}](op, results[0])
 	var letters []Letter
 	for _, r := range rows {
-		letters = append(letters, Letter{r.Source, r.Request, r.Class, r.Error, r.Attempts, contract.FromMillis(r.FirstAt), contract.FromMillis(r.LastAt)})
+		letters = append(letters, Letter{r.Source, r.Request, r.Class, r.Error, r.Attempts,
+			contract.FromMillis(r.FirstAt), contract.FromMillis(r.LastAt)})
 	}
 	return letters, err
 }
@@ -305,7 +314,8 @@ WHERE ?1 = '' OR source = ?1 ORDER BY last_at, source, request LIMIT ?2`, source
 // Resolve removes the dead letter of a request, which succeeded or is given up. found is false when there
 // is none.
 func (s *Store) Resolve(ctx context.Context, source, request string) (found bool, err error) {
-	results, err := s.batch(ctx, "store.Resolve", s.statement(`DELETE FROM news_dead_letters WHERE source = ?1 AND request = ?2`, source, request))
+	results, err := s.batch(ctx, "store.Resolve",
+		s.statement(`DELETE FROM news_dead_letters WHERE source = ?1 AND request = ?2`, source, request))
 	if err != nil {
 		return false, err
 	}
@@ -340,7 +350,8 @@ coalesce((SELECT max(started_at) FROM news_sources), 0) AS collected_at FROM new
 		Category info.Category `json:"category"`
 		Digest   string        `json:"digest"`
 	}](op, results[1])
-	c := Cached{ChangedAt: contract.FromMillis(rows[0].ChangedAt), RefreshedAt: contract.FromMillis(rows[0].RefreshedAt), CollectedAt: contract.FromMillis(rows[0].CollectedAt)}
+	c := Cached{ChangedAt: contract.FromMillis(rows[0].ChangedAt),
+		RefreshedAt: contract.FromMillis(rows[0].RefreshedAt), CollectedAt: contract.FromMillis(rows[0].CollectedAt)}
 	for _, w := range written {
 		if c.Written == nil {
 			c.Written = map[info.Category]string{}
@@ -362,7 +373,8 @@ func (s *Store) SetRefreshing(ctx context.Context, categories []info.Category) e
 
 // SetRefreshed records that the cache was filled with what was stored at a time, and what categories were written as.
 func (s *Store) SetRefreshed(ctx context.Context, at time.Time, written map[info.Category]string) error {
-	statements := []ledger.Statement{s.statement(`UPDATE news_cache SET refreshed_at = ?1 WHERE name = 'feeds'`, contract.Millis(at))}
+	statements := []ledger.Statement{s.statement(`UPDATE news_cache SET refreshed_at = ?1 WHERE name = 'feeds'`,
+		contract.Millis(at))}
 	for _, c := range slices.Sorted(maps.Keys(written)) { // two at once lock the rows in one order
 		statements = append(statements, s.written(c, written[c]))
 	}

@@ -160,7 +160,8 @@ HAVING count(*) > 0 AND count(*) = count(span->>0)`
 // which there are few enough. FTS5, which minds bounds of rowid only where it finds something, then looks no further either.
 // Where there would be too many, words are rare.
 func (l look) stretches(begin, end string) string {
-	outermost := `(SELECT published_at FROM news_articles WHERE is_deleted = 0 ORDER BY published_at` + l.choose("", " DESC") + ` LIMIT 1)`
+	outermost := `(SELECT published_at FROM news_articles WHERE is_deleted = 0 ORDER BY published_at` +
+		l.choose("", " DESC") + ` LIMIT 1)`
 	end = l.choose(`max(`+end+`, `+outermost+`)`, `min(`+end+`, `+outermost+` + 1)`)
 	return fmt.Sprintf(`(WITH RECURSIVE span(first, last) AS MATERIALIZED (SELECT %s / 1000, (%s - 1) / 1000),
 size(bits) AS (SELECT CASE WHEN (last >> 9) - (first >> 9) < 16 THEN 9 WHEN (last >> 12) - (first >> 12) < 16 THEN 12
@@ -201,7 +202,8 @@ func match(c *conditions, search info.Search) (terms, lists string) {
 		}
 		all = append(all, place)
 	}
-	lists = `SELECT '"' || value || '"' AS list FROM json_each(` + c.arg(encode(grams)) + `)` + strings.Join(beginnings, "") + fmt.Sprintf(` LIMIT %d`, maxLists)
+	lists = `SELECT '"' || value || '"' AS list FROM json_each(` + c.arg(encode(grams)) + `)` +
+		strings.Join(beginnings, "") + fmt.Sprintf(` LIMIT %d`, maxLists)
 	return strings.Join(all, " || ' AND ' || "), lists
 }
 

@@ -33,7 +33,8 @@ var noon = time.Date(2026, 1, 28, 12, 0, 0, 0, time.UTC)
 // once checks that every article is listed once, and found once.
 func once(t *testing.T, s *store.Store, when string) {
 	t.Helper()
-	for what, q := range map[string]info.Query{"listed": {Category: info.All}, "found": {Category: info.All, Search: info.ParseSearch("기사")}} {
+	for what, q := range map[string]info.Query{"listed": {Category: info.All},
+		"found": {Category: info.All, Search: info.ParseSearch("기사")}} {
 		seen := map[string]int{}
 		q.Limit = info.MaxLimit
 		all, _ := infotest.Scroll(func(q info.Query) info.Page {
@@ -148,7 +149,9 @@ CREATE TRIGGER stall BEFORE INSERT ON news_articles FOR EACH ROW WHEN (NEW.id = 
 		_, err := s.Upsert(context.Background(), toUpsert(), noon)
 		failed <- err
 	}()
-	for deadline := time.Now().Add(20 * time.Second); number(t, watch, `SELECT count(*) AS n FROM pg_stat_activity WHERE wait_event = 'PgSleep'`) == 0; time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(20 * time.Second); number(t, watch,
+		`SELECT count(*) AS n FROM pg_stat_activity WHERE wait_event = 'PgSleep'`) == 0; time.Sleep(
+		10 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("the statement does not wait")
 		}

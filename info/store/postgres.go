@@ -130,8 +130,10 @@ func searchPostgres(s *Store, q *info.Query) ledger.Statement {
 		edge = s.instant(f.arg(at))
 	}
 	return s.statement(strings.NewReplacer(
-		"{edge}", edge, "{side}", side, "{behind}", behind, "{limit}", f.arg(int64(q.Limit+1))+"::bigint", "{columns}", s.columns,
-		"{passing}", strings.Join(f.terms, " AND "), "{order}", order(q, table), "{matching}", exact+" AND "+strings.Join(c.terms, " AND "),
+		"{edge}", edge, "{side}", side, "{behind}", behind, "{limit}", f.arg(int64(q.Limit+1))+"::bigint",
+		"{columns}", s.columns,
+		"{passing}", strings.Join(f.terms, " AND "), "{order}", order(q, table), "{matching}",
+		exact+" AND "+strings.Join(c.terms, " AND "),
 		"{terms}", f.arg(indexed(q.Search)),
 	).Replace(fmt.Sprintf(`WITH RECURSIVE look AS (
 SELECT 0 AS step, 1 AS level, 0::bigint AS read, {edge} AS edge, '{}'::text[] COLLATE "C" AS found, FALSE AS through, clock_timestamp() AS clock

@@ -26,7 +26,8 @@ import (
 var (
 	scale   = flag.Int("articles", 10_000, "how many articles TestCost stores")
 	timed   = flag.Bool("timed", false, "whether TestCost judges times")
-	request = flag.Duration("request", time.Millisecond, "what a reader's request for a page behind the cache takes on workerd")
+	request = flag.Duration("request", time.Millisecond,
+		"what a reader's request for a page behind the cache takes on workerd")
 )
 
 const (
@@ -48,7 +49,8 @@ var filters = []struct {
 	{info.Query{Category: info.All, HasImage: true}, "news_with_image ("},
 	{info.Query{Category: info.AI, HasImage: true}, "news_with_image_by_category (category=?"},
 	{info.Query{Category: info.All, Source: info.Seed, HasImage: true}, "news_with_image_by_source (source=?"}, // few
-	{info.Query{Category: info.Energy, Source: info.Seed, HasImage: true}, "news_with_image_by_source_category (source=? AND category=?"},
+	{info.Query{Category: info.Energy, Source: info.Seed, HasImage: true},
+		"news_with_image_by_source_category (source=? AND category=?"},
 }
 
 // TestCost: whatever the filter, a page is read from an index and costs the same at the end as at the beginning.
@@ -89,9 +91,11 @@ func TestCost(t *testing.T) {
 		s := store.NewD1(db)
 		fill(t, s)
 		p := &plans{DB: db, t: t, prefix: "EXPLAIN QUERY PLAN "}
-		// The bench has searches judged on workerd, by whole requests: SQLite runs here as translated code, which is slower.
+		// The bench has searches judged on workerd, by whole requests: SQLite runs here as translated code, which is
+		// slower.
 		cost(t, s, func() error { return nil }, store.NewD1(p), newest, 0, func(q *info.Query) {
-			if len(q.Search) == 0 && strings.Contains(p.last, "TEMP B-TREE") || regexp.MustCompile(`"SCAN (a|news_articles)"`).MatchString(p.last) {
+			if len(q.Search) == 0 && strings.Contains(p.last, "TEMP B-TREE") ||
+				regexp.MustCompile(`"SCAN (a|news_articles)"`).MatchString(p.last) {
 				t.Errorf("%s: %s", describe(q), p.last)
 			}
 		})
@@ -122,7 +126,8 @@ func TestCost(t *testing.T) {
 					t.Errorf("%s: %s", describe(q), p.last)
 				}
 			}
-			if strings.Contains(p.last, "Seq Scan") || len(q.Search) == 0 && (!strings.Contains(p.last, "Index Scan using ") || strings.Contains(p.last, "Sort")) {
+			if strings.Contains(p.last, "Seq Scan") || len(q.Search) == 0 &&
+				(!strings.Contains(p.last, "Index Scan using ") || strings.Contains(p.last, "Sort")) {
 				t.Errorf("%s: %s", describe(q), p.last)
 			}
 		})
@@ -140,9 +145,10 @@ func describe(q *info.Query) string {
 	return text
 }
 
-// cost reads pages, at the beginning and at the end of everything, and has the plan of each looked at. end is
-// what a Worker does at the end of an event; a search may take so many times as long as a page, 0: as long as it likes.
-func cost(t *testing.T, s *store.Store, end func() error, explained *store.Store, newest time.Time, search time.Duration, look func(q *info.Query)) {
+// cost reads pages, at the beginning and at the end of everything, and has the plan of each looked at. end is what a
+// Worker does at the end of an event; a search may take so many times as long as a page, 0: as long as it likes.
+func cost(t *testing.T, s *store.Store, end func() error, explained *store.Store, newest time.Time,
+	search time.Duration, look func(q *info.Query)) {
 	last := info.Cursor{At: infotest.Deep(*scale, newest).UnixMilli()}
 	fastest := func(q info.Query) time.Duration {
 		t.Helper()
@@ -170,7 +176,8 @@ func cost(t *testing.T, s *store.Store, end func() error, explained *store.Store
 	row := func(what string, first, last, most time.Duration) {
 		t.Helper()
 		longest, request := max(first, last), max(*request, page)
-		t.Logf("| %s | %.2f | %.2f | %.1f | %.1f |", what, ms(first), ms(last), float64(longest)/float64(page), float64(request+longest-page)/float64(request))
+		t.Logf("| %s | %.2f | %.2f | %.1f | %.1f |", what, ms(first), ms(last), float64(longest)/float64(page),
+			float64(request+longest-page)/float64(request))
 		if *timed && most > 0 && longest > max(most, free) {
 			t.Errorf("%s: more than %.2f ms", what, ms(max(most, free)))
 		}
@@ -194,13 +201,15 @@ func cost(t *testing.T, s *store.Store, end func() error, explained *store.Store
 	}
 	for _, words := range infotest.Searches {
 		for _, f := range []info.Query{{}, {Source: info.Seed, HasImage: true}} { // all, and few
-			q := info.Query{Category: info.All, Source: f.Source, HasImage: f.HasImage, Search: info.ParseSearch(words), Limit: 10}
+			q := info.Query{Category: info.All, Source: f.Source, HasImage: f.HasImage,
+				Search: info.ParseSearch(words), Limit: 10}
 			first := fastest(q)
 			q.From = &last
 			row(describe(&q), first, fastest(q), most)
 		}
 	}
-	for words, want := range map[string]int{infotest.Rare: *scale / 25_000, infotest.Common + " " + infotest.Other: 0, "정부산": 0} {
+	for words, want := range map[string]int{infotest.Rare: *scale / 25_000, infotest.Common + " " + infotest.Other: 0,
+		"정부산": 0} {
 		began, found, looks := time.Now(), 0, 0
 		infotest.Scroll(func(q info.Query) info.Page {
 			p, err := s.Page(context.Background(), q)

@@ -10,12 +10,12 @@ import (
 	"github.com/newsfork/seed-engine/ledger"
 )
 
-// searched reads one page of a search. So that no search costs more than another however its words are spread, each looks
-// only so far: a page that is short for that reason says where the next one goes on.
+// searched reads one page of a search. So that no search costs more than another however its words are spread, each
+// looks only so far: a page that is short for that reason says where the next one goes on.
 //
 // The statement of a dialect gives a row for each article, or one of nulls, in all of which "edge" is the time in
-// milliseconds up to which it has looked: what is as late, or later, in a query for older articles, and what is earlier in
-// one for newer ones; null: at all of them.
+// milliseconds up to which it has looked: what is as late, or later, in a query for older articles, and what is
+// earlier in one for newer ones; null: at all of them.
 func (s *Store) searched(ctx context.Context, q info.Query) (info.Page, error) {
 	const op = "store.Page"
 	results, err := s.batch(ctx, op, s.search(s, &q))

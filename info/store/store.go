@@ -75,8 +75,10 @@ type dialect struct {
 	dollars bool     // placeholders are written $1, not ?1
 	now     string   // the database's clock, in milliseconds
 	upsert  []string // parameters: the list of articles, the time
-	saved   int      // the statement of them that gives a row for each article inserted or updated; the latter are updated later than created
-	prune   []string
+	// the statement of them that gives a row for each article inserted or updated; the latter are updated later than
+	// created
+	saved int
+	prune []string
 	// columns are those of an article, times in milliseconds.
 	columns string
 	live    string // a condition: the article is not deleted

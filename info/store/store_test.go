@@ -136,8 +136,10 @@ INSERT INTO news_search (rowid, grams) VALUES (5 << 20, '폐배 배터 터리 �
 	}
 	defer db.Close()
 	s := store.NewD1(db)
-	for q, want := range map[string]string{"배터리": "a", "재활": "a", "배터": "a", "를": "a", "리배": "", "solar": "b", "sol*": "b", "sola*": "b", "solar*": "b", "so": ""} {
-		page, err := s.Page(context.Background(), info.Query{Category: info.All, Search: info.ParseSearch(q), Limit: 5})
+	for q, want := range map[string]string{"배터리": "a", "재활": "a", "배터": "a", "를": "a", "리배": "", "solar": "b",
+		"sol*": "b", "sola*": "b", "solar*": "b", "so": ""} {
+		page, err := s.Page(context.Background(),
+			info.Query{Category: info.All, Search: info.ParseSearch(q), Limit: 5})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -160,7 +162,8 @@ func (b broken) Batch(context.Context, []ledger.Statement) ([]ledger.Result, err
 func TestErrorsHaveAKind(t *testing.T) {
 	cause := errors.New("gone")
 	for _, s := range []*store.Store{store.NewD1(broken{cause}), store.NewPostgres(broken{cause})} {
-		if _, err := s.Page(context.Background(), info.Query{Limit: 1}); contract.KindOf(err) != contract.Storage || !errors.Is(err, cause) {
+		if _, err := s.Page(context.Background(), info.Query{Limit: 1}); contract.KindOf(err) != contract.Storage ||
+			!errors.Is(err, cause) {
 			t.Errorf("%v", err)
 		}
 	}
@@ -171,11 +174,13 @@ func TestLongestTexts(t *testing.T) {
 	var articles []store.New
 	for i := range 50 {
 		a := infotest.Article(info.Feed, i, time.Now())
-		a.Title, a.Snippet = strings.Repeat("\U00020000", info.MaxTitle), strings.Repeat("\U00020001", info.MaxSnippet)
+		a.Title, a.Snippet = strings.Repeat("\U00020000", info.MaxTitle),
+			strings.Repeat("\U00020001", info.MaxSnippet)
 		a.ThumbnailURL = "https://a.example/" + strings.Repeat("a", info.MaxURL-20)
 		articles = append(articles, store.New{Article: a})
 	}
-	if saved, err := store.NewD1(openD1(t)).Upsert(context.Background(), articles, time.Now()); err != nil || saved.Inserted != 50 {
+	if saved, err := store.NewD1(openD1(t)).Upsert(context.Background(), articles, time.Now()); err != nil ||
+		saved.Inserted != 50 {
 		t.Errorf("%+v %v", saved, err)
 	}
 }

@@ -20,9 +20,10 @@ import (
 
 // The thresholds, from which on alarms fire.
 const (
-	failingAfter = 3                // collections in a row
-	staleAfter   = 15 * time.Minute // since the last success; where a source is collected less often, since the next one was due
-	quotaPercent = 80               // of the calls of a day
+	failingAfter = 3 // collections in a row
+	// since the last success; where a source is collected less often, since the next one was due
+	staleAfter   = 15 * time.Minute
+	quotaPercent = 80 // of the calls of a day
 )
 
 // Sources are how often each source that is on is collected, by its name.
@@ -205,7 +206,8 @@ func (w *Watch) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r := alarms.Reporter{Records: w.Store, Webhook: w.Webhook, URL: w.URL, Environment: w.Environment, Log: w.Log, Now: w.Now}
+	r := alarms.Reporter{Records: w.Store, Webhook: w.Webhook, URL: w.URL, Environment: w.Environment, Log: w.Log,
+		Now: w.Now}
 	return r.Report(ctx, Judge(w.Sources, list, saved, now), byName(saved))
 }
 

@@ -25,8 +25,10 @@ var noon = time.Date(2026, 1, 28, 12, 0, 0, 0, time.UTC)
 
 func TestInterval(t *testing.T) {
 	for cron, want := range map[string]time.Duration{
-		"*/5 * * * *": 5 * time.Minute, "* * * * *": time.Minute, "17 * * * *": time.Hour, "0 */6 * * *": 6 * time.Hour,
-		"17 3 * * *": 24 * time.Hour, "*/5 * * * 1": 24 * time.Hour, "0,30 * * * *": 24 * time.Hour, "*/0 * * * *": 24 * time.Hour, "": 24 * time.Hour,
+		"*/5 * * * *": 5 * time.Minute, "* * * * *": time.Minute, "17 * * * *": time.Hour,
+		"0 */6 * * *": 6 * time.Hour,
+		"17 3 * * *":  24 * time.Hour, "*/5 * * * 1": 24 * time.Hour, "0,30 * * * *": 24 * time.Hour,
+		"*/0 * * * *": 24 * time.Hour, "": 24 * time.Hour,
 	} {
 		if got := watch.Interval(cron); got != want {
 			t.Errorf("%q: %v, not %v", cron, got, want)
@@ -45,15 +47,24 @@ func TestJudge(t *testing.T) {
 		{"never begun", store.Source{Name: info.Naver}, ""},
 		{"just succeeded", store.Source{Name: info.Naver, SucceededAt: noon}, ""},
 		{"two failures", store.Source{Name: info.Naver, SucceededAt: noon, Failures: 2, Error: "e"}, ""},
-		{"three failures", store.Source{Name: info.Naver, SucceededAt: noon, Failures: 3, Error: "e"}, "source_failing 3"},
-		{"nothing for almost 15 minutes", store.Source{Name: info.Naver, SucceededAt: ago(15*time.Minute - time.Second)}, ""},
-		{"nothing for 15 minutes", store.Source{Name: info.Naver, SucceededAt: ago(15 * time.Minute)}, "source_stale 900000"},
+		{"three failures", store.Source{Name: info.Naver, SucceededAt: noon, Failures: 3, Error: "e"},
+			"source_failing 3"},
+		{"nothing for almost 15 minutes", store.Source{Name: info.Naver,
+			SucceededAt: ago(15*time.Minute - time.Second)}, ""},
+		{"nothing for 15 minutes", store.Source{Name: info.Naver, SucceededAt: ago(15 * time.Minute)},
+			"source_stale 900000"},
 		{"every half an hour, 44 minutes", store.Source{Name: info.NewsData, SucceededAt: ago(44 * time.Minute)}, ""},
-		{"every half an hour, 45 minutes", store.Source{Name: info.NewsData, SucceededAt: ago(45 * time.Minute)}, "source_stale 2700000"},
-		{"never succeeded, though begun again and again", store.Source{Name: info.Naver, ExpectedAt: ago(time.Hour), StartedAt: noon}, "source_stale 3600000"},
-		{"most of the day's calls", store.Source{Name: info.Naver, SucceededAt: noon, Quotas: []info.Quota{{Period: "day:2026-01-28", Used: 19_999, Allowed: 25_000}}}, ""},
-		{"80 % of them", store.Source{Name: info.Naver, SucceededAt: noon, Quotas: []info.Quota{{Period: "900s:1", Used: 1, Allowed: 30}, {Period: "day:2026-01-28", Used: 20_000, Allowed: 25_000}}}, "quota_nearly_spent 80"},
-		{"a window that is full", store.Source{Name: info.NewsData, SucceededAt: noon, Quotas: []info.Quota{{Period: "900s:1", Used: 30, Allowed: 30}}}, ""},
+		{"every half an hour, 45 minutes", store.Source{Name: info.NewsData, SucceededAt: ago(45 * time.Minute)},
+			"source_stale 2700000"},
+		{"never succeeded, though begun again and again",
+			store.Source{Name: info.Naver, ExpectedAt: ago(time.Hour), StartedAt: noon}, "source_stale 3600000"},
+		{"most of the day's calls", store.Source{Name: info.Naver, SucceededAt: noon,
+			Quotas: []info.Quota{{Period: "day:2026-01-28", Used: 19_999, Allowed: 25_000}}}, ""},
+		{"80 % of them", store.Source{Name: info.Naver, SucceededAt: noon,
+			Quotas: []info.Quota{{Period: "900s:1", Used: 1, Allowed: 30},
+				{Period: "day:2026-01-28", Used: 20_000, Allowed: 25_000}}}, "quota_nearly_spent 80"},
+		{"a window that is full", store.Source{Name: info.NewsData, SucceededAt: noon,
+			Quotas: []info.Quota{{Period: "900s:1", Used: 30, Allowed: 30}}}, ""},
 		{"one that is off", store.Source{Name: info.Feed, Failures: 9, SucceededAt: ago(time.Hour)}, ""},
 	} {
 		var fires []string
@@ -114,7 +125,8 @@ func newWatch(t *testing.T) (*watch.Watch, *store.Store, *sqlite.DB, *hook) {
 	h := &hook{t: t, schema: c.MustCompile("alarm.json")}
 	s := store.NewD1(db)
 	return &watch.Watch{
-		Sources: watch.Sources{info.Naver: 5 * time.Minute}, Store: s, Webhook: h, URL: "https://hooks.example/", Environment: "staging", Owner: "one",
+		Sources: watch.Sources{info.Naver: 5 * time.Minute}, Store: s, Webhook: h, URL: "https://hooks.example/",
+		Environment: "staging", Owner: "one",
 		Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return noon },
 	}, s, db, h
 }
@@ -158,7 +170,8 @@ func TestOneRunAtOnce(t *testing.T) {
 	if err := w.Run(t.Context()); err != nil || h.posted != 0 {
 		t.Errorf("beside another run: %d %v", h.posted, err)
 	}
-	if _, err := db.Batch(t.Context(), []ledger.Statement{{SQL: `UPDATE news_leases SET expires_at = 1`}}); err != nil {
+	if _, err := db.Batch(t.Context(), []ledger.Statement{
+		{SQL: `UPDATE news_leases SET expires_at = 1`}}); err != nil {
 		t.Fatal(err)
 	}
 	if err := w.Run(t.Context()); err != nil || h.posted != 1 {

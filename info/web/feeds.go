@@ -18,7 +18,8 @@ const feedLength = 50
 func (a *Reading) feed(w http.ResponseWriter, r *http.Request) error {
 	category, format, _ := strings.Cut(r.PathValue("file"), ".")
 	if !info.IsCategory(category) || format != "rss" && format != "json" {
-		return &problem{http.StatusNotFound, "NOT_FOUND", "There is no such feed. There are {all|environment|energy|ai}.rss and .json."}
+		return &problem{http.StatusNotFound, "NOT_FOUND",
+			"There is no such feed. There are {all|environment|energy|ai}.rss and .json."}
 	}
 	page, err := a.Pages.Page(r.Context(), info.Query{Category: info.Category(category), Limit: feedLength})
 	if err != nil {
@@ -79,10 +80,12 @@ func jsonFeed(self *url.URL, category string, list []info.Public) []byte {
 	}
 	items := []item{}
 	for _, p := range list {
-		items = append(items, item{p.ID, p.URL, p.Title, p.Snippet, p.ThumbnailURL, p.PublishedAt, []author{{p.SourceName}}, p.Keywords})
+		items = append(items, item{p.ID, p.URL, p.Title, p.Snippet, p.ThumbnailURL, p.PublishedAt,
+			[]author{{p.SourceName}}, p.Keywords})
 	}
 	return contract.Encode(map[string]any{
-		"version": "https://jsonfeed.org/version/1.1", "title": title(category), "home_page_url": home(self), "feed_url": self.String(), "items": items,
+		"version": "https://jsonfeed.org/version/1.1", "title": title(category), "home_page_url": home(self),
+		"feed_url": self.String(), "items": items,
 	})
 }
 
@@ -94,7 +97,8 @@ type author struct {
 func rss(self *url.URL, category string, list []info.Public) []byte {
 	var b strings.Builder
 	element := func(name, text string) { b.WriteString("<" + name + ">" + xmlText(text) + "</" + name + ">") }
-	b.WriteString(`<?xml version="1.0" encoding="UTF-8"?>` + "\n" + `<rss version="2.0" xmlns:atom="http://www.w3.org/2005/Atom" xmlns:dc="http://purl.org/dc/elements/1.1/" xmlns:media="http://search.yahoo.com/mrss/"><channel>`)
+	b.WriteString(`<?xml version="1.0" encoding="UTF-8"?>` + "\n" +
+		`<rss version="2.0" xmlns:atom="http://www.w3.org/2005/Atom" xmlns:dc="http://purl.org/dc/elements/1.1/" xmlns:media="http://search.yahoo.com/mrss/"><channel>`)
 	element("title", title(category))
 	element("link", home(self))
 	element("description", title(category))

@@ -77,7 +77,8 @@ func succeed(w http.ResponseWriter, data any) error {
 }
 
 func (o *Operating) index(w http.ResponseWriter, _ *http.Request) error {
-	return succeed(w, map[string]any{"name": "newsfork-info-collector", "version": contract.Version, "environment": o.Environment, "sources": o.Configured})
+	return succeed(w, map[string]any{"name": "newsfork-info-collector", "version": contract.Version,
+		"environment": o.Environment, "sources": o.Configured})
 }
 
 func (o *Operating) health(w http.ResponseWriter, _ *http.Request) error {
@@ -138,7 +139,8 @@ func (o *Operating) letters(w http.ResponseWriter, r *http.Request) error {
 	letters := []info.DeadLetter{}
 	for _, l := range list {
 		letters = append(letters, info.DeadLetter{
-			Source: l.Source, Request: l.Request, ErrorType: l.Class, Error: l.Error, Attempts: l.Attempts, FirstAt: contract.At(l.FirstAt), LastAt: contract.At(l.LastAt),
+			Source: l.Source, Request: l.Request, ErrorType: l.Class, Error: l.Error, Attempts: l.Attempts,
+			FirstAt: contract.At(l.FirstAt), LastAt: contract.At(l.LastAt),
 		})
 	}
 	return succeed(w, map[string]any{"dead_letters": letters})
@@ -169,7 +171,8 @@ func (o *Operating) discard(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if in.Source == "" || in.Request == "" {
-		return contract.Invalid("request", "source and request are required; GET /api/v1/info/dead-letters lists both")
+		return contract.Invalid("request",
+			"source and request are required; GET /api/v1/info/dead-letters lists both")
 	}
 	found, err := o.Records.Resolve(r.Context(), in.Source, in.Request)
 	if err != nil {
@@ -206,7 +209,8 @@ func (o *Operating) delete(w http.ResponseWriter, r *http.Request, deleted bool)
 
 // firing are the alarms that operators should look at.
 func (o *Operating) firing(list []store.Source, saved []ledger.SavedAlarm) []contract.Alarm {
-	return slices.DeleteFunc(watch.Judge(o.Intervals, list, saved, o.Now()), func(a contract.Alarm) bool { return a.State != contract.AlarmFiring })
+	return slices.DeleteFunc(watch.Judge(o.Intervals, list, saved, o.Now()),
+		func(a contract.Alarm) bool { return a.State != contract.AlarmFiring })
 }
 
 func (o *Operating) status(w http.ResponseWriter, r *http.Request) error {
@@ -235,14 +239,17 @@ func (o *Operating) status(w http.ResponseWriter, r *http.Request) error {
 	}
 	return succeed(w, info.Status{
 		Sources: sources, Alarms: o.firing(list, saved), UpdatedAt: contract.At(now.UTC()),
-		Cache: info.CacheStatus{ChangedAt: contract.At(cached.ChangedAt), RefreshedAt: contract.At(cached.RefreshedAt)},
+		Cache: info.CacheStatus{ChangedAt: contract.At(cached.ChangedAt),
+			RefreshedAt: contract.At(cached.RefreshedAt)},
 	})
 }
 
 func describe(s store.Source, on bool, now time.Time) info.SourceStatus {
 	d := info.SourceStatus{
-		Name: s.Name, On: on, StartedAt: contract.At(s.StartedAt), SucceededAt: contract.At(s.SucceededAt), FailedAt: contract.At(s.FailedAt), Failures: s.Failures,
-		ErrorClass: contract.Text(s.ErrorClass), Error: contract.Text(s.Error), Last: s.Counts, Quotas: s.Quotas, DeadLetters: s.DeadLetters,
+		Name: s.Name, On: on, StartedAt: contract.At(s.StartedAt), SucceededAt: contract.At(s.SucceededAt),
+		FailedAt: contract.At(s.FailedAt), Failures: s.Failures,
+		ErrorClass: contract.Text(s.ErrorClass), Error: contract.Text(s.Error), Last: s.Counts, Quotas: s.Quotas,
+		DeadLetters: s.DeadLetters,
 	}
 	if s.NotBefore.After(now) {
 		d.NotBefore = contract.At(s.NotBefore)

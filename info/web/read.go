@@ -143,9 +143,12 @@ func (a *Reading) fail(w http.ResponseWriter, r *http.Request, err error) {
 		writeJSON(w, http.StatusUnprocessableEntity, map[string]any{"detail": e})
 	default:
 		kind := contract.KindOf(err)
-		a.Log.Error("info_request_failed", "error_type", kind, "error", err.Error(), "method", r.Method, "path", r.URL.Path)
+		a.Log.Error("info_request_failed", "error_type", kind, "error", err.Error(), "method", r.Method, "path",
+			r.URL.Path)
 		w.Header().Set("Retry-After", "5")
-		writeJSON(w, contract.HTTPStatus(kind), map[string]string{"detail": "The articles cannot be read at the moment. Try again.", "code": "APPLICATION_ERROR"})
+		writeJSON(w, contract.HTTPStatus(kind),
+			map[string]string{"detail": "The articles cannot be read at the moment. Try again.",
+				"code": "APPLICATION_ERROR"})
 	}
 }
 
@@ -155,8 +158,8 @@ func writeJSON(w http.ResponseWriter, status int, v any) {
 	w.Write(contract.Encode(v))
 }
 
-// parameters are those of a request. What is wrongly encoded stays as it is, as in the original: it is refused for what it is,
-// and not left out, which for a cursor would be the first page.
+// parameters are those of a request. What is wrongly encoded stays as it is, as in the original: it is refused for
+// what it is, and not left out, which for a cursor would be the first page.
 func parameters(r *http.Request) url.Values {
 	values := url.Values{}
 	for field := range strings.SplitSeq(r.URL.RawQuery, "&") {
@@ -185,26 +188,30 @@ func query(values url.Values) (q info.Query, err error) {
 	q.Category, q.Limit = info.All, 10
 	if v, ok := last("category"); ok {
 		if !info.IsCategory(v) {
-			return q, invalid("INVALID_CATEGORY", "Invalid category: %s. Use one of all, environment, energy, ai.", quoted(v))
+			return q, invalid("INVALID_CATEGORY", "Invalid category: %s. Use one of all, environment, energy, ai.",
+				quoted(v))
 		}
 		q.Category = info.Category(v)
 	}
 	if v, ok := last("source"); ok && v != "all" {
 		if !info.IsSource(v) {
-			return q, invalid("INVALID_SOURCE", "Invalid source: %s. Use one of all, %s.", quoted(v), strings.Join(info.Sources, ", "))
+			return q, invalid("INVALID_SOURCE", "Invalid source: %s. Use one of all, %s.", quoted(v),
+				strings.Join(info.Sources, ", "))
 		}
 		q.Source = v
 	}
 	if v, ok := last("cursor"); ok && v != "" {
 		c, ok := info.ParseCursor(v)
 		if !ok {
-			return q, invalid("INVALID_CURSOR_FORMAT", "Invalid cursor: %s. Send the next_cursor of an answer as it is.", quoted(v))
+			return q, invalid("INVALID_CURSOR_FORMAT",
+				"Invalid cursor: %s. Send the next_cursor of an answer as it is.", quoted(v))
 		}
 		q.From = &c
 	}
 	if v, ok := last("direction"); ok && v != "older" {
 		if v != "newer" || q.From == nil {
-			return q, invalid("APPLICATION_ERROR", "Invalid direction: %s. Use older, or newer together with a cursor.", quoted(v))
+			return q, invalid("APPLICATION_ERROR",
+				"Invalid direction: %s. Use older, or newer together with a cursor.", quoted(v))
 		}
 		q.Newer = true
 	}
@@ -223,7 +230,8 @@ func query(values url.Values) (q info.Query, err error) {
 	if v, ok := last("has_image"); ok {
 		yes, valid := booleans[strings.ToLower(v)]
 		if q.HasImage = yes; !valid { // false filters nothing
-			wrong = append(wrong, parameterError{Type: "bool_parsing", Loc: [2]string{"query", "has_image"}, Msg: "Input should be a valid boolean, unable to interpret input", Input: clip(v)})
+			wrong = append(wrong, parameterError{Type: "bool_parsing", Loc: [2]string{"query", "has_image"},
+				Msg: "Input should be a valid boolean, unable to interpret input", Input: clip(v)})
 		}
 	}
 	if wrong != nil {
@@ -245,9 +253,12 @@ func limit(v string) (int, *parameterError) {
 	case err != nil:
 		e.Type, e.Msg = "int_parsing", "Input should be a valid integer, unable to parse string as an integer"
 	case n < 1:
-		e.Type, e.Msg, e.Ctx = "greater_than_equal", "Input should be greater than or equal to 1", map[string]int{"ge": 1}
+		e.Type, e.Msg, e.Ctx = "greater_than_equal", "Input should be greater than or equal to 1",
+			map[string]int{"ge": 1}
 	case n > info.MaxLimit:
-		e.Type, e.Msg, e.Ctx = "less_than_equal", fmt.Sprintf("Input should be less than or equal to %d", info.MaxLimit), map[string]int{"le": info.MaxLimit}
+		e.Type, e.Msg, e.Ctx = "less_than_equal",
+			fmt.Sprintf("Input should be less than or equal to %d", info.MaxLimit),
+			map[string]int{"le": info.MaxLimit}
 	default:
 		return n, nil
 	}
@@ -315,7 +326,8 @@ func (a *Reading) withMeta(articles []byte, p *cache.Result) []byte {
 	if !p.Expires.IsZero() {
 		expires = int(math.Ceil(max(p.Expires.Sub(a.Now()), 0).Seconds()))
 	}
-	return fmt.Appendf(articles, `,"meta":{"total_cached":%d,"cache_expires_in":%d,"source":%q,"is_stale":%t}}`, p.Total, expires, p.Source, p.Stale)
+	return fmt.Appendf(articles, `,"meta":{"total_cached":%d,"cache_expires_in":%d,"source":%q,"is_stale":%t}}`,
+		p.Total, expires, p.Source, p.Stale)
 }
 
 // How long readers and the platform may keep an answer, and give it out once more while they ask again.

@@ -71,7 +71,8 @@ func newFixture(t *testing.T, articles ...info.Article) *fixture {
 	now := func() time.Time { return f.clock }
 	log := slog.New(slog.NewTextHandler(io.Discard, nil))
 	f.Reading = &Reading{
-		Pages: &cache.Reader{Cache: cache.NewKV(f.kv), Store: f.store, Kind: "d1", Owner: "reader", Log: log, Now: now},
+		Pages: &cache.Reader{Cache: cache.NewKV(f.kv), Store: f.store, Kind: "d1", Owner: "reader", Log: log,
+			Now: now},
 		Store: f.store, Origins: []string{"https://app.example"}, Log: log, Now: now,
 	}
 	return f
@@ -118,7 +119,8 @@ func (f *fixture) page(query string) (p page) {
 func TestSearchGoesOn(t *testing.T) {
 	at := time.Date(2026, 1, 28, 12, 0, 0, 0, time.UTC)
 	place := &info.Cursor{At: 1769500000000}
-	items := []cache.Item{{Cursor: info.Cursor{At: at.UnixMilli(), ID: "a"}, JSON: []byte("{}")}, {Cursor: info.Cursor{At: at.UnixMilli() - 1, ID: "b"}, JSON: []byte("{}")}}
+	items := []cache.Item{{Cursor: info.Cursor{At: at.UnixMilli(), ID: "a"}, JSON: []byte("{}")},
+		{Cursor: info.Cursor{At: at.UnixMilli() - 1, ID: "b"}, JSON: []byte("{}")}}
 	for _, c := range []struct {
 		result     cache.Result
 		newer      bool
@@ -173,7 +175,8 @@ func described(t *testing.T, r *http.Request, w *httptest.ResponseRecorder) {
 		return
 	}
 	kind, _, _ := strings.Cut(w.Header().Get("Content-Type"), ";")
-	pointer := "/paths/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(path) + "/get/responses/" + fmt.Sprint(w.Code)
+	pointer := "/paths/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(path) + "/get/responses/" +
+		fmt.Sprint(w.Code)
 	if answer.Ref != "" {
 		pointer = strings.TrimPrefix(answer.Ref, "#")
 	} else if answer.Content != nil && answer.Content[kind] == nil {
@@ -192,7 +195,8 @@ func described(t *testing.T, r *http.Request, w *httptest.ResponseRecorder) {
 	if err := c.AddResource("openapi.json", root); err != nil {
 		t.Fatal(err)
 	}
-	schema, err := c.Compile("openapi.json#" + pointer + "/content/" + strings.ReplaceAll(kind, "/", "~1") + "/schema")
+	schema, err := c.Compile("openapi.json#" + pointer + "/content/" + strings.ReplaceAll(kind, "/", "~1") +
+		"/schema")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -216,23 +220,28 @@ func articles(n int) (list []info.Article) {
 
 func TestFieldForField(t *testing.T) {
 	full := infotest.Article(info.NewsData, 1, noon)
-	full.Snippet, full.ThumbnailURL, full.Category, full.SourceIconURL = "s", "https://i.example/", info.AI, "https://icon.example/"
+	full.Snippet, full.ThumbnailURL, full.Category, full.SourceIconURL = "s", "https://i.example/", info.AI,
+		"https://icon.example/"
 	full.VideoURL, full.Keywords, full.AITag = "https://v.example/", []string{"k"}, "tag"
 	bare := infotest.Article(info.Naver, 2, noon.Add(-1500*time.Millisecond))
 	f := newFixture(t, full, bare)
 	for i, source := range []string{"d1", "kv"} {
 		w := f.get("/api/v1/info/news?limit=1")
 		head := `{"articles":[{"id":"newsdata_000001","title":"기사 1","url":"https://newsdata.example/1","snippet":"s","source":"newsdata","source_name":"newsdata","published_at":"2026-01-28T12:00:00+00:00","thumbnail_url":"https://i.example/","category":"ai","source_icon_url":"https://icon.example/","video_url":"https://v.example/","keywords":["k"],"ai_tag":"tag"}],"next_cursor":"1769601600000_newsdata_000001","prev_cursor":"1769601600000_newsdata_000001","has_more":true,"meta":`
-		if !strings.HasPrefix(w.Body.String(), head) || !strings.Contains(w.Body.String(), `"source":"`+source+`","is_stale":false}}`) {
+		if !strings.HasPrefix(w.Body.String(), head) ||
+			!strings.Contains(w.Body.String(), `"source":"`+source+`","is_stale":false}}`) {
 			t.Errorf("%d: %s", i, w.Body)
 		}
 	}
 	w := f.get("/api/v1/info/news?cursor=1769601600000_newsdata_000001")
-	if !strings.Contains(w.Body.String(), `"published_at":"2026-01-28T11:59:58.500000+00:00","thumbnail_url":null,"category":null,"source_icon_url":null,"video_url":null,"keywords":null,"ai_tag":null}],"next_cursor":null,`) ||
-		!strings.Contains(w.Body.String(), `"has_more":false,"meta":{"total_cached":2,"cache_expires_in":3600,"source":"kv","is_stale":false}}`) {
+	if !strings.Contains(w.Body.String(),
+		`"published_at":"2026-01-28T11:59:58.500000+00:00","thumbnail_url":null,"category":null,"source_icon_url":null,"video_url":null,"keywords":null,"ai_tag":null}],"next_cursor":null,`) ||
+		!strings.Contains(w.Body.String(),
+			`"has_more":false,"meta":{"total_cached":2,"cache_expires_in":3600,"source":"kv","is_stale":false}}`) {
 		t.Errorf("%s", w.Body)
 	}
-	if one := f.get("/api/v1/info/news/newsdata_000001"); one.Code != 200 || !strings.HasPrefix(one.Body.String(), `{"id":"newsdata_000001",`) {
+	if one := f.get("/api/v1/info/news/newsdata_000001"); one.Code != 200 ||
+		!strings.HasPrefix(one.Body.String(), `{"id":"newsdata_000001",`) {
 		t.Errorf("%d %s", one.Code, one.Body)
 	}
 	if none := f.get("/api/v1/info/news/nobody"); none.Code != 404 {
@@ -251,7 +260,8 @@ func TestFieldForField(t *testing.T) {
 
 func TestScroll(t *testing.T) {
 	f := newFixture(t, articles(333)...)
-	for _, query := range []string{"?limit=10", "?limit=50&category=ai", "?limit=7&source=feed", "?limit=3&q=%EA%B8%B0%EC%82%AC"} {
+	for _, query := range []string{"?limit=10", "?limit=50&category=ai", "?limit=7&source=feed",
+		"?limit=3&q=%EA%B8%B0%EC%82%AC"} {
 		seen := map[string]bool{}
 		for cursor := ""; ; {
 			p := f.page(query + cursor)
@@ -290,10 +300,12 @@ func TestNewer(t *testing.T) {
 	if _, err := f.store.Upsert(context.Background(), add, time.Now()); err != nil {
 		t.Fatal(err)
 	}
-	if w := f.get("/api/v1/info/news/count?cursor=" + *p.PrevCursor); w.Body.String() != `{"capped":false,"count":10}` {
+	if w := f.get("/api/v1/info/news/count?cursor=" +
+		*p.PrevCursor); w.Body.String() != `{"capped":false,"count":10}` {
 		t.Errorf("%s", w.Body)
 	}
-	if w := f.get("/api/v1/info/news/count?category=ai&cursor=" + *p.PrevCursor); w.Body.String() != `{"capped":false,"count":2}` {
+	if w := f.get("/api/v1/info/news/count?category=ai&cursor=" +
+		*p.PrevCursor); w.Body.String() != `{"capped":false,"count":2}` {
 		t.Errorf("%s", w.Body)
 	}
 	newer := f.page("?limit=4&direction=newer&cursor=" + *p.PrevCursor)
@@ -301,7 +313,8 @@ func TestNewer(t *testing.T) {
 	for _, a := range newer.Articles {
 		ids = append(ids, a.ID)
 	}
-	if want := []string{list[6].ID, list[7].ID, list[8].ID, list[9].ID}; !slices.Equal(ids, want) || !newer.HasMore || newer.Meta.Source != "d1" {
+	if want := []string{list[6].ID, list[7].ID, list[8].ID, list[9].ID}; !slices.Equal(ids, want) || !newer.HasMore ||
+		newer.Meta.Source != "d1" {
 		t.Errorf("%v, more %v", ids, newer.HasMore)
 	}
 	if back := f.page("?limit=1&cursor=" + *newer.NextCursor); back.Articles[0].ID != list[10].ID {
@@ -312,13 +325,14 @@ func TestNewer(t *testing.T) {
 func TestWrongParameters(t *testing.T) {
 	f := newFixture(t)
 	for query, want := range map[string]string{
-		"?category=sports":             "400 INVALID_CATEGORY",
-		"?category=":                   "400 INVALID_CATEGORY",
-		"?category=AI":                 "400 INVALID_CATEGORY",
-		"?source=reuters":              "400 INVALID_SOURCE",
-		"?cursor=abc":                  "400 INVALID_CURSOR_FORMAT",
-		"?cursor=%zz":                  "400 INVALID_CURSOR_FORMAT",
-		"?limit=5;cursor=x":            "422 int_parsing query limit Input should be a valid integer, unable to parse string as an integer",
+		"?category=sports": "400 INVALID_CATEGORY",
+		"?category=":       "400 INVALID_CATEGORY",
+		"?category=AI":     "400 INVALID_CATEGORY",
+		"?source=reuters":  "400 INVALID_SOURCE",
+		"?cursor=abc":      "400 INVALID_CURSOR_FORMAT",
+		"?cursor=%zz":      "400 INVALID_CURSOR_FORMAT",
+		"?limit=5;cursor=x": "422 int_parsing query limit Input should be a valid integer, unable to " +
+			"parse string as an integer",
 		"?utm=50%&limit=5":             "200",
 		"?cursor=123_%27%20OR%201=1":   "400 INVALID_CURSOR_FORMAT",
 		"?cursor=99999999999999999999": "400 INVALID_CURSOR_FORMAT",
@@ -327,9 +341,12 @@ func TestWrongParameters(t *testing.T) {
 		"?q=%21%21":                    "400 APPLICATION_ERROR",
 		"?limit=0":                     "422 greater_than_equal query limit Input should be greater than or equal to 1",
 		"?limit=51":                    "422 less_than_equal query limit Input should be less than or equal to 50",
-		"?limit=ten":                   "422 int_parsing query limit Input should be a valid integer, unable to parse string as an integer",
-		"?has_image=maybe":             "422 bool_parsing query has_image Input should be a valid boolean, unable to interpret input",
-		"?limit=0&has_image=2":         "422 greater_than_equal query limit Input should be greater than or equal to 1; bool_parsing query has_image Input should be a valid boolean, unable to interpret input",
+		"?limit=ten": "422 int_parsing query limit Input should be a valid integer, unable to " +
+			"parse string as an integer",
+		"?has_image=maybe": "422 bool_parsing query has_image Input should be a valid boolean, unable " +
+			"to interpret input",
+		"?limit=0&has_image=2": "422 greater_than_equal query limit Input should be greater than or equal " +
+			"to 1; bool_parsing query has_image Input should be a valid boolean, unable to interpret input",
 		"?category=all&source=all&limit=50&cursor=&q=": "200",
 		"?has_image=False&utm=x&limit=1&limit=50":      "200",
 		"?cursor=1769601600000":                        "200",
@@ -365,8 +382,9 @@ func TestWrongParameters(t *testing.T) {
 	if w := f.get("/api/v1/info/nothing"); w.Code != 404 || w.Body.String() != `{"detail":"Not Found"}` {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
-	f.db.fail = io.ErrUnexpectedEOF                                       // the database is not asked
-	for _, id := range []string{"%00", "%ff", strings.Repeat("a", 100)} { // of which PostgreSQL takes the first two for no text
+	f.db.fail = io.ErrUnexpectedEOF // the database is not asked
+	// of which PostgreSQL takes the first two for no text
+	for _, id := range []string{"%00", "%ff", strings.Repeat("a", 100)} {
 		if w := f.get("/api/v1/info/news/" + id); w.Code != 404 {
 			t.Errorf("%.10s: %d", id, w.Code)
 		}
@@ -386,7 +404,8 @@ func TestConditionalRequests(t *testing.T) {
 	f.page("?limit=1") // fills the cache
 	first := f.get("/api/v1/info/news")
 	tag := first.Header().Get("ETag")
-	if !strings.HasPrefix(tag, `W/"`) || !strings.Contains(first.Header().Get("Cache-Control"), "stale-while-revalidate") {
+	if !strings.HasPrefix(tag, `W/"`) || !strings.Contains(first.Header().Get("Cache-Control"),
+		"stale-while-revalidate") {
 		t.Errorf("%v", first.Header())
 	}
 	f.clock = f.clock.Add(30 * time.Second)

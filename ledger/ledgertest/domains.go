@@ -30,25 +30,51 @@ func domainStates(t T, db ledger.DB, name string) {
 		want    contract.DomainState
 	}{
 		{"queued", []ledger.Changes{queued(1, false)}, contract.Pending},
-		{"a first attempt failed", []ledger.Changes{queued(1, false), news(ledger.DomainChange{Queued: at(1)})}, contract.Pending},
-		{"collected", []ledger.Changes{queued(1, false), news(ledger.DomainChange{Outcome: outcome(2, true)})}, contract.Processed},
-		{"collected before the record that it was queued", []ledger.Changes{news(ledger.DomainChange{Outcome: outcome(2, true)}), queued(1, false)}, contract.Processed},
-		{"unreachable", []ledger.Changes{queued(1, false), news(ledger.DomainChange{Outcome: outcome(2, false)})}, contract.Failed},
-		{"given up", []ledger.Changes{queued(1, false), news(ledger.DomainChange{GaveUp: at(2), ErrorType: contract.Storage})}, contract.Failed},
-		{"given up and replayed", []ledger.Changes{queued(1, false), news(ledger.DomainChange{GaveUp: at(2)}), news(ledger.DomainChange{Queued: at(3)})}, contract.Pending},
-		{"one message given up, the other collected", []ledger.Changes{queued(1, false), news(ledger.DomainChange{GaveUp: at(2)}), news(ledger.DomainChange{Outcome: outcome(3, true)})}, contract.Processed},
-		{"collected, then a merge given up", []ledger.Changes{queued(1, false), news(ledger.DomainChange{Outcome: outcome(2, true)}), news(ledger.DomainChange{GaveUp: at(4)})}, contract.Processed},
-		{"excluded", []ledger.Changes{queued(1, false), news(ledger.DomainChange{Excluded: at(2)})}, contract.Excluded},
-		{"excluded, then queued again", []ledger.Changes{queued(1, false), news(ledger.DomainChange{Excluded: at(2)}), queued(3, true)}, contract.Pending},
-		{"collected, then excluded", []ledger.Changes{queued(1, false), news(ledger.DomainChange{Outcome: outcome(2, true)}), news(ledger.DomainChange{Excluded: at(3)})}, contract.Processed},
-		{"forced", []ledger.Changes{news(ledger.DomainChange{Outcome: outcome(2, true)}), queued(3, true)}, contract.Pending},
-		{"forced and given up", []ledger.Changes{news(ledger.DomainChange{Outcome: outcome(2, true)}), queued(3, true), news(ledger.DomainChange{GaveUp: at(4)})}, contract.Failed},
-		{"forced and excluded", []ledger.Changes{news(ledger.DomainChange{Outcome: outcome(2, true)}), queued(3, true), news(ledger.DomainChange{Excluded: at(4)})}, contract.Excluded},
-		{"forced and collected again", []ledger.Changes{news(ledger.DomainChange{Outcome: outcome(2, true)}), queued(3, true), news(ledger.DomainChange{Outcome: outcome(4, true), SatisfiedUpTo: at(3)})}, contract.Processed},
-		{"forced by a second file, collected once", []ledger.Changes{queued(3, true), news(ledger.DomainChange{Outcome: outcome(4, true)}), queued(3, true)}, contract.Processed},
+		{"a first attempt failed", []ledger.Changes{queued(1, false), news(ledger.DomainChange{Queued: at(1)})},
+			contract.Pending},
+		{"collected", []ledger.Changes{queued(1, false), news(ledger.DomainChange{Outcome: outcome(2, true)})},
+			contract.Processed},
+		{"collected before the record that it was queued",
+			[]ledger.Changes{news(ledger.DomainChange{Outcome: outcome(2, true)}), queued(1, false)},
+			contract.Processed},
+		{"unreachable", []ledger.Changes{queued(1, false), news(ledger.DomainChange{Outcome: outcome(2, false)})},
+			contract.Failed},
+		{"given up", []ledger.Changes{queued(1, false),
+			news(ledger.DomainChange{GaveUp: at(2), ErrorType: contract.Storage})}, contract.Failed},
+		{"given up and replayed", []ledger.Changes{queued(1, false), news(ledger.DomainChange{GaveUp: at(2)}),
+			news(ledger.DomainChange{Queued: at(3)})}, contract.Pending},
+		{"one message given up, the other collected",
+			[]ledger.Changes{queued(1, false), news(ledger.DomainChange{GaveUp: at(2)}),
+				news(ledger.DomainChange{Outcome: outcome(3, true)})}, contract.Processed},
+		{"collected, then a merge given up",
+			[]ledger.Changes{queued(1, false), news(ledger.DomainChange{Outcome: outcome(2, true)}),
+				news(ledger.DomainChange{GaveUp: at(4)})}, contract.Processed},
+		{"excluded", []ledger.Changes{queued(1, false), news(ledger.DomainChange{Excluded: at(2)})},
+			contract.Excluded},
+		{"excluded, then queued again", []ledger.Changes{queued(1, false), news(ledger.DomainChange{Excluded: at(2)}),
+			queued(3, true)}, contract.Pending},
+		{"collected, then excluded", []ledger.Changes{queued(1, false),
+			news(ledger.DomainChange{Outcome: outcome(2, true)}), news(ledger.DomainChange{Excluded: at(3)})},
+			contract.Processed},
+		{"forced", []ledger.Changes{news(ledger.DomainChange{Outcome: outcome(2, true)}), queued(3, true)},
+			contract.Pending},
+		{"forced and given up", []ledger.Changes{news(ledger.DomainChange{Outcome: outcome(2, true)}),
+			queued(3, true), news(ledger.DomainChange{GaveUp: at(4)})}, contract.Failed},
+		{"forced and excluded", []ledger.Changes{news(ledger.DomainChange{Outcome: outcome(2, true)}),
+			queued(3, true), news(ledger.DomainChange{Excluded: at(4)})}, contract.Excluded},
+		{"forced and collected again", []ledger.Changes{news(ledger.DomainChange{Outcome: outcome(2, true)}),
+			queued(3, true), news(ledger.DomainChange{Outcome: outcome(4, true), SatisfiedUpTo: at(3)})},
+			contract.Processed},
+		{"forced by a second file, collected once",
+			[]ledger.Changes{queued(3, true), news(ledger.DomainChange{Outcome: outcome(4, true)}), queued(3, true)},
+			contract.Processed},
 		// The collector counts a collection that ended after the request as its answer, though it began before.
-		{"forced while it was being collected", []ledger.Changes{queued(1, false), queued(3, true), news(ledger.DomainChange{Outcome: outcome(2, true), RequiredSince: at(3), SatisfiedUpTo: at(3)})}, contract.Processed},
-		{"reachable again", []ledger.Changes{news(ledger.DomainChange{Outcome: outcome(2, false)}), queued(3, true), news(ledger.DomainChange{Outcome: outcome(4, true), SatisfiedUpTo: at(3)})}, contract.Processed},
+		{"forced while it was being collected",
+			[]ledger.Changes{queued(1, false), queued(3, true),
+				news(ledger.DomainChange{Outcome: outcome(2, true), RequiredSince: at(3), SatisfiedUpTo: at(3)})},
+			contract.Processed},
+		{"reachable again", []ledger.Changes{news(ledger.DomainChange{Outcome: outcome(2, false)}), queued(3, true),
+			news(ledger.DomainChange{Outcome: outcome(4, true), SatisfiedUpTo: at(3)})}, contract.Processed},
 	} {
 		query(t, db, `DELETE FROM domains WHERE partition IN (SELECT id FROM partitions WHERE category = ?1)`, name)
 		for range 2 { // as if everything were delivered twice
@@ -114,13 +140,16 @@ func anyOrder(t T, db ledger.DB, name string) {
 	}
 	snapshot := func() []map[string]any {
 		return append(
-			query(t, db, `SELECT * FROM files WHERE partition IN (SELECT id FROM partitions WHERE category = ?1) ORDER BY name`, name),
-			query(t, db, `SELECT * FROM domains WHERE partition IN (SELECT id FROM partitions WHERE category = ?1) ORDER BY domain`, name)...)
+			query(t, db,
+				`SELECT * FROM files WHERE partition IN (SELECT id FROM partitions WHERE category = ?1) ORDER BY name`, name),
+			query(t, db,
+				`SELECT * FROM domains WHERE partition IN (SELECT id FROM partitions WHERE category = ?1) ORDER BY domain`, name)...)
 	}
 	var first []map[string]any
 	for run := range 6 {
 		for _, table := range []string{"files", "domains"} {
-			query(t, db, `DELETE FROM `+table+` WHERE partition IN (SELECT id FROM partitions WHERE category = ?1)`, name)
+			query(t, db, `DELETE FROM `+table+` WHERE partition IN (SELECT id FROM partitions WHERE category = ?1)`,
+				name)
 		}
 		delivered := slices.Concat(events, events[:run*len(events)/5])
 		if run > 0 {
@@ -187,16 +216,23 @@ func domainPages(t T, db ledger.DB, name string) {
 		{"without robots.txt", ledger.DomainQuery{Robots: &no}, func(i int) bool { return i%6 == 3 }},
 		{"with robots.txt", ledger.DomainQuery{Robots: &yes}, func(i int) bool { return i%6 > 3 }},
 		{"without a sitemap", ledger.DomainQuery{Sitemap: &no}, func(i int) bool { return i%6 == 3 || i%6 == 4 }},
-		{"without a sitemap, with robots.txt", ledger.DomainQuery{Sitemap: &no, Robots: &yes}, func(i int) bool { return i%6 == 4 }},
+		{"without a sitemap, with robots.txt", ledger.DomainQuery{Sitemap: &no, Robots: &yes},
+			func(i int) bool { return i%6 == 4 }},
 		{"slow", ledger.DomainQuery{SlowerThanMS: &slower}, func(i int) bool { return i%6 > 2 && 1+i/10 > 3 }},
 		{"slowest first", ledger.DomainQuery{SlowestFirst: true}, func(i int) bool { return i%6 > 2 }},
-		{"of a date", ledger.DomainQuery{Filter: contract.Filter{Date: "2026-01-02"}}, func(i int) bool { return i%3 == 1 }},
-		{"failed of a date", ledger.DomainQuery{Filter: contract.Filter{Country: "sg", Date: "2026-01-02"}, State: contract.Failed}, func(i int) bool { return i%3 == 1 && i%6 == 1 }},
+		{"of a date", ledger.DomainQuery{Filter: contract.Filter{Date: "2026-01-02"}},
+			func(i int) bool { return i%3 == 1 }},
+		{"failed of a date", ledger.DomainQuery{Filter: contract.Filter{Country: "sg", Date: "2026-01-02"},
+			State: contract.Failed}, func(i int) bool { return i%3 == 1 && i%6 == 1 }},
 		{"changed", ledger.DomainQuery{ChangedSince: at(30)}, func(i int) bool { return i >= 30 && i%6 > 2 }},
-		{"failed, changed", ledger.DomainQuery{ChangedSince: at(30), State: contract.Failed}, func(int) bool { return false }},
+		{"failed, changed", ledger.DomainQuery{ChangedSince: at(30), State: contract.Failed},
+			func(int) bool { return false }},
 		{"none", ledger.DomainQuery{State: contract.Excluded}, func(int) bool { return false }},
-		{"excluded by name", ledger.DomainQuery{State: contract.Excluded, Also: &ledger.Named{Names: []string{"d07.sg", "d30.sg", "other.sg"}}}, func(i int) bool { return i == 7 || i == 30 }},
-		{"excluded by end", ledger.DomainQuery{State: contract.Failed, Also: &ledger.Named{Names: []string{"d30.sg"}, Ends: []string{"9.sg", "longer-than-all.sg"}}},
+		{"excluded by name", ledger.DomainQuery{State: contract.Excluded,
+			Also: &ledger.Named{Names: []string{"d07.sg", "d30.sg", "other.sg"}}},
+			func(i int) bool { return i == 7 || i == 30 }},
+		{"excluded by end", ledger.DomainQuery{State: contract.Failed,
+			Also: &ledger.Named{Names: []string{"d30.sg"}, Ends: []string{"9.sg", "longer-than-all.sg"}}},
 			func(i int) bool { return i%6 == 1 || i%6 == 2 || i == 30 || i%10 == 9 }},
 	} {
 		var want []string
@@ -238,7 +274,8 @@ func domainPages(t T, db ledger.DB, name string) {
 	expect(t, "kind of a wrong cursor", contract.KindOf(err), contract.Validation)
 }
 
-// domainRevisions: the newest revision counts, in whatever order records arrive; what a refresh rewrote changes nothing else.
+// domainRevisions: the newest revision counts, in whatever order records arrive; what a refresh rewrote changes
+// nothing else.
 func domainRevisions(t T, db ledger.DB, name string) {
 	p, domain := place(name, "2026-01-28"), strings.ReplaceAll(name, " ", "-")+"-r.sg"
 	collected := outcome(5, true)
@@ -256,7 +293,8 @@ func domainRevisions(t T, db ledger.DB, name string) {
 		}
 		records, err := ledger.New(db).Domain(ctx, domain, contract.Filter{})
 		must(t, "Domain", err)
-		if len(records) != 1 || records[0].Revision == nil || *records[0].Revision != 5 || !records[0].ChangedAt.Equal(at(9)) || records[0].State != contract.Processed {
+		if len(records) != 1 || records[0].Revision == nil || *records[0].Revision != 5 ||
+			!records[0].ChangedAt.Equal(at(9)) || records[0].State != contract.Processed {
 			t.Errorf("%v: %+v", order, records)
 		}
 	}
@@ -266,7 +304,8 @@ func domainPartitions(t T, db ledger.DB, name string) {
 	domain := strings.ReplaceAll(name, " ", "-") + ".sg"
 	dates := []string{"2026-01-28", "2026-01-30", "2026-01-29"}
 	for i, date := range dates {
-		record(t, db, ledger.Changes{Domains: []ledger.DomainChange{{Partition: place(name, date), Domain: domain, Outcome: outcome(i+1, true)}}})
+		record(t, db, ledger.Changes{Domains: []ledger.DomainChange{{Partition: place(name, date), Domain: domain,
+			Outcome: outcome(i+1, true)}}})
 	}
 	records, err := ledger.New(db).Domain(ctx, domain, contract.Filter{})
 	must(t, "Domain", err)
@@ -277,7 +316,8 @@ func domainPartitions(t T, db ledger.DB, name string) {
 	expect(t, "partitions", got, []string{"2026-01-30", "2026-01-29", "2026-01-28"})
 	records, err = ledger.New(db).Domain(ctx, domain, contract.Filter{Date: "2026-01-29"})
 	must(t, "Domain", err)
-	if len(records) != 1 || *records[0].DurationMS != 3 || !*records[0].Robots || records[0].CollectedAt.Unix() != at(3).Unix() {
+	if len(records) != 1 || *records[0].DurationMS != 3 || !*records[0].Robots ||
+		records[0].CollectedAt.Unix() != at(3).Unix() {
 		t.Errorf("record: %+v", records)
 	}
 	records, err = ledger.New(db).Domain(ctx, "none-"+domain, contract.Filter{})
@@ -293,13 +333,16 @@ func counted(t T, db ledger.DB, name string) {
 		return ledger.DomainChange{Partition: p, Domain: domain, Queued: at(second), Outcome: outcome(second, true)}
 	}
 	c := ledger.Changes{
-		QueuedDomains: []ledger.Queued{{Partition: p, Names: []string{"a.sg", "b.sg", "a.sg"}, At: at(0)}, {Partition: p, Names: []string{"a.sg"}, At: at(1)}},
-		Domains:       []ledger.DomainChange{collected(p, "a.sg", 2), collected(p, "a.sg", 2), collected(other, "a.sg", 3), {Partition: p, Domain: "c.sg", GaveUp: at(4)}},
+		QueuedDomains: []ledger.Queued{{Partition: p, Names: []string{"a.sg", "b.sg", "a.sg"}, At: at(0)},
+			{Partition: p, Names: []string{"a.sg"}, At: at(1)}},
+		Domains: []ledger.DomainChange{collected(p, "a.sg", 2), collected(p, "a.sg", 2),
+			collected(other, "a.sg", 3), {Partition: p, Domain: "c.sg", GaveUp: at(4)}},
 	}
 	trend := func(what string, want ...int64) {
 		t.Helper()
 		s := status(t, db, ledger.StatusQuery{Filter: contract.Filter{Category: name}, Now: at(10), TrendHours: 1})
-		got := []int64{s.Processing.DomainsPending, s.Processing.DomainsProcessed, s.Processing.DomainsFailed, s.Trend[0].DomainsProcessed, s.Trend[0].DomainsFailed}
+		got := []int64{s.Processing.DomainsPending, s.Processing.DomainsProcessed, s.Processing.DomainsFailed,
+			s.Trend[0].DomainsProcessed, s.Trend[0].DomainsFailed}
 		expect(t, what, got, want)
 		recount(t, db, name, what)
 	}
@@ -309,10 +352,12 @@ func counted(t T, db ledger.DB, name string) {
 	query(t, db, `UPDATE partitions SET updated_at = 1 WHERE category = ?1`, name)
 	record(t, db, c)
 	trend("recorded again", 1, 2, 1, 2, 1)
-	expect(t, "changed", query(t, db, `SELECT DISTINCT updated_at, counting FROM partitions WHERE category = ?1`, name), []map[string]any{{"updated_at": 1.0, "counting": nil}})
+	expect(t, "changed", query(t, db, `SELECT DISTINCT updated_at, counting FROM partitions WHERE category = ?1`,
+		name), []map[string]any{{"updated_at": 1.0, "counting": nil}})
 	record(t, db, ledger.Changes{Domains: []ledger.DomainChange{collected(p, "b.sg", 5)}})
 	trend("one more", 0, 3, 1, 3, 1)
-	expect(t, "changed", query(t, db, `SELECT count(*) AS n FROM partitions WHERE category = ?1 AND updated_at > 1`, name), []map[string]any{{"n": 1.0}})
+	expect(t, "changed", query(t, db, `SELECT count(*) AS n FROM partitions WHERE category = ?1 AND updated_at > 1`,
+		name), []map[string]any{{"n": 1.0}})
 
 	query(t, db, `UPDATE domains SET gave_up_at = ?2, queued_at = ?2, needed_at = ?2 WHERE domain = 'b.sg' AND partition = (SELECT id FROM partitions WHERE category = ?1 AND date = '2026-01-28')`, name, at(6).UnixMilli())
 	trend("written by another", 0, 2, 2, 3, 2)

@@ -13,7 +13,8 @@ func failure(w ledger.Work, id string, attempt int) ledger.Failure {
 	return ledger.Failure{
 		Work: w, MessageID: id, Attempt: attempt,
 		ErrorType: contract.Parse, ErrorMessage: fmt.Sprintf("attempt %d of %s", attempt, id), WorkerVersion: "v1",
-		Duration: time.Duration(attempt) * 1500 * time.Millisecond, FailedAt: noon.Add(time.Duration(attempt) * time.Second),
+		Duration: time.Duration(attempt) * 1500 * time.Millisecond,
+		FailedAt: noon.Add(time.Duration(attempt) * time.Second),
 	}
 }
 
@@ -21,8 +22,10 @@ func reasons(t T, db ledger.DB, name string) {
 	l := ledger.New(db)
 	a, b := ledger.Work{Queue: name, Key: "a"}, ledger.Work{Queue: name, Key: "b"}
 	elsewhere := ledger.Work{Queue: name + "2", Key: "a"}
-	must(t, "Record", l.Record(ctx, ledger.Changes{Failures: []ledger.Failure{failure(a, "m1", 2), failure(b, "m2", 1), failure(elsewhere, "m3", 1)}}))
-	must(t, "Record", l.Record(ctx, ledger.Changes{Failures: []ledger.Failure{failure(a, "m1", 1), failure(a, "m0", 3)}}))
+	must(t, "Record", l.Record(ctx, ledger.Changes{Failures: []ledger.Failure{failure(a, "m1", 2),
+		failure(b, "m2", 1), failure(elsewhere, "m3", 1)}}))
+	must(t, "Record", l.Record(ctx, ledger.Changes{Failures: []ledger.Failure{failure(a, "m1", 1),
+		failure(a, "m0", 3)}}))
 	got, err := l.Reasons(ctx, []ledger.Work{a, b, {Queue: name, Key: "none"}})
 	must(t, "Reasons", err)
 	expect(t, "reasons", got, map[ledger.Work][]ledger.Failure{
@@ -68,7 +71,8 @@ func finished(t T, db ledger.DB, name string) {
 	l := ledger.New(db)
 	a, b := ledger.Work{Queue: name, Key: "a"}, ledger.Work{Queue: name, Key: "b"}
 	elsewhere := ledger.Work{Queue: name + "2", Key: "a"}
-	must(t, "Record", l.Record(ctx, ledger.Changes{Failures: []ledger.Failure{failure(a, "m1", 1), failure(a, "m1", 2), failure(b, "m2", 1), failure(elsewhere, "m3", 1)}}))
+	must(t, "Record", l.Record(ctx, ledger.Changes{Failures: []ledger.Failure{failure(a, "m1", 1),
+		failure(a, "m1", 2), failure(b, "m2", 1), failure(elsewhere, "m3", 1)}}))
 	must(t, "Record", l.Record(ctx, ledger.Changes{Finished: []ledger.Work{a, {Queue: name, Key: "none"}}}))
 	got, err := l.Reasons(ctx, []ledger.Work{a, b, elsewhere})
 	must(t, "Reasons", err)

@@ -108,7 +108,8 @@ func stats(t T, db ledger.DB, name string) contract.Stats {
 }
 
 func outcome(seconds int, reachable bool) *contract.Outcome {
-	o := &contract.Outcome{CollectedAt: at(seconds).Truncate(time.Second), Reachable: reachable, Robots: reachable, Sitemap: reachable && seconds%2 == 0, Duration: time.Duration(seconds) * time.Millisecond}
+	o := &contract.Outcome{CollectedAt: at(seconds).Truncate(time.Second), Reachable: reachable, Robots: reachable,
+		Sitemap: reachable && seconds%2 == 0, Duration: time.Duration(seconds) * time.Millisecond}
 	if !reachable {
 		o.ErrorType, o.ErrorMessage = "network_error", fmt.Sprint("refused at ", seconds)
 	}
@@ -134,7 +135,8 @@ func recount(t T, db ledger.DB, name, what string) {
 	expect(t, what+": the numbers of the partitions", kept, counted)
 
 	const here = ` WHERE partition IN (SELECT id FROM partitions WHERE category = ?1)`
-	errors := query(t, db, `SELECT partition, error_type, files, domains FROM error_counts`+here+` AND (files, domains) <> (0, 0) ORDER BY partition, error_type`, name)
+	errors := query(t, db,
+		`SELECT partition, error_type, files, domains FROM error_counts`+here+` AND (files, domains) <> (0, 0) ORDER BY partition, error_type`, name)
 	failed := query(t, db, `SELECT partition, error_type, sum(files) AS files, sum(domains) AS domains FROM (
   SELECT partition, ifnull(error_type, '') AS error_type, 1 AS files, 0 AS domains FROM files`+here+` AND state = 'failed'
   UNION ALL SELECT partition, ifnull(error_type, ''), 0, 1 FROM domains`+here+` AND state = 'failed') GROUP BY partition, error_type ORDER BY partition, error_type`, name)
@@ -143,13 +145,15 @@ func recount(t T, db ledger.DB, name, what string) {
 
 func values(t T, db ledger.DB, name string) {
 	text := "a\n\"b\"\\ é 한 \x00"
-	rows := query(t, db, `SELECT ?1 AS text, ?2 AS whole, ?3 AS missing, 0.5 AS fraction, ?2 + 1 AS sum UNION ALL SELECT '', 0, 1, 2, 3`, text, int64(1769601600123), nil)
+	rows := query(t, db,
+		`SELECT ?1 AS text, ?2 AS whole, ?3 AS missing, 0.5 AS fraction, ?2 + 1 AS sum UNION ALL SELECT '', 0, 1, 2, 3`, text, int64(1769601600123), nil)
 	expect(t, "rows", rows, []map[string]any{
 		{"text": text, "whole": 1769601600123.0, "missing": nil, "fraction": 0.5, "sum": 1769601600124.0},
 		{"text": "", "whole": 0.0, "missing": 1.0, "fraction": 2.0, "sum": 3.0},
 	})
 	results, err := db.Batch(ctx, []ledger.Statement{
-		{SQL: `INSERT INTO alarms (name, state, since) VALUES (?1, '', 0), (?2, '', 0)`, Args: []any{name + "a", name + "b"}},
+		{SQL: `INSERT INTO alarms (name, state, since) VALUES (?1, '', 0), (?2, '', 0)`,
+			Args: []any{name + "a", name + "b"}},
 		{SQL: `UPDATE alarms SET since = 1 WHERE name = ?1`, Args: []any{name + "a"}},
 		{SQL: `DELETE FROM alarms WHERE name IN (?1, ?2, ?3)`, Args: []any{name + "a", name + "b", name + "c"}},
 		{SQL: `SELECT name FROM alarms WHERE name = ?1`, Args: []any{name + "a"}},
@@ -223,7 +227,8 @@ func recordAtomic(t T, db ledger.DB, name string) {
 	w := ledger.Work{Queue: name, Key: "a"}
 	must(t, "Record", l.Record(ctx, ledger.Changes{Failures: []ledger.Failure{failure(w, "m", 1)}}))
 	broken := failing{db, 1} // the second statement of the batch
-	err := ledger.New(broken).Record(ctx, ledger.Changes{Failures: []ledger.Failure{failure(w, "m", 2)}, Finished: []ledger.Work{w}})
+	err := ledger.New(broken).Record(ctx, ledger.Changes{Failures: []ledger.Failure{failure(w, "m", 2)},
+		Finished: []ledger.Work{w}})
 	expectStorage(t, "Record", err)
 	got, err := l.Reasons(ctx, []ledger.Work{w})
 	must(t, "Reasons", err)
@@ -280,7 +285,8 @@ func contextDone(t T, db ledger.DB, name string) {
 	done, cancel := context.WithCancel(ctx)
 	cancel()
 	w := ledger.Work{Queue: name, Key: "a"}
-	expectStorage(t, "Record", ledger.New(db).Record(done, ledger.Changes{Failures: []ledger.Failure{failure(w, "m", 1)}}))
+	expectStorage(t, "Record", ledger.New(db).Record(done,
+		ledger.Changes{Failures: []ledger.Failure{failure(w, "m", 1)}}))
 	got, err := ledger.New(db).Reasons(ctx, []ledger.Work{w})
 	must(t, "Reasons", err)
 	expect(t, "reasons", len(got[w]), 0)

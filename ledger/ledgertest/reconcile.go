@@ -14,13 +14,18 @@ func reconcile(t T, db ledger.DB, name string) {
 	}
 	record(t, db, ledger.Changes{
 		Files: []ledger.FileChange{
-			{RawFile: file(1), Processed: at(1)}, {RawFile: file(2), Processed: at(1)}, {RawFile: file(3), Processed: at(1)},
-			{RawFile: file(4), Queued: at(1)}, {RawFile: file(8), Queued: at(1)}, {RawFile: file(9), Processed: at(60)},
+			{RawFile: file(1), Processed: at(1)}, {RawFile: file(2), Processed: at(1)},
+			{RawFile: file(3), Processed: at(1)},
+			{RawFile: file(4), Queued: at(1)}, {RawFile: file(8), Queued: at(1)},
+			{RawFile: file(9), Processed: at(60)},
 		},
 		Domains: []ledger.DomainChange{
-			{Partition: p, Domain: "example.com", Outcome: outcome(1, true)}, {Partition: p, Domain: "example.com.au", Outcome: outcome(1, true)},
-			{Partition: p, Domain: "gone.sg", Outcome: outcome(1, true)}, {Partition: p, Domain: "pending.sg", Queued: at(1)},
-			{Partition: p, Domain: "young.sg", Outcome: outcome(60, true)}, {Partition: p, Domain: "zz.sg", Outcome: outcome(1, true)},
+			{Partition: p, Domain: "example.com", Outcome: outcome(1, true)},
+			{Partition: p, Domain: "example.com.au", Outcome: outcome(1, true)},
+			{Partition: p, Domain: "gone.sg", Outcome: outcome(1, true)},
+			{Partition: p, Domain: "pending.sg", Queued: at(1)},
+			{Partition: p, Domain: "young.sg", Outcome: outcome(60, true)},
+			{Partition: p, Domain: "zz.sg", Outcome: outcome(1, true)},
 		},
 	})
 	// The listing shows files 1 and 5 with a checkpoint, 2 and 4 without, up to 8; of the domains all
@@ -28,10 +33,13 @@ func reconcile(t T, db ledger.DB, name string) {
 	found := ledger.Found{
 		Partition: p, Started: at(30), Files: ledger.Range{UpTo: "raw_0008"}, Domains: ledger.Range{UpTo: "young.sg"},
 		Changes: ledger.Changes{
-			FoundFiles: []ledger.FileChange{{RawFile: file(1), Processed: at(2), SatisfiedUpTo: at(2)}, {RawFile: file(5), Processed: at(2), SatisfiedUpTo: at(2)}},
-			Files:      []ledger.FileChange{{RawFile: file(2)}, {RawFile: file(4)}},
+			FoundFiles: []ledger.FileChange{{RawFile: file(1), Processed: at(2), SatisfiedUpTo: at(2)},
+				{RawFile: file(5), Processed: at(2), SatisfiedUpTo: at(2)}},
+			Files: []ledger.FileChange{{RawFile: file(2)}, {RawFile: file(4)}},
 			Domains: []ledger.DomainChange{
-				{Partition: p, Domain: "example.com", Outcome: outcome(1, true)}, {Partition: p, Domain: "example.com.au", Outcome: outcome(9, false)}, {Partition: p, Domain: "new.sg", Outcome: outcome(2, true)},
+				{Partition: p, Domain: "example.com", Outcome: outcome(1, true)},
+				{Partition: p, Domain: "example.com.au", Outcome: outcome(9, false)},
+				{Partition: p, Domain: "new.sg", Outcome: outcome(2, true)},
 			},
 		},
 	}
@@ -43,11 +51,15 @@ UNION ALL SELECT domain, state FROM domains JOIN partitions ON id = partition WH
 			states[row["name"].(string)] = row["state"]
 		}
 		expect(t, "states", states, map[string]any{
-			"raw_0001": "processed", "raw_0002": "pending", "raw_0004": "pending", "raw_0005": "processed", "raw_0009": "processed",
-			"example.com": "processed", "example.com.au": "failed", "new.sg": "processed", "pending.sg": "pending", "young.sg": "processed", "zz.sg": "processed",
+			"raw_0001": "processed", "raw_0002": "pending", "raw_0004": "pending", "raw_0005": "processed",
+			"raw_0009":    "processed",
+			"example.com": "processed", "example.com.au": "failed", "new.sg": "processed", "pending.sg": "pending",
+			"young.sg": "processed", "zz.sg": "processed",
 		})
 		recount(t, db, name, "after reconcile")
 	}
-	rows := query(t, db, `SELECT processed_at FROM files JOIN partitions ON id = partition WHERE category = ?1 AND name = 'raw_0001'`, name)
+	rows := query(t, db,
+		`SELECT processed_at FROM files JOIN partitions ON id = partition WHERE category = ?1 AND name = 'raw_0001'`,
+		name)
 	expect(t, "a time that was recorded", rows, []map[string]any{{"processed_at": float64(at(1).UnixMilli())}})
 }

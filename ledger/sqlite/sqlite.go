@@ -43,7 +43,8 @@ func OpenFile(name string, migrations fs.FS) (*DB, error) {
 		conn.Close()
 		return nil, err
 	}
-	if err := conn.Exec(`PRAGMA synchronous = OFF; PRAGMA journal_mode = MEMORY; PRAGMA cache_size = -65536`); err != nil {
+	if err := conn.Exec(
+		`PRAGMA synchronous = OFF; PRAGMA journal_mode = MEMORY; PRAGMA cache_size = -65536`); err != nil {
 		conn.Close()
 		return nil, err
 	}

@@ -150,7 +150,8 @@ func notThere(t T, b r2.Bucket, dir string) {
 func putHeadGet(t T, b r2.Bucket, dir string) {
 	metadata := map[string]string{"processor": "seed-engine", "version": "1.2.3"}
 	key, content := dir+"a.json", `{"a":1}`
-	stored, err := b.Put(ctx, key, []byte(content), &r2.PutOptions{ContentType: "application/json", Metadata: metadata})
+	stored, err := b.Put(ctx, key, []byte(content),
+		&r2.PutOptions{ContentType: "application/json", Metadata: metadata})
 	if err != nil {
 		t.Fatalf("Put: %v", err)
 	}
