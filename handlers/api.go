@@ -1,6 +1,4 @@
-// Package handlers is the HTTP API of the Seed Engine. Every answer is
-// {"success": true, "data": …} or {"success": false, "error": {"code", "message", "field"?}} and
-// carries X-Request-Id.
+// Package handlers is the HTTP API of the Seed Engine. Package httpapi has its envelope and auth.
 package handlers
 
 import (
@@ -25,8 +23,9 @@ type Orchestrator interface {
 	Run(ctx context.Context, c contract.Continuation) (orchestrator.Result, error)
 }
 
-// Bucket is what the API needs of the object store. Store takes the request's body as it streams in, under a
-// condition (r2.ErrPrecondition); MD5 reads it as well, and returns its digest in hexadecimal.
+// Bucket is the part of r2.Bucket that the API uses. Store streams the request's body into the bucket, if its
+// condition holds (else r2.ErrPrecondition). MD5 reads the body without storing it and returns its digest in
+// hexadecimal.
 type Bucket interface {
 	Head(ctx context.Context, key string) (*r2.Object, error)
 	Get(ctx context.Context, key string) (*r2.Body, error)
@@ -42,7 +41,7 @@ type Sender interface {
 	Send(ctx context.Context, b *contract.Batch) error
 }
 
-// Ledger is what the API needs of package ledger.
+// Ledger is the part of the ledger that the API uses.
 type Ledger interface {
 	Ping(ctx context.Context) error
 	Record(ctx context.Context, c ledger.Changes) error
@@ -57,42 +56,42 @@ type Ledger interface {
 	DeadLetter(ctx context.Context, id string) (*contract.DeadLetterDetail, error)
 }
 
-// DeadLetters reads stored dead letters (nil when one is gone), and replays or discards them. by is the
-// name of the token that asks for it.
+// DeadLetters reads, replays and discards stored dead letters. Read returns nil for one that is gone. by names the
+// caller's token.
 type DeadLetters interface {
 	Read(ctx context.Context, key string) (*contract.DeadLetter, error)
 	Replay(ctx context.Context, choice contract.DeadLetterChoice, by string) (contract.Resolved, error)
 	Discard(ctx context.Context, choice contract.DeadLetterChoice, by string) (contract.Resolved, error)
 }
 
-// Controls keeps the decisions of operators. Change is applied again when another came in between.
+// Controls stores the decisions of operators. Change is called again if another change came in between.
 type Controls interface {
 	Read(ctx context.Context) (contract.Controls, *contract.Exclusions, error)
 	Change(ctx context.Context, change func(*contract.Controls) error) (contract.Controls, error)
 }
 
-// Obeyed has the frontier obey a change of exclusions, as far as it answers.
-type Obeyed interface {
+// ExclusionApplier makes the shards of the frontier that answer apply a changed exclusion.
+type ExclusionApplier interface {
 	Apply(ctx context.Context, kind, value string)
 }
 
-// Evidence reads what a collection stored beside a document. URLs for which excluded returns true are left out.
+// Evidence reads what a collection stored beside a document, without the URLs for which excluded returns true.
 type Evidence interface {
 	Stored(ctx context.Context, dir contract.DomainDir, doc *contract.Document,
 		excluded func(url string) bool) (*collector.Stored, error)
 }
 
-// Reconciler rebuilds the ledger of a partition, a piece at a time.
+// Reconciler rebuilds the ledger of a partition in steps.
 type Reconciler interface {
 	Run(ctx context.Context, p contract.Partition, cursor string) (contract.Reconciled, error)
 }
 
-// Restorer restores shards of the frontier from their snapshots, a piece at a time; all of them for "".
+// Restorer restores a shard of the frontier from its snapshot in steps, or all shards for "".
 type Restorer interface {
 	Run(ctx context.Context, shard string, live bool, cursor string) (contract.Restored, error)
 }
 
-// API is everything that the routes work with.
+// API serves the routes.
 type API struct {
 	Settings     *settings.Settings
 	Orchestrator Orchestrator
@@ -102,17 +101,17 @@ type API struct {
 	Ledger       Ledger
 	DeadLetters  DeadLetters
 	Controls     Controls
-	Exclusions   Obeyed
+	Exclusions   ExclusionApplier
 	Evidence     Evidence
 	Reconciler   Reconciler
 	Restorer     Restorer
 	Frontier     frontier.Remotes
 	Model        func(context.Context) (*classify.Model, error)
-	// a static file that is deployed with the program
+	// Asset returns a static file that was deployed with the program.
 	Asset    func(ctx context.Context, path string) ([]byte, error)
 	Backlogs func(context.Context) ([]contract.Backlog, []error) // of contract.QueueRoles; see engine.Platform
 	Pool     func() (PoolStats, error)
-	Local    func() bool // reports whether this is a local run; nil is no
+	Local    func() bool // reports whether this is a local run; nil means no
 	Log      *slog.Logger
 	Now      func() time.Time
 
@@ -185,7 +184,7 @@ func (a *API) server() *httpapi.Server {
 	}
 }
 
-// record writes to the ledger what was done. It stays done if that fails.
+// record adds changes to the ledger. A failure is only logged: the work itself is done.
 func (a *API) record(ctx context.Context, c ledger.Changes) {
 	if err := a.Ledger.Record(ctx, c); err != nil {
 		a.Log.Warn("ledger_failed", "error_type", contract.KindOf(err), "error", err.Error())

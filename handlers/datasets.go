@@ -23,19 +23,19 @@ type chunk struct {
 	Chunk        string               `json:"chunk"`
 	Key          string               `json:"key"`
 	Size         int64                `json:"size"`
-	MD5          *string              `json:"md5"` // of the content; null where the store does not have it
+	MD5          *string              `json:"md5"` // null if the store does not know it
 	UploadedAt   contract.Time        `json:"uploaded_at"`
-	State        string               `json:"state"` // pending, processed, failed or discarded, as a status counts it
+	State        string               `json:"state"` // pending, processed, failed or discarded
 	ProcessedAt  *string              `json:"processed_at"`
 	ErrorType    *string              `json:"error_type"` // of a failed or discarded file
 	ErrorMessage *string              `json:"error_message"`
-	Records      *int64               `json:"records_total"` // of a processed file, as the next two
+	Records      *int64               `json:"records_total"` // null unless processed, as are the next two
 	Rejected     *int64               `json:"records_rejected"`
-	Rejections   []contract.Rejection `json:"rejections"` // the first of them
+	Rejections   []contract.Rejection `json:"rejections"` // the first contract.MaxRejections
 }
 
-// md5Of returns the MD5 of an object's content, in hexadecimal. That is the ETag of what was stored with one put
-// (developers.cloudflare.com/r2/objects/multipart-objects/#etags); nil for other objects.
+// md5Of returns the MD5 of an object's content in hexadecimal, or nil if it was uploaded in parts. For other
+// objects it is the ETag (developers.cloudflare.com/r2/objects/multipart-objects/#etags).
 func md5Of(o *r2.Object) *string {
 	if len(o.ETag) != 32 || strings.Trim(o.ETag, "0123456789abcdef") != "" {
 		return nil
@@ -75,7 +75,7 @@ func (a *API) listDataset(w http.ResponseWriter, r *http.Request) error {
 		return contract.Wrap(contract.Storage, "handlers.listDataset", err)
 	}
 	out := listing{Partition: p, Files: make([]chunk, 0, len(page.Objects))}
-	var before, last string // the keys seen before the last file, and last of all
+	var before, last string // last key before the last file, and last key
 	for i := range page.Objects {
 		o := &page.Objects[i]
 		file, checkpoint, ok := contract.ParseRawKey(o.Key)
@@ -95,7 +95,7 @@ func (a *API) listDataset(w http.ResponseWriter, r *http.Request) error {
 		last = o.Key
 	}
 	if page.Truncated {
-		// The checkpoint of the last file may stand on the next page, which then starts with that file.
+		// The checkpoint of the last file might be on the next page, which therefore starts with that file.
 		if n := len(out.Files); n > 1 && out.Files[n-1].State != string(contract.Processed) {
 			out.Files, last = out.Files[:n-1], before
 		}
@@ -106,10 +106,10 @@ func (a *API) listDataset(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// finished takes from the checkpoint of the file what became of it.
+// finished sets the state of a file from its checkpoint.
 func (c *chunk) finished(checkpoint *r2.Object) {
 	if etag := checkpoint.Metadata[contract.RawETagField]; c.MD5 != nil && etag != "" && etag != *c.MD5 {
-		return // of a file that this one replaced
+		return // belongs to a file that was replaced
 	}
 	c.State = string(contract.Processed)
 	c.ProcessedAt = contract.Text(checkpoint.Metadata["processed_at"])
@@ -119,15 +119,14 @@ func (c *chunk) finished(checkpoint *r2.Object) {
 	}
 }
 
-// discarded takes over that an operator discarded the file, unless it was uploaded since.
+// discarded sets the state of a file that an operator discarded, unless it was uploaded again since.
 func (c *chunk) discarded(mark *r2.Object) {
 	if !mark.Uploaded.Before(c.UploadedAt.Time) {
 		c.State = contract.DiscardedFile
 	}
 }
 
-// AppendJSON appends what json.Marshal gives. A page has up to a thousand files, and by reflection a file takes ten
-// times as long.
+// AppendJSON is json.Marshal by hand: a page has up to a thousand files, and reflection takes ten times as long.
 func (l listing) AppendJSON(b []byte) []byte {
 	b = slices.Grow(b, 512*(len(l.Files)+1))
 	b = append(append(append(b, `{"partition_info":`...), contract.Encode(l.Partition)...), `,"files":[`...)
@@ -166,7 +165,7 @@ func appendIntOrNull(b []byte, n *int64) []byte {
 	return strconv.AppendInt(b, *n, 10)
 }
 
-// addRecords adds what the ledger alone has: which files failed, and why.
+// addRecords adds what only the ledger knows: which files failed, and why.
 func (a *API) addRecords(ctx context.Context, out *listing) {
 	var names []string
 	for i := range out.Files {

@@ -64,7 +64,7 @@ func (a *API) showDeadLetter(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// markLetter says whether the domain of a dead letter is excluded; x is nil where nobody can say.
+// markLetter sets whether the domain of a dead letter is excluded, unless x is nil (unknown).
 func markLetter(d *contract.DeadLetterRecord, x *contract.Exclusions) {
 	if x != nil {
 		out := d.About(x)

@@ -10,10 +10,10 @@ import (
 	"github.com/newsfork/seed-engine/r2"
 )
 
-// maxFileBytes bounds what is answered from the store: an instance keeps its whole answer in memory.
+// maxFileBytes caps files in answers: an instance holds its whole answer in memory.
 const maxFileBytes = 8 << 20
 
-// domainFile gives what a collection stored beside a document, as it was received.
+// domainFile answers with a file that a collection stored beside a document, byte for byte.
 func (a *API) domainFile(key func(contract.DomainDir) string, kind string) func(http.ResponseWriter,
 	*http.Request) error {
 	return func(w http.ResponseWriter, r *http.Request) error {
@@ -37,7 +37,7 @@ func (a *API) domainFile(key func(contract.DomainDir) string, kind string) func(
 		tag := `"` + body.ETag + `"`
 		h.Set("ETag", tag)
 		h.Set("Cache-Control", "private, no-cache")
-		// It is another site's: a browser is not to run it as a page of ours.
+		// The content is another site's: browsers must not run it as one of our pages.
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("Content-Security-Policy", "sandbox")
 		if matchesTag(r.Header.Get("If-None-Match"), tag) {
@@ -55,8 +55,8 @@ func (a *API) domainFile(key func(contract.DomainDir) string, kind string) func(
 	}
 }
 
-// domainDir gives the directory of the path's domain in the partition that the query names whole, else in the
-// newest of those that it selects.
+// domainDir returns the directory of the path's domain in the partition that the query names, or in the newest
+// partition that it selects.
 func (a *API) domainDir(r *http.Request) (contract.DomainDir, error) {
 	q, f, err := readPartition(r)
 	if err != nil {

@@ -17,19 +17,20 @@ import (
 	"github.com/newsfork/seed-engine/httpapi"
 )
 
-// urlsPerPage is how many URLs of a domain one answer has.
+// urlsPerPage is the page size of a domain's URLs.
 const urlsPerPage = 1000
 
-// domainURLs gives all URLs of a domain by score, a page once: those of Research, with the lists for which the
-// document has no room, the others among discovered_urls, what the stored sitemap names, and what waits in the
-// frontier. What operators excluded is as in the document: among the first it is marked, of the others it is left
-// out, and so is what robots.txt forbids. A page reads everything again, the document's lists one at a time.
+// domainURLs lists all URLs of a domain by score, each once: those of Research (including the separate lists of
+// large documents), the document's discovered_urls, those of the stored sitemap, and those that wait in the
+// frontier.
+// Excluded URLs of Research are marked; other excluded URLs, and those that robots.txt forbids, are left out. Every
+// page reads all sources again, one list at a time.
 func (a *API) domainURLs(w http.ResponseWriter, r *http.Request) error {
 	q, f, err := readPartition(r, "min_score", "cursor")
 	if err != nil {
 		return err
 	}
-	min, from := q.share("min_score"), q.ranked()
+	min, from := q.share("min_score"), q.rank()
 	if q.err != nil {
 		return q.err
 	}
@@ -69,7 +70,7 @@ func (a *API) domainURLs(w http.ResponseWriter, r *http.Request) error {
 		encodeJSON(httpapi.Envelope{Success: true, Data: page}))
 }
 
-// gather fills a list. It returns the shard of the frontier that did not answer, if so.
+// gather fills a list. It returns the name of the frontier's shard if that did not answer.
 func (a *API) gather(ctx context.Context, all *domainList, dir contract.DomainDir,
 	doc *contract.Document) (unavailable []string, err error) {
 	if all.stored, err = a.Evidence.Stored(ctx, dir, doc, all.excluded); err != nil {
@@ -106,31 +107,31 @@ func (a *API) gather(ctx context.Context, all *domainList, dir contract.DomainDi
 	return unavailable, nil
 }
 
-// The lists in which a URL may stand. It comes from the first of them that has it.
+// Sources of URLs. A URL in several sources is listed under the first one.
 const (
-	ofResearch  = "research"  // a raw file
-	ofDiscovery = "discovery" // the document's discovered_urls
-	ofSitemap   = "sitemap"   // the stored root sitemap
-	ofFrontier  = "frontier"  // what waits to be fetched
+	fromResearch  = "research"  // a raw file
+	fromDiscovery = "discovery" // the document's discovered_urls
+	fromSitemap   = "sitemap"   // the stored root sitemap
+	fromFrontier  = "frontier"  // what waits to be fetched
 )
 
-// domainList goes through all URLs of a domain.
+// domainList collects one page of a domain's URLs.
 type domainList struct {
 	stored   *collector.Stored
 	excluded func(url string) bool
 
-	// What was not taken yet, by URL.
+	// URLs that are not listed yet.
 	discovered map[string]contract.ListedURL
 	named      map[string]struct{} // in the sitemap
 	waiting    map[string]frontier.PageInfo
 
-	min      float64 // least score
+	min      float64 // minimum score
 	best     ranking
-	total    int // URLs of that score
-	recorded int // URLs, whatever their score, that the analysis of the collection counts
+	total    int // URLs with at least min
+	recorded int // listed URLs that the collection's analysis counted, with any score
 }
 
-// research takes URLs as Research describes them.
+// research adds URLs as Research describes them.
 func (l *domainList) research(list []contract.DocumentURL) {
 	for _, u := range list {
 		delete(l.discovered, u.URL)
@@ -139,11 +140,11 @@ func (l *domainList) research(list []contract.DocumentURL) {
 		if l.excluded(u.URL) {
 			collector.StrikeURL(&u)
 		}
-		l.take(&contract.ListedURL{DocumentURL: u, Source: ofResearch})
+		l.take(&contract.ListedURL{DocumentURL: u, Source: fromResearch})
 	}
 }
 
-// others takes what is left.
+// others adds the URLs of the other sources.
 func (l *domainList) others() {
 	for url, u := range l.discovered {
 		delete(l.named, url)
@@ -161,19 +162,19 @@ func (l *domainList) others() {
 			continue
 		}
 		delete(l.waiting, url)
-		l.take(found(url, ofSitemap, &look))
+		l.take(listedURL(url, fromSitemap, &look))
 	}
 	for url, p := range l.waiting {
 		look, ok := l.stored.Look(url)
 		switch {
-		case look.Allowed != nil && !*look.Allowed: // since it was put there
+		case look.Allowed != nil && !*look.Allowed: // forbidden since it was put
 			continue
 		case !ok:
-			look = assessed(&p, look.Allowed)
+			look = frontierLook(&p, look.Allowed)
 		case look.Title == nil:
 			look.Title = contract.Text(p.Title)
 		}
-		l.take(found(url, ofFrontier, &look))
+		l.take(listedURL(url, fromFrontier, &look))
 	}
 }
 
@@ -186,14 +187,14 @@ func (l *domainList) take(u *contract.ListedURL) {
 	}
 }
 
-// record counts a URL among those of the analysis, if it is one.
+// record counts a URL that the analysis counted.
 func (l *domainList) record(url string) {
 	if l.stored.Has(url) {
 		l.recorded++
 	}
 }
 
-// omitted is how many URLs of the analysis are in no list that is stored; nil when it is lost.
+// omitted returns the number of analysed URLs that no stored list has, or nil if the analysis is lost.
 func (l *domainList) omitted() *int {
 	if l.stored.Lost {
 		return nil
@@ -202,8 +203,9 @@ func (l *domainList) omitted() *int {
 	return &n
 }
 
-// assessed is what the frontier says of a page that the analysis has no record of: scrapers found it, or a refresh.
-func assessed(p *frontier.PageInfo, allowed *bool) discovery.Look {
+// frontierLook returns the frontier's view of a page that the analysis has no record of: a scraper or a refresh
+// found it.
+func frontierLook(p *frontier.PageInfo, allowed *bool) discovery.Look {
 	t := classify.Type(p.Type)
 	look := discovery.Look{Scored: discovery.Scored{Type: t, Priority: p.Priority,
 		Action: discovery.Advise(p.URL, t, p.Priority), Allowed: allowed}, Title: contract.Text(p.Title)}
@@ -213,8 +215,8 @@ func assessed(p *frontier.PageInfo, allowed *bool) discovery.Look {
 	return look
 }
 
-// found is a URL that Research does not name. What only Research says is null.
-func found(link, source string, look *discovery.Look) *contract.ListedURL {
+// listedURL describes a URL that Research does not name. Fields that only Research knows are null.
+func listedURL(link, source string, look *discovery.Look) *contract.ListedURL {
 	t, action := string(look.Type), string(look.Action)
 	return &contract.ListedURL{
 		DocumentURL: contract.DocumentURL{
@@ -225,7 +227,7 @@ func found(link, source string, look *discovery.Look) *contract.ListedURL {
 	}
 }
 
-// pathOf is the escaped path of a URL.
+// pathOf returns the escaped path of a URL.
 func pathOf(link string) string {
 	at, err := url.Parse(link)
 	if err != nil {
@@ -234,7 +236,7 @@ func pathOf(link string) string {
 	return at.EscapedPath()
 }
 
-// discoveredURLs are a document's discovered_urls, by URL.
+// discoveredURLs returns a document's discovered_urls, by URL.
 func discoveredURLs(doc *contract.Document) (map[string]contract.ListedURL, error) {
 	var d struct {
 		URLs []struct {
@@ -254,14 +256,14 @@ func discoveredURLs(doc *contract.Document) (map[string]contract.ListedURL, erro
 	for i := range d.URLs {
 		u := d.URLs[i].ListedURL
 		u.Type = contract.Text(d.URLs[i].Classification.Type)
-		u.Path, u.Source = pathOf(u.URL), ofDiscovery
+		u.Path, u.Source = pathOf(u.URL), fromDiscovery
 		urls[u.URL] = u
 	}
 	return urls, nil
 }
 
-// urlList reads one of a document's lists. A rewritten document has other lists, so one that is gone means that the
-// caller should ask again.
+// urlList reads one of a document's lists. A missing list means that the document is being rewritten, so callers
+// retry.
 func (a *API) urlList(ctx context.Context, key string) (list []contract.DocumentURL, err error) {
 	data, err := a.document(ctx, key)
 	if err != nil {
@@ -269,12 +271,12 @@ func (a *API) urlList(ctx context.Context, key string) (list []contract.Document
 	}
 	if data == nil || json.Unmarshal(data, &list) != nil {
 		return nil, &contract.Error{Kind: contract.Storage, Op: "handlers.urlList", Field: key,
-			Message: "a list of the document is not there; it is being rewritten: ask again"}
+			Message: "a list of the document is missing while it is rewritten; try again"}
 	}
 	return list, nil
 }
 
-// rank is the place of a URL among those of its domain.
+// rank is the position of a URL in its domain's list.
 type rank struct {
 	Score float64
 	URL   string
@@ -287,13 +289,13 @@ func score(u *contract.ListedURL) float64 {
 	return *u.Priority
 }
 
-// compare is negative when r comes before o: the higher score, then by URL.
+// compare is negative if r comes first: higher scores come first, ties in order of URL.
 func (r rank) compare(o rank) int {
 	return cmp.Or(cmp.Compare(o.Score, r.Score), cmp.Compare(r.URL, o.URL))
 }
 
-// ranked reads a cursor; nil is that of the first page.
-func (q *query) ranked() *rank {
+// rank returns the position in the cursor, or nil for the first page.
+func (q *query) rank() *rank {
 	cursor := q.text("cursor")
 	if cursor == "" {
 		return nil
@@ -321,7 +323,7 @@ func (k *ranking) add(u contract.ListedURL) {
 	}
 }
 
-// sorted leaves the first in their order.
+// sorted returns the kept URLs in order.
 func (k *ranking) sorted() []contract.ListedURL {
 	slices.SortFunc(k.urls, func(x, y contract.ListedURL) int {
 		return rank{score(&x), x.URL}.compare(rank{score(&y), y.URL})

@@ -7,8 +7,8 @@ import (
 	"github.com/newsfork/seed-engine/markup"
 )
 
-// sanitizeDomain gives the form of a domain that stands in keys and in the ledger: lower-case ASCII, IDNA
-// A-labels (RFC 5891), without a trailing dot. What cannot be brought into that form is a Validation error.
+// sanitizeDomain returns a domain as keys and the ledger spell it: lower-case ASCII, IDNA A-labels (RFC 5891), no
+// trailing dot. If that is impossible it returns a Validation error.
 func sanitizeDomain(domain string) (string, error) {
 	d := strings.ToLower(strings.TrimSuffix(domain, "."))
 	if contract.CheckDomain("domain", d) == nil {

@@ -35,14 +35,15 @@ func (a *API) listDomains(w http.ResponseWriter, r *http.Request) error {
 	switch q.oneOf("sort", "domain", "duration") {
 	case "duration":
 		want.SlowestFirst = true
-	case "": // what is selected by its duration comes in the order of durations, in which it is found at once
+	case "": // a filter by duration implies the order of the index
 		want.SlowestFirst = want.SlowerThanMS != nil && (want.State == "" || want.State == contract.Processed)
 	}
 	if want.ErrorType != "" && want.State != "" && want.State != contract.Failed {
-		q.fail(contract.Invalid("error_type", "only failed domains have one; send state=failed or no state"))
+		q.fail(contract.Invalid("error_type", "applies to failed domains only; use state=failed or no state"))
 	}
 	if want.SlowestFirst && want.State != "" && want.State != contract.Processed {
-		q.fail(contract.Invalid("sort", "only processed domains have a duration; send state=processed or no state"))
+		q.fail(contract.Invalid("sort", "by duration applies to processed domains only; use state=processed or no "+
+			"state"))
 	}
 	if q.err != nil {
 		return q.err
@@ -59,7 +60,7 @@ func (a *API) listDomains(w http.ResponseWriter, r *http.Request) error {
 		for i := range page.Domains {
 			markExcluded(&page.Domains[i], x.Domain(page.Domains[i].Domain))
 		}
-		// within reach of a pattern, and not excluded
+		// The ledger selects by name; not all of these are excluded.
 		page.Domains = slices.DeleteFunc(page.Domains, func(d contract.DomainRecord) bool {
 			return want.State == contract.Excluded && d.State != contract.Excluded && !*d.Excluded
 		})
@@ -68,7 +69,7 @@ func (a *API) listDomains(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// excluded is what operators exclude; nil where that cannot be read, and a list shows all else.
+// excluded returns the exclusions, or nil if they cannot be read. Lists are complete without them.
 func (a *API) excluded(ctx context.Context) *contract.Exclusions {
 	_, x, err := a.Controls.Read(ctx)
 	if err != nil {
@@ -80,7 +81,7 @@ func (a *API) excluded(ctx context.Context) *contract.Exclusions {
 
 func markExcluded(d *contract.DomainRecord, excluded bool) { d.Excluded = &excluded }
 
-// excludedNames are the names of domains that operators may rule out. No registrable domain has one that ends in a
+// excludedNames returns the domain names that operators might have excluded. A registrable domain never ends in a
 // dot and another registrable domain.
 func excludedNames(x *contract.Exclusions) *ledger.Named {
 	names, ends := x.Reach()
@@ -113,8 +114,8 @@ func (a *API) showDomain(w http.ResponseWriter, r *http.Request) error {
 		encodeJSON(httpapi.Envelope{Success: true, Data: detail}))
 }
 
-// domain gives the record and document of the path's domain in the partition that f names whole, else in the
-// newest of those that it selects, and what operators exclude.
+// domain returns the record and document of the path's domain, and the exclusions. The partition is the one that f
+// names, or the newest that f selects.
 func (a *API) domain(r *http.Request, f contract.Filter) (*contract.DomainDetail, *contract.Exclusions, error) {
 	detail, err := a.locate(r, f)
 	if err != nil {
@@ -145,14 +146,13 @@ func unknownDomain(domain string) error {
 	return httpapi.NotFound("no domain %s found; GET /api/v1/seeds/domains lists the domains", domain)
 }
 
-// locate is domain without reading the document. Where f names a partition whole it may be that nothing is
-// there.
+// locate is domain without the document. If f names a partition, the domain might not exist in it.
 func (a *API) locate(r *http.Request, f contract.Filter) (*contract.DomainDetail, error) {
 	domain, err := sanitizeDomain(r.PathValue("domain"))
 	if err != nil {
 		return nil, err
 	}
-	if registrable, err := publicsuffix.EffectiveTLDPlusOne(domain); err == nil { // of a host such as www.example.sg
+	if registrable, err := publicsuffix.EffectiveTLDPlusOne(domain); err == nil { // www.example.sg finds example.sg
 		domain = registrable
 	}
 	detail := &contract.DomainDetail{Domain: domain, Partitions: []contract.Partition{}}
@@ -182,7 +182,7 @@ func (a *API) locate(r *http.Request, f contract.Filter) (*contract.DomainDetail
 	return detail, nil
 }
 
-// document reads a stored JSON document; nil when there is none.
+// document reads a stored JSON document. It returns nil if there is none.
 func (a *API) document(ctx context.Context, key string) (json.RawMessage, error) {
 	body, err := a.Bucket.Get(ctx, key)
 	if errors.Is(err, r2.ErrNotFound) {
@@ -199,8 +199,8 @@ func (a *API) document(ctx context.Context, key string) (json.RawMessage, error)
 	return data, contract.Wrap(contract.Storage, "handlers.document", err)
 }
 
-// collect has one domain collected again. Its URLs stand in its document, which the collection keeps, so
-// the message carries none. Asked for twice before it is done, it is done once.
+// collect queues one domain for another collection. The message carries no URLs: the document has them. Two
+// requests before the collection has run cause one collection.
 func (a *API) collect(w http.ResponseWriter, r *http.Request) error {
 	if err := onlyQuery(r); err != nil {
 		return err
@@ -239,7 +239,7 @@ func (a *API) collect(w http.ResponseWriter, r *http.Request) error {
 	message := doc.Again(found.Partition, a.Now().UTC())
 	if err := message.Validate(); err != nil {
 		return &contract.Error{Kind: contract.Internal, Op: "handlers.collect", Field: found.Key,
-			Message: "the stored document is not whole; orchestrate its partition with force", Err: err}
+			Message: "the stored document is truncated; orchestrate its partition with force", Err: err}
 	}
 	var b contract.Batch
 	b.Add(contract.Encode(message))

@@ -12,10 +12,10 @@ import (
 	"golang.org/x/net/publicsuffix"
 )
 
-// maxExclusions keeps the object that every event reads small.
+// maxExclusions caps the size of an object that every event reads.
 const maxExclusions = 10_000
 
-// exclusion reads which exclusion the path names.
+// exclusion returns the exclusion that the path names.
 func exclusion(r *http.Request) (kind, value string, err error) {
 	if err := onlyQuery(r); err != nil {
 		return "", "", err
@@ -36,7 +36,7 @@ func exclusion(r *http.Request) (kind, value string, err error) {
 	return kind, value, err
 }
 
-// asciiHosts brings the labels of a URL pattern's host into A-labels, but for those with a star.
+// asciiHosts converts the labels of a URL pattern's host to A-labels, except those with a star.
 func asciiHosts(pattern string) string {
 	scheme, rest, _ := strings.Cut(pattern, "://")
 	host, path, hasPath := strings.Cut(rest, "/")
@@ -108,7 +108,7 @@ func (a *API) exclude(w http.ResponseWriter, r *http.Request) error {
 		case ok && why != nil:
 			c.Exclusions[i].Reason = why
 		case !ok && len(c.Exclusions) >= maxExclusions:
-			return contract.Invalid("value", "there are %d exclusions, the most possible; remove some first",
+			return contract.Invalid("value", "limit of %d exclusions reached; delete some first",
 				maxExclusions)
 		case !ok:
 			status = http.StatusCreated
@@ -155,7 +155,8 @@ func (a *API) include(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// excludeAgain has the cron confirm all exclusions: a shard that is rebuilt may lack those since its snapshot.
+// excludeAgain makes the cron confirm all exclusions: a shard that is rebuilt might lack those made since its
+// snapshot.
 func (a *API) excludeAgain(r *http.Request) error {
 	_, err := a.Controls.Change(r.Context(), func(c *contract.Controls) error {
 		c.NoteAll(a.Now())

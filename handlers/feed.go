@@ -17,20 +17,19 @@ import (
 	"github.com/newsfork/seed-engine/httpapi"
 )
 
-// Forms in which the feed is given, besides the API's own.
+// Media types of the feed other than the API's own.
 const (
 	jsonFeed = "application/feed+json"
 	ndjson   = "application/x-ndjson"
 )
 
-// Headers of the feed in any form: what contract.Followed says, for which the other forms have no field.
+// Headers that carry contract.Followed for the media types without fields for it.
 const (
 	awayHeader    = "X-Unavailable-Shards"
 	expiredHeader = "X-Expired"
 )
 
-// feed gives new URLs of all domains in the order in which they were found. What operators excluded since
-// is left out.
+// feed lists new URLs of all domains in the order in which they were found, without those excluded since.
 func (a *API) feed(w http.ResponseWriter, r *http.Request) error {
 	q, err := readQuery(r, "cursor", "limit", "type", "min_score", "country", "category")
 	if err != nil {
@@ -60,7 +59,7 @@ func (a *API) feed(w http.ResponseWriter, r *http.Request) error {
 		return shardAway(w, err)
 	}
 	page := contract.FeedPage{Items: []contract.FeedItem{}, NextCursor: found.Next.String(), HasMore: found.More,
-		Followed: lacks(&found.Followed)}
+		Followed: followed(&found.Followed)}
 	for i := range found.Items {
 		if !exclusions.URL(found.Items[i].URL) {
 			page.Items = append(page.Items, found.Items[i].Shown())
@@ -85,7 +84,7 @@ func (a *API) feed(w http.ResponseWriter, r *http.Request) error {
 		encodeJSON(httpapi.Envelope{Success: true, Data: page}))
 }
 
-// changes gives the contracts that were rewritten, each in its newest revision.
+// changes lists contracts that were rewritten, each in its newest revision.
 func (a *API) changes(w http.ResponseWriter, r *http.Request) error {
 	q, err := readQuery(r, "cursor", "limit")
 	if err != nil {
@@ -104,7 +103,7 @@ func (a *API) changes(w http.ResponseWriter, r *http.Request) error {
 		return shardAway(w, err)
 	}
 	page := contract.ChangesPage{Items: []contract.ContractChange{}, NextCursor: found.Next.String(),
-		HasMore: found.More, Followed: lacks(&found.Followed)}
+		HasMore: found.More, Followed: followed(&found.Followed)}
 	for _, c := range found.Items {
 		page.Items = append(page.Items, contract.ContractChange{
 			Domain: c.Domain, Partition: c.Partition, Revision: c.Revision,
@@ -117,7 +116,7 @@ func (a *API) changes(w http.ResponseWriter, r *http.Request) error {
 		encodeJSON(httpapi.Envelope{Success: true, Data: page}))
 }
 
-func lacks(f *frontier.Followed) contract.Followed {
+func followed(f *frontier.Followed) contract.Followed {
 	return contract.Followed{Unavailable: append([]string{}, f.Silent...), Expired: f.Expired}
 }
 
@@ -133,8 +132,9 @@ func asJSONFeed(r *http.Request, page *contract.FeedPage) *contract.JSONFeed {
 	f := &contract.JSONFeed{
 		Version: "https://jsonfeed.org/version/1.1", Title: "Newsfork: new URLs", NextURL: next.String(),
 		Items: []contract.JSONFeedItem{},
-		Description: "URLs that the Seed Engine found, in this order. next_url is there at the end too: it gives " +
-			"what is found later.",
+		Description: "URLs that the Seed Engine found, in this order. next_url is set on the last page, too: it " +
+			"leads to " +
+			"URLs found later.",
 	}
 	text := func(s *string) string {
 		if s == nil {
@@ -152,7 +152,7 @@ func asJSONFeed(r *http.Request, page *contract.FeedPage) *contract.JSONFeed {
 	return f
 }
 
-// preferred gives the first form of the feed that an Accept header names, "" for the API's own.
+// preferred returns the first of the feed's media types in an Accept header, or "" for the API's own.
 func preferred(accept string) string {
 	for part := range strings.SplitSeq(accept, ",") {
 		switch kind, _, _ := mime.ParseMediaType(part); kind {
@@ -165,7 +165,7 @@ func preferred(accept string) string {
 	return ""
 }
 
-// follow reads the cursor of a route that can be followed.
+// follow reads the cursor of the feed or of the changes.
 func (q *query) follow(shards int) frontier.Cursor {
 	c, err := frontier.ParseCursor(q.text("cursor"), shards)
 	if err != nil {
@@ -174,7 +174,7 @@ func (q *query) follow(shards int) frontier.Cursor {
 	return c
 }
 
-// share reads a number from 0 to 1, which is 0 when it is not there.
+// share reads a number from 0 to 1; the default is 0.
 func (q *query) share(name string) float64 {
 	v := q.text(name)
 	if v == "" {
@@ -182,12 +182,12 @@ func (q *query) share(name string) float64 {
 	}
 	n, err := strconv.ParseFloat(v, 64)
 	if err != nil || !(n >= 0 && n <= 1) {
-		q.fail(contract.Invalid(name, "%.80q is not possible; send a number from 0 to 1", v))
+		q.fail(contract.Invalid(name, "must be between 0 and 1, got %.80q", v))
 	}
 	return n
 }
 
-// sendTagged answers with an ETag, or 304 to a caller that has the same.
+// sendTagged answers with an ETag, or with 304 if the caller has the same content.
 func sendTagged(w http.ResponseWriter, r *http.Request, kind string, body []byte) error {
 	h := w.Header()
 	head := strings.Join([]string{kind, h.Get("X-Next-Cursor"), h.Get(awayHeader), h.Get(expiredHeader), ""}, "\n")
@@ -215,7 +215,7 @@ func matchesTag(header, tag string) bool {
 	return false
 }
 
-// encodeJSON is a line of JSON without the escapes for HTML, which would make URLs longer.
+// encodeJSON returns v as one line of JSON. URLs stay short because HTML characters are not escaped.
 func encodeJSON(v any) []byte {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

@@ -13,11 +13,11 @@ import (
 	"github.com/newsfork/seed-engine/httpapi"
 )
 
-// pausedWait is after how many seconds scrapers ask again while the pipeline is paused.
-const pausedWait = 60
+// pausedRetryAfter is the Retry-After of a lease while the pipeline is paused, in seconds.
+const pausedRetryAfter = 60
 
-// leaseURLs gives a scraper URLs to fetch. What operators excluded is left out even if its shard has
-// not heard of it yet.
+// leaseURLs leases URLs to a scraper. Excluded URLs are left out even if their shard does not know of the exclusion
+// yet.
 func (a *API) leaseURLs(w http.ResponseWriter, r *http.Request) error {
 	if err := onlyQuery(r); err != nil {
 		return err
@@ -31,7 +31,7 @@ func (a *API) leaseURLs(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	answer := contract.FrontierLease{Items: []contract.FrontierItem{}}
-	wait := int64(pausedWait)
+	wait := int64(pausedRetryAfter)
 	if !controls.Pipeline.Paused {
 		lease, err := a.Frontier.Lease(r.Context(), a.Now().UnixMilli(), want)
 		if err != nil {
@@ -71,7 +71,7 @@ func readLease(r *http.Request) (want frontier.LeaseRequest, err error) {
 	if body.PerHost == nil {
 		body.PerHost = &one
 	}
-	types, kinds := len(body.Types), len(body.Kinds) // bounded, since what was asked for is remembered for a while
+	types, kinds := len(body.Types), len(body.Kinds) // capped, since shards remember requests
 	f := contract.Filter{Country: country(body.Country), Category: body.Category}
 	if err := firstError(
 		within("max", body.Max, 1, frontier.MaxLease),
@@ -90,7 +90,7 @@ func readLease(r *http.Request) (want frontier.LeaseRequest, err error) {
 	}
 	for i, kind := range body.Kinds {
 		if kind != frontier.KindPage && kind != frontier.KindEntry {
-			return want, contract.Invalid(httpapi.Element("kinds", i), "%.80q is not a kind; send %q or %q", kind,
+			return want, contract.Invalid(httpapi.Element("kinds", i), "%.80q is not a kind; use %q or %q", kind,
 				frontier.KindPage, frontier.KindEntry)
 		}
 	}
@@ -110,35 +110,35 @@ func (a *API) item(i *frontier.Item) contract.FrontierItem {
 	}
 }
 
-// shardWait is after how many seconds a request is repeated that a shard did not answer.
-const shardWait = 5
+// shardRetryAfter is the Retry-After of requests that a shard did not answer, in seconds.
+const shardRetryAfter = 5
 
-// shardAway makes an error of the frontier one of the API. That a shard gave no answer, whatever the reason, is
-// 503 and says when to try again.
+// shardAway converts an error of the frontier to one of the API: 503 with Retry-After if a shard did not answer,
+// for whatever reason.
 func shardAway(w http.ResponseWriter, err error) error {
 	if kind := contract.KindOf(err); kind == contract.Validation || kind == contract.Internal {
 		return err
 	}
-	w.Header().Set("Retry-After", strconv.Itoa(shardWait))
+	w.Header().Set("Retry-After", strconv.Itoa(shardRetryAfter))
 	return &contract.Error{Kind: contract.Storage, Op: "handlers.frontier",
-		Message: "a shard of the frontier did not answer; send the request again", Err: errors.New(err.Error())}
+		Message: "a shard of the frontier did not answer; try again", Err: errors.New(err.Error())}
 }
 
-// within checks a number that must be there.
+// within checks a required number.
 func within[T int | int64 | float64](field string, v *T, least, most T) error {
 	switch {
 	case v == nil:
-		return contract.Invalid(field, "is missing; send %v to %v", least, most)
+		return contract.Invalid(field, "is missing; must be between %v and %v", least, most)
 	case !(*v >= least && *v <= most):
-		return contract.Invalid(field, "%v is out of range; send %v to %v", *v, least, most)
+		return contract.Invalid(field, "must be between %v and %v, got %v", least, most, *v)
 	}
 	return nil
 }
 
-// checkType accepts the name of a content type.
+// checkType refuses names that are not content types.
 func checkType(field, name string) error {
 	if _, ok := classify.ClassOf(classify.Type(name)); !ok {
-		return contract.Invalid(field, "%.80q is not a content type; send one such as %q", name, classify.News)
+		return contract.Invalid(field, "%.80q is not a content type; use one such as %q", name, classify.News)
 	}
 	return nil
 }
@@ -154,7 +154,7 @@ func firstError(errs ...error) error {
 
 func seconds(ms int64) float64 { return float64(ms) / 1000 }
 
-// frontierStats counts what all shards have.
+// frontierStats shows the counts of all shards.
 func (a *API) frontierStats(w http.ResponseWriter, r *http.Request) error {
 	if err := onlyQuery(r); err != nil {
 		return err
@@ -182,7 +182,7 @@ func statsOf(all *frontier.AllStats, now time.Time) contract.FrontierStats {
 	return answer
 }
 
-// foundHours is how many hours are listed, the current one included.
+// foundHours is the number of hours listed, including the current one.
 const foundHours = 24
 
 func foundOf(counted []frontier.FoundHour, now time.Time) []contract.FrontierFound {
@@ -251,7 +251,7 @@ func (a *API) frontierURL(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// checksOf are the last looks at an entry point.
+// checksOf returns the last checks of an entry point.
 func checksOf(e *frontier.EntryState) []contract.FrontierCheck {
 	checks := []contract.FrontierCheck{}
 	for _, c := range e.Checks {
@@ -261,7 +261,7 @@ func checksOf(e *frontier.EntryState) []contract.FrontierCheck {
 	return checks
 }
 
-// entryPoints are those of a domain as its shard has them; nil where it does not answer.
+// entryPoints returns a domain's entry points as its shard has them, or nil if the shard does not answer.
 func (a *API) entryPoints(ctx context.Context, domain string,
 	exclusions *contract.Exclusions) []contract.EntryHistory {
 	entries, err := a.Frontier.Of(domain).Entries(ctx, domain)
@@ -274,7 +274,7 @@ func (a *API) entryPoints(ctx context.Context, domain string,
 	for i := range entries {
 		e := &entries[i]
 		if exclusions.URL(e.URL) {
-			continue // it is asked no more
+			continue // no longer checked
 		}
 		h := contract.EntryHistory{
 			URL: e.URL, Method: e.Method, Interval: e.Interval, ChangedAt: contract.AtMillis(e.ChangedAt),
@@ -288,7 +288,7 @@ func (a *API) entryPoints(ctx context.Context, domain string,
 	return list
 }
 
-// statusOf is nil where nothing answered.
+// statusOf returns nil for 0: no answer.
 func statusOf(status int) *int {
 	if status == 0 {
 		return nil

@@ -76,12 +76,12 @@ func (a *API) changeHost(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// frontierHost brings a host, perhaps with a port, into the form that the frontier has.
+// frontierHost returns a host, perhaps with a port, as the frontier spells it.
 func frontierHost(name string) (string, error) {
 	name, port, hasPort := strings.Cut(name, ":")
 	host, err := sanitizeDomain(name)
 	if n, bad := strconv.Atoi(port); err != nil || hasPort && (bad != nil || n < 1 || n > 65535) {
-		return "", contract.Invalid("host", "%.80q is not a host; send lower-case ASCII labels such as %q", name,
+		return "", contract.Invalid("host", "%.80q is not a host; use lower-case ASCII labels such as %q", name,
 			"www.mom.gov.sg")
 	}
 	if hasPort {
@@ -90,7 +90,7 @@ func frontierHost(name string) (string, error) {
 	return host, nil
 }
 
-// maxDelay is the longest pause between two requests to a host, in seconds: a day.
+// maxDelay is the longest crawl delay in seconds: a day.
 const maxDelay = 86_400
 
 func readHostChange(r *http.Request) (change frontier.HostChange, err error) {
@@ -128,7 +128,7 @@ func readHostChange(r *http.Request) (change frontier.HostChange, err error) {
 	return change, nil
 }
 
-// exportShard gives one page of all that a shard has, as the daily snapshot in R2 does.
+// exportShard returns one page of a shard's content, as in the daily snapshots.
 func (a *API) exportShard(w http.ResponseWriter, r *http.Request) error {
 	q, err := readQuery(r, "cursor")
 	if err != nil {
@@ -150,7 +150,7 @@ func (a *API) exportShard(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return shardAway(w, err)
 	}
-	if page.Hosts == nil { // as a list in JSON
+	if page.Hosts == nil { // [] in JSON, not null
 		page.Hosts = []frontier.HostSnapshot{}
 	}
 	answer := contract.FrontierExport{Shard: name, Snapshot: contract.Encode(page)}

@@ -12,8 +12,8 @@ import (
 	"github.com/newsfork/seed-engine/httpapi"
 )
 
-// reportURLs takes what became of the items of a lease. What was reported before, or comes after the
-// lease, counts as accepted and changes nothing.
+// reportURLs records the outcomes of leased items. Repeated reports, and those after the lease has ended, are
+// accepted and change nothing.
 func (a *API) reportURLs(w http.ResponseWriter, r *http.Request) error {
 	report, err := a.readReport(r)
 	if err != nil {
@@ -32,15 +32,15 @@ func (a *API) reportURLs(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// Errors of a scraper that mean more than that there was no answer.
+// Scraper errors with a meaning beyond "no answer".
 const (
 	unresolved = "unresolved"        // the host's name has no address
-	forbidden  = "robots_disallowed" // robots.txt forbids the URL, so nobody asked
-	noRobots   = "robots_unknown"    // robots.txt cannot be read, so nobody asked
-	notFetched = "not_fetched"       // there was no time, so nobody asked
+	forbidden  = "robots_disallowed" // robots.txt forbids the URL: not fetched
+	noRobots   = "robots_unknown"    // robots.txt cannot be read: not fetched
+	notFetched = "not_fetched"       // no time left: not fetched
 )
 
-// maxErrorText is the length of an error, in bytes.
+// maxErrorText caps the length of an error, in bytes.
 const maxErrorText = 500
 
 func (a *API) readReport(r *http.Request) (report frontier.Report, err error) {
@@ -55,10 +55,10 @@ func (a *API) readReport(r *http.Request) (report frontier.Report, err error) {
 		return report, err
 	}
 	if body.LeaseID == "" {
-		return report, contract.Invalid("lease_id", "is missing; send the one that the lease gave")
+		return report, contract.Invalid("lease_id", "is missing; send the lease_id of the lease")
 	}
 	if body.Results == nil {
-		return report, contract.Invalid("results", "is missing; send a list with what became of each item")
+		return report, contract.Invalid("results", "is missing; send a list with the outcome of each item")
 	}
 	n := len(*body.Results)
 	if err := within("results", &n, 0, frontier.MaxResults); err != nil {
@@ -78,14 +78,14 @@ func (a *API) readReport(r *http.Request) (report frontier.Report, err error) {
 		}
 		if found += len(result.Found); found > frontier.MaxFound {
 			return report, contract.Invalid(httpapi.Element("results", i)+".urls",
-				"makes more than %d URLs together; report the others later", frontier.MaxFound)
+				"exceeds %d URLs in one report; report the others later", frontier.MaxFound)
 		}
 		report.Results = append(report.Results, result)
 	}
 	return report, nil
 }
 
-// reportResult is what a scraper says of one item.
+// reportResult is the outcome of one item.
 type reportResult struct {
 	ID           string            `json:"id"`
 	Status       *int              `json:"status"`
@@ -129,14 +129,14 @@ func (p *reportResult) result(field string, assess assessor, now time.Time) (res
 			return result, err
 		}
 		if day := discovery.DayOf(f.URL, now); !day.IsZero() {
-			page.LastMod = day.Unix() // which makes it new to the feed, or old
+			page.LastMod = day.Unix() // decides whether the page is news for the feed
 		}
 		result.Found = append(result.Found, frontier.FoundURL{NewPage: page})
 	}
 	return result, nil
 }
 
-// foundURL is a URL that stands on a page.
+// foundURL is a link found on a page.
 type foundURL struct {
 	URL   string `json:"url"`
 	Title string `json:"title"`
@@ -145,14 +145,14 @@ type foundURL struct {
 func (p *reportResult) check(field string) error {
 	switch {
 	case p.ID == "":
-		return contract.Invalid(field+"id", "is missing; send that of the item")
+		return contract.Invalid(field+"id", "is missing; send the item's id")
 	case p.Status == nil && (p.Error == nil || *p.Error == ""):
 		return contract.Invalid(field+"status",
-			"is missing; send the status of the answer, or an error where there was none")
+			"is missing; send the HTTP status, or an error if there was no answer")
 	case p.Status != nil && p.Error != nil:
-		return contract.Invalid(field+"error", "comes with a status; send one of the two")
+		return contract.Invalid(field+"error", "cannot be combined with status; send one of the two")
 	case p.Error != nil && len(*p.Error) > maxErrorText:
-		return contract.Invalid(field+"error", "is longer than %d bytes; send less", maxErrorText)
+		return contract.Invalid(field+"error", "is longer than %d bytes; shorten it", maxErrorText)
 	}
 	if p.Status != nil {
 		if err := within(field+"status", p.Status, 100, 599); err != nil {
@@ -160,17 +160,17 @@ func (p *reportResult) check(field string) error {
 		}
 	}
 	if p.RetryAfter != nil && *p.RetryAfter < 0 {
-		return contract.Invalid(field+"retry_after_seconds", "%d is negative; send seconds", *p.RetryAfter)
+		return contract.Invalid(field+"retry_after_seconds", "must not be negative, got %d", *p.RetryAfter)
 	}
 	if p.FetchedAt != nil {
 		if _, err := time.Parse(time.RFC3339, *p.FetchedAt); err != nil {
-			return contract.Invalid(field+"fetched_at", "%.80q is not a time; send one such as %q", *p.FetchedAt,
+			return contract.Invalid(field+"fetched_at", "%.80q is not a time; use a form such as %q", *p.FetchedAt,
 				"2026-01-28T09:00:00Z")
 		}
 	}
 	if p.SHA256 != "" {
 		if b, err := hex.DecodeString(p.SHA256); err != nil || len(b) != 32 {
-			return contract.Invalid(field+"sha256", "%.80q is not a SHA-256; send 64 hexadecimal digits", p.SHA256)
+			return contract.Invalid(field+"sha256", "%.80q is not a SHA-256; use 64 hexadecimal digits", p.SHA256)
 		}
 	}
 	return nil

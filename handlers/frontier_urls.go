@@ -14,10 +14,10 @@ import (
 	"github.com/newsfork/seed-engine/markup"
 )
 
-// maxPut is how many URLs one request may put: those of one domain then go to its shard in one piece.
+// maxPut caps the URLs of a request, so that those of one domain fit into one call of a shard.
 const maxPut = frontier.MaxPut
 
-// putURLs queues pages. Those without a type are classified, those without a priority scored.
+// putURLs queues pages. It classifies those without a type and scores those without a priority.
 func (a *API) putURLs(w http.ResponseWriter, r *http.Request) error {
 	if err := onlyQuery(r); err != nil {
 		return err
@@ -89,7 +89,7 @@ func (a *API) readPut(r *http.Request) ([]frontier.NewPage, contract.Partition, 
 	return pages, body.Partition, nil
 }
 
-// putURL is a page as a caller puts it.
+// putURL is a page in a request.
 type putURL struct {
 	URL      string   `json:"url"`
 	Title    string   `json:"title"`
@@ -117,7 +117,7 @@ func (p *putURL) page(field string, assess assessor) (page frontier.NewPage, err
 	if p.LastMod != "" {
 		t, ok := markup.ParseDate([]byte(p.LastMod))
 		if !ok {
-			return page, contract.Invalid(field+".lastmod", "%.80q is not a date; send one such as %q", p.LastMod,
+			return page, contract.Invalid(field+".lastmod", "%.80q is not a date; use a form such as %q", p.LastMod,
 				"2026-01-28T09:00:00Z")
 		}
 		lastmod, page.LastMod = t, max(t.Unix(), 0)
@@ -133,11 +133,11 @@ func (p *putURL) page(field string, assess assessor) (page frontier.NewPage, err
 	return page, nil
 }
 
-// assessor gives the type and the priority of a URL whose type may be known.
+// assessor returns the type and priority of a URL. knownType is "" if the type is unknown.
 type assessor func(url, knownType string, lastmod time.Time) (contentType string, priority float64, err error)
 
 func (a *API) assessor(ctx context.Context, found discovery.Method) assessor {
-	var analyser *discovery.Analyser // once there is a URL to assess
+	var analyser *discovery.Analyser // loaded with the first URL to assess
 	return func(url, knownType string, lastmod time.Time) (string, float64, error) {
 		if analyser == nil {
 			model, err := a.Model(ctx)

@@ -13,7 +13,7 @@ import (
 	"github.com/newsfork/seed-engine/r2"
 )
 
-// live says that the Worker answers at all.
+// live answers that the Worker is up.
 func (a *API) live(w http.ResponseWriter, r *http.Request) error {
 	httpapi.Succeed(w, http.StatusOK, struct {
 		Status  string `json:"status"`
@@ -22,19 +22,19 @@ func (a *API) live(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// ReadinessAge is how long the stores are not asked again: the route is public, and must not let
-// anyone spend calls of R2 and D1 without limit.
+// ReadinessAge is how long an answer of the stores is reused. The route is public and must not let anyone run up
+// calls of R2 and D1.
 const ReadinessAge = 5 * time.Second
 
-// readiness is what the stores last said. Those that ask meanwhile wait for the same answer.
+// readiness caches the last answer of the stores. Concurrent callers wait for the same check.
 type readiness struct {
 	mu     sync.Mutex
 	at     time.Time
-	checks map[string]string // "ok", "failed" or "not_migrated", by store; not changed any more
+	checks map[string]string // "ok", "failed" or "not_migrated", by store; immutable
 }
 
-// ready touches the bucket and the ledger, or repeats what they said up to ReadinessAge ago; 503 when
-// one of them does not answer.
+// ready checks the bucket and the ledger, at most once in ReadinessAge. It answers 503 if one of them does not
+// answer.
 func (a *API) ready(w http.ResponseWriter, r *http.Request) error {
 	checks := a.checkStores(r.Context())
 	for _, state := range checks {
@@ -63,7 +63,7 @@ func (a *API) checkStores(ctx context.Context) map[string]string {
 	if now := a.Now(); last.checks != nil && now.Sub(last.at) < ReadinessAge && !now.Before(last.at) {
 		return last.checks
 	}
-	ctx = context.WithoutCancel(ctx) // or callers that hang up at once would have the stores asked each time
+	ctx = context.WithoutCancel(ctx) // a caller that hangs up must not void the check
 	checks := map[string]string{}
 	for name, check := range map[string]func(context.Context) error{
 		"r2": func(ctx context.Context) error {

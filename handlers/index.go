@@ -42,7 +42,7 @@ func trimPattern(p string) string {
 	return p
 }
 
-// schema publishes a JSON Schema.
+// schema answers with a JSON Schema.
 func (a *API) schema(w http.ResponseWriter, r *http.Request) error {
 	name := r.PathValue("name")
 	if !slices.Contains(contract.SchemaNames, name) {
@@ -51,12 +51,12 @@ func (a *API) schema(w http.ResponseWriter, r *http.Request) error {
 	return a.publish(w, r, "application/schema+json")
 }
 
-// openAPI publishes the description of this API.
+// openAPI answers with the description of this API.
 func (a *API) openAPI(w http.ResponseWriter, r *http.Request) error {
 	return a.publish(w, r, "application/json")
 }
 
-// publish answers with the static file that has the path of the request.
+// publish answers with the static file at the request's path.
 func (a *API) publish(w http.ResponseWriter, r *http.Request, mediaType string) error {
 	body, err := a.Asset(r.Context(), r.URL.Path)
 	if err != nil {

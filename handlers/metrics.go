@@ -13,7 +13,7 @@ import (
 	"github.com/newsfork/seed-engine/prometheus"
 )
 
-// PoolStats are the counters and the state of the answering isolate's instance pool; see worker.Stats.
+// PoolStats describes the instance pool of the isolate that answers; see worker.Stats.
 type PoolStats struct {
 	Created   int            `json:"created"`
 	Reused    int            `json:"reused"`
@@ -27,8 +27,7 @@ type PoolStats struct {
 	Memory    []int          `json:"memory"`
 }
 
-// metrics answers in Prometheus' text format
-// (prometheus.io/docs/instrumenting/exposition_formats/). What cannot be read is left out.
+// metrics answers in Prometheus' text format. Values that cannot be read are left out.
 func (a *API) metrics(w http.ResponseWriter, r *http.Request) error {
 	if err := onlyQuery(r); err != nil {
 		return err
@@ -152,20 +151,20 @@ func (e *exposition) frontier(total *frontier.Stats, nowMS int64) {
 			oldest[kind(lane)] = max(oldest[kind(lane)], nowMS-at)
 		}
 	}
-	e.Family("newsfork_seed_frontier_due", "gauge", "Hosts of which something may be fetched now.")
+	e.Family("newsfork_seed_frontier_due", "gauge", "Hosts with something that may be fetched now.")
 	e.Sample(float64(due[frontier.KindPage]), "kind", frontier.KindPage)
 	e.Sample(float64(due[frontier.KindEntry]), "kind", frontier.KindEntry)
 	e.Family("newsfork_seed_frontier_oldest_due_seconds", "gauge",
-		"For how long the first of them has waited; 0 when nothing is due.")
+		"How long the first of them has waited; 0 when nothing is due.")
 	e.Sample(float64(oldest[frontier.KindPage])/1000, "kind", frontier.KindPage)
 	e.Sample(float64(oldest[frontier.KindEntry])/1000, "kind", frontier.KindEntry)
-	e.Family("newsfork_seed_frontier_pages_total", "counter", "Pages that came to an end, by how.")
+	e.Family("newsfork_seed_frontier_pages_total", "counter", "Finished pages by outcome.")
 	e.Sample(float64(total.Done), "state", "done")
 	e.Sample(float64(total.Failed), "state", "failed")
-	e.Family("newsfork_seed_frontier_answers_total", "counter", "Answers that were reported.")
+	e.Family("newsfork_seed_frontier_answers_total", "counter", "Answers reported by scrapers.")
 	e.Sample(float64(total.Answers))
 	e.Family("newsfork_seed_frontier_faults_total", "counter",
-		"Those of no use: none came, 5xx, or of an entry point anything that is no success.")
+		"Reported answers without use: none, 5xx, or any failure of an entry point.")
 	e.Sample(float64(total.Faults))
 }
 
@@ -195,7 +194,7 @@ func (e *exposition) backlogs(backlogs map[string]*contract.Backlog, nowMS int64
 	}
 }
 
-// pool writes counters of one isolate: the platform runs many, and restarts them.
+// pool writes the counters of one isolate. The platform runs many isolates, and restarts them.
 func (e *exposition) pool(s PoolStats) {
 	e.Family("newsfork_seed_pool_events_total", "counter",
 		"Events of the answering isolate, by how they came to a Go instance.")

@@ -23,7 +23,7 @@ func (a *API) pause(w http.ResponseWriter, r *http.Request) error { return a.set
 
 func (a *API) resume(w http.ResponseWriter, r *http.Request) error { return a.setPaused(w, r, false) }
 
-// setPaused changes nothing when it is so already, but for the reason if there is one.
+// setPaused pauses or resumes the pipeline. If it is already in that state, only a new reason is stored.
 func (a *API) setPaused(w http.ResponseWriter, r *http.Request, paused bool) error {
 	if err := onlyQuery(r); err != nil {
 		return err

@@ -7,7 +7,7 @@ import (
 	"github.com/newsfork/seed-engine/httpapi"
 )
 
-// reconcile does the next piece of work of rebuilding a partition's ledger.
+// reconcile runs the next step of rebuilding a partition's ledger.
 func (a *API) reconcile(w http.ResponseWriter, r *http.Request) error {
 	if err := onlyQuery(r); err != nil {
 		return err

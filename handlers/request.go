@@ -15,7 +15,7 @@ import (
 // maxURLsBytes limits bodies with lists of URLs.
 const maxURLsBytes = 1 << 20
 
-// onlyQuery rejects query parameters other than names.
+// onlyQuery refuses query parameters other than names.
 func onlyQuery(r *http.Request, names ...string) error {
 	_, err := readQuery(r, names...)
 	return err
@@ -26,7 +26,7 @@ const (
 	maxLimit     = 200
 )
 
-// query reads query parameters and keeps the first error.
+// query reads parameters and keeps the first error.
 type query struct {
 	values url.Values
 	err    error
@@ -38,10 +38,10 @@ func (q *query) fail(err error) {
 	}
 }
 
-// text gives the value of a parameter; sent twice it is an error.
+// text returns the value of a parameter. A repeated parameter is an error.
 func (q *query) text(name string) string {
 	if len(q.values[name]) > 1 {
-		q.fail(contract.Invalid(name, "is there %d times; send it once", len(q.values[name])))
+		q.fail(contract.Invalid(name, "appears %d times; send it once", len(q.values[name])))
 	}
 	return q.values.Get(name)
 }
@@ -55,8 +55,8 @@ func (q *query) filter() contract.Filter {
 	return f
 }
 
-// partition reads a partition as in a key, "country=sg/category=news/date=2026-01-28", or in short,
-// "sg/news/2026-01-28".
+// partition reads a partition as in a key ("country=sg/category=news/date=2026-01-28") or in short
+// ("sg/news/2026-01-28").
 func (q *query) partition() (f contract.Filter) {
 	text := q.text("partition")
 	if text == "" {
@@ -65,7 +65,7 @@ func (q *query) partition() (f contract.Filter) {
 	parts := strings.Split(strings.Trim(text, "/"), "/")
 	if len(parts) != 3 {
 		q.fail(contract.Invalid("partition",
-			"%q is no partition; send country, category and date, such as sg/news/2026-01-28", text))
+			"%q is not a partition; use country, category and date, such as sg/news/2026-01-28", text))
 		return f
 	}
 	for i, name := range []string{"country=", "category=", "date="} {
@@ -78,8 +78,8 @@ func (q *query) partition() (f contract.Filter) {
 	return f
 }
 
-// readPartition reads the query of a route about one domain, which has these parameters, too: partition, or any of
-// country, category and date. Errors are in the query.
+// readPartition reads the query of a route about one domain. Beside names it accepts partition, or any of country,
+// category and date. Errors of parameters are in the query.
 func readPartition(r *http.Request, names ...string) (*query, contract.Filter, error) {
 	q, err := readQuery(r, append(names, "country", "category", "date", "partition")...)
 	if err != nil {
@@ -90,12 +90,12 @@ func readPartition(r *http.Request, names ...string) (*query, contract.Filter, e
 	case whole == contract.Filter{}:
 		return q, f, nil
 	case f != contract.Filter{}:
-		q.fail(contract.Invalid("partition", "names country, category and date; leave those out"))
+		q.fail(contract.Invalid("partition", "includes country, category and date; leave those out"))
 	}
 	return q, whole, nil
 }
 
-// time reads a time, zero when the parameter is not there.
+// time reads a time, zero if the parameter is absent.
 func (q *query) time(name string) time.Time {
 	v := q.text(name)
 	if v == "" {
@@ -106,7 +106,7 @@ func (q *query) time(name string) time.Time {
 		at, err = time.Parse(time.DateOnly, v)
 	}
 	if err != nil {
-		q.fail(contract.Invalid(name, "%q is no time; send one such as 2026-01-28T10:00:00Z", v))
+		q.fail(contract.Invalid(name, "%q is not a time; use a form such as 2026-01-28T10:00:00Z", v))
 	}
 	return at
 }
@@ -114,17 +114,17 @@ func (q *query) time(name string) time.Time {
 func (q *query) oneOf(name string, values ...string) string {
 	v := q.text(name)
 	if v != "" && !slices.Contains(values, v) {
-		q.fail(contract.Invalid(name, "%q is none of them; send %s", v, strings.Join(values, ", ")))
+		q.fail(contract.Invalid(name, "%q is not accepted; use %s", v, strings.Join(values, " or ")))
 	}
 	return v
 }
 
-// errorType reads one of the kinds of errors.
+// errorType reads the name of a contract.Kind.
 func (q *query) errorType() string {
 	return q.oneOf("error_type", contract.Kinds...)
 }
 
-// flag is nil when the parameter is not there.
+// flag returns nil if the parameter is absent.
 func (q *query) flag(name string) *bool {
 	v := q.oneOf(name, "true", "false")
 	if v == "" {
@@ -134,7 +134,7 @@ func (q *query) flag(name string) *bool {
 	return &b
 }
 
-// number is nil when the parameter is not there.
+// number returns nil if the parameter is absent.
 func (q *query) number(name string, min, max int64) *int64 {
 	v := q.text(name)
 	if v == "" {
@@ -142,7 +142,7 @@ func (q *query) number(name string, min, max int64) *int64 {
 	}
 	n, err := strconv.ParseInt(v, 10, 64)
 	if err != nil || n < min || n > max {
-		q.fail(contract.Invalid(name, "%q is not possible; send a whole number from %d to %d", v, min, max))
+		q.fail(contract.Invalid(name, "must be a whole number between %d and %d, got %q", min, max, v))
 	}
 	return &n
 }
@@ -154,13 +154,13 @@ func (q *query) limit() int {
 	return defaultLimit
 }
 
-// readQuery reads the query of a route that has these parameters alone. A parameter that cannot be read is not as
-// good as none: without its cursor or filter the caller would be given something else than it asked for.
+// readQuery reads a query and refuses parameters other than names. A malformed query is an error: without its
+// cursor or filter the caller would get something it did not ask for.
 func readQuery(r *http.Request, names ...string) (*query, error) {
 	values, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
 		return nil, contract.Invalid("query",
-			"cannot be read; percent-encode special characters, and put \"&\" between parameters")
+			"is malformed; percent-encode special characters and separate parameters with \"&\"")
 	}
 	for name := range values {
 		if !slices.Contains(names, name) {
@@ -172,7 +172,7 @@ func readQuery(r *http.Request, names ...string) (*query, error) {
 
 const maxReason = 500 // characters
 
-// reason reads a body whose only field is an optional reason.
+// reason reads a body with an optional reason.
 func reason(r *http.Request) (*string, error) {
 	var body struct {
 		Reason string `json:"reason"`
@@ -181,12 +181,12 @@ func reason(r *http.Request) (*string, error) {
 		return nil, err
 	}
 	if len([]rune(body.Reason)) > maxReason {
-		return nil, contract.Invalid("reason", "is longer than %d characters; say it in fewer", maxReason)
+		return nil, contract.Invalid("reason", "is longer than %d characters; shorten it", maxReason)
 	}
 	return contract.Text(body.Reason), nil
 }
 
-// country takes a code in either case. What is none stays as it was sent, for the message that refuses it.
+// country lower-cases a country code. Anything else is returned as it is, for the error message.
 func country(code string) string {
 	if len(code) != 2 {
 		return code

@@ -6,7 +6,7 @@ import (
 	"github.com/newsfork/seed-engine/httpapi"
 )
 
-// restore does the next piece of work of restoring shards of the frontier from their snapshots.
+// restore runs the next step of restoring shards of the frontier from their snapshots.
 func (a *API) restore(w http.ResponseWriter, r *http.Request) error {
 	if err := onlyQuery(r); err != nil {
 		return err
@@ -25,7 +25,7 @@ func (a *API) restore(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	done, err := a.Restorer.Run(r.Context(), body.Shard, body.Live, body.Cursor)
-	if err == nil && done.Done { // what was confirmed meanwhile may not have been there yet
+	if err == nil && done.Done { // exclusions confirmed meanwhile might have missed the new rows
 		err = a.excludeAgain(r)
 	}
 	if err != nil {

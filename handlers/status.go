@@ -14,7 +14,7 @@ import (
 
 const maxTrendHours = 168
 
-// status shows how far the pipeline is.
+// status shows the progress of the pipeline.
 func (a *API) status(w http.ResponseWriter, r *http.Request) error {
 	q, err := readQuery(r, "country", "category", "date", "by", "trend")
 	if err != nil {
@@ -28,7 +28,7 @@ func (a *API) status(w http.ResponseWriter, r *http.Request) error {
 		case "error_type":
 			want.ByError = true
 		default:
-			q.fail(contract.Invalid("by", "%q is not possible; send partition or error_type", by))
+			q.fail(contract.Invalid("by", "%q is not accepted; use partition or error_type", by))
 		}
 	}
 	if n := q.number("trend", 1, maxTrendHours); n != nil {
@@ -60,7 +60,7 @@ func (a *API) status(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// backlogs asks the platform what waits in each queue; nil for one for which it has no answer.
+// backlogs returns the platform's count of each queue, nil for queues without an answer.
 func (a *API) backlogs(ctx context.Context) map[string]*contract.Backlog {
 	list, errs := a.Backlogs(ctx)
 	backlogs := make(map[string]*contract.Backlog, len(list))

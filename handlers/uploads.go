@@ -14,21 +14,21 @@ import (
 	"github.com/newsfork/seed-engine/r2"
 )
 
-// uploaded is what an upload answers.
-type uploaded struct {
+// uploadResult is the answer to an upload.
+type uploadResult struct {
 	Key    string `json:"key"`
 	Size   int64  `json:"size"`
 	Queued bool   `json:"queued"` // by this request
-	// whether the file that exists already has this content; left out where that is unclear
+	// Same is true if the stored file is identical; absent if unknown.
 	Same     *bool `json:"same,omitempty"`
 	Replaced bool  `json:"replaced,omitempty"`
 }
 
-// ErrTooManyUploads is the error of Bucket.Store while it takes no more bodies at once.
+// ErrTooManyUploads is returned by Bucket.Store at the limit of concurrent uploads.
 var ErrTooManyUploads = errors.New("too many uploads are under way")
 
-// upload stores a raw file, once, or with replace in place of one that was not processed. The body streams into the
-// bucket.
+// upload stores a raw file. With replace, it may take the place of one that was not processed. The body streams
+// into the bucket.
 func (a *API) upload(w http.ResponseWriter, r *http.Request) error {
 	u, err := checkUpload(r)
 	if err != nil {
@@ -52,10 +52,10 @@ func (a *API) upload(w http.ResponseWriter, r *http.Request) error {
 }
 
 // store stores a file that did not exist a moment ago.
-func (a *API) store(w http.ResponseWriter, r *http.Request, u uploading) error {
+func (a *API) store(w http.ResponseWriter, r *http.Request, u uploadRequest) error {
 	const op = "handlers.upload"
 	key := u.file.Key()
-	// Marks of a file that was deleted are not about this one.
+	// Marks of a deleted file do not apply to this one.
 	if err := a.Bucket.Delete(r.Context(), u.file.DiscardMark(), u.file.Checkpoint()); err != nil {
 		return contract.Wrap(contract.Storage, op, err)
 	}
@@ -72,9 +72,9 @@ func (a *API) store(w http.ResponseWriter, r *http.Request, u uploading) error {
 	return a.stored(w, r, u, o, http.StatusCreated)
 }
 
-// stored answers that a file was stored. It is queued and on record even if the client has hung up.
-func (a *API) stored(w http.ResponseWriter, r *http.Request, u uploading, o *r2.Object, status int) error {
-	done := uploaded{Key: u.file.Key(), Size: o.Size, Replaced: status == http.StatusOK}
+// stored answers that a file was stored. It queues and records the file even if the client has hung up.
+func (a *API) stored(w http.ResponseWriter, r *http.Request, u uploadRequest, o *r2.Object, status int) error {
+	done := uploadResult{Key: u.file.Key(), Size: o.Size, Replaced: status == http.StatusOK}
 	ctx := context.WithoutCancel(r.Context())
 	if !u.queue {
 		a.record(ctx, ledger.Changes{Files: []ledger.FileChange{{RawFile: u.file}}})
@@ -87,10 +87,9 @@ func (a *API) stored(w http.ResponseWriter, r *http.Request, u uploading, o *r2.
 	return nil
 }
 
-// replace stores a file in place of old, which no checkpoint may depend on. An event may be working on old: what it
-// sends is merged with what the new file brings, and the checkpoint that it writes names old, so that the message of
-// the new file does not take it for its own.
-func (a *API) replace(w http.ResponseWriter, r *http.Request, u uploading, old *r2.Object) error {
+// replace stores a file in place of old, which has no valid checkpoint. If an event is still processing old, its
+// output is merged with the new file's, and its checkpoint names old, so the new file is not taken for processed.
+func (a *API) replace(w http.ResponseWriter, r *http.Request, u uploadRequest, old *r2.Object) error {
 	const op = "handlers.replace"
 	if err := a.unprocessed(r.Context(), u.file, old, "; upload under the next number instead"); err != nil {
 		return err
@@ -104,7 +103,7 @@ func (a *API) replace(w http.ResponseWriter, r *http.Request, u uploading, old *
 		return contract.Wrap(contract.Storage, op, err)
 	}
 	ctx := context.WithoutCancel(r.Context())
-	// The mark is older than the file by now, and counts no more; a checkpoint was written meanwhile, for old.
+	// Neither counts: the mark is older than the file, and a checkpoint written meanwhile is for old.
 	if err := a.Bucket.Delete(ctx, u.file.DiscardMark(), u.file.Checkpoint()); err != nil {
 		return contract.Wrap(contract.Storage, op, err)
 	}
@@ -113,8 +112,8 @@ func (a *API) replace(w http.ResponseWriter, r *http.Request, u uploading, old *
 	return a.stored(w, r, u, o, http.StatusOK)
 }
 
-// deleteFile removes a raw file that no checkpoint depends on. A message of it that is still under way finds the mark
-// that it was discarded, and ends.
+// deleteFile deletes a raw file without a checkpoint. A message of the file that is still queued finds the discard
+// mark and ends.
 func (a *API) deleteFile(w http.ResponseWriter, r *http.Request) error {
 	const op = "handlers.deleteFile"
 	if err := onlyQuery(r); err != nil {
@@ -148,13 +147,13 @@ func (a *API) deleteFile(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// deletedFile is what a deletion answers.
+// deletedFile is the answer to a deletion.
 type deletedFile struct {
 	Key  string `json:"key"`
 	Size int64  `json:"size"`
 }
 
-// unprocessed refuses a file of which a checkpoint says that it was processed.
+// unprocessed refuses a file whose checkpoint says that it was processed.
 func (a *API) unprocessed(ctx context.Context, file contract.RawFile, o *r2.Object, advice string) error {
 	checkpoint, err := a.Bucket.Head(ctx, file.Checkpoint())
 	m := contract.SeedMessage{ETag: o.ETag}
@@ -168,20 +167,20 @@ func (a *API) unprocessed(ctx context.Context, file contract.RawFile, o *r2.Obje
 	return nil
 }
 
-// endFile has the ledger record that a file was replaced or deleted. It stays done if that fails.
+// endFile records in the ledger that a file was replaced or deleted. A failure is only logged.
 func (a *API) endFile(ctx context.Context, r *http.Request, file contract.RawFile, deleted bool) {
 	if err := a.Ledger.EndFile(ctx, file, deleted, a.Now(), httpapi.Actor(r)); err != nil {
 		a.Log.Warn("ledger_failed", "error_type", contract.KindOf(err), "error", err.Error())
 	}
 }
 
-// uploading is what an upload asks for.
-type uploading struct {
+// uploadRequest is a checked upload.
+type uploadRequest struct {
 	file           contract.RawFile
 	queue, replace bool
 }
 
-// rawFile reads which raw file the path names.
+// rawFile returns the raw file that the path names.
 func rawFile(r *http.Request) (file contract.RawFile, err error) {
 	if file.Partition, err = partition(r); err != nil {
 		return file, err
@@ -195,8 +194,8 @@ func rawFile(r *http.Request) (file contract.RawFile, err error) {
 	return file, nil
 }
 
-// checkUpload reads what an upload asks for.
-func checkUpload(r *http.Request) (u uploading, err error) {
+// checkUpload checks the headers and parameters of an upload.
+func checkUpload(r *http.Request) (u uploadRequest, err error) {
 	q, err := readQuery(r, "orchestrate", "replace")
 	if err != nil {
 		return u, err
@@ -226,19 +225,19 @@ func checkUpload(r *http.Request) (u uploading, err error) {
 	return u, nil
 }
 
-// uploadAgain answers the upload of a raw file that is stored already. A client repeats an upload when it
-// missed the first answer, or could not have the file queued. So the file is queued, if it is waiting for that.
-func (a *API) uploadAgain(w http.ResponseWriter, r *http.Request, u uploading, o *r2.Object) error {
-	done := uploaded{Key: o.Key, Size: o.Size}
+// uploadAgain answers the upload of a file that exists. Clients repeat uploads if they missed the first answer or
+// could not have the file queued, so a waiting file is queued.
+func (a *API) uploadAgain(w http.ResponseWriter, r *http.Request, u uploadRequest, o *r2.Object) error {
+	done := uploadResult{Key: o.Key, Size: o.Size}
 	ctx := context.WithoutCancel(r.Context())
-	ended, err := a.ended(ctx, u.file, o)
+	ended, err := a.endState(ctx, u.file, o)
 	if err != nil {
 		return err
 	}
 	if done.Same, err = a.same(r, o); err != nil {
 		return err
 	}
-	if u.queue && ended == "" && a.waiting(ctx, u.file, o) {
+	if u.queue && ended == "" && a.isWaiting(ctx, u.file, o) {
 		err = a.queueFile(ctx, u.file, o.ETag)
 		done.Queued = err == nil
 	}
@@ -258,8 +257,8 @@ func (a *API) uploadAgain(w http.ResponseWriter, r *http.Request, u uploading, o
 	return nil
 }
 
-// same reports whether the body of a request is what o has; nil where the store does not say what that is. The body
-// is not kept.
+// same reports whether a request's body equals o, nil if the store does not know o's digest. It does not keep the
+// body.
 func (a *API) same(r *http.Request, o *r2.Object) (*bool, error) {
 	stored, same := md5Of(o), r.ContentLength == o.Size
 	switch {
@@ -275,8 +274,8 @@ func (a *API) same(r *http.Request, o *r2.Object) (*bool, error) {
 	return &same, nil
 }
 
-// ended gives the state of a stored raw file that is processed or discarded; "" for any other.
-func (a *API) ended(ctx context.Context, file contract.RawFile, o *r2.Object) (string, error) {
+// endState returns the state of a stored raw file that is processed or discarded, "" for others.
+func (a *API) endState(ctx context.Context, file contract.RawFile, o *r2.Object) (string, error) {
 	for _, state := range []string{string(contract.Processed), contract.DiscardedFile} {
 		key := file.Checkpoint()
 		if state == contract.DiscardedFile {
@@ -292,9 +291,9 @@ func (a *API) ended(ctx context.Context, file contract.RawFile, o *r2.Object) (s
 	return "", nil
 }
 
-// waiting reports whether a stored raw file that has not ended is neither in flight nor malformed. When the ledger is
-// away it is waiting: a file that is queued twice is processed once.
-func (a *API) waiting(ctx context.Context, file contract.RawFile, o *r2.Object) bool {
+// isWaiting reports whether a stored raw file that has not ended is neither queued nor malformed. Without the
+// ledger it returns true: a file that is queued twice is processed once.
+func (a *API) isWaiting(ctx context.Context, file contract.RawFile, o *r2.Object) bool {
 	standings, err := a.Ledger.Standings(ctx, []contract.RawFile{file}, a.Now().Add(-orchestrator.InFlight),
 		time.Time{})
 	if err != nil {
@@ -304,7 +303,7 @@ func (a *API) waiting(ctx context.Context, file contract.RawFile, o *r2.Object) 
 	return !standing.InFlight && !standing.Broken(o.Uploaded)
 }
 
-// queueFile queues a stored raw file, and has the ledger note that the file is there, queued or not.
+// queueFile queues a stored raw file and records it in the ledger, queued or not.
 func (a *API) queueFile(ctx context.Context, file contract.RawFile, etag string) error {
 	change := ledger.FileChange{RawFile: file, Queued: a.Now()}
 	var b contract.Batch
