@@ -1,5 +1,4 @@
-// Package alarms has the rules of the alarms, judges them by what the ledger counts, and posts to a
-// webhook when an alarm begins and when it ends.
+// Package alarms judges alarms by what the ledger counts, and posts to a webhook when one begins or ends.
 package alarms
 
 import (
@@ -11,31 +10,31 @@ import (
 	"github.com/newsfork/seed-engine/ledger"
 )
 
-// Ledger counts what the alarms are judged by, and keeps their records.
+// Ledger counts what alarms are judged by, and keeps their states.
 type Ledger interface {
 	Records
 	Alarms(ctx context.Context, at time.Time, windows []int) (ledger.AlarmReading, error)
 	SaveFrontierReading(ctx context.Context, r ledger.FrontierReading) error
 }
 
-// readingInterval is the time between two looks at the shards of the frontier, each of which costs a request
-// a shard and a row of the ledger.
+// readingInterval is the time between two readings of the frontier. Each costs a request per shard and a row of the
+// ledger.
 const readingInterval = 5 * time.Minute
 
 // Watch runs by cron.
 type Watch struct {
-	// Frontier reads the shards of the frontier. On an error the alarms about it stay as they are.
+	// Frontier reads the shards of the frontier. If it fails, the frontier's alarms keep their state.
 	Frontier    func(ctx context.Context) (ledger.FrontierReading, error)
 	Ledger      Ledger
 	Webhook     Webhook
-	URL         string // of the webhook; without one changes are only logged
+	URL         string // of the webhook; "": changes are only logged
 	Environment string
 	Log         *slog.Logger
 	Now         func() time.Time
 }
 
-// Run records which alarms changed since the last run, and posts what was not posted yet, oldest
-// first. What the webhook does not take is tried again by the next run; that is no error.
+// Run saves the alarms that changed since the last run and posts pending changes, oldest first. The next run
+// repeats failed posts.
 func (w *Watch) Run(ctx context.Context) error {
 	at := w.Now()
 	reading, err := w.Ledger.Alarms(ctx, at, Windows())
@@ -54,7 +53,7 @@ func (w *Watch) Run(ctx context.Context) error {
 	return r.Report(ctx, current, reading.Saved)
 }
 
-// readFrontier adds a look at the frontier to a reading whose last one is old.
+// readFrontier adds a new reading of the frontier if the last one is old.
 func (w *Watch) readFrontier(ctx context.Context, at time.Time, reading *ledger.AlarmReading) error {
 	if last, ok := reading.NewestFrontier(); ok && at.Sub(last.At) < readingInterval {
 		return nil

@@ -13,32 +13,30 @@ import (
 )
 
 const (
-	// maxPosts is how many changes one run posts: there are few alarms, so more wait only after the
-	// webhook was away.
+	// maxPosts caps the changes that one run posts. More wait only after an outage of the webhook.
 	maxPosts = 20
 	// postTimeout is how long the webhook has to answer.
 	postTimeout = 10 * time.Second
-	// MaxPosting is how long one Report may take to post. The changes that it posts are kept from other runs
-	// for that long, also when it was killed.
+	// MaxPosting bounds the time that one Report takes to post. It reserves its changes for that long, even if it
+	// is killed.
 	MaxPosting = maxPosts*postTimeout + time.Minute
 )
 
-// Records keep the states of alarms, and their changes until they are posted.
+// Records stores the states of alarms, and their changes until they are posted.
 type Records interface {
 	SaveAlarms(ctx context.Context, at time.Time, updates []ledger.AlarmUpdate, post bool) error
 	ClaimAlarmChanges(ctx context.Context, n int, ttl time.Duration) ([]ledger.AlarmNotice, error)
 	SettleAlarmChanges(ctx context.Context, posted, unposted []string, at time.Time) error
 }
 
-// Webhook posts JSON. It succeeds only with a 2xx answer. What the log may show of an error is the Message of
-// a *contract.Error.
+// Webhook posts JSON. Post succeeds only with a 2xx answer. Only the Message of a *contract.Error may be logged.
 type Webhook interface {
 	Post(ctx context.Context, url string, header http.Header, body []byte, timeout time.Duration) error
 }
 
-// unasked is what the log says of a failed post otherwise, never its cause. Messages of the platform repeat the URL,
-// and anyone who has that may post.
-const unasked = "the webhook could not be asked; see that ALERT_WEBHOOK_URL is right"
+// unreachable is logged for a failed post without a message. The cause is never logged: messages of the platform
+// repeat the URL, and anyone who has the URL can post.
+const unreachable = "the webhook could not be reached; check ALERT_WEBHOOK_URL"
 
 // Reporter logs and posts when an alarm begins and when it ends, once for each change.
 type Reporter struct {
@@ -50,8 +48,8 @@ type Reporter struct {
 	Now         func() time.Time
 }
 
-// Report records which alarms changed since they were saved, and posts what was not posted yet, oldest first.
-// What the webhook does not take is tried again by the next Report; that is no error.
+// Report saves the alarms that changed and posts pending changes, oldest first. The next Report repeats failed
+// posts.
 func (r *Reporter) Report(ctx context.Context, current []contract.Alarm,
 	saved func(key string) (ledger.SavedAlarm, bool)) error {
 	if err := r.saveChanges(ctx, current, saved); err != nil || r.URL == "" {
@@ -63,22 +61,22 @@ func (r *Reporter) Report(ctx context.Context, current []contract.Alarm,
 	}
 	var posted, unposted []string
 	for _, n := range notices {
-		if len(unposted) == 0 { // later changes do not overtake one that failed
-			header := http.Header{"Idempotency-Key": {n.ID}} // the same for one change however often it is posted
+		if len(unposted) == 0 { // later changes must not overtake a failed one
+			header := http.Header{"Idempotency-Key": {n.ID}} // the same when the change is posted again
 			err := r.Webhook.Post(ctx, r.URL, header, []byte(n.Body), postTimeout)
 			if err == nil {
 				posted = append(posted, n.ID)
 				continue
 			}
 			r.Log.Error("alarm_webhook_failed", "error_type", contract.KindOf(err), "error",
-				cmp.Or(contract.MessageOf(err), unasked), "id", n.ID)
+				cmp.Or(contract.MessageOf(err), unreachable), "id", n.ID)
 		}
 		unposted = append(unposted, n.ID)
 	}
 	return r.Records.SettleAlarmChanges(ctx, posted, unposted, r.Now())
 }
 
-// saveChanges compares every alarm with its saved state, and saves and logs what changed.
+// saveChanges saves and logs the alarms whose state differs from the saved one.
 func (r *Reporter) saveChanges(ctx context.Context, current []contract.Alarm,
 	saved func(key string) (ledger.SavedAlarm, bool)) error {
 	at := r.Now()
@@ -91,7 +89,7 @@ func (r *Reporter) saveChanges(ctx context.Context, current []contract.Alarm,
 			continue
 		}
 		u := ledger.AlarmUpdate{Name: a.Key(), State: a.State}
-		if ok || a.State == contract.AlarmFiring { // that an alarm is well from the start is no news
+		if ok || a.State == contract.AlarmFiring { // a new alarm that is well is not reported
 			c := r.change(a, at)
 			u.Notice = &ledger.AlarmNotice{ID: c.ID, Body: string(contract.Encode(c)), At: at.UnixMilli()}
 			changes = append(changes, c)

@@ -15,13 +15,13 @@ type rule struct {
 	subject   string // of the sentence that is posted
 	threshold float64
 	unit      string // one of contract.Percent, Milliseconds and Count
-	window    int    // minutes over which its value is taken; 0 where it is what stands now
+	window    int    // minutes over which its value is taken; 0 for the current value
 	value     func(counts) *float64
 }
 
-// rules are all alarms, in the order in which a status shows them. The first four are those of the
-// workflow document. A new one is an entry here, its name and explanation in the dashboard's lang files
-// (alarm.NAME and alarm.about.NAME), and a line in docs/operations.md; a test compares them.
+// rules are all alarms, in the order of a status. The first four are those of the workflow document. A new alarm
+// also needs its name and explanation in the dashboard's lang files (alarm.NAME and alarm.about.NAME) and a line in
+// docs/operations.md; a test compares them.
 var rules = []rule{
 	{
 		name: "file_failures", subject: "Files that fail", threshold: 5, unit: contract.Percent, window: 60,
@@ -44,7 +44,7 @@ var rules = []rule{
 	{
 		name: "frontier_behind", subject: "The entry point that is due longest waits", threshold: 3_600_000,
 		unit:  contract.Milliseconds,
-		value: func(c counts) *float64 { return late(c.reading) },
+		value: func(c counts) *float64 { return entryDelay(c.reading) },
 	},
 	{
 		name: "refresh_failures", subject: "Reported URLs and entry points that failed", threshold: 20,
@@ -73,14 +73,14 @@ var rules = []rule{
 	},
 }
 
-// counts are what the value of a rule is taken from.
+// counts is what the value of a rule is computed from.
 type counts struct {
-	ledger.Window // of the rule
+	ledger.Window // the rule's
 	DeadLetters   contract.DeadLetterCounts
 	reading       *ledger.AlarmReading
 }
 
-// share is the percentage that failed, with one decimal; nil while too few were finished.
+// share returns the percentage that failed, with one decimal, or nil if too few were finished.
 func share(failed, processed float64) *float64 {
 	if failed+processed < contract.MinFinished {
 		return nil
@@ -89,7 +89,7 @@ func share(failed, processed float64) *float64 {
 	return &v
 }
 
-// average is nil while too few were finished.
+// average returns nil if too few were finished.
 func average(sum, n float64) *float64 {
 	if n < contract.MinFinished {
 		return nil
@@ -98,8 +98,8 @@ func average(sum, n float64) *float64 {
 	return &v
 }
 
-// late is for how many milliseconds the entry point that is due longest has waited, as it was read last.
-func late(reading *ledger.AlarmReading) *float64 {
+// entryDelay returns how long the oldest due entry point had waited at the last reading, in milliseconds.
+func entryDelay(reading *ledger.AlarmReading) *float64 {
 	v := 0.0
 	if f, ok := reading.NewestFrontier(); ok && !f.OldestEntry.IsZero() {
 		v = max(0, float64(f.At.Sub(f.OldestEntry).Milliseconds()))
@@ -107,7 +107,7 @@ func late(reading *ledger.AlarmReading) *float64 {
 	return &v
 }
 
-// Windows are the minutes that the ledger must count for Judge.
+// Windows returns the windows, in minutes, that the ledger must count for Judge.
 func Windows() []int {
 	var minutes []int
 	for _, r := range rules {
@@ -118,7 +118,7 @@ func Windows() []int {
 	return minutes
 }
 
-// Judge gives every alarm as it stands, in a fixed order.
+// Judge returns the state of every alarm in a fixed order.
 func Judge(reading ledger.AlarmReading) []contract.AlarmState {
 	states := make([]contract.AlarmState, len(rules))
 	for i, r := range rules {
@@ -130,7 +130,7 @@ func Judge(reading ledger.AlarmReading) []contract.AlarmState {
 func (r *rule) judge(reading ledger.AlarmReading) contract.AlarmState {
 	s := contract.AlarmState{
 		Name: r.name, State: contract.AlarmOK, Threshold: r.threshold, Unit: r.unit,
-		Since: contract.At(reading.At), // unless the cron has seen it before
+		Since: contract.At(reading.At), // replaced below if the cron has saved this state
 		Value: r.value(counts{reading.Windows[r.window], reading.DeadLetters, &reading}),
 	}
 	if r.window > 0 {
@@ -145,7 +145,7 @@ func (r *rule) judge(reading ledger.AlarmReading) contract.AlarmState {
 	return s
 }
 
-// sentence describes for people how the alarm stands.
+// sentence describes the alarm's state for people.
 func (r *rule) sentence(s *contract.AlarmState) string {
 	value := fmt.Sprintf("fewer than %d finished or reported, too few to tell", contract.MinFinished)
 	if s.Value != nil {

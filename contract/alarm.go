@@ -11,8 +11,7 @@ const (
 	AlarmFiring = "firing"
 )
 
-// MinFinished is how many files or domains must have been finished within the window of an alarm: a rate or average
-// of fewer means nothing.
+// MinFinished is the number of files or domains below which the rate or average of an alarm's window is not judged.
 const MinFinished = 20
 
 // AlarmState is the current state of an alarm.
@@ -23,7 +22,7 @@ type AlarmState struct {
 	Threshold float64  `json:"threshold"` // it fires above this
 	Unit      string   `json:"unit"`      // percent, ms or count
 	Window    *int     `json:"window_minutes"`
-	Since     *Time    `json:"since"` // when the cron first saw the state; before it did, when the answer was given
+	Since     *Time    `json:"since"` // when the cron first saw the state; until then, the time of the answer
 }
 
 // Units of the value of an alarm.
@@ -33,11 +32,11 @@ const (
 	Count        = "count"
 )
 
-// Number writes a value of the alarm, or its threshold, with its unit for people.
+// Number formats a value of the alarm, or its threshold, with its unit.
 func (s *AlarmState) Number(v float64) string {
 	unit := ""
 	switch {
-	case s.Unit == Milliseconds && s.Threshold >= 60_000: // nobody counts hours in milliseconds
+	case s.Unit == Milliseconds && s.Threshold >= 60_000: // long spans in minutes
 		v, unit = math.Floor(v/60_000), " minutes"
 	case s.Unit == Milliseconds:
 		unit = " ms"
@@ -47,14 +46,14 @@ func (s *AlarmState) Number(v float64) string {
 	return strconv.FormatFloat(v, 'f', -1, 64) + unit
 }
 
-// Alarm is an alarm as it stands, in words too.
+// Alarm is the state of an alarm with a sentence for people.
 type Alarm struct {
 	AlarmState
-	Source string `json:"source,omitempty"` // what it is about, where there is an alarm of this name for each
+	Source string `json:"source,omitempty"` // if there is an alarm of this name for each source
 	Text   string `json:"text"`
 }
 
-// Key names the alarm where its state is saved.
+// Key returns the name under which the alarm's state is saved.
 func (a *Alarm) Key() string {
 	if a.Source == "" {
 		return a.Name
@@ -62,14 +61,14 @@ func (a *Alarm) Key() string {
 	return a.Name + ":" + a.Source
 }
 
-// AlarmChange is what is posted to ALERT_WEBHOOK_URL when an alarm begins or ends. Its JSON Schema is
+// AlarmChange is the body of a post to ALERT_WEBHOOK_URL when an alarm begins or ends. Its JSON Schema is
 // schemas/alarm_change.schema.json. Slack and similar services show Text.
 type AlarmChange struct {
-	ID          string   `json:"id"` // the same when a change is posted again because it was not confirmed
+	ID          string   `json:"id"` // the same when an unconfirmed change is posted again
 	Alarm       string   `json:"alarm"`
-	Source      string   `json:"source,omitempty"` // of the Info service, whose alarms are about one each
+	Source      string   `json:"source,omitempty"` // set by the Info service, which has alarms per source
 	State       string   `json:"state"`
-	Value       *float64 `json:"value"` // null when it ended because too few were finished
+	Value       *float64 `json:"value"` // null if the alarm ended because too few were finished
 	Threshold   float64  `json:"threshold"`
 	Unit        string   `json:"unit"`
 	Window      *int     `json:"window_minutes"`

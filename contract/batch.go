@@ -2,8 +2,8 @@ package contract
 
 import "iter"
 
-// Limits of one queue message and of one sendBatch call, in bytes, where each message counts
-// MessageOverhead more than its body (developers.cloudflare.com/queues/platform/limits/).
+// Limits of one queue message and of one sendBatch call, in bytes. Each message counts MessageOverhead more than
+// its body (developers.cloudflare.com/queues/platform/limits/).
 const (
 	MaxMessageBytes  = 128_000
 	MaxBatchBytes    = 256_000
@@ -11,20 +11,20 @@ const (
 	MessageOverhead  = 100
 )
 
-// Batch collects the messages of one sendBatch call, up to the platform's limits. It is meant to be reused.
-// All messages are in one buffer, which crosses into JavaScript with one copy.
+// Batch collects the messages of one sendBatch call, up to the platform's limits. Reset makes it reusable. All
+// messages are in one buffer, which crosses into JavaScript with one copy.
 type Batch struct {
 	buf  []byte
 	ends []int // of the messages in buf
 	size int   // bodies and overheads
 }
 
-// Separator separates the messages of a batch. Unlike a line feed it cannot occur in JSON (RFC 7464 uses it
-// in the same way).
+// Separator separates the messages of a batch. Unlike a line feed it cannot occur in JSON (RFC 7464 uses it for the
+// same purpose).
 const Separator = '\x1e'
 
-// Add appends a message, one JSON value, and reports whether the batch had room for it. If not, the caller
-// sends the batch, resets it and adds the message again. A message over MaxMessageBytes never fits; see Fits.
+// Add appends a message, one JSON value, and reports whether it fitted. If not, the caller sends the batch, resets
+// it and adds the message again. A message over MaxMessageBytes never fits; see Fits.
 func (b *Batch) Add(body []byte) bool {
 	if len(b.ends) == MaxBatchMessages || b.size+len(body)+MessageOverhead > MaxBatchBytes || !Fits(len(body)) {
 		return false

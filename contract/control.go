@@ -13,25 +13,25 @@ import (
 type Controls struct {
 	Pipeline   Pipeline    `json:"pipeline"`
 	Exclusions []Exclusion `json:"exclusions"` // sorted by kind and value
-	// Unconfirmed are the latest changes of exclusions, which the frontier may not obey yet.
+	// Unconfirmed are the latest changes of exclusions that the frontier has not confirmed yet.
 	Unconfirmed []ExclusionChange `json:"unconfirmed,omitempty"`
 }
 
-// ExclusionChange is that something was excluded, or is no longer.
+// ExclusionChange records that an exclusion was added or removed.
 type ExclusionChange struct {
 	Kind  string `json:"kind"`
 	Value string `json:"value"`
 	At    Time   `json:"at"` // to the second
 }
 
-// Note records that an exclusion has changed, in place of an earlier change of the same one.
+// Note records a change of an exclusion. It replaces an earlier change of the same exclusion.
 func (c *Controls) Note(kind, value string, at time.Time) {
 	list := slices.DeleteFunc(slices.Clone(c.Unconfirmed),
 		func(x ExclusionChange) bool { return x.Kind == kind && x.Value == value })
 	c.Unconfirmed = append(list, ExclusionChange{kind, value, Time{at.UTC().Truncate(time.Second)}})
 }
 
-// NoteAll records that all exclusions may not be obeyed any more.
+// NoteAll marks all exclusions as unconfirmed.
 func (c *Controls) NoteAll(at time.Time) {
 	list := slices.DeleteFunc(slices.Clone(c.Unconfirmed),
 		func(x ExclusionChange) bool { return c.Excludes(x.Kind, x.Value) })
@@ -41,7 +41,7 @@ func (c *Controls) NoteAll(at time.Time) {
 	c.Unconfirmed = list
 }
 
-// Excludes reports whether this very exclusion is in force.
+// Excludes reports whether exactly this exclusion is in force.
 func (c *Controls) Excludes(kind, value string) bool {
 	return slices.ContainsFunc(c.Exclusions, func(x Exclusion) bool { return x.Kind == kind && x.Value == value })
 }
@@ -49,7 +49,7 @@ func (c *Controls) Excludes(kind, value string) bool {
 // Pipeline answers GET /api/v1/pipeline and POST …/pause and …/resume.
 type Pipeline struct {
 	Paused bool    `json:"paused"`
-	Since  *Time   `json:"since"` // of the last change; null when it was never paused
+	Since  *Time   `json:"since"` // the last change; null if it was never paused
 	By     *string `json:"by"`    // the name of the token that changed it
 	Reason *string `json:"reason"`
 }
@@ -61,7 +61,7 @@ const (
 	ExcludeURL    = "url"    // URLs that match a pattern
 )
 
-// Exclusion rules out what must not be fetched.
+// Exclusion is something that must not be fetched.
 type Exclusion struct {
 	Kind      string  `json:"kind"`
 	Value     string  `json:"value"` // a domain, a host, or a URL in which * stands for any characters
@@ -76,11 +76,10 @@ type ExclusionPage struct {
 	Cursor     *string     `json:"cursor"` // ?cursor= of the next page
 }
 
-// maxPattern is the length of a URL pattern, in bytes.
+// maxPattern caps the length of a URL pattern, in bytes.
 const maxPattern = 2000
 
-// CheckExclusion returns the value of an exclusion in the form in which it is compared. A domain or host must
-// be in lower-case A-labels.
+// CheckExclusion returns the value of an exclusion in normal form. A domain or host must be in lower-case A-labels.
 func CheckExclusion(kind, value string) (string, error) {
 	switch kind {
 	case ExcludeDomain, ExcludeHost:
@@ -90,18 +89,18 @@ func CheckExclusion(kind, value string) (string, error) {
 		host, path, hasPath := strings.Cut(address, "/")
 		if !ok || !strings.EqualFold(scheme, "http") && !strings.EqualFold(scheme, "https") || host == "" ||
 			!hasPath || len(value) > maxPattern {
-			return "", Invalid("value", "%q is not a URL pattern; send an http or https URL with a path, in which "+
+			return "", Invalid("value", "%q is not a URL pattern; use an http or https URL with a path, in which "+
 				"* stands for any characters, such as %q", clip(value), "https://example.sg/private/*")
 		}
 		return strings.ToLower(scheme) + "://" + strings.ToLower(host) + "/" + path, nil
 	}
-	return "", Invalid("kind", "%q is not a kind of exclusion; send domain, host or url", clip(kind))
+	return "", Invalid("kind", "%q is not a kind of exclusion; use domain, host or url", clip(kind))
 }
 
 // Exclusions matches domains and URLs against the exclusions of operators.
 type Exclusions struct {
 	domains, hosts map[string]bool
-	patterns       []string // without their scheme, which is not compared
+	patterns       []string // without scheme
 }
 
 // NewExclusions prepares a list of exclusions for matching.
@@ -115,7 +114,7 @@ func NewExclusions(list []Exclusion) *Exclusions {
 			x.hosts[e.Value] = true
 		case ExcludeURL:
 			authority, path, _ := strings.Cut(schemeless(e.Value), "/")
-			x.patterns = append(x.patterns, spelled(hostIn(authority)+"/"+path))
+			x.patterns = append(x.patterns, normalize(hostIn(authority)+"/"+path))
 		}
 	}
 	return x
@@ -124,14 +123,14 @@ func NewExclusions(list []Exclusion) *Exclusions {
 // None reports whether nothing is excluded.
 func (x *Exclusions) None() bool { return len(x.domains)+len(x.hosts)+len(x.patterns) == 0 }
 
-// Domain reports whether a registrable domain is excluded as a whole: by its name or that of a domain above it, or
-// because neither of its usual hosts may be asked even for robots.txt.
+// Domain reports whether a registrable domain is excluded as a whole: by its name, by a domain above it, or because
+// both of its usual hosts are excluded including robots.txt.
 func (x *Exclusions) Domain(domain string) bool {
 	return x.URL("https://"+domain+"/robots.txt") && x.URL("https://www."+domain+"/robots.txt")
 }
 
-// Reach says where to look for the domains that Domain reports: each has one of the names, or a name with one of the
-// ends ("" is the end of all).
+// Reach returns a superset of the domains that Domain reports: each of them has one of the names, or ends in one of
+// the ends ("" matches all).
 func (x *Exclusions) Reach() (names, ends []string) {
 	names, ends = slices.Sorted(maps.Keys(x.domains)), []string{}
 	for _, name := range names {
@@ -149,8 +148,8 @@ func (x *Exclusions) Reach() (names, ends []string) {
 	return names, ends
 }
 
-// URL reports whether an absolute URL, whose host is in A-labels, is excluded by its domain, its host or a
-// pattern. A URL without a host is excluded too.
+// URL reports whether an absolute URL, whose host is in A-labels, is excluded by its domain, its host or a pattern.
+// A URL without a host is excluded, too.
 func (x *Exclusions) URL(link string) bool {
 	if x.None() {
 		return false
@@ -173,11 +172,11 @@ func (x *Exclusions) URL(link string) bool {
 	if len(x.patterns) == 0 {
 		return false
 	}
-	text := spelled(host + "/" + strings.TrimPrefix(link[end:], "/"))
+	text := normalize(host + "/" + strings.TrimPrefix(link[end:], "/"))
 	return slices.ContainsFunc(x.patterns, func(p string) bool { return matches(p, text) })
 }
 
-// hostIn is the host of an authority: nobody is excluded for one port alone.
+// hostIn returns the host of an authority. Exclusions ignore ports.
 func hostIn(authority string) string {
 	host := strings.ToLower(authority[strings.LastIndexByte(authority, '@')+1:])
 	if port := strings.LastIndexByte(host, ':'); port >= 0 {
@@ -186,9 +185,9 @@ func hostIn(authority string) string {
 	return strings.TrimSuffix(host, ".")
 }
 
-// spelled gives a pattern or a URL the one spelling in which they are compared: percent-encoded is only what means
-// something else as it is, in capitals. A site may write "%ed%95%9c" or "%70rivate" for what an operator excluded.
-func spelled(s string) string {
+// normalize returns a pattern or URL in the spelling in which they are compared: percent-encoding, in capitals,
+// only where it changes the meaning. Otherwise a site could escape the exclusion of "한" by writing "%ed%95%9c".
+func normalize(s string) string {
 	if strings.IndexByte(s, '%') < 0 {
 		return s
 	}
@@ -210,8 +209,8 @@ func spelled(s string) string {
 	return string(b)
 }
 
-// reserved are the characters that separate parts of a URL (RFC 3986, 2.2), but for the apostrophe, which browsers
-// encode in queries alone, and the one that encodes.
+// reserved are the characters whose encoding changes a URL's meaning: the separators (RFC 3986, 2.2) without the
+// apostrophe, which browsers encode in queries only, and the percent sign.
 const reserved = "%:/?#[]@!$&()*+,;="
 
 func schemeless(link string) string {
@@ -219,9 +218,8 @@ func schemeless(link string) string {
 	return link
 }
 
-// matches reports whether text matches the pattern, in which * stands for any characters. A star takes as
-// little as possible, and more only as long as no later star has been reached, which keeps the time within
-// the product of both lengths.
+// matches reports whether text matches the pattern, in which * stands for any characters. Each star takes as little
+// as possible and grows only until the next star is reached, so the time is within the product of both lengths.
 func matches(pattern, text string) bool {
 	p, t := 0, 0
 	star, resume := -1, 0

@@ -5,12 +5,12 @@ import (
 	"encoding/json"
 )
 
-// EncodeCursor makes an opaque cursor of strings and numbers, which the caller sends back as it is.
+// EncodeCursor returns an opaque cursor of strings and numbers.
 func EncodeCursor(v any) *string {
 	return Text(base64.RawURLEncoding.EncodeToString(Encode(v)))
 }
 
-// DecodeCursor reads into v what EncodeCursor made a cursor of. What is none is BadCursor.
+// DecodeCursor decodes a cursor of EncodeCursor into v. Other texts return BadCursor.
 func DecodeCursor(cursor string, v any) error {
 	b, err := base64.RawURLEncoding.DecodeString(cursor)
 	if err == nil {
@@ -22,7 +22,7 @@ func DecodeCursor(cursor string, v any) error {
 	return nil
 }
 
-// BadCursor is the Validation error for what is no cursor of an answer.
+// BadCursor returns the Validation error of an unknown cursor.
 func BadCursor() error {
-	return Invalid("cursor", "is not the cursor of an answer; send it as it was given, or none")
+	return Invalid("cursor", "is not a cursor of this API; send the cursor of an answer unchanged, or none")
 }

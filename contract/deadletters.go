@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// DeadLetter is what the dead-letter consumer stores for a message that was given up.
+// DeadLetter is a stored message that was given up.
 type DeadLetter struct {
 	OriginalMessage json.RawMessage   `json:"original_message"`
 	ErrorInfo       DeadLetterError   `json:"error_info"`
 	Context         DeadLetterContext `json:"context"`
 }
 
-// Encode returns the dead letter as it is stored: indented, except for the message, whose bytes are kept.
+// Encode returns the dead letter as it is stored: indented, except the message, whose bytes are kept.
 func (d *DeadLetter) Encode() []byte {
 	const indent = "  "
 	out := append([]byte("{\n"+indent+`"original_message": `), d.OriginalMessage...)
@@ -33,7 +33,7 @@ func (d *DeadLetter) Encode() []byte {
 	return append(out, "\n}\n"...)
 }
 
-// DeadLetterError is the reason: the last failure recorded for the work that the message requested.
+// DeadLetterError is the last failure recorded for the work that the message requested.
 type DeadLetterError struct {
 	ErrorType    Kind      `json:"error_type"`
 	ErrorMessage string    `json:"error_message"`
@@ -41,14 +41,14 @@ type DeadLetterError struct {
 	FailedAt     time.Time `json:"failed_at"`
 }
 
-// DeadLetterContext is where it failed.
+// DeadLetterContext is where the message failed.
 type DeadLetterContext struct {
 	QueueName            string `json:"queue_name"`
 	WorkerVersion        string `json:"worker_version"`
 	ProcessingDurationMS int64  `json:"processing_duration_ms"` // of the last attempt
 }
 
-// DeadLetterState is what became of a dead letter.
+// DeadLetterState is the state of a dead letter.
 type DeadLetterState string
 
 // The states of a dead letter. A message that fails again after its replay is a new dead letter.
@@ -71,19 +71,20 @@ type DeadLetterRecord struct {
 	State      DeadLetterState `json:"state"`
 	ResolvedAt *Time           `json:"resolved_at"` // when it was replayed or discarded
 	ResolvedBy *string         `json:"resolved_by"` // the name of the token it was requested with
-	// what the message requested; the same for a message and its replays
+	// Work identifies what the message requested; a message and its replays share it.
 	Work      string     `json:"work"`
 	Partition *Partition `json:"partition_info"`
 	Domain    *string    `json:"domain"`
-	// operators rule its domain out: it is not replayed; null where their decisions could not be read
+	// Excluded is true if operators have excluded the domain, so that it is not replayed; null if the exclusions
+	// cannot be read.
 	Excluded  *bool   `json:"excluded"`
 	Key       string  `json:"key"`        // of the stored dead letter
-	QueueRole *string `json:"queue_role"` // the role of QueueName; null when it is none of the pipeline's
+	QueueRole *string `json:"queue_role"` // the role of QueueName; null if it is not a queue of the pipeline
 	DeadLetterError
 	DeadLetterContext
 }
 
-// About reports whether a dead letter is about a domain that is excluded.
+// About reports whether the dead letter is about an excluded domain.
 func (d *DeadLetterRecord) About(x *Exclusions) bool { return d.Domain != nil && x.Domain(*d.Domain) }
 
 // DeadLetterPage answers GET /api/v1/dlq.
@@ -95,7 +96,7 @@ type DeadLetterPage struct {
 // DeadLetterDetail answers GET /api/v1/dlq/{id}.
 type DeadLetterDetail struct {
 	DeadLetterRecord
-	// as stored, with the original message; null when it is gone from R2
+	// Letter is the stored letter with the original message; null if it is gone from R2.
 	Letter   *DeadLetter        `json:"letter"`
 	Attempts []Attempt          `json:"attempts"` // recorded failures of the same work, oldest first
 	History  []DeadLetterRecord `json:"history"`  // the other dead letters of the same work, oldest first
@@ -129,18 +130,19 @@ type DeadLetterChoice struct {
 	All    bool              `json:"all,omitempty"`
 }
 
-// MinPrefix is how many characters of an id stand for the whole at least, where no other begins with them.
+// MinPrefix is the minimum length of an id's prefix that stands for the id, if it is unique.
 const MinPrefix = 4
 
-// MaxResolved is how many dead letters one call replays or discards.
+// MaxResolved caps the dead letters that one call replays or discards.
 const MaxResolved = 500
 
 // Resolved answers POST /api/v1/dlq/replay and …/discard.
 type Resolved struct {
-	// replayed or discarded by this call, with those that were discarded because their raw file ended
+	// Done counts letters replayed or discarded by this call, including those discarded because their raw file
+	// ended.
 	Done      int64        `json:"done"`
-	Skipped   int64        `json:"skipped"`   // of the ids: replayed or discarded before
-	Failed    []Unresolved `json:"failed"`    // these stay as they were
+	Skipped   int64        `json:"skipped"`   // ids that were replayed or discarded before
+	Failed    []Unresolved `json:"failed"`    // unchanged
 	Remaining int64        `json:"remaining"` // still stored and matching: call again
 }
 
@@ -151,7 +153,7 @@ type Unresolved struct {
 	Message string `json:"message"`
 }
 
-// Validate reports the first error.
+// Validate returns the first error.
 func (c *DeadLetterChoice) Validate() error {
 	ways := 0
 	for _, there := range []bool{c.IDs != nil, c.Filter != nil, c.All} {
@@ -161,23 +163,23 @@ func (c *DeadLetterChoice) Validate() error {
 	}
 	switch {
 	case ways != 1:
-		return Invalid("ids", "exactly one of ids, filter and all chooses dead letters; send %s",
+		return Invalid("ids", "exactly one of ids, filter and all is required; send %s",
 			`{"ids":["…"]}, {"filter":{…}} or {"all":true}`)
 	case c.IDs != nil && (len(c.IDs) == 0 || len(c.IDs) > MaxResolved):
-		return Invalid("ids", "has %d ids; send 1 to %d", len(c.IDs), MaxResolved)
+		return Invalid("ids", "must have between 1 and %d ids, got %d", MaxResolved, len(c.IDs))
 	case c.Filter == nil:
 		return nil
 	}
 	f := c.Filter
 	if *f == (DeadLetterFilter{}) {
-		return Invalid("filter", "is empty; send what to choose by, or %s", `{"all":true}`)
+		return Invalid("filter", "is empty; send a condition, or %s", `{"all":true}`)
 	}
 	if f.Queue != "" && f.Queue != SeedQueue && f.Queue != DomainQueue {
-		return Invalid("filter.queue", "%q is not a queue of the pipeline; send %s or %s", clip(f.Queue), SeedQueue,
+		return Invalid("filter.queue", "%q is not a queue of the pipeline; use %s or %s", clip(f.Queue), SeedQueue,
 			DomainQueue)
 	}
 	if f.ErrorType != "" && !slices.Contains(Kinds, f.ErrorType) {
-		return Invalid("filter.error_type", "%q is none of them; send %s", clip(f.ErrorType),
+		return Invalid("filter.error_type", "%q is not an error type; use %s", clip(f.ErrorType),
 			strings.Join(Kinds, ", "))
 	}
 	return Filter{Country: f.Country, Category: f.Category, Date: f.Date}.Validate("filter.")

@@ -8,8 +8,8 @@ import (
 // SchemaVersion is the version of domain_metadata.json that this program writes.
 const SchemaVersion = "1.0"
 
-// Document is domain_metadata.json: the findings about one domain, for the scrapers that fetch it. Its JSON
-// Schema is schemas/domain_metadata.schema.json. Absent values are null, never "".
+// Document is domain_metadata.json: what is known about one domain, for the scrapers that fetch it. Its JSON Schema
+// is schemas/domain_metadata.schema.json. Absent values are null, never "".
 type Document struct {
 	SchemaVersion     string  `json:"schema_version"`
 	Revision          int     `json:"revision"` // grows by one with every rewrite
@@ -23,46 +23,46 @@ type Document struct {
 	ValidUntil        Time    `json:"valid_until"` // when to expect the next revision
 	Reachable         bool    `json:"reachable"`   // false: nothing of the domain answered
 	Partial           bool    `json:"partial"`     // true: cut short by a limit or a failure
-	// true: operators of the engine ruled the domain out
+	// Excluded is true if operators have excluded the domain.
 	Excluded bool `json:"excluded"`
-	// true: the site refuses every page, sitemap and feed that was asked for
+	// Blocked is true if the site refused every page, sitemap and feed that was requested.
 	Blocked       bool    `json:"blocked"`
-	BlockedReason *string `json:"blocked_reason"` // what it answered then
-	// host of another domain to which its home page leads for good
+	BlockedReason *string `json:"blocked_reason"` // its answer, if blocked
+	// MovedTo is the host of another domain to which the home page redirects permanently.
 	MovedTo     *string        `json:"moved_to"`
 	URLs        []DocumentURL  `json:"urls"`                   // sorted by URL, the first MaxInlineURLs
 	URLsFiles   []string       `json:"urls_files"`             // R2 keys of the lists with the others, in order
-	URLsOmitted int            `json:"urls_omitted,omitempty"` // for which the lists have no room either
+	URLsOmitted int            `json:"urls_omitted,omitempty"` // URLs in neither
 	Robots      RobotsSummary  `json:"robots"`
 	Sitemap     SitemapSummary `json:"sitemap"`
 	Source      Source         `json:"source"`
 	Technical   Technical      `json:"technical_metadata"`
-	// Discovery and Contract are made by package discovery: which URLs matter, and how to fetch them.
+	// Discovery and Contract are written by package discovery: which URLs matter, and how to fetch them.
 	Discovery  json.RawMessage `json:"intelligent_discovery"`
 	Contract   json.RawMessage `json:"fetch_contract"`
 	Processing Processing      `json:"processing_metadata"`
-	// State is internal: JSON of what a merge needs in order to score again. Absent where that is an object of its
-	// own, as in documents of earlier versions.
+	// State is internal: JSON that a merge needs to score again. It is absent if it is stored as an object of its
+	// own, and in documents of earlier versions.
 	State string `json:"discovery_state,omitempty"`
 }
 
 // DocumentURL is one raw URL of the domain.
 type DocumentURL struct {
 	URL             string   `json:"url"`     // in canonical form (markup.AppendCanonical)
-	RawURL          *string  `json:"raw_url"` // as in the raw file; null for its canonical form
+	RawURL          *string  `json:"raw_url"` // as in the raw file; null if that is canonical
 	Title           *string  `json:"title"`
 	Path            string   `json:"path"`
 	DiscoveryMethod *string  `json:"discovery_method"`
 	Language        *string  `json:"language"`
 	DiscoveredAt    *string  `json:"discovered_at"`         // as in the raw file
-	Confidence      *float64 `json:"confidence"`            // of Research, as in the raw file
-	SourceFile      string   `json:"source_file,omitempty"` // raw_NNNN of the partition, which has this description
+	Confidence      *float64 `json:"confidence"`            // Research's, as in the raw file
+	SourceFile      string   `json:"source_file,omitempty"` // the raw_NNNN with this description
 	// The following are null in the lists of urls_files that earlier versions wrote.
 	Type     *string  `json:"type"`               // content type
 	Priority *float64 `json:"priority_score"`     // 0 to 1
 	Action   *string  `json:"recommended_action"` // what a scraper should do with it
-	// by robots.txt; null if that of its host was not fetched or takes too long to match; false if operators excluded
-	// it
+	// Allowed is the verdict of robots.txt; null if the host's was not fetched or takes too long to match; false if
+	// operators excluded the URL.
 	Allowed *bool `json:"allowed"`
 }
 
@@ -79,8 +79,8 @@ type RobotsSummary struct {
 
 // SitemapSummary is the outcome of fetching the root sitemap, as the workflow document names it.
 type SitemapSummary struct {
-	// of the root sitemap, else of the request that Error is about; 404 with an ErrorType when nothing was asked, or
-	// nothing answered
+	// StatusCode is that of the root sitemap, or of the request that Error describes; 404 with an ErrorType if
+	// nothing was requested or nothing answered.
 	StatusCode    int     `json:"status_code"`
 	ContentLength int64   `json:"content_length"` // bytes, decompressed
 	Exists        bool    `json:"exists"`
@@ -90,7 +90,7 @@ type SitemapSummary struct {
 	Failure
 }
 
-// Failure is why something is missing. Both are null when nothing failed.
+// Failure is the reason why something is missing. Both fields are null if nothing failed.
 type Failure struct {
 	Error     *string `json:"error"`
 	ErrorType *string `json:"error_type"` // a Kind, robots_disallowed, robots_unknown or excluded
@@ -100,24 +100,25 @@ type Failure struct {
 type Source struct {
 	RawFilePath  string   `json:"raw_file_path"` // the first of RawFilePaths
 	RawFilePaths []string `json:"raw_file_paths"`
-	// Omitted counts messages with something new from raw files that are not among RawFilePaths.
+	// Omitted counts messages with new content from raw files that are not in RawFilePaths.
 	Omitted int `json:"raw_file_paths_omitted,omitempty"`
 }
 
-// Technical are the findings about the site.
+// Technical describes the site.
 type Technical struct {
 	RobotsTxt  RobotsTxt  `json:"robots_txt"`
 	SitemapXML SitemapXML `json:"sitemap_xml"`
 	Feeds      []Feed     `json:"feeds"`
-	// FeedsOmitted counts feeds that the site declares or submits and that are not among Feeds.
+	// FeedsOmitted counts feeds that the site declares or submits and that are not in Feeds.
 	FeedsOmitted int        `json:"feeds_omitted,omitempty"`
 	ServerInfo   ServerInfo `json:"server_info"`
 	ReusedFrom   *string    `json:"reused_from"` // key of the document whose evidence was reused
-	// domain that showed the same home page and sitemap before; documents of earlier versions lack it
+	// MirrorOf is a domain that was seen before with the same home page and sitemap. Documents of earlier versions
+	// lack it.
 	MirrorOf *string `json:"mirror_of"`
 }
 
-// RobotsTxt describes robots.txt and its verdict for this crawler.
+// RobotsTxt describes robots.txt and its verdict on this crawler.
 type RobotsTxt struct {
 	Exists            bool              `json:"exists"`
 	Size              int64             `json:"size"` // bytes received, up to the limit
@@ -126,7 +127,7 @@ type RobotsTxt struct {
 	SHA256            *string           `json:"sha256"`
 	AllowsCrawling    bool              `json:"allows_crawling"`     // RFC 9309 verdict for our product token on "/"
 	CrawlDelaySeconds *float64          `json:"crawl_delay_seconds"` // as in the file
-	ContentSignals    map[string]string `json:"content_signals"`     // {} when it has none
+	ContentSignals    map[string]string `json:"content_signals"`     // {} if there are none
 	SignalsOmitted    int               `json:"content_signals_omitted,omitempty"`
 	SitemapURLs       []string          `json:"sitemap_urls"` // at most MaxSitemapURLs
 	URLsOmitted       int               `json:"sitemap_urls_omitted,omitempty"`
@@ -145,8 +146,8 @@ type SitemapXML struct {
 	LastUpdated  *Time             `json:"last_updated"` // newest lastmod, else Last-Modified
 	Truncated    bool              `json:"truncated"`
 	Documents    []SitemapDocument `json:"documents"`
-	// DocumentsOmitted counts sitemaps that were requested and are not among Documents, NotRead those that
-	// the site names and a limit kept from being requested; there are more when it names more than 65,536.
+	// DocumentsOmitted counts requested sitemaps that are not in Documents. NotRead counts sitemaps that the site
+	// names and a limit kept from being requested, up to 65,536.
 	DocumentsOmitted int `json:"documents_omitted,omitempty"`
 	NotRead          int `json:"sitemaps_not_read,omitempty"`
 	Failure
@@ -169,7 +170,7 @@ type Feed struct {
 	URL         string  `json:"url"`
 	Kind        string  `json:"kind"` // rss, atom, json
 	Title       *string `json:"title"`
-	FoundBy     string  `json:"found_by"` // link, well_known; robots or index when it was submitted as a sitemap
+	FoundBy     string  `json:"found_by"` // link, well_known; robots or index if submitted as a sitemap
 	ItemCount   int     `json:"item_count"`
 	LastUpdated *Time   `json:"last_updated"` // newest item
 }
@@ -197,7 +198,7 @@ type Processing struct {
 // Time is a moment in a document: RFC 3339 in UTC, to the second.
 type Time struct{ time.Time }
 
-// At gives t as a document's Time, and nil for the zero time.
+// At returns t as a document's Time, or nil for the zero time.
 func At(t time.Time) *Time {
 	if t.IsZero() {
 		return nil
@@ -205,10 +206,10 @@ func At(t time.Time) *Time {
 	return &Time{t}
 }
 
-// AtMillis is At for a moment as stores keep it, see Millis.
+// AtMillis is At for milliseconds since 1970.
 func AtMillis(ms int64) *Time { return At(FromMillis(ms)) }
 
-// Millis gives t as stores keep it: in milliseconds since 1970, 0 for the zero time.
+// Millis returns t in milliseconds since 1970, or 0 for the zero time.
 func Millis(t time.Time) int64 {
 	if t.IsZero() {
 		return 0
@@ -232,7 +233,7 @@ func (t Time) Append(b []byte) []byte {
 	return append(t.UTC().AppendFormat(append(b, '"'), time.RFC3339), '"')
 }
 
-// Text gives s for a nullable field: nil when it is empty.
+// Text returns s for a nullable field: nil if it is empty.
 func Text(s string) *string {
 	if s == "" {
 		return nil

@@ -43,7 +43,7 @@ type Error struct {
 	Err     error
 }
 
-// Error returns where, what and why, in that order, leaving out what is empty. An error that only wraps a
+// Error returns the operation, field, message and cause, without those that are empty. An error that only wraps a
 // cause leaves field and kind to it.
 func (e *Error) Error() string {
 	return e.text(e.Op, error.Error)
@@ -67,8 +67,7 @@ func (e *Error) text(op string, of func(error) string) string {
 	return strings.Join(parts, ": ")
 }
 
-// Reason returns what and why, as Error does, for those who did not write the program: the functions that failed are
-// left out.
+// Reason returns the text of err without operations, for people who do not know the code.
 func Reason(err error) string {
 	if e, ok := err.(*Error); ok {
 		return e.text("", Reason)
@@ -84,7 +83,7 @@ func Reason(err error) string {
 // Unwrap returns the cause, for errors.Is and errors.As.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Invalid returns a Validation error about one field. The message names what to send instead.
+// Invalid returns a Validation error about one field. The message says what is accepted.
 func Invalid(field, format string, args ...any) *Error {
 	return &Error{Kind: Validation, Field: field, Message: fmt.Sprintf(format, args...)}
 }
@@ -114,8 +113,8 @@ func KindOf(err error) Kind {
 	return Internal
 }
 
-// MessageOf returns the Message of err, "" where it has none. Unlike its text, which repeats the cause, it can be
-// shown where the cause may quote a secret.
+// MessageOf returns the Message of err, or "". Unlike err's text it never contains the cause, which might quote a
+// secret.
 func MessageOf(err error) string {
 	var e *Error
 	if errors.As(err, &e) {
@@ -124,7 +123,7 @@ func MessageOf(err error) string {
 	return ""
 }
 
-// HTTPStatus returns the status of an API answer that failed with kind.
+// HTTPStatus returns the HTTP status for a kind of error.
 func HTTPStatus(kind Kind) int {
 	switch kind {
 	case Validation, Parse:

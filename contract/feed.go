@@ -3,15 +3,15 @@ package contract
 // FeedPage answers GET /api/v1/feed.
 type FeedPage struct {
 	Items      []FeedItem `json:"items"`
-	NextCursor string     `json:"next_cursor"` // also at the end, to go on from later
+	NextCursor string     `json:"next_cursor"` // also set on the last page, to continue later
 	HasMore    bool       `json:"has_more"`
 	Followed
 }
 
-// Followed says what a page lacks.
+// Followed describes what a page lacks.
 type Followed struct {
-	Unavailable []string `json:"unavailable"` // did not answer: what they have comes later
-	Expired     bool     `json:"expired"`     // the cursor is older than what is kept: something after it is gone
+	Unavailable []string `json:"unavailable"` // shards that did not answer: their items come later
+	Expired     bool     `json:"expired"`     // the cursor is older than the retention: items after it are gone
 }
 
 // FeedItem is a URL that is new.
@@ -24,20 +24,20 @@ type FeedItem struct {
 	Priority float64 `json:"priority_score"` // when it was found
 	LastMod  *Time   `json:"lastmod"`
 	FoundAt  Time    `json:"found_at"`
-	// feed, news_sitemap, sitemap, link, research, scraper; null of a URL that was put
+	// FoundBy is feed, news_sitemap, sitemap, link, research or scraper; null for a URL that was put.
 	FoundBy   *string   `json:"found_by"`
-	Snippet   *string   `json:"snippet"` // of its text, where the source has one
-	Image     *string   `json:"image"`   // a URL, where the source has one
+	Snippet   *string   `json:"snippet"` // if the source has one
+	Image     *string   `json:"image"`   // URL, if the source has one
 	Partition Partition `json:"partition_info"`
 }
 
-// FeedDelivery is what is posted to FEED_WEBHOOK_URL.
+// FeedDelivery is the body of a post to FEED_WEBHOOK_URL.
 type FeedDelivery struct {
-	ID      string     `json:"id"` // the same however often it is posted
+	ID      string     `json:"id"` // the same when it is posted again
 	Items   []FeedItem `json:"items"`
 	Cursor  string     `json:"cursor"`   // next_cursor of the feed after these items
 	HasMore bool       `json:"has_more"` // another delivery follows at once
-	// what was to be delivered before these items was too old by then, and is gone
+	// Expired is true if items before these exceeded the retention and were never delivered.
 	Expired     bool   `json:"expired"`
 	Environment string `json:"environment"`
 }
@@ -61,7 +61,7 @@ type ContractChange struct {
 	Key       string    `json:"key"`      // of the document in R2
 }
 
-// JSONFeed is the feed as https://www.jsonfeed.org/version/1.1/ has it.
+// JSONFeed is the feed in the format of https://www.jsonfeed.org/version/1.1/.
 type JSONFeed struct {
 	Version     string         `json:"version"`
 	Title       string         `json:"title"`
@@ -70,7 +70,7 @@ type JSONFeed struct {
 	Items       []JSONFeedItem `json:"items"`
 }
 
-// JSONFeedItem is an item of a JSONFeed; what the format has no field for is in Newsfork.
+// JSONFeedItem is an item of a JSONFeed. Newsfork has the fields that the format lacks.
 type JSONFeedItem struct {
 	ID            string   `json:"id"`
 	URL           string   `json:"url"`

@@ -2,8 +2,7 @@ package contract
 
 import "encoding/json"
 
-// What the frontier says over HTTP; docs/frontier.md explains it to the authors of scrapers. Absent values
-// are null.
+// Answers of the frontier's routes; docs/frontier.md explains them to authors of scrapers. Absent values are null.
 
 // FrontierLease answers POST /api/v1/frontier/lease.
 type FrontierLease struct {
@@ -13,7 +12,7 @@ type FrontierLease struct {
 	RetryAfter *int64         `json:"retry_after_seconds"` // when to ask again; null when there are items
 }
 
-// FrontierItem is a URL to be fetched by the one to which it was given.
+// FrontierItem is a leased URL.
 type FrontierItem struct {
 	ID           string    `json:"id"`
 	URL          string    `json:"url"`
@@ -32,13 +31,13 @@ type FrontierItem struct {
 	Partition    Partition `json:"partition_info"`
 }
 
-// FrontierReported answers POST /api/v1/frontier/report. A result that repeats another, or comes after its
-// lease, counts as accepted.
+// FrontierReported answers POST /api/v1/frontier/report. Repeated results, and results after the end of a lease,
+// count as accepted.
 type FrontierReported struct {
 	Accepted int      `json:"accepted"`
-	Unknown  int      `json:"unknown"`             // there is no such item, or its lease is another one
+	Unknown  int      `json:"unknown"`             // no such item, or it belongs to another lease
 	Added    int      `json:"added"`               // found URLs that are new
-	NotTaken []string `json:"not_taken,omitempty"` // with 503: ids of results to be reported again
+	NotTaken []string `json:"not_taken,omitempty"` // with 503: ids of results to report again
 }
 
 // FrontierPut answers POST /api/v1/frontier/urls.
@@ -46,24 +45,24 @@ type FrontierPut struct {
 	Accepted   int           `json:"accepted"`
 	Duplicates int           `json:"duplicates"`
 	Rejected   []RejectedURL `json:"rejected"`
-	NotTaken   []string      `json:"not_taken,omitempty"` // with 503: URLs to be put again
+	NotTaken   []string      `json:"not_taken,omitempty"` // with 503: URLs to put again
 }
 
-// RejectedURL is a URL that the frontier does not take.
+// RejectedURL is a URL that the frontier refused.
 type RejectedURL struct {
 	URL    string `json:"url"`
 	Reason string `json:"reason"`
 }
 
-// FrontierCounts is how much a shard has, or all of them together.
+// FrontierCounts counts the content of a shard, or of all shards.
 type FrontierCounts struct {
 	Hosts     int64 `json:"hosts"`
 	URLs      int64 `json:"urls"`    // pages that wait or are leased
 	Entries   int64 `json:"entries"` // entry points
-	Due       int64 `json:"due"`     // hosts of which something may be fetched now
+	Due       int64 `json:"due"`     // hosts with something that may be fetched now
 	Leased    int64 `json:"leased"`  // pages and entry points
-	Done      int64 `json:"done"`    // pages, since the beginning
-	Failed    int64 `json:"failed"`  // pages that were given up, since the beginning
+	Done      int64 `json:"done"`    // pages, ever
+	Failed    int64 `json:"failed"`  // pages that were given up, ever
 	OldestDue *Time `json:"oldest_due"`
 }
 
@@ -71,15 +70,15 @@ type FrontierCounts struct {
 type FrontierStats struct {
 	FrontierCounts
 	Found       []FrontierFound `json:"found"`       // new URLs of the last 24 hours, oldest first, every hour
-	Shards      []FrontierShard `json:"shards"`      // those that answered, empty ones too
-	Unavailable []string        `json:"unavailable"` // names of those that did not, which count nowhere
+	Shards      []FrontierShard `json:"shards"`      // those that answered, including empty ones
+	Unavailable []string        `json:"unavailable"` // names of those that did not; they are not counted
 }
 
-// FrontierFound is how many new URLs the feed got within an hour.
+// FrontierFound counts the new URLs of the feed in one hour.
 type FrontierFound struct {
 	Hour  Time             `json:"hour"` // its beginning
 	Count int64            `json:"count"`
-	Types map[string]int64 `json:"types"` // by content type, those of which there were some
+	Types map[string]int64 `json:"types"` // by content type, without zeros
 }
 
 // FrontierShard is one shard.
@@ -96,10 +95,10 @@ type FrontierURL struct {
 	LeaseUntil *Time           `json:"lease_until"`
 	LastStatus *int            `json:"last_status"` // of an entry point
 	Checks     []FrontierCheck `json:"checks"`      // of an entry point, oldest first
-	Entry      *FrontierEntry  `json:"entry"`       // null when it is no entry point
+	Entry      *FrontierEntry  `json:"entry"`       // null for pages
 }
 
-// FrontierCheck is one look at an entry point.
+// FrontierCheck is one check of an entry point.
 type FrontierCheck struct {
 	At      Time `json:"at"`
 	Status  *int `json:"status"`  // null when nothing answered
@@ -122,12 +121,12 @@ type FrontierHost struct {
 	Domain          string  `json:"domain"`
 	URLs            int64   `json:"urls"`    // pages that wait or are leased
 	Entries         int     `json:"entries"` // entry points
-	Due             int64   `json:"due"`     // of both, how many may be fetched once the host is ready
+	Due             int64   `json:"due"`     // pages and entry points that may be fetched once the host is ready
 	Done            int64   `json:"done"`
 	Failed          int64   `json:"failed"`
 	Delay           float64 `json:"delay_seconds"` // between two requests
-	ReadyAt         *Time   `json:"ready_at"`      // before then nobody may ask it; null: it may be asked now
-	DueAt           *Time   `json:"due_at"`        // from when on there is something to fetch
+	ReadyAt         *Time   `json:"ready_at"`      // no request before then; null: ready now
+	DueAt           *Time   `json:"due_at"`        // when something to fetch is due
 	LeasedUntil     *Time   `json:"leased_until"`
 	BlockedUntil    *Time   `json:"blocked_until"` // by an operator
 	RobotsExpiresAt *Time   `json:"robots_expires_at"`

@@ -12,12 +12,11 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// Messages keep their bytes on their way: what is stored or sent again is what was received, since a
-// message close to the limits might exceed them when encoded again. The functions of this file change
-// nothing but what they are named for.
+// Messages keep their bytes on their way: what is stored or sent again is what was received, since a message close
+// to the limits might exceed them when encoded again. The functions of this file change nothing else.
 
-// Encode returns v, which must be plain data, as compact JSON. Unlike json.Marshal it does not escape "&",
-// "<" and ">": six bytes for each of them could make a message too large.
+// Encode returns v, which must be plain data, as compact JSON. Unlike json.Marshal it does not escape "&", "<" and
+// ">", which could make a message too large.
 func Encode(v any) []byte {
 	var out bytes.Buffer
 	e := json.NewEncoder(&out)
@@ -28,7 +27,7 @@ func Encode(v any) []byte {
 	return bytes.TrimSuffix(out.Bytes(), []byte("\n"))
 }
 
-// AppendText appends a string as Encode writes it. Most need no care, and cost no more than to be copied.
+// AppendText appends a string as Encode writes it. Plain strings, which are most, are only copied.
 func AppendText(b []byte, s string) []byte {
 	if !isPlain(s) {
 		return append(b, Encode(s)...)
@@ -44,8 +43,8 @@ func AppendTextOrNull(b []byte, s *string) []byte {
 	return AppendText(b, *s)
 }
 
-// isPlain reports whether a string stands in JSON as it is. (U+2028 and U+2029, which are E2 80 A8 and A9, are
-// escaped for the sake of JavaScript.)
+// isPlain reports whether a string needs no escapes in JSON. U+2028 and U+2029 (E2 80 A8 and A9) are escaped for
+// JavaScript.
 func isPlain(s string) bool {
 	for i := range len(s) {
 		if c := s[i]; c < ' ' || c == '"' || c == '\\' || c == 0xe2 && i+2 < len(s) && s[i+1] == 0x80 &&
@@ -66,7 +65,7 @@ func AsJSON(message []byte) json.RawMessage {
 
 const busySince = "busy_since"
 
-// WithBusySince sets the field busy_since of a message, a JSON object. All other bytes stay.
+// WithBusySince sets the field busy_since of a message, a JSON object, and keeps all other bytes.
 func WithBusySince(message []byte, since time.Time) []byte {
 	message = WithoutBusySince(message)
 	open := bytes.IndexByte(message, '{') + 1
@@ -80,8 +79,7 @@ func WithBusySince(message []byte, since time.Time) []byte {
 	return append(out, message[open:]...)
 }
 
-// WithoutBusySince removes the field busy_since from a message. A message that is not a JSON object, or has
-// no such field, is returned unchanged.
+// WithoutBusySince removes the field busy_since from a message. Other messages are returned unchanged.
 func WithoutBusySince(message []byte) []byte {
 	for {
 		start, end, ok := member(message, busySince)
@@ -92,8 +90,8 @@ func WithoutBusySince(message []byte) []byte {
 	}
 }
 
-// member finds the first member of a JSON object that encoding/json would read as name, in any case
-// of letters. The range includes one of the commas around it, so that what remains is an object.
+// member finds the first member of a JSON object that encoding/json would decode as name, in any case. The range
+// includes one of the commas around it, so that the rest is still an object.
 func member(object []byte, name string) (start, end int, ok bool) {
 	if !json.Valid(object) {
 		return 0, 0, false
@@ -122,23 +120,23 @@ func member(object []byte, name string) (start, end int, ok bool) {
 	return start, end, true
 }
 
-// decode decodes one JSON object; errors name what was sent instead.
+// decode decodes one JSON object.
 func decode(body []byte, v any) error {
 	body = bytes.TrimSpace(body)
 	if len(body) == 0 || body[0] != '{' {
-		return Invalid("body", "is not a JSON object; send one as the workflow documents describe")
+		return Invalid("body", "must be a JSON object as in the workflow documents")
 	}
 	d := json.NewDecoder(bytes.NewReader(body))
 	if err := d.Decode(v); err != nil {
 		return JSONError(err)
 	}
 	if _, err := d.Token(); err != io.EOF {
-		return &Error{Kind: Parse, Field: "body", Message: "has more after its JSON object; send exactly one"}
+		return &Error{Kind: Parse, Field: "body", Message: "continues after its JSON object; send exactly one"}
 	}
 	return nil
 }
 
-// JSONError turns an error of encoding/json into one that names the field and its expected type.
+// JSONError converts an error of encoding/json into one that names the field and its expected type.
 func JSONError(err error) error {
 	var wrong *json.UnmarshalTypeError
 	var e *Error
@@ -146,7 +144,7 @@ func JSONError(err error) error {
 	case errors.As(err, &e):
 		return err
 	case errors.As(err, &wrong):
-		return Invalid(wrong.Field, "is a JSON %s; send %s", wrong.Value, jsonType(wrong.Type.Kind().String()))
+		return Invalid(wrong.Field, "must be %s, got a JSON %s", jsonType(wrong.Type.Kind().String()), wrong.Value)
 	}
 	return &Error{Kind: Parse, Field: "body", Message: "is not valid JSON; send one JSON object", Err: err}
 }

@@ -38,9 +38,8 @@ func (f RawFile) Key() string { return rawRoot + partitionPath(f.Partition) + f.
 // Checkpoint returns the key of the empty object that marks the file as processed.
 func (f RawFile) Checkpoint() string { return f.Key() + checkpointExt }
 
-// DiscardMark returns the key of the empty object that marks the file as one that an operator discarded or deleted.
-// It counts for a file that is not newer than itself, and that has no checkpoint. In the order of keys it stands
-// between the two.
+// DiscardMark returns the key of the empty object that marks the file as discarded or deleted by an operator. It
+// applies to a file that is not newer than itself and has no checkpoint. It sorts between the two keys.
 func (f RawFile) DiscardMark() string { return f.Key() + discardExt }
 
 // ParseRawKey parses the key of a raw file, or of its checkpoint (then checkpoint is true). For any other
@@ -60,7 +59,7 @@ func ParseRawKey(key string) (f RawFile, checkpoint, ok bool) {
 // checkRawKey accepts the key of a raw file in partition p.
 func checkRawKey(field, key string, p Partition) error {
 	if f, checkpoint, ok := ParseRawKey(key); !ok || checkpoint || f.Partition != p {
-		return Invalid(field, "%q is not a raw file of that partition; send a key like %q", clip(key),
+		return Invalid(field, "%q is not a raw file of that partition; use a key such as %q", clip(key),
 			RawFile{p, "raw_0001"}.Key())
 	}
 	return nil
@@ -88,8 +87,8 @@ func RawName(number string) string { return rawName + number }
 // RawNumber returns the number in the name of a raw file. It returns a number unchanged.
 func RawNumber(name string) string { return strings.TrimPrefix(name, rawName) }
 
-// RawPrefix returns the longest common prefix of the keys of raw files that match the filters: these are
-// used in this order up to the first empty one.
+// RawPrefix returns the longest common prefix of the keys of raw files that match the filters. An empty filter ends
+// the prefix.
 func RawPrefix(country, category, date string) string {
 	return filterPrefix(rawRoot, country, category, date)
 }
@@ -128,14 +127,14 @@ func (d DomainDir) Discovery() string  { return d.Prefix() + DiscoveryName }
 // URLListPrefix returns the prefix of the keys of the domain's URL lists.
 func (d DomainDir) URLListPrefix() string { return d.Prefix() + listsDir }
 
-// URLList returns the key of the URLs that part (1, 2, …) of a raw file has for the domain, when they are
-// too many for a message. rawName is RawFile.Name.
+// URLList returns the key of part (1, 2, …) of the URLs of a domain in a raw file, if they are too many for a
+// message. rawName is RawFile.Name.
 func (d DomainDir) URLList(rawName string, part int) string {
 	return d.URLListPrefix() + rawName + "-" + strconv.Itoa(part) + listExt
 }
 
-// SortedList returns the key of a list of those URLs of the domain for which its document has no room. The
-// digest is that of its content.
+// SortedList returns the key of a list of URLs that the domain's document does not contain. digest is that of the
+// list.
 func (d DomainDir) SortedList(digest string) string {
 	return d.URLListPrefix() + digest + listExt
 }
@@ -152,10 +151,10 @@ type DeadLetterKey struct {
 func NewDeadLetterKey(queue string, at time.Time, messageID string) (DeadLetterKey, error) {
 	k := DeadLetterKey{queue, at.UTC().Format(time.DateOnly), messageID}
 	if !isToken(queue) {
-		return k, Invalid("queue", "%q is not the name of a queue; send letters, digits, \"_\" or \"-\"", queue)
+		return k, Invalid("queue", "%q is not the name of a queue; use letters, digits, \"_\" or \"-\"", queue)
 	}
 	if !isToken(messageID) {
-		return k, Invalid("message_id", "%q is not a message id; send letters, digits, \"_\" or \"-\"", messageID)
+		return k, Invalid("message_id", "%q is not a message id; use letters, digits, \"_\" or \"-\"", messageID)
 	}
 	return k, nil
 }
@@ -206,7 +205,7 @@ func partitionPath(p Partition) string {
 	return CountryDir + p.Country + "/" + CategoryDir + p.Category + "/" + DateDir + p.Date + "/"
 }
 
-// cutPartition cuts what partitionPath wrote off the beginning of path.
+// cutPartition cuts the output of partitionPath off the beginning of path.
 func cutPartition(path string) (p Partition, after string, ok bool) {
 	part := func(name string) string {
 		v, found := strings.CutPrefix(path, name)
@@ -243,21 +242,21 @@ func isToken(s string) bool {
 	return s != "" && len(s) <= 128
 }
 
-// SnapshotRoot is the directory of the snapshots of all shards of the frontier.
+// SnapshotRoot is the directory of all snapshots of the frontier.
 const SnapshotRoot = "frontier/"
 
-// SnapshotDir is the directory of the snapshots of a shard.
+// SnapshotDir returns the directory of a shard's snapshots.
 func SnapshotDir(shard string) string { return SnapshotRoot + shard + "/" }
 
-// Snapshot is the directory of the one of a day (UTC). The directories sort by day.
+// Snapshot returns the directory of a day's snapshot (UTC). Directories sort by day.
 func Snapshot(shard string, day time.Time) string {
 	return SnapshotDir(shard) + DateDir + day.UTC().Format(time.DateOnly) + "/"
 }
 
-// SnapshotPrefix is how the keys of all pages of a snapshot begin, of which the directory is given.
+// SnapshotPrefix returns the common prefix of the keys of a snapshot's pages.
 func SnapshotPrefix(dir string) string { return dir + "page-" }
 
-// SnapshotPage is the key of a page of a snapshot, from 1.
+// SnapshotPage returns the key of a page of a snapshot, from 1.
 func SnapshotPage(dir string, page int) string {
 	return fmt.Sprintf("%s%04d%s", SnapshotPrefix(dir), page, listExt)
 }

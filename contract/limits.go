@@ -5,16 +5,17 @@ import (
 	"unicode/utf8"
 )
 
-// How much of a domain its document contains. Every list has a limit, and a field with the suffix _omitted
-// that counts what is left out; it is absent if nothing is. The schema states the same limits.
+// Limits of the lists of a document. A field with the suffix _omitted counts what a limit leaves out, and is absent
+// if that is nothing. The schema states the same limits.
 const (
-	// URLs in the document itself; the others are in the lists of urls_files, as many in each
+	// MaxInlineURLs is the number of URLs in the document itself, and in each of the lists of urls_files.
 	MaxInlineURLs  = 5000
 	MaxInlineBytes = 4 << 20 // of these URLs, and of each list, with their descriptions
 	MaxURLLists    = 2000
 	MaxRawFiles    = 1000
 	MaxSitemapURLs = 500 // Sitemap lines of robots.txt
-	// longer ones are left out: the protocol forbids them (sitemaps.org/protocol.html#locdef)
+	// MaxSitemapURLBytes caps URLs of sitemaps: the protocol forbids longer ones
+	// (sitemaps.org/protocol.html#locdef).
 	MaxSitemapURLBytes  = 2048
 	MaxSitemapDocuments = 100
 	MaxFeeds            = 20

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// NewLogger writes one JSON object a line: ts (RFC 3339, UTC), level, event and the event's fields,
-// named as in the workflow documents. Loggers are called with the event's name as the message.
+// NewLogger returns a logger that writes one JSON object per line: ts (RFC 3339, UTC), level, event, and the
+// event's fields, named as in the workflow documents. The message of a log call is the event.
 func NewLogger(w io.Writer) *slog.Logger {
 	return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{
 		ReplaceAttr: func(groups []string, a slog.Attr) slog.Attr {

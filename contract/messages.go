@@ -11,9 +11,9 @@ type SeedMessage struct {
 	FilePath  string    `json:"file_path"`
 	Partition Partition `json:"partition_info"`
 	Force     bool      `json:"force,omitempty"`
-	// when the orchestration was requested; when zero, Force counts from when the message was sent
+	// RequestedAt is the time of the orchestration; if zero, Force counts from when the message was sent.
 	RequestedAt time.Time `json:"requested_at,omitzero"`
-	// of the file, where it is at hand: a checkpoint may be that of another one which it replaced
+	// ETag is that of the file, if known: a checkpoint might belong to a file that was replaced.
 	ETag string `json:"etag,omitempty"`
 }
 
@@ -31,9 +31,9 @@ func (m *SeedMessage) RawFile() RawFile {
 	return f
 }
 
-// DoneBy reports whether a checkpoint with this metadata is that of the file of the message.
+// DoneBy reports whether a checkpoint with this metadata belongs to the message's file.
 func (m *SeedMessage) DoneBy(checkpoint map[string]string) bool {
-	processed := checkpoint[RawETagField] // none in those of earlier versions
+	processed := checkpoint[RawETagField] // absent in checkpoints of earlier versions
 	return m.ETag == "" || processed == "" || m.ETag == processed
 }
 
@@ -49,7 +49,7 @@ type Filter struct {
 // Whole reports whether the filter selects a single partition.
 func (f Filter) Whole() bool { return f.Country != "" && f.Category != "" && f.Date != "" }
 
-// Validate reports the first malformed field; prefix stands before its name.
+// Validate returns the first malformed field, with prefix before its name.
 func (f Filter) Validate(prefix string) error {
 	if f.Country != "" {
 		if err := CheckCountry(prefix+"country", f.Country); err != nil {
@@ -67,10 +67,10 @@ func (f Filter) Validate(prefix string) error {
 	return nil
 }
 
-// Continuation carries an orchestration that was too large for one event into the next.
+// Continuation continues an orchestration that was too large for one event.
 type Continuation struct {
 	Filter
-	Cursor      string    `json:"cursor"` // made by step 1, opaque to others
+	Cursor      string    `json:"cursor"` // opaque, from step 1
 	RequestedAt time.Time `json:"requested_at,omitzero"`
 }
 
@@ -116,7 +116,7 @@ func createsObject(action string) bool {
 	return action == "PutObject" || action == "CompleteMultipartUpload" || action == "CopyObject"
 }
 
-// URL is one discovered URL of a domain. Only URL and Path are always there.
+// URL is one discovered URL of a domain. Only URL and Path are always set.
 type URL struct {
 	URL             string   `json:"url"`
 	Title           *string  `json:"title"`
@@ -131,23 +131,23 @@ type URL struct {
 type DomainMessage struct {
 	Domain   string `json:"domain"` // the registrable domain, lower-case A-labels
 	DomainID string `json:"domain_id"`
-	// the first URL seen; its host is tried when the bare domain does not answer
+	// DomainURL is the first URL seen. Its host is tried if the bare domain does not answer.
 	DomainURL         string    `json:"domain_url"`
 	RegistrableDomain string    `json:"registrable_domain"`
 	Authority         string    `json:"authority"` // source type such as gov; "" when unknown
 	URLs              []URL     `json:"urls"`
 	Partition         Partition `json:"partition_info"`
 	SourceFilePath    string    `json:"source_file_path"`
-	// 1, 2, … when a file's URLs of the domain came in several messages
+	// Part numbers the messages if a file's URLs of the domain need several.
 	Part int `json:"part,omitempty"`
-	// key of the URL list when it is too large for a message
+	// URLsPath is the key of the URL list if that is too large for a message.
 	URLsPath    string    `json:"urls_path,omitempty"`
 	URLsCount   int       `json:"urls_count,omitempty"` // length of that list
 	Force       bool      `json:"force,omitempty"`
-	RequestedAt time.Time `json:"requested_at,omitzero"` // as that of SeedMessage
-	// when another event was first found working on the domain
+	RequestedAt time.Time `json:"requested_at,omitzero"` // see SeedMessage
+	// BusySince is when another event was first found working on the domain.
 	BusySince time.Time `json:"busy_since,omitzero"`
-	// the frontier asks for it, and again until the domain was collected
+	// Scheduled is set on messages that the frontier sends, and repeats until the domain was collected.
 	Scheduled bool `json:"scheduled,omitempty"`
 }
 
@@ -160,8 +160,8 @@ func (m *DomainMessage) SourceFile() RawFile {
 	return f
 }
 
-// ParseDomain decodes a DOMAIN_QUEUE message and completes what can be derived: registrable_domain
-// and domain stand for each other, domain_url defaults to the domain's home page.
+// ParseDomain decodes a DOMAIN_QUEUE message and fills in what can be derived: registrable_domain and domain from
+// each other, domain_url as the domain's home page.
 func ParseDomain(body []byte) (*DomainMessage, error) {
 	m := &DomainMessage{}
 	if err := decode(body, m); err != nil {
@@ -198,7 +198,7 @@ func (m *DomainMessage) Validate() error {
 		return err
 	}
 	if lists := m.Dir().URLListPrefix(); m.URLsPath != "" && !strings.HasPrefix(m.URLsPath, lists) {
-		return Invalid("urls_path", "%q is not a URL list of this domain; send a key under %q", clip(m.URLsPath),
+		return Invalid("urls_path", "%q is not a URL list of this domain; use a key under %q", clip(m.URLsPath),
 			lists)
 	}
 	for i := range m.URLs {
@@ -220,7 +220,7 @@ func CheckDomain(field, v string) error {
 		ok = ok && (isLower(c) || c >= '0' && c <= '9' || c == '.' || c == '-')
 	}
 	if !ok {
-		return Invalid(field, "%q is not the name of a domain; send one such as %q, in lower case and A-labels",
+		return Invalid(field, "%q is not a domain name; use lower-case A-labels such as %q",
 			clip(v), "mom.gov.sg")
 	}
 	return nil

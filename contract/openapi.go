@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// OpenAPI describes the HTTP API (OpenAPI 3.1); it is published at /openapi.json. The Worker has it among its static
-// files: a program that names this variable becomes larger by it.
+// OpenAPI describes the HTTP API (OpenAPI 3.1), published at /openapi.json. The Worker serves it as a static file
+// instead: naming this variable makes a program larger.
 //
 //go:embed openapi.json
 var OpenAPI []byte
 
-// Published returns the description or the schema that is published at a path, such as
-// "/schemas/alarm_change.schema.json". It has them in the program, unlike the Worker.
+// Published returns the description or schema published at a path, such as "/schemas/alarm_change.schema.json". It
+// is for native programs; the Worker has static files.
 func Published(path string) ([]byte, error) {
 	if path == "/openapi.json" {
 		return OpenAPI, nil

@@ -6,21 +6,21 @@ import (
 	"time"
 )
 
-// Outcome is what the ledger records of the collection of a domain. The metadata of the domain's checkpoint
-// has it too, so that a listing is enough to rebuild the ledger.
+// Outcome is the ledger's record of a collection. The metadata of the domain's checkpoint repeats it, so that a
+// listing is enough to rebuild the ledger.
 type Outcome struct {
 	CollectedAt  time.Time // to the second, as in the document
 	Reachable    bool
 	Robots       bool          // robots.txt exists
 	Sitemap      bool          // a sitemap exists
-	Duration     time.Duration // of the processing, politeness waits left out
-	ErrorType    string        // why nothing answered; "" when reachable
+	Duration     time.Duration // of the processing, without politeness waits
+	ErrorType    string        // why nothing answered; "" if reachable
 	ErrorMessage string
 	Revision     int       // of the document
-	ChangedAt    time.Time // when that was written; zero where it is not known
+	ChangedAt    time.Time // when the document was written; zero if unknown
 }
 
-// maxOutcomeError keeps an error within an object's metadata, in bytes.
+// maxOutcomeError caps an error so that it fits an object's metadata, in bytes.
 const maxOutcomeError = 500
 
 // OutcomeOf returns the outcome that a document describes.
@@ -44,7 +44,7 @@ func OutcomeOf(d *Document) Outcome {
 	return o
 }
 
-// printable makes a text suitable for an object's metadata, which is sent as a header.
+// printable replaces what an object's metadata, sent as a header, cannot contain.
 func printable(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if r < ' ' || r > '~' {
@@ -73,7 +73,7 @@ func (o Outcome) Metadata() map[string]string {
 	return m
 }
 
-// ParseOutcome parses what Metadata wrote; ok is false if it is missing or incomplete.
+// ParseOutcome parses the output of Metadata. It returns false if that is missing or incomplete.
 func ParseOutcome(m map[string]string) (o Outcome, ok bool) {
 	at, err := time.Parse(time.RFC3339, m["collected_at"])
 	ms, err2 := strconv.ParseInt(m["processing_duration_ms"], 10, 64)
@@ -87,7 +87,7 @@ func ParseOutcome(m map[string]string) (o Outcome, ok bool) {
 		CollectedAt: at, Reachable: flag("reachable"), Robots: flag("robots_exists"), Sitemap: flag("sitemap_exists"),
 		Duration: time.Duration(ms) * time.Millisecond, ErrorType: m["error_type"], ErrorMessage: m["error"],
 	}
-	if at, err := time.Parse(time.RFC3339Nano, m["changed_at"]); err == nil { // not of earlier versions
+	if at, err := time.Parse(time.RFC3339Nano, m["changed_at"]); err == nil { // absent in earlier versions
 		if n, err := strconv.Atoi(m["revision"]); err == nil && n > 0 {
 			o.Revision, o.ChangedAt = n, at
 		}

@@ -13,11 +13,11 @@ type Partition struct {
 	Date     string `json:"date"`     // YYYY-MM-DD
 }
 
-// CheckCountry, CheckCategory and CheckDate validate one part of a partition; field is the name
-// that the caller has for it, which is repeated in the error.
+// CheckCountry, CheckCategory and CheckDate validate one part of a partition. field is its name in the caller's
+// input.
 func CheckCountry(field, v string) error {
 	if !isCountry(v) {
-		return Invalid(field, "%q is not a country; send two lower-case letters such as %q", clip(v), "sg")
+		return Invalid(field, "%q is not a country; use two lower-case letters such as %q", clip(v), "sg")
 	}
 	return nil
 }
@@ -25,7 +25,7 @@ func CheckCountry(field, v string) error {
 // CheckCategory accepts 1 to 64 lower-case letters, digits, "_" and "-".
 func CheckCategory(field, v string) error {
 	if !isCategory(v) {
-		return Invalid(field, "%q is not a category; send lower-case letters, digits, \"_\" or \"-\", such as %q",
+		return Invalid(field, "%q is not a category; use lower-case letters, digits, \"_\" or \"-\", such as %q",
 			clip(v), "news")
 	}
 	return nil
@@ -40,10 +40,10 @@ func CheckDate(field, v string) error {
 	if e := (*time.ParseError)(nil); errors.As(err, &e) && e.Message != "" { // such as ": day out of range"
 		return Invalid(field, "%q is not a date%s", clip(v), e.Message)
 	}
-	return Invalid(field, "%q is not a date; send YYYY-MM-DD, such as %q", clip(v), "2026-01-28")
+	return Invalid(field, "%q is not a date; use YYYY-MM-DD, such as %q", clip(v), "2026-01-28")
 }
 
-// Validate reports the first part that is malformed, as field prefix+part.
+// Validate returns an error about the first malformed part, named prefix+part.
 func (p Partition) Validate(prefix string) error {
 	if err := CheckCountry(prefix+"country", p.Country); err != nil {
 		return err
@@ -54,7 +54,7 @@ func (p Partition) Validate(prefix string) error {
 	return CheckDate(prefix+"date", p.Date)
 }
 
-// clip shortens an offending value for an error message.
+// clip shortens a value for an error message.
 func clip(s string) string {
 	if len(s) > 80 {
 		return s[:80] + "…"
@@ -78,7 +78,7 @@ func isCategory(s string) bool {
 	return true
 }
 
-// isDate reports whether time.Parse takes s for a date. Listings have one in each key, and it is ten times as fast.
+// isDate reports whether time.Parse accepts s as a date, ten times as fast: every key of a listing has one.
 func isDate(s string) bool {
 	if len(s) != len(time.DateOnly) {
 		return false

@@ -15,8 +15,7 @@ const (
 // QueueRoles lists the roles in the order of the pipeline.
 var QueueRoles = []string{SeedQueue, DomainQueue, DeadLetterQueue}
 
-// MaxRetries is max_retries of the queues in wrangler.jsonc: the delivery after that many retries is
-// the last before a message is given up.
+// MaxRetries is max_retries of the queues in wrangler.jsonc. After that many retries a message is given up.
 const MaxRetries = 3
 
 const queuePrefix = "newsfork-"
@@ -26,7 +25,7 @@ func QueueName(role, environment string) string {
 	return queuePrefix + role + "-" + environment
 }
 
-// QueueRole returns the role of a queue by its name, or "" when the queue is none of ours.
+// QueueRole returns the role of a queue by its name, or "" for queues outside the pipeline.
 func QueueRole(name string) string {
 	role, _ := splitQueueName(name)
 	if !slices.Contains(QueueRoles, role) {
@@ -35,13 +34,13 @@ func QueueRole(name string) string {
 	return role
 }
 
-// SiblingQueue returns the name of the queue with a role in the environment of the queue called name.
+// SiblingQueue returns the name of the queue with a role in the environment of the named queue.
 func SiblingQueue(name, role string) string {
 	_, suffix := splitQueueName(name)
 	return queuePrefix + role + suffix
 }
 
-// splitQueueName splits a name behind its role; the suffix begins with a hyphen or is empty.
+// splitQueueName splits a name after its role. The suffix begins with a hyphen or is empty.
 func splitQueueName(name string) (role, suffix string) {
 	name = strings.TrimPrefix(name, queuePrefix)
 	if i := strings.IndexByte(name, '-'); i >= 0 {

@@ -6,24 +6,23 @@ import (
 	"time"
 )
 
-// MaxRejections is how many rejected records of a raw file, or in a status, are listed.
+// MaxRejections caps the rejected records listed for a raw file or in a status.
 const MaxRejections = 10
 
-// Rejection is why a record of a raw file was left out.
+// Rejection is a rejected record of a raw file.
 type Rejection struct {
 	Record int    `json:"record"` // its number in the file, from 1
 	Offset int64  `json:"offset"` // of its first byte
 	Reason string `json:"reason"`
 }
 
-// FileStanding is why a raw file without a checkpoint need not be queued.
+// FileStanding is the reason why a raw file without a checkpoint need not be queued.
 type FileStanding struct {
 	InFlight bool      // it was queued a short while ago
-	BrokenAt time.Time // when it was found malformed; zero otherwise
+	BrokenAt time.Time // when it was found malformed; zero if not
 }
 
-// Broken reports whether the file was found malformed as it is, since it was uploaded. Both times are of
-// milliseconds.
+// Broken reports whether the file has been malformed since it was uploaded. Both times are in whole milliseconds.
 func (s FileStanding) Broken(uploaded time.Time) bool {
 	return !s.BrokenAt.IsZero() && !s.BrokenAt.Before(uploaded.Truncate(time.Millisecond))
 }
@@ -35,12 +34,12 @@ type FileRejection struct {
 	Rejection
 }
 
-// RecordCounts counts the records of a processed raw file. The metadata of its checkpoint has them too, so that a
+// RecordCounts counts the records of a processed raw file. The metadata of its checkpoint repeats them, so that a
 // listing is enough to show them.
 type RecordCounts struct {
 	Total    int64
 	Rejected int64
-	First    []Rejection // the first that were rejected, at most MaxRejections
+	First    []Rejection // at most MaxRejections
 }
 
 // Names of the custom metadata of the checkpoint of a raw file.
@@ -48,7 +47,7 @@ const (
 	totalField      = "total_records"
 	rejectedField   = "rejected_records"
 	rejectionsField = "rejections"
-	// RawETagField is the ETag of the file that was processed: another one may have replaced it since.
+	// RawETagField is the ETag of the processed file, which might have been replaced since.
 	RawETagField = "raw_etag"
 )
 
@@ -61,8 +60,7 @@ func (c RecordCounts) AddTo(metadata map[string]string) {
 	}
 }
 
-// RecordCountsOf reads what AddTo wrote; zero counts where the metadata has none, as in checkpoints of earlier
-// versions.
+// RecordCountsOf reads the output of AddTo. Checkpoints of earlier versions have zero counts.
 func RecordCountsOf(metadata map[string]string) (c RecordCounts) {
 	if metadata[totalField] == "" {
 		return c
@@ -73,7 +71,7 @@ func RecordCountsOf(metadata map[string]string) (c RecordCounts) {
 	return c
 }
 
-// ParseRejections parses a JSON array of them; nil for anything else.
+// ParseRejections parses a JSON array of rejections. It returns nil for anything else.
 func ParseRejections(text string) (list []Rejection) {
 	if json.Unmarshal([]byte(text), &list) != nil {
 		return nil
@@ -81,5 +79,5 @@ func ParseRejections(text string) (list []Rejection) {
 	return list
 }
 
-// DiscardMetadata is the metadata of a RawFile.DiscardMark. by is the name of the token.
+// DiscardMetadata returns the metadata of a RawFile.DiscardMark. by is the name of the token.
 func DiscardMetadata(by string) map[string]string { return map[string]string{"discarded_by": by} }

@@ -8,33 +8,33 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// RefreshMessage asks for one entry point of a domain to be looked at again (DOMAIN_QUEUE).
+// RefreshMessage requests another check of an entry point (DOMAIN_QUEUE).
 type RefreshMessage struct {
 	Refresh Refresh `json:"refresh"`
 }
 
-// Refresh is an entry point that is due. Of method "collect" it stands for the whole domain.
+// Refresh is an entry point that is due. The method "collect" stands for the whole domain.
 type Refresh struct {
 	Domain       string    `json:"domain"` // the registrable domain
 	URL          string    `json:"url"`
 	Method       string    `json:"method"`
 	ETag         string    `json:"etag,omitempty"`
 	LastModified string    `json:"last_modified,omitempty"`
-	SHA256       string    `json:"sha256,omitempty"` // of the body when it was last read: the first 32 digits
-	Partition    Partition `json:"partition_info"`   // the newest that the entry point belongs to
+	SHA256       string    `json:"sha256,omitempty"` // of the last body read: the first 32 digits
+	Partition    Partition `json:"partition_info"`   // the entry point's newest partition
 	QueuedAt     int64     `json:"queued_at"`        // ms since 1970
 }
 
 // ParseRefresh decodes a DOMAIN_QUEUE message that is a refresh; ok is false for any other.
 func ParseRefresh(body []byte) (r *Refresh, ok bool, err error) {
-	if !gjson.GetBytes(body, "refresh").Exists() { // others may have 100 KB, which are not worth decoding twice
+	if !gjson.GetBytes(body, "refresh").Exists() { // other messages can have 100 KB: not decoded twice
 		return nil, false, nil
 	}
 	var m struct {
 		Refresh *Refresh `json:"refresh"`
 	}
 	if err := decode(body, &m); err != nil || m.Refresh == nil {
-		return nil, false, nil // as what it is read is for ParseDomain to say
+		return nil, false, nil // ParseDomain judges it
 	}
 	return m.Refresh, true, m.Refresh.Validate()
 }
@@ -45,13 +45,13 @@ func (r *Refresh) Validate() error {
 		return err
 	}
 	if !strings.HasPrefix(r.URL, "https://") && !strings.HasPrefix(r.URL, "http://") {
-		return Invalid("refresh.url", "%q is not an absolute URL; send one of http or https", clip(r.URL))
+		return Invalid("refresh.url", "%q is not an absolute http or https URL", clip(r.URL))
 	}
 	return r.Partition.Validate("refresh.partition_info.")
 }
 
-// Again is the message that has the domain of a document collected once more, in one of its partitions. Its URLs
-// stand in the document, which the collection keeps, so the message carries none.
+// Again returns the message that collects the document's domain once more, in one of its partitions. It carries no
+// URLs: the document has them.
 func (d *Document) Again(p Partition, at time.Time) *DomainMessage {
 	m := &DomainMessage{
 		Domain: d.Domain, DomainID: d.DomainID, DomainURL: "https://" + d.Domain + "/", RegistrableDomain: d.Domain,
@@ -60,7 +60,8 @@ func (d *Document) Again(p Partition, at time.Time) *DomainMessage {
 	if d.Authority != nil {
 		m.Authority = *d.Authority
 	}
-	// The host to try when the bare domain does not answer: what answered last time, else any of the URLs'.
+	// DomainURL has the host to try if the bare domain does not answer: the one that answered last time, else that
+	// of any URL.
 	if host := d.Technical.ServerInfo.EffectiveHost; host != nil {
 		m.DomainURL = "https://" + *host + "/"
 		return m

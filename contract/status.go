@@ -6,32 +6,32 @@ import "encoding/json"
 // selects.
 type Status struct {
 	Stats
-	DeadLetters DeadLetterCounts `json:"dead_letters"` // of the whole engine, whatever the filter
+	DeadLetters DeadLetterCounts `json:"dead_letters"` // of the whole engine, regardless of the filter
 	Alarms      []AlarmState     `json:"alarms"`       // every alarm, firing or not, in a fixed order
-	// by role: seed, domain, dlq; null when the platform does not report it
+	// Queues is by role: seed, domain, dlq; null if the platform does not report it.
 	Queues    map[string]*Backlog `json:"queues"`
 	Paused    bool                `json:"paused"`
 	UpdatedAt Time                `json:"updated_at"` // when the numbers were read
-	// with by=partition: newest date first, at most MaxPartitions
+	// Partitions is set with by=partition: newest date first, at most MaxPartitions.
 	Partitions []PartitionStats `json:"partitions,omitempty"`
 	Errors     []ErrorCount     `json:"errors,omitempty"` // with by=error_type: most frequent first
-	// why records were rejected, examples of the newest partitions, at most MaxRejections
+	// Rejections are examples of rejected records in the newest partitions, at most MaxRejections.
 	Rejections []FileRejection `json:"rejections"`
 	Trend      []TrendHour     `json:"trend,omitempty"` // with trend=N: N hours up to now, oldest first
 }
 
-// MaxPartitions is how many partitions a Status lists.
+// MaxPartitions caps the partitions that a Status lists.
 const MaxPartitions = 500
 
 // Stats counts files and domains as the workflow document shows them.
 type Stats struct {
 	Processing ProcessingStats `json:"processing_stats"`
 	Collection CollectionStats `json:"collection_stats"`
-	Excluded   int64           `json:"domains_excluded"` // excluded by operators; in no other number
-	Discarded  int64           `json:"files_discarded"`  // by operators, as broken for good; in no other number
+	Excluded   int64           `json:"domains_excluded"` // excluded by operators; not counted elsewhere
+	Discarded  int64           `json:"files_discarded"`  // by operators, as broken for good; not counted elsewhere
 	// Records are those of the processed files.
 	Records         int64 `json:"records_total"`
-	RecordsRejected int64 `json:"records_rejected"` // of these; nothing is collected for them
+	RecordsRejected int64 `json:"records_rejected"` // of these; not collected
 }
 
 // ProcessingStats counts by state: total is the sum of processed, failed and pending.
@@ -46,14 +46,14 @@ type ProcessingStats struct {
 	DomainsPending   int64 `json:"domains_pending"`
 }
 
-// CollectionStats is about the processed domains. Rates divide by domains_total and have two
-// decimals; they are 0 when there are no domains.
+// CollectionStats describes the processed domains. Rates divide by domains_total, have two decimals, and are 0
+// without domains.
 type CollectionStats struct {
 	RobotsFound  int64   `json:"robots_txt_found"`
 	RobotsRate   float64 `json:"robots_txt_rate"`
 	SitemapFound int64   `json:"sitemap_xml_found"`
 	SitemapRate  float64 `json:"sitemap_xml_rate"`
-	// of a domain, politeness waits left out; 0 when none is processed
+	// AvgProcessingMS is per domain, without politeness waits; 0 if none is processed.
 	AvgProcessingMS int64 `json:"avg_processing_time_ms"`
 }
 
@@ -64,14 +64,14 @@ type PartitionStats struct {
 	UpdatedAt Time `json:"updated_at"` // of the last change
 }
 
-// ErrorCount is how many files and domains failed with an error type.
+// ErrorCount counts the files and domains that failed with an error type.
 type ErrorCount struct {
 	ErrorType string `json:"error_type"`
 	Files     int64  `json:"files"`
 	Domains   int64  `json:"domains"`
 }
 
-// TrendHour counts what was finished within one hour.
+// TrendHour counts what was finished in one hour.
 type TrendHour struct {
 	Hour             Time  `json:"hour"` // its beginning
 	FilesProcessed   int64 `json:"files_processed"`
@@ -81,11 +81,11 @@ type TrendHour struct {
 	AvgProcessingMS  int64 `json:"avg_processing_time_ms"` // of the domains processed in it
 }
 
-// Backlog is what is waiting in a queue, as the platform last counted it.
+// Backlog counts the messages waiting in a queue, as last reported by the platform.
 type Backlog struct {
 	Messages int64 `json:"messages"`
 	Bytes    int64 `json:"bytes"`
-	// when the oldest message was sent; nil when there is none or the platform does not say
+	// Oldest is when the oldest message was sent; nil if there is none or the platform does not say.
 	Oldest *Time `json:"oldest"`
 }
 
@@ -100,8 +100,8 @@ const (
 	Excluded  DomainState = "excluded"
 )
 
-// DiscardedFile is the state of a raw file that is broken for good, as an operator decided. Its other states are the
-// first three of a domain.
+// DiscardedFile is the state of a raw file that an operator discarded as broken for good. The other states of files
+// are the first three of a domain.
 const DiscardedFile = "discarded"
 
 // DomainRecord is the ledger's record of one domain in one partition.
@@ -111,13 +111,13 @@ type DomainRecord struct {
 	State       DomainState `json:"state"`
 	Robots      *bool       `json:"robots_exists"` // these three are null before the first collection
 	Sitemap     *bool       `json:"sitemap_exists"`
-	DurationMS  *int64      `json:"processing_duration_ms"` // politeness waits left out
+	DurationMS  *int64      `json:"processing_duration_ms"` // without politeness waits
 	CollectedAt *Time       `json:"collected_at"`
 	QueuedAt    *Time       `json:"queued_at"` // when it was last queued
-	// of its document; null before the first, and for what earlier versions recorded
+	// Revision is the document's; null before the first, and for records of earlier versions.
 	Revision  *int  `json:"revision"`
-	ChangedAt *Time `json:"changed_at"` // when that was written
-	// operators rule the domain out now; null where their decisions could not be read
+	ChangedAt *Time `json:"changed_at"` // when the document was written
+	// Excluded is true if operators exclude the domain now; null if the exclusions cannot be read.
 	Excluded     *bool   `json:"excluded"`
 	ErrorType    *string `json:"error_type"`    // of a failed domain
 	ErrorMessage *string `json:"error_message"` // of a failed domain
@@ -133,22 +133,21 @@ type DomainPage struct {
 type URLsPage struct {
 	Domain    string    `json:"domain"`
 	Partition Partition `json:"partition_info"`
-	Revision  int       `json:"revision"` // of the document; another one may order its URLs differently
+	Revision  int       `json:"revision"` // of the document; URLs of another one can be in another order
 	Total     int       `json:"total"`    // URLs on all pages
-	// URLs that were found and are on no page, since nothing stored names them; null where nobody can say
+	// Omitted counts URLs that were found but are on no page, since nothing stored names them; null if unknown.
 	Omitted *int        `json:"urls_omitted"`
 	URLs    []ListedURL `json:"urls"` // highest score first
-	// Unavailable names the shard of the frontier that did not answer: URLs that only it has are missing. Else it is
-	// empty.
+	// Unavailable names the shard of the frontier that did not answer, so that URLs that only it has are missing.
 	Unavailable []string `json:"unavailable"`
 	Cursor      *string  `json:"cursor"` // ?cursor= of the next page
 }
 
-// ListedURL is one of all URLs of a domain: one of its document, or described in the same way.
+// ListedURL is one of a domain's URLs: from its document, or described in the same way.
 type ListedURL struct {
 	DocumentURL
-	Source  string `json:"source"`  // research, discovery, sitemap or frontier: the first of these that has it
-	Lastmod *Time  `json:"lastmod"` // null when nothing says it
+	Source  string `json:"source"`  // the first that has it of research, discovery, sitemap and frontier
+	Lastmod *Time  `json:"lastmod"` // null if unknown
 }
 
 // DomainDetail answers GET /api/v1/seeds/domains/{domain}.
@@ -159,20 +158,19 @@ type DomainDetail struct {
 	Key       string          `json:"key"`      // of the document
 	Document  json.RawMessage `json:"document"` // domain_metadata.json; null before the first collection
 	Record    *DomainRecord   `json:"record"`   // null when the ledger has none
-	// in which the ledger has the domain, of those that the query selects, newest first, at most 100
+	// Partitions are those selected by the query in which the ledger has the domain, newest first, at most 100.
 	Partitions []Partition `json:"partitions"`
-	// EntryPoints are those of the domain as the frontier has them now; null where its shard does not answer.
+	// EntryPoints are the domain's entry points in the frontier; null if their shard does not answer.
 	EntryPoints []EntryHistory `json:"entry_points"`
 }
 
-// EntryHistory is how an entry point was found when it was looked at. The one of method collect stands for the whole
-// domain.
+// EntryHistory is an entry point with its last checks. The method collect stands for the whole domain.
 type EntryHistory struct {
 	URL         string          `json:"url"`
 	Method      string          `json:"method"`
-	Interval    int64           `json:"interval_seconds"` // between two looks
+	Interval    int64           `json:"interval_seconds"` // between two checks
 	CheckedAt   *Time           `json:"checked_at"`       // the last time
-	ChangedAt   *Time           `json:"changed_at"`       // when it last had something new
+	ChangedAt   *Time           `json:"changed_at"`       // the last time it had something new
 	NextCheckAt *Time           `json:"next_check_at"`
 	Failures    int             `json:"failures"` // in a row
 	Checks      []FrontierCheck `json:"checks"`   // the last ones, oldest first, at most 10
@@ -182,14 +180,14 @@ type EntryHistory struct {
 type DomainQueued struct {
 	Domain      string    `json:"domain"`
 	Partition   Partition `json:"partition_info"`
-	RequestedAt Time      `json:"requested_at"` // what was collected before then is collected again
+	RequestedAt Time      `json:"requested_at"` // collections before then are repeated
 }
 
-// Restored answers POST /api/v1/frontier/restore: what one call took from snapshots.
+// Restored answers POST /api/v1/frontier/restore: the work of one call.
 type Restored struct {
-	Snapshots []Snapshotted `json:"snapshots"` // that it began
+	Snapshots []Snapshotted `json:"snapshots"` // begun by this call
 	Pages     int64         `json:"pages"`
-	Hosts     int64         `json:"hosts"` // that their shards did not have
+	Hosts     int64         `json:"hosts"` // that were missing in their shards
 	Done      bool          `json:"done"`
 	Cursor    *string       `json:"cursor"` // to send with the next call; null when done
 }
@@ -200,13 +198,13 @@ type Snapshotted struct {
 	Date  string `json:"date"`
 }
 
-// Reconciled answers POST /api/v1/seeds/reconcile: what one call read from R2.
+// Reconciled answers POST /api/v1/seeds/reconcile: the work of one call.
 type Reconciled struct {
 	Partition   Partition `json:"partition_info"`
 	Files       int64     `json:"files"`
 	Domains     int64     `json:"domains"`
 	DeadLetters int64     `json:"dead_letters"`
-	Queued      int64     `json:"frontier_added"` // pages and entry points that the frontier did not have
+	Queued      int64     `json:"frontier_added"` // pages and entry points that the frontier lacked
 	Done        bool      `json:"done"`
 	Cursor      *string   `json:"cursor"` // to send with the next call; null when done
 }

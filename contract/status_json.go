@@ -7,8 +7,8 @@ import (
 	"strconv"
 )
 
-// AppendJSON appends what Encode gives, with lists and maps that are empty rather than null. The members that every
-// answer has are written without reflection, which takes several times as long; lists that only some have are not.
+// AppendJSON appends the output of Encode, with empty lists and maps instead of null. Members of every answer are
+// written without reflection, which takes several times as long.
 func (s Status) AppendJSON(b []byte) []byte {
 	b = s.Stats.append(append(slices.Grow(b, 4096), '{'))
 	b = appendInt(b, `,"dead_letters":{"stored":`, s.DeadLetters.Stored)
@@ -105,7 +105,7 @@ func (t *Time) appendOrNull(b []byte) []byte {
 	return t.Append(b)
 }
 
-// appendInt appends what stands before a number, and the number.
+// appendInt appends before and a number.
 func appendInt(b []byte, before string, n int64) []byte {
 	return strconv.AppendInt(append(b, before...), n, 10)
 }

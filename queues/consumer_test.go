@@ -442,7 +442,7 @@ func TestDeadLettersSayWhy(t *testing.T) {
 		{"newsfork-seed-staging", "m1", seedBody(), contract.Storage, "the queue is down"},
 		{"newsfork-domain-staging", "m2", domainBody("a.sg"), contract.Storage, "R2 is down"},
 		{"newsfork-domain-staging", "m3", `{"wrong":"shape"}`, contract.Validation, "domain: is missing"},
-		{"newsfork-seed-staging", "m4", `not even JSON`, contract.Validation, "body: is not a JSON object"},
+		{"newsfork-seed-staging", "m4", `not even JSON`, contract.Validation, "body: must be a JSON object"},
 	} {
 		if m := f.giveUp(t, c.queue, c.id, c.body); m.settled != "ack" {
 			t.Errorf("%s: the dead letter was %s", c.id, m.settled)

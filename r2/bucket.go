@@ -1,5 +1,5 @@
-// Package r2 is the object store: the Bucket interface, the platform's limits, and a twin in memory that
-// enforces them. The keys of objects are part of package contract.
+// Package r2 is the object store: the Bucket interface, the platform's limits, and a twin in memory that enforces
+// them. Package contract has the keys of objects.
 package r2
 
 import (
@@ -19,9 +19,9 @@ const (
 )
 
 var (
-	// ErrNotFound: there is no object under the key.
+	// ErrNotFound is returned for a key without an object.
 	ErrNotFound = errors.New("r2: no such object")
-	// ErrPrecondition: the object is not in the state that the condition of a Put names.
+	// ErrPrecondition is returned by a Put whose condition does not hold.
 	ErrPrecondition = errors.New("r2: condition not met")
 )
 

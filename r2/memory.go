@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// maxListWithMetadata is how many objects the memory twin lists with their metadata: the platform then
-// returns fewer than the limit, and the local simulator this many.
+// maxListWithMetadata is the page size of the memory twin for listings with metadata. The platform returns fewer
+// keys than the limit; the local simulator returns this many.
 const maxListWithMetadata = 100
 
 // errTooManyWrites is the platform's answer to a second write of a key within a second.
@@ -27,9 +27,9 @@ var errTooManyWrites = errors.New("put: Reduce your concurrent request rate for 
 type Memory struct {
 	// Now is the clock; nil means time.Now. A test that writes a key twice needs a clock that advances.
 	Now func() time.Time
-	// Fail, if set, is called before every operation: head, get, list, put, create, write, commit,
-	// abort, delete, and read for every Read of a Body. The operation fails with the error it
-	// returns, as a fault of the store. The key of list is the prefix, that of delete the first key.
+	// Fail, if set, is called before every operation: head, get, list, put, create, write, commit, abort, delete,
+	// and read for every Read of a Body. If it returns an error, the operation fails with it as a fault of the
+	// store. The key of list is the prefix, that of delete the first key.
 	Fail func(op, key string) error
 
 	mu      sync.Mutex

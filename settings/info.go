@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// Info are the variables of the Info service's Workers; docs/info.md gives their meaning.
+// Info is the configuration of the Info service's Workers; docs/info.md explains the variables.
 type Info struct {
 	Environment      string
 	UserAgent        string
-	APIToken         string // ""; operators are answered only in development
+	APIToken         string // "": operators are answered only in development
 	APITokenPrevious string
 	AlertWebhookURL  string // "": alarms are only logged
 
@@ -36,15 +36,15 @@ type Info struct {
 
 	RedisURL        string // "": the cache is KV
 	Origins         []string
-	CategoryDefault string // "" leaves articles that fit no category without one
+	CategoryDefault string // "": articles that fit no category have none
 	Retention       time.Duration
 }
 
-// InfoSecrets are those of the Info service's settings that are secrets, as Secrets are.
+// InfoSecrets are the secrets among the Info service's settings; see Secrets.
 var InfoSecrets = []string{"ALERT_WEBHOOK_URL", "API_TOKEN", "API_TOKEN_PREVIOUS", "NAVER_CLIENT_ID",
 	"NAVER_CLIENT_SECRET", "NEWSDATA_API_KEY", "SEED_ENGINE_TOKEN", "REDIS_URL"}
 
-// maxLines is how many feeds or queries a variable may list.
+// maxLines caps the feeds or queries that a variable lists.
 const maxLines = 200
 
 // ReadInfo reads the settings of the Info service through get, as Read does.
@@ -90,7 +90,7 @@ func ReadInfo(get func(name string) (string, bool)) (*Info, error) {
 	return s, r.err
 }
 
-// lines reads a list with one entry a line.
+// lines reads a list with one entry per line.
 func (r *reader) lines(name, fallback string) (list []string) {
 	for entry := range strings.Lines(r.text(name, fallback)) {
 		if entry = strings.TrimSpace(entry); entry != "" && !slices.Contains(list, entry) {
@@ -113,7 +113,7 @@ func (r *reader) urls(name string) []string {
 	return list
 }
 
-// origins reads what CORS calls an origin: scheme and host, or "*".
+// origins reads a list of CORS origins: scheme and host, or "*".
 func (r *reader) origins(name string) (list []string) {
 	for _, v := range strings.FieldsFunc(r.text(name, ""),
 		func(c rune) bool { return c == ',' || c == ' ' || c == '\n' }) {

@@ -1,5 +1,5 @@
-// Package settings reads the variables that an environment of wrangler.jsonc sets. A wrong value is
-// an error that names the variable; nothing falls back silently.
+// Package settings reads the variables that an environment of wrangler.jsonc sets. An invalid value is an error
+// that names the variable; nothing falls back silently.
 package settings
 
 import (
@@ -12,7 +12,7 @@ import (
 	"github.com/newsfork/seed-engine/contract"
 )
 
-// Settings are the variables of one environment; README's table gives their meaning.
+// Settings is the configuration of one environment; README's table explains the variables.
 type Settings struct {
 	Environment          string // development, staging or production
 	UserAgent            string
@@ -25,25 +25,25 @@ type Settings struct {
 	MaxSitemapBytes      int64
 	FetchRetries         int
 	FetchRetryBase       time.Duration
-	RetryDelay           time.Duration // of a queue message's first retry; doubles with every further one
-	DomainDeadline       time.Duration // politeness waits left out
-	ReuseWindow          time.Duration // how long evidence of a domain serves its other partitions
+	RetryDelay           time.Duration // of a queue message's first retry; doubles with each further one
+	DomainDeadline       time.Duration // without politeness waits
+	ReuseWindow          time.Duration // how long evidence of a domain is reused for its other partitions
 	FrontierShards       int
 	URLsPerDomain        int           // pages that a collection puts into the frontier
-	MaxHostsPerDomain    int           // that are asked at once
-	Freshness            bool          // whether due entry points are asked again
-	RefreshesPerMinute   int           // of a shard
-	RefreshesPerDay      int           // of all shards
+	MaxHostsPerDomain    int           // fetched from concurrently
+	Freshness            bool          // whether due entry points are checked again
+	RefreshesPerMinute   int           // per shard
+	RefreshesPerDay      int           // all shards together
 	MinRefresh           time.Duration // bounds of the time between two checks of an entry point
 	MaxRefresh           time.Duration
 	FeedRetention        time.Duration // how long the feed keeps its items
-	FeedWebhookURL       string        // "": the feed is delivered nowhere
+	FeedWebhookURL       string        // "": the feed is not delivered
 	FeedWebhookSecret    string        // signs deliveries
 	AlertWebhookURL      string
-	// of the Info service's collector, to which the dashboard links; "" where there is none
+	// InfoCollectorURL is the Info service's collector, to which the dashboard links; "" if there is none.
 	InfoCollectorURL string
-	LedgerRetention  time.Duration // how long the ledger keeps what does not change any more
-	APIToken         string        // ""; the API answers only in development
+	LedgerRetention  time.Duration // how long the ledger keeps finished rows
+	APIToken         string        // "": the API answers only in development
 	APITokenPrevious string
 	ReadToken        string
 }
@@ -51,12 +51,12 @@ type Settings struct {
 // Development is the environment in which the API needs no token.
 const Development = "development"
 
-// Secrets are the settings whose values stand in no message, log line or configuration file; they are
-// set with `wrangler secret put`. A webhook's URL is one, since anyone who has it may post.
+// Secrets are the settings whose values appear in no message, log line or configuration file; they are set with
+// `wrangler secret put`. A webhook's URL is a secret because anyone who has it can post.
 var Secrets = []string{"ALERT_WEBHOOK_URL", "FEED_WEBHOOK_URL", "FEED_WEBHOOK_SECRET", "API_TOKEN",
 	"API_TOKEN_PREVIOUS", "READ_TOKEN"}
 
-// minSecret is how many characters a secret that signs has at least.
+// minSecret is the minimum length of a signing secret, in characters.
 const minSecret = 16
 
 // Read reads all settings through get, which returns the value of a variable and whether it is set.
@@ -113,25 +113,25 @@ func Read(get func(name string) (string, bool)) (*Settings, error) {
 	return s, r.err
 }
 
-// productToken is the part of a User-Agent that picks the group of robots.txt (RFC 9309, 2.2.1).
+// productToken returns the part of a User-Agent that selects the group of robots.txt (RFC 9309, 2.2.1).
 func productToken(userAgent string) string {
 	return userAgent[:len(userAgent)-len(strings.TrimLeft(userAgent,
 		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_-"))]
 }
 
-// reader keeps the first error, so that Read reads like the table it is.
+// reader keeps the first error, so that Read is a plain table.
 type reader struct {
 	get func(string) (string, bool)
 	err error
 }
 
-// fail quotes the value only where it is no secret, and not more of it than helps to find it.
+// fail quotes the value, shortened, unless it is a secret.
 func (r *reader) fail(name, v, want string) {
 	if r.err != nil {
 		return
 	}
 	if slices.Contains(Secrets, name) || slices.Contains(InfoSecrets, name) {
-		r.err = contract.Invalid(name, "its value is not valid; set it to %s", want)
+		r.err = contract.Invalid(name, "has an invalid value; set it to %s", want)
 		return
 	}
 	r.err = contract.Invalid(name, "%q is not valid; set it to %s", shortened(v), want)
@@ -152,7 +152,7 @@ func (r *reader) text(name, fallback string) string {
 	return fallback
 }
 
-// oneOf takes the first value as the default.
+// oneOf defaults to the first value.
 func (r *reader) oneOf(name string, values ...string) string {
 	v := r.text(name, values[0])
 	for _, w := range values {
@@ -176,17 +176,17 @@ func (r *reader) number(name string, fallback, min, max int64) int64 {
 	return n
 }
 
-// duration may be 0.
+// duration accepts 0.
 func (r *reader) duration(name string, fallback int64, unit time.Duration) time.Duration {
 	return time.Duration(r.number(name, fallback, 0, int64(24*time.Hour/unit))) * unit
 }
 
-// timeout is at least a millisecond and at most ten minutes, the wall time of one collection.
+// timeout accepts a millisecond to ten minutes, the wall time of one collection.
 func (r *reader) timeout(name string, fallback int64) time.Duration {
 	return time.Duration(r.number(name, fallback, 1, 600_000)) * time.Millisecond
 }
 
-// interval is from a second to a year.
+// interval accepts a second to a year.
 func (r *reader) interval(name string, fallback int64) time.Duration {
 	return time.Duration(r.number(name, fallback, 1, 365*86_400)) * time.Second
 }
