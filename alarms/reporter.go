@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/ledger"
 )
 
@@ -91,7 +92,7 @@ func (r *Reporter) saveChanges(ctx context.Context, current []contract.Alarm,
 		u := ledger.AlarmUpdate{Name: a.Key(), State: a.State}
 		if ok || a.State == contract.AlarmFiring { // a new alarm that is well is not reported
 			c := r.change(a, at)
-			u.Notice = &ledger.AlarmNotice{ID: c.ID, Body: string(contract.Encode(c)), At: at.UnixMilli()}
+			u.Notice = &ledger.AlarmNotice{ID: c.ID, Body: string(contract.Encode(c)), At: epoch.MillisOf(at)}
 			changes = append(changes, c)
 		}
 		updates = append(updates, u)

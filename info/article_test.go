@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/epoch"
 )
 
 // now of the tests: after all dates of the fixtures that are not meant to lie in the future.
@@ -183,7 +184,7 @@ func FuzzAppendPublic(f *testing.F) {
 		f.Add(s, int64(1_769_601_600_123))
 	}
 	f.Fuzz(func(t *testing.T, s string, at int64) {
-		if at < 0 || at >= maxCursorTime {
+		if at < 0 || epoch.Millis(at) >= maxCursorTime {
 			return
 		}
 		for _, a := range []Article{

@@ -4,25 +4,28 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/newsfork/seed-engine/epoch"
 )
 
 // Cursor is a place in the order of articles: newest first, then by descending id. A page begins
 // behind it. It need not be the place of an article that still exists.
 type Cursor struct {
-	At int64  // milliseconds since 1970
+	At epoch.Millis
 	ID string // "" stands before every id: all articles of the millisecond are behind the cursor's
 }
 
 // CursorOf is the place of an article.
-func CursorOf(a *Article) Cursor { return Cursor{a.PublishedAt.UnixMilli(), a.ID} }
+func CursorOf(a *Article) Cursor { return Cursor{epoch.MillisOf(a.PublishedAt), a.ID} }
 
 // maxCursorTime is the end of the year 9999.
-var maxCursorTime = time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli()
+var maxCursorTime = epoch.MillisOf(time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC))
 
 // ParseCursor reads {milliseconds}_{id}, or milliseconds alone. The id may contain "_".
 func ParseCursor(s string) (c Cursor, ok bool) {
 	ms, id, hasID := strings.Cut(s, "_")
-	at, err := strconv.ParseInt(ms, 10, 64)
+	n, err := strconv.ParseInt(ms, 10, 64)
+	at := epoch.Millis(n)
 	if err != nil || ms[0] == '+' || at < 0 || at >= maxCursorTime || hasID && !validID(id) {
 		return Cursor{}, false
 	}
@@ -31,9 +34,9 @@ func ParseCursor(s string) (c Cursor, ok bool) {
 
 func (c Cursor) String() string {
 	if c.ID == "" {
-		return strconv.FormatInt(c.At, 10)
+		return strconv.FormatInt(int64(c.At), 10)
 	}
-	return strconv.FormatInt(c.At, 10) + "_" + c.ID
+	return strconv.FormatInt(int64(c.At), 10) + "_" + c.ID
 }
 
 // Before reports whether c stands before d: whether it is newer.

@@ -9,25 +9,26 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/epoch"
 )
 
-// AlarmReading is what alarms are judged by, and what was saved of them.
+// AlarmReading is what alarms are judged by, with their saved states.
 type AlarmReading struct {
 	At          time.Time
 	Windows     map[int]Window // by their length in minutes
 	DeadLetters contract.DeadLetterCounts
 	SavedAlarms []SavedAlarm
-	Frontier    []FrontierReading // of the last hour and a bit, oldest first
-	FeedFailing time.Duration     // for how long the webhook of the feed has taken no delivery
+	Frontier    []FrontierReading // of keptReadings, oldest first
+	FeedFailing time.Duration     // how long deliveries of the feed have failed
 }
 
-// Window counts what was finished within some time.
+// Window counts what was finished within a span of time.
 type Window struct {
 	FilesProcessed   float64
 	FilesFailed      float64
 	DomainsProcessed float64
 	DomainsFailed    float64
-	DurationMS       float64 // of the processed domains, politeness waits left out
+	DurationMS       float64 // of the processed domains, without politeness waits
 }
 
 func (w *Window) set(column string, v gjson.Result) {
@@ -45,7 +46,7 @@ func (w *Window) set(column string, v gjson.Result) {
 	}
 }
 
-// windowRow is a Window with its length in minutes, or with the hour since 1970 that it is.
+// windowRow is a Window with its length in minutes, or its hour since 1970.
 type windowRow struct {
 	length, hour int64
 	Window
@@ -62,7 +63,7 @@ func (row *windowRow) set(column string, v gjson.Result) {
 	}
 }
 
-// SavedAlarm is the state of an alarm as SaveAlarms was given it last.
+// SavedAlarm is the last saved state of an alarm.
 type SavedAlarm struct {
 	Name  string
 	State string
@@ -76,11 +77,11 @@ func (a *SavedAlarm) set(column string, v gjson.Result) {
 	case "state":
 		a.State = v.Str
 	case "since":
-		a.Since = time.UnixMilli(v.Int()).UTC()
+		a.Since = epoch.Millis(v.Int()).Time()
 	}
 }
 
-// Saved gives what was saved of an alarm, if anything was.
+// Saved returns the saved state of an alarm.
 func (r *AlarmReading) Saved(name string) (SavedAlarm, bool) {
 	i := slices.IndexFunc(r.SavedAlarms, func(s SavedAlarm) bool { return s.Name == name })
 	if i < 0 {
@@ -93,14 +94,14 @@ func (r *AlarmReading) Saved(name string) (SavedAlarm, bool) {
 type AlarmUpdate struct {
 	Name   string
 	State  string
-	Notice *AlarmNotice // nil where the change is no news
+	Notice *AlarmNotice // nil if the change is not reported
 }
 
-// AlarmNotice is a change that is to be posted.
+// AlarmNotice is a change to post.
 type AlarmNotice struct {
-	ID   string `json:"id"`
-	Body string `json:"body"` // contract.AlarmChange as JSON
-	At   int64  `json:"at"`   // milliseconds since 1970
+	ID   string       `json:"id"`
+	Body string       `json:"body"` // contract.AlarmChange as JSON
+	At   epoch.Millis `json:"at"`
 }
 
 const (
@@ -112,7 +113,7 @@ FROM json_each(?1) AS w LEFT JOIN minutes AS m ON m.minute > ?2 - w.value GROUP 
 
 	selectDeadLetterCounts = `SELECT state, count FROM dead_letter_counts`
 
-	// Two crons that see one change write it once: the second finds the state as it wants it.
+	// If two crons see one change, only the first writes it: the second finds the new state.
 	insertChange = `INSERT INTO alarm_changes (id, body, at, claimed_until, sent_at)
 SELECT ?1, ?2, ?3, 0, ?4 WHERE NOT EXISTS (SELECT 1 FROM alarms WHERE name = ?5 AND state = ?6)`
 
@@ -128,7 +129,7 @@ RETURNING id, body, at`
 	releaseChanges = `UPDATE alarm_changes SET claimed_until = 0 WHERE sent_at = 0 AND id IN (SELECT value FROM json_each(?1))`
 )
 
-// alarmStatements ask for an AlarmReading, which readAlarms takes from their results.
+// alarmStatements returns the queries of an AlarmReading; readAlarms decodes their results.
 func alarmStatements(at time.Time, windows []int) []Statement {
 	if windows == nil {
 		windows = []int{}
@@ -138,11 +139,11 @@ func alarmStatements(at time.Time, windows []int) []Statement {
 		{SQL: selectAlarms},
 		{SQL: selectDeadLetterCounts},
 		{selectReadings, []any{minuteOf(at), int64(keptReadings)}},
-		{selectFeedFailing, []any{at.UnixMilli()}},
+		{selectFeedFailing, []any{epoch.MillisOf(at)}},
 	}
 }
 
-// readAlarms takes the results that begin with the first. They were asked for at a time.
+// readAlarms decodes the results of alarmStatements, of which first is the first one.
 func readAlarms(r *reader, first int, at time.Time) AlarmReading {
 	reading := AlarmReading{At: at.UTC(), Windows: map[int]Window{}}
 	for _, row := range readColumns[windowRow](r, first) {
@@ -159,7 +160,7 @@ func readAlarms(r *reader, first int, at time.Time) AlarmReading {
 	return reading
 }
 
-// Alarms reads what alarms are judged by. windows are lengths in minutes, up to at.
+// Alarms reads what alarms are judged by. windows are lengths in minutes before at.
 func (l *Ledger) Alarms(ctx context.Context, at time.Time, windows []int) (AlarmReading, error) {
 	const op = "ledger.Alarms"
 	results, err := l.batch(ctx, op, alarmStatements(at, windows)...)
@@ -171,19 +172,18 @@ func (l *Ledger) Alarms(ctx context.Context, at time.Time, windows []int) (Alarm
 	return reading, r.err
 }
 
-// SaveAlarms keeps new states of alarms. Their notices are kept for ClaimAlarmChanges only with post;
-// without it they count as posted.
+// SaveAlarms saves new states of alarms. Unless post is set, their notices count as posted.
 func (l *Ledger) SaveAlarms(ctx context.Context, at time.Time, updates []AlarmUpdate, post bool) error {
-	var sent int64
+	var sent epoch.Millis
 	if !post {
-		sent = at.UnixMilli()
+		sent = epoch.MillisOf(at)
 	}
 	var statements []Statement
 	for _, u := range updates {
 		if n := u.Notice; n != nil {
 			statements = append(statements, Statement{insertChange, []any{n.ID, n.Body, n.At, sent, u.Name, u.State}})
 		}
-		statements = append(statements, Statement{setAlarm, []any{u.Name, u.State, at.UnixMilli()}})
+		statements = append(statements, Statement{setAlarm, []any{u.Name, u.State, epoch.MillisOf(at)}})
 	}
 	if len(statements) == 0 {
 		return nil
@@ -192,8 +192,7 @@ func (l *Ledger) SaveAlarms(ctx context.Context, at time.Time, updates []AlarmUp
 	return err
 }
 
-// ClaimAlarmChanges gives up to n changes that were not posted yet, oldest first, and keeps others
-// from posting them for the time of ttl.
+// ClaimAlarmChanges returns up to n changes to post, oldest first, and hides them from other callers for ttl.
 func (l *Ledger) ClaimAlarmChanges(ctx context.Context, n int, ttl time.Duration) ([]AlarmNotice, error) {
 	const op = "ledger.ClaimAlarmChanges"
 	results, err := l.batch(ctx, op, Statement{claimChanges, []any{ttl.Milliseconds(), int64(n)}})
@@ -208,11 +207,11 @@ func (l *Ledger) ClaimAlarmChanges(ctx context.Context, n int, ttl time.Duration
 	return notices, err
 }
 
-// SettleAlarmChanges notes which claimed changes were posted, and gives the others back.
+// SettleAlarmChanges marks claimed changes as posted, and releases the others.
 func (l *Ledger) SettleAlarmChanges(ctx context.Context, posted, unposted []string, at time.Time) error {
 	var statements []Statement
 	if len(posted) > 0 {
-		statements = append(statements, statement(settleChanges, posted, at.UnixMilli()))
+		statements = append(statements, statement(settleChanges, posted, epoch.MillisOf(at)))
 	}
 	if len(unposted) > 0 {
 		statements = append(statements, statement(releaseChanges, unposted))

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/ledger"
 )
 
@@ -27,7 +28,7 @@ func finish(t *testing.T, l *ledger.Ledger, at time.Time, good, bad int, duratio
 // update is a change of an alarm to state, with a notice.
 func update(name, state, id string, at time.Time) []ledger.AlarmUpdate {
 	return []ledger.AlarmUpdate{{Name: name, State: state,
-		Notice: &ledger.AlarmNotice{ID: id, Body: `{"id":"` + id + `"}`, At: at.UnixMilli()}}}
+		Notice: &ledger.AlarmNotice{ID: id, Body: `{"id":"` + id + `"}`, At: epoch.MillisOf(at)}}}
 }
 
 func TestAlarmReading(t *testing.T) {
@@ -101,7 +102,7 @@ func TestAlarmChangesArePostedOnce(t *testing.T) {
 		t.Fatalf("%d notices, want 1", len(notices))
 	}
 	id := notices[0].ID
-	if n := notices[0]; n.Body != `{"id":"`+id+`"}` || n.At != noon.UnixMilli() {
+	if n := notices[0]; n.Body != `{"id":"`+id+`"}` || n.At != epoch.MillisOf(noon) {
 		t.Errorf("notice: %+v", n)
 	}
 	claim := func(what string, want int) {

@@ -9,30 +9,31 @@ import (
 	"time"
 
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/epoch"
 )
 
 // Changes are the records of one event.
 type Changes struct {
-	Failures    []Failure    // an attempt recorded twice is one row, the later record
-	Finished    []Work       // work done: its failures are forgotten
-	DeadLetters []DeadLetter // one that was recorded before stays as it is
+	Failures    []Failure    // of an attempt recorded twice the later record stays
+	Finished    []Work       // finished work: its failures are deleted
+	DeadLetters []DeadLetter // existing records stay unchanged
 
 	QueuedFiles   []Queued
 	QueuedDomains []Queued
 	Files         []FileChange
-	FoundFiles    []FileChange // that were processed before; their times count only where none is recorded
+	FoundFiles    []FileChange // processed before; their times only fill gaps
 	Domains       []DomainChange
 }
 
-// Queued says that files, or domains of one partition, were sent to their queue.
+// Queued records that files, or domains of one partition, were sent to their queue.
 type Queued struct {
 	Partition     contract.Partition
 	Names         []string // raw_NNNN, or registrable domains
 	At            time.Time
-	RequiredSince time.Time // of a forced request: what was finished before then is to be done again; else zero
+	RequiredSince time.Time // set by forced requests: work finished before then is repeated
 }
 
-// Record writes the records of an event: all, or on an error none. Without any it does nothing.
+// Record writes the records of an event in one transaction.
 func (l *Ledger) Record(ctx context.Context, c Changes) error {
 	statements := c.statements()
 	if len(statements) == 0 {
@@ -42,7 +43,7 @@ func (l *Ledger) Record(ctx context.Context, c Changes) error {
 	return err
 }
 
-// statements are in an order in which rows find their partition.
+// statements returns partitions first, since other rows refer to them.
 func (c *Changes) statements() []Statement {
 	return slices.Concat(
 		pieces(insertFailures, rowsOf(c.Failures)),
@@ -56,7 +57,7 @@ func (c *Changes) statements() []Statement {
 		countedPieces(namedDomains, []string{finishDomains, changeDomains}, rowsOf(c.Domains)))
 }
 
-// partitions are those of files and domains.
+// partitions returns the partitions of files and domains.
 func (c *Changes) partitions() []contract.Partition {
 	named := map[contract.Partition]bool{}
 	for _, q := range slices.Concat(c.QueuedFiles, c.QueuedDomains) {
@@ -79,7 +80,7 @@ const (
 SELECT value->>'country', value->>'category', value->>'date' FROM json_each(?1) WHERE true
 ON CONFLICT DO NOTHING`
 
-	// Materialised, or every name would have the list of all read again.
+	// Materialised: otherwise SQLite reads the whole list again for every name.
 	queued = `WITH q AS MATERIALIZED (
   SELECT p.id, value->>'queued_at' AS queued_at, value->>'needed_at' AS needed_at, value->'names' AS names
   FROM json_each(?1) JOIN partitions AS p ON p.country = value->>'country' AND p.category = value->>'category' AND p.date = value->>'date')`
@@ -92,19 +93,19 @@ WHERE excluded.queued_at > queued_at OR excluded.needed_at > needed_at`
 // queuedRow is a Queued, or a part of one.
 type queuedRow struct {
 	contract.Partition
-	Names         []string `json:"names"`
-	QueuedAt      int64    `json:"queued_at"`
-	RequiredSince int64    `json:"needed_at"`
+	Names         []string     `json:"names"`
+	QueuedAt      epoch.Millis `json:"queued_at"`
+	RequiredSince epoch.Millis `json:"needed_at"`
 }
 
-// maxNames keeps a queuedRow, whose names have up to 253 bytes, below MaxStringBytes.
+// maxNames keeps a queuedRow, with names of up to 253 bytes, below MaxStringBytes.
 const maxNames = 2000
 
 func queuedRows(list []Queued) (rows []queuedRow) {
 	for _, q := range list {
 		for names := range slices.Chunk(q.Names, maxNames) {
-			rows = append(rows, queuedRow{q.Partition, names, contract.Millis(q.At),
-				contract.Millis(q.RequiredSince)})
+			rows = append(rows, queuedRow{q.Partition, names, epoch.MillisOf(q.At),
+				epoch.MillisOf(q.RequiredSince)})
 		}
 	}
 	return rows

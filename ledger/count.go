@@ -1,10 +1,10 @@
 package ledger
 
-// A batch that changes domains counts them itself: what the named ones counted before it is noted at their
-// partition, which silences the triggers there, and is taken off again when what they count then is added. That
-// is two rows written a partition, however many domains there are, where the triggers write four a domain.
+// A batch that changes domains maintains the counts of their partitions itself. It stores what the named domains
+// counted before in partitions.counting, which disables the triggers, and then adds the difference. That writes two
+// rows per partition, where the triggers write four per domain.
 const (
-	// namedDomains are those of changeDomains' parameter, namedQueued those of queueDomains'.
+	// namedDomains selects the domains in the parameter of changeDomains, namedQueued those of queueDomains.
 	namedDomains = `WITH named AS MATERIALIZED (
   SELECT DISTINCT p.id AS partition, value->>'domain' AS domain
   FROM json_each(?1) JOIN partitions AS p ON p.country = value->>'country' AND p.category = value->>'category' AND p.date = value->>'date')`
@@ -12,7 +12,7 @@ const (
 	namedQueued = queued +
 		`, named AS MATERIALIZED (SELECT DISTINCT q.id AS partition, n.value AS domain FROM q JOIN json_each(q.names) AS n)`
 
-	// counted is what the named domains of each partition count now.
+	// counted counts the named domains of each partition.
 	counted = `(
   SELECT n.partition,
     count(iif(d.state = 'processed', 1, NULL)) AS processed, count(iif(d.state = 'failed', 1, NULL)) AS failed,
@@ -39,7 +39,7 @@ UPDATE partitions SET
   counting = NULL
 FROM ` + counted + ` WHERE id = c.partition`
 
-	// finishDomains counts collections whose time is news, by the minute.
+	// finishDomains counts new collections by the minute.
 	finishDomains = `INSERT INTO finished (at, partition, files_processed, files_failed, domains_processed, domains_failed, duration_ms)
 SELECT collected_at, partition, 0, 0, sum(reachable), sum(NOT reachable), sum(reachable * duration_ms)
 FROM (
@@ -51,7 +51,7 @@ FROM (
 GROUP BY partition, collected_at / 60000`
 )
 
-// countedPieces is pieces for a statement that changes domains, each between the two that count.
+// countedPieces is pieces for statements that change domains, enclosed by those that count.
 func countedPieces[Row any](named string, statements []string, list []Row) (all []Statement) {
 	statements = append(append([]string{named + beginCount}, statements...), named+endCount)
 	for _, piece := range pieces("", list) {

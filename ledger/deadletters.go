@@ -8,6 +8,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/epoch"
 )
 
 // DeadLetter is the record of a message that was given up and stored in R2.
@@ -15,8 +16,8 @@ type DeadLetter struct {
 	MessageID string
 	WorkKey   string // see Work; its queue is QueueName
 	R2Key     string
-	Partition contract.Partition // zero when the message does not say
-	Domain    string             // "" when the message is not about one
+	Partition contract.Partition // zero if unknown
+	Domain    string             // "" if the message is not about a domain
 	contract.DeadLetterError
 	contract.DeadLetterContext
 }
@@ -28,31 +29,31 @@ FROM json_each(?1) WHERE true
 ON CONFLICT DO NOTHING`
 
 type deadLetterRow struct {
-	MessageID    string `json:"message_id"`
-	Queue        string `json:"queue_name"`
-	Work         string `json:"work"`
-	ErrorType    string `json:"error_type"`
-	ErrorMessage string `json:"error_message"`
-	RetryCount   int    `json:"retry_count"`
-	FailedAt     int64  `json:"failed_at"`
-	Version      string `json:"worker_version"`
-	DurationMS   int64  `json:"processing_duration_ms"`
-	R2Key        string `json:"r2_key"`
+	MessageID    string       `json:"message_id"`
+	Queue        string       `json:"queue_name"`
+	Work         string       `json:"work"`
+	ErrorType    string       `json:"error_type"`
+	ErrorMessage string       `json:"error_message"`
+	RetryCount   int          `json:"retry_count"`
+	FailedAt     epoch.Millis `json:"failed_at"`
+	Version      string       `json:"worker_version"`
+	DurationMS   int64        `json:"processing_duration_ms"`
+	R2Key        string       `json:"r2_key"`
 
-	Country    *string `json:"country"`
-	Category   *string `json:"category"`
-	Date       *string `json:"date"`
-	Domain     *string `json:"domain"`
-	State      string  `json:"state"`
-	ResolvedAt *int64  `json:"resolved_at"`
-	ResolvedBy *string `json:"resolved_by"`
+	Country    *string       `json:"country"`
+	Category   *string       `json:"category"`
+	Date       *string       `json:"date"`
+	Domain     *string       `json:"domain"`
+	State      string        `json:"state"`
+	ResolvedAt *epoch.Millis `json:"resolved_at"`
+	ResolvedBy *string       `json:"resolved_by"`
 }
 
 func (d DeadLetter) row() deadLetterRow {
 	return deadLetterRow{
 		MessageID: d.MessageID, Queue: d.QueueName, Work: d.WorkKey, ErrorType: string(d.ErrorType),
 		ErrorMessage: clip(d.ErrorMessage),
-		RetryCount:   d.RetryCount, FailedAt: d.FailedAt.UnixMilli(), Version: d.WorkerVersion,
+		RetryCount:   d.RetryCount, FailedAt: epoch.MillisOf(d.FailedAt), Version: d.WorkerVersion,
 		DurationMS: d.ProcessingDurationMS, R2Key: d.R2Key,
 		Country: contract.Text(d.Partition.Country), Category: contract.Text(d.Partition.Category),
 		Date: contract.Text(d.Partition.Date), Domain: contract.Text(d.Domain),
@@ -64,12 +65,12 @@ type DeadLetterQuery struct {
 	Filter contract.DeadLetterFilter
 	State  contract.DeadLetterState
 	Limit  int
-	Cursor string // of the page before
+	Cursor string // of the previous page
 }
 
 type deadLetterCursor struct {
-	FailedAt int64  `json:"t"`
-	ID       string `json:"i"`
+	FailedAt epoch.Millis `json:"t"`
+	ID       string       `json:"i"`
 }
 
 const deadLetterColumns = `message_id, queue_name, work, error_type, error_message, retry_count, failed_at, worker_version, processing_duration_ms, r2_key,
@@ -82,13 +83,13 @@ func (r *deadLetterRow) record() contract.DeadLetterRecord {
 		QueueRole: contract.Text(contract.QueueRole(r.Queue)),
 		DeadLetterError: contract.DeadLetterError{
 			ErrorType: contract.Kind(r.ErrorType), ErrorMessage: r.ErrorMessage, RetryCount: r.RetryCount,
-			FailedAt: time.UnixMilli(r.FailedAt).UTC(),
+			FailedAt: r.FailedAt.Time(),
 		},
 		DeadLetterContext: contract.DeadLetterContext{QueueName: r.Queue, WorkerVersion: r.Version,
 			ProcessingDurationMS: r.DurationMS},
 	}
 	if r.ResolvedAt != nil {
-		d.ResolvedAt = contract.AtMillis(*r.ResolvedAt)
+		d.ResolvedAt = contract.At(r.ResolvedAt.Time())
 	}
 	if r.Country != nil && r.Category != nil && r.Date != nil {
 		d.Partition = &contract.Partition{Country: *r.Country, Category: *r.Category, Date: *r.Date}
@@ -112,7 +113,7 @@ func deadLetterConditions(f contract.DeadLetterFilter) *conditions {
 	return c
 }
 
-// DeadLetters gives one page of dead letters.
+// DeadLetters returns one page of dead letters.
 func (l *Ledger) DeadLetters(ctx context.Context, q DeadLetterQuery) (contract.DeadLetterPage, error) {
 	const op = "ledger.DeadLetters"
 	page := contract.DeadLetterPage{DeadLetters: []contract.DeadLetterRecord{}}
@@ -146,18 +147,18 @@ func (l *Ledger) DeadLetters(ctx context.Context, q DeadLetterQuery) (contract.D
 	return page, err
 }
 
-// maxHistory is how many dead letters and attempts of one work DeadLetter returns.
+// maxHistory caps the dead letters and attempts of one work that DeadLetter returns.
 const maxHistory = 100
 
-// begins restricts a column of ids to a value and what begins with it. Fewer than contract.MinPrefix characters stand for
-// themselves alone.
+// begins restricts a column of ids to those with a prefix. A prefix shorter than contract.MinPrefix must be the
+// whole id.
 func begins(column, value string) string {
 	return fmt.Sprintf(`%[1]s >= %[2]s AND %[1]s < %[2]s || iif(length(%[2]s) < %[3]d, char(0), '~')`, column, value,
 		contract.MinPrefix)
 }
 
-// DeadLetter gives one dead letter with the history of its work; nil when there is none. The beginning of its id is
-// enough where no other begins so: at least contract.MinPrefix characters.
+// DeadLetter returns a dead letter with the history of its work, or nil. A unique prefix of its id, of at least
+// contract.MinPrefix characters, is enough.
 func (l *Ledger) DeadLetter(ctx context.Context, id string) (*contract.DeadLetterDetail, error) {
 	const op = "ledger.DeadLetter"
 	whole := `(SELECT message_id FROM dead_letters WHERE ` + begins("message_id", "?1") +
@@ -178,8 +179,8 @@ FROM failures WHERE (queue, work) IN ` + same + ` ORDER BY failed_at, attempt, m
 	if r.err != nil || len(rows) == 0 {
 		return nil, r.err
 	}
-	if len(rows) > 1 && rows[0].MessageID != id { // an id sorts before what it begins
-		return nil, contract.Invalid("id", "several dead letters have an id that begins with %q; send more of it", id)
+	if len(rows) > 1 && rows[0].MessageID != id { // an exact match sorts first
+		return nil, contract.Invalid("id", "several dead letters have an id with prefix %q; send a longer one", id)
 	}
 	d := &contract.DeadLetterDetail{DeadLetterRecord: rows[0].record(), Attempts: []contract.Attempt{},
 		History: []contract.DeadLetterRecord{}}
@@ -190,13 +191,13 @@ FROM failures WHERE (queue, work) IN ` + same + ` ORDER BY failed_at, attempt, m
 		d.Attempts = append(d.Attempts, contract.Attempt{
 			MessageID: f.MessageID, Attempt: f.Attempt, ErrorType: contract.Kind(f.ErrorType),
 			ErrorMessage: f.ErrorMessage,
-			FailedAt:     *contract.AtMillis(f.FailedAt), DurationMS: f.DurationMS, Version: f.Version,
+			FailedAt:     *contract.At(f.FailedAt.Time()), DurationMS: f.DurationMS, Version: f.Version,
 		})
 	}
 	return d, r.err
 }
 
-// chosen restricts to what a choice names.
+// chosen returns the conditions of a choice.
 func chosen(choice contract.DeadLetterChoice) *conditions {
 	c := &conditions{}
 	switch {
@@ -209,8 +210,8 @@ func chosen(choice contract.DeadLetterChoice) *conditions {
 	return c
 }
 
-// ChooseDeadLetters gives up to contract.MaxResolved dead letters of a choice, oldest first: those
-// that are stored, and of ids, which may be cut short as those of DeadLetter, also those that are not any more.
+// ChooseDeadLetters returns up to contract.MaxResolved dead letters of a choice, oldest first: the stored ones, and
+// for ids (or prefixes, see DeadLetter) resolved ones, too.
 func (l *Ledger) ChooseDeadLetters(ctx context.Context,
 	choice contract.DeadLetterChoice) ([]contract.DeadLetterRecord, error) {
 	const op = "ledger.ChooseDeadLetters"
@@ -233,31 +234,32 @@ func (l *Ledger) ChooseDeadLetters(ctx context.Context,
 	return records, err
 }
 
-// Resolution says what becomes of dead letters.
+// Resolution is the outcome of dead letters.
 type Resolution struct {
 	IDs   []string
 	State contract.DeadLetterState // Replayed or Discarded
-	By    string                   // the name of the token that asked for it
+	By    string                   // the caller's token
 	At    time.Time
-	Work  Changes // what was sent again, or ended
-	// Ended are those of the IDs that end what they are about: the other stored letters of the same work get the state too.
+	Work  Changes // work that was sent again or ended
+	// Ended are those of the IDs that end their work: its other stored letters get the same state.
 	Ended []string
 }
 
 const resolveDeadLetters = `UPDATE dead_letters SET state = ?2, resolved_at = ?3, resolved_by = ?4
 WHERE message_id IN (SELECT value FROM json_each(?1)) AND state = 'stored'`
 
-// resolveSameWork runs after resolveDeadLetters, so what it changes is not among the ids.
+// resolveSameWork runs after resolveDeadLetters, so it changes other letters than the ids.
 const resolveSameWork = `UPDATE dead_letters SET state = ?2, resolved_at = ?3, resolved_by = ?4
 WHERE (queue_name, work) IN (SELECT d.queue_name, d.work FROM json_each(?1) AS i JOIN dead_letters AS d ON d.message_id = i.value) AND state = 'stored'
 RETURNING message_id`
 
-// Resolve marks dead letters that are stored. It counts those that were resolved beside the IDs, and what is left of the choice.
+// Resolve marks stored dead letters as resolved. It returns the number of letters resolved beside the IDs, and of
+// those left in the choice.
 func (l *Ledger) Resolve(ctx context.Context, choice contract.DeadLetterChoice, r Resolution) (beside,
 	remaining int64, err error) {
 	const op = "ledger.Resolve"
 	resolve := func(sql string, ids []string) Statement {
-		return statement(sql, ids, string(r.State), r.At.UnixMilli(), r.By)
+		return statement(sql, ids, string(r.State), epoch.MillisOf(r.At), r.By)
 	}
 	statements := append(r.Work.statements(), resolve(resolveDeadLetters, r.IDs))
 	if len(r.Ended) > 0 {

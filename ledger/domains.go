@@ -5,9 +5,10 @@ import (
 	"time"
 
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/epoch"
 )
 
-// DomainChange is what happened to one domain of a partition. Zero fields change nothing.
+// DomainChange records what happened to one domain of a partition. Zero fields change nothing.
 type DomainChange struct {
 	Partition     contract.Partition
 	Domain        string
@@ -19,13 +20,12 @@ type DomainChange struct {
 	GaveUp        time.Time         // when a message was given up
 	ErrorType     contract.Kind     // of what was given up
 	ErrorMessage  string
-	Revision      int       // of its document, where that was rewritten without a collection
+	Revision      int       // of its document, if rewritten without a collection
 	ChangedAt     time.Time // when that revision was written
 }
 
-// Rows are written so that records may arrive in any order and any number of times: every time
-// column keeps its greatest value, findings come from the newest collection, and an error from the
-// newest failure.
+// Records can arrive in any order and repeatedly: every time column keeps its greatest value, findings come from
+// the newest collection, and an error from the newest failure.
 const (
 	queueDomains = queued + `
 INSERT INTO domains (partition, domain, queued_at, needed_at, collected_at, met_at, gave_up_at, excluded_at)
@@ -54,37 +54,37 @@ ON CONFLICT DO UPDATE SET
 
 type domainRow struct {
 	contract.Partition
-	Domain        string  `json:"domain"`
-	QueuedAt      int64   `json:"queued_at"`
-	RequiredSince int64   `json:"needed_at"`
-	CollectedAt   int64   `json:"collected_at"`
-	SatisfiedUpTo int64   `json:"met_at"`
-	GaveUpAt      int64   `json:"gave_up_at"`
-	ExcludedAt    int64   `json:"excluded_at"`
-	Reachable     *int64  `json:"reachable"`
-	Robots        *int64  `json:"robots"`
-	Sitemap       *int64  `json:"sitemap"`
-	DurationMS    *int64  `json:"duration_ms"`
-	ErrorType     *string `json:"error_type"`
-	ErrorMessage  *string `json:"error_message"`
-	Revision      int     `json:"revision"`
-	ChangedAt     int64   `json:"changed_at"`
+	Domain        string       `json:"domain"`
+	QueuedAt      epoch.Millis `json:"queued_at"`
+	RequiredSince epoch.Millis `json:"needed_at"`
+	CollectedAt   epoch.Millis `json:"collected_at"`
+	SatisfiedUpTo epoch.Millis `json:"met_at"`
+	GaveUpAt      epoch.Millis `json:"gave_up_at"`
+	ExcludedAt    epoch.Millis `json:"excluded_at"`
+	Reachable     *int64       `json:"reachable"`
+	Robots        *int64       `json:"robots"`
+	Sitemap       *int64       `json:"sitemap"`
+	DurationMS    *int64       `json:"duration_ms"`
+	ErrorType     *string      `json:"error_type"`
+	ErrorMessage  *string      `json:"error_message"`
+	Revision      int          `json:"revision"`
+	ChangedAt     epoch.Millis `json:"changed_at"`
 }
 
 func (c DomainChange) row() domainRow {
 	r := domainRow{
 		Partition: c.Partition, Domain: c.Domain,
-		QueuedAt: contract.Millis(c.Queued), RequiredSince: contract.Millis(c.RequiredSince),
-		SatisfiedUpTo: contract.Millis(c.SatisfiedUpTo), GaveUpAt: contract.Millis(c.GaveUp),
-		ExcludedAt: contract.Millis(c.Excluded),
+		QueuedAt: epoch.MillisOf(c.Queued), RequiredSince: epoch.MillisOf(c.RequiredSince),
+		SatisfiedUpTo: epoch.MillisOf(c.SatisfiedUpTo), GaveUpAt: epoch.MillisOf(c.GaveUp),
+		ExcludedAt: epoch.MillisOf(c.Excluded),
 		ErrorType:  contract.Text(string(c.ErrorType)), ErrorMessage: contract.Text(clip(c.ErrorMessage)),
-		Revision: c.Revision, ChangedAt: contract.Millis(c.ChangedAt),
+		Revision: c.Revision, ChangedAt: epoch.MillisOf(c.ChangedAt),
 	}
 	if o := c.Outcome; o != nil {
 		ms := o.Duration.Milliseconds()
-		r.CollectedAt = contract.Millis(o.CollectedAt)
+		r.CollectedAt = epoch.MillisOf(o.CollectedAt)
 		if !o.ChangedAt.IsZero() {
-			r.Revision, r.ChangedAt = o.Revision, contract.Millis(o.ChangedAt)
+			r.Revision, r.ChangedAt = o.Revision, epoch.MillisOf(o.ChangedAt)
 		}
 		r.SatisfiedUpTo = max(r.SatisfiedUpTo, r.CollectedAt)
 		r.Reachable, r.Robots, r.Sitemap, r.DurationMS = bit(o.Reachable), bit(o.Robots), bit(o.Sitemap), &ms
@@ -102,15 +102,15 @@ type DomainQuery struct {
 	Robots       *bool
 	Sitemap      *bool
 	ErrorType    string
-	SlowerThanMS *int64    // processed, and took longer
-	ChangedSince time.Time // whose document was written then or later; no index serves this
-	Also         *Named    // besides those in State these, in whatever state; not with SlowestFirst
-	SlowestFirst bool      // else by partition, in the order in which the ledger first saw them, and domain
+	SlowerThanMS *int64    // processed ones that took longer
+	ChangedSince time.Time // document written then or later; scans, since no index serves it
+	Also         *Named    // in addition to those in State; not with SlowestFirst
+	SlowestFirst bool      // else by partition, oldest row first, and domain
 	Limit        int
-	Cursor       string // of the page before
+	Cursor       string // of the previous page
 }
 
-// Named selects domains by their names: those that are listed, and those with one of the ends, which no index serves.
+// Named selects domains by name or by the end of their name. No index serves the ends.
 type Named struct{ Names, Ends []string }
 
 // domainCursor is where a page of domains ends.
@@ -124,19 +124,19 @@ const domainColumns = `p.country, p.category, p.date, d.partition, d.domain, d.s
 
 type domainRecordRow struct {
 	contract.Partition
-	PartitionID  int64   `json:"partition"`
-	Domain       string  `json:"domain"`
-	State        string  `json:"state"`
-	Reachable    *int64  `json:"reachable"`
-	Robots       *int64  `json:"robots"`
-	Sitemap      *int64  `json:"sitemap"`
-	DurationMS   *int64  `json:"duration_ms"`
-	CollectedAt  int64   `json:"collected_at"`
-	QueuedAt     int64   `json:"queued_at"`
-	ErrorType    *string `json:"error_type"`
-	ErrorMessage *string `json:"error_message"`
-	Revision     *int    `json:"revision"`
-	ChangedAt    int64   `json:"changed_at"`
+	PartitionID  int64        `json:"partition"`
+	Domain       string       `json:"domain"`
+	State        string       `json:"state"`
+	Reachable    *int64       `json:"reachable"`
+	Robots       *int64       `json:"robots"`
+	Sitemap      *int64       `json:"sitemap"`
+	DurationMS   *int64       `json:"duration_ms"`
+	CollectedAt  epoch.Millis `json:"collected_at"`
+	QueuedAt     epoch.Millis `json:"queued_at"`
+	ErrorType    *string      `json:"error_type"`
+	ErrorMessage *string      `json:"error_message"`
+	Revision     *int         `json:"revision"`
+	ChangedAt    epoch.Millis `json:"changed_at"`
 }
 
 func (r *domainRecordRow) record() contract.DomainRecord {
@@ -150,8 +150,8 @@ func (r *domainRecordRow) record() contract.DomainRecord {
 	d := contract.DomainRecord{
 		Domain: r.Domain, Partition: r.Partition, State: contract.DomainState(r.State),
 		Robots: flag(r.Robots), Sitemap: flag(r.Sitemap), DurationMS: r.DurationMS,
-		CollectedAt: contract.AtMillis(r.CollectedAt), QueuedAt: contract.AtMillis(r.QueuedAt),
-		ChangedAt: contract.AtMillis(r.ChangedAt),
+		CollectedAt: contract.At(r.CollectedAt.Time()), QueuedAt: contract.At(r.QueuedAt.Time()),
+		ChangedAt: contract.At(r.ChangedAt.Time()),
 	}
 	if r.ChangedAt > 0 {
 		d.Revision = r.Revision
@@ -162,80 +162,103 @@ func (r *domainRecordRow) record() contract.DomainRecord {
 	return d
 }
 
-// statement gives the query of one page, which reads one row more than the page has.
+// statement returns the query of one page. It reads one row more than the page has.
 func (q *DomainQuery) statement() (Statement, error) {
-	var c conditions
-	state := string(q.State)
-	switch { // a condition that applies to one state alone names it, so that its index is used
-	case q.ErrorType != "" && state == "":
-		state = string(contract.Failed)
-	case (q.Robots != nil || q.Sitemap != nil || q.SlowerThanMS != nil || q.SlowestFirst) && state == "":
-		state = string(contract.Processed)
+	state, err := q.impliedState()
+	if err != nil {
+		return Statement{}, err
 	}
-	if state != "" && !oneOfStates(state) {
-		return Statement{}, contract.Invalid("state",
-			"%q is not a state; send pending, processed, failed or excluded", state)
-	}
-	if q.ErrorType != "" {
-		c.and("d.error_type = ?", q.ErrorType)
-	}
-	c.flag("d.robots", q.Robots)
-	c.flag("d.sitemap", q.Sitemap)
-	if !q.ChangedSince.IsZero() {
-		c.and("d.changed_at >= ?", contract.Millis(q.ChangedSince))
-	}
-	if q.SlowerThanMS != nil {
-		c.and("d.duration_ms > ?", *q.SlowerThanMS)
-	}
-	// they have no index, so the partitions that have any are read one by one
-	pending := state == string(contract.Pending)
-	if f := q.Filter; pending {
-		c.partition(f)
-	} else if f.Country != "" || f.Category != "" || f.Date != "" {
-		var chosen conditions
-		chosen.partition(f)
-		c.and(`d.partition IN (SELECT p.id FROM partitions AS p`+chosen.where()+`)`, chosen.args...)
+	c := q.conditions(state)
+	if err := q.startAfter(&c, state); err != nil {
+		return Statement{}, err
 	}
 	order := `d.partition, d.domain`
 	if q.SlowestFirst {
 		order = `d.duration_ms DESC, d.partition, d.domain`
 	}
-	if q.Cursor != "" {
-		var at domainCursor
-		if err := contract.DecodeCursor(q.Cursor, &at); err != nil {
-			return Statement{}, err
-		}
-		if q.SlowestFirst {
-			c.and("d.duration_ms <= ?", at.DurationMS)
-			c.and("(d.duration_ms < ? OR (d.partition, d.domain) > (?, ?))", at.DurationMS, at.Partition, at.Domain)
-		} else {
-			c.and("(d.partition, d.domain) > (?, ?)", at.Partition, at.Domain)
-		}
-		if pending {
-			c.and("p.id >= ?", at.Partition)
-		}
-	}
 	if state == "" {
 		return c.page(` FROM domains AS d JOIN partitions AS p ON p.id = d.partition`, order, q.Limit), nil
 	}
 	others := c.clone()
-	c.and(`d.state = '` + state + `'`) // not a parameter: partial indexes are chosen by the text
+	c.and(`d.state = '` + string(state) + `'`) // not a parameter: partial indexes are chosen by the text
 	from := ` FROM domains AS d` + q.index(state) + ` JOIN partitions AS p ON p.id = d.partition`
-	if pending {
+	if state == contract.Pending {
 		c.and(`p.domains_pending > 0`)
 		from, order = pendingFrom(q.Filter), `p.id, d.domain`
 	}
 	if q.Also == nil {
 		return c.page(from, order, q.Limit), nil
 	}
-	others.and(`d.state <> ?`, state)
+	others.and(`d.state <> ?`, string(state))
 	also := q.Also.from(&others)
 	sql := `SELECT ` + domainColumns + from + c.where() + ` UNION ALL SELECT ` + domainColumns + also +
 		others.where() + ` ORDER BY partition, domain LIMIT ?`
 	return Statement{sql, append(append(c.args, others.args...), int64(q.Limit)+1)}, nil
 }
 
-// flag wants a column to be 1 or 0, or anything where want is nil.
+// impliedState returns the state, which other conditions can imply. With it, the state's index is used.
+func (q *DomainQuery) impliedState() (contract.DomainState, error) {
+	switch q.State {
+	case contract.Pending, contract.Processed, contract.Failed, contract.Excluded:
+		return q.State, nil
+	case "":
+	default:
+		return "", contract.Invalid("state", "%q is not a state; use pending, processed, failed or excluded", q.State)
+	}
+	switch {
+	case q.ErrorType != "":
+		return contract.Failed, nil
+	case q.Robots != nil || q.Sitemap != nil || q.SlowerThanMS != nil || q.SlowestFirst:
+		return contract.Processed, nil
+	}
+	return "", nil
+}
+
+// conditions returns the conditions other than the state and the cursor.
+func (q *DomainQuery) conditions(state contract.DomainState) (c conditions) {
+	if q.ErrorType != "" {
+		c.and("d.error_type = ?", q.ErrorType)
+	}
+	c.flag("d.robots", q.Robots)
+	c.flag("d.sitemap", q.Sitemap)
+	if !q.ChangedSince.IsZero() {
+		c.and("d.changed_at >= ?", epoch.MillisOf(q.ChangedSince))
+	}
+	if q.SlowerThanMS != nil {
+		c.and("d.duration_ms > ?", *q.SlowerThanMS)
+	}
+	if state == contract.Pending { // no index: partitions with pending domains are read one by one
+		c.partition(q.Filter)
+	} else if f := q.Filter; f.Country != "" || f.Category != "" || f.Date != "" {
+		var chosen conditions
+		chosen.partition(f)
+		c.and(`d.partition IN (SELECT p.id FROM partitions AS p`+chosen.where()+`)`, chosen.args...)
+	}
+	return c
+}
+
+// startAfter adds the conditions of the cursor.
+func (q *DomainQuery) startAfter(c *conditions, state contract.DomainState) error {
+	if q.Cursor == "" {
+		return nil
+	}
+	var at domainCursor
+	if err := contract.DecodeCursor(q.Cursor, &at); err != nil {
+		return err
+	}
+	if q.SlowestFirst {
+		c.and("d.duration_ms <= ?", at.DurationMS)
+		c.and("(d.duration_ms < ? OR (d.partition, d.domain) > (?, ?))", at.DurationMS, at.Partition, at.Domain)
+	} else {
+		c.and("(d.partition, d.domain) > (?, ?)", at.Partition, at.Domain)
+	}
+	if state == contract.Pending {
+		c.and("p.id >= ?", at.Partition)
+	}
+	return nil
+}
+
+// flag requires a column to be 1 or 0; nil requires nothing.
 func (c *conditions) flag(column string, want *bool) {
 	switch {
 	case want == nil:
@@ -246,13 +269,13 @@ func (c *conditions) flag(column string, want *bool) {
 	}
 }
 
-// page is the statement for a page of domains.
+// page returns the statement of a page of domains.
 func (c *conditions) page(from, order string, limit int) Statement {
 	return Statement{`SELECT ` + domainColumns + from + c.where() + ` ORDER BY ` + order + ` LIMIT ?`,
 		append(c.args, int64(limit)+1)}
 }
 
-// from gives what is read for domains by their names, and restricts it to them.
+// from returns the FROM clause for named domains and adds their condition to c.
 func (n *Named) from(c *conditions) string {
 	if len(n.Ends) == 0 { // in each partition by its key
 		c.and(`d.domain IN (SELECT value FROM json_each(?))`, string(contract.Encode(n.Names)))
@@ -263,8 +286,8 @@ func (n *Named) from(c *conditions) string {
 	return ` FROM domains AS d JOIN partitions AS p ON p.id = d.partition`
 }
 
-// pendingFrom gives what is read for pending domains: partitions in the order of their ids, each in the order of its key, so
-// that a page ends the reading. An index of partitions is of use for a single one alone.
+// pendingFrom returns the FROM clause for pending domains: partitions by id, each by its key, so that reading stops
+// at the end of the page. An index of partitions helps only for a single one.
 func pendingFrom(f contract.Filter) string {
 	if f.Whole() {
 		return ` FROM partitions AS p CROSS JOIN domains AS d ON d.partition = p.id`
@@ -272,20 +295,20 @@ func pendingFrom(f contract.Filter) string {
 	return ` FROM partitions AS p NOT INDEXED CROSS JOIN domains AS d ON d.partition = p.id`
 }
 
-// index names the index that serves the query best, which SQLite does not find without statistics.
-func (q *DomainQuery) index(state string) string {
+// index returns the hint for the best index, which SQLite does not find without statistics.
+func (q *DomainQuery) index(state contract.DomainState) string {
 	name := ""
 	switch {
-	// one partition is sorted soon
-	case state == string(contract.Processed) && (q.SlowestFirst || q.SlowerThanMS != nil) && !q.Filter.Whole():
+	// (One partition is sorted quickly.)
+	case state == contract.Processed && (q.SlowestFirst || q.SlowerThanMS != nil) && !q.Filter.Whole():
 		name = "domains_by_duration"
-	case state == string(contract.Processed) && q.Robots != nil && !*q.Robots:
+	case state == contract.Processed && q.Robots != nil && !*q.Robots:
 		name = "domains_without_robots"
-	case state == string(contract.Processed) && q.Sitemap != nil && !*q.Sitemap:
+	case state == contract.Processed && q.Sitemap != nil && !*q.Sitemap:
 		name = "domains_without_sitemap"
-	case state == string(contract.Failed) && q.ErrorType != "":
+	case state == contract.Failed && q.ErrorType != "":
 		name = "domains_failed"
-	case state == string(contract.Failed) || state == string(contract.Excluded):
+	case state == contract.Failed || state == contract.Excluded:
 		name = "domains_by_state"
 	default:
 		return ""
@@ -293,15 +316,7 @@ func (q *DomainQuery) index(state string) string {
 	return " INDEXED BY " + name
 }
 
-func oneOfStates(s string) bool {
-	switch contract.DomainState(s) {
-	case contract.Pending, contract.Processed, contract.Failed, contract.Excluded:
-		return true
-	}
-	return false
-}
-
-// Domains gives one page of domains.
+// Domains returns one page of domains.
 func (l *Ledger) Domains(ctx context.Context, q DomainQuery) (contract.DomainPage, error) {
 	const op = "ledger.Domains"
 	page := contract.DomainPage{Domains: []contract.DomainRecord{}}
@@ -329,11 +344,11 @@ func (l *Ledger) Domains(ctx context.Context, q DomainQuery) (contract.DomainPag
 	return page, err
 }
 
-// maxPartitionsOfDomain is how many partitions Domain lists.
+// maxPartitionsOfDomain caps the partitions that Domain returns.
 const maxPartitionsOfDomain = 100
 
-// Domain gives the records of one domain in the partitions that the filter selects, the newest
-// partition first, up to 100.
+// Domain returns the records of one domain in the partitions that the filter selects, newest partition first, at
+// most 100.
 func (l *Ledger) Domain(ctx context.Context, domain string, f contract.Filter) ([]contract.DomainRecord, error) {
 	const op = "ledger.Domain"
 	var c conditions

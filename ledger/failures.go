@@ -5,16 +5,16 @@ import (
 	"time"
 
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/epoch"
 )
 
-// Work identifies what a message asks for, so that its failures are found again when it arrives as
-// a dead letter.
+// Work identifies what a message requests, so that its failures are found again when it arrives as a dead letter.
 type Work struct {
 	Queue string `json:"queue"` // where the message was sent
 	Key   string `json:"work"`  // such as a file's path, or a domain's directory with source file and part
 }
 
-// Failure is the reason why one attempt at some work failed.
+// Failure is a failed attempt at some work.
 type Failure struct {
 	Work
 	MessageID     string
@@ -40,21 +40,21 @@ ORDER BY failed_at, attempt, message_id`
 
 type failureRow struct {
 	Work
-	MessageID    string `json:"message_id"`
-	Attempt      int    `json:"attempt"`
-	ErrorType    string `json:"error_type"`
-	ErrorMessage string `json:"error_message"`
-	Version      string `json:"worker_version"`
-	DurationMS   int64  `json:"duration_ms"`
-	FailedAt     int64  `json:"failed_at"`
+	MessageID    string       `json:"message_id"`
+	Attempt      int          `json:"attempt"`
+	ErrorType    string       `json:"error_type"`
+	ErrorMessage string       `json:"error_message"`
+	Version      string       `json:"worker_version"`
+	DurationMS   int64        `json:"duration_ms"`
+	FailedAt     epoch.Millis `json:"failed_at"`
 }
 
 func (f Failure) row() failureRow {
 	return failureRow{f.Work, f.MessageID, f.Attempt, string(f.ErrorType), clip(f.ErrorMessage), f.WorkerVersion,
-		f.Duration.Milliseconds(), f.FailedAt.UnixMilli()}
+		f.Duration.Milliseconds(), epoch.MillisOf(f.FailedAt)}
 }
 
-// Reasons gives the failures recorded for each work, oldest first. Work without any is not in the map.
+// Reasons returns the recorded failures of each work, oldest first. Work without failures is absent.
 func (l *Ledger) Reasons(ctx context.Context, works []Work) (map[Work][]Failure, error) {
 	const op = "ledger.Reasons"
 	results, err := l.batch(ctx, op, statement(selectFailures, works))
@@ -67,7 +67,7 @@ func (l *Ledger) Reasons(ctx context.Context, works []Work) (map[Work][]Failure,
 		reasons[r.Work] = append(reasons[r.Work], Failure{
 			Work: r.Work, MessageID: r.MessageID, Attempt: r.Attempt,
 			ErrorType: contract.Kind(r.ErrorType), ErrorMessage: r.ErrorMessage, WorkerVersion: r.Version,
-			Duration: time.Duration(r.DurationMS) * time.Millisecond, FailedAt: time.UnixMilli(r.FailedAt).UTC(),
+			Duration: time.Duration(r.DurationMS) * time.Millisecond, FailedAt: r.FailedAt.Time(),
 		})
 	}
 	return reasons, err

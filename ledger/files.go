@@ -5,15 +5,16 @@ import (
 	"time"
 
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/epoch"
 )
 
-// FileChange is what happened to one raw file. Zero fields change nothing.
+// FileChange records what happened to one raw file. Zero fields change nothing.
 type FileChange struct {
 	contract.RawFile
 	Queued        time.Time
 	Processed     time.Time     // when it was processed
 	SatisfiedUpTo time.Time     // requests made up to then are satisfied
-	Duration      time.Duration // of the processing; 0 when it was not measured
+	Duration      time.Duration // of the processing; 0 if not measured
 	Records       contract.RecordCounts
 	GaveUp        time.Time // when its message was given up
 	ErrorType     contract.Kind
@@ -22,7 +23,7 @@ type FileChange struct {
 	Discarded     time.Time // when an operator discarded its dead letter
 }
 
-// Rows are written as those of domains are.
+// Records can arrive in any order and repeatedly, as those of domains.
 const (
 	queueFiles = queued + `
 INSERT INTO files (partition, name, queued_at, needed_at, processed_at, met_at, gave_up_at)
@@ -50,7 +51,7 @@ ON CONFLICT DO UPDATE SET
 	changeFiles = fileRows + `duration_ms = CASE WHEN excluded.processed_at > processed_at THEN excluded.duration_ms ELSE duration_ms END,
   processed_at = max(processed_at, excluded.processed_at)`
 
-	// A file that is found processed counts as processed once more only if the ledger had no record of it.
+	// A file found processed counts again only if the ledger had no record of it.
 	findFiles = fileRows +
 		`processed_at = CASE WHEN processed_at = 0 THEN excluded.processed_at ELSE processed_at END`
 
@@ -64,29 +65,29 @@ WHERE f.state = 'failed' AND f.error_type = ?4
 
 type fileRow struct {
 	contract.Partition
-	Name          string  `json:"name"`
-	QueuedAt      int64   `json:"queued_at"`
-	ProcessedAt   int64   `json:"processed_at"`
-	SatisfiedUpTo int64   `json:"met_at"`
-	GaveUpAt      int64   `json:"gave_up_at"`
-	DurationMS    *int64  `json:"duration_ms"`
-	ErrorType     *string `json:"error_type"`
-	ErrorMessage  *string `json:"error_message"`
-	ReplacedAt    int64   `json:"replaced_at"`
-	DiscardedAt   int64   `json:"discarded_at"`
-	Records       int64   `json:"records"`
-	Rejected      int64   `json:"rejected"`
-	Rejections    *string `json:"rejections"`
+	Name          string       `json:"name"`
+	QueuedAt      epoch.Millis `json:"queued_at"`
+	ProcessedAt   epoch.Millis `json:"processed_at"`
+	SatisfiedUpTo epoch.Millis `json:"met_at"`
+	GaveUpAt      epoch.Millis `json:"gave_up_at"`
+	DurationMS    *int64       `json:"duration_ms"`
+	ErrorType     *string      `json:"error_type"`
+	ErrorMessage  *string      `json:"error_message"`
+	ReplacedAt    epoch.Millis `json:"replaced_at"`
+	DiscardedAt   epoch.Millis `json:"discarded_at"`
+	Records       int64        `json:"records"`
+	Rejected      int64        `json:"rejected"`
+	Rejections    *string      `json:"rejections"`
 }
 
 func (c FileChange) row() fileRow {
 	r := fileRow{
 		Partition: c.Partition, Name: c.Name,
-		QueuedAt: contract.Millis(c.Queued), ProcessedAt: contract.Millis(c.Processed),
-		SatisfiedUpTo: max(contract.Millis(c.SatisfiedUpTo), contract.Millis(c.Processed)),
-		GaveUpAt:      contract.Millis(c.GaveUp),
+		QueuedAt: epoch.MillisOf(c.Queued), ProcessedAt: epoch.MillisOf(c.Processed),
+		SatisfiedUpTo: max(epoch.MillisOf(c.SatisfiedUpTo), epoch.MillisOf(c.Processed)),
+		GaveUpAt:      epoch.MillisOf(c.GaveUp),
 		ErrorType:     contract.Text(string(c.ErrorType)), ErrorMessage: contract.Text(clip(c.ErrorMessage)),
-		ReplacedAt: contract.Millis(c.Replaced), DiscardedAt: contract.Millis(c.Discarded), Records: c.Records.Total,
+		ReplacedAt: epoch.MillisOf(c.Replaced), DiscardedAt: epoch.MillisOf(c.Discarded), Records: c.Records.Total,
 		Rejected: c.Records.Rejected,
 	}
 	if len(c.Records.First) > 0 {
@@ -99,7 +100,7 @@ func (c FileChange) row() fileRow {
 	return r
 }
 
-// Queued records that files were sent to their queue. requiredSince is zero except for forced requests.
+// Queued records that files were sent to their queue. Only forced requests set requiredSince.
 func (l *Ledger) Queued(ctx context.Context, files []contract.RawFile, at, requiredSince time.Time) error {
 	names := map[contract.Partition][]string{}
 	for _, f := range files {
@@ -112,22 +113,23 @@ func (l *Ledger) Queued(ctx context.Context, files []contract.RawFile, at, requi
 	return l.Record(ctx, c)
 }
 
-// Standings gives those of the files that are in flight or malformed. In flight is what was queued after since, not replaced
-// since then, and is not finished. Where requiredSince is not zero, it was queued by a request that was forced then or later.
+// Standings returns the files that are in flight or malformed. A file is in flight if it was queued after since,
+// and neither replaced since then nor finished. With requiredSince, it must have been queued by a request forced
+// then or later.
 func (l *Ledger) Standings(ctx context.Context, files []contract.RawFile, since,
 	requiredSince time.Time) (map[contract.RawFile]contract.FileStanding, error) {
 	const op = "ledger.Standings"
 	type row struct {
 		contract.Partition
-		Name     string `json:"name"`
-		BrokenAt int64  `json:"broken_at,omitempty"`
+		Name     string       `json:"name"`
+		BrokenAt epoch.Millis `json:"broken_at,omitempty"`
 	}
 	names := make([]row, len(files))
 	for i, f := range files {
 		names[i] = row{Partition: f.Partition, Name: f.Name}
 	}
-	results, err := l.batch(ctx, op, statement(selectStandings, names, contract.Millis(since),
-		contract.Millis(requiredSince), string(contract.Parse)))
+	results, err := l.batch(ctx, op, statement(selectStandings, names, epoch.MillisOf(since),
+		epoch.MillisOf(requiredSince), string(contract.Parse)))
 	if err != nil {
 		return nil, err
 	}
@@ -136,7 +138,7 @@ func (l *Ledger) Standings(ctx context.Context, files []contract.RawFile, since,
 	for _, r := range rows {
 		s := contract.FileStanding{InFlight: r.BrokenAt == 0}
 		if !s.InFlight {
-			s.BrokenAt = time.UnixMilli(r.BrokenAt)
+			s.BrokenAt = r.BrokenAt.Time()
 		}
 		standings[contract.RawFile{Partition: r.Partition, Name: r.Name}] = s
 	}
@@ -154,8 +156,8 @@ FROM partitions AS p JOIN files AS f ON f.partition = p.id
 WHERE p.country = ?2 AND p.category = ?3 AND p.date = ?4 AND f.name IN (SELECT value FROM json_each(?1))`
 )
 
-// EndFile records that an operator replaced a raw file by another one, or deleted it, which settles the dead letters of
-// the file that was. by is the name of the token.
+// EndFile records that an operator replaced or deleted a raw file, and discards the file's dead letters. by names
+// the token.
 func (l *Ledger) EndFile(ctx context.Context, file contract.RawFile, deleted bool, at time.Time, by string) error {
 	p := file.Partition
 	statements := []Statement{{deleteFile, []any{p.Country, p.Category, p.Date, file.Name}}}
@@ -163,12 +165,12 @@ func (l *Ledger) EndFile(ctx context.Context, file contract.RawFile, deleted boo
 		c := Changes{Files: []FileChange{{RawFile: file, Replaced: at}}}
 		statements = c.statements()
 	}
-	letters := []any{contract.QueueName(contract.SeedQueue, "%"), file.Key(), contract.Millis(at), by}
+	letters := []any{contract.QueueName(contract.SeedQueue, "%"), file.Key(), epoch.MillisOf(at), by}
 	_, err := l.batch(ctx, "ledger.EndFile", append(statements, Statement{discardLetters, letters})...)
 	return err
 }
 
-// FileRecord is what the ledger has of a raw file.
+// FileRecord is the ledger's record of a raw file.
 type FileRecord struct {
 	Name         string  `json:"name"`
 	State        string  `json:"state"`
@@ -176,7 +178,7 @@ type FileRecord struct {
 	ErrorMessage *string `json:"error_message"`
 }
 
-// Files gives what the ledger has of raw files of a partition, by name.
+// Files returns the records of raw files of a partition, by name.
 func (l *Ledger) Files(ctx context.Context, p contract.Partition, names []string) (map[string]FileRecord, error) {
 	const op = "ledger.Files"
 	results, err := l.batch(ctx, op, statement(selectFiles, names, p.Country, p.Category, p.Date))

@@ -7,20 +7,20 @@ import (
 
 	"github.com/tidwall/gjson"
 
-	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/epoch"
 )
 
-// FrontierReading is what the shards of the frontier said at a time.
+// FrontierReading is a reading of the frontier's shards.
 type FrontierReading struct {
 	At          time.Time // to the minute
-	OldestEntry time.Time // since when the entry point that is due longest waits; zero for none
-	Complete    bool      // all shards answered; otherwise the counters mean nothing
-	Answers     int64     // reported since the beginning
-	Faults      int64     // of these
-	Used        int64     // thousandths of the refreshes that a day may have
+	OldestEntry time.Time // due time of the oldest due entry point; zero if none is due
+	Complete    bool      // all shards answered; otherwise the counters are meaningless
+	Answers     int64     // reported ever
+	Faults      int64     // faults among these
+	Used        int64     // share of the daily refreshes, in thousandths
 }
 
-// keptReadings is for how many minutes readings are read again.
+// keptReadings is how far back readings are read, in minutes.
 const keptReadings = 75
 
 const (
@@ -31,9 +31,9 @@ const (
 	pruneReadings = `DELETE FROM frontier_readings WHERE minute < ` + now + ` / 60000 - 1440`
 )
 
-// SaveFrontierReading keeps a reading. Of two in a minute the first stays.
+// SaveFrontierReading saves a reading. The first of a minute stays.
 func (l *Ledger) SaveFrontierReading(ctx context.Context, r FrontierReading) error {
-	args := []any{minuteOf(r.At), contract.Millis(r.OldestEntry), nil, nil, r.Used}
+	args := []any{minuteOf(r.At), epoch.MillisOf(r.OldestEntry), nil, nil, r.Used}
 	if r.Complete {
 		args[2], args[3] = r.Answers, r.Faults
 	}
@@ -43,13 +43,13 @@ func (l *Ledger) SaveFrontierReading(ctx context.Context, r FrontierReading) err
 
 func minuteOf(at time.Time) int64 { return at.UnixMilli() / time.Minute.Milliseconds() }
 
-// readReadings takes readings from a result of selectReadings, oldest first.
+// readReadings decodes readings, oldest first.
 func readReadings(r *reader, result int) []FrontierReading {
 	var readings []FrontierReading
 	for _, row := range readColumns[readingRow](r, result) {
 		reading := FrontierReading{
 			At:          time.UnixMilli(row.minute * time.Minute.Milliseconds()).UTC(),
-			OldestEntry: contract.FromMillis(row.oldest),
+			OldestEntry: row.oldest.Time(),
 			Used:        row.used,
 		}
 		if row.complete {
@@ -60,10 +60,11 @@ func readReadings(r *reader, result int) []FrontierReading {
 	return readings
 }
 
-// readingRow is a row of frontier_readings. Of an incomplete reading answers and faults are null.
+// readingRow is a row of frontier_readings. Answers and faults are null if the reading is incomplete.
 type readingRow struct {
-	minute, oldest, answers, faults, used int64
-	complete                              bool
+	minute, answers, faults, used int64
+	oldest                        epoch.Millis
+	complete                      bool
 }
 
 func (row *readingRow) set(column string, v gjson.Result) {
@@ -71,7 +72,7 @@ func (row *readingRow) set(column string, v gjson.Result) {
 	case "minute":
 		row.minute = v.Int()
 	case "oldest_entry":
-		row.oldest = v.Int()
+		row.oldest = epoch.Millis(v.Int())
 	case "answers":
 		row.answers, row.complete = v.Int(), v.Type == gjson.Number
 	case "faults":
@@ -81,7 +82,7 @@ func (row *readingRow) set(column string, v gjson.Result) {
 	}
 }
 
-// NewestFrontier gives the last reading, if there is one.
+// NewestFrontier returns the last reading, if there is one.
 func (r *AlarmReading) NewestFrontier() (FrontierReading, bool) {
 	if len(r.Frontier) == 0 {
 		return FrontierReading{}, false
@@ -89,8 +90,8 @@ func (r *AlarmReading) NewestFrontier() (FrontierReading, bool) {
 	return r.Frontier[len(r.Frontier)-1], true
 }
 
-// FrontierWindow gives how many answers were reported, and how many of them were faults, within so many
-// minutes up to the last reading. Without two readings to compare there are none.
+// FrontierWindow returns the answers reported in the given number of minutes before the last reading, and the
+// faults among them. It needs two complete readings.
 func (r *AlarmReading) FrontierWindow(minutes int) (answers, faults int64) {
 	complete := slices.DeleteFunc(slices.Clone(r.Frontier), func(f FrontierReading) bool { return !f.Complete })
 	if len(complete) == 0 {
@@ -98,12 +99,12 @@ func (r *AlarmReading) FrontierWindow(minutes int) (answers, faults int64) {
 	}
 	last := complete[len(complete)-1]
 	first := complete[0]
-	for _, f := range complete { // the last one at least so long ago, else the first one
+	for _, f := range complete { // the last reading before the window, else the first one
 		if !f.At.After(last.At.Add(-time.Duration(minutes) * time.Minute)) {
 			first = f
 		}
 	}
-	if last.Answers < first.Answers || last.Faults < first.Faults { // a shard was made again
+	if last.Answers < first.Answers || last.Faults < first.Faults { // a shard was rebuilt
 		return 0, 0
 	}
 	return last.Answers - first.Answers, last.Faults - first.Faults

@@ -1,8 +1,7 @@
-// Package ledger remembers in D1 what happened to the pipeline's work: how far every raw file and
-// domain is, the reasons of failures, dead letters, and alarms.
-//
-// The ledger is a view. The checkpoints in R2 say what was done, so a caller logs an error of this
-// package and goes on.
+// Package ledger records in D1 what happened to the pipeline's work: the progress of every raw file and domain,
+// reasons of failures, dead letters, and alarms.
+// The ledger is only a view. The checkpoints in R2 decide what is done, so callers log an error of this package and
+// continue.
 package ledger
 
 import (
@@ -19,25 +18,25 @@ import (
 	"github.com/newsfork/seed-engine/contract"
 )
 
-// Migrations holds migrations/*.sql, which `wrangler d1 migrations apply` applies in the order of
-// their names; tests apply them to SQLite.
+// Migrations holds migrations/*.sql, which `wrangler d1 migrations apply` applies in order of name. Tests apply
+// them to SQLite.
 //
 //go:embed migrations/*.sql
 var Migrations embed.FS
 
-// Statement is one SQL statement with its parameters, which are strings, int64 or nil.
+// Statement is one SQL statement with its parameters: strings, int64, epoch.Millis or nil.
 type Statement struct {
 	SQL  string
 	Args []any
 }
 
-// Result is what a statement gave.
+// Result is the result of a statement.
 type Result struct {
 	Changes int64           `json:"changes"` // rows inserted, updated or deleted
 	Rows    json.RawMessage `json:"rows"`    // a JSON array of objects by column name
 }
 
-// DB is the database. Batch runs statements as one transaction: all or none.
+// DB is the database. Batch runs statements in one transaction.
 type DB interface {
 	Batch(ctx context.Context, statements []Statement) ([]Result, error)
 }
@@ -49,20 +48,19 @@ const (
 	MaxStringBytes = 2_000_000 // of one parameter
 )
 
-// Ledger keeps its records in a database. Its methods return errors of kind contract.Storage, and use at
-// most one Batch each.
+// Ledger records in a database. Its methods return errors of kind contract.Storage and use at most one Batch each.
 type Ledger struct{ db DB }
 
-// New makes a ledger on a database to which Migrations were applied.
+// New returns a ledger on a database with all Migrations.
 func New(db DB) *Ledger { return &Ledger{db} }
 
-// newest is the last of Migrations. They are not embedded in the Worker, only in tests.
+// newest is the last of Migrations, which only tests embed.
 const newest = "0010_domain_revisions.sql"
 
-// ErrNotMigrated is in the error of Ping for a database that lacks migrations which this version needs.
+// ErrNotMigrated is returned by Ping for a database that lacks migrations.
 var ErrNotMigrated = errors.New("D1 lacks the migration " + newest)
 
-// Ping reports whether the database answers and has all migrations, by the table that wrangler keeps of them.
+// Ping checks that the database answers and has all migrations, according to wrangler's table.
 func (l *Ledger) Ping(ctx context.Context) error {
 	const op = "ledger.Ping"
 	results, err := l.batch(ctx, op, Statement{SQL: `SELECT name FROM d1_migrations WHERE name >= ?1 LIMIT 1`,
@@ -93,7 +91,7 @@ func (l *Ledger) batch(ctx context.Context, op string, statements ...Statement) 
 }
 
 func decode[Row any](op string, r Result) (rows []Row, err error) {
-	if string(r.Rows) == "[]" { // as most are of a status
+	if string(r.Rows) == "[]" { // most results of a status
 		return nil, nil
 	}
 	err = json.Unmarshal(r.Rows, &rows)
@@ -115,17 +113,17 @@ func read[Row any](r *reader, i int) []Row {
 	return rows
 }
 
-// columns are rows that take their columns one by one, which is several times as quick as by reflection.
+// columns is a row that sets its columns one by one, several times as fast as by reflection.
 type columns[Row any] interface {
 	*Row
 	set(column string, v gjson.Result)
 }
 
-// readColumns is read for such rows.
+// readColumns is read for columns.
 func readColumns[Row any, Columns columns[Row]](r *reader, i int) (rows []Row) {
 	text := r.results[i].Rows
 	if !gjson.ValidBytes(text) {
-		r.err = cmp.Or(r.err, Fault(r.op, errors.New("the database gave rows that are not JSON")))
+		r.err = cmp.Or(r.err, Fault(r.op, errors.New("the database returned rows that are not JSON")))
 	}
 	if r.err != nil {
 		return nil
@@ -142,7 +140,7 @@ func readColumns[Row any, Columns columns[Row]](r *reader, i int) (rows []Row) {
 	return rows
 }
 
-// Fault is what a failure of the database, which may be nil, is to the callers of the operation.
+// Fault wraps a database error for callers. It returns nil for nil.
 func Fault(op string, err error) error {
 	if err == nil {
 		return nil

@@ -5,24 +5,25 @@ import (
 	"time"
 
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/epoch"
 )
 
-// Found is what a listing of R2 showed of one partition. Files without a checkpoint stand in
-// Changes.Files, those with one in FoundFiles, collected domains in Domains.
+// Found is the content of a listing of one partition in R2. Files without a checkpoint are in Changes.Files, those
+// with one in FoundFiles, collected domains in Domains.
 type Found struct {
 	Partition contract.Partition
-	Started   time.Time // of the listing; what changed since then is left alone
+	Started   time.Time // of the listing; rows changed since then are left alone
 	Files     Range
 	Domains   Range
 	Changes   Changes
 }
 
-// Range is the part of a listing that was read, in the order of keys. The zero Range is nothing.
+// Range is the part of a listing that was read, in order of keys. The zero Range is empty.
 type Range struct {
-	After, UpTo string // names; After is not part of it
+	After, UpTo string // names; After is excluded
 }
 
-// End is an UpTo behind every name.
+// End is an UpTo after every name.
 const End = "~"
 
 const (
@@ -34,18 +35,18 @@ WHERE partition = ` + partitionID + ` AND processed_at > 0 AND met_at < ?5 AND n
 	deleteFiles = `DELETE FROM files
 WHERE partition = ` + partitionID + ` AND max(queued_at, met_at, gave_up_at) < ?5 AND name > ?6 AND name <= ?7 AND name NOT IN (SELECT value FROM json_each(?1))`
 
-	// The keys of a domain begin with the domain and a slash, which decides their order.
+	// Keys continue with a slash after the domain, which affects their order.
 	deleteDomains = `DELETE FROM domains
 WHERE partition = ` + partitionID + ` AND collected_at > 0 AND max(queued_at, met_at, gave_up_at) < ?5
 AND domain || '/' > ?6 AND domain || '/' <= ?7 AND domain NOT IN (SELECT value FROM json_each(?1))`
 )
 
-// Reconcile makes the ledger agree with what was found: what it lacks is added, what is not
-// in R2 any more is taken out. It may be repeated.
+// Reconcile makes the ledger agree with a listing: it adds missing rows and deletes those without an object in R2.
+// It is idempotent.
 func (l *Ledger) Reconcile(ctx context.Context, f Found) error {
 	statements := f.Changes.statements()
 	args := func(more ...any) []any {
-		return append([]any{f.Partition.Country, f.Partition.Category, f.Partition.Date, f.Started.UnixMilli()},
+		return append([]any{f.Partition.Country, f.Partition.Category, f.Partition.Date, epoch.MillisOf(f.Started)},
 			more...)
 	}
 	if f.Files != (Range{}) {

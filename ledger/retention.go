@@ -3,16 +3,18 @@ package ledger
 import (
 	"context"
 	"time"
+
+	"github.com/newsfork/seed-engine/epoch"
 )
 
-// Prune deletes partitions in rounds of so many files and domains each, since a batch has 30 seconds.
+// Prune deletes at most maxPruned files and domains per round, since a batch has 30 seconds.
 const (
 	maxPruned = 5000
 	maxRounds = 50
 )
 
 const (
-	// The partition that has been quiet the longest goes first, files and domains before itself.
+	// The least recently updated partition goes first, its files and domains before itself.
 	oldestPartition = `(SELECT id FROM partitions WHERE updated_at < ?1 ORDER BY updated_at LIMIT 1)`
 
 	pruneDomains = `DELETE FROM domains WHERE partition = ` + oldestPartition + `
@@ -31,11 +33,11 @@ AND NOT EXISTS (SELECT 1 FROM domains WHERE partition = partitions.id) AND NOT E
 	pruneChanges     = `DELETE FROM alarm_changes WHERE at < ?1 AND sent_at > 0`
 )
 
-// Prune deletes what is older than before: partitions without a change since then, dead letters,
-// reasons of failures. What is too much for one call is left to the next.
+// Prune deletes partitions without a change since before, and dead letters and failures older than that. The next
+// call continues what exceeds one call.
 func (l *Ledger) Prune(ctx context.Context, before time.Time) error {
 	const op = "ledger.Prune"
-	at := before.UnixMilli()
+	at := epoch.MillisOf(before)
 	statements := []Statement{{SQL: pruneReadings}}
 	for _, sql := range []string{pruneHours, pruneMinutes, pruneDeadLetters, pruneFailures, pruneChanges} {
 		statements = append(statements, Statement{sql, []any{at}})

@@ -8,24 +8,23 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/epoch"
 )
 
-// now is the database's own clock in milliseconds, so that claims do not depend on the clocks of the
-// isolates that make them.
+// now is the database's own clock in milliseconds, so that claims do not depend on the clocks of isolates.
 const now = `CAST(unixepoch('subsec') * 1000 AS INTEGER)`
 
-// statement makes list the first parameter, as JSON: a statement takes at most MaxParameters, but any
-// JSON.
+// statement returns a statement whose first parameter is list as JSON, since D1 takes at most MaxParameters.
 func statement(sql string, list any, args ...any) Statement {
 	return Statement{sql, append([]any{string(contract.Encode(list))}, args...)}
 }
 
-// separator ends the text of each statement on its way to the database. It is in none: what could contain it is a
-// parameter.
+// separator ends each statement's text on its way to the database. SQL here never contains it: values are
+// parameters.
 const separator = '\x1e'
 
-// AppendStatements appends the texts of statements as they are, each with the separator behind it, and then the JSON
-// of their parameters, [[parameter…]…]. It does without reflection, since every call of the database is one.
+// AppendStatements appends the texts of statements, each followed by the separator, then the JSON of their
+// parameters, [[parameter…]…]. Every database call runs it, so it avoids reflection.
 func AppendStatements(b []byte, statements []Statement) []byte {
 	for _, s := range statements {
 		b = append(append(b, s.SQL...), separator)
@@ -45,6 +44,8 @@ func AppendStatements(b []byte, statements []Statement) []byte {
 				b = gjson.AppendJSONString(b, arg)
 			case int64:
 				b = strconv.AppendInt(b, arg, 10)
+			case epoch.Millis:
+				b = strconv.AppendInt(b, int64(arg), 10)
 			default:
 				b = append(b, contract.Encode(arg)...)
 			}
@@ -54,11 +55,10 @@ func AppendStatements(b []byte, statements []Statement) []byte {
 	return append(b, ']')
 }
 
-// maxPiece is about how many bytes of a list travel in one parameter, well below MaxStringBytes.
+// maxPiece is the approximate size of a list in one parameter, well below MaxStringBytes.
 const maxPiece = MaxStringBytes / 4
 
-// pieces makes list the parameter, as JSON, of as many statements as its size asks for; none when it
-// is empty.
+// pieces returns statements with list as their JSON parameter, split by size. An empty list has none.
 func pieces[Row any](sql string, list []Row) (statements []Statement) {
 	piece := []byte{'['}
 	flush := func() {
@@ -80,7 +80,7 @@ func pieces[Row any](sql string, list []Row) (statements []Statement) {
 	return statements
 }
 
-// rowsOf gives the rows of records, as their statement reads them.
+// rowsOf returns the rows of records.
 func rowsOf[Record interface{ row() Row }, Row any](records []Record) []Row {
 	rows := make([]Row, len(records))
 	for i, r := range records {
@@ -95,21 +95,18 @@ type conditions struct {
 	args  []any
 }
 
-// clone gives conditions that are extended apart.
+// clone returns an independent copy.
 func (c *conditions) clone() conditions {
 	return conditions{slices.Clone(c.terms), slices.Clone(c.args)}
 }
 
-// and adds a term in which ? stands for each of the values. Written out wherever it is called, it would be 20 KB of
-// the module.
-//
-//go:noinline
+// and adds a term with a ? for each value.
 func (c *conditions) and(term string, values ...any) {
 	c.terms = append(c.terms, term)
 	c.args = append(c.args, values...)
 }
 
-// partition restricts the columns of partitions, which the query calls p.
+// partition adds conditions on the partition, which the query calls p.
 func (c *conditions) partition(f contract.Filter) {
 	for column, v := range map[string]string{"p.country": f.Country, "p.category": f.Category, "p.date": f.Date} {
 		if v != "" {
@@ -133,10 +130,10 @@ func bit(b bool) *int64 {
 	return &n
 }
 
-// maxErrorMessage is how much of an error's text is kept, in bytes.
+// maxErrorMessage caps an error's text, in bytes.
 const maxErrorMessage = 2000
 
-// clip keeps the beginning of a long error text.
+// clip shortens an error's text.
 func clip(s string) string {
 	return strings.ToValidUTF8(s[:min(len(s), maxErrorMessage)], "")
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/epoch"
 )
 
 // StatusQuery selects what Status reads.
@@ -49,7 +50,7 @@ type counts struct {
 	RobotsFound       float64
 	SitemapsFound     float64
 	DomainsDurationMS float64
-	UpdatedAt         int64
+	UpdatedAt         epoch.Millis
 }
 
 func (c *counts) set(column string, v gjson.Result) {
@@ -91,7 +92,7 @@ func (c *counts) set(column string, v gjson.Result) {
 	case "domains_duration_ms":
 		c.DomainsDurationMS = v.Num
 	case "updated_at":
-		c.UpdatedAt = v.Int()
+		c.UpdatedAt = epoch.Millis(v.Int())
 	}
 }
 
@@ -133,7 +134,7 @@ type Status struct {
 	contract.Stats
 	AlarmReading
 	FilesTimed int64 // processed files whose duration was measured
-	AvgFileMS  int64 // of these
+	AvgFileMS  int64 // of the measured files
 	Partitions []contract.PartitionStats
 	Errors     []contract.ErrorCount
 	Trend      []contract.TrendHour
@@ -192,7 +193,7 @@ FROM hours AS h JOIN partitions AS p ON p.id = h.partition`+trend.where()+` GROU
 		for _, row := range readColumns[counts](&r, byPartition) {
 			s.Partitions = append(s.Partitions,
 				contract.PartitionStats{Partition: row.Partition, Stats: row.stats(),
-					UpdatedAt: *contract.AtMillis(row.UpdatedAt)})
+					UpdatedAt: *contract.At(row.UpdatedAt.Time())})
 		}
 	}
 	if byError >= 0 {
@@ -208,7 +209,7 @@ FROM hours AS h JOIN partitions AS p ON p.id = h.partition`+trend.where()+` GROU
 	return s, r.err
 }
 
-// readErrors takes the counts by type of error from a result, the most frequent first.
+// readErrors decodes the counts by error type, most frequent first.
 func readErrors(r *reader, result int) []contract.ErrorCount {
 	list := []contract.ErrorCount{}
 	for _, row := range read[errorCount](r, result) {
@@ -221,14 +222,14 @@ func readErrors(r *reader, result int) []contract.ErrorCount {
 	return list
 }
 
-// readTrend takes n hours from a result, beginning with the first, which is counted since 1970. Those without a row are zero.
+// readTrend decodes n hours from first, counted since 1970. Hours without a row are zero.
 func readTrend(r *reader, result int, first int64, n int) []contract.TrendHour {
 	trend := make([]contract.TrendHour, n)
 	for i := range trend {
 		trend[i].Hour = contract.Time{Time: time.UnixMilli((first + int64(i)) * time.Hour.Milliseconds()).UTC()}
 	}
 	for _, row := range readColumns[windowRow](r, result) {
-		if i := row.hour - first; i < int64(n) { // a clock that is ahead may have counted beyond
+		if i := row.hour - first; i < int64(n) { // clocks that are ahead can count later hours
 			h := &trend[i]
 			h.FilesProcessed, h.FilesFailed = int64(row.FilesProcessed), int64(row.FilesFailed)
 			h.DomainsProcessed, h.DomainsFailed = int64(row.DomainsProcessed), int64(row.DomainsFailed)

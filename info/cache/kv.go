@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/info"
 )
 
@@ -41,20 +42,20 @@ func feedKey(c info.Category) string { return "news:feed:" + string(c) }
 
 // head is the first line of a value.
 type head struct {
-	Version     int   `json:"v"`
-	RefreshedAt int64 `json:"refreshed_at"`
-	CollectedAt int64 `json:"collected_at"` // 0 in values of the version before
-	Complete    bool  `json:"complete"`
-	Count       int   `json:"count"`
+	Version     int          `json:"v"`
+	RefreshedAt epoch.Millis `json:"refreshed_at"`
+	CollectedAt epoch.Millis `json:"collected_at"` // 0 in values of the version before
+	Complete    bool         `json:"complete"`
+	Count       int          `json:"count"`
 }
 
-func (h *head) refreshed() time.Time { return time.UnixMilli(h.RefreshedAt).UTC() }
+func (h *head) refreshed() time.Time { return h.RefreshedAt.Time() }
 
 func (h *head) collected() time.Time {
 	if h.CollectedAt == 0 {
 		return h.refreshed()
 	}
-	return time.UnixMilli(h.CollectedAt).UTC()
+	return h.CollectedAt.Time()
 }
 
 // kvVersion is that of the lines.
@@ -145,7 +146,7 @@ func (k *KV) Has(ctx context.Context, f Feed, now time.Time) (bool, error) {
 // Refresh implements Cache.
 func (k *KV) Refresh(ctx context.Context, feeds []Feed, now time.Time) error {
 	for _, f := range feeds {
-		first, _ := json.Marshal(f.head(now.UnixMilli(), f.CollectedAt.UnixMilli())) // plain data
+		first, _ := json.Marshal(f.head(epoch.MillisOf(now), epoch.MillisOf(f.CollectedAt))) // plain data
 		value := append(append(first, '\n'), f.lines()...)
 		if err := k.namespace.Put(ctx, feedKey(f.Category), value, kvTTL); err != nil {
 			return fault("cache.KV.Refresh", err)
@@ -154,7 +155,7 @@ func (k *KV) Refresh(ctx context.Context, feeds []Feed, now time.Time) error {
 	return nil
 }
 
-func (f *Feed) head(refreshed, collected int64) head {
+func (f *Feed) head(refreshed, collected epoch.Millis) head {
 	return head{kvVersion, refreshed, collected, f.Complete, len(f.Articles)}
 }
 

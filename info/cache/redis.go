@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/info"
 	"github.com/newsfork/seed-engine/info/redis"
 )
@@ -43,7 +44,7 @@ func (r *Redis) Page(ctx context.Context, q info.Query) (*Answer, error) {
 	const op = "cache.Redis.Page"
 	newest := "+inf"
 	if q.From != nil {
-		newest = strconv.FormatInt(q.From.At, 10)
+		newest = strconv.FormatInt(int64(q.From.At), 10)
 	}
 	replies, err := r.do(ctx, op,
 		[]string{"HGETALL", metaKey(q.Category)},
@@ -88,7 +89,7 @@ func (r *Redis) Page(ctx context.Context, q info.Query) (*Answer, error) {
 func behind(members []string, from *info.Cursor) (places []info.Cursor) {
 	for i := 0; i+1 < len(members); i += 2 {
 		at, err := strconv.ParseFloat(members[i+1], 64)
-		if c := (info.Cursor{At: int64(at), ID: members[i]}); err == nil && (from == nil || from.Before(c)) {
+		if c := (info.Cursor{At: epoch.Millis(at), ID: members[i]}); err == nil && (from == nil || from.Before(c)) {
 			places = append(places, c)
 		}
 	}
@@ -120,11 +121,11 @@ func (r *Redis) articles(ctx context.Context, places []info.Cursor, q *info.Quer
 }
 
 // public makes an article of the fields of its hash; "" is null.
-func public(fields map[string]string, ms int64) info.Public {
+func public(fields map[string]string, at epoch.Millis) info.Public {
 	a := info.Article{
 		ID: fields["id"], Title: fields["title"], URL: fields["url"], Snippet: fields["snippet"],
 		Source:     fields["source"],
-		SourceName: fields["source_name"], PublishedAt: time.UnixMilli(ms), ThumbnailURL: fields["thumbnail_url"],
+		SourceName: fields["source_name"], PublishedAt: at.Time(), ThumbnailURL: fields["thumbnail_url"],
 		Category: info.Category(fields["category"]), SourceIconURL: fields["source_icon_url"],
 		VideoURL: fields["video_url"], AITag: fields["ai_tag"],
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/info"
 	"github.com/newsfork/seed-engine/info/store"
 	"github.com/newsfork/seed-engine/ledger"
@@ -299,10 +300,10 @@ func ties(t T, s *store.Store) {
 			t.Errorf("%d a page: the one before the last says that there are more", limit)
 		}
 	}
-	whole := info.Cursor{At: noon.UnixMilli() + 1}
+	whole := info.Cursor{At: epoch.MillisOf(noon) + 1}
 	expect(t, "behind the millisecond after",
 		len(page(t, s, info.Query{Category: info.All, From: &whole, Limit: 50}).Articles), 50)
-	at := info.Cursor{At: noon.UnixMilli()}
+	at := info.Cursor{At: epoch.MillisOf(noon)}
 	expect(t, "behind the millisecond", len(page(t, s,
 		info.Query{Category: info.All, From: &at, Limit: 50}).Articles), 0)
 }
@@ -787,7 +788,7 @@ func alarms(t T, s *store.Store) {
 
 	save := func(state, id string, at time.Time, post bool) {
 		t.Helper()
-		u := ledger.AlarmUpdate{Name: "source_failing:naver", State: state, Notice: &ledger.AlarmNotice{ID: id, Body: `{"text":"실패"}`, At: at.UnixMilli()}}
+		u := ledger.AlarmUpdate{Name: "source_failing:naver", State: state, Notice: &ledger.AlarmNotice{ID: id, Body: `{"text":"실패"}`, At: epoch.MillisOf(at)}}
 		must(t, "SaveAlarms", s.SaveAlarms(ctx, at, []ledger.AlarmUpdate{u, {Name: "source_stale:naver", State: contract.AlarmOK}}, post))
 	}
 	claim := func(what string, want ...string) {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgproto3"
 
+	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/info/connection"
 	"github.com/newsfork/seed-engine/ledger"
 )
@@ -195,6 +196,8 @@ func encode(args []any) ([][]byte, error) {
 			parameters[i] = append([]byte{}, v...)
 		case int64:
 			parameters[i] = strconv.AppendInt(nil, v, 10)
+		case epoch.Millis:
+			parameters[i] = strconv.AppendInt(nil, int64(v), 10)
 		default:
 			return nil, fmt.Errorf("type %T not supported for parameter %d", arg, i+1)
 		}

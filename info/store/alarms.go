@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/ledger"
 )
 
@@ -15,7 +15,7 @@ func (s *Store) Expect(ctx context.Context, sources []string, now time.Time) err
 	var statements []ledger.Statement
 	for _, source := range sources {
 		statements = append(statements, s.statement(`INSERT INTO news_sources (source, expected_at) VALUES (?1, CAST(?2 AS BIGINT))
-ON CONFLICT (source) DO UPDATE SET expected_at = excluded.expected_at WHERE news_sources.expected_at = 0`, source, now.UnixMilli()))
+ON CONFLICT (source) DO UPDATE SET expected_at = excluded.expected_at WHERE news_sources.expected_at = 0`, source, epoch.MillisOf(now)))
 	}
 	if len(statements) == 0 {
 		return nil
@@ -32,22 +32,22 @@ func (s *Store) Alarms(ctx context.Context) ([]ledger.SavedAlarm, error) {
 		return nil, err
 	}
 	rows, err := decode[struct {
-		Name  string `json:"name"`
-		State string `json:"state"`
-		Since int64  `json:"since"`
+		Name  string       `json:"name"`
+		State string       `json:"state"`
+		Since epoch.Millis `json:"since"`
 	}](op, results[0])
 	var saved []ledger.SavedAlarm
 	for _, r := range rows {
-		saved = append(saved, ledger.SavedAlarm{Name: r.Name, State: r.State, Since: contract.FromMillis(r.Since)})
+		saved = append(saved, ledger.SavedAlarm{Name: r.Name, State: r.State, Since: r.Since.Time()})
 	}
 	return saved, err
 }
 
 // SaveAlarms implements alarms.Records. A change whose state is saved already is not kept once more.
 func (s *Store) SaveAlarms(ctx context.Context, at time.Time, updates []ledger.AlarmUpdate, post bool) error {
-	var sent int64
+	var sent epoch.Millis
 	if !post {
-		sent = at.UnixMilli()
+		sent = epoch.MillisOf(at)
 	}
 	var statements []ledger.Statement
 	for _, u := range updates {
@@ -58,7 +58,7 @@ SELECT ?1, ?2, CAST(?3 AS BIGINT), CAST(?4 AS BIGINT) WHERE NOT EXISTS (SELECT 1
 		}
 		statements = append(statements, s.statement(`INSERT INTO news_alarms (name, state, since) VALUES (?1, ?2, CAST(?3 AS BIGINT))
 ON CONFLICT (name) DO UPDATE SET state = excluded.state, since = excluded.since WHERE news_alarms.state <> excluded.state`,
-			u.Name, u.State, at.UnixMilli()))
+			u.Name, u.State, epoch.MillisOf(at)))
 	}
 	if len(statements) == 0 {
 		return nil
@@ -90,7 +90,7 @@ func (s *Store) SettleAlarmChanges(ctx context.Context, posted, unposted []strin
 	if len(posted) > 0 {
 		statements = append(statements, s.statement(
 			`UPDATE news_alarm_changes SET sent_at = CAST(?2 AS BIGINT), claimed_until = 0 WHERE id IN (`+s.list+`)`,
-			encode(posted), at.UnixMilli()))
+			encode(posted), epoch.MillisOf(at)))
 	}
 	if len(unposted) > 0 {
 		statements = append(statements, s.statement(

@@ -10,29 +10,29 @@ import (
 
 	"github.com/tidwall/gjson"
 
-	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/info"
 	"github.com/newsfork/seed-engine/ledger"
 )
 
 // row is an article as statements take it.
 type row struct {
-	ID             string   `json:"id"`
-	URL            string   `json:"url"`
-	Key            string   `json:"url_key"`
-	Title          string   `json:"title"`
-	Snippet        string   `json:"snippet"`
-	Source         string   `json:"source"`
-	SourceName     string   `json:"source_name"`
-	SourceIconURL  string   `json:"source_icon_url"`
-	ThumbnailURL   string   `json:"thumbnail_url"`
-	ThumbnailTried int64    `json:"thumbnail_tried"`
-	VideoURL       string   `json:"video_url"`
-	Category       string   `json:"category"`
-	Evidence       any      `json:"evidence"`
-	Keywords       []string `json:"keywords"`
-	AITag          string   `json:"ai_tag"`
-	PublishedAt    int64    `json:"published_at"`
+	ID             string       `json:"id"`
+	URL            string       `json:"url"`
+	Key            string       `json:"url_key"`
+	Title          string       `json:"title"`
+	Snippet        string       `json:"snippet"`
+	Source         string       `json:"source"`
+	SourceName     string       `json:"source_name"`
+	SourceIconURL  string       `json:"source_icon_url"`
+	ThumbnailURL   string       `json:"thumbnail_url"`
+	ThumbnailTried epoch.Millis `json:"thumbnail_tried"`
+	VideoURL       string       `json:"video_url"`
+	Category       string       `json:"category"`
+	Evidence       any          `json:"evidence"`
+	Keywords       []string     `json:"keywords"`
+	AITag          string       `json:"ai_tag"`
+	PublishedAt    epoch.Millis `json:"published_at"`
 
 	// Of a new article only.
 	SearchID int64  `json:"search_id,omitempty"`
@@ -49,9 +49,9 @@ func (s *Store) rowOf(n *New) row {
 	r := row{
 		ID: n.ID, URL: n.URL, Key: n.Key, Title: n.Title, Snippet: n.Snippet, Source: n.Source,
 		SourceName:    n.SourceName,
-		SourceIconURL: n.SourceIconURL, ThumbnailURL: n.ThumbnailURL, ThumbnailTried: contract.Millis(n.Tried),
+		SourceIconURL: n.SourceIconURL, ThumbnailURL: n.ThumbnailURL, ThumbnailTried: epoch.MillisOf(n.Tried),
 		VideoURL: n.VideoURL,
-		Category: string(n.Category), Keywords: n.Keywords, AITag: n.AITag, PublishedAt: n.PublishedAt.UnixMilli(),
+		Category: string(n.Category), Keywords: n.Keywords, AITag: n.AITag, PublishedAt: epoch.MillisOf(n.PublishedAt),
 	}
 	if len(n.Evidence) > 0 {
 		r.Evidence = n.Evidence
@@ -66,10 +66,10 @@ const idBits = 20
 
 // searchID orders the rows of the search index by time. Two articles of a millisecond may have the same
 // one; the second of them is then not found by searching.
-func searchID(ms int64, id string) int64 {
+func searchID(at epoch.Millis, id string) int64 {
 	h := fnv.New32a()
 	h.Write([]byte(id))
-	return ms<<idBits | int64(h.Sum32()&(1<<idBits-1))
+	return int64(at)<<idBits | int64(h.Sum32()&(1<<idBits-1))
 }
 
 // maxBatch is how many articles one transaction takes, so that its parameter stays below D1's limit of 2 MB
@@ -102,7 +102,7 @@ func (s *Store) Upsert(ctx context.Context, articles []New, now time.Time) (Save
 		list := encode(rows)
 		var statements []ledger.Statement
 		for _, sql := range s.upsert {
-			statements = append(statements, s.statement(sql, list, now.UnixMilli()))
+			statements = append(statements, s.statement(sql, list, epoch.MillisOf(now)))
 		}
 		results, err := s.batch(ctx, op, statements...)
 		if err != nil {
@@ -149,13 +149,13 @@ func (s *Store) Known(ctx context.Context, keys []string) (known map[string]Know
 		return nil, err
 	}
 	rows, err := decode[struct {
-		Key   string `json:"url_key"`
-		Has   bit    `json:"has"`
-		Tried int64  `json:"tried"`
+		Key   string       `json:"url_key"`
+		Has   bit          `json:"has"`
+		Tried epoch.Millis `json:"tried"`
 	}](op, results[0])
 	known = make(map[string]Known, len(rows))
 	for _, r := range rows {
-		known[r.Key] = Known{bool(r.Has), contract.FromMillis(r.Tried)}
+		known[r.Key] = Known{bool(r.Has), r.Tried.Time()}
 	}
 	return known, err
 }
@@ -221,7 +221,7 @@ func articleOf(row gjson.Result) (a info.Article) {
 		case "ai_tag":
 			a.AITag = value.Str
 		case "published_at":
-			a.PublishedAt = time.UnixMilli(value.Int()).UTC()
+			a.PublishedAt = epoch.Millis(value.Int()).Time()
 		}
 		return true
 	})
@@ -337,7 +337,7 @@ func (s *Store) SetDeleted(ctx context.Context, id string, deleted bool) (found 
 func (s *Store) Prune(ctx context.Context, before time.Time, limit int) (removed int, err error) {
 	var statements []ledger.Statement
 	for _, sql := range s.prune {
-		statements = append(statements, s.statement(sql, before.UnixMilli(), int64(limit)))
+		statements = append(statements, s.statement(sql, epoch.MillisOf(before), int64(limit)))
 	}
 	const op = "store.Prune"
 	results, err := s.batch(ctx, op, statements...)

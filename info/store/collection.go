@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/info"
 	"github.com/newsfork/seed-engine/ledger"
 )
@@ -46,7 +46,7 @@ func (s *Store) Spend(ctx context.Context, source string, windows []info.Window)
 		statements = append(statements, s.statement(`INSERT INTO news_quotas (source, period, used, allowed, ends_at)
 VALUES (?1, ?2, 0, CAST(?3 AS INTEGER), CAST(?4 AS BIGINT))
 ON CONFLICT (source, period) DO UPDATE SET allowed = excluded.allowed WHERE news_quotas.allowed <> excluded.allowed`,
-			source, w.Name, int64(w.Calls), w.Ends.UnixMilli()))
+			source, w.Name, int64(w.Calls), epoch.MillisOf(w.Ends)))
 	}
 	// The rows are locked in one order, so that two calls do not wait for each other's.
 	statements = append(statements,
@@ -84,7 +84,7 @@ func (s *Store) Left(ctx context.Context, source string, w info.Window, left int
 	_, err := s.batch(ctx, "store.Left", s.statement(`INSERT INTO news_quotas (source, period, used, allowed, ends_at)
 VALUES (?1, ?2, CAST(?3 AS INTEGER) - CAST(?5 AS INTEGER), CAST(?3 AS INTEGER), CAST(?4 AS BIGINT))
 ON CONFLICT (source, period) DO UPDATE SET used = excluded.used WHERE news_quotas.used < excluded.used`,
-		source, w.Name, int64(w.Calls), w.Ends.UnixMilli(), int64(min(left, w.Calls))))
+		source, w.Name, int64(w.Calls), epoch.MillisOf(w.Ends), int64(min(left, w.Calls))))
 	return err
 }
 
@@ -106,25 +106,25 @@ type Source struct {
 }
 
 type sourceRow struct {
-	Source      string  `json:"source"`
-	State       *string `json:"state"`
-	ExpectedAt  int64   `json:"expected_at"`
-	StartedAt   int64   `json:"started_at"`
-	SucceededAt int64   `json:"succeeded_at"`
-	FailedAt    int64   `json:"failed_at"`
-	Failures    int     `json:"failures"`
-	ErrorClass  *string `json:"error_class"`
-	Error       *string `json:"error"`
-	NotBefore   int64   `json:"not_before"`
-	Counts      *string `json:"counts"`
+	Source      string       `json:"source"`
+	State       *string      `json:"state"`
+	ExpectedAt  epoch.Millis `json:"expected_at"`
+	StartedAt   epoch.Millis `json:"started_at"`
+	SucceededAt epoch.Millis `json:"succeeded_at"`
+	FailedAt    epoch.Millis `json:"failed_at"`
+	Failures    int          `json:"failures"`
+	ErrorClass  *string      `json:"error_class"`
+	Error       *string      `json:"error"`
+	NotBefore   epoch.Millis `json:"not_before"`
+	Counts      *string      `json:"counts"`
 }
 
 type quotaRow struct {
-	Source  string `json:"source"`
-	Period  string `json:"period"`
-	Used    int    `json:"used"`
-	Allowed int    `json:"allowed"`
-	EndsAt  int64  `json:"ends_at"`
+	Source  string       `json:"source"`
+	Period  string       `json:"period"`
+	Used    int          `json:"used"`
+	Allowed int          `json:"allowed"`
+	EndsAt  epoch.Millis `json:"ends_at"`
 }
 
 type countRow struct {
@@ -157,11 +157,11 @@ func (s *Store) Sources(ctx context.Context) ([]Source, error) {
 	var sources []Source
 	for _, r := range rows {
 		one := Source{
-			Name: r.Source, ExpectedAt: contract.FromMillis(r.ExpectedAt),
-			StartedAt: contract.FromMillis(r.StartedAt), SucceededAt: contract.FromMillis(r.SucceededAt),
-			FailedAt: contract.FromMillis(r.FailedAt),
+			Name: r.Source, ExpectedAt: r.ExpectedAt.Time(),
+			StartedAt: r.StartedAt.Time(), SucceededAt: r.SucceededAt.Time(),
+			FailedAt: r.FailedAt.Time(),
 			Failures: r.Failures, ErrorClass: text(r.ErrorClass), Error: text(r.Error),
-			NotBefore: contract.FromMillis(r.NotBefore),
+			NotBefore: r.NotBefore.Time(),
 		}
 		if r.State != nil {
 			one.State = []byte(*r.State)
@@ -173,7 +173,7 @@ func (s *Store) Sources(ctx context.Context) ([]Source, error) {
 			if q.Source == r.Source {
 				one.Quotas = append(one.Quotas,
 					info.Quota{Period: q.Period, Used: q.Used, Allowed: q.Allowed,
-						Ends: contract.FromMillis(q.EndsAt)})
+						Ends: q.EndsAt.Time()})
 			}
 		}
 		for _, l := range letters {
@@ -196,7 +196,7 @@ func text(s *string) string {
 // Begin records that a collection begins, and returns what is remembered of the source.
 func (s *Store) Begin(ctx context.Context, source string, now time.Time) (Source, error) {
 	if _, err := s.batch(ctx, "store.Begin", s.statement(`INSERT INTO news_sources (source, started_at) VALUES (?1, CAST(?2 AS BIGINT))
-ON CONFLICT (source) DO UPDATE SET started_at = excluded.started_at`, source, now.UnixMilli())); err != nil {
+ON CONFLICT (source) DO UPDATE SET started_at = excluded.started_at`, source, epoch.MillisOf(now))); err != nil {
 		return Source{}, err
 	}
 	all, err := s.Sources(ctx)
@@ -234,7 +234,7 @@ func (s *Store) Succeed(ctx context.Context, r Success) error {
 	statements := []ledger.Statement{s.statement(`INSERT INTO news_sources (source, state, succeeded_at, counts) VALUES (?1, ?2, CAST(?3 AS BIGINT), ?4)
 ON CONFLICT (source) DO UPDATE SET state = coalesce(excluded.state, news_sources.state), succeeded_at = excluded.succeeded_at,
 failures = 0, error_class = NULL, error = NULL, not_before = 0, counts = excluded.counts`,
-		r.Source, state, r.Now.UnixMilli(), encode(r.Counts))}
+		r.Source, state, epoch.MillisOf(r.Now), encode(r.Counts))}
 	_, err := s.batch(ctx, "store.Succeed", append(statements, s.letters(r.Failed, r.Now)...)...)
 	return err
 }
@@ -246,7 +246,7 @@ func (s *Store) Fail(ctx context.Context, source, class, message string, notBefo
 VALUES (?1, CAST(?2 AS BIGINT), 1, ?3, ?4, CAST(?5 AS BIGINT))
 ON CONFLICT (source) DO UPDATE SET failed_at = excluded.failed_at, failures = news_sources.failures + 1,
 error_class = excluded.error_class, error = excluded.error, not_before = excluded.not_before`,
-		source, now.UnixMilli(), class, clip(message), contract.Millis(notBefore))}
+		source, epoch.MillisOf(now), class, clip(message), epoch.MillisOf(notBefore))}
 	_, err := s.batch(ctx, "store.Fail", append(statements, s.letters(failed, now)...)...)
 	return err
 }
@@ -254,7 +254,7 @@ error_class = excluded.error_class, error = excluded.error, not_before = exclude
 // Rest keeps a source from being asked before a time, which is no failure of it.
 func (s *Store) Rest(ctx context.Context, source, class string, notBefore time.Time) error {
 	_, err := s.batch(ctx, "store.Rest", s.statement(`INSERT INTO news_sources (source, error_class, not_before) VALUES (?1, ?2, CAST(?3 AS BIGINT))
-ON CONFLICT (source) DO UPDATE SET error_class = excluded.error_class, not_before = excluded.not_before`, source, class, contract.Millis(notBefore)))
+ON CONFLICT (source) DO UPDATE SET error_class = excluded.error_class, not_before = excluded.not_before`, source, class, epoch.MillisOf(notBefore)))
 	return err
 }
 
@@ -272,7 +272,7 @@ func (s *Store) letters(failed []Letter, now time.Time) (statements []ledger.Sta
 		statements = append(statements, s.statement(`INSERT INTO news_dead_letters (source, request, error_class, error, attempts, first_at, last_at)
 VALUES (?1, ?2, ?3, ?4, 1, CAST(?5 AS BIGINT), CAST(?5 AS BIGINT))
 ON CONFLICT (source, request) DO UPDATE SET error_class = excluded.error_class, error = excluded.error,
-attempts = news_dead_letters.attempts + 1, last_at = excluded.last_at`, l.Source, l.Request, l.Class, clip(l.Error), now.UnixMilli()))
+attempts = news_dead_letters.attempts + 1, last_at = excluded.last_at`, l.Source, l.Request, l.Class, clip(l.Error), epoch.MillisOf(now)))
 	}
 	return statements
 }
@@ -295,18 +295,18 @@ WHERE ?1 = '' OR source = ?1 ORDER BY last_at, source, request LIMIT ?2`, source
 		return nil, err
 	}
 	rows, err := decode[struct {
-		Source   string `json:"source"`
-		Request  string `json:"request"`
-		Class    string `json:"error_class"`
-		Error    string `json:"error"`
-		Attempts int    `json:"attempts"`
-		FirstAt  int64  `json:"first_at"`
-		LastAt   int64  `json:"last_at"`
+		Source   string       `json:"source"`
+		Request  string       `json:"request"`
+		Class    string       `json:"error_class"`
+		Error    string       `json:"error"`
+		Attempts int          `json:"attempts"`
+		FirstAt  epoch.Millis `json:"first_at"`
+		LastAt   epoch.Millis `json:"last_at"`
 	}](op, results[0])
 	var letters []Letter
 	for _, r := range rows {
 		letters = append(letters, Letter{r.Source, r.Request, r.Class, r.Error, r.Attempts,
-			contract.FromMillis(r.FirstAt), contract.FromMillis(r.LastAt)})
+			r.FirstAt.Time(), r.LastAt.Time()})
 	}
 	return letters, err
 }
@@ -339,9 +339,9 @@ coalesce((SELECT max(started_at) FROM news_sources), 0) AS collected_at FROM new
 		return Cached{}, err
 	}
 	rows, err := decode[struct {
-		ChangedAt   int64 `json:"changed_at"`
-		RefreshedAt int64 `json:"refreshed_at"`
-		CollectedAt int64 `json:"collected_at"`
+		ChangedAt   epoch.Millis `json:"changed_at"`
+		RefreshedAt epoch.Millis `json:"refreshed_at"`
+		CollectedAt epoch.Millis `json:"collected_at"`
 	}](op, results[0])
 	if err != nil || len(rows) == 0 {
 		return Cached{}, err
@@ -350,8 +350,8 @@ coalesce((SELECT max(started_at) FROM news_sources), 0) AS collected_at FROM new
 		Category info.Category `json:"category"`
 		Digest   string        `json:"digest"`
 	}](op, results[1])
-	c := Cached{ChangedAt: contract.FromMillis(rows[0].ChangedAt),
-		RefreshedAt: contract.FromMillis(rows[0].RefreshedAt), CollectedAt: contract.FromMillis(rows[0].CollectedAt)}
+	c := Cached{ChangedAt: rows[0].ChangedAt.Time(),
+		RefreshedAt: rows[0].RefreshedAt.Time(), CollectedAt: rows[0].CollectedAt.Time()}
 	for _, w := range written {
 		if c.Written == nil {
 			c.Written = map[info.Category]string{}
@@ -374,7 +374,7 @@ func (s *Store) SetRefreshing(ctx context.Context, categories []info.Category) e
 // SetRefreshed records that the cache was filled with what was stored at a time, and what categories were written as.
 func (s *Store) SetRefreshed(ctx context.Context, at time.Time, written map[info.Category]string) error {
 	statements := []ledger.Statement{s.statement(`UPDATE news_cache SET refreshed_at = ?1 WHERE name = 'feeds'`,
-		contract.Millis(at))}
+		epoch.MillisOf(at))}
 	for _, c := range slices.Sorted(maps.Keys(written)) { // two at once lock the rows in one order
 		statements = append(statements, s.written(c, written[c]))
 	}

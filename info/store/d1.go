@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/info"
 	"github.com/newsfork/seed-engine/ledger"
 )
@@ -20,8 +21,10 @@ var d1 = dialect{
 	list:    `SELECT value FROM json_each(?1)`,
 	instant: func(placeholder string) string { return placeholder },
 	tried:   func() string { return "thumbnail_tried" },
-	indexed: func(grams []string, ms int64) string { return strings.Join(append(grams, stretchesOf(ms)...), " ") },
-	search:  searchD1,
+	indexed: func(grams []string, at epoch.Millis) string {
+		return strings.Join(append(grams, stretchesOf(at)...), " ")
+	},
+	search: searchD1,
 	upsert: []string{
 		// The index first: what it takes are the articles that the second statement inserts. Where another
 		// article has the search id, it takes none.
@@ -174,9 +177,9 @@ FROM stretch, size)`, l.choose(end, begin), l.choose(begin, end))
 // stretchesOf are the grams by which rows are found that an expression of stretches matches, of a time in milliseconds: characters for
 // private use, of which there are none in words, and the numbers of the stretches of 512 seconds and of 8, 64 and 512
 // times as much.
-func stretchesOf(ms int64) (grams []string) {
+func stretchesOf(at epoch.Millis) (grams []string) {
 	for bits := 9; bits <= 18; bits += 3 {
-		grams = append(grams, fmt.Sprintf("%c%d", 57341+bits/3, ms/1000>>bits))
+		grams = append(grams, fmt.Sprintf("%c%d", 57341+bits/3, at.Seconds()>>bits))
 	}
 	return grams
 }

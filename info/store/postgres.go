@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/info"
 	"github.com/newsfork/seed-engine/ledger"
 )
@@ -30,7 +31,7 @@ var postgres = dialect{
 		return "(" + pgEpoch + placeholder + "::bigint * interval '1 millisecond')"
 	},
 	tried:   func() string { return "coalesce((extract(epoch from thumbnail_tried) * 1000)::bigint, 0)" },
-	indexed: func(grams []string, _ int64) string { return vector(grams) },
+	indexed: func(grams []string, _ epoch.Millis) string { return vector(grams) },
 	search:  searchPostgres,
 	upsert: []string{
 		// In the order of keys, so that two transactions wait for each other's rows in the same order.

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/info"
 	"github.com/newsfork/seed-engine/info/infotest"
 	"github.com/newsfork/seed-engine/info/postgres"
@@ -149,7 +150,7 @@ func describe(q *info.Query) string {
 // Worker does at the end of an event; a search may take so many times as long as a page, 0: as long as it likes.
 func cost(t *testing.T, s *store.Store, end func() error, explained *store.Store, newest time.Time,
 	search time.Duration, look func(q *info.Query)) {
-	last := info.Cursor{At: infotest.Deep(*scale, newest).UnixMilli()}
+	last := info.Cursor{At: epoch.MillisOf(infotest.Deep(*scale, newest))}
 	fastest := func(q info.Query) time.Duration {
 		t.Helper()
 		if _, err := explained.Page(context.Background(), q); err != nil {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
+	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/info"
 	"github.com/newsfork/seed-engine/ledger"
 )
@@ -32,7 +33,7 @@ func (s *Store) searched(ctx context.Context, q info.Query) (info.Page, error) {
 	}
 	page := q.Cut(articles)
 	if !page.More && edge.Type == gjson.Number {
-		page.More, page.Next = true, &info.Cursor{At: edge.Int()}
+		page.More, page.Next = true, &info.Cursor{At: epoch.Millis(edge.Int())}
 	}
 	return page, err
 }

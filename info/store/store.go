@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/info"
 	"github.com/newsfork/seed-engine/ledger"
 )
@@ -84,8 +85,9 @@ type dialect struct {
 	live    string // a condition: the article is not deleted
 	no, yes string
 	tried   func() string
-	indexed func(grams []string, ms int64) string // a text of a time as the search index takes it
-	list    string                                // the values of a JSON list of strings, in a column "value"
+	// indexed returns the text of an article for the search index.
+	indexed func(grams []string, publishedAt epoch.Millis) string
+	list    string // the values of a JSON list of strings, in a column "value"
 	instant func(placeholder string) string
 	search  func(s *Store, q *info.Query) ledger.Statement // see searched
 }

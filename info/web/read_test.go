@@ -18,6 +18,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/feed"
 	"github.com/newsfork/seed-engine/info"
 	"github.com/newsfork/seed-engine/info/cache"
@@ -119,8 +120,8 @@ func (f *fixture) page(query string) (p page) {
 func TestSearchGoesOn(t *testing.T) {
 	at := time.Date(2026, 1, 28, 12, 0, 0, 0, time.UTC)
 	place := &info.Cursor{At: 1769500000000}
-	items := []cache.Item{{Cursor: info.Cursor{At: at.UnixMilli(), ID: "a"}, JSON: []byte("{}")},
-		{Cursor: info.Cursor{At: at.UnixMilli() - 1, ID: "b"}, JSON: []byte("{}")}}
+	items := []cache.Item{{Cursor: info.Cursor{At: epoch.MillisOf(at), ID: "a"}, JSON: []byte("{}")},
+		{Cursor: info.Cursor{At: epoch.MillisOf(at) - 1, ID: "b"}, JSON: []byte("{}")}}
 	for _, c := range []struct {
 		result     cache.Result
 		newer      bool

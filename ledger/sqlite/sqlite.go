@@ -1,5 +1,5 @@
-// Package sqlite is the native twin of D1 for tests: a SQLite database in memory, with migrations applied,
-// the ledger's or others, that keeps to D1's limits.
+// Package sqlite is a twin of D1 for tests: an in-memory SQLite database with D1's limits, and with the ledger's or
+// other migrations applied.
 package sqlite
 
 import (
@@ -13,12 +13,13 @@ import (
 	"github.com/ncruces/go-sqlite3"
 	"github.com/ncruces/go-sqlite3/ext/fts5"
 
+	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/ledger"
 )
 
 // DB is a ledger.DB. It is safe for concurrent use. Set Fail before the first use.
 type DB struct {
-	// Fail, when set, is asked before every batch; an error makes the batch fail with it.
+	// Fail, if set, is called before every batch. If it returns an error, the batch fails with it.
 	Fail func() error
 
 	mu   sync.Mutex
@@ -27,19 +28,19 @@ type DB struct {
 
 var _ ledger.DB = (*DB)(nil)
 
-// Open makes an empty database with the ledger's tables. The caller closes it.
+// Open returns an empty database with the ledger's tables. The caller closes it.
 func Open() (*DB, error) { return OpenWith(ledger.Migrations) }
 
-// OpenWith makes an empty database with the tables of migrations/*.sql. The caller closes it.
+// OpenWith returns an empty database with the tables of migrations/*.sql. The caller closes it.
 func OpenWith(migrations fs.FS) (*DB, error) { return OpenFile(":memory:", migrations) }
 
-// OpenFile is OpenWith for more than fits into memory: the database is a new file. It is not synced.
+// OpenFile is OpenWith for databases larger than memory: it creates a file, which is not synced.
 func OpenFile(name string, migrations fs.FS) (*DB, error) {
 	conn, err := sqlite3.Open(name)
 	if err != nil {
 		return nil, err
 	}
-	if err := fts5.Register(conn); err != nil { // D1 has it
+	if err := fts5.Register(conn); err != nil { // as in D1
 		conn.Close()
 		return nil, err
 	}
@@ -52,7 +53,7 @@ func OpenFile(name string, migrations fs.FS) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	// As wrangler keeps it.
+	// Wrangler's own table.
 	if err := conn.Exec(`CREATE TABLE d1_migrations(name TEXT UNIQUE)`); err != nil {
 		conn.Close()
 		return nil, err
@@ -128,6 +129,8 @@ func (d *DB) run(s ledger.Statement) (r ledger.Result, err error) {
 			err = stmt.BindNull(i + 1)
 		case int64:
 			err = stmt.BindInt64(i+1, v)
+		case epoch.Millis:
+			err = stmt.BindInt64(i+1, int64(v))
 		case string:
 			if len(v) > ledger.MaxStringBytes {
 				return r, fmt.Errorf("string or blob too big: %d bytes", len(v))
