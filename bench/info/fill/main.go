@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/newsfork/seed-engine/bindings"
+	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/info"
 	"github.com/newsfork/seed-engine/info/cache"
 	"github.com/newsfork/seed-engine/info/infotest"
@@ -45,7 +46,7 @@ func fill(w http.ResponseWriter, r *http.Request) {
 	}
 	answer := map[string]any{
 		"inserted": inserted,
-		"deep":     info.Cursor{At: infotest.Deep(n, newest).UnixMilli()}.String(),
+		"deep":     info.Cursor{At: epoch.MillisOf(infotest.Deep(n, newest))}.String(),
 		"searches": infotest.Searches,
 	}
 	if err := json.NewEncoder(w).Encode(answer); err != nil {
