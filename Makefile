@@ -23,6 +23,11 @@ node_modules/.ready: package-lock.json
 	npm ci --no-audit --no-fund --loglevel=error
 	@touch $@
 
+# Formatting, vet and short tests of what differs from main; ALL=1 takes everything. For the minutes between two commits.
+.PHONY: check
+check: node_modules/.ready
+	@test/check.sh
+
 # The race detector leaves out SQLite, a C program of one thread translated to Go: it finds nothing
 # there, and makes each database of the tests 25 times slower. Tests on workerd wait half of their time,
 # so two files run at once.

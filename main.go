@@ -16,6 +16,7 @@ import (
 	"github.com/newsfork/seed-engine/classify"
 	"github.com/newsfork/seed-engine/contract"
 	"github.com/newsfork/seed-engine/engine"
+	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/markup"
 	"github.com/newsfork/seed-engine/settings"
 	"github.com/newsfork/seed-engine/worker"
@@ -49,9 +50,9 @@ func main() {
 		return e.Consume(ctx, batch.Queue, bindings.Messages(batch))
 	}
 	everyMinute := func(ctx context.Context, event *cron.Event) error { return e.Cron(ctx, event.ScheduledTime) }
-	worker.HandleCalls(func(now int64, shard, operation string, request []byte) worker.Answer {
-		a := e.CallShard(bindings.ShardDatabase{}, shard, now, operation, request)
-		return worker.Answer{Text: a.Text, OK: a.OK, Alarm: a.Alarm}
+	worker.HandleCalls(func(now epoch.Millis, shard, operation string, request []byte) worker.Answer {
+		a := e.CallShard(bindings.ShardDatabase{}, shard, int64(now), operation, request)
+		return worker.Answer{Text: a.Text, OK: a.OK, Alarm: epoch.Millis(a.Alarm)}
 	})
 	worker.Run(e, consume, everyMinute, "/health", "/health/live")
 }

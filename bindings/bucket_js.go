@@ -7,23 +7,23 @@ import (
 	"io"
 	"strconv"
 	"syscall/js"
-	"time"
 
 	"github.com/newsfork/seed-engine/contract"
+	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/r2"
 	"github.com/newsfork/seed-engine/worker"
 )
 
-// Bucket is an r2.Bucket behind a binding of the Worker.
+// Bucket is an r2.Bucket bound to the Worker.
 type Bucket struct{ name string }
 
 var _ r2.Bucket = Bucket{}
 
-// NewBucket gives the bucket bound under name. The binding is looked up at every call, since each
-// event brings its own; one that is not configured is a fault of the store.
+// NewBucket returns the bucket bound under name. Every call looks the binding up, because each event
+// has its own. Calls fail with contract.Storage if there is no such binding.
 func NewBucket(name string) Bucket { return Bucket{name} }
 
-// ask has a helper of worker/helpers.mjs do its part; ok is false when it answers nothing.
+// ask calls a helper of worker/helpers.mjs; ok is false if the helper returns nothing.
 func (b Bucket) ask(ctx context.Context, helper string, data []byte, args ...string) (answer string, ok bool, err error) {
 	if err := ctx.Err(); err != nil {
 		return "", false, err
@@ -38,7 +38,7 @@ func (b Bucket) Head(ctx context.Context, key string) (*r2.Object, error) {
 		return nil, r2.Fault(op, key, err)
 	}
 	answer, ok, err := b.ask(ctx, "r2Head", nil, key)
-	return described(op, key, answer, ok, err, r2.ErrNotFound)
+	return parseObject(op, key, answer, ok, err, r2.ErrNotFound)
 }
 
 // Get implements r2.Bucket.
@@ -56,7 +56,7 @@ func (b Bucket) Get(ctx context.Context, key string) (*r2.Body, error) {
 	}
 	fields := &worker.Fields{Rest: answer}
 	body := worker.ParseHandle(fields.Next())
-	return &r2.Body{Object: readObject(fields), ReadCloser: bodyOf{body.Reader(), key}}, nil
+	return &r2.Body{Object: readObject(fields), ReadCloser: objectBody{body.Reader(), key}}, nil
 }
 
 // List implements r2.Bucket.
@@ -90,19 +90,19 @@ func (b Bucket) Put(ctx context.Context, key string, data []byte, o *r2.PutOptio
 		return nil, r2.Fault(op, key, err)
 	}
 	answer, ok, err := b.ask(ctx, "r2Put", data, key, putOptions(o))
-	return described(op, key, answer, ok, err, r2.ErrPrecondition)
+	return parseObject(op, key, answer, ok, err, r2.ErrPrecondition)
 }
 
-// PutStream stores the body of a request or response that has a Content-Length, as one put. It never
-// passes through Go. When the stream breaks off before that length, nothing is stored. A null
-// stream is an empty body.
+// PutStream stores the body of a request or response with a Content-Length in one put, without
+// passing it through Go. If the stream ends before that length, nothing is stored. A null stream is
+// an empty body.
 func (b Bucket) PutStream(ctx context.Context, key string, stream js.Value, o *r2.PutOptions) (*r2.Object, error) {
 	const op = "r2.PutStream"
 	if err := r2.CheckPut(key, o); err != nil {
 		return nil, r2.Fault(op, key, err)
 	}
 	answer, ok, err := b.ask(ctx, "r2PutStream", nil, key, worker.Keep(stream).String(), putOptions(o))
-	return described(op, key, answer, ok, err, r2.ErrPrecondition)
+	return parseObject(op, key, answer, ok, err, r2.ErrPrecondition)
 }
 
 // Delete implements r2.Bucket.
@@ -131,24 +131,23 @@ func (b Bucket) Create(ctx context.Context, key string, o *r2.PutOptions) (r2.Up
 	return &upload{bucket: b, ctx: ctx, key: key, options: putOptions(o)}, nil
 }
 
-// smallUpload is how many bytes of an upload stay in Go; most objects are no larger, and then one
-// put does it all.
+// smallUpload is the number of bytes of an upload that Go buffers. Most objects are no larger, so
+// one put stores them.
 const smallUpload = 64 << 10
 
-// upload collects one part after the other. Only when a second part begins does it become a
-// multipart upload.
+// upload collects one part after another. It becomes a multipart upload when the second part begins.
 type upload struct {
 	bucket  Bucket
 	ctx     context.Context
 	key     string
 	options string
-	small   []byte        // what was written, as long as it is little
-	handle  worker.Handle // of the upload on the JavaScript side, 0 before there is one
-	used    int           // bytes of its part
+	small   []byte        // content up to smallUpload
+	handle  worker.Handle // upload on the JavaScript side, 0 until begin
+	used    int           // bytes of the current part
 	ended   bool
 }
 
-// Write copies p into the part. Every call crosses into JavaScript, so large pieces are best.
+// Write copies p into the current part. Every call crosses into JavaScript, so write large pieces.
 func (u *upload) Write(p []byte) (int, error) {
 	const op = "r2.Upload.Write"
 	if u.ended {
@@ -178,7 +177,7 @@ func (u *upload) Write(p []byte) (int, error) {
 	return written, nil
 }
 
-// begin hands what was written to the JavaScript side.
+// begin moves the buffered content to the JavaScript side.
 func (u *upload) begin() error {
 	answer, _, err := u.bucket.ask(u.ctx, "r2Begin", nil, u.key, u.options, strconv.Itoa(r2.PartSize))
 	if err != nil {
@@ -190,7 +189,7 @@ func (u *upload) begin() error {
 	return nil
 }
 
-// flush uploads the part.
+// flush uploads the current part.
 func (u *upload) flush() error {
 	if err := u.ctx.Err(); err != nil {
 		return err
@@ -218,9 +217,9 @@ func (u *upload) Commit() (*r2.Object, error) {
 		answer, ok, err = worker.Ask("r2Complete", nil, u.handle.String())
 	}
 	if err != nil && u.handle != 0 {
-		worker.Ask("r2Abort", nil, u.handle.String()) // the first error tells; parts left behind expire after a week
+		worker.Ask("r2Abort", nil, u.handle.String()) // the first error is returned; parts expire after a week
 	}
-	return described(op, u.key, answer, ok, err, r2.ErrPrecondition)
+	return parseObject(op, u.key, answer, ok, err, r2.ErrPrecondition)
 }
 
 func (u *upload) Abort() error {
@@ -236,13 +235,13 @@ func (u *upload) Abort() error {
 	return r2.Fault(op, u.key, err)
 }
 
-// bodyOf gives the faults of a stream their key and kind.
-type bodyOf struct {
+// objectBody adds the object's key to read errors.
+type objectBody struct {
 	io.ReadCloser
 	key string
 }
 
-func (b bodyOf) Read(p []byte) (int, error) {
+func (b objectBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if err != nil && err != io.EOF {
 		err = r2.Fault("r2.Get", b.key, err)
@@ -250,10 +249,10 @@ func (b bodyOf) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// described reads the object that a helper described; isNull is the error when it answered nothing.
-func described(op, key, answer string, ok bool, err, isNull error) (*r2.Object, error) {
+// parseObject parses a helper's description of an object. It returns the error missing if ok is false.
+func parseObject(op, key, answer string, ok bool, err, missing error) (*r2.Object, error) {
 	if err == nil && !ok {
-		err = isNull
+		err = missing
 	}
 	if err != nil {
 		return nil, r2.Fault(op, key, err)
@@ -263,7 +262,7 @@ func described(op, key, answer string, ok bool, err, isNull error) (*r2.Object, 
 }
 
 func readObject(l *worker.Fields) r2.Object {
-	o := r2.Object{Key: l.Next(), Size: int64(number(l)), ETag: l.Next(), Uploaded: time.UnixMilli(int64(number(l))).UTC()}
+	o := r2.Object{Key: l.Next(), Size: int64(number(l)), ETag: l.Next(), Uploaded: epoch.Millis(number(l)).Time()}
 	if n := number(l); n > 0 {
 		o.Metadata = make(map[string]string, n)
 		for range n {
@@ -274,18 +273,18 @@ func readObject(l *worker.Fields) r2.Object {
 	return o
 }
 
-// number reads a number that the helper wrote. On wasm an int has 64 bits.
+// number parses the next field as a number. On wasm an int has 64 bits.
 func number(l *worker.Fields) int {
 	field := l.Next()
 	n, err := strconv.Atoi(field)
 	if err != nil {
-		panic("bindings: the helper gave " + strconv.Quote(field) + " for a number")
+		panic("bindings: the helper returned " + strconv.Quote(field) + " instead of a number")
 	}
 	return n
 }
 
-// putOptions is the JSON of R2PutOptions (developers.cloudflare.com/r2/api/workers/workers-api-reference/),
-// which createMultipartUpload understands too.
+// putOptions encodes o as R2PutOptions (developers.cloudflare.com/r2/api/workers/workers-api-reference/),
+// which createMultipartUpload accepts too.
 func putOptions(o *r2.PutOptions) string {
 	if o == nil {
 		return "{}"
@@ -314,7 +313,7 @@ func putOptions(o *r2.PutOptions) string {
 	return string(contract.Encode(options))
 }
 
-// listOptions is the JSON of R2ListOptions.
+// listOptions encodes o as R2ListOptions.
 func listOptions(o r2.ListOptions) string {
 	options := struct {
 		Prefix     string   `json:"prefix,omitempty"`

@@ -4,7 +4,7 @@ package bindings
 
 import "syscall/js"
 
-// Cell is a number, 0 at first, that all instances of the program in an isolate share under its name.
+// Cell is the name of a number that all instances of the program in an isolate share. It is initially 0.
 type Cell string
 
 // Load returns the number.

@@ -12,8 +12,8 @@ import (
 
 var textDecoder = js.Global().Get("TextDecoder")
 
-// Decoder decodes a charset to UTF-8 with the platform's tables. charset is a name of the WHATWG
-// Encoding standard.
+// Decoder returns a decoder from a charset to UTF-8 that uses the platform's tables. charset is a
+// label of the WHATWG Encoding standard.
 func Decoder(charset string) transform.Transformer {
 	d := &charsetDecoder{charset: charset}
 	d.Reset()
@@ -23,8 +23,8 @@ func Decoder(charset string) transform.Transformer {
 type charsetDecoder struct {
 	charset string
 	decoder js.Value
-	pending []byte // decoded, not handed out yet
-	flushed bool   // the decoder has been given the end
+	pending []byte // decoded but not yet returned
+	flushed bool   // the decoder has seen the end of the input
 }
 
 func (d *charsetDecoder) Reset() {
@@ -32,8 +32,8 @@ func (d *charsetDecoder) Reset() {
 	d.pending, d.flushed = nil, false
 }
 
-// Transform implements transform.Transformer. What the platform has decoded cannot be given back, so
-// the output waits here while dst is full.
+// Transform implements transform.Transformer. The platform's decoder cannot back up, so output that
+// does not fit in dst stays in d.pending.
 func (d *charsetDecoder) Transform(dst, src []byte, atEOF bool) (nDst, nSrc int, err error) {
 	for {
 		n := copy(dst[nDst:], d.pending)

@@ -12,7 +12,7 @@ import (
 	"github.com/newsfork/seed-engine/worker"
 )
 
-// Messages are the deliveries of a batch.
+// Messages returns the messages of a batch.
 func Messages(batch *library.MessageBatch) []queues.Message {
 	messages := make([]queues.Message, len(batch.Messages))
 	for i, m := range batch.Messages {
@@ -42,7 +42,7 @@ var (
 	stringify   = js.Global().Get("JSON").Get("stringify")
 )
 
-// body gives a message's content as text: as it was sent for text and bytes, as JSON for the rest.
+// body returns a message's content: text and bytes as they were sent, anything else as JSON.
 func body(v js.Value) []byte {
 	switch {
 	case v.Type() == js.TypeString:

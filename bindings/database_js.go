@@ -12,16 +12,16 @@ import (
 	"github.com/newsfork/seed-engine/worker"
 )
 
-// Database is a ledger.DB behind a binding of the Worker.
+// Database is a ledger.DB bound to the Worker.
 type Database struct{ name string }
 
 var _ ledger.DB = Database{}
 
-// NewDatabase gives the database bound under name. The binding is looked up at every call, since each
-// event brings its own.
+// NewDatabase returns the database bound under name. Every call looks the binding up, because each
+// event has its own.
 func NewDatabase(name string) Database { return Database{name} }
 
-// Batch implements ledger.DB. Statements and rows cross as one text each.
+// Batch implements ledger.DB. All statements cross into JavaScript as one text, as do all rows back.
 func (d Database) Batch(_ context.Context, statements []ledger.Statement) ([]ledger.Result, error) {
 	answer, _, err := worker.Ask("d1Batch", ledger.AppendStatements(nil, statements), d.name)
 	if err != nil {

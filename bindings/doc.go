@@ -1,4 +1,3 @@
-// Package bindings connects the core to the Workers platform: one file for each binding or service
-// that the core has an interface for. Outside of this package, of package worker and of programs
-// nothing needs the platform.
+// Package bindings implements the core's interfaces on the Workers platform, one file for each binding
+// or service. Apart from programs, only this package and package worker need the platform.
 package bindings

@@ -11,36 +11,36 @@ import (
 	"github.com/newsfork/seed-engine/worker"
 )
 
-// Frontier is a frontier.Caller behind a binding of the Worker's class Frontier, of which each shard is
-// an object.
+// Frontier is a frontier.Caller bound to the Durable Object class Frontier. Each shard is an object.
 type Frontier struct{ binding string }
 
 var _ frontier.Caller = Frontier{}
 
-// NewFrontier gives the objects bound under a name. The binding is looked up at every call, since each
-// event brings its own.
+// NewFrontier returns the shards bound under a name. Every call looks the binding up, because each
+// event has its own.
 func NewFrontier(binding string) Frontier { return Frontier{binding} }
 
-// Call implements frontier.Caller. Errors are of the kinds Storage and Timeout. A call that has begun
-// goes on when ctx ends.
+// Call implements frontier.Caller. Its errors have the kind Storage or Timeout. The end of ctx does
+// not stop a call under way.
 func (f Frontier) Call(ctx context.Context, shard, operation string, request []byte) ([]byte, error) {
 	const op = "frontier.Call"
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	answer, _, err := worker.Ask("objectCall", request, f.binding, shard, operation, strconv.FormatInt(frontier.CallTimeout.Milliseconds(), 10))
+	timeout := strconv.FormatInt(frontier.CallTimeout.Milliseconds(), 10)
+	answer, _, err := worker.Ask("objectCall", request, f.binding, shard, operation, timeout)
 	if worker.ErrorName(err) == "TimeoutError" {
 		return nil, contract.Wrap(contract.Timeout, op, err)
 	}
 	return []byte(answer), contract.Wrap(contract.Storage, op, err)
 }
 
-// ShardDatabase is the SQLite of the Durable Object whose call the program is working on.
+// ShardDatabase is the SQLite database of the Durable Object being called.
 type ShardDatabase struct{}
 
 var _ frontier.DB = ShardDatabase{}
 
-// Run implements frontier.DB. Statements that fail are errors of the kind Storage.
+// Run implements frontier.DB. Errors of statements have the kind Storage.
 func (ShardDatabase) Run(sql string, args ...any) (*frontier.Rows, error) {
 	const op = "frontier.DB"
 	encoded, err := frontier.AppendArgs(nil, args...)

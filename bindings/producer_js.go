@@ -13,16 +13,16 @@ import (
 	"github.com/newsfork/seed-engine/worker"
 )
 
-// Producer is a queues.Producer behind a binding of the Worker. Messages have the content type text.
+// Producer is a queues.Producer bound to the Worker. Messages have the content type text.
 type Producer struct{ name string }
 
 var _ queues.Producer = Producer{}
 
-// NewProducer gives the queue bound under name. The binding is looked up at every call, since each
-// event brings its own.
+// NewProducer returns the queue bound under name. Every call looks the binding up, because each event
+// has its own.
 func NewProducer(name string) Producer { return Producer{name} }
 
-// ask has a helper of worker/helpers.mjs do its part.
+// ask calls a helper of worker/helpers.mjs.
 func (p Producer) ask(ctx context.Context, helper string, data []byte, args ...string) (string, error) {
 	if err := ctx.Err(); err != nil {
 		return "", err
@@ -49,8 +49,8 @@ func (p Producer) SendOne(ctx context.Context, body []byte, delay time.Duration)
 	return queues.SendFault("queues.SendOne", err)
 }
 
-// Backlogs gives what waits in the queues bound under names, in their order, as the platform says, and for each the error
-// of asking for it, if there was one. They are asked at the same time, in one crossing.
+// Backlogs returns the backlogs of the queues bound under names, or the error for that queue. One
+// crossing reads all of them.
 func Backlogs(names ...string) (list []contract.Backlog, errs []error) {
 	list, errs = make([]contract.Backlog, len(names)), make([]error, len(names))
 	answer, _, err := worker.Ask("queueMetrics", nil, names...)
@@ -64,7 +64,7 @@ func Backlogs(names ...string) (list []contract.Backlog, errs []error) {
 	return list, errs
 }
 
-// readBacklog reads the four fields of a queue, the last of which is why it gave no numbers.
+// readBacklog reads the four fields of a queue. The last is the reason if its metrics could not be read.
 func readBacklog(fields *worker.Fields) (b contract.Backlog, err error) {
 	var numbers [3]int64
 	for i := range numbers {
@@ -77,5 +77,6 @@ func readBacklog(fields *worker.Fields) (b contract.Backlog, err error) {
 	if err != nil {
 		return b, contract.Wrap(contract.Storage, "queues.Backlogs", err)
 	}
-	return contract.Backlog{Messages: numbers[0], Bytes: numbers[1], Oldest: contract.AtMillis(numbers[2])}, nil
+	oldest := contract.AtMillis(numbers[2])
+	return contract.Backlog{Messages: numbers[0], Bytes: numbers[1], Oldest: oldest}, nil
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/newsfork/seed-engine/worker"
 )
 
-// Dial opens a TCP connection, encrypted by the platform if asked for. The connection belongs to the
-// current event: close it before the event ends.
+// Dial opens a TCP connection, which the platform encrypts if encrypted is true. Close it before the
+// current event ends.
 func Dial(_ context.Context, address string, encrypted bool) (net.Conn, error) {
 	secure := "0"
 	if encrypted {
@@ -28,7 +28,7 @@ func Dial(_ context.Context, address string, encrypted bool) (net.Conn, error) {
 	return &connection{handle: handle, ReadCloser: handle.Reader(), address: socketAddress(address)}, nil
 }
 
-// connection is a socket as a net.Conn. Deadlines are those of reads: writes end with the connection.
+// connection is a socket as a net.Conn. Only reads have a deadline.
 type connection struct {
 	io.ReadCloser
 	handle  worker.Handle
@@ -62,13 +62,13 @@ type socketAddress string
 func (socketAddress) Network() string  { return "tcp" }
 func (a socketAddress) String() string { return string(a) }
 
-// Bound reports whether the current event has a binding or variable with a name.
+// Bound reports whether the current event has a binding or variable called name.
 func Bound(name string) bool {
 	v := worker.Env(name)
 	return !v.IsUndefined() && !v.IsNull()
 }
 
-// Hyperdrive returns the connection string of a Hyperdrive binding, "" where there is none.
+// Hyperdrive returns the connection string of a Hyperdrive binding, or "" if it is not bound.
 func Hyperdrive(name string) string {
 	v := worker.Env(name)
 	if v.Type() != js.TypeObject {

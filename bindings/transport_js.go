@@ -13,7 +13,7 @@ import (
 	"github.com/newsfork/seed-engine/worker"
 )
 
-// Clock is the platform's clock, which moves only across I/O, in steps of a millisecond.
+// Clock is the platform's clock. It advances only across I/O, in steps of a millisecond.
 type Clock struct{}
 
 var _ fetch.Clock = Clock{}
@@ -21,22 +21,28 @@ var _ fetch.Clock = Clock{}
 // Now implements fetch.Clock.
 func (Clock) Now() time.Time { return time.Now() }
 
-// Sleep implements fetch.Clock. It rounds up to the grain of the platform's timers.
+// Sleep implements fetch.Clock. It rounds d up to milliseconds, the unit of the platform's timers.
 func (Clock) Sleep(ctx context.Context, d time.Duration) error {
 	return worker.Sleep(ctx, (d + time.Millisecond - 1).Truncate(time.Millisecond))
 }
 
-// Transport is the fetch of the service binding EGRESS where the current event has one, else the
-// global fetch; with a Service it is that binding's.
+// Transport fetches through the service binding named Service. If Service is empty, it uses the
+// binding EGRESS or, if that is not bound, the global fetch.
 type Transport struct{ Service string }
 
 var _ fetch.Transport = Transport{}
 
 // Do implements fetch.Transport.
 func (t Transport) Do(ctx context.Context, r *fetch.Request) (*fetch.Response, error) {
-	// What an origin says must come from the origin, and the Guard stands before every hop: Fetch uses
-	// no cache and follows no redirects.
-	answer, err := worker.Fetch(ctx, &worker.Request{Method: r.Method, URL: r.URL, Header: r.Header, Timeout: r.Timeout, Service: t.Service})
+	// Responses must come from the origin, and fetch.Guard checks every hop: so Fetch uses no cache
+	// and follows no redirects.
+	answer, err := worker.Fetch(ctx, &worker.Request{
+		Method:  r.Method,
+		URL:     r.URL,
+		Header:  r.Header,
+		Timeout: r.Timeout,
+		Service: t.Service,
+	})
 	if err != nil {
 		return nil, transportError(err)
 	}
@@ -48,7 +54,7 @@ func (t Transport) Do(ctx context.Context, r *fetch.Request) (*fetch.Response, e
 	return resp, nil
 }
 
-// transportBody gives the faults of a body their kinds.
+// transportBody converts read errors to contract.Errors.
 type transportBody struct{ io.ReadCloser }
 
 func (b transportBody) Read(p []byte) (int, error) {

@@ -13,8 +13,8 @@ import (
 
 var _ handlers.Bucket = Bucket{}
 
-// Store implements handlers.Bucket: the body of an upload goes from the request to R2 as a stream,
-// without passing through Go. It fails with handlers.ErrTooManyUploads.
+// Store implements handlers.Bucket. It streams the body from the request to R2, without passing it
+// through Go. It may return handlers.ErrTooManyUploads.
 func (b Bucket) Store(ctx context.Context, key string, r *http.Request, c r2.Condition) (*r2.Object, error) {
 	stream, err := worker.RawBody(r)
 	if err != nil {
@@ -23,7 +23,7 @@ func (b Bucket) Store(ctx context.Context, key string, r *http.Request, c r2.Con
 	return b.PutStream(ctx, key, stream, &r2.PutOptions{If: c, ContentType: "application/json"})
 }
 
-// MD5 implements handlers.Bucket. The body does not pass through Go either.
+// MD5 implements handlers.Bucket. The body does not pass through Go.
 func (b Bucket) MD5(ctx context.Context, r *http.Request) (string, error) {
 	stream, err := worker.RawBody(r)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/newsfork/seed-engine/worker"
 )
 
-// Variable reads a variable or secret of the current event; ok is false where there is none. One that
-// is not a string counts as its JSON.
+// Variable returns a variable or secret of the current event; ok is false if it is not set. Values
+// that are not strings are returned as JSON.
 func Variable(name string) (value string, ok bool) {
 	v := worker.Env(name)
 	switch v.Type() {
@@ -21,7 +21,7 @@ func Variable(name string) (value string, ok bool) {
 	return stringify.Invoke(v).String(), true
 }
 
-// Version is the tag or else the id of the deployed version, "" where there is neither, such as in a
+// Version returns the tag of the deployed version, or its id if it has no tag. It returns "" in a
 // local run.
 func Version() string {
 	v := worker.Env("VERSION_METADATA")

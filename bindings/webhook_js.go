@@ -14,8 +14,8 @@ import (
 	"github.com/newsfork/seed-engine/worker"
 )
 
-// Webhook is the webhook of the alarms, and that of the feed, which posts through the service binding EGRESS where there is
-// one, else by the global fetch.
+// Webhook posts to the webhooks of alarms and feed, through the service binding EGRESS if it is
+// bound, else by the global fetch.
 type Webhook struct{ UserAgent string }
 
 var _ alarms.Webhook = Webhook{}
@@ -26,16 +26,23 @@ func (w Webhook) Post(ctx context.Context, url string, header http.Header, body 
 	header = header.Clone()
 	header.Set("Content-Type", "application/json")
 	header.Set("User-Agent", w.UserAgent)
-	answer, err := worker.Fetch(ctx, &worker.Request{Method: http.MethodPost, URL: url, Header: header, Body: body, Timeout: timeout})
+	answer, err := worker.Fetch(ctx, &worker.Request{
+		Method:  http.MethodPost,
+		URL:     url,
+		Header:  header,
+		Body:    body,
+		Timeout: timeout,
+	})
 	if err != nil {
 		name := worker.ErrorName(err)
 		kind := contract.Network
 		if name == "TimeoutError" || name == "AbortError" {
 			kind = contract.Timeout
 		}
-		return &contract.Error{Kind: kind, Op: op, Message: "the webhook did not answer: " + cmp.Or(name, "Error"), Err: err}
+		message := "the webhook did not answer: " + cmp.Or(name, "Error")
+		return &contract.Error{Kind: kind, Op: op, Message: message, Err: err}
 	}
-	answer.Body.Close() // what it says is of no use, and would keep the connection
+	answer.Body.Close() // unread: only the status matters, and the connection becomes free
 	if status := answer.Status; status < 200 || status > 299 {
 		return &contract.Error{Kind: contract.Network, Op: op, Message: fmt.Sprintf("the webhook answered %d", status)}
 	}

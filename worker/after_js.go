@@ -4,19 +4,19 @@ package worker
 
 import "context"
 
-// after is what is to be done when the current request is answered.
+// after holds the work that the current request has deferred until its answer.
 var after []func(ctx context.Context)
 
-// After has the current request go on with work when it is answered, so that its client does not wait for it. The
-// instance serves no other event until then; work that takes longer than the platform lets an event go on after
-// its answer, 30 seconds, is ended. It ends with ctx, too. A panic is logged and counted as a handler's.
+// After runs work once the current request has been answered, so its client does not wait. The instance serves no
+// other event meanwhile. The platform ends an event 30 seconds after its answer; ctx ends before that. A panic is
+// logged and counted like a handler's.
 func After(work func(ctx context.Context)) { after = append(after, work) }
 
-// goOn does what is to be done after the answer, which is given already.
-func goOn(list []func(context.Context), id string) {
+// runAfter runs the work deferred by a request that has been answered. id is the request's.
+func runAfter(deferred []func(context.Context), id string) {
 	ctx, end := beginEvent()
 	defer end()
-	for _, work := range list {
+	for _, work := range deferred {
 		func() {
 			defer func() {
 				if thrown := recover(); thrown != nil {

@@ -7,7 +7,7 @@ import (
 	"unsafe"
 )
 
-// The functions with a wasmimport directive are those of pool.mjs. They take numbers only: every
+// pool.mjs implements the functions with a wasmimport directive. They take only numbers: every
 // JavaScript object that reaches Go costs a finalizer.
 
 //go:wasmimport worker ask
@@ -16,15 +16,15 @@ func ask(id int32, text unsafe.Pointer, textLength int32, data unsafe.Pointer, d
 //go:wasmimport worker load
 func load(id int32, at unsafe.Pointer)
 
-// Ask calls the function of helpers.mjs with this name, with the bindings of the current event, the
-// data and the arguments, and waits for its promise. It gives the answer; ok is false when there is
-// none. A rejection becomes a *JSError. data may be changed when Ask has returned.
+// Ask calls a function of helpers.mjs with the bindings of the current event and awaits its promise.
+// ok is false if the promise has no value. A rejection is returned as a *JSError. The caller may
+// change data once Ask has returned.
 func Ask(name string, data []byte, args ...string) (answer string, ok bool, err error) {
 	b, ok, err := AskBytes(name, data, args...)
 	return unsafe.String(unsafe.SliceData(b), len(b)), ok, err
 }
 
-// AskBytes is Ask for answers that are bytes.
+// AskBytes is like Ask, for answers that are bytes.
 func AskBytes(name string, data []byte, args ...string) (answer []byte, ok bool, err error) {
 	text := make([]byte, 0, 256)
 	text = append(text, name...)
@@ -49,10 +49,10 @@ func AskBytes(name string, data []byte, args ...string) (answer []byte, ok bool,
 	return answer, true, nil
 }
 
-// Fields reads an answer of a helper that is one field a line.
+// Fields reads a helper's answer of one field per line.
 type Fields struct{ Rest string }
 
-// Next gives the next field, "" when there is none.
+// Next returns the next field, or "" after the last.
 func (f *Fields) Next() (field string) {
 	field, f.Rest, _ = strings.Cut(f.Rest, "\n")
 	if strings.IndexByte(field, '\\') >= 0 {

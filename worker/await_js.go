@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// The context object that the entry module made for this Go instance. It outlives events; its
-// env and ctx properties are those of the event that leases the instance at the moment.
+// host is the context object that the pool made for this Go instance. It outlives events; its env
+// and ctx properties belong to the event that holds the instance now.
 var host = js.Global().Get("context")
 
 var (
@@ -22,23 +22,23 @@ var (
 	lastWait   int32
 )
 
-// The functions with a wasmexport directive are those that pool.mjs calls. They only note what
-// happened and make a goroutine ready: the pool resumes the program after each of them, and it runs
-// until all goroutines wait. A js.Func would do it all at once, but costs ten times as much.
+// pool.mjs calls the functions with a wasmexport directive. They only record an occurrence and make
+// a goroutine ready: the pool then resumes the program, which runs until all goroutines wait. A
+// js.Func would do both in one call, but costs ten times as much.
 
-// A settlement is what became of a promise: a status, and the length in bytes of what it gave where
-// that is no JavaScript value.
+// A settlement is the outcome of a promise. length is the size of its value in bytes, if the value
+// is bytes.
 type settlement struct{ status, length int32 }
 
-// The statuses.
+// Statuses of a settlement.
 const (
 	rejected  = 0
 	fulfilled = 1
-	nothing   = 2 // fulfilled, with no answer
-	last      = 2 // of a chunk: none follows
+	nothing   = 2 // fulfilled, without a value
+	last      = 2 // for reads: this chunk is the last
 )
 
-// settle is called when a promise was settled, and says how.
+// settle is called when a promise was settled.
 //
 //go:wasmexport worker_settle
 func settle(id, status, length int32) {
@@ -46,17 +46,16 @@ func settle(id, status, length int32) {
 	delete(waits, id)
 }
 
-// Env returns a binding or variable of the current event; undefined when it is not configured.
+// Env returns a binding or variable of the current event, or undefined if it is not configured.
 func Env(name string) js.Value { return host.Get("env").Get(name) }
 
-// Await waits for a promise. The pool counts the promises an instance waits for: one that is still
-// pending when its event ends costs the instance (its settlement would touch another event's I/O).
-// A rejection becomes a *JSError.
+// Await waits for a promise. A rejection is returned as a *JSError. If a promise is still pending
+// when its event ends, the pool drops the instance: the settlement would touch another event's I/O.
 func Await(promise js.Value) (js.Value, error) {
 	return begin(promise).result()
 }
 
-// A pending is a promise that JavaScript will report the settlement of.
+// A pending is a promise that JavaScript will settle.
 type pending struct {
 	id      int32
 	settled <-chan settlement
@@ -75,7 +74,7 @@ func begin(promise js.Value) pending {
 	return p
 }
 
-// settlement waits. It is called once.
+// settlement waits for the promise. Call it once.
 func (p pending) settlement() (settlement, error) {
 	s := <-p.settled
 	if s.status == rejected {
@@ -84,7 +83,7 @@ func (p pending) settlement() (settlement, error) {
 	return s, nil
 }
 
-// result waits for the value of a promise that began with begin.
+// result waits for the value of a promise that begin returned.
 func (p pending) result() (js.Value, error) {
 	if _, err := p.settlement(); err != nil {
 		return js.Undefined(), err
@@ -92,7 +91,7 @@ func (p pending) result() (js.Value, error) {
 	return takeFn.Invoke(p.id), nil
 }
 
-// Call calls a method and awaits its promise. An exception becomes an error like a rejection.
+// Call calls a method and awaits its promise. Exceptions and rejections are returned as errors.
 func Call(object js.Value, method string, args ...any) (js.Value, error) {
 	p, err := Try(func() js.Value { return object.Call(method, args...) })
 	if err != nil {
@@ -101,7 +100,7 @@ func Call(object js.Value, method string, args ...any) (js.Value, error) {
 	return Await(p)
 }
 
-// Try turns a JavaScript exception thrown under f into an error. Other panics go on.
+// Try calls f and returns a JavaScript exception as an error. Other panics pass through.
 func Try(f func() js.Value) (v js.Value, err error) {
 	defer func() {
 		switch r := recover().(type) {
@@ -117,7 +116,7 @@ func Try(f func() js.Value) (v js.Value, err error) {
 	return f(), nil
 }
 
-// JSError is an exception or rejection that JavaScript gave.
+// JSError is a JavaScript exception or rejection.
 type JSError struct {
 	Name    string // such as TypeError, TimeoutError, AbortError
 	Message string
@@ -154,8 +153,8 @@ func sleep(id int32, ms float64)
 //go:wasmimport worker wake
 func wake(id int32) int32
 
-// Sleep waits for d on the platform's clock, or until ctx is done. Go's own timers are bound to the
-// event in which they were set, so waiting code uses this.
+// Sleep waits for d on the platform's clock, or until ctx is done. Use it instead of Go's timers,
+// which the platform cancels when the event that set them ends.
 func Sleep(ctx context.Context, d time.Duration) error {
 	if err := ctx.Err(); err != nil || d <= 0 {
 		return err
@@ -179,8 +178,8 @@ func Bytes(array js.Value) []byte {
 	return b
 }
 
-// Array copies b into a new Uint8Array. For large or many buffers reuse one array instead: Go
-// keeps JavaScript objects alive until its next collection.
+// Array copies b into a new Uint8Array. For large or many buffers, reuse one array: Go keeps
+// JavaScript objects alive until its next garbage collection.
 func Array(b []byte) js.Value {
 	a := uint8Array.New(len(b))
 	js.CopyBytesToJS(a, b)

@@ -15,27 +15,27 @@ func readChunk(id, handle int32)
 //go:wasmimport worker copy
 func copyChunk(handle int32, at unsafe.Pointer, length int32)
 
-// Handle is the number under which the pool keeps something of an event for Go.
+// Handle is a number for a JavaScript object that the pool keeps until the event ends.
 type Handle int32
 
-// ParseHandle reads the number that a helper answered.
+// ParseHandle parses a handle in a helper's answer.
 func ParseHandle(field string) Handle {
 	n, err := strconv.ParseInt(field, 10, 32)
 	if err != nil {
-		panic("worker: the helper gave " + strconv.Quote(field) + " for a handle")
+		panic("worker: the helper returned " + strconv.Quote(field) + " instead of a handle")
 	}
 	return Handle(n)
 }
 
 func (h Handle) String() string { return strconv.Itoa(int(h)) }
 
-// Keep gives a JavaScript value a handle, for helpers.
+// Keep returns a handle to v, to pass to helpers.
 func Keep(v js.Value) Handle { return Handle(host.Call("keep", v).Int()) }
 
 //go:wasmimport worker write
 func writeTo(handle int32, at unsafe.Pointer, length int32)
 
-// Write copies p to what is behind the handle.
+// Write appends p to the upload behind the handle.
 func (h Handle) Write(p []byte) { writeTo(int32(h), start(p), int32(len(p))) }
 
 // BodyReader reads a ReadableStream. A null or undefined stream is an empty body.
@@ -46,18 +46,18 @@ func BodyReader(stream js.Value) io.ReadCloser {
 	return Handle(host.Call("adopt", stream).Int()).Reader()
 }
 
-// Reader reads the stream behind the handle, such as the body of a response or of an R2 object.
-// While Go works on one chunk the next one is already being read. Errors of the stream are *JSError.
+// Reader reads the stream behind the handle, such as the body of a response or an R2 object. While
+// Go works on one chunk the next is already being read. Errors of the stream are *JSError.
 //
-// Close it: an unread rest is cancelled, and a read left pending would cost the instance.
+// Close it, even when it was read only partly: with a read left pending the pool drops the instance.
 func (h Handle) Reader() io.ReadCloser { return &body{handle: h} }
 
 type body struct {
 	handle Handle
-	next   pending // the read that is under way, if any
-	chunk  []byte  // kept from chunk to chunk
-	rest   []byte  // part of chunk that Read has yet to give
-	err    error   // what Read answers when rest is empty
+	next   pending // the read under way, if any
+	chunk  []byte  // buffer, reused for every chunk
+	rest   []byte  // unread part of chunk
+	err    error   // returned once rest is empty
 }
 
 func (b *body) Read(p []byte) (int, error) {
@@ -82,7 +82,7 @@ func (b *body) Read(p []byte) (int, error) {
 }
 
 // fill takes the next chunk from the stream and starts the read after it. A chunk that fits goes
-// straight into p, any other is copied whole into b.rest, so that its buffer is free again.
+// straight into p; any other is copied whole into b.rest, which frees the JavaScript buffer.
 func (b *body) fill(p []byte) (int, error) {
 	if b.next.id == 0 {
 		b.request()
@@ -125,12 +125,12 @@ func (b *body) take() (settlement, error) {
 	return next.settlement()
 }
 
-// Close cancels what was not read. Reading after Close fails with io.ErrClosedPipe.
+// Close cancels the rest of the stream. Read after Close returns io.ErrClosedPipe.
 func (b *body) Close() error {
 	b.rest = nil
 	if b.err == nil {
 		b.err = io.ErrClosedPipe
-		Ask("cancel", nil, b.handle.String()) // a stream that broke already has nothing to cancel
+		Ask("cancel", nil, b.handle.String()) // fails only if the stream broke before
 		if b.next.id != 0 {
 			b.take()
 		}

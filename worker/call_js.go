@@ -7,23 +7,25 @@ import (
 	"errors"
 	"strconv"
 	"unsafe"
+
+	"github.com/newsfork/seed-engine/epoch"
 )
 
-// Answer is what a call of a Durable Object gives.
+// Answer is the result of a call to a Durable Object.
 type Answer struct {
 	Text  []byte
-	OK    bool  // whether what the call ran with SQL is kept; else nothing of it is
-	Alarm int64 // ms since 1970, by when the object's alarm is to go off; 0: it need not
+	OK    bool         // commit the call's transaction; false rolls it back
+	Alarm epoch.Millis // latest time for the object's next alarm; 0 leaves it as it is
 }
 
-// A Callee answers the calls of the Worker's Durable Objects. now is the time in ms since 1970, object the
-// name of the one that is called, "" for one without; request is good until it returns.
+// A Callee answers calls to the Worker's Durable Objects. object is the object's name, "" if it has
+// none. request is valid until Callee returns.
 //
-// It must not wait for anything, be it a promise, a channel or a timer: then the instance is lost, the
-// call fails, and nothing is kept.
-type Callee func(now int64, object, operation string, request []byte) Answer
+// It must not wait for a promise, a channel or a timer. If it does, the pool drops the instance, the
+// call fails and its transaction is rolled back.
+type Callee func(now epoch.Millis, object, operation string, request []byte) Answer
 
-// HandleCalls has the program serve calls of Durable Objects. It is called before Run.
+// HandleCalls serves calls to Durable Objects with c. Call it before Run.
 func HandleCalls(c Callee) {
 	go func() {
 		for length := range calls {
@@ -32,9 +34,9 @@ func HandleCalls(c Callee) {
 	}()
 }
 
-var calls = make(chan int, 1) // lengths of what is in inbox
+var calls = make(chan int, 1) // lengths of the data in inbox
 
-// call takes a call of the given length from the inbox. Its answer follows later.
+// call accepts a call of the given length in the inbox. The answer follows by answerCall.
 //
 //go:wasmexport worker_call
 func call(length int32) bool {
@@ -59,7 +61,7 @@ func takeCall(c Callee, data []byte) {
 	if err != nil {
 		panic(err)
 	}
-	answer := c(now, string(object), string(operation), request)
+	answer := c(epoch.Millis(now), string(object), string(operation), request)
 	ok := int32(0)
 	if answer.OK {
 		ok = 1
@@ -70,8 +72,8 @@ func takeCall(c Callee, data []byte) {
 //go:wasmimport worker sql
 func runSQL(statement unsafe.Pointer, statementLength int32, args unsafe.Pointer, argsLength int32) int32
 
-// SQL runs a statement on the SQLite of the Durable Object that is being called. Arguments and answer
-// are encoded as in package frontier (AppendArgs, NewRows).
+// SQL runs a statement on the SQLite database of the Durable Object being called. frontier.AppendArgs
+// encodes args, and frontier.NewRows decodes the answer.
 func SQL(statement string, args []byte) (answer []byte, err error) {
 	n := runSQL(unsafe.Pointer(unsafe.StringData(statement)), int32(len(statement)), start(args), int32(len(args)))
 	answer = make([]byte, max(n, -n))

@@ -10,8 +10,8 @@ import (
 //go:wasmimport worker print
 func printLine(at unsafe.Pointer, length int32)
 
-// Console is an io.Writer to the platform's log: every Write is one entry. That of os.Stdout takes a
-// dozen crossings.
+// Console is an io.Writer to the platform's log: every Write is one entry. Writing to os.Stdout
+// would cross into JavaScript a dozen times per line.
 type Console struct{}
 
 func (Console) Write(p []byte) (int, error) {

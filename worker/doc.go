@@ -1,4 +1,4 @@
-// Package worker is the edge runtime of the Seed Engine: the entry module and the pool of Go
-// instances (entry.mjs, pool.mjs), and the Go half of the bridge between the two. One instance
-// serves many events, one at a time; see pool.mjs for the rules that make this safe.
+// Package worker is the edge runtime of the Seed Engine: the entry module (entry.mjs), the pool of
+// Go instances (pool.mjs) and the Go half of the bridge between them. One instance serves many
+// events, one at a time; pool.mjs describes the rules that make this safe.
 package worker

@@ -16,26 +16,24 @@ func openExchange() int32
 //go:wasmimport worker abort
 func abortExchange(handle int32)
 
-// Request is what Fetch sends. Of a header with several values the first is sent.
+// Request is a request to send. Only the first value of each header is sent.
 type Request struct {
 	Method, URL string
 	Header      http.Header
 	Body        []byte
-	Timeout     time.Duration // until the end of the answer's body; 0 is none
-	Service     string        // the service binding that is asked; "" for EGRESS or the world
+	Timeout     time.Duration // until the end of the response body; 0 means none
+	Service     string        // name of a service binding; "" means EGRESS if bound, else the Internet
 }
 
-// Response is the head of an answer, and its body, which is to be closed. Headers have their
-// canonical names; Set-Cookie is left out.
+// Response is a response. The caller closes Body. Header names are canonical; Set-Cookie is left out.
 type Response struct {
 	Status int
 	Header http.Header
 	Body   io.ReadCloser
 }
 
-// Fetch asks a service binding: the request's, or EGRESS where the current event has one; else the world. It follows
-// no redirects and uses no cache. When ctx ends the request is aborted, its body included: that is a
-// *JSError with the name AbortError; after the timeout it is TimeoutError.
+// Fetch sends r. It follows no redirects and uses no cache. When ctx ends, the request and the
+// response body are aborted with a *JSError named AbortError; after the timeout it is TimeoutError.
 func Fetch(ctx context.Context, r *Request) (*Response, error) {
 	args := make([]string, 0, 5+2*len(r.Header))
 	exchange := Handle(openExchange())
@@ -64,7 +62,7 @@ func Fetch(ctx context.Context, r *Request) (*Response, error) {
 	return resp, nil
 }
 
-// fetchedBody is a body under the context of its request.
+// fetchedBody is a response body that is aborted when the request's context ends.
 type fetchedBody struct {
 	io.ReadCloser
 	stop func() bool

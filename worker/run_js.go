@@ -19,22 +19,22 @@ import (
 	"github.com/newsfork/seed-engine/contract"
 )
 
-// Consumer works on a batch of queue messages and acknowledges or retries each of them. Messages
-// that it leaves unsettled are delivered again. With an error it refuses the batch: what is unsettled
-// is sent again as new messages, which costs no attempt.
+// Consumer acknowledges or retries each message of a batch. Messages left unsettled are redelivered.
+// If it returns an error, unsettled messages are sent again as new ones, which costs no attempt.
 type Consumer func(ctx context.Context, batch *queues.MessageBatch) error
 
-// Task is what a cron event starts. An error marks the run as failed in the platform's list.
+// Task handles a cron event. An error marks the run as failed in the platform's list.
 type Task func(ctx context.Context, event *cron.Event) error
 
-// Run serves events with this program and does not return. A Worker without queues or without
-// crons gives nil for them. A panic in any of the three is logged and counted, and fails only its
-// event; goroutines that they start must recover for themselves, and must be over when the event
-// is: an instance with goroutines left is not used again. The context of an HTTP request ends with
-// the request, and when the client goes away.
+// Run serves events with this program and does not return. consumer and task may be nil.
 //
-// GET requests for the paths in constant are answered as h answered the first of them in this isolate, provided the
-// status was 200; only the request id differs. The program does not see the others.
+// A panic in h, consumer or task is logged and counted, and fails only its event. Goroutines that
+// they start must recover from panics themselves and end before the event: the pool drops an
+// instance with goroutines left. The context of an HTTP request ends with the request or when the
+// client disconnects.
+//
+// For the paths in constant, h answers only the first GET request of an isolate. If the status is
+// 200, later requests get the same response with their own request id.
 func Run(h http.Handler, consumer Consumer, task Task, constant ...string) {
 	for _, path := range constant {
 		constants[path] = true
@@ -56,7 +56,7 @@ func Run(h http.Handler, consumer Consumer, task Task, constant ...string) {
 		})
 	}
 	if task != nil {
-		// The library panics when a task returns an error, so the failure goes to the pool instead.
+		// The library panics if a task returns an error, so the error goes to the pool instead.
 		cron.ScheduleTaskNonBlock(func(ctx context.Context) error {
 			if err := runTask(ctx, task); err != nil {
 				host.Call("fail", err.Error())
@@ -87,12 +87,12 @@ func runTask(trigger context.Context, task Task) (err error) {
 	return err
 }
 
-// goroutines returns how many there are.
+// goroutines returns the number of goroutines.
 //
 //go:wasmexport worker_goroutines
 func goroutines() int32 { return int32(runtime.NumGoroutine()) }
 
-// cancelEvent ends the context of the event that holds this instance.
+// cancelEvent cancels the context of the event that holds this instance.
 var cancelEvent context.CancelFunc = func() {}
 
 //go:wasmexport worker_cancel
@@ -104,27 +104,26 @@ func beginEvent() (context.Context, context.CancelFunc) {
 	return ctx, cancel
 }
 
-// ExtendDeadline gives the current event d from now before the pool gives it up. Requests have a
-// minute otherwise, from the last byte of an upload (RawBody), batches and cron events 13.
+// ExtendDeadline moves the deadline of the current event to d from now. By default requests have a
+// minute, counted from the last byte of an upload (RawBody); batches and cron events have 13 minutes.
 func ExtendDeadline(d time.Duration) { host.Call("extend", d.Milliseconds()) }
 
-// Stats is what the instance pool of this isolate did since it started, and what it holds.
+// Stats are the counters and the state of the instance pool of this isolate.
 type Stats struct {
 	Created   int            `json:"created"`   // instances started
-	Reused    int            `json:"reused"`    // events that found an idle instance
-	Waited    int            `json:"waited"`    // events that had to wait for one
-	Refused   int            `json:"refused"`   // events that waited in vain
-	Dropped   map[string]int `json:"dropped"`   // instances not used again, by reason
+	Reused    int            `json:"reused"`    // events that got an idle instance at once
+	Waited    int            `json:"waited"`    // events that waited for an instance
+	Refused   int            `json:"refused"`   // events refused after waiting
+	Dropped   map[string]int `json:"dropped"`   // instances dropped, by reason
 	Recovered map[string]int `json:"recovered"` // panics recovered in handler, consumer and cron
-	Live      int            `json:"live"`      // instances that an event holds now
-	Idle      int            `json:"idle"`      // instances that wait for an event
-	Waiting   int            `json:"waiting"`   // events that wait for an instance
+	Live      int            `json:"live"`      // instances held by an event
+	Idle      int            `json:"idle"`      // instances free for an event
+	Waiting   int            `json:"waiting"`   // events waiting for an instance
 	Memory    []int          `json:"memory"`    // linear memory of each instance, bytes
-	Largest   int            `json:"largest"`   // linear memory that any instance had after an event, bytes
+	Largest   int            `json:"largest"`   // largest linear memory of an instance after an event, bytes
 }
 
-// PoolStats returns the statistics of the pool. There is one pool an isolate, and the platform runs
-// many isolates.
+// PoolStats returns the statistics of this isolate's pool. The platform runs many isolates.
 func PoolStats() (Stats, error) {
 	var s Stats
 	err := json.Unmarshal([]byte(host.Call("stats").String()), &s)

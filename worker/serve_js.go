@@ -18,15 +18,14 @@ import (
 	"github.com/newsfork/seed-engine/contract"
 )
 
-// maxKeptResponse is the largest response buffer, in bytes, that is kept for the next request.
-const maxKeptResponse = 1 << 20
+const maxKeptResponse = 1 << 20 // bytes; larger response buffers are not reused
 
 type requestKey struct{}
 
-// RawBody returns a ReadableStream of a request's body, or null, so that it can be handed on without
-// passing through Go. It has the length that the request declares. From then on r.Body must not be
-// read. As long as bytes arrive the deadline of the request moves; so that the requests of slow clients do
-// not take all instances, there is ErrTooManyUploads when half of them are at it.
+// RawBody returns a request's body as a ReadableStream, or null if it has none, so that it can be
+// stored without passing through Go. The stream has the length that the request declares. r.Body
+// must not be read afterwards. The deadline of the request moves while bytes arrive. RawBody returns
+// ErrTooManyUploads if half of all instances hold uploads: slow clients must not take the rest.
 func RawBody(r *http.Request) (js.Value, error) {
 	body, ok := r.Context().Value(requestKey{}).(*requestBody)
 	if !ok {
@@ -40,10 +39,10 @@ func RawBody(r *http.Request) (js.Value, error) {
 	return stream, nil
 }
 
-// ErrTooManyUploads is the error of a request whose body may not be handed on now.
+// ErrTooManyUploads is returned when half of all instances hold uploads.
 var ErrTooManyUploads = errors.New("too many uploads are under way")
 
-// requestBody opens the stream of the current request when it is first read.
+// requestBody opens the body of the current request on the first Read.
 type requestBody struct {
 	reader io.ReadCloser
 	taken  bool // by reader, RawBody or Close
@@ -68,12 +67,12 @@ func (b *requestBody) Close() error {
 	return b.reader.Close()
 }
 
-// response records what a handler answers.
+// response is an http.ResponseWriter that records the response.
 type response struct {
 	header   http.Header
 	status   int
 	body     bytes.Buffer
-	constant bool // it is the answer to all further requests for this URL
+	constant bool // answers all further requests for this URL
 }
 
 func (w *response) Header() http.Header { return w.header }
@@ -82,7 +81,7 @@ func (w *response) WriteHeader(status int) {
 	switch {
 	case status < 100 || status > 599:
 		panic(fmt.Sprintf("invalid WriteHeader code %d", status))
-	case status >= 200 && w.status == 0: // informational answers are not passed on
+	case status >= 200 && w.status == 0: // informational responses are dropped
 		w.status = status
 	}
 }
@@ -97,7 +96,7 @@ func (w *response) WriteString(s string) (int, error) {
 	return w.body.WriteString(s)
 }
 
-// fail replaces the answer by an error.
+// fail replaces the response by an error.
 func (w *response) fail(kind contract.Kind, message string) {
 	kept := w.body
 	kept.Reset()
@@ -110,8 +109,8 @@ func (w *response) fail(kind contract.Kind, message string) {
 	fmt.Fprintf(w, `{"success":false,"error":{"code":%q,"message":%q}}`, kind, message)
 }
 
-// respond hands an answer to JavaScript, which copies it at once: names and values of the headers,
-// a line each, and the body; and whether it is constant.
+// respond passes a response to JavaScript, which copies it at once. The head consists of header
+// names and values, one per line.
 //
 //go:wasmimport worker respond
 func respond(status int32, head unsafe.Pointer, headLength int32, body unsafe.Pointer, bodyLength int32, constant int32)
@@ -131,7 +130,7 @@ func (w *response) send() {
 	respond(int32(w.status), start(head), int32(len(head)), start(body), int32(len(body)), constant)
 }
 
-// writeHeader writes names and values, a line each, without a line break at the end.
+// writeHeader writes names and values, one per line, without a final line break.
 func writeHeader(b *bytes.Buffer, header http.Header) {
 	separator := ""
 	for name, values := range header {
@@ -147,18 +146,18 @@ func writeHeader(b *bytes.Buffer, header http.Header) {
 
 func start(b []byte) unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(b)) }
 
-// failedUnexpectedly is what a caller learns of a panic.
+// failedUnexpectedly is the message to clients after a panic.
 const failedUnexpectedly = "The request failed unexpectedly."
 
 const requestIDHeader = "X-Request-Id"
 
-// As net/http: a line break in a value must not start a header of its own.
+// headerNewlines replaces line breaks as net/http does: they must not start another header.
 var headerNewlines = strings.NewReplacer("\n", " ", "\r", " ")
 
 var (
-	// inbox receives what describes a request: method, URL, then names and values of headers, a line each.
+	// inbox receives the head of a request, one field per line: method, URL, then header names and values.
 	inbox    []byte
-	requests = make(chan int, 1) // lengths of what is in inbox
+	requests = make(chan int, 1) // lengths of the data in inbox
 )
 
 // inboxFor returns the address of an inbox of at least length bytes.
@@ -171,28 +170,28 @@ func inboxFor(length int32) unsafe.Pointer {
 	return start(inbox)
 }
 
-// request takes a request of the given length from the inbox.
+// request accepts a request of the given length in the inbox.
 //
 //go:wasmexport worker_request
 func request(length int32) { requests <- int(length) }
 
-// constants are the paths to which the answer does not depend on the request. The entry module keeps it.
+// constants holds the paths whose response never changes. The entry module keeps those responses.
 var constants = map[string]bool{}
 
-// serve answers requests with h, one after the other. It is one goroutine for all of them, since a
-// new one would have to grow its stack each time.
+// serve answers requests with h, one after another. All share one goroutine: a new one would have to
+// grow its stack each time.
 func serve(h http.Handler) {
-	var spare bytes.Buffer // of the response before
+	var spare bytes.Buffer // of the previous response
 	for length := range requests {
 		w := &response{header: http.Header{}, body: spare}
 		answer(w, h, string(inbox[:length]))
-		work := after
-		if after = nil; work == nil {
+		deferred := after
+		if after = nil; deferred == nil {
 			w.send()
 		} else {
 			host.Call("goOn")
 			w.send()
-			goOn(work, w.header.Get(requestIDHeader))
+			runAfter(deferred, w.header.Get(requestIDHeader))
 			host.Call("done")
 		}
 		spare = bytes.Buffer{}
@@ -250,8 +249,8 @@ func answer(w *response, h http.Handler, head string) {
 	}
 }
 
-// contentLength is the length that the request declares, -1 where it declares none, and 0 for
-// methods without a body.
+// contentLength returns the length that the request declares: -1 if it declares none, 0 for methods
+// without a body.
 func contentLength(r *http.Request) int64 {
 	if r.Method == http.MethodGet || r.Method == http.MethodHead {
 		return 0

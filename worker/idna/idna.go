@@ -1,17 +1,16 @@
-// Package idna is what the Worker's program is compiled with in the place of the idna that Go's net/http brings along
-// (see worker/build.mjs). net/http converts hosts of requests that it sends itself; a Worker sends its requests
-// through the platform, and package markup brings their hosts into A-labels. With it the tables of Unicode's
-// normalisation and bidirectional rules, which are in the program once already, would be there twice.
+// Package idna replaces the copy of idna inside net/http when the Worker is compiled (see worker/build.mjs). net/http
+// converts hosts of requests that it sends itself. A Worker sends requests through the platform, and package markup
+// converts their hosts to A-labels. The original would add Unicode's normalization tables to the program a second time.
 package idna
 
 import "errors"
 
-var errNotASCII = errors.New("idna: a host is given in A-labels here")
+var errNotASCII = errors.New("idna: the host must be in A-labels")
 
-// Profile is that of all hosts.
+// Profile converts hosts.
 type Profile struct{}
 
-// Lookup is the profile that net/http asks.
+// Lookup is the profile that net/http uses.
 var Lookup = new(Profile)
 
 // ToASCII returns hosts in A-labels as they are.

@@ -1,7 +1,7 @@
-// Package tls is what the Worker's program is compiled with in the place of Go's crypto/tls (see
-// worker/build.mjs). The platform encrypts connections; a Worker never does. But net/http names
-// crypto/tls, whose packages would be an eighth of the compressed program, most of it tables of elliptic
-// curves. So here is what net/http names, and nothing of it works.
+// Package tls replaces Go's crypto/tls when the Worker is compiled (see worker/build.mjs). The platform
+// encrypts connections, so a Worker never does. net/http imports crypto/tls, which would be an eighth
+// of the compressed program, mostly tables of elliptic curves. This package declares only the names
+// that net/http uses; calling them fails.
 package tls
 
 import (
@@ -12,7 +12,7 @@ import (
 
 var errNoTLS = errors.New("tls: the platform encrypts connections, not the program")
 
-// What net/http checks for or asks for.
+// Constants that net/http names.
 const (
 	VersionTLS12 = 0x0303
 	VersionTLS13 = 0x0304
@@ -21,13 +21,13 @@ const (
 	TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256 uint16 = 0xc02b
 )
 
-// Certificate is none.
+// Certificate is empty.
 type Certificate struct{}
 
-// ClientHelloInfo is none.
+// ClientHelloInfo is empty.
 type ClientHelloInfo struct{}
 
-// Config configures nothing.
+// Config has no effect.
 type Config struct {
 	Certificates             []Certificate
 	CipherSuites             []uint16
@@ -49,7 +49,7 @@ func (c *Config) Clone() *Config {
 	return &clone
 }
 
-// ConnectionState is that of no connection.
+// ConnectionState is always zero.
 type ConnectionState struct {
 	CipherSuite                uint16
 	HandshakeComplete          bool
@@ -59,10 +59,10 @@ type ConnectionState struct {
 	Version                    uint16
 }
 
-// Conn is a connection on which nothing is sent or received.
+// Conn is a connection whose reads and writes fail.
 type Conn struct{ net.Conn }
 
-// Client gives a Conn.
+// Client returns a Conn.
 func Client(conn net.Conn, _ *Config) *Conn { return &Conn{conn} }
 
 func (*Conn) ConnectionState() ConnectionState       { return ConnectionState{} }
@@ -72,23 +72,23 @@ func (*Conn) VerifyHostname(string) error            { return errNoTLS }
 func (*Conn) Read([]byte) (int, error)               { return 0, errNoTLS }
 func (*Conn) Write([]byte) (int, error)              { return 0, errNoTLS }
 
-// NetConn gives what lies under c.
+// NetConn returns the underlying connection.
 func (c *Conn) NetConn() net.Conn { return c.Conn }
 
-// NewListener gives a listener that accepts nobody.
+// NewListener returns a listener that accepts nothing.
 func NewListener(inner net.Listener, _ *Config) net.Listener { return listener{inner} }
 
 type listener struct{ net.Listener }
 
 func (listener) Accept() (net.Conn, error) { return nil, errNoTLS }
 
-// X509KeyPair gives an error.
+// X509KeyPair returns an error.
 func X509KeyPair(_, _ []byte) (Certificate, error) { return Certificate{}, errNoTLS }
 
-// LoadX509KeyPair gives an error.
+// LoadX509KeyPair returns an error.
 func LoadX509KeyPair(_, _ string) (Certificate, error) { return Certificate{}, errNoTLS }
 
-// RecordHeaderError is never given.
+// RecordHeaderError is never returned.
 type RecordHeaderError struct {
 	Msg          string
 	RecordHeader [5]byte
