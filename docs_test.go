@@ -17,7 +17,7 @@ import (
 	"github.com/newsfork/seed-engine/settings"
 )
 
-// Lists that are kept by hand, in documents and configuration, against what they list.
+// These tests compare lists kept by hand, in documents and configuration, with the code.
 
 func read(t *testing.T, path string) string {
 	t.Helper()
@@ -28,7 +28,7 @@ func read(t *testing.T, path string) string {
 	return string(b)
 }
 
-// section is the part of a document below a heading, up to the next one of any level.
+// section returns the part of a document below a heading, up to the next heading of any level.
 func section(t *testing.T, path, heading string) string {
 	t.Helper()
 	_, after, found := strings.Cut(read(t, path), "\n"+heading+"\n")
@@ -39,7 +39,7 @@ func section(t *testing.T, path, heading string) string {
 	return before
 }
 
-// firstCells are what stands between backticks in the first column of a section's tables.
+// firstCells returns the code spans in the first column of a section's tables.
 func firstCells(t *testing.T, path, heading string) []string {
 	t.Helper()
 	var found []string
@@ -58,22 +58,22 @@ func firstCells(t *testing.T, path, heading string) []string {
 	return found
 }
 
-// differ reports what only one of two lists has.
-func differ(t *testing.T, what string, listed, there []string) {
+// compareLists fails t for each name that only one of two lists has.
+func compareLists(t *testing.T, list string, listed, existing []string) {
 	t.Helper()
 	for _, name := range listed {
-		if !slices.Contains(there, name) {
-			t.Errorf("%s: %s is listed and not there", what, name)
+		if !slices.Contains(existing, name) {
+			t.Errorf("%s lists %s, which does not exist", list, name)
 		}
 	}
-	for _, name := range there {
+	for _, name := range existing {
 		if !slices.Contains(listed, name) {
-			t.Errorf("%s: %s is there and not listed", what, name)
+			t.Errorf("%s does not list %s", list, name)
 		}
 	}
 }
 
-// tracked are the files of the repository, or of the tree where that is no repository.
+// tracked returns the files of the repository, or of the tree if it is not a repository.
 func tracked(t *testing.T) []string {
 	t.Helper()
 	if out, err := exec.Command("git", "ls-files", "--cached", "--others", "--exclude-standard").Output(); err == nil && len(out) > 0 {
@@ -97,29 +97,31 @@ func tracked(t *testing.T) []string {
 	return files
 }
 
-func TestReadmeNamesEveryRoom(t *testing.T) {
-	there := []string{"main.go"}
+func TestReadme_Folders(t *testing.T) {
+	existing := []string{"main.go"}
 	for _, file := range tracked(t) {
-		room, rest, _ := strings.Cut(file, "/")
-		if rest == "" || room[0] == '.' || room == "docs" {
+		folder, rest, _ := strings.Cut(file, "/")
+		if rest == "" || folder[0] == '.' || folder == "docs" {
 			continue
 		}
-		if room == "cmd" {
+		if folder == "cmd" {
 			program, _, _ := strings.Cut(rest, "/")
-			room += "/" + program
+			folder += "/" + program
 		}
-		there = append(there, room+"/")
+		existing = append(existing, folder+"/")
 	}
-	slices.Sort(there)
-	differ(t, "README.md, Find your way", firstCells(t, "README.md", "## Find your way"), slices.Compact(there))
+	slices.Sort(existing)
+	listed := firstCells(t, "README.md", "## Find your way")
+	compareLists(t, "README.md, Find your way", listed, slices.Compact(existing))
 }
 
-func TestReadmeNamesEverySetting(t *testing.T) {
-	var there []string
-	if _, err := settings.Read(func(name string) (string, bool) { there = append(there, name); return "", false }); err != nil {
+func TestReadme_Settings(t *testing.T) {
+	var existing []string
+	variable := func(name string) (string, bool) { existing = append(existing, name); return "", false }
+	if _, err := settings.Read(variable); err != nil {
 		t.Fatal(err)
 	}
-	differ(t, "README.md, Settings", firstCells(t, "README.md", "### Settings"), there)
+	compareLists(t, "README.md, Settings", firstCells(t, "README.md", "### Settings"), existing)
 	for line := range strings.Lines(section(t, "README.md", "### Settings")) {
 		if !strings.HasPrefix(line, "| ") {
 			continue
@@ -133,9 +135,9 @@ func TestReadmeNamesEverySetting(t *testing.T) {
 	}
 }
 
-// TestDevWatchesWhatIsCompiled: `wrangler dev` builds again when any source of a Worker changes, and never because of
-// what it writes itself, which lies beside wrangler.jsonc.
-func TestDevWatchesWhatIsCompiled(t *testing.T) {
+// TestWranglerConfig_WatchDir: `wrangler dev` rebuilds when any source of a Worker changes, but not when it
+// writes its own files beside wrangler.jsonc.
+func TestWranglerConfig_WatchDir(t *testing.T) {
 	for _, worker := range []string{".", "info/api", "info/collector"} {
 		c := exec.Command("go", "list", "-deps", "-f", "{{if .Module}}{{.ImportPath}}{{end}}", "./"+worker)
 		c.Env = append(c.Environ(), "GOOS=js", "GOARCH=wasm")
@@ -143,9 +145,9 @@ func TestDevWatchesWhatIsCompiled(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		there := []string{filepath.Join(worker, "main.go"), "go.mod"}
+		sources := []string{filepath.Join(worker, "main.go"), "go.mod"}
 		if worker == "." {
-			there = append(there, "dashboard/public") // which the build copies
+			sources = append(sources, "dashboard/public") // copied by the build
 		}
 		for _, path := range strings.Fields(string(out)) {
 			own, is := strings.CutPrefix(path, module)
@@ -153,18 +155,19 @@ func TestDevWatchesWhatIsCompiled(t *testing.T) {
 			switch {
 			case !is || own == worker:
 			case parts[0] != "info":
-				there = append(there, parts[0])
+				sources = append(sources, parts[0])
 			case len(parts) > 1:
-				there = append(there, own)
-			default: // beside the directories of Workers
+				sources = append(sources, own)
+			default: // package info, beside the folders of its Workers
 				files, err := filepath.Glob("info/*.go")
 				if err != nil {
 					t.Fatal(err)
 				}
-				there = append(there, slices.DeleteFunc(files, func(f string) bool { return strings.HasSuffix(f, "_test.go") })...)
+				isTest := func(f string) bool { return strings.HasSuffix(f, "_test.go") }
+				sources = append(sources, slices.DeleteFunc(files, isTest)...)
 			}
 		}
-		slices.Sort(there)
+		slices.Sort(sources)
 		name := filepath.Join(worker, "wrangler.jsonc")
 		list := regexp.MustCompile(`"watch_dir": \[([^\]]*)\]`).FindStringSubmatch(read(t, name))
 		if list == nil {
@@ -175,18 +178,18 @@ func TestDevWatchesWhatIsCompiled(t *testing.T) {
 			watched = append(watched, filepath.Join(worker, strings.Trim(path, "\" \n")))
 		}
 		slices.Sort(watched)
-		differ(t, name+", watch_dir", watched, slices.Compact(there))
+		compareLists(t, name+", watch_dir", watched, slices.Compact(sources))
 	}
 }
 
-// The event is the first argument of a logger's method. Others pass it on, but then it ends in _failed.
+// An event name is the first argument of a logger's method, or any string that ends in _failed.
 var (
 	eventName = regexp.MustCompile(`^[a-z]+(_[a-z]+)+$`)
 	logMethod = regexp.MustCompile(`^(Debug|Info|Warn|Error)$`)
 	scripted  = regexp.MustCompile(`(?:\blog\(|\bevent: )"([a-z_]+)"`)
 )
 
-// logged are the events that a Go file surely logs, and every text in it that may be the name of one.
+// logged returns the events that a Go file logs, and all strings in it that could be the name of an event.
 func logged(t *testing.T, path string) (events, texts []string) {
 	t.Helper()
 	file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
@@ -225,11 +228,12 @@ func text(e ast.Expr) (string, bool) {
 	return s, err == nil && eventName.MatchString(s)
 }
 
-func TestOperationsNamesEveryLogEvent(t *testing.T) {
+func TestOperations_LogEvents(t *testing.T) {
+	silent := []string{"test", "bench", "cmd", "sample", "dashboard"} // folders that log no events of the Worker
 	var events, texts []string
 	for _, file := range tracked(t) {
-		room, _, _ := strings.Cut(file, "/")
-		if slices.Contains([]string{"test", "bench", "cmd", "sample", "dashboard"}, room) || strings.HasSuffix(file, "_test.go") {
+		folder, _, _ := strings.Cut(file, "/")
+		if slices.Contains(silent, folder) || strings.HasSuffix(file, "_test.go") {
 			continue
 		}
 		switch filepath.Ext(file) {
@@ -242,7 +246,7 @@ func TestOperationsNamesEveryLogEvent(t *testing.T) {
 			}
 		}
 	}
-	columns := []string{"files_failed", "domains_failed"} // of a status, which are no events
+	columns := []string{"files_failed", "domains_failed"} // columns of a status, not events
 	events = slices.DeleteFunc(events, func(name string) bool { return slices.Contains(columns, name) })
 	slices.Sort(events)
 	events = slices.Compact(events)
@@ -252,17 +256,17 @@ func TestOperationsNamesEveryLogEvent(t *testing.T) {
 	documented := firstCells(t, "docs/operations.md", "## Logs")
 	for _, name := range events {
 		if !slices.Contains(documented, name) {
-			t.Errorf("docs/operations.md, Logs, lacks %s", name)
+			t.Errorf("docs/operations.md, Logs, does not list %s", name)
 		}
 	}
 	for _, name := range documented {
 		if !slices.Contains(texts, name) {
-			t.Errorf("docs/operations.md, Logs: nothing logs %s", name)
+			t.Errorf("docs/operations.md, Logs, lists %s, which nothing logs", name)
 		}
 	}
 }
 
-// guides are the pages that lead people through the files.
+// guides are the pages whose files, identifiers and commands are checked.
 var guides = []string{"CONTRIBUTING.md", "docs/extending.md"}
 
 var (
@@ -273,8 +277,8 @@ var (
 	packages   = regexp.MustCompile(`^\.(/[\w.]+)*$`)
 )
 
-// TestGuidesNameWhatIsThere: the files, identifiers and commands of the guides exist.
-func TestGuidesNameWhatIsThere(t *testing.T) {
+// TestGuides: the files, identifiers and commands that the guides name exist.
+func TestGuides(t *testing.T) {
 	files := tracked(t)
 	for _, guide := range guides {
 		for _, m := range link.FindAllStringSubmatch(read(t, guide), -1) {
@@ -291,7 +295,7 @@ func TestGuidesNameWhatIsThere(t *testing.T) {
 			for _, m := range codeSpan.FindAllStringSubmatch(item, -1) {
 				switch span := m[1]; {
 				case strings.Contains(span, "NAME"):
-					checkPath(t, guide, filepath.Dir(span)) // of a file that is to be written
+					checkPath(t, guide, filepath.Dir(span)) // of a file yet to be written
 				case strings.ContainsRune(span, ' '):
 					checkCommand(t, guide, span, files)
 				case filePath.MatchString(span) && !strings.HasPrefix(span, "/"):
@@ -306,7 +310,7 @@ func TestGuidesNameWhatIsThere(t *testing.T) {
 	}
 }
 
-// items are the paragraphs, entries of lists, rows of tables and lines of commands of a page.
+// items returns the paragraphs, list entries, table rows and command lines of a page.
 func items(page string) (found []string) {
 	begins := regexp.MustCompile(`^(    |\d+\. |- |\||#)`)
 	fresh := true
@@ -327,7 +331,7 @@ func items(page string) (found []string) {
 
 func checkPath(t *testing.T, guide, path string) {
 	t.Helper()
-	if path == "build" || strings.HasPrefix(path, "build/") { // what `make build` writes
+	if path == "build" || strings.HasPrefix(path, "build/") { // output of `make build`
 		return
 	}
 	if _, err := os.Stat(path); err != nil {
@@ -335,7 +339,7 @@ func checkPath(t *testing.T, guide, path string) {
 	}
 }
 
-// checkCommand looks at the commands whose parts may move: make, go and node.
+// checkCommand checks that the targets and files of make, go and node commands exist.
 func checkCommand(t *testing.T, guide, command string, files []string) {
 	t.Helper()
 	command, _, _ = strings.Cut(command, "  #")
@@ -343,15 +347,15 @@ func checkCommand(t *testing.T, guide, command string, files []string) {
 	switch words[0] {
 	case "make":
 		if !strings.Contains("\n"+read(t, "Makefile"), "\n"+words[1]+":") {
-			t.Errorf("%s: there is no %q", guide, command)
+			t.Errorf("%s: Makefile has no target for %q", guide, command)
 		}
 	case "go":
 		for i, word := range words {
 			if packages.MatchString(word) {
 				checkPath(t, guide, strings.TrimSuffix(word, "/..."))
 			}
-			if words[i-min(i, 1)] == "-fuzz" && !written(t, "func "+word+"(", files, "_test.go") {
-				t.Errorf("%s: there is no %s", guide, word)
+			if words[i-min(i, 1)] == "-fuzz" && !contains(t, "func "+word+"(", files, "_test.go") {
+				t.Errorf("%s: fuzz target %s does not exist", guide, word)
 			}
 		}
 	case "node_modules/.bin/node":
@@ -363,7 +367,7 @@ func checkCommand(t *testing.T, guide, command string, files []string) {
 	}
 }
 
-// checkIdentifiers looks for the identifiers that an item mentions beside files in those files.
+// checkIdentifiers checks that the identifiers in an item occur in the files that it names.
 func checkIdentifiers(t *testing.T, guide, item string, identifiers, named []string) {
 	t.Helper()
 	if len(named) == 0 {
@@ -376,20 +380,22 @@ func checkIdentifiers(t *testing.T, guide, item string, identifiers, named []str
 		}
 	}
 	for _, name := range identifiers {
-		if len(sources) > 0 && !written(t, name, sources, "") {
-			t.Errorf("%s: %s is in none of %q:\n%s", guide, name, sources, item)
+		if len(sources) > 0 && !contains(t, name, sources, "") {
+			t.Errorf("%s: %s does not occur in %q:\n%s", guide, name, sources, item)
 		}
 	}
 }
 
-// written reports whether one of the files whose names end so contains a text.
-func written(t *testing.T, what string, files []string, end string) bool {
+// contains reports whether a file whose name has the suffix contains s.
+func contains(t *testing.T, s string, files []string, suffix string) bool {
 	t.Helper()
-	return slices.ContainsFunc(files, func(path string) bool { return strings.HasSuffix(path, end) && strings.Contains(read(t, path), what) })
+	return slices.ContainsFunc(files, func(path string) bool {
+		return strings.HasSuffix(path, suffix) && strings.Contains(read(t, path), s)
+	})
 }
 
-// TestReferencesToSections: a comment that names a section of a document names one that is there.
-func TestReferencesToSections(t *testing.T) {
+// TestComments_References: sections of documents that comments name exist.
+func TestComments_References(t *testing.T) {
 	reference := regexp.MustCompile(`(docs/\w+\.md), "([^"]+)"`)
 	found := 0
 	for _, file := range tracked(t) {
@@ -402,6 +408,6 @@ func TestReferencesToSections(t *testing.T) {
 		}
 	}
 	if found == 0 {
-		t.Error("no comment names a section, so this test looked at nothing")
+		t.Error("found no comment that names a section")
 	}
 }

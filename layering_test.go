@@ -10,8 +10,8 @@ import (
 
 const module = "github.com/newsfork/seed-engine/"
 
-// listed is what `go list -json` says of a package.
-type listed struct {
+// A listing describes a package, as printed by `go list -json`.
+type listing struct {
 	ImportPath string
 	Name       string
 	Standard   bool
@@ -20,12 +20,11 @@ type listed struct {
 	GoFiles    []string
 }
 
-// workers is the environment of the Worker, as opposed to this machine's.
+// workers is the environment in which Workers are compiled.
 var workers = []string{"GOOS=js", "GOARCH=wasm"}
 
-// list lists the project's packages and all that they depend on. Own packages go by their path in the
-// project.
-func list(t *testing.T, environment ...string) (own, others map[string]listed) {
+// list lists the project's packages and their dependencies. The keys of own are paths in the project.
+func list(t *testing.T, environment ...string) (own, others map[string]listing) {
 	t.Helper()
 	c := exec.Command("go", "list", "-deps", "-json=ImportPath,Name,Standard,Imports,Deps,GoFiles", "./...")
 	c.Env = append(c.Environ(), environment...)
@@ -33,9 +32,9 @@ func list(t *testing.T, environment ...string) (own, others map[string]listed) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	own, others = map[string]listed{}, map[string]listed{}
+	own, others = map[string]listing{}, map[string]listing{}
 	for d := json.NewDecoder(strings.NewReader(string(out))); d.More(); {
-		var p listed
+		var p listing
 		if err := d.Decode(&p); err != nil {
 			t.Fatal(err)
 		}
@@ -51,8 +50,8 @@ func list(t *testing.T, environment ...string) (own, others map[string]listed) {
 	return own, others
 }
 
-// mayImport holds the layers: what each package may import of the project. A package below internal/ is
-// part of the one that it stands in.
+// mayImport lists the layers: the packages of the project that each package may import. A package below
+// internal/ belongs to its parent.
 var mayImport = map[string][]string{
 	"epoch":        {},
 	"contract":     {},
@@ -100,15 +99,15 @@ var mayImport = map[string][]string{
 		"info/watch", "info/web", "settings"},
 	"info/infotest": {"contract", "info", "info/cache", "info/store", "ledger", "test/cases"},
 
-	// What packages of Go's are replaced by.
+	// Replacements of packages of Go.
 	"worker/idna": {},
 	"worker/tls":  {},
 
-	// Parts of rooms that others use, too.
+	// Packages below another that others import.
 	"classify/hosts":    {},
-	"classify/embedded": {"classify"}, // for programs that are no Workers
+	"classify/embedded": {"classify"}, // for programs other than Workers
 
-	// Twins and suites for the tests of others.
+	// Twins and conformance suites for other packages' tests.
 	"engine/enginetest":     {"alarms", "classify", "classify/embedded", "contract", "engine", "fetch", "fetch/fetchtest", "frontier", "frontier/sqlite", "handlers", "ledger", "ledger/sqlite", "queues", "queues/queuestest", "r2", "settings"},
 	"fetch/fetchtest":       {"fetch"},
 	"frontier/frontiertest": {"contract", "frontier", "test/cases"},
@@ -140,47 +139,47 @@ func TestLayers(t *testing.T) {
 	for _, environment := range [][]string{nil, workers} {
 		packages, _ := list(t, environment...)
 		for name, p := range packages {
-			room, _, _ := strings.Cut(name, "/internal/")
-			seen[room] = true
-			allowed, listed := mayImport[room]
+			owner, _, _ := strings.Cut(name, "/internal/")
+			seen[owner] = true
+			allowed, listed := mayImport[owner]
 			if !listed {
-				t.Errorf("%s is new: say in mayImport what it may import", room)
+				t.Errorf("%s is new: add it to mayImport", owner)
 				continue
 			}
 			for _, i := range p.Imports {
 				own, ok := strings.CutPrefix(i, module)
 				if own == "epoch" {
-					continue // a vocabulary type, for every layer
+					continue // its types are for every layer
 				}
-				if ok && !slices.Contains(allowed, own) && !strings.HasPrefix(own, room+"/internal/") {
-					t.Errorf("%s imports %s, which is not below it", name, own)
+				if ok && !slices.Contains(allowed, own) && !strings.HasPrefix(own, owner+"/internal/") {
+					t.Errorf("%s must not import %s", name, own)
 				}
 			}
 		}
 	}
-	for room, allowed := range mayImport {
-		for _, name := range append(slices.Clone(allowed), room) {
+	for owner, allowed := range mayImport {
+		for _, name := range append(slices.Clone(allowed), owner) {
 			if base, _, _ := strings.Cut(name, "/internal/"); !seen[base] {
-				t.Errorf("mayImport names %s, which is no package", name)
+				t.Errorf("mayImport lists %s, which is not a package", name)
 			}
 		}
 	}
 }
 
-// edge are the packages of the platform: the runtime, and what connects the core to it.
+// edge lists the packages that use the platform.
 var edge = []string{"worker", "bindings"}
 
-// TestPlatformStaysAtTheEdge: of the project's packages, listed above or not, only those of edge and the
-// programs of Workers reach the platform: syscall/js, except through the standard library, which needs
-// it for its own ends, and the Workers library. In edge the files that do are named *_js.go.
-func TestPlatformStaysAtTheEdge(t *testing.T) {
+// TestLayers_Platform: only the packages in edge and the programs of Workers depend on syscall/js (other
+// than through the standard library) or on the Workers library. In edge, files that do are named *_js.go.
+func TestLayers_Platform(t *testing.T) {
 	native, _ := list(t)
 	own, others := list(t, workers...)
-	platform := func(p listed) bool {
-		return !p.Standard && slices.Contains(p.Imports, "syscall/js") || strings.HasPrefix(p.ImportPath, "github.com/syumai/workers")
+	platform := func(p listing) bool {
+		return !p.Standard && slices.Contains(p.Imports, "syscall/js") ||
+			strings.HasPrefix(p.ImportPath, "github.com/syumai/workers")
 	}
-	reached := map[string]bool{} // import paths of what reaches the platform
-	for _, packages := range []map[string]listed{own, others} {
+	reached := map[string]bool{} // import paths of packages that use the platform
+	for _, packages := range []map[string]listing{own, others} {
 		for name, p := range packages {
 			if platform(p) || slices.Contains(edge, name) {
 				reached[p.ImportPath] = true
@@ -195,14 +194,14 @@ func TestPlatformStaysAtTheEdge(t *testing.T) {
 		if slices.Contains(edge, name) {
 			for _, f := range p.GoFiles {
 				if !slices.Contains(native[name].GoFiles, f) && !strings.HasSuffix(f, "_js.go") {
-					t.Errorf("%s/%s is compiled for the platform alone and not named *_js.go", name, f)
+					t.Errorf("%s/%s is compiled only for the platform, so its name must end in _js.go", name, f)
 				}
 			}
 			continue
 		}
 		for _, path := range append(slices.Clone(p.Deps), p.ImportPath) {
 			if reached[path] {
-				t.Errorf("%s reaches the platform by %s", name, path)
+				t.Errorf("%s depends on the platform through %s", name, path)
 				break
 			}
 		}
@@ -210,7 +209,7 @@ func TestPlatformStaysAtTheEdge(t *testing.T) {
 	for name, p := range native {
 		for _, path := range append(slices.Clone(p.Deps), p.ImportPath) {
 			if strings.HasPrefix(path, "github.com/syumai/workers") {
-				t.Errorf("%s needs %s where it must compile natively", name, path)
+				t.Errorf("%s depends on %s, but must compile natively", name, path)
 			}
 		}
 	}

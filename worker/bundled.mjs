@@ -1,4 +1,4 @@
-// The static files that are part of the bundle, by their paths, compressed and in base64: none where the Worker is deployed, which reads them
-// from the binding ASSETS. For runs without one the build puts another module in the place of this one. A Worker with
-// static files cannot be asked to handle a batch through a service binding, so most tests and benchmarks are such runs.
+// Static files in the bundle, by path, gzipped and in base64. A deployed Worker has none: it reads them from the binding
+// ASSETS. For runs without that binding the build replaces this module. Most tests and benchmarks run without it, since
+// a Worker with static files cannot receive queue batches through a service binding.
 export const files = new Map();

@@ -1,12 +1,12 @@
-// The Worker's entry: HTTP requests, queue batches, cron events and calls of Durable Objects go to an
-// instance of the pool.
+// The Worker's entry module. It passes HTTP requests, queue batches, cron events and calls to Durable
+// Objects to an instance of the pool.
 export { Frontier } from "./frontier.mjs";
 import { Failure, rules, run } from "./pool.mjs";
 import { producerOf, sendAgain } from "./refused.mjs";
 
 const noBody = new Set([204, 205, 304]);
 const decoder = new TextDecoder();
-const constants = new Map(); // answers to GET requests that do not depend on the request, by path
+const constants = new Map(); // constant responses to GET requests, by path
 
 function fetch(request, env, ctx) {
   const id = requestId(request.headers.get("x-request-id"));
@@ -38,7 +38,7 @@ function serve(request, id, env, ctx) {
         const init = { status, headers: headers(head) };
         const answer = new Response(noBody.has(status) ? null : body, init);
         if (constant) remember(request.url, body, init);
-        if (lease.goesOn) answerEarly((lease.answer = answer));
+        if (lease.continues) answerEarly((lease.answer = answer));
         else lease.finish(answer);
       } catch (error) {
         log("handler_failed", error, { request_id: id });
@@ -49,7 +49,7 @@ function serve(request, id, env, ctx) {
   });
   if (!(end instanceof Promise)) return end;
   request.signal.addEventListener("abort", () => lease?.clientGone());
-  // Without this a client that hangs up would end the event at once, and its lease with it.
+  // Otherwise the platform ends the event, and its lease, as soon as the client disconnects.
   ctx.waitUntil(end.catch(() => {}));
   return Promise.race([early, end]);
 }
@@ -58,10 +58,10 @@ function remember(url, body, { status, headers }) {
   constants.set(pathOf(url), { body: decoder.decode(body), init: { status, headers: new Headers(headers) } });
 }
 
-/** The path of a URL of a request, with its query. */
+/** The path and query of a request's URL. */
 const pathOf = (url) => url.slice(url.indexOf("/", "https://".length));
 
-// Method, URL, then names and values of headers, a line each: one string is one crossing into Go.
+// Method, URL, then header names and values, one per line: one string needs one crossing into Go.
 function headOf(request, id) {
   let head = `${request.method}\n${request.url}\nx-request-id\n${id}`;
   for (const [name, value] of request.headers) {
@@ -70,7 +70,7 @@ function headOf(request, id) {
   return head;
 }
 
-// The platform takes a record twice as fast as pairs, but a record has each name once.
+// The platform reads a record twice as fast as pairs, but a record holds each name only once.
 function headers(head) {
   const lines = head.split("\n");
   const record = {};
@@ -97,8 +97,8 @@ function failed({ code, status, message }, id) {
   return Response.json({ success: false, error: { code, message } }, { status, headers });
 }
 
-// An exception would lose the acknowledgements already given. So this never throws: it tracks which
-// messages were settled, and has the others delivered again.
+// An exception would lose the acknowledgements made so far. So this never throws: it tracks which
+// messages were settled and retries the others.
 async function queue(batch, env, ctx) {
   const open = new Set(batch.messages);
   const ack = (message) => open.delete(message) && message.ack();
@@ -128,7 +128,7 @@ async function queue(batch, env, ctx) {
   for (const message of open) retry(message, { delaySeconds: retryDelay(env, message.attempts) });
 }
 
-// Settles messages that no program has begun to process.
+// Requeues messages that no program has begun to process.
 async function refuse(queue, messages, env, reason, { ack, retry }) {
   const producer = producerOf(queue, env);
   let resent = 0;
@@ -138,7 +138,7 @@ async function refuse(queue, messages, env, reason, { ack, retry }) {
   };
   const delay = reason === "busy" ? rules.refusedDelay : rules.unableDelay;
   const error = producer && (await sendAgain(producer, messages, delay / 1000, sent));
-  for (const message of messages) retry(message, { delaySeconds: rules.refusedRetry / 1000 }); // acknowledged ones stay so
+  for (const message of messages) retry(message, { delaySeconds: rules.refusedRetry / 1000 }); // no effect if acknowledged
   const level = reason === "busy" && resent === messages.length ? "warn" : "error";
   console[level](
     JSON.stringify({
@@ -156,8 +156,8 @@ async function refuse(queue, messages, env, reason, { ack, retry }) {
 
 const defaultRetryDelay = 120; // seconds, as in settings/settings.go
 
-// RETRY_DELAY_SECONDS doubled with every attempt, at most the 24 hours that the platform allows.
-// Go reports a wrong setting; here it must not keep a message from being retried.
+// RETRY_DELAY_SECONDS, doubled with every attempt up to the platform's maximum of 24 hours. Go reports
+// an invalid setting; here the message must be retried anyway.
 function retryDelay({ RETRY_DELAY_SECONDS: set }, attempts) {
   const base = set === undefined || set === "" ? defaultRetryDelay : Number(set);
   return Math.min(86_400, (base >= 0 ? base : defaultRetryDelay) * 2 ** (attempts - 1));
@@ -175,7 +175,7 @@ async function scheduled(event, env, ctx) {
   }
 }
 
-// Work that ends when the promise of one of the library's callbacks settles.
+// Work that ends when the promise returned by one of the library's callbacks settles.
 function until(call) {
   return (lease) => {
     Promise.resolve(call(lease.instance.host.binding)).then(

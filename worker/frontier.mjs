@@ -1,18 +1,18 @@
-// The Durable Object of a shard of the frontier. What it does is written in Go (frontier/).
+// The Durable Object of a frontier shard. Go implements its operations (frontier/).
 import { DurableObject } from "cloudflare:workers";
 import { runNow } from "./pool.mjs";
 
 const maxRequest = 16 << 20; // bytes; the largest put has 12 MB
-const firstAlarm = 60_000; // ms after a shard was first called
-const failedAlarm = 60_000; // ms after an alarm that failed
-const maxBatch = 100; // messages of a sendBatch
+const firstAlarm = 60_000; // ms after the first call of a shard
+const failedAlarm = 60_000; // ms after a failed alarm
+const maxBatch = 100; // messages per sendBatch
 const maxBatchBytes = 240_000;
-const maxKeys = 1000; // of a delete
+const maxKeys = 1000; // per delete
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
-// An answer that says why nothing was done.
+// The program's answer to a failed call. Throwing it rolls back the transaction.
 class Refusal extends Error {
   constructor(answer) {
     super();
@@ -24,7 +24,7 @@ const failure = (code, message) => encoder.encode(JSON.stringify({ error: { code
 
 /** A shard of the frontier. */
 export class Frontier extends DurableObject {
-  #alarm = null; // ms since 1970, when the alarm goes off
+  #alarm = null; // time of the next alarm, ms since 1970
 
   constructor(ctx, env) {
     super(ctx, env);
@@ -34,8 +34,8 @@ export class Frontier extends DurableObject {
   }
 
   /**
-   * Runs an operation as one transaction: all of it is done, or nothing. Takes and gives the bytes of
-   * JSON; see frontier/serve.go. It never throws: an exception would break the caller's stub.
+   * Runs an operation in one transaction. Request and answer are bytes of JSON; see frontier/serve.go.
+   * It never throws: an exception would break the caller's stub.
    */
   call(operation, request) {
     if (request.byteLength > maxRequest)
@@ -53,12 +53,12 @@ export class Frontier extends DurableObject {
   #run(operation, request) {
     return this.ctx.storage.transactionSync(() => {
       const result = runNow(this.env, this.ctx, operation, request);
-      if (!result.ok) throw new Refusal(result.answer); // only an exception undoes what was written
+      if (!result.ok) throw new Refusal(result.answer);
       return result;
     });
   }
 
-  // Setting an alarm is a row written, so it is set only when it moves earlier. The platform keeps the answer
+  // Setting an alarm costs a row written, so only an earlier time is set. The platform holds the answer
   // back until the alarm is stored.
   #wakeBy(time) {
     if (this.#alarm !== null && this.#alarm <= time) return;
@@ -67,8 +67,8 @@ export class Frontier extends DurableObject {
   }
 
   /**
-   * The platform would repeat an alarm that throws a few times and then never again. So it throws only when
-   * the object itself is gone, and otherwise goes off again later.
+   * The platform retries an alarm that throws only a few times. So failures are logged, and the alarm is set
+   * again.
    */
   async alarm() {
     this.#alarm = null;
@@ -82,8 +82,8 @@ export class Frontier extends DurableObject {
   }
 
   /**
-   * Does what is due (frontier/tick.go), and gives the time at which it wants to be called again. It may be called
-   * at any time: tests do, since they cannot move the platform's clock.
+   * Does the work that is due (frontier/tick.go), and returns the time of the next tick. Tests call it too, since
+   * they cannot move the platform's clock.
    */
   async tick() {
     const tick = this.#ask("tick", { shard: this.ctx.id.name, paused: await this.#paused() });
@@ -92,13 +92,13 @@ export class Frontier extends DurableObject {
     return tick.alarm_at;
   }
 
-  // Whether operators paused the pipeline (controls/). What cannot be read stops the tick, as it stops queue events.
+  // Whether operators paused the pipeline (controls/). If this cannot be read, the tick fails, as queue events do.
   async #paused() {
     const controls = await this.env.DATASETS_BUCKET.get("control/pipeline.json");
     return controls !== null && (await controls.json()).pipeline?.paused === true;
   }
 
-  // Asks the program for what the object needs itself.
+  // Runs an operation for the object itself, and returns its parsed answer.
   #ask(operation, request) {
     try {
       const { answer } = this.#run(operation, encoder.encode(JSON.stringify(request)));
@@ -128,7 +128,7 @@ export class Frontier extends DurableObject {
     if (batch.length) await queue.sendBatch(batch);
   }
 
-  // Stores a snapshot page by page, so that the shard answers calls in between, and deletes the oldest ones.
+  // Stores a snapshot page by page, so that the shard answers calls in between, and deletes the oldest snapshots.
   async #store({ taken, date, dir, prefix, keep }) {
     const bucket = this.env.DATASETS_BUCKET;
     for (let n = 1, from = 0; n === 1 || from; n++) {

@@ -1,12 +1,11 @@
-// JavaScript halves of the stores and of fetch, which Go calls by name (worker.Ask): what would be
-// many crossings between Go and JavaScript is one call here, with strings in and a string or bytes out.
+// Helpers that Go calls by name (worker.Ask): the JavaScript half of stores, queues and fetch. Each call
+// replaces many crossings between Go and JavaScript. Arguments are strings; the result is a string or bytes.
 //
-// Each gets the call { env, data, keep, get } and its arguments. data is Go's memory and good until
-// the first await. keep gives a number to what Go names later, get finds it again; an event's numbers
-// end with it. None keeps anything of an event itself: workerd forbids using its I/O objects in
-// another event.
+// A helper gets the call { env, data, keep, get } and its arguments. data is a view of Go's memory, valid
+// until the first await. keep returns a handle for an object, get finds it by its handle; handles expire
+// with the event. Helpers hold no state of an event: workerd forbids using its I/O objects in another.
 //
-// All are async, so that a binding which is not configured becomes a rejection too.
+// All are async, so that a missing binding becomes a rejection.
 import { files } from "./bundled.mjs";
 import { Socket } from "./sockets.mjs";
 import { Stream } from "./streams.mjs";
@@ -18,8 +17,7 @@ function bound(env, name, what) {
   return env[name];
 }
 
-// Lines are what an answer consists of: a field a line. Line feeds in a field are written as \n, and
-// backslashes as \\.
+// Answers have one field per line. A line feed in a field is written as \n, a backslash as \\.
 const line = (field) => (/[\\\n]/.test(field) ? field.replaceAll("\\", "\\\\").replaceAll("\n", "\\n") : field);
 
 function objectLines(object) {
@@ -36,13 +34,13 @@ async function r2Head({ env }, bucket, key) {
   return orNull(await r2(env, bucket).head(key));
 }
 
-/** Answers the number of the body, and the object. */
+/** Returns a handle to the body, and the object. */
 async function r2Get({ env, keep }, bucket, key) {
   const object = await r2(env, bucket).get(key);
   return object && `${keep(new Stream(object.body))}\n${objectLines(object)}`;
 }
 
-/** options is the JSON of R2ListOptions. Answers the cursor, two counts, prefixes and objects. */
+/** options is R2ListOptions as JSON. Returns the cursor, two counts, the prefixes and the objects. */
 async function r2List({ env }, bucket, options) {
   const page = await r2(env, bucket).list(JSON.parse(options));
   const lines = [page.truncated ? line(page.cursor) : "", page.delimitedPrefixes.length, page.objects.length];
@@ -51,17 +49,17 @@ async function r2List({ env }, bucket, options) {
   return lines.join("\n");
 }
 
-/** options is the JSON of R2PutOptions. Answers nothing when its condition fails. */
+/** options is R2PutOptions as JSON. Returns null if its condition fails. */
 async function r2Put({ env, data }, bucket, key, options) {
   return orNull(await r2(env, bucket).put(key, data.slice(), JSON.parse(options)));
 }
 
-/** stream is the body of a request or response with a length. Otherwise like r2Put. */
+/** Like r2Put for the body of a request or response that has a length. */
 async function r2PutStream({ env, get }, bucket, key, stream, options) {
   return orNull(await r2(env, bucket).put(key, get(stream) ?? "", JSON.parse(options)));
 }
 
-/** Answers the MD5 of a stream in hexadecimal. */
+/** Returns the MD5 of a stream in hexadecimal. */
 async function streamMD5({ get }, stream) {
   const sum = new crypto.DigestStream("MD5");
   await get(stream).pipeTo(sum);
@@ -72,18 +70,18 @@ async function r2Delete({ env }, bucket, ...keys) {
   await r2(env, bucket).delete(keys);
 }
 
-// Buffers of whole parts that no upload uses at the moment.
+// Unused buffers of whole parts.
 const spare = [];
 const spareParts = 2;
 const firstBuffer = 256 * 1024;
 
-/** An upload whose parts Go writes piece by piece. Only its second part makes it a multipart upload. */
+/** An upload whose parts Go writes piece by piece. It becomes a multipart upload with its second part. */
 class Upload {
   constructor(bucket, key, options, partSize) {
     Object.assign(this, { bucket, key, options, partSize, part: new Uint8Array(firstBuffer), used: 0, parts: [] });
   }
 
-  /** Takes bytes, as many as have room in the part. */
+  /** Appends bytes, which must fit in the part. */
   write(bytes) {
     if (this.used + bytes.length > this.part.length) {
       const smaller = this.part;
@@ -124,7 +122,7 @@ async function r2Part({ get }, upload) {
   await get(upload).flush();
 }
 
-/** Stores the object. Answers nothing when the condition in its options fails. */
+/** Stores the object. Returns null if the condition in its options fails. */
 async function r2Complete({ get }, id) {
   return orNull(await get(id).complete());
 }
@@ -138,8 +136,8 @@ async function r2Abort({ get }, id) {
 const queue = (env, name) => bound(env, name, "queue");
 
 /**
- * Sends the messages in data, separated by the ASCII record separator, with one sendBatch. They go as
- * text: as "json" they would be parsed here only for the platform to serialise them again.
+ * Sends the messages in data, separated by the ASCII record separator, in one sendBatch. They are sent as
+ * text: as "json" they would be parsed here only to be serialized again.
  */
 async function queueSendBatch({ env, data }, name) {
   const messages = decoder.decode(data).split("\x1e");
@@ -151,21 +149,21 @@ async function queueSend({ env, data }, name, delaySeconds) {
 }
 
 /**
- * Answers for each of the queues the number of messages and of bytes that wait, the time of the oldest in ms (0: none), and
- * an empty line, or why it gave no numbers.
+ * Returns for each queue its backlog in messages and bytes, the time of the oldest message in ms (0 if there is none),
+ * and the error, empty if there is none.
  */
 async function queueMetrics({ env }, ...names) {
   const backlog = async (name) => {
     const { backlogCount, backlogBytes, oldestMessageTimestamp } = await queue(env, name).metrics();
     return `${backlogCount}\n${backlogBytes}\n${Number(oldestMessageTimestamp ?? 0)}\n`;
   };
-  const unanswered = (error) => `0\n0\n0\n${line(String(error))}`;
-  return (await Promise.all(names.map((name) => backlog(name).catch(unanswered)))).join("\n");
+  const failed = (error) => `0\n0\n0\n${line(String(error))}`;
+  return (await Promise.all(names.map((name) => backlog(name).catch(failed)))).join("\n");
 }
 
 /**
- * data is the statements, each with the ASCII record separator behind it, and the JSON of their parameters. Answers for each
- * the number of rows that it changed, and the JSON of those that it gave, a line each.
+ * data holds the statements, each followed by the ASCII record separator, and then their parameters as JSON. Returns two
+ * lines for each statement: the number of rows changed, and the rows read as JSON.
  */
 async function d1Batch({ env, data }, name) {
   const statements = decoder.decode(data).split("\x1e");
@@ -175,7 +173,7 @@ async function d1Batch({ env, data }, name) {
   return results.map(({ meta, results }) => `${meta.changes}\n${JSON.stringify(results)}`).join("\n");
 }
 
-/** Has the Durable Object with the name run an operation. When no answer comes within timeout ms, that is a TimeoutError. */
+/** Runs an operation of the named Durable Object. Rejects with a TimeoutError after timeout ms. */
 async function objectCall({ env, data }, binding, name, operation, timeout) {
   const object = bound(env, binding, "Durable Object").getByName(name);
   return await within(Number(timeout), object.call(operation, data.slice()));
@@ -183,11 +181,11 @@ async function objectCall({ env, data }, binding, name, operation, timeout) {
 
 async function within(ms, promise) {
   let timer;
-  const late = new Promise((_, reject) => {
+  const timeout = new Promise((_, reject) => {
     timer = setTimeout(() => reject(new DOMException(`no answer within ${ms} ms`, "TimeoutError")), ms);
   });
   try {
-    return await Promise.race([promise, late]);
+    return await Promise.race([promise, timeout]);
   } finally {
     clearTimeout(timer);
   }
@@ -195,7 +193,7 @@ async function within(ms, promise) {
 
 const kv = (env, name) => bound(env, name, "KV");
 
-/** Answers the bytes of a value. */
+/** Returns a value as bytes, or null. */
 async function kvGet({ env }, name, key) {
   const value = await kv(env, name).get(key, "arrayBuffer");
   return value && new Uint8Array(value);
@@ -205,7 +203,7 @@ async function kvPut({ env, data }, name, key, seconds) {
   await kv(env, name).put(key, data.slice(), { expirationTtl: Number(seconds) });
 }
 
-/** Answers the number of a connection. */
+/** Returns a handle to a connection. */
 async function socketOpen({ keep }, address, encrypted) {
   return String(keep(await Socket.open(address, encrypted === "1")));
 }
@@ -218,12 +216,7 @@ async function socketExpire({ get }, socket, ms) {
   get(socket).expire(Number(ms));
 }
 
-/**
- * Fetches through the service binding with the name, or EGRESS where there is one. timeout is in ms, 0 for none, and
- * covers the body as well. Redirects are not followed, and nothing is cached. Answers the
- * status, 1 if there is a body to read under the number of the exchange, and the headers.
- */
-// The files of the bundle stand in for the binding of those that are deployed.
+// Files in the bundle replace the binding ASSETS where a Worker runs without it.
 const bundle = {
   fetch(url) {
     const file = files.get(new URL(url).pathname);
@@ -236,6 +229,11 @@ const bundle = {
 const serviceOf = (env, name) =>
   name === "ASSETS" && !env.ASSETS && files.size ? bundle : bound(env, name, "service");
 
+/**
+ * Fetches through the named service binding, or else EGRESS if it is bound. timeout is in ms, 0 for none, and covers
+ * the body too. Redirects are not followed, and nothing is cached. Returns the status, 1 if the exchange has a body to
+ * read, else 0, and the headers.
+ */
 async function fetchStart({ env, data, get }, exchange, method, url, timeout, service, ...head) {
   const headers = {};
   for (let i = 1; i < head.length; i += 2) headers[head[i - 1]] = head[i];

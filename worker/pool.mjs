@@ -1,7 +1,7 @@
 // The pool of Go instances. Starting the program costs milliseconds, so an instance serves many
-// events, but only one at a time: the platform forbids one event to touch the I/O objects of
-// another. An event leases an instance; afterwards the instance goes back to the idle ones only if
-// nothing of the event is left in it.
+// events, but only one at a time: the platform forbids one event to use the I/O objects of another.
+// An event leases an instance. Afterwards the instance becomes idle only if the event left nothing
+// behind in it.
 import { helpers } from "./helpers.mjs";
 import { execute } from "./sql.mjs";
 import { Exchange, observed, Stream } from "./streams.mjs";
@@ -14,23 +14,23 @@ const minute = 60_000;
 /** The limits of the pool, in milliseconds and bytes. */
 export const rules = {
   maxLive: 10, // instances that exist at once: an isolate has 128 MB for all of them
-  maxUploads: 5, // of these: uploads last as long as their clients take, and must not keep all others waiting
+  maxUploads: 5, // of these: slow clients must not hold all instances
   maxInstanceBytes: 32 * MiB, // linear memory never shrinks, so a large instance is not kept
   maxIdleBytes: 48 * MiB, // linear memory of all idle instances together
   httpWait: 10_000, // how long an event waits for an instance before it is refused
-  httpDeadline: minute, // how long an event may hold one, for an upload from its last byte
-  queueWait: minute, // a queue event ends after 15 minutes: both together stay below
+  httpDeadline: minute, // how long an event may hold one; an upload, after its last byte
+  queueWait: minute, // the platform ends a queue event after 15 minutes: wait and deadline stay below
   queueDeadline: 13 * minute,
   cronWait: minute,
   cronDeadline: 13 * minute,
-  refusedDelay: minute, // after which messages that found no instance come again
-  unableDelay: 10 * minute, // the same where the program did not start, or could not begin
-  refusedRetry: 10 * minute, // the same where they could not be sent again, and the retry costs an attempt
-  afterClient: 31_000, // the platform ends an event 30 seconds after its client went away
-  afterAnswer: 29_000, // or after its answer, and without notice
+  refusedDelay: minute, // delay of messages that found no instance
+  unableDelay: 10 * minute, // delay of messages if the program did not start or refused the batch
+  refusedRetry: 10 * minute, // delay of messages that could not be requeued, and cost an attempt
+  afterClient: 31_000, // the platform ends an event 30 seconds after its client disconnects
+  afterAnswer: 29_000, // the platform ends an event 30 seconds after its answer, without notice
 };
 
-const sweepEvery = 1000; // how often a waiting event looks for permits of events that were cancelled
+const sweepEvery = 1000; // how often a waiting event looks for permits of cancelled events
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
@@ -39,13 +39,13 @@ const counts = { created: 0, reused: 0, waited: 0, refused: 0, dropped: {}, reco
 const idle = [];
 const leases = new Set();
 const waiters = []; // events that wait for a permit, first come first served
-const granted = new Set(); // waiters that were given one and have not taken it yet
+const granted = new Set(); // waiters that have a permit and have not woken yet
 
 const count = (of, name) => (of[name] = (of[name] ?? 0) + 1);
 
-/** Why an event got no answer from Go: code, status and message are what the HTTP API answers. */
+/** The error of an event that got no answer from Go, with code, status and message of the HTTP response. */
 export class Failure extends Error {
-  refused; // why no program began on the event; undefined where one did
+  refused; // why no program began the event; undefined if one did
 
   constructor(code, status, message) {
     super(message);
@@ -59,24 +59,24 @@ const refused = (failure, why) => Object.assign(failure, { refused: why });
 
 /** One running Go program. */
 class Instance {
-  fault = null; // why it must never run again, if it must not
+  fault = null; // { reason, detail } once it is broken and must never run again
   lease = null; // of the event that holds it
   #go = new globalThis.Go();
-  #exports; // what Go exports: its memory, and the functions of the Go half
+  #exports; // Go's memory and exported functions
   #inbox = { address: 0, length: 0 }; // where Go reads the head of a request
-  #results = new Map(); // values of promises that Go has yet to take, by id
-  #handles = new Map(); // what Go names by number: streams, exchanges, uploads
-  #handle = 0; // the last number given
+  #results = new Map(); // values of settled promises that Go has yet to take, by id
+  #handles = new Map(); // objects that Go knows by handle: streams, exchanges, uploads
+  #handle = 0; // the last handle
   #pending = 0; // promises and timers that Go waits for
-  #sleeping = new Map(); // timers of these, by id
-  #goroutines; // how many there are when no event runs
+  #sleeping = new Map(); // timers that Go waits for, by id
+  #goroutines; // number of goroutines when idle
 
   constructor() {
     const go = this.#go;
     go.exit = (code) => this.kill("exited", `the Go program exited with code ${code}`);
-    go._resolveExitPromise = () => {}; // nobody waits for it, and it belongs to the event that started the program
+    go._resolveExitPromise = () => {}; // unused, and bound to the event that started the program
     const resume = go._resume;
-    // Every call into Go passes here: callbacks, settled promises and timers.
+    // Every call into Go goes through here: callbacks, settled promises and timers.
     go._resume = () => {
       if (this.fault) return;
       try {
@@ -87,14 +87,14 @@ class Instance {
     };
     const imports = go.importObject.gojs;
     for (const name of ["valueCall", "valueInvoke", "valueNew"]) {
-      // What Go calls may call Go. When that inner call broke the program, the outer one must not go on.
+      // JavaScript that Go calls may call Go again. If the inner call broke the program, the outer must not continue.
       const call = imports[`syscall/js.${name}`];
       imports[`syscall/js.${name}`] = (sp) => {
         call(sp);
         if (this.fault) throw new Error(this.fault.detail);
       };
     }
-    /** What Go sees as its global "context". */
+    /** The global "context" of the Go program. */
     this.host = {
       binding: {}, // the library's callbacks for queues and cron
       env: undefined, // env, ctx and request are those of the event that holds the instance
@@ -108,7 +108,7 @@ class Instance {
       fail: (message) => this.lease.fail(Object.assign(new Failure("internal_error", 500, message), { logged: true })),
       refuse: (why) => this.lease.fail(refused(broken(), why)),
       extend: (ms) => this.lease.extend(ms),
-      goOn: () => this.lease.goOn(),
+      continueAfterAnswer: () => this.lease.continueAfterAnswer(),
       done: () => this.lease.finish(this.lease.answer),
       stats: () => JSON.stringify(stats()),
       recovered: (what) => count(counts.recovered, what),
@@ -124,7 +124,7 @@ class Instance {
       worker: {
         respond: (status, headAt, headLength, bodyAt, bodyLength, constant) => {
           const head = decoder.decode(this.#view(headAt, headLength));
-          this.lease.respond(status, head, this.#view(bodyAt, bodyLength), constant === 1); // a Response copies it
+          this.lease.respond(status, head, this.#view(bodyAt, bodyLength), constant === 1); // Response copies the view
         },
         ask: (id, textAt, textLength, dataAt, dataLength) =>
           this.#ask(id, this.#view(textAt, textLength), this.#view(dataAt, dataLength)),
@@ -147,7 +147,7 @@ class Instance {
       },
     });
     this.#exports = instance.exports;
-    globalThis.context = this.host; // the program keeps what it finds here while it initialises
+    globalThis.context = this.host; // the program reads it while it initializes
     try {
       this.#go.run(instance).catch((error) => report("start", String(error)));
     } finally {
@@ -163,14 +163,14 @@ class Instance {
     return this.#exports.mem.buffer.byteLength;
   }
 
-  // Notifies Go of something that happened, and lets it run until all its goroutines wait.
+  // Calls an exported function of Go, and lets Go run until all its goroutines wait.
   #notify(what, ...details) {
     if (this.fault) return;
     if (!this.#exports[`worker_${what}`](...details)) this.#go._resume(); // true: done already
   }
 
-  // Where Go reads what is given to it, with room for that many bytes.
-  #room(bytes) {
+  // Go's inbox, with a capacity of at least that many bytes.
+  #inboxOf(bytes) {
     if (this.#inbox.length < bytes) {
       const length = Math.max(bytes, 8192);
       this.#inbox = { address: this.#exports.worker_inbox(length), length };
@@ -178,23 +178,23 @@ class Instance {
     return this.#view(this.#inbox.address, this.#inbox.length);
   }
 
-  /** Gives Go a request: method, URL, then names and values of headers, a line each. */
+  /** Passes a request to Go: method, URL, then header names and values, one per line. */
   request(head) {
-    const { written } = encoder.encodeInto(head, this.#room(3 * head.length)); // the most that UTF-8 takes
+    const { written } = encoder.encodeInto(head, this.#inboxOf(3 * head.length)); // UTF-8 needs at most that
     this.#notify("request", written);
   }
 
-  /** Gives Go a call of a Durable Object: the time, its name and the operation, a line each, then the request. */
+  /** Passes a call of a Durable Object to Go: time, object name and operation, one per line, then the request. */
   call(operation, request) {
     const head = encoder.encode(`${Date.now()}\n${this.host.ctx.id.name ?? ""}\n${operation}\n`);
-    const room = this.#room(head.length + request.length);
-    room.set(head);
-    room.set(request, head.length);
+    const inbox = this.#inboxOf(head.length + request.length);
+    inbox.set(head);
+    inbox.set(request, head.length);
     this.#notify("call", head.length + request.length);
   }
 
-  // Runs a statement on the database of the object whose call this is. Gives the length of the answer,
-  // or that of an error as a negative number; Go then loads it. No exception may pass through Go.
+  // Runs a statement on the database of the object being called. Returns the length of the answer, or
+  // of an error as a negative number; Go then loads it. No exception may pass through Go.
   #sql(statement, args) {
     const { storage } = this.host.ctx;
     let answer;
@@ -215,7 +215,7 @@ class Instance {
     this.#notify("cancel");
   }
 
-  /** Returns what the last event left behind that keeps the instance from being reused; null if nothing. */
+  /** Returns why the last event made the instance unfit for another; null if it did not. */
   leftover() {
     if (this.fault) return this.fault.reason;
     if (this.#pending > 0) return "pending_promise";
@@ -225,19 +225,19 @@ class Instance {
     return null;
   }
 
-  /** Ends the program: from here on nothing calls into it, and the event that holds it fails. */
+  /** Ends the program: nothing calls into it any more, and the event that holds it fails. */
   kill(reason, detail) {
     if (this.fault) return;
     this.fault = { reason, detail };
     this.park();
     for (const timer of this.#sleeping.values()) clearTimeout(timer);
-    this.#go._scheduledTimeouts.clear(); // of an event that goes on a timer may still fire
-    this.#go = this.#exports = null; // what still refers to this instance must not keep the program
+    this.#go._scheduledTimeouts.clear(); // timers of an event that continues may still fire
+    this.#go = this.#exports = null; // remaining references to this instance must not keep the program alive
     this.host = {};
     this.lease?.fail(broken());
   }
 
-  /** Go's memory. The view is good until Go runs again. */
+  /** A view of Go's memory, valid until Go runs again. */
   #view(at, length) {
     return new Uint8Array(this.#exports.mem.buffer, at, length);
   }
@@ -247,7 +247,7 @@ class Instance {
     return this.#handle;
   }
 
-  // The body of the request, whose bytes move the deadline of the event; undefined when there are too many uploads.
+  // The body of the request. Its bytes move the event's deadline. Undefined if there are too many uploads.
   #upload(length) {
     const { lease, host } = this;
     let uploads = 0;
@@ -257,7 +257,7 @@ class Instance {
     return host.request.body && observed(host.request.body, length, () => lease.progress());
   }
 
-  // How a promise was settled, as Go's settle understands it: the status, and a length in bytes.
+  // Tells Go that a promise was settled, with a status and a length in bytes.
   #settle(id, status, length, value) {
     this.#pending--;
     if (value !== undefined) this.#results.set(id, value);
@@ -272,7 +272,7 @@ class Instance {
     );
   }
 
-  // Has Go wait for a timer. One of the event's own, since an AbortSignal costs more than all else of a pause.
+  // Makes Go wait for a timer. An AbortSignal would cost more than everything else about a pause.
   #sleep(id, ms) {
     this.#pending++;
     const wake = () => {
@@ -282,7 +282,7 @@ class Instance {
     this.#sleeping.set(id, setTimeout(wake, ms));
   }
 
-  // Ends a pause early. Reports whether it had not ended.
+  // Ends a pause early. Returns 0 if it had already ended.
   #wake(id) {
     clearTimeout(this.#sleeping.get(id));
     if (!this.#sleeping.delete(id)) return 0;
@@ -290,7 +290,7 @@ class Instance {
     return 1;
   }
 
-  // Calls a helper. What its promise gives is a string or bytes, which Go loads, or nothing.
+  // Calls a helper. Its promise resolves to a string or bytes, which Go loads, or to nothing.
   #ask(id, text, data) {
     const [name, ...args] = fields(decoder.decode(text));
     const { env } = this.host;
@@ -312,9 +312,9 @@ class Instance {
     return value;
   }
 
-  // The platform cancels the timers of an event that ended, and Go, believing one pending, would
-  // then never set the next. So they are cleared with the event; when the next one begins, Go is
-  // resumed as if a timer had fired, and sets what it needs again.
+  // The platform cancels the timers of an event that ended. Go would believe them pending and never set
+  // another. So they are cleared with the event; when the next event begins, Go is resumed as if a timer
+  // had fired, and sets the timers it needs again.
   park() {
     for (const timer of this.#go._scheduledTimeouts.values()) clearTimeout(timer);
   }
@@ -324,8 +324,8 @@ class Instance {
   }
 }
 
-// An idle instance, ready for an event; undefined if there is none. Timers of the event before it fire
-// only now, and one may end the program: that costs the instance, and no event.
+// An idle instance ready for an event, or undefined. Timers of its previous event fire only now. If one
+// ends the program, the instance is dropped and no event fails.
 function awake() {
   for (let instance; (instance = idle.pop());) {
     instance.wake();
@@ -338,13 +338,13 @@ function awake() {
   }
 }
 
-/** The right of one event to one instance until a deadline. */
+/** A lease gives one event one instance until a deadline. */
 class Lease {
-  uploading = false; // whether its request is an upload
-  goesOn = false; // whether it does so after its answer
-  answer; // given already, where it goes on
+  uploading = false; // whether the request is an upload
+  continues = false; // whether the event continues after its answer
+  answer; // the answer, if the event continues after it
   #outcome; // { value } or { error }
-  #settled; // called when there is one
+  #settled; // called with the outcome set
   #timer;
   #limit; // milliseconds without progress
   #clientGone = false;
@@ -366,7 +366,7 @@ class Lease {
     this.instance.host.ctx = ctx;
   }
 
-  /** Runs work(lease); returns its result at once if Go waited for nothing, else a promise. */
+  /** Runs work(lease). Returns its result if Go waited for nothing, else a promise. */
   run(work) {
     this.#begin(work);
     if (this.#outcome) return this.#close();
@@ -374,7 +374,7 @@ class Lease {
     return new Promise((resolve) => (this.#settled = resolve)).then(() => this.#close());
   }
 
-  /** Runs work(lease), which must come to its end before Go waits for anything. */
+  /** Runs work(lease), which must end before Go waits for anything. */
   runNow(work) {
     this.#begin(work);
     if (!this.#outcome) this.instance.kill("waited", "a call of a Durable Object waited for something");
@@ -386,11 +386,11 @@ class Lease {
       work(this);
     } catch (error) {
       this.instance.kill("exception", `the event could not be handed to the Go program: ${error}`);
-      this.fail(broken()); // also when the program was broken before
+      this.fail(broken()); // also if the program was broken before
     }
   }
 
-  /** Ends the event well. */
+  /** Ends the event with a result. */
   finish(value) {
     this.#settle({ value });
   }
@@ -411,7 +411,7 @@ class Lease {
     return this.#outcome.value;
   }
 
-  // The timer is not set again whenever the deadline moves away, but when it fires too early.
+  // The timer is not set again each time the deadline moves, but when it fires too early.
   #watch() {
     this.#timer = setTimeout(
       () => (Date.now() < this.deadline ? this.#watch() : this.expire()),
@@ -419,7 +419,7 @@ class Lease {
     );
   }
 
-  /** Moves the deadline, since the event gets on. Reports whether it still goes on. */
+  /** Moves the deadline after progress. Returns whether the event still holds its lease. */
   progress() {
     if (!leases.has(this)) return false;
     if (!this.#clientGone) this.deadline = Math.max(this.deadline, Date.now() + this.#limit);
@@ -434,9 +434,9 @@ class Lease {
     this.#watch();
   }
 
-  /** The event goes on after its answer, which is given next. */
-  goOn() {
-    this.goesOn = true;
+  /** Lets the event continue after its answer, which follows. */
+  continueAfterAnswer() {
+    this.continues = true;
     this.extend(rules.afterAnswer);
   }
 
@@ -446,7 +446,7 @@ class Lease {
     this.#end();
   }
 
-  /** The client went away. The event may go on for a while, but it may also end without notice. */
+  /** Called when the client disconnects. The platform may then end the event without notice. */
   clientGone() {
     this.#clientGone = true;
     this.deadline = Math.min(this.deadline, Date.now() + rules.afterClient);
@@ -454,7 +454,7 @@ class Lease {
   }
 
   #end() {
-    if (!leases.delete(this)) return; // ended already, by its deadline
+    if (!leases.delete(this)) return; // expired before
     if (this.#timer) clearTimeout(this.#timer);
     const { instance } = this;
     const reason = instance.leftover() ?? oversize(instance);
@@ -473,7 +473,7 @@ class Lease {
   }
 }
 
-// fields splits what Go joined with line feeds; those of a field are written as \n, and backslashes as \\.
+// Splits text that Go joined with line feeds. A line feed in a field is written as \n, a backslash as \\.
 function fields(text) {
   const list = text.split("\n");
   return text.includes("\\") ? list.map((field) => field.replace(/\\(.)/g, (_, c) => (c === "n" ? "\n" : c))) : list;
@@ -498,12 +498,12 @@ function report(reason, message) {
   console.error(JSON.stringify(line));
 }
 
-const hasRoom = () => leases.size + granted.size < rules.maxLive;
+const available = () => leases.size + granted.size < rules.maxLive;
 
-// Permits are handed on in the order of arrival. A waiter takes its permit when it wakes; one whose
-// event was cancelled meanwhile never does, and sweep takes the permit back.
+// Grants permits in order of arrival. A waiter takes its permit when it wakes. If its event was cancelled,
+// it never wakes, and sweep takes the permit back.
 function grant() {
-  while (waiters.length && hasRoom()) {
+  while (waiters.length && available()) {
     const waiter = waiters.shift();
     waiter.since = Date.now();
     granted.add(waiter);
@@ -511,8 +511,8 @@ function grant() {
   }
 }
 
-// A cancelled event runs no more code, neither finally blocks nor timers. So the next event
-// ends the leases that are past their deadline.
+// A cancelled event runs no more code, neither finally blocks nor timers. So the next event ends leases
+// past their deadline.
 function sweep() {
   const now = Date.now();
   for (const lease of leases) if (now >= lease.deadline) lease.expire();
@@ -521,35 +521,33 @@ function sweep() {
 }
 
 /**
- * Leases an instance to an event and has it run work(lease), which ends with lease.finish or
- * lease.fail. Returns the result at once when that happens before Go waits for anything, else a
- * promise. Fails with a Failure when no instance comes free in time, when the program ends, and
- * when the deadline passes; after that the program does nothing more.
+ * Leases an instance to an event and runs work(lease), which ends with lease.finish or lease.fail. Returns
+ * the result if that happens before Go waits for anything, else a promise. Fails with a Failure if no
+ * instance becomes free in time, the program ends, or the deadline passes; the program then stops.
  */
 export function run({ env, ctx, wait, deadline }, work) {
-  sweep(); // after it there is no room as long as others wait
-  if (hasRoom()) return new Lease(env, ctx, deadline).run(work);
-  return waitForRoom(wait, () => new Lease(env, ctx, deadline).run(work));
+  sweep(); // afterwards no permit is free while others wait
+  if (available()) return new Lease(env, ctx, deadline).run(work);
+  return waitForPermit(wait, () => new Lease(env, ctx, deadline).run(work));
 }
 
 /**
- * Runs a call of a Durable Object, whose env and ctx are given: gives { ok, alarm, answer } of the program, the
- * answer in bytes, before anything else happens. No other event runs meanwhile, so it needs no permit: it takes an
- * idle instance or starts one, and events that hold all permits may wait for it. Throws a Failure when
- * the program ends, or waits for anything.
+ * Runs a call of the Durable Object with env and ctx. Returns the program's { ok, alarm, answer }, the answer in
+ * bytes. No other event runs meanwhile, so it needs no permit: it takes an idle instance or starts one, even while
+ * events that wait for it hold all permits. Throws a Failure if the program ends or waits for anything.
  */
 export function runNow(env, ctx, operation, request) {
   return new Lease(env, ctx, 0).runNow(({ instance }) => instance.call(operation, request));
 }
 
-async function waitForRoom(patience, go) {
+async function waitForPermit(timeout, go) {
   counts.waited++;
-  const until = Date.now() + patience;
+  const until = Date.now() + timeout;
   const waiter = {};
   waiters.push(waiter);
   for (let now = Date.now(); now < until; now = Date.now()) {
     const woken = new Promise((resolve) => (waiter.wake = resolve));
-    const pause = new AbortController(); // while a timer is pending the platform does not take the event for hung
+    const pause = new AbortController(); // without a pending timer the platform would take the event for hung
     await Promise.race([
       woken,
       scheduler.wait(Math.min(sweepEvery, until - now), { signal: pause.signal }).catch(() => {}),
@@ -564,7 +562,7 @@ async function waitForRoom(patience, go) {
   throw refused(new Failure("busy", 503, "All instances are busy. Try again in a few seconds."), "busy");
 }
 
-/** The counters of this isolate's pool, and its instances. */
+/** Counters and state of this isolate's pool. */
 export function stats() {
   return {
     ...counts,

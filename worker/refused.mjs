@@ -1,18 +1,18 @@
-// Requeues a batch that no program has begun to process: no instance came free or started, or a setting
-// is wrong. Every retry counts as an attempt, and after four a message becomes a dead letter, or is lost
-// if it came from the dead-letter queue, although no program ever looked at it. So the messages are sent
-// again as new ones, and only retried where that fails.
+// Requeues a batch that no program has begun to process, because no instance was free or started, or a
+// setting is invalid. Every retry counts as an attempt. After four attempts a message becomes a dead
+// letter, and a dead letter is lost. So the messages are sent again as new ones, and retried only if
+// sending fails.
 
 /** The producer bindings of our queues, by role; roles and names are those of contract/queues.go. */
 export const producers = { seed: "SEED_QUEUE", domain: "DOMAIN_QUEUE", dlq: "DLQ" };
 
-/** The binding that sends to the queue; undefined where there is none. */
+/** The binding that sends to the queue, or undefined. */
 export function producerOf(queue, env) {
   const [, role] = /^newsfork-([a-z]+)-/.exec(queue) ?? [];
   return env[producers[role]];
 }
 
-/** Sends the messages again with a delay, and calls sent for each one accepted. Returns an error of the others. */
+/** Sends messages again with a delay, and calls sent for each accepted one. Returns the first error, if any. */
 export async function sendAgain(producer, messages, delaySeconds, sent) {
   const results = await Promise.allSettled(
     messages.map(async (message) => {
@@ -24,7 +24,7 @@ export async function sendAgain(producer, messages, delaySeconds, sent) {
   return results.find(({ status }) => status === "rejected")?.reason;
 }
 
-// A body and its content type, as its sender gave them to the queue.
+// A message's body and content type as its sender passed them to the queue.
 function asSent(body) {
   if (typeof body === "string") return [body, "text"];
   if (body instanceof ArrayBuffer) return [new Uint8Array(body), "bytes"];

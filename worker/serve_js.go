@@ -189,7 +189,7 @@ func serve(h http.Handler) {
 		if after = nil; deferred == nil {
 			w.send()
 		} else {
-			host.Call("goOn")
+			host.Call("continueAfterAnswer")
 			w.send()
 			runAfter(deferred, w.header.Get(requestIDHeader))
 			host.Call("done")

@@ -1,18 +1,18 @@
-// Connections that Go opens: to PostgreSQL, by Hyperdrive's address, and to Redis.
+// TCP connections that Go opens: to PostgreSQL through Hyperdrive, and to Redis.
 import { connect } from "cloudflare:sockets";
 
-/** A TCP connection, read by number as streams are (streams.mjs). */
+/** A TCP connection. Go reads it by its handle, like a Stream (streams.mjs). */
 export class Socket {
   #socket;
   #reader;
   #writer;
-  #chunk; // what was read and not copied yet
+  #chunk; // read but not yet copied
   #timer;
-  #late = false;
+  #expired = false;
 
   static async open(address, encrypted) {
     const socket = connect(address, { secureTransport: encrypted ? "on" : "off", allowHalfOpen: false });
-    socket.closed.catch(() => {}); // reads and writes fail, too
+    socket.closed.catch(() => {}); // reads and writes report it
     await socket.opened;
     return new Socket(socket);
   }
@@ -23,10 +23,10 @@ export class Socket {
     this.#writer = socket.writable.getWriter();
   }
 
-  /** Reads what has arrived; resolves to [its bytes, whether it is the last]. */
+  /** Reads the next chunk; resolves to [its length, whether it is the last]. */
   async next() {
     const { value, done } = await this.#reader.read();
-    if (this.#late) throw new DOMException("the connection was too slow", "TimeoutError");
+    if (this.#expired) throw new DOMException("the connection was too slow", "TimeoutError");
     this.#chunk = value;
     return [value?.length ?? 0, done];
   }
@@ -40,20 +40,20 @@ export class Socket {
     await this.#writer.write(bytes);
   }
 
-  /** Fails reads from ms milliseconds on; 0 never. */
+  /** Makes reads fail after ms milliseconds; 0 removes the deadline. */
   expire(ms) {
     clearTimeout(this.#timer);
     if (!ms) return;
     this.#timer = setTimeout(() => {
-      this.#late = true;
+      this.#expired = true;
       this.cancel();
     }, ms);
   }
 
-  /** Closes the connection. A read that waits ends. */
+  /** Closes the connection. A pending read ends. */
   async cancel() {
     clearTimeout(this.#timer);
-    await this.#reader.cancel().catch(() => {}); // one that broke has nothing to cancel
+    await this.#reader.cancel().catch(() => {}); // fails if the connection broke before
     await this.#socket.close().catch(() => {});
   }
 }

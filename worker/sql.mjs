@@ -1,5 +1,5 @@
-// Statements that Go runs on the SQLite of a Durable Object. Arguments and rows are encoded as
-// frontier/db.go describes, so that a statement is one crossing, and blobs are never text.
+// Statements that Go runs on the SQLite database of a Durable Object. Arguments and rows are encoded as
+// frontier/db.go describes, so a statement needs one crossing and blobs are never text.
 
 const decoder = new TextDecoder();
 const encoder = new TextEncoder();
@@ -10,10 +10,10 @@ const number = 1;
 const text = 2;
 const blob = 3;
 
-/** Runs a statement. Its text and arguments are in Go's memory; the answer is good until the next statement. */
+/** Runs a statement. Text and arguments are views of Go's memory; the answer is valid until the next statement. */
 export function execute(sql, statement, args) {
   const cursor = sql.exec(decoder.decode(statement), ...values(args));
-  const rows = cursor.raw().toArray(); // all of them: only then does the cursor know what was written
+  const rows = cursor.raw().toArray(); // rowsWritten counts only rows already read
   answer.begin(cursor.rowsWritten, rows.length, cursor.columnNames.length);
   for (const row of rows) for (const value of row) answer.add(value);
   return answer.end();
@@ -38,7 +38,7 @@ function values(bytes) {
   return list;
 }
 
-const small = 256 * 1024; // bytes that stay reserved
+const small = 256 * 1024; // bytes of the buffer kept between statements
 
 /** The answer to a statement. */
 class Answer {
@@ -46,7 +46,7 @@ class Answer {
   #view = new DataView(this.#bytes.buffer);
   #used = 0;
 
-  /** Starts with the head: rows written, rows read, columns. */
+  /** Starts an answer with its head: rows written, rows read, columns. */
   begin(...head) {
     if (this.#bytes.length > small) this.#replace(new Uint8Array(small), 0);
     this.#used = 0;

@@ -1,10 +1,10 @@
-// What Go reads by number: bodies of responses, requests and R2 objects. Their chunks stay here until
-// Go has them copied into its memory, so that no JavaScript object of theirs reaches Go.
+// Streams that Go reads by handle: bodies of responses, requests and R2 objects. Chunks are copied into
+// Go's memory, so that no JavaScript object of a stream reaches Go.
 
-// How much one read asks for. Large reads keep the crossings between Go and JavaScript few.
+// Bytes per read. Large reads mean few crossings between Go and JavaScript.
 const chunkSize = 256 * 1024;
 
-// Buffers that no read uses at the moment.
+// Unused buffers.
 const spare = [];
 const maxSpare = 4;
 
@@ -12,8 +12,8 @@ const maxSpare = 4;
 export class Stream {
   #source;
   #reader;
-  #buffer; // of the next read; undefined when the stream brings its own chunks
-  #chunk; // what was read and not copied yet
+  #buffer; // for the next read; undefined if the stream allocates its own chunks
+  #chunk; // read but not yet copied
   #over = false;
 
   constructor(source) {
@@ -29,14 +29,14 @@ export class Stream {
     }
   }
 
-  /** Reads the next chunk; resolves to [its bytes, whether it is the last]. */
+  /** Reads the next chunk; resolves to [its length, whether it is the last]. */
   async next() {
     try {
       if (!this.#reader) this.#open();
       const { value, done } = await (this.#buffer
         ? this.#reader.readAtLeast(chunkSize, new Uint8Array(this.#buffer))
         : this.#reader.read());
-      if (this.#buffer && value) this.#buffer = value.buffer; // the read has moved it
+      if (this.#buffer && value) this.#buffer = value.buffer; // the read has transferred it
       this.#chunk = value;
       if (done && !value?.length) this.#end();
       return [value?.length ?? 0, done];
@@ -56,13 +56,13 @@ export class Stream {
     this.#over = true;
   }
 
-  /** Cancels the source: nothing more is read. */
+  /** Cancels the source. */
   async cancel() {
-    await (this.#reader ?? this.#source).cancel().catch(() => {}); // a stream that broke has nothing to cancel
+    await (this.#reader ?? this.#source).cancel().catch(() => {}); // fails if the stream broke before
   }
 }
 
-/** A request under way, and then the body of its response. */
+/** A request and then the body of its response. */
 export class Exchange {
   #controller = new AbortController();
   #timer;
@@ -112,9 +112,8 @@ export class Exchange {
 }
 
 /**
- * Passes on the bytes of a body on its way to a store, and calls arrived for each chunk. When that
- * returns false, nobody wants them any more, and the stream fails. length is that of the body in bytes,
- * -1 if the request does not state it.
+ * Returns a stream of the bytes of source that calls arrived for each chunk, and fails once that returns
+ * false. length is the length of the body in bytes, -1 if the request does not declare it.
  */
 export function observed(source, length, arrived) {
   const { readable, writable } = length < 0 ? new IdentityTransformStream() : new FixedLengthStream(length);
@@ -122,7 +121,7 @@ export function observed(source, length, arrived) {
   return readable;
 }
 
-const pumpSize = 64 * 1024; // a read gives what is there, up to this
+const pumpSize = 64 * 1024; // the most that one read returns
 
 async function pump(reader, writer, arrived) {
   let buffer = new ArrayBuffer(pumpSize);
@@ -131,11 +130,11 @@ async function pump(reader, writer, arrived) {
       const { value, done } = await reader.read(new Uint8Array(buffer));
       if (done) return await writer.close();
       if (!arrived()) throw new Error("the event is over");
-      await writer.write(value); // until it was read
+      await writer.write(value); // waits until it was read
       buffer = value.buffer;
     }
   } catch (error) {
-    // Each end learns of the other's failure; the end that failed needs no notice.
+    // Tells each end of the other's failure; the end that failed ignores it.
     await Promise.allSettled([reader.cancel(error), writer.abort(error)]);
   }
 }
