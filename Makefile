@@ -28,43 +28,31 @@ node_modules/.ready: package-lock.json
 check: node_modules/.ready
 	@test/check.sh
 
-# The race detector leaves out SQLite, a C program of one thread translated to Go: it finds nothing
-# there, and makes each database of the tests 25 times slower. Tests on workerd wait half of their time,
-# so two files run at once.
-test: build lint browser stores examples
-	go test -race -gcflags='github.com/ncruces/go-sqlite3-wasm/...=-race=false' ./...
+# All Go tests, then those of packages with goroutines under the race detector. It leaves out SQLite, a C
+# program of one thread translated to Go: it finds nothing there, and makes databases 25 times slower.
+# -short leaves out long simulations, which add nothing concurrent. Without GORACE every package sleeps a second.
+# Tests on workerd wait half of their time, so two files run at once.
+test: build lint packages
+	go test ./...
+	GORACE=atexit_sleep_ms=50 go test -race -short -gcflags='github.com/ncruces/go-sqlite3-wasm/...=-race=false' $$(test/concurrent.sh)
 	$(node) --test --test-concurrency=2 "test/**/*.test.mjs" "sample/**/*.test.mjs"
 
-# Debian's Chromium for the dashboard's tests. Where it cannot be installed they are skipped, but not
-# with CI=true.
-.PHONY: browser
-browser:
-	@if ! command -v chromium chromium-browser google-chrome >/dev/null && command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
-		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium >/dev/null; \
-	fi
+# Debian packages of the tests: Chromium for the dashboard, PostgreSQL and Redis for the Info service, Scrapy for examples/.
+stores := postgresql redis-server
+.PHONY: packages stores
+packages: examples/crawlee/node_modules/.ready
+	@test/packages.sh chromium $(stores) python3-scrapy
 
-# Debian's PostgreSQL and Redis, which the tests of the Info service start on ports of their own. Where they
-# cannot be installed those tests are skipped, but not with CI=true.
-.PHONY: stores test-stores
 stores:
-	@if command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
-		command -v redis-server >/dev/null && { command -v initdb >/dev/null || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1; } || \
-		{ apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq postgresql redis-server >/dev/null; }; \
-	fi
+	@test/packages.sh $(stores)
 
-# What examples/ needs: Debian's Scrapy, and Crawlee with TypeScript. Where Scrapy cannot be installed its test is skipped,
-# but not with CI=true.
-.PHONY: examples
-examples: examples/crawlee/node_modules/.ready
-	@if ! command -v scrapy >/dev/null && command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
-		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends python3-scrapy >/dev/null; \
-	fi
-
+# Crawlee with TypeScript, for examples/.
 examples/crawlee/node_modules/.ready: examples/crawlee/package-lock.json node_modules/.ready
 	cd examples/crawlee && npm ci --no-audit --no-fund --loglevel=error
 	@touch $@
 
 # The stores and caches of the Info service, against the real servers.
+.PHONY: test-stores
 test-stores: stores
 	go test ./info/...
 

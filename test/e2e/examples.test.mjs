@@ -279,7 +279,7 @@ async function assertPatient(example, commandOf) {
 const scrapy = spawnSync("scrapy", ["version"]).status === 0;
 describe(
   "examples/scrapy",
-  { skip: !scrapy && process.env.CI !== "true" && "Scrapy is not installed: make examples" },
+  { skip: !scrapy && process.env.CI !== "true" && "Scrapy is not installed: run make packages" },
   () => {
     test("fetches what there is, nothing forbidden, nothing early", { timeout: 300_000 }, async () => {
       const command = commands("scrapy").find((line) => line.includes("until_idle"));
@@ -307,7 +307,7 @@ describe(
 const crawlee = existsSync(join(root, "examples/crawlee/node_modules"));
 describe(
   "examples/crawlee",
-  { skip: !crawlee && process.env.CI !== "true" && "Crawlee is not installed: make examples" },
+  { skip: !crawlee && process.env.CI !== "true" && "Crawlee is not installed: run make packages" },
   () => {
     test("is sound TypeScript", async () => {
       const { code, output } = await run("node node_modules/typescript/bin/tsc", "crawlee", {});
