@@ -45,7 +45,7 @@ func (a *analysis) score(e *contract.DocumentURL) {
 // change: a merge adds the URLs that came since to it again. Reused evidence is merged into like that.
 func (s *saving) analysis(ctx context.Context, old *contract.Document) (*analysis, error) {
 	if s.found != nil {
-		return &analysis{Analyser: s.found.analyser}, nil
+		return &analysis{Analyser: s.found.analysis.analyser}, nil
 	}
 	if s.reused != nil {
 		old = s.reused.document
@@ -132,7 +132,7 @@ func (s *saving) discovered(d *contract.Document, a *analysis) *discovery.FetchC
 	}
 	found := a.Result()
 	if s.found != nil {
-		found.Stats.ProcessingTimeMS = s.found.analysing.Milliseconds()
+		found.Stats.ProcessingTimeMS = s.found.analysis.took.Milliseconds()
 	} else {
 		found.Stats.ProcessingTimeMS = processingTime(d.Discovery)
 	}

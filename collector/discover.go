@@ -15,10 +15,10 @@ import (
 
 // analyse starts the analysis of the domain, once robots.txt has been read.
 func (g *gathering) analyse() {
-	g.found.analyser = discovery.NewAnalyser(discovery.Options{
-		Domain: g.message.Domain, Now: g.clock.Now(), Model: g.model,
-		Context: classify.Context{Authority: g.message.Authority}, Robots: g.rulings.verdict, Excluded: g.excluded,
-		Pages: g.limits.URLsPerDomain,
+	g.found.analysis.analyser = discovery.NewAnalyser(discovery.Options{
+		Domain: g.message.Domain, Now: g.collector.Clock.Now(), Model: g.model,
+		Context: classify.Context{Authority: g.message.Authority}, Robots: g.policy.rulings.verdict, Excluded: g.batch.excluded,
+		Pages: g.collector.Limits.URLsPerDomain,
 	})
 }
 
@@ -35,7 +35,7 @@ func (g *gathering) listed(e *sitemap.Entry, base string, source discovery.Sourc
 			f.Lastmod = e.News.Date
 		}
 	}
-	g.found.details.note(g.clock.Now(), e.Loc, f.Lastmod, base, e.Summary, e.SummaryText, e.Image)
+	g.found.queue.details.note(g.collector.Clock.Now(), e.Loc, f.Lastmod, base, e.Summary, e.SummaryText, e.Image)
 	g.take(&f)
 }
 
@@ -53,7 +53,7 @@ func (g *gathering) learn(ctx context.Context) {
 	if g.message.URLsPath == "" {
 		return
 	}
-	body, err := g.store.Get(ctx, g.message.URLsPath)
+	body, err := g.batch.store.Get(ctx, g.message.URLsPath)
 	if err != nil {
 		return
 	}
@@ -100,14 +100,14 @@ func (g *gathering) crawl(ctx context.Context, home string, a *fetch.Answer) {
 	g.crawling = true
 	first := reply(a)
 	first.Links = pageLinks(a.Content, a.URL)
-	c := g.found.analyser.Crawl(home, first)
-	for g.session.Stats().Requests < g.limits.MaxRequestsPerDomain {
+	c := g.found.analysis.analyser.Crawl(home, first)
+	for g.session.Stats().Requests < g.collector.Limits.MaxRequestsPerDomain {
 		next, ok := c.Next()
 		if !ok {
 			return
 		}
 		a, failure := g.session.Fetch(ctx, fetch.Target{
-			Method: http.MethodHead, URL: next, Accept: "text/html, */*;q=0.5", Timeout: g.limits.PageTimeout, Once: true,
+			Method: http.MethodHead, URL: next, Accept: "text/html, */*;q=0.5", Timeout: g.collector.Limits.PageTimeout, Once: true,
 		})
 		if failure != nil {
 			if !g.missed(next, a, failure) {
@@ -115,7 +115,7 @@ func (g *gathering) crawl(ctx context.Context, home string, a *fetch.Answer) {
 			}
 			continue
 		}
-		g.found.refusals.note(a, true)
+		g.found.site.refusals.note(a, true)
 		c.Answer(reply(a))
 	}
 }

@@ -68,10 +68,10 @@ func (g *gathering) undiscovered(link string, retries int, why contract.Failure)
 		t = discovery.ClassificationFailure
 	}
 	f := discovery.Failure{Type: t, ErrorType: *why.ErrorType, URL: link[:min(len(link), contract.MaxLinkBytes)], Message: *why.Error, RetryCount: retries}
-	if !g.found.analyser.Fail(f) {
+	if !g.found.analysis.analyser.Fail(f) {
 		return
 	}
-	g.log.Error("url_discovery_error", "domain_id", g.message.DomainID, "registrable_domain", g.message.Domain,
+	g.collector.Log.Error("url_discovery_error", "domain_id", g.message.DomainID, "registrable_domain", g.message.Domain,
 		"type", f.Type, "error_type", f.ErrorType, "url", f.URL, "message", f.Message, "retry_count", f.RetryCount)
 }
 
@@ -81,11 +81,11 @@ func (g *gathering) take(f *discovery.Sighting) {
 	defer func() {
 		if broken := recover(); broken != nil {
 			err := &contract.Error{Kind: contract.Internal, Op: "collector.take", Message: fmt.Sprintf("the URL could not be classified: %v", broken)}
-			g.log.Error("discovery_failed", "error_type", err.Kind, "error", err.Message, "domain_id", g.message.DomainID, "stack", string(debug.Stack()))
+			g.collector.Log.Error("discovery_failed", "error_type", err.Kind, "error", err.Message, "domain_id", g.message.DomainID, "stack", string(debug.Stack()))
 			g.undiscovered(string(f.Loc), 0, failed(err))
 		}
 	}()
-	g.found.analyser.Add(f)
+	g.found.analysis.analyser.Add(f)
 }
 
 // missed records that the home page, a feed or a page was not read although it may exist. It reports

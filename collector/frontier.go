@@ -42,10 +42,10 @@ func (f *findings) read(a *fetch.Answer, sum hash.Hash, charset string, truncate
 	if sum != nil && !truncated && !a.Body.Truncated() {
 		v.sha256 = hex.EncodeToString(sum.Sum(nil))
 	}
-	if f.validators == nil {
-		f.validators = map[string]validators{}
+	if f.queue.validators == nil {
+		f.queue.validators = map[string]validators{}
 	}
-	f.validators[canonical(a.URL)] = v
+	f.queue.validators[canonical(a.URL)] = v
 }
 
 const (
@@ -58,7 +58,7 @@ const (
 // the collection, or for a merge what it adds. It comes before the document, or a merge that is killed
 // in between would find nothing to add when it is repeated; the frontier recognises what it was given.
 func (s *saving) queue(ctx context.Context, old, doc *contract.Document, how *discovery.FetchContract, a *analysis) error {
-	if s.found != nil && s.found.queued {
+	if s.found != nil && s.found.queue.done {
 		return nil
 	}
 	put := frontier.Put{Domain: doc.Domain, Partition: s.message.Partition, Since: s.lookedAt(old, doc)}
@@ -81,7 +81,7 @@ func (s *saving) queue(ctx context.Context, old, doc *contract.Document, how *di
 		pages := pagesOf(all, doc.Domain)
 		put.Pages = newPages(pages[:min(len(pages), frontier.MaxPut-len(put.Entries))], put.Since > 0)
 		if s.found != nil {
-			s.found.details.describe(put.Pages)
+			s.found.queue.details.describe(put.Pages)
 		}
 	}
 	if len(put.Pages)+len(put.Entries) > 0 || put.Owner != "" && put.MirrorOf != "" {
@@ -92,7 +92,7 @@ func (s *saving) queue(ctx context.Context, old, doc *contract.Document, how *di
 		s.states = statesOf(put.Entries, answer.States)
 	}
 	if s.found != nil {
-		s.found.queued, s.found.states = true, s.states
+		s.found.queue.done, s.found.queue.states = true, s.states
 	}
 	return nil
 }
@@ -243,7 +243,7 @@ func (s *saving) entries(old, doc *contract.Document, how *discovery.FetchContra
 	now := entriesOf(how, doc.Domain)
 	for _, e := range now {
 		if s.found != nil {
-			v := s.found.validators[e.URL]
+			v := s.found.queue.validators[e.URL]
 			if e.Method == string(discovery.HTMLEntry) {
 				v = validators{} // what it links to was not taken over
 			}

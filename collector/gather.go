@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/hex"
 	"errors"
-	"log/slog"
 	"net/http"
 	"time"
 
@@ -25,73 +24,102 @@ const (
 	afterSitemaps = 1 + maxFeeds     // requests kept for the home page and feeds while sitemaps are read
 )
 
-// findings is the result of asking a domain.
+// findings is the result of visiting a domain.
 type findings struct {
-	reachable bool  // some request got an HTTP answer
-	failure   error // of robots.txt, when nothing answered or a host on the way to it may not be asked now
-	partial   bool
-	began, at time.Time // when asking began, and when it ended
-	failed    bool      // a failure, rather than a limit, left something unread that may exist
+	began, at time.Time // of the first request and after the last
+	reachable bool      // some request got an HTTP response
+	failure   error     // of robots.txt, if nothing answered or a host on the way to it is not ready
+	partial   bool      // something that the site has was not read
+	failed    bool      // because of a failure rather than a limit
+	later     bool      // the rest was left to refreshes, see leaveToLater
 
-	origin      *fetch.Origin
-	robots      contract.RobotsTxt
-	robotsCode  int
-	robotsAt    time.Time
-	sitemap     contract.SitemapXML
-	sitemapURL  string // of the root sitemap
-	sitemapCode int
-	sitemapAt   time.Time
-	feeds       []contract.Feed
-	// feedsOmitted counts those that the site declares or submits and that are not listed.
-	feedsOmitted int
-	server       contract.ServerInfo
-	stats        fetch.Stats
-	analyser     *discovery.Analyser
-	analysing    time.Duration                  // spent on pages that only discovery needed
-	rules        map[string]string              // of other hosts, see rulings.store
-	state        []byte                         // see storeState; nil: it was not made yet
-	stored       bool                           // it was written as discovery.json
-	states       map[string]frontier.EntryState // of entry points, by URL
-	queued       bool                           // pages and entry points were put into the frontier
-	validators   map[string]validators          // of feeds and sitemaps that were read, by URL
-	likeness     likeness
-	mirrorOf     string
-	details      details
-	refusals     refusals
-	movedTo      string  // host of another domain to which the site leads for good
-	later        bool    // what is left to ask was left to refreshes, see leaveToLater
-	storing      storing // of the evidence
+	robots   robotsFindings
+	sitemap  sitemapFindings
+	feeds    feedFindings
+	site     siteFindings
+	analysis analysisFindings
+	queue    queueFindings
+	storing  storing // of robots.txt and the root sitemap
+}
+
+// robotsFindings is the robots.txt of the host that answered.
+type robotsFindings struct {
+	contract.RobotsTxt
+	code int
+	at   time.Time
+}
+
+// sitemapFindings is the root sitemap, with all that were requested.
+type sitemapFindings struct {
+	contract.SitemapXML
+	url  string
+	code int
+	at   time.Time
+}
+
+// feedFindings are the feeds that were read.
+type feedFindings struct {
+	list    []contract.Feed
+	omitted int // that the site declares or submits, and the list lacks
+}
+
+// siteFindings is what the answers say about the site and its server.
+type siteFindings struct {
+	origin   *fetch.Origin
+	server   contract.ServerInfo
+	stats    fetch.Stats
+	refusals refusals
+	likeness likeness
+	mirrorOf string
+	movedTo  string // host of another domain, to which the site redirects permanently
+}
+
+// analysisFindings is the analysis of the site's URLs, and what is stored of it.
+type analysisFindings struct {
+	analyser *discovery.Analyser
+	took     time.Duration     // for requests that only discovery needed
+	rules    map[string]string // of other hosts, see rulings.store
+	state    []byte            // see storeState; nil until it is made
+	stored   bool              // state is in discovery.json
+}
+
+// queueFindings is what the frontier gets, and what it answers.
+type queueFindings struct {
+	validators map[string]validators // of feeds and sitemaps that were read, by URL
+	details    details
+	done       bool                           // pages and entry points are in the frontier
+	states     map[string]frontier.EntryState // of entry points, by URL
 }
 
 // gathering is one collection under way.
 type gathering struct {
-	userAgent string
-	limits    Limits
-	store     *store
-	clock     fetch.Clock
-	log       *slog.Logger
-	excluded  func(link string) bool
+	collector *Collector
+	batch     *Batch
 	model     *classify.Model
 	message   *contract.DomainMessage
 	dir       contract.DomainDir
 	session   *fetch.Session
-	group     *robots.Group // our group of the effective host's robots.txt
-	rulings   *rulings      // of all hosts whose robots.txt was read
 	pace      *pace
-	named     []string            // the Sitemap lines of that robots.txt, all of them
-	roots     map[string]string   // entry point of each sitemap that was read, by the URL it was asked under
-	elsewhere map[string][]string // the Sitemap lines of other authorities' robots.txt
+	policy    policy
 	found     *findings
-	storing   *storing // of robots.txt and the root sitemap
 
 	slow     bool // the site's own host wants longer pauses than the collection waits
-	newsRoot bool // the root sitemap is a news sitemap that was found at a well-known path
+	crawling bool // from now on only the site's own pages are of interest
+	reserve  int  // requests kept for later steps
 
-	asked      []string         // feeds that were requested, as they were named
-	unread     map[string]error // why robots.txt of other authorities could not be read
-	otherHosts int              // authorities beside the site's own whose robots.txt was requested
-	reserve    int              // requests kept for later steps
-	crawling   bool             // from now on only the site's own pages are of interest
+	roots    map[string]string // entry point of each sitemap that was read, by the URL it was requested under
+	newsRoot bool              // the root sitemap is a news sitemap that was found at a well-known path
+	asked    []string          // feeds that were requested, as they were named
+}
+
+// policy is what the robots.txt files of the site's hosts say.
+type policy struct {
+	group      *robots.Group       // our group for the host that answered
+	named      []string            // all its Sitemap lines
+	rulings    *rulings            // of all hosts whose robots.txt was read
+	elsewhere  map[string][]string // the Sitemap lines of other authorities' robots.txt
+	unread     map[string]error    // why robots.txt of other authorities could not be read
+	otherHosts int                 // authorities beside the site's own whose robots.txt was requested
 }
 
 // gather asks the domain for robots.txt, sitemaps, home page and feeds, in this order. Evidence is stored
@@ -103,11 +131,10 @@ func (v *Visit) gather(ctx context.Context, m *contract.DomainMessage) (*finding
 		return nil, err
 	}
 	g := &gathering{
-		userAgent: c.UserAgent, limits: l, store: b.store, clock: c.Clock, log: c.Log, excluded: b.excluded, model: model,
-		message: m, dir: m.Dir(), roots: map[string]string{}, elsewhere: map[string][]string{}, unread: map[string]error{},
-		found: &findings{feeds: []contract.Feed{}, likeness: likeness{domain: m.Domain}},
+		collector: c, batch: b, model: model, message: m, dir: m.Dir(), roots: map[string]string{},
+		policy: policy{elsewhere: map[string][]string{}, unread: map[string]error{}},
+		found:  &findings{feeds: feedFindings{list: []contract.Feed{}}, site: siteFindings{likeness: likeness{domain: m.Domain}}},
 	}
-	g.storing = &g.found.storing
 	session := fetch.NewSession(fetch.Config{
 		UserAgent: c.UserAgent, Excluded: b.excluded, Rules: g.rules, Admit: v.lease.Admit, Interval: l.RequestInterval, MaxCrawlDelay: l.MaxCrawlDelay,
 		MaxRequests: l.MaxRequestsPerDomain, MaxRedirects: maxRedirects,
@@ -118,22 +145,22 @@ func (v *Visit) gather(ctx context.Context, m *contract.DomainMessage) (*finding
 	g.session = session
 	g.found.began = c.Clock.Now()
 	g.pace = newPace(ctx, c.Clock, session.Expired)
-	g.rulings = newRulings(g.pace)
+	g.policy.rulings = newRulings(g.pace)
 	gathered := false
 	defer func() {
 		if !gathered { // also after a panic nothing is left of it when its event ends
-			_ = g.storing.wait()
+			_ = g.found.storing.wait()
 		}
 	}()
 	err = g.run(ctx)
-	g.found.rules = g.rulings.store(g.group)
-	g.found.stats = session.Stats()
-	g.found.reachable = g.found.stats.Answered > 0
+	g.found.analysis.rules = g.policy.rulings.store(g.policy.group)
+	g.found.site.stats = session.Stats()
+	g.found.reachable = g.found.site.stats.Answered > 0
 	g.found.at = c.Clock.Now()
 	if err != nil {
 		return nil, err
 	}
-	g.found.mirrorOf = b.mirrorOf(ctx, m.Domain, g.found)
+	g.found.site.mirrorOf = b.mirrorOf(ctx, m.Domain, g.found)
 	gathered = true
 	return g.found, nil
 }
@@ -141,13 +168,13 @@ func (v *Visit) gather(ctx context.Context, m *contract.DomainMessage) (*finding
 func (g *gathering) run(ctx context.Context) error {
 	open := g.robots(ctx)
 	g.analyse()
-	g.moved(g.found.origin.Answer)
-	g.undiscovered(g.found.origin.Answer.URL, g.found.origin.Answer.Retries, g.found.robots.Failure)
+	g.moved(g.found.site.origin.Answer)
+	g.undiscovered(g.found.site.origin.Answer.URL, g.found.site.origin.Answer.Retries, g.found.robots.Failure)
 	if !open {
 		g.found.sitemap.Documents = []contract.SitemapDocument{}
-		g.found.server = serverInfo(g.found.origin.Answer.Header)
-		g.found.sitemapCode = http.StatusNotFound
-		if g.found.robotsCode != 0 {
+		g.found.site.server = serverInfo(g.found.site.origin.Answer.Header)
+		g.found.sitemap.code = http.StatusNotFound
+		if g.found.robots.code != 0 {
 			g.found.sitemap.Failure = contract.Failure{Error: contract.Text("robots.txt does not let us ask"), ErrorType: contract.Text(disallowed)}
 		} else {
 			g.found.sitemap.Failure = g.found.robots.Failure
@@ -155,11 +182,11 @@ func (g *gathering) run(ctx context.Context) error {
 		g.logSitemap()
 		return nil
 	}
-	if err := g.sitemaps(ctx, g.named); err != nil {
+	if err := g.sitemaps(ctx, g.policy.named); err != nil {
 		return err
 	}
 	g.logSitemap()
-	if err := g.storing.err(); err != nil {
+	if err := g.found.storing.err(); err != nil {
 		return err
 	}
 	g.learn(ctx)
@@ -169,9 +196,9 @@ func (g *gathering) run(ctx context.Context) error {
 	if g.slow {
 		g.leaveToLater()
 	}
-	if g.rulings.exhausted() {
+	if g.policy.rulings.exhausted() {
 		g.found.partial = true
-		g.undiscovered(g.found.origin.Answer.URL, 0, contract.Failure{
+		g.undiscovered(g.found.site.origin.Answer.URL, 0, contract.Failure{
 			Error:     contract.Text("its rules take too long to match: not all URLs were"),
 			ErrorType: contract.Text(string(contract.Timeout)),
 		})
@@ -193,20 +220,20 @@ func (g *gathering) stopped(err error) bool {
 func (g *gathering) leaveToLater() {
 	f := g.found
 	f.partial, f.later = true, true
-	base := f.origin.Scheme + "://" + f.origin.Host
+	base := f.site.origin.Scheme + "://" + f.site.origin.Host
 	g.undiscovered(base+"/", 0, contract.Failure{
 		Error:     contract.Text("its Crawl-delay is above MAX_CRAWL_DELAY_MS: what is left to ask is fetched later, at that pace"),
 		ErrorType: contract.Text(string(contract.Timeout)),
 	})
 	wanted := []discovery.Source{{Method: discovery.HTMLEntry, URL: base + "/"}}
-	for _, link := range g.named {
+	for _, link := range g.policy.named {
 		wanted = append(wanted, discovery.Source{Method: discovery.SitemapEntry, URL: link})
 	}
-	if len(g.named) == 0 {
+	if len(g.policy.named) == 0 {
 		wanted = append(wanted, discovery.Source{Method: discovery.SitemapEntry, URL: base + "/sitemap.xml"})
 	}
 	for _, s := range wanted[:min(len(wanted), contract.MaxSitemapURLs)] {
-		f.analyser.Source(s)
+		f.analysis.analyser.Source(s)
 	}
 }
 
@@ -238,28 +265,28 @@ func lastModified(h http.Header) *contract.Time {
 // describe writes the findings into a document.
 func (f *findings) describe(d *contract.Document) {
 	d.Reachable, d.Partial = f.reachable, f.partial
-	d.Blocked, d.BlockedReason = f.refusals.verdict()
-	d.MovedTo = contract.Text(f.movedTo)
+	d.Blocked, d.BlockedReason = f.site.refusals.verdict()
+	d.MovedTo = contract.Text(f.site.movedTo)
 	d.CollectedAt = contract.Time{Time: f.at}
 	d.Robots = contract.RobotsSummary{
-		StatusCode: f.robotsCode, ContentLength: f.robots.Size, Exists: f.robots.Exists,
-		FetchedAt: contract.At(f.robotsAt), SitemapURLs: f.robots.SitemapURLs, URLsOmitted: f.robots.URLsOmitted, Failure: f.robots.Failure,
+		StatusCode: f.robots.code, ContentLength: f.robots.Size, Exists: f.robots.Exists,
+		FetchedAt: contract.At(f.robots.at), SitemapURLs: f.robots.SitemapURLs, URLsOmitted: f.robots.URLsOmitted, Failure: f.robots.Failure,
 	}
 	d.Sitemap = contract.SitemapSummary{
-		StatusCode: f.sitemapCode, ContentLength: f.sitemap.Size, Exists: f.sitemap.Exists,
-		FetchedAt: contract.At(f.sitemapAt), URLCount: f.sitemap.URLCount, URL: contract.Text(f.sitemapURL), Failure: f.sitemap.Failure,
+		StatusCode: f.sitemap.code, ContentLength: f.sitemap.Size, Exists: f.sitemap.Exists,
+		FetchedAt: contract.At(f.sitemap.at), URLCount: f.sitemap.URLCount, URL: contract.Text(f.sitemap.url), Failure: f.sitemap.Failure,
 	}
 	if f.sitemap.LastUpdated == nil {
 		f.sitemap.LastUpdated = f.sitemap.LastModified
 	}
-	f.server.Requests = f.stats.Requests
-	if f.stats.Answered > 0 {
-		ms := f.stats.AvgResponseTime.Milliseconds()
-		f.server.ResponseTimeAvgMS = &ms
-		f.server.SupportsHTTPS = f.origin.HTTPS
-		f.server.EffectiveHost = contract.Text(f.origin.Host)
+	f.site.server.Requests = f.site.stats.Requests
+	if f.site.stats.Answered > 0 {
+		ms := f.site.stats.AvgResponseTime.Milliseconds()
+		f.site.server.ResponseTimeAvgMS = &ms
+		f.site.server.SupportsHTTPS = f.site.origin.HTTPS
+		f.site.server.EffectiveHost = contract.Text(f.site.origin.Host)
 	}
-	d.Technical = contract.Technical{RobotsTxt: f.robots, SitemapXML: f.sitemap, Feeds: f.feeds, FeedsOmitted: f.feedsOmitted, ServerInfo: f.server, MirrorOf: contract.Text(f.mirrorOf)}
-	d.Processing.PolitenessWaitMS = f.stats.PolitenessWait.Milliseconds()
-	d.Processing.ProcessingDurationMS = (f.stats.Elapsed - f.stats.PolitenessWait).Milliseconds()
+	d.Technical = contract.Technical{RobotsTxt: f.robots.RobotsTxt, SitemapXML: f.sitemap.SitemapXML, Feeds: f.feeds.list, FeedsOmitted: f.feeds.omitted, ServerInfo: f.site.server, MirrorOf: contract.Text(f.site.mirrorOf)}
+	d.Processing.PolitenessWaitMS = f.site.stats.PolitenessWait.Milliseconds()
+	d.Processing.ProcessingDurationMS = (f.site.stats.Elapsed - f.site.stats.PolitenessWait).Milliseconds()
 }

@@ -80,7 +80,7 @@ func (s *saving) dateEntries(old, doc *contract.Document, how *discovery.FetchCo
 		}
 		states := s.states
 		if s.found != nil {
-			states = s.found.states
+			states = s.found.queue.states
 		}
 		if state, ok := states[e.URL]; ok {
 			e.EntryHistory = history(&state)
@@ -89,7 +89,7 @@ func (s *saving) dateEntries(old, doc *contract.Document, how *discovery.FetchCo
 		if s.found == nil {
 			continue
 		}
-		if v, ok := s.found.validators[e.URL]; ok {
+		if v, ok := s.found.queue.validators[e.URL]; ok {
 			e.EntryAnswer = v.answer()
 		}
 	}
@@ -104,7 +104,7 @@ func (s *saving) dateFailed(old, doc *contract.Document) {
 	case s.found == nil && old != nil:
 		doc.ValidUntil = old.ValidUntil
 	case s.found != nil:
-		if state, ok := s.found.states[collectURL(doc)]; ok {
+		if state, ok := s.found.queue.states[collectURL(doc)]; ok {
 			doc.ValidUntil = *contract.AtMillis(state.DueAt)
 		}
 	}

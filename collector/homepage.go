@@ -24,37 +24,37 @@ import (
 // Its errors are those of the bucket.
 func (g *gathering) homePage(ctx context.Context) error {
 	f := g.found
-	base := f.origin.Scheme + "://" + f.origin.Host
+	base := f.site.origin.Scheme + "://" + f.site.origin.Host
 	a, failure := g.session.Fetch(ctx, fetch.Target{
-		URL: base + "/", Accept: "text/html, application/xhtml+xml, */*;q=0.5", Timeout: g.limits.PageTimeout,
+		URL: base + "/", Accept: "text/html, application/xhtml+xml, */*;q=0.5", Timeout: g.collector.Limits.PageTimeout,
 		MaxBytes: maxPageBytes, Whole: true,
 	})
 	if failure != nil {
 		g.missed(base+"/", a, failure)
 	} else {
 		g.undiscovered(base+"/", a.Retries, refusal(a.Status))
-		f.likeness.show(a, f.origin.Host)
+		f.site.likeness.show(a, f.site.origin.Host)
 		_, charset := markup.Decode(bytes.NewReader(a.Content), a.Header.Get("Content-Type"))
 		f.read(a, nil, charset, false)
 	}
-	f.refusals.note(a, true)
+	f.site.refusals.note(a, true)
 	if isPage(failure, a) && g.moved(a) && !f.sitemap.Exists {
-		if err := g.sitemaps(ctx, g.elsewhere[authorityOf(a.URL)]); err != nil {
+		if err := g.sitemaps(ctx, g.policy.elsewhere[authorityOf(a.URL)]); err != nil {
 			return err
 		}
 	}
-	f.server = serverInfo(a.Header)
+	f.site.server = serverInfo(a.Header)
 	if a.Status == 0 {
-		f.server = serverInfo(f.origin.Answer.Header)
+		f.site.server = serverInfo(f.site.origin.Answer.Header)
 	}
-	if blocked, _ := f.refusals.verdict(); blocked {
+	if blocked, _ := f.site.refusals.verdict(); blocked {
 		return nil // it was asked often enough
 	}
 	g.findFeeds(ctx, g.base(), a, failure)
 	if mayCrawl(failure, a) {
-		began := g.clock.Now()
+		began := g.collector.Clock.Now()
 		g.crawl(ctx, g.base()+"/", a)
-		f.analysing = g.clock.Now().Sub(began)
+		f.analysis.took = g.collector.Clock.Now().Sub(began)
 	}
 	return nil
 }
@@ -77,28 +77,28 @@ func (g *gathering) findFeeds(ctx context.Context, base string, home *fetch.Answ
 	if isPage(failure, home) {
 		links := feed.Links(home.Content, home.URL)
 		for i, c := range links {
-			if len(f.feeds) >= maxFeeds || i >= 2*maxFeeds {
+			if len(f.feeds.list) >= maxFeeds || i >= 2*maxFeeds {
 				// Declared, not read.
-				f.feedsOmitted += len(links) - i
+				f.feeds.omitted += len(links) - i
 				for _, c := range links[i:min(len(links), contract.MaxFeeds)] {
 					if _, err := fetch.Guard(c.URL); err != nil {
 						continue
 					}
-					f.analyser.Source(discovery.Source{Method: feedMethod(c.Kind), URL: c.URL})
+					f.analysis.analyser.Source(discovery.Source{Method: feedMethod(c.Kind), URL: c.URL})
 				}
 				break
 			}
 			if !g.feed(ctx, c.URL, declaredBy) {
-				f.feedsOmitted += len(links) - i
+				f.feeds.omitted += len(links) - i
 				return
 			}
 		}
 	}
-	if len(f.feeds) > 0 || f.sitemap.Exists {
+	if len(f.feeds.list) > 0 || f.sitemap.Exists {
 		return
 	}
 	for _, path := range feed.WellKnown {
-		if !g.feed(ctx, base+path, string(sitemap.FromWellKnown)) || len(f.feeds) > 0 {
+		if !g.feed(ctx, base+path, string(sitemap.FromWellKnown)) || len(f.feeds.list) > 0 {
 			return
 		}
 	}
@@ -122,9 +122,9 @@ func (g *gathering) feed(ctx context.Context, link, foundBy string) bool {
 	g.asked = append(g.asked, link)
 	a, failure := g.session.Fetch(ctx, fetch.Target{
 		URL: link, Accept: "application/rss+xml, application/atom+xml, application/feed+json, */*;q=0.5",
-		Timeout: g.limits.PageTimeout, MaxBytes: maxFeedBytes,
+		Timeout: g.collector.Limits.PageTimeout, MaxBytes: maxFeedBytes,
 	})
-	g.found.refusals.note(a, false)
+	g.found.site.refusals.note(a, false)
 	if failure != nil {
 		return g.missed(link, a, failure)
 	}
@@ -136,8 +136,8 @@ func (g *gathering) feed(ctx context.Context, link, foundBy string) bool {
 	}
 	var items []discovery.Sighting
 	sum := sha256.New()
-	s, err := feed.Parse(a.Body, a.URL, sitemap.Options{ContentType: a.Header.Get("Content-Type"), MaxBytes: maxFeedBytes, Tee: sum, Now: g.clock.Now(), Details: true}, func(i *feed.Item) {
-		g.found.details.note(g.clock.Now(), i.Link, i.Date, a.URL, i.Summary, i.SummaryText, i.Image)
+	s, err := feed.Parse(a.Body, a.URL, sitemap.Options{ContentType: a.Header.Get("Content-Type"), MaxBytes: maxFeedBytes, Tee: sum, Now: g.collector.Clock.Now(), Details: true}, func(i *feed.Item) {
+		g.found.queue.details.note(g.collector.Clock.Now(), i.Link, i.Date, a.URL, i.Summary, i.SummaryText, i.Image)
 		items = append(items, discovery.Sighting{Loc: slices.Clone(i.Link), Lastmod: i.Date, Method: discovery.FromFeed, Title: slices.Clone(i.Title)})
 	})
 	if err != nil {
@@ -147,8 +147,8 @@ func (g *gathering) feed(ctx context.Context, link, foundBy string) bool {
 	case s.Kind == "" && foundBy == declaredBy:
 		g.undiscovered(link, a.Retries, contract.Failure{Error: contract.ShortText(cmp.Or(s.Problem, "it is not a feed")), ErrorType: contract.Text(string(contract.Parse))})
 	case s.Kind != "":
-		g.found.refusals.note(a, true)
-		source := g.found.analyser.Source(discovery.Source{Method: feedMethod(s.Kind), URL: a.URL, Read: true})
+		g.found.site.refusals.note(a, true)
+		source := g.found.analysis.analyser.Source(discovery.Source{Method: feedMethod(s.Kind), URL: a.URL, Read: true})
 		for i := range items {
 			items[i].Source, items[i].Language = source, s.Language
 			g.take(&items[i])
@@ -163,16 +163,16 @@ func (g *gathering) feed(ctx context.Context, link, foundBy string) bool {
 }
 
 func (g *gathering) hasFeed(link string) bool {
-	return slices.ContainsFunc(g.found.feeds, func(f contract.Feed) bool { return f.URL == link })
+	return slices.ContainsFunc(g.found.feeds.list, func(f contract.Feed) bool { return f.URL == link })
 }
 
 // noteFeed adds a feed that was read to the document, up to contract.MaxFeeds.
 func (g *gathering) noteFeed(f contract.Feed) {
-	if len(g.found.feeds) == contract.MaxFeeds {
-		g.found.feedsOmitted++
+	if len(g.found.feeds.list) == contract.MaxFeeds {
+		g.found.feeds.omitted++
 		return
 	}
-	g.found.feeds = append(g.found.feeds, f)
+	g.found.feeds.list = append(g.found.feeds.list, f)
 }
 
 func serverInfo(h http.Header) contract.ServerInfo {

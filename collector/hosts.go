@@ -147,7 +147,7 @@ func storedRules(data []byte) map[string]string {
 // robotsTarget returns the request for a robots.txt.
 func (g *gathering) robotsTarget(link string) fetch.Target {
 	return fetch.Target{
-		URL: link, Accept: "text/plain, */*;q=0.5", Timeout: g.limits.RobotsTimeout,
+		URL: link, Accept: "text/plain, */*;q=0.5", Timeout: g.collector.Limits.RobotsTimeout,
 		MaxBytes: robots.MaxBytes + 1, Whole: true, Robots: true,
 	}
 }
@@ -179,10 +179,10 @@ func (g *gathering) adopt(a *fetch.Answer, group *robots.Group, expires time.Tim
 	}
 	for _, link := range links {
 		authority := authorityOf(link)
-		if link != authority+"/robots.txt" || g.rulings.groups[authority] != nil {
+		if link != authority+"/robots.txt" || g.policy.rulings.groups[authority] != nil {
 			continue
 		}
-		g.rulings.add(authority, group)
+		g.policy.rulings.add(authority, group)
 		g.session.SetRules(authority, group.Allowed)
 		if u, err := url.Parse(authority); err == nil {
 			delay, _ := group.CrawlDelay()
@@ -195,18 +195,18 @@ func (g *gathering) adopt(a *fetch.Answer, group *robots.Group, expires time.Tim
 // the fetch.Rules of the session, so nothing of a host is requested before.
 func (g *gathering) rules(ctx context.Context, authority *url.URL) (func(link string) bool, error) {
 	name := authority.String()
-	if err := g.unread[name]; err != nil {
+	if err := g.policy.unread[name]; err != nil {
 		return nil, err
 	}
-	switch left := g.limits.MaxRequestsPerDomain - g.session.Stats().Requests; {
+	switch left := g.collector.Limits.MaxRequestsPerDomain - g.session.Stats().Requests; {
 	case g.crawling:
 		return nil, unread(contract.Validation, "the pages looked at are those of the site's own host")
-	case g.otherHosts == maxOtherHosts:
+	case g.policy.otherHosts == maxOtherHosts:
 		return nil, unread(contract.Validation, "the site leads to more other hosts than are asked")
 	case left < 2+g.reserve:
 		return nil, unread(contract.Validation, "the requests left for the domain are needed elsewhere")
 	}
-	g.otherHosts++
+	g.policy.otherHosts++
 	t := g.robotsTarget(name + "/robots.txt")
 	t.Once = !within(authority.Hostname(), g.message.Domain) // a foreign host is not worth retries
 	a, failure := g.session.Fetch(ctx, t)
@@ -214,7 +214,7 @@ func (g *gathering) rules(ctx context.Context, authority *url.URL) (func(link st
 		return nil, failure
 	}
 	if postponed(failure) {
-		g.unread[name] = failure // to ask again would cost the host's shard a call
+		g.policy.unread[name] = failure // to ask again would cost the host's shard a call
 		return nil, failure
 	}
 	result := evaluate(a, failure)
@@ -223,12 +223,12 @@ func (g *gathering) rules(ctx context.Context, authority *url.URL) (func(link st
 		if failure != nil {
 			kind, why = contract.KindOf(failure), *failed(failure).Error
 		}
-		g.unread[name] = unread(kind, why)
-		return nil, g.unread[name]
+		g.policy.unread[name] = unread(kind, why)
+		return nil, g.policy.unread[name]
 	}
-	group := result.File.Agent(g.userAgent)
-	g.elsewhere[name] = result.File.Sitemaps(a.URL)
-	g.adopt(a, group, g.clock.Now().Add(robots.MaxAge))
+	group := result.File.Agent(g.collector.UserAgent)
+	g.policy.elsewhere[name] = result.File.Sitemaps(a.URL)
+	g.adopt(a, group, g.collector.Clock.Now().Add(robots.MaxAge))
 	return group.Allowed, nil
 }
 

@@ -96,7 +96,7 @@ func (l *likeness) digest() string {
 // mirrorOf returns the domain that showed before what a domain shows now, "" when it is none or the shard that
 // would know it does not answer: that is not worth asking the site again.
 func (b *Batch) mirrorOf(ctx context.Context, domain string, f *findings) string {
-	digest := f.likeness.digest()
+	digest := f.site.likeness.digest()
 	if digest == "" {
 		return ""
 	}

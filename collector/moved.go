@@ -17,7 +17,7 @@ import (
 func (g *gathering) moved(a *fetch.Answer) bool {
 	host := markup.HostOf(a.URL)
 	domain := fetch.Registrable(host)
-	if a.Status == 0 || a.Status >= 300 && a.Status < 400 || g.found.movedTo != "" || host == "" || domain == "" || within(host, g.message.Domain) {
+	if a.Status == 0 || a.Status >= 300 && a.Status < 400 || g.found.site.movedTo != "" || host == "" || domain == "" || within(host, g.message.Domain) {
 		return false
 	}
 	status := 0 // of the redirect that leaves the domain
@@ -29,8 +29,8 @@ func (g *gathering) moved(a *fetch.Answer) bool {
 	if status != http.StatusMovedPermanently && status != http.StatusPermanentRedirect {
 		return false
 	}
-	g.found.movedTo = host
-	g.found.analyser.Include(domain)
+	g.found.site.movedTo = host
+	g.found.analysis.analyser.Include(domain)
 	return true
 }
 
@@ -58,8 +58,8 @@ func pagesOf(pages []discovery.Page, domain string) []discovery.Page {
 // base is the origin of the site's pages.
 func (g *gathering) base() string {
 	f := g.found
-	if f.movedTo != "" {
-		return "https://" + f.movedTo
+	if f.site.movedTo != "" {
+		return "https://" + f.site.movedTo
 	}
-	return f.origin.Scheme + "://" + f.origin.Host
+	return f.site.origin.Scheme + "://" + f.site.origin.Host
 }

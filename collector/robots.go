@@ -19,7 +19,7 @@ func (g *gathering) robots(ctx context.Context) (open bool) {
 	f := g.found
 	origin, failure := g.session.Origin(ctx, g.message.Domain, altHost(g.message), "/robots.txt", g.robotsTarget(""))
 	a := origin.Answer
-	f.origin, f.robotsCode, f.robotsAt = origin, a.Status, g.clock.Now()
+	f.site.origin, f.robots.code, f.robots.at = origin, a.Status, g.collector.Clock.Now()
 	g.stopped(failure)
 	body := a.Content
 	switch {
@@ -29,25 +29,25 @@ func (g *gathering) robots(ctx context.Context) (open bool) {
 		f.failure = &contract.Error{Kind: contract.KindOf(failure), Op: "collector.robots", Message: failure.Error()}
 	}
 	result := evaluate(a, failure)
-	g.group = result.File.Agent(g.userAgent)
-	f.robots = contract.RobotsTxt{
-		Exists: result.Exists, AllowsCrawling: g.group.Allowed("/"), SitemapURLs: []string{},
+	g.policy.group = result.File.Agent(g.collector.UserAgent)
+	f.robots.RobotsTxt = contract.RobotsTxt{
+		Exists: result.Exists, AllowsCrawling: g.policy.group.Allowed("/"), SitemapURLs: []string{},
 	}
-	f.robots.ContentSignals, f.robots.SignalsOmitted = contentSignals(g.group)
+	f.robots.ContentSignals, f.robots.SignalsOmitted = contentSignals(g.policy.group)
 	switch {
 	case result.Exists:
 		body = body[:min(len(body), robots.MaxBytes)]
 		sum := sha256.Sum256(body)
 		f.robots.Size, f.robots.SHA256 = int64(len(body)), digest(sum[:])
 		f.robots.LastModified, f.robots.ETag = lastModified(a.Header), contract.ShortText(a.Header.Get("ETag"))
-		g.named = result.File.Sitemaps(a.URL)
-		f.robots.SitemapURLs, f.robots.URLsOmitted = shortList(g.named)
-		if delay, ok := g.group.CrawlDelay(); ok {
+		g.policy.named = result.File.Sitemaps(a.URL)
+		f.robots.SitemapURLs, f.robots.URLsOmitted = shortList(g.policy.named)
+		if delay, ok := g.policy.group.CrawlDelay(); ok {
 			seconds := delay.Seconds()
 			f.robots.CrawlDelaySeconds = &seconds
 		}
-		g.storing.begin(ctx, g.clock, g.dir.Robots(), func() error {
-			_, err := g.store.putRetry(ctx, g.dir.Robots(), body, &r2.PutOptions{ContentType: "text/plain"})
+		g.found.storing.begin(ctx, g.collector.Clock, g.dir.Robots(), func() error {
+			_, err := g.batch.store.putRetry(ctx, g.dir.Robots(), body, &r2.PutOptions{ContentType: "text/plain"})
 			return err
 		})
 	case failure != nil:
@@ -57,24 +57,24 @@ func (g *gathering) robots(ctx context.Context) (open bool) {
 	default:
 		f.robots.Failure = refusal(a.Status)
 	}
-	g.log.Info("robots_fetched", "domain_id", g.message.DomainID, "status", a.Status, "content_length", f.robots.Size)
+	g.collector.Log.Info("robots_fetched", "domain_id", g.message.DomainID, "status", a.Status, "content_length", f.robots.Size)
 	if a.Status != 0 {
 		expires := time.Time{}
 		if result.Access != robots.Unreachable {
-			expires = f.robotsAt.Add(robots.MaxAge)
+			expires = f.robots.at.Add(robots.MaxAge)
 		}
-		g.adopt(a, g.group, expires)
+		g.adopt(a, g.policy.group, expires)
 		g.slow = g.session.Slow(origin.Host)
 		// The host that answered stands for those of the domain that do not.
-		g.rulings.standIn(origin.Host, g.group)
-		g.rulings.standIn(g.message.Domain, g.group)
+		g.policy.rulings.standIn(origin.Host, g.policy.group)
+		g.policy.rulings.standIn(g.message.Domain, g.policy.group)
 	}
 	return result.Access != robots.Unreachable && g.leavesAnything()
 }
 
 // leavesAnything reports whether robots.txt allows any of the URLs that would be requested next.
 func (g *gathering) leavesAnything() bool {
-	return slices.ContainsFunc(append([]string{"/", "/sitemap.xml"}, g.named...), g.group.Allowed)
+	return slices.ContainsFunc(append([]string{"/", "/sitemap.xml"}, g.policy.named...), g.policy.group.Allowed)
 }
 
 // shortList returns the sitemaps of robots.txt that a document lists, and how many it leaves out.

@@ -158,20 +158,20 @@ func (s *saving) storeState(ctx context.Context, doc *contract.Document, a *anal
 	if s.found == nil {
 		return nil
 	}
-	if s.found.state == nil {
-		s.found.state = marshal(state{a.State(), s.found.rules})
+	if s.found.analysis.state == nil {
+		s.found.analysis.state = marshal(state{a.State(), s.found.analysis.rules})
 	}
-	if doc.State = ""; len(s.found.state) <= maxStateInline {
-		doc.State = string(s.found.state)
+	if doc.State = ""; len(s.found.analysis.state) <= maxStateInline {
+		doc.State = string(s.found.analysis.state)
 		return nil
 	}
-	if s.found.stored {
+	if s.found.analysis.stored {
 		return nil
 	}
-	if _, err := s.batch.store.putRetry(ctx, s.dir.Discovery(), s.found.state, &r2.PutOptions{ContentType: "application/json"}); err != nil {
+	if _, err := s.batch.store.putRetry(ctx, s.dir.Discovery(), s.found.analysis.state, &r2.PutOptions{ContentType: "application/json"}); err != nil {
 		return err
 	}
-	s.found.stored = true
+	s.found.analysis.stored = true
 	return nil
 }
 

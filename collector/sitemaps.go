@@ -19,15 +19,15 @@ import (
 func (g *gathering) sitemaps(ctx context.Context, named []string) error {
 	f := g.found
 	f.sitemap.Documents = []contract.SitemapDocument{}
-	f.sitemapCode = http.StatusNotFound
-	walk := sitemap.NewWalk(g.base(), named, g.limits.MaxRequestsPerDomain, g.clock.Now())
+	f.sitemap.code = http.StatusNotFound
+	walk := sitemap.NewWalk(g.base(), named, g.collector.Limits.MaxRequestsPerDomain, g.collector.Clock.Now())
 	more := true
-	for more && (len(f.sitemap.Documents) == 0 || g.session.Stats().Requests+afterSitemaps < g.limits.MaxRequestsPerDomain) {
+	for more && (len(f.sitemap.Documents) == 0 || g.session.Stats().Requests+afterSitemaps < g.collector.Limits.MaxRequestsPerDomain) {
 		var c sitemap.Candidate
 		if c, more = walk.Next(); !more {
 			break
 		}
-		err := g.storing.err()
+		err := g.found.storing.err()
 		if err != nil {
 			return err
 		}
@@ -53,10 +53,10 @@ func (g *gathering) sitemap(ctx context.Context, walk *sitemap.Walk, c sitemap.C
 		f.sitemap.DocumentsOmitted++
 		return true, nil
 	}
-	began := g.clock.Now()
+	began := g.collector.Clock.Now()
 	a, failure := g.session.Fetch(ctx, fetch.Target{
 		URL: c.URL, Accept: "application/xml, text/xml, */*;q=0.5",
-		Timeout: g.limits.SitemapTimeout, MaxBytes: g.limits.MaxSitemapBytes,
+		Timeout: g.collector.Limits.SitemapTimeout, MaxBytes: g.collector.Limits.MaxSitemapBytes,
 	})
 	more = !g.stopped(failure)
 	if !more && a.Requests == 0 {
@@ -64,7 +64,7 @@ func (g *gathering) sitemap(ctx context.Context, walk *sitemap.Walk, c sitemap.C
 		return false, nil
 	}
 	if !f.sitemap.Exists && a.Requests > 0 {
-		f.sitemapAt = began
+		f.sitemap.at = began
 	}
 	d := contract.SitemapDocument{URL: c.URL, FoundBy: string(c.Source), StatusCode: a.Status}
 	var why contract.Failure
@@ -80,11 +80,11 @@ func (g *gathering) sitemap(ctx context.Context, walk *sitemap.Walk, c sitemap.C
 		if why, other, err = g.receivedSitemap(ctx, walk, c, a, &d); err != nil {
 			return false, err
 		}
-		if f.sitemapURL == a.URL {
-			f.sitemapAt = began
+		if f.sitemap.url == a.URL {
+			f.sitemap.at = began
 		}
 	}
-	f.refusals.note(a, why.Error == nil)
+	f.site.refusals.note(a, why.Error == nil)
 	d.Error = why.Error
 	// A guess that is answered with something else, as by a site with a page for every path, is merely missing.
 	if missing := other && c.Source == sitemap.FromWellKnown; more && !missing {
@@ -95,7 +95,7 @@ func (g *gathering) sitemap(ctx context.Context, walk *sitemap.Walk, c sitemap.C
 	f.failed = f.failed || more && unanswered(failure)
 	// Of several failures the last is the most telling, except that a missing file does not replace another.
 	if !f.sitemap.Exists && (f.sitemap.Error == nil || why.ErrorType != nil) {
-		f.sitemap.Failure, f.sitemapCode = why, cmp.Or(a.Status, http.StatusNotFound)
+		f.sitemap.Failure, f.sitemap.code = why, cmp.Or(a.Status, http.StatusNotFound)
 	}
 	return more, nil
 }
@@ -134,7 +134,7 @@ func (g *gathering) receivedSitemap(ctx context.Context, walk *sitemap.Walk, c s
 			if e.News.Present {
 				entry.Method, entry.URL = discovery.NewsSitemapEntry, a.URL
 			}
-			source = g.found.analyser.Source(entry)
+			source = g.found.analysis.analyser.Source(entry)
 		}
 		g.listed(e, a.URL, source)
 	})
@@ -148,7 +148,7 @@ func (g *gathering) receivedSitemap(ctx context.Context, walk *sitemap.Walk, c s
 	walk.Read(c, s)
 	g.roots[c.URL] = entry.URL
 	if entry.URL == a.URL {
-		g.found.analyser.Source(discovery.Source{Method: entryMethod(s), URL: a.URL, Read: true})
+		g.found.analysis.analyser.Source(discovery.Source{Method: entryMethod(s), URL: a.URL, Read: true})
 	}
 	if s.Kind.IsFeed() { // sites submit feeds as sitemaps
 		g.noteFeed(contract.Feed{
@@ -167,7 +167,7 @@ func (g *gathering) receivedSitemap(ctx context.Context, walk *sitemap.Walk, c s
 // first sitemap is, or the first other one after a news sitemap that was found at a well-known path. why is
 // the reason if it cannot be used; err is the bucket's.
 func (g *gathering) read(ctx context.Context, c sitemap.Candidate, a *fetch.Answer, fn func(*sitemap.Entry)) (s *sitemap.Summary, why contract.Failure, err error) {
-	options := sitemap.Options{ContentType: a.Header.Get("Content-Type"), MaxBytes: g.limits.MaxSitemapBytes, Now: g.clock.Now(), Details: true}
+	options := sitemap.Options{ContentType: a.Header.Get("Content-Type"), MaxBytes: g.collector.Limits.MaxSitemapBytes, Now: g.collector.Clock.Now(), Details: true}
 	var e *evidence
 	var sum hash.Hash
 	if c.Parent == "" { // the children of an index are no entry points, but for news
@@ -176,7 +176,7 @@ func (g *gathering) read(ctx context.Context, c sitemap.Candidate, a *fetch.Answ
 	}
 	guessed := c.Source == sitemap.FromWellKnown
 	if !g.found.sitemap.Exists || guessed && g.newsRoot {
-		if e, err = g.store.evidence(ctx, g.dir.Sitemap()); err != nil {
+		if e, err = g.batch.store.evidence(ctx, g.dir.Sitemap()); err != nil {
 			return nil, why, err
 		}
 		options.Tee, sum = e, e.sum
@@ -206,7 +206,7 @@ func (g *gathering) read(ctx context.Context, c sitemap.Candidate, a *fetch.Answ
 		err = e.abort(nil)
 	default:
 		g.newsRoot = guessed && summary.IsNews()
-		g.found.likeness.list(urls)
+		g.found.site.likeness.list(urls)
 		g.root(ctx, a, &summary, e)
 	}
 	return &summary, why, err
@@ -231,11 +231,11 @@ func newest(a, b *contract.Time) *contract.Time {
 // root records the root sitemap, whose content is stored from now on.
 func (g *gathering) root(ctx context.Context, a *fetch.Answer, s *sitemap.Summary, e *evidence) {
 	f := g.found
-	f.sitemapURL, f.sitemapCode = a.URL, a.Status
+	f.sitemap.url, f.sitemap.code = a.URL, a.Status
 	f.sitemap.Exists, f.sitemap.Size, f.sitemap.Failure = true, e.size, contract.Failure{}
 	f.sitemap.Kind, f.sitemap.SHA256 = contract.Text(string(s.Kind)), digest(e.sum.Sum(nil))
 	f.sitemap.LastModified, f.sitemap.ETag = lastModified(a.Header), contract.ShortText(a.Header.Get("ETag"))
-	g.storing.begin(ctx, g.clock, g.dir.Sitemap(), func() error {
+	g.found.storing.begin(ctx, g.collector.Clock, g.dir.Sitemap(), func() error {
 		_, err := e.upload.Commit()
 		return contract.Wrap(contract.Storage, "collector.sitemap", err)
 	})
@@ -243,5 +243,5 @@ func (g *gathering) root(ctx context.Context, a *fetch.Answer, s *sitemap.Summar
 
 func (g *gathering) logSitemap() {
 	f := g.found
-	g.log.Info("sitemap_fetched", "domain_id", g.message.DomainID, "status", f.sitemapCode, "content_length", f.sitemap.Size, "url_count", f.sitemap.URLCount)
+	g.collector.Log.Info("sitemap_fetched", "domain_id", g.message.DomainID, "status", f.sitemap.code, "content_length", f.sitemap.Size, "url_count", f.sitemap.URLCount)
 }

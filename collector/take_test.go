@@ -13,14 +13,16 @@ import (
 // A URL on which the analysis breaks is listed, and the others are taken in.
 func TestTake(t *testing.T) {
 	g := &gathering{
-		log:     slog.New(slog.DiscardHandler),
-		message: &contract.DomainMessage{Domain: "example.com"},
-		found:   &findings{analyser: discovery.NewAnalyser(discovery.Options{Model: embedded.Model(), Domain: "example.com"})},
+		collector: &Collector{Log: slog.New(slog.DiscardHandler)},
+		message:   &contract.DomainMessage{Domain: "example.com"},
+		found: &findings{analysis: analysisFindings{
+			analyser: discovery.NewAnalyser(discovery.Options{Model: embedded.Model(), Domain: "example.com"}),
+		}},
 	}
 	const noSuchSource = 99 // an index out of range
 	g.take(&discovery.Sighting{Loc: []byte("https://example.com/a"), Source: noSuchSource})
 	g.take(&discovery.Sighting{Loc: []byte("https://example.com/b")})
-	found := g.found.analyser.Result()
+	found := g.found.analysis.analyser.Result()
 	if len(found.Errors) != 1 || found.Errors[0].Type != discovery.ClassificationFailure || found.Errors[0].URL != "https://example.com/a" || !strings.Contains(found.Errors[0].Message, "out of range") {
 		t.Errorf("errors %+v", found.Errors)
 	}
