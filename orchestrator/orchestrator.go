@@ -1,5 +1,5 @@
-// Package orchestrator is step 1 of the pipeline: it lists the raw files of the chosen partitions and
-// queues those without a checkpoint, unless they were queued a short while ago or are malformed.
+// Package orchestrator is step 1 of the pipeline: it lists the raw files of partitions and queues those without a
+// checkpoint, unless they were queued recently or are malformed.
 package orchestrator
 
 import (
@@ -13,50 +13,46 @@ import (
 	"github.com/newsfork/seed-engine/r2"
 )
 
-// MaxCalls bounds the listings and sends of one event, well inside the platform's 10,000
-// subrequests: a page of 1,000 unfinished files costs one listing, one look into the ledger and ten
-// sends, so an event covers some 80,000 files and a million files take a dozen events.
+// MaxCalls caps the listings, ledger queries and sends of one event, well below the platform's 10,000 subrequests. A page
+// of 1,000 unfinished files costs one listing, one query and ten sends: an event covers some 80,000 files.
 const MaxCalls = 1000
 
-// MaxTime bounds the run of an HTTP request, whose caller waits for the answer: well below the minute
-// after which the runtime gives it up, so that the continuation, the counts and the ledger's record
-// still get out when the stores are slow. An event of a queue has 15 minutes, and MaxTimeQueued.
+// MaxTime caps the work for an HTTP request, whose caller waits. The runtime ends a request after a minute, and slow stores
+// still have to take the continuation and the ledger's record. A queue event may run for 15 minutes; MaxTimeQueued
+// is its cap.
 const (
 	MaxTime       = 20 * time.Second
 	MaxTimeQueued = 5 * time.Minute
 )
 
-// grace is for how long the send of a continuation may be repeated, so that it is not lost because the
-// time was over before its first failure.
+// grace is the time for sending a continuation after the deadline, so that one failure does not lose it.
 const grace = 10 * time.Second
 
-// backOff is how long a run waits before it tries a send again, attempt by attempt.
+// backOff lists the pauses before the retries of a send.
 var backOff = []time.Duration{500 * time.Millisecond, time.Second, 2 * time.Second}
 
-// InFlight is how long a file that was queued counts as being worked on.
+// InFlight is how long a queued file counts as being processed.
 const InFlight = 10 * time.Minute
 
-// lastKey sorts after every key of a prefix: with it a finished partition is passed over when a
-// continuation walks again.
+// lastKey sorts after every key under a prefix, so that a continuation skips the partitions before its cursor.
 const lastKey = "\U0010FFFF"
 
-// Lister shows the keys of the bucket.
+// Lister lists the keys of the bucket.
 type Lister interface {
 	List(ctx context.Context, o r2.ListOptions) (*r2.Page, error)
 }
 
-// Sender puts messages on SEED_QUEUE.
+// Sender sends messages to SEED_QUEUE.
 type Sender interface {
 	Send(ctx context.Context, b *contract.Batch) error
 }
 
-// Ledger records which files were queued. When it is away, files in flight are sent again, which is
-// harmless.
+// Ledger records which files were queued. If it fails, files in flight are sent again, which is harmless.
 type Ledger interface {
-	// Standings gives those of the files that are malformed, or were queued after since and are not finished. Where
-	// requiredSince is not zero, these were queued by a request that was forced then or later.
+	// Standings returns the files that are malformed, and those that were queued after since and are not finished. Unless
+	// requiredSince is zero, only requests forced at that time or later count as queuing.
 	Standings(ctx context.Context, files []contract.RawFile, since, requiredSince time.Time) (map[contract.RawFile]contract.FileStanding, error)
-	// Queued records that files were sent. requiredSince is zero except for forced requests.
+	// Queued records that files were sent. requiredSince is zero unless the request was forced.
 	Queued(ctx context.Context, files []contract.RawFile, at, requiredSince time.Time) error
 }
 
@@ -79,21 +75,20 @@ type Result struct {
 	Skipped    int  `json:"skipped"` // the sum of the next four
 	Finished   int  `json:"finished,omitempty"`
 	Discarded  int  `json:"discarded,omitempty"`
-	InFlight   int  `json:"in_flight,omitempty"` // queued less than InFlight ago
-	Broken     int  `json:"broken,omitempty"`    // found malformed, and not replaced since then
+	InFlight   int  `json:"in_flight,omitempty"` // queued within InFlight
+	Broken     int  `json:"broken,omitempty"`    // malformed, and not replaced since
 	Failed     int  `json:"failed,omitempty"`
 	Continued  bool `json:"continued,omitempty"` // the remaining files follow in another event
 }
 
-// Run queues the raw files that match c from its cursor on. What exceeds the calls or the time of one
-// event, or what is left when the caller went away, is done by a continuation message.
+// Run queues the raw files that match c, from its cursor on. A continuation message does the rest if the event runs out of
+// calls or time, or the caller hangs up.
 //
-// A send that fails is tried again a few times. When it fails for good the result counts its files, the
-// error is that of the first such send, and there is no continuation: the caller repeats the request, and
-// the files that were sent are in flight by then. Both at once would double the orchestration.
+// Failed sends are retried. If the retries fail, too, the result counts the files, and Run returns the first error. It then
+// sends no continuation, because the caller is expected to repeat the request: both would orchestrate twice.
 func (o *Orchestrator) Run(ctx context.Context, c contract.Continuation) (Result, error) {
-	r := &run{Orchestrator: o, Continuation: c, caller: ctx, started: o.Now(), calls: o.MaxCalls, after: c.Cursor}
-	ctx = context.WithoutCancel(ctx) // a caller that went away ends the run in good order
+	r := &orchestration{Orchestrator: o, Continuation: c, caller: ctx, started: o.Now(), calls: o.MaxCalls, after: c.Cursor}
+	ctx = context.WithoutCancel(ctx) // if the caller hangs up, the run still ends in good order
 	r.deadline = r.started.Add(cmp.Or(o.MaxTime, MaxTime))
 	if r.RequestedAt.IsZero() {
 		r.RequestedAt = r.started.UTC()
@@ -120,7 +115,7 @@ func (o *Orchestrator) Run(ctx context.Context, c contract.Continuation) (Result
 	return r.Result, nil
 }
 
-// partitionInfo shows the filter in a log line, null for what is not restricted.
+// partitionInfo returns the filter for a log line, with null for fields that are not set.
 func partitionInfo(f contract.Filter) any {
 	return struct {
 		Country  *string `json:"country"`
@@ -129,44 +124,45 @@ func partitionInfo(f contract.Filter) any {
 	}{contract.Text(f.Country), contract.Text(f.Category), contract.Text(f.Date)}
 }
 
-type run struct {
+// orchestration is the work of one event.
+type orchestration struct {
 	*Orchestrator
 	contract.Continuation
 	Result
-	caller   context.Context // done when the caller no longer waits for the answer
-	started  time.Time
-	deadline time.Time
-	calls    int               // left in this event
-	full     bool              // calls or time ran out
-	after    string            // every key up to this one is dealt with
-	pending  *contract.RawFile // its checkpoint would come next in the listing
-	uploaded time.Time         // when the pending file was
-	ended    bool              // an operator discarded the pending file
-	found    []foundFile       // on this page
-	batch    contract.Batch
-	inBatch  []contract.RawFile
-	sent     []contract.RawFile
-	sendErr  error
+	caller    context.Context // done when the caller hangs up
+	started   time.Time
+	deadline  time.Time
+	calls     int               // left in this event
+	full      bool              // calls or time ran out
+	after     string            // the cursor: every key up to this one was handled
+	pending   *contract.RawFile // the last file listed, whose checkpoint may follow
+	uploaded  time.Time         // of pending
+	discarded bool              // pending was discarded by an operator
+	found     []foundFile       // on this page
+	batch     contract.Batch
+	inBatch   []contract.RawFile
+	sent      []contract.RawFile
+	sendErr   error
 }
 
 type foundFile struct {
 	contract.RawFile
-	uploaded time.Time
-	finished bool
-	ended    bool // by an operator, who discarded it: neither finished nor to be queued
+	uploaded  time.Time
+	finished  bool
+	discarded bool // by an operator: neither finished nor queued
 }
 
 type level struct{ name, value string }
 
-// walk goes down the key segments. Segments with a value lengthen the prefix; a segment without one
-// is listed with a delimiter while a later one restricts, else all below is listed at once.
-func (r *run) walk(ctx context.Context, prefix string, levels []level) error {
+// walk descends the key segments. A segment with a value extends the prefix. A segment without one is listed with a
+// delimiter if a later segment has a value; otherwise everything below is listed at once.
+func (r *orchestration) walk(ctx context.Context, prefix string, levels []level) error {
 	for len(levels) > 0 && levels[0].value != "" {
 		prefix += levels[0].name + levels[0].value + "/"
 		levels = levels[1:]
 	}
 	if prefix+lastKey <= r.after {
-		return nil // dealt with before the continuation
+		return nil // handled before the continuation
 	}
 	restricted := false
 	for _, l := range levels {
@@ -194,15 +190,14 @@ func (r *run) walk(ctx context.Context, prefix string, levels []level) error {
 	}
 }
 
-// list queues the raw files under prefix. In the order of keys a checkpoint follows its raw file, so
-// one listing shows both.
-func (r *run) list(ctx context.Context, prefix string) error {
+// list queues the raw files under prefix. A checkpoint's key sorts after its raw file's, so one listing shows both.
+func (r *orchestration) list(ctx context.Context, prefix string) error {
 	options := r2.ListOptions{Prefix: prefix}
 	if strings.HasPrefix(r.after, prefix) {
 		options.StartAfter = r.after
 	}
 	for {
-		page, err := r.page(ctx, options, 2+r2.MaxListKeys/contract.MaxBatchMessages) // may bring as many files
+		page, err := r.page(ctx, options, 2+r2.MaxListKeys/contract.MaxBatchMessages) // the sends of a full page, and the ledger
 		if err != nil || page == nil {
 			return err
 		}
@@ -221,9 +216,9 @@ func (r *run) list(ctx context.Context, prefix string) error {
 	}
 }
 
-// page lists once, or returns nil when the event has no time or less than the given calls left.
-func (r *run) page(ctx context.Context, options r2.ListOptions, calls int) (*r2.Page, error) {
-	if r.calls < calls || r.late() && r.after > r.Cursor { // every event gets some way
+// page lists once. It returns nil if the event is out of time or has fewer than calls calls left.
+func (r *orchestration) page(ctx context.Context, options r2.ListOptions, calls int) (*r2.Page, error) {
+	if r.calls < calls || r.late() && r.after > r.Cursor { // every event makes some progress
 		r.full = true
 		return nil, nil
 	}
@@ -231,10 +226,10 @@ func (r *run) page(ctx context.Context, options r2.ListOptions, calls int) (*r2.
 	return r.Bucket.List(ctx, options)
 }
 
-// late reports whether the run has to end, since its time is over or its caller is gone.
-func (r *run) late() bool { return r.caller.Err() != nil || !r.Now().Before(r.deadline) }
+// late reports whether time is up or the caller has hung up.
+func (r *orchestration) late() bool { return r.caller.Err() != nil || !r.Now().Before(r.deadline) }
 
-func (r *run) add(o *r2.Object) {
+func (r *orchestration) add(o *r2.Object) {
 	key := o.Key
 	file, checkpoint, ok := contract.ParseRawKey(key)
 	switch {
@@ -242,29 +237,29 @@ func (r *run) add(o *r2.Object) {
 		r.found = append(r.found, foundFile{RawFile: file, uploaded: r.uploaded, finished: true})
 		r.pending, r.after = nil, key
 	case r.pending != nil && key == r.pending.DiscardMark():
-		r.ended = !o.Uploaded.Before(r.uploaded)
+		r.discarded = !o.Uploaded.Before(r.uploaded)
 	case r.pending != nil && strings.HasPrefix(key, r.pending.Key()):
-		// Neither, but sorts before the checkpoint, which may still come.
+		// Another object between the raw file and its checkpoint.
 	case ok && !checkpoint:
 		r.settle()
-		r.pending, r.uploaded, r.ended = &file, o.Uploaded, false
+		r.pending, r.uploaded, r.discarded = &file, o.Uploaded, false
 	default:
 		r.settle()
 		r.after = key
 	}
 }
 
-// settle takes the pending raw file for one to be queued: no checkpoint followed it.
-func (r *run) settle() {
+// settle adds the pending file as unfinished: no checkpoint followed it.
+func (r *orchestration) settle() {
 	if r.pending != nil {
-		r.found = append(r.found, foundFile{RawFile: *r.pending, uploaded: r.uploaded, ended: r.ended})
+		r.found = append(r.found, foundFile{RawFile: *r.pending, uploaded: r.uploaded, discarded: r.discarded})
 		r.after, r.pending = r.pending.Key(), nil
 	}
 }
 
-// queueFound queues the files of a page, but for those that need not be. before is
-// what after was when the page was asked for. When time runs out on the way, the run ends there.
-func (r *run) queueFound(ctx context.Context, before string) {
+// queueFound queues the files of a page unless they are skipped. If time runs out, the continuation starts at the first
+// file that was not queued. before is the cursor before the page.
+func (r *orchestration) queueFound(ctx context.Context, before string) {
 	found := r.found
 	r.found = r.found[:0]
 	standings := r.standings(ctx, found)
@@ -285,11 +280,11 @@ func (r *run) queueFound(ctx context.Context, before string) {
 	}
 }
 
-// skipped gives the count of those that are skipped for the same reason as the file; nil for a file to queue. With force
-// a malformed file is tried again: the engine may be a newer one.
-func (r *run) skipped(file foundFile, s contract.FileStanding) *int {
+// skipped returns the counter for the reason why a file is skipped, or nil if it is to be queued. Force retries malformed
+// files: a newer version may accept them.
+func (r *orchestration) skipped(file foundFile, s contract.FileStanding) *int {
 	switch {
-	case file.ended:
+	case file.discarded:
 		return &r.Discarded
 	case file.finished && !r.Force:
 		return &r.Finished
@@ -301,12 +296,12 @@ func (r *run) skipped(file foundFile, s contract.FileStanding) *int {
 	return nil
 }
 
-// standings gives what the ledger has of the files that may have to be queued. Of a forced orchestration those are in
-// flight that it queued itself in an event before.
-func (r *run) standings(ctx context.Context, found []foundFile) map[contract.RawFile]contract.FileStanding {
+// standings returns the ledger's standings of the files that might be queued. In a forced orchestration only the files that
+// it queued itself count as in flight.
+func (r *orchestration) standings(ctx context.Context, found []foundFile) map[contract.RawFile]contract.FileStanding {
 	var files []contract.RawFile
 	for _, file := range found {
-		if !file.ended && (r.Force || !file.finished) {
+		if !file.discarded && (r.Force || !file.finished) {
 			files = append(files, file.RawFile)
 		}
 	}
@@ -322,17 +317,16 @@ func (r *run) standings(ctx context.Context, found []foundFile) map[contract.Raw
 	return standings
 }
 
-// requiredSince is when a forced orchestration was requested; zero for any other.
-func (r *run) requiredSince() time.Time {
+// requiredSince returns when a forced orchestration was requested, or zero if it is not forced.
+func (r *orchestration) requiredSince() time.Time {
 	if r.Force {
 		return r.RequestedAt
 	}
 	return time.Time{}
 }
 
-// queue adds a file to the batch. It sends the batch first when that is full, and reports whether
-// there was time to go on after that.
-func (r *run) queue(ctx context.Context, file contract.RawFile) bool {
+// queue adds a file to the batch, which it sends first if it is full. It reports false if time is up after that.
+func (r *orchestration) queue(ctx context.Context, file contract.RawFile) bool {
 	body := contract.Encode(contract.SeedMessage{FilePath: file.Key(), Partition: file.Partition, Force: r.Force, RequestedAt: r.RequestedAt})
 	if !r.batch.Add(body) {
 		r.flush(ctx)
@@ -345,7 +339,7 @@ func (r *run) queue(ctx context.Context, file contract.RawFile) bool {
 	return true
 }
 
-func (r *run) flush(ctx context.Context) {
+func (r *orchestration) flush(ctx context.Context) {
 	n := r.batch.Len()
 	if n == 0 {
 		return
@@ -363,9 +357,9 @@ func (r *run) flush(ctx context.Context) {
 	r.batch.Reset()
 }
 
-// send sends a batch. A send that fails is repeated while there is time, but not once
-// a batch failed for good: the queue is then away, and the caller tries again later.
-func (r *run) send(ctx context.Context, b *contract.Batch) error {
+// send sends a batch, with retries while there is time. Once a batch has failed after its retries, the queue is taken to be
+// down and later ones are not retried.
+func (r *orchestration) send(ctx context.Context, b *contract.Batch) error {
 	r.calls--
 	err := r.Queue.Send(ctx, b)
 	for _, pause := range backOff {
@@ -382,8 +376,8 @@ func (r *run) send(ctx context.Context, b *contract.Batch) error {
 	return err
 }
 
-// record has the ledger record what was sent, as of a time before any of it could be worked on.
-func (r *run) record(ctx context.Context) {
+// record tells the ledger which files were sent, dated before any of them could have been processed.
+func (r *orchestration) record(ctx context.Context) {
 	if len(r.sent) == 0 {
 		return
 	}
@@ -392,8 +386,8 @@ func (r *run) record(ctx context.Context) {
 	}
 }
 
-// sendContinuation sends the continuation.
-func (r *run) sendContinuation(ctx context.Context) error {
+// sendContinuation queues the rest of the work.
+func (r *orchestration) sendContinuation(ctx context.Context) error {
 	next := r.Continuation
 	next.Cursor = r.after
 	body := contract.Encode(struct {

@@ -1,9 +1,8 @@
 // Package webhook delivers the feed of new URLs to an address of the operators: in batches, in order and signed.
 //
-// Nothing is queued for it. The shards of the frontier keep the feed, and a delivery is what is between two cursors, so one
-// row has all that there is to remember: up to where the receiver has confirmed, up to where the delivery goes that is
-// under way, and when to try again. A delivery that was not confirmed is repeated as it was, under its id; the next one
-// begins only after that.
+// It needs no queue. The shards of the frontier keep the feed, and a delivery is the items between two cursors. One row
+// remembers the cursor that the receiver has confirmed, the cursor where the pending delivery ends, and when to try again.
+// A delivery that was not confirmed is repeated unchanged under its id before the next one begins.
 package webhook
 
 import (
@@ -24,53 +23,54 @@ import (
 )
 
 const (
-	// maxItems is how many items a delivery has, some 50 KB of them.
-	maxItems = 100
-	// postTimeout is how long the receiver has to answer.
-	postTimeout = 10 * time.Second
-	// maxRun and maxDeliveries are after how long, and how many, a run begins no more; the next minute's run goes on.
+	maxItems    = 100              // of a delivery: some 50 KB
+	postTimeout = 10 * time.Second // for the receiver's answer
+
+	// A run starts no delivery after maxRun, nor more than maxDeliveries. The next minute's run continues.
 	maxRun        = 40 * time.Second
 	maxDeliveries = 100
-	// claimTime keeps other runs from delivering what this one delivers, and is over when it was killed. It is longer than
-	// a delivery can take: its posting, and shards and database that answer late.
+
+	// claimTime is how long a run claims a delivery, so that no other run sends it and a killed run is replaced. It covers
+	// the worst case for one delivery: the POST plus slow shards and database.
 	claimTime = 2 * time.Minute
-	// maxPause is the longest time between two tries; the first one is a minute, then it doubles.
+
+	// maxPause caps the time between two attempts, which starts at a minute and doubles.
 	maxPause = time.Hour
 )
 
-// Frontier has the feed.
+// Frontier reads the feed.
 type Frontier interface {
 	Feed(ctx context.Context, from frontier.Cursor, f frontier.FeedRequest) (frontier.AllFeed, error)
 	FeedBetween(ctx context.Context, from, to frontier.Cursor, limit int) (frontier.AllFeed, error)
 }
 
-// Ledger keeps how far the feed was delivered.
+// Ledger keeps the state of the delivery.
 type Ledger interface {
 	FeedDelivery(ctx context.Context) (ledger.FeedDelivery, error)
 	SaveFeedDelivery(ctx context.Context, d *ledger.FeedDelivery) (saved bool, err error)
 }
 
-// Poster posts JSON. It succeeds only with a 2xx answer, and follows no redirect. What the log may show of an error is the
-// Message of a *contract.Error.
+// Poster posts JSON. It follows no redirects and succeeds only with a 2xx status. Only the Message of a *contract.Error
+// is safe to log.
 type Poster interface {
 	Post(ctx context.Context, url string, header http.Header, body []byte, timeout time.Duration) error
 }
 
-// Sender delivers what is new when it is run, which is to be every minute. Two may run at once.
+// A Sender delivers new items each time it runs, which should be every minute. Two runs may overlap.
 type Sender struct {
 	Frontier    Frontier
 	Shards      int
 	Exclusions  func(ctx context.Context) (*contract.Exclusions, error)
 	Ledger      Ledger
 	Poster      Poster
-	URL, Secret string // without a URL nothing is delivered
+	URL, Secret string // URL may be empty: nothing is delivered then
 	Environment string
 	Log         *slog.Logger
 	Now         func() time.Time
 }
 
-// Run delivers what is new, unless an earlier failure or another run has it wait. That the receiver does not take it is no
-// error: a later run tries again.
+// Run delivers new items unless it has to wait, after a failure or for another run. A receiver that does not accept them
+// is no error: a later run tries again.
 func (s *Sender) Run(ctx context.Context) error {
 	if s.URL == "" {
 		return nil
@@ -80,7 +80,7 @@ func (s *Sender) Run(ctx context.Context) error {
 	if err != nil || began.Before(d.NextAt) {
 		return err
 	}
-	r := &run{Sender: s, state: d}
+	r := &drain{Sender: s, state: d}
 	for n := 0; err == nil && !r.over && n < maxDeliveries && s.Now().Sub(began) <= maxRun; n++ {
 		err = r.deliver(ctx)
 	}
@@ -91,16 +91,16 @@ func (s *Sender) Run(ctx context.Context) error {
 	return err
 }
 
-// run is one run of a Sender.
-type run struct {
+// drain is one run of a Sender.
+type drain struct {
 	*Sender
 	state   ledger.FeedDelivery
-	claimed bool // the stored state keeps other runs away, and lacks what was delivered last
+	claimed bool // the stored state keeps other runs away and does not include the last delivery
 	over    bool
 }
 
 // deliver delivers the next batch.
-func (r *run) deliver(ctx context.Context) error {
+func (r *drain) deliver(ctx context.Context) error {
 	batch, err := r.next(ctx)
 	if err != nil {
 		return err
@@ -113,7 +113,7 @@ func (r *run) deliver(ctx context.Context) error {
 	d.Pending, d.NextAt = batch.Cursor, r.Now().Add(claimTime)
 	saved, err := r.Ledger.SaveFeedDelivery(ctx, d)
 	if err != nil || !saved {
-		r.over, r.claimed = true, false // another run is at it
+		r.over, r.claimed = true, false // another run delivers it
 		return err
 	}
 	r.claimed = true
@@ -126,13 +126,13 @@ func (r *run) deliver(ctx context.Context) error {
 	return nil
 }
 
-// next is the delivery that was begun and not confirmed, or what is new; nil for nothing.
-func (r *run) next(ctx context.Context) (*contract.FeedDelivery, error) {
+// next returns the pending delivery, or a new one, or nil if there is nothing to deliver.
+func (r *drain) next(ctx context.Context) (*contract.FeedDelivery, error) {
 	from, err := frontier.ParseCursor(r.state.Cursor, r.Shards)
 	if err != nil {
 		return nil, err
 	}
-	page := r.begun(ctx, from)
+	page := r.pending(ctx, from)
 	if page == nil {
 		fresh, err := r.Frontier.Feed(ctx, from, frontier.FeedRequest{Limit: maxItems})
 		if err != nil {
@@ -142,7 +142,7 @@ func (r *run) next(ctx context.Context) (*contract.FeedDelivery, error) {
 			return nil, nil
 		}
 		page = &fresh
-		from, r.state.Cursor = fresh.From, fresh.From.String() // so that what expires before the first delivery is missed
+		from, r.state.Cursor = fresh.From, fresh.From.String() // so that items that expire before the first delivery are reported as expired
 	}
 	exclusions, err := r.Exclusions(ctx)
 	if err != nil {
@@ -159,9 +159,9 @@ func (r *run) next(ctx context.Context) (*contract.FeedDelivery, error) {
 	return batch, nil
 }
 
-// begun reads again what the delivery has that was not confirmed; nil where there is none, or where it cannot be read any
-// more: it is too old, or a shard does not answer. Its items then come in another delivery.
-func (r *run) begun(ctx context.Context, from frontier.Cursor) *frontier.AllFeed {
+// pending reads the items of the pending delivery again. It returns nil if there is none or it can no longer be read,
+// because it is too old or a shard does not answer. Its items then belong to another delivery.
+func (r *drain) pending(ctx context.Context, from frontier.Cursor) *frontier.AllFeed {
 	if r.state.Pending == "" {
 		return nil
 	}
@@ -177,14 +177,14 @@ func (r *run) begun(ctx context.Context, from frontier.Cursor) *frontier.AllFeed
 	return &page
 }
 
-// idOf is the same for a delivery however often it is tried.
+// idOf returns the id of the delivery between two cursors, the same for every attempt.
 func idOf(from, to frontier.Cursor) string {
 	sum := sha256.Sum256([]byte(from.String() + " " + to.String()))
 	return hex.EncodeToString(sum[:16])
 }
 
-// post posts a delivery. One of which operators excluded everything counts as taken.
-func (r *run) post(ctx context.Context, batch *contract.FeedDelivery) error {
+// post posts a delivery. If operators excluded all its items, it counts as accepted.
+func (r *drain) post(ctx context.Context, batch *contract.FeedDelivery) error {
 	if len(batch.Items) == 0 && !batch.Expired {
 		return nil
 	}
@@ -195,8 +195,8 @@ func (r *run) post(ctx context.Context, batch *contract.FeedDelivery) error {
 	}, body, postTimeout)
 }
 
-// failed has the delivery tried again later.
-func (r *run) failed(ctx context.Context, batch *contract.FeedDelivery, cause error) error {
+// failed schedules another attempt.
+func (r *drain) failed(ctx context.Context, batch *contract.FeedDelivery, cause error) error {
 	d := &r.state
 	d.Failures++
 	pause := maxPause
@@ -208,7 +208,7 @@ func (r *run) failed(ctx context.Context, batch *contract.FeedDelivery, cause er
 	if d.FailingSince.IsZero() {
 		d.FailingSince = now
 	}
-	r.Log.Error("feed_webhook_failed", "error_type", contract.KindOf(cause), "error", cmp.Or(contract.MessageOf(cause), "the webhook could not be asked; see that FEED_WEBHOOK_URL is right"),
+	r.Log.Error("feed_webhook_failed", "error_type", contract.KindOf(cause), "error", cmp.Or(contract.MessageOf(cause), "the request to the webhook failed; check FEED_WEBHOOK_URL"),
 		"id", batch.ID, "tries", d.Failures, "next_at", d.NextAt.UTC())
 	r.over, r.claimed = true, false
 	_, err := r.Ledger.SaveFeedDelivery(ctx, d)
@@ -218,8 +218,8 @@ func (r *run) failed(ctx context.Context, batch *contract.FeedDelivery, cause er
 // SignatureHeader is the header with the signature of a delivery.
 const SignatureHeader = "X-Newsfork-Signature"
 
-// Sign signs a body: "t=", the time in seconds since 1970, ",v1=" and in hexadecimal the HMAC-SHA256 of the time, a dot
-// and the body. A receiver that compares the time refuses what somebody sends again later.
+// Sign returns the signature of a body: "t=", the time in seconds since 1970, ",v1=", and the hexadecimal HMAC-SHA256 of
+// the time, a dot and the body. A receiver that checks the time rejects replays.
 func Sign(secret string, at time.Time, body []byte) string {
 	t := strconv.FormatInt(at.Unix(), 10)
 	mac := hmac.New(sha256.New, []byte(secret))
