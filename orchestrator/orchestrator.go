@@ -13,13 +13,13 @@ import (
 	"github.com/newsfork/seed-engine/r2"
 )
 
-// MaxCalls caps the listings, ledger queries and sends of one event, well below the platform's 10,000 subrequests. A page
-// of 1,000 unfinished files costs one listing, one query and ten sends: an event covers some 80,000 files.
+// MaxCalls caps the listings, ledger queries and sends of one event, well below the platform's 10,000 subrequests. A
+// page of 1,000 unfinished files costs one listing, one query and ten sends: an event covers some 80,000 files.
 const MaxCalls = 1000
 
-// MaxTime caps the work for an HTTP request, whose caller waits. The runtime ends a request after a minute, and slow stores
-// still have to take the continuation and the ledger's record. A queue event may run for 15 minutes; MaxTimeQueued
-// is its cap.
+// MaxTime caps the work for an HTTP request, whose caller waits. The runtime ends a request after a minute, and slow
+// stores still have to take the continuation and the ledger's record. A queue event may run for 15 minutes;
+// MaxTimeQueued is its cap.
 const (
 	MaxTime       = 20 * time.Second
 	MaxTimeQueued = 5 * time.Minute
@@ -49,9 +49,10 @@ type Sender interface {
 
 // Ledger records which files were queued. If it fails, files in flight are sent again, which is harmless.
 type Ledger interface {
-	// Standings returns the files that are malformed, and those that were queued after since and are not finished. Unless
-	// requiredSince is zero, only requests forced at that time or later count as queuing.
-	Standings(ctx context.Context, files []contract.RawFile, since, requiredSince time.Time) (map[contract.RawFile]contract.FileStanding, error)
+	// Standings returns the files that are malformed, and those that were queued after since and are not finished.
+	// Unless requiredSince is zero, only requests forced at that time or later count as queuing.
+	Standings(ctx context.Context, files []contract.RawFile,
+		since, requiredSince time.Time) (map[contract.RawFile]contract.FileStanding, error)
 	// Queued records that files were sent. requiredSince is zero unless the request was forced.
 	Queued(ctx context.Context, files []contract.RawFile, at, requiredSince time.Time) error
 }
@@ -81,13 +82,14 @@ type Result struct {
 	Continued  bool `json:"continued,omitempty"` // the remaining files follow in another event
 }
 
-// Run queues the raw files that match c, from its cursor on. A continuation message does the rest if the event runs out of
-// calls or time, or the caller hangs up.
+// Run queues the raw files that match c, from its cursor on. A continuation message does the rest if the event runs
+// out of calls or time, or the caller hangs up.
 //
-// Failed sends are retried. If the retries fail, too, the result counts the files, and Run returns the first error. It then
-// sends no continuation, because the caller is expected to repeat the request: both would orchestrate twice.
+// Failed sends are retried. If the retries fail, too, the result counts the files, and Run returns the first error.
+// It then sends no continuation, because the caller is expected to repeat the request: both would orchestrate twice.
 func (o *Orchestrator) Run(ctx context.Context, c contract.Continuation) (Result, error) {
-	r := &orchestration{Orchestrator: o, Continuation: c, caller: ctx, started: o.Now(), calls: o.MaxCalls, after: c.Cursor}
+	r := &orchestration{Orchestrator: o, Continuation: c, caller: ctx, started: o.Now(), calls: o.MaxCalls,
+		after: c.Cursor}
 	ctx = context.WithoutCancel(ctx) // if the caller hangs up, the run still ends in good order
 	r.deadline = r.started.Add(cmp.Or(o.MaxTime, MaxTime))
 	if r.RequestedAt.IsZero() {
@@ -97,7 +99,8 @@ func (o *Orchestrator) Run(ctx context.Context, c contract.Continuation) (Result
 		r.calls = MaxCalls
 	}
 	o.Log.Info("orchestrator_start", "partition_info", partitionInfo(c.Filter), "force", c.Force)
-	err := r.walk(ctx, contract.RawPrefix("", "", ""), []level{{contract.CountryDir, c.Country}, {contract.CategoryDir, c.Category}, {contract.DateDir, c.Date}})
+	err := r.walk(ctx, contract.RawPrefix("", "", ""), []level{{contract.CountryDir, c.Country},
+		{contract.CategoryDir, c.Category}, {contract.DateDir, c.Date}})
 	r.flush(ctx)
 	if err == nil {
 		err = r.sendErr
@@ -108,7 +111,8 @@ func (o *Orchestrator) Run(ctx context.Context, c contract.Continuation) (Result
 	r.record(ctx)
 	o.Log.Info("files_found", "count", r.FilesFound, "skipped", r.Skipped)
 	if err != nil {
-		o.Log.Error("queue_messages_failed", "error_type", contract.KindOf(err), "error", err.Error(), "sent", r.Sent, "failed", r.Failed)
+		o.Log.Error("queue_messages_failed", "error_type", contract.KindOf(err), "error", err.Error(), "sent", r.Sent,
+			"failed", r.Failed)
 		return r.Result, err
 	}
 	o.Log.Info("queue_messages_sent", "count", r.Sent, "continued", r.Continued)
@@ -197,7 +201,8 @@ func (r *orchestration) list(ctx context.Context, prefix string) error {
 		options.StartAfter = r.after
 	}
 	for {
-		page, err := r.page(ctx, options, 2+r2.MaxListKeys/contract.MaxBatchMessages) // the sends of a full page, and the ledger
+		// the sends of a full page, and the ledger
+		page, err := r.page(ctx, options, 2+r2.MaxListKeys/contract.MaxBatchMessages)
 		if err != nil || page == nil {
 			return err
 		}
@@ -257,8 +262,8 @@ func (r *orchestration) settle() {
 	}
 }
 
-// queueFound queues the files of a page unless they are skipped. If time runs out, the continuation starts at the first
-// file that was not queued. before is the cursor before the page.
+// queueFound queues the files of a page unless they are skipped. If time runs out, the continuation starts at the
+// first file that was not queued. before is the cursor before the page.
 func (r *orchestration) queueFound(ctx context.Context, before string) {
 	found := r.found
 	r.found = r.found[:0]
@@ -280,8 +285,8 @@ func (r *orchestration) queueFound(ctx context.Context, before string) {
 	}
 }
 
-// skipped returns the counter for the reason why a file is skipped, or nil if it is to be queued. Force retries malformed
-// files: a newer version may accept them.
+// skipped returns the counter for the reason why a file is skipped, or nil if it is to be queued. Force retries
+// malformed files: a newer version may accept them.
 func (r *orchestration) skipped(file foundFile, s contract.FileStanding) *int {
 	switch {
 	case file.discarded:
@@ -296,8 +301,8 @@ func (r *orchestration) skipped(file foundFile, s contract.FileStanding) *int {
 	return nil
 }
 
-// standings returns the ledger's standings of the files that might be queued. In a forced orchestration only the files that
-// it queued itself count as in flight.
+// standings returns the ledger's standings of the files that might be queued. In a forced orchestration only the
+// files that it queued itself count as in flight.
 func (r *orchestration) standings(ctx context.Context, found []foundFile) map[contract.RawFile]contract.FileStanding {
 	var files []contract.RawFile
 	for _, file := range found {
@@ -327,7 +332,8 @@ func (r *orchestration) requiredSince() time.Time {
 
 // queue adds a file to the batch, which it sends first if it is full. It reports false if time is up after that.
 func (r *orchestration) queue(ctx context.Context, file contract.RawFile) bool {
-	body := contract.Encode(contract.SeedMessage{FilePath: file.Key(), Partition: file.Partition, Force: r.Force, RequestedAt: r.RequestedAt})
+	body := contract.Encode(contract.SeedMessage{FilePath: file.Key(), Partition: file.Partition, Force: r.Force,
+		RequestedAt: r.RequestedAt})
 	if !r.batch.Add(body) {
 		r.flush(ctx)
 		if r.late() {
@@ -357,8 +363,8 @@ func (r *orchestration) flush(ctx context.Context) {
 	r.batch.Reset()
 }
 
-// send sends a batch, with retries while there is time. Once a batch has failed after its retries, the queue is taken to be
-// down and later ones are not retried.
+// send sends a batch, with retries while there is time. Once a batch has failed after its retries, the queue is taken
+// to be down and later ones are not retried.
 func (r *orchestration) send(ctx context.Context, b *contract.Batch) error {
 	r.calls--
 	err := r.Queue.Send(ctx, b)
@@ -366,7 +372,8 @@ func (r *orchestration) send(ctx context.Context, b *contract.Batch) error {
 		if err == nil || r.sendErr != nil || !r.Now().Add(pause).Before(r.deadline) {
 			break
 		}
-		r.Log.Warn("send_retried", "error_type", contract.KindOf(err), "error", err.Error(), "delay_ms", pause.Milliseconds())
+		r.Log.Warn("send_retried", "error_type", contract.KindOf(err), "error", err.Error(),
+			"delay_ms", pause.Milliseconds())
 		if r.Sleep(ctx, pause) != nil {
 			break
 		}

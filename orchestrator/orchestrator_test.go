@@ -58,7 +58,8 @@ type inFlight struct {
 	err           error
 }
 
-func (l *inFlight) Standings(_ context.Context, files []contract.RawFile, since, requiredSince time.Time) (map[contract.RawFile]contract.FileStanding, error) {
+func (l *inFlight) Standings(_ context.Context, files []contract.RawFile, since,
+	requiredSince time.Time) (map[contract.RawFile]contract.FileStanding, error) {
 	l.asked++
 	found := map[contract.RawFile]contract.FileStanding{}
 	for f, at := range l.broken {
@@ -106,7 +107,8 @@ func noSleep(context.Context, time.Duration) error { return nil }
 
 func run(t *testing.T, b orchestrator.Lister, q *queue, f contract.Filter) orchestrator.Result {
 	t.Helper()
-	o := &orchestrator.Orchestrator{Bucket: b, Queue: q, Ledger: &inFlight{}, Log: slog.New(slog.DiscardHandler), Now: time.Now, Sleep: noSleep}
+	o := &orchestrator.Orchestrator{Bucket: b, Queue: q, Ledger: &inFlight{}, Log: slog.New(slog.DiscardHandler),
+		Now: time.Now, Sleep: noSleep}
 	r, err := o.Run(t.Context(), contract.Continuation{Filter: f})
 	if err != nil {
 		t.Fatal(err)
@@ -156,15 +158,18 @@ func TestFilters(t *testing.T) {
 }
 
 func TestFinishedFilesAreSkippedUnlessForced(t *testing.T) {
-	b := bucketOf(t, key("sg", "news", "2026-01-28", 1), key("sg", "news", "2026-01-28", 1)+".success", key("sg", "news", "2026-01-28", 2),
+	b := bucketOf(t, key("sg", "news", "2026-01-28", 1), key("sg", "news", "2026-01-28", 1)+".success",
+		key("sg", "news", "2026-01-28", 2),
 		// Sorts between a raw file and its checkpoint.
 		key("sg", "news", "2026-01-28", 1)+"-copy", key("sg", "news", "2026-01-28", 3)+".success")
 	q := &queue{}
-	if r := run(t, b, q, contract.Filter{}); r != (orchestrator.Result{FilesFound: 2, Sent: 1, Skipped: 1, Finished: 1}) {
+	if r := run(t, b, q, contract.Filter{}); r != (orchestrator.Result{FilesFound: 2, Sent: 1, Skipped: 1,
+		Finished: 1}) {
 		t.Errorf("got %+v", r)
 	}
 	q = &queue{}
-	if r := run(t, b, q, contract.Filter{Force: true}); r != (orchestrator.Result{FilesFound: 2, Sent: 2}) || !q.force {
+	if r := run(t, b, q, contract.Filter{Force: true}); r != (orchestrator.Result{FilesFound: 2, Sent: 2}) ||
+		!q.force {
 		t.Errorf("forced: got %+v, force in messages %v", r, q.force)
 	}
 }
@@ -201,7 +206,8 @@ func TestFailedSendsAreCounted(t *testing.T) {
 		}
 		return nil
 	}}
-	o := &orchestrator.Orchestrator{Bucket: bucketOf(t, keys...), Queue: q, Ledger: &inFlight{}, Log: slog.New(slog.DiscardHandler), Now: time.Now, Sleep: noSleep}
+	o := &orchestrator.Orchestrator{Bucket: bucketOf(t, keys...), Queue: q, Ledger: &inFlight{},
+		Log: slog.New(slog.DiscardHandler), Now: time.Now, Sleep: noSleep}
 	r, err := o.Run(t.Context(), contract.Continuation{})
 	if contract.KindOf(err) != contract.Storage {
 		t.Errorf("got error %v, want a storage error", err)
@@ -219,7 +225,8 @@ func TestListingFails(t *testing.T) {
 		}
 		return nil
 	}
-	o := &orchestrator.Orchestrator{Bucket: b, Queue: &queue{}, Ledger: &inFlight{}, Log: slog.New(slog.DiscardHandler), Now: time.Now, Sleep: noSleep}
+	o := &orchestrator.Orchestrator{Bucket: b, Queue: &queue{}, Ledger: &inFlight{},
+		Log: slog.New(slog.DiscardHandler), Now: time.Now, Sleep: noSleep}
 	if _, err := o.Run(t.Context(), contract.Continuation{}); contract.KindOf(err) != contract.Storage {
 		t.Errorf("got %v, want a storage error", err)
 	}
@@ -258,11 +265,13 @@ func TestContinuations(t *testing.T) {
 	}
 	memory := bucketOf(t, keys...)
 	requested := time.Date(2026, 1, 28, 10, 0, 0, 0, time.UTC)
-	for _, f := range []contract.Filter{{}, {Category: "news"}, {Date: "2026-01-28"}, {Country: "sg", Date: "2026-01-27"}, {Category: "none"}, {Date: "2026-03-01"}} {
+	for _, f := range []contract.Filter{{}, {Category: "news"}, {Date: "2026-01-28"},
+		{Country: "sg", Date: "2026-01-27"}, {Category: "none"}, {Date: "2026-03-01"}} {
 		const maxCalls = 20
 		b := &counted{Lister: memory}
 		q := &queue{}
-		o := &orchestrator.Orchestrator{Bucket: b, Queue: q, Ledger: &inFlight{}, Log: slog.New(slog.DiscardHandler), Now: time.Now, Sleep: noSleep, MaxCalls: maxCalls}
+		o := &orchestrator.Orchestrator{Bucket: b, Queue: q, Ledger: &inFlight{}, Log: slog.New(slog.DiscardHandler),
+			Now: time.Now, Sleep: noSleep, MaxCalls: maxCalls}
 		next := contract.Continuation{Filter: f, RequestedAt: requested}
 		var total orchestrator.Result
 		events := 0
@@ -297,7 +306,8 @@ func TestContinuations(t *testing.T) {
 		for _, k := range want {
 			file, _, _ := contract.ParseRawKey(k)
 			p := file.Partition
-			if (f.Country == "" || f.Country == p.Country) && (f.Category == "" || f.Category == p.Category) && (f.Date == "" || f.Date == p.Date) {
+			if (f.Country == "" || f.Country == p.Country) && (f.Category == "" || f.Category == p.Category) &&
+				(f.Date == "" || f.Date == p.Date) {
 				expected = append(expected, k)
 			}
 		}
@@ -354,7 +364,8 @@ func (m *million) List(_ context.Context, o r2.ListOptions) (*r2.Page, error) {
 func TestMillionFiles(t *testing.T) {
 	b := &million{n: 1_000_000}
 	q := &counting{}
-	o := &orchestrator.Orchestrator{Bucket: b, Queue: q, Ledger: &inFlight{}, Log: slog.New(slog.DiscardHandler), Now: time.Now, Sleep: noSleep}
+	o := &orchestrator.Orchestrator{Bucket: b, Queue: q, Ledger: &inFlight{}, Log: slog.New(slog.DiscardHandler),
+		Now: time.Now, Sleep: noSleep}
 	var next contract.Continuation
 	events, sent, skipped := 0, 0, 0
 	for {
@@ -409,7 +420,8 @@ func TestFilesInFlightAreSkipped(t *testing.T) {
 	b := bucketOf(t, keys...)
 	l, q := &inFlight{}, &queue{}
 	clock := time.Date(2026, 1, 28, 10, 0, 0, 0, time.UTC)
-	o := &orchestrator.Orchestrator{Bucket: b, Queue: q, Ledger: l, Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return clock }, Sleep: noSleep}
+	o := &orchestrator.Orchestrator{Bucket: b, Queue: q, Ledger: l, Log: slog.New(slog.DiscardHandler),
+		Now: func() time.Time { return clock }, Sleep: noSleep}
 	steps := []struct {
 		what          string
 		after         time.Duration
@@ -458,7 +470,8 @@ func TestWhyFilesAreSkipped(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	l := &inFlight{at: map[contract.RawFile]time.Time{raw(3): clock}, broken: map[contract.RawFile]time.Time{raw(4): clock.Add(time.Second), raw(5): clock.Add(time.Second)}}
+	l := &inFlight{at: map[contract.RawFile]time.Time{raw(3): clock},
+		broken: map[contract.RawFile]time.Time{raw(4): clock.Add(time.Second), raw(5): clock.Add(time.Second)}}
 	if _, err := b.Put(t.Context(), file(5), nil, nil); err != nil { // in place of the one that was broken
 		t.Fatal(err)
 	}
@@ -468,7 +481,8 @@ func TestWhyFilesAreSkipped(t *testing.T) {
 	} {
 		q := &queue{}
 		before := &inFlight{at: maps.Clone(l.at), broken: l.broken}
-		o := &orchestrator.Orchestrator{Bucket: b, Queue: q, Ledger: before, Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return clock }, Sleep: noSleep}
+		o := &orchestrator.Orchestrator{Bucket: b, Queue: q, Ledger: before, Log: slog.New(slog.DiscardHandler),
+			Now: func() time.Time { return clock }, Sleep: noSleep}
 		r, err := o.Run(t.Context(), contract.Continuation{Filter: contract.Filter{Force: force}})
 		if err != nil || r != want {
 			t.Errorf("force %v: %+v, %v", force, r, err)
@@ -483,7 +497,8 @@ func TestWhyFilesAreSkipped(t *testing.T) {
 func TestFilesThatWereNotSentAreNotInFlight(t *testing.T) {
 	b := bucketOf(t, key("sg", "news", "2026-01-28", 1))
 	l, q := &inFlight{}, &queue{fail: func(int) error { return errors.New("the queue is away") }}
-	o := &orchestrator.Orchestrator{Bucket: b, Queue: q, Ledger: l, Log: slog.New(slog.DiscardHandler), Now: time.Now, Sleep: noSleep}
+	o := &orchestrator.Orchestrator{Bucket: b, Queue: q, Ledger: l, Log: slog.New(slog.DiscardHandler), Now: time.Now,
+		Sleep: noSleep}
 	if r, err := o.Run(t.Context(), contract.Continuation{}); err == nil || r.Failed != 1 {
 		t.Errorf("with a failing queue: %+v, %v", r, err)
 	}
@@ -496,7 +511,8 @@ func TestFilesThatWereNotSentAreNotInFlight(t *testing.T) {
 func TestFinishedFilesNeedNoLedger(t *testing.T) {
 	l := &inFlight{}
 	b := bucketOf(t, key("sg", "news", "2026-01-28", 1), key("sg", "news", "2026-01-28", 1)+".success")
-	o := &orchestrator.Orchestrator{Bucket: b, Queue: &queue{}, Ledger: l, Log: slog.New(slog.DiscardHandler), Now: time.Now, Sleep: noSleep}
+	o := &orchestrator.Orchestrator{Bucket: b, Queue: &queue{}, Ledger: l, Log: slog.New(slog.DiscardHandler),
+		Now: time.Now, Sleep: noSleep}
 	if r, err := o.Run(t.Context(), contract.Continuation{}); err != nil || r.Skipped != 1 || l.asked+l.writes != 0 {
 		t.Errorf("%+v, %v, asked %d times", r, err, l.asked+l.writes)
 	}

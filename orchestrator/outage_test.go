@@ -104,7 +104,8 @@ func TestFailedSendsDoNotMultiply(t *testing.T) {
 	}
 	cases := []refusals{
 		{"a send in seven fails", everySeventh, &inFlight{}, 10, 6010},
-		{"a send in seven fails, and the ledger is away", everySeventh, &inFlight{err: errors.New("D1 is away")}, 10, 6010},
+		{"a send in seven fails, and the ledger is away", everySeventh, &inFlight{err: errors.New("D1 is away")}, 10,
+			6010},
 		{"an outage outlasts the retries of a send", outage, &inFlight{}, 10, 6010},
 		// Without the ledger a delivery sends again what the one before had sent.
 		{"an outage, and the ledger is away", outage, &inFlight{err: errors.New("D1 is away")}, 10, 7010},
@@ -114,17 +115,20 @@ func TestFailedSendsDoNotMultiply(t *testing.T) {
 		outages := func(nth int) bool { return (nth+phase)%30 < 4 }
 		cases = append(cases,
 			refusals{fmt.Sprint("short outages, phase ", phase), outages, &inFlight{}, 10, 6010},
-			refusals{fmt.Sprint("short outages, and the ledger is away, phase ", phase), outages, &inFlight{err: errors.New("D1 is away")}, 12, 10_000})
+			refusals{fmt.Sprint("short outages, and the ledger is away, phase ", phase), outages,
+				&inFlight{err: errors.New("D1 is away")}, 12, 10_000})
 	}
 	for _, c := range cases {
 		q := &unreliable{refuse: c.refuse, files: map[string]int{}}
 		p := &pipeline{queue: q, Orchestrator: &orchestrator.Orchestrator{
-			Bucket: b, Queue: q, Ledger: c.ledger, Log: slog.New(slog.DiscardHandler), Now: time.Now, Sleep: noSleep, MaxCalls: 20,
+			Bucket: b, Queue: q, Ledger: c.ledger, Log: slog.New(slog.DiscardHandler), Now: time.Now, Sleep: noSleep,
+			MaxCalls: 20,
 		}}
 		p.deliver(t.Context(), contract.Continuation{RequestedAt: time.Now()})
 		t.Logf("%s: %d runs, %d messages, %d given up", c.what, p.runs, p.messages, p.givenUp)
 		if p.runs > c.maxRuns || p.messages > c.maxMessages || p.givenUp > 0 {
-			t.Errorf("%s: %d runs and %d messages, want at most %d and %d; %d given up", c.what, p.runs, p.messages, c.maxRuns, c.maxMessages, p.givenUp)
+			t.Errorf("%s: %d runs and %d messages, want at most %d and %d; %d given up", c.what, p.runs, p.messages,
+				c.maxRuns, c.maxMessages, p.givenUp)
 		}
 		if len(q.files) != 6000 {
 			t.Errorf("%s: %d of 6,000 files were queued", c.what, len(q.files))

@@ -40,10 +40,12 @@ func (s *slow) Send(ctx context.Context, b *contract.Batch) error {
 
 func slowWorld(t *testing.T, takes time.Duration, keys ...string) (*slow, *inFlight, *orchestrator.Orchestrator) {
 	t.Helper()
-	s := &slow{Memory: bucketOf(t, keys...), queue: &queue{}, now: time.Date(2026, 1, 28, 10, 0, 0, 0, time.UTC), takes: takes}
+	s := &slow{Memory: bucketOf(t, keys...), queue: &queue{}, now: time.Date(2026, 1, 28, 10, 0, 0, 0, time.UTC),
+		takes: takes}
 	l := &inFlight{}
 	return s, l, &orchestrator.Orchestrator{
-		Bucket: s, Queue: s, Ledger: l, Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return s.now }, Sleep: noSleep,
+		Bucket: s, Queue: s, Ledger: l, Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return s.now },
+		Sleep: noSleep,
 	}
 }
 
@@ -99,7 +101,8 @@ func TestTime(t *testing.T) {
 			if !slices.Equal(s.files, expected) {
 				t.Errorf("%s a call, %+v: queued %d files, want %d, each once", takes, f, len(s.files), len(expected))
 			}
-			if sums := (orchestrator.Result{FilesFound: 2400, Sent: len(expected), Skipped: 2400 - len(expected)}); total != sums {
+			if sums := (orchestrator.Result{FilesFound: 2400, Sent: len(expected),
+				Skipped: 2400 - len(expected)}); total != sums {
 				t.Errorf("%s a call, %+v: %+v, want %+v", takes, f, total, sums)
 			}
 		}

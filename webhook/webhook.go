@@ -1,8 +1,8 @@
 // Package webhook delivers the feed of new URLs to an address of the operators: in batches, in order and signed.
 //
-// It needs no queue. The shards of the frontier keep the feed, and a delivery is the items between two cursors. One row
-// remembers the cursor that the receiver has confirmed, the cursor where the pending delivery ends, and when to try again.
-// A delivery that was not confirmed is repeated unchanged under its id before the next one begins.
+// It needs no queue. The shards of the frontier keep the feed, and a delivery is the items between two cursors. One
+// row remembers the cursor that the receiver has confirmed, the cursor where the pending delivery ends, and when to
+// try again. A delivery that was not confirmed is repeated unchanged under its id before the next one begins.
 package webhook
 
 import (
@@ -30,8 +30,8 @@ const (
 	maxRun        = 40 * time.Second
 	maxDeliveries = 100
 
-	// claimTime is how long a run claims a delivery, so that no other run sends it and a killed run is replaced. It covers
-	// the worst case for one delivery: the POST plus slow shards and database.
+	// claimTime is how long a run claims a delivery, so that no other run sends it and a killed run is replaced. It
+	// covers the worst case for one delivery: the POST plus slow shards and database.
 	claimTime = 2 * time.Minute
 
 	// maxPause caps the time between two attempts, which starts at a minute and doubles.
@@ -50,8 +50,8 @@ type Ledger interface {
 	SaveFeedDelivery(ctx context.Context, d *ledger.FeedDelivery) (saved bool, err error)
 }
 
-// Poster posts JSON. It follows no redirects and succeeds only with a 2xx status. Only the Message of a *contract.Error
-// is safe to log.
+// Poster posts JSON. It follows no redirects and succeeds only with a 2xx status. Only the Message of a
+// *contract.Error is safe to log.
 type Poster interface {
 	Post(ctx context.Context, url string, header http.Header, body []byte, timeout time.Duration) error
 }
@@ -69,8 +69,8 @@ type Sender struct {
 	Now         func() time.Time
 }
 
-// Run delivers new items unless it has to wait, after a failure or for another run. A receiver that does not accept them
-// is no error: a later run tries again.
+// Run delivers new items unless it has to wait, after a failure or for another run. A receiver that does not accept
+// them is no error: a later run tries again.
 func (s *Sender) Run(ctx context.Context) error {
 	if s.URL == "" {
 		return nil
@@ -142,14 +142,16 @@ func (r *drain) next(ctx context.Context) (*contract.FeedDelivery, error) {
 			return nil, nil
 		}
 		page = &fresh
-		from, r.state.Cursor = fresh.From, fresh.From.String() // so that items that expire before the first delivery are reported as expired
+		// so that items that expire before the first delivery are reported as expired
+		from, r.state.Cursor = fresh.From, fresh.From.String()
 	}
 	exclusions, err := r.Exclusions(ctx)
 	if err != nil {
 		return nil, err
 	}
 	batch := &contract.FeedDelivery{
-		ID: idOf(from, page.Next), Items: []contract.FeedItem{}, Cursor: page.Next.String(), HasMore: page.More, Expired: page.Expired, Environment: r.Environment,
+		ID: idOf(from, page.Next), Items: []contract.FeedItem{}, Cursor: page.Next.String(), HasMore: page.More,
+		Expired: page.Expired, Environment: r.Environment,
 	}
 	for i := range page.Items {
 		if !exclusions.URL(page.Items[i].URL) {
@@ -208,7 +210,8 @@ func (r *drain) failed(ctx context.Context, batch *contract.FeedDelivery, cause 
 	if d.FailingSince.IsZero() {
 		d.FailingSince = now
 	}
-	r.Log.Error("feed_webhook_failed", "error_type", contract.KindOf(cause), "error", cmp.Or(contract.MessageOf(cause), "the request to the webhook failed; check FEED_WEBHOOK_URL"),
+	r.Log.Error("feed_webhook_failed", "error_type", contract.KindOf(cause),
+		"error", cmp.Or(contract.MessageOf(cause), "the request to the webhook failed; check FEED_WEBHOOK_URL"),
 		"id", batch.ID, "tries", d.Failures, "next_at", d.NextAt.UTC())
 	r.over, r.claimed = true, false
 	_, err := r.Ledger.SaveFeedDelivery(ctx, d)
@@ -218,8 +221,8 @@ func (r *drain) failed(ctx context.Context, batch *contract.FeedDelivery, cause 
 // SignatureHeader is the header with the signature of a delivery.
 const SignatureHeader = "X-Newsfork-Signature"
 
-// Sign returns the signature of a body: "t=", the time in seconds since 1970, ",v1=", and the hexadecimal HMAC-SHA256 of
-// the time, a dot and the body. A receiver that checks the time rejects replays.
+// Sign returns the signature of a body: "t=", the time in seconds since 1970, ",v1=", and the hexadecimal HMAC-SHA256
+// of the time, a dot and the body. A receiver that checks the time rejects replays.
 func Sign(secret string, at time.Time, body []byte) string {
 	t := strconv.FormatInt(at.Unix(), 10)
 	mac := hmac.New(sha256.New, []byte(secret))
