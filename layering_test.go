@@ -110,6 +110,7 @@ var mayImport = map[string][]string{
 	// Twins and conformance suites for other packages' tests.
 	"engine/enginetest":     {"alarms", "classify", "classify/embedded", "contract", "engine", "fetch", "fetch/fetchtest", "frontier", "frontier/sqlite", "handlers", "ledger", "ledger/sqlite", "queues", "queues/queuestest", "r2", "settings"},
 	"fetch/fetchtest":       {"fetch"},
+	"frontier/revisit":      {},
 	"frontier/frontiertest": {"contract", "frontier", "test/cases"},
 	"frontier/sqlite":       {"frontier"},
 	"ledger/ledgertest":     {"contract", "ledger", "test/cases"},
