@@ -111,6 +111,11 @@ release:
 	done
 	cd build/release && sha256sum seedctl_* > SHA256SUMS
 
+# Logs in to Cloudflare, with the Node version that wrangler needs.
+.PHONY: login
+login: node_modules/.ready
+	$(wrangler) login
+
 # What an environment needs before its first deploy, each only if it is missing; DRY=1 only prints the commands.
 .PHONY: setup-staging setup-production
 setup-staging: node_modules/.ready

@@ -115,21 +115,21 @@ func TestReadme_Folders(t *testing.T) {
 	compareLists(t, "README.md, Find your way", listed, slices.Compact(existing))
 }
 
-func TestReadme_Settings(t *testing.T) {
+func TestDocs_Settings(t *testing.T) {
 	var existing []string
 	variable := func(name string) (string, bool) { existing = append(existing, name); return "", false }
 	if _, err := settings.Read(variable); err != nil {
 		t.Fatal(err)
 	}
-	compareLists(t, "README.md, Settings", firstCells(t, "README.md", "### Settings"), existing)
-	for line := range strings.Lines(section(t, "README.md", "### Settings")) {
+	compareLists(t, "docs/settings.md", firstCells(t, "docs/settings.md", "## Variables and secrets"), existing)
+	for line := range strings.Lines(section(t, "docs/settings.md", "## Variables and secrets")) {
 		if !strings.HasPrefix(line, "| ") {
 			continue
 		}
 		marked := strings.HasPrefix(line, "| secret")
 		for _, m := range regexp.MustCompile("`([A-Z_]{3,})`").FindAllStringSubmatch(strings.Split(line, "|")[1], -1) {
 			if marked != slices.Contains(settings.Secrets, m[1]) {
-				t.Errorf("README.md calls %s a secret: %v", m[1], marked)
+				t.Errorf("docs/settings.md calls %s a secret: %v", m[1], marked)
 			}
 		}
 	}

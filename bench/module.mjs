@@ -11,7 +11,7 @@ import { buildEngine, compile } from "../worker/build.mjs";
 import { root, Rows } from "./rows.mjs";
 
 const project = "github.com/newsfork/seed-engine";
-const limit = 3072; // KiB, of a free account
+const limit = 14 * 1024; // KiB, our own: the platform takes 64 MiB
 const least = 5; // KiB, of packages with a line of their own
 
 /** Reads the sections of a WebAssembly module: the bodies of its functions with their names, and its data. */
@@ -116,10 +116,11 @@ code.sort((a, b) => b.gzip - a.gzip);
 buildEngine();
 const deployed = join(root, "build/deploy");
 const files = readdirSync(deployed).filter((name) => /\.(wasm|m?js)$/.test(name));
-const scripts = compressed(
-  ...files.filter((name) => !name.endsWith(".wasm")).map((f) => readFileSync(join(deployed, f))),
-);
-const program = compressed(readFileSync(join(deployed, "app.wasm")));
+const scripts = files.filter((name) => !name.endsWith(".wasm")).map((f) => readFileSync(join(deployed, f)));
+const program = readFileSync(join(deployed, "app.wasm"));
+const sizes = (...parts) => parts.reduce((total, part) => total + part.length, 0);
+const gzip = compressed(program) + compressed(...scripts);
+const bytes = sizes(program, ...scripts);
 
 const small = code.filter(({ gzip }) => gzip < least * 1024);
 const sum = (list, key) => list.reduce((total, line) => total + line[key], 0);
@@ -127,23 +128,20 @@ const table = [
   ...code.filter((line) => !small.includes(line)).map(({ name, bytes, gzip }) => [name, bytes, gzip]),
   [`${small.length} others below ${least} KiB`, sum(small, "bytes"), sum(small, "gzip")],
   ["data: strings, types, tables of functions", data.length, compressed(data)],
-  ["the entry module, the pool and Go's support code", null, scripts],
+  ["the entry module, the pool and Go's support code", sizes(...scripts), compressed(...scripts)],
 ];
 if (process.env.JSON) {
   const packages = Object.fromEntries(code.map(({ name, bytes, gzip }) => [name, { bytes, gzip: Math.round(gzip) }]));
-  console.log(
-    JSON.stringify({ gzip: program + scripts, limit: limit * 1024, data: compressed(data), scripts, packages }),
-  );
+  console.log(JSON.stringify({ bytes, limit: limit * 1024, gzip, data: compressed(data), packages }));
 } else {
-  const total = program + scripts;
-  console.log(`${kib(total).toLocaleString("en")} KiB gzip of ${limit.toLocaleString("en")}\n`);
+  console.log(`${kib(bytes).toLocaleString("en")} KiB of ${limit.toLocaleString("en")}, ${kib(gzip)} KiB gzip\n`);
   console.log("| package | KiB | KiB gzip | share |\n| --- | --- | --- | --- |");
-  for (const [name, bytes, gzip] of table)
-    console.log(`| ${name} | ${bytes ? kib(bytes) : ""} | ${kib(gzip)} | ${((gzip / total) * 100).toFixed(1)} % |`);
+  for (const [name, bytes, part] of table)
+    console.log(`| ${name} | ${kib(bytes)} | ${kib(part)} | ${((part / gzip) * 100).toFixed(1)} % |`);
   console.log();
   const rows = new Rows("module");
-  rows.report("the module as it is deployed, compressed", `≤ ${limit.toLocaleString("en")} KiB`, {
-    engine_kib: kib(total),
+  rows.report("the module as it is deployed, uncompressed", `≤ ${limit.toLocaleString("en")} KiB`, {
+    engine_kib: kib(bytes),
   });
   rows.finish({ quick: false });
 }

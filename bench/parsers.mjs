@@ -1,5 +1,5 @@
 // The parsers and the classifier, natively and in WebAssembly: node bench/parsers.mjs [--quick]
-// README's table has the figures in WebAssembly, which is what the Worker is compiled to.
+// docs/benchmarks.md has the figures in WebAssembly, which is what the Worker is compiled to.
 import { execFileSync, spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { root, Rows } from "./rows.mjs";

@@ -1,5 +1,5 @@
 // The rows of the benchmarks: what was measured, and against which goal. The programs of the benchmarks report them, and
-// README's table is made of them (bench/readme.mjs).
+// bench/document.mjs makes the table of docs/benchmarks.md from them.
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { cpus } from "node:os";
@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url";
 export const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const latest = join(root, "build/bench");
 
-/** The benchmarks in the order of README's table, by the names of their directories or programs. */
+/** The benchmarks in the order of the table, by the names of their directories or programs. */
 export const parts = [
   "runtime",
   "routes",
@@ -113,7 +113,7 @@ export class Rows {
   }
 
   /**
-   * Prints the rows and leaves them for README's table, beside those of the run before if this one repeated only some of
+   * Prints the rows and leaves them for the table, beside those of the run before if this one repeated only some of
    * its part. Those of a quick run are only printed.
    */
   finish({ quick, complete = true }) {

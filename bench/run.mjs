@@ -60,6 +60,6 @@ run("The Info service against a plain-JavaScript Worker, and 500,000 articles", 
   ...(quick ? ["--quick"] : []),
 ]);
 
-if (!quick) run("README's table", process.execPath, [join(here, "readme.mjs")]);
+if (!quick) run("docs/benchmarks.md", process.execPath, [join(here, "document.mjs")]);
 
 process.exitCode = failed ? 1 : 0;

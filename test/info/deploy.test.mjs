@@ -39,8 +39,8 @@ for (const worker of ["collector", "api"]) {
         const line = output.split("\n").find((l) => l.includes(`env.${binding} `));
         assert.ok(line?.includes(resource), `${binding}: ${line ?? output}`);
       }
-      const gzip = Number(/gzip: ([\d.]+) KiB/.exec(output)[1]);
-      assert.ok(gzip <= 3 * 1024, `the module has ${gzip} KiB gzip, more than 3 MiB`);
+      const size = Number(/Total Upload: ([\d.]+) KiB/.exec(output)[1]);
+      assert.ok(size <= 14 * 1024, `the Worker has ${size} KiB, more than 14 MiB`);
       assert.ok(!/not inherited|EGRESS|SEED_ENGINE/.test(output), output);
     });
   }

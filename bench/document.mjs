@@ -1,13 +1,9 @@
-// Writes what the benchmarks measured since then to bench/results.json, and the tables of README.md and README.ko.md from
-// it: node bench/readme.mjs
+// Adds the latest measurements to bench/results.json, and writes the table of docs/benchmarks.md from it:
+// node bench/document.mjs
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { inKorean } from "./korean.mjs";
 import { latestRuns, meets, merge, root, table } from "./rows.mjs";
-
-/** What stands in the pages that have the table, in their languages. */
-export const pages = { "README.md": (text) => text, "README.ko.md": inKorean };
 
 const results = join(root, "bench/results.json");
 const begin = "<!-- bench: table -->\n";
@@ -15,7 +11,7 @@ const end = "<!-- end -->";
 
 const when = ({ date, machine }) => `${date}, ${machine}`;
 
-/** The part of README between the marks. Rows of another day or machine than most say so. */
+/** The table with its sentences. Rows of another day or machine than most are marked. */
 export function section(rows) {
   const runs = Map.groupBy(rows, when);
   const [usual] = [...runs].toSorted(([, a], [, b]) => b.length - a.length)[0];
@@ -27,7 +23,7 @@ export function section(rows) {
   return `Measured on ${usual}, where a row does not say otherwise.\n\n${table(rows, (row) => (when(row) === usual ? "" : ` (${when(row)})`))}\n\n${sentence}\n`;
 }
 
-/** A page with a text between the marks. */
+/** Returns a page with a text between the marks. */
 export function fillIn(page, text) {
   const from = page.indexOf(begin);
   const to = page.indexOf(end, from);
@@ -36,11 +32,11 @@ export function fillIn(page, text) {
 }
 
 export const recorded = () => JSON.parse(readFileSync(results, "utf8"));
-export const page = (name) => readFileSync(join(root, name), "utf8");
+export const path = join(root, "docs/benchmarks.md");
+export const page = () => readFileSync(path, "utf8");
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const rows = merge(recorded(), latestRuns());
   writeFileSync(results, `[\n${rows.map((row) => `  ${JSON.stringify(row)}`).join(",\n")}\n]\n`);
-  for (const [name, say] of Object.entries(pages))
-    writeFileSync(join(root, name), fillIn(page(name), say(section(rows))));
+  writeFileSync(path, fillIn(page(), section(rows)));
 }
