@@ -20,7 +20,8 @@ const largest = contract.MaxMessageBytes - contract.MessageOverhead
 // odd gives a message about a domain of size bytes, with fields put in, that changes however
 // it is written again: HTML's characters, line separators, escapes, and spacing that nobody would choose.
 func odd(domain string, size int, fields string) string {
-	text := "{\r\n\t" + strings.TrimPrefix(strings.TrimSuffix(domainBody(domain), "}"), "{") + fields + " ,\n \"note\" :\t\"\\u0041\\/ 한국어 "
+	text := "{\r\n\t" + strings.TrimPrefix(strings.TrimSuffix(domainBody(domain), "}"),
+		"{") + fields + " ,\n \"note\" :\t\"\\u0041\\/ 한국어 "
 	fill := "&<>\u2028\u2029"
 	n := (size - len(text) - len("\" \n}")) / len(fill)
 	text += strings.Repeat(fill, n)
@@ -44,11 +45,12 @@ func last(t *testing.T, q *queues.Memory) string {
 	return string(sent[len(sent)-1].Body)
 }
 
-func TestMessagesKeepTheirBytes(t *testing.T) {
+func TestMessage_KeepsItsBytes(t *testing.T) {
 	const busy = `,"busy_since":"2026-01-28T09:59:00Z"`
 	for _, c := range []struct{ name, body, again string }{
 		{"of the largest size", odd("a.sg", largest, ""), ""},
-		{"busy, of the largest size", odd("a.sg", largest, busy), strings.Replace(odd("a.sg", largest, busy), busy[1:]+" ,", "", 1)},
+		{"busy, of the largest size", odd("a.sg", largest, busy),
+			strings.Replace(odd("a.sg", largest, busy), busy[1:]+" ,", "", 1)},
 		{"short", odd("a.sg", 1000, ""), ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -71,16 +73,19 @@ func TestMessagesKeepTheirBytes(t *testing.T) {
 			f.giveUp(t, "newsfork-domain-dev", "m1", c.body)
 			key := "dlq/queue=newsfork-domain-dev/date=2026-01-28/m1.json"
 			same("as a dead letter", string(f.letter(t, key).OriginalMessage), c.body)
-			r := &deadletters.Replayer{Ledger: ledger.New(f.db), Store: f.DeadLetters, Seeds: f.seeds, Domains: f.domains, Exclusions: (&controls.Store{Bucket: f.bucket}).Exclusions, Now: f.Now}
+			r := &deadletters.Replayer{Ledger: ledger.New(f.db), Store: f.DeadLetters, Seeds: f.seeds,
+				Domains: f.domains, Exclusions: (&controls.Store{Bucket: f.bucket}).Exclusions, Now: f.Now}
 			if l, err := r.Read(t.Context(), key); err != nil {
 				t.Error(err)
 			} else {
 				same("read", string(l.OriginalMessage), c.body)
 			}
-			if found, _, err := f.DeadLetters.Stored(t.Context(), place, ""); err != nil || len(found.DeadLetters) != 1 || found.DeadLetters[0].Domain != "a.sg" {
+			if found, _, err := f.DeadLetters.Stored(t.Context(), place, ""); err != nil ||
+				len(found.DeadLetters) != 1 || found.DeadLetters[0].Domain != "a.sg" {
 				t.Errorf("listed: %+v, %v", found.DeadLetters, err)
 			}
-			if got, err := r.Replay(t.Context(), contract.DeadLetterChoice{All: true}, "API_TOKEN"); err != nil || got.Done != 1 {
+			if got, err := r.Replay(t.Context(), contract.DeadLetterChoice{All: true}, "API_TOKEN"); err != nil ||
+				got.Done != 1 {
 				t.Errorf("%+v, %v", got, err)
 			}
 			same("replayed", last(t, f.domains), c.again)
@@ -107,8 +112,8 @@ func TestMessagesKeepTheirBytes(t *testing.T) {
 	}
 }
 
-// TestABusyMessageKeepsItsBytes, but for busy_since, which a message without room for it goes without.
-func TestABusyMessageKeepsItsBytes(t *testing.T) {
+// busy_since is added, unless the message is too large for it.
+func TestMessage_BusyKeepsItsBytes(t *testing.T) {
 	const busy = `,"busy_since":"2026-01-28T09:59:00Z"`
 	for _, c := range []struct {
 		name, body string
@@ -118,7 +123,8 @@ func TestABusyMessageKeepsItsBytes(t *testing.T) {
 		{"with room for a byte less than the field", odd("a.sg", largest-39, ""), false},
 		{"with room", odd("a.sg", largest-40, ""), true},
 		{"short", odd("a.sg", 1000, ""), true},
-		{"busy before", odd("a.sg", largest, strings.Replace(busy, "2026-01-28T09:59:00Z", time.Now().UTC().Format(time.RFC3339), 1)), false},
+		{"busy before", odd("a.sg", largest, strings.Replace(busy, "2026-01-28T09:59:00Z",
+			time.Now().UTC().Format(time.RFC3339), 1)), false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f := newFixture(t)
@@ -146,8 +152,8 @@ func TestABusyMessageKeepsItsBytes(t *testing.T) {
 	}
 }
 
-// TestTextThatIsNoJSON grows as little as it can on its way, as a JSON string.
-func TestTextThatIsNoJSON(t *testing.T) {
+// It is requeued as a JSON string, and grows as little as possible.
+func TestMessage_NotJSON(t *testing.T) {
 	f := newFixture(t)
 	f.change(t, func(c *contract.Controls) { c.Pipeline = contract.Pipeline{Paused: true} })
 	text := strings.Repeat("<&>", 40_000)

@@ -10,9 +10,9 @@ import (
 	"github.com/newsfork/seed-engine/ledger"
 )
 
-// TestChangesTravelWithTheRelease: the contract that a collection has written is announced by the call that gives the
+// TestLease_ReleaseReportsChanges: the contract that a collection has written is announced by the call that gives the
 // domain back. While the frontier does not take it the message is not done: it is sent again, and costs no attempt.
-func TestChangesTravelWithTheRelease(t *testing.T) {
+func TestLease_ReleaseReportsChanges(t *testing.T) {
 	p := contract.Partition{Country: "sg", Category: "news", Date: "2026-01-28"}
 	for name, away := range map[string]bool{"taken": false, "not taken": true} {
 		t.Run(name, func(t *testing.T) {

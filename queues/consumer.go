@@ -1,6 +1,6 @@
-// Package queues moves work between the steps: producers that send within the platform's limits, and
-// the consumer that hands each message to its step and settles it on its own. A message that keeps
-// failing ends on the dead-letter queue, whose messages are stored with the reason.
+// Package queues moves work between the steps. Producers send within the platform's limits. The consumer passes each
+// message to its step and settles it on its own. Messages that keep failing go to the dead-letter queue, and are
+// stored with the reason.
 package queues
 
 import (
@@ -51,10 +51,11 @@ type Batch interface {
 
 // Visit is the work of one event on one domain; see collector.Visit. A forced message always has its requested_at.
 type Visit interface {
-	// Done reports whether Collect would send no request for the message. It may be called before Begin, and at once for
-	// messages of several partitions.
+	// Done reports whether Collect would send no request for the message. It may be called before Begin, and at once
+	// for messages of several partitions.
 	Done(ctx context.Context, m *contract.DomainMessage) (bool, error)
-	// Begin gives the visit the domain's lease. Without it Collect may only be called for messages that are done.
+	// Begin starts collections under the domain's lease. Without it Collect may only be called for messages that are
+	// done.
 	Begin(l collector.Lease)
 	// MayReuse reports whether Collect may well send no request, although the message is not done.
 	MayReuse(m *contract.DomainMessage) bool
@@ -81,13 +82,13 @@ type Requeuer interface {
 	SendOne(ctx context.Context, body []byte, delay time.Duration) error
 }
 
-// DomainQueue is DOMAIN_QUEUE.
+// DomainQueue sends to DOMAIN_QUEUE.
 type DomainQueue interface {
 	processor.Sender
 	Requeuer
 }
 
-// Recorder is what the consumer needs of the ledger.
+// Recorder writes to the ledger.
 type Recorder interface {
 	Record(ctx context.Context, c ledger.Changes) error
 }
@@ -105,13 +106,12 @@ type Consumer struct {
 	Domains      DomainQueue
 	DLQ          Requeuer
 	Version      string        // of the Worker
-	RetryDelay   time.Duration // of the first retry; doubles with every further one
+	RetryDelay   time.Duration // before the first retry; it doubles
 	Log          *slog.Logger
 	Now          func() time.Time
 }
 
-// Handle works through a batch and settles each of its messages: Ack when done, Retry when failed.
-// It never panics.
+// Handle works through a batch and acknowledges or retries each of its messages. It never panics.
 func (c *Consumer) Handle(ctx context.Context, queue string, messages []Message) {
 	switch contract.QueueRole(queue) {
 	case contract.SeedQueue:
@@ -130,8 +130,8 @@ func (c *Consumer) Handle(ctx context.Context, queue string, messages []Message)
 	}
 }
 
-// admit reports whether operators let the pipeline work, and returns what they excluded. Where they do
-// not, or what they decided cannot be read, it settles the messages.
+// admit returns the exclusions, and reports whether the pipeline may work. If it is paused, or the operators'
+// decisions cannot be read, admit settles the messages.
 func (c *Consumer) admit(ctx context.Context, queue string, messages []Message) (*contract.Exclusions, bool) {
 	decisions, exclusions, err := c.Controls.Read(ctx)
 	switch {
@@ -145,7 +145,7 @@ func (c *Consumer) admit(ctx context.Context, queue string, messages []Message) 
 	return exclusions, true
 }
 
-// retryAll fails all messages of a batch with one error, but for refreshes, which are given again anyway.
+// retryAll fails all messages of a batch with one error. Refreshes are acknowledged: the frontier sends them again.
 func (c *Consumer) retryAll(ctx context.Context, queue string, messages []Message, err error) {
 	s := c.newSettlement(queue)
 	for _, m := range messages {
@@ -161,7 +161,8 @@ func (c *Consumer) retryAll(ctx context.Context, queue string, messages []Messag
 }
 
 func (c *Consumer) logFailure(event string, m Message, err error, fields ...any) {
-	fields = append(fields, "error_type", contract.KindOf(err), "error", err.Error(), "message_id", m.ID(), "attempt", m.Attempts())
+	fields = append(fields, "error_type", contract.KindOf(err), "error", err.Error(), "message_id", m.ID(), "attempt",
+		m.Attempts())
 	var p *panicked
 	if errors.As(err, &p) {
 		fields = append(fields, "stack", p.stack)
@@ -169,7 +170,7 @@ func (c *Consumer) logFailure(event string, m Message, err error, fields ...any)
 	c.Log.Error(event, fields...)
 }
 
-// requiredSince is the time of the request that a forced message answers; zero for any other message.
+// requiredSince returns when a forced message was requested, or zero if it is not forced.
 func requiredSince(force bool, requested time.Time) time.Time {
 	if force {
 		return requested

@@ -79,7 +79,8 @@ type steps struct {
 	err       error
 }
 
-func (s *steps) Process(_ context.Context, m *contract.SeedMessage, sender processor.Sender) (processor.Result, error) {
+func (s *steps) Process(_ context.Context, m *contract.SeedMessage, sender processor.Sender) (processor.Result,
+	error) {
 	return processor.Result{}, s.process(m, sender)
 }
 
@@ -137,7 +138,7 @@ func (v visit) Begin(l collector.Lease) {
 	v.admit[v.domain] = l.Admit
 }
 
-// ask is for the right to a host, as a collection of a domain asks for it.
+// ask requests a host on behalf of a domain's collection.
 func (s *steps) ask(domain, host string) (fetch.Admission, error) {
 	s.mu.Lock()
 	admit, ctx := s.admit[domain], s.contexts[domain]
@@ -170,7 +171,8 @@ func newFixture(t *testing.T) *fixture {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { db.Close() })
-	f := &fixture{steps: &steps{}, bucket: r2.NewMemory(), dlq: queues.NewMemory(), seeds: queues.NewMemory(), domains: queues.NewMemory(), db: db, shards: newShards(t), now: time.Date(2026, 1, 28, 10, 0, 0, 0, time.UTC)}
+	f := &fixture{steps: &steps{}, bucket: r2.NewMemory(), dlq: queues.NewMemory(), seeds: queues.NewMemory(),
+		domains: queues.NewMemory(), db: db, shards: newShards(t), now: time.Date(2026, 1, 28, 10, 0, 0, 0, time.UTC)}
 	log := slog.New(slog.DiscardHandler)
 	sleep := func(ctx context.Context, d time.Duration) error {
 		select {
@@ -183,7 +185,8 @@ func newFixture(t *testing.T) *fixture {
 	now := func() time.Time { return f.now }
 	f.bucket.Now = fastClock()
 	f.Consumer = &queues.Consumer{
-		Orchestrator: f.steps, Processor: f.steps, NewBatch: func(excluded func(string) bool) queues.Batch { f.steps.excluded = excluded; return f.steps },
+		Orchestrator: f.steps, Processor: f.steps,
+		NewBatch:    func(excluded func(string) bool) queues.Batch { f.steps.excluded = excluded; return f.steps },
 		DeadLetters: &deadletters.Store{Ledger: ledger.New(db), Bucket: f.bucket, Version: "v1", Log: log},
 		Ledger:      ledger.New(db),
 		Leases: &queues.Leases{
@@ -221,7 +224,7 @@ func domainBody(domain string) string {
 	return fmt.Sprintf(`{"domain":%q,"domain_id":"gov:sg:%s","urls":[{"url":"https://%s/a","title":null,"path":"/a"}],%s,"source_file_path":%q}`, domain, domain, domain, partition, rawKey)
 }
 
-func TestEachMessageIsSettledOnItsOwn(t *testing.T) {
+func TestSettlement_EachMessage(t *testing.T) {
 	f := newFixture(t)
 	calls := map[string]int{}
 	var mu sync.Mutex
@@ -263,10 +266,11 @@ func TestEachMessageIsSettledOnItsOwn(t *testing.T) {
 	}
 }
 
-func TestDelaysDouble(t *testing.T) {
+func TestSettlement_RetryDelayDoubles(t *testing.T) {
 	f := newFixture(t)
 	f.steps.process = func(_ *contract.SeedMessage, _ processor.Sender) error { return errors.New("fails") }
-	for attempt, want := range map[int]time.Duration{1: 10 * time.Second, 2: 20 * time.Second, 3: 40 * time.Second, 4: 80 * time.Second} {
+	for attempt, want := range map[int]time.Duration{1: 10 * time.Second, 2: 20 * time.Second, 3: 40 * time.Second,
+		4: 80 * time.Second} {
 		m := &message{id: "1", body: seedBody(), attempts: attempt}
 		f.handle(t, "newsfork-seed-staging", m)
 		if m.settled != "retry" || m.delay != want {
@@ -275,8 +279,7 @@ func TestDelaysDouble(t *testing.T) {
 	}
 }
 
-// TestDelaysEnd where the platform's do.
-func TestDelaysEnd(t *testing.T) {
+func TestSettlement_RetryDelayIsCapped(t *testing.T) {
 	f := newFixture(t)
 	f.RetryDelay = 20 * time.Hour
 	f.steps.process = func(_ *contract.SeedMessage, _ processor.Sender) error { return errors.New("fails") }
@@ -289,7 +292,7 @@ func TestDelaysEnd(t *testing.T) {
 	}
 }
 
-func TestOneDomainIsNeverWorkedOnTwiceAtOnce(t *testing.T) {
+func TestDomain_OneCollectionAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t)
 		var mu sync.Mutex
@@ -312,8 +315,10 @@ func TestOneDomainIsNeverWorkedOnTwiceAtOnce(t *testing.T) {
 			return nil
 		}
 		f.handle(t, "newsfork-domain-dev",
-			&message{id: "1", body: domainBody("a.sg"), attempts: 1}, &message{id: "2", body: domainBody("a.sg"), attempts: 1},
-			&message{id: "3", body: domainBody("b.sg"), attempts: 1}, &message{id: "4", body: domainBody("a.sg"), attempts: 1},
+			&message{id: "1", body: domainBody("a.sg"), attempts: 1},
+			&message{id: "2", body: domainBody("a.sg"), attempts: 1},
+			&message{id: "3", body: domainBody("b.sg"), attempts: 1},
+			&message{id: "4", body: domainBody("a.sg"), attempts: 1},
 			&message{id: "5", body: domainBody("c.sg"), attempts: 1})
 		if highest != 3 {
 			t.Errorf("at most %d domains side by side, want 3", highest)
@@ -321,7 +326,7 @@ func TestOneDomainIsNeverWorkedOnTwiceAtOnce(t *testing.T) {
 	})
 }
 
-func TestLastDelivery(t *testing.T) {
+func TestDomain_LastDelivery(t *testing.T) {
 	f := newFixture(t)
 	var lasts []bool
 	f.steps.collect = func(_ *contract.DomainMessage, last bool) error { lasts = append(lasts, last); return nil }
@@ -333,7 +338,7 @@ func TestLastDelivery(t *testing.T) {
 	}
 }
 
-func TestSeedMessages(t *testing.T) {
+func TestSeed_Messages(t *testing.T) {
 	f := newFixture(t)
 	var processed []string
 	f.steps.process = func(m *contract.SeedMessage, _ processor.Sender) error {
@@ -351,7 +356,8 @@ func TestSeedMessages(t *testing.T) {
 		{"event of a checkpoint", event("PutObject", rawKey+".success"), "ack"},
 		{"event of a deletion", event("DeleteObject", rawKey), "ack"},
 		{"event of a foreign key", event("PutObject", "prod/raw_0001.json"), "ack"},
-		{"continuation", `{"orchestrate":{"country":"sg","cursor":"raw/x","requested_at":"2026-01-28T10:00:00Z"}}`, "ack"},
+		{"continuation", `{"orchestrate":{"country":"sg","cursor":"raw/x","requested_at":"2026-01-28T10:00:00Z"}}`,
+			"ack"},
 		{"not JSON", `hello`, "retry"},
 		{"an array", `[]`, "retry"},
 		{"nothing", ``, "retry"},
@@ -376,7 +382,7 @@ func TestSeedMessages(t *testing.T) {
 	}
 }
 
-func TestDomainMessagesOfTheWrongShape(t *testing.T) {
+func TestDomain_MalformedMessages(t *testing.T) {
 	f := newFixture(t)
 	f.steps.collect = func(m *contract.DomainMessage, _ bool) error { t.Errorf("collected %+v", m); return nil }
 	for _, body := range []string{
@@ -426,7 +432,7 @@ func (f *fixture) letter(t *testing.T, key string) contract.DeadLetter {
 	return l
 }
 
-func TestDeadLettersSayWhy(t *testing.T) {
+func TestDeadLetter_Reason(t *testing.T) {
 	f := newFixture(t)
 	f.steps.process = func(_ *contract.SeedMessage, _ processor.Sender) error {
 		return &contract.Error{Kind: contract.Storage, Op: "processor.Process", Message: "the queue is down"}
@@ -448,7 +454,8 @@ func TestDeadLettersSayWhy(t *testing.T) {
 			t.Errorf("%s: the dead letter was %s", c.id, m.settled)
 		}
 		l := f.letter(t, "dlq/queue="+c.queue+"/date=2026-01-28/"+c.id+".json")
-		if l.ErrorInfo.ErrorType != c.kind || !strings.HasPrefix(l.ErrorInfo.ErrorMessage, c.message) || l.ErrorInfo.RetryCount != 3 {
+		if l.ErrorInfo.ErrorType != c.kind || !strings.HasPrefix(l.ErrorInfo.ErrorMessage, c.message) ||
+			l.ErrorInfo.RetryCount != 3 {
 			t.Errorf("%s: %+v, want %s %q after 3 retries", c.id, l.ErrorInfo, c.kind, c.message)
 		}
 		if l.Context.QueueName != c.queue || l.Context.WorkerVersion != "v1" {
@@ -468,7 +475,7 @@ func TestDeadLettersSayWhy(t *testing.T) {
 
 // The same bytes give the same error: such a message is one dead letter at once, also when it is delivered again or
 // when D1 is away.
-func TestWhatCannotBeParsedIsNotRetried(t *testing.T) {
+func TestDeadLetter_MalformedIsNotRetried(t *testing.T) {
 	for name, c := range map[string]struct {
 		arrange func(f *fixture)
 		settled string
@@ -483,7 +490,8 @@ func TestWhatCannotBeParsedIsNotRetried(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f := newFixture(t)
 			f.steps.process = func(_ *contract.SeedMessage, _ processor.Sender) error {
-				return &contract.Error{Kind: contract.Parse, Op: "processor.Process", Message: "line 3, column 7: not JSON"}
+				return &contract.Error{Kind: contract.Parse, Op: "processor.Process",
+					Message: "line 3, column 7: not JSON"}
 			}
 			if c.arrange != nil {
 				c.arrange(f)
@@ -498,7 +506,8 @@ func TestWhatCannotBeParsedIsNotRetried(t *testing.T) {
 				return
 			}
 			l := f.letter(t, "dlq/queue=newsfork-seed-dev/date=2026-01-28/m1.json")
-			if e := l.ErrorInfo; e.ErrorType != contract.Parse || e.ErrorMessage != "line 3, column 7: not JSON" || e.RetryCount != 0 || l.Context.QueueName != "newsfork-seed-dev" {
+			if e := l.ErrorInfo; e.ErrorType != contract.Parse || e.ErrorMessage != "line 3, column 7: not JSON" ||
+				e.RetryCount != 0 || l.Context.QueueName != "newsfork-seed-dev" {
 				t.Errorf("%+v", l)
 			}
 			if name != "it is stored" {
@@ -515,7 +524,7 @@ func TestWhatCannotBeParsedIsNotRetried(t *testing.T) {
 	}
 }
 
-func TestAPanicIsReportedBriefly(t *testing.T) {
+func TestSettlement_Panic(t *testing.T) {
 	f := newFixture(t)
 	var log bytes.Buffer
 	f.Log = slog.New(slog.NewJSONHandler(&log, nil))
@@ -523,7 +532,8 @@ func TestAPanicIsReportedBriefly(t *testing.T) {
 	f.giveUp(t, "newsfork-domain-staging", "m1", domainBody("a.sg"))
 	l := f.letter(t, "dlq/queue=newsfork-domain-staging/date=2026-01-28/m1.json")
 	text := l.ErrorInfo.ErrorMessage
-	if l.ErrorInfo.ErrorType != contract.Internal || text != "panic: runtime error: index out of range [5] with length 0: the log has its stack" {
+	if l.ErrorInfo.ErrorType != contract.Internal ||
+		text != "panic: runtime error: index out of range [5] with length 0: see the stack in the log" {
 		t.Errorf("%+v", l.ErrorInfo)
 	}
 	if n := strings.Count(log.String(), `"stack":"goroutine`); n != contract.MaxRetries+1 {
@@ -533,7 +543,7 @@ func TestAPanicIsReportedBriefly(t *testing.T) {
 
 func indexing(list []int) error { return fmt.Errorf("%d", list[len(list)+5]) }
 
-func TestReasonsAreDeletedWhenTheWorkIsDone(t *testing.T) {
+func TestDeadLetter_ReasonIsDeletedOnSuccess(t *testing.T) {
 	f := newFixture(t)
 	fail := true
 	f.steps.process = func(_ *contract.SeedMessage, _ processor.Sender) error {
@@ -563,7 +573,7 @@ func (away) Reasons(context.Context, []ledger.Work) (map[ledger.Work][]ledger.Fa
 	return nil, errors.New("D1 is away")
 }
 
-func TestWithoutTheLedgerThePipelineGoesOn(t *testing.T) {
+func TestSettlement_LedgerFails(t *testing.T) {
 	f := newFixture(t)
 	f.Ledger, f.DeadLetters.Ledger = away{}, away{}
 	f.steps.process = func(_ *contract.SeedMessage, _ processor.Sender) error { return errors.New("fails") }
@@ -576,7 +586,7 @@ func TestWithoutTheLedgerThePipelineGoesOn(t *testing.T) {
 	}
 }
 
-func TestADeadLetterThatCannotBeStoredIsRequeued(t *testing.T) {
+func TestDeadLetter_RequeuedIfNotStored(t *testing.T) {
 	f := newFixture(t)
 	f.bucket.Fail = func(string, string) error { return errors.New("R2 is away") }
 	for attempt := 1; attempt <= contract.MaxRetries; attempt++ {
@@ -593,7 +603,7 @@ func TestADeadLetterThatCannotBeStoredIsRequeued(t *testing.T) {
 	}
 }
 
-func TestDeliveredTwiceIsOneDeadLetter(t *testing.T) {
+func TestDeadLetter_Redelivered(t *testing.T) {
 	f := newFixture(t)
 	f.steps.process = func(_ *contract.SeedMessage, _ processor.Sender) error { return errors.New("fails") }
 	f.giveUp(t, "newsfork-seed-dev", "m1", seedBody())
@@ -604,7 +614,7 @@ func TestDeliveredTwiceIsOneDeadLetter(t *testing.T) {
 	}
 }
 
-func TestUnknownQueue(t *testing.T) {
+func TestConsumer_UnknownQueue(t *testing.T) {
 	f := newFixture(t)
 	m := &message{id: "1", body: "{}", attempts: 1}
 	f.handle(t, "somebody-elses", m)
@@ -613,14 +623,18 @@ func TestUnknownQueue(t *testing.T) {
 	}
 }
 
-// TestForceCountsFromWhenItWasSent: without a time of its own a forced message would count as done by
+// TestDomain_ForceCountsFromSending: without a time of its own a forced message would count as done by
 // any checkpoint, or by none.
-func TestForceCountsFromWhenItWasSent(t *testing.T) {
+func TestDomain_ForceCountsFromSending(t *testing.T) {
 	f := newFixture(t)
 	sent := (&message{}).Sent()
 	var got []time.Time
 	f.steps.collect = func(m *contract.DomainMessage, _ bool) error { got = append(got, m.RequestedAt); return nil }
-	f.steps.process = func(m *contract.SeedMessage, _ processor.Sender) error { got = append(got, m.RequestedAt); return nil }
+	f.steps.process = func(m *contract.SeedMessage, _ processor.Sender) error {
+		got = append(got,
+			m.RequestedAt)
+		return nil
+	}
 	with := func(body, fields string) *message {
 		return &message{id: "1", body: strings.TrimSuffix(body, "}") + fields + "}", attempts: 1}
 	}

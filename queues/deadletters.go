@@ -8,7 +8,7 @@ import (
 	"github.com/newsfork/seed-engine/deadletters"
 )
 
-// storeDelay is how long a dead letter waits on its queue when it could not be stored.
+// storeDelay is the pause before another attempt to store a dead letter.
 const storeDelay = 10 * time.Minute
 
 // handleDeadLetters stores a batch of the dead-letter queue.
@@ -26,17 +26,19 @@ func (c *Consumer) handleDeadLetters(ctx context.Context, queue string, messages
 	}
 }
 
-// keepDeadLetter makes sure that a dead letter that could not be stored is not lost: its queue has no
-// dead-letter queue of its own, so after the last delivery the message is sent again.
+// keepDeadLetter retries a dead letter that could not be stored. Its queue has no dead-letter queue of its own, so
+// after the last delivery the message is sent again.
 func (c *Consumer) keepDeadLetter(ctx context.Context, m Message, cause error) {
-	c.Log.Error("dead_letter_failed", "error_type", contract.KindOf(cause), "error", cause.Error(), "message_id", m.ID(), "attempt", m.Attempts())
+	c.Log.Error("dead_letter_failed", "error_type", contract.KindOf(cause), "error", cause.Error(),
+		"message_id", m.ID(), "attempt", m.Attempts())
 	if m.Attempts() > contract.MaxRetries {
 		err := c.DLQ.SendOne(ctx, contract.AsJSON(m.Body()), storeDelay)
 		if err == nil {
 			m.Ack()
 			return
 		}
-		c.Log.Error("dead_letter_lost_failed", "error_type", contract.KindOf(err), "error", err.Error(), "message_id", m.ID(), "original_message", string(m.Body()))
+		c.Log.Error("dead_letter_lost_failed", "error_type", contract.KindOf(err), "error", err.Error(),
+			"message_id", m.ID(), "original_message", string(m.Body()))
 	}
 	m.Retry(c.RetryDelay)
 }

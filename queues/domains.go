@@ -13,14 +13,14 @@ import (
 	"github.com/newsfork/seed-engine/ledger"
 )
 
-// domainDelivery is a delivery of a message about a domain, and when work on it began.
+// domainDelivery is a delivery of a message about a domain.
 type domainDelivery struct {
 	Message
 	work  *contract.DomainMessage
-	start time.Time
+	start time.Time // of the work on it
 }
 
-// readDomain reads a message about a domain, on which work begins now.
+// readDomain parses a message about a domain.
 func readDomain(m Message, now time.Time) (domainDelivery, error) {
 	work, err := contract.ParseDomain(m.Body())
 	if err == nil && work.Force && work.RequestedAt.IsZero() {
@@ -29,7 +29,7 @@ func readDomain(m Message, now time.Time) (domainDelivery, error) {
 	return domainDelivery{m, work, now}, err
 }
 
-// change is what the ledger records of the domain however the delivery ends.
+// change returns what the ledger records about the domain however the delivery ends.
 func (d domainDelivery) change() ledger.DomainChange {
 	return ledger.DomainChange{
 		Partition: d.work.Partition, Domain: d.work.Domain, Queued: d.Sent(),
@@ -37,7 +37,7 @@ func (d domainDelivery) change() ledger.DomainChange {
 	}
 }
 
-// firstSent is when a message about a domain was sent, or first requeued because the domain was busy.
+// firstSent returns when a message was first sent: requeuing for a busy domain does not count.
 func firstSent(m Message, work *contract.DomainMessage) time.Time {
 	if since := work.BusySince; !since.IsZero() && since.Before(m.Sent()) {
 		return since
@@ -45,9 +45,8 @@ func firstSent(m Message, work *contract.DomainMessage) time.Time {
 	return m.Sent()
 }
 
-// latestStart is how long after the start of its event a collection may begin. Collections take up to ten
-// minutes, and the event is killed after thirteen, with everything that it has not recorded. A domain that
-// does not answer is given up before that, so that its other messages still share the failure.
+// latestStart is the age of an event after which no collection begins. A collection takes up to ten minutes,
+// and the platform kills the event after thirteen, with everything that it has not recorded.
 const latestStart = 150 * time.Second
 
 // domainEvent is the work on one batch of DOMAIN_QUEUE.
@@ -60,9 +59,8 @@ type domainEvent struct {
 	settlement *settlement
 }
 
-// handleDomains collects the domains of a batch in parallel, and the messages of one domain one after
-// another. Domains that have to be asked for anything are leased first; messages of those that may not
-// be asked now are requeued.
+// handleDomains collects the domains of a batch in parallel, and the messages of one domain one after another. A
+// domain that needs requests is leased first. If it is busy, its messages are requeued.
 func (c *Consumer) handleDomains(ctx context.Context, queue string, messages []Message) {
 	e := &domainEvent{start: c.Now(), consumer: c, settlement: c.newSettlement(queue)}
 	e.batch = c.NewBatch(func(link string) bool { return e.exclusions.URL(link) })
@@ -97,21 +95,21 @@ func (c *Consumer) handleDomains(ctx context.Context, queue string, messages []M
 	e.settlement.settle(ctx)
 }
 
-// domainWork is what a batch asks for.
+// domainWork is the parsed messages of a batch.
 type domainWork struct {
 	domains   []domainDelivery
 	refreshes []refreshDelivery
 	malformed []malformed
 }
 
-// malformed is a message that cannot be read.
+// malformed is a message that cannot be parsed.
 type malformed struct {
 	Message
 	event string // of the log
 	err   error
 }
 
-// read reads the messages of a batch.
+// read parses the messages of a batch.
 func (e *domainEvent) read(messages []Message) (w domainWork) {
 	for _, m := range messages {
 		refresh, ok, err := contract.ParseRefresh(m.Body())
@@ -152,7 +150,7 @@ func lookForCheckpoints(ctx context.Context, lanes []*lane) *sync.WaitGroup {
 	return looks
 }
 
-// finished is a delivery whose domain was collected, and what the ledger is to record of it.
+// finished is a delivery whose domain was collected, with its record for the ledger.
 type finished struct {
 	delivery domainDelivery
 	change   ledger.DomainChange
@@ -167,8 +165,8 @@ type lane struct {
 	access     *access    // under the lease; nil without one
 	finished   []finished // done once the frontier has taken what the release reports
 
-	// speculative is the lease that was requested in case it is needed; nil if none was. Once answered is closed, err is
-	// why it was not granted.
+	// speculative is the lease that was requested in case it is needed; nil if none was. Once answered is closed, err
+	// is why it was not granted.
 	speculative *lease
 	err         error
 	answered    chan struct{}
@@ -188,9 +186,9 @@ func (e *domainEvent) lanes(list []domainDelivery) (lanes []*lane) {
 	return lanes
 }
 
-// speculate asks for the leases of the domains while it is being found out which of them are needed. A domain that has
-// its contract is not leased, which costs the shard no row. While the pipeline is paused, messages come again and
-// again: then none is asked for.
+// speculate requests leases while the checkpoints are read, before it is known which domains need one. The shard
+// refuses a domain that has its contract, at the cost of no row. It does nothing after a pause, when messages are
+// redelivered over and over.
 func (e *domainEvent) speculate(ctx context.Context, lanes []*lane) {
 	if e.consumer.Controls.WasPaused() {
 		return
@@ -200,8 +198,12 @@ func (e *domainEvent) speculate(ctx context.Context, lanes []*lane) {
 		if fetch.Registrable(work.Domain) != work.Domain {
 			continue
 		}
-		t := taking{hosts: l.hosts(work.Domain)} // only one that is needed is waited for
-		if !slices.ContainsFunc(l.deliveries, func(d domainDelivery) bool { return d.work.Force || d.work.Partition != work.Partition }) {
+		// a lease that turns out to be needed is requested again, and waited for
+		t := taking{hosts: l.hosts(work.Domain)}
+		if !slices.ContainsFunc(l.deliveries, func(d domainDelivery) bool {
+			return d.work.Force ||
+				d.work.Partition != work.Partition
+		}) {
 			t.unless = &work.Partition
 		}
 		l.speculative, l.answered = e.leases.of(work.Domain), make(chan struct{})
@@ -212,8 +214,9 @@ func (e *domainEvent) speculate(ctx context.Context, lanes []*lane) {
 	}
 }
 
-// taken waits for the speculative lease. own is nil where there is none, and it may be asked for: since the contract
-// that the domain has was deleted, or is to be made again, or for scrapers to leave a busy domain to this event.
+// taken waits for the speculative lease. It returns nil if the lease may be requested again: because none was,
+// because the contract that prevented it was deleted or has to be renewed, or so that scrapers leave a busy domain to
+// this event.
 func (l *lane) taken() (own *lease, err error) {
 	if l.speculative != nil {
 		<-l.answered
@@ -224,7 +227,7 @@ func (l *lane) taken() (own *lease, err error) {
 	return l.speculative, l.err
 }
 
-// abandon gives the speculative lease back. Where that fails, it ends by itself.
+// abandon releases the speculative lease. If that fails, it expires.
 func (l *lane) abandon(ctx context.Context) {
 	_ = recovered(func() error {
 		if own, err := l.taken(); own != nil && err == nil {
@@ -234,7 +237,7 @@ func (l *lane) abandon(ctx context.Context) {
 	})
 }
 
-// hosts are those of a registrable domain that its messages name.
+// hosts returns the hosts of a registrable domain that its messages name.
 func (l *lane) hosts(domain string) []string {
 	hosts := []string{domain, "www." + domain}
 	for _, d := range l.deliveries {
@@ -268,8 +271,8 @@ func (e *domainEvent) sort(ctx context.Context, l *lane) {
 	}
 }
 
-// handle works through a lane: merges need no lease; a collection begins with one, and its messages are done when the
-// frontier has taken what the release reports.
+// handle works through a lane. Collections need a lease, and their messages are done once the frontier has taken what
+// its release reports. Merges need none.
 func (e *domainEvent) handle(ctx context.Context, l *lane) {
 	var err error
 	var abandoned sync.WaitGroup
@@ -307,8 +310,8 @@ func (e *domainEvent) begin(ctx context.Context, l *lane) error {
 	return err
 }
 
-// end releases the lease of a lane, and settles the deliveries that waited for that: if the frontier did not take their
-// changes, they are sent again.
+// end releases the lease of a lane, and settles the deliveries that waited for that: if the frontier did not take
+// their changes, they are sent again.
 func (e *domainEvent) end(ctx context.Context, l *lane) {
 	var outcome collector.Outcome
 	if l.whole() {
@@ -362,18 +365,18 @@ func (e *domainEvent) work(ctx context.Context, l *lane, d domainDelivery) {
 	}
 }
 
-// mayBegin returns why a collection has to be left to a later event, if it has to: another event has leased the domain,
-// this one has worked on it for so long that it would not live to see the end of one more collection, or the host with
-// which a collection begins is not ready for long. A message that is done needs none of this.
+// mayBegin returns why a collection is left to a later event: another event has the lease now, this event is too old
+// to finish one more collection, or the domain's first host is not ready soon. A message that is done always may
+// begin.
 func (e *domainEvent) mayBegin(ctx context.Context, l *lane, d domainDelivery) (err error) {
 	own := l.access.own
 	switch wait := max(own.readyIn(l.domain), e.readyIn(l)); {
 	case own.under.Err() != nil:
 		err = busy(own.domain, "was given to another", 0)
 	case d.start.Sub(e.start) > latestStart:
-		err = busy(own.domain, "was asked for so long that there is no time for more", leaseTime)
+		err = busy(own.domain, "took so long that this event has no time for more", leaseTime)
 	case wait > maxReadyWait && !l.visit.MayReuse(d.work):
-		err = busy(own.domain, "is to be left alone for that long", wait)
+		err = busy(own.domain, "is not ready for that long", wait)
 	}
 	if err != nil {
 		if done, failure := l.visit.Done(ctx, d.work); done || failure != nil {
@@ -383,24 +386,24 @@ func (e *domainEvent) mayBegin(ctx context.Context, l *lane, d domainDelivery) (
 	return err
 }
 
-// readyIn returns how long the hosts of a lane's domain are to be left alone by what they said in this event.
+// readyIn returns how long the hosts of a lane's domain are not ready, by their answers in this event.
 func (e *domainEvent) readyIn(l *lane) time.Duration { return l.visit.ReadyAt().Sub(e.leases.Now()) }
 
-// refusalOf returns the error of a collection as a refusal if its lease was lost, or a host said in this event that it is
-// to be left alone.
+// refusalOf returns a refusal if a collection failed because its lease was lost, or because of a host that answered
+// in this event that it is not ready. It returns other errors unchanged.
 func (e *domainEvent) refusalOf(ctx context.Context, l *lane, err error) error {
 	switch {
 	case err == nil, l.access == nil, errors.Is(err, collector.ErrExcluded):
 	case l.access.own.under.Err() != nil && ctx.Err() == nil:
 		err = busy(l.access.own.domain, "was given to another", 0)
 	case errors.Is(err, fetch.ErrHostBusy) && !errors.As(err, new(*refusal)):
-		err = busy(l.access.own.domain, "is to be left alone", e.readyIn(l))
+		err = busy(l.access.own.domain, "is not ready", e.readyIn(l))
 	}
 	return err
 }
 
-// settle ends a delivery that was not collected: it is excluded, its message is sent again if the domain is refused now,
-// or it is retried.
+// settle ends a delivery that was not collected. It records an exclusion, sends the message again after a refusal, and
+// retries it after any other error.
 func (e *domainEvent) settle(ctx context.Context, d domainDelivery, err error) {
 	var why *refusal
 	if !errors.As(err, &why) && errors.Is(err, fetch.ErrFrontier) {
@@ -415,11 +418,11 @@ func (e *domainEvent) settle(ctx context.Context, d domainDelivery, err error) {
 	case err != nil:
 		e.fail(d, err)
 	default:
-		d.Ack() // another message stands for its work now
+		d.Ack() // it was sent again
 	}
 }
 
-// exclude ends a delivery whose domain operators excluded.
+// exclude ends a delivery whose domain is excluded.
 func (e *domainEvent) exclude(d domainDelivery) {
 	e.consumer.Log.Info("domain_excluded", "domain_id", d.work.DomainID, "registrable_domain", d.work.Domain)
 	change := d.change()
@@ -427,13 +430,14 @@ func (e *domainEvent) exclude(d domainDelivery) {
 	e.finish(d, change, nil)
 }
 
-// fail ends a delivery that is to be retried.
+// fail ends a delivery that will be retried.
 func (e *domainEvent) fail(d domainDelivery, err error) {
-	e.consumer.logFailure("domain_collector_failed", d, err, "domain_id", d.work.DomainID, "registrable_domain", d.work.Domain)
+	e.consumer.logFailure("domain_collector_failed", d, err, "domain_id", d.work.DomainID,
+		"registrable_domain", d.work.Domain)
 	e.finish(d, d.change(), err)
 }
 
-// finish settles a delivery, and records what the ledger is to know about its domain.
+// finish settles a delivery and records the change of its domain.
 func (e *domainEvent) finish(d domainDelivery, change ledger.DomainChange, err error) {
 	e.settlement.record(func(l *ledger.Changes) { l.Domains = append(l.Domains, change) })
 	e.settlement.end(d, d.start, err)

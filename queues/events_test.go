@@ -47,17 +47,19 @@ func (f *fixture) collecting(t *testing.T, requests int) *fetchtest.Web {
 		return page, true
 	}}
 	limits := collector.Limits{
-		MaxRequestsPerDomain: requests, RobotsTimeout: 10 * time.Second, SitemapTimeout: 15 * time.Second, PageTimeout: 5 * time.Second,
+		MaxRequestsPerDomain: requests, RobotsTimeout: 10 * time.Second, SitemapTimeout: 15 * time.Second,
+		PageTimeout:     5 * time.Second,
 		MaxSitemapBytes: 50 << 20, DomainDeadline: 2 * time.Minute,
 	}
-	c := &collector.Collector{Bucket: f.bucket, Transport: web, Frontier: f.shards.remotes(), Clock: wallClock{}, Model: embedded.Load, UserAgent: "NewsforkBot/1.0", Limits: limits, Log: slog.New(slog.DiscardHandler)}
+	c := &collector.Collector{Bucket: f.bucket, Transport: web, Frontier: f.shards.remotes(), Clock: wallClock{},
+		Model: embedded.Load, UserAgent: "NewsforkBot/1.0", Limits: limits, Log: slog.New(slog.DiscardHandler)}
 	f.NewBatch = queues.Collections(c)
 	return web
 }
 
-// TestEventsAskADomainOnce: forty hosts in two partitions, three raw files of each with every message
+// TestDomain_CollectedOnceByManyEvents: forty hosts in two partitions, three raw files of each with every message
 // doubled, six events at once. Each document costs one collection, however the messages fall.
-func TestEventsAskADomainOnce(t *testing.T) {
+func TestDomain_CollectedOnceByManyEvents(t *testing.T) {
 	const hosts, files, events, requests = 40, 3, 6, 6
 	f := newFixture(t)
 	web := f.collecting(t, requests)
@@ -65,7 +67,8 @@ func TestEventsAskADomainOnce(t *testing.T) {
 	for i := range hosts {
 		for _, category := range []string{"news", "finance"} {
 			for n := range files {
-				body := strings.ReplaceAll(strings.ReplaceAll(domainBody(fmt.Sprintf("site%d.sg", i)), "raw_0001", fmt.Sprintf("raw_%04d", n+1)), "news", category)
+				body := strings.ReplaceAll(strings.ReplaceAll(domainBody(fmt.Sprintf("site%d.sg", i)), "raw_0001",
+					fmt.Sprintf("raw_%04d", n+1)), "news", category)
 				body = strings.Replace(body, "/a", fmt.Sprintf("/a-%d", n), 1)
 				messages = append(messages, []byte(body), []byte(body))
 			}
@@ -124,14 +127,16 @@ func TestEventsAskADomainOnce(t *testing.T) {
 	}
 	for i := range hosts {
 		for _, category := range []string{"news", "finance"} {
-			key := fmt.Sprintf("prod/country=sg/category=%s/date=2026-01-28/site%d.sg/domain_metadata.json", category, i)
+			key := fmt.Sprintf("prod/country=sg/category=%s/date=2026-01-28/site%d.sg/domain_metadata.json", category,
+				i)
 			body, err := f.bucket.Get(t.Context(), key)
 			if err != nil {
 				t.Fatal(err)
 			}
 			var text bytes.Buffer
 			var d contract.Document
-			if _, err := text.ReadFrom(body); err != nil || json.Unmarshal(text.Bytes(), &d) != nil || len(d.URLs) != files || len(d.Source.RawFilePaths) != files {
+			if _, err := text.ReadFrom(body); err != nil || json.Unmarshal(text.Bytes(), &d) != nil ||
+				len(d.URLs) != files || len(d.Source.RawFilePaths) != files {
 				t.Errorf("%s: %v, %d URLs of %v", key, err, len(d.URLs), d.Source.RawFilePaths)
 			}
 		}

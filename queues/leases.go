@@ -18,18 +18,17 @@ import (
 )
 
 const (
-	// leaseTime is how long a lease lasts without renewal: that long after an event was killed
-	// another one may take over its domains.
+	// leaseTime is the term of a lease. Another event takes over the domains of a killed event after that.
 	leaseTime = 30 * time.Second
-	// maxReadyWait is how long a collection waits for a host that is not ready; its domain is released, and the
-	// message sent again, when it takes longer.
+	// maxReadyWait caps the wait of a collection for a host. If it takes longer, the domain is released and the
+	// message sent again.
 	maxReadyWait = 30 * time.Second
-	// maxNamed is how many hosts of a domain are asked about when it is leased.
+	// maxNamed caps the hosts whose state is requested with a lease.
 	maxNamed = 16
 )
 
-// Leases let only one event at a time ask the hosts of a registrable domain: the frontier leases them to
-// collectors and scrapers alike. While the frontier does not answer, its domains are left alone.
+// Leases ensure that only one event at a time sends requests to the hosts of a registrable domain. The frontier grants
+// them to collectors and scrapers alike. A domain whose shard does not answer gets no requests.
 type Leases struct {
 	Frontier frontier.Remotes
 	Queue    Requeuer // DOMAIN_QUEUE
@@ -38,21 +37,23 @@ type Leases struct {
 	Now      func() time.Time
 }
 
-// refusal is why a domain or a host may not be asked now.
+// refusal is the reason why a domain or host gets no requests now.
 type refusal struct {
 	err  *contract.Error // matches fetch.ErrHostBusy or fetch.ErrFrontier
-	wait time.Duration   // until it is worth trying again; 0 when nothing says when
+	wait time.Duration   // until the next attempt; 0 if unknown
 }
 
 func (r *refusal) Error() string { return r.err.Error() }
 func (r *refusal) Unwrap() error { return r.err }
 
 func busy(name, why string, wait time.Duration) *refusal {
-	return &refusal{&contract.Error{Kind: contract.Timeout, Op: "queues.Leases", Message: "host busy: " + name + " " + why, Err: fetch.ErrHostBusy}, wait}
+	return &refusal{&contract.Error{Kind: contract.Timeout, Op: "queues.Leases",
+		Message: "host busy: " + name + " " + why, Err: fetch.ErrHostBusy}, wait}
 }
 
 func unavailable(name string) *refusal {
-	return &refusal{&contract.Error{Kind: contract.Storage, Op: "queues.Leases", Message: "frontier unavailable: who may ask " + name + " could not be found out", Err: fetch.ErrFrontier}, 0}
+	return &refusal{&contract.Error{Kind: contract.Storage, Op: "queues.Leases",
+		Message: "frontier unavailable: the shard of " + name + " did not answer", Err: fetch.ErrFrontier}, 0}
 }
 
 // eventLeases are the leases of one event.
@@ -66,12 +67,12 @@ type eventLeases struct {
 	leases map[string]*lease // by registrable domain
 }
 
-// begin is for an event under ctx. visits returns what was learned of the hosts of a domain.
+// begin starts the leases of an event. visits returns what the event learned about the hosts of a domain.
 func (l *Leases) begin(ctx context.Context, visits func(domain string) []frontier.Visit) *eventLeases {
 	return &eventLeases{Leases: l, ctx: ctx, owner: rand.Text(), visits: visits, leases: map[string]*lease{}}
 }
 
-// of returns the lease of a registrable domain, which may have to be taken.
+// of returns the lease of a registrable domain, which might not be taken yet.
 func (e *eventLeases) of(domain string) *lease {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -83,38 +84,35 @@ func (e *eventLeases) of(domain string) *lease {
 	return l
 }
 
-// lease is the right of an event to ask the hosts of a registrable domain. Its collections share it: it
-// is released when the last of them has.
+// lease is the right of an event to send requests to the hosts of a registrable domain. Its collections share the
+// lease, which ends with the last of them.
 type lease struct {
 	*eventLeases
 	domain string
 
-	mu    sync.Mutex // also while the shard is called for the beginning or the end of the lease
-	users int
-	under context.Context // ends with the lease; nil while there is none
-	end   context.CancelFunc
-	hosts map[string]frontier.HostState
-	// evidence is where the last complete collection of the domain lies: that of others when the lease began, and
-	// that of this event when it ends.
-	evidence frontier.Evidence
-	before   time.Time // when the lease before this one ended; zero for none
+	mu       sync.Mutex // held during acquire and release, too
+	users    int
+	under    context.Context // ends with the lease; nil while there is none
+	end      context.CancelFunc
+	hosts    map[string]frontier.HostState
+	evidence frontier.Evidence // of the domain's last complete collection, by this event or before it
+	before   time.Time         // when the previous lease ended; zero if there was none
 
 	keeping sync.WaitGroup // renew and watch
-	ends    atomic.Int64   // ms since 1970, by this clock
+	ends    atomic.Int64   // epoch.Millis, by this clock
 }
 
-// errCollected says that a domain was not leased because it has its contract.
+// errCollected is returned when a domain is not leased because it has its contract.
 var errCollected = errors.New("the domain was collected")
 
-// taking is how a lease is taken.
+// taking holds the options for taking a lease.
 type taking struct {
 	hosts  []string
-	waits  bool                // scrapers leave a busy domain to the next collector
-	unless *contract.Partition // where the domain is not leased if it has its contract there: errCollected
+	waits  bool                // scrapers leave the domain to this event once it is free
+	unless *contract.Partition // refuse with errCollected if the domain has its contract there
 }
 
-// take makes the caller a user of the lease, which begins with the first one, and asks about hosts that
-// were not asked about.
+// take adds a user to the lease. The first user acquires it; later ones may add hosts.
 func (l *lease) take(ctx context.Context, t taking) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -125,7 +123,7 @@ func (l *lease) take(ctx context.Context, t taking) error {
 	return nil
 }
 
-// ask calls the shard unless there is a lease and the hosts were asked about.
+// ask acquires the lease, or renews it for the state of hosts that were not named before.
 func (l *lease) ask(ctx context.Context, t taking) error {
 	if l.under != nil {
 		if l.under.Err() != nil {
@@ -137,17 +135,19 @@ func (l *lease) ask(ctx context.Context, t taking) error {
 	}
 	since := l.Now()
 	answer, err := l.Frontier.Of(l.domain).Acquire(ctx, frontier.AcquireRequest{
-		Domain: l.domain, Owner: l.owner, Seconds: int64(leaseTime / time.Second), Hosts: t.hosts, Try: !t.waits, Unless: t.unless,
+		Domain: l.domain, Owner: l.owner, Seconds: int64(leaseTime / time.Second), Hosts: t.hosts, Try: !t.waits,
+		Unless: t.unless,
 	})
 	switch {
 	case err != nil:
 		return l.failed(err)
-	case answer.Excluded: // since the event began, or no longer: the next event decides by what operators say then
+	// since this event read the exclusions, or until the shard reads them: the next event decides
+	case answer.Excluded:
 		return busy(l.domain, "is excluded from the frontier", 0)
 	case answer.Collected:
 		return errCollected
 	case !answer.Granted:
-		return busy(l.domain, "is being asked by another", time.Duration(answer.RetryIn)*time.Millisecond)
+		return busy(l.domain, "is leased to another", time.Duration(answer.RetryIn)*time.Millisecond)
 	}
 	for _, state := range answer.Hosts {
 		l.hosts[state.Host] = state
@@ -155,17 +155,18 @@ func (l *lease) ask(ctx context.Context, t taking) error {
 	l.ends.Store(since.Add(leaseTime).UnixMilli())
 	if l.under == nil {
 		l.evidence, l.before = answer.Evidence, contract.FromMillis(answer.LastOwned)
-		l.under, l.end = context.WithCancel(l.eventLeases.ctx) // it may outlive the collection that took it
+		l.under, l.end = context.WithCancel(l.eventLeases.ctx) // the lease might outlive the collection that took it
 		l.keeping.Go(l.renew)
 		l.keeping.Go(l.watch)
 	}
 	return nil
 }
 
-// failed logs that a shard gave an error, and returns what that means for its domain. What another
-// attempt will not mend is returned as it is.
+// failed logs the error of a shard. It returns an error that another attempt cannot fix unchanged, and a refusal for
+// any other.
 func (l *lease) failed(err error) error {
-	l.Log.Error("frontier_failed", "error_type", contract.KindOf(err), "error", err.Error(), "registrable_domain", l.domain)
+	l.Log.Error("frontier_failed", "error_type", contract.KindOf(err), "error", err.Error(),
+		"registrable_domain", l.domain)
 	switch contract.KindOf(err) {
 	case contract.Validation, contract.Parse, contract.Internal:
 		return err
@@ -173,7 +174,7 @@ func (l *lease) failed(err error) error {
 	return unavailable(l.domain)
 }
 
-// renew renews the lease until it ends. A lease that another has got ends.
+// renew renews the lease until it ends, or somebody else has it.
 func (l *lease) renew() {
 	for l.Sleep(l.under, leaseTime/3) == nil {
 		at := l.Now()
@@ -182,7 +183,8 @@ func (l *lease) renew() {
 		case l.under.Err() != nil:
 			return
 		case err != nil:
-			l.Log.Warn("frontier_failed", "error_type", contract.KindOf(err), "error", err.Error(), "registrable_domain", l.domain)
+			l.Log.Warn("frontier_failed", "error_type", contract.KindOf(err), "error", err.Error(),
+				"registrable_domain", l.domain)
 		case kept:
 			l.ends.Store(at.Add(leaseTime).UnixMilli())
 		default:
@@ -192,7 +194,7 @@ func (l *lease) renew() {
 	}
 }
 
-// watch ends the lease when it was not renewed in time, even while the shard is being waited for.
+// watch ends the lease when it expires, even while renew waits for the shard.
 func (l *lease) watch() {
 	for {
 		left := time.UnixMilli(l.ends.Load()).Sub(l.Now())
@@ -206,15 +208,14 @@ func (l *lease) watch() {
 	}
 }
 
-// lose ends the lease and the work under it: another event may have begun to ask the hosts.
+// lose ends the lease and cancels the work under it: another event might send requests already.
 func (l *lease) lose() {
 	l.Log.Warn("lease_lost", "registrable_domain", l.domain)
 	l.end()
 }
 
-// release ends the use of the lease by one that took it. With the last one the lease ends, and the shard
-// gets what was learned of the hosts, for those that ask them next. It gives an error when the shard did not take
-// the contracts of the domain that were rewritten under the lease.
+// release removes a user from the lease. The last release ends it and tells the shard what was learned about the
+// hosts. It fails if the shard did not take the contracts that were rewritten under the lease.
 func (l *lease) release(ctx context.Context, o collector.Outcome) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -228,8 +229,9 @@ func (l *lease) release(ctx context.Context, o collector.Outcome) error {
 	lost := l.under.Err() != nil
 	l.end()
 	l.keeping.Wait()
-	request := frontier.ReleaseRequest{Domain: l.domain, Owner: l.owner, Hosts: l.visits(l.domain), Evidence: l.evidence, Changes: changes}
-	tries := 2 // else a Retry-After might be lost
+	request := frontier.ReleaseRequest{Domain: l.domain, Owner: l.owner, Hosts: l.visits(l.domain),
+		Evidence: l.evidence, Changes: changes}
+	tries := 2 // so that a Retry-After is not lost
 	if lost && len(changes) == 0 {
 		tries = 1
 	}
@@ -237,7 +239,7 @@ func (l *lease) release(ctx context.Context, o collector.Outcome) error {
 		_, err := shard.Release(ctx, request)
 		return err
 	})
-	if !lost { // what another has is not taken again in this event
+	if !lost { // a lost lease is not taken again in this event
 		l.under = nil
 		clear(l.hosts)
 	}
@@ -247,11 +249,12 @@ func (l *lease) release(ctx context.Context, o collector.Outcome) error {
 	case len(changes) > 0:
 		return l.failed(err)
 	}
-	l.Log.Warn("frontier_failed", "error_type", contract.KindOf(err), "error", err.Error(), "registrable_domain", l.domain)
-	return nil // the lease ends by itself
+	l.Log.Warn("frontier_failed", "error_type", contract.KindOf(err), "error", err.Error(),
+		"registrable_domain", l.domain)
+	return nil // the lease expires
 }
 
-// announce sends the shard the contracts that were rewritten under a lease which others still use.
+// announce sends the shard rewritten contracts while the lease still has users.
 func (l *lease) announce(ctx context.Context, changes []frontier.Change) error {
 	if len(changes) == 0 {
 		return nil
@@ -265,7 +268,7 @@ func (l *lease) announce(ctx context.Context, changes []frontier.Change) error {
 	return nil
 }
 
-// call calls the shard of the domain, so many times where that fails.
+// call calls the shard of the domain, with retries.
 func (l *lease) call(ctx context.Context, tries int, do func(frontier.Remote) error) (err error) {
 	for try := 1; ; try++ {
 		if err = do(l.Frontier.Of(l.domain)); err == nil || try == tries || l.Sleep(ctx, time.Second) != nil {
@@ -285,14 +288,14 @@ func (l *lease) granted(admit fetch.Admit) collector.Lease {
 	return g
 }
 
-// readyIn returns after how long a host may be asked; not positive when it may be now, or was not asked about.
+// readyIn returns how long until a host is ready. It is not positive if the host is ready, or its state is unknown.
 func (l *lease) readyIn(host string) time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return readyAt(l.hosts[host]).Sub(l.Now())
 }
 
-// readyAt returns when a host may be asked. One that is not asked anyway keeps nothing waiting.
+// readyAt returns when a host is ready. Nothing waits for an excluded host.
 func readyAt(state frontier.HostState) time.Time {
 	if state.Excluded {
 		return time.Time{}
@@ -300,17 +303,17 @@ func readyAt(state frontier.HostState) time.Time {
 	return time.UnixMilli(max(state.ReadyAt, state.BlockedUntil))
 }
 
-// access is what the collections of a domain, one after the other, may ask: its own hosts, and those of other
-// domains while the collection has their leases. It is used by one goroutine at a time.
+// access grants the collections of a domain, one after the other, their requests: to its own hosts, and to hosts of
+// other domains, which it leases for one collection. It is used by one goroutine at a time.
 type access struct {
 	leases *eventLeases
 	own    *lease
 	taken  []*lease  // of other domains
-	forced time.Time // when an operator asked for the collection; zero when none did
+	forced time.Time // when an operator requested the collection; zero if none did
 }
 
-// Admit is the fetch.Admit of the collections. A domain that is not its own it takes when nobody else has it,
-// and keeps; it never waits for one, since another collection may wait for its own.
+// Admit implements fetch.Admit for the collections. It leases another domain if that is free and never waits for it,
+// since two collections might wait for each other.
 func (a *access) Admit(ctx context.Context, host string) (admission fetch.Admission, err error) {
 	l := a.leases.of(fetch.Registrable(host))
 	switch {
@@ -330,7 +333,7 @@ func (a *access) Admit(ctx context.Context, host string) (admission fetch.Admiss
 	return admission, nil
 }
 
-// release ends the use of other domains, when a collection has ended.
+// release releases the other domains at the end of a collection.
 func (a *access) release(ctx context.Context) {
 	var wg sync.WaitGroup
 	for _, l := range a.taken {
@@ -340,11 +343,11 @@ func (a *access) release(ctx context.Context) {
 	a.taken = nil
 }
 
-// unresolvedFor is how long the frontier leaves a name alone that did not resolve.
+// unresolvedFor is the time for which the frontier blocks a host whose name did not resolve.
 const unresolvedFor = time.Hour
 
-// admission returns whether a host may be asked, by the lease of its domain. A name that did not resolve is not
-// tried again for a while, unless that was found before the time forced.
+// admission returns the terms for requests to a host. A name that did not resolve is refused for a while, unless that
+// was found out before the time forced.
 func (l *lease) admission(ctx context.Context, host string, forced time.Time) (a fetch.Admission, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -356,16 +359,16 @@ func (l *lease) admission(ctx context.Context, host string, forced time.Time) (a
 	switch {
 	case state.Excluded:
 		return a, busy(host, "is excluded from the frontier", 0)
-	case time.UnixMilli(state.Unresolved).After(now) && !forced.Add(unresolvedFor).After(time.UnixMilli(state.Unresolved)):
-		return a, fetch.Failure(fetch.ErrNotResolved, errors.New("it did not within the last hour"))
+	case time.UnixMilli(state.Unresolved).After(now) &&
+		!forced.Add(unresolvedFor).After(time.UnixMilli(state.Unresolved)):
+		return a, fetch.Failure(fetch.ErrNotResolved, errors.New("it did not resolve within the last hour"))
 	case ready.Sub(now) > maxReadyWait:
-		return a, busy(host, "is to be left alone until "+ready.UTC().Format(time.RFC3339), ready.Sub(now))
+		return a, busy(host, "is not ready until "+ready.UTC().Format(time.RFC3339), ready.Sub(now))
 	}
 	return fetch.Admission{Lease: l.under, Delay: time.Duration(state.Delay) * time.Millisecond, ReadyAt: ready}, nil
 }
 
-// askable lists the hosts that the frontier may have: it has none whose names are no domains
-// of the DNS's letters, digits and hyphens.
+// askable returns the distinct hosts that are valid domain names, at most maxNamed: the frontier has no others.
 func askable(hosts ...string) (list []string) {
 	for _, host := range hosts {
 		if len(list) < maxNamed && contract.CheckDomain("host", host) == nil && !slices.Contains(list, host) {
@@ -375,27 +378,25 @@ func askable(hosts ...string) (list []string) {
 	return list
 }
 
-// Delays of messages that are sent again.
+// Delays of requeued messages.
 const (
-	// Where it is not known when a domain may be asked, the delay grows with the time that this has lasted.
+	// If it is unknown when a domain is free, the delay grows with the time that it has been busy.
 	minUnknownDelay = 30 * time.Second
 	maxUnknownDelay = 30 * time.Minute
-	// maxJitter is short, since the frontier keeps scrapers from a domain for a collector only so long after it
-	// has become free.
+	// maxJitter is short because the frontier reserves a free domain for a waiting collector only briefly.
 	maxJitter = 15 * time.Second
-	// maxScheduledWait is for how long after it was due a scheduled collection is requeued. A domain that has to be
-	// left alone for longer would gather one more message every hour, in which the frontier asks for it again.
+	// maxScheduledWait ends the requeuing of a scheduled collection, counted from its due time. The frontier
+	// schedules it again every hour, so a domain that is busy for longer would accumulate messages.
 	maxScheduledWait = 50 * time.Minute
 )
 
-// requeue sends the message of a domain that may not be asked now again, for when that is worth a try.
-// Unlike a retry this does not count as a delivery, so that no message is given up for it. A scheduled collection is
-// left to the frontier, which asks for it again, once the wait is too long.
+// requeue sends the message of a busy domain again, with a delay. Unlike a retry this is not counted as a failed
+// delivery. A scheduled collection that would wait too long is dropped: the frontier schedules it again.
 func (e *eventLeases) requeue(ctx context.Context, d domainDelivery, why *refusal) error {
 	body, since := d.Body(), d.work.BusySince
 	if since.IsZero() {
 		since = e.Now()
-		// A message that has no room for the field goes without it.
+		// A message that is too large for the field is sent without it.
 		if marked := contract.WithBusySince(body, since); contract.Fits(len(marked)) {
 			body = marked
 		}
@@ -408,7 +409,8 @@ func (e *eventLeases) requeue(ctx context.Context, d domainDelivery, why *refusa
 	}
 	wait = min(wait+mathrand.N(jitter+time.Second), MaxDelay)
 	requeued := !d.work.Scheduled || e.Now().Add(wait).Sub(d.work.RequestedAt) < maxScheduledWait
-	e.Log.Info("domain_busy", "registrable_domain", d.work.Domain, "delay_ms", wait.Milliseconds(), "busy_since", since.UTC(), "reason", why.err.Message, "requeued", requeued)
+	e.Log.Info("domain_busy", "registrable_domain", d.work.Domain, "delay_ms", wait.Milliseconds(),
+		"busy_since", since.UTC(), "reason", why.err.Message, "requeued", requeued)
 	if !requeued {
 		return nil
 	}

@@ -21,12 +21,17 @@ import (
 
 const domainQueue = "newsfork-domain-dev"
 
-func TestMessagesOfABusyDomainAreRequeued(t *testing.T) {
+func TestLease_BusyDomainIsRequeued(t *testing.T) {
 	f := newFixture(t)
 	f.lease(t, "a.sg")
 	var collected []string
-	f.steps.collect = func(m *contract.DomainMessage, _ bool) error { collected = append(collected, m.Domain); return nil }
-	a, b := &message{id: "1", body: domainBody("a.sg"), attempts: 3}, &message{id: "2", body: domainBody("b.sg"), attempts: 1}
+	f.steps.collect = func(m *contract.DomainMessage, _ bool) error {
+		collected = append(collected,
+			m.Domain)
+		return nil
+	}
+	a, b := &message{id: "1", body: domainBody("a.sg"), attempts: 3}, &message{id: "2", body: domainBody("b.sg"),
+		attempts: 1}
 	f.handle(t, domainQueue, a, b)
 	if a.settled != "ack" || b.settled != "ack" || !slices.Equal(collected, []string{"b.sg"}) {
 		t.Fatalf("busy: %s, free: %s, collected %v", a.settled, b.settled, collected)
@@ -41,14 +46,15 @@ func TestMessagesOfABusyDomainAreRequeued(t *testing.T) {
 	}
 
 	// However long it has been busy.
-	c := &message{id: "3", body: string(contract.WithBusySince(sent[0].Body, time.Now().Add(-1000*time.Hour))), attempts: 1}
+	c := &message{id: "3", body: string(contract.WithBusySince(sent[0].Body, time.Now().Add(-1000*time.Hour))),
+		attempts: 1}
 	f.handle(t, domainQueue, c)
 	if sent := f.domains.Sent(); c.settled != "ack" || len(sent) != 2 || sent[1].Delay > 80*time.Second {
 		t.Errorf("after a long time: %s, sent %+v", c.settled, sent[1])
 	}
 }
 
-func TestAMessageThatCannotBeRequeuedIsRetried(t *testing.T) {
+func TestLease_RequeueFails(t *testing.T) {
 	f := newFixture(t)
 	f.lease(t, "a.sg")
 	f.domains.Fail = func([]queues.Sent) error { return errors.New("the queue is away") }
@@ -59,7 +65,7 @@ func TestAMessageThatCannotBeRequeuedIsRetried(t *testing.T) {
 	}
 }
 
-func TestLeasesLastAsLongAsTheWork(t *testing.T) {
+func TestLease_LastsAsLongAsTheWork(t *testing.T) {
 	f := newFixture(t)
 	f.steps.collect = func(m *contract.DomainMessage, _ bool) error {
 		if f.shards.acquire(t, m.Domain).Granted {
@@ -89,9 +95,9 @@ func TestLeasesLastAsLongAsTheWork(t *testing.T) {
 	}
 }
 
-// TestWhatIsCollectedIsNotLeased: a merge asks the domain for nothing. Its lease is asked for speculatively; the shard gives
-// none for a domain that has its contract, and takes it back where it did not know.
-func TestWhatIsCollectedIsNotLeased(t *testing.T) {
+// TestLease_NotForCollectedDomains: a merge asks the domain for nothing. Its lease is asked for speculatively; the
+// shard gives none for a domain that has its contract, and takes it back where it did not know.
+func TestLease_NotForCollectedDomains(t *testing.T) {
 	f := newFixture(t)
 	f.steps.done = true
 	f.steps.collect = func(*contract.DomainMessage, bool) error { return nil }
@@ -104,7 +110,8 @@ func TestWhatIsCollectedIsNotLeased(t *testing.T) {
 		}
 		if known {
 			change := frontier.Change{Partition: work.Partition, Revision: 1, ChangedAt: 1}
-			if err := f.shards.remotes().Of("a.sg").Changed(t.Context(), frontier.Changed{Domain: "a.sg", Changes: []frontier.Change{change}}); err != nil {
+			if err := f.shards.remotes().Of("a.sg").Changed(t.Context(),
+				frontier.Changed{Domain: "a.sg", Changes: []frontier.Change{change}}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -119,17 +126,21 @@ func TestWhatIsCollectedIsNotLeased(t *testing.T) {
 	}
 }
 
-// TestASpeculativeLeaseIsGivenBack: when nothing may be worked on, and where operators excluded the domain since.
-func TestASpeculativeLeaseIsGivenBack(t *testing.T) {
+// TestLease_SpeculativeIsReleased: when nothing may be worked on, and where operators excluded the domain since.
+func TestLease_SpeculativeIsReleased(t *testing.T) {
 	for name, decide := range map[string]func(*contract.Controls){
-		"paused":   func(c *contract.Controls) { c.Pipeline.Paused = true },
-		"excluded": func(c *contract.Controls) { c.Exclusions = []contract.Exclusion{{Kind: "domain", Value: "a.sg"}} },
+		"paused": func(c *contract.Controls) { c.Pipeline.Paused = true },
+		"excluded": func(c *contract.Controls) {
+			c.Exclusions = []contract.Exclusion{{Kind: "domain",
+				Value: "a.sg"}}
+		},
 	} {
 		f := newFixture(t)
 		f.change(t, decide)
 		f.Controls = &controls.Store{Bucket: f.bucket} // another instance
 		f.steps.collect = func(*contract.DomainMessage, bool) error { t.Error("it was collected"); return nil }
-		for n, want := range map[string][]int{"paused": {1, 1}, "excluded": {1, 2}}[name] { // what was paused before need not be asked for
+		// what was paused before need not be asked for
+		for n, want := range map[string][]int{"paused": {1, 1}, "excluded": {1, 2}}[name] {
 			f.handle(t, domainQueue, &message{id: fmt.Sprint(n), body: domainBody("a.sg"), attempts: 1})
 			if c := f.shards.calls; c["acquire"] != want || c["release"] != want {
 				t.Errorf("%s, the time %d: calls %v", name, n+1, c)
@@ -138,9 +149,9 @@ func TestASpeculativeLeaseIsGivenBack(t *testing.T) {
 	}
 }
 
-// TestASpeculativeLeaseKeepsNoScraperAway: an event that finds a domain busy, and turns out not to need it, is not waited for, as one
-// is that needs it.
-func TestASpeculativeLeaseKeepsNoScraperAway(t *testing.T) {
+// TestLease_SpeculativeDoesNotBlockScrapers: an event that finds a domain busy, and turns out not to need it, is not
+// waited for, as one is that needs it.
+func TestLease_SpeculativeDoesNotBlockScrapers(t *testing.T) {
 	for name, c := range map[string]struct {
 		done, paused, waits bool
 	}{"a merge": {done: true}, "a pause": {paused: true}, "a collection": {waits: true}} {
@@ -153,7 +164,9 @@ func TestASpeculativeLeaseKeepsNoScraperAway(t *testing.T) {
 		}
 		shard := f.shards.remotes().Of("a.sg")
 		page := frontier.NewPage{URL: "https://a.sg/news/1", Type: "news", Priority: 1}
-		if _, err := shard.Put(t.Context(), frontier.Put{Domain: "a.sg", Partition: contract.Partition{Country: "sg", Category: "news", Date: "2026-01-28"}, Pages: []frontier.NewPage{page}}); err != nil {
+		if _, err := shard.Put(t.Context(), frontier.Put{Domain: "a.sg",
+			Partition: contract.Partition{Country: "sg", Category: "news", Date: "2026-01-28"},
+			Pages:     []frontier.NewPage{page}}); err != nil {
 			t.Fatal(err)
 		}
 		f.lease(t, "a.sg")
@@ -166,8 +179,8 @@ func TestASpeculativeLeaseKeepsNoScraperAway(t *testing.T) {
 	}
 }
 
-// TestACollectedDomainIsCollectedAgain: its contract was deleted, so the shard is asked once more.
-func TestACollectedDomainIsCollectedAgain(t *testing.T) {
+// The contract was deleted, so the lease is requested again.
+func TestLease_CollectedDomainIsForced(t *testing.T) {
 	f := newFixture(t)
 	collected := 0
 	f.steps.collect = func(*contract.DomainMessage, bool) error { collected++; return nil }
@@ -177,7 +190,8 @@ func TestACollectedDomainIsCollectedAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	change := frontier.Change{Partition: work.Partition, Revision: 1, ChangedAt: 1}
-	if err := f.shards.remotes().Of("a.sg").Changed(t.Context(), frontier.Changed{Domain: "a.sg", Changes: []frontier.Change{change}}); err != nil {
+	if err := f.shards.remotes().Of("a.sg").Changed(t.Context(),
+		frontier.Changed{Domain: "a.sg", Changes: []frontier.Change{change}}); err != nil {
 		t.Fatal(err)
 	}
 	f.handle(t, domainQueue, m)
@@ -186,21 +200,23 @@ func TestACollectedDomainIsCollectedAgain(t *testing.T) {
 	}
 }
 
-// TestWhatWasLearnedIsReported: whoever asks the hosts next waits as they want it.
-func TestWhatWasLearnedIsReported(t *testing.T) {
+// The next collector or scraper respects what this one learned about the hosts.
+func TestLease_ReleaseReportsHosts(t *testing.T) {
 	f := newFixture(t)
-	f.steps.visits = []frontier.Visit{{Host: "www.a.sg", AskedAt: time.Now().UnixMilli(), RetryAfter: 300, Delay: 5000, RobotsExpires: 1}}
+	f.steps.visits = []frontier.Visit{{Host: "www.a.sg", AskedAt: time.Now().UnixMilli(), RetryAfter: 300, Delay: 5000,
+		RobotsExpires: 1}}
 	f.steps.collect = func(*contract.DomainMessage, bool) error { return errors.New("as the test wants it") }
 	f.handle(t, domainQueue, &message{id: "1", body: domainBody("a.sg"), attempts: 1})
 	host := f.shards.acquire(t, "a.sg", "www.a.sg").Hosts[0]
-	if ready := time.Until(time.UnixMilli(host.ReadyAt)); host.Delay != 10_000 || ready < 290*time.Second || ready > 300*time.Second {
+	if ready := time.Until(time.UnixMilli(host.ReadyAt)); host.Delay != 10_000 || ready < 290*time.Second ||
+		ready > 300*time.Second {
 		t.Errorf("%+v", host)
 	}
 }
 
-// TestEvidenceTravelsWithTheLease: the collector learns where the domain was collected before, and the frontier where
+// TestLease_CarriesEvidence: the collector learns where the domain was collected before, and the frontier where
 // it has been now.
-func TestEvidenceTravelsWithTheLease(t *testing.T) {
+func TestLease_CarriesEvidence(t *testing.T) {
 	f := newFixture(t)
 	at := time.Now().Add(-time.Hour).Truncate(time.Millisecond)
 	earlier := contract.Partition{Country: "sg", Category: "news", Date: "2026-01-01"}
@@ -211,7 +227,8 @@ func TestEvidenceTravelsWithTheLease(t *testing.T) {
 		f.steps.gathered = collector.Evidence{Partition: earlier, At: at}
 		// What it puts while it has the lease is its own.
 		visit := frontier.Visit{Host: "a.sg", Delay: 7000, RobotsExpires: 1}
-		_, err := f.shards.remotes().Of(m.Domain).Put(t.Context(), frontier.Put{Domain: m.Domain, Partition: earlier, Owner: f.steps.owner, Visits: []frontier.Visit{visit}})
+		_, err := f.shards.remotes().Of(m.Domain).Put(t.Context(),
+			frontier.Put{Domain: m.Domain, Partition: earlier, Owner: f.steps.owner, Visits: []frontier.Visit{visit}})
 		return err
 	}
 	f.handle(t, domainQueue, &message{id: "1", body: domainBody("a.sg"), attempts: 1})
@@ -231,8 +248,8 @@ func TestEvidenceTravelsWithTheLease(t *testing.T) {
 	}
 }
 
-// TestHostsThatAreNotReady: an event waits for half a minute, and lets later ones wait longer.
-func TestHostsThatAreNotReady(t *testing.T) {
+// An event waits for half a minute; for longer waits the message is requeued.
+func TestLease_HostsNotReady(t *testing.T) {
 	for _, c := range []struct {
 		name      string
 		visit     frontier.Visit
@@ -267,9 +284,9 @@ func TestHostsThatAreNotReady(t *testing.T) {
 	}
 }
 
-// TestOperatorsDecide: a host that they blocked is left alone until then. One that only the frontier still has
+// TestLease_ExcludedHosts: a host that they blocked is left alone until then. One that only the frontier still has
 // as excluded, or already, is left to a later event, which goes by what operators say then.
-func TestOperatorsDecide(t *testing.T) {
+func TestLease_ExcludedHosts(t *testing.T) {
 	f := newFixture(t)
 	f.steps.collect = func(m *contract.DomainMessage, _ bool) error {
 		if m.Domain != "host.sg" {
@@ -290,7 +307,8 @@ func TestOperatorsDecide(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for domain, least := range map[string]time.Duration{"blocked.sg": 179 * time.Minute, "host.sg": 30 * time.Second, "domain.sg": 30 * time.Second} {
+	for domain, least := range map[string]time.Duration{"blocked.sg": 179 * time.Minute, "host.sg": 30 * time.Second,
+		"domain.sg": 30 * time.Second} {
 		m := &message{id: domain, body: domainBody(domain), attempts: 4}
 		before := len(f.domains.Sent())
 		f.handle(t, domainQueue, m)
@@ -301,9 +319,9 @@ func TestOperatorsDecide(t *testing.T) {
 	}
 }
 
-// TestHostsThatWereAskedWithinTheEvent: what a host asked for while the first message was worked on
+// TestLease_HostsOfThisEvent: what a host asked for while the first message was worked on
 // holds for the second, too.
-func TestHostsThatWereAskedWithinTheEvent(t *testing.T) {
+func TestLease_HostsOfThisEvent(t *testing.T) {
 	f := newFixture(t)
 	collected := 0
 	f.steps.collect = func(*contract.DomainMessage, bool) error {
@@ -312,18 +330,20 @@ func TestHostsThatWereAskedWithinTheEvent(t *testing.T) {
 		return nil
 	}
 	other := strings.ReplaceAll(domainBody("a.sg"), "2026-01-28", "2026-01-29")
-	f.handle(t, domainQueue, &message{id: "1", body: domainBody("a.sg"), attempts: 1}, &message{id: "2", body: other, attempts: 1})
+	f.handle(t, domainQueue, &message{id: "1", body: domainBody("a.sg"), attempts: 1},
+		&message{id: "2", body: other, attempts: 1})
 	if sent := f.domains.Sent(); collected != 1 || len(sent) != 1 || sent[0].Delay < 59*time.Minute {
 		t.Errorf("collected %d times, sent %+v", collected, sent)
 	}
 }
 
-// TestWithoutItsShardADomainIsLeftAlone: it costs no attempt, and the delay grows with the time.
-func TestWithoutItsShardADomainIsLeftAlone(t *testing.T) {
+// It uses no attempt of the message, and the delay grows.
+func TestLease_ShardFails(t *testing.T) {
 	f := newFixture(t)
 	f.shards.fail = func(string) error { return &contract.Error{Kind: contract.Timeout} }
 	f.steps.collect = func(*contract.DomainMessage, bool) error { t.Error("it was asked"); return nil }
-	for since, least := range map[time.Duration]time.Duration{0: 30 * time.Second, 10 * time.Minute: 5 * time.Minute, 100 * time.Hour: 30 * time.Minute} {
+	for since, least := range map[time.Duration]time.Duration{0: 30 * time.Second, 10 * time.Minute: 5 * time.Minute,
+		100 * time.Hour: 30 * time.Minute} {
 		body := domainBody("a.sg")
 		if since > 0 {
 			body = string(contract.WithBusySince([]byte(body), time.Now().Add(-since)))
@@ -348,8 +368,8 @@ func TestWithoutItsShardADomainIsLeftAlone(t *testing.T) {
 	}
 }
 
-// TestAWriteThatTheFrontierDidNotTake costs no attempt either.
-func TestAWriteThatTheFrontierDidNotTake(t *testing.T) {
+// A put that fails uses no attempt of the message.
+func TestLease_PutFails(t *testing.T) {
 	f := newFixture(t)
 	f.steps.collect = func(*contract.DomainMessage, bool) error {
 		return &contract.Error{Kind: contract.Storage, Err: fetch.ErrFrontier}
@@ -387,9 +407,8 @@ func (f *fixture) untilStopped(t *testing.T) (took *time.Duration) {
 	return took
 }
 
-// TestWorkWhoseLeaseIsLostStops, with what is left of the domain's messages: they belong to the event that
-// has the domain now.
-func TestWorkWhoseLeaseIsLostStops(t *testing.T) {
+// The event that has the lease now also gets the rest of the domain's messages.
+func TestLease_LostStopsTheWork(t *testing.T) {
 	simulate(t, func(t *testing.T, f *fixture) {
 		took := f.untilStopped(t)
 		f.shards.lie = func(operation string) []byte {
@@ -398,19 +417,21 @@ func TestWorkWhoseLeaseIsLostStops(t *testing.T) {
 			}
 			return nil
 		}
-		a, b := &message{id: "1", body: domainBody("a.sg"), attempts: 4}, &message{id: "2", body: domainBody("a.sg"), attempts: 1}
+		a, b := &message{id: "1", body: domainBody("a.sg"), attempts: 4}, &message{id: "2", body: domainBody("a.sg"),
+			attempts: 1}
 		f.handle(t, domainQueue, a, b)
 		if a.settled != "ack" || b.settled != "ack" || *took != 10*time.Second {
 			t.Errorf("%s, %s after %v", a.settled, b.settled, *took)
 		}
-		if sent := f.domains.Sent(); len(sent) != 2 || sent[0].Delay < 30*time.Second || sent[1].Delay < 30*time.Second {
+		if sent := f.domains.Sent(); len(sent) != 2 || sent[0].Delay < 30*time.Second ||
+			sent[1].Delay < 30*time.Second {
 			t.Errorf("sent %+v, want both messages, for when the other event's lease may be over", sent)
 		}
 	})
 }
 
-// TestALeaseThatCannotBeRenewed is over at its end by our clock, even while an answer is waited for.
-func TestALeaseThatCannotBeRenewed(t *testing.T) {
+// The lease ends on time by our clock, even while a renewal is pending.
+func TestLease_RenewalFails(t *testing.T) {
 	for name, away := range map[string]func(){"errors": func() {}, "no answer": func() { time.Sleep(time.Hour) }} {
 		t.Run(name, func(t *testing.T) {
 			simulate(t, func(t *testing.T, f *fixture) {
@@ -432,8 +453,8 @@ func TestALeaseThatCannotBeRenewed(t *testing.T) {
 	}
 }
 
-// TestALeaseIsRenewed for as long as the work takes, also when a renewal fails now and then.
-func TestALeaseIsRenewed(t *testing.T) {
+// The lease is renewed for as long as the work takes, even if some renewals fail.
+func TestLease_Renewal(t *testing.T) {
 	simulate(t, func(t *testing.T, f *fixture) {
 		took := f.untilStopped(t)
 		n := 0
@@ -450,13 +471,14 @@ func TestALeaseIsRenewed(t *testing.T) {
 	})
 }
 
-// TestHostsOfOtherDomains: a collection gets the domain of a host only while nobody else has it, keeps it,
+// TestLease_HostsOfOtherDomains: a collection gets the domain of a host only while nobody else has it, keeps it,
 // and releases it with what was learned.
-func TestHostsOfOtherDomains(t *testing.T) {
+func TestLease_HostsOfOtherDomains(t *testing.T) {
 	f := newFixture(t)
 	f.lease(t, "busy.sg")
 	f.lease(t, "slow.sg")
-	f.shards.release(t, "slow.sg", frontier.Visit{Host: "www.slow.sg", RetryAfter: 600}, frontier.Visit{Host: "gone.slow.sg", Unresolved: true})
+	f.shards.release(t, "slow.sg", frontier.Visit{Host: "www.slow.sg", RetryAfter: 600},
+		frontier.Visit{Host: "gone.slow.sg", Unresolved: true})
 	f.steps.visits = []frontier.Visit{}
 	f.steps.collect = func(*contract.DomainMessage, bool) error {
 		ask := func(host string) error {
@@ -501,8 +523,8 @@ func TestHostsOfOtherDomains(t *testing.T) {
 	}
 }
 
-// TestCollectionsOfAnEventShareDomains: a domain that two of them ask is released when both have finished.
-func TestCollectionsOfAnEventShareDomains(t *testing.T) {
+// A domain that two collections use is released when both have finished.
+func TestLease_SharedWithinAnEvent(t *testing.T) {
 	f := newFixture(t)
 	taken, first, both := make(chan struct{}), make(chan struct{}), sync.WaitGroup{}
 	both.Add(1)
@@ -528,14 +550,15 @@ func TestCollectionsOfAnEventShareDomains(t *testing.T) {
 		}
 		return nil
 	}
-	f.handle(t, domainQueue, &message{id: "1", body: domainBody("a.sg"), attempts: 1}, &message{id: "2", body: domainBody("b.sg"), attempts: 1})
+	f.handle(t, domainQueue, &message{id: "1", body: domainBody("a.sg"), attempts: 1},
+		&message{id: "2", body: domainBody("b.sg"), attempts: 1})
 	if !f.shards.acquire(t, "shared.sg").Granted {
 		t.Error("it is still leased")
 	}
 }
 
-// TestACollectionBeginsEarlyEnough: an event that is over before its last collection is killed with it.
-func TestACollectionBeginsEarlyEnough(t *testing.T) {
+// An event that ends before its last collection would be killed with it.
+func TestDomain_LatestStart(t *testing.T) {
 	for _, c := range []struct {
 		name      string
 		took      time.Duration // by the first collection
@@ -556,7 +579,8 @@ func TestACollectionBeginsEarlyEnough(t *testing.T) {
 				return nil
 			}
 			other := strings.ReplaceAll(domainBody("a.sg"), "2026-01-28", "2026-01-29")
-			a, b := &message{id: "1", body: domainBody("a.sg"), attempts: 1}, &message{id: "2", body: other, attempts: 1}
+			a, b := &message{id: "1", body: domainBody("a.sg"), attempts: 1}, &message{id: "2", body: other,
+				attempts: 1}
 			f.handle(t, "newsfork-domain-dev", a, b)
 			if collected != c.collected || a.settled != "ack" || b.settled != "ack" {
 				t.Errorf("collected %d times, %s, %s", collected, a.settled, b.settled)

@@ -21,7 +21,8 @@ var place = contract.Partition{Country: "sg", Category: "news", Date: "2026-01-2
 
 func (f *fixture) change(t *testing.T, change func(c *contract.Controls)) {
 	t.Helper()
-	if _, err := f.Controls.Change(t.Context(), func(c *contract.Controls) error { change(c); return nil }); err != nil {
+	if _, err := f.Controls.Change(t.Context(),
+		func(c *contract.Controls) error { change(c); return nil }); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -37,12 +38,13 @@ func (f *fixture) stats(t *testing.T) contract.Stats {
 
 // document is what a collection of a domain ends with.
 func document(reachable bool) *contract.Document {
-	d := &contract.Document{Reachable: reachable, CollectedAt: contract.Time{Time: time.Date(2026, 1, 28, 9, 30, 0, 0, time.UTC)}}
+	d := &contract.Document{Reachable: reachable, CollectedAt: contract.Time{Time: time.Date(2026, 1, 28, 9, 30, 0, 0,
+		time.UTC)}}
 	d.Robots.Exists, d.Processing.ProcessingDurationMS = reachable, 1250
 	return d
 }
 
-func TestTheLedgerRecordsWhatHappened(t *testing.T) {
+func TestLedger_Records(t *testing.T) {
 	f := newFixture(t)
 	send := func(sender processor.Sender, domains ...string) {
 		t.Helper()
@@ -94,19 +96,24 @@ func TestTheLedgerRecordsWhatHappened(t *testing.T) {
 	}
 	f.steps.document = func(m *contract.DomainMessage) *contract.Document { return document(m.Domain != "c.sg") }
 	f.handle(t, "newsfork-domain-dev",
-		&message{id: "a", body: domainBody("a.sg"), attempts: 1}, &message{id: "b", body: domainBody("b.sg"), attempts: 1},
-		&message{id: "c", body: domainBody("c.sg"), attempts: 1}, &message{id: "o", body: domainBody("out.sg"), attempts: 1})
-	expect("two collected, one retried, one excluded", contract.ProcessingStats{FilesProcessed: 1, DomainsProcessed: 2, DomainsPending: 2})
+		&message{id: "a", body: domainBody("a.sg"), attempts: 1},
+		&message{id: "b", body: domainBody("b.sg"), attempts: 1},
+		&message{id: "c", body: domainBody("c.sg"), attempts: 1}, &message{id: "o", body: domainBody("out.sg"),
+			attempts: 1})
+	expect("two collected, one retried, one excluded", contract.ProcessingStats{FilesProcessed: 1, DomainsProcessed: 2,
+		DomainsPending: 2})
 	f.handle(t, "newsfork-domain-dev", &message{id: "c", body: domainBody("c.sg"), attempts: 4})
 	f.giveUp(t, "newsfork-domain-dev", "d", domainBody("d.sg"))
-	expect("one unreachable, one given up", contract.ProcessingStats{FilesProcessed: 1, DomainsProcessed: 2, DomainsFailed: 2})
+	expect("one unreachable, one given up", contract.ProcessingStats{FilesProcessed: 1, DomainsProcessed: 2,
+		DomainsFailed: 2})
 	s := f.stats(t)
-	if s.Excluded != 1 || s.Collection != (contract.CollectionStats{RobotsFound: 2, RobotsRate: 0.5, AvgProcessingMS: 1250}) {
+	if s.Excluded != 1 || s.Collection != (contract.CollectionStats{RobotsFound: 2, RobotsRate: 0.5,
+		AvgProcessingMS: 1250}) {
 		t.Errorf("collection: %+v, excluded %d", s.Collection, s.Excluded)
 	}
 }
 
-func TestForcedWorkIsPendingUntilItIsDone(t *testing.T) {
+func TestLedger_ForcedWorkIsPending(t *testing.T) {
 	f := newFixture(t)
 	f.steps.collect = func(*contract.DomainMessage, bool) error { return nil }
 	collected := time.Date(2026, 1, 28, 9, 30, 0, 0, time.UTC)
@@ -134,7 +141,7 @@ func TestForcedWorkIsPendingUntilItIsDone(t *testing.T) {
 	}
 }
 
-func TestExcludedDomainsAreNeverCollected(t *testing.T) {
+func TestExclusion_Domains(t *testing.T) {
 	f := newFixture(t)
 	var collected []string
 	var mu sync.Mutex
@@ -145,10 +152,13 @@ func TestExcludedDomainsAreNeverCollected(t *testing.T) {
 		return nil
 	}
 	f.change(t, func(c *contract.Controls) {
-		c.Exclusions = []contract.Exclusion{{Kind: contract.ExcludeDomain, Value: "out.sg"}, {Kind: contract.ExcludeHost, Value: "www.half.sg"}, {Kind: contract.ExcludeURL, Value: "https://half.sg/private/*"}}
+		c.Exclusions = []contract.Exclusion{{Kind: contract.ExcludeDomain, Value: "out.sg"},
+			{Kind: contract.ExcludeHost, Value: "www.half.sg"},
+			{Kind: contract.ExcludeURL, Value: "https://half.sg/private/*"}}
 	})
 	messages := []*message{
-		{id: "1", body: domainBody("out.sg"), attempts: 1}, {id: "2", body: domainBody("half.sg"), attempts: 1}, {id: "3", body: domainBody("out.sg"), attempts: 4},
+		{id: "1", body: domainBody("out.sg"), attempts: 1}, {id: "2", body: domainBody("half.sg"), attempts: 1},
+		{id: "3", body: domainBody("out.sg"), attempts: 4},
 	}
 	f.handle(t, "newsfork-domain-dev", messages...)
 	if !slices.Equal(collected, []string{"half.sg"}) {
@@ -159,7 +169,8 @@ func TestExcludedDomainsAreNeverCollected(t *testing.T) {
 			t.Errorf("message %s was %s", m.id, m.settled)
 		}
 	}
-	for link, want := range map[string]bool{"https://www.half.sg/": true, "https://half.sg/private/x": true, "https://half.sg/": false, "https://cdn.out.sg/": true} {
+	for link, want := range map[string]bool{"https://www.half.sg/": true, "https://half.sg/private/x": true,
+		"https://half.sg/": false, "https://cdn.out.sg/": true} {
 		if got := f.steps.excluded(link); got != want {
 			t.Errorf("%s: the collector gets %v", link, got)
 		}
@@ -171,9 +182,9 @@ func TestExcludedDomainsAreNeverCollected(t *testing.T) {
 	}
 }
 
-// TestExcludedHostsAreNoFailures: a domain of which no host may be asked counts as excluded, regardless of its
+// TestExclusion_HostsAreNoFailures: a domain of which no host may be asked counts as excluded, regardless of its
 // message's attempts.
-func TestExcludedHostsAreNoFailures(t *testing.T) {
+func TestExclusion_HostsAreNoFailures(t *testing.T) {
 	f := newFixture(t)
 	f.steps.collect = func(*contract.DomainMessage, bool) error {
 		return fmt.Errorf("%w: www.half.sg is not asked", collector.ErrExcluded)
@@ -186,16 +197,21 @@ func TestExcludedHostsAreNoFailures(t *testing.T) {
 	f.handle(t, "newsfork-seed-dev", &message{id: "1", body: seedBody(), attempts: 1})
 	m := &message{id: "2", body: domainBody("half.sg"), attempts: 4}
 	f.handle(t, "newsfork-domain-dev", m)
-	if s := f.stats(t); m.settled != "ack" || s.Excluded != 1 || s.Processing.DomainsFailed != 0 || s.Processing.DomainsPending != 0 {
+	if s := f.stats(t); m.settled != "ack" || s.Excluded != 1 || s.Processing.DomainsFailed != 0 ||
+		s.Processing.DomainsPending != 0 {
 		t.Errorf("%s, excluded %d, %+v", m.settled, s.Excluded, s.Processing)
 	}
 }
 
 // However often messages are delivered while the pipeline is paused, each is there once in the end,
 // with all of its retries left.
-func TestAPauseLosesNothing(t *testing.T) {
+func TestPause_LosesNothing(t *testing.T) {
 	f := newFixture(t)
-	f.steps.process = func(_ *contract.SeedMessage, _ processor.Sender) error { t.Error("a file was processed"); return nil }
+	f.steps.process = func(_ *contract.SeedMessage,
+		_ processor.Sender) error {
+		t.Error("a file was processed")
+		return nil
+	}
 	f.steps.collect = func(*contract.DomainMessage, bool) error { t.Error("a domain was collected"); return nil }
 	since := f.now
 	f.change(t, func(c *contract.Controls) { c.Pipeline = contract.Pipeline{Paused: true, Since: contract.At(since)} })
@@ -205,7 +221,8 @@ func TestAPauseLosesNothing(t *testing.T) {
 	}
 	for _, c := range []struct {
 		elapsed, delay time.Duration
-	}{{0, 30 * time.Second}, {time.Minute, 30 * time.Second}, {10 * time.Minute, 5 * time.Minute}, {240 * time.Hour, 30 * time.Minute}} {
+	}{{0, 30 * time.Second}, {time.Minute, 30 * time.Second}, {10 * time.Minute, 5 * time.Minute}, {240 * time.Hour,
+		30 * time.Minute}} {
 		f.now = since.Add(c.elapsed)
 		for queue, list := range bodies {
 			sent := map[string]*queues.Memory{"newsfork-seed-dev": f.seeds, "newsfork-domain-dev": f.domains}[queue]
@@ -257,7 +274,7 @@ func TestAPauseLosesNothing(t *testing.T) {
 	}
 }
 
-func TestWithoutTheControlsNothingIsFetched(t *testing.T) {
+func TestControls_Fail(t *testing.T) {
 	f := newFixture(t)
 	f.steps.collect = func(*contract.DomainMessage, bool) error { t.Error("a domain was collected"); return nil }
 	f.bucket.Fail = func(op, key string) error {
@@ -271,15 +288,16 @@ func TestWithoutTheControlsNothingIsFetched(t *testing.T) {
 	if m.settled != "retry" || m.delay != 20*time.Second {
 		t.Errorf("%s after %v", m.settled, m.delay)
 	}
-	work := ledger.Work{Queue: "newsfork-domain-dev", Key: "prod/country=sg/category=news/date=2026-01-28/a.sg/urls/raw_0001-0.json"}
+	work := ledger.Work{Queue: "newsfork-domain-dev",
+		Key: "prod/country=sg/category=news/date=2026-01-28/a.sg/urls/raw_0001-0.json"}
 	reasons, err := ledger.New(f.db).Reasons(t.Context(), []ledger.Work{work})
 	if err != nil || len(reasons[work]) != 1 || reasons[work][0].ErrorType != contract.Storage {
 		t.Errorf("reasons: %+v, %v", reasons, err)
 	}
 }
 
-// TestFilesAtOnceKeepTheirDomainsApart: the consumer keeps nothing of one file that another could get.
-func TestFilesAtOnceKeepTheirDomainsApart(t *testing.T) {
+// Two files processed at once share no state in the consumer.
+func TestSeed_ConcurrentFiles(t *testing.T) {
 	f := newFixture(t)
 	var both, sent sync.WaitGroup
 	both.Add(2)
@@ -292,12 +310,14 @@ func TestFilesAtOnceKeepTheirDomainsApart(t *testing.T) {
 	}
 	for _, category := range []string{"news", "finance"} {
 		sent.Go(func() {
-			f.handle(t, "newsfork-seed-dev", &message{id: category, body: strings.ReplaceAll(seedBody(), "news", category), attempts: 1})
+			f.handle(t, "newsfork-seed-dev", &message{id: category,
+				body: strings.ReplaceAll(seedBody(), "news", category), attempts: 1})
 		})
 	}
 	sent.Wait()
 	for _, category := range []string{"news", "finance"} {
-		page, err := ledger.New(f.db).Domains(t.Context(), ledger.DomainQuery{Filter: contract.Filter{Category: category}, Limit: 9})
+		page, err := ledger.New(f.db).Domains(t.Context(),
+			ledger.DomainQuery{Filter: contract.Filter{Category: category}, Limit: 9})
 		if err != nil {
 			t.Fatal(err)
 		}

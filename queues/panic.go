@@ -7,16 +7,17 @@ import (
 	"github.com/newsfork/seed-engine/contract"
 )
 
-// panicked is the cause of an internal error: the stack of a panic, for the log.
+// panicked is the cause of an internal error, with the stack of the panic for the log.
 type panicked struct{ stack string }
 
-func (p *panicked) Error() string { return "the log has its stack" }
+func (p *panicked) Error() string { return "see the stack in the log" }
 
-// recovered turns a panic of work into an internal error.
+// recovered calls work and returns a panic as an internal error.
 func recovered(work func() error) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			err = &contract.Error{Kind: contract.Internal, Op: "queues.Consumer", Message: fmt.Sprint("panic: ", r), Err: &panicked{string(debug.Stack())}}
+			err = &contract.Error{Kind: contract.Internal, Op: "queues.Consumer", Message: fmt.Sprint("panic: ", r),
+				Err: &panicked{string(debug.Stack())}}
 		}
 	}()
 	return work()

@@ -7,16 +7,15 @@ import (
 	"github.com/newsfork/seed-engine/contract"
 )
 
-// The delay of messages during a pause grows with the pause: a long one then costs little, and after
-// a short one work resumes soon.
+// The delay of messages grows with the pause: a long pause costs little, and work resumes soon after a short one.
 const (
 	minPauseDelay   = time.Second
 	firstPauseDelay = 30 * time.Second // unless three times the delay of a retry is shorter
 	maxPauseDelay   = 30 * time.Minute
 )
 
-// requeuePaused sends the messages of a paused pipeline again with a delay. Being new messages they
-// have used no retry, so that none is given up however long the pause lasts.
+// requeuePaused sends the messages of a paused pipeline again with a delay. New messages have used no retries, so none
+// becomes a dead letter however long the pause lasts.
 func (c *Consumer) requeuePaused(ctx context.Context, queue string, messages []Message, pause contract.Pipeline) {
 	delay := c.pauseDelay(pause)
 	role := contract.QueueRole(queue)

@@ -31,10 +31,10 @@ type Sent struct {
 
 var _ Producer = (*Memory)(nil)
 
-// NewMemory makes an empty queue.
+// NewMemory returns an empty queue.
 func NewMemory() *Memory { return &Memory{} }
 
-// Sent gives the messages that were sent, in order.
+// Sent returns the messages that were sent, in order.
 func (m *Memory) Sent() []Sent {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -13,7 +13,7 @@ import (
 	"github.com/newsfork/seed-engine/queues/producertest"
 )
 
-func TestMemoryProducerConforms(t *testing.T) {
+func TestMemory_Conforms(t *testing.T) {
 	m := queues.NewMemory()
 	received := func(mark string, _ int) (bodies []string) {
 		for _, s := range m.Sent() {
@@ -31,7 +31,7 @@ func TestMemoryProducerConforms(t *testing.T) {
 	}
 }
 
-func TestMemoryProducerDelay(t *testing.T) {
+func TestMemory_Delay(t *testing.T) {
 	m := queues.NewMemory()
 	for _, delay := range []time.Duration{0, 1, time.Second, 1500 * time.Millisecond, queues.MaxDelay} {
 		if err := m.SendOne(context.Background(), []byte(`1`), delay); err != nil {
@@ -48,7 +48,7 @@ func TestMemoryProducerDelay(t *testing.T) {
 	}
 }
 
-func TestMemoryProducerFail(t *testing.T) {
+func TestMemory_Fail(t *testing.T) {
 	broken := errors.New("broken")
 	m := queues.NewMemory()
 	m.Fail = func(messages []queues.Sent) error {

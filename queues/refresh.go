@@ -9,24 +9,23 @@ import (
 	"github.com/newsfork/seed-engine/ledger"
 )
 
-// maxRefreshWait is how long a refresh may be requeued because its host is busy. After that the frontier has
-// given the entry point again.
+// maxRefreshWait ends the requeuing of a refresh whose host is busy. By then the frontier has sent it again.
 const maxRefreshWait = 10 * time.Minute
 
-// isRefresh reports whether a message asks for a refresh. The frontier gives it again, so that it needs no retry.
+// isRefresh reports whether a message requests a refresh. It needs no retries: the frontier sends it again.
 func isRefresh(queue string, m Message) bool {
 	_, ok, err := contract.ParseRefresh(m.Body())
 	return ok && err == nil && contract.QueueRole(queue) == contract.DomainQueue
 }
 
-// refreshDelivery is a delivery of a message that asks for a refresh.
+// refreshDelivery is a delivery of a message that requests a refresh.
 type refreshDelivery struct {
 	Message
 	work *contract.Refresh
 }
 
-// refresh looks at one entry point. The message is done in any case: the frontier gives an entry point
-// again whose refresh did not end, so that none needs a retry or ends in the dead letters.
+// refresh refreshes one entry point. It acknowledges the message in any case: the frontier sends a refresh again that
+// did not finish.
 func (e *domainEvent) refresh(ctx context.Context, d refreshDelivery) {
 	c := e.consumer
 	if e.exclusions.Domain(d.work.Domain) || e.exclusions.URL(d.work.URL) {
@@ -38,7 +37,8 @@ func (e *domainEvent) refresh(ctx context.Context, d refreshDelivery) {
 		for _, doc := range done.Rewritten {
 			e.settlement.record(func(l *ledger.Changes) {
 				l.Domains = append(l.Domains, ledger.DomainChange{
-					Partition: doc.Processing.Partition, Domain: doc.Domain, Revision: doc.Revision, ChangedAt: doc.Processing.ProcessedAt.Time,
+					Partition: doc.Processing.Partition, Domain: doc.Domain, Revision: doc.Revision,
+					ChangedAt: doc.Processing.ProcessedAt.Time,
 				})
 			})
 		}

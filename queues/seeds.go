@@ -8,7 +8,7 @@ import (
 	"github.com/newsfork/seed-engine/processor"
 )
 
-// handleSeeds works on the messages of a batch of SEED_QUEUE one after another.
+// handleSeeds works through a batch of SEED_QUEUE, one message after the other.
 func (c *Consumer) handleSeeds(ctx context.Context, queue string, messages []Message) {
 	s := c.newSettlement(queue)
 	for _, m := range messages {
@@ -18,7 +18,7 @@ func (c *Consumer) handleSeeds(ctx context.Context, queue string, messages []Mes
 	s.settle(ctx)
 }
 
-// seed does what a seed message asks for: it goes on with an orchestration, or processes a raw file.
+// seed continues an orchestration or processes a raw file.
 func (c *Consumer) seed(ctx context.Context, s *settlement, m Message) error {
 	work, err := contract.ParseSeed(m.Body())
 	if err == nil {
@@ -43,7 +43,7 @@ func (c *Consumer) seed(ctx context.Context, s *settlement, m Message) error {
 	return err
 }
 
-// file processes a raw file, and records what became of it and which domains were sent.
+// file processes a raw file, and records the result and the domains that were sent.
 func (c *Consumer) file(ctx context.Context, s *settlement, m Message, work *contract.SeedMessage) error {
 	raw := work.RawFile()
 	if work.Force && work.RequestedAt.IsZero() {
@@ -53,11 +53,11 @@ func (c *Consumer) file(ctx context.Context, s *settlement, m Message, work *con
 	sender := c.newSender(ledger.Queued{Partition: work.Partition, At: c.Now(), RequiredSince: required})
 	change := ledger.FileChange{RawFile: raw, Queued: m.Sent()}
 	var result processor.Result
-	defer func() { // also after a panic: what was sent before it was sent
+	defer func() { // also after a panic: some domains may have been sent
 		s.record(func(l *ledger.Changes) {
 			l.QueuedDomains = append(l.QueuedDomains, sender.unrecorded()...)
 			switch {
-			case result.Deleted: // there is nothing to keep a record of
+			case result.Deleted: // there is nothing to record
 			case result.Skipped:
 				l.FoundFiles = append(l.FoundFiles, change)
 			default:

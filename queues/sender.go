@@ -14,17 +14,16 @@ import (
 )
 
 const (
-	// maxUnrecorded is how many domains of a file are collected before they are written to the ledger:
-	// a file with more costs one write for each so many, every other file one in all.
+	// maxUnrecorded caps the domains of a file that wait for a write to the ledger. A file with fewer costs one write.
 	maxUnrecorded = 20_000
 
-	// maxSeen is how many domains of a file are remembered, so that later parts of it do not record
-	// them again. Any further ones are recorded with every part, which is only slower.
+	// maxSeen caps the domains of a file that are remembered so as not to be recorded twice. Beyond it recording is
+	// only slower.
 	maxSeen = 100_000
 )
 
-// recordingSender sends the messages of one file, and notes for the ledger which domains were sent. It
-// is safe for concurrent use.
+// recordingSender sends the messages of one file and records their domains in the ledger. It is safe for concurrent
+// use.
 type recordingSender struct {
 	queue  processor.Sender // DOMAIN_QUEUE
 	ledger Recorder
@@ -35,7 +34,7 @@ type recordingSender struct {
 	seen map[uint64]struct{} // hashes of the domains that were sent
 }
 
-// newSender returns a sender for one file. queued says what all of its domains have in common.
+// newSender returns a sender for one file. queued holds what its domains have in common.
 func (c *Consumer) newSender(queued ledger.Queued) *recordingSender {
 	return &recordingSender{queue: c.Domains, ledger: c.Ledger, log: c.Log, sent: queued, seen: map[uint64]struct{}{}}
 }
@@ -56,7 +55,8 @@ func (s *recordingSender) Send(ctx context.Context, b *contract.Batch) error {
 		return nil
 	}
 	if err := s.ledger.Record(ctx, ledger.Changes{QueuedDomains: []ledger.Queued{s.sent}}); err != nil {
-		s.log.Warn("ledger_failed", "error_type", contract.KindOf(err), "error", err.Error(), "domains", len(s.sent.Names))
+		s.log.Warn("ledger_failed", "error_type", contract.KindOf(err), "error", err.Error(),
+			"domains", len(s.sent.Names))
 	}
 	s.sent.Names = nil
 	return nil
@@ -73,7 +73,7 @@ func (s *recordingSender) note(domain string) {
 	s.sent.Names = append(s.sent.Names, domain)
 }
 
-// unrecorded returns the domains that were sent and are not in the ledger yet.
+// unrecorded returns the domains that are sent and not yet in the ledger.
 func (s *recordingSender) unrecorded() []ledger.Queued {
 	s.mu.Lock()
 	defer s.mu.Unlock()

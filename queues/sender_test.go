@@ -15,7 +15,7 @@ type taken struct{}
 func (taken) Send(context.Context, *contract.Batch) error          { return nil }
 func (taken) SendOne(context.Context, []byte, time.Duration) error { return nil }
 
-func TestADomainOfSeveralPartsIsRecordedOnce(t *testing.T) {
+func TestSender_RecordsDomainsOnce(t *testing.T) {
 	c := &Consumer{Domains: taken{}}
 	for range 2 { // files
 		sender := c.newSender(ledger.Queued{})

@@ -10,8 +10,8 @@ import (
 	"github.com/newsfork/seed-engine/ledger"
 )
 
-// settlement collects how the messages of one event ended and what the ledger has to record of it, all
-// in one write. It is safe for concurrent use until settle is called.
+// settlement gathers the results of one event's messages, and writes them to the ledger at once. It is safe for
+// concurrent use until settle is called.
 type settlement struct {
 	consumer *Consumer
 	queue    string
@@ -21,7 +21,7 @@ type settlement struct {
 	changes  ledger.Changes
 }
 
-// failure is a message that is to be retried.
+// failure is a message that will be retried.
 type failure struct {
 	message  Message
 	err      error
@@ -32,15 +32,14 @@ func (c *Consumer) newSettlement(queue string) *settlement {
 	return &settlement{consumer: c, queue: queue}
 }
 
-// record adds to what is written to the ledger.
+// record adds to the changes for the ledger.
 func (s *settlement) record(add func(c *ledger.Changes)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	add(&s.changes)
 }
 
-// end notes how the work on a message that began at start ended. It acknowledges the message when err
-// is nil; retries wait for settle.
+// end acknowledges a message if err is nil. Otherwise settle retries it. start is when the work on it began.
 func (s *settlement) end(m Message, start time.Time, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -52,7 +51,7 @@ func (s *settlement) end(m Message, start time.Time, err error) {
 	s.changes.Finished = append(s.changes.Finished, s.workOf(m))
 }
 
-// workOf is what a message asks for. One about a domain may have 100 KB, and is not read twice.
+// workOf returns the work that a message requests. A message about a domain may have 100 KB and is not parsed twice.
 func (s *settlement) workOf(m Message) ledger.Work {
 	if d, ok := m.(domainDelivery); ok {
 		return deadletters.WorkOfDomain(s.queue, d.work)
@@ -60,8 +59,8 @@ func (s *settlement) workOf(m Message) ledger.Work {
 	return deadletters.WorkOf(s.queue, m.Body())
 }
 
-// settle writes to the ledger what was recorded, and why messages failed. Only then it retries the failed messages, so
-// that a dead letter can say why. The ledger being unavailable stops nothing: a dead letter then has no reason.
+// settle writes the changes and the reasons of failures to the ledger, and then retries the failed messages, so that
+// a dead letter finds its reason there. If the ledger fails, dead letters have no reason.
 func (s *settlement) settle(ctx context.Context) {
 	c := s.consumer
 	failures := make([]ledger.Failure, len(s.failures))
@@ -86,11 +85,12 @@ func (s *settlement) settle(ctx context.Context) {
 	}
 }
 
-// giveUp makes a message a dead letter at once, since the same bytes would fail again, and reports whether that
-// succeeded. Done twice, it is one dead letter: it has the message's id.
+// giveUp stores a malformed message as a dead letter without retries, and reports whether that succeeded. The dead
+// letter has the message's id, so a redelivery stores the same one.
 func (s *settlement) giveUp(ctx context.Context, m Message, why *ledger.Failure) bool {
 	letter := deadletters.Message{ID: m.ID(), Body: m.Body(), Sent: m.Sent(), Failure: why}
-	err := s.consumer.DeadLetters.Put(ctx, contract.SiblingQueue(s.queue, contract.DeadLetterQueue), []deadletters.Message{letter})[0]
+	err := s.consumer.DeadLetters.Put(ctx, contract.SiblingQueue(s.queue, contract.DeadLetterQueue),
+		[]deadletters.Message{letter})[0]
 	if err != nil {
 		s.consumer.logFailure("dead_letter_failed", m, err)
 	}

@@ -67,7 +67,8 @@ func (s *shards) Call(_ context.Context, _, operation string, request []byte) (a
 // acquire leases a domain to another owner, and returns whether that was granted.
 func (s *shards) acquire(t *testing.T, domain string, hosts ...string) frontier.Acquired {
 	t.Helper()
-	a, err := s.remotes().Of(domain).Acquire(t.Context(), frontier.AcquireRequest{Domain: domain, Owner: "another event", Seconds: 60, Hosts: hosts})
+	a, err := s.remotes().Of(domain).Acquire(t.Context(), frontier.AcquireRequest{Domain: domain,
+		Owner: "another event", Seconds: 60, Hosts: hosts})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +78,8 @@ func (s *shards) acquire(t *testing.T, domain string, hosts ...string) frontier.
 // release ends what acquire began.
 func (s *shards) release(t *testing.T, domain string, visits ...frontier.Visit) {
 	t.Helper()
-	if _, err := s.remotes().Of(domain).Release(t.Context(), frontier.ReleaseRequest{Domain: domain, Owner: "another event", Hosts: visits}); err != nil {
+	if _, err := s.remotes().Of(domain).Release(t.Context(),
+		frontier.ReleaseRequest{Domain: domain, Owner: "another event", Hosts: visits}); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -50,7 +50,8 @@ func expect(t T, got, want []string) {
 	got = slices.Sorted(slices.Values(got))
 	want = slices.Sorted(slices.Values(want))
 	if !slices.Equal(got, want) {
-		t.Errorf("got %d messages, want %d; first: got %.200q, want %.200q", len(got), len(want), got[:min(1, len(got))], want[:min(1, len(want))])
+		t.Errorf("got %d messages, want %d; first: got %.200q, want %.200q", len(got), len(want),
+			got[:min(1, len(got))], want[:min(1, len(want))])
 	}
 }
 

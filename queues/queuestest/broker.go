@@ -50,12 +50,12 @@ type Broker struct {
 	ids     int
 }
 
-// New makes a broker with empty queues.
+// New returns a broker with empty queues.
 func New(configuration ...Queue) *Broker {
 	return &Broker{queues: configuration, waiting: map[string][]*message{}}
 }
 
-// Lost returns the bodies of messages that were given up where there is no dead-letter queue.
+// Lost returns the bodies of messages that failed for good without a dead-letter queue.
 func (b *Broker) Lost() []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -72,10 +72,10 @@ func (b *Broker) Waiting(queue string) (bodies []string) {
 	return bodies
 }
 
-// Drain delivers until no message waits, but for those that are withheld.
+// Drain delivers all pending messages except withheld ones.
 func (b *Broker) Drain(ctx context.Context) error { return b.DrainFor(ctx, 1<<62) }
 
-// DrainFor delivers until no message waits, or d has passed.
+// DrainFor is like Drain but stops after d.
 func (b *Broker) DrainFor(ctx context.Context, d time.Duration) error {
 	end := time.Now().Add(d)
 	for ctx.Err() == nil {
@@ -153,11 +153,12 @@ func (b *Broker) take(q Queue, now time.Time) (taken []*message, at time.Time) {
 		n = 1 + b.Shuffle.IntN(n)
 	}
 	taken = ready[:n]
-	b.waiting[q.Name] = slices.DeleteFunc(b.waiting[q.Name], func(m *message) bool { return slices.Contains(taken, m) })
+	b.waiting[q.Name] = slices.DeleteFunc(b.waiting[q.Name],
+		func(m *message) bool { return slices.Contains(taken, m) })
 	return taken, time.Time{}
 }
 
-// deliver has a batch consumed, and does what it says of each message.
+// deliver passes a batch to the consumer and settles its messages.
 func (b *Broker) deliver(ctx context.Context, batch batch) {
 	deliveries := make([]queues.Message, len(batch.messages))
 	for i, m := range batch.messages {
@@ -183,7 +184,7 @@ func (b *Broker) deliver(ctx context.Context, batch batch) {
 	}
 }
 
-// enqueue adds a message, as often as it is to be delivered.
+// enqueue adds the copies of a message.
 func (b *Broker) enqueue(queue string, m *message) {
 	for range max(1, b.Copies) {
 		b.waiting[queue] = append(b.waiting[queue], &message{id: m.id, body: m.body, sent: m.sent, due: m.due})
@@ -215,7 +216,8 @@ func (p producer) SendOne(ctx context.Context, body []byte, delay time.Duration)
 	if err := queues.Check(body, delay); err != nil {
 		return err
 	}
-	return queues.SendFault("queues.SendOne", p.send(ctx, [][]byte{bytes.Clone(body)}, time.Duration(queues.Seconds(delay))*time.Second))
+	return queues.SendFault("queues.SendOne", p.send(ctx, [][]byte{bytes.Clone(body)},
+		time.Duration(queues.Seconds(delay))*time.Second))
 }
 
 func (p producer) send(ctx context.Context, bodies [][]byte, delay time.Duration) error {
@@ -243,7 +245,7 @@ func (p producer) send(ctx context.Context, bodies [][]byte, delay time.Duration
 	return nil
 }
 
-// Backlog returns what waits in a queue.
+// Backlog returns the backlog of a queue.
 func (b *Broker) Backlog(queue string) (waiting contract.Backlog) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

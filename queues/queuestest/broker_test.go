@@ -14,7 +14,7 @@ import (
 	"github.com/newsfork/seed-engine/queues/producertest"
 )
 
-func TestProducerConforms(t *testing.T) {
+func TestBroker_ProducerConforms(t *testing.T) {
 	b := New(Queue{Name: "q", MaxBatchSize: 10})
 	p := b.Producer("q")
 	received := func(mark string, _ int) []string {
@@ -59,7 +59,7 @@ func expect(t *testing.T, got []string, want ...string) {
 	}
 }
 
-func TestBatchesAreFullOrWait(t *testing.T) {
+func TestBroker_Batches(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := New(Queue{Name: "q", MaxBatchSize: 3, MaxBatchTimeout: 10 * time.Second})
 		send(t, b, 4, 0)
@@ -68,9 +68,10 @@ func TestBatchesAreFullOrWait(t *testing.T) {
 	})
 }
 
-func TestRetriesAndDeadLetters(t *testing.T) {
+func TestBroker_RetriesAndDeadLetters(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := New(Queue{Name: "q", MaxBatchSize: 2, MaxRetries: 2, DeadLetterQueue: "dead"}, Queue{Name: "dead", MaxBatchSize: 2, MaxRetries: 1})
+		b := New(Queue{Name: "q", MaxBatchSize: 2, MaxRetries: 2, DeadLetterQueue: "dead"},
+			Queue{Name: "dead", MaxBatchSize: 2, MaxRetries: 1})
 		send(t, b, 2, 0)
 		got := drain(t, b, func(m queues.Message) {
 			if string(m.Body()) == "0" && m.Attempts() == 2 {
@@ -83,7 +84,7 @@ func TestRetriesAndDeadLetters(t *testing.T) {
 	})
 }
 
-func TestUnsettledMessagesComeAgain(t *testing.T) {
+func TestBroker_UnsettledIsRedelivered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := New(Queue{Name: "q", MaxBatchSize: 2, MaxRetries: 1})
 		send(t, b, 1, 0)
@@ -91,7 +92,7 @@ func TestUnsettledMessagesComeAgain(t *testing.T) {
 	})
 }
 
-func TestCopiesShuffledAndWithheld(t *testing.T) {
+func TestBroker_CopiesShuffledAndWithheld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := New(Queue{Name: "q", MaxBatchSize: 4})
 		b.Copies, b.Shuffle = 2, rand.New(rand.NewPCG(1, 2))
@@ -110,7 +111,7 @@ func TestCopiesShuffledAndWithheld(t *testing.T) {
 	})
 }
 
-func TestEventsRunAtOnce(t *testing.T) {
+func TestBroker_ConcurrentEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := New(Queue{Name: "q", MaxBatchSize: 1})
 		b.Events = 3
