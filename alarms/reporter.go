@@ -16,7 +16,7 @@ import (
 const (
 	// maxPosts caps the changes that one run posts. More wait only after an outage of the webhook.
 	maxPosts = 20
-	// postTimeout is how long the webhook has to answer.
+	// postTimeout limits a post.
 	postTimeout = 10 * time.Second
 	// MaxPosting bounds the time that one Report takes to post. It reserves its changes for that long, even if it
 	// is killed.

@@ -73,7 +73,7 @@ var rules = []rule{
 	},
 }
 
-// counts is what the value of a rule is computed from.
+// counts is the input of a rule's value.
 type counts struct {
 	ledger.Window // the rule's
 	DeadLetters   contract.DeadLetterCounts

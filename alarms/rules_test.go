@@ -136,7 +136,7 @@ func TestAlarmsFireAndRecover(t *testing.T) {
 	}
 }
 
-// TestFrontierAlarms: the shards are looked at every five minutes, and judged by the last look.
+// The frontier is read every five minutes and judged by the last reading.
 func TestFrontierAlarms(t *testing.T) {
 	w := newWorld(t)
 	at := func(minute int) time.Time { return noon.Add(time.Duration(minute) * time.Minute) }

@@ -41,7 +41,7 @@ type DeadLetterError struct {
 	FailedAt     time.Time `json:"failed_at"`
 }
 
-// DeadLetterContext is where the message failed.
+// DeadLetterContext locates the failure of the message.
 type DeadLetterContext struct {
 	QueueName            string `json:"queue_name"`
 	WorkerVersion        string `json:"worker_version"`

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Messages are for operators: they say what was wrong, not which function noticed.
+// Operators read reasons, so these do not contain function names.
 func TestReasonNamesNoFunction(t *testing.T) {
 	inner := &Error{Kind: Parse, Op: "dataset.Next", Message: "byte 7: expected a value"}
 	for _, c := range []struct {

@@ -44,7 +44,7 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// rawKeys says for every key whether it is a raw file (f), its checkpoint (c) or neither (-).
+// rawKeys maps keys to f (raw file), c (its checkpoint) or - (neither).
 var rawKeys = []struct{ what, key string }{
 	{"f", "raw/country=sg/category=news/date=2026-01-28/raw_0001.json"},
 	{"f", "raw/country=kr/category=gov-news_2/date=2024-02-29/raw_123456.json"},
@@ -128,7 +128,7 @@ func FuzzParseRawKey(f *testing.F) {
 	})
 }
 
-// letterKeys says for every key whether it is a dead letter.
+// letterKeys maps keys to whether they are dead letters.
 var letterKeys = []struct {
 	ok  bool
 	key string

@@ -74,8 +74,8 @@ type Continuation struct {
 	RequestedAt time.Time `json:"requested_at,omitzero"`
 }
 
-// SeedWork is what a SEED_QUEUE message requests: exactly one field is set, or none when the message is an
-// event notification about an object that is not a raw file.
+// SeedWork is the request in a SEED_QUEUE message. Exactly one field is set, or none if the message is an event
+// notification about an object that is not a raw file.
 type SeedWork struct {
 	File     *SeedMessage
 	Continue *Continuation
@@ -145,7 +145,7 @@ type DomainMessage struct {
 	URLsCount   int       `json:"urls_count,omitempty"` // length of that list
 	Force       bool      `json:"force,omitempty"`
 	RequestedAt time.Time `json:"requested_at,omitzero"` // see SeedMessage
-	// BusySince is when another event was first found working on the domain.
+	// BusySince is the first time another event was found working on the domain.
 	BusySince time.Time `json:"busy_since,omitzero"`
 	// Scheduled is set on messages that the frontier sends, and repeats until the domain was collected.
 	Scheduled bool `json:"scheduled,omitempty"`

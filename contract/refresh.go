@@ -60,8 +60,8 @@ func (d *Document) Again(p Partition, at time.Time) *DomainMessage {
 	if d.Authority != nil {
 		m.Authority = *d.Authority
 	}
-	// DomainURL has the host to try if the bare domain does not answer: the one that answered last time, else that
-	// of any URL.
+	// DomainURL names the host to try if the bare domain does not answer: the one that answered last time, else
+	// that of any URL.
 	if host := d.Technical.ServerInfo.EffectiveHost; host != nil {
 		m.DomainURL = "https://" + *host + "/"
 		return m

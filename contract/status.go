@@ -85,7 +85,7 @@ type TrendHour struct {
 type Backlog struct {
 	Messages int64 `json:"messages"`
 	Bytes    int64 `json:"bytes"`
-	// Oldest is when the oldest message was sent; nil if there is none or the platform does not say.
+	// Oldest is the time at which the oldest message was sent; nil if unknown or without messages.
 	Oldest *Time `json:"oldest"`
 }
 

@@ -10,7 +10,7 @@ import (
 	"github.com/newsfork/seed-engine/contract"
 )
 
-// fill gives every field below v a value, and pointers, lists and maps too.
+// fill sets every field below v, including pointers, lists and maps.
 func fill(v reflect.Value, rnd *rand.Rand) {
 	switch v.Kind() {
 	case reflect.Struct:

@@ -258,7 +258,7 @@ const newestDocument = `{"domain":"a.sg","domain_id":"gov:sg:a.sg","authority":"
 	`"source":{"raw_file_path":"raw/country=sg/category=news/date=2026-01-29/raw_0003.json"},` +
 	`"urls":[{"url":"https://a.sg/1"},{"url":"https://www.a.sg/2"},{"url":"https://x.a.sg/3"}]}`
 
-// fill gives the engine something of everything.
+// fill stores an example of everything.
 func fill(t *testing.T, f *fixture) {
 	t.Helper()
 	at := f.now.Add(-time.Minute)

@@ -115,7 +115,7 @@ func TestUploadRepeated(t *testing.T) {
 	put("finished", "?orchestrate=true", 409, "already_exists", notQueued, 2)
 }
 
-// TestUploadCallerGone has the client hang up while the file is stored: it is queued all the same.
+// A client that hangs up while the file is stored must not keep it from being queued.
 func TestUploadCallerGone(t *testing.T) {
 	f := newFixture(t, nil)
 	ctx, hangUp := context.WithCancel(t.Context())

@@ -7,7 +7,7 @@ import (
 	"github.com/newsfork/seed-engine/contract"
 )
 
-// domainNames are what callers send and what stands in keys; "" means refused.
+// domainNames maps input to the form in keys; "" means refused.
 var domainNames = []struct{ given, want string }{
 	{"mom.gov.sg", "mom.gov.sg"},
 	{"MOM.Gov.SG", "mom.gov.sg"},

@@ -182,7 +182,7 @@ func (a *API) locate(r *http.Request, f contract.Filter) (*contract.DomainDetail
 	return detail, nil
 }
 
-// document reads a stored JSON document. It returns nil if there is none.
+// document reads a stored JSON document, nil if missing.
 func (a *API) document(ctx context.Context, key string) (json.RawMessage, error) {
 	body, err := a.Bucket.Get(ctx, key)
 	if errors.Is(err, r2.ErrNotFound) {

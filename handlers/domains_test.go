@@ -155,7 +155,7 @@ func TestADomainIsCollectedAgain(t *testing.T) {
 		t.Errorf("once queued it is %s", d.Record.State)
 	}
 
-	// Of a document that says more, and of the partition that was asked for.
+	// A document with more fields, in the requested partition.
 	f.store(t, contract.DomainDir{Partition: place, Domain: "b.sg"}.Document(),
 		strings.NewReplacer("a.sg", "b.sg", "-29", "-28",
 			`"revision":7`, `"revision":7,"technical_metadata":{"server_info":{"effective_host":"m.b.sg"}}`).Replace(
@@ -198,7 +198,7 @@ func TestADomainIsCollectedAgain(t *testing.T) {
 	sent()
 }
 
-// A host finds its registrable domain, and an error type that there is none of is not taken for one without domains.
+// A host finds its registrable domain. An unknown error type is refused rather than matched with nothing.
 func TestDomainsAreFoundByTheirHosts(t *testing.T) {
 	f := open(t)
 	if d := get[contract.DomainDetail](t, f, "GET", "/api/v1/seeds/domains/www.a.sg", ""); d.Domain != "a.sg" {

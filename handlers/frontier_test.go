@@ -62,7 +62,7 @@ func urlsOf(l contract.FrontierLease) []string {
 	return urls
 }
 
-// hosts gives a page of each of n hosts, of different domains.
+// hosts returns n URLs on hosts of different domains.
 func hosts(n int) []string {
 	urls := make([]string, n)
 	for i := range urls {
@@ -193,7 +193,7 @@ func TestLeaseFilters(t *testing.T) {
 	}
 }
 
-// TestReportsAreIdempotent: a report that comes again, late, or from someone else changes nothing.
+// Repeated, late and foreign reports change nothing.
 func TestReportsAreIdempotent(t *testing.T) {
 	f := newFixture(t, nil)
 	put(t, f, hosts(4)...)

@@ -22,8 +22,8 @@ func (a *API) live(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// ReadinessAge is how long an answer of the stores is reused. The route is public and must not let anyone run up
-// calls of R2 and D1.
+// ReadinessAge is the lifetime of a cached check. The route is public and must not let anyone run up calls of R2
+// and D1.
 const ReadinessAge = 5 * time.Second
 
 // readiness caches the last answer of the stores. Concurrent callers wait for the same check.

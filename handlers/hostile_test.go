@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// parameters gives the names of an operation's parameters in the query.
+// parameters returns the names of an operation's query parameters.
 func (o *operation) parameters() (names []string) {
 	for _, p := range o.Parameters {
 		if name, is := strings.CutPrefix(p.Ref, "#/components/parameters/"); is {
@@ -56,7 +56,7 @@ var hostileValues = []string{
 	"[]", "{}", "[null]", "[[]]", "[{}]", `[""]`, `{"":null}`, strings.Repeat("[", 9000) + strings.Repeat("]", 9000),
 }
 
-// spoiled gives JSON with each of its values in turn replaced by each of the hostile ones.
+// spoiled returns copies of JSON with one value replaced by a hostile one.
 func spoiled(t *testing.T, body string) (list []string) {
 	t.Helper()
 	var root any

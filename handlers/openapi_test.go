@@ -84,7 +84,7 @@ func compile(t testing.TB, pointer string) *jsonschema.Schema {
 
 var pointerText = strings.NewReplacer("~", "~0", "/", "~1")
 
-// find gives the path of the description that a request's path is an instance of.
+// find returns the described path that matches a request's path.
 func find(path string) string {
 	best := ""
 	for template := range openAPI().Paths {
@@ -184,7 +184,7 @@ func TestOpenAPIDescribesEveryRoute(t *testing.T) {
 // request is one that succeeds, or whose object does not exist.
 type request struct{ target, body string }
 
-// requests has a request for every operation that succeeds, and for those with a 404 one that does not.
+// requests maps every operation to a request that succeeds, and one that finds nothing if it has a 404.
 var requests = map[string][2]request{
 	"index":       {{"/", ""}},
 	"health":      {{"/health", ""}},

@@ -34,7 +34,7 @@ type Envelope struct {
 	Error   *ErrorBody `json:"error,omitempty"`
 }
 
-// ErrorBody tells callers what went wrong.
+// ErrorBody is the error in an envelope.
 type ErrorBody struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`

@@ -1,6 +1,5 @@
-// Package info is the news feed's own logic: what an article is, how the descriptions of many sources
-// become one, which topic it belongs to, and how readers page through all of them. It fetches and stores
-// nothing; the packages below it do.
+// Package info is the domain of the news feed: articles, how descriptions from many sources become one, topics, and
+// paging. It fetches and stores nothing; the packages below it do.
 package info
 
 import (
@@ -12,15 +11,15 @@ import (
 	"github.com/newsfork/seed-engine/markup"
 )
 
-// The sources, as they stand in Article.Source and in the API's filter.
+// Sources, as in Article.Source and in the API's filter.
 const (
 	Naver    = "naver"
 	NewsData = "newsdata"
 	Feed     = "feed" // RSS, Atom, JSON Feed and news sitemaps of a configured list
-	Seed     = "seed" // what the Seed Engine found
+	Seed     = "seed" // the Seed Engine's feed
 )
 
-// Sources are all of them, in the order in which they are shown.
+// Sources lists all sources in the order of the API.
 var Sources = []string{Naver, NewsData, Feed, Seed}
 
 // Category is the topic of an article.
@@ -30,33 +29,33 @@ const (
 	Environment Category = "environment"
 	Energy      Category = "energy"
 	AI          Category = "ai"
-	// All is the feed of every article, also of those without a topic. It is no article's category.
+	// All is every article, including those without a topic. No article has it as its category.
 	All Category = "all"
 )
 
-// Categories are the topics, in the order of the API; of two that fit equally the first one wins.
+// Categories lists the topics in the order of the API. In a tie the first one wins.
 var Categories = []Category{Environment, Energy, AI}
 
-// Article is one article. Times have millisecond precision, since cursors do.
+// Article is a news article. Times have millisecond precision, as cursors do.
 type Article struct {
 	ID            string // unique; letters, digits, "-" and "_"
 	Key           string // equal for all spellings of the URL
 	URL           string // as the source gave it, byte for byte
 	Title         string // plain text
-	Snippet       string // plain text, "" when there is none
+	Snippet       string // plain text, or ""
 	Source        string // one of Sources
 	SourceName    string // of the publisher
-	SourceIconURL string // "" when unknown, as the URLs below
+	SourceIconURL string // "" if unknown, as the URLs below
 	ThumbnailURL  string
 	VideoURL      string
 	PublishedAt   time.Time // never changes once stored
-	Category      Category  // "" when no topic fits
-	Evidence      []Match   // what Category was decided by
+	Category      Category  // "" if no topic fits
+	Evidence      []Match   // why Category was chosen
 	Keywords      []string  // as the source gave them
-	AITag         string    // the topic that the source's own model gave, "" when there is none
+	AITag         string    // topic from the source's own model, or ""
 }
 
-// Limits of an article. What is longer is cut (texts) or dropped (URLs).
+// Limits of an article. Longer texts are cut, longer URLs dropped.
 const (
 	MaxTitle    = 500  // characters
 	MaxSnippet  = 2000 // characters
@@ -67,11 +66,10 @@ const (
 	maxID       = 64  // bytes
 )
 
-// Key returns the form in which URLs are compared, "" for what is no http or https URL: canonical
-// (see markup.AppendCanonical), and without scheme, leading "www." and final slash, which sources
-// write or leave out as they please.
+// Key returns the form in which URLs are compared: canonical (see markup.AppendCanonical), without scheme, leading
+// "www." and final slash, on which sources differ. It returns "" for anything but http and https URLs.
 func Key(url string) string {
-	absolute, ok := markup.Resolve("", []byte(url)) // percent-encodes what is not
+	absolute, ok := markup.Resolve("", []byte(url)) // percent-encodes
 	if !ok {
 		return ""
 	}
@@ -89,7 +87,7 @@ func Key(url string) string {
 	return path
 }
 
-// idOf derives an id from a URL, as the original service did, so that its articles keep theirs.
+// idOf derives an id from a URL as the original service did, so that its articles keep their ids.
 func idOf(source, url string) string {
 	sum := md5.Sum([]byte(url))
 	return source + "_" + hex.EncodeToString(sum[:])[:12]

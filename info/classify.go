@@ -8,33 +8,33 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Subject is what an article's topic is inferred from. All of it is plain text.
+// Subject is the input of Classify. All of it is plain text.
 type Subject struct {
 	Title      string
 	Snippet    string
 	Keywords   []string
-	Tag        string   // of the source's model
+	Tag        string   // from the source's model
 	Categories []string // the source's own
 }
 
 // Match is a reason for a category.
 type Match struct {
 	Category Category `json:"category"`
-	Keyword  string   `json:"keyword"` // as it stands in the list of keywords, or the source's category
+	Keyword  string   `json:"keyword"` // as in the list of keywords, or the source's category
 	Field    string   `json:"field"`   // title, snippet, keywords, tag or source_category
 	Points   int      `json:"points"`
 }
 
-// enough is how many points make a category: one strong keyword anywhere, or a weak one in the title.
+// enough is the number of points that make a category: one strong keyword anywhere, or a weak one in the title.
 const enough = 2
 
-// sourceCategories are the categories of sources that mean one of ours. Most do not: "technology" is not AI,
-// nor "science" energy.
+// sourceCategories maps categories of sources to ours. Most have no equivalent: "technology" is not AI, "science"
+// is not energy.
 var sourceCategories = map[string]Category{"environment": Environment, "energy": Energy,
 	"artificial intelligence": AI}
 
-// Classify returns the category with the most points, and all that speaks for it; "" when none has enough.
-// In a tie the points of the title decide, then the order of Categories.
+// Classify returns the category with the most points and its evidence, or "" if none has enough. Ties go to the
+// higher points of the title, then to the order of Categories.
 func Classify(s Subject) (Category, []Match) {
 	var found []Match
 	for _, f := range []struct {
@@ -86,7 +86,7 @@ func decide(found []Match) (best Category, evidence []Match) {
 func words(text string) []string {
 	var list []string
 	var run []rune
-	var of rune // the script of the run
+	var of rune // script of run
 	for _, r := range norm.NFC.String(text) {
 		if k := script(r); k != of {
 			if len(run) > 0 {
@@ -104,7 +104,7 @@ func words(text string) []string {
 	return without(list)
 }
 
-// script distinguishes what a word may consist of; 0 is no part of a word.
+// script returns the script of a character of a word, 0 for other characters.
 func script(r rune) rune {
 	switch {
 	case unicode.Is(unicode.Hangul, r):
@@ -115,12 +115,12 @@ func script(r rune) rune {
 	return 0
 }
 
-// keyword is one of the list, read.
+// keyword is a parsed entry of the list.
 type keyword struct {
 	category Category
 	points   int
 	text     string
-	parts    []part // of consecutive words
+	parts    []part // consecutive words
 }
 
 type part struct {
@@ -129,7 +129,7 @@ type part struct {
 	inside bool // the word contains it, as Korean compounds do
 }
 
-// in reports whether the keyword stands in a text.
+// in reports whether a text contains the keyword.
 func (k *keyword) in(text []string) bool {
 	for i := range text {
 		if i+len(k.parts) > len(text) {
@@ -161,8 +161,8 @@ func (p part) is(word string) bool {
 	return word == p.text
 }
 
-// newKeyword reads an entry of the list: words, of which one with "*" means every word that begins so. A
-// Korean word is found within compounds ("폐배터리", "재생에너지를"), with "^" only where the compound begins.
+// newKeyword parses an entry of the list: words, where a final "*" stands for any ending. Korean words also match
+// within compounds ("폐배터리", "재생에너지를"); with "^" only at their beginning.
 func newKeyword(entry string) keyword {
 	k := keyword{text: strings.NewReplacer("*", "", "^", "").Replace(entry)}
 	for w := range strings.FieldsSeq(entry) {
@@ -180,7 +180,7 @@ func newKeyword(entry string) keyword {
 	return k
 }
 
-// without removes the words that mean something else than their parts, and "AI" from texts on bird flu.
+// without removes words whose parts mislead, and "AI" from texts on bird flu.
 func without(text []string) []string {
 	flu := slices.ContainsFunc(birdFlu, func(k keyword) bool { return k.in(text) })
 	var kept []string

@@ -8,20 +8,20 @@ import (
 	"github.com/newsfork/seed-engine/epoch"
 )
 
-// Cursor is a place in the order of articles: newest first, then by descending id. A page begins
-// behind it. It need not be the place of an article that still exists.
+// Cursor is a position in the order of articles: newest first, then by descending id. A page begins after it. The
+// cursor's article need not exist any more.
 type Cursor struct {
 	At epoch.Millis
-	ID string // "" stands before every id: all articles of the millisecond are behind the cursor's
+	ID string // "" sorts before every id of the millisecond
 }
 
-// CursorOf is the place of an article.
+// CursorOf returns the position of an article.
 func CursorOf(a *Article) Cursor { return Cursor{epoch.MillisOf(a.PublishedAt), a.ID} }
 
 // maxCursorTime is the end of the year 9999.
 var maxCursorTime = epoch.MillisOf(time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC))
 
-// ParseCursor reads {milliseconds}_{id}, or milliseconds alone. The id may contain "_".
+// ParseCursor parses {milliseconds}_{id} or milliseconds alone. The id can contain "_".
 func ParseCursor(s string) (c Cursor, ok bool) {
 	ms, id, hasID := strings.Cut(s, "_")
 	n, err := strconv.ParseInt(ms, 10, 64)
@@ -39,7 +39,7 @@ func (c Cursor) String() string {
 	return strconv.FormatInt(int64(c.At), 10) + "_" + c.ID
 }
 
-// Before reports whether c stands before d: whether it is newer.
+// Before reports whether c is newer than d.
 func (c Cursor) Before(d Cursor) bool {
 	if c.At != d.At {
 		return c.At > d.At

@@ -9,26 +9,26 @@ import (
 	"github.com/newsfork/seed-engine/markup"
 )
 
-// Draft is an article as a source describes it: nothing of it is checked.
+// Draft is an article as a source describes it, unchecked.
 type Draft struct {
-	Plain         bool   // Title and Snippet are text already, and not HTML
-	ID            string // of the source, "" when it has none
+	Plain         bool   // Title and Snippet are text, not HTML
+	ID            string // the source's, or ""
 	URL           string
 	Title         string
 	Snippet       string
 	SourceName    string // "" for the host of the URL
 	SourceIconURL string
-	ThumbnailURL  string // relative to the URL perhaps, as the two others
+	ThumbnailURL  string // can be relative to URL, as the two others
 	VideoURL      string
-	Published     string    // a date in any spelling that markup.ParseDate reads
-	Zone          string    // of Published where that names none; "" is UTC
-	PublishedAt   time.Time // instead of Published, when the source's format has been read already
+	Published     string    // a date in any form of markup.ParseDate
+	Zone          string    // of Published if that names none; "" is UTC
+	PublishedAt   time.Time // instead of Published, if already parsed
 	Keywords      []string
 	AITag         string
 	Categories    []string // the source's own
 }
 
-// Drop says why an article was not taken; "" when it was.
+// Drop is the reason why an article was dropped, "" if it was not.
 type Drop string
 
 const (
@@ -37,18 +37,18 @@ const (
 	BadURL  Drop = "bad_url" // not http or https, with credentials, or too long
 	NoDate  Drop = "no_date"
 	BadDate Drop = "bad_date" // unreadable, impossible or from before the web
-	TooOld  Drop = "too_old"  // from before what is kept
-	// Clamped articles are taken: their date lay in the future and was set to the present.
+	TooOld  Drop = "too_old"  // older than the retention
+	// Clamped articles are kept: their date was in the future and was set to the present.
 	Clamped Drop = "future_date_clamped"
-	// Repeated articles were in the same collection twice.
+	// Repeated articles occurred twice in a collection.
 	Repeated Drop = "repeated"
 )
 
 // Drops counts articles by Drop.
 type Drops map[Drop]int
 
-// Article checks and normalises a draft of a source. clamped reports that its date lay in the future. When
-// it is not taken, drop says why.
+// Article checks and normalises a draft. clamped reports that its date was in the future. If the article is
+// dropped, drop is the reason.
 func (d Draft) Article(source string, now time.Time) (a Article, clamped bool, drop Drop) {
 	link := strings.TrimSpace(d.URL)
 	if strings.HasPrefix(link, "//") {
@@ -100,7 +100,7 @@ func (d Draft) text(s string, max int) string {
 	return Text(s, max)
 }
 
-// moment reads the time of publication.
+// moment parses the publication time.
 func (d Draft) moment(now time.Time) (t time.Time, clamped bool, drop Drop) {
 	t = d.PublishedAt
 	if t.IsZero() {
@@ -122,10 +122,10 @@ func (d Draft) moment(now time.Time) (t time.Time, clamped bool, drop Drop) {
 	return t, false, ""
 }
 
-// parseIn reads a date; where it names no zone it is one of zone.
+// parseIn parses a date, in zone unless it names another.
 func parseIn(text, zone string) (time.Time, bool) {
 	t, ok := markup.ParseDate([]byte(text))
-	if !ok || zone == "" || strings.EqualFold(zone, "UTC") || named(text) {
+	if !ok || zone == "" || strings.EqualFold(zone, "UTC") || namesZone(text) {
 		return t, ok
 	}
 	location, ok := Location(zone)
@@ -135,14 +135,13 @@ func parseIn(text, zone string) (time.Time, bool) {
 	return time.Date(t.Year(), t.Month(), t.Day(), t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), location), true
 }
 
-// named reports whether a date names its zone: with a Z, an offset or letters behind the clock.
-func named(text string) bool {
+// namesZone reports whether a date names its zone: with a Z, an offset, or letters after the time.
+func namesZone(text string) bool {
 	_, clock, ok := strings.Cut(strings.TrimSpace(text), ":")
 	return ok && strings.ContainsAny(clock, "+-ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
 }
 
-// fixedZones are zones without daylight saving time, in hours ahead of UTC. A Worker has no database of
-// zones.
+// fixedZones are zones without daylight saving time, in hours ahead of UTC. Workers have no zone database.
 var fixedZones = map[string]int{
 	"Etc/UTC": 0, "GMT": 0, "Asia/Seoul": 9, "Asia/Pyongyang": 9, "Asia/Tokyo": 9, "Asia/Shanghai": 8,
 	"Asia/Hong_Kong": 8, "Asia/Taipei": 8,
@@ -150,7 +149,7 @@ var fixedZones = map[string]int{
 	"Asia/Ho_Chi_Minh": 7, "Asia/Dubai": 4,
 }
 
-// Location returns a zone by its name; ok is false where it is not known here.
+// Location returns a zone by name. ok is false if it is unknown here.
 func Location(zone string) (*time.Location, bool) {
 	if hours, ok := fixedZones[zone]; ok {
 		return time.FixedZone(zone, hours*3600), true
@@ -159,8 +158,7 @@ func Location(zone string) (*time.Location, bool) {
 	return location, err == nil && zone != "Local"
 }
 
-// media returns the absolute URL of a picture or film that a page at base refers to, "" when it is none of
-// the web, such as a data: URL.
+// media returns the absolute URL of an image or video on a page at base, or "" for other schemes such as data:.
 func media(base, ref string) string {
 	ref = strings.TrimSpace(ref)
 	if ref == "" || len(ref) > MaxURL {

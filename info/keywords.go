@@ -2,8 +2,8 @@ package info
 
 import "strings"
 
-// The list of keywords: one a field, separated by commas; newKeyword has the notation. Strong ones make a
-// category alone, weak ones in a title or together with others.
+// Keywords, separated by commas; see newKeyword for the notation. Strong ones suffice for a category, weak ones
+// only in a title or together with others.
 
 const (
 	environmentStrong = `^환경부, 분리배출, 재활용, 쓰레기, 폐기물, ^기후, 온실가스, 온난화, 미세먼지, 미세플라스틱, 플라스틱, 생물다양성, 멸종위기, 대기오염,
@@ -23,12 +23,12 @@ const (
 	aiWeak = `자동화, 로봇, 데이터센터, 데이터 센터, 알고리즘, automation, robot*, data center*, data centre*, algorithm*, ml`
 )
 
-// misleading words contain keywords and mean something else.
+// misleading words contain keywords but mean something else.
 var misleading = read("", 0, `방탄소년단*, 수소문*, 유가족*, 유가증권*, 전력질주*, 전력투구*, 전력분석*, 원전히*, 한전하*, business environment*, work environment*,
 	working environment*, learning environment*, rate environment*, economic environment*, political climate*, business climate*, economic climate*, solar system*,
 	solar eclipse*, energy drink*, assault and battery, carbon copy, carbon fiber, carbon fibre, waste of time, nuclear family`)
 
-// birdFlu are the words beside which "AI" is avian influenza.
+// birdFlu are words beside which "AI" means avian influenza.
 var birdFlu = read("", 0, `조류인플루엔자, 조류 인플루엔자, 고병원성, avian influenza, avian flu, bird flu`)
 
 var keywords = func() (list []keyword) {

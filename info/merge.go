@@ -2,9 +2,9 @@ package info
 
 import "slices"
 
-// Merge puts articles of several sources together: one article a URL in any spelling, and one an id. The
-// first description stays, and takes from the others what it lacks. Articles are in the order of their
-// first description; repeated is how many others there were.
+// Merge combines articles of several sources: one per URL in any spelling, and one per id. The first description
+// stays and is completed by the others. repeated is the number of others. The order is that of the first
+// descriptions.
 func Merge(articles []Article) (merged []Article, repeated int) {
 	byKey, byID := map[string]int{}, map[string]int{}
 	for _, a := range articles {
@@ -23,7 +23,7 @@ func Merge(articles []Article) (merged []Article, repeated int) {
 	return merged, repeated
 }
 
-// complete takes from another description of the article what this one lacks.
+// complete fills missing fields from another description of the article.
 func (a *Article) complete(b Article) {
 	for _, f := range []struct {
 		own *string

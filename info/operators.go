@@ -7,19 +7,19 @@ import (
 	"github.com/newsfork/seed-engine/contract"
 )
 
-// What the collector answers operators.
+// Answers of the collector to operators.
 
-// Report is what became of the collection of a source.
+// Report is the outcome of collecting from a source.
 type Report struct {
 	Source  string `json:"source"`
-	Skipped string `json:"skipped,omitempty"` // why nothing was asked: busy, or the class of what it rests from
-	// NotBefore is until when the source rests; null where it does not, or is busy.
+	Skipped string `json:"skipped,omitempty"` // "busy", or the Class of the error that it rests after
+	// NotBefore is the end of the source's rest, or null.
 	NotBefore *contract.Time `json:"not_before,omitempty"`
 	Error     string         `json:"error,omitempty"`
 	Counts    Counts         `json:"counts"`
 }
 
-// Counts are the numbers of a collection.
+// Counts counts the work of a collection.
 type Counts struct {
 	Calls      int   `json:"calls"`
 	Articles   int   `json:"articles"` // distinct ones
@@ -30,19 +30,19 @@ type Counts struct {
 	Drops      Drops `json:"dropped"`
 }
 
-// Collections are what became of each source that was to be collected.
+// Collections are the outcomes of the requested sources.
 type Collections struct {
 	Collections []Report `json:"collections"`
 }
 
-// Replayed is what became of dead letters.
+// Replayed is the outcome of replaying dead letters.
 type Replayed struct {
 	Succeeded int `json:"succeeded"`
 	Failed    int `json:"failed"`
 	Inserted  int `json:"inserted"` // articles
 }
 
-// Quota is how far a window is used.
+// Quota is the use of a window.
 type Quota struct {
 	Period  string    `json:"period"`
 	Used    int       `json:"used"`
@@ -50,7 +50,7 @@ type Quota struct {
 	Ends    time.Time `json:"ends_at"`
 }
 
-// Status is how collecting stands.
+// Status is the state of collecting.
 type Status struct {
 	Sources   []SourceStatus   `json:"sources"`
 	Alarms    []contract.Alarm `json:"alarms"` // those that fire
@@ -58,13 +58,13 @@ type Status struct {
 	Cache     CacheStatus      `json:"cache"`
 }
 
-// CacheStatus says whether the cache has what changed last.
+// CacheStatus shows whether the cache has the last change.
 type CacheStatus struct {
 	ChangedAt   *contract.Time `json:"changed_at"`
 	RefreshedAt *contract.Time `json:"refreshed_at"`
 }
 
-// SourceStatus is how the collection of a source stands.
+// SourceStatus is the state of a source.
 type SourceStatus struct {
 	Name        string          `json:"name"`
 	On          bool            `json:"on"`
@@ -74,7 +74,7 @@ type SourceStatus struct {
 	Failures    int             `json:"failures"` // since the last success
 	ErrorClass  *string         `json:"error_class"`
 	Error       *string         `json:"error"`
-	NotBefore   *contract.Time  `json:"not_before"` // null when it may be asked
+	NotBefore   *contract.Time  `json:"not_before"` // null if it does not rest
 	Last        json.RawMessage `json:"last"`       // Counts of the last successful collection
 	Quotas      []Quota         `json:"quotas"`
 	DeadLetters int             `json:"dead_letters"`

@@ -12,33 +12,33 @@ type Query struct {
 	Category Category // All for every article
 	Source   string   // "" for all
 	HasImage bool     // only articles with a thumbnail
-	From     *Cursor  // the page begins behind it; nil: with the newest article
-	Newer    bool     // the page ends before From instead: the articles that came since, the nearest of them
-	Search   Search   // only articles in which all terms stand
+	From     *Cursor  // the page begins after it; nil: with the newest article
+	Newer    bool     // the page ends before From instead: the next newer articles
+	Search   Search   // only articles with all terms
 	Limit    int
 }
 
 // MaxLimit is the longest page.
 const MaxLimit = 50
 
-// Plain reports whether the query asks for the newest articles and what follows them: what a cache holds.
+// Plain reports whether a cache can answer the query: newest articles first, without a search.
 func (q *Query) Plain() bool { return !q.Newer && len(q.Search) == 0 }
 
-// Page is an answer to a Query.
+// Page is the answer to a Query.
 type Page struct {
 	Articles []Article
-	More     bool // further articles match, on the side to which the query looks, or may match
-	// Next is set on a page that is short because its search looked far enough for one request: it goes on there.
+	More     bool // more articles match, or might match, in the query's direction
+	// Next is set if a search stopped before the page was full. The search continues there.
 	Next *Cursor
 }
 
-// Cut makes a page of what was read of one article more than the limit.
+// Cut returns a page from articles that were read with one more than the limit.
 func (q *Query) Cut(articles []Article) Page {
 	more := len(articles) > q.Limit
 	if more {
 		articles = articles[:q.Limit]
 	}
-	if q.Newer { // read from the cursor upwards
+	if q.Newer { // read from the cursor towards newer articles
 		for i, j := 0, len(articles)-1; i < j; i, j = i+1, j-1 {
 			articles[i], articles[j] = articles[j], articles[i]
 		}
@@ -46,7 +46,7 @@ func (q *Query) Cut(articles []Article) Page {
 	return Page{Articles: articles, More: more}
 }
 
-// Public is an article as the API shows it, field for field the original service's.
+// Public is an article in the API, field for field that of the original service.
 type Public struct {
 	ID            string   `json:"id"`
 	Title         string   `json:"title"`
@@ -59,11 +59,11 @@ type Public struct {
 	Category      *string  `json:"category"`
 	SourceIconURL *string  `json:"source_icon_url"`
 	VideoURL      *string  `json:"video_url"`
-	Keywords      []string `json:"keywords"` // null when there are none
+	Keywords      []string `json:"keywords"` // null if there are none
 	AITag         *string  `json:"ai_tag"`
 }
 
-// Public returns the article as the API shows it.
+// Public returns the article as in the API.
 func (a *Article) Public() Public {
 	return Public{
 		ID: a.ID, Title: a.Title, URL: a.URL, Snippet: a.Snippet, Source: a.Source, SourceName: a.SourceName,
@@ -117,8 +117,7 @@ func orNull(s string) *string {
 	return &s
 }
 
-// Timestamp writes a time as the original service did: in UTC with its offset, a fraction only where there
-// is one.
+// Timestamp formats a time as the original service did: UTC with an offset, and a fraction only if there is one.
 func Timestamp(t time.Time) string {
 	t = t.UTC()
 	if t.Nanosecond() == 0 {
@@ -127,7 +126,7 @@ func Timestamp(t time.Time) string {
 	return t.Format("2006-01-02T15:04:05.000000+00:00")
 }
 
-// IsCategory reports whether s is what a query may ask for.
+// IsCategory reports whether a query can ask for s.
 func IsCategory(s string) bool {
 	for _, c := range append([]Category{All}, Categories...) {
 		if string(c) == s {
@@ -147,5 +146,5 @@ func IsSource(s string) bool {
 	return false
 }
 
-// Searchable returns the text of an article in which a search looks.
+// Searchable returns the text that searches look at.
 func (a *Article) Searchable() string { return strings.TrimSpace(a.Title + " \n " + a.Snippet) }

@@ -5,24 +5,24 @@ import (
 	"time"
 )
 
-// Limit is how many calls a provider allows in a window.
+// Limit is a provider's limit of calls per window.
 type Limit struct {
 	Calls  int
-	Length time.Duration  // of a window; 0 is a day of Zone
-	Zone   *time.Location // in which a day begins; nil is UTC
+	Length time.Duration  // of a window; 0 means a day in Zone
+	Zone   *time.Location // of the day; nil means UTC
 }
 
 // Window is a period in which calls are counted.
 type Window struct {
-	Name  string    // the same for all times of the period
-	Ends  time.Time // when the next one begins
+	Name  string    // the same throughout the period
+	Ends  time.Time // when the next window begins
 	Calls int       // allowed
 }
 
-// DayWindow begins the names of windows that are a day.
+// DayWindow is the prefix of the names of daily windows.
 const DayWindow = "day:"
 
-// Window returns the period of the limit that now lies in.
+// Window returns the limit's window at now.
 func (l Limit) Window(now time.Time) Window {
 	if l.Length > 0 {
 		start := now.UTC().Truncate(l.Length)
@@ -37,5 +37,5 @@ func (l Limit) Window(now time.Time) Window {
 		l.Calls}
 }
 
-// Korea is the zone of Naver's quota day.
+// Korea is the time zone of Naver's daily quota.
 var Korea = time.FixedZone("Asia/Seoul", 9*3600)

@@ -7,14 +7,14 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Databases index words, and Korean glues its particles to them: "폐배터리를" is one word. So what is written
-// without spaces is indexed as its pairs of characters, "폐배 배터 터리 리를 를", and a search for "배터리" is one
-// for "배터 터리" in a row. Words of alphabets are indexed whole.
+// Databases index words, and Korean attaches particles to them: "폐배터리를" is one word. So text in scripts without
+// spaces is indexed as pairs of characters, "폐배 배터 터리 리를 를", and a search for "배터리" is one for "배터 터리" in a row.
+// Words of alphabets are indexed whole.
 
-// Grams returns what a text is indexed by, in order.
+// Grams returns the grams under which a text is indexed, in order.
 func Grams(text string) []string {
 	var grams []string
-	for _, r := range runs(text) {
+	for _, r := range segments(text) {
 		if !r.glued {
 			grams = append(grams, r.text)
 			continue
@@ -23,16 +23,16 @@ func Grams(text string) []string {
 		for i := range len(chars) - 1 {
 			grams = append(grams, string(chars[i:i+2]))
 		}
-		// The last character alone, so that the pairs that begin with a character and this are all its places.
+		// The last character alone: so all places of a character are found by the grams that begin with it.
 		grams = append(grams, string(chars[len(chars)-1]))
 	}
 	return grams
 }
 
-// Search is a list of terms, all of which an article must have.
+// Search is a list of terms that an article must all contain.
 type Search []Term
 
-// Term is a row of grams. The last one of a prefix is the beginning of one.
+// Term is a sequence of grams. If Prefix is set, the last one matches every gram that begins with it.
 type Term struct {
 	Grams  []string
 	Prefix bool
@@ -45,11 +45,11 @@ const (
 	shortestPrefix = 3 // characters of a word of an alphabet
 )
 
-// ParseSearch reads what a reader typed: words, of which a final "*" stands for any ending. What is too long
-// is cut; words beyond the limit are ignored.
+// ParseSearch parses words that a reader typed. A final "*" stands for any ending. Long input is cut; words beyond
+// the limit are ignored.
 func ParseSearch(q string) (s Search) {
 	for word := range strings.FieldsSeq(clip(norm.NFC.String(q), MaxSearch)) {
-		list := runs(word)
+		list := segments(word)
 		for i, r := range list {
 			if len(s) == maxTerms {
 				return s
@@ -73,13 +73,13 @@ func ParseSearch(q string) (s Search) {
 	return s
 }
 
-// run is a sequence of characters of one kind.
-type run struct {
+// segment is a sequence of characters of one kind.
+type segment struct {
 	text  string
 	glued bool // in a script without spaces between words, or with particles
 }
 
-func runs(text string) (list []run) {
+func segments(text string) (list []segment) {
 	var chars []rune
 	kind := 0
 	for _, c := range norm.NFC.String(text) + " " {
@@ -91,7 +91,7 @@ func runs(text string) (list []run) {
 			k = 2
 		}
 		if k != kind && len(chars) > 0 {
-			list = append(list, run{string(chars), kind == 1})
+			list = append(list, segment{string(chars), kind == 1})
 			chars = chars[:0]
 		}
 		kind = k

@@ -9,9 +9,8 @@ import (
 	"github.com/newsfork/seed-engine/markup"
 )
 
-// Text returns the text of a piece of HTML in one line, at most max characters of it: elements are left
-// out, references decoded, once. Only the names of HTML's elements make an element: "3 < 5" and "<AI>" are
-// text.
+// Text returns the text of a piece of HTML in one line of at most max characters: elements are removed, references
+// decoded once. Only names of HTML elements make an element: "3 < 5" and "<AI>" are text.
 func Text(html string, max int) string {
 	b := []byte(html)
 	var out, piece []byte
@@ -29,7 +28,7 @@ func Text(html string, max int) string {
 		b = b[i:]
 		name, skip := element(b)
 		switch {
-		case skip == 0: // no element
+		case skip == 0: // not an element
 			piece = append(piece, '<')
 			b = b[1:]
 			continue
@@ -47,7 +46,7 @@ func Text(html string, max int) string {
 	return line(string(markup.AppendUTF8(nil, out)), max)
 }
 
-// line makes s one line without control characters, at most max characters long.
+// line returns s as one line without control characters, of at most max characters.
 func line(s string, max int) string {
 	s = strings.Map(func(r rune) rune {
 		switch {
@@ -61,10 +60,10 @@ func line(s string, max int) string {
 	return clip(strings.Join(strings.Fields(s), " "), max)
 }
 
-// bidi reports whether r overrides the direction of text, by which a title could pass for another.
+// bidi reports whether r overrides the direction of text, which could disguise a title.
 func bidi(r rune) bool { return r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 }
 
-// clip keeps the first max characters; the last of them says that there was more.
+// clip cuts s to max characters, the last of which is then an ellipsis.
 func clip(s string, max int) string {
 	if len(s) <= max || utf8.RuneCountInString(s) <= max {
 		return s
@@ -78,8 +77,8 @@ func clip(s string, max int) string {
 	return s
 }
 
-// element returns the name of the element whose tag is at the beginning of b, and the length of the tag; 0
-// when there is none. A comment or declaration has no name.
+// element returns the name and length of the tag at the beginning of b; the length is 0 without a tag. Comments and
+// declarations have no name.
 func element(b []byte) (name string, length int) {
 	if len(b) < 2 {
 		return "", 0
@@ -105,13 +104,13 @@ func element(b []byte) (name string, length int) {
 		return "", 0
 	}
 	end, next := markup.TagEnd(b, 1)
-	if end < 0 || next == end { // it never ends, or ends where the next one begins
+	if end < 0 || next == end { // unterminated
 		return "", 0
 	}
 	return name, next
 }
 
-// rawEnd returns where the element that begins at b, whose content is no text, ends.
+// rawEnd returns the end of a raw-text element that begins at b.
 func rawEnd(b []byte, name string, open int) int {
 	if b[1] == '/' {
 		return open
@@ -127,7 +126,7 @@ func rawEnd(b []byte, name string, open int) int {
 	return len(b)
 }
 
-// inline are the elements around which no space is: they stand within words.
+// inline are elements without surrounding space: they occur within words.
 var inline = set("a abbr acronym b bdi bdo big cite code data del dfn em font i ins kbd mark q s samp small span " +
 	"strike strong sub sup time tt u var wbr")
 

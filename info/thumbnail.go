@@ -8,13 +8,12 @@ import (
 	"github.com/newsfork/seed-engine/markup"
 )
 
-// maxHead is how much of a page is searched for a picture, in bytes: some have their styles and scripts in
-// front of it.
+// maxHead is the part of a page that is searched for an image, in bytes. Some pages have styles and scripts before
+// it.
 const maxHead = 512 << 10
 
-// PageImage returns the URL of the picture by which a page wants to be shown (ogp.me): og:image, else
-// that of Twitter's cards, else the link of the kind image_src; "" when it names none. It reads no more
-// than the page's head.
+// PageImage returns the URL of a page's preview image (ogp.me): og:image, else that of Twitter cards, else a link
+// of type image_src, else "". It reads only the page's head.
 func PageImage(page io.Reader, contentType, base string) (string, error) {
 	text, _ := markup.Decode(io.LimitReader(page, maxHead), contentType)
 	head, err := readHead(text)
@@ -42,12 +41,12 @@ func PageImage(page io.Reader, contentType, base string) (string, error) {
 		}
 	}
 	if best != "" {
-		err = nil // the rest of the page does not matter
+		err = nil // the rest of the page is irrelevant
 	}
 	return best, err
 }
 
-// picture returns the picture that a tag names, and how good it is; 0 when it names none.
+// picture returns the image in a tag and its rank, which is 0 without an image.
 func picture(t *markup.Tag) (ref string, rank int) {
 	switch {
 	case t.Is("meta"):
@@ -69,7 +68,7 @@ func picture(t *markup.Tag) (ref string, rank int) {
 	return "", 0
 }
 
-// readHead reads until the head of a page has ended.
+// readHead reads up to the end of a page's head.
 func readHead(r io.Reader) (head []byte, err error) {
 	const piece = 16 << 10
 	for {
@@ -91,7 +90,7 @@ func readHead(r io.Reader) (head []byte, err error) {
 	}
 }
 
-// rawTextEnd returns where the element ends whose content, which is no markup, begins at i.
+// rawTextEnd returns the end of the raw-text element whose content begins at i.
 func rawTextEnd(b []byte, i int, end string) int {
 	for ; i+len(end) <= len(b); i++ {
 		if b[i] == '<' && markup.EqualFold(b[i:i+len(end)], end) {

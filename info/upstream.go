@@ -11,28 +11,27 @@ import (
 	"github.com/newsfork/seed-engine/contract"
 )
 
-// Class says what to do about a failed call of an upstream.
+// Class is a class of failed upstream calls, by what to do about them.
 type Class string
 
 const (
-	// Spent: the quota of the day is used up; nothing is asked before the next one.
+	// Spent: the day's quota is used up; no calls before the next day.
 	Spent Class = "quota_spent"
-	// Throttled: too many calls in a short time; the source rests until its window ends.
+	// Throttled: too many calls in a short time; no calls before the window ends.
 	Throttled Class = "rate_limited"
-	// Refused: the request or the key is wrong; the same call fails again until someone mends it.
+	// Refused: the request or the key is wrong; the call fails until somebody fixes it.
 	Refused Class = "refused"
-	// Broken: the upstream failed, or answered what cannot be read; it is asked again later.
+	// Broken: the upstream failed or its answer is unreadable; the call is repeated later.
 	Broken Class = "upstream_error"
 )
 
-// UpstreamError is a failed call. Its message names no key and holds no more of the answer than the
-// upstream's own code.
+// UpstreamError is a failed call. Its message contains no key, and of the answer only the upstream's own code.
 type UpstreamError struct {
 	Class      Class
 	Source     string
-	Status     int           // 0 when nothing answered
-	Code       string        // of the upstream, "" when it gave none
-	RetryAfter time.Duration // that the upstream asked for; 0 when it did not
+	Status     int           // 0 if nothing answered
+	Code       string        // the upstream's own, or ""
+	RetryAfter time.Duration // as in the answer; 0 if absent
 	Err        error
 }
 
@@ -52,7 +51,7 @@ func (e *UpstreamError) Error() string {
 
 func (e *UpstreamError) Unwrap() error { return e.Err }
 
-// ClassOf returns the class of an error of a source; Broken for what has none.
+// ClassOf returns the class of a source's error, Broken by default.
 func ClassOf(err error) Class {
 	var e *UpstreamError
 	if errors.As(err, &e) {
@@ -61,7 +60,7 @@ func ClassOf(err error) Class {
 	return Broken
 }
 
-// Kind returns the kind by which an error of a source is logged.
+// Kind returns the kind under which a source's error is logged.
 func Kind(err error) contract.Kind {
 	var e *UpstreamError
 	var of *contract.Error
@@ -76,16 +75,16 @@ func Kind(err error) contract.Kind {
 	return cmp.Or(contract.KindOf(err), contract.Network)
 }
 
-// Call is one request to an upstream: a GET.
+// Call is a GET request to an upstream.
 type Call struct {
 	URL      string
-	Header   http.Header // has the keys; never logged
-	MaxBytes int64       // of the answer; what is longer fails
-	Trusted  bool        // the URL is a setting, not something found on the web
-	Follow   bool        // redirects, if they lead to a public website; the header goes along, so it has no keys
+	Header   http.Header // contains keys; never logged
+	MaxBytes int64       // of the answer; longer ones fail
+	Trusted  bool        // the URL is a setting, not found on the web
+	Follow   bool        // follow redirects to public websites; they get Header, so it must not contain keys
 }
 
-// Answer is what an upstream answered.
+// Answer is an upstream's answer.
 type Answer struct {
 	URL    string // after redirects
 	Status int
@@ -93,48 +92,47 @@ type Answer struct {
 	Body   []byte
 }
 
-// Client makes calls. It counts each against the source's limits before it is made; a call that they
-// forbid fails with an UpstreamError of the class Spent or Throttled. No answer in time is one of the class
-// Broken.
+// Client makes calls. It counts each call before making it. Calls over the source's limits fail with an
+// UpstreamError of class Spent or Throttled, calls without an answer in time with class Broken.
 type Client interface {
 	Do(ctx context.Context, c Call) (*Answer, error)
 }
 
-// Batch is what a source gave.
+// Batch is the result of asking a source.
 type Batch struct {
 	Articles []Article
 	Drops    Drops
-	// State is what the source wants to be given next time, such as a cursor. It is saved together with the articles,
-	// so that what was lost with them is asked for again. Nil keeps what it was given; an empty one forgets it.
+	// State is passed to the source's next collection, such as a cursor. It is saved together with the articles, so
+	// that both are lost or neither. Nil keeps the previous state; an empty one clears it.
 	State []byte
-	// Left is how many calls the provider says are left in the windows of its limits, in their order; -1
-	// where it does not say.
+	// Left is the number of calls left in the windows of the limits, in order, according to the provider; -1 if
+	// unknown.
 	Left []int
-	// Failures are the requests that failed while others succeeded.
+	// Failures are the failed requests of a batch in which others succeeded.
 	Failures []Failure
 }
 
-// Failure is one request of a source that failed. Request names it, so that it can be made again.
+// Failure is a failed request of a source. Request names it for a replay.
 type Failure struct {
 	Request string
 	Err     error
-	Alone   bool // it says nothing of the source's other requests, which have providers of their own
+	Alone   bool // says nothing about other requests, which go to other providers
 }
 
-// Source is where articles come from.
+// Source is a provider of articles.
 type Source interface {
 	// Name is one of Sources.
 	Name() string
-	// Limits are what its provider allows.
+	// Limits are those of its provider.
 	Limits() []Limit
-	// Collect asks for the newest articles. state is that of the batch before, nil at first. An error means
-	// that nothing came of it.
+	// Collect fetches the newest articles. state is that of the previous batch, nil at first. On error there is no
+	// batch.
 	Collect(ctx context.Context, c Client, state []byte, now time.Time) (Batch, error)
-	// Replay makes one request again, named as in Failure.
+	// Replay repeats one request, named as in Failure.
 	Replay(ctx context.Context, c Client, request string, now time.Time) (Batch, error)
 }
 
-// Take adds what is right of drafts to the batch, and counts what is not.
+// Take adds the valid drafts to the batch and counts the others.
 func (b *Batch) Take(source string, now time.Time, drafts ...Draft) {
 	if b.Drops == nil {
 		b.Drops = Drops{}

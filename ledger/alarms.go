@@ -12,7 +12,7 @@ import (
 	"github.com/newsfork/seed-engine/epoch"
 )
 
-// AlarmReading is what alarms are judged by, with their saved states.
+// AlarmReading is the input of alarms, with their saved states.
 type AlarmReading struct {
 	At          time.Time
 	Windows     map[int]Window // by their length in minutes

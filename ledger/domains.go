@@ -113,7 +113,7 @@ type DomainQuery struct {
 // Named selects domains by name or by the end of their name. No index serves the ends.
 type Named struct{ Names, Ends []string }
 
-// domainCursor is where a page of domains ends.
+// domainCursor is the end of a page of domains.
 type domainCursor struct {
 	DurationMS int64  `json:"t,omitempty"`
 	Partition  int64  `json:"p"`

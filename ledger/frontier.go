@@ -20,7 +20,7 @@ type FrontierReading struct {
 	Used        int64     // share of the daily refreshes, in thousandths
 }
 
-// keptReadings is how far back readings are read, in minutes.
+// keptReadings is the age limit of readings, in minutes.
 const keptReadings = 75
 
 const (

@@ -58,7 +58,7 @@ func (m *Memory) OpenUploads() int {
 	return m.uploads
 }
 
-// ContentType returns the content type stored with an object, "" if there is none.
+// ContentType returns the content type stored with an object, or "".
 func (m *Memory) ContentType(key string) string {
 	m.mu.Lock()
 	defer m.mu.Unlock()

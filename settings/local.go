@@ -2,8 +2,8 @@ package settings
 
 import "time"
 
-// clockReads is how often Local reads the clock before it decides that the clock stands still. A millisecond, the
-// clock's resolution, is a few thousand reads.
+// clockReads is the number of readings after which the clock counts as stopped. A millisecond, the clock's
+// resolution, is a few thousand reads.
 const clockReads = 100_000
 
 // Local reports whether the program runs on somebody's own machine, given the platform's clock. On Cloudflare's

@@ -40,7 +40,7 @@ type Settings struct {
 	FeedWebhookURL       string        // "": the feed is not delivered
 	FeedWebhookSecret    string        // signs deliveries
 	AlertWebhookURL      string
-	// InfoCollectorURL is the Info service's collector, to which the dashboard links; "" if there is none.
+	// InfoCollectorURL is the Info service's collector, to which the dashboard links, or "".
 	InfoCollectorURL string
 	LedgerRetention  time.Duration // how long the ledger keeps finished rows
 	APIToken         string        // "": the API answers only in development

@@ -1,7 +1,7 @@
 //go:build js && wasm
 
-// The Worker that readers of the Info service ask. It only reads: whatever becomes of the collector, it
-// answers from store and cache.
+// Command api is the Worker for readers of the Info service. It only reads: without the collector it still answers
+// from store and cache.
 package main
 
 import (

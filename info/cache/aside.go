@@ -10,33 +10,33 @@ import (
 	"github.com/newsfork/seed-engine/info"
 )
 
-// Reader reads pages from the cache as far as it reaches, else from the store: readers see no edge between
-// them. Either may fail.
+// Reader reads pages from the cache as far as it reaches, then from the store, without a visible seam. Either can
+// fail.
 type Reader struct {
-	Cache Cache // nil: there is none
+	Cache Cache // nil if there is none
 	Store Store
 	Kind  string // the store's name
-	Owner string // names this reader when it fills the cache
-	// Background runs work once the current reader has its answer; nil: at once.
+	Owner string // names this reader in leases
+	// Background runs work after the current answer; nil: at once.
 	Background func(work func(ctx context.Context))
 	Log        *slog.Logger
 	Now        func() time.Time
 	Pulse      Pulse // of the store
 
-	rests atomic.Int64 // milliseconds since 1970: this reader does not fill the cache before
+	rests atomic.Int64 // epoch.Millis; this reader does not fill the cache before
 }
 
-// Result is a page, and where it comes from.
+// Result is a page and its origin.
 type Result struct {
 	Items       []Item
 	More        bool
 	Next        *info.Cursor // see info.Page
 	Source      string       // kv, redis, d1 or postgres
-	Total       int          // articles of the category in the cache; 0 when that is unknown
-	RefreshedAt time.Time    // of the cache; zero when that is unknown
+	Total       int          // articles of the category in the cache; 0 if unknown
+	RefreshedAt time.Time    // last refresh of the cache; zero if unknown
 	Expires     time.Time
-	// Stale: there has been no collection for so long that something must be wrong, or the store does not
-	// answer and this is what the cache still has.
+	// Stale is true if collections have stopped for too long, or if the store is down and the page is what is left
+	// in the cache.
 	Stale bool
 }
 
@@ -57,7 +57,7 @@ func (r *Reader) Page(ctx context.Context, q info.Query) (Result, error) {
 		return r.cached(a, &q, now), nil
 	}
 	p, err := r.Store.Page(ctx, q)
-	if len(q.Search) == 0 && ctx.Err() == nil { // a search may take too long where a page does not
+	if len(q.Search) == 0 && ctx.Err() == nil { // a search can time out when a page would not
 		r.Pulse.answered(err, now)
 	}
 	if err != nil {
@@ -80,14 +80,14 @@ func (r *Reader) Page(ctx context.Context, q info.Query) (Result, error) {
 	return result, nil
 }
 
-// suffices reports whether a page is made of what the cache has: all of it, and not too old, or, while the store does
-// not answer, any of it.
+// suffices reports whether the cache can answer: with all of a page, if fresh, or with any part of it while the
+// store is down.
 func (r *Reader) suffices(a *Answer, q *info.Query, now time.Time) bool {
 	whole := len(a.Items) > q.Limit || a.Complete
 	return whole && now.Before(a.Expires) || len(a.Items) > 0 && r.Pulse.gone(now)
 }
 
-// cached makes a page of what the cache has.
+// cached returns a page from the cache.
 func (r *Reader) cached(a *Answer, q *info.Query, now time.Time) Result {
 	items := a.Items[:min(len(a.Items), q.Limit)]
 	return Result{
@@ -96,12 +96,12 @@ func (r *Reader) cached(a *Answer, q *info.Query, now time.Time) Result {
 	}
 }
 
-// settle is how long a refresh may take to be seen by all readers: KV's values may be a minute old.
+// settle is the time until a refresh has reached all readers: KV can lag a minute.
 const settle = time.Minute
 
-// lookAfter refreshes a cache that has become old or is empty, and looks whether the store answers, each only when it
-// is due; the current reader does not wait for it. Of all readers one a minute refreshes, and of those of this
-// instance as well while the store cannot be asked for that.
+// lookAfter refreshes an old or empty cache and probes the store, each when due and without delaying the current
+// reader. At most one reader a minute refreshes. If the store cannot be asked for that lease, at most one of this
+// instance does.
 func (r *Reader) lookAfter(ctx context.Context, now time.Time, old bool) {
 	refresh := old && claim(&r.rests, now, settle)
 	check := r.Cache != nil && r.Pulse.claim(now)
@@ -123,7 +123,7 @@ func (r *Reader) lookAfter(ctx context.Context, now time.Time, old bool) {
 	r.Background(work)
 }
 
-// check looks whether the store gives its newest article.
+// check probes the store with a query for its newest article.
 func (r *Reader) check(ctx context.Context, now time.Time) {
 	if err := r.Pulse.ask(ctx, now, func(ctx context.Context) error {
 		_, err := r.Store.Page(ctx, info.Query{Category: info.All, Limit: 1})
@@ -133,7 +133,7 @@ func (r *Reader) check(ctx context.Context, now time.Time) {
 	}
 }
 
-// refresh makes the next reader find the cache filled.
+// refresh fills the cache for the next reader.
 func (r *Reader) refresh(ctx context.Context, now time.Time) {
 	ok, err := r.Store.Acquire(ctx, "revalidate", r.Owner, settle)
 	if err == nil && ok {

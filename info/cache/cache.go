@@ -1,5 +1,5 @@
-// Package cache keeps the newest articles of every category ready for readers, in KV or in Redis. The
-// store has all of them; what a cache does not have, or not any more, is read there.
+// Package cache keeps the newest articles of every category for readers, in KV or in Redis. Other articles are read
+// from the store.
 package cache
 
 import (
@@ -10,25 +10,25 @@ import (
 )
 
 const (
-	// Size is how many articles of a category are cached.
+	// Size is the number of articles cached per category.
 	Size = 200
-	// TTL is how long they are, unless they are refreshed.
+	// TTL is the lifetime of a feed without a refresh.
 	TTL = time.Hour
-	// articleTTL is how long Redis keeps an article, as the record has it.
+	// articleTTL is the lifetime of an article in Redis.
 	articleTTL = 24 * time.Hour
-	// Stale is after how long without a collection something must be wrong with it, and after how long without a
-	// refresh readers refresh the cache themselves. The collection does so every Heartbeat even when nothing
-	// changes: at every second of its runs, which are five minutes apart, or nearly.
+	// Stale is the age of the last collection from which something must be wrong, and of the last refresh from
+	// which readers refresh the cache themselves. Collections refresh it every Heartbeat, which is about every
+	// second run, even if nothing changed.
 	Stale     = 15 * time.Minute
 	Heartbeat = 9*time.Minute + 30*time.Second
 )
 
-// Feed is a category as it is cached: its newest articles, newest first.
+// Feed is a cached category: its newest articles, newest first.
 type Feed struct {
 	Category info.Category
 	Articles []info.Article
-	Complete bool // there are no others
-	// CollectedAt is when a collection last began, as far as what is cached shows it.
+	Complete bool // the category has no other articles
+	// CollectedAt is the start of the last collection that the cache shows.
 	CollectedAt time.Time
 }
 
@@ -38,21 +38,21 @@ type Item struct {
 	JSON   []byte // an info.Public
 }
 
-// Answer is what a cache has for a query.
+// Answer is a cache's answer to a query.
 type Answer struct {
-	Items       []Item // those behind the query's cursor that match, one more than its limit at most
-	Complete    bool   // there are no others, neither here nor in the store
+	Items       []Item // matches after the cursor, at most one more than the limit
+	Complete    bool   // the store has no other articles either
 	Total       int    // articles of the category in the cache
 	RefreshedAt time.Time
 	CollectedAt time.Time // see Feed
 	Expires     time.Time
 }
 
-// Cache is a cache. Errors have the kind contract.Storage.
+// Cache stores feeds. Errors have kind contract.Storage.
 type Cache interface {
-	// Name is kv or redis.
+	// Name returns "kv" or "redis".
 	Name() string
-	// Page answers a query that is Plain; nil when the category is not cached.
+	// Page answers a Plain query, with nil if the category is not cached.
 	Page(ctx context.Context, q info.Query) (*Answer, error)
 	// Refresh replaces feeds.
 	Refresh(ctx context.Context, feeds []Feed, now time.Time) error

@@ -9,7 +9,7 @@ import (
 	"github.com/newsfork/seed-engine/info/store"
 )
 
-// Store is what a cache is filled from.
+// Store is the part of package store that fills a cache.
 type Store interface {
 	Page(ctx context.Context, q info.Query) (info.Page, error)
 	Cached(ctx context.Context) (store.Cached, error)
@@ -21,8 +21,8 @@ type Store interface {
 
 const lease = "refresh"
 
-// Fill refreshes a cache from the store, unless another is at it or the cache has everything: all changes,
-// and been refreshed within a Heartbeat. owner names the caller.
+// Fill refreshes a cache from the store, unless another caller does or the cache has all changes and was refreshed
+// within a Heartbeat. owner names the caller.
 func Fill(ctx context.Context, c Cache, s Store, owner string, now time.Time) (filled bool, err error) {
 	state, err := s.Cached(ctx)
 	if err != nil {
@@ -34,16 +34,16 @@ func Fill(ctx context.Context, c Cache, s Store, owner string, now time.Time) (f
 	return FillNow(ctx, c, s, owner, now)
 }
 
-// fresh reports whether a cache shows a collection that began within a Heartbeat.
+// fresh reports whether the cache shows a collection that began within a Heartbeat.
 func fresh(ctx context.Context, c Cache, now time.Time) bool {
 	a, err := c.Page(ctx, info.Query{Category: info.All, Limit: 1})
 	return err == nil && a != nil && now.Sub(a.CollectedAt) < Heartbeat
 }
 
-// FillNow refreshes a cache from the store, unless another is at it.
+// FillNow refreshes a cache from the store, unless another caller does.
 func FillNow(ctx context.Context, c Cache, s Store, owner string, now time.Time) (filled bool, err error) {
 	lock := func() (bool, error) { return s.Acquire(ctx, lease, owner, lockTTL) }
-	unlock := func() { _ = s.Release(ctx, lease, owner) } // else it ends by itself
+	unlock := func() { _ = s.Release(ctx, lease, owner) } // otherwise it expires
 	if l, ok := c.(interface {
 		Lock(ctx context.Context, owner string) (bool, error)
 		Unlock(ctx context.Context, owner string) error
@@ -55,12 +55,12 @@ func FillNow(ctx context.Context, c Cache, s Store, owner string, now time.Time)
 		return false, err
 	}
 	defer unlock()
-	state, err := s.Cached(ctx) // before the articles: what changes meanwhile is filled in the next time
+	state, err := s.Cached(ctx) // before the articles: the next fill gets later changes
 	if err != nil {
 		return false, err
 	}
 	collected := state.CollectedAt
-	if collected.IsZero() { // the articles came some other way
+	if collected.IsZero() { // the articles have another origin
 		collected = now
 	}
 	var feeds []Feed
@@ -86,8 +86,8 @@ func FillNow(ctx context.Context, c Cache, s Store, owner string, now time.Time)
 	return true, s.SetRefreshed(ctx, state.ChangedAt, written)
 }
 
-// has reports whether a cache for which writes are dear has a feed already. What it gives may be older than what it
-// was given last, so both must be the feed.
+// has reports whether a cache with expensive writes already has a feed. It can return an older value than the last
+// one written, so both must equal the feed.
 func has(ctx context.Context, c Cache, f Feed, written bool, now time.Time) (bool, error) {
 	sparing, ok := c.(interface {
 		Has(ctx context.Context, f Feed, now time.Time) (bool, error)
@@ -106,7 +106,7 @@ func write(ctx context.Context, c Cache, s Store, feeds []Feed, now time.Time) e
 	for _, f := range feeds {
 		categories = append(categories, f.Category)
 	}
-	slices.Sort(categories) // two at once lock the rows in one order
+	slices.Sort(categories) // concurrent transactions lock rows in the same order
 	if err := s.SetRefreshing(ctx, categories); err != nil {
 		return err
 	}

@@ -16,26 +16,25 @@ import (
 
 // Namespace is a Workers KV namespace (developers.cloudflare.com/kv/).
 type Namespace interface {
-	// Get returns the value of a key, nil when there is none. It may be a minute old.
+	// Get returns the value of a key, or nil. It can be a minute old.
 	Get(ctx context.Context, key string) ([]byte, error)
-	// Put writes a value, at most once a second a key, that is gone after ttl, a minute at least.
+	// Put writes a value that expires after ttl, which is at least a minute. A key accepts one write a second.
 	Put(ctx context.Context, key string, value []byte, ttl time.Duration) error
 }
 
-// KV caches a category as one value: a line about it, then a line an article, with what a page is selected
-// by in front of the JSON that readers get. So a page is cut out of the value, and nothing is decoded.
+// KV caches a category as one value: a line about it, then one line per article, with the fields for selecting a
+// page before the JSON that readers get. A page is cut out of the value without decoding.
 type KV struct{ namespace Namespace }
 
 var _ Cache = (*KV)(nil)
 
-// NewKV makes a cache in a namespace.
+// NewKV returns a cache in a namespace.
 func NewKV(n Namespace) *KV { return &KV{n} }
 
 // Name implements Cache.
 func (k *KV) Name() string { return "kv" }
 
-// kvTTL is how long KV keeps a category: longer than TTL, so that readers have something when the store is
-// gone.
+// kvTTL is longer than TTL, so that readers get something while the store is down.
 const kvTTL = 24 * time.Hour
 
 func feedKey(c info.Category) string { return "news:feed:" + string(c) }
@@ -44,7 +43,7 @@ func feedKey(c info.Category) string { return "news:feed:" + string(c) }
 type head struct {
 	Version     int          `json:"v"`
 	RefreshedAt epoch.Millis `json:"refreshed_at"`
-	CollectedAt epoch.Millis `json:"collected_at"` // 0 in values of the version before
+	CollectedAt epoch.Millis `json:"collected_at"` // 0 in values of the previous version
 	Complete    bool         `json:"complete"`
 	Count       int          `json:"count"`
 }
@@ -58,7 +57,7 @@ func (h *head) collected() time.Time {
 	return h.CollectedAt.Time()
 }
 
-// kvVersion is that of the lines.
+// kvVersion is the version of the format.
 const kvVersion = 1
 
 // Page implements Cache.
@@ -74,7 +73,7 @@ func (k *KV) Page(ctx context.Context, q info.Query) (*Answer, error) {
 	}
 	a := &Answer{Total: h.Count, RefreshedAt: h.refreshed(), CollectedAt: h.collected(),
 		Expires: h.refreshed().Add(TTL)}
-	for lines = behindCursor(lines, q.From); len(lines) > 0; {
+	for lines = afterCursor(lines, q.From); len(lines) > 0; {
 		var one []byte
 		one, lines, _ = bytes.Cut(lines, []byte{'\n'})
 		item, ok := readLine(one, &q)
@@ -89,13 +88,12 @@ func (k *KV) Page(ctx context.Context, q info.Query) (*Answer, error) {
 	return a, nil
 }
 
-// behindCursor are the lines that stand behind a cursor: in half of them after half of them the newest line is looked
-// at, which is much less than to look at each.
-func behindCursor(lines []byte, from *info.Cursor) []byte {
+// afterCursor returns the lines after a cursor. It bisects, since reading every line costs much more.
+func afterCursor(lines []byte, from *info.Cursor) []byte {
 	if from == nil {
 		return lines
 	}
-	// where a line begins; those before low stand before the cursor, those from high on behind it
+	// Both are starts of lines: lines before low are before the cursor, lines from high on after it.
 	low, high := 0, len(lines)
 	for low < high {
 		middle := low + bytes.LastIndexByte(lines[low:(low+high)/2], '\n') + 1
@@ -103,7 +101,7 @@ func behindCursor(lines []byte, from *info.Cursor) []byte {
 		c, ok := info.ParseCursor(string(place))
 		end := bytes.IndexByte(lines[middle:high], '\n')
 		switch {
-		case !ok || end < 0: // it is not ours
+		case !ok || end < 0: // not our format
 			return lines
 		case from.Before(c):
 			high = middle
@@ -114,8 +112,8 @@ func behindCursor(lines []byte, from *info.Cursor) []byte {
 	return lines[low:]
 }
 
-// readLine reads {milliseconds}_{id} {source} {1: has a thumbnail} {JSON}. ok is false for one that is not
-// on the page.
+// readLine parses "{milliseconds}_{id} {source} {1 if it has a thumbnail} {JSON}". ok is false if the article is
+// not on the page.
 func readLine(b []byte, q *info.Query) (item Item, ok bool) {
 	cursor, b, _ := bytes.Cut(b, []byte{' '})
 	source, b, _ := bytes.Cut(b, []byte{' '})
@@ -128,7 +126,7 @@ func readLine(b []byte, q *info.Query) (item Item, ok bool) {
 	return item, ok && (q.From == nil || q.From.Before(item.Cursor))
 }
 
-// Has reports whether the value of a category is a feed, as far as KV says, and younger than a Heartbeat.
+// Has reports whether the value of a category equals a feed and is younger than a Heartbeat.
 func (k *KV) Has(ctx context.Context, f Feed, now time.Time) (bool, error) {
 	value, err := k.namespace.Get(ctx, feedKey(f.Category))
 	if err != nil {
@@ -159,7 +157,7 @@ func (f *Feed) head(refreshed, collected epoch.Millis) head {
 	return head{kvVersion, refreshed, collected, f.Complete, len(f.Articles)}
 }
 
-// lines are the articles.
+// lines returns the lines of the articles.
 func (f *Feed) lines() (lines []byte) {
 	for i := range f.Articles {
 		a := &f.Articles[i]
@@ -177,7 +175,7 @@ func (f *Feed) lines() (lines []byte) {
 	return lines
 }
 
-// digest is different for different feeds, whenever they were collected.
+// digest returns a digest of the feed without its times.
 func (f *Feed) digest() string {
 	h := fnv.New128a()
 	fmt.Fprint(h, f.Complete)

@@ -9,19 +9,19 @@ import (
 	"time"
 )
 
-// Memory is the twin of a KV namespace, with its limits.
+// Memory is a KV namespace in memory, with KV's limits.
 type Memory struct {
-	// Fail, when set, is asked before every call; an error makes it fail with it.
+	// Fail, if set, is called before every call, which fails with the error it returns.
 	Fail func() error
-	// Now is the clock by which values expire; time.Now when nil.
+	// Now is the clock by which values expire; nil means time.Now.
 	Now func() time.Time
 
-	// Lag is for how long readers may see what was there before a write.
+	// Lag delays writes for readers, who see the previous value meanwhile.
 	Lag time.Duration
 
 	mu     sync.Mutex
-	values map[string][]memoryValue // of a key, in the order in which they were written
-	Puts   int                      // how many values were written
+	values map[string][]memoryValue // by key, oldest first
+	Puts   int                      // number of writes
 }
 
 type memoryValue struct {
@@ -63,7 +63,7 @@ func (m *Memory) Get(_ context.Context, key string) ([]byte, error) {
 	return nil, nil
 }
 
-// The limits of KV (developers.cloudflare.com/kv/platform/limits/).
+// Limits of KV (developers.cloudflare.com/kv/platform/limits/).
 const (
 	minTTL   = time.Minute
 	maxKey   = 512

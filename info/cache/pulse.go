@@ -7,23 +7,23 @@ import (
 )
 
 const (
-	// every is how often it is looked whether a store answers of which no page needs anything.
-	every = 5 * time.Second
-	// patience is how long it may take to.
-	patience = 3 * time.Second
+	// probeInterval separates probes of an idle store.
+	probeInterval = 5 * time.Second
+	// probeTimeout limits a probe.
+	probeTimeout = 3 * time.Second
 )
 
-// Cell is a number, 0 at first.
+// Cell is a shared number, initially 0.
 type Cell interface {
 	Load() int64
 	Store(n int64)
 }
 
-// Pulse is whether the store answers, as far as readers have noticed. Its zero value is good for one Reader; with
-// cells that readers share, all of them notice what one does.
+// Pulse tracks whether the store answers readers. The zero value serves one Reader; with shared cells, all readers
+// share their observations.
 type Pulse struct {
-	// Due is from when on the store is to be asked, and Silent since when it is asked in vain, 0 when it answers;
-	// both in milliseconds since 1970.
+	// Due is the time of the next probe, Silent the time since which the store has not answered, 0 if it answers.
+	// Both are epoch.Millis.
 	Due, Silent Cell
 
 	due, silent atomic.Int64
@@ -36,42 +36,42 @@ func (p *Pulse) cells() (due, silent Cell) {
 	return p.Due, p.Silent
 }
 
-// gone reports whether the store does not answer.
+// gone reports whether the store is down.
 func (p *Pulse) gone(now time.Time) bool {
 	_, silent := p.cells()
 	since := silent.Load()
-	return since != 0 && now.UnixMilli()-since > patience.Milliseconds()
+	return since != 0 && now.UnixMilli()-since > probeTimeout.Milliseconds()
 }
 
-// claim reports whether it is time to ask the store, and makes it so again only after a while.
+// claim reports whether a probe is due, and postpones the next one.
 func (p *Pulse) claim(now time.Time) bool {
 	due, _ := p.cells()
-	return claim(due, now, every)
+	return claim(due, now, probeInterval)
 }
 
-// ask asks the store. Whoever looks meanwhile sees it silent once it has taken too long, also if this instance does
-// not live to see an answer.
+// ask calls the store. If the call takes too long, other readers see the store as down, even if this instance dies
+// before the answer.
 func (p *Pulse) ask(ctx context.Context, now time.Time, question func(ctx context.Context) error) error {
 	_, silent := p.cells()
 	before := silent.Load()
 	if before == 0 {
 		silent.Store(now.UnixMilli())
 	}
-	hurried, cancel := context.WithTimeout(ctx, patience)
+	hurried, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
 	err := question(hurried)
 	if ctx.Err() != nil {
-		silent.Store(before) // the event ended, which says nothing of the store
+		silent.Store(before) // the event ended: nothing is known about the store
 		return err
 	}
 	p.answered(err, now)
 	return err
 }
 
-// answered notes how the store answered.
+// answered records the store's answer.
 func (p *Pulse) answered(err error, now time.Time) {
 	due, silent := p.cells()
-	due.Store(now.Add(every).UnixMilli())
+	due.Store(now.Add(probeInterval).UnixMilli())
 	if err == nil {
 		silent.Store(0)
 	} else {
@@ -79,7 +79,7 @@ func (p *Pulse) answered(err error, now time.Time) {
 	}
 }
 
-// claim reports whether something is due, and when it is, makes it due again only after d.
+// claim reports whether something is due, and if so postpones it by d.
 func claim(due Cell, now time.Time, d time.Duration) bool {
 	if due.Load() > now.UnixMilli() {
 		return false

@@ -13,13 +13,13 @@ import (
 	"github.com/newsfork/seed-engine/info/redis"
 )
 
-// Redis caches with the keys, types and lifetimes of the record: news:feed:{category}, a sorted set of ids by
-// time; news:article:{id}, a hash; news:meta:{category}, a hash; news:lock:{category}.
+// Redis caches with documented keys, types and lifetimes: news:feed:{category}, a sorted set of ids by time;
+// news:article:{id}, a hash; news:meta:{category}, a hash; news:lock:{category}.
 type Redis struct{ client *redis.Client }
 
 var _ Cache = (*Redis)(nil)
 
-// NewRedis makes a cache on a server.
+// NewRedis returns a cache on a server.
 func NewRedis(c *redis.Client) *Redis { return &Redis{c} }
 
 // Name implements Cache.
@@ -28,7 +28,7 @@ func (r *Redis) Name() string { return "redis" }
 func metaKey(c info.Category) string { return "news:meta:" + string(c) }
 func articleKey(id string) string    { return "news:article:" + id }
 
-// do sends commands; an error of the server to any of them is an error.
+// do sends commands. An error reply to any of them is an error.
 func (r *Redis) do(ctx context.Context, op string, commands ...[]string) ([]redis.Reply, error) {
 	replies, err := r.client.Do(ctx, commands...)
 	for _, reply := range replies {
@@ -39,7 +39,7 @@ func (r *Redis) do(ctx context.Context, op string, commands ...[]string) ([]redi
 	return replies, fault(op, err)
 }
 
-// Page implements Cache. Members of one score are in the order of their bytes, as pages are.
+// Page implements Cache. Members with equal scores are sorted by bytes, as pages are.
 func (r *Redis) Page(ctx context.Context, q info.Query) (*Answer, error) {
 	const op = "cache.Redis.Page"
 	newest := "+inf"
@@ -56,18 +56,18 @@ func (r *Redis) Page(ctx context.Context, q info.Query) (*Answer, error) {
 	meta, ttl := pairs(replies[0]), number(replies[1])
 	at, err := time.Parse(time.RFC3339Nano, meta["last_refresh"])
 	if err != nil {
-		return nil, nil // not cached, or not by this
+		return nil, nil // not cached, or in another format
 	}
 	total, _ := strconv.Atoi(meta["article_count"])
 	if ttl < 0 && total > 0 {
 		return nil, nil
 	}
 	a := &Answer{Total: total, RefreshedAt: at.UTC(), CollectedAt: at.UTC(), Expires: at.UTC().Add(TTL)}
-	// the version before did not write it
+	// The previous version did not write it.
 	if collected, err := time.Parse(time.RFC3339Nano, meta["last_collected"]); err == nil {
 		a.CollectedAt = collected.UTC()
 	}
-	places := behind(words(replies[2]), q.From)
+	places := after(words(replies[2]), q.From)
 	for len(places) > 0 && len(a.Items) <= q.Limit {
 		some := places[:min(len(places), q.Limit+1)]
 		places = places[len(some):]
@@ -85,8 +85,8 @@ func (r *Redis) Page(ctx context.Context, q info.Query) (*Answer, error) {
 	return a, nil
 }
 
-// behind reads members and scores, and leaves out those that do not stand behind from.
-func behind(members []string, from *info.Cursor) (places []info.Cursor) {
+// after parses members with scores, and drops those not after from.
+func after(members []string, from *info.Cursor) (places []info.Cursor) {
 	for i := 0; i+1 < len(members); i += 2 {
 		at, err := strconv.ParseFloat(members[i+1], 64)
 		if c := (info.Cursor{At: epoch.Millis(at), ID: members[i]}); err == nil && (from == nil || from.Before(c)) {
@@ -96,7 +96,7 @@ func behind(members []string, from *info.Cursor) (places []info.Cursor) {
 	return places
 }
 
-// articles reads the articles of places that match a query; nil when one is not cached any more.
+// articles reads the matching articles, or returns nil if one has expired.
 func (r *Redis) articles(ctx context.Context, places []info.Cursor, q *info.Query) ([]Item, error) {
 	commands := make([][]string, len(places))
 	for i, c := range places {
@@ -120,7 +120,7 @@ func (r *Redis) articles(ctx context.Context, places []info.Cursor, q *info.Quer
 	return items, nil
 }
 
-// public makes an article of the fields of its hash; "" is null.
+// public returns an article from the fields of its hash; "" becomes null.
 func public(fields map[string]string, at epoch.Millis) info.Public {
 	a := info.Article{
 		ID: fields["id"], Title: fields["title"], URL: fields["url"], Snippet: fields["snippet"],
@@ -129,11 +129,11 @@ func public(fields map[string]string, at epoch.Millis) info.Public {
 		Category: info.Category(fields["category"]), SourceIconURL: fields["source_icon_url"],
 		VideoURL: fields["video_url"], AITag: fields["ai_tag"],
 	}
-	_ = json.Unmarshal([]byte(fields["keywords"]), &a.Keywords) // none when it is not JSON
+	_ = json.Unmarshal([]byte(fields["keywords"]), &a.Keywords) // none if it is not JSON
 	return a.Public()
 }
 
-// Refresh implements Cache. Readers see all of a category or what was there before.
+// Refresh implements Cache. Readers see either all of a category or the previous feed.
 func (r *Redis) Refresh(ctx context.Context, feeds []Feed, now time.Time) error {
 	for _, f := range feeds {
 		if _, err := r.do(ctx, "cache.Redis.Refresh", refreshCommands(f, now)...); err != nil {
@@ -177,14 +177,13 @@ func hash(a *info.Article) []string {
 	}
 }
 
-// lockKey is of all categories, which are refreshed together.
+// lockKey is the lock of all categories, which are refreshed together.
 const lockKey = "news:lock:all"
 
-// lockTTL is how long a refresher may take before another begins.
+// lockTTL limits a refresh; then another one may start.
 const lockTTL = 30 * time.Second
 
-// Lock keeps others from refreshing the cache for as long as that should take. ok is false when another is
-// at it.
+// Lock prevents concurrent refreshes for lockTTL. ok is false if another owner has the lock.
 func (r *Redis) Lock(ctx context.Context, owner string) (ok bool, err error) {
 	replies, err := r.do(ctx, "cache.Redis.Lock",
 		[]string{"SET", lockKey, owner, "NX", "EX", strconv.Itoa(int(lockTTL.Seconds()))})
@@ -194,10 +193,10 @@ func (r *Redis) Lock(ctx context.Context, owner string) (ok bool, err error) {
 	return replies[0] != nil, nil
 }
 
-// unlock deletes the lock only while it is the caller's.
+// unlock deletes the lock only if the caller owns it.
 const unlock = `if redis.call("GET", KEYS[1]) == ARGV[1] then return redis.call("DEL", KEYS[1]) end return 0`
 
-// Unlock ends a lock of owner's.
+// Unlock releases owner's lock.
 func (r *Redis) Unlock(ctx context.Context, owner string) error {
 	_, err := r.do(ctx, "cache.Redis.Unlock", []string{"EVAL", unlock, "1", lockKey, owner})
 	return err

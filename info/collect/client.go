@@ -15,11 +15,11 @@ import (
 )
 
 const (
-	callTimeout = 20 * time.Second // of a call, its body included
+	callTimeout = 20 * time.Second // of a call, including its body
 	maxHops     = 3
 )
 
-// client makes the calls of a source, each after it was counted.
+// client makes the calls of a source after counting them.
 type client struct {
 	collector *Collector
 	source    info.Source
@@ -39,7 +39,7 @@ func (c *Collector) client(s info.Source) *client {
 	return &client{collector: c, source: s, transport: t}
 }
 
-// budgetError marks a call that was not made, since its limits forbid it.
+// budgetError marks a call that its limits forbade.
 type budgetError struct{ window string }
 
 func (e *budgetError) Error() string { return "the limit of " + e.window + " is reached" }
@@ -116,7 +116,7 @@ func (c *client) once(ctx context.Context, target string, call info.Call) (*info
 	return &info.Answer{URL: target, Status: resp.Status, Header: resp.Header, Body: body}, nil
 }
 
-// location is where an answer redirects to, "" when it does not.
+// location returns the target of a redirect, or "".
 func location(from string, a *info.Answer) string {
 	switch a.Status {
 	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect,
@@ -132,4 +132,4 @@ func location(from string, a *info.Answer) string {
 	return ""
 }
 
-var errNotAPage = errors.New("it is no web page")
+var errNotAPage = errors.New("not a web page")

@@ -1,5 +1,5 @@
-// Package collect fetches articles from their sources and stores them: a source at a time, within what its
-// provider allows, once however many ask for it at the same moment.
+// Package collect fetches articles from their sources and stores them, within the limits of providers and at most
+// once at a time per source.
 package collect
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/newsfork/seed-engine/info/store"
 )
 
-// Store is what a collection needs of package store.
+// Store is the part of package store that a collection uses.
 type Store interface {
 	cache.Store
 	Begin(ctx context.Context, source string, now time.Time) (store.Source, error)
@@ -38,15 +38,15 @@ type Store interface {
 type Collector struct {
 	Sources   []info.Source
 	Store     Store
-	Cache     cache.Cache // nil: there is none
+	Cache     cache.Cache // nil if there is none
 	Transport fetch.Transport
-	// Via is the transport of a source that is not reached by Transport, such as one behind a service binding.
+	// Via maps sources that Transport does not reach, such as one behind a service binding, to their transports.
 	Via       map[string]fetch.Transport
 	UserAgent string
 	// Default is the category of articles that fit none; "" leaves them without.
 	Default   info.Category
-	Retention time.Duration // how long articles are kept after they were published
-	Owner     string        // names this run where leases are
+	Retention time.Duration // how long articles are kept after publication
+	Owner     string        // names this run in leases
 	Log       *slog.Logger
 	Now       func() time.Time
 	Sleep     func(ctx context.Context, d time.Duration) error
@@ -54,15 +54,14 @@ type Collector struct {
 
 const (
 	deadline = 5 * time.Minute // of a collection
-	// leaseTTL is a little longer than a collection takes, so that after one that was killed the next but one
-	// collects.
+	// leaseTTL is a little longer than a collection, so that a killed collection delays only the next one.
 	leaseTTL = deadline + time.Minute
-	// asking is how long a source may be asked: what came until then is stored in what is left.
-	asking = 3 * time.Minute
+	// askTimeout limits the calls of a source. The time left is for storing their answers.
+	askTimeout = 3 * time.Minute
 )
 
-// Run collects from the sources with these names, and refreshes the cache if anything changed. A source that
-// fails does not keep the others from being collected.
+// Run collects from the named sources, and refreshes the cache if anything changed. The failure of a source does
+// not affect the others.
 func (c *Collector) Run(ctx context.Context, names ...string) []info.Report {
 	reports := []info.Report{}
 	for _, s := range c.Sources {
@@ -87,12 +86,11 @@ func (c *Collector) refresh(ctx context.Context) {
 
 const (
 	refreshTries = 10
-	refreshPause = time.Second // KV takes a value a second
+	refreshPause = time.Second // KV accepts one write a second
 )
 
-// Refresh fills the cache with what is stored now, once a refresh that has begun before, and may have read what was
-// stored then, is through. done is false when that takes longer than it is waited for; the next collection sees to
-// it.
+// Refresh fills the cache with the current articles. A refresh that has begun before might miss them, so Refresh
+// waits for it; done is false if that takes too long. The next collection then refreshes the cache.
 func (c *Collector) Refresh(ctx context.Context) (done bool, err error) {
 	if c.Cache == nil {
 		return true, nil
@@ -105,7 +103,7 @@ func (c *Collector) Refresh(ctx context.Context) (done bool, err error) {
 	}
 }
 
-// source collects from one source, unless another does.
+// source collects from one source, unless another run does.
 func (c *Collector) source(ctx context.Context, s info.Source) (r info.Report) {
 	r.Source = s.Name()
 	began := c.Now()
@@ -121,7 +119,7 @@ func (c *Collector) source(ctx context.Context, s info.Source) (r info.Report) {
 		return c.skipped(r, time.Time{})
 	}
 	defer func() {
-		// Also when the time is over: else the next collection waits for the lease to end.
+		// Even after the deadline: otherwise the next collection waits for the lease to expire.
 		if err := c.Store.Release(context.WithoutCancel(ctx), name, c.Owner); err != nil {
 			c.Log.Warn("info_store_failed", "error_type", contract.KindOf(err), "error", err.Error(), "source",
 				s.Name())
@@ -136,7 +134,7 @@ func (c *Collector) source(ctx context.Context, s info.Source) (r info.Report) {
 		return c.skipped(r, state.NotBefore)
 	}
 	client := c.client(s)
-	hurried, enough := context.WithTimeout(ctx, asking)
+	hurried, enough := context.WithTimeout(ctx, askTimeout)
 	defer enough()
 	b, err := s.Collect(hurried, client, state.State, began)
 	r.Counts.Calls = client.calls
@@ -154,7 +152,7 @@ func (c *Collector) source(ctx context.Context, s info.Source) (r info.Report) {
 	return r
 }
 
-// save stores what a source gave.
+// save stores a batch.
 func (c *Collector) save(ctx context.Context, s info.Source, state store.Source, b info.Batch,
 	counts *info.Counts) error {
 	young, old := c.young(b.Articles)
@@ -169,7 +167,7 @@ func (c *Collector) save(ctx context.Context, s info.Source, state store.Source,
 	if old > 0 {
 		counts.Drops[info.TooOld] += old
 	}
-	asked := c.Now() // in the windows that the answers are about; those of later may be others
+	asked := c.Now() // the answers count for the windows of this time
 	saved, found, err := c.put(ctx, articles)
 	counts.Inserted, counts.Updated, counts.Thumbnails = saved.Inserted, saved.Updated, found
 	if err != nil {
@@ -186,8 +184,8 @@ func (c *Collector) save(ctx context.Context, s info.Source, state store.Source,
 	return nil
 }
 
-// young leaves out what the next day would remove again. Without that an article that was taken down would come back
-// once it is too old to be remembered, if its source still has it.
+// young drops articles that Prune would remove the next day. Otherwise an article that was taken down would return
+// once its row is pruned, if its source still lists it.
 func (c *Collector) young(articles []info.Article) (young []info.Article, old int) {
 	if c.Retention <= 0 {
 		return articles, 0
@@ -203,7 +201,7 @@ func (c *Collector) young(articles []info.Article) (young []info.Article, old in
 	return young, old
 }
 
-// put stores articles, with thumbnails of those that lack one and can have it.
+// put stores articles, with thumbnails for those without one.
 func (c *Collector) put(ctx context.Context, articles []info.Article) (saved store.Saved, found int, err error) {
 	if len(articles) == 0 {
 		return saved, 0, nil
@@ -225,8 +223,7 @@ func (c *Collector) put(ctx context.Context, articles []info.Article) (saved sto
 	return saved, found, err
 }
 
-// count compares what the provider says is left with what was counted here, and lets the source rest when
-// a request met the end of it.
+// count corrects our counts by the provider's, and lets the source rest if a request exceeded the quota.
 func (c *Collector) count(ctx context.Context, s info.Source, b info.Batch, now time.Time) {
 	for i, l := range s.Limits() {
 		if i < len(b.Left) && b.Left[i] >= 0 {
@@ -235,7 +232,7 @@ func (c *Collector) count(ctx context.Context, s info.Source, b info.Batch, now 
 	}
 	for _, f := range b.Failures {
 		if class := info.ClassOf(f.Err); !f.Alone && (class == info.Spent || class == info.Throttled) {
-			c.warn(s, c.Store.Rest(ctx, s.Name(), string(class), c.rests(s, f.Err, 0, now)))
+			c.warn(s, c.Store.Rest(ctx, s.Name(), string(class), c.restsUntil(s, f.Err, 0, now)))
 		}
 	}
 }
@@ -248,7 +245,7 @@ func (c *Collector) forget(ctx context.Context, s info.Source, state store.Sourc
 	failed := map[string]bool{}
 	for _, f := range b.Failures {
 		if failed[f.Request] = true; !f.Alone && info.ClassOf(f.Err) != info.Broken {
-			return // the requests behind it were not made
+			return // later requests were not made
 		}
 	}
 	list, err := c.Store.DeadLetters(ctx, s.Name(), 1000)
@@ -261,14 +258,14 @@ func (c *Collector) forget(ctx context.Context, s info.Source, state store.Sourc
 	}
 }
 
-// warn logs that something beside the articles was not stored.
+// warn logs that something other than the articles was not stored.
 func (c *Collector) warn(s info.Source, err error) {
 	if err != nil {
 		c.Log.Warn("info_store_failed", "error_type", contract.KindOf(err), "error", err.Error(), "source", s.Name())
 	}
 }
 
-// letters are the dead letters of failures. What met the end of a quota is asked for again anyway.
+// letters returns the dead letters of failures. Requests that met the end of a quota are repeated anyway.
 func letters(source string, failures []info.Failure) (list []store.Letter) {
 	for _, f := range failures {
 		if class := info.ClassOf(f.Err); class == info.Broken || class == info.Refused {
@@ -279,16 +276,16 @@ func letters(source string, failures []info.Failure) (list []store.Letter) {
 	return list
 }
 
-// gaveUp records a collection of which nothing came.
+// gaveUp records a failed collection.
 func (c *Collector) gaveUp(ctx context.Context, s info.Source, state store.Source, b info.Batch, err error,
 	r info.Report) info.Report {
 	var storage *contract.Error
 	if errors.As(err, &storage) && storage.Kind == contract.Storage {
-		return c.failed(r, err) // the quota could not be counted, so nothing was asked
+		return c.failed(r, err) // the call could not be counted, so it was not made
 	}
 	ctx = context.WithoutCancel(ctx)
 	now, class := c.Now(), info.ClassOf(err)
-	until := c.rests(s, err, state.Failures, now)
+	until := c.restsUntil(s, err, state.Failures, now)
 	var ours *budgetError
 	if errors.As(err, &ours) {
 		r.Skipped = string(class)
@@ -304,8 +301,8 @@ func (c *Collector) gaveUp(ctx context.Context, s info.Source, state store.Sourc
 	return r
 }
 
-// rests is until when a source is not asked after an error. failures are those before it.
-func (c *Collector) rests(s info.Source, err error, failures int, now time.Time) time.Time {
+// restsUntil returns the end of a source's rest after an error. failures counts earlier ones.
+func (c *Collector) restsUntil(s info.Source, err error, failures int, now time.Time) time.Time {
 	var e *info.UpstreamError
 	if errors.As(err, &e) && e.RetryAfter > 0 && e.Class != info.Spent {
 		return now.Add(min(e.RetryAfter, 24*time.Hour))
@@ -335,14 +332,14 @@ func doubled(d time.Duration, times int, most time.Duration) time.Duration {
 	return min(d, most)
 }
 
-// skipped reports that a source was not asked; until is zero where it does not rest.
+// skipped reports a source that was skipped. until is zero if it does not rest.
 func (c *Collector) skipped(r info.Report, until time.Time) info.Report {
 	r.NotBefore = contract.At(until.UTC())
 	c.Log.Info("info_source_skipped", "source", r.Source, "reason", r.Skipped, "until", until)
 	return r
 }
 
-// failed reports that the store failed: the next collection begins where this one did.
+// failed reports a failure of the store. The next collection begins where this one did.
 func (c *Collector) failed(r info.Report, err error) info.Report {
 	r.Error = contract.Reason(err)
 	c.Log.Error("info_collect_failed", "error_type", contract.KindOf(err), "source", r.Source, "error", err.Error())

@@ -684,7 +684,7 @@ func TestTooOld(t *testing.T) {
 	}
 }
 
-// TestCursorOfTheEngineEnds: a cursor that the engine no longer reads is forgotten, so that its articles come again.
+// A cursor that the engine no longer knows is dropped, so that collecting starts over.
 func TestCursorOfTheEngineEnds(t *testing.T) {
 	w := newWorld(t, &sources.Seed{Endpoint: "https://engine.example"})
 	const first, second = "https://engine.example/api/v1/feed?limit=200",

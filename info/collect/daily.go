@@ -9,16 +9,15 @@ import (
 )
 
 const (
-	maxReplays = 200             // of a source and day
-	replaying  = 5 * time.Minute // at most
+	maxReplays = 200 // per source and day
+	replaying  = 5 * time.Minute
 	pruneBatch = 500
-	maxPruned  = 20_000 // of a day
+	maxPruned  = 20_000 // per day
 )
 
-// Replay makes failed requests again, those first that failed longest ago: of one source, or of all that are on when
-// it is "". A request that succeeds is resolved; one that fails stays, with one attempt more, and does not keep
-// others from being made. A source that is spent is left alone. What there is no time for is left for the next
-// replay.
+// Replay repeats failed requests of a source, or of all sources that are on for "", oldest failure first.
+// Successful ones are resolved; failed ones stay with one more attempt and do not stop the others. A source whose
+// quota is spent is skipped. The next replay continues what exceeds the time.
 func (c *Collector) Replay(ctx context.Context, source string) (done info.Replayed, err error) {
 	hurried, cancel := context.WithTimeout(ctx, replaying)
 	defer cancel()
@@ -33,8 +32,7 @@ func (c *Collector) Replay(ctx context.Context, source string) (done info.Replay
 	return done, nil
 }
 
-// replay makes the requests of one source, as long as there is time to ask it, which ends before the time to store
-// what it answers.
+// replay repeats the requests of one source while there is time to ask it, which leaves time to store the answers.
 func (c *Collector) replay(ctx, hurried context.Context, s info.Source, done *info.Replayed) error {
 	list, err := c.Store.DeadLetters(ctx, s.Name(), maxReplays)
 	if err != nil {
@@ -47,7 +45,7 @@ func (c *Collector) replay(ctx, hurried context.Context, s info.Source, done *in
 	if err != nil {
 		return err
 	}
-	for _, k := range known { // what only failed is tried again: it may be well by now
+	for _, k := range known { // failures alone do not stop a replay
 		if class := info.Class(k.ErrorClass); k.Name == s.Name() && k.NotBefore.After(c.Now()) &&
 			(class == info.Spent || class == info.Throttled) {
 			return nil
@@ -58,7 +56,7 @@ func (c *Collector) replay(ctx, hurried context.Context, s info.Source, done *in
 		now := c.Now()
 		b, err := s.Replay(hurried, client, l.Request, now)
 		if err != nil && hurried.Err() != nil {
-			return nil // which is not the request's fault
+			return nil // not the request's fault
 		}
 		if err == nil {
 			young, _ := c.young(b.Articles)
@@ -77,14 +75,14 @@ func (c *Collector) replay(ctx, hurried context.Context, s info.Source, done *in
 		done.Failed++
 		c.warn(s, c.Store.Add(ctx, letters(s.Name(), []info.Failure{{Request: l.Request, Err: err}}), now))
 		if class := info.ClassOf(err); class == info.Spent || class == info.Throttled {
-			c.warn(s, c.Store.Rest(ctx, s.Name(), string(class), c.rests(s, err, 0, now)))
+			c.warn(s, c.Store.Rest(ctx, s.Name(), string(class), c.restsUntil(s, err, 0, now)))
 			return nil
 		}
 	}
 	return nil
 }
 
-// Daily replays dead letters and removes what is too old.
+// Daily replays dead letters and prunes old rows.
 func (c *Collector) Daily(ctx context.Context) error {
 	_, err := c.Replay(ctx, "")
 	removed := 0

@@ -16,16 +16,16 @@ import (
 )
 
 const (
-	pagesAtOnce  = 6 // the connections that the platform opens for one event
+	pagesAtOnce  = 6 // the platform's limit of connections per event
 	pagesPerHost = 10
-	maxPages     = 100 // of one collection
+	maxPages     = 100 // per collection
 	pageTimeout  = 5 * time.Second
-	pagesTimeout = 30 * time.Second // of all pages
+	pagesTimeout = 30 * time.Second // for all pages
 	triedAgain   = 24 * time.Hour
 )
 
-// thumbnails asks the pages of articles without a thumbnail for one, each at most once a day, one page of a
-// host at a time. It returns how many were found.
+// thumbnails looks for thumbnails on the pages of articles without one: each page at most once a day, one page of a
+// host at a time. It returns the number found.
 func (c *Collector) thumbnails(ctx context.Context, articles []store.New, known map[string]store.Known) (found int) {
 	ctx, cancel := context.WithTimeout(ctx, pagesTimeout)
 	defer cancel()
@@ -41,7 +41,7 @@ func (c *Collector) thumbnails(ctx context.Context, articles []store.New, known 
 			defer func() { <-turns; running.Done() }()
 			for _, a := range host {
 				if ctx.Err() != nil {
-					return // what was not asked is not tried
+					return // not fetched, so not tried
 				}
 				image, err := c.thumbnail(ctx, a.URL)
 				if ctx.Err() != nil {
@@ -60,7 +60,7 @@ func (c *Collector) thumbnails(ctx context.Context, articles []store.New, known 
 	return found
 }
 
-// wanting are the articles that may have a thumbnail, by host.
+// wanting returns the articles that might get a thumbnail, by host.
 func (c *Collector) wanting(articles []store.New, known map[string]store.Known,
 	now time.Time) (hosts [][]*store.New) {
 	place := map[string]int{}
@@ -86,9 +86,9 @@ func (c *Collector) wanting(articles []store.New, known map[string]store.Known,
 	return hosts
 }
 
-// thumbnail asks one page. Nothing but a public website is asked, whatever redirects say.
+// thumbnail fetches one page. Redirects are followed to public websites only.
 func (c *Collector) thumbnail(ctx context.Context, target string) (image string, err error) {
-	defer func() { // in a goroutine of its own, a panic would end the program
+	defer func() { // a panic in this goroutine would end the program
 		if thrown := recover(); thrown != nil {
 			err = fmt.Errorf("panic: %v", thrown)
 		}
@@ -117,5 +117,5 @@ func (c *Collector) thumbnail(ctx context.Context, target string) (image string,
 		}
 		return info.PageImage(resp.Body, kind, u.String())
 	}
-	return "", errors.New("it redirects too often")
+	return "", errors.New("too many redirects")
 }

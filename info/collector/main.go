@@ -1,6 +1,6 @@
 //go:build js && wasm
 
-// The Worker that collects the articles of the Info service, when its crons or an operator say so.
+// Command collector is the Worker that collects the Info service's articles, by cron or on request.
 package main
 
 import (

@@ -1,4 +1,4 @@
-// Package connection keeps a connection to a server for as long as it is good, and opens another when it was lost.
+// Package connection keeps a connection to a server open and replaces it when it is lost.
 package connection
 
 import (
@@ -7,20 +7,20 @@ import (
 	"sync"
 )
 
-// Kept is at most one connection. It is safe for concurrent use; calls follow one another.
+// Kept holds at most one connection. It is safe for concurrent use; calls are serialised.
 type Kept[C io.Closer] struct {
 	// Open opens a connection that is ready for calls.
 	Open func(ctx context.Context) (C, error)
-	// Survives reports whether a connection is good after a call that failed with err; nil: none is.
+	// Survives reports whether the connection is usable after a call failed with err; nil means it never is.
 	Survives func(err error) bool
 
 	mu   sync.Mutex
-	conn *C // nil when there is none
+	conn *C // nil if closed
 }
 
-// Do makes a call, on a connection that is opened when there is none. When the connection is lost, another is opened
-// and the call is made once more, although what it asked for may have been done before the answer was lost: it must
-// bear that. A connection is closed when ctx ends during a call.
+// Do makes a call, opening a connection if necessary. If the connection is lost, it opens another and repeats the
+// call, which might have taken effect: calls must be idempotent. If ctx ends during a call, the connection is
+// closed.
 func (k *Kept[C]) Do(ctx context.Context, call func(c C) error) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -31,7 +31,7 @@ func (k *Kept[C]) Do(ctx context.Context, call func(c C) error) error {
 	return err
 }
 
-// Once makes a call that does not bear to be made twice.
+// Once makes a call that must not be repeated.
 func (k *Kept[C]) Once(ctx context.Context, call func(c C) error) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -60,7 +60,7 @@ func (k *Kept[C]) once(ctx context.Context, call func(c C) error) error {
 	return err
 }
 
-// Take gives the connection away, if there is one. The next call opens another.
+// Take removes and returns the connection, if there is one. The next call opens another.
 func (k *Kept[C]) Take() (c C, ok bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -9,10 +9,10 @@ import (
 	"github.com/newsfork/seed-engine/info"
 )
 
-// Words of a Corpus, by how many of its articles have them.
+// Words of a Corpus by frequency.
 const (
 	Common   = "환경"      // one in five, 100,000 of 500,000
-	Other    = "풍력"      // as many, of which none has Common
+	Other    = "풍력"      // as many, in articles without Common
 	Latin    = "climate" // one in five
 	Uncommon = "수열에너지"   // one in a thousand
 	Rare     = "제로웨이스트"  // one in 25,000
@@ -20,31 +20,31 @@ const (
 	Absent   = "없는낱말"
 )
 
-// Searches are of all kinds, those included whose words are common and hardly meet, or were common once.
+// Searches are of all kinds, including common words that rarely occur together or became rare.
 var Searches = []string{
 	Common, Latin, Uncommon, Rare, Absent, "환", "cli*", "climat*",
 	Common + " " + Uncommon, Bygone, Common + " " + Bygone,
 	Common + " " + Other, Common + " " + Other + " " + Latin,
-	"정부산", // its parts stand in most articles, and never in a row
+	"정부산", // its parts are in most articles, but never in a row
 	"정부 부산 환경 풍력",
 }
 
-// Deep is the time of an article near the end of a Corpus.
+// Deep returns the time of an article near the end of a Corpus.
 func Deep(n int, newest time.Time) time.Time {
 	return newest.Add(-time.Duration(n/4-n/200) * time.Minute)
 }
 
-// Corpus gives n articles, oldest first as they come, a minute apart in fours: as real ones they share words,
-// sources, topics and minutes unevenly. Few of the Seed Engine's have a picture, and none of its is on AI.
+// Corpus returns n articles, oldest first, in groups of four a minute. Like real ones they share words, sources,
+// topics and minutes unevenly. Few of the Seed Engine's have an image, and none is on AI.
 func Corpus(n int, newest time.Time) iter.Seq[info.Article] { return Part(n, 0, n, newest) }
 
-// Part gives those articles of a Corpus of n that come after the first ones, up to the last.
+// Part returns articles first to last of a Corpus of n.
 func Part(n, first, last int, newest time.Time) iter.Seq[info.Article] {
 	fill := strings.Fields("정부 발표 지원 사업 기업 시장 전망 기술 개발 협약 plan market report policy company growth 서울 부산 지역 주민 산업 " +
 		"투자 규모 올해")
 	return func(yield func(info.Article) bool) {
 		for i := n - 1 - first; i >= n-last; i-- {
-			r := uint32(i) * 2654435761 >> 7 // scatters without a pattern that an index could follow
+			r := uint32(i) * 2654435761 >> 7 // scattered, so that no index can follow a pattern
 			pick := func(of int) int { r = r*1664525 + 1013904223; return int(r>>8) % of }
 			source := info.Naver
 			switch p := pick(100); {

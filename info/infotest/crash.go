@@ -10,19 +10,18 @@ import (
 	"time"
 )
 
-// Crash dials connections to a server that crashes at one of the operations on them, and is started again at
-// once: before a write, so that nothing of it arrives, or before a read, when what was asked for may be done
-// and only its answer is lost.
+// Crash dials connections to a server that crashes at one of their operations and is restarted at once: before a
+// write, so that nothing arrives, or before a read, when the work might be done and only the answer is lost.
 type Crash struct {
 	Server *Server
-	At     int       // the number of the operation, from 1; 0: never
-	Signal os.Signal // with which the server ends
+	At     int       // number of the operation, from 1; 0: never
+	Signal os.Signal // that ends the server
 
 	mu sync.Mutex
 	n  int
 }
 
-// Happened reports whether the connections saw as many operations.
+// Happened reports whether that operation was reached.
 func (c *Crash) Happened() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -60,6 +59,6 @@ func (c *crashing) Write(p []byte) (int, error) {
 }
 
 func (c *crashing) Read(p []byte) (int, error) {
-	c.operation(10 * time.Millisecond) // time enough for the server to answer, mostly
+	c.operation(10 * time.Millisecond) // usually enough for the server to answer
 	return c.Conn.Read(p)
 }

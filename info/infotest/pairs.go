@@ -14,13 +14,13 @@ import (
 	"github.com/newsfork/seed-engine/info/store"
 )
 
-// PairCase is a property of a store with a cache in front of it. It begins with an empty store and cache.
+// PairCase is a property of a store with a cache. It begins with both empty.
 type PairCase struct {
 	Name string
 	Run  func(t T, s *store.Store, c cache.Cache)
 }
 
-// PairCases is the suite, which every pair of a store and a cache must pass.
+// PairCases is the suite for every pair of store and cache.
 var PairCases = []PairCase{
 	{"an empty cache", emptyCache},
 	{"articles as they were stored", cachedArticles},
@@ -57,7 +57,7 @@ func cursors(items []cache.Item) string {
 	return strings.Join(list, " ")
 }
 
-// through reads all pages of a query, and says where each came from.
+// through reads all pages of a query, and the source of each.
 func through(t T, r *cache.Reader, q info.Query, between func()) (items []cache.Item, from []string) {
 	t.Helper()
 	for {
@@ -76,7 +76,7 @@ func through(t T, r *cache.Reader, q info.Query, between func()) (items []cache.
 	}
 }
 
-// whole is the order in which the store alone gives the articles of a query.
+// whole returns the store's order of a query's articles.
 func whole(t T, s *store.Store, q info.Query) string {
 	t.Helper()
 	q.Limit = 5000
@@ -153,7 +153,7 @@ func cacheEdge(t T, s *store.Store, c cache.Cache) {
 	if from[0] != c.Name() || from[len(from)-1] != s.Name() {
 		t.Errorf("pages came from %v", from)
 	}
-	// From a little before the edge to a little behind it, in pages of every size.
+	// Starts from before the edge to after it, with pages of every size.
 	before := items[cache.Size-info.MaxLimit-3].Cursor
 	want := strings.Fields(whole(t, s, info.Query{Category: info.All, From: &before}))
 	for limit := 1; limit <= info.MaxLimit; limit++ {
@@ -216,8 +216,8 @@ func refreshes(t T, s *store.Store, c cache.Cache) {
 	must(t, "Acquire", func() error { _, err := cache.FillNow(ctx, c, s, "other", time.Now()); return err }())
 }
 
-// pagesUnderRefresh: an article that is there throughout is on exactly one page, whatever comes, changes and goes,
-// and whenever the cache is refreshed.
+// pagesUnderRefresh: an article that stays throughout is on exactly one page, whatever changes and whenever the
+// cache is refreshed.
 func pagesUnderRefresh(t T, s *store.Store, c cache.Cache) {
 	r := rand.New(rand.NewPCG(3, 4))
 	many(t, s, 300, time.Second)

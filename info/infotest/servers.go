@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// find returns a server's program: of PATH, or where Debian's packages put it.
+// find returns a server's program: from PATH, or from Debian's directories.
 func find(t *testing.T, name, pattern string) string {
 	t.Helper()
 	if path, err := exec.LookPath(name); err == nil {
@@ -32,7 +32,7 @@ func find(t *testing.T, name, pattern string) string {
 	return ""
 }
 
-// Server is a server on a port of its own, with its data in a directory of its own.
+// Server is a server with its own port and data directory.
 type Server struct {
 	Address string
 
@@ -40,7 +40,7 @@ type Server struct {
 	dir     string
 	command func() *exec.Cmd
 	ready   func() error
-	process *exec.Cmd // nil when it does not run
+	process *exec.Cmd // nil if stopped
 	exited  chan struct{}
 }
 
@@ -50,8 +50,8 @@ func (s *Server) Dial(ctx context.Context, address string) (net.Conn, error) {
 	return d.DialContext(ctx, "tcp", address)
 }
 
-// Start starts the server, and waits until it answers. One that exits is started again: after a crash
-// PostgreSQL refuses to start until its last child is gone.
+// Start starts the server and waits until it answers. If it exits, it is started again: after a crash PostgreSQL
+// refuses to start until its last child has exited.
 func (s *Server) Start() {
 	s.t.Helper()
 	log, err := os.Create(filepath.Join(s.dir, "server.log"))
@@ -88,16 +88,16 @@ func (s *Server) launch(log *os.File) {
 	}
 	exited := make(chan struct{})
 	go func() {
-		c.Wait() // its exit status does not matter
+		c.Wait() // the exit status is irrelevant
 		close(exited)
 	}()
 	s.process, s.exited = c, exited
 }
 
-// Kill ends the server at once, as a crash would.
+// Kill crashes the server.
 func (s *Server) Kill() { s.end(syscall.SIGKILL) }
 
-// Stop ends the server.
+// Stop stops the server.
 func (s *Server) Stop() { s.end(syscall.SIGQUIT) }
 
 func (s *Server) end(signal os.Signal) {
@@ -120,7 +120,7 @@ func freePort(t *testing.T) int {
 
 func newServer(t *testing.T, port int) *Server {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "newsfork-test-") // not t.TempDir, which others cannot enter
+	dir, err := os.MkdirTemp("", "newsfork-test-") // not t.TempDir, which other users cannot enter
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,11 +132,11 @@ func newServer(t *testing.T, port int) *Server {
 	return s
 }
 
-// Password is that of the PostgreSQL server's user "newsfork".
+// Password is the password of PostgreSQL's user "newsfork".
 const Password = "p@ss:word/1"
 
-// Postgres starts a PostgreSQL server with an empty database, and returns its connection string. A test
-// without the server installed is skipped, but fails with CI=true.
+// Postgres starts a PostgreSQL server with an empty database and returns its connection string. Without PostgreSQL
+// the test is skipped, or fails if CI=true.
 func Postgres(t *testing.T) (*Server, string) {
 	t.Helper()
 	const debian = "/usr/lib/postgresql/*/bin/"
@@ -155,7 +155,7 @@ func Postgres(t *testing.T) (*Server, string) {
 	if err := os.WriteFile(secret, []byte(Password), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	// A locale in which text is not compared byte by byte, where there is one: ids and cursors must not depend on it.
+	// A locale that does not compare bytes, if there is one: ids and cursors must not depend on it.
 	c := run(initdb, "-D", data, "-U", "newsfork", "-A", "scram-sha-256", "--pwfile", secret, "-E", "UTF8",
 		"--locale-provider=icu", "--icu-locale=en", "--no-sync")
 	if out, err := c.CombinedOutput(); err != nil {
@@ -171,8 +171,7 @@ func Postgres(t *testing.T) (*Server, string) {
 			return err
 		}
 		defer conn.Close()
-		// A server that is still starting answers a startup message with an error, one that is ready asks for
-		// the password.
+		// A starting server answers a startup message with an error, a ready one with a request for the password.
 		message := "\x00\x03\x00\x00user\x00newsfork\x00database\x00postgres\x00\x00"
 		conn.SetDeadline(time.Now().Add(time.Second))
 		if _, err := conn.Write(append([]byte{0, 0, 0, byte(len(message) + 4)}, message...)); err != nil {
@@ -212,8 +211,8 @@ func Redis(t *testing.T) *Server {
 	return s
 }
 
-// unprivileged gives the server's directory to a user who is not root, as whom PostgreSQL does not run; nil
-// when this one is not.
+// unprivileged makes a user other than root the owner of the server's directory, as PostgreSQL requires. It returns
+// nil if this user is not root.
 func (s *Server) unprivileged() *syscall.Credential {
 	s.t.Helper()
 	if os.Getuid() != 0 {

@@ -1,5 +1,5 @@
-// Package infotest has what the tests of the Info service share: a PostgreSQL and a Redis server of their
-// own, and the suites that every store and every cache must pass.
+// Package infotest has what tests of the Info service share: PostgreSQL and Redis servers, and the conformance
+// suites of stores and caches.
 package infotest
 
 import (
@@ -19,12 +19,12 @@ import (
 	"github.com/newsfork/seed-engine/test/cases"
 )
 
-// T is what a case reports to.
+// T is the part of testing.T that cases use.
 type T = cases.T
 
 var must, expect = cases.Must, cases.Expect
 
-// StoreCase is one property of a store. It begins with an empty one.
+// StoreCase is a property of a store. It begins with an empty one.
 type StoreCase struct {
 	Name string
 	Run  func(t T, s *store.Store)
@@ -79,7 +79,7 @@ var (
 	noon = time.Date(2026, 1, 28, 12, 0, 0, 123e6, time.UTC)
 )
 
-// Article makes article n of a source, published at a time.
+// Article returns article n of a source, published at a time.
 func Article(source string, n int, at time.Time) info.Article {
 	url := fmt.Sprintf("https://%s.example/%d", source, n)
 	return info.Article{
@@ -115,7 +115,7 @@ func ids(articles []info.Article) []string {
 	return list
 }
 
-// Scroll reads all pages of a query, with a change between them perhaps.
+// Scroll reads all pages of a query, calling between between pages.
 func Scroll(read func(q info.Query) info.Page, q info.Query, between func()) (all []info.Article, sizes []int) {
 	for {
 		p := read(q)
@@ -126,7 +126,7 @@ func Scroll(read func(q info.Query) info.Page, q info.Query, between func()) (al
 			last := info.CursorOf(&p.Articles[len(p.Articles)-1])
 			next = &last
 		}
-		if !p.More || next == nil || q.From != nil && !q.From.Before(*next) { // a page that does not move on
+		if !p.More || next == nil || q.From != nil && !q.From.Before(*next) { // no progress
 			return all, sizes
 		}
 		q.From = next
@@ -225,7 +225,7 @@ func deleted(t T, s *store.Store) {
 		[]any{true, 2})
 }
 
-// pagesUnderChange: an article that is there throughout is on exactly one page, whatever else happens.
+// pagesUnderChange: an article that stays throughout is on exactly one page.
 func pagesUnderChange(t T, s *store.Store) {
 	r := rand.New(rand.NewPCG(1, 2))
 	n := 0
@@ -285,7 +285,7 @@ func ties(t T, s *store.Store) {
 	for i := range 53 {
 		list = append(list, Article(info.Sources[i%4], i, noon))
 	}
-	list[7].ID, list[8].ID, list[9].ID = "Z-9", "a_B", "A_b" // orders of letters differ between locales, bytes do not
+	list[7].ID, list[8].ID, list[9].ID = "Z-9", "a_B", "A_b" // locales order letters differently than bytes
 	put(t, s, list...)
 	want := slices.SortedFunc(slices.Values(ids(list)), func(a, b string) int { return strings.Compare(b, a) })
 	for limit := 1; limit <= info.MaxLimit; limit++ {
@@ -334,7 +334,7 @@ func filters(t T, s *store.Store) {
 		q.Limit = 7
 		all, sizes := scroll(t, s, q, nil)
 		expect(t, fmt.Sprintf("%+v", q), ids(all), want)
-		for i, size := range sizes[:len(sizes)-1] { // filters do not make pages short
+		for i, size := range sizes[:len(sizes)-1] { // filters must not shorten pages
 			if size != q.Limit {
 				t.Errorf("%+v: page %d has %d", q, i, size)
 			}
@@ -380,7 +380,7 @@ func search(t T, s *store.Store) {
 		"배터리":         {0, 1, 4},
 		"폐배터리":        {0},
 		"재활용 배터리":     {0},
-		"물":           {4, 5, 6, 7}, // 강물 and 폐기물 end with it
+		"물":           {4, 5, 6, 7}, // at the end of 강물 and 폐기물
 		"ai":          {7},
 		"AI로":         {7},
 		"battery":     {3},
@@ -402,7 +402,7 @@ func search(t T, s *store.Store) {
 	}
 }
 
-// beginnings: whatever number of words begins so, the newest articles with any of them are found.
+// beginnings: a prefix of any number of words finds the newest articles with any of them.
 func beginnings(t T, s *store.Store) {
 	var list []info.Article
 	for i := range 40 {
@@ -475,16 +475,17 @@ func searchPages(t T, s *store.Store) {
 	}
 }
 
-// manyLooks: what a search finds is the same however many pages it takes, some of which may be short, or empty.
+// manyLooks: a search finds the same articles however many pages, perhaps short or empty, it takes.
 func manyLooks(t T, s *store.Store) {
 	var chars []rune
 	for i := range 60 {
 		chars = append(chars, '가'+rune(28*i))
 	}
-	whole, apart := string(chars), string(chars[:30])+" "+string(chars[29:]) // the same grams, in one row and in two
+	// the same grams, in one sequence and in two
+	whole, apart := string(chars), string(chars[:30])+" "+string(chars[29:])
 	var list []info.Article
 	for i := range 500 {
-		// an hour has many, then less and less
+		// Many in the first hour, then fewer and fewer.
 		a := Article(info.Sources[i%4], i, noon.Add(-time.Duration(i*i/3)*time.Minute))
 		if a.Title = apart; i%77 == 76 || i == 499 {
 			a.Title = whole
@@ -499,7 +500,7 @@ func manyLooks(t T, s *store.Store) {
 		list[len(list)-1].Title = apart
 	}
 	put(t, s, list...)
-	_, err := s.SetDeleted(ctx, list[153].ID, true) // one of those found
+	_, err := s.SetDeleted(ctx, list[153].ID, true) // one of the matches
 	must(t, "SetDeleted", err)
 	all := page(t, s, info.Query{Category: info.All, Limit: 1000}).Articles
 	for _, q := range []info.Query{{}, {Source: info.Naver}, {HasImage: true}, {Source: info.Seed, HasImage: true}} {
@@ -753,7 +754,7 @@ func cached(t T, s *store.Store) {
 }
 
 func anyText(t T, s *store.Store) {
-	// the last a word longer than PostgreSQL takes
+	// The last has a word that is too long for PostgreSQL.
 	for i, text := range []string{`'; DROP TABLE news_articles; --`, `{"a": [1]}`, "\\u0000 \\x", "💡" +
 		strings.Repeat("가", 300), "?1 $1 {now} %s", `a"b'c`, strings.Repeat("ａ", 900)} {
 		a := Article(info.Feed, i, noon.Add(-time.Duration(i)*time.Second))
@@ -803,7 +804,7 @@ func alarms(t T, s *store.Store) {
 	}
 	must(t, "nothing", s.SaveAlarms(ctx, noon, nil, true))
 	save(contract.AlarmFiring, "a", noon, true)
-	save(contract.AlarmFiring, "again", noon.Add(time.Second), true) // another cron saw the same change
+	save(contract.AlarmFiring, "again", noon.Add(time.Second), true) // another cron sees the same change
 	saved, err := s.Alarms(ctx)
 	must(t, "Alarms", err)
 	expect(t, "saved alarms", saved, []ledger.SavedAlarm{{Name: "source_failing:naver", State: contract.AlarmFiring, Since: noon}, {Name: "source_stale:naver", State: contract.AlarmOK, Since: noon}})
@@ -818,6 +819,6 @@ func alarms(t T, s *store.Store) {
 	must(t, "Settle nothing", s.SettleAlarmChanges(ctx, nil, nil, noon))
 	claim("everything was posted")
 	must(t, "Forget", s.Forget(ctx))
-	save(contract.AlarmFiring, "a", noon.Add(5*time.Second), true) // its id is free
+	save(contract.AlarmFiring, "a", noon.Add(5*time.Second), true) // its id is unused
 	claim("a new one", "a")
 }

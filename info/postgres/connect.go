@@ -19,13 +19,13 @@ import (
 	"github.com/jackc/pgx/v5/pgproto3"
 )
 
-// connectTimeout is how long opening a connection may take, authentication included.
+// connectTimeout limits the opening of a connection, including authentication.
 const connectTimeout = 10 * time.Second
 
-// maxMessage is the longest message read, in bytes: more than any row has.
+// maxMessage caps messages, in bytes; rows are smaller.
 const maxMessage = 16 << 20
 
-// maxIterations bounds what a server may have a client compute.
+// maxIterations caps the work that a server can demand from a client.
 const maxIterations = 1_000_000
 
 // connect opens a connection and signs in.
@@ -72,7 +72,7 @@ func (d *DB) signIn(l *link) error {
 				hexMD5(hexMD5(d.config.password+d.config.user)+string(m.Salt[:]))}
 		case *pgproto3.AuthenticationSASL:
 			if !slices.Contains(m.AuthMechanisms, scramMechanism) {
-				return errors.New("postgres: the server offers no way to sign in that is known here")
+				return errors.New("postgres: the server offers no supported authentication")
 			}
 			s = newScram(d.config.password)
 			answer = &pgproto3.SASLInitialResponse{AuthMechanism: scramMechanism, Data: []byte(s.first())}
@@ -107,13 +107,13 @@ func hexMD5(s string) string {
 
 const scramMechanism = "SCRAM-SHA-256"
 
-// scram is an exchange of SCRAM-SHA-256 (RFC 5802, RFC 7677) without channel binding. PostgreSQL takes the
-// user from the startup message, so that none is named here.
+// scram is an exchange of SCRAM-SHA-256 (RFC 5802, RFC 7677) without channel binding. PostgreSQL takes the user
+// from the startup message, so it is empty here.
 type scram struct {
 	password  string
 	nonce     string
 	bare      string // the client's first message
-	signature []byte // that the server must send
+	signature []byte // expected from the server
 }
 
 func newScram(password string) *scram {
@@ -125,7 +125,7 @@ func newScram(password string) *scram {
 
 func (s *scram) first() string { return "n,," + s.bare }
 
-var errScram = errors.New("postgres: the server's part of SCRAM is not valid")
+var errScram = errors.New("postgres: the server's SCRAM messages are invalid")
 
 func (s *scram) final(challenge string) (string, error) {
 	if s == nil {

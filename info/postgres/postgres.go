@@ -1,6 +1,6 @@
-// Package postgres runs statements on a PostgreSQL server over any connection, such as Hyperdrive's socket.
-// It speaks the protocol by the codec of pgx and needs no more of it: the whole of pgx would be a third of a
-// Worker, most of it TLS, which the platform does, and types, where rows leave here as JSON.
+// Package postgres runs statements on a PostgreSQL server over any connection, such as Hyperdrive's socket. It uses
+// only the protocol codec of pgx: all of pgx would be a third of a Worker, most of it TLS, which the platform
+// provides, and types, where rows here are JSON.
 package postgres
 
 import (
@@ -20,10 +20,9 @@ import (
 	"github.com/newsfork/seed-engine/ledger"
 )
 
-// DB is a connection to a server, opened when it is needed and again when it was lost. It is safe for
-// concurrent use; batches follow one another.
+// DB is a connection to a server, reopened when it is lost. It is safe for concurrent use; batches are serialised.
 type DB struct {
-	// Timeout is how long a statement may run; 15 s when 0.
+	// Timeout limits a statement; 0 means 15 s.
 	Timeout time.Duration
 
 	dial   func(ctx context.Context, address string) (net.Conn, error)
@@ -32,22 +31,22 @@ type DB struct {
 	kept connection.Kept[*link]
 }
 
-// link is a connection, and the protocol on it.
+// link is an open connection.
 type link struct {
 	net.Conn
 	wire *pgproto3.Frontend
 }
 
-// config is what a connection string says.
+// config is a parsed connection string.
 type config struct{ address, user, password, database string }
 
-// New makes a DB from a connection string (postgres://user:password@host:port/database). dial opens a
-// connection; encrypting it is its business. Errors do not quote the string.
+// New returns a DB for a connection string (postgres://user:password@host:port/database). dial opens connections,
+// encrypted if necessary. Errors do not contain the string.
 func New(connection string, dial func(ctx context.Context, address string) (net.Conn, error)) (*DB, error) {
 	u, err := url.Parse(connection)
 	if err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql" || u.Hostname() == "" ||
 		u.User.Username() == "" {
-		return nil, errors.New("the connection string is not postgres://user:password@host:port/database")
+		return nil, errors.New("invalid connection string; use postgres://user:password@host:port/database")
 	}
 	port := u.Port()
 	if port == "" {
@@ -64,14 +63,14 @@ func New(connection string, dial func(ctx context.Context, address string) (net.
 	return d, nil
 }
 
-// Error is what the server says of a statement (www.postgresql.org/docs/current/errcodes-appendix.html).
+// Error is the server's error for a statement (www.postgresql.org/docs/current/errcodes-appendix.html).
 type Error struct {
 	Code    string
 	Message string
 	fatal   bool // the server closes the connection
 }
 
-// survives reports whether the connection is good after an error: the server has answered, and does not close it.
+// survives reports whether the connection is usable after an error: the server answered and does not close it.
 func survives(err error) bool {
 	var server *Error
 	return errors.As(err, &server) && !server.fatal
@@ -79,12 +78,11 @@ func survives(err error) bool {
 
 func (e *Error) Error() string { return "postgres: " + e.Message + " (SQLSTATE " + e.Code + ")" }
 
-// errProtocol is the error of a server that speaks, but no sense.
-var errProtocol = errors.New("postgres: the server does not keep to the protocol")
+// errProtocol is the error of an unexpected message.
+var errProtocol = errors.New("postgres: protocol error")
 
-// Batch runs statements as one transaction. When the connection is lost it is opened again and they are run
-// once more, although the transaction may have been committed before the answer was lost: statements must
-// bear to be run twice.
+// Batch runs statements in one transaction. If the connection is lost, it is reopened and the batch is repeated,
+// although the transaction might have been committed: statements must be idempotent.
 func (d *DB) Batch(ctx context.Context, statements []ledger.Statement) (results []ledger.Result, err error) {
 	err = d.kept.Do(ctx, func(l *link) error {
 		results, err = l.run(statements, d.timeout())
@@ -97,7 +95,7 @@ func (d *DB) Batch(ctx context.Context, statements []ledger.Statement) (results 
 func (d *DB) Close() error {
 	if l, ok := d.kept.Take(); ok {
 		l.wire.Send(&pgproto3.Terminate{})
-		l.wire.Flush() // whether the server hears of it does not matter
+		l.wire.Flush() // best effort
 		l.Close()
 	}
 	return nil
@@ -110,10 +108,10 @@ func (d *DB) timeout() time.Duration {
 	return d.Timeout
 }
 
-// grace is how much longer than its timeout the answer to a statement may take on the network.
+// grace is the additional time for an answer on the network.
 const grace = 5 * time.Second
 
-// run runs statements as one transaction.
+// run runs statements in one transaction.
 func (l *link) run(statements []ledger.Statement, timeout time.Duration) ([]ledger.Result, error) {
 	if err := l.SetDeadline(time.Now().Add(timeout + grace)); err != nil {
 		return nil, err
@@ -145,7 +143,7 @@ func (l *link) run(statements []ledger.Statement, timeout time.Duration) ([]ledg
 	return results[1:], nil
 }
 
-// read reads the answers to a batch up to the server's being ready for the next one.
+// read reads the answers to a batch, until the server is ready for the next one.
 func (l *link) read() (results []ledger.Result, failure error) {
 	var r *rows
 	for {
@@ -177,7 +175,7 @@ func (l *link) read() (results []ledger.Result, failure error) {
 	}
 }
 
-// changes is the number of rows that a command changed, as its tag says: "INSERT 0 5", "UPDATE 5".
+// changes returns the number of changed rows from a command tag such as "INSERT 0 5" or "UPDATE 5".
 func changes(tag string) int64 {
 	if strings.HasPrefix(tag, "SELECT") {
 		return 0
@@ -186,7 +184,7 @@ func changes(tag string) int64 {
 	return n
 }
 
-// encode writes parameters as text; their types are for the server to infer.
+// encode returns parameters as text; the server infers their types.
 func encode(args []any) ([][]byte, error) {
 	parameters := make([][]byte, len(args))
 	for i, arg := range args {
@@ -205,7 +203,7 @@ func encode(args []any) ([][]byte, error) {
 	return parameters, nil
 }
 
-// Script runs statements without parameters, separated by semicolons, as one transaction.
+// Script runs statements without parameters, separated by semicolons, in one transaction.
 func (d *DB) Script(ctx context.Context, sql string) error {
 	return d.kept.Once(ctx, func(l *link) error {
 		if err := l.SetDeadline(time.Now().Add(time.Minute)); err != nil {

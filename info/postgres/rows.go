@@ -6,19 +6,19 @@ import (
 	"github.com/jackc/pgx/v5/pgproto3"
 )
 
-// rows collects the rows of a statement as JSON: an array of objects by column name.
+// rows collects the rows of a statement as a JSON array of objects by column name.
 type rows struct {
 	columns []column
 	text    []byte
 }
 
 type column struct {
-	name   []byte // with what stands around it
-	plain  bool   // the text of a value is JSON
-	isBool bool   // it is t or f
+	name   []byte // with its punctuation
+	plain  bool   // values are JSON as they are
+	isBool bool   // values are t or f
 }
 
-// The types whose text is JSON, by their numbers in pg_type.
+// Types whose text is JSON, by their numbers in pg_type.
 const (
 	oidBool  = 16
 	oidInt8  = 20

@@ -16,8 +16,8 @@ import (
 	"github.com/newsfork/seed-engine/info/connection"
 )
 
-// Client is a connection to a server, opened when it is needed and again when it was lost. It is safe
-// for concurrent use; calls follow one another.
+// Client is a connection to a server, reopened when it is lost. It is safe for concurrent use; calls are
+// serialised.
 type Client struct {
 	dial     func(ctx context.Context, address string, encrypted bool) (net.Conn, error)
 	address  string
@@ -29,22 +29,22 @@ type Client struct {
 	kept connection.Kept[*link]
 }
 
-// link is a connection, and what came in on it.
+// link is an open connection.
 type link struct {
 	net.Conn
 	in *bufio.Reader
 }
 
-// timeout is how long a call may take, and how long opening a connection.
+// timeout limits a call, and the opening of a connection.
 const timeout = 5 * time.Second
 
-// New makes a client from a URL: redis://user:password@host:port/database, or rediss:// for an encrypted
-// connection. dial opens a connection. Errors do not quote the URL.
+// New returns a client for redis://user:password@host:port/database, or rediss:// with encryption. dial opens
+// connections. Errors do not contain the URL.
 func New(address string, dial func(ctx context.Context, address string, encrypted bool) (net.Conn, error)) (*Client,
 	error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "redis" && u.Scheme != "rediss" || u.Hostname() == "" {
-		return nil, errors.New("the URL is not redis://user:password@host:port/database")
+		return nil, errors.New("invalid URL; use redis://user:password@host:port/database")
 	}
 	port := u.Port()
 	if port == "" {
@@ -57,7 +57,7 @@ func New(address string, dial func(ctx context.Context, address string, encrypte
 	return c, nil
 }
 
-// Error is what the server says of a command.
+// Error is the server's error for a command.
 type Error string
 
 func (e Error) Error() string { return "redis: " + string(e) }
@@ -65,9 +65,8 @@ func (e Error) Error() string { return "redis: " + string(e) }
 // Reply is the answer to a command: a string, an int64, a []Reply, an Error, or nil.
 type Reply any
 
-// Do sends commands at once and returns their replies. An error of the server to one of them is among the
-// replies. When the connection is lost it is opened again and they are sent once more: commands must bear to
-// be sent twice.
+// Do sends commands in one go and returns their replies, including the server's errors. If the connection is lost,
+// it is reopened and the commands are sent again: they must be idempotent.
 func (c *Client) Do(ctx context.Context, commands ...[]string) (replies []Reply, err error) {
 	err = c.kept.Do(ctx, func(l *link) error {
 		replies, err = l.exchange(commands)
@@ -151,16 +150,16 @@ func (l *link) exchange(commands [][]string) ([]Reply, error) {
 	return replies, nil
 }
 
-// Limits of what is read.
+// Limits of replies.
 const (
 	maxBulk  = 16 << 20
 	maxItems = 1 << 20
 	maxDepth = 4
 )
 
-var errProtocol = errors.New("redis: the server does not keep to the protocol")
+var errProtocol = errors.New("redis: protocol error")
 
-// read reads one reply (redis.io/docs/latest/develop/reference/protocol-spec/, RESP2).
+// read reads a reply (redis.io/docs/latest/develop/reference/protocol-spec/, RESP2).
 func (l *link) read(depth int) (Reply, error) {
 	line, err := l.in.ReadSlice('\n')
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package service puts the Info service together into what its two Workers run. All that it needs of the
-// platform it is given, so that tests run the same service natively.
+// Package service assembles the Info service's two Workers. It gets the platform as a parameter, so that tests run
+// the same service natively.
 package service
 
 import (
@@ -30,31 +30,31 @@ import (
 	"github.com/newsfork/seed-engine/settings"
 )
 
-// Platform is what the service works with.
+// Platform is the environment of the service.
 type Platform struct {
-	Bound      func(name string) bool // whether there is a binding or variable with a name
+	Bound      func(name string) bool // reports whether a binding or variable exists
 	D1         store.DB               // INFO_DB
 	KV         cache.Namespace        // INFO_CACHE
-	Hyperdrive func() string          // the connection string of HYPERDRIVE; "" where there is none
+	Hyperdrive func() string          // connection string; "" if not bound
 	Dial       func(ctx context.Context, address string, encrypted bool) (net.Conn, error)
-	Transport  fetch.Transport // to the world
+	Transport  fetch.Transport // to the web
 	Webhook    func(userAgent string) alarms.Webhook
 	Engine     fetch.Transport // the service binding SEED_ENGINE
 	Variable   func(name string) (value string, ok bool)
 	Local      func() bool                          // reports whether this is a local run
-	After      func(work func(ctx context.Context)) // runs work when the current request is answered; nil: at once
-	// a number that all instances in an isolate share; nil: there is but one
+	After      func(work func(ctx context.Context)) // runs work after the current answer; nil: at once
+	// Shared returns a number that all instances in an isolate share; nil: there is only one instance.
 	Shared func(name string) Cell
 	Log    *slog.Logger
 	Now    func() time.Time
 	Sleep  func(ctx context.Context, d time.Duration) error
-	Extend func(d time.Duration) // gives the current event so much time from now
+	Extend func(d time.Duration) // moves the current event's deadline to d from now
 }
 
 // Cell is a number, 0 at first.
 type Cell = cache.Cell
 
-// The names of bindings.
+// Names of bindings.
 const (
 	d1Binding         = "INFO_DB"
 	kvBinding         = "INFO_CACHE"
@@ -62,17 +62,17 @@ const (
 	engineBinding     = "SEED_ENGINE"
 )
 
-// parts are what both Workers have in common.
+// parts are shared by both Workers.
 type parts struct {
 	Platform
 	settings *settings.Info
 	store    *store.Store
 	cache    cache.Cache // nil: there is none
 	owner    string
-	closers  []func() error // of connections, which belong to an event
+	closers  []func() error // of the event's connections
 }
 
-// assemble chooses store and cache by the bindings that there are: PostgreSQL before D1, Redis before KV.
+// assemble selects store and cache by their bindings: PostgreSQL before D1, Redis before KV.
 func assemble(p Platform) (*parts, error) {
 	s, err := settings.ReadInfo(p.Variable)
 	if err != nil {
@@ -91,7 +91,7 @@ func assemble(p Platform) (*parts, error) {
 	case p.Bound(d1Binding):
 		a.store = store.NewD1(p.D1)
 	default:
-		return nil, contract.Invalid(d1Binding, "is not bound, and neither is %s: bind one of them",
+		return nil, contract.Invalid(d1Binding, "is not bound, nor is %s; bind one of them",
 			hyperdriveBinding)
 	}
 	switch {
@@ -108,21 +108,21 @@ func assemble(p Platform) (*parts, error) {
 	return a, nil
 }
 
-// unique names an instance where leases are.
+// unique returns a name for an instance in leases.
 func unique() string {
 	var b [8]byte
 	rand.Read(b[:])
 	return hex.EncodeToString(b[:])
 }
 
-// end closes connections with the event that they belong to.
+// end closes the event's connections.
 func (a *parts) end() {
 	for _, c := range a.closers {
-		c() // nothing depends on it
+		c() // errors are irrelevant
 	}
 }
 
-// background has the event go on with work after its answer, and closes the connections that the work opens.
+// background runs work after the event's answer, and closes the connections that the work opens.
 func (a *parts) background() func(work func(ctx context.Context)) {
 	if a.After == nil {
 		return nil
@@ -164,7 +164,7 @@ func misconfigured(w http.ResponseWriter, err error) {
 	w.Write(contract.Encode(map[string]string{"detail": err.Error(), "code": "APPLICATION_ERROR"}))
 }
 
-// NewAPI makes the handler of the Worker that readers ask.
+// NewAPI returns the handler of the Worker for readers.
 func NewAPI(p Platform) http.Handler {
 	get := once(p, func(a *parts) http.Handler {
 		pages := &cache.Reader{Cache: a.cache, Store: a.store, Kind: a.store.Name(), Owner: a.owner,
@@ -197,7 +197,7 @@ type collecting struct {
 	watch   *watch.Watch
 }
 
-// NewCollector makes the Worker that collects.
+// NewCollector returns the Worker that collects.
 func NewCollector(p Platform) *Collector {
 	return &Collector{once(p, func(a *parts) *collecting {
 		c := &collect.Collector{
@@ -237,7 +237,7 @@ func NewCollector(p Platform) *Collector {
 	})}
 }
 
-// sources are those that have a key or URL.
+// sources returns the sources that have a key or URL.
 func (a *parts) sources() (list []info.Source) {
 	s := a.settings
 	if s.NaverID != "" {
@@ -264,10 +264,10 @@ func (a *parts) sources() (list []info.Source) {
 	return list
 }
 
-// start is what a cron expression starts.
+// start is a cron expression with its sources.
 type start struct {
 	cron  string
-	names []string // of sources
+	names []string
 }
 
 func (a *parts) crons() []start {
@@ -278,7 +278,7 @@ func (a *parts) crons() []start {
 	}
 }
 
-// ServeHTTP implements http.Handler: what operators ask for.
+// ServeHTTP serves operators.
 func (c *Collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	a, it, err := c.get()
 	if err != nil {
@@ -289,8 +289,7 @@ func (c *Collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	it.handler.ServeHTTP(w, r)
 }
 
-// Cron collects what a cron expression starts, and sees to the alarms. An expression that starts no source is
-// that of the day.
+// Cron collects from the sources of a cron expression and judges the alarms. Any other expression is the daily one.
 func (c *Collector) Cron(ctx context.Context, expression string) error {
 	a, it, err := c.get()
 	if err != nil {
@@ -306,7 +305,7 @@ func (c *Collector) Cron(ctx context.Context, expression string) error {
 	return errors.Join(it.work(ctx, names), it.watch.Run(ctx))
 }
 
-// work collects from sources, or does what is done once a day when there are none.
+// work collects from sources; without any, it does the daily work.
 func (it *collecting) work(ctx context.Context, names []string) error {
 	if len(names) == 0 {
 		return it.Daily(ctx)

@@ -1,5 +1,5 @@
-// Package sources reads what the providers of articles answer: Naver's news search, NewsData.io, feeds and
-// news sitemaps, and the Seed Engine's feed.
+// Package sources collects articles from Naver's news search, NewsData.io, feeds and news sitemaps, and the Seed
+// Engine's feed.
 package sources
 
 import (
@@ -11,25 +11,25 @@ import (
 	"github.com/newsfork/seed-engine/info"
 )
 
-// maxAnswer is the longest answer of a search read, in bytes.
+// maxAnswer caps answers of searches, in bytes.
 const maxAnswer = 4 << 20
 
-// errUnreadable is the cause of an answer that is not what the provider documents.
-var errUnreadable = errors.New("the answer is not the JSON that the provider documents")
+// errUnreadable is the cause of an answer that differs from the provider's documentation.
+var errUnreadable = errors.New("the answer is not the documented JSON")
 
-// failed makes the error of an answer. code is the provider's own.
+// failed returns the error of an answer. code is the provider's own.
 func failed(source string, class info.Class, a *info.Answer, code string, now time.Time) *info.UpstreamError {
 	e := &info.UpstreamError{Class: class, Source: source, Status: a.Status, Code: code}
 	e.RetryAfter, _ = fetch.RetryAfter(a.Header.Get("Retry-After"), a.Header.Get("Date"), now)
 	return e
 }
 
-// unreadable is the error of an answer with a status that promised something else.
+// unreadable returns the error of an unexpected answer.
 func unreadable(source string, a *info.Answer) *info.UpstreamError {
 	return &info.UpstreamError{Class: info.Broken, Source: source, Status: a.Status, Err: errUnreadable}
 }
 
-// byStatus classifies an answer of which nothing but the status is understood.
+// byStatus classifies an answer by its status alone.
 func byStatus(status int) info.Class {
 	switch {
 	case status == http.StatusTooManyRequests:
@@ -42,8 +42,8 @@ func byStatus(status int) info.Class {
 	return info.Broken
 }
 
-// requests makes named requests one after the other. It stops when the source is spent, throttled or
-// refuses, since the next request would meet the same; err is set when none succeeded.
+// requests makes requests one after the other. It stops when the source is spent, throttled or refuses, since the
+// next request would fail too. err is set if none succeeded.
 func requests(names []string, do func(name string) error) (failures []info.Failure, err error) {
 	succeeded := false
 	for _, name := range names {

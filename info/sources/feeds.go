@@ -13,13 +13,13 @@ import (
 	"sync"
 	"time"
 
+	"github.com/newsfork/seed-engine/epoch"
 	"github.com/newsfork/seed-engine/feed"
 	"github.com/newsfork/seed-engine/info"
 	"github.com/newsfork/seed-engine/sitemap"
 )
 
-// Feeds are the RSS, Atom and JSON feeds and news sitemaps of a list. Each is asked for with the validators
-// of its last answer, so that one without news costs no more than a request.
+// Feeds are RSS, Atom and JSON feeds and news sitemaps. Conditional requests make feeds without news cheap.
 type Feeds struct {
 	URLs []string // FEEDS
 }
@@ -27,59 +27,59 @@ type Feeds struct {
 var _ info.Source = (*Feeds)(nil)
 
 const (
-	feedsAtOnce = 6       // the connections that the platform opens for one event
+	feedsAtOnce = 6       // the platform's limit of connections per event
 	maxFeed     = 8 << 20 // bytes
-	maxItems    = 500     // of one feed and collection, its first ones: feeds begin with the newest
+	maxItems    = 500     // first ones per feed and collection: feeds begin with the newest
 )
 
-// overLimit counts the items of a feed beyond maxItems.
+// overLimit counts items beyond maxItems.
 const overLimit info.Drop = "over_limit"
 
-// validators are what a feed said of its version (RFC 9110, 8.8).
+// validators are those of a feed's last answer (RFC 9110, 8.8).
 type validators struct {
 	ETag         string `json:"etag,omitempty"`
 	LastModified string `json:"last_modified,omitempty"`
-	// NotBefore is until when the feed wants to be left alone (RFC 9110, 10.2.3), in seconds since 1970.
-	NotBefore int64 `json:"not_before,omitempty"`
+	// NotBefore is the end of a feed's Retry-After (RFC 9110, 10.2.3).
+	NotBefore epoch.Seconds `json:"not_before,omitempty"`
 }
 
-// rests reports how long a feed still wants to be left alone.
-func (v validators) rests(now time.Time) time.Duration { return time.Unix(v.NotBefore, 0).Sub(now) }
+// rests returns the time left until NotBefore.
+func (v validators) rests(now time.Time) time.Duration { return v.NotBefore.Time().Sub(now) }
 
-// leave notes when a feed that failed wants to be asked again, and keeps what was known of its version.
+// leave keeps the validators and stores the Retry-After of a failure.
 func (v validators) leave(err error, now time.Time) validators {
 	var e *info.UpstreamError
 	if errors.As(err, &e) && e.RetryAfter > 0 {
-		v.NotBefore = now.Add(e.RetryAfter).Unix()
+		v.NotBefore = epoch.SecondsOf(now.Add(e.RetryAfter))
 	}
 	return v
 }
 
-var errLeftAlone = errors.New("it asked to be left alone for longer")
+var errLeftAlone = errors.New("its Retry-After has not passed yet")
 
 // Name implements info.Source.
 func (f *Feeds) Name() string { return info.Feed }
 
-// Limits implements info.Source: there are none.
+// Limits implements info.Source: none.
 func (f *Feeds) Limits() []info.Limit { return nil }
 
-// Collect implements info.Source. The state holds the validators by URL. Each feed has a host of its own to care for:
-// one that wants to be left alone does not keep the others from being asked.
+// Collect implements info.Source. The state holds validators by URL. Feeds belong to different hosts, so one that
+// rests does not affect the others.
 func (f *Feeds) Collect(ctx context.Context, c info.Client, state []byte, now time.Time) (info.Batch, error) {
 	seen := map[string]validators{}
 	if len(state) > 0 {
-		_ = json.Unmarshal(state, &seen) // what cannot be read is asked for again
+		_ = json.Unmarshal(state, &seen) // unreadable state: fetch again
 	}
 	answers := make([]reading, len(f.URLs))
 	var running sync.WaitGroup
 	turns := make(chan struct{}, feedsAtOnce)
-	for _, i := range rand.Perm(len(f.URLs)) { // so that it is not always the same for which there is no time left
+	for _, i := range rand.Perm(len(f.URLs)) { // no feed is always the last
 		url := f.URLs[i]
 		running.Add(1)
 		turns <- struct{}{}
 		go func() {
 			defer func() { <-turns; running.Done() }()
-			defer func() { // a panic outside of the event's own goroutine would end the program
+			defer func() { // a panic in this goroutine would end the program
 				if thrown := recover(); thrown != nil {
 					answers[i].err = fmt.Errorf("panic: %v", thrown)
 				}
@@ -111,7 +111,7 @@ func (f *Feeds) Collect(ctx context.Context, c info.Client, state []byte, now ti
 	return b, nil
 }
 
-// soonest is the error of the feed that may be asked again first.
+// soonest returns the error of the feed that may be fetched first.
 func soonest(failures []info.Failure) error {
 	wait := func(f info.Failure) time.Duration {
 		var e *info.UpstreamError
@@ -123,7 +123,7 @@ func soonest(failures []info.Failure) error {
 	return slices.MinFunc(failures, func(a, b info.Failure) int { return cmp.Compare(wait(a), wait(b)) }).Err
 }
 
-// Replay implements info.Source; a request is the URL of a feed.
+// Replay implements info.Source. A request is the URL of a feed.
 func (f *Feeds) Replay(ctx context.Context, c info.Client, url string, now time.Time) (b info.Batch, err error) {
 	a := read(ctx, c, url, validators{}, now)
 	if a.err == nil {
@@ -132,10 +132,10 @@ func (f *Feeds) Replay(ctx context.Context, c info.Client, url string, now time.
 	return b, a.err
 }
 
-// reading is what came of asking for one feed.
+// reading is the result of fetching a feed.
 type reading struct {
 	drafts  []info.Draft
-	beyond  int // items not read
+	beyond  int // items beyond the limit
 	version validators
 	err     error
 }
@@ -173,7 +173,7 @@ func read(ctx context.Context, c info.Client, url string, known validators, now 
 	return r
 }
 
-// parse reads a feed or a news sitemap. problem says why a document is neither.
+// parse parses a feed or news sitemap. problem says why a document is neither.
 func parse(a *info.Answer, now time.Time) (r reading, problem string) {
 	options := sitemap.Options{ContentType: a.Header.Get("Content-Type"), MaxBytes: maxFeed, Now: now, Details: true}
 	take := func(d info.Draft) {
@@ -226,7 +226,7 @@ func snippet(summary []byte, isText bool) string {
 	return info.Text(string(summary), info.MaxSnippet)
 }
 
-// name gives the items the name of their feed where they have none of their own.
+// name sets the feed's name on items without a name of their own.
 func (r *reading) name(title string) {
 	for i := range r.drafts {
 		if r.drafts[i].SourceName == "" {

@@ -21,8 +21,8 @@ type Naver struct {
 	IDHeader     string // NAVER_ID_HEADER
 	SecretHeader string // NAVER_SECRET_HEADER
 	ID, Secret   string
-	Queries      []string // NAVER_QUERIES, each one call
-	Daily        int      // NAVER_DAILY_LIMIT: calls a day, all search services of the account together
+	Queries      []string // NAVER_QUERIES, one call each
+	Daily        int      // NAVER_DAILY_LIMIT: calls a day over all search services of the account
 }
 
 var _ info.Source = (*Naver)(nil)
@@ -39,7 +39,7 @@ func (n *Naver) Collect(ctx context.Context, c info.Client, _ []byte, now time.T
 	return b, err
 }
 
-// Replay implements info.Source; a request is a query.
+// Replay implements info.Source. A request is a query.
 func (n *Naver) Replay(ctx context.Context, c info.Client, query string, now time.Time) (b info.Batch, err error) {
 	err = n.search(ctx, c, query, now, &b)
 	return b, err
@@ -78,8 +78,8 @@ func (n *Naver) search(ctx context.Context, c info.Client, query string, now tim
 	return nil
 }
 
-// failure classifies an error by the code of Naver or of the HUB's gateway; codes of three digits mean
-// different things in both.
+// failure classifies an error by the code of Naver or of the HUB's gateway. Codes of three digits mean different
+// things in the two.
 func (n *Naver) failure(a *info.Answer, doc gjson.Result, now time.Time) error {
 	code, gateway := doc.Get("errorCode").String(), doc.Get("error.errorCode").String()
 	class := byStatus(a.Status)
@@ -94,7 +94,7 @@ func (n *Naver) failure(a *info.Answer, doc gjson.Result, now time.Time) error {
 	return failed(info.Naver, class, a, code, now)
 }
 
-// withQuery adds parameters to an endpoint that may have some already.
+// withQuery adds parameters to an endpoint that might have some already.
 func withQuery(endpoint string, values url.Values) string {
 	separator := "?"
 	if strings.Contains(endpoint, "?") {

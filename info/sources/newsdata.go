@@ -14,12 +14,12 @@ import (
 	"github.com/newsfork/seed-engine/info"
 )
 
-// NewsData is the latest news of NewsData.io (newsdata.io/documentation). A call is a credit, and gives ten
+// NewsData is the latest news of NewsData.io (newsdata.io/documentation). A call costs a credit and returns ten
 // articles on the free plan.
 type NewsData struct {
 	Endpoint string // NEWSDATA_BASE_URL
 	Key      string
-	Queries  []string // NEWSDATA_QUERIES, each one call
+	Queries  []string // NEWSDATA_QUERIES, one call each
 	Daily    int      // NEWSDATA_DAILY_LIMIT: calls a day
 	Window   int      // NEWSDATA_WINDOW_LIMIT: calls in 15 minutes
 }
@@ -40,7 +40,7 @@ func (n *NewsData) Collect(ctx context.Context, c info.Client, _ []byte, now tim
 	return b, err
 }
 
-// Replay implements info.Source; a request is a query.
+// Replay implements info.Source. A request is a query.
 func (n *NewsData) Replay(ctx context.Context, c info.Client, query string, now time.Time) (b info.Batch, err error) {
 	err = n.search(ctx, c, query, now, &b)
 	return b, err
@@ -49,7 +49,7 @@ func (n *NewsData) Replay(ctx context.Context, c info.Client, query string, now 
 func (n *NewsData) search(ctx context.Context, c info.Client, query string, now time.Time, b *info.Batch) error {
 	answer, err := c.Do(ctx, info.Call{
 		URL: withQuery(n.Endpoint, url.Values{"q": {query}, "size": {"10"}}),
-		// The key would also be taken as a parameter, and then stand in logs.
+		// As a parameter the key would end up in logs.
 		Header:   http.Header{"X-Access-Key": {n.Key}},
 		MaxBytes: maxAnswer, Trusted: true,
 	})
@@ -59,7 +59,7 @@ func (n *NewsData) search(ctx context.Context, c info.Client, query string, now 
 	doc := gjson.ParseBytes(answer.Body)
 	valid := gjson.ValidBytes(answer.Body)
 	switch {
-	case answer.Status != http.StatusOK, valid && doc.Get("status").Str == "error": // errors may come with 200
+	case answer.Status != http.StatusOK, valid && doc.Get("status").Str == "error": // errors can come with 200
 		return n.failure(answer, doc, now)
 	case !valid || !doc.Get("results").IsArray():
 		return unreadable(info.NewsData, answer)
@@ -91,10 +91,10 @@ func draft(r gjson.Result) info.Draft {
 	return d
 }
 
-// placeholder is what NewsData.io puts into fields that the plan does not include.
+// placeholder is NewsData.io's text in fields that the plan excludes.
 var placeholder = regexp.MustCompile(`(?i)^\s*ONLY AVAILABLE IN .* PLANS?\s*$`)
 
-// text returns a field that should be a string; "" for a placeholder and what is no string.
+// text returns a string field, "" for a placeholder or another type.
 func text(r gjson.Result, name string) string {
 	s := r.Get(name).Str
 	if placeholder.MatchString(s) {
@@ -103,8 +103,7 @@ func text(r gjson.Result, name string) string {
 	return s
 }
 
-// texts returns a field that should be a list of strings: on the free plan several are one string, with
-// commas.
+// texts returns a field with a list of strings. On the free plan several are one string with commas.
 func texts(r gjson.Result, name string) (list []string) {
 	switch v := r.Get(name); {
 	case v.IsArray():
@@ -121,7 +120,7 @@ func texts(r gjson.Result, name string) (list []string) {
 	return list
 }
 
-// failure classifies an error by its code, which stands in an object or a list, else by its message.
+// failure classifies an error by its code, which is in an object or a list, else by its message.
 func (n *NewsData) failure(a *info.Answer, doc gjson.Result, now time.Time) error {
 	detail := doc.Get("results")
 	if detail.IsArray() {
@@ -145,7 +144,7 @@ func (n *NewsData) failure(a *info.Answer, doc gjson.Result, now time.Time) erro
 	return failed(info.NewsData, class, a, code, now)
 }
 
-// remaining reads how many calls are left, -1 where the header does not say.
+// remaining returns the calls left, -1 if the header is absent.
 func remaining(h http.Header, name string) int {
 	if n, err := strconv.Atoi(strings.TrimSpace(h.Get(name))); err == nil && n >= 0 {
 		return n

@@ -23,7 +23,7 @@ var _ info.Source = (*Seed)(nil)
 
 const (
 	seedPage  = 200
-	seedPages = 25 // of one collection; the next one goes on
+	seedPages = 25 // per collection; the next one continues
 )
 
 // seedTypes are the content types that are articles.
@@ -32,7 +32,7 @@ var seedTypes = map[string]bool{"news": true, "press_release": true}
 // Name implements info.Source.
 func (s *Seed) Name() string { return info.Seed }
 
-// Limits implements info.Source: there are none.
+// Limits implements info.Source: none.
 func (s *Seed) Limits() []info.Limit { return nil }
 
 // Collect implements info.Source. The state is the cursor of the feed.
@@ -44,7 +44,7 @@ func (s *Seed) Collect(ctx context.Context, c info.Client, state []byte, now tim
 		case err == nil && !more:
 			return b, nil
 		case err != nil && len(b.State) > 0 && statusOf(err) == http.StatusBadRequest:
-			// a cursor that the engine no longer reads: from the beginning next time; nil would keep it
+			// The engine no longer knows the cursor. Empty, not nil: the next collection starts over.
 			b.State = []byte{}
 			b.Failures = append(b.Failures, info.Failure{Request: "feed", Err: err})
 			return b, nil
@@ -58,7 +58,7 @@ func (s *Seed) Collect(ctx context.Context, c info.Client, state []byte, now tim
 	return b, nil
 }
 
-// Replay implements info.Source: the feed goes on where it was, so there is nothing to repeat.
+// Replay implements info.Source. Collections continue where the last one stopped, so there is nothing to repeat.
 func (s *Seed) Replay(ctx context.Context, c info.Client, _ string, now time.Time) (info.Batch, error) {
 	return info.Batch{}, nil
 }

@@ -52,7 +52,7 @@ func (u *upstream) Do(_ context.Context, c info.Call) (*info.Answer, error) {
 	return a, err
 }
 
-// answers gives the same answer to every call.
+// answers returns an upstream with one answer for all calls.
 func answers(status int, body []byte) *upstream {
 	return &upstream{answer: func(info.Call) (*info.Answer, error) {
 		return &info.Answer{Status: status, Body: body},

@@ -10,7 +10,7 @@ import (
 	"github.com/newsfork/seed-engine/ledger"
 )
 
-// Expect records from when on sources are to be collected. What was recorded before stays.
+// Expect records when the collection of sources is first due. Existing records stay.
 func (s *Store) Expect(ctx context.Context, sources []string, now time.Time) error {
 	var statements []ledger.Statement
 	for _, source := range sources {
@@ -24,7 +24,7 @@ ON CONFLICT (source) DO UPDATE SET expected_at = excluded.expected_at WHERE news
 	return err
 }
 
-// Alarms gives the states of alarms as SaveAlarms was given them last.
+// Alarms returns the saved states of alarms.
 func (s *Store) Alarms(ctx context.Context) ([]ledger.SavedAlarm, error) {
 	const op = "store.Alarms"
 	results, err := s.batch(ctx, op, s.statement(`SELECT name, state, since FROM news_alarms ORDER BY name`))
@@ -43,7 +43,7 @@ func (s *Store) Alarms(ctx context.Context) ([]ledger.SavedAlarm, error) {
 	return saved, err
 }
 
-// SaveAlarms implements alarms.Records. A change whose state is saved already is not kept once more.
+// SaveAlarms implements alarms.Records. A change whose state is already saved is dropped.
 func (s *Store) SaveAlarms(ctx context.Context, at time.Time, updates []ledger.AlarmUpdate, post bool) error {
 	var sent epoch.Millis
 	if !post {

@@ -15,7 +15,7 @@ import (
 	"github.com/newsfork/seed-engine/ledger"
 )
 
-// row is an article as statements take it.
+// row is an article as a parameter of statements.
 type row struct {
 	ID             string       `json:"id"`
 	URL            string       `json:"url"`
@@ -34,12 +34,12 @@ type row struct {
 	AITag          string       `json:"ai_tag"`
 	PublishedAt    epoch.Millis `json:"published_at"`
 
-	// Of a new article only.
+	// SearchID is set for new articles only.
 	SearchID int64  `json:"search_id,omitempty"`
 	Grams    string `json:"grams,omitempty"`
 }
 
-// New is an article to be stored. Tried says when its page was asked for a thumbnail; zero: never.
+// New is an article to store. Tried is when its page was last fetched for a thumbnail; zero means never.
 type New struct {
 	info.Article
 	Tried time.Time
@@ -51,7 +51,8 @@ func (s *Store) rowOf(n *New) row {
 		SourceName:    n.SourceName,
 		SourceIconURL: n.SourceIconURL, ThumbnailURL: n.ThumbnailURL, ThumbnailTried: epoch.MillisOf(n.Tried),
 		VideoURL: n.VideoURL,
-		Category: string(n.Category), Keywords: n.Keywords, AITag: n.AITag, PublishedAt: epoch.MillisOf(n.PublishedAt),
+		Category: string(n.Category), Keywords: n.Keywords, AITag: n.AITag,
+		PublishedAt: epoch.MillisOf(n.PublishedAt),
 	}
 	if len(n.Evidence) > 0 {
 		r.Evidence = n.Evidence
@@ -61,30 +62,29 @@ func (s *Store) rowOf(n *New) row {
 	return r
 }
 
-// idBits are the lower bits of a search id, which distinguish the articles of a millisecond.
+// idBits is the number of low bits of a search id, which distinguish articles of a millisecond.
 const idBits = 20
 
-// searchID orders the rows of the search index by time. Two articles of a millisecond may have the same
-// one; the second of them is then not found by searching.
+// searchID returns the row of an article in the search index, ordered by time. Two articles of a millisecond can
+// collide; searches do not find the second one.
 func searchID(at epoch.Millis, id string) int64 {
 	h := fnv.New32a()
 	h.Write([]byte(id))
 	return int64(at)<<idBits | int64(h.Sum32()&(1<<idBits-1))
 }
 
-// maxBatch is how many articles one transaction takes, so that its parameter stays below D1's limit of 2 MB
-// even with the longest texts.
+// maxBatch is the number of articles in a transaction. It keeps the parameter below D1's limit of 2 MB even with
+// the longest texts.
 const maxBatch = 25
 
-// Saved is what became of articles.
+// Saved counts stored articles.
 type Saved struct {
-	Inserted int // new ones
-	Updated  int // that took something they lacked
+	Inserted int
+	Updated  int // existing ones with filled gaps
 }
 
-// Upsert stores articles, which are distinct in id and key. One that is stored already keeps what it has, and takes
-// what it lacked; a deleted one stays so. One whose id another article has is left out. When
-// something changed, Cached says so.
+// Upsert stores articles, distinct in id and key. Existing articles keep their fields and get missing ones; deleted
+// ones stay deleted. Articles whose id belongs to another one are skipped. Changes show in Cached.
 func (s *Store) Upsert(ctx context.Context, articles []New, now time.Time) (Saved, error) {
 	const op = "store.Upsert"
 	var saved Saved
@@ -125,7 +125,7 @@ func (s *Store) Upsert(ctx context.Context, articles []New, now time.Time) (Save
 	return saved, nil
 }
 
-// bit is a boolean, which SQLite has as a number.
+// bit is a boolean, which SQLite stores as a number.
 type bit bool
 
 func (b *bit) UnmarshalJSON(text []byte) error {
@@ -133,13 +133,13 @@ func (b *bit) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// Known is what is stored of an article.
+// Known describes a stored article.
 type Known struct {
-	Thumbnail bool      // it has one, or is deleted and needs none
-	Tried     time.Time // when its page was asked for one last; zero: never
+	Thumbnail bool      // has one, or is deleted
+	Tried     time.Time // last fetch of its page for a thumbnail; zero: never
 }
 
-// Known looks up articles by key. Those that are not in known are new.
+// Known looks up articles by key. New ones are absent from known.
 func (s *Store) Known(ctx context.Context, keys []string) (known map[string]Known, err error) {
 	const op = "store.Known"
 	results, err := s.batch(ctx, op, s.statement(
@@ -173,12 +173,12 @@ func (s *Store) Page(ctx context.Context, q info.Query) (info.Page, error) {
 	if err != nil {
 		return info.Page{}, err
 	}
-	articles, err := read(op, results[0])
+	articles, err := scanArticles(op, results[0])
 	return q.Cut(articles), err
 }
 
-// read takes articles from rows. They are many and flat, so they are read by hand.
-func read(op string, r ledger.Result) ([]info.Article, error) {
+// scanArticles decodes rows by hand: reflection doubled the time of a page.
+func scanArticles(op string, r ledger.Result) ([]info.Article, error) {
 	rows := gjson.ParseBytes(r.Rows)
 	if !rows.IsArray() {
 		return nil, ledger.Fault(op, errors.New("the rows are no list"))
@@ -228,7 +228,7 @@ func articleOf(row gjson.Result) (a info.Article) {
 	return a
 }
 
-// keywords reads a list of strings. SQLite has it as JSON in a string.
+// keywords decodes a list of strings, which SQLite has as JSON in a string.
 func keywords(value gjson.Result) []string {
 	if value.Type == gjson.String {
 		value = gjson.Parse(value.Str)
@@ -243,7 +243,7 @@ func keywords(value gjson.Result) []string {
 	return list
 }
 
-// filter adds the conditions of a query on the columns of table, which ends with a dot.
+// filter adds the conditions of a query on the columns of table, which ends in a dot.
 func (s *Store) filter(c *conditions, q *info.Query, table string) {
 	c.and(table + s.live)
 	if q.Category != info.All && q.Category != "" {
@@ -265,8 +265,8 @@ func (s *Store) filter(c *conditions, q *info.Query, table string) {
 	}
 }
 
-// order names the table, since PostgreSQL takes a bare published_at for the number of milliseconds that is
-// selected under that name, and would sort the whole table by it.
+// order returns the ORDER BY clause. It names the table: PostgreSQL would otherwise sort by the selected
+// published_at, a number, without an index.
 func order(q *info.Query, table string) string {
 	direction := " DESC"
 	if q.Newer {
@@ -275,10 +275,10 @@ func order(q *info.Query, table string) string {
 	return " ORDER BY " + table + "published_at" + direction + ", " + table + "id" + direction
 }
 
-// MaxCount is where Count stops.
+// MaxCount is the highest result of Count.
 const MaxCount = 1000
 
-// Count counts the articles that a page of the query and the pages behind it would have, at most MaxCount.
+// Count returns the number of articles from a query's page on, at most MaxCount.
 func (s *Store) Count(ctx context.Context, q info.Query) (int, error) {
 	const op = "store.Count"
 	var c conditions
@@ -297,7 +297,7 @@ func (s *Store) Count(ctx context.Context, q info.Query) (int, error) {
 	return rows[0].N, nil
 }
 
-// Article reads one article; nil when there is none, or it is deleted.
+// Article returns an article, or nil if it is missing or deleted.
 func (s *Store) Article(ctx context.Context, id string) (*info.Article, error) {
 	const op = "store.Article"
 	results, err := s.batch(ctx, op, s.statement(`SELECT `+s.columns+` FROM news_articles WHERE id = ?1 AND `+s.live,
@@ -305,15 +305,15 @@ func (s *Store) Article(ctx context.Context, id string) (*info.Article, error) {
 	if err != nil {
 		return nil, err
 	}
-	articles, err := read(op, results[0])
+	articles, err := scanArticles(op, results[0])
 	if err != nil || len(articles) == 0 {
 		return nil, err
 	}
 	return &articles[0], nil
 }
 
-// SetDeleted deletes an article softly, or brings it back; one that is so already stays so. found is false when there
-// is none with this id.
+// SetDeleted deletes an article softly or restores it. It is idempotent. found is false if there is no such
+// article.
 func (s *Store) SetDeleted(ctx context.Context, id string, deleted bool) (found bool, err error) {
 	const op = "store.SetDeleted"
 	from, to := s.live, strings.Replace(s.live, s.no, s.yes, 1)
@@ -324,7 +324,7 @@ func (s *Store) SetDeleted(ctx context.Context, id string, deleted bool) (found 
 		s.statement(`UPDATE news_articles SET `+to+`, updated_at = `+s.instant("?2")+` WHERE id = ?1 AND `+from, id,
 			time.Now().UnixMilli()),
 		s.statement(`UPDATE news_cache SET changed_at = {now} WHERE name = 'feeds'`),
-		// that it was updated says less: this may be run twice
+		// The number of updates proves nothing: the batch can run twice.
 		s.statement(`SELECT id FROM news_articles WHERE id = ?1`, id))
 	if err != nil {
 		return false, err
@@ -333,7 +333,7 @@ func (s *Store) SetDeleted(ctx context.Context, id string, deleted bool) (found 
 	return len(rows) > 0, err
 }
 
-// Prune removes articles that were published before a time, at most limit of them, the oldest first.
+// Prune deletes up to limit articles published before a time, oldest first.
 func (s *Store) Prune(ctx context.Context, before time.Time, limit int) (removed int, err error) {
 	var statements []ledger.Statement
 	for _, sql := range s.prune {
@@ -344,6 +344,6 @@ func (s *Store) Prune(ctx context.Context, before time.Time, limit int) (removed
 	if err != nil {
 		return 0, err
 	}
-	rows, err := decode[struct{}](op, results[len(results)-1]) // D1 counts what the search index changed, too
+	rows, err := decode[struct{}](op, results[len(results)-1]) // D1 also counts changes of the search index
 	return len(rows), err
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/newsfork/seed-engine/ledger"
 )
 
-// Acquire leases name to owner for ttl, by the database's clock, unless another has it.
+// Acquire leases name to owner for ttl by the database's clock, unless another owner has it.
 func (s *Store) Acquire(ctx context.Context, name, owner string, ttl time.Duration) (ok bool, err error) {
 	results, err := s.batch(ctx, "store.Acquire", s.statement(`INSERT INTO news_leases (name, owner, expires_at)
 VALUES (?1, ?2, {now} + CAST(?3 AS BIGINT))
@@ -25,15 +25,15 @@ WHERE news_leases.owner = excluded.owner OR news_leases.expires_at <= {now}`, na
 	return results[0].Changes > 0, nil
 }
 
-// Release ends a lease of owner's.
+// Release ends owner's lease.
 func (s *Store) Release(ctx context.Context, name, owner string) error {
 	_, err := s.batch(ctx, "store.Release",
 		s.statement(`DELETE FROM news_leases WHERE name = ?1 AND owner = ?2`, name, owner))
 	return err
 }
 
-// Spend counts a call of a source in each window, unless one of them is used up: full is then that
-// window. Of two calls at once that want the last one, one gets it.
+// Spend counts a call of a source in each window. If a window is used up, nothing is counted and full is that
+// window. The last call of a window goes to one of two concurrent callers.
 func (s *Store) Spend(ctx context.Context, source string, windows []info.Window) (full *info.Window, err error) {
 	const op = "store.Spend"
 	if len(windows) == 0 {
@@ -48,7 +48,7 @@ VALUES (?1, ?2, 0, CAST(?3 AS INTEGER), CAST(?4 AS BIGINT))
 ON CONFLICT (source, period) DO UPDATE SET allowed = excluded.allowed WHERE news_quotas.allowed <> excluded.allowed`,
 			source, w.Name, int64(w.Calls), epoch.MillisOf(w.Ends)))
 	}
-	// The rows are locked in one order, so that two calls do not wait for each other's.
+	// Rows are locked in one order, so that concurrent calls cannot deadlock.
 	statements = append(statements,
 		s.statement(`UPDATE news_quotas SET used = used + 1 WHERE source = ?2 AND period IN (`+s.list+`)
 AND used < allowed AND NOT EXISTS (SELECT 1 FROM news_quotas AS other WHERE other.source = ?2 AND other.period IN (`+s.list+`) AND other.used >= other.allowed)`,
@@ -72,14 +72,13 @@ AND used < allowed AND NOT EXISTS (SELECT 1 FROM news_quotas AS other WHERE othe
 			}
 		}
 	}
-	if full == nil { // another call took the last of one window in the same moment
+	if full == nil { // a concurrent call took the last one
 		full = &windows[len(windows)-1]
 	}
 	return full, nil
 }
 
-// Left corrects how many calls of a window are left, when the provider says fewer than were counted here:
-// others use the same key.
+// Left lowers the calls left in a window to the provider's number: others use the same key.
 func (s *Store) Left(ctx context.Context, source string, w info.Window, left int) error {
 	_, err := s.batch(ctx, "store.Left", s.statement(`INSERT INTO news_quotas (source, period, used, allowed, ends_at)
 VALUES (?1, ?2, CAST(?3 AS INTEGER) - CAST(?5 AS INTEGER), CAST(?3 AS INTEGER), CAST(?4 AS BIGINT))
@@ -88,11 +87,11 @@ ON CONFLICT (source, period) DO UPDATE SET used = excluded.used WHERE news_quota
 	return err
 }
 
-// Source is what is remembered of a source.
+// Source is the stored state of a source.
 type Source struct {
 	Name        string
 	State       []byte
-	ExpectedAt  time.Time // from when on it is to be collected; zero when that was never recorded
+	ExpectedAt  time.Time // when its collection was first due; zero if never recorded
 	StartedAt   time.Time
 	SucceededAt time.Time
 	FailedAt    time.Time
@@ -101,7 +100,7 @@ type Source struct {
 	Error       string
 	NotBefore   time.Time
 	Counts      json.RawMessage // of the last successful collection; nil before
-	Quotas      []info.Quota    // of the windows that have not ended
+	Quotas      []info.Quota    // of current windows
 	DeadLetters int
 }
 
@@ -132,7 +131,7 @@ type countRow struct {
 	N      int    `json:"n"`
 }
 
-// Sources returns what is remembered of every source that was ever begun.
+// Sources returns the state of every source that was ever collected.
 func (s *Store) Sources(ctx context.Context) ([]Source, error) {
 	const op = "store.Sources"
 	results, err := s.batch(ctx, op,
@@ -193,7 +192,7 @@ func text(s *string) string {
 	return *s
 }
 
-// Begin records that a collection begins, and returns what is remembered of the source.
+// Begin records the start of a collection and returns the source's state.
 func (s *Store) Begin(ctx context.Context, source string, now time.Time) (Source, error) {
 	if _, err := s.batch(ctx, "store.Begin", s.statement(`INSERT INTO news_sources (source, started_at) VALUES (?1, CAST(?2 AS BIGINT))
 ON CONFLICT (source) DO UPDATE SET started_at = excluded.started_at`, source, epoch.MillisOf(now))); err != nil {
@@ -216,16 +215,16 @@ type Letter struct {
 	FirstAt, LastAt time.Time
 }
 
-// Success is a collection that went well, at least in part.
+// Success is a collection that succeeded at least in part.
 type Success struct {
 	Source string
-	State  []byte // for the next collection; nil keeps the one before
+	State  []byte // for the next collection; nil keeps the previous one
 	Counts any
 	Failed []Letter // requests that failed
 	Now    time.Time
 }
 
-// Succeed records a collection.
+// Succeed records a successful collection.
 func (s *Store) Succeed(ctx context.Context, r Success) error {
 	var state any
 	if r.State != nil {
@@ -239,7 +238,7 @@ failures = 0, error_class = NULL, error = NULL, not_before = 0, counts = exclude
 	return err
 }
 
-// Fail records a collection of which nothing came. The source rests until notBefore.
+// Fail records a failed collection. The source rests until notBefore.
 func (s *Store) Fail(ctx context.Context, source, class, message string, notBefore, now time.Time,
 	failed []Letter) error {
 	statements := []ledger.Statement{s.statement(`INSERT INTO news_sources (source, failed_at, failures, error_class, error, not_before)
@@ -251,14 +250,14 @@ error_class = excluded.error_class, error = excluded.error, not_before = exclude
 	return err
 }
 
-// Rest keeps a source from being asked before a time, which is no failure of it.
+// Rest makes a source rest until notBefore, without counting a failure.
 func (s *Store) Rest(ctx context.Context, source, class string, notBefore time.Time) error {
 	_, err := s.batch(ctx, "store.Rest", s.statement(`INSERT INTO news_sources (source, error_class, not_before) VALUES (?1, ?2, CAST(?3 AS BIGINT))
 ON CONFLICT (source) DO UPDATE SET error_class = excluded.error_class, not_before = excluded.not_before`, source, class, epoch.MillisOf(notBefore)))
 	return err
 }
 
-// Add records requests that failed; one that is recorded already has one attempt more.
+// Add records failed requests; a known one gets one more attempt.
 func (s *Store) Add(ctx context.Context, failed []Letter, now time.Time) error {
 	if len(failed) == 0 {
 		return nil
@@ -277,16 +276,15 @@ attempts = news_dead_letters.attempts + 1, last_at = excluded.last_at`, l.Source
 	return statements
 }
 
-// maxError is how much of an error's text is kept, in bytes.
+// maxError caps an error's text, in bytes.
 const maxError = 1000
 
-// clip keeps the beginning of an error's text, without what PostgreSQL takes for no text.
+// clip shortens an error's text and drops what PostgreSQL refuses in text.
 func clip(s string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(s[:min(len(s), maxError)], ""), "\x00", "")
 }
 
-// DeadLetters lists the requests that failed, those first that failed longest ago, at most limit of them; of one
-// source, or of all when it is "".
+// DeadLetters returns up to limit failed requests, oldest failure first, of one source or of all for "".
 func (s *Store) DeadLetters(ctx context.Context, source string, limit int) ([]Letter, error) {
 	const op = "store.DeadLetters"
 	results, err := s.batch(ctx, op, s.statement(`SELECT source, request, error_class, error, attempts, first_at, last_at FROM news_dead_letters
@@ -311,8 +309,7 @@ WHERE ?1 = '' OR source = ?1 ORDER BY last_at, source, request LIMIT ?2`, source
 	return letters, err
 }
 
-// Resolve removes the dead letter of a request, which succeeded or is given up. found is false when there
-// is none.
+// Resolve deletes the dead letter of a request that succeeded or is given up, and reports whether it existed.
 func (s *Store) Resolve(ctx context.Context, source, request string) (found bool, err error) {
 	results, err := s.batch(ctx, "store.Resolve",
 		s.statement(`DELETE FROM news_dead_letters WHERE source = ?1 AND request = ?2`, source, request))
@@ -322,11 +319,11 @@ func (s *Store) Resolve(ctx context.Context, source, request string) (found bool
 	return results[0].Changes > 0, nil
 }
 
-// Cached says which changes of articles the cache has: all of them when ChangedAt is not after RefreshedAt.
+// Cached shows which changes the cache has: all, if ChangedAt is not after RefreshedAt.
 type Cached struct {
 	ChangedAt, RefreshedAt time.Time
-	CollectedAt            time.Time                // when a collection last began; zero: never
-	Written                map[info.Category]string // what each was last written as; "" when that is uncertain
+	CollectedAt            time.Time                // start of the last collection; zero: never
+	Written                map[info.Category]string // digest last written; "" if uncertain
 }
 
 // Cached reads the state of the cache.
@@ -371,11 +368,11 @@ func (s *Store) SetRefreshing(ctx context.Context, categories []info.Category) e
 	return err
 }
 
-// SetRefreshed records that the cache was filled with what was stored at a time, and what categories were written as.
+// SetRefreshed records that the cache was filled with the state of a time, and with which digests.
 func (s *Store) SetRefreshed(ctx context.Context, at time.Time, written map[info.Category]string) error {
 	statements := []ledger.Statement{s.statement(`UPDATE news_cache SET refreshed_at = ?1 WHERE name = 'feeds'`,
 		epoch.MillisOf(at))}
-	for _, c := range slices.Sorted(maps.Keys(written)) { // two at once lock the rows in one order
+	for _, c := range slices.Sorted(maps.Keys(written)) { // concurrent transactions lock rows in the same order
 		statements = append(statements, s.written(c, written[c]))
 	}
 	_, err := s.batch(ctx, "store.SetRefreshed", statements...)
@@ -387,8 +384,7 @@ func (s *Store) written(c info.Category, digest string) ledger.Statement {
 		string(c), digest)
 }
 
-// Forget removes what no one needs any more: windows and leases that ended a week ago, and changes of alarms
-// that were posted then.
+// Forget deletes windows and leases that ended, and changes of alarms that were posted, a week ago.
 func (s *Store) Forget(ctx context.Context) error {
 	_, err := s.batch(ctx, "store.Forget",
 		s.statement(`DELETE FROM news_quotas WHERE ends_at < {now} - 604800000`),

@@ -26,8 +26,8 @@ var d1 = dialect{
 	},
 	search: searchD1,
 	upsert: []string{
-		// The index first: what it takes are the articles that the second statement inserts. Where another
-		// article has the search id, it takes none.
+		// The index first, with exactly those articles that the second statement inserts. It skips search ids that
+		// are taken.
 		`INSERT INTO news_search (rowid, grams) SELECT value->>'search_id', value->>'grams' FROM json_each(?1)
 WHERE value->>'search_id' IS NOT NULL AND NOT EXISTS (SELECT 1 FROM news_articles
 WHERE url_key = value->>'url_key' OR id = value->>'id' OR search_id = value->>'search_id')`,
@@ -71,21 +71,20 @@ RETURNING 1 AS removed`,
 	},
 }
 
-// Bounds of a search: so many entries of the lists of the index are looked through, of each gram's its share; fewer when each
-// article found may have to be read for nothing. How far that reaches is asked of a few lists: any will do, since all
-// grams must be there.
+// Limits of a search: the entries of index lists to look through, shared among the grams; fewer if each article
+// found might be read in vain. A few lists are enough to find out how far that reaches, since every gram must
+// match.
 const (
 	maxEntries  = 4_000
 	maxFiltered = 400
 	maxLists    = 2
 )
 
-// searchD1 reads the index from the newest row on, as far as the page needs: a common word costs no more than a rare one.
-// Common words that hardly ever meet would have their lists read to the end, as would a filter that few articles pass; so it
-// looks no further than the list of one of its grams does with its share of entries. A rare word's ends before
-// that, and everything was looked at.
-//
-// It looks at whole milliseconds, whose rows are in no order in the index: the page is cut after they were put in order.
+// searchD1 reads the index from the newest row on, as far as the page needs, so that a common word costs no more
+// than a rare one. Without a limit, common words that rarely occur together, or a narrow filter, would scan whole
+// lists; so it looks no further than one of the lists reaches with its share of entries. The list of a rare word
+// ends before that, and everything was looked at.
+// It looks at whole milliseconds, whose rows are unordered in the index: the page is cut after sorting.
 func searchD1(s *Store, q *info.Query) ledger.Statement {
 	var c, f conditions
 	terms, lists := match(&c, q.Search)
@@ -101,11 +100,11 @@ func searchD1(s *Store, q *info.Query) ledger.Statement {
 	}
 	l := look{older: !q.Newer, share: f.arg(int64(max(entries/grams, 1))), limit: f.arg(int64(q.Limit + 1))}
 	far := l.far()
-	if grams == 1 && !filtered { // what its list has is found
+	if grams == 1 && !filtered { // every entry of its list matches
 		far = `SELECT begin, ` + l.end() + ` FROM passing`
 	}
-	// Tables of one row follow, each made of those before it. SQLite makes a table once if it is joined, and for each use
-	// if it is asked for a value; it keeps to the order of the index if what bounds it is not joined.
+	// Each of the following tables has one row and uses those before it. SQLite computes a table once if it is
+	// joined, but at each use if it is a subquery; it keeps the order of the index if the bounds are not joined.
 	found := func(columns, begin, edge string) string {
 		expression := `(SELECT terms FROM search)`
 		if grams > 1 {
@@ -126,8 +125,8 @@ page AS MATERIALIZED (`+found(`SELECT `+columns+` FROM last CROSS JOIN`, "last.b
 SELECT nullif(far.edge, `+l.end()+`) AS edge, page.* FROM search LEFT JOIN far ON true LEFT JOIN page ON true`+order(q, "page."), f.args...)
 }
 
-// look writes the parts of a search that depend on its direction. Rows are numbered by time; an edge is a time in milliseconds,
-// before which stand the rows on the side of the beginning.
+// look generates the parts of a search that depend on its direction. Rows are numbered by time; an edge is a time
+// in milliseconds that separates the rows looked at from the others.
 type look struct {
 	older        bool
 	share, limit string // entries of a list, articles
@@ -140,16 +139,16 @@ func (l look) choose(older, newer string) string {
 	return newer
 }
 
-// end is the edge of having looked at everything.
+// end returns the edge after everything.
 func (l look) end() string { return l.choose("0", "4398046511104") }
 
-// behind is the edge behind the last one of rows.
+// behind returns the edge after the last of the rows.
 func (l look) behind(row string) string {
 	return l.choose("min("+row+") >> 20", "(max("+row+") >> 20) + 1")
 }
 
-// far makes the edges between which to look of the first and the last entries of lists that count: nothing with all grams stands
-// before the first one of any list.
+// far computes the edges between the first and the last counted entries of the lists: nothing before the first
+// entry of any list has all grams.
 func (l look) far() string {
 	first, last := l.choose("max", "min"), l.choose("min", "max")
 	return `SELECT ` + l.choose("(min(span->>0) >> 20) + 1", "max(span->>0) >> 20") + `, ` +
@@ -159,9 +158,9 @@ AND rowid` + l.choose(" < ", " >= ") + `begin << 20 ORDER BY rowid` + l.choose("
 HAVING count(*) > 0 AND count(*) = count(span->>0)`
 }
 
-// stretches is the expression that no row matches outside of the stretches of time between two edges, the shortest of
-// which there are few enough. FTS5, which minds bounds of rowid only where it finds something, then looks no further either.
-// Where there would be too many, words are rare.
+// stretches returns an expression that no row outside the stretches of time between two edges matches. It uses the
+// shortest stretches that are few enough. FTS5 checks bounds of rowid only for matches, so without this it would
+// look further. If there are too many stretches, the words are rare.
 func (l look) stretches(begin, end string) string {
 	outermost := `(SELECT published_at FROM news_articles WHERE is_deleted = 0 ORDER BY published_at` +
 		l.choose("", " DESC") + ` LIMIT 1)`
@@ -174,9 +173,8 @@ SELECT CASE WHEN bits THEN '(' || group_concat('"' || char(57341 + bits / 3) || 
 FROM stretch, size)`, l.choose(end, begin), l.choose(begin, end))
 }
 
-// stretchesOf are the grams by which rows are found that an expression of stretches matches, of a time in milliseconds: characters for
-// private use, of which there are none in words, and the numbers of the stretches of 512 seconds and of 8, 64 and 512
-// times as much.
+// stretchesOf returns the grams that an expression of stretches matches for a time: private-use characters, which
+// occur in no word, with the numbers of the stretches of 512 seconds and of 8, 64 and 512 times as much.
 func stretchesOf(at epoch.Millis) (grams []string) {
 	for bits := 9; bits <= 18; bits += 3 {
 		grams = append(grams, fmt.Sprintf("%c%d", 57341+bits/3, at.Seconds()>>bits))
@@ -184,8 +182,8 @@ func stretchesOf(at epoch.Millis) (grams []string) {
 	return grams
 }
 
-// match writes a search in FTS5's language, as an expression of SQL, and a query for its parts that have lists in the index.
-// Terms are quoted, so that nothing in them means anything there.
+// match returns a search in FTS5's language as an SQL expression, and a query for its parts that have index lists.
+// Terms are quoted, so they cannot contain operators.
 func match(c *conditions, search info.Search) (terms, lists string) {
 	var all, beginnings []string
 	grams := []string{}
@@ -210,15 +208,15 @@ func match(c *conditions, search info.Search) (terms, lists string) {
 	return strings.Join(all, " || ' AND ' || "), lists
 }
 
-// prefixes are the lengths, in characters, of the beginnings that have lists in the index, as its migration says.
+// prefixes are the lengths, in characters, of prefixes with index lists, as in the migration.
 var prefixes = []int{1, 3, 4}
 
-// maxEndings is how many words a beginning stands for at most, before all their lists are merged.
+// maxEndings caps the words that a prefix stands for; beyond it, their lists are merged.
 const maxEndings = 30
 
-// endings is the expression for a beginning without a list of its own: one of the words that begin so. FTS5 reads the
-// lists of words as far as a page needs, and would merge them all for a beginning. Each word is found from the one before,
-// since a step costs as much as all the places of a word.
+// endings returns the expression for a prefix without a list of its own: any of the words that begin with it. FTS5
+// reads lists of words as far as a page needs, but would merge all of them for a prefix. Each word is found from
+// the previous one, since a step costs as much as all positions of a word.
 func endings(term, beginning string) string {
 	const first = `(SELECT term FROM news_search_terms WHERE term >= `
 	const end = ` || char(1114111)` // Unicode's last character

@@ -34,7 +34,7 @@ var postgres = dialect{
 	indexed: func(grams []string, _ epoch.Millis) string { return vector(grams) },
 	search:  searchPostgres,
 	upsert: []string{
-		// In the order of keys, so that two transactions wait for each other's rows in the same order.
+		// In order of keys, so that concurrent transactions cannot deadlock.
 		`WITH saved AS (INSERT INTO news_articles (id, url, url_key, title, snippet, source, source_name, source_icon_url, thumbnail_url, thumbnail_tried,
 video_url, category, evidence, keywords, ai_tag, published_at, created_at, updated_at, grams)
 SELECT id, url, url_key, title, snippet, source, source_name, nullif(source_icon_url, ''), nullif(thumbnail_url, ''),
@@ -74,42 +74,42 @@ RETURNING 1 AS removed`,
 	},
 }
 
-// maxPosition is the last position that a tsvector has; what follows is indexed there.
+// maxPosition is the last position in a tsvector, which all later grams share.
 const maxPosition = 16383
 
-// maxLexeme is the longest word, in bytes, that a tsvector takes. Readers search for nothing so long.
+// maxLexeme is the longest word in a tsvector, in bytes. Searches are shorter.
 const maxLexeme = 2046
 
-// vector writes grams as a tsvector, which PostgreSQL's own parser, whose idea of a letter depends on the
-// locale, has no part in.
+// vector returns grams as a tsvector. PostgreSQL's own parser is not used: its idea of a letter depends on the
+// locale.
 func vector(grams []string) string {
 	var b strings.Builder
 	for i, g := range grams {
 		if len(g) > maxLexeme {
-			continue // else PostgreSQL refuses all articles that are stored with this one
+			continue // PostgreSQL would refuse the whole batch
 		}
 		fmt.Fprintf(&b, "%s:%d ", quoted(g), min(i+1, maxPosition))
 	}
 	return b.String()
 }
 
-// quoted writes a lexeme. Grams are letters and digits, so there is nothing to escape.
+// quoted returns a lexeme. Grams are letters and digits, so nothing needs escaping.
 func quoted(gram string) string { return "'" + gram + "'" }
 
-// Bounds of a search.
+// Limits of a search.
 const (
 	maxRead  = 3_000 // articles
-	maxFound = 200   // articles of one stretch, unless it is of the shortest
-	minSteps = 4     // stretches, whatever they take
+	maxFound = 200   // articles in one stretch, except a shortest one
+	minSteps = 4     // stretches, regardless of time
 	maxSteps = 160   // stretches
-	maxTime  = 10    // milliseconds, after which no other stretch is looked through
-	quick    = 1     // milliseconds, for a stretch after which a longer one follows
+	maxTime  = 10    // milliseconds, after which no stretch is begun
+	quick    = 1     // milliseconds; after a faster stretch a longer one follows
 )
 
-// searchPostgres looks through stretches of time from the cursor on until a page is full: longer ones as long as that is quick,
-// shorter ones where there is more than is worth sorting, and none in which no article passes the filter. PostgreSQL's
-// index has no order, so all that it finds in a stretch is read; and no places, so articles with all grams are read before it
-// is clear whether these stand in a row.
+// searchPostgres looks through stretches of time from the cursor on until a page is full: longer stretches while
+// that is quick, shorter ones where sorting costs too much, and none in which no article passes the filter.
+// PostgreSQL's index has neither order nor positions: everything found in a stretch is read, and articles with all
+// grams are read before their order is known.
 func searchPostgres(s *Store, q *info.Query) ledger.Statement {
 	const table = "news_articles."
 	filter := *q
@@ -126,7 +126,7 @@ func searchPostgres(s *Store, q *info.Query) ledger.Statement {
 	if q.From != nil {
 		at := q.From.At
 		if !q.Newer {
-			at++ // of the cursor's millisecond, too
+			at++ // include the cursor's millisecond
 		}
 		edge = s.instant(f.arg(at))
 	}
@@ -156,7 +156,7 @@ LEFT JOIN LATERAL (SELECT {columns} FROM news_articles WHERE id = ANY (found){or
 		quick, maxFound, maxRead, minSteps, maxSteps, maxTime)), f.args...)
 }
 
-// indexed writes what the index judges of a search: which grams and beginnings of grams an article has.
+// indexed returns the part of a search that the index decides: the grams and beginnings of grams of an article.
 func indexed(search info.Search) string {
 	var terms []string
 	for _, t := range search {
@@ -172,7 +172,7 @@ func indexed(search info.Search) string {
 	return strings.Join(terms, " & ")
 }
 
-// tsquery writes a search in PostgreSQL's language.
+// tsquery returns a search in PostgreSQL's language.
 func tsquery(search info.Search) string {
 	var terms []string
 	for _, t := range search {

@@ -11,12 +11,11 @@ import (
 	"github.com/newsfork/seed-engine/ledger"
 )
 
-// searched reads one page of a search. So that no search costs more than another however its words are spread, each
-// looks only so far: a page that is short for that reason says where the next one goes on.
-//
-// The statement of a dialect gives a row for each article, or one of nulls, in all of which "edge" is the time in
-// milliseconds up to which it has looked: what is as late, or later, in a query for older articles, and what is
-// earlier in one for newer ones; null: at all of them.
+// searched reads one page of a search. To bound the cost, a search looks only so far: a page that is short for that
+// reason names the cursor where the next one continues.
+// The statement of a dialect returns a row per article, or one of nulls. In each row, "edge" is the time in
+// milliseconds up to which it has looked (inclusive for older articles, exclusive for newer ones), or null if it
+// has looked at everything.
 func (s *Store) searched(ctx context.Context, q info.Query) (info.Page, error) {
 	const op = "store.Page"
 	results, err := s.batch(ctx, op, s.search(s, &q))
@@ -25,9 +24,9 @@ func (s *Store) searched(ctx context.Context, q info.Query) (info.Page, error) {
 	}
 	edge := gjson.GetBytes(results[0].Rows, "0.edge")
 	if !edge.Exists() {
-		return info.Page{}, ledger.Fault(op, errors.New("the search does not say how far it looked"))
+		return info.Page{}, ledger.Fault(op, errors.New("the search returned no edge"))
 	}
-	articles, err := read(op, results[0])
+	articles, err := scanArticles(op, results[0])
 	if len(articles) == 1 && articles[0].ID == "" {
 		articles = articles[:0]
 	}

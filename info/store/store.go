@@ -1,5 +1,5 @@
-// Package store keeps articles and what their collection needs to remember, in D1 or in PostgreSQL: one
-// implementation, whose statements are written in both dialects where they differ.
+// Package store keeps articles and the state of collections in D1 or PostgreSQL: one implementation, with
+// statements in both dialects where they differ.
 package store
 
 import (
@@ -23,28 +23,28 @@ import (
 //go:embed migrations/*.sql postgres/*.sql
 var Migrations embed.FS
 
-// DB runs statements as one transaction: all or none. Their parameters are called ?1, ?2, …
+// DB runs statements in one transaction. Their parameters are ?1, ?2, …
 type DB interface {
 	Batch(ctx context.Context, statements []ledger.Statement) ([]ledger.Result, error)
 }
 
-// Store keeps its records in a database to which Migrations were applied. Its methods use one transaction
-// each; their errors have the kind contract.Storage.
+// Store stores its records in a database with all Migrations. Each method uses one transaction; errors have kind
+// contract.Storage.
 type Store struct {
 	db DB
 	dialect
 }
 
-// NewD1 makes a store on D1, or its twin.
+// NewD1 returns a store on D1 or its twin.
 func NewD1(db DB) *Store { return &Store{db, d1} }
 
-// NewPostgres makes a store on PostgreSQL.
+// NewPostgres returns a store on PostgreSQL.
 func NewPostgres(db DB) *Store { return &Store{db, postgres} }
 
-// Name is d1 or postgres.
+// Name returns "d1" or "postgres".
 func (s *Store) Name() string { return s.name }
 
-// Ping asks the database for its clock.
+// Ping checks that the database answers.
 func (s *Store) Ping(ctx context.Context) error {
 	_, err := s.batch(ctx, "store.Ping", ledger.Statement{SQL: `SELECT ` + s.now + ` AS now`})
 	return err
@@ -67,35 +67,34 @@ func decode[Row any](op string, r ledger.Result) (rows []Row, err error) {
 	return rows, ledger.Fault(op, err)
 }
 
-// encode returns a list as the JSON that a statement takes as one parameter.
+// encode returns a list as a JSON parameter.
 func encode(list any) string { return string(contract.Encode(list)) }
 
-// dialect is what SQLite and PostgreSQL write differently.
+// dialect holds the differences between SQLite and PostgreSQL.
 type dialect struct {
 	name    string
-	dollars bool     // placeholders are written $1, not ?1
+	dollars bool     // placeholders are $1 instead of ?1
 	now     string   // the database's clock, in milliseconds
 	upsert  []string // parameters: the list of articles, the time
-	// the statement of them that gives a row for each article inserted or updated; the latter are updated later than
-	// created
+	// saved is the index in upsert of the statement that returns a row per article inserted or updated.
 	saved int
 	prune []string
-	// columns are those of an article, times in milliseconds.
+	// columns are those of an article, with times in milliseconds.
 	columns string
-	live    string // a condition: the article is not deleted
+	live    string // condition: the article is not deleted
 	no, yes string
 	tried   func() string
 	// indexed returns the text of an article for the search index.
 	indexed func(grams []string, publishedAt epoch.Millis) string
-	list    string // the values of a JSON list of strings, in a column "value"
+	list    string // query: the values of a JSON list of strings in a column "value"
 	instant func(placeholder string) string
 	search  func(s *Store, q *info.Query) ledger.Statement // see searched
 }
 
 var placeholders = regexp.MustCompile(`\?(\d+)`)
 
-// statement makes a statement of SQL in which {now} stands for the database's clock, and parameters for
-// their numbers. Parameters beyond the last number are left out.
+// statement returns a statement of SQL, with {now} replaced by the database's clock and placeholders by the
+// dialect's. Unused trailing parameters are dropped.
 func (s *Store) statement(sql string, args ...any) ledger.Statement {
 	sql = strings.ReplaceAll(sql, "{now}", s.now)
 	used := 0

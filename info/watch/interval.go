@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Interval is how often a cron expression of five fields comes round: exact for every so many minutes or hours,
-// else a day.
+// Interval returns the period of a cron expression with five fields: exact for a number of minutes or hours, else a
+// day.
 func Interval(cron string) time.Duration {
 	f := strings.Fields(cron)
 	if len(f) != 5 || f[2] != "*" || f[3] != "*" || f[4] != "*" {
@@ -25,7 +25,7 @@ func Interval(cron string) time.Duration {
 	return 24 * time.Hour
 }
 
-// step reads "*" and "*/n".
+// step parses "*" and "*/n".
 func step(field string, most int) (n int, ok bool) {
 	if field == "*" {
 		return 1, true

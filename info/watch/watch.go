@@ -1,5 +1,5 @@
-// Package watch has the alarms of the Info service, three for each source: whether it fails, whether nothing came
-// of it for too long, and whether the calls of its day are nearly used up.
+// Package watch has the alarms of the Info service, three per source: it fails, it has been silent for too long,
+// its daily calls are nearly used up.
 package watch
 
 import (
@@ -18,22 +18,23 @@ import (
 	"github.com/newsfork/seed-engine/ledger"
 )
 
-// The thresholds, from which on alarms fire.
+// Thresholds from which alarms fire.
 const (
 	failingAfter = 3 // collections in a row
-	// since the last success; where a source is collected less often, since the next one was due
+	// staleAfter is the time since the last success; for sources collected less often, since the next collection
+	// was due.
 	staleAfter   = 15 * time.Minute
 	quotaPercent = 80 // of the calls of a day
 )
 
-// Sources are how often each source that is on is collected, by its name.
+// Sources maps each source that is on to its collection interval.
 type Sources map[string]time.Duration
 
 // rule is one alarm.
 type rule struct {
 	name, unit string
 	threshold  func(interval time.Duration) float64
-	value      func(s *store.Source, now time.Time) *float64 // nil where there is nothing to judge
+	value      func(s *store.Source, now time.Time) *float64 // nil if unknown
 	text       func(s *store.Source, value float64) string
 }
 
@@ -85,7 +86,7 @@ var rules = []rule{
 	},
 }
 
-// patience is how long a source that is collected at an interval may give nothing.
+// patience returns the longest acceptable silence of a source with a collection interval.
 func patience(interval time.Duration) time.Duration {
 	if interval <= staleAfter {
 		return staleAfter
@@ -93,7 +94,7 @@ func patience(interval time.Duration) time.Duration {
 	return interval + staleAfter
 }
 
-// day is the quota of the provider's day, nil where there is none or nothing was asked today.
+// day returns the quota of the provider's day, nil without a quota or without calls today.
 func day(s *store.Source) *info.Quota {
 	i := slices.IndexFunc(s.Quotas, func(q info.Quota) bool { return strings.HasPrefix(q.Period, info.DayWindow) })
 	if i < 0 {
@@ -102,16 +103,16 @@ func day(s *store.Source) *info.Quota {
 	return &s.Quotas[i]
 }
 
-// excerpt keeps a message short enough for one that people are sent.
+// excerpt shortens a message for an alarm.
 func excerpt(s string) string {
-	const most = 200 // characters
-	if r := []rune(s); len(r) > most {
-		return string(r[:most]) + "…"
+	const max = 200 // characters
+	if r := []rune(s); len(r) > max {
+		return string(r[:max]) + "…"
 	}
 	return s
 }
 
-// Judge gives the alarms of every source that there can be, in a fixed order. Those of one that is off are ok.
+// Judge returns all alarms of all sources in a fixed order. Those of sources that are off are ok.
 func Judge(on Sources, list []store.Source, saved []ledger.SavedAlarm, now time.Time) []contract.Alarm {
 	before := byName(saved)
 	var judged []contract.Alarm
@@ -148,7 +149,7 @@ func byName(saved []ledger.SavedAlarm) func(name string) (ledger.SavedAlarm, boo
 	return (&ledger.AlarmReading{SavedAlarms: saved}).Saved
 }
 
-// Store has what the alarms are judged by, and keeps their records.
+// Store reads what alarms are judged by, and keeps their states.
 type Store interface {
 	alarms.Records
 	Expect(ctx context.Context, sources []string, now time.Time) error
@@ -163,25 +164,24 @@ type Watch struct {
 	Sources     Sources
 	Store       Store
 	Webhook     alarms.Webhook
-	URL         string // of the webhook; without one changes are only logged
+	URL         string // of the webhook; "": changes are only logged
 	Environment string
-	Owner       string // names this run where leases are
+	Owner       string // names this run in leases
 	Log         *slog.Logger
 	Now         func() time.Time
 }
 
-// lease keeps two crons of one minute from judging at once.
+// lease keeps two crons of one minute from judging at the same time.
 const lease = "watch"
 
-// Run judges the alarms, and logs and posts those that changed. Where another run does so just now, it does
-// nothing.
+// Run judges the alarms, and logs and posts those that changed. If another run is active, it does nothing.
 func (w *Watch) Run(ctx context.Context) error {
 	ok, err := w.Store.Acquire(ctx, lease, w.Owner, alarms.MaxPosting)
 	if err != nil || !ok {
 		return err
 	}
 	defer func() {
-		// When that fails the lease ends by itself.
+		// If this fails the lease expires.
 		if err := w.Store.Release(context.WithoutCancel(ctx), lease, w.Owner); err != nil {
 			w.Log.Warn("info_store_failed", "error_type", contract.KindOf(err), "error", err.Error())
 		}
@@ -211,7 +211,7 @@ func (w *Watch) Run(ctx context.Context) error {
 	return r.Report(ctx, Judge(w.Sources, list, saved, now), byName(saved))
 }
 
-// unexpected reports whether for one of the names nothing says since when it is to be collected.
+// unexpected reports whether one of the names has no recorded expectation.
 func unexpected(list []store.Source, names []string) bool {
 	return slices.ContainsFunc(names, func(name string) bool {
 		i := slices.IndexFunc(list, func(s store.Source) bool { return s.Name == name })

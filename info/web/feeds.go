@@ -11,7 +11,7 @@ import (
 	"github.com/newsfork/seed-engine/info"
 )
 
-// feedLength is how many articles a feed has.
+// feedLength is the number of articles in a feed.
 const feedLength = 50
 
 // feed answers a category as RSS 2.0 or JSON Feed 1.1.
@@ -46,7 +46,7 @@ func (a *Reading) feed(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// self is the address of a request without its query.
+// self returns the URL of a request without its query.
 func self(r *http.Request) *url.URL {
 	u := &url.URL{Scheme: "https", Host: r.Host, Path: r.URL.Path}
 	if name := u.Hostname(); name == "localhost" || name == "127.0.0.1" {
@@ -112,7 +112,7 @@ func rss(self *url.URL, category string, list []info.Public) []byte {
 			element("pubDate", at.UTC().Format(time.RFC1123Z))
 		}
 		if p.Snippet != "" {
-			element("description", xmlText(p.Snippet)) // which is HTML
+			element("description", xmlText(p.Snippet)) // descriptions are HTML
 		}
 		element("dc:creator", p.SourceName)
 		if p.Category != nil {
@@ -130,7 +130,7 @@ func rss(self *url.URL, category string, list []info.Public) []byte {
 var xmlEscapes = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;", "'", "&#39;")
 
 func xmlText(s string) string {
-	// Characters that XML has not, such as U+FFFE, came from nowhere that matters.
+	// XML excludes some characters, such as U+FFFE; they are dropped.
 	s = strings.Map(func(r rune) rune {
 		if r < ' ' && r != '\t' && r != '\n' && r != '\r' || r == 0xfffe || r == 0xffff {
 			return -1

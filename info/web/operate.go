@@ -18,14 +18,14 @@ import (
 	"github.com/newsfork/seed-engine/prometheus"
 )
 
-// Collector is what operators start.
+// Collector collects on request.
 type Collector interface {
 	Run(ctx context.Context, names ...string) []info.Report
 	Replay(ctx context.Context, source string) (info.Replayed, error)
 	Refresh(ctx context.Context) (done bool, err error)
 }
 
-// Records is what operators read and change.
+// Records is the part of the store for operators.
 type Records interface {
 	Sources(ctx context.Context) ([]store.Source, error)
 	DeadLetters(ctx context.Context, source string, limit int) ([]store.Letter, error)
@@ -85,7 +85,7 @@ func (o *Operating) health(w http.ResponseWriter, _ *http.Request) error {
 	return succeed(w, map[string]string{"status": "ok", "service": "info-collector"})
 }
 
-// named checks the name of a source that is on; "" means all of them.
+// named returns a source that is on, or all of them for "".
 func (o *Operating) named(source string) ([]string, error) {
 	switch {
 	case source == "":
@@ -190,7 +190,7 @@ func (o *Operating) restore(w http.ResponseWriter, r *http.Request) error {
 	return o.delete(w, r, false)
 }
 
-// delete takes an article down, or brings it back, and says whether readers see it now or after the next collection.
+// delete removes or restores an article, and reports whether readers already see that.
 func (o *Operating) delete(w http.ResponseWriter, r *http.Request, deleted bool) error {
 	id := r.PathValue("id")
 	found, err := o.Records.SetDeleted(r.Context(), id, deleted)
@@ -207,7 +207,7 @@ func (o *Operating) delete(w http.ResponseWriter, r *http.Request, deleted bool)
 	return succeed(w, map[string]any{"id": id, "is_deleted": deleted, "refreshed": done})
 }
 
-// firing are the alarms that operators should look at.
+// firing returns the alarms that fire.
 func (o *Operating) firing(list []store.Source, saved []ledger.SavedAlarm) []contract.Alarm {
 	return slices.DeleteFunc(watch.Judge(o.Intervals, list, saved, o.Now()),
 		func(a contract.Alarm) bool { return a.State != contract.AlarmFiring })

@@ -1,5 +1,5 @@
-// Package web is the HTTP side of the Info service: what readers ask for, field for field as the original
-// service answered, and what operators ask for.
+// Package web is the HTTP side of the Info service: the readers' API, field for field that of the original service,
+// and the operators' API.
 package web
 
 import (
@@ -25,7 +25,7 @@ import (
 //go:embed openapi.json
 var OpenAPI []byte
 
-// Store is what readers need of package store beside pages.
+// Store is the part of package store for readers, apart from pages.
 type Store interface {
 	Article(ctx context.Context, id string) (*info.Article, error)
 	Count(ctx context.Context, q info.Query) (int, error)
@@ -36,12 +36,12 @@ type Store interface {
 type Reading struct {
 	Pages   *cache.Reader
 	Store   Store
-	Origins []string // CORS_ORIGINS; "*" is every origin, without credentials
+	Origins []string // CORS_ORIGINS; "*" means every origin, without credentials
 	Log     *slog.Logger
 	Now     func() time.Time
 }
 
-// problem is an error of the API in the original's shape: {"detail", "code"}.
+// problem is an error in the original's shape: {"detail", "code"}.
 type problem struct {
 	status int
 	code   string
@@ -91,7 +91,7 @@ func (a *Reading) Handler() http.Handler {
 	return mux
 }
 
-// only lets GET and HEAD through, answers preflights, and turns errors into answers.
+// only accepts GET and HEAD, answers preflights, and turns errors into answers.
 func (a *Reading) only(h handler) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		a.allowOrigin(w, r)
@@ -158,8 +158,8 @@ func writeJSON(w http.ResponseWriter, status int, v any) {
 	w.Write(contract.Encode(v))
 }
 
-// parameters are those of a request. What is wrongly encoded stays as it is, as in the original: it is refused for
-// what it is, and not left out, which for a cursor would be the first page.
+// parameters returns those of a request. As in the original, malformed encodings are kept, so that they are
+// refused: a dropped cursor would mean the first page.
 func parameters(r *http.Request) url.Values {
 	values := url.Values{}
 	for field := range strings.SplitSeq(r.URL.RawQuery, "&") {
@@ -176,7 +176,7 @@ func unescaped(s string) string {
 	return s
 }
 
-// query reads the parameters of a page. Of one that is sent twice the last counts, as in the original.
+// query parses the parameters of a page. As in the original, the last of repeated parameters counts.
 func query(values url.Values) (q info.Query, err error) {
 	last := func(name string) (string, bool) {
 		list := values[name]
@@ -240,7 +240,7 @@ func query(values url.Values) (q info.Query, err error) {
 	return q, nil
 }
 
-// booleans are the words that the original's framework takes for a boolean.
+// booleans are the spellings of the original's framework.
 var booleans = map[string]bool{
 	"true": true, "1": true, "yes": true, "on": true, "t": true, "y": true,
 	"false": false, "0": false, "no": false, "off": false, "f": false, "n": false,
@@ -267,11 +267,11 @@ func limit(v string) (int, *parameterError) {
 
 func quoted(v string) string { return strconv.Quote(clip(v)) }
 
-// clip keeps the beginning of what a caller sent.
+// clip shortens a caller's value.
 func clip(v string) string {
-	const most = 100 // characters
-	if r := []rune(v); len(r) > most {
-		return string(r[:most]) + "…"
+	const max = 100 // characters
+	if r := []rune(v); len(r) > max {
+		return string(r[:max]) + "…"
 	}
 	return v
 }
@@ -294,7 +294,7 @@ func (a *Reading) news(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// render writes the part of a page that depends on nothing but its articles, without the closing brace.
+// render returns the part of a page that depends only on its articles, without the closing brace.
 func render(p *cache.Result, newer bool) []byte {
 	b := []byte(`{"articles":[`)
 	for i, item := range p.Items {
@@ -330,18 +330,18 @@ func (a *Reading) withMeta(articles []byte, p *cache.Result) []byte {
 		p.Total, expires, p.Source, p.Stale)
 }
 
-// How long readers and the platform may keep an answer, and give it out once more while they ask again.
+// Cache-Control of fresh and stale pages.
 const (
 	fresh = "public, max-age=30, stale-while-revalidate=300, stale-if-error=86400"
 	stale = "public, max-age=5, stale-while-revalidate=60, stale-if-error=86400"
 )
 
-// unchanged gives an answer its validator, and answers a caller that has it already.
+// unchanged sets an ETag, and answers 304 if the caller has it.
 func (a *Reading) unchanged(w http.ResponseWriter, r *http.Request, content []byte, p *cache.Result) bool {
 	h := fnv.New64a() // 128 bits cost WebAssembly ten times as much
 	h.Write(content)
 	tag := fmt.Sprintf("%x-%t", h.Sum64(), p != nil && p.Stale)
-	w.Header().Set("ETag", `W/"`+tag+`"`) // weak, since the age of the cache differs
+	w.Header().Set("ETag", `W/"`+tag+`"`) // weak: the age of the cache differs
 	w.Header().Set("Cache-Control", fresh)
 	if p != nil && p.Stale {
 		w.Header().Set("Cache-Control", stale)
@@ -367,7 +367,7 @@ func matches(headers []string, tag string) bool {
 	return false
 }
 
-// count answers how many articles came since a cursor.
+// count answers with the number of articles since a cursor.
 func (a *Reading) count(w http.ResponseWriter, r *http.Request) error {
 	values := parameters(r)
 	q, err := query(values)
@@ -389,13 +389,13 @@ func (a *Reading) count(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// maxCount is where a store stops counting.
+// maxCount is the highest count of a store.
 const maxCount = 1000
 
 func (a *Reading) article(w http.ResponseWriter, r *http.Request) error {
 	none := &problem{http.StatusNotFound, "NOT_FOUND", "There is no article with this id."}
 	id := r.PathValue("id")
-	if !info.IsID(id) { // some of what is none PostgreSQL would not even compare
+	if !info.IsID(id) { // PostgreSQL refuses to compare some others
 		return none
 	}
 	found, err := a.Store.Article(r.Context(), id)
@@ -413,7 +413,7 @@ func (a *Reading) article(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// names are what readers call the categories.
+// names are the categories' names for readers.
 var names = []struct {
 	ID   info.Category `json:"id"`
 	Name string        `json:"name"`
@@ -431,7 +431,7 @@ func (a *Reading) health(w http.ResponseWriter, _ *http.Request) error {
 	return nil
 }
 
-// ready answers 200 while readers get articles: from either of cache and store.
+// ready answers 200 while readers get articles from cache or store.
 func (a *Reading) ready(w http.ResponseWriter, r *http.Request) error {
 	checks := map[string]string{a.Pages.Kind: "ok"}
 	storeErr := a.Store.Ping(r.Context())

@@ -15,7 +15,7 @@ import (
 	"github.com/newsfork/seed-engine/test/cases"
 )
 
-// T is what a case reports to.
+// T is the part of testing.T that cases use.
 type T = cases.T
 
 var must, expect = cases.Must, cases.Expect

@@ -21,7 +21,7 @@ import (
 	"github.com/newsfork/seed-engine/test/cases"
 )
 
-// T is what a case reports to.
+// T is the part of testing.T that cases use.
 type T = cases.T
 
 var expectKind = cases.ExpectKind
