@@ -81,7 +81,7 @@ func alarmSchema(t *testing.T) *jsonschema.Schema {
 	return s
 }
 
-func TestEveryChangeIsPostedOnce(t *testing.T) {
+func TestReport_PostsOnce(t *testing.T) {
 	db, err := sqlite.Open()
 	if err != nil {
 		t.Fatal(err)
@@ -150,7 +150,7 @@ func TestEveryChangeIsPostedOnce(t *testing.T) {
 }
 
 // A platform's message about a request that failed repeats its URL, and that of a webhook is a secret.
-func TestTheWebhooksURLIsNotLogged(t *testing.T) {
+func TestReport_NoURLInLog(t *testing.T) {
 	const secret = "https://user:pass@hooks.example/T0/B0/s3cret"
 	for _, c := range []struct {
 		err  error

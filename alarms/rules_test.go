@@ -84,7 +84,7 @@ func (w *world) expect(what string, at time.Time, want ...string) {
 	}
 }
 
-func TestAlarmsFireAndRecover(t *testing.T) {
+func TestAlarms_FireAndRecover(t *testing.T) {
 	w := newWorld(t)
 	w.expect("nothing happened", noon)
 	w.finish(noon, 17, 2, 6*time.Second)
@@ -137,7 +137,7 @@ func TestAlarmsFireAndRecover(t *testing.T) {
 }
 
 // The frontier is read every five minutes and judged by the last reading.
-func TestFrontierAlarms(t *testing.T) {
+func TestAlarms_Frontier(t *testing.T) {
 	w := newWorld(t)
 	at := func(minute int) time.Time { return noon.Add(time.Duration(minute) * time.Minute) }
 	w.frontier = ledger.FrontierReading{Complete: true, Answers: 1000, Faults: 900}
@@ -166,8 +166,8 @@ func TestFrontierAlarms(t *testing.T) {
 	w.expect("an hour of that", at(100))
 }
 
-// TestSentences: what people read of a change.
-func TestSentences(t *testing.T) {
+// TestAlarms_Sentences: what people read of a change.
+func TestAlarms_Sentences(t *testing.T) {
 	w := newWorld(t)
 	w.finish(noon, 20, 7, 6250*time.Millisecond)
 	w.expect("domains fail, slowly", noon, "domain_failures firing", "slow_domains firing")
@@ -197,9 +197,9 @@ func TestSentences(t *testing.T) {
 	}
 }
 
-// TestEveryAlarmIsExplained: the dashboard names and explains every alarm in all its languages, and the
+// TestAlarms_Explained: the dashboard names and explains every alarm in all its languages, and the
 // manual has a line on it with its threshold.
-func TestEveryAlarmIsExplained(t *testing.T) {
+func TestAlarms_Explained(t *testing.T) {
 	began := time.Date(2026, 1, 28, 12, 0, 0, 0, time.UTC)
 	states := alarms.Judge(ledger.AlarmReading{At: began})
 	for _, s := range states {

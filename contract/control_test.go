@@ -70,9 +70,9 @@ func TestExclusions(t *testing.T) {
 	}
 }
 
-// TestExcludedDomains: a domain is excluded as a whole whatever excludes it, and is within reach of the exclusions
+// TestExclusions_Domains: a domain is excluded as a whole whatever excludes it, and is within reach of the exclusions
 // then.
-func TestExcludedDomains(t *testing.T) {
+func TestExclusions_Domains(t *testing.T) {
 	for _, c := range []struct {
 		exclusions string
 		excluded   string // of a.gov.sg, b.gov.sg and c.sg
@@ -123,8 +123,8 @@ func TestCheckExclusion(t *testing.T) {
 	}
 }
 
-// TestPortsOfExcludedURLs: a pattern is for a host, whatever port it names.
-func TestPortsOfExcludedURLs(t *testing.T) {
+// TestExclusions_Ports: a pattern is for a host, whatever port it names.
+func TestExclusions_Ports(t *testing.T) {
 	x := exclusions(t, "url https://a.sg:443/private/*", "url http://b.sg.:8080/*", "url https://*.c.sg:*/x")
 	for link, want := range map[string]bool{
 		"https://a.sg/private/x": true, "http://a.sg:80/private/": true, "https://a.sg/": false,
@@ -136,8 +136,8 @@ func TestPortsOfExcludedURLs(t *testing.T) {
 	}
 }
 
-// TestSpellingsOfExcludedURLs: however a site percent-encodes a path, it is the path that an operator excluded.
-func TestSpellingsOfExcludedURLs(t *testing.T) {
+// TestExclusions_Spellings: however a site percent-encodes a path, it is the path that an operator excluded.
+func TestExclusions_Spellings(t *testing.T) {
 	for pattern, spellings := range map[string][]string{
 		"/한국/*":         {"/%ED%95%9C%EA%B5%AD/x", "/%ed%95%9c%ea%b5%ad/x"},
 		"/%ed%95%9C/*":  {"/%ED%95%9C/x", "/%ed%95%9c/x"},
@@ -187,7 +187,7 @@ func FuzzExclusionPattern(f *testing.F) {
 	})
 }
 
-func TestOutcomeSurvivesItsMetadata(t *testing.T) {
+func TestOutcome_Metadata(t *testing.T) {
 	d := &contract.Document{Reachable: false}
 	d.Robots.Error, d.Robots.ErrorType = contract.Text("refused by 한국.kr\nnow"), contract.Text("network_error")
 	d.Processing.ProcessingDurationMS = 1234

@@ -7,7 +7,7 @@ import (
 )
 
 // Operators read reasons, so these do not contain function names.
-func TestReasonNamesNoFunction(t *testing.T) {
+func TestReason(t *testing.T) {
 	inner := &Error{Kind: Parse, Op: "dataset.Next", Message: "byte 7: expected a value"}
 	for _, c := range []struct {
 		err  error

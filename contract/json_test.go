@@ -89,7 +89,7 @@ func FuzzBusySince(f *testing.F) {
 	})
 }
 
-func TestEncodeEscapesNoHTML(t *testing.T) {
+func TestEncode_NoHTMLEscapes(t *testing.T) {
 	const text = `https://a.sg/?a=1&b=<2>`
 	if got := string(contract.Encode(map[string]string{"url": text})); got != `{"url":"`+text+`"}` {
 		t.Errorf("got %s", got)

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// TestDatesAreThoseOfTime: for every day, also those that do not exist, of common and leap years, and for what is no
+// TestCheckDate: for every day, also those that do not exist, of common and leap years, and for what is no
 // date.
-func TestDatesAreThoseOfTime(t *testing.T) {
+func TestCheckDate(t *testing.T) {
 	same := func(s string) {
 		if _, err := time.Parse(time.DateOnly, s); (err == nil) != isDate(s) {
 			t.Errorf("%q: %t, time.Parse: %v", s, isDate(s), err)

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-func TestQueueNames(t *testing.T) {
+func TestQueues_Names(t *testing.T) {
 	for name, want := range map[string]string{
 		"newsfork-seed-prod": SeedQueue, "newsfork-domain-staging": DomainQueue, "newsfork-dlq-dev": DeadLetterQueue,
 		"newsfork-seed": SeedQueue, "newsfork-seeds-dev": "", "newsfork-dev-seed": "", "somebody-elses": "", "": "",
@@ -32,8 +32,8 @@ func TestQueueNames(t *testing.T) {
 	}
 }
 
-// TestQueuesOfTheConfiguration: what is written in other languages agrees with this package.
-func TestQueuesOfTheConfiguration(t *testing.T) {
+// TestQueues_Configuration: what is written in other languages agrees with this package.
+func TestQueues_Configuration(t *testing.T) {
 	read := func(path string) string {
 		text, err := os.ReadFile(path)
 		if err != nil {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestSchemaNames: every schema is published, and so is the description of the API.
-func TestSchemaNames(t *testing.T) {
+// TestSchemas_Names: every schema is published, and so is the description of the API.
+func TestSchemas_Names(t *testing.T) {
 	entries, err := Schemas.ReadDir("schemas")
 	if err != nil {
 		t.Fatal(err)
@@ -29,9 +29,9 @@ func TestSchemaNames(t *testing.T) {
 	}
 }
 
-// TestListsOfTheSchemaAreBounded: every list of the document has a limit, and so has every object whose
+// TestSchemas_ListsBounded: every list of the document has a limit, and so has every object whose
 // names the site or somebody else chooses.
-func TestListsOfTheSchemaAreBounded(t *testing.T) {
+func TestSchemas_ListsBounded(t *testing.T) {
 	data, err := Schemas.ReadFile("schemas/domain_metadata.schema.json")
 	if err != nil {
 		t.Fatal(err)

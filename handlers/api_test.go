@@ -347,7 +347,7 @@ func open(t *testing.T) *fixture {
 	return f
 }
 
-func TestRequestIDs(t *testing.T) {
+func TestRequestID(t *testing.T) {
 	f := newFixture(t, nil)
 	if r := f.do(t, "GET", "/health", "", "X-Request-Id", "trace-1.a"); r.header.Get("X-Request-Id") != "trace-1.a" {
 		t.Errorf("a plain id is not repeated: %s", r.header)

@@ -13,7 +13,7 @@ import (
 	"github.com/newsfork/seed-engine/settings"
 )
 
-func TestAuthorisation(t *testing.T) {
+func TestAuth_Tokens(t *testing.T) {
 	const path = "/api/v1/datasets/sg/news/2026-01-28"
 	open := newFixture(t, nil)
 	if r := open.do(t, "GET", path, ""); r.status != 200 {
@@ -58,7 +58,7 @@ func TestAuthorisation(t *testing.T) {
 }
 
 // A plain `wrangler deploy` publishes the development environment: it must not answer the world.
-func TestWithoutATokenOnlyALocalRunAnswers(t *testing.T) {
+func TestAuth_LocalRun(t *testing.T) {
 	const path = "/api/v1/datasets/sg/news/2026-01-28"
 	for _, c := range []struct {
 		environment string
@@ -111,7 +111,7 @@ func changing(t *testing.T) map[string]request {
 
 // What a page of another site can have a browser send without asking first is a GET, or a POST whose
 // Content-Type is one of a form's or none.
-func TestForeignPagesChangeNothing(t *testing.T) {
+func TestAuth_ForeignPages(t *testing.T) {
 	refusing := newFixture(t, nil)
 	fill(t, refusing)
 	for name, r := range changing(t) {
@@ -161,7 +161,7 @@ func TestForeignPagesChangeNothing(t *testing.T) {
 }
 
 // With a token neither matters: no page has it.
-func TestWithATokenNoContentTypeIsNeeded(t *testing.T) {
+func TestAuth_ContentType(t *testing.T) {
 	for name, r := range changing(t) {
 		method, _, _ := strings.Cut(name, " ")
 		f := filled(t)
@@ -174,7 +174,7 @@ func TestWithATokenNoContentTypeIsNeeded(t *testing.T) {
 }
 
 // No value of a secret reaches a caller, whichever setting is wrong.
-func TestAWrongSettingShowsNoSecret(t *testing.T) {
+func TestMisconfigured_NoSecret(t *testing.T) {
 	for _, name := range settings.Secrets {
 		_, err := settings.Read(func(n string) (string, bool) { return "ftp://MARKER/", n == name })
 		if err == nil {

@@ -76,9 +76,9 @@ func TestUpload(t *testing.T) {
 	}
 }
 
-// TestUploadRepeated plays clients that repeat an upload because the first answer was an error or got
+// TestUpload_Repeated plays clients that repeat an upload because the first answer was an error or got
 // lost: the file must be queued all the same, and once.
-func TestUploadRepeated(t *testing.T) {
+func TestUpload_Repeated(t *testing.T) {
 	f := newFixture(t, nil)
 	const path, key = "/api/v1/datasets/sg/news/2026-01-28/raw_0001",
 		"raw/country=sg/category=news/date=2026-01-28/raw_0001.json"
@@ -116,7 +116,7 @@ func TestUploadRepeated(t *testing.T) {
 }
 
 // A client that hangs up while the file is stored must not keep it from being queued.
-func TestUploadCallerGone(t *testing.T) {
+func TestUpload_CallerGone(t *testing.T) {
 	f := newFixture(t, nil)
 	ctx, hangUp := context.WithCancel(t.Context())
 	f.bucket.Fail = func(op, _ string) error {
@@ -135,7 +135,7 @@ func TestUploadCallerGone(t *testing.T) {
 	}
 }
 
-func TestListDataset(t *testing.T) {
+func TestDatasets_List(t *testing.T) {
 	f := newFixture(t, nil)
 	const dir = "raw/country=sg/category=news/date=2026-01-28/"
 	for _, k := range []string{"raw_0001.json", "raw_0002.json", "raw_metadata.json"} {
@@ -163,7 +163,7 @@ func TestListDataset(t *testing.T) {
 	}
 }
 
-func TestListDatasetPages(t *testing.T) {
+func TestDatasets_Pages(t *testing.T) {
 	f := newFixture(t, nil)
 	const n = 250
 	for i := range n {
@@ -207,7 +207,7 @@ func TestListDatasetPages(t *testing.T) {
 	}
 }
 
-func TestUploadsAreKnown(t *testing.T) {
+func TestUpload_Recorded(t *testing.T) {
 	f := newFixture(t, nil)
 	f.do(t, "PUT", "/api/v1/datasets/sg/news/2026-01-28/raw_0001", "[]")
 	f.do(t, "PUT", "/api/v1/datasets/sg/news/2026-01-28/raw_0002?orchestrate=true", "[]")

@@ -8,7 +8,7 @@ import (
 	"github.com/newsfork/seed-engine/settings"
 )
 
-func TestDeadLettersAreShownAndResolved(t *testing.T) {
+func TestDeadLetters(t *testing.T) {
 	f := newFixture(t, func(s *settings.Settings) { s.APIToken, s.APITokenPrevious = "new", "old" })
 	fill(t, f)
 	call := func(method, target, body, token string) reply {

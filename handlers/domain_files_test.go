@@ -13,7 +13,7 @@ var laterDir = contract.DomainDir{Partition: contract.Partition{Country: "sg", C
 	Domain: "a.sg"}
 
 // What a collection stored comes as it was received, and not again to a caller that has it.
-func TestFilesOfADomain(t *testing.T) {
+func TestDomain_Files(t *testing.T) {
 	f := open(t)
 	for path, want := range map[string][2]string{
 		"robots.txt":  {"text/plain; charset=utf-8", "User-agent: *\nDisallow:\n"},
@@ -35,7 +35,7 @@ func TestFilesOfADomain(t *testing.T) {
 }
 
 // All URLs come once each, best first, whether they stand in the document or in its lists.
-func TestURLsOfADomain(t *testing.T) {
+func TestDomainURLs(t *testing.T) {
 	f := open(t)
 	random := rand.New(rand.NewPCG(1, 2))
 	allowed, all := true, 0
@@ -125,8 +125,8 @@ func TestURLsOfADomain(t *testing.T) {
 	}
 }
 
-// TestDiscoveredURLsOfADomain: what a collection found stands among the URLs of Research, a page once.
-func TestDiscoveredURLsOfADomain(t *testing.T) {
+// TestDomainURLs_Discovered: what a collection found stands among the URLs of Research, a page once.
+func TestDomainURLs_Discovered(t *testing.T) {
 	f := open(t)
 	document := func(discovered string) {
 		f.store(t, laterDir.Document(), `{"domain": "a.sg", "revision": 4, "urls": [
@@ -170,8 +170,8 @@ func TestDiscoveredURLsOfADomain(t *testing.T) {
 	}
 }
 
-// TestPartitionOfADomain: a partition may be named in one parameter, as in a key or in short.
-func TestPartitionOfADomain(t *testing.T) {
+// TestDomain_Partition: a partition may be named in one parameter, as in a key or in short.
+func TestDomain_Partition(t *testing.T) {
 	f := open(t)
 	const domain = "/api/v1/seeds/domains/a.sg"
 	for _, route := range []string{"", "/robots.txt", "/sitemap.xml", "/urls"} {

@@ -10,7 +10,7 @@ import (
 	"github.com/newsfork/seed-engine/contract"
 )
 
-func TestDomainsAreListed(t *testing.T) {
+func TestDomains_List(t *testing.T) {
 	f := open(t)
 	for query, want := range map[string]string{
 		"":                           "a.sg b.sg c.sg out.sg a.sg",
@@ -49,9 +49,9 @@ func TestDomainsAreListed(t *testing.T) {
 	}
 }
 
-// TestExcludedDomainsAreListed: what operators rule out now is excluded in the list, in one domain and among dead
+// TestDomains_Excluded: what operators rule out now is excluded in the list, in one domain and among dead
 // letters, whatever excludes it, and is neither collected nor replayed.
-func TestExcludedDomainsAreListed(t *testing.T) {
+func TestDomains_Excluded(t *testing.T) {
 	for name, exclusion := range map[string]string{
 		"by name":            "domain/a.sg",
 		"by a public suffix": "domain/sg.example",
@@ -93,7 +93,7 @@ func TestExcludedDomainsAreListed(t *testing.T) {
 	}
 }
 
-func TestOneDomain(t *testing.T) {
+func TestDomain(t *testing.T) {
 	f := open(t)
 	d := get[contract.DomainDetail](t, f, "GET", "/api/v1/seeds/domains/A.sg", "")
 	if d.Partition.Date != "2026-01-29" || string(d.Document) != newestDocument || d.Record == nil ||
@@ -122,7 +122,7 @@ func TestOneDomain(t *testing.T) {
 	}
 }
 
-func TestADomainIsCollectedAgain(t *testing.T) {
+func TestDomain_Collect(t *testing.T) {
 	f := open(t)
 	sent := func() (m contract.DomainMessage) {
 		t.Helper()
@@ -199,7 +199,7 @@ func TestADomainIsCollectedAgain(t *testing.T) {
 }
 
 // A host finds its registrable domain. An unknown error type is refused rather than matched with nothing.
-func TestDomainsAreFoundByTheirHosts(t *testing.T) {
+func TestDomain_ByHost(t *testing.T) {
 	f := open(t)
 	if d := get[contract.DomainDetail](t, f, "GET", "/api/v1/seeds/domains/www.a.sg", ""); d.Domain != "a.sg" {
 		t.Errorf("got %s", d.Domain)

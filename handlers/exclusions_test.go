@@ -92,8 +92,8 @@ func TestExclusions(t *testing.T) {
 	}
 }
 
-// TestExclusionsLeaveTheContract: at once, whenever its document was written.
-func TestExclusionsLeaveTheContract(t *testing.T) {
+// TestExclusions_Contract: at once, whenever its document was written.
+func TestExclusions_Contract(t *testing.T) {
 	f := newFixture(t, nil)
 	const key = "prod/country=sg/category=news/date=2026-01-28/a.sg/domain_metadata.json"
 	const route = "/api/v1/seeds/domains/a.sg?country=sg&category=news&date=2026-01-28"

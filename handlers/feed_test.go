@@ -37,8 +37,8 @@ func linksOf(p contract.FeedPage) (urls []string) {
 	return urls
 }
 
-// TestReportedNews: what scrapers report is new by the day in its URL, the only date that they can give.
-func TestReportedNews(t *testing.T) {
+// TestFeed_ReportedNews: what scrapers report is new by the day in its URL, the only date that they can give.
+func TestFeed_ReportedNews(t *testing.T) {
 	f := open(t)
 	put := `{"urls":[{"url":"https://www.a.sg/list","type":"news"}],"partition_info":{"country":"sg","category":"news","date":"2026-01-28"}}`
 	get[contract.FrontierPut](t, f, "POST", "/api/v1/frontier/urls", put)
@@ -102,7 +102,7 @@ func TestFeed(t *testing.T) {
 	}
 }
 
-func TestFormsOfTheFeed(t *testing.T) {
+func TestFeed_Forms(t *testing.T) {
 	f := open(t)
 	news(t, f, "a.sg", 1, frontier.NewPage{URL: "https://a.sg/new1", Title: "One", Type: "news", Snippet: "It says"},
 		frontier.NewPage{URL: "https://a.sg/new2"})
@@ -125,7 +125,7 @@ func TestFormsOfTheFeed(t *testing.T) {
 	}
 }
 
-func TestTagsOfTheFeed(t *testing.T) {
+func TestFeed_ETag(t *testing.T) {
 	f := open(t)
 	news(t, f, "a.sg", 1, frontier.NewPage{URL: "https://a.sg/1"})
 	tags := map[string]bool{}
@@ -170,8 +170,8 @@ func TestChanges(t *testing.T) {
 	}
 }
 
-// TestEntryPointsOfADomain: as its shard has them now; the rest of the answer does not need it.
-func TestEntryPointsOfADomain(t *testing.T) {
+// TestDomain_EntryPoints: as its shard has them now; the rest of the answer does not need it.
+func TestDomain_EntryPoints(t *testing.T) {
 	f := open(t)
 	feed := frontier.NewEntry{NewPage: frontier.NewPage{URL: "https://a.sg/feed"}, Method: "rss", Interval: 7200,
 		Status: 200}
@@ -200,8 +200,8 @@ func TestEntryPointsOfADomain(t *testing.T) {
 	}
 }
 
-// TestFeedOfAFrozenShard: the others are read; what the frozen one has comes when it answers again.
-func TestFeedOfAFrozenShard(t *testing.T) {
+// TestFeed_FrozenShard: the others are read; what the frozen one has comes when it answers again.
+func TestFeed_FrozenShard(t *testing.T) {
 	f := open(t)
 	for i := range 12 {
 		news(t, f, fmt.Sprintf("d%d.sg", i), 1, frontier.NewPage{URL: fmt.Sprintf("https://d%d.sg/1", i)})

@@ -71,8 +71,8 @@ func hosts(n int) []string {
 	return urls
 }
 
-// TestScraper goes through what a scraper does: lease, fetch, report, and lease what it found.
-func TestScraper(t *testing.T) {
+// TestFrontier_Scraper goes through what a scraper does: lease, fetch, report, and lease what it found.
+func TestFrontier_Scraper(t *testing.T) {
 	f := newFixture(t, nil)
 	if l := lease(t, f, `{"max":10,"lease_seconds":60}`); len(l.Items) != 0 || l.LeaseID != nil ||
 		l.ExpiresAt != nil || l.RetryAfter == nil || *l.RetryAfter < 1 {
@@ -158,8 +158,8 @@ func TestScraper(t *testing.T) {
 	}
 }
 
-// TestLeaseFilters: what is asked for is given and nothing else.
-func TestLeaseFilters(t *testing.T) {
+// TestLease_Filters: what is asked for is given and nothing else.
+func TestLease_Filters(t *testing.T) {
 	f := newFixture(t, nil)
 	kr := contract.Partition{Country: "kr", Category: "government", Date: "2026-01-28"}
 	for i, p := range []contract.Partition{place, kr} {
@@ -194,7 +194,7 @@ func TestLeaseFilters(t *testing.T) {
 }
 
 // Repeated, late and foreign reports change nothing.
-func TestReportsAreIdempotent(t *testing.T) {
+func TestReport_Idempotent(t *testing.T) {
 	f := newFixture(t, nil)
 	put(t, f, hosts(4)...)
 	first := lease(t, f, `{"max":4,"lease_seconds":60}`)
@@ -233,8 +233,8 @@ func TestReportsAreIdempotent(t *testing.T) {
 	}
 }
 
-// TestErrorsOfReports: some errors say more than that there was no answer.
-func TestErrorsOfReports(t *testing.T) {
+// TestReport_Errors: some errors say more than that there was no answer.
+func TestReport_Errors(t *testing.T) {
 	f := newFixture(t, nil)
 	urls := hosts(5)
 	put(t, f, urls...)
@@ -265,8 +265,8 @@ func TestErrorsOfReports(t *testing.T) {
 	}
 }
 
-// TestExcludedURLsAreNotGivenOut: not even those that a shard has, which has not heard of the exclusion.
-func TestExcludedURLsAreNotGivenOut(t *testing.T) {
+// TestLease_Excluded: not even those that a shard has, which has not heard of the exclusion.
+func TestLease_Excluded(t *testing.T) {
 	f := newFixture(t, nil)
 	put(t, f, "https://a.example/1", "https://www.b.example/1", "https://c.example/private/1", "https://d.example/1")
 	for _, x := range []string{"domain/a.example", "host/www.b.example",
@@ -288,8 +288,8 @@ func TestExcludedURLsAreNotGivenOut(t *testing.T) {
 	}
 }
 
-// TestPausedFrontier: while the pipeline is paused nothing is given out. What was leased can be reported.
-func TestPausedFrontier(t *testing.T) {
+// TestLease_Paused: while the pipeline is paused nothing is given out. What was leased can be reported.
+func TestLease_Paused(t *testing.T) {
 	f := newFixture(t, nil)
 	put(t, f, hosts(2)...)
 	l := lease(t, f, `{"max":1,"lease_seconds":60}`)
@@ -308,8 +308,8 @@ func TestPausedFrontier(t *testing.T) {
 	}
 }
 
-// TestFrontierRequests: what is wrong with a request is named, down to the element of a list.
-func TestFrontierRequests(t *testing.T) {
+// TestFrontier_Requests: what is wrong with a request is named, down to the element of a list.
+func TestFrontier_Requests(t *testing.T) {
 	f := newFixture(t, nil)
 	result := func(s string) string {
 		return `{"lease_id":"0.1","results":[{"id":"a","status":200},{"id":"b","error":"x"},` + s + `]}`
@@ -426,8 +426,8 @@ func TestFrontierRequests(t *testing.T) {
 	}
 }
 
-// TestFrontierTokens: scrapers need no more than READ_TOKEN.
-func TestFrontierTokens(t *testing.T) {
+// TestFrontier_Tokens: scrapers need no more than READ_TOKEN.
+func TestFrontier_Tokens(t *testing.T) {
 	f := newFixture(t, func(s *settings.Settings) {
 		s.Environment, s.APIToken, s.ReadToken = "production", "secret",
 			"reader"
@@ -456,8 +456,8 @@ func TestFrontierTokens(t *testing.T) {
 	}
 }
 
-// TestFrozenShard: a shard that does not answer keeps the others from nothing, and what it was not given is said.
-func TestFrozenShard(t *testing.T) {
+// TestFrontier_FrozenShard: a shard that does not answer keeps the others from nothing, and what it was not given is said.
+func TestFrontier_FrozenShard(t *testing.T) {
 	f := newFixture(t, nil)
 	urls := hosts(30)
 	put(t, f, urls...)
@@ -545,8 +545,8 @@ func TestFrozenShard(t *testing.T) {
 	}
 }
 
-// TestFrontierOperators: what operators see of the frontier, and what they change.
-func TestFrontierOperators(t *testing.T) {
+// TestFrontier_Operators: what operators see of the frontier, and what they change.
+func TestFrontier_Operators(t *testing.T) {
 	f := newFixture(t, nil)
 	stats := get[contract.FrontierStats](t, f, "GET", "/api/v1/frontier/stats", "")
 	if len(stats.Shards) != 3 || stats.Shards[2].Name != "shard-2" || stats.Hosts != 0 || stats.OldestDue != nil ||
@@ -635,8 +635,8 @@ func TestFrontierOperators(t *testing.T) {
 	}
 }
 
-// TestDoneURLs: how a page ended is in the counts of its host, since the frontier keeps no more of it than that it was seen.
-func TestDoneURLs(t *testing.T) {
+// TestFrontier_DoneURLs: how a page ended is in the counts of its host, since the frontier keeps no more of it than that it was seen.
+func TestFrontier_DoneURLs(t *testing.T) {
 	f := newFixture(t, nil)
 	for host, status := range map[string]int{"fine.example": 200, "refused.example": 403} {
 		url := "https://" + host + "/1"
@@ -655,8 +655,8 @@ func TestDoneURLs(t *testing.T) {
 	}
 }
 
-// TestExport: pages of all shards hold every host, and can be restored.
-func TestExport(t *testing.T) {
+// TestFrontier_Export: pages of all shards hold every host, and can be restored.
+func TestFrontier_Export(t *testing.T) {
 	f, other := newFixture(t, nil), newFixture(t, nil)
 	empty := get[contract.FrontierExport](t, f, "GET", "/api/v1/frontier/shards/shard-0/export", "")
 	if !strings.Contains(string(empty.Snapshot), `"hosts":[]`) {

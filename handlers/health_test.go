@@ -14,7 +14,7 @@ import (
 	"github.com/newsfork/seed-engine/r2"
 )
 
-func TestReadinessNamesWhatFails(t *testing.T) {
+func TestReadiness_Failure(t *testing.T) {
 	f := newFixture(t, nil)
 	f.db.Fail = func() error { return errors.New("no such binding") }
 	r := f.do(t, "GET", "/health/ready", "")
@@ -24,7 +24,7 @@ func TestReadinessNamesWhatFails(t *testing.T) {
 	}
 }
 
-func TestReadinessSaysThatMigrationsAreMissing(t *testing.T) {
+func TestReadiness_NotMigrated(t *testing.T) {
 	f := newFixture(t, nil)
 	if _, err := f.db.Batch(t.Context(), []ledger.Statement{
 		{SQL: `DELETE FROM d1_migrations WHERE name > '0003'`}}); err != nil {
@@ -38,7 +38,7 @@ func TestReadinessSaysThatMigrationsAreMissing(t *testing.T) {
 }
 
 // Anyone may ask whether the engine is ready: that must not cost calls of R2 and D1 without limit.
-func TestReadinessAsksTheStoresSeldom(t *testing.T) {
+func TestReadiness_Cached(t *testing.T) {
 	f := newFixture(t, nil)
 	var lists, pings atomic.Int32
 	f.bucket.Fail = func(op, _ string) error {
@@ -77,7 +77,7 @@ func TestReadinessAsksTheStoresSeldom(t *testing.T) {
 }
 
 // Callers that hang up at once are no way around it, and say nothing about the stores.
-func TestReadinessOfACallerThatIsGone(t *testing.T) {
+func TestReadiness_CallerGone(t *testing.T) {
 	f := newFixture(t, nil)
 	lists := 0
 	ctx, hangUp := context.WithCancel(t.Context())

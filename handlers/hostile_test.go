@@ -116,8 +116,8 @@ var bodies = map[string][]string{
 	"resume":     {`{"reason":"over"}`},
 }
 
-// TestHostileRequests: no parameter and no body makes the engine fail, or answer what is not described.
-func TestHostileRequests(t *testing.T) {
+// TestRequests_Hostile: no parameter and no body makes the engine fail, or answer what is not described.
+func TestRequests_Hostile(t *testing.T) {
 	for path, operations := range openAPI().Paths {
 		for method, o := range operations {
 			if o.OperationID == "upload" {

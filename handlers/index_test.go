@@ -9,7 +9,7 @@ import (
 	"github.com/newsfork/seed-engine/settings"
 )
 
-func TestPublicRoutes(t *testing.T) {
+func TestRoutes_Public(t *testing.T) {
 	f := newFixture(t, func(s *settings.Settings) { s.Environment, s.APIToken = "production", "secret" })
 	for _, path := range []string{"/", "/health", "/health/live", "/health/ready"} {
 		if r := f.do(t, "GET", path, ""); r.status != 200 {
@@ -25,7 +25,7 @@ func TestPublicRoutes(t *testing.T) {
 	}
 }
 
-func TestIndexListsEveryRoute(t *testing.T) {
+func TestIndex_Routes(t *testing.T) {
 	f := newFixture(t, nil)
 	var d struct {
 		Name, Version string
@@ -49,7 +49,7 @@ func TestIndexListsEveryRoute(t *testing.T) {
 	}
 }
 
-func TestSchemasArePublished(t *testing.T) {
+func TestSchemas(t *testing.T) {
 	f := newFixture(t, nil)
 	r := httptest.NewRequest("GET", "/schemas/domain_metadata.schema.json", nil)
 	w := httptest.NewRecorder()
@@ -63,7 +63,7 @@ func TestSchemasArePublished(t *testing.T) {
 	}
 }
 
-func TestOpenAPIIsPublished(t *testing.T) {
+func TestOpenAPI_Published(t *testing.T) {
 	f := newFixture(t, func(s *settings.Settings) { s.Environment, s.APIToken = "production", "secret" })
 	w := f.raw(t, "GET", "/openapi.json", "")
 	if w.Code != 200 || !json.Valid(w.Body.Bytes()) || !strings.Contains(w.Body.String(), `"openapi": "3.1.0"`) {

@@ -10,8 +10,8 @@ import (
 	"github.com/newsfork/seed-engine/contract"
 )
 
-// TestListingJSON: a listing that is appended says what reflection says of it, whichever of its fields are set.
-func TestListingJSON(t *testing.T) {
+// TestDatasets_JSON: a listing that is appended says what reflection says of it, whichever of its fields are set.
+func TestDatasets_JSON(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	maybe := func(s string) *string {
 		if r.IntN(2) == 0 {

@@ -162,7 +162,7 @@ func conforms(t testing.TB, r *http.Request, w *httptest.ResponseRecorder) {
 	}
 }
 
-func TestOpenAPIDescribesEveryRoute(t *testing.T) {
+func TestOpenAPI_Routes(t *testing.T) {
 	f := newFixture(t, nil)
 	var d struct{ Endpoints []string }
 	if err := json.Unmarshal(f.do(t, "GET", "/", "").Data, &d); err != nil {
@@ -250,7 +250,7 @@ func filled(t *testing.T) *fixture {
 var runtimeOnly = []string{"500", "504"}
 
 // Every answer that is described can be had, and every one that is had is described.
-func TestEveryDescribedAnswer(t *testing.T) {
+func TestOpenAPI_Answers(t *testing.T) {
 	for path, operations := range openAPI().Paths {
 		for method, o := range operations {
 			method = strings.ToUpper(method)
@@ -341,7 +341,7 @@ func TestEveryDescribedAnswer(t *testing.T) {
 }
 
 // With its stores away every operation says so.
-func TestFailingStores(t *testing.T) {
+func TestStores_Failing(t *testing.T) {
 	needs := map[string]string{ // of operations: d1, r2, the frontier's shards, static files
 		"leaseURLs": "r2 shards", "reportURLs": "shards assets", "putURLs": "r2 shards assets",
 		"frontierStats": "shards", "frontierURL": "shards", "frontierHosts": "shards",
@@ -386,7 +386,7 @@ func TestFailingStores(t *testing.T) {
 	}
 }
 
-func TestMisconfiguredIsDescribed(t *testing.T) {
+func TestOpenAPI_Misconfigured(t *testing.T) {
 	w := httptest.NewRecorder()
 	httpapi.Misconfigured(w, contract.Invalid("FETCH_RETRIES", "%q is not valid", "many"))
 	conforms(t, httptest.NewRequest("GET", "/health", nil), w)
@@ -396,7 +396,7 @@ func TestMisconfiguredIsDescribed(t *testing.T) {
 }
 
 // The examples of choices that the API takes are those that it describes.
-func TestChoicesOfDeadLetters(t *testing.T) {
+func TestOpenAPI_DeadLetterChoice(t *testing.T) {
 	schema := compile(t, "/components/schemas/DeadLetterChoice")
 	for body, want := range map[string]bool{
 		`{"all":true}`: true, `{"ids":["a"]}`: true, `{"filter":{"queue":"seed"}}`: true,
@@ -421,7 +421,7 @@ func TestChoicesOfDeadLetters(t *testing.T) {
 }
 
 // The examples of requests and answers are what they are examples of.
-func TestExamplesFit(t *testing.T) {
+func TestOpenAPI_Examples(t *testing.T) {
 	var doc struct {
 		Paths map[string]map[string]struct {
 			RequestBody struct{ Content map[string]any } `json:"requestBody"`
@@ -460,7 +460,7 @@ func TestExamplesFit(t *testing.T) {
 }
 
 // The requests of the frontier are described as they are taken.
-func TestFrontierRequestsAreDescribed(t *testing.T) {
+func TestOpenAPI_FrontierRequests(t *testing.T) {
 	for _, c := range []struct {
 		name, target, body string
 		fits               bool

@@ -10,7 +10,7 @@ import (
 	"github.com/newsfork/seed-engine/orchestrator"
 )
 
-func TestOrchestrateRejects(t *testing.T) {
+func TestOrchestrate_InvalidFilter(t *testing.T) {
 	f := newFixture(t, nil)
 	const json, path = "application/json", "/api/v1/seeds/orchestrate"
 	for _, c := range []struct {
@@ -46,7 +46,7 @@ func TestOrchestrateRejects(t *testing.T) {
 	}
 }
 
-func TestOrchestrateAnswers(t *testing.T) {
+func TestOrchestrate_Answer(t *testing.T) {
 	f := newFixture(t, nil)
 	for _, k := range []string{"raw_0001.json", "raw_0001.json.success", "raw_0002.json"} {
 		if _, err := f.bucket.Put(t.Context(), "raw/country=sg/category=news/date=2026-01-28/"+k, nil,

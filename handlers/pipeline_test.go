@@ -7,7 +7,7 @@ import (
 	"github.com/newsfork/seed-engine/contract"
 )
 
-func TestPauseAndResume(t *testing.T) {
+func TestPipeline_PauseAndResume(t *testing.T) {
 	f := newFixture(t, nil)
 	if p := get[contract.Pipeline](t, f, "GET", "/api/v1/pipeline", ""); p != (contract.Pipeline{}) {
 		t.Errorf("at first: %+v", p)

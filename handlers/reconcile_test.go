@@ -8,7 +8,7 @@ import (
 	"github.com/newsfork/seed-engine/contract"
 )
 
-func TestReconcileOverHTTP(t *testing.T) {
+func TestReconcile(t *testing.T) {
 	f := newFixture(t, nil)
 	f.store(t, contract.RawFile{Partition: place, Name: "raw_0001"}.Key(), "[]")
 	body := `{"country":"SG","category":"news","date":"2026-01-28"}`

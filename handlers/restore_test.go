@@ -6,7 +6,7 @@ import (
 	"github.com/newsfork/seed-engine/contract"
 )
 
-func TestRestoreOverHTTP(t *testing.T) {
+func TestRestore(t *testing.T) {
 	f := newFixture(t, nil)
 	for _, body := range []string{"", "{}", `{"shard":"shard-15"}`, `{"live":true}`} {
 		if r := get[contract.Restored](t, f, "POST", "/api/v1/frontier/restore", body); !r.Done || r.Pages != 0 ||

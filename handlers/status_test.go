@@ -9,7 +9,7 @@ import (
 	"github.com/newsfork/seed-engine/contract"
 )
 
-func TestStatusIsTheDocumentedJSON(t *testing.T) {
+func TestStatus_JSON(t *testing.T) {
 	f := open(t)
 	data := get[map[string]json.RawMessage](t, f, "GET", "/api/v1/seeds/status", "")
 	for field, want := range map[string]string{

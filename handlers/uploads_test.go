@@ -19,7 +19,7 @@ const chunkPath = "/api/v1/datasets/sg/news/2026-01-28/raw_0001"
 var rawFile = contract.RawFile{Partition: place, Name: "raw_0001"}
 
 // The same upload twice is recognised by its content, not by its size.
-func TestTheSameUploadTwice(t *testing.T) {
+func TestUpload_SameContent(t *testing.T) {
 	f := newFixture(t, nil)
 	f.do(t, "PUT", chunkPath, `[{"a":1}]`)
 	for body, want := range map[string]string{`[{"a":1}]`: `"same":true`, `[{"a":2}]`: `"same":false`,
@@ -87,7 +87,7 @@ func (f *fixture) stats(t *testing.T) contract.Status {
 }
 
 // Discarding the letter of a raw file ends the file, until another one replaces it.
-func TestDiscardAndReplace(t *testing.T) {
+func TestReplace_Discarded(t *testing.T) {
 	f := newFixture(t, nil)
 	f.brokenFile(t)
 	if got := f.files(t); len(got) != 1 || got[0].State != "failed" || *got[0].ErrorType != "parse_error" ||
@@ -139,7 +139,7 @@ func TestDiscardAndReplace(t *testing.T) {
 }
 
 // A replaced file is not ended by what is left of the one before, and settles its dead letters.
-func TestReplaceSettlesDeadLetters(t *testing.T) {
+func TestReplace_DeadLetters(t *testing.T) {
 	f := newFixture(t, nil)
 	f.brokenFile(t)
 	f.now = f.now.Add(time.Hour)
@@ -168,7 +168,7 @@ func TestReplaceSettlesDeadLetters(t *testing.T) {
 }
 
 // What cannot be parsed is queued again only by force.
-func TestBrokenFilesAreNotQueuedAgain(t *testing.T) {
+func TestUpload_BrokenFile(t *testing.T) {
 	f := newFixture(t, nil)
 	f.brokenFile(t)
 	f.now = f.now.Add(time.Second)
@@ -184,7 +184,7 @@ func TestBrokenFilesAreNotQueuedAgain(t *testing.T) {
 }
 
 // A replacement is queued although the file before it was a minute ago.
-func TestReplaceEndsWhatIsInFlight(t *testing.T) {
+func TestReplace_InFlight(t *testing.T) {
 	f := newFixture(t, nil)
 	f.brokenFile(t)
 	f.now = f.now.Add(time.Second)
@@ -205,7 +205,7 @@ func must(t *testing.T, err error) {
 }
 
 // What a checkpoint depends on stays; a checkpoint of the file before counts for nothing.
-func TestReplaceAndDeleteRefuse(t *testing.T) {
+func TestReplace_Refused(t *testing.T) {
 	f := newFixture(t, nil)
 	f.do(t, "PUT", chunkPath, "[1]")
 	f.store(t, rawFile.Checkpoint(), "")
@@ -262,7 +262,7 @@ func TestReplaceAndDeleteRefuse(t *testing.T) {
 	}
 }
 
-func TestDeleteARawFile(t *testing.T) {
+func TestDeleteFile(t *testing.T) {
 	f := newFixture(t, nil)
 	f.brokenFile(t)
 	r := f.do(t, "DELETE", chunkPath, "")
@@ -293,7 +293,7 @@ func TestDeleteARawFile(t *testing.T) {
 }
 
 // Rejected records show where the file is listed, with the first reasons, and in the status.
-func TestRejectedRecords(t *testing.T) {
+func TestDatasets_RejectedRecords(t *testing.T) {
 	f := newFixture(t, nil)
 	f.do(t, "PUT", chunkPath, "[1]")
 	counts := contract.RecordCounts{Total: 12, Rejected: 2,

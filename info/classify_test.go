@@ -52,8 +52,8 @@ func TestClassify(t *testing.T) {
 	}
 }
 
-// TestClassifyTies: the title decides, then the order of the categories.
-func TestClassifyTies(t *testing.T) {
+// TestClassify_Ties: the title decides, then the order of the categories.
+func TestClassify_Ties(t *testing.T) {
 	if c, _ := Classify(Subject{Title: "solar", Snippet: "recycling and landfill"}); c != Energy {
 		t.Errorf("%s", c)
 	}

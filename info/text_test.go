@@ -37,7 +37,7 @@ func TestText(t *testing.T) {
 	}
 }
 
-func TestTextIsCutBetweenCharacters(t *testing.T) {
+func TestText_CutBetweenCharacters(t *testing.T) {
 	got := Text(strings.Repeat("가", 600), 500)
 	if utf8.RuneCountInString(got) != 500 || !strings.HasSuffix(got, "가…") {
 		t.Errorf("%d characters, ending in %q", utf8.RuneCountInString(got), got[len(got)-6:])

@@ -83,7 +83,7 @@ func TestAlarmReading(t *testing.T) {
 	}
 }
 
-func TestAlarmChangesArePostedOnce(t *testing.T) {
+func TestAlarmChanges_PostedOnce(t *testing.T) {
 	l := ledger.New(open(t))
 	// Two crons that see the change at once write it once.
 	var wg sync.WaitGroup

@@ -11,7 +11,7 @@ import (
 )
 
 // Events that run at once never lose a count.
-func TestCountsAreExactUnderConcurrency(t *testing.T) {
+func TestCounts_Concurrency(t *testing.T) {
 	db := open(t)
 	l := ledger.New(db)
 	var wg sync.WaitGroup

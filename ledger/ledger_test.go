@@ -50,7 +50,7 @@ func rows(t *testing.T, db ledger.DB, sql string, args ...any) []map[string]any 
 	return list
 }
 
-func TestSQLiteConforms(t *testing.T) {
+func TestSQLite(t *testing.T) {
 	db := open(t)
 	for _, c := range ledgertest.Cases {
 		t.Run(c.Name, func(t *testing.T) {
@@ -61,7 +61,7 @@ func TestSQLiteConforms(t *testing.T) {
 }
 
 // The simulator of D1 takes longer parameters than the platform, so this is not in the suite.
-func TestSQLiteLimitsParameters(t *testing.T) {
+func TestSQLite_ParameterLimit(t *testing.T) {
 	long := strings.Repeat("x", ledger.MaxStringBytes+1)
 	if _, err := open(t).Batch(ctx, []ledger.Statement{{SQL: `SELECT length(?1) AS n`,
 		Args: []any{long}}}); err == nil {
@@ -73,7 +73,7 @@ func TestSQLiteLimitsParameters(t *testing.T) {
 }
 
 // A database that fails, and one that answers what it should not, give errors of one kind.
-func TestFaults(t *testing.T) {
+func TestLedger_Faults(t *testing.T) {
 	broken := errors.New("D1_ERROR: overloaded")
 	db := open(t)
 	db.Fail = func() error { return broken }
@@ -104,7 +104,7 @@ func TestFaults(t *testing.T) {
 }
 
 // A database of an earlier version, and one to which nothing was applied, are told from one that fails.
-func TestPingNamesTheNewestMigration(t *testing.T) {
+func TestPing_NewestMigration(t *testing.T) {
 	db := open(t)
 	if err := ledger.New(db).Ping(ctx); err != nil {
 		t.Error(err)

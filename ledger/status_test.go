@@ -14,7 +14,7 @@ import (
 
 // What operators look at is found by index, and a status never reads files or domains at all: it
 // takes as long with a million domains as with one.
-func TestQueryPlans(t *testing.T) {
+func TestQueries_Plans(t *testing.T) {
 	no := false
 	slow := int64(5000)
 	filter := contract.Filter{Country: "sg", Category: "news", Date: "2026-01-28"}
@@ -121,8 +121,8 @@ func (g garbled) Batch(_ context.Context, statements []ledger.Statement) ([]ledg
 	return results, nil
 }
 
-// TestGarbledRows: rows that are no JSON are a fault of the database, whatever reads them.
-func TestGarbledRows(t *testing.T) {
+// TestStatus_GarbledRows: rows that are no JSON are a fault of the database, whatever reads them.
+func TestStatus_GarbledRows(t *testing.T) {
 	for _, rows := range []string{"", "nonsense", `[{"files_processed":1}`, `[{"files_processed":1}]]`,
 		`[{"minutes":`} {
 		_, err := ledger.New(garbled{rows}).Status(ctx,
@@ -138,7 +138,7 @@ func TestGarbledRows(t *testing.T) {
 
 // The time of a status does not grow with the number of domains. How long it takes with a million of
 // them is measured by bench/status.
-func TestStatusIsQuickWithManyDomains(t *testing.T) {
+func TestStatus_ManyDomains(t *testing.T) {
 	if testing.Short() {
 		t.Skip("fills a database")
 	}

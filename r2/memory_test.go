@@ -28,7 +28,7 @@ func stepping() func() time.Time {
 	}
 }
 
-func TestMemoryConforms(t *testing.T) {
+func TestMemory(t *testing.T) {
 	for _, c := range r2test.Cases {
 		t.Run(c.Name, func(t *testing.T) {
 			t.Parallel()
@@ -49,7 +49,7 @@ func kind(t *testing.T, what string, err error, want contract.Kind) {
 	}
 }
 
-func TestMemoryOneWriteASecond(t *testing.T) {
+func TestMemory_OneWriteASecond(t *testing.T) {
 	now := time.Date(2026, 1, 28, 12, 0, 0, 0, time.UTC)
 	m := r2.NewMemory()
 	m.Now = func() time.Time { return now }
@@ -87,7 +87,7 @@ func TestMemoryOneWriteASecond(t *testing.T) {
 	kind(t, "second put at once", put("a"), contract.Storage)
 }
 
-func TestMemoryFail(t *testing.T) {
+func TestMemory_Fail(t *testing.T) {
 	broken := errors.New("broken")
 	var failing string
 	m := r2.NewMemory()
@@ -149,7 +149,7 @@ func TestMemoryFail(t *testing.T) {
 
 // As on the platform, pages with metadata end before their limit, so a caller has to look at
 // Truncated.
-func TestMemoryShortPages(t *testing.T) {
+func TestMemory_ShortPages(t *testing.T) {
 	m := r2.NewMemory()
 	for i := range 101 {
 		if _, err := m.Put(ctx, fmt.Sprint(i), nil, nil); err != nil {
@@ -162,7 +162,7 @@ func TestMemoryShortPages(t *testing.T) {
 	}
 }
 
-func TestMemoryContentType(t *testing.T) {
+func TestMemory_ContentType(t *testing.T) {
 	m := r2.NewMemory()
 	o := &r2.PutOptions{ContentType: "application/json"}
 	if _, err := m.Put(ctx, "put", nil, o); err != nil {

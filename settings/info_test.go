@@ -14,7 +14,7 @@ func infoOf(vars map[string]string) (*Info, error) {
 	return ReadInfo(func(name string) (string, bool) { v, ok := vars[name]; return v, ok })
 }
 
-func TestInfoDefaults(t *testing.T) {
+func TestInfo_Defaults(t *testing.T) {
 	s, err := infoOf(nil)
 	if err != nil {
 		t.Fatal(err)
@@ -34,7 +34,7 @@ func TestInfoDefaults(t *testing.T) {
 	}
 }
 
-func TestInfoValues(t *testing.T) {
+func TestInfo_Values(t *testing.T) {
 	s, err := infoOf(map[string]string{
 		"FEEDS":                 " https://a.example/rss \n\nhttps://b.example/x\nhttps://a.example/rss\n",
 		"CORS_ORIGINS":          "https://a.example, http://localhost:5173",
@@ -47,7 +47,7 @@ func TestInfoValues(t *testing.T) {
 	}
 }
 
-func TestInfoWrongValuesNameTheVariable(t *testing.T) {
+func TestInfo_InvalidValues(t *testing.T) {
 	for name, v := range map[string]string{
 		"FEEDS": "ftp://a.example", "NAVER_BASE_URL": "naver", "NEWSDATA_BASE_URL": "https://u:p@x/",
 		"SEED_ENGINE_URL": "x", "CORS_ORIGINS": "https://a.example/path",

@@ -32,7 +32,7 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-func TestZeroIntervalsAndRetries(t *testing.T) {
+func TestIntervals_Zero(t *testing.T) {
 	s, err := settings.Read(from(map[string]string{"REQUEST_INTERVAL_MS": "0", "FETCH_RETRIES": "0",
 		"RETRY_DELAY_SECONDS": "0", "FETCH_RETRY_BASE_MS": "0"}))
 	if err != nil || s.RequestInterval != 0 || s.FetchRetries != 0 || s.RetryDelay != 0 || s.FetchRetryBase != 0 {
@@ -76,8 +76,8 @@ func TestWrongValuesNameTheVariable(t *testing.T) {
 	}
 }
 
-// TestFeedWebhook: it is asked over https unless the run is local, and always with a signature.
-func TestFeedWebhook(t *testing.T) {
+// TestFeedWebhook_NeedsSecret: it is asked over https unless the run is local, and always with a signature.
+func TestFeedWebhook_NeedsSecret(t *testing.T) {
 	const secret = "0123456789abcdef"
 	for _, c := range []struct{ environment, url, secret, wrong string }{
 		{"production", "https://hooks.example/x", secret, ""},
@@ -122,8 +122,8 @@ func names(t *testing.T, read func(get func(string) (string, bool)) error) []str
 	return asked
 }
 
-// TestNoSecretInAMessage: a message about a wrong setting quotes no secret, and of other values at most a line.
-func TestNoSecretInAMessage(t *testing.T) {
+// TestErrors_NoSecret: a message about a wrong setting quotes no secret, and of other values at most a line.
+func TestErrors_NoSecret(t *testing.T) {
 	const marker = "MARKER"
 	wrong := []string{
 		marker, " " + marker, "1" + marker, marker + "\n", "ftp://" + marker, "http://[" + marker, "https://user:" +
@@ -163,7 +163,7 @@ func TestNoSecretInAMessage(t *testing.T) {
 	}
 }
 
-func TestEveryTokenIsASecret(t *testing.T) {
+func TestSecrets_Tokens(t *testing.T) {
 	for service, s := range services {
 		for _, name := range names(t, s.read) {
 			secret := name == "NAVER_CLIENT_ID" || name == "REDIS_URL" || !strings.HasSuffix(name, "_HEADER") &&

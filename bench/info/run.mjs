@@ -2,7 +2,7 @@
 //
 // Of 500,000 articles each. Fails when a warm GET /news takes more than 1.5 times what a plain-JavaScript Worker takes
 // that reads the same D1 and KV, when a search in D1 takes more than 5 times as long as a page behind the cache, and
-// when the databases alone take longer than they may (info/store, TestCost).
+// when the databases alone take longer than they may (info/store, TestSearch_Cost).
 import { spawnSync } from "node:child_process";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -165,7 +165,7 @@ const only = (half) => !process.argv.some((arg) => ["--pages", "--costs"].includ
 
 function costs(request) {
   console.log("\nPages and searches on SQLite with D1's tables, and on PostgreSQL:\n");
-  const cost = ["test", "./info/store", "-run", "^TestCost$", "-count=1", "-v", "-timeout", "60m", "-args"];
+  const cost = ["test", "./info/store", "-run", "^TestSearch_Cost$", "-count=1", "-v", "-timeout", "60m", "-args"];
   const size = quick ? ["-articles", "20000"] : ["-articles", "500000", "-timed"];
   const around = request ? ["-request", `${request}ms`] : [];
   return spawnSync("go", [...cost, ...size, ...around], { cwd: root, stdio: "inherit" }).status !== 0;

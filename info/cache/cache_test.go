@@ -95,8 +95,8 @@ func onRedis(t *testing.T) func() cache.Cache {
 	}
 }
 
-// TestPairsConform runs the suite on every store with every cache.
-func TestPairsConform(t *testing.T) {
+// TestPairs runs the suite on every store with every cache.
+func TestPairs(t *testing.T) {
 	for _, s := range []struct {
 		name string
 		open func(*testing.T) database
@@ -131,8 +131,8 @@ func upsert(t *testing.T, s *store.Store, articles ...info.Article) {
 	}
 }
 
-// TestKVIsWrittenSparingly: a category that did not change is written again only for its age.
-func TestKVIsWrittenSparingly(t *testing.T) {
+// TestKV_Writes: a category that did not change is written again only for its age.
+func TestKV_Writes(t *testing.T) {
 	s, m := d1(t).store, &cache.Memory{}
 	k := cache.NewKV(m)
 	at := time.Now()
@@ -160,9 +160,9 @@ func TestKVIsWrittenSparingly(t *testing.T) {
 	}
 }
 
-// TestKVShowsTheLastChange: what is taken back within the minute for which KV may show what was there before is not
+// TestKV_LastChange: what is taken back within the minute for which KV may show what was there before is not
 // taken for what was never changed.
-func TestKVShowsTheLastChange(t *testing.T) {
+func TestKV_LastChange(t *testing.T) {
 	s, at := d1(t).store, time.Now()
 	m := &cache.Memory{Lag: time.Minute, Now: func() time.Time { return at }}
 	k := cache.NewKV(m)
@@ -216,9 +216,9 @@ func (killed) SetRefreshed(context.Context, time.Time, map[info.Category]string)
 	return errGone
 }
 
-// TestOneRefresher: of readers that miss the cache, at once or as long as KV goes on saying that it has nothing, one
-// fills it.
-func TestOneRefresher(t *testing.T) {
+// TestFill_OneRefresher: of readers that miss the cache, at once or as long as KV goes on saying that it has nothing,
+// one fills it.
+func TestFill_OneRefresher(t *testing.T) {
 	for name, c := range map[string]cache.Cache{"kv": cache.NewKV(&cache.Memory{Lag: time.Minute}),
 		"redis": onRedis(t)()} {
 		s := &counting{Store: d1(t).store}
@@ -259,9 +259,9 @@ func (c *counting) Page(ctx context.Context, q info.Query) (info.Page, error) {
 	return c.Store.Page(ctx, q)
 }
 
-// TestStaleWhileRevalidate: who finds the cache old gets it at once, and one of them all refreshes it
+// TestReader_StaleWhileRevalidate: who finds the cache old gets it at once, and one of them all refreshes it
 // afterwards. That is still shown as stale, until there is a collection.
-func TestStaleWhileRevalidate(t *testing.T) {
+func TestReader_StaleWhileRevalidate(t *testing.T) {
 	for name, c := range map[string]cache.Cache{"kv": kv(t)(), "redis": onRedis(t)()} {
 		t.Run(name, func(t *testing.T) {
 			s := &counting{Store: d1(t).store}
@@ -335,9 +335,9 @@ func TestStaleWhileRevalidate(t *testing.T) {
 	}
 }
 
-// TestStoreGone: a cache that has all of a page serves it without the store, but not without a word when that is
-// gone.
-func TestStoreGone(t *testing.T) {
+// TestReader_StoreGone: a cache that has all of a page serves it without the store, but not without a word when that
+// is gone.
+func TestReader_StoreGone(t *testing.T) {
 	for name, c := range map[string]cache.Cache{"kv": kv(t)(), "redis": onRedis(t)()} {
 		t.Run(name, func(t *testing.T) {
 			s := &faulty{Store: d1(t).store}
@@ -393,9 +393,9 @@ func TestStoreGone(t *testing.T) {
 	}
 }
 
-// TestStoreHangs: a store that does not answer is waited for after the answer, and not for long. What the client that
-// goes away leaves unread says nothing of the store.
-func TestStoreHangs(t *testing.T) {
+// TestReader_StoreHangs: a store that does not answer is waited for after the answer, and not for long. What the
+// client that goes away leaves unread says nothing of the store.
+func TestReader_StoreHangs(t *testing.T) {
 	s, k := &faulty{Store: d1(t).store}, kv(t)()
 	upsert(t, s.Store.(*store.Store), infotest.Article(info.Naver, 1, time.Now()))
 	if _, err := cache.FillNow(ctx, k, s, "x", time.Now()); err != nil {
@@ -438,8 +438,8 @@ func (f *faulty) Page(ctx context.Context, q info.Query) (info.Page, error) {
 	return f.Store.Page(ctx, q)
 }
 
-// TestRefreshThatFails: a cache that cannot be written is tried once a minute, not by every reader.
-func TestRefreshThatFails(t *testing.T) {
+// TestReader_RefreshFails: a cache that cannot be written is tried once a minute, not by every reader.
+func TestReader_RefreshFails(t *testing.T) {
 	s, m := &counting{Store: d1(t).store}, &cache.Memory{}
 	upsert(t, s.Store, infotest.Article(info.Naver, 1, time.Now()))
 	now, k := time.Now(), cache.NewKV(readOnly{m})
@@ -472,7 +472,7 @@ func (readOnly) Put(context.Context, string, []byte, time.Duration) error {
 	return errors.New("KV PUT failed: 429 Too Many Requests")
 }
 
-func TestDegraded(t *testing.T) {
+func TestReader_Degraded(t *testing.T) {
 	s := d1(t).store
 	var list []info.Article
 	for i := range 230 {
@@ -526,8 +526,8 @@ func TestDegraded(t *testing.T) {
 	}
 }
 
-// TestRedisKeys: keys, types and lifetimes are those of the record.
-func TestRedisKeys(t *testing.T) {
+// TestRedis_Keys: keys, types and lifetimes are those of the record.
+func TestRedis_Keys(t *testing.T) {
 	server := infotest.Redis(t)
 	c, s := client(t, server), d1(t).store
 	r := cache.NewRedis(c)
@@ -584,8 +584,8 @@ func TestRedisKeys(t *testing.T) {
 	}
 }
 
-// TestKVFindsThePlace: whatever the cursor, a page begins with the first article behind it.
-func TestKVFindsThePlace(t *testing.T) {
+// TestKV_Bisection: whatever the cursor, a page begins with the first article behind it.
+func TestKV_Bisection(t *testing.T) {
 	for _, n := range []int{0, 1, 2, 3, 50, cache.Size} {
 		var list []info.Article
 		for i := range n {

@@ -15,9 +15,9 @@ import (
 	"github.com/newsfork/seed-engine/info/redis"
 )
 
-// TestRedisCrashesDuringACommand: wherever the server goes, and comes back without its data, in the course of
+// TestRedis_Crash: wherever the server goes, and comes back without its data, in the course of
 // filling the cache and reading from it, readers get their page, and never a part of one.
-func TestRedisCrashesDuringACommand(t *testing.T) {
+func TestRedis_Crash(t *testing.T) {
 	server, s := infotest.Redis(t), d1(t).store
 	var list []info.Article
 	for i := range 30 {

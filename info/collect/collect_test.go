@@ -250,8 +250,8 @@ func TestCollect(t *testing.T) {
 	}
 }
 
-// TestDefaultCategory: only where the setting asks for one.
-func TestDefaultCategory(t *testing.T) {
+// TestCollect_DefaultCategory: only where the setting asks for one.
+func TestCollect_DefaultCategory(t *testing.T) {
 	for _, fallback := range []info.Category{"", info.Environment} {
 		w := newWorld(t, newsData(200, 30, "x"))
 		w.Default = fallback
@@ -313,7 +313,7 @@ func TestQuotas(t *testing.T) {
 	}
 }
 
-func TestUpstreamFailures(t *testing.T) {
+func TestCollect_UpstreamFailures(t *testing.T) {
 	at := time.Date(2026, 1, 17, 10, 10, 0, 0, time.UTC)
 	for name, c := range map[string]struct {
 		answer page
@@ -377,7 +377,7 @@ func TestUpstreamFailures(t *testing.T) {
 	}
 }
 
-func TestBackOff(t *testing.T) {
+func TestCollect_BackOff(t *testing.T) {
 	w := newWorld(t, naver("x"))
 	w.pages[naverURL] = page{status: 500}
 	for range 12 * 24 {
@@ -478,9 +478,9 @@ func (f *failing) Batch(ctx context.Context, statements []ledger.Statement) ([]l
 	return f.DB.Batch(ctx, statements)
 }
 
-// TestKilledAnywhere: whichever statement is the last one that the database carries out, the next collection
+// TestCollect_Killed: whichever statement is the last one that the database carries out, the next collection
 // completes the work, and nothing is there twice.
-func TestKilledAnywhere(t *testing.T) {
+func TestCollect_Killed(t *testing.T) {
 	rss := `<rss><channel><title>F</title>`
 	for i := range 120 { // three transactions of articles
 		rss += fmt.Sprintf("<item><title>t%d</title><link>https://f.example/%d</link><pubDate>Sat, 17 Jan 2026 "+
@@ -557,9 +557,9 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// TestPoisonDoesNotBlock: requests that always fail, however many, keep no other from being made again, and neither do
+// TestReplay_Poison: requests that always fail, however many, keep no other from being made again, and neither do
 // those of a source that was turned off.
-func TestPoisonDoesNotBlock(t *testing.T) {
+func TestReplay_Poison(t *testing.T) {
 	f := &sources.Feeds{URLs: []string{"https://a.example/rss"}}
 	w := newWorld(t, f)
 	var poison []store.Letter
@@ -594,8 +594,8 @@ func TestPoisonDoesNotBlock(t *testing.T) {
 	}
 }
 
-// TestReplayedTwiceAtOnce: nothing is there twice, and nothing is left.
-func TestReplayedTwiceAtOnce(t *testing.T) {
+// TestReplay_Concurrent: nothing is there twice, and nothing is left.
+func TestReplay_Concurrent(t *testing.T) {
 	f := &sources.Feeds{URLs: []string{"https://a.example/rss"}}
 	w := newWorld(t, f)
 	if err := w.Store.Add(ctx, []store.Letter{{Source: info.Feed, Request: "https://a.example/rss",
@@ -619,7 +619,7 @@ func TestReplayedTwiceAtOnce(t *testing.T) {
 	}
 }
 
-func TestRetention(t *testing.T) {
+func TestDaily_Retention(t *testing.T) {
 	w := newWorld(t, naver("x"))
 	w.pages[naverURL] = page{body: fixture(t, "naver_page1_ok.json")}
 	w.run(info.Naver)
@@ -633,8 +633,8 @@ func TestRetention(t *testing.T) {
 	}
 }
 
-// TestProvidersCount: when others use the same key, the provider's count is the one that holds.
-func TestProvidersCount(t *testing.T) {
+// TestQuotas_ProvidersCount: when others use the same key, the provider's count is the one that holds.
+func TestQuotas_ProvidersCount(t *testing.T) {
 	w := newWorld(t, newsData(200, 30, "a"))
 	w.pages[newsDataURL] = page{body: fixture(t, "newsdata_empty.json"),
 		header: http.Header{"X-Api-Limit-Remaining": {"0"}, "X-Ratelimit-Remaining": {"29"}}}
@@ -645,7 +645,7 @@ func TestProvidersCount(t *testing.T) {
 	}
 }
 
-func TestCacheGone(t *testing.T) {
+func TestCollect_CacheGone(t *testing.T) {
 	w := newWorld(t, naver("x"))
 	w.pages[naverURL] = page{body: fixture(t, "naver_page1_ok.json")}
 	w.kv.Fail = func() error { return errors.New("KV is down") }
@@ -661,9 +661,9 @@ func TestCacheGone(t *testing.T) {
 	}
 }
 
-// TestTooOld: what a source still has, although it is older than what is kept, is not stored day after day, and does
+// TestCollect_TooOld: what a source still has, although it is older than what is kept, is not stored day after day, and does
 // not come back once it was taken down and removed.
-func TestTooOld(t *testing.T) {
+func TestCollect_TooOld(t *testing.T) {
 	feed := "https://f.example/rss"
 	w := newWorld(t, &sources.Feeds{URLs: []string{feed}})
 	w.pages[feed] = page{kind: "application/rss+xml", body: `<rss version="2.0"><channel><title>F</title>
@@ -685,7 +685,7 @@ func TestTooOld(t *testing.T) {
 }
 
 // A cursor that the engine no longer knows is dropped, so that collecting starts over.
-func TestCursorOfTheEngineEnds(t *testing.T) {
+func TestCollect_UnknownCursor(t *testing.T) {
 	w := newWorld(t, &sources.Seed{Endpoint: "https://engine.example"})
 	const first, second = "https://engine.example/api/v1/feed?limit=200",
 		"https://engine.example/api/v1/feed?cursor=c1&limit=200"
@@ -699,8 +699,8 @@ func TestCursorOfTheEngineEnds(t *testing.T) {
 	}
 }
 
-// TestOneFeedWantsRest: a feed that asks to be left alone is, and the others are asked all the same.
-func TestOneFeedWantsRest(t *testing.T) {
+// TestCollect_RestingFeed: a feed that asks to be left alone is, and the others are asked all the same.
+func TestCollect_RestingFeed(t *testing.T) {
 	const busy, other = "https://busy.example/rss", "https://other.example/rss"
 	w := newWorld(t, &sources.Feeds{URLs: []string{busy, other}})
 	w.pages[busy] = page{status: 429, header: http.Header{"Retry-After": {"3600"}}}
@@ -715,8 +715,8 @@ func TestOneFeedWantsRest(t *testing.T) {
 	}
 }
 
-// TestReplayLeavesSpentSourcesAlone: also when it was the provider that said so, and not what was counted here.
-func TestReplayLeavesSpentSourcesAlone(t *testing.T) {
+// TestReplay_SpentSource: also when it was the provider that said so, and not what was counted here.
+func TestReplay_SpentSource(t *testing.T) {
 	w := newWorld(t, naver("x"))
 	w.pages[naverURL] = page{status: 500}
 	w.run(info.Naver)
@@ -729,8 +729,8 @@ func TestReplayLeavesSpentSourcesAlone(t *testing.T) {
 	}
 }
 
-// TestProvidersCountOfYesterday: what was left before midnight says nothing of the day after, when the articles are stored.
-func TestProvidersCountOfYesterday(t *testing.T) {
+// TestQuotas_ProvidersCountOfYesterday: what was left before midnight says nothing of the day after, when the articles are stored.
+func TestQuotas_ProvidersCountOfYesterday(t *testing.T) {
 	w := newWorld(t, newsData(200, 30, "a"))
 	w.clock = time.Date(2026, 1, 17, 23, 59, 50, 0, time.UTC)
 	w.Now = func() time.Time {
@@ -751,9 +751,9 @@ func TestProvidersCountOfYesterday(t *testing.T) {
 	}
 }
 
-// TestRefreshAfterAnother: what is refreshed while another refresh, which may have read what was stored before, is under
+// TestRefresh_AfterAnother: what is refreshed while another refresh, which may have read what was stored before, is under
 // way waits for its end, and says so when that does not come.
-func TestRefreshAfterAnother(t *testing.T) {
+func TestRefresh_AfterAnother(t *testing.T) {
 	w := newWorld(t)
 	a := infotest.Article(info.Feed, 1, w.clock)
 	if _, err := w.Store.Upsert(ctx, []store.New{{Article: a}}, w.clock); err != nil {
@@ -799,10 +799,10 @@ func TestRefreshAfterAnother(t *testing.T) {
 	}
 }
 
-// TestSlowUpstreams: providers that are silent, or never come to an end, cost what time they are given, and nothing
+// TestCollect_SlowUpstreams: providers that are silent, or never come to an end, cost what time they are given, and nothing
 // else: the others are collected, and so is what of the same source came in time. Of more than can be asked in that time
 // it is not always the same that are left out.
-func TestSlowUpstreams(t *testing.T) {
+func TestCollect_SlowUpstreams(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var urls []string
 		good := []int{0, 70, 139}

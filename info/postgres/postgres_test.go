@@ -35,7 +35,7 @@ func code(err error) string {
 	return ""
 }
 
-func TestServer(t *testing.T) {
+func TestDB(t *testing.T) {
 	server, url := infotest.Postgres(t)
 	db, err := postgres.New(url, server.Dial)
 	if err != nil {
@@ -117,7 +117,7 @@ func TestServer(t *testing.T) {
 	})
 }
 
-func TestConnectionStrings(t *testing.T) {
+func TestNew_ConnectionStrings(t *testing.T) {
 	for _, s := range []string{"", "mysql://u:secret@h/d", "postgres://h/d", "postgres://u:secret@/d", "u:secret@h", "postgres://u:sec ret@h:x/d"} {
 		if _, err := postgres.New(s, nil); err == nil || strings.Contains(err.Error(), "sec") {
 			t.Errorf("%q: %v", s, err)
@@ -125,8 +125,8 @@ func TestConnectionStrings(t *testing.T) {
 	}
 }
 
-// TestServersThatLie: whatever answers, a batch fails in finite time.
-func TestServersThatLie(t *testing.T) {
+// TestDB_LyingServer: whatever answers, a batch fails in finite time.
+func TestDB_LyingServer(t *testing.T) {
 	const (
 		ok    = "R\x00\x00\x00\x08\x00\x00\x00\x00"
 		ready = "Z\x00\x00\x00\x05I"

@@ -29,7 +29,7 @@ func speaking(t *testing.T, speech string) *Client {
 	return c
 }
 
-func TestReplies(t *testing.T) {
+func TestClient_Replies(t *testing.T) {
 	c := speaking(t, "+OK\r\n:-7\r\n$3\r\na\r\n\r\n$-1\r\n-ERR no\r\n*2\r\n$1\r\nx\r\n*-1\r\n$0\r\n\r\n")
 	got, err := c.Do(context.Background(), nil, nil, nil, nil, nil, nil, nil)
 	want := []Reply{"OK", int64(-7), "a\r\n", nil, Error("ERR no"), []Reply{"x", nil}, ""}
@@ -38,8 +38,8 @@ func TestReplies(t *testing.T) {
 	}
 }
 
-// TestServersThatLie: whatever answers, a call fails in finite time and memory.
-func TestServersThatLie(t *testing.T) {
+// TestClient_LyingServer: whatever answers, a call fails in finite time and memory.
+func TestClient_LyingServer(t *testing.T) {
 	for _, speech := range []string{
 		"", "+OK", "+OK\n", "?\r\n", "$9999999999\r\n", "$-2\r\n", "*2000000000\r\n", "$3\r\nab", ":x\r\n",
 		"HTTP/1.1 400 Bad Request\r\n\r\n",
@@ -51,7 +51,7 @@ func TestServersThatLie(t *testing.T) {
 	}
 }
 
-func TestURLs(t *testing.T) {
+func TestNew_URLs(t *testing.T) {
 	for _, u := range []string{"", "http://h", "redis://", "redis://:sec ret@h:x"} {
 		if _, err := New(u, nil); err == nil || strings.Contains(err.Error(), "sec") {
 			t.Errorf("%q: %v", u, err)

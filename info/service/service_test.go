@@ -193,8 +193,8 @@ func TestCrons(t *testing.T) {
 	}
 }
 
-// TestCollectorNeverTouchesReaders: whatever becomes of the collector, readers get what is stored.
-func TestCollectorNeverTouchesReaders(t *testing.T) {
+// TestCollector_ReadersUnaffected: whatever becomes of the collector, readers get what is stored.
+func TestCollector_ReadersUnaffected(t *testing.T) {
 	w := newWorld(t, map[string]string{"FEEDS": "https://feeds.example/rss"})
 	if titles, _ := w.titles(""); len(titles) != 0 {
 		t.Errorf("%v", titles)
@@ -380,8 +380,8 @@ func TestTiesOfOneMinute(t *testing.T) {
 	}
 }
 
-// TestAlarmsArePostedOnce: when they begin and when they end, after each cron.
-func TestAlarmsArePostedOnce(t *testing.T) {
+// TestAlarms_PostedOnce: when they begin and when they end, after each cron.
+func TestAlarms_PostedOnce(t *testing.T) {
 	w := newWorld(t, map[string]string{"FEEDS": "https://feeds.example/rss",
 		"ALERT_WEBHOOK_URL": "https://hooks.example/s3cret"})
 	cron := func(what string, want ...string) {
@@ -427,7 +427,7 @@ func TestAlarmsArePostedOnce(t *testing.T) {
 	}
 }
 
-func TestNothingBound(t *testing.T) {
+func TestAssemble_NothingBound(t *testing.T) {
 	w := newWorld(t, nil)
 	w.bound = map[string]bool{}
 	if a := do(w.api, "GET", "/api/v1/info/news", ""); a.Code != 500 ||
@@ -436,9 +436,9 @@ func TestNothingBound(t *testing.T) {
 	}
 }
 
-// TestOnPostgresAndRedis: the same two Workers with the other store and cache, whose connections end with
+// TestService_PostgresAndRedis: the same two Workers with the other store and cache, whose connections end with
 // each event.
-func TestOnPostgresAndRedis(t *testing.T) {
+func TestService_PostgresAndRedis(t *testing.T) {
 	server, address := infotest.Postgres(t)
 	r := infotest.Redis(t)
 	db, err := postgres.New(address, server.Dial)

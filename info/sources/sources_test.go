@@ -131,7 +131,7 @@ func TestNaver(t *testing.T) {
 	}
 }
 
-func TestNaverHub(t *testing.T) {
+func TestNaver_Hub(t *testing.T) {
 	n := naver("x")
 	n.Endpoint, n.IDHeader, n.SecretHeader = "https://naverapihub.apigw.ntruss.com/search/v1/news?format=json",
 		"X-NCP-APIGW-API-KEY-ID", "X-NCP-APIGW-API-KEY"
@@ -303,7 +303,7 @@ func TestNewsDataEdges(t *testing.T) {
 	}
 }
 
-func TestFailures(t *testing.T) {
+func TestSources_Failures(t *testing.T) {
 	page := []byte("<html><body>Bad Gateway</body></html>")
 	for _, c := range []struct {
 		source info.Source
@@ -366,9 +366,9 @@ func asUpstream(err error, e **info.UpstreamError) (ok bool) {
 	return ok
 }
 
-// TestQueriesOneByOne: a query that fails does not lose the others, but a source that refuses is not asked
+// TestQueries_OneFails: a query that fails does not lose the others, but a source that refuses is not asked
 // again and again.
-func TestQueriesOneByOne(t *testing.T) {
+func TestQueries_OneFails(t *testing.T) {
 	page := fixture(t, "naver_page1_ok.json")
 	flaky := &upstream{answer: func(c info.Call) (*info.Answer, error) {
 		if strings.Contains(c.URL, "query=b") {
@@ -458,7 +458,7 @@ func TestFeeds(t *testing.T) {
 	}
 }
 
-func TestFeedsHaveALimit(t *testing.T) {
+func TestFeeds_Limit(t *testing.T) {
 	var items strings.Builder
 	for i := range maxItems + 7 {
 		fmt.Fprintf(&items, "<item><title>%d</title><link>https://a.example/%d</link><pubDate>Sat, 17 Jan 2026 "+

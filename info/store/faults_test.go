@@ -53,9 +53,9 @@ func once(t *testing.T, s *store.Store, when string) {
 	}
 }
 
-// TestPostgresCrashesDuringAnUpsert: wherever the server goes, and comes back, in the course of five
+// TestPostgres_CrashDuringUpsert: wherever the server goes, and comes back, in the course of five
 // transactions, every article is there once in the end, and is found once.
-func TestPostgresCrashesDuringAnUpsert(t *testing.T) {
+func TestPostgres_CrashDuringUpsert(t *testing.T) {
 	server, url := infotest.Postgres(t)
 	open := func(crash *infotest.Crash) *postgres.DB {
 		crash.Server = server
@@ -91,8 +91,8 @@ func TestPostgresCrashesDuringAnUpsert(t *testing.T) {
 	}
 }
 
-// TestPostgresCrashesDuringATakedown: one whose first answer was lost is not taken for one of an article that does not exist.
-func TestPostgresCrashesDuringATakedown(t *testing.T) {
+// TestPostgres_CrashDuringTakedown: one whose first answer was lost is not taken for one of an article that does not exist.
+func TestPostgres_CrashDuringTakedown(t *testing.T) {
 	server, url := infotest.Postgres(t)
 	open := func(crash *infotest.Crash) *store.Store {
 		crash.Server = server
@@ -123,9 +123,9 @@ func TestPostgresCrashesDuringATakedown(t *testing.T) {
 	}
 }
 
-// TestPostgresRestartsDuringAStatement: of the transaction that runs when the server is restarted nothing is
+// TestPostgres_RestartDuringStatement: of the transaction that runs when the server is restarted nothing is
 // stored, of those before it everything, and the next collection completes the work.
-func TestPostgresRestartsDuringAStatement(t *testing.T) {
+func TestPostgres_RestartDuringStatement(t *testing.T) {
 	server, url := infotest.Postgres(t)
 	db, err := postgres.New(url, server.Dial)
 	if err != nil {

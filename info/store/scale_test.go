@@ -25,8 +25,8 @@ import (
 
 // The bench has 500,000, and has the times judged, too, which says nothing of fewer.
 var (
-	scale   = flag.Int("articles", 10_000, "how many articles TestCost stores")
-	timed   = flag.Bool("timed", false, "whether TestCost judges times")
+	scale   = flag.Int("articles", 10_000, "how many articles TestSearch_Cost stores")
+	timed   = flag.Bool("timed", false, "whether TestSearch_Cost judges times")
 	request = flag.Duration("request", time.Millisecond,
 		"what a reader's request for a page behind the cache takes on workerd")
 )
@@ -54,8 +54,9 @@ var filters = []struct {
 		"news_with_image_by_source_category (source=? AND category=?"},
 }
 
-// TestCost: whatever the filter, a page is read from an index and costs the same at the end as at the beginning.
-func TestCost(t *testing.T) {
+// TestSearch_Cost: whatever the filter, a page is read from an index and costs the same at the end as at the
+// beginning.
+func TestSearch_Cost(t *testing.T) {
 	newest := time.Date(2026, 1, 28, 12, 0, 0, 0, time.UTC)
 	fill := func(t *testing.T, writers ...*store.Store) {
 		t.Helper()

@@ -45,7 +45,7 @@ func migrate(t *testing.T, db *postgres.DB) {
 	}
 }
 
-func TestD1Conforms(t *testing.T) {
+func TestD1(t *testing.T) {
 	db := openD1(t)
 	for _, c := range infotest.StoreCases {
 		t.Run(c.Name, func(t *testing.T) {
@@ -55,7 +55,7 @@ func TestD1Conforms(t *testing.T) {
 	}
 }
 
-func TestPostgresConforms(t *testing.T) {
+func TestPostgres(t *testing.T) {
 	server, url := infotest.Postgres(t)
 	db, err := postgres.New(url, server.Dial)
 	if err != nil {
@@ -92,8 +92,8 @@ func (p *plans) Batch(ctx context.Context, statements []ledger.Statement) ([]led
 	return p.DB.Batch(ctx, statements)
 }
 
-// TestPagesAreReadFromIndexes: no query sorts, or begins anywhere but at its cursor.
-func TestPagesAreReadFromIndexes(t *testing.T) {
+// TestPage_Indexes: no query sorts, or begins anywhere but at its cursor.
+func TestPage_Indexes(t *testing.T) {
 	p := &plans{DB: openD1(t), t: t, prefix: "EXPLAIN QUERY PLAN "}
 	s := store.NewD1(p)
 	from := &info.Cursor{At: 1_769_601_600_000, ID: "naver_1"}
@@ -119,8 +119,8 @@ func TestPagesAreReadFromIndexes(t *testing.T) {
 	}
 }
 
-// TestSearchIndexIsKept: what was indexed before the index was made again is found as before.
-func TestSearchIndexIsKept(t *testing.T) {
+// TestSearch_IndexKept: what was indexed before the index was made again is found as before.
+func TestSearch_IndexKept(t *testing.T) {
 	files := fstest.MapFS{"migrations/0002b_articles.sql": {Data: []byte(`
 INSERT INTO news_articles (id, url, url_key, title, snippet, source, source_name, published_at, created_at, updated_at, search_id)
 VALUES ('a', 'u', 'k', '폐배터리를 재활용', '', 'naver', 'n', 5, 1, 1, 5 << 20), ('b', 'v', 'l', 'Solar', '', 'naver', 'n', 6, 1, 1, 6 << 20);
@@ -159,7 +159,7 @@ func (b broken) Batch(context.Context, []ledger.Statement) ([]ledger.Result, err
 	return nil, b.err
 }
 
-func TestErrorsHaveAKind(t *testing.T) {
+func TestStore_ErrorKinds(t *testing.T) {
 	cause := errors.New("gone")
 	for _, s := range []*store.Store{store.NewD1(broken{cause}), store.NewPostgres(broken{cause})} {
 		if _, err := s.Page(context.Background(), info.Query{Limit: 1}); contract.KindOf(err) != contract.Storage ||
@@ -169,8 +169,8 @@ func TestErrorsHaveAKind(t *testing.T) {
 	}
 }
 
-// TestLongestTexts: a batch of articles with the longest texts is within what D1 takes.
-func TestLongestTexts(t *testing.T) {
+// TestUpsert_LongestTexts: a batch of articles with the longest texts is within what D1 takes.
+func TestUpsert_LongestTexts(t *testing.T) {
 	var articles []store.New
 	for i := range 50 {
 		a := infotest.Article(info.Feed, i, time.Now())

@@ -131,8 +131,8 @@ func newWatch(t *testing.T) (*watch.Watch, *store.Store, *sqlite.DB, *hook) {
 	}, s, db, h
 }
 
-// TestWhatIsPosted fits the schema of the engine's alarms, and follows sources that are turned off.
-func TestWhatIsPosted(t *testing.T) {
+// TestWatch_Posts fits the schema of the engine's alarms, and follows sources that are turned off.
+func TestWatch_Posts(t *testing.T) {
 	w, s, _, h := newWatch(t)
 	if err := s.Fail(t.Context(), info.Naver, "refused", strings.Repeat("가", 500), noon, noon, nil); err != nil {
 		t.Fatal(err)
@@ -156,8 +156,8 @@ func TestWhatIsPosted(t *testing.T) {
 	run("it is turned off", 1)
 }
 
-// TestOneRunAtOnce: of two crons at the same time one posts, and a killed one delays the next only so long.
-func TestOneRunAtOnce(t *testing.T) {
+// TestWatch_OneRun: of two crons at the same time one posts, and a killed one delays the next only so long.
+func TestWatch_OneRun(t *testing.T) {
 	w, s, db, h := newWatch(t)
 	for range 3 {
 		if err := s.Fail(t.Context(), info.Naver, "refused", "e", noon, noon, nil); err != nil {

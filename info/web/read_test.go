@@ -116,8 +116,8 @@ func (f *fixture) page(query string) (p page) {
 	return p
 }
 
-// TestSearchGoesOn: a page whose search looked far enough says where the next one goes on, in either direction.
-func TestSearchGoesOn(t *testing.T) {
+// TestNews_SearchContinues: a page whose search looked far enough says where the next one goes on, in either direction.
+func TestNews_SearchContinues(t *testing.T) {
 	at := time.Date(2026, 1, 28, 12, 0, 0, 0, time.UTC)
 	place := &info.Cursor{At: 1769500000000}
 	items := []cache.Item{{Cursor: info.Cursor{At: epoch.MillisOf(at), ID: "a"}, JSON: []byte("{}")},
@@ -219,7 +219,7 @@ func articles(n int) (list []info.Article) {
 	return list
 }
 
-func TestFieldForField(t *testing.T) {
+func TestNews_Fields(t *testing.T) {
 	full := infotest.Article(info.NewsData, 1, noon)
 	full.Snippet, full.ThumbnailURL, full.Category, full.SourceIconURL = "s", "https://i.example/", info.AI,
 		"https://icon.example/"
@@ -290,7 +290,7 @@ func TestScroll(t *testing.T) {
 	}
 }
 
-func TestNewer(t *testing.T) {
+func TestNews_Newer(t *testing.T) {
 	list := articles(40)
 	f := newFixture(t, list[10:]...)
 	p := f.page("?limit=5")
@@ -323,7 +323,7 @@ func TestNewer(t *testing.T) {
 	}
 }
 
-func TestWrongParameters(t *testing.T) {
+func TestNews_InvalidParameters(t *testing.T) {
 	f := newFixture(t)
 	for query, want := range map[string]string{
 		"?category=sports": "400 INVALID_CATEGORY",
@@ -400,7 +400,7 @@ func TestWrongParameters(t *testing.T) {
 	}
 }
 
-func TestConditionalRequests(t *testing.T) {
+func TestNews_ETag(t *testing.T) {
 	f := newFixture(t, articles(20)...)
 	f.page("?limit=1") // fills the cache
 	first := f.get("/api/v1/info/news")
@@ -424,7 +424,7 @@ func TestConditionalRequests(t *testing.T) {
 	}
 }
 
-func TestOrigins(t *testing.T) {
+func TestNews_CORS(t *testing.T) {
 	f := newFixture(t)
 	w := f.get("/api/v1/info/categories", "Origin", "https://app.example")
 	if h := w.Header(); h.Get("Access-Control-Allow-Origin") != "https://app.example" || h.Get("Access-Control-Allow-Credentials") != "true" || h.Get("Vary") != "Origin" {
@@ -445,7 +445,7 @@ func TestOrigins(t *testing.T) {
 	}
 }
 
-func TestDegraded(t *testing.T) {
+func TestNews_Degraded(t *testing.T) {
 	f := newFixture(t, articles(20)...)
 	f.page("")
 	f.db.fail = errors.New("D1 is down: secret detail")
