@@ -749,7 +749,11 @@ func equal(a, b *contract.Document) bool { return asJSON(a) == asJSON(b) }
 // often and however many at once, and whichever call of the bucket fails, the final document is the
 // same and has every URL of every raw file exactly once.
 func TestAnyOrder(t *testing.T) {
-	for seed := range uint64(60) {
+	seeds := uint64(60)
+	if testing.Short() {
+		seeds = 15
+	}
+	for seed := range seeds {
 		if !t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) { anyOrder(t, seed) }) {
 			return
 		}

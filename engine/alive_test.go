@@ -329,6 +329,9 @@ func TestWhatIsLeftAlone(t *testing.T) {
 
 // TestUnreachableDomains are asked again after 1, 6 and 24 hours, then weekly, until they answer.
 func TestUnreachableDomains(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs for a month of simulated time")
+	}
 	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
 		p := &publisher{down: map[string]bool{"live-a.sg": true}, articles: 5, dated: true}
 		startSites(t, w, p, 5400, 7776000, "live-a.sg")

@@ -125,7 +125,11 @@ func TestARestoreEndsWithAllExclusions(t *testing.T) {
 // TestDomainsMove: with the number of shards domains change their places. Moved while the pipeline is paused, nothing is in the
 // feed twice, and readers who had read to the end miss nothing.
 func TestDomainsMove(t *testing.T) {
-	for _, c := range [][2]string{{"3", "5"}, {"5", "3"}} {
+	moves := [][2]string{{"3", "5"}, {"5", "3"}}
+	if testing.Short() {
+		moves = moves[:1]
+	}
+	for _, c := range moves {
 		t.Run(c[0]+" to "+c[1], func(t *testing.T) {
 			enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
 				w.Variables["FRONTIER_SHARDS"] = c[0]

@@ -21,6 +21,9 @@ import (
 // TestAYearOfOneSite: its daily partitions are one collection, though their messages come twice, in any order, and
 // several events work on them at once.
 func TestAYearOfOneSite(t *testing.T) {
+	if testing.Short() {
+		t.Skip("collects 365 partitions")
+	}
 	enginetest.Run(t, func(t *testing.T, w *enginetest.World) {
 		const domain, days = "full-0.sg", 365
 		w.Web.Serve = (&enginetest.Sites{}).Serve

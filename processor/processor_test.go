@@ -486,6 +486,9 @@ func many(n int, url func(i int) string) string {
 }
 
 func TestManyURLs(t *testing.T) {
+	if testing.Short() {
+		t.Skip("processes 115,000 records")
+	}
 	for name, c := range map[string]struct {
 		n, domains int
 		lists      bool

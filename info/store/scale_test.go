@@ -57,6 +57,9 @@ var filters = []struct {
 // TestSearch_Cost: whatever the filter, a page is read from an index and costs the same at the end as at the
 // beginning.
 func TestSearch_Cost(t *testing.T) {
+	if testing.Short() {
+		t.Skip("fills both stores")
+	}
 	newest := time.Date(2026, 1, 28, 12, 0, 0, 0, time.UTC)
 	fill := func(t *testing.T, writers ...*store.Store) {
 		t.Helper()
