@@ -25,7 +25,7 @@ type Visit struct {
 	changes   []frontier.Change // deferred until End
 
 	mu          sync.Mutex
-	checkpoints map[string]*checkpoint // by key
+	checkpoints map[string]checkpoint // by key
 }
 
 // checkpoint is what a visit knows about the domain in one partition.
@@ -46,7 +46,7 @@ type Lease struct {
 
 // Visit starts the work on a domain. Without a lease it may send requests to every host.
 func (b *Batch) Visit(domain string) *Visit {
-	return &Visit{batch: b, domain: domain, checkpoints: map[string]*checkpoint{}}
+	return &Visit{batch: b, domain: domain, checkpoints: map[string]checkpoint{}}
 }
 
 // Begin gives the visit its lease.
@@ -144,8 +144,7 @@ func (v *Visit) ask(ctx context.Context, m *contract.DomainMessage, last bool) (
 			return nil, missingList(m.URLsPath, err)
 		}
 	}
-	known := v.checkpoint(m)
-	f := known.silent
+	f := v.checkpoint(m).silent
 	if f == nil {
 		var err error
 		if f, err = v.gather(ctx, m); err != nil {
@@ -162,7 +161,7 @@ func (v *Visit) ask(ctx context.Context, m *contract.DomainMessage, last bool) (
 		return f, nil
 	}
 	if ctx.Err() == nil { // if our own time ran out, the domain may well answer
-		known.silent = f
+		v.remember(m, func(c *checkpoint) { c.silent = f })
 	}
 	return nil, f.failure
 }
@@ -212,16 +211,20 @@ func (b *Batch) urls(ctx context.Context, m *contract.DomainMessage, rawName str
 }
 
 // checkpoint returns what is known about the checkpoint of a message.
-func (v *Visit) checkpoint(m *contract.DomainMessage) *checkpoint {
+func (v *Visit) checkpoint(m *contract.DomainMessage) checkpoint {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.checkpoints[m.Dir().Checkpoint()]
+}
+
+// remember changes what is known about the checkpoint of a message.
+func (v *Visit) remember(m *contract.DomainMessage, change func(*checkpoint)) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	key := m.Dir().Checkpoint()
 	c := v.checkpoints[key]
-	if c == nil {
-		c = &checkpoint{}
-		v.checkpoints[key] = c
-	}
-	return c
+	change(&c)
+	v.checkpoints[key] = c
 }
 
 // clockError is by how much the clocks of a shard and of an event may differ.
@@ -236,18 +239,18 @@ func (v *Visit) Done(ctx context.Context, m *contract.DomainMessage) (bool, erro
 	if current := !c.looked.IsZero() && v.lease.LastOwned.Before(c.looked.Add(-clockError)); done || current {
 		return done, nil
 	}
-	return v.look(ctx, m, c)
+	return v.look(ctx, m)
 }
 
 // look is Done by what the bucket says now.
-func (v *Visit) look(ctx context.Context, m *contract.DomainMessage, c *checkpoint) (bool, error) {
+func (v *Visit) look(ctx context.Context, m *contract.DomainMessage) (bool, error) {
 	began := v.batch.collector.Clock.Now()
 	o, err := v.batch.store.Head(ctx, m.Dir().Checkpoint())
 	switch {
 	case err == nil:
-		c.looked, c.written, c.silent = began, o.Uploaded, nil
+		v.remember(m, func(c *checkpoint) { c.looked, c.written, c.silent = began, o.Uploaded, nil })
 	case errors.Is(err, r2.ErrNotFound):
-		c.looked = began
+		v.remember(m, func(c *checkpoint) { c.looked = began })
 		return false, nil
 	default:
 		return false, contract.Wrap(contract.Storage, "collector.Done", err)
@@ -266,8 +269,7 @@ func (v *Visit) storeCheckpoint(ctx context.Context, m *contract.DomainMessage, 
 	maps.Copy(metadata, contract.OutcomeOf(d).Metadata())
 	o, err := v.batch.store.putRetry(ctx, m.Dir().Checkpoint(), nil, &r2.PutOptions{Metadata: metadata})
 	if err == nil {
-		c := v.checkpoint(m)
-		c.written, c.silent = o.Uploaded, nil
+		v.remember(m, func(c *checkpoint) { c.written, c.silent = o.Uploaded, nil })
 	}
 	return err
 }
