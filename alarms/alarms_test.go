@@ -24,7 +24,7 @@ import (
 
 var noon = time.Date(2026, 1, 28, 12, 0, 0, 0, time.UTC)
 
-// webhook keeps what is posted to it, or fails.
+// webhook records posts, or fails.
 type webhook struct {
 	schema *jsonschema.Schema
 	t      *testing.T
@@ -149,7 +149,7 @@ func TestReport_PostsOnce(t *testing.T) {
 	}
 }
 
-// A platform's message about a request that failed repeats its URL, and that of a webhook is a secret.
+// Platform messages about failed requests contain the URL, and a webhook's URL is a secret.
 func TestReport_NoURLInLog(t *testing.T) {
 	const secret = "https://user:pass@hooks.example/T0/B0/s3cret"
 	for _, c := range []struct {

@@ -23,7 +23,7 @@ import (
 
 var place = contract.Partition{Country: "sg", Category: "news", Date: "2026-01-28"}
 
-// world is a ledger, and a Watch that runs at any time.
+// world is a ledger with a Watch.
 type world struct {
 	*ledger.Ledger
 	t    *testing.T
@@ -51,7 +51,7 @@ func (w *world) record(c ledger.Changes) {
 	}
 }
 
-// finish records domains that were collected at a time: good ones and unreachable ones.
+// finish records collected domains: good and unreachable ones.
 func (w *world) finish(at time.Time, good, bad int, duration time.Duration) {
 	w.t.Helper()
 	var c ledger.Changes
@@ -63,7 +63,7 @@ func (w *world) finish(at time.Time, good, bad int, duration time.Duration) {
 	w.record(c)
 }
 
-// expect runs the cron at a time, and compares what it posts.
+// expect runs the cron at a time and compares its posts.
 func (w *world) expect(what string, at time.Time, want ...string) {
 	w.t.Helper()
 	w.hook.posted = nil
@@ -78,7 +78,7 @@ func (w *world) expect(what string, at time.Time, want ...string) {
 	if err := watch.Run(w.t.Context()); err != nil {
 		w.t.Fatal(err)
 	}
-	slices.Sort(w.hook.posted) // those of one run have one time
+	slices.Sort(w.hook.posted) // posts of one run share a time
 	if !slices.Equal(w.hook.posted, want) {
 		w.t.Errorf("%s: %v, want %v", what, w.hook.posted, want)
 	}
@@ -166,7 +166,7 @@ func TestAlarms_Frontier(t *testing.T) {
 	w.expect("an hour of that", at(100))
 }
 
-// TestAlarms_Sentences: what people read of a change.
+// The text of a change.
 func TestAlarms_Sentences(t *testing.T) {
 	w := newWorld(t)
 	w.finish(noon, 20, 7, 6250*time.Millisecond)
@@ -197,8 +197,7 @@ func TestAlarms_Sentences(t *testing.T) {
 	}
 }
 
-// TestAlarms_Explained: the dashboard names and explains every alarm in all its languages, and the
-// manual has a line on it with its threshold.
+// The dashboard explains every alarm in all its languages, and the manual has a line on it with its threshold.
 func TestAlarms_Explained(t *testing.T) {
 	began := time.Date(2026, 1, 28, 12, 0, 0, 0, time.UTC)
 	states := alarms.Judge(ledger.AlarmReading{At: began})

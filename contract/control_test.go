@@ -70,8 +70,7 @@ func TestExclusions(t *testing.T) {
 	}
 }
 
-// TestExclusions_Domains: a domain is excluded as a whole whatever excludes it, and is within reach of the exclusions
-// then.
+// Whatever excludes a domain as a whole, Domain reports it and Reach includes it.
 func TestExclusions_Domains(t *testing.T) {
 	for _, c := range []struct {
 		exclusions string
@@ -123,7 +122,7 @@ func TestCheckExclusion(t *testing.T) {
 	}
 }
 
-// TestExclusions_Ports: a pattern is for a host, whatever port it names.
+// A pattern applies to all ports of a host.
 func TestExclusions_Ports(t *testing.T) {
 	x := exclusions(t, "url https://a.sg:443/private/*", "url http://b.sg.:8080/*", "url https://*.c.sg:*/x")
 	for link, want := range map[string]bool{
@@ -136,7 +135,7 @@ func TestExclusions_Ports(t *testing.T) {
 	}
 }
 
-// TestExclusions_Spellings: however a site percent-encodes a path, it is the path that an operator excluded.
+// An exclusion applies however a site percent-encodes the path.
 func TestExclusions_Spellings(t *testing.T) {
 	for pattern, spellings := range map[string][]string{
 		"/한국/*":         {"/%ED%95%9C%EA%B5%AD/x", "/%ed%95%9c%ea%b5%ad/x"},
@@ -163,7 +162,7 @@ func TestExclusions_Spellings(t *testing.T) {
 	}
 }
 
-// FuzzExclusionPattern compares with a regular expression of the same meaning.
+// FuzzExclusionPattern compares patterns with equivalent regular expressions.
 func FuzzExclusionPattern(f *testing.F) {
 	for _, s := range [][2]string{{"*", "a/b"}, {"a*b*c", "aXbXbc"}, {"*a", "aaab"}, {"a**b", "ab"}, {"", "x"},
 		{"x*y*", "xy"}, {"*ab*ab", "abab"}} {

@@ -50,8 +50,7 @@ func TestBusySince(t *testing.T) {
 	}
 }
 
-// FuzzBusySince: without the field there is nothing of it that encoding/json would read, and everything
-// else is as it was.
+// Removing the field removes all that encoding/json would decode as busy_since, and nothing else.
 func FuzzBusySince(f *testing.F) {
 	for _, message := range []string{`{"a":1,"busy_since":"2026-01-28T10:00:00Z"}`,
 		`{"busy_since":1,"BUSY_since":[],"b":{"busy_since":2}}`, "{\t}", `{"b\u0075sy_since":"\"}"}`, `[1]`} {

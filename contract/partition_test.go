@@ -6,8 +6,7 @@ import (
 	"time"
 )
 
-// TestCheckDate: for every day, also those that do not exist, of common and leap years, and for what is no
-// date.
+// CheckDate agrees with time.Parse on existing and non-existing days of common and leap years.
 func TestCheckDate(t *testing.T) {
 	same := func(s string) {
 		if _, err := time.Parse(time.DateOnly, s); (err == nil) != isDate(s) {

@@ -32,7 +32,7 @@ func TestQueues_Names(t *testing.T) {
 	}
 }
 
-// TestQueues_Configuration: what is written in other languages agrees with this package.
+// Configuration in other languages agrees with this package.
 func TestQueues_Configuration(t *testing.T) {
 	read := func(path string) string {
 		text, err := os.ReadFile(path)

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestSchemas_Names: every schema is published, and so is the description of the API.
+// Every schema and the description of the API are published.
 func TestSchemas_Names(t *testing.T) {
 	entries, err := Schemas.ReadDir("schemas")
 	if err != nil {
@@ -29,8 +29,7 @@ func TestSchemas_Names(t *testing.T) {
 	}
 }
 
-// TestSchemas_ListsBounded: every list of the document has a limit, and so has every object whose
-// names the site or somebody else chooses.
+// Every list of the document has a limit, and so has every object with names from outside.
 func TestSchemas_ListsBounded(t *testing.T) {
 	data, err := Schemas.ReadFile("schemas/domain_metadata.schema.json")
 	if err != nil {

@@ -81,7 +81,7 @@ type fixture struct {
 	now     time.Time
 }
 
-// obeyed notes which changes of exclusions the frontier was to obey.
+// obeyed records applied changes of exclusions.
 type obeyed struct{ changes []string }
 
 func (o *obeyed) Apply(_ context.Context, kind, value string) {
@@ -109,7 +109,7 @@ func newFixture(t testing.TB, change func(*settings.Settings)) *fixture {
 	}
 	f.shards = &shards{fixture: f, t: t, databases: map[string]*frontiersqlite.DB{}, frozen: map[string]bool{}}
 	var writes time.Duration
-	// one key takes one write a second
+	// A key accepts one write a second.
 	f.bucket.Now = func() time.Time { writes += 2 * time.Second; return f.now.Add(writes) }
 	log := slog.New(slog.DiscardHandler)
 	now := func() time.Time { return f.now }
@@ -210,7 +210,7 @@ type reply struct {
 	header http.Header
 }
 
-// raw sends a request, as JSON unless header says otherwise: names and values by turns.
+// raw sends a request, as JSON unless header, alternating names and values, says otherwise.
 func (f *fixture) raw(t *testing.T, method, target, body string, header ...string) *httptest.ResponseRecorder {
 	t.Helper()
 	return f.rawWith(t, t.Context(), method, target, body, header...)
@@ -327,7 +327,7 @@ func (f *fixture) store(t *testing.T, key, content string) {
 	}
 }
 
-// get decodes the data of an answer that succeeds.
+// get decodes the data of a successful answer.
 func get[T any](t *testing.T, f *fixture, method, target, body string) (data T) {
 	t.Helper()
 	r := f.do(t, method, target, body)

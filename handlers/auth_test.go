@@ -57,7 +57,7 @@ func TestAuth_Tokens(t *testing.T) {
 	}
 }
 
-// A plain `wrangler deploy` publishes the development environment: it must not answer the world.
+// A plain `wrangler deploy` publishes the development environment. It must not answer the world.
 func TestAuth_LocalRun(t *testing.T) {
 	const path = "/api/v1/datasets/sg/news/2026-01-28"
 	for _, c := range []struct {
@@ -69,7 +69,7 @@ func TestAuth_LocalRun(t *testing.T) {
 		{"development", true, nil, 200},
 		{"development", true, []string{"CF-Connecting-IP", "127.0.0.1"}, 200},
 		{"development", false, nil, 503},
-		{"development", true, []string{"CF-Ray", "8d1f0a2b3c4d5e6f-SIN"}, 503}, // by a tunnel from the edge
+		{"development", true, []string{"CF-Ray", "8d1f0a2b3c4d5e6f-SIN"}, 503}, // through a tunnel from the edge
 		{"development", false, []string{"CF-Ray", "8d1f0a2b3c4d5e6f-SIN"}, 503},
 		{"staging", true, nil, 503},
 		{"production", true, nil, 503},
@@ -92,7 +92,7 @@ func TestAuth_LocalRun(t *testing.T) {
 	}
 }
 
-// changing are the requests that change something.
+// changing returns the requests that change something.
 func changing(t *testing.T) map[string]request {
 	t.Helper()
 	found := map[string]request{}
@@ -109,8 +109,8 @@ func changing(t *testing.T) map[string]request {
 	return found
 }
 
-// What a page of another site can have a browser send without asking first is a GET, or a POST whose
-// Content-Type is one of a form's or none.
+// Without a preflight, a page of another site can make a browser send a GET, or a POST with a form's Content-Type
+// or none.
 func TestAuth_ForeignPages(t *testing.T) {
 	refusing := newFixture(t, nil)
 	fill(t, refusing)
@@ -143,7 +143,7 @@ func TestAuth_ForeignPages(t *testing.T) {
 			f := refusing
 			if c.status == 200 {
 				if c.header != nil && r.target != "/api/v1/pipeline/pause" {
-					continue // one route for what is let through is enough, and faster
+					continue // one route is enough for accepted requests
 				}
 				f = newFixture(t, nil)
 				fill(t, f)
@@ -160,7 +160,7 @@ func TestAuth_ForeignPages(t *testing.T) {
 	}
 }
 
-// With a token neither matters: no page has it.
+// With a token neither matters: foreign pages do not have it.
 func TestAuth_ContentType(t *testing.T) {
 	for name, r := range changing(t) {
 		method, _, _ := strings.Cut(name, " ")
@@ -173,7 +173,7 @@ func TestAuth_ContentType(t *testing.T) {
 	}
 }
 
-// No value of a secret reaches a caller, whichever setting is wrong.
+// Callers never see a secret, whichever setting is wrong.
 func TestMisconfigured_NoSecret(t *testing.T) {
 	for _, name := range settings.Secrets {
 		_, err := settings.Read(func(n string) (string, bool) { return "ftp://MARKER/", n == name })

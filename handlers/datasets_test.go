@@ -76,8 +76,7 @@ func TestUpload(t *testing.T) {
 	}
 }
 
-// TestUpload_Repeated plays clients that repeat an upload because the first answer was an error or got
-// lost: the file must be queued all the same, and once.
+// Clients repeat an upload if the first answer was an error or lost. The file must be queued exactly once.
 func TestUpload_Repeated(t *testing.T) {
 	f := newFixture(t, nil)
 	const path, key = "/api/v1/datasets/sg/news/2026-01-28/raw_0001",

@@ -12,7 +12,7 @@ import (
 var laterDir = contract.DomainDir{Partition: contract.Partition{Country: "sg", Category: "news", Date: "2026-01-29"},
 	Domain: "a.sg"}
 
-// What a collection stored comes as it was received, and not again to a caller that has it.
+// Stored files are sent byte for byte, and not again to a caller that has them.
 func TestDomain_Files(t *testing.T) {
 	f := open(t)
 	for path, want := range map[string][2]string{
@@ -34,7 +34,7 @@ func TestDomain_Files(t *testing.T) {
 	}
 }
 
-// All URLs come once each, best first, whether they stand in the document or in its lists.
+// Every URL is listed once, best first, from the document and its lists.
 func TestDomainURLs(t *testing.T) {
 	f := open(t)
 	random := rand.New(rand.NewPCG(1, 2))
@@ -125,7 +125,7 @@ func TestDomainURLs(t *testing.T) {
 	}
 }
 
-// TestDomainURLs_Discovered: what a collection found stands among the URLs of Research, a page once.
+// Discovered URLs are sorted among those of Research, each page once.
 func TestDomainURLs_Discovered(t *testing.T) {
 	f := open(t)
 	document := func(discovered string) {
@@ -145,7 +145,7 @@ func TestDomainURLs_Discovered(t *testing.T) {
 		t.Fatalf("%d %+v", r.status, r.Error)
 	}
 	const route = "/api/v1/seeds/domains/a.sg/urls"
-	f.shards.frozen[""] = true // what waits there is not of this test
+	f.shards.frozen[""] = true // without the frontier's pages
 	page := get[contract.URLsPage](t, f, "GET", route+"?min_score=0.2", "")
 	if len(page.Unavailable) != 1 || page.Omitted != nil || page.Total != 3 {
 		t.Errorf("unavailable %v, omitted %v, total %d: the state of this document is lost", page.Unavailable,
@@ -170,7 +170,7 @@ func TestDomainURLs_Discovered(t *testing.T) {
 	}
 }
 
-// TestDomain_Partition: a partition may be named in one parameter, as in a key or in short.
+// One parameter can name a partition, as in a key or in short.
 func TestDomain_Partition(t *testing.T) {
 	f := open(t)
 	const domain = "/api/v1/seeds/domains/a.sg"

@@ -49,8 +49,8 @@ func TestDomains_List(t *testing.T) {
 	}
 }
 
-// TestDomains_Excluded: what operators rule out now is excluded in the list, in one domain and among dead
-// letters, whatever excludes it, and is neither collected nor replayed.
+// Currently excluded domains are marked in lists, in details and among dead letters, and are neither collected nor
+// replayed.
 func TestDomains_Excluded(t *testing.T) {
 	for name, exclusion := range map[string]string{
 		"by name":            "domain/a.sg",
@@ -186,7 +186,7 @@ func TestDomain_Collect(t *testing.T) {
 	if r := f.do(t, "POST", "/api/v1/seeds/domains/b.sg/collect", ""); r.status != 503 {
 		t.Errorf("when nothing can be sent: %d", r.status)
 	}
-	// since the first time
+	// From the first request on.
 	if d := get[contract.DomainDetail](t, f, "GET", "/api/v1/seeds/domains/b.sg",
 		""); d.Record.State != contract.Pending {
 		t.Errorf("b.sg is %s", d.Record.State)

@@ -92,7 +92,7 @@ func TestExclusions(t *testing.T) {
 	}
 }
 
-// TestExclusions_Contract: at once, whenever its document was written.
+// Exclusions change an existing document's answer at once.
 func TestExclusions_Contract(t *testing.T) {
 	f := newFixture(t, nil)
 	const key = "prod/country=sg/category=news/date=2026-01-28/a.sg/domain_metadata.json"
@@ -128,7 +128,7 @@ func TestExclusions_Contract(t *testing.T) {
 		t.Fatalf("before: %+v", d)
 	}
 	f.do(t, "PUT", "/api/v1/exclusions/url/https%3A%2F%2Fa.sg%2Fprivate%2F*", "")
-	if w := f.raw(t, "GET", route, "", "If-None-Match", tag); w.Code != 200 { // under the same revision, perhaps
+	if w := f.raw(t, "GET", route, "", "If-None-Match", tag); w.Code != 200 { // even with the same revision
 		t.Errorf("to those who have what was there before: %d", w.Code)
 	}
 	d := show()

@@ -12,7 +12,7 @@ import (
 	"github.com/newsfork/seed-engine/frontier"
 )
 
-// news puts pages into the frontier that are new, and reports that the contract of their domain changed.
+// news puts new pages into the frontier, and reports a changed contract of their domain.
 func news(t *testing.T, f *fixture, domain string, revision int, pages ...frontier.NewPage) {
 	t.Helper()
 	for i := range pages {
@@ -37,7 +37,7 @@ func linksOf(p contract.FeedPage) (urls []string) {
 	return urls
 }
 
-// TestFeed_ReportedNews: what scrapers report is new by the day in its URL, the only date that they can give.
+// Pages reported by scrapers are news by the date in their URL, the only one available.
 func TestFeed_ReportedNews(t *testing.T) {
 	f := open(t)
 	put := `{"urls":[{"url":"https://www.a.sg/list","type":"news"}],"partition_info":{"country":"sg","category":"news","date":"2026-01-28"}}`
@@ -170,7 +170,7 @@ func TestChanges(t *testing.T) {
 	}
 }
 
-// TestDomain_EntryPoints: as its shard has them now; the rest of the answer does not need it.
+// The shard supplies the entry points; the rest of the answer works without it.
 func TestDomain_EntryPoints(t *testing.T) {
 	f := open(t)
 	feed := frontier.NewEntry{NewPage: frontier.NewPage{URL: "https://a.sg/feed"}, Method: "rss", Interval: 7200,
@@ -200,7 +200,7 @@ func TestDomain_EntryPoints(t *testing.T) {
 	}
 }
 
-// TestFeed_FrozenShard: the others are read; what the frozen one has comes when it answers again.
+// The other shards are read; items of the frozen one appear once it answers again.
 func TestFeed_FrozenShard(t *testing.T) {
 	f := open(t)
 	for i := range 12 {

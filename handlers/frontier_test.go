@@ -13,7 +13,7 @@ import (
 	"github.com/newsfork/seed-engine/settings"
 )
 
-// put queues pages of some hosts, and gives what became of them.
+// put queues pages of some hosts and returns the outcome.
 func put(t *testing.T, f *fixture, urls ...string) contract.FrontierPut {
 	t.Helper()
 	list := make([]map[string]string, len(urls))
@@ -38,7 +38,7 @@ func encode(t *testing.T, v any) string {
 	return string(b)
 }
 
-// report reports every item of a lease as answered with a status.
+// report reports every item of a lease with a status.
 func report(t *testing.T, f *fixture, l contract.FrontierLease, status int) contract.FrontierReported {
 	t.Helper()
 	return get[contract.FrontierReported](t, f, "POST", "/api/v1/frontier/report", reportBody(t, l, status))
@@ -71,7 +71,7 @@ func hosts(n int) []string {
 	return urls
 }
 
-// TestFrontier_Scraper goes through what a scraper does: lease, fetch, report, and lease what it found.
+// A scraper leases, fetches, reports, and leases what it found.
 func TestFrontier_Scraper(t *testing.T) {
 	f := newFixture(t, nil)
 	if l := lease(t, f, `{"max":10,"lease_seconds":60}`); len(l.Items) != 0 || l.LeaseID != nil ||
@@ -158,7 +158,7 @@ func TestFrontier_Scraper(t *testing.T) {
 	}
 }
 
-// TestLease_Filters: what is asked for is given and nothing else.
+// A lease has only URLs that pass its filters.
 func TestLease_Filters(t *testing.T) {
 	f := newFixture(t, nil)
 	kr := contract.Partition{Country: "kr", Category: "government", Date: "2026-01-28"}
@@ -184,7 +184,7 @@ func TestLease_Filters(t *testing.T) {
 			[]string{"https://a0.example/1"}},
 	} {
 		got := urlsOf(lease(t, f, c.body))
-		if c.body[len(c.body)-10:] == `"entry"]}` && len(got) == 1 { // either page of the host
+		if c.body[len(c.body)-10:] == `"entry"]}` && len(got) == 1 { // either page of the host is fine
 			got[0] = c.want[0]
 		}
 		if !slices.Equal(got, c.want) {
@@ -233,7 +233,7 @@ func TestReport_Idempotent(t *testing.T) {
 	}
 }
 
-// TestReport_Errors: some errors say more than that there was no answer.
+// Some errors mean more than "no answer".
 func TestReport_Errors(t *testing.T) {
 	f := newFixture(t, nil)
 	urls := hosts(5)
@@ -265,7 +265,7 @@ func TestReport_Errors(t *testing.T) {
 	}
 }
 
-// TestLease_Excluded: not even those that a shard has, which has not heard of the exclusion.
+// Not even a shard that does not know of the exclusion yet leases the URL.
 func TestLease_Excluded(t *testing.T) {
 	f := newFixture(t, nil)
 	put(t, f, "https://a.example/1", "https://www.b.example/1", "https://c.example/private/1", "https://d.example/1")
@@ -288,7 +288,7 @@ func TestLease_Excluded(t *testing.T) {
 	}
 }
 
-// TestLease_Paused: while the pipeline is paused nothing is given out. What was leased can be reported.
+// A paused pipeline leases nothing but accepts reports.
 func TestLease_Paused(t *testing.T) {
 	f := newFixture(t, nil)
 	put(t, f, hosts(2)...)
@@ -308,7 +308,7 @@ func TestLease_Paused(t *testing.T) {
 	}
 }
 
-// TestFrontier_Requests: what is wrong with a request is named, down to the element of a list.
+// Errors name the wrong field, down to the element of a list.
 func TestFrontier_Requests(t *testing.T) {
 	f := newFixture(t, nil)
 	result := func(s string) string {
@@ -426,7 +426,7 @@ func TestFrontier_Requests(t *testing.T) {
 	}
 }
 
-// TestFrontier_Tokens: scrapers need no more than READ_TOKEN.
+// READ_TOKEN is enough for scrapers.
 func TestFrontier_Tokens(t *testing.T) {
 	f := newFixture(t, func(s *settings.Settings) {
 		s.Environment, s.APIToken, s.ReadToken = "production", "secret",
@@ -456,7 +456,7 @@ func TestFrontier_Tokens(t *testing.T) {
 	}
 }
 
-// TestFrontier_FrozenShard: a shard that does not answer keeps the others from nothing, and what it was not given is said.
+// A frozen shard does not affect the others, and the answer names what it missed.
 func TestFrontier_FrozenShard(t *testing.T) {
 	f := newFixture(t, nil)
 	urls := hosts(30)
@@ -521,7 +521,7 @@ func TestFrontier_FrozenShard(t *testing.T) {
 		t.Errorf("hosts: %d %v", len(page.Hosts), page.Unavailable)
 	}
 
-	f.shards.frozen["shard-1"] = false // and the scraper repeats what it sent
+	f.shards.frozen["shard-1"] = false // and the scraper repeats its report
 	if got := get[contract.FrontierReported](t, f, "POST", "/api/v1/frontier/report", body); got.Accepted != 30 ||
 		got.NotTaken != nil {
 		t.Errorf("reported again: %+v", got)
@@ -545,7 +545,7 @@ func TestFrontier_FrozenShard(t *testing.T) {
 	}
 }
 
-// TestFrontier_Operators: what operators see of the frontier, and what they change.
+// Operators' views and changes.
 func TestFrontier_Operators(t *testing.T) {
 	f := newFixture(t, nil)
 	stats := get[contract.FrontierStats](t, f, "GET", "/api/v1/frontier/stats", "")
@@ -635,7 +635,7 @@ func TestFrontier_Operators(t *testing.T) {
 	}
 }
 
-// TestFrontier_DoneURLs: how a page ended is in the counts of its host, since the frontier keeps no more of it than that it was seen.
+// Outcomes of pages are counted by host. The frontier remembers only that a page was seen.
 func TestFrontier_DoneURLs(t *testing.T) {
 	f := newFixture(t, nil)
 	for host, status := range map[string]int{"fine.example": 200, "refused.example": 403} {
@@ -655,7 +655,7 @@ func TestFrontier_DoneURLs(t *testing.T) {
 	}
 }
 
-// TestFrontier_Export: pages of all shards hold every host, and can be restored.
+// Exports of all shards contain every host and can be restored.
 func TestFrontier_Export(t *testing.T) {
 	f, other := newFixture(t, nil), newFixture(t, nil)
 	empty := get[contract.FrontierExport](t, f, "GET", "/api/v1/frontier/shards/shard-0/export", "")

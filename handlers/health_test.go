@@ -37,7 +37,7 @@ func TestReadiness_NotMigrated(t *testing.T) {
 	}
 }
 
-// Anyone may ask whether the engine is ready: that must not cost calls of R2 and D1 without limit.
+// The route is public, so it must not cost calls of R2 and D1 without limit.
 func TestReadiness_Cached(t *testing.T) {
 	f := newFixture(t, nil)
 	var lists, pings atomic.Int32
@@ -76,7 +76,7 @@ func TestReadiness_Cached(t *testing.T) {
 	}
 }
 
-// Callers that hang up at once are no way around it, and say nothing about the stores.
+// Callers that hang up do not get around the limit, and their checks are not taken for failures.
 func TestReadiness_CallerGone(t *testing.T) {
 	f := newFixture(t, nil)
 	lists := 0

@@ -25,7 +25,7 @@ func (o *operation) parameters() (names []string) {
 	return names
 }
 
-// hostileTexts are values that no parameter expects, and the ends of what some do.
+// hostileTexts are values that no parameter expects, and limits of some.
 var hostileTexts = append(hostileCursors, []string{
 	"", " ", "\x00", "'", `"`, `' OR 1=1 --`, "%", "%00", "..", "../..", "\xff\xfe", "\u2028", "é", "a\nb", "*",
 	"null", "true", "false", "NaN", "Infinity", "-0", "0x1p9",
@@ -36,7 +36,7 @@ var hostileTexts = append(hostileCursors, []string{
 	strings.Repeat("a", 20_000), strings.Repeat("9", 400), strings.Repeat("é", 2_000), "0.5.", "1.2.3", strings.Repeat("1.", 300), "!!!!",
 }...)
 
-// hostileCursors are forged ones.
+// hostileCursors are forged cursors.
 var hostileCursors = func() (list []string) {
 	for _, cursor := range []string{
 		"null", "{}", "[]", "1", `""`, "[[[[", `{"p":1,"d":"a.sg"}`, `{"p":9223372036854775807,"d":"\u0000"}`, `{"p":-9223372036854775808,"d":"'"}`, `{"p":1e400}`, `{"p":"1"}`, `{"t":-9223372036854775808,"p":0,"d":""}`,
@@ -49,7 +49,7 @@ var hostileCursors = func() (list []string) {
 	return list
 }()
 
-// hostileValues are JSON values in place of another.
+// hostileValues are JSON values that replace others.
 var hostileValues = []string{
 	"null", "true", "false", "0", "-0", "-1", "1", "1.5", "1e308", "1e-400", "9007199254740993", "9223372036854775807", "-9223372036854775808", "9223372036854775808", `""`, `" "`, `"\u0000"`, `"'"`, `"\ud800"`,
 	`"../../x"`, `"0000-01-01T00:00:00Z"`, `"9999-12-31T23:59:59Z"`, `"0001-01-01T00:00:00Z"`, `"sg"`, `"https://a.sg/1"`, `"http://127.0.0.1/"`, `"https://a.sg/` + "%\\u0000" + `"`, `"` + strings.Repeat("x", 3000) + `"`, `"` + strings.Repeat("é", 1000) + `"`,
@@ -98,7 +98,7 @@ func spoiled(t *testing.T, body string) (list []string) {
 	return list
 }
 
-// bodies have every field of the requests that take some.
+// bodies have every field of their requests.
 var bodies = map[string][]string{
 	"orchestrate":     {`{"country":"sg","category":"news","date":"2026-01-28","force":true}`},
 	"collect":         {`{"country":"sg","category":"news","date":"2026-01-29"}`},
@@ -116,7 +116,7 @@ var bodies = map[string][]string{
 	"resume":     {`{"reason":"over"}`},
 }
 
-// TestRequests_Hostile: no parameter and no body makes the engine fail, or answer what is not described.
+// No parameter or body makes the engine fail or send an undocumented answer.
 func TestRequests_Hostile(t *testing.T) {
 	for path, operations := range openAPI().Paths {
 		for method, o := range operations {
@@ -147,7 +147,7 @@ func TestRequests_Hostile(t *testing.T) {
 						}
 					}
 				}
-				// What stands in the path.
+				// Path parameters.
 				want, got := strings.Split(path, "/"), strings.Split(base, "/")
 				for i := range want {
 					if !strings.HasPrefix(want[i], "{") {

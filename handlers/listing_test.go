@@ -10,7 +10,7 @@ import (
 	"github.com/newsfork/seed-engine/contract"
 )
 
-// TestDatasets_JSON: a listing that is appended says what reflection says of it, whichever of its fields are set.
+// The handwritten encoding of a listing equals that of reflection, whichever fields are set.
 func TestDatasets_JSON(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	maybe := func(s string) *string {

@@ -20,7 +20,7 @@ func TestMetrics(t *testing.T) {
 		w := f.raw(t, "GET", "/metrics", "")
 		return w.Body.String()
 	}
-	f.now = f.now.Add(90 * time.Second) // since then a page of the frontier is due
+	f.now = f.now.Add(90 * time.Second) // a page of the frontier is due since
 	all := text()
 	families := map[string]bool{}
 	for line := range strings.Lines(all) {

@@ -20,7 +20,7 @@ import (
 	"github.com/newsfork/seed-engine/settings"
 )
 
-// described is the part of OpenAPI that the tests read.
+// described is the part of OpenAPI that tests read.
 type described struct {
 	Paths      map[string]map[string]operation
 	Components struct {
@@ -181,7 +181,7 @@ func TestOpenAPI_Routes(t *testing.T) {
 	}
 }
 
-// request is one that succeeds, or whose object does not exist.
+// request is a request that succeeds, or whose object does not exist.
 type request struct{ target, body string }
 
 // requests maps every operation to a request that succeeds, and one that finds nothing if it has a 404.
@@ -236,7 +236,7 @@ var requests = map[string][2]request{
 	"resume":      {{"/api/v1/pipeline/resume", ""}},
 }
 
-// filled is an engine with something of everything.
+// filled returns an engine with an example of everything.
 func filled(t *testing.T) *fixture {
 	t.Helper()
 	f := newFixture(t, func(s *settings.Settings) {
@@ -246,10 +246,10 @@ func filled(t *testing.T) *fixture {
 	return f
 }
 
-// runtimeOnly are answers of the runtime around the handlers: a panic, a deadline, no instance free.
+// runtimeOnly are answers of the runtime: a panic, a deadline, no free instance.
 var runtimeOnly = []string{"500", "504"}
 
-// Every answer that is described can be had, and every one that is had is described.
+// Every described answer occurs, and every answer is described.
 func TestOpenAPI_Answers(t *testing.T) {
 	for path, operations := range openAPI().Paths {
 		for method, o := range operations {
@@ -324,7 +324,7 @@ func TestOpenAPI_Answers(t *testing.T) {
 					f.db.Fail = func() error { return errors.New("down") }
 					send(method, ok, header...)
 				case status == "503" && public:
-					continue // only when no instance is free
+					continue // only without a free instance
 				case status == "503":
 					f.api.Settings.APIToken = ""
 					send(method, ok, header...)
@@ -340,7 +340,7 @@ func TestOpenAPI_Answers(t *testing.T) {
 	}
 }
 
-// With its stores away every operation says so.
+// Every operation reports that its stores are down.
 func TestStores_Failing(t *testing.T) {
 	needs := map[string]string{ // of operations: d1, r2, the frontier's shards, static files
 		"leaseURLs": "r2 shards", "reportURLs": "shards assets", "putURLs": "r2 shards assets",
@@ -395,7 +395,7 @@ func TestOpenAPI_Misconfigured(t *testing.T) {
 	}
 }
 
-// The examples of choices that the API takes are those that it describes.
+// The API accepts the described examples of choices, and only those.
 func TestOpenAPI_DeadLetterChoice(t *testing.T) {
 	schema := compile(t, "/components/schemas/DeadLetterChoice")
 	for body, want := range map[string]bool{
@@ -420,7 +420,7 @@ func TestOpenAPI_DeadLetterChoice(t *testing.T) {
 	}
 }
 
-// The examples of requests and answers are what they are examples of.
+// Examples match their schemas.
 func TestOpenAPI_Examples(t *testing.T) {
 	var doc struct {
 		Paths map[string]map[string]struct {
@@ -459,7 +459,7 @@ func TestOpenAPI_Examples(t *testing.T) {
 	}
 }
 
-// The requests of the frontier are described as they are taken.
+// The frontier's requests are accepted as described.
 func TestOpenAPI_FrontierRequests(t *testing.T) {
 	for _, c := range []struct {
 		name, target, body string

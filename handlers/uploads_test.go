@@ -18,7 +18,7 @@ const chunkPath = "/api/v1/datasets/sg/news/2026-01-28/raw_0001"
 
 var rawFile = contract.RawFile{Partition: place, Name: "raw_0001"}
 
-// The same upload twice is recognised by its content, not by its size.
+// A repeated upload is recognised by its content, not by its size.
 func TestUpload_SameContent(t *testing.T) {
 	f := newFixture(t, nil)
 	f.do(t, "PUT", chunkPath, `[{"a":1}]`)
@@ -30,7 +30,7 @@ func TestUpload_SameContent(t *testing.T) {
 			t.Errorf("%s: %d %s %+v", body, r.status, r.Data, r.Error)
 		}
 	}
-	// What another tool stored in parts has no digest.
+	// Objects stored in parts by another tool have no digest.
 	u, err := f.bucket.Create(t.Context(), rawFile.Key(), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -60,7 +60,7 @@ type listed struct {
 	Rejections   []contract.Rejection
 }
 
-// brokenFile uploads a raw file that was given up.
+// brokenFile uploads a raw file whose message was given up.
 func (f *fixture) brokenFile(t *testing.T) {
 	t.Helper()
 	f.do(t, "PUT", chunkPath+"?orchestrate=true", "broken")
@@ -86,7 +86,7 @@ func (f *fixture) stats(t *testing.T) contract.Status {
 	return get[contract.Status](t, f, "GET", "/api/v1/seeds/status", "")
 }
 
-// Discarding the letter of a raw file ends the file, until another one replaces it.
+// Discarding the letter of a raw file ends the file, until another file replaces it.
 func TestReplace_Discarded(t *testing.T) {
 	f := newFixture(t, nil)
 	f.brokenFile(t)
@@ -138,7 +138,7 @@ func TestReplace_Discarded(t *testing.T) {
 	}
 }
 
-// A replaced file is not ended by what is left of the one before, and settles its dead letters.
+// Leftovers of the previous file do not end a replacement, which settles the previous file's dead letters.
 func TestReplace_DeadLetters(t *testing.T) {
 	f := newFixture(t, nil)
 	f.brokenFile(t)
@@ -153,7 +153,7 @@ func TestReplace_DeadLetters(t *testing.T) {
 	if s := f.stats(t); s.DeadLetters.Stored != 0 || s.DeadLetters.Discarded != 1 || s.Processing.FilesPending != 1 {
 		t.Errorf("%+v", s)
 	}
-	// D1 may have been away then: the letter is older than the file.
+	// If D1 was down, the letter is older than the file.
 	must(t, f.ledger.Record(t.Context(), ledger.Changes{DeadLetters: []ledger.DeadLetter{{
 		MessageID: "late", WorkKey: rawFile.Key(), R2Key: "x", Partition: place,
 		DeadLetterError:   contract.DeadLetterError{ErrorType: contract.Parse, FailedAt: f.now.Add(-time.Hour)},
@@ -167,7 +167,7 @@ func TestReplace_DeadLetters(t *testing.T) {
 	}
 }
 
-// What cannot be parsed is queued again only by force.
+// A malformed file is queued again only by force.
 func TestUpload_BrokenFile(t *testing.T) {
 	f := newFixture(t, nil)
 	f.brokenFile(t)
@@ -183,7 +183,7 @@ func TestUpload_BrokenFile(t *testing.T) {
 	}
 }
 
-// A replacement is queued although the file before it was a minute ago.
+// A replacement is queued even if the previous file was queued a minute ago.
 func TestReplace_InFlight(t *testing.T) {
 	f := newFixture(t, nil)
 	f.brokenFile(t)
@@ -204,7 +204,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// What a checkpoint depends on stays; a checkpoint of the file before counts for nothing.
+// Files with a checkpoint stay. A checkpoint of the previous file does not count.
 func TestReplace_Refused(t *testing.T) {
 	f := newFixture(t, nil)
 	f.do(t, "PUT", chunkPath, "[1]")
@@ -240,7 +240,7 @@ func TestReplace_Refused(t *testing.T) {
 		t.Errorf("nothing to replace: %d %s", r.status, r.Data)
 	}
 
-	// Two replacements at once: one of them is refused.
+	// One of two concurrent replacements is refused.
 	f.bucket.Fail = func(op, key string) error {
 		if op == "put" && key == rawFile.Key() {
 			f.bucket.Fail = nil
@@ -279,7 +279,7 @@ func TestDeleteFile(t *testing.T) {
 	if d := get[map[string]int](t, f, "POST", "/api/v1/seeds/orchestrate", "{}"); d["files_found"] != 0 {
 		t.Errorf("orchestrate: %v", d)
 	}
-	// Its number is free again, and nothing is left of it. A checkpoint may have come late.
+	// The number is free again and nothing is left, even if a checkpoint comes late.
 	f.store(t, rawFile.Checkpoint(), "")
 	if r := f.do(t, "PUT", chunkPath, "[]"); r.status != 201 {
 		t.Errorf("%d %+v", r.status, r.Error)
@@ -292,7 +292,7 @@ func TestDeleteFile(t *testing.T) {
 	}
 }
 
-// Rejected records show where the file is listed, with the first reasons, and in the status.
+// Rejected records show in the listing, with the first reasons, and in the status.
 func TestDatasets_RejectedRecords(t *testing.T) {
 	f := newFixture(t, nil)
 	f.do(t, "PUT", chunkPath, "[1]")

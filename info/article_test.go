@@ -10,7 +10,7 @@ import (
 	"github.com/newsfork/seed-engine/epoch"
 )
 
-// now of the tests: after all dates of the fixtures that are not meant to lie in the future.
+// now is later than all dates of the fixtures that are not meant to be in the future.
 var now = time.Date(2026, 1, 17, 10, 10, 0, 0, time.UTC)
 
 func TestKey(t *testing.T) {
@@ -177,7 +177,7 @@ func TestWindows(t *testing.T) {
 	}
 }
 
-// FuzzAppendPublic: an article is written by hand as it is by reflection.
+// The handwritten encoding of an article equals that of reflection.
 func FuzzAppendPublic(f *testing.F) {
 	for _, s := range []string{"", "기사 🌱", `"<b>" \\ &`, "a\nb\x00\x1f\x7f", "\u2028 \u2027 \u2029 “…”",
 		"\xff \xe2\x80", "\xe2\x80\xa8", "\ufffd"} {

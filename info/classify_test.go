@@ -23,7 +23,7 @@ func TestClassify(t *testing.T) {
 		{AI, Subject{Title: "Startup trains language model on recycling labels",
 			Keywords: []string{"ai", "recycling, ml"}}},
 		{AI, Subject{Title: "Quarterly results", Tag: "artificial intelligence"}},
-		{AI, Subject{Title: "인공지능 시대"}}, // letters as some systems store them, decomposed
+		{AI, Subject{Title: "인공지능 시대"}}, // decomposed letters
 
 		// Keywords within other words, and words that only look like them.
 		{"", Subject{Title: "Every event said to again raise rainfall",
@@ -52,7 +52,7 @@ func TestClassify(t *testing.T) {
 	}
 }
 
-// TestClassify_Ties: the title decides, then the order of the categories.
+// Ties go to the title, then to the order of the categories.
 func TestClassify_Ties(t *testing.T) {
 	if c, _ := Classify(Subject{Title: "solar", Snippet: "recycling and landfill"}); c != Energy {
 		t.Errorf("%s", c)

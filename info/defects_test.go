@@ -9,8 +9,7 @@ import (
 	"testing"
 )
 
-// TestDefectsHaveTests: what docs/info.md names as ruling out the original's eleven defects is there, and every
-// fixture is used.
+// The tests that docs/info.md names for the original's eleven defects exist, and every fixture is used.
 func TestDefectsHaveTests(t *testing.T) {
 	doc, err := os.ReadFile("../docs/info.md")
 	if err != nil {

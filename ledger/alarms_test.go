@@ -13,7 +13,7 @@ import (
 	"github.com/newsfork/seed-engine/ledger"
 )
 
-// finish records domains that were collected at a time: good ones and unreachable ones.
+// finish records collected domains: good and unreachable ones.
 func finish(t *testing.T, l *ledger.Ledger, at time.Time, good, bad int, duration time.Duration) {
 	t.Helper()
 	var c ledger.Changes
@@ -25,7 +25,7 @@ func finish(t *testing.T, l *ledger.Ledger, at time.Time, good, bad int, duratio
 	must(t, l.Record(ctx, c))
 }
 
-// update is a change of an alarm to state, with a notice.
+// update returns a change of an alarm with a notice.
 func update(name, state, id string, at time.Time) []ledger.AlarmUpdate {
 	return []ledger.AlarmUpdate{{Name: name, State: state,
 		Notice: &ledger.AlarmNotice{ID: id, Body: `{"id":"` + id + `"}`, At: epoch.MillisOf(at)}}}
@@ -85,7 +85,7 @@ func TestAlarmReading(t *testing.T) {
 
 func TestAlarmChanges_PostedOnce(t *testing.T) {
 	l := ledger.New(open(t))
-	// Two crons that see the change at once write it once.
+	// Two crons that see a change write it once.
 	var wg sync.WaitGroup
 	for i := range 5 {
 		wg.Go(func() {
@@ -125,7 +125,7 @@ func TestAlarmChanges_PostedOnce(t *testing.T) {
 	claim("nothing is to be posted", 0)
 }
 
-// TestFrontierWindow: counters since the beginning become what was reported within a time.
+// Differences of lifetime counters are the reports within a window.
 func TestFrontierWindow(t *testing.T) {
 	at := func(minute int, answers, faults int64) ledger.FrontierReading {
 		return ledger.FrontierReading{At: noon.Add(time.Duration(minute) * time.Minute), Complete: true,

@@ -10,7 +10,7 @@ import (
 	"github.com/newsfork/seed-engine/ledger"
 )
 
-// Events that run at once never lose a count.
+// Concurrent events never lose a count.
 func TestCounts_Concurrency(t *testing.T) {
 	db := open(t)
 	l := ledger.New(db)

@@ -60,7 +60,7 @@ func TestSQLite(t *testing.T) {
 	}
 }
 
-// The simulator of D1 takes longer parameters than the platform, so this is not in the suite.
+// Not in the suite: the D1 simulator accepts longer parameters than the platform.
 func TestSQLite_ParameterLimit(t *testing.T) {
 	long := strings.Repeat("x", ledger.MaxStringBytes+1)
 	if _, err := open(t).Batch(ctx, []ledger.Statement{{SQL: `SELECT length(?1) AS n`,
@@ -72,7 +72,7 @@ func TestSQLite_ParameterLimit(t *testing.T) {
 	}
 }
 
-// A database that fails, and one that answers what it should not, give errors of one kind.
+// A failing database and one with wrong answers cause errors of one kind.
 func TestLedger_Faults(t *testing.T) {
 	broken := errors.New("D1_ERROR: overloaded")
 	db := open(t)
@@ -103,7 +103,7 @@ func TestLedger_Faults(t *testing.T) {
 	}
 }
 
-// A database of an earlier version, and one to which nothing was applied, are told from one that fails.
+// A database without all migrations is distinguished from one that fails.
 func TestPing_NewestMigration(t *testing.T) {
 	db := open(t)
 	if err := ledger.New(db).Ping(ctx); err != nil {
@@ -128,14 +128,14 @@ func TestPing_NewestMigration(t *testing.T) {
 	}
 }
 
-// answer is a database that always gives the same results, as many as there are statements.
+// answer is a database that returns the same results for every statement.
 type answer []ledger.Result
 
 func (a answer) Batch(_ context.Context, statements []ledger.Statement) ([]ledger.Result, error) {
 	return a[:min(len(a), len(statements))], nil
 }
 
-// recorder keeps the statements that pass.
+// recorder records statements.
 type recorder struct {
 	*sqlite.DB
 	statements []ledger.Statement
@@ -146,7 +146,7 @@ func (r *recorder) Batch(ctx context.Context, statements []ledger.Statement) ([]
 	return r.DB.Batch(ctx, statements)
 }
 
-// TestAppendStatements: statements cross as their texts and the JSON of their parameters.
+// Statements are sent as their texts and the JSON of their parameters.
 func TestAppendStatements(t *testing.T) {
 	statements := []ledger.Statement{
 		{SQL: "SELECT '\"' || ?1,\n\t'\\' <> ?2 & ?3"},

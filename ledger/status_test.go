@@ -12,8 +12,8 @@ import (
 	"github.com/newsfork/seed-engine/ledger"
 )
 
-// What operators look at is found by index, and a status never reads files or domains at all: it
-// takes as long with a million domains as with one.
+// Operators' queries use indexes. A status never reads files or domains, so it takes as long with a million domains
+// as with one.
 func TestQueries_Plans(t *testing.T) {
 	no := false
 	slow := int64(5000)
@@ -25,11 +25,11 @@ func TestQueries_Plans(t *testing.T) {
 	status := func(q ledger.StatusQuery) func(*ledger.Ledger) error {
 		return func(l *ledger.Ledger) error { q.Now = noon; _, err := l.Status(ctx, q); return err }
 	}
-	const rejected = `SEARCH f USING INDEX files_rejected \(partition=\?\)` // of the few files that have any
+	const rejected = `SEARCH f USING INDEX files_rejected \(partition=\?\)` // few files have any
 	for _, c := range []struct {
 		what  string
 		run   func(*ledger.Ledger) error
-		index string // how the table of files or domains is found; "" for not at all
+		index string // access to the table of files or domains; "" for none
 	}{
 		{"status", status(ledger.StatusQuery{}), rejected},
 		{"status of a partition", status(ledger.StatusQuery{Filter: filter, TrendHours: 24}), rejected},
@@ -121,7 +121,7 @@ func (g garbled) Batch(_ context.Context, statements []ledger.Statement) ([]ledg
 	return results, nil
 }
 
-// TestStatus_GarbledRows: rows that are no JSON are a fault of the database, whatever reads them.
+// Rows that are not JSON are a fault of the database for every reader.
 func TestStatus_GarbledRows(t *testing.T) {
 	for _, rows := range []string{"", "nonsense", `[{"files_processed":1}`, `[{"files_processed":1}]]`,
 		`[{"minutes":`} {
@@ -136,8 +136,7 @@ func TestStatus_GarbledRows(t *testing.T) {
 	}
 }
 
-// The time of a status does not grow with the number of domains. How long it takes with a million of
-// them is measured by bench/status.
+// The time of a status does not grow with the number of domains. bench/status measures it with a million.
 func TestStatus_ManyDomains(t *testing.T) {
 	if testing.Short() {
 		t.Skip("fills a database")

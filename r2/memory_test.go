@@ -16,7 +16,7 @@ import (
 
 var ctx = context.Background()
 
-// stepping is a clock that moves a second whenever it is read.
+// stepping is a clock that advances a second with each reading.
 func stepping() func() time.Time {
 	var mu sync.Mutex
 	now := time.Date(2026, 1, 28, 12, 0, 0, 0, time.UTC)
@@ -147,8 +147,7 @@ func TestMemory_Fail(t *testing.T) {
 	}
 }
 
-// As on the platform, pages with metadata end before their limit, so a caller has to look at
-// Truncated.
+// As on the platform, pages with metadata end before their limit, so callers must check Truncated.
 func TestMemory_ShortPages(t *testing.T) {
 	m := r2.NewMemory()
 	for i := range 101 {

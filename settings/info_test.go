@@ -28,7 +28,7 @@ func TestInfo_Defaults(t *testing.T) {
 		s.Feeds != nil || s.Origins != nil || s.CategoryDefault != "" || s.Environment != Development {
 		t.Errorf("%+v", s)
 	}
-	// 48 collections a day, one call a query, stay within the free plan.
+	// 48 collections a day with one call per query stay within the free plan.
 	if calls := 48 * len(s.NewsDataQueries); calls > s.NewsDataDailyLimit {
 		t.Errorf("%d calls a day", calls)
 	}

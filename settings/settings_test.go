@@ -76,7 +76,7 @@ func TestWrongValuesNameTheVariable(t *testing.T) {
 	}
 }
 
-// TestFeedWebhook_NeedsSecret: it is asked over https unless the run is local, and always with a signature.
+// The webhook needs https unless the run is local, and always a secret.
 func TestFeedWebhook_NeedsSecret(t *testing.T) {
 	const secret = "0123456789abcdef"
 	for _, c := range []struct{ environment, url, secret, wrong string }{
@@ -101,7 +101,7 @@ func TestFeedWebhook_NeedsSecret(t *testing.T) {
 	}
 }
 
-// services are the two that have settings: how they are read, and which are secret.
+// services are the two programs with settings.
 var services = map[string]struct {
 	read    func(get func(string) (string, bool)) error
 	secrets []string
@@ -112,7 +112,7 @@ var services = map[string]struct {
 		settings.InfoSecrets},
 }
 
-// names are all variables that a service asks for.
+// names returns all variables that a service reads.
 func names(t *testing.T, read func(get func(string) (string, bool)) error) []string {
 	t.Helper()
 	var asked []string
@@ -122,7 +122,7 @@ func names(t *testing.T, read func(get func(string) (string, bool)) error) []str
 	return asked
 }
 
-// TestErrors_NoSecret: a message about a wrong setting quotes no secret, and of other values at most a line.
+// Error messages contain no secret, and at most a line of other values.
 func TestErrors_NoSecret(t *testing.T) {
 	const marker = "MARKER"
 	wrong := []string{

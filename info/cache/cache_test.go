@@ -131,7 +131,7 @@ func upsert(t *testing.T, s *store.Store, articles ...info.Article) {
 	}
 }
 
-// TestKV_Writes: a category that did not change is written again only for its age.
+// An unchanged category is written again only because of its age.
 func TestKV_Writes(t *testing.T) {
 	s, m := d1(t).store, &cache.Memory{}
 	k := cache.NewKV(m)
@@ -160,8 +160,8 @@ func TestKV_Writes(t *testing.T) {
 	}
 }
 
-// TestKV_LastChange: what is taken back within the minute for which KV may show what was there before is not
-// taken for what was never changed.
+// KV can return the previous value for a minute. A change that is reverted within that minute must not be taken for
+// no change.
 func TestKV_LastChange(t *testing.T) {
 	s, at := d1(t).store, time.Now()
 	m := &cache.Memory{Lag: time.Minute, Now: func() time.Time { return at }}
@@ -196,7 +196,7 @@ func TestKV_LastChange(t *testing.T) {
 	change(time.Second, true)
 	shown(1)
 
-	// A refresher that was killed before it recorded what it wrote.
+	// A refresher that is killed before it records its writes.
 	change(0, false)
 	at = at.Add(2 * time.Minute)
 	if _, err := s.SetDeleted(ctx, "naver_000001", true); err != nil {
@@ -209,15 +209,14 @@ func TestKV_LastChange(t *testing.T) {
 	shown(2)
 }
 
-// killed is a store whose user does not get so far as to record that the cache was filled.
+// killed is a store whose user dies before it records that the cache was filled.
 type killed struct{ cache.Store }
 
 func (killed) SetRefreshed(context.Context, time.Time, map[info.Category]string) error {
 	return errGone
 }
 
-// TestFill_OneRefresher: of readers that miss the cache, at once or as long as KV goes on saying that it has nothing,
-// one fills it.
+// Only one of the readers that miss the cache fills it, even while KV lags.
 func TestFill_OneRefresher(t *testing.T) {
 	for name, c := range map[string]cache.Cache{"kv": cache.NewKV(&cache.Memory{Lag: time.Minute}),
 		"redis": onRedis(t)()} {
@@ -242,7 +241,7 @@ func TestFill_OneRefresher(t *testing.T) {
 	}
 }
 
-// counting counts the pages that are read to fill a cache, which takes a while.
+// counting counts the slow reads of pages for the cache.
 type counting struct {
 	*store.Store
 	mu    sync.Mutex
@@ -259,8 +258,8 @@ func (c *counting) Page(ctx context.Context, q info.Query) (info.Page, error) {
 	return c.Store.Page(ctx, q)
 }
 
-// TestReader_StaleWhileRevalidate: who finds the cache old gets it at once, and one of them all refreshes it
-// afterwards. That is still shown as stale, until there is a collection.
+// Readers of an old cache get it at once, and one of them refreshes it afterwards. It stays marked as stale until
+// the next collection.
 func TestReader_StaleWhileRevalidate(t *testing.T) {
 	for name, c := range map[string]cache.Cache{"kv": kv(t)(), "redis": onRedis(t)()} {
 		t.Run(name, func(t *testing.T) {
@@ -335,8 +334,7 @@ func TestReader_StaleWhileRevalidate(t *testing.T) {
 	}
 }
 
-// TestReader_StoreGone: a cache that has all of a page serves it without the store, but not without a word when that
-// is gone.
+// A cache with all of a page serves it without the store, but marks it.
 func TestReader_StoreGone(t *testing.T) {
 	for name, c := range map[string]cache.Cache{"kv": kv(t)(), "redis": onRedis(t)()} {
 		t.Run(name, func(t *testing.T) {
@@ -393,8 +391,8 @@ func TestReader_StoreGone(t *testing.T) {
 	}
 }
 
-// TestReader_StoreHangs: a store that does not answer is waited for after the answer, and not for long. What the
-// client that goes away leaves unread says nothing of the store.
+// Readers do not wait for a hanging store, and not long after the answer. A client that hangs up does not count
+// against the store.
 func TestReader_StoreHangs(t *testing.T) {
 	s, k := &faulty{Store: d1(t).store}, kv(t)()
 	upsert(t, s.Store.(*store.Store), infotest.Article(info.Naver, 1, time.Now()))
@@ -418,7 +416,7 @@ func TestReader_StoreHangs(t *testing.T) {
 
 var errGone = &contract.Error{Kind: contract.Storage, Message: "gone"}
 
-// faulty is a store that may fail, or never answer, and counts the pages it is asked for.
+// faulty is a store that can fail or hang, and counts its pages.
 type faulty struct {
 	cache.Store
 	err   error
@@ -438,7 +436,7 @@ func (f *faulty) Page(ctx context.Context, q info.Query) (info.Page, error) {
 	return f.Store.Page(ctx, q)
 }
 
-// TestReader_RefreshFails: a cache that cannot be written is tried once a minute, not by every reader.
+// If the cache cannot be written, that is tried once a minute, not by every reader.
 func TestReader_RefreshFails(t *testing.T) {
 	s, m := &counting{Store: d1(t).store}, &cache.Memory{}
 	upsert(t, s.Store, infotest.Article(info.Naver, 1, time.Now()))
@@ -526,7 +524,7 @@ func TestReader_Degraded(t *testing.T) {
 	}
 }
 
-// TestRedis_Keys: keys, types and lifetimes are those of the record.
+// Keys, types and lifetimes are those documented.
 func TestRedis_Keys(t *testing.T) {
 	server := infotest.Redis(t)
 	c, s := client(t, server), d1(t).store
@@ -567,7 +565,7 @@ func TestRedis_Keys(t *testing.T) {
 		t.Error("the lock was taken off by another")
 	}
 
-	// An article that was evicted, and a server that restarts without its data.
+	// An evicted article, and a server that restarts without data.
 	if _, err := c.Do(ctx, []string{"DEL", "news:article:" + a.ID}); err != nil {
 		t.Fatal(err)
 	}
@@ -584,12 +582,12 @@ func TestRedis_Keys(t *testing.T) {
 	}
 }
 
-// TestKV_Bisection: whatever the cursor, a page begins with the first article behind it.
+// With any cursor, a page begins with the first article after it.
 func TestKV_Bisection(t *testing.T) {
 	for _, n := range []int{0, 1, 2, 3, 50, cache.Size} {
 		var list []info.Article
 		for i := range n {
-			// three of each second
+			// Three per second.
 			a := infotest.Article(info.Naver, i, time.UnixMilli(int64(1_700_000_000_000-i/3*1000)))
 			a.ID = fmt.Sprintf("a_%03d", 900-i)
 			a.Title = strings.Repeat("x", i%7*100)

@@ -15,8 +15,7 @@ import (
 	"github.com/newsfork/seed-engine/info/redis"
 )
 
-// TestRedis_Crash: wherever the server goes, and comes back without its data, in the course of
-// filling the cache and reading from it, readers get their page, and never a part of one.
+// Wherever the server crashes and returns without data, during filling or reading, readers get a whole page.
 func TestRedis_Crash(t *testing.T) {
 	server, s := infotest.Redis(t), d1(t).store
 	var list []info.Article

@@ -30,7 +30,7 @@ import (
 
 var ctx = context.Background()
 
-// world is a collector with twins around it: a database, a cache, the web, and a clock that only tests move.
+// world is a collector with twins of its environment, and a clock that only tests advance.
 type world struct {
 	*Collector
 	t     *testing.T
@@ -44,7 +44,7 @@ type world struct {
 	asked   []string
 	busy    int // requests under way
 	busiest int
-	slow    time.Duration // of every page
+	slow    time.Duration // delay of every page
 }
 
 type page struct {
@@ -54,7 +54,7 @@ type page struct {
 	header  http.Header
 	err     error
 	silent  bool // never answers
-	endless bool // begins to answer, and never ends
+	endless bool // begins an answer that never ends
 }
 
 func newWorld(t *testing.T, list ...info.Source) *world {
@@ -123,7 +123,7 @@ func (w *world) Do(ctx context.Context, r *fetch.Request) (*fetch.Response, erro
 	return resp, nil
 }
 
-// late waits for what a transport waits for.
+// late waits like a transport.
 func late(ctx context.Context, timeout time.Duration) error {
 	select {
 	case <-ctx.Done():
@@ -133,7 +133,7 @@ func late(ctx context.Context, timeout time.Duration) error {
 	}
 }
 
-// endless is a body of which a byte comes every second.
+// endless is a body that yields a byte a second.
 type endless struct {
 	ctx    context.Context
 	cancel func()
@@ -250,7 +250,7 @@ func TestCollect(t *testing.T) {
 	}
 }
 
-// TestCollect_DefaultCategory: only where the setting asks for one.
+// The default category applies only if the setting names one.
 func TestCollect_DefaultCategory(t *testing.T) {
 	for _, fallback := range []info.Category{"", info.Environment} {
 		w := newWorld(t, newsData(200, 30, "x"))
@@ -265,7 +265,7 @@ func TestCollect_DefaultCategory(t *testing.T) {
 	}
 }
 
-// TestADay: with the documented schedule a day stays within what the free plan allows.
+// With the documented schedule a day stays within the free plan.
 func TestADay(t *testing.T) {
 	w := newWorld(t, naver("a", "b", "c", "d"), newsData(200, 30, "a", "b", "c"))
 	w.pages[naverURL] = page{body: fixture(t, "naver_empty.json")}
@@ -318,7 +318,7 @@ func TestCollect_UpstreamFailures(t *testing.T) {
 	for name, c := range map[string]struct {
 		answer page
 		class  info.Class
-		again  time.Time // when it is asked again
+		again  time.Time // next call
 		letter bool
 	}{
 		"the quota of the day": {page{status: 429, body: fixture(t, "naver_error_429_quota_010.json")}, info.Spent,
@@ -389,7 +389,7 @@ func TestCollect_BackOff(t *testing.T) {
 	}
 }
 
-// TestTwoAtOnce: of two crons one collects.
+// Only one of two crons collects.
 func TestTwoAtOnce(t *testing.T) {
 	w := newWorld(t, naver("a"))
 	w.pages[naverURL] = page{body: fixture(t, "naver_page1_ok.json")}
@@ -414,7 +414,7 @@ func TestTwoAtOnce(t *testing.T) {
 	}
 }
 
-// TestThumbnailsArePolite: six pages at once, one of a host, none that is not public.
+// At most six pages at once, one per host, public ones only.
 func TestThumbnailsArePolite(t *testing.T) {
 	var items []string
 	add := func(link string) {
@@ -463,7 +463,7 @@ func TestThumbnailsArePolite(t *testing.T) {
 	}
 }
 
-// failing is a database whose batches fail when told so.
+// failing is a database whose batches fail on demand.
 type failing struct {
 	store.DB
 	when func(sql string) bool
@@ -478,8 +478,7 @@ func (f *failing) Batch(ctx context.Context, statements []ledger.Statement) ([]l
 	return f.DB.Batch(ctx, statements)
 }
 
-// TestCollect_Killed: whichever statement is the last one that the database carries out, the next collection
-// completes the work, and nothing is there twice.
+// Whichever statement is the last to take effect, the next collection completes the work without duplicates.
 func TestCollect_Killed(t *testing.T) {
 	rss := `<rss><channel><title>F</title>`
 	for i := range 120 { // three transactions of articles
@@ -496,7 +495,7 @@ func TestCollect_Killed(t *testing.T) {
 		w.run(info.Feed)
 		reached := n
 		db.when = nil
-		w.clock = w.clock.Add(time.Hour) // the lease has ended, and whatever rested has rested
+		w.clock = w.clock.Add(time.Hour) // leases and rests are over
 		if _, err := w.db.Batch(ctx, []ledger.Statement{{SQL: "DELETE FROM news_leases"}}); err != nil {
 			t.Fatal(err)
 		}
@@ -557,8 +556,8 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// TestReplay_Poison: requests that always fail, however many, keep no other from being made again, and neither do
-// those of a source that was turned off.
+// Any number of requests that always fail, or whose source was turned off, must not keep others from being
+// repeated.
 func TestReplay_Poison(t *testing.T) {
 	f := &sources.Feeds{URLs: []string{"https://a.example/rss"}}
 	w := newWorld(t, f)
@@ -594,7 +593,7 @@ func TestReplay_Poison(t *testing.T) {
 	}
 }
 
-// TestReplay_Concurrent: nothing is there twice, and nothing is left.
+// Concurrent replays leave no duplicates and no letters.
 func TestReplay_Concurrent(t *testing.T) {
 	f := &sources.Feeds{URLs: []string{"https://a.example/rss"}}
 	w := newWorld(t, f)
@@ -633,7 +632,7 @@ func TestDaily_Retention(t *testing.T) {
 	}
 }
 
-// TestQuotas_ProvidersCount: when others use the same key, the provider's count is the one that holds.
+// If others use the same key, the provider's count wins.
 func TestQuotas_ProvidersCount(t *testing.T) {
 	w := newWorld(t, newsData(200, 30, "a"))
 	w.pages[newsDataURL] = page{body: fixture(t, "newsdata_empty.json"),
@@ -654,15 +653,14 @@ func TestCollect_CacheGone(t *testing.T) {
 	}
 	w.kv.Fail = nil
 	w.clock = w.clock.Add(5 * time.Minute)
-	w.run(info.Naver) // nothing new, but the cache has not got what came before
+	w.run(info.Naver) // nothing new, but the cache lacks earlier articles
 	if answer, _ := w.Cache.Page(ctx, info.Query{Category: info.All, Limit: 50}); answer == nil ||
 		len(answer.Items) != 10 {
 		t.Errorf("%+v", answer)
 	}
 }
 
-// TestCollect_TooOld: what a source still has, although it is older than what is kept, is not stored day after day, and does
-// not come back once it was taken down and removed.
+// Articles older than the retention are not stored, day after day, and do not return after a takedown.
 func TestCollect_TooOld(t *testing.T) {
 	feed := "https://f.example/rss"
 	w := newWorld(t, &sources.Feeds{URLs: []string{feed}})
@@ -699,7 +697,7 @@ func TestCollect_UnknownCursor(t *testing.T) {
 	}
 }
 
-// TestCollect_RestingFeed: a feed that asks to be left alone is, and the others are asked all the same.
+// A feed's Retry-After is respected, without effect on other feeds.
 func TestCollect_RestingFeed(t *testing.T) {
 	const busy, other = "https://busy.example/rss", "https://other.example/rss"
 	w := newWorld(t, &sources.Feeds{URLs: []string{busy, other}})
@@ -715,7 +713,7 @@ func TestCollect_RestingFeed(t *testing.T) {
 	}
 }
 
-// TestReplay_SpentSource: also when it was the provider that said so, and not what was counted here.
+// Also if the provider, not our count, says so.
 func TestReplay_SpentSource(t *testing.T) {
 	w := newWorld(t, naver("x"))
 	w.pages[naverURL] = page{status: 500}
@@ -729,7 +727,7 @@ func TestReplay_SpentSource(t *testing.T) {
 	}
 }
 
-// TestQuotas_ProvidersCountOfYesterday: what was left before midnight says nothing of the day after, when the articles are stored.
+// Calls left before midnight do not count for the next day, in which the articles are stored.
 func TestQuotas_ProvidersCountOfYesterday(t *testing.T) {
 	w := newWorld(t, newsData(200, 30, "a"))
 	w.clock = time.Date(2026, 1, 17, 23, 59, 50, 0, time.UTC)
@@ -751,8 +749,8 @@ func TestQuotas_ProvidersCountOfYesterday(t *testing.T) {
 	}
 }
 
-// TestRefresh_AfterAnother: what is refreshed while another refresh, which may have read what was stored before, is under
-// way waits for its end, and says so when that does not come.
+// A refresh during another one, which might have read older articles, waits for its end, and reports if that does
+// not come.
 func TestRefresh_AfterAnother(t *testing.T) {
 	w := newWorld(t)
 	a := infotest.Article(info.Feed, 1, w.clock)
@@ -771,7 +769,7 @@ func TestRefresh_AfterAnother(t *testing.T) {
 	}
 	waits := 0
 	w.Sleep = func(context.Context, time.Duration) error {
-		if waits++; waits == 3 { // the other comes to its end
+		if waits++; waits == 3 { // the other one ends
 			if err := w.Cache.Refresh(ctx,
 				[]cache.Feed{{Category: info.All, Articles: before.Articles, Complete: true, CollectedAt: w.clock}},
 				w.clock); err != nil {
@@ -799,9 +797,8 @@ func TestRefresh_AfterAnother(t *testing.T) {
 	}
 }
 
-// TestCollect_SlowUpstreams: providers that are silent, or never come to an end, cost what time they are given, and nothing
-// else: the others are collected, and so is what of the same source came in time. Of more than can be asked in that time
-// it is not always the same that are left out.
+// Silent and endless providers cost only their time limit: other sources, and other answers of the same source, are
+// collected. Feeds beyond the time are not always the same.
 func TestCollect_SlowUpstreams(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var urls []string
@@ -826,7 +823,7 @@ func TestCollect_SlowUpstreams(t *testing.T) {
 			began := time.Now()
 			reports := w.run(info.Naver, info.Feed, info.Seed)
 			if took := time.Since(began); took > 11*time.Minute {
-				t.Errorf("a run took %v", took) // the platform ends an event after 13
+				t.Errorf("a run took %v", took) // the platform's limit is 13 minutes
 			}
 			if run == 1 && (reports[0].Error == "" || reports[1].Error != "" || reports[2].Counts.Inserted != 1) {
 				t.Errorf("%+v", reports)
@@ -845,7 +842,7 @@ func TestCollect_SlowUpstreams(t *testing.T) {
 			}
 		}
 
-		// Their dead letters do not keep what is too old from being removed.
+		// Their dead letters do not delay pruning.
 		old := infotest.Article(info.Feed, 1, w.clock.Add(-w.Retention-time.Hour))
 		if _, err := w.Store.Upsert(ctx, []store.New{{Article: old}}, w.clock); err != nil {
 			t.Fatal(err)

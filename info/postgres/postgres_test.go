@@ -125,7 +125,7 @@ func TestNew_ConnectionStrings(t *testing.T) {
 	}
 }
 
-// TestDB_LyingServer: whatever answers, a batch fails in finite time.
+// Whatever a server answers, a batch fails in finite time.
 func TestDB_LyingServer(t *testing.T) {
 	const (
 		ok    = "R\x00\x00\x00\x08\x00\x00\x00\x00"

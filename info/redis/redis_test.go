@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// speaking makes a client whose server says speech, whatever it is sent.
+// speaking returns a client whose server always answers with speech.
 func speaking(t *testing.T, speech string) *Client {
 	t.Helper()
 	c, err := New("redis://h", func(context.Context, string, bool) (net.Conn, error) {
@@ -38,7 +38,7 @@ func TestClient_Replies(t *testing.T) {
 	}
 }
 
-// TestClient_LyingServer: whatever answers, a call fails in finite time and memory.
+// Whatever a server answers, a call fails in finite time and memory.
 func TestClient_LyingServer(t *testing.T) {
 	for _, speech := range []string{
 		"", "+OK", "+OK\n", "?\r\n", "$9999999999\r\n", "$-2\r\n", "*2000000000\r\n", "$3\r\nab", ":x\r\n",

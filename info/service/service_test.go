@@ -33,12 +33,12 @@ import (
 	"github.com/newsfork/seed-engine/ledger/sqlite"
 )
 
-// world is both Workers on twins, with what they share.
+// world is both Workers on shared twins.
 type world struct {
 	t         *testing.T
 	api       http.Handler
 	collector *service.Collector
-	rebind    func() // both again, after what is bound changed
+	rebind    func() // restarts both after a change of bindings
 	vars      map[string]string
 	bound     map[string]bool
 	log       bytes.Buffer
@@ -101,7 +101,7 @@ func newWorld(t *testing.T, vars map[string]string) *world {
 	return w
 }
 
-// engine marks what goes through the service binding.
+// engine marks requests through the service binding.
 type engine struct{ *world }
 
 func (e engine) Do(ctx context.Context, r *fetch.Request) (*fetch.Response, error) {
@@ -171,7 +171,7 @@ func naver(t *testing.T) string {
 	return string(b)
 }
 
-// TestCrons: each starts its sources, and nothing else.
+// Each cron starts its own sources only.
 func TestCrons(t *testing.T) {
 	w := newWorld(t, map[string]string{
 		"FEEDS": "https://feeds.example/rss", "NAVER_CLIENT_ID": "i", "NAVER_CLIENT_SECRET": "s",
@@ -180,7 +180,7 @@ func TestCrons(t *testing.T) {
 	})
 	w.bound["SEED_ENGINE"] = true
 	for _, c := range []struct{ cron, want string }{
-		{"17 3 * * *", ""}, // replays what failed before
+		{"17 3 * * *", ""}, // replays dead letters
 		{"*/5 * * * *", "openapi.naver.com/v1/search/news.json"},
 		{"*/30 * * * *", "newsdata.io/api/1/latest"},
 		{"*/10 * * * *", "feeds.example/rss bound.seed-engine.example/api/v1/feed"},
@@ -193,7 +193,7 @@ func TestCrons(t *testing.T) {
 	}
 }
 
-// TestCollector_ReadersUnaffected: whatever becomes of the collector, readers get what is stored.
+// Whatever happens to the collector, readers get the stored articles.
 func TestCollector_ReadersUnaffected(t *testing.T) {
 	w := newWorld(t, map[string]string{"FEEDS": "https://feeds.example/rss"})
 	if titles, _ := w.titles(""); len(titles) != 0 {
@@ -297,7 +297,7 @@ func TestOperators(t *testing.T) {
 		t.Error("a secret was told")
 	}
 
-	// An article that is taken down is gone for readers at once.
+	// A deleted article disappears for readers at once.
 	var page struct {
 		Articles []struct{ ID string }
 	}
@@ -306,7 +306,7 @@ func TestOperators(t *testing.T) {
 		t.Fatal(err, len(page.Articles))
 	}
 	id := page.Articles[3].ID
-	for range 2 { // the second time because the first answer was lost
+	for range 2 { // again, as if the first answer was lost
 		if got := ask("DELETE", "/api/v1/info/news/"+id, "", 200); !strings.Contains(got,
 			`"is_deleted":true,"refreshed":true`) {
 			t.Errorf("%s", got)
@@ -339,7 +339,7 @@ func TestAlarms(t *testing.T) {
 	}
 }
 
-// TestTiesOfOneMinute: twelve articles of one minute, as Naver dates them, fill pages of 5, 5 and 2.
+// Twelve articles of one minute, Naver's precision, fill pages of 5, 5 and 2.
 func TestTiesOfOneMinute(t *testing.T) {
 	w := newWorld(t, map[string]string{"NAVER_CLIENT_ID": "i", "NAVER_CLIENT_SECRET": "s", "NAVER_QUERIES": "a"})
 	ties, err := os.ReadFile("../testdata/naver_ties_same_minute.json")
@@ -380,7 +380,7 @@ func TestTiesOfOneMinute(t *testing.T) {
 	}
 }
 
-// TestAlarms_PostedOnce: when they begin and when they end, after each cron.
+// Alarms are posted when they begin and end, after each cron.
 func TestAlarms_PostedOnce(t *testing.T) {
 	w := newWorld(t, map[string]string{"FEEDS": "https://feeds.example/rss",
 		"ALERT_WEBHOOK_URL": "https://hooks.example/s3cret"})
@@ -392,7 +392,7 @@ func TestAlarms_PostedOnce(t *testing.T) {
 		for _, c := range w.posted {
 			got = append(got, c.Alarm+" "+c.Source+" "+c.State)
 		}
-		slices.Sort(got) // changes of one moment are in no order
+		slices.Sort(got) // changes of one moment are unordered
 		if !slices.Equal(got, append([]string{}, want...)) {
 			t.Errorf("%s: posted %v, not %v", what, got, want)
 		}
@@ -436,8 +436,7 @@ func TestAssemble_NothingBound(t *testing.T) {
 	}
 }
 
-// TestService_PostgresAndRedis: the same two Workers with the other store and cache, whose connections end with
-// each event.
+// The same Workers with the other store and cache, whose connections end with each event.
 func TestService_PostgresAndRedis(t *testing.T) {
 	server, address := infotest.Postgres(t)
 	r := infotest.Redis(t)

@@ -18,7 +18,7 @@ import (
 	"github.com/newsfork/seed-engine/info"
 )
 
-// now of the tests is after the fixtures were collected.
+// now is later than the collection of the fixtures.
 var now = time.Date(2026, 1, 17, 10, 10, 0, 0, time.UTC)
 
 func fixture(t *testing.T, name string) []byte {
@@ -30,7 +30,7 @@ func fixture(t *testing.T, name string) []byte {
 	return b
 }
 
-// upstream is an info.Client that answers from a function and remembers the calls.
+// upstream is an info.Client that answers from a function and records calls.
 type upstream struct {
 	answer func(c info.Call) (*info.Answer, error)
 
@@ -157,7 +157,7 @@ func TestNaverEdgeURLs(t *testing.T) {
 		ids[a.ID] = true
 	}
 	if len(ids) != len(merged) || ids["naver_d41d8cd98f00"] {
-		t.Errorf("ids %v", ids) // the last is that of every empty link
+		t.Errorf("ids %v", ids) // the last one belongs to every empty link
 	}
 	articles := byURL(merged)
 	for _, u := range []string{"https://noscheme.example/a", "http://plain.example/a?x=1&y=2",
@@ -237,7 +237,7 @@ func TestNewsData(t *testing.T) {
 	}
 }
 
-// TestPaidPlan: fields that the free plan has as placeholders and strings are lists there.
+// Fields that are placeholders or strings on the free plan are lists on the paid one.
 func TestPaidPlan(t *testing.T) {
 	b := collect(t, newsData("x"), answers(200, []byte(`{"status":"success","results":[
 {"article_id":"a1","link":"https://paid.example/1","title":"Quarterly results","pubDate":"2026-01-17 03:00:00","pubDateTZ":"UTC",
@@ -287,7 +287,7 @@ func TestNewsDataEdges(t *testing.T) {
 			t.Errorf("a placeholder in %+v", a)
 		}
 		if strings.Contains(strings.ToLower(a.Snippet), "paid plans remain") {
-			plans++ // a sentence that mentions plans is no placeholder
+			plans++ // a sentence about plans is not a placeholder
 		}
 	}
 	if plans != 1 {
@@ -366,8 +366,7 @@ func asUpstream(err error, e **info.UpstreamError) (ok bool) {
 	return ok
 }
 
-// TestQueries_OneFails: a query that fails does not lose the others, but a source that refuses is not asked
-// again and again.
+// A failed query does not affect the others, but a source that refuses is not called repeatedly.
 func TestQueries_OneFails(t *testing.T) {
 	page := fixture(t, "naver_page1_ok.json")
 	flaky := &upstream{answer: func(c info.Call) (*info.Answer, error) {
@@ -507,7 +506,7 @@ func TestSeed(t *testing.T) {
 		len(b.State) > 0 || len(b.Failures) != 1 {
 		t.Errorf("%v %s", err, b.State)
 	}
-	// What was read before a failure is kept, and the next collection goes on behind it.
+	// Pages before a failure are kept, and the next collection continues after them.
 	delete(pages, "c1")
 	pages["c1"] = "<html>"
 	if b, err := s.Collect(context.Background(), u, nil, now); err != nil || len(b.Articles) != 1 ||

@@ -53,8 +53,8 @@ func once(t *testing.T, s *store.Store, when string) {
 	}
 }
 
-// TestPostgres_CrashDuringUpsert: wherever the server goes, and comes back, in the course of five
-// transactions, every article is there once in the end, and is found once.
+// Wherever the server crashes and restarts during five transactions, every article is stored and found exactly
+// once.
 func TestPostgres_CrashDuringUpsert(t *testing.T) {
 	server, url := infotest.Postgres(t)
 	open := func(crash *infotest.Crash) *postgres.DB {
@@ -91,7 +91,7 @@ func TestPostgres_CrashDuringUpsert(t *testing.T) {
 	}
 }
 
-// TestPostgres_CrashDuringTakedown: one whose first answer was lost is not taken for one of an article that does not exist.
+// A takedown whose first answer is lost must not report a missing article.
 func TestPostgres_CrashDuringTakedown(t *testing.T) {
 	server, url := infotest.Postgres(t)
 	open := func(crash *infotest.Crash) *store.Store {
@@ -123,8 +123,7 @@ func TestPostgres_CrashDuringTakedown(t *testing.T) {
 	}
 }
 
-// TestPostgres_RestartDuringStatement: of the transaction that runs when the server is restarted nothing is
-// stored, of those before it everything, and the next collection completes the work.
+// A restart during a transaction undoes it and keeps the earlier ones; the next collection completes the work.
 func TestPostgres_RestartDuringStatement(t *testing.T) {
 	server, url := infotest.Postgres(t)
 	db, err := postgres.New(url, server.Dial)
@@ -133,7 +132,7 @@ func TestPostgres_RestartDuringStatement(t *testing.T) {
 	}
 	defer db.Close()
 	migrate(t, db)
-	// The hundredth article, in the fourth transaction, takes until the restart.
+	// The hundredth article, in the fourth transaction, waits for the restart.
 	if err := db.Script(context.Background(), `CREATE FUNCTION stall() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(60); RETURN NEW; END';
 CREATE TRIGGER stall BEFORE INSERT ON news_articles FOR EACH ROW WHEN (NEW.id = 'naver_000099') EXECUTE FUNCTION stall()`); err != nil {
 		t.Fatal(err)
@@ -156,7 +155,7 @@ CREATE TRIGGER stall BEFORE INSERT ON news_articles FOR EACH ROW WHEN (NEW.id = 
 			t.Fatal("the statement does not wait")
 		}
 	}
-	server.Stop() // the collector tries once more, in vain
+	server.Stop() // the collector's one retry fails, too
 	if err := <-failed; contract.KindOf(err) != contract.Storage {
 		t.Errorf("%v", err)
 	}

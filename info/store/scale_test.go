@@ -23,7 +23,7 @@ import (
 	"github.com/newsfork/seed-engine/ledger/sqlite"
 )
 
-// The bench has 500,000, and has the times judged, too, which says nothing of fewer.
+// The bench uses 500,000 and also judges times, which mean nothing with fewer.
 var (
 	scale   = flag.Int("articles", 10_000, "how many articles TestSearch_Cost stores")
 	timed   = flag.Bool("timed", false, "whether TestSearch_Cost judges times")
@@ -34,10 +34,10 @@ var (
 const (
 	maxGrowth = 2                // times the first page, for a page at the end
 	maxSearch = 5                // times a page
-	free      = time.Millisecond // what is not judged: a Worker's way to its database and back takes longer
+	free      = time.Millisecond // shorter than a Worker's round trip to its database, so not judged
 )
 
-// filters are all ways to filter, and the index of D1 that a page of each is read from.
+// filters are all filters, each with the D1 index that a page uses.
 var filters = []struct {
 	info.Query
 	index string
@@ -54,8 +54,7 @@ var filters = []struct {
 		"news_with_image_by_source_category (source=? AND category=?"},
 }
 
-// TestSearch_Cost: whatever the filter, a page is read from an index and costs the same at the end as at the
-// beginning.
+// With any filter, a page uses an index and costs the same at the end as at the beginning.
 func TestSearch_Cost(t *testing.T) {
 	if testing.Short() {
 		t.Skip("fills both stores")
@@ -96,7 +95,7 @@ func TestSearch_Cost(t *testing.T) {
 		s := store.NewD1(db)
 		fill(t, s)
 		p := &plans{DB: db, t: t, prefix: "EXPLAIN QUERY PLAN "}
-		// The bench has searches judged on workerd, by whole requests: SQLite runs here as translated code, which is
+		// The bench judges searches on workerd by whole requests: SQLite runs here as translated code, which is
 		// slower.
 		cost(t, s, func() error { return nil }, store.NewD1(p), newest, 0, func(q *info.Query) {
 			if len(q.Search) == 0 && strings.Contains(p.last, "TEMP B-TREE") ||
@@ -119,13 +118,13 @@ func TestSearch_Cost(t *testing.T) {
 		migrate(t, db)
 		s := store.NewPostgres(db)
 		fill(t, s, store.NewPostgres(open()), store.NewPostgres(open()), store.NewPostgres(open()))
-		if err := db.Script(context.Background(), "VACUUM ANALYZE news_articles"); err != nil { // as its daemon does
+		if err := db.Script(context.Background(), "VACUUM ANALYZE news_articles"); err != nil { // as autovacuum does
 			t.Fatal(err)
 		}
 		p := &plans{DB: db, t: t, prefix: "EXPLAIN ANALYZE "}
-		// A connection belongs to the event that opens it, so each page has one of its own.
+		// Connections belong to events, so each page has its own.
 		cost(t, s, db.Close, store.NewPostgres(p), newest, maxSearch, func(q *info.Query) {
-			const most = 1000 // rows that are read and not shown
+			const most = 1000 // rows read but not shown
 			for _, n := range regexp.MustCompile(`Rows Removed by Filter: (\d+)`).FindAllStringSubmatch(p.last, -1) {
 				if rows, _ := strconv.Atoi(n[1]); rows > most && len(q.Search) == 0 {
 					t.Errorf("%s: %s", describe(q), p.last)
@@ -150,8 +149,8 @@ func describe(q *info.Query) string {
 	return text
 }
 
-// cost reads pages, at the beginning and at the end of everything, and has the plan of each looked at. end is what a
-// Worker does at the end of an event; a search may take so many times as long as a page, 0: as long as it likes.
+// cost reads pages at the beginning and at the end, and checks their plans. end is the end of a Worker's event.
+// search limits the time of a search; 0 means no limit.
 func cost(t *testing.T, s *store.Store, end func() error, explained *store.Store, newest time.Time,
 	search time.Duration, look func(q *info.Query)) {
 	last := info.Cursor{At: epoch.MillisOf(infotest.Deep(*scale, newest))}
@@ -175,7 +174,7 @@ func cost(t *testing.T, s *store.Store, end func() error, explained *store.Store
 			}
 			times = append(times, time.Since(began))
 		}
-		return slices.Min(times) // without what else the machine does
+		return slices.Min(times) // the least disturbed run
 	}
 	var page time.Duration // the first one
 	row := func(what string, first, last, most time.Duration) {
@@ -199,7 +198,7 @@ func cost(t *testing.T, s *store.Store, end func() error, explained *store.Store
 		}
 		row(describe(&f.Query), first, fastest(q), maxGrowth*page)
 	}
-	// Readers wait for a whole request, which is what a search may take several times as long as.
+	// Readers wait for whole requests, so the limit is a multiple of one.
 	var most time.Duration
 	if search > 0 {
 		most = page + (search-1)*max(*request, page)

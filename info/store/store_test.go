@@ -71,7 +71,7 @@ func TestPostgres(t *testing.T) {
 	}
 }
 
-// plans records the statements of a database and explains them.
+// plans records and explains the statements of a database.
 type plans struct {
 	store.DB
 	t      *testing.T
@@ -92,7 +92,7 @@ func (p *plans) Batch(ctx context.Context, statements []ledger.Statement) ([]led
 	return p.DB.Batch(ctx, statements)
 }
 
-// TestPage_Indexes: no query sorts, or begins anywhere but at its cursor.
+// No query sorts, or begins anywhere but at its cursor.
 func TestPage_Indexes(t *testing.T) {
 	p := &plans{DB: openD1(t), t: t, prefix: "EXPLAIN QUERY PLAN "}
 	s := store.NewD1(p)
@@ -119,7 +119,7 @@ func TestPage_Indexes(t *testing.T) {
 	}
 }
 
-// TestSearch_IndexKept: what was indexed before the index was made again is found as before.
+// Articles indexed before a rebuild of the index are still found.
 func TestSearch_IndexKept(t *testing.T) {
 	files := fstest.MapFS{"migrations/0002b_articles.sql": {Data: []byte(`
 INSERT INTO news_articles (id, url, url_key, title, snippet, source, source_name, published_at, created_at, updated_at, search_id)
@@ -169,7 +169,7 @@ func TestStore_ErrorKinds(t *testing.T) {
 	}
 }
 
-// TestUpsert_LongestTexts: a batch of articles with the longest texts is within what D1 takes.
+// A batch of articles with the longest texts is within D1's limits.
 func TestUpsert_LongestTexts(t *testing.T) {
 	var articles []store.New
 	for i := range 50 {

@@ -83,7 +83,7 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// hook keeps what is posted, and compares it with its schema.
+// hook records posts and validates them against the schema.
 type hook struct {
 	t      *testing.T
 	schema *jsonschema.Schema
@@ -131,7 +131,7 @@ func newWatch(t *testing.T) (*watch.Watch, *store.Store, *sqlite.DB, *hook) {
 	}, s, db, h
 }
 
-// TestWatch_Posts fits the schema of the engine's alarms, and follows sources that are turned off.
+// Posts match the schema of the engine's alarms, also for sources that are turned off.
 func TestWatch_Posts(t *testing.T) {
 	w, s, _, h := newWatch(t)
 	if err := s.Fail(t.Context(), info.Naver, "refused", strings.Repeat("가", 500), noon, noon, nil); err != nil {
@@ -156,7 +156,7 @@ func TestWatch_Posts(t *testing.T) {
 	run("it is turned off", 1)
 }
 
-// TestWatch_OneRun: of two crons at the same time one posts, and a killed one delays the next only so long.
+// Only one of two concurrent crons posts. A killed one delays the next only until its lease ends.
 func TestWatch_OneRun(t *testing.T) {
 	w, s, db, h := newWatch(t)
 	for range 3 {

@@ -31,7 +31,7 @@ import (
 
 var noon = time.Date(2026, 1, 28, 12, 0, 0, 0, time.UTC)
 
-// fixture is the readers' API on twins. Every answer that passes through it is compared with its description.
+// fixture is the readers' API on twins. Every answer is compared with its description.
 type fixture struct {
 	*Reading
 	t     *testing.T
@@ -116,7 +116,7 @@ func (f *fixture) page(query string) (p page) {
 	return p
 }
 
-// TestNews_SearchContinues: a page whose search looked far enough says where the next one goes on, in either direction.
+// A page whose search stopped early says where the next one continues, in both directions.
 func TestNews_SearchContinues(t *testing.T) {
 	at := time.Date(2026, 1, 28, 12, 0, 0, 0, time.UTC)
 	place := &info.Cursor{At: 1769500000000}
@@ -141,7 +141,7 @@ func TestNews_SearchContinues(t *testing.T) {
 	}
 }
 
-// described compares an answer with the description of its route.
+// described compares an answer with its route's description.
 func described(t *testing.T, r *http.Request, w *httptest.ResponseRecorder) {
 	t.Helper()
 	var doc struct {
@@ -383,8 +383,8 @@ func TestNews_InvalidParameters(t *testing.T) {
 	if w := f.get("/api/v1/info/nothing"); w.Code != 404 || w.Body.String() != `{"detail":"Not Found"}` {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
-	f.db.fail = io.ErrUnexpectedEOF // the database is not asked
-	// of which PostgreSQL takes the first two for no text
+	f.db.fail = io.ErrUnexpectedEOF // the database is not called
+	// PostgreSQL accepts the first two in no text.
 	for _, id := range []string{"%00", "%ff", strings.Repeat("a", 100)} {
 		if w := f.get("/api/v1/info/news/" + id); w.Code != 404 {
 			t.Errorf("%.10s: %d", id, w.Code)

@@ -68,7 +68,7 @@ func domainStates(t T, db ledger.DB, name string) {
 		{"forced by a second file, collected once",
 			[]ledger.Changes{queued(3, true), news(ledger.DomainChange{Outcome: outcome(4, true)}), queued(3, true)},
 			contract.Processed},
-		// The collector counts a collection that ended after the request as its answer, though it began before.
+		// A collection that ended after the request satisfies it, even if it began before.
 		{"forced while it was being collected",
 			[]ledger.Changes{queued(1, false), queued(3, true),
 				news(ledger.DomainChange{Outcome: outcome(2, true), RequiredSince: at(3), SatisfiedUpTo: at(3)})},
@@ -77,7 +77,7 @@ func domainStates(t T, db ledger.DB, name string) {
 			news(ledger.DomainChange{Outcome: outcome(4, true), SatisfiedUpTo: at(3)})}, contract.Processed},
 	} {
 		query(t, db, `DELETE FROM domains WHERE partition IN (SELECT id FROM partitions WHERE category = ?1)`, name)
-		for range 2 { // as if everything were delivered twice
+		for range 2 { // everything is delivered twice
 			for _, change := range c.changes {
 				record(t, db, change)
 			}
@@ -274,8 +274,7 @@ func domainPages(t T, db ledger.DB, name string) {
 	expect(t, "kind of a wrong cursor", contract.KindOf(err), contract.Validation)
 }
 
-// domainRevisions: the newest revision counts, in whatever order records arrive; what a refresh rewrote changes
-// nothing else.
+// domainRevisions: the newest revision wins in any order of records; a rewrite by a refresh changes nothing else.
 func domainRevisions(t T, db ledger.DB, name string) {
 	p, domain := place(name, "2026-01-28"), strings.ReplaceAll(name, " ", "-")+"-r.sg"
 	collected := outcome(5, true)
@@ -325,8 +324,8 @@ func domainPartitions(t T, db ledger.DB, name string) {
 	expect(t, "records of an unknown domain", len(records), 0)
 }
 
-// counted: a batch counts each of its domains once, however often it names it; what changes nothing leaves the
-// partition's time alone; and what others write is counted by triggers.
+// counted: a batch counts each of its domains once, however often it names it. Without changes the partition's time
+// stays. Triggers count other writes.
 func counted(t T, db ledger.DB, name string) {
 	p, other := place(name, "2026-01-28"), place(name, "2026-01-29")
 	collected := func(p contract.Partition, domain string, second int) ledger.DomainChange {

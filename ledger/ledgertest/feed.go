@@ -7,7 +7,7 @@ import (
 	"github.com/newsfork/seed-engine/ledger"
 )
 
-// feedDelivery uses the one row that there is.
+// feedDelivery uses the only row.
 func feedDelivery(t T, db ledger.DB, _ string) {
 	l := ledger.New(db)
 	read := func() ledger.FeedDelivery {

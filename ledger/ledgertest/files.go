@@ -53,7 +53,7 @@ func fileLife(t T, db ledger.DB, name string) {
 	expect(t, "files finished in the hour", []int64{s.Trend[0].FilesProcessed, s.Trend[0].FilesFailed}, []int64{3, 1})
 }
 
-// An operator discards a file, replaces it, and deletes it; records may come late, and twice.
+// An operator discards, replaces and deletes a file; records arrive late and twice.
 func fileEnded(t T, db ledger.DB, name string) {
 	l := ledger.New(db)
 	p := place(name, "2026-01-28")
@@ -120,7 +120,7 @@ func fileEnded(t T, db ledger.DB, name string) {
 		"resolved_at": float64(at(60).UnixMilli()), "resolved_by": "API_TOKEN"}})
 }
 
-// The status gives examples of rejected records, of the selected partitions and not too many.
+// The status has a limited number of rejected records of the selected partitions.
 func fileRejections(t T, db ledger.DB, name string) {
 	var c ledger.Changes
 	for day := 1; day <= 3; day++ {
@@ -157,7 +157,7 @@ func filesInFlight(t T, db ledger.DB, name string) {
 	must(t, "Queued", l.Queued(ctx, []contract.RawFile{file(other, 2)}, at(70), at(65)))
 	record(t, db, ledger.Changes{Files: []ledger.FileChange{
 		{RawFile: file(p, 2), Processed: at(5)}, {RawFile: file(p, 3), GaveUp: at(5)}, {RawFile: file(p, 6)},
-		{RawFile: file(p, 8), Queued: at(80), Replaced: at(85)}, // the message was about the file before
+		{RawFile: file(p, 8), Queued: at(80), Replaced: at(85)}, // the message belongs to the previous file
 		{RawFile: file(p, 9), Queued: at(60), Replaced: at(60)},
 		{RawFile: file(p, 10), Queued: at(60), GaveUp: at(65), ErrorType: contract.Parse},
 		{RawFile: file(p, 11), Queued: at(0), GaveUp: at(65), ErrorType: contract.Storage},

@@ -6,7 +6,7 @@ import (
 	"github.com/newsfork/seed-engine/ledger"
 )
 
-// frontierReadings belong to a year of their own: readings have no names.
+// frontierReadings uses a year of its own, since readings have no names.
 func frontierReadings(t T, db ledger.DB, _ string) {
 	l := ledger.New(db)
 	then := time.Date(2001, 1, 1, 12, 0, 0, 0, time.UTC)

@@ -20,7 +20,7 @@ type T = cases.T
 
 var must, expect = cases.Must, cases.Expect
 
-// Case is one property. Every string that it stores begins with name, which nothing else may use.
+// Case is one property. Every string that it stores begins with name, which is reserved for it.
 type Case struct {
 	Name string
 	Run  func(t T, db ledger.DB, name string)
@@ -73,7 +73,7 @@ func expectStorage(t T, what string, err error) {
 	cases.ExpectKind(t, what, err, contract.Storage)
 }
 
-// query runs one statement and gives its rows.
+// query runs one statement and returns its rows.
 func query(t T, db ledger.DB, sql string, args ...any) []map[string]any {
 	t.Helper()
 	results, err := db.Batch(ctx, []ledger.Statement{{SQL: sql, Args: args}})
@@ -83,7 +83,7 @@ func query(t T, db ledger.DB, sql string, args ...any) []map[string]any {
 	return rows
 }
 
-// place is the partition of a case: its category is the case's name, which nothing else uses.
+// place returns the partition of a case, whose category is the case's name.
 func place(name, date string) contract.Partition {
 	return contract.Partition{Country: "sg", Category: name, Date: date}
 }
@@ -116,7 +116,7 @@ func outcome(seconds int, reachable bool) *contract.Outcome {
 	return o
 }
 
-// recount compares the numbers that triggers keep with the rows themselves.
+// recount compares the numbers of triggers with the rows.
 func recount(t T, db ledger.DB, name, what string) {
 	t.Helper()
 	const rows = ` FROM partitions AS p WHERE p.category = ?1 ORDER BY p.date`
@@ -235,7 +235,7 @@ func recordAtomic(t T, db ledger.DB, name string) {
 	expect(t, "reasons", got[w], []ledger.Failure{failure(w, "m", 1)})
 }
 
-// failing spoils one statement of every batch.
+// failing breaks one statement of every batch.
 type failing struct {
 	ledger.DB
 	at int
@@ -263,7 +263,7 @@ func manyRecords(t T, db ledger.DB, name string) {
 	l := ledger.New(db)
 	var c ledger.Changes
 	var works []ledger.Work
-	for i := range 250 { // over the number of parameters of a statement
+	for i := range 250 { // more than a statement's parameters
 		w := ledger.Work{Queue: name, Key: fmt.Sprint("raw/country=sg/category=news/date=2026-01-28/", i)}
 		f := failure(w, "m", 1)
 		f.ErrorMessage = strings.Repeat("x", 2000)

@@ -28,8 +28,8 @@ func reconcile(t T, db ledger.DB, name string) {
 			{Partition: p, Domain: "zz.sg", Outcome: outcome(1, true)},
 		},
 	})
-	// The listing shows files 1 and 5 with a checkpoint, 2 and 4 without, up to 8; of the domains all
-	// up to young.sg but gone.sg.
+	// The listing up to file 8 has files 1 and 5 with a checkpoint, 2 and 4 without, and up to young.sg all domains
+	// except gone.sg.
 	found := ledger.Found{
 		Partition: p, Started: at(30), Files: ledger.Range{UpTo: "raw_0008"}, Domains: ledger.Range{UpTo: "young.sg"},
 		Changes: ledger.Changes{

@@ -26,8 +26,8 @@ type T = cases.T
 
 var expectKind = cases.ExpectKind
 
-// Case is one property. It writes only under the prefix dir, which nothing else may use. The bucket
-// has to accept writes of one key in quick succession.
+// Case is one property. It writes only under the prefix dir, which is reserved for it. The bucket must accept
+// writes of one key in quick succession.
 type Case struct {
 	Name string
 	Run  func(t T, b r2.Bucket, dir string)
@@ -416,7 +416,7 @@ func listDelimiterPages(t T, b r2.Bucket, dir string) {
 }
 
 func listMetadata(t T, b r2.Bucket, dir string) {
-	const n = 120 // a page with metadata may be shorter than its limit
+	const n = 120 // pages with metadata can be shorter than their limit
 	putMany(t, b, dir, n, func(i int) *r2.PutOptions {
 		return &r2.PutOptions{Metadata: map[string]string{"number": fmt.Sprint(i), "empty": ""}}
 	})
@@ -495,7 +495,7 @@ func deleteLimit(t T, b r2.Bucket, dir string) {
 	expect(t, "keys left", len(list(t, b, r2.ListOptions{Prefix: dir}).Objects), 0)
 }
 
-// pattern is data in which no two parts are alike.
+// pattern returns data without repeated parts.
 func pattern(n int) []byte {
 	data := make([]byte, n)
 	x := uint32(1)
