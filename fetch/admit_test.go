@@ -46,16 +46,20 @@ func TestAdmission(t *testing.T) {
 	w.fetch(t, "https://a.example/")
 	w.fetch(t, "https://a.example/to-b")
 	for _, target := range []fetch.Target{
-		{URL: "https://a.example/to-busy"}, {URL: "https://busy.example/"}, {URL: "https://a.example/robots.txt", Robots: true},
+		{URL: "https://a.example/to-busy"}, {URL: "https://busy.example/"},
+		{URL: "https://a.example/robots.txt", Robots: true},
 	} {
-		if answer, err := w.session.Fetch(t.Context(), target); !errors.Is(err, fetch.ErrHostBusy) || contract.KindOf(err) != contract.Timeout || len(answer.Content) > 0 {
+		if answer, err := w.session.Fetch(t.Context(), target); !errors.Is(err, fetch.ErrHostBusy) ||
+			contract.KindOf(err) != contract.Timeout || len(answer.Content) > 0 {
 			t.Errorf("%s: %v", target.URL, err)
 		}
 	}
-	if _, err := w.session.Fetch(t.Context(), fetch.Target{URL: "https://b.example/to-forbidden"}); !errors.Is(err, fetch.ErrDisallowed) {
+	if _, err := w.session.Fetch(t.Context(), fetch.Target{URL: "https://b.example/to-forbidden"}); !errors.Is(err,
+		fetch.ErrDisallowed) {
 		t.Error(err)
 	}
-	if want := []string{"a.example", "b.example", "busy.example", "busy.example", "busy.example"}; !slices.Equal(a.asked, want) {
+	if want := []string{"a.example", "b.example", "busy.example", "busy.example",
+		"busy.example"}; !slices.Equal(a.asked, want) {
 		t.Errorf("asked for %v, want %v", a.asked, want)
 	}
 	if slices.ContainsFunc(w.URLs(), func(link string) bool {
@@ -81,24 +85,28 @@ func TestAdmittedLater(t *testing.T) {
 
 // TestALostAdmission ends a request that is under way, and its body; there is no other.
 func TestALostAdmission(t *testing.T) {
-	for name, page := range map[string]fetchtest.Page{"answer": {Latency: time.Minute}, "body": {Reading: time.Minute}} {
+	for name, page := range map[string]fetchtest.Page{"answer": {Latency: time.Minute},
+		"body": {Reading: time.Minute}} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				lease, lose := context.WithCancel(t.Context())
 				a := &admitting{give: fetch.Admission{Lease: lease}}
 				cfg := config()
 				a.configure(&cfg)
-				web := &fetchtest.Web{Clock: fetch.SystemClock(), Pages: map[string]fetchtest.Page{"https://a.example/": page, "https://a.example/2": {}}}
+				web := &fetchtest.Web{Clock: fetch.SystemClock(),
+					Pages: map[string]fetchtest.Page{"https://a.example/": page, "https://a.example/2": {}}}
 				s := fetch.NewSession(cfg, web, fetch.SystemClock(), fetch.NewLimiter(2))
 				began := time.Now()
 				time.AfterFunc(2*time.Second, lose)
-				if _, err := s.Fetch(t.Context(), fetch.Target{URL: "https://a.example/", Whole: true, Once: true}); err == nil {
+				if _, err := s.Fetch(t.Context(), fetch.Target{URL: "https://a.example/", Whole: true,
+					Once: true}); err == nil {
 					t.Error("no error")
 				}
 				if took := time.Since(began); took != 2*time.Second {
 					t.Errorf("it ended after %v", took)
 				}
-				if _, err := s.Fetch(t.Context(), fetch.Target{URL: "https://a.example/2"}); !errors.Is(err, fetch.ErrHostBusy) {
+				if _, err := s.Fetch(t.Context(), fetch.Target{URL: "https://a.example/2"}); !errors.Is(err,
+					fetch.ErrHostBusy) {
 					t.Error(err)
 				}
 				if len(web.Visits()) != 1 || len(a.asked) != 1 {
@@ -112,11 +120,13 @@ func TestALostAdmission(t *testing.T) {
 func TestVisits(t *testing.T) {
 	header := map[string]string{"Retry-After": "90"}
 	w := newWorld(map[string]fetchtest.Page{
-		"https://a.example/": {}, "https://hot.example/": {Status: 429}, "https://later.example/": {Status: 503, Header: header},
-		"https://calm.example/": {Status: 503}, "https://calm.example/2": {}, "https://other.test/": {},
+		"https://a.example/": {}, "https://hot.example/": {Status: 429},
+		"https://later.example/": {Status: 503, Header: header},
+		"https://calm.example/":  {Status: 503}, "https://calm.example/2": {}, "https://other.test/": {},
 	}, func(c *fetch.Config) { c.Retries = 0 })
 	for _, link := range []string{
-		"https://a.example/", "https://hot.example/", "https://later.example/", "https://calm.example/", "https://calm.example/2",
+		"https://a.example/", "https://hot.example/", "https://later.example/", "https://calm.example/",
+		"https://calm.example/2",
 		"https://gone.example/", "https://other.test/",
 	} {
 		_, err := w.session.Fetch(t.Context(), fetch.Target{URL: link, Whole: true})
@@ -137,7 +147,8 @@ func TestVisits(t *testing.T) {
 	if got := w.limiter.Visits(example); !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)
 	}
-	if got := w.limiter.Visits(func(host string) bool { return !example(host) }); len(got) != 1 || got[0].Host != "other.test" {
+	if got := w.limiter.Visits(func(host string) bool { return !example(host) }); len(got) != 1 ||
+		got[0].Host != "other.test" {
 		t.Errorf("elsewhere: %+v", got)
 	}
 }

@@ -9,22 +9,22 @@ import (
 	"github.com/newsfork/seed-engine/contract"
 )
 
-// Answer is what came of a Fetch. Session methods never return a nil one: beside an error it records
-// how far the request got.
+// Answer is the result of a Fetch. Session methods never return nil: after an error it records how far the request
+// got.
 type Answer struct {
-	URL      string        // the URL asked last, in the form of Guard
-	Status   int           // the last status received; 0 when nothing answered
-	Header   http.Header   // belongs to Status; nil when nothing answered
+	URL      string        // requested last, in the form of Guard
+	Status   int           // last status received; 0 if nothing answered
+	Header   http.Header   // received with Status; nil if nothing answered
 	Hops     []Hop         // the redirects followed, in order
-	Requests int           // exchanges made for this answer, retries and redirects counted
-	Retries  int           // of them, those that asked again after a failure
+	Requests int           // requests sent, including retries and redirects
+	Retries  int           // of them, those sent again after a failure
 	Elapsed  time.Duration // from the start of the last answered request to its headers
-	// Body is the content, decoded. It is never nil; it is empty beside an error, for HEAD, 204
-	// and 304. The host stays occupied until it is read to its end or closed.
+	// Body is the decoded content, never nil. It is empty after an error, for HEAD, 204 and 304. The host stays
+	// occupied until Body is read to its end or closed.
 	Body    *Body
-	Content []byte // the whole Body, already read, when Target.Whole
+	Content []byte // the whole Body, if Target.Whole
 
-	answered string // the URL that gave Status
+	answered string // the URL that sent Status
 }
 
 // Hop is one redirect.
@@ -41,11 +41,11 @@ type Body struct {
 	left      int64 // bytes until the cap
 	size      int64
 	truncated bool
-	err       error  // what Read answers from now on
-	done      func() // gives the host's turn back
+	err       error  // of every later Read
+	done      func() // releases the host
 }
 
-// Read implements io.Reader. At the cap it answers io.EOF and cancels what follows.
+// Read implements io.Reader. At the cap it returns io.EOF and cancels the rest.
 func (b *Body) Read(p []byte) (int, error) {
 	if b.err != nil {
 		return 0, b.err
@@ -53,7 +53,7 @@ func (b *Body) Read(p []byte) (int, error) {
 	if len(p) == 0 {
 		return 0, nil
 	}
-	if int64(len(p)) > b.left+1 { // one byte more than allowed shows whether there is more
+	if int64(len(p)) > b.left+1 { // the extra byte shows whether there is more
 		p = p[:b.left+1]
 	}
 	n, err := b.content.Read(p)
@@ -72,16 +72,16 @@ func (b *Body) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Close cancels what was not read and frees the host. It may be called more than once.
+// Close cancels the unread rest and releases the host. It may be called more than once.
 func (b *Body) Close() error {
 	b.end(io.ErrClosedPipe)
 	return nil
 }
 
-// Size is how many bytes were read so far.
+// Size returns the number of bytes read so far.
 func (b *Body) Size() int64 { return b.size }
 
-// Truncated reports, after Read answered io.EOF, that the content goes on beyond the cap.
+// Truncated reports, after Read returned io.EOF, whether the content is longer than the cap.
 func (b *Body) Truncated() bool { return b.truncated }
 
 func (b *Body) end(err error) {
@@ -95,11 +95,12 @@ func (b *Body) end(err error) {
 
 func emptyBody() *Body { return &Body{err: io.EOF} }
 
-// located puts the URL in front of the message of a Transport's error.
+// located prefixes the message of a Transport's error with the URL.
 func located(err error, link string) error {
 	var e *contract.Error
 	if !errors.As(err, &e) {
-		return &contract.Error{Kind: contract.KindOf(err), Op: "fetch.Session", Message: link + " was not fetched", Err: err}
+		return &contract.Error{Kind: contract.KindOf(err), Op: "fetch.Session", Message: link + " was not fetched",
+			Err: err}
 	}
 	c := *e
 	c.Op, c.Message = "fetch.Session", link+": "+e.Message

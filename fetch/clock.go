@@ -8,12 +8,12 @@ import (
 // Clock measures time and waits.
 type Clock interface {
 	Now() time.Time
-	// Sleep returns after d, or with the error of ctx as soon as that is done.
+	// Sleep returns after d, or with the error of ctx once that is done.
 	Sleep(ctx context.Context, d time.Duration) error
 }
 
-// SystemClock returns the clock of the machine, for programs outside of a Worker: there Go's timers end
-// with the event in which they were set.
+// SystemClock returns the machine's clock, for native programs. In a Worker, Go's timers end with the event in which
+// they were set.
 func SystemClock() Clock { return systemClock{} }
 
 type systemClock struct{}

@@ -24,7 +24,8 @@ func TestExcluded(t *testing.T) {
 	})
 	w.fetch(t, "https://a.example/")
 	for _, url := range []string{"https://a.example/private", "https://a.example/to-b", "https://b.example/"} {
-		if a, err := w.session.Fetch(t.Context(), fetch.Target{URL: url}); !errors.Is(err, fetch.ErrExcluded) || errors.Is(err, fetch.ErrDisallowed) {
+		if a, err := w.session.Fetch(t.Context(), fetch.Target{URL: url}); !errors.Is(err, fetch.ErrExcluded) ||
+			errors.Is(err, fetch.ErrDisallowed) {
 			t.Errorf("%s: %+v, %v", url, a, err)
 		}
 	}
@@ -37,7 +38,8 @@ func TestExcluded(t *testing.T) {
 func TestOriginExcluded(t *testing.T) {
 	for alt, want := range map[string]error{"": fetch.ErrExcluded, "www.d.example": fetch.ErrReset} {
 		w := newWorld(map[string]fetchtest.Page{
-			"https://www.d.example/robots.txt": fetchtest.Fail(fetch.ErrReset), "http://www.d.example/robots.txt": fetchtest.Fail(fetch.ErrReset),
+			"https://www.d.example/robots.txt": fetchtest.Fail(fetch.ErrReset),
+			"http://www.d.example/robots.txt":  fetchtest.Fail(fetch.ErrReset),
 		}, func(c *fetch.Config) {
 			c.Excluded = func(url string) bool { return !strings.Contains(url, "//www.") }
 		})

@@ -13,28 +13,26 @@ import (
 	"github.com/newsfork/seed-engine/markup"
 )
 
-// ErrUnsafe marks URLs that the Guard refuses.
+// ErrUnsafe is returned for URLs that Guard refuses.
 var ErrUnsafe = errors.New("unsafe URL")
 
-// maxURL is the length of a URL beyond which it is refused.
+// maxURL is the length of the longest URL that is accepted.
 const (
 	maxURL  = contract.MaxLinkBytes
 	tooLong = "it is longer than 8000 bytes"
 )
 
-// Guard reads an absolute URL and returns it in the one form that is requested: lower-case scheme
-// and host, the host in A-labels without a final dot, no default port, a path, no fragment, nothing
-// left to read in two ways. It refuses (kind Validation, matching ErrUnsafe) everything that could reach
-// anything but a public website:
+// Guard parses an absolute URL and returns it in the form that is requested: lower-case scheme and host, the host in
+// A-labels without a final dot, no default port, a path, no fragment. It returns an error of kind Validation that
+// matches ErrUnsafe for a URL that might reach anything but a public website:
 //   - schemes other than http and https, ports other than 80 and 443, user information;
 //   - IP addresses in every spelling that URL parsers accept (127.1, 0x7f000001, 2130706433, full-width
 //     digits, IPv6): a host whose last label is a number is one (url.spec.whatwg.org, "ends in a number");
-//   - names of a single label, public suffixes themselves, and names under a top-level domain that
-//     is not on the public suffix list, which leaves out every private-use one (.internal, .local, .lan,
-//     .corp, …), and under .onion and .arpa, which are.
+//   - names of a single label, public suffixes, .onion and .arpa, and names under a top-level domain that is not on the
+//     public suffix list, such as .internal, .local, .lan and .corp.
 //
-// example and test are let through although no one can register there: RFC 6761 (6.2, 6.5) keeps both
-// out of every network for documentation and tests, and asks applications not to treat them as special.
+// It accepts .example and .test: RFC 6761 (6.2, 6.5) reserves them for documentation and tests, and asks applications
+// not to treat them as special.
 func Guard(raw string) (*url.URL, error) {
 	u, err := parse(raw)
 	if err != nil {
@@ -103,8 +101,8 @@ func guarded(u *url.URL, raw string) (*url.URL, error) {
 	return &g, nil
 }
 
-// withoutDots removes the dot segments of a path, encoded ones too, as the platform does when it sends the request. What
-// robots.txt and operators forbid is looked for in the path that will be asked for.
+// withoutDots removes the dot segments of a path, encoded ones too, as the platform does when it sends the request.
+// Otherwise robots.txt and exclusions would be matched against another path than the one requested.
 func withoutDots(u *url.URL) {
 	path := u.EscapedPath()
 	if !strings.Contains(path, "/.") && !strings.Contains(strings.ToLower(path), "/%2e") {
@@ -116,7 +114,7 @@ func withoutDots(u *url.URL) {
 	}
 }
 
-// canonicalHost returns the host in lower-case A-labels, or why it is none.
+// canonicalHost returns the host in lower-case A-labels, or the reason why it is invalid.
 func canonicalHost(host string) (name, why string) {
 	switch {
 	case strings.Contains(host, ":"):
@@ -131,7 +129,7 @@ func canonicalHost(host string) (name, why string) {
 	return name, ""
 }
 
-// private says why a canonical host is not that of a public website; "" when it may be one.
+// private returns why a canonical host cannot be a public website, or "".
 func private(host string) string {
 	dot := strings.LastIndexByte(host, '.')
 	top := host[dot+1:]
@@ -141,19 +139,19 @@ func private(host string) string {
 	case dot < 0:
 		return "its host is a single label"
 	case top == "onion" || top == "arpa":
-		return "." + top + " is no part of the public web"
+		return "." + top + " is not part of the public web"
 	}
 	suffix, listed := publicsuffix.PublicSuffix(host)
 	switch {
 	case suffix == host:
-		return "its host is a public suffix, under which sites are, and no site itself"
+		return "its host is a public suffix, not a site"
 	case !listed && !strings.Contains(suffix, ".") && top != "example" && top != "test":
 		return "." + top + " is not a public top-level domain"
 	}
 	return ""
 }
 
-// Registrable returns the registrable domain of a canonical host, or the host where it has none.
+// Registrable returns the registrable domain of a canonical host, or the host if it has none.
 func Registrable(host string) string {
 	if d, err := publicsuffix.EffectiveTLDPlusOne(host); err == nil {
 		return d
@@ -161,9 +159,9 @@ func Registrable(host string) string {
 	return host
 }
 
-// tidy percent-encodes what real links contain although RFC 3986 does not allow it, as browsers do:
-// spaces, quotes, non-ASCII bytes and stray percent signs. (In a host url.Parse undoes it for
-// non-ASCII bytes, and fails for all others.)
+// tidy percent-encodes, as browsers do, the bytes of real links that RFC 3986 does not allow: spaces, quotes,
+// non-ASCII bytes and stray percent signs. In a host url.Parse decodes non-ASCII bytes again, and fails for all
+// others.
 func tidy(raw string) string {
 	raw = strings.Trim(raw, " \t\r\n\f")
 	first := strings.IndexFunc(raw, func(r rune) bool { return r >= 0x80 || strings.ContainsRune(untidy, r) })

@@ -11,17 +11,16 @@ import (
 	"github.com/newsfork/seed-engine/contract"
 )
 
-// MaxConnections is how many operations of one event may wait for an answer at once: requests for their headers,
-// calls of stores and queues. The platform makes the seventh wait in turn, its timeout running
+// MaxConnections caps the operations of one event that wait for an answer at once: requests for their headers, and
+// calls of stores and queues. The platform queues a seventh while its timeout runs
 // (developers.cloudflare.com/workers/platform/limits/#simultaneous-open-connections).
 const MaxConnections = 6
 
-// Limiter is what the sessions of one event share: the connections that wait for an answer,
-// and the turns of hosts, so that two domains that redirect to one host do not meet there. It is
-// safe for concurrent use.
+// Limiter is shared by the sessions of one event. It holds the connections that wait for an answer, and the turns of
+// hosts, so that two domains that redirect to one host are polite to it together. It is safe for concurrent use.
 type Limiter struct {
 	connections chan struct{}
-	fetches     chan struct{} // of them, those of requests: one is left to the stores, which answer sooner than slow hosts
+	fetches     chan struct{} // of them, those of requests: slow hosts leave one to the stores
 	mu          sync.Mutex    // guards hosts and every host's times
 	hosts       map[string]*host
 }
@@ -31,8 +30,7 @@ func NewLimiter(n int) *Limiter {
 	return &Limiter{connections: make(chan struct{}, n), fetches: make(chan struct{}, n-1), hosts: map[string]*host{}}
 }
 
-// Connect waits for a connection for a call that is no request of a session. release gives it back, when the
-// call has its answer.
+// Connect waits for a connection for a call of a store. Call release when it has its answer.
 func (l *Limiter) Connect(ctx context.Context) (release func(), err error) {
 	if err := acquire(ctx, l.connections); err != nil {
 		return nil, err
@@ -40,7 +38,7 @@ func (l *Limiter) Connect(ctx context.Context) (release func(), err error) {
 	return func() { <-l.connections }, nil
 }
 
-// connectFetch is Connect for a request.
+// connectFetch is like Connect for a request.
 func (l *Limiter) connectFetch(ctx context.Context) (free func(), err error) {
 	if err := acquire(ctx, l.fetches); err != nil {
 		return nil, err
@@ -56,28 +54,28 @@ func (l *Limiter) connectFetch(ctx context.Context) (free func(), err error) {
 	}, nil
 }
 
-// host is the state of one host name during the event. The token in turn is the right to ask it.
+// host is the state of one host name during the event.
 type host struct {
-	turn      chan struct{}
+	turn      chan struct{} // a semaphore for its requests
 	last      time.Time     // end of the last request, the body included
-	delay     time.Duration // its Crawl-delay, or what it was slowed down to
-	readyAt   time.Time     // because of what was asked before this event
+	delay     time.Duration // its Crawl-delay, or the longer delay of the frontier
+	readyAt   time.Time     // because of requests before this event
 	notBefore time.Time     // from its Retry-After
 	learned   Visit
 }
 
-// Visit is what an event learned of a host, for all that ask it afterwards.
+// Visit is what an event learned about a host, for those that send requests to it later.
 type Visit struct {
 	Host          string
-	AskedAt       time.Time     // end of the last request, the body included; zero: it was not asked
-	Delay         time.Duration // its Crawl-delay, 0 without one; only where RobotsExpires is set
-	RobotsExpires time.Time     // when its robots.txt is to be read again; zero: it was not read
-	RetryAt       time.Time     // what its last Retry-After asks for; zero without one
+	AskedAt       time.Time     // end of the last request, the body included; zero for none
+	Delay         time.Duration // its Crawl-delay, 0 without one; only if RobotsExpires is set
+	RobotsExpires time.Time     // when its robots.txt expires; zero if it was not read
+	RetryAt       time.Time     // by its last Retry-After; zero without one
 	Throttled     bool          // its last answer was 429 or 503
 	Unresolved    bool          // its name does not resolve
 }
 
-// Visits returns what was learned of the hosts for which belongs returns true.
+// Visits returns what was learned about the hosts for which belongs returns true.
 func (l *Limiter) Visits(belongs func(host string) bool) []Visit {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -93,8 +91,8 @@ func (l *Limiter) Visits(belongs func(host string) bool) []Visit {
 	return visits
 }
 
-// ReadyAt returns when all of the hosts for which belongs returns true may be asked again that were asked
-// before; interval is that of Config.
+// ReadyAt returns when all hosts are ready for the next request to which this event sent one, and for which belongs
+// returns true. interval is Config.Interval.
 func (l *Limiter) ReadyAt(interval time.Duration, belongs func(host string) bool) (at time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -129,7 +127,7 @@ func (l *Limiter) host(name string) *host {
 	return h
 }
 
-// due is when h may be asked again for the sake of politeness.
+// due returns when the pause after the last request is over.
 func (h *host) due(interval time.Duration) time.Time {
 	due := h.readyAt
 	if pause := max(interval, h.delay); pause > 0 && !h.last.IsZero() {
@@ -140,8 +138,7 @@ func (h *host) due(interval time.Duration) time.Time {
 	return due
 }
 
-// tick is the grain of the platform's clock. A time it gives may lie that much in the past, so a
-// pause measured with it must be longer by as much.
+// tick is the resolution of the platform's clock. Its time may be that old, so pauses are longer by a tick.
 const tick = time.Millisecond
 
 func (l *Limiter) times(h *host, interval time.Duration) (due, notBefore time.Time) {
@@ -150,7 +147,7 @@ func (l *Limiter) times(h *host, interval time.Duration) (due, notBefore time.Ti
 	return h.due(interval), h.notBefore
 }
 
-// delay is the pause that h wants after a request of this event, 0 before the first one.
+// delay returns the pause that h wants after a request of this event, or 0 before the first one.
 func (l *Limiter) delay(h *host) time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -160,7 +157,7 @@ func (l *Limiter) delay(h *host) time.Duration {
 	return h.delay
 }
 
-// admit takes over what was known of h before this event.
+// admit applies the frontier's terms to h.
 func (l *Limiter) admit(h *host, a Admission) {
 	l.learn(h, func() {
 		h.delay = max(h.delay, a.Delay)
@@ -170,8 +167,7 @@ func (l *Limiter) admit(h *host, a Admission) {
 	})
 }
 
-// answered takes from an answer whether the host wants to be asked less. A host that says for how long
-// it wants no request is left alone until then.
+// answered notes whether a response throttles us, and for how long.
 func (l *Limiter) answered(h *host, resp *Response, now time.Time) {
 	refused := resp.Status == http.StatusTooManyRequests || resp.Status == http.StatusServiceUnavailable
 	pause, stated := RetryAfter(resp.Header.Get("Retry-After"), resp.Header.Get("Date"), now)
@@ -185,13 +181,13 @@ func (l *Limiter) answered(h *host, resp *Response, now time.Time) {
 	})
 }
 
-// leave ends the turn of a request that ended now.
+// leave ends the turn of a request.
 func (l *Limiter) leave(h *host, now time.Time) {
 	l.learn(h, func() { h.last, h.learned.AskedAt = now, now })
 	release(h.turn)
 }
 
-// tryAcquire takes room in c, a semaphore, if there is any.
+// tryAcquire acquires the semaphore c if it is free.
 func tryAcquire(c chan struct{}) bool {
 	select {
 	case c <- struct{}{}:
@@ -201,7 +197,7 @@ func tryAcquire(c chan struct{}) bool {
 	}
 }
 
-// acquire waits for room in c.
+// acquire waits for the semaphore c.
 func acquire(ctx context.Context, c chan struct{}) error {
 	select {
 	case c <- struct{}{}:

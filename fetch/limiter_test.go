@@ -51,7 +51,8 @@ func TestSlots(t *testing.T) {
 			wg.Go(func() {
 				s := fetch.NewSession(config(), transport, clock, limiter)
 				defer s.Close()
-				a, err := s.Fetch(t.Context(), fetch.Target{URL: fmt.Sprintf("https://h%d.example/", i), Timeout: 4 * time.Second, Whole: true})
+				a, err := s.Fetch(t.Context(), fetch.Target{URL: fmt.Sprintf("https://h%d.example/", i),
+					Timeout: 4 * time.Second, Whole: true})
 				if err != nil || a.Requests != 1 {
 					t.Errorf("%d: %+v, %v", i, a, err)
 				}
@@ -61,7 +62,8 @@ func TestSlots(t *testing.T) {
 		if transport.maxWaiting != 5 {
 			t.Errorf("%d requests waited at once", transport.maxWaiting)
 		}
-		if took := time.Since(start); took != 9500*time.Millisecond { // three rounds of 3 s; bodies are read beside them
+		// three rounds of 3 s; bodies are read beside them
+		if took := time.Since(start); took != 9500*time.Millisecond {
 			t.Errorf("took %v", took)
 		}
 	})
@@ -71,7 +73,8 @@ func TestSlots(t *testing.T) {
 func TestSessionsMeetAtOneHost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		clock := fetch.SystemClock()
-		pages := map[string]fetchtest.Page{"https://shared.example/": {Body: "x", Latency: 100 * time.Millisecond, Reading: 2 * time.Second}}
+		pages := map[string]fetchtest.Page{"https://shared.example/": {Body: "x", Latency: 100 * time.Millisecond,
+			Reading: 2 * time.Second}}
 		for i := range 8 {
 			pages[fmt.Sprintf("https://h%d.example/", i)] = fetchtest.Redirect(302, "https://shared.example/")
 		}
@@ -83,7 +86,8 @@ func TestSessionsMeetAtOneHost(t *testing.T) {
 			wg.Go(func() {
 				s := fetch.NewSession(config(), web, clock, limiter)
 				defer s.Close()
-				a, err := s.Fetch(t.Context(), fetch.Target{URL: fmt.Sprintf("https://h%d.example/", i), Timeout: 10 * time.Second})
+				a, err := s.Fetch(t.Context(), fetch.Target{URL: fmt.Sprintf("https://h%d.example/", i),
+					Timeout: 10 * time.Second})
 				if err != nil {
 					t.Error(err)
 					return
@@ -106,7 +110,8 @@ func TestSessionsMeetAtOneHost(t *testing.T) {
 	})
 }
 
-// Requests never take the last connection: calls of the stores, which answer sooner, get it at once, and wait only for each other.
+// Requests never take the last connection: calls of the stores, which answer sooner, get it at once, and wait only
+// for each other.
 func TestConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		clock := fetch.SystemClock()
@@ -122,7 +127,8 @@ func TestConnections(t *testing.T) {
 			wg.Go(func() {
 				s := fetch.NewSession(cfg, transport, clock, limiter)
 				defer s.Close()
-				if _, err := s.Fetch(t.Context(), fetch.Target{URL: fmt.Sprintf("https://h%d.example/", i)}); err != nil {
+				if _, err := s.Fetch(t.Context(), fetch.Target{URL: fmt.Sprintf("https://h%d.example/",
+					i)}); err != nil {
 					t.Error(err)
 				}
 			})
@@ -166,7 +172,8 @@ func TestNoDeadlock(t *testing.T) {
 		clock := fetch.SystemClock()
 		web := &fetchtest.Web{Clock: clock, Pages: map[string]fetchtest.Page{
 			"https://a.example/": {Body: "x"}, "https://b.example/": {Body: "x"},
-			"https://a.example/x": fetchtest.Redirect(301, "https://b.example/"), "https://b.example/x": fetchtest.Redirect(301, "https://a.example/"),
+			"https://a.example/x": fetchtest.Redirect(301, "https://b.example/"),
+			"https://b.example/x": fetchtest.Redirect(301, "https://a.example/"),
 		}}
 		limiter := fetch.NewLimiter(2)
 		var wg sync.WaitGroup
@@ -175,7 +182,8 @@ func TestNoDeadlock(t *testing.T) {
 				s := fetch.NewSession(config(), web, clock, limiter)
 				defer s.Close()
 				for _, path := range []string{"", "x", "", "x"} {
-					if _, err := s.Fetch(t.Context(), fetch.Target{URL: "https://" + own + ".example/" + path}); err != nil {
+					if _, err := s.Fetch(t.Context(),
+						fetch.Target{URL: "https://" + own + ".example/" + path}); err != nil {
 						t.Error(err)
 					}
 				}
@@ -202,7 +210,8 @@ func TestWaitingPastTheWall(t *testing.T) {
 		cfg.MaxWall, cfg.Interval = time.Minute, 0
 		s := fetch.NewSession(cfg, web, clock, limiter)
 		time.AfterFunc(2*time.Minute, holder.Close)
-		if a, err := s.Fetch(t.Context(), fetch.Target{URL: "https://a.example/"}); !errors.Is(err, fetch.ErrDeadline) || a.Requests != 0 {
+		if a, err := s.Fetch(t.Context(), fetch.Target{URL: "https://a.example/"}); !errors.Is(err,
+			fetch.ErrDeadline) || a.Requests != 0 {
 			t.Errorf("%+v, %v", a, err)
 		}
 	})
@@ -237,7 +246,8 @@ func TestPanicInTheTransport(t *testing.T) {
 func TestWaitingEndsWithItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		clock := fetch.SystemClock()
-		web := &fetchtest.Web{Clock: clock, Pages: map[string]fetchtest.Page{"https://a.example/": {Body: "x"}, "https://b.example/": fetchtest.Hang()}}
+		web := &fetchtest.Web{Clock: clock, Pages: map[string]fetchtest.Page{"https://a.example/": {Body: "x"},
+			"https://b.example/": fetchtest.Hang()}}
 		limiter := fetch.NewLimiter(2)
 		holder := fetch.NewSession(config(), web, clock, limiter)
 		if _, err := holder.Fetch(t.Context(), fetch.Target{URL: "https://a.example/"}); err != nil {

@@ -14,17 +14,16 @@ type Origin struct {
 	HTTPS  bool    // some host of the domain answered over https
 }
 
-// Origin finds out where domain answers by asking for path, usually /robots.txt. It tries
-// https://domain, http://domain, https://alt, http://alt in this order until one answers with any
-// status; alt, the host of one of its URLs, may be empty. A name that does not resolve is not asked over http.
+// Origin finds where domain answers by requesting path, usually /robots.txt. It tries https://domain, http://domain,
+// https://alt and http://alt until one answers with any status. alt is the host of one of the domain's URLs, or
+// empty. A name that does not resolve is not tried over http.
 //
-// A dead domain costs no more than these four requests and Retries more: candidates that fail
-// below HTTP are not retried one by one; when all have failed, the retries go to the first one whose
-// name may resolve. Once a candidate has answered, redirects and retries go on as in Fetch, with
-// t (its URL is ignored). The origin follows redirects that keep the path and stay within the
-// registrable domain, such as from the bare domain to its www host.
+// A dead domain costs at most these four requests and Retries more: if all candidates fail below HTTP, only the first
+// one whose name might resolve is retried. Once a candidate has answered, redirects and retries continue as in Fetch
+// with t, whose URL is ignored. The origin follows redirects that keep the path and stay within the registrable
+// domain, such as from the bare domain to its www host.
 //
-// The error is that of the Answer. When nothing answered, the Origin is https://domain.
+// The error is that of the Answer. If nothing answered, the Origin is https://domain.
 func (s *Session) Origin(ctx context.Context, domain, alt, path string, t Target) (*Origin, error) {
 	s.open.Close()
 	a := &Answer{Body: emptyBody()}
@@ -40,7 +39,7 @@ func (s *Session) Origin(ctx context.Context, domain, alt, path string, t Target
 				failed = append(failed, failure{err: err})
 				break
 			}
-			r := &run{Session: s, ctx: ctx, target: t, answer: a, probe: true}
+			r := &chain{Session: s, ctx: ctx, target: t, answer: a, probe: true}
 			err = r.follow(u)
 			if a.Status != 0 {
 				return s.origin(domain, path, a), err
@@ -57,7 +56,7 @@ func (s *Session) Origin(ctx context.Context, domain, alt, path string, t Target
 	}
 	f := mostPromising(failed)
 	if f.url != nil {
-		r := &run{Session: s, ctx: ctx, target: t, answer: a}
+		r := &chain{Session: s, ctx: ctx, target: t, answer: a}
 		if pause, ok := r.retry(f.url.Hostname(), f.err); ok {
 			r.again(pause)
 			f.err = r.follow(f.url)
@@ -66,14 +65,14 @@ func (s *Session) Origin(ctx context.Context, domain, alt, path string, t Target
 	return s.origin(domain, path, a), f.err
 }
 
-// failure is a candidate that did not answer; its url is nil when it was not asked: the
-// Guard refused it, or an operator excluded it.
+// failure is a candidate that did not answer. Its url is nil if no request was sent: Guard refused it, or an operator
+// excluded it.
 type failure struct {
 	url *url.URL
 	err error
 }
 
-// mostPromising is the first candidate that may be there, else the first one that was asked.
+// mostPromising returns the first candidate whose name might resolve, or else the first one that got a request.
 func mostPromising(failed []failure) failure {
 	best := failed[0]
 	for _, f := range failed {
@@ -88,7 +87,7 @@ func mostPromising(failed []failure) failure {
 	return best
 }
 
-// origin reads from the URLs that answered where the website is.
+// origin returns where the website is, by the URLs that answered.
 func (s *Session) origin(domain, path string, a *Answer) *Origin {
 	o := &Origin{Answer: a, Scheme: "https", Host: domain}
 	answered := make([]string, 0, len(a.Hops)+1)

@@ -30,29 +30,61 @@ func TestOrigin(t *testing.T) {
 		kind   contract.Kind // of the error
 		visits []string      // origins, in order
 	}{
-		{name: "https", pages: map[string]fetchtest.Page{s: page}, origin: s, https: true, status: 200, visits: []string{s}},
-		{name: "404 is an answer", pages: map[string]fetchtest.Page{s: {Status: 404}}, alt: "www.d.example", origin: s, https: true, status: 404, visits: []string{s}},
-		{name: "503 is an answer, and retried", pages: map[string]fetchtest.Page{s: {Status: 503}}, alt: "www.d.example", origin: s, https: true, status: 503, visits: []string{s, s, s, s}},
-		{name: "http only", pages: map[string]fetchtest.Page{s: refused, h: page}, origin: h, status: 200, visits: []string{s, h}},
-		{name: "http redirects to https after all", pages: map[string]fetchtest.Page{s: lost, h: to(s)}, times: map[string]int{s: 1}, origin: s, https: true, status: 200, visits: []string{s, h, s}},
-		{name: "bare domain does not resolve", alt: "www.d.example", pages: map[string]fetchtest.Page{s: unresolved, ws: page}, origin: ws, https: true, status: 200, visits: []string{s, ws}},
-		{name: "bare domain refuses", alt: "www.d.example", pages: map[string]fetchtest.Page{s: refused, h: refused, ws: page}, origin: ws, https: true, status: 200, visits: []string{s, h, ws}},
-		{name: "www over http only", alt: "www.d.example", pages: map[string]fetchtest.Page{s: unresolved, ws: refused, wh: page}, origin: wh, status: 200, visits: []string{s, ws, wh}},
-		{name: "redirect to www", alt: "www.d.example", pages: map[string]fetchtest.Page{s: to(ws), ws: page}, origin: ws, https: true, status: 200, visits: []string{s, ws}},
-		{name: "redirect to http", pages: map[string]fetchtest.Page{s: to(h), h: page}, origin: h, https: true, status: 200, visits: []string{s, h}},
-		{name: "robots.txt kept elsewhere", pages: map[string]fetchtest.Page{s: fetchtest.Redirect(302, "https://static.d.example/all-robots.txt"), "https://static.d.example": page}, origin: s, https: true, status: 200, visits: []string{s, "https://static.d.example"}},
-		{name: "robots.txt of another domain", pages: map[string]fetchtest.Page{s: to("https://owner.example"), "https://owner.example": page}, origin: s, https: true, status: 200, visits: []string{s, "https://owner.example"}},
-		{name: "http that redirects to another domain", pages: map[string]fetchtest.Page{s: refused, h: to("https://owner.example"), "https://owner.example": page}, origin: h, status: 200, visits: []string{s, h, "https://owner.example"}},
-		{name: "redirect into the private network", alt: "www.d.example", pages: map[string]fetchtest.Page{s: fetchtest.Redirect(302, "http://10.0.0.1/"), ws: page}, origin: s, https: true, status: 302, kind: contract.Validation, visits: []string{s}},
-		{name: "answers, then breaks", pages: map[string]fetchtest.Page{s: to(ws), ws: lost}, origin: s, https: true, status: 301, kind: contract.Network, visits: []string{s, ws, ws, ws, ws}},
-		{name: "dead", alt: "www.d.example", pages: map[string]fetchtest.Page{s: refused, h: refused, ws: refused, wh: refused}, origin: s, kind: contract.Network, visits: []string{s, h, ws, wh, s, s, s}},
-		{name: "no such name", alt: "www.d.example", pages: map[string]fetchtest.Page{}, origin: s, kind: contract.Network, visits: []string{s, ws, s, s, s}},
-		{name: "only www may be there", alt: "www.d.example", pages: map[string]fetchtest.Page{s: unresolved, ws: lost, wh: lost}, times: map[string]int{ws: 2}, origin: ws, https: true, status: 200, visits: []string{s, ws, wh, ws, ws}},
-		{name: "comes back on a retry", pages: map[string]fetchtest.Page{s: lost, h: lost}, times: map[string]int{s: 2}, origin: s, https: true, status: 200, visits: []string{s, h, s, s}},
-		{name: "alt of another domain is none", alt: "www.other.example", pages: map[string]fetchtest.Page{s: unresolved, "https://www.other.example": page}, origin: s, kind: contract.Network, visits: []string{s, s, s, s}},
-		{name: "alt is the domain", alt: "d.example", pages: map[string]fetchtest.Page{s: refused, h: page}, origin: h, status: 200, visits: []string{s, h}},
-		{name: "alt is the domain, and dead", alt: "d.example", pages: map[string]fetchtest.Page{s: refused, h: refused}, origin: s, kind: contract.Network, visits: []string{s, h, s, s, s}},
-		{name: "a body that breaks off", pages: map[string]fetchtest.Page{s: {Body: "User", Cut: fetch.Failure(fetch.ErrReset, nil)}}, origin: s, https: true, status: 200, kind: contract.Network, visits: []string{s, s, s, s}},
+		{name: "https", pages: map[string]fetchtest.Page{s: page}, origin: s, https: true, status: 200,
+			visits: []string{s}},
+		{name: "404 is an answer", pages: map[string]fetchtest.Page{s: {Status: 404}}, alt: "www.d.example", origin: s,
+			https: true, status: 404, visits: []string{s}},
+		{name: "503 is an answer, and retried", pages: map[string]fetchtest.Page{s: {Status: 503}},
+			alt: "www.d.example", origin: s, https: true, status: 503, visits: []string{s, s, s, s}},
+		{name: "http only", pages: map[string]fetchtest.Page{s: refused, h: page}, origin: h, status: 200,
+			visits: []string{s, h}},
+		{name: "http redirects to https after all", pages: map[string]fetchtest.Page{s: lost, h: to(s)},
+			times: map[string]int{s: 1}, origin: s, https: true, status: 200, visits: []string{s, h, s}},
+		{name: "bare domain does not resolve", alt: "www.d.example",
+			pages: map[string]fetchtest.Page{s: unresolved, ws: page}, origin: ws, https: true, status: 200,
+			visits: []string{s, ws}},
+		{name: "bare domain refuses", alt: "www.d.example", pages: map[string]fetchtest.Page{s: refused, h: refused,
+			ws: page}, origin: ws, https: true, status: 200, visits: []string{s, h, ws}},
+		{name: "www over http only", alt: "www.d.example", pages: map[string]fetchtest.Page{s: unresolved, ws: refused,
+			wh: page}, origin: wh, status: 200, visits: []string{s, ws, wh}},
+		{name: "redirect to www", alt: "www.d.example", pages: map[string]fetchtest.Page{s: to(ws), ws: page},
+			origin: ws, https: true, status: 200, visits: []string{s, ws}},
+		{name: "redirect to http", pages: map[string]fetchtest.Page{s: to(h), h: page}, origin: h, https: true,
+			status: 200, visits: []string{s, h}},
+		{name: "robots.txt kept elsewhere", pages: map[string]fetchtest.Page{s: fetchtest.Redirect(302,
+			"https://static.d.example/all-robots.txt"), "https://static.d.example": page}, origin: s, https: true,
+			status: 200, visits: []string{s, "https://static.d.example"}},
+		{name: "robots.txt of another domain", pages: map[string]fetchtest.Page{s: to("https://owner.example"),
+			"https://owner.example": page}, origin: s, https: true, status: 200,
+			visits: []string{s, "https://owner.example"}},
+		{name: "http that redirects to another domain", pages: map[string]fetchtest.Page{s: refused,
+			h: to("https://owner.example"), "https://owner.example": page}, origin: h, status: 200,
+			visits: []string{s, h, "https://owner.example"}},
+		{name: "redirect into the private network", alt: "www.d.example",
+			pages: map[string]fetchtest.Page{s: fetchtest.Redirect(302, "http://10.0.0.1/"), ws: page}, origin: s,
+			https: true, status: 302, kind: contract.Validation, visits: []string{s}},
+		{name: "answers, then breaks", pages: map[string]fetchtest.Page{s: to(ws), ws: lost}, origin: s, https: true,
+			status: 301, kind: contract.Network, visits: []string{s, ws, ws, ws, ws}},
+		{name: "dead", alt: "www.d.example", pages: map[string]fetchtest.Page{s: refused, h: refused, ws: refused,
+			wh: refused}, origin: s, kind: contract.Network, visits: []string{s, h, ws, wh, s, s, s}},
+		{name: "no such name", alt: "www.d.example", pages: map[string]fetchtest.Page{}, origin: s,
+			kind: contract.Network, visits: []string{s, ws, s, s, s}},
+		{name: "only www may be there", alt: "www.d.example",
+			pages: map[string]fetchtest.Page{s: unresolved, ws: lost, wh: lost}, times: map[string]int{ws: 2},
+			origin: ws, https: true, status: 200, visits: []string{s, ws, wh, ws, ws}},
+		{name: "comes back on a retry", pages: map[string]fetchtest.Page{s: lost, h: lost},
+			times: map[string]int{s: 2}, origin: s, https: true, status: 200, visits: []string{s, h, s, s}},
+		{name: "alt of another domain is none", alt: "www.other.example",
+			pages: map[string]fetchtest.Page{s: unresolved, "https://www.other.example": page}, origin: s,
+			kind: contract.Network, visits: []string{s, s, s, s}},
+		{name: "alt is the domain", alt: "d.example", pages: map[string]fetchtest.Page{s: refused, h: page}, origin: h,
+			status: 200, visits: []string{s, h}},
+		{name: "alt is the domain, and dead", alt: "d.example",
+			pages: map[string]fetchtest.Page{s: refused, h: refused}, origin: s, kind: contract.Network,
+			visits: []string{s, h, s, s, s}},
+		{name: "a body that breaks off", pages: map[string]fetchtest.Page{s: {Body: "User",
+			Cut: fetch.Failure(fetch.ErrReset, nil)}}, origin: s, https: true, status: 200, kind: contract.Network,
+			visits: []string{s, s, s, s}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := newWorld(nil)
@@ -67,7 +99,8 @@ func TestOrigin(t *testing.T) {
 				p, ok := c.pages[origin]
 				return p, ok
 			}
-			o, err := w.session.Origin(t.Context(), "d.example", c.alt, "/robots.txt", fetch.Target{Timeout: 10 * time.Second, Whole: true})
+			o, err := w.session.Origin(t.Context(), "d.example", c.alt, "/robots.txt",
+				fetch.Target{Timeout: 10 * time.Second, Whole: true})
 			if got := o.Scheme + "://" + o.Host; got != c.origin || o.HTTPS != c.https || o.Answer.Status != c.status {
 				t.Errorf("origin %s, https %v, status %d", got, o.HTTPS, o.Answer.Status)
 			}
@@ -96,7 +129,8 @@ func TestOrigin(t *testing.T) {
 func TestOriginOfAHangingDomain(t *testing.T) {
 	w := newWorld(nil)
 	w.Serve = func(*fetch.Request, int) (fetchtest.Page, bool) { return fetchtest.Hang(), true }
-	o, err := w.session.Origin(t.Context(), "d.example", "www.d.example", "/robots.txt", fetch.Target{Timeout: 10 * time.Second})
+	o, err := w.session.Origin(t.Context(), "d.example", "www.d.example", "/robots.txt",
+		fetch.Target{Timeout: 10 * time.Second})
 	if contract.KindOf(err) != contract.Timeout || o.HTTPS || o.Answer.Requests != 7 {
 		t.Errorf("%+v, %v", o, err)
 	}
@@ -109,17 +143,20 @@ func TestOriginStopsAtTheLimits(t *testing.T) {
 	dead := func(*fetch.Request, int) (fetchtest.Page, bool) { return fetchtest.Fail(nil), true }
 	w := newWorld(nil, func(c *fetch.Config) { c.MaxRequests = 3 })
 	w.Serve = dead
-	if o, err := w.session.Origin(t.Context(), "d.example", "www.d.example", "/robots.txt", fetch.Target{}); contract.KindOf(err) != contract.Network || o.Answer.Requests != 3 {
+	if o, err := w.session.Origin(t.Context(), "d.example", "www.d.example", "/robots.txt",
+		fetch.Target{}); contract.KindOf(err) != contract.Network || o.Answer.Requests != 3 {
 		t.Errorf("%+v, %v", o, err)
 	}
 	w = newWorld(nil, func(c *fetch.Config) { c.Deadline = 15 * time.Second })
 	w.Serve = func(*fetch.Request, int) (fetchtest.Page, bool) { return fetchtest.Hang(), true }
-	if o, err := w.session.Origin(t.Context(), "d.example", "www.d.example", "/robots.txt", fetch.Target{Timeout: 10 * time.Second}); contract.KindOf(err) != contract.Timeout || o.Answer.Requests != 2 {
+	if o, err := w.session.Origin(t.Context(), "d.example", "www.d.example", "/robots.txt",
+		fetch.Target{Timeout: 10 * time.Second}); contract.KindOf(err) != contract.Timeout || o.Answer.Requests != 2 {
 		t.Errorf("%+v, %v", o, err)
 	}
 	w = newWorld(nil, func(c *fetch.Config) { c.Retries = 0 })
 	w.Serve = dead
-	if o, err := w.session.Origin(t.Context(), "d.example", "www.d.example", "/robots.txt", fetch.Target{}); contract.KindOf(err) != contract.Network || o.Answer.Requests != 4 {
+	if o, err := w.session.Origin(t.Context(), "d.example", "www.d.example", "/robots.txt",
+		fetch.Target{}); contract.KindOf(err) != contract.Network || o.Answer.Requests != 4 {
 		t.Errorf("%+v, %v", o, err)
 	}
 }
@@ -129,7 +166,8 @@ func TestOriginClosesTheOpenAnswer(t *testing.T) {
 	if _, err := w.session.Fetch(t.Context(), fetch.Target{URL: "https://d.example/"}); err != nil {
 		t.Fatal(err)
 	}
-	if o, err := w.session.Origin(t.Context(), "d.example", "", "/robots.txt", fetch.Target{}); err != nil || o.Answer.Status != 200 {
+	if o, err := w.session.Origin(t.Context(), "d.example", "", "/robots.txt", fetch.Target{}); err != nil ||
+		o.Answer.Status != 200 {
 		t.Errorf("%+v, %v", o, err)
 	}
 }

@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// maxRetryAfter is the longest pause that a Retry-After can impose.
+// maxRetryAfter caps the pause of a Retry-After.
 const maxRetryAfter = 24 * time.Hour
 
-// RetryAfter reads a Retry-After field (RFC 9110, 10.2.3): how long after now its sender wants no
-// request, at most a day; 0 for a date in the past. A date is compared with the sender's own clock if date,
-// its Date field, can be read. ok is false for a value that is neither a number of seconds nor an HTTP date.
+// RetryAfter parses a Retry-After field (RFC 9110, 10.2.3) and returns the pause that it requests, from 0 to a day. If
+// date, the response's Date field, can be parsed, an HTTP date is compared with that instead of now. ok is false for a
+// value that is neither a number of seconds nor an HTTP date.
 func RetryAfter(value, date string, now time.Time) (d time.Duration, ok bool) {
 	value = strings.TrimSpace(value)
 	if digits(value) {

@@ -41,7 +41,8 @@ func TestRetryAfter(t *testing.T) {
 }
 
 func FuzzRetryAfter(f *testing.F) {
-	for _, s := range []string{"", "0", "120", "-1", "99999999999999999999", "Wed, 28 Jan 2026 15:00:30 GMT", "Wed Jan 28 15:00:30 2026", "Fri, 31 Dec 9999 23:59:59 GMT"} {
+	for _, s := range []string{"", "0", "120", "-1", "99999999999999999999", "Wed, 28 Jan 2026 15:00:30 GMT",
+		"Wed Jan 28 15:00:30 2026", "Fri, 31 Dec 9999 23:59:59 GMT"} {
 		f.Add(s, "")
 		f.Add("Wed, 28 Jan 2026 15:00:30 GMT", s)
 	}

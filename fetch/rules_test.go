@@ -21,7 +21,8 @@ func readsRobots(w **world, asked *[]string) func(*fetch.Config) {
 	return func(c *fetch.Config) {
 		c.Rules = func(ctx context.Context, authority *url.URL) (func(string) bool, error) {
 			*asked = append(*asked, authority.String())
-			a, err := (*w).session.Fetch(ctx, fetch.Target{URL: authority.JoinPath("robots.txt").String(), Robots: true, Whole: true})
+			a, err := (*w).session.Fetch(ctx, fetch.Target{URL: authority.JoinPath("robots.txt").String(),
+				Robots: true, Whole: true})
 			if err != nil {
 				return nil, fmt.Errorf("no robots.txt: %w", err)
 			}
@@ -73,7 +74,8 @@ func TestRulesOfEveryAuthority(t *testing.T) {
 		t.Errorf("visits\n%q, want\n%q", got, want)
 	}
 	slices.Sort(asked)
-	if want := []string{"http://b.example", "https://b.example", "https://c.example", "https://c.example", "https://d.example"}; !slices.Equal(asked, want) {
+	if want := []string{"http://b.example", "https://b.example", "https://c.example", "https://c.example",
+		"https://d.example"}; !slices.Equal(asked, want) {
 		t.Errorf("asked for the rules of %q, want %q", asked, want)
 	}
 }
@@ -88,13 +90,15 @@ func TestRulesWithinTheLimits(t *testing.T) {
 		"https://b.example/robots.txt": {},
 	}, readsRobots(&w, &asked), func(c *fetch.Config) { c.MaxRequests = 1 })
 	began := w.clock.Now()
-	if a, err := w.session.Fetch(t.Context(), fetch.Target{URL: "https://a.example/private"}); !errors.Is(err, fetch.ErrDisallowed) || a.Requests != 0 {
+	if a, err := w.session.Fetch(t.Context(), fetch.Target{URL: "https://a.example/private"}); !errors.Is(err,
+		fetch.ErrDisallowed) || a.Requests != 0 {
 		t.Errorf("%+v, %v", a, err)
 	}
 	if waited := w.clock.Now().Sub(began); waited > 0 {
 		t.Errorf("waited %v to try a forbidden request again", waited)
 	}
-	if _, err := w.session.Fetch(t.Context(), fetch.Target{URL: "https://b.example/"}); !errors.Is(err, fetch.ErrBudget) {
+	if _, err := w.session.Fetch(t.Context(), fetch.Target{URL: "https://b.example/"}); !errors.Is(err,
+		fetch.ErrBudget) {
 		t.Errorf("without budget: %v", err)
 	}
 	if got := w.URLs(); !slices.Equal(got, []string{"https://a.example/robots.txt"}) {
@@ -109,7 +113,8 @@ func TestRulesOfExcludedHosts(t *testing.T) {
 	w = newWorld(map[string]fetchtest.Page{"https://a.example/": {}}, readsRobots(&w, &asked), func(c *fetch.Config) {
 		c.Excluded = func(link string) bool { return strings.Contains(link, "a.example") }
 	})
-	if _, err := w.session.Fetch(t.Context(), fetch.Target{URL: "https://a.example/"}); !errors.Is(err, fetch.ErrExcluded) || len(w.Visits()) > 0 {
+	if _, err := w.session.Fetch(t.Context(), fetch.Target{URL: "https://a.example/"}); !errors.Is(err,
+		fetch.ErrExcluded) || len(w.Visits()) > 0 {
 		t.Errorf("%v, visits %q", err, w.URLs())
 	}
 }
@@ -125,8 +130,10 @@ func TestRetriesAreCounted(t *testing.T) {
 			t.Errorf("%s: %d retries, want %d", link, a.Retries, want)
 		}
 	}
-	w = newWorld(map[string]fetchtest.Page{"https://a.example/robots.txt": fetchtest.Fail(fetch.ErrReset), "http://a.example/robots.txt": fetchtest.Fail(fetch.ErrReset)})
-	if o, err := w.session.Origin(t.Context(), "a.example", "", "/robots.txt", fetch.Target{}); err == nil || o.Answer.Retries != 3 {
+	w = newWorld(map[string]fetchtest.Page{"https://a.example/robots.txt": fetchtest.Fail(fetch.ErrReset),
+		"http://a.example/robots.txt": fetchtest.Fail(fetch.ErrReset)})
+	if o, err := w.session.Origin(t.Context(), "a.example", "", "/robots.txt", fetch.Target{}); err == nil ||
+		o.Answer.Retries != 3 {
 		t.Errorf("%d retries of a domain that does not answer (%v), want 3", o.Answer.Retries, err)
 	}
 }

@@ -13,16 +13,16 @@ import (
 	"github.com/newsfork/seed-engine/contract"
 )
 
-// Config is the limits of a Session, named after the variables. Intervals, delays
-// and Retries may be 0; a limit of 0 is none, except MaxRequests and MaxRedirects, which are exact.
+// Config holds the limits of a Session, named after the variables. 0 means no limit, except for MaxRequests,
+// MaxRedirects and Retries.
 type Config struct {
 	UserAgent     string                // USER_AGENT, sent with every request
-	Excluded      func(url string) bool // what operators ruled out; nil: nothing
-	Rules         Rules                 // what robots.txt of other authorities says; nil: everything is allowed
-	Admit         Admit                 // the right to ask hosts; nil: all may be asked
+	Excluded      func(url string) bool // by operators; nil excludes nothing
+	Rules         Rules                 // robots.txt of other authorities; nil allows everything
+	Admit         Admit                 // the right to send requests to hosts; nil admits to all
 	Interval      time.Duration         // REQUEST_INTERVAL_MS: minimum pause between two requests to one host
-	MaxCrawlDelay time.Duration         // MAX_CRAWL_DELAY_MS: a longer delay is not waited for, see ErrCrawlDelay
-	MaxRequests   int                   // MAX_REQUESTS_PER_DOMAIN: redirects and retries counted
+	MaxCrawlDelay time.Duration         // MAX_CRAWL_DELAY_MS: longer delays are not waited for, see ErrCrawlDelay
+	MaxRequests   int                   // MAX_REQUESTS_PER_DOMAIN: includes redirects and retries
 	MaxRedirects  int                   // per Fetch; RFC 9309, 2.3.1.2 asks for five
 	Retries       int                   // FETCH_RETRIES: per Fetch, over all its hops
 	RetryBase     time.Duration         // FETCH_RETRY_BASE_MS: pause before the first retry, doubled each time
@@ -30,85 +30,84 @@ type Config struct {
 	MaxWall       time.Duration         // for everything
 }
 
-// Rules reads the robots.txt of an authority, such as https://www.example.com (RFC 9309, 2.3: another
-// scheme or port is another one), and says what it allows. A Session calls it before its first request
-// there, unless SetRules came first, and may be used by it for a Target with Robots set. After an error
-// the request is not made, and the next one calls it again.
+// Rules reads the robots.txt of an authority, such as https://www.example.com, and returns its rules (RFC 9309, 2.3:
+// another scheme or port is another authority). A Session calls it before its first request there, unless SetRules
+// was called. Rules may use the Session for a Target with Robots set. After an error the request is not sent, and the
+// next one calls Rules again.
 type Rules func(ctx context.Context, authority *url.URL) (allowed func(url string) bool, err error)
 
-// Admit is asked for the right to send requests to a host before the first one of a Session. Its errors
-// match ErrHostBusy, ErrFrontier or ErrNotResolved. After an error the request is not
-// made, and the next one asks again.
+// Admit acquires the right to send requests to a host. A Session calls it before its first request there. Its errors
+// match ErrHostBusy, ErrFrontier or ErrNotResolved. After an error the request is not sent, and the next one calls
+// Admit again.
 type Admit func(ctx context.Context, host string) (Admission, error)
 
 // Admission is the right to send requests to a host.
 type Admission struct {
-	Lease   context.Context // ends with the right: a request that is under way is cancelled then
-	Delay   time.Duration   // between two requests, at least
-	ReadyAt time.Time       // there is to be no request before
+	Lease   context.Context // ends with the right, and cancels a pending request
+	Delay   time.Duration   // least pause between two requests
+	ReadyAt time.Time       // of the first request
 }
 
-// The errors of a Session that say: do not ask. They have the kind Validation (ErrDeadline, ErrHostBusy
-// and ErrCrawlDelay: Timeout; ErrFrontier: Storage; ErrRobotsUnknown: that of what went wrong), and no
-// request was made for the URL they name, or with ErrHostBusy it was cancelled.
+// The errors for requests that a Session did not send, or cancelled in the case of ErrHostBusy. Their kind is
+// Validation; that of ErrDeadline, ErrHostBusy and ErrCrawlDelay is Timeout, that of ErrFrontier Storage.
+// ErrRobotsUnknown has the kind of its cause.
 var (
-	// ErrHostBusy: somebody else may ask the host at the moment, or it is to be left alone for long.
+	// ErrHostBusy: the host is leased to somebody else, or not ready for long.
 	ErrHostBusy = errors.New("host busy")
-	// ErrFrontier: who may ask the host at the moment could not be found out.
+	// ErrFrontier: the host's shard of the frontier did not answer.
 	ErrFrontier = errors.New("frontier unavailable")
-	// ErrCrawlDelay: the host wants longer pauses than MaxCrawlDelay, and this one is not over.
+	// ErrCrawlDelay: the host wants longer pauses than MaxCrawlDelay.
 	ErrCrawlDelay = errors.New("crawl delay above the limit")
 	// ErrDisallowed: robots.txt forbids the URL.
 	ErrDisallowed = errors.New("robots_disallowed")
 	// ErrExcluded: an operator excluded the URL.
 	ErrExcluded = errors.New("excluded")
-	// ErrRobotsUnknown is for Rules that cannot say what robots.txt allows.
+	// ErrRobotsUnknown: Rules could not read the robots.txt.
 	ErrRobotsUnknown = errors.New("robots_unknown")
-	// ErrBudget: MaxRequests requests were made.
+	// ErrBudget: MaxRequests requests were sent.
 	ErrBudget = errors.New("request budget spent")
-	// ErrDeadline: Deadline or MaxWall has passed, or would before the host may be asked again.
+	// ErrDeadline: Deadline or MaxWall has passed, or will before the host is ready.
 	ErrDeadline = errors.New("deadline passed")
 )
 
-// ErrRedirects (kind Network) marks a redirect that leads in a circle, or one too many.
-var ErrRedirects = errors.New("redirects lead nowhere")
+// ErrRedirects is returned for a redirect loop and for too many redirects. Its kind is Network.
+var ErrRedirects = errors.New("too many redirects")
 
-// DefaultMaxBytes is the cap of a body whose Target names none.
+// DefaultMaxBytes caps a body if Target.MaxBytes is 0.
 const DefaultMaxBytes = 1 << 20
 
-// Target is what a Session is to fetch.
+// Target is what a Session fetches.
 type Target struct {
-	Method          string // GET when empty, or HEAD
+	Method          string // GET (the default) or HEAD
 	URL             string
-	Accept          string        // */* when empty
+	Accept          string        // default */*
 	IfNoneMatch     string        // an ETag, quotes included
 	IfModifiedSince string        // an HTTP date
 	Timeout         time.Duration // of each request, from its start to the end of its body
-	MaxBytes        int64         // of the decoded content; DefaultMaxBytes when 0
-	Whole           bool          // read the body before Fetch returns: a failure in it is then retried too
-	Once            bool          // no retries: for probes that may fail
-	Robots          bool          // it is a robots.txt: no rules apply to it, nor where it redirects to (RFC 9309, 2.3.1.2)
+	MaxBytes        int64         // of the decoded content; default DefaultMaxBytes
+	Whole           bool          // read the body before Fetch returns, so that failures in it are retried, too
+	Once            bool          // no retries
+	Robots          bool          // it is a robots.txt: no rules apply, nor to its redirects (RFC 9309, 2.3.1.2)
 }
 
-// Stats is what a Session did so far.
+// Stats counts the work of a Session.
 type Stats struct {
-	Requests        int           // exchanges started
-	Answered        int           // of them, those that got an HTTP status
-	AvgResponseTime time.Duration // of the answered ones, to their headers
-	PolitenessWait  time.Duration // spent in pauses of Interval, SetRobots and Admission, or while another session had its turn at a host
-	Elapsed         time.Duration // since NewSession, PolitenessWait included
+	Requests        int           // sent
+	Answered        int           // of them
+	AvgResponseTime time.Duration // of answered requests, to their headers
+	// for pauses of Interval, SetRobots and Admission, and for other sessions' turns at a host
+	PolitenessWait time.Duration
+	Elapsed        time.Duration // since NewSession, PolitenessWait included
 }
 
 // Session fetches for the collection of one domain.
 //
-// The pause between two requests to one host is measured from the end of the first, its body
-// included, to the start of the second, so that the origin sees them at least that far apart however long
-// either takes on the network. PolitenessWait does not count against Deadline;
-// back-off and Retry-After do.
+// The pause between two requests to one host is measured from the end of the first body to the start of the second
+// request, so that the origin sees at least that pause. PolitenessWait does not count against Deadline; back-off and
+// Retry-After do.
 //
-// A Session is used by one goroutine at a time and has at most one open Answer: the next Fetch
-// closes the body of the one before, so that no session waits for a host that it occupies itself.
-// Close it when the collection is over.
+// A Session is used by one goroutine at a time and has at most one open Answer: Fetch closes the previous body, so
+// that no session waits for a host that it occupies itself. Close the session after the collection.
 type Session struct {
 	cfg       Config
 	transport Transport
@@ -126,7 +125,7 @@ type Session struct {
 	responseTime time.Duration
 }
 
-// NewSession starts the clock of Deadline and MaxWall. Sessions of one event share l.
+// NewSession returns a Session whose Deadline and MaxWall start now. Sessions of one event share l.
 func NewSession(cfg Config, t Transport, c Clock, l *Limiter) *Session {
 	return &Session{
 		cfg: cfg, transport: t, clock: c, limiter: l,
@@ -138,15 +137,14 @@ func NewSession(cfg Config, t Transport, c Clock, l *Limiter) *Session {
 // Close closes an Answer that is still open.
 func (s *Session) Close() { s.open.Close() }
 
-// SetRules makes every later request to an authority, redirects included, ask allowed first. The
-// authority is scheme and host as in Answer.URL, such as https://www.example.com.
+// SetRules sets the rules for all later requests to an authority, redirects included. The authority is scheme and
+// host as in Answer.URL, such as https://www.example.com.
 func (s *Session) SetRules(authority string, allowed func(url string) bool) {
 	s.rules[authority] = allowed
 }
 
-// SetRobots says what the robots.txt of a host means for when it may be asked: its Crawl-delay, 0 without
-// one, and when the file is to be read again. The pause between two requests is never made shorter than
-// Interval, nor than another session set it.
+// SetRobots sets the Crawl-delay of a host, 0 for none, and when its robots.txt expires. The pause between two
+// requests is never shorter than Interval or another session's delay.
 func (s *Session) SetRobots(host string, delay time.Duration, expires time.Time) {
 	h := s.limiter.host(host)
 	s.limiter.learn(h, func() {
@@ -155,57 +153,57 @@ func (s *Session) SetRobots(host string, delay time.Duration, expires time.Time)
 	})
 }
 
-// Slow reports whether a host that was asked wants longer pauses than MaxCrawlDelay: see ErrCrawlDelay.
+// Slow reports whether a host wants longer pauses than MaxCrawlDelay, see ErrCrawlDelay.
 func (s *Session) Slow(host string) bool {
 	return s.limiter.delay(s.limiter.host(host)) > max(s.cfg.MaxCrawlDelay, s.cfg.Interval)
 }
 
-// Stats returns what the Session did so far.
+// Stats returns the counts so far.
 func (s *Session) Stats() Stats {
-	st := Stats{Requests: s.requests, Answered: s.answered, PolitenessWait: s.polite, Elapsed: s.clock.Now().Sub(s.start)}
+	st := Stats{Requests: s.requests, Answered: s.answered, PolitenessWait: s.polite,
+		Elapsed: s.clock.Now().Sub(s.start)}
 	if s.answered > 0 {
 		st.AvgResponseTime = s.responseTime / time.Duration(s.answered)
 	}
 	return st
 }
 
-// Fetch asks for t.URL and follows redirects, with the Guard, the rules and the pause before every
-// request. Network errors, timeouts and 5xx answers are tried again after RetryBase, 2·RetryBase, …
-// or what Retry-After says, as long as retries, requests and time are left; 429 only when it brings
-// a Retry-After; other answers never. An answer of any status is no error.
+// Fetch requests t.URL and follows redirects, with Guard, rules and pause before every request. It retries network
+// errors, timeouts, 5xx, and 429 with a Retry-After. It waits for RetryBase, 2·RetryBase, … or the Retry-After, as
+// long as retries, requests and time are left. A response of any status is no error.
 func (s *Session) Fetch(ctx context.Context, t Target) (*Answer, error) {
 	s.open.Close()
 	a := &Answer{URL: t.URL, Body: emptyBody()}
 	u, err := Guard(t.URL)
 	if err == nil {
-		r := &run{Session: s, ctx: ctx, target: t, answer: a}
+		r := &chain{Session: s, ctx: ctx, target: t, answer: a}
 		err = r.follow(u)
 	}
 	return a, err
 }
 
-// run is one Fetch under way.
-type run struct {
+// chain is one Fetch under way: its requests, redirects and retries.
+type chain struct {
 	*Session
 	ctx    context.Context
 	target Target
 	answer *Answer
 	tries  int       // retries used
-	after  time.Time // the next request waits until then
-	probe  bool      // while nothing has answered there are no retries
+	after  time.Time // of the next request
+	probe  bool      // no retries until something has answered
 }
 
-// follow asks u and wherever it redirects to.
-func (r *run) follow(u *url.URL) error {
+// follow requests u and follows its redirects.
+func (r *chain) follow(u *url.URL) error {
 	a := r.answer
 	seen := map[string]bool{}
 	for {
 		a.URL = u.String()
 		if seen[a.URL] {
-			return stop(contract.Network, ErrRedirects, "the redirects of %s lead in a circle", a.Hops[0].URL)
+			return stop(contract.Network, ErrRedirects, "%s redirects in a loop", a.Hops[0].URL)
 		}
 		seen[a.URL] = true
-		if err := r.ask(u); err != nil {
+		if err := r.request(u); err != nil {
 			a.Body.Close()
 			a.Body, a.Content = emptyBody(), nil
 			return err
@@ -219,7 +217,8 @@ func (r *run) follow(u *url.URL) error {
 		a.Body = emptyBody()
 		a.Hops = append(a.Hops, Hop{a.URL, a.Status})
 		if len(a.Hops) > r.cfg.MaxRedirects {
-			return stop(contract.Network, ErrRedirects, "%s redirects more than %d times", a.Hops[0].URL, r.cfg.MaxRedirects)
+			return stop(contract.Network, ErrRedirects, "%s redirects more than %d times", a.Hops[0].URL,
+				r.cfg.MaxRedirects)
 		}
 		next, err := resolve(u, location)
 		if err != nil {
@@ -229,22 +228,23 @@ func (r *run) follow(u *url.URL) error {
 	}
 }
 
-// redirect returns the Location of an answer that is a redirect (RFC 9110, 15.4).
+// redirect returns the Location of a redirect (RFC 9110, 15.4).
 func redirect(a *Answer) (location string, ok bool) {
 	switch a.Status {
-	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
+	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect,
+		http.StatusPermanentRedirect:
 		location = a.Header.Get("Location")
 	}
 	return location, location != ""
 }
 
-// ask asks one URL, with retries.
-func (r *run) ask(u *url.URL) error {
-	var failure error // of the request before
+// request requests one URL, with retries.
+func (r *chain) request(u *url.URL) error {
+	var failure error // of the previous request
 	for {
 		sent := r.answer.Requests
 		err := r.exchange(u)
-		if r.answer.Requests == sent { // it was not asked
+		if r.answer.Requests == sent { // none was sent
 			if failure != nil {
 				return failure
 			}
@@ -265,15 +265,15 @@ func (r *run) ask(u *url.URL) error {
 	}
 }
 
-// again makes the next request a retry, after a pause.
-func (r *run) again(pause time.Duration) {
+// again makes the next request a retry after a pause.
+func (r *chain) again(pause time.Duration) {
 	r.tries++
 	r.answer.Retries++
 	r.after = r.clock.Now().Add(pause)
 }
 
-// retry says whether to ask host again after an exchange that ended with err, and how much later.
-func (r *run) retry(host string, err error) (pause time.Duration, ok bool) {
+// retry reports whether to retry an exchange that ended with err, and after which pause.
+func (r *chain) retry(host string, err error) (pause time.Duration, ok bool) {
 	a := r.answer
 	switch {
 	case r.target.Once, r.tries >= r.cfg.Retries, r.requests >= r.cfg.MaxRequests:
@@ -290,8 +290,8 @@ func (r *run) retry(host string, err error) (pause time.Duration, ok bool) {
 	return pause, pause < r.left()
 }
 
-// exchange makes one request as soon as its host may be asked.
-func (r *run) exchange(u *url.URL) error {
+// exchange sends one request as soon as its host is ready.
+func (r *chain) exchange(u *url.URL) error {
 	a, name := r.answer, u.Hostname()
 	if err := r.permitted(u, a.URL); err != nil {
 		return err
@@ -333,8 +333,8 @@ func (r *run) exchange(u *url.URL) error {
 	return nil
 }
 
-// under returns the context of a request, which ends with the right to ask the host, too. end frees it.
-func (r *run) under(lease context.Context) (ctx context.Context, end func()) {
+// under returns the context of a request, which also ends with the host's lease. end releases it.
+func (r *chain) under(lease context.Context) (ctx context.Context, end func()) {
 	ctx, cancel := context.WithCancel(r.ctx)
 	if lease == nil {
 		return ctx, cancel
@@ -346,29 +346,29 @@ func (r *run) under(lease context.Context) (ctx context.Context, end func()) {
 	}
 }
 
-// unlessLost returns err, unless the reason is that the right to ask the host was lost.
-func (r *run) unlessLost(host, link string, err error) error {
+// unlessLost returns err, or the error for the lost lease that caused it.
+func (r *chain) unlessLost(host, link string, err error) error {
 	if lost := r.admitted[host].lost(link); lost != nil {
 		return lost
 	}
 	return err
 }
 
-// lost returns the error for a link once the right to ask its host is lost.
+// lost returns the error for a link whose host's lease is lost, or nil.
 func (a Admission) lost(link string) error {
 	if a.Lease == nil || a.Lease.Err() == nil {
 		return nil
 	}
-	return stop(contract.Timeout, ErrHostBusy, "%s is not asked: host busy, the right to ask it was lost", link)
+	return stop(contract.Timeout, ErrHostBusy, "%s was not requested: host busy: its lease was lost", link)
 }
 
-// permitted refuses what must not be asked, or not any more.
-func (r *run) permitted(u *url.URL, link string) error {
+// permitted returns why a request must not be sent, or nil.
+func (r *chain) permitted(u *url.URL, link string) error {
 	if err := r.ctx.Err(); err != nil {
 		return contract.Wrap(contract.Timeout, "fetch.Session", err)
 	}
 	if r.cfg.Excluded != nil && r.cfg.Excluded(link) {
-		return stop(contract.Validation, ErrExcluded, "%s is not asked: an operator excluded it", link)
+		return stop(contract.Validation, ErrExcluded, "%s was not requested: an operator excluded it", link)
 	}
 	if !r.target.Robots {
 		if err := r.obey(u, link); err != nil {
@@ -381,8 +381,8 @@ func (r *run) permitted(u *url.URL, link string) error {
 	return r.admit(u.Hostname(), link)
 }
 
-// admit gets the right to ask a host.
-func (r *run) admit(host, link string) error {
+// admit acquires the right to send requests to a host.
+func (r *chain) admit(host, link string) error {
 	a, admitted := r.admitted[host]
 	if !admitted && r.cfg.Admit != nil {
 		var err error
@@ -395,8 +395,8 @@ func (r *run) admit(host, link string) error {
 	return a.lost(link)
 }
 
-// obey refuses what the robots.txt of its authority forbids. One that was not read yet is read first.
-func (r *run) obey(u *url.URL, link string) error {
+// obey returns an error for a URL that the robots.txt of its authority forbids. It reads the file first if necessary.
+func (r *chain) obey(u *url.URL, link string) error {
 	authority := url.URL{Scheme: u.Scheme, Host: u.Host}
 	allowed := r.rules[authority.String()]
 	if allowed == nil && r.cfg.Rules != nil {
@@ -410,19 +410,20 @@ func (r *run) obey(u *url.URL, link string) error {
 		r.SetRules(authority.String(), allowed)
 	}
 	if allowed != nil && !allowed(link) {
-		return stop(contract.Validation, ErrDisallowed, "%s is not asked: robots.txt forbids it", link)
+		return stop(contract.Validation, ErrDisallowed, "%s was not requested: robots.txt forbids it", link)
 	}
 	return nil
 }
 
-func (r *run) spent(link string) error {
-	return stop(contract.Validation, ErrBudget, "%s is not asked: the domain's requests are spent, of which MAX_REQUESTS_PER_DOMAIN allows %d", link, r.requests)
+func (r *chain) spent(link string) error {
+	return stop(contract.Validation, ErrBudget, "%s was not requested: MAX_REQUESTS_PER_DOMAIN allows %d requests",
+		link, r.requests)
 }
 
-// turn waits until h may be asked, and takes its turn.
-func (r *run) turn(ctx context.Context, h *host, link string) error {
+// turn waits until h is free and ready, and acquires it.
+func (r *chain) turn(ctx context.Context, h *host, link string) error {
 	if r.left() <= 0 {
-		return late(link, "the time for its domain is over")
+		return late(link, "the domain's deadline has passed")
 	}
 	if !tryAcquire(h.turn) {
 		began := r.clock.Now()
@@ -439,36 +440,38 @@ func (r *run) turn(ctx context.Context, h *host, link string) error {
 	return err
 }
 
-// wait returns when h may be asked.
-func (r *run) wait(ctx context.Context, h *host, link string) error {
+// wait waits until h is ready.
+func (r *chain) wait(ctx context.Context, h *host, link string) error {
 	due, notBefore := r.limiter.times(h, r.cfg.Interval)
 	if r.after.After(notBefore) {
 		notBefore = r.after
 	}
 	if delay := r.limiter.delay(h); delay > max(r.cfg.MaxCrawlDelay, r.cfg.Interval) && due.After(r.clock.Now()) {
-		return stop(contract.Timeout, ErrCrawlDelay, "%s is not asked: its host wants %v between two requests, longer than MAX_CRAWL_DELAY_MS", link, delay)
+		return stop(contract.Timeout, ErrCrawlDelay,
+			"%s was not requested: its host wants %v between two requests, longer than MAX_CRAWL_DELAY_MS", link,
+			delay)
 	}
 	slept, err := r.sleepUntil(ctx, due, link)
 	r.polite += slept
 	if err == nil && notBefore.Sub(r.clock.Now()) >= r.left() {
-		err = late(link, "its host may be asked again at "+notBefore.UTC().Format(time.RFC3339)+", when the time for its domain is over")
+		err = late(link, "its host is ready at "+notBefore.UTC().Format(time.RFC3339)+", after the domain's deadline")
 	}
 	if err == nil {
 		_, err = r.sleepUntil(ctx, notBefore, link)
 	}
 	if err == nil && r.left() <= 0 {
-		err = late(link, "the time for its domain is over")
+		err = late(link, "the domain's deadline has passed")
 	}
 	return err
 }
 
-// sleepUntil returns at t, unless MaxWall has passed by then, and says how long it slept.
-func (r *run) sleepUntil(ctx context.Context, t time.Time, link string) (slept time.Duration, err error) {
+// sleepUntil sleeps until t and returns for how long. It fails at once if MaxWall ends before t.
+func (r *chain) sleepUntil(ctx context.Context, t time.Time, link string) (slept time.Duration, err error) {
 	if limit := r.cfg.MaxWall; limit > 0 && t.Sub(r.start) >= limit {
-		return 0, late(link, "its host may be asked again at "+t.UTC().Format(time.RFC3339)+", when the time for its domain is over")
+		return 0, late(link, "its host is ready at "+t.UTC().Format(time.RFC3339)+", after the domain's deadline")
 	}
 	began := r.clock.Now()
-	for now := began; now.Before(t); now = r.clock.Now() { // a timer may fire early
+	for now := began; now.Before(t); now = r.clock.Now() { // a timer might fire early
 		err := r.clock.Sleep(ctx, t.Sub(now))
 		slept = r.clock.Now().Sub(began)
 		if err != nil {
@@ -478,18 +481,18 @@ func (r *run) sleepUntil(ctx context.Context, t time.Time, link string) (slept t
 	return slept, nil
 }
 
-// forever stands for a limit that is not set.
+// forever is the time left without a limit.
 const forever = time.Duration(math.MaxInt64)
 
-// Expired fails with ErrDeadline once Deadline or MaxWall has passed.
+// Expired returns ErrDeadline once Deadline or MaxWall has passed.
 func (s *Session) Expired() error {
 	if s.left() > 0 {
 		return nil
 	}
-	return stop(contract.Timeout, ErrDeadline, "the time for the domain is over")
+	return stop(contract.Timeout, ErrDeadline, "the domain's deadline has passed")
 }
 
-// left is the time until Deadline or MaxWall, whichever is nearer.
+// left returns the time until Deadline or MaxWall, whichever is sooner.
 func (s *Session) left() time.Duration {
 	gone, left := s.clock.Now().Sub(s.start), forever
 	if s.cfg.Deadline > 0 {
@@ -501,8 +504,8 @@ func (s *Session) left() time.Duration {
 	return left
 }
 
-// send makes the request when it has a connection, and measures it.
-func (r *run) send(ctx context.Context, link string) (*Response, error) {
+// send waits for a connection, sends the request and measures the response time.
+func (r *chain) send(ctx context.Context, link string) (*Response, error) {
 	t := &r.target
 	req := &Request{Method: t.Method, URL: link, Header: http.Header{}, Timeout: t.Timeout}
 	if req.Method == "" {
@@ -512,7 +515,8 @@ func (r *run) send(ctx context.Context, link string) (*Response, error) {
 	if accept == "" {
 		accept = "*/*"
 	}
-	for _, h := range [...][2]string{{"User-Agent", r.cfg.UserAgent}, {"Accept", accept}, {"If-None-Match", t.IfNoneMatch}, {"If-Modified-Since", t.IfModifiedSince}} {
+	for _, h := range [...][2]string{{"User-Agent", r.cfg.UserAgent}, {"Accept", accept},
+		{"If-None-Match", t.IfNoneMatch}, {"If-Modified-Since", t.IfModifiedSince}} {
 		if h[1] != "" {
 			req.Header.Set(h[0], h[1])
 		}
@@ -538,7 +542,7 @@ func (r *run) send(ctx context.Context, link string) (*Response, error) {
 }
 
 func late(link, why string) *contract.Error {
-	return stop(contract.Timeout, ErrDeadline, "%s is not asked: %s", link, why)
+	return stop(contract.Timeout, ErrDeadline, "%s was not requested: %s", link, why)
 }
 
 func stop(kind contract.Kind, why error, format string, args ...any) *contract.Error {

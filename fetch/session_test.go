@@ -48,7 +48,8 @@ func newWorld(pages map[string]fetchtest.Page, change ...func(*fetch.Config)) *w
 		f(&cfg)
 	}
 	clock := fetchtest.NewClock(epoch)
-	w := &world{Web: &fetchtest.Web{Clock: clock, Pages: pages}, clock: clock, limiter: fetch.NewLimiter(fetch.MaxConnections)}
+	w := &world{Web: &fetchtest.Web{Clock: clock, Pages: pages}, clock: clock,
+		limiter: fetch.NewLimiter(fetch.MaxConnections)}
 	w.session = fetch.NewSession(cfg, w.Web, clock, w.limiter)
 	return w
 }
@@ -88,8 +89,10 @@ func closest(visits []fetchtest.Visit) time.Duration {
 }
 
 func TestRequest(t *testing.T) {
-	w := newWorld(map[string]fetchtest.Page{"https://herald.example/a": {Body: "hello", Header: map[string]string{"ETag": `"1"`}, Latency: 200 * time.Millisecond}})
-	a, err := w.session.Fetch(t.Context(), fetch.Target{URL: "HTTPS://Herald.Example:443/a#b", Accept: "text/plain", IfNoneMatch: `"0"`, IfModifiedSince: "Wed, 28 Jan 2026 15:00:00 GMT", Timeout: 3 * time.Second})
+	w := newWorld(map[string]fetchtest.Page{"https://herald.example/a": {Body: "hello",
+		Header: map[string]string{"ETag": `"1"`}, Latency: 200 * time.Millisecond}})
+	a, err := w.session.Fetch(t.Context(), fetch.Target{URL: "HTTPS://Herald.Example:443/a#b", Accept: "text/plain",
+		IfNoneMatch: `"0"`, IfModifiedSince: "Wed, 28 Jan 2026 15:00:00 GMT", Timeout: 3 * time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,11 +100,13 @@ func TestRequest(t *testing.T) {
 	if err != nil || string(body) != "hello" || a.Body.Size() != 5 || a.Body.Truncated() {
 		t.Errorf("body %q, size %d, truncated %v, %v", body, a.Body.Size(), a.Body.Truncated(), err)
 	}
-	if a.URL != "https://herald.example/a" || a.Status != 200 || a.Header.Get("Etag") != `"1"` || a.Requests != 1 || a.Elapsed != 200*time.Millisecond || len(a.Hops) != 0 {
+	if a.URL != "https://herald.example/a" || a.Status != 200 || a.Header.Get("Etag") != `"1"` || a.Requests != 1 ||
+		a.Elapsed != 200*time.Millisecond || len(a.Hops) != 0 {
 		t.Errorf("answer %+v", a)
 	}
 	v := w.Visits()[0]
-	want := http.Header{"User-Agent": {"NewsforkBot/1.0 (+https://newsfork.com/bot)"}, "Accept": {"text/plain"}, "If-None-Match": {`"0"`}, "If-Modified-Since": {"Wed, 28 Jan 2026 15:00:00 GMT"}}
+	want := http.Header{"User-Agent": {"NewsforkBot/1.0 (+https://newsfork.com/bot)"}, "Accept": {"text/plain"},
+		"If-None-Match": {`"0"`}, "If-Modified-Since": {"Wed, 28 Jan 2026 15:00:00 GMT"}}
 	if v.Method != "GET" || !reflect.DeepEqual(v.Header, want) || v.Timeout != 3*time.Second {
 		t.Errorf("visit %+v", v)
 	}
@@ -139,7 +144,8 @@ func TestAnswersWithoutBody(t *testing.T) {
 
 func TestInterval(t *testing.T) {
 	slow := fetchtest.Page{Body: "x", Latency: 300 * time.Millisecond, Reading: 400 * time.Millisecond}
-	pages := map[string]fetchtest.Page{"https://a.example/": slow, "https://a.example/2": slow, "https://b.example/": slow}
+	pages := map[string]fetchtest.Page{"https://a.example/": slow, "https://a.example/2": slow,
+		"https://b.example/": slow}
 
 	w := newWorld(pages)
 	w.fetch(t, "https://a.example/")
@@ -156,17 +162,20 @@ func TestInterval(t *testing.T) {
 	if st.Requests != 4 || st.Answered != 4 || st.AvgResponseTime != 300*time.Millisecond {
 		t.Errorf("stats %+v", st)
 	}
-	if wait := st.PolitenessWait.Round(10 * time.Millisecond); wait != 1300*time.Millisecond || st.Elapsed-st.PolitenessWait != 4*700*time.Millisecond {
+	if wait := st.PolitenessWait.Round(10 * time.Millisecond); wait != 1300*time.Millisecond ||
+		st.Elapsed-st.PolitenessWait != 4*700*time.Millisecond {
 		t.Errorf("stats %+v", st)
 	}
-	if ready := w.limiter.ReadyAt(time.Second, all).Sub(w.clock.Now()); ready < time.Second || ready > 1010*time.Millisecond {
+	if ready := w.limiter.ReadyAt(time.Second, all).Sub(w.clock.Now()); ready < time.Second ||
+		ready > 1010*time.Millisecond {
 		t.Errorf("ready in %v", ready)
 	}
 
 	w = newWorld(pages, func(c *fetch.Config) { c.Interval = 0 })
 	w.fetch(t, "https://a.example/")
 	w.fetch(t, "https://a.example/2")
-	if got, want := w.starts(), []float64{0, .7}; !reflect.DeepEqual(got, want) || w.session.Stats().PolitenessWait != 0 {
+	if got, want := w.starts(), []float64{0, .7}; !reflect.DeepEqual(got, want) ||
+		w.session.Stats().PolitenessWait != 0 {
 		t.Errorf("without an interval: starts %v, want %v", got, want)
 	}
 }
@@ -174,7 +183,8 @@ func TestInterval(t *testing.T) {
 // The pause is kept although the clock gives the time up to a millisecond late.
 func TestIntervalOnACoarseClock(t *testing.T) {
 	fine := fetchtest.NewClock(epoch.Add(900 * time.Microsecond))
-	web := &fetchtest.Web{Clock: fine, Pages: map[string]fetchtest.Page{"https://a.example/": {Latency: 10500 * time.Microsecond}}}
+	web := &fetchtest.Web{Clock: fine,
+		Pages: map[string]fetchtest.Page{"https://a.example/": {Latency: 10500 * time.Microsecond}}}
 	s := fetch.NewSession(config(), web, coarse{fine}, fetch.NewLimiter(2))
 	for range 5 {
 		if _, err := s.Fetch(t.Context(), fetch.Target{URL: "https://a.example/", Whole: true}); err != nil {
@@ -222,7 +232,8 @@ func TestLongCrawlDelay(t *testing.T) {
 	}
 	w.session.SetRobots("a.example", time.Minute, epoch)
 	w.fetch(t, "https://a.example/")
-	if err := ask("https://a.example/"); !errors.Is(err, fetch.ErrCrawlDelay) || contract.KindOf(err) != contract.Timeout {
+	if err := ask("https://a.example/"); !errors.Is(err, fetch.ErrCrawlDelay) ||
+		contract.KindOf(err) != contract.Timeout {
 		t.Errorf("before it has passed: %v", err)
 	}
 	w.fetch(t, "https://b.example/")
@@ -252,7 +263,8 @@ func TestRetries(t *testing.T) {
 	}
 	for name, p := range bad {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(map[string]fetchtest.Page{"https://a.example/": {Body: "good"}}, func(c *fetch.Config) { c.Interval = 0 })
+			w := newWorld(map[string]fetchtest.Page{"https://a.example/": {Body: "good"}},
+				func(c *fetch.Config) { c.Interval = 0 })
 			w.Serve = func(_ *fetch.Request, nth int) (fetchtest.Page, bool) { return p, nth < 3 }
 			a := w.fetch(t, "https://a.example/")
 			if a.Status != 200 || string(a.Content) != "good" || a.Requests != 4 {
@@ -271,7 +283,8 @@ func TestRetries(t *testing.T) {
 			if a.Requests != 4 || a.Status != map[string]int{"500": 500, "503": 503, "cut": 200}[name] {
 				t.Errorf("answer %+v", a)
 			}
-			if wantErr := p.Status == 0; (err != nil) != wantErr || wantErr && contract.KindOf(err) != contract.Network {
+			if wantErr := p.Status == 0; (err != nil) != wantErr || wantErr &&
+				contract.KindOf(err) != contract.Network {
 				t.Errorf("error %v", err)
 			}
 			if err != nil && !strings.HasPrefix(err.(*contract.Error).Message, "https://a.example/: the ") {
@@ -289,7 +302,8 @@ func TestRetries(t *testing.T) {
 }
 
 func TestTimeoutIsRetried(t *testing.T) {
-	w := newWorld(map[string]fetchtest.Page{"https://a.example/": fetchtest.Hang()}, func(c *fetch.Config) { c.Interval = 0 })
+	w := newWorld(map[string]fetchtest.Page{"https://a.example/": fetchtest.Hang()},
+		func(c *fetch.Config) { c.Interval = 0 })
 	a, err := w.session.Fetch(t.Context(), fetch.Target{URL: "https://a.example/", Timeout: 5 * time.Second})
 	if contract.KindOf(err) != contract.Timeout || errors.Is(err, fetch.ErrDeadline) || a.Status != 0 {
 		t.Errorf("%+v, %v", a, err)
@@ -327,7 +341,8 @@ func TestRetryAfterIsHonoured(t *testing.T) {
 		"429 over it":          {busy(429, "130"), []float64{0}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(map[string]fetchtest.Page{"https://a.example/": {}}, func(c *fetch.Config) { c.Interval = 0 })
+			w := newWorld(map[string]fetchtest.Page{"https://a.example/": {}},
+				func(c *fetch.Config) { c.Interval = 0 })
 			c.page.Body = "busy"
 			w.Serve = func(_ *fetch.Request, nth int) (fetchtest.Page, bool) { return c.page, nth == 0 }
 			a, err := w.session.Fetch(t.Context(), fetch.Target{URL: "https://a.example/"})
@@ -346,7 +361,8 @@ func TestRetryAfterIsHonoured(t *testing.T) {
 				}
 				// The host wants to be left alone for longer than there is time: it is.
 				for range 2 { // nor does the refusal occupy it
-					if _, err := w.session.Fetch(t.Context(), fetch.Target{URL: "https://a.example/other"}); !errors.Is(err, fetch.ErrDeadline) {
+					if _, err := w.session.Fetch(t.Context(),
+						fetch.Target{URL: "https://a.example/other"}); !errors.Is(err, fetch.ErrDeadline) {
 						t.Errorf("asked again: %v", err)
 					}
 				}
@@ -390,7 +406,8 @@ func TestBudget(t *testing.T) {
 	w.fetch(t, "https://a.example/r") // two of them
 	w.fetch(t, "https://a.example/")
 	a, err := w.session.Fetch(t.Context(), fetch.Target{URL: "https://a.example/"})
-	if !errors.Is(err, fetch.ErrBudget) || contract.KindOf(err) != contract.Validation || a.Status != 0 || len(w.Visits()) != 3 {
+	if !errors.Is(err, fetch.ErrBudget) || contract.KindOf(err) != contract.Validation || a.Status != 0 ||
+		len(w.Visits()) != 3 {
 		t.Errorf("%+v, %v; visits %v", a, err, w.URLs())
 	}
 
@@ -412,14 +429,16 @@ func TestRedirects(t *testing.T) {
 	chain := func(n int) map[string]fetchtest.Page {
 		pages := map[string]fetchtest.Page{}
 		for i := range n {
-			pages[fmt.Sprintf("https://h%d.example/%d", i%2, i)] = fetchtest.Redirect(301, fmt.Sprintf("https://h%d.example/%d", (i+1)%2, i+1))
+			pages[fmt.Sprintf("https://h%d.example/%d", i%2, i)] = fetchtest.Redirect(301,
+				fmt.Sprintf("https://h%d.example/%d", (i+1)%2, i+1))
 		}
 		pages[fmt.Sprintf("https://h%d.example/%d", n%2, n)] = fetchtest.Page{Body: "end"}
 		return pages
 	}
 	w := newWorld(chain(5))
 	a := w.fetch(t, "https://h0.example/0")
-	if string(a.Content) != "end" || a.URL != "https://h1.example/5" || len(a.Hops) != 5 || a.Hops[4] != (fetch.Hop{URL: "https://h0.example/4", Status: 301}) {
+	if string(a.Content) != "end" || a.URL != "https://h1.example/5" || len(a.Hops) != 5 ||
+		a.Hops[4] != (fetch.Hop{URL: "https://h0.example/4", Status: 301}) {
 		t.Errorf("%+v", a)
 	}
 	if d := closest(w.Visits()); d < time.Second {
@@ -428,13 +447,15 @@ func TestRedirects(t *testing.T) {
 
 	w = newWorld(chain(6))
 	a, err := w.session.Fetch(t.Context(), fetch.Target{URL: "https://h0.example/0"})
-	if !errors.Is(err, fetch.ErrRedirects) || contract.KindOf(err) != contract.Network || a.Status != 301 || len(w.Visits()) != 6 {
+	if !errors.Is(err, fetch.ErrRedirects) || contract.KindOf(err) != contract.Network || a.Status != 301 ||
+		len(w.Visits()) != 6 {
 		t.Errorf("six redirects: %+v, %v", a, err)
 	}
 
 	for name, pages := range map[string]map[string]fetchtest.Page{
-		"itself":         {"https://a.example/": fetchtest.Redirect(302, "/#again")},
-		"there and back": {"https://a.example/": fetchtest.Redirect(302, "http://b.example"), "http://b.example/": fetchtest.Redirect(302, "https://a.example")},
+		"itself": {"https://a.example/": fetchtest.Redirect(302, "/#again")},
+		"there and back": {"https://a.example/": fetchtest.Redirect(302, "http://b.example"),
+			"http://b.example/": fetchtest.Redirect(302, "https://a.example")},
 	} {
 		w = newWorld(pages)
 		a, err = w.session.Fetch(t.Context(), fetch.Target{URL: "https://a.example/"})
@@ -448,7 +469,8 @@ func TestRedirects(t *testing.T) {
 		if a := w.fetch(t, "https://a.example/"); a.Status != status {
 			t.Errorf("%d without Location: %+v", status, a)
 		}
-		w = newWorld(map[string]fetchtest.Page{"https://a.example/": fetchtest.Redirect(status, "/b"), "https://a.example/b": {}})
+		w = newWorld(map[string]fetchtest.Page{"https://a.example/": fetchtest.Redirect(status, "/b"),
+			"https://a.example/b": {}})
 		follows := !slices.Contains([]int{300, 304, 305}, status)
 		if a := w.fetch(t, "https://a.example/"); (a.Status == 200) != follows {
 			t.Errorf("%d: %+v", status, a)
@@ -458,7 +480,8 @@ func TestRedirects(t *testing.T) {
 
 // Retries belong to a Fetch, however many hops it has.
 func TestRetriesAcrossRedirects(t *testing.T) {
-	w := newWorld(map[string]fetchtest.Page{"https://a.example/": fetchtest.Redirect(301, "/b"), "https://a.example/b": {Status: 502}})
+	w := newWorld(map[string]fetchtest.Page{"https://a.example/": fetchtest.Redirect(301, "/b"),
+		"https://a.example/b": {Status: 502}})
 	w.Serve = func(r *fetch.Request, nth int) (fetchtest.Page, bool) {
 		return fetchtest.Fail(fetch.ErrReset), strings.HasSuffix(r.URL, ".example/") && nth < 2
 	}
@@ -470,19 +493,24 @@ func TestRetriesAcrossRedirects(t *testing.T) {
 
 func TestGuardAtEveryHop(t *testing.T) {
 	for _, target := range []string{
-		"http://169.254.169.254/latest/meta-data/", "//169.254.169.254/", "http://localhost/", "http://localhost.localdomain/", "http://[::1]/", "//[fe80::1%25eth0]/",
-		"ftp://a.example/", "javascript:alert(1)", "data:text/html,x", "file:///etc/passwd", "http://u:p@b.example/", "https://b.example:8443/", "http://0x7f.1/",
-		"http://2130706433/", "http://metadata.google.internal/", "http://printer.local/", "http://intranet/", "http://co.kr/", "http://a.example\\@10.0.0.1/", "http://",
+		"http://169.254.169.254/latest/meta-data/", "//169.254.169.254/", "http://localhost/",
+		"http://localhost.localdomain/", "http://[::1]/", "//[fe80::1%25eth0]/",
+		"ftp://a.example/", "javascript:alert(1)", "data:text/html,x", "file:///etc/passwd", "http://u:p@b.example/",
+		"https://b.example:8443/", "http://0x7f.1/",
+		"http://2130706433/", "http://metadata.google.internal/", "http://printer.local/", "http://intranet/",
+		"http://co.kr/", "http://a.example\\@10.0.0.1/", "http://",
 	} {
 		w := newWorld(map[string]fetchtest.Page{"https://a.example/": fetchtest.Redirect(302, target)})
 		a, err := w.session.Fetch(t.Context(), fetch.Target{URL: "https://a.example/"})
-		if !errors.Is(err, fetch.ErrUnsafe) || contract.KindOf(err) != contract.Validation || a.Status != 302 || len(a.Hops) != 1 {
+		if !errors.Is(err, fetch.ErrUnsafe) || contract.KindOf(err) != contract.Validation || a.Status != 302 ||
+			len(a.Hops) != 1 {
 			t.Errorf("%s: %+v, %v", target, a, err)
 		}
 		if len(w.Visits()) != 1 {
 			t.Errorf("%s: visits %v", target, w.URLs())
 		}
-		if a, err := newWorld(nil).session.Fetch(t.Context(), fetch.Target{URL: target}); !errors.Is(err, fetch.ErrUnsafe) || a.Status != 0 {
+		if a, err := newWorld(nil).session.Fetch(t.Context(), fetch.Target{URL: target}); !errors.Is(err,
+			fetch.ErrUnsafe) || a.Status != 0 {
 			t.Errorf("%s at first: %+v, %v", target, a, err)
 		}
 	}
@@ -494,21 +522,27 @@ func TestRules(t *testing.T) {
 		"https://b.example/to-a":    fetchtest.Redirect(301, "https://a.example/private/x?y"),
 		"https://a.example/private": {},
 	})
-	w.session.SetRules("https://a.example", func(url string) bool { return !strings.HasPrefix(url, "https://a.example/private") })
+	w.session.SetRules("https://a.example", func(url string) bool {
+		return !strings.HasPrefix(url,
+			"https://a.example/private")
+	})
 	w.fetch(t, "https://a.example/ok")
-	for _, url := range []string{"https://a.example/private", "https://b.example/to-a", "https://a.example/ok/../private", "https://a.example/ok/%2e%2E/private"} {
+	for _, url := range []string{"https://a.example/private", "https://b.example/to-a",
+		"https://a.example/ok/../private", "https://a.example/ok/%2e%2E/private"} {
 		a, err := w.session.Fetch(t.Context(), fetch.Target{URL: url})
 		if !errors.Is(err, fetch.ErrDisallowed) || contract.KindOf(err) != contract.Validation {
 			t.Errorf("%s: %+v, %v", url, a, err)
 		}
 	}
-	if got, want := w.URLs(), []string{"https://a.example/ok", "https://b.example/to-a"}; !reflect.DeepEqual(got, want) {
+	if got, want := w.URLs(), []string{"https://a.example/ok", "https://b.example/to-a"}; !reflect.DeepEqual(got,
+		want) {
 		t.Errorf("visits %v, want %v", got, want)
 	}
 }
 
 func TestDeadline(t *testing.T) {
-	pages := map[string]fetchtest.Page{"https://a.example/": {Latency: 4 * time.Second}, "https://a.example/hang": fetchtest.Hang()}
+	pages := map[string]fetchtest.Page{"https://a.example/": {Latency: 4 * time.Second},
+		"https://a.example/hang": fetchtest.Hang()}
 	ten := func(c *fetch.Config) { c.Deadline = 10 * time.Second; c.Interval = 20 * time.Second }
 
 	w := newWorld(pages, ten)
@@ -523,7 +557,8 @@ func TestDeadline(t *testing.T) {
 		t.Errorf("the last request had %v at %v", v.Timeout, v.Start.Sub(epoch))
 	}
 	now := w.clock.Now()
-	if _, err = w.session.Fetch(t.Context(), fetch.Target{URL: "https://a.example/"}); !errors.Is(err, fetch.ErrDeadline) || contract.KindOf(err) != contract.Timeout {
+	if _, err = w.session.Fetch(t.Context(), fetch.Target{URL: "https://a.example/"}); !errors.Is(err,
+		fetch.ErrDeadline) || contract.KindOf(err) != contract.Timeout {
 		t.Errorf("after the deadline: %v", err)
 	}
 	if len(w.Visits()) != 3 || w.clock.Now() != now {
@@ -541,7 +576,8 @@ func TestRequestsWithoutTimeoutEndAtTheDeadline(t *testing.T) {
 
 // Back-off counts: a retry that would come after the deadline is not waited for.
 func TestBackOffWithinTheDeadline(t *testing.T) {
-	w := newWorld(map[string]fetchtest.Page{"https://a.example/": {Status: 500}}, func(c *fetch.Config) { c.Deadline = 5 * time.Second; c.Interval = 0 })
+	w := newWorld(map[string]fetchtest.Page{"https://a.example/": {Status: 500}},
+		func(c *fetch.Config) { c.Deadline = 5 * time.Second; c.Interval = 0 })
 	a := w.fetch(t, "https://a.example/")
 	if got, want := w.starts(), []float64{0, 1, 3}; a.Status != 500 || !reflect.DeepEqual(got, want) {
 		t.Errorf("starts %v, want %v", got, want)
@@ -555,17 +591,22 @@ func TestMaxWall(t *testing.T) {
 	for err == nil {
 		_, err = w.session.Fetch(t.Context(), fetch.Target{URL: "https://a.example/"})
 	}
-	if got := w.clock.Now().Sub(epoch); !errors.Is(err, fetch.ErrDeadline) || len(w.Visits()) != 20 || got > 10*time.Minute {
+	if got := w.clock.Now().Sub(epoch); !errors.Is(err, fetch.ErrDeadline) || len(w.Visits()) != 20 ||
+		got > 10*time.Minute {
 		t.Errorf("%v; %d visits in %v", err, len(w.Visits()), got)
 	}
 
 	// It ends requests as well, and a retry that cannot be made leaves the failure as it was.
-	w = newWorld(map[string]fetchtest.Page{"https://a.example/": fetchtest.Hang()}, func(c *fetch.Config) { c.Deadline, c.MaxWall = 0, 7*time.Second })
-	if _, err := w.session.Fetch(t.Context(), fetch.Target{URL: "https://a.example/"}); errors.Is(err, fetch.ErrDeadline) || contract.KindOf(err) != contract.Timeout || w.Visits()[0].Timeout != 7*time.Second {
+	w = newWorld(map[string]fetchtest.Page{"https://a.example/": fetchtest.Hang()},
+		func(c *fetch.Config) { c.Deadline, c.MaxWall = 0, 7*time.Second })
+	if _, err := w.session.Fetch(t.Context(), fetch.Target{URL: "https://a.example/"}); errors.Is(err,
+		fetch.ErrDeadline) || contract.KindOf(err) != contract.Timeout || w.Visits()[0].Timeout != 7*time.Second {
 		t.Errorf("%v; %+v", err, w.Visits())
 	}
-	w = newWorld(map[string]fetchtest.Page{"https://a.example/": fetchtest.Fail(fetch.ErrReset)}, func(c *fetch.Config) { c.Interval, c.MaxWall = 20*time.Second, 10*time.Second })
-	if _, err := w.session.Fetch(t.Context(), fetch.Target{URL: "https://a.example/"}); !errors.Is(err, fetch.ErrReset) || len(w.Visits()) != 1 {
+	w = newWorld(map[string]fetchtest.Page{"https://a.example/": fetchtest.Fail(fetch.ErrReset)},
+		func(c *fetch.Config) { c.Interval, c.MaxWall = 20*time.Second, 10*time.Second })
+	if _, err := w.session.Fetch(t.Context(), fetch.Target{URL: "https://a.example/"}); !errors.Is(err,
+		fetch.ErrReset) || len(w.Visits()) != 1 {
 		t.Errorf("%v; %d visits", err, len(w.Visits()))
 	}
 }
@@ -588,8 +629,10 @@ func TestSizeCap(t *testing.T) {
 				k, err = a.Body.Read(p)
 				n += k
 			}
-			if want := min(c.size, 1000); err != io.EOF || n != want || a.Body.Size() != int64(want) || a.Body.Truncated() != c.truncated {
-				t.Errorf("%d bytes by %d: read %d, size %d, truncated %v, %v", c.size, chunk, n, a.Body.Size(), a.Body.Truncated(), err)
+			if want := min(c.size, 1000); err != io.EOF || n != want || a.Body.Size() != int64(want) ||
+				a.Body.Truncated() != c.truncated {
+				t.Errorf("%d bytes by %d: read %d, size %d, truncated %v, %v", c.size, chunk, n, a.Body.Size(),
+					a.Body.Truncated(), err)
 			}
 			if source.given > 1001 {
 				t.Errorf("%d bytes by %d: took %d", c.size, chunk, source.given)
@@ -623,7 +666,8 @@ func (e *endless) Read(p []byte) (int, error) {
 }
 
 func TestSlowBodyTimesOut(t *testing.T) {
-	w := newWorld(map[string]fetchtest.Page{"https://a.example/": {Body: "x", Latency: 3 * time.Second, Reading: 4 * time.Second}})
+	w := newWorld(map[string]fetchtest.Page{"https://a.example/": {Body: "x", Latency: 3 * time.Second,
+		Reading: 4 * time.Second}})
 	a, err := w.session.Fetch(t.Context(), fetch.Target{URL: "https://a.example/", Timeout: 5 * time.Second})
 	if err != nil {
 		t.Fatal(err)
@@ -665,10 +709,13 @@ func TestCancelledContext(t *testing.T) {
 	w := newWorld(map[string]fetchtest.Page{"https://a.example/": {Status: 500}})
 	ctx, cancel := context.WithCancel(t.Context())
 	w.Serve = func(*fetch.Request, int) (fetchtest.Page, bool) { cancel(); return fetchtest.Page{}, false }
-	if a, err := w.session.Fetch(ctx, fetch.Target{URL: "https://a.example/"}); contract.KindOf(err) != contract.Timeout || a.Requests != 1 {
+	if a, err := w.session.Fetch(ctx,
+		fetch.Target{URL: "https://a.example/"}); contract.KindOf(err) != contract.Timeout || a.Requests != 1 {
 		t.Errorf("cancelled during a request: %+v, %v", a, err)
 	}
-	if _, err := w.session.Fetch(ctx, fetch.Target{URL: "https://b.example/"}); contract.KindOf(err) != contract.Timeout || !errors.Is(err, context.Canceled) {
+	if _, err := w.session.Fetch(ctx,
+		fetch.Target{URL: "https://b.example/"}); contract.KindOf(err) != contract.Timeout ||
+		!errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled before: %v", err)
 	}
 	if len(w.Visits()) != 1 {

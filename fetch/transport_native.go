@@ -18,8 +18,8 @@ import (
 	"time"
 )
 
-// NewTransport returns a Transport over net/http, for programs outside of a Worker. It connects to
-// no loopback, link-local or private address: the Guard judges names, and a name may resolve to anything.
+// NewTransport returns a Transport over net/http, for native programs. It does not connect to loopback, link-local or
+// private addresses: Guard checks names only, and a name can resolve to any address.
 func NewTransport() Transport {
 	dialer := &net.Dialer{Control: publicOnly}
 	return newNative(dialer.DialContext)
@@ -28,7 +28,8 @@ func NewTransport() Transport {
 type native struct{ http *http.Transport }
 
 func newNative(dial func(ctx context.Context, network, addr string) (net.Conn, error)) native {
-	return native{&http.Transport{DialContext: dial, DisableCompression: true, ForceAttemptHTTP2: true, IdleConnTimeout: time.Minute}}
+	return native{&http.Transport{DialContext: dial, DisableCompression: true, ForceAttemptHTTP2: true,
+		IdleConnTimeout: time.Minute}}
 }
 
 func (n native) Do(ctx context.Context, r *Request) (*Response, error) {
@@ -76,7 +77,7 @@ func (b *nativeBody) Close() error {
 	return b.content.Close()
 }
 
-// gunzip undoes Content-Encoding: gzip from the first Read on, so that an empty body is no error.
+// gunzip decompresses a body from its first Read on, so that an empty body is no error.
 type gunzip struct {
 	from io.Reader
 	zip  *gzip.Reader
@@ -110,9 +111,11 @@ func systemError(err error) error {
 		return Failure(ErrNotResolved, err)
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return Failure(ErrConnRefused, err)
-	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
+	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE), errors.Is(err, io.ErrUnexpectedEOF),
+		errors.Is(err, io.EOF):
 		return Failure(ErrReset, err)
-	case errors.As(err, &alert), errors.As(err, &record), errors.As(err, &verify), errors.As(err, &unknown), errors.As(err, &hostname):
+	case errors.As(err, &alert), errors.As(err, &record), errors.As(err, &verify), errors.As(err, &unknown),
+		errors.As(err, &hostname):
 		return Failure(ErrTLS, err)
 	case errors.As(err, &timeout) && timeout.Timeout():
 		return NoAnswer(err)

@@ -49,8 +49,10 @@ func TestNativeAnswer(t *testing.T) {
 		io.WriteString(w, r.Method+" "+r.RequestURI)
 	})
 	for range 2 {
-		a, err := s.Fetch(t.Context(), Target{URL: "http://herald.example/a?b", Whole: true, Timeout: 10 * time.Second})
-		if err != nil || a.Status != 200 || string(a.Content) != "GET /a?b" || a.Header.Get("Etag") != `"1"` || a.Header.Get("Set-Cookie") != "" {
+		a, err := s.Fetch(t.Context(), Target{URL: "http://herald.example/a?b", Whole: true,
+			Timeout: 10 * time.Second})
+		if err != nil || a.Status != 200 || string(a.Content) != "GET /a?b" || a.Header.Get("Etag") != `"1"` ||
+			a.Header.Get("Set-Cookie") != "" {
 			t.Errorf("%+v, %v", a, err)
 		}
 	}
@@ -62,7 +64,8 @@ func TestNativeFollowsNoRedirectItself(t *testing.T) {
 		asked++
 		http.Redirect(w, r, "http://169.254.169.254/latest/", http.StatusFound)
 	})
-	if a, err := s.Fetch(t.Context(), Target{URL: "http://herald.example/"}); !errors.Is(err, ErrUnsafe) || a.Status != 302 || asked != 1 {
+	if a, err := s.Fetch(t.Context(), Target{URL: "http://herald.example/"}); !errors.Is(err, ErrUnsafe) ||
+		a.Status != 302 || asked != 1 {
 		t.Errorf("%+v, %v; asked %d times", a, err, asked)
 	}
 
@@ -72,7 +75,8 @@ func TestNativeFollowsNoRedirectItself(t *testing.T) {
 		w.Header().Set("Location", r.URL.Path)
 		w.WriteHeader(http.StatusMovedPermanently)
 	})
-	if a, err := s.Fetch(t.Context(), Target{URL: "http://herald.example/"}); !errors.Is(err, ErrRedirects) || asked != 1 {
+	if a, err := s.Fetch(t.Context(), Target{URL: "http://herald.example/"}); !errors.Is(err, ErrRedirects) ||
+		asked != 1 {
 		t.Errorf("%+v, %v; asked %d times", a, err, asked)
 	}
 }
@@ -103,11 +107,13 @@ func TestNativeUndoesGzip(t *testing.T) {
 	if err != nil || string(a.Content) != "hello" || a.Header.Get("Content-Encoding") != "gzip" {
 		t.Errorf("%+v, %v", a, err)
 	}
-	a, err = s.Fetch(t.Context(), Target{URL: "http://herald.example/bomb", Whole: true, MaxBytes: 100_000, Timeout: 20 * time.Second})
+	a, err = s.Fetch(t.Context(), Target{URL: "http://herald.example/bomb", Whole: true, MaxBytes: 100_000,
+		Timeout: 20 * time.Second})
 	if err != nil || len(a.Content) != 100_000 || !a.Body.Truncated() {
 		t.Errorf("a bomb: %d bytes, truncated %v, %v", len(a.Content), a.Body.Truncated(), err)
 	}
-	if a, err = s.Fetch(t.Context(), Target{URL: "http://herald.example/no", Whole: true}); contract.KindOf(err) != contract.Network || a.Status != 200 {
+	if a, err = s.Fetch(t.Context(), Target{URL: "http://herald.example/no",
+		Whole: true}); contract.KindOf(err) != contract.Network || a.Status != 200 {
 		t.Errorf("not gzip: %+v, %v", a, err)
 	}
 }
@@ -247,11 +253,14 @@ func untrusted(t *testing.T) *Session {
 func TestNativeTransportReachesNoPrivateAddress(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("reached") }))
 	defer server.Close()
-	_, err := NewTransport().Do(t.Context(), &Request{Method: "GET", URL: server.URL, Header: http.Header{}, Timeout: 5 * time.Second})
+	_, err := NewTransport().Do(t.Context(), &Request{Method: "GET", URL: server.URL, Header: http.Header{},
+		Timeout: 5 * time.Second})
 	if contract.KindOf(err) != contract.Network || !strings.Contains(err.Error(), "not a public address") {
 		t.Error(err)
 	}
-	for _, addr := range []string{"127.0.0.1:80", "10.1.2.3:80", "192.168.0.1:443", "172.16.0.1:80", "169.254.169.254:80", "0.0.0.0:80", "[::1]:80", "[fe80::1]:80", "[fd00::1]:80", "[::ffff:127.0.0.1]:80", "224.0.0.1:80"} {
+	for _, addr := range []string{"127.0.0.1:80", "10.1.2.3:80", "192.168.0.1:443", "172.16.0.1:80",
+		"169.254.169.254:80", "0.0.0.0:80", "[::1]:80", "[fe80::1]:80", "[fd00::1]:80", "[::ffff:127.0.0.1]:80",
+		"224.0.0.1:80"} {
 		if publicOnly("tcp", addr, nil) == nil {
 			t.Errorf("%s is let through", addr)
 		}

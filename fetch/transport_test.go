@@ -31,7 +31,8 @@ func TestDescribed(t *testing.T) {
 	} {
 		detail := errors.New(c.message)
 		err := ScriptFailure(c.name, c.message, detail)
-		if err.Kind != c.kind || c.what != nil && !errors.Is(err, c.what) || !errors.Is(err, detail) || err.Message == "" {
+		if err.Kind != c.kind || c.what != nil && !errors.Is(err, c.what) || !errors.Is(err, detail) ||
+			err.Message == "" {
 			t.Errorf("%s: %s: %v", c.name, c.message, err)
 		}
 	}
@@ -42,8 +43,11 @@ func TestEdgeFailure(t *testing.T) {
 	for status, want := range map[int]struct {
 		kind contract.Kind
 		what error
-	}{521: {contract.Network, ErrConnRefused}, 522: {contract.Timeout, nil}, 523: {contract.Network, nil}, 524: {contract.Timeout, nil}, 525: {contract.Network, ErrTLS}, 526: {contract.Network, ErrTLS}, 530: {contract.Network, ErrNotResolved}} {
-		if err := EdgeFailure(status, cloudflare); contract.KindOf(err) != want.kind || want.what != nil && !errors.Is(err, want.what) {
+	}{521: {contract.Network, ErrConnRefused}, 522: {contract.Timeout, nil}, 523: {contract.Network,
+		nil}, 524: {contract.Timeout, nil}, 525: {contract.Network, ErrTLS}, 526: {contract.Network, ErrTLS},
+		530: {contract.Network, ErrNotResolved}} {
+		if err := EdgeFailure(status, cloudflare); contract.KindOf(err) != want.kind || want.what != nil &&
+			!errors.Is(err, want.what) {
 			t.Errorf("%d: %v", status, err)
 		}
 		if err := EdgeFailure(status, http.Header{"Server": {"nginx"}}); err != nil { // an origin may answer anything

@@ -94,7 +94,8 @@ func (w *Web) Do(ctx context.Context, r *fetch.Request) (*fetch.Response, error)
 	nth := w.times[r.URL]
 	w.times[r.URL]++
 	visit := len(w.visits)
-	w.visits = append(w.visits, Visit{Method: r.Method, URL: r.URL, Host: u.Hostname(), Header: r.Header.Clone(), Start: start, Timeout: r.Timeout})
+	w.visits = append(w.visits, Visit{Method: r.Method, URL: r.URL, Host: u.Hostname(), Header: r.Header.Clone(),
+		Start: start, Timeout: r.Timeout})
 	w.mu.Unlock()
 	end := func() {
 		now := w.Clock.Now()
