@@ -19,11 +19,16 @@ const (
 	Spent Class = "quota_spent"
 	// Throttled: too many calls in a short time; no calls before the window ends.
 	Throttled Class = "rate_limited"
-	// Refused: the request or the key is wrong; the call fails until somebody fixes it.
+	// Refused: the key or the endpoint is wrong; all calls fail until somebody fixes it.
 	Refused Class = "refused"
+	// BadRequest: this request is wrong and fails until somebody fixes it; others can succeed.
+	BadRequest Class = "bad_request"
 	// Broken: the upstream failed or its answer is unreadable; the call is repeated later.
 	Broken Class = "upstream_error"
 )
+
+// StopsSource reports whether other requests of the source would fail as well.
+func (c Class) StopsSource() bool { return c == Spent || c == Throttled || c == Refused }
 
 // UpstreamError is a failed call. Its message contains no key, and of the answer only the upstream's own code.
 type UpstreamError struct {
@@ -67,7 +72,7 @@ func Kind(err error) contract.Kind {
 	switch {
 	case errors.As(err, &of):
 		return of.Kind
-	case errors.As(err, &e) && e.Class == Refused:
+	case errors.As(err, &e) && (e.Class == Refused || e.Class == BadRequest):
 		return contract.Validation
 	case errors.As(err, &e) && e.Status == http.StatusOK:
 		return contract.Parse

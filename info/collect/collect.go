@@ -244,7 +244,7 @@ func (c *Collector) forget(ctx context.Context, s info.Source, state store.Sourc
 	}
 	failed := map[string]bool{}
 	for _, f := range b.Failures {
-		if failed[f.Request] = true; !f.Alone && info.ClassOf(f.Err) != info.Broken {
+		if failed[f.Request] = true; !f.Alone && info.ClassOf(f.Err).StopsSource() {
 			return // later requests were not made
 		}
 	}
@@ -268,7 +268,7 @@ func (c *Collector) warn(s info.Source, err error) {
 // letters returns the dead letters of failures. Requests that met the end of a quota are repeated anyway.
 func letters(source string, failures []info.Failure) (list []store.Letter) {
 	for _, f := range failures {
-		if class := info.ClassOf(f.Err); class == info.Broken || class == info.Refused {
+		if class := info.ClassOf(f.Err); class != info.Spent && class != info.Throttled {
 			list = append(list, store.Letter{Source: source, Request: f.Request, Class: string(class),
 				Error: contract.Reason(f.Err)})
 		}

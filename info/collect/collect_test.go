@@ -377,6 +377,29 @@ func TestCollect_UpstreamFailures(t *testing.T) {
 	}
 }
 
+// A source whose only query is bad rests no longer than after a failure of the provider, and the query is a dead
+// letter until it succeeds.
+func TestCollect_BadQuery(t *testing.T) {
+	w := newWorld(t, naver("x"))
+	w.pages[naverURL] = page{status: 400, body: fixture(t, "naver_error_400_se01.json")}
+	for range 24 {
+		w.run(info.Naver)
+		w.clock = w.clock.Add(time.Hour)
+	}
+	if n := w.times(naverURL); n != 24 {
+		t.Errorf("asked %d times in 24 hours", n)
+	}
+	letters, err := w.Store.DeadLetters(ctx, "", 10)
+	if err != nil || len(letters) != 1 || letters[0].Class != "bad_request" || letters[0].Attempts != 24 {
+		t.Errorf("%+v %v", letters, err)
+	}
+	w.pages[naverURL] = page{body: fixture(t, "naver_page1_ok.json")}
+	w.run(info.Naver)
+	if letters, _ := w.Store.DeadLetters(ctx, "", 10); len(letters) != 0 {
+		t.Errorf("after a success: %+v", letters)
+	}
+}
+
 func TestCollect_BackOff(t *testing.T) {
 	w := newWorld(t, naver("x"))
 	w.pages[naverURL] = page{status: 500}

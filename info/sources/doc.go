@@ -52,7 +52,7 @@ func requests(names []string, do func(name string) error) (failures []info.Failu
 			continue
 		}
 		failures = append(failures, info.Failure{Request: name, Err: err})
-		if info.ClassOf(err) != info.Broken {
+		if info.ClassOf(err).StopsSource() {
 			break
 		}
 	}
@@ -60,6 +60,15 @@ func requests(names []string, do func(name string) error) (failures []info.Failu
 		err = nil
 	}
 	return failures, err
+}
+
+// searchClass is byStatus for a search, of which these statuses are about the query.
+func searchClass(status int) info.Class {
+	switch status {
+	case http.StatusBadRequest, http.StatusRequestURITooLong, http.StatusUnprocessableEntity:
+		return info.BadRequest
+	}
+	return byStatus(status)
 }
 
 func statusOf(err error) int {

@@ -82,7 +82,7 @@ func (n *Naver) search(ctx context.Context, c info.Client, query string, now tim
 // things in the two.
 func (n *Naver) failure(a *info.Answer, doc gjson.Result, now time.Time) error {
 	code, gateway := doc.Get("errorCode").String(), doc.Get("error.errorCode").String()
-	class := byStatus(a.Status)
+	class := searchClass(a.Status)
 	switch {
 	case a.Status != http.StatusTooManyRequests:
 	case code == "010", gateway == "400":

@@ -127,7 +127,7 @@ func (n *NewsData) failure(a *info.Answer, doc gjson.Result, now time.Time) erro
 		detail = detail.Get("0")
 	}
 	code, message := detail.Get("code").String(), detail.Get("message").String()+doc.Get("message").String()
-	class := byStatus(a.Status)
+	class := searchClass(a.Status)
 	switch {
 	case code == "ApiLimitExceeded", code == "ApiKeyLimitExceeded":
 		class = info.Spent
@@ -137,8 +137,11 @@ func (n *NewsData) failure(a *info.Answer, doc gjson.Result, now time.Time) erro
 		class = info.Spent
 	case a.Status == http.StatusOK:
 		class = info.Refused
-		if code == "InternalServerError" || code == "ServerError" {
+		switch {
+		case code == "InternalServerError" || code == "ServerError":
 			class = info.Broken
+		case strings.HasPrefix(code, "Unsupported") || strings.HasPrefix(code, "Parameter"):
+			class = info.BadRequest
 		}
 	}
 	return failed(info.NewsData, class, a, code, now)

@@ -313,9 +313,9 @@ func TestSources_Failures(t *testing.T) {
 		want   info.Class
 		code   string
 	}{
-		{naver("x"), 400, "naver_error_400_se01.json", nil, info.Refused, "SE01"},
-		{naver("x"), 400, "naver_error_400_se02.json", nil, info.Refused, "SE02"},
-		{naver("x"), 400, "naver_error_400_se04.json", nil, info.Refused, "SE04"},
+		{naver("x"), 400, "naver_error_400_se01.json", nil, info.BadRequest, "SE01"},
+		{naver("x"), 400, "naver_error_400_se02.json", nil, info.BadRequest, "SE02"},
+		{naver("x"), 400, "naver_error_400_se04.json", nil, info.BadRequest, "SE04"},
 		{naver("x"), 401, "naver_error_401.json", nil, info.Refused, "024"},
 		{naver("x"), 401, "naver_error_401_scope.json", nil, info.Refused, "024"},
 		{naver("x"), 403, "naver_error_401_scope.json", nil, info.Refused, "024"},
@@ -330,19 +330,19 @@ func TestSources_Failures(t *testing.T) {
 		{naver("x"), 429, "naver_hub_error_429_throttle.json", nil, info.Throttled, "410"},
 		{naver("x"), 429, "", []byte(`{"error":{"errorCode":"400","message":"Quota Exceeded"}}`), info.Spent, "400"},
 		{naver("x"), 429, "", page, info.Throttled, ""},
-		{newsData("x"), 400, "newsdata_error_400.json", nil, info.Refused, "ParameterMissing"},
+		{newsData("x"), 400, "newsdata_error_400.json", nil, info.BadRequest, "ParameterMissing"},
 		{newsData("x"), 401, "newsdata_error_401.json", nil, info.Refused, "Unauthorized"},
 		{newsData("x"), 403, "newsdata_error_403.json", nil, info.Refused, "AccessDenied"},
-		{newsData("x"), 422, "newsdata_error_422_object.json", nil, info.Refused, "UnsupportedQuery"},
+		{newsData("x"), 422, "newsdata_error_422_object.json", nil, info.BadRequest, "UnsupportedQuery"},
 		{newsData("x"), 422, "", []byte(`{"status":"error","results":[{"message":"no","code":"UnsupportedQuery"}]}`),
-			info.Refused, "UnsupportedQuery"},
+			info.BadRequest, "UnsupportedQuery"},
 		{newsData("x"), 429, "newsdata_error_429_quota.json", nil, info.Spent, "ApiLimitExceeded"},
 		{newsData("x"), 429, "newsdata_error_429_transient.json", nil, info.Throttled, "RateLimitExceeded"},
 		{newsData("x"), 429, "", []byte(
 			`{"status":"error","message":"You have exceeded your assigned API credits."}`), info.Spent, ""},
 		{newsData("x"), 429, "", []byte(`{"status":"error","message":"Slow down."}`), info.Throttled, ""},
 		{newsData("x"), 500, "newsdata_error_500.json", nil, info.Broken, "InternalServerError"},
-		{newsData("x"), 200, "newsdata_error_200_in_band.json", nil, info.Refused, "UnsupportedFilter"},
+		{newsData("x"), 200, "newsdata_error_200_in_band.json", nil, info.BadRequest, "UnsupportedFilter"},
 		{newsData("x"), 200, "", page, info.Broken, ""},
 	} {
 		body := c.body
@@ -391,6 +391,37 @@ func TestQueries_OneFails(t *testing.T) {
 	_, err = newsData("x").Collect(context.Background(), late, nil, now)
 	if e, ok := err.(*info.UpstreamError); !ok || e.RetryAfter != 2*time.Minute {
 		t.Errorf("%v", err)
+	}
+}
+
+// One bad query must not silence the others: neither those after it nor, as the first one, the whole source.
+func TestQueries_BadQuery(t *testing.T) {
+	bad := map[string][]byte{"naver": fixture(t, "naver_error_400_se01.json"),
+		"newsdata": fixture(t, "newsdata_error_422_object.json")}
+	page := map[string][]byte{"naver": fixture(t, "naver_page1_ok.json"),
+		"newsdata": fixture(t, "newsdata_page1_free.json")}
+	for _, position := range []string{"a", "b", "c"} {
+		for name, source := range map[string]info.Source{"naver": naver("a", "b", "c"),
+			"newsdata": newsData("a", "b", "c")} {
+			u := &upstream{answer: func(c info.Call) (*info.Answer, error) {
+				if strings.Contains(c.URL, "query="+position) || strings.Contains(c.URL, "q="+position) {
+					return &info.Answer{Status: map[string]int{"naver": 400, "newsdata": 422}[name], Body: bad[name]},
+						nil
+				}
+				return &info.Answer{Status: 200, Body: page[name]}, nil
+			}}
+			b, err := source.Collect(context.Background(), u, nil, now)
+			if err != nil || len(b.Articles) == 0 || len(b.Failures) != 1 || b.Failures[0].Request != position ||
+				len(u.calls) != 3 {
+				t.Errorf("%s, bad query %s: %v, %d articles, failures %v, %d calls", name, position, err,
+					len(b.Articles), b.Failures, len(u.calls))
+			}
+		}
+	}
+	refused := answers(401, fixture(t, "naver_error_401.json"))
+	if _, err := naver("a", "b").Collect(context.Background(), refused, nil, now); len(refused.calls) != 1 ||
+		info.ClassOf(err) != info.Refused {
+		t.Errorf("a wrong key: %v after %d calls", err, len(refused.calls))
 	}
 }
 

@@ -699,6 +699,7 @@ export default {
   "info.class.quota_spent": "quota is spent",
   "info.class.rate_limited": "too many calls",
   "info.class.refused": "refused",
+  "info.class.bad_request": "bad query",
   "info.class.upstream_error": "provider failed",
   "info.request": "Request",
   "info.attempts": "Attempts",

@@ -661,6 +661,7 @@ export default {
   "info.class.quota_spent": "할당량 소진",
   "info.class.rate_limited": "호출 과다",
   "info.class.refused": "거부됨",
+  "info.class.bad_request": "잘못된 검색어",
   "info.class.upstream_error": "제공자 오류",
   "info.request": "요청",
   "info.attempts": "시도",
