@@ -100,8 +100,7 @@ var mayImport = map[string][]string{
 	"info/infotest": {"contract", "info", "info/cache", "info/store", "ledger", "test/cases"},
 
 	// Replacements of packages of Go.
-	"worker/idna": {},
-	"worker/tls":  {},
+	"worker/tls": {},
 
 	// Packages below another that others import.
 	"classify/hosts":    {},

@@ -76,9 +76,7 @@ func keywords(r *urltext.Reading, section bool) words {
 	return found
 }
 
-// add adds the words of a segment. Written out wherever it is called, it would be 25 KB of the module.
-//
-//go:noinline
+// add adds the words of a segment.
 func (w *words) add(s *urltext.Segment, from Source) {
 	for _, h := range s.Hits {
 		for _, word := range s.WordsOf(h) {

@@ -9,6 +9,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, w
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
+import { mergeSegments } from "./segments.mjs";
 
 const here = dirname(fileURLToPath(import.meta.url));
 const root = dirname(here);
@@ -37,140 +38,49 @@ export function supportCode(source) {
   return source;
 }
 
-// Packages in which little time is spent. Without inlining, the compressed program is a tenth of a
-// megabyte smaller.
-const project = "github.com/newsfork/seed-engine";
-const notInlined = [
-  ...[
-    "crypto/...",
-    "encoding/base64",
-    "encoding/hex",
-    "encoding/json",
-    "encoding/pem",
-    "encoding/asn1",
-    "fmt",
-    "log/...",
-    "math/big",
-    "mime/...",
-    "net",
-    "net/...",
-    "reflect",
-    "time",
-    "vendor/...",
-  ],
-  ...["golang.org/...", "github.com/syumai/..."],
-  ...[
-    "alarms",
-    "collector",
-    "contract",
-    "controls",
-    "deadletters",
-    "engine",
-    "fetch",
-    "frontier",
-    "handlers",
-    "ledger",
-    "orchestrator",
-    "queues",
-    "reconcile",
-    "settings",
-  ].map((room) => `${project}/${room}`),
-];
-
 const target = { ...process.env, GOOS: "js", GOARCH: "wasm" };
 const tags = "-tags=nethttpomithttp2";
 const goSource = (...path) => join(execFileSync("go", ["env", "GOROOT"], { encoding: "utf8" }).trim(), "src", ...path);
 
-/** What is compiled in the place of Go's crypto/tls, and of the idna that comes with net/http. */
+/** Compiled in place of Go's crypto/tls. */
 export const tls = join(here, "tls/tls.go");
-export const idna = join(here, "idna/idna.go");
 
-/** Has a file compiled in the place of a package of Go's, in a directory of its sources, that net/http uses. */
-function replacing(name, directory, standIn) {
-  const original = goSource(directory);
+/**
+ * Leaves crypto/tls out: a Worker's requests go through the platform. It would be a tenth of the program, and of the time
+ * that a cold isolate compiles it.
+ */
+export function withoutTLS(standIn) {
+  const original = goSource("crypto/tls");
   const sources = readdirSync(original).filter((file) => file.endsWith(".go"));
   const replace = Object.fromEntries(sources.map((file) => [join(original, file), ""]));
-  return { name, user: "net/http", replace: { ...replace, [join(original, basename(standIn))]: standIn } };
+  return { ...replace, [join(original, basename(standIn))]: standIn };
 }
-
-/** Leaves crypto/tls out: an eighth of the compressed program, and none of it of use. */
-export const withoutTLS = (standIn) => replacing("crypto/tls", "crypto/tls", standIn);
-
-/** Leaves out the idna of net/http with the tables that it needs, which are in the program a second time. */
-export const withoutIDNA = (standIn) => replacing("net/http's idna", "vendor/golang.org/x/net/idna", standIn);
-
-// Sorts of package slices, as package sort has them.
-const sortsByIndex = `
-type lessSwap struct {
-	Less func(i, j int) bool
-	Swap func(i, j int)
-}
-
-func byIndex[E any](data []E, cmp func(a, b E) int) lessSwap {
-	return lessSwap{
-		func(i, j int) bool { return cmp(data[i], data[j]) < 0 },
-		func(i, j int) { data[i], data[j] = data[j], data[i] },
-	}
-}
-
-func pdqsortCmpFunc[E any](data []E, a, b, limit int, cmp func(a, b E) int) {
-	pdqsort_func(byIndex(data, cmp), a, b, limit)
-}
-
-func stableCmpFunc[E any](data []E, n int, cmp func(a, b E) int) {
-	stable_func(byIndex(data, cmp), n)
-}
-`;
 
 /**
- * Has slices.SortFunc and SortStableFunc of all types use one sort, that of package sort, which is generated from the
- * same template. Compiled for each of the types they are a fortieth of the compressed program.
+ * Returns the flags that compile other files in place of Go's own, given by their paths. If they do not suit the Go
+ * version, the Worker is compiled with Go's own, and is larger.
  */
-export function oneSort(source = readFileSync(goSource("sort/zsortfunc.go"), "utf8")) {
-  const file = join(root, "build", "zsortanyfunc.go.txt"); // else it would be a package of the project
+export function overlay(replace) {
+  const text = JSON.stringify({ Replace: replace });
+  const file = join(root, "build", `${createHash("sha256").update(text).digest("hex").slice(0, 16)}.overlay.json`);
   mkdirSync(dirname(file), { recursive: true });
-  update(file, source.replace("\npackage sort\n", "\npackage slices\n") + sortsByIndex);
-  return { name: "slices", user: "slices", replace: { [goSource("slices/zsortanyfunc.go")]: file } };
+  update(file, text);
+  const flags = [`-overlay=${file}`];
+  const { status } = spawnSync("go", ["build", tags, ...flags, "net/http"], { cwd: root, env: target });
+  if (status === 0) return flags;
+  console.warn("worker/tls does not suit this version of Go, so the Worker is compiled with Go's crypto/tls.");
+  return [];
 }
 
 /**
- * Gives the flags that have stand-ins compiled in the place of Go's own packages. One that does not suit another version
- * of Go is left out: then the program is larger.
- */
-export function overlay(...standIns) {
-  const flags = (replace) => {
-    const text = JSON.stringify({ Replace: replace });
-    const file = join(root, "build", `${createHash("sha256").update(text).digest("hex").slice(0, 16)}.overlay.json`);
-    mkdirSync(dirname(file), { recursive: true });
-    update(file, text);
-    return [`-overlay=${file}`];
-  };
-  const suiting = standIns.filter(({ name, user, replace }) => {
-    const { status } = spawnSync("go", ["build", tags, ...flags(replace), user], { cwd: root, env: target });
-    if (status !== 0)
-      console.warn(
-        `What the Worker has in the place of ${name} does not suit this version of Go, so it is compiled with Go's own.`,
-      );
-    return status === 0;
-  });
-  return suiting.length ? flags(Object.assign({}, ...suiting.map(({ replace }) => replace))) : [];
-}
-
-/**
- * Compiles the Go package in dir for WebAssembly, with the names of its functions where they are wanted. A process that
+ * Compiles the Go package in dir for WebAssembly, with the names of its functions if they are wanted. A process that
  * reads the file meanwhile sees the previous one.
  */
 export function compile(dir, file, names = false) {
   const next = `${file}.${process.pid}`;
-  const plain = notInlined.map((packages) => `-gcflags=${packages}=-l`);
-  const flags = [
-    "-trimpath",
-    names ? "-ldflags=-w" : "-ldflags=-s -w",
-    tags,
-    ...overlay(withoutTLS(tls), withoutIDNA(idna), oneSort()),
-    ...plain,
-  ];
+  const flags = ["-trimpath", names ? "-ldflags=-w" : "-ldflags=-s -w", tags, ...overlay(withoutTLS(tls))];
   execFileSync("go", ["build", ...flags, "-o", next, "."], { cwd: dir, env: target, stdio: "inherit" });
+  writeFileSync(next, mergeSegments(readFileSync(next)));
   renameSync(next, file);
 }
 
@@ -245,8 +155,10 @@ export function buildEngine(out = join(root, "build/worker"), deployed = join(ro
   publish();
 }
 
+const buildOnly = ["build.mjs", "segments.mjs"];
+
 // The JavaScript half of the runtime.
-const modules = readdirSync(here).filter((name) => name.endsWith(".mjs") && name !== "build.mjs");
+const modules = readdirSync(here).filter((name) => name.endsWith(".mjs") && !buildOnly.includes(name));
 const bundled = "bundled.mjs";
 
 function update(path, content) {

@@ -1,6 +1,6 @@
 // Package tls replaces Go's crypto/tls when the Worker is compiled (see worker/build.mjs). The platform
-// encrypts connections, so a Worker never does. net/http imports crypto/tls, which would be an eighth
-// of the compressed program, mostly tables of elliptic curves. This package declares only the names
+// encrypts connections, so a Worker never does. net/http imports crypto/tls, which would be a tenth
+// of the program, mostly tables of elliptic curves. This package declares only the names
 // that net/http uses; calling them fails.
 package tls
 
