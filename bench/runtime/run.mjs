@@ -187,7 +187,7 @@ if (engine) {
   rows.report("a warm `GET /health` over HTTP", "≤ 1.1 ×", beside(peer));
   rows.report("the same beside the stock entry of syumai/workers", "≤ 0.1 ×", beside(stock));
   const ms = await coldStarts();
-  rows.report("the first request of a cold isolate, more than the peer's: compiling, starting, answering", "≤ 250 ms", {
+  rows.report("the first request of a cold isolate, more than the peer's: compiling, starting, answering", "≤ 110 ms", {
     engine_ms: ms("engine", "all") - ms("peer", "all"),
   });
   rows.report("of which compiling the program", "–", {
